@@ -4,30 +4,21 @@
 #include <string.h>
 
 #include "analyse/task_groups.h"
+#include "profile/tasks_file.h"
 
-#define BYTES_MAX 15000	/* readers take no longer text */
 #define GROUPS_MAX 24	/* of one process */
-#define FIELD_BYTES_MAX 200
 #define PATH_FUNCTIONS_MAX 6
-#define NS_MAX (UINT64_C(1) << 50)	/* of task time: 13 days; sums of a recording's lines stay far below 64 bits */
+#define NS_MAX (UINT64_C(1) << 50)	/* of task time: 13 days; sums over all groups stay far below 64 bits */
 #define SLEEP_DEPTH 2	/* as idle.c has it: housekeeping sleeps in its main function, or in what that calls */
 #define RUNNABLE_WEIGHT 4	/* load from outside makes goroutines wait for a CPU, too */
 
-enum { PID, PROGRAM, STATE, REASON, CALL, FUNCTION, FILE_NAME, LINE, PATH, CREATOR, IDLE, LOOKS, TASKS_MILLI, TASK_NS, FIELDS };
-
-static void put_text(GString *s, const char *text)
+static const char *text_or_empty(const char *text)
 {
-	for (size_t i = 0; text && text[i] && i < FIELD_BYTES_MAX; i++)
-		g_string_append_c(s, (unsigned char)text[i] < ' ' ? '?' : text[i]);
-	g_string_append_c(s, '\t');
+	return text ? text : "";
 }
 
-static void put_number(GString *s, uint64_t number, char end)
-{
-	g_string_append_printf(s, "%" G_GUINT64_FORMAT "%c", number, end);
-}
-
-static void put_path(GString *s, enum tasks_kind kind, const struct task_row *row)
+/* The program's own functions, innermost first. */
+static const char *path_of(struct task_findings *f, enum tasks_kind kind, const struct task_row *row)
 {
 	g_autoptr(GString) path = g_string_new(NULL);
 	unsigned cnt = 0;
@@ -38,66 +29,44 @@ static void put_path(GString *s, enum tasks_kind kind, const struct task_row *ro
 		if (task_own_frame(kind, &from))
 			g_string_append_printf(path, "%s%s", cnt++ ? " < " : "", row->frames[i].name);
 	}
-	put_text(s, path->str);
+	return g_string_chunk_insert_len(f->strings, path->str, (gssize)path->len);
 }
 
-static void put_group(GString *s, const struct tasks *t, const struct task_group *g, const char *idle)
+static void add_group(struct task_findings *f, const struct tasks *t, const struct task_group *g, const char *idle)
 {
-	size_t before = s->len;
+	const struct task_wait w = {
+		.pid = t->pid,
+		.program = text_or_empty(t->program),
+		.state = g->state,
+		.reason = idle ? "" : text_or_empty(g->reason),
+		.call = text_or_empty(g->call),
+		.function = g->at ? text_or_empty(g->at->name) : "",
+		.file = g->at ? text_or_empty(g->at->file) : "",
+		.line = g->at ? g->at->line : 0,
+		.path = path_of(f, t->kind, g->example),
+		.creator = text_or_empty(g->creator),
+		.idle = text_or_empty(idle),
+		.looks = t->looks,
+		.tasks = g->tasks,
+		.task_ns = MIN(g->task_ns, NS_MAX),
+	};
 
-	put_number(s, t->pid, '\t');
-	put_text(s, t->program);
-	put_text(s, g->state);
-	put_text(s, idle ? NULL : g->reason);
-	put_text(s, g->call);
-	put_text(s, g->at ? g->at->name : NULL);
-	put_text(s, g->at ? g->at->file : NULL);
-	put_number(s, g->at ? g->at->line : 0, '\t');
-	put_path(s, t->kind, g->example);
-	put_text(s, g->creator);
-	put_text(s, idle);
-	put_number(s, t->looks, '\t');
-	put_number(s, (uint64_t)(g->tasks * 1000), '\t');
-	put_number(s, g->task_ns, '\n');
-	if (s->len > BYTES_MAX)
-		g_string_truncate(s, before);
+	g_array_append_val(f->rows, w);
 }
 
-void task_findings_write(GString *s, const struct tasks *t)
+static void add_population(struct task_findings *f, const struct tasks *t)
 {
 	struct task_groups groups;
 
 	task_groups_make(&groups, t);
 	for (guint i = 0; i < MIN(groups.groups->len, GROUPS_MAX); i++)
-		put_group(s, t, &g_array_index(groups.groups, struct task_group, i), NULL);
+		add_group(f, t, &g_array_index(groups.groups, struct task_group, i), NULL);
 	for (guint i = 0; i < MIN(groups.idle->len, GROUPS_MAX); i++) {
 		const struct task_group *g = &g_array_index(groups.idle, struct task_group, i);
 
-		put_group(s, t, g, g->reason);
+		add_group(f, t, g, g->reason);
 	}
 	task_groups_clear(&groups);
-}
-
-static uint64_t number_of(const char *text)
-{
-	return MIN(g_ascii_strtoull(text, NULL, 10), NS_MAX);
-}
-
-static void read_line(struct task_findings *f, const char *line)
-{
-	char **v = g_strsplit(line, "\t", FIELDS + 1);
-
-	if (g_strv_length(v) != FIELDS) {
-		g_strfreev(v);
-		return;
-	}
-	g_ptr_array_add(f->strings, v);
-	struct task_wait w = {
-		.pid = (uint32_t)number_of(v[PID]), .program = v[PROGRAM], .state = v[STATE], .reason = v[REASON], .call = v[CALL],
-		.function = v[FUNCTION], .file = v[FILE_NAME], .line = (uint32_t)number_of(v[LINE]), .path = v[PATH], .creator = v[CREATOR],
-		.idle = v[IDLE], .looks = number_of(v[LOOKS]), .tasks_milli = number_of(v[TASKS_MILLI]), .task_ns = number_of(v[TASK_NS]),
-	};
-	g_array_append_val(f->rows, w);
 }
 
 enum kind { OTHER, MUTEX, RWLOCK, RECEIVE, SEND, GROUP, CONDITION, SLEEP, NETWORK, SELECT, LIBRARY, RUNNABLE, NOTHING };
@@ -108,15 +77,19 @@ static const struct {
 	[OTHER] = { "wait", "Look at what the others do meanwhile." },
 	[MUTEX] = { "wait for a mutex", "Hold the lock for less time (no I/O or sleep under it), or split it." },
 	[RWLOCK] = { "wait for a read-write lock", "Hold the write side for less time, or split the lock." },
-	[RECEIVE] = { "wait to receive from a channel", "Who sends is slower than who receives: look at what the senders do." },
-	[SEND] = { "wait to send to a channel", "Who receives is slower than who sends: more receivers, or faster ones." },
+	[RECEIVE] = { "wait to receive from a channel",
+		      "Who sends is slower than who receives: look at what the senders do." },
+	[SEND] = { "wait to send to a channel",
+		   "Who receives is slower than who sends: more receivers, or faster ones." },
 	[GROUP] = { "wait for others to be done", "The slowest of those counts: look at what they do." },
 	[CONDITION] = { "wait for a condition to be signalled", "Look at who is to signal it." },
 	[SLEEP] = { "sleep until a timer", "Remove the sleep: wait for the event itself." },
 	[NETWORK] = { "wait for the network", "Look at the peer; ask it less often, or in parallel." },
 	[SELECT] = { "wait in a select", "Look at who is to send to its channels." },
-	[LIBRARY] = { "wait for an answer or a connection", "Look at the peer, or raise the limit of its pool of connections." },
-	[RUNNABLE] = { "are runnable and have no thread", "More goroutines run than GOMAXPROCS and the CPUs take: raise it, or compute less." },
+	[LIBRARY] = { "wait for an answer or a connection",
+		      "Look at the peer, or raise the limit of its pool of connections." },
+	[RUNNABLE] = { "are runnable and have no thread",
+		       "More goroutines run than GOMAXPROCS and the CPUs take: raise it, or compute less." },
 	[NOTHING] = { "run", "" },
 };
 
@@ -179,8 +152,8 @@ static bool same_process(const struct task_wait *a, const struct task_wait *b)
 }
 
 /*
- * Who waits to be given something may have nothing to do.  It is held up if the work comes from within: no goroutine accepts connections, and
- * others, not the main function, wait for something.
+ * Who waits to be given something may have nothing to do.  It is held up if the work comes from within: no goroutine
+ * accepts connections, and others, not the main function, wait for something.
  */
 static bool is_given_from_within(const struct task_findings *f, const struct task_wait *w)
 {
@@ -193,7 +166,8 @@ static bool is_given_from_within(const struct task_findings *f, const struct tas
 			continue;
 		if (o->task_ns && has(o->idle, "connections"))
 			return false;
-		is_there = is_there || (!*o->idle && kind_of(o) != NOTHING && !waits_for_work(kind_of(o)) && !is_main(o));
+		is_there = is_there ||
+			   (!*o->idle && kind_of(o) != NOTHING && !waits_for_work(kind_of(o)) && !is_main(o));
 	}
 	return is_there;
 }
@@ -236,7 +210,8 @@ static const struct task_wait *meanwhile_of(const struct task_findings *f, const
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
 
-		if (o == w || !same_process(o, w) || *o->idle || !o->task_ns || kind_of(o) == NOTHING || kind_of(o) == k)
+		if (o == w || !same_process(o, w) || *o->idle || !o->task_ns || kind_of(o) == NOTHING ||
+		    kind_of(o) == k)
 			continue;
 		if (is_lock ? !passes(o->path, w->function) : waits_for_work(kind_of(o)) || is_main(o))
 			continue;
@@ -266,15 +241,15 @@ static void rank(struct task_findings *f)
 	g_array_sort(f->rows, by_rank);
 }
 
-struct task_findings *task_findings_new(const char *text)
+struct task_findings *task_findings_new(const struct profile *p)
 {
 	struct task_findings *f = g_new0(struct task_findings, 1);
-	g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
 
 	f->rows = g_array_new(FALSE, TRUE, sizeof(struct task_wait));
-	f->strings = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
-	for (char **line = lines; *line; line++)
-		read_line(f, *line);
+	f->strings = g_string_chunk_new(1024);
+	for (guint i = 0; i < p->tasks->len; i++)
+		if (profile_tasks(p, i)->kind == TASKS_GO)
+			add_population(f, profile_tasks(p, i));
 	rank(f);
 	for (guint i = 0; i < f->cnt; i++) {
 		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
@@ -294,6 +269,6 @@ void task_findings_free(struct task_findings *f)
 	if (!f)
 		return;
 	g_array_unref(f->rows);
-	g_ptr_array_unref(f->strings);
+	g_string_chunk_free(f->strings);
 	g_free(f);
 }

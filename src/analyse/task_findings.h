@@ -2,11 +2,11 @@
 #ifndef ANALYSE_TASK_FINDINGS_H
 #define ANALYSE_TASK_FINDINGS_H
 
-#include "profile/tasks.h"
+#include "profile/profile.h"
 
 /*
- * What goroutines wait for that hold no thread, as findings of a recording beside those of its threads.  Their time is that of tasks, and is in
- * no sum of threads.  A recording keeps one line for each kind of waiting: profile_info.tasks.
+ * What goroutines wait for that hold no thread, as findings of a recording beside those of its threads.  Their time is
+ * that of tasks, and is in no sum of threads.
  */
 
 struct task_wait {
@@ -18,11 +18,13 @@ struct task_wait {
 	const char *creator;	/* "": not known */
 	const char *idle;	/* why it has nothing to do; "": it may have */
 	uint32_t line;
-	uint64_t looks, tasks_milli, task_ns;
+	uint64_t looks, task_ns;
+	double tasks;		/* mean number */
 	/* worked out by task_findings_new() */
 	uint64_t rank_ns;	/* 0: no finding */
 	uint64_t busy_ns;	/* of all tasks of the process that are not idle */
-	const struct task_wait *meanwhile;	/* what one does that holds the lock, or is to send or receive; NULL: not known */
+	/* what one does that holds the lock, or is to send or receive; NULL: not known */
+	const struct task_wait *meanwhile;
 	const char *says, *advice;	/* "wait for a mutex", of several */
 };
 
@@ -30,13 +32,11 @@ struct task_findings {
 	GArray *rows;	/* struct task_wait, findings first, by rank */
 	guint cnt;	/* of the findings */
 	/* inside */
-	GPtrArray *strings;
+	GStringChunk *strings;
 };
 
-/* Appends the lines of one process; bounded. */
-void task_findings_write(GString *s, const struct tasks *t);
-/* The text is not trusted: lines that make no sense are left out.  NULL: there are none. */
-struct task_findings *task_findings_new(const char *text);
+/* Of the profile's goroutines; p stays in use.  Free with task_findings_free(). */
+struct task_findings *task_findings_new(const struct profile *p);
 void task_findings_free(struct task_findings *f);	/* NULL is fine */
 
 #endif

@@ -142,7 +142,9 @@ static void print_summary(const struct profile *p, const char *path)
 		switches += profile_thread(p, i)->switches;
 	}
 	coverage_of(p, NULL, &c);
-	fprintf(stderr, "%s: %.1f KiB, %.3f s, %u thread%s, %" G_GUINT64_FORMAT " waits listed, %" G_GUINT64_FORMAT " switches\n",
+	fprintf(stderr,
+		"%s: %.1f KiB, %.3f s, %u thread%s, %" G_GUINT64_FORMAT " waits listed, %" G_GUINT64_FORMAT
+		" switches\n",
 		path, stat(path, &st) == 0 ? (double)st.st_size / 1024 : 0, (double)p->info.duration_ns / 1e9,
 		p->threads->len, p->threads->len == 1 ? "" : "s", c.waits_cnt, switches);
 	fprintf(stderr, "coverage: residual %.4f%% of %.1f thread-seconds",
@@ -154,9 +156,12 @@ static void print_summary(const struct profile *p, const char *path)
 	fprintf(stderr, "; tracer: %.0f ms CPU, %.1f MiB", (double)p->info.tracer_cpu_ns / 1e6,
 		(double)p->info.tracer_peak_rss_bytes / (1 << 20));
 	if (p->info.tracer_stop_cpu_ns && p->info.cpus && p->info.duration_ns)
-		fprintf(stderr, ", start: %.0f ms CPU, running: %.2f%% of all CPUs", (double)p->info.tracer_start_cpu_ns / 1e6,
-			100.0 * (double)(profile_running_cpu_ns(&p->info) + (p->info.has_bpf_ns ? p->info.tracer_bpf_ns : 0)) /
-			(double)p->info.duration_ns / p->info.cpus);
+		fprintf(stderr, ", start: %.0f ms CPU, running: %.2f%% of all CPUs",
+			(double)p->info.tracer_start_cpu_ns / 1e6,
+			100.0 *
+				(double)(profile_running_cpu_ns(&p->info) +
+					 (p->info.has_bpf_ns ? p->info.tracer_bpf_ns : 0)) /
+				(double)p->info.duration_ns / p->info.cpus);
 	if (p->info.has_bpf_ns && p->info.switches)
 		fprintf(stderr, ", %.0f ms BPF (%.0f ns a switch)", (double)p->info.tracer_bpf_ns / 1e6,
 			(double)p->info.tracer_bpf_ns / (double)p->info.switches);
@@ -168,8 +173,8 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 {
 	struct record_options *o = run->data;
 
-	if (o->wants_tasks && !o->tasks && !elapsed_ns)
-		o->tasks = record_tasks_begin(run->target);
+	if (!o->tasks && !elapsed_ns)
+		o->tasks = record_tasks_begin(run->target, o->wants_tasks);
 	return true;
 }
 
@@ -212,8 +217,8 @@ static bool end_file(struct profile_file *file, GError **error)
 }
 
 /*
- * The file is written while the waits are added up and the programs taken out of the kernel.  Not while the window is ended: what the
- * threads did then is looked at as fast as can be.
+ * The file is written while the waits are added up and the programs taken out of the kernel.  Not while the window is
+ * ended: what the threads did then is looked at as fast as can be.
  */
 static int write_recording(struct run *run, struct record_options *o, const char *command_line)
 {
@@ -224,7 +229,6 @@ static int write_recording(struct run *run, struct record_options *o, const char
 	g_autoptr(GError) error = NULL;
 	int status = EXIT_OK;
 
-	run_take_tasks(run, p);
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
 	if (o->tasks)
@@ -249,16 +253,25 @@ static int write_recording(struct run *run, struct record_options *o, const char
 
 int cmd_record(int argc, char **argv)
 {
-	struct target target = { .default_sample_ns = DEFAULT_SAMPLE_NS, .default_budget_ppm = DEFAULT_BUDGET_PPM, .wants_wakers = true };
+	struct target target = { .default_sample_ns = DEFAULT_SAMPLE_NS,
+				 .default_budget_ppm = DEFAULT_BUDGET_PPM,
+				 .wants_wakers = true };
 	struct record_options own = { 0 };
-	struct run run = { .name = "record", .target = &target, .progress = true, .looks_at_tasks = true, .on_tick = on_tick, .on_end = on_end, .data = &own };
+	struct run run = { .name = "record",
+			   .target = &target,
+			   .progress = true,
+			   .on_tick = on_tick,
+			   .on_end = on_end,
+			   .data = &own };
 	const GOptionEntry own_entries[] = {
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)",
 		  "TIME" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &own.output, "The recording (trace.offcpu)", "FILE" },
 		{ "slice", 0, 0, G_OPTION_ARG_STRING, &own.slice,
 		  "How finely time is told apart for --from and --to, 10ms or more (100ms)", "TIME" },
-		{ "tasks", 0, 0, G_OPTION_ARG_NONE, &own.wants_tasks, "Goroutines and tasks of asyncio, too, also those that hold no thread", NULL },
+		{ "tasks", 0, 0, G_OPTION_ARG_NONE, &own.wants_tasks,
+		  "Tasks that hold no thread, of all processes: goroutines (those of -p and COMMAND anyway), asyncio's",
+		  NULL },
 		{ "no-wakers", 0, 0, G_OPTION_ARG_NONE, &target.no_wakers, "Not who ended each sleep", NULL },
 		{ "max-loss", 0, 0, G_OPTION_ARG_STRING, &own.max_loss,
 		  "Exit with 4 when more of the time than this was lost", "PCT" },

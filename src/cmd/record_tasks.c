@@ -11,25 +11,36 @@
 struct record_tasks {
 	struct task_sampler *sampler;
 	GPtrArray *done;	/* struct tasks; NULL: it goes on */
+	bool is_asked;
 };
 
 bool record_tasks_may(const struct target *target)
 {
 	if (!target->collect.tids)
 		return true;
-	cmd_error("record", "--tasks and -t: tasks are of whole processes, and move from thread to thread: -p is wanted");
+	cmd_error("record",
+		  "--tasks and -t: tasks are of whole processes, and move from thread to thread: -p is wanted");
 	return false;
 }
 
-struct record_tasks *record_tasks_begin(const struct target *target)
+struct record_tasks *record_tasks_begin(const struct target *target, bool is_asked)
 {
+	const struct collect_options *collect = &target->collect;
 	g_autoptr(GArray) command = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	struct task_sampler_options options = {
-		.pids = target->collect.pids, .follow = target->collect.follow,
-		.budget_ppm = target->collect.budget_ppm ? target->collect.budget_ppm / PART_OF_BUDGET * g_get_num_processors() : EXACT_BUDGET_PPM,
+		.pids = target->collect.pids,
+		.follow = target->collect.follow,
+		.is_go_only = !is_asked,
+		.budget_ppm = target->collect.budget_ppm
+				      ? target->collect.budget_ppm / PART_OF_BUDGET * g_get_num_processors()
+				      : EXACT_BUDGET_PPM,
 	};
-	struct record_tasks *r = g_new0(struct record_tasks, 1);
+	struct record_tasks *r;
 
+	if (!is_asked && (collect->tids || (!collect->pids && !collect->command_pid)))
+		return NULL;
+	r = g_new0(struct record_tasks, 1);
+	r->is_asked = is_asked;
 	if (target->collect.command_pid) {
 		g_array_append_val(command, target->collect.command_pid);
 		options.pids = command;
@@ -75,9 +86,9 @@ void record_tasks_put(struct record_tasks *r, struct profile *p)
 {
 	record_tasks_end(r);
 	g_ptr_array_sort(r->done, by_tasks);
-	p->info.has_tasks = true;
 	for (guint i = 0; i < r->done->len && p->tasks->len < TASKS_POPULATIONS_MAX; i++)
 		if (is_recorded(p, ((const struct tasks *)r->done->pdata[i])->pid))
 			profile_add_tasks(p, g_steal_pointer(&r->done->pdata[i]));
+	p->info.has_tasks = r->is_asked || p->tasks->len;
 	record_tasks_free(r);
 }

@@ -13,12 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analyse/task_findings.h"
 #include "attach/error.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
-#include "tasks/watch.h"
 
 #define SHORT_NS 1000000000ULL
 
@@ -188,7 +186,8 @@ static bool is_over(struct watch *w)
 	}
 	if (session_is_full(run->session)) {
 		tell_end(run);
-		cmd_error(run->name, "ends here: so many threads, stacks and waits came in that one recording holds no more");
+		cmd_error(run->name,
+			  "ends here: so many threads, stacks and waits came in that one recording holds no more");
 		return true;
 	}
 	return false;
@@ -256,12 +255,14 @@ static bool wait_for_the_end(struct run *run, GError **error)
 	w.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	w.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (w.signal_fd < 0 || w.timer_fd < 0) {
-		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_FAILED, "a timer and a signal descriptor: %s", g_strerror(errno));
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_FAILED, "a timer and a signal descriptor: %s",
+			    g_strerror(errno));
 		w.is_well = false;
 	} else {
 		w.loop = g_main_loop_new(NULL, FALSE);
 		guint timer = g_unix_fd_add(w.timer_fd, G_IO_IN, on_timer, &w);
-		guint input = run->on_input ? g_unix_fd_add(run->input_fd, G_IO_IN | G_IO_HUP | G_IO_ERR, on_input, &w) : 0;
+		guint input = run->on_input ? g_unix_fd_add(run->input_fd, G_IO_IN | G_IO_HUP | G_IO_ERR, on_input, &w)
+					    : 0;
 		guint signals = g_unix_fd_add_full(G_PRIORITY_HIGH, w.signal_fd, G_IO_IN, on_signal, &w, NULL);
 
 		reap_command(run);	/* its signal may have come before the descriptor was there */
@@ -307,30 +308,6 @@ bool run_parse_duration(struct run *run, const char *text)
 	return false;
 }
 
-static void watch_tasks(struct run *run)
-{
-	const GArray *pids = run->target->collect.pids;
-	g_autoptr(GArray) command = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	uint32_t child = (uint32_t)run->child;
-
-	if (!run->looks_at_tasks || (!pids && !run->child))
-		return;
-	g_array_append_val(command, child);
-	run->tasks = task_watch_start(run->child > 0 ? command : pids);
-}
-
-void run_take_tasks(struct run *run, struct profile *p)
-{
-	g_autoptr(GPtrArray) all = task_watch_stop(run->tasks);
-	g_autoptr(GString) text = g_string_new(NULL);
-
-	run->tasks = NULL;
-	for (guint i = 0; i < all->len; i++)
-		task_findings_write(text, g_ptr_array_index(all, i));
-	if (text->len)
-		p->info.tasks = profile_string(p, text->str);
-}
-
 int run_session(struct run *run)
 {
 	g_autoptr(GError) error = NULL;
@@ -354,13 +331,15 @@ int run_session(struct run *run)
 	}
 	if (run->child > 0 && !release_command(run))
 		return EXIT_FAILED;
-	watch_tasks(run);
 	if (run->on_tick)
 		run->on_tick(run, 0);
 	bool is_well = wait_for_the_end(run, &error);
 	tell_end(run);
 	show_progress(run, true);
-	/* From now on a Ctrl-C abandons: nobody has to wait for a slow disk.  Also one that a shell's script had us ignore. */
+	/*
+	 * From now on a Ctrl-C abandons: nobody has to wait for a slow disk.  Also one that a shell's script had us
+	 * ignore.
+	 */
 	run_on_signals(SIG_DFL);
 	run_let_signals_through();
 	if (!is_well || !session_stop(run->session, &error)) {
@@ -405,8 +384,6 @@ void run_release(struct run *run)
 		close(run->release_fd);
 		close(run->exec_error_fd);
 	}
-	g_ptr_array_unref(task_watch_stop(run->tasks));
-	run->tasks = NULL;
 	session_free(run->session);
 	run->session = NULL;
 }

@@ -22,8 +22,6 @@ struct run {
 	void *data;
 	unsigned drain_ms;		/* 0: SESSION_DRAIN_MS; fewer where each wait is a record */
 
-	bool looks_at_tasks;		/* goroutines of the processes of -p and of COMMAND are looked at meanwhile */
-
 	/* after run_start() */
 	struct session *session;
 	pid_t child;
@@ -32,7 +30,6 @@ struct run {
 	int exec_error_fd;
 	int child_status;
 	bool child_ended;
-	struct task_watch *tasks;	/* until run_release() or run_take_tasks() */
 };
 
 /* The text of -d, or NULL: there was none.  False after a sentence. */
@@ -41,16 +38,16 @@ bool run_parse_duration(struct run *run, const char *text);
 /* Traces from start to end, window closed and everything read out.  Prints on failure; an exit status. */
 int run_session(struct run *run);
 
-/* What goroutines waited for goes to the profile.  Behind run_session(). */
-void run_take_tasks(struct run *run, struct profile *p);
-
 /* No signal ends us any more: for when all is done but to say so.  And they may again. */
 void run_hold_signals(void);
 void run_let_signals_through(void);
 /* What ends a session calls this, or SIG_DFL, when let through. */
 void run_on_signals(void (*handler)(int sig));
 
-/* Waits for COMMAND if it still runs, which a signal may end again; what the shell would say of it: its status or 128 + signal. */
+/*
+ * Waits for COMMAND if it still runs, which a signal may end again; what the shell would say of it: its status or 128
+ * + signal.
+ */
 int run_command_status(struct run *run);
 
 void run_release(struct run *run);

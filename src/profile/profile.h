@@ -383,8 +383,6 @@ struct profile_info {
 	const char *imported;
 	/* with imported: what `offcpu io` recorded in place of waits, "requests" or "operations"; NULL: waits */
 	const char *rows_are;
-	/* what tasks without a thread waited for, as analyse/task_findings.h writes it; NULL: not looked at */
-	const char *tasks;
 	uint32_t unknown;	/* enum profile_unknown, of what was imported or looked at */
 	struct profile_range range;
 	struct profile_history history;

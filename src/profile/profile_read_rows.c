@@ -33,7 +33,7 @@ static void meta_row(struct reader *r)
 	} texts[] = {
 		{ "version", &info->version }, { "host", &info->host }, { "kernel", &info->kernel },
 		{ "command_line", &info->command_line }, { "filters", &info->filters }, { "not_waits", &info->imported },
-		{ "rows_are", &info->rows_are }, { "tasks", &info->tasks },
+		{ "rows_are", &info->rows_are },
 	};
 
 	/* Keys may be added to a schema: one that we do not know is no error. */

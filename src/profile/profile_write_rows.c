@@ -17,7 +17,8 @@ static GString *build_ids(const struct profile *p)
 	for (guint i = 0; i < p->build_ids->len; i++) {
 		const struct module_id *id = &g_array_index(p->build_ids, struct module_id, i);
 
-		if (s->len + strlen(id->hex) + strlen(id->module) + 2 <= BUILD_IDS_MAX_BYTES && !strchr(id->module, '\n'))
+		if (s->len + strlen(id->hex) + strlen(id->module) + 2 <= BUILD_IDS_MAX_BYTES &&
+		    !strchr(id->module, '\n'))
 			g_string_append_printf(s, "%s %s\n", id->hex, id->module);
 	}
 	return s;
@@ -27,7 +28,8 @@ static GString *build_ids(const struct profile *p)
 static bool may_be_left_out(const char *key)
 {
 	return g_str_has_suffix(key, "_ns") || g_str_has_suffix(key, "_hz") || g_str_has_prefix(key, "looks_") ||
-	       strcmp(key, "unknown") == 0 || strcmp(key, "has_tasks") == 0 || strcmp(key, "not_waits") == 0 || strcmp(key, "tasks") == 0 || strcmp(key, "rows_are") == 0;
+	       strcmp(key, "unknown") == 0 || strcmp(key, "has_tasks") == 0 || strcmp(key, "not_waits") == 0 ||
+	       strcmp(key, "rows_are") == 0;
 }
 
 static int write_meta(sqlite3 *db, const struct profile *p)
@@ -64,7 +66,6 @@ static int write_meta(sqlite3 *db, const struct profile *p)
 		{ "unknown", NULL, info->unknown },
 		{ "not_waits", info->imported, 0 },
 		{ "rows_are", info->rows_are, 0 },
-		{ "tasks", info->tasks, 0 },
 		{ "slice_ns", NULL, profile_has_slices(p) ? profile_slice_ns(p) : 0 },
 	};
 
@@ -295,7 +296,8 @@ static int write_objects(sqlite3 *db, const struct profile *p)
 
 static int write_waits(sqlite3 *db, const struct profile *p)
 {
-	struct insert in = insert_rows(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", p->waits->len);
+	struct insert in = insert_rows(db, "INSERT INTO wait VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				       p->waits->len);
 	char hist[INSERT_ROWS_AT_ONCE][PROFILE_HIST_TEXT_BYTES];
 
 	for (guint i = 0; i < p->waits->len; i++) {
@@ -431,8 +433,9 @@ int profile_write_threads(sqlite3 *db, const struct profile *p)
 int profile_write_rest(sqlite3 *db, const struct profile *p)
 {
 	static const profile_write_table tables[] = {
-		write_meta, write_window, write_losses, write_frames, write_stacks, write_objects, write_waits, write_sampling,
-		profile_write_who, write_on_cpu, slices_write, slices_write_cells, requests_write, tasks_write,
+		write_meta,    write_window,       write_losses,   write_frames,      write_stacks,
+		write_objects, write_waits,        write_sampling, profile_write_who, write_on_cpu,
+		slices_write,  slices_write_cells, requests_write, tasks_write,
 	};
 
 	return profile_write_tables(db, p, tables, G_N_ELEMENTS(tables));

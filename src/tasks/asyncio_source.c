@@ -10,7 +10,8 @@
 
 struct asyncio_source {
 	struct python_program program;
-	GArray *seen;	/* struct python_task: of one look, which has to be whole before it is known who waits for whom */
+	/* struct python_task: of one look, which has to be whole before it is known who waits for whom */
+	GArray *seen;
 };
 
 static void *open_asyncio(uint32_t pid, struct tasks *t, GError **error)
@@ -27,11 +28,14 @@ static void *open_asyncio(uint32_t pid, struct tasks *t, GError **error)
 		return s;
 	}
 	if (state == PYTHON_TASKS_OTHER_VERSION)
-		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED, "process %u is CPython 3.%u: tasks of asyncio are read of 3.8 to 3.14 "
-			    "whose program exports its types", pid, s->program.minor);
-	else if (state == PYTHON_TASKS_NO_ASYNCIO)
-		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED, "process %u is CPython 3.%u and has not imported asyncio, or may not be read",
+		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED,
+			    "process %u is CPython 3.%u: tasks of asyncio are read of 3.8 to 3.14 "
+			    "whose program exports its types",
 			    pid, s->program.minor);
+	else if (state == PYTHON_TASKS_NO_ASYNCIO)
+		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED,
+			    "process %u is CPython 3.%u and has not imported asyncio, or may not be read", pid,
+			    s->program.minor);
 	python_tasks_close(&s->program);
 	g_free(s);
 	return NULL;
@@ -60,7 +64,8 @@ static void on_task(void *ctx, const struct python_task *task)
 
 static const char *state_of(const struct python_task *task)
 {
-	static const char *const names[] = { [PYTHON_TASK_WAITS] = "waiting", [PYTHON_TASK_READY] = "ready, its loop has not run it yet",
+	static const char *const names[] = { [PYTHON_TASK_WAITS] = "waiting",
+					     [PYTHON_TASK_READY] = "ready, its loop has not run it yet",
 					     [PYTHON_TASK_RUNS] = "running" };
 
 	return task->is_stale ? "changed while it was read" : names[task->state];
@@ -98,9 +103,12 @@ static const char *merge(struct tasks *t, const char *have, const char *more, bo
 	return have && more ? SEVERAL : have ? have : tasks_string(t, more);
 }
 
-static void add(struct tasks *t, const struct python_task *task, const char *awaited_by, bool awaits_task, double weight)
+static void add(struct tasks *t, const struct python_task *task, const char *awaited_by, bool awaits_task,
+		double weight)
 {
-	const char *state = state_of(task), *reason = task->is_stale || task->state != PYTHON_TASK_WAITS ? NULL : awaits_task ? "another task" : "a future";
+	const char *state = state_of(task), *reason = task->is_stale || task->state != PYTHON_TASK_WAITS ? NULL
+						      : awaits_task ? "another task"
+								    : "a future";
 	bool is_new;
 	struct task_row *row = tasks_row(t, key_of(task, state, reason), &is_new);
 
@@ -130,7 +138,8 @@ static const char *awaited_by(const struct python_task *task, GHashTable *awaite
 static bool look_asyncio(void *source, struct tasks *t, uint64_t first, uint64_t stride)
 {
 	/* by address: the name of who waits for that, and of the tasks there are */
-	g_autoptr(GHashTable) awaited = g_hash_table_new(hash_u64, g_int64_equal), by_address = g_hash_table_new(hash_u64, g_int64_equal);
+	g_autoptr(GHashTable) awaited = g_hash_table_new(hash_u64, g_int64_equal),
+			      by_address = g_hash_table_new(hash_u64, g_int64_equal);
 	struct asyncio_source *s = source;
 	struct python_tasks_census census;
 
@@ -147,7 +156,8 @@ static bool look_asyncio(void *source, struct tasks *t, uint64_t first, uint64_t
 	for (guint i = 0; i < s->seen->len; i++) {
 		const struct python_task *task = &g_array_index(s->seen, struct python_task, i);
 
-		add(t, task, awaited_by(task, awaited, by_address), g_hash_table_contains(by_address, &task->awaits), (double)stride);
+		add(t, task, awaited_by(task, awaited, by_address), g_hash_table_contains(by_address, &task->awaits),
+		    (double)stride);
 	}
 	t->unreadable += census.unreadable;
 	t->is_cut |= census.is_cut;
@@ -155,5 +165,9 @@ static bool look_asyncio(void *source, struct tasks *t, uint64_t first, uint64_t
 }
 
 const struct task_source asyncio_task_source = {
-	.kind = TASKS_ASYNCIO, .open = open_asyncio, .close = close_asyncio, .count = count_asyncio, .look = look_asyncio,
+	.kind = TASKS_ASYNCIO,
+	.open = open_asyncio,
+	.close = close_asyncio,
+	.count = count_asyncio,
+	.look = look_asyncio,
 };

@@ -16,15 +16,16 @@ static bool is_stopped(const struct census_options *o)
 
 static void sleep_until(const struct census_options *o, uint64_t ns)
 {
-	const struct timespec at = { .tv_sec = (time_t)(ns / (uint64_t)NS_PER_S), .tv_nsec = (long)(ns % (uint64_t)NS_PER_S) };
+	const struct timespec at = { .tv_sec = (time_t)(ns / (uint64_t)NS_PER_S),
+				     .tv_nsec = (long)(ns % (uint64_t)NS_PER_S) };
 
 	while (!is_stopped(o) && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
 		;
 }
 
 /*
- * The window is cut into periods, and each stands as it is at a random instant of it.  A look that comes late, on a busy machine,
- * stands for the periods that were missed, too.
+ * The window is cut into periods, and each stands as it is at a random instant of it.  A look that comes late, on a
+ * busy machine, stands for the periods that were missed, too.
  */
 static void watch(struct watched *w, const struct census_options *o)
 {
@@ -56,7 +57,8 @@ struct tasks *census_take(const struct census_options *options, GError **error)
 		watched_look(w, 0, 0);
 	t = watched_close(w);
 	if (!t)
-		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED, "process %u ended before its tasks could be read", options->pid);
+		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED, "process %u ended before its tasks could be read",
+			    options->pid);
 	else
 		t->rate_hz = options->duration_ns ? options->hz : 0;
 	return t;

@@ -22,7 +22,8 @@ struct census_options {
 	uint32_t pid;
 	uint64_t duration_ns;	/* 0: one look, at all tasks */
 	double hz;		/* looks a second, at random instants */
-	uint32_t budget_ppm;	/* of one CPU: with more tasks than that suffices for a look sees some of them, chosen at random */
+	/* of one CPU: with more tasks than that suffices for a look sees some of them, chosen at random */
+	uint32_t budget_ppm;
 	const volatile int *stop;	/* becomes true: enough */
 };
 

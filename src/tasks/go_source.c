@@ -33,9 +33,11 @@ static void *open_go(uint32_t pid, struct tasks *t, GError **error)
 		return s;
 	}
 	if (state == GO_NOT_READY)
-		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED, "%s (%u) is a Go program%s%s, but its list of goroutines was not found: "
+		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED,
+			    "%s (%u) is a Go program%s%s, but its list of goroutines was not found: "
 			    "it has just begun, its memory may not be read, or its runtime is of an unknown version",
-			    module_base_name(s->program.path), pid, *s->program.version ? " of " : "", s->program.version);
+			    module_base_name(s->program.path), pid, *s->program.version ? " of " : "",
+			    s->program.version);
 	go_program_close(&s->program);
 	g_free(s);
 	return NULL;
@@ -122,7 +124,8 @@ static void fill_in(struct go_look *look, const struct go_goroutine *g, const ch
 	name_frames(look, g, row);
 	row->parent = g->parent;
 	/* the runtime makes the first one */
-	if (go_program_places(&look->source->program, g->start, false, places) && !strcmp(places[0].name, "runtime.main"))
+	if (go_program_places(&look->source->program, g->start, false, places) &&
+	    !strcmp(places[0].name, "runtime.main"))
 		return;
 	cnt = g->creator ? go_program_places(&look->source->program, g->creator, true, places) : 0;
 	if (cnt)

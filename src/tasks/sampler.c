@@ -10,7 +10,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define PERIOD_NS (NS_PER_S / TASK_SAMPLER_HZ)
-#define TRY_AGAIN_NS NS_PER_S	/* at first; twice as long each time, up to */
+#define TRY_AGAIN_NS NS_PER_S	/* twice as long each time, up to */
 #define TRY_AGAIN_MAX_NS (64 * NS_PER_S)
 
 /* A process that has no runtime to be seen, so far. */
@@ -60,6 +60,12 @@ static bool is_watched(const struct task_sampler *s, uint32_t pid)
 	return false;
 }
 
+/* To go through all processes takes longer. */
+static uint64_t find_every_ns(const struct task_sampler *s)
+{
+	return s->options.pids && !s->options.follow ? PERIOD_NS : TRY_AGAIN_NS;
+}
+
 static void try(struct task_sampler *s, uint32_t pid, uint64_t now_ns)
 {
 	struct candidate *c = g_hash_table_lookup(s->candidates, GUINT_TO_POINTER(pid));
@@ -68,6 +74,10 @@ static void try(struct task_sampler *s, uint32_t pid, uint64_t now_ns)
 	if (c && now_ns < c->next_try_ns)
 		return;
 	e.watched = watched_open(pid, NULL);
+	if (e.watched && s->options.is_go_only && watched_kind(e.watched) != TASKS_GO) {
+		tasks_free(watched_close(e.watched));
+		e.watched = NULL;
+	}
 	if (e.watched) {
 		g_array_append_val(s->seen, e);
 		s->live_cnt++;
@@ -78,7 +88,7 @@ static void try(struct task_sampler *s, uint32_t pid, uint64_t now_ns)
 		c = g_new0(struct candidate, 1);
 		g_hash_table_insert(s->candidates, GUINT_TO_POINTER(pid), c);
 	}
-	c->wait_ns = MIN(MAX(2 * c->wait_ns, TRY_AGAIN_NS), TRY_AGAIN_MAX_NS);
+	c->wait_ns = MIN(MAX(2 * c->wait_ns, find_every_ns(s)), TRY_AGAIN_MAX_NS);
 	c->next_try_ns = now_ns + c->wait_ns;
 }
 
@@ -101,7 +111,8 @@ static void find_processes(struct task_sampler *s, uint64_t now_ns)
 static void look(struct task_sampler *s, uint64_t start_ns)
 {
 	uint64_t end_ns = start_ns + ((clock_ns(CLOCK_MONOTONIC) - start_ns) / PERIOD_NS + 1) * PERIOD_NS;
-	uint64_t room_ns = s->live_cnt ? MAX((uint64_t)s->options.budget_ppm * PERIOD_NS / 1000000 / s->live_cnt, 1) : 1;
+	uint64_t room_ns = s->live_cnt ? MAX((uint64_t)s->options.budget_ppm * PERIOD_NS / 1000000 / s->live_cnt, 1)
+				       : 1;
 
 	for (guint i = 0; i < s->seen->len; i++) {
 		struct seen *e = &g_array_index(s->seen, struct seen, i);
@@ -141,7 +152,7 @@ static gpointer sample(gpointer data)
 	for (;;) {
 		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), begun_ns = now_ns - (now_ns - start_ns) % PERIOD_NS;
 
-		if (begun_ns - found_ns >= TRY_AGAIN_NS) {
+		if (begun_ns - found_ns >= find_every_ns(s)) {
 			find_processes(s, begun_ns);
 			found_ns = begun_ns;
 		}

@@ -5,8 +5,9 @@
 #include "profile/tasks.h"
 
 /*
- * Looks at the tasks of several processes while something else is recorded, in a thread of its own.  All are looked at at one random
- * instant of each period.  Processes that begin meanwhile, or whose runtime does, are found within a second, later ones less often.
+ * Looks at the tasks of several processes while something else is recorded, in a thread of its own.  All are looked at
+ * at one random instant of each period.  Processes that begin meanwhile, or whose runtime does, are found within a
+ * second, of given ones within a period, later ones less often.
  */
 
 #define TASK_SAMPLER_HZ 5
@@ -15,13 +16,17 @@
 struct task_sampler_options {
 	GArray *pids;		/* uint32_t; NULL: all processes */
 	bool follow;		/* and what these have forked */
+	bool is_go_only;	/* other runtimes are left alone */
 	uint32_t budget_ppm;	/* of one CPU, for all of them */
 };
 
 struct task_sampler;
 struct task_sampler *task_sampler_start(const struct task_sampler_options *options);
 
-/* Ends it: struct tasks, the caller's, one for each process that had a runtime whose tasks were seen; free with g_ptr_array_unref(). */
+/*
+ * Ends it: struct tasks, the caller's, one for each process that had a runtime whose tasks were seen; free with
+ * g_ptr_array_unref().
+ */
 GPtrArray *task_sampler_stop(struct task_sampler *s);
 
 #endif

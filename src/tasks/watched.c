@@ -38,7 +38,8 @@ static bool may_be_read(uint32_t pid, GError **error)
 	}
 	if (errno == EACCES || errno == EPERM)
 		g_set_error(error, CENSUS_ERROR, CENSUS_NOT_PERMITTED,
-			    "the memory of process %u may not be read: that takes CAP_SYS_PTRACE, or to be its user", pid);
+			    "the memory of process %u may not be read: that takes CAP_SYS_PTRACE, or to be its user",
+			    pid);
 	else
 		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED, "process %u: %s", pid, g_strerror(errno));
 	return false;
@@ -61,9 +62,11 @@ static bool open_source(struct watched *w, uint32_t pid, GError **error)
 			return false;
 		}
 	}
-	g_set_error(error, CENSUS_ERROR, CENSUS_NO_RUNTIME,
-		    "process %u has no runtime whose tasks can be seen: it is neither a Go program (x86-64, Go 1.18 or later) nor "
-		    "CPython", pid);
+	g_set_error(
+		error, CENSUS_ERROR, CENSUS_NO_RUNTIME,
+		"process %u has no runtime whose tasks can be seen: it is neither a Go program (x86-64, Go 1.18 or later) nor "
+		"CPython",
+		pid);
 	return false;
 }
 

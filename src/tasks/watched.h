@@ -7,14 +7,17 @@
 /* A process whose tasks are looked at, again and again. */
 struct watched;
 
-/* Its first look can follow.  NULL with a sentence; of CENSUS_NO_RUNTIME where there is nothing to be seen, as far as is known. */
+/*
+ * Its first look can follow.  NULL with a sentence; of CENSUS_NO_RUNTIME where there is nothing to be seen, as far as
+ * is known.
+ */
 struct watched *watched_open(uint32_t pid, GError **error);
 
 enum tasks_kind watched_kind(const struct watched *w);
 
 /*
- * One look, which stands for period_ns of the window.  It takes about room_ns of CPU time: of more tasks than that suffices for it sees every
- * n-th of them, from a random one on.  0: all.  False: the process is gone.
+ * One look, which stands for period_ns of the window.  It takes about room_ns of CPU time: of more tasks than that
+ * suffices for it sees every n-th of them, from a random one on.  0: all.  False: the process is gone.
  */
 bool watched_look(struct watched *w, uint64_t period_ns, uint64_t room_ns);
 

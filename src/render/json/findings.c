@@ -127,7 +127,7 @@ static void write_class(struct json *j, const struct finding_class *c)
 
 static void write_task_waits(struct json *j, const struct findings *f)
 {
-	struct task_findings *tasks = task_findings_new(f->profile->info.tasks);
+	struct task_findings *tasks = task_findings_new(f->profile);
 
 	json_key(j, "task_findings");
 	json_array_begin(j);
@@ -146,7 +146,7 @@ static void write_task_waits(struct json *j, const struct findings *f)
 		json_member_uint(j, "line", w->line);
 		json_member_string(j, "created_by", w->creator);
 		json_member_uint(j, "looks", w->looks);
-		json_member_uint(j, "tasks_milli", w->tasks_milli);
+		json_member_uint(j, "tasks_milli", (uint64_t)(w->tasks * 1000));
 		json_member_uint(j, "task_ns", w->task_ns);
 		json_member_string(j, "meanwhile_function", w->meanwhile ? w->meanwhile->function : NULL);
 		json_object_end(j);
@@ -157,7 +157,7 @@ static void write_task_waits(struct json *j, const struct findings *f)
 
 void json_findings(struct json *j, const struct findings *f)
 {
-	if (f->profile->info.tasks)
+	if (f->profile->tasks->len)
 		write_task_waits(j, f);
 	json_key(j, "findings");
 	json_array_begin(j);

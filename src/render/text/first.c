@@ -259,7 +259,9 @@ static void append_storm(GString *s, const struct findings *f, const struct text
 
 	if (r && (r->verdict == STORM_IN_VAIN || r->verdict == STORM_PARTLY)) {
 		text_safe_cut(line, waker_name(profile_get_waker(f->profile, r->storm.waker)), STORM_NAME_COLUMNS);
-		g_string_append_printf(line, " wakes up to %" PRIu64 " threads at once (%s), %" PRIu64 " times; %.0f%% of them "
+		g_string_append_printf(line,
+				       " wakes up to %" PRIu64 " threads at once (%s), %" PRIu64
+				       " times; %.0f%% of them "
 				       "sleep again at once. `offcpu report --storms`",
 				       (uint64_t)r->storm.most_cnt, storm_title(r), (uint64_t)r->storm.event_cnt,
 				       text_percent(r->storm.again_cnt, r->storm.ended_cnt));
@@ -269,7 +271,8 @@ static void append_storm(GString *s, const struct findings *f, const struct text
 }
 
 /* "On CPU, by 123 samples: parse 67% (error 4%), hash 15% (error 3%)."; shares are of all on-CPU time. */
-static void append_on_cpu(GString *s, const struct profile *p, const struct selection *selection, const struct text_options *o)
+static void append_on_cpu(GString *s, const struct profile *p, const struct selection *selection,
+			  const struct text_options *o)
 {
 	struct top *top = p->info.on_cpu_as_waits ? top_new(p, selection, TOP_BY_LEAF, WEIGHT_ON_CPU) : NULL;
 	g_autoptr(GString) line = g_string_new(NULL);
@@ -286,7 +289,8 @@ static void append_on_cpu(GString *s, const struct profile *p, const struct sele
 		if (!r->samples || (shown && top_percent(top, r->weight) < 1))
 			continue;
 		g_string_append(line, shown++ ? ", " : " ");
-		text_safe_cut(line, g_str_has_prefix(r->name, prefix) ? r->name + strlen(prefix) : r->name, ON_CPU_NAME);
+		text_safe_cut(line, g_str_has_prefix(r->name, prefix) ? r->name + strlen(prefix) : r->name,
+			      ON_CPU_NAME);
 		g_string_append_printf(line, " %.0f%% \302\261%.0f%%", top_percent(top, r->weight),
 				       text_percent((uint64_t)r->off_cpu_se_ns, top->whole));
 	}
@@ -328,13 +332,17 @@ static void append_tasks(GString *s, const struct findings *f, const struct text
 	bool is_there = false;
 
 	text_tasks_first(s, p, f->selection, o);
-	for (uint32_t i = 0; i < p->waits->len && !is_there && !p->info.has_tasks && !p->info.tasks; i++) {
+	for (uint32_t i = 0; i < p->waits->len && !is_there && !p->info.has_tasks; i++) {
 		const struct rule *rule = reasons_rule(f->reasons, i);
 		const struct thread *t = profile_thread(p, profile_wait(p, i)->thread);
 
-		is_there = rule && strcmp(rule->name, "go-idle") == 0 && (!f->selection || f->selection->threads[profile_wait(p, i)->thread]);
+		is_there = rule && strcmp(rule->name, "go-idle") == 0 &&
+			   (!f->selection || f->selection->threads[profile_wait(p, i)->thread]);
 		if (is_there)
-			g_string_printf(line, "Goroutines that wait have no thread: offcpu tasks -p %" PRIu32 " shows them, and record --tasks.", t->pid);
+			g_string_printf(line,
+					"Goroutines that wait have no thread: offcpu tasks -p %" PRIu32
+					" shows them, and record --tasks.",
+					t->pid);
 	}
 	if (is_there)
 		text_wrap(s, line->str, "", text_screen_width(o));
@@ -369,18 +377,22 @@ static const struct task_wait *next_task(struct shown *s)
 
 static const struct finding *next_finding(const struct shown *s)
 {
-	const struct finding *row = s->next < s->f->rows->len ? &g_array_index(s->f->rows, struct finding, s->next) : NULL;
+	const struct finding *row = s->next < s->f->rows->len ? &g_array_index(s->f->rows, struct finding, s->next)
+							      : NULL;
 
 	return row && s->next && row->time_ns < s->f->matters_ns / 100 * FINDING_PERCENT ? NULL : row;
 }
 
-/* The more important one of both kinds; false: there is none any more. */
+/*
+ * The more important one of both kinds; false: there is none any more.  Times of tasks and of threads do not compare, so a
+ * second one of tasks comes behind the first one of threads.
+ */
 static bool append_next(GString *one, struct shown *s, unsigned number, const struct text_options *options)
 {
 	const struct task_wait *w = next_task(s);
 	const struct finding *row = next_finding(s);
 
-	if (w && (!row || w->rank_ns >= finding_rank_ns(row))) {
+	if (w && (!row || (s->next_task <= s->next && w->rank_ns >= finding_rank_ns(row)))) {
 		text_task_finding(one, s->f->profile, w, number, options);
 		s->next_task++;
 	} else if (row) {
@@ -391,13 +403,14 @@ static bool append_next(GString *one, struct shown *s, unsigned number, const st
 
 static void append_findings(GString *body, const struct findings *f, unsigned used, const struct text_options *options)
 {
-	struct task_findings *tasks = task_findings_new(f->profile->info.tasks);
+	struct task_findings *tasks = task_findings_new(f->profile);
 	struct shown shown = { .f = f, .tasks = tasks };
 
 	for (unsigned i = 0; i < FINDINGS_MAX; i++) {
 		g_autoptr(GString) one = g_string_new(NULL);
 
-		if (!append_next(one, &shown, i + 1, options) || (i && used + lines_of(body->str) + lines_of(one->str) > FIRST_LINES))
+		if (!append_next(one, &shown, i + 1, options) ||
+		    (i && used + lines_of(body->str) + lines_of(one->str) > FIRST_LINES))
 			break;
 		g_string_append(body, one->str);
 	}

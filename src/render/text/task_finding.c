@@ -14,7 +14,7 @@
 /* "15 goroutines wait for a mutex", "1 goroutine waits for a mutex" */
 static void append_tasks(GString *s, const struct task_wait *w)
 {
-	double tasks = (double)w->tasks_milli / 1000;
+	double tasks = w->tasks;
 	bool is_one = fabs(tasks - 1) < 0.05;
 	size_t verb = strcspn(w->says, " ");
 
@@ -71,7 +71,8 @@ static void append_evidence(GString *s, const struct profile *p, const struct ta
 	}
 }
 
-void text_task_finding(GString *s, const struct profile *p, const struct task_wait *w, unsigned number, const struct text_options *options)
+void text_task_finding(GString *s, const struct profile *p, const struct task_wait *w, unsigned number,
+		       const struct text_options *options)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
 
@@ -83,6 +84,6 @@ void text_task_finding(GString *s, const struct profile *p, const struct task_wa
 	g_string_assign(line, INDENT);
 	append_evidence(line, p, w);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
-	g_string_printf(line, INDENT "%s `offcpu tasks -p %" PRIu32 "`", w->advice, w->pid);
+	g_string_printf(line, INDENT "%s `offcpu report --by task`", w->advice);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 }

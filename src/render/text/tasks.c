@@ -98,7 +98,8 @@ static void append_finding(GString *s, enum tasks_kind kind, const struct task_g
 	}
 }
 
-static void append_findings(GString *s, const struct tasks *t, const struct task_groups *g, const struct text_options *o)
+static void append_findings(GString *s, const struct tasks *t, const struct task_groups *g,
+			    const struct text_options *o)
 {
 	double busy = t->tasks - g->idle_tasks;
 
@@ -135,7 +136,9 @@ static void append_numbers(GString *s, const struct tasks *t, double tasks, uint
 
 static void append_reasons(GString *s, const struct tasks *t, const struct task_groups *g, const struct text_options *o)
 {
-	text_section(s, o, "%s", t->window_ns ? "    tasks   task time          state or wait reason" : "    tasks  state or wait reason");
+	text_section(s, o, "%s",
+		     t->window_ns ? "    tasks   task time          state or wait reason"
+				  : "    tasks  state or wait reason");
 	for (guint i = 0; i < g->reasons->len && (!o->top || i < o->top); i++) {
 		const struct task_group *r = &g_array_index(g->reasons, struct task_group, i);
 
@@ -260,7 +263,9 @@ void text_tasks_of(GString *s, const struct profile *p, const struct selection *
 		is_any = true;
 	}
 	if (!is_any)
-		g_string_append(s, "No process here had tasks that could be seen: goroutines (Go), or tasks of asyncio (CPython).\n");
+		g_string_append(
+			s,
+			"No process here had tasks that could be seen: goroutines (Go), or tasks of asyncio (CPython).\n");
 }
 
 static void append_first(GString *s, const struct tasks *t, const struct text_options *o)
@@ -276,7 +281,8 @@ static void append_first(GString *s, const struct tasks *t, const struct text_op
 	g_string_append_printf(line, " (%u), apart from its threads: ", t->pid);
 	append_tasks(line, t->tasks);
 	g_string_append_printf(line, " %s%s", one_of(t->kind), fabs(t->tasks - 1) < 0.05 ? "" : "s");
-	if (g.groups->len && busy > 0) {
+	/* of goroutines that is a finding: task_finding.c */
+	if (t->kind != TASKS_GO && g.groups->len && busy > 0) {
 		const struct task_group *first = &g_array_index(g.groups, struct task_group, 0);
 
 		g_string_append_printf(line, "; %.0f%% of those not idle: ", 100 * first->tasks / busy);
@@ -287,7 +293,8 @@ static void append_first(GString *s, const struct tasks *t, const struct text_op
 	task_groups_clear(&g);
 }
 
-void text_tasks_first(GString *s, const struct profile *p, const struct selection *selection, const struct text_options *o)
+void text_tasks_first(GString *s, const struct profile *p, const struct selection *selection,
+		      const struct text_options *o)
 {
 	guint shown = 0, left = 0;
 
