@@ -162,7 +162,7 @@ static char *free_path(const struct profile *p)
 	g_autoptr(GDateTime) time = g_date_time_new_from_unix_local((gint64)(p->info.start_unix_ns / SECOND_NS));
 	g_autofree char *clock = time ? g_date_time_format(time, "%Y%m%d-%H%M%S") : g_strdup("interval");
 
-	for (unsigned i = 0; ; i++) {
+	for (unsigned i = 0;; i++) {
 		char *path = i ? g_strdup_printf("top-%s-%u.offcpu", clock, i)
 			       : g_strdup_printf("top-%s.offcpu", clock);
 
