@@ -206,6 +206,8 @@ void unwind_walk(const struct unwind_source *s, const struct unwind_regs *regs, 
 		struct unwind_stack other;
 		struct walk again = { .s = s, .regs = *regs, .stack = &other, .via = UNWIND_VIA_REGS, .to_skip = i };
 
+		other.end = UNWIND_BROKEN;
+		other.depth = 0;
 		walk_all(&again);
 		if (again.to_skip)
 			return;

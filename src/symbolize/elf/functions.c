@@ -385,7 +385,7 @@ void elf_functions_clear(struct elf_functions *f)
 #define NOTES_MAX_BYTES (64 << 20)
 
 struct note_search {
-	const struct elf_file *file;
+	struct elf_file file;
 	const char *provider, *name;
 	uint64_t base;		/* address of .stapsdt.base, 0: there is none */
 	GArray *found;
@@ -408,7 +408,7 @@ static void take_note(struct note_search *s, const uint8_t *desc, size_t len)
 	uint64_t addr[3], shift;
 	struct elf_probe probe = { 0 };
 
-	if (!s->file->is_64_little || len <= sizeof(addr) || desc[len - 1])
+	if (!s->file.is_64_little || len <= sizeof(addr) || desc[len - 1])
 		return;
 	memcpy(addr, desc, sizeof(addr));
 	name = provider + strlen(provider) + 1;
@@ -421,9 +421,9 @@ static void take_note(struct note_search *s, const uint8_t *desc, size_t len)
 	if (strcmp(provider, s->provider) != 0 || strcmp(name, s->name) != 0)
 		return;
 	shift = s->base ? s->base - addr[1] : 0;	/* the file was prelinked */
-	if (!offset_of(s->file->segments, s->file->segment_cnt, addr[0] + shift, &probe.off))
+	if (!offset_of(s->file.segments, s->file.segment_cnt, addr[0] + shift, &probe.off))
 		return;
-	if (addr[2] && !offset_of(s->file->segments, s->file->segment_cnt, addr[2] + shift, &probe.semaphore))
+	if (addr[2] && !offset_of(s->file.segments, s->file.segment_cnt, addr[2] + shift, &probe.semaphore))
 		return;
 	g_array_append_val(s->found, probe);
 }
@@ -444,19 +444,17 @@ static void search_notes(struct note_search *s, Elf_Scn *scn)
 
 static bool search_probes(struct note_search *s, int fd, GError **error)
 {
-	struct elf_file file;
 	Elf_Scn *scn;
 	GElf_Shdr sh;
-	bool ok = elf_file_open(&file, fd, error);
+	bool ok = elf_file_open(&s->file, fd, error);
 
-	s->file = &file;
-	scn = ok ? elf_file_section_named(&file, ".stapsdt.base") : NULL;
+	scn = ok ? elf_file_section_named(&s->file, ".stapsdt.base") : NULL;
 	if (scn && gelf_getshdr(scn, &sh))
 		s->base = sh.sh_addr;
-	scn = ok ? elf_file_section_named(&file, ".note.stapsdt") : NULL;
+	scn = ok ? elf_file_section_named(&s->file, ".note.stapsdt") : NULL;
 	if (scn)
 		search_notes(s, scn);
-	elf_file_close(&file);
+	elf_file_close(&s->file);
 	return ok;
 }
 
