@@ -174,7 +174,7 @@ def filter_cgroup_left_before_any_switch(env):
     time.sleep(1.2)
     recorder.stop()
     report = recorder.report()
-    check_account(env.check, report)
+    check_account(env.check, report, allowed_losses=("interpreter_stale",))  # it is preempted anywhere in Python
     env.check.equal(processes(report), {process.pid}, "processes in the report")
 
 
