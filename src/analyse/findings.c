@@ -9,7 +9,11 @@
 #include "base/hash.h"
 #include "profile/on_cpu.h"
 
-#define STUCK_WEIGHT 8 /* a lock that somebody waits for all the time: what else waits a little is work that goes on */
+/*
+ * A lock that somebody waits for all the time counts as if all threads of its process did, or so many: what else waits a
+ * little is work that goes on.
+ */
+#define STUCK_WEIGHT_MIN 12
 #define STUCK_PERMILLE 900 /* of the window, in one wait */
 #define QUEUE_WEIGHT                                                                                                 \
 	4 /* others' load makes waits for a CPU, too: they rank first from four times the next one's time on */
@@ -356,8 +360,8 @@ static void add_loop_samples(const struct maker *m, struct finding *row)
 
 uint64_t finding_rank_ns(const struct finding *f)
 {
-	if (f->is_stuck)
-		return f->time_ns * STUCK_WEIGHT;
+	if (f->stuck_weight)
+		return f->time_ns * f->stuck_weight;
 	return (f->reason == REASON_CPU_QUEUE && !f->is_yield) || f->is_told_elsewhere ? f->time_ns / QUEUE_WEIGHT
 										       : f->time_ns;
 }
@@ -399,6 +403,17 @@ static bool has_user_threads(const struct profile *p, const struct selection *se
 	return false;
 }
 
+static uint32_t threads_of(const struct findings *f, const char *process)
+{
+	for (guint i = 0; i < f->classes->len; i++) {
+		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
+
+		if (c->process == process)
+			return c->threads_cnt;
+	}
+	return 0;
+}
+
 /* Somebody waits for a lock nearly all through the window.  On a whole machine somebody always does. */
 static void find_stuck(struct findings *f)
 {
@@ -409,7 +424,8 @@ static void find_stuck(struct findings *f)
 		bool is_exclusive = row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK ||
 				    row->reason == REASON_LOCK_KERNEL;
 
-		row->is_stuck = is_exclusive && row->max_ns / STUCK_PERMILLE >= info->duration_ns / 1000;
+		if (is_exclusive && row->max_ns / STUCK_PERMILLE >= info->duration_ns / 1000)
+			row->stuck_weight = MAX(threads_of(f, row->process), STUCK_WEIGHT_MIN);
 	}
 }
 

@@ -48,7 +48,8 @@ struct finding {
 	/* what all callbacks of that loop in these processes ran, by samples on CPU; 0 without */
 	uint64_t loop_on_cpu_ns;
 	int64_t loop_on_cpu_frame; /* the function that most of it is of; -1: not known */
-	bool is_stuck; /* a lock that one waits for nearly all through the window */
+	/* a lock that one waits for nearly all through the window: its time counts so often; 0: no such */
+	uint32_t stuck_weight;
 	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */
 };
 
