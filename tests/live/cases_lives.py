@@ -73,7 +73,8 @@ def execs_without_end(env):
         recorder = Recorder(env, "-p", ",".join(str(program.pid) for program in programs), "--exact", "-d", "0.1")
         recorder.wait()
         report = recorder.report()
-        check_account(env.check, report, allowed_losses=EDGE_LOSSES)
+        # thousands of mappings a second, whose rings a recorder that waits for a CPU lets run over: names, and no time
+        check_account(env.check, report, allowed_losses=(*EDGE_LOSSES, "mmap_events"))
         env.check.equal(report.coverage["stacks"]["none_ns"], 0, "time of stacks that are neither there nor lost")
         for program in programs:
             rows = report.rows[program.pid, program.pid]
