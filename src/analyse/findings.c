@@ -403,20 +403,17 @@ static bool has_user_threads(const struct profile *p, const struct selection *se
 	return false;
 }
 
-static uint32_t threads_of(const struct findings *f, const char *process)
+static uint32_t threads_of(const struct maker *m, const char *process)
 {
-	for (guint i = 0; i < f->classes->len; i++) {
-		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
+	uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(m->classes, process));
 
-		if (c->process == process)
-			return c->threads_cnt;
-	}
-	return 0;
+	return at ? g_array_index(m->f->classes, struct finding_class, at - 1).threads_cnt : 0;
 }
 
 /* Somebody waits for a lock nearly all through the window.  On a whole machine somebody always does. */
-static void find_stuck(struct findings *f)
+static void find_stuck(const struct maker *m)
 {
+	struct findings *f = m->f;
 	const struct profile_info *info = &f->profile->info;
 
 	for (guint i = 0; i < f->rows->len && info->filters && *info->filters && info->duration_ns; i++) {
@@ -425,7 +422,7 @@ static void find_stuck(struct findings *f)
 				    row->reason == REASON_LOCK_KERNEL;
 
 		if (is_exclusive && row->max_ns / STUCK_PERMILLE >= info->duration_ns / 1000)
-			row->stuck_weight = MAX(threads_of(f, row->process), STUCK_WEIGHT_MIN);
+			row->stuck_weight = MAX(threads_of(m, row->process), STUCK_WEIGHT_MIN);
 	}
 }
 
@@ -451,7 +448,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	add_accounts(&m);
 	add_waits(&m);
 	add_queue_shape(&m);
-	find_stuck(f);
+	find_stuck(&m);
 	for (unsigned i = 0; i < IDLE_KIND_COUNT; i++)
 		f->idle_sum_ns += i == IDLE_KERNEL ? 0 : f->idle_ns[i];
 	g_array_sort(f->rows, compare_findings);

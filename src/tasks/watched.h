@@ -9,11 +9,9 @@ struct watched;
 
 /*
  * Its first look can follow.  NULL with a sentence; of CENSUS_NO_RUNTIME where there is nothing to be seen, as far as
- * is known.
+ * is known.  is_go_only: other runtimes are not looked for.
  */
-struct watched *watched_open(uint32_t pid, GError **error);
-
-enum tasks_kind watched_kind(const struct watched *w);
+struct watched *watched_open(uint32_t pid, bool is_go_only, GError **error);
 
 /*
  * One look, which stands for period_ns of the window.  It takes about room_ns of CPU time: of more tasks than that
