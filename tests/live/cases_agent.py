@@ -250,9 +250,9 @@ def agent_alerts_of_yesterday(env):
         file.write(bytes(4096))
     for dir_ in before, store:
         if dir_ == store:
-            # 22 minutes of that, a day before now
-            begin = time.time() - 86400 - 660
-            subprocess.run([fill, store, "1320", "--start", f"{begin:.3f}", before], stdout=subprocess.DEVNULL, check=True)
+            # 17 to 33 minutes of that, for the first window and the last may be short ones; an alert wants 15 of the hour
+            begin = time.time() - 86400 - 1000
+            subprocess.run([fill, store, "2000", "--start", f"{begin:.3f}", before], stdout=subprocess.DEVNULL, check=True)
             with open(config, "w", encoding="ascii") as file:
                 file.write("[alert more]\nwhen = reason=lock threads > 0.4x yesterday\nfor = 2\n"
                            "[alert twice]\nwhen = reason=lock threads > 2.5x yesterday\nfor = 2\n"
