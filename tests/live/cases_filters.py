@@ -159,11 +159,11 @@ def filter_comm_of_execs(env):
     check_truth(env.check, report, of_kind(truth, "after")[0])
 
 
-def has_programs(pid):
-    """It has loaded a BPF program."""
+def has_links(pid):
+    """It has begun to attach its BPF programs."""
     folder = f"/proc/{pid}/fd"
     try:
-        return any("bpf-prog" in os.readlink(os.path.join(folder, fd)) for fd in os.listdir(folder))
+        return any("bpf_link" in os.readlink(os.path.join(folder, fd)) for fd in os.listdir(folder))
     except OSError:
         return False
 
@@ -179,8 +179,8 @@ def filter_cgroup_left_before_any_switch(env):
     if process.stdout.readline() != b"ready\n":
         raise Skip("no real-time priority")
     recorder = Recorder(env, "--cgroup", group, "--exact")
-    # it runs from when the tracer has begun to load: no longer than real-time threads may
-    wait_until(lambda: recorder.process.poll() is not None or has_programs(recorder.process.pid), 20)
+    # it runs from when the tracer has begun to attach: no longer than real-time threads may
+    wait_until(lambda: recorder.process.poll() is not None or has_links(recorder.process.pid), 20, 0.001)
     process.stdin.write(b"\n")
     process.stdin.flush()
     recorder.wait_attached()
