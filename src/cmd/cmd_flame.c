@@ -270,16 +270,12 @@ static int run(struct flame_job *job)
 {
 	g_autoptr(GError) error = NULL;
 	struct profile *p = range_read_profile(job->input, job->range, &error);
-	if (p && job->tree.view != TREE_SLEEPERS && !p->info.has_wakers) {
-		cmd_error(COMMAND,
-			  p->info.imported ? "%s: has no wakers" : "%s: has no wakers: record it with --wakers",
-			  job->input);
-		profile_free(p);
-		return EXIT_FAILED;
-	}
 	bool knows = p &&
-		     (job->tree.view != TREE_SLEEPERS ||
-		      recording_with_on_cpu(p, job->input, job->has_weight, &job->query, &job->tree.weight, &error));
+		     (job->tree.view == TREE_SLEEPERS
+			      ? recording_with_on_cpu(p, job->input, job->has_weight, &job->query, &job->tree.weight,
+						      &error)
+			      : recording_has_wakers(p, job->input, &error));
+
 	if (p)
 		objects_as_frames(p);
 	knows = knows && recording_knows(p, job->input, job->tree.weight, &job->query, &error);
