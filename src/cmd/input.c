@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "analyse/task_profile.h"
 #include "exchange/format.h"
 #include "profile/on_cpu.h"
 #include "profile/profile_file.h"
@@ -235,4 +236,17 @@ bool recording_knows(const struct profile *p, const char *path, enum weight weig
 		return false;
 	}
 	return true;
+}
+
+struct profile *recording_only_tasks(struct profile *p, const char *path, GError **error)
+{
+	struct profile *tasks = task_profile_new(p);
+
+	if (!tasks)
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    p->info.range.is_cut ? "%s: what tasks did in a part of the window is not known" :
+						   "%s: has no tasks: record it with --tasks",
+			    path);
+	profile_free(p);
+	return tasks;
 }

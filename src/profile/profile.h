@@ -381,7 +381,9 @@ struct profile_info {
 	struct profile_looks looks;
 	/* what it was read from: "pprof (off_cpu in nanoseconds)"; what else than waits it holds; NULL: a recording */
 	const char *imported;
-	/* with imported: what `offcpu io` recorded in place of waits, "requests" or "operations"; NULL: waits */
+	/*
+	 * with imported: what is in place of waits, "requests" or "operations" of `offcpu io`, or "tasks"; NULL: waits
+	 */
 	const char *rows_are;
 	uint32_t unknown;	/* enum profile_unknown, of what was imported or looked at */
 	struct profile_range range;
