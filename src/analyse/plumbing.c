@@ -217,6 +217,7 @@ struct user_pick {
 	int64_t library, entry;	/* innermost named of these levels */
 	int64_t library_api;	/* what `library` called */
 	int64_t other;	/* innermost of those that are in no file */
+	bool is_outer;	/* functions without a name lie between the caller and what it seems to call */
 };
 
 /* Nothing is the program's own: what tells most of what there is. */
@@ -257,6 +258,7 @@ static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 		}
 		inside = false;
 		if (c->named) {
+			pick.is_outer = pick.caller >= 0;
 			pick.caller = frame;
 			return pick;
 		}
@@ -270,6 +272,11 @@ static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 int64_t plumbing_user_parent(const struct plumbing *pl, uint32_t user_node)
 {
 	return pick_user(pl, user_node).caller;
+}
+
+bool plumbing_user_parent_is_outer(const struct plumbing *pl, uint32_t user_node)
+{
+	return pick_user(pl, user_node).is_outer;
 }
 
 static const char *user_part(struct plumbing *pl, uint32_t node)

@@ -50,6 +50,8 @@ const char *plumbing_syscall(struct plumbing *pl, const struct wait *w);
 
 /* Index in the profile of the frame that is CALLER of that stack's headline, or -1. */
 int64_t plumbing_user_parent(const struct plumbing *pl, uint32_t user_node);
+/* Is what waits in functions that it calls and that have no name, as in a stripped program? */
+bool plumbing_user_parent_is_outer(const struct plumbing *pl, uint32_t user_node);
 
 /* What the rules say of a frame. */
 enum runtime_level plumbing_frame_level(const struct plumbing *pl, uint32_t frame);

@@ -61,6 +61,7 @@ struct request_cause request_causes_of(const struct request_causes *c, guint wai
 		.reason = reasons_of(c->reasons, wait),
 		.frame = plumbing_user_parent(reasons_plumbing(c->reasons), w->user),
 		.object = telling_object(c->p, w->object),
+		.is_outer = plumbing_user_parent_is_outer(reasons_plumbing(c->reasons), w->user),
 	};
 }
 

@@ -10,11 +10,13 @@ struct request_cause {
 	enum reason reason;
 	int64_t frame;		/* of the program; -1: not known, -2: it is request_cause_rest */
 	uint32_t object;	/* + 1; 0: none, or one that tells nothing */
+	bool is_outer;		/* it is in functions without a name that the frame's calls */
 };
 
 static inline bool request_cause_equal(const struct request_cause *a, const struct request_cause *b)
 {
-	return a->reason == b->reason && a->frame == b->frame && a->object == b->object;
+	return a->reason == b->reason && a->frame == b->frame && a->object == b->object &&
+	       a->is_outer == b->is_outer;
 }
 
 /* The rest is in no class: what a goroutine does on CPU, or while Go has it parked; or a switch was not seen. */

@@ -173,7 +173,9 @@ void request_cause_text(GString *s, const struct profile *p, const struct reques
 	if (o)
 		g_string_append_printf(text, " %s", o->name);
 	if (c->frame >= 0 && profile_get_frame(p, (uint32_t)c->frame)->name)
-		g_string_append_printf(text, " in %s", profile_get_frame(p, (uint32_t)c->frame)->name);
+		g_string_append_printf(text, " %s %s",
+				       c->is_outer ? "in a function without symbols, called from" : "in",
+				       profile_get_frame(p, (uint32_t)c->frame)->name);
 	text_safe_cut(s, text->str, width);
 }
 
