@@ -289,6 +289,13 @@ function drawTable(detail) {
 	);
 }
 
+// A picture of a long range takes a moment: an empty frame would look broken.
+function framed(iframe) {
+	const said = make('p', { class: 'none', text: 'Drawing…' });
+	iframe.addEventListener('load', () => said.remove());
+	return make('div', { class: 'framed' }, said, iframe);
+}
+
 function drawFlame(detail) {
 	const path = route('flame.html', { ...rangeQuery(shownRange()), ...filterQuery() }),
 		address = path + (themeName() === 'dark' ? '#theme=dark' : '#theme=light');
@@ -300,7 +307,7 @@ function drawFlame(detail) {
 	detail.replaceChildren(
 		heatNode(),
 		make('p', { class: 'tools' }, make('span', { class: 'soft', text: 'The wider a frame, the longer its threads were off CPU below it.' }), make('a', { href: address, target: '_blank', rel: 'noopener', text: 'Open in a tab' })),
-		make('iframe', { src: address, title: 'Flame graph of the range', dataset: { address } }),
+		framed(make('iframe', { src: address, title: 'Flame graph of the range', dataset: { address } })),
 	);
 	readHeat();
 }
