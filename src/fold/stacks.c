@@ -165,6 +165,7 @@ static unsigned add_spots(struct fold_stacks *f, const struct offcpu_rec_stack *
 	struct frame frame = {
 		.name = symbol.name, .module = symbol.module,
 		.offset = symbol.name ? symbol.offset - symbol.symbol_offset : symbol.offset,
+		.file = symbol.file, .line = symbol.line,
 		.why = symbol.why, .kind = rec->is_user ? FRAME_USER : FRAME_KERNEL,
 	};
 	uint32_t id = profile_frame(f->profile, &frame);

@@ -12,6 +12,7 @@ struct handover {
 	uint64_t space;		/* the program's key */
 	uint32_t generation, part_cnt;
 	bool speaks;		/* see struct space */
+	uint32_t v8;
 	bool is_there;
 };
 

@@ -262,17 +262,17 @@ def agent_alerts_of_yesterday(env):
     fill, planted, path = os.path.join(env.programs, "..", "history", "history-fill"), os.path.join(env.programs, "planted"), env.disk_file()
     with open(path, "wb") as file:
         file.write(bytes(4096))
-    for dir_, seconds in (before, "6"), (store, "12"):
+    for dir_ in before, store:
         if dir_ == store:
-            # 22 minutes of that, a day before now
-            begin = time.time() - 86400 - 660
-            subprocess.run([fill, store, "1320", "--start", f"{begin:.3f}", before], stdout=subprocess.DEVNULL, check=True)
+            # 17 to 33 minutes of that, for the first window and the last may be short ones; an alert wants 15 of the hour
+            begin = time.time() - 86400 - 1000
+            subprocess.run([fill, store, "2000", "--start", f"{begin:.3f}", before], stdout=subprocess.DEVNULL, check=True)
             with open(config, "w", encoding="ascii") as file:
                 file.write("[alert more]\nwhen = reason=lock threads > 0.4x yesterday\nfor = 2\n"
                            "[alert twice]\nwhen = reason=lock threads > 2.5x yesterday\nfor = 2\n"
                            "[alert slow]\nwhen = process=planted reason=lock p99 > 1ms\nfor = 2\n"
                            "[alert slower]\nwhen = process=planted reason=lock p99 > 20s\nfor = 2\n")
-        program = subprocess.Popen([planted, "mutex", seconds, path], stdout=subprocess.DEVNULL)
+        program = subprocess.Popen([planted, "mutex", "300", path], stdout=subprocess.DEVNULL)
         agent = Agent(env, dir_, *(["--config", config] if dir_ == store else []), settings=["record.comm=planted"])
         seen = len(windows(dir_))
         if dir_ == store:

@@ -39,7 +39,7 @@ static void write_finding(struct json *j, const struct findings *f, unsigned row
 	const struct frame *frame = r->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)r->frame) : NULL;
 
 	json_object_begin(j);
-	json_member_uint(j, "share_ppm", share_ppm(r->time_ns, f->matters_ns));
+	json_member_uint(j, "share_ppm", share_ppm(r->time_ns, r->busy ? r->observed_ns : f->matters_ns));
 	json_member_uint(j, "time_ns", r->time_ns);
 	json_member_string(j, "reason", reason_name(r->reason));
 	json_member_string(j, "process", r->process);

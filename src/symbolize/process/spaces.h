@@ -43,7 +43,8 @@ struct generation {
 	int64_t jit_next_us;
 	uint32_t jit_pause_us;
 	struct hotspot *jvm;	/* its code and methods; NULL: not looked for, or none.  For the symbolizer */
-	int64_t jvm_next_us;
+	struct v8 *v8;		/* its functions, the same way */
+	int64_t jvm_next_us, v8_next_us;
 };
 
 struct spaces;
