@@ -29,9 +29,11 @@ static const struct expected expected[] = {
 	{ "v8dbg_off_fp_function", UNWIND_V8_FUNCTION },
 };
 
+#define NAMES_MAX 2
+
 /* A number, under the names that versions have for it. */
 struct wanted {
-	const char *names[2];
+	const char *names[NAMES_MAX];
 	size_t at;	/* in struct v8 */
 	bool is_word;	/* the offset of a word, so a multiple of 8 */
 };
@@ -74,7 +76,6 @@ static const struct wanted wanted[] = {
 	NUMBER("scopeinfo_idx_first_vars", scope_first),
 };
 
-#define NAMES_MAX G_N_ELEMENTS(((struct wanted *)0)->names)
 #define VARIABLES (G_N_ELEMENTS(expected) + G_N_ELEMENTS(wanted) * NAMES_MAX)
 
 /* The file's first mapping, which its symbols' addresses are told by. */
