@@ -188,13 +188,8 @@ static bool write_out(const struct profile *p, const struct export_args *a, cons
 static bool knows(const struct profile *p, const char *path, const struct export_args *a,
 		  const struct export_plan *plan, GError **error)
 {
-	if ((plan->wakers || plan->wakeup) && !p->info.has_wakers) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    p->info.imported ? "%s: has no wakers" : "%s: has no wakers: record it with --wakers",
-			    path);
-		return false;
-	}
-	return recording_knows(p, path, plan->folded.weight, &a->filters.query, error) &&
+	return (!(plan->wakers || plan->wakeup) || recording_has_wakers(p, path, error)) &&
+	       recording_knows(p, path, plan->folded.weight, &a->filters.query, error) &&
 	       (plan->columns == 1 || recording_knows(p, path, WEIGHT_COUNT, NULL, error));
 }
 

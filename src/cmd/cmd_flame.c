@@ -276,16 +276,13 @@ static int run(struct flame_job *job)
 
 	if (p && job->tasks)
 		p = recording_only_tasks(p, job->input, &error);
-	if (p && job->tree.view != TREE_SLEEPERS && !p->info.has_wakers) {
-		cmd_error(COMMAND,
-			  p->info.imported ? "%s: has no wakers" : "%s: has no wakers: record it with --wakers",
-			  job->input);
-		profile_free(p);
-		return EXIT_FAILED;
-	}
+
 	bool knows = p &&
-		     (job->tree.view != TREE_SLEEPERS ||
-		      recording_with_on_cpu(p, job->input, job->has_weight, &job->query, &job->tree.weight, &error));
+		     (job->tree.view == TREE_SLEEPERS
+			      ? recording_with_on_cpu(p, job->input, job->has_weight, &job->query, &job->tree.weight,
+						      &error)
+			      : recording_has_wakers(p, job->input, &error));
+
 	if (p)
 		objects_as_frames(p);
 	knows = knows && recording_knows(p, job->input, job->tree.weight, &job->query, &error);

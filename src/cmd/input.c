@@ -203,6 +203,15 @@ bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, c
 	return true;
 }
 
+bool recording_has_wakers(const struct profile *p, const char *path, GError **error)
+{
+	if (!p->info.has_wakers)
+		g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD,
+			    p->info.imported ? "%s: has no wakers" : "%s: has no wakers: record it with --wakers",
+			    path);
+	return p->info.has_wakers;
+}
+
 bool recording_knows(const struct profile *p, const char *path, enum weight weight, const struct query *query,
 		     GError **error)
 {

@@ -43,6 +43,9 @@ gboolean recording_unit_option(const char *name, const char *value, gpointer dat
 bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, const struct query *query,
 			   enum weight *weight, GError **error);
 
+/* False, with a sentence, where it has none. */
+bool recording_has_wakers(const struct profile *p, const char *path, GError **error);
+
 /*
  * Does the profile know what is asked for?  False, with a sentence, for a weight or a choice that an imported one
  * cannot tell.

@@ -512,6 +512,22 @@ void fold_stacks_forget(struct fold_stacks *f)
 	fold_languages_forget(f->languages, is_known, f);
 }
 
+static void keep_row(void *row, void *compact)
+{
+	struct stack_row *r = row;
+
+	r->node = profile_compact_node(compact, r->node);
+}
+
+void fold_stacks_keep(struct fold_stacks *f, struct profile_compact *c)
+{
+	g_hash_table_remove_all(f->frames);
+	crossed_for_each(f->nodes, keep_row, c);
+	fold_languages_keep(f->languages, c);
+	f->pending_user = profile_compact_node(c, f->pending_user);
+	f->pending_kernel = profile_compact_node(c, f->pending_kernel);
+}
+
 void fold_stacks_finish(struct fold_stacks *f)
 {
 	if (f->lines)

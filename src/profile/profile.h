@@ -415,6 +415,7 @@ struct profile {
 	GArray *storms;		/* struct storm, one a waker */
 	GArray *losses;		/* struct profile_loss, one per reason, never all 0 */
 	GArray *build_ids;	/* struct module_id, one a module, of those that have one */
+	GArray *limits;		/* struct profile_limit: see limits.h */
 	GArray *requests, *request_parts, *spans, *span_waits;	/* see requests.h */
 	struct slices *slices;	/* see slices.h; NULL: none */
 	GPtrArray *tasks;	/* struct tasks, a process each: see tasks.h */

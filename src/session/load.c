@@ -181,6 +181,7 @@ static void fill_config(struct session *s, struct offcpu_config *cfg)
 		.verify_walks = o->verify_walks,
 		.follow_exec = o->command_pid != 0,
 		.follow_forks = o->follow,
+		.by_ancestry = o->pids && o->with_forked,
 		.command_pid = o->command_pid,
 		.want_events = o->mode == COLLECT_EVENTS,
 		.want_waits = o->mode != COLLECT_EVENTS && o->mode != COLLECT_HIST_ON,

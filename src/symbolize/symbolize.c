@@ -35,6 +35,7 @@ struct symbolizer {
 	struct spaces *spaces;
 	GHashTable *demangled;	/* name in a table -> what to show, NULL: itself */
 	GStringChunk *strings;
+	bool has_lines;		/* keys of `demangled` lie in `strings` */
 	size_t jit_bytes;
 	struct hotspot_names *jvm_names;
 	struct v8_names *v8_names;
@@ -189,6 +190,10 @@ void symbolizer_next_turn(struct symbolizer *s, uint64_t now_ns, size_t max_byte
 	g_autoptr(GArray) names = g_array_new(FALSE, FALSE, sizeof(struct names));
 
 	spaces_forget_exited(s->spaces, now_ns > EXITED_KEPT_NS ? now_ns - EXITED_KEPT_NS : 0);
+	spaces_forget_modules(s->spaces);
+	hotspot_names_next_turn(s->jvm_names);
+	if (!s->has_lines)
+		g_string_chunk_clear(s->strings);
 	if (!evicted)
 		return;
 	spaces_forget_evicted(s->spaces);
@@ -357,17 +362,17 @@ static bool jit_find(struct symbolizer *s, struct generation *g, uint64_t ip, bo
 	return true;
 }
 
-/* For as long as s lives; NULL: the mapping's own path will do. */
+/* For as long as the module lives; NULL: the mapping's own path will do. */
 static const char *executed_as(struct symbolizer *s, const struct space_map *m, const struct generation *g)
 {
-	const struct module *module = m->module;
+	struct module *module = m->module;
 	const struct maps_line line = { .start = m->start, .end = m->end, .dev_major = module->dev_major,
 					.dev_minor = module->dev_minor, .inode = module->inode, .path = module->path };
 	g_autofree char *path = NULL;
 
 	if (module->kind == MODULE_FILE && generation_is_current(g))
 		path = executed_path(s->proc_dir, g->pid, &line);
-	return path ? g_string_chunk_insert_const(s->strings, path) : NULL;
+	return path ? modules_executed(module, path) : NULL;
 }
 
 static struct elf_table *map_table(struct symbolizer *s, struct space_map *m, const struct generation *g)
@@ -518,6 +523,7 @@ void symbolizer_lines(struct symbolizer *s, struct symbol_place *places, size_t 
 		      uint64_t ret_missed[SYMBOL_MISSED_CNT])
 {
 	modules_poll(s->modules);
+	s->has_lines = true;
 	lines_find(places, cnt, s->debug_dir, s->strings, ret_missed);
 	for (size_t i = 0; i < cnt; i++)
 		for (unsigned k = 0; k < places[i].frame_cnt; k++)

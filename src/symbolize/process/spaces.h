@@ -77,6 +77,8 @@ bool generation_is_current(const struct generation *g);
 
 /* Forgets processes that exited before then. */
 void spaces_forget_exited(struct spaces *s, uint64_t before_ns);
+/* Forgets modules that are in no process any more, where there are many. */
+void spaces_forget_modules(struct spaces *s);
 /* Forgets the tables that are marked as evicted: they are looked for again. */
 void spaces_forget_evicted(struct spaces *s);
 
