@@ -142,8 +142,8 @@ static __always_inline void mark_function(struct user_walk *w, bool may_sleep)
 	__u32 last = at->depth - 1, offsets = w->space ? w->space->v8 : 0;
 
 	if (!offsets || !read_stack(w, at->bp + UNWIND_V8_CONTEXT, &at->method, sizeof(at->method), may_sleep) ||
+	    !is_v8_object(at->method) || !read_noted(w, at->bp + UNWIND_V8_FUNCTION, &at->method, 0, may_sleep) ||
 	    !is_v8_object(at->method) ||
-	    !read_noted(w, at->bp + UNWIND_V8_FUNCTION, &at->method, 0, may_sleep) || !is_v8_object(at->method) ||
 	    !read_stack(w, at->method - 1 + (offsets & 0xffff), &at->method, sizeof(at->method), may_sleep) ||
 	    !is_v8_object(at->method) ||
 	    !read_stack(w, (at->method - 1 + (offsets >> 16)) & ~7ULL, &at->bytecode, sizeof(at->bytecode), may_sleep))

@@ -346,9 +346,11 @@ static bool open_ring(struct session *s, GError **error)
 	return s->ring != NULL;
 }
 
+typedef bool (*load_step)(struct session *s, GError **error);
+
 bool session_load(struct session *s, GError **error)
 {
-	static bool (*const steps[])(struct session *s, GError **error) = {
+	static const load_step steps[] = {
 		open_programs, load_programs, load_rest, attach_programs, probes_start, open_ring,
 	};
 
