@@ -82,7 +82,7 @@ struct tables {
 	bool was_asked;
 	bool met_speaker, met_maker;	/* among the mappings just read */
 	int64_t due_us;		/* of the first program that is not due yet, or INT64_MAX */
-	uint64_t no_room_cnt;	/* of spaces */
+	uint64_t no_room_cnt;	/* of spaces, and of tables for made code */
 	GMutex crowded_lock;	/* of: pid -> how many mappings were one too many */
 	GHashTable *crowded;
 };
@@ -235,14 +235,14 @@ static bool read_mappings(struct tables *t, struct program *program)
 {
 	GArray *before = program->mappings;
 	struct program old = { .mappings = before };
-	bool ok;
 
 	program->mappings = g_array_new(FALSE, FALSE, sizeof(struct program_mapping));
 	program->stale = program->is_headless;
 	program->is_new = true;
 	int64_t began_us = g_get_monotonic_time();
+	program->handover.read_ns = (uint64_t)began_us * 1000;
 	t->met_speaker = t->met_maker = false;
-	ok = for_each_mapping(t, program->pid, add_mapping, program->mappings);
+	bool ok = for_each_mapping(t, program->pid, add_mapping, program->mappings);
 	/* its interpreter may not be ready yet: it maps more then, and is looked at again */
 	if (t->met_speaker && !program->language.version)
 		language_find("/proc", program->pid, &program->language);
@@ -472,7 +472,7 @@ static bool look_at_program(struct tables *t, struct program *program, int64_t n
 	if (program->stale && !read_mappings(t, program))
 		return false;
 	if (is_ready(program)) {
-		program->is_new |= program->made && made_code_look(program->made);
+		program->is_new |= program->made && made_code_look(program->made, &t->no_room_cnt);
 		t->due_us = MIN(t->due_us, made_code_due_us(program->made));
 		if (program->is_new)
 			publish(t, program);
