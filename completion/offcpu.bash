@@ -25,13 +25,13 @@ _offcpu_options() {
 	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --requests --slowest --tasks --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --open --title= --subtitle= --width= --min-width= --idle= --palette= --inverted --reverse --by= \
---wakers --wakeup --delimiter --input-unit= --help"
+--wakers --wakeup --tasks --delimiter --input-unit= --help"
 		;;
 	push) echo "--pyroscope= --clickhouse= --otlp= --parca= --metrics= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;
 	serve) echo "--history= --listen= --token-file= --host= --rules= --open --help" ;;
 	view) echo "--open --port= --idle= --from= --to= --history= --state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
 	export)
-		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --no-delimiter --annotate --lines \
+		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --tasks --no-delimiter --annotate --lines \
 --input-unit= --help"
 		;;
 	diff)

@@ -441,6 +441,7 @@ struct offcpu_config {
 	__u8 by_tgid, by_tid, by_comm, by_cgroup;	/* filters in force */
 	__u8 follow_exec;		/* the command: select `command_pid` at its exec */
 	__u8 follow_forks;		/* by_tgid, by_tid: what selected threads fork is selected, too */
+	__u8 by_ancestry;		/* by_tgid: and whatever these have forked before */
 	__u8 want_events;
 	__u8 want_waits;		/* sum waits under stacks */
 	__u8 hist, hist_oncpu, hist_runq;	/* hist: no stacks, sums per thread */
@@ -471,6 +472,7 @@ struct offcpu_config {
 	__u8 want_requests;		/* only waits inside of them are listed: see bpf/request.bpf.h */
 	__u8 want_spans;		/* requests one by one: see bpf/request_span.bpf.h */
 	__u8 want_calls;		/* of several functions, each call is summed: see bpf/request_calls.bpf.h */
+	__u8 by_goroutine;		/* requests are goroutines', not threads': see bpf/request_go.bpf.h */
 	__u8 page_shift;		/* of the kernel's pages */
 	__u8 has_quota;			/* some cgroup has a CPU quota: woken threads' queues are looked at, too */
 };

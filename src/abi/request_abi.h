@@ -123,7 +123,8 @@ struct offcpu_rec_request_span {
 	  "requests that the recording has no span of, though it was to, for the ring buffer was full")                \
 	X(RING, "ring", "times that the place a request returns to did not get through")                               \
 	X(HANDED, "handed", "were answered, or read on, by another thread than the one that received them")            \
-	X(UNANSWERED, "unanswered", "were not answered before the connection was closed, or the next came")
+	X(UNANSWERED, "unanswered", "were not answered before the connection was closed, or the next came")            \
+	X(NO_GOROUTINE, "no_goroutine", "calls of a Go program outside of any goroutine, or of Go before 1.17")
 
 enum offcpu_request_count {
 #define X(id, name, help) OFFCPU_REQUEST_##id,

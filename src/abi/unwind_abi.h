@@ -132,6 +132,22 @@ static inline __u32 unwind_bytecode_of(__u64 ip)
 	return ip >> (UNWIND_METHOD_BITS - 1) & 0xffff;
 }
 
+/*
+ * A frame of a function of JavaScript's in V8, by frame pointer: code that is interpreted all looks alike, and other code
+ * moves.  So its place in the stack has the function, as above: its SharedFunctionInfo, which stays where it is mostly,
+ * and in place of a bytecode's address the low bits of the function's number in its script, by which user space knows
+ * that the same one lies there still.  Both are found by way of the JSFunction; frames that are none of a function have
+ * a small even number in place of their context.
+ */
+#define UNWIND_V8_CONTEXT (-8)
+#define UNWIND_V8_FUNCTION (-16)
+
+/* Where a JSFunction has its SharedFunctionInfo, and that its number, of 4 bytes: both below 64 KiB. */
+static inline __u32 unwind_v8_offsets(__u32 shared_at, __u32 number_at)
+{
+	return shared_at | number_at << 16;
+}
+
 #define UNWIND_RA_OFFSET (-8)	/* of the return address from the CFA, on x86-64 */
 
 /* Bits 19..16: enum unwind_cfa. */

@@ -225,6 +225,8 @@ static bool cut(struct agent *a, GError **error)
 	rows = session_keep_window(a->session);
 	store_window(a, rows);
 	profile_free_rows(rows);
+	/* What the window took lies between what stays: half of all memory, where ever new programs start. */
+	malloc_trim(0);
 	follow_clock(a);
 	a->windows++;
 	a->next_ns = wall_clock_next_ns(&a->clock, clock_ns(CLOCK_MONOTONIC), a->config->window_ns);

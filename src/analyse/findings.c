@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/busy.h"
 #include "analyse/findings_by.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
@@ -362,6 +363,8 @@ uint64_t finding_rank_ns(const struct finding *f)
 {
 	if (f->stuck_weight)
 		return f->time_ns * f->stuck_weight;
+	if (f->busy)
+		return f->time_ns - f->queue_ns + f->queue_ns / QUEUE_WEIGHT;
 	return (f->reason == REASON_CPU_QUEUE && !f->is_yield) || f->is_told_elsewhere ? f->time_ns / QUEUE_WEIGHT
 										       : f->time_ns;
 }
@@ -457,6 +460,8 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 			add_loop_samples(&m, &g_array_index(f->rows, struct finding, i));
 	g_array_sort(f->classes, compare_classes);
 	findings_find_causes(f, selection, m.locks);
+	if (!p->info.imported && !p->info.has_requests && !p->info.looks.rounds)
+		busy_find(f);
 	g_array_sort(f->rows, compare_findings);
 	g_hash_table_unref(m.index);
 	g_hash_table_unref(m.threads);

@@ -27,6 +27,13 @@ struct finding_by {
 	uint64_t does_ns, off_cpu_ns; /* that, and all of it */
 };
 
+/* Not what threads wait for, but what they do while others' requests wait in their queue: busy.h. */
+enum finding_busy {
+	BUSY_NOT = 0,
+	BUSY_LOOP, /* an event loop computes */
+	BUSY_POOL, /* all threads of a pool are busy */
+};
+
 struct finding {
 	enum reason reason;
 	uint32_t wait; /* index of the longest of its rows: its words, protocol and stacks */
@@ -51,6 +58,12 @@ struct finding {
 	/* a lock that one waits for nearly all through the window: its time counts so often; 0: no such */
 	uint32_t stuck_weight;
 	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */
+	enum finding_busy busy; /* then time_ns is what they were busy for, and no part of the time that matters */
+	const struct rule *busy_rule; /* the loop or pool; NULL: known by its waits alone */
+	uint64_t observed_ns, on_cpu_ns, queue_ns; /* of busy threads */
+	/* looks at busy threads on CPU, or when they were preempted, and those in `frame`; of samples nanoseconds */
+	uint64_t looks_cnt, in_frame_cnt;
+	bool has_samples;
 };
 
 /* The time of one process name, which adds up to what was observed of it. */

@@ -65,7 +65,10 @@ static void add(struct headline *row, const struct profile *p, uint32_t wait)
 	row->runnable_ns += w->runnable_ns;
 	row->preempted_ns += w->preempted_ns;
 	row->count += w->count;
-	row->max_ns = MAX(row->max_ns, w->max_ns);
+	if (w->max_ns > row->max_ns) {
+		row->max_ns = w->max_ns;
+		row->longest = wait + 1;
+	}
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		row->hist[i] += w->hist[i];
 }

@@ -16,6 +16,7 @@ struct headline {
 	uint32_t stacks_cnt, threads_cnt;
 	bool has_several_objects;
 	uint64_t off_cpu_ns, blocked_ns, runnable_ns, preempted_ns, count, max_ns;
+	uint32_t longest;	/* index + 1 of the wait that max_ns is of; 0: none */
 	uint64_t hist[PROFILE_HIST_SLOTS];
 };
 

@@ -91,6 +91,7 @@ static const struct { const char *suffix, *place;
 } library_places[] = {
 	{ ".py", "/lib/python3" }, { ">", "<frozen " },           { ".rb", "/lib/ruby/" },
 	{ ".rb", "/gems/" },       { ".php", "/usr/share/php/" }, { ".php", "/vendor/" },
+	{ "js", "/node_modules/" }, { "", "node:" },	/* .js, .cjs, .mjs */
 };
 
 bool plumbing_is_scripts_library(const struct frame *f)

@@ -5,6 +5,7 @@
 
 const struct request_cause request_cause_queue = { .reason = REASON_CPU_QUEUE, .frame = -1 };
 const struct request_cause request_cause_on_cpu = { .reason = REASON_ON_CPU, .frame = -1 };
+const struct request_cause request_cause_rest = { .reason = REASON_OTHER, .frame = -2 };
 
 struct request_causes {
 	const struct profile *p;
@@ -92,6 +93,8 @@ static struct wait as_wait(const struct request_span *s, const struct span_wait 
 static void find_top(const struct request_span *s, const struct request_causes *causes, guint first,
 		     struct span_top *top)
 {
+	uint64_t known = s->on_cpu_ns + s->blocked_ns + s->runnable_ns + s->preempted_ns;
+
 	top->cause = s->on_cpu_ns >= s->runnable_ns + s->preempted_ns ? request_cause_on_cpu : request_cause_queue;
 	top->ns = MAX(s->on_cpu_ns, s->runnable_ns + s->preempted_ns);
 	for (uint32_t i = 0; i < s->wait_cnt; i++) {
@@ -108,6 +111,10 @@ static void find_top(const struct request_span *s, const struct request_causes *
 			top->ns = ns;
 			top->cause = cause;
 		}
+	}
+	if (s->wall_ns > known && s->wall_ns - known > top->ns) {
+		top->ns = s->wall_ns - known;
+		top->cause = request_cause_rest;
 	}
 }
 

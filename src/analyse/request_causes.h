@@ -8,7 +8,7 @@
 /* What requests spent their time on: the reason, in which function of the program, for what. */
 struct request_cause {
 	enum reason reason;
-	int64_t frame;		/* of the program; -1: not known */
+	int64_t frame;		/* of the program; -1: not known, -2: it is request_cause_rest */
 	uint32_t object;	/* + 1; 0: none, or one that tells nothing */
 };
 
@@ -17,7 +17,8 @@ static inline bool request_cause_equal(const struct request_cause *a, const stru
 	return a->reason == b->reason && a->frame == b->frame && a->object == b->object;
 }
 
-extern const struct request_cause request_cause_queue, request_cause_on_cpu;
+/* The rest is in no class: what a goroutine does on CPU, or while Go has it parked; or a switch was not seen. */
+extern const struct request_cause request_cause_queue, request_cause_on_cpu, request_cause_rest;
 
 /* Causes of the blocked time of waits that are none of the profile's rows. */
 struct request_causes;

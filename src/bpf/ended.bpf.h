@@ -33,6 +33,8 @@ __noinline int account_wait(struct thread_state *st, struct chain_state *chain, 
 	split_wait(st, now, true, &parts);
 	if (cfg.chain_depth && chain)
 		note_wait(st, chain, &parts, now);
+	if (cfg.by_goroutine && is_in_request(st))
+		goroutine_waited(st, &parts);
 	if (!is_listed(st, now - st->since_ns) || (cfg.want_requests && !is_in_request(st))) {
 		add_parts(&st->account.filtered, &parts);
 		return false;

@@ -151,7 +151,7 @@ struct task_struct {
 	struct sched_entity se;
 	struct sched_info sched_info;
 	int pid, tgid;
-	struct task_struct *group_leader;
+	struct task_struct *real_parent, *group_leader;
 	struct mm_struct *mm;
 	__u64 start_time;
 	__u64 start_boottime;

@@ -56,6 +56,10 @@ struct request_state {
 	__u32 number, tno;	/* its own; the thread's as it last waited */
 	__u32 note_cnt;		/* see request_part.bpf.h */
 	__u32 call_cnt;		/* see request_calls.bpf.h */
+	/* of a goroutine: its waits so far, where its stack ends, and whether that was another place before */
+	struct offcpu_request_times went;
+	__u64 stack_top;
+	__u32 has_moved, pad;
 };
 
 struct {
@@ -117,6 +121,8 @@ static __always_inline struct request_state *request_of(const struct thread_stat
 	return st->request ? bpf_map_lookup_elem(&request_states, &number) : NULL;
 }
 
+#include "bpf/request_go.bpf.h"
+
 #define REQUEST_TRIES 64
 
 __noinline int take_request(struct thread_state *st)
@@ -135,6 +141,7 @@ __noinline int take_request(struct thread_state *st)
 		r->wait_cnt = r->due_cnt = 0;
 		r->open_cnt = r->note_cnt = r->call_cnt = 0;
 		r->number = number;
+		r->stack_top = 0;
 		st->request = number + 1;
 		return 1;
 	}
@@ -146,17 +153,30 @@ static __always_inline void give_request_back(struct thread_state *st)
 {
 	struct request_state *r = cfg.want_requests ? request_of(st) : NULL;
 
-	if (!r)
-		return;
 	st->request = 0;
-	__sync_lock_test_and_set(&r->is_taken, 0);
+	if (r && !cfg.by_goroutine)
+		__sync_lock_test_and_set(&r->is_taken, 0);
 }
 
 static __always_inline bool is_in_request(const struct thread_state *st)
 {
 	const struct request_state *r = request_of(st);
 
+	if (cfg.by_goroutine && st->open_at_start)
+		return false;	/* which one ran as the wait began was not seen */
 	return r && r->is_active;
+}
+
+/* A wait of its thread, which was the goroutine's own: that ran there as it began. */
+static __always_inline void goroutine_waited(const struct thread_state *st, const struct wait_parts *parts)
+{
+	struct request_state *r = request_of(st);
+
+	if (!r)
+		return;
+	r->went.blocked_ns += parts->blocked_ns;
+	r->went.runnable_ns += parts->runnable_ns;
+	r->went.preempted_ns += parts->preempted_ns;
 }
 
 /* What the thread has done so far, but for a wait that goes on. */
@@ -165,6 +185,14 @@ static __always_inline void request_times(const struct thread_state *st, __u64 n
 	const struct offcpu_state_total *total = st->account.state;
 	__u64 since = st->since_ns;
 
+	if (cfg.by_goroutine) {
+		const struct request_state *r = request_of(st);
+
+		__builtin_memset(t, 0, sizeof(*t));
+		if (r)
+			*t = r->went;
+		return;
+	}
 	t->on_cpu_ns = st->account.on_cpu_ns;
 	t->blocked_ns = t->runnable_ns = t->preempted_ns = 0;
 	if (st->mode == MODE_UNKNOWN)
@@ -237,7 +265,7 @@ __noinline int sum_request(struct request_state *r, const struct offcpu_request_
 		__sync_fetch_and_add(&sum->hist[slot], 1);
 	known = t->on_cpu_ns + t->blocked_ns + t->runnable_ns + t->preempted_ns;
 	rest = t->wall_ns > known ? t->wall_ns - known : known - t->wall_ns;
-	if (rest)
+	if (rest && !cfg.by_goroutine)
 		count_request(OFFCPU_REQUEST_RESIDUAL, 1, rest);
 	if (!cfg.request_slower_ns || t->wall_ns < cfg.request_slower_ns)
 		return 0;
@@ -354,6 +382,7 @@ static __always_inline bool is_after_window(void)
 
 static __always_inline void begin_request(struct task_struct *task, struct thread_state *st, struct request_state *r)
 {
+	__builtin_memset(&r->went, 0, sizeof(r->went));
 	r->start_ns = request_now(task, st, &r->start);
 	r->over_cnt = 0;
 	r->over_ns = 0;
@@ -376,6 +405,12 @@ static __always_inline struct request_state *request_to_begin(struct thread_stat
 
 #include "bpf/request_calls.bpf.h"
 
+/* Of a Go program this place may be come to twice for one call: its stack was too short, and has moved. */
+static __always_inline bool is_begun_again(const struct request_state *r, __u64 sp, __u64 ret, __u32 func)
+{
+	return cfg.by_goroutine && r->has_moved && sp == r->sp && ret == r->ret && func == r->func;
+}
+
 /* At the entry of a function, where nothing has been pushed yet; the cookie is its number. */
 SEC("uprobe")
 int request_enter(struct pt_regs *ctx)
@@ -383,17 +418,29 @@ int request_enter(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *st = request_thread(task);
 	__u32 func = bpf_get_attach_cookie(ctx);
-	__u64 sp = ctx->sp, ret = 0;
+	__u64 sp = ctx->sp, ret = 0, goroutine = 0;
 	struct request_state *r;
 
 	if (!st || is_after_window())
 		return 0;
+	if (cfg.by_goroutine) {
+		goroutine = ctx->REG_GOROUTINE;
+		sp = goroutine_runs(st, goroutine, sp, true);
+		if (!sp)
+			return count_request(OFFCPU_REQUEST_NO_GOROUTINE, 1, 0);
+	}
 	r = request_to_begin(st);
 	if (!r)
 		return 0;
+	if (cfg.by_goroutine && !r->is_active && !name_goroutine(st, goroutine)) {
+		count_request(OFFCPU_REQUEST_NO_ROOM, 1, 0);
+		return free_goroutine(st, goroutine);
+	}
 	if (!return_address(ctx, &ret))
 		return 0;
 	if (r->is_active) {
+		if (is_begun_again(r, sp, ret, func))
+			return 0;
 		if (!is_above(r, sp) && (sp != r->sp || (ret == r->ret && func != r->func))) {
 			r->flags |= func == r->func ? OFFCPU_SPAN_RECURSED : OFFCPU_SPAN_NESTED;
 			if (cfg.want_calls)
@@ -420,24 +467,29 @@ int request_return(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *st = request_thread(task);
-	struct request_state *r = st ? request_of(st) : NULL;
+	__u64 sp = ctx->sp, now;
+	struct request_state *r;
 	struct offcpu_request_times at;
-	__u64 now;
 
+	if (cfg.by_goroutine)
+		sp = goroutine_runs(st, ctx->REG_GOROUTINE, sp, false);
+	r = st && sp ? request_of(st) : NULL;
 	if (!r || !r->is_active)
 		return 0;
-	if (cfg.want_calls)
-		return end_calls(st, r, ctx->sp - RETURN_POPS, false);
-	if (!r->has_sp)
+	if (cfg.want_calls) {
+		end_calls(st, r, sp - RETURN_POPS, false);
+	} else if (!r->has_sp) {
 		return 0;
-	if (ctx->sp != r->sp + RETURN_POPS) {
-		if (is_above(r, ctx->sp))
+	} else if (sp != r->sp + RETURN_POPS) {
+		if (is_above(r, sp))
 			leave_request(r, bpf_ktime_get_ns());
-		return 0;
+	} else {
+		now = request_now(task, st, &at);
+		if (now < window.stop_ns)
+			end_request(r, &at, now, false);
 	}
-	now = request_now(task, st, &at);
-	if (now < window.stop_ns)
-		end_request(r, &at, now, false);
+	if (cfg.by_goroutine && !r->is_active)
+		free_goroutine(st, ctx->REG_GOROUTINE);
 	return 0;
 }
 

@@ -81,21 +81,38 @@ __noinline int request_off(struct thread_state *st, __u64 ip, __u64 sp, bool is_
 	return 0;
 }
 
+/* The thread goes off CPU.  That its goroutine is in a request is what makes the wait one of the request. */
+static __always_inline void goroutine_off(struct thread_state *st, const struct pt_regs *regs, __u64 now)
+{
+	struct request_state *r;
+	__u64 sp = regs ? goroutine_runs(st, regs->REG_GOROUTINE, regs->REG_SP, false) : 0;
+
+	r = sp ? request_of(st) : NULL;
+	if (!r || !r->is_active || !is_above(r, sp) || is_returning(r, regs->REG_IP, sp))
+		return;
+	leave_request(r, now);
+	free_goroutine(st, regs->REG_GOROUTINE);
+}
+
 static __always_inline void request_switch_out(struct task_struct *task, struct thread_state *st, bool is_last,
 					       __u64 now)
 {
 	struct pt_regs *regs;
 
-	if (!cfg.want_requests || !st->request)
+	if (!cfg.want_requests || (!st->request && !cfg.by_goroutine))
 		return;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (cfg.by_goroutine) {
+		goroutine_off(st, regs, now);
+		return;
+	}
 	request_off(st, regs ? regs->REG_IP : 0, regs ? regs->REG_SP : 0, is_last, now);
 }
 
 /* Of a thread that becomes another program. */
 static __always_inline void request_exec(struct thread_state *st, __u64 now)
 {
-	struct request_state *r = cfg.want_requests ? request_of(st) : NULL;
+	struct request_state *r = cfg.want_requests && !cfg.by_goroutine ? request_of(st) : NULL;
 
 	if (r && r->is_active)
 		leave_request(r, now);
@@ -113,6 +130,8 @@ __noinline int keep_for_request(struct thread_state *st, const struct offcpu_wai
 	__u32 number, at;
 
 	if (!cfg.want_requests || !cfg.request_slower_ns || !st || !key || !kept)
+		return 0;
+	if (cfg.by_goroutine)	/* what is listed is listed as its thread's, which another one cannot do */
 		return 0;
 	r = request_of(st);
 	number = st->request - 1;

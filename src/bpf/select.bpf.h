@@ -109,6 +109,41 @@ __noinline int glob_matches(const struct comm *whose)
 	return !comm_glob[g & (2 * OFFCPU_COMM_LEN - 1)];
 }
 
+#define ANCESTORS_MAX 16
+
+/*
+ * Is that one of the processes chosen, or forked by one?  Whoever lists their children beforehand misses what is forked
+ * between that and the first event here.  A global function, which takes no pointer to a task: the verifier checks it
+ * once.
+ */
+__noinline int is_chosen_or_forked(__u64 parent)
+{
+	const struct task_struct *task = (const void *)parent;
+
+	for (int i = 0; i < ANCESTORS_MAX; i++, task = BPF_CORE_READ(task, real_parent)) {
+		__u32 pid;
+
+		if (!task)
+			return false;
+		pid = cfg.pidns_inum ? pid_nr(BPF_CORE_READ(task, group_leader, thread_pid)) :
+				       BPF_CORE_READ(task, tgid);
+		if (pid && bpf_map_lookup_elem(&filter_tgids, &pid))
+			return true;
+		if (pid <= 1)
+			return false;
+	}
+	return false;
+}
+
+static __always_inline bool is_of_chosen_process(struct task_struct *task, struct thread_state *st)
+{
+	if (st->by_descent || bpf_map_lookup_elem(&filter_tgids, &st->pid))
+		return true;
+	if (cfg.by_ancestry && is_chosen_or_forked((__u64)BPF_CORE_READ(task, real_parent)))
+		st->by_descent = 1;	/* whoever forked it may end */
+	return st->by_descent;
+}
+
 static __always_inline bool in_cgroups(struct task_struct *task)
 {
 	struct cgroup *cgrp = BPF_CORE_READ(task, cgroups, dfl_cgrp);
@@ -149,7 +184,7 @@ static __always_inline bool is_selected_as(struct task_struct *task, struct thre
 		return false;
 	if (cfg.follow_exec)
 		return st->by_descent;
-	if (cfg.by_tgid && !st->by_descent && !bpf_map_lookup_elem(&filter_tgids, &st->pid))
+	if (cfg.by_tgid && !is_of_chosen_process(task, st))
 		return false;
 	if (cfg.by_tid && !st->by_descent && !bpf_map_lookup_elem(&filter_tids, &st->tid))
 		return false;

@@ -329,7 +329,7 @@ struct walk_state {
 	__u64 seed;		/* of the stack's id, unless it met a gap; known once a walk was not remembered */
 	__u64 task;		/* whose stack it is; the next two are bpf/uretprobe.bpf.h's */
 	__u64 returns, instance;
-	__u64 method, bytecode;	/* of a frame of HotSpot's interpreter */
+	__u64 method, bytecode;	/* of a frame of HotSpot's interpreter, or of V8 */
 };
 
 /* An interpreter's frames, and where their walk has come to. */

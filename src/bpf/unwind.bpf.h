@@ -122,6 +122,37 @@ static __always_inline void note_frame_pointer(struct user_walk *w)
 /* A frame lies within the default limit of a stack, above the last; what points elsewhere is no frame pointer. */
 #define FRAME_RANGE (8 << 20)
 
+/* One word that the walk goes by, into map memory: there is no stack left for it. */
+static __always_inline bool read_noted(struct user_walk *w, __u64 addr, __u64 *ret, __u32 is_address, bool may_sleep)
+{
+	note_word(w, addr, is_address);
+	return read_stack(w, addr, ret, sizeof(*ret), may_sleep);
+}
+
+/* An object of V8's: its address, and one more. */
+static __always_inline bool is_v8_object(__u64 word)
+{
+	return (word & 7) == 1;
+}
+
+/* In V8: if the frame is one of JavaScript's, its place in the stack says which function it is (abi/unwind_abi.h). */
+static __always_inline void mark_function(struct user_walk *w, bool may_sleep)
+{
+	struct walk_state *at = w->at;
+	__u32 last = at->depth - 1, offsets = w->space ? w->space->v8 : 0;
+
+	if (!offsets || !read_stack(w, at->bp + UNWIND_V8_CONTEXT, &at->method, sizeof(at->method), may_sleep) ||
+	    !is_v8_object(at->method) ||
+	    !read_noted(w, at->bp + UNWIND_V8_FUNCTION, &at->method, 0, may_sleep) || !is_v8_object(at->method) ||
+	    !read_stack(w, at->method - 1 + (offsets & 0xffff), &at->method, sizeof(at->method), may_sleep) ||
+	    !is_v8_object(at->method) ||
+	    !read_stack(w, (at->method - 1 + (offsets >> 16)) & ~7ULL, &at->bytecode, sizeof(at->bytecode), may_sleep))
+		return;
+	barrier_var(last);
+	if (last < OFFCPU_MAX_DEPTH)
+		w->stack->ip[last] = unwind_method_mark(at->method, at->bytecode >> (offsets >> 16 & 4) * 8);
+}
+
 /* One frame by frame pointer: code without a table, such as a JIT compiler's. */
 static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool may_sleep)
 {
@@ -136,6 +167,7 @@ static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool may_
 	note_word(w, w->at->bp + sizeof(frame[0]), 0);
 	if (!frame[1])
 		return false;
+	mark_function(w, may_sleep);
 	w->at->bp_from = w->at->bp;
 	w->at->sp = w->at->bp + sizeof(frame);
 	w->at->bp = frame[0];
@@ -176,13 +208,6 @@ static __always_inline void do_not_remember(struct user_walk *w)
 #else
 #include "bpf/arm64/unwind_step.bpf.h"
 #endif
-
-/* One word that the walk goes by, into map memory: there is no stack left for it. */
-static __always_inline bool read_noted(struct user_walk *w, __u64 addr, __u64 *ret, __u32 is_address, bool may_sleep)
-{
-	note_word(w, addr, is_address);
-	return read_stack(w, addr, ret, sizeof(*ret), may_sleep);
-}
 
 /*
  * HotSpot's interpreter: by frame pointer, and the frame's place in the stack says which method it is

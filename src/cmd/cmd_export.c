@@ -31,7 +31,7 @@ struct export_args {
 	char *format, *out, *by, *unit, *weight;
 	int columns;
 	struct range_args range;
-	gboolean no_delimiter, annotate, lines, wakers, wakeup;
+	gboolean no_delimiter, annotate, lines, wakers, wakeup, tasks;
 	struct filters filters;
 };
 
@@ -188,13 +188,8 @@ static bool write_out(const struct profile *p, const struct export_args *a, cons
 static bool knows(const struct profile *p, const char *path, const struct export_args *a,
 		  const struct export_plan *plan, GError **error)
 {
-	if ((plan->wakers || plan->wakeup) && !p->info.has_wakers) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    p->info.imported ? "%s: has no wakers" : "%s: has no wakers: record it with --wakers",
-			    path);
-		return false;
-	}
-	return recording_knows(p, path, plan->folded.weight, &a->filters.query, error) &&
+	return (!(plan->wakers || plan->wakeup) || recording_has_wakers(p, path, error)) &&
+	       recording_knows(p, path, plan->folded.weight, &a->filters.query, error) &&
 	       (plan->columns == 1 || recording_knows(p, path, WEIGHT_COUNT, NULL, error));
 }
 
@@ -215,7 +210,8 @@ static int export(const char *path, struct export_args *a, const struct format *
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *asked = query_text(&a->filters.query);
-	struct profile *p = range_read_profile(path, &a->range, &error);
+	struct profile *read = range_read_profile(path, &a->range, &error),
+		       *p = read && a->tasks ? recording_only_tasks(read, path, &error) : read;
 	bool has_all = p && with_on_cpu(p, path, a, plan, &error);
 	struct selection *selection = has_all && knows(p, path, a, plan, &error)
 					      ? selection_new(p, &a->filters.query, &error)
@@ -291,6 +287,7 @@ int cmd_export(int argc, char **argv)
 		  "folded, csv: _[i] behind inlined functions, _[j] compiled at run time, _[k] of the kernel", NULL },
 		{ "lines", 0, 0, G_OPTION_ARG_NONE, &a.lines,
 		  "folded, csv: name:file:line, where record --inline found them", NULL },
+		ONLY_TASKS_OPTION(a.tasks),
 		FILTERS_OPTIONS(a.filters),
 		RANGE_ENTRIES(a.range),
 		INPUT_OPTION,

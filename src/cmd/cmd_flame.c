@@ -35,7 +35,7 @@ static const char description[] =
 struct flame_args {
 	char *output, *title, *subtitle, *width, *min_width, *palette, *by, *weight, *grep, *comm, *state, *idle;
 	struct range_args range;
-	gboolean user, kernel, inverted, reverse, delimiters, wakers, wakeup, open;
+	gboolean user, kernel, inverted, reverse, delimiters, wakers, wakeup, open, tasks;
 };
 
 /* The same, understood. */
@@ -47,7 +47,7 @@ struct flame_job {
 	struct query query;
 	struct tree_options tree;
 	struct svg_options svg;
-	bool by_process, has_weight, open;
+	bool by_process, has_weight, open, tasks;
 	enum idle_choice idle;
 };
 
@@ -147,6 +147,7 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	if (a->open && a->output)
 		return bad(error, "--open serves the page and writes no file: leave out -o");
 	job->open = a->open;
+	job->tasks = a->tasks;
 	job->output = a->output ? g_strdup(a->output) : default_output(job->input);
 	job->html = cmd_is_html(job->output);
 	job->svg = (struct svg_options){ .title = a->title, .subtitle = a->subtitle, .width_px = 1200,
@@ -176,6 +177,8 @@ static const char *title_of(const struct profile *p, const char *title)
 {
 	if (title || !p->info.rows_are)
 		return title;
+	if (strcmp(p->info.rows_are, "tasks") == 0)
+		return "Task time by stack";
 	return strcmp(p->info.rows_are, "requests") == 0 ? "Block I/O time by stack" : "File I/O time by stack";
 }
 
@@ -270,16 +273,16 @@ static int run(struct flame_job *job)
 {
 	g_autoptr(GError) error = NULL;
 	struct profile *p = range_read_profile(job->input, job->range, &error);
-	if (p && job->tree.view != TREE_SLEEPERS && !p->info.has_wakers) {
-		cmd_error(COMMAND,
-			  p->info.imported ? "%s: has no wakers" : "%s: has no wakers: record it with --wakers",
-			  job->input);
-		profile_free(p);
-		return EXIT_FAILED;
-	}
+
+	if (p && job->tasks)
+		p = recording_only_tasks(p, job->input, &error);
+
 	bool knows = p &&
-		     (job->tree.view != TREE_SLEEPERS ||
-		      recording_with_on_cpu(p, job->input, job->has_weight, &job->query, &job->tree.weight, &error));
+		     (job->tree.view == TREE_SLEEPERS
+			      ? recording_with_on_cpu(p, job->input, job->has_weight, &job->query, &job->tree.weight,
+						      &error)
+			      : recording_has_wakers(p, job->input, &error));
+
 	if (p)
 		objects_as_frames(p);
 	knows = knows && recording_knows(p, job->input, job->tree.weight, &job->query, &error);
@@ -339,6 +342,7 @@ int cmd_flame(int argc, char **argv)
 		{ "comm", 0, 0, G_OPTION_ARG_STRING, &a.comm, "Only threads of that name", "GLOB" },
 		{ "state", 0, 0, G_OPTION_ARG_STRING, &a.state, "Only waits in these states: letters, or bcc's number",
 		  "LIST" },
+		ONLY_TASKS_OPTION(a.tasks),
 		INPUT_OPTION,
 		RANGE_ENTRIES(a.range),
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },

@@ -12,6 +12,7 @@
 #include "cmd/input.h"
 #include "cmd/record_tasks.h"
 #include "cmd/run.h"
+#include "fold/limits.h"
 #include "profile/profile_file.h"
 #include "profile/slices.h"
 #include "render/text/text.h"
@@ -231,6 +232,7 @@ static int write_recording(struct run *run, struct record_options *o, const char
 
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
+	limits_look(p, "/proc");
 	if (o->tasks)
 		record_tasks_put(g_steal_pointer(&o->tasks), p);
 	profile_file_complete(file);

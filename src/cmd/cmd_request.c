@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/net_table.h"
 #include "base/parse.h"
 #include "base/process_ids.h"
 #include "cmd/cmd.h"
@@ -105,39 +106,17 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	return false;
 }
 
-/* In the form of /proc/net/tcp: "  12: 0100007F:1538 ..." */
-static bool has_port(const char *text, uint16_t port)
-{
-	g_autofree char *wanted = g_strdup_printf(":%04X ", port);
-
-	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
-		const char *local = strstr(line, ": "), *colon = local ? strchr(local + 2, ':') : NULL;
-
-		if (colon && g_str_has_prefix(colon, wanted))
-			return true;
-	}
-	return false;
-}
-
 /* A number mistyped would show as a server without requests. */
 static void warn_of_unused(const struct request_port *port, const GArray *pids)
 {
-	static const char *const tables[] = { "tcp", "tcp6", "udp", "udp6" };
-	g_autofree char *who = pids ? g_strdup_printf("%u", g_array_index(pids, uint32_t, 0)) : g_strdup("self");
-	bool is_read = false;
+	struct net_tables *tables = net_tables_new("/proc");
+	const GArray *sockets =
+		net_tables_of(tables, pids && pids->len ? g_array_index(pids, uint32_t, 0) : (uint32_t)getpid());
 
-	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++) {
-		g_autofree char *path = g_strdup_printf("/proc/%s/net/%s", who, tables[i]), *text = NULL;
-
-		if (!g_file_get_contents(path, &text, NULL, NULL))
-			continue;
-		is_read = true;
-		if (has_port(text, port->port))
-			return;
-	}
-	if (is_read)
+	if (sockets && !net_table_has_port(sockets, port->port))
 		cmd_error("request", "warning: no socket has port %u %s: is that the port it listens on?", port->port,
 			  pids ? "where the process is" : "here");
+	net_tables_free(tables);
 }
 
 static int parse_own(struct request_options *o, struct run *run, const struct target *target)
@@ -201,11 +180,13 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 	struct request_summary summary = { .rows = q->now,
 					   .rows_cnt = q->plan->names->len,
 					   .has_calls = request_plan_has_calls(q->plan),
+					   .by_goroutine = q->plan->has_go,
 					   .slower_ns = o->slower_ns,
 					   .counts = counts };
 	struct text_options text = { .top = (unsigned)o->top,
 				     .by = TOP_BY_STACK,
 				     .weight = WEIGHT_OFF_CPU,
+				     .whys = true,
 				     .colour = cmd_stdout_has_colour(),
 				     .width = isatty(STDOUT_FILENO) ? cmd_stdout_width() : 0 };
 	g_autofree char *filters = describe(run->target, q), *why = NULL;
@@ -240,7 +221,8 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 		request_summary_text(out, &summary, &text);
 		for (guint i = 0; i < summary.rows_cnt; i++)
 			request_tail_text(out, p, i, &text);
-		request_waits_text(out, p, o->slower_ns, &text);
+		if (!o->slower_ns || !summary.by_goroutine)
+			request_waits_text(out, p, o->slower_ns, &text);
 	}
 	fwrite(out->str, 1, out->len, stdout);
 	if (o->output && !profile_file_write(p, o->output, &error)) {
@@ -258,10 +240,15 @@ static int trace(struct run *run, struct requesting *q, const char *command_line
 
 	q->now = g_new0(struct request_row, cnt);
 	q->then = g_new0(struct request_row, cnt);
-	if (q->plan->has_go)
-		cmd_error(
-			"request",
-			"warning: Go moves calls from thread to thread; what ends on another thread than it began on is not counted");
+	if (q->plan->has_go && !q->options->json)
+		cmd_error("request", "calls are followed by goroutine; where Go parks these, offcpu tasks tells");
+	if (q->plan->has_go && q->options->slower_ns)
+		cmd_error("request",
+			  "warning: --slower lists no waits of goroutines, it only counts the slow requests");
+	if (q->plan->exports_only)
+		cmd_error("request",
+			  "warning: %s is stripped, so the pattern found only functions that it exports: its debug symbols have all",
+			  q->plan->exports_only);
 	for (guint i = 0; i < q->plan->ports->len; i++)
 		warn_of_unused(&g_array_index(q->plan->ports, struct request_port, i), run->target->collect.pids);
 	if (isatty(STDERR_FILENO) && !run->duration_ns)
@@ -324,7 +311,7 @@ int cmd_request(int argc, char **argv)
 	if (target.collect.pids) {
 		/* children that a server has forked already are its as well as those that it will */
 		process_ids_add_descendants(target.collect.pids);
-		target.collect.follow = true;
+		target.collect.follow = target.collect.with_forked = true;
 	}
 	plan = request_plan_new(&argv[1], target.collect.pids, target.command ? target.command[0] : NULL, o.every,
 				&error);

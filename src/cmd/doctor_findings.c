@@ -133,6 +133,9 @@ static void look_at_python(GArray *findings, const struct recognised *r)
 	struct doctor_finding *f;
 
 	look_at_gil(findings, r);
+	if (r->has_asyncio)
+		add(findings, "python-tasks", true,
+		    "tasks of asyncio: looked at by `record --tasks`, and by `offcpu tasks -p %u`", r->pid);
 	switch (r->python.state) {
 	case PYTHON_READABLE:
 		add(findings, what, true,
@@ -168,7 +171,6 @@ static void look_at_python(GArray *findings, const struct recognised *r)
 static void look_at_go(GArray *findings, const struct recognised *r)
 {
 	const struct file_facts *go = NULL;
-	struct doctor_finding *f;
 
 	for (guint i = 0; i < r->files->len && !go; i++)
 		go = file_at(r, i)->facts.is_go ? &file_at(r, i)->facts : NULL;
@@ -188,8 +190,13 @@ static void look_at_go(GArray *findings, const struct recognised *r)
 	if (!go->has_debug_info)
 		advise(add(findings, "go-inlined", false, "Go's inlined functions (`record --inline`): no DWARF"),
 		       "Build it without -ldflags=-w and -s.");
-	f = add(findings, "go-goroutines", false, "goroutines that are parked: threads are seen, not goroutines");
-	advise(f, "Ask Go itself: net/http/pprof, /debug/pprof/goroutine?debug=2, block, mutex.");
+	if (r->are_goroutines_readable)
+		add(findings, "go-goroutines", true,
+		    "goroutines, also those that hold no thread: looked at by `record -p`, and by `offcpu tasks -p %u`", r->pid);
+	else
+		advise(add(findings, "go-goroutines", false,
+			   "goroutines: its list of them was not found (Go 1.18 or later, x86-64 or arm64, once it runs)"),
+		       "Ask Go itself: net/http/pprof, /debug/pprof/goroutine?debug=2, block, mutex.");
 }
 
 static void look_at_java(GArray *findings, const struct recognised *r)
@@ -224,6 +231,11 @@ static void look_at_node(GArray *findings, const struct recognised *r)
 {
 	static const char *const variables[] = { "NODE_OPTIONS", NULL };
 	static const char native[] = "--interpreted-frames-native-stack";
+	if (r->is_v8_readable) {
+		add(findings, "node-functions", true,
+		    "JavaScript functions, files and lines of functions: read from V8, no option is needed");
+		return;
+	}
 	bool has_map_option = recognised_has_option(r, "--perf-basic-prof", variables) ||
 			      recognised_has_option(r, "--perf-basic-prof-only-functions", variables) ||
 			      recognised_has_option(r, "--perf-prof", variables);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "analyse/task_profile.h"
 #include "exchange/format.h"
 #include "profile/on_cpu.h"
 #include "profile/profile_file.h"
@@ -202,6 +203,15 @@ bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, c
 	return true;
 }
 
+bool recording_has_wakers(const struct profile *p, const char *path, GError **error)
+{
+	if (!p->info.has_wakers)
+		g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD,
+			    p->info.imported ? "%s: has no wakers" : "%s: has no wakers: record it with --wakers",
+			    path);
+	return p->info.has_wakers;
+}
+
 bool recording_knows(const struct profile *p, const char *path, enum weight weight, const struct query *query,
 		     GError **error)
 {
@@ -226,4 +236,17 @@ bool recording_knows(const struct profile *p, const char *path, enum weight weig
 		return false;
 	}
 	return true;
+}
+
+struct profile *recording_only_tasks(struct profile *p, const char *path, GError **error)
+{
+	struct profile *tasks = task_profile_new(p);
+
+	if (!tasks)
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    p->info.range.is_cut ? "%s: what tasks did in a part of the window is not known" :
+						   "%s: has no tasks: record it with --tasks",
+			    path);
+	profile_free(p);
+	return tasks;
 }

@@ -16,6 +16,17 @@
  */
 struct profile *recording_read(const char *path, GError **error);
 
+/*
+ * The tasks of p in its place, as task_profile_new() has them, for --tasks; p is freed.  NULL with a sentence: it has
+ * none.
+ */
+struct profile *recording_only_tasks(struct profile *p, const char *path, GError **error);
+#define ONLY_TASKS_OPTION(to)                                                                                          \
+	{                                                                                                              \
+		"tasks", 0, 0, G_OPTION_ARG_NONE, &(to),                                                               \
+			"Task time (goroutines, asyncio) in place of threads' time", NULL                              \
+	}
+
 /* The row of an option for what a format does not tell. */
 gboolean recording_unit_option(const char *name, const char *value, gpointer data, GError **error);
 #define INPUT_OPTION                                                                                                   \
@@ -31,6 +42,9 @@ gboolean recording_unit_option(const char *name, const char *value, gpointer dat
  */
 bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, const struct query *query,
 			   enum weight *weight, GError **error);
+
+/* False, with a sentence, where it has none. */
+bool recording_has_wakers(const struct profile *p, const char *path, GError **error);
 
 /*
  * Does the profile know what is asked for?  False, with a sentence, for a weight or a choice that an imported one

@@ -318,6 +318,17 @@ size_t fold_crossed_cnt(const struct fold *f)
 	       fold_targets_cnt(f->targets);
 }
 
+/* No window's profile is left: frames, stacks and strings that only they had go. */
+static void compact(struct fold *f)
+{
+	struct profile_compact *c = profile_compact_begin(f->profile);
+
+	fold_stacks_keep(f->stacks, c);
+	if (f->services)
+		fold_services_keep(f->services, c);
+	profile_compact_end(c);
+}
+
 void fold_forget(struct fold *f, bool are_windows_gone)
 {
 	if (are_windows_gone)
@@ -326,6 +337,8 @@ void fold_forget(struct fold *f, bool are_windows_gone)
 	fold_wakers_forget(f->wakers);
 	fold_objects_forget(f->objects);
 	fold_targets_forget(f->targets, are_windows_gone);
+	if (are_windows_gone)
+		compact(f);
 }
 
 struct request_part fold_request_part(struct fold *f, const struct offcpu_request_part_key *key,

@@ -76,7 +76,8 @@ void fold_begin_window(struct fold *f);
 size_t fold_crossed_cnt(const struct fold *f);
 /*
  * Between two windows, when the kernel's programs have forgotten what crossed: those rows are freed that were not met
- * since the last time.  are_windows_gone: no window's profile is left, so objects and wakers in it go, too.
+ * since the last time.  are_windows_gone: no window's profile is left, so objects and wakers in it go, and all frames,
+ * nodes and strings that are not of what is still known.  Not with lines.
  */
 void fold_forget(struct fold *f, bool are_windows_gone);
 /* Tells the profile what cgroups' CPU quotas took of each thread.  Not with blame, which has the same in its sums. */

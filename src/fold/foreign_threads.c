@@ -78,6 +78,8 @@ static struct process *process_of(struct foreign_threads *f, uint32_t pid, uint6
 
 	if (p && p->start_ns == start_ns)
 		return p;
+	if (g_hash_table_size(f->processes) >= FOREIGN_PROCESSES_MAX)
+		g_hash_table_remove_all(f->processes);
 	p = g_new0(struct process, 1);
 	p->start_ns = start_ns;
 	p->is_ours = is_own_namespace(f, pid);

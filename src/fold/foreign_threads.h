@@ -13,6 +13,7 @@
  */
 
 #define FOREIGN_TASKS_MAX 4096		/* of a process, that are looked at */
+#define FOREIGN_PROCESSES_MAX 4096	/* that are remembered; beyond that all are looked at again */
 #define FOREIGN_PAUSE_US 100000 /* between two readings of a process at first; twice that after each one, up to */
 #define FOREIGN_PAUSE_MAX_US 5000000
 

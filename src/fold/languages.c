@@ -30,15 +30,27 @@ struct fold_languages {
 	struct php_code *php;
 };
 
+static void begin_codes(struct fold_languages *l)
+{
+	l->python = python_code_new();
+	l->ruby = ruby_code_new();
+	l->php = php_code_new();
+}
+
+static void free_codes(struct fold_languages *l)
+{
+	python_code_free(l->python);
+	ruby_code_free(l->ruby);
+	php_code_free(l->php);
+}
+
 struct fold_languages *fold_languages_new(struct profile *profile)
 {
 	struct fold_languages *l = g_new0(struct fold_languages, 1);
 
 	l->profile = profile;
 	l->natives = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
-	l->python = python_code_new();
-	l->ruby = ruby_code_new();
-	l->php = php_code_new();
+	begin_codes(l);
 	return l;
 }
 
@@ -47,9 +59,7 @@ void fold_languages_free(struct fold_languages *l)
 	if (!l)
 		return;
 	g_hash_table_destroy(l->natives);
-	python_code_free(l->python);
-	ruby_code_free(l->ruby);
-	php_code_free(l->php);
+	free_codes(l);
 	g_free(l);
 }
 
@@ -88,6 +98,24 @@ void fold_languages_forget(struct fold_languages *l, fold_known_fn is_known, voi
 	while (g_hash_table_iter_next(&iter, NULL, &native))
 		if (!is_known(((const struct native *)native)->id, data))
 			g_hash_table_iter_remove(&iter);
+	/* Most was of programs that are gone; what is met again is read again. */
+	free_codes(l);
+	begin_codes(l);
+}
+
+void fold_languages_keep(struct fold_languages *l, struct profile_compact *c)
+{
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, l->natives);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		struct native *n = value;
+
+		for (unsigned i = 0; i < n->cnt; i++)
+			n->spots[i] = profile_compact_frame(c, n->spots[i] & ~SPOT_IS_EVAL) |
+				      (n->spots[i] & SPOT_IS_EVAL);
+	}
 }
 
 void fold_languages_count_stale(struct fold_languages *l)

@@ -5,6 +5,7 @@
 #include "abi/language_abi.h"
 #include "abi/offcpu_abi.h"
 #include "profile/profile.h"
+#include "profile/profile_compact.h"
 
 /*
  * Puts an interpreter's frames into the user stacks that they were read with: each call of the interpreter is one
@@ -30,6 +31,8 @@ void fold_languages_native(struct fold_languages *l, const struct fold_stack_spo
 /* Forgets user stacks that are not known any more. */
 typedef bool (*fold_known_fn)(uint64_t id, void *data);
 void fold_languages_forget(struct fold_languages *l, fold_known_fn is_known, void *data);
+/* Keeps the others.  Not with lines. */
+void fold_languages_keep(struct fold_languages *l, struct profile_compact *c);
 
 /* The spot of a frame without an address in a file. */
 typedef uint32_t (*fold_spot_fn)(void *ctx, uint32_t frame);

@@ -135,9 +135,21 @@ static void note_gil_of(void *gil, void *data)
 	g_hash_table_insert(o->gil_of, GUINT_TO_POINTER(((const struct gil *)gil)->pid), gil);
 }
 
+static void keep_places(void *seen, void *data)
+{
+	struct seen *s = seen;
+
+	for (unsigned i = 0; i < MIN(s->rec.cnt, OFFCPU_FUTEXES_MAX); i++)
+		data_symbols_keep(data, &s->place[i]);
+}
+
 void fold_objects_forget(struct fold_objects *o)
 {
+	GStringChunk *forgotten = data_symbols_begin_forgetting(o->data);
+
 	crossed_forget(o->seen);
+	crossed_for_each(o->seen, keep_places, o->data);
+	data_symbols_end_forgetting(forgotten);
 	crossed_forget(o->gils);
 	g_hash_table_remove_all(o->gil_of);
 	crossed_for_each(o->gils, note_gil_of, o);

@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "fold/process_context.h"
 
 #define ENVIRON_MAX_BYTES (64 << 10)
 #define CGROUP_MAX_BYTES (16 << 10)
 #define CGROUPS_MAX 16384	/* ids that are remembered; more are forgotten and looked up again */
 #define ID_SHORT 12		/* digits of a container's id, as container tools show them */
 #define ROOT_CGROUP 1
+#define CONTEXT_WINDOWS_MAX 16
 #define KERNFS_HANDLE 0xfe	/* FILEID_KERNFS: the handle is the id */
 
 struct process_key {
@@ -28,6 +30,8 @@ struct process {
 	struct process_key key;
 	const char *name;	/* NULL: unknown */
 	bool is_seen;		/* in this window */
+	bool names_itself;
+	uint8_t window_cnt;	/* in which it was seen, up to CONTEXT_WINDOWS_MAX */
 };
 
 struct fold_services {
@@ -54,6 +58,11 @@ static gboolean key_equal(gconstpointer a, gconstpointer b)
 	return x->start_ns == y->start_ns && x->pid == y->pid && x->process == y->process;
 }
 
+static GHashTable *processes_new(void)
+{
+	return g_hash_table_new_full(key_hash, key_equal, NULL, g_free);
+}
+
 struct fold_services *fold_services_new(struct profile *profile, const char *proc_dir)
 {
 	struct fold_services *s = g_new0(struct fold_services, 1);
@@ -61,7 +70,7 @@ struct fold_services *fold_services_new(struct profile *profile, const char *pro
 	s->profile = profile;
 	s->proc_dir = g_strdup(proc_dir);
 	s->mount_fd = -1;
-	s->processes = g_hash_table_new_full(key_hash, key_equal, NULL, g_free);
+	s->processes = processes_new();
 	s->cgroups = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	return s;
 }
@@ -307,7 +316,7 @@ static const char *name_of_id(struct fold_services *s, uint64_t id)
 	return name;
 }
 
-static const char *look(struct fold_services *s, uint32_t pid, uint64_t cgroup_id)
+static const char *look(struct fold_services *s, uint32_t pid, uint64_t cgroup_id, bool *ret_names_itself)
 {
 	g_autofree char *bytes = NULL, *host_name = NULL, *text = NULL, *path = NULL;
 	gsize len = 0;
@@ -315,6 +324,7 @@ static const char *look(struct fold_services *s, uint32_t pid, uint64_t cgroup_i
 
 	bytes = read_some(s, pid, "environ", ENVIRON_MAX_BYTES, &len);
 	name = bytes ? service_of_environ(bytes, len, &host_name) : NULL;
+	*ret_names_itself = name;
 	if (name)
 		return keep(s, name);
 	if (cgroup_id > ROOT_CGROUP && !host_name)
@@ -322,6 +332,27 @@ static const char *look(struct fold_services *s, uint32_t pid, uint64_t cgroup_i
 	text = read_some(s, pid, "cgroup", CGROUP_MAX_BYTES, &len);
 	path = text ? service_cgroup_path(text) : NULL;
 	return path ? keep(s, service_of_cgroup(path, host_name)) : NULL;
+}
+
+/*
+ * An SDK tells it when it has begun, so it is looked for a while after the process did; those that end soon have none.
+ */
+static void look_for_context(struct fold_services *s, struct process *p)
+{
+	char *name;
+
+	if (p->names_itself || p->window_cnt == CONTEXT_WINDOWS_MAX)
+		return;
+	p->window_cnt++;
+	if ((p->window_cnt != 1 && p->window_cnt != 4 && p->window_cnt != CONTEXT_WINDOWS_MAX) ||
+	    s->read_cnt >= SERVICES_A_WINDOW)
+		return;
+	s->read_cnt++;
+	name = process_context_service(s->proc_dir, p->key.pid);
+	if (!name)
+		return;
+	p->name = keep(s, name);
+	p->names_itself = true;
 }
 
 const char *fold_services_name(struct fold_services *s, uint32_t pid, uint64_t proc_start_ns, const char *process,
@@ -335,8 +366,11 @@ const char *fold_services_name(struct fold_services *s, uint32_t pid, uint64_t p
 	if (!p) {
 		s->read_cnt++;
 		p = g_new(struct process, 1);
-		*p = (struct process){ .key = key, .name = look(s, pid, cgroup_id) };
+		*p = (struct process){ .key = key };
+		p->name = look(s, pid, cgroup_id, &p->names_itself);
 		g_hash_table_insert(s->processes, &p->key, p);
+	} else if (!p->is_seen) {
+		look_for_context(s, p);
 	}
 	p->is_seen = true;
 	return p->name;
@@ -355,4 +389,34 @@ void fold_services_next_window(struct fold_services *s)
 {
 	s->read_cnt = 0;
 	g_hash_table_foreach_remove(s->processes, is_forgotten, NULL);
+}
+
+/* The key has a string of the profile's in it. */
+static void keep_processes(struct fold_services *s, struct profile_compact *c)
+{
+	g_autoptr(GHashTable) old = s->processes;
+	GHashTableIter iter;
+	gpointer value;
+
+	s->processes = processes_new();
+	g_hash_table_iter_init(&iter, old);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		struct process *p = value;
+
+		g_hash_table_iter_steal(&iter);
+		p->key.process = profile_compact_string(c, p->key.process);
+		p->name = profile_compact_string(c, p->name);
+		g_hash_table_insert(s->processes, &p->key, p);
+	}
+}
+
+void fold_services_keep(struct fold_services *s, struct profile_compact *c)
+{
+	GHashTableIter iter;
+	gpointer name;
+
+	keep_processes(s, c);
+	g_hash_table_iter_init(&iter, s->cgroups);
+	while (g_hash_table_iter_next(&iter, NULL, &name))
+		g_hash_table_iter_replace(&iter, (gpointer)profile_compact_string(c, name));
 }

@@ -3,12 +3,14 @@
 #define FOLD_SERVICES_H
 
 #include "profile/profile.h"
+#include "profile/profile_compact.h"
 
 /*
  * What processes belong to.  Best is what a process calls itself (OTEL_SERVICE_NAME, or service.name of
- * OTEL_RESOURCE_ATTRIBUTES in its environment); else its control group tells: a pod, a container, a unit.  Everything
- * that is read is some user's to write, so it is bounded; each process is looked at once.  One that is gone by then is
- * known by the id of its group, if that is still there.
+ * OTEL_RESOURCE_ATTRIBUTES in its environment, or what OpenTelemetry's SDK publishes in its memory, for which it is
+ * looked at three times); else its control group tells: a pod, a container, a unit.  Everything that is read is some
+ * user's to write, so it is bounded.  A process that is gone by then is known by the id of its group, if that is still
+ * there.
  */
 
 #define SERVICE_NAME_MAX 128	/* bytes; longer ones are cut */
@@ -39,5 +41,7 @@ const char *fold_services_name(struct fold_services *s, uint32_t pid, uint64_t p
 			       uint64_t cgroup_id);
 /* Processes that were not asked for since the last call are forgotten. */
 void fold_services_next_window(struct fold_services *s);
+/* Keeps what it knows. */
+void fold_services_keep(struct fold_services *s, struct profile_compact *c);
 
 #endif

@@ -20,6 +20,7 @@
 
 struct sock_peers {
 	char *proc_dir;
+	struct net_tables *tables;
 	int fd;
 	uint32_t seq;
 	unsigned port_low, port_high;	/* of those that the kernel gives to who connects */
@@ -49,7 +50,7 @@ static void read_ports(struct sock_peers *s)
 	}
 }
 
-struct sock_peers *sock_peers_new(const char *proc_dir)
+struct sock_peers *sock_peers_new(const char *proc_dir, struct net_tables *tables)
 {
 	struct sock_peers *s;
 	g_autofree char *net = g_build_filename(proc_dir, "self/ns/net", NULL);
@@ -62,6 +63,7 @@ struct sock_peers *sock_peers_new(const char *proc_dir)
 	s = g_new0(struct sock_peers, 1);
 	s->fd = fd;
 	s->proc_dir = g_strdup(proc_dir);
+	s->tables = tables;
 	read_ports(s);
 	if (stat(net, &s->our_net))
 		memset(&s->our_net, 0, sizeof(s->our_net));
@@ -160,12 +162,26 @@ static uint64_t ask_inode(struct sock_peers *s, uint8_t family, const struct off
 	return answer.idiag_inode;
 }
 
+static uint64_t inode_in_table(struct sock_peers *s, const struct offcpu_rec_target *rec)
+{
+	const GArray *sockets = net_tables_of(s->tables, rec->pid);
+	size_t bytes = rec->family == AF_INET ? 4 : 16;
+	struct net_end local = net_end_of(rec->local, bytes, rec->local_port),
+		       remote = net_end_of(rec->remote, bytes, rec->remote_port);
+	const struct net_socket *peer =
+		sockets ? net_table_peer(sockets, protocol_of(rec) == IPPROTO_TCP, &local, &remote) : NULL;
+
+	return peer ? peer->inode : 0;
+}
+
 uint64_t sock_peers_inode(struct sock_peers *s, const struct offcpu_rec_target *rec)
 {
 	uint64_t ino;
 
-	if (!s || !rec->remote_port || !is_our_net(s, rec->pid))
+	if (!s || !rec->remote_port)
 		return 0;
+	if (!is_our_net(s, rec->pid))
+		return inode_in_table(s, rec);
 	if (rec->family == AF_INET) {
 		ino = ask_inode(s, AF_INET, rec, 0);
 		return ino ? ino : ask_inode(s, AF_INET6, rec, 0);

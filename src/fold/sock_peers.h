@@ -6,18 +6,19 @@
 #include <stdint.h>
 
 #include "abi/target_abi.h"
-
-/* Of TCP and UDP sockets: who is at the other end on this machine, as the kernel's own tables say (sock_diag). */
-struct sock_peers;
-
-/* NULL: the kernel does not answer such questions. */
-struct sock_peers *sock_peers_new(const char *proc_dir);
-void sock_peers_free(struct sock_peers *s);	/* NULL is fine */
+#include "base/net_table.h"
 
 /*
- * Inode of the socket at the other end; 0: it is not on this machine, or gone, or in another network namespace than
- * ours, which cannot be asked about.
+ * Of TCP and UDP sockets: who is at the other end on this machine.  The kernel is asked (sock_diag); of another network
+ * namespace than ours, which it does not answer for, its tables are read.
  */
+struct sock_peers;
+
+/* NULL: the kernel does not answer such questions.  Borrows the tables. */
+struct sock_peers *sock_peers_new(const char *proc_dir, struct net_tables *tables);
+void sock_peers_free(struct sock_peers *s);	/* NULL is fine */
+
+/* Inode of the socket at the other end; 0: it is not in the process's network namespace, or gone. */
 uint64_t sock_peers_inode(struct sock_peers *s, const struct offcpu_rec_target *rec);
 
 /* Did the other end connect to this one?  Some socket listens at this one's port, or its port says so. */

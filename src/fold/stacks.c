@@ -165,6 +165,7 @@ static unsigned add_spots(struct fold_stacks *f, const struct offcpu_rec_stack *
 	struct frame frame = {
 		.name = symbol.name, .module = symbol.module,
 		.offset = symbol.name ? symbol.offset - symbol.symbol_offset : symbol.offset,
+		.file = symbol.file, .line = symbol.line,
 		.why = symbol.why, .kind = rec->is_user ? FRAME_USER : FRAME_KERNEL,
 	};
 	uint32_t id = profile_frame(f->profile, &frame);
@@ -531,6 +532,22 @@ void fold_stacks_forget(struct fold_stacks *f)
 {
 	crossed_forget(f->nodes);
 	fold_languages_forget(f->languages, is_known, f);
+}
+
+static void keep_row(void *row, void *compact)
+{
+	struct stack_row *r = row;
+
+	r->node = profile_compact_node(compact, r->node);
+}
+
+void fold_stacks_keep(struct fold_stacks *f, struct profile_compact *c)
+{
+	g_hash_table_remove_all(f->frames);
+	crossed_for_each(f->nodes, keep_row, c);
+	fold_languages_keep(f->languages, c);
+	f->pending_user = profile_compact_node(c, f->pending_user);
+	f->pending_kernel = profile_compact_node(c, f->pending_kernel);
 }
 
 void fold_stacks_finish(struct fold_stacks *f)

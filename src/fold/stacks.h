@@ -5,6 +5,7 @@
 #include "abi/language_abi.h"
 #include "abi/offcpu_abi.h"
 #include "profile/profile.h"
+#include "profile/profile_compact.h"
 #include "symbolize/symbolize.h"
 
 /* Stacks as they arrive: symbolized, put together of their parts, and kept as nodes of the profile. */
@@ -31,6 +32,8 @@ void fold_stacks_next_window(struct fold_stacks *f);
 
 /* See fold_forget(). */
 void fold_stacks_forget(struct fold_stacks *f);
+/* Keeps what it knows.  Not with lines. */
+void fold_stacks_keep(struct fold_stacks *f, struct profile_compact *c);
 
 /* With lines only now stacks have nodes. */
 void fold_stacks_finish(struct fold_stacks *f);

@@ -38,7 +38,7 @@ struct fold_targets {
 	GPtrArray *sought;	/* struct target */
 	struct fd_owners *owners;
 	struct sock_peers *peers;
-	struct upstreams *upstreams;
+	struct net_tables *nets;
 	bool has_read_last;
 };
 
@@ -60,7 +60,7 @@ struct fold_targets *fold_targets_new(struct profile *profile, const char *proc_
 	t->proc_dir = g_strdup(proc_dir);
 	t->targets = crossed_new(target_free);
 	t->sought = g_ptr_array_new();
-	t->upstreams = upstreams_new(proc_dir);
+	t->nets = net_tables_new(proc_dir);
 	return t;
 }
 
@@ -72,7 +72,7 @@ void fold_targets_free(struct fold_targets *t)
 	g_ptr_array_unref(t->sought);
 	fd_owners_free(t->owners);
 	sock_peers_free(t->peers);
-	upstreams_free(t->upstreams);
+	net_tables_free(t->nets);
 	g_free(t->proc_dir);
 	g_free(t);
 }
@@ -85,7 +85,7 @@ static void find_upstream(struct fold_targets *all, struct target *t)
 {
 	struct upstream up;
 
-	if (t->peer || !upstreams_find(all->upstreams, t->rec.pid, t->rec.fd, &up))
+	if (t->peer || !upstream_find(all->nets, all->proc_dir, t->rec.pid, t->rec.fd, &up))
 		return;
 	g_autofree char *address = up.address, *before = t->base, *name = NULL;
 	const char *cut = strstr(before, OBJECT_UPSTREAM);
@@ -149,7 +149,7 @@ static void name_socket(struct fold_targets *all, struct target *t)
 		t->is_server = !rec->is_peers_text && rec->text_len;
 	} else if (rec->family == AF_INET || rec->family == AF_INET6) {
 		if (!all->peers)
-			all->peers = sock_peers_new(all->proc_dir);
+			all->peers = sock_peers_new(all->proc_dir, all->nets);
 		t->is_server = rec->remote_port && sock_peers_is_server(all->peers, rec);
 		t->peer_ino = sock_peers_inode(all->peers, rec);
 	}

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "profile/id_index.h"
+#include "profile/limits.h"
 #include "profile/profile_sum.h"
 #include "profile/requests.h"
 #include "profile/tasks_file.h"
@@ -37,6 +38,7 @@ struct profile *profile_new(void)
 	p->spans = g_array_new(FALSE, FALSE, sizeof(struct request_span));
 	p->span_waits = g_array_new(FALSE, FALSE, sizeof(struct span_wait));
 	p->build_ids = g_array_new(FALSE, FALSE, sizeof(struct module_id));
+	p->limits = g_array_new(FALSE, FALSE, sizeof(struct profile_limit));
 	p->strings = g_string_chunk_new(64 * 1024);
 	p->string_list = g_ptr_array_new();
 	p->string_index = id_index_new();
@@ -79,6 +81,7 @@ void profile_free(struct profile *p)
 	g_array_unref(p->spans);
 	g_array_unref(p->span_waits);
 	g_array_unref(p->build_ids);
+	g_array_unref(p->limits);
 	slices_free(p->slices);
 	g_ptr_array_unref(p->tasks);
 	g_string_chunk_free(p->strings);

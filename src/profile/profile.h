@@ -381,7 +381,9 @@ struct profile_info {
 	struct profile_looks looks;
 	/* what it was read from: "pprof (off_cpu in nanoseconds)"; what else than waits it holds; NULL: a recording */
 	const char *imported;
-	/* with imported: what `offcpu io` recorded in place of waits, "requests" or "operations"; NULL: waits */
+	/*
+	 * with imported: what is in place of waits, "requests" or "operations" of `offcpu io`, or "tasks"; NULL: waits
+	 */
 	const char *rows_are;
 	uint32_t unknown;	/* enum profile_unknown, of what was imported or looked at */
 	struct profile_range range;
@@ -413,6 +415,7 @@ struct profile {
 	GArray *storms;		/* struct storm, one a waker */
 	GArray *losses;		/* struct profile_loss, one per reason, never all 0 */
 	GArray *build_ids;	/* struct module_id, one a module, of those that have one */
+	GArray *limits;		/* struct profile_limit: see limits.h */
 	GArray *requests, *request_parts, *spans, *span_waits;	/* see requests.h */
 	struct slices *slices;	/* see slices.h; NULL: none */
 	GPtrArray *tasks;	/* struct tasks, a process each: see tasks.h */

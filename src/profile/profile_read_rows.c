@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "profile/limits.h"
 #include "profile/profile_reader.h"
 #include "profile/profile_schema.h"
 #include "profile/requests.h"
@@ -43,6 +44,8 @@ static void meta_row(struct reader *r)
 	info->rows_are = profile_rows_known(info->rows_are);
 	if (strcmp(key, "build_ids") == 0)
 		build_ids_row(r);
+	if (strcmp(key, "limits") == 0)
+		profile_read_limits(r->p, row_text(r, 1));
 	if (strcmp(key, "cpus") == 0)
 		info->cpus = row_u32(r, 1);
 	if (strcmp(key, "self_excluded") == 0)

@@ -5,7 +5,7 @@
 
 static const struct {
 	const char *many, *one;
-} rows_words[] = { { "requests", "request" }, { "operations", "operation" } };
+} rows_words[] = { { "requests", "request" }, { "operations", "operation" }, { "tasks", "task" } };
 
 const char *profile_rows_known(const char *text)
 {

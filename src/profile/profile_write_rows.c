@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "profile/limits.h"
 #include "profile/profile_insert.h"
 #include "profile/profile_schema.h"
 #include "profile/slices.h"
@@ -29,12 +30,13 @@ static bool may_be_left_out(const char *key)
 {
 	return g_str_has_suffix(key, "_ns") || g_str_has_suffix(key, "_hz") || g_str_has_prefix(key, "looks_") ||
 	       strcmp(key, "unknown") == 0 || strcmp(key, "has_tasks") == 0 || strcmp(key, "not_waits") == 0 ||
-	       strcmp(key, "rows_are") == 0;
+	       strcmp(key, "rows_are") == 0 || strcmp(key, "limits") == 0;
 }
 
 static int write_meta(sqlite3 *db, const struct profile *p)
 {
 	g_autoptr(GString) ids = build_ids(p);
+	g_autofree char *limits = p->limits->len ? profile_limits_text(p) : NULL;
 	const struct profile_info *info = &p->info;
 	struct insert in = insert_into(db, "INSERT INTO meta VALUES(?, ?)");
 	const struct {
@@ -60,6 +62,7 @@ static int write_meta(sqlite3 *db, const struct profile *p)
 		{ "request_slower_ns", NULL, info->request_slower_ns },
 		{ "has_tasks", NULL, info->has_tasks },
 		{ "build_ids", ids->str, 0 },
+		{ "limits", limits, 0 },
 		{ "looks_asked_ns", NULL, info->looks.asked_ns },
 		{ "looks_rounds", NULL, info->looks.rounds },
 		{ "looks_budget_ppm", NULL, info->looks.rounds ? info->looks.budget_ppm : 0 },

@@ -20,7 +20,7 @@ struct http {
 	char *ca_path;
 	char *user_agent;
 	const struct credentials *credentials;
-	long timeout_s;
+	long timeout_s, slow_s;
 	gint is_cancelled;
 	char reason[CURL_ERROR_SIZE];
 };
@@ -51,6 +51,8 @@ struct http *http_new(const struct http_options *options, GError **error)
 	h->user_agent = g_strdup_printf("offcpu/%s", version_text());
 	h->credentials = options->credentials;
 	h->timeout_s = options->timeout_s ? options->timeout_s : HTTP_TIMEOUT_S;
+	/* Who is asked a question that takes long says nothing until it has the answer. */
+	h->slow_s = options->timeout_s ? options->timeout_s : SLOW_S;
 	return h;
 }
 
@@ -110,7 +112,8 @@ static void set_up(struct http *h, const struct http_request *r)
 	c->setopt(h->handle, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
 	c->setopt(h->handle, CURLOPT_TIMEOUT, h->timeout_s);
 	c->setopt(h->handle, CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES);
-	c->setopt(h->handle, CURLOPT_LOW_SPEED_TIME, SLOW_S);
+	c->setopt(h->handle, CURLOPT_LOW_SPEED_TIME, h->slow_s);
+	c->setopt(h->handle, CURLOPT_TCP_KEEPALIVE, 1L);
 	c->setopt(h->handle, CURLOPT_NOPROGRESS, 0L);
 	c->setopt(h->handle, CURLOPT_XFERINFOFUNCTION, on_progress);
 	c->setopt(h->handle, CURLOPT_XFERINFODATA, h);

@@ -182,6 +182,7 @@ static void fill_config(struct session *s, struct offcpu_config *cfg)
 		.verify_walks = o->verify_walks,
 		.follow_exec = o->command_pid != 0,
 		.follow_forks = o->follow,
+		.by_ancestry = o->pids && o->with_forked,
 		.command_pid = o->command_pid,
 		.want_events = o->mode == COLLECT_EVENTS,
 		.want_waits = o->mode != COLLECT_EVENTS && o->mode != COLLECT_HIST_ON,
@@ -294,30 +295,34 @@ static bool open_programs(struct session *s, GError **error)
 	return s->thread_table != NULL;
 }
 
-bool session_load(struct session *s, GError **error)
+static bool load_programs(struct session *s, GError **error)
 {
 	int err;
 
-	libbpf_set_print(keep_libbpf_message);
-	libbpf_set_strict_mode(LIBBPF_STRICT_ALL & ~LIBBPF_STRICT_AUTO_RLIMIT_MEMLOCK);
-	sections_register();
-	s->maps = apart_maps_new();
-	if (!open_programs(s, error))
-		return false;
-	/* What is loaded takes a moment on a busy machine, and mappings come meanwhile. */
-	session_take_mappings(s);
 	apart_maps_expect(s->maps);
 	err = offcpu_bpf__load(s->skel);
 	apart_maps_expect(NULL);
-	session_take_mappings(s);
-	if (!err)
-		err = apart_wait(s->switching);
+	if (err)
+		attach_set_load_error(error, err);
+	return !err;
+}
+
+/* What was begun beside that. */
+static bool load_rest(struct session *s, GError **error)
+{
+	int err = apart_wait(s->switching);
+
 	if (!err)
 		err = thread_table_ready(s->thread_table);
-	if (err) {
+	if (err)
 		attach_set_load_error(error, err);
-		return false;
-	}
+	return !err;
+}
+
+static bool attach_programs(struct session *s, GError **error)
+{
+	int err;
+
 	if (!fill_filters(s, error))
 		return false;
 	find_direct_map(s);
@@ -328,15 +333,34 @@ bool session_load(struct session *s, GError **error)
 	err = offcpu_bpf__attach(s->skel);
 	if (!err && !apart_link(s->switching))
 		err = -errno;
-	if (err) {
+	if (err)
 		attach_set_error(error, err, "attach to the scheduler's tracepoints");
-		return false;
-	}
-	session_take_mappings(s);
-	if (!probes_start(s, error))
-		return false;
+	return !err;
+}
+
+static bool open_ring(struct session *s, GError **error)
+{
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.ring), session_take_record, s, NULL);
 	if (!s->ring)
 		attach_set_error(error, -errno, "map the ring buffer");
 	return s->ring != NULL;
+}
+
+bool session_load(struct session *s, GError **error)
+{
+	static bool (*const steps[])(struct session *s, GError **error) = {
+		open_programs, load_programs, load_rest, attach_programs, probes_start, open_ring,
+	};
+
+	libbpf_set_print(keep_libbpf_message);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL & ~LIBBPF_STRICT_AUTO_RLIMIT_MEMLOCK);
+	sections_register();
+	s->maps = apart_maps_new();
+	for (size_t i = 0; i < G_N_ELEMENTS(steps); i++) {
+		if (!steps[i](s, error))
+			return false;
+		/* a step takes a moment on a busy machine, and mappings come meanwhile */
+		session_take_mappings(s);
+	}
+	return true;
 }

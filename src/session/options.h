@@ -64,6 +64,7 @@ struct collect_options {
 	bool no_user_threads, no_kernel_threads;
 	bool no_user_stacks, no_kernel_stacks;
 	bool follow;		/* of pids and tids: what they fork, too */
+	bool with_forked;	/* of pids: what they have forked so far, too */
 	bool frame_pointers_only;	/* no unwind tables */
 	bool lines;		/* inlined functions, files and lines in user stacks */
 	bool want_wakers;	/* who ended each sleep */

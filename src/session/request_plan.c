@@ -87,7 +87,6 @@ static void add_place(struct request_plan *plan, GArray *places, int fd, const c
 static GArray *mapped_files(uint32_t pid, char **ret_text)
 {
 	g_autofree char *path = g_strdup_printf(PROC "/%u/maps", pid);
-
 	size_t len;
 
 	*ret_text = file_read_text(path, MAPS_MAX_BYTES, &len);
@@ -270,7 +269,10 @@ static void fail_unfound(GError **error, const struct elf_functions *f, const ch
 			 const char *interpreter)
 {
 	if (elf_function_is_glob(pattern))
-		fail(error, "%s: no function matches '%s'", path, pattern);
+		fail(error,
+		     f->has_symbols ? "%s: no function matches '%s'" :
+				      "%s: no function that it exports matches '%s', and it is stripped: install its debug symbols",
+		     path, pattern);
 	else if (f->is_ifunc)
 		fail(error,
 		     "%s: which code %s has is chosen as the program starts (IFUNC), and calls go there: name one of its variants, or a "
@@ -336,8 +338,10 @@ static bool plan_function(struct request_plan *plan, const char *bin, const char
 
 		ok = elf_functions_find(&f, fd, place->path, pattern, error);
 		if (ok && f.list->len && !(f.is_ifunc && !every)) {
-			plan->has_go |= f.is_go;
+			*(f.is_go ? &plan->has_go : &plan->has_others) = true;
 			is_found = true;
+			if (!f.has_symbols && elf_function_is_glob(pattern))
+				plan->exports_only = keep(plan, g_strdup(place->path));
 			ok = add_functions(plan, place, &f, pattern, every, error);
 		} else if (ok && !unfound) {
 			fail_unfound(&unfound, &f, place->path, pattern, bin ? NULL : interpreter_of(pids));
@@ -434,6 +438,7 @@ static bool plan_usdt(struct request_plan *plan, const char *spec, const GArray 
 		g_autofree char *name = g_strdup_printf("%s:%s", parts[cnt - 2], probes[0]);
 		uint32_t func = add_name(plan, name, place->path);
 
+		plan->has_others = true;
 		for (guint k = 0; probes[k]; k++)
 			if (!add_usdt(plan, place, parts[cnt - 2], probes[k], func, k ? REQUEST_DONE : REQUEST_START,
 				      error))
@@ -538,6 +543,19 @@ static void add_catches(struct request_plan *plan, const GArray *pids)
 	}
 }
 
+static bool goes_together(const struct request_plan *plan, GError **error)
+{
+	if (plan->ports->len && plan->probes->len)
+		fail(error,
+		     "socket:PORT does not go with functions or probes: a thread has one kind of requests at a time");
+	else if (plan->has_go && plan->has_others)
+		fail(error,
+		     "functions of Go do not go with others: requests there are goroutines', and elsewhere threads'");
+	else
+		return true;
+	return false;
+}
+
 struct request_plan *request_plan_new(char **specs, const GArray *pids, const char *program, bool every, GError **error)
 {
 	struct request_plan *plan = g_new0(struct request_plan, 1);
@@ -557,9 +575,7 @@ struct request_plan *request_plan_new(char **specs, const GArray *pids, const ch
 		request_plan_free(plan);
 		return NULL;
 	}
-	if (plan->ports->len && plan->probes->len) {
-		fail(error,
-		     "socket:PORT does not go with functions or probes: a thread has one kind of requests at a time");
+	if (!goes_together(plan, error)) {
 		request_plan_free(plan);
 		return NULL;
 	}

@@ -29,9 +29,11 @@ struct request_plan {
 	GPtrArray *files;	/* char *, of each the file's name */
 	GArray *probes;		/* struct request_probe */
 	GArray *ports;		/* struct request_port; where there is one there are no probes */
-	bool has_go;		/* a program that moves its calls from thread to thread */
+	bool has_go;		/* all are functions of Go, which moves its calls from thread to thread */
 	bool has_functions;	/* whose return is to be found */
+	const char *exports_only;	/* file, stripped, of which a pattern found functions that it exports; or NULL */
 	/* private */
+	bool has_others;	/* functions and probes of no Go program */
 	GArray *fds;
 	GPtrArray *strings;
 };

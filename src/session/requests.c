@@ -79,8 +79,11 @@ static gboolean site_equal(gconstpointer a, gconstpointer b)
 	return x->dev == y->dev && x->ino == y->ino && x->offset == y->offset;
 }
 
-static void select_parts(struct offcpu_bpf *skel, bool wanted, bool by_socket, bool keeps_waits, bool by_call)
+/* plan: NULL where no requests are wanted. */
+static void select_parts(struct offcpu_bpf *skel, const struct request_plan *plan, bool keeps_waits)
 {
+	bool wanted = plan != NULL, by_socket = plan && plan->ports->len;
+	bool by_call = plan && request_plan_has_calls(plan), by_goroutine = plan && plan->has_go;
 	struct bpf_map *const maps[] = { skel->maps.request_states, skel->maps.request_sums,  skel->maps.request_counts,
 					 skel->maps.request_sites,  skel->maps.request_notes, skel->maps.request_parts };
 	struct bpf_program *prog;
@@ -90,6 +93,7 @@ static void select_parts(struct offcpu_bpf *skel, bool wanted, bool by_socket, b
 	bpf_map__set_autocreate(skel->maps.request_waits, wanted && keeps_waits);
 	bpf_map__set_autocreate(skel->maps.request_stacks, wanted && by_call);
 	bpf_map__set_autocreate(skel->maps.request_calls, wanted && by_call);
+	bpf_map__set_autocreate(skel->maps.request_goroutines, wanted && by_goroutine);
 	bpf_map__set_autocreate(skel->maps.request_ports, wanted && by_socket);
 	bpf_map__set_autocreate(skel->maps.request_sockets, wanted && by_socket);
 	bpf_object__for_each_program(prog, skel->obj) {
@@ -107,10 +111,13 @@ static void size_maps(const struct session *s, struct offcpu_config *cfg, const 
 {
 	struct offcpu_bpf *skel = s->skel;
 
-	cfg->requests_max = CLAMP(2 * s->thread_cnt, STATES_MIN, STATES_MAX);
+	/* of goroutines there may be any number */
+	cfg->requests_max = cfg->by_goroutine ? STATES_MAX : CLAMP(2 * s->thread_cnt, STATES_MIN, STATES_MAX);
 	bpf_map__set_max_entries(skel->maps.request_states, cfg->requests_max);
 	if (cfg->request_slower_ns)
 		bpf_map__set_max_entries(skel->maps.request_waits, cfg->requests_max);
+	if (cfg->by_goroutine)
+		bpf_map__set_max_entries(skel->maps.request_goroutines, cfg->requests_max);
 	bpf_map__set_max_entries(skel->maps.request_notes, cfg->requests_max);
 	bpf_map__set_max_entries(skel->maps.request_sums, plan->names->len);
 	if (plan->names->len > SUMS_PER_CPU_MAX)
@@ -125,15 +132,15 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 {
 	const struct collect_options *o = s->options;
 	const struct request_plan *plan = o->requests;
-	bool by_call = plan && request_plan_has_calls(plan);
 	struct requests *r;
 
-	select_parts(s->skel, plan != NULL, plan && plan->ports->len, o->request_slower_ns, by_call);
+	select_parts(s->skel, plan, o->request_slower_ns);
 	if (!plan)
 		return false;
 	cfg->want_requests = 1;
 	cfg->want_spans = o->request_spans;
-	cfg->want_calls = by_call;
+	cfg->want_calls = request_plan_has_calls(plan);
+	cfg->by_goroutine = plan->has_go;
 	cfg->request_slower_ns = o->request_slower_ns;
 	size_maps(s, cfg, plan);
 	r = *ret_state = g_new0(struct requests, 1);

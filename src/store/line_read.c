@@ -198,7 +198,7 @@ static void rank(struct drawing *d, unsigned series_max)
 		g_free(t->ns);
 	}
 	if (all_of(d->rest, steps))
-		add_series(d->line, "other", d->rest);
+		add_series(d->line, STORE_SERIES_OTHERS, d->rest);
 	else
 		g_free(d->rest);
 }

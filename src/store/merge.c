@@ -109,9 +109,11 @@ static void add_thread(struct merge_step *s, uint32_t i)
 	struct merger *m = s->m;
 	struct thread t = *profile_thread(s->window, i);
 
-	t.comm = profile_string(m->p, t.comm);
-	t.process = profile_string(m->p, t.process);
-	t.service = profile_string(m->p, t.service);
+	if (!s->map.is_same) {
+		t.comm = profile_string(m->p, t.comm);
+		t.process = profile_string(m->p, t.process);
+		t.service = profile_string(m->p, t.service);
+	}
 	t.from_ns += s->shift_ns;
 	t.to_ns += s->shift_ns;
 	const uint64_t key[] = { (uint64_t)t.pid << 32 | t.tid, t.start_ns, (uintptr_t)t.comm, (uintptr_t)t.process,

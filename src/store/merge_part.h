@@ -14,6 +14,7 @@
 struct open_wait {
 	struct wait wait;
 	struct wake wake;	/* count 0: there is none */
+	bool is_longer;		/* the window that is added has made it longer, and it is open still */
 };
 
 /* Of a row of threads, what is known of it meanwhile. */
@@ -60,6 +61,7 @@ struct merge_step {
 	bool *goes_on;		/* that row was there before */
 	uint32_t *wait;		/* index + 1 in the sum of each wait; 0: it is among the open ones */
 	uint32_t *open;		/* index + 1 into `open` of each wait that is open or was joined */
+	bool *is_woken;		/* of each wait; NULL: none is */
 	GArray *open_next;	/* struct open_wait: those of this window */
 	GArray *joined;		/* struct join */
 };

@@ -97,6 +97,39 @@ static void add_joined(struct merge_step *s, uint32_t i, struct open_wait *befor
 	g_array_append_val(s->joined, j);
 }
 
+/*
+ * A wait that went on before the window, in it and behind it: where it stands among the open ones it becomes longer.
+ * Of thousands of threads most do nothing else.  False: it is another one.
+ */
+static bool make_longer(struct merge_step *s, uint32_t i)
+{
+	const struct wait *w = profile_wait(s->window, i);
+	const uint8_t both = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+	struct open_wait *before = s->goes_on[w->thread] ? open_of(s, s->thread[w->thread]) : NULL;
+	struct wait *whole;
+
+	if (!before || w->flags != both || w->runnable_ns || w->preempted_ns || !is_single(w) || s->m->coarse ||
+	    (s->is_woken && s->is_woken[i]))
+		return false;
+	whole = &before->wait;
+	if (before->is_longer || before->wake.count || whole->count != 1 || whole->state != w->state || whole->runnable_ns ||
+	    whole->preempted_ns)
+		return false;
+	if (w->user || w->kernel) {
+		whole->user = merge_map_node(&s->map, w->user);
+		whole->kernel = merge_map_node(&s->map, w->kernel);
+	}
+	whole->object = w->object ? merge_map_object(&s->map, w->object) : whole->object;
+	whole->max_waker = w->max_waker ? merge_map_waker(&s->map, w->max_waker - 1) + 1 : whole->max_waker;
+	whole->flags = (uint8_t)((whole->flags & WAIT_OPEN_AT_START) | WAIT_OPEN_AT_END);
+	whole->hist[profile_hist_slot(whole->max_ns)] = 0;
+	whole->max_ns = whole->blocked_ns += w->blocked_ns;
+	whole->hist[profile_hist_slot(whole->max_ns)] = 1;
+	count_once(s->m, s->thread[w->thread], w->state);
+	before->is_longer = true;
+	return true;
+}
+
 /* In the place of stacks that are not told apart. */
 static void set_coarse(struct merger *m, struct wait *w)
 {
@@ -189,42 +222,71 @@ static void end_joined(struct merge_step *s)
 	}
 }
 
+static void flush(struct merger *m, struct open_wait *o, bool is_inner_edge)
+{
+	g_array_index(m->threads, struct merge_thread, o->wait.thread).open = 0;
+	if (!o->wait.count)
+		return;
+	if (is_inner_edge)
+		o->wait.flags &= (uint8_t)~WAIT_OPEN_AT_END;
+	o->wake.wait = profile_add_wait(m->p, &o->wait);
+	if (o->wake.count)
+		profile_add_wake(m->p, &o->wake);
+}
+
 void merge_flush_open(struct merger *m, bool is_inner_edge)
 {
-	for (guint i = 0; i < m->open->len; i++) {
-		struct open_wait *o = &g_array_index(m->open, struct open_wait, i);
-
-		g_array_index(m->threads, struct merge_thread, o->wait.thread).open = 0;
-		if (!o->wait.count)
-			continue;
-		if (is_inner_edge)
-			o->wait.flags &= (uint8_t)~WAIT_OPEN_AT_END;
-		o->wake.wait = profile_add_wait(m->p, &o->wait);
-		if (o->wake.count)
-			profile_add_wake(m->p, &o->wake);
-	}
+	for (guint i = 0; i < m->open->len; i++)
+		flush(m, &g_array_index(m->open, struct open_wait, i), is_inner_edge);
 	g_array_set_size(m->open, 0);
 }
 
-void merge_waits(struct merge_step *s)
+/* What was open and goes on stays; the others of the window come behind it. */
+static void replace_open(struct merge_step *s)
 {
 	struct merger *m = s->m;
+	guint kept = 0;
 
-	/* most waits that are open go on, and each is long: they are not copied as the arrays grow */
-	s->open_next = g_array_sized_new(FALSE, FALSE, sizeof(struct open_wait), m->open->len);
-	s->joined = g_array_sized_new(FALSE, FALSE, sizeof(struct join), m->open->len);
-	for (guint i = 0; i < s->window->waits->len; i++)
-		add_wait(s, i);
-	for (guint i = 0; i < s->window->wakes->len; i++)
-		add_wake(s, profile_wake(s->window, i));
-	end_joined(s);
-	merge_flush_open(m, s->is_next);
-	g_array_unref(m->open);
-	m->open = s->open_next;
 	for (guint i = 0; i < m->open->len; i++) {
+		struct open_wait *o = &g_array_index(m->open, struct open_wait, i);
+
+		if (!o->is_longer) {
+			flush(m, o, s->is_next);
+			continue;
+		}
+		o->is_longer = false;
+		if (kept != i) {
+			g_array_index(m->open, struct open_wait, kept) = *o;
+			g_array_index(m->threads, struct merge_thread, o->wait.thread).open = kept + 1;
+		}
+		kept++;
+	}
+	g_array_set_size(m->open, kept);
+	g_array_append_vals(m->open, s->open_next->data, s->open_next->len);
+	for (guint i = kept; i < m->open->len; i++) {
 		uint32_t thread = g_array_index(m->open, struct open_wait, i).wait.thread;
 
 		g_array_index(m->threads, struct merge_thread, thread).open = i + 1;
 	}
+}
+
+void merge_waits(struct merge_step *s)
+{
+	const GArray *wakes = s->window->wakes;
+
+	s->open_next = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
+	s->joined = g_array_new(FALSE, FALSE, sizeof(struct join));
+	s->is_woken = wakes->len ? g_new0(bool, s->window->waits->len + 1) : NULL;
+	for (guint i = 0; i < wakes->len; i++)
+		s->is_woken[profile_wake(s->window, i)->wait] = true;
+	for (guint i = 0; i < s->window->waits->len; i++)
+		if (!make_longer(s, i))
+			add_wait(s, i);
+	for (guint i = 0; i < wakes->len; i++)
+		add_wake(s, profile_wake(s->window, i));
+	end_joined(s);
+	replace_open(s);
+	g_array_unref(s->open_next);
 	g_array_unref(s->joined);
+	g_free(s->is_woken);
 }

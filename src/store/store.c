@@ -28,7 +28,7 @@
  * So is one whose dictionary has more than that, which is in memory: of a host where ever new programs start most of
  * it is of the past.
  */
-#define DICT_ROWS_KEPT 200000
+#define DICT_ROWS_KEPT 64000
 /* Clocks are told anew at each window: what they are off by meanwhile is no jump. */
 #define JUMP_NS (UINT64_C(1) * 1000 * 1000 * 1000)
 /* A clock that is far ahead makes nothing old before it has been so for that many windows. */

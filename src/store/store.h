@@ -79,6 +79,7 @@ enum store_by {
 	STORE_BY_CNT
 };
 
+#define STORE_SERIES_OTHERS "(others)"	/* "other" is a reason */
 /* Time of threads by group in the steps of a time line. */
 struct store_series {
 	char *name;
@@ -87,7 +88,7 @@ struct store_series {
 struct store_line {
 	uint64_t from_unix_ns, step_ns;
 	uint32_t steps;
-	GArray *series;		/* struct store_series, largest first; then "other" where there are more */
+	GArray *series;		/* struct store_series, largest first; then STORE_SERIES_OTHERS where there are more */
 	uint8_t *is_gap;	/* one a step: not half of it was observed */
 };
 /*

@@ -61,6 +61,7 @@ bool handover_put(struct handover *h, int spaces_fd, const struct space_mapping 
 	space->generation = generation;
 	space->speaks = h->speaks;
 	space->read_ns = h->read_ns;
+	space->v8 = h->v8;
 	if (cnt > SPACE_MAPPINGS_MAX) {
 		part_cnt = put_parts(h, spaces_fd, space, mappings, cnt, list);
 		missing = (cnt - 1) / SPACE_MAPPINGS_MAX + 1 - part_cnt;

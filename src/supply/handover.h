@@ -13,6 +13,7 @@ struct handover {
 	uint32_t generation, part_cnt;
 	uint64_t read_ns;	/* as in struct space */
 	bool speaks;		/* see struct space */
+	uint32_t v8;
 	bool is_there;
 };
 

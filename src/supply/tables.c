@@ -10,12 +10,11 @@
 #include "base/process_ids.h"
 #include "base/urgency.h"
 #include "supply/handover.h"
-#include "supply/made_code.h"
+#include "supply/runtimes.h"
 #include "supply/slabs.h"
 #include "supply/table_files.h"
 #include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
-#include "symbolize/runtime/language.h"
 
 #define MAPS_TEXT_MAX (64 << 20)	/* as many lines as there may be mappings, of 1,000 characters each */
 #define YOUNG_US 50000	/* most short-lived processes are gone by then */
@@ -37,8 +36,7 @@ struct program {
 	bool is_headless;	/* its first thread has exited, others live: no note tells when the last does */
 	int64_t due_us;		/* look at it from then on: a program may map things without end */
 	bool is_new;		/* the mappings have not been handed over since they were read */
-	struct offcpu_language language;	/* version 0: none is known of */
-	struct made_code *made;	/* NULL: no code is made at run time, or none that is known */
+	struct runtimes runtimes;
 };
 
 enum message_kind {
@@ -80,7 +78,6 @@ struct tables {
 	GHashTable *programs;	/* pid -> struct program */
 	bool changed;		/* programs to look at again */
 	bool was_asked;
-	bool met_speaker, met_maker;	/* among the mappings just read */
 	int64_t due_us;		/* of the first program that is not due yet, or INT64_MAX */
 	uint64_t no_room_cnt;	/* of spaces, and of tables for made code */
 	GMutex crowded_lock;	/* of: pid -> how many mappings were one too many */
@@ -183,7 +180,7 @@ static void program_free(gpointer p)
 
 	forget_mappings(program);
 	g_array_unref(program->mappings);
-	made_code_free(program->made);
+	made_code_free(program->runtimes.made);
 	g_free(program);
 }
 
@@ -220,14 +217,13 @@ static struct table_file *file_of(struct tables *t, uint32_t pid, const struct m
 static void add_mapping(struct tables *t, uint32_t pid, const struct maps_line *m, void *data)
 {
 	struct program_mapping mapping = { m->start, m->end, m->pgoff, file_of(t, pid, m) };
-	GArray *mappings = data;
+	struct program *program = data;
 
-	t->met_speaker |= language_is_of_file(m->path);
-	t->met_maker |= made_code_is_by(m->path);
+	runtimes_meet(&program->runtimes, m->path);
 	if (!mapping.file)
 		return;
 	table_file_use(mapping.file);
-	g_array_append_val(mappings, mapping);
+	g_array_append_val(program->mappings, mapping);
 }
 
 /* False when the process is gone. */
@@ -241,13 +237,10 @@ static bool read_mappings(struct tables *t, struct program *program)
 	program->is_new = true;
 	int64_t began_us = g_get_monotonic_time();
 	program->handover.read_ns = (uint64_t)began_us * 1000;
-	t->met_speaker = t->met_maker = false;
-	bool ok = for_each_mapping(t, program->pid, add_mapping, program->mappings);
-	/* its interpreter may not be ready yet: it maps more then, and is looked at again */
-	if (t->met_speaker && !program->language.version)
-		language_find("/proc", program->pid, &program->language);
-	if (t->met_maker && !program->made)
-		program->made = made_code_new(t->slabs, t->retired, program->pid);
+	runtimes_begin(&program->runtimes);
+	bool ok = for_each_mapping(t, program->pid, add_mapping, program);
+	runtimes_look(&program->runtimes, program->pid, t->slabs, t->retired);
+	program->handover.v8 = program->runtimes.v8;
 	int64_t read_us = g_get_monotonic_time();
 	program->due_us = read_us + MAX(PAUSE_TIMES * (read_us - began_us), program->is_headless ? HEADLESS_US : 0);
 	forget_mappings(&old);
@@ -283,8 +276,8 @@ static GArray *mappings_with_table(const struct program *program)
 		};
 		g_array_append_val(all, mapping);
 	}
-	if (program->made)
-		made_code_add_mappings(program->made, all);
+	if (program->runtimes.made)
+		made_code_add_mappings(program->runtimes.made, all);
 	return all;
 }
 
@@ -302,8 +295,8 @@ static void hand_language_over(struct tables *t, struct program *program)
 {
 	int fd = g_atomic_int_get(&t->languages_fd);
 
-	program->handover.speaks = program->language.version && fd >= 0 &&
-				   !bpf_map_update_elem(fd, &program->handover.space, &program->language, BPF_ANY);
+	program->handover.speaks = program->runtimes.language.version && fd >= 0 &&
+				   !bpf_map_update_elem(fd, &program->handover.space, &program->runtimes.language, BPF_ANY);
 }
 
 static void publish(struct tables *t, struct program *program)
@@ -472,8 +465,8 @@ static bool look_at_program(struct tables *t, struct program *program, int64_t n
 	if (program->stale && !read_mappings(t, program))
 		return false;
 	if (is_ready(program)) {
-		program->is_new |= program->made && made_code_look(program->made, &t->no_room_cnt);
-		t->due_us = MIN(t->due_us, made_code_due_us(program->made));
+		program->is_new |= program->runtimes.made && made_code_look(program->runtimes.made, &t->no_room_cnt);
+		t->due_us = MIN(t->due_us, made_code_due_us(program->runtimes.made));
 		if (program->is_new)
 			publish(t, program);
 	}

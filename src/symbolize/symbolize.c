@@ -15,11 +15,13 @@
 #include "symbolize/process/modules.h"
 #include "symbolize/process/spaces.h"
 #include "symbolize/runtime/hotspot_names.h"
+#include "symbolize/runtime/v8_names.h"
 #include "symbolize/symbolizer.h"
 
 #define JIT_MAX_BYTES ((size_t)256 << 20)	/* all perf maps together */
 #define JIT_PAUSE_MAX_US 5000000
 #define JVM_PAUSE_US 1000000
+#define V8_PAUSE_US 1000000
 #define MAPS_MAX_BYTES (64 << 20)
 /* So long after its end a process is asked about at most: stacks cross within a round of the event loop. */
 #define EXITED_KEPT_NS UINT64_C(30000000000)
@@ -33,8 +35,10 @@ struct symbolizer {
 	struct spaces *spaces;
 	GHashTable *demangled;	/* name in a table -> what to show, NULL: itself */
 	GStringChunk *strings;
+	bool has_lines;		/* keys of `demangled` lie in `strings` */
 	size_t jit_bytes;
 	struct hotspot_names *jvm_names;
+	struct v8_names *v8_names;
 	GPtrArray *kernel;	/* struct kallsyms, the newest last; older ones for their strings */
 	GThread *kernel_early;	/* gives the first of those; NULL: not foreseen, or taken */
 	unsigned kernel_reads;
@@ -53,6 +57,7 @@ struct symbolizer *symbolizer_new_at(const char *proc_dir, const char *kallsyms_
 	s->demangled = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	s->strings = g_string_chunk_new(4096);
 	s->jvm_names = hotspot_names_new();
+	s->v8_names = v8_names_new();
 	s->kernel = g_ptr_array_new_with_free_func((GDestroyNotify)kallsyms_free);
 	return s;
 }
@@ -87,6 +92,7 @@ void symbolizer_free(struct symbolizer *s)
 	spaces_free(s->spaces);
 	modules_free(s->modules);
 	hotspot_names_free(s->jvm_names);
+	v8_names_free(s->v8_names);
 	g_hash_table_unref(s->demangled);
 	g_string_chunk_free(s->strings);
 	g_ptr_array_unref(s->kernel);
@@ -193,6 +199,10 @@ void symbolizer_next_turn(struct symbolizer *s, uint64_t now_ns, size_t max_byte
 	g_autoptr(GArray) names = g_array_new(FALSE, FALSE, sizeof(struct names));
 
 	spaces_forget_exited(s->spaces, now_ns > EXITED_KEPT_NS ? now_ns - EXITED_KEPT_NS : 0);
+	spaces_forget_modules(s->spaces);
+	hotspot_names_next_turn(s->jvm_names);
+	if (!s->has_lines)
+		g_string_chunk_clear(s->strings);
 	if (!evicted)
 		return;
 	spaces_forget_evicted(s->spaces);
@@ -275,11 +285,54 @@ static void take_jvm_name(const char *name, struct symbol *ret)
 		ret->offset = ret->symbol_offset = 0;
 }
 
-static void method_find(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t method, struct symbol *ret)
+/* The same of V8. */
+static struct v8 *v8_of(struct symbolizer *s, struct generation *g)
+{
+	int64_t now_us = g_get_monotonic_time();
+
+	if (!generation_is_current(g))
+		return NULL;
+	if (!g->v8 && now_us >= g->v8_next_us) {
+		g_autofree struct v8 *v8 = g_new(struct v8, 1);
+
+		g->v8_next_us = now_us + V8_PAUSE_US;
+		if (v8_open(v8, s->proc_dir, g->pid))
+			g->v8 = g_steal_pointer(&v8);
+	}
+	return g->v8;
+}
+
+static void take_v8_name(struct symbolizer *s, const struct v8 *v8, uint64_t ip, struct symbol *ret)
+{
+	struct language_frame found;
+
+	ret->module = "[javascript]";
+	ret->moves = true;
+	ret->offset = unwind_method_of(ip);
+	ret->why = FRAME_NO_SYMBOLS;
+	if (!v8_names_function(s->v8_names, v8, unwind_method_of(ip), unwind_bytecode_of(ip), &found))
+		return;
+	ret->why = FRAME_NAMED;
+	ret->name = found.name;
+	ret->offset = found.first_line;
+	ret->file = found.file;
+	ret->line = found.line;
+	if (found.file)
+		ret->module = found.file;
+}
+
+/* A function that has no code of its own, or whose code moves: V8's or HotSpot's. */
+static void method_find(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t ip, struct symbol *ret)
 {
 	struct generation *g = spaces_generation(s->spaces, pid, ts_ns);
-	struct hotspot *jvm = g ? jvm_of(s, g) : NULL;
+	const struct v8 *v8 = g && !g->jvm ? v8_of(s, g) : NULL;
+	struct hotspot *jvm = g && !v8 ? jvm_of(s, g) : NULL;
+	uint64_t method = unwind_method_of(ip);
 
+	if (v8) {
+		take_v8_name(s, v8, ip, ret);
+		return;
+	}
 	ret->offset = method;
 	take_jvm_name(jvm ? hotspot_names_method(s->jvm_names, jvm, method) : NULL, ret);
 	if (!jvm)
@@ -318,17 +371,17 @@ static bool jit_find(struct symbolizer *s, struct generation *g, uint64_t ip, bo
 	return true;
 }
 
-/* For as long as s lives; NULL: the mapping's own path will do. */
+/* For as long as the module lives; NULL: the mapping's own path will do. */
 static const char *executed_as(struct symbolizer *s, const struct space_map *m, const struct generation *g)
 {
-	const struct module *module = m->module;
+	struct module *module = m->module;
 	const struct maps_line line = { .start = m->start, .end = m->end, .dev_major = module->dev_major,
 					.dev_minor = module->dev_minor, .inode = module->inode, .path = module->path };
 	g_autofree char *path = NULL;
 
 	if (module->kind == MODULE_FILE && generation_is_current(g))
 		path = executed_path(s->proc_dir, g->pid, &line);
-	return path ? g_string_chunk_insert_const(s->strings, path) : NULL;
+	return path ? modules_executed(module, path) : NULL;
 }
 
 static struct elf_table *map_table(struct symbolizer *s, struct space_map *m, const struct generation *g)
@@ -375,7 +428,7 @@ void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_
 	*ret = (struct symbol){ .offset = addr };
 	modules_poll(s->modules);
 	if (unwind_is_method(ip)) {
-		method_find(s, pid, ts_ns, unwind_method_of(ip), ret);
+		method_find(s, pid, ts_ns, ip, ret);
 		return;
 	}
 	m = spaces_find(s->spaces, pid, ts_ns, addr, &g, &why);
@@ -479,6 +532,7 @@ void symbolizer_lines(struct symbolizer *s, struct symbol_place *places, size_t 
 		      uint64_t ret_missed[SYMBOL_MISSED_CNT])
 {
 	modules_poll(s->modules);
+	s->has_lines = true;
 	lines_find(places, cnt, s->debug_dir, s->strings, ret_missed);
 	for (size_t i = 0; i < cnt; i++)
 		for (unsigned k = 0; k < places[i].frame_cnt; k++)

@@ -46,6 +46,9 @@ struct symbol {
 	 */
 	const char *const *inlined;
 	unsigned inlined_cnt;
+	/* where a runtime says that the function begins; NULL and 0: it does not */
+	const char *file;
+	uint32_t line;
 	/* a runtime's own code or method: another one may lie there soon, so ask again the next time */
 	bool moves;
 };

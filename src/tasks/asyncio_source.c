@@ -12,6 +12,7 @@ struct asyncio_source {
 	struct python_program program;
 	/* struct python_task: of one look, which has to be whole before it is known who waits for whom */
 	GArray *seen;
+	GArray *children;	/* uint64_t: of the gather() that is looked at */
 };
 
 static void *open_asyncio(uint32_t pid, struct tasks *t, GError **error)
@@ -25,6 +26,7 @@ static void *open_asyncio(uint32_t pid, struct tasks *t, GError **error)
 		t->program = tasks_string(t, g_strchomp(comm));
 		t->version = tasks_string(t, version);
 		s->seen = g_array_new(FALSE, FALSE, sizeof(struct python_task));
+		s->children = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 		return s;
 	}
 	if (state == PYTHON_TASKS_OTHER_VERSION)
@@ -47,6 +49,7 @@ static void close_asyncio(void *source)
 
 	python_tasks_close(&s->program);
 	g_array_unref(s->seen);
+	g_array_unref(s->children);
 	g_free(s);
 }
 
@@ -103,12 +106,10 @@ static const char *merge(struct tasks *t, const char *have, const char *more, bo
 	return have && more ? SEVERAL : have ? have : tasks_string(t, more);
 }
 
-static void add(struct tasks *t, const struct python_task *task, const char *awaited_by, bool awaits_task,
-		double weight)
+static void add(struct tasks *t, const struct python_task *task, const char *awaited_by, const char *awaits, double weight)
 {
-	const char *state = state_of(task), *reason = task->is_stale || task->state != PYTHON_TASK_WAITS ? NULL
-						      : awaits_task ? "another task"
-								    : "a future";
+	const char *state = state_of(task),
+		   *reason = task->is_stale || task->state != PYTHON_TASK_WAITS ? NULL : awaits;
 	bool is_new;
 	struct task_row *row = tasks_row(t, key_of(task, state, reason), &is_new);
 
@@ -135,29 +136,76 @@ static const char *awaited_by(const struct python_task *task, GHashTable *awaite
 	return name ? name : g_hash_table_lookup(by_address, &task->awaited_by);
 }
 
+/* Of one look, by address. */
+struct relations {
+	GHashTable *tasks;	/* the names of those that there are */
+	GHashTable *awaited;	/* the name of who waits for that */
+	GHashTable *gathered;	/* futures of a gather() that somebody waits for */
+};
+
+static void note_awaited(struct relations *r, uint64_t *future, const char *by)
+{
+	const char *known = g_hash_table_lookup(r->awaited, future);
+
+	g_hash_table_insert(r->awaited, future, (gpointer)(known && strcmp(known, by) ? SEVERAL : by));
+}
+
+/* What is gathered is awaited by who awaits the gather(), which may be one of several that are gathered themselves. */
+static void note_gathered(struct asyncio_source *s, struct relations *r, uint64_t *future, const char *by)
+{
+	g_array_set_size(s->children, 0);
+	python_tasks_gathered(&s->program, *future, s->children);
+	if (!s->children->len)
+		return;
+	g_hash_table_add(r->gathered, future);
+	for (guint i = 0; i < s->children->len; i++) {
+		uint64_t child = g_array_index(s->children, uint64_t, i);
+		gpointer task;
+
+		if (g_hash_table_lookup_extended(r->tasks, &child, &task, NULL))
+			note_awaited(r, task, by);
+		else
+			python_tasks_gathered(&s->program, child, s->children);
+	}
+}
+
+static void relate(struct asyncio_source *s, struct relations *r)
+{
+	for (guint i = 0; i < s->seen->len; i++) {
+		struct python_task *task = &g_array_index(s->seen, struct python_task, i);
+
+		g_hash_table_insert(r->tasks, &task->address, task->name);
+	}
+	for (guint i = 0; i < s->seen->len; i++) {
+		struct python_task *task = &g_array_index(s->seen, struct python_task, i);
+
+		if (g_hash_table_contains(r->tasks, &task->awaits))
+			note_awaited(r, &task->awaits, task->name);
+		else if (task->awaits && !g_hash_table_contains(r->gathered, &task->awaits))
+			note_gathered(s, r, &task->awaits, task->name);
+	}
+}
+
 static bool look_asyncio(void *source, struct tasks *t, uint64_t first, uint64_t stride)
 {
-	/* by address: the name of who waits for that, and of the tasks there are */
-	g_autoptr(GHashTable) awaited = g_hash_table_new(hash_u64, g_int64_equal),
-			      by_address = g_hash_table_new(hash_u64, g_int64_equal);
+	g_autoptr(GHashTable) tasks = g_hash_table_new(hash_u64, g_int64_equal),
+			      awaited = g_hash_table_new(hash_u64, g_int64_equal),
+			      gathered = g_hash_table_new(hash_u64, g_int64_equal);
+	struct relations r = { tasks, awaited, gathered };
 	struct asyncio_source *s = source;
 	struct python_tasks_census census;
 
 	g_array_set_size(s->seen, 0);
 	if (!python_tasks_read(&s->program, first, stride, on_task, s->seen, &census))
 		return false;
-	for (guint i = 0; i < s->seen->len; i++) {
-		struct python_task *task = &g_array_index(s->seen, struct python_task, i);
-
-		g_hash_table_insert(by_address, &task->address, task->name);
-		if (task->awaits)
-			g_hash_table_insert(awaited, &task->awaits, task->name);
-	}
+	relate(s, &r);
 	for (guint i = 0; i < s->seen->len; i++) {
 		const struct python_task *task = &g_array_index(s->seen, struct python_task, i);
+		const char *awaits = g_hash_table_contains(tasks, &task->awaits)      ? "another task"
+				     : g_hash_table_contains(gathered, &task->awaits) ? "a gather() of others"
+										      : "a future";
 
-		add(t, task, awaited_by(task, awaited, by_address), g_hash_table_contains(by_address, &task->awaits),
-		    (double)stride);
+		add(t, task, awaited_by(task, awaited, tasks), awaits, (double)stride);
 	}
 	t->unreadable += census.unreadable;
 	t->is_cut |= census.is_cut;

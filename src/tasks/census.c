@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "tasks/periods.h"
 #include "tasks/watched.h"
 
 #define NS_PER_S 1e9
@@ -23,22 +24,18 @@ static void sleep_until(const struct census_options *o, uint64_t ns)
 		;
 }
 
-/*
- * The window is cut into periods, and each stands as it is at a random instant of it.  A look that comes late, on a
- * busy machine, stands for the periods that were missed, too.
- */
 static void watch(struct watched *w, const struct census_options *o)
 {
-	const uint64_t period_ns = MAX((uint64_t)(NS_PER_S / o->hz), 1), start_ns = clock_ns(CLOCK_MONOTONIC),
-		       periods = MAX(o->duration_ns / period_ns, 2);
+	const struct periods p = { clock_ns(CLOCK_MONOTONIC), MAX((uint64_t)(NS_PER_S / o->hz), 1) };
+	const uint64_t cnt = MAX(o->duration_ns / p.length_ns, 2);
 	const uint64_t room_ns = MAX((uint64_t)((double)o->budget_ppm / 1e6 / o->hz * NS_PER_S), 1);
 
-	for (uint64_t i = 0; i < periods && !is_stopped(o);) {
+	for (uint64_t i = 0; i < cnt && !is_stopped(o);) {
 		uint64_t now;
 
-		sleep_until(o, start_ns + i * period_ns + (uint64_t)(g_random_double() * (double)period_ns));
-		now = MIN((clock_ns(CLOCK_MONOTONIC) - start_ns) / period_ns, periods - 1);
-		if (is_stopped(o) || !watched_look(w, period_ns * (now + 1 - i), room_ns))
+		sleep_until(o, periods_instant(&p, i));
+		now = MIN(periods_number(&p, clock_ns(CLOCK_MONOTONIC)), cnt - 1);
+		if (is_stopped(o) || !watched_look(w, p.length_ns * (now + 1 - i), room_ns))
 			return;
 		i = now + 1;
 	}

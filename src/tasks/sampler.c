@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/process_ids.h"
 #include "base/urgency.h"
+#include "tasks/periods.h"
 #include "tasks/watched.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -103,10 +104,9 @@ static void find_processes(struct task_sampler *s, uint64_t now_ns)
 	}
 }
 
-/* The end of the period in which it is now; a look that comes late stands for the periods that were missed, too. */
-static void look(struct task_sampler *s, uint64_t start_ns)
+/* Each look stands for its process's time up to end_ns. */
+static void look(struct task_sampler *s, uint64_t end_ns)
 {
-	uint64_t end_ns = start_ns + ((clock_ns(CLOCK_MONOTONIC) - start_ns) / PERIOD_NS + 1) * PERIOD_NS;
 	uint64_t room_ns = s->live_cnt ? MAX((uint64_t)s->options.budget_ppm * PERIOD_NS / 1000000 / s->live_cnt, 1)
 				       : 1;
 
@@ -136,28 +136,44 @@ static bool sleep_until(struct task_sampler *s, uint64_t ns)
 	return !is_stopped;
 }
 
+/* When there is somebody new to be found, perhaps. */
+static uint64_t next_find_ns(const struct task_sampler *s, uint64_t found_ns)
+{
+	uint64_t next_ns = found_ns + find_every_ns(s), first_ns = UINT64_MAX;
+	GHashTableIter iter;
+	gpointer candidate;
+
+	if (!s->options.pids || s->options.follow)
+		return next_ns;
+	/* only given ones, of which each has its time */
+	g_hash_table_iter_init(&iter, s->candidates);
+	while (g_hash_table_iter_next(&iter, NULL, &candidate))
+		first_ns = MIN(first_ns, ((const struct candidate *)candidate)->next_try_ns);
+	if (first_ns != UINT64_MAX)
+		return MAX(next_ns, first_ns);
+	return s->live_cnt < s->options.pids->len ? next_ns : found_ns + TRY_AGAIN_MAX_NS;
+}
+
 static gpointer sample(gpointer data)
 {
 	struct task_sampler *s = data;
-	uint64_t start_ns, found_ns;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), found_ns, number = 0;
+	struct periods periods = { .length_ns = PERIOD_NS };
 
-	find_processes(s, clock_ns(CLOCK_MONOTONIC));
-	start_ns = found_ns = clock_ns(CLOCK_MONOTONIC);
+	find_processes(s, now_ns);
+	periods.start_ns = found_ns = clock_ns(CLOCK_MONOTONIC);
 	for (guint i = 0; i < s->seen->len; i++)
-		g_array_index(s->seen, struct seen, i).until_ns = start_ns;
-	for (;;) {
-		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), begun_ns = now_ns - (now_ns - start_ns) % PERIOD_NS;
-
-		if (begun_ns - found_ns >= find_every_ns(s)) {
-			find_processes(s, begun_ns);
-			found_ns = begun_ns;
-		}
-		if (!sleep_until(s, begun_ns + (uint64_t)(g_random_double() * (double)PERIOD_NS)))
-			break;
-		look(s, start_ns);
+		g_array_index(s->seen, struct seen, i).until_ns = periods.start_ns;
+	/* where there is nobody to be looked at it only wakes to find somebody, whose first look is in the next period */
+	while (sleep_until(s, s->live_cnt ? periods_instant(&periods, number) : next_find_ns(s, found_ns))) {
 		now_ns = clock_ns(CLOCK_MONOTONIC);
-		if (!sleep_until(s, now_ns + PERIOD_NS - (now_ns - start_ns) % PERIOD_NS))
-			break;
+		number = periods_number(&periods, now_ns);
+		look(s, periods_end(&periods, number));
+		if (now_ns >= next_find_ns(s, found_ns)) {
+			found_ns = now_ns;
+			find_processes(s, now_ns);
+		}
+		number++;
 	}
 	for (guint i = 0; i < s->seen->len; i++) {
 		struct seen *e = &g_array_index(s->seen, struct seen, i);

@@ -15,6 +15,10 @@ import time
 while True:
     time.sleep(0.1)
 """
+ASYNCIO = """
+import asyncio
+asyncio.run(asyncio.sleep(1000))
+"""
 JAVA = """
 class Sleeper {
     public static void main(String[] words) throws Exception { for (;;) Thread.sleep(100); }
@@ -104,6 +108,10 @@ def doctor_names_python(env):
         program.expect("python-frames", 8 <= minor <= 14)
         program.expect("unwind-tables", True)
         program.expect_screen()
+        if 8 <= minor <= 14:
+            looping = Examined(env, path, "-c", ASYNCIO).look()
+            wait_until(lambda: "python-tasks" in looping.look().findings, 20)  # once it has imported it
+            looping.expect("python-tasks", True, "offcpu tasks")
     if not tried:
         raise Skip("no python3 is installed")
 
@@ -118,7 +126,7 @@ def go_program(env, is_stripped, *options):
         program.expect("go-inlined", False, "-ldflags=-w")
     else:
         env.check.that("go-inlined" not in program.findings, "it has debug information")
-    program.expect("go-goroutines", False, "pprof")
+    program.expect("go-goroutines", True, "offcpu tasks")
     program.expect_screen()
 
 
@@ -154,6 +162,28 @@ def doctor_names_java(env):
     wait_until(lambda: plain.look().findings["java-frames"]["is_there"], 20)  # once it has begun
     plain.expect("java-frames", True, "own tables")
     plain.expect_screen()
+
+
+SCRIPTS = (("node", "Node.js", ["-e", "setInterval(() => {}, 100)"], ["-p", "process.versions.node"], "node-functions"),
+           ("ruby", "Ruby", ["-e", "loop { sleep 0.1 }"], ["-e", "print RUBY_VERSION"], "ruby-frames"),
+           ("php", "PHP", ["-r", "while (1) usleep(100000);"], ["-r", "echo PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION;"], "php-frames"))
+
+
+@case
+def doctor_names_scripts(env):
+    """What needs no option of these interpreters."""
+    found = [script for script in SCRIPTS if shutil.which(script[0])]
+    if not found:
+        raise Skip("neither node, ruby nor php is installed")
+    for interpreter, name, code, ask_version, what in found:
+        version = subprocess.run([interpreter, *ask_version], capture_output=True, text=True, check=True).stdout.strip()
+        program = Examined(env, interpreter, *code)
+        wait_until(lambda: what in program.look().findings and program.findings[what]["is_there"], 20)  # once it has begun
+        program.expect_runtime(name)
+        said = next(runtime["version"] for runtime in program.data["runtimes"] if runtime["name"] == name)
+        env.check.that(said and (said.startswith(version[:3]) or version.startswith(said)), f"{name} {said} is {version}")
+        program.expect(what, True, "no option is needed")
+        program.expect_screen()
 
 
 def build_native(env, name, *options):

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from check import EDGE_LOSSES, check_account, check_time, check_truth, names, of_kind, tolerance_ns
-from lib import Program, Recorder, Skip, case, enter_cgroup, threads_of_machine
+from lib import Program, Recorder, Skip, TooLate, case, enter_cgroup, threads_of_machine, wait_until
 
 
 def together(env, programs, *options):
@@ -83,8 +83,8 @@ def check_outsiders(env):
 def filter_process_in_pid_namespace(env):
     """-p means the process id as the tracer sees it."""
     truth, out = env.temporary("truth"), env.temporary("inner.offcpu")
-    script = (f"'{env.programs}/nanosleep' '{truth}' 100 20000 </dev/null >/dev/null & "
-              f"'{env.offcpu}' record -p $! -d 1 -o '{out}' 2>/dev/null && echo $! && wait")
+    script = (f"'{env.programs}/nanosleep' '{truth}' 10000 20000 </dev/null >/dev/null & "
+              f"'{env.offcpu}' record -p $! -d 1 -o '{out}' 2>/dev/null && echo $! && kill $!")
     result = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", script],
                             capture_output=True, text=True, timeout=30, check=False)
     if not env.check.equal(result.returncode, 0, f"status inside the namespace ({result.stderr.strip()})"):
@@ -100,7 +100,8 @@ def filter_process_in_pid_namespace(env):
     # those at the two edges are cut, so there may be two more than fit
     env.check.that(window_ns // 100_000_000 <= count <= window_ns // 20_000_000 + 2,
                    f"{count} sleeps of 20 ms seen in {window_ns} ns")
-    env.check.that(off_ns >= 0.95 * window_ns, f"{off_ns} ns asleep in {window_ns}")
+    blocked_ns = sum(row["blocked_ns"] for row in report.threads)
+    env.check.that(0.5 * window_ns <= blocked_ns and off_ns >= 0.95 * blocked_ns, f"{off_ns} ns asleep of {blocked_ns} in {window_ns}")
     named = [wait for wait in waits if names(wait["user"])[-3:] == ["main", "sleep_run", "sleep_first"]]
     env.check.that(named, "no sleep has the program's own functions")
 
@@ -158,22 +159,39 @@ def filter_comm_of_execs(env):
     check_truth(env.check, report, of_kind(truth, "after")[0])
 
 
+def has_links(pid):
+    """It has begun to attach its BPF programs."""
+    folder = f"/proc/{pid}/fd"
+    try:
+        return any("bpf_link" in os.readlink(os.path.join(folder, fd)) for fd in os.listdir(folder))
+    except OSError:
+        return False
+
+
 @case
 def filter_cgroup_left_before_any_switch(env):
     """Who has run without a pause since before the window leaves the group, and has been in it for as long as the window, no longer."""
     group = env.cgroup(f"offcpu-live-{os.getpid()}")
-    script = ("import os, time; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)); print('ready', flush=True); "
-              "end = time.monotonic() + 0.9\nwhile time.monotonic() < end: pass\ntime.sleep(1)")
-    process = subprocess.Popen(["python3", "-c", script], stdout=subprocess.PIPE, preexec_fn=lambda: enter_cgroup(group, 0))
+    script = ("import os, sys, time; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)); print('ready', flush=True); "
+              "sys.stdin.readline(); begin = time.time()\nwhile time.time() < begin + 0.9: pass\nprint(begin, flush=True); time.sleep(3)")
+    process = subprocess.Popen(["python3", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=lambda: enter_cgroup(group, 0))
     env.running.append(process)
     if process.stdout.readline() != b"ready\n":
         raise Skip("no real-time priority")
     recorder = Recorder(env, "--cgroup", group, "--exact")
+    # it runs from when the tracer has begun to attach: no longer than real-time threads may
+    wait_until(lambda: recorder.process.poll() is not None or has_links(recorder.process.pid), 20, 0.001)
+    process.stdin.write(b"\n")
+    process.stdin.flush()
     recorder.wait_attached()
     enter_cgroup(os.path.dirname(group), process.pid)
-    time.sleep(1.2)
+    left = time.time()
+    begin = float(process.stdout.readline())
+    time.sleep(0.3)
     recorder.stop()
     report = recorder.report()
+    if not begin < report.window["start_unix_ns"] / 1e9 < left < begin + 0.9:
+        raise TooLate("the program did not run from before the window until it had left the group")
     check_account(env.check, report, allowed_losses=("interpreter_stale",))  # it is preempted anywhere in Python
     env.check.equal(processes(report), {process.pid}, "processes in the report")
 

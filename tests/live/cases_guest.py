@@ -41,3 +41,42 @@ def cpu_that_comes_back(env):
     env.check.that(len({wait["pid"] for wait in slept}) >= 15, f"{len(slept)} waits of {len(pids)} processes have a user stack")
     nowhere = [wait for wait in slept if not (wait["user"][-1]["module"] or "").endswith(("/sleep", "/busybox"))]
     env.check.equal(len(nowhere), 0, "waits whose innermost frame lies in no file")
+
+
+GROUP = "/sys/fs/cgroup/offcpu-live"
+GROWING = """
+import os, time
+open("/sys/fs/cgroup/offcpu-live/cgroup.procs", "w").write(str(os.getpid()))
+def fill_cache():
+    kept = []
+    while True: kept.append(b"x" * (1 << 20))
+print(flush=True)
+fill_cache()
+"""
+
+
+@case
+def memory_high_is_named(env):
+    """A group beyond memory.high, without swap: the kernel holds its threads up, and nothing else does."""
+    controllers = "/sys/fs/cgroup/cgroup.controllers"
+    if not os.path.exists(controllers) or "memory" not in open(controllers, encoding="ascii").read().split():
+        raise Skip("no memory controller of version 2")
+    with open("/sys/fs/cgroup/cgroup.subtree_control", "w", encoding="ascii") as f:
+        f.write("+memory\n")
+    os.mkdir(GROUP)
+    try:
+        with open(f"{GROUP}/memory.high", "w", encoding="ascii") as f:
+            f.write(str(32 << 20))
+        process = subprocess.Popen(["python3", "-c", GROWING], stdout=subprocess.PIPE)
+        env.running.append(process)
+        process.stdout.readline()
+        time.sleep(1)
+        recorder = Recorder(env, "-p", str(process.pid), "-d", "3")
+        recorder.wait()
+        found = recorder.report(status=0).data["findings"][0]
+        env.check.equal((found["reason"], found.get("limit", {}).get("kind")), ("memory.reclaim", "memory"), f"the first finding: {found}")
+        env.check.that("(memory.high)" in found.get("limit", {}).get("text", ""), f"the limit: {found.get('limit')}")
+    finally:
+        process.kill()
+        process.wait()
+        os.rmdir(GROUP)

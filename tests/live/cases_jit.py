@@ -148,6 +148,77 @@ def jit_node(env):
     check_functions(env, report, ["outer", "middle", "innermost"])
 
 
+NODE_TIMED = """
+const fs = require("fs");
+const cell = new Int32Array(new SharedArrayBuffer(4));
+let spent = 0, calls = 0;
+function innermost() {
+  const begun = process.hrtime.bigint();
+  Atomics.wait(cell, 0, 0, 2);
+  spent += Number(process.hrtime.bigint() - begun);
+}
+class Shop { pay() { innermost(); } }
+const shop = new Shop();
+const sale = { close: () => shop.pay() };
+function timed() {
+  const begun = process.hrtime.bigint();
+  for (;;) {
+    [1].forEach(() => { const made = () => sale.close(); made(); });
+    if (++calls % 50)
+      continue;
+    globalThis.rest = Array.from({ length: 20000 }, (_, i) => ({ i }));
+    fs.writeFileSync(process.argv[2] + ".new", JSON.stringify({ spent, elapsed: Number(process.hrtime.bigint() - begun) }));
+    fs.renameSync(process.argv[2] + ".new", process.argv[2]);
+  }
+}
+timed();
+"""
+
+
+def told(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+@case
+def node_functions_are_known_by_v8_itself(env):
+    """Without a perf map: names, scripts and lines, of functions that are interpreted first and compiled then, while garbage is collected."""
+    node = shutil.which("node")
+    if not node or platform.machine() != "x86_64":
+        raise Skip("node is not installed, or not x86-64's")
+    source, truth, recording = source_file(env, "shop.js", NODE_TIMED), env.temporary("truth"), env.temporary("v8.offcpu")
+    # what is inlined has no frame
+    program = subprocess.Popen([node, "--no-turbo-inlining", source, truth], stdin=subprocess.DEVNULL)
+    env.running.append(program)
+    wait_until(lambda: os.path.exists(truth), 60)
+    before = told(truth)
+    made = subprocess.run([env.offcpu, "record", "--exact", "-p", str(program.pid), "-d", "2", "-o", recording],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+    after = told(truth)
+    program.kill()
+    program.wait()
+    env.check.equal(made.returncode, 0, f"status: {made.stderr[-300:]}")
+    report = json.loads(subprocess.run([env.offcpu, "report", "--json", recording], capture_output=True, check=True).stdout)
+    # it is timed from before the recording to its end
+    spent = (after["spent"] - before["spent"]) / (after["elapsed"] - before["elapsed"]) * report["window"]["duration_ns"]
+    lines = NODE_TIMED.split("\n")
+    expected = [("timed", "function timed() {"), ("<anonymous>", "[1].forEach(() =>"), ("made", "const made ="), ("close", "const sale ="),
+                ("pay", "class Shop"), ("innermost", "function innermost() {")]
+    seen, others, misplaced = 0, {}, set()
+    for wait in report["waits"]:
+        own = [frame for frame in wait["user"] or () if frame.get("file") == source]
+        found = [(frame["name"], lines[frame["line"] - 1]) for frame in own if frame["name"] != "<anonymous>" or frame["line"] > 2]
+        if [name for name, _ in found][-len(expected):] == [name for name, _ in expected]:
+            seen += wait["off_cpu_ns"]
+            misplaced.update(place for place, (_, there) in zip(found[-len(expected):], expected) if there not in place[1])
+        elif wait["off_cpu_ns"] > 1e6:
+            others[str([name for name, _ in found])] = others.get(str([name for name, _ in found]), 0) + wait["off_cpu_ns"]
+    env.check.that(0.9 * spent < seen < 1.1 * spent, f"{seen} ns at the chain, by the program {spent}; others {others}")
+    env.check.equal(misplaced, set(), "functions at another line than theirs")
+    built_in = {frame["name"] for wait in report["waits"] for frame in wait["user"] or () if frame["module"] == "[javascript]"}
+    env.check.that("forEach" in built_in, f"built-in functions: {sorted(map(str, built_in))}")
+
+
 @case
 def jit_python(env):
     """CPython's trampolines have neither a table nor a frame pointer (3.12, 3.13)."""

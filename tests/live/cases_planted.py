@@ -193,3 +193,88 @@ def writer_that_starves_comes_first(env):
     findings = of_waits(recorder.report(status=0))
     found = (findings[0]["reason"], (findings[0]["function"] or {}).get("name")) if findings else None
     env.check.equal(found, ("lock.rwlock", "update_table"), "the first finding")
+
+
+PINNED = """
+import os, time
+os.sched_setaffinity(0, {1 % os.cpu_count()})
+def add():
+    while True: sum(range(10000))
+print(flush=True)
+for _ in range(3):
+    if os.fork() == 0: add()
+time.sleep(60)
+"""
+
+HELPER = """
+import os, signal, socket
+ours, theirs = socket.socketpair()
+if os.fork() == 0:
+    ours.close()
+    open("/proc/self/comm", "w").write("helper")
+    os.kill(os.getpid(), signal.SIGSTOP)
+    os._exit(0)
+theirs.close()
+def ask_helper():
+    ours.send(b"q")
+    ours.recv(1)
+print(flush=True)
+ask_helper()
+"""
+
+
+@case
+def what_holds_up_from_outside_is_told(env):
+    """CPUs that threads may not use, and a peer that is stopped: no stack shows them."""
+    checks = [(PINNED, "cpu.queue", "cpus", "may use only CPU")] if os.cpu_count() > 1 else []
+    for text, reason, kind, says in [*checks, (HELPER, "network.receive", "stopped_peer", "is stopped")]:
+        process = script(env, [sys.executable, "-c"], text)
+        wait_until(lambda own=process: children(own.pid), 5)
+        mates = children(process.pid)
+        report, first = record(env, [process.pid, *(mates if kind == "cpus" else [])])
+        found = next((f for f in report.data["findings"] if f["reason"] == reason), {})
+        env.check.equal(found.get("limit", {}).get("kind"), kind, f"what holds it up: {found}")
+        if kind == "stopped_peer":
+            env.check.equal(found["limit"]["pid"], mates[0], "who is stopped")
+        env.check.that(says in first, f"the first one shown: {first}")
+        for child in mates:
+            os.kill(child, 9)
+        process.kill()
+        process.wait()
+
+
+POOL = """
+const crypto = require('crypto');
+function hash() { crypto.pbkdf2('secret', 'salt', 200000, 64, 'sha512', hash); }
+for (let i = 0; i < 8; i++) hash();
+console.log('');
+"""
+
+
+@case
+def busy_pool_and_loop_are_the_first_finding(env):
+    """Requests wait in Redis' loop while a script runs, callbacks in libuv's queue while its threads compute: nobody's wait shows it."""
+    checks = []
+    if shutil.which("redis-server") and shutil.which("redis-cli"):
+        port = free_port()
+        redis = subprocess.Popen(["redis-server", "--port", str(port), "--save", ""], stdout=subprocess.DEVNULL, cwd=env.directory,
+                                 preexec_fn=default_signals)
+        env.running.append(redis)
+        ask = ["redis-cli", "-p", str(port)]
+        wait_until(lambda: b"PONG" in subprocess.run([*ask, "ping"], capture_output=True, check=False).stdout, 10)
+        env.running.append(subprocess.Popen([*ask, "-r", "100000", "eval", "for i = 1, 3000000 do end", "0"], stdout=subprocess.DEVNULL))
+        checks.append((redis, "loop", "Redis", "redis-server's event loop (Redis)"))
+    if shutil.which("node"):
+        checks.append((script(env, ["node", "-e"], POOL), "pool", "libuv-threads", "all 4 threads are busy"))
+    if not checks:
+        raise Skip("neither redis-server nor node is installed")
+    for process, busy, rule, says in checks:
+        report, first = record(env, [process.pid])
+        found = report.data["findings"][0]
+        env.check.equal((found.get("busy"), found.get("busy_rule")), (busy, rule), f"the first finding: {first}")
+        env.check.that(says in first, f"the first one shown: {first}")
+        if busy == "loop":
+            thread = next(t for t in report.threads if t["tid"] == process.pid)
+            env.check.equal(found["on_cpu_ns"], thread["on_cpu_ns"], "its time on CPU is the thread's")
+        process.kill()
+        process.wait()

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import time
 
@@ -11,6 +12,7 @@ from check import check_account, names
 from lib import Broken, Program, Recorder, Skip, case, read_truth, stolen_ns
 
 FUNCTION = {"jump": "jumping_request"}
+GO_SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "go_requests.go")
 PARTS = ("on_cpu_ns", "blocked_ns", "runnable_ns", "preempted_ns")
 
 
@@ -191,6 +193,45 @@ def request_thread_exit(env):
     check_sums(env.check, seen, seen.sum("count"))
     env.check.equal(seen.lost["left"] + seen.row["unwound"], seen.sum("left"), "left without a return")
     check_clean(env.check, seen, ("left",))
+
+
+@case
+def request_of_goroutines(env):
+    """Calls of goroutines that move between threads: each once, as long as the program says, with its waits in system calls."""
+    if not shutil.which("go"):
+        raise Skip("go is not installed")
+    path, out = env.temporary("go_requests"), env.temporary("go.json")
+    built = subprocess.run(["go", "build", "-o", path, GO_SOURCE], capture_output=True, text=True, check=False,
+                           env={**os.environ, "GO111MODULE": "off", "GOTOOLCHAIN": "local"})
+    if built.returncode:
+        raise Skip(f"go failed: {built.stderr.strip()[-200:]}")
+    program = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    env.running.append(program)
+    program.stdout.readline()
+    recorder = Recorder(env, "-p", program.pid, "--json", "main.handleRequest", verb="request", out=out)
+    recorder.wait_attached()
+    time.sleep(0.5)
+    recorder.stop()
+    truth = [(one["Before"], one["Within"], one["After"]) for one in json.loads(program.communicate()[0])]
+    with open(out, encoding="utf-8") as f:
+        seen = json.loads(f.read())
+    row, lost = seen["functions"][0]["requests"], {name: one["count"] for name, one in seen["not_counted"].items() if one["count"]}
+    start, stop = seen["start_ns"], seen["start_ns"] + seen["duration_ns"]
+    within = [one for one in truth if one[0] >= start and one[2] <= stop]
+    # at its edges the call may lie in the window and the clock that was read around it not
+    most = [one for one in truth if one[1] >= start and one[0] <= stop]
+    early = lost.get("no_site", 0)
+    env.check.that(len(within) > 200, f"{len(within)} requests in the window")
+    env.check.that(len(within) - early <= row["count"] <= len(most) - early, f"{row['count']} requests, {len(within)} to {len(most)} by the program, {lost}")
+    least, around = (sum(after - one for one, after in pairs) / len(pairs) for pairs in
+                     ([(w, a) for _, w, a in within], [(b, a) for b, _, a in within]))
+    mean = row["wall_ns"] / row["count"]
+    env.check.that(0.97 * least <= mean <= 1.03 * around, f"the mean is {mean} ns, {least} to {around} by the program")
+    env.check.that(row["blocked_ns"] >= 0.9e6 * row["count"], f"blocked {row['blocked_ns'] / row['count']} ns each, which sleep for 1 ms in a system call")
+    off = row["blocked_ns"] + row["runnable_ns"] + row["preempted_ns"]
+    env.check.that(off <= row["wall_ns"] - 2.9e6 * row["count"], f"off CPU {off} of {row['wall_ns']} ns, though each is parked for 3 ms")
+    env.check.that(abs(lost.pop("nested", 0) - 2 * row["count"]) <= 2 * (len(most) - len(within)) + 2 * early + 60, f"calls inside: {seen['not_counted']}")
+    env.check.equal({name: n for name, n in lost.items() if name not in ("no_site", "at_start", "at_end")}, {}, "requests in no sum")
 
 
 @case

@@ -2,6 +2,11 @@
 """`offcpu request socket:PORT` against a server and clients that read the clock at both ends of each request."""
 
 import json
+import os
+import signal
+import socket
+import subprocess
+import sys
 import time
 
 from cases_request import PARTS, check_between, refused
@@ -132,6 +137,51 @@ def request_by_connection_slower(env):
     env.check.equal(seen.row["slow"]["wall_ns"], seen.row["requests"]["wall_ns"], "all were slow")
     seen = Served(env, "plain", 50, "--slower", "20s")
     env.check.equal(seen.row["slow"]["count"], 0, "requests of 20 s or more")
+
+
+# A server that forks a worker every few milliseconds, from before the tracer is there until it has long begun.  Its port first.
+FORKING = """
+import os, socket, sys, time
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+for i in range(40):
+    if os.fork() == 0:
+        while True:
+            with server.accept()[0] as s:
+                s.sendall(s.recv(100) + str(os.getpid()).encode())
+    time.sleep(0.01)
+print("forked", flush=True)
+sys.stdin.read()
+"""
+
+
+@case
+def request_by_connection_of_workers_forked_meanwhile(env):
+    """Each worker of a server is traced, whether it was forked before the tracer looked, as that began, or later."""
+    if not has_tracepoint():
+        raise Skip("this kernel does not tell what sockets receive (Linux 6.3)")
+    server = subprocess.Popen([sys.executable, "-c", FORKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    env.running.append(server)
+    try:
+        port = int(server.stdout.readline())
+        out = env.temporary("forking.json")
+        recorder = Recorder(env, "-p", server.pid, "--json", f"socket:{port}", verb="request", out=out)
+        server.stdout.readline()
+        recorder.wait_attached()
+        workers = set()
+        for _ in range(400):
+            with socket.create_connection(("127.0.0.1", port)) as s:
+                s.sendall(b"x")
+                workers.add(s.recv(100))
+        time.sleep(0.05)
+        recorder.stop()
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
+    with open(out, encoding="utf-8") as f:
+        seen = json.loads(f.read())
+    env.check.that(len(workers) > 5, f"{len(workers)} workers answered")
+    env.check.equal(seen["functions"][0]["requests"]["count"], 400, f"requests of {len(workers)} workers, of 40")
 
 
 @case

@@ -2,7 +2,7 @@
 """One kind of wait each, measured by the program that waits."""
 
 from check import check_account, check_time, check_truth, names, of_kind, off_cpu_ns, tolerance_ns
-from lib import Broken, Program, Recorder, case, stolen_ns
+from lib import Program, Recorder, TooLate, case, stolen_ns
 
 import os
 import time
@@ -233,7 +233,7 @@ def wakes_in_the_window(env):
     check_account(env.check, report)
     line = program.truth()[0]
     if report.window["start_unix_ns"] > begin_ns + 1_900_000_000:
-        raise Broken("the window opened after the sleep's end")
+        raise TooLate("the window opened after the sleep's end")
     found = report.ended(line["pid"], line["tid"], line["chain"])
     env.check.equal([(wait["state"], wait["count"]) for wait in found], [("S", 1)], "states and counts at the site")
     seen_ns = sum(wait["off_cpu_ns"] for wait in found)

@@ -34,6 +34,10 @@ class Broken(Exception):
     """offcpu or a test program did not do its part, so nothing can be compared."""
 
 
+class TooLate(Broken):
+    """What a case needs did not come about, since the machine was slow: a program was done before the tracer was there.  It is tried again."""
+
+
 def case(function):
     CASES.append(function)
     return function

@@ -116,13 +116,14 @@ def run_case(function, given):
     directory = tempfile.mkdtemp(prefix="offcpu-live-")
     env = lib.Env(given.offcpu, given.programs, directory)
     begin = time.monotonic()
-    directive, ok = "", True
+    directive, ok, too_late = "", True, False
     try:
         function(env)
     except lib.Skip as skip:
         directive = f" # SKIP {skip}"
     except lib.Broken as broken:
         env.check.problems.append(str(broken))
+        too_late = isinstance(broken, lib.TooLate)
     except Exception as error:  # a case that breaks is a failed case, not the end of the run
         env.check.problems.append(f"{type(error).__name__}: {error} (line {error.__traceback__.tb_next.tb_lineno})")
     finally:
@@ -132,7 +133,7 @@ def run_case(function, given):
     lines = env.notes + env.check.problems[:SHOWN]
     if len(env.check.problems) > SHOWN:
         lines.append(f"and {len(env.check.problems) - SHOWN} more")
-    again = None if ok else why_again(env)
+    again = None if ok else "the machine was too slow for it" if too_late else why_again(env)
     lines.append(f"{env.check.counted} checks in {time.monotonic() - begin:.1f} s")
     if given.keep and not ok:
         shutil.copytree(directory, os.path.join(given.keep, function.__name__), dirs_exist_ok=True)

@@ -11,6 +11,22 @@
 
 static uint64_t now_ns, monotonic_ns = 1000 * SECOND;
 
+/* An agent's windows know when each row's longest wait began, and who ended it: here in the middle of the window. */
+static void tell_longest(struct profile *p)
+{
+	for (guint i = 0; i < p->waits->len; i++) {
+		struct wait *w = &g_array_index(p->waits, struct wait, i);
+
+		if (w->max_ns < p->info.duration_ns && w->state != 'R')
+			w->max_start_unix_ns = now_ns + (p->info.duration_ns - w->max_ns) / 2;
+	}
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *k = profile_wake(p, i);
+
+		profile_set_max_waker(p, k->wait, profile_wait(p, k->wait)->max_start_unix_ns, k->waker);
+	}
+}
+
 /* As the next window: what the recorder's clocks would have said. */
 static bool add_window(struct store *s, const char *file, GError **error)
 {
@@ -27,6 +43,7 @@ static bool add_window(struct store *s, const char *file, GError **error)
 	}
 	p->info.start_unix_ns = now_ns;
 	p->info.start_ns = monotonic_ns;
+	tell_longest(p);
 	now_ns += p->info.duration_ns;
 	monotonic_ns += p->info.duration_ns;
 	ok = store_add(s, p, NULL, error);

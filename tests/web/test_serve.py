@@ -374,6 +374,24 @@ class Page(History):
         self.assertEqual(self.browser.run("S.with"), [START * 1000, (START + 100) * 1000])
         self.assertEqual(self.browser.problems, [])
 
+    def test_longest(self):
+        """Of a row's longest wait which thread it was, when it began and who ended it, as the API says; and a way to that moment."""
+        self.open(self.VIEW + f"&range={utc(0)}/{utc(100)}")
+        rows = self.get(f"api/summary?{span(0, 100)}&rows=40")["top"]["rows"]
+        number, row = next((i, r) for i, r in enumerate(rows) if "longest" in r)
+        self.assertLessEqual(at(0), row["longest"]["start_unix_ns"])
+        self.browser.run(f"document.querySelectorAll('#detail button.name')[{number}].click()")
+        said = self.text("#detail .longest")
+        self.assertRegex(said, rf"^Longest \S+ \S+: thread {row['longest']['tid']} {row['longest']['comm']}, began .*\d\d:\d\d:\d\d\.\d\d\d")
+        if "waker" in row["longest"]:
+            self.assertIn(", woken by " + (row["longest"]["waker"]["irq"] or row["longest"]["waker"]["comm"]), said)
+        self.browser.press("#detail .longest button")
+        self.settle()
+        began = row["longest"]["start_unix_ns"] / 1e6
+        chosen = self.browser.run("S.range")
+        self.assertTrue(chosen[0] <= began <= began + row["max_ns"] / 1e6 <= chosen[1], (chosen, row))
+        self.assertEqual(self.browser.problems, [])
+
     def test_flame(self):
         """The page of the range, in a frame; it breaks no policy there either."""
         self.open(self.VIEW + f"&range={utc(0)}/{utc(100)}&tab=flame")

@@ -91,7 +91,7 @@ function drawDiff(detail, diff, query) {
 function picture(address) {
 	return [
 		make('p', { class: 'tools' }, make('a', { href: address, target: '_blank', rel: 'noopener', text: 'Open the picture in a tab' })),
-		make('iframe', { src: address, title: 'Flame graph of the difference', loading: 'lazy' }),
+		framed(make('iframe', { src: address, title: 'Flame graph of the difference', loading: 'lazy' })),
 	];
 }
 

@@ -35,7 +35,7 @@ function seriesColours(line) {
 		taken = new Set(),
 		colours = {};
 	for (const { name } of line.series) {
-		if (name === 'idle' || name === 'other') colours[name] = css(rgb(215, dark ? 8 : 14, dark ? 38 : name === 'idle' ? 88 : 76));
+		if (name === 'idle' || name === '(others)') colours[name] = css(rgb(215, dark ? 8 : 14, dark ? 38 : name === 'idle' ? 88 : 76));
 		else if (line.by === 'reason' || line.by === 'class') colours[name] = reasonColour(name, theme);
 	}
 	for (const { name } of [...line.series].sort((a, b) => (a.name < b.name ? -1 : 1))) {

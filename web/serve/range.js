@@ -157,6 +157,26 @@ function frameList(row) {
 	);
 }
 
+// "Longest 1.24 s: thread 4711 mysqld, began 14:32:18.250, woken by ib_log_writer (4700)", and the way to that moment.
+function longestWait(row) {
+	const w = row.longest;
+	if (!w) return null;
+	const began = w.start_unix_ns / 1e6,
+		ended = began + row.max_ns / 1e6,
+		who = w.tid ? `thread ${w.tid} ${w.comm}` : `a short-lived ${w.comm}`,
+		at = `${isSameDay(began, Date.now()) ? '' : day(began) + ' '}${clock(began, true)}.${String(Math.floor(began % 1000)).padStart(3, '0')}`,
+		by = w.waker ? ', woken by ' + (w.waker.irq || w.waker.comm) + (w.waker.tid ? ` (${w.waker.tid})` : '') : '',
+		text = `Longest ${time(row.max_ns)}: ${who}, began ${w.began_before ? 'before ' : ''}${at}${by}. `;
+	return make('p', { class: 'soft longest' }, text, make('button', { type: 'button', class: 'plain', text: 'Show that moment', onclick: () => showMoment(began, ended) }));
+}
+// Ten windows around it, so that what was before and after is there, too.
+function showMoment(began, ended) {
+	const around = 50e3;
+	S.range = [Math.max(V.extent.from, began - around), Math.min(V.extent.to, ended + around)];
+	S.live = false;
+	return update(true);
+}
+
 function chip(reason) {
 	const mark = make('i');
 	mark.style.background = reasonColour(reason, themeName());
@@ -204,6 +224,7 @@ function rowLines(row, top) {
 					'td',
 					{ colspan: 6 },
 					row.stacks > 1 ? make('p', { class: 'soft', text: `The heaviest of ${number(row.stacks)} stacks, innermost function first; the flame graph has all of them.` }) : null,
+					longestWait(row),
 					frameList(row),
 				),
 			);
@@ -268,6 +289,13 @@ function drawTable(detail) {
 	);
 }
 
+// A picture of a long range takes a moment: an empty frame would look broken.
+function framed(iframe) {
+	const said = make('p', { class: 'none', text: 'Drawing…' });
+	iframe.addEventListener('load', () => said.remove());
+	return make('div', { class: 'framed' }, said, iframe);
+}
+
 function drawFlame(detail) {
 	const path = route('flame.html', { ...rangeQuery(shownRange()), ...filterQuery() }),
 		address = path + (themeName() === 'dark' ? '#theme=dark' : '#theme=light');
@@ -279,7 +307,7 @@ function drawFlame(detail) {
 	detail.replaceChildren(
 		heatNode(),
 		make('p', { class: 'tools' }, make('span', { class: 'soft', text: 'The wider a frame, the longer its threads were off CPU below it.' }), make('a', { href: address, target: '_blank', rel: 'noopener', text: 'Open in a tab' })),
-		make('iframe', { src: address, title: 'Flame graph of the range', dataset: { address } }),
+		framed(make('iframe', { src: address, title: 'Flame graph of the range', dataset: { address } })),
 	);
 	readHeat();
 }

@@ -34,17 +34,23 @@ const char *idle_kind_text(enum idle_kind kind)
 
 static const struct rule no_rule;
 
+/* Rules about frames of the user stack alone: each stack is asked once. */
+struct frame_rules {
+	GArray *rules; /* const struct rule *, in order */
+	const struct rule **of_node; /* of each user node; NULL: not asked yet, &no_rule: none */
+};
+
 struct reasons {
 	const struct profile *profile;
 	const struct rule_set *rules;
 	struct plumbing *plumbing;
 	struct matcher *matcher; /* the plumbing's */
-	GArray *reason_rules, *loop_rules; /* const struct rule *, in order */
+	GArray *reason_rules; /* const struct rule *, in order */
+	struct frame_rules loops, pools;
 	const struct rule **protocol_of_pattern; /* NULL: it is none's */
 	const struct rule **rule, **loop; /* of each wait */
 	const char **protocol; /* of each wait; NULL: none */
 	uint8_t *reason, *idle; /* of each wait */
-	const struct rule **node_loop; /* of each user node; NULL: not asked yet, &no_rule: none */
 	const char **node_protocol; /* of each user node; NULL: not asked yet, "": none */
 	uint8_t *ended; /* of each wait: enum ended */
 	bool asks_threads; /* a rule is about names of threads */
@@ -89,7 +95,8 @@ static void add_protocol(struct reasons *r, const struct rule *rule)
 static void sort_rules(struct reasons *r)
 {
 	r->reason_rules = g_array_new(FALSE, FALSE, sizeof(struct rule *));
-	r->loop_rules = g_array_new(FALSE, FALSE, sizeof(struct rule *));
+	r->loops.rules = g_array_new(FALSE, FALSE, sizeof(struct rule *));
+	r->pools.rules = g_array_new(FALSE, FALSE, sizeof(struct rule *));
 	r->protocol_of_pattern = g_new0(const struct rule *, (gsize)r->rules->patterns->len + 1);
 	for (guint i = 0; i < r->rules->rules->len; i++) {
 		const struct rule *rule = g_ptr_array_index(r->rules->rules, i);
@@ -97,7 +104,9 @@ static void sort_rules(struct reasons *r)
 		if (rule->kind == RULE_REASON)
 			g_array_append_val(r->reason_rules, rule);
 		else if (rule->kind == RULE_LOOP)
-			g_array_append_val(r->loop_rules, rule);
+			g_array_append_val(r->loops.rules, rule);
+		else if (rule->kind == RULE_POOL)
+			g_array_append_val(r->pools.rules, rule);
 		else if (rule->kind == RULE_PROTOCOL)
 			add_protocol(r, rule);
 		for (guint c = 0; c < rule->conditions->len; c++) {
@@ -214,17 +223,16 @@ static const struct rule *ask_rules(struct reasons *r, const struct wait *w, enu
 	return first_that_agrees(r, r->reason_rules);
 }
 
-/* Each stack is asked once. */
-static const struct rule *find_loop(struct reasons *r, uint32_t user)
+static const struct rule *find_by_frames(struct reasons *r, struct frame_rules *rules, uint32_t user)
 {
-	const struct rule **at = &r->node_loop[user];
+	const struct rule **at = &rules->of_node[user];
 
-	if (!user || !r->loop_rules->len)
+	if (!user || !rules->rules->len)
 		return NULL;
 	if (!*at) {
 		matcher_begin(r->matcher);
 		matcher_mark_path(r->matcher, user);
-		*at = first_that_agrees(r, r->loop_rules) ?: &no_rule;
+		*at = first_that_agrees(r, rules->rules) ?: &no_rule;
 	}
 	return *at == &no_rule ? NULL : *at;
 }
@@ -271,7 +279,7 @@ static void find_reasons(struct reasons *r)
 		};
 		gpointer rule;
 
-		r->loop[i] = find_loop(r, w->user);
+		r->loop[i] = find_by_frames(r, &r->loops, w->user);
 		if (w->state == ON_CPU_STATE) {
 			r->reason[i] = REASON_ON_CPU;
 			r->protocol[i] = "";
@@ -299,7 +307,8 @@ struct reasons *reasons_new(const struct profile *p, const struct rule_set *rule
 	r->matcher = plumbing_matcher(r->plumbing);
 	r->rule = g_new0(const struct rule *, (gsize)p->waits->len + 1);
 	r->loop = g_new0(const struct rule *, (gsize)p->waits->len + 1);
-	r->node_loop = g_new0(const struct rule *, (gsize)p->nodes->len + 1);
+	r->loops.of_node = g_new0(const struct rule *, (gsize)p->nodes->len + 1);
+	r->pools.of_node = g_new0(const struct rule *, (gsize)p->nodes->len + 1);
 	r->protocol = g_new0(const char *, (gsize)p->waits->len + 1);
 	r->reason = g_new0(uint8_t, (gsize)p->waits->len + 1);
 	r->idle = g_new0(uint8_t, (gsize)p->waits->len + 1);
@@ -319,12 +328,14 @@ void reasons_free(struct reasons *r)
 	if (!r)
 		return;
 	g_array_unref(r->reason_rules);
-	g_array_unref(r->loop_rules);
+	g_array_unref(r->loops.rules);
+	g_array_unref(r->pools.rules);
 	g_free(r->protocol_of_pattern);
 	plumbing_free(r->plumbing);
 	g_free(r->rule);
 	g_free(r->loop);
-	g_free(r->node_loop);
+	g_free(r->loops.of_node);
+	g_free(r->pools.of_node);
 	g_free(r->protocol);
 	g_free(r->reason);
 	g_free(r->ended);
@@ -346,6 +357,11 @@ const struct rule *reasons_rule(const struct reasons *r, uint32_t wait)
 const struct rule *reasons_loop(const struct reasons *r, uint32_t wait)
 {
 	return r->loop[wait];
+}
+
+const struct rule *reasons_pool(struct reasons *r, uint32_t wait)
+{
+	return find_by_frames(r, &r->pools, profile_wait(r->profile, wait)->user);
 }
 
 const char *reasons_protocol(const struct reasons *r, uint32_t wait)

@@ -18,6 +18,13 @@ const char *rule_field_name(enum rule_field field)
 	return field_names[(unsigned)field < RULE_FIELD_COUNT ? field : RULE_SYSCALL];
 }
 
+const char *rule_kind_name(enum rule_kind kind)
+{
+	static const char *const kinds[RULE_KIND_COUNT] = { "rule", "protocol", "runtime", "loop", "pool" };
+
+	return kinds[(unsigned)kind < RULE_KIND_COUNT ? kind : RULE_REASON];
+}
+
 static void rule_free(gpointer data)
 {
 	struct rule *rule = data;
@@ -107,11 +114,10 @@ static void append_word(GString *s, const char *word)
 
 void rule_append_text(GString *s, const struct rule_set *set, const struct rule *rule)
 {
-	static const char *const kinds[RULE_KIND_COUNT] = { "rule", "protocol", "runtime", "loop" };
 	static const char *const levels[] = { NULL, "library", "entry", "libc" };
 	static const char *const idle[] = { NULL, "yes", "no" };
 
-	g_string_append_printf(s, "%s %s\n", kinds[rule->kind], rule->name);
+	g_string_append_printf(s, "%s %s\n", rule_kind_name((enum rule_kind)rule->kind), rule->name);
 	if (rule->kind == RULE_REASON)
 		append_line(s, "reason", reason_name((enum reason)rule->reason));
 	append_line(s, "level", rule->kind == RULE_RUNTIME ? levels[rule->level] : NULL);

@@ -55,8 +55,10 @@ enum rule_kind {
 	RULE_PROTOCOL, /* "protocol": names a client library or runtime by its frames */
 	RULE_RUNTIME, /* "runtime": frames that are no program's own */
 	RULE_LOOP, /* "loop": an event loop's callback is under way, by its frames */
+	RULE_POOL, /* "pool": the thread works for a pool in whose queue no thread waits, by its frames */
 	RULE_KIND_COUNT
 };
+const char *rule_kind_name(enum rule_kind kind); /* "rule", as a block begins */
 
 struct rule {
 	const char *name;

@@ -224,6 +224,17 @@ static bool read_choice(struct parser *p, GString *word, const char *const *choi
 enum key { KEY_REASON, KEY_IDLE, KEY_LEVEL, KEY_SAYS, KEY_ADVICE, KEY_SOURCE, KEY_PROTOCOL, KEY_COUNT };
 static const char *const key_names[KEY_COUNT] = { "reason", "idle", "level", "says", "advice", "source", "protocol" };
 
+static bool may_stand_in(enum key key, enum rule_kind kind)
+{
+	switch (key) {
+	case KEY_SOURCE: return true;
+	case KEY_LEVEL: return kind == RULE_REASON || kind == RULE_RUNTIME;
+	case KEY_ADVICE: return kind == RULE_REASON || kind == RULE_LOOP || kind == RULE_POOL;
+	case KEY_PROTOCOL: return kind == RULE_REASON || kind == RULE_POOL;
+	default: return kind == RULE_REASON;
+	}
+}
+
 static bool read_key(struct parser *p, enum key key, const char *where, GString *word)
 {
 	static const char *const idle[] = { "yes", "no", NULL }, *const levels[] = { "library", "entry", "libc",
@@ -238,8 +249,7 @@ static bool read_key(struct parser *p, enum key key, const char *where, GString 
 	if (p->keys & 1U << key)
 		return wrong(p, where, "\"%s\" stands twice in one rule", key_names[key]);
 	p->keys |= 1U << key;
-	if (p->rule->kind != RULE_REASON && key != KEY_SOURCE && !(key == KEY_LEVEL && p->rule->kind == RULE_RUNTIME) &&
-	    !(key == KEY_ADVICE && p->rule->kind == RULE_LOOP))
+	if (!may_stand_in(key, (enum rule_kind)p->rule->kind))
 		return wrong(p, where, "\"%s\" is for other blocks than this one", key_names[key]);
 	switch (key) {
 	case KEY_REASON: return read_reason(p, word);
@@ -292,8 +302,6 @@ static bool begin_block(struct parser *p, enum rule_kind kind, GString *word)
 	return true;
 }
 
-static const char *const kinds[RULE_KIND_COUNT] = { "rule", "protocol", "runtime", "loop" };
-
 /* The block that was open is whole: has it all it needs? */
 static bool end_block(struct parser *p)
 {
@@ -311,13 +319,13 @@ static bool end_block(struct parser *p)
 	for (guint i = 0; i < rule->conditions->len; i++) {
 		const struct rule_condition *c = &g_array_index(rule->conditions, struct rule_condition, i);
 
-		if ((c->is_not && rule->kind != RULE_LOOP) ||
+		if ((c->is_not && rule->kind != RULE_LOOP && rule->kind != RULE_POOL) ||
 		    (c->field != RULE_USER && c->field != RULE_MODULE && c->field != RULE_KERNEL))
 			frames_only = false;
 	}
 	if (rule->kind != RULE_REASON && !frames_only)
 		return wrong(p, p->line, "\"%s\" above: only user, module and kernel are known of a %s", rule->name,
-			     kinds[rule->kind]);
+			     rule_kind_name((enum rule_kind)rule->kind));
 	if (p->is_left_out)
 		g_ptr_array_remove_index(p->set->rules, p->set->rules->len - 1);
 	return true;
@@ -332,7 +340,7 @@ static bool read_line(struct parser *p, GString *word)
 	if (got <= 0)
 		return got == 0;
 	for (unsigned i = 0; is_begin && i < RULE_KIND_COUNT; i++) {
-		if (strcmp(word->str, kinds[i]) == 0) {
+		if (strcmp(word->str, rule_kind_name((enum rule_kind)i)) == 0) {
 			const char *at = p->at;
 
 			if (!end_block(p))

@@ -10,6 +10,7 @@
 #define REG_SP sp
 #define REG_BP regs[29]
 #define REG_LINK regs[30]
+#define REG_GOROUTINE regs[28]	/* in code that Go compiled: src/cmd/compile/abi-internal.md */
 
 static __always_inline bool is_32_bit(const struct pt_regs *regs)
 {

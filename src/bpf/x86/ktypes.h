@@ -4,7 +4,7 @@
 
 /* Included by bpf/ktypes.h, which reads fields by CO-RE. */
 struct pt_regs {
-	unsigned long r8, r10;
+	unsigned long r8, r10, r14;
 	unsigned long ax, bx, cx, dx, si, di;
 	unsigned long orig_ax;	/* the system call's number */
 	unsigned long bp;

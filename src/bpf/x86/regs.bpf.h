@@ -9,6 +9,7 @@
 #define REG_IP ip
 #define REG_SP sp
 #define REG_BP bp
+#define REG_GOROUTINE r14	/* in code that Go compiled, from 1.17 on: src/cmd/compile/abi-internal.md */
 
 static __always_inline bool is_32_bit(const struct pt_regs *regs)
 {

@@ -126,54 +126,44 @@ static void write_latency(struct json *j, const char *key, const struct diff_lat
 	json_object_end(j);
 }
 
-/* Only where both recordings have some. */
-static void write_requests(struct json *j, const struct diff *d)
+/* An array of objects: `one` writes the members of each. */
+static void write_objects(struct json *j, const char *key, const GArray *rows,
+			  void (*one)(struct json *j, const GArray *rows, guint at))
 {
-	g_autoptr(GArray) rows = diff_requests(d);
-
-	if (!rows->len)
-		return;
-	json_key(j, "requests");
+	json_key(j, key);
 	json_array_begin(j);
 	for (guint i = 0; i < rows->len; i++) {
-		const struct diff_request *r = &g_array_index(rows, struct diff_request, i);
-
 		json_object_begin(j);
-		json_member_string(j, "name", r->name);
-		write_latency(j, "before", &r->side[DIFF_BEFORE]);
-		write_latency(j, "after", &r->side[DIFF_AFTER]);
+		one(j, rows, i);
 		json_object_end(j);
 	}
 	json_array_end(j);
 }
 
-/* Only where both recordings looked at them. */
-static void write_tasks(struct json *j, const struct diff *d)
+static void write_request(struct json *j, const GArray *rows, guint at)
 {
-	g_autoptr(GArray) rows = diff_tasks(d);
+	const struct diff_request *r = &g_array_index(rows, struct diff_request, at);
 
-	if (!rows)
-		return;
-	json_key(j, "tasks");
-	json_array_begin(j);
-	for (guint i = 0; i < rows->len; i++) {
-		const struct diff_task *t = &g_array_index(rows, struct diff_task, i);
+	json_member_string(j, "name", r->name);
+	write_latency(j, "before", &r->side[DIFF_BEFORE]);
+	write_latency(j, "after", &r->side[DIFF_AFTER]);
+}
 
-		json_object_begin(j);
-		json_member_string(j, "program", t->program);
-		json_member_string(j, "kind", t->kind == TASKS_GO ? "goroutine" : "asyncio");
-		json_member_string(j, "state", t->state);
-		json_member_string(j, "reason", t->reason);
-		json_member_string(j, "own", t->at);
-		json_member_string(j, "call", t->call);
-		json_member_string(j, "creator", t->creator);
-		member_milli(j, "before_tasks_milli", t->tasks[DIFF_BEFORE]);
-		member_milli(j, "after_tasks_milli", t->tasks[DIFF_AFTER]);
-		member_milli(j, "change_se_milli", sqrt(t->variance[DIFF_BEFORE] + t->variance[DIFF_AFTER]));
-		json_member_bool(j, "is_change", t->is_real);
-		json_object_end(j);
-	}
-	json_array_end(j);
+static void write_task(struct json *j, const GArray *rows, guint at)
+{
+	const struct diff_task *t = &g_array_index(rows, struct diff_task, at);
+
+	json_member_string(j, "program", t->program);
+	json_member_string(j, "kind", t->kind == TASKS_GO ? "goroutine" : "asyncio");
+	json_member_string(j, "state", t->state);
+	json_member_string(j, "reason", t->reason);
+	json_member_string(j, "own", t->at);
+	json_member_string(j, "call", t->call);
+	json_member_string(j, "creator", t->creator);
+	member_milli(j, "before_tasks_milli", t->tasks[DIFF_BEFORE]);
+	member_milli(j, "after_tasks_milli", t->tasks[DIFF_AFTER]);
+	member_milli(j, "change_se_milli", sqrt(t->variance[DIFF_BEFORE] + t->variance[DIFF_AFTER]));
+	json_member_bool(j, "is_change", t->is_real);
 }
 
 static void write_table(struct json *j, struct diff *d, enum diff_by by, unsigned top)
@@ -219,6 +209,7 @@ static void write_condition(struct json *j, const struct condition *c, const str
 void diff_json(GString *out, struct diff *d, const struct diff_json_options *options)
 {
 	static const char *const norms[] = { "thread_minutes", "requests", "none" };
+	g_autoptr(GArray) requests = diff_requests(d), tasks = diff_tasks(d);
 	struct json j;
 
 	json_init(&j, out);
@@ -229,8 +220,10 @@ void diff_json(GString *out, struct diff *d, const struct diff_json_options *opt
 	member_milli(&j, "noise_percent_milli", 100 * d->options.noise);
 	write_side(&j, "before", d, DIFF_BEFORE);
 	write_side(&j, "after", d, DIFF_AFTER);
-	write_requests(&j, d);
-	write_tasks(&j, d);
+	if (requests->len)	/* both recordings have some */
+		write_objects(&j, "requests", requests, write_request);
+	if (tasks)	/* both looked at them */
+		write_objects(&j, "tasks", tasks, write_task);
 	json_key(&j, "total");
 	write_row(&j, d, DIFF_BY_TOTAL, &d->total);
 	json_key(&j, "by");

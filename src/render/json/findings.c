@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/limits.h"
 #include "analyse/locks.h"
 #include "analyse/task_findings.h"
 #include "analyse/wakers.h"
@@ -65,20 +66,51 @@ static void write_by(struct json *j, const struct profile *p, const struct findi
 	json_object_end(j);
 }
 
+static void write_busy(struct json *j, const struct finding *row)
+{
+	json_member_string(j, "busy", row->busy == BUSY_POOL ? "pool" : "loop");
+	json_member_string(j, "busy_rule", row->busy_rule ? row->busy_rule->name : NULL);
+	json_member_uint(j, "observed_ns", row->observed_ns);
+	json_member_uint(j, "on_cpu_ns", row->on_cpu_ns);
+	json_member_uint(j, "run_queue_ns", row->queue_ns);
+}
+
+static void write_limit(struct json *j, const struct findings *f, const struct finding *row)
+{
+	static const char *const kinds[LIMIT_KIND_COUNT] = {
+		[LIMIT_STOPPED] = "stopped_peer", [LIMIT_CPUS] = "cpus",     [LIMIT_QUOTA] = "cpu_quota",
+		[LIMIT_DISK] = "disk",		  [LIMIT_MEMORY] = "memory",
+	};
+	const struct finding_limit found = finding_limit(f, row);
+	const struct profile_limit *l = found.limit;
+
+	if (!l)
+		return;
+	json_key(j, "limit");
+	json_object_begin(j);
+	json_member_string(j, "kind", kinds[l->kind]);
+	json_member_uint(j, "pid", l->pid);
+	json_member_string(j, "text", l->text);
+	if (l->kind == LIMIT_CPUS)
+		json_member_uint(j, "threads", found.threads_cnt);
+	json_object_end(j);
+}
+
 static void write_finding(struct json *j, const struct findings *f, const struct finding *row)
 {
 	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 	bool is_cpu = reason_family(row->reason) == FAMILY_CPU && !row->is_yield;
+	bool is_of_reason = is_cpu || row->busy;	/* and of no rule */
 
 	json_object_begin(j);
 	json_member_string(j, "reason", reason_name(row->reason));
 	json_member_string(j, "process", row->process);
 	json_member_uint(j, "pid", row->pid);
-	json_member_string(j, "says", is_cpu ? reason_says(row->reason) : reasons_says(f->reasons, row->wait));
-	json_member_string(j, "advice", is_cpu ? reason_advice(row->reason) : reasons_advice(f->reasons, row->wait));
-	json_member_string(j, "rule", rule && !is_cpu ? rule->name : NULL);
-	json_member_string(j, "protocol", is_cpu ? "" : reasons_protocol(f->reasons, row->wait));
+	json_member_string(j, "says", is_of_reason ? reason_says(row->reason) : reasons_says(f->reasons, row->wait));
+	json_member_string(j, "advice", is_of_reason ? reason_advice(row->reason) : reasons_advice(f->reasons, row->wait));
+	json_member_string(j, "rule", rule && !is_of_reason ? rule->name : NULL);
+	json_member_string(j, "protocol", is_of_reason ? "" : reasons_protocol(f->reasons, row->wait));
 	json_member_uint(j, "time_ns", row->time_ns);
 	json_member_uint(j, "count", row->count);
 	json_member_uint(j, "threads", row->threads_cnt);
@@ -90,6 +122,9 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_member_bool(j, "poll_loop", row->is_poll_loop);
 	json_member_bool(j, "broadcast", row->is_broadcast);
 	json_member_bool(j, "yield", row->is_yield);
+	if (row->busy)
+		write_busy(j, row);
+	write_limit(j, f, row);
 	if (row->loop)
 		json_member_string(j, "holds_up_loop", row->loop->name);
 	if (row->loop_on_cpu_ns) {

@@ -39,7 +39,7 @@ static void write_finding(struct json *j, const struct findings *f, unsigned row
 	const struct frame *frame = r->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)r->frame) : NULL;
 
 	json_object_begin(j);
-	json_member_uint(j, "share_ppm", share_ppm(r->time_ns, f->matters_ns));
+	json_member_uint(j, "share_ppm", share_ppm(r->time_ns, r->busy ? r->observed_ns : f->matters_ns));
 	json_member_uint(j, "time_ns", r->time_ns);
 	json_member_string(j, "reason", reason_name(r->reason));
 	json_member_string(j, "process", r->process);
@@ -125,6 +125,28 @@ static void write_numbers(struct json *j, const struct top_row *r)
 	json_percentiles(j, r->hist, r->max_ns);
 }
 
+/* Where the row's longest wait is known by itself, as in a history. */
+static void write_longest(struct json *j, const struct profile *p, const struct headline *h)
+{
+	const struct wait *w = h->longest ? profile_wait(p, h->longest - 1) : NULL;
+
+	if (!w || !w->max_start_unix_ns)
+		return;
+	json_key(j, "longest");
+	json_object_begin(j);
+	json_member_uint(j, "tid", profile_thread(p, w->thread)->tid);
+	json_member_string(j, "comm", profile_thread(p, w->thread)->comm);
+	json_member_uint(j, "start_unix_ns", w->max_start_unix_ns);
+	json_member_bool(j, "began_before", w->flags & WAIT_OPEN_AT_START);
+	if (w->max_waker) {
+		json_key(j, "waker");
+		json_object_begin(j);
+		json_who(j, profile_get_waker(p, w->max_waker - 1));
+		json_object_end(j);
+	}
+	json_object_end(j);
+}
+
 static void write_headline(struct json *j, const struct profile *p, const struct headline *h)
 {
 	const struct wait *w = profile_wait(p, h->wait);
@@ -155,6 +177,7 @@ static void write_headline(struct json *j, const struct profile *p, const struct
 	json_member_bool(j, "several_objects", h->has_several_objects);
 	write_frames(j, p, "user", w->user);
 	write_frames(j, p, "kernel", w->kernel);
+	write_longest(j, p, h);
 	json_object_end(j);
 }
 

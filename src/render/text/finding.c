@@ -8,6 +8,7 @@
 #include "analyse/blame.h"
 #include "analyse/function_name.h"
 #include "analyse/label.h"
+#include "analyse/limits.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
@@ -24,6 +25,7 @@
 #define DELAYED_ACK_NS 40000000ULL
 #define DELAYED_ACK_SLOT 25 /* log2: 34 to 67 ms */
 #define DELAYED_ACKS_MIN 10
+#define LIMIT_COLUMNS 120
 #define NAME_COLUMNS 60 /* of a function: some are longer than a line */
 
 unsigned text_screen_width(const struct text_options *options)
@@ -52,8 +54,7 @@ void text_wrap(GString *s, const char *text, const char *indent, unsigned width)
 	g_string_append_c(s, '\n');
 }
 
-/* "write_audit (audit.c:27)", with the library where it is not the program's own file; "" where nothing is known. */
-static void append_function(GString *s, const struct findings *f, int64_t frame, const char *before)
+void text_finding_function(GString *s, const struct findings *f, int64_t frame, const char *before)
 {
 	const struct frame *fr;
 	g_autoptr(GString) name = g_string_new(NULL);
@@ -148,7 +149,7 @@ static bool append_gil(GString *s, const struct findings *f, const struct findin
 	g_string_append_printf(s, " %s for the GIL, held by ", row->threads_cnt == 1 ? "thread waits" : "threads wait");
 	append_who(s, by);
 	if (by->frame >= 0) {
-		append_function(s, f, by->frame, " in ");
+		text_finding_function(s, f, by->frame, " in ");
 	} else if (by->place) {
 		g_string_append(s, " in ");
 		text_safe_cut(s, by->place, NAME_COLUMNS);
@@ -158,9 +159,65 @@ static bool append_gil(GString *s, const struct findings *f, const struct findin
 	return true;
 }
 
+/* ", while redis-server/4711 is stopped" */
+static void append_stopped(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct profile_limit *l = finding_limit(f, row).limit;
+
+	if (!l || l->kind != LIMIT_STOPPED)
+		return;
+	g_string_append(s, ", while ");
+	text_safe_cut(s, l->text, NAME_COLUMNS);
+	g_string_append_printf(s, "/%" PRIu32 " is stopped", l->pid);
+}
+
+/* "; its control group allows 1.0 MiB/s of reads", "; 4 of its threads may use only CPU 1" */
+static void append_limit(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct finding_limit found = finding_limit(f, row);
+	const struct profile_limit *l = found.limit;
+
+	if (!l || l->kind == LIMIT_STOPPED)
+		return;
+	if (l->kind == LIMIT_CPUS) {
+		g_string_append(s, "; ");
+		text_thousands(s, found.threads_cnt);
+		g_string_append(s, " of its threads may use only ");
+		if (!found.is_same) {
+			g_string_append(s, "some CPUs");
+			return;
+		}
+		g_string_append(s, strpbrk(l->text, ",-") ? "CPUs " : "CPU ");
+	} else {
+		g_string_append(s, "; its control group allows ");
+	}
+	text_safe_cut(s, l->text, LIMIT_COLUMNS);
+}
+
+static const char *advice_of_limit(const struct profile_limit *l)
+{
+	switch ((enum profile_limit_kind)l->kind) {
+	case LIMIT_STOPPED:
+		return "A stopped process answers nobody: continue it (kill -CONT), or detach its debugger.";
+	case LIMIT_CPUS:
+		return "They may not use the other CPUs (taskset, cpuset, sched_setaffinity): let them, or run fewer.";
+	case LIMIT_DISK:
+		return "If it is at that limit raise it, or read and write less; if not see which device is slow: "
+		       "offcpu io.";
+	case LIMIT_MEMORY:
+		return "Raise that limit, or use less memory.";
+	default:
+		return NULL;
+	}
+}
+
 /* "1. 41% of the time that matters: sysbench waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
 static void append_sentence(GString *s, const struct findings *f, const struct finding *row)
 {
+	if (row->busy) {
+		text_busy_sentence(s, f, row);
+		return;
+	}
 	const char *protocol = reasons_protocol(f->reasons, row->wait);
 	bool is_cpu = is_for_cpu(row);
 	const struct object *o = row->object && !is_cpu ? profile_get_object(f->profile, row->object - 1) : NULL;
@@ -180,7 +237,7 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 		append_object(s, row, o);
 	if (is_cpu)
 		return;
-	append_function(s, f, row->frame, " in ");
+	text_finding_function(s, f, row->frame, " in ");
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);
 	if (*protocol && !strstr(says, protocol)) {
@@ -188,6 +245,7 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 		text_safe(s, protocol);
 		g_string_append_c(s, ')');
 	}
+	append_stopped(s, f, row);
 }
 
 static bool has_shape(const struct finding *row)
@@ -267,19 +325,19 @@ static void append_by(GString *s, const struct findings *f, const struct finding
 	if (!by->comm || (has_timeouts(row) && !by->tid && strcmp(by->comm, "timer") == 0))	/* said before */
 		return;
 	if (row->reason == REASON_LOCK_GIL && is_held) {	/* the sentence says who */
-		append_function(s, f, row->frame, "; they wait in ");
+		text_finding_function(s, f, row->frame, "; they wait in ");
 		return;
 	}
 	g_string_append(s, is_held ? "; held by " : row->reason == REASON_LOCK_GIL ? "; let go by " : "; ended by ");
 	append_who(s, by);
-	append_function(s, f, by->frame, " in ");
+	text_finding_function(s, f, by->frame, " in ");
 	if (by->does_ns) {
 		g_string_append_printf(s, is_held		    ? ", which meanwhile %s"
 				       : by->threads_cnt > 1 ? ", each of which mostly %s"
 							     : ", which itself mostly %s",
 				       reason_says(by->does));
 		if (by->does_frame != by->frame)
-			append_function(s, f, by->does_frame, " in ");
+			text_finding_function(s, f, by->does_frame, " in ");
 	} else if (row->reason != REASON_LOCK_GIL) {	/* there it is the last piece only */
 		g_string_append_printf(s, " (%.0f%%)", text_percent(by->blocked_ns, row->time_ns));
 	}
@@ -328,6 +386,12 @@ static bool has_delayed_acks(const struct findings *f, const struct finding *row
 
 static const char *advice_of(const struct findings *f, const struct finding *row)
 {
+	const struct profile_limit *limit = finding_limit(f, row).limit;
+
+	if (row->busy)
+		return text_busy_advice(row);
+	if (limit && advice_of_limit(limit))
+		return advice_of_limit(limit);
 	if (row->reason == REASON_CPU_QUEUE && !row->is_yield && f->profile->info.has_blame)
 		return "More runnable threads than CPUs: add CPUs or run fewer.";
 	if (is_for_cpu(row))
@@ -371,6 +435,11 @@ static void append_command(GString *s, const struct findings *f, const struct fi
 	const char *name = row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame)->name : NULL;
 	g_autofree char *function = name ? function_plain_name(name) : NULL;
 
+	if (row->busy) {
+		g_string_append(s, row->has_samples ? " `offcpu report --weight on_cpu --stacks`"
+						    : " Functions: `offcpu record --cpu`");
+		return;
+	}
 	if (is_for_cpu(row)) {
 		g_string_append(s, f->profile->info.has_blame ? " `offcpu report --runq-blame`"
 							      : " `offcpu report --weight runnable --stacks`");
@@ -387,14 +456,19 @@ static void append_command(GString *s, const struct findings *f, const struct fi
 
 static void append_all_evidence(GString *s, const struct findings *f, const struct finding *r)
 {
+	if (r->busy) {
+		text_busy_evidence(s, r);
+		return;
+	}
 	append_evidence(s, f, r);
 	append_timeouts(s, r);
 	if (r->loop_on_cpu_ns) {
 		g_string_append(s, "; callbacks ran ");
 		text_duration(s, r->loop_on_cpu_ns);
-		append_function(s, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
+		text_finding_function(s, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
 	}
 	append_by(s, f, r);
+	append_limit(s, f, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
 		append_holders(s, f);
 }

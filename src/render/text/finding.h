@@ -21,6 +21,13 @@ struct text_finding_parts {
 void text_finding_parts(const struct findings *f, unsigned row, struct text_finding_parts *ret_parts);
 void text_finding_parts_clear(struct text_finding_parts *parts);
 
+/* " in write_audit (audit.c:27)", with the library where it is not the program's own file; nothing of frame -1. */
+void text_finding_function(GString *s, const struct findings *f, int64_t frame, const char *before);
+/* Parts of a finding whose `busy` is set. */
+void text_busy_sentence(GString *s, const struct findings *f, const struct finding *row);
+void text_busy_evidence(GString *s, const struct finding *row);
+const char *text_busy_advice(const struct finding *row);
+
 /* Columns of the screen: the terminal's, at most; 80 where it is none. */
 unsigned text_screen_width(const struct text_options *options);
 

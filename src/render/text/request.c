@@ -87,6 +87,19 @@ static void split_line(GString *s, const char *what, const struct offcpu_request
 	g_string_append_c(s, '\n');
 }
 
+/* Nothing tells when Go's scheduler parks a goroutine: what the kernel does not account for is one row. */
+static void goroutine_line(GString *s, const char *what, const struct offcpu_request_times *t)
+{
+	uint64_t off_ns = t->blocked_ns + t->runnable_ns + t->preempted_ns;
+
+	g_string_append(s, what);
+	part_cell(s, "on-CPU or parked by Go", t->wall_ns > off_ns ? t->wall_ns - off_ns : 0, t);
+	part_cell(s, "blocked in system calls", t->blocked_ns, t);
+	part_cell(s, "runnable", t->runnable_ns, t);
+	part_cell(s, "preempted", t->preempted_ns, t);
+	g_string_append_c(s, '\n');
+}
+
 /* A probe costs 1 to 12 us a call, by the instruction and the machine: docs/requests.md. */
 static bool is_called_often(const struct request_summary *r, uint64_t count)
 {
@@ -128,7 +141,7 @@ static void row_text(GString *s, const struct request_summary *r, const struct r
 	g_string_append(s, ", max ");
 	text_duration(s, sum->max_ns);
 	g_string_append_c(s, '\n');
-	split_line(s, "  the mean one: ", &sum->all);
+	(r->by_goroutine ? goroutine_line : split_line)(s, "  the mean one: ", &sum->all);
 	if (sum->unwound_cnt) {
 		g_string_append(s, "  ended by an exception: ");
 		text_thousands(s, sum->unwound_cnt);
@@ -142,7 +155,7 @@ static void row_text(GString *s, const struct request_summary *r, const struct r
 	text_thousands(s, sum->slow.count);
 	g_string_append_c(s, '\n');
 	if (sum->slow.count)
-		split_line(s, "  the mean slow one: ", &sum->slow);
+		(r->by_goroutine ? goroutine_line : split_line)(s, "  the mean slow one: ", &sum->slow);
 }
 
 /* What hangs is in no sum, and nobody would see it. */
@@ -379,8 +392,8 @@ void request_summary_json(GString *s, const struct request_summary *r)
 
 	g_string_append_printf(s,
 			       "{\"schema\":1,\"start_ns\":%" PRIu64 ",\"duration_ns\":%" PRIu64
-			       ",\"slower_ns\":%" PRIu64 ",\"functions\":[",
-			       r->start_ns, r->duration_ns, r->slower_ns);
+			       ",\"slower_ns\":%" PRIu64 ",\"by_goroutine\":%s,\"functions\":[",
+			       r->start_ns, r->duration_ns, r->slower_ns, r->by_goroutine ? "true" : "false");
 	for (unsigned i = 0; i < r->rows_cnt; i++) {
 		g_string_append(s, i ? "," : "");
 		row_json(s, &r->rows[i], r->has_calls);

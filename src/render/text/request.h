@@ -22,6 +22,7 @@ struct request_summary {
 	const struct request_row *rows;
 	unsigned rows_cnt;
 	bool has_calls;		/* of the rows */
+	bool by_goroutine;	/* of the times only those off CPU in the kernel are known */
 	uint64_t start_ns, duration_ns;	/* of the window; the first by CLOCK_MONOTONIC */
 	uint64_t slower_ns;	/* 0: all requests' waits are listed */
 	const struct offcpu_loss_count *counts;	/* OFFCPU_REQUEST_COUNT of them */

@@ -110,6 +110,19 @@ static gint by_difference(gconstpointer a, gconstpointer b)
 	return (x->more_ns < y->more_ns) - (x->more_ns > y->more_ns);
 }
 
+/* Behind all others. */
+static void add_rest(GArray *causes, const struct group *slow, const struct group *middle)
+{
+	uint64_t slow_ns = 0, middle_ns = 0;
+
+	for (guint i = 0; i < causes->len; i++) {
+		slow_ns += g_array_index(causes, struct cause, i).slow_ns;
+		middle_ns += g_array_index(causes, struct cause, i).middle_ns;
+	}
+	add_cause(causes, true, slow->wall_ns - MIN(slow_ns, slow->wall_ns), &request_cause_rest);
+	add_cause(causes, false, middle->wall_ns - MIN(middle_ns, middle->wall_ns), &request_cause_rest);
+}
+
 /* What both groups waited for, most of the difference first; on CPU is one of them. */
 static GArray *find_causes(const struct profile *p, uint32_t func, const struct group *slow, const struct group *middle)
 {
@@ -139,6 +152,7 @@ static GArray *find_causes(const struct profile *p, uint32_t func, const struct 
 	request_causes_free(whats);
 	add_cause(causes, true, slow->on_cpu_ns, &request_cause_on_cpu);
 	add_cause(causes, false, middle->on_cpu_ns, &request_cause_on_cpu);
+	add_rest(causes, slow, middle);
 	for (guint i = 0; i < causes->len; i++) {
 		struct cause *c = &g_array_index(causes, struct cause, i);
 
@@ -154,6 +168,8 @@ void request_cause_text(GString *s, const struct profile *p, const struct reques
 	const struct object *o = c->object ? profile_get_object(p, c->object - 1) : NULL;
 	g_autoptr(GString) text = g_string_new(c->reason == REASON_ON_CPU ? "on CPU" : reason_text(c->reason));
 
+	if (request_cause_equal(c, &request_cause_rest))
+		g_string_assign(text, "in no class (of Go: on CPU or parked)");
 	if (o)
 		g_string_append_printf(text, " %s", o->name);
 	if (c->frame >= 0 && profile_get_frame(p, (uint32_t)c->frame)->name)

@@ -7,6 +7,7 @@
 #include "analyse/plumbing_tables.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
+#include "render/text/stack_why.h"
 #include "render/text/style.h"
 #include "render/text/text.h"
 #include "render/text/util.h"
@@ -363,7 +364,7 @@ static void append_longest(GString *s, const struct profile *p, const struct top
 
 /* "  1. 12.3 s  45.6%  mysqld (123), S sleeping" and "     count 12, mean 1.03 s, max 2.20 s, blocked ..." */
 static void append_row(GString *s, const struct profile *p, const struct top *t, unsigned i,
-		       const struct text_options *o)
+		       const struct stack_why *why, const struct text_options *o)
 {
 	const struct top_row *r = &g_array_index(t->rows, struct top_row, i);
 
@@ -381,6 +382,8 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 	text_row_numbers(s, p->info.unknown, r, t->is_exact);
 	if (t->by == TOP_BY_STACK)
 		append_longest(s, p, r);
+	if (why)
+		stack_why_text(s, why, r, o);
 	if (r->object)
 		append_lock(s, profile_get_object(p, r->object - 1), o);
 	if (t->by == TOP_BY_STACK)
@@ -392,6 +395,7 @@ void text_top(GString *s, const struct profile *p, const struct top *top, const 
 {
 	unsigned all = rows_with_weight(top), shown = options->top ? MIN(options->top, all) : all;
 	g_autoptr(GString) whole = g_string_new(NULL);
+	struct stack_why *why = options->whys && top->by == TOP_BY_STACK ? stack_why_new(p) : NULL;
 	uint64_t rest = top->sum;
 
 	append_whole(whole, top);
@@ -400,9 +404,10 @@ void text_top(GString *s, const struct profile *p, const struct top *top, const 
 					     : "Top by %s, of %s",
 		     top_by_name(top->by), whole->str);
 	for (unsigned i = 0; i < shown; i++) {
-		append_row(s, p, top, i, options);
+		append_row(s, p, top, i, why, options);
 		rest -= g_array_index(top->rows, struct top_row, i).weight;
 	}
+	stack_why_free(why);
 	if (!all)
 		g_string_append(s, "  no wait to show\n");
 	if (top->by == TOP_BY_OBJECT && !p->info.has_objects)

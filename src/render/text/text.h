@@ -15,6 +15,7 @@ struct text_options {
 	enum weight weight;
 	bool colour;		/* ANSI escapes */
 	unsigned width;		/* columns to cut names to; 0: never cut */
+	bool whys;		/* of stacks: their reason, and who ended the waits */
 	bool kernel_frames;	/* stacks with the kernel's own way in and to sleep (__schedule, do_syscall_64), too */
 };
 

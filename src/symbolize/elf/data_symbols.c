@@ -106,6 +106,32 @@ void data_symbols_free(struct data_symbols *d)
 	g_free(d);
 }
 
+GStringChunk *data_symbols_begin_forgetting(struct data_symbols *d)
+{
+	GStringChunk *forgotten = d->strings;
+
+	d->strings = g_string_chunk_new(4096);
+	/* half full: before there is no room for the next program */
+	if (g_hash_table_size(d->files) > FILES_MAX / 2 || d->variables_bytes > VARIABLES_MAX_BYTES / 2) {
+		g_hash_table_remove_all(d->files);
+		d->variables_bytes = 0;
+	}
+	return forgotten;
+}
+
+void data_symbols_keep(struct data_symbols *d, struct data_place *place)
+{
+	if (place->name)
+		place->name = g_string_chunk_insert_const(d->strings, place->name);
+	if (place->module)
+		place->module = g_string_chunk_insert_const(d->strings, place->module);
+}
+
+void data_symbols_end_forgetting(GStringChunk *forgotten)
+{
+	g_string_chunk_free(forgotten);
+}
+
 static void read_maps(const struct data_symbols *d, struct process *p)
 {
 	int64_t began_us = g_get_monotonic_time();

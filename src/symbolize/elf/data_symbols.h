@@ -2,6 +2,7 @@
 #ifndef SYMBOLIZE_DATA_SYMBOLS_H
 #define SYMBOLIZE_DATA_SYMBOLS_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +29,7 @@ enum data_kind {
 	DATA_OTHER,	/* "[vvar]" and the like */
 };
 
-/* Strings live as long as the data_symbols. */
+/* Strings live as long as the data_symbols, or until they are forgotten. */
 struct data_place {
 	enum data_kind kind;
 	bool is_shared;		/* other processes may see it too, at addresses of their own */
@@ -47,6 +48,14 @@ struct data_place {
  */
 void data_symbols_find(struct data_symbols *d, uint32_t pid, uint64_t space, uint64_t addr, uint64_t sp,
 		       uint32_t tid, struct data_place *ret);
+
+/*
+ * Of who asks for days: all strings are forgotten, and files that nobody may have any more.  data_symbols_keep() of
+ * each place that is still in use, then what begin returned is for end.
+ */
+GStringChunk *data_symbols_begin_forgetting(struct data_symbols *d);
+void data_symbols_keep(struct data_symbols *d, struct data_place *place);
+void data_symbols_end_forgetting(GStringChunk *forgotten);
 
 /*
  * "queue_lock", "cache+0x40", "heap 0x55d0c0a2a0", "/dev/shm/pool+0x10", "stack of thread 12, 0x7f12a8": free

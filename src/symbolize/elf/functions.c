@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/elf_file.h"
+#include "base/go_table.h"
 #include "symbolize/dwarf/inlined.h"
 #include "symbolize/elf/debug_file.h"
 #include "symbolize/names/demangle.h"
@@ -249,6 +250,25 @@ static void search_file(struct search *s, const struct elf_file *file)
 	}
 }
 
+/* Go's function table names all functions, of a stripped program, too. */
+static void search_go(struct search *s, const struct elf_file *file)
+{
+	struct go_table table;
+	struct go_func f;
+
+	if (!go_table_open(&table, file))
+		return;
+	s->to->is_go = true;
+	for (uint32_t i = 0; !s->to->has_symbols && i < table.func_cnt; i++)
+		if (go_table_func(&table, i, &f))
+			take_symbol(s,
+				    &(GElf_Sym){ .st_value = f.start,
+						 .st_size = f.end - f.start,
+						 .st_info = GELF_ST_INFO(STB_LOCAL, STT_FUNC) },
+				    f.name);
+	s->to->has_symbols = true;
+}
+
 static bool is_wanted_name(const char *name, void *data)
 {
 	g_autofree char *plain = NULL, *whole = NULL;
@@ -364,6 +384,7 @@ bool elf_functions_find(struct elf_functions *f, int fd, const char *path, const
 	s.segment_cnt = file.segment_cnt;
 	s.needle = needle_of(pattern);
 	search_file(&s, &file);
+	search_go(&s, &file);
 	search_inlined(&s, fd);
 	if (!f->has_symbols)
 		search_debug_file(&s, fd, path);

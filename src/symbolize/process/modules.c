@@ -15,6 +15,8 @@
 
 /* A hostile machine could map files without end; a busy honest one has some thousand. */
 #define MODULES_MAX 65536
+#define MODULES_KEPT 4096	/* up to so many none is forgotten */
+#define EXECUTED_MAX 1024	/* paths of one file */
 #define TABLES_MAX 16384
 #define TABLES_MAX_BYTES ((size_t)1 << 30)
 #define SELF_MAPS_MAX_BYTES (4 << 20)
@@ -29,7 +31,7 @@ struct modules {
 	char *proc_dir, *debug_dir;
 	GHashTable *modules;	/* struct module -> itself */
 	GHashTable *tables;	/* struct file_id -> struct elf_table, NULL for no ELF file */
-	GStringChunk *strings;
+	guint many;		/* of modules: see modules_are_many() */
 	size_t table_bytes;
 	uint32_t turn;		/* see modules_evict() */
 	struct elf_table *vdso;
@@ -68,15 +70,25 @@ static gboolean file_id_equal(gconstpointer a, gconstpointer b)
 	return !memcmp(a, b, sizeof(struct file_id));
 }
 
+static void module_free(gpointer data)
+{
+	struct module *m = data;
+
+	g_clear_pointer(&m->executed, g_hash_table_unref);
+	g_free(m->own_path);
+	g_free(m->own_shown);
+	g_free(m);
+}
+
 struct modules *modules_new(const char *proc_dir, const char *debug_dir)
 {
 	struct modules *ms = g_new0(struct modules, 1);
 
 	ms->proc_dir = g_strdup(proc_dir);
 	ms->debug_dir = g_strdup(debug_dir);
-	ms->modules = g_hash_table_new_full(module_hash, module_equal, g_free, NULL);
+	ms->modules = g_hash_table_new_full(module_hash, module_equal, module_free, NULL);
 	ms->tables = g_hash_table_new_full(file_id_hash, file_id_equal, g_free, (GDestroyNotify)elf_table_free);
-	ms->strings = g_string_chunk_new(4096);
+	ms->many = MODULES_KEPT;
 	ms->debuginfod = debuginfod_new();
 	ms->arrived = g_ptr_array_new_with_free_func((GDestroyNotify)elf_table_free);
 	ms->replaced = g_array_new(FALSE, FALSE, sizeof(struct symtab));
@@ -93,7 +105,6 @@ void modules_free(struct modules *ms)
 	g_array_unref(ms->replaced);
 	g_hash_table_unref(ms->modules);
 	g_hash_table_unref(ms->tables);
-	g_string_chunk_free(ms->strings);
 	elf_table_free(ms->vdso);
 	g_free(ms->proc_dir);
 	g_free(ms->debug_dir);
@@ -126,19 +137,57 @@ struct module *modules_intern(struct modules *ms, const struct symbolizer_mappin
 			return m;
 	}
 	m = g_memdup2(&key, sizeof(key));
-	m->path = g_string_chunk_insert_const(ms->strings, key.path);
-	m->shown = m->path;
+	m->path = m->shown = m->own_path = g_strdup(key.path);
 	m->kind = kind_of(m);
 	m->is_deleted = m->kind == MODULE_FILE && g_str_has_suffix(m->path, " (deleted)");
-	if (m->is_deleted) {
-		g_autofree char *plain = g_strndup(m->path, strlen(m->path) - strlen(" (deleted)"));
-
-		m->shown = g_string_chunk_insert_const(ms->strings, plain);
-	} else if (m->kind == MODULE_ANON) {
+	if (m->is_deleted)
+		m->shown = m->own_shown = g_strndup(m->path, strlen(m->path) - strlen(" (deleted)"));
+	else if (m->kind == MODULE_ANON)
 		m->shown = "[anon]";
-	}
 	g_hash_table_add(ms->modules, m);
 	return m;
+}
+
+const char *modules_executed(struct module *m, const char *path)
+{
+	char *own;
+
+	if (!m->executed)
+		m->executed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	if (g_hash_table_lookup_extended(m->executed, path, (gpointer *)&own, NULL))
+		return own;
+	if (g_hash_table_size(m->executed) >= EXECUTED_MAX)
+		return NULL;
+	own = g_strdup(path);
+	g_hash_table_add(m->executed, own);
+	return own;
+}
+
+size_t modules_cnt(const struct modules *ms)
+{
+	return g_hash_table_size(ms->modules);
+}
+
+bool modules_are_many(const struct modules *ms)
+{
+	return g_hash_table_size(ms->modules) > ms->many;
+}
+
+static gboolean is_unused(gpointer key, gpointer value, gpointer data)
+{
+	struct module *m = key;
+	bool was_used = m->is_used;
+
+	(void)value;
+	(void)data;
+	m->is_used = false;
+	return !was_used;
+}
+
+void modules_forget_unused(struct modules *ms)
+{
+	g_hash_table_foreach_remove(ms->modules, is_unused, NULL);
+	ms->many = MAX(MODULES_KEPT, 2 * g_hash_table_size(ms->modules));
 }
 
 static int hold_module(struct modules *ms, const struct module *m, uint32_t pid, uint64_t start, uint64_t end,

@@ -12,7 +12,7 @@
 /*
  * What is mapped (modules: interned device, inode and path) and the symbols of the files
  * (tables: one per file as it is on disk, by device, inode, time of change and size).
- * Both live as long as the store, tables within a budget of memory.
+ * Tables live within a budget of memory, modules as long as they are mapped.
  */
 enum module_kind {
 	MODULE_FILE,	/* may be an ELF file */
@@ -29,6 +29,9 @@ struct module {
 	enum module_kind kind;
 	bool is_deleted;
 	struct elf_table *last;	/* what the last process that could tell had here */
+	bool is_used;		/* see modules_forget_unused() */
+	GHashTable *executed;	/* paths it was executed by; NULL: none */
+	char *own_path, *own_shown;
 };
 
 struct modules;
@@ -44,6 +47,8 @@ void modules_keep_debug_files(struct modules *ms);
 void modules_poll(struct modules *ms);
 
 struct module *modules_intern(struct modules *ms, const struct symbolizer_mapping *m);
+/* That path, which lives as long as the module; NULL: it has been executed by too many. */
+const char *modules_executed(struct module *m, const char *path);
 
 /*
  * The symbols of the file that process pid has mapped at [start, end), NULL when it cannot
@@ -63,5 +68,11 @@ void modules_note_use(const struct modules *ms, struct elf_table *t);
  */
 GPtrArray *modules_evict(struct modules *ms, size_t max_bytes);
 size_t modules_table_bytes(const struct modules *ms);
+
+/* So many came since the last time that it pays to look which of them are still mapped, and to free the others. */
+bool modules_are_many(const struct modules *ms);
+/* is_used was set of all that are mapped; it is cleared. */
+void modules_forget_unused(struct modules *ms);
+size_t modules_cnt(const struct modules *ms);
 
 #endif

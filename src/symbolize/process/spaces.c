@@ -42,6 +42,7 @@ static void generation_free(void *data)
 	map_set_unref(g->maps);
 	perf_map_free(g->jit);
 	g_free(g->jvm);
+	g_free(g->v8);
 	g_free(g);
 }
 
@@ -216,27 +217,45 @@ void spaces_forget_exited(struct spaces *s, uint64_t before_ns)
 		forget_oldest(s);
 }
 
-static void forget_tables(const struct generation *g)
-{
-	for (guint i = 0; i < g->maps->maps->len; i++) {
-		struct space_map *m = &g_array_index(g->maps->maps, struct space_map, i);
-
-		if (!m->table || !m->table->is_evicted)
-			continue;
-		m->table = NULL;
-		m->table_tried = false;
-	}
-}
-
-void spaces_forget_evicted(struct spaces *s)
+static void for_each_map(const struct spaces *s, void (*fn)(struct space_map *m))
 {
 	GHashTableIter iter;
 	const struct process *p;
 
 	g_hash_table_iter_init(&iter, s->processes);
 	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&p))
-		for (guint i = 0; i < p->generations->len; i++)
-			forget_tables(g_ptr_array_index(p->generations, i));
+		for (guint i = 0; i < p->generations->len; i++) {
+			const struct generation *g = g_ptr_array_index(p->generations, i);
+
+			for (guint k = 0; k < g->maps->maps->len; k++)
+				fn(&g_array_index(g->maps->maps, struct space_map, k));
+		}
+}
+
+static void forget_table(struct space_map *m)
+{
+	if (!m->table || !m->table->is_evicted)
+		return;
+	m->table = NULL;
+	m->table_tried = false;
+}
+
+void spaces_forget_evicted(struct spaces *s)
+{
+	for_each_map(s, forget_table);
+}
+
+static void use_module(struct space_map *m)
+{
+	m->module->is_used = true;
+}
+
+void spaces_forget_modules(struct spaces *s)
+{
+	if (!modules_are_many(s->modules))
+		return;
+	for_each_map(s, use_module);
+	modules_forget_unused(s->modules);
 }
 
 void spaces_exit(struct spaces *s, uint32_t pid, uint64_t ts_ns)

@@ -44,7 +44,8 @@ struct generation {
 	int64_t jit_next_us;
 	uint32_t jit_pause_us;
 	struct hotspot *jvm;	/* its code and methods; NULL: not looked for, or none.  For the symbolizer */
-	int64_t jvm_next_us;
+	struct v8 *v8;		/* its functions, the same way */
+	int64_t jvm_next_us, v8_next_us;
 };
 
 struct spaces;
@@ -77,6 +78,8 @@ bool generation_is_current(const struct generation *g);
 
 /* Forgets processes that exited before then. */
 void spaces_forget_exited(struct spaces *s, uint64_t before_ns);
+/* Forgets modules that are in no process any more, where there are many. */
+void spaces_forget_modules(struct spaces *s);
 /* Forgets the tables that are marked as evicted: they are looked for again. */
 void spaces_forget_evicted(struct spaces *s);
 

@@ -13,6 +13,8 @@
 #define BLOB_NAME_MAX_BYTES 128
 #define METHODS_MAX (1u << 18)	/* kept; more are read each time */
 #define PLACES_MAX (1u << 16)
+#define METHODS_KEPT (1u << 15)	/* from one turn to the next */
+#define PLACES_KEPT (1u << 14)
 #define WORD 8
 
 /* What a method's name was read from: with other words it is another method. */
@@ -81,6 +83,15 @@ void hotspot_names_free(struct hotspot_names *n)
 	g_hash_table_destroy(n->places);
 	g_string_chunk_free(n->strings);
 	g_free(n);
+}
+
+void hotspot_names_next_turn(struct hotspot_names *n)
+{
+	if (g_hash_table_size(n->methods) <= METHODS_KEPT && g_hash_table_size(n->places) <= PLACES_KEPT)
+		return;
+	g_hash_table_remove_all(n->places);
+	g_hash_table_remove_all(n->methods);
+	g_string_chunk_clear(n->strings);
 }
 
 /* A Symbol's text, without what would break lines and terminals; false where none lies there. */

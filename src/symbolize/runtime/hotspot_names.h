@@ -15,6 +15,8 @@ struct hotspot_names;
 
 struct hotspot_names *hotspot_names_new(void);
 void hotspot_names_free(struct hotspot_names *n);	/* NULL is fine */
+/* No name is in use any more: where there are many, most of programs that are gone, all are read anew. */
+void hotspot_names_next_turn(struct hotspot_names *n);
 
 /* "com.example.Shop.pay", for as long as *n lives; NULL: no method lies there, or its process is gone. */
 const char *hotspot_names_method(struct hotspot_names *n, const struct hotspot *h, uint64_t method);

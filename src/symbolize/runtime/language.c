@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/runtime/language.h"
 
+#include <string.h>
+
+#include "base/hash.h"
 #include "symbolize/runtime/php_code.h"
 #include "symbolize/runtime/python_find.h"
 #include "symbolize/runtime/ruby_code.h"
 #include "symbolize/runtime/runtime_files.h"
+
+unsigned language_key_hash(const void *key)
+{
+	const struct language_key *k = key;
+
+	return hash_end(hash_more(k->space, k->code));
+}
+
+int language_key_equal(const void *a, const void *b)
+{
+	return !memcmp(a, b, sizeof(struct language_key));
+}
 
 bool language_is_of_file(const char *path)
 {

@@ -25,6 +25,14 @@ struct language_place {
 	bool is_outermost;
 };
 
+/* What tables of code are kept by. */
+struct language_key {
+	uint64_t space, code;
+};
+
+unsigned language_key_hash(const void *key);
+int language_key_equal(const void *a, const void *b);
+
 /* Is the file one whose program may have an interpreter that is known of? */
 bool language_is_of_file(const char *path);
 

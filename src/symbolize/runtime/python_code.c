@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/python_layout.h"
 #include "symbolize/runtime/python_lines.h"
@@ -14,12 +13,8 @@
 #define CODE_MAX_BYTES (16u << 20)
 #define CODES_MAX (1u << 18)	/* kept; more are read each time */
 
-struct key {
-	uint64_t space, code;
-};
-
 struct code {
-	struct key key;
+	struct language_key key;
 	uint8_t head[HEAD_BYTES];	/* what is constant in it: another means another object */
 	const char *name, *file;
 	uint32_t first_line;
@@ -34,18 +29,6 @@ struct python_code {
 	GStringChunk *strings;
 };
 
-static guint key_hash(gconstpointer p)
-{
-	const struct key *k = p;
-
-	return hash_end(hash_more(k->space, k->code));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	return !memcmp(a, b, sizeof(struct key));
-}
-
 static void code_free(gpointer p)
 {
 	struct code *c = p;
@@ -58,7 +41,7 @@ struct python_code *python_code_new(void)
 {
 	struct python_code *p = g_new0(struct python_code, 1);
 
-	p->codes = g_hash_table_new_full(key_hash, key_equal, NULL, code_free);
+	p->codes = g_hash_table_new_full(language_key_hash, language_key_equal, NULL, code_free);
 	p->strings = g_string_chunk_new(4096);
 	return p;
 }
@@ -138,7 +121,7 @@ static struct code *read_code(struct python_code *p, const struct python_layout 
 {
 	struct code *c = g_new0(struct code, 1);
 
-	c->key = (struct key){ place->space, place->code };
+	c->key = (struct language_key){ place->space, place->code };
 	keep_constant(l, head, c->head);
 	c->name = l->qualname ? read_text(p, l, place->pid, memory_word(head, l->qualname)) : NULL;
 	if (!c->name)
@@ -157,7 +140,7 @@ static struct code *read_code(struct python_code *p, const struct python_layout 
 /* As it is just now: an object that has taken another's place is another one. */
 static struct code *find_code(struct python_code *p, const struct python_layout *l, const struct language_place *place)
 {
-	const struct key key = { place->space, place->code };
+	const struct language_key key = { place->space, place->code };
 	uint8_t head[HEAD_BYTES], constant[HEAD_BYTES];
 	struct code *c;
 

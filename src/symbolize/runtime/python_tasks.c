@@ -8,13 +8,12 @@
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/python_find.h"
 #include "symbolize/runtime/python_layout.h"
+#include "symbolize/runtime/python_objects.h"
 #include "symbolize/runtime/variables.h"
 
 #define MAPS_TEXT_MAX (64 << 20)
 #define RUNTIME_MAX_BYTES (1u << 20)
 #define RUNTIME_PIECE_WORDS 512
-#define DICT_ENTRIES_MAX (1u << 20)
-#define NAME_TEXT_MAX 64
 #define PAGE_BYTES 4096		/* nothing lies below that */
 #define SEARCH_WORDS 10		/* of an object that is looked through for pointers */
 #define SEARCH_BEFORE_BYTES 32
@@ -26,7 +25,7 @@
 #define TASK_WORDS 40
 #define SET_ENTRIES_MAX (2 * PYTHON_TASKS_MAX)
 #define MINOR_MIN 8
-#define MINOR_WHOLE 11	/* from then on frames lie in their coroutines, and the interpreter in _PyRuntime */
+#define MINOR_WHOLE PYTHON_MINOR_WHOLE
 #define MINOR_MAX 14
 #define MINOR_LISTS 14
 
@@ -34,7 +33,6 @@
 #define MODULE_DICT_AT 16
 #define TYPE_BYTES_AT 32
 #define LONG_DIGIT_AT 24
-#define DICT_KEYS_AT 32
 #define WEAK_OBJECT_AT 16
 #define STACK_BASE_AT 72	/* _PyInterpreterFrame: localsplus */
 #define STACK_TOP_AT 64
@@ -48,82 +46,6 @@
 #define OLD_STATE_AT 108	/* 3.10 */
 #define RUNTIME_HEAD_WORDS 64	/* of _PyRuntime: it leads to the first interpreter from there */
 #define STATE_RUNS 0		/* enum _framestate: below it has not begun or is suspended, above it is over */
-
-static uint64_t word_at(const struct python_program *p, uint64_t addr)
-{
-	uint64_t word;
-
-	return memory_read(p->pid, addr, &word, sizeof(word)) ? word : 0;
-}
-
-static uint64_t type_of(const struct python_program *p, uint64_t object)
-{
-	return object && object % 8 == 0 ? word_at(p, object + PYTHON_TYPE_AT) : 0;
-}
-
-static bool is_text(const struct python_program *p, uint64_t object, const char *text)
-{
-	const struct python_layout *l = python_layout_of(3 << 8 | p->minor);
-	char there[NAME_TEXT_MAX];
-	size_t bytes = strlen(text) + 1;
-
-	return bytes <= sizeof(there) && object % 8 == 0 &&
-	       memory_read(p->pid, object + l->ascii_bytes, there, bytes) && !memcmp(there, text, bytes);
-}
-
-/* Where a dict has its entries, each of so many words of which the last two are key and value. */
-struct dict_entries {
-	uint64_t at, cnt;
-	unsigned words;
-};
-
-/* Before 3.11. */
-static bool old_dict_entries(const struct python_program *p, uint64_t keys, struct dict_entries *ret)
-{
-	uint64_t head[5];	/* references, size, a function, free entries, entries */
-
-	if (!memory_read(p->pid, keys, head, sizeof(head)) || !head[1] || head[1] > UINT32_MAX ||
-	    head[4] > DICT_ENTRIES_MAX)
-		return false;
-	*ret = (struct dict_entries){ keys + sizeof(head) + head[1] * (head[1] <= 0xff ? 1 : head[1] <= 0xffff ? 2 : 4), head[4], 3 };
-	return true;
-}
-
-static bool dict_entries(const struct python_program *p, uint64_t dict, struct dict_entries *ret)
-{
-	struct {
-		uint64_t ref_cnt;
-		uint8_t log2_size, log2_index_bytes, kind, pad[5];
-		uint64_t usable, entry_cnt;
-	} head;
-	uint64_t keys = word_at(p, dict + DICT_KEYS_AT);
-
-	if (!keys || p->minor < MINOR_WHOLE)
-		return keys && old_dict_entries(p, keys, ret);
-	if (!memory_read(p->pid, keys, &head, sizeof(head)) || head.log2_index_bytes > 40 ||
-	    head.entry_cnt > DICT_ENTRIES_MAX || head.kind > 1)
-		return false;
-	*ret = (struct dict_entries){ keys + sizeof(head) + (1ull << head.log2_index_bytes), head.entry_cnt, head.kind ? 2 : 3 };
-	return true;
-}
-
-/* The value of a key in a dict; 0: there is none. */
-static uint64_t dict_find(const struct python_program *p, uint64_t dict, const char *key)
-{
-	struct dict_entries e;
-
-	if (!dict_entries(p, dict, &e))
-		return 0;
-	for (uint64_t i = 0; i < e.cnt; i++) {
-		uint64_t pair[2];
-
-		if (!memory_read(p->pid, e.at + 8 * (i * e.words + e.words - 2), pair, sizeof(pair)))
-			return 0;
-		if (pair[0] && is_text(p, pair[0], key))
-			return pair[1];
-	}
-	return 0;
-}
 
 /* Pointers in a piece of _PyRuntime that lead to a dict with a module of that name. */
 static uint64_t module_in(const struct python_program *p, const uint64_t *words, size_t cnt, const char *name)
@@ -140,10 +62,10 @@ static uint64_t module_in(const struct python_program *p, const uint64_t *words,
 		}
 	memory_read_pieces(p->pid, pieces, found, is_read);
 	for (size_t i = 0; i < found; i++) {
-		uint64_t module = is_read[i] && types[i] == p->dict_type ? dict_find(p, words[at[i]], name) : 0;
+		uint64_t module = is_read[i] && types[i] == p->dict_type ? python_dict_find(p, words[at[i]], name) : 0;
 
-		if (module && type_of(p, module) == p->module_type)
-			return word_at(p, module + MODULE_DICT_AT);
+		if (module && python_type(p, module) == p->module_type)
+			return python_word(p, module + MODULE_DICT_AT);
 	}
 	return 0;
 }
@@ -179,9 +101,11 @@ static uint64_t find_module(const struct python_program *p, const char *name)
 static bool look_at(struct python_program *p, const char *proc_dir, const struct maps_line *line)
 {
 	struct variable wanted[] = { { "_PyRuntime", 0 },  { "PyCode_Type", 0 }, { "PyDict_Type", 0 },    { "PyModule_Type", 0 },
-				     { "PyCoro_Type", 0 }, { "PySet_Type", 0 },  { "PyUnicode_Type", 0 }, { "PyLong_Type", 0 } };
+				     { "PyCoro_Type", 0 }, { "PySet_Type", 0 },  { "PyUnicode_Type", 0 }, { "PyLong_Type", 0 },
+				     { "PyList_Type", 0 } };
 	uint64_t *to[] = { &p->runtime,        &p->code_type, &p->dict_type, &p->module_type,
-			   &p->coroutine_type, &p->set_type,  &p->text_type, &p->long_type };
+			   &p->coroutine_type, &p->set_type,  &p->text_type, &p->long_type,
+			   &p->list_type };
 
 	if (!variables_find(proc_dir, p->pid, line, wanted, G_N_ELEMENTS(wanted)))
 		return false;
@@ -230,14 +154,14 @@ static unsigned coroutine_word(const struct python_program *p, const uint8_t *ta
 {
 	uint64_t words = p->coroutine_at
 				 ? p->coroutine_at + 2
-				 : MIN(word_at(p, memory_word(task, PYTHON_TYPE_AT) + TYPE_BYTES_AT) / 8, TASK_WORDS);
+				 : MIN(python_word(p, memory_word(task, PYTHON_TYPE_AT) + TYPE_BYTES_AT) / 8, TASK_WORDS);
 
 	for (unsigned i = p->coroutine_at ? p->coroutine_at : TASK_WORD_MIN; i + 1 < words; i++) {
 		uint64_t name_type;
 
-		if (type_of(p, memory_word(task, 8 * i)) != p->coroutine_type)
+		if (python_type(p, memory_word(task, 8 * i)) != p->coroutine_type)
 			continue;
-		name_type = type_of(p, memory_word(task, 8 * i + 8));
+		name_type = python_type(p, memory_word(task, 8 * i + 8));
 		if (name_type == p->text_type || name_type == p->long_type)
 			return i;
 	}
@@ -247,12 +171,12 @@ static unsigned coroutine_word(const struct python_program *p, const uint8_t *ta
 /* Does a set have weak references to tasks? */
 static bool has_tasks(const struct python_program *p, uint64_t set, unsigned *left)
 {
-	uint64_t table = word_at(p, set + PYTHON_SET_TABLE_AT), mask = word_at(p, set + PYTHON_SET_MASK_AT);
+	uint64_t table = python_word(p, set + PYTHON_SET_TABLE_AT), mask = python_word(p, set + PYTHON_SET_MASK_AT);
 	uint8_t task[TASK_WORDS * 8];
 
 	for (uint64_t i = 0; table && i <= MIN(mask, SET_ENTRIES_TRIED) && *left; i++) {
-		uint64_t key = word_at(p, table + 16 * i),
-			 object = key > PAGE_BYTES ? word_at(p, key + WEAK_OBJECT_AT) : 0;
+		uint64_t key = python_word(p, table + 16 * i),
+			 object = key > PAGE_BYTES ? python_word(p, key + WEAK_OBJECT_AT) : 0;
 
 		--*left;
 		if (object > PAGE_BYTES && memory_read(p->pid, object, task, sizeof(task)) && coroutine_word(p, task))
@@ -279,7 +203,7 @@ static uint64_t set_behind(const struct python_program *p, uint64_t object, unsi
 		if (value < PAGE_BYTES || value % 8)
 			continue;
 		--*left;
-		if (type_of(p, value) == p->set_type)
+		if (python_type(p, value) == p->set_type)
 			found = has_tasks(p, value, left) ? value : 0;
 		else if (depth + 1 < SEARCH_DEPTH)
 			found = set_behind(p, value, depth + 1, left);
@@ -299,7 +223,7 @@ static void list_table(const struct python_program *p, uint64_t table, uint64_t 
 			return;
 		for (uint64_t i = 0; i < here && into->len < PYTHON_TASKS_MAX; i++) {
 			uint64_t key = entries[2 * i],
-				 task = key > PAGE_BYTES && is_weak ? word_at(p, key + WEAK_OBJECT_AT) : key;
+				 task = key > PAGE_BYTES && is_weak ? python_word(p, key + WEAK_OBJECT_AT) : key;
 
 			if (task > PAGE_BYTES && task % 8 == 0)
 				g_array_append_val(into, task);
@@ -314,8 +238,8 @@ static void find_sets(struct python_program *p)
 	for (size_t i = 0; i < PYTHON_TASK_SETS_MAX; i++) {
 		struct python_task_set *s = &p->sets[i];
 
-		*s = (struct python_task_set){ .object = dict_find(p, p->module, names[i]) };
-		s->is_weak = s->object && type_of(p, s->object) != p->set_type;
+		*s = (struct python_task_set){ .object = python_dict_find(p, p->module, names[i]) };
+		s->is_weak = s->object && python_type(p, s->object) != p->set_type;
 		if (!s->is_weak)
 			s->set = s->object;
 	}
@@ -334,10 +258,10 @@ static void list_tasks(struct python_program *p, GArray *into, bool *ret_is_cut)
 		unsigned left = SEARCH_OBJECTS_MAX;
 		uint64_t mask, table;
 
-		if (s->is_weak && (!s->set || type_of(p, s->set) != p->set_type))	/* an empty one is not found */
+		if (s->is_weak && (!s->set || python_type(p, s->set) != p->set_type))	/* an empty one is not found */
 			s->set = set_behind(p, s->object, 0, &left);
-		table = s->set ? word_at(p, s->set + PYTHON_SET_TABLE_AT) : 0;
-		mask = table ? word_at(p, s->set + PYTHON_SET_MASK_AT) : 0;
+		table = s->set ? python_word(p, s->set + PYTHON_SET_TABLE_AT) : 0;
+		mask = table ? python_word(p, s->set + PYTHON_SET_MASK_AT) : 0;
 		*ret_is_cut |= mask >= SET_ENTRIES_MAX;
 		if (table)
 			list_table(p, table, MIN(mask, SET_ENTRIES_MAX - 1) + 1, s->is_weak, into);
@@ -390,8 +314,8 @@ static uint64_t top_of_stack(const struct python_program *p, const uint8_t *byte
 	int32_t top = (int32_t)end;
 
 	if (p->minor >= MINOR_LISTS)
-		return end > PAGE_BYTES && end % 8 == 0 ? word_at(p, end - 8) & ~(uint64_t)TAG_BITS : 0;
-	return top > 0 && top <= UINT16_MAX ? word_at(p, addr + frame + STACK_BASE_AT + 8 * ((uint64_t)top - 1)) : 0;
+		return end > PAGE_BYTES && end % 8 == 0 ? python_word(p, end - 8) & ~(uint64_t)TAG_BITS : 0;
+	return top > 0 && top <= UINT16_MAX ? python_word(p, addr + frame + STACK_BASE_AT + 8 * ((uint64_t)top - 1)) : 0;
 }
 
 /* One in a chain. */
@@ -422,7 +346,7 @@ static bool read_old_coroutine(struct reading *r, uint64_t addr, struct coroutin
 	end = r->p->minor == 10 ? memory_word(frame, OLD_STACK_AT) +
 					  8 * (uint64_t)MIN(memory_half(frame, OLD_STACK_AT + 16), UINT16_MAX)
 				: memory_word(frame, OLD_STACK_AT + 8);
-	c->top = end > memory_word(frame, OLD_STACK_AT) ? word_at(r->p, end - 8) : 0;
+	c->top = end > memory_word(frame, OLD_STACK_AT) ? python_word(r->p, end - 8) : 0;
 	return true;
 }
 
@@ -449,7 +373,7 @@ static bool read_coroutine(struct reading *r, uint64_t addr, struct coroutine *c
 
 static void walk(struct reading *r, uint64_t coroutine, struct python_task *t)
 {
-	while (coroutine && type_of(r->p, coroutine) == r->p->coroutine_type) {
+	while (coroutine && python_type(r->p, coroutine) == r->p->coroutine_type) {
 		struct coroutine c;
 		struct language_place place = { .version = 3 << 8 | r->p->minor,
 						.pid = r->p->pid,
@@ -473,8 +397,8 @@ static void read_name(const struct python_program *p, uint64_t text, char *ret)
 {
 	const struct python_layout *l = python_layout_of(3 << 8 | p->minor);
 
-	if (type_of(p, text) == p->long_type) {	/* 3.13: a number until somebody asks for the name */
-		g_snprintf(ret, PYTHON_TASK_NAME_MAX, "Task-%u", (unsigned)(uint32_t)word_at(p, text + LONG_DIGIT_AT));
+	if (python_type(p, text) == p->long_type) {	/* 3.13: a number until somebody asks for the name */
+		g_snprintf(ret, PYTHON_TASK_NAME_MAX, "Task-%u", (unsigned)(uint32_t)python_word(p, text + LONG_DIGIT_AT));
 		return;
 	}
 	if (!memory_read(p->pid, text + l->ascii_bytes, ret, PYTHON_TASK_NAME_MAX - 1) &&

@@ -2,6 +2,7 @@
 #ifndef SYMBOLIZE_PYTHON_TASKS_H
 #define SYMBOLIZE_PYTHON_TASKS_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,7 +31,8 @@ struct python_task_set {
 
 struct python_program {
 	uint32_t pid, minor;
-	uint64_t runtime, code_type, dict_type, module_type, coroutine_type, set_type, text_type, long_type;
+	uint64_t runtime, code_type, dict_type, module_type, coroutine_type, set_type, text_type, long_type,
+		list_type, plain_future_type;
 	uint64_t module;	/* dict of asyncio.tasks; 0: it is not imported, or was not found */
 	struct python_task_lists lists;	/* from 3.14 on */
 	bool has_sets;		/* they were looked for */
@@ -61,6 +63,11 @@ struct python_task {
 	struct language_frame frames[PYTHON_TASK_FRAMES_MAX];	/* outermost first */
 	unsigned frame_cnt;
 };
+
+/*
+ * Appends the futures (uint64_t, addresses) that a gather() waits for, whose future is given; nothing: it is another one.
+ */
+void python_tasks_gathered(struct python_program *p, uint64_t future, GArray *into);
 
 /* Close it in any case. */
 enum python_tasks_state python_tasks_open(struct python_program *p, const char *proc_dir, uint32_t pid);

@@ -12,8 +12,11 @@
 #include "symbolize/jit/perf_map.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/living.h"
+#include "symbolize/runtime/go_program.h"
 #include "symbolize/runtime/hotspot_code.h"
 #include "symbolize/runtime/memory.h"
+#include "symbolize/runtime/python_tasks.h"
+#include "symbolize/runtime/v8_layout.h"
 #include "symbolize/runtime/variables.h"
 
 #define MAPS_TEXT_MAX (64u << 20)
@@ -157,6 +160,29 @@ static void look_at_python(struct recognised *r, const char *proc_dir)
 	has_runtime(r, RUNTIME_PYTHON,
 		    hex ? g_strdup_printf("%u.%u.%u", hex >> 24, hex >> 16 & 0xff, hex >> 8 & 0xff)
 			: g_strdup_printf("3.%u", r->python.minor));
+}
+
+static void look_at_v8(struct recognised *r, const char *proc_dir)
+{
+	struct v8 v8;
+
+	r->is_v8_readable = recognised_is(r, RUNTIME_NODE) && v8_open(&v8, proc_dir, r->pid);
+}
+
+/* Goroutines and asyncio's tasks. */
+static void look_at_tasks(struct recognised *r, const char *proc_dir)
+{
+	struct go_program go;
+	struct python_program python;
+
+	if (recognised_is(r, RUNTIME_GO)) {
+		r->are_goroutines_readable = go_program_open(&go, proc_dir, r->pid) == GO_READABLE;
+		go_program_close(&go);
+	}
+	if (r->python.state == PYTHON_READABLE) {
+		r->has_asyncio = python_tasks_open(&python, proc_dir, r->pid) == PYTHON_TASKS_READABLE;
+		python_tasks_close(&python);
+	}
 }
 
 static void look_at_scripts(struct recognised *r, const char *proc_dir)
@@ -362,6 +388,8 @@ static bool look(struct recognised *r, const char *proc_dir, const char *debug_d
 	look_at_python(r, proc_dir);
 	look_at_scripts(r, proc_dir);
 	look_at_jvm(r, proc_dir, lines);
+	look_at_v8(r, proc_dir);
+	look_at_tasks(r, proc_dir);
 	look_at_map(r, proc_dir, status);
 	return true;
 }

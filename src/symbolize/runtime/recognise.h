@@ -56,6 +56,9 @@ struct recognised {
 	enum ruby_state ruby;
 	enum php_state php;
 	bool is_jvm_readable;	/* a JVM whose own tables tell of its code and methods */
+	bool is_v8_readable;	/* V8 that tells where it keeps its functions */
+	bool are_goroutines_readable;
+	bool has_asyncio;	/* whose tasks can be read */
 	bool is_python_hidden;	/* an interpreter lies in a program of another name, so it is not looked for */
 	bool is_program_unknown;	/* /proc/PID/exe cannot be followed */
 	GArray *files;		/* struct recognised_file, the program first */

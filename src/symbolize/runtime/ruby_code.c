@@ -4,7 +4,6 @@
 #include <glib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "symbolize/runtime/memory.h"
 
 #define CODES_MAX (1u << 17)	/* kept; more are read each time */
@@ -66,10 +65,6 @@ uint32_t ruby_frame_bytes(uint32_t version)
 	return l ? l->frame_bytes : 0;
 }
 
-struct key {
-	uint64_t space, code;
-};
-
 /* What an instruction sequence keeps all its life; another means another one. */
 struct constant {
 	uint64_t body, instructions, path, label, lines, index;
@@ -77,7 +72,7 @@ struct constant {
 };
 
 struct code {
-	struct key key;
+	struct language_key key;
 	struct constant constant;
 	uint32_t first_line;
 	const char *name, *file;
@@ -88,23 +83,11 @@ struct ruby_code {
 	GStringChunk *strings;
 };
 
-static guint key_hash(gconstpointer p)
-{
-	const struct key *k = p;
-
-	return hash_end(hash_more(k->space, k->code));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	return !memcmp(a, b, sizeof(struct key));
-}
-
 struct ruby_code *ruby_code_new(void)
 {
 	struct ruby_code *r = g_new0(struct ruby_code, 1);
 
-	r->codes = g_hash_table_new_full(key_hash, key_equal, NULL, g_free);
+	r->codes = g_hash_table_new_full(language_key_hash, language_key_equal, NULL, g_free);
 	r->strings = g_string_chunk_new(4096);
 	return r;
 }

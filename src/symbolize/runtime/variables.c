@@ -60,25 +60,56 @@ static bool is_symbols(const GElf_Shdr *sh)
 	return (sh->sh_type == SHT_DYNSYM || sh->sh_type == SHT_SYMTAB) && !(sh->sh_flags & SHF_COMPRESSED);
 }
 
-bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables,
-		    size_t cnt)
+/* Looks into one section; false: enough. */
+typedef bool (*section_fn)(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, void *ctx);
+
+/* Looks through the sections of a mapping's file; false: it is none of ours. */
+static bool search_file(const char *proc_dir, uint32_t pid, const struct maps_line *line, section_fn fn, void *ctx,
+			uint64_t *ret_bias)
 {
 	struct elf_file file;
 	Elf_Scn *scn = NULL;
-	uint64_t bias;
 	GElf_Shdr sh;
 	int fd;
 
-	if (!open_file(proc_dir, pid, line, &file, &fd, &bias))
+	if (!open_file(proc_dir, pid, line, &file, &fd, ret_bias))
 		return false;
 	while ((scn = elf_nextscn(file.elf, scn)))
-		if (gelf_getshdr(scn, &sh) && is_symbols(&sh))
-			search_symbols(&file, scn, &sh, STT_OBJECT, variables, cnt);
+		if (gelf_getshdr(scn, &sh) && !fn(&file, scn, &sh, ctx))
+			break;
+	elf_file_close(&file);
+	close(fd);
+	return true;
+}
+
+struct variables {
+	struct variable *variables;
+	size_t cnt;
+};
+
+static bool find_variables(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, void *ctx)
+{
+	const struct variables *v = ctx;
+	size_t left = v->cnt;
+
+	if (is_symbols(sh))
+		search_symbols(file, scn, sh, STT_OBJECT, v->variables, v->cnt);
+	while (left && v->variables[left - 1].addr)
+		left--;
+	return left;
+}
+
+bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables,
+		    size_t cnt)
+{
+	struct variables v = { variables, cnt };
+	uint64_t bias;
+
+	if (!search_file(proc_dir, pid, line, find_variables, &v, &bias))
+		return false;
 	for (size_t i = 0; i < cnt; i++)
 		if (variables[i].addr)
 			variables[i].addr += bias;
-	elf_file_close(&file);
-	close(fd);
 	return true;
 }
 
@@ -96,51 +127,57 @@ static uint64_t module_number_at(const struct elf_file *file, Elf_Scn *scn, cons
 	return 0;
 }
 
+struct local {
+	struct variable wanted;
+	uint64_t module_at;
+};
+
+static bool find_local(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, void *ctx)
+{
+	struct local *l = ctx;
+
+	if (is_symbols(sh))
+		search_symbols(file, scn, sh, STT_TLS, &l->wanted, 1);
+	else if (sh->sh_type == SHT_RELA && file->machine == EM_X86_64 && !l->module_at)
+		l->module_at = module_number_at(file, scn, sh);
+	return true;
+}
+
 bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name,
 			  struct local_variable *ret)
 {
-	struct variable wanted = { .name = name };
-	struct elf_file file;
-	Elf_Scn *scn = NULL;
+	struct local l = { .wanted = { .name = name } };
 	uint64_t bias;
-	GElf_Shdr sh;
-	int fd;
 
 	*ret = (struct local_variable){ 0 };
-	if (!open_file(proc_dir, pid, line, &file, &fd, &bias))
+	if (!search_file(proc_dir, pid, line, find_local, &l, &bias) || !l.wanted.addr)
 		return false;
-	while ((scn = elf_nextscn(file.elf, scn))) {
-		if (gelf_getshdr(scn, &sh) && is_symbols(&sh))
-			search_symbols(&file, scn, &sh, STT_TLS, &wanted, 1);
-		else if (sh.sh_type == SHT_RELA && file.machine == EM_X86_64 && !ret->module_at)
-			ret->module_at = module_number_at(&file, scn, &sh);
-	}
-	if (ret->module_at)
-		ret->module_at += bias;
-	ret->offset = wanted.addr - 1;
-	elf_file_close(&file);
-	close(fd);
-	return wanted.addr;
+	ret->offset = l.wanted.addr - 1;
+	ret->module_at = l.module_at ? l.module_at + bias : 0;
+	return true;
+}
+
+struct section {
+	const char *name;
+	uint64_t addr;
+};
+
+static bool find_section(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, void *ctx)
+{
+	struct section *s = ctx;
+	size_t names;
+	const char *its = elf_getshdrstrndx(file->elf, &names) ? NULL : elf_strptr(file->elf, names, sh->sh_name);
+
+	(void)scn;
+	if (its && !strcmp(its, s->name))
+		s->addr = sh->sh_addr;
+	return !s->addr;
 }
 
 uint64_t variables_find_section(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name)
 {
-	struct elf_file file;
-	Elf_Scn *scn = NULL;
-	uint64_t bias, found = 0;
-	size_t names;
-	GElf_Shdr sh;
-	int fd;
+	struct section s = { .name = name };
+	uint64_t bias;
 
-	if (!open_file(proc_dir, pid, line, &file, &fd, &bias))
-		return 0;
-	while (!elf_getshdrstrndx(file.elf, &names) && (scn = elf_nextscn(file.elf, scn)) && !found) {
-		const char *its = gelf_getshdr(scn, &sh) ? elf_strptr(file.elf, names, sh.sh_name) : NULL;
-
-		if (its && !strcmp(its, name) && sh.sh_addr)
-			found = sh.sh_addr + bias;
-	}
-	elf_file_close(&file);
-	close(fd);
-	return found;
+	return search_file(proc_dir, pid, line, find_section, &s, &bias) && s.addr ? s.addr + bias : 0;
 }

@@ -132,6 +132,8 @@ static void test_others(void)
 	r->arguments = g_memdup2(arguments, sizeof(arguments));
 	r->arguments_bytes = sizeof(arguments);
 	expect(r, "node-interpreted", false, "--interpreted-frames-native-stack");
+	r->is_v8_readable = true;
+	expect(r, "node-functions", true, NULL);
 	r->runtimes = 0;
 	is_runtime(r, RUNTIME_RUBY, "3.1.2");
 	expect(r, "ruby-frames", false, "--objects");

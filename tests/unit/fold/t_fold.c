@@ -381,6 +381,42 @@ static void test_chain_cut(struct fixture *x, gconstpointer data)
 	g_assert_cmpuint(s->rest_ns, ==, 0);
 }
 
+static void finish_window(struct fixture *x)
+{
+	fold_finish(x->fold);
+	g_assert_true(profile_check(x->profile, NULL));
+}
+
+/* Two windows on a stack that was not met is forgotten, and its names with it; one that was keeps them. */
+static void test_forget(struct fixture *x, gconstpointer data)
+{
+	(void)data;
+	send_stack(x, 7, 1, OFFCPU_WALK_COMPLETE);
+	for (unsigned i = 2; i < 40; i++)
+		send_stack(x, 100 + i, i, OFFCPU_WALK_COMPLETE);
+	for (unsigned window = 0; window < 3; window++) {
+		send_thread(x, 1, 600);
+		send_sum(x, 1, 7, 2, 300);
+		send_sum(x, 1, 8, 1, 300);	/* it never arrives */
+		finish_window(x);
+		g_assert_cmpuint(x->profile->waits->len, ==, 2);
+		for (guint i = 0; i < 2; i++) {
+			const struct frame *f =
+				profile_get_frame(x->profile, profile_get_node(x->profile, profile_wait(x->profile, i)->user)->frame);
+
+			g_assert_true(f->why == FRAME_PENDING || g_strcmp0(f->name, "fold_test_leaf") == 0);
+		}
+		fold_begin_window(x->fold);
+		fold_forget(x->fold, true);
+	}
+	/* the root, the stack, and the one that stands for what never arrived */
+	g_assert_cmpuint(x->profile->nodes->len, ==, 3);
+	g_assert_cmpuint(x->profile->frames->len, ==, 2);
+	g_assert_cmpuint(fold_stack_cnt(x->fold), ==, 1);
+	send_stack(x, 110, 10, OFFCPU_WALK_COMPLETE);
+	g_assert_cmpuint(x->profile->nodes->len, ==, 12);	/* its first frame is the other's */
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -398,5 +434,6 @@ int main(int argc, char **argv)
 	ADD(chain, 0);
 	ADD(chain_earlier, 0);
 	ADD(chain_cut, 0);
+	ADD(forget, 0);
 	return g_test_run();
 }

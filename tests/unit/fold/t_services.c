@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/process_context.h"
 #include "fold/services.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <glib/gstdio.h>
 
@@ -131,10 +134,120 @@ static void test_processes(void)
 	g_assert_null(fold_services_name(s, 7, 1, comm, 0));
 	fold_services_next_window(s);
 	g_assert_cmpstr(fold_services_name(s, 7, 1, comm, 0), ==, "checkout");
+	/* The profile's strings go; what is known of processes stays. */
+	struct profile_compact *c = profile_compact_begin(p);
+
+	fold_services_keep(s, c);
+	profile_compact_end(c);
+	write_file(proc, 7, "environ", ENVIRON("OTEL_SERVICE_NAME=another\0"));
+	g_assert_cmpstr(fold_services_name(s, 7, 1, profile_string(p, "x"), 0), ==, "checkout");
 	fold_services_free(s);
 	profile_free(p);
 	g_autofree char *command = g_strdup_printf("rm -r %s", proc);
 	g_assert_true(g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL));
+}
+
+/* A message's field with a length: all of ours are short. */
+static void put_field(GString *to, unsigned number, const GString *bytes)
+{
+	g_string_append_c(to, (char)(number << 3 | 2));
+	g_string_append_c(to, (char)bytes->len);
+	g_string_append_len(to, bytes->str, (gssize)bytes->len);
+}
+
+static void put_text(GString *to, unsigned number, const char *text)
+{
+	g_autoptr(GString) bytes = g_string_new(text);
+
+	put_field(to, number, bytes);
+}
+
+static void put_attribute(GString *to, const char *key, const char *text)
+{
+	g_autoptr(GString) value = g_string_new(NULL), attribute = g_string_new(NULL);
+
+	put_text(value, 1, text);
+	put_text(attribute, 1, key);
+	put_field(attribute, 2, value);
+	put_field(to, 1, attribute);
+}
+
+static GString *resource_of(const char *service)
+{
+	GString *resource = g_string_new(NULL);
+
+	put_attribute(resource, "host.name", "db1");
+	put_attribute(resource, "service.name", service);
+	g_string_append(resource, "\x10\x01");	/* dropped_attributes_count */
+	return resource;
+}
+
+static void test_context(void)
+{
+	g_autoptr(GString) resource = resource_of("checkout"), context = g_string_new(NULL), none = g_string_new(NULL);
+	g_autofree char *of_resource = process_context_decode(resource->str, resource->len), *of_context = NULL;
+
+	put_field(context, 1, resource);
+	put_attribute(none, "service.namespace", "shop");
+	of_context = process_context_decode(context->str, context->len);
+	g_assert_cmpstr(of_resource, ==, "checkout");
+	g_assert_cmpstr(of_context, ==, "checkout");
+	g_assert_null(process_context_decode(none->str, none->len));
+	g_assert_null(process_context_decode("", 0));
+	for (gsize cut = 0; cut < context->len - 4; cut++) {
+		g_autofree char *own = g_memdup2(context->str, cut + 1);
+
+		g_free(process_context_decode(own, cut));
+	}
+	for (unsigned i = 0; i < 20000; i++) {
+		g_autofree char *own = g_memdup2(context->str, context->len), *name = NULL;
+
+		for (unsigned k = 0; k < 3; k++)
+			own[g_test_rand_int_range(0, (gint32)context->len)] = (char)g_test_rand_int();
+		name = process_context_decode(own, context->len);
+		g_assert_true(!name || g_utf8_validate(name, -1, NULL));
+	}
+}
+
+/* As an SDK does it; read as that of another process is. */
+static void test_published_context(void)
+{
+	struct {
+		char signature[8];
+		uint32_t version, payload_bytes;
+		uint64_t published_at_ns, payload;
+	} *header;
+	g_autoptr(GString) resource = resource_of("published"), payload = g_string_new(NULL);
+	const uint32_t pid = (uint32_t)getpid();
+	struct profile *p = profile_new();
+	struct fold_services *s = fold_services_new(p, "/proc");
+	const char *comm = profile_string(p, "x");
+	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
+
+	g_assert_cmpint(ftruncate(fd, 4096), ==, 0);
+	header = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	g_assert_true(header != MAP_FAILED);
+	close(fd);
+	put_field(payload, 1, resource);
+	header->version = 2;
+	header->payload_bytes = (uint32_t)payload->len;
+	header->payload = (uintptr_t)payload->str;
+	memcpy(header->signature, "OTEL_CTX", 8);
+	/* it is being written; so it is looked for again later */
+	for (unsigned i = 0; i < 4; i++) {
+		g_assert_cmpstr(fold_services_name(s, pid, 1, comm, 0), !=, "published");
+		fold_services_next_window(s);
+	}
+	header->published_at_ns = 1;
+	g_assert_cmpstr(fold_services_name(s, pid, 1, comm, 0), ==, "published");
+	header->payload = 8;
+	g_assert_null(process_context_service("/proc", pid));
+	header->payload = (uintptr_t)payload->str;
+	header->version = 1;
+	g_assert_null(process_context_service("/proc", pid));
+	munmap(header, 4096);
+	fold_services_free(s);
+	profile_free(p);
 }
 
 int main(int argc, char **argv)
@@ -144,5 +257,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/services/environ", test_environ);
 	g_test_add_func("/services/path", test_path);
 	g_test_add_func("/services/processes", test_processes);
+	g_test_add_func("/services/context", test_context);
+	g_test_add_func("/services/published-context", test_published_context);
 	return g_test_run();
 }

@@ -4,6 +4,7 @@
 
 #include "profile/id_index.h"
 #include "profile/profile.h"
+#include "profile/profile_compact.h"
 #include "profile/profile_file.h"
 #include "sample.h"
 
@@ -346,6 +347,50 @@ static void test_empty_rows(void)
 	profile_free(p);
 }
 
+/* What is kept has its names, and nothing else is left. */
+static void test_compact(void)
+{
+	struct profile *p = profile_new();
+	uint32_t nodes[100], kept;
+	const char *text = NULL, *lone;
+
+	for (unsigned i = 0; i < 100; i++) {
+		g_autofree char *name = g_strdup_printf("function_%u", i), *path = g_strdup_printf("/bin/program_%u", i);
+		const struct frame outer = { .name = "main", .module = "/bin/x" }, inner = { .name = name, .module = path };
+
+		nodes[i] = profile_node(p, profile_node(p, 0, profile_frame(p, &outer)), profile_frame(p, &inner));
+		profile_stack_end(p, nodes[i], STACK_COMPLETE);
+		profile_set_build_id(p, path, i == 42 ? "4242" : "00");
+	}
+	lone = profile_string(p, "a name of its own");
+	p->info.host = profile_string(p, "db1");
+	struct profile_compact *c = profile_compact_begin(p);
+
+	kept = profile_compact_node(c, nodes[42]);
+	g_assert_cmpuint(profile_compact_node(c, nodes[42]), ==, kept);
+	g_assert_cmpuint(profile_compact_node(c, 0), ==, 0);
+	text = profile_compact_string(c, lone);
+	g_assert_null(profile_compact_string(c, NULL));
+	profile_compact_end(c);
+	g_assert_cmpuint(p->nodes->len, ==, 3);
+	g_assert_cmpuint(p->frames->len, ==, 2);
+	g_assert_cmpuint(p->build_ids->len, ==, 1);
+	g_assert_cmpstr(profile_get_frame(p, profile_get_node(p, kept)->frame)->name, ==, "function_42");
+	g_assert_cmpuint(profile_get_node(p, kept)->end, ==, STACK_COMPLETE);
+	g_assert_cmpuint(profile_get_node(p, profile_get_node(p, kept)->parent)->end, ==, STACK_NONE);
+	g_assert_cmpstr(profile_build_id(p, profile_get_frame(p, profile_get_node(p, kept)->frame)->module), ==, "4242");
+	g_assert_cmpstr(p->info.host, ==, "db1");
+	g_assert_true(profile_string(p, "a name of its own") == text);
+	/* It goes on as before: what is known is found, what was forgotten is new. */
+	const struct frame outer = { .name = "main", .module = "/bin/x" }, again = { .name = "function_7", .module = "/bin/program_7" };
+
+	g_assert_cmpuint(profile_node(p, 0, profile_frame(p, &outer)), ==, profile_get_node(p, kept)->parent);
+	profile_node(p, 0, profile_frame(p, &again));
+	g_assert_cmpuint(p->nodes->len, ==, 4);
+	g_assert_true(profile_check(p, NULL));
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -363,5 +408,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/profile/check", test_check);
 	g_test_add_func("/profile/hash-spreads", test_hash_spreads);
 	g_test_add_func("/profile/empty-rows", test_empty_rows);
+	g_test_add_func("/profile/compact", test_compact);
 	return g_test_run();
 }

@@ -354,6 +354,47 @@ static void test_code_on_huge_pages(void)
 	g_assert_cmpstr(parsed(lines, 8)->path, ==, "");
 }
 
+/* Modules of processes that are forgotten go, those that are mapped stay. */
+static void test_modules_forgotten(struct fixture *f, gconstpointer data)
+{
+	spaces_exec(f->spaces, 1, 100);
+	map(f, 1, 110, 0x1000, 0x1000, "/bin/init");
+	for (uint32_t i = 0; i < 6000; i++) {
+		g_autofree char *path = g_strdup_printf("/tmp/program_%u%s", i, i % 2 ? " (deleted)" : "");
+
+		spaces_exec(f->spaces, 10 + i, 200 + i);
+		map(f, 10 + i, 200 + i, 0x1000, 0x1000, path);
+		spaces_exit(f->spaces, 10 + i, 200 + i);
+	}
+	g_assert_cmpuint(modules_cnt(f->modules), ==, 6001);
+	spaces_forget_exited(f->spaces, 6200);
+	spaces_forget_modules(f->spaces);
+	g_assert_cmpuint(modules_cnt(f->modules), ==, 1);
+	is(f, 1, 7000, 0x1000, "/bin/init", FRAME_NAMED);
+	/* few are left alone */
+	spaces_exec(f->spaces, 10, 7000);
+	map(f, 10, 7000, 0x1000, 0x1000, "/tmp/last");
+	spaces_exit(f->spaces, 10, 7001);
+	spaces_forget_exited(f->spaces, 8000);
+	spaces_forget_modules(f->spaces);
+	g_assert_cmpuint(modules_cnt(f->modules), ==, 2);
+}
+
+static void test_executed(struct fixture *f, gconstpointer data)
+{
+	struct module *m = modules_intern(f->modules, &(struct symbolizer_mapping){ .path = "/bin/busybox", .inode = 3 });
+	const char *first = modules_executed(m, "/bin/ls");
+
+	g_assert_cmpstr(first, ==, "/bin/ls");
+	for (unsigned i = 0; i < 2000; i++) {
+		g_autofree char *path = g_strdup_printf("/tmp/link_%u", i);
+
+		modules_executed(m, path);
+	}
+	g_assert_true(modules_executed(m, "/bin/ls") == first);
+	g_assert_null(modules_executed(m, "/tmp/one_too_many"));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -372,6 +413,8 @@ int main(int argc, char **argv)
 	ADD("foresee", test_foresee);
 	ADD("bounds", test_bounds);
 	ADD("many", test_many);
+	ADD("modules-forgotten", test_modules_forgotten);
+	ADD("executed", test_executed);
 	g_test_add_func("/spaces/code-on-huge-pages", test_code_on_huge_pages);
 	return g_test_run();
 }

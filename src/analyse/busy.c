@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/busy.h"
+
+#include <string.h>
+
+#include "analyse/plumbing.h"
+#include "base/hash.h"
+#include "profile/on_cpu.h"
+
+/*
+ * An event loop is known by its waits in epoll, or by frames of a `loop` rule on its stacks.  It holds up its clients
+ * where it wants a CPU for most of the time, and for long at a time: so long after it took an event others wait.  One
+ * that never rests has no room left, however short its turns are.
+ *
+ * A worker of a pool is known by frames of a `pool` rule.  A pool is full where hardly any of its threads' time is idle.
+ */
+#define LOOP_BUSY 0.5	/* of its time */
+#define LOOP_TURN_NS 20000000	/* from one wait for events to the next */
+#define LOOP_SATURATED 0.95
+#define POOL_IDLE 0.05
+#define POOL_THREADS_MIN 2
+#define FRAME_SHARE 0.8	/* of the looks that a function is in, if it is to be named */
+
+struct thread_sum {
+	const struct rule *rule;	/* of its loop or pool; NULL: not known by one */
+	uint64_t events_ns, events_cnt;	/* in epoll */
+	uint64_t blocked_ns;
+	uint64_t idle_ns;
+};
+
+struct busy_finder {
+	struct findings *f;
+	struct thread_sum *sums;	/* of each thread */
+	GHashTable *rows;	/* (process, rule, kind) -> index in rows */
+};
+
+struct row_key {
+	const char *process;
+	const struct rule *rule;
+	uint64_t kind;
+};
+
+static guint key_hash(gconstpointer key)
+{
+	const struct row_key *k = key;
+
+	return hash_end(hash_more(hash_more(hash_pointer(k->process), hash_pointer(k->rule)), k->kind));
+}
+
+static gboolean key_equal(gconstpointer va, gconstpointer vb)
+{
+	const struct row_key *a = va, *b = vb;
+
+	return a->process == b->process && a->rule == b->rule && a->kind == b->kind;
+}
+
+static bool is_selected(const struct findings *f, uint32_t thread)
+{
+	return (!f->selection || f->selection->threads[thread]) &&
+	       !(profile_thread(f->profile, thread)->flags & THREAD_KERNEL);
+}
+
+static uint64_t wanted_ns(const struct thread *t)
+{
+	return t->on_cpu_ns + t->runnable_ns + t->preempted_ns;
+}
+
+static bool is_event_wait(const struct findings *f, uint32_t i)
+{
+	const struct rule *rule = reasons_rule(f->reasons, i);
+
+	return rule && rule->reason == REASON_EVENT_LOOP &&
+	       g_str_has_prefix(plumbing_syscall(reasons_plumbing(f->reasons), profile_wait(f->profile, i)), "epoll");
+}
+
+static void add_waits(struct busy_finder *b)
+{
+	const struct profile *p = b->f->profile;
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		struct thread_sum *sum = &b->sums[w->thread];
+
+		if (!is_selected(b->f, w->thread))
+			continue;
+		sum->rule = sum->rule ? sum->rule : reasons_loop(b->f->reasons, i);
+		sum->blocked_ns += w->blocked_ns;
+		sum->idle_ns += reasons_is_idle(b->f->reasons, i) ? w->blocked_ns : 0;
+		if (w->blocked_ns && is_event_wait(b->f, i)) {
+			sum->events_ns += w->blocked_ns;
+			sum->events_cnt += w->count;
+		}
+	}
+}
+
+static bool is_busy_loop(const struct thread *t, const struct thread_sum *sum)
+{
+	double all = (double)thread_observed_ns(t), wanted = (double)wanted_ns(t);
+
+	if (!sum->rule && sum->events_ns <= sum->blocked_ns / 2)
+		return false;
+	return all > 0 && (wanted > LOOP_SATURATED * all ||
+			   (wanted > LOOP_BUSY * all && wanted / (double)(sum->events_cnt + 1) > LOOP_TURN_NS));
+}
+
+static struct finding *row_of(struct busy_finder *b, uint32_t thread, const struct rule *rule, enum finding_busy kind)
+{
+	const struct thread *t = profile_thread(b->f->profile, thread);
+	const struct row_key key = { .process = t->process, .rule = rule, .kind = kind };
+	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(b->rows, &key));
+
+	if (!at) {
+		const struct finding row = {
+			.reason = REASON_ON_CPU,
+			.process = t->process,
+			.pid = t->pid,
+			.frame = -1,
+			.by = { .frame = -1, .does_frame = -1 },
+			.loop_on_cpu_frame = -1,
+			.busy = kind,
+			.busy_rule = rule,
+		};
+
+		g_array_append_val(b->f->rows, row);
+		at = b->f->rows->len;
+		g_hash_table_insert(b->rows, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(at));
+	}
+	return &g_array_index(b->f->rows, struct finding, at - 1);
+}
+
+static void add_thread(struct busy_finder *b, uint32_t thread, const struct rule *rule, enum finding_busy kind)
+{
+	const struct thread *t = profile_thread(b->f->profile, thread);
+	struct finding *row = row_of(b, thread, rule, kind);
+
+	if (t->pid != row->pid)
+		row->pid = 0;
+	row->threads_cnt++;
+	row->observed_ns += thread_observed_ns(t);
+	row->on_cpu_ns += t->on_cpu_ns;
+	row->queue_ns += t->runnable_ns + t->preempted_ns;
+	row->time_ns += kind == BUSY_LOOP ? wanted_ns(t) : thread_observed_ns(t) - MIN(b->sums[thread].idle_ns,
+											  thread_observed_ns(t));
+	row->count += kind == BUSY_LOOP ? b->sums[thread].events_cnt : 0;
+}
+
+static bool has_no_rest(const struct busy_finder *b, uint32_t thread)
+{
+	uint64_t all = thread_observed_ns(profile_thread(b->f->profile, thread));
+
+	return all && (double)b->sums[thread].idle_ns < POOL_IDLE * (double)all;
+}
+
+/* Processes, by name, that have threads without rest enough for a pool: only there stacks are worth a look. */
+static GHashTable *crowded_new(const struct busy_finder *b)
+{
+	const struct profile *p = b->f->profile;
+	GHashTable *crowded = g_hash_table_new(NULL, NULL);	/* name -> threads */
+
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const char *name = profile_thread(p, i)->process;
+
+		if (is_selected(b->f, i) && has_no_rest(b, i))
+			g_hash_table_insert(crowded, (gpointer)name,
+					    GUINT_TO_POINTER(GPOINTER_TO_UINT(g_hash_table_lookup(crowded, name)) + 1));
+	}
+	return crowded;
+}
+
+/* The rule of the pool that a thread works for, by any of its stacks. */
+static void find_pools(const struct busy_finder *b, const struct rule **ret_rules)
+{
+	const struct profile *p = b->f->profile;
+	g_autoptr(GHashTable) crowded = crowded_new(b);
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		uint32_t t = profile_wait(p, i)->thread;
+
+		if (is_selected(b->f, t) && !ret_rules[t] &&
+		    GPOINTER_TO_UINT(g_hash_table_lookup(crowded, profile_thread(p, t)->process)) >= POOL_THREADS_MIN)
+			ret_rules[t] = reasons_pool(b->f->reasons, i);
+	}
+}
+
+/* A pool that is not full goes again. */
+static void drop_pools(struct busy_finder *b)
+{
+	for (guint i = b->f->rows->len; i-- > 0;) {
+		const struct finding *row = &g_array_index(b->f->rows, struct finding, i);
+
+		if (row->busy == BUSY_POOL &&
+		    (row->threads_cnt < POOL_THREADS_MIN ||
+		     (double)row->time_ns < (1 - POOL_IDLE) * (double)row->observed_ns))
+			g_array_remove_index(b->f->rows, i);
+	}
+}
+
+/* Does the row look at what the finding's threads did on CPU?  Samples do; without any, where they were preempted. */
+static uint64_t looks_of(const struct wait *w, bool has_samples)
+{
+	return has_samples ? (w->state == ON_CPU_STATE ? w->on_cpu_ns : 0) : w->state == 'R' ? w->count : 0;
+}
+
+/*
+ * The innermost function that nearly all looks pass through, and that is the program's own.  Where a program computes
+ * its innermost functions are many; what they were called for is one.
+ */
+static void name_function(const struct busy_finder *b, struct finding *row, const bool *is_member)
+{
+	const struct profile *p = b->f->profile;
+	const struct plumbing *pl = reasons_plumbing(b->f->reasons);
+	g_autofree uint64_t *weights = g_new0(uint64_t, (gsize)p->nodes->len + 1);
+	uint32_t best = 0;
+	bool has_samples = false;
+
+	for (uint32_t i = 0; i < p->waits->len && !has_samples; i++)
+		has_samples = is_member[profile_wait(p, i)->thread] && profile_wait(p, i)->state == ON_CPU_STATE;
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		uint64_t weight = is_member[w->thread] && w->user ? looks_of(w, has_samples) : 0;
+
+		row->looks_cnt += weight;
+		for (uint32_t n = w->user; n && weight; n = profile_get_node(p, n)->parent)
+			weights[n] += weight;
+		if (is_member[w->thread] && (!row->wait || weight))
+			row->wait = i;
+	}
+	for (uint32_t n = 1; n < p->nodes->len; n++)	/* a parent has the lower number */
+		if (row->looks_cnt && (double)weights[n] >= FRAME_SHARE * (double)row->looks_cnt)
+			best = n;
+	row->in_frame_cnt = weights[best];
+	row->has_samples = has_samples;
+	for (uint32_t n = best; n && row->frame < 0; n = profile_get_node(p, n)->parent) {
+		uint32_t frame = profile_get_node(p, n)->frame;
+		const char *name = profile_get_frame(p, frame)->name;
+
+		if (name && strcmp(name, "main") == 0)
+			break;
+		if (name && !plumbing_frame_is_runtime(pl, frame))
+			row->frame = frame;
+	}
+}
+
+void busy_find(struct findings *f)
+{
+	const struct profile *p = f->profile;
+	struct busy_finder b = {
+		.f = f,
+		.sums = g_new0(struct thread_sum, (gsize)p->threads->len + 1),
+		.rows = g_hash_table_new_full(key_hash, key_equal, g_free, NULL),
+	};
+	const struct rule **pools = g_new0(const struct rule *, (gsize)p->threads->len + 1);
+	g_autofree bool *is_member = g_new0(bool, (gsize)p->threads->len + 1);
+	guint first = f->rows->len;
+
+	add_waits(&b);
+	find_pools(&b, pools);
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		if (pools[i])
+			add_thread(&b, i, pools[i], BUSY_POOL);
+		else if (is_selected(f, i) && is_busy_loop(profile_thread(p, i), &b.sums[i]))
+			add_thread(&b, i, b.sums[i].rule, BUSY_LOOP);
+	}
+	drop_pools(&b);
+	for (guint r = first; r < f->rows->len; r++) {
+		struct finding *row = &g_array_index(f->rows, struct finding, r);
+
+		for (uint32_t i = 0; i < p->threads->len; i++) {
+			const struct rule *rule = row->busy == BUSY_POOL ? pools[i] : b.sums[i].rule;
+
+			is_member[i] = is_selected(f, i) && profile_thread(p, i)->process == row->process &&
+				       rule == row->busy_rule &&
+				       (row->busy == BUSY_POOL ||
+					(!pools[i] && is_busy_loop(profile_thread(p, i), &b.sums[i])));
+		}
+		name_function(&b, row, is_member);
+	}
+	g_hash_table_unref(b.rows);
+	g_free(b.sums);
+	g_free(pools);
+}

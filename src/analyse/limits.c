@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/limits.h"
+
+/* Threads of the process that wait for a CPU, and may not use all: where they wait for half of the time it is that. */
+static struct finding_limit cpus_of(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	struct finding_limit found = { .is_same = true };
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+		const struct profile_limit *l =
+			t->process == row->process && (!f->selection || f->selection->threads[i])
+				? profile_find_limit(p, LIMIT_CPUS, t->pid, t->tid)
+				: NULL;
+
+		if (!l)
+			continue;
+		found.limit = found.limit ? found.limit : l;
+		found.is_same = found.is_same && l->text == found.limit->text;
+		found.threads_cnt++;
+		ns += t->runnable_ns + t->preempted_ns;
+	}
+	return ns > row->time_ns / 2 ? found : (struct finding_limit){ 0 };
+}
+
+/* Nobody had ended the wait as the recording ended, and who should is stopped. */
+static const struct profile_limit *stopped_peer(const struct findings *f, const struct finding *row)
+{
+	const struct wait *w = profile_wait(f->profile, row->wait);
+	const struct object *o = profile_wait_object(f->profile, w);
+
+	return o && !object_is_lock(o) && o->pid && (w->flags & WAIT_OPEN_AT_END)
+		       ? profile_find_limit(f->profile, LIMIT_STOPPED, o->pid, 0)
+		       : NULL;
+}
+
+struct finding_limit finding_limit(const struct findings *f, const struct finding *row)
+{
+	uint32_t pid = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->pid;
+	struct finding_limit found = { 0 };
+
+	if (row->busy || row->is_yield || !f->profile->limits->len)
+		return found;
+	switch (row->reason) {
+	case REASON_CPU_QUEUE:
+		return cpus_of(f, row);
+	case REASON_CPU_THROTTLED:
+		found.limit = profile_find_limit(f->profile, LIMIT_QUOTA, pid, 0);
+		return found;
+	case REASON_MEMORY_SWAP:
+	case REASON_MEMORY_RECLAIM:
+		found.limit = profile_find_limit(f->profile, LIMIT_MEMORY, pid, 0);
+		break;
+	case REASON_DISK_READ:
+	case REASON_DISK_WRITE:
+	case REASON_DISK_SYNC:
+	case REASON_MEMORY_FILE:
+		break;
+	default:
+		found.limit = stopped_peer(f, row);
+		return found;
+	}
+	if (!found.limit)
+		found.limit = profile_find_limit(f->profile, LIMIT_DISK, pid, 0);
+	return found;
+}

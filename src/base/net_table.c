@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/net_table.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+
+#define FRESH_NS 1000000000ULL
+#define V4_BYTES 4
+#define HEX_DIGITS 32	/* of an IPv6 address */
+
+struct net_tables {
+	char *proc_dir;
+	GArray *sockets;	/* struct net_socket */
+	uint64_t read_ns;	/* 0: never */
+	bool is_readable;
+	dev_t dev;		/* of the namespace that they are of */
+	ino_t ino;
+};
+
+struct net_tables *net_tables_new(const char *proc_dir)
+{
+	struct net_tables *t = g_new0(struct net_tables, 1);
+
+	t->proc_dir = g_strdup(proc_dir);
+	t->sockets = g_array_new(FALSE, FALSE, sizeof(struct net_socket));
+	return t;
+}
+
+void net_tables_free(struct net_tables *t)
+{
+	if (!t)
+		return;
+	g_array_unref(t->sockets);
+	g_free(t->proc_dir);
+	g_free(t);
+}
+
+struct net_end net_end_of(const uint8_t *address, size_t bytes, uint16_t port)
+{
+	struct net_end e = { .port = port };
+
+	if (bytes == sizeof(e.address)) {
+		memcpy(e.address, address, sizeof(e.address));
+		return e;
+	}
+	memset(e.address + 10, 0xff, 2);
+	memcpy(e.address + 12, address, V4_BYTES);
+	return e;
+}
+
+/* The kernel writes words of 32 bits, each a number in hexadecimal. */
+static bool parse_end(const char *digits, unsigned port, struct net_end *ret)
+{
+	size_t words = strlen(digits) / 8;
+	uint32_t address[4] = { 0 };
+
+	if ((words != 1 && words != 4) || strlen(digits) % 8 || port > UINT16_MAX)
+		return false;
+	for (size_t i = 0; i < words; i++) {
+		char word[9] = { 0 };
+
+		memcpy(word, digits + 8 * i, 8);
+		address[i] = (uint32_t)g_ascii_strtoull(word, NULL, 16);
+	}
+	*ret = net_end_of((const uint8_t *)address, words * sizeof(address[0]), (uint16_t)port);
+	return true;
+}
+
+static bool parse_line(const char *line, struct net_socket *ret)
+{
+	char local[HEX_DIGITS + 1], remote[HEX_DIGITS + 1];
+	unsigned local_port, remote_port, state;
+
+	if (sscanf(line, " %*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%*x %*x:%*x %*x %*u %*u %" SCNu64, local,
+		   &local_port, remote, &remote_port, &state, &ret->inode) != 6)
+		return false;
+	ret->state = (uint8_t)state;
+	return parse_end(local, local_port, &ret->local) && parse_end(remote, remote_port, &ret->remote);
+}
+
+static bool read_table(struct net_tables *t, uint32_t pid, const char *name)
+{
+	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/net/%s", t->proc_dir, pid, name);
+	FILE *file = fopen(path, "re");
+	char line[512];
+	size_t bytes = 0;
+
+	if (!file)
+		return false;
+	while (bytes < NET_TABLE_BYTES && fgets(line, sizeof(line), file)) {
+		struct net_socket s = { .is_tcp = g_str_has_prefix(name, "tcp") };
+
+		bytes += strlen(line);
+		if (parse_line(line, &s))
+			g_array_append_val(t->sockets, s);
+	}
+	fclose(file);
+	return true;
+}
+
+const GArray *net_tables_of(struct net_tables *t, uint32_t pid)
+{
+	static const char *const names[] = { "tcp", "tcp6", "udp", "udp6" };
+	g_autofree char *net = g_strdup_printf("%s/%" PRIu32 "/ns/net", t->proc_dir, pid);
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	struct stat st = { 0 };
+	bool is_known = stat(net, &st) == 0 && t->read_ns && st.st_ino == t->ino && st.st_dev == t->dev;
+
+	if (!is_known || now_ns - t->read_ns >= FRESH_NS) {
+		g_array_set_size(t->sockets, 0);
+		t->is_readable = false;
+		for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+			t->is_readable |= read_table(t, pid, names[i]);
+		t->read_ns = now_ns;
+		t->dev = st.st_dev;
+		t->ino = st.st_ino;
+	}
+	return t->is_readable ? t->sockets : NULL;
+}
+
+bool net_end_equal(const struct net_end *a, const struct net_end *b)
+{
+	return a->port == b->port && memcmp(a->address, b->address, sizeof(a->address)) == 0;
+}
+
+static bool is_v4(const struct net_end *e)
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(e->address, prefix, sizeof(prefix)) == 0;
+}
+
+bool net_end_is_any(const struct net_end *e)
+{
+	static const uint8_t nothing[16];
+	size_t skip = is_v4(e) ? sizeof(e->address) - V4_BYTES : 0;
+
+	return memcmp(e->address + skip, nothing, sizeof(e->address) - skip) == 0;
+}
+
+char *net_end_text(const struct net_end *e)
+{
+	char text[INET6_ADDRSTRLEN] = "?";
+
+	inet_ntop(is_v4(e) ? AF_INET : AF_INET6, e->address + (is_v4(e) ? sizeof(e->address) - V4_BYTES : 0), text,
+		  sizeof(text));
+	return g_strdup_printf(is_v4(e) ? "%s:%u" : "[%s]:%u", text, e->port);
+}
+
+const struct net_socket *net_table_peer(const GArray *sockets, bool is_tcp, const struct net_end *local,
+					const struct net_end *remote)
+{
+	for (guint i = 0; i < sockets->len; i++) {
+		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
+
+		if (s->is_tcp == is_tcp && s->inode && net_end_equal(&s->local, remote) &&
+		    net_end_equal(&s->remote, local))
+			return s;
+	}
+	return NULL;
+}
+
+const struct net_socket *net_table_listener(const GArray *sockets, const struct net_end *there)
+{
+	for (guint i = 0; i < sockets->len; i++) {
+		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
+
+		if (s->is_tcp && s->state == TCP_LISTEN && s->local.port == there->port &&
+		    (net_end_is_any(&s->local) || net_end_equal(&s->local, there)))
+			return s;
+	}
+	return NULL;
+}
+
+bool net_table_has_port(const GArray *sockets, uint16_t port)
+{
+	for (guint i = 0; i < sockets->len; i++)
+		if (g_array_index(sockets, struct net_socket, i).local.port == port)
+			return true;
+	return false;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef BASE_NET_TABLE_H
+#define BASE_NET_TABLE_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The TCP and UDP sockets of a process's network namespace, as /proc/PID/net tells.  The kernel's answers about single
+ * ones (sock_diag) are quicker, but only of the namespace that the question is asked in.
+ */
+
+#define NET_TABLE_BYTES (4U << 20)	/* of each of the kernel's four tables; what is beyond is not read */
+
+struct net_end {
+	uint8_t address[16];	/* as IPv6 has it: of IPv4 behind ::ffff: */
+	uint16_t port;
+};
+
+struct net_socket {
+	struct net_end local, remote;
+	uint64_t inode;		/* 0: it belongs to no process any more */
+	uint8_t state;		/* TCP_ESTABLISHED, TCP_LISTEN, ... */
+	bool is_tcp;
+};
+
+struct net_tables;
+
+struct net_tables *net_tables_new(const char *proc_dir);
+void net_tables_free(struct net_tables *t);	/* NULL is fine */
+
+/*
+ * struct net_socket: those of the process's namespace, read anew after a second at the earliest.  NULL: they cannot be
+ * read.
+ */
+const GArray *net_tables_of(struct net_tables *t, uint32_t pid);
+
+/* address: 4 or 16 bytes, in the network's order. */
+struct net_end net_end_of(const uint8_t *address, size_t bytes, uint16_t port);
+bool net_end_equal(const struct net_end *a, const struct net_end *b);
+bool net_end_is_any(const struct net_end *e);	/* whatever its port */
+char *net_end_text(const struct net_end *e);	/* "127.0.0.1:80", "[::1]:80"; free with g_free() */
+
+/* The socket at the other end of that connection; NULL: it is none of these. */
+const struct net_socket *net_table_peer(const GArray *sockets, bool is_tcp, const struct net_end *local,
+					const struct net_end *remote);
+/* The TCP socket that listens for connections to there; NULL: none of these. */
+const struct net_socket *net_table_listener(const GArray *sockets, const struct net_end *there);
+bool net_table_has_port(const GArray *sockets, uint16_t port);
+
+#endif

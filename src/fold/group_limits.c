@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/group_limits.h"
+
+#include <inttypes.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEPTH_MAX 32
+#define REACHED 0.9	/* of a memory limit: from here on it is what holds up */
+
+enum controller { CPU, DISK, MEMORY, CONTROLLER_COUNT };
+
+/* As version 1 calls them. */
+static const char *const controllers[CONTROLLER_COUNT] = { [CPU] = "cpu", [DISK] = "blkio", [MEMORY] = "memory" };
+
+struct group_limits {
+	char *proc_dir;
+	char *unified;	/* where version 2 is mounted; NULL: nowhere */
+	char *mounts[CONTROLLER_COUNT];	/* the same of version 1 */
+};
+
+struct group_limits *group_limits_new(const char *proc_dir)
+{
+	struct group_limits *g = g_new0(struct group_limits, 1);
+	g_autofree char *path = g_build_filename(proc_dir, "self/mounts", NULL);
+	FILE *mounts = setmntent(path, "re");
+	struct mntent *m;
+
+	g->proc_dir = g_strdup(proc_dir);
+	while (mounts && (m = getmntent(mounts))) {
+		if (strcmp(m->mnt_type, "cgroup2") == 0 && !g->unified)
+			g->unified = g_strdup(m->mnt_dir);
+		for (unsigned i = 0; i < CONTROLLER_COUNT && strcmp(m->mnt_type, "cgroup") == 0; i++)
+			if (hasmntopt(m, controllers[i]) && !g->mounts[i])
+				g->mounts[i] = g_strdup(m->mnt_dir);
+	}
+	if (mounts)
+		endmntent(mounts);
+	return g;
+}
+
+void group_limits_free(struct group_limits *g)
+{
+	if (!g)
+		return;
+	for (unsigned i = 0; i < CONTROLLER_COUNT; i++)
+		g_free(g->mounts[i]);
+	g_free(g->unified);
+	g_free(g->proc_dir);
+	g_free(g);
+}
+
+/* Is it one of "cpu,cpuacct"? */
+static bool lists(const char *names, size_t len, const char *name)
+{
+	g_autofree char *text = g_strndup(names, len);
+	g_auto(GStrv) words = g_strsplit(text, ",", -1);
+
+	return g_strv_contains((const char *const *)words, name);
+}
+
+/*
+ * The path in a hierarchy, of "5:cpu,cpuacct:/a/b" lines; name NULL: of version 2, whose line begins "0::".  NULL: there
+ * is none, or one that leads out of the mount, as of a process outside of our namespace.
+ */
+static char *path_in(const char *text, const char *name)
+{
+	g_auto(GStrv) lines = g_strsplit(text, "\n", 64);
+
+	for (char **line = lines; *line; line++) {
+		const char *names = strchr(*line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+
+		if (!path || path[1] != '/' || strstr(path, "/../") || g_str_has_suffix(path, "/.."))
+			continue;
+		if (name ? lists(names + 1, (size_t)(path - names - 1), name) : names + 1 == path)
+			return g_strdup(path + 1);
+	}
+	return NULL;
+}
+
+static char *read_file(const char *group, const char *name)
+{
+	g_autofree char *path = g_build_filename(group, name, NULL);
+	char *text = NULL;
+
+	return g_file_get_contents(path, &text, NULL, NULL) ? text : NULL;
+}
+
+/* "max", "-1" and what is not there are UINT64_MAX. */
+static uint64_t read_number(const char *group, const char *name)
+{
+	g_autofree char *text = read_file(group, name);
+
+	return text && g_ascii_isdigit(*text) ? g_ascii_strtoull(text, NULL, 10) : UINT64_MAX;
+}
+
+static void append_bytes(GString *s, uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+	double value = (double)bytes;
+	unsigned unit = 0;
+
+	for (; value >= 1024 && unit + 1 < G_N_ELEMENTS(units); unit++)
+		value /= 1024;
+	g_string_append_printf(s, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+/* "0.20 CPUs (cpu.max)" */
+static bool tell_cpu(const char *group, GString *s)
+{
+	g_autofree char *text = read_file(group, "cpu.max");
+	uint64_t quota = read_number(group, "cpu.cfs_quota_us"), period = read_number(group, "cpu.cfs_period_us");
+	char *end;
+	bool is_second = text != NULL;
+
+	if (text && g_ascii_isdigit(*text)) {
+		quota = g_ascii_strtoull(text, &end, 10);
+		period = g_ascii_strtoull(end, NULL, 10);
+	}
+	if (quota == UINT64_MAX || period == UINT64_MAX || !period)
+		return false;
+	g_string_append_printf(s, "%.2f CPUs (%s)", (double)quota / (double)period,
+			       is_second ? "cpu.max" : "cpu.cfs_quota_us");
+	return true;
+}
+
+/* "254:0" as people know it: "vda". */
+static void append_device(GString *s, const char *numbers, size_t len)
+{
+	g_autofree char *path = g_strdup_printf("/sys/dev/block/%.*s", (int)len, numbers);
+	g_autofree char *link = g_file_read_link(path, NULL);
+	g_autofree char *name = link ? g_path_get_basename(link) : g_strndup(numbers, len);
+
+	g_string_append(s, name);
+}
+
+static void append_rate(GString *s, const char *device, size_t len, bool is_write, bool is_bytes, uint64_t rate)
+{
+	g_string_append_printf(s, "%s%s of ", s->len ? ", " : "", is_write ? "writes" : "reads");
+	append_device(s, device, len);
+	g_string_append(s, " at ");
+	if (is_bytes)
+		append_bytes(s, rate);
+	else
+		g_string_append_printf(s, "%" PRIu64, rate);
+	g_string_append(s, is_bytes ? "/s" : " a second");
+}
+
+/* "254:0 rbps=1048576 wbps=max riops=max wiops=max" a line */
+static void tell_disk_2(const char *text, GString *s)
+{
+	static const char *const keys[] = { " rbps=", " wbps=", " riops=", " wiops=" };
+	g_auto(GStrv) lines = g_strsplit(text, "\n", 16);
+
+	for (char **line = lines; *line; line++) {
+		for (unsigned k = 0; k < G_N_ELEMENTS(keys); k++) {
+			const char *at = strstr(*line, keys[k]);
+
+			if (at && g_ascii_isdigit(at[strlen(keys[k])]))
+				append_rate(s, *line, strcspn(*line, " "), k % 2, k < 2,
+					    g_ascii_strtoull(at + strlen(keys[k]), NULL, 10));
+		}
+	}
+}
+
+/* "254:0 1048576" a line, a file for each kind */
+static void tell_disk_1(const char *group, GString *s)
+{
+	static const char *const files[] = {
+		"blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device",
+		"blkio.throttle.read_iops_device", "blkio.throttle.write_iops_device",
+	};
+
+	for (unsigned k = 0; k < G_N_ELEMENTS(files); k++) {
+		g_autofree char *text = read_file(group, files[k]);
+		g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", 16);
+
+		for (char **line = lines; *line; line++) {
+			const char *at = strchr(*line, ' ');
+
+			if (at && g_ascii_isdigit(at[1]))
+				append_rate(s, *line, (size_t)(at - *line), k % 2, k < 2,
+					    g_ascii_strtoull(at + 1, NULL, 10));
+		}
+	}
+}
+
+static bool tell_disk(const char *group, GString *s)
+{
+	g_autofree char *text = read_file(group, "io.max");
+
+	if (text)
+		tell_disk_2(text, s);
+	else
+		tell_disk_1(group, s);
+	if (s->len)
+		g_string_append_printf(s, " (%s)", text ? "io.max" : "blkio.throttle");
+	return s->len;
+}
+
+/* "40.0 MiB of memory, of which 39.9 MiB are in use (memory.high)" */
+static bool tell_memory(const char *group, GString *s)
+{
+	static const struct {
+		const char *limit, *usage;
+	} files[] = {
+		{ "memory.high", "memory.current" },
+		{ "memory.max", "memory.current" },
+		{ "memory.limit_in_bytes", "memory.usage_in_bytes" },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(files); i++) {
+		uint64_t limit = read_number(group, files[i].limit), used = read_number(group, files[i].usage);
+
+		if (limit == UINT64_MAX || used == UINT64_MAX || (double)used < (double)limit * REACHED)
+			continue;
+		append_bytes(s, limit);
+		g_string_append(s, " of memory, of which ");
+		append_bytes(s, used);
+		g_string_append_printf(s, " are in use (%s)", files[i].limit);
+		return true;
+	}
+	return false;
+}
+
+/* From the group outwards, but for the root, which has no limits. */
+static void look_in(struct profile *p, const char *mount, const char *path, enum profile_limit_kind kind, uint32_t pid)
+{
+	bool (*const tells[LIMIT_KIND_COUNT])(const char *, GString *) = {
+		[LIMIT_QUOTA] = tell_cpu, [LIMIT_DISK] = tell_disk, [LIMIT_MEMORY] = tell_memory,
+	};
+	g_autofree char *at = g_strdup(path);
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	for (unsigned i = 0; i < DEPTH_MAX && at[1]; i++) {
+		g_autofree char *group = g_build_filename(mount, at, NULL);
+
+		if (tells[kind](group, text)) {
+			profile_add_limit(p, kind, pid, 0, text->str);
+			return;
+		}
+		char *outer = g_path_get_dirname(at);
+
+		g_free(at);
+		at = outer;
+	}
+}
+
+void group_limits_look(struct group_limits *g, struct profile *p, enum profile_limit_kind kind, uint32_t pid)
+{
+	enum controller controller = kind == LIMIT_QUOTA ? CPU : kind == LIMIT_DISK ? DISK : MEMORY;
+	g_autofree char *file = g_strdup_printf("%s/%" PRIu32 "/cgroup", g->proc_dir, pid), *text = NULL;
+
+	if (!g_file_get_contents(file, &text, NULL, NULL))
+		return;
+	g_autofree char *first = path_in(text, controllers[controller]), *second = path_in(text, NULL);
+
+	if (g->mounts[controller] && first)
+		look_in(p, g->mounts[controller], first, kind, pid);
+	else if (g->unified && second)
+		look_in(p, g->unified, second, kind, pid);
+}

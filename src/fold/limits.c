@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/limits.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/proc_status.h"
+#include "fold/group_limits.h"
+
+#define QUEUE_SHARE 20	/* of a thread's time: it waits for a CPU often enough to ask which it may use */
+#define DISK_SHARE 100	/* of the window: a process waits for its disk or memory often enough */
+
+/* What a process waited for: in uninterruptible sleep, and for a CPU. */
+struct process {
+	uint32_t pid;
+	uint64_t disk_ns, queue_ns;
+};
+
+/* The first line has an end before it, too, so that its field is found as others are. */
+static char *status_of(const char *proc_dir, uint32_t pid, uint32_t tid)
+{
+	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/task/%" PRIu32 "/status", proc_dir, pid, tid);
+	g_autofree char *text = NULL;
+
+	return g_file_get_contents(path, &text, NULL, NULL) ? g_strconcat("\n", text, NULL) : NULL;
+}
+
+/* "0-1": what stands behind the name, up to the line's end; NULL: there is no such line. */
+static char *field_of(const char *status, const char *name)
+{
+	const char *at = proc_status_field(status, name);
+
+	if (!at)
+		return NULL;
+	at += strspn(at, " \t");
+	return g_strndup(at, strcspn(at, "\n"));
+}
+
+/* CPUs of a list as the kernel writes it: "0-3,8". */
+static uint32_t cpus_of(const char *list)
+{
+	uint64_t sum = 0;
+
+	for (const char *at = list; g_ascii_isdigit(*at);) {
+		char *end;
+		uint64_t first = g_ascii_strtoull(at, &end, 10);
+		uint64_t last = *end == '-' ? g_ascii_strtoull(end + 1, &end, 10) : first;
+
+		sum += last >= first && last - first < UINT16_MAX ? last - first + 1 : 0;
+		at = *end == ',' ? end + 1 : "";
+	}
+	return (uint32_t)MIN(sum, UINT32_MAX);
+}
+
+static void look_at_cpus(struct profile *p, const char *proc_dir)
+{
+	unsigned left = LIMITS_THREADS_MAX;
+
+	for (uint32_t i = 0; i < p->threads->len && left; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		if ((t->flags & (THREAD_KERNEL | THREAD_EXITED | THREAD_EXECED)) ||
+		    t->runnable_ns + t->preempted_ns <= thread_observed_ns(t) / QUEUE_SHARE)
+			continue;
+		left--;
+		g_autofree char *status = status_of(proc_dir, t->pid, t->tid);
+		g_autofree char *list = status ? field_of(status, "Cpus_allowed_list") : NULL;
+
+		if (list && cpus_of(list) && cpus_of(list) < p->info.cpus)
+			profile_add_limit(p, LIMIT_CPUS, t->pid, t->tid, list);
+	}
+}
+
+static void look_at_peer(struct profile *p, const char *proc_dir, uint32_t pid)
+{
+	g_autofree char *status = status_of(proc_dir, pid, pid);
+	g_autofree char *state = status ? field_of(status, "State") : NULL;
+	g_autofree char *name = status ? field_of(status, "Name") : NULL;
+
+	if (state && name && (*state == 'T' || *state == 't'))
+		profile_add_limit(p, LIMIT_STOPPED, pid, 0, name);
+}
+
+/* Of waits that nobody had ended: who should have. */
+static void look_at_peers(struct profile *p, const char *proc_dir)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < p->waits->len && g_hash_table_size(seen) < LIMITS_PEERS_MAX; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct object *o = profile_wait_object(p, w);
+
+		if (o && !object_is_lock(o) && o->pid && (w->flags & WAIT_OPEN_AT_END) &&
+		    g_hash_table_add(seen, GUINT_TO_POINTER(o->pid)))
+			look_at_peer(p, proc_dir, o->pid);
+	}
+}
+
+static struct process *process_of(GArray *processes, GHashTable *index, uint32_t pid)
+{
+	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, GUINT_TO_POINTER(pid)));
+
+	if (!at) {
+		const struct process new = { .pid = pid };
+
+		g_array_append_val(processes, new);
+		at = processes->len;
+		g_hash_table_insert(index, GUINT_TO_POINTER(pid), GUINT_TO_POINTER(at));
+	}
+	return &g_array_index(processes, struct process, at - 1);
+}
+
+static int compare_processes(gconstpointer va, gconstpointer vb)
+{
+	const struct process *a = va, *b = vb;
+	uint64_t x = a->disk_ns + a->queue_ns, y = b->disk_ns + b->queue_ns;
+
+	return x != y ? (x > y ? -1 : 1) : (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static GArray *processes_new(const struct profile *p)
+{
+	GArray *processes = g_array_new(FALSE, FALSE, sizeof(struct process));
+	g_autoptr(GHashTable) index = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct thread *t = profile_thread(p, w->thread);
+
+		if (t->flags & THREAD_KERNEL)
+			continue;
+		struct process *one = process_of(processes, index, t->pid);
+
+		one->disk_ns += w->state == 'D' ? w->blocked_ns : 0;
+		one->queue_ns += w->runnable_ns + w->preempted_ns;
+	}
+	g_array_sort(processes, compare_processes);
+	return processes;
+}
+
+void limits_look(struct profile *p, const char *proc_dir)
+{
+	g_autoptr(GArray) processes = processes_new(p);
+	struct group_limits *groups = group_limits_new(proc_dir);
+
+	look_at_peers(p, proc_dir);
+	for (guint i = 0; i < MIN(processes->len, LIMITS_PROCESSES_MAX); i++) {
+		const struct process *one = &g_array_index(processes, struct process, i);
+
+		if (one->disk_ns > p->info.duration_ns / DISK_SHARE) {
+			group_limits_look(groups, p, LIMIT_DISK, one->pid);
+			group_limits_look(groups, p, LIMIT_MEMORY, one->pid);
+		}
+		if (one->queue_ns > p->info.duration_ns / QUEUE_SHARE)
+			group_limits_look(groups, p, LIMIT_QUOTA, one->pid);
+	}
+	group_limits_free(groups);
+	look_at_cpus(p, proc_dir);
+}

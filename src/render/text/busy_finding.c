@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <inttypes.h>
+
+#include "render/text/finding.h"
+#include "render/text/util.h"
+
+/* One turn of a loop, between two waits for events; 0: it never rested. */
+static uint64_t turn_ns(const struct finding *row)
+{
+	return row->count ? row->time_ns / row->count : 0;
+}
+
+/* "97% of the time of redis-server's event loop (Redis): it runs, for 352 ms at a time, mostly in evalCommand" */
+void text_busy_sentence(GString *s, const struct findings *f, const struct finding *row)
+{
+	g_string_append_printf(s, "%.0f%% of the time of ", text_percent(row->time_ns, row->observed_ns));
+	text_safe(s, row->process);
+	g_string_append(s, row->busy == BUSY_POOL ? "'s thread pool" : "'s event loop");
+	g_string_append(s, row->busy == BUSY_LOOP && row->threads_cnt > 1 ? "s" : "");
+	if (row->busy_rule) {
+		g_string_append(s, " (");
+		text_safe(s, row->busy_rule->protocol ? row->busy_rule->protocol : row->busy_rule->name);
+		g_string_append_c(s, ')');
+	}
+	if (row->busy == BUSY_POOL) {
+		g_string_append_printf(s, ": all %" PRIu32 " threads are busy", row->threads_cnt);
+	} else if (turn_ns(row)) {
+		g_string_append(s, ": each turn takes ");
+		text_duration(s, turn_ns(row));
+	} else {
+		g_string_append(s, row->threads_cnt > 1 ? ": they never rest" : ": it never rests");
+	}
+	text_finding_function(s, f, row->frame, ", mostly in ");
+}
+
+/* "1 thread, on CPU for 4.87 s; in evalCommand at 41 of 44 looks" */
+void text_busy_evidence(GString *s, const struct finding *row)
+{
+	text_thousands(s, row->threads_cnt);
+	g_string_append(s, row->threads_cnt == 1 ? " thread, on CPU for " : " threads, on CPU for ");
+	text_duration(s, row->on_cpu_ns);
+	if (row->queue_ns > row->time_ns / 100) {
+		g_string_append(s, ", waited for a CPU for ");
+		text_duration(s, row->queue_ns);
+	}
+	if (row->busy == BUSY_POOL && row->time_ns > row->on_cpu_ns + row->queue_ns + row->time_ns / 100) {
+		g_string_append(s, ", for other things for ");
+		text_duration(s, row->time_ns - row->on_cpu_ns - row->queue_ns);
+	}
+	if (row->busy == BUSY_LOOP) {
+		g_string_append(s, ", waited for events ");
+		text_thousands(s, row->count);
+		g_string_append(s, row->count == 1 ? " time" : " times");
+	}
+	if (row->frame < 0 || !row->looks_cnt)
+		return;
+	g_string_append_printf(s, "; %.0f%% of ", text_percent(row->in_frame_cnt, row->looks_cnt));
+	if (row->has_samples) {
+		g_string_append(s, "its samples pass that function");
+		return;
+	}
+	text_thousands(s, row->looks_cnt);
+	g_string_append(s, row->looks_cnt == 1 ? " preemption was there" : " preemptions were there");
+}
+
+const char *text_busy_advice(const struct finding *row)
+{
+	if (row->busy_rule && row->busy_rule->advice)
+		return row->busy_rule->advice;
+	return "What comes meanwhile waits: do less at a time, give it to a thread, or have more loops.";
+}

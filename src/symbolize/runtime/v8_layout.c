@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/runtime/v8_layout.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "abi/unwind_abi.h"
+#include "symbolize/process/living.h"
+#include "symbolize/process/maps.h"
+#include "symbolize/runtime/memory.h"
+#include "symbolize/runtime/runtime_files.h"
+#include "symbolize/runtime/variables.h"
+
+#define MAPS_TEXT_MAX (64u << 20)
+#define OFFSET_MAX 512
+#define WORD 8
+
+/* What must be so, or all is otherwise than here. */
+struct expected {
+	const char *name;
+	int32_t value;
+};
+
+static const struct expected expected[] = {
+	{ "v8dbg_HeapObjectTag", 1 },
+	{ "v8dbg_SmiShiftSize", 31 },
+	{ "v8dbg_SmiValueShift", 1 },
+	{ "v8dbg_off_fp_context", UNWIND_V8_CONTEXT },
+	{ "v8dbg_off_fp_function", UNWIND_V8_FUNCTION },
+};
+
+/* A number, under the names that versions have for it. */
+struct wanted {
+	const char *names[2];
+	size_t at;	/* in struct v8 */
+	bool is_word;	/* the offset of a word, so a multiple of 8 */
+};
+
+#define TYPE(name, field) { { "v8dbg_" name }, offsetof(struct v8, type.field), false }
+#define PLACE(name, field) { { "v8dbg_class_" name }, offsetof(struct v8, field), true }
+#define PLACE_OR(name, other, field) { { "v8dbg_class_" name, "v8dbg_class_" other }, offsetof(struct v8, field), true }
+#define NUMBER(name, field) { { "v8dbg_" name }, offsetof(struct v8, field), false }
+
+static const struct wanted wanted[] = {
+	TYPE("type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE", function),
+	TYPE("type_Script__SCRIPT_TYPE", script),
+	TYPE("type_ScopeInfo__SCOPE_INFO_TYPE", scope),
+	TYPE("StringRepresentationMask", representation),
+	TYPE("OneByteStringTag", one_byte),
+	TYPE("SeqStringTag", sequential),
+	TYPE("ConsStringTag", cons),
+	TYPE("ExternalStringTag", external),
+	TYPE("SlicedStringTag", sliced),
+	TYPE("ThinStringTag", thin),
+	PLACE("HeapObject__map__Map", map),
+	NUMBER("class_Map__instance_type__uint16_t", map_type),
+	PLACE("JSFunction__shared__SharedFunctionInfo", function_shared),
+	PLACE("SharedFunctionInfo__name_or_scope_info__Object", shared_name),
+	PLACE_OR("SharedFunctionInfo__script_or_debug_info__HeapObject",
+		 "SharedFunctionInfo__script__HeapObject", shared_script),
+	NUMBER("class_SharedFunctionInfo__flags__int", shared_number),
+	PLACE("Script__name__Object", script_name),
+	PLACE("Script__source__Object", script_source),
+	NUMBER("class_String__length__int32_t", string_length),
+	PLACE("SeqOneByteString__chars__char", one_byte_chars),
+	PLACE("SeqTwoByteString__chars__char", two_byte_chars),
+	PLACE("ConsString__first__String", cons_first),
+	PLACE("ConsString__second__String", cons_second),
+	PLACE("SlicedString__parent__String", sliced_parent),
+	PLACE("SlicedString__offset__SMI", sliced_offset),
+	PLACE("ThinString__actual__String", thin_actual),
+	PLACE("ExternalString__resource__Object", external_resource),
+	NUMBER("scopeinfo_idx_ncontextlocals", scope_locals),
+	NUMBER("scopeinfo_idx_first_vars", scope_first),
+};
+
+#define NAMES_MAX G_N_ELEMENTS(((struct wanted *)0)->names)
+#define VARIABLES (G_N_ELEMENTS(expected) + G_N_ELEMENTS(wanted) * NAMES_MAX)
+
+/* The file's first mapping, which its symbols' addresses are told by. */
+static bool find_symbols(const char *proc_dir, uint32_t pid, struct variable variables[VARIABLES])
+{
+	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
+	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+
+	for (guint i = 0; lines && i < lines->len; i++) {
+		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
+
+		if (line->inode && runtime_of_file(line->path) == RUNTIME_NODE)
+			return variables_find(proc_dir, pid, line, variables, VARIABLES);
+	}
+	return false;
+}
+
+static bool read_number(uint32_t pid, const struct variable *variable, int32_t *ret)
+{
+	return variable->addr && memory_read(pid, variable->addr, ret, sizeof(*ret));
+}
+
+static bool read_wanted(struct v8 *v, const struct wanted *w, const struct variable *variables)
+{
+	int32_t number;
+	uint16_t field;
+
+	for (size_t i = 0; i < NAMES_MAX; i++) {
+		if (!read_number(v->pid, &variables[i], &number))
+			continue;
+		if (number < 0 || (w->is_word && (number > OFFSET_MAX || number % WORD)) || number > UINT16_MAX)
+			return false;
+		field = (uint16_t)number;
+		memcpy((uint8_t *)v + w->at, &field, sizeof(field));
+		return true;
+	}
+	return false;
+}
+
+bool v8_open(struct v8 *v, const char *proc_dir, uint32_t pid)
+{
+	struct variable variables[VARIABLES], *next = variables;
+	int32_t number;
+
+	*v = (struct v8){ .pid = pid };
+#ifndef __x86_64__
+	return false;
+#endif
+	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
+		*next++ = (struct variable){ .name = expected[i].name };
+	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++)
+		for (size_t k = 0; k < NAMES_MAX; k++)
+			*next++ = (struct variable){ .name = wanted[i].names[k] ? wanted[i].names[k] : "" };
+	if (!find_symbols(proc_dir, pid, variables))
+		return false;
+	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
+		if (!read_number(pid, &variables[i], &number) || number != expected[i].value)
+			return false;
+	next = variables + G_N_ELEMENTS(expected);
+	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++, next += NAMES_MAX)
+		if (!read_wanted(v, &wanted[i], next))
+			return false;
+	v->shared_number += 4;	/* the number follows the flags */
+	return v->shared_number <= OFFSET_MAX && v->scope_first <= OFFSET_MAX / WORD && v->scope_locals < v->scope_first &&
+	       v->map_type <= OFFSET_MAX && v->string_length <= OFFSET_MAX;
+}

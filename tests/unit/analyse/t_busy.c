@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <string.h>
+
+#include "../fixture.h"
+#include "analyse/findings.h"
+#include "profile/limits.h"
+#include "render/text/finding.h"
+
+#define MS UINT64_C(1000000)
+#define WINDOW_MS 1000
+#define EPOLL "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]"
+#define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
+#define LOOP "main@redis-server aeMain@redis-server aeProcessEvents@redis-server"
+
+static struct profile *window_new(void)
+{
+	struct profile *p = profile_new();
+
+	p->info.filters = profile_string(p, "pid 10");
+	p->info.duration_ns = WINDOW_MS * MS;
+	p->info.cpus = 4;
+	return p;
+}
+
+/* Runs for as long as its waits leave. */
+static uint32_t runner(struct profile *p, uint32_t tid, const char *process)
+{
+	uint32_t thread = fixture_thread(p, 10, tid, process, process);
+	struct thread *t = &g_array_index(p->threads, struct thread, thread);
+
+	t->to_ns = WINDOW_MS * MS;
+	t->on_cpu_ns = WINDOW_MS * MS;
+	return thread;
+}
+
+static void add_wait(struct profile *p, uint32_t thread, char state, uint64_t count, uint64_t each_ms, const char *user,
+		     const char *kernel)
+{
+	struct thread *t = &g_array_index(p->threads, struct thread, thread);
+	uint64_t ns = count * each_ms * MS;
+	struct wait w = {
+		.thread = thread,
+		.state = (uint8_t)state,
+		.count = count,
+		.max_ns = each_ms * MS,
+		.user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, user),
+		.kernel = *kernel ? fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, kernel) : 0,
+	};
+
+	w.hist[profile_hist_slot(each_ms * MS)] = (uint32_t)count;
+	*(state == 'R' ? &w.preempted_ns : &w.blocked_ns) = ns;
+	*(state == 'R' ? &t->preempted_ns : &t->blocked_ns) += ns;
+	t->on_cpu_ns -= ns;
+	profile_add_wait(p, &w);
+}
+
+static const struct finding *busy_of(const struct findings *f)
+{
+	for (guint i = 0; i < f->rows->len; i++)
+		if (g_array_index(f->rows, struct finding, i).busy)
+			return &g_array_index(f->rows, struct finding, i);
+	return NULL;
+}
+
+/* Three turns of 300 ms in one command, whatever function of it was under way. */
+static void test_loop(void)
+{
+	struct profile *p = window_new();
+	uint32_t t = runner(p, 10, "redis-server");
+
+	add_wait(p, t, 'S', 3, 30, LOOP " epoll_wait@libc.so.6", EPOLL);
+	add_wait(p, t, 'R', 4, 1, LOOP " readQueryFromClient@redis-server call@redis-server evalCommand@redis-server luaV_execute@redis-server", "");
+	add_wait(p, t, 'R', 3, 1, LOOP " readQueryFromClient@redis-server call@redis-server evalCommand@redis-server luaH_get@redis-server", "");
+	add_wait(p, t, 'R', 1, 1, LOOP " serverCron@redis-server", "");
+	struct findings *f = findings_new(p, NULL);
+	const struct finding *row = busy_of(f);
+	struct text_finding_parts parts;
+
+	g_assert_nonnull(row);
+	g_assert_cmpint(row->busy, ==, BUSY_LOOP);
+	g_assert_cmpstr(row->busy_rule->name, ==, "Redis");
+	g_assert_cmpuint(row->time_ns, ==, 910 * MS);
+	g_assert_cmpuint(row->on_cpu_ns, ==, 902 * MS);
+	g_assert_cmpuint(row->looks_cnt, ==, 8);
+	g_assert_cmpuint(row->in_frame_cnt, ==, 7);
+	g_assert_cmpstr(profile_get_frame(p, (uint32_t)row->frame)->name, ==, "evalCommand");
+	g_assert_true(row == &g_array_index(f->rows, struct finding, 0));
+	text_finding_parts(f, 0, &parts);
+	g_assert_cmpstr(parts.sentence, ==,
+			"91% of the time of redis-server's event loop (Redis): each turn takes 303 ms, mostly in evalCommand");
+	g_assert_cmpstr(parts.evidence, ==,
+			"1 thread, on CPU for 902 ms, waited for events 3 times; 88% of 8 preemptions were there");
+	text_finding_parts_clear(&parts);
+	findings_free(f);
+	profile_free(p);
+}
+
+/* Short turns are no trouble while there is time left, and one that mostly rests is none. */
+static void test_loop_with_time(void)
+{
+	static const struct {
+		uint64_t count, each_ms;
+		bool is_busy;
+	} cases[] = { { 200, 2, false }, { 1, 700, false }, { 4, 100, true }, { 20, 2, true } };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+
+		add_wait(p, runner(p, 10, "proxy"), 'S', cases[i].count, cases[i].each_ms,
+			 "main@proxy loop@proxy epoll_wait@libc.so.6", EPOLL);
+		struct findings *f = findings_new(p, NULL);
+
+		g_assert_true((busy_of(f) != NULL) == cases[i].is_busy);
+		findings_free(f);
+		profile_free(p);
+	}
+}
+
+/* Who computes and once waits for something else than events has no loop. */
+static void test_no_loop(void)
+{
+	struct profile *p = window_new();
+
+	add_wait(p, runner(p, 10, "cc1"), 'S', 1, 10, "main@cc1 poll@libc.so.6", "__x64_sys_poll@[kernel] do_sys_poll@[kernel]");
+	struct findings *f = findings_new(p, NULL);
+
+	g_assert_null(busy_of(f));
+	findings_free(f);
+	profile_free(p);
+}
+
+#define WORKER "start_thread@libc.so.6 worker@/usr/bin/node"
+
+static void test_pool(void)
+{
+	for (unsigned idle = 0; idle < 2; idle++) {
+		struct profile *p = window_new();
+
+		for (uint32_t i = 0; i < 4; i++)
+			add_wait(p, runner(p, 11 + i, "node"), 'R', 5, 100,
+				 WORKER " node::ThreadPoolWork::ScheduleWork@/usr/bin/node PBKDF2@/usr/bin/node", "");
+		if (idle)
+			add_wait(p, 3, 'S', 1, 400, WORKER " uv_cond_wait@/usr/bin/node pthread_cond_wait@libc.so.6", FUTEX);
+		struct findings *f = findings_new(p, NULL);
+		const struct finding *row = busy_of(f);
+
+		g_assert_true((row != NULL) == !idle);
+		if (row) {
+			g_assert_cmpint(row->busy, ==, BUSY_POOL);
+			g_assert_cmpuint(row->threads_cnt, ==, 4);
+			g_assert_cmpuint(row->time_ns, ==, 4 * WINDOW_MS * MS);
+			g_assert_cmpuint(row->queue_ns, ==, 2000 * MS);
+			g_assert_cmpstr(profile_get_frame(p, (uint32_t)row->frame)->name, ==, "PBKDF2");
+		}
+		findings_free(f);
+		profile_free(p);
+	}
+}
+
+static void assert_told(struct profile *p, const char *where, const char *text)
+{
+	struct findings *f = findings_new(p, NULL);
+	struct text_finding_parts parts;
+
+	text_finding_parts(f, 0, &parts);
+	g_assert_nonnull(strstr(strcmp(where, "sentence") == 0 ? parts.sentence : parts.evidence, text));
+	text_finding_parts_clear(&parts);
+	findings_free(f);
+}
+
+/* What held threads up from outside is told with what they waited for. */
+static void test_limits(void)
+{
+	struct profile *p = window_new();
+
+	for (uint32_t i = 0; i < 4; i++) {
+		add_wait(p, runner(p, 10 + i, "sum"), 'R', 7, 100, "main@sum add@sum", "");
+		profile_add_limit(p, LIMIT_CPUS, 10, 10 + i, "1");
+	}
+	assert_told(p, "evidence", "; 4 of its threads may use only CPU 1");
+	profile_free(p);
+	p = window_new();
+	add_wait(p, runner(p, 10, "load"), 'D', 9, 100, "main@load load_page@load read@libc.so.6",
+		 "__x64_sys_read@[kernel] filemap_read@[kernel] io_schedule@[kernel]");
+	profile_add_limit(p, LIMIT_DISK, 11, 0, "reads of vdb at 9 a second (io.max)");
+	profile_add_limit(p, LIMIT_DISK, 10, 0, "reads of vda at 1.0 MiB/s (io.max)");
+	assert_told(p, "evidence", "; its control group allows reads of vda at 1.0 MiB/s (io.max)");
+	profile_free(p);
+}
+
+static void test_stopped_peer(void)
+{
+	struct profile *p = window_new();
+	const struct object object = { .kind = OBJECT_SOCKET, .operation = "", .name = "unix socket (helper)", .place = "unix", .pid = 20 };
+
+	add_wait(p, runner(p, 10, "app"), 'S', 1, 900, "main@app ask@app recv@libc.so.6",
+		 "__x64_sys_recvfrom@[kernel] unix_stream_recvmsg@[kernel]");
+	g_array_index(p->waits, struct wait, 0).object = profile_object(p, &object) + 1;
+	profile_add_limit(p, LIMIT_STOPPED, 20, 0, "hel\033per");
+	struct findings *f = findings_new(p, NULL);
+	struct text_finding_parts parts;
+
+	text_finding_parts(f, 0, &parts);
+	g_assert_null(strstr(parts.sentence, "stopped"));	/* it was woken: that was not what it waited for */
+	text_finding_parts_clear(&parts);
+	findings_free(f);
+	g_array_index(p->waits, struct wait, 0).flags = WAIT_OPEN_AT_END;
+	assert_told(p, "sentence", ", while hel\\x1bper/20 is stopped");
+	profile_free(p);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/busy/loop", test_loop);
+	g_test_add_func("/busy/loop with time", test_loop_with_time);
+	g_test_add_func("/busy/no loop", test_no_loop);
+	g_test_add_func("/busy/pool", test_pool);
+	g_test_add_func("/busy/limits", test_limits);
+	g_test_add_func("/busy/stopped peer", test_stopped_peer);
+	return g_test_run();
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/limits.h"
+
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+#include "../fixture.h"
+
+#define MS UINT64_C(1000000)
+
+/* A /proc and control groups as files. */
+static char *folder;
+
+static void put(const char *name, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static void put(const char *name, const char *format, ...)
+{
+	g_autofree char *path = g_build_filename(folder, name, NULL), *dir = g_path_get_dirname(path), *text = NULL;
+	va_list ap;
+
+	va_start(ap, format);
+	text = g_strdup_vprintf(format, ap);
+	va_end(ap);
+	g_assert_cmpint(g_mkdir_with_parents(dir, 0700), ==, 0);
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+static void begin(void)
+{
+	folder = g_dir_make_tmp("limits-XXXXXX", NULL);
+	g_assert_nonnull(folder);
+}
+
+static void end(struct profile *p)
+{
+	g_autofree char *command = g_strdup_printf("rm -r '%s'", folder);
+
+	profile_free(p);
+	g_assert_true(g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL));
+	g_free(folder);
+}
+
+/* Half of a second in that state. */
+static struct profile *window_new(char state)
+{
+	struct profile *p = profile_new();
+	uint32_t t = fixture_thread(p, 10, 11, "app", "app");
+	struct thread *thread = &g_array_index(p->threads, struct thread, t);
+	struct wait w = { .thread = t, .state = (uint8_t)state, .count = 1, .max_ns = 500 * MS };
+
+	thread->to_ns = 1000 * MS;
+	*(state == 'R' ? &w.preempted_ns : &w.blocked_ns) = 500 * MS;
+	*(state == 'R' ? &thread->preempted_ns : &thread->blocked_ns) = 500 * MS;
+	profile_add_wait(p, &w);
+	p->info.duration_ns = 1000 * MS;
+	p->info.cpus = 4;
+	return p;
+}
+
+static void look(struct profile *p)
+{
+	g_autofree char *proc = g_build_filename(folder, "proc", NULL);
+
+	limits_look(p, proc);
+}
+
+static void assert_limit(const struct profile *p, enum profile_limit_kind kind, uint32_t tid, const char *text)
+{
+	const struct profile_limit *l = profile_find_limit(p, kind, 10, tid);
+
+	if (text)
+		g_assert_nonnull(l);
+	g_assert_cmpstr(l ? l->text : NULL, ==, text);
+}
+
+static void test_version_2(void)
+{
+	struct profile *p;
+
+	begin();
+	put("proc/self/mounts", "cgroup2 %s/cg cgroup2 rw 0 0\n", folder);
+	put("proc/10/cgroup", "0::/outer/inner\n");
+	put("cg/outer/io.max", "7:99 rbps=1048576 wbps=max riops=max wiops=120\n");
+	put("cg/outer/inner/io.max", "%s", "");
+	put("cg/outer/inner/memory.high", "41943040\n");
+	put("cg/outer/inner/memory.current", "40894464\n");
+	put("cg/outer/inner/memory.max", "max\n");
+	put("cg/outer/inner/cpu.max", "20000 100000\n");
+	p = window_new('D');
+	look(p);
+	assert_limit(p, LIMIT_DISK, 0, "reads of 7:99 at 1.0 MiB/s, writes of 7:99 at 120 a second (io.max)");
+	assert_limit(p, LIMIT_MEMORY, 0, "40.0 MiB of memory, of which 39.0 MiB are in use (memory.high)");
+	assert_limit(p, LIMIT_QUOTA, 0, NULL);	/* it did not wait for a CPU */
+	profile_free(p);
+	put("cg/outer/inner/memory.current", "1000000\n");
+	p = window_new('D');
+	look(p);
+	assert_limit(p, LIMIT_MEMORY, 0, NULL);	/* there is room */
+	profile_free(p);
+	p = window_new('R');
+	look(p);
+	assert_limit(p, LIMIT_QUOTA, 0, "0.20 CPUs (cpu.max)");
+	assert_limit(p, LIMIT_DISK, 0, NULL);
+	end(p);
+}
+
+static void test_version_1(void)
+{
+	struct profile *p;
+
+	begin();
+	put("proc/self/mounts", "cgroup %s/b cgroup rw,blkio 0 0\ncgroup %s/c cgroup rw,cpu,cpuacct 0 0\ncgroup %s/m cgroup rw,memory 0 0\n",
+	    folder, folder, folder);
+	put("proc/10/cgroup", "7:blkio:/slow\n4:memory:/../outside\n3:cpu,cpuacct:/q\n0::/\n");
+	put("b/slow/blkio.throttle.read_bps_device", "7:99 2097152\n");
+	put("b/slow/blkio.throttle.write_iops_device", "%s", "");
+	put("outside/memory.limit_in_bytes", "1\n");
+	put("outside/memory.usage_in_bytes", "1\n");
+	put("c/q/cpu.cfs_quota_us", "50000\n");
+	put("c/q/cpu.cfs_period_us", "100000\n");
+	p = window_new('D');
+	look(p);
+	assert_limit(p, LIMIT_DISK, 0, "reads of 7:99 at 2.0 MiB/s (blkio.throttle)");
+	assert_limit(p, LIMIT_MEMORY, 0, NULL);
+	profile_free(p);
+	p = window_new('R');
+	look(p);
+	assert_limit(p, LIMIT_QUOTA, 0, "0.50 CPUs (cpu.cfs_quota_us)");
+	put("c/q/cpu.cfs_quota_us", "-1\n");
+	profile_free(p);
+	p = window_new('R');
+	look(p);
+	assert_limit(p, LIMIT_QUOTA, 0, NULL);
+	end(p);
+}
+
+static void test_cpus(void)
+{
+	static const struct {
+		const char *list;
+		bool is_told;
+	} cases[] = { { "1", true }, { "0,2-3", true }, { "0-3", false }, { "", false }, { "9-1", false } };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new('R');
+
+		begin();
+		put("proc/10/task/11/status", "Name:\tapp\nCpus_allowed_list:\t%s\n", cases[i].list);
+		look(p);
+		assert_limit(p, LIMIT_CPUS, 11, cases[i].is_told ? cases[i].list : NULL);
+		end(p);
+	}
+}
+
+static void test_peers(void)
+{
+	static const char states[] = "TtS";
+
+	for (unsigned i = 0; states[i]; i++) {
+		struct profile *p = window_new('S');
+		const struct object object = { .kind = OBJECT_SOCKET, .operation = "", .name = "unix socket (db)", .place = "unix", .pid = 10 };
+
+		begin();
+		g_array_index(p->waits, struct wait, 0).object = profile_object(p, &object) + 1;
+		g_array_index(p->waits, struct wait, 0).flags = WAIT_OPEN_AT_END;
+		put("proc/10/task/10/status", "Name:\tdb\nState:\t%c (whatever)\n", states[i]);
+		look(p);
+		assert_limit(p, LIMIT_STOPPED, 0, states[i] == 'S' ? NULL : "db");
+		end(p);
+	}
+}
+
+/* As in a recording, and what a forged one may hold. */
+static void test_text(void)
+{
+	struct profile *p = profile_new(), *q = profile_new();
+
+	profile_add_limit(p, LIMIT_CPUS, 10, 11, "0-1");
+	profile_add_limit(p, LIMIT_DISK, 10, 0, "reads of vda at 9 a second (io.max)");
+	profile_add_limit(p, LIMIT_STOPPED, 10, 0, "two\nlines");
+	g_autofree char *text = profile_limits_text(p);
+
+	g_assert_cmpstr(text, ==, "cpus 10 11 0-1\ndisk 10 0 reads of vda at 9 a second (io.max)\n");
+	profile_read_limits(q, text);
+	g_assert_cmpuint(q->limits->len, ==, 2);
+	g_assert_cmpstr(profile_find_limit(q, LIMIT_CPUS, 10, 11)->text, ==, "0-1");
+	profile_read_limits(q, "cpus\ncpus x 1 y\nnonsense 1 1 x\ncpus 99999999999 1 x\ncpus -1 1 x\n\ndisk 1\ndisk 1 2");
+	g_assert_cmpuint(q->limits->len, ==, 2);
+	for (unsigned i = 0; i < 2 * PROFILE_LIMITS_MAX; i++)
+		profile_read_limits(q, "cpus 1 1 x\n");
+	g_assert_cmpuint(q->limits->len, ==, PROFILE_LIMITS_MAX);
+	profile_free(p);
+	profile_free(q);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/limits/version 2", test_version_2);
+	g_test_add_func("/limits/version 1", test_version_1);
+	g_test_add_func("/limits/cpus", test_cpus);
+	g_test_add_func("/limits/peers", test_peers);
+	g_test_add_func("/limits/text", test_text);
+	return g_test_run();
+}
