@@ -266,6 +266,7 @@ static __always_inline long walk_step(struct user_walk *w, bool may_sleep)
 		return !(is_return && step_by_epilogue(w, may_sleep)) && !step_by_frame_pointer(w, may_sleep);
 	case UNWIND_CFA_END:
 		w->at->end = OFFCPU_WALK_COMPLETE;
+		w->stack->tables_ns = w->space ? w->space->read_ns : 0;
 		return 1;
 	case UNWIND_CFA_SIGNAL:
 		w->at->end = OFFCPU_WALK_BROKEN;
