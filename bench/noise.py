@@ -9,6 +9,7 @@ says: a round in which that differs by a percent between the equals is no such r
 the rest of the machine is no part of the load.  Two rounds run at a time; needs root."""
 import contextlib
 import json
+import math
 import os
 import signal
 import subprocess
@@ -111,6 +112,8 @@ class Database:
         time.sleep(0.5)
 
         def held():
+            if any(session.poll() is not None for session in sessions):
+                return math.nan    # one ended before the recording did: no round of equal loads
             rows = [[float(n) for n in session.communicate()[0].split()] for session in sessions]
             return 1e3 * max(us for _, us in rows) / sum(n for n, _ in rows)    # somebody holds it all the time
         yield self.server.pid, held

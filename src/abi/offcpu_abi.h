@@ -34,34 +34,34 @@ enum offcpu_key_flag {
 };
 
 /* Why time or a stack could not be recorded; counted in the kernel, shown by every report. */
-#define OFFCPU_LOSSES(X)                                                                                                   \
-	X(STORAGE, "storage",                                                                                              \
-	  "a thread had no room for its account: more threads began at once than there was room for")                      \
-	X(HIDDEN, "hidden_thread", "a thread ran that the kernel hides from tracing programs: it has no account")          \
-	X(WAIT_MAP, "wait_map_full", "the map of wait sums was full")                                                      \
-	X(KSTACK, "kernel_stack", "the kernel stack of a wait is not known")                                               \
-	X(USTACK, "user_stack", "the user stack could not be walked")                                                      \
-	X(RING_STACK, "ring_stack", "the ring buffer was full for a stack (it is tried again)")                            \
-	X(RING_THREAD, "ring_thread", "there was no room for the account of a thread that had ended")                      \
-	X(RING_EVENT, "ring_event", "the ring buffer was full for an event line")                                          \
-	X(LANGUAGE, "interpreter", "an interpreter's frames could not be read: the user stack is shown without them")      \
-	X(NO_TABLE, "no_unwind_table",                                                                                     \
-	  "a user stack was walked by frame pointers, its unwind tables were not there yet")                               \
-	X(SNAPSHOT, "snapshot", "a sleeping thread woke before its user stack could be read")                              \
-	X(NO_WAKE, "missed_wakeup", "a sleep ended and its waking was not seen")                                           \
-	X(WAKER, "waker",                                                                                                  \
-	  "who woke a thread is not known: the waker had no account, or its record did not get through")                   \
-	X(WAKER_SKIPPED, "waker_sampled",                                                                                  \
+#define OFFCPU_LOSSES(X) \
+	X(STORAGE, "storage", \
+	  "a thread had no room for its account: more threads began at once than there was room for") \
+	X(HIDDEN, "hidden_thread", "a thread ran that the kernel hides from tracing programs: it has no account") \
+	X(WAIT_MAP, "wait_map_full", "the map of wait sums was full") \
+	X(KSTACK, "kernel_stack", "the kernel stack of a wait is not known") \
+	X(USTACK, "user_stack", "the user stack could not be walked") \
+	X(RING_STACK, "ring_stack", "the ring buffer was full for a stack (it is tried again)") \
+	X(RING_THREAD, "ring_thread", "there was no room for the account of a thread that had ended") \
+	X(RING_EVENT, "ring_event", "the ring buffer was full for an event line") \
+	X(LANGUAGE, "interpreter", "an interpreter's frames could not be read: the user stack is shown without them") \
+	X(NO_TABLE, "no_unwind_table", \
+	  "a user stack was walked by frame pointers, its unwind tables were not there yet") \
+	X(SNAPSHOT, "snapshot", "a sleeping thread woke before its user stack could be read") \
+	X(NO_WAKE, "missed_wakeup", "a sleep ended and its waking was not seen") \
+	X(WAKER, "waker", \
+	  "who woke a thread is not known: the waker had no account, or its record did not get through") \
+	X(WAKER_SKIPPED, "waker_sampled", \
 	  "who ended a sleep was not looked at: the sleep was short, but in a chain, or kept for its long wait for a CPU") \
-	X(CHAIN_MAP, "chain_map_full",                                                                                     \
-	  "the map of what chains of wakers tell was full: the first waker counts as having run")                          \
-	X(CHAIN_LOG, "chain_log", "the ring buffer was full for what a waker did earlier: a chain tells it as one")        \
-	X(OBJECT, "lock", "which lock or other object a thread waited for did not get through")                            \
-	X(BLAME_MAP, "blame_map", "no room was left to sum up who held the CPU")                                           \
-	X(STORM_MAP, "storm_map", "no room was left to sum up a wakeup storm")                                             \
-	X(ONCPU_MAP, "on_cpu_map", "no room was left for samples of threads on CPU")                                       \
-	X(SEQUENCE, "missed_switch", "a context switch of the thread was not seen")                                        \
-	X(REMEMBERED, "remembered_walk", "a remembered walk differed from a full one (only checked by tests)")             \
+	X(CHAIN_MAP, "chain_map_full", \
+	  "the map of what chains of wakers tell was full: the first waker counts as having run") \
+	X(CHAIN_LOG, "chain_log", "the ring buffer was full for what a waker did earlier: a chain tells it as one") \
+	X(OBJECT, "lock", "which lock or other object a thread waited for did not get through") \
+	X(BLAME_MAP, "blame_map", "no room was left to sum up who held the CPU") \
+	X(STORM_MAP, "storm_map", "no room was left to sum up a wakeup storm") \
+	X(ONCPU_MAP, "on_cpu_map", "no room was left for samples of threads on CPU") \
+	X(SEQUENCE, "missed_switch", "a context switch of the thread was not seen") \
+	X(REMEMBERED, "remembered_walk", "a remembered walk differed from a full one (only checked by tests)") \
 	X(RECURSION, "recursion", "the kernel skipped a program that would have nested")
 
 enum offcpu_loss {
@@ -217,6 +217,7 @@ struct offcpu_rec_stack {
 	__u16 is_user;
 	__u16 is_exact;		/* of a kernel stack: ip[0] is no return address */
 	__u32 end;		/* enum offcpu_walk_end */
+	__u64 tables_ns;	/* of a user stack that is complete: the mappings it was walked by are of this time */
 	__u64 ip[OFFCPU_MAX_DEPTH];
 	/*
 	 * Of user stacks of programs with an interpreter: where each frame begins, above the stack pointer.  Else the

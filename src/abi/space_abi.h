@@ -46,6 +46,7 @@ struct space {
 	__u32 generation;	/* of the mappings: a walk remembered under another does not count */
 	__u32 speaks;		/* the program has an interpreter: it is in `languages`, too */
 	__u32 v8;		/* of a program with V8: unwind_v8_offsets(); else 0 */
+	__u64 read_ns;		/* the mappings are those of this time, CLOCK_MONOTONIC */
 	struct space_mapping mapping[SPACE_MAPPINGS_MAX];
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/function_name.h"
+#include "analyse/plumbing.h"
 #include "analyse/roles.h"
 #include "analyse/strset.h"
 #include "base/hash.h"
@@ -140,7 +141,8 @@ static void add_account(struct actor *row, const struct thread *t)
  * "mariadbd:do_command": the name and, if others have it too, where all its stacks go through; NULL if that has no
  * name.
  */
-static char *role_name(const struct profile *p, struct plumbing *plumbing, const struct role *role, uint32_t namesakes)
+static char *role_name(const struct profile *p, const struct plumbing *plumbing, const struct role *role,
+		       uint32_t namesakes)
 {
 	int64_t frame = role->trunk ? plumbing_user_parent(plumbing, role->trunk) : -1;
 
@@ -235,9 +237,9 @@ static char *own_function_name(const struct profile *p, const struct role *role,
  * Names for all roles.  Those that would be of one name go by the outermost function that is their own, or
  * else by their threads.
  */
-static void name_roles(struct actors *a, const struct profile *p, const struct roles *roles)
+static void name_roles(struct actors *a, const struct profile *p, const struct plumbing *plumbing,
+		       const struct roles *roles)
 {
-	struct plumbing *plumbing = plumbing_new(p);
 	struct strset *comms = strset_new(), *seen = strset_new();
 	g_autoptr(GHashTable) passages = passages_of_roles(p, roles);
 	g_autofree uint32_t *namesakes = g_new0(uint32_t, (gsize)roles->rows->len + 1);
@@ -268,19 +270,20 @@ static void name_roles(struct actors *a, const struct profile *p, const struct r
 	}
 	strset_free(comms);
 	strset_free(seen);
-	plumbing_free(plumbing);
 }
 
-static void by_role(struct actors *a, const struct profile *p)
+static void by_role(struct actors *a, const struct profile *p, struct plumbing *given)
 {
-	struct roles *roles = roles_new(p);
+	struct plumbing *plumbing = given ? plumbing_ref(given) : plumbing_new(p);
+	struct roles *roles = roles_new(p, plumbing);
 
-	name_roles(a, p, roles);
+	name_roles(a, p, plumbing, roles);
 	for (uint32_t t = 0; t < p->threads->len; t++) {
 		a->of_thread[t] = roles->of_thread[t];
 		add_account(&g_array_index(a->rows, struct actor, a->of_thread[t]), profile_thread(p, t));
 	}
 	roles_free(roles);
+	plumbing_free(plumbing);
 }
 
 static char *thread_name(enum actor_by by, const char *comm, const char *process, uint32_t pid, uint32_t tid)
@@ -340,7 +343,7 @@ static uint32_t actor_of_stranger(struct actors *a, GHashTable *index, const str
 	return i;
 }
 
-struct actors *actors_new(const struct profile *p, enum actor_by by)
+struct actors *actors_new(const struct profile *p, struct plumbing *plumbing, enum actor_by by)
 {
 	struct actors *a = g_new0(struct actors, 1);
 	g_autoptr(GHashTable) index = g_hash_table_new(g_direct_hash, g_direct_equal);
@@ -352,7 +355,7 @@ struct actors *actors_new(const struct profile *p, enum actor_by by)
 	a->of_waker = g_new0(uint32_t, (gsize)p->wakers->len + 1);
 	a->names = strset_new();
 	if (by == ACTOR_BY_ROLE)
-		by_role(a, p);
+		by_role(a, p, plumbing);
 	else
 		by_name(a, p, index);
 	for (uint32_t i = 0; i < p->wakers->len; i++)

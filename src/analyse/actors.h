@@ -2,7 +2,6 @@
 #ifndef ANALYSE_ACTORS_H
 #define ANALYSE_ACTORS_H
 
-#include "analyse/plumbing.h"
 #include "profile/profile.h"
 
 /* Who waits and who wakes: threads, alone or together, and interrupts. */
@@ -46,8 +45,10 @@ struct actors {
 	struct strset *names;
 };
 
-/* Borrows from p, which must outlive the result. */
-struct actors *actors_new(const struct profile *p, enum actor_by by);
+struct plumbing;
+
+/* Borrows from p, which must outlive the result.  plumbing: of p; NULL: its own. */
+struct actors *actors_new(const struct profile *p, struct plumbing *plumbing, enum actor_by by);
 void actors_free(struct actors *a);	/* NULL is fine */
 
 static inline const struct actor *actors_get(const struct actors *a, uint32_t i)

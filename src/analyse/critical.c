@@ -10,8 +10,8 @@
 const char *critical_kind_name(enum critical_kind kind)
 {
 	static const char *const names[CRITICAL_KINDS] = {
-		"on_cpu", "runnable", "preempted", "waiting", "for",  "asleep", "unlisted",
-		"place",  "ran",      "ready",     "earlier", "rest", "untold", "residual",
+		"on_cpu", "runnable", "preempted", "waiting", "for", "asleep", "unlisted", "place", "ran",
+		"ready", "earlier", "rest", "untold", "residual",
 	};
 
 	return names[kind];
@@ -42,7 +42,7 @@ static uint32_t choose(const struct profile *p, const char *subject, bool *threa
 /* Those of the actor of that name; how many. */
 static uint32_t choose_actor(const struct profile *p, const char *subject, enum actor_by by, bool *threads)
 {
-	struct actors *a = actors_new(p, by);
+	struct actors *a = actors_new(p, NULL, by);
 	uint32_t cnt = 0;
 
 	for (uint32_t i = 0; i < p->threads->len; i++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/chains.h"
+#include "analyse/plumbing.h"
 #include "analyse/wakers.h"
 #include "base/hash.h"
 

@@ -19,6 +19,9 @@
 #define QUEUE_WEIGHT                                                                                                 \
 	4 /* others' load makes waits for a CPU, too: they rank first from four times the next one's time on */
 
+/* What it takes to bring memory back and to find some that can go is CPU time, and none of these waits. */
+#define MEMORY_WEIGHT 2
+
 /* What makes waits one finding: the lock, or the function that waits. */
 struct key {
 	const char *process;
@@ -363,6 +366,8 @@ uint64_t finding_rank_ns(const struct finding *f)
 {
 	if (f->stuck_weight)
 		return f->time_ns * f->stuck_weight;
+	if (f->reason == REASON_MEMORY_SWAP || f->reason == REASON_MEMORY_RECLAIM)
+		return f->time_ns * MEMORY_WEIGHT;
 	if (f->busy)
 		return f->time_ns - f->queue_ns + f->queue_ns / QUEUE_WEIGHT;
 	return (f->reason == REASON_CPU_QUEUE && !f->is_yield) || f->is_told_elsewhere ? f->time_ns / QUEUE_WEIGHT

@@ -55,8 +55,9 @@ static bool parse_seconds(const char *text, uint64_t *ret_ns)
 /* How many days before today's a name of a day means; -1: it is none.  *text is behind it then. */
 static int days_back(const char **text, GDateTime *today)
 {
-	static const char *const days[] = { "monday", "tuesday",  "wednesday", "thursday",
-					    "friday", "saturday", "sunday" };
+	static const char *const days[] = {
+		"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"
+	};
 	size_t len = strcspn(*text, " ");
 	int back = -1;
 

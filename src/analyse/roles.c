@@ -503,7 +503,7 @@ static void put_in_order(struct roles *r, uint32_t threads_cnt)
 		r->of_thread[t] = now[first[r->of_thread[t]]];
 }
 
-struct roles *roles_new(const struct profile *p)
+struct roles *roles_new(const struct profile *p, struct plumbing *plumbing)
 {
 	struct roles *r = g_new0(struct roles, 1);
 	struct finder f = { .p = p, .roles = r, .parties = G_QUEUE_INIT };
@@ -513,7 +513,7 @@ struct roles *roles_new(const struct profile *p)
 	r->rows = g_array_new(FALSE, TRUE, sizeof(struct role));
 	r->of_thread = g_new0(uint32_t, (gsize)p->threads->len + 1);
 	r->names = strset_new();
-	f.plumbing = plumbing_new(p);
+	f.plumbing = plumbing ? plumbing_ref(plumbing) : plumbing_new(p);
 	f.longest = g_new0(uint32_t, (gsize)p->threads->len + 1);
 	f.blind = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	find_beginnings(&f);

@@ -14,6 +14,8 @@
  * in longest: with the one role of their name that has threads sleeping there, or else together.  Kernel threads are
  * of one role by name, the number of a CPU left out: "ksoftirqd/0" is "ksoftirqd/N".
  */
+struct plumbing;
+
 #define ROLE_DEPTH_MAX 24	/* frames from the outermost that are looked at */
 
 struct role {
@@ -30,7 +32,8 @@ struct roles {
 	struct strset *names;
 };
 
-struct roles *roles_new(const struct profile *p);
+/* plumbing: of p; NULL: its own. */
+struct roles *roles_new(const struct profile *p, struct plumbing *plumbing);
 void roles_free(struct roles *r);	/* NULL is fine */
 
 /* One name for the threads of all CPUs, with a star in place of the number; free with g_free(). */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/knots.h"
+#include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"
 #include "analyse/wakers.h"
 
@@ -229,7 +230,9 @@ struct waitgraph *waitgraph_new(const struct profile *p, const struct selection 
 	struct builder b = { .graph = g, .selection = selection, .by_wait = wakes_by_wait_new(p) };
 
 	g->profile = p;
-	g->actors = actors_new(p, by);
+	g->reasons = reasons_new(p, NULL);
+	g->plumbing = reasons_plumbing(g->reasons);
+	g->actors = actors_new(p, g->plumbing, by);
 	g->edges = g_array_new(FALSE, FALSE, sizeof(struct wait_edge));
 	g->places = g_array_new(FALSE, FALSE, sizeof(struct wait_place));
 	g->wakes = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -237,7 +240,6 @@ struct waitgraph *waitgraph_new(const struct profile *p, const struct selection 
 	g->asleep_cnt = g_new0(uint64_t, (gsize)g->actors->rows->len + 1);
 	g->waited_ns = g_new0(uint64_t, (gsize)g->actors->rows->len + 1);
 	g->ended_ns = g_new0(uint64_t, (gsize)g->actors->rows->len + 1);
-	g->plumbing = plumbing_new(p);
 	b.items = g_array_new(FALSE, FALSE, sizeof(struct item));
 	if (and_their_wakers && selection)
 		follow_kernel_threads(&b);
@@ -264,7 +266,7 @@ void waitgraph_free(struct waitgraph *g)
 	g_free(g->asleep_cnt);
 	g_free(g->waited_ns);
 	g_free(g->ended_ns);
-	plumbing_free(g->plumbing);
+	reasons_free(g->reasons);
 	g_free(g);
 }
 
@@ -285,7 +287,7 @@ bool wait_edge_delays(const struct waitgraph *g, const struct wait_edge *e, uint
 }
 
 /* Of an edge what held somebody up: who waits for work that is not there does not. */
-static uint64_t held_ns(const struct waitgraph *g, const struct reasons *reasons, const struct wait_edge *e)
+static uint64_t held_ns(const struct waitgraph *g, const struct wait_edge *e)
 {
 	uint64_t ns = 0;
 
@@ -297,7 +299,7 @@ static uint64_t held_ns(const struct waitgraph *g, const struct reasons *reasons
 			continue;
 		const struct wake *k = profile_wake(g->profile, wake);
 
-		if (reasons_idle(reasons, k->wait) == IDLE_NOT)
+		if (reasons_idle(g->reasons, k->wait) == IDLE_NOT)
 			ns += k->blocked_ns;
 	}
 	return ns;
@@ -306,16 +308,14 @@ static uint64_t held_ns(const struct waitgraph *g, const struct reasons *reasons
 GPtrArray *waitgraph_knots(const struct waitgraph *g)
 {
 	g_autofree struct digraph_edge *edges = g_new(struct digraph_edge, (gsize)g->edges->len + 1);
-	struct reasons *reasons = reasons_new(g->profile, NULL);
 	uint32_t cnt = 0;
 
 	for (guint i = 0; i < g->edges->len; i++) {
 		const struct wait_edge *e = waitgraph_edge(g, i);
-		const struct digraph_edge edge = { e->from, e->to, held_ns(g, reasons, e) };
+		const struct digraph_edge edge = { e->from, e->to, held_ns(g, e) };
 
 		if (edge.weight)
 			edges[cnt++] = edge;
 	}
-	reasons_free(reasons);
 	return knots_find(g->actors->rows->len, edges, cnt);
 }

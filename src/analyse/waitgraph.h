@@ -41,6 +41,7 @@ struct waitgraph {
 	uint64_t all_asleep_ns;
 	struct plumbing *plumbing;	/* whose the texts of the places are */
 	/* private */
+	struct reasons *reasons;	/* whose the plumbing is */
 	GArray *wakes;		/* uint32_t, by edge: indices of the profile's wakes; UINT32_MAX: unknown */
 };
 

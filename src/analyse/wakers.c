@@ -61,8 +61,8 @@ uint64_t waker_percentile_ns(const uint64_t *hist, double share)
 bool waker_is_broadcast(const struct profile *p, const struct waker *waker)
 {
 	static const char *const broadcasts[] = {
-		"pthread_cond_broadcast", "___pthread_cond_broadcast",           "__pthread_cond_broadcast",
-		"cnd_broadcast",          "std::condition_variable::notify_all", NULL,
+		"pthread_cond_broadcast", "___pthread_cond_broadcast", "__pthread_cond_broadcast",
+		"cnd_broadcast", "std::condition_variable::notify_all", NULL,
 	};
 
 	return waker->user && profile_stack_names(p, waker->user, broadcasts);

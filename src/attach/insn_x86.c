@@ -230,7 +230,7 @@ size_t insn_decode(const uint8_t *code, size_t len, enum insn_kind *ret_kind)
 	return i.at;
 }
 
-bool insn_is_endbr64(const uint8_t *code, size_t len)
+static bool insn_is_endbr64(const uint8_t *code, size_t len)
 {
 	return len >= 4 && memcmp(code, "\xf3\x0f\x1e\xfa", 4) == 0;
 }

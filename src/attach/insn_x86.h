@@ -21,9 +21,6 @@ enum insn_kind {
 /* The length of the instruction at code, of which len bytes are there; 0: unknown. */
 size_t insn_decode(const uint8_t *code, size_t len, enum insn_kind *ret_kind);
 
-/* Is it endbr64? */
-bool insn_is_endbr64(const uint8_t *code, size_t len);
-
 /*
  * How far behind the entry of a function a probe is to lie: at the first push or nop, if each run of the function
  * passes it once, with the stack as at the entry.  0: at the entry.

@@ -142,8 +142,8 @@ static __always_inline void mark_function(struct user_walk *w, bool may_sleep)
 	__u32 last = at->depth - 1, offsets = w->space ? w->space->v8 : 0;
 
 	if (!offsets || !read_stack(w, at->bp + UNWIND_V8_CONTEXT, &at->method, sizeof(at->method), may_sleep) ||
+	    !is_v8_object(at->method) || !read_noted(w, at->bp + UNWIND_V8_FUNCTION, &at->method, 0, may_sleep) ||
 	    !is_v8_object(at->method) ||
-	    !read_noted(w, at->bp + UNWIND_V8_FUNCTION, &at->method, 0, may_sleep) || !is_v8_object(at->method) ||
 	    !read_stack(w, at->method - 1 + (offsets & 0xffff), &at->method, sizeof(at->method), may_sleep) ||
 	    !is_v8_object(at->method) ||
 	    !read_stack(w, (at->method - 1 + (offsets >> 16)) & ~7ULL, &at->bytecode, sizeof(at->bytecode), may_sleep))
@@ -266,6 +266,7 @@ static __always_inline long walk_step(struct user_walk *w, bool may_sleep)
 		return !(is_return && step_by_epilogue(w, may_sleep)) && !step_by_frame_pointer(w, may_sleep);
 	case UNWIND_CFA_END:
 		w->at->end = OFFCPU_WALK_COMPLETE;
+		w->stack->tables_ns = w->space ? w->space->read_ns : 0;
 		return 1;
 	case UNWIND_CFA_SIGNAL:
 		w->at->end = OFFCPU_WALK_BROKEN;

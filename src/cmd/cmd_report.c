@@ -256,7 +256,7 @@ static bool print(struct pour *pour, const struct report_args *a, const struct r
 	if (a->json)
 		json_report_drained(out, in->profile, in->selection, &drain);
 	else if (a->csv)
-		csv_waits_drained(out, in->profile, in->selection, NULL, &drain);
+		csv_waits(out, in->profile, in->selection, NULL, &drain);
 	else if (plan->is_full || in->profile->info.imported)
 		text_report(out, in->profile, in->query, in->selection, in->text);
 	else

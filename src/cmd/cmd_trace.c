@@ -81,7 +81,7 @@ static int print_profile(const struct profile *p, const struct trace_options *o,
 	else if (o->folded)
 		folded_render(text, p, NULL, &folded, NULL);
 	else if (o->wakeup || o->offwake) {
-		struct actors *actors = actors_new(p, ACTOR_BY_ROLE);
+		struct actors *actors = actors_new(p, NULL, ACTOR_BY_ROLE);
 
 		trace_wakers_text(text, p, o->wakeup);
 		chains_text(text, p, actors, NULL, 0);

@@ -10,27 +10,14 @@ struct fleet_args {
 	char *clickhouse, *host, *database, *credentials, *ca;
 };
 
-#define FLEET_ENTRIES(args)                                                                                              \
-	{ "clickhouse",                                                                                                   \
-	  0,                                                                                                              \
-	  0,                                                                                                              \
-	  G_OPTION_ARG_STRING,                                                                                            \
-	  &(args).clickhouse,                                                                                             \
-	  "Read what hosts pushed there, in place of FILE; with --from and --to",                                         \
-	  "URL" },                                                                                                         \
-		{ "host", 0, 0, G_OPTION_ARG_STRING, &(args).host, "Of --clickhouse: only hosts of such a name", "GLOB" }, \
-		{ "database", 0, 0, G_OPTION_ARG_STRING, &(args).database, "Of --clickhouse (" TARGET_DATABASE ")",       \
-		  "NAME" },                                                                                                \
-		{ "credentials",                                                                                          \
-		  0,                                                                                                      \
-		  0,                                                                                                      \
-		  G_OPTION_ARG_FILENAME,                                                                                  \
-		  &(args).credentials,                                                                                    \
-		  "Of --clickhouse: a file with \"user NAME\" and \"password SECRET\"",                                   \
-		  "FILE" },                                                                                                \
-	{                                                                                                                \
-		"ca", 0, 0, G_OPTION_ARG_FILENAME, &(args).ca, "Of --clickhouse: certificates to trust", "FILE"          \
-	}
+#define FLEET_ENTRIES(args) \
+	{ "clickhouse", 0, 0, G_OPTION_ARG_STRING, &(args).clickhouse, \
+	  "Read what hosts pushed there, in place of FILE; with --from and --to", "URL" }, \
+	{ "host", 0, 0, G_OPTION_ARG_STRING, &(args).host, "Of --clickhouse: only hosts of such a name", "GLOB" }, \
+	{ "database", 0, 0, G_OPTION_ARG_STRING, &(args).database, "Of --clickhouse (" TARGET_DATABASE ")", "NAME" }, \
+	{ "credentials", 0, 0, G_OPTION_ARG_FILENAME, &(args).credentials, \
+	  "Of --clickhouse: a file with \"user NAME\" and \"password SECRET\"", "FILE" }, \
+	{ "ca", 0, 0, G_OPTION_ARG_FILENAME, &(args).ca, "Of --clickhouse: certificates to trust", "FILE" }
 
 void fleet_args_clear(struct fleet_args *a);
 static inline bool fleet_is_asked(const struct fleet_args *a) { return a->clickhouse != NULL; }

@@ -12,15 +12,10 @@ struct range_args {
 	char *from, *to;
 };
 
-#define RANGE_ENTRIES(args)                                                                                            \
-	{ "from",                                                                                                       \
-	  0,                                                                                                            \
-	  0,                                                                                                            \
-	  G_OPTION_ARG_STRING,                                                                                          \
-	  &(args).from,                                                                                                 \
-	  "Only from then on: seconds into the window, -5s before its end, or a clock time",                            \
-	  "TIME" },                                                                                                      \
-		{ "to", 0, 0, G_OPTION_ARG_STRING, &(args).to, "Only up to then, the same", "TIME" }, HISTORY_ENTRY
+#define RANGE_ENTRIES(args) \
+	{ "from", 0, 0, G_OPTION_ARG_STRING, &(args).from, \
+	  "Only from then on: seconds into the window, -5s before its end, or a clock time", "TIME" }, \
+	{ "to", 0, 0, G_OPTION_ARG_STRING, &(args).to, "Only up to then, the same", "TIME" }, HISTORY_ENTRY
 
 void range_args_clear(struct range_args *a);
 bool range_is_asked(const struct range_args *a);

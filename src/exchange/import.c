@@ -95,8 +95,9 @@ uint32_t import_thread_text(struct import *im, const char *text)
 
 bool import_is_kernel(const char *module)
 {
-	static const char *const of_processes[] = { "[vdso]", "[vsyscall]", "[anon",     "[jit]", "[heap]",
-						   "[stack", "[unknown]",  "[inlined]", NULL };
+	static const char *const of_processes[] = {
+		"[vdso]", "[vsyscall]", "[anon", "[jit]", "[heap]", "[stack", "[unknown]", "[inlined]", NULL
+	};
 
 	if (!module || module[0] != '[' || module[1] == '\0')
 		return false;

@@ -13,12 +13,11 @@ bool kernel_part_is_scheduler(const char *name)
 
 static bool is_entry(const char *name)
 {
-	static const char *const entries[] = { "entry_SYSCALL_", "entry_SYSENTER_",
-					       "entry_INT80_",   "asm_exc_",
-					       "asm_sysvec_",    "asm_common_interrupt",
-					       "ret_from_fork",  "secondary_startup_64",
-					       "el0_svc",        "el0t_64_",
-					       "el0_da",         "ret_fast_syscall" };
+	static const char *const entries[] = {
+		"entry_SYSCALL_", "entry_SYSENTER_", "entry_INT80_", "asm_exc_", "asm_sysvec_",
+		"asm_common_interrupt", "ret_from_fork", "secondary_startup_64", "el0_svc", "el0t_64_",
+		"el0_da", "ret_fast_syscall"
+	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(entries); i++)
 		if (g_str_has_prefix(name, entries[i]))

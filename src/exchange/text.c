@@ -28,6 +28,6 @@ void write_json(struct writer *w, const struct profile *p, const struct export_p
 
 void write_csv(struct writer *w, const struct profile *p, const struct export_plan *plan)
 {
-	csv_waits_drained(writer_text(w), p, plan->selection, &plan->folded, &(struct drain){ flush, w });
+	csv_waits(writer_text(w), p, plan->selection, &plan->folded, &(struct drain){ flush, w });
 	writer_flush(w);
 }

@@ -64,13 +64,14 @@ void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size)
 	fold_stacks_add(f->stacks, rec, size);
 }
 
-void fold_language(struct fold *f, const struct offcpu_rec_language *rec, size_t size)
+void fold_language(struct fold *f, const void *rec, size_t size)
 {
 	fold_stacks_add_language(f->stacks, rec, size);
 }
 
-void fold_gil(struct fold *f, const struct offcpu_rec_language *rec, size_t size)
+void fold_gil(struct fold *f, const void *record, size_t size)
 {
+	const struct offcpu_rec_language *rec = record;
 	g_autoptr(GString) place = g_string_new(NULL);
 
 	if (size < offsetof(struct offcpu_rec_language, frame) || rec->depth > OFFCPU_GIL_DEPTH ||
@@ -87,22 +88,22 @@ void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, si
 	fold_stacks_add_path(f->stacks, rec, size);
 }
 
-void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size)
+void fold_waker(struct fold *f, const void *rec, size_t size)
 {
 	fold_wakers_add(f->wakers, rec, size);
 }
 
-void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size)
+void fold_chain(struct fold *f, const void *rec, size_t size)
 {
 	fold_wakers_add_chain(f->wakers, rec, size);
 }
 
-void fold_sleep(struct fold *f, const struct offcpu_rec_sleep *rec, size_t size)
+void fold_sleep(struct fold *f, const void *rec, size_t size)
 {
 	fold_wakers_add_sleep(f->wakers, rec, size);
 }
 
-void fold_earlier(struct fold *f, const struct offcpu_rec_earlier *rec, size_t size)
+void fold_earlier(struct fold *f, const void *rec, size_t size)
 {
 	fold_wakers_add_earlier(f->wakers, rec, size);
 }
@@ -112,7 +113,7 @@ void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const str
 	fold_wakers_add_sum(f->wakers, key, sum);
 }
 
-void fold_target(struct fold *f, const struct offcpu_rec_target *rec, size_t size)
+void fold_target(struct fold *f, const void *rec, size_t size)
 {
 	fold_targets_add(f->targets, rec, size);
 }
@@ -124,7 +125,7 @@ uint32_t fold_object_of(struct fold *f, uint64_t id, uint32_t user, uint32_t ker
 	return object ? object : fold_objects_wait(f->objects, id, user, kernel);
 }
 
-void fold_object(struct fold *f, const struct offcpu_rec_object *rec, size_t size)
+void fold_object(struct fold *f, const void *rec, size_t size)
 {
 	fold_objects_add(f->objects, rec, size);
 }

@@ -31,16 +31,16 @@ void fold_with_services(struct fold *f);
 
 /* Records from the ring buffer.  A record of impossible size is dropped and counted. */
 void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size);
-/* Who held a GIL. */
-void fold_gil(struct fold *f, const struct offcpu_rec_language *rec, size_t size);
-void fold_language(struct fold *f, const struct offcpu_rec_language *rec, size_t size);
 void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, size_t size);
-void fold_waker(struct fold *f, const struct offcpu_rec_waker *rec, size_t size);
-void fold_chain(struct fold *f, const struct offcpu_rec_chain *rec, size_t size);
-void fold_sleep(struct fold *f, const struct offcpu_rec_sleep *rec, size_t size);
-void fold_earlier(struct fold *f, const struct offcpu_rec_earlier *rec, size_t size);
-void fold_object(struct fold *f, const struct offcpu_rec_object *rec, size_t size);
-void fold_target(struct fold *f, const struct offcpu_rec_target *rec, size_t size);
+/* Each takes a struct offcpu_rec_NAME, fold_gil() that of a language: who held a GIL. */
+void fold_chain(struct fold *f, const void *rec, size_t size);
+void fold_earlier(struct fold *f, const void *rec, size_t size);
+void fold_gil(struct fold *f, const void *record, size_t size);
+void fold_language(struct fold *f, const void *rec, size_t size);
+void fold_object(struct fold *f, const void *rec, size_t size);
+void fold_sleep(struct fold *f, const void *rec, size_t size);
+void fold_target(struct fold *f, const void *rec, size_t size);
+void fold_waker(struct fold *f, const void *rec, size_t size);
 /* What it adds to the profile, a thread and its states, stays as it is. */
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size);
 /* A sum of waits, as wait_table_read() hands it over. */

@@ -186,6 +186,13 @@ static uint32_t frame_of(const struct fold_stacks *f, uint32_t spot)
 	return f->lines ? fold_lines_frame(f->lines, spot) : spot;
 }
 
+static bool is_start(const struct profile *p, uint32_t frame)
+{
+	const char *name = profile_get_frame(p, frame)->name;
+
+	return name && symbol_is_thread_start(name);
+}
+
 /*
  * Did a user stack reach the thread's start?  By name, or, since distributions strip the
  * names of __libc_start_call_main() and start_thread(), by the outermost return address
@@ -193,13 +200,11 @@ static uint32_t frame_of(const struct fold_stacks *f, uint32_t spot)
  */
 static enum stack_end user_stack_end(const struct profile *p, const uint32_t *frames, unsigned cnt)
 {
-	const struct frame *last = cnt ? profile_get_frame(p, frames[cnt - 1]) : NULL;
-
-	if (!last)
+	if (!cnt)
 		return STACK_BROKEN;
-	if (last->name && symbol_is_thread_start(last->name))
+	if (is_start(p, frames[cnt - 1]))
 		return STACK_COMPLETE;
-	if (cnt >= 2 && module_is_libc(last->module) &&
+	if (cnt >= 2 && module_is_libc(profile_get_frame(p, frames[cnt - 1])->module) &&
 	    !module_is_libc(profile_get_frame(p, frames[cnt - 2])->module))
 		return STACK_COMPLETE;
 	return STACK_BROKEN;
@@ -414,6 +419,21 @@ static void forget_replaced(struct fold_stacks *f)
 	f->replaced_cnt = cnt;
 }
 
+/*
+ * Where a library is loaded in the place of another one the unwinder goes by the other one's table until it is told,
+ * and may leave callers out.
+ */
+static bool went_by_old_tables(struct fold_stacks *f, const struct offcpu_rec_stack *rec)
+{
+	if (!rec->is_user || rec->end != OFFCPU_WALK_COMPLETE || !f->replaced_cnt)
+		return false;
+	for (unsigned i = 0; i < rec->depth; i++)
+		if (symbolizer_replaced_since(f->symbolizer, rec->pid, rec->ts_ns, rec->ip[i] - (i > 0),
+					      rec->tables_ns))
+			return true;
+	return false;
+}
+
 void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, size_t size)
 {
 	uint32_t frames[2 * OFFCPU_MAX_DEPTH + OFFCPU_SLEEP_PATH_MAX], spots[G_N_ELEMENTS(frames)];
@@ -438,7 +458,9 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	for (unsigned i = 0; i < cnt; i++)
 		frames[i] = frame_of(f, spots[i]);
 	unsigned mapped_cnt = rec->is_user ? cut_astray(f->profile, frames, cnt) : cnt;
-	enum stack_end end = mapped_cnt < cnt ? STACK_BROKEN : stack_end_of(f, rec, frames, cnt);
+	bool is_astray = mapped_cnt < cnt && !is_start(f->profile, frames[mapped_cnt - 1]);
+	bool is_broken = is_astray || went_by_old_tables(f, rec);
+	enum stack_end end = is_broken ? STACK_BROKEN : stack_end_of(f, rec, frames, mapped_cnt);
 	cnt = MIN(mapped_cnt, f->max_depth);
 	put_stack(f, rec->id, rec->is_user, spots, cnt, end);
 	if (!rec->is_user)

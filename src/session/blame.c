@@ -200,7 +200,7 @@ static const struct session_option options[] = {
 	{ NULL, 0, NULL },
 };
 
-static const struct session_record records[] = { { OFFCPU_REC_BLAME, take_part }, { 0, NULL } };
+static const struct session_record records[] = { { OFFCPU_REC_BLAME, .take = take_part }, { 0 } };
 
 const struct session_probe probe_blame = {
 	.name = "run-queue blame",

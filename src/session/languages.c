@@ -7,20 +7,10 @@
 #include "session/parts.h"
 #include "session/probe.h"
 
-static void take_language(struct session *s, void *state, const void *record, size_t size)
-{
-	(void)state;
-	fold_language(s->fold, record, size);
-}
-
-static void take_gil(struct session *s, void *state, const void *record, size_t size)
-{
-	(void)state;
-	fold_gil(s->fold, record, size);
-}
-
 static const struct session_record records[] = {
-	{ OFFCPU_REC_LANGUAGE, take_language }, { OFFCPU_REC_GIL, take_gil }, { 0, NULL },
+	{ OFFCPU_REC_LANGUAGE, .fold = fold_language },
+	{ OFFCPU_REC_GIL, .fold = fold_gil },
+	{ 0 },
 };
 
 const struct session_probe probe_languages = { .name = "languages", .records = records };

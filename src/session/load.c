@@ -77,7 +77,8 @@ bool session_may_cut(const struct collect_options *o)
 	       !o->max_ns && !o->lines;
 }
 
-bool session_is_for_few(const struct collect_options *o)
+/* Of a few processes, or a command: their tables are worth more waiting. */
+static bool is_for_few(const struct collect_options *o)
 {
 	return o->pids || o->tids || o->command_pid;
 }
@@ -284,8 +285,7 @@ static bool open_programs(struct session *s, GError **error)
 	}
 	/* Tables are compiled while the programs are loaded. */
 	if (wants_tables(s->options) && feature_supported(FEATURE_BPF_LOOP)) {
-		s->tables = tables_new(s->skel->maps.slabs, s->skel->maps.spaces, session_is_for_few(s->options),
-				       error);
+		s->tables = tables_new(s->skel->maps.slabs, s->skel->maps.spaces, is_for_few(s->options), error);
 		if (!s->tables)
 			return false;
 		foresee_tables(s);
@@ -346,9 +346,11 @@ static bool open_ring(struct session *s, GError **error)
 	return s->ring != NULL;
 }
 
+typedef bool (*load_step)(struct session *s, GError **error);
+
 bool session_load(struct session *s, GError **error)
 {
-	static bool (*const steps[])(struct session *s, GError **error) = {
+	static const load_step steps[] = {
 		open_programs, load_programs, load_rest, attach_programs, probes_start, open_ring,
 	};
 

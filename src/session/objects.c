@@ -21,18 +21,6 @@ static void finish(struct session *s, void *state, struct profile *p)
 	p->info.has_objects = s->options->want_objects;
 }
 
-static void take_object(struct session *s, void *state, const void *record, size_t size)
-{
-	(void)state;
-	fold_object(s->fold, record, size);
-}
-
-static void take_target(struct session *s, void *state, const void *record, size_t size)
-{
-	(void)state;
-	fold_target(s->fold, record, size);
-}
-
 static const struct session_option options[] = {
 	{ "locks", offsetof(struct collect_options, want_locks), "Which lock each futex wait is for, and who holds it" },
 	{ "objects", offsetof(struct collect_options, want_objects),
@@ -41,7 +29,9 @@ static const struct session_option options[] = {
 };
 
 static const struct session_record records[] = {
-	{ OFFCPU_REC_OBJECT, take_object }, { OFFCPU_REC_TARGET, take_target }, { 0, NULL },
+	{ OFFCPU_REC_OBJECT, .fold = fold_object },
+	{ OFFCPU_REC_TARGET, .fold = fold_target },
+	{ 0 },
 };
 
 const struct session_probe probe_objects = {

@@ -68,8 +68,6 @@ struct session {
 bool session_wants_kernel_symbols(const struct collect_options *o);
 /* Can a session with these options be cut? */
 bool session_may_cut(const struct collect_options *o);
-/* Of a few processes, or a command: their tables are worth more waiting. */
-bool session_is_for_few(const struct collect_options *o);
 /* Opens, loads and attaches the programs. */
 bool session_load(struct session *s, GError **error);
 

@@ -12,6 +12,7 @@
  * for each, with all that is to be done for it in the course of a session.  A row that is not wanted is asked nothing
  * but to leave its programs and maps out.
  */
+struct fold;
 struct offcpu_config;
 struct profile;
 struct session;
@@ -23,16 +24,17 @@ struct session_option {
 	const char *help;
 };
 
-/* A record of the ring (enum offcpu_rec_type), of any size. */
+/* A record of the ring (enum offcpu_rec_type), of any size: the fold takes it as it is, or else the row does. */
 struct session_record {
 	uint32_t type;
+	void (*fold)(struct fold *f, const void *record, size_t size);
 	void (*take)(struct session *s, void *state, const void *record, size_t size);
 };
 
 struct session_probe {
 	const char *name;
 	const struct session_option *options;	/* ends with a NULL name; NULL: none, or commands have their own */
-	const struct session_record *records;	/* ends with a NULL function; NULL: none */
+	const struct session_record *records;	/* ends with type 0; NULL: none */
 	unsigned drain_ms;	/* session_drain() is wanted as often while it is traced; 0: as usual */
 	/*
 	 * Before the programs are loaded: is it wanted?  Fills its part of the config, sizes its maps, leaves out what

@@ -4,9 +4,15 @@
 #include "session/parts.h"
 
 const struct session_probe *const session_probes[] = {
-	&probe_requests, /* the first to go: each call that it probes costs the traced program time */
-	&probe_wakers,   &probe_objects, &probe_languages, &probe_services,
-	&probe_blame,    &probe_storms,  &probe_on_cpu,    NULL,
+	&probe_requests,	/* the first to go: each call that it probes costs the traced program time */
+	&probe_wakers,
+	&probe_objects,
+	&probe_languages,
+	&probe_services,
+	&probe_blame,
+	&probe_storms,
+	&probe_on_cpu,
+	NULL,
 };
 _Static_assert(G_N_ELEMENTS(session_probes) <= SESSION_PROBES_MAX, "");
 
@@ -18,7 +24,7 @@ static void note_records(struct session *s, unsigned row)
 {
 	const struct session_record *r = session_probes[row]->records;
 
-	for (; r && r->take; r++) {
+	for (; r && r->type; r++) {
 		g_assert(r->type < SESSION_RECORDS_MAX && !s->probes.takers[r->type]);
 		s->probes.takers[r->type] = (uint8_t)(row + 1);
 	}
@@ -116,9 +122,14 @@ void probes_take(struct session *s, uint32_t type, const void *record, size_t si
 
 	if (!row--)
 		return;
-	for (const struct session_record *r = session_probes[row]->records; r->take; r++)
-		if (r->type == type)
+	for (const struct session_record *r = session_probes[row]->records; r->type; r++) {
+		if (r->type != type)
+			continue;
+		if (r->fold)
+			r->fold(s->fold, record, size);
+		else
 			r->take(s, s->probes.states[row], record, size);
+	}
 }
 
 unsigned probes_drain_ms(const struct session *s, unsigned usual)

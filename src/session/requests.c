@@ -489,7 +489,7 @@ static void finish(struct session *s, void *state, struct profile *p)
 }
 
 static const struct session_record records[] = {
-	{ OFFCPU_REC_REQUEST_SITE, take_site }, { OFFCPU_REC_REQUEST_SPAN, take_span }, { 0, NULL },
+	{ OFFCPU_REC_REQUEST_SITE, .take = take_site }, { OFFCPU_REC_REQUEST_SPAN, .take = take_span }, { 0 },
 };
 
 const struct session_probe probe_requests = {

@@ -68,33 +68,12 @@ static void finish(struct session *s, void *state, struct profile *p)
 	p->info.has_wakers = s->options->want_wakers;
 }
 
-static void take_waker(struct session *s, void *state, const void *record, size_t size)
-{
-	(void)state;
-	fold_waker(s->fold, record, size);
-}
-
-static void take_chain(struct session *s, void *state, const void *record, size_t size)
-{
-	(void)state;
-	fold_chain(s->fold, record, size);
-}
-
-static void take_sleep(struct session *s, void *state, const void *record, size_t size)
-{
-	(void)state;
-	fold_sleep(s->fold, record, size);
-}
-
-static void take_earlier(struct session *s, void *state, const void *record, size_t size)
-{
-	(void)state;
-	fold_earlier(s->fold, record, size);
-}
-
 static const struct session_record records[] = {
-	{ OFFCPU_REC_WAKER, take_waker }, { OFFCPU_REC_CHAIN, take_chain }, { OFFCPU_REC_SLEEP, take_sleep },
-	{ OFFCPU_REC_EARLIER, take_earlier }, { 0, NULL },
+	{ OFFCPU_REC_WAKER, .fold = fold_waker },
+	{ OFFCPU_REC_CHAIN, .fold = fold_chain },
+	{ OFFCPU_REC_SLEEP, .fold = fold_sleep },
+	{ OFFCPU_REC_EARLIER, .fold = fold_earlier },
+	{ 0 },
 };
 
 const struct session_probe probe_wakers = {

@@ -60,6 +60,7 @@ bool handover_put(struct handover *h, int spaces_fd, const struct space_mapping 
 	g_return_val_if_fail(cnt <= SPACE_PARTED_MAX, false);
 	space->generation = generation;
 	space->speaks = h->speaks;
+	space->read_ns = h->read_ns;
 	space->v8 = h->v8;
 	if (cnt > SPACE_MAPPINGS_MAX) {
 		part_cnt = put_parts(h, spaces_fd, space, mappings, cnt, list);

@@ -235,7 +235,7 @@ static bool look(struct made_code *m, int64_t now_us)
 	return renew_all(m);
 }
 
-bool made_code_look(struct made_code *m)
+bool made_code_look(struct made_code *m, uint64_t *refused_cnt)
 {
 	int64_t now_us = g_get_monotonic_time();
 	bool is_changed;
@@ -244,6 +244,8 @@ bool made_code_look(struct made_code *m)
 		return false;
 	m->pause_us = MIN(m->pause_us * 2, PAUSE_MAX_US);
 	is_changed = look(m, now_us);
+	*refused_cnt += m->refused_cnt;
+	m->refused_cnt = 0;
 	m->due_us = g_get_monotonic_time() + m->pause_us;
 	return is_changed;
 }
@@ -251,11 +253,6 @@ bool made_code_look(struct made_code *m)
 int64_t made_code_due_us(const struct made_code *m)
 {
 	return m ? m->due_us : INT64_MAX;
-}
-
-uint64_t made_code_refused_cnt(const struct made_code *m)
-{
-	return m->refused_cnt;
 }
 
 void made_code_add_mappings(const struct made_code *m, GArray *mappings)

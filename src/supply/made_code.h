@@ -29,11 +29,10 @@ void made_code_free(struct made_code *m);	/* NULL is fine */
 
 /*
  * Looks whether there is other code than before, if it is time to; true: the program's mappings are to be handed over.
+ * Adds to *refused_cnt how many tables there was no room for.
  */
-bool made_code_look(struct made_code *m);
+bool made_code_look(struct made_code *m, uint64_t *refused_cnt);
 int64_t made_code_due_us(const struct made_code *m);	/* of the next look; m NULL: INT64_MAX */
-/* How often there was no room for a table. */
-uint64_t made_code_refused_cnt(const struct made_code *m);
 
 /* Puts the heaps among a program's mappings (struct space_mapping by address), where they are in no other's way. */
 void made_code_add_mappings(const struct made_code *m, GArray *mappings);

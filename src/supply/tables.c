@@ -79,7 +79,7 @@ struct tables {
 	bool changed;		/* programs to look at again */
 	bool was_asked;
 	int64_t due_us;		/* of the first program that is not due yet, or INT64_MAX */
-	uint64_t no_room_cnt;	/* of spaces */
+	uint64_t no_room_cnt;	/* of spaces, and of tables for made code */
 	GMutex crowded_lock;	/* of: pid -> how many mappings were one too many */
 	GHashTable *crowded;
 };
@@ -231,14 +231,14 @@ static bool read_mappings(struct tables *t, struct program *program)
 {
 	GArray *before = program->mappings;
 	struct program old = { .mappings = before };
-	bool ok;
 
 	program->mappings = g_array_new(FALSE, FALSE, sizeof(struct program_mapping));
 	program->stale = program->is_headless;
 	program->is_new = true;
 	int64_t began_us = g_get_monotonic_time();
+	program->handover.read_ns = (uint64_t)began_us * 1000;
 	runtimes_begin(&program->runtimes);
-	ok = for_each_mapping(t, program->pid, add_mapping, program);
+	bool ok = for_each_mapping(t, program->pid, add_mapping, program);
 	runtimes_look(&program->runtimes, program->pid, t->slabs, t->retired);
 	program->handover.v8 = program->runtimes.v8;
 	int64_t read_us = g_get_monotonic_time();
@@ -465,7 +465,7 @@ static bool look_at_program(struct tables *t, struct program *program, int64_t n
 	if (program->stale && !read_mappings(t, program))
 		return false;
 	if (is_ready(program)) {
-		program->is_new |= program->runtimes.made && made_code_look(program->runtimes.made);
+		program->is_new |= program->runtimes.made && made_code_look(program->runtimes.made, &t->no_room_cnt);
 		t->due_us = MIN(t->due_us, made_code_due_us(program->runtimes.made));
 		if (program->is_new)
 			publish(t, program);

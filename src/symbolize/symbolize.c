@@ -112,6 +112,15 @@ uint64_t symbolizer_replaced_cnt(const struct symbolizer *s)
 	return spaces_replaced_cnt(s->spaces);
 }
 
+bool symbolizer_replaced_since(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t addr, uint64_t since_ns)
+{
+	struct generation *g;
+	enum frame_why why;
+	const struct space_map *m = spaces_find(s->spaces, pid, ts_ns, addr, &g, &why);
+
+	return m && m->replaces && m->from_ns > since_ns;
+}
+
 void symbolizer_note_exec(struct symbolizer *s, uint32_t pid, uint64_t ts_ns)
 {
 	spaces_exec(s->spaces, pid, ts_ns);

@@ -69,6 +69,8 @@ struct symbolizer_mapping {
 void symbolizer_note_mmap(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m);
 /* How often a file was mapped where another one lay: names of addresses from before no longer hold. */
 uint64_t symbolizer_replaced_cnt(const struct symbolizer *s);
+/* Did other code lie at the user address until after since_ns?  As of ts_ns, when the address was met. */
+bool symbolizer_replaced_since(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t addr, uint64_t since_ns);
 void symbolizer_note_exec(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);
 void symbolizer_note_fork(struct symbolizer *s, uint32_t parent, uint32_t pid, uint64_t ts_ns);
 void symbolizer_note_exit(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);

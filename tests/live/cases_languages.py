@@ -14,7 +14,9 @@ PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 
 def build_go(env, *options):
     if not shutil.which("go"):
-        raise Skip("go is not installed")
+        if options or not os.path.exists(os.path.join(env.programs, "go_waits")):
+            raise Skip("go is not installed")
+        return env.programs     # a guest of tests/vm, which has it compiled
     folder = env.temporary("go")
     os.mkdir(folder)
     variables = {**os.environ, "GO111MODULE": "off", "GOTOOLCHAIN": "local"}

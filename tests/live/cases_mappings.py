@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""User stacks of programs with very many executable mappings."""
+"""User stacks of programs with very many executable mappings, and of 32 bits."""
 
 import os
 import re
 import shutil
+import subprocess
 
 from cases_unwind import ALLOWED, check_all_complete, check_chain
-from check import check_account
-from lib import case
+from check import check_account, names
+from lib import Recorder, Skip, case, exact
 
 
 def many_mappings(env, libraries, mappings):
@@ -43,3 +44,24 @@ def unwind_2000_libraries(env):
 @case
 def unwind_20000_mappings(env):
     many_mappings(env, 20, 20000)
+
+
+@case
+def unwind_32_bits(env):
+    """A program of 32 bits with frame pointers: each of its functions is there, with the time that its own clock says."""
+    program = os.path.join(env.programs, "bits32")
+    if not os.path.exists(program):
+        raise Skip("the compiler makes no programs of 32 bits")
+    done = subprocess.run([program], stdout=subprocess.PIPE, check=False)
+    if done.returncode:
+        raise Skip("this kernel runs no 32-bit code (ia32_emulation)")
+    said = env.temporary("said")
+    recorder = Recorder(env, *exact(), command=["sh", "-c", f"exec '{program}' >'{said}'"])
+    recorder.wait()
+    with open(said, encoding="ascii") as file:
+        spent_ns = int(file.read()) * 1000
+    chain = ["_start", "middle_32", "nap_site_32"]
+    naps = [wait for wait in recorder.report().waits if wait["user_end"] == "complete" and names(wait["user"]) == chain]
+    seen_ns = sum(wait["off_cpu_ns"] for wait in naps)
+    env.check.equal(sum(wait["count"] for wait in naps if wait["state"] == "S"), 20, "naps")
+    env.check.that(0.95 * spent_ns <= seen_ns <= spent_ns, f"{seen_ns} ns of {spent_ns} below nap_site_32()")

@@ -262,7 +262,7 @@ def busy_pool_and_loop_are_the_first_finding(env):
         env.running.append(redis)
         ask = ["redis-cli", "-p", str(port)]
         wait_until(lambda: b"PONG" in subprocess.run([*ask, "ping"], capture_output=True, check=False).stdout, 10)
-        env.running.append(subprocess.Popen([*ask, "-r", "100000", "eval", "for i = 1, 3000000 do end", "0"], stdout=subprocess.DEVNULL))
+        env.running.append(subprocess.Popen([*ask, "-r", "100000", "eval", "for i = 1, 20000000 do end", "0"], stdout=subprocess.DEVNULL))
         checks.append((redis, "loop", "Redis", "redis-server's event loop (Redis)"))
     if shutil.which("node"):
         checks.append((script(env, ["node", "-e"], POOL), "pool", "libuv-threads", "all 4 threads are busy"))

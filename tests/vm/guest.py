@@ -3,7 +3,9 @@
 
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -30,6 +32,17 @@ def only(cases):
     return " ".join(f"--only {case}" for case in cases)
 
 
+def add_go(archive, is_arm64):
+    """The live programs in Go, for the guest's machine: there is no compiler in it.  None where there is none here."""
+    target = {"GOARCH": "arm64" if is_arm64 else "amd64", "GO111MODULE": "off", "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
+    with tempfile.TemporaryDirectory(prefix="offcpu-vm-go-") as folder:
+        for name in ("go_waits", "go_tasks") if shutil.which("go") else ():
+            source = ROOT / "tests" / "live" / "programs" / f"{name}.go"
+            built = subprocess.run(["go", "build", "-o", f"{folder}/{name}", source], env={**os.environ, **target}, check=False)
+            if built.returncode == 0:
+                archive.copy(f"{folder}/{name}", f"/programs/{name}")
+
+
 def archive_of(offcpu, programs, command, root=None):
     """
     An archive with Python, the test programs and the live tests; command: a shell's text in place of the checks, or None.
@@ -45,6 +58,7 @@ def archive_of(offcpu, programs, command, root=None):
     for script in sorted((ROOT / "tests" / "live" / "programs").glob("*.py")):
         archive.copy(script, f"/live/programs/{script.name}")
     archive.copy(HERE / "live.py", "/live/live.py")
+    add_go(archive, bool(root))
     static = ROOT / ("build-arm64-static" if root else "build-static") / "offcpu"
     if static.exists():
         archive.copy(static, "/static/offcpu")

@@ -23,6 +23,7 @@ MATRIX = {
     "newest-cloud": ("linux-image-cloud-amd64", r"linux-image-.*\+deb14-cloud-amd64$", "forky"),
     "6.1-arm64": ("linux-image-cloud-arm64", r"linux-image-6\.1\..*-cloud-arm64$"),
     "6.12-arm64": ("linux-image-6.12-cloud-arm64", r"linux-image-6\.12\..*-cloud-arm64$"),
+    "6.12-16k-arm64": ("linux-image-arm64-16k", r"linux-image-6\.12\..*-arm64-16k$", "trixie"),     # pages of 16 KiB
 }
 # Those that tests/vm/run boots unless told otherwise: arm64 takes minutes each, other releases are for tests/vm/features.
 USUAL = ["6.1-cloud", "6.12-cloud", "6.1-rt"]
@@ -68,19 +69,20 @@ def version_key(name):
 
 
 def is_arm64(name):
-    return name.endswith("-arm64")
+    """Of a kernel's name in MATRIX, or a package."""
+    return "-arm64" in name
 
 
-APT_OF_SUITE = """Dir::State "{0}"; Dir::State::status "{0}/status"; Dir::State::lists "{0}/lists"; Dir::Cache "{0}/cache";
+APT_OF_SUITE = """APT::Architecture "{1}"; APT::Architectures {{ "{1}"; }}; Dir::State "{0}"; Dir::State::status "{0}/status"; Dir::State::lists "{0}/lists"; Dir::Cache "{0}/cache";
 Dir::Etc::sourcelist "{0}/sources.list"; Dir::Etc::sourceparts "-"; APT::Sandbox::User "root"; Debug::NoLocking "true";
 """
 LISTS_LAST_S = 86400
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
-def apt_of_suite(suite):
+def apt_of_suite(suite, machine):
     """What goes before an apt command for another release of Debian: its lists are kept beside the kernels, this machine's stay."""
-    folder = cache_folder() / f"apt-{suite}"
+    folder = cache_folder() / (f"apt-{suite}" if machine == "amd64" else f"apt-{suite}-{machine}")
     configuration = folder / "apt.conf"
     before = ["env", f"APT_CONFIG={configuration}"]
     if configuration.exists() and time.time() - configuration.stat().st_mtime < LISTS_LAST_S:
@@ -97,7 +99,7 @@ def apt_of_suite(suite):
     signed = f"[signed-by={KEYRING}] " if KEYRING.exists() else ""
     (folder / "sources.list").write_text(f"deb {signed}{archive[3]} {suite} main\n")
     made = folder / "new.conf"
-    made.write_text(APT_OF_SUITE.format(folder))
+    made.write_text(APT_OF_SUITE.format(folder, machine))
     output_of(["env", f"APT_CONFIG={made}", "apt-get", "-qq", "update"])
     made.rename(configuration)
     return before
@@ -105,9 +107,9 @@ def apt_of_suite(suite):
 
 def apt(package, suite):
     """What goes before an apt command for it."""
-    if is_arm64(package):
-        return [APT_ARM64]
-    return apt_of_suite(suite) if suite else []
+    if suite:
+        return apt_of_suite(suite, "arm64" if is_arm64(package) else "amd64")
+    return [APT_ARM64] if is_arm64(package) else []
 
 
 def dependencies(before, package):

@@ -495,7 +495,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		.rule = rule,
 		.reason = reason,
 		.idle = ret_idle,
-		.roles = roles_new(p),
+		.roles = roles_new(p, pl),
 		.is_whole = !p->info.filters || !*p->info.filters,
 	};
 

@@ -58,13 +58,7 @@ static void stack_field(GString *out, const struct folded_names *names, uint32_t
 }
 
 void csv_waits(GString *out, const struct profile *p, const struct selection *selection,
-	       const struct folded_options *options)
-{
-	csv_waits_drained(out, p, selection, options, NULL);
-}
-
-void csv_waits_drained(GString *out, const struct profile *p, const struct selection *selection,
-		       const struct folded_options *options, const struct drain *drain)
+	       const struct folded_options *options, const struct drain *drain)
 {
 	struct folded_names *names = folded_names_new(p, options);
 	g_autoptr(GString) scratch = g_string_new(NULL);

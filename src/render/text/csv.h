@@ -14,9 +14,7 @@
  * options: how frames are spelled, see folded_names_new().
  */
 void csv_waits(GString *out, const struct profile *p, const struct selection *selection,
-	       const struct folded_options *options);
-void csv_waits_drained(GString *out, const struct profile *p, const struct selection *selection,
-		       const struct folded_options *options, const struct drain *drain);
+	       const struct folded_options *options, const struct drain *drain);
 
 /* Appends s as one field, in quotes when it needs them.  NULL is empty. */
 void csv_field(GString *out, const char *s);

@@ -5,9 +5,9 @@
 #include "symbolize/elf/reader.h"
 
 /*
- * Linkers lay out these sections in many ways (lazy, with ENDBR64, BND, 8 or 16 bytes), but
- * every entry jumps through a slot "jmp *DISTANCE(%rip)", and a relocation says whose address
- * the slot takes; only the first half of a lazy entry with ENDBR64 pushes the number of
+ * Linkers lay out these sections in many ways (lazy, with ENDBR64, BND, 8 or 16 bytes; on arm64 with "bti c", 16 or 24
+ * bytes), but every entry jumps through a slot, "jmp *DISTANCE(%rip)" or what "ldr x17, [x16, OFFSET]" has read, and a
+ * relocation says whose address the slot takes; only the first half of a lazy entry with ENDBR64 pushes the number of
  * its relocation instead.  So entries are read, not counted.
  */
 #define PLT_MAX_BYTES (4u << 20)
@@ -38,6 +38,17 @@ static int slot_compare(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
+static bool takes_resolver(const struct plt_reader *p, uint64_t type)
+{
+	return type == (p->r->machine == EM_AARCH64 ? R_AARCH64_IRELATIVE : R_X86_64_IRELATIVE);
+}
+
+static bool takes_symbol(const struct plt_reader *p, uint64_t type)
+{
+	return p->r->machine == EM_AARCH64 ? type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT :
+					     type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
+}
+
 static void read_relocations(struct plt_reader *p, Elf_Scn *scn)
 {
 	GElf_Shdr sh;
@@ -58,9 +69,9 @@ static void read_relocations(struct plt_reader *p, Elf_Scn *scn)
 			return;
 		type = GELF_R_TYPE(rela.r_info);
 		slot.addr = rela.r_offset;
-		if (type == R_X86_64_IRELATIVE)
+		if (takes_resolver(p, type))
 			slot.resolver = (uint64_t)rela.r_addend;
-		else if (has_symbols && (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT))
+		else if (has_symbols && takes_symbol(p, type))
 			slot.symbol = (uint32_t)GELF_R_SYM(rela.r_info);
 		if (scn == p->r->plt_relocations)
 			g_array_append_val(p->lazy, slot);
@@ -113,18 +124,24 @@ static int32_t number_at(const uint8_t *bytes)
 			 (uint32_t)bytes[3] << 24);
 }
 
+static const struct slot *slot_at(const struct plt_reader *p, uint64_t addr)
+{
+	const struct slot key = { .addr = addr };
+
+	return p->slots->len ? bsearch(&key, p->slots->data, p->slots->len, sizeof(key), slot_compare) : NULL;
+}
+
 /* The slot that the entry at addr uses, or NULL. */
 static const struct slot *slot_of(const struct plt_reader *p, uint64_t addr, const uint8_t *bytes, size_t len)
 {
 	static const uint8_t endbr64_push[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x68 };
 
 	for (size_t i = 0; i + 6 <= len; i++) {
-		struct slot key = { 0 }, *found;
+		const struct slot *found;
 
 		if (bytes[i] != 0xff || bytes[i + 1] != 0x25)
 			continue;
-		key.addr = addr + i + 6 + (uint64_t)(int64_t)number_at(bytes + i + 2);
-		found = p->slots->len ? bsearch(&key, p->slots->data, p->slots->len, sizeof(key), slot_compare) : NULL;
+		found = slot_at(p, addr + i + 6 + (uint64_t)(int64_t)number_at(bytes + i + 2));
 		if (found)
 			return found;
 	}
@@ -136,30 +153,83 @@ static const struct slot *slot_of(const struct plt_reader *p, uint64_t addr, con
 	return NULL;
 }
 
+/* unknown: the name of what has no slot, which mostly resolves for the others. */
+static void add_entry(struct plt_reader *p, uint64_t start, uint64_t end, const struct slot *slot, uint32_t unknown)
+{
+	struct symtab_raw raw = { .addr = start, .end = end, .sized = true, .name = (uint32_t)p->names->len };
+
+	if (slot && append_name(p, slot))
+		g_string_append_c(p->names, 0);
+	else
+		raw.name = unknown;
+	g_array_append_val(p->raw, raw);
+}
+
+static void read_entries_x86_64(struct plt_reader *p, const GElf_Shdr *sh, const Elf_Data *data, uint32_t unknown)
+{
+	size_t entry_bytes = sh->sh_entsize == 8 ? 8 : ENTRY_BYTES;
+
+	for (size_t at = 0; at < data->d_size && p->names->len < NAMES_MAX_BYTES; at += entry_bytes) {
+		size_t len = MIN(entry_bytes, data->d_size - at);
+		const struct slot *slot = slot_of(p, sh->sh_addr + at, (const uint8_t *)data->d_buf + at, len);
+
+		add_entry(p, sh->sh_addr + at, sh->sh_addr + at + len, slot, unknown);
+	}
+}
+
+#define AARCH64_BTI_C 0xd503245fU
+
+/* Of "adrp x16, PAGE; ldr x17, [x16, OFFSET]" at addr the slot; NULL: it is something else. */
+static const struct slot *slot_of_aarch64(const struct plt_reader *p, uint64_t addr, const uint8_t *bytes)
+{
+	uint32_t adrp = (uint32_t)number_at(bytes), ldr = (uint32_t)number_at(bytes + 4);
+	int64_t pages;
+
+	if ((adrp & 0x9f00001fU) != 0x90000010U || (ldr & 0xffc003ffU) != 0xf9400211U)
+		return NULL;
+	pages = (int64_t)((uint64_t)(adrp >> 5 & 0x7ffff) << 45) >> 43 | (adrp >> 29 & 3);
+	return slot_at(p, (addr & ~UINT64_C(0xfff)) + ((uint64_t)pages << 12) + (uint64_t)(ldr >> 10 & 0xfff) * 8);
+}
+
+/* An entry reaches up to the next one. */
+static void read_entries_aarch64(struct plt_reader *p, const GElf_Shdr *sh, const Elf_Data *data, uint32_t unknown)
+{
+	const uint8_t *bytes = data->d_buf;
+	const struct slot *slot = NULL;
+	size_t start = 0, at;
+
+	for (at = 0; at + 8 <= data->d_size && p->names->len < NAMES_MAX_BYTES; at += 4) {
+		const struct slot *found = slot_of_aarch64(p, sh->sh_addr + at, bytes + at);
+		bool is_behind_bti = at >= 4 && (uint32_t)number_at(bytes + at - 4) == AARCH64_BTI_C;
+		size_t begin = is_behind_bti ? at - 4 : at;
+
+		if (!found)
+			continue;
+		if (begin > start)
+			add_entry(p, sh->sh_addr + start, sh->sh_addr + begin, slot, unknown);
+		start = begin;
+		slot = found;
+	}
+	if (at + 8 > data->d_size)
+		at = data->d_size;
+	if (at > start)
+		add_entry(p, sh->sh_addr + start, sh->sh_addr + at, slot, unknown);
+}
+
 static void read_entries(struct plt_reader *p, Elf_Scn *scn)
 {
-	uint32_t unknown = (uint32_t)p->names->len;	/* the entry that resolves for the others, mostly */
-	size_t entry_bytes;
+	uint32_t unknown = (uint32_t)p->names->len;
 	Elf_Data *data;
 	GElf_Shdr sh;
 
 	if (!gelf_getshdr(scn, &sh) || sh.sh_size > PLT_MAX_BYTES || sh.sh_addr > UINT64_MAX - sh.sh_size ||
-	    !(data = elf_rawdata(scn, NULL)) || !data->d_buf)
+	    !(data = elf_rawdata(scn, NULL)) || !data->d_buf || data->d_size > sh.sh_size)
 		return;
 	g_string_append_len(p->names, "[plt]", sizeof("[plt]"));
-	entry_bytes = sh.sh_entsize == 8 ? 8 : ENTRY_BYTES;
-	for (size_t at = 0; at < data->d_size && p->names->len < NAMES_MAX_BYTES; at += entry_bytes) {
-		size_t len = MIN(entry_bytes, data->d_size - at);
-		struct symtab_raw raw = { .addr = sh.sh_addr + at, .end = sh.sh_addr + at + len, .sized = true,
-					  .name = (uint32_t)p->names->len };
-		const struct slot *slot = slot_of(p, raw.addr, (const uint8_t *)data->d_buf + at, len);
-
-		if (slot && append_name(p, slot))
-			g_string_append_c(p->names, 0);
-		else
-			raw.name = unknown;
-		g_array_append_val(p->raw, raw);
-	}
+	if (p->r->machine == EM_AARCH64)
+		read_entries_aarch64(p, &sh, data, unknown);
+	else
+		read_entries_x86_64(p, &sh, data, unknown);
 }
 
 void elf_plt_read(struct elf_reader *r)
@@ -168,7 +238,7 @@ void elf_plt_read(struct elf_reader *r)
 	size_t names_bytes;
 	GElf_Shdr sh;
 
-	if (!r->plt_cnt || r->machine != EM_X86_64)
+	if (!r->plt_cnt || (r->machine != EM_X86_64 && r->machine != EM_AARCH64))
 		return;
 	p.slots = g_array_new(FALSE, FALSE, sizeof(struct slot));
 	p.lazy = g_array_new(FALSE, FALSE, sizeof(struct slot));

@@ -75,7 +75,8 @@ static int open_link(const char *proc_dir, uint32_t id, uint64_t start, uint64_t
 	return open(link, O_PATH | O_CLOEXEC);
 }
 
-int file_hold_mapped(const char *proc_dir, uint32_t pid, uint64_t start, uint64_t end, struct stat *ret_stat)
+/* The very file mapped at [start, end) of pid, be it deleted or renamed. */
+static int file_hold_mapped(const char *proc_dir, uint32_t pid, uint64_t start, uint64_t end, struct stat *ret_stat)
 {
 	int fd = open_link(proc_dir, pid, start, end);
 	uint32_t tid = fd < 0 && (errno == ENOENT || errno == ESRCH) ? living_thread(proc_dir, pid) : 0;

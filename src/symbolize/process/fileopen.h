@@ -21,8 +21,6 @@
 int file_hold_in_process(const char *proc_dir, uint32_t pid, const char *path, struct stat *ret_stat);
 /* The same, but no component of path may be a symbolic link. */
 int file_hold_in_process_nolinks(const char *proc_dir, uint32_t pid, const char *path, struct stat *ret_stat);
-/* The very file mapped at [start, end) of pid, be it deleted or renamed. */
-int file_hold_mapped(const char *proc_dir, uint32_t pid, uint64_t start, uint64_t end, struct stat *ret_stat);
 /* path as we see it. */
 int file_hold_here(const char *path, struct stat *ret_stat);
 

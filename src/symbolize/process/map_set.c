@@ -75,11 +75,18 @@ static struct space_map *newest_at(struct map_set *set, uint64_t addr)
 	return newest;
 }
 
+/* Is what lies in one place there the same as in the other? */
+static bool is_same_code(const struct space_map *a, const struct space_map *b)
+{
+	return a->module == b->module &&
+	       (a->module->kind != MODULE_FILE || a->start - a->pgoff == b->start - b->pgoff);
+}
+
 bool map_set_replaces(struct map_set *set, const struct space_map *map)
 {
 	const struct space_map *first = newest_at(set, map->start), *last = newest_at(set, map->end - 1);
 
-	return (first && first->module != map->module) || (last && last->module != map->module);
+	return (first && !is_same_code(first, map)) || (last && !is_same_code(last, map));
 }
 
 static bool is_known(struct map_set *set, const struct space_map *map)

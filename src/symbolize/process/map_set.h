@@ -20,7 +20,7 @@ struct map_set *map_set_new(void);
 struct map_set *map_set_ref(struct map_set *set);
 void map_set_unref(struct map_set *set);	/* NULL is fine */
 
-/* Does it lie where another file's mapping lay? */
+/* Does it lie where another file's mapping lay, or the same file's at another place? */
 bool map_set_replaces(struct map_set *set, const struct space_map *map);
 
 /*

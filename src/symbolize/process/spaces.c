@@ -163,7 +163,8 @@ void spaces_mmap(struct spaces *s, uint32_t pid, uint64_t ts_ns, const struct sy
 	map.module = modules_intern(s->modules, m);
 	if (map.module->kind != MODULE_FILE)
 		map.pgoff = 0;
-	s->replaced_cnt += map_set_replaces(g->maps, &map);
+	map.replaces = map_set_replaces(g->maps, &map);
+	s->replaced_cnt += map.replaces;
 	map_set_add(&g->maps, &map);
 }
 

@@ -26,6 +26,7 @@ struct space_map {
 	bool table_tried;
 	const char *executed;	/* the path it was executed by, if that has another last name; else NULL */
 	bool from_proc;		/* may have been there before from_ns */
+	bool replaces;		/* other code lay there before */
 };
 
 struct generation {

@@ -166,6 +166,19 @@ static bool agrees_with_itself(const struct found *f, uint32_t pid, const struct
 	return true;
 }
 
+/*
+ * Where in _PyRuntime the key lies.  Up to 3.11 the GIL lies before it, with two mutexes; each has 40 bytes on x86-64
+ * and 48 on arm64 (__SIZEOF_PTHREAD_MUTEX_T).
+ */
+static uint32_t key_offset(const struct python_layout *layout)
+{
+#ifdef __aarch64__
+	return layout->key_at + (layout->gil ? 2 * 8 : 0);
+#else
+	return layout->key_at;
+#endif
+}
+
 static enum python_state take(const struct found *f, uint32_t pid, struct offcpu_language *ret)
 {
 	const struct python_layout *layout = f->has_no_gil ? NULL : python_layout_of(3 << 8 | f->minor);
@@ -184,7 +197,7 @@ static enum python_state take(const struct found *f, uint32_t pid, struct offcpu
 		return PYTHON_OTHER_VERSION;
 	if (!f->keys_at || f->keys_at % 8)
 		return PYTHON_NO_LIBC;
-	if (!memory_read(pid, f->runtime + layout->key_at, &key, sizeof(key)) || key.is_made != 1 ||
+	if (!memory_read(pid, f->runtime + key_offset(layout), &key, sizeof(key)) || key.is_made != 1 ||
 	    key.number >= KEYS_FIRST_BLOCK)
 		return PYTHON_NOT_READY;
 	*ret = layout->walk;

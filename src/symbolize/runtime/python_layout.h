@@ -18,7 +18,7 @@ enum python_lines {
  */
 struct python_layout {
 	struct offcpu_language walk;	/* without keys_at, key_at and code_type */
-	uint32_t key_at;		/* _PyRuntime: the key of thread-specific data */
+	uint32_t key_at;		/* _PyRuntime: the key of thread-specific data, on x86-64 */
 	uint32_t gil;			/* _PyRuntime: the lock of all interpreters; 0: each has its own */
 	/* PyCodeObject */
 	uint16_t first_line, file, name, qualname, lines, code;	/* qualname 0: there is none */

@@ -14,6 +14,7 @@
 #define MAPS_TEXT_MAX (64u << 20)
 #define OFFSET_MAX 512
 #define WORD 8
+#define SCOPE_FIRST_MAX 5	/* words of a ScopeInfo before its locals */
 
 /* What must be so, or all is otherwise than here. */
 struct expected {
@@ -29,16 +30,21 @@ static const struct expected expected[] = {
 	{ "v8dbg_off_fp_function", UNWIND_V8_FUNCTION },
 };
 
+#define NAMES_MAX 3
+
 /* A number, under the names that versions have for it. */
 struct wanted {
-	const char *names[2];
+	const char *names[NAMES_MAX];
 	size_t at;	/* in struct v8 */
 	bool is_word;	/* the offset of a word, so a multiple of 8 */
 };
 
 #define TYPE(name, field) { { "v8dbg_" name }, offsetof(struct v8, type.field), false }
 #define PLACE(name, field) { { "v8dbg_class_" name }, offsetof(struct v8, field), true }
-#define PLACE_OR(name, other, field) { { "v8dbg_class_" name, "v8dbg_class_" other }, offsetof(struct v8, field), true }
+#define PLACE_OR(name, other, another, field)                                                                          \
+	{                                                                                                              \
+		{ "v8dbg_class_" name, "v8dbg_class_" other, "v8dbg_class_" another }, offsetof(struct v8, field), true      \
+	}
 #define NUMBER(name, field) { { "v8dbg_" name }, offsetof(struct v8, field), false }
 
 static const struct wanted wanted[] = {
@@ -55,9 +61,13 @@ static const struct wanted wanted[] = {
 	PLACE("HeapObject__map__Map", map),
 	NUMBER("class_Map__instance_type__uint16_t", map_type),
 	PLACE("JSFunction__shared__SharedFunctionInfo", function_shared),
-	PLACE("SharedFunctionInfo__name_or_scope_info__Object", shared_name),
+	/* Node 18 and 20, 22, 24 */
+	PLACE_OR("SharedFunctionInfo__name_or_scope_info__Object",
+		 "SharedFunctionInfo__name_or_scope_info__Tagged_Object_",
+		 "SharedFunctionInfo__name_or_scope_info__Tagged_NameOrScopeInfoT_", shared_name),
 	PLACE_OR("SharedFunctionInfo__script_or_debug_info__HeapObject",
-		 "SharedFunctionInfo__script__HeapObject", shared_script),
+		 "SharedFunctionInfo__script__Tagged_HeapObject_", "SharedFunctionInfo__raw_script__Tagged_Object_",
+		 shared_script),
 	NUMBER("class_SharedFunctionInfo__flags__int", shared_number),
 	PLACE("Script__name__Object", script_name),
 	PLACE("Script__source__Object", script_source),
@@ -74,7 +84,6 @@ static const struct wanted wanted[] = {
 	NUMBER("scopeinfo_idx_first_vars", scope_first),
 };
 
-#define NAMES_MAX G_N_ELEMENTS(((struct wanted *)0)->names)
 #define VARIABLES (G_N_ELEMENTS(expected) + G_N_ELEMENTS(wanted) * NAMES_MAX)
 
 /* The file's first mapping, which its symbols' addresses are told by. */
@@ -138,6 +147,6 @@ bool v8_open(struct v8 *v, const char *proc_dir, uint32_t pid)
 		if (!read_wanted(v, &wanted[i], next))
 			return false;
 	v->shared_number += 4;	/* the number follows the flags */
-	return v->shared_number <= OFFSET_MAX && v->scope_first <= OFFSET_MAX / WORD && v->scope_locals < v->scope_first &&
+	return v->shared_number <= OFFSET_MAX && v->scope_first <= SCOPE_FIRST_MAX && v->scope_locals < v->scope_first &&
 	       v->map_type <= OFFSET_MAX && v->string_length <= OFFSET_MAX;
 }

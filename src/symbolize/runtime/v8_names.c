@@ -16,6 +16,8 @@
 #define WORD 8
 #define LOCALS_MAX (1u << 16)
 #define LOCALS_APART_MIN 75	/* names of as many locals are in a table apart (scope-info.h: kScopeInfoMaxInlinedLocalNamesSize) */
+#define SCOPE_HEAD_WORDS 6	/* flags, parameters, locals, and in newer versions: */
+#define SCOPE_PLACE_AT 3
 #define SCOPE_WORDS 8		/* behind the locals: where a function's name and place are looked for */
 #define NOT_STRING 0xff80	/* in an instance type */
 #define ANONYMOUS "<anonymous>"
@@ -228,32 +230,38 @@ static uint32_t line_of(const struct v8 *v, uint64_t script, uint32_t place)
 	return line;
 }
 
+static bool is_place(uint64_t begin, uint64_t end)
+{
+	return is_number(begin) && is_number(end) && begin < end && end >> 32 <= INT32_MAX;
+}
+
 /*
- * What a ScopeInfo has behind its locals: the function's name, or one that was made up for it, then where it begins and
- * ends, with other words between them.
+ * What a ScopeInfo has behind its locals: the function's name, or one that was made up for it, and where it begins and
+ * ends, with other words between them.  From V8 12.7 on the place comes before the locals.
  */
 static char *look_into_scope(const struct v8 *v, uint64_t scope, uint32_t *ret_place)
 {
-	uint64_t locals, words[SCOPE_WORDS], at;
+	uint64_t head[SCOPE_HEAD_WORDS], words[SCOPE_WORDS], locals, at;
 	char *name = NULL;
 
 	*ret_place = UINT32_MAX;
-	if (!read_word(v, scope, (1 + v->scope_locals) * (uint64_t)WORD, &locals) || !is_number(locals) ||
-	    locals >> 32 > LOCALS_MAX)
+	if (!memory_read(v->pid, scope - 1 + WORD, head, sizeof(head)) || !is_number(head[v->scope_locals]) ||
+	    head[v->scope_locals] >> 32 > LOCALS_MAX)
 		return NULL;
-	locals >>= 32;
+	locals = head[v->scope_locals] >> 32;
 	at = scope - 1 + (1 + v->scope_first + locals + (locals < LOCALS_APART_MIN ? locals : 1)) * WORD;
+	if (v->scope_first > SCOPE_PLACE_AT && is_place(head[SCOPE_PLACE_AT], head[SCOPE_PLACE_AT + 1]))
+		*ret_place = (uint32_t)(head[SCOPE_PLACE_AT] >> 32);
 	if (!memory_read(v->pid, at, words, sizeof(words)))
 		return NULL;
-	for (unsigned i = 0; i + 1 < SCOPE_WORDS; i++) {
-		if (is_number(words[i]) && is_number(words[i + 1]) && words[i] < words[i + 1] &&
-		    words[i + 1] >> 32 <= INT32_MAX) {
-			*ret_place = (uint32_t)(words[i] >> 32);
+	for (unsigned i = 0; i + 1 < SCOPE_WORDS && !name; i++) {
+		if (*ret_place == UINT32_MAX && is_place(words[i], words[i + 1]))
 			break;
-		}
-		if (!name)
-			name = read_string(v, words[i], NAME_MAX_CHARS);
+		name = read_string(v, words[i], NAME_MAX_CHARS);
 	}
+	for (unsigned i = 0; i + 1 < SCOPE_WORDS && *ret_place == UINT32_MAX; i++)
+		if (is_place(words[i], words[i + 1]))
+			*ret_place = (uint32_t)(words[i] >> 32);
 	return name;
 }
 

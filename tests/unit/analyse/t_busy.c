@@ -116,17 +116,26 @@ static void test_loop_with_time(void)
 	}
 }
 
-/* Who computes and once waits for something else than events has no loop. */
+/* Who computes and once waits for something else than events has no loop; threads of Go take turns at theirs. */
 static void test_no_loop(void)
 {
-	struct profile *p = window_new();
+	static const struct {
+		const char *user, *kernel;
+	} cases[] = {
+		{ "main@cc1 poll@libc.so.6", "__x64_sys_poll@[kernel] do_sys_poll@[kernel]" },
+		{ "runtime.schedule@shop runtime.findRunnable@shop runtime.netpoll@shop", EPOLL },
+	};
 
-	add_wait(p, runner(p, 10, "cc1"), 'S', 1, 10, "main@cc1 poll@libc.so.6", "__x64_sys_poll@[kernel] do_sys_poll@[kernel]");
-	struct findings *f = findings_new(p, NULL);
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
 
-	g_assert_null(busy_of(f));
-	findings_free(f);
-	profile_free(p);
+		add_wait(p, runner(p, 10, "cc1"), 'S', 1, 10, cases[i].user, cases[i].kernel);
+		struct findings *f = findings_new(p, NULL);
+
+		g_assert_null(busy_of(f));
+		findings_free(f);
+		profile_free(p);
+	}
 }
 
 #define WORKER "start_thread@libc.so.6 worker@/usr/bin/node"

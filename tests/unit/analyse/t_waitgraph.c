@@ -95,7 +95,9 @@ static void test_knot(void)
 	g_autoptr(GPtrArray) idle = waitgraph_knots(g);
 
 	g_assert_cmpuint(idle->len, ==, 0);
+	waitgraph_free(g);
 	fixture_set_mutex(p);
+	g = waitgraph_new(p, NULL, ACTOR_BY_THREAD, false);
 	g_autoptr(GPtrArray) knots = waitgraph_knots(g);
 
 	g_assert_cmpuint(knots->len, ==, 1);
@@ -170,7 +172,7 @@ static void test_roles(void)
 		broken.user = fixture_stack(p, FRAME_USER, STACK_BROKEN, "cut@/db poll@/libc.so.6");
 		profile_add_wait(p, &broken);
 	}
-	struct actors *a = actors_new(p, ACTOR_BY_ROLE);
+	struct actors *a = actors_new(p, NULL, ACTOR_BY_ROLE);
 	for (uint32_t i = 0; i < G_N_ELEMENTS(names); i++)
 		g_assert_cmpstr(actors_get(a, a->of_thread[i])->name, ==, names[i]);
 	g_assert_cmpuint(actors_get(a, a->of_thread[0])->threads_cnt, ==, 3);
@@ -243,7 +245,7 @@ static void test_actors(void)
 	g_assert_cmpuint(threads[3], ==, before);
 	g_assert_cmpuint(threads[4], ==, UINT32_MAX);
 	for (int by = 0; by < ACTOR_BY_COUNT; by++) {
-		struct actors *a = actors_new(p, (enum actor_by)by);
+		struct actors *a = actors_new(p, NULL, (enum actor_by)by);
 
 		g_assert_cmpuint(a->of_thread[liar], !=, a->of_waker[0]);
 		g_assert_cmpint(actors_get(a, a->of_waker[0])->kind, ==, ACTOR_INTERRUPT);

@@ -218,6 +218,36 @@ static void test_depth(struct fixture *x, gconstpointer data)
 	g_assert_cmpuint(profile_get_node(x->profile, node)->end, ==, STACK_TRUNCATED);
 }
 
+static void check_replaced(struct fixture *x, uint64_t id, uint64_t tables_ns, enum stack_end end)
+{
+	struct offcpu_rec_stack rec = {
+		.type = OFFCPU_REC_STACK, .depth = 3, .id = id, .ts_ns = UINT64_MAX / 2, .pid = (uint32_t)getpid(), .is_user = 1,
+		.end = OFFCPU_WALK_COMPLETE, .tables_ns = tables_ns,
+	};
+	uint32_t node;
+
+	for (unsigned i = 0; i < rec.depth; i++)
+		rec.ip[i] = (uint64_t)(uintptr_t)fold_test_leaf + 1;
+	fold_stack(x->fold, &rec, sizeof(rec));
+	g_assert_true(fold_find(x->fold, id, &node));
+	g_assert_cmpuint(profile_get_node(x->profile, node)->depth, ==, 3);
+	g_assert_cmpuint(profile_get_node(x->profile, node)->end, ==, end);
+}
+
+/* A walk by tables of before other code came to lie there is no complete stack, whatever it says. */
+static void test_replaced(struct fixture *x, gconstpointer data)
+{
+	struct symbolizer_mapping other = { .start = (uint64_t)(uintptr_t)fold_test_leaf & ~4095ULL, .len = 4096, .path = "/other",
+					    .dev_major = 1, .inode = 1 };
+
+	(void)data;
+	g_assert_true(symbolizer_foresee_user(x->symbolizer, (uint32_t)getpid()));
+	check_replaced(x, 1, 1000, STACK_COMPLETE);
+	symbolizer_note_mmap(x->symbolizer, (uint32_t)getpid(), 2000, &other);
+	check_replaced(x, 2, 1999, STACK_BROKEN);
+	check_replaced(x, 3, 2000, STACK_COMPLETE);
+}
+
 static void send_waker(struct fixture *x, uint64_t id, uint32_t kind, const char *comm)
 {
 	struct offcpu_rec_waker rec = {
@@ -400,6 +430,7 @@ int main(int argc, char **argv)
 	ADD(open, 0);
 	ADD(bad_records, 0);
 	ADD(depth, 4);
+	ADD(replaced, 0);
 	ADD(chain, 0);
 	ADD(chain_earlier, 0);
 	ADD(chain_cut, 0);

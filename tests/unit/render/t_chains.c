@@ -30,7 +30,7 @@ static struct profile *waits_for_db(void)
 static void test_text(void)
 {
 	struct profile *p = waits_for_db();
-	struct actors *actors = actors_new(p, ACTOR_BY_ROLE);
+	struct actors *actors = actors_new(p, NULL, ACTOR_BY_ROLE);
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	chains_text(text, p, actors, NULL, 10);
@@ -49,7 +49,7 @@ static void test_text(void)
 static void test_nothing(void)
 {
 	struct profile *p = profile_new();
-	struct actors *actors = actors_new(p, ACTOR_BY_ROLE);
+	struct actors *actors = actors_new(p, NULL, ACTOR_BY_ROLE);
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	chains_text(text, p, actors, NULL, 10);

@@ -28,13 +28,13 @@ static void test_waits(void)
 	struct selection *s = selection_new(p, &(struct query){ .comm = "ev*" }, NULL);
 	g_autoptr(GString) out = g_string_new(NULL), all = g_string_new(NULL);
 
-	csv_waits(out, p, s, NULL);
+	csv_waits(out, p, s, NULL, NULL);
 	g_assert_cmpstr(out->str, ==,
 		"pid,tid,comm,process,state,count,off_cpu_ns,blocked_ns,runnable_ns,preempted_ns,max_ns,"
 		"open_at_start,open_at_end,user_end,user,kernel\n"
 		"200,200,ev\\x1b[31m;il,evil,S,5,180000000,150000000,30000000,0,50000000,0,0,truncated,app+0x1234;read,"
 		"entry_SYSCALL_64_after_hwframe;do_syscall_64;ksys_read;vfs_read;anon_pipe_read.constprop.0;schedule;__schedule\n");
-	csv_waits(all, p, NULL, NULL);
+	csv_waits(all, p, NULL, NULL, NULL);
 	unsigned lines = 0;
 	for (const char *c = all->str; *c; c++)
 		lines += *c == '\n';

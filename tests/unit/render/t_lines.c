@@ -65,7 +65,7 @@ static void test_folded(void)
 	g_assert_cmpstr(marked->str, ==,
 			"app;main:main.c:40;work:work.c:12;lock:lock.h:7_[i];std::mutex::lock()_[i] 3000\n"
 			"app;main:main.c:40;work:work.c:30;lock:lock.h:7_[i];std::mutex::lock()_[i] 3000\n");
-	csv_waits(csv, p, NULL, &(struct folded_options){ .lines = true });
+	csv_waits(csv, p, NULL, &(struct folded_options){ .lines = true }, NULL);
 	contains(csv, ",main:main.c:40;work:work.c:30;lock:lock.h:7;std::mutex::lock(),");
 	profile_free(p);
 }

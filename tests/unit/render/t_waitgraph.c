@@ -152,7 +152,9 @@ static void test_knot(void)
 
 	wakers_text(s, g, &options);
 	g_assert_null(strstr(s->str, "Knots"));
+	waitgraph_free(g);
 	fixture_set_mutex(p);
+	g = waitgraph_new(p, NULL, ACTOR_BY_THREAD, false);
 	g_string_truncate(s, 0);
 	wakers_text(s, g, &options);
 	assert_has(s, "Knots: who waits in a circle");

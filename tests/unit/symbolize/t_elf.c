@@ -123,9 +123,9 @@ static const char *plt_name_at(const struct elf_table *t, uint64_t vaddr)
 }
 
 /* By objdump's own reading: "0000000000004030 <getenv@plt>:". */
-static void compare_plt_with_objdump(const char *path)
+static void compare_plt_with_objdump(const char *path, const char *objdump)
 {
-	const char *argv[] = { "objdump", "-d", "-j.plt", "-j.plt.sec", "-j.plt.got", "--no-show-raw-insn", path, NULL };
+	const char *argv[] = { objdump, "-d", "-j.plt", "-j.plt.sec", "-j.plt.got", "--no-show-raw-insn", path, NULL };
 	struct elf_table *t = read_path(path, NULL);
 	g_autofree char *text = NULL;
 	g_auto(GStrv) lines = NULL;
@@ -165,7 +165,7 @@ static void test_plt(void)
 
 	for (size_t i = 0; i < G_N_ELEMENTS(paths); i++)
 		if (g_file_test(paths[i], G_FILE_TEST_EXISTS))
-			compare_plt_with_objdump(paths[i]);
+			compare_plt_with_objdump(paths[i], "objdump");
 }
 
 /* libc reaches functions chosen at run time through its own table; they bear the chooser's name. */
@@ -229,6 +229,32 @@ static void test_plt_layouts(void)
 	rmdir(dir);
 	if (!built)
 		g_test_skip("no compiler");
+}
+
+/* Of another machine: entries with and without "bti c", lazy and not. */
+static void test_plt_of_aarch64(void)
+{
+	static const char *const flags[] = { "", "-Wl,-z,now", "-mbranch-protection=standard -Wl,-z,force-bti",
+					     "-Wl,-z,pac-plt" };
+	g_autofree char *dir = g_dir_make_tmp("offcpu-test-XXXXXX", NULL), *source = g_build_filename(dir, "a.c", NULL);
+	g_autofree char *library = g_build_filename(dir, "a.so", NULL);
+	unsigned built = 0;
+
+	g_assert_true(g_file_set_contents(source, "int puts(const char *); int getpid(void); void *p(void) { return (void *)getpid; }"
+		"int f(void) { return puts(\"x\") + getpid(); }", -1, NULL));
+	for (size_t i = 0; i < G_N_ELEMENTS(flags); i++) {
+		g_autofree char *command = g_strdup_printf("aarch64-linux-gnu-gcc -nostdlib -shared -fPIC -O1 %s -o a.so a.c", flags[i]);
+
+		if (!run(dir, command))
+			continue;
+		built++;
+		compare_plt_with_objdump(library, "aarch64-linux-gnu-objdump");
+	}
+	unlink(source);
+	unlink(library);
+	rmdir(dir);
+	if (!built)
+		g_test_skip("no compiler for arm64");
 }
 
 static void test_vaddr(void)
@@ -401,6 +427,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/elf/plt", test_plt);
 	g_test_add_func("/elf/plt-of-libc", test_plt_of_libc);
 	g_test_add_func("/elf/plt-layouts", test_plt_layouts);
+	g_test_add_func("/elf/plt-of-aarch64", test_plt_of_aarch64);
 #endif
 	g_test_add_func("/elf/vaddr", test_vaddr);
 	g_test_add_func("/elf/ranks", test_ranks);

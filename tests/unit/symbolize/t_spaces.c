@@ -109,7 +109,10 @@ static void test_mmap(struct fixture *f, gconstpointer data)
 	is(f, 10, 300, UINT64_MAX - 5, NULL, FRAME_NOT_MAPPED);
 }
 
-/* Names of addresses hold until another file is mapped there; not by an exec, nor by more of the same file. */
+/*
+ * Names of addresses hold until another file is mapped there, or the same one elsewhere; not by an exec, nor by more of
+ * the same file.
+ */
 static void test_replaced(struct fixture *f, gconstpointer data)
 {
 	spaces_exec(f->spaces, 10, 100);
@@ -123,6 +126,8 @@ static void test_replaced(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(spaces_replaced_cnt(f->spaces), ==, 1);
 	map(f, 10, 230, 0x1000, 0x1000, "/a");
 	g_assert_cmpuint(spaces_replaced_cnt(f->spaces), ==, 2);
+	map(f, 10, 240, 0x1800, 0x1000, "/a");	/* it lay lower */
+	g_assert_cmpuint(spaces_replaced_cnt(f->spaces), ==, 3);
 }
 
 static void test_exec(struct fixture *f, gconstpointer data)
