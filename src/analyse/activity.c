@@ -9,12 +9,16 @@
 #include "base/hash.h"
 
 /* A row while it is summed. */
-struct sum {
-	struct activity_row row;
-	uint64_t reason_ns[REASON_COUNT];
+struct reason_sums {
+	uint64_t ns[REASON_COUNT];
 	uint64_t longest_ns[REASON_COUNT];	/* of its rows of waits of that reason, */
 	uint32_t longest[REASON_COUNT];		/* which is this one, + 1 */
-	uint32_t last_thread;			/* index + 1 that was counted last */
+};
+
+struct sum {
+	struct activity_row row;
+	struct reason_sums *by_reason;	/* NULL: all of it was idle, as of most of thousands of threads */
+	uint32_t last_thread;		/* index + 1 that was counted last */
 };
 
 struct summing {
@@ -180,10 +184,14 @@ static struct sum *row_of_wait(struct summing *s, uint32_t i, enum reason reason
 
 static void note_reason(struct sum *sum, enum reason reason, uint64_t ns, uint32_t wait)
 {
-	sum->reason_ns[reason] += ns;
-	if (ns > sum->longest_ns[reason]) {
-		sum->longest_ns[reason] = ns;
-		sum->longest[reason] = wait + 1;
+	if (!ns)
+		return;
+	if (!sum->by_reason)
+		sum->by_reason = g_new0(struct reason_sums, 1);
+	sum->by_reason->ns[reason] += ns;
+	if (ns > sum->by_reason->longest_ns[reason]) {
+		sum->by_reason->longest_ns[reason] = ns;
+		sum->by_reason->longest[reason] = wait + 1;
 	}
 }
 
@@ -272,14 +280,22 @@ static struct activity_row finished(const struct sum *sum)
 {
 	struct activity_row row = sum->row;
 
-	for (unsigned i = 0; i < REASON_COUNT; i++) {
-		if (sum->reason_ns[i] <= row.reason_ns)
+	for (unsigned i = 0; sum->by_reason && i < REASON_COUNT; i++) {
+		if (sum->by_reason->ns[i] <= row.reason_ns)
 			continue;
 		row.reason = i;
-		row.reason_ns = sum->reason_ns[i];
-		row.wait = sum->longest[i];
+		row.reason_ns = sum->by_reason->ns[i];
+		row.wait = sum->by_reason->longest[i];
 	}
 	return row;
+}
+
+static void sum_free(gpointer data)
+{
+	struct sum *sum = data;
+
+	g_free(sum->by_reason);
+	g_free(sum);
 }
 
 struct activity *activity_new(const struct profile *p, struct reasons *reasons, enum activity_by by,
@@ -297,7 +313,7 @@ struct activity *activity_new(const struct profile *p, struct reasons *reasons, 
 	if (scope)
 		s.scope = *scope;
 	s.activity->names = g_string_chunk_new(4096);
-	s.rows = g_hash_table_new_full(activity_key_hash, activity_key_equal, NULL, g_free);
+	s.rows = g_hash_table_new_full(activity_key_hash, activity_key_equal, NULL, sum_free);
 	for (uint32_t i = 0; i < p->threads->len; i++)
 		add_thread(&s, i);
 	for (uint32_t i = 0; i < p->waits->len; i++)
@@ -310,6 +326,7 @@ struct activity *activity_new(const struct profile *p, struct reasons *reasons, 
 		g_array_append_val(s.activity->rows, row);
 	}
 	s.activity->total = finished(&s.total);
+	g_free(s.total.by_reason);
 	g_hash_table_destroy(s.rows);
 	return s.activity;
 }

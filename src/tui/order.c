@@ -40,20 +40,40 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return (a < b) - (a > b);
 }
 
+/* What a row is sorted by: rows are long, and of thousands each would have to be fetched many times. */
+struct sorted {
+	uint64_t number, second;
+	const char *name;
+	uint32_t pid, row;
+	struct activity_key key;
+};
+
+static struct sorted sorted_of(const struct view *v, uint32_t row)
+{
+	const struct activity_row *r = &g_array_index(v->activity->rows, struct activity_row, row);
+
+	return (struct sorted){
+		.number = number_of(r, v->sort),
+		.second = activity_matters_ns(r) + r->on_cpu_ns,
+		.name = r->name,
+		.pid = r->pid,
+		.row = row,
+		.key = r->key,
+	};
+}
+
 /* Largest first, names and ids from the lowest on; ties always in the same order. */
 static gint compare(gconstpointer a, gconstpointer b, gpointer data)
 {
 	const struct view *v = data;
-	const struct activity_row *x = &g_array_index(v->activity->rows, struct activity_row, *(const uint32_t *)a);
-	const struct activity_row *y = &g_array_index(v->activity->rows, struct activity_row, *(const uint32_t *)b);
+	const struct sorted *x = a, *y = b;
 	int order = v->sort == SORT_NAME  ? strcmp(x->name, y->name)
 		    : v->sort == SORT_PID ? compare_numbers(y->pid, x->pid)
-					  : compare_numbers(number_of(x, v->sort), number_of(y, v->sort));
+					  : compare_numbers(x->number, y->number);
 
 	if (v->is_reversed)
 		order = -order;
-	order = order ? order
-		      : compare_numbers(activity_matters_ns(x) + x->on_cpu_ns, activity_matters_ns(y) + y->on_cpu_ns);
+	order = order ? order : compare_numbers(x->second, y->second);
 	order = order ? order : strcmp(x->name, y->name);
 	order = order ? order : compare_numbers(y->pid, x->pid);
 	return order ? order : memcmp(&x->key, &y->key, sizeof(x->key));
@@ -89,13 +109,20 @@ static void find_selected(struct view *v)
 
 void view_order(struct view *v)
 {
+	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct sorted));
+
 	g_array_set_size(v->order, 0);
 	if (!v->activity)
 		return;
-	for (uint32_t i = 0; i < v->activity->rows->len; i++)
+	for (uint32_t i = 0; i < v->activity->rows->len; i++) {
+		struct sorted one = sorted_of(v, i);
+
 		if (is_shown(v, &g_array_index(v->activity->rows, struct activity_row, i)))
-			g_array_append_val(v->order, i);
-	g_array_sort_with_data(v->order, compare, v);
+			g_array_append_val(rows, one);
+	}
+	g_array_sort_with_data(rows, compare, v);
+	for (guint i = 0; i < rows->len; i++)
+		g_array_append_val(v->order, g_array_index(rows, struct sorted, i).row);
 	if (v->is_following || v->is_frozen || v->has_detail)
 		find_selected(v);
 	if (v->selected >= v->order->len)

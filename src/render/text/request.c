@@ -215,7 +215,7 @@ static gint by_own_time(gconstpointer a, gconstpointer b)
 	return g_strcmp0(x->name, y->name);
 }
 
-static void calls_row_text(GString *s, const struct request_row *row, const struct text_options *o)
+static void calls_row_text(GString *s, const struct request_row *row, bool knows_on_cpu, const struct text_options *o)
 {
 	const struct offcpu_request_times *all = &row->calls.all, *self = &row->calls.self;
 	const uint64_t times[] = { all->wall_ns,
@@ -231,7 +231,10 @@ static void calls_row_text(GString *s, const struct request_row *row, const stru
 	text_right(s, count->str, 11);
 	for (size_t i = 0; i < G_N_ELEMENTS(times); i++) {
 		g_string_append_c(s, ' ');
-		text_duration_cell(s, times[i], CELL);
+		if (i == 1 && !knows_on_cpu)
+			text_right(s, "-", CELL);
+		else
+			text_duration_cell(s, times[i], CELL);
 	}
 	g_string_append(s, "  ");
 	text_safe_cut(s, row->name, text_room(o, 11 + 7 * (CELL + 1) + 2));
@@ -260,7 +263,7 @@ void request_calls_text(GString *s, const struct request_summary *r, const struc
 	}
 	g_string_append_printf(s, "  FUNCTION%s\n", text_plain(o));
 	for (; shown < r->rows_cnt && rows[shown]->calls.all.count && (!o->top || shown < CALLS_ROWS * o->top); shown++)
-		calls_row_text(s, rows[shown], o);
+		calls_row_text(s, rows[shown], !r->by_goroutine, o);
 	if (r->rows_cnt - never > shown)
 		g_string_append_printf(s, "and %u more functions: --top 0 shows all\n", r->rows_cnt - never - shown);
 	if (never)

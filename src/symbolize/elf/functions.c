@@ -253,19 +253,20 @@ static void search_file(struct search *s, const struct elf_file *file)
 /* Go's function table names all functions, of a stripped program, too. */
 static void search_go(struct search *s, const struct elf_file *file)
 {
+	GElf_Sym sym = { .st_info = GELF_ST_INFO(STB_LOCAL, STT_FUNC) };
 	struct go_table table;
 	struct go_func f;
 
 	if (!go_table_open(&table, file))
 		return;
 	s->to->is_go = true;
-	for (uint32_t i = 0; !s->to->has_symbols && i < table.func_cnt; i++)
-		if (go_table_func(&table, i, &f))
-			take_symbol(s,
-				    &(GElf_Sym){ .st_value = f.start,
-						 .st_size = f.end - f.start,
-						 .st_info = GELF_ST_INFO(STB_LOCAL, STT_FUNC) },
-				    f.name);
+	for (uint32_t i = 0; !s->to->has_symbols && i < table.func_cnt; i++) {
+		if (!go_table_func(&table, i, &f))
+			continue;
+		sym.st_value = f.start;
+		sym.st_size = f.end - f.start;
+		take_symbol(s, &sym, f.name);
+	}
 	s->to->has_symbols = true;
 }
 
