@@ -65,6 +65,12 @@ struct offcpu_language {
 	__u32 interp_at, gil_at;	/* PyThreadState: the interpreter; that: the address of its lock */
 	__u32 thread_at;	/* PyThreadState: address of glibc's struct pthread */
 	__u32 tid_at;		/* that: the thread's id */
+	/*
+	 * Ruby: the lock is its ractor's, at gil_at of that; interp_at is of the context and leads to the thread, which
+	 * has its ractor, its context, and its place in the queue for the lock, behind which is what it sleeps on; 0: not
+	 * known
+	 */
+	__u16 ractor_at, context_at, queue_at, pad;
 };
 
 /* The lock itself, in all versions: struct _gil_runtime_state. */

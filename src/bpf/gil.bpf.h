@@ -9,7 +9,7 @@
 #include "bpf/sums.bpf.h"
 
 /*
- * Who holds an interpreter's lock (CPython's GIL) as another thread begins to wait for it, and in which function that
+ * Who holds an interpreter's lock (CPython's GIL, Ruby's GVL) as another thread begins to wait for it, and in which function that
  * is: looked up at switch-out, by the waiting thread's own state, in memory that both share.
  *
  * The holder mostly runs: its innermost frames may change while they are read.  User space names what is a code
@@ -39,20 +39,55 @@ static __always_inline __u64 gil_of(struct walk_state *at, const struct offcpu_l
 	return gil;
 }
 
+#define RUBY_QUEUE_BYTES 16	/* a place in a queue; as long as the thread is in none it leads to itself */
+#define RUBY_COND_BYTES 48	/* what it sleeps on, then and at other times */
+
+/* Ruby's lock, if the thread waits in the queue for it, on the futex at addr; else 0. */
+static __always_inline __u64 gvl_of(struct walk_state *at, const struct offcpu_language *l, __u64 addr)
+{
+	__u64 place, word;
+
+	if (!user_word(at->thread_pointer + l->keys_at, &word) || !user_word(word + l->key_at, &word) ||
+	    !user_word(word + l->cframe_at, &word) || !word || !user_word(word + l->interp_at, &word) || !word)
+		return 0;
+	place = word + l->queue_at;
+	if (addr < place + RUBY_QUEUE_BYTES || addr >= place + RUBY_QUEUE_BYTES + RUBY_COND_BYTES ||
+	    !user_word(word + l->ractor_at, &at->method) || !at->method || !user_word(place, &word) || word == place)
+		return 0;
+	return at->method + l->gil_at;
+}
+
+/* The thread that holds the lock; 0: nobody does. */
+static __always_inline __u64 holder_of(const struct offcpu_language *l, __u64 gil)
+{
+	__u64 holder, locked;
+
+	if (!user_word(gil + (l->queue_at ? 0 : OFFCPU_GIL_HOLDER_AT), &holder))
+		return 0;
+	if (!l->queue_at && (!user_word(gil + OFFCPU_GIL_LOCKED_AT, &locked) || (__u32)locked != 1))
+		return 0;
+	return holder;
+}
+
 /* Fills in the holder and its frames; it has none where nobody holds the lock. */
 static __always_inline void find_gil_holder(struct scratch *s, const struct offcpu_language *l, __u64 gil)
 {
 	struct language_walk w = { .l = l, .at = &s->walk, .s = &s->language };
-	__u64 holder, locked, pthread, first;
+	__u64 holder = holder_of(l, gil), pthread, first;
 	__u32 tid;
 
-	if (!user_word(gil + OFFCPU_GIL_HOLDER_AT, &holder) || !user_word(gil + OFFCPU_GIL_LOCKED_AT, &locked) ||
-	    !holder || (__u32)locked != 1 || !user_word(holder + l->thread_at, &pthread) || !pthread ||
+	if (!holder || !user_word(holder + l->thread_at, &pthread) || !pthread ||
 	    bpf_probe_read_user(&tid, sizeof(tid), (const void *)(pthread + l->tid_at)))
 		return;
 	s->language.rec.holder = tid;
-	if (l->has_cframe && !user_word(holder + l->cframe_at, &holder))
+	if (l->queue_at) {
+		if (!user_word(holder + l->context_at, &holder) || !holder || !user_word(holder, &first) ||
+		    !user_word(holder + sizeof(first), &pthread))
+			return;
+		s->language.end = first + pthread * sizeof(pthread);
+	} else if (l->has_cframe && !user_word(holder + l->cframe_at, &holder)) {
 		return;
+	}
 	if (!user_word(holder + l->frame_at, &first))
 		return;
 	s->language.frame = first;
@@ -136,10 +171,13 @@ __noinline __u64 gil_of_futex(struct thread_state *st, struct scratch *scratch, 
 	if (!l || !l->tid_at)
 		return 0;
 	scratch->walk.view.pgd = 0;
-	gil = gil_of(&scratch->walk, l);
-	if (!gil || addr < gil + OFFCPU_GIL_COND_AT || addr >= gil + OFFCPU_GIL_BYTES)
+	gil = l->queue_at ? gvl_of(&scratch->walk, l, addr) : gil_of(&scratch->walk, l);
+	if (!gil || (!l->queue_at && (addr < gil + OFFCPU_GIL_COND_AT || addr >= gil + OFFCPU_GIL_BYTES)))
 		return 0;
-	join_gil(st, gil);
+	if (l->queue_at)
+		st->futex.gil_ns = 0;	/* who waits for Ruby's sleeps once */
+	else
+		join_gil(st, gil);
 	rec->depth = 0;
 	rec->is_cut = 0;
 	rec->holder = 0;

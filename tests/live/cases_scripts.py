@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Ruby and PHP: their functions and lines in the stacks, against what a program in them knows of itself."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -49,6 +50,46 @@ def language_ruby(env):
     env.check.equal(len(truth), 6, "threads that told their truth")
     for line in truth:
         check_python_thread(env.check, report, line, source, may_be_bare=True)
+
+
+GVL = """
+def hog_first; x = 0; 200000.times { x += 1 }; x; end
+def hog_second; x = 0; 200000.times { x += 1 }; x; end
+queue = Queue.new
+Thread.new { loop { hog_first } }
+Thread.new { loop { hog_second } }
+Thread.new { queue.pop }
+loop { sleep 0.3; puts "on"; $stdout.flush }
+"""
+
+
+@case
+def ruby_gvl_is_a_lock_with_a_holder(env):
+    """Two threads that only compute wait for each other; who waits for a queue does not wait for that."""
+    interpreter, version = version_of("ruby", ["-e", "print RUBY_VERSION"])
+    if not version.startswith("3.1."):
+        raise Skip(f"Ruby {version} is not one that is known by its symbols")
+    source, recording = env.temporary("gvl.rb"), env.temporary("gvl.offcpu")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(GVL)
+    program = subprocess.Popen([interpreter, source], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    env.running.append(program)
+    program.stdout.readline()
+    made = subprocess.run([env.offcpu, "record", "--exact", "-p", str(program.pid), "-d", "2", "-o", recording],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+    program.kill()
+    program.wait()
+    env.check.equal(made.returncode, 0, f"status: {made.stderr[-300:]}")
+    report = json.loads(subprocess.run([env.offcpu, "report", "--json", recording], capture_output=True, check=True).stdout)
+    window = report["window"]["duration_ns"]
+    waits = [wait for wait in report["waits"] if wait["reason"] == "lock.gil"]
+    ns = sum(wait["off_cpu_ns"] for wait in waits)
+    held = sum(wait["off_cpu_ns"] for wait in waits if "hog_" in (wait["lock"]["place"] or ""))
+    # one of the two always waits; where nobody had the lock it is about to be handed on
+    env.check.that(0.7 * window < ns < 1.5 * window, f"{ns} ns for the GVL, in a window of {window}")
+    env.check.that(held > 0.8 * ns, f"{held} ns of {ns} with a holder in its function: { {wait['lock']['place'] for wait in waits} }")
+    asleep = [wait for wait in report["waits"] if wait["reason"] != "lock.gil" and wait["off_cpu_ns"] > 0.9 * window]
+    env.check.that(asleep, "the one at the queue waits for the GVL, too")
 
 
 @case

@@ -26,9 +26,21 @@
 #define FRAME_LOCALS 32		/* leads to its flags */
 #define FLAG_FINISH 0x20	/* C called it */
 
+/*
+ * The lock of all threads (GVL), of 3.1 (vm_core.h, thread_pthread.h): context to thread; that to its ractor, its
+ * context, its pthread and its place in the queue; ractor to the lock, which begins with its owner.
+ */
+#define LOCK_VERSION OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_RUBY, 3, 1)
+#define CONTEXT_THREAD 48
+#define THREAD_RACTOR 24
+#define THREAD_CONTEXT 40
+#define THREAD_PTHREAD 80
+#define THREAD_QUEUE 104
+#define RACTOR_LOCK 336
+
 struct found {
 	bool is_ruby, has_context, is_program, is_glibc;
-	uint32_t version;
+	uint32_t version, tid_at;
 	struct local_variable context;
 };
 
@@ -52,6 +64,18 @@ static void look_at_file(struct found *f, const char *proc_dir, uint32_t pid, co
 	f->version = version_at(pid, wanted[0].addr);
 	f->is_program = !g_str_has_prefix(module_base_name(line->path), "lib");
 	f->has_context = variables_find_local(proc_dir, pid, line, "ruby_current_ec", &f->context);
+}
+
+/* Where glibc has a thread's id, in struct pthread, as it tells its own debugger library; 0: it does not. */
+static uint32_t tid_of_pthread(const char *proc_dir, uint32_t pid, const struct maps_line *line)
+{
+	struct variable wanted[] = { { "_thread_db_pthread_tid", 0 } };
+	uint32_t words[3];	/* size in bits, how many, offset */
+
+	return variables_find(proc_dir, pid, line, wanted, G_N_ELEMENTS(wanted)) && wanted[0].addr &&
+			       memory_read(pid, wanted[0].addr, words, sizeof(words)) && words[2] < 1 << 16
+		       ? words[2]
+		       : 0;
 }
 
 /* 0: it has none yet; a program's own variables are the first module's, and need no number. */
@@ -91,6 +115,15 @@ static enum ruby_state take(const struct found *f, uint32_t pid, struct offcpu_l
 		.code_at = FRAME_CODE, .instr_at = FRAME_INSTR, .instr_bytes = 8, .frame_bytes = frame_bytes,
 		.entry = OFFCPU_ENTRY_BEHIND, .entry_at = FRAME_LOCALS, .entry_value = FLAG_FINISH,
 	};
+	if (f->version == LOCK_VERSION && f->tid_at) {
+		ret->interp_at = CONTEXT_THREAD;
+		ret->ractor_at = THREAD_RACTOR;
+		ret->context_at = THREAD_CONTEXT;
+		ret->thread_at = THREAD_PTHREAD;
+		ret->queue_at = THREAD_QUEUE;
+		ret->gil_at = RACTOR_LOCK;
+		ret->tid_at = f->tid_at;
+	}
 	return RUBY_READABLE;
 }
 
@@ -105,8 +138,10 @@ enum ruby_state ruby_look(const char *proc_dir, uint32_t pid, struct offcpu_lang
 
 		if (m->is_exec && runtime_of_file(m->path) == RUNTIME_RUBY)
 			look_at_file(&f, proc_dir, pid, m);
-		if (m->is_exec && g_str_has_prefix(module_base_name(m->path), "libc.so.6"))
+		if (m->is_exec && g_str_has_prefix(module_base_name(m->path), "libc.so.6")) {
 			f.is_glibc = true;
+			f.tid_at = tid_of_pthread(proc_dir, pid, m);
+		}
 	}
 	return take(&f, pid, ret);
 }
