@@ -34,8 +34,8 @@ static bool print_features(void)
 			essential = false;
 	}
 #ifdef __aarch64__
-	puts("  no   Python's functions in stacks, names of linkage stubs: not on arm64 yet\n"
-	     "       without it: frames of the interpreter in their place; a thread caught in a stub has a frame without a name");
+	puts("  no   Python's functions in stacks: not tested on arm64 yet\n"
+	     "       without it: frames of the interpreter in their place");
 #endif
 	return essential;
 }

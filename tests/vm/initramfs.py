@@ -101,16 +101,21 @@ def pad(data):
 
 
 def add_python(archive):
-    """The system's interpreter, else the one that runs us, with its standard library."""
+    """
+    The system's interpreter, else the one that runs us, with its standard library.  Under its own name, which has the
+    version: by that a CPython is known.
+    """
     if archive.root:
         python = (Path(archive.root) / "usr/bin/python3").resolve()
-        archive.program(python, "/bin/python3")
+        archive.program(python, f"/usr/bin/{python.name}")
+        archive.link("/bin/python3", f"/usr/bin/{python.name}")
         add_python_library(archive, Path(archive.root) / "usr/lib" / python.name, f"/usr/lib/{python.name}")
         return
     python = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
     library = subprocess.run([python, "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"],
                              stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
-    archive.program(os.path.realpath(python), "/bin/python3")
+    archive.program(os.path.realpath(python), os.path.realpath(python))
+    archive.link("/bin/python3", os.path.realpath(python))
     add_python_library(archive, library, library)
 
 
