@@ -209,14 +209,16 @@ static void test_context(void)
 	}
 }
 
+struct context_header {
+	char signature[8];
+	uint32_t version, payload_bytes;
+	uint64_t published_at_ns, payload;
+};
+
 /* As an SDK does it; read as that of another process is. */
 static void test_published_context(void)
 {
-	struct {
-		char signature[8];
-		uint32_t version, payload_bytes;
-		uint64_t published_at_ns, payload;
-	} *header;
+	struct context_header *header;
 	g_autoptr(GString) resource = resource_of("published"), payload = g_string_new(NULL);
 	const uint32_t pid = (uint32_t)getpid();
 	struct profile *p = profile_new();

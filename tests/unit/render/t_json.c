@@ -2,6 +2,7 @@
 #include "render/json/json.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "../fixture.h"
 #include "render/json/write.h"
@@ -109,9 +110,9 @@ static void test_speed(void)
 		profile_add_wait(p, &w);
 	}
 	g_assert_cmpuint(p->waits->len, >=, 100000);
-	gint64 start_us = g_get_monotonic_time();
+	clock_t start = clock();
 	json_report(s, p, NULL);
-	gint64 took_us = g_get_monotonic_time() - start_us;
+	int64_t took_us = (int64_t)(clock() - start) * (G_USEC_PER_SEC / CLOCKS_PER_SEC);
 	g_test_message("%u waits, %zu MiB in %d ms", p->waits->len, s->len >> 20, (int)(took_us / 1000));
 	g_assert_cmpint(took_us, <, 10 * G_USEC_PER_SEC);
 	profile_free(p);
