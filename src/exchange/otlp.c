@@ -12,7 +12,7 @@
 #include "base/version.h"
 #include "exchange/locations.h"
 #include "exchange/paths.h"
-#include "exchange/wire.h"
+#include "base/wire.h"
 
 enum { REQUEST_RESOURCE = 1, REQUEST_DICTIONARY };
 enum { RESOURCE_PROFILES_RESOURCE = 1, RESOURCE_PROFILES_SCOPE };

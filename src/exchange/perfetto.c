@@ -9,7 +9,7 @@
 
 #include "exchange/frames.h"
 #include "exchange/paths.h"
-#include "exchange/wire.h"
+#include "base/wire.h"
 #include "profile/requests.h"
 
 enum { TRACE_PACKET = 1 };

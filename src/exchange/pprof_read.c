@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "exchange/import.h"
 #include "exchange/pprof.h"
-#include "exchange/wire.h"
+#include "base/wire.h"
 
 #define TYPES_MAX 64
 

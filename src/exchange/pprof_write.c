@@ -14,7 +14,7 @@
 #include "exchange/locations.h"
 #include "exchange/paths.h"
 #include "exchange/pprof.h"
-#include "exchange/wire.h"
+#include "base/wire.h"
 
 #define PAGE_BYTES 4096
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/cursor.h"
+#include "base/wire.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
@@ -21,37 +21,17 @@ struct header {
 	uint64_t payload;
 };
 
-/* A field of a message: its bytes where it has a length, else none. */
-static bool next_field(struct cursor *c, uint64_t *ret_number, struct cursor *ret_bytes)
-{
-	uint64_t tag = cursor_left(c) && !c->bad ? cursor_uleb(c) : 0, len = 0;
-
-	*ret_number = tag >> 3;
-	*ret_bytes = (struct cursor){ 0 };
-	if (!*ret_number || c->bad)
-		return false;
-	switch (tag & 7) {
-	case 0: cursor_uleb(c); break;
-	case 1: cursor_take(c, 8); break;
-	case 2:
-		len = cursor_uleb(c);
-		ret_bytes->at = cursor_take(c, len);
-		ret_bytes->end = ret_bytes->at ? ret_bytes->at + len : NULL;
-		break;
-	case 5: cursor_take(c, 4); break;
-	default: return false;
-	}
-	return !c->bad;
-}
-
 /* The first field of that number which has a length; false: there is none. */
-static bool find_field(struct cursor message, uint64_t wanted, struct cursor *ret)
+static bool find_field(struct cursor message, unsigned wanted, struct cursor *ret)
 {
-	uint64_t number;
+	struct wire_field field;
 
-	while (next_field(&message, &number, ret))
-		if (number == wanted && ret->at)
-			return true;
+	while (wire_next(&message, &field)) {
+		if (field.number != wanted || !field.bytes.at)
+			continue;
+		*ret = field.bytes;
+		return true;
+	}
 	return false;
 }
 
@@ -71,13 +51,12 @@ static char *service_name(struct cursor message)
 /* Of the attributes of a Resource. */
 static char *of_resource(struct cursor resource)
 {
-	struct cursor attribute;
-	uint64_t number;
+	struct wire_field attribute;
 	char *name = NULL;
 
-	while (!name && next_field(&resource, &number, &attribute))
-		if (number == 1 && attribute.at)
-			name = service_name(attribute);
+	while (!name && wire_next(&resource, &attribute))
+		if (attribute.number == 1 && attribute.bytes.at)
+			name = service_name(attribute.bytes);
 	return name;
 }
 

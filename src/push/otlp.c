@@ -2,7 +2,7 @@
 #include "push/otlp.h"
 
 #include "exchange/format.h"
-#include "exchange/wire.h"
+#include "base/wire.h"
 
 enum response_field { RESPONSE_PARTIAL_SUCCESS = 1, PARTIAL_REJECTED = 1, PARTIAL_MESSAGE = 2, STATUS_MESSAGE = 2 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "exchange/wire.h"
+#include "base/wire.h"
 
 enum write_raw_field {
 	WRITE_SERIES = 2,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "push/pyroscope.h"
 
-#include "exchange/wire.h"
+#include "base/wire.h"
 
 enum push_field { PUSH_SERIES = 1, SERIES_LABEL = 1, SERIES_SAMPLE = 2, RAW_PROFILE = 1 };
 

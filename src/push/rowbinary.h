@@ -3,7 +3,7 @@
 #define PUSH_ROWBINARY_H
 
 #include "base/cursor.h"
-#include "exchange/wire.h"
+#include "base/wire.h"
 
 /*
  * ClickHouse's RowBinary: values of a row one after another, little-endian, a length before text and arrays.  Written

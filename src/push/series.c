@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "exchange/format.h"
-#include "exchange/wire.h"
+#include "base/wire.h"
 #include "push/http.h"
 #include "push/identity.h"
 

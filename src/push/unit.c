@@ -5,7 +5,7 @@
 #include <zlib.h>
 
 #include "base/hash.h"
-#include "exchange/wire.h"
+#include "base/wire.h"
 #include "push/http.h"
 
 /* The agent packs each window while it traces: a third larger, in a third of the time. */

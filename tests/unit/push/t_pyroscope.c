@@ -3,7 +3,7 @@
 
 #include "exchange/pprof.h"
 #include "exchange/source.h"
-#include "exchange/wire.h"
+#include "base/wire.h"
 #include "push/pyroscope.h"
 
 #define STACKS 40000

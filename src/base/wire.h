@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef EXCHANGE_WIRE_H
-#define EXCHANGE_WIRE_H
+#ifndef BASE_WIRE_H
+#define BASE_WIRE_H
 
 #include "base/cursor.h"
 
 /*
- * The wire format of protocol buffers, both ways, in as much as three of the formats need: they have a dozen small
- * messages. docs/dependencies.md says why this is no library.
+ * The wire format of protocol buffers, both ways, in as much as the formats need that we read and write: they have a
+ * dozen small messages. docs/dependencies.md says why this is no library.
  */
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };

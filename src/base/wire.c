@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "exchange/wire.h"
+#include "base/wire.h"
 
 #define FIELD_NUMBER_MAX ((1u << 29) - 1)
 
