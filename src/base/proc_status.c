@@ -10,8 +10,11 @@
 const char *proc_status_field(const char *status, const char *name)
 {
 	g_autofree char *begin = g_strdup_printf("\n%s:", name);
-	const char *line = strstr(status, begin);
+	const char *line;
 
+	if (g_str_has_prefix(status, begin + 1))
+		return status + strlen(begin) - 1;
+	line = strstr(status, begin);
 	return line ? line + strlen(begin) : NULL;
 }
 

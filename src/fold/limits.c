@@ -16,13 +16,12 @@ struct process {
 	uint64_t disk_ns, queue_ns;
 };
 
-/* The first line has an end before it, too, so that its field is found as others are. */
 static char *status_of(const char *proc_dir, uint32_t pid, uint32_t tid)
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/task/%" PRIu32 "/status", proc_dir, pid, tid);
-	g_autofree char *text = NULL;
+	char *text = NULL;
 
-	return g_file_get_contents(path, &text, NULL, NULL) ? g_strconcat("\n", text, NULL) : NULL;
+	return g_file_get_contents(path, &text, NULL, NULL) ? text : NULL;
 }
 
 /* "0-1": what stands behind the name, up to the line's end; NULL: there is no such line. */
