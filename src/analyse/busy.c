@@ -22,7 +22,8 @@
 #define FRAME_SHARE 0.8	/* of the looks that a function is in, if it is to be named */
 
 struct thread_sum {
-	const struct rule *rule;	/* of its loop or pool; NULL: not known by one */
+	const struct rule *loop, *pool;	/* NULL: not known by one */
+	enum finding_busy busy;
 	uint64_t events_ns, events_cnt;	/* in epoll */
 	uint64_t blocked_ns;
 	uint64_t idle_ns;
@@ -84,7 +85,7 @@ static void add_waits(struct busy_finder *b)
 
 		if (!is_selected(b->f, w->thread))
 			continue;
-		sum->rule = sum->rule ? sum->rule : reasons_loop(b->f->reasons, i);
+		sum->loop = sum->loop ? sum->loop : reasons_loop(b->f->reasons, i);
 		sum->blocked_ns += w->blocked_ns;
 		sum->idle_ns += reasons_is_idle(b->f->reasons, i) ? w->blocked_ns : 0;
 		if (w->blocked_ns && is_event_wait(b->f, i)) {
@@ -98,16 +99,22 @@ static bool is_busy_loop(const struct thread *t, const struct thread_sum *sum)
 {
 	double all = (double)thread_observed_ns(t), wanted = (double)wanted_ns(t);
 
-	if (!sum->rule && sum->events_ns <= sum->blocked_ns / 2)
+	if (!sum->loop && sum->events_ns <= sum->blocked_ns / 2)
 		return false;
 	return all > 0 && (wanted > LOOP_SATURATED * all ||
 			   (wanted > LOOP_BUSY * all && wanted / (double)(sum->events_cnt + 1) > LOOP_TURN_NS));
 }
 
-static struct finding *row_of(struct busy_finder *b, uint32_t thread, const struct rule *rule, enum finding_busy kind)
+static const struct rule *rule_of(const struct thread_sum *sum)
 {
+	return sum->busy == BUSY_POOL ? sum->pool : sum->loop;
+}
+
+static struct finding *row_of(struct busy_finder *b, uint32_t thread)
+{
+	const struct thread_sum *sum = &b->sums[thread];
 	const struct thread *t = profile_thread(b->f->profile, thread);
-	const struct row_key key = { .process = t->process, .rule = rule, .kind = kind };
+	const struct row_key key = { .process = t->process, .rule = rule_of(sum), .kind = sum->busy };
 	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(b->rows, &key));
 
 	if (!at) {
@@ -118,8 +125,8 @@ static struct finding *row_of(struct busy_finder *b, uint32_t thread, const stru
 			.frame = -1,
 			.by = { .frame = -1, .does_frame = -1 },
 			.loop_on_cpu_frame = -1,
-			.busy = kind,
-			.busy_rule = rule,
+			.busy = sum->busy,
+			.busy_rule = key.rule,
 		};
 
 		g_array_append_val(b->f->rows, row);
@@ -129,20 +136,25 @@ static struct finding *row_of(struct busy_finder *b, uint32_t thread, const stru
 	return &g_array_index(b->f->rows, struct finding, at - 1);
 }
 
-static void add_thread(struct busy_finder *b, uint32_t thread, const struct rule *rule, enum finding_busy kind)
+static void add_thread(struct busy_finder *b, uint32_t thread)
 {
 	const struct thread *t = profile_thread(b->f->profile, thread);
-	struct finding *row = row_of(b, thread, rule, kind);
+	const struct thread_sum *sum = &b->sums[thread];
+	struct finding *row = row_of(b, thread);
+	uint64_t observed_ns = thread_observed_ns(t);
 
 	if (t->pid != row->pid)
 		row->pid = 0;
 	row->threads_cnt++;
-	row->observed_ns += thread_observed_ns(t);
+	row->observed_ns += observed_ns;
 	row->on_cpu_ns += t->on_cpu_ns;
 	row->queue_ns += t->runnable_ns + t->preempted_ns;
-	row->time_ns += kind == BUSY_LOOP ? wanted_ns(t) : thread_observed_ns(t) - MIN(b->sums[thread].idle_ns,
-											  thread_observed_ns(t));
-	row->count += kind == BUSY_LOOP ? b->sums[thread].events_cnt : 0;
+	if (sum->busy == BUSY_LOOP) {
+		row->time_ns += wanted_ns(t);
+		row->count += sum->events_cnt;
+	} else {
+		row->time_ns += observed_ns - MIN(sum->idle_ns, observed_ns);
+	}
 }
 
 static bool has_no_rest(const struct busy_finder *b, uint32_t thread)
@@ -169,7 +181,7 @@ static GHashTable *crowded_new(const struct busy_finder *b)
 }
 
 /* The rule of the pool that a thread works for, by any of its stacks. */
-static void find_pools(const struct busy_finder *b, const struct rule **ret_rules)
+static void find_pools(struct busy_finder *b)
 {
 	const struct profile *p = b->f->profile;
 	g_autoptr(GHashTable) crowded = crowded_new(b);
@@ -177,9 +189,9 @@ static void find_pools(const struct busy_finder *b, const struct rule **ret_rule
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		uint32_t t = profile_wait(p, i)->thread;
 
-		if (is_selected(b->f, t) && !ret_rules[t] &&
+		if (is_selected(b->f, t) && !b->sums[t].pool &&
 		    GPOINTER_TO_UINT(g_hash_table_lookup(crowded, profile_thread(p, t)->process)) >= POOL_THREADS_MIN)
-			ret_rules[t] = reasons_pool(b->f->reasons, i);
+			b->sums[t].pool = reasons_pool(b->f->reasons, i);
 	}
 }
 
@@ -242,6 +254,15 @@ static void name_function(const struct busy_finder *b, struct finding *row, cons
 	}
 }
 
+/* Is the thread one of those that the row is about? */
+static bool is_of_row(const struct busy_finder *b, uint32_t thread, const struct finding *row)
+{
+	const struct thread_sum *sum = &b->sums[thread];
+
+	return sum->busy && sum->busy == row->busy && rule_of(sum) == row->busy_rule &&
+	       profile_thread(b->f->profile, thread)->process == row->process;
+}
+
 void busy_find(struct findings *f)
 {
 	const struct profile *p = f->profile;
@@ -250,33 +271,29 @@ void busy_find(struct findings *f)
 		.sums = g_new0(struct thread_sum, (gsize)p->threads->len + 1),
 		.rows = g_hash_table_new_full(key_hash, key_equal, g_free, NULL),
 	};
-	const struct rule **pools = g_new0(const struct rule *, (gsize)p->threads->len + 1);
 	g_autofree bool *is_member = g_new0(bool, (gsize)p->threads->len + 1);
 	guint first = f->rows->len;
 
 	add_waits(&b);
-	find_pools(&b, pools);
+	find_pools(&b);
 	for (uint32_t i = 0; i < p->threads->len; i++) {
-		if (pools[i])
-			add_thread(&b, i, pools[i], BUSY_POOL);
-		else if (is_selected(f, i) && is_busy_loop(profile_thread(p, i), &b.sums[i]))
-			add_thread(&b, i, b.sums[i].rule, BUSY_LOOP);
+		struct thread_sum *sum = &b.sums[i];
+
+		if (sum->pool)
+			sum->busy = BUSY_POOL;
+		else if (is_selected(f, i) && is_busy_loop(profile_thread(p, i), sum))
+			sum->busy = BUSY_LOOP;
+		if (sum->busy)
+			add_thread(&b, i);
 	}
 	drop_pools(&b);
 	for (guint r = first; r < f->rows->len; r++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, r);
 
-		for (uint32_t i = 0; i < p->threads->len; i++) {
-			const struct rule *rule = row->busy == BUSY_POOL ? pools[i] : b.sums[i].rule;
-
-			is_member[i] = is_selected(f, i) && profile_thread(p, i)->process == row->process &&
-				       rule == row->busy_rule &&
-				       (row->busy == BUSY_POOL ||
-					(!pools[i] && is_busy_loop(profile_thread(p, i), &b.sums[i])));
-		}
+		for (uint32_t i = 0; i < p->threads->len; i++)
+			is_member[i] = is_of_row(&b, i, row);
 		name_function(&b, row, is_member);
 	}
 	g_hash_table_unref(b.rows);
 	g_free(b.sums);
-	g_free(pools);
 }
