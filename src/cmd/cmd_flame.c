@@ -276,13 +276,11 @@ static int run(struct flame_job *job)
 
 	if (p && job->tasks)
 		p = recording_only_tasks(p, job->input, &error);
-
 	bool knows = p &&
 		     (job->tree.view == TREE_SLEEPERS
 			      ? recording_with_on_cpu(p, job->input, job->has_weight, &job->query, &job->tree.weight,
 						      &error)
 			      : recording_has_wakers(p, job->input, &error));
-
 	if (p)
 		objects_as_frames(p);
 	knows = knows && recording_knows(p, job->input, job->tree.weight, &job->query, &error);

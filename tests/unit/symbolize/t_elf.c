@@ -198,37 +198,56 @@ static bool run(const char *dir, const char *command)
 			    NULL, &status, NULL) && !status;
 }
 
-static void test_plt_layouts(void)
+/* Builds a library with each of these flags, and has it looked at; skipped where none could be built. */
+static void with_libraries(const char *compiler, const char *const *flags, size_t flags_cnt,
+			   void (*look)(const char *library, const char *flags), const char *why_none)
 {
-	static const char *const flags[] = {
-		"", "-Wl,-z,lazy", "-fcf-protection=full -Wl,-z,lazy,-z,ibtplt", "-fcf-protection=full -Wl,-z,now,-z,ibtplt",
-		"-fuse-ld=gold", "-fuse-ld=lld", "-fuse-ld=lld -fcf-protection=full -Wl,-z,force-ibt" };
 	g_autofree char *dir = g_dir_make_tmp("offcpu-test-XXXXXX", NULL), *source = g_build_filename(dir, "a.c", NULL);
 	g_autofree char *library = g_build_filename(dir, "a.so", NULL);
 	unsigned built = 0;
 
 	g_assert_true(g_file_set_contents(source, "int puts(const char *); int getpid(void); void *p(void) { return (void *)getpid; }"
 		"int f(void) { return puts(\"x\") + getpid(); }", -1, NULL));
-	for (size_t i = 0; i < G_N_ELEMENTS(flags); i++) {
-		g_autofree char *command = g_strdup_printf("cc -shared -fPIC -O1 %s -o a.so a.c", flags[i]);
-		struct elf_table *t;
-		unsigned puts_cnt = 0;
+	for (size_t i = 0; i < flags_cnt; i++) {
+		g_autofree char *command = g_strdup_printf("%s -shared -fPIC -O1 %s -o a.so a.c", compiler, flags[i]);
 
 		if (!run(dir, command))
 			continue;
 		built++;
-		t = read_path(library, NULL);
-		for (size_t k = 0; k < t->plt.cnt; k++)
-			puts_cnt += !strcmp(symtab_name(&t->plt, &t->plt.entries[k]), "puts@plt");
-		g_test_message("%s: %u", command, puts_cnt);
-		g_assert_cmpuint(puts_cnt, >=, 1);
-		elf_table_free(t);
+		look(library, flags[i]);
 	}
 	unlink(source);
 	unlink(library);
 	rmdir(dir);
 	if (!built)
-		g_test_skip("no compiler");
+		g_test_skip(why_none);
+}
+
+static void has_puts(const char *library, const char *flags)
+{
+	struct elf_table *t = read_path(library, NULL);
+	unsigned puts_cnt = 0;
+
+	for (size_t k = 0; k < t->plt.cnt; k++)
+		puts_cnt += !strcmp(symtab_name(&t->plt, &t->plt.entries[k]), "puts@plt");
+	g_test_message("%s: %u", flags, puts_cnt);
+	g_assert_cmpuint(puts_cnt, >=, 1);
+	elf_table_free(t);
+}
+
+static void test_plt_layouts(void)
+{
+	static const char *const flags[] = {
+		"", "-Wl,-z,lazy", "-fcf-protection=full -Wl,-z,lazy,-z,ibtplt", "-fcf-protection=full -Wl,-z,now,-z,ibtplt",
+		"-fuse-ld=gold", "-fuse-ld=lld", "-fuse-ld=lld -fcf-protection=full -Wl,-z,force-ibt" };
+
+	with_libraries("cc", flags, G_N_ELEMENTS(flags), has_puts, "no compiler");
+}
+
+static void is_as_objdump_has_it(const char *library, const char *flags)
+{
+	(void)flags;
+	compare_plt_with_objdump(library, "aarch64-linux-gnu-objdump");
 }
 
 /* Of another machine: entries with and without "bti c", lazy and not. */
@@ -236,25 +255,9 @@ static void test_plt_of_aarch64(void)
 {
 	static const char *const flags[] = { "", "-Wl,-z,now", "-mbranch-protection=standard -Wl,-z,force-bti",
 					     "-Wl,-z,pac-plt" };
-	g_autofree char *dir = g_dir_make_tmp("offcpu-test-XXXXXX", NULL), *source = g_build_filename(dir, "a.c", NULL);
-	g_autofree char *library = g_build_filename(dir, "a.so", NULL);
-	unsigned built = 0;
 
-	g_assert_true(g_file_set_contents(source, "int puts(const char *); int getpid(void); void *p(void) { return (void *)getpid; }"
-		"int f(void) { return puts(\"x\") + getpid(); }", -1, NULL));
-	for (size_t i = 0; i < G_N_ELEMENTS(flags); i++) {
-		g_autofree char *command = g_strdup_printf("aarch64-linux-gnu-gcc -nostdlib -shared -fPIC -O1 %s -o a.so a.c", flags[i]);
-
-		if (!run(dir, command))
-			continue;
-		built++;
-		compare_plt_with_objdump(library, "aarch64-linux-gnu-objdump");
-	}
-	unlink(source);
-	unlink(library);
-	rmdir(dir);
-	if (!built)
-		g_test_skip("no compiler for arm64");
+	with_libraries("aarch64-linux-gnu-gcc -nostdlib", flags, G_N_ELEMENTS(flags), is_as_objdump_has_it,
+		       "no compiler for arm64");
 }
 
 static void test_vaddr(void)
