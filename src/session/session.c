@@ -38,10 +38,10 @@
 _Static_assert(SWAP_ROOM < OFFCPU_WAIT_SLOTS_MIN, "");
 /*
  * For the sake of unwind tables the window may open this long after the session was made, or this much later at least
- * where loading took that long already.
+ * where loading took that long already: of 80 processes the tables take some milliseconds, on a slow machine tens.
  */
 #define OPEN_WITHIN_NS 250000000ULL
-#define TABLES_AHEAD_MIN_NS 2000000ULL
+#define TABLES_AHEAD_MIN_NS 100000000ULL
 /* Threads are looked at again this often, and no more than so many times as long as that took. */
 #define LOOK_EVERY_NS 5000000ULL
 #define LOOK_EVERY_TIMES 20

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from check import EDGE_LOSSES, check_account, names
-from lib import Program, Recorder, Skip, case, default_signals, descriptors
+from lib import Program, Recorder, Skip, TooLate, case, default_signals, descriptors
 
 LIBC = re.compile(r"/(libc|libc-[\d.]+|libpthread[^/]*|ld-[^/]*)\.so|^\[vdso\]$")
 WRAPPERS = {
@@ -500,6 +500,9 @@ def record_sleepers(env, started, while_recording):
     seen = while_recording(recorder)
     recorder.stop()
     report = recorder.report()
+    late = report.coverage["lost"].get("no_unwind_table", 0)
+    if late and any(wait["user_end"] == "broken" for wait in report.waits):
+        raise TooLate(f"{late} waits ended before the tables were there")
     check_account(env.check, report, allowed_losses=ALLOWED)
     check_all_complete(env.check, report)
     env.check.equal({process.pid for process in started} - {wait["pid"] for wait in report.waits if wait["user"]}, set(),
