@@ -19,9 +19,9 @@ WRAPPERS = {
     "nap_site": r"nanosleep", "child_site": r"nanosleep", "plugin_site": r"nanosleep",
     "cond_site": r"pthread_cond_|__futex_abstimed", "poll_site": r"poll", "read_site": r"read",
 }
-# A program maps its libraries, runs at once, and a table takes its time: no loss but a delay.
+# A program maps its libraries, runs at once, and a table takes its time: no loss but a delay; as is what a mapping is called.
 # Mapping events are the whole machine's; what their loss did to our programs is what is checked.
-ALLOWED = ("no_unwind_table", "mmap_events", *EDGE_LOSSES)
+ALLOWED = ("no_unwind_table", "mmap_events", "replaced_code", *EDGE_LOSSES)
 
 
 def is_libc(frame):
