@@ -45,14 +45,14 @@ def filter_process_by_name(env):
     """A name means the executable's file, too, which is longer than a thread's name may be; children come with --follow."""
     shell = env.temporary("a-shell-with-a-long-name")
     shutil.copy(os.path.realpath("/bin/sh"), shell)
-    script = "read go; for i in 1 2 3 4 5; do sleep 0.05; done; read end"
+    script = "read go; for i in 1 2 3 4 5; do sleep 0.05; done; echo done; read end"
     for follow in ((), ("--follow",)):
-        with subprocess.Popen([shell, "-c", script], stdin=subprocess.PIPE) as program:
+        with subprocess.Popen([shell, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
             recorder = Recorder(env, "-p", os.path.basename(shell), *follow, "--exact")
             recorder.wait_attached()
             program.stdin.write(b"go\n")
             program.stdin.flush()
-            time.sleep(0.6)
+            program.stdout.readline()
             recorder.stop()
             program.stdin.close()
         report = recorder.report()

@@ -125,11 +125,11 @@ def threads_beyond_a_recording(env):
 def threads_beyond_a_recording_as_events(env):
     """Lines of waits need no account: however many threads there were, they go on."""
     program = Program(env, "churn", 3000, 20, 1000)
-    recorder = Recorder(env, "-p", program.pid, "-d", "4", "--test-rows-max", "500", verb="events")
+    recorder = Recorder(env, "-p", program.pid, "--test-rows-max", "500", verb="events")
     recorder.wait_attached()
     program.go()
     program.wait_done()
-    recorder.wait()
+    recorder.stop()
     with open(recorder.out, encoding="utf-8", errors="replace") as f:
         tids = {line.split("[", 1)[1].split("/", 1)[0] for line in f if "[" in line and "TID" not in line}
     env.check.that(len(tids) > 2900, f"lines of {len(tids)} threads")
@@ -140,11 +140,11 @@ def threads_beyond_a_recording_as_events(env):
 def threads_beyond_a_recording_as_histograms(env):
     """Nor do histograms: those of each thread, and what is said at the end of who still waits."""
     program = Program(env, "churn", 3000, 20, 1000)
-    recorder = Recorder(env, "-p", program.pid, "-L", "--json", "--test-rows-max", "500", "4", "1", verb="hist")
+    recorder = Recorder(env, "-p", program.pid, "-L", "--json", "--test-rows-max", "500", verb="hist")
     recorder.wait_attached()
     program.go()
     program.wait_done()
-    env.check.equal(recorder.wait(), 0, "exit status")
+    env.check.equal(recorder.stop(), 0, "exit status")
     with open(recorder.out, encoding="utf-8", errors="replace") as f:
         rows = json.load(f)["histograms"]
     env.check.that(len({row["tid"] for row in rows}) > 2900, f"rows of {len(rows)} threads")

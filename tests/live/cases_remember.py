@@ -12,7 +12,7 @@ import time
 
 from cases_unwind import ALLOWED, check_all_complete
 from check import check_account, names
-from lib import Program, Recorder, Skip, case, default_signals, fork_children, wait_until
+from lib import Program, Recorder, Skip, case, default_signals, fork_children, until_switched, wait_until
 
 
 def verified(env, *options):
@@ -85,7 +85,7 @@ def remembered_walks_of_redis(env):
     env.running.append(client)
     recorder = verified(env, "-p", f"{server.pid},{client.pid}")
     recorder.wait_attached()
-    time.sleep(8)
+    until_switched(70_000, server.pid, client.pid)  # each is taken off a CPU and put on one
     recorder.stop()
     report = recorder.report()
     check_verified(env, report, 100_000)

@@ -263,6 +263,7 @@ def unwind_vfork_child(env):
 @case
 def unwind_command(env):
     """A command from its first instruction: within a second its stacks are complete."""
+    env.tolerate_unseen()  # of two seconds a guarded process hides some event nearly always
     report, truth = env.record_command("unwind_calls", "chain", 200, 10000)
     check_account(env.check, report, allowed_losses=ALLOWED)
     short_ns = sum(wait["off_cpu_ns"] for wait in report.waits if wait["user_end"] not in ("complete", "none"))

@@ -8,6 +8,7 @@ what is wrong in env.check; run.py prints one TAP point for each.
 import ctypes
 import errno
 import fnmatch
+import glob
 import json
 import os
 import platform
@@ -113,6 +114,25 @@ def enter_cgroup(group, pid):
     """pid 0: who calls."""
     with open(os.path.join(group, "cgroup.procs"), "w", encoding="ascii") as f:
         f.write(str(pid))
+
+
+def switches_of(*pids):
+    """How often their threads that live were taken off a CPU, by the kernel's own count."""
+    cnt = 0
+    for pid in pids:
+        for path in glob.glob(f"/proc/{pid}/task/*/status"):
+            try:
+                with open(path, encoding="utf-8", errors="replace") as f:
+                    cnt += sum(int(line.split()[1]) for line in f if "_ctxt_switches:" in line)
+            except OSError:
+                pass
+    return cnt
+
+
+def until_switched(cnt, *pids, seconds=60):
+    """Until they have switched so often from now on, however slow the machine is."""
+    before = switches_of(*pids)
+    return wait_until(lambda: switches_of(*pids) - before >= cnt, seconds, 0.1)
 
 
 # -- programs with a known truth ----------------------------------------------
