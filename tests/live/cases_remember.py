@@ -192,15 +192,17 @@ def remembered_walks_of_new_threads(env):
     env.check.that(kernel < listed - 1900, f"of {listed} waits {kernel} had their kernel stack walked in full")
 
 
-def traced_sleepers(env, recorder_of, seconds):
-    """A thousand threads asleep in one place, five times a second each: the report, and the recorder."""
+def traced_sleepers(env, recorder_of):
+    """A thousand threads asleep in one place, five times a second each, for two seconds at least: the report, and the recorder."""
     load = subprocess.Popen([os.path.join(env.programs, "sleepers"), "1000", "200"], stdout=subprocess.PIPE,
                             preexec_fn=default_signals)
     try:
         load.stdout.readline()
         recorder = recorder_of("-p", load.pid, "--exact", "-v")
         recorder.wait_attached()
-        time.sleep(seconds)
+        end = time.monotonic() + 2
+        until_switched(7_000, load.pid)
+        time.sleep(max(0, end - time.monotonic()))
         recorder.stop()
         return recorder.report(), recorder
     finally:
@@ -212,9 +214,9 @@ def traced_sleepers(env, recorder_of, seconds):
 @case
 def remembered_walks_of_other_threads(env):
     """Where a thread waits for the first time another one has waited: its walk serves, and rightly."""
-    report, _ = traced_sleepers(env, lambda *options: verified(env, *options), 2)
+    report, _ = traced_sleepers(env, lambda *options: verified(env, *options))
     check_verified(env, report, 5_000)
-    report, recorder = traced_sleepers(env, lambda *options: Recorder(env, *options), 2)
+    report, recorder = traced_sleepers(env, lambda *options: Recorder(env, *options))
     listed, user, kernel = walked_in_full(env, recorder)
     env.check.that(listed > 5000, f"{listed} waits listed")
     env.check.that(user < 300, f"of {listed} waits of 1000 threads {user} had their user stack walked in full")
