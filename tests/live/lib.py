@@ -207,14 +207,16 @@ def fork_children(cnt):
 
 
 def links_and_ticks(pid):
-    """Of a tracer that holds links, and sleeps as one that waits for its signal: loading and attaching are D or R."""
+    """Of a tracer that holds links, and sleeps as one that waits for its signal: loading is D or R, and waiting for a thread that loads a futex."""
     links = sum("bpf_link" in target or "bpf-link" in target for target in descriptors(pid).values())
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
             fields = f.read().rpartition(")")[2].split()
+        with open(f"/proc/{pid}/wchan", encoding="ascii") as f:
+            is_joining = "futex" in f.read()
     except OSError:
         return None
-    return (links, int(fields[11]) + int(fields[12])) if links and fields[0] == "S" else None
+    return (links, int(fields[11]) + int(fields[12])) if links and fields[0] == "S" and not is_joining else None
 
 
 def wait_attached(process, what, timeout_s=20, said=lambda: ""):
