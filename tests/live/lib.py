@@ -220,16 +220,23 @@ def links_and_ticks(pid):
 
 
 def wait_attached(process, what, timeout_s=20, said=lambda: ""):
-    """Until it has held the same links and slept for 0.25 s with at most three ticks (30 ms) of CPU time."""
+    """
+    Until it has held the same links and slept for 0.25 s with at most three ticks (30 ms) of CPU time; or, as one that has
+    much to do from the first moment, for 3 s.
+    """
     end = time.monotonic() + timeout_s
-    first, since = None, time.monotonic()
+    first, since, held_since = None, time.monotonic(), time.monotonic()
     while time.monotonic() < end:
         if process.poll() is not None:
             raise Broken(f"`{what}` ended with {process.returncode}: {said()}")
         now = links_and_ticks(process.pid)
+        if now and (not first or first[0] != now[0]):
+            held_since = time.monotonic()
         if now and (not first or first[0] != now[0] or now[1] - first[1] > 3):
             first, since = now, time.monotonic()
         elif now and time.monotonic() - since > 0.25:
+            return
+        if now and time.monotonic() - held_since > 3:
             return
         time.sleep(0.01)
     raise Broken(f"`{what}` attached nothing within {timeout_s} s: {said()}")
