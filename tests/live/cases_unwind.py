@@ -121,11 +121,11 @@ def check_chain(check, report, truth, count=None, root=True):
                    f"{who}: waits: {seen} and {on_the_way} on the way, slept {truth['slept']}")
 
 
-def check_all_complete(check, report, pids=None, other=()):
+def check_all_complete(check, report, pids=None, other=(), is_other=lambda wait: False):
     """Not one stack of these processes that stops short of its thread's start; one lost is a loss, and judged as that."""
     lost = report.coverage["lost"].get("user_stack", 0)
     for wait in report.waits:
-        if wait["user_end"] in ("complete", "none", *other) or pids is not None and wait["pid"] not in pids:
+        if wait["user_end"] in ("complete", "none", *other) or pids is not None and wait["pid"] not in pids or is_other(wait):
             continue
         if wait["user_end"] == "pending" and lost:
             lost -= 1
