@@ -406,11 +406,13 @@ static int show(struct diff *d, const struct diff_args *a, struct diff_plan *pla
 static char *part_text(const struct diff_plan *plan, enum diff_side side)
 {
 	const struct range_args *range = &plan->range[side];
+	const char *from = range->from, *to = range->to;
 	g_autofree char *query = query_text(&plan->query[side]);
 
-	return g_strdup_printf("%s%s%s%s%s%s", query, *query && range_is_asked(range) ? " " : "",
-			       range->from ? "from " : "", range->from ? range->from : "",
-			       range->to ? range->from ? " to " : "to " : "", range->to ? range->to : "");
+	if (plan->as_long[side])
+		return g_strdup_printf("%s%sfrom %s, for as long as AFTER", query, *query ? " " : "", from);
+	return g_strdup_printf("%s%s%s%s%s%s", query, *query && range_is_asked(range) ? " " : "", from ? "from " : "",
+			       from ? from : "", to ? from ? " to " : "to " : "", to ? to : "");
 }
 
 /*
