@@ -46,8 +46,10 @@ def inline_three_deep(env):
         return
     marks = marks_of(files.pop())
     calls = {}
-    # on a busy machine it may lose its CPU in its own clock's functions, which the same ones call
-    for wait in (wait for wait in report.waits if any("do_nanosleep" in (name or "") for name in names(wait["kernel"]))):
+    for wait in report.waits:
+        # on a busy machine it may lose its CPU anywhere, also in its own clock's functions, which the same ones call
+        if wait["state"] != "S" or not any("do_nanosleep" in (name or "") for name in names(wait["kernel"])):
+            continue
         which = check_frames(env.check, wait["user"], marks)
         if which is not None:
             calls[which] = calls.get(which, 0) + wait["count"]

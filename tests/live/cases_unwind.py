@@ -414,7 +414,7 @@ def unwind_stripped_without_debug_file(env):
         env.programs = programs
     check_account(env.check, report, allowed_losses=ALLOWED)
     check_all_complete(env.check, report)
-    naps = [wait for wait in report.waits if wait["user"] and "nanosleep" in (wait["user"][-1]["name"] or "")]
+    naps = [wait for wait in report.waits if wait["state"] == "S" and wait["user"] and "nanosleep" in (wait["user"][-1]["name"] or "")]
     env.check.equal(sum(wait["count"] for wait in naps), truth[0]["slept"], "waits in nanosleep")
     for wait in naps:
         own = [frame for frame in wait["user"] if not is_libc(frame)]
