@@ -8,7 +8,6 @@
 #include "analyse/blame.h"
 #include "analyse/function_name.h"
 #include "analyse/label.h"
-#include "analyse/limits.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
@@ -160,9 +159,9 @@ static bool append_gil(GString *s, const struct findings *f, const struct findin
 }
 
 /* ", while redis-server/4711 is stopped" */
-static void append_stopped(GString *s, const struct findings *f, const struct finding *row)
+static void append_stopped(GString *s, const struct finding *row)
 {
-	const struct profile_limit *l = finding_limit(f, row).limit;
+	const struct profile_limit *l = row->limit.limit;
 
 	if (!l || l->kind != LIMIT_STOPPED)
 		return;
@@ -171,19 +170,18 @@ static void append_stopped(GString *s, const struct findings *f, const struct fi
 	g_string_append_printf(s, "/%" PRIu32 " is stopped", l->pid);
 }
 
-/* "; its control group allows 1.0 MiB/s of reads", "; 4 of its threads may use only CPU 1" */
-static void append_limit(GString *s, const struct findings *f, const struct finding *row)
+/* "; its control group allows 1.00 MiB/s of reads", "; 4 of its threads may use only CPU 1" */
+static void append_limit(GString *s, const struct finding *row)
 {
-	const struct finding_limit found = finding_limit(f, row);
-	const struct profile_limit *l = found.limit;
+	const struct profile_limit *l = row->limit.limit;
 
 	if (!l || l->kind == LIMIT_STOPPED)
 		return;
 	if (l->kind == LIMIT_CPUS) {
 		g_string_append(s, "; ");
-		text_thousands(s, found.threads_cnt);
+		text_thousands(s, row->limit.threads_cnt);
 		g_string_append(s, " of its threads may use only ");
-		if (!found.is_same) {
+		if (!row->limit.is_same) {
 			g_string_append(s, "some CPUs");
 			return;
 		}
@@ -245,7 +243,7 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 		text_safe(s, protocol);
 		g_string_append_c(s, ')');
 	}
-	append_stopped(s, f, row);
+	append_stopped(s, row);
 }
 
 static bool has_shape(const struct finding *row)
@@ -386,7 +384,7 @@ static bool has_delayed_acks(const struct findings *f, const struct finding *row
 
 static const char *advice_of(const struct findings *f, const struct finding *row)
 {
-	const struct profile_limit *limit = finding_limit(f, row).limit;
+	const struct profile_limit *limit = row->limit.limit;
 
 	if (row->busy)
 		return text_busy_advice(row);
@@ -468,7 +466,7 @@ static void append_all_evidence(GString *s, const struct findings *f, const stru
 		text_finding_function(s, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
 	}
 	append_by(s, f, r);
-	append_limit(s, f, r);
+	append_limit(s, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
 		append_holders(s, f);
 }

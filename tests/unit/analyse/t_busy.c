@@ -192,8 +192,8 @@ static void test_limits(void)
 	add_wait(p, runner(p, 10, "load"), 'D', 9, 100, "main@load load_page@load read@libc.so.6",
 		 "__x64_sys_read@[kernel] filemap_read@[kernel] io_schedule@[kernel]");
 	profile_add_limit(p, LIMIT_DISK, 11, 0, "reads of vdb at 9 a second (io.max)");
-	profile_add_limit(p, LIMIT_DISK, 10, 0, "reads of vda at 1.0 MiB/s (io.max)");
-	assert_told(p, "evidence", "; its control group allows reads of vda at 1.0 MiB/s (io.max)");
+	profile_add_limit(p, LIMIT_DISK, 10, 0, "reads of vda at 1.00 MiB/s (io.max)");
+	assert_told(p, "evidence", "; its control group allows reads of vda at 1.00 MiB/s (io.max)");
 	profile_free(p);
 }
 
