@@ -298,6 +298,12 @@ static bool is_timed(const struct finder *f, uint32_t i)
 	return all >= 50 && most >= all / 20 * 19;
 }
 
+/* Nobody ever signals it: as good as a sleep. */
+static bool is_only_timed(const struct ended *e)
+{
+	return ended_sum(e) && e->timer_ns >= ended_sum(e) - ended_sum(e) / 20;
+}
+
 /* The function that sleeps lies in the file the thread began in: a library's sleep is somebody's wait. */
 static bool is_own_sleep(const struct finder *f, const struct wait *w)
 {
@@ -354,7 +360,7 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 
 	if (depth > facts->base_depth || is_disturbed(f, i))
 		return IDLE_NOT;
-	if (is_timed(f, i) && per_second(f, w) >= LOOKS_PER_S_EPOLL)
+	if (is_timed(f, i) && per_second(f, w) >= (is_only_timed(e) ? SLEEPS_PER_S : LOOKS_PER_S_EPOLL))
 		return IDLE_NOT;
 	if (all)
 		return e->peers_ns >= all / 2 || depth > facts->work_depth ? IDLE_NOT
@@ -396,12 +402,18 @@ static enum idle_kind served(const struct finder *f, uint32_t i)
 	return facts->base_depth && f->depth[w->user] > facts->base_depth ? IDLE_NOT : IDLE_CLIENT;
 }
 
+/* A thread that is made for a piece of work, and ends with it, keeps no house. */
+static bool is_for_one_task(const struct thread *t)
+{
+	return !is_main(t) && (t->flags & THREAD_EXITED) && !(t->flags & THREAD_OPEN_AT_START);
+}
+
 static enum idle_kind timer(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 
-	if (facts->parks || !is_whole_stack(f, w))
+	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(profile_thread(f->p, w->thread)))
 		return IDLE_NOT;
 	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
 		return IDLE_NOT;

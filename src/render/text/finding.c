@@ -24,6 +24,7 @@
 #define DELAYED_ACK_NS 40000000ULL
 #define DELAYED_ACK_SLOT 25 /* log2: 34 to 67 ms */
 #define DELAYED_ACKS_MIN 10
+#define UNNAMED_SEMAPHORE "/dev/shm/sem.??????"	/* glibc made that up: its own name is gone */
 #define LIMIT_COLUMNS 120
 #define NAME_COLUMNS 60 /* of a function: some are longer than a line */
 
@@ -97,8 +98,10 @@ static bool is_for_cpu(const struct finding *row)
 static void append_object(GString *s, const struct finding *row, const struct object *o)
 {
 	static const struct { const char *prefix, *end; } nameless[] = { { "unix socket (", "" }, { "pipe ", ")" } };
+	size_t shown = strlen(o->name) - (g_str_has_suffix(o->name, "+0x0") ? strlen("+0x0") : 0);
+	g_autofree char *name = g_strndup(o->name, shown);
 
-	if (object_is_lock(o) && o->place[0] == '[')
+	if (object_is_lock(o) && (o->place[0] == '[' || g_pattern_match_simple(UNNAMED_SEMAPHORE, o->place)))
 		return;		/* an address on a heap says nothing to people */
 	if (object_upstream(o) && row->reason == REASON_NETWORK_RECEIVE) {
 		g_string_append(s, ", ");
@@ -111,7 +114,7 @@ static void append_object(GString *s, const struct finding *row, const struct ob
 	if (o->kind == OBJECT_EPOLL && reason_family(row->reason) == FAMILY_LOCK)
 		return;		/* a lock whose waiters are told by a socket or pipe */
 	for (size_t i = 0; i < G_N_ELEMENTS(nameless); i++) {
-		if (!g_str_has_prefix(o->name, nameless[i].prefix))
+		if (!g_str_has_prefix(o->name, nameless[i].prefix) || g_str_has_prefix(o->name, "pipe and "))
 			continue;
 		g_string_append(s, " (");
 		text_safe_cut(s, o->name + strlen(nameless[i].prefix), NAME_COLUMNS);
@@ -119,7 +122,7 @@ static void append_object(GString *s, const struct finding *row, const struct ob
 		return;
 	}
 	g_string_append(s, ", ");
-	text_safe_cut(s, o->name, NAME_COLUMNS);
+	text_safe_cut(s, name, NAME_COLUMNS);
 	g_string_append_c(s, ',');
 }
 
