@@ -109,7 +109,7 @@ static void append_object(GString *s, const struct finding *row, const struct ob
 		g_string_append_c(s, ',');
 		return;
 	}
-	if (o->kind == OBJECT_EVENTFD && row->reason == REASON_SLEEP)
+	if ((o->kind == OBJECT_EVENTFD || o->kind == OBJECT_EPOLL) && row->reason == REASON_SLEEP)
 		return;		/* nobody writes to it: a way to sleep */
 	if (o->kind == OBJECT_EPOLL && reason_family(row->reason) == FAMILY_LOCK)
 		return;		/* a lock whose waiters are told by a socket or pipe */
@@ -385,6 +385,14 @@ static bool has_delayed_acks(const struct findings *f, const struct finding *row
 	       row->time_ns / MAX(row->count, 1) < 2 * DELAYED_ACK_NS;
 }
 
+/* The rule of what it waits for is about the very program whose loop it holds up. */
+static bool knows_loop(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && rule->advice && rule->protocol && strcmp(rule->protocol, row->loop->name) == 0;
+}
+
 static const char *advice_of(const struct findings *f, const struct finding *row)
 {
 	const struct profile_limit *limit = row->limit.limit;
@@ -397,7 +405,7 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 		return "More runnable threads than CPUs: add CPUs or run fewer.";
 	if (is_for_cpu(row))
 		return reason_advice(row->reason);
-	if (row->loop && row->loop->advice)
+	if (row->loop && row->loop->advice && !knows_loop(f, row))
 		return row->loop->advice;
 	if (row->reason == REASON_LOCK_MUTEX && row->by.does_ns > row->by.off_cpu_ns / 2) {
 		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)

@@ -422,7 +422,7 @@ static const struct finding *hidden_queue(const struct findings *f, guint shown)
 	return most && at >= shown && most->reason == REASON_CPU_QUEUE && !most->is_yield ? most : NULL;
 }
 
-/* "Also: 68% is sysbench's waits for a CPU, 4.10 s in 8 threads. `offcpu report --weight runnable --stacks`" */
+/* "Also: 68% of it is sysbench's waits for a CPU, 4.10 s in 8 threads: --weight runnable" */
 static void append_queue(GString *s, const struct findings *f, const struct finding *row,
 			 const struct text_options *options)
 {
@@ -432,7 +432,8 @@ static void append_queue(GString *s, const struct findings *f, const struct find
 	text_safe_cut(line, row->process, STORM_NAME_COLUMNS);
 	g_string_append(line, "'s waits for a CPU, ");
 	text_duration(line, row->time_ns);
-	g_string_append_printf(line, " in %u thread%s: --weight runnable", row->threads_cnt, row->threads_cnt == 1 ? "" : "s");
+	g_string_append_printf(line, " in %u thread%s: --weight runnable", row->threads_cnt,
+			       row->threads_cnt == 1 ? "" : "s");
 	text_wrap(s, line->str, "", text_screen_width(options));
 }
 
@@ -478,9 +479,12 @@ static void append_findings(GString *body, const struct findings *f, unsigned us
 	guint shown = append_rows(rows, f, tasks, used, options);
 	const struct finding *queue = hidden_queue(f, shown);
 	if (queue) {
+		g_autoptr(GString) line = g_string_new(NULL);
+
+		append_queue(line, f, queue, options);
 		g_string_truncate(rows, 0);
-		append_rows(rows, f, tasks, used + 1, options);
-		append_queue(rows, f, queue, options);
+		append_rows(rows, f, tasks, used + lines_of(line->str), options);
+		g_string_append(rows, line->str);
 	}
 	g_string_append(body, rows->str);
 	if (!f->matters_ns && !body->len)
