@@ -116,7 +116,7 @@ struct offcpu_rec_request_span {
 	X(AT_END, "at_end", "had not ended when the window did")                                                       \
 	X(NO_ROOM, "no_room", "began in a thread for which there was no room")                                         \
 	X(NESTED, "nested", "calls inside of a request, which are part of that")                                       \
-	X(WAITS, "waits", "waits of slow requests beyond the first 32 of each, which are not listed")                  \
+	X(WAITS, "waits", "waits of slow requests beyond the first 32 of each, which are not listed one by one")       \
 	X(UNTIL_END, "until_end", "slow requests whose waits are not listed, for the window ended first")              \
 	X(CALLS, "calls", "calls inside of a request whose return was not seen; their time is their caller's")         \
 	X(DEPTH, "depth", "calls more than 32 deep inside of a request; their time is their caller's")                 \

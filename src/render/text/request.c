@@ -386,11 +386,14 @@ void request_waits_text(GString *s, const struct request_summary *r, const struc
 {
 	struct profile view = *r->p;
 
-	if (!r->by_goroutine) {
+	if (!r->by_goroutine && !(r->slower_ns && r->counts[OFFCPU_REQUEST_WAITS].count)) {
 		waits_text(s, r->p, "Off CPU", r->slower_ns, options);
 		return;
 	}
-	/* those of goroutines are no thread's: the requests themselves have them */
+	/*
+	 * Waits of goroutines are no thread's, and of slow requests with many waits not all are listed: the requests
+	 * themselves have all, without single durations.
+	 */
 	view.wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
 	view.waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
 	view.info.unknown |= UNKNOWN_DURATIONS;
@@ -400,7 +403,7 @@ void request_waits_text(GString *s, const struct request_summary *r, const struc
 		if (part->wait.state && part->wait.state != '?' && (part->is_slow || !r->slower_ns))
 			g_array_append_val(view.waits, part->wait);
 	}
-	waits_text(s, &view, "Parked or off CPU", r->slower_ns, options);
+	waits_text(s, &view, r->by_goroutine ? "Parked or off CPU" : "Off CPU", r->slower_ns, options);
 	g_array_unref(view.wakes);
 	g_array_unref(view.waits);
 }
