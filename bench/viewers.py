@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""Our page beside d3-flame-graph and speedscope, on the same recording: viewers.py OFFCPU MAKE_FLAME [FRAMES ...] (2000 and 50000).
+"""Our page beside others on the same recording: viewers.py OFFCPU MAKE_FLAME [--async-profiler JAR] [FRAMES ...] (2000 and 50000).
 
-Both are fetched by npm at run time, into a folder that is deleted.  Wall time in a headless Chromium without a GPU, 1400 x 900, so that
+d3-flame-graph and speedscope are fetched by npm at run time, into a folder that is deleted; async-profiler's converter (jfr-converter.jar)
+is in no registry: who has it, or has built it, names it, and its page is drawn, too.  Wall time in a headless Chromium without a GPU, 1400 x 900, so that
 all are asked alike: "first" is from the navigation (d3-flame-graph: with the tree in the page; speedscope: with the file in a script
 beside it) to the second frame after something was drawn; "zoom" from the input's event to the second frame after it, the median of 5.
 d3-flame-graph is used as it comes, but without its transitions; it leaves out what is narrower than a pixel ("min 1 px") or draws all."""
+import argparse
 import base64
 import json
 import os
@@ -97,13 +99,28 @@ def speedscope(browser, page):
     return drawn, zoom(browser, act)
 
 
+def async_profiler(browser, page):
+    """A click zooms to what the mouse was moved over."""
+    drawn = first(browser, page, "document.readyState === 'complete' && document.querySelector('#canvas').width > 0")
+    act = """(i) => { const canvas = document.querySelector('#canvas'), box = canvas.getBoundingClientRect(),
+		at = { bubbles: true, clientX: box.x + box.width * (0.1 + 0.08 * i), clientY: box.bottom - 5 * 16 + 8 };
+		for (const type of ['mousemove', 'click']) canvas.dispatchEvent(new MouseEvent(type, at)); }"""
+    return drawn, zoom(browser, act, "document.querySelector('#reset').click()")
+
+
 def main():
-    offcpu, make_flame, *sizes = sys.argv[1:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--async-profiler", metavar="JAR")
+    parser.add_argument("offcpu")
+    parser.add_argument("make_flame")
+    parser.add_argument("sizes", nargs="*", type=int, default=[2000, 50000])
+    args = parser.parse_args()
+    offcpu, make_flame = args.offcpu, args.make_flame
     browser = Browser()
     print(f"{'frames':>9}  {'viewer':30} {'page MB':>8} {'first ms':>9} {'zoom ms':>9}")
     with tempfile.TemporaryDirectory() as folder:
         modules = fetch(folder)
-        for size in map(int, sizes or ("2000", "50000")):
+        for size in args.sizes:
             recording, page = os.path.join(folder, f"{size}.offcpu"), os.path.join(folder, f"{size}.html")
             subprocess.run([make_flame, f"many={size}", "record=" + recording], check=True)
             subprocess.run([offcpu, "flame", recording, "--idle", "keep", "-o", page], check=True)
@@ -115,6 +132,12 @@ def main():
                 with open(path, "w", encoding="utf-8") as file:
                     file.write((D3_PAGE % (tree, least)).replace("d3.min.js", "../../d3/dist/d3.min.js"))
                 rows.append((f"d3-flame-graph 5.0.0, min {least} px", path, d3))
+            if args.async_profiler:
+                path, text = os.path.join(folder, f"{size}-async-profiler.html"), os.path.join(folder, f"{size}.collapsed")
+                with open(text, "w", encoding="utf-8") as file:
+                    file.write(folded)
+                subprocess.run(["java", "-jar", args.async_profiler, text, path], check=True)
+                rows.append(("async-profiler", path, async_profiler))
             release = os.path.join(modules, "speedscope", "dist", "release")
             exported = subprocess.run([offcpu, "export", recording, "-f", "speedscope"], check=True, capture_output=True).stdout
             with open(os.path.join(release, f"{size}.js"), "w", encoding="utf-8") as file:

@@ -125,3 +125,22 @@ bool moment_parse(const char *text, uint64_t now_unix_ns, uint64_t *ret_unix_ns,
 		ok = parse_words(text, now, now_unix_ns, ret_unix_ns);
 	return ok || bad(text, error);
 }
+
+bool moment_parse_end(const char *text, const char *from, uint64_t from_unix_ns, uint64_t now_unix_ns,
+		      uint64_t *ret_unix_ns, GError **error)
+{
+	bool is_clock = strspn(text, "0123456789:.") == strlen(text);
+	bool says_day = g_ascii_isalpha(*from) ? strchr(from, ' ') != NULL : strlen(from) > DAY_DIGITS && from[4] == '-';
+	g_autoptr(GDateTime) day = g_date_time_new_from_unix_local((gint64)(from_unix_ns / NS_A_SECOND));
+	uint64_t ns;
+
+	if (!moment_parse(text, now_unix_ns, ret_unix_ns, error))
+		return false;
+	if (!is_clock || !day || (!says_day && *ret_unix_ns > from_unix_ns))
+		return true;
+	g_autoptr(GDateTime) next = g_date_time_add_days(day, 1);
+
+	if ((on_day(text, day, &ns) && ns > from_unix_ns) || (next && on_day(text, next, &ns)))
+		*ret_unix_ns = MIN(ns, now_unix_ns);
+	return true;
+}

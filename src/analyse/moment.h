@@ -16,4 +16,11 @@
  */
 bool moment_parse(const char *text, uint64_t now_unix_ns, uint64_t *ret_unix_ns, GError **error);
 
+/*
+ * The end of a range that begins at from.  A clock time alone is the next one after it where that names its day too
+ * ("tue 14:00" to "15:00"), or where the last such time lies before it: "14:00" to "15:00" at 14:40 is up to now.
+ */
+bool moment_parse_end(const char *text, const char *from, uint64_t from_unix_ns, uint64_t now_unix_ns,
+		      uint64_t *ret_unix_ns, GError **error);
+
 #endif

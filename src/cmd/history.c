@@ -30,24 +30,29 @@ const char *history_dir(void)
 	return history.dir ? history.dir : STORE_DIR_DEFAULT;
 }
 
-static bool parse(const char *option, const char *text, uint64_t now_ns, uint64_t *ret_ns, GError **error)
+static bool parse_range(const char *from, const char *to, uint64_t *ret_from_ns, uint64_t *ret_to_ns, GError **error)
 {
-	if (moment_parse(text, now_ns, ret_ns, error))
-		return true;
-	g_prefix_error(error, "%s: ", option);
-	return false;
+	const uint64_t now_ns = (uint64_t)g_get_real_time() * 1000;
+
+	*ret_to_ns = now_ns;
+	if (from && !moment_parse(from, now_ns, ret_from_ns, error)) {
+		g_prefix_error(error, "--from: ");
+		return false;
+	}
+	if (to && !(from ? moment_parse_end(to, from, *ret_from_ns, now_ns, ret_to_ns, error)
+			 : moment_parse(to, now_ns, ret_to_ns, error))) {
+		g_prefix_error(error, "--to: ");
+		return false;
+	}
+	if (!from)
+		*ret_from_ns = *ret_to_ns - MIN(*ret_to_ns, USUAL_NS);
+	return true;
 }
 
 /* Up to now, and an hour of it, unless more is said. */
 static bool range_of(const char *from, const char *to, uint64_t *ret_from_ns, uint64_t *ret_to_ns, GError **error)
 {
-	const uint64_t now_ns = (uint64_t)g_get_real_time() * 1000;
-
-	*ret_to_ns = now_ns;
-	if (to && !parse("--to", to, now_ns, ret_to_ns, error))
-		return false;
-	*ret_from_ns = *ret_to_ns - MIN(*ret_to_ns, USUAL_NS);
-	if (from && !parse("--from", from, now_ns, ret_from_ns, error))
+	if (!parse_range(from, to, ret_from_ns, ret_to_ns, error))
 		return false;
 	if (*ret_from_ns < *ret_to_ns)
 		return true;

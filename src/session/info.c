@@ -142,6 +142,16 @@ static uint64_t since_told(uint64_t *told, uint64_t now)
 	return more;
 }
 
+/* The time is not lost: it may stand below names of what lay there before. */
+static void record_replaced(struct session *s)
+{
+	double ms = (double)since_told(&s->told.replaced_ns, s->replaced_ns) / 1e6;
+	g_autofree char *help = g_strdup_printf("other code was loaded where some lay: for %.0f ms, until that was known, a stack "
+						"that both have alike kept the old names", ms);
+
+	profile_add_loss(s->profile, "replaced_code", help, since_told(&s->told.replaced, s->replaced_cnt), 0);
+}
+
 static void record_losses(struct session *s, uint64_t recursion)
 {
 	static const struct { const char *name, *help; } words[OFFCPU_LOSS_COUNT] = {
@@ -162,6 +172,7 @@ static void record_losses(struct session *s, uint64_t recursion)
 		else if (loss.count)
 			profile_add_loss(s->profile, words[i].name, words[i].help, loss.count, loss.time_ns);
 	}
+	record_replaced(s);
 	if (s->tables)
 		profile_add_loss(s->profile, "unwind_room",
 				 "no room was left for a file's unwind table or a program's mappings",

@@ -18,7 +18,7 @@ struct offcpu_bpf;
 /* What is counted from the session's start on, as the windows before have told it. */
 struct session_told {
 	uint64_t losses[OFFCPU_LOSS_COUNT], losses_ns[OFFCPU_LOSS_COUNT];
-	uint64_t recursions, refused, mmap_lost;
+	uint64_t recursions, refused, mmap_lost, replaced, replaced_ns;
 	uint64_t switches, bpf_ns, cpu_ns;
 };
 
@@ -37,6 +37,7 @@ struct session {
 	uint64_t mmap_lost_cnt;		/* those lost until then */
 	struct pid_set *with_tables;	/* processes that tables were asked for */
 	uint32_t mmap_pid;		/* its mappings were told of in this drain; 0 */
+	uint64_t replaced_cnt, replaced_ns;	/* other code at the same addresses, and for how long that was not known */
 	GQueue foreseen;		/* processes whose mappings will be wanted, and are not read yet */
 	size_t rows_max;		/* then the recording is full */
 	uint64_t records;		/* taken from the ring since the last drain began */

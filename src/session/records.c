@@ -32,8 +32,13 @@
 static void note_mmap(void *data, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
 {
 	struct session *s = data;
+	uint64_t before = symbolizer_replaced_cnt(s->symbolizer);
 
 	symbolizer_note_mmap(s->symbolizer, pid, ts_ns, m);
+	if (s->start_ns && ts_ns >= s->start_ns && symbolizer_replaced_cnt(s->symbolizer) > before) {
+		s->replaced_cnt++;
+		s->replaced_ns += s->mapped_ns > ts_ns ? s->mapped_ns - ts_ns : 0;
+	}
 	/* All that this drain tells of has happened already: once is enough for the mappings to be read anew. */
 	if (s->tables && pid != s->mmap_pid && pid_set_has(s->with_tables, pid))
 		tables_note_mmap(s->tables, pid);

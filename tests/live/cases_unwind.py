@@ -19,9 +19,9 @@ WRAPPERS = {
     "nap_site": r"nanosleep", "child_site": r"nanosleep", "plugin_site": r"nanosleep",
     "cond_site": r"pthread_cond_|__futex_abstimed", "poll_site": r"poll", "read_site": r"read",
 }
-# A program maps its libraries, runs at once, and a table takes its time: no loss but a delay.
+# A program maps its libraries, runs at once, and a table takes its time: no loss but a delay; as is what a mapping is called.
 # Mapping events are the whole machine's; what their loss did to our programs is what is checked.
-ALLOWED = ("no_unwind_table", "mmap_events", *EDGE_LOSSES)
+ALLOWED = ("no_unwind_table", "mmap_events", "replaced_code", *EDGE_LOSSES)
 
 
 def is_libc(frame):
@@ -326,8 +326,9 @@ def unwind_library_in_the_place_of_another(env):
     env.check.equal(len(truth), 2, "libraries")
     for line in truth:
         seen = sum(wait["count"] for wait in report.waits if line["chain"][-1] in names(wait["user"]))
-        # Until the mapping is known, a drain or so, a stack has the name of what lay there.
+        # Until the mapping is known, a drain or so, a stack has the name of what lay there; for so long is told.
         env.check.that(0.7 * count <= seen <= 1.3 * count, f"{seen} of {count} waits in {line['chain'][-1]}")
+    env.check.equal(report.coverage["lost"].get("replaced_code"), 1, "libraries in the place of others")
     of_sites = [wait for wait in report.waits if {"plugin_site", "plugin_twin"} & set(names(wait["user"])) and not is_fault(wait)]
     lacking = [shown(wait["user"]) for wait in of_sites if wait["user_end"] == "complete" and not match_chain(wait["user"], ["main", "load_site", "plugin_run"])]
     env.check.equal(lacking, [], "complete, but for plugin_run")

@@ -65,6 +65,31 @@ static void days(void)
 	g_assert_cmpuint(at("@1764081138.5"), ==, UINT64_C(1764081138) * S + S / 2);
 }
 
+static uint64_t end(const char *from, const char *text)
+{
+	g_autoptr(GError) error = NULL;
+	uint64_t ns = 0;
+
+	moment_parse_end(text, from, at(from), NOW, &ns, &error);
+	g_assert_no_error(error);
+	return ns;
+}
+
+static void ends_of_ranges(void)
+{
+	const uint64_t midnight = UINT64_C(1764115200) * S;
+
+	g_assert_cmpuint(end("14:00", "14:30"), ==, midnight + (14 * 3600 + 30 * 60) * S);
+	g_assert_cmpuint(end("14:00", "15:00"), ==, NOW);
+	g_assert_cmpuint(end("-10m", "15:00"), ==, NOW);
+	g_assert_cmpuint(end("23:00", "00:30"), ==, midnight + 30 * 60 * S);
+	g_assert_cmpuint(end("-2d", "14:00"), ==, midnight + 14 * 3600 * S);
+	g_assert_cmpuint(end("tue 14:00", "15:00"), ==, midnight + (15 - 24) * 3600 * S);
+	g_assert_cmpuint(end("2025-11-24 23:00", "01:00"), ==, midnight + (1 - 24) * 3600 * S);
+	g_assert_cmpuint(end("monday", "14:00"), ==, midnight + 14 * 3600 * S);
+	g_assert_cmpuint(end("yesterday 14:00", "-1h"), ==, NOW - 3600 * S);
+}
+
 static void no_times(void)
 {
 	static const char *const bad[] = {
@@ -84,6 +109,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/moment/before_now", before_now);
 	g_test_add_func("/moment/clock_times", clock_times);
 	g_test_add_func("/moment/days", days);
+	g_test_add_func("/moment/ends_of_ranges", ends_of_ranges);
 	g_test_add_func("/moment/no_times", no_times);
 	return g_test_run();
 }
