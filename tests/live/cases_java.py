@@ -11,7 +11,7 @@ import time
 
 from cases_reasons import check_sums, has_kernel_stack, of_waits
 from check import names
-from lib import Broken, Recorder, Skip, case, wait_until
+from lib import Broken, Recorder, Skip, case, fetched, wait_until
 
 SECONDS = 2
 SERVICE = """
@@ -131,7 +131,7 @@ CLOCK_MAX = 1.05    # it reads its clock outside of the wait
 def virtual_machines():
     """(major version, path) of each HotSpot from 17 on, the oldest first."""
     found = {}
-    for path in [shutil.which("java"), *glob.glob("/usr/lib/jvm/*/bin/java")]:
+    for path in [shutil.which("java"), *glob.glob("/usr/lib/jvm/*/bin/java"), *fetched("java*")]:
         real = os.path.realpath(path) if path else None
         if not real or real in found:
             continue

@@ -8,6 +8,7 @@ what is wrong in env.check; run.py prints one TAP point for each.
 import ctypes
 import errno
 import fnmatch
+import glob
 import json
 import os
 import platform
@@ -50,6 +51,12 @@ def wait_until(condition, timeout_s, step_s=0.005):
             return True
         time.sleep(step_s)
     return bool(condition())
+
+
+def fetched(pattern):
+    """Interpreters of other releases that fetch-runtimes got, by their names."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return sorted(glob.glob(os.path.join(cache, "offcpu-runtimes", "bin", pattern)))
 
 
 def default_signals():
