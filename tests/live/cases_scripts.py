@@ -100,7 +100,7 @@ def language_php(env):
 
 
 def check_php(env, program):
-    interpreter, version = version_of(program, ["-r", "echo PHP_VERSION, PHP_ZTS;"])
+    interpreter, version = version_of(program, ["-r", "echo PHP_VERSION, (int)PHP_ZTS;"])
     if version[:4] not in ("8.2.", "8.4.") or version[-1] != "0":
         raise Skip(f"PHP {version} is not one that is known")
     report, truth, source = record_script(env, interpreter, "php_waits", ".php")
