@@ -325,28 +325,42 @@ static void append_more(GString *s, const struct profile *p, const struct text_o
 	text_wrap(s, line->str, "", text_screen_width(o));
 }
 
+/* One that stands for a single thread where there is one; NULL: no program of Go is idle. */
+static const struct thread *idle_of_go(const struct findings *f)
+{
+	const struct profile *p = f->profile;
+	const struct thread *one = NULL;
+
+	for (uint32_t i = 0; i < p->waits->len && (!one || !one->pid); i++) {
+		const struct rule *rule = reasons_rule(f->reasons, i);
+		uint32_t thread = profile_wait(p, i)->thread;
+
+		if (rule && strcmp(rule->name, "go-idle") == 0 && (!f->selection || f->selection->threads[thread]))
+			one = profile_thread(p, thread);
+	}
+	return one;
+}
+
 /* Of a program whose threads are idle because its goroutines wait for one another only these tell why. */
 static void append_tasks(GString *s, const struct findings *f, const struct text_options *o)
 {
 	const struct profile *p = f->profile;
+	const struct thread *t = p->info.has_tasks ? NULL : idle_of_go(f);
 	g_autoptr(GString) line = g_string_new(NULL);
-	bool is_there = false;
 
 	text_tasks_first(s, p, f->selection, o);
-	for (uint32_t i = 0; i < p->waits->len && !is_there && !p->info.has_tasks; i++) {
-		const struct rule *rule = reasons_rule(f->reasons, i);
-		const struct thread *t = profile_thread(p, profile_wait(p, i)->thread);
-
-		is_there = rule && strcmp(rule->name, "go-idle") == 0 &&
-			   (!f->selection || f->selection->threads[profile_wait(p, i)->thread]);
-		if (is_there)
-			g_string_printf(line,
-					"Goroutines that wait have no thread: offcpu tasks -p %" PRIu32
-					" shows them, and record --tasks.",
-					t->pid);
-	}
-	if (is_there)
-		text_wrap(s, line->str, "", text_screen_width(o));
+	if (!t)
+		return;
+	g_string_append(line, "Goroutines of ");
+	text_safe(line, t->process);
+	g_string_append_printf(line, " that wait have no thread%s: offcpu tasks -p ",
+			       p->info.history.windows ? ", and no history keeps them" : "");
+	if (t->pid)
+		g_string_append_printf(line, "%" PRIu32, t->pid);
+	else
+		g_string_append(line, "PID");
+	g_string_append(line, p->info.history.windows ? " shows them now." : " shows them, and record --tasks.");
+	text_wrap(s, line->str, "", text_screen_width(o));
 }
 
 /* What the screen shows of findings of threads and of goroutines. */
