@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cgroup_mount.h"
 #include "base/hash.h"
 #include "fold/containers.h"
 #include "fold/process_context.h"
@@ -297,20 +297,6 @@ static const char *name_of_path(struct fold_services *s, const char *path, const
 	return name ? name : keep(s, service_of_cgroup(path, host_name));
 }
 
-static int cgroup_mount(void)
-{
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	struct mntent *m;
-	int fd = -1;
-
-	while (mounts && fd < 0 && (m = getmntent(mounts)))
-		if (strcmp(m->mnt_type, "cgroup2") == 0)
-			fd = open(m->mnt_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (mounts)
-		endmntent(mounts);
-	return fd;
-}
-
 /* The path of the group with that id, below the mount; NULL: it is gone, or may not be asked for. */
 static char *path_of_id(struct fold_services *s, uint64_t id)
 {
@@ -321,8 +307,11 @@ static char *path_of_id(struct fold_services *s, uint64_t id)
 	g_autofree char *link = NULL, *path = NULL, *mount = NULL, *mount_link = NULL;
 	int fd;
 
-	if (!s->has_looked_for_mount)
-		s->mount_fd = cgroup_mount();
+	if (!s->has_looked_for_mount) {
+		g_autofree char *dir = cgroup_mount("/proc", NULL);
+
+		s->mount_fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	}
 	s->has_looked_for_mount = true;
 	if (s->mount_fd < 0)
 		return NULL;
