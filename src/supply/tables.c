@@ -466,7 +466,9 @@ static bool look_at_program(struct tables *t, struct program *program, int64_t n
 		return false;
 	if (is_ready(program)) {
 		program->is_new |= program->runtimes.made && made_code_look(program->runtimes.made, &t->no_room_cnt);
+		program->is_new |= runtimes_look_again(&program->runtimes, program->pid);
 		t->due_us = MIN(t->due_us, made_code_due_us(program->runtimes.made));
+		t->due_us = MIN(t->due_us, runtimes_due_us(&program->runtimes));
 		if (program->is_new)
 			publish(t, program);
 	}

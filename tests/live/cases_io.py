@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from lib import Broken, Skip, case, default_signals, wait_until
+from lib import Broken, Skip, case, default_signals, wait_attached
 
 READS = 400
 BLOCK = 4096
@@ -33,16 +33,7 @@ def watch(env, work, *options):
                                stderr=subprocess.PIPE, text=True, preexec_fn=default_signals)
     env.running.append(process)
 
-    def attached():
-        folder = f"/proc/{process.pid}/fd"
-        try:
-            return sum("bpf" in os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder)) > 8
-        except OSError:
-            return False
-
-    if not wait_until(attached, 20):
-        raise Broken(f"offcpu io attached nothing: {process.poll()}")
-    time.sleep(0.3)
+    wait_attached(process, "offcpu io")
     result = work()
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)

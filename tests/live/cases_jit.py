@@ -10,7 +10,7 @@ import time
 
 from cases_unwind import ALLOWED, check_all_complete, check_chain
 from check import check_account, names
-from lib import Recorder, Skip, case, wait_until
+from lib import Recorder, Skip, case, until_switched, wait_until
 
 JAVA = """
 class Waiter {
@@ -77,8 +77,11 @@ def source_file(env, name, text):
     return path
 
 
+WAITS = 500     # below the functions, at least
+
+
 def record_interpreter(env, command, warm_s, prepare=None):
-    """Two seconds of a program that sleeps below its own functions innermost < middle < outer."""
+    """A program that sleeps below its own functions innermost < middle < outer, for two seconds and more often than WAITS."""
     env.tolerate_unseen()
     process = subprocess.Popen(command, cwd=os.path.dirname(env.temporary("here")),  # node leaves a log there
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -86,13 +89,16 @@ def record_interpreter(env, command, warm_s, prepare=None):
     perf_map = f"/tmp/perf-{process.pid}.map"
     try:
         time.sleep(warm_s)
+        until_switched(WAITS, process.pid)  # it has long begun, on a slow machine, too
         if prepare:
             prepare(process.pid)
         if not wait_until(lambda: os.path.exists(perf_map), 10):
             raise Skip(f"{command[0]} wrote no {perf_map}")
         recorder = Recorder(env, "-p", process.pid)
         recorder.wait_attached()
-        time.sleep(2)
+        end = time.monotonic() + 2
+        until_switched(3 * WAITS, process.pid)  # some are of other threads of its runtime
+        time.sleep(max(0, end - time.monotonic()))
         recorder.stop()
         report = recorder.report()
     finally:
@@ -115,7 +121,7 @@ def check_functions(env, report, functions, complete=True):
 
     found = [wait for wait in report.waits if wait["state"] == "S" and has_functions(wait)]
     count = sum(wait["count"] for wait in found)
-    env.check.that(count >= 500, f"{count} waits below {functions}; seen "
+    env.check.that(count >= WAITS, f"{count} waits below {functions}; seen "
                    f"{sorted({tuple(map(str, names(wait['user'])))[-8:] for wait in report.waits})[:4]}")
     if complete:
         broken = sum(wait["count"] for wait in found if wait["user_end"] != "complete")

@@ -6,7 +6,7 @@ import os
 import subprocess
 
 from cases_cuts import CLASSES, EVENT_NS, check_window
-from lib import Program, Recorder, case, default_signals
+from lib import Program, Recorder, TooLate, case, default_signals
 
 OPEN_AT_START, EXITED = 2, 8  # enum thread_flag
 THREADS = 150
@@ -56,6 +56,8 @@ def two_sessions_in_one_process(env):
         program.go()
     for program in programs:
         program.wait_done()
+    if pair.poll() is not None:
+        raise TooLate("the windows were over before the programs were done")
     out, errors = pair.communicate(timeout=60)
     env.check.equal(pair.returncode, 0, f"pair: {errors.decode()}")
     for recorder in recorders:

@@ -12,7 +12,7 @@ import time
 
 from cases_unwind import ALLOWED, check_all_complete
 from check import check_account, names
-from lib import Program, Recorder, Skip, case, default_signals, fork_children, wait_until
+from lib import Program, Recorder, Skip, case, default_signals, fork_children, until_switched, wait_until
 
 
 def verified(env, *options):
@@ -85,7 +85,7 @@ def remembered_walks_of_redis(env):
     env.running.append(client)
     recorder = verified(env, "-p", f"{server.pid},{client.pid}")
     recorder.wait_attached()
-    time.sleep(8)
+    until_switched(70_000, server.pid, client.pid)  # each is taken off a CPU and put on one
     recorder.stop()
     report = recorder.report()
     check_verified(env, report, 100_000)
@@ -121,7 +121,9 @@ def remembered_walks_of_sockets(env):
         recorder.stop()
         report = recorder.report()
         check_verified(env, report, 5_000)
-        recorder = Recorder(env, "-a", "--exact", "-v")
+        # whatever else begins on this machine has stacks of its own
+        with open(f"/proc/{load.pid}/task/{load.pid}/children", encoding="ascii") as f:
+            recorder = Recorder(env, "-p", ",".join(f.read().split()), "--exact", "-v")
         recorder.wait_attached()
         time.sleep(3)
         recorder.stop()
@@ -192,15 +194,17 @@ def remembered_walks_of_new_threads(env):
     env.check.that(kernel < listed - 1900, f"of {listed} waits {kernel} had their kernel stack walked in full")
 
 
-def traced_sleepers(env, recorder_of, seconds):
-    """A thousand threads asleep in one place, five times a second each: the report, and the recorder."""
+def traced_sleepers(env, recorder_of):
+    """A thousand threads asleep in one place, five times a second each, for two seconds at least: the report, and the recorder."""
     load = subprocess.Popen([os.path.join(env.programs, "sleepers"), "1000", "200"], stdout=subprocess.PIPE,
                             preexec_fn=default_signals)
     try:
         load.stdout.readline()
         recorder = recorder_of("-p", load.pid, "--exact", "-v")
         recorder.wait_attached()
-        time.sleep(seconds)
+        end = time.monotonic() + 2
+        until_switched(7_000, load.pid)
+        time.sleep(max(0, end - time.monotonic()))
         recorder.stop()
         return recorder.report(), recorder
     finally:
@@ -212,9 +216,9 @@ def traced_sleepers(env, recorder_of, seconds):
 @case
 def remembered_walks_of_other_threads(env):
     """Where a thread waits for the first time another one has waited: its walk serves, and rightly."""
-    report, _ = traced_sleepers(env, lambda *options: verified(env, *options), 2)
+    report, _ = traced_sleepers(env, lambda *options: verified(env, *options))
     check_verified(env, report, 5_000)
-    report, recorder = traced_sleepers(env, lambda *options: Recorder(env, *options), 2)
+    report, recorder = traced_sleepers(env, lambda *options: Recorder(env, *options))
     listed, user, kernel = walked_in_full(env, recorder)
     env.check.that(listed > 5000, f"{listed} waits listed")
     env.check.that(user < 300, f"of {listed} waits of 1000 threads {user} had their user stack walked in full")

@@ -256,6 +256,7 @@ def request_of_goroutines(env):
 @case
 def request_lists_its_own_waits(env):
     """The thread sleeps as often outside of requests: only what is inside is in the recording."""
+    env.tolerate_unseen()
     recording = env.temporary("in.offcpu")
     seen = Requests(env, "cold", options=("-o", recording))
     report = env.report(recording)

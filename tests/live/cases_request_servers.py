@@ -87,8 +87,13 @@ class Postgres:
             [os.path.join(self.bin, "postgres"), "-D", self.data, "-k", self.folder, "-c", "listen_addresses=", "-c", "fsync=off"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=self.become)
         env.running.append(self.process)
-        if not wait_until(lambda: os.path.exists(os.path.join(self.folder, ".s.PGSQL.5432")), 20, 0.05):
+        if not wait_until(self.is_ready, 20, 0.05):
             raise Skip("postgres did not come up")
+
+    def is_ready(self):
+        """It takes connections; its socket is there a while before."""
+        asked = [os.path.join(self.bin, "pg_isready"), "-q", "-h", self.folder]
+        return subprocess.run(asked, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
 
     def become(self):
         default_signals()

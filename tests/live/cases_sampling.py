@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from check import EDGE_LOSSES, check_account, names, off_cpu_ns, scale_ns
-from lib import Program, Recorder, case, fork_children
+from lib import Program, Recorder, case, fork_children, until_switched
 
 ERRORS = 4  # standard errors that an estimate may be off
 
@@ -119,13 +119,15 @@ def sampling_of_new_threads(env):
                    f"{account_ns} ns off CPU, listed {listed_ns} +- {error_ns:.0f}")
 
 
-def governed(env, *options, seconds=4):
-    """A ping-pong as fast as it goes under a budget nobody can keep; (report, what record said)."""
+def governed(env, *options, seconds=4, switches=0):
+    """A ping-pong as fast as it goes under a budget nobody can keep, for so long and so many switches; (report, what record said)."""
     program = Program(env, "pipe", "threads", 10_000_000)
     recorder = Recorder(env, "-p", program.pid, *options)
     recorder.wait_attached()
     program.go()
-    time.sleep(seconds)
+    end = time.monotonic() + seconds
+    until_switched(switches, program.pid)
+    time.sleep(max(0, end - time.monotonic()))
     recorder.stop()
     report = recorder.report()
     program.process.kill()
@@ -135,7 +137,7 @@ def governed(env, *options, seconds=4):
 @case
 def sampling_at_the_highest_scale(env):
     """Where nearly no wait is kept, one counts for 16,384 at most; time and number are known as well as that allows."""
-    report, _ = governed(env, "--sample", "52.4288s", "--max-overhead", "100", seconds=8)
+    report, _ = governed(env, "--sample", "52.4288s", "--max-overhead", "100", seconds=8, switches=16384 * 16)
     env.tolerate_unseen()
     check_account(env.check, report, allowed_losses=EDGE_LOSSES)
     env.check.equal(scale_ns(report), 52_428_800_000, "scale")

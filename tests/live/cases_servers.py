@@ -229,7 +229,8 @@ def comms(pid):
 def pool_starved_by_its_own_tasks(env):
     env.tolerate_unseen()
     python = start(env, ["python3", "-c", STARVED])
-    time.sleep(1.5)
+    wait_until(lambda: len(os.listdir(f"/proc/{python.pid}/task")) == 5, 20)
+    time.sleep(1)
     first = first_of(env, python.pid, "a starved pool")
     if first:
         env.check.equal((first["rule"], (first["function"] or {}).get("name"), first["threads"]), ("python-future-in-worker", "parent", 4),

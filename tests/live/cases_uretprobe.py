@@ -24,6 +24,11 @@ def record_probed(env, name, functions, *args, options=()):
     return report, program.truth()
 
 
+def is_in_probe(wait):
+    """Preempted where the kernel has the probed function's first instruction executed: there is no frame yet, and it is told as broken."""
+    return wait["state"] == "R" and wait["user"][-1]["module"] == "[uprobes]"
+
+
 def stacks_at(report, line):
     return {tuple(shown(wait["user"])) for wait, _ in at_chain(report, line)}
 
@@ -36,7 +41,7 @@ def uretprobe_leaves_stacks_whole(env):
     functions = [name for name in truth[0]["chain"] if name not in ("main",)]
     report, truth = record_probed(env, "unwind_calls", functions, "chain", 20, 5000)
     check_account(env.check, report, allowed_losses=ALLOWED)
-    check_all_complete(env.check, report)
+    check_all_complete(env.check, report, is_other=is_in_probe)
     check_chain(env.check, report, truth[0])
     env.check.equal(stacks_at(report, truth[0]), expected, "stacks with and without uretprobes")
 

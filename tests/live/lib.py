@@ -8,10 +8,12 @@ what is wrong in env.check; run.py prints one TAP point for each.
 import ctypes
 import errno
 import fnmatch
+import glob
 import json
 import os
 import platform
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -115,6 +117,25 @@ def enter_cgroup(group, pid):
         f.write(str(pid))
 
 
+def switches_of(*pids):
+    """How often their threads that live were taken off a CPU, by the kernel's own count."""
+    cnt = 0
+    for pid in pids:
+        for path in glob.glob(f"/proc/{pid}/task/*/status"):
+            try:
+                with open(path, encoding="utf-8", errors="replace") as f:
+                    cnt += sum(int(line.split()[1]) for line in f if "_ctxt_switches:" in line)
+            except OSError:
+                pass
+    return cnt
+
+
+def until_switched(cnt, *pids, seconds=60):
+    """Until they have switched so often from now on, however slow the machine is."""
+    before = switches_of(*pids)
+    return wait_until(lambda: switches_of(*pids) - before >= cnt, seconds, 0.1)
+
+
 # -- programs with a known truth ----------------------------------------------
 
 class Program:
@@ -186,6 +207,42 @@ def fork_children(cnt):
     subprocess.run(["sh", "-c", f"i=0; while [ $i -lt {cnt} ]; do (:); i=$((i+1)); done"], check=True)
 
 
+def links_and_ticks(pid):
+    """Of a tracer that holds links, and sleeps as one that waits for its signal: loading is D or R, and waiting for a thread that loads a futex."""
+    links = sum("bpf_link" in target or "bpf-link" in target for target in descriptors(pid).values())
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+            fields = f.read().rpartition(")")[2].split()
+        with open(f"/proc/{pid}/wchan", encoding="ascii") as f:
+            is_joining = "futex" in f.read()
+    except OSError:
+        return None
+    return (links, int(fields[11]) + int(fields[12])) if links and fields[0] == "S" and not is_joining else None
+
+
+def wait_attached(process, what, timeout_s=20, said=lambda: ""):
+    """
+    Until it has held the same links and slept for 0.25 s with at most three ticks (30 ms) of CPU time; or, as one that has
+    much to do from the first moment, for 3 s.
+    """
+    end = time.monotonic() + timeout_s
+    first, since, held_since = None, time.monotonic(), time.monotonic()
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise Broken(f"`{what}` ended with {process.returncode}: {said()}")
+        now = links_and_ticks(process.pid)
+        if now and (not first or first[0] != now[0]):
+            held_since = time.monotonic()
+        if now and (not first or first[0] != now[0] or now[1] - first[1] > 3):
+            first, since = now, time.monotonic()
+        elif now and time.monotonic() - since > 0.25:
+            return
+        if now and time.monotonic() - held_since > 3:
+            return
+        time.sleep(0.01)
+    raise Broken(f"`{what}` attached nothing within {timeout_s} s: {said()}")
+
+
 class Recorder:
     """`offcpu record`, or `events` into a file, in the background; its window is open once it holds its BPF links."""
 
@@ -205,33 +262,9 @@ class Recorder:
                                             stderr=errors, preexec_fn=default_signals, start_new_session=own_group)
         env.running.append(self.process)
 
-    def _attached(self):
-        """It holds links, and sleeps as one that waits for its signal: loading and attaching are D or R."""
-        links = sum("bpf_link" in target or "bpf-link" in target for target in descriptors(self.process.pid).values())
-        try:
-            with open(f"/proc/{self.process.pid}/stat", encoding="utf-8", errors="replace") as f:
-                fields = f.read().rpartition(")")[2].split()
-        except OSError:
-            return None
-        return (links, int(fields[11]) + int(fields[12])) if links and fields[0] == "S" else None
-
     def wait_attached(self, timeout_s=20):
-        """
-        Until it has held the same links and slept for 0.25 s with at most three ticks (30 ms) of
-        CPU time.  Env.record checks afterwards that the window was open in time.
-        """
-        end = time.monotonic() + timeout_s
-        first, since = None, time.monotonic()
-        while time.monotonic() < end:
-            if self.process.poll() is not None:
-                raise Broken(f"`{self.line}` ended with {self.process.returncode}: {self.stderr()}")
-            now = self._attached()
-            if now and (not first or first[0] != now[0] or now[1] - first[1] > 3):
-                first, since = now, time.monotonic()
-            elif now and time.monotonic() - since > 0.25:
-                return
-            time.sleep(0.01)
-        raise Broken(f"`{self.line}` attached nothing within {timeout_s} s: {self.stderr()}")
+        """Env.record checks afterwards that the window was open in time."""
+        wait_attached(self.process, self.line, timeout_s, self.stderr)
 
     def said(self):
         with open(self.errors, encoding="utf-8", errors="replace") as f:
@@ -268,6 +301,7 @@ class Env:
         self.offcpu, self.programs, self.directory = offcpu, programs, directory
         self.running = []
         self.cgroups = []
+        self.folders = []
         self.mounts = []
         self.serial = 0
         # A switch to a guarded thread, which is none of our subjects.
@@ -343,6 +377,17 @@ class Env:
             return path
         raise Skip("no cgroup v2 hierarchy is mounted")
 
+    def container(self, name):
+        """A control group that is called as a container's, of which containerd says that its name is that."""
+        number = f"{os.getpid():064x}"
+        folder = f"/run/containerd/io.containerd.runtime.v2.task/default/{number}"
+        group = self.cgroup(number)
+        os.makedirs(folder)
+        self.folders.append(folder)
+        with open(os.path.join(folder, "config.json"), "w", encoding="ascii") as file:
+            file.write('{"ociVersion": "1.1.0", "annotations": {"nerdctl/name": "%s"}}' % name)
+        return group
+
     def mounted(self, kind):
         """A file system of the kernel's that is mounted nowhere, in a folder of ours until the case ends."""
         path = self.temporary(kind)
@@ -367,6 +412,9 @@ class Env:
                 if stream:
                     stream.close()
         self.running = []
+        for path in self.folders:
+            shutil.rmtree(path)
+        self.folders = []
         for path in reversed(self.cgroups):
             wait_until(lambda p=path: remove_directory(p), 2)
         self.cgroups = []
