@@ -240,6 +240,9 @@ static int trace(struct run *run, struct requesting *q, const char *command_line
 
 	q->now = g_new0(struct request_row, cnt);
 	q->then = g_new0(struct request_row, cnt);
+	if (q->plan->has_go && !q->options->json)
+		cmd_error("request",
+			  "Go's scheduler is probed, too: each time that a goroutine of the program is parked costs some microseconds");
 	if (q->plan->exports_only)
 		cmd_error("request",
 			  "warning: %s is stripped, so the pattern found only functions that it exports: its debug symbols have all",
