@@ -44,10 +44,13 @@ void request_causes_free(struct request_causes *c)
 	g_free(c);
 }
 
-/* A thread's own stack has another address in each thread, and is the same thing in all. */
-static uint32_t telling_object(const struct profile *p, uint32_t object)
+/*
+ * A thread's own stack has another address in each thread, and is the same thing in all; so has what a thread sleeps on
+ * until its time is up.
+ */
+static uint32_t telling_object(const struct profile *p, uint32_t object, enum reason reason)
 {
-	const struct object *o = object ? profile_get_object(p, object - 1) : NULL;
+	const struct object *o = object && reason != REASON_SLEEP ? profile_get_object(p, object - 1) : NULL;
 
 	return o && o->name && *o->name && !g_str_has_prefix(o->name, "stack of thread ") ? object : 0;
 }
@@ -58,10 +61,12 @@ struct request_cause request_causes_of(const struct request_causes *c, guint wai
 
 	if (!w->state || w->state == '?')
 		return (struct request_cause){ .reason = REASON_OTHER, .frame = -1 };
+	enum reason reason = reasons_of(c->reasons, wait);
+
 	return (struct request_cause){
-		.reason = reasons_of(c->reasons, wait),
+		.reason = reason,
 		.frame = plumbing_user_parent(reasons_plumbing(c->reasons), w->user),
-		.object = telling_object(c->p, w->object),
+		.object = telling_object(c->p, w->object, reason),
 		.is_outer = plumbing_user_parent_is_outer(reasons_plumbing(c->reasons), w->user),
 	};
 }

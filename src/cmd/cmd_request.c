@@ -240,6 +240,9 @@ static int trace(struct run *run, struct requesting *q, const char *command_line
 
 	q->now = g_new0(struct request_row, cnt);
 	q->then = g_new0(struct request_row, cnt);
+	if (q->plan->has_go && !q->options->json)
+		cmd_error("request",
+			  "Go's scheduler is probed, too: each time that a goroutine of the program is parked costs some microseconds");
 	if (q->plan->exports_only)
 		cmd_error("request",
 			  "warning: %s is stripped, so the pattern found only functions that it exports: its debug symbols have all",
@@ -259,6 +262,56 @@ static int trace(struct run *run, struct requesting *q, const char *command_line
 		status = finish(run, q, command_line);
 	g_free(q->now);
 	g_free(q->then);
+	return status;
+}
+
+/* Finds what is called a request; NULL: said why. */
+static struct request_plan *make_plan(char **specs, struct target *target, const struct request_options *o)
+{
+	g_autoptr(GError) error = NULL;
+	struct request_plan *plan;
+
+	if (target->collect.pids) {
+		/* children that a server has forked already are its as well as those that it will */
+		process_ids_add_descendants(target->collect.pids);
+		target->collect.follow = target->collect.with_forked = true;
+	}
+	plan = request_plan_new(specs, target->collect.pids, target->command ? target->command[0] : NULL, o->every,
+				&error);
+	if (!plan) {
+		cmd_error("request", "%s", error->message);
+		return NULL;
+	}
+	target->collect.requests = plan;
+	target->collect.request_slower_ns = o->slower_ns;
+	target->collect.request_spans = o->output != NULL;
+	target->collect.may_raise = false;
+	return plan;
+}
+
+/* The command line is parsed. */
+static int request(struct run *run, struct requesting *q, struct request_options *o, struct target *target, int argc,
+		   char **argv, const char *command_line)
+{
+	struct request_plan *plan;
+	int status;
+
+	if (argc < 2) {
+		cmd_error("request", "which function is a request? [BIN:]FUNC or socket:PORT is wanted");
+		return EXIT_USAGE;
+	}
+	if ((status = target_resolve(target, "request")) != EXIT_OK ||
+	    (status = parse_own(o, run, target)) != EXIT_OK)
+		return status;
+	plan = make_plan(&argv[1], target, o);
+	if (!plan)
+		return EXIT_FAILED;
+	q->plan = plan;
+	status = trace(run, q, command_line);
+	if (status == EXIT_OK)
+		status = run_command_status(run);
+	run_release(run);
+	request_plan_free(plan);
 	return status;
 }
 
@@ -283,8 +336,6 @@ int cmd_request(int argc, char **argv)
 	};
 	g_autofree char *arguments = g_strjoinv(" ", argv);
 	g_autofree char *command_line = g_strconcat("offcpu ", arguments, NULL);
-	struct request_plan *plan = NULL;
-	g_autoptr(GError) error = NULL;
 	int status = EXIT_OK;
 
 	target_cut_command(&target, &argc, argv);
@@ -292,40 +343,9 @@ int cmd_request(int argc, char **argv)
 	g_autoptr(GArray)
 		entries = target_entries(&target,
 					 TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_WHY | TARGET_NAMED, own);
-	if (!cmd_parse("request", "-p PID [BIN:]FUNC|socket:PORT ... [-- COMMAND ...]", description,
-		       (GOptionEntry *)entries->data, &argc, &argv, &status))
-		goto out;
-	status = EXIT_USAGE;
-	if (argc < 2) {
-		cmd_error("request", "which function is a request? [BIN:]FUNC or socket:PORT is wanted");
-		goto out;
-	}
-	if ((status = target_resolve(&target, "request")) != EXIT_OK ||
-	    (status = parse_own(&o, &run, &target)) != EXIT_OK)
-		goto out;
-	if (target.collect.pids) {
-		/* children that a server has forked already are its as well as those that it will */
-		process_ids_add_descendants(target.collect.pids);
-		target.collect.follow = target.collect.with_forked = true;
-	}
-	plan = request_plan_new(&argv[1], target.collect.pids, target.command ? target.command[0] : NULL, o.every,
-				&error);
-	if (!plan) {
-		cmd_error("request", "%s", error->message);
-		status = EXIT_FAILED;
-		goto out;
-	}
-	q.plan = plan;
-	target.collect.requests = plan;
-	target.collect.request_slower_ns = o.slower_ns;
-	target.collect.request_spans = o.output != NULL;
-	target.collect.may_raise = false;
-	status = trace(&run, &q, command_line);
-	if (status == EXIT_OK)
-		status = run_command_status(&run);
-out:
-	run_release(&run);
-	request_plan_free(plan);
+	if (cmd_parse("request", "-p PID [BIN:]FUNC|socket:PORT ... [-- COMMAND ...]", description,
+		      (GOptionEntry *)entries->data, &argc, &argv, &status))
+		status = request(&run, &q, &o, &target, argc, argv, command_line);
 	target_release(&target);
 	g_free(o.duration);
 	g_free(o.slower);

@@ -195,6 +195,21 @@ def request_thread_exit(env):
     check_clean(env.check, seen, ("left",))
 
 
+def check_slow_goroutines(env, program):
+    """What slow requests were parked for is listed, with the goroutine's stack; one that ends within its request is told, and its place is another's."""
+    out = env.temporary("go.txt")
+    recorder = Recorder(env, "-p", program.pid, "-q", "--slower", "2ms", "main.handleRequest", "main.endingRequest", verb="request", out=out)
+    recorder.wait_attached()
+    time.sleep(0.5)
+    recorder.stop()
+    with open(out, encoding="utf-8") as f:
+        text = f.read()
+    env.check.that(re.search(r"for goroutine sleep\n +runtime.gopark\n +time.Sleep\n +=> main.handleRequest\n", text), f"the stack that requests are parked in: {text}")
+    gone = re.search(r"(\d+) \(.*\) ended with their goroutine", text)
+    env.check.that(gone and int(gone[1]) >= 10, f"goroutines that ended within a request: {text}")
+    env.check.that(not re.search("no room|no_room", text), f"all had a place: {text}")
+
+
 @case
 def request_of_goroutines(env):
     """Calls of goroutines that move between threads: each once, as long as the program says, with its waits in system calls."""
@@ -212,6 +227,7 @@ def request_of_goroutines(env):
     recorder.wait_attached()
     time.sleep(0.5)
     recorder.stop()
+    check_slow_goroutines(env, program)
     truth = [(one["Before"], one["Within"], one["After"]) for one in json.loads(program.communicate()[0])]
     with open(out, encoding="utf-8") as f:
         seen = json.loads(f.read())

@@ -2,6 +2,7 @@
 
 // Requests of many goroutines on few threads, until stdin ends.  Each calls itself, sleeps in a system call, and is parked, so that
 // it goes on on another thread; a goroutine ends after some, and another one begins with a short stack, which grows in the first.
+// Beside them goroutines that end within their only request.
 // At the end a line of JSON: of each request CLOCK_MONOTONIC before and within the call, and behind it.
 package main
 
@@ -57,6 +58,23 @@ func handleRequest(t *times, depth int) {
 	runtime.Gosched()
 }
 
+//go:noinline
+func endingRequest() {
+	time.Sleep(time.Millisecond)
+	runtime.Goexit()
+}
+
+func endAgainAndAgain() {
+	for {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			endingRequest()
+		}()
+		<-ended
+	}
+}
+
 func serve(done chan struct{}) {
 	own := make([]times, 0, each)
 	for i := 0; i < each; i++ {
@@ -79,6 +97,7 @@ func main() {
 		io.Copy(io.Discard, os.Stdin)
 		close(end)
 	}()
+	go endAgainAndAgain()
 	for i := 0; i < workers; i++ {
 		go serve(done)
 	}
