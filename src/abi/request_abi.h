@@ -62,8 +62,11 @@ struct offcpu_request_part_key {
 	__u32 func;
 	__u16 range;			/* of latencies: slots / OFFCPU_REQUEST_RANGE_SLOTS */
 	__u8 state;
-	__u8 pad;
+	__u8 is_slow;			/* they took as long as was asked for */
 };
+
+/* The state of what a goroutine was parked for; the object is the number that Go's runtime has for the reason. */
+#define OFFCPU_REQUEST_PARKED 'g'
 
 struct offcpu_request_part {
 	__u64 requests, waits;
@@ -113,7 +116,7 @@ struct offcpu_rec_request_span {
 	X(AT_END, "at_end", "had not ended when the window did")                                                       \
 	X(NO_ROOM, "no_room", "began in a thread for which there was no room")                                         \
 	X(NESTED, "nested", "calls inside of a request, which are part of that")                                       \
-	X(WAITS, "waits", "waits of slow requests beyond the first 32 of each, which are not listed")                  \
+	X(WAITS, "waits", "waits of slow requests beyond the first 32 of each, which are not listed one by one")       \
 	X(UNTIL_END, "until_end", "slow requests whose waits are not listed, for the window ended first")              \
 	X(CALLS, "calls", "calls inside of a request whose return was not seen; their time is their caller's")         \
 	X(DEPTH, "depth", "calls more than 32 deep inside of a request; their time is their caller's")                 \
@@ -124,7 +127,9 @@ struct offcpu_rec_request_span {
 	X(RING, "ring", "times that the place a request returns to did not get through")                               \
 	X(HANDED, "handed", "were answered, or read on, by another thread than the one that received them")            \
 	X(UNANSWERED, "unanswered", "were not answered before the connection was closed, or the next came")            \
-	X(NO_GOROUTINE, "no_goroutine", "calls of a Go program outside of any goroutine, or of Go before 1.17")
+	X(NO_GOROUTINE, "no_goroutine", "calls of a Go program outside of any goroutine, or of Go before 1.17")        \
+	X(GONE, "gone", "ended with their goroutine; the time is until then")                                         \
+	X(NO_STACK, "no_stack", "times that a goroutine was parked and its stack could not be read")
 
 enum offcpu_request_count {
 #define X(id, name, help) OFFCPU_REQUEST_##id,

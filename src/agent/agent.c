@@ -21,10 +21,13 @@
 #include "base/parser.h"
 #include "base/privileges.h"
 #include "base/proc_status.h"
+#include "fold/containers.h"
+#include "fold/process_context.h"
 #include "session/session.h"
 #include "store/merge.h"
 #include "store/short_lived.h"
 #include "symbolize/elf/table_bytes.h"
+#include "symbolize/runtime/variables.h"
 #include "unwind/table_bytes.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -417,8 +420,11 @@ static bool hold_signals(struct agent *a, GError **error)
 /* Where that cannot be, as in a container that allows little, the agent parses by itself, as other commands do. */
 static void begin_parsers(const struct agent *a)
 {
-	static const parser_fn fns[PARSER_JOBS] =
-		{ [PARSER_SYMBOLS] = elf_table_parse, [PARSER_UNWIND] = unwind_table_parse };
+	static const parser_fn fns[PARSER_JOBS] = {
+		[PARSER_SYMBOLS] = elf_table_parse,	 [PARSER_DATA] = data_file_parse,
+		[PARSER_SEARCH] = variables_parse,	 [PARSER_CONTAINER] = container_parse,
+		[PARSER_CONTEXT] = process_context_parse, [PARSER_UNWIND] = unwind_table_parse,
+	};
 	g_autoptr(GError) error = NULL;
 
 	if (!parser_start(fns, &error))

@@ -5,6 +5,7 @@
 
 #include "analyse/busy.h"
 #include "analyse/findings_by.h"
+#include "analyse/limits.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "base/hash.h"
@@ -467,6 +468,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	findings_find_causes(f, selection, m.locks);
 	if (!p->info.imported && !p->info.has_requests && !p->info.looks.rounds)
 		busy_find(f);
+	limits_find(f);
 	g_array_sort(f->rows, compare_findings);
 	g_hash_table_unref(m.index);
 	g_hash_table_unref(m.threads);

@@ -4,6 +4,7 @@
 
 #include "analyse/query.h"
 #include "analyse/reason/reasons.h"
+#include "profile/limits.h"
 #include "profile/profile.h"
 
 /*
@@ -34,6 +35,16 @@ enum finding_busy {
 	BUSY_POOL, /* all threads of a pool are busy */
 };
 
+#define FINDINGS_TOLD_MAX 100 /* more nobody is told, in JSON either */
+
+/* What holds a finding up from outside: limits.h. */
+struct finding_limit {
+	const struct profile_limit *limit; /* NULL: nothing is known */
+	/* of LIMIT_CPUS: of how many of its threads; whether all may use the same CPUs as that one */
+	uint32_t threads_cnt;
+	bool is_same;
+};
+
 struct finding {
 	enum reason reason;
 	uint32_t wait; /* index of the longest of its rows: its words, protocol and stacks */
@@ -47,6 +58,7 @@ struct finding {
 	int64_t frame; /* the function of the program that waits; -1: not known */
 	uint32_t object; /* index + 1 of the lock; 0: none, or several */
 	struct finding_by by;
+	struct finding_limit limit;
 	uint64_t woken_cnt, timed_out_cnt; /* wakings that are known, and of these by a timer */
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, whose own time is in the recording */

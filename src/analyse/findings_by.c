@@ -11,6 +11,7 @@
 #include "base/module.h"
 
 #define POLLS_PER_S 20 /* of a thread, ended by a timer: a poll loop */
+#define POLLS_PER_S_SIGNALLED 4 /* the same of what somebody could signal */
 #define BROADCAST_THREADS 8
 #define NONE UINT32_MAX
 
@@ -344,6 +345,11 @@ static void count_kind(const GArray *wakers, struct finding_by *by)
 	by->threads_cnt = MAX(by->threads_cnt, 2);
 }
 
+static unsigned polls_per_s(enum reason reason)
+{
+	return reason == REASON_LOCK_CONDITION || reason == REASON_LOCK_SEMAPHORE ? POLLS_PER_S_SIGNALLED : POLLS_PER_S;
+}
+
 static void find_by(const struct cause_finder *c, struct finding *row, uint32_t number)
 {
 	const struct profile *p = c->f->profile;
@@ -397,7 +403,7 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 		count_kind(wakers, &row->by);
 	uint64_t seconds = thread_observed_ns(profile_thread(p, profile_wait(p, row->wait)->thread)) / 1000000000;
 	row->is_poll_loop = row->reason != REASON_LOCK_GIL && timer_ns > woken_ns / 2 &&
-			    row->count > POLLS_PER_S * row->threads_cnt * MAX(seconds, 1);
+			    row->count > polls_per_s(row->reason) * row->threads_cnt * MAX(seconds, 1);
 	row->is_broadcast = row->threads_cnt >= BROADCAST_THREADS && broadcast_ns > woken_ns / 2;
 	for (uint32_t i = 0; holder && i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);

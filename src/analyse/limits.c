@@ -36,7 +36,7 @@ static const struct profile_limit *stopped_peer(const struct findings *f, const 
 		       : NULL;
 }
 
-struct finding_limit finding_limit(const struct findings *f, const struct finding *row)
+static struct finding_limit limit_of(const struct findings *f, const struct finding *row)
 {
 	uint32_t pid = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->pid;
 	struct finding_limit found = { 0 };
@@ -65,4 +65,13 @@ struct finding_limit finding_limit(const struct findings *f, const struct findin
 	if (!found.limit)
 		found.limit = profile_find_limit(f->profile, LIMIT_DISK, pid, 0);
 	return found;
+}
+
+void limits_find(struct findings *f)
+{
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
+		struct finding *row = &g_array_index(f->rows, struct finding, i);
+
+		row->limit = limit_of(f, row);
+	}
 }

@@ -2,6 +2,7 @@
 #include "analyse/request_causes.h"
 
 #include "analyse/plumbing.h"
+#include "profile/profile_sum.h"
 
 const struct request_cause request_cause_queue = { .reason = REASON_CPU_QUEUE, .frame = -1 };
 const struct request_cause request_cause_on_cpu = { .reason = REASON_ON_CPU, .frame = -1 };
@@ -94,7 +95,7 @@ static struct wait as_wait(const struct request_span *s, const struct span_wait 
 static void find_top(const struct request_span *s, const struct request_causes *causes, guint first,
 		     struct span_top *top)
 {
-	uint64_t known = s->on_cpu_ns + s->blocked_ns + s->runnable_ns + s->preempted_ns;
+	uint64_t known = s->on_cpu_ns + s->runnable_ns + s->preempted_ns, waited_ns = 0;
 
 	top->cause = s->on_cpu_ns >= s->runnable_ns + s->preempted_ns ? request_cause_on_cpu : request_cause_queue;
 	top->ns = MAX(s->on_cpu_ns, s->runnable_ns + s->preempted_ns);
@@ -102,6 +103,7 @@ static void find_top(const struct request_span *s, const struct request_causes *
 		struct request_cause cause = request_causes_of(causes, first + i);
 		uint64_t ns = 0;
 
+		waited_ns = profile_sum(waited_ns, g_array_index(causes->waits, struct wait, first + i).blocked_ns);
 		for (uint32_t k = 0; k < s->wait_cnt; k++) {
 			struct request_cause other = request_causes_of(causes, first + k);
 
@@ -113,6 +115,8 @@ static void find_top(const struct request_span *s, const struct request_causes *
 			top->cause = cause;
 		}
 	}
+	/* goroutines are parked on no thread, so their waits may be more than what threads were blocked */
+	known = profile_sum(known, MAX(s->blocked_ns, waited_ns));
 	if (s->wall_ns > known && s->wall_ns - known > top->ns) {
 		top->ns = s->wall_ns - known;
 		top->cause = request_cause_rest;

@@ -2,11 +2,10 @@
 #include "attach/cgroup.h"
 
 #include <errno.h>
-#include <mntent.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+
+#include "base/cgroup_mount.h"
 
 #define CGROUP2_MAGIC 0x63677270	/* CGROUP2_SUPER_MAGIC, linux/magic.h */
 
@@ -17,14 +16,9 @@ bool cgroup_id(const char *path, uint64_t *ret_id, GError **error)
 	struct stat st;
 
 	if (path[0] != '/') {
-		FILE *mounts = setmntent("/proc/self/mounts", "re");
-		struct mntent *m;
+		g_autofree char *mount = cgroup_mount("/proc", NULL);
 
-		while (mounts && (m = getmntent(mounts)))
-			if (strcmp(m->mnt_type, "cgroup2") == 0 && !below)
-				below = g_build_filename(m->mnt_dir, path, NULL);
-		if (mounts)
-			endmntent(mounts);
+		below = mount ? g_build_filename(mount, path, NULL) : NULL;
 	}
 	const char *found = below ? below : path;
 	if (statfs(found, &fs) || stat(found, &st)) {

@@ -11,13 +11,17 @@
 #include <unistd.h>
 
 #define TRIES_MAX 4
+#define CHANNELS 2
 #define ANSWER_MAX_BYTES ((uint64_t)256 << 20)
 
 /*
- * A table of a program of hundreds of megabytes takes seconds on a busy machine; who wants names must not wait so
- * long.
+ * Each has a process.  A table of a program of hundreds of megabytes takes seconds on a busy machine; who wants names
+ * must not wait so long.
  */
-static const int patience_ms[PARSER_JOBS] = { [PARSER_SYMBOLS] = 10000, [PARSER_UNWIND] = 60000 };
+static const struct {
+	enum parser_job first;
+	int patience_ms;
+} kinds[CHANNELS] = { { PARSER_SYMBOLS, 10000 }, { PARSER_UNWIND, 60000 } };
 
 static struct channel {
 	GMutex lock;
@@ -25,7 +29,7 @@ static struct channel {
 	pid_t keeper;
 	uint32_t seq;
 	struct parser_counts counts;
-} channels[PARSER_JOBS];
+} channels[CHANNELS];
 static bool is_apart;
 
 long parser_receive(int socket, void *message, size_t bytes, int *ret_fd)
@@ -132,18 +136,36 @@ static GByteArray *read_answer(int fd, uint64_t bytes)
 	return a;
 }
 
+/* What is asked. */
+struct asked {
+	enum parser_job job;
+	int fd;
+	const void *question;
+	size_t question_bytes;
+};
+
+static bool send_request(struct channel *c, const struct asked *asked)
+{
+	const uint32_t head[] = { ++c->seq == PARSER_IDLE ? ++c->seq : c->seq, asked->job };
+	g_autofree uint8_t *message = g_malloc(PARSER_REQUEST_BYTES + asked->question_bytes);
+
+	_Static_assert(sizeof(head) == PARSER_REQUEST_BYTES, "it is the request's beginning");
+	memcpy(message, head, sizeof(head));
+	if (asked->question_bytes)
+		memcpy(message + sizeof(head), asked->question, asked->question_bytes);
+	return parser_send(c->ask_fd, message, sizeof(head) + asked->question_bytes, asked->fd);
+}
+
 /*
  * What came of one request.  A parser that died with nothing to do may have taken the request with it, or not: it is
  * asked once more.
  */
-static void try_to_ask(struct channel *c, int fd, int wait_ms, struct parser_reply *ret, int *ret_fd)
+static void try_to_ask(struct channel *c, const struct asked *asked, int wait_ms, struct parser_reply *ret, int *ret_fd)
 {
 	for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
-		struct parser_request request = { .seq = ++c->seq == PARSER_IDLE ? ++c->seq : c->seq };
-
 		*ret_fd = -1;
 		*ret = (struct parser_reply){ .status = PARSER_LOST };
-		if (!parser_send(c->ask_fd, &request, sizeof(request), fd))
+		if (!send_request(c, asked))
 			return;
 		if (!await_reply(c, wait_ms, ret, ret_fd)) {
 			parser_send(c->control_fd, "k", 1, -1);	/* its keeper ends it, and begins another */
@@ -159,14 +181,14 @@ static void try_to_ask(struct channel *c, int fd, int wait_ms, struct parser_rep
 	}
 }
 
-static GByteArray *ask(struct channel *c, int fd, int wait_ms)
+static GByteArray *ask(struct channel *c, const struct asked *asked, int wait_ms)
 {
 	struct parser_reply reply;
 	GByteArray *answer = NULL;
 	int answer_fd;
 
 	c->counts.asked++;
-	try_to_ask(c, fd, wait_ms, &reply, &answer_fd);
+	try_to_ask(c, asked, wait_ms, &reply, &answer_fd);
 	if (reply.status == PARSER_HAS)
 		answer = read_answer(answer_fd, reply.bytes);
 	c->counts.lost += reply.status == PARSER_HAS ? !answer : reply.status != PARSER_HAS_NOT;
@@ -175,14 +197,29 @@ static GByteArray *ask(struct channel *c, int fd, int wait_ms)
 	return answer;
 }
 
-GByteArray *parser_ask(enum parser_job job, int fd)
+GByteArray *parser_ask(enum parser_job job, int fd, const void *question, size_t question_bytes)
 {
-	struct channel *c = &channels[job];
+	const struct asked asked = { job, fd, question, question_bytes };
+	unsigned i = job == PARSER_UNWIND;
 	GByteArray *answer;
 
-	g_mutex_lock(&c->lock);
-	answer = ask(c, fd, patience_ms[job]);
-	g_mutex_unlock(&c->lock);
+	if (question_bytes > PARSER_QUESTION_MAX)
+		return NULL;
+	g_mutex_lock(&channels[i].lock);
+	answer = ask(&channels[i], &asked, kinds[i].patience_ms);
+	g_mutex_unlock(&channels[i].lock);
+	return answer;
+}
+
+GByteArray *parser_ask_or_do(enum parser_job job, parser_fn fn, int fd, const void *question, size_t question_bytes)
+{
+	GByteArray *answer;
+
+	if (is_apart)
+		return parser_ask(job, fd, question, question_bytes);
+	answer = g_byte_array_new();
+	if (!fn(fd, question, question_bytes, answer))
+		g_clear_pointer(&answer, g_byte_array_unref);
 	return answer;
 }
 
@@ -190,8 +227,8 @@ struct parser_counts parser_counts(void)
 {
 	struct parser_counts all = { 0 };
 
-	for (int job = 0; job < PARSER_JOBS; job++) {
-		struct channel *c = &channels[job];
+	for (int i = 0; i < CHANNELS; i++) {
+		struct channel *c = &channels[i];
 
 		g_mutex_lock(&c->lock);
 		all.asked += c->counts.asked;
@@ -206,7 +243,7 @@ bool parser_is_apart(void)
 	return is_apart;
 }
 
-static bool begin(struct channel *c, parser_fn fn)
+static bool begin(struct channel *c, const parser_fn fns[PARSER_JOBS])
 {
 	int asks[2] = { -1, -1 }, controls[2] = { -1, -1 };
 	bool is_well = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, asks) == 0 &&
@@ -216,7 +253,7 @@ static bool begin(struct channel *c, parser_fn fn)
 	c->control_fd = controls[0];
 	c->keeper = is_well ? fork() : -1;
 	if (is_well && c->keeper == 0)
-		parser_keep(asks[1], controls[1], fn);
+		parser_keep(asks[1], controls[1], fns);
 	if (asks[1] >= 0)
 		close(asks[1]);
 	if (controls[1] >= 0)
@@ -225,10 +262,11 @@ static bool begin(struct channel *c, parser_fn fn)
 }
 
 /* Our own program is a file that it must be able to read. */
-static bool is_able(struct channel *c)
+static bool is_able(struct channel *c, enum parser_job job)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	GByteArray *answer = fd >= 0 ? ask(c, fd, 10000) : NULL;
+	const struct asked asked = { job, fd, NULL, 0 };
+	GByteArray *answer = fd >= 0 ? ask(c, &asked, 10000) : NULL;
 	bool is_so = answer != NULL;
 
 	if (answer)
@@ -242,8 +280,8 @@ bool parser_start(const parser_fn fns[PARSER_JOBS], GError **error)
 {
 	bool is_well = true;
 
-	for (int job = 0; job < PARSER_JOBS; job++)
-		is_well = begin(&channels[job], fns[job]) && is_able(&channels[job]) && is_well;
+	for (int i = 0; i < CHANNELS; i++)
+		is_well = begin(&channels[i], fns) && is_able(&channels[i], kinds[i].first) && is_well;
 	is_apart = is_well;
 	if (is_well)
 		return true;
@@ -259,8 +297,8 @@ bool parser_start(const parser_fn fns[PARSER_JOBS], GError **error)
  */
 void parser_stop(void)
 {
-	for (int job = 0; job < PARSER_JOBS; job++) {
-		struct channel *c = &channels[job];
+	for (int i = 0; i < CHANNELS; i++) {
+		struct channel *c = &channels[i];
 
 		if (c->keeper <= 0)
 			continue;

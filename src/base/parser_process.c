@@ -70,10 +70,11 @@ static void answer(uint32_t seq, bool has, const GByteArray *a)
 }
 
 /* *busy is read by the keeper when this process has died: the request that it died of. */
-static _Noreturn void parse(volatile uint32_t *busy, parser_fn fn)
+static _Noreturn void parse(volatile uint32_t *busy, const parser_fn fns[PARSER_JOBS])
 {
+	static struct parser_request request;
 	struct confine c = { .calls = CONFINE_PARSER, .memory_bytes = MEMORY_MAX_BYTES };
-	struct parser_request request;
+	long n;
 	int fd;
 
 	close(CONTROL_FD);
@@ -81,11 +82,12 @@ static _Noreturn void parse(volatile uint32_t *busy, parser_fn fn)
 	mallopt(M_TRIM_THRESHOLD, 512 << 10);
 	if (!confine(&c, NULL))
 		_exit(2);
-	while (parser_receive(ASK_FD, &request, sizeof(request), &fd) == (long)sizeof(request)) {
+	while ((n = parser_receive(ASK_FD, &request, sizeof(request), &fd)) >= (long)PARSER_REQUEST_BYTES) {
+		parser_fn fn = request.job < PARSER_JOBS ? fns[request.job] : NULL;
 		g_autoptr(GByteArray) a = g_byte_array_new();
 
 		*busy = request.seq;
-		bool has = fd >= 0 && fn(fd, a);
+		bool has = fn && fn(fd, request.question, (size_t)n - PARSER_REQUEST_BYTES, a);
 
 		answer(request.seq, has, a);
 		*busy = PARSER_IDLE;
@@ -126,7 +128,7 @@ static bool watch(pid_t parser)
 	return is_wanted && !(WIFEXITED(status) && !WEXITSTATUS(status));
 }
 
-_Noreturn void parser_keep(int ask_fd, int control_fd, parser_fn fn)
+_Noreturn void parser_keep(int ask_fd, int control_fd, const parser_fn fns[PARSER_JOBS])
 {
 	struct confine c = { .calls = CONFINE_NO_CALLS };
 	volatile uint32_t *busy;
@@ -143,7 +145,7 @@ _Noreturn void parser_keep(int ask_fd, int control_fd, parser_fn fn)
 		pid_t parser = fork();
 
 		if (parser == 0)
-			parse(busy, fn);
+			parse(busy, fns);
 		is_wanted = parser > 0 && watch(parser);
 		if (is_wanted) {
 			const struct parser_reply lost = { .seq = *busy, .status = PARSER_LOST };

@@ -58,8 +58,14 @@ struct request_state {
 	__u32 call_cnt;		/* see request_calls.bpf.h */
 	/* of a goroutine: its waits so far, where its stack ends, and whether that was another place before */
 	struct offcpu_request_times went;
-	__u64 stack_top;
-	__u32 has_moved, pad;
+	__u64 goroutine, stack_top;
+	__u32 has_moved;
+	__u32 where;		/* enum goroutine_where: see request_park.bpf.h */
+	__u32 runner;		/* number of the thread that runs it */
+	__u32 park_reason;
+	__u64 ran_ns, run_since_ns;	/* on threads so far; and since when it is on this one */
+	__u64 waits_ns;		/* of ran_ns: what the threads waited meanwhile */
+	__u64 off_since_ns, ready_ns, park_stack;	/* on no thread since then; 0: nobody has woken it yet */
 };
 
 struct {
@@ -162,9 +168,12 @@ static __always_inline bool is_in_request(const struct thread_state *st)
 {
 	const struct request_state *r = request_of(st);
 
-	if (cfg.by_goroutine && st->open_at_start)
+	if (!cfg.by_goroutine)
+		return r && r->is_active;
+	if (st->open_at_start)
 		return false;	/* which one ran as the wait began was not seen */
-	return r && r->is_active;
+	/* one whose end was not seen is accounted later, when the thread may run another goroutine */
+	return r && r->is_active && runs_here(r, st) && st->since_ns >= r->run_since_ns;
 }
 
 /* A wait of its thread, which was the goroutine's own: that ran there as it began. */
@@ -177,6 +186,7 @@ static __always_inline void goroutine_waited(const struct thread_state *st, cons
 	r->went.blocked_ns += parts->blocked_ns;
 	r->went.runnable_ns += parts->runnable_ns;
 	r->went.preempted_ns += parts->preempted_ns;
+	r->waits_ns += parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
 }
 
 /* What the thread has done so far, but for a wait that goes on. */
@@ -190,7 +200,7 @@ static __always_inline void request_times(const struct thread_state *st, __u64 n
 
 		__builtin_memset(t, 0, sizeof(*t));
 		if (r)
-			*t = r->went;
+			goroutine_times(r, now, t);
 		return;
 	}
 	t->on_cpu_ns = st->account.on_cpu_ns;
@@ -382,7 +392,8 @@ static __always_inline bool is_after_window(void)
 
 static __always_inline void begin_request(struct task_struct *task, struct thread_state *st, struct request_state *r)
 {
-	__builtin_memset(&r->went, 0, sizeof(r->went));
+	if (cfg.by_goroutine)
+		begin_goroutine(st, r);
 	r->start_ns = request_now(task, st, &r->start);
 	r->over_cnt = 0;
 	r->over_ns = 0;
@@ -428,6 +439,7 @@ int request_enter(struct pt_regs *ctx)
 		sp = goroutine_runs(st, goroutine, sp, true);
 		if (!sp)
 			return count_request(OFFCPU_REQUEST_NO_GOROUTINE, 1, 0);
+		goroutine_resumes(st);
 	}
 	r = request_to_begin(st);
 	if (!r)
@@ -436,6 +448,8 @@ int request_enter(struct pt_regs *ctx)
 		count_request(OFFCPU_REQUEST_NO_ROOM, 1, 0);
 		return free_goroutine(st, goroutine);
 	}
+	if (cfg.by_goroutine)
+		r->goroutine = goroutine;
 	if (!return_address(ctx, &ret))
 		return 0;
 	if (r->is_active) {
@@ -471,8 +485,10 @@ int request_return(struct pt_regs *ctx)
 	struct request_state *r;
 	struct offcpu_request_times at;
 
-	if (cfg.by_goroutine)
+	if (cfg.by_goroutine) {
 		sp = goroutine_runs(st, ctx->REG_GOROUTINE, sp, false);
+		goroutine_resumes(st);
+	}
 	r = st && sp ? request_of(st) : NULL;
 	if (!r || !r->is_active)
 		return 0;
@@ -492,6 +508,8 @@ int request_return(struct pt_regs *ctx)
 		free_goroutine(st, ctx->REG_GOROUTINE);
 	return 0;
 }
+
+#include "bpf/request_park.bpf.h"
 
 /* At __cxa_begin_catch() and _Unwind_Resume(): is what runs now outside of the request? */
 SEC("uprobe")

@@ -9,8 +9,8 @@
  *
  * Stacks move as they grow, so stack pointers are counted from the stack's upper end: that distance stays.
  *
- * Of what a goroutine does its waits in system calls, page faults and the run queue of the kernel are known, for they
- * are its thread's.  What is left is on a CPU, or parked by Go's scheduler, which nobody tells.
+ * Go's scheduler is probed where it takes a goroutine off its thread and puts it on one: request_park.bpf.h.  Between
+ * these the waits of the thread are the goroutine's, whatever runs there for it: Go's code, the runtime's, or C.
  *
  * Only included by bpf/request.bpf.h.
  */
@@ -28,12 +28,46 @@ struct goroutine {
 	__u32 pid, pad;
 };
 
+enum goroutine_where {
+	GOROUTINE_RUNS = 0,	/* on a thread */
+	GOROUTINE_PARKED,	/* it waits for something */
+	GOROUTINE_QUEUED,	/* it was preempted or has yielded, and may go on */
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);		/* user space says how many */
 	__type(key, struct goroutine);
 	__type(value, __u32);		/* the number of its state */
 } request_goroutines SEC(".maps");
+
+static __always_inline bool runs_here(const struct request_state *r, const struct thread_state *st)
+{
+	return r->where == GOROUTINE_RUNS && r->runner == st->tno;
+}
+
+__noinline int goroutine_resumes(struct thread_state *st);
+
+/* The request has just begun, and its goroutine runs. */
+static __always_inline void begin_goroutine(const struct thread_state *st, struct request_state *r)
+{
+	__builtin_memset(&r->went, 0, sizeof(r->went));
+	r->ran_ns = r->waits_ns = 0;
+	r->where = GOROUTINE_RUNS;
+	r->runner = st->tno;
+	r->run_since_ns = bpf_ktime_get_ns();
+}
+
+/* What it has done so far; on a CPU is what its threads did not wait while they ran it. */
+static __always_inline void goroutine_times(const struct request_state *r, __u64 now, struct offcpu_request_times *t)
+{
+	__u64 ran_ns = r->ran_ns;
+
+	*t = r->went;
+	if (r->where == GOROUTINE_RUNS && now > r->run_since_ns)
+		ran_ns += now - r->run_since_ns;
+	t->on_cpu_ns = ran_ns > r->waits_ns ? ran_ns - r->waits_ns : 0;
+}
 
 /*
  * The thread runs that goroutine: its state is the thread's.  Tells the stack pointer as the distance below

@@ -124,6 +124,7 @@ __noinline int add_request_parts(struct request_state *r, const struct offcpu_re
 		return 0;
 	key.func = r->func;
 	key.range = request_slot(t->wall_ns) / OFFCPU_REQUEST_RANGE_SLOTS;
+	key.is_slow = cfg.request_slower_ns && t->wall_ns >= cfg.request_slower_ns;
 	p = request_part(&key);
 	if (!p)
 		return 0;

@@ -81,31 +81,14 @@ __noinline int request_off(struct thread_state *st, __u64 ip, __u64 sp, bool is_
 	return 0;
 }
 
-/* The thread goes off CPU.  That its goroutine is in a request is what makes the wait one of the request. */
-static __always_inline void goroutine_off(struct thread_state *st, const struct pt_regs *regs, __u64 now)
-{
-	struct request_state *r;
-	__u64 sp = regs ? goroutine_runs(st, regs->REG_GOROUTINE, regs->REG_SP, false) : 0;
-
-	r = sp ? request_of(st) : NULL;
-	if (!r || !r->is_active || !is_above(r, sp) || is_returning(r, regs->REG_IP, sp))
-		return;
-	leave_request(r, now);
-	free_goroutine(st, regs->REG_GOROUTINE);
-}
-
 static __always_inline void request_switch_out(struct task_struct *task, struct thread_state *st, bool is_last,
 					       __u64 now)
 {
 	struct pt_regs *regs;
 
-	if (!cfg.want_requests || (!st->request && !cfg.by_goroutine))
+	if (!cfg.want_requests || !st->request || cfg.by_goroutine)
 		return;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	if (cfg.by_goroutine) {
-		goroutine_off(st, regs, now);
-		return;
-	}
 	request_off(st, regs ? regs->REG_IP : 0, regs ? regs->REG_SP : 0, is_last, now);
 }
 
@@ -161,7 +144,7 @@ static __always_inline bool lists_open_wait(const struct thread_state *st, __u64
 	if (!cfg.want_requests)
 		return true;
 	r = request_of(st);
-	return r && r->is_active && r->start_ns <= end && end - r->start_ns >= cfg.request_slower_ns;
+	return r && is_in_request(st) && r->start_ns <= end && end - r->start_ns >= cfg.request_slower_ns;
 }
 
 #endif

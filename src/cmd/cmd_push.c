@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/size_text.h"
 #include "analyse/reason/reasons.h"
 #include "cmd/cmd.h"
 #include "cmd/input.h"
@@ -96,7 +97,7 @@ static void tell_taken(const char *name, guint cnt, uint64_t rows, uint64_t byte
 {
 	g_autoptr(GString) size = g_string_new(NULL);
 
-	text_bytes(size, bytes);
+	size_text(size, bytes);
 	cmd_error(COMMAND, "%s took %" G_GUINT64_FORMAT " rows in %u request%s, %s packed", name, (guint64)rows, cnt,
 		  cnt == 1 ? "" : "s", size->str);
 }

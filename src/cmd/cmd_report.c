@@ -289,7 +289,9 @@ static bool has_what_is_wanted(const struct profile *p, const struct view *view,
 	}
 	if (!view || !view->is_there || view->is_there(&p->info))
 		return true;
-	cmd_error("report", "%s: has no %s: record it with %s", path, view->needs, view->recorded_with);
+	g_autofree char *advice = recording_advice(view->recorded_with, view->agent_key);
+
+	cmd_error("report", "%s: has no %s: %s", path, view->needs, advice);
 	return false;
 }
 

@@ -214,6 +214,7 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 	p->info.filters = profile_string(p, filters);
 	p->info.request_slower_ns = o->slower_ns;
 	add_losses(p, counts);
+	summary.p = p;
 	if (o->json) {
 		request_summary_json(out, &summary);
 	} else {
@@ -221,8 +222,7 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 		request_summary_text(out, &summary, &text);
 		for (guint i = 0; i < summary.rows_cnt; i++)
 			request_tail_text(out, p, i, &text);
-		if (!o->slower_ns || !summary.by_goroutine)
-			request_waits_text(out, p, o->slower_ns, &text);
+		request_waits_text(out, &summary, &text);
 	}
 	fwrite(out->str, 1, out->len, stdout);
 	if (o->output && !profile_file_write(p, o->output, &error)) {
@@ -240,11 +240,6 @@ static int trace(struct run *run, struct requesting *q, const char *command_line
 
 	q->now = g_new0(struct request_row, cnt);
 	q->then = g_new0(struct request_row, cnt);
-	if (q->plan->has_go && !q->options->json)
-		cmd_error("request", "calls are followed by goroutine; where Go parks these, offcpu tasks tells");
-	if (q->plan->has_go && q->options->slower_ns)
-		cmd_error("request",
-			  "warning: --slower lists no waits of goroutines, it only counts the slow requests");
 	if (q->plan->exports_only)
 		cmd_error("request",
 			  "warning: %s is stripped, so the pattern found only functions that it exports: its debug symbols have all",

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyse/task_profile.h"
+#include "cmd/history.h"
 #include "exchange/format.h"
 #include "profile/on_cpu.h"
 #include "profile/profile_file.h"
@@ -181,6 +182,24 @@ static bool is_with_on_cpu(enum weight weight)
 	return weight == WEIGHT_ON_CPU || weight == WEIGHT_TIME;
 }
 
+char *recording_advice(const char *option, const char *agent_key)
+{
+	if (!history_is_asked())
+		return g_strdup_printf("record it with %s", option);
+	return agent_key ? g_strdup_printf("the agent records them with %s in [record]", agent_key)
+			 : g_strdup_printf("no history keeps them, a recording with %s does", option);
+}
+
+/* One of what a recording may lack. */
+static void set_lack(GError **error, const struct profile *p, const char *path, const char *what, const char *option,
+		     const char *agent_key)
+{
+	g_autofree char *advice = recording_advice(option, agent_key);
+
+	g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD, "%s: has no %s%s%s", path, what,
+		    p->info.imported ? "" : ": ", p->info.imported ? "" : advice);
+}
+
 bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, const struct query *query,
 			   enum weight *weight, GError **error)
 {
@@ -190,10 +209,7 @@ bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, c
 	if (!profile_has_on_cpu(p)) {
 		if (!wants)
 			return true;
-		g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD,
-			    p->info.imported ? "%s: has no samples on CPU"
-					     : "%s: has no samples on CPU: record it with --cpu",
-			    path);
+		set_lack(error, p, path, "samples on CPU", "--cpu", "cpu-samples = 19");
 		return false;
 	}
 	if (!is_asked && (!states || strchr(states, ON_CPU_STATE)))
@@ -206,9 +222,7 @@ bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, c
 bool recording_has_wakers(const struct profile *p, const char *path, GError **error)
 {
 	if (!p->info.has_wakers)
-		g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD,
-			    p->info.imported ? "%s: has no wakers" : "%s: has no wakers: record it with --wakers",
-			    path);
+		set_lack(error, p, path, "wakers", "--wakers", "wakers = yes");
 	return p->info.has_wakers;
 }
 
@@ -241,12 +255,13 @@ bool recording_knows(const struct profile *p, const char *path, enum weight weig
 struct profile *recording_only_tasks(struct profile *p, const char *path, GError **error)
 {
 	struct profile *tasks = task_profile_new(p);
+	g_autofree char *advice = recording_advice("--tasks", NULL);
 
-	if (!tasks)
+	if (!tasks && p->info.range.is_cut)
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    p->info.range.is_cut ? "%s: what tasks did in a part of the window is not known" :
-						   "%s: has no tasks: record it with --tasks",
-			    path);
+			    "%s: what tasks did in a part of the window is not known", path);
+	else if (!tasks)
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: has no tasks: %s", path, advice);
 	profile_free(p);
 	return tasks;
 }

@@ -43,6 +43,11 @@ gboolean recording_unit_option(const char *name, const char *value, gpointer dat
 bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, const struct query *query,
 			   enum weight *weight, GError **error);
 
+/*
+ * What to do about something that is not there: "record it with --locks", or of a history "the agent records them with
+ * locks = yes in [record]"; agent_key NULL: no history keeps that.  Free with g_free().
+ */
+char *recording_advice(const char *option, const char *agent_key);
 /* False, with a sentence, where it has none. */
 bool recording_has_wakers(const struct profile *p, const char *path, GError **error);
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "analyse/wakers.h"
+#include "base/size_text.h"
 #include "cmd/stack_text.h"
 #include "render/text/util.h"
 
@@ -38,7 +39,7 @@ static void append_amount(GString *s, const struct block_sum *sum)
 {
 	text_thousands(s, sum->count);
 	g_string_append(s, sum->count == 1 ? " request, " : " requests, ");
-	text_bytes(s, sum->bytes);
+	size_text(s, sum->bytes);
 }
 
 static void append_hist(GString *s, const struct block_sum *sum, const char *indent)

@@ -5,6 +5,7 @@
 
 #include "analyse/critical.h"
 #include "analyse/waitgraph.h"
+#include "cmd/history.h"
 #include "render/json/json.h"
 #include "render/text/blame.h"
 #include "render/text/chains.h"
@@ -117,6 +118,9 @@ static bool show_critical(GString *out, const struct view_input *in, GError **er
 	show_header(out, in, NULL);
 	text_coverage(out, in->profile, c->selection, in->text);
 	critical_text(out, c, in->text);
+	if (history_is_asked())
+		g_string_append(out, "Each wait is told with who ended it; who had woken that one, windows do not tell:"
+				     " offcpu record --wakers=8\n");
 	critical_free(c);
 	return true;
 }
@@ -231,6 +235,7 @@ const struct view views[] = {
 		.help = "Who woke whom, of a recording made with --wakers",
 		.needs = "wakers",
 		.recorded_with = "--wakers",
+		.agent_key = "wakers = yes",
 		.is_there = has_wakers,
 		.groups_actors = true,
 		.text = show_wakers,
@@ -241,6 +246,7 @@ const struct view views[] = {
 		.help = "Who waited for whom as a graph: dot (graphviz), json",
 		.needs = "wakers",
 		.recorded_with = "--wakers",
+		.agent_key = "wakers = yes",
 		.is_there = has_wakers,
 		.groups_actors = true,
 		.values = "dot, json",
@@ -252,6 +258,7 @@ const struct view views[] = {
 		.help = "Where the time of this thread or these threads went",
 		.needs = "wakers",
 		.recorded_with = "--wakers",
+		.agent_key = "wakers = yes",
 		.is_there = has_wakers,
 		.groups_actors = true,
 		.is_of_whole_time = true,
@@ -263,6 +270,7 @@ const struct view views[] = {
 		.help = "Which locks were waited for and who held them, of a recording made with --locks",
 		.needs = "locks",
 		.recorded_with = "--locks",
+		.agent_key = "locks = yes",
 		.is_there = has_locks,
 		.text = show_locks,
 	},
@@ -271,6 +279,7 @@ const struct view views[] = {
 		.help = "Who held the CPU while threads waited for it, of a recording made with --runq-blame",
 		.needs = "blame for run-queue delays",
 		.recorded_with = "--runq-blame",
+		.agent_key = "runq-blame = yes",
 		.is_there = has_blame,
 		.is_of_whole_window = true,
 		.text = show_blame,
@@ -280,6 +289,7 @@ const struct view views[] = {
 		.help = "Events that woke many threads at once, of a recording made with --storms",
 		.needs = "wakeup storms",
 		.recorded_with = "--storms",
+		.agent_key = "storms = yes",
 		.is_there = has_storms,
 		.is_of_whole_window = true,
 		.text = show_storms,

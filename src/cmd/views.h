@@ -35,6 +35,7 @@ struct view {
 	 * do.
 	 */
 	const char *needs, *recorded_with;
+	const char *agent_key;	/* of [record] in the agent's configuration; NULL: no history has it */
 	bool (*is_there)(const struct profile_info *info);
 	bool groups_actors;	/* --by is about who waits */
 	bool is_of_whole_time;	/* a query has no meaning */

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
+#include "base/json_read.h"
 #include "exchange/import.h"
-#include "exchange/json_read.h"
 
 struct scope_frame {
 	const char *name, *file; /* interned */

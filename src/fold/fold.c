@@ -341,12 +341,38 @@ void fold_forget(struct fold *f, bool are_windows_gone)
 		compact(f);
 }
 
+/* A goroutine that is parked sleeps, as far as a reader of waits is concerned. */
+static uint8_t letter_of_request(uint8_t state)
+{
+	return state == OFFCPU_REQUEST_PARKED ? 'S' : state;
+}
+
+void fold_set_park_names(struct fold *f, const char *const *names, unsigned cnt)
+{
+	f->park_names = names;
+	f->park_names_cnt = cnt;
+}
+
+/* What a wait of a request was for: index + 1, or 0. */
+static uint32_t object_of_request(struct fold *f, uint8_t state, uint64_t id, uint32_t user, uint32_t kernel)
+{
+	struct object o = { .kind = OBJECT_GOROUTINE };
+
+	if (!state || state == '?')
+		return 0;
+	if (state != OFFCPU_REQUEST_PARKED)
+		return fold_object_of(f, id, user, kernel);
+	o.name = id < f->park_names_cnt ? f->park_names[id] : NULL;
+	return o.name && *o.name ? profile_object(f->profile, &o) + 1 : 0;
+}
+
 struct request_part fold_request_part(struct fold *f, const struct offcpu_request_part_key *key,
 				      const struct offcpu_request_part *part)
 {
 	struct request_part r = {
 		.func = key->func,
 		.range = key->range,
+		.is_slow = key->is_slow,
 		.requests = part->requests,
 		.wall_ns = part->wall_ns,
 		.on_cpu_ns = part->on_cpu_ns,
@@ -354,7 +380,7 @@ struct request_part fold_request_part(struct fold *f, const struct offcpu_reques
 			{
 				.user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER),
 				.kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL),
-				.state = key->state,
+				.state = letter_of_request(key->state),
 				.count = part->waits,
 				.blocked_ns = part->blocked_ns,
 				.runnable_ns = part->runnable_ns,
@@ -363,8 +389,7 @@ struct request_part fold_request_part(struct fold *f, const struct offcpu_reques
 	};
 
 	fold_find_thread(f, part->tno, &r.wait.thread);
-	if (key->state && key->state != '?')
-		r.wait.object = fold_object_of(f, key->object, r.wait.user, r.wait.kernel);
+	r.wait.object = object_of_request(f, key->state, key->object, r.wait.user, r.wait.kernel);
 	return r;
 }
 
@@ -373,15 +398,14 @@ struct span_wait fold_span_wait(struct fold *f, const struct offcpu_request_note
 	struct span_wait w = {
 		.user = fold_stacks_node(f->stacks, note->ustack, FRAME_USER),
 		.kernel = fold_stacks_node(f->stacks, note->kstack, FRAME_KERNEL),
-		.state = note->state,
+		.state = letter_of_request(note->state),
 		.count = note->count,
 		.blocked_ns = note->blocked_ns,
 		.runnable_ns = note->runnable_ns,
 		.preempted_ns = note->preempted_ns,
 	};
 
-	if (note->state != '?')
-		w.object = fold_object_of(f, note->object, w.user, w.kernel);
+	w.object = object_of_request(f, note->state, note->object, w.user, w.kernel);
 	return w;
 }
 

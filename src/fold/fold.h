@@ -92,6 +92,8 @@ bool fold_find(const struct fold *f, uint64_t id, uint32_t *ret_node);
 bool fold_find_thread(const struct fold *f, uint32_t tno, uint32_t *ret_thread);
 /* Has a thread waited whose account has not arrived?  Looks at none again that has. */
 bool fold_lacks_thread(struct fold *f);
+/* What Go's runtime says that goroutines are parked for, by its numbers; the names must outlive the fold. */
+void fold_set_park_names(struct fold *f, const char *const *names, unsigned cnt);
 /* After fold_finish(): what requests of alike latency did, by the profile's ids. */
 struct request_part fold_request_part(struct fold *f, const struct offcpu_request_part_key *key,
 				      const struct offcpu_request_part *part);

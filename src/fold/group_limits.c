@@ -2,9 +2,10 @@
 #include "fold/group_limits.h"
 
 #include <inttypes.h>
-#include <mntent.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "base/cgroup_mount.h"
+#include "base/size_text.h"
 
 #define DEPTH_MAX 32
 #define REACHED 0.9	/* of a memory limit: from here on it is what holds up */
@@ -23,20 +24,11 @@ struct group_limits {
 struct group_limits *group_limits_new(const char *proc_dir)
 {
 	struct group_limits *g = g_new0(struct group_limits, 1);
-	g_autofree char *path = g_build_filename(proc_dir, "self/mounts", NULL);
-	FILE *mounts = setmntent(path, "re");
-	struct mntent *m;
 
 	g->proc_dir = g_strdup(proc_dir);
-	while (mounts && (m = getmntent(mounts))) {
-		if (strcmp(m->mnt_type, "cgroup2") == 0 && !g->unified)
-			g->unified = g_strdup(m->mnt_dir);
-		for (unsigned i = 0; i < CONTROLLER_COUNT && strcmp(m->mnt_type, "cgroup") == 0; i++)
-			if (hasmntopt(m, controllers[i]) && !g->mounts[i])
-				g->mounts[i] = g_strdup(m->mnt_dir);
-	}
-	if (mounts)
-		endmntent(mounts);
+	g->unified = cgroup_mount(proc_dir, NULL);
+	for (unsigned i = 0; i < CONTROLLER_COUNT; i++)
+		g->mounts[i] = cgroup_mount(proc_dir, controllers[i]);
 	return g;
 }
 
@@ -95,17 +87,6 @@ static uint64_t read_number(const char *group, const char *name)
 	return text && g_ascii_isdigit(*text) ? g_ascii_strtoull(text, NULL, 10) : UINT64_MAX;
 }
 
-static void append_bytes(GString *s, uint64_t bytes)
-{
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
-	double value = (double)bytes;
-	unsigned unit = 0;
-
-	for (; value >= 1024 && unit + 1 < G_N_ELEMENTS(units); unit++)
-		value /= 1024;
-	g_string_append_printf(s, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-}
-
 /* "0.20 CPUs (cpu.max)" */
 static bool tell_cpu(const char *group, GString *s)
 {
@@ -141,7 +122,7 @@ static void append_rate(GString *s, const char *device, size_t len, bool is_writ
 	append_device(s, device, len);
 	g_string_append(s, " at ");
 	if (is_bytes)
-		append_bytes(s, rate);
+		size_text(s, rate);
 	else
 		g_string_append_printf(s, "%" PRIu64, rate);
 	g_string_append(s, is_bytes ? "/s" : " a second");
@@ -215,9 +196,9 @@ static bool tell_memory(const char *group, GString *s)
 
 		if (limit == UINT64_MAX || used == UINT64_MAX || (double)used < (double)limit * REACHED)
 			continue;
-		append_bytes(s, limit);
+		size_text(s, limit);
 		g_string_append(s, " of memory, of which ");
-		append_bytes(s, used);
+		size_text(s, used);
 		g_string_append_printf(s, " are in use (%s)", files[i].limit);
 		return true;
 	}

@@ -20,6 +20,8 @@ struct fold {
 	GArray *open;		/* struct open_wait */
 	GArray *throttled;	/* struct blame */
 	GArray *owners;		/* uint32_t; of each sum, the first ones first: index of its thread */
+	const char *const *park_names;	/* NULL: not known */
+	unsigned park_names_cnt;
 	uint32_t lost_thread;	/* index + 1 of the row for threads whose account was lost */
 };
 

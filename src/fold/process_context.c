@@ -4,13 +4,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/parser.h"
 #include "base/wire.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 
 #define MAPS_MAX_BYTES (1u << 20)	/* some 10,000 mappings */
-#define PAYLOAD_MAX_BYTES 65536
+#define PAYLOAD_MAX_BYTES PARSER_QUESTION_MAX
 #define VERSION 2
 #define ATTEMPTS 3	/* while it is being written */
 
@@ -68,6 +69,22 @@ char *process_context_decode(const void *payload, size_t len_bytes)
 	return name ? name : of_resource(whole);
 }
 
+bool process_context_parse(int fd, const void *payload, size_t len_bytes, GByteArray *into)
+{
+	g_autofree char *name = process_context_decode(payload, len_bytes);
+
+	if (name)
+		g_byte_array_append(into, (const guint8 *)name, (guint)strlen(name));
+	return name;
+}
+
+static char *decode(const void *payload, size_t len_bytes)
+{
+	g_autoptr(GByteArray) a = parser_ask_or_do(PARSER_CONTEXT, process_context_parse, -1, payload, len_bytes);
+
+	return a && a->len ? g_utf8_make_valid((const char *)a->data, a->len) : NULL;
+}
+
 static char *read_at(uint32_t pid, uint64_t addr)
 {
 	g_autofree uint8_t *payload = NULL;
@@ -81,7 +98,7 @@ static char *read_at(uint32_t pid, uint64_t addr)
 		payload = g_malloc(h.payload_bytes);
 		if (h.published_at_ns && memory_read(pid, h.payload, payload, h.payload_bytes) &&
 		    memory_read(pid, addr, &after, sizeof(after)) && after.published_at_ns == h.published_at_ns)
-			return process_context_decode(payload, h.payload_bytes);
+			return decode(payload, h.payload_bytes);
 	}
 	return NULL;
 }

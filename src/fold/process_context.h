@@ -2,6 +2,8 @@
 #ifndef FOLD_PROCESS_CONTEXT_H
 #define FOLD_PROCESS_CONTEXT_H
 
+#include <glib.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,5 +16,7 @@
 char *process_context_service(const char *proc_dir, uint32_t pid);
 /* The same of the payload: a ProcessContext, or a Resource as older SDKs publish it. */
 char *process_context_decode(const void *payload, size_t len_bytes);
+/* For parser_start(): the question is the payload, the answer that attribute. */
+bool process_context_parse(int fd, const void *payload, size_t len_bytes, GByteArray *into);
 
 #endif

@@ -4,12 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cgroup_mount.h"
 #include "base/hash.h"
+#include "fold/containers.h"
 #include "fold/process_context.h"
 
 #define ENVIRON_MAX_BYTES (64 << 10)
@@ -42,6 +43,7 @@ struct fold_services {
 	unsigned read_cnt;	/* processes looked at in this window */
 	GHashTable *processes;	/* struct process_key -> struct process */
 	GHashTable *cgroups;	/* uint64_t id -> the profile's string, or NULL */
+	GHashTable *containers;	/* id of 64 digits -> the profile's string, or NULL: no runtime tells its name */
 };
 
 static guint key_hash(gconstpointer p)
@@ -72,6 +74,7 @@ struct fold_services *fold_services_new(struct profile *profile, const char *pro
 	s->mount_fd = -1;
 	s->processes = processes_new();
 	s->cgroups = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	s->containers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	return s;
 }
 
@@ -83,6 +86,7 @@ void fold_services_free(struct fold_services *s)
 		close(s->mount_fd);
 	g_hash_table_destroy(s->processes);
 	g_hash_table_destroy(s->cgroups);
+	g_hash_table_destroy(s->containers);
 	g_free(s->proc_dir);
 	g_free(s);
 }
@@ -101,7 +105,7 @@ static const char *container_id(const char *part)
 	const char *dash = strrchr(part, '-'), *id = dash ? dash + 1 : part;
 	size_t len = strspn(id, "0123456789abcdef");
 
-	return len == 64 && (!id[len] || strcmp(id + len, ".scope") == 0) ? id : NULL;
+	return len == CONTAINER_ID_DIGITS && (!id[len] || strcmp(id + len, ".scope") == 0) ? id : NULL;
 }
 
 /* "pod0a1b..." or "kubepods-burstable-pod0a1b....slice": the pod's id. */
@@ -141,16 +145,29 @@ static char *of_machine(const char *part)
 	return NULL;
 }
 
-/* The innermost unit. */
+/*
+ * The innermost unit.  user@1000.service holds all that a user started, and says nothing where that has a scope of its
+ * own: a terminal, a desktop's program.
+ */
 static char *of_unit(char **parts, unsigned cnt)
 {
-	static const char *const kinds[] = { ".service", ".scope", ".slice" };
+	static const char *const kinds[] = { ".service", ".scope", ".service", ".slice" };
 
 	for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++)
 		for (unsigned i = cnt; i-- > 0;)
-			if (g_str_has_suffix(parts[i], kinds[k]))
+			if (g_str_has_suffix(parts[i], kinds[k]) && (k > 0 || !g_str_has_prefix(parts[i], "user@")))
 				return g_strdup(parts[i]);
 	return NULL;
+}
+
+char *service_container_id(const char *path)
+{
+	g_auto(GStrv) parts = g_strsplit(path, "/", 64);
+	const char *id = NULL;
+
+	for (char **part = parts; *part; part++)
+		id = container_id(*part) ? container_id(*part) : id;
+	return id ? g_strndup(id, CONTAINER_ID_DIGITS) : NULL;
 }
 
 char *service_of_cgroup(const char *path, const char *host_name)
@@ -255,18 +272,29 @@ static const char *keep(struct fold_services *s, char *name)
 	return own;
 }
 
-static int cgroup_mount(void)
+/* NULL: it is none, or nobody told what it is called. */
+static const char *name_of_container(struct fold_services *s, const char *path)
 {
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	struct mntent *m;
-	int fd = -1;
+	g_autofree char *id = service_container_id(path);
+	gpointer known;
+	const char *name;
 
-	while (mounts && fd < 0 && (m = getmntent(mounts)))
-		if (strcmp(m->mnt_type, "cgroup2") == 0)
-			fd = open(m->mnt_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (mounts)
-		endmntent(mounts);
-	return fd;
+	if (!id)
+		return NULL;
+	if (g_hash_table_lookup_extended(s->containers, id, NULL, &known))
+		return known;
+	if (g_hash_table_size(s->containers) >= CGROUPS_MAX)
+		g_hash_table_remove_all(s->containers);
+	name = keep(s, container_service(s->proc_dir, id));
+	g_hash_table_insert(s->containers, g_steal_pointer(&id), (gpointer)name);
+	return name;
+}
+
+static const char *name_of_path(struct fold_services *s, const char *path, const char *host_name)
+{
+	const char *name = name_of_container(s, path);
+
+	return name ? name : keep(s, service_of_cgroup(path, host_name));
 }
 
 /* The path of the group with that id, below the mount; NULL: it is gone, or may not be asked for. */
@@ -279,8 +307,11 @@ static char *path_of_id(struct fold_services *s, uint64_t id)
 	g_autofree char *link = NULL, *path = NULL, *mount = NULL, *mount_link = NULL;
 	int fd;
 
-	if (!s->has_looked_for_mount)
-		s->mount_fd = cgroup_mount();
+	if (!s->has_looked_for_mount) {
+		g_autofree char *dir = cgroup_mount("/proc", NULL);
+
+		s->mount_fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	}
 	s->has_looked_for_mount = true;
 	if (s->mount_fd < 0)
 		return NULL;
@@ -311,7 +342,7 @@ static const char *name_of_id(struct fold_services *s, uint64_t id)
 	if (g_hash_table_size(s->cgroups) >= CGROUPS_MAX)
 		g_hash_table_remove_all(s->cgroups);
 	path = path_of_id(s, id);
-	name = path ? keep(s, service_of_cgroup(path, NULL)) : NULL;
+	name = path ? name_of_path(s, path, NULL) : NULL;
 	g_hash_table_insert(s->cgroups, g_memdup2(&id, sizeof(id)), (gpointer)name);
 	return name;
 }
@@ -331,7 +362,7 @@ static const char *look(struct fold_services *s, uint32_t pid, uint64_t cgroup_i
 		return name_of_id(s, cgroup_id);
 	text = read_some(s, pid, "cgroup", CGROUP_MAX_BYTES, &len);
 	path = text ? service_cgroup_path(text) : NULL;
-	return path ? keep(s, service_of_cgroup(path, host_name)) : NULL;
+	return path ? name_of_path(s, path, host_name) : NULL;
 }
 
 /*
@@ -410,13 +441,19 @@ static void keep_processes(struct fold_services *s, struct profile_compact *c)
 	}
 }
 
-void fold_services_keep(struct fold_services *s, struct profile_compact *c)
+static void keep_names(GHashTable *names, struct profile_compact *c)
 {
 	GHashTableIter iter;
 	gpointer name;
 
-	keep_processes(s, c);
-	g_hash_table_iter_init(&iter, s->cgroups);
+	g_hash_table_iter_init(&iter, names);
 	while (g_hash_table_iter_next(&iter, NULL, &name))
 		g_hash_table_iter_replace(&iter, (gpointer)profile_compact_string(c, name));
+}
+
+void fold_services_keep(struct fold_services *s, struct profile_compact *c)
+{
+	keep_processes(s, c);
+	keep_names(s->cgroups, c);
+	keep_names(s->containers, c);
 }

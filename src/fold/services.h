@@ -8,9 +8,9 @@
 /*
  * What processes belong to.  Best is what a process calls itself (OTEL_SERVICE_NAME, or service.name of
  * OTEL_RESOURCE_ATTRIBUTES in its environment, or what OpenTelemetry's SDK publishes in its memory, for which it is
- * looked at three times); else its control group tells: a pod, a container, a unit.  Everything that is read is some
- * user's to write, so it is bounded.  A process that is gone by then is known by the id of its group, if that is still
- * there.
+ * looked at three times); else its control group tells: a pod or a container, by the name that its runtime keeps
+ * (fold/containers.h), or a unit.  Everything that is read is some user's to write, so it is bounded.  A process that
+ * is gone by then is known by the id of its group, if that is still there.
  */
 
 #define SERVICE_NAME_MAX 128	/* bytes; longer ones are cut */
@@ -21,6 +21,8 @@
  * NULL: it tells nothing.
  */
 char *service_of_cgroup(const char *path, const char *host_name);
+/* The 64 digits of the innermost container of such a path; NULL: it is none. */
+char *service_container_id(const char *path);
 /*
  * Of variables that end with a NUL each.  NULL: there is none.  *ret_host_name: HOSTNAME in a pod, or NULL; both are
  * the caller's.

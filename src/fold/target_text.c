@@ -9,6 +9,7 @@
 
 #include "profile/profile.h"
 
+#define PIDFD_LINK "anon_inode:[pidfd]"
 #define TCP_LISTENS 10	/* TCP_LISTEN */
 #define NETLINK_FAMILY 16
 #define PACKET_FAMILY 17
@@ -21,7 +22,7 @@ static const struct {
 	{ "anon_inode:[eventfd]", OBJECT_EVENTFD }, { "anon_inode:[timerfd]", OBJECT_TIMERFD },
 	{ "anon_inode:[signalfd]", OBJECT_SIGNALFD }, { "anon_inode:[eventpoll]", OBJECT_EPOLL },
 	{ "anon_inode:inotify", OBJECT_INOTIFY }, { "anon_inode:[fanotify]", OBJECT_INOTIFY },
-	{ "anon_inode:[io_uring]", OBJECT_AIO }, { "anon_inode:[pidfd]", OBJECT_CHILD },
+	{ "anon_inode:[io_uring]", OBJECT_AIO }, { PIDFD_LINK, OBJECT_CHILD },
 };
 
 static bool is_terminal(const char *path)
@@ -30,11 +31,19 @@ static bool is_terminal(const char *path)
 	       strcmp(path, "/dev/console") == 0 || strcmp(path, "/dev/ptmx") == 0;
 }
 
+/* As pidfs has them, the only files without a name that one waits for. */
+static bool is_pidfd(const struct offcpu_rec_target *rec)
+{
+	return (rec->mode & S_IFMT) == S_IFREG && rec->text_len == 1 && rec->text[0] == '/';
+}
+
 uint8_t target_kind(const struct offcpu_rec_target *rec, const char *link)
 {
 	for (size_t i = 0; link && i < G_N_ELEMENTS(links); i++)
 		if (g_str_has_prefix(link, links[i].prefix))
 			return links[i].kind;
+	if (!link && is_pidfd(rec))
+		return OBJECT_CHILD;
 	if (rec->is_anon)
 		return OBJECT_DESCRIPTOR;
 	switch (rec->mode & S_IFMT) {
@@ -54,8 +63,10 @@ char *target_path(const struct offcpu_rec_target *rec, const char *link)
 
 	if (link && g_str_has_prefix(link, "pipe:["))
 		return g_strdup("pipe");
-	if (link)
+	if (link && !g_str_has_prefix(link, PIDFD_LINK))
 		return g_strdup(link);
+	if (link || is_pidfd(rec))
+		return g_strdup("pidfd");
 	if ((rec->mode & S_IFMT) == S_IFIFO && !text[0])
 		return g_strdup("pipe");
 	if (rec->is_anon || !text[0])

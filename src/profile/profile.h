@@ -134,6 +134,7 @@ enum object_kind {
 	OBJECT_FAULT,		/* the file behind a page fault, or memory without one */
 	OBJECT_AIO,		/* io_getevents() and io_uring */
 	OBJECT_DESCRIPTOR,	/* of another kind */
+	OBJECT_GOROUTINE,	/* parked; what for, as Go's runtime says */
 	OBJECT_KIND_COUNT
 };
 const char *object_kind_text(unsigned kind);	/* "mutex", "socket"; of both enums */

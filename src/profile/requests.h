@@ -21,6 +21,7 @@ struct request_row {
 struct request_part {
 	uint32_t func;
 	uint32_t range;		/* of latencies */
+	bool is_slow;		/* of requests as slow as was asked for; not recorded */
 	uint64_t requests;
 	uint64_t wall_ns, on_cpu_ns;	/* of the requests themselves, whose wait has the state 0 */
 	struct wait wait;	/* the state '?': with more stacks than could be told apart */

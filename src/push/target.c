@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "exchange/json_read.h"
+#include "base/json_read.h"
 #include "push/advice.h"
 #include "push/clickhouse.h"
 

@@ -8,7 +8,18 @@
 
 /* What the user calls a request, found in the files of the processes: docs/requests.md. */
 
-enum request_probe_kind { REQUEST_ENTER, REQUEST_CATCH, REQUEST_START, REQUEST_DONE };
+enum request_probe_kind {
+	REQUEST_ENTER,
+	REQUEST_CATCH,
+	REQUEST_START,
+	REQUEST_DONE,
+	/* in Go's scheduler: src/bpf/request_park.bpf.h */
+	REQUEST_GO_PARK,
+	REQUEST_GO_YIELD,
+	REQUEST_GO_READY,
+	REQUEST_GO_RUN,
+	REQUEST_GO_EXIT,
+};
 
 struct request_probe {
 	int fd;			/* of the file, O_PATH; the plan's */
@@ -34,6 +45,7 @@ struct request_plan {
 	const char *exports_only;	/* file, stripped, of which a pattern found functions that it exports; or NULL */
 	/* private */
 	bool has_others;	/* functions and probes of no Go program */
+	GArray *go_places;	/* struct request_place, of files whose scheduler is probed: dev and ino alone */
 	GArray *fds;
 	GPtrArray *strings;
 };

@@ -18,6 +18,7 @@
 #include "profile/requests.h"
 #include "session/parts.h"
 #include "session/probe.h"
+#include "session/request_place.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "offcpu.skel.h"
@@ -63,6 +64,7 @@ struct requests {
 	struct spans *spans;
 	unsigned site_cnt, refused_cnt;
 	char *refused_why;
+	struct request_go_names *go_names;	/* NULL: not read, or there are none */
 };
 
 static guint site_hash(gconstpointer p)
@@ -94,14 +96,16 @@ static void select_parts(struct offcpu_bpf *skel, const struct request_plan *pla
 	bpf_map__set_autocreate(skel->maps.request_stacks, wanted && by_call);
 	bpf_map__set_autocreate(skel->maps.request_calls, wanted && by_call);
 	bpf_map__set_autocreate(skel->maps.request_goroutines, wanted && by_goroutine);
+	bpf_map__set_autocreate(skel->maps.request_go_stacks, wanted && by_goroutine);
 	bpf_map__set_autocreate(skel->maps.request_ports, wanted && by_socket);
 	bpf_map__set_autocreate(skel->maps.request_sockets, wanted && by_socket);
 	bpf_object__for_each_program(prog, skel->obj) {
 		bool of_sockets = g_str_has_prefix(bpf_program__section_name(prog), "tp_btf/");
+		bool of_go = g_str_has_prefix(bpf_program__name(prog), "request_go_");
 
 		if (!g_str_has_prefix(bpf_program__name(prog), "request_"))
 			continue;
-		bpf_program__set_autoload(prog, wanted && of_sockets == by_socket);
+		bpf_program__set_autoload(prog, wanted && of_sockets == by_socket && (!of_go || by_goroutine));
 		if (wanted && !of_sockets && !by_socket)
 			probe_prepare(prog);
 	}
@@ -158,6 +162,7 @@ static void requests_free(void *state)
 	probe_set_free(r->probes);
 	g_hash_table_destroy(r->sites);
 	spans_free(r->spans);
+	request_go_names_free(r->go_names);
 	g_free(r->refused_why);
 	g_free(r);
 }
@@ -173,6 +178,16 @@ static const struct bpf_program *program_of(const struct offcpu_bpf *skel, enum 
 		return skel->progs.request_start;
 	case REQUEST_DONE:
 		return skel->progs.request_done;
+	case REQUEST_GO_PARK:
+		return skel->progs.request_go_park;
+	case REQUEST_GO_YIELD:
+		return skel->progs.request_go_yield;
+	case REQUEST_GO_READY:
+		return skel->progs.request_go_ready;
+	case REQUEST_GO_RUN:
+		return skel->progs.request_go_run;
+	case REQUEST_GO_EXIT:
+		return skel->progs.request_go_exit;
 	}
 	return NULL;
 }
@@ -351,6 +366,8 @@ static void take_site(struct session *s, void *requests, const void *record, siz
 	if (!r->probes || size < sizeof(*rec) || g_hash_table_size(r->sites) >= SITES_MAX)
 		return;
 	r->site_cnt++;
+	if (!r->go_names && r->plan->go_places->len == 1)
+		r->go_names = request_go_names_read(rec->site.pid);
 	state = probe_site(r, &rec->site) ? OFFCPU_SITE_PROBED : OFFCPU_SITE_REFUSED;
 	bpf_map_update_elem(bpf_map__fd(r->skel->maps.request_sites), &rec->site, &state, BPF_ANY);
 }
@@ -484,6 +501,8 @@ static void finish(struct session *s, void *state, struct profile *p)
 	p->info.has_requests = true;
 	if (!p->threads->len)
 		return;
+	if (r->go_names)
+		fold_set_park_names(s->fold, r->go_names->name, r->go_names->cnt);
 	read_parts(r, s->fold, p);
 	spans_finish(r->spans, s->fold, p);
 }

@@ -387,8 +387,11 @@ static const char *executed_as(struct symbolizer *s, const struct space_map *m, 
 static struct elf_table *map_table(struct symbolizer *s, struct space_map *m, const struct generation *g)
 {
 	if (!m->table_tried) {
-		m->table = modules_table(s->modules, m->module, g->pid, m->start, m->end, generation_is_current(g));
-		m->executed = executed_as(s, m, g);
+		/* a child that is gone, and whose files lie in a container, would leave its parent without names, too */
+		const struct generation *by = spaces_living(s->spaces, g);
+
+		m->table = modules_table(s->modules, m->module, by->pid, m->start, m->end, generation_is_current(by));
+		m->executed = executed_as(s, m, by);
 		m->table_tried = true;
 	}
 	return m->table ? m->table : m->module->last;

@@ -97,7 +97,7 @@ struct unwind_table *unwind_table_from_bytes(const void *bytes, size_t len_bytes
 	return NULL;
 }
 
-bool unwind_table_parse(int fd, GByteArray *into)
+bool unwind_table_parse(int fd, const void *question, size_t question_bytes, GByteArray *into)
 {
 	struct unwind_table *t = unwind_table_build(fd, NULL);
 
@@ -109,7 +109,7 @@ bool unwind_table_parse(int fd, GByteArray *into)
 
 struct unwind_table *unwind_table_ask(int fd, GError **error)
 {
-	g_autoptr(GByteArray) a = parser_ask(PARSER_UNWIND, fd);
+	g_autoptr(GByteArray) a = parser_ask(PARSER_UNWIND, fd, NULL, 0);
 	struct unwind_table *t = a ? unwind_table_from_bytes(a->data, a->len) : NULL;
 
 	if (!t)

@@ -7,7 +7,7 @@
 /* A table on its way from the process that compiled it (base/parser.h). */
 
 /* For parser_start(): what that process answers. */
-bool unwind_table_parse(int fd, GByteArray *into);
+bool unwind_table_parse(int fd, const void *question, size_t question_bytes, GByteArray *into);
 /* The table that it made; NULL with a sentence. */
 struct unwind_table *unwind_table_ask(int fd, GError **error);
 

@@ -15,7 +15,7 @@ import time
 
 from cases_crowd import check_adds_up, held_by
 from check import Report
-from lib import Program, case, default_signals, wait_until
+from lib import Program, case, default_signals, enter_cgroup, wait_until
 
 SECOND = 1_000_000_000
 
@@ -214,9 +214,10 @@ def agent_reload(env):
     env.check.equal(why, ["the configuration was changed"], "gaps")
 
 
-def start_planted(env, path):
+def start_planted(env, path, group=None):
     """Threads that wait for a lock, until end_planted(): a program that ends by itself may end before the agent has seen it on a busy machine."""
-    program = subprocess.Popen([os.path.join(env.programs, "planted"), "mutex", "600", path], stdout=subprocess.DEVNULL)
+    program = subprocess.Popen([os.path.join(env.programs, "planted"), "mutex", "600", path], stdout=subprocess.DEVNULL,
+                               preexec_fn=(lambda: enter_cgroup(group, 0)) if group else None)
     env.running.append(program)
     return program
 
@@ -378,7 +379,7 @@ def agent_parsers(env):
     path = env.disk_file()
     with open(path, "wb") as file:
         file.write(bytes(4096))
-    planted, seen = start_planted(env, path), len(windows(store))
+    planted, seen = start_planted(env, path, env.container("cache")), len(windows(store))
     env.check.that(agent.await_windows(seen + 3), "windows come all the same")
     end_planted(planted, path)
     env.check.equal(len(set(parsers_of(agent.process.pid)) - set(parsers)), 2, "there are new ones")
@@ -387,7 +388,11 @@ def agent_parsers(env):
     check_contiguous(env, windows(store))
     with sqlite3.connect(read_all(env, store)) as db:
         names = {name for name, in db.execute("SELECT DISTINCT name FROM v_frame WHERE why = 'named' AND module LIKE '%/planted'")}
+        services = {name for name, in db.execute("SELECT DISTINCT service FROM v_thread WHERE comm LIKE 'planted%'")}
+        locks = {name for name, in db.execute("SELECT DISTINCT object FROM v_wait WHERE object LIKE '%audit_lock%'")}
     env.check.that("main" in names, f"names of a program that began after that: {sorted(names)[:10]}")
+    env.check.that("container:cache" in services, f"what its container is called: {services}")
+    env.check.that(locks, "its lock has a name")
 
 
 def is_harmless(pid, fd):

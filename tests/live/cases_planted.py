@@ -243,6 +243,104 @@ def what_holds_up_from_outside_is_told(env):
         process.wait()
 
 
+UNSEEN = {
+    # function that waits: reason, word of the sentence, program
+    "wait_for_pidfd": ("child_exit", "waits for a process to end (pidfd)", """
+        import os, select, time
+        def wait_for_pidfd():
+            child = os.fork()
+            if not child:
+                time.sleep(0.2)
+                os._exit(0)
+            poll = select.poll()
+            poll.register(os.pidfd_open(child))
+            poll.poll()
+            os.waitpid(child, 0)
+        print(flush=True)
+        while True: wait_for_pidfd()
+        """),
+    "wait_for_signal": ("child_exit", "waits for a child to end (SIGCHLD)", """
+        import os, signal, time
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+        def wait_for_signal():
+            child = os.fork()
+            if not child:
+                time.sleep(0.2)
+                os._exit(0)
+            signal.sigwait([signal.SIGCHLD])
+            os.waitpid(child, 0)
+        print(flush=True)
+        while True: wait_for_signal()
+        """),
+    "make_thumbnail": ("child_exit", "and for what it prints (subprocess)", """
+        import subprocess
+        def make_thumbnail(): subprocess.run(["sh", "-c", "sleep 0.2"], capture_output=True)
+        print(flush=True)
+        while True: make_thumbnail()
+        """),
+    "update_counter": ("lock.semaphore", "waits for a lock or semaphore that processes share", """
+        import multiprocessing, time
+        context = multiprocessing.get_context("fork")
+        lock = context.Lock()
+        def rebuild():
+            while True:
+                with lock: time.sleep(0.02)
+        def update_counter():
+            with lock: pass
+        for _ in range(2): context.Process(target=rebuild, daemon=True).start()
+        print(flush=True)
+        while True: update_counter()
+        """),
+    "enter_printer": ("lock.semaphore", "waits for a named semaphore, /dev/shm/sem.offcpu-test-", """
+        import ctypes, os, time
+        libc = ctypes.CDLL(None)
+        libc.sem_open.restype = ctypes.c_void_p
+        slots = ctypes.c_void_p(libc.sem_open(b"/offcpu-test-%d" % os.getpid(), os.O_CREAT, 0o600, 1))
+        if not os.fork():
+            while True:
+                libc.sem_wait(slots)
+                time.sleep(0.02)
+                libc.sem_post(slots)
+        def enter_printer():
+            libc.sem_wait(slots)
+            libc.sem_post(slots)
+        print(flush=True)
+        while True: enter_printer()
+        """),
+    "look_for_job": ("lock.semaphore", "Python's threading", """
+        import threading
+        job = threading.Event()
+        def look_for_job(): job.wait(0.1)
+        print(flush=True)
+        while True: look_for_job()
+        """),
+}
+
+
+@case
+def waits_for_children_and_other_processes_are_not_idle(env):
+    """Each has one thing to wait for, which no network, pool or other thread ends; one recording of them all."""
+    processes = [script(env, [sys.executable, "-c"], text) for _, _, text in UNSEEN.values()]
+    path = env.temporary("unseen.offcpu")
+    recorder = Recorder(env, "-p", ",".join(str(p.pid) for p in processes), "-d", "1.5", out=path)
+    recorder.wait()
+    mates = [children(p.pid) for p in processes]
+    for pid in [pid for own in mates for pid in own]:
+        os.kill(pid, 9)
+    report = recorder.report(status=0)
+    for (function, (reason, says, _)), process in zip(UNSEEN.items(), processes):
+        rows = [f for f in of_waits(report) if (f["function"] or {}).get("name") == function and f["reason"] == reason]
+        spent = sum(f["time_ns"] for f in rows)
+        env.check.that(spent > report.data["window"]["duration_ns"] / 2, f"{function}: {spent} ns for {reason}")
+        shown = subprocess.run([env.offcpu, "report", "-p", str(process.pid), path], capture_output=True, text=True, check=True).stdout
+        first = " ".join(shown.split("\n1. ", 1)[-1].split("\n2. ")[0].split())
+        env.check.that(says in first, f"the first one shown: {first}")
+        process.kill()
+        process.wait()
+        if function == "enter_printer":
+            os.unlink(f"/dev/shm/sem.offcpu-test-{process.pid}")
+
+
 POOL = """
 const crypto = require('crypto');
 function hash() { crypto.pbkdf2('secret', 'salt', 200000, 64, 'sha512', hash); }

@@ -228,8 +228,11 @@ def request_of_goroutines(env):
     mean = row["wall_ns"] / row["count"]
     env.check.that(0.97 * least <= mean <= 1.03 * around, f"the mean is {mean} ns, {least} to {around} by the program")
     env.check.that(row["blocked_ns"] >= 0.9e6 * row["count"], f"blocked {row['blocked_ns'] / row['count']} ns each, which sleep for 1 ms in a system call")
-    off = row["blocked_ns"] + row["runnable_ns"] + row["preempted_ns"]
-    env.check.that(off <= row["wall_ns"] - 2.9e6 * row["count"], f"off CPU {off} of {row['wall_ns']} ns, though each is parked for 3 ms")
+    parked = {one["for"]: one for one in seen["functions"][0]["parked"]}
+    env.check.equal(sum(row[part] for part in PARTS) + seen["functions"][0]["parked_ns"], row["wall_ns"], "the parts and what is parked are the whole")
+    env.check.that(sum(one["ns"] for one in parked.values()) <= seen["functions"][0]["parked_ns"], f"parked {parked} of {seen['functions'][0]['parked_ns']}, {row}, {lost}")
+    env.check.that(parked["sleep"]["count"] == row["count"] and parked["sleep"]["ns"] >= 2.9e6 * row["count"], f"parked {parked}, though each sleeps for 3 ms")
+    env.check.that(row["on_cpu_ns"] <= 1e6 * row["count"], f"on CPU {row['on_cpu_ns'] / row['count']} ns each, which do nearly nothing")
     env.check.that(abs(lost.pop("nested", 0) - 2 * row["count"]) <= 2 * (len(most) - len(within)) + 2 * early + 60, f"calls inside: {seen['not_counted']}")
     env.check.equal({name: n for name, n in lost.items() if name not in ("no_site", "at_start", "at_end")}, {}, "requests in no sum")
 

@@ -7,7 +7,7 @@ import subprocess
 
 from cases_unwind import ALLOWED, check_all_complete, check_chain
 from check import check_account
-from lib import Skip, case
+from lib import Recorder, Skip, case, default_signals
 
 
 @case
@@ -45,6 +45,49 @@ def program_by_the_name_it_was_executed_by(env):
         link(own, path)
         env.check.equal(recorded_modules(env, path), {path}, "modules of main")
     env.check.equal(recorded_modules(env, own), {own}, "modules of main")
+
+
+def own_root(env, name):
+    """A folder with the program and its libraries, as a container has them: none of them lies at its path in ours."""
+    root = env.temporary("root")
+    source = os.path.join(env.programs, name)
+    linked = subprocess.run(["ldd", source], capture_output=True, text=True, check=False).stdout
+    libraries = [word for line in linked.splitlines() for word in line.split() if word.startswith("/")]
+    if not libraries:
+        raise Skip("ldd does not tell the libraries of a program")
+    for path, to in ((source, "/" + name), *zip(libraries, libraries)):
+        os.makedirs(root + os.path.dirname(to), exist_ok=True)
+        shutil.copy(path, root + to)
+    return root
+
+
+@case
+def children_in_a_root_of_their_own(env):
+    """Nobody can read a child's files once it is gone, but by its parent's root: and what it asked for serves the parent, too."""
+    root = own_root(env, "unwind_storm")
+    env.tolerate_unseen()
+    recorder = Recorder(env, "--comm", "unwind_storm")
+    recorder.wait_attached()
+
+    def enter():
+        default_signals()
+        os.chroot(root)
+        os.chdir("/")
+
+    program = subprocess.Popen(["/unwind_storm", "/truth", "40", "4", "20"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=enter)
+    env.running.append(program)
+    for said, answer in ((b"ready", b"g"), (b"done", b"")):
+        env.check.that(program.stdout.readline().startswith(said), f"the program said {said}")
+        program.stdin.write(answer)
+        program.stdin.flush()
+    recorder.stop()
+    report = recorder.report()
+    program.kill()
+    unreadable = [(wait["pid"], frame["module"]) for wait in report.waits for frame in wait["user"] if frame.get("why") == "file unreadable"]
+    env.check.equal(unreadable, [], "frames in files that could not be read")
+    children = {wait["pid"] for wait in report.waits if "child_site" in [frame["name"] for frame in wait["user"]]}
+    others = {tuple(frame["name"] or frame.get("why") for frame in wait["user"]) for wait in report.waits if wait["pid"] not in children}
+    env.check.that(len(children) >= 20, f"{len(children)} of 40 children have their function, and others {others} {report.coverage['lost']}")
 
 
 @case

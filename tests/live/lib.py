@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -300,6 +301,7 @@ class Env:
         self.offcpu, self.programs, self.directory = offcpu, programs, directory
         self.running = []
         self.cgroups = []
+        self.folders = []
         self.mounts = []
         self.serial = 0
         # A switch to a guarded thread, which is none of our subjects.
@@ -375,6 +377,17 @@ class Env:
             return path
         raise Skip("no cgroup v2 hierarchy is mounted")
 
+    def container(self, name):
+        """A control group that is called as a container's, of which containerd says that its name is that."""
+        number = f"{os.getpid():064x}"
+        folder = f"/run/containerd/io.containerd.runtime.v2.task/default/{number}"
+        group = self.cgroup(number)
+        os.makedirs(folder)
+        self.folders.append(folder)
+        with open(os.path.join(folder, "config.json"), "w", encoding="ascii") as file:
+            file.write('{"ociVersion": "1.1.0", "annotations": {"nerdctl/name": "%s"}}' % name)
+        return group
+
     def mounted(self, kind):
         """A file system of the kernel's that is mounted nowhere, in a folder of ours until the case ends."""
         path = self.temporary(kind)
@@ -399,6 +412,9 @@ class Env:
                 if stream:
                     stream.close()
         self.running = []
+        for path in self.folders:
+            shutil.rmtree(path)
+        self.folders = []
         for path in reversed(self.cgroups):
             wait_until(lambda p=path: remove_directory(p), 2)
         self.cgroups = []

@@ -66,6 +66,7 @@ struct finder {
 	struct role_facts *facts; /* of each role */
 	uint16_t *depth; /* of each user node: functions of the program on its path */
 	struct ended *ended; /* of each wait */
+	struct ended *of_object; /* of each object: of all waits for it */
 	bool is_whole; /* the machine */
 };
 
@@ -216,6 +217,15 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 		e->broadcast_ns += ns;
 }
 
+static void add_ended(struct ended *sum, const struct ended *e)
+{
+	sum->peers_ns += e->peers_ns;
+	sum->process_ns += e->process_ns;
+	sum->timer_ns += e->timer_ns;
+	sum->others_ns += e->others_ns;
+	sum->upstream_ns += e->upstream_ns;
+}
+
 static void find_ended(struct finder *f)
 {
 	const struct profile *p = f->p;
@@ -226,6 +236,8 @@ static void find_ended(struct finder *f)
 		broadcasts[i] = waker_is_broadcast(p, profile_get_waker(p, i));
 	for (guint i = 0; i < p->wakes->len; i++)
 		count_wake(f, profile_wake(p, i), threads, broadcasts);
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		add_ended(&f->of_object[profile_wait(p, i)->object], &f->ended[i]);
 }
 
 /* Only these have a beginning to count from. */
@@ -298,6 +310,12 @@ static bool is_timed(const struct finder *f, uint32_t i)
 	return all >= 50 && most >= all / 20 * 19;
 }
 
+/* Nobody ever signals it: as good as a sleep. */
+static bool is_only_timed(const struct ended *e)
+{
+	return ended_sum(e) && e->timer_ns >= ended_sum(e) - ended_sum(e) / 20;
+}
+
 /* The function that sleeps lies in the file the thread began in: a library's sleep is somebody's wait. */
 static bool is_own_sleep(const struct finder *f, const struct wait *w)
 {
@@ -354,7 +372,7 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 
 	if (depth > facts->base_depth || is_disturbed(f, i))
 		return IDLE_NOT;
-	if (is_timed(f, i) && per_second(f, w) >= LOOKS_PER_S_EPOLL)
+	if (is_timed(f, i) && per_second(f, w) >= (is_only_timed(e) ? SLEEPS_PER_S : LOOKS_PER_S_EPOLL))
 		return IDLE_NOT;
 	if (all)
 		return e->peers_ns >= all / 2 || depth > facts->work_depth ? IDLE_NOT
@@ -363,9 +381,15 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 	return depth < facts->busy_depth ? IDLE_POOL : IDLE_NOT;
 }
 
-/* Most of what ends its waits are answers: it has nothing else to do, but is not idle. */
-static bool is_answered(const struct ended *e)
+/*
+ * Most of what ends its waits are answers: it has nothing else to do, but is not idle.  What goes on as the recording ends
+ * is as the waits before it.
+ */
+static bool is_answered(const struct finder *f, uint32_t i)
 {
+	uint32_t object = profile_wait(f->p, i)->object;
+	const struct ended *e = object && !ended_sum(&f->ended[i]) ? &f->of_object[object] : &f->ended[i];
+
 	return e->upstream_ns > ended_sum(e) / ANSWERED_SHARE;
 }
 
@@ -377,7 +401,7 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 
 	if (is_whole_stack(f, w) && f->depth[w->user] > facts->base_depth)
 		return IDLE_NOT;
-	if (is_answered(&f->ended[i]))
+	if (is_answered(f, i))
 		return IDLE_NOT;
 	if (is_timed(f, i) && per_second(f, w) >= (is_epoll ? LOOKS_PER_S_EPOLL : LOOKS_PER_S_POLL))
 		return IDLE_NOT;
@@ -396,12 +420,18 @@ static enum idle_kind served(const struct finder *f, uint32_t i)
 	return facts->base_depth && f->depth[w->user] > facts->base_depth ? IDLE_NOT : IDLE_CLIENT;
 }
 
+/* A thread that is made for a piece of work, and ends with it, keeps no house. */
+static bool is_for_one_task(const struct thread *t)
+{
+	return !is_main(t) && (t->flags & THREAD_EXITED) && !(t->flags & THREAD_OPEN_AT_START);
+}
+
 static enum idle_kind timer(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 
-	if (facts->parks || !is_whole_stack(f, w))
+	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(profile_thread(f->p, w->thread)))
 		return IDLE_NOT;
 	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
 		return IDLE_NOT;
@@ -502,13 +532,14 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	f.facts = g_new0(struct role_facts, (gsize)f.roles->rows->len + 1);
 	f.depth = depths_new(p, pl);
 	f.ended = g_new0(struct ended, (gsize)p->waits->len + 1);
+	f.of_object = g_new0(struct ended, (gsize)p->objects->len + 1);
 	find_ended(&f);
 	find_facts(&f);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		if (profile_wait(p, i)->state == ON_CPU_STATE)
 			continue;
 		ret_idle[i] = (uint8_t)decide(&f, i);
-		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_answered(&f.ended[i]))
+		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_answered(&f, i))
 			reason[i] = REASON_NETWORK_RECEIVE;
 		if (ret_idle[i] == IDLE_POOL &&
 		    (reason[i] == REASON_LOCK_CONDITION || reason[i] == REASON_LOCK_SEMAPHORE ||
@@ -518,5 +549,6 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	g_free(f.facts);
 	g_free(f.depth);
 	g_free(f.ended);
+	g_free(f.of_object);
 	roles_free(f.roles);
 }

@@ -56,7 +56,7 @@ struct reasons {
 	bool asks_threads; /* a rule is about names of threads */
 };
 
-enum ended { ENDED_UNKNOWN, ENDED_BY_TIMER, ENDED_BY_WAKING };
+enum ended { ENDED_UNKNOWN, ENDED_BY_TIMER, ENDED_BY_WAKING, ENDED_BY_EXIT };
 
 /* Waits that all rules must treat alike. */
 struct verdict_key {
@@ -180,12 +180,28 @@ static void mark_call_of_libc(const struct reasons *r, const struct wait *w)
 	matcher_mark_text(r->matcher, RULE_SYSCALL, call);
 }
 
+/* A process that ends tells its parent. */
+static bool *tells_parent_new(const struct profile *p)
+{
+	static const char *const functions[] = { "do_notify_parent", NULL };
+	bool *tells = g_new0(bool, (gsize)p->wakers->len + 1);
+
+	for (guint i = 0; i < p->wakers->len; i++) {
+		const struct waker *w = profile_get_waker(p, i);
+
+		tells[i] = w->kernel && profile_stack_names(p, w->kernel, functions);
+	}
+	return tells;
+}
+
 /* What ended most of each row's blocked time. */
 static uint8_t *ended_new(const struct profile *p)
 {
 	uint8_t *ended = g_new0(uint8_t, (gsize)p->waits->len + 1);
 	g_autofree uint64_t *timer_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
+	g_autofree uint64_t *exit_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
 	g_autofree uint64_t *all_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
+	g_autofree bool *tells_parent = tells_parent_new(p);
 
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(p, i);
@@ -193,10 +209,15 @@ static uint8_t *ended_new(const struct profile *p)
 
 		all_ns[wake->wait] += wake->blocked_ns;
 		timer_ns[wake->wait] += w->irq && strcmp(w->irq, "timer") == 0 ? wake->blocked_ns : 0;
+		exit_ns[wake->wait] += tells_parent[wake->waker] ? wake->blocked_ns : 0;
 	}
-	for (guint i = 0; i < p->waits->len; i++)
-		if (all_ns[i])
-			ended[i] = timer_ns[i] > all_ns[i] / 2 ? ENDED_BY_TIMER : ENDED_BY_WAKING;
+	for (guint i = 0; i < p->waits->len; i++) {
+		if (!all_ns[i])
+			continue;
+		ended[i] = timer_ns[i] > all_ns[i] / 2	? ENDED_BY_TIMER
+			   : exit_ns[i] > all_ns[i] / 2 ? ENDED_BY_EXIT
+							: ENDED_BY_WAKING;
+	}
 	return ended;
 }
 
@@ -215,6 +236,8 @@ static const struct rule *ask_rules(struct reasons *r, const struct wait *w, enu
 	matcher_mark_text(r->matcher, RULE_TASK, t->flags & THREAD_KERNEL ? "kernel" : "user");
 	if (ended != ENDED_UNKNOWN)
 		matcher_mark_text(r->matcher, RULE_ENDED, ended == ENDED_BY_TIMER ? "timer" : "waking");
+	if (ended == ENDED_BY_EXIT)
+		matcher_mark_text(r->matcher, RULE_ENDED, "exit");
 	mark_object(r->matcher, profile_wait_object(r->profile, w));
 	if (r->asks_threads) {
 		matcher_mark_text(r->matcher, RULE_THREAD, t->comm);

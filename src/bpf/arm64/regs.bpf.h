@@ -11,6 +11,8 @@
 #define REG_BP regs[29]
 #define REG_LINK regs[30]
 #define REG_GOROUTINE regs[28]	/* in code that Go compiled: src/cmd/compile/abi-internal.md */
+#define REG_GO_FIRST regs[0]	/* arguments there */
+#define REG_GO_THIRD regs[2]
 
 static __always_inline bool is_32_bit(const struct pt_regs *regs)
 {

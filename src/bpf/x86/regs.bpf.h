@@ -10,6 +10,8 @@
 #define REG_SP sp
 #define REG_BP bp
 #define REG_GOROUTINE r14	/* in code that Go compiled, from 1.17 on: src/cmd/compile/abi-internal.md */
+#define REG_GO_FIRST ax		/* arguments there */
+#define REG_GO_THIRD cx
 
 static __always_inline bool is_32_bit(const struct pt_regs *regs)
 {

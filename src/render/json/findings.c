@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/limits.h"
 #include "analyse/locks.h"
 #include "analyse/task_findings.h"
 #include "analyse/wakers.h"
@@ -75,14 +74,13 @@ static void write_busy(struct json *j, const struct finding *row)
 	json_member_uint(j, "run_queue_ns", row->queue_ns);
 }
 
-static void write_limit(struct json *j, const struct findings *f, const struct finding *row)
+static void write_limit(struct json *j, const struct finding *row)
 {
 	static const char *const kinds[LIMIT_KIND_COUNT] = {
 		[LIMIT_STOPPED] = "stopped_peer", [LIMIT_CPUS] = "cpus",     [LIMIT_QUOTA] = "cpu_quota",
 		[LIMIT_DISK] = "disk",		  [LIMIT_MEMORY] = "memory",
 	};
-	const struct finding_limit found = finding_limit(f, row);
-	const struct profile_limit *l = found.limit;
+	const struct profile_limit *l = row->limit.limit;
 
 	if (!l)
 		return;
@@ -92,7 +90,7 @@ static void write_limit(struct json *j, const struct findings *f, const struct f
 	json_member_uint(j, "pid", l->pid);
 	json_member_string(j, "text", l->text);
 	if (l->kind == LIMIT_CPUS)
-		json_member_uint(j, "threads", found.threads_cnt);
+		json_member_uint(j, "threads", row->limit.threads_cnt);
 	json_object_end(j);
 }
 
@@ -124,7 +122,7 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_member_bool(j, "yield", row->is_yield);
 	if (row->busy)
 		write_busy(j, row);
-	write_limit(j, f, row);
+	write_limit(j, row);
 	if (row->loop)
 		json_member_string(j, "holds_up_loop", row->loop->name);
 	if (row->loop_on_cpu_ns) {
@@ -166,7 +164,7 @@ static void write_task_waits(struct json *j, const struct findings *f)
 
 	json_key(j, "task_findings");
 	json_array_begin(j);
-	for (guint i = 0; i < MIN(tasks->cnt, JSON_FINDINGS_MAX); i++) {
+	for (guint i = 0; i < MIN(tasks->cnt, FINDINGS_TOLD_MAX); i++) {
 		const struct task_wait *w = &g_array_index(tasks->rows, struct task_wait, i);
 
 		json_object_begin(j);
@@ -196,7 +194,7 @@ void json_findings(struct json *j, const struct findings *f)
 		write_task_waits(j, f);
 	json_key(j, "findings");
 	json_array_begin(j);
-	for (guint i = 0; i < MIN(f->rows->len, JSON_FINDINGS_MAX); i++)
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++)
 		write_finding(j, f, &g_array_index(f->rows, struct finding, i));
 	json_array_end(j);
 	json_key(j, "budget");

@@ -27,7 +27,6 @@ void json_stack(struct json *j, const struct wait_writer *w, const char *key, ui
 void json_who(struct json *j, const struct waker *waker);
 
 /* findings.c: members "findings", "budget" and "reasons" of the report. */
-#define JSON_FINDINGS_MAX 100
 void json_findings(struct json *j, const struct findings *f);
 void json_reasons(struct json *j, const struct top *reasons);
 /* Members median_ns, p90_ns, p99_ns and max_ns. */

@@ -8,7 +8,6 @@
 #include "analyse/blame.h"
 #include "analyse/function_name.h"
 #include "analyse/label.h"
-#include "analyse/limits.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
@@ -25,6 +24,7 @@
 #define DELAYED_ACK_NS 40000000ULL
 #define DELAYED_ACK_SLOT 25 /* log2: 34 to 67 ms */
 #define DELAYED_ACKS_MIN 10
+#define UNNAMED_SEMAPHORE "/dev/shm/sem.??????"	/* glibc made that up: its own name is gone */
 #define LIMIT_COLUMNS 120
 #define NAME_COLUMNS 60 /* of a function: some are longer than a line */
 
@@ -98,8 +98,10 @@ static bool is_for_cpu(const struct finding *row)
 static void append_object(GString *s, const struct finding *row, const struct object *o)
 {
 	static const struct { const char *prefix, *end; } nameless[] = { { "unix socket (", "" }, { "pipe ", ")" } };
+	size_t shown = strlen(o->name) - (g_str_has_suffix(o->name, "+0x0") ? strlen("+0x0") : 0);
+	g_autofree char *name = g_strndup(o->name, shown);
 
-	if (object_is_lock(o) && o->place[0] == '[')
+	if (object_is_lock(o) && (o->place[0] == '[' || g_pattern_match_simple(UNNAMED_SEMAPHORE, o->place)))
 		return;		/* an address on a heap says nothing to people */
 	if (object_upstream(o) && row->reason == REASON_NETWORK_RECEIVE) {
 		g_string_append(s, ", ");
@@ -107,12 +109,12 @@ static void append_object(GString *s, const struct finding *row, const struct ob
 		g_string_append_c(s, ',');
 		return;
 	}
-	if (o->kind == OBJECT_EVENTFD && row->reason == REASON_SLEEP)
+	if ((o->kind == OBJECT_EVENTFD || o->kind == OBJECT_EPOLL) && row->reason == REASON_SLEEP)
 		return;		/* nobody writes to it: a way to sleep */
 	if (o->kind == OBJECT_EPOLL && reason_family(row->reason) == FAMILY_LOCK)
 		return;		/* a lock whose waiters are told by a socket or pipe */
 	for (size_t i = 0; i < G_N_ELEMENTS(nameless); i++) {
-		if (!g_str_has_prefix(o->name, nameless[i].prefix))
+		if (!g_str_has_prefix(o->name, nameless[i].prefix) || g_str_has_prefix(o->name, "pipe and "))
 			continue;
 		g_string_append(s, " (");
 		text_safe_cut(s, o->name + strlen(nameless[i].prefix), NAME_COLUMNS);
@@ -120,7 +122,7 @@ static void append_object(GString *s, const struct finding *row, const struct ob
 		return;
 	}
 	g_string_append(s, ", ");
-	text_safe_cut(s, o->name, NAME_COLUMNS);
+	text_safe_cut(s, name, NAME_COLUMNS);
 	g_string_append_c(s, ',');
 }
 
@@ -160,9 +162,9 @@ static bool append_gil(GString *s, const struct findings *f, const struct findin
 }
 
 /* ", while redis-server/4711 is stopped" */
-static void append_stopped(GString *s, const struct findings *f, const struct finding *row)
+static void append_stopped(GString *s, const struct finding *row)
 {
-	const struct profile_limit *l = finding_limit(f, row).limit;
+	const struct profile_limit *l = row->limit.limit;
 
 	if (!l || l->kind != LIMIT_STOPPED)
 		return;
@@ -171,19 +173,18 @@ static void append_stopped(GString *s, const struct findings *f, const struct fi
 	g_string_append_printf(s, "/%" PRIu32 " is stopped", l->pid);
 }
 
-/* "; its control group allows 1.0 MiB/s of reads", "; 4 of its threads may use only CPU 1" */
-static void append_limit(GString *s, const struct findings *f, const struct finding *row)
+/* "; its control group allows 1.00 MiB/s of reads", "; 4 of its threads may use only CPU 1" */
+static void append_limit(GString *s, const struct finding *row)
 {
-	const struct finding_limit found = finding_limit(f, row);
-	const struct profile_limit *l = found.limit;
+	const struct profile_limit *l = row->limit.limit;
 
 	if (!l || l->kind == LIMIT_STOPPED)
 		return;
 	if (l->kind == LIMIT_CPUS) {
 		g_string_append(s, "; ");
-		text_thousands(s, found.threads_cnt);
+		text_thousands(s, row->limit.threads_cnt);
 		g_string_append(s, " of its threads may use only ");
-		if (!found.is_same) {
+		if (!row->limit.is_same) {
 			g_string_append(s, "some CPUs");
 			return;
 		}
@@ -245,7 +246,7 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 		text_safe(s, protocol);
 		g_string_append_c(s, ')');
 	}
-	append_stopped(s, f, row);
+	append_stopped(s, row);
 }
 
 static bool has_shape(const struct finding *row)
@@ -384,9 +385,17 @@ static bool has_delayed_acks(const struct findings *f, const struct finding *row
 	       row->time_ns / MAX(row->count, 1) < 2 * DELAYED_ACK_NS;
 }
 
+/* The rule of what it waits for is about the very program whose loop it holds up. */
+static bool knows_loop(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && rule->advice && rule->protocol && strcmp(rule->protocol, row->loop->name) == 0;
+}
+
 static const char *advice_of(const struct findings *f, const struct finding *row)
 {
-	const struct profile_limit *limit = finding_limit(f, row).limit;
+	const struct profile_limit *limit = row->limit.limit;
 
 	if (row->busy)
 		return text_busy_advice(row);
@@ -396,7 +405,7 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 		return "More runnable threads than CPUs: add CPUs or run fewer.";
 	if (is_for_cpu(row))
 		return reason_advice(row->reason);
-	if (row->loop && row->loop->advice)
+	if (row->loop && row->loop->advice && !knows_loop(f, row))
 		return row->loop->advice;
 	if (row->reason == REASON_LOCK_MUTEX && row->by.does_ns > row->by.off_cpu_ns / 2) {
 		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
@@ -468,7 +477,7 @@ static void append_all_evidence(GString *s, const struct findings *f, const stru
 		text_finding_function(s, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
 	}
 	append_by(s, f, r);
-	append_limit(s, f, r);
+	append_limit(s, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
 		append_holders(s, f);
 }

@@ -22,6 +22,7 @@
 #define ON_CPU_NAME 60
 #define LOSS_PERMILLE 1
 #define STORM_NAME_COLUMNS 20
+#define TRIFLE_PERMILLE 10 /* of the window: with less time than that, what matters is little */
 
 bool idle_choice_parse(const char *text, enum idle_choice *ret_choice)
 {
@@ -324,28 +325,42 @@ static void append_more(GString *s, const struct profile *p, const struct text_o
 	text_wrap(s, line->str, "", text_screen_width(o));
 }
 
+/* One that stands for a single thread where there is one; NULL: no program of Go is idle. */
+static const struct thread *idle_of_go(const struct findings *f)
+{
+	const struct profile *p = f->profile;
+	const struct thread *one = NULL;
+
+	for (uint32_t i = 0; i < p->waits->len && (!one || !one->pid); i++) {
+		const struct rule *rule = reasons_rule(f->reasons, i);
+		uint32_t thread = profile_wait(p, i)->thread;
+
+		if (rule && strcmp(rule->name, "go-idle") == 0 && (!f->selection || f->selection->threads[thread]))
+			one = profile_thread(p, thread);
+	}
+	return one;
+}
+
 /* Of a program whose threads are idle because its goroutines wait for one another only these tell why. */
 static void append_tasks(GString *s, const struct findings *f, const struct text_options *o)
 {
 	const struct profile *p = f->profile;
+	const struct thread *t = p->info.has_tasks ? NULL : idle_of_go(f);
 	g_autoptr(GString) line = g_string_new(NULL);
-	bool is_there = false;
 
 	text_tasks_first(s, p, f->selection, o);
-	for (uint32_t i = 0; i < p->waits->len && !is_there && !p->info.has_tasks; i++) {
-		const struct rule *rule = reasons_rule(f->reasons, i);
-		const struct thread *t = profile_thread(p, profile_wait(p, i)->thread);
-
-		is_there = rule && strcmp(rule->name, "go-idle") == 0 &&
-			   (!f->selection || f->selection->threads[profile_wait(p, i)->thread]);
-		if (is_there)
-			g_string_printf(line,
-					"Goroutines that wait have no thread: offcpu tasks -p %" PRIu32
-					" shows them, and record --tasks.",
-					t->pid);
-	}
-	if (is_there)
-		text_wrap(s, line->str, "", text_screen_width(o));
+	if (!t)
+		return;
+	g_string_append(line, "Goroutines of ");
+	text_safe(line, t->process);
+	g_string_append_printf(line, " that wait have no thread%s: offcpu tasks -p ",
+			       p->info.history.windows ? ", and no history keeps them" : "");
+	if (t->pid)
+		g_string_append_printf(line, "%" PRIu32, t->pid);
+	else
+		g_string_append(line, "PID");
+	g_string_append(line, p->info.history.windows ? " shows them now." : " shows them, and record --tasks.");
+	text_wrap(s, line->str, "", text_screen_width(o));
 }
 
 /* What the screen shows of findings of threads and of goroutines. */
@@ -401,19 +416,91 @@ static bool append_next(GString *one, struct shown *s, unsigned number, const st
 	return w || row;
 }
 
-static void append_findings(GString *body, const struct findings *f, unsigned used, const struct text_options *options)
+/*
+ * The run queue with more time than anything else, which ranks behind: others' load makes it, too.  NULL: there is none,
+ * or one of the rows that are shown.
+ */
+static const struct finding *hidden_queue(const struct findings *f, guint shown)
 {
-	struct task_findings *tasks = task_findings_new(f->profile);
+	const struct finding *most = NULL;
+	guint at = 0;
+
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+
+		if (row->busy || (most && row->time_ns <= most->time_ns))
+			continue;
+		most = row;
+		at = i;
+	}
+	return most && at >= shown && most->reason == REASON_CPU_QUEUE && !most->is_yield ? most : NULL;
+}
+
+/* "Also: 68% of it is sysbench's waits for a CPU, 4.10 s in 8 threads: --weight runnable" */
+static void append_queue(GString *s, const struct findings *f, const struct finding *row,
+			 const struct text_options *options)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	g_string_append_printf(line, "Also: %.0f%% of it is ", text_percent(row->time_ns, f->matters_ns));
+	text_safe_cut(line, row->process, STORM_NAME_COLUMNS);
+	g_string_append(line, "'s waits for a CPU, ");
+	text_duration(line, row->time_ns);
+	g_string_append_printf(line, " in %u thread%s: --weight runnable", row->threads_cnt,
+			       row->threads_cnt == 1 ? "" : "s");
+	text_wrap(s, line->str, "", text_screen_width(options));
+}
+
+/* Where all threads together waited for less than a hundredth of one thread's time the largest share of it is no news. */
+static bool is_trifle(const struct findings *f, const struct task_findings *tasks)
+{
+	return f->matters_ns && f->matters_ns < f->profile->info.duration_ns / 1000 * TRIFLE_PERMILLE && !tasks->cnt &&
+	       !g_array_index(f->rows, struct finding, 0).busy;
+}
+
+/* As many as there is room for; returns how many of f's rows are among them. */
+static guint append_rows(GString *body, const struct findings *f, const struct task_findings *tasks, unsigned used,
+			 const struct text_options *options)
+{
 	struct shown shown = { .f = f, .tasks = tasks };
 
 	for (unsigned i = 0; i < FINDINGS_MAX; i++) {
 		g_autoptr(GString) one = g_string_new(NULL);
+		guint before = shown.next;
 
-		if (!append_next(one, &shown, i + 1, options) ||
-		    (i && used + lines_of(body->str) + lines_of(one->str) > FIRST_LINES))
+		if (!append_next(one, &shown, i + 1, options))
 			break;
+		if (i && used + lines_of(body->str) + lines_of(one->str) > FIRST_LINES) {
+			shown.next = before;
+			break;
+		}
 		g_string_append(body, one->str);
 	}
+	return shown.next;
+}
+
+static void append_findings(GString *body, const struct findings *f, unsigned used, const struct text_options *options)
+{
+	struct task_findings *tasks = task_findings_new(f->profile);
+	g_autoptr(GString) rows = g_string_new(NULL);
+
+	if (is_trifle(f, tasks)) {
+		g_string_append(body, "Little to find: but for ");
+		text_duration(body, f->matters_ns);
+		g_string_append(body, " all threads ran or were idle.\n");
+		used++;
+	}
+	guint shown = append_rows(rows, f, tasks, used, options);
+	const struct finding *queue = hidden_queue(f, shown);
+	if (queue) {
+		g_autoptr(GString) line = g_string_new(NULL);
+
+		append_queue(line, f, queue, options);
+		g_string_truncate(rows, 0);
+		append_rows(rows, f, tasks, used + lines_of(line->str), options);
+		g_string_append(rows, line->str);
+	}
+	g_string_append(body, rows->str);
 	if (!f->matters_ns && !body->len)
 		g_string_append(body, "Nothing was waited for: all threads ran or were idle.\n");
 	task_findings_free(tasks);

@@ -3,8 +3,10 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/top.h"
+#include "profile/profile_unknown.h"
 #include "render/text/style.h"
 #include "render/text/util.h"
 
@@ -12,6 +14,7 @@
 #define OFTEN_PER_S 50000
 #define INTERVAL_ROWS 4		/* distributions a second */
 #define CELL 9
+#define PARKED_ROWS 4
 #define CALLS_ROWS 10		/* times --top: 30 functions */
 
 void request_interval_text(GString *s, const struct request_row *rows, unsigned cnt)
@@ -87,17 +90,69 @@ static void split_line(GString *s, const char *what, const struct offcpu_request
 	g_string_append_c(s, '\n');
 }
 
-/* Nothing tells when Go's scheduler parks a goroutine: what the kernel does not account for is one row. */
-static void goroutine_line(GString *s, const char *what, const struct offcpu_request_times *t)
+static gint most_parked_first(gconstpointer a, gconstpointer b)
 {
-	uint64_t off_ns = t->blocked_ns + t->runnable_ns + t->preempted_ns;
+	const struct request_parked *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return g_strcmp0(x->name, y->name);
+}
+
+static void add_parked(GArray *parked, const char *name, const struct wait *w)
+{
+	const struct request_parked fresh = { .name = name };
+	guint i = 0;
+
+	while (i < parked->len && strcmp(g_array_index(parked, struct request_parked, i).name, name) != 0)
+		i++;
+	if (i == parked->len)
+		g_array_append_val(parked, fresh);
+	g_array_index(parked, struct request_parked, i).count += w->count;
+	g_array_index(parked, struct request_parked, i).ns += w->blocked_ns;
+}
+
+GArray *request_parked(const struct profile *p, uint32_t func, bool only_slow)
+{
+	GArray *parked = g_array_new(FALSE, FALSE, sizeof(struct request_parked));
+
+	for (guint i = 0; i < p->request_parts->len; i++) {
+		const struct request_part *part = profile_request_part(p, i);
+		const struct object *o = part->wait.object ? profile_get_object(p, part->wait.object - 1) : NULL;
+
+		if (part->func == func && o && o->kind == OBJECT_GOROUTINE && (part->is_slow || !only_slow))
+			add_parked(parked, o->name, &part->wait);
+	}
+	g_array_sort(parked, most_parked_first);
+	return parked;
+}
+
+/* What is in no time of a thread is that in which Go had the goroutine parked: for what, of the mean request. */
+static void goroutine_lines(GString *s, const char *what, const struct request_summary *r, uint32_t func, bool is_slow)
+{
+	const struct offcpu_request_sum *sum = &r->rows[func].sum;
+	const struct offcpu_request_times *t = is_slow ? &sum->slow : &sum->all;
+	uint64_t known_ns = t->on_cpu_ns + t->blocked_ns + t->runnable_ns + t->preempted_ns;
+	g_autoptr(GArray) parked = request_parked(r->p, func, is_slow);
 
 	g_string_append(s, what);
-	part_cell(s, "on-CPU or parked by Go", t->wall_ns > off_ns ? t->wall_ns - off_ns : 0, t);
+	part_cell(s, "on-CPU", t->on_cpu_ns, t);
+	part_cell(s, "parked by Go", t->wall_ns > known_ns ? t->wall_ns - known_ns : 0, t);
 	part_cell(s, "blocked in system calls", t->blocked_ns, t);
 	part_cell(s, "runnable", t->runnable_ns, t);
 	part_cell(s, "preempted", t->preempted_ns, t);
 	g_string_append_c(s, '\n');
+	for (guint i = 0; i < parked->len && i < PARKED_ROWS; i++) {
+		const struct request_parked *one = &g_array_index(parked, struct request_parked, i);
+
+		g_string_append(s, i ? ", " : "    parked for: ");
+		text_safe(s, one->name);
+		g_string_append_c(s, ' ');
+		text_duration(s, t->count ? one->ns / t->count : 0);
+		g_string_append_printf(s, " %.1f%%", text_percent(one->ns, t->wall_ns));
+	}
+	if (parked->len)
+		g_string_append_c(s, '\n');
 }
 
 /* A probe costs 1 to 12 us a call, by the instruction and the machine: docs/requests.md. */
@@ -141,7 +196,10 @@ static void row_text(GString *s, const struct request_summary *r, const struct r
 	g_string_append(s, ", max ");
 	text_duration(s, sum->max_ns);
 	g_string_append_c(s, '\n');
-	(r->by_goroutine ? goroutine_line : split_line)(s, "  the mean one: ", &sum->all);
+	if (r->by_goroutine)
+		goroutine_lines(s, "  the mean one: ", r, (uint32_t)(row - r->rows), false);
+	else
+		split_line(s, "  the mean one: ", &sum->all);
 	if (sum->unwound_cnt) {
 		g_string_append(s, "  ended by an exception: ");
 		text_thousands(s, sum->unwound_cnt);
@@ -154,8 +212,10 @@ static void row_text(GString *s, const struct request_summary *r, const struct r
 	g_string_append(s, " or more: ");
 	text_thousands(s, sum->slow.count);
 	g_string_append_c(s, '\n');
-	if (sum->slow.count)
-		(r->by_goroutine ? goroutine_line : split_line)(s, "  the mean slow one: ", &sum->slow);
+	if (sum->slow.count && r->by_goroutine)
+		goroutine_lines(s, "  the mean slow one: ", r, (uint32_t)(row - r->rows), true);
+	else if (sum->slow.count)
+		split_line(s, "  the mean slow one: ", &sum->slow);
 }
 
 /* What hangs is in no sum, and nobody would see it. */
@@ -215,7 +275,7 @@ static gint by_own_time(gconstpointer a, gconstpointer b)
 	return g_strcmp0(x->name, y->name);
 }
 
-static void calls_row_text(GString *s, const struct request_row *row, bool knows_on_cpu, const struct text_options *o)
+static void calls_row_text(GString *s, const struct request_row *row, const struct text_options *o)
 {
 	const struct offcpu_request_times *all = &row->calls.all, *self = &row->calls.self;
 	const uint64_t times[] = { all->wall_ns,
@@ -231,10 +291,7 @@ static void calls_row_text(GString *s, const struct request_row *row, bool knows
 	text_right(s, count->str, 11);
 	for (size_t i = 0; i < G_N_ELEMENTS(times); i++) {
 		g_string_append_c(s, ' ');
-		if (i == 1 && !knows_on_cpu)
-			text_right(s, "-", CELL);
-		else
-			text_duration_cell(s, times[i], CELL);
+		text_duration_cell(s, times[i], CELL);
 	}
 	g_string_append(s, "  ");
 	text_safe_cut(s, row->name, text_room(o, 11 + 7 * (CELL + 1) + 2));
@@ -263,7 +320,7 @@ void request_calls_text(GString *s, const struct request_summary *r, const struc
 	}
 	g_string_append_printf(s, "  FUNCTION%s\n", text_plain(o));
 	for (; shown < r->rows_cnt && rows[shown]->calls.all.count && (!o->top || shown < CALLS_ROWS * o->top); shown++)
-		calls_row_text(s, rows[shown], !r->by_goroutine, o);
+		calls_row_text(s, rows[shown], o);
 	if (r->rows_cnt - never > shown)
 		g_string_append_printf(s, "and %u more functions: --top 0 shows all\n", r->rows_cnt - never - shown);
 	if (never)
@@ -303,7 +360,8 @@ static void reasons_text(GString *s, const struct top *reasons, const struct tex
 	}
 }
 
-void request_waits_text(GString *s, const struct profile *p, uint64_t slower_ns, const struct text_options *options)
+static void waits_text(GString *s, const struct profile *p, const char *what, bool only_slow,
+		       const struct text_options *options)
 {
 	struct top *reasons = top_new(p, NULL, TOP_BY_REASON, WEIGHT_OFF_CPU),
 		   *stacks = top_new(p, NULL, TOP_BY_STACK, WEIGHT_OFF_CPU);
@@ -311,11 +369,10 @@ void request_waits_text(GString *s, const struct profile *p, uint64_t slower_ns,
 	/* of what lies inside of requests, not of all time of the threads */
 	stacks->whole = stacks->sum;
 	if (!stacks->sum) {
-		g_string_append(s,
-				slower_ns ? "\nNo wait inside of slow requests.\n" : "\nNo wait inside of requests.\n");
+		g_string_append(s, only_slow ? "\nNo wait inside of slow requests.\n" : "\nNo wait inside of requests.\n");
 	} else {
-		g_string_append_printf(s, "\n%sOff CPU inside of %srequests, ", text_bold(options),
-				       slower_ns ? "slow " : "");
+		g_string_append_printf(s, "\n%s%s inside of %srequests, ", text_bold(options), what,
+				       only_slow ? "slow " : "");
 		text_duration(s, stacks->sum);
 		g_string_append_printf(s, ":%s\n", text_plain(options));
 		reasons_text(s, reasons, options);
@@ -323,6 +380,32 @@ void request_waits_text(GString *s, const struct profile *p, uint64_t slower_ns,
 	}
 	top_free(reasons);
 	top_free(stacks);
+}
+
+void request_waits_text(GString *s, const struct request_summary *r, const struct text_options *options)
+{
+	struct profile view = *r->p;
+
+	if (!r->by_goroutine && !(r->slower_ns && r->counts[OFFCPU_REQUEST_WAITS].count)) {
+		waits_text(s, r->p, "Off CPU", r->slower_ns, options);
+		return;
+	}
+	/*
+	 * Waits of goroutines are no thread's, and of slow requests with many waits not all are listed: the requests
+	 * themselves have all, without single durations.
+	 */
+	view.wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
+	view.waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
+	view.info.unknown |= UNKNOWN_DURATIONS;
+	for (guint i = 0; i < r->p->request_parts->len; i++) {
+		const struct request_part *part = profile_request_part(r->p, i);
+
+		if (part->wait.state && part->wait.state != '?' && (part->is_slow || !r->slower_ns))
+			g_array_append_val(view.waits, part->wait);
+	}
+	waits_text(s, &view, r->by_goroutine ? "Parked or off CPU" : "Off CPU", r->slower_ns, options);
+	g_array_unref(view.wakes);
+	g_array_unref(view.waits);
 }
 
 static void times_json(GString *s, const char *name, const struct offcpu_request_times *t)
@@ -351,8 +434,27 @@ static void string_json(GString *s, const char *text)
 	g_string_append_c(s, '"');
 }
 
-static void row_json(GString *s, const struct request_row *row, bool has_calls)
+static void parked_json(GString *s, const struct request_summary *r, uint32_t func)
 {
+	const struct offcpu_request_times *t = &r->rows[func].sum.all;
+	uint64_t known_ns = t->on_cpu_ns + t->blocked_ns + t->runnable_ns + t->preempted_ns;
+	g_autoptr(GArray) parked = request_parked(r->p, func, false);
+
+	g_string_append_printf(s, ",\"parked_ns\":%" PRIu64 ",\"parked\":[",
+			       (uint64_t)(t->wall_ns > known_ns ? t->wall_ns - known_ns : 0));
+	for (guint i = 0; i < parked->len; i++) {
+		const struct request_parked *one = &g_array_index(parked, struct request_parked, i);
+
+		g_string_append(s, i ? ",{\"for\":" : "{\"for\":");
+		string_json(s, one->name);
+		g_string_append_printf(s, ",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 "}", one->count, one->ns);
+	}
+	g_string_append_c(s, ']');
+}
+
+static void row_json(GString *s, const struct request_summary *r, uint32_t func)
+{
+	const struct request_row *row = &r->rows[func];
 	const struct offcpu_request_sum *sum = &row->sum;
 	bool is_first = true;
 
@@ -364,7 +466,9 @@ static void row_json(GString *s, const struct request_row *row, bool has_calls)
 	times_json(s, "requests", &sum->all);
 	g_string_append_c(s, ',');
 	times_json(s, "slow", &sum->slow);
-	if (has_calls) {
+	if (r->by_goroutine)
+		parked_json(s, r, func);
+	if (r->has_calls) {
 		g_string_append_c(s, ',');
 		times_json(s, "calls", &row->calls.all);
 		g_string_append_c(s, ',');
@@ -399,7 +503,7 @@ void request_summary_json(GString *s, const struct request_summary *r)
 			       r->start_ns, r->duration_ns, r->slower_ns, r->by_goroutine ? "true" : "false");
 	for (unsigned i = 0; i < r->rows_cnt; i++) {
 		g_string_append(s, i ? "," : "");
-		row_json(s, &r->rows[i], r->has_calls);
+		row_json(s, r, i);
 	}
 	g_string_append(s, "],\"not_counted\":{");
 	for (unsigned i = 0; i < OFFCPU_REQUEST_COUNT; i++)

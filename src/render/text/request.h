@@ -22,7 +22,8 @@ struct request_summary {
 	const struct request_row *rows;
 	unsigned rows_cnt;
 	bool has_calls;		/* of the rows */
-	bool by_goroutine;	/* of the times only those off CPU in the kernel are known */
+	bool by_goroutine;	/* what is in none of the times is parked, on no thread */
+	const struct profile *p;	/* for what it was parked for */
 	uint64_t start_ns, duration_ns;	/* of the window; the first by CLOCK_MONOTONIC */
 	uint64_t slower_ns;	/* 0: all requests' waits are listed */
 	const struct offcpu_loss_count *counts;	/* OFFCPU_REQUEST_COUNT of them */
@@ -37,8 +38,16 @@ struct request_summary {
 void request_calls_text(GString *s, const struct request_summary *r, const struct text_options *options);
 /* Calls, latencies, what a request's time is made of, what is in no sum. */
 void request_summary_text(GString *s, const struct request_summary *r, const struct text_options *options);
-/* The waits inside of requests: p has no others.  slower_ns: as above. */
-void request_waits_text(GString *s, const struct profile *p, uint64_t slower_ns, const struct text_options *options);
+/* The waits inside of requests: p has no others. */
+void request_waits_text(GString *s, const struct request_summary *r, const struct text_options *options);
+
+/* "chan receive": what goroutines were parked for in requests of a function, all or the slow ones. */
+struct request_parked {
+	const char *name;
+	uint64_t count, ns;
+};
+/* The most time first; free with g_array_unref(). */
+GArray *request_parked(const struct profile *p, uint32_t func, bool only_slow);
 /* What is different in the slowest 1% of a function's requests; nothing where they are too few or too much alike. */
 void request_tail_text(GString *s, const struct profile *p, uint32_t func, const struct text_options *options);
 /* "sleep LOCK_x in Item_func_sleep::val_int()", cut to so many columns. */

@@ -2,6 +2,7 @@
 #include "render/text/request.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "analyse/request_causes.h"
 #include "render/text/style.h"
@@ -169,8 +170,10 @@ void request_cause_text(GString *s, const struct profile *p, const struct reques
 	g_autoptr(GString) text = g_string_new(c->reason == REASON_ON_CPU ? "on CPU" : reason_text(c->reason));
 
 	if (request_cause_equal(c, &request_cause_rest))
-		g_string_assign(text, "in no class (of Go: on CPU or parked)");
-	if (o)
+		g_string_assign(text, "in no class");
+	if (o && o->kind == OBJECT_GOROUTINE && (c->reason == REASON_OTHER || !strcmp(o->name, text->str)))
+		g_string_assign(text, o->name);
+	else if (o)
 		g_string_append_printf(text, " %s", o->name);
 	if (c->frame >= 0 && profile_get_frame(p, (uint32_t)c->frame)->name)
 		g_string_append_printf(text, " %s %s",

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/size_text.h"
 #include "render/text/style.h"
 #include "render/text/util.h"
 
@@ -271,7 +272,7 @@ static void coverage_tracer(GString *s, const struct profile_info *info)
 		g_string_append(s, ", the rest to write it)");
 	}
 	g_string_append(s, ", peak memory ");
-	text_bytes(s, info->tracer_peak_rss_bytes);
+	size_text(s, info->tracer_peak_rss_bytes);
 	g_string_append_c(s, '\n');
 }
 

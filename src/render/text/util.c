@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/size_text.h"
 #include "profile/profile.h"
 
 #define BAR_WIDTH 40
@@ -12,12 +13,6 @@ struct unit {
 	const char *name;
 	double ns;
 };
-
-/* Three digits, never "1000": what would round up to it takes the next unit. */
-static void append_scaled(GString *s, double value, const char *unit)
-{
-	g_string_append_printf(s, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, unit);
-}
 
 static void append_minutes(GString *s, uint64_t ns)
 {
@@ -49,7 +44,7 @@ void text_duration(GString *s, uint64_t ns)
 	}
 	while (i < G_N_ELEMENTS(below) && (double)ns / units[i].ns >= below[i])
 		i++;
-	append_scaled(s, (double)ns / units[i].ns, units[i].name);
+	scaled_text(s, (double)ns / units[i].ns, units[i].name);
 }
 
 void text_duration_signed(GString *s, int64_t ns)
@@ -77,21 +72,6 @@ void text_thousands(GString *s, uint64_t n)
 			g_string_append_c(s, ',');
 		g_string_append_c(s, digits[i]);
 	}
-}
-
-void text_bytes(GString *s, uint64_t bytes)
-{
-	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-	double value = (double)bytes / 1024;
-	unsigned i = 0;
-
-	if (bytes < 1024) {
-		g_string_append_printf(s, "%" PRIu64 " B", bytes);
-		return;
-	}
-	for (; value >= 999.5 && i + 1 < G_N_ELEMENTS(units); i++)
-		value /= 1024;
-	append_scaled(s, value, units[i]);
 }
 
 static bool is_harmless(gunichar c)

@@ -16,8 +16,6 @@ void text_duration_signed(GString *s, int64_t ns);
 void text_relative_error(GString *s, double se, uint64_t of);
 /* "1,234,567" */
 void text_thousands(GString *s, uint64_t n);
-/* "512 B", "1.50 KiB", "33.0 MiB" */
-void text_bytes(GString *s, uint64_t bytes);
 
 /*
  * Appends a name that comes from another user's program: valid printable UTF-8 as it is, what

@@ -4,8 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/parser.h"
 #include "symbolize/elf/debug_file.h"
 #include "symbolize/elf/reader.h"
+#include "symbolize/elf/table_bytes.h"
 #include "symbolize/process/fileopen.h"
 
 #define SECTIONS_MAX 65536
@@ -87,12 +89,11 @@ static void read_variables(const struct elf_file *f, struct data_file *ret)
 		read_table(f, dynsym, &ret->variables);
 }
 
-bool data_file_read(int fd, struct data_file *ret)
+static bool read_here(int fd, struct data_file *ret)
 {
 	struct elf_file f;
 	bool ok = elf_file_open(&f, fd, NULL);
 
-	memset(ret, 0, sizeof(*ret));
 	if (ok) {
 		read_variables(&f, ret);
 		ret->segments = g_steal_pointer(&f.segments);
@@ -100,6 +101,30 @@ bool data_file_read(int fd, struct data_file *ret)
 	}
 	elf_file_close(&f);
 	return ok;
+}
+
+bool data_file_parse(int fd, const void *question, size_t question_bytes, GByteArray *into)
+{
+	struct data_file f = { 0 };
+	bool ok = read_here(fd, &f);
+
+	if (ok)
+		data_file_write(&f, into);
+	data_file_clear(&f);
+	return ok;
+}
+
+static bool ask(int fd, struct data_file *ret)
+{
+	g_autoptr(GByteArray) a = parser_ask(PARSER_DATA, fd, NULL, 0);
+
+	return a && data_file_from_bytes(a->data, a->len, ret);
+}
+
+bool data_file_read(int fd, struct data_file *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	return parser_is_apart() ? ask(fd, ret) : read_here(fd, ret);
 }
 
 static bool take_debug(struct data_file *f, const struct elf_table *own, const char *path)

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/elf/data_symbols.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -23,6 +27,9 @@
 #define PAUSE_US 10000
 #define PAUSE_TIMES 20	/* as long as it took */
 #define STALE_US 2000000
+#define SEMAPHORES "/dev/shm"	/* where sem_open() has them */
+#define SEMAPHORE_PREFIX "sem."
+#define SEMAPHORES_MAX 4096	/* that are looked through */
 #define ARENA_BYTES (UINT64_C(64) << 20)	/* glibc's HEAP_MAX_SIZE: a thread's heap begins at a multiple of it */
 
 struct stack {
@@ -269,6 +276,43 @@ static bool is_in_segment(const struct data_file *f, uint64_t vaddr)
 	return false;
 }
 
+/* What may lie there instead is somebody's to make: a file system of another kind may answer when it likes. */
+static DIR *open_tmpfs(const char *folder)
+{
+	int at = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	struct statfs fs;
+
+	if (at >= 0 && !fstatfs(at, &fs) && fs.f_type == TMPFS_MAGIC)
+		fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (at >= 0)
+		close(at);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	if (fd >= 0 && !dir)
+		close(fd);
+	return dir;
+}
+
+/*
+ * sem_open() makes a semaphore under a name for the moment, which its creator's mapping keeps, and gives it its own by a
+ * link.  NULL: it is none, or has lost that name, too.  The folder is of the process' making: it is read a little way.
+ */
+static char *semaphore_path(const struct data_symbols *d, uint32_t pid, const struct maps_line *m)
+{
+	if (!g_str_has_prefix(m->path, SEMAPHORES "/" SEMAPHORE_PREFIX) || !g_str_has_suffix(m->path, MAPS_DELETED))
+		return NULL;
+	g_autofree char *folder = g_strdup_printf("%s/%" PRIu32 "/root" SEMAPHORES, d->proc_dir, pid);
+	DIR *dir = open_tmpfs(folder);
+	const struct dirent *e;
+	char *found = NULL;
+
+	for (unsigned left = SEMAPHORES_MAX; dir && left && !found && (e = readdir(dir)); left--)
+		if (e->d_ino == m->inode && g_str_has_prefix(e->d_name, SEMAPHORE_PREFIX))
+			found = g_strdup_printf(SEMAPHORES "/%s", e->d_name);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
 static const char *shown_path(struct data_symbols *d, uint32_t pid, const struct maps_line *m)
 {
 	g_autofree char *executed = executed_path(d->proc_dir, pid, m);
@@ -278,7 +322,7 @@ static const char *shown_path(struct data_symbols *d, uint32_t pid, const struct
 		return g_string_chunk_insert_const(d->strings, executed);
 	if (g_str_has_suffix(m->path, MAPS_DELETED) && !file_is_at_path(d->proc_dir, pid, m, true))
 		len -= strlen(MAPS_DELETED);
-	g_autofree char *plain = g_strndup(m->path, len);
+	g_autofree char *plain = semaphore_path(d, pid, m) ?: g_strndup(m->path, len);
 	g_autofree char *valid = g_utf8_make_valid(plain, -1);
 
 	return g_string_chunk_insert_const(d->strings, valid);

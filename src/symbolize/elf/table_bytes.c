@@ -100,17 +100,26 @@ static bool take_symtab(struct cursor *c, struct symtab *t, uint64_t cnt, uint64
 	return true;
 }
 
+bool elf_segments_take(struct cursor *c, uint64_t cnt, struct elf_segment **ret)
+{
+	*ret = cnt <= SEGMENTS_MAX ? take(c, cnt, sizeof(**ret)) : NULL;
+	for (uint64_t i = 0; *ret && i < cnt; i++)	/* any byte but 0 and 1 is no bool */
+		if (((const uint8_t *)&(*ret)[i].is_exec)[0] > 1)
+			return false;
+	return !c->bad && (*ret || !cnt);
+}
+
 static bool take_rest(struct cursor *c, const struct head *h, struct elf_table *t)
 {
 	bool are_flags = h->is_linked <= 1 && h->has_full_symbols <= 1 && h->has_debug_info <= 1 &&
 			 h->has_go_table <= 1;
 
-	if (!are_flags || h->segment_cnt > SEGMENTS_MAX || h->build_id_bytes > ELF_BUILD_ID_MAX ||
+	if (!are_flags || h->build_id_bytes > ELF_BUILD_ID_MAX ||
 	    h->debuglink_bytes > DEBUGLINK_MAX_BYTES ||
 	    !take_symtab(c, &t->symbols, h->symbol_cnt, h->symbol_names_bytes) ||
-	    !take_symtab(c, &t->plt, h->plt_cnt, h->plt_names_bytes))
+	    !take_symtab(c, &t->plt, h->plt_cnt, h->plt_names_bytes) ||
+	    !elf_segments_take(c, h->segment_cnt, &t->segments))
 		return false;
-	t->segments = take(c, h->segment_cnt, sizeof(*t->segments));
 	t->segment_cnt = t->segments ? h->segment_cnt : 0;
 	const uint8_t *link = cursor_take(c, h->debuglink_bytes);
 
@@ -123,9 +132,6 @@ static bool take_rest(struct cursor *c, const struct head *h, struct elf_table *
 	t->has_full_symbols = h->has_full_symbols;
 	t->has_debug_info = h->has_debug_info;
 	t->has_go_table = h->has_go_table;
-	for (size_t i = 0; i < t->segment_cnt; i++)	/* any byte but 0 and 1 is no bool */
-		if (((const uint8_t *)&t->segments[i].is_exec)[0] > 1)
-			return false;
 	/* it becomes part of a path */
 	return !c->bad && !cursor_left(c) &&
 	       !(t->debuglink &&
@@ -148,7 +154,7 @@ struct elf_table *elf_table_from_bytes(const void *bytes, size_t len_bytes)
 	return NULL;
 }
 
-bool elf_table_parse(int fd, GByteArray *into)
+bool elf_table_parse(int fd, const void *question, size_t question_bytes, GByteArray *into)
 {
 	struct elf_table *t = elf_table_read(fd, NULL);
 
@@ -158,9 +164,47 @@ bool elf_table_parse(int fd, GByteArray *into)
 	return t != NULL;
 }
 
+struct data_head {
+	uint64_t variable_cnt, names_bytes, segment_cnt;
+	uint64_t has_all;
+};
+
+void data_file_write(const struct data_file *f, GByteArray *into)
+{
+	g_autoptr(GByteArray) entries = g_byte_array_new(), names = g_byte_array_new();
+
+	gather(&f->variables, entries, names);
+	const struct data_head h = { f->variables.cnt, names->len, f->segment_cnt, f->has_all };
+
+	g_byte_array_append(into, (const guint8 *)&h, sizeof(h));
+	g_byte_array_append(into, entries->data, entries->len);
+	g_byte_array_append(into, names->data, names->len);
+	g_byte_array_append(into, (const guint8 *)f->segments, (guint)(f->segment_cnt * sizeof(*f->segments)));
+}
+
+bool data_file_from_bytes(const void *bytes, size_t len_bytes, struct data_file *ret)
+{
+	struct cursor c = { .at = bytes, .end = (const uint8_t *)bytes + len_bytes };
+	const uint8_t *head = cursor_take(&c, sizeof(struct data_head));
+	struct data_head h;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!head)
+		return false;
+	memcpy(&h, head, sizeof(h));
+	if (h.has_all > 1 || !take_symtab(&c, &ret->variables, h.variable_cnt, h.names_bytes) ||
+	    !elf_segments_take(&c, h.segment_cnt, &ret->segments) || cursor_left(&c)) {
+		data_file_clear(ret);
+		return false;
+	}
+	ret->segment_cnt = h.segment_cnt;
+	ret->has_all = h.has_all;
+	return true;
+}
+
 struct elf_table *elf_table_ask(int fd, GError **error)
 {
-	g_autoptr(GByteArray) a = parser_ask(PARSER_SYMBOLS, fd);
+	g_autoptr(GByteArray) a = parser_ask(PARSER_SYMBOLS, fd, NULL, 0);
 	struct elf_table *t = a ? elf_table_from_bytes(a->data, a->len) : NULL;
 
 	if (!t)

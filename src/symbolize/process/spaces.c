@@ -101,6 +101,15 @@ static struct generation *newest(const struct process *p)
 	return p ? g_ptr_array_index(p->generations, p->generations->len - 1) : NULL;
 }
 
+const struct generation *spaces_living(const struct spaces *s, const struct generation *g)
+{
+	const struct generation *at = g;
+
+	for (int i = 0; at && !generation_is_current(at) && i < ANCESTORS_MAX; i++)
+		at = at->forked_by ? newest(process_get(s, at->forked_by)) : NULL;
+	return at && generation_is_current(at) ? at : g;
+}
+
 /* Exit records can be lost; then /proc knows.  For the notes only: it frees generations. */
 static void sweep_if_many(struct spaces *s)
 {
@@ -133,6 +142,7 @@ static struct generation *generation_begin(struct spaces *s, uint32_t pid, uint6
 	if (before && before->to_ns == UINT64_MAX)
 		before->to_ns = ts_ns;
 	*g = (struct generation){ .pid = pid, .from_ns = ts_ns, .to_ns = UINT64_MAX, .maps = maps,
+				  .forked_by = before && !before->is_exited ? before->forked_by : 0,
 				  .pause_us = PAUSE_FIRST_US, .jit_pause_us = PAUSE_FIRST_US };
 	if (p->generations->len >= GENERATIONS_MAX)
 		g_ptr_array_remove_index(p->generations, 0);
@@ -188,7 +198,7 @@ void spaces_fork(struct spaces *s, uint32_t parent, uint32_t pid, uint64_t ts_ns
 	from = newest(process_get(s, parent));
 	needs_base = !from || from->needs_base;
 	g = generation_begin(s, pid, ts_ns, from ? map_set_ref(from->maps) : map_set_new());
-	g->parent = parent;
+	g->parent = g->forked_by = parent;
 	g->needs_base = needs_base;
 }
 

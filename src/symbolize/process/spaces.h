@@ -32,6 +32,7 @@ struct space_map {
 struct generation {
 	uint32_t pid;
 	uint32_t parent;	/* process forked from, 0: an exec or unknown */
+	uint32_t forked_by;	/* the same, also after an exec */
 	uint64_t from_ns, to_ns;	/* to_ns is UINT64_MAX while it lasts */
 	struct map_set *maps;
 	bool needs_base;	/* /proc/PID/maps is still to be read */
@@ -75,6 +76,8 @@ struct space_map *spaces_find(struct spaces *s, uint32_t pid, uint64_t ts_ns, ui
 struct generation *spaces_generation(struct spaces *s, uint32_t pid, uint64_t ts_ns);
 /* Whether /proc/PID still is this generation. */
 bool generation_is_current(const struct generation *g);
+/* g, or where its process is gone the nearest living one that it came from: that mostly sees the same files.  Else g. */
+const struct generation *spaces_living(const struct spaces *s, const struct generation *g);
 
 /* Forgets processes that exited before then. */
 void spaces_forget_exited(struct spaces *s, uint64_t before_ns);

@@ -5,10 +5,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cursor.h"
 #include "base/elf_file.h"
+#include "base/parser.h"
+#include "symbolize/elf/table_bytes.h"
 #include "symbolize/process/fileopen.h"
 
 #define SYMBOLS_MAX_BYTES (64u << 20)
+#define NAMES_MAX 256
+
+/* What is asked of a file; names follow, each with its NUL.  Both ends are one program. */
+enum sought { SOUGHT_VARIABLES, SOUGHT_LOCAL, SOUGHT_SECTION };
+
+/* What is answered: then the addresses in the file, 0 where there is none, and its segments. */
+struct answer {
+	uint64_t cnt, segment_cnt;
+	uint64_t module_at;	/* 0: none */
+};
 
 /* Of a thread's own variables the address is an offset, and one more than that: 0 is none. */
 static void search_symbols(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, unsigned char type,
@@ -31,86 +44,9 @@ static void search_symbols(const struct elf_file *file, Elf_Scn *scn, const GElf
 	}
 }
 
-/* The file of a mapping, if it is one of ours; false: nothing is open. */
-static bool open_file(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct elf_file *ret,
-		      int *ret_fd, uint64_t *ret_bias)
-{
-	struct stat st;
-	int held = file_hold_line(proc_dir, pid, line, true, &st), fd = held >= 0 ? file_open_held(held) : -1;
-	uint64_t vaddr;
-
-	if (held >= 0)
-		close(held);
-	if (fd < 0)
-		return false;
-	if (elf_file_open(ret, fd, NULL) && ret->is_64_little &&
-	    (ret->machine == EM_X86_64 || ret->machine == EM_AARCH64) &&
-	    elf_segments_vaddr(ret->segments, ret->segment_cnt, line->pgoff, &vaddr)) {
-		*ret_bias = line->start - vaddr;
-		*ret_fd = fd;
-		return true;
-	}
-	elf_file_close(ret);
-	close(fd);
-	return false;
-}
-
 static bool is_symbols(const GElf_Shdr *sh)
 {
 	return (sh->sh_type == SHT_DYNSYM || sh->sh_type == SHT_SYMTAB) && !(sh->sh_flags & SHF_COMPRESSED);
-}
-
-/* Looks into one section; false: enough. */
-typedef bool (*section_fn)(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, void *ctx);
-
-/* Looks through the sections of a mapping's file; false: it is none of ours. */
-static bool search_file(const char *proc_dir, uint32_t pid, const struct maps_line *line, section_fn fn, void *ctx,
-			uint64_t *ret_bias)
-{
-	struct elf_file file;
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-	int fd;
-
-	if (!open_file(proc_dir, pid, line, &file, &fd, ret_bias))
-		return false;
-	while ((scn = elf_nextscn(file.elf, scn)))
-		if (gelf_getshdr(scn, &sh) && !fn(&file, scn, &sh, ctx))
-			break;
-	elf_file_close(&file);
-	close(fd);
-	return true;
-}
-
-struct variables {
-	struct variable *variables;
-	size_t cnt;
-};
-
-static bool find_variables(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, void *ctx)
-{
-	const struct variables *v = ctx;
-	size_t left = v->cnt;
-
-	if (is_symbols(sh))
-		search_symbols(file, scn, sh, STT_OBJECT, v->variables, v->cnt);
-	while (left && v->variables[left - 1].addr)
-		left--;
-	return left;
-}
-
-bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables,
-		    size_t cnt)
-{
-	struct variables v = { variables, cnt };
-	uint64_t bias;
-
-	if (!search_file(proc_dir, pid, line, find_variables, &v, &bias))
-		return false;
-	for (size_t i = 0; i < cnt; i++)
-		if (variables[i].addr)
-			variables[i].addr += bias;
-	return true;
 }
 
 /* Where the dynamic linker puts the number of this file's module; 0: nowhere. */
@@ -127,57 +63,161 @@ static uint64_t module_number_at(const struct elf_file *file, Elf_Scn *scn, cons
 	return 0;
 }
 
-struct local {
-	struct variable wanted;
+/* ---- in the process that parses */
+
+struct search {
+	enum sought sought;
+	struct variable wanted[NAMES_MAX];
+	size_t cnt;
 	uint64_t module_at;
 };
 
-static bool find_local(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, void *ctx)
+/* False: all is found. */
+static bool search_section(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, struct search *s)
 {
-	struct local *l = ctx;
+	size_t names, left = s->cnt;
+	const char *its;
 
-	if (is_symbols(sh))
-		search_symbols(file, scn, sh, STT_TLS, &l->wanted, 1);
-	else if (sh->sh_type == SHT_RELA && file->machine == EM_X86_64 && !l->module_at)
-		l->module_at = module_number_at(file, scn, sh);
+	if (s->sought == SOUGHT_SECTION) {
+		its = elf_getshdrstrndx(file->elf, &names) ? NULL : elf_strptr(file->elf, names, sh->sh_name);
+		if (its && !strcmp(its, s->wanted[0].name))
+			s->wanted[0].addr = sh->sh_addr;
+	} else if (is_symbols(sh)) {
+		search_symbols(file, scn, sh, s->sought == SOUGHT_LOCAL ? STT_TLS : STT_OBJECT, s->wanted, s->cnt);
+	} else if (s->sought == SOUGHT_LOCAL && sh->sh_type == SHT_RELA && file->machine == EM_X86_64 &&
+		   !s->module_at) {
+		s->module_at = module_number_at(file, scn, sh);
+	}
+	while (left && s->wanted[left - 1].addr)
+		left--;
+	return left || s->sought == SOUGHT_LOCAL;
+}
+
+static bool understand(const void *question, size_t question_bytes, struct search *s)
+{
+	struct cursor c = { .at = question, .end = (const uint8_t *)question + question_bytes };
+
+	s->sought = cursor_u8(&c);
+	while (cursor_left(&c) && s->cnt < NAMES_MAX) {
+		const char *name = (const char *)c.at;
+		const uint8_t *end = memchr(c.at, 0, cursor_left(&c));
+
+		if (!end)
+			return false;
+		s->wanted[s->cnt++].name = name;
+		c.at = end + 1;
+	}
+	return s->cnt;
+}
+
+bool variables_parse(int fd, const void *question, size_t question_bytes, GByteArray *into)
+{
+	struct search s = { 0 };
+	struct elf_file file;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	bool is_ours = understand(question, question_bytes, &s) && elf_file_open(&file, fd, NULL);
+
+	if (!is_ours)
+		return false;
+	is_ours = file.is_64_little && (file.machine == EM_X86_64 || file.machine == EM_AARCH64);
+	while (is_ours && (scn = elf_nextscn(file.elf, scn)))
+		if (gelf_getshdr(scn, &sh) && !search_section(&file, scn, &sh, &s))
+			break;
+	const struct answer a = { s.cnt, file.segment_cnt, s.module_at };
+
+	g_byte_array_append(into, (const guint8 *)&a, sizeof(a));
+	for (size_t i = 0; i < s.cnt; i++)
+		g_byte_array_append(into, (const guint8 *)&s.wanted[i].addr, sizeof(s.wanted[i].addr));
+	g_byte_array_append(into, (const guint8 *)file.segments, (guint)(file.segment_cnt * sizeof(*file.segments)));
+	elf_file_close(&file);
+	return is_ours;
+}
+
+/* ---- in the one that asks */
+
+static GByteArray *ask(int fd, enum sought sought, const struct variable *variables, size_t cnt)
+{
+	g_autoptr(GByteArray) question = g_byte_array_new();
+	const guint8 kind = (guint8)sought;
+
+	g_byte_array_append(question, &kind, 1);
+	for (size_t i = 0; i < cnt; i++)
+		g_byte_array_append(question, (const guint8 *)variables[i].name, (guint)strlen(variables[i].name) + 1);
+	return parser_ask_or_do(PARSER_SEARCH, variables_parse, fd, question->data, question->len);
+}
+
+/* Addresses in the process of what was found; *ret_module_at may be 0. */
+static bool take_answer(const GByteArray *a, const struct maps_line *line, struct variable *variables, size_t cnt,
+			uint64_t *ret_bias, uint64_t *ret_module_at)
+{
+	struct cursor c = { .at = a->data, .end = a->data + a->len };
+	const uint8_t *head = cursor_take(&c, sizeof(struct answer)), *addrs = cursor_take(&c, cnt * sizeof(uint64_t));
+	g_autofree struct elf_segment *segments = NULL;
+	struct answer answer;
+	uint64_t vaddr;
+
+	if (!head || !addrs)
+		return false;
+	memcpy(&answer, head, sizeof(answer));
+	if (answer.cnt != cnt || !elf_segments_take(&c, answer.segment_cnt, &segments) || cursor_left(&c) ||
+	    !elf_segments_vaddr(segments, answer.segment_cnt, line->pgoff, &vaddr))
+		return false;
+	for (size_t i = 0; i < cnt; i++)
+		memcpy(&variables[i].addr, addrs + i * sizeof(uint64_t), sizeof(uint64_t));
+	*ret_bias = line->start - vaddr;
+	*ret_module_at = answer.module_at;
+	return true;
+}
+
+/* Looks into a mapping's file; false: it is none of ours. */
+static bool search_file(const char *proc_dir, uint32_t pid, const struct maps_line *line, enum sought sought,
+			struct variable *variables, size_t cnt, uint64_t *ret_bias, uint64_t *ret_module_at)
+{
+	struct stat st;
+	int held = file_hold_line(proc_dir, pid, line, true, &st), fd = held >= 0 ? file_open_held(held) : -1;
+	g_autoptr(GByteArray) a = fd >= 0 ? ask(fd, sought, variables, cnt) : NULL;
+
+	if (held >= 0)
+		close(held);
+	if (fd >= 0)
+		close(fd);
+	return a && take_answer(a, line, variables, cnt, ret_bias, ret_module_at);
+}
+
+bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables,
+		    size_t cnt)
+{
+	uint64_t bias, unused;
+
+	if (!search_file(proc_dir, pid, line, SOUGHT_VARIABLES, variables, cnt, &bias, &unused))
+		return false;
+	for (size_t i = 0; i < cnt; i++)
+		if (variables[i].addr)
+			variables[i].addr += bias;
 	return true;
 }
 
 bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name,
 			  struct local_variable *ret)
 {
-	struct local l = { .wanted = { .name = name } };
-	uint64_t bias;
+	struct variable wanted = { .name = name };
+	uint64_t bias, module_at;
 
 	*ret = (struct local_variable){ 0 };
-	if (!search_file(proc_dir, pid, line, find_local, &l, &bias) || !l.wanted.addr)
+	if (!search_file(proc_dir, pid, line, SOUGHT_LOCAL, &wanted, 1, &bias, &module_at) || !wanted.addr)
 		return false;
-	ret->offset = l.wanted.addr - 1;
-	ret->module_at = l.module_at ? l.module_at + bias : 0;
+	ret->offset = wanted.addr - 1;
+	ret->module_at = module_at ? module_at + bias : 0;
 	return true;
-}
-
-struct section {
-	const char *name;
-	uint64_t addr;
-};
-
-static bool find_section(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, void *ctx)
-{
-	struct section *s = ctx;
-	size_t names;
-	const char *its = elf_getshdrstrndx(file->elf, &names) ? NULL : elf_strptr(file->elf, names, sh->sh_name);
-
-	(void)scn;
-	if (its && !strcmp(its, s->name))
-		s->addr = sh->sh_addr;
-	return !s->addr;
 }
 
 uint64_t variables_find_section(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name)
 {
-	struct section s = { .name = name };
-	uint64_t bias;
+	struct variable wanted = { .name = name };
+	uint64_t bias, unused;
 
-	return search_file(proc_dir, pid, line, find_section, &s, &bias) && s.addr ? s.addr + bias : 0;
+	return search_file(proc_dir, pid, line, SOUGHT_SECTION, &wanted, 1, &bias, &unused) && wanted.addr
+		       ? wanted.addr + bias
+		       : 0;
 }

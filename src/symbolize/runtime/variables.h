@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <glib.h>
+
 #include "symbolize/process/maps.h"
 
 /* A variable that is sought by its symbol. */
@@ -16,7 +18,8 @@ struct variable {
 
 /*
  * Finds variables of the file of a mapping (64 bits, x86-64 or arm64) in its symbol tables.  False where the file
- * cannot be read; true does not say that each was found.  The file is not trusted: an address may lie anywhere.
+ * cannot be read; true does not say that each was found.  The file is not trusted: an address may lie anywhere.  It is
+ * parsed by a process without rights where there is one (base/parser.h).
  */
 bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables,
 		    size_t cnt);
@@ -31,5 +34,8 @@ bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_
 			  struct local_variable *ret);
 /* Where a section of the file lies in the process; 0: it has none of that name. */
 uint64_t variables_find_section(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name);
+
+/* For parser_start(): what that process answers. */
+bool variables_parse(int fd, const void *question, size_t question_bytes, GByteArray *into);
 
 #endif

@@ -5,6 +5,7 @@
 #include "analyse/findings.h"
 #include "profile/limits.h"
 #include "render/text/finding.h"
+#include "render/text/first.h"
 
 #define MS UINT64_C(1000000)
 #define WINDOW_MS 1000
@@ -192,8 +193,8 @@ static void test_limits(void)
 	add_wait(p, runner(p, 10, "load"), 'D', 9, 100, "main@load load_page@load read@libc.so.6",
 		 "__x64_sys_read@[kernel] filemap_read@[kernel] io_schedule@[kernel]");
 	profile_add_limit(p, LIMIT_DISK, 11, 0, "reads of vdb at 9 a second (io.max)");
-	profile_add_limit(p, LIMIT_DISK, 10, 0, "reads of vda at 1.0 MiB/s (io.max)");
-	assert_told(p, "evidence", "; its control group allows reads of vda at 1.0 MiB/s (io.max)");
+	profile_add_limit(p, LIMIT_DISK, 10, 0, "reads of vda at 1.00 MiB/s (io.max)");
+	assert_told(p, "evidence", "; its control group allows reads of vda at 1.00 MiB/s (io.max)");
 	profile_free(p);
 }
 
@@ -218,6 +219,55 @@ static void test_stopped_peer(void)
 	profile_free(p);
 }
 
+static char *screen_of(const struct profile *p)
+{
+	const struct text_options options = { 0 };
+	const struct first_options first = { 0 };
+	GString *s = g_string_new(NULL);
+	unsigned lines = 0;
+
+	text_first(s, p, NULL, NULL, &options, &first);
+	for (const char *c = s->str; *c; c++)
+		lines += *c == '\n';
+	g_assert_cmpuint(lines, <=, FIRST_LINES);
+	return g_string_free(s, FALSE);
+}
+
+/* Three reads come before the run queue, which counts a quarter, and fill the screen: it has the largest share. */
+static void test_hidden_queue(void)
+{
+	static const char *const functions[] = { "load_index", "load_rows", "load_blobs" };
+
+	for (unsigned is_most = 0; is_most < 2; is_most++) {
+		struct profile *p = window_new();
+
+		for (unsigned i = 0; i < G_N_ELEMENTS(functions); i++) {
+			g_autofree char *stack = g_strdup_printf("main@app %s@app read@libc.so.6", functions[i]);
+
+			add_wait(p, runner(p, 10 + i, "app"), 'D', 9, 40 - i, stack,
+				 "__x64_sys_read@[kernel] filemap_read@[kernel] io_schedule@[kernel]");
+		}
+		for (unsigned i = 0; i < 2; i++)
+			add_wait(p, runner(p, 20 + i, "app"), 'R', 10, is_most ? 50 : 12, "main@app sum@app", "");
+		g_autofree char *screen = screen_of(p);
+		g_assert_nonnull(strstr(screen, "\n1. "));
+		g_assert_true(!strstr(screen, "Also: 49% of it is app's waits for a CPU, 1.00 s in 2 threads") == !is_most);
+		g_assert_null(strstr(screen, "Little to find"));
+		profile_free(p);
+	}
+}
+
+static void test_little(void)
+{
+	struct profile *p = window_new();
+
+	add_wait(p, runner(p, 10, "app"), 'D', 9, 1, "main@app load@app read@libc.so.6",
+		 "__x64_sys_read@[kernel] filemap_read@[kernel] io_schedule@[kernel]");
+	g_autofree char *screen = screen_of(p);
+	g_assert_nonnull(strstr(screen, "Little to find: but for 9.00 ms all threads ran or were idle.\n1. 100%"));
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -227,5 +277,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/busy/pool", test_pool);
 	g_test_add_func("/busy/limits", test_limits);
 	g_test_add_func("/busy/stopped peer", test_stopped_peer);
+	g_test_add_func("/busy/hidden queue", test_hidden_queue);
+	g_test_add_func("/busy/little", test_little);
 	return g_test_run();
 }

@@ -72,6 +72,13 @@ static void test_places(void)
 	/* test %edi,%edi; je: a loop may lead back there */
 	g_assert_cmpuint(insn_entry_place(CODE("\x85\xff\x74\x10\x53")), ==, 0);
 	g_assert_cmpuint(insn_entry_place(CODE("")), ==, 0);
+	/* Go: cmp 16(%r14),%rsp; jbe, and the same with a large frame, whose bound is computed; others compare, too */
+	g_assert_cmpuint(insn_entry_place(CODE("\x49\x3b\x66\x10\x76\x20\x48\x83\xec\x18")), ==, 4);
+	g_assert_cmpuint(insn_entry_place(CODE("\x49\x3b\x66\x10\x0f\x86\x20\x01\x00\x00")), ==, 4);
+	g_assert_cmpuint(insn_entry_place(CODE("\x4c\x8d\x64\x24\xe8\x4d\x3b\x66\x10\x76\x20")), ==, 9);
+	g_assert_cmpuint(insn_entry_place(CODE("\x4c\x8d\xa4\x24\x00\xff\xff\xff\x4d\x3b\x66\x10\x76\x20")), ==, 12);
+	g_assert_cmpuint(insn_entry_place(CODE("\x49\x3b\x66\x10\x75\x20\x48\x83\xec\x18")), ==, 0);
+	g_assert_cmpuint(insn_entry_place(CODE("\x49\x3b\x66\x10\x76")), ==, 0);
 	/* mov %eax,0x2c(%rsp); mov 0x2c(%rsp),%edi; call */
 	g_assert_cmpuint(insn_return_place(CODE("\x89\x44\x24\x2c\x8b\x7c\x24\x2c\xe8\x01\x02\x03\x04")), ==, 8);
 	/* add $8,%rsp; ret */

@@ -11,7 +11,7 @@
 #define LARGE_BYTES (5 << 20)
 
 /* What the file's first letter says. */
-static bool parse(int fd, GByteArray *into)
+static bool parse(int fd, const void *question, size_t question_bytes, GByteArray *into)
 {
 	char letter = 0;
 
@@ -36,7 +36,7 @@ static GByteArray *ask(const char *text)
 	GByteArray *answer;
 
 	g_assert_cmpint(write(fd, text, strlen(text)), ==, (ssize_t)strlen(text));
-	answer = parser_ask(PARSER_SYMBOLS, fd);
+	answer = parser_ask(PARSER_SYMBOLS, fd, NULL, 0);
 	close(fd);
 	unlink(path);
 	return answer;
@@ -57,6 +57,32 @@ static void answers(void)
 	expect("x", 1);
 	expect("large", LARGE_BYTES);
 	g_assert_null(ask(""));	/* it is none: not lost */
+	g_assert_cmpuint(parser_counts().lost, ==, 0);
+}
+
+/* A question without a file. */
+static bool repeat(int fd, const void *question, size_t question_bytes, GByteArray *into)
+{
+	if (fd >= 0 || !question_bytes)
+		return false;
+	g_byte_array_append(into, question, (guint)question_bytes);
+	return true;
+}
+
+static void questions(void)
+{
+	g_autofree char *longest = g_strnfill(PARSER_QUESTION_MAX + 1, 'q');
+	static const size_t sizes[] = { 1, 5, PARSER_QUESTION_MAX };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+		g_autoptr(GByteArray) a = parser_ask(PARSER_CONTEXT, -1, longest, sizes[i]);
+
+		g_assert_nonnull(a);
+		g_assert_cmpmem(a->data, a->len, longest, sizes[i]);
+	}
+	g_assert_null(parser_ask(PARSER_CONTEXT, -1, longest, PARSER_QUESTION_MAX + 1));
+	g_assert_null(parser_ask(PARSER_CONTEXT, -1, NULL, 0));
+	g_assert_null(parser_ask(PARSER_DATA, -1, "x", 1));	/* nobody knows that */
 	g_assert_cmpuint(parser_counts().lost, ==, 0);
 }
 
@@ -129,12 +155,13 @@ static void stopped(void)
 
 int main(int argc, char **argv)
 {
-	static const parser_fn fns[PARSER_JOBS] = { parse, parse };
+	static const parser_fn fns[PARSER_JOBS] = { [PARSER_SYMBOLS] = parse, [PARSER_UNWIND] = parse, [PARSER_CONTEXT] = repeat };
 	g_autoptr(GError) error = NULL;
 
 	g_test_init(&argc, &argv, NULL);
 	g_assert_true(parser_start(fns, &error));
 	g_test_add_func("/parser/answers", answers);
+	g_test_add_func("/parser/questions", questions);
 	g_test_add_func("/parser/walls", walls);
 	g_test_add_func("/parser/crashes", crashes);
 	g_test_add_func("/parser/killed", killed);

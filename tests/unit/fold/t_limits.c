@@ -88,7 +88,7 @@ static void test_version_2(void)
 	put("cg/outer/inner/cpu.max", "20000 100000\n");
 	p = window_new('D');
 	look(p);
-	assert_limit(p, LIMIT_DISK, 0, "reads of 7:99 at 1.0 MiB/s, writes of 7:99 at 120 a second (io.max)");
+	assert_limit(p, LIMIT_DISK, 0, "reads of 7:99 at 1.00 MiB/s, writes of 7:99 at 120 a second (io.max)");
 	assert_limit(p, LIMIT_MEMORY, 0, "40.0 MiB of memory, of which 39.0 MiB are in use (memory.high)");
 	assert_limit(p, LIMIT_QUOTA, 0, NULL);	/* it did not wait for a CPU */
 	profile_free(p);
@@ -120,7 +120,7 @@ static void test_version_1(void)
 	put("c/q/cpu.cfs_period_us", "100000\n");
 	p = window_new('D');
 	look(p);
-	assert_limit(p, LIMIT_DISK, 0, "reads of 7:99 at 2.0 MiB/s (blkio.throttle)");
+	assert_limit(p, LIMIT_DISK, 0, "reads of 7:99 at 2.00 MiB/s (blkio.throttle)");
 	assert_limit(p, LIMIT_MEMORY, 0, NULL);
 	profile_free(p);
 	p = window_new('R');

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../fixture.h"
+#include "base/size_text.h"
 #include "render/text/util.h"
 
 static void check_duration(uint64_t ns, const char *expected)
@@ -46,9 +47,9 @@ static void test_numbers(void)
 	g_string_append_c(s, ' ');
 	text_thousands(s, UINT64_MAX);
 	g_string_append_c(s, ' ');
-	text_bytes(s, 1023);
+	size_text(s, 1023);
 	g_string_append_c(s, ' ');
-	text_bytes(s, 33 << 20);
+	size_text(s, 33 << 20);
 	g_assert_cmpstr(s->str, ==, "0 999 1,000 18,446,744,073,709,551,615 1023 B 33.0 MiB");
 }
 

@@ -163,6 +163,29 @@ static void test_fork(struct fixture *f, gconstpointer data)
 	is(f, 10, 310, 0x1000, "/program", FRAME_NAMED);
 }
 
+static uint32_t read_by(const struct fixture *f, uint32_t pid, uint64_t ts_ns)
+{
+	return spaces_living(f->spaces, spaces_generation(f->spaces, pid, ts_ns))->pid;
+}
+
+static void test_living(struct fixture *f, gconstpointer data)
+{
+	spaces_exec(f->spaces, 10, 100);
+	spaces_fork(f->spaces, 10, 11, 200);
+	spaces_fork(f->spaces, 11, 12, 210);
+	spaces_exec(f->spaces, 12, 220);
+	g_assert_cmpuint(read_by(f, 12, 230), ==, 12);
+	spaces_exit(f->spaces, 12, 300);
+	g_assert_cmpuint(read_by(f, 12, 230), ==, 11);
+	spaces_exit(f->spaces, 11, 310);
+	g_assert_cmpuint(read_by(f, 12, 230), ==, 10);
+	spaces_exit(f->spaces, 10, 320);
+	g_assert_cmpuint(read_by(f, 12, 230), ==, 12);
+	spaces_fork(f->spaces, 3, 12, 400);	/* another process of that number */
+	spaces_exit(f->spaces, 12, 410);
+	g_assert_cmpuint(read_by(f, 12, 405), ==, 12);
+}
+
 static void test_fork_of_unknown(struct fixture *f, gconstpointer data)
 {
 	write_maps(f, 10, "1000-2000 r-xp 0 08:01 5 /shell\n");
@@ -403,6 +426,7 @@ int main(int argc, char **argv)
 	ADD("exec", test_exec);
 	ADD("replaced", test_replaced);
 	ADD("fork", test_fork);
+	ADD("living", test_living);
 	ADD("fork-of-unknown", test_fork_of_unknown);
 	ADD("reuse", test_reuse);
 	ADD("reuse-unnoticed", test_reuse_unnoticed);

@@ -45,6 +45,42 @@ static void symbols(void)
 	close(fd);
 }
 
+static const struct symtab_entry *variable_at(const struct data_file *f, uint64_t addr)
+{
+	return symtab_find(&f->variables, addr);
+}
+
+int data_file_of_this_test[7] = { 1 };	/* what is to be found */
+
+static void variables(void)
+{
+	int fd = own_program();
+	struct data_file f, other;
+	g_autoptr(GByteArray) a = g_byte_array_new(), same = g_byte_array_new();
+	const char *found = NULL;
+
+	g_assert_true(data_file_read(fd, &f));
+	data_file_write(&f, a);
+	g_assert_true(data_file_from_bytes(a->data, a->len, &other));
+	g_assert_cmpuint(f.variables.cnt, ==, other.variables.cnt);
+	g_assert_cmpint(f.has_all, ==, other.has_all);
+	for (size_t i = 0; i < f.variables.cnt; i++) {
+		const struct symtab_entry *mine = &f.variables.entries[i], *its = variable_at(&other, mine->addr);
+
+		g_assert_nonnull(its);
+		g_assert_cmpstr(symtab_name(&other.variables, its), ==, symtab_name(&f.variables, variable_at(&f, mine->addr)));
+		if (strcmp(symtab_name(&f.variables, mine), "data_file_of_this_test") == 0)
+			found = symtab_name(&f.variables, mine);
+	}
+	g_assert_nonnull(found);
+	g_assert_cmpmem(f.segments, f.segment_cnt * sizeof(*f.segments), other.segments, other.segment_cnt * sizeof(*f.segments));
+	g_assert_true(data_file_parse(fd, NULL, 0, same));
+	g_assert_cmpmem(a->data, a->len, same->data, same->len);
+	data_file_clear(&f);
+	data_file_clear(&other);
+	close(fd);
+}
+
 static void unwinding(void)
 {
 	int fd = own_program();
@@ -82,7 +118,7 @@ static void damaged_symbols(void)
 	g_autoptr(GByteArray) a = g_byte_array_new();
 	unsigned taken = 0;
 
-	g_assert_true(elf_table_parse(fd, a));
+	g_assert_true(elf_table_parse(fd, NULL, 0, a));
 	for (unsigned i = 0; i < DAMAGES; i++) {
 		g_autofree guint8 *bytes = g_memdup2(a->data, a->len);
 		gsize len = damage(bytes, a->len);
@@ -102,13 +138,37 @@ static void damaged_symbols(void)
 	close(fd);
 }
 
+static void damaged_variables(void)
+{
+	int fd = own_program();
+	g_autoptr(GByteArray) a = g_byte_array_new();
+	unsigned taken = 0;
+
+	g_assert_true(data_file_parse(fd, NULL, 0, a));
+	for (unsigned i = 0; i < DAMAGES; i++) {
+		g_autofree guint8 *bytes = g_memdup2(a->data, a->len);
+		gsize len = damage(bytes, a->len);
+		struct data_file f;
+
+		taken += data_file_from_bytes(bytes, len, &f);
+		for (uint64_t at = 0; at < 1 << 20; at += 1 << 12) {
+			const struct symtab_entry *e = variable_at(&f, at);
+
+			g_assert_true(!e || strlen(symtab_name(&f.variables, e)) < a->len);
+		}
+		data_file_clear(&f);
+	}
+	g_assert_cmpuint(taken, <, DAMAGES);
+	close(fd);
+}
+
 static void damaged_unwinding(void)
 {
 	int fd = own_program();
 	g_autoptr(GByteArray) a = g_byte_array_new();
 	unsigned taken = 0;
 
-	g_assert_true(unwind_table_parse(fd, a));
+	g_assert_true(unwind_table_parse(fd, NULL, 0, a));
 	for (unsigned i = 0; i < DAMAGES; i++) {
 		g_autofree guint8 *bytes = g_memdup2(a->data, a->len);
 		gsize len = damage(bytes, a->len);
@@ -127,6 +187,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/table-bytes/symbols", symbols);
+	g_test_add_func("/table-bytes/variables", variables);
+	g_test_add_func("/table-bytes/damaged-variables", damaged_variables);
 	g_test_add_func("/table-bytes/unwinding", unwinding);
 	g_test_add_func("/table-bytes/damaged-symbols", damaged_symbols);
 	g_test_add_func("/table-bytes/damaged-unwinding", damaged_unwinding);

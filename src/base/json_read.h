@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef EXCHANGE_JSON_READ_H
-#define EXCHANGE_JSON_READ_H
+#ifndef BASE_JSON_READ_H
+#define BASE_JSON_READ_H
 
 #include <glib.h>
 #include <stdbool.h>

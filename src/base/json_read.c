@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "exchange/json_read.h"
+#include "base/json_read.h"
 
 #include <string.h>
 

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "session/request_place.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attach/error.h"
+#include "attach/insn_x86.h"
+#include "symbolize/process/fileopen.h"
+#include "symbolize/process/maps.h"
+
+#define PROC "/proc"
+#define MAPS_MAX_BYTES (64 << 20)
+#define CODE_BYTES 96
+
+void request_fail(GError **error, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	g_set_error_literal(error, ATTACH_ERROR, ATTACH_ERROR_FAILED, text);
+}
+
+static void place_clear(gpointer data)
+{
+	struct request_place *p = data;
+
+	g_free(p->path);
+}
+
+static GArray *places_new(void)
+{
+	GArray *places = g_array_new(FALSE, FALSE, sizeof(struct request_place));
+
+	g_array_set_clear_func(places, place_clear);
+	return places;
+}
+
+/* Takes the descriptor over; one that is there is closed. */
+static void add_place(struct request_plan *plan, GArray *places, int fd, const char *path)
+{
+	struct request_place p = { .fd = fd };
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	p.dev = st.st_dev;
+	p.ino = st.st_ino;
+	for (guint i = 0; i < places->len; i++) {
+		const struct request_place *q = &g_array_index(places, struct request_place, i);
+
+		if (q->dev == p.dev && q->ino == p.ino) {
+			close(fd);
+			return;
+		}
+	}
+	p.path = g_strdup(path);
+	g_array_append_val(plan->fds, fd);
+	g_array_append_val(places, p);
+}
+
+GArray *request_mapped_files(uint32_t pid, char **ret_text)
+{
+	g_autofree char *path = g_strdup_printf(PROC "/%u/maps", pid);
+	size_t len;
+
+	*ret_text = file_read_text(path, MAPS_MAX_BYTES, &len);
+	return *ret_text ? maps_parse(*ret_text) : NULL;
+}
+
+/* "libx", "libx.so" and "libx.so.6" are /usr/lib/libx.so.6.0.30. */
+static bool is_called(const char *path, const char *name)
+{
+	g_autofree char *base = g_path_get_basename(path);
+	const char *rest = base + strlen(name);
+
+	if (!g_str_has_prefix(base, name))
+		return false;
+	return !*rest || g_str_has_prefix(rest, ".so") || (*rest == '.' && strstr(name, ".so"));
+}
+
+/* Files of this name that the process has mapped. */
+static void add_mapped(struct request_plan *plan, GArray *places, uint32_t pid, const char *name)
+{
+	g_autofree char *text = NULL;
+	g_autoptr(GArray) lines = request_mapped_files(pid, &text);
+
+	for (guint i = 0; lines && i < lines->len; i++) {
+		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
+		struct stat st;
+
+		if (line->is_exec && line->inode && is_called(line->path, name))
+			add_place(plan, places, file_hold_line(PROC, pid, line, true, &st), line->path);
+	}
+}
+
+static void add_executable(struct request_plan *plan, GArray *places, uint32_t pid)
+{
+	g_autofree char *link = g_strdup_printf(PROC "/%u/exe", pid), *path = g_file_read_link(link, NULL);
+
+	add_place(plan, places, open(link, O_PATH | O_CLOEXEC), path ? path : link);
+}
+
+static void add_here(struct request_plan *plan, GArray *places, const char *path)
+{
+	struct stat st;
+
+	add_place(plan, places, file_hold_here(path, &st), path);
+}
+
+GArray *request_places_find(struct request_plan *plan, const char *bin, const GArray *pids, const char *program,
+			    GError **error)
+{
+	GArray *places = places_new();
+
+	for (guint i = 0; pids && i < pids->len; i++) {
+		uint32_t pid = g_array_index(pids, uint32_t, i);
+		struct stat st;
+
+		if (!bin)
+			add_executable(plan, places, pid);
+		else if (bin[0] == '/')
+			add_place(plan, places, file_hold_in_process(PROC, pid, bin, &st), bin);
+		else
+			add_mapped(plan, places, pid, bin);
+	}
+	if (!places->len && bin && strchr(bin, '/'))
+		add_here(plan, places, bin);
+	if (!places->len && (bin ? !pids : program != NULL)) {
+		g_autofree char *found = g_find_program_in_path(bin ? bin : program);
+
+		if (found)
+			add_here(plan, places, found);
+	}
+	if (places->len)
+		return places;
+	g_array_unref(places);
+	if (!bin)
+		request_fail(error,
+		     pids ? "the program of the process cannot be opened" : "which program? Say -p PID, or BIN:FUNC");
+	else if (pids && bin[0] != '/')
+		request_fail(error, "%s: no process of those given has a file of that name mapped", bin);
+	else
+		request_fail(error, "%s: there is no such file", bin);
+	return NULL;
+}
+
+const char *request_plan_keep(struct request_plan *plan, char *text)
+{
+	g_ptr_array_add(plan->strings, text);
+	return text;
+}
+
+/* The first bytes of code at an offset of the file; how many. */
+static size_t read_code(int held_fd, uint64_t off, uint8_t *code, size_t len)
+{
+	int fd = file_open_held(held_fd);
+	ssize_t n = fd < 0 ? -1 : pread(fd, code, len, (off_t)off);
+
+	if (fd >= 0)
+		close(fd);
+	return n < 0 ? 0 : (size_t)n;
+}
+
+void request_add_entry(struct request_plan *plan, const struct request_place *place, const struct elf_function *f,
+		       const struct request_probe *like, uint16_t machine)
+{
+	struct request_probe probe = { .fd = place->fd, .kind = like->kind, .func = like->func, .offset = f->off };
+	uint8_t code[CODE_BYTES];
+	size_t len = read_code(place->fd, f->off, code, f->size ? MIN(sizeof(code), f->size) : sizeof(code));
+
+	if (machine == EM_X86_64)
+		probe.offset += insn_entry_place(code, len);
+	probe.what = request_plan_keep(plan, g_strdup_printf("%s in %s", f->name, place->path));
+	g_array_append_val(plan->probes, probe);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Files of container runtimes, as these wrote them, cut down to what stands around what is sought. */
+#include "fold/containers.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <glib/gstdio.h>
+
+#include "fold/services.h"
+
+#define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define OTHER "1123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static const struct {
+	const char *text, *name;
+} files[] = {
+	/* Docker */
+	{ "{\"StreamConfig\":{},\"State\":{\"Running\":true,\"Pid\":1234},\"ID\":\"" HEX "\",\"Created\":\"2026-01-02T03:04:05Z\",\"Args\":[\"1000\"],"
+	  "\"Config\":{\"Hostname\":\"0123456789ab\",\"Cmd\":[\"sleep\"],\"Labels\":{}},\"Name\":\"/eager_hopper\",\"Driver\":\"overlay2\"}", "container:eager_hopper" },
+	{ "{\"Config\":{\"Labels\":{\"com.docker.compose.project\":\"shop\",\"com.docker.compose.oneoff\":\"False\",\"com.docker.compose.service\":\"web\"}},"
+	  "\"Name\":\"/shop-web-1\"}", "container:shop/web" },
+	{ "{\"Config\":{\"Labels\":{\"com.docker.swarm.service.name\":\"shop_web\",\"com.docker.swarm.task.name\":\"shop_web.1.x9\"}},\"Name\":\"/shop_web.1.x9\"}",
+	  "container:shop_web" },
+	{ "{\"Config\":{\"Labels\":null},\"Name\":\"/a\"}", "container:a" },
+	/* the kubelet by way of Docker */
+	{ "{\"Name\":\"/k8s_app_checkout-0\",\"Config\":{\"Labels\":{\"io.kubernetes.container.name\":\"app\",\"io.kubernetes.pod.name\":\"checkout-0\","
+	  "\"io.kubernetes.pod.namespace\":\"shop\"}}}", "pod:shop/checkout-0/app" },
+	/* containerd */
+	{ "{\"ociVersion\":\"1.1.0\",\"process\":{\"args\":[\"/app\"],\"env\":[\"A=b\"]},\"hostname\":\"x\",\"annotations\":{\"io.kubernetes.cri.container-name\":\"app\","
+	  "\"io.kubernetes.cri.container-type\":\"container\",\"io.kubernetes.cri.sandbox-name\":\"checkout-6d4cf56db6-x7k2p\","
+	  "\"io.kubernetes.cri.sandbox-namespace\":\"shop\"},\"linux\":{}}", "pod:shop/checkout/app" },
+	{ "{\"annotations\":{\"io.kubernetes.cri.container-name\":\"checkout\",\"io.kubernetes.cri.sandbox-name\":\"checkout-6d4cf56db6-x7k2p\","
+	  "\"io.kubernetes.cri.sandbox-namespace\":\"shop\"}}", "pod:shop/checkout" },
+	{ "{\"annotations\":{\"io.kubernetes.cri.container-type\":\"sandbox\",\"io.kubernetes.cri.sandbox-name\":\"fluentd-x7k2p\","
+	  "\"io.kubernetes.cri.sandbox-namespace\":\"kube-system\"}}", "pod:kube-system/fluentd" },
+	{ "{\"annotations\":{\"nerdctl/name\":\"cache\",\"nerdctl/namespace\":\"default\"}}", "container:cache" },
+	/* CRI-O; its sandbox is a container called POD */
+	{ "{\"annotations\":{\"io.kubernetes.container.name\":\"POD\",\"io.kubernetes.pod.name\":\"db-0\",\"io.kubernetes.pod.namespace\":\"shop\"}}", "pod:shop/db-0" },
+	/* Podman */
+	{ "[{\"id\":\"" OTHER "\",\"names\":[\"other\"],\"image\":\"\"},{\"id\":\"" HEX "\",\"names\":[\"web\",\"alias\"],\"metadata\":\"{}\"}]", "container:web" },
+	{ "[{\"id\":\"" OTHER "\",\"names\":[\"other\"]}]", NULL },
+	{ "[{\"names\":[\"other\"]}]", NULL },
+	{ "[1,null,[],{\"id\":\"" HEX "\",\"names\":[]}]", NULL },
+	{ "{\"ociVersion\":\"1.0.2\",\"annotations\":{\"io.container.manager\":\"libpod\"}}", NULL },
+	/* none of ours */
+	{ "", NULL }, { "{}", NULL }, { "[]", NULL }, { "null", NULL }, { "{\"Name\":\"", NULL }, { "{\"Name\":\"/a\"", NULL },
+	{ "{\"Name\":7,\"annotations\":[],\"Config\":\"x\",\"names\":{}}", NULL },
+};
+
+static void test_files(void)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *name = container_decode(files[i].text, strlen(files[i].text), HEX);
+
+		g_assert_cmpstr(name, ==, files[i].name);
+	}
+}
+
+static void test_damaged(void)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+		size_t len = strlen(files[i].text);
+
+		for (unsigned k = 0; len && k < 3000; k++) {
+			g_autofree char *own = g_memdup2(files[i].text, len), *name = NULL;
+
+			for (unsigned n = 0; n < 3; n++)
+				own[g_test_rand_int_range(0, (gint32)len)] = (char)g_test_rand_int();
+			name = container_decode(own, (size_t)g_test_rand_int_range(0, (gint32)len + 1), HEX);
+			g_assert_true(!name || g_utf8_validate(name, -1, NULL));
+		}
+	}
+}
+
+static void test_workload(void)
+{
+	static const char *const cases[][2] = {
+		{ "checkout-6d4cf56db6-x7k2p", "checkout" }, { "web-front-5d9f7c6b4d-zz2lm", "web-front" }, { "fluentd-x7k2p", "fluentd" },
+		{ "db-0", "db-0" },	{ "etcd-node1", "etcd-node1" }, { "nightly-28123456-x7k2p", "nightly-28123456" },
+		{ "web-front", "web-front" }, { "x7k2p", "x7k2p" }, { "-x7k2p", "-x7k2p" }, { "", "" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *pod = g_strdup(cases[i][0]);
+
+		container_workload(pod);
+		g_assert_cmpstr(pod, ==, cases[i][1]);
+	}
+}
+
+static void write_file(const char *root, const char *folder, const char *name, const char *text)
+{
+	g_autofree char *dir = g_build_filename(root, folder, NULL), *path = g_build_filename(dir, name, NULL);
+
+	g_assert_cmpint(g_mkdir_with_parents(dir, 0700), ==, 0);
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+/* By way of a process's control group; a container that nobody names has its number, as before. */
+static void test_places(void)
+{
+	g_autofree char *proc = g_dir_make_tmp("containers-XXXXXX", NULL), *root = g_build_filename(proc, "1/root", NULL);
+	g_autofree char *command = g_strdup_printf("rm -r %s", proc);
+	struct profile *p = profile_new();
+	struct fold_services *s = fold_services_new(p, proc);
+	const char *comm = profile_string(p, "x");
+
+	write_file(root, "data/docker/containers/" HEX, "config.v2.json", "{\"Name\":\"/web\"}");
+	write_file(root, "var/lib", "none", "");
+	g_autofree char *link = g_build_filename(root, "var/lib/docker", NULL);
+
+	g_assert_cmpint(symlink("/data/docker", link), ==, 0);	/* as the host reads it */
+	write_file(proc, "7", "cgroup", "0::/system.slice/docker-" HEX ".scope\n");
+	write_file(proc, "8", "cgroup", "0::/system.slice/docker-" OTHER ".scope\n");
+	write_file(proc, "9", "cgroup", "0::/kubepods/burstable/pod0a1b2c3d-1111-2222-3333-444455556666/" OTHER "\n");
+	g_assert_cmpstr(fold_services_name(s, 7, 1, comm, 0), ==, "container:web");
+	g_assert_cmpstr(fold_services_name(s, 8, 1, comm, 0), ==, "container:1123456789ab");
+	g_assert_cmpstr(fold_services_name(s, 9, 1, comm, 0), ==, "pod:0a1b2c3d/1123456789ab");
+	/* It is read once; its name stays when the profile's strings go. */
+	g_assert_cmpint(unlink(link), ==, 0);
+	struct profile_compact *c = profile_compact_begin(p);
+
+	fold_services_keep(s, c);
+	profile_compact_end(c);
+	g_assert_cmpstr(fold_services_name(s, 7, 2, profile_string(p, "x"), 0), ==, "container:web");
+	fold_services_free(s);
+	profile_free(p);
+	g_assert_true(g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/containers/files", test_files);
+	g_test_add_func("/containers/damaged", test_damaged);
+	g_test_add_func("/containers/workload", test_workload);
+	g_test_add_func("/containers/places", test_places);
+	return g_test_run();
+}
