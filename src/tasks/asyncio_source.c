@@ -140,7 +140,7 @@ static const char *awaited_by(const struct python_task *task, GHashTable *awaite
 struct relations {
 	GHashTable *tasks;	/* the names of those that there are */
 	GHashTable *awaited;	/* the name of who waits for that */
-	GHashTable *gathered;	/* futures of a gather() that somebody waits for */
+	GHashTable *gathered;	/* futures that stand for others and that somebody waits for: what that is called */
 };
 
 static void note_awaited(struct relations *r, uint64_t *future, const char *by)
@@ -157,7 +157,7 @@ static void note_gathered(struct asyncio_source *s, struct relations *r, uint64_
 	python_tasks_gathered(&s->program, *future, s->children);
 	if (!s->children->len)
 		return;
-	g_hash_table_add(r->gathered, future);
+	g_hash_table_insert(r->gathered, future, (gpointer) "a gather() of others");
 	for (guint i = 0; i < s->children->len; i++) {
 		uint64_t child = g_array_index(s->children, uint64_t, i);
 		gpointer task;
@@ -166,6 +166,25 @@ static void note_gathered(struct asyncio_source *s, struct relations *r, uint64_
 			note_awaited(r, task, by);
 		else
 			python_tasks_gathered(&s->program, child, s->children);
+	}
+}
+
+/* In a coroutine of asyncio's own, by what that has in its hand. */
+static void note_held(struct asyncio_source *s, struct relations *r, struct python_task *by)
+{
+	static const char *const names[] = { [PYTHON_TASK_IN_WAIT] = "a wait() for others",
+					     [PYTHON_TASK_IN_WAIT_FOR] = "another task",
+					     [PYTHON_TASK_IN_GROUP] = "the tasks of its group" };
+
+	g_array_set_size(s->children, 0);
+	python_tasks_held(&s->program, by, s->children);
+	for (guint i = 0; i < s->children->len; i++) {
+		gpointer task;
+
+		if (!g_hash_table_lookup_extended(r->tasks, &g_array_index(s->children, uint64_t, i), &task, NULL))
+			continue;
+		note_awaited(r, task, by->name);
+		g_hash_table_insert(r->gathered, &by->awaits, (gpointer)names[by->in]);
 	}
 }
 
@@ -181,6 +200,8 @@ static void relate(struct asyncio_source *s, struct relations *r)
 
 		if (g_hash_table_contains(r->tasks, &task->awaits))
 			note_awaited(r, &task->awaits, task->name);
+		else if (task->in)
+			note_held(s, r, task);
 		else if (task->awaits && !g_hash_table_contains(r->gathered, &task->awaits))
 			note_gathered(s, r, &task->awaits, task->name);
 	}
@@ -201,9 +222,10 @@ static bool look_asyncio(void *source, struct tasks *t, uint64_t first, uint64_t
 	relate(s, &r);
 	for (guint i = 0; i < s->seen->len; i++) {
 		const struct python_task *task = &g_array_index(s->seen, struct python_task, i);
-		const char *awaits = g_hash_table_contains(tasks, &task->awaits)      ? "another task"
-				     : g_hash_table_contains(gathered, &task->awaits) ? "a gather() of others"
-										      : "a future";
+		const char *stands_for = g_hash_table_lookup(gathered, &task->awaits);
+		const char *awaits = g_hash_table_contains(tasks, &task->awaits) ? "another task"
+				     : stands_for				 ? stands_for
+										 : "a future";
 
 		add(t, task, awaited_by(task, awaited, tasks), awaits, (double)stride);
 	}

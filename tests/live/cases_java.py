@@ -11,7 +11,7 @@ import time
 
 from cases_reasons import check_sums, has_kernel_stack, of_waits
 from check import names
-from lib import Broken, Recorder, Skip, case, wait_until
+from lib import Broken, Recorder, Skip, case, fetched, wait_until
 
 SECONDS = 2
 SERVICE = """
@@ -131,7 +131,7 @@ CLOCK_MAX = 1.05    # it reads its clock outside of the wait
 def virtual_machines():
     """(major version, path) of each HotSpot from 17 on, the oldest first."""
     found = {}
-    for path in [shutil.which("java"), *glob.glob("/usr/lib/jvm/*/bin/java")]:
+    for path in [shutil.which("java"), *glob.glob("/usr/lib/jvm/*/bin/java"), *fetched("java*")]:
         real = os.path.realpath(path) if path else None
         if not real or real in found:
             continue
@@ -202,9 +202,9 @@ def check_java(env, major, path):
     for wait in report.waits:
         ended[wait["user_end"] == "complete"] += wait["off_cpu_ns"]
     env.check.that(ended[True] >= NAMED_MIN * sum(ended.values()), f"JDK {major}: {ended} ns by whether the stack is complete")
-    # what starts a JVM is stripped
+    # what starts a JVM is stripped, and so is a C library that was fetched
     nameless = sum(wait["off_cpu_ns"] for wait in report.waits
-                   if any(not frame["name"] and not (frame["module"] or "").endswith("/java") for frame in wait["user"]))
+                   if any(not frame["name"] and not (frame["module"] or "").endswith(("/java", "/libc.so.6")) for frame in wait["user"]))
     env.check.that(nameless <= (1 - NAMED_MIN) * sum(ended.values()), f"JDK {major}: {nameless} ns in stacks with a nameless frame")
 
 

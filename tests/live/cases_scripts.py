@@ -9,7 +9,7 @@ import subprocess
 from cases_languages import PROGRAMS, check_python_thread, own_frames
 from cases_unwind import ALLOWED
 from check import EDGE_LOSSES, check_account
-from lib import Skip, case
+from lib import Skip, case, fetched
 
 
 def version_of(interpreter, code):
@@ -94,8 +94,13 @@ def ruby_gvl_is_a_lock_with_a_holder(env):
 
 @case
 def language_php(env):
-    """Its functions, own and built in, generators and callbacks."""
-    interpreter, version = version_of("php", ["-r", "echo PHP_VERSION, PHP_ZTS;"])
+    """Its functions, own and built in, generators and callbacks, on each PHP there is."""
+    for program in [shutil.which("php") or "php", *fetched("php*")]:
+        check_php(env, program)
+
+
+def check_php(env, program):
+    interpreter, version = version_of(program, ["-r", "echo PHP_VERSION, (int)PHP_ZTS;"])
     if version[:4] not in ("8.2.", "8.4.") or version[-1] != "0":
         raise Skip(f"PHP {version} is not one that is known")
     report, truth, source = record_script(env, interpreter, "php_waits", ".php")
@@ -107,7 +112,7 @@ def language_php(env):
         seen_ns = sum(wait["off_cpu_ns"] for wait in at_chain)
         others = [own_frames(wait, source) for wait in waits if wait not in at_chain]
         env.check.that(0.9 * line["spent_ns"] <= seen_ns <= line["spent_ns"],
-                       f"{who}: {seen_ns} ns at the chain of {line['spent_ns']}; others {others[:6]}")
+                       f"PHP {version}: {who}: {seen_ns} ns at the chain of {line['spent_ns']}; others {others[:6]}")
         env.check.that(all(wait["user_end"] == "complete" for wait in at_chain), f"{who}: not all complete")
     built_in = {frame["name"] for wait in report.waits for frame in wait["user"] or () if frame["module"] == "[php]"}
     env.check.that({"array_map", "usleep"} <= built_in, f"functions in C: {sorted(built_in)}")

@@ -6,11 +6,11 @@ import os
 import shutil
 import subprocess
 
-from lib import Skip, case, wait_until
+from lib import Skip, case, fetched, wait_until
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "go_tasks.go")
 # OFFCPU_GOS names more compilers: "/opt/go1.24/bin/go:/opt/go1.26/bin/go"
-GOS = [go for go in [shutil.which("go"), *os.environ.get("OFFCPU_GOS", "").split(":")] if go]
+GOS = [go for go in [shutil.which("go"), *os.environ.get("OFFCPU_GOS", "").split(":"), *fetched("go1.*")] if go]
 
 
 class GoProgram:
@@ -269,8 +269,26 @@ async def step(n):
 async def all_parts():
     steps = asyncio.gather(*[step(1000) for _ in range(3)])
     await asyncio.gather(steps, *[asyncio.create_task(part(1000)) for _ in range(6)])
+async def waited(n):
+    await asyncio.sleep(n)
+async def timed(n):
+    await asyncio.sleep(n)
+async def grouped(n):
+    await asyncio.sleep(n)
+async def waits(tasks):
+    await asyncio.wait(tasks, timeout=2000)
+async def is_patient(task):
+    await asyncio.wait_for(task, 2000)
+async def has_group():
+    async with asyncio.TaskGroup() as group:
+        for _ in range(4):
+            group.create_task(grouped(1000))
 async def main():
     whole = asyncio.create_task(all_parts(), name="whole")
+    apart = [asyncio.create_task(waits({asyncio.create_task(waited(1000)) for _ in range(3)}), name="waiter"),
+             asyncio.create_task(is_patient(asyncio.create_task(timed(1000))), name="patient")]
+    if hasattr(asyncio, "TaskGroup"):
+        apart.append(asyncio.create_task(has_group(), name="group"))
     await asyncio.sleep(0.1)
     print("ready", flush=True)
     await whole
@@ -280,7 +298,7 @@ asyncio.run(main())
 
 @case
 def asyncio_tasks_know_who_gathers_them(env):
-    """Also of a gather() of gather()s; the tasks of a thread that has ended are none."""
+    """Also of a gather() of gather()s, of wait(), wait_for() and TaskGroups; the tasks of a thread that has ended are none."""
     from cases_languages import pythons
     found = [python for python in pythons() if can_be_seen(python)]
     if not found:
@@ -299,8 +317,11 @@ def asyncio_tasks_know_who_gathers_them(env):
             return
         data = json.loads(shown.stdout)
         seen = sorted((own(row), row["tasks_milli"] // 1000, row["awaited_by"]) for row in data["rows"])
-        truth = [("all_parts", 1, "Task-1"), ("main", 1, None), ("part", 6, "whole"), ("step", 3, "whole")]
-        env.check.equal(seen, truth, f"{data['version']}: tasks, and who awaits them")
+        truth = [("all_parts", 1, "Task-1"), ("is_patient", 1, None), ("main", 1, None), ("part", 6, "whole"), ("step", 3, "whole"),
+                 ("timed", 1, "patient"), ("waited", 3, "waiter"), ("waits", 1, None)]
+        if int(data["version"].split(".")[1].split(",")[0]) >= 11:
+            truth += [("grouped", 4, "group"), ("has_group", 1, None)]
+        env.check.equal(seen, sorted(truth), f"{data['version']}: tasks, and who awaits them")
 
 
 @case

@@ -54,6 +54,12 @@ def wait_until(condition, timeout_s, step_s=0.005):
     return bool(condition())
 
 
+def fetched(pattern):
+    """Interpreters of other releases that fetch-runtimes got, by their names."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return sorted(glob.glob(os.path.join(cache, "offcpu-runtimes", "bin", pattern)))
+
+
 def default_signals():
     """A background job of a non-interactive shell ignores SIGINT; its children must not."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

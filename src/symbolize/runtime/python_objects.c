@@ -22,6 +22,7 @@
 #define GATHERING "_GatheringFuture"
 #define ATTRIBUTES_BEFORE_BYTES 32	/* of an object, or behind its beginning */
 #define ATTRIBUTES_WORDS 36
+#define VALUES_WORDS 12	/* of a TaskGroup's attributes */
 
 uint64_t python_word(const struct python_program *p, uint64_t addr)
 {
@@ -133,6 +134,36 @@ static uint64_t attribute(const struct python_program *p, uint64_t object, const
 		if (words[i] > PAGE_BYTES && python_type(p, words[i]) == p->dict_type)
 			found = python_dict_find(p, words[i], name);
 	return found;
+}
+
+/* The first set among so many words, of which only the first ones may lead to the values of attributes. */
+static uint64_t set_among(const struct python_program *p, uint64_t from, size_t cnt, size_t leading_cnt)
+{
+	uint64_t words[ATTRIBUTES_WORDS], found = 0;
+
+	if (cnt > G_N_ELEMENTS(words) || !memory_read(p->pid, from, words, cnt * sizeof(words[0])))
+		return 0;
+	for (size_t i = 0; i < cnt && !found; i++) {
+		/* 3.12 marks a pointer to values so */
+		uint64_t value = words[i] & 1 ? words[i] + 1 : words[i];
+
+		if (value <= PAGE_BYTES)
+			continue;
+		if (python_type(p, value) == p->set_type)
+			found = value;
+		else if (i < leading_cnt)
+			found = set_among(p, value, VALUES_WORDS, 0);
+	}
+	return found;
+}
+
+uint64_t python_group_tasks(const struct python_program *p, uint64_t group)
+{
+	uint64_t set = group > PAGE_BYTES ? attribute(p, group, "_tasks") : 0;
+
+	if (set || group <= PAGE_BYTES)
+		return set;
+	return set_among(p, group - ATTRIBUTES_BEFORE_BYTES, ATTRIBUTES_WORDS, ATTRIBUTES_BEFORE_BYTES / 8);
 }
 
 void python_tasks_gathered(struct python_program *p, uint64_t future, GArray *into)

@@ -15,4 +15,7 @@ uint64_t python_type(const struct python_program *p, uint64_t object);
 /* The value of a key in a dict, which must be one; 0: there is none. */
 uint64_t python_dict_find(const struct python_program *p, uint64_t dict, const char *key);
 
+/* The set of an asyncio.TaskGroup's tasks; 0: there is none. */
+uint64_t python_group_tasks(const struct python_program *p, uint64_t group);
+
 #endif

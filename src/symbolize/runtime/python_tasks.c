@@ -44,6 +44,9 @@
 #define OLD_CORO_RUNS_AT 24	/* to 3.9 */
 #define OLD_STACK_AT 64	/* 3.10: where it begins, and at 80 how many; before: at 72 where it ends */
 #define OLD_STATE_AT 108	/* 3.10 */
+#define OLD_LOCALS_10 352
+#define OLD_LOCALS_8 360	/* and 3.9 */
+#define LOCALS_14 80
 #define RUNTIME_HEAD_WORDS 64	/* of _PyRuntime: it leads to the first interpreter from there */
 #define STATE_RUNS 0		/* enum _framestate: below it has not begun or is suspended, above it is over */
 
@@ -323,6 +326,7 @@ struct coroutine {
 	int8_t state;	/* as STATE_RUNS has it */
 	uint64_t code, instr;
 	uint64_t top;	/* what lies on top of its stack, where it is suspended; 0: nothing */
+	uint64_t locals;	/* where it has its variables; 0: it is over */
 };
 
 /* Before 3.11 its frame is an object. */
@@ -347,6 +351,7 @@ static bool read_old_coroutine(struct reading *r, uint64_t addr, struct coroutin
 					  8 * (uint64_t)MIN(memory_half(frame, OLD_STACK_AT + 16), UINT16_MAX)
 				: memory_word(frame, OLD_STACK_AT + 8);
 	c->top = end > memory_word(frame, OLD_STACK_AT) ? python_word(r->p, end - 8) : 0;
+	c->locals = at + (r->p->minor == 10 ? OLD_LOCALS_10 : OLD_LOCALS_8);
 	return true;
 }
 
@@ -367,8 +372,30 @@ static bool read_coroutine(struct reading *r, uint64_t addr, struct coroutine *c
 		.code = memory_word(bytes, frame + l->walk.code_at) & ~(uint64_t)TAG_BITS,
 		.instr = memory_word(bytes, frame + INSTR_AT),
 		.top = top_of_stack(r->p, bytes, addr),
+		.locals = addr + frame + (r->p->minor >= MINOR_LISTS ? LOCALS_14 : STACK_BASE_AT),
 	};
 	return true;
+}
+
+/* Of the innermost coroutine, if it is one of asyncio's own that waits for others. */
+static void note_held(const struct python_program *p, const struct coroutine *c, struct python_task *t)
+{
+	static const struct {
+		const char *file, *name;
+		enum python_task_in in;
+	} known[] = {
+		{ "/asyncio/tasks.py", "_wait", PYTHON_TASK_IN_WAIT },
+		{ "/asyncio/tasks.py", "wait_for", PYTHON_TASK_IN_WAIT_FOR },
+		{ "/asyncio/taskgroups.py", "TaskGroup.__aexit__", PYTHON_TASK_IN_GROUP },
+		{ "/asyncio/taskgroups.py", "TaskGroup._aexit", PYTHON_TASK_IN_GROUP },
+	};
+	const struct language_frame *f = &t->frames[t->frame_cnt - 1];
+
+	for (size_t i = 0; i < G_N_ELEMENTS(known); i++)
+		if (f->file && !strcmp(f->name, known[i].name) && g_str_has_suffix(f->file, known[i].file)) {
+			t->in = known[i].in;
+			t->held = python_word(p, c->locals) & ~(uint64_t)(p->minor >= MINOR_LISTS ? TAG_BITS : 0);
+		}
 }
 
 static void walk(struct reading *r, uint64_t coroutine, struct python_task *t)
@@ -390,6 +417,8 @@ static void walk(struct reading *r, uint64_t coroutine, struct python_task *t)
 			return;
 		t->frame_cnt++;
 		coroutine = c.state == STATE_RUNS ? 0 : c.top;
+		if (c.state < STATE_RUNS && c.locals && python_type(r->p, coroutine) != r->p->coroutine_type)
+			note_held(r->p, &c, t);
 	}
 }
 
@@ -432,6 +461,20 @@ static bool read_task(struct python_program *p, uint64_t address, struct python_
 		t->frame_cnt = 0;
 	}
 	return true;
+}
+
+void python_tasks_held(const struct python_program *p, const struct python_task *t, GArray *into)
+{
+	uint64_t set = t->in == PYTHON_TASK_IN_GROUP ? python_group_tasks(p, t->held) : t->held, table, mask;
+
+	if (t->in == PYTHON_TASK_IN_WAIT_FOR && t->held) {
+		g_array_append_val(into, t->held);
+	} else if (set && python_type(p, set) == p->set_type) {
+		table = python_word(p, set + PYTHON_SET_TABLE_AT);
+		mask = python_word(p, set + PYTHON_SET_MASK_AT);
+		if (table)
+			list_table(p, table, MIN(mask, SET_ENTRIES_MAX - 1) + 1, false, into);
+	}
 }
 
 bool python_tasks_read(struct python_program *p, uint64_t first, uint64_t stride, python_task_fn fn, void *ctx,

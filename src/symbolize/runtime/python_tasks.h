@@ -49,6 +49,14 @@ enum python_tasks_state {
 	PYTHON_TASKS_NO_ASYNCIO,
 };
 
+/* How a task waits for others than by awaiting one of them: the coroutine of asyncio's own in which it does. */
+enum python_task_in {
+	PYTHON_TASK_IN_NONE,
+	PYTHON_TASK_IN_WAIT,		/* asyncio.wait() */
+	PYTHON_TASK_IN_WAIT_FOR,	/* before 3.12 it makes another task */
+	PYTHON_TASK_IN_GROUP,		/* the end of a TaskGroup */
+};
+
 enum python_task_state { PYTHON_TASK_WAITS, PYTHON_TASK_READY, PYTHON_TASK_RUNS };
 
 struct python_task {
@@ -56,6 +64,8 @@ struct python_task {
 	char name[PYTHON_TASK_NAME_MAX];
 	uint64_t address;
 	uint64_t awaits;	/* address of the future or task that it waits for; 0: none */
+	enum python_task_in in;
+	uint64_t held;		/* the first variable of that coroutine: who it waits for, a set of them, or the group */
 	uint64_t awaited_by;	/* address of a task that waits for it, as far as it knows that itself (3.14) */
 	bool is_awaited_by_several;
 	bool is_stale;
@@ -68,6 +78,9 @@ struct python_task {
  * Appends the futures (uint64_t, addresses) that a gather() waits for, whose future is given; nothing: it is another one.
  */
 void python_tasks_gathered(struct python_program *p, uint64_t future, GArray *into);
+
+/* The same, of a task that waits in a coroutine of asyncio's own. */
+void python_tasks_held(const struct python_program *p, const struct python_task *t, GArray *into);
 
 /* Close it in any case. */
 enum python_tasks_state python_tasks_open(struct python_program *p, const char *proc_dir, uint32_t pid);

@@ -65,12 +65,13 @@ def put():
 
 def run(chain, wait):
     begin.wait()
-    spent_ns = 0
+    spent_ns = on_cpu_ns = 0
     for _ in range(COUNT):
-        from_ns = time.monotonic_ns()
+        from_ns, cpu_from_ns = time.monotonic_ns(), time.thread_time_ns()
         wait()                                          # at: run
+        on_cpu_ns += time.thread_time_ns() - cpu_from_ns
         spent_ns += time.monotonic_ns() - from_ns
-    truth.append({"pid": os.getpid(), "tid": threading.get_native_id(), "slept": COUNT, "spent_ns": spent_ns,
+    truth.append({"pid": os.getpid(), "tid": threading.get_native_id(), "slept": COUNT, "spent_ns": spent_ns, "on_cpu_ns": on_cpu_ns,
                   "chain": [[name(function), LINES[function.__qualname__]] for function in (run, *chain)]})
 
 
