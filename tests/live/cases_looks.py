@@ -7,12 +7,14 @@ import math
 import os
 import shutil
 import subprocess
+import time
 
 from check import names
-from lib import Program, Recorder, Skip, case
+from lib import Program, Recorder, Skip, TooLate, case, wanted_ns
 
 ERRORS = 4  # standard errors that an estimate may be off
 SECONDS = 4
+MAX_CROWDED = 0.5  # of the time
 SITES = ("long_site", "short_site", "held_site", "convoy_site")
 NOBODY = "65534"
 WORKS = ("work_three", "work_one", "work_kernel")
@@ -35,18 +37,23 @@ def shares(report):
 
 
 def look(env, program, *options, before=(), out=None):
-    """Looks for some seconds, with a tracer beside it: (looked, traced, what the first one said)."""
+    """
+    Looks for some seconds, with a tracer beside it: (looked, traced, what the first one said).  Where others want all CPUs who
+    looks gets one just as they are handed on, and so sees more threads that want one, too, than at any other moment.
+    """
     tracer = Recorder(env, "-p", program.pid, "--exact")
     tracer.wait_attached()
     out = out or env.temporary("looked.offcpu")
     line = [*before, env.offcpu, "sample", "-p", str(program.pid), "-F", "99", "-d", str(SECONDS), "-o", out, *options]
+    begun_ns, wanted = time.monotonic_ns(), wanted_ns()
     result = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    program.crowded = (wanted_ns() - wanted) / (time.monotonic_ns() - begun_ns)
     tracer.stop()
     env.check.that(result.returncode == 0, f"sample exited with {result.returncode}: {result.stderr}")
     return env.report(out), tracer.report(), result.stderr
 
 
-def compare(env, looked, traced):
+def compare(env, looked, traced, crowded):
     """Shares of the whole thread's time, by where it waits, within the errors that are stated and what the clocks differ by."""
     seen, truth = shares(looked), shares(traced)
     compared = 0
@@ -54,8 +61,10 @@ def compare(env, looked, traced):
         if comm not in ("sleeper", "convoy", "spinner") or share < 0.05:
             continue
         estimate, error = seen.get((comm, site), (0, 0))
-        env.check.that(abs(estimate - share) <= ERRORS * error + 0.04,
-                       f"{comm} in {site}: {estimate:.3f} of its time seen, {share:.3f} traced, +- {error:.3f}")
+        said = f"{comm} in {site}: {estimate:.3f} of its time seen, {share:.3f} traced, +- {error:.3f}"
+        if abs(estimate - share) > ERRORS * error + 0.04 and crowded > MAX_CROWDED:
+            raise TooLate(f"{said}; for {crowded:.0%} of the time a CPU was wanted in vain")
+        env.check.that(abs(estimate - share) <= ERRORS * error + 0.04, said)
         compared += 1
     env.check.that(compared >= 5, f"only {compared} places to compare: {sorted(truth)}")
 
@@ -77,7 +86,7 @@ def looked_at_by_bpf(env):
     program = Program(env, "looked")
     looked, traced, _ = look(env, program)
     check_looked(env, looked)
-    compare(env, looked, traced)
+    compare(env, looked, traced, program.crowded)
     env.check.that(sum(thread["comm"] == "bearer" for thread in looked.threads) > 10, "short-lived threads were not seen")
     program.finish()
 
@@ -87,7 +96,7 @@ def looked_at_by_proc(env):
     program = Program(env, "looked")
     looked, traced, _ = look(env, program, "--proc")
     check_looked(env, looked)
-    compare(env, looked, traced)
+    compare(env, looked, traced, program.crowded)
     program.finish()
 
 
@@ -110,7 +119,7 @@ def looked_at_as_nobody(env):
         process.stdin.close()
         process.wait(20)
     check_looked(env, looked)
-    compare(env, looked, traced)
+    compare(env, looked, traced, program.crowded)
     env.check.that("not_permitted_kernel" in said, f"it does not say that kernel stacks are lacking: {said}")
     env.check.that("not_permitted_user" not in said, f"its own threads could not be read: {said}")
 

@@ -467,6 +467,15 @@ def stolen_ns():
         return int(f.readline().split()[8]) * 10_000_000
 
 
+def wanted_ns():
+    """For how long some thread of the machine has wanted a CPU in vain so far, by the kernel (CONFIG_PSI); 0 where it does not say."""
+    try:
+        with open("/proc/pressure/cpu", encoding="ascii") as f:
+            return int(f.readline().rpartition("total=")[2]) * 1000
+    except (OSError, ValueError):
+        return 0
+
+
 def guarded_processes():
     """
     Processes that a security module keeps even from root (a sandbox's supervisor).  BPF's task
