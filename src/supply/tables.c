@@ -242,7 +242,9 @@ static bool read_mappings(struct tables *t, struct program *program)
 	runtimes_look(&program->runtimes, program->pid, t->slabs, t->retired);
 	program->handover.v8 = program->runtimes.v8;
 	int64_t read_us = g_get_monotonic_time();
-	program->due_us = read_us + MAX(PAUSE_TIMES * (read_us - began_us), program->is_headless ? HEADLESS_US : 0);
+	int64_t again_us = ok ? runtimes_again_us(&program->runtimes) : 0;
+	program->stale |= again_us > 0;
+	program->due_us = read_us + MAX(PAUSE_TIMES * (read_us - began_us), program->is_headless ? HEADLESS_US : again_us);
 	forget_mappings(&old);
 	g_array_unref(before);
 	return ok;
@@ -464,6 +466,8 @@ static bool look_at_program(struct tables *t, struct program *program, int64_t n
 	}
 	if (program->stale && !read_mappings(t, program))
 		return false;
+	if (program->stale)
+		t->due_us = MIN(t->due_us, program->due_us);
 	if (is_ready(program)) {
 		program->is_new |= program->runtimes.made && made_code_look(program->runtimes.made, &t->no_room_cnt);
 		t->due_us = MIN(t->due_us, made_code_due_us(program->runtimes.made));

@@ -213,13 +213,13 @@ for thread in threads:
 
 
 def readable_pythons(from_minor=8):
-    return [version for version in map(real_version, pythons()) if from_minor <= version[0] <= 14]
+    return [version for version in map(real_version, pythons()) if from_minor <= version[0] <= 15]
 
 
 def newest_python(from_minor=8):
     found = readable_pythons(from_minor)
     if not found:
-        raise Skip(f"no CPython from 3.{from_minor} to 3.14 is installed")
+        raise Skip(f"no CPython from 3.{from_minor} to 3.15 is installed")
     return max(found)[1]
 
 
@@ -375,3 +375,24 @@ def python_threads_born_in_the_window(env):
     total, named = (sum(wait["off_cpu_ns"] for wait in some) for some in (naps, [wait for wait in naps if "nap" in functions(wait)]))
     env.check.that(total >= 0.9 * 4 * SECONDS * 10**9, f"four threads slept {total} ns")
     env.check.that(named >= 0.99 * total, f"of {total} ns {named} have the Python function")
+
+
+LATE = """
+import sys, time
+def nap():
+    time.sleep(0.01)
+end = time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end:
+    nap()
+"""
+
+
+@case
+def python_that_begins_late(env):
+    """It maps nothing more once it has begun, so nothing tells that the time has come to look at it again."""
+    library = os.path.join(env.programs, "libgil_truth.so")
+    report = record(env, "env", LATE, before=[f"LD_PRELOAD={library}", "BEGIN_LATE_MS=400", newest_python()])
+    naps = [wait for wait in report.data["waits"] if wait["reason"] == "sleep" and wait["count"] > 10]
+    total, named = (sum(wait["off_cpu_ns"] for wait in some) for some in (naps, [wait for wait in naps if "nap" in functions(wait)]))
+    env.check.that(total >= 0.7 * SECONDS * 10**9, f"it slept {total} ns")
+    env.check.that(named >= 0.5 * total, f"of {total} ns {named} have the Python function")
