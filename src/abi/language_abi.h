@@ -33,6 +33,8 @@ enum offcpu_language_kind {
 	OFFCPU_LANGUAGE_PHP,
 };
 
+#define OFFCPU_KEY_NONE 0xffffffffU
+
 #define OFFCPU_LANGUAGE_VERSION(kind, major, minor) ((__u32)(kind) << 16 | (major) << 8 | (minor))
 #define OFFCPU_LANGUAGE_KIND(version) ((version) >> 16)
 
@@ -43,7 +45,7 @@ enum offcpu_language_kind {
 struct offcpu_language {
 	__u32 version;		/* OFFCPU_LANGUAGE_VERSION(); never 0 */
 	__s32 keys_at;		/* thread pointer: where glibc keeps the pointer to thread-specific data */
-	__u32 key_at;		/* that: the thread's PyThreadState */
+	__u32 key_at;		/* that: the thread's PyThreadState; OFFCPU_KEY_NONE: keys_at leads to it (3.15) */
 	/* PyThreadState: _PyCFrame, if has_cframe; else the frame is in the PyThreadState itself */
 	__u32 cframe_at;
 	__u32 frame_at;		/* _PyCFrame or PyThreadState: the innermost frame */

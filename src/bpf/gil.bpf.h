@@ -29,12 +29,12 @@ static __always_inline bool user_word(__u64 addr, __u64 *ret)
 /* The lock of the thread's interpreter; 0: not known. */
 static __always_inline __u64 gil_of(struct walk_state *at, const struct offcpu_language *l)
 {
-	__u64 keys, state, interp, gil;
+	__u64 state, interp, gil;
 
 	if (l->gil)
 		return l->gil;
-	if (!user_word(at->thread_pointer + l->keys_at, &keys) || !keys || !user_word(keys + l->key_at, &state) ||
-	    !state || !user_word(state + l->interp_at, &interp) || !interp || !user_word(interp + l->gil_at, &gil))
+	if (!user_word(at->thread_pointer + l->keys_at, &state) || !state ||
+	    (l->key_at != OFFCPU_KEY_NONE && !user_word(state + l->key_at, &state)) || !state || !user_word(state + l->interp_at, &interp) || !interp || !user_word(interp + l->gil_at, &gil))
 		return 0;
 	return gil;
 }

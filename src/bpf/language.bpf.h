@@ -125,7 +125,8 @@ static long language_step(__u32 i, struct language_walk *w)
 		__u32 last = cnt - 1;
 
 		barrier_var(last);
-		if (last < OFFCPU_LANGUAGE_DEPTH) {
+		/* 3.15: below the outermost one lies another, which is the thread's own and not on the stack of C */
+		if (last < OFFCPU_LANGUAGE_DEPTH && !(rec->frame[last].code & OFFCPU_LANGUAGE_ENTRY)) {
 			rec->frame[last].code |= OFFCPU_LANGUAGE_ENTRY;
 			rec->frame[last].entry_at = entry_place(frame - at->begin_sp);
 		}
@@ -169,6 +170,10 @@ static __always_inline bool language_state(struct thread_state *st, struct walk_
 	}
 	if (!language_word(at, at->thread_pointer + l->keys_at, &keys))
 		return false;
+	if (l->key_at == OFFCPU_KEY_NONE) {
+		*ret = keys;
+		return true;
+	}
 	return !keys || language_word(at, keys + l->key_at, ret);
 }
 

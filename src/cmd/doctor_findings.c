@@ -129,7 +129,7 @@ static void look_at_gil(GArray *findings, const struct recognised *r)
 static void look_at_python(GArray *findings, const struct recognised *r)
 {
 	static const char what[] = "python-frames";
-	static const char *const versions = "3.8 to 3.14";
+	static const char *const versions = "3.8 to 3.15";
 	struct doctor_finding *f;
 
 	look_at_gil(findings, r);

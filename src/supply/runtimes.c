@@ -26,10 +26,12 @@ void runtimes_meet(struct runtimes *r, const char *path)
  */
 static bool look_for_speaker(struct runtimes *r, uint32_t pid)
 {
-	if (language_find("/proc", pid, &r->language))
+	bool is_early;
+
+	if (language_find("/proc", pid, &r->language, &is_early))
 		return true;
 	r->pause_us = MAX(r->pause_us, FIRST_PAUSE_US);
-	r->due_us = g_get_monotonic_time() + r->pause_us;
+	r->due_us = is_early ? g_get_monotonic_time() + r->pause_us : INT64_MAX;
 	return false;
 }
 

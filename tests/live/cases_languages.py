@@ -164,8 +164,8 @@ def language_python(env):
     tried = set()
     for interpreter in pythons():
         minor, path = real_version(interpreter)
-        if 8 <= minor <= 14 and path not in tried:
+        if 8 <= minor <= 15 and path not in tried:
             tried.add(path)
             python_waits(env, path)
     if not tried:
-        raise Skip("no CPython from 3.8 to 3.14 is installed")
+        raise Skip("no CPython from 3.8 to 3.15 is installed")

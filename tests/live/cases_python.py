@@ -213,13 +213,13 @@ for thread in threads:
 
 
 def readable_pythons(from_minor=8):
-    return [version for version in map(real_version, pythons()) if from_minor <= version[0] <= 14]
+    return [version for version in map(real_version, pythons()) if from_minor <= version[0] <= 15]
 
 
 def newest_python(from_minor=8):
     found = readable_pythons(from_minor)
     if not found:
-        raise Skip(f"no CPython from 3.{from_minor} to 3.14 is installed")
+        raise Skip(f"no CPython from 3.{from_minor} to 3.15 is installed")
     return max(found)[1]
 
 

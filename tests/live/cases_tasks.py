@@ -233,7 +233,7 @@ class PythonProgram:
 
 def can_be_seen(python):
     version = subprocess.run([python, "-c", "import sys; print(sys.version_info[1])"], capture_output=True, text=True, check=False)
-    return version.returncode == 0 and 8 <= int(version.stdout) <= 14
+    return version.returncode == 0 and 8 <= int(version.stdout) <= 15
 
 
 @case
@@ -241,7 +241,7 @@ def asyncio_tasks_are_known_by_their_coroutines(env):
     from cases_languages import pythons
     found = [python for python in pythons() if can_be_seen(python)]
     if not found:
-        raise Skip("no CPython 3.8 to 3.14 is here")
+        raise Skip("no CPython 3.8 to 3.15 is here")
     for python in found:
         program = PythonProgram(env, python)
         data = look(env, program)
@@ -302,7 +302,7 @@ def asyncio_tasks_know_who_gathers_them(env):
     from cases_languages import pythons
     found = [python for python in pythons() if can_be_seen(python)]
     if not found:
-        raise Skip("no CPython 3.8 to 3.14 is here")
+        raise Skip("no CPython 3.8 to 3.15 is here")
     path = env.temporary("gather.py")
     with open(path, "w", encoding="utf-8") as file:
         file.write(GATHER)
@@ -329,7 +329,7 @@ def asyncio_time_is_what_tasks_measure(env):
     from cases_languages import pythons
     found = [python for python in pythons() if can_be_seen(python)]
     if not found:
-        raise Skip("no CPython 3.8 to 3.14 is here")
+        raise Skip("no CPython 3.8 to 3.15 is here")
     program = PythonProgram(env, found[0])
     before = program.ask()
     data = look(env, program, "-d", "8", "-F", "5")

@@ -28,8 +28,11 @@ bool language_is_of_file(const char *path)
 	return runtime == RUNTIME_PYTHON || runtime == RUNTIME_RUBY || runtime == RUNTIME_PHP;
 }
 
-bool language_find(const char *proc_dir, uint32_t pid, struct offcpu_language *ret)
+bool language_find(const char *proc_dir, uint32_t pid, struct offcpu_language *ret, bool *ret_is_early)
 {
-	return python_find(proc_dir, pid, ret) || ruby_look(proc_dir, pid, ret) == RUBY_READABLE ||
-	       php_look(proc_dir, pid, ret) == PHP_READABLE;
+	enum python_state python = python_look(proc_dir, pid, ret).state;
+	enum ruby_state ruby = python == PYTHON_READABLE ? RUBY_NONE : ruby_look(proc_dir, pid, ret);
+
+	*ret_is_early = python == PYTHON_NOT_READY || ruby == RUBY_NOT_READY;
+	return python == PYTHON_READABLE || ruby == RUBY_READABLE || php_look(proc_dir, pid, ret) == PHP_READABLE;
 }

@@ -40,6 +40,6 @@ bool language_is_of_file(const char *path);
  * Which interpreter runs in a process, and where does it keep its frames?  The process must live.  False: none, an
  * unknown version, or it is not ready yet.
  */
-bool language_find(const char *proc_dir, uint32_t pid, struct offcpu_language *ret);
+bool language_find(const char *proc_dir, uint32_t pid, struct offcpu_language *ret, bool *ret_is_early);
 
 #endif

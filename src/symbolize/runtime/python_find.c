@@ -40,6 +40,7 @@ struct found {
 	int64_t keys_at;		/* as glibc says: from the thread pointer, */
 	uint64_t first_key_bytes;	/* and in an entry there */
 	uint64_t tid_at;		/* the same: in struct pthread; 0: it does not */
+	uint64_t get_state;		/* address of PyGILState_GetThisThreadState() */
 };
 
 /* "python3.13t" and "libpython3.13t.so.1.0" have no GIL, and other objects. */
@@ -55,7 +56,10 @@ static bool is_free_threaded(const char *path)
 
 static void look_at_python(struct found *f, const char *proc_dir, uint32_t pid, const struct maps_line *line)
 {
-	struct variable wanted[] = { { "_PyRuntime", 0 }, { "PyCode_Type", 0 }, { "Py_Version", 0 } };
+	struct variable wanted[] = { { "_PyRuntime", 0 },
+				     { "PyCode_Type", 0 },
+				     { "Py_Version", 0 },
+				     { "PyGILState_GetThisThreadState", 0 } };
 	uint64_t version;
 
 	f->minor = python_minor_of_file(line->path);
@@ -64,6 +68,7 @@ static void look_at_python(struct found *f, const char *proc_dir, uint32_t pid, 
 		return;
 	f->runtime = wanted[0].addr;
 	f->code_type = wanted[1].addr;
+	f->get_state = wanted[3].addr;
 	if (wanted[2].addr && memory_read(pid, wanted[2].addr, &version, sizeof(version)) &&
 	    version >> 16 == (3 << 8 | f->minor))
 		f->hex_version = (uint32_t)version;
@@ -126,7 +131,7 @@ static bool is_libc(const char *path)
 }
 
 #define DEBUG_COOKIE "xdebugpy"
-#define DEBUG_WORDS 50
+#define DEBUG_WORDS 58
 
 /*
  * From 3.14 on _PyRuntime begins with a table of its own offsets (struct _Py_DebugOffsets), by which a build is known
@@ -134,24 +139,25 @@ static bool is_libc(const char *path)
  */
 static bool agrees_with_itself(const struct found *f, uint32_t pid, const struct python_layout *l)
 {
+	/* by version: 3.14, 3.15 */
 	const struct {
-		uint8_t word;
+		uint8_t word[2];
 		uint32_t offset;
 	} wanted[] = {
-		{ 15, l->walk.gil_at },
-		{ 25, l->walk.interp_at },
-		{ 26, l->walk.frame_at },
-		{ 27, l->walk.thread_at },
-		{ 32, l->walk.previous_at },
-		{ 33, l->walk.code_at },
-		{ 34, l->walk.instr_at },
-		{ 36, l->walk.entry_at },
-		{ 40, l->file },
-		{ 41, l->name },
-		{ 42, l->qualname },
-		{ 43, l->lines },
-		{ 44, l->first_line },
-		{ 48, l->code },
+		{ { 15, 15 }, l->walk.gil_at },
+		{ { 25, 25 }, l->walk.interp_at },
+		{ { 26, 26 }, l->walk.frame_at },
+		{ { 27, 30 }, l->walk.thread_at },
+		{ { 32, 40 }, l->walk.previous_at },
+		{ { 33, 41 }, l->walk.code_at },
+		{ { 34, 42 }, l->walk.instr_at },
+		{ { 36, 44 }, l->walk.entry_at },
+		{ { 40, 48 }, l->file },
+		{ { 41, 49 }, l->name },
+		{ { 42, 50 }, l->qualname },
+		{ { 43, 51 }, l->lines },
+		{ { 44, 52 }, l->first_line },
+		{ { 48, 56 }, l->code },
 	};
 	uint64_t words[DEBUG_WORDS];
 
@@ -161,7 +167,7 @@ static bool agrees_with_itself(const struct found *f, uint32_t pid, const struct
 	    words[1] >> 16 != (3 << 8 | f->minor) || words[2])
 		return false;
 	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++)
-		if (words[wanted[i].word] != wanted[i].offset)
+		if (words[wanted[i].word[f->minor > 14]] != wanted[i].offset)
 			return false;
 	return true;
 }
@@ -179,13 +185,67 @@ static uint32_t key_offset(const struct python_layout *layout)
 #endif
 }
 
-static enum python_state take(const struct found *f, uint32_t pid, struct offcpu_language *ret)
+/* Each thread's state by its key: false where that is not made yet. */
+static bool take_key(const struct found *f, uint32_t pid, const struct python_layout *layout, struct offcpu_language *ret)
 {
-	const struct python_layout *layout = f->has_no_gil ? NULL : python_layout_of(3 << 8 | f->minor);
 	struct {
 		int32_t is_made;
 		uint32_t number;
 	} key;
+
+	if (!memory_read(pid, f->runtime + key_offset(layout), &key, sizeof(key)) || key.is_made != 1 ||
+	    key.number >= KEYS_FIRST_BLOCK)
+		return false;
+	ret->keys_at = (int32_t)f->keys_at;
+	ret->key_at = (uint32_t)(key.number * KEY_ENTRY_BYTES + f->first_key_bytes);
+	return true;
+}
+
+/*
+ * From 3.15 on a variable of each thread has it.  No symbol that `strip` leaves tells where that lies, but the
+ * exported function that returns it is nothing but one or two loads.
+ */
+static bool take_variable(const struct found *f, uint32_t pid, struct offcpu_language *ret)
+{
+#ifdef __x86_64__
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t direct[] = { 0x64, 0x48, 0x8b, 0x04, 0x25 };	/* mov %fs:place,%rax; a program's */
+	static const uint8_t by_table[] = { 0x48, 0x8b, 0x05 };	/* mov table(%rip),%rax; a library's, then */
+	static const uint8_t loads[] = { 0x64, 0x48, 0x8b, 0x00 };	/* mov %fs:(%rax),%rax */
+	uint8_t code[16];
+	uint64_t at = f->get_state;
+	int64_t place;
+	int32_t word;
+
+	if (!at || !memory_read(pid, at, code, sizeof(endbr)))
+		return false;
+	at += memcmp(code, endbr, sizeof(endbr)) ? 0 : sizeof(endbr);
+	if (!memory_read(pid, at, code, sizeof(code)))
+		return false;
+	if (!memcmp(code, direct, sizeof(direct))) {
+		memcpy(&word, code + sizeof(direct), sizeof(word));
+		place = word;
+	} else if (!memcmp(code, by_table, sizeof(by_table)) && !memcmp(code + 7, loads, sizeof(loads))) {
+		memcpy(&word, code + sizeof(by_table), sizeof(word));
+		if (!memory_read(pid, at + 7 + (uint64_t)(int64_t)word, &place, sizeof(place)))
+			return false;
+	} else {
+		return false;
+	}
+	ret->keys_at = (int32_t)place;
+	return place < 0 && place > INT32_MIN && !(place & 7);
+#else
+	(void)f;
+	(void)pid;
+	(void)ret;
+	return false;
+#endif
+}
+
+static enum python_state take(const struct found *f, uint32_t pid, struct offcpu_language *ret)
+{
+	const struct python_layout *layout = f->has_no_gil ? NULL : python_layout_of(3 << 8 | f->minor);
+	struct offcpu_language found;
 
 	if (!f->minor)
 		return PYTHON_NONE;
@@ -197,16 +257,16 @@ static enum python_state take(const struct found *f, uint32_t pid, struct offcpu
 		return PYTHON_OTHER_VERSION;
 	if (!f->keys_at || f->keys_at % 8)
 		return PYTHON_NO_LIBC;
-	if (!memory_read(pid, f->runtime + key_offset(layout), &key, sizeof(key)) || key.is_made != 1 ||
-	    key.number >= KEYS_FIRST_BLOCK)
+	found = layout->walk;
+	if (layout->walk.key_at == OFFCPU_KEY_NONE && !take_variable(f, pid, &found))
+		return PYTHON_OTHER_VERSION;
+	if (layout->walk.key_at != OFFCPU_KEY_NONE && !take_key(f, pid, layout, &found))
 		return PYTHON_NOT_READY;
-	*ret = layout->walk;
-	ret->keys_at = (int32_t)f->keys_at;
-	ret->key_at = (uint32_t)(key.number * KEY_ENTRY_BYTES + f->first_key_bytes);
-	ret->code_type = f->code_type;
-	ret->tid_at = (uint32_t)f->tid_at;
+	found.code_type = f->code_type;
+	found.tid_at = (uint32_t)f->tid_at;
 	if (layout->gil)
-		ret->gil = f->runtime + layout->gil;
+		found.gil = f->runtime + layout->gil;
+	*ret = found;
 	return PYTHON_READABLE;
 }
 

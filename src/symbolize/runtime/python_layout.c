@@ -46,6 +46,12 @@ static const struct python_layout layouts[] = {
 		    .entry = OFFCPU_ENTRY_OWNER, .entry_at = 74, .entry_value = 3 },
 	  .key_at = 2336, .first_line = 68, .file = 112, .name = 120, .qualname = 128, .lines = 136, .code = 208,
 	  .instr_scale = 1, .line_kind = PYTHON_LINES_LOCATIONS, .ascii_bytes = 40, .compact_bytes = 56 },
+	/* the same; a variable of each thread in place of a key */
+	{ .walk = { .version = VERSION(15), .interp_at = 16, .thread_at = 176, .gil_at = 16,
+		    .frame_at = 72, .code_at = 0, .previous_at = 8, .instr_at = 56, .instr_bytes = 8,
+		    .entry = OFFCPU_ENTRY_OWNER, .entry_at = 74, .entry_value = 3, .key_at = OFFCPU_KEY_NONE },
+	  .first_line = 68, .file = 112, .name = 120, .qualname = 128, .lines = 136, .code = 208,
+	  .instr_scale = 1, .line_kind = PYTHON_LINES_LOCATIONS, .ascii_bytes = 40, .compact_bytes = 56 },
 };
 
 const struct python_layout *python_layout_of(uint32_t version)

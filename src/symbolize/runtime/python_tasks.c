@@ -26,7 +26,7 @@
 #define SET_ENTRIES_MAX (2 * PYTHON_TASKS_MAX)
 #define MINOR_MIN 8
 #define MINOR_WHOLE PYTHON_MINOR_WHOLE
-#define MINOR_MAX 14
+#define MINOR_MAX 15
 #define MINOR_LISTS 14
 
 /* Objects, in these versions. */
@@ -49,6 +49,8 @@
 #define LOCALS_14 80
 #define RUNTIME_HEAD_WORDS 64	/* of _PyRuntime: it leads to the first interpreter from there */
 #define STATE_RUNS 0		/* enum _framestate: below it has not begun or is suspended, above it is over */
+#define STATE_RUNS_15 4	/* the same, from 3.15 on */
+#define MINOR_STATES 15
 
 /* Pointers in a piece of _PyRuntime that lead to a dict with a module of that name. */
 static uint64_t module_in(const struct python_program *p, const uint64_t *words, size_t cnt, const char *name)
@@ -368,7 +370,7 @@ static bool read_coroutine(struct reading *r, uint64_t addr, struct coroutine *c
 	if (!bytes)
 		return false;
 	*c = (struct coroutine){
-		.state = (int8_t)bytes[frame - 5],
+		.state = (int8_t)(bytes[frame - 5] - (r->p->minor >= MINOR_STATES ? STATE_RUNS_15 : STATE_RUNS)),
 		.code = memory_word(bytes, frame + l->walk.code_at) & ~(uint64_t)TAG_BITS,
 		.instr = memory_word(bytes, frame + INSTR_AT),
 		.top = top_of_stack(r->p, bytes, addr),

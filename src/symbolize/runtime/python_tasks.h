@@ -10,7 +10,7 @@
 #include "symbolize/runtime/python_task_lists.h"
 
 /*
- * The tasks of asyncio in a CPython process (3.8 to 3.14, 64 bits) while it runs: asyncio's own sets or lists of them,
+ * The tasks of asyncio in a CPython process (3.8 to 3.15, 64 bits) while it runs: asyncio's own sets or lists of them,
  * and of each its chain of coroutines.  Offsets are few and of the version; what they lead to must be of the type that
  * it has to be.  Memory is not trusted: sizes, hops and texts are bounded.  A task is read twice; one that changed
  * between is told as such.

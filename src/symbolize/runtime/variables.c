@@ -23,6 +23,14 @@ struct answer {
 	uint64_t module_at;	/* 0: none */
 };
 
+/* Whoever wants a function by its name gets it as a variable. */
+static bool is_of_type(const GElf_Sym *sym, unsigned char type)
+{
+	unsigned char its = GELF_ST_TYPE(sym->st_info);
+
+	return its == type || (type == STT_OBJECT && its == STT_FUNC);
+}
+
 /* Of a thread's own variables the address is an offset, and one more than that: 0 is none. */
 static void search_symbols(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, unsigned char type,
 			   struct variable *variables, size_t cnt)
@@ -34,7 +42,7 @@ static void search_symbols(const struct elf_file *file, Elf_Scn *scn, const GElf
 		const char *name;
 		GElf_Sym sym;
 
-		if (!gelf_getsym(data, i, &sym) || GELF_ST_TYPE(sym.st_info) != type || sym.st_shndx == SHN_UNDEF ||
+		if (!gelf_getsym(data, i, &sym) || !is_of_type(&sym, type) || sym.st_shndx == SHN_UNDEF ||
 		    (!sym.st_value && type == STT_OBJECT))
 			continue;
 		name = elf_strptr(file->elf, sh->sh_link, sym.st_name);

@@ -71,7 +71,7 @@ static void test_python(void)
 	r->map.state = PERF_MAP_READABLE;
 	expect(r, "python-frames", false, "None is needed");
 	r->python.minor = 7;
-	expect(r, "python-frames", false, "3.8 to 3.14");
+	expect(r, "python-frames", false, "3.8 to 3.15");
 	r->python.state = PYTHON_NO_LIBC;
 	expect(r, "python-frames", false, "glibc");
 	r->python.state = PYTHON_NO_SYMBOLS;
