@@ -489,37 +489,6 @@ static int compare(const struct diff_args *a, struct diff_plan *plan, const stru
 	return status;
 }
 
-struct reading {
-	const char *path;
-	const struct range_args *range;
-	GError *error;
-};
-
-static gpointer read_side(gpointer data)
-{
-	struct reading *r = data;
-
-	return range_read_profile(r->path, r->range, &r->error);
-}
-
-/* Both at once: reading is a quarter of what a diff takes. */
-static bool read_sides(struct diff_plan *plan, bool is_one, struct profile *ret[DIFF_SIDES], GError **error)
-{
-	struct reading before = { plan->path[DIFF_BEFORE], &plan->range[DIFF_BEFORE], NULL },
-		       after = { plan->path[DIFF_AFTER], &plan->range[DIFF_AFTER], NULL };
-	GThread *thread = is_one ? NULL : g_thread_new("after", read_side, &after);
-
-	ret[DIFF_BEFORE] = read_side(&before);
-	ret[DIFF_AFTER] = thread ? g_thread_join(thread) : ret[DIFF_BEFORE];
-	if (before.error) {
-		g_propagate_error(error, before.error);
-		g_clear_error(&after.error);
-	} else if (after.error) {
-		g_propagate_error(error, after.error);
-	}
-	return ret[DIFF_BEFORE] && ret[DIFF_AFTER];
-}
-
 static int run(const struct diff_args *a, struct diff_plan *plan)
 {
 	g_autoptr(GError) error = NULL;
@@ -527,7 +496,7 @@ static int run(const struct diff_args *a, struct diff_plan *plan)
 	bool is_one = plan->path[DIFF_BEFORE] == plan->path[DIFF_AFTER] && !g_strcmp0(x->from, y->from) &&
 		      !g_strcmp0(x->to, y->to);
 	struct profile *profiles[DIFF_SIDES];
-	bool is_read = read_sides(plan, is_one, profiles, &error);
+	bool is_read = range_read_two(plan->path, plan->range, is_one, profiles, &error);
 	struct profile *before = profiles[DIFF_BEFORE], *after = profiles[DIFF_AFTER];
 	int status = EXIT_FAILED;
 

@@ -76,3 +76,31 @@ struct profile *range_read_profile(const char *path, const struct range_args *a,
 	profile_free(p);
 	return NULL;
 }
+
+struct reading {
+	const char *path;
+	const struct range_args *range;
+	GError *error;
+};
+
+static gpointer read_in_thread(gpointer data)
+{
+	struct reading *r = data;
+
+	return range_read_profile(r->path, r->range, &r->error);
+}
+
+bool range_read_two(const char *const path[2], const struct range_args range[2], bool is_one, struct profile *ret[2],
+		    GError **error)
+{
+	struct reading second = { .path = path[1], .range = &range[1] };
+	GThread *thread = is_one ? NULL : g_thread_new("second", read_in_thread, &second);
+
+	ret[0] = range_read_profile(path[0], &range[0], error);
+	ret[1] = thread ? g_thread_join(thread) : ret[0];
+	if (ret[0] && second.error)
+		g_propagate_error(error, second.error);
+	else
+		g_clear_error(&second.error);
+	return ret[0] && ret[1];
+}

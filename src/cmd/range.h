@@ -28,5 +28,11 @@ bool range_args_check(const struct range_args *a, GError **error);
 bool range_source(const char *given, const char **ret_path, GError **error);
 /* The recording, or what of it lies in the range: recording_read() and profile_cut(); or that part of the history. */
 struct profile *range_read_profile(const char *path, const struct range_args *a, GError **error);
+/*
+ * Two of them at the same time: of two recordings of 20,000 stacks reading is a quarter of what a diff takes.  is_one:
+ * they are one, read once.  False: one is NULL, and the error is of the first of them.
+ */
+bool range_read_two(const char *const path[2], const struct range_args range[2], bool is_one, struct profile *ret[2],
+		    GError **error);
 
 #endif
