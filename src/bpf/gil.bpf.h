@@ -34,7 +34,8 @@ static __always_inline __u64 gil_of(struct walk_state *at, const struct offcpu_l
 	if (l->gil)
 		return l->gil;
 	if (!user_word(at->thread_pointer + l->keys_at, &state) || !state ||
-	    (l->key_at != OFFCPU_KEY_NONE && !user_word(state + l->key_at, &state)) || !state || !user_word(state + l->interp_at, &interp) || !interp || !user_word(interp + l->gil_at, &gil))
+	    (l->key_at != OFFCPU_KEY_NONE && !user_word(state + l->key_at, &state)) || !state ||
+	    !user_word(state + l->interp_at, &interp) || !interp || !user_word(interp + l->gil_at, &gil))
 		return 0;
 	return gil;
 }

@@ -403,7 +403,10 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 		return IDLE_NOT;
 	if (is_answered(f, i))
 		return IDLE_NOT;
-	if (is_timed(f, i) && per_second(f, w) >= (is_epoll ? LOOKS_PER_S_EPOLL : LOOKS_PER_S_POLL))
+	/* a library's loop wakes for the program's timers, and polls nothing */
+	bool is_of_library = f->rule[i] && f->rule[i]->protocol;
+
+	if (!is_of_library && is_timed(f, i) && per_second(f, w) >= (is_epoll ? LOOKS_PER_S_EPOLL : LOOKS_PER_S_POLL))
 		return IDLE_NOT;
 	return IDLE_LOOP;
 }
