@@ -19,6 +19,7 @@
 #define MAPS_TEXT_MAX (64 << 20)	/* as many lines as there may be mappings, of 1,000 characters each */
 #define YOUNG_US 50000	/* most short-lived processes are gone by then */
 #define PAUSE_TIMES 20	/* between two readings of a program's mappings, of what the last one took */
+#define PAUSE_TIMES_RUNTIME 4	/* the same of a search for its runtime, which takes 30 ms of a large one */
 #define HEADLESS_US 1000000	/* look so often whether a process without its first thread still lives */
 #define IDLE_US 1000000	/* look around this often when nothing happens */
 
@@ -239,10 +240,12 @@ static bool read_mappings(struct tables *t, struct program *program)
 	program->handover.read_ns = (uint64_t)began_us * 1000;
 	runtimes_begin(&program->runtimes);
 	bool ok = for_each_mapping(t, program->pid, add_mapping, program);
+	int64_t read_us = g_get_monotonic_time();
 	runtimes_look(&program->runtimes, program->pid, t->slabs, t->retired);
 	program->handover.v8 = program->runtimes.v8;
-	int64_t read_us = g_get_monotonic_time();
-	program->due_us = read_us + MAX(PAUSE_TIMES * (read_us - began_us), program->is_headless ? HEADLESS_US : 0);
+	int64_t looked_us = g_get_monotonic_time();
+	int64_t pause_us = PAUSE_TIMES * (read_us - began_us) + PAUSE_TIMES_RUNTIME * (looked_us - read_us);
+	program->due_us = looked_us + MAX(pause_us, program->is_headless ? HEADLESS_US : 0);
 	forget_mappings(&old);
 	g_array_unref(before);
 	return ok;
@@ -458,11 +461,11 @@ static void take(struct tables *t, const struct message *m)
 /* False when there is no use in it any more. */
 static bool look_at_program(struct tables *t, struct program *program, int64_t now_us)
 {
-	if (program->stale && program->due_us > now_us) {
+	bool is_early = program->stale && program->due_us > now_us;	/* what was read before serves until then */
+
+	if (is_early)
 		t->due_us = MIN(t->due_us, program->due_us);
-		return true;
-	}
-	if (program->stale && !read_mappings(t, program))
+	if (program->stale && !is_early && !read_mappings(t, program))
 		return false;
 	if (is_ready(program)) {
 		program->is_new |= program->runtimes.made && made_code_look(program->runtimes.made, &t->no_room_cnt);

@@ -105,10 +105,10 @@ def doctor_names_python(env):
                                  text=True, check=True).stdout.strip()
         program = Examined(env, path, "-c", SLEEPER).look()
         program.expect_runtime("CPython", version if minor >= 11 else f"3.{minor}")
-        program.expect("python-frames", 8 <= minor <= 14)
+        program.expect("python-frames", 8 <= minor <= 15)
         program.expect("unwind-tables", True)
         program.expect_screen()
-        if 8 <= minor <= 14:
+        if 8 <= minor <= 15:
             looping = Examined(env, path, "-c", ASYNCIO).look()
             wait_until(lambda: "python-tasks" in looping.look().findings, 20)  # once it has imported it
             looping.expect("python-tasks", True, "offcpu tasks")
@@ -117,8 +117,11 @@ def doctor_names_python(env):
 
 
 def go_program(env, is_stripped, *options):
-    folder = build_go(env, *options)
-    version = subprocess.run(["go", "env", "GOVERSION"], capture_output=True, text=True, check=True).stdout.strip()
+    go = shutil.which("go")
+    if not go:
+        raise Skip("go is not installed")
+    folder = build_go(env, go, *options)
+    version = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=True).stdout.strip()
     program = Examined(env, f"{folder}/go_waits", env.temporary("truth"), "5").look()
     program.expect_runtime("Go", version)
     program.expect("go-functions", True, "symbols are stripped" if is_stripped else "own table")

@@ -64,7 +64,7 @@ static void look_at_python(struct found *f, const char *proc_dir, uint32_t pid, 
 
 	f->minor = python_minor_of_file(line->path);
 	f->has_no_gil = is_free_threaded(line->path);
-	if (!variables_find(proc_dir, pid, line, wanted, G_N_ELEMENTS(wanted)) || !wanted[0].addr || !wanted[1].addr)
+	if (!symbols_find(proc_dir, pid, line, wanted, G_N_ELEMENTS(wanted)) || !wanted[0].addr || !wanted[1].addr)
 		return;
 	f->runtime = wanted[0].addr;
 	f->code_type = wanted[1].addr;

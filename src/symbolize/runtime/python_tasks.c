@@ -318,8 +318,14 @@ static uint64_t top_of_stack(const struct python_program *p, const uint8_t *byte
 	uint64_t end = memory_word(bytes, frame + STACK_TOP_AT);
 	int32_t top = (int32_t)end;
 
-	if (p->minor >= MINOR_LISTS)
-		return end > PAGE_BYTES && end % 8 == 0 ? python_word(p, end - 8) & ~(uint64_t)TAG_BITS : 0;
+	if (p->minor >= MINOR_LISTS) {
+		uint64_t word = end > PAGE_BYTES && end % 8 == 0 ? python_word(p, end - 8) & ~(uint64_t)TAG_BITS : 0;
+
+		/* from 3.15 on the place of an iterator's index, which is none, lies above what is awaited */
+		if (!word && p->minor >= MINOR_STATES && end > PAGE_BYTES && end % 8 == 0)
+			word = python_word(p, end - 16) & ~(uint64_t)TAG_BITS;
+		return word;
+	}
 	return top > 0 && top <= UINT16_MAX ? python_word(p, addr + frame + STACK_BASE_AT + 8 * ((uint64_t)top - 1)) : 0;
 }
 

@@ -15,7 +15,7 @@
 #define NAMES_MAX 256
 
 /* What is asked of a file; names follow, each with its NUL.  Both ends are one program. */
-enum sought { SOUGHT_VARIABLES, SOUGHT_LOCAL, SOUGHT_SECTION };
+enum sought { SOUGHT_VARIABLES, SOUGHT_SYMBOLS, SOUGHT_LOCAL, SOUGHT_SECTION };
 
 /* What is answered: then the addresses in the file, 0 where there is none, and its segments. */
 struct answer {
@@ -23,16 +23,18 @@ struct answer {
 	uint64_t module_at;	/* 0: none */
 };
 
-/* Whoever wants a function by its name gets it as a variable. */
-static bool is_of_type(const GElf_Sym *sym, unsigned char type)
+/* Functions only where one is sought: there are ten times as many of them. */
+static bool is_sought(const GElf_Sym *sym, enum sought sought)
 {
-	unsigned char its = GELF_ST_TYPE(sym->st_info);
+	unsigned char type = GELF_ST_TYPE(sym->st_info);
 
-	return its == type || (type == STT_OBJECT && its == STT_FUNC);
+	if (sought == SOUGHT_LOCAL)
+		return type == STT_TLS;
+	return type == STT_OBJECT || (type == STT_FUNC && sought == SOUGHT_SYMBOLS);
 }
 
 /* Of a thread's own variables the address is an offset, and one more than that: 0 is none. */
-static void search_symbols(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, unsigned char type,
+static void search_symbols(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, enum sought sought,
 			   struct variable *variables, size_t cnt)
 {
 	Elf_Data *data = sh->sh_size <= SYMBOLS_MAX_BYTES ? elf_getdata(scn, NULL) : NULL;
@@ -42,13 +44,13 @@ static void search_symbols(const struct elf_file *file, Elf_Scn *scn, const GElf
 		const char *name;
 		GElf_Sym sym;
 
-		if (!gelf_getsym(data, i, &sym) || !is_of_type(&sym, type) || sym.st_shndx == SHN_UNDEF ||
-		    (!sym.st_value && type == STT_OBJECT))
+		if (!gelf_getsym(data, i, &sym) || !is_sought(&sym, sought) || sym.st_shndx == SHN_UNDEF ||
+		    (!sym.st_value && sought != SOUGHT_LOCAL))
 			continue;
 		name = elf_strptr(file->elf, sh->sh_link, sym.st_name);
 		for (size_t k = 0; name && k < cnt; k++)
 			if (!variables[k].addr && !strcmp(name, variables[k].name))
-				variables[k].addr = sym.st_value + (type == STT_TLS);
+				variables[k].addr = sym.st_value + (sought == SOUGHT_LOCAL);
 	}
 }
 
@@ -91,7 +93,7 @@ static bool search_section(const struct elf_file *file, Elf_Scn *scn, const GElf
 		if (its && !strcmp(its, s->wanted[0].name))
 			s->wanted[0].addr = sh->sh_addr;
 	} else if (is_symbols(sh)) {
-		search_symbols(file, scn, sh, s->sought == SOUGHT_LOCAL ? STT_TLS : STT_OBJECT, s->wanted, s->cnt);
+		search_symbols(file, scn, sh, s->sought, s->wanted, s->cnt);
 	} else if (s->sought == SOUGHT_LOCAL && sh->sh_type == SHT_RELA && file->machine == EM_X86_64 &&
 		   !s->module_at) {
 		s->module_at = module_number_at(file, scn, sh);
@@ -193,17 +195,29 @@ static bool search_file(const char *proc_dir, uint32_t pid, const struct maps_li
 	return a && take_answer(a, line, variables, cnt, ret_bias, ret_module_at);
 }
 
-bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables,
-		    size_t cnt)
+static bool find(const char *proc_dir, uint32_t pid, const struct maps_line *line, enum sought sought,
+		 struct variable *variables, size_t cnt)
 {
 	uint64_t bias, unused;
 
-	if (!search_file(proc_dir, pid, line, SOUGHT_VARIABLES, variables, cnt, &bias, &unused))
+	if (!search_file(proc_dir, pid, line, sought, variables, cnt, &bias, &unused))
 		return false;
 	for (size_t i = 0; i < cnt; i++)
 		if (variables[i].addr)
 			variables[i].addr += bias;
 	return true;
+}
+
+bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables,
+		    size_t cnt)
+{
+	return find(proc_dir, pid, line, SOUGHT_VARIABLES, variables, cnt);
+}
+
+bool symbols_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *symbols,
+		  size_t cnt)
+{
+	return find(proc_dir, pid, line, SOUGHT_SYMBOLS, symbols, cnt);
 }
 
 bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name,

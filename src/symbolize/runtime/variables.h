@@ -23,6 +23,9 @@ struct variable {
  */
 bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables,
 		    size_t cnt);
+/* The same of variables and functions. */
+bool symbols_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *symbols,
+		  size_t cnt);
 
 /* A variable that each thread has one of. */
 struct local_variable {
