@@ -32,10 +32,8 @@
 static void note_mmap(void *data, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
 {
 	struct session *s = data;
-	uint64_t before = symbolizer_replaced_cnt(s->symbolizer);
 
-	symbolizer_note_mmap(s->symbolizer, pid, ts_ns, m);
-	if (s->start_ns && ts_ns >= s->start_ns && symbolizer_replaced_cnt(s->symbolizer) > before) {
+	if (symbolizer_note_mmap(s->symbolizer, pid, ts_ns, m) && s->start_ns && ts_ns >= s->start_ns) {
 		s->replaced_cnt++;
 		s->replaced_ns += s->mapped_ns > ts_ns ? s->mapped_ns - ts_ns : 0;
 	}

@@ -102,9 +102,9 @@ void symbolizer_free(struct symbolizer *s)
 	g_free(s);
 }
 
-void symbolizer_note_mmap(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
+bool symbolizer_note_mmap(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
 {
-	spaces_mmap(s->spaces, pid, ts_ns, m);
+	return spaces_mmap(s->spaces, pid, ts_ns, m);
 }
 
 uint64_t symbolizer_replaced_cnt(const struct symbolizer *s)

@@ -64,9 +64,9 @@ struct symbolizer_mapping {
 /*
  * Notes of what happened to address spaces, in order of time for one pid; strings are copied.
  * Give the notes there are before asking about what came after them: /proc/PID/maps is read
- * at a question, and stands for the newest program the notes told of.
+ * at a question, and stands for the newest program the notes told of.  A mapping: true where other code lay before.
  */
-void symbolizer_note_mmap(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m);
+bool symbolizer_note_mmap(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m);
 /* How often a file was mapped where another one lay: names of addresses from before no longer hold. */
 uint64_t symbolizer_replaced_cnt(const struct symbolizer *s);
 /* Did other code lie at the user address until after since_ns?  As of ts_ns, when the address was met. */

@@ -159,13 +159,13 @@ static struct generation *generation_unannounced(struct spaces *s, uint32_t pid,
 	return g;
 }
 
-void spaces_mmap(struct spaces *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
+bool spaces_mmap(struct spaces *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
 {
 	struct generation *g;
 	struct space_map map = { .start = m->start, .pgoff = m->pgoff, .from_ns = ts_ns };
 
 	if (!m->len || __builtin_add_overflow(m->start, m->len, &map.end))
-		return;
+		return false;
 	sweep_if_many(s);
 	g = newest(process_get(s, pid));
 	if (!g)
@@ -176,6 +176,7 @@ void spaces_mmap(struct spaces *s, uint32_t pid, uint64_t ts_ns, const struct sy
 	map.replaces = map_set_replaces(g->maps, &map);
 	s->replaced_cnt += map.replaces;
 	map_set_add(&g->maps, &map);
+	return map.replaces;
 }
 
 uint64_t spaces_replaced_cnt(const struct spaces *s)

@@ -54,7 +54,8 @@ struct spaces;
 struct spaces *spaces_new(struct modules *modules, const char *proc_dir);
 void spaces_free(struct spaces *s);
 
-void spaces_mmap(struct spaces *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m);
+/* True: other code lay there before. */
+bool spaces_mmap(struct spaces *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m);
 /* How often a file was mapped where another one lay: names of addresses from before no longer hold. */
 uint64_t spaces_replaced_cnt(const struct spaces *s);
 void spaces_exec(struct spaces *s, uint32_t pid, uint64_t ts_ns);

@@ -319,12 +319,12 @@ static uint64_t top_of_stack(const struct python_program *p, const uint8_t *byte
 	int32_t top = (int32_t)end;
 
 	if (p->minor >= MINOR_LISTS) {
-		uint64_t word = end > PAGE_BYTES && end % 8 == 0 ? python_word(p, end - 8) & ~(uint64_t)TAG_BITS : 0;
+		if (end <= PAGE_BYTES || end % 8)
+			return 0;
+		uint64_t word = python_word(p, end - 8) & ~(uint64_t)TAG_BITS;
 
 		/* from 3.15 on the place of an iterator's index, which is none, lies above what is awaited */
-		if (!word && p->minor >= MINOR_STATES && end > PAGE_BYTES && end % 8 == 0)
-			word = python_word(p, end - 16) & ~(uint64_t)TAG_BITS;
-		return word;
+		return word || p->minor < MINOR_STATES ? word : python_word(p, end - 16) & ~(uint64_t)TAG_BITS;
 	}
 	return top > 0 && top <= UINT16_MAX ? python_word(p, addr + frame + STACK_BASE_AT + 8 * ((uint64_t)top - 1)) : 0;
 }
