@@ -127,12 +127,16 @@ class Truth:
         return Span(waking.before.wall, min(waking.after.wall, event.after.wall))
 
     def began(self, event):
-        """When the thread fell asleep in a bracket: after what it used and waited for of CPU time in it, at the latest."""
+        """
+        When the thread fell asleep in a bracket: after what it used of CPU time in it, and, had it been preempted, waited for, at the
+        latest.  One that was not waited for a CPU after its sleep only.
+        """
         if event.after.slept != event.before.slept + 1:
             raise Unclear("it slept more than once")
         hi = event.after.wall
-        delay = event.after.delay - event.before.delay if event.before.delay >= 0 else 0
-        if event.before.delay >= 0 or event.after.yielded == event.before.yielded:
+        is_preempted = event.after.yielded > event.before.yielded
+        if event.before.delay >= 0 or not is_preempted:
+            delay = event.after.delay - event.before.delay if is_preempted else 0
             hi = min(hi, event.before.wall + event.after.cpu - event.before.cpu + delay)
         return Span(event.before.wall, max(hi, event.before.wall))
 

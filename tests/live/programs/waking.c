@@ -28,6 +28,7 @@ static struct event_log *logs[THREADS_MAX + 1];	/* the last one is the first thr
 static int links[2 * STAGES][2];
 static int word;	/* a futex */
 static uint64_t slept_cnt;
+static bool has_begun; /* the broadcasts */
 
 static uint64_t cpu_ns(void)
 {
@@ -162,6 +163,8 @@ SITE void *broadcast_main(void *arg)
 	prctl(PR_SET_NAME, "herd");
 	events_mine(log);
 	truth_gate_wait();
+	while (!__atomic_load_n(&has_begun, __ATOMIC_SEQ_CST))
+		sys0(SYS_sched_yield);
 	for (uint64_t i = 0; i < rounds; i++) {
 		wait_site(log, i);
 		while (__atomic_load_n(&word, __ATOMIC_SEQ_CST) == (int)i)
@@ -182,9 +185,12 @@ SITE void broadcast_site(struct event_log *log, uint64_t round)
 
 static void broadcast(struct event_log *log)
 {
+	nap_site(log, 1000); /* what it did before its first event nobody knows */
+	__atomic_store_n(&has_begun, true, __ATOMIC_SEQ_CST);
 	for (uint64_t i = 0; i < rounds; i++) {
+		/* awake: who fell asleep as a nap ended could not be told from who did before */
 		while (__atomic_load_n(&slept_cnt, __ATOMIC_SEQ_CST) < (i + 1) * threads_cnt)
-			nap_site(log, 1000);
+			sys0(SYS_sched_yield);
 		nap_site(log, 20000);
 		burn_us(500);
 		broadcast_site(log, i);
