@@ -279,11 +279,13 @@ SITE void kill_site(struct event_log *log, uint64_t round)
 
 static void send_signals(struct event_log *log)
 {
+	nap_site(log, 1000);
 	while (!__atomic_load_n(&word, __ATOMIC_SEQ_CST))
-		nap_site(log, 1000);
+		sys0(SYS_sched_yield);
 	for (uint64_t i = 0; i < rounds; i++) {
-		while (__atomic_load_n(&slept_cnt, __ATOMIC_SEQ_CST) < i)	/* two signals would be one */
-			nap_site(log, 1000);
+		/* two signals would be one */
+		while (__atomic_load_n(&slept_cnt, __ATOMIC_SEQ_CST) < i)
+			sys0(SYS_sched_yield);
 		nap_site(log, 5000);
 		burn_us(300);
 		kill_site(log, i);
