@@ -376,6 +376,8 @@ def request_bad_input(env):
     subprocess.run(["strip", "-o", stripped, program.path], check=True)
     for arguments, words in (
             (("-p", pid, "no_such_function"), "there is no function 'no_such_function'"),
+            (("-p", pid, "handle_request"), "it has service::handle_request"),
+            (("-p", pid, "jumping_reqest"), "it has jumping_request"),
             (("-p", pid, "*_request"), "match '*_request'"),
             (("-p", pid, "no_lib:f"), "no_lib"),
             (("-p", pid, ""), "the name of a function is wanted"),
