@@ -46,6 +46,7 @@ static void add_group(struct task_findings *f, const struct tasks *t, const stru
 		.path = path_of(f, t->kind, g->example),
 		.creator = text_or_empty(g->creator),
 		.idle = text_or_empty(idle),
+		.answers_request = g->example && task_answers_request(g->example),
 		.looks = t->looks,
 		.tasks = g->tasks,
 		.task_ns = MIN(g->task_ns, NS_MAX),
@@ -182,7 +183,10 @@ static uint64_t rank_of(const struct task_findings *f, const struct task_wait *w
 		return 0;
 	if (k == RUNNABLE)
 		return w->task_ns / RUNNABLE_WEIGHT;
-	return waits_for_work(k) && !is_given_from_within(f, w) ? 0 : w->task_ns;
+	/* a handler may well wait in a select for what happens next, but for the rest only while it owes an answer */
+	if (!waits_for_work(k) || (w->answers_request && k != SELECT))
+		return w->task_ns;
+	return is_given_from_within(f, w) ? w->task_ns : 0;
 }
 
 static bool passes(const char *path, const char *function)

@@ -17,6 +17,7 @@ struct task_wait {
 	const char *path;	/* the program's own functions, innermost first: " < " between them */
 	const char *creator;	/* "": not known */
 	const char *idle;	/* why it has nothing to do; "": it may have */
+	bool answers_request;	/* somebody waits for it */
 	uint32_t line;
 	uint64_t looks, task_ns;
 	double tasks;		/* mean number */
