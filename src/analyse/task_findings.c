@@ -10,6 +10,7 @@
 #define PATH_FUNCTIONS_MAX 6
 #define NS_MAX (UINT64_C(1) << 50)	/* of task time: 13 days; sums over all groups stay far below 64 bits */
 #define SLEEP_DEPTH 2	/* as idle.c has it: housekeeping sleeps in its main function, or in what that calls */
+#define TASKS_MIN 0.5	/* of asyncio, on average: fewer are no bottleneck */
 #define RUNNABLE_WEIGHT 4	/* load from outside makes goroutines wait for a CPU, too */
 
 static const char *text_or_empty(const char *text)
@@ -32,9 +33,23 @@ static const char *path_of(struct task_findings *f, enum tasks_kind kind, const 
 	return g_string_chunk_insert_len(f->strings, path->str, (gssize)path->len);
 }
 
+/* "locks.py:Semaphore.acquire", the innermost function, where that is asyncio's own. */
+static const char *waits_in(struct task_findings *f, enum tasks_kind kind, const struct task_row *row)
+{
+	const struct task_frame *at = row && row->frame_cnt ? row->frames : NULL;
+	const char *file = at && at->file ? strstr(at->file, "/asyncio/") : NULL;
+	g_autofree char *text = NULL;
+
+	if (kind != TASKS_ASYNCIO || !file || !at->name)
+		return "";
+	text = g_strdup_printf("%s:%s", file + strlen("/asyncio/"), at->name);
+	return g_string_chunk_insert(f->strings, text);
+}
+
 static void add_group(struct task_findings *f, const struct tasks *t, const struct task_group *g, const char *idle)
 {
 	const struct task_wait w = {
+		.kind = t->kind,
 		.pid = t->pid,
 		.program = text_or_empty(t->program),
 		.state = g->state,
@@ -43,6 +58,7 @@ static void add_group(struct task_findings *f, const struct tasks *t, const stru
 		.function = g->at ? text_or_empty(g->at->name) : "",
 		.file = g->at ? text_or_empty(g->at->file) : "",
 		.line = g->at ? g->at->line : 0,
+		.waits_in = waits_in(f, t->kind, g->example),
 		.path = path_of(f, t->kind, g->example),
 		.creator = text_or_empty(g->creator),
 		.idle = text_or_empty(idle),
@@ -69,13 +85,18 @@ static void add_population(struct task_findings *f, const struct tasks *t)
 	task_groups_clear(&groups);
 }
 
-enum kind { OTHER, MUTEX, RWLOCK, RECEIVE, SEND, GROUP, CONDITION, SLEEP, NETWORK, SELECT, LIBRARY, RUNNABLE, NOTHING };
+enum kind { OTHER, MUTEX, SEMAPHORE, ROOM, RWLOCK, RECEIVE, SEND, GROUP, CONDITION, SLEEP, NETWORK, SELECT, LIBRARY, RUNNABLE,
+	    NOTHING };
 
 static const struct {
 	const char *says, *advice;
 } kinds[] = {
 	[OTHER] = { "wait", "Look at what the others do meanwhile." },
 	[MUTEX] = { "wait for a mutex", "Hold the lock for less time (no I/O or sleep under it), or split it." },
+	[SEMAPHORE] = { "wait for a semaphore",
+			"Hold it for less time, or raise its limit if what it guards takes more at once." },
+	[ROOM] = { "wait for room in a full queue",
+		   "Who takes from it is slower than who puts: more consumers, or faster ones." },
 	[RWLOCK] = { "wait for a read-write lock", "Hold the write side for less time, or split the lock." },
 	[RECEIVE] = { "wait to receive from a channel",
 		      "Who sends is slower than who receives: look at what the senders do." },
@@ -98,9 +119,25 @@ static bool has(const char *text, const char *part)
 	return strstr(text, part) != NULL;
 }
 
+/* Before Python 3.11 functions have no class: Semaphore.acquire() is told from Lock.acquire() by nothing. */
+static enum kind kind_of_asyncio(const struct task_wait *w)
+{
+	if (strcmp(w->state, "waiting") != 0)
+		return NOTHING;
+	if (!strcmp(w->waits_in, "locks.py:Lock.acquire") || !strcmp(w->waits_in, "locks.py:acquire"))
+		return MUTEX;
+	if (!strcmp(w->waits_in, "locks.py:Semaphore.acquire"))
+		return SEMAPHORE;
+	if (!strcmp(w->waits_in, "queues.py:Queue.put") || !strcmp(w->waits_in, "queues.py:put"))
+		return ROOM;
+	return strcmp(w->waits_in, "tasks.py:sleep") == 0 ? SLEEP : OTHER;
+}
+
 /* What a goroutine waits for, by its call or by the runtime's reason (runtime2.go: waitReasonStrings). */
 static enum kind kind_of(const struct task_wait *w)
 {
+	if (w->kind == TASKS_ASYNCIO)
+		return kind_of_asyncio(w);
 	if (strcmp(w->state, "runnable") == 0)
 		return RUNNABLE;
 	if (strcmp(w->state, "waiting") != 0)
@@ -172,6 +209,12 @@ static bool is_given_from_within(const struct task_findings *f, const struct tas
 	return is_there;
 }
 
+/* Of what its own program has limited. */
+static bool is_short_of(enum kind k)
+{
+	return k == MUTEX || k == SEMAPHORE || k == ROOM;
+}
+
 /* 0: it has nothing to do, or is told by the findings of threads. */
 static uint64_t rank_of(const struct task_findings *f, const struct task_wait *w)
 {
@@ -180,6 +223,9 @@ static uint64_t rank_of(const struct task_findings *f, const struct task_wait *w
 
 	if (*w->idle || k == NOTHING || is_loop || (is_main(w) && waits_for_work(k)))
 		return 0;
+	/* a loop's thread tells of the rest; where something holds it up most of the time that comes first */
+	if (w->kind == TASKS_ASYNCIO)
+		return is_short_of(k) && w->tasks >= TASKS_MIN ? (uint64_t)((double)w->task_ns / MAX(w->tasks, 1)) / 2 : 0;
 	if (k == RUNNABLE)
 		return w->task_ns / RUNNABLE_WEIGHT;
 	return waits_for_work(k) && !is_given_from_within(f, w) ? 0 : w->task_ns;
@@ -203,7 +249,7 @@ static const struct task_wait *meanwhile_of(const struct task_findings *f, const
 {
 	const struct task_wait *best = NULL;
 	enum kind k = kind_of(w);
-	bool is_lock = k == MUTEX || k == RWLOCK;
+	bool is_lock = k == MUTEX || k == RWLOCK || k == SEMAPHORE;
 
 	if (!is_lock && k != RECEIVE && k != SEND)
 		return NULL;
@@ -248,17 +294,17 @@ struct task_findings *task_findings_new(const struct profile *p)
 	f->rows = g_array_new(FALSE, TRUE, sizeof(struct task_wait));
 	f->strings = g_string_chunk_new(1024);
 	for (guint i = 0; i < p->tasks->len; i++)
-		if (profile_tasks(p, i)->kind == TASKS_GO)
-			add_population(f, profile_tasks(p, i));
+		add_population(f, profile_tasks(p, i));
 	rank(f);
 	for (guint i = 0; i < f->cnt; i++) {
 		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
 
 		w->meanwhile = meanwhile_of(f, w);
-		for (guint k = 0; k < f->cnt; k++) {
+		/* of asyncio not all that waits is a finding */
+		for (guint k = 0; k < (w->kind == TASKS_GO ? f->cnt : f->rows->len); k++) {
 			const struct task_wait *o = &g_array_index(f->rows, struct task_wait, k);
 
-			w->busy_ns += same_process(o, w) ? o->task_ns : 0;
+			w->busy_ns += same_process(o, w) && !*o->idle ? o->task_ns : 0;
 		}
 	}
 	return f;

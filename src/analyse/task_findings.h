@@ -3,17 +3,20 @@
 #define ANALYSE_TASK_FINDINGS_H
 
 #include "profile/profile.h"
+#include "profile/tasks.h"
 
 /*
- * What goroutines wait for that hold no thread, as findings of a recording beside those of its threads.  Their time is
+ * What goroutines and tasks of asyncio wait for that hold no thread, as findings of a recording beside those of its threads.  Their time is
  * that of tasks, and is in no sum of threads.
  */
 
 struct task_wait {
+	enum tasks_kind kind;
 	uint32_t pid;
 	const char *program;
 	const char *state, *reason;	/* as in a task_row; reason "": none */
 	const char *call, *function, *file;	/* as in a task_group; "": none */
+	const char *waits_in;	/* of asyncio, what of it is awaited: "locks.py:Semaphore.acquire"; "": nothing */
 	const char *path;	/* the program's own functions, innermost first: " < " between them */
 	const char *creator;	/* "": not known */
 	const char *idle;	/* why it has nothing to do; "": it may have */
@@ -35,7 +38,7 @@ struct task_findings {
 	GStringChunk *strings;
 };
 
-/* Of the profile's goroutines; p stays in use.  Free with task_findings_free(). */
+/* Of the profile's tasks; p stays in use.  Free with task_findings_free(). */
 struct task_findings *task_findings_new(const struct profile *p);
 void task_findings_free(struct task_findings *f);	/* NULL is fine */
 

@@ -416,3 +416,38 @@ def connections_and_rings_are_told_by_what_they_wait_for(env):
         process.kill()
         process.wait()
     os.unlink(path)
+
+
+SHORT_OF = {
+    # function: words of the sentence, what is limited, what is done with it
+    "handle": ("wait for a semaphore", "asyncio.Semaphore(1)", "async with limit: await call_backend()"),
+    "withdraw": ("wait for a mutex", "asyncio.Lock()", "async with limit: await call_backend()"),
+}
+
+
+@case
+def tasks_that_wait_for_a_semaphore_are_the_first_finding(env):
+    """No thread waits for it: the event loop is idle until a timer."""
+    for function, (says, limit, work) in SHORT_OF.items():
+        process = script(env, [sys.executable, "-c"], f"""
+            import asyncio
+            limit = {limit}
+            async def call_backend(): await asyncio.sleep(0.02)
+            async def {function}():
+                {work}
+            async def serve():
+                while True: await {function}()
+            async def main():
+                tasks = [asyncio.create_task(serve()) for _ in range(10)]
+                print(flush=True)
+                await asyncio.gather(*tasks)
+            asyncio.run(main())
+            """)
+        report, first = record(env, [process.pid])
+        found = (report.data.get("task_findings") or [{}])[0]
+        env.check.equal((found.get("function"), found.get("meanwhile_function")), (function, "call_backend"), f"the first finding: {found}")
+        # before Python 3.11 a semaphore is told from a lock by nothing
+        says = says if sys.version_info >= (3, 11) else "wait for a mutex"
+        env.check.that(says in first and function in first, f"the first one shown: {first}")
+        process.kill()
+        process.wait()
