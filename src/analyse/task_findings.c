@@ -10,6 +10,7 @@
 #define PATH_FUNCTIONS_MAX 6
 #define NS_MAX (UINT64_C(1) << 50)	/* of task time: 13 days; sums over all groups stay far below 64 bits */
 #define SLEEP_DEPTH 2	/* as idle.c has it: housekeeping sleeps in its main function, or in what that calls */
+#define TASKS_MIN 0.5	/* of asyncio, on average: fewer are no bottleneck */
 #define RUNNABLE_WEIGHT 4	/* load from outside makes goroutines wait for a CPU, too */
 
 static const char *text_or_empty(const char *text)
@@ -73,7 +74,7 @@ static void add_population(struct task_findings *f, const struct tasks *t)
 
 enum kind {
 	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, GROUP, CONDITION, SLEEP, NETWORK, SELECT, LIBRARY, RUNNABLE, NOTHING,
-	ACQUIRE, PUT, CONNECT,	/* of asyncio */
+	SEMAPHORE, LOCK, ACQUIRE, PUT, CONNECT,	/* of asyncio */
 };
 
 static const struct {
@@ -98,6 +99,9 @@ static const struct {
 	[RUNNABLE] = { "are runnable and have no thread",
 		       "More goroutines run than GOMAXPROCS and the CPUs take: raise it, or compute less." },
 	[NOTHING] = { "run", "" },
+	[SEMAPHORE] = { "wait for a semaphore",
+			"Hold it for less time, or raise its limit if what it guards takes more at once." },
+	[LOCK] = { "wait for a lock", "Hold it for less time (await nothing slow under it), or split it." },
 	[ACQUIRE] = { "wait to acquire a lock, a semaphore or a pool's connection",
 		      "Hold it for less time (await nothing slow under it), or allow more at once." },
 	[PUT] = { "wait for room in a queue", "Who gets from it is slower than who puts: more of those, or faster ones." },
@@ -122,6 +126,10 @@ static enum kind asyncio_kind_of(const struct task_wait *w)
 {
 	if (strcmp(w->state, "waiting") != 0)
 		return NOTHING;
+	if (strcmp(w->call, "Semaphore.acquire") == 0)
+		return SEMAPHORE;
+	if (strcmp(w->call, "Lock.acquire") == 0)
+		return LOCK;
 	if (is_called(w, "acquire") || is_called(w, "_acquire"))
 		return ACQUIRE;
 	if (is_called(w, "put"))
@@ -214,13 +222,14 @@ static uint64_t rank_of(const struct task_findings *f, const struct task_wait *w
 {
 	enum kind k = kind_of(w);
 	/* who reads, sleeps or awaits a future may serve a connection that has nothing to ask */
-	bool is_clear = k == ACQUIRE || k == PUT || k == CONNECT;
+	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT;
 	bool is_loop = k == SLEEP && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
 
 	if (*w->idle || k == NOTHING || is_loop || (is_main(w) && waits_for_work(k)))
 		return 0;
+	/* what holds their loop up most of the time comes first: they all wait for that, too */
 	if (w->kind == TASKS_ASYNCIO)
-		return is_clear ? w->task_ns : 0;
+		return is_clear && w->tasks >= TASKS_MIN ? (uint64_t)((double)w->task_ns / w->tasks) / 2 : 0;
 	if (k == RUNNABLE)
 		return w->task_ns / RUNNABLE_WEIGHT;
 	/* a handler may well wait in a select for what happens next, but for the rest only while it owes an answer */
@@ -270,7 +279,7 @@ static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 	enum kind k = kind_of(w);
 	bool is_channel = k == RECEIVE || k == SEND;
 
-	if (!is_channel && k != MUTEX && k != RWLOCK && k != ACQUIRE)
+	if (!is_channel && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK && k != ACQUIRE)
 		return;
 	w->meanwhile = meanwhile_of(f, w, true);
 	if (w->meanwhile && k == RECEIVE)

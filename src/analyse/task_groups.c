@@ -76,7 +76,7 @@ static bool is_of_runtime(const struct task_row *row)
 static bool is_python_library(const char *file)
 {
 	return file && (strstr(file, "/lib/python3") || strstr(file, "/site-packages/") ||
-			strstr(file, "/dist-packages/") || *file == '<');
+			strstr(file, "/dist-packages/") || g_str_has_prefix(file, "<frozen "));
 }
 
 /* With its class as from Python 3.11 on. */
