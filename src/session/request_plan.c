@@ -52,14 +52,15 @@ static bool are_one(const GArray *list)
 	return true;
 }
 
-static void fail_inlined(GError **error, const struct elf_functions *f, const char *path, const char *pattern)
+static void fail_inlined(GError **error, const struct elf_functions *f, const char *path, const char *pattern,
+			 const char *hint)
 {
 	GString *callers = g_string_new(NULL);
 
 	for (guint i = 0; i < f->inlined->len; i++)
 		g_string_append_printf(callers, "%s%s", i ? ", " : "", (const char *)f->inlined->pdata[i]);
-	request_fail(error, "%s: %s has no code of its own: it is inlined in %s; take such a function", path, pattern,
-	     callers->str);
+	request_fail(error, "%s: %s has no code of its own: it is inlined in %s; take such a function%s", path, pattern,
+	     callers->str, hint);
 	g_string_free(callers, TRUE);
 }
 
@@ -105,7 +106,7 @@ static void fail_unfound(GError **error, const struct elf_functions *f, const st
 			 const char *pattern, const char *interpreter)
 {
 	const char *path = place->path;
-	bool may_be_misspelt = !elf_function_is_glob(pattern) && !f->is_ifunc && !f->inlined->len;
+	bool may_be_misspelt = !elf_function_is_glob(pattern) && !f->is_ifunc;
 	g_autofree char *same = may_be_misspelt ? functions_alike(place, pattern, ALIKE_SAME_WORD) : NULL;
 	g_autofree char *alike = may_be_misspelt && !same && !f->is_named_elsewhere ?
 					 functions_alike(place, pattern, ALIKE_NOT - 1) : NULL;
@@ -123,7 +124,7 @@ static void fail_unfound(GError **error, const struct elf_functions *f, const st
 		     "function that calls it",
 		     path, pattern);
 	else if (f->inlined->len)
-		fail_inlined(error, f, path, pattern);
+		fail_inlined(error, f, path, pattern, hint);
 	else if (same && !interpreter)
 		request_fail(error, "%s: there is no function '%s'%s", path, pattern, hint);
 	else if (f->is_named_elsewhere)
