@@ -23,6 +23,11 @@ static const struct expectation expectations[] = {
 	/* the C++ runtime is no caller, its caller is */
 	{ 'S', "Pool::run()@/bin/a std::condition_variable::wait@/usr/lib/libstdc++.so.6 pthread_cond_wait@/lib/libc.so.6",
 	  ENTRY "__x64_sys_futex futex_wait", "futex_wait (std::condition_variable::wait <- Pool::run())", "futex" },
+	/* of a library's functions not the one by which Java parks all threads, unless there is nothing else */
+	{ 'S', "java.lang.Thread.run java.util.concurrent.LinkedBlockingQueue.take java.util.concurrent.locks.LockSupport.park Unsafe_Park@/jdk/libjvm.so "
+	       "pthread_cond_wait@/lib/libc.so.6", ENTRY "__x64_sys_futex futex_wait",
+	  "futex_wait (java.util.concurrent.locks.LockSupport.park <- java.util.concurrent.LinkedBlockingQueue.take)", "futex" },
+	{ 'S', "Unsafe_Park@/jdk/libjvm.so pthread_cond_wait@/lib/libc.so.6", ENTRY "__x64_sys_futex futex_wait", "futex_wait (Unsafe_Park)", "futex" },
 	{ 'D', "main@/bin/a write@/lib/libc.so.6",
 	  ENTRY "ksys_write vfs_write ext4_file_write_iter folio_wait_bit_common io_schedule schedule __schedule",
 	  "folio_wait_bit_common (write <- main)", "write" },
