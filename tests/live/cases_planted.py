@@ -476,3 +476,18 @@ def callback_of_a_stripped_libuv_holds_up_its_loop(env):
     found = (findings[0]["reason"], findings[0]["holds_up_loop"], (findings[0]["function"] or {}).get("name")) if findings else None
     env.check.equal(found, ("sleep", "uv_run", "commit_row"), f"the first finding: {first}")
     env.check.that("holds up its event loop (uv_run)" in first, f"the first one shown: {first}")
+
+
+@case
+def herd_on_a_listening_socket_is_hinted_at(env):
+    """Its threads are idle until they are woken, and then wait for a CPU: that says nothing of why."""
+    process = subprocess.Popen([os.path.join(env.programs, "planted_io"), "epoll_herd"], stdout=subprocess.PIPE, preexec_fn=default_signals)
+    env.running.append(process)
+    process.stdout.readline()
+    mates = children(process.pid)
+    _, first = record(env, [process.pid])
+    env.check.that("waits for a CPU" in first and "record --storms" in first, f"the first one shown: {first}")
+    for child in mates:
+        os.kill(child, 9)
+    process.kill()
+    process.wait()
