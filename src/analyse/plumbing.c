@@ -229,6 +229,20 @@ static void pick_runtime(struct user_pick *pick)
 	pick->api = pick->library_api;
 }
 
+static bool is_of_one_file(const struct plumbing *pl, uint32_t x, uint32_t y)
+{
+	const char *module = profile_get_frame(pl->profile, x)->module;
+
+	return module && g_strcmp0(module, profile_get_frame(pl->profile, y)->module) == 0;
+}
+
+/* Functions without a name that the runtime calls, and that call the runtime, all in one file, are the runtime's. */
+static bool is_within_runtime(const struct plumbing *pl, const struct user_pick *pick, uint32_t frame)
+{
+	return pick->caller >= 0 && pick->api >= 0 && is_of_one_file(pl, (uint32_t)pick->caller, frame) &&
+	       is_of_one_file(pl, (uint32_t)pick->api, frame);
+}
+
 static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 {
 	struct user_pick pick = { .caller = -1, .api = -1, .library = -1, .entry = -1, .library_api = -1, .other = -1 };
@@ -238,6 +252,10 @@ static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 		uint32_t frame = profile_get_node(pl->profile, n)->frame;
 		const struct frame_class *c = &pl->classes[frame];
 
+		if (c->level != RUNTIME_NONE && is_within_runtime(pl, &pick, frame)) {
+			pick.caller = -1;
+			inside = true;
+		}
 		if (c->level != RUNTIME_NONE) {
 			bool is_first = pick.library < 0 && pick.entry < 0;
 

@@ -46,12 +46,14 @@ void request_causes_free(struct request_causes *c)
 
 /*
  * A thread's own stack has another address in each thread, and is the same thing in all; so has what a thread sleeps on
- * until its time is up.
+ * until its time is up.  Of a lock that is awaited by a set of descriptors the set says nothing.
  */
 static uint32_t telling_object(const struct profile *p, uint32_t object, enum reason reason)
 {
 	const struct object *o = object && reason != REASON_SLEEP ? profile_get_object(p, object - 1) : NULL;
 
+	if (o && o->kind == OBJECT_EPOLL && reason_family(reason) == FAMILY_LOCK)
+		return 0;
 	return o && o->name && *o->name && !g_str_has_prefix(o->name, "stack of thread ") ? object : 0;
 }
 

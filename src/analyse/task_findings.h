@@ -6,8 +6,8 @@
 #include "profile/tasks.h"
 
 /*
- * What goroutines and tasks of asyncio wait for that hold no thread, as findings of a recording beside those of its threads.  Their time is
- * that of tasks, and is in no sum of threads.
+ * What goroutines and tasks of asyncio wait for that hold no thread, as findings of a recording beside those of its
+ * threads.  Their time is that of tasks, and is in no sum of threads.
  */
 
 struct task_wait {
@@ -16,10 +16,10 @@ struct task_wait {
 	const char *program;
 	const char *state, *reason;	/* as in a task_row; reason "": none */
 	const char *call, *function, *file;	/* as in a task_group; "": none */
-	const char *waits_in;	/* of asyncio, what of it is awaited: "locks.py:Semaphore.acquire"; "": nothing */
 	const char *path;	/* the program's own functions, innermost first: " < " between them */
 	const char *creator;	/* "": not known */
 	const char *idle;	/* why it has nothing to do; "": it may have */
+	bool answers_request;	/* somebody waits for it */
 	uint32_t line;
 	uint64_t looks, task_ns;
 	double tasks;		/* mean number */

@@ -100,6 +100,12 @@ const char *task_idle(enum tasks_kind kind, const struct task_row *row)
 	return is_of_runtime(row) ? go_rules[0].why : NULL;
 }
 
+bool task_answers_request(const struct task_row *row)
+{
+	return has_function(row, "net/http.serverHandler.ServeHTTP") ||
+	       has_function(row, "google.golang.org/grpc.(*Server).processUnaryRPC");
+}
+
 static bool is_go_library(const char *name)
 {
 	size_t len = strcspn(name, "/.");
@@ -125,6 +131,10 @@ const char *task_call(enum tasks_kind kind, const struct task_row *row)
 
 	if (!own || own == row->frames)
 		return NULL;
+	/* what "async with" awaits is the same for all that it may be used with */
+	if (kind == TASKS_ASYNCIO && own - row->frames > 1 && own[-1].name && own[-2].name &&
+	    g_str_has_suffix(own[-1].name, "__aenter__"))
+		own--;
 	/* what the compiler makes of "select" and "<-" is told by the reason */
 	return kind == TASKS_ASYNCIO || !g_str_has_prefix(own[-1].name ? own[-1].name : "", "runtime.") ? own[-1].name
 													: NULL;

@@ -141,6 +141,8 @@ __noinline int add_request_parts(struct request_state *r, const struct offcpu_re
 
 		if (i >= r->note_cnt)
 			break;
+		if (!n->count)
+			continue;	/* its thread's, of before: see request_socket.bpf.h */
 		key.ustack = n->ustack;
 		key.kstack = n->kstack;
 		key.object = n->object;

@@ -25,8 +25,19 @@ struct socket_request {
 	struct offcpu_request_times start;	/* the thread's account */
 	__u32 func;
 	__u32 owner, request;	/* the thread that received it, and the number of its state */
-	__u32 pad;
+	__u32 has_before;	/* its thread had waits noted already, for others */
 };
+
+/* What its thread's notes held as a request began beside others. */
+struct note_sum {
+	__u64 count, blocked_ns, runnable_ns, preempted_ns;
+};
+
+struct request_before {
+	struct note_sum sum[OFFCPU_REQUEST_NOTES_MAX];
+};
+
+const volatile __u64 none_before[sizeof(struct request_before) / sizeof(__u64)] = {};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -42,6 +53,14 @@ struct {
 	__type(value, struct socket_request);
 } request_sockets SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__uint(map_flags, BPF_F_NO_PREALLOC);	/* most requests begin alone */
+	__type(key, __u64);
+	__type(value, struct request_before);
+} request_befores SEC(".maps");
+
 static __always_inline __u32 *request_port(const struct sock *sk)
 {
 	__u32 port = sk->__sk_common.skc_num;
@@ -55,6 +74,67 @@ static __always_inline __u64 socket_key(struct sock *sk, const struct thread_sta
 	__u64 cookie = bpf_get_socket_cookie(sk);
 
 	return sk->sk_type == SOCK_STREAM ? cookie : mix(cookie, st->tno);
+}
+
+static __always_inline struct offcpu_request_note *notes_of(const struct request_state *r)
+{
+	__u32 number = r->number;
+	struct offcpu_rec_request_span *notes = bpf_map_lookup_elem(&request_notes, &number);
+
+	return notes ? notes->note : NULL;
+}
+
+/* Notes are the thread's while it has any request: the new one's are what will be added.  A global function, as below. */
+__noinline int keep_notes_before(struct request_state *r, __u64 key)
+{
+	struct offcpu_request_note *notes;
+	struct request_before *before;
+
+	if (!cfg.want_requests || !r)
+		return 0;
+	notes = notes_of(r);
+	if (!notes || bpf_map_update_elem(&request_befores, &key, (const void *)none_before, BPF_ANY))
+		return 0;
+	before = bpf_map_lookup_elem(&request_befores, &key);
+	for (__u32 i = 0; before && i < OFFCPU_REQUEST_NOTES_MAX && i < r->note_cnt; i++) {
+		struct note_sum *sum = &before->sum[i];
+
+		sum->count = notes[i].count;
+		sum->blocked_ns = notes[i].blocked_ns;
+		sum->runnable_ns = notes[i].runnable_ns;
+		sum->preempted_ns = notes[i].preempted_ns;
+	}
+	return 0;
+}
+
+/* Takes what was noted before a request from the notes, or puts it back.  False: that is not known any more. */
+__noinline int move_notes_before(struct request_state *r, __u64 key, int sign)
+{
+	struct offcpu_request_note *notes;
+	struct request_before *before;
+
+	if (!cfg.want_requests || !r)
+		return 0;
+	notes = notes_of(r);
+	before = bpf_map_lookup_elem(&request_befores, &key);
+	if (!notes || !before)
+		return 0;
+	for (__u32 i = 0; i < OFFCPU_REQUEST_NOTES_MAX; i++) {
+		const struct note_sum *sum = &before->sum[i];
+
+		notes[i].count += sign * (__s64)sum->count;
+		notes[i].blocked_ns += sign * (__s64)sum->blocked_ns;
+		notes[i].runnable_ns += sign * (__s64)sum->runnable_ns;
+		notes[i].preempted_ns += sign * (__s64)sum->preempted_ns;
+	}
+	return 1;
+}
+
+static __always_inline void forget_socket_request(__u64 key, __u32 has_before)
+{
+	bpf_map_delete_elem(&request_sockets, &key);
+	if (has_before)
+		bpf_map_delete_elem(&request_befores, &key);
 }
 
 /* One request less of the thread that received it.  False: that has left it, and it is counted as that already. */
@@ -80,7 +160,7 @@ static __always_inline void drop_socket_request(const struct socket_request *s, 
 		count_begun_before(now);
 	else if (is_owners && now < window.stop_ns)
 		count_request(why, 1, now - s->start_ns);
-	bpf_map_delete_elem(&request_sockets, &key);
+	forget_socket_request(key, s->has_before);
 }
 
 static __always_inline void begin_socket_request(struct task_struct *task, struct thread_state *st, __u64 key,
@@ -91,6 +171,9 @@ static __always_inline void begin_socket_request(struct task_struct *task, struc
 
 	if (!r)
 		return;
+	s.has_before = r->owner == st->tno && r->open_cnt && r->note_cnt;
+	if (s.has_before)
+		keep_notes_before(r, key);
 	s.start_ns = request_now(task, st, &s.start);
 	if (bpf_map_update_elem(&request_sockets, &key, &s, BPF_ANY)) {
 		count_request(OFFCPU_REQUEST_NO_ROOM, 1, 0);
@@ -145,19 +228,28 @@ int request_received(unsigned long long *ctx)
 }
 
 /* What end_request() takes the thread's state for, for one of its requests. */
-static __always_inline void end_socket_request(struct request_state *r, const struct socket_request *s,
+static __always_inline void end_socket_request(struct request_state *r, const struct socket_request *s, __u64 key,
 					       struct offcpu_request_times *at, __u64 now)
 {
 	__u64 first_ns = r->start_ns;
-	__u32 kept_cnt = r->wait_cnt;
+	__u32 kept_cnt = r->wait_cnt, note_cnt = r->note_cnt;
+	bool has_before = s->has_before;
 
+	r->is_active = 0;	/* a wait from here on is none of its: the thread may be preempted */
+	barrier();
 	r->func = s->func;
 	r->start_ns = s->start_ns;
 	r->start = s->start;
+	if (has_before && !move_notes_before(r, key, -1))
+		r->note_cnt = 0;
 	end_request(r, at, now, false);
+	if (has_before)
+		move_notes_before(r, key, 1);
 	if (r->open_cnt > 1) {
 		r->start_ns = first_ns;
 		r->wait_cnt = kept_cnt;
+		r->note_cnt = note_cnt;
+		barrier();
 		r->is_active = 1;
 	}
 }
@@ -190,9 +282,9 @@ int request_sent(unsigned long long *ctx)
 	}
 	now = request_now(task, st, &at);
 	if (now < window.stop_ns) {
-		end_socket_request(r, s, &at, now);
+		end_socket_request(r, s, key, &at, now);
 		socket_request_over(s);
-		bpf_map_delete_elem(&request_sockets, &key);
+		forget_socket_request(key, s->has_before);
 	}
 	return 0;
 }

@@ -64,7 +64,20 @@ static __always_inline bool is_returning(const struct request_state *r, __u64 ip
 	return sp == r->sp + RETURN_POPS && ip - r->ret <= RETURN_BYTES;
 }
 
-/* The thread goes off CPU; ip, sp: where it left its program. */
+/*
+ * As it began its return was not sure to be seen.  While it goes on the address that it returns to stays where it is:
+ * whatever is called from the same place after it writes another one there.
+ */
+static __always_inline bool is_overwritten(const struct request_state *r, __u64 sp)
+{
+	__u64 ret;
+
+	if (r->knows_site || !r->has_sp || sp > r->sp)
+		return false;
+	return !bpf_probe_read_user(&ret, sizeof(ret), (const void *)r->sp) && ret != r->ret;
+}
+
+/* The thread, which is current, goes off CPU; ip, sp: where it left its program. */
 __noinline int request_off(struct thread_state *st, __u64 ip, __u64 sp, bool is_last, __u64 now)
 {
 	struct request_state *r;
@@ -76,7 +89,7 @@ __noinline int request_off(struct thread_state *st, __u64 ip, __u64 sp, bool is_
 		return 0;
 	if (r->due_cnt)
 		list_kept_waits(st, r);
-	if (r->is_active && (is_last || (is_above(r, sp) && !is_returning(r, ip, sp))))
+	if (r->is_active && (is_last || (is_above(r, sp) && !is_returning(r, ip, sp)) || is_overwritten(r, sp)))
 		leave_request(r, now);
 	return 0;
 }

@@ -300,6 +300,7 @@ static int request(struct run *run, struct requesting *q, struct request_options
 		cmd_error("request", "which function is a request? [BIN:]FUNC or socket:PORT is wanted");
 		return EXIT_USAGE;
 	}
+	target->takes_children = true;
 	if ((status = target_resolve(target, "request")) != EXIT_OK ||
 	    (status = parse_own(o, run, target)) != EXIT_OK)
 		return status;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -193,6 +194,14 @@ void target_fill_in(int argc, char **argv)
 			argv[i] = one_waker;
 }
 
+/* Of a process that /proc does not show: with hidepid=2 it may be another user's. */
+static char *trouble_with_hidden(uint32_t id)
+{
+	return kill((pid_t)id, 0) && errno == ESRCH ?
+		       g_strdup("does not exist") :
+		       g_strdup("is not shown by /proc (hidepid): run as root, or add CAP_SYS_PTRACE");
+}
+
 /* Why a process or thread cannot be traced; NULL: it can. */
 static char *trouble_with(uint32_t id, bool is_process)
 {
@@ -201,7 +210,7 @@ static char *trouble_with(uint32_t id, bool is_process)
 	uint64_t group;
 
 	if (!g_file_get_contents(path, &status, NULL, NULL))
-		return g_strdup("does not exist");
+		return trouble_with_hidden(id);
 	state = proc_status_field(status, "State");
 	group = proc_status_number(status, "Tgid");
 	/* of a process whose first thread has ended the others may go on */
@@ -390,6 +399,35 @@ static bool resolve_values(struct target *t, GError **error)
 	return !wrong;
 }
 
+static bool has_id(const GArray *ids, uint32_t id)
+{
+	for (guint i = 0; i < ids->len; i++)
+		if (g_array_index(ids, uint32_t, i) == id)
+			return true;
+	return false;
+}
+
+/* A server's first process seldom does its work: those of the same name that it has forked do. */
+static void warn_of_children(const GArray *pids, const char *command)
+{
+	g_autoptr(GArray) of_name = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+			  family = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	uint32_t first = g_array_index(pids, uint32_t, 0);
+	g_autofree char *path = g_strdup_printf("/proc/%u/comm", first), *comm = NULL;
+	unsigned left_out = 0;
+
+	if (!g_file_get_contents(path, &comm, NULL, NULL) || !*g_strchomp(comm))
+		return;
+	g_array_append_vals(family, pids->data, pids->len);
+	process_ids_add_descendants(family);
+	process_ids_named(comm, of_name);
+	for (guint i = pids->len; i < family->len; i++)
+		left_out += has_id(of_name, g_array_index(family, uint32_t, i));
+	if (left_out)
+		cmd_error(command, "warning: %s (%u) has forked %u process%s of that name, left out here: -p %s takes all of them",
+			  comm, first, left_out, left_out == 1 ? "" : "es", comm);
+}
+
 int target_resolve(struct target *t, const char *command)
 {
 	struct collect_options *c = &t->collect;
@@ -422,6 +460,8 @@ int target_resolve(struct target *t, const char *command)
 	c->want_locks |= t->is_named && !t->no_objects;
 	c->want_objects |= t->is_named && !t->no_objects;
 	c->chain_depth = t->wakers_cnt > 1 ? t->wakers_cnt : 0;
+	if (c->pids && c->pids->len && !t->takes_children)
+		warn_of_children(c->pids, command);
 	return EXIT_OK;
 }
 

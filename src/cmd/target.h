@@ -15,6 +15,7 @@ struct target {
 	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines,
 		 no_objects, follow, cpu, verify_walks;
 	bool is_named;		/* TARGET_NAMED */
+	bool takes_children;	/* set by the command: those that -p's processes have forked already, too */
 	gint max_depth, rows_max;
 	char *wakers;
 	bool wants_wakers;	/* set by the command: they are recorded unless --no-wakers is given */

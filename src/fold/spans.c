@@ -178,15 +178,17 @@ void spans_finish(struct spans *s, struct fold *fold, struct profile *p)
 			.preempted_ns = from->preempted_ns,
 			.flags = from->flags,
 			.wait = p->span_waits->len,
-			.wait_cnt = from->note_cnt,
 		};
 
 		if (!fold_find_thread(fold, from->tno, &span.thread))
 			continue;
 		for (guint k = 0; k < from->note_cnt; k++) {
+			if (!from->note[k].count)
+				continue;	/* its thread's, of before */
 			struct span_wait w = fold_span_wait(fold, &from->note[k]);
 
 			g_array_append_val(p->span_waits, w);
+			span.wait_cnt++;
 		}
 		g_array_append_val(p->spans, span);
 	}

@@ -8,6 +8,7 @@
 #include "abi/request_abi.h"
 #include "attach/feature.h"
 #include "attach/kernel_btf.h"
+#include "base/alike.h"
 #include "session/request_place.h"
 #include "symbolize/elf/functions.h"
 #include "symbolize/process/fileopen.h"
@@ -16,6 +17,7 @@
 
 #define PROC "/proc"
 #define LISTED_MAX 10
+#define ALIKE_MAX 5
 
 /* The number of a new row; the last one but the most there may be is refused by the caller. */
 static uint32_t add_name(struct request_plan *plan, const char *name, const char *path)
@@ -50,14 +52,15 @@ static bool are_one(const GArray *list)
 	return true;
 }
 
-static void fail_inlined(GError **error, const struct elf_functions *f, const char *path, const char *pattern)
+static void fail_inlined(GError **error, const struct elf_functions *f, const char *path, const char *pattern,
+			 const char *hint)
 {
 	GString *callers = g_string_new(NULL);
 
 	for (guint i = 0; i < f->inlined->len; i++)
 		g_string_append_printf(callers, "%s%s", i ? ", " : "", (const char *)f->inlined->pdata[i]);
-	request_fail(error, "%s: %s has no code of its own: it is inlined in %s; take such a function", path, pattern,
-	     callers->str);
+	request_fail(error, "%s: %s has no code of its own: it is inlined in %s; take such a function%s", path, pattern,
+	     callers->str, hint);
 	g_string_free(callers, TRUE);
 }
 
@@ -80,9 +83,36 @@ static const char *interpreter_of(const GArray *pids)
 	return NULL;
 }
 
-static void fail_unfound(GError **error, const struct elf_functions *f, const char *path, const char *pattern,
-			 const char *interpreter)
+/* Functions of the file whose name is like that one; NULL: none. */
+static char *functions_alike(const struct request_place *place, const char *typed, unsigned worst_rank)
 {
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	struct elf_functions all = { 0 };
+	int fd = file_open_held(place->fd);
+	char *list = NULL;
+
+	if (fd >= 0 && elf_functions_find(&all, fd, place->path, "*", NULL)) {
+		for (guint i = 0; i < all.list->len; i++)
+			g_ptr_array_add(names, g_array_index(all.list, struct elf_function, i).name);
+		list = alike_list(names, typed, worst_rank, ALIKE_MAX);
+		elf_functions_clear(&all);
+	}
+	if (fd >= 0)
+		close(fd);
+	return list;
+}
+
+static void fail_unfound(GError **error, const struct elf_functions *f, const struct request_place *place,
+			 const char *pattern, const char *interpreter)
+{
+	const char *path = place->path;
+	bool may_be_misspelt = !elf_function_is_glob(pattern) && !f->is_ifunc;
+	g_autofree char *same = may_be_misspelt ? functions_alike(place, pattern, ALIKE_SAME_WORD) : NULL;
+	g_autofree char *alike = may_be_misspelt && !same && !f->is_named_elsewhere ?
+					 functions_alike(place, pattern, ALIKE_NOT - 1) : NULL;
+	const char *names = same ? same : alike;
+	g_autofree char *hint = names ? g_strdup_printf("; it has %s", names) : g_strdup("");
+
 	if (elf_function_is_glob(pattern))
 		request_fail(error,
 		     f->has_symbols ? "%s: no function matches '%s'" :
@@ -94,7 +124,9 @@ static void fail_unfound(GError **error, const struct elf_functions *f, const ch
 		     "function that calls it",
 		     path, pattern);
 	else if (f->inlined->len)
-		fail_inlined(error, f, path, pattern);
+		fail_inlined(error, f, path, pattern, hint);
+	else if (same && !interpreter)
+		request_fail(error, "%s: there is no function '%s'%s", path, pattern, hint);
 	else if (f->is_named_elsewhere)
 		request_fail(error,
 		     "%s: %s has no code of its own: it is inlined wherever it is called, so take a function that calls it",
@@ -106,10 +138,10 @@ static void fail_unfound(GError **error, const struct elf_functions *f, const ch
 		     path, pattern, interpreter);
 	else if (!f->has_symbols)
 		request_fail(error,
-		     "%s: no function '%s' among those that it exports, and it is stripped: install its debug symbols",
-		     path, pattern);
+		     "%s: no function '%s' among those that it exports, and it is stripped: install its debug symbols%s",
+		     path, pattern, hint);
 	else
-		request_fail(error, "%s: there is no function '%s'", path, pattern);
+		request_fail(error, "%s: there is no function '%s'%s", path, pattern, hint);
 }
 
 static bool add_functions(struct request_plan *plan, const struct request_place *place, const struct elf_functions *f,
@@ -163,7 +195,7 @@ static bool plan_function(struct request_plan *plan, const char *bin, const char
 			ok = (!f.is_go || request_add_go(plan, place, error)) &&
 			     add_functions(plan, place, &f, pattern, every, error);
 		} else if (ok && !unfound) {
-			fail_unfound(&unfound, &f, place->path, pattern, bin ? NULL : interpreter_of(pids));
+			fail_unfound(&unfound, &f, place, pattern, bin ? NULL : interpreter_of(pids));
 		}
 		if (f.list)
 			elf_functions_clear(&f);
@@ -191,11 +223,12 @@ static void fail_no_probe(GError **error, const struct request_place *place, con
 	int fd = file_open_held(place->fd);
 	g_autoptr(GPtrArray) names = elf_probes_list(fd, provider), providers = elf_probes_list(fd, NULL);
 	const GPtrArray *there = names->len ? names : providers;
-	GString *list = g_string_new(NULL);
+	g_autofree char *alike = alike_list(there, names->len ? name : provider, ALIKE_NOT - 1, ALIKE_MAX);
+	GString *list = g_string_new(alike);
 
-	for (guint i = 0; i < there->len && i < LISTED_MAX; i++)
+	for (guint i = 0; !alike && i < there->len && i < LISTED_MAX; i++)
 		g_string_append_printf(list, "%s%s", i ? ", " : "", (const char *)there->pdata[i]);
-	if (there->len > LISTED_MAX)
+	if (!alike && there->len > LISTED_MAX)
 		g_string_append_printf(list, ", and %u more", there->len - LISTED_MAX);
 	if (!there->len)
 		request_fail(error, "%s: there is no probe %s:%s: the file has no probes (USDT) at all", place->path, provider,

@@ -49,7 +49,7 @@ struct state_head {
 struct socket_request {
 	uint64_t start_ns;
 	struct offcpu_request_times start;
-	uint32_t func, owner, request, pad;
+	uint32_t func, owner, request, has_before;
 };
 
 struct site_key {
@@ -99,6 +99,7 @@ static void select_parts(struct offcpu_bpf *skel, const struct request_plan *pla
 	bpf_map__set_autocreate(skel->maps.request_go_stacks, wanted && by_goroutine);
 	bpf_map__set_autocreate(skel->maps.request_ports, wanted && by_socket);
 	bpf_map__set_autocreate(skel->maps.request_sockets, wanted && by_socket);
+	bpf_map__set_autocreate(skel->maps.request_befores, wanted && by_socket);
 	bpf_object__for_each_program(prog, skel->obj) {
 		bool of_sockets = g_str_has_prefix(bpf_program__section_name(prog), "tp_btf/");
 		bool of_go = g_str_has_prefix(bpf_program__name(prog), "request_go_");

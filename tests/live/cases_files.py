@@ -10,6 +10,7 @@ import shutil
 import signal
 import statistics
 import subprocess
+import sys
 import threading
 import time
 
@@ -240,6 +241,56 @@ def file_faults_of_cold_pages(env):
     env.check.that(0.6 * own["wall_ns"] <= took_ns <= own["wall_ns"] * (1 + ROUNDING), f"{took_ns} ns of {own['wall_ns']}")
     env.check.that(all(line.bytes == "-" and line.tid == own["tid"] for line in lines), out[:600])
     env.notes.append(f"{len(lines)} of {pages}, {took_ns / own['wall_ns']:.3f} of the time by its own clock")
+
+
+# Sends the first bytes of cold pages of a mapped file over a socket: the kernel faults them in.  How often it slept, and how long all took.
+SENDS = """
+import mmap, os, resource, socket, sys, time
+pages, path, apart = int(sys.argv[1]), sys.argv[2], 65536
+with open(path, "wb") as f:
+    f.write(os.urandom(pages * apart))
+    os.fsync(f.fileno())
+file = os.open(path, os.O_RDONLY)
+os.unlink(path)
+os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+memory = mmap.mmap(file, pages * apart, prot=mmap.PROT_READ)
+memory.madvise(mmap.MADV_RANDOM)
+ours, theirs = socket.socketpair()
+print("ready", flush=True)
+sys.stdin.readline()
+slept = took = 0
+for i in range(pages):
+    page = memoryview(memory)[i * apart:i * apart + 512]
+    switches, start = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw, time.monotonic_ns()
+    ours.send(page)
+    took += time.monotonic_ns() - start
+    slept += resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw > switches
+    theirs.recv(4096)
+print(slept, took, flush=True)
+sys.stdin.readline()
+"""
+
+
+@case
+def file_faults_in_a_call_on_no_file(env):
+    """send() from a mapped file: the fault in it is an operation of its own if it had to wait."""
+    pages, path = 60, env.disk_file()
+    program = subprocess.Popen([sys.executable, "-c", SENDS, str(pages), path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                               preexec_fn=default_signals)
+    env.running.append(program)
+    program.stdout.readline()
+    watched = Watched(env, "--slower", "0", "-p", str(program.pid))
+    program.stdin.write("go\n")
+    program.stdin.flush()
+    slept, took_ns = map(int, program.stdout.readline().split())
+    out = watched.stop()
+    program.communicate()
+    if slept < pages / 2:
+        raise Skip(f"only {slept} of {pages} pages were waited for")
+    lines = [line for line in watched.lines if line.op == "fault" and line.path == f"{path} (deleted)"]
+    env.check.that(slept * 0.9 <= len(lines) <= pages, f"{len(lines)} lines for {pages} pages, of which {slept} slept: {out[-800:]}")
+    env.check.that(sum(line.ns for line in lines) <= took_ns * (1 + ROUNDING), f"{sum(line.ns for line in lines)} ns of {took_ns}")
+    env.notes.append(f"{len(lines)} of {pages}, {slept} of them slept")
 
 
 @case

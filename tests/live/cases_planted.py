@@ -421,7 +421,7 @@ def connections_and_rings_are_told_by_what_they_wait_for(env):
 SHORT_OF = {
     # function: words of the sentence, what is limited, what is done with it
     "handle": ("wait for a semaphore", "asyncio.Semaphore(1)", "async with limit: await call_backend()"),
-    "withdraw": ("wait for a mutex", "asyncio.Lock()", "async with limit: await call_backend()"),
+    "withdraw": ("wait for a lock", "asyncio.Lock()", "async with limit: await call_backend()"),
 }
 
 
@@ -447,7 +447,7 @@ def tasks_that_wait_for_a_semaphore_are_the_first_finding(env):
         found = (report.data.get("task_findings") or [{}])[0]
         env.check.equal((found.get("function"), found.get("meanwhile_function")), (function, "call_backend"), f"the first finding: {found}")
         # before Python 3.11 a semaphore is told from a lock by nothing
-        says = says if sys.version_info >= (3, 11) else "wait for a mutex"
+        says = says if sys.version_info >= (3, 11) else "wait to acquire a lock"
         env.check.that(says in first and function in first, f"the first one shown: {first}")
         process.kill()
         process.wait()

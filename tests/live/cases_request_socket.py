@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """`offcpu request socket:PORT` against a server and clients that read the clock at both ends of each request."""
 
+import contextlib
 import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -85,9 +87,17 @@ def request_by_connection_in_pieces(env):
 @case
 def request_by_connection_overlapping(env):
     """One thread with a request of each of two connections at a time: both are told, in full."""
-    seen = Served(env, "overlap", 50)
+    recording = env.temporary("overlap.offcpu")
+    seen = Served(env, "overlap", 50, "-o", recording)
     check_served(env, seen, 100)
     seen.check_no_loss(env)
+    with contextlib.closing(sqlite3.connect(recording)) as db:
+        spans = db.execute("select s.blocked_ns, s.runnable_ns + s.preempted_ns, total(w.blocked_ns), total(w.runnable_ns + w.preempted_ns) "
+                           "from span s left join span_wait w on w.span_id = s.id group by s.id").fetchall()
+    env.check.equal(len(spans), 100, "single requests")
+    wrong = [span for span in spans if span[0] != span[2] or span[1] != span[3]]
+    missed = seen.lost.get("residual", {}).get("count", 0)
+    env.check.that(len(wrong) <= missed, f"each one's waits are its own: {wrong[:4]}")
 
 
 @case

@@ -274,7 +274,8 @@ static bool is_wanted_name(const char *name, void *data)
 {
 	g_autofree char *plain = NULL, *whole = NULL;
 
-	return *name && is_wanted(data, name, &plain, &whole);
+	/* it has no linker's name, so the namespace is not known */
+	return *name && (is_wanted(data, name, &plain, &whole) || strcmp(name, ((struct search *)data)->needle) == 0);
 }
 
 /* Which functions have the code of one that has none of its own. */

@@ -4,7 +4,8 @@
  * within: what a tracer says lies between the two, whatever its probes cost and whoever had the CPU in between.
  * Modes: plain, throw (every fifth throws to its caller), deep (recursive), nested (the function calls another one that is a
  * request, too), jump (every fifth leaves by longjmp), leave (the last one of each thread ends that), cold (before each its thread
- * sleeps as long outside of it), tail (every hundredth looks something up, which sleeps for long).
+ * sleeps as long outside of it), tail (every hundredth looks something up, which sleeps for long), once (another function, which takes
+ * no time, and the caller sleeps for long then).
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -123,6 +124,18 @@ KEPT uint64_t handle_request(uint64_t n, unsigned depth)
 	return n + cell;
 }
 
+KEPT uint64_t short_request(uint64_t n)
+{
+	return n + clock_now(CLOCK_MONOTONIC);
+}
+
+KEPT uint64_t call_and_sleep(uint64_t n)
+{
+	uint64_t sum = short_request(n);
+
+	return sum + look_up(n);
+}
+
 } // namespace service
 
 /* longjmp() runs no destructors: here are none. */
@@ -176,6 +189,11 @@ static void *run(void *)
 		if (is("leave") && n + 1 == count) {
 			s.left++;
 			write_sums(&s);
+		}
+		if (is("once")) {
+			result = result + service::call_and_sleep(n);
+			s.count++;
+			continue;
 		}
 		cpu = clock_now(CLOCK_THREAD_CPUTIME_ID);
 		wall = clock_now(CLOCK_MONOTONIC);

@@ -40,6 +40,9 @@ static const struct expectation expectations[] = {
 	{ 'R', "main@/bin/a sched_yield@/lib/libc.so.6", ENTRY "__x64_sys_sched_yield do_sched_yield schedule", "sched_yield (sched_yield <- main)", "sched_yield" },
 	/* unnamed callers are passed over for a named one further out, unless there is none */
 	{ 'S', "main@/bin/a ?@/bin/a read@/lib/libc.so.6", ENTRY "ksys_read pipe_read schedule", "pipe_read (read <- main)", "read" },
+	/* what lies between two functions of a runtime, in its file, is the runtime's */
+	{ 'S', "heap_update@/bin/postgres XactLockTableWait@/bin/postgres ?@/bin/postgres ProcSleep@/bin/postgres epoll_wait@/lib/libc.so.6",
+	  ENTRY "__x64_sys_epoll_wait do_epoll_wait schedule", "epoll_wait (XactLockTableWait <- heap_update)", "epoll_wait" },
 	{ 'S', "?@/bin/a read@/lib/libc.so.6", ENTRY "ksys_read pipe_read schedule", "pipe_read (read <- a+0x1234)", "read" },
 	{ 'S', "?@/lib/libc.so.6", ENTRY "ksys_read pipe_read schedule", "pipe_read (libc.so.6+0x1234)", "read" },
 	{ 'S', "main@/bin/a", "", "(main)", "[no kernel stack]" },

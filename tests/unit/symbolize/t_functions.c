@@ -81,6 +81,9 @@ static void test_inlined(void)
 	g_assert_cmpuint(f.inlined->len, ==, 1);
 	g_assert_true(g_str_has_prefix(f.inlined->pdata[0], "has_it_inlined (t_functions.c:"));
 	elf_functions_clear(&f);
+	g_assert_cmpuint(find("service::inlined_only", &f), ==, 0);
+	g_assert_cmpuint(f.inlined->len, ==, 1);
+	elf_functions_clear(&f);
 	g_assert_cmpuint(find("no_such_function", &f), ==, 0);
 	g_assert_cmpuint(f.inlined->len, ==, 0);
 	elf_functions_clear(&f);
