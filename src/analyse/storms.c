@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/wakers.h"
 #include "base/hash.h"
 
 #define IN_VAIN_PERCENT 50
@@ -47,14 +48,6 @@ const char *storm_verdict_id(enum storm_verdict verdict)
 	return ids[verdict];
 }
 
-static bool is_listening_socket(const struct profile *p, const struct waker *waker)
-{
-	static const char *const connects[] = { "tcp_child_process", "unix_stream_connect", "unix_dgram_connect",
-						"vsock_connect", "mptcp_subflow", NULL };
-
-	return profile_stack_names(p, waker->kernel, connects);
-}
-
 /* By the kernel stack where there is one, else by the functions of libc. */
 static enum storm_kind kind_of(const struct profile *p, const struct waker *waker, const struct wait *w)
 {
@@ -80,11 +73,11 @@ static enum storm_kind kind_of(const struct profile *p, const struct waker *wake
 	if (waker->irq && strcmp(waker->irq, "timer") == 0)
 		return STORM_TIMER;
 	if (profile_stack_names(p, node, epolls))
-		return is_listening_socket(p, waker) ? STORM_EPOLL_ACCEPT : STORM_EPOLL;
+		return waker_is_connection(p, waker) ? STORM_EPOLL_ACCEPT : STORM_EPOLL;
 	if (profile_stack_names(p, node, accepts))
 		return STORM_ACCEPT;
 	if (profile_stack_names(p, node, polls))
-		return is_listening_socket(p, waker) ? STORM_ACCEPT : STORM_POLL;
+		return waker_is_connection(p, waker) ? STORM_ACCEPT : STORM_POLL;
 	if (profile_stack_names(p, w->user, conditions) || profile_stack_names(p, waker->user, conditions))
 		return STORM_CONDITION;
 	if (profile_stack_names(p, node, futexes))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/wakers.h"
 
+#define CONNECTION_THREADS 8
+
 struct wakes_by_wait *wakes_by_wait_new(const struct profile *p)
 {
 	struct wakes_by_wait *by = g_new0(struct wakes_by_wait, 1);
@@ -66,4 +68,35 @@ bool waker_is_broadcast(const struct profile *p, const struct waker *waker)
 	};
 
 	return waker->user && profile_stack_names(p, waker->user, broadcasts);
+}
+
+bool waker_is_connection(const struct profile *p, const struct waker *waker)
+{
+	static const char *const connects[] = { "tcp_child_process", "unix_stream_connect", "unix_dgram_connect",
+						"vsock_connect", "mptcp_subflow", NULL };
+
+	return profile_stack_names(p, waker->kernel, connects);
+}
+
+bool wakers_are_connections(const struct profile *p, const char *process)
+{
+	g_autofree bool *is_connection = g_new(bool, (gsize)p->wakers->len + 1);
+	g_autoptr(GHashTable) threads = g_hash_table_new(NULL, NULL);
+	uint64_t all = 0, by_connections = 0;
+
+	for (uint32_t i = 0; i < p->wakers->len; i++)
+		is_connection[i] = waker_is_connection(p, profile_get_waker(p, i));
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		uint32_t thread = profile_wait(p, wake->wait)->thread;
+
+		if (profile_thread(p, thread)->process != process)
+			continue;
+		all += wake->count;
+		if (!is_connection[wake->waker])
+			continue;
+		by_connections += wake->count;
+		g_hash_table_add(threads, GUINT_TO_POINTER(thread));
+	}
+	return by_connections > all / 2 && g_hash_table_size(threads) >= CONNECTION_THREADS;
 }

@@ -37,4 +37,10 @@ uint64_t waker_percentile_ns(const uint64_t *hist, double share);
 /* Does it wake all that wait for a condition at once? */
 bool waker_is_broadcast(const struct profile *p, const struct waker *waker);
 
+/* Is it a connection that comes in? */
+bool waker_is_connection(const struct profile *p, const struct waker *waker);
+
+/* Do connections that come in end most sleeps of the threads of this name of a process (interned), and of many threads? */
+bool wakers_are_connections(const struct profile *p, const char *process);
+
 #endif

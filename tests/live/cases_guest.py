@@ -75,6 +75,7 @@ def memory_high_is_named(env):
         recorder.wait()
         found = recorder.report(status=0).data["findings"][0]
         env.check.equal((found["reason"], found.get("limit", {}).get("kind")), ("memory.reclaim", "memory"), f"the first finding: {found}")
+        env.check.equal((found["function"] or {}).get("name"), "fill_cache", "who allocates")
         env.check.that("(memory.high)" in found.get("limit", {}).get("text", ""), f"the limit: {found.get('limit')}")
     finally:
         process.kill()

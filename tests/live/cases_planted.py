@@ -451,3 +451,43 @@ def tasks_that_wait_for_a_semaphore_are_the_first_finding(env):
         env.check.that(says in first and function in first, f"the first one shown: {first}")
         process.kill()
         process.wait()
+
+
+@case
+def callback_of_a_stripped_libuv_holds_up_its_loop(env):
+    """Of the distribution's library only the functions that it exports have names."""
+    if subprocess.run([sys.executable, "-c", "import ctypes; ctypes.CDLL('libuv.so.1')"], stderr=subprocess.DEVNULL, check=False).returncode:
+        raise Skip("there is no libuv.so.1")
+    process = script(env, [sys.executable, "-c"], """
+        import ctypes, time
+        uv = ctypes.CDLL("libuv.so.1")
+        uv.uv_default_loop.restype = ctypes.c_void_p
+        loop = ctypes.c_void_p(uv.uv_default_loop())
+        timer = ctypes.create_string_buffer(1024)
+        def commit_row(handle): time.sleep(0.05)
+        callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(commit_row)
+        uv.uv_timer_init(loop, timer)
+        uv.uv_timer_start(timer, callback, ctypes.c_uint64(20), ctypes.c_uint64(20))
+        print(flush=True)
+        uv.uv_run(loop, 0)
+        """)
+    report, first = record(env, [process.pid])
+    findings = of_waits(report)
+    found = (findings[0]["reason"], findings[0]["holds_up_loop"], (findings[0]["function"] or {}).get("name")) if findings else None
+    env.check.equal(found, ("sleep", "uv_run", "commit_row"), f"the first finding: {first}")
+    env.check.that("holds up its event loop (uv_run)" in first, f"the first one shown: {first}")
+
+
+@case
+def herd_on_a_listening_socket_is_hinted_at(env):
+    """Its threads are idle until they are woken, and then wait for a CPU: that says nothing of why."""
+    process = subprocess.Popen([os.path.join(env.programs, "planted_io"), "epoll_herd"], stdout=subprocess.PIPE, preexec_fn=default_signals)
+    env.running.append(process)
+    process.stdout.readline()
+    mates = children(process.pid)
+    _, first = record(env, [process.pid])
+    env.check.that("waits for a CPU" in first and "record --storms" in first, f"the first one shown: {first}")
+    for child in mates:
+        os.kill(child, 9)
+    process.kill()
+    process.wait()

@@ -401,6 +401,9 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 		return text_busy_advice(row);
 	if (limit && advice_of_limit(limit))
 		return advice_of_limit(limit);
+	if (row->reason == REASON_CPU_QUEUE && !row->is_yield && wakers_are_connections(f->profile, row->process))
+		return "Most of its wakings are by connections that come in, which many threads wait for: record --storms tells "
+		       "how many wake in vain. EPOLLEXCLUSIVE or SO_REUSEPORT wakes one for each.";
 	if (row->reason == REASON_CPU_QUEUE && !row->is_yield && f->profile->info.has_blame)
 		return "More runnable threads than CPUs: add CPUs or run fewer.";
 	if (is_for_cpu(row))
