@@ -16,6 +16,14 @@ enum offcpu_target {
 	OFFCPU_TARGET_AIO,	/* of io_getevents() */
 };
 
+/* What for, where neither call nor file tells: a socket that poll() is to say of that it can be written to, a ring. */
+enum offcpu_purpose {
+	OFFCPU_FOR_ANY = 0,
+	OFFCPU_FOR_CONNECTION,	/* it is not connected yet, or has just been */
+	OFFCPU_FOR_ROOM,	/* to send */
+	OFFCPU_FOR_URING = 0x100,	/* fd is the operation's */
+};
+
 #define OFFCPU_TARGET_TEXT 64
 
 /* As a stack it is interned and crosses once. */
@@ -42,7 +50,8 @@ struct offcpu_rec_target {
 	__u16 family;
 	__u16 local_port, remote_port;	/* in the host's order */
 	__u16 text_len;
-	__u32 is_peers_text;	/* text is the address of the other end */
+	__u16 is_peers_text;	/* text is the address of the other end */
+	__u16 purpose;		/* enum offcpu_purpose, or OFFCPU_FOR_URING and an operation of io_uring's */
 	__u8 local[16], remote[16];	/* in the network's order; IPv4: the first 4 bytes */
 	__u8 text[OFFCPU_TARGET_TEXT];	/* last part of a file's path, address of a Unix socket, a child's name */
 };

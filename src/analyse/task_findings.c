@@ -10,6 +10,7 @@
 #define PATH_FUNCTIONS_MAX 6
 #define NS_MAX (UINT64_C(1) << 50)	/* of task time: 13 days; sums over all groups stay far below 64 bits */
 #define SLEEP_DEPTH 2	/* as idle.c has it: housekeeping sleeps in its main function, or in what that calls */
+#define TASKS_MIN 0.5	/* of asyncio, on average: fewer are no bottleneck */
 #define RUNNABLE_WEIGHT 4	/* load from outside makes goroutines wait for a CPU, too */
 
 static const char *text_or_empty(const char *text)
@@ -35,6 +36,7 @@ static const char *path_of(struct task_findings *f, enum tasks_kind kind, const 
 static void add_group(struct task_findings *f, const struct tasks *t, const struct task_group *g, const char *idle)
 {
 	const struct task_wait w = {
+		.kind = t->kind,
 		.pid = t->pid,
 		.program = text_or_empty(t->program),
 		.state = g->state,
@@ -46,6 +48,7 @@ static void add_group(struct task_findings *f, const struct tasks *t, const stru
 		.path = path_of(f, t->kind, g->example),
 		.creator = text_or_empty(g->creator),
 		.idle = text_or_empty(idle),
+		.answers_request = g->example && task_answers_request(g->example),
 		.looks = t->looks,
 		.tasks = g->tasks,
 		.task_ns = MIN(g->task_ns, NS_MAX),
@@ -69,7 +72,10 @@ static void add_population(struct task_findings *f, const struct tasks *t)
 	task_groups_clear(&groups);
 }
 
-enum kind { OTHER, MUTEX, RWLOCK, RECEIVE, SEND, GROUP, CONDITION, SLEEP, NETWORK, SELECT, LIBRARY, RUNNABLE, NOTHING };
+enum kind {
+	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, GROUP, CONDITION, SLEEP, NETWORK, SELECT, LIBRARY, RUNNABLE, NOTHING,
+	SEMAPHORE, LOCK, ACQUIRE, PUT, CONNECT,	/* of asyncio */
+};
 
 static const struct {
 	const char *says, *advice;
@@ -79,6 +85,8 @@ static const struct {
 	[RWLOCK] = { "wait for a read-write lock", "Hold the write side for less time, or split the lock." },
 	[RECEIVE] = { "wait to receive from a channel",
 		      "Who sends is slower than who receives: look at what the senders do." },
+	[POOL] = { "wait to receive from a channel",
+		   "Who came past here before gives it back, as to a pool: hold it for less time, or make the pool larger." },
 	[SEND] = { "wait to send to a channel",
 		   "Who receives is slower than who sends: more receivers, or faster ones." },
 	[GROUP] = { "wait for others to be done", "The slowest of those counts: look at what they do." },
@@ -91,6 +99,13 @@ static const struct {
 	[RUNNABLE] = { "are runnable and have no thread",
 		       "More goroutines run than GOMAXPROCS and the CPUs take: raise it, or compute less." },
 	[NOTHING] = { "run", "" },
+	[SEMAPHORE] = { "wait for a semaphore",
+			"Hold it for less time, or raise its limit if what it guards takes more at once." },
+	[LOCK] = { "wait for a lock", "Hold it for less time (await nothing slow under it), or split it." },
+	[ACQUIRE] = { "wait to acquire a lock, a semaphore or a pool's connection",
+		      "Hold it for less time (await nothing slow under it), or allow more at once." },
+	[PUT] = { "wait for room in a queue", "Who gets from it is slower than who puts: more of those, or faster ones." },
+	[CONNECT] = { "wait for a connection to be made", "Look at the peer, or keep connections open." },
 };
 
 static bool has(const char *text, const char *part)
@@ -98,9 +113,39 @@ static bool has(const char *text, const char *part)
 	return strstr(text, part) != NULL;
 }
 
+/* "acquire" of "Semaphore.acquire": before Python 3.11 functions are without their classes. */
+static bool is_called(const struct task_wait *w, const char *function)
+{
+	const char *point = strrchr(w->call, '.');
+
+	return strcmp(point ? point + 1 : w->call, function) == 0;
+}
+
+/* What a task of asyncio waits for, by the function that the program's own awaits. */
+static enum kind asyncio_kind_of(const struct task_wait *w)
+{
+	if (strcmp(w->state, "waiting") != 0)
+		return NOTHING;
+	if (strcmp(w->call, "Semaphore.acquire") == 0)
+		return SEMAPHORE;
+	if (strcmp(w->call, "Lock.acquire") == 0)
+		return LOCK;
+	if (is_called(w, "acquire") || is_called(w, "_acquire"))
+		return ACQUIRE;
+	if (is_called(w, "put"))
+		return PUT;
+	if (is_called(w, "open_connection") || is_called(w, "create_connection"))
+		return CONNECT;
+	if (is_called(w, "sleep"))
+		return SLEEP;
+	return is_called(w, "drain") || g_str_has_prefix(w->call, "StreamReader.") ? NETWORK : OTHER;
+}
+
 /* What a goroutine waits for, by its call or by the runtime's reason (runtime2.go: waitReasonStrings). */
 static enum kind kind_of(const struct task_wait *w)
 {
+	if (w->kind == TASKS_ASYNCIO)
+		return asyncio_kind_of(w);
 	if (strcmp(w->state, "runnable") == 0)
 		return RUNNABLE;
 	if (strcmp(w->state, "waiting") != 0)
@@ -148,7 +193,7 @@ static bool waits_for_work(enum kind k)
 
 static bool same_process(const struct task_wait *a, const struct task_wait *b)
 {
-	return a->pid == b->pid && strcmp(a->program, b->program) == 0;
+	return a->kind == b->kind && a->pid == b->pid && strcmp(a->program, b->program) == 0;
 }
 
 /*
@@ -176,13 +221,21 @@ static bool is_given_from_within(const struct task_findings *f, const struct tas
 static uint64_t rank_of(const struct task_findings *f, const struct task_wait *w)
 {
 	enum kind k = kind_of(w);
+	/* who reads, sleeps or awaits a future may serve a connection that has nothing to ask */
+	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT;
 	bool is_loop = k == SLEEP && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
 
 	if (*w->idle || k == NOTHING || is_loop || (is_main(w) && waits_for_work(k)))
 		return 0;
+	/* what holds their loop up most of the time comes first: they all wait for that, too */
+	if (w->kind == TASKS_ASYNCIO)
+		return is_clear && w->tasks >= TASKS_MIN ? (uint64_t)((double)w->task_ns / w->tasks) / 2 : 0;
 	if (k == RUNNABLE)
 		return w->task_ns / RUNNABLE_WEIGHT;
-	return waits_for_work(k) && !is_given_from_within(f, w) ? 0 : w->task_ns;
+	/* a handler may well wait in a select for what happens next, but for the rest only while it owes an answer */
+	if (!waits_for_work(k) || (w->answers_request && k != SELECT))
+		return w->task_ns;
+	return is_given_from_within(f, w) ? w->task_ns : 0;
 }
 
 static bool passes(const char *path, const char *function)
@@ -198,27 +251,41 @@ static bool passes(const char *path, const char *function)
 	return false;
 }
 
-/* Of a lock what one does that has come past it in the same function; of a channel what most of the others do. */
-static const struct task_wait *meanwhile_of(const struct task_findings *f, const struct task_wait *w)
+/*
+ * Of a lock what one does that has come past it in the same function; of a channel the same, as it may be a pool, or
+ * what most of the others do.
+ */
+static const struct task_wait *meanwhile_of(const struct task_findings *f, const struct task_wait *w, bool past)
 {
 	const struct task_wait *best = NULL;
 	enum kind k = kind_of(w);
-	bool is_lock = k == MUTEX || k == RWLOCK;
 
-	if (!is_lock && k != RECEIVE && k != SEND)
-		return NULL;
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
 
 		if (o == w || !same_process(o, w) || *o->idle || !o->task_ns || kind_of(o) == NOTHING ||
 		    kind_of(o) == k)
 			continue;
-		if (is_lock ? !passes(o->path, w->function) : waits_for_work(kind_of(o)) || is_main(o))
+		if (past ? !passes(o->path, w->function) : waits_for_work(kind_of(o)) || is_main(o))
 			continue;
 		if (!best || o->task_ns > best->task_ns)
 			best = o;
 	}
 	return best;
+}
+
+static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
+{
+	enum kind k = kind_of(w);
+	bool is_channel = k == RECEIVE || k == SEND;
+
+	if (!is_channel && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK && k != ACQUIRE)
+		return;
+	w->meanwhile = meanwhile_of(f, w, true);
+	if (w->meanwhile && k == RECEIVE)
+		w->advice = kinds[POOL].advice;
+	if (!w->meanwhile && is_channel)
+		w->meanwhile = meanwhile_of(f, w, false);
 }
 
 static gint by_rank(gconstpointer a, gconstpointer b)
@@ -248,17 +315,18 @@ struct task_findings *task_findings_new(const struct profile *p)
 	f->rows = g_array_new(FALSE, TRUE, sizeof(struct task_wait));
 	f->strings = g_string_chunk_new(1024);
 	for (guint i = 0; i < p->tasks->len; i++)
-		if (profile_tasks(p, i)->kind == TASKS_GO)
+		if (profile_tasks(p, i)->kind == TASKS_GO || profile_tasks(p, i)->window_ns)
 			add_population(f, profile_tasks(p, i));
 	rank(f);
 	for (guint i = 0; i < f->cnt; i++) {
 		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
 
-		w->meanwhile = meanwhile_of(f, w);
-		for (guint k = 0; k < f->cnt; k++) {
+		find_meanwhile(f, w);
+		for (guint k = 0; k < f->rows->len; k++) {
 			const struct task_wait *o = &g_array_index(f->rows, struct task_wait, k);
+			bool counts = o->rank_ns || (o->kind == TASKS_ASYNCIO && !*o->idle);
 
-			w->busy_ns += same_process(o, w) ? o->task_ns : 0;
+			w->busy_ns += counts && same_process(o, w) ? o->task_ns : 0;
 		}
 	}
 	return f;

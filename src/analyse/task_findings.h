@@ -3,13 +3,15 @@
 #define ANALYSE_TASK_FINDINGS_H
 
 #include "profile/profile.h"
+#include "profile/tasks.h"
 
 /*
- * What goroutines wait for that hold no thread, as findings of a recording beside those of its threads.  Their time is
- * that of tasks, and is in no sum of threads.
+ * What goroutines and tasks of asyncio wait for that hold no thread, as findings of a recording beside those of its
+ * threads.  Their time is that of tasks, and is in no sum of threads.
  */
 
 struct task_wait {
+	enum tasks_kind kind;
 	uint32_t pid;
 	const char *program;
 	const char *state, *reason;	/* as in a task_row; reason "": none */
@@ -17,6 +19,7 @@ struct task_wait {
 	const char *path;	/* the program's own functions, innermost first: " < " between them */
 	const char *creator;	/* "": not known */
 	const char *idle;	/* why it has nothing to do; "": it may have */
+	bool answers_request;	/* somebody waits for it */
 	uint32_t line;
 	uint64_t looks, task_ns;
 	double tasks;		/* mean number */
@@ -35,7 +38,7 @@ struct task_findings {
 	GStringChunk *strings;
 };
 
-/* Of the profile's goroutines; p stays in use.  Free with task_findings_free(). */
+/* Of the profile's tasks; p stays in use.  Free with task_findings_free(). */
 struct task_findings *task_findings_new(const struct profile *p);
 void task_findings_free(struct task_findings *f);	/* NULL is fine */
 

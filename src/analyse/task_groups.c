@@ -76,7 +76,7 @@ static bool is_of_runtime(const struct task_row *row)
 static bool is_python_library(const char *file)
 {
 	return file && (strstr(file, "/lib/python3") || strstr(file, "/site-packages/") ||
-			strstr(file, "/dist-packages/") || *file == '<');
+			strstr(file, "/dist-packages/") || g_str_has_prefix(file, "<frozen "));
 }
 
 /* With its class as from Python 3.11 on. */
@@ -98,6 +98,12 @@ const char *task_idle(enum tasks_kind kind, const struct task_row *row)
 		if (rule_holds(&go_rules[i], row))
 			return go_rules[i].why;
 	return is_of_runtime(row) ? go_rules[0].why : NULL;
+}
+
+bool task_answers_request(const struct task_row *row)
+{
+	return has_function(row, "net/http.serverHandler.ServeHTTP") ||
+	       has_function(row, "google.golang.org/grpc.(*Server).processUnaryRPC");
 }
 
 static bool is_go_library(const char *name)
@@ -125,6 +131,10 @@ const char *task_call(enum tasks_kind kind, const struct task_row *row)
 
 	if (!own || own == row->frames)
 		return NULL;
+	/* what "async with" awaits is the same for all that it may be used with */
+	if (kind == TASKS_ASYNCIO && own - row->frames > 1 && own[-1].name && own[-2].name &&
+	    g_str_has_suffix(own[-1].name, "__aenter__"))
+		own--;
 	/* what the compiler makes of "select" and "<-" is told by the reason */
 	return kind == TASKS_ASYNCIO || !g_str_has_prefix(own[-1].name ? own[-1].name : "", "runtime.") ? own[-1].name
 													: NULL;

@@ -21,6 +21,9 @@ const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_
  */
 const char *task_call(enum tasks_kind kind, const struct task_row *row);
 
+/* A handler of a server of Go's runs below it: somebody waits for its answer. */
+bool task_answers_request(const struct task_row *row);
+
 /* Tasks that are told by one sentence. */
 struct task_group {
 	const char *state, *reason;

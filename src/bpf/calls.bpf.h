@@ -13,6 +13,7 @@ enum call_waits {
 	CALL_WAIT4,	/* a process */
 	CALL_WAITID,	/* of what kind, and which */
 	CALL_AIO,	/* a context of asynchronous I/O */
+	CALL_URING,	/* a ring's descriptor */
 };
 
 #define WAITID_PID 1	/* P_PID, include/uapi/linux/wait.h */
@@ -20,7 +21,7 @@ enum call_waits {
 #define CALLS_END 512	/* above all numbers of system calls; a page fault has -1 */
 
 /* Those that all architectures have by the same numbers: io_uring_enter, epoll_pwait2. */
-#define CALLS_OF_ALL [426] = CALL_FD, [441] = CALL_FD
+#define CALLS_OF_ALL [426] = CALL_URING, [441] = CALL_FD
 
 /* By number.  pread, preadv and so on wait as read does, and so do openat's relatives that take a file first. */
 #ifdef __TARGET_ARCH_x86

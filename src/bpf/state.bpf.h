@@ -145,7 +145,7 @@ struct futex_wait {
 struct seen_target {
 	__u64 file, ino;
 	__u64 id;
-	__u64 fd_cnt;
+	__u64 call;		/* what of a struct wait_target tells one call on the file from another */
 };
 
 #define STACK_PIECE 56	/* words */
@@ -156,6 +156,8 @@ struct seen_target {
 struct wait_target {
 	__u64 task;
 	__u32 fd, fd_cnt;	/* fd: of a child, which; 0: any */
+	__u16 events;		/* of poll(), for the first descriptor */
+	__u16 purpose;
 	__u64 addr;
 	__u64 stack_at;
 	__u64 stack[STACK_PIECE + STACK_OVERLAP];

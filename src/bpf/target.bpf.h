@@ -16,6 +16,14 @@
  * Global functions take numbers, not pointers to the kernel's types: so the verifier checks each once.
  */
 
+#define SOCKET_STREAM 1		/* SOCK_STREAM */
+#define EVENT_IN 1		/* POLLIN */
+#define EVENT_OUT 4
+#define URING_SQE128 (1U << 10)		/* IORING_SETUP_SQE128 */
+#define URING_FIXED_FILE 0x100	/* IOSQE_FIXED_FILE, as it lies beside the operation */
+#define TCP_SYN_SENT 2		/* include/net/tcp_states.h */
+#define TCP_LISTEN 10
+
 #define AT(type, base, member) ((base) + bpf_core_field_offset(type, member))
 
 static __always_inline __u64 word_at(__u64 addr)
@@ -140,10 +148,32 @@ static __always_inline void look_at_file(struct offcpu_rec_target *rec, __u64 fi
 		name_file(rec, file);
 }
 
+/*
+ * What poll() waits for that wants to know when it can write: a socket without a byte of data yet is being connected.
+ * It is looked at as the wait ends, when it may be connected already.
+ */
+static __always_inline __u32 purpose_of_socket(const struct offcpu_rec_target *rec, __u64 file, __u32 events)
+{
+	__u64 sk;
+
+	if (rec->sock_type != SOCKET_STREAM || (rec->family != FAMILY_INET && rec->family != FAMILY_INET6))
+		return OFFCPU_FOR_ANY;
+	if (rec->sock_state == TCP_SYN_SENT)
+		return OFFCPU_FOR_CONNECTION;
+	if (!(events & EVENT_OUT) || events & EVENT_IN || rec->sock_state == TCP_LISTEN)
+		return OFFCPU_FOR_ANY;
+	if (!bpf_core_field_exists(((struct tcp_sock *)0)->data_segs_out))
+		return OFFCPU_FOR_ROOM;
+	sk = POINTER(struct socket, POINTER(struct file, file, private_data), sk);
+	return NUMBER(struct tcp_sock, sk, data_segs_out) || NUMBER(struct tcp_sock, sk, data_segs_in) ?
+		       OFFCPU_FOR_ROOM :
+		       OFFCPU_FOR_CONNECTION;
+}
+
 /* Each process's descriptors are numbered anew, so what has no inode of its own is told apart by its process, too. */
 static __always_inline __u64 target_hash(const struct thread_state *st, const struct offcpu_rec_target *rec, __u64 file)
 {
-	__u64 h = mix(mix(rec->what, rec->ino), (__u64)rec->dev << 32 | rec->fd_cnt << 2 | rec->f_mode);
+	__u64 h = mix(mix(rec->what | (__u64)rec->purpose << 8, rec->ino), (__u64)rec->dev << 32 | rec->fd_cnt << 2 | rec->f_mode);
 
 	if (rec->is_anon || rec->what == OFFCPU_TARGET_AIO)
 		h = mix(mix(h, file), stack_seed(st));
@@ -183,41 +213,105 @@ static __always_inline struct seen_target *seen_of(struct thread_state *st, __u3
 	return &st->targets[fd % SEEN_TARGETS];
 }
 
+static __always_inline __u64 file_of_fd(const struct wait_target *t)
+{
+	__u64 table = POINTER(struct files_struct, POINTER(struct task_struct, t->task, files), fdt);
+	__u32 fd = t->fd;
+
+	if (!table || fd >= NUMBER(struct fdtable, table, max_fds))
+		return 0;
+	return word_at(POINTER(struct fdtable, table, fd) + 8ULL * fd);
+}
+
 __noinline __u64 target_of_fd(struct thread_state *st, struct wait_target *t)
 {
-	__u64 table, file, inode, ino, id;
+	__u64 file, inode, ino, id, call;
 	struct seen_target *seen;
 	__u32 fd;
 
 	if (!st || !t)
 		return 0;
 	fd = t->fd;
-	table = POINTER(struct files_struct, POINTER(struct task_struct, t->task, files), fdt);
-	if (!table || fd >= NUMBER(struct fdtable, table, max_fds))
-		return 0;
-	file = word_at(POINTER(struct fdtable, table, fd) + 8ULL * fd);
+	file = file_of_fd(t);
 	if (!file)
 		return 0;
+	call = (__u64)(t->events | (__u32)t->purpose << 16) << 32 | t->fd_cnt;
 	inode = POINTER(struct file, file, f_inode);
 	ino = POINTER(struct inode, inode, i_ino);
 	seen = seen_of(st, fd);
-	if (seen->file == file && seen->ino == ino && seen->fd_cnt == t->fd_cnt)
+	if (seen->file == file && seen->ino == ino && seen->call == call)
 		return seen->id;
 	__builtin_memset(&t->rec, 0, sizeof(t->rec));
 	t->rec.what = OFFCPU_TARGET_FD;
 	t->rec.fd = fd;
 	t->rec.fd_cnt = t->fd_cnt;
 	t->rec.ino = ino;
+	t->rec.purpose = t->purpose;
 	look_at_file(&t->rec, file, inode);
+	if (t->rec.family && !t->purpose)
+		t->rec.purpose = purpose_of_socket(&t->rec, file, t->events);
 	id = intern_target(st, &t->rec, file);
 	/* a socket that is not connected may be, one day */
-	if (t->rec.family && !t->rec.remote_port && !t->rec.peer_ino)
+	if (t->rec.family && ((!t->rec.remote_port && !t->rec.peer_ino) || t->rec.purpose == OFFCPU_FOR_CONNECTION))
 		return id;
 	seen->file = file;
 	seen->ino = ino;
-	seen->fd_cnt = t->fd_cnt;
+	seen->call = call;
 	seen->id = id;
 	return id;
+}
+
+/*
+ * A ring whose operations that are not reaped yet are one and the same on one descriptor: then it waits for that.
+ * They still stand in the queue where they were handed in, of which the last ones are looked at.
+ */
+#define URING_LAST 8
+
+static __always_inline __u64 uring_entry(__u64 ctx, __u32 nr)
+{
+	__u64 array = POINTER(struct io_ring_ctx, ctx, sq_array);
+	__u32 at = nr & (NUMBER(struct io_ring_ctx, ctx, sq_entries) - 1);
+
+	if (array)
+		at = half_at(array + 4ULL * at);
+	return word_at(POINTER(struct io_ring_ctx, ctx, sq_sqes) + 64ULL * at);
+}
+
+/* opcode, flags, priority, descriptor; 0: several, or not known */
+static __always_inline __u64 uring_operation(__u64 ctx)
+{
+	__u32 head = NUMBER(struct io_ring_ctx, ctx, cached_sq_head), cnt;
+	__u64 entry, rings = POINTER(struct io_ring_ctx, ctx, rings);
+
+	cnt = head - NUMBER(struct io_rings, rings, cq.head);
+	if (!cnt || cnt > NUMBER(struct io_ring_ctx, ctx, sq_entries))
+		return 0;
+	entry = uring_entry(ctx, head - 1);
+	for (__u32 i = 2; i <= URING_LAST && i <= cnt; i++)
+		if ((uring_entry(ctx, head - i) ^ entry) & ~0xffff00ULL)
+			return 0;
+	return entry;
+}
+
+/* The descriptor of the ring becomes the one that it waits for. */
+__noinline int look_into_uring(struct wait_target *t)
+{
+	struct io_ring_ctx *type = NULL;
+	__u64 file, ctx, entry;
+
+	if (!t)
+		return 0;
+	file = file_of_fd(t);
+	if (file && bpf_core_field_exists(type->cached_sq_head) && bpf_core_field_exists(type->sq_sqes) &&
+	    bpf_core_field_exists(type->sq_array)) {
+		ctx = POINTER(struct file, file, private_data);
+		entry = NUMBER(struct io_ring_ctx, ctx, flags) & URING_SQE128 ? 0 : uring_operation(ctx);
+		if (entry && !(entry & URING_FIXED_FILE)) {
+			t->fd = entry >> 32;
+			t->purpose = OFFCPU_FOR_URING | (entry & 0xff);
+		}
+	}
+	return 0;
 }
 
 #define CHILDREN 64
@@ -354,7 +448,15 @@ __noinline int first_fd(struct wait_target *t, struct page_view *view, bool is_s
 		return false;
 	if (is_select && !word)
 		return false;
-	t->fd = is_select ? lowest_bit(word) : t->addr & 4 ? word >> 32 : (__u32)word;
+	if (is_select) {
+		t->fd = lowest_bit(word);
+		return true;
+	}
+	t->fd = t->addr & 4 ? word >> 32 : (__u32)word;
+	if (!(t->addr & 4))
+		t->events = word >> 32;
+	else if (viewed_word(view, (t->addr & ~7ULL) + 8, &word))
+		t->events = word;
 	return true;
 }
 
@@ -368,6 +470,8 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 
 	t->fd = call->first;
 	t->fd_cnt = 1;
+	t->events = 0;
+	t->purpose = 0;
 	switch (call_waits_for(call->nr)) {
 	case CALL_FD:
 		return target_of_fd(st, t);
@@ -403,6 +507,9 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 		}
 		t->fd = call->first == WAITID_PID ? call->second : 0;
 		return target_of_child(st, t);
+	case CALL_URING:
+		look_into_uring(t);
+		return target_of_fd(st, t);
 	case CALL_AIO:
 		t->addr = call->first;
 		return target_of_aio(st, t);

@@ -112,6 +112,32 @@ struct socket {
 	struct sock *sk;
 };
 
+/* Its first member is a socket. */
+struct tcp_sock {
+	__u32 data_segs_in, data_segs_out;
+};
+
+/* Of an io_uring: what is next to be taken, what has been reaped. */
+struct io_uring {
+	__u32 head;
+};
+
+struct io_rings {
+	struct io_uring sq, cq;
+};
+
+struct io_uring_sqe {
+	unsigned char opcode;
+};
+
+struct io_ring_ctx {
+	unsigned int flags;
+	struct io_rings *rings;
+	struct io_uring_sqe *sq_sqes;
+	__u32 *sq_array;
+	unsigned int cached_sq_head, sq_entries;
+};
+
 struct socket_alloc {
 	struct socket socket;
 	struct inode vfs_inode;

@@ -236,12 +236,8 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 
 static void print_losses(const struct profile *p, uint64_t printed)
 {
-	uint64_t switches = 0;
-
-	for (guint i = 0; i < p->threads->len; i++)
-		switches += profile_thread(p, i)->switches;
-	fprintf(stderr, "%" G_GUINT64_FORMAT " waits in %.3f s, %" G_GUINT64_FORMAT " switches by these threads",
-		printed, (double)p->info.duration_ns / 1e9, switches);
+	fprintf(stderr, "%" G_GUINT64_FORMAT " wait%s in %.3f s", printed, printed == 1 ? "" : "s",
+		(double)p->info.duration_ns / 1e9);
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
 		fprintf(stderr, "; lost: %s %" G_GUINT64_FORMAT, l->reason, l->count);

@@ -272,7 +272,7 @@ int cmd_record(int argc, char **argv)
 		{ "slice", 0, 0, G_OPTION_ARG_STRING, &own.slice,
 		  "How finely time is told apart for --from and --to, 10ms or more (100ms)", "TIME" },
 		{ "tasks", 0, 0, G_OPTION_ARG_NONE, &own.wants_tasks,
-		  "Tasks that hold no thread, of all processes: goroutines (those of -p and COMMAND anyway), asyncio's",
+		  "Tasks that hold no thread, of all processes (those of -p and COMMAND anyway): goroutines, asyncio's",
 		  NULL },
 		{ "no-wakers", 0, 0, G_OPTION_ARG_NONE, &target.no_wakers, "Not who ended each sleep", NULL },
 		{ "max-loss", 0, 0, G_OPTION_ARG_STRING, &own.max_loss,

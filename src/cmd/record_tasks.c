@@ -30,7 +30,6 @@ struct record_tasks *record_tasks_begin(const struct target *target, bool is_ask
 	struct task_sampler_options options = {
 		.pids = target->collect.pids,
 		.follow = target->collect.follow,
-		.is_go_only = !is_asked,
 		.budget_ppm = target->collect.budget_ppm
 				      ? target->collect.budget_ppm / PART_OF_BUDGET * g_get_num_processors()
 				      : EXACT_BUDGET_PPM,

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "attach/error.h"
+#include "attach/feature.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
@@ -308,6 +309,21 @@ bool run_parse_duration(struct run *run, const char *text)
 	return false;
 }
 
+/* What all names would lack, said as tracing begins: a report that lacks them does not tell why. */
+static void warn_of_names(const struct run *run)
+{
+	const struct collect_options *o = &run->target->collect;
+
+	if (run->on_input || (o->mode != COLLECT_WAITS && o->mode != COLLECT_EVENTS))
+		return;
+	if (!o->no_kernel_stacks && !feature_supported(FEATURE_KALLSYMS))
+		cmd_error(run->name, "warning: kernel functions have no names: run as root with kernel.kptr_restrict at "
+			  "most 1, or add CAP_SYSLOG");
+	if (!o->pids && !run->child && !feature_supported(FEATURE_OTHERS_MAPS))
+		cmd_error(run->name, "warning: other users' programs have no names and few frames: run as root, or add "
+			  "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH");
+}
+
 int run_session(struct run *run)
 {
 	g_autoptr(GError) error = NULL;
@@ -329,6 +345,7 @@ int run_session(struct run *run)
 		cmd_error(run->name, "%s", error->message);
 		return run_status_of(error);
 	}
+	warn_of_names(run);
 	if (run->child > 0 && !release_command(run))
 		return EXIT_FAILED;
 	if (run->on_tick)

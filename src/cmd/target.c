@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -193,6 +194,14 @@ void target_fill_in(int argc, char **argv)
 			argv[i] = one_waker;
 }
 
+/* Of a process that /proc does not show: with hidepid=2 it may be another user's. */
+static char *trouble_with_hidden(uint32_t id)
+{
+	return kill((pid_t)id, 0) && errno == ESRCH ?
+		       g_strdup("does not exist") :
+		       g_strdup("is not shown by /proc (hidepid): run as root, or add CAP_SYS_PTRACE");
+}
+
 /* Why a process or thread cannot be traced; NULL: it can. */
 static char *trouble_with(uint32_t id, bool is_process)
 {
@@ -201,7 +210,7 @@ static char *trouble_with(uint32_t id, bool is_process)
 	uint64_t group;
 
 	if (!g_file_get_contents(path, &status, NULL, NULL))
-		return g_strdup("does not exist");
+		return trouble_with_hidden(id);
 	state = proc_status_field(status, "State");
 	group = proc_status_number(status, "Tgid");
 	/* of a process whose first thread has ended the others may go on */

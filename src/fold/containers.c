@@ -2,6 +2,7 @@
 #include "fold/containers.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,18 +12,37 @@
 #include "symbolize/process/fileopen.h"
 
 #define FILE_MAX_BYTES (16u << 20)	/* Podman's list of all */
+#define PASSWD_MAX_BYTES (4u << 20)
 #define HOST_PID 1	/* sees the host's files, also where we are in a container */
 #define NAME_MAX_BYTES 256
 
-/* As the host has them; "%s" is the id.  The first that tells a name is taken. */
+/*
+ * As the host has them; "%s" is the id.  The first that tells a name is taken.  Volatile containers are those of
+ * `podman run --rm`, as systemd's units of Podman are.
+ */
 static const char *const places[] = {
 	"/var/lib/docker/containers/%s/config.v2.json",
+	"/var/snap/docker/common/var-lib-docker/containers/%s/config.v2.json",
 	"/run/containerd/io.containerd.runtime.v2.task/k8s.io/%s/config.json",
 	"/run/k3s/containerd/io.containerd.runtime.v2.task/k8s.io/%s/config.json",
+	"/run/k0s/containerd/io.containerd.runtime.v2.task/k8s.io/%s/config.json",
+	"/var/snap/microk8s/common/run/containerd/io.containerd.runtime.v2.task/k8s.io/%s/config.json",
 	"/run/containerd/io.containerd.runtime.v2.task/default/%s/config.json",
 	"/run/containers/storage/overlay-containers/%s/userdata/config.json",
 	"/var/lib/containers/storage/overlay-containers/containers.json",
+	"/var/lib/containers/storage/overlay-containers/volatile-containers.json",
+	"/run/containers/storage/overlay-containers/volatile-containers.json",
 	"/var/lib/containers/storage/vfs-containers/containers.json",
+	"/var/lib/containers/storage/vfs-containers/volatile-containers.json",
+};
+
+/* In the home of the user whose container it is. */
+static const char *const places_at_home[] = {
+	"/.local/share/containers/storage/overlay-containers/containers.json",
+	"/.local/share/containers/storage/overlay-containers/volatile-containers.json",
+	"/.local/share/containers/storage/vfs-containers/containers.json",
+	"/.local/share/containers/storage/vfs-containers/volatile-containers.json",
+	"/.local/share/docker/containers/%s/config.v2.json",
 };
 
 enum fact {
@@ -240,25 +260,25 @@ bool container_parse(int fd, const void *id, size_t id_bytes, GByteArray *into)
 	return name;
 }
 
-/* As the host sees it; as we do where its first process is nothing that we may look at. */
-static int open_of_host(const char *proc_dir, const char *path)
+/* As the host sees it; as we do where its first process is nothing that we may look at.  owner: whose file it must be, or 0. */
+static int open_of_host(const char *proc_dir, const char *path, uint32_t owner)
 {
 	struct stat st;
 	int held = file_hold_in_process(proc_dir, HOST_PID, path, &st), fd;
 
 	if (held < 0 && (errno == EACCES || errno == EPERM))
 		held = file_hold_here(path, &st);
-	fd = held >= 0 ? file_open_held(held) : -1;
+	fd = held >= 0 && (!owner || st.st_uid == owner) ? file_open_held(held) : -1;
 	if (held >= 0)
 		close(held);
 	return fd;
 }
 
-static char *ask(const char *proc_dir, const char *place, const char *id)
+static char *ask(const char *proc_dir, const char *place, const char *id, uint32_t owner)
 {
 	g_auto(GStrv) halves = g_strsplit(place, "%s", 2);
 	g_autofree char *path = g_strjoinv(id, halves);
-	int fd = open_of_host(proc_dir, path);
+	int fd = open_of_host(proc_dir, path, owner);
 	g_autoptr(GByteArray) a = NULL;
 
 	if (fd < 0)
@@ -268,11 +288,44 @@ static char *ask(const char *proc_dir, const char *place, const char *id)
 	return a && a->len ? g_utf8_make_valid((const char *)a->data, a->len) : NULL;
 }
 
-char *container_service(const char *proc_dir, const char *id)
+char *container_home(const char *passwd, uint32_t uid)
 {
+	g_auto(GStrv) lines = g_strsplit(passwd, "\n", -1);
+	g_autofree char *wanted = g_strdup_printf("%" PRIu32, uid);
+
+	for (char **line = lines; *line; line++) {
+		g_auto(GStrv) fields = g_strsplit(*line, ":", 7);	/* name, password, uid, gid, comment, home, shell */
+
+		if (g_strv_length(fields) == 7 && strcmp(fields[2], wanted) == 0)
+			return fields[5][0] == '/' ? g_strdup(fields[5]) : NULL;
+	}
+	return NULL;
+}
+
+static char *home_of(const char *proc_dir, uint32_t uid)
+{
+	int fd = open_of_host(proc_dir, "/etc/passwd", 0);
+	g_autofree char *text = NULL;
+	size_t len;
+
+	if (fd < 0)
+		return NULL;
+	text = file_read_fd(fd, PASSWD_MAX_BYTES, &len);
+	close(fd);
+	return text ? container_home(text, uid) : NULL;
+}
+
+char *container_service(const char *proc_dir, const char *id, uint32_t uid)
+{
+	g_autofree char *home = uid ? home_of(proc_dir, uid) : NULL;
 	char *name = NULL;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(places) && !name; i++)
-		name = ask(proc_dir, places[i], id);
+		name = ask(proc_dir, places[i], id, 0);
+	for (size_t i = 0; home && i < G_N_ELEMENTS(places_at_home) && !name; i++) {
+		g_autofree char *place = g_strconcat(home, places_at_home[i], NULL);
+
+		name = ask(proc_dir, place, id, uid);
+	}
 	return name;
 }

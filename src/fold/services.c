@@ -272,6 +272,15 @@ static const char *keep(struct fold_services *s, char *name)
 	return own;
 }
 
+/* Of "user-1000.slice", or 0. */
+static uint32_t uid_of_path(const char *path)
+{
+	const char *slice = strstr(path, "/user-");
+	uint64_t uid = slice ? g_ascii_strtoull(slice + strlen("/user-"), NULL, 10) : 0;
+
+	return uid < UINT32_MAX ? (uint32_t)uid : 0;
+}
+
 /* NULL: it is none, or nobody told what it is called. */
 static const char *name_of_container(struct fold_services *s, const char *path)
 {
@@ -285,7 +294,7 @@ static const char *name_of_container(struct fold_services *s, const char *path)
 		return known;
 	if (g_hash_table_size(s->containers) >= CGROUPS_MAX)
 		g_hash_table_remove_all(s->containers);
-	name = keep(s, container_service(s->proc_dir, id));
+	name = keep(s, container_service(s->proc_dir, id, uid_of_path(path)));
 	g_hash_table_insert(s->containers, g_steal_pointer(&id), (gpointer)name);
 	return name;
 }

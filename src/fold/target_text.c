@@ -146,6 +146,26 @@ char *target_socket(const struct offcpu_rec_target *rec, bool is_server)
 	}
 }
 
+const char *target_operation(const struct offcpu_rec_target *rec)
+{
+	/* enum io_uring_op of include/uapi/linux/io_uring.h */
+	static const char *const uring[] = {
+		[1] = "uring READV", [2] = "uring WRITEV", [3] = "uring FSYNC", [4] = "uring READ_FIXED", [5] = "uring WRITE_FIXED",
+		[6] = "uring POLL_ADD", [8] = "uring SYNC_FILE_RANGE", [9] = "uring SENDMSG", [10] = "uring RECVMSG",
+		[13] = "uring ACCEPT", [16] = "uring CONNECT", [17] = "uring FALLOCATE", [22] = "uring READ", [23] = "uring WRITE",
+		[26] = "uring SEND", [27] = "uring RECV", [30] = "uring SPLICE", [33] = "uring TEE", [47] = "uring SEND_ZC",
+		[48] = "uring SENDMSG_ZC", [49] = "uring READ_MULTISHOT", [55] = "uring FTRUNCATE",
+	};
+	unsigned op = rec->purpose - OFFCPU_FOR_URING;
+
+	switch (rec->purpose) {
+	case OFFCPU_FOR_ANY: return "";
+	case OFFCPU_FOR_CONNECTION: return "connect";
+	case OFFCPU_FOR_ROOM: return "send";
+	default: return op < G_N_ELEMENTS(uring) && uring[op] ? uring[op] : "uring";
+	}
+}
+
 const char *target_protocol(const struct offcpu_rec_target *rec)
 {
 	if (rec->family == AF_UNIX)

@@ -17,6 +17,9 @@ uint8_t target_kind(const struct offcpu_rec_target *rec, const char *link);
 /* link, or what the kernel told where that is NULL. */
 char *target_path(const struct offcpu_rec_target *rec, const char *link);
 
+/* What for, as rules have it: "connect", "send", "uring READ"; "". */
+const char *target_operation(const struct offcpu_rec_target *rec);
+
 /*
  * "10.0.0.5:5432" of who connects, ":5432 from 10.0.0.9" of the other one, "*:80 listening"; "/run/x.sock".
  * A port that the kernel chose is left out: it tells one connection from another, but says nothing.

@@ -297,7 +297,8 @@ static uint32_t intern(struct fold_targets *all, struct target *t)
 	if (!t->is_complete)
 		complete_name(t);
 
-	const struct object o = { .kind = t->kind, .operation = "", .name = t->base, .place = t->detail, .pid = t->peer };
+	const struct object o = { .kind = t->kind, .operation = target_operation(&t->rec), .name = t->base,
+				   .place = t->detail, .pid = t->peer };
 
 	return profile_object(all->profile, &o) + 1;
 }

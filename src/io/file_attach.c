@@ -140,24 +140,44 @@ static int attach_event(struct file_attach *a, const struct bpf_program *prog, c
 	return ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(prog)) ? -errno : 0;
 }
 
+static bool has_tracepoints(GError **error)
+{
+	int id = event_id("exit", "read");
+
+	if (id >= 0)
+		return true;
+	if (id != -ENOENT)
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_PERMISSION,
+			    "%s, where the tracepoints of system calls are, cannot be read: %s (run as root)",
+			    folders[0], g_strerror(-id));
+	else if (access("/sys/kernel/tracing/events", F_OK) && access("/sys/kernel/debug/tracing/events", F_OK))
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
+			    "tracefs is not mounted at %s: mount it, or give a container the host's as a volume",
+			    folders[0]);
+	else
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
+			    "this kernel has neither kprobe.multi nor tracepoints of system calls "
+			    "(CONFIG_FTRACE_SYSCALLS): file operations cannot be followed");
+	return false;
+}
+
 static bool attach_tracepoints(struct file_attach *a, struct file_bpf *skel, GError **error)
 {
 	const char *function;
 
+	if (!has_tracepoints(error))
+		return false;
 	for (size_t i = 0; (function = file_call_function(i)); i++) {
 		int err = attach_event(a, skel->progs.file_exit, "exit", function);
 
 		if (!err)
 			err = attach_event(a, skel->progs.file_enter, "enter", function);
 		if (err && err != -ENOENT) {
-			attach_set_error(error, err, "attach to the tracepoints of system calls");
+			attach_set_perf_error(error, err, "attach to the tracepoints of system calls");
 			return false;
 		}
 	}
-	if (!a->events->len)
-		attach_set_error(error, -ENOENT,
-				 "find the tracepoints of system calls: is tracefs mounted at /sys/kernel/tracing?");
-	return a->events->len;
+	return true;
 }
 
 struct file_attach *file_attach_new(struct file_bpf *skel, GError **error)

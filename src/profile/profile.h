@@ -147,7 +147,7 @@ bool object_kind_parse(const char *text, uint8_t *ret_kind);
 struct object {
 	uint8_t kind;		/* enum lock_kind or object_kind */
 	bool is_private;	/* a lock, as the waiter said: of one process */
-	const char *operation;	/* "FUTEX_WAIT", ..., "futex_waitv"; of others "" */
+	const char *operation;	/* "FUTEX_WAIT", ..., "futex_waitv"; "connect", "send" of poll(); "uring READ"; or "" */
 	const char *name;	/* of the variable, or where it lies; path, address and peer, ... */
 	/* path of the file whose data it is, "[heap]", "[stack]", ...; of others a detail, or "" */
 	const char *place;

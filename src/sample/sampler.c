@@ -343,11 +343,11 @@ static const struct { const char *reason, *help;
 } lack_texts[LACKS] = {
 	[LACK_PLACE] =
 		{ "not_permitted_user",
-		  "threads of other users or protected: where they stand in their programs may not be read (it needs root)" },
+		  "threads of other users or protected: where they stand in their programs may not be read" },
 	[LACK_MEMORY] = { "not_permitted_memory",
 			  "the memory of these threads may not be read: only their innermost frame is known" },
 	[LACK_KERNEL_STACK] = { "not_permitted_kernel",
-				"kernel stacks may not be read (it needs root): the function waited in stands for them" },
+				"kernel stacks may not be read (only root may): the function waited in stands for them" },
 	[LACK_COUNTS] = { "no_schedstat",
 			  "the kernel does not count run-queue time of these threads: their accounts are estimates" },
 };

@@ -43,7 +43,7 @@ static void watch(struct watched *w, const struct census_options *o)
 
 struct tasks *census_take(const struct census_options *options, GError **error)
 {
-	struct watched *w = watched_open(options->pid, false, error);
+	struct watched *w = watched_open(options->pid, error);
 	struct tasks *t;
 
 	if (!w)

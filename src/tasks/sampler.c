@@ -74,7 +74,7 @@ static void try(struct task_sampler *s, uint32_t pid, uint64_t now_ns)
 
 	if (c && now_ns < c->next_try_ns)
 		return;
-	e.watched = watched_open(pid, s->options.is_go_only, NULL);
+	e.watched = watched_open(pid, NULL);
 	if (e.watched) {
 		g_array_append_val(s->seen, e);
 		s->live_cnt++;

@@ -16,7 +16,6 @@
 struct task_sampler_options {
 	GArray *pids;		/* uint32_t; NULL: all processes */
 	bool follow;		/* and what these have forked */
-	bool is_go_only;	/* other runtimes are left alone */
 	uint32_t budget_ppm;	/* of one CPU, for all of them */
 };
 

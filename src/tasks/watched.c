@@ -45,13 +45,11 @@ static bool may_be_read(uint32_t pid, GError **error)
 	return false;
 }
 
-static bool open_source(struct watched *w, uint32_t pid, bool is_go_only, GError **error)
+static bool open_source(struct watched *w, uint32_t pid, GError **error)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
 		GError *why = NULL;
 
-		if (is_go_only && sources[i]->kind != TASKS_GO)
-			continue;
 		w->source = sources[i];
 		w->tasks = tasks_new(sources[i]->kind, pid);
 		w->state = sources[i]->open(pid, w->tasks, &why);
@@ -72,7 +70,7 @@ static bool open_source(struct watched *w, uint32_t pid, bool is_go_only, GError
 	return false;
 }
 
-struct watched *watched_open(uint32_t pid, bool is_go_only, GError **error)
+struct watched *watched_open(uint32_t pid, GError **error)
 {
 	struct watched *w;
 	uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -81,7 +79,7 @@ struct watched *watched_open(uint32_t pid, bool is_go_only, GError **error)
 		return NULL;
 	w = g_new0(struct watched, 1);
 	w->task_cost_ns = FIRST_GUESS_NS;
-	if (!open_source(w, pid, is_go_only, error)) {
+	if (!open_source(w, pid, error)) {
 		g_free(w);
 		return NULL;
 	}

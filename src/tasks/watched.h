@@ -9,9 +9,9 @@ struct watched;
 
 /*
  * Its first look can follow.  NULL with a sentence; of CENSUS_NO_RUNTIME where there is nothing to be seen, as far as
- * is known.  is_go_only: other runtimes are not looked for.
+ * is known.
  */
-struct watched *watched_open(uint32_t pid, bool is_go_only, GError **error);
+struct watched *watched_open(uint32_t pid, GError **error);
 
 /*
  * One look, which stands for period_ns of the window.  It takes about room_ns of CPU time: of more tasks than that

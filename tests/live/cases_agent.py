@@ -180,7 +180,7 @@ def agent_longest(env):
     waits = [w for w in report["waits"] if w["tid"] == tid and "max_start_unix_ns" in w]
     longest = max(waits, key=lambda w: w["max_ns"])
     began_ns, ended_ns = longest["max_start_unix_ns"], longest["max_start_unix_ns"] + longest["max_ns"]
-    slack_ns = 3_000_000  # times are told in milliseconds
+    slack_ns = 20_000_000  # of clocks: the machine's time of day may be slewed meanwhile
     env.check.that(before_ns - slack_ns <= began_ns <= told_ns, f"it began at {began_ns}, behind {before_ns}")
     env.check.that(told_ns - slack_ns <= ended_ns <= after_ns + slack_ns, f"it ended at {ended_ns}, between {told_ns} and {after_ns}")
     env.check.equal(longest["max_waker"]["tid"], waiter.pid, "who ended it")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Problems in programs of other languages and servers: the first sentence of `report` by default options names them (docs/reasons.md)."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -375,5 +376,78 @@ def busy_pool_and_loop_are_the_first_finding(env):
         if busy == "loop":
             thread = next(t for t in report.threads if t["tid"] == process.pid)
             env.check.equal(found["on_cpu_ns"], thread["on_cpu_ns"], "its time on CPU is the thread's")
+        process.kill()
+        process.wait()
+
+
+WAITS_FOR_IO = {
+    # problem of planted_io: reason, function, words of the sentence
+    "connect": ("network.connect", "open_session", "a connection to be set up, 127.0.0.1:"),
+    "connect_poll": ("network.connect", "dial_backend", "a connection to be set up, 127.0.0.1:"),
+    "uring_pipe": ("pipe", "read_event", "waits in io_uring for the other end of a pipe (from slow-writer)"),
+    "uring_sync": ("disk.sync", "commit_row", "waits for io_uring to make a file safe on disk, "),
+}
+
+
+@case
+def connections_and_rings_are_told_by_what_they_wait_for(env):
+    """Nobody takes SYNs, for a call and for poll() alike; a ring has one operation under way.  One recording of them all."""
+    processes, path = {}, env.disk_file()
+    for problem in WAITS_FOR_IO:
+        process = subprocess.Popen([os.path.join(env.programs, "planted_io"), problem, path], stdout=subprocess.PIPE, preexec_fn=default_signals)
+        env.running.append(process)
+        if process.stdout.readline():
+            processes[problem] = process
+    env.check.that("connect" in processes and "connect_poll" in processes, "they do not run")
+    out = env.temporary("io.offcpu")
+    recorder = Recorder(env, "-p", ",".join(str(p.pid) for p in processes.values()), "-d", "1.5", out=out)
+    recorder.wait()
+    for problem, process in processes.items():
+        reason, function, says = WAITS_FOR_IO[problem]
+        ask = [env.offcpu, "report", "-p", str(process.pid)]
+        findings = json.loads(subprocess.run([*ask, "--json", out], capture_output=True, check=True).stdout)["findings"]
+        findings = [f for f in findings if not f["reason"].startswith("cpu.")]
+        found = (findings[0]["reason"], (findings[0]["function"] or {}).get("name")) if findings else None
+        env.check.equal(found, (reason, function), f"{problem}: the first finding")
+        shown = " ".join(subprocess.run([*ask, out], capture_output=True, text=True, check=True).stdout.split())
+        env.check.that(says in shown, f"{problem}: {shown}")
+        for child in children(process.pid):
+            os.kill(child, 9)
+        process.kill()
+        process.wait()
+    os.unlink(path)
+
+
+SHORT_OF = {
+    # function: words of the sentence, what is limited, what is done with it
+    "handle": ("wait for a semaphore", "asyncio.Semaphore(1)", "async with limit: await call_backend()"),
+    "withdraw": ("wait for a lock", "asyncio.Lock()", "async with limit: await call_backend()"),
+}
+
+
+@case
+def tasks_that_wait_for_a_semaphore_are_the_first_finding(env):
+    """No thread waits for it: the event loop is idle until a timer."""
+    for function, (says, limit, work) in SHORT_OF.items():
+        process = script(env, [sys.executable, "-c"], f"""
+            import asyncio
+            limit = {limit}
+            async def call_backend(): await asyncio.sleep(0.02)
+            async def {function}():
+                {work}
+            async def serve():
+                while True: await {function}()
+            async def main():
+                tasks = [asyncio.create_task(serve()) for _ in range(10)]
+                print(flush=True)
+                await asyncio.gather(*tasks)
+            asyncio.run(main())
+            """)
+        report, first = record(env, [process.pid])
+        found = (report.data.get("task_findings") or [{}])[0]
+        env.check.equal((found.get("function"), found.get("meanwhile_function")), (function, "call_backend"), f"the first finding: {found}")
+        # before Python 3.11 a semaphore is told from a lock by nothing
+        says = says if sys.version_info >= (3, 11) else "wait to acquire a lock"
+        env.check.that(says in first and function in first, f"the first one shown: {first}")
         process.kill()
         process.wait()

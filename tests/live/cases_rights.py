@@ -79,3 +79,23 @@ def doctor_names_each_missing_right(env):
         refused = set(re.findall(r"^  no .*\(CAP_(\w+)\)", said, re.MULTILINE))
         # the links in map_files are of use only to who may look at the process
         env.check.equal(refused, {missing.upper()}, f"without {missing} doctor refuses\n{said}")
+
+
+@case
+def missing_rights_are_told(env):
+    """Of a container with two capabilities, where /proc hides other users' processes, and where no tracefs is."""
+    program = Program(env, "sleeper", "one")
+    os.chmod(env.directory, 0o755)
+    hidden = ["unshare", "--mount", "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "sh", *with_capabilities("bpf", "perfmon"), env.offcpu]
+    folder = env.temporary("out")
+    os.mkdir(folder)
+    os.chmod(folder, 0o777)
+    for arguments, words in (
+            (("trace", "-m", "100s", "0.2"), ("kernel functions have no names: ", "other users' programs have no names ")),
+            (("record", "-d", "0.2", "-p", program.pid), (f"process {program.pid} is not shown by /proc (hidepid)",)),
+            (("record", "-d", "0.2", "-p", 4194304), ("process 4194304 does not exist",))):
+        said = subprocess.run([*hidden, *map(str, arguments)], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False).stderr
+        env.check.that(all(text in said for text in words), f"{arguments}: said {said!r}, not {words!r}")
+    program.go()
+    program.wait_done()
+    program.finish()

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -341,3 +342,24 @@ def asyncio_time_is_what_tasks_measure(env):
         seen = sum(row["task_ns"] for row in rows) / data["window_ns"]
         error = sum(row["task_se_ns"] ** 2 for row in rows) ** 0.5 / data["window_ns"]
         env.check.that(abs(seen - truth) <= max(0.02 * truth, 3 * error), f"{kind}: {seen:.3f} tasks, not {truth:.3f} (error {error:.3f})")
+
+
+@case
+def asyncio_lock_is_a_finding(env):
+    """Five tasks wait for a lock all the time, which no thread tells; three that get from a queue may have nothing to do."""
+    from cases_languages import pythons
+    found = [python for python in pythons() if can_be_seen(python)]
+    if not found:
+        raise Skip("no CPython 3.8 to 3.15 is here")
+    program, recording = PythonProgram(env, found[0]), env.temporary("lock.offcpu")
+    made = subprocess.run([env.offcpu, "record", "--tasks", "-p", str(program.process.pid), "-d", "2", "-o", recording],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    program.stop()
+    env.check.equal(made.returncode, 0, f"status: {made.stderr[-300:]}")
+    report = json.loads(subprocess.run([env.offcpu, "report", "--json", recording], capture_output=True, check=True).stdout)
+    told = [(f["function"], f["call"].rsplit(".", 1)[-1], f["tasks_milli"]) for f in report["task_findings"]]
+    env.check.equal(told, [("locked", "acquire", 5000)], "findings of tasks")
+    env.check.equal(report["task_findings"][0]["task_ns"], 5 * report["tasks"][0]["window_ns"], "their time")
+    text = subprocess.run([env.offcpu, "report", recording], capture_output=True, text=True, check=True).stdout
+    # before Python 3.11 functions are without their classes
+    env.check.that(re.search("tasks: 5 tasks wait (to acquire|for) a lock", " ".join(text.split())), text[:600])

@@ -405,12 +405,25 @@ static bool is_unseen(const struct reasons *r, uint32_t wait)
 	return !r->rule[wait] && !knows_stack(r->profile, w->kernel) && !knows_stack(r->profile, w->user);
 }
 
+static bool has_frames(const struct reasons *r, uint32_t wait)
+{
+	const struct wait *w = profile_wait(r->profile, wait);
+	const uint32_t ends[] = { w->kernel, w->user };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(ends); i++)
+		for (uint32_t n = ends[i]; n; n = profile_get_node(r->profile, n)->parent)
+			if (profile_get_frame(r->profile, profile_get_node(r->profile, n)->frame)->why != FRAME_PENDING)
+				return true;
+	return false;
+}
+
 const char *reasons_says(const struct reasons *r, uint32_t wait)
 {
 	const struct rule *rule = r->rule[wait];
 
 	if (is_unseen(r, wait))
-		return "waits for something unknown: its stacks were lost";
+		return has_frames(r, wait) ? "waits for something unknown (its functions have no names)" :
+					     "waits for something unknown: its stacks were lost";
 	if (rule && rule->reason == REASON_EVENT_LOOP && r->reason[wait] == REASON_NETWORK_RECEIVE)
 		return "waits in its event loop for an answer";
 	return rule && rule->says && rule->reason == r->reason[wait] ? rule->says : reason_says(reasons_of(r, wait));
@@ -420,6 +433,8 @@ const char *reasons_advice(const struct reasons *r, uint32_t wait)
 {
 	const struct rule *rule = r->rule[wait];
 
+	if (is_unseen(r, wait) && has_frames(r, wait))
+		return "Run `offcpu doctor` where this was recorded: it tells which rights the names need.";
 	if (is_unseen(r, wait))
 		return "Why is told by `offcpu report --full`; record fewer threads (-p), or once more.";
 	return rule && rule->advice && rule->reason == r->reason[wait] ? rule->advice

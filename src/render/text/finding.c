@@ -433,6 +433,10 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
 	if (row->timed_out_cnt > row->woken_cnt / 2 &&
+	    row->reason == REASON_NETWORK_CONNECT)
+		return "Nobody takes the connection: the listener's accept queue is full, packets are dropped, or the host is down. "
+		       "A shorter timeout bounds the wait.";
+	if (row->timed_out_cnt > row->woken_cnt / 2 &&
 	    (row->reason == REASON_EVENT_LOOP || row->reason == REASON_NETWORK_RECEIVE))
 		return "Nobody answers within the timeout: look at the peer; a shorter timeout bounds the wait.";
 	return reasons_advice(f->reasons, row->wait);

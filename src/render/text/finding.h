@@ -9,7 +9,7 @@
 /* One finding: a number, a sentence, its evidence, the advice.  Appends lines. */
 void text_finding(GString *s, const struct findings *f, unsigned row, unsigned number,
 		  const struct text_options *options);
-/* The same of goroutines. */
+/* The same of goroutines and tasks of asyncio. */
 void text_task_finding(GString *s, const struct profile *p, const struct task_wait *w, unsigned number,
 		       const struct text_options *options);
 

@@ -11,6 +11,11 @@
 #define INDENT "   "
 #define NAME_COLUMNS 60
 
+static const char *noun_of(const struct task_wait *w)
+{
+	return w->kind == TASKS_GO ? "goroutine" : "task";
+}
+
 /* "15 goroutines wait for a mutex", "1 goroutine waits for a mutex" */
 static void append_tasks(GString *s, const struct task_wait *w)
 {
@@ -22,7 +27,7 @@ static void append_tasks(GString *s, const struct task_wait *w)
 		g_string_append_printf(s, "%.1f", tasks);
 	else
 		text_thousands(s, (uint64_t)(tasks + 0.5));
-	g_string_append(s, is_one ? " goroutine " : " goroutines ");
+	g_string_append_printf(s, " %s%s ", noun_of(w), is_one ? "" : "s");
 	if (is_one && g_str_has_prefix(w->says, "are "))
 		g_string_append_printf(s, "is%s", w->says + verb);
 	else
@@ -49,7 +54,7 @@ static void append_sentence(GString *s, const struct task_wait *w)
 {
 	g_string_append_printf(s, "%.0f%% of the time of ", text_percent(w->task_ns, w->busy_ns));
 	text_safe_cut(s, w->program, NAME_COLUMNS);
-	g_string_append(s, "'s goroutines: ");
+	g_string_append_printf(s, "'s %ss: ", noun_of(w));
 	append_tasks(s, w);
 	append_place(s, w, " in ");
 }

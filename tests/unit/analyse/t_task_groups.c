@@ -126,6 +126,13 @@ static const struct task_frame held[] = {
 };
 static const struct task_frame work[] = { { "runtime.chanrecv2", NULL, 0 }, { "main.worker", "/src/bank.go", 9 } };
 
+static const struct task_frame handler[] = {
+	{ "runtime.chanrecv1", NULL, 0 }, { "main.buy", "/src/shop.go", 5 }, { "net/http.serverHandler.ServeHTTP", NULL, 0 }, { "net/http.(*conn).serve", NULL, 0 },
+};
+static const struct task_frame query[] = {
+	{ "net.(*conn).Read", NULL, 0 }, { "main.query", "/src/shop.go", 4 }, { "main.buy", "/src/shop.go", 5 }, { "net/http.serverHandler.ServeHTTP", NULL, 0 },
+};
+
 static struct tasks *bank(bool accepts)
 {
 	struct tasks *t = tasks_new(TASKS_GO, 12);
@@ -175,6 +182,79 @@ static void test_findings(void)
 	profile_free(p);
 }
 
+/* A pool of connections that is a channel: who waits for one owes an answer, which tells it from a worker without work. */
+static void test_handlers_that_receive(void)
+{
+	struct tasks *t = tasks_new(TASKS_GO, 12);
+	struct profile *p = profile_new();
+	struct task_findings *f;
+	const struct task_wait *w;
+
+	for (unsigned i = 0; i < 5; i++) {
+		see(t, row_of(t, 1, "chan receive", work, 2), 40);
+		see(t, row_of(t, 2, "chan receive", handler, 4), 8);
+		see(t, row_of(t, 3, "IO wait", query, 4), 2);
+		see(t, row_of(t, 4, "IO wait", serve, 3), 1);
+		tasks_look_done(t, 200000000);
+	}
+	tasks_finish(t);
+	f = findings_of(p, t);
+	w = &g_array_index(f->rows, struct task_wait, 0);
+	g_assert_cmpuint(f->cnt, ==, 2);
+	g_assert_cmpstr(w->function, ==, "main.buy");
+	g_assert_cmpuint(w->busy_ns, ==, 10000000000);
+	g_assert_nonnull(w->meanwhile);
+	g_assert_cmpstr(w->meanwhile->function, ==, "main.query");
+	g_assert_nonnull(strstr(w->advice, "pool"));
+	task_findings_free(f);
+	profile_free(p);
+}
+
+static void test_async_with(void)
+{
+	static const struct task_frame gate[] = {
+		{ "Semaphore.acquire", "/usr/lib/python3.11/asyncio/locks.py", 387 },
+		{ "_ContextManagerMixin.__aenter__", "/usr/lib/python3.11/asyncio/locks.py", 15 }, { "handle", "/app/aio.py", 11 },
+	};
+	const struct task_row row = { .state = "waiting", .frames = gate, .frame_cnt = 3 }, outer = { .state = "waiting", .frames = gate + 1, .frame_cnt = 2 };
+
+	g_assert_cmpstr(task_call(TASKS_ASYNCIO, &row), ==, "Semaphore.acquire");
+	g_assert_cmpstr(task_call(TASKS_ASYNCIO, &outer), ==, "_ContextManagerMixin.__aenter__");
+}
+
+/* A semaphore of asyncio is a finding, and what a task does that has it; who reads may have nothing to do. */
+static void test_asyncio_findings(void)
+{
+	static const struct task_frame gate[] = {
+		{ "Semaphore.acquire", "/usr/lib/python3.11/asyncio/locks.py", 387 },
+		{ "_ContextManagerMixin.__aenter__", "/usr/lib/python3.11/asyncio/locks.py", 15 }, { "handle", "/app/aio.py", 11 },
+	};
+	static const struct task_frame read[] = {
+		{ "StreamReader.read", "/usr/lib/python3.11/asyncio/streams.py", 689 }, { "price", "/app/aio.py", 5 }, { "handle", "/app/aio.py", 11 },
+	};
+	struct tasks *t = tasks_new(TASKS_ASYNCIO, 12);
+	struct profile *p = profile_new();
+	struct task_findings *f;
+	const struct task_wait *w;
+
+	for (unsigned i = 0; i < 5; i++) {
+		see(t, row_of(t, 1, "a future", gate, 3), 8);
+		see(t, row_of(t, 2, "a future", read, 3), 2);
+		tasks_look_done(t, 200000000);
+	}
+	tasks_finish(t);
+	f = findings_of(p, t);
+	w = &g_array_index(f->rows, struct task_wait, 0);
+	g_assert_cmpuint(f->cnt, ==, 1);
+	g_assert_cmpstr(w->call, ==, "Semaphore.acquire");
+	g_assert_cmpuint(w->task_ns, ==, 8000000000);
+	g_assert_cmpuint(w->busy_ns, ==, 10000000000);
+	g_assert_nonnull(w->meanwhile);
+	g_assert_cmpstr(w->meanwhile->function, ==, "price");
+	task_findings_free(f);
+	profile_free(p);
+}
+
 /* As a file may have them: without stacks and names, with times beyond all sums. */
 static void test_hostile_findings(void)
 {
@@ -205,6 +285,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/text", test_text);
 	g_test_add_func("/tasks/rows-are-bounded", test_rows_are_bounded);
 	g_test_add_func("/tasks/findings", test_findings);
+	g_test_add_func("/tasks/handlers-that-receive", test_handlers_that_receive);
+	g_test_add_func("/tasks/async-with", test_async_with);
+	g_test_add_func("/tasks/asyncio-findings", test_asyncio_findings);
 	g_test_add_func("/tasks/hostile-findings", test_hostile_findings);
 	return g_test_run();
 }

@@ -39,6 +39,8 @@ static const struct {
 	{ "{\"annotations\":{\"io.kubernetes.container.name\":\"POD\",\"io.kubernetes.pod.name\":\"db-0\",\"io.kubernetes.pod.namespace\":\"shop\"}}", "pod:shop/db-0" },
 	/* Podman */
 	{ "[{\"id\":\"" OTHER "\",\"names\":[\"other\"],\"image\":\"\"},{\"id\":\"" HEX "\",\"names\":[\"web\",\"alias\"],\"metadata\":\"{}\"}]", "container:web" },
+	{ "[{\"id\":\"" HEX "\",\"names\":[\"web\"],\"image\":\"5376\",\"layer\":\"00c8\",\"metadata\":\"{\\\"image-name\\\":\\\"localhost/tiny:latest\\\","
+	  "\\\"name\\\":\\\"web\\\"}\",\"created\":\"2026-11-27T06:59:17.933360063Z\",\"flags\":{\"MountLabel\":\"\",\"ProcessLabel\":\"\"}}]", "container:web" },
 	{ "[{\"id\":\"" OTHER "\",\"names\":[\"other\"]}]", NULL },
 	{ "[{\"names\":[\"other\"]}]", NULL },
 	{ "[1,null,[],{\"id\":\"" HEX "\",\"names\":[]}]", NULL },
@@ -129,6 +131,63 @@ static void test_places(void)
 	g_assert_true(g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL));
 }
 
+static void test_home(void)
+{
+	static const char passwd[] = "root:x:0:0:root:/root:/bin/bash\n+::::::\nbroken\nalice:x:1000:1000:A, B:/home/alice:/bin/sh\n"
+				     "bob:x:10001:100::home/bob:/bin/sh\ncarol:x:1001:1001::/srv/carol:";
+	static const struct {
+		uint32_t uid;
+		const char *home;
+	} cases[] = { { 0, "/root" }, { 1000, "/home/alice" }, { 1001, "/srv/carol" }, { 10001, NULL }, { 100, NULL }, { UINT32_MAX, NULL } };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *home = container_home(passwd, cases[i].uid);
+
+		g_assert_cmpstr(home, ==, cases[i].home);
+	}
+}
+
+#define AT_HOME ".local/share/containers/storage/overlay-containers"
+
+static const char *service_in(const char *proc, const char *path)
+{
+	struct profile *p = profile_new();
+	struct fold_services *s = fold_services_new(p, proc);
+	g_autofree char *text = g_strdup_printf("0::%s\n", path);
+	const char *name;
+
+	write_file(proc, "7", "cgroup", text);
+	name = g_intern_string(fold_services_name(s, 7, 1, profile_string(p, "x"), 0));
+	fold_services_free(s);
+	profile_free(p);
+	return name;
+}
+
+/* A user's own Podman and Docker; another user's list is not asked, nor one that the user does not own. */
+static void test_users(void)
+{
+	g_autofree char *proc = g_dir_make_tmp("containers-XXXXXX", NULL), *root = g_build_filename(proc, "1/root", NULL);
+	g_autofree char *command = g_strdup_printf("rm -r %s", proc), *passwd = NULL, *its = NULL, *other = NULL, *list = NULL;
+	const uint32_t uid = getuid() ? getuid() : 1000;
+
+	passwd = g_strdup_printf("root:x:0:0::/root:/bin/sh\nalice:x:%u:100::/home/alice:/bin/sh\nbob:x:%u:100::/home/alice:/bin/sh\n", uid, uid + 1);
+	its = g_strdup_printf("/user.slice/user-%u.slice/user@%u.service/user.slice/libpod-" HEX ".scope/container", uid, uid);
+	other = g_strdup_printf("/user.slice/user-%u.slice/user@%u.service/user.slice/docker-" HEX ".scope", uid + 1, uid + 1);
+	list = g_build_filename(root, "home/alice/" AT_HOME "/volatile-containers.json", NULL);
+	write_file(root, "etc", "passwd", passwd);
+	g_assert_cmpstr(service_in(proc, its), ==, "container:0123456789ab");
+	write_file(root, "home/alice/" AT_HOME, "containers.json", "[]");
+	write_file(root, "home/alice/" AT_HOME, "volatile-containers.json", "[{\"id\":\"" HEX "\",\"names\":[\"db\"]}]");
+	if (!getuid()) {
+		g_assert_cmpstr(service_in(proc, its), ==, "container:0123456789ab");	/* root's file */
+		g_assert_cmpint(chown(list, uid, 100), ==, 0);
+	}
+	g_assert_cmpstr(service_in(proc, its), ==, "container:db");
+	g_assert_cmpstr(service_in(proc, other), ==, "container:0123456789ab");
+	g_assert_cmpstr(service_in(proc, "/machine.slice/libpod-" HEX ".scope/container"), ==, "container:0123456789ab");
+	g_assert_true(g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -136,5 +195,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/containers/damaged", test_damaged);
 	g_test_add_func("/containers/workload", test_workload);
 	g_test_add_func("/containers/places", test_places);
+	g_test_add_func("/containers/home", test_home);
+	g_test_add_func("/containers/users", test_users);
 	return g_test_run();
 }
