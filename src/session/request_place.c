@@ -32,6 +32,7 @@ static void place_clear(gpointer data)
 	struct request_place *p = data;
 
 	g_free(p->path);
+	g_free(p->name);
 }
 
 static GArray *places_new(void)
@@ -43,7 +44,7 @@ static GArray *places_new(void)
 }
 
 /* Takes the descriptor over; one that is there is closed. */
-static void add_place(struct request_plan *plan, GArray *places, int fd, const char *path)
+static void add_place_as(struct request_plan *plan, GArray *places, int fd, const char *path, const char *name)
 {
 	struct request_place p = { .fd = fd };
 	struct stat st;
@@ -64,8 +65,14 @@ static void add_place(struct request_plan *plan, GArray *places, int fd, const c
 		}
 	}
 	p.path = g_strdup(path);
+	p.name = name ? g_strdup(name) : g_path_get_basename(path);
 	g_array_append_val(plan->fds, fd);
 	g_array_append_val(places, p);
+}
+
+static void add_place(struct request_plan *plan, GArray *places, int fd, const char *path)
+{
+	add_place_as(plan, places, fd, path, NULL);
 }
 
 GArray *request_mapped_files(uint32_t pid, char **ret_text)
@@ -103,11 +110,28 @@ static void add_mapped(struct request_plan *plan, GArray *places, uint32_t pid, 
 	}
 }
 
+/* Debian's redis-server is a link to redis-check-rdb: what the process is called, if its file is there by that name. */
+static char *name_of_executable(uint32_t pid, const char *path, int fd)
+{
+	g_autofree char *comm_path = g_strdup_printf(PROC "/%u/comm", pid), *comm = NULL, *other = NULL;
+	g_autofree char *folder = g_path_get_dirname(path);
+	struct stat own, st;
+
+	if (!g_file_get_contents(comm_path, &comm, NULL, NULL) || !*g_strchomp(comm) || strchr(comm, '/'))
+		return NULL;
+	other = g_strdup_printf(PROC "/%u/root%s/%s", pid, folder, comm);
+	if (fstat(fd, &own) || stat(other, &st) || st.st_dev != own.st_dev || st.st_ino != own.st_ino)
+		return NULL;
+	return g_steal_pointer(&comm);
+}
+
 static void add_executable(struct request_plan *plan, GArray *places, uint32_t pid)
 {
 	g_autofree char *link = g_strdup_printf(PROC "/%u/exe", pid), *path = g_file_read_link(link, NULL);
+	int fd = open(link, O_PATH | O_CLOEXEC);
+	g_autofree char *name = path && fd >= 0 ? name_of_executable(pid, path, fd) : NULL;
 
-	add_place(plan, places, open(link, O_PATH | O_CLOEXEC), path ? path : link);
+	add_place_as(plan, places, fd, path ? path : link, name);
 }
 
 static void add_here(struct request_plan *plan, GArray *places, const char *path)

@@ -16,6 +16,7 @@ struct request_place {
 	int fd;
 	uint64_t dev, ino;
 	char *path;
+	char *name;		/* as people know it */
 };
 
 /* Says so in *error. */

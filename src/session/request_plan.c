@@ -20,10 +20,10 @@
 #define ALIKE_MAX 5
 
 /* The number of a new row; the last one but the most there may be is refused by the caller. */
-static uint32_t add_name(struct request_plan *plan, const char *name, const char *path)
+static uint32_t add_name(struct request_plan *plan, const char *name, const char *file)
 {
 	g_ptr_array_add(plan->names, g_strdup(name));
-	g_ptr_array_add(plan->files, g_path_get_basename(path));
+	g_ptr_array_add(plan->files, g_strdup(file));
 	return plan->names->len - 1;
 }
 
@@ -163,7 +163,7 @@ static bool add_functions(struct request_plan *plan, const struct request_place 
 		gpointer number;
 
 		if (!g_hash_table_lookup_extended(numbers, one->whole, NULL, &number)) {
-			number = GUINT_TO_POINTER(add_name(plan, one->name, place->path));
+			number = GUINT_TO_POINTER(add_name(plan, one->name, place->name));
 			g_hash_table_insert(numbers, one->whole, number);
 		}
 		like.func = GPOINTER_TO_UINT(number);
@@ -288,7 +288,7 @@ static bool plan_usdt(struct request_plan *plan, const char *spec, const GArray 
 	for (guint i = 0; places && i < places->len; i++) {
 		const struct request_place *place = &g_array_index(places, struct request_place, i);
 		g_autofree char *name = g_strdup_printf("%s:%s", parts[cnt - 2], probes[0]);
-		uint32_t func = add_name(plan, name, place->path);
+		uint32_t func = add_name(plan, name, place->name);
 
 		plan->has_others = true;
 		for (guint k = 0; probes[k]; k++)

@@ -398,6 +398,22 @@ def request_bad_input(env):
 
 
 @case
+def request_of_a_link(env):
+    """A program that was started by a link beside it, as Debian's redis-server, is called as the process is."""
+    folder = env.temporary("linked")
+    os.mkdir(folder)
+    shutil.copy(os.path.join(env.programs, "requests"), os.path.join(folder, "real"))
+    os.symlink("real", os.path.join(folder, "called"))
+    with subprocess.Popen([os.path.join(folder, "called"), env.temporary("truth"), "plain", "1", "1"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as program:
+        program.stdout.readline()
+        out = subprocess.run([env.offcpu, "request", "--json", "-d", "0.1", "-p", str(program.pid), "service::handle_request"], capture_output=True,
+                             text=True, timeout=60, check=True).stdout
+        program.kill()
+    env.check.equal(json.loads(out)["functions"][0]["file"], "called", "the program's name")
+
+
+@case
 def request_process_ends(env):
     """Tracing ends with the last process."""
     program = Program(env, "requests", "plain", 20, 2)
