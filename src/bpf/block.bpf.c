@@ -11,6 +11,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "abi/block_abi.h"
+#include "bpf/alias.bpf.h"
 #include "bpf/io_stack.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -27,28 +28,12 @@ const volatile __u32 only_tgid;	/* 0: any */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct hlist_node {
-	struct hlist_node *next;
-};
-
-struct hlist_head {
-	struct hlist_node *first;
-};
-
 struct qstr {
 	const unsigned char *name;
 };
 
 struct dentry {
 	struct qstr d_name;
-	union {
-		struct hlist_node d_alias;
-	} d_u;
-};
-
-/* Since Linux 7: the union has no name. */
-struct dentry___plain {
-	struct hlist_node d_alias;
 };
 
 struct block_device {
@@ -191,13 +176,6 @@ static __always_inline struct page *head_of(struct page *page)
 	if (head >> 32 == 0xffffffff)	/* pages lie lower */
 		return (struct page *)((unsigned long)page & head);
 	return (struct page *)(head - 1);
-}
-
-static __always_inline struct dentry *dentry_of(struct hlist_node *alias)
-{
-	if (bpf_core_field_exists(struct dentry___plain, d_alias))
-		return (void *)alias - bpf_core_field_offset(struct dentry___plain, d_alias);
-	return (void *)alias - bpf_core_field_offset(struct dentry, d_u.d_alias);
 }
 
 /* The file that a page of it belongs to, and its name; of memory without a file, or a direct read, NULL. */

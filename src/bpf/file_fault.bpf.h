@@ -13,6 +13,7 @@
 #ifndef BPF_FILE_FAULT_BPF_H
 #define BPF_FILE_FAULT_BPF_H
 
+#include "bpf/alias.bpf.h"
 #include "bpf/file_tell.bpf.h"
 
 /* enum vm_fault_reason */
@@ -21,26 +22,12 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct hlist_node {
-	struct hlist_node *next;
-};
-
-struct hlist_head {
-	struct hlist_node *first;
-};
-
 struct address_space {
 	struct inode *host;
 };
 
 struct inode___aliases {
 	struct hlist_head i_dentry;
-};
-
-struct dentry___alias {
-	union {
-		struct hlist_node d_alias;
-	} d_u;
 };
 
 struct mm_struct___exe {
@@ -73,7 +60,7 @@ static __noinline void note_inode(struct task_struct *task, struct op *op, struc
 	struct hlist_node *alias = BPF_CORE_READ((struct inode___aliases *)inode, i_dentry.first);
 
 	op->ino = BPF_CORE_READ(inode, i_ino);
-	op->dentry = alias ? (__u64)alias - bpf_core_field_offset(struct dentry___alias, d_u.d_alias) : 0;
+	op->dentry = alias ? (__u64)dentry_of(alias) : 0;
 	op->mnt = likely_mount(task, BPF_CORE_READ(inode, i_sb));
 }
 
