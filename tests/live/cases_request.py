@@ -21,6 +21,7 @@ class Requests:
 
     def __init__(self, env, mode, count=100, threads=4, options=(), functions=None, begun=0):
         program = Program(env, "requests", mode, count, threads)
+        self.env = env
         self.out = env.temporary("requests.json")
         functions = functions or [FUNCTION.get(mode, "service::handle_request")]
         recorder = Recorder(env, "-p", program.pid, "--json", *options, *functions, verb="request", out=self.out)
@@ -73,8 +74,10 @@ def check_sums(check, seen, wanted_count):
     check.equal(row["count"], wanted_count, "requests")
     check_between(check, "wall", row["wall_ns"], seen.sum("in_wall_ns"), seen.sum("wall_ns"), 1000)
     # the scheduler's clock, which the program's CPU time is read from, and ours are two
-    check_between(check, "on CPU", row["on_cpu_ns"], seen.sum("in_cpu_ns"), seen.sum("cpu_ns"),
-                  missed + row["on_cpu_ns"] * 0.01 + wanted_count * 5_000 + stolen(seen))
+    slack_ns = missed + row["on_cpu_ns"] * 0.01 + wanted_count * 5_000 + stolen(seen)
+    # where a switch to a thread is hidden a request that ends before the next one lacks time, and no sum of requests says so
+    seen.env.unseen |= row["on_cpu_ns"] < seen.sum("in_cpu_ns") - slack_ns
+    check_between(check, "on CPU", row["on_cpu_ns"], seen.sum("in_cpu_ns"), seen.sum("cpu_ns"), slack_ns)
     parts = sum(row[part] for part in PARTS)
     check.that(abs(parts - row["wall_ns"]) <= missed + row["wall_ns"] * 0.001,
                f"the parts are {parts} of {row['wall_ns']} ns, {missed} ns in no class")
