@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "store/digits.h"
@@ -21,6 +22,11 @@
 #define WINDOW_HOURS_DEFAULT 24
 #define MINUTE_DAYS_DEFAULT 14
 #define HOUR_DAYS_DEFAULT 400
+/*
+ * On a disk with less left nothing is tried.  SQLite maps the index of its log (-shm), parts of which can be holes where
+ * blocks are smaller than pages or are written anew each time: a write to one for which there is no block is a SIGBUS.
+ */
+#define ROOM_MIN_BYTES (UINT64_C(256) << 10)
 #define NS_AN_HOUR (UINT64_C(3600) * 1000 * 1000 * 1000)
 /* A file above that part of all bytes is followed by another one of the same day, so that old ones can go. */
 #define PARTS_OF_ALL 8
@@ -464,8 +470,19 @@ static bool add_window(struct store *s, const struct profile *window, const stru
 	return true;
 }
 
+static bool has_room(const struct store *s, GError **error)
+{
+	struct statvfs disk;
+
+	if (statvfs(s->dir, &disk) || (uint64_t)disk.f_bavail * disk.f_frsize >= ROOM_MIN_BYTES)
+		return true;
+	return store_fail(error, STORE_ERROR_FILE, "cannot write in '%s': the disk is full", s->dir);
+}
+
 bool store_add(struct store *s, const struct profile *window, const struct reasons *reasons, GError **error)
 {
+	if (!has_room(s, error))
+		return false;
 	if (reasons)
 		return add_window(s, window, reasons, error);
 	struct profile *own = merge_copy(window, error);
@@ -481,6 +498,8 @@ bool store_add_gap(struct store *s, uint64_t from_unix_ns, uint64_t to_unix_ns, 
 
 	if (from_unix_ns >= to_unix_ns || to_unix_ns > PROFILE_NS_MAX)
 		return store_fail(error, STORE_ERROR_TOO_MUCH, "a pause has no time");
+	if (!has_room(s, error))
+		return false;
 	struct store_file *f = file_for(s, TIER_HOUR, store_day_of(from_unix_ns), error);
 
 	if (f && store_file_add_gap(f, &gap, error))
