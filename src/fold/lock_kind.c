@@ -30,15 +30,15 @@ static const struct rule libc_rules[] = {
 	{ "pthread_once", LOCK_ONCE }, { "call_once", LOCK_ONCE },
 };
 
-/* Of others, anywhere in the name. */
+/* Of others, anywhere in the name: "a::Mutex::lock" and, as Rust mangles by now, "<a::Mutex>::lock". */
 static const struct rule other_rules[] = {
-	{ "mutex::futex::Mutex::", LOCK_MUTEX }, { "futex_mutex::Mutex::", LOCK_MUTEX },
-	{ "condvar::futex::Condvar::", LOCK_CONDITION }, { "futex_condvar::Condvar::", LOCK_CONDITION },
-	{ "rwlock::futex::RwLock::", LOCK_RWLOCK }, { "futex_rwlock::RwLock::", LOCK_RWLOCK },
-	{ "once::futex::Once::", LOCK_ONCE }, { "cxa_guard_acquire", LOCK_ONCE },
-	{ "std::thread::park", LOCK_PARK }, { "thread_parking::futex::Parker::park", LOCK_PARK },
-	{ "parking_lot::raw_mutex::RawMutex::", LOCK_MUTEX }, { "parking_lot::raw_rwlock::RawRwLock::", LOCK_RWLOCK },
-	{ "parking_lot::condvar::Condvar::", LOCK_CONDITION },
+	{ "mutex::futex::Mutex", LOCK_MUTEX }, { "futex_mutex::Mutex", LOCK_MUTEX },
+	{ "condvar::futex::Condvar", LOCK_CONDITION }, { "futex_condvar::Condvar", LOCK_CONDITION },
+	{ "rwlock::futex::RwLock", LOCK_RWLOCK }, { "futex_rwlock::RwLock", LOCK_RWLOCK },
+	{ "once::futex::Once", LOCK_ONCE }, { "cxa_guard_acquire", LOCK_ONCE },
+	{ "std::thread::park", LOCK_PARK }, { "thread_parking::futex::Parker", LOCK_PARK },
+	{ "parking_lot::raw_mutex::RawMutex", LOCK_MUTEX }, { "parking_lot::raw_rwlock::RawRwLock", LOCK_RWLOCK },
+	{ "parking_lot::condvar::Condvar", LOCK_CONDITION },
 };
 
 /* The loader has locks as well. */

@@ -135,14 +135,34 @@ static const GArray *module_hits(struct matcher *m, const char *module)
 	return ids;
 }
 
+/* A method as Rust mangles it by now, "<a::Mutex<T>>::lock", as rules say it: "a::Mutex<T>::lock". NULL: it is none. */
+static char *method_without_brackets(const char *name)
+{
+	int depth = 0;
+
+	for (const char *c = name; *name == '<' && *c; c++) {
+		depth += *c == '<';
+		depth -= *c == '>' && c[-1] != '-';
+		if (depth == 1 && g_str_has_prefix(c, " as "))
+			return NULL;	/* of a trait */
+		if (!depth)
+			return g_str_has_prefix(c, ">::") ?
+				       g_strdup_printf("%.*s%s", (int)(c - name - 1), name + 1, c + 1) :
+				       NULL;
+	}
+	return NULL;
+}
+
 static void ask_frame(struct matcher *m, uint32_t frame)
 {
 	const struct frame *f = profile_get_frame(m->profile, frame);
-	g_autofree char *name = matcher_plain_name(f);
+	g_autofree char *name = matcher_plain_name(f), *method = name ? method_without_brackets(name) : NULL;
 
 	m->first[frame] = m->hits->len;
 	if (name)
 		find(m, f->kind == FRAME_KERNEL ? RULE_KERNEL : RULE_USER, name, m->hits);
+	if (method)
+		find(m, RULE_USER, method, m->hits);
 	if (f->kind == FRAME_USER && f->module) {
 		const GArray *ids = module_hits(m, f->module);
 		g_array_append_vals(m->hits, ids->data, ids->len);

@@ -58,6 +58,8 @@ static const struct expected cases[] = {
 	/* Rust */
 	{ { "syscall|" LIBC, "std::sys::sync::mutex::futex::Mutex::lock_contended|" APP, "work|" APP }, FUTEX_WAIT_BITSET_PRIVATE,
 	  LOCK_MUTEX },
+	{ { "syscall|" LIBC, "<std::sys::sync::mutex::futex::Mutex>::lock_contended|" APP, "work|" APP }, FUTEX_WAIT_BITSET_PRIVATE,
+	  LOCK_MUTEX },
 	{ { "syscall|" LIBC, "std::sys::sync::condvar::futex::Condvar::wait|" APP, "work|" APP }, FUTEX_WAIT_BITSET_PRIVATE,
 	  LOCK_CONDITION },
 	{ { "syscall|" LIBC, "std::thread::park|" APP }, FUTEX_WAIT_BITSET_PRIVATE, LOCK_PARK },
