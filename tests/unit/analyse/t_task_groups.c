@@ -210,12 +210,14 @@ static void test_handlers_that_receive(void)
 	profile_free(p);
 }
 
+/* A handler at "async with". */
+static const struct task_frame gate[] = {
+	{ "Semaphore.acquire", "/usr/lib/python3.11/asyncio/locks.py", 387 },
+	{ "_ContextManagerMixin.__aenter__", "/usr/lib/python3.11/asyncio/locks.py", 15 }, { "handle", "/app/aio.py", 11 },
+};
+
 static void test_async_with(void)
 {
-	static const struct task_frame gate[] = {
-		{ "Semaphore.acquire", "/usr/lib/python3.11/asyncio/locks.py", 387 },
-		{ "_ContextManagerMixin.__aenter__", "/usr/lib/python3.11/asyncio/locks.py", 15 }, { "handle", "/app/aio.py", 11 },
-	};
 	const struct task_row row = { .state = "waiting", .frames = gate, .frame_cnt = 3 }, outer = { .state = "waiting", .frames = gate + 1, .frame_cnt = 2 };
 
 	g_assert_cmpstr(task_call(TASKS_ASYNCIO, &row), ==, "Semaphore.acquire");
@@ -225,10 +227,6 @@ static void test_async_with(void)
 /* A semaphore of asyncio is a finding, and what a task does that has it; who reads may have nothing to do. */
 static void test_asyncio_findings(void)
 {
-	static const struct task_frame gate[] = {
-		{ "Semaphore.acquire", "/usr/lib/python3.11/asyncio/locks.py", 387 },
-		{ "_ContextManagerMixin.__aenter__", "/usr/lib/python3.11/asyncio/locks.py", 15 }, { "handle", "/app/aio.py", 11 },
-	};
 	static const struct task_frame read[] = {
 		{ "StreamReader.read", "/usr/lib/python3.11/asyncio/streams.py", 689 }, { "price", "/app/aio.py", 5 }, { "handle", "/app/aio.py", 11 },
 	};
