@@ -62,9 +62,9 @@ bool process_ids_named(const char *name, GArray *ids)
 	return ids->len > before;
 }
 
-static bool has(const GArray *ids, uint32_t id)
+bool process_ids_contain(const GArray *ids, uint32_t id)
 {
-	for (guint i = 0; i < ids->len; i++)
+	for (guint i = 0; ids && i < ids->len; i++)
 		if (g_array_index(ids, uint32_t, i) == id)
 			return true;
 	return false;
@@ -89,8 +89,8 @@ void process_ids_add_descendants(GArray *ids)
 		for (guint i = 0; i < all->len; i++) {
 			uint32_t pid = g_array_index(all, uint32_t, i);
 
-			if (pid == (uint32_t)getpid() || has(ids, pid) ||
-			    !has(ids, g_array_index(parents, uint32_t, i)))
+			if (pid == (uint32_t)getpid() || process_ids_contain(ids, pid) ||
+			    !process_ids_contain(ids, g_array_index(parents, uint32_t, i)))
 				continue;
 			g_array_append_val(ids, pid);
 			is_more = true;

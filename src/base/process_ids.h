@@ -18,6 +18,9 @@ GArray *process_ids(void);
  */
 bool process_ids_named(const char *name, GArray *ids);
 
+/* ids: uint32_t; NULL: none. */
+bool process_ids_contain(const GArray *ids, uint32_t id);
+
 /* Appends to ids the processes that these have forked, and those that these have; not the caller. */
 void process_ids_add_descendants(GArray *ids);
 

@@ -399,14 +399,6 @@ static bool resolve_values(struct target *t, GError **error)
 	return !wrong;
 }
 
-static bool has_id(const GArray *ids, uint32_t id)
-{
-	for (guint i = 0; i < ids->len; i++)
-		if (g_array_index(ids, uint32_t, i) == id)
-			return true;
-	return false;
-}
-
 /* A server's first process seldom does its work: those of the same name that it has forked do. */
 static void warn_of_children(const GArray *pids, const char *command)
 {
@@ -422,7 +414,7 @@ static void warn_of_children(const GArray *pids, const char *command)
 	process_ids_add_descendants(family);
 	process_ids_named(comm, of_name);
 	for (guint i = pids->len; i < family->len; i++)
-		left_out += has_id(of_name, g_array_index(family, uint32_t, i));
+		left_out += process_ids_contain(of_name, g_array_index(family, uint32_t, i));
 	if (left_out)
 		cmd_error(command, "warning: %s (%u) has forked %u process%s of that name, left out here: -p %s takes all of them",
 			  comm, first, left_out, left_out == 1 ? "" : "es", comm);

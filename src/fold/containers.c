@@ -317,11 +317,13 @@ static char *home_of(const char *proc_dir, uint32_t uid)
 
 char *container_service(const char *proc_dir, const char *id, uint32_t uid)
 {
-	g_autofree char *home = uid ? home_of(proc_dir, uid) : NULL;
+	g_autofree char *home = NULL;
 	char *name = NULL;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(places) && !name; i++)
 		name = ask(proc_dir, places[i], id, 0);
+	if (!name && uid)
+		home = home_of(proc_dir, uid);
 	for (size_t i = 0; home && i < G_N_ELEMENTS(places_at_home) && !name; i++) {
 		g_autofree char *place = g_strconcat(home, places_at_home[i], NULL);
 

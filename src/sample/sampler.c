@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/proc_status.h"
+#include "base/process_ids.h"
 #include "base/version.h"
 #include "sample/parts.h"
 
@@ -72,19 +73,11 @@ void sampler_free(struct sampler *s)
 	g_free(s);
 }
 
-static bool contains(const GArray *ids, pid_t id)
-{
-	for (guint i = 0; ids && i < ids->len; i++)
-		if (g_array_index(ids, uint32_t, i) == (uint32_t)id)
-			return true;
-	return false;
-}
-
 bool sampler_wants(const struct sampler *s, pid_t pid, pid_t tid, const char *comm, bool is_kernel)
 {
 	const struct sampler_options *o = &s->options;
 
-	if ((o->pids || o->tids) && !contains(o->pids, pid) && !contains(o->tids, tid))
+	if ((o->pids || o->tids) && !process_ids_contain(o->pids, (uint32_t)pid) && !process_ids_contain(o->tids, (uint32_t)tid))
 		return false;
 	if ((pid == s->self && !o->include_self) || (is_kernel ? o->no_kernel_threads : o->no_user_threads))
 		return false;
