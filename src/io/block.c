@@ -216,15 +216,23 @@ static bool load(struct block_io *b, GError **error)
 		return false;
 	}
 	select_programs(b->skel);
+	const struct only_parts only = {
+		.is_of_some = &b->skel->rodata->is_of_some,
+		.tgids = b->skel->maps.only_tgids,
+		.fork = b->skel->progs.only_fork,
+		.free = b->skel->progs.only_free,
+	};
 	b->skel->rodata->want_ustack = !b->options.no_user_stacks;
 	b->skel->rodata->want_kstack = !b->options.no_kernel_stacks;
 	b->skel->rodata->want_file = true;
-	b->skel->rodata->only_tgid = b->options.pid;
+	only_configure(&only, &b->options.only);
 	err = block_bpf__load(b->skel);
 	if (err) {
 		attach_set_load_error(error, err);
 		return false;
 	}
+	if (!only_fill(b->skel->maps.only_tgids, &b->options.only, error))
+		return false;
 	err = block_bpf__attach(b->skel);
 	if (err) {
 		attach_set_error(error, err, "attach to the tracepoints of block requests");
@@ -387,7 +395,7 @@ static void add_file(GArray *files, GHashTable *index, const struct block_row *r
 static void tell_unseen(const struct block_io *b, struct block_counts *c)
 {
 	uint64_t seen = c->done + c->open_at_start + c->lost_done + c->unseen;
-	uint64_t more = b->options.pid || c->kernels <= seen ? 0 : MIN(c->kernels - seen, c->open_at_end);
+	uint64_t more = b->skel->rodata->is_of_some || c->kernels <= seen ? 0 : MIN(c->kernels - seen, c->open_at_end);
 
 	c->unseen += more;
 	c->open_at_end -= more;
