@@ -375,9 +375,11 @@ static bool known_part(const struct code_frames *c, const struct code_gap *g, ui
 		from++;
 	while (to > from && !(c->flags[to - 1] & (CODE_BEGINS | CODE_WITHIN)))
 		to--;
+	if (from >= to)
+		return false;
 	*ret_start = g->start + (from - g->at) - (from > g->at && is_returned_to(c, from));
 	*ret_end = g->start + (to - g->at);
-	return from < to;
+	return true;
 }
 
 void code_frames_add(const struct code_frames *c, struct cfi_entries *e)

@@ -33,6 +33,7 @@ import cases_planted  # noqa: E402,F401
 import cases_reasons  # noqa: E402,F401
 import cases_crowd  # noqa: E402,F401
 import cases_unwind  # noqa: E402,F401
+import cases_unwind_bare  # noqa: E402,F401
 import cases_remember  # noqa: E402,F401
 import cases_uretprobe  # noqa: E402,F401
 import cases_request  # noqa: E402,F401
