@@ -238,7 +238,7 @@ static __always_inline int dirty(struct address_space *mapping)
 	if (d && d->pid == (__u32)task->tgid)
 		return 0;
 	fresh.pid = task->tgid;
-	fresh.is_wanted = is_wanted(task->tgid);
+	fresh.is_wanted = is_wanted(task);
 	BPF_CORE_READ_INTO(&fresh.comm, task, group_leader, comm);
 	bpf_map_update_elem(&dirtiers, &key, &fresh, BPF_ANY);
 	return 0;
@@ -288,7 +288,7 @@ static __always_inline int begin(void *ctx, struct request___io *rq, bool is_iss
 	__u32 zero = 0;
 	struct buffer *b = bpf_map_lookup_elem(&block_buffers, &zero);
 	bool is_kernel = task->flags & (PF_KTHREAD | PF_IO_WORKER),
-	     is_ours = is_wanted(task->tgid);
+	     is_ours = is_wanted(task);
 	struct inode *inode = NULL;
 
 	if (!b || !is_open || (!is_ours && !is_kernel))

@@ -91,7 +91,7 @@ static __always_inline __u64 key_of(struct task_struct *task, const struct op *o
 
 static __always_inline bool is_ours(struct task_struct *task)
 {
-	return (__u32)task->tgid != self_tgid && is_wanted(task->tgid);
+	return (__u32)task->tgid != self_tgid && is_wanted(task);
 }
 
 static __always_inline void begin(struct task_struct *task, struct op *op, __u32 nr)

@@ -7,7 +7,9 @@
 
 #include <bpf/bpf_helpers.h>
 
-const volatile bool is_of_some;	/* not of all */
+#include "bpf/cgroups.bpf.h"
+
+const volatile bool by_process, by_cgroup;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -17,9 +19,11 @@ struct {
 	__type(value, __u8);
 } only_tgids SEC(".maps");
 
-static __always_inline bool is_wanted(__u32 tgid)
+static __always_inline bool is_wanted(struct task_struct *task)
 {
-	return !is_of_some || bpf_map_lookup_elem(&only_tgids, &tgid);
+	__u32 tgid = task->tgid;
+
+	return (!by_process || bpf_map_lookup_elem(&only_tgids, &tgid)) && (!by_cgroup || in_cgroups(task));
 }
 
 /* Loaded with --follow: struct task_struct *parent, *child. */
@@ -27,10 +31,10 @@ SEC("tp_btf/sched_process_fork")
 int only_fork(__u64 *ctx)
 {
 	struct task_struct *parent = (struct task_struct *)ctx[0], *child = (struct task_struct *)ctx[1];
-	__u32 tgid = child->tgid;
+	__u32 of_parent = parent->tgid, tgid = child->tgid;
 	__u8 one = 1;
 
-	if (parent->tgid != child->tgid && is_wanted(parent->tgid))
+	if (of_parent != tgid && bpf_map_lookup_elem(&only_tgids, &of_parent))
 		bpf_map_update_elem(&only_tgids, &tgid, &one, BPF_ANY);
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "cmd/run.h"
 #include "cmd/stop.h"
 #include "cmd/target.h"
+#include "cmd/target_cgroup.h"
 #include "io/block.h"
 #include "profile/profile_file.h"
 #include "render/text/folded.h"
@@ -33,6 +34,21 @@ static const char description[] =
 	"  offcpu io --slower 10ms -p postgres --follow  of all processes of that name and what these fork\n"
 	"\n"
 	"A request is no wait of a thread: many may be on their way at once.";
+
+/* Whose operations are wanted. */
+static bool find_only(struct io_options *o, GError **error)
+{
+	if (o->pids && !target_processes(o->pids, &o->processes, error))
+		return false;
+	for (char **group = o->groups; group && *group; group++) {
+		if (!o->cgroup_ids)
+			o->cgroup_ids = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+		if (!target_cgroup(*group, o->cgroup_ids, error))
+			return false;
+	}
+	o->only = (struct io_only){ .pids = o->processes, .cgroups = o->cgroup_ids, .follow = o->follow };
+	return true;
+}
 
 static int parse_own(struct io_options *o, struct run *run, int argc, char **argv)
 {
@@ -69,11 +85,10 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 	}
 	if (o->by_stack && !o->slower)
 		o->slower_ns = STACKS_SLOWER_NS;
-	if (o->pids && !target_processes(o->pids, &o->processes, &error)) {
+	if (!find_only(o, &error)) {
 		cmd_error(COMMAND, "%s", error->message);
 		return EXIT_FAILED;
 	}
-	o->only = (struct io_only){ .pids = o->processes, .follow = o->follow };
 	if (o->output && !profile_file_may_write(o->output, &error)) {
 		cmd_error(COMMAND, "%s", error->message);
 		return EXIT_FAILED;
@@ -135,7 +150,7 @@ static void print_result(struct block_io *b, const struct io_options *o)
 		.by_stack = o->by_block,
 		.by_count = o->by_count,
 		.top = (unsigned)o->top,
-		.is_of_some = o->pids != NULL,
+		.is_of_some = only_some(&o->only),
 	};
 	g_autoptr(GString) text = g_string_new(NULL);
 	struct block_result r;
@@ -189,6 +204,8 @@ int cmd_io(int argc, char **argv)
 		  "Most requests or operations first, rather than most time", NULL },
 		{ "pid", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &own.pids,
 		  "Only what this process does, by number or name; may be repeated", "PID" },
+		{ "cgroup", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &own.groups,
+		  "Only what this cgroup (version 2), unit or container does; may be repeated", "PATH|NAME" },
 		{ "follow", 0, 0, G_OPTION_ARG_NONE, &own.follow, "With -p: the children that these fork, too", NULL },
 		{ "user-stacks-only", 'U', 0, G_OPTION_ARG_NONE, &own.no_kernel_stacks, "No kernel stacks", NULL },
 		{ "kernel-stacks-only", 'K', 0, G_OPTION_ARG_NONE, &own.no_user_stacks, "No user stacks", NULL },
@@ -212,8 +229,9 @@ int cmd_io(int argc, char **argv)
 	g_free(own.duration);
 	g_free(own.output);
 	g_strfreev(own.pids);
-	if (own.processes)
-		g_array_unref(own.processes);
+	g_strfreev(own.groups);
+	g_clear_pointer(&own.processes, g_array_unref);
+	g_clear_pointer(&own.cgroup_ids, g_array_unref);
 	g_free(own.slower);
 	return status;
 }

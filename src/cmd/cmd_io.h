@@ -15,8 +15,8 @@ struct io_options {
 	gboolean by_block, by_stack, by_count, folded, json, no_kernel_stacks, no_user_stacks, follow;
 	gint top;
 	char *duration, *output, *slower;
-	char **pids;	/* as typed */
-	GArray *processes;	/* of uint32_t: pids resolved */
+	char **pids, **groups;	/* as typed */
+	GArray *processes, *cgroup_ids;	/* what these name: of uint32_t, of uint64_t; NULL: not given */
 	struct io_only only;
 	uint64_t slower_ns;
 };

@@ -171,15 +171,22 @@ static void select_programs(struct file_bpf *skel)
 	bpf_program__set_autoload(skel->progs.file_uring_end, has_tracepoint("io_uring_complete"));
 }
 
-static void configure(struct file_bpf *skel, const struct file_options *o)
+static struct only_parts parts_of(const struct file_bpf *skel)
 {
-	struct file_call calls[FILE_CALLS_END] = { 0 };
-	const struct only_parts only = {
-		.is_of_some = &skel->rodata->is_of_some,
+	return (struct only_parts){
+		.by_process = &skel->rodata->by_process,
+		.by_cgroup = &skel->rodata->by_cgroup,
 		.tgids = skel->maps.only_tgids,
+		.cgroups = skel->maps.filter_cgroups,
 		.fork = skel->progs.only_fork,
 		.free = skel->progs.only_free,
 	};
+}
+
+static void configure(struct file_bpf *skel, const struct file_options *o)
+{
+	struct file_call calls[FILE_CALLS_END] = { 0 };
+	const struct only_parts only = parts_of(skel);
 
 	file_calls_fill(calls);
 	memcpy((void *)skel->rodata->calls, calls, sizeof(calls));
@@ -216,7 +223,8 @@ static bool load(struct file_io *f, GError **error)
 		attach_set_load_error(error, err);
 		return false;
 	}
-	if (!only_fill(f->skel->maps.only_tgids, &f->options.only, error))
+	const struct only_parts only = parts_of(f->skel);
+	if (!only_fill(&only, &f->options.only, error))
 		return false;
 	err = file_bpf__attach(f->skel);
 	if (err) {

@@ -9,25 +9,30 @@
 
 void only_configure(const struct only_parts *parts, const struct io_only *only)
 {
-	bool is_of_some = only->pids && only->pids->len;
-
-	*parts->is_of_some = is_of_some;
-	bpf_program__set_autoload(parts->fork, is_of_some && only->follow);
-	bpf_program__set_autoload(parts->free, is_of_some);
-	if (!is_of_some)
+	*parts->by_process = only->pids != NULL;
+	*parts->by_cgroup = only->cgroups != NULL;
+	bpf_program__set_autoload(parts->fork, only->pids && only->follow);
+	bpf_program__set_autoload(parts->free, only->pids != NULL);
+	if (!only->pids)
 		bpf_map__set_max_entries(parts->tgids, 1);
 }
 
-bool only_fill(const struct bpf_map *tgids, const struct io_only *only, GError **error)
+static bool fill(const struct bpf_map *map, const GArray *keys, GError **error)
 {
-	for (guint i = 0; only->pids && i < only->pids->len; i++) {
-		uint32_t pid = g_array_index(only->pids, uint32_t, i);
-		uint8_t one = 1;
+	uint8_t one = 1;
 
-		if (bpf_map_update_elem(bpf_map__fd(tgids), &pid, &one, BPF_ANY)) {
-			attach_set_error(error, -errno, "take note of the processes of -p");
+	for (guint i = 0; keys && i < keys->len; i++) {
+		const void *key = keys->data + (size_t)i * g_array_get_element_size((GArray *)keys);
+
+		if (bpf_map_update_elem(bpf_map__fd(map), key, &one, BPF_ANY)) {
+			attach_set_error(error, -errno, "too many processes or cgroups to select");
 			return false;
 		}
 	}
 	return true;
+}
+
+bool only_fill(const struct only_parts *parts, const struct io_only *only, GError **error)
+{
+	return fill(parts->tgids, only->pids, error) && fill(parts->cgroups, only->cgroups, error);
 }

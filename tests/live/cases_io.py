@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from lib import Broken, Skip, case, default_signals, wait_attached
+from lib import Broken, Skip, case, default_signals, enter_cgroup, wait_attached
 
 READS = 400
 BLOCK = 4096
@@ -207,7 +207,12 @@ FORKS = """read x; dd if=/dev/zero of="$1" bs=4k count=20 oflag=dsync 2>/dev/nul
 
 @case
 def io_of_several_processes_and_what_they_fork(env):
-    """-p takes more than one process, and with --follow the ones these fork; nobody else's operations are told."""
+    """
+    -p takes more than one process, and with --follow the ones these fork; --cgroup those in a group.  Nobody else's
+    operations are told.
+    """
+    group = env.cgroup(f"offcpu-io-{os.getpid()}")
+
     def write(servers):
         for server in servers:
             server.stdin.write(b"g\n")
@@ -215,18 +220,27 @@ def io_of_several_processes_and_what_they_fork(env):
             if not server.stdout.readline():
                 raise Broken("the server did not write")
 
-    for follow in (True, False):
+    for how in ("follow", "alone", "cgroup"):
         paths = [f"{env.disk_file()}-{i}" for i in range(3)]
         servers = [subprocess.Popen(["/bin/sh", "-c", FORKS, "sh", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
                    for path in paths]
         env.running += servers
-        ids = [word for server in servers[:2] for word in ("-p", str(server.pid))]
-        out, _ = watch(env, lambda: write(servers), "--slower", "1us", "--json", *ids, *(["--follow"] if follow else []))
+        options = [word for server in servers[:2] for word in ("-p", str(server.pid))]
+        if how == "follow":
+            options.append("--follow")
+        elif how == "cgroup":
+            options = ["--cgroup", os.path.basename(group)]
+            for server in servers[:2]:
+                enter_cgroup(group, server.pid)
+        out, _ = watch(env, lambda: write(servers), "--slower", "1us", "--json", *options)
         told = [json.loads(line) for line in out.splitlines() if '"op"' in line]
         writes = [sum(op.get("op") == "write" and op.get("file") == path for op in told) for path in paths]
-        env.check.equal(writes, [20, 20, 0] if follow else [0, 0, 0], f"writes of each server's child, follow {follow}")
-        if not follow:
+        env.check.equal(writes, [0, 0, 0] if how == "alone" else [20, 20, 0], f"writes of each server's child, {how}")
+        if how == "alone":
             ours = {op["pid"] for op in told if "pid" in op}
             env.check.that(ours <= {server.pid for server in servers[:2]}, f"operations of {ours}")
+        for server in servers:
+            server.stdin.close()
+            server.wait(10)
         for path in paths:
             os.unlink(path)
