@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "unwind/cfi.h"
+#include "unwind/code_step.h"
 #include "unwind/step.h"
 
 /* All that depends on the machine; one of these per architecture, in arch_NAME.c. */
@@ -18,6 +19,7 @@ struct unwind_arch {
 	uint32_t (*compile)(const struct cfi_state *state);
 	unwind_step_fn step;
 	unwind_step_fp_fn step_fp;
+	const struct code_arch *code;	/* text without tables */
 	bool signs_returns;	/* has DW_CFA_AARCH64_negate_ra_state */
 	bool finds_frames;	/* a saved frame pointer can be told on the stack: see walk.c */
 };

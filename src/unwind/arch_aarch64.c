@@ -65,5 +65,6 @@ const struct unwind_arch unwind_arch_aarch64 = {
 	.compile = aarch64_compile,
 	.step = unwind_aarch64_step,
 	.step_fp = unwind_aarch64_step_fp,
+	.code = &code_aarch64,
 	.signs_returns = true,
 };

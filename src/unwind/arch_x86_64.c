@@ -151,5 +151,6 @@ const struct unwind_arch unwind_arch_x86_64 = {
 	.compile = x86_64_compile,
 	.step = unwind_x86_64_step,
 	.step_fp = unwind_x86_64_step_fp,
+	.code = &code_x86_64,
 	.finds_frames = true,
 };

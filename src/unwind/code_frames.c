@@ -2,9 +2,9 @@
 #include "unwind/code_frames.h"
 
 #include "abi/unwind_abi.h"
+#include "unwind/arch.h"
 #include "unwind/code_starts.h"
-#include "unwind/code_x86_64.h"
-#include "unwind/rule.h"
+#include "unwind/code_step.h"
 
 #define STEPS_MAX (16u << 20)	/* guesses that prove wrong are gone over again and again */
 #define GUESSES_MAX (1u << 20)
@@ -87,7 +87,7 @@ static bool goes_on(const struct code_frames *c, const struct code_step *step)
 static void discover(struct code_frames *c, uint64_t start, uint32_t number)
 {
 	g_autoptr(GArray) pending = g_array_new(FALSE, FALSE, sizeof(uint64_t));
-	struct code_state state = code_x86_64_entry();
+	struct code_state state = c->arch->code->entry;
 	bool returns = false;
 	uint32_t first;
 
@@ -109,7 +109,7 @@ static void discover(struct code_frames *c, uint64_t start, uint32_t number)
 			c->steps_left--;
 			c->flags[at] |= CODE_DISCOVERED;
 			c->rules[at] = number;
-			step = code_x86_64_step(gap->code + (vaddr - gap->start), gap->end - vaddr, vaddr, &state);
+			step = c->arch->code->step(gap->code + (vaddr - gap->start), gap->end - vaddr, vaddr, &state);
 			vaddr += step.bytes;
 			if (step.flow == CODE_CALLS && step.target && step.target != vaddr)
 				add_start(c, step.target);
@@ -162,18 +162,6 @@ static void mark(struct trace *t, uint32_t at, size_t bytes, uint32_t rule)
 	g_array_append_val(t->visited, at);
 }
 
-/* The kernel lays a signal's frame below the return to mov $15,%rax; syscall (rt_sigreturn). */
-static bool is_signal_return(const struct code_gap *gap, uint64_t vaddr)
-{
-	static const uint8_t by_rax[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
-	static const uint8_t by_eax[] = { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 };
-	const uint8_t *code = gap->code + (vaddr - gap->start);
-	uint64_t left = gap->end - vaddr;
-
-	return (left >= sizeof(by_rax) && !memcmp(code, by_rax, sizeof(by_rax))) ||
-	       (left >= sizeof(by_eax) && !memcmp(code, by_eax, sizeof(by_eax)));
-}
-
 /* On to where this path ends, or meets what is known already. */
 static void follow(struct trace *t, struct place place)
 {
@@ -181,18 +169,19 @@ static void follow(struct trace *t, struct place place)
 	const struct code_gap *gap;
 	struct code_step step;
 	bool is_jump = true;	/* how this path came here */
-	uint32_t at;
+	uint32_t at, of_signal;
 
 	while ((gap = gap_of(c, place.vaddr, &at)) && !(c->flags[at] & (CODE_BEGINS | CODE_WITHIN)) && c->steps_left) {
-		uint32_t rule = code_x86_64_rule(&place.state);
+		uint32_t rule = code_rule(&place.state, c->arch);
 
 		/* the last call never returned; where a pointer to a case of a switch is kept, a jump leads there */
 		if (place.vaddr != t->start && c->flags[at] & (CODE_STARTS | (is_jump ? 0 : CODE_GUESSED)))
 			return;
-		if (place.vaddr == t->start && is_signal_return(gap, place.vaddr))
-			rule = unwind_make_rule(UNWIND_CFA_SIGNAL, 0);
+		if (place.vaddr == t->start &&
+		    c->arch->code->is_signal_return(gap->code + (place.vaddr - gap->start), gap->end - place.vaddr, &of_signal))
+			rule = of_signal;
 		c->steps_left--;
-		step = code_x86_64_step(gap->code + (place.vaddr - gap->start), gap->end - place.vaddr, place.vaddr,
+		step = c->arch->code->step(gap->code + (place.vaddr - gap->start), gap->end - place.vaddr, place.vaddr,
 					&place.state);
 		if (!step.bytes)
 			return;
@@ -202,7 +191,7 @@ static void follow(struct trace *t, struct place place)
 		if (step.flow == CODE_CALLS && step.target && step.target != place.vaddr)
 			g_array_append_val(t->called, step.target);
 		if (step.flow == CODE_RETURNS && !place.state.is_outermost)
-			t->is_wrong |= !place.state.has_sp || place.state.sp_off != 8;
+			t->is_wrong |= !c->arch->code->is_balanced(&place.state);
 		if (step.flow == CODE_JUMPS_ANYWHERE && !t->has_jump) {
 			t->has_jump = true;
 			t->at_jump = place.state;
@@ -234,15 +223,15 @@ static void follow_cases(struct trace *t)
 
 	while (t->has_jump && (gap = gap_of(c, vaddr, &at)) && c->steps_left &&
 	       (vaddr == t->start || !(c->flags[at] & CODE_STARTS))) {
-		struct code_state unused = code_x86_64_entry();
+		struct code_state unused = c->arch->code->entry;
 		struct code_step step;
 
 		if (c->flags[at] & (CODE_BEGINS | CODE_WITHIN)) {
 			vaddr++;
 			continue;
 		}
-		if (code_is_padding(gap->code + (vaddr - gap->start), gap->end - vaddr)) {
-			step = code_x86_64_step(gap->code + (vaddr - gap->start), gap->end - vaddr, vaddr, &unused);
+		if (c->arch->code->is_padding(gap->code + (vaddr - gap->start), gap->end - vaddr)) {
+			step = c->arch->code->step(gap->code + (vaddr - gap->start), gap->end - vaddr, vaddr, &unused);
 			vaddr += step.bytes;
 			continue;
 		}
@@ -279,7 +268,7 @@ static void trace(struct code_frames *c, uint64_t start, bool is_guess)
 		.visited = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.called = g_array_new(FALSE, FALSE, sizeof(uint64_t)),
 	};
-	const struct code_state entry = code_x86_64_entry();
+	const struct code_state entry = c->arch->code->entry;
 
 	put_off(&t, start, &entry);
 	follow_all(&t);
@@ -300,9 +289,10 @@ static void trace_starts(struct code_frames *c, guint from)
 		trace(c, g_array_index(c->starts, uint64_t, i), false);
 }
 
-static void init(struct code_frames *c)
+static void init(struct code_frames *c, const struct unwind_arch *arch)
 {
 	*c = (struct code_frames){
+		.arch = arch,
 		.gaps = g_array_new(FALSE, FALSE, sizeof(struct code_gap)),
 		.starts = g_array_new(FALSE, FALSE, sizeof(uint64_t)),
 		.guesses = g_array_new(FALSE, FALSE, sizeof(uint64_t)),
@@ -326,25 +316,23 @@ static void find_rules(struct code_frames *c, const GArray *starts)
 	}
 }
 
-void code_frames_open(struct code_frames *c, const struct elf_file *file, const GArray *fdes)
+void code_frames_open(struct code_frames *c, const struct elf_file *file, const struct unwind_arch *arch, const GArray *fdes)
 {
 	g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 
-	init(c);
-	if (file->machine != EM_X86_64)
-		return;
-	c->bytes = code_gaps_find(file, fdes, c->gaps);
+	init(c, arch);
+	c->bytes = code_gaps_find(file, arch->code, fdes, c->gaps);
 	if (c->bytes)
-		code_starts_find(file, fdes, c->gaps, starts, c->guesses);
+		code_starts_find(file, arch->code, fdes, c->gaps, starts, c->guesses);
 	if (starts->len || c->guesses->len)
 		find_rules(c, starts);
 }
 
-void code_frames_open_gap(struct code_frames *c, const struct code_gap *gap, uint64_t start)
+void code_frames_open_gap(struct code_frames *c, const struct unwind_arch *arch, const struct code_gap *gap, uint64_t start)
 {
 	g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 
-	init(c);
+	init(c, arch);
 	g_array_append_val(c->gaps, *gap);
 	g_array_append_val(starts, start);
 	c->bytes = (uint32_t)(gap->end - gap->start);

@@ -11,13 +11,15 @@
 
 /*
  * Rows for text without call frame information, from what its instructions do to the stack: musl is built without, so
- * each wait in a program of Alpine's begins in such text.  For x86-64.
+ * each wait in a program of Alpine's begins in such text.
  *
  * Each function is followed from its first instruction along all its jumps.  One that does not get back to the stack
  * pointer it began with was not understood, and has no rows; nor has what no jump leads to.
  */
 
+struct unwind_arch;
 struct code_frames {
+	const struct unwind_arch *arch;
 	GArray *gaps;	/* struct code_gap, by address */
 	uint8_t *flags;	/* of each byte of them */
 	uint32_t *rules;	/* of each byte where an instruction begins */
@@ -28,10 +30,10 @@ struct code_frames {
 };
 
 /* Of a file, between its FDEs (struct cfi_fde, by address); the file outlives it. */
-void code_frames_open(struct code_frames *c, const struct elf_file *file, const GArray *fdes);
+void code_frames_open(struct code_frames *c, const struct elf_file *file, const struct unwind_arch *arch, const GArray *fdes);
 struct code_gap;
 /* Of one stretch of text, in which a function is known to start. */
-void code_frames_open_gap(struct code_frames *c, const struct code_gap *gap, uint64_t start);
+void code_frames_open_gap(struct code_frames *c, const struct unwind_arch *arch, const struct code_gap *gap, uint64_t start);
 void code_frames_close(struct code_frames *c);
 /* Adds one entry for each stretch of text that rows are known for, to be run by code_frames_run(). */
 void code_frames_add(const struct code_frames *c, struct cfi_entries *e);

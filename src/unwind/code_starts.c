@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/insn_x86.h"
 #include "unwind/cfi.h"
 
 #define GAP_BYTES_MIN 16	/* less is padding */
@@ -19,17 +18,6 @@
 #define POINTERS_MAX (1u << 20)
 #define ENTRIES_MAX (8u << 20)	/* of symbols, relocations and pointers that are looked at */
 #define TEXTS_MAX 32
-
-bool code_is_padding(const uint8_t *code, size_t len)
-{
-	struct insn i;
-
-	if (!insn_decode(code, len, &i))
-		return len && !*code;
-	if (i.is_two_byte)
-		return i.opcode == 0x1f;	/* nop of several bytes */
-	return !i.is_vex && (i.opcode == 0x90 || i.opcode == 0xcc);
-}
 
 /* A section with code. */
 struct text {
@@ -126,7 +114,7 @@ static void add_gaps(const struct text *t, const GArray *fdes, guint *next, GArr
 }
 
 /* Their code, without what only fills up; the sum of their bytes. */
-static uint32_t read_gaps(const GArray *texts, GArray *gaps)
+static uint32_t read_gaps(const GArray *texts, const struct code_arch *arch, GArray *gaps)
 {
 	uint32_t bytes = 0;
 	guint kept = 0, text = 0;
@@ -140,10 +128,11 @@ static uint32_t read_gaps(const GArray *texts, GArray *gaps)
 		if (!gap.code)
 			continue;
 		gap.code += gap.start - g_array_index(texts, struct text, text).start;
-		while (gap.start < gap.end && code_is_padding(gap.code, gap.end - gap.start)) {
-			struct insn unused;
-			size_t filling = MAX(insn_decode(gap.code, gap.end - gap.start, &unused), 1);
+		while (gap.start < gap.end && arch->is_padding(gap.code, gap.end - gap.start)) {
+			struct code_state unused = arch->entry;
+			size_t filling = MAX(arch->step(gap.code, gap.end - gap.start, gap.start, &unused).bytes, arch->insn_bytes);
 
+			filling = MIN(filling, gap.end - gap.start);
 			gap.start += filling;
 			gap.code += filling;
 		}
@@ -156,7 +145,7 @@ static uint32_t read_gaps(const GArray *texts, GArray *gaps)
 	return bytes;
 }
 
-uint32_t code_gaps_find(const struct elf_file *file, const GArray *fdes, GArray *gaps)
+uint32_t code_gaps_find(const struct elf_file *file, const struct code_arch *arch, const GArray *fdes, GArray *gaps)
 {
 	g_autoptr(GArray) texts = texts_of(file);
 	uint64_t bytes = 0, all = 0;
@@ -171,12 +160,13 @@ uint32_t code_gaps_find(const struct elf_file *file, const GArray *fdes, GArray 
 	for (guint i = 0; i < gaps->len; i++)
 		bytes += g_array_index(gaps, struct code_gap, i).end - g_array_index(gaps, struct code_gap, i).start;
 	if ((bytes >= GAPS_BYTES_MIN || bytes > all / GAPS_PART) && bytes <= GAPS_BYTES_MAX)
-		return read_gaps(texts, gaps);
+		return read_gaps(texts, arch, gaps);
 	g_array_set_size(gaps, 0);
 	return 0;
 }
 
 struct finder {
+	const struct code_arch *arch;
 	const struct elf_file *file;
 	const GArray *fdes, *gaps;
 	GArray *starts, *guesses;
@@ -220,7 +210,7 @@ static void add_relocated(struct finder *f, Elf_Scn *scn, const GElf_Shdr *sh)
 		GElf_Rela rela;
 
 		if (gelf_getrela(data, (int)i, &rela) &&
-		    (GELF_R_TYPE(rela.r_info) == R_X86_64_RELATIVE || GELF_R_TYPE(rela.r_info) == R_X86_64_IRELATIVE))
+		    (GELF_R_TYPE(rela.r_info) == f->arch->relative || GELF_R_TYPE(rela.r_info) == f->arch->irelative))
 			note(f, f->guesses, (uint64_t)rela.r_addend);
 	}
 }
@@ -255,18 +245,19 @@ static void add_section(struct finder *f, Elf_Scn *scn)
 /* Calls from text that FDEs tell of: its instructions are known to begin where they do. */
 static void add_calls(struct finder *f, const uint8_t *code, uint64_t vaddr, uint64_t bytes)
 {
-	for (uint64_t at = 0; at < bytes && f->bytes_left;) {
-		struct insn insn;
-		size_t len = insn_decode(code + at, bytes - at, &insn);
+	struct code_state unused = f->arch->entry;
 
-		if (!len)
+	for (uint64_t at = 0; at < bytes && f->bytes_left;) {
+		struct code_step step = f->arch->step(code + at, bytes - at, vaddr + at, &unused);
+
+		if (!step.bytes)
 			break;
-		f->bytes_left -= MIN(len, f->bytes_left);
-		at += len;
-		if (insn.kind == INSN_CALL || (insn.kind == INSN_JUMP && insn.opcode == 0xe9))
-			note(f, f->starts, vaddr + at + (uint64_t)insn.imm);
-		else if (insn_is_address(&insn))
-			note(f, f->guesses, vaddr + at + (uint64_t)(int64_t)insn.disp);
+		f->bytes_left -= MIN(step.bytes, f->bytes_left);
+		at += step.bytes;
+		if (step.flow == CODE_CALLS || step.flow == CODE_JUMPS)
+			note(f, f->starts, step.target);
+		if (step.reference)
+			note(f, f->guesses, step.reference);
 	}
 }
 
@@ -305,11 +296,11 @@ static void tidy(GArray *addresses)
 	g_array_set_size(addresses, kept);
 }
 
-void code_starts_find(const struct elf_file *file, const GArray *fdes, const GArray *gaps, GArray *starts,
-		      GArray *guesses)
+void code_starts_find(const struct elf_file *file, const struct code_arch *arch, const GArray *fdes, const GArray *gaps,
+		      GArray *starts, GArray *guesses)
 {
 	struct finder f = {
-		.file = file, .fdes = fdes, .gaps = gaps, .starts = starts, .guesses = guesses,
+		.arch = arch, .file = file, .fdes = fdes, .gaps = gaps, .starts = starts, .guesses = guesses,
 		.entries_left = ENTRIES_MAX, .bytes_left = SCAN_BYTES_MAX,
 	};
 	g_autoptr(GArray) texts = texts_of(file);

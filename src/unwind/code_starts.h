@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/elf_file.h"
+#include "unwind/code_step.h"
 
 /* Text without call frame information, and where its functions begin. */
 
@@ -22,7 +23,7 @@ struct code_gap {
  * Appends the gaps between FDEs (struct cfi_fde, by address), by address, and gives the sum of their bytes.  None where
  * they are few bytes or too many.
  */
-uint32_t code_gaps_find(const struct elf_file *file, const GArray *fdes, GArray *gaps);
+uint32_t code_gaps_find(const struct elf_file *file, const struct code_arch *arch, const GArray *fdes, GArray *gaps);
 
 /* The gap that holds vaddr; NULL: none. */
 const struct code_gap *code_gap_of(const GArray *gaps, uint64_t vaddr);
@@ -31,10 +32,7 @@ const struct code_gap *code_gap_of(const GArray *gaps, uint64_t vaddr);
  * Fills in addresses in gaps (uint64_t, in order): of functions for sure, by symbols and calls; and of what may be one,
  * since a pointer to it is kept.
  */
-void code_starts_find(const struct elf_file *file, const GArray *fdes, const GArray *gaps, GArray *starts,
-		      GArray *guesses);
-
-/* Does an instruction begin there that fills up to the next function? */
-bool code_is_padding(const uint8_t *code, size_t len);
+void code_starts_find(const struct elf_file *file, const struct code_arch *arch, const GArray *fdes, const GArray *gaps,
+		      GArray *starts, GArray *guesses);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "unwind/code_x86_64.h"
+#include "unwind/code_step.h"
+
+#include <elf.h>
+#include <string.h>
 
 #include "abi/unwind_abi.h"
 #include "base/insn_x86.h"
@@ -10,11 +13,6 @@ enum { RSP = 4, RBP = 5 };
 #define WORD 8
 /* No frame is larger; sums of such stay far from overflow. */
 #define FRAME_MAX (1 << 24)
-
-struct code_state code_x86_64_entry(void)
-{
-	return (struct code_state){ .sp_off = WORD, .has_sp = true, .bp = CODE_BP_SAME };
-}
 
 static unsigned reg_of(const struct insn *i)
 {
@@ -56,25 +54,25 @@ static void add_to_sp(struct code_state *s, int64_t bytes)
 static void lose_bp(struct code_state *s)
 {
 	s->has_bp = false;
-	if (s->bp == CODE_BP_SAME)
-		s->bp = CODE_BP_LOST;
+	if (s->bp == CODE_KEPT)
+		s->bp = CODE_LOST;
 }
 
 /* rbp is what lies at CFA + at. */
 static void load_bp(struct code_state *s, bool is_known, int32_t at)
 {
 	s->has_bp = false;
-	if (s->bp == CODE_BP_SAVED && is_known && at == s->bp_at)
-		s->bp = CODE_BP_SAME;
-	else if (s->bp == CODE_BP_SAME)
-		s->bp = CODE_BP_LOST;
+	if (s->bp == CODE_SAVED && is_known && at == s->bp_at)
+		s->bp = CODE_KEPT;
+	else if (s->bp == CODE_KEPT)
+		s->bp = CODE_LOST;
 }
 
 static void push(struct code_state *s, bool is_bp)
 {
 	add_to_sp(s, -WORD);
-	if (is_bp && s->bp == CODE_BP_SAME && s->has_sp) {
-		s->bp = CODE_BP_SAVED;
+	if (is_bp && s->bp == CODE_KEPT && s->has_sp) {
+		s->bp = CODE_SAVED;
 		s->bp_at = -s->sp_off;
 	}
 }
@@ -192,8 +190,8 @@ static bool known_sp_change(const struct insn *i, struct code_state *s)
 	} else if ((op == 0x89 && is_register(i, RBP) && reg_of(i) == RSP) ||
 		   (op == 0x8b && is_register(i, RSP) && reg_of(i) == RBP)) {
 		bp_from_sp(s, 0);
-	} else if (op == 0x89 && reg_of(i) == RBP && is_based_on(i, RSP) && s->has_sp && s->bp == CODE_BP_SAME) {
-		s->bp = CODE_BP_SAVED;	/* mov %rbp,disp(%rsp) */
+	} else if (op == 0x89 && reg_of(i) == RBP && is_based_on(i, RSP) && s->has_sp && s->bp == CODE_KEPT) {
+		s->bp = CODE_SAVED;	/* mov %rbp,disp(%rsp) */
 		s->bp_at = i->disp - s->sp_off;
 	} else if (op == 0x8b && reg_of(i) == RBP && is_based_on(i, RSP)) {
 		load_bp(s, s->has_sp, i->disp - s->sp_off);
@@ -209,7 +207,7 @@ static void change(const struct insn *i, struct code_state *s)
 	bool is_one_byte = !i->is_two_byte && !i->is_vex;
 
 	if (is_one_byte && (op == 0x31 || op == 0x33) && is_register(i, RBP) && reg_of(i) == RBP &&
-	    s->bp == CODE_BP_SAME) {	/* xor %ebp,%ebp */
+	    s->bp == CODE_KEPT) {	/* xor %ebp,%ebp */
 		s->is_outermost = true;
 		return;
 	}
@@ -272,7 +270,7 @@ static enum code_flow flow_of_one_byte(const struct insn *i)
 	return op == 0xcc || op == 0xf4 ? CODE_STOPS : CODE_GOES_ON;	/* int3, hlt */
 }
 
-struct code_step code_x86_64_step(const uint8_t *code, size_t len, uint64_t vaddr, struct code_state *state)
+static struct code_step x86_64_step(const uint8_t *code, size_t len, uint64_t vaddr, struct code_state *state)
 {
 	struct code_step step = { .flow = CODE_STOPS };
 	struct insn i;
@@ -300,23 +298,40 @@ struct code_step code_x86_64_step(const uint8_t *code, size_t len, uint64_t vadd
 	return step;
 }
 
-uint32_t code_x86_64_rule(const struct code_state *s)
+static bool x86_64_is_balanced(const struct code_state *s)
 {
-	uint32_t rule, off = 0, kind = UNWIND_BP_LOST;
-
-	if (s->is_outermost)
-		return unwind_make_rule(UNWIND_CFA_END, 0);
-	if (s->has_sp && s->sp_off >= WORD)
-		rule = unwind_make_offset_rule(UNWIND_CFA_SP, s->sp_off);
-	else if (s->has_bp && s->bp_off >= WORD)
-		rule = unwind_make_offset_rule(UNWIND_CFA_BP, s->bp_off);
-	else
-		return 0;
-	if (unwind_rule_cfa(rule) == UNWIND_CFA_COMPLEX)
-		return 0;
-	if (s->bp == CODE_BP_SAME)
-		kind = UNWIND_BP_SAME;
-	else if (s->bp == CODE_BP_SAVED && unwind_scaled(s->bp_at, 10, &off))
-		kind = UNWIND_BP_AT_CFA;
-	return rule | kind << 20 | off << 22;
+	return s->has_sp && s->sp_off == WORD;
 }
+
+static bool x86_64_is_padding(const uint8_t *code, size_t len)
+{
+	struct insn i;
+
+	if (!insn_decode(code, len, &i))
+		return len && !*code;
+	if (i.is_two_byte)
+		return i.opcode == 0x1f;	/* nop of several bytes */
+	return !i.is_vex && (i.opcode == 0x90 || i.opcode == 0xcc);
+}
+
+/* The kernel lays a signal's frame below the return to mov $15,%rax; syscall (rt_sigreturn). */
+static bool x86_64_is_signal_return(const uint8_t *code, size_t len, uint32_t *ret_rule)
+{
+	static const uint8_t by_rax[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	static const uint8_t by_eax[] = { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+
+	*ret_rule = unwind_make_rule(UNWIND_CFA_SIGNAL, 0);
+	return (len >= sizeof(by_rax) && !memcmp(code, by_rax, sizeof(by_rax))) ||
+	       (len >= sizeof(by_eax) && !memcmp(code, by_eax, sizeof(by_eax)));
+}
+
+const struct code_arch code_x86_64 = {
+	.insn_bytes = 1,
+	.relative = R_X86_64_RELATIVE,
+	.irelative = R_X86_64_IRELATIVE,
+	.entry = { .sp_off = WORD, .has_sp = true, .ra = CODE_SAVED, .ra_at = -WORD },
+	.is_balanced = x86_64_is_balanced,
+	.step = x86_64_step,
+	.is_padding = x86_64_is_padding,
+	.is_signal_return = x86_64_is_signal_return,
+};

@@ -214,7 +214,7 @@ static struct unwind_table *build(struct elf_file *file, GError **error)
 	for (unsigned i = 0; i < frames.section_cnt; i++)
 		cfi_entries_add(&b.entries, &frames.sections[i], arch);
 	sort_fdes(b.entries.fdes);
-	code_frames_open(&b.code, file, b.entries.fdes);
+	code_frames_open(&b.code, file, arch, b.entries.fdes);
 	code_frames_add(&b.code, &b.entries);
 	sort_fdes(b.entries.fdes);
 	add_fdes(&b);

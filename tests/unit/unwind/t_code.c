@@ -12,23 +12,25 @@
 #include "unwind/cfi.h"
 #include "unwind/code_frames.h"
 #include "unwind/code_starts.h"
-#include "unwind/code_x86_64.h"
+#include "unwind/arch.h"
+#include "unwind/arch_aarch64.h"
+#include "unwind/arch_x86_64.h"
 #include "unwind/table.h"
 
 #define CODE(bytes) (const uint8_t *)(bytes), sizeof(bytes) - 1
 
 static void check_rule(const char *what, const uint8_t *code, size_t len, const char *expected)
 {
-	struct code_state state = code_x86_64_entry();
+	struct code_state state = code_x86_64.entry;
 	g_autofree char *text = NULL;
 
 	for (size_t at = 0; at < len;) {
-		struct code_step step = code_x86_64_step(code + at, len - at, at, &state);
+		struct code_step step = code_x86_64.step(code + at, len - at, at, &state);
 
 		g_assert_cmpuint(step.bytes, >, 0);
 		at += step.bytes;
 	}
-	text = rule_text(code_x86_64_rule(&state));
+	text = rule_text(code_rule(&state, &unwind_arch_x86_64));
 	if (strcmp(text, expected) != 0)
 		g_error("%s: %s in place of %s", what, text, expected);
 }
@@ -77,8 +79,8 @@ static void test_flow(void)
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(known); i++) {
-		struct code_state state = code_x86_64_entry();
-		struct code_step step = code_x86_64_step((const uint8_t *)known[i].code, known[i].len, 0x1000, &state);
+		struct code_state state = code_x86_64.entry;
+		struct code_step step = code_x86_64.step((const uint8_t *)known[i].code, known[i].len, 0x1000, &state);
 
 		g_assert_cmpuint(step.bytes, ==, known[i].len);
 		g_assert_cmpint(step.flow, ==, known[i].flow);
@@ -119,7 +121,7 @@ static void check_library(const char *path)
 
 	if (fd < 0 || !elf_file_open(&file, fd, NULL) || !(t.truth = unwind_table_build(fd, NULL)))
 		g_error("%s cannot be read", path);
-	code_frames_open(&code, &file, none);
+	code_frames_open(&code, &file, unwind_arch_of(file.machine), none);
 	t.code = &code;
 	for (guint i = 0; i < code.gaps->len; i++) {
 		const struct code_gap *g = &g_array_index(code.gaps, struct code_gap, i);
@@ -150,8 +152,11 @@ static int take_library(struct dl_phdr_info *info, size_t size, void *data)
 
 static void test_libraries(void)
 {
+	static const char other[] = "/usr/aarch64-linux-gnu/lib/libc.so.6";
 	unsigned cnt = 0;
 
+	if (access(other, R_OK) == 0)
+		check_library(other);
 	dl_iterate_phdr(take_library, &cnt);
 	if (!cnt)
 		g_test_skip("neither libc nor GLib is a library here");
@@ -172,7 +177,7 @@ static void test_any_bytes(void)
 		for (size_t k = 0; k < sizeof(code); k++)
 			code[k] = i & 1 && g_rand_int_range(rand, 0, 3) ? likely[g_rand_int_range(rand, 0, sizeof(likely))] :
 									  (uint8_t)g_rand_int_range(rand, 0, 256);
-		code_frames_open_gap(&c, &gap, 0x1000 + (uint64_t)g_rand_int_range(rand, 0, 64));
+		code_frames_open_gap(&c, i & 2 ? &unwind_arch_aarch64 : &unwind_arch_x86_64, &gap, 0x1000 + (uint64_t)g_rand_int_range(rand, 0, 64) * 4);
 		cfi_entries_init(&e);
 		code_frames_add(&c, &e);
 		g_assert_cmpuint(e.fdes->len, <=, 1);
@@ -188,8 +193,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/unwind/code/rules", test_rules);
 	g_test_add_func("/unwind/code/flow", test_flow);
 	g_test_add_func("/unwind/code/any-bytes", test_any_bytes);
-#ifdef __x86_64__
 	g_test_add_func("/unwind/code/libraries", test_libraries);
-#endif
 	return g_test_run();
 }
