@@ -101,7 +101,7 @@ static void append_what_changed(GString *s, const struct diff *d, const struct d
 		g_string_append(s, ": each wait is ");
 		append_plain_percent(s, diff_each_percent(r));
 		g_string_append(s, r->each.by > 0 ? " longer, " : " shorter, ");
-		append_from_to(s, r->side[DIFF_BEFORE].mean_ns, r->side[DIFF_AFTER].mean_ns);
+		append_from_to(s, r->side[DIFF_BEFORE].each_ns, r->side[DIFF_AFTER].each_ns);
 		return;
 	}
 	g_string_append(s, r->fate == DIFF_NEW ? " is new: " : r->fate == DIFF_VANISHED ? " has vanished: " : ": ");

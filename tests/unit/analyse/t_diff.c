@@ -60,7 +60,7 @@ static void test_rows(void)
 	g_assert_true(lock->fate == DIFF_ON_BOTH);
 	assert_near(lock->side[DIFF_BEFORE].scaled_ns, 20000 * MS, 1e-9);
 	assert_near(lock->side[DIFF_AFTER].scaled_ns, 22010.1 * MS, 1e-9);	/* with the ten whose walk was short */
-	assert_near(lock->each.by, 0.1 * MS, 1e-3);
+	assert_near(lock->each.by, 0.1 * MS, 0.05);	/* a histogram tells which are the shortest, to a slot */
 	g_assert_true(lock->time.is_real && lock->each.is_real);
 	g_assert_cmpuint(lock->side[DIFF_BEFORE].threads_cnt, ==, 4);
 
