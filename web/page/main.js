@@ -184,6 +184,7 @@ V.place = () => {
 		key = [V.keys.trees, S.down, S.view === 'flame', S.zoom].join();
 	one('#tall').style.height = V.tall + 'px';
 	if (V.placed !== key) box.scrollTop = S.y !== null && !V.placed ? S.y * ROW : startScroll(box);
+	else if (!S.down && V.height !== box.clientHeight) box.scrollTop = V.bottom - box.clientHeight; // the root is below
 	V.placed = key;
 };
 function startScroll(box) {
@@ -213,6 +214,8 @@ function ring(element, pane, node) {
 
 V.afterDraw = () => {
 	ring(one('#ring'), V.selected.pane, V.selected.node);
+	V.height = one('#scroll').clientHeight;
+	V.bottom = one('#scroll').scrollTop + V.height;
 	const pane = V.zoomPane,
 		all = pane.layout.width || 1,
 		view = one('#miniview').style;
