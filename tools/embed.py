@@ -5,7 +5,7 @@
 The texts go into CDATA sections and into HTML, so a script or style that holds an end mark of
 either is refused here and not found out in a browser.  NAME of several files is one script or style of
 theirs, without what only a reader needs, and NAME_sha256 is its digest in base64.  A NAME that ends in
-_packed holds its zlib stream in base85 (Python's, with "," for "<"); its digest is still the text's.  NAME+BASE is a script that is put behind that of BASE, an item before it: the digest is that of both.  With "-" in place of HEADER the
+_packed holds its zlib stream in base91 (two of the characters "#" to "~" but "<" are 13 bits); its digest is still the text's.  NAME+BASE is a script that is put behind that of BASE, an item before it: the digest is that of both.  With "-" in place of HEADER the
 texts are as they are, and declared where they are defined."""
 import base64
 import hashlib
@@ -74,9 +74,14 @@ def shorten(path, text):
 
 
 def pack(data):
-    """A sixteenth less than base64; without "<" nothing in it means anything to a parser of HTML."""
+    """A thirteenth less than base64; without "<" nothing in it means anything to a parser of HTML."""
     stream = zlib.compressobj(9, zlib.DEFLATED, 15, 9)
-    return base64.b85encode(stream.compress(data) + stream.flush()).replace(b"<", b",")
+    packed = stream.compress(data) + stream.flush()
+    number, length, out = int.from_bytes(packed, "little"), 8 * len(packed), bytearray()
+    for at in range(0, length, 13):
+        high, low = divmod(number >> at & 0x1fff, 91)
+        out += bytes([low] if length - at < 7 else [low, high])    # a last one of few bits is one character
+    return bytes(c + 35 + (c > 24) for c in out)
 
 
 def constant(name, data):

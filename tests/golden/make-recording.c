@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 		fixture_add_wakers(p);
 	if (chains)
 		fixture_add_chains(p);
-	if (g_str_has_suffix(more, "-more"))
+	if ((is_before || is_after) && g_str_has_suffix(more, "-more"))
 		change_add_more(p, is_after);
 	if (is_cpu)
 		fixture_add_on_cpu(p);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Colours of frames.  A category has a hue; names vary it a little, so that neighbours stay apart.
 
-// [hue, saturation] by the first word of a category; the second word shifts the hue.
+// [hue, saturation] by the first word of a category; the second word shifts the hue.  What runs is stronger than all that
+// waits: hot beside cold, also for who sees no hues.
 const HUES = {
 	sleeping: [207, 62],
 	uninterruptible: [16, 78],
 	stopped: [140, 30],
 	idle: [215, 9],
 	on: [45, 80],
-	running: [24, 92],
+	running: [14, 96, 10],
 	blocked: [207, 62],
 	runnable: [45, 80],
 	preempted: [283, 48],
@@ -61,6 +62,7 @@ const THEMES = {
 		lightness: 77,
 		kernel: 69,
 		muted: 1,
+		strong: -1,
 		match: [245, 112, 208],
 		dim: 0.62,
 		group: [216, 18, 86],
@@ -71,6 +73,7 @@ const THEMES = {
 		lightness: 33,
 		kernel: 27,
 		muted: 0.72,
+		strong: 0.7,
 		match: [176, 20, 132],
 		dim: 0.6,
 		group: [216, 14, 27],
@@ -89,8 +92,8 @@ function categoryHue(name) {
 // The colour of a switch or a key: the middle of what frames of the category have.
 function categoryColour(name, theme) {
 	const t = THEMES[theme],
-		[hue, saturation] = categoryHue(name);
-	return css(rgb(hue, saturation * t.muted, theme === 'dark' ? 48 : t.lightness - 6));
+		[hue, saturation, strength = 0] = categoryHue(name);
+	return css(rgb(hue, saturation * t.muted, (theme === 'dark' ? 48 : t.lightness - 6) + strength * t.strong));
 }
 
 // table[(category * 3 + kind) * SHADES + shade]; kind as in Labels.  dim: the same, for what a search does not find.
@@ -99,7 +102,7 @@ function colourTable(names, theme) {
 		table = new Uint32Array(names.length * 3 * SHADES),
 		dim = new Uint32Array(table.length);
 	names.forEach((name, category) => {
-		const [hue, saturation] = categoryHue(name);
+		const [hue, saturation, strength = 0] = categoryHue(name);
 		for (let kind = 0; kind < 3; kind++) {
 			for (let shade = 0; shade < SHADES; shade++) {
 				const u = (shade % 4) / 3 - 0.5,
@@ -111,7 +114,7 @@ function colourTable(names, theme) {
 						: rgb(
 								(hue + u * 14 + 360) % 360,
 								saturation * t.muted + v * 8,
-								(kind ? t.kernel : t.lightness) + v * 8 + u * 3,
+								(kind ? t.kernel : t.lightness) + strength * t.strong + v * 8 + u * 3,
 							);
 				table[at] = pack(c);
 				dim[at] = pack(mix(c, t.back, t.dim));

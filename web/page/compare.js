@@ -5,6 +5,7 @@
 const FALSE_SHARE = 0.001, // of what is called a change
 	TESTED_SHARE = 0.001, // of a side's time: what is less is not tested
 	TESTED_COUNT = 5, // waits
+	SHORT = 0.05, // of a row's time: as the shortest waits hold it
 	BEFORE = 0,
 	AFTER = 1;
 const SMALL = 0,
@@ -17,6 +18,7 @@ const SMALL = 0,
 async function readErrors(data) {
 	const r = new Reader(await block('diff')),
 		cnt = data.waits.cnt;
+	await readDetail(data);
 	data.errors = { root: r.fill(new Float64Array(cnt)), sampled: r.fill(new Float64Array(cnt)) };
 }
 
@@ -198,8 +200,11 @@ function livesOf(side) {
 
 // One thread's waits of each wanted key of a side: lists of cells.  Waits stand in the order of their threads.
 function tally(side, weight, keysCnt, keysOf, wanted) {
-	const { thread } = V.data.waits,
+	const { about, waits, detail } = V.data,
+		{ thread } = waits,
+		idle = about.facets.map((f) => f.categories.map((c) => c.idle)),
 		head = new Int32Array(keysCnt).fill(-1),
+		hists = new Map(),
 		keys = [],
 		cells = [];
 	for (let i = 0; i < weight.length; i++) {
@@ -207,6 +212,7 @@ function tally(side, weight, keysCnt, keysOf, wanted) {
 		const all = side.classes.reduce((sum, c) => sum + c[i], 0),
 			ran = side.classes[ON_CPU][i] > 0,
 			wait = V.waitOf(i),
+			isIdle = idle.some((of, f) => of[waits.facets[f][wait]]),
 			ns = weigh(side.count, side.classes, i, true, wait);
 		const share = all ? ns / all : 1;
 		let squares = side.squares[i] * share * share;
@@ -218,11 +224,12 @@ function tally(side, weight, keysCnt, keysOf, wanted) {
 			if (!wanted[key]) continue;
 			let at = head[key];
 			if (at < 0 || cells[at].thread !== thread[wait]) {
-				cells.push({ thread: thread[wait], ns: 0, squares: 0, sampled: 0, count: 0, whole: 0, wholes: 0, wholeSquares: 0, next: at });
+				cells.push({ thread: thread[wait], ns: 0, idle: 0, squares: 0, sampled: 0, count: 0, whole: 0, wholes: 0, wholeSquares: 0, next: at });
 				head[key] = at = cells.length - 1;
 			}
 			const cell = cells[at];
 			cell.ns += ns;
+			if (isIdle) cell.idle += ns;
 			cell.squares += squares;
 			if (ran) continue;
 			cell.sampled += (share * side.sampled[i]) ** 2;
@@ -231,15 +238,31 @@ function tally(side, weight, keysCnt, keysOf, wanted) {
 			cell.whole += all;
 			cell.wholes += side.count[i];
 			cell.wholeSquares += side.squares[i];
+			const hist = hists.get(key) || new Float64Array(HIST_SLOTS);
+			hists.set(key, hist);
+			for (let k = detail.first[i]; k < detail.first[i + 1]; k++) hist[detail.slots[k]] += detail.bars[k];
 		}
 	}
-	return { head, cells, side };
+	return { head, cells, side, hists };
+}
+// The mean of the longest waits, which hold all but SHORT of the time: many that are short say little of how long one is.
+function meanOfMost(hist, sum) {
+	const even = (n, slot) => n * 1.5 * 2 ** slot;
+	let left = hist.reduce((a, n) => a + n),
+		out = SHORT * hist.reduce((a, n, slot) => a + even(n, slot), 0);
+	for (let slot = 0; slot < HIST_SLOTS && out > 0; slot++) {
+		const share = hist[slot] && Math.min(1, out / even(hist[slot], slot));
+		left -= share * hist[slot];
+		out = share < 1 && hist[slot] ? 0 : out - even(hist[slot], slot);
+	}
+	return ((1 - SHORT) * sum) / left;
 }
 // No independence of threads is assumed: their errors add up.
 function estimate(t, key, isAll) {
 	const { cells, side } = t,
 		list = [];
 	let ns = 0,
+		idle = 0,
 		error = 0,
 		sampled = 0,
 		count = 0,
@@ -267,11 +290,17 @@ function estimate(t, key, isAll) {
 		count += c.count;
 		countError += Math.sqrt(c.count);
 		ns += c.ns;
+		idle += c.idle;
 		list.push(c);
 	}
+	const long = wholes ? meanOfMost(t.hists.get(key), whole) : 0,
+		longer = whole ? long / whole : 0;
 	const looked = sampled > 0 ? Math.min(count, (ns * ns) / sampled) : count;
 	return {
 		list,
+		ns,
+		idle,
+		mean,
 		time: side.scale * ns,
 		value: side.scale * (S.count ? count : ns),
 		error: side.scale * (S.count ? countError : Math.sqrt(error * error + sampled)),
@@ -279,21 +308,21 @@ function estimate(t, key, isAll) {
 		scale: side.scale,
 		lives: side.scale ** 2 * lives,
 		wholes,
-		each: { value: mean, error: wholes ? meanError / wholes : 0 },
-		apart: wholes && list.length > 1 ? Math.sqrt((apart * list.length) / (list.length - 1)) / wholes : 0,
+		each: { value: long, error: meanError * longer },
+		apart: list.length > 1 ? Math.sqrt((apart * list.length) / (list.length - 1)) * longer : 0,
 	};
 }
 // How differently threads of one name changed: the one with the most before against the one with the most after.
-// Variances of the time and of the mean, and how many pairs there were.
+// Variances of the logarithms of the time and of the mean, and how many pairs there were.
 function betweenThreads(before, after) {
-	if (before.list.length < 3 || after.list.length < 3 || !(before.time > 0)) return [0, 0, 0];
+	if (before.list.length < 3 || after.list.length < 3 || !(before.time > 0) || !(after.time > 0)) return [0, 0, 0];
 	const names = V.data.threads,
 		sorted = [before, after].map((side) =>
 			side.list
 				.map((c) => ({ comm: names[c.thread].comm, scaled: c.ns * side.scale, c }))
 				.sort((a, b) => (a.comm < b.comm ? -1 : a.comm > b.comm ? 1 : b.scaled - a.scaled)),
 		);
-	const apart = ({ c }, side) => (c.whole - side.each.value * c.wholes) / side.wholes;
+	const apart = ({ c }, side) => (c.whole / side.mean - c.wholes) / side.wholes;
 	let sum = 0,
 		sumEach = 0,
 		pairs = 0;
@@ -301,8 +330,8 @@ function betweenThreads(before, after) {
 		const x = sorted[0][i],
 			y = sorted[1][k];
 		if (x.comm === y.comm) {
-			sum += (y.scaled - (x.scaled * after.time) / before.time) ** 2;
-			if (before.wholes && after.wholes) sumEach += (apart(y, after) - apart(x, before)) ** 2;
+			sum += (y.scaled / after.time - x.scaled / before.time) ** 2;
+			if (before.mean && after.mean) sumEach += (apart(y, after) - apart(x, before)) ** 2;
 			pairs++;
 		}
 		i += x.comm <= y.comm;
@@ -311,9 +340,15 @@ function betweenThreads(before, after) {
 	const rest = pairs / (pairs - 1);
 	return pairs < 3 ? [0, 0, 0] : [sum * rest, sumEach * rest, pairs];
 }
+// The logarithmic mean: a difference is that many times the difference of the logarithms.
+function logMean(x, y) {
+	const by = Math.log(y / x);
+	return !(x > 0 && y > 0) ? 0 : Math.abs(by) < 1e-6 ? x : (y - x) / by;
+}
 // The error of the difference, and how likely it is by chance.  byWindow: as in struct diff.
-function differ(before, after, freedoms, between, pairs, lives = 0, byWindow = 1) {
+function differ(before, after, freedoms, logBetween, pairs, lives = 0, byWindow = 1) {
 	const noise = noiseOfRuns(),
+		between = logBetween * logMean(before.value, after.value) ** 2,
 		own = before.error ** 2 + after.error ** 2;
 	const terms =
 		between > own
@@ -375,8 +410,10 @@ function compareKeys(keysCnt, keysOf, sums, counts, isLost, allKey) {
 	const tallies = V.sides.map((side, k) => tally(side, V.sideWeight[k], keysCnt, keysOf, wanted));
 	for (let key = 0; key < keysCnt; key++) {
 		if (!wanted[key]) continue;
-		const sides = tallies.map((t) => estimate(t, key, key === allKey)),
-			c = compareSides(...sides);
+		const sides = tallies.map((t) => estimate(t, key, key === allKey));
+		// What changes of idle time does not matter.
+		if (key !== allKey && sides[0].idle + sides[1].idle > (sides[0].ns + sides[1].ns) / 2) continue;
+		const c = compareSides(...sides);
 		error[key] = c.error;
 		compared.set(key, c);
 		tested.push(c.p);

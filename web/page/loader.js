@@ -10,16 +10,16 @@ function base64Bytes(text) {
 	return bytes;
 }
 
-// What tools/embed.py packs: five digits are four bytes, the highest first; at the end the bytes that are there.
-function base85Bytes(text) {
-	const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;,=>?@^_`{|}~',
-		bytes = new Uint8Array(Math.floor((text.length * 4) / 5));
-	for (let i = 0, at = 0; i < text.length; i += 5) {
-		let n = 0;
-		for (let k = 0; k < 5; k++) n = n * 85 + (i + k < text.length ? digits.indexOf(text[i + k]) : 84);
-		for (let shift = 24; shift >= 0; shift -= 8) bytes[at++] = n >>> shift;
+// What tools/embed.py packs: two digits are 13 bits, the lowest first; a single one at the end has the bits that are left.
+function base91Bytes(text) {
+	const digit = (i) => text.charCodeAt(i) - 35 - (text[i] > '<'),
+		bytes = [];
+	for (let i = 0, n = 0, bits = 0; i < text.length; i += 2) {
+		n |= (digit(i) + 91 * (digit(i + 1) || 0)) << bits;
+		bits += i + 1 < text.length ? 13 : 6;
+		for (; bits > 7; bits -= 8, n >>= 8) bytes.push(n & 255);
 	}
-	return bytes;
+	return new Uint8Array(bytes);
 }
 
 // The unpacked bytes of a block, or null where the page has none of that name.
@@ -35,8 +35,8 @@ async function block(name, unpack = base64Bytes) {
 async function add(name, id, to) {
 	const node = document.createElement(name);
 	if (name === 'script') node.type = 'module';
-	const parts = [await block(id, base85Bytes)];
-	if (id === 'code') parts.push((await block('more', base85Bytes)) || '');
+	const parts = [await block(id, base91Bytes)];
+	if (id === 'code') parts.push((await block('more', base91Bytes)) || '');
 	node.textContent = await new Blob(parts).text();
 	to.append(node);
 }

@@ -174,9 +174,17 @@ V.onGraph = (target) =>
 	target.id === 'tree' ||
 	target === document.body ||
 	(one('#stage').contains(target) && target.tagName !== 'BUTTON');
+// What there is room for changes with the views: the root, which is below, stays in sight.
+V.seen = (box) => {
+	V.height = box.clientHeight;
+	V.bottom = box.scrollTop + V.height;
+};
 V.measure = () => {
-	const box = one('#scroll');
+	const box = one('#scroll'),
+		isOther = V.height !== box.clientHeight;
+	if (!S.down && V.height && isOther) box.scrollTop = V.bottom - box.clientHeight;
 	V.painter.resize(box.clientWidth, V.printing ? Math.min(paneRows(), PRINT_ROWS) * ROW : box.clientHeight);
+	return isOther;
 };
 // After rows came or went: how tall the page of frames is, and where it is scrolled to.
 V.place = () => {
@@ -185,6 +193,7 @@ V.place = () => {
 	one('#tall').style.height = V.tall + 'px';
 	if (V.placed !== key) box.scrollTop = S.y !== null && !V.placed ? S.y * ROW : startScroll(box);
 	V.placed = key;
+	V.seen(box);
 };
 function startScroll(box) {
 	const { pane, node } = V.selected,
@@ -213,6 +222,7 @@ function ring(element, pane, node) {
 
 V.afterDraw = () => {
 	ring(one('#ring'), V.selected.pane, V.selected.node);
+	V.seen(one('#scroll'));
 	const pane = V.zoomPane,
 		all = pane.layout.width || 1,
 		view = one('#miniview').style;

@@ -376,6 +376,7 @@ function update(push) {
 	V.place();
 	draw();
 	V.showTime();
+	if (V.measure()) draw();
 	V.afterUpdate();
 	writeAddress(push);
 }

@@ -6,6 +6,7 @@
 
 #include "analyse/diff/stats.h"
 
+#define SHORT_SHARE 0.05	/* of the time: the shortest waits that hold it do not tell how long a wait is */
 
 /* One thread's part of a row, as it is compared with another's of the other side. */
 struct share {
@@ -26,16 +27,35 @@ static const struct tally_cell *cells_of(const struct tally *t, uint32_t key, ui
 	return *ret_cnt ? &g_array_index(t->cells, struct tally_cell, t->first[key]) : NULL;
 }
 
-/* What one side knows of the errors by its own waits: no independence of threads is assumed. */
+static const struct batches *batches_of(const struct tally *t, uint32_t key)
+{
+	uint32_t at = key < t->keys_cnt ? t->batches_of[key] : 0;
+
+	return at ? &g_array_index(t->batches, struct batches, at - 1) : NULL;
+}
+
+/* A wait that stands for many is one that was looked at. */
+static double count_of(const struct diff_amount *a, double count, double sampled)
+{
+	return sampled > 0 ? fmin(count, (double)a->off_cpu_ns * (double)a->off_cpu_ns / sampled) : count;
+}
+
+/*
+ * What one side knows of the errors by its own waits, or by how much pieces of its window differ where that is more: no
+ * independence of threads is assumed.
+ */
 static void estimate(const struct diff *d, enum diff_side side, const struct tally *t, uint32_t key, bool are_all,
 		     struct diff_amount *a)
 {
 	const struct profile *p = d->in[side].profile;
 	uint32_t cnt;
 	const struct tally_cell *cells = cells_of(t, key, &cnt);
+	const struct batches *batches = batches_of(t, key);
+	const struct stats_durations durations = { a->hist, a->whole_ns, a->max_ns };
 	double error = 0, mean_error = 0, apart_threads = 0, sampled = 0, count = 0, count_error = 0, lives = 0;
 
 	a->mean_ns = a->whole_cnt ? (double)a->whole_ns / (double)a->whole_cnt : 0;
+	a->each_ns = stats_mean_of_most(&durations, SHORT_SHARE);
 	a->scaled_ns = d->scale[side] * (double)a->off_cpu_ns;
 	for (uint32_t i = 0; i < cnt; i++) {
 		const struct tally_cell *c = &cells[i];
@@ -53,16 +73,24 @@ static void estimate(const struct diff *d, enum diff_side side, const struct tal
 		count += (double)c->count;
 		count_error += sqrt((double)c->count);
 	}
-	a->scaled_se_ns = d->scale[side] * sqrt(error * error + sampled);
+	a->dof = a->each_dof = cnt ? fmax(count_of(a, count, sampled) / cnt - 1, 1) : 0;
+	error = sqrt(error * error + sampled);
+	mean_error = a->whole_ns ? mean_error / (double)a->whole_ns : 0;
+	if (batches && batches_variance(batches) > error * error) {
+		error = sqrt(batches_variance(batches));
+		a->dof = BATCHES_CNT - 1;
+	}
+	if (batches && batches_mean_variance(batches) > mean_error * mean_error) {
+		mean_error = sqrt(batches_mean_variance(batches));
+		a->each_dof = BATCHES_CNT - 1;
+	}
+	a->scaled_se_ns = d->scale[side] * error;
 	a->lives = d->scale[side] * d->scale[side] * lives;
-	a->mean_se_ns = a->whole_cnt ? mean_error / (double)a->whole_cnt : 0;
-	a->mean_apart_ns = a->whole_cnt && cnt > 1 ? sqrt(apart_threads * cnt / (cnt - 1.0)) / (double)a->whole_cnt : 0;
+	a->each_se_ns = mean_error * a->each_ns;
+	a->each_apart_ns =
+		a->whole_ns && cnt > 1 ? sqrt(apart_threads * cnt / (cnt - 1.0)) / (double)a->whole_ns * a->each_ns : 0;
 	a->scaled_cnt = d->scale[side] * (double)a->count;
 	a->scaled_cnt_se = d->scale[side] * count_error;
-	/* A wait that stands for many is one that was looked at. */
-	if (sampled > 0)
-		count = fmin(count, (double)a->off_cpu_ns * (double)a->off_cpu_ns / sampled);
-	a->dof = cnt ? fmax(count / cnt - 1, 1) : 0;
 }
 
 static int compare_shares(gconstpointer a, gconstpointer b)
@@ -94,7 +122,7 @@ static GArray *shares_of(const struct diff *d, enum diff_side side, const struct
 	return shares;
 }
 
-/* Between threads: variances of the difference of the sums, and of the means. */
+/* Between threads: variances of the logarithms of how many times as large the sum is, and the mean. */
 struct between {
 	double time, each;
 	unsigned pairs_cnt;
@@ -103,12 +131,12 @@ struct between {
 static void add_pair(struct between *b, const struct diff_row *r, const struct share *before, const struct share *after)
 {
 	const struct diff_amount *x = &r->side[DIFF_BEFORE], *y = &r->side[DIFF_AFTER];
-	double off = after->scaled_ns - before->scaled_ns * y->scaled_ns / x->scaled_ns;
+	double off = after->scaled_ns / y->scaled_ns - before->scaled_ns / x->scaled_ns;
 	double mean_off = 0;
 
-	if (x->whole_cnt && y->whole_cnt)
-		mean_off = (after->whole_ns - y->mean_ns * after->whole_cnt) / (double)y->whole_cnt -
-			   (before->whole_ns - x->mean_ns * before->whole_cnt) / (double)x->whole_cnt;
+	if (x->mean_ns > 0 && y->mean_ns > 0)
+		mean_off = (after->whole_ns / y->mean_ns - after->whole_cnt) / (double)y->whole_cnt -
+			   (before->whole_ns / x->mean_ns - before->whole_cnt) / (double)x->whole_cnt;
 	b->time += off * off;
 	b->each += mean_off * mean_off;
 	b->pairs_cnt++;
@@ -124,7 +152,7 @@ static struct between between_threads(const struct diff *d, const struct tally *
 	struct between b = { 0 };
 
 	if (r->side[DIFF_BEFORE].threads_cnt < 3 || r->side[DIFF_AFTER].threads_cnt < 3 ||
-	    !(r->side[DIFF_BEFORE].scaled_ns > 0))
+	    !(r->side[DIFF_BEFORE].scaled_ns > 0) || !(r->side[DIFF_AFTER].scaled_ns > 0))
 		return b;
 	g_autoptr(GArray) before = shares_of(d, DIFF_BEFORE, tallies[DIFF_BEFORE], key);
 	g_autoptr(GArray) after = shares_of(d, DIFF_AFTER, tallies[DIFF_AFTER], key);
@@ -145,6 +173,16 @@ static struct between between_threads(const struct diff *d, const struct tally *
 	b.time *= rest;
 	b.each *= rest;
 	return b;
+}
+
+/* The logarithmic mean: a difference is that many times the difference of the logarithms. */
+static double log_mean(double x, double y)
+{
+	double by = log(y / x);
+
+	if (!(x > 0) || !(y > 0))
+		return 0;
+	return fabs(by) < 1e-6 ? x : (y - x) / by;
 }
 
 /* sure: how much of `by` is tested. */
@@ -176,12 +214,12 @@ static double sure_of(const struct diff *d, const struct compared *x, const stru
 /*
  * The waits' own errors, or what the threads' differences show where that is more; and what two runs differ by anyway.
  */
-struct diff_change compare_values(const struct diff *d, const struct compared side[DIFF_SIDES], double between,
+struct diff_change compare_values(const struct diff *d, const struct compared side[DIFF_SIDES], double log_between,
 				  unsigned pairs_cnt)
 {
 	const struct compared *x = &side[DIFF_BEFORE], *y = &side[DIFF_AFTER];
-	double noise = d->options.noise;
-	double before = x->se * x->se, after = y->se * y->se;
+	double noise = d->options.noise, level = log_mean(x->value, y->value);
+	double before = x->se * x->se, after = y->se * y->se, between = level * level * log_between;
 	bool is_between = between > before + after;
 	const struct stats_term terms[] = {
 		{ is_between ? 0 : before, x->dof },
@@ -205,9 +243,9 @@ static struct compared time_of(const struct diff_amount *a)
  */
 static struct compared mean_of(const struct diff_amount *a, bool of_others)
 {
-	if (of_others && a->mean_apart_ns > a->mean_se_ns)
-		return (struct compared){ .value = a->mean_ns, .se = a->mean_apart_ns, .dof = a->threads_cnt - 1.0 };
-	return (struct compared){ .value = a->mean_ns, .se = a->mean_se_ns, .dof = a->dof };
+	if (of_others && a->each_apart_ns > a->each_se_ns)
+		return (struct compared){ .value = a->each_ns, .se = a->each_apart_ns, .dof = a->threads_cnt - 1.0 };
+	return (struct compared){ .value = a->each_ns, .se = a->each_se_ns, .dof = a->each_dof };
 }
 
 static void compare_sides(const struct diff *d, const struct between *b, struct diff_row *r)
@@ -251,7 +289,7 @@ static bool is_worth_a_test(const struct diff *d, const struct diff_row *r)
 {
 	bool has_share = false;
 
-	if (r->is_lost)
+	if (r->is_lost || r->is_idle)
 		return false;
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
 		has_share = has_share || (double)r->side[side].off_cpu_ns >=

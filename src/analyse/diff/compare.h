@@ -27,10 +27,10 @@ struct compared {
 };
 
 /*
- * The change of such a number, p not yet known.  between: what threads that
- * are compared in pairs say of its variance, used where it is more; 0: nothing.
+ * The change of such a number, p not yet known.  log_between: what threads that are compared in pairs say of the
+ * variance of its logarithm, used where it is more; 0: nothing.
  */
-struct diff_change compare_values(const struct diff *d, const struct compared side[DIFF_SIDES], double between,
+struct diff_change compare_values(const struct diff *d, const struct compared side[DIFF_SIDES], double log_between,
 				  unsigned pairs_cnt);
 
 #endif

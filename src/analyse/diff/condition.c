@@ -309,7 +309,7 @@ static void measure(const struct diff *d, const struct condition *c, const struc
 			result->value[side] = (double)a->max_ns;
 			break;
 		case CONDITION_MEAN:
-			result->value[side] = a->mean_ns;
+			result->value[side] = a->each_ns;
 			break;
 		case CONDITION_TOTAL:
 		case CONDITION_METRICS: result->value[side] = a->scaled_ns; break;

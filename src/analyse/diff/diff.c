@@ -46,7 +46,7 @@ double diff_percent(const struct diff_row *r)
 
 double diff_each_percent(const struct diff_row *r)
 {
-	return percent(r->side[DIFF_BEFORE].mean_ns, r->each.by);
+	return percent(r->side[DIFF_BEFORE].each_ns, r->each.by);
 }
 
 /*
@@ -144,6 +144,15 @@ static bool is_lost(const struct diff *d, enum diff_by by, const struct diff_row
 	return false;
 }
 
+/* Threads without work wait at one place or at another.  The time of all waits of a thread, idle or not, is tested. */
+static bool is_idle(enum diff_by by, const struct diff_row *r)
+{
+	if (by == DIFF_BY_TOTAL || by == DIFF_BY_COMM || by == DIFF_BY_PROCESS || by == DIFF_BY_STATE)
+		return false;
+	return r->side[DIFF_BEFORE].idle_ns + r->side[DIFF_AFTER].idle_ns >
+	       (r->side[DIFF_BEFORE].off_cpu_ns + r->side[DIFF_AFTER].off_cpu_ns) / 2;
+}
+
 static struct diff_table *make_table(struct diff *d, enum diff_by by)
 {
 	struct diff_table *t = g_new0(struct diff_table, 1);
@@ -167,6 +176,7 @@ static struct diff_table *make_table(struct diff *d, enum diff_by by)
 		if (by == DIFF_BY_STACK)
 			name_stack(d, known, d->keys->moves->was, row);
 		row->is_lost = is_lost(d, by, row);
+		row->is_idle = is_idle(by, row);
 	}
 	if (by == DIFF_BY_TOTAL && t->rows->len)
 		d->total = g_array_index(t->rows, struct diff_row, 0);

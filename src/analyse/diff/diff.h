@@ -60,6 +60,7 @@ struct diff_options {
 /* One side of a row.  Times are as they were, but for what is said to be scaled. */
 struct diff_amount {
 	uint64_t off_cpu_ns;
+	uint64_t idle_ns;		/* of it */
 	uint64_t count;
 	uint64_t whole_ns, whole_cnt;	/* of waits that began and ended in the window: only these have a duration */
 	uint64_t max_ns;		/* of these, and so is hist */
@@ -69,8 +70,10 @@ struct diff_amount {
 	double scaled_se_ns;
 	double dof;			/* degrees of freedom of the standard errors */
 	double lives;		/* of scaled_ns: variance by threads that began or ended in the window, ns^2 */
-	double mean_ns, mean_se_ns;	/* of the whole waits; 0 of none */
-	double mean_apart_ns;		/* its standard error by how much the threads differ; 0 of one */
+	double mean_ns;			/* of the whole waits; 0 of none */
+	/* how long one is: the mean of the longest, which hold most of the time */
+	double each_ns, each_se_ns, each_dof;
+	double each_apart_ns;		/* its standard error by how much the threads differ; 0 of one */
 	double scaled_cnt, scaled_cnt_se;
 };
 
@@ -99,10 +102,11 @@ struct diff_row {
 	enum diff_fate fate;
 	/* part of its stack is not known: what is missing in it is in others, and it is not tested */
 	bool is_lost;
+	bool is_idle;		/* most of it: what changes of it does not matter, and it is not tested */
 	bool is_tested;
 	struct diff_amount side[DIFF_SIDES];
 	struct diff_change time;	/* of scaled_ns */
-	struct diff_change each;	/* of mean_ns */
+	struct diff_change each;	/* of each_ns */
 };
 
 /* So many of the whole waits are not longer, a share; ns. */

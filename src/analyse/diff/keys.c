@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyse/diff/batches.h"
 #include "analyse/diff/name.h"
 #include "analyse/label.h"
 #include "analyse/locks.h"
@@ -272,6 +273,7 @@ struct diff_keys *diff_keys_new(const struct profile *before, const struct profi
 		s->comms = comms[i];
 		s->processes = processes[i];
 		s->lives = lives_of(s);
+		s->batches = row_batches_new(s->p);
 		s->locks = lock_ids_new(s->p);
 		s->by_pointer = g_hash_table_new(NULL, NULL);
 		label_side(k, s);
@@ -289,6 +291,7 @@ void diff_keys_free(struct diff_keys *k)
 		struct diff_side_keys *s = &k->side[i];
 
 		reasons_free(s->reasons);
+		row_batches_free(s->batches);
 		g_free(s->comms);
 		g_free(s->processes);
 		g_free(s->lives);

@@ -21,6 +21,7 @@ struct diff_part {
 /* What is known of one side. */
 struct diff_side_keys {
 	const struct profile *p;
+	struct row_batches *batches;	/* see batches.h; NULL: none */
 	struct plumbing *plumbing;	/* of the reasons */
 	struct reasons *reasons;
 	const char **comms, **processes;	/* by thread: as they are compared */

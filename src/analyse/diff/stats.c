@@ -151,6 +151,25 @@ static double at_rank(const struct stats_durations *d, double rank, double *ret_
 	return (double)d->max_ns;
 }
 
+double stats_mean_of_most(const struct stats_durations *d, double share)
+{
+	double out = share * (double)d->sum_ns / fmax(lift_of(d), 1e-9), left = count_of(d->hist);
+
+	if (left <= 0)
+		return 0;
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		double n = (double)d->hist[i], time = n * SLOT_MEAN * (double)(UINT64_C(1) << i);
+
+		if (time >= out) {	/* those of one slot are of one length, so that the mean of equal ones is exact */
+			left -= time > 0 ? n * out / time : 0;
+			break;
+		}
+		out -= time;
+		left -= n;
+	}
+	return (1 - share) * (double)d->sum_ns / fmax(left, 1 - share);
+}
+
 double stats_quantile(const struct stats_durations *d, double share)
 {
 	double low, cnt = count_of(d->hist);

@@ -53,6 +53,11 @@ struct stats_durations {
  * on the whole.
  */
 double stats_quantile(const struct stats_durations *d, double share);
+/*
+ * The mean of the longest waits, which hold 1 - `share` of the time: many that are short say little of how long a wait
+ * is.  0 of none.
+ */
+double stats_mean_of_most(const struct stats_durations *d, double share);
 /* Its standard error, when `alike` waits are worth one that is independent; that slots are powers of two is in it. */
 double stats_quantile_error(const struct stats_durations *d, double share, double alike);
 

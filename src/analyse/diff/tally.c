@@ -61,10 +61,12 @@ static struct diff_amount *amount_of(struct tally *t, const struct profile *p, u
 		t->keys_room = MAX(key + 1, 2 * t->keys_room);
 		t->amounts = g_renew(struct diff_amount, t->amounts, t->keys_room);
 		t->waits = g_renew(uint32_t, t->waits, t->keys_room);
+		t->batches_of = g_renew(uint32_t, t->batches_of, t->keys_room);
 	}
 	if (key >= t->keys_cnt) {
 		memset(t->amounts + t->keys_cnt, 0, (key + 1 - t->keys_cnt) * sizeof(*t->amounts));
 		memset(t->waits + t->keys_cnt, 0, (key + 1 - t->keys_cnt) * sizeof(*t->waits));
+		memset(t->batches_of + t->keys_cnt, 0, (key + 1 - t->keys_cnt) * sizeof(*t->batches_of));
 		t->keys_cnt = key + 1;
 	}
 	if (!t->waits[key] ||
@@ -106,9 +108,10 @@ static void add_to_cell(struct tally_cell *c, const struct wait *w, const struct
 	c->whole_squares += squares;
 }
 
-static void add_to_amount(struct diff_amount *a, const struct wait *w, const struct diff_part *part)
+static void add_to_amount(struct diff_amount *a, const struct wait *w, const struct diff_part *part, bool is_idle)
 {
 	a->off_cpu_ns += part->ns;
+	a->idle_ns += is_idle ? MIN(part->ns, w->blocked_ns) : 0;
 	if (!part->is_main || w->state == ON_CPU_STATE)
 		return;
 	a->count += w->count;
@@ -119,6 +122,18 @@ static void add_to_amount(struct diff_amount *a, const struct wait *w, const str
 	a->max_ns = MAX(a->max_ns, w->max_ns);
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		a->hist[i] += w->hist[i];
+}
+
+static void add_to_batches(struct tally *t, const struct diff_side_keys *s, uint32_t wait, const struct diff_part *part)
+{
+	if (!row_batches_has(s->batches, wait))
+		return;
+	if (!t->batches_of[part->key]) {
+		g_array_set_size(t->batches, t->batches->len + 1);
+		t->batches_of[part->key] = t->batches->len;
+	}
+	row_batches_add(s->batches, wait, part,
+			&g_array_index(t->batches, struct batches, t->batches_of[part->key] - 1));
 }
 
 /* Sorts the cells by key, threads in the order met: a counting sort. */
@@ -167,6 +182,7 @@ struct tally *tally_new(struct diff_keys *k, enum diff_side side, enum diff_by b
 	g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(struct diff_part));
 
 	t->cells = g_array_new(FALSE, FALSE, sizeof(struct tally_cell));
+	t->batches = g_array_new(FALSE, TRUE, sizeof(struct batches));
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 
@@ -182,7 +198,9 @@ struct tally *tally_new(struct diff_keys *k, enum diff_side side, enum diff_by b
 			const struct diff_part *part = &g_array_index(parts, struct diff_part, n);
 
 			add_to_cell(cell_of(&index, t->cells, part->key, w->thread), w, part, squares);
-			add_to_amount(amount_of(t, p, part->key, i), w, part);
+			add_to_amount(amount_of(t, p, part->key, i), w, part,
+				      reasons_is_idle(k->side[side].reasons, i));
+			add_to_batches(t, &k->side[side], i, part);
 		}
 	}
 	g_free(index.slots);
@@ -198,5 +216,7 @@ void tally_free(struct tally *t)
 	g_free(t->first);
 	g_free(t->amounts);
 	g_free(t->waits);
+	g_free(t->batches_of);
+	g_array_unref(t->batches);
 	g_free(t);
 }

@@ -2,6 +2,7 @@
 #ifndef ANALYSE_DIFF_TALLY_H
 #define ANALYSE_DIFF_TALLY_H
 
+#include "analyse/diff/batches.h"
 #include "analyse/diff/keys.h"
 
 /* The waits of one side summed by key, and by key and thread: private to the diff. */
@@ -20,6 +21,8 @@ struct tally {
 	uint32_t *first;	/* by key: its first cell; one more at the end */
 	uint32_t keys_cnt, keys_room;	/* room: private */
 	struct diff_amount *amounts;	/* by key: what is summed, no more */
+	uint32_t *batches_of;	/* by key: index in batches + 1; 0: none */
+	GArray *batches;	/* struct batches */
 	uint32_t *waits;	/* by key: index + 1 of the wait with most time, 0: none */
 };
 

@@ -33,6 +33,7 @@ static void write_amount(struct json *j, const char *key, const struct diff_amou
 	json_member_uint(j, "threads", a->threads_cnt);
 	json_member_uint(j, "whole_count", a->whole_cnt);
 	json_member_int(j, "mean_ns", rounded(a->mean_ns));
+	json_member_int(j, "each_ns", rounded(a->each_ns));
 	json_member_int(j, "p50_ns", rounded(diff_quantile(a, 0.5)));
 	json_member_int(j, "p90_ns", rounded(diff_quantile(a, 0.9)));
 	json_member_int(j, "p99_ns", rounded(diff_quantile(a, 0.99)));

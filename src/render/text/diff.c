@@ -101,7 +101,7 @@ static void append_what_changed(GString *s, const struct diff *d, const struct d
 		g_string_append(s, ": each wait is ");
 		append_plain_percent(s, diff_each_percent(r));
 		g_string_append(s, r->each.by > 0 ? " longer, " : " shorter, ");
-		append_from_to(s, r->side[DIFF_BEFORE].mean_ns, r->side[DIFF_AFTER].mean_ns);
+		append_from_to(s, r->side[DIFF_BEFORE].each_ns, r->side[DIFF_AFTER].each_ns);
 		return;
 	}
 	g_string_append(s, r->fate == DIFF_NEW ? " is new: " : r->fate == DIFF_VANISHED ? " has vanished: " : ": ");
@@ -242,7 +242,7 @@ void diff_text_side(GString *s, const struct diff *d, enum diff_side side)
 {
 	const struct diff_input *in = &d->in[side];
 	const struct profile_info *info = &in->profile->info;
-	uint64_t lost = 0;
+	double lost = text_lost_percent(in->profile);
 
 	text_safe(s, in->name ? in->name : "");
 	g_string_append(s, ": ");
@@ -274,13 +274,8 @@ void diff_text_side(GString *s, const struct diff *d, enum diff_side side)
 	}
 	if (profile_is_sampled(in->profile))
 		g_string_append(s, ", sampled");
-	for (unsigned i = 0; i < in->profile->losses->len; i++)
-		lost += g_array_index(in->profile->losses, struct profile_loss, i).count;
-	if (lost) {
-		g_string_append(s, ", ");
-		text_thousands(s, lost);
-		g_string_append(s, lost == 1 ? " event lost" : " events lost");
-	}
+	if (lost > 0)
+		g_string_append_printf(s, ", %.1f%% lost", lost);
 }
 
 /* Changes of the machine may be why. */
@@ -403,7 +398,7 @@ static void append_rest(GString *s, struct diff *d, const struct diff_text_optio
 
 	if (!diff_has_counts(d))
 		return;
-	g_string_append_printf(s, "\nBy %s: %u changed, %u within the noise, %u too small or too few to tell%s.\n",
+	g_string_append_printf(s, "\nBy %s: %u changed, %u within the noise, %u idle, too small or too few to tell%s.\n",
 			       diff_by_name(t->by), t->real_cnt, noise, small,
 			       o->all || !(noise + small) ? "" : " (--all shows them)");
 	if (d->has_unmatched)

@@ -20,7 +20,6 @@
 #define BAR_CELLS 8
 #define ON_CPU_MAX 3
 #define ON_CPU_NAME 60
-#define LOSS_PERMILLE 1
 #define STORM_NAME_COLUMNS 20
 #define TRIFLE_PERMILLE 10 /* of the window: with less time than that, what matters is little */
 
@@ -66,24 +65,13 @@ static void append_target(GString *s, const struct findings *f)
 		g_string_append_printf(s, " (%u processes)", c->processes_cnt);
 }
 
-static uint64_t lost_ns(const struct profile *p)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < p->threads->len; i++)
-		sum += profile_thread(p, i)->lost_ns;
-	return sum;
-}
-
 /* "offcpu: mariadbd (1736), 30.0 s, 2 CPUs, exact, complete" */
 static void append_head(GString *s, const struct findings *f, const struct query *query, const struct text_options *o)
 {
 	const struct profile *p = f->profile;
 	g_autofree char *asked = query ? query_text(query) : NULL;
-	uint64_t observed = 0, lost = lost_ns(p);
+	double lost = text_lost_percent(p);
 
-	for (uint32_t i = 0; i < p->threads->len; i++)
-		observed += thread_observed_ns(profile_thread(p, i));
 	g_string_append_printf(s, "%soffcpu: ", text_bold(o));
 	append_target(s, f);
 	g_string_append(s, ", ");
@@ -94,11 +82,10 @@ static void append_head(GString *s, const struct findings *f, const struct query
 	else
 		g_string_append(s, profile_is_sampled(p) ? "short waits sampled" : "exact");
 	g_string_append(s, ", ");
-	if (lost > observed / 1000 * LOSS_PERMILLE) {
-		g_string_append_printf(s, "%.1f%% lost (see --full)", text_percent(lost, observed));
-	} else {
+	if (lost > 0)
+		g_string_append_printf(s, "%.1f%% lost (see --full)", lost);
+	else
 		g_string_append(s, p->info.history.gap_cnt ? "complete but for gaps" : "complete");
-	}
 	g_string_append_printf(s, "%s\n", text_plain(o));
 	if (p->info.history.windows) {
 		g_autoptr(GString) line = g_string_new("From the history: ");

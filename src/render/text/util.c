@@ -215,3 +215,18 @@ void text_quantize(GString *s, const uint64_t *hist, const char *indent)
 	for (int i = first - 1; i <= last + 1; i++)
 		quantize_line(s, indent, i, i >= 0 && i < PROFILE_HIST_SLOTS ? hist[i] : 0, sum);
 }
+
+#define LOST_PERCENT 0.1	/* more is told */
+
+double text_lost_percent(const struct profile *p)
+{
+	uint64_t observed = 0, lost = 0;
+
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		observed += thread_observed_ns(profile_thread(p, i));
+		lost += profile_thread(p, i)->lost_ns;
+	}
+	double percent = text_percent(lost, observed);
+
+	return percent > LOST_PERCENT ? percent : 0;
+}

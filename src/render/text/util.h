@@ -41,6 +41,11 @@ void text_safe_cell(GString *s, const char *name, unsigned width);
 /* 0 of nothing. */
 double text_percent(uint64_t part, uint64_t whole);
 
+struct profile;
+
+/* How much of the threads' time is lost; 0 where it is so little that a recording is called complete. */
+double text_lost_percent(const struct profile *p);
+
 /*
  * A distribution as DTrace's quantize() draws it: value, a bar of 40 @ for all, count, with one
  * empty bucket above and below.  hist: PROFILE_HIST_SLOTS slots.  Nothing if all are 0.

@@ -60,7 +60,7 @@ static void test_rows(void)
 	g_assert_true(lock->fate == DIFF_ON_BOTH);
 	assert_near(lock->side[DIFF_BEFORE].scaled_ns, 20000 * MS, 1e-9);
 	assert_near(lock->side[DIFF_AFTER].scaled_ns, 22010.1 * MS, 1e-9);	/* with the ten whose walk was short */
-	assert_near(lock->each.by, 0.1 * MS, 1e-3);
+	assert_near(lock->each.by, 0.1 * MS, 0.05);	/* a histogram tells which are the shortest, to a slot */
 	g_assert_true(lock->time.is_real && lock->each.is_real);
 	g_assert_cmpuint(lock->side[DIFF_BEFORE].threads_cnt, ==, 4);
 
@@ -284,6 +284,43 @@ static struct profile *with_helper(bool is_after, uint64_t there_s)
 	return p;
 }
 
+/* A lock that eight threads take now and then, or twelve fifty times as often, each another number of times. */
+static struct profile *with_takers(unsigned cnt, unsigned times)
+{
+	struct profile *p = change_new(false);
+
+	for (unsigned i = 0; i < cnt; i++) {
+		struct thread t = *profile_thread(p, 0);
+
+		t.tid = 200 + i;
+		t.comm = profile_string(p, "taker");
+		uint32_t n = times * (2 + i * 7 % 5);
+		struct wait w = {
+			.thread = profile_add_thread(p, &t), .state = 'S', .count = n, .blocked_ns = n * (uint64_t)MS, .max_ns = MS,
+			.user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, "start take"), .hist = { [19] = n },
+		};
+
+		profile_add_wait(p, &w);
+	}
+	return p;
+}
+
+/* How unequally threads grew makes no noise of fifty times as much, in neither direction. */
+static void test_unequal_threads(void)
+{
+	struct pair pair = pair_new(with_takers(8, 10), with_takers(12, 500), DIFF_PER_THREAD_TIME);
+	const struct diff_row *r = row_named(pair.d, DIFF_BY_FUNCTION, "take");
+	double t = r->time.t;
+
+	g_assert_true(r->time.is_real && r->time.by > 0);
+	pair_free(&pair);
+	pair = pair_new(with_takers(12, 500), with_takers(8, 10), DIFF_PER_THREAD_TIME);
+	r = row_named(pair.d, DIFF_BY_FUNCTION, "take");
+	g_assert_true(r->time.is_real && r->time.by < 0);
+	assert_near(-r->time.t, t, 1e-6);
+	pair_free(&pair);
+}
+
 /* When a single thread begins is one draw, of which no change follows; how long it waits is known whatever its life was. */
 static void test_lives(void)
 {
@@ -455,6 +492,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/diff/empty", test_empty);
 	g_test_add_func("/diff/time", test_time);
 	g_test_add_func("/diff/lives", test_lives);
+	g_test_add_func("/diff/unequal-threads", test_unequal_threads);
 	g_test_add_func("/diff/pool", test_pool);
 	g_test_add_func("/diff/merged", test_merged);
 	g_test_add_func("/diff/merged/wakers", test_merged_wakers);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/diff/batches.h"
 #include "analyse/diff/stats.h"
 
 #include <math.h>
@@ -108,6 +109,46 @@ static void test_quantile(void)
 	g_assert_cmpfloat(stats_quantile_error(&none, 0.5, 1), ==, 0);
 }
 
+/* Waits of 30 us say little of how long one is, be they 100 or 10,000 beside 300 of 100 ms. */
+static void test_mean_of_most(void)
+{
+	uint64_t hist[PROFILE_HIST_SLOTS] = { 0 };
+	const struct stats_durations d = { hist, 300 * UINT64_C(100000000), 100000000 };
+
+	hist[26] = 300;
+	assert_near(stats_mean_of_most(&d, 0.05), 1e8, 1e-9);	/* equal ones: their length */
+	for (uint64_t cnt = 100; cnt <= 10000; cnt *= 10) {
+		const struct stats_durations more = { hist, d.sum_ns + cnt * 30000, d.max_ns };
+
+		hist[14] = cnt;
+		assert_near(stats_mean_of_most(&more, 0.05), 1e8, 0.02);
+	}
+	const struct stats_durations none = { (uint64_t[PROFILE_HIST_SLOTS]){ 0 }, 0, 0 };
+	g_assert_cmpfloat(stats_mean_of_most(&none, 0.05), ==, 0);
+}
+
+static void test_batches(void)
+{
+	struct batches even = { 0 }, burst = { 0 };
+
+	for (unsigned i = 0; i < BATCHES_CNT; i++) {
+		even.ns[i] = even.whole_ns[i] = 5e6;
+		even.count[i] = 5;
+		/* as much time, all of it in two batches, where waits are twice as long as the few elsewhere */
+		burst.ns[i] = i < 2 ? 5e7 : 0;
+		burst.whole_ns[i] = i < 2 ? 5e7 : 1e6;
+		burst.count[i] = i < 2 ? 25 : 1;
+	}
+	g_assert_cmpfloat(batches_variance(&even), ==, 0);
+	g_assert_cmpfloat(batches_mean_variance(&even), ==, 0);
+	/* 2 of (5e7 - 5e6)^2 and 18 of 5e6^2, times 20 / 19 */
+	assert_near(sqrt(batches_variance(&burst)), sqrt((2 * 45e6 * 45e6 + 18 * 5e6 * 5e6) * 20 / 19), 1e-9);
+	/* of the time 50 / 118 and 1 / 118 each, of the waits 25 / 68 and 1 / 68 */
+	assert_near(batches_mean_variance(&burst),
+		    (2 * pow(50. / 118 - 25. / 68, 2) + 18 * pow(1. / 118 - 1. / 68, 2)) * 20 / 19, 1e-9);
+	g_assert_cmpfloat(batches_mean_variance(&(struct batches){ 0 }), ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -117,5 +158,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/diff/stats/dof", test_dof);
 	g_test_add_func("/diff/stats/threshold", test_threshold);
 	g_test_add_func("/diff/stats/quantile", test_quantile);
+	g_test_add_func("/diff/stats/mean-of-most", test_mean_of_most);
+	g_test_add_func("/diff/stats/batches", test_batches);
 	return g_test_run();
 }
