@@ -173,12 +173,12 @@ static void add_frame(struct script *s, char *line, uint32_t at[2])
 	}
 	f.name = end + 1;
 	plus = strrchr(f.name, '+');
-	if (plus && HAS_PREFIX(plus, "+0x"))
+	if (plus && HAS_PREFIX(plus, "+0x") && !HAS_PREFIX(f.name, "-> "))
 		*plus = '\0';
 	f.is_inline = g_strcmp0(f.module, "inlined") == 0;
 	if (f.is_inline || g_strcmp0(f.module, "[unknown]") == 0)
 		f.module = NULL;
-	f.is_kernel = import_is_kernel(f.module) || (f.module && g_str_has_suffix(f.module, ".ko"));
+	f.is_kernel = import_is_kernel(f.name, f.module) || (f.module && g_str_has_suffix(f.module, ".ko"));
 	if (strcmp(f.name, "[unknown]") == 0)
 		f.name = NULL;
 	else
