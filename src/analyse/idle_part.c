@@ -100,7 +100,9 @@ static void split_wakes(struct profile *p, const uint32_t *rest)
 	}
 }
 
-/* Afterwards the selected rows of idle waits hold nothing but idle time.  The flags are of the rows that were there. */
+/*
+ * Afterwards the selected rows of idle waits hold nothing but idle time.  The flags are of the rows that were there.
+ */
 static struct idle_part *split(struct profile *p, struct selection *selection)
 {
 	struct idle_part *idle = idle_part_new(p, selection, WEIGHT_OFF_CPU);

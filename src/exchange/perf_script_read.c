@@ -5,11 +5,11 @@
  *     comm 123/124 [001] 12.345678: 1000 offcpu-time:
  *             7f12 poll+0x4f (/usr/lib/libc.so.6)
  *
- * Of sched_switch each wait is known, from the thread's switch-out, whose stack it is, to its switch-in; where
- * sched_waking or sched_wakeup are there, too, blocked time is told from run-queue time, and by their stacks who woke:
- * an interrupt comes upon any thread, so without a stack the thread of the event need not be the waker.  Of offcpu-time
- * (perf record --off-cpu) the period is the time, of one wait or of several.  Where both are there, the one that comes
- * first is taken.
+ * Of sched_switch each wait is known, from the thread's switch-out, whose stack it is, to its switch-in.  Where
+ * sched_waking or sched_wakeup are there, too, blocked time is told from run-queue time, and by the stack of
+ * sched_waking who woke.  Without a stack it need not be the event's thread: an interrupt comes upon any.  Of
+ * offcpu-time (perf record --off-cpu) the period is the time, of one wait or of several.  Where both are there, the one
+ * that comes first is taken.
  */
 #include <string.h>
 
@@ -249,7 +249,9 @@ static uint32_t waker_of(struct script *s, const struct event *e)
 
 static void add_wake(struct script *s, const struct wait *w, uint32_t waker)
 {
-	const struct wait same = { .thread = w->thread, .state = w->state, .user = w->user, .kernel = w->kernel, .flags = w->flags };
+	const struct wait same = {
+		.thread = w->thread, .state = w->state, .user = w->user, .kernel = w->kernel, .flags = w->flags
+	};
 	struct wake wake = { .wait = profile_add_wait(s->im.p, &same), .waker = waker - 1, .count = 1,
 			     .blocked_ns = w->blocked_ns, .runnable_ns = w->runnable_ns };
 
