@@ -31,7 +31,7 @@ _offcpu_options() {
 	serve) echo "--history= --listen= --token-file= --host= --rules= --open --help" ;;
 	view) echo "--open --port= --idle= --from= --to= --history= --state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
 	export)
-		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --tasks --no-delimiter --annotate --lines \
+		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --idle= --tasks --no-delimiter --annotate --lines \
 --input-unit= --help"
 		;;
 	diff)

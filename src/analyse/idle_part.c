@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/idle_part.h"
 
+#include <string.h>
+
+#include "profile/slices_build.h"
+
+#define IDLE_FRAME "[idle]"
+
 static bool is_selected(const struct selection *selection, uint32_t wait)
 {
 	return !selection || selection->waits[wait];
@@ -59,4 +65,95 @@ void idle_part_free(struct idle_part *idle)
 		return;
 	g_free(idle->waits);
 	g_free(idle);
+}
+
+/* The row of what an idle wait's thread waited for a CPU: index + 1, 0: there is none. */
+static uint32_t split_row(struct profile *p, uint32_t i)
+{
+	struct wait *idle = &g_array_index(p->waits, struct wait, i), rest = *idle;
+
+	if (!idle->runnable_ns && !idle->preempted_ns)
+		return 0;
+	rest.count = rest.blocked_ns = rest.max_ns = rest.max_start_unix_ns = 0;
+	rest.off_cpu_se_ns = rest.count_se = rest.max_waker = 0;
+	memset(rest.hist, 0, sizeof(rest.hist));
+	idle->runnable_ns = idle->preempted_ns = 0;
+	g_array_append_val(p->waits, rest);
+	return p->waits->len;
+}
+
+/* The delays of those that were woken go with the rows that have them now. */
+static void split_wakes(struct profile *p, const uint32_t *rest)
+{
+	guint cnt = p->wakes->len;
+
+	for (guint i = 0; i < cnt; i++) {
+		struct wake *w = &g_array_index(p->wakes, struct wake, i), delay = *w;
+
+		if (!rest[w->wait])
+			continue;
+		w->runnable_ns = 0;
+		memset(w->hist, 0, sizeof(w->hist));
+		delay.wait = rest[w->wait] - 1;
+		delay.count = delay.blocked_ns = 0;
+		g_array_append_val(p->wakes, delay);
+	}
+}
+
+/*
+ * Afterwards the selected rows of idle waits hold nothing but idle time.  The flags are of the rows that were there.
+ */
+static struct idle_part *split(struct profile *p, struct selection *selection)
+{
+	struct idle_part *idle = idle_part_new(p, selection, WEIGHT_OFF_CPU);
+	guint cnt = p->waits->len;
+	g_autofree uint32_t *rest = g_new0(uint32_t, cnt + 1);
+
+	for (guint i = 0; i < cnt; i++)
+		if (idle->waits[i])
+			rest[i] = split_row(p, i);
+	split_wakes(p, rest);
+	selection->waits = g_renew(bool, selection->waits, p->waits->len + 1);
+	memset(selection->waits + cnt, true, p->waits->len - cnt);
+	slices_free(p->slices);
+	p->slices = NULL;
+	return idle;
+}
+
+uint64_t idle_part_drop(struct profile *p, struct selection *selection)
+{
+	guint cnt = p->waits->len;
+	struct idle_part *idle = split(p, selection);
+	uint64_t amount_ns = idle->amount;
+
+	for (guint i = 0; i < cnt; i++)
+		selection->waits[i] = selection->waits[i] && !idle->waits[i];
+	selection->whole = false;
+	selection->by_stack = true;
+	idle_part_free(idle);
+	return amount_ns;
+}
+
+uint64_t idle_part_fold(struct profile *p, struct selection *selection)
+{
+	const struct frame frame = { .name = IDLE_FRAME, .kind = FRAME_USER },
+			   of_kernel = { .name = IDLE_FRAME, .kind = FRAME_KERNEL };
+	uint32_t user = profile_node(p, 0, profile_frame(p, &frame)),
+		 kernel = profile_node(p, 0, profile_frame(p, &of_kernel));
+	guint cnt = p->waits->len;
+	struct idle_part *idle = split(p, selection);
+	uint64_t amount_ns = idle->amount;
+
+	for (guint i = 0; i < cnt; i++) {
+		struct wait *w = &g_array_index(p->waits, struct wait, i);
+		bool is_kernel = profile_thread(p, w->thread)->flags & THREAD_KERNEL;
+
+		if (!idle->waits[i])
+			continue;
+		w->user = is_kernel ? 0 : user;
+		w->kernel = is_kernel ? kernel : 0;
+		w->object = 0;
+	}
+	idle_part_free(idle);
+	return amount_ns;
 }

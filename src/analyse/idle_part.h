@@ -18,4 +18,13 @@ struct idle_part {
 struct idle_part *idle_part_new(const struct profile *p, const struct selection *selection, enum weight weight);
 void idle_part_free(struct idle_part *idle);	/* NULL is fine */
 
+/*
+ * For formats that know of no idle time.  The blocked time of idle waits is left out of the selection, or gets one
+ * frame "[idle]" in place of its stacks.  What such a thread waited for a CPU, once it had work, is time as any other:
+ * it becomes a row of its own, with the stacks, and without a count.  Slices know nothing of this and are gone.
+ * Returns the idle time of what is selected.
+ */
+uint64_t idle_part_drop(struct profile *p, struct selection *selection);
+uint64_t idle_part_fold(struct profile *p, struct selection *selection);
+
 #endif

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/idle_part.h"
 #include "analyse/objects.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
@@ -10,6 +11,7 @@
 #include "cmd/range.h"
 #include "exchange/format.h"
 #include "profile/on_cpu.h"
+#include "render/text/first.h"
 #include "render/text/util.h"
 
 #define COMMAND "export"
@@ -28,7 +30,8 @@ static const char description[] =
 	"  perf script | offcpu export - -f pprof -o off.pb.gz";
 
 struct export_args {
-	char *format, *out, *by, *unit, *weight;
+	char *format, *out, *by, *unit, *weight, *idle;
+	enum idle_choice idle_choice;
 	int columns;
 	struct range_args range;
 	gboolean no_delimiter, annotate, lines, wakers, wakeup, tasks;
@@ -42,6 +45,7 @@ static void args_clear(struct export_args *a)
 	g_free(a->by);
 	g_free(a->unit);
 	g_free(a->weight);
+	g_free(a->idle);
 	filters_clear(&a->filters);
 	range_args_clear(&a->range);
 }
@@ -135,6 +139,14 @@ static bool make_plan(struct export_args *a, const struct format *format, struct
 		cmd_error(COMMAND, "--weight \"%s\": no such weight; known are %s", a->weight, weight_names());
 		return false;
 	}
+	if (a->idle && !idle_choice_parse(a->idle, &a->idle_choice)) {
+		cmd_error(COMMAND, "--idle \"%s\": fold, keep or drop is wanted", a->idle);
+		return false;
+	}
+	if (format->has_accounts && a->idle_choice == IDLE_FOLD) {
+		cmd_error(COMMAND, "--idle fold: %s is a row a wait, keep or drop is wanted", format->name);
+		return false;
+	}
 	if (plan->columns > 2 || a->columns < 0) {
 		cmd_error(COMMAND, "--columns %d: one or two are wanted", a->columns);
 		return false;
@@ -206,10 +218,35 @@ static bool with_on_cpu(struct profile *p, const char *path, const struct export
 	return true;
 }
 
+/* Idle time as it was asked for; what is gone, standard error says. */
+static void part_idle(struct profile *p, const struct export_args *a, struct selection *selection)
+{
+	g_autoptr(GString) s = g_string_new(NULL);
+	uint64_t idle_ns;
+
+	if (a->idle_choice == IDLE_FOLD)
+		idle_part_fold(p, selection);
+	if (a->idle_choice != IDLE_DROP)
+		return;
+	idle_ns = idle_part_drop(p, selection);
+	text_duration(s, idle_ns);
+	if (idle_ns)
+		cmd_error(COMMAND, "note: %s of idle time is left out", s->str);
+}
+
+/* For people: what was selected of everything. */
+static char *asked_text(const struct export_args *a)
+{
+	g_autofree char *query = query_text(&a->filters.query);
+	const char *idle = a->idle_choice == IDLE_DROP ? "no idle time" : "";
+
+	return g_strconcat(query, *query && *idle ? ", " : "", idle, NULL);
+}
+
 static int export(const char *path, struct export_args *a, const struct format *format, struct export_plan *plan)
 {
 	g_autoptr(GError) error = NULL;
-	g_autofree char *asked = query_text(&a->filters.query);
+	g_autofree char *asked = asked_text(a);
 	struct profile *read = range_read_profile(path, &a->range, &error),
 		       *p = read && a->tasks ? recording_only_tasks(read, path, &error) : read;
 	bool has_all = p && with_on_cpu(p, path, a, plan, &error);
@@ -218,6 +255,8 @@ static int export(const char *path, struct export_args *a, const struct format *
 					      : NULL;
 	int status = EXIT_FAILED;
 
+	if (selection)
+		part_idle(p, a, selection);
 	if (selection && !format->has_accounts)
 		objects_as_frames(p);
 	plan->selection = selection;
@@ -262,7 +301,7 @@ static char *describe(void)
 
 int cmd_export(int argc, char **argv)
 {
-	struct export_args a = { 0 };
+	struct export_args a = { .idle_choice = IDLE_KEEP };
 	struct folded_result folded = { 0 };
 	struct export_plan plan = { .ret_folded = &folded };
 	const struct format *format;
@@ -287,6 +326,9 @@ int cmd_export(int argc, char **argv)
 		  "folded, csv: _[i] behind inlined functions, _[j] compiled at run time, _[k] of the kernel", NULL },
 		{ "lines", 0, 0, G_OPTION_ARG_NONE, &a.lines,
 		  "folded, csv: name:file:line, where record --inline found them", NULL },
+		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle,
+		  "Idle time: as any other, one frame [idle] in place of its stacks, or not at all (keep)",
+		  "keep|fold|drop" },
 		ONLY_TASKS_OPTION(a.tasks),
 		FILTERS_OPTIONS(a.filters),
 		RANGE_ENTRIES(a.range),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* offcpu top: cuts a window each interval, and shows it. */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,7 +47,9 @@ struct top {
 	uint64_t next_ns;		/* since the start: when it is cut */
 	gint shown_cnt;
 	const char *command_line, *filters;
-	bool has_screen, is_tired;	/* is_tired: there is nothing more to do */
+	bool has_screen;
+	bool is_cutting;	/* keys are taken between its parts, as far as they need no other interval */
+	bool is_left, is_switched;	/* by a key meanwhile */
 	int status;
 };
 
@@ -107,55 +110,6 @@ static bool print_interval(struct top *top)
 	return fflush(stdout) == 0;
 }
 
-/* The window that was just cut becomes the interval on the screen, unless that is frozen. */
-static void take_interval(struct top *top, struct session *session)
-{
-	struct profile *window = session_keep_window(session);
-	g_autoptr(GError) error = NULL;
-
-	window->info.command_line = top->command_line;
-	window->info.filters = top->filters;
-	if (top->since && !since_add(top->since, window, &error) && top->view->is_since_start)
-		view_say(top->view, "more since the start than can be kept: it begins anew");
-	if (top->view->is_frozen) {
-		profile_free_rows(window);
-		return;
-	}
-	hide_interval(top);
-	profile_free_rows(top->rows);
-	top->rows = window;
-	show_interval(top);
-}
-
-static bool end_with(struct top *top, int status)
-{
-	top->status = status;
-	return false;
-}
-
-static bool on_tick(struct run *run, uint64_t elapsed_ns)
-{
-	struct top *top = run->data;
-	g_autoptr(GError) error = NULL;
-
-	if (top->has_screen && screen_stop_if_asked())
-		draw(top, true);
-	if (elapsed_ns < top->next_ns)
-		return true;
-	top->next_ns += top->options->interval_ns * (1 + (elapsed_ns - top->next_ns) / top->options->interval_ns);
-	if (!session_cut(run->session, &error)) {
-		run->on_end(run);
-		cmd_error("top", "%s", error->message);
-		return end_with(top, run_status_of(error));
-	}
-	take_interval(top, run->session);
-	if (top->has_screen)
-		draw(top, false);
-	else if (!print_interval(top))
-		return end_with(top, EXIT_FAILED);
-	return !top->options->count || ++top->shown_cnt < top->options->count;
-}
-
 /* Beside the recordings that are there. */
 static char *free_path(const struct profile *p)
 {
@@ -184,9 +138,9 @@ static void write_interval(struct top *top)
 	view_say(top->view, said);
 }
 
-static bool on_input(struct run *run)
+/* False: one of them was to leave. */
+static bool take_keys(struct top *top)
 {
-	struct top *top = run->data;
 	bool is_resized = false, is_anew = false;
 	uint32_t key;
 
@@ -202,13 +156,89 @@ static bool on_input(struct run *run)
 		switch (view_key(top->view, key)) {
 		case VIEW_QUIT: return false;
 		case VIEW_WRITE: write_interval(top); break;
-		case VIEW_SWITCH: show_interval(top); break;
+		case VIEW_SWITCH: top->is_switched = true; break;
 		case VIEW_REDRAW: is_anew = true; break;
 		default: break;
 		}
 	}
+	if (top->is_switched && top->is_cutting)
+		return true;	/* there is another interval soon */
+	if (top->is_switched)
+		show_interval(top);
+	top->is_switched = false;
 	draw(top, is_resized || is_anew);
 	return true;
+}
+
+static bool on_input(struct run *run)
+{
+	return take_keys(run->data);
+}
+
+/* A key waits for no interval: the one before is still on the screen. */
+static void breathe(void *data)
+{
+	struct top *top = data;
+	struct pollfd keys = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	if (top->has_screen && !top->is_left && poll(&keys, 1, 0) > 0)
+		top->is_left = !take_keys(top);
+}
+
+/* The window that was just cut becomes the interval on the screen, unless that is frozen. */
+static void take_interval(struct top *top, struct session *session)
+{
+	struct profile *window = session_keep_window(session);
+	g_autoptr(GError) error = NULL;
+
+	window->info.command_line = top->command_line;
+	window->info.filters = top->filters;
+	if (top->since && !since_add(top->since, window, &error) && top->view->is_since_start)
+		view_say(top->view, "more since the start than can be kept: it begins anew");
+	breathe(top);
+	if (top->view->is_frozen) {
+		profile_free_rows(window);
+		if (top->is_switched)
+			show_interval(top);
+		return;
+	}
+	hide_interval(top);
+	profile_free_rows(top->rows);
+	top->rows = window;
+	show_interval(top);
+}
+
+static bool end_with(struct top *top, int status)
+{
+	top->status = status;
+	return false;
+}
+
+static bool on_tick(struct run *run, uint64_t elapsed_ns)
+{
+	struct top *top = run->data;
+	g_autoptr(GError) error = NULL;
+
+	if (top->has_screen && screen_stop_if_asked())
+		draw(top, true);
+	if (elapsed_ns < top->next_ns)
+		return true;
+	top->next_ns += top->options->interval_ns * (1 + (elapsed_ns - top->next_ns) / top->options->interval_ns);
+	top->is_cutting = true;
+	if (!session_cut(run->session, &error)) {
+		run->on_end(run);
+		cmd_error("top", "%s", error->message);
+		return end_with(top, run_status_of(error));
+	}
+	take_interval(top, run->session);
+	top->is_cutting = top->is_switched = false;
+	if (top->is_left)
+		return false;
+	if (top->has_screen)
+		draw(top, false);
+	else if (!print_interval(top))
+		return end_with(top, EXIT_FAILED);
+	return !top->options->count || ++top->shown_cnt < top->options->count;
 }
 
 static void on_end(struct run *run)
@@ -321,6 +351,8 @@ static int run_top(struct top *top, struct run *run, struct target *target, stru
 	top->next_ns = own->interval_ns;
 	run->drain_ms = own->interval_ns < SECOND_NS ? SHORT_DRAIN_MS : 0;
 	set_capture(target, own);
+	target->collect.on_pause = breathe;
+	target->collect.callback_data = top;
 	run_hold_signals();
 	if (!begin_view(top, run)) {
 		free_intervals(top);

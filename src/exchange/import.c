@@ -93,13 +93,16 @@ uint32_t import_thread_text(struct import *im, const char *text)
 	return import_thread(im, 0, 0, text);
 }
 
-bool import_is_kernel(const char *module)
+bool import_is_kernel(const char *name, const char *module)
 {
 	static const char *const of_processes[] = {
-		"[vdso]", "[vsyscall]", "[anon", "[jit]", "[heap]", "[stack", "[unknown]", "[inlined]", NULL
+		"[vdso]", "[vsyscall]", "[anon", "[jit]", "[heap]", "[stack", "[unknown]", "[inlined]",
+		"[python]", "[ruby]", "[php]", "[javascript]", NULL
 	};
 
-	if (!module || module[0] != '[' || module[1] == '\0')
+	if (!module || !*module)
+		return name && HAS_PREFIX(name, "-> ");
+	if (module[0] != '[' || module[1] == '\0')
 		return false;
 	for (const char *const *m = of_processes; *m; m++)
 		if (g_str_has_prefix(module, *m))

@@ -36,10 +36,10 @@ struct import_frame {
 };
 uint32_t import_node(struct import *im, uint32_t parent, const struct import_frame *f);
 /*
- * Is that name in brackets a part of the kernel ("[kernel.kallsyms]", "[ext4]"), and no mapping of a process
- * ("[vdso]")?
+ * Is a frame the kernel's?  By what it lies in: a part of the kernel ("[kernel.kallsyms]", "[ext4]") and no mapping of
+ * a process ("[vdso]").  In nothing lies what objects_as_frames() puts on top of the kernel's stack ("-> FILE").
  */
-bool import_is_kernel(const char *module);
+bool import_is_kernel(const char *name, const char *module);
 
 /*
  * Adds to the wait with the same thread, state and stacks, and to the thread's account.  False, with a sentence, once

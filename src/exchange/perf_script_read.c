@@ -5,10 +5,11 @@
  *     comm 123/124 [001] 12.345678: 1000 offcpu-time:
  *             7f12 poll+0x4f (/usr/lib/libc.so.6)
  *
- * Of sched_switch each wait is known, from the thread's switch-out, whose stack it is, to its switch-in; where
- * sched_waking or sched_wakeup are there, too, blocked time is told from run-queue time.  Of offcpu-time (perf record
- * --off-cpu) the period is the time, of one wait or of several.  Where both are there, the one that comes first is
- * taken.
+ * Of sched_switch each wait is known, from the thread's switch-out, whose stack it is, to its switch-in.  Where
+ * sched_waking or sched_wakeup are there, too, blocked time is told from run-queue time, and by the stack of
+ * sched_waking who woke.  Without a stack it need not be the event's thread: an interrupt comes upon any.  Of
+ * offcpu-time (perf record --off-cpu) the period is the time, of one wait or of several.  Where both are there, the one
+ * that comes first is taken.
  */
 #include <string.h>
 
@@ -17,13 +18,15 @@
 
 #define THREADS_MAX PROFILE_ROWS_MAX
 
-enum kind { EVENT_OTHER, EVENT_SWITCH, EVENT_WAKING, EVENT_OFF_CPU };
+/* sched_wakeup may run on another CPU than the waker: it does not tell who that was. */
+enum kind { EVENT_OTHER, EVENT_SWITCH, EVENT_WAKING, EVENT_WAKEUP, EVENT_OFF_CPU };
 
 /* Where a thread is, as the last event says. */
 struct state {
 	bool is_off, is_woken;
 	uint8_t letter;
 	uint32_t thread, user, kernel;
+	uint32_t waker;	/* index + 1; 0: not known */
 	uint64_t off_ns, woken_ns;
 };
 
@@ -85,8 +88,10 @@ static enum kind kind_of(const char *name)
 
 	if (strcmp(last, "sched_switch") == 0)
 		return EVENT_SWITCH;
-	if (strcmp(last, "sched_waking") == 0 || strcmp(last, "sched_wakeup") == 0)
+	if (strcmp(last, "sched_waking") == 0)
 		return EVENT_WAKING;
+	if (strcmp(last, "sched_wakeup") == 0)
+		return EVENT_WAKEUP;
 	return HAS_PREFIX(name, "offcpu-time") ? EVENT_OFF_CPU : EVENT_OTHER;
 }
 
@@ -173,12 +178,12 @@ static void add_frame(struct script *s, char *line, uint32_t at[2])
 	}
 	f.name = end + 1;
 	plus = strrchr(f.name, '+');
-	if (plus && HAS_PREFIX(plus, "+0x"))
+	if (plus && HAS_PREFIX(plus, "+0x") && !HAS_PREFIX(f.name, "-> "))
 		*plus = '\0';
 	f.is_inline = g_strcmp0(f.module, "inlined") == 0;
 	if (f.is_inline || g_strcmp0(f.module, "[unknown]") == 0)
 		f.module = NULL;
-	f.is_kernel = import_is_kernel(f.module) || (f.module && g_str_has_suffix(f.module, ".ko"));
+	f.is_kernel = import_is_kernel(f.name, f.module) || (f.module && g_str_has_suffix(f.module, ".ko"));
 	if (strcmp(f.name, "[unknown]") == 0)
 		f.name = NULL;
 	else
@@ -210,6 +215,51 @@ static struct state *state_of(struct script *s, uint32_t tid)
 	return state;
 }
 
+/* By the kernel's frames: NULL where it is no interrupt. */
+static const char *interrupt_of(const struct profile *p, uint32_t kernel)
+{
+	static const char *const entries[] = { "asm_sysvec_", "asm_common_interrupt", "common_interrupt", "handle_softirqs",
+					       "__do_softirq", "do_softirq", "el0_irq", "el1_irq", "el0t_64_irq",
+					       "el1h_64_irq", "asm_exc_nmi", NULL };
+	static const char *const timers[] = { "hrtimer_interrupt", "__hrtimer_run_queues", "call_timer_fn", NULL };
+	static const char *const networks[] = { "net_rx_action", NULL };
+
+	if (!profile_stack_names(p, kernel, entries))
+		return NULL;
+	return profile_stack_names(p, kernel, timers)     ? "timer"
+	       : profile_stack_names(p, kernel, networks) ? "softirq:NET_RX"
+							  : "irq";
+}
+
+/* Who wakes, index + 1; 0: without a stack it may be an interrupt. */
+static uint32_t waker_of(struct script *s, const struct event *e)
+{
+	struct waker w = { .pid = e->pid, .tid = e->tid, .comm = e->comm };
+
+	take_stack(s, &w.user, &w.kernel);
+	if (!w.kernel)
+		return 0;
+	w.irq = interrupt_of(s->im.p, w.kernel);
+	if (w.irq) {
+		w.pid = w.tid = w.user = 0;
+		w.comm = "";
+	}
+	return profile_waker(s->im.p, &w) + 1;
+}
+
+static void add_wake(struct script *s, const struct wait *w, uint32_t waker)
+{
+	const struct wait same = {
+		.thread = w->thread, .state = w->state, .user = w->user, .kernel = w->kernel, .flags = w->flags
+	};
+	struct wake wake = { .wait = profile_add_wait(s->im.p, &same), .waker = waker - 1, .count = 1,
+			     .blocked_ns = w->blocked_ns, .runnable_ns = w->runnable_ns };
+
+	wake.hist[profile_hist_slot(w->runnable_ns)] = 1;
+	profile_add_wake(s->im.p, &wake);
+	s->im.p->info.has_wakers = true;
+}
+
 /* Ends a wait; what was seen of its waking parts it. */
 static bool end_wait(struct script *s, struct state *state, uint64_t ns, uint8_t flags, GError **error)
 {
@@ -230,7 +280,11 @@ static bool end_wait(struct script *s, struct state *state, uint64_t ns, uint8_t
 		s->missed_cnt += !state->is_woken && !flags;
 		s->missed_ns += state->is_woken || flags ? 0 : all_ns;
 	}
-	return import_single_wait(&s->im, &w, error);
+	if (!import_single_wait(&s->im, &w, error))
+		return false;
+	if (state->waker && woken_ns && w.state != 'R')
+		add_wake(s, &w, state->waker);
+	return true;
 }
 
 /* The value of "prev_state=S" and its like, and behind the next blank; NULL: there is none. */
@@ -283,6 +337,8 @@ static void take_waking(struct script *s, const struct event *e)
 		return;
 	state->is_woken = true;
 	state->woken_ns = e->ns;
+	if (e->kind == EVENT_WAKING)
+		state->waker = waker_of(s, e);
 }
 
 static bool take_off_cpu(struct script *s, const struct event *e, GError **error)
@@ -300,11 +356,13 @@ static bool take_event(struct script *s, GError **error)
 
 	if (!s->head || !parse_event(s->head, &e) || e.kind == EVENT_OTHER)
 		return true;
-	if (s->takes == EVENT_OTHER && e.kind != EVENT_WAKING)
+	bool is_waking = e.kind == EVENT_WAKING || e.kind == EVENT_WAKEUP;
+
+	if (s->takes == EVENT_OTHER && !is_waking)
 		s->takes = e.kind;
 	s->first_ns = s->first_ns ? MIN(s->first_ns, e.ns) : e.ns;
 	s->last_ns = MAX(s->last_ns, e.ns);
-	if (e.kind == EVENT_WAKING)
+	if (is_waking)
 		take_waking(s, &e);
 	if (e.kind != s->takes)
 		return true;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * A Perfetto trace: the processes and threads, and a stack sample for each row of waits (TracePacket.stack_sample,
- * trace processor v58 and later), weighted by its off-CPU time.  A sum of waits has no place in time: all samples
- * stand at the window's start.  Requests (profile/requests.h) do have one: each is a slice on its thread's track, or,
- * where a thread serves several at a time, on one beside it.
+ * trace processor v58 and later), weighted by its off-CPU time.  A sum of waits has no place in time but the slices of
+ * the window (profile/slices.h): a row has a sample in each slice that it has time in, at the slice's start.  Without
+ * slices all samples stand at the window's start.  Requests (profile/requests.h) do have one: each is a slice on its
+ * thread's track, or, where a thread serves several at a time, on one beside it.
  */
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "exchange/paths.h"
 #include "base/wire.h"
 #include "profile/requests.h"
+#include "profile/slices.h"
 
 enum { TRACE_PACKET = 1 };
 enum {
@@ -40,9 +42,12 @@ enum { MAPPING_IID = 1, MAPPING_BUILD_ID, MAPPING_PATH = 7 };
 enum { SAMPLE_TASK = 1, SAMPLE_CALLSTACK = 5, SAMPLE_WEIGHT = 11 };
 enum { TASK_PID = 2, TASK_TID, CALLSTACK_FRAME = 2 };
 
-enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_THREAD = 4, TRACK_PARENT = 5, TRACK_THREAD_PID = 1, TRACK_THREAD_TID = 2 };
+enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_THREAD = 4, TRACK_PARENT = 5 };
+enum { TRACK_THREAD_PID = 1, TRACK_THREAD_TID = 2 };
 enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME = 23 };
 enum { EVENT_IS_BEGIN = 1, EVENT_IS_END = 2, ANNOTATION_UINT = 3, ANNOTATION_BOOL = 2, ANNOTATION_NAME = 10 };
+/* Samples, about: so many rows times parts of the window.  Where there are more rows, its parts are longer. */
+#define CELLS_MAX (1 << 17)
 #define LANES_MAX 16	/* requests that a thread serves at a time, side by side; more share the last */
 
 struct perfetto {
@@ -170,7 +175,8 @@ static void write_interned(struct perfetto *w)
 	end_packet(w);
 }
 
-static void write_sample(struct perfetto *w, const struct wait *wait, GArray *path)
+static void write_sample(struct perfetto *w, const struct wait *wait, uint64_t at_ns, uint64_t off_cpu_ns,
+			 GArray *path)
 {
 	const struct thread *t = profile_thread(w->p, wait->thread);
 
@@ -184,11 +190,48 @@ static void write_sample(struct perfetto *w, const struct wait *wait, GArray *pa
 	for (guint i = 0; i < path->len; i++)
 		wire_uint(w->b, CALLSTACK_FRAME, w->frames->id_of[g_array_index(path, uint32_t, i)] + 1);
 	wire_message(w->a, SAMPLE_CALLSTACK, w->b);
-	wire_uint_always(w->a, SAMPLE_WEIGHT, wait_off_cpu_ns(wait));
-	wire_uint(w->packet, PACKET_TIMESTAMP, w->p->info.start_ns);
+	wire_uint_always(w->a, SAMPLE_WEIGHT, off_cpu_ns);
+	wire_uint(w->packet, PACKET_TIMESTAMP, w->p->info.start_ns + at_ns);
 	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
 	wire_message(w->packet, PACKET_STACK_SAMPLE, w->a);
 	end_packet(w);
+}
+
+/* The time of each row in each part of the window, which is so many slices long. */
+struct parts {
+	uint64_t *ns;	/* by part, then by row */
+	guint row_cnt;
+	uint32_t slices_each;
+};
+
+static void add_part(uint32_t slice, const struct slice_part *part, void *data)
+{
+	struct parts *parts = data;
+
+	parts->ns[(gsize)(slice / parts->slices_each) * parts->row_cnt + part->wait] +=
+		part->blocked_ns + part->runnable_ns + part->preempted_ns;
+}
+
+static void write_samples(struct perfetto *w, const struct export_plan *plan)
+{
+	const struct profile *p = w->p;
+	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	struct parts parts = { .row_cnt = p->waits->len };
+	uint32_t slices = profile_has_slices(p) ? profile_slice_cnt(p) : 0, most = CELLS_MAX / MAX(parts.row_cnt, 1) + 1;
+
+	parts.slices_each = slices ? (slices + most - 1) / most : 1;
+	uint32_t part_cnt = slices ? (slices + parts.slices_each - 1) / parts.slices_each : 1;
+	uint64_t part_ns = slices ? parts.slices_each * profile_slice_ns(p) : 0;
+
+	parts.ns = g_new0(uint64_t, (gsize)part_cnt * parts.row_cnt + 1);
+	if (slices)
+		profile_slices_visit(p, add_part, &parts);
+	for (guint i = 0; !slices && i < parts.row_cnt; i++)
+		parts.ns[i] = wait_off_cpu_ns(profile_wait(p, i));
+	for (gsize i = 0; i < (gsize)part_cnt * parts.row_cnt; i++)
+		if (parts.ns[i] && plan_has(plan, i % parts.row_cnt))
+			write_sample(w, profile_wait(p, i % parts.row_cnt), i / parts.row_cnt * part_ns, parts.ns[i], path);
+	g_free(parts.ns);
 }
 
 static uint64_t track_uuid(uint32_t thread, unsigned lane)
@@ -285,14 +328,11 @@ void write_perfetto(struct writer *writer, const struct profile *p, const struct
 		.a = g_string_new(NULL),
 		.b = g_string_new(NULL),
 	};
-	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 
 	write_clocks(&w);
 	write_process_tree(&w, plan);
 	write_interned(&w);
-	for (guint i = 0; i < p->waits->len; i++)
-		if (plan_has(plan, i) && wait_off_cpu_ns(profile_wait(p, i)))
-			write_sample(&w, profile_wait(p, i), path);
+	write_samples(&w, plan);
 	write_spans(&w, plan);
 	frame_list_free(w.frames);
 	g_hash_table_unref(w.mappings);

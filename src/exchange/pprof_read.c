@@ -275,11 +275,10 @@ static void sample_frames(struct pprof *r, const struct location *l, uint32_t at
 {
 	guint mapping = l->mapping ? find_id(r->mapping_ids, l->mapping) : 0;
 	const char *module = mapping ? g_array_index(r->mappings, struct mapping, mapping - 1).file : "";
-	bool kernel = import_is_kernel(module);
-	struct import_frame f = { .module = module, .offset = l->address, .is_kernel = kernel };
+	struct import_frame f = { .module = module, .offset = l->address, .is_kernel = import_is_kernel(NULL, module) };
 
 	if (!l->lines_cnt)
-		at[kernel] = import_node(&r->im, at[kernel], &f);
+		at[f.is_kernel] = import_node(&r->im, at[f.is_kernel], &f);
 	for (guint i = l->lines_cnt; i-- > 0;) {
 		const struct line *line = &g_array_index(r->lines, struct line, l->lines_from + i);
 		guint fn = find_id(r->function_ids, line->function);
@@ -288,7 +287,8 @@ static void sample_frames(struct pprof *r, const struct location *l, uint32_t at
 		f.file = fn ? g_array_index(r->functions, struct function, fn - 1).file : NULL;
 		f.line = (uint32_t)MIN(line->number, G_MAXINT32);
 		f.is_inline = i + 1 < l->lines_cnt;
-		at[kernel] = import_node(&r->im, at[kernel], &f);
+		f.is_kernel = import_is_kernel(f.name, module);
+		at[f.is_kernel] = import_node(&r->im, at[f.is_kernel], &f);
 	}
 }
 

@@ -52,7 +52,7 @@ struct source *source_new(source_read_fn read, void *ctx)
 	s->read = read;
 	s->ctx = ctx;
 	s->in = g_malloc(CHUNK_BYTES);
-	s->out = g_byte_array_new();
+	s->out = g_byte_array_sized_new(CHUNK_BYTES);
 	return s;
 }
 
@@ -172,7 +172,14 @@ static bool packed_end(const struct source *s)
 	return true;
 }
 
-/* One chunk more behind `out`, or the end. */
+/* Has everything come out?  Of what is packed, more may come out where nothing more goes in. */
+static bool is_over(const struct source *s)
+{
+	return (s->packing == PACKED_NOT || s->frame_ended) && s->in_ended &&
+	       (s->in_at == s->in_len || packed_end(s));
+}
+
+/* One chunk more behind `out`, or the end.  It grows only where there is something to come. */
 static bool fill_out(struct source *s, GError **error)
 {
 	gsize from = s->out->len;
@@ -180,27 +187,25 @@ static bool fill_out(struct source *s, GError **error)
 
 	if (s->packing == PACKED_UNKNOWN && !begin(s, error))
 		return false;
-	g_byte_array_set_size(s->out, (guint)(from + CHUNK_BYTES));
 	while (n == 0) {
 		if (s->in_at == s->in_len && !s->in_ended && !fill_in(s, error))
 			return false;
-		/* Of what is packed, more may come out where nothing more goes in. */
-		if ((s->packing == PACKED_NOT || s->frame_ended) && s->in_ended &&
-		    (s->in_at == s->in_len || packed_end(s)))
-			break;
+		s->ended = is_over(s);
+		if (s->ended)
+			return true;
 		gsize before = s->in_at;
 
+		g_byte_array_set_size(s->out, (guint)(from + CHUNK_BYTES));
 		n = s->packing == PACKED_GZIP   ? unpack_gzip(s, s->out->data + from, CHUNK_BYTES)
 		    : s->packing == PACKED_ZSTD ? unpack_zstd(s, s->out->data + from, CHUNK_BYTES)
 						: take_plain(s, s->out->data + from, CHUNK_BYTES);
+		g_byte_array_set_size(s->out, (guint)(from + (gsize)MAX(n, 0)));
 		if (n < 0)
 			return bad(error, EXCHANGE_ERROR_BAD, "its packed bytes are damaged");
 		if (n == 0 && s->in_at == before && s->in_ended && !s->frame_ended)
 			return bad(error, EXCHANGE_ERROR_BAD, "its packed bytes are cut off");
 	}
-	g_byte_array_set_size(s->out, (guint)(from + (gsize)n));
 	s->out_bytes += (gsize)n;
-	s->ended = n == 0;
 	if (s->packing != PACKED_NOT && s->out_bytes > SOURCE_FREE_BYTES + SOURCE_RATIO_MAX * s->in_bytes)
 		return bad(error, EXCHANGE_ERROR_TOO_MUCH,
 			   "it unpacks to far more than it is: more than 200 times as much");

@@ -14,18 +14,31 @@ struct slot {
 };
 
 struct id_index {
-	uint64_t secret[2];
+	const uint64_t *secret;
 	struct slot *slots;
 	size_t slot_cnt, used_cnt;
 };
+
+/* One for all tables: a profile has a dozen of them, and top makes a profile a second. */
+static const uint64_t *secret_of_process(void)
+{
+	static uint64_t secret[2];
+	static gsize is_set;
+
+	if (!g_once_init_enter(&is_set))
+		return secret;
+	/* Without entropy the tables work as well; they are only predictable. */
+	if (getentropy(secret, sizeof(secret)) != 0)
+		secret[0] = (uint64_t)g_get_monotonic_time();
+	g_once_init_leave(&is_set, 1);
+	return secret;
+}
 
 struct id_index *id_index_new(void)
 {
 	struct id_index *ix = g_new0(struct id_index, 1);
 
-	/* Without entropy the table works as well; it is only predictable. */
-	if (getentropy(ix->secret, sizeof(ix->secret)) != 0)
-		ix->secret[0] = (uint64_t)g_get_monotonic_time();
+	ix->secret = secret_of_process();
 	ix->slot_cnt = SLOTS_FIRST;
 	ix->slots = g_new0(struct slot, ix->slot_cnt);
 	return ix;

@@ -77,6 +77,12 @@ static void open_next(struct session *s, uint64_t edge_ns)
 	s->skel->data->window.stop_ns = UINT64_MAX;
 }
 
+static void let_caller(const struct session *s)
+{
+	if (s->options->on_pause)
+		s->options->on_pause(s->options->callback_data);
+}
+
 /* All sums and accounts up to the edge. */
 static bool read_window(struct session *s, uint64_t edge_ns, GError **error)
 {
@@ -90,10 +96,13 @@ static bool read_window(struct session *s, uint64_t edge_ns, GError **error)
 	s->skel->bss->wait_entries = 0;
 	session_take_mappings(s);
 	session_empty_ring(s);
+	let_caller(s);
 	if (!err) {
 		session_read_waits(s, old, entries, false);
+		let_caller(s);
 		err = session_iterate(apart_link(s->cutting), session_empty_ring, s);
 	}
+	let_caller(s);
 	session_empty_ring(s);
 	if (!err)
 		session_await_dying(s);

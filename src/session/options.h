@@ -54,6 +54,8 @@ struct collect_options {
 	collect_event_fn on_event;
 	collect_blame_fn on_blame;	/* COLLECT_EVENTS, with want_blame */
 	collect_sum_fn on_sum;	/* takes the sums instead of the profile */
+	/* between the parts of a cut, which takes a while: for who has keys to answer.  It calls no session. */
+	void (*on_pause)(void *data);
 	void *callback_data;
 	/* switches of the command line: see struct session_option */
 	gboolean want_locks;	/* what futex waits are for */

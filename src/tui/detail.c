@@ -45,8 +45,9 @@ static void add_numbers(const struct view *v, GPtrArray *lines, const struct act
 	append_time(line, "  blocked ", r->blocked_ns);
 	append_time(line, ", idle ", r->idle_ns);
 	append_time(line, ", in the run queue ", activity_queue_ns(r));
-	g_string_append_printf(line, "; %" G_GUINT64_FORMAT " waits of %u thread%s", r->waits, r->threads_cnt,
-			       r->threads_cnt == 1 ? "" : "s");
+	view_add_line(v, lines, line->str);
+	g_string_printf(line, "  %" G_GUINT64_FORMAT " waits of %u thread%s", r->waits, r->threads_cnt,
+			r->threads_cnt == 1 ? "" : "s");
 	if (median_ns) {
 		append_time(line, ", median ", median_ns);
 		append_time(line, ", p99 ", activity_percentile_ns(r, 0.99));
@@ -201,9 +202,9 @@ void view_paint_detail(const struct view *v, GPtrArray *lines)
 	add_wakers(v, lines);
 }
 
-void view_paint_help(GPtrArray *lines)
+void view_paint_help(const struct view *v, GPtrArray *lines)
 {
-	static const char *const sheet[] = {
+	const char *const sheet[] = {
 		"offcpu top: where threads spend the time they are not running",
 		"",
 		" 1 2 3 4 5    processes, threads, reasons, objects, stacks   Tab v  the next",
@@ -223,7 +224,8 @@ void view_paint_help(GPtrArray *lines)
 		"   blocked without idle waits; queue: runnable or preempted, waits for a CPU",
 		" WAITS/S  waits that began; MEDIAN P99 of what lies in the interval, not idle",
 		" WAITS FOR  the reason that took most of its time, and the longest wait of it",
-		" TIME     on CPU # (green), blocked = (red), queue + (yellow), idle . (blue)",
+		v->has_utf8 ? " TIME     on CPU █ (green), blocked ▓ (red), queue ▒ (yellow), idle ░ (blue)"
+			    : " TIME     on CPU # (green), blocked = (red), queue + (yellow), idle . (blue)",
 		"",
 		" any key goes back",
 	};

@@ -359,7 +359,7 @@ GPtrArray *view_paint(struct view *v)
 	GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
 
 	if (v->has_help) {
-		view_paint_help(lines);
+		view_paint_help(v, lines);
 		for (guint i = 0; i < lines->len; i++) {
 			g_autofree char *line = lines->pdata[i];
 

@@ -143,7 +143,7 @@ const struct waker *view_main_waker(const struct view *v);
 
 /* The selected row in full, appended as lines; and the help sheet. */
 void view_paint_detail(const struct view *v, GPtrArray *lines);
-void view_paint_help(GPtrArray *lines);
+void view_paint_help(const struct view *v, GPtrArray *lines);
 /* Appends the line, styles and all, cut or filled to so many columns. */
 void view_add_line(const struct view *v, GPtrArray *lines, const char *text);
 

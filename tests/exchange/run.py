@@ -40,19 +40,29 @@ def same(name, got, want):
     point(name, None if got == want else f"got {got}\nwanted {want}")
 
 
+def same_rows(name, got, r):
+    if "fold" not in r.options:    # which parts rows
+        same(name, got, r.waits)
+
+
 class Recording:
-    def __init__(self, offcpu, path):
-        self.offcpu, self.path = offcpu, path
-        done = subprocess.run([offcpu, "export", "-f", "json", path], check=True, stdout=subprocess.PIPE)
+    """With options: the part of it that these leave."""
+
+    def __init__(self, offcpu, path, *options):
+        self.offcpu, self.path, self.options = offcpu, path, options
+        rows = [word if word != "fold" else "keep" for word in options]    # what is folded is in sums as it was
+        done = subprocess.run([offcpu, "export", "-f", "json", *rows, path], check=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL)
         report = json.loads(done.stdout)
         keys = ["count", "off_cpu_ns", "blocked_ns", "runnable_ns", "preempted_ns"]
         self.sums = [sum(w[key] for w in report["waits"]) for key in keys]
         self.waits = len(report["waits"])
+        self.duration_ns = report["window"]["duration_ns"]
         self.threads = len({(w["comm"], w["pid"], w["tid"]) for w in report["waits"]})
 
     def export(self, name, *options):
-        return subprocess.run([self.offcpu, "export", "-f", name, *options, self.path], check=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL).stdout
+        words = [self.offcpu, "export", "-f", name, *options, *self.options, self.path]
+        return subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
 
 
 def protoc(proto, message, data):
@@ -93,7 +103,7 @@ def check_pprof(r):
             rows = [[int(n) for n in row.groups()] for row in rows if row]
             same("go tool pprof -raw: events, off_cpu, blocked, runnable, preempted",
                  [sum(column) for column in zip(*rows)], r.sums)
-            same("go tool pprof -raw: a sample a row", len(rows), r.waits)
+            same_rows("go tool pprof -raw: a sample a row", len(rows), r)
     lines = protoc("pprof.proto", "pprof.Profile", gzip.decompress(data))
     if lines is None:
         point("protoc reads pprof", skip="protoc is not installed")
@@ -132,7 +142,10 @@ def check_perfetto(r):
         return
     check_unknown_fields("Perfetto", lines)
     same("protoc: sum of Perfetto", sum(int(v) for v in fields(lines, "primary_weight", 2)), r.sums[1])
-    same("protoc: a stack sample a row", len(fields(lines, "primary_weight", 2)), r.waits)
+    samples, at = len(fields(lines, "primary_weight", 2)), [int(v) for v in fields(lines, "timestamp", 1)] or [0]
+    point("protoc: a stack sample a row, or one in each slice of it", None if samples >= r.waits or "fold" in r.options
+          else f"{samples} of {r.waits} rows")
+    point("protoc: samples lie in the window", None if max(at) - min(at) < r.duration_ns else f"from {min(at)} to {max(at)}")
 
 
 def walk_schema(schema, value, where="$"):
@@ -164,7 +177,7 @@ def check_firefox(r):
     same("Firefox: sum of the samples' weights", weights * 1000000, r.sums[1])
     markers = sum((m["total"] for t in profile["threads"] for m in t["markers"]["data"]), Decimal(0))
     same("Firefox: sum of the markers", markers * 1000000, r.sums[1])
-    same("Firefox: a marker a row", sum(t["markers"]["length"] for t in profile["threads"]), r.waits)
+    same_rows("Firefox: a marker a row", sum(t["markers"]["length"] for t in profile["threads"]), r)
     wrong = []
     for t in profile["threads"]:
         for name, table in t.items():
@@ -192,7 +205,7 @@ def check_speedscope(r):
     point("speedscope: samples, weights and frames agree", "\n".join(wrong[:5]))
 
 
-def check_text(r):
+def check_tables(r):
     rows = list(csv.DictReader(io.StringIO(r.export("csv").decode())))
     same("CSV: sums", [sum(int(row[key]) for row in rows) for key in
                        ("count", "off_cpu_ns", "blocked_ns", "runnable_ns", "preempted_ns")], r.sums)
@@ -200,6 +213,9 @@ def check_text(r):
     waits = [line for line in lines if line["type"] == "wait"]
     same("JSON lines: sums", [sum(w[key] for w in waits) for key in
                               ("count", "off_cpu_ns", "blocked_ns", "runnable_ns", "preempted_ns")], r.sums)
+
+
+def check_text(r):
     lines = r.export("collapsed", "--columns", "2", "--unit", "ns").decode().splitlines()
     folded = [line.rsplit(" ", 2) for line in lines]
     same("collapsed, two columns: waits and time", [sum(int(f[column]) for f in folded) for column in (1, 2)], r.sums[:2])
@@ -261,10 +277,29 @@ def check_round_trips(r):
         for name in ("pprof", "speedscope", "perf-script"):
             path = os.path.join(folder, name)
             pathlib.Path(path).write_bytes(r.export(name))
-            got, want = stacks(path), stacks(r.path)
+            got, want = stacks(path), stacks(r.path, *r.options)
             different = set(got) ^ set(want)
             point(f"{name}: read back, each stack has its sum",
                   "\n".join(repr(line[-300:]) for line in list(different)[:4]))
+
+
+CHECKS = (check_pprof, check_otlp, check_perfetto, check_firefox, check_speedscope, check_tables, check_text, check_node,
+          check_speedscope_page, check_round_trips)
+NOT_FOLDED = (check_tables,)    # a row a wait
+SLOW = (check_node, check_speedscope_page)
+
+# Parts of a recording, which all formats have alike.
+PARTS = [(), ("--idle", "drop"), ("--idle", "fold"), ("--state", "SR", "--user-threads")]
+
+
+def check_idle(offcpu, path):
+    """Idle time that is dropped is what is in the folded one's frames."""
+    keep, drop, fold = (Recording(offcpu, path, "--idle", how) for how in ("keep", "drop", "fold"))
+    lines = fold.export("folded", "--unit", "ns").decode().splitlines()
+    idle = sum(int(line.rsplit(" ", 1)[1]) for line in lines if re.search(r";\[idle\] \d+$", line))
+    same("idle time, dropped and folded", keep.sums[1] - drop.sums[1], idle)
+    same("idle time is blocked time", keep.sums[2] - drop.sums[2], idle)
+    same("of idle threads the time in the queue stays", drop.sums[3:], keep.sums[3:])
 
 
 def main():
@@ -275,11 +310,13 @@ def main():
             kind = os.path.basename(path)
             subprocess.run([make_recording, path] + ([kind] if kind != "plain" else []), check=True)
         for path in paths + sys.argv[3:]:
-            print(f"# {os.path.basename(path)}")
-            r = Recording(offcpu, path)
-            for check in (check_pprof, check_otlp, check_perfetto, check_firefox, check_speedscope, check_text, check_node,
-                          check_speedscope_page, check_round_trips):
-                check(r)
+            for part in PARTS:
+                print(f"# {os.path.basename(path)} {' '.join(part)}")
+                r = Recording(offcpu, path, *part)
+                for check in CHECKS:
+                    if not (part and check in SLOW) and not ("fold" in part and check in NOT_FOLDED):
+                        check(r)
+            check_idle(offcpu, path)
     print(f"1..{count}")
     return 1 if failed else 0
 

@@ -58,7 +58,7 @@ struct matcher *matcher_new(const struct rule_set *set, const struct profile *p)
 
 		index_pattern(&m->fields[pattern->field], pattern->text, i);
 	}
-	m->hits = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	m->hits = g_array_sized_new(FALSE, FALSE, sizeof(uint32_t), 64);	/* data is never NULL */
 	m->found = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	m->first = g_new0(uint32_t, (gsize)p->frames->len + 1);
 	m->cnt = g_new(uint32_t, (gsize)p->frames->len + 1);

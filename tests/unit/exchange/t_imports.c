@@ -184,6 +184,39 @@ static void test_sched_switch(void)
 	profile_free(p);
 }
 
+#define SLEEPS(at) "a 10/11 [000] 1.000" at ": sched:sched_switch: prev_comm=a prev_pid=11 prev_prio=120 prev_state=S ==> next_comm=b next_pid=12 next_prio=120\n\tf1 schedule+0x1 ([kernel.kallsyms])\n\n"
+#define WAKES(at, name, stack) "b 10/12 [000] 1.000" at ": sched:" name ": comm=a pid=11 prio=120 target_cpu=000\n\tf2 try_to_wake_up+0x1 ([kernel.kallsyms])\n" stack "\n"
+#define RUNS(at) "b 10/12 [000] 1.000" at ": sched:sched_switch: prev_comm=b prev_pid=12 prev_prio=120 prev_state=R ==> next_comm=a next_pid=11 next_prio=120\n\n"
+#define BY_CALL "\tf3 ksys_write+0x1 ([kernel.kallsyms])\n\tf4 entry_SYSCALL_64_after_hwframe+0x1 ([kernel.kallsyms])\n\t7f1 write+0x1 (/lib/libc.so.6)\n"
+#define BY_TIMER "\tf3 hrtimer_interrupt+0x1 ([kernel.kallsyms])\n\tf4 asm_sysvec_apic_timer_interrupt+0x1 ([kernel.kallsyms])\n\t55 spin+0x1 (/bin/b)\n"
+
+/* Who woke is known by the stack of sched_waking; an interrupt is none of the thread's that it came upon. */
+static void test_perf_wakers(void)
+{
+	static const char text[] = SLEEPS("100") WAKES("300", "sched_waking", BY_CALL) RUNS("400")
+		SLEEPS("500") WAKES("800", "sched_waking", BY_TIMER) RUNS("801")
+		SLEEPS("900") WAKES("910", "sched_wakeup", BY_TIMER) RUNS("920");
+	struct source *s = source_of_bytes(text, sizeof(text) - 1);
+	struct profile *p = exchange_read(s, "input", &(struct import_options){ 0 }, NULL);
+	const struct wake *wake;
+
+	g_assert_nonnull(p);
+	g_assert_true(p->info.has_wakers);
+	g_assert_cmpuint(p->wakes->len, ==, 2);
+	wake = profile_wake(p, 0);
+	g_assert_cmpuint(wake->blocked_ns, ==, 200000);
+	g_assert_cmpuint(wake->runnable_ns, ==, 100000);
+	g_assert_cmpstr(profile_get_waker(p, wake->waker)->comm, ==, "b");
+	g_assert_cmpuint(profile_get_waker(p, wake->waker)->tid, ==, 12);
+	g_assert_null(profile_get_waker(p, wake->waker)->irq);
+	wake = profile_wake(p, 1);
+	g_assert_cmpuint(wake->blocked_ns, ==, 300000);
+	g_assert_cmpstr(profile_get_waker(p, wake->waker)->irq, ==, "timer");
+	g_assert_cmpuint(profile_get_waker(p, wake->waker)->user, ==, 0);
+	profile_free(p);
+	source_free(s);
+}
+
 static void test_offcpu_time(void)
 {
 	struct profile *p = check(
@@ -231,6 +264,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/imports/bpftrace", test_bpftrace);
 	g_test_add_func("/imports/sched_switch", test_sched_switch);
 	g_test_add_func("/imports/offcpu_time", test_offcpu_time);
+	g_test_add_func("/imports/perf_wakers", test_perf_wakers);
 	g_test_add_func("/imports/speedscope", test_speedscope);
 	g_test_add_func("/imports/refused", test_refused);
 	return g_test_run();
