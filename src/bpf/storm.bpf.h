@@ -170,6 +170,8 @@ static __always_inline struct burst *storm_waking(unsigned long long *ctx, struc
 /* Once the waker is known, if that is wanted: counts the waking, if the burst is a storm; its waker, or 0. */
 static __always_inline __u64 storm_woken(struct burst *b, __u64 waker)
 {
+	if (waker)
+		b->last_ns = bpf_ktime_get_ns();	/* what it took to make the waker out is no pause of its */
 	if (b->cnt < STORM_MIN)
 		return waker;
 	if (b->cnt == STORM_MIN) {
