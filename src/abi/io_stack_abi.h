@@ -17,7 +17,7 @@ struct io_rec_stack {
 	__u32 frames;
 	__u64 number;		/* of the request or operation, never 0 */
 	__u64 code;		/* where the program begins: another one after an exec */
-	__u64 ip, sp, bp;	/* ip 0: no user stack */
+	__u64 ip, sp, bp, link;	/* ip 0: no user stack; link: as in look_abi.h */
 	__u32 pid, stack_bytes;
 	__u64 frame[IO_FRAMES_MAX + 1];
 };

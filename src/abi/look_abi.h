@@ -27,7 +27,7 @@ struct look_record {
 	__u64 run_ns, queue_ns, runs;	/* as /proc/PID/schedstat has them */
 	__u32 state;		/* TASK_* */
 	__u32 flags;		/* enum look_flag */
-	__u64 ip, sp, bp;	/* of user space; ip 0: none */
+	__u64 ip, sp, bp, link;	/* of user space; ip 0: none; link: where a call on arm64 leaves its return address */
 	__u32 frames, stack_bytes;
 	char comm[LOOK_COMM_LEN];
 };

@@ -263,7 +263,7 @@ static __always_inline bool send_stack(void *ctx, struct task_struct *task, stru
 	rec->type = BLOCK_REC_STACK;
 	rec->number = b->flight.number;
 	rec->pid = b->flight.pid;
-	rec->ip = rec->sp = rec->bp = rec->code = 0;
+	rec->ip = rec->sp = rec->bp = rec->link = rec->code = 0;
 	rec->stack_bytes = rec->frames = 0;
 	if (want_kstack) {
 		long bytes = bpf_get_stack(ctx, rec->frame, IO_FRAMES_MAX * sizeof(__u64), 0);

@@ -136,7 +136,7 @@ static __always_inline void send_stacks(struct task_struct *task, struct buffer 
 	rec->type = FILE_REC_STACK;
 	rec->number = __sync_fetch_and_add(&last_number, 1) + 1;
 	rec->pid = task->tgid;
-	rec->ip = rec->sp = rec->bp = rec->code = 0;
+	rec->ip = rec->sp = rec->bp = rec->link = rec->code = 0;
 	rec->stack_bytes = 0;
 	rec->frames = frames;
 	for (__u32 i = 0; i < FILE_FRAMES_MAX; i++)

@@ -25,6 +25,7 @@ static __always_inline void read_user_registers(struct task_struct *task, struct
 	rec->ip = BPF_CORE_READ(regs, REG_IP);
 	rec->sp = BPF_CORE_READ(regs, REG_SP);
 	rec->bp = BPF_CORE_READ(regs, REG_BP);
+	rec->link = READ_LINK(regs);
 	rec->code = BPF_CORE_READ(task, mm, start_code);
 }
 

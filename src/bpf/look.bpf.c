@@ -128,6 +128,7 @@ static __always_inline void read_user(struct task_struct *task, struct look_samp
 	b->rec.ip = BPF_CORE_READ(regs, REG_IP);
 	b->rec.sp = BPF_CORE_READ(regs, REG_SP);
 	b->rec.bp = BPF_CORE_READ(regs, REG_BP);
+	b->rec.link = READ_LINK(regs);
 	if (b->rec.sp && !bpf_copy_from_user_task(b->stack, LOOK_STACK_BYTES, (void *)b->rec.sp, task, 0))
 		b->rec.stack_bytes = LOOK_STACK_BYTES;
 }
@@ -152,7 +153,7 @@ static __always_inline void fill_who(struct task_struct *task, struct look_recor
 {
 	rec->start_ns = BPF_CORE_READ(task, start_boottime);
 	rec->code = BPF_CORE_READ(task, mm, start_code);
-	rec->ip = rec->sp = rec->bp = 0;
+	rec->ip = rec->sp = rec->bp = rec->link = 0;
 	rec->frames = rec->stack_bytes = 0;
 	rec->flags = task->flags & PF_KTHREAD ? LOOK_KERNEL : 0;
 	BPF_CORE_READ_INTO(&rec->comm, task, comm);
@@ -222,10 +223,12 @@ static __always_inline void read_running(struct oncpu_context *ctx, struct task_
 		b->rec.ip = ctx->REG_IP;
 		b->rec.sp = ctx->REG_SP;
 		b->rec.bp = ctx->REG_BP;
+		b->rec.link = LINK_OF(ctx);
 	} else {
 		b->rec.ip = BPF_CORE_READ(regs, REG_IP);
 		b->rec.sp = BPF_CORE_READ(regs, REG_SP);
 		b->rec.bp = BPF_CORE_READ(regs, REG_BP);
+		b->rec.link = READ_LINK(regs);
 	}
 	if (b->rec.sp && !bpf_probe_read_user(b->stack, LOOK_STACK_BYTES, (void *)b->rec.sp))
 		b->rec.stack_bytes = LOOK_STACK_BYTES;

@@ -22,6 +22,7 @@
  */
 
 #define BURST_GAP_NS 1000000
+#define MADE_OUT_NS 20000000	/* behind the waking whose waker is made out, which takes long where memory is cold */
 #define STORM_PLACES 1024
 
 /* Which burst a thread was woken by is told here, if that was a storm. */
@@ -137,6 +138,11 @@ static __always_inline void storm_begin(const struct burst *b)
 	}
 }
 
+static __always_inline bool is_pause(const struct burst *b, __u64 now)
+{
+	return now - b->last_ns > (b->cnt == STORM_MIN ? MADE_OUT_NS : BURST_GAP_NS);
+}
+
 /* st's thread is woken now: in a burst that goes on, or the first of one.  NULL: nobody knows by whom. */
 static __always_inline struct burst *storm_waking(unsigned long long *ctx, struct task_struct *p,
 						  struct thread_state *st, __u64 now)
@@ -150,7 +156,7 @@ static __always_inline struct burst *storm_waking(unsigned long long *ctx, struc
 	if (!b)
 		return NULL;
 	if (!b->cnt || b->who != is.who || b->place != is.place || st->burst_id == b->id ||
-	    (now - b->last_ns > BURST_GAP_NS && b->preempted_cnt == is.preempted_cnt && !is.is_irq)) {
+	    (is_pause(b, now) && b->preempted_cnt == is.preempted_cnt && !is.is_irq)) {
 		b->who = is.who;
 		b->place = is.place;
 		b->id = mix(mix(STACK_MIX, is.who), now);

@@ -33,10 +33,6 @@ static bool print_features(void)
 		if (feature_essential(f))
 			essential = false;
 	}
-#ifdef __aarch64__
-	puts("  no   Python's functions in stacks: not tested on arm64 yet\n"
-	     "       without it: frames of the interpreter in their place");
-#endif
 	return essential;
 }
 

@@ -79,6 +79,7 @@ void io_places_take(struct io_places *s, const struct io_rec_stack *r, size_t si
 			.ip = r->ip,
 			.sp = r->sp,
 			.bp = r->bp,
+			.link = r->link,
 			.has_bp = true,
 			.stack = r + 1,
 			.stack_bytes = r->stack_bytes,

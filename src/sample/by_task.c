@@ -180,6 +180,7 @@ static uint32_t user_stack(struct sampler *s, struct sampled *t, const struct lo
 		.ip = rec->ip,
 		.sp = rec->sp,
 		.bp = rec->bp,
+		.link = rec->link,
 		.has_bp = true,
 		.stack = stack,
 		.stack_bytes = rec->stack_bytes,

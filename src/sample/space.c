@@ -278,6 +278,10 @@ bool spaces_read_walk(struct spaces_read *s, pid_t pid, uint64_t space, const st
 		unwind_regs_set(source.arch, regs->ip, regs->sp, regs->bp, &start);
 	else
 		unwind_regs_set_sp(source.arch, regs->ip, regs->sp, &start);
+	if (regs->link) {
+		start.reg[source.arch->ra_reg] = regs->link;
+		start.known |= 1u << source.arch->ra_reg;
+	}
 	unwind_walk(&source, &start, &stack);
 	if (stack.end == UNWIND_BROKEN && stack.why == UNWIND_WHY_NOT_MAPPED &&
 	    clock_ns(CLOCK_MONOTONIC) - r.program->read_ns > REREAD_NS) {

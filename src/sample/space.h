@@ -19,7 +19,7 @@ void spaces_read_free(struct spaces_read *s);	/* NULL is fine */
 
 /* What is known of the registers, and of the stack above sp if somebody read it already. */
 struct space_regs {
-	uint64_t ip, sp, bp;
+	uint64_t ip, sp, bp, link;	/* link 0: not known, or calls have none here */
 	bool has_bp;
 	const void *stack;	/* bytes at sp; NULL: none */
 	uint32_t stack_bytes;

@@ -62,11 +62,9 @@ static bool open_source(struct watched *w, uint32_t pid, GError **error)
 			return false;
 		}
 	}
-	g_set_error(
-		error, CENSUS_ERROR, CENSUS_NO_RUNTIME,
-		"process %u has no runtime whose tasks can be seen: it is neither a Go program (x86-64, Go 1.18 or later) nor "
-		"CPython",
-		pid);
+	g_set_error(error, CENSUS_ERROR, CENSUS_NO_RUNTIME,
+		    "process %u has no runtime whose tasks can be seen: it is neither a Go program (Go 1.18 or later) "
+		    "nor CPython", pid);
 	return false;
 }
 

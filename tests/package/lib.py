@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """What the points of run.py share."""
+import functools
 import os
 import shutil
 import subprocess
@@ -58,12 +59,19 @@ def run(*argv, status=0, env=None, cwd=ROOT):
     return done.stdout
 
 
+@functools.lru_cache(None)
+def last_commit():
+    """As the first point that asks finds it: somebody may go on working meanwhile, and all is built of one commit."""
+    return run("git", "rev-parse", "HEAD").strip()
+
+
 def clone(folder):
     """The last commit as anybody would get it."""
     need_tools("git")
     if not (ROOT / ".git").exists():
         raise Skip("this is no clone of the repository")
     run("git", "clone", "--quiet", "--no-hardlinks", ROOT, folder)
+    run("git", "checkout", "--quiet", "--detach", last_commit(), cwd=folder)
     return folder
 
 

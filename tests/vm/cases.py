@@ -22,5 +22,7 @@ OF_KERNEL = {
     # Other code: the walk in the kernel, system calls' registers, the scheduler's frames.
     "arm64": [*CORE, "socket_unix", "pipe_ping_pong_threads", "exec_from_the_first_thread", "chain_of_a_pipeline", "locks_of_a_deadlock",
               "unwind_recursion_beyond_the_limit", "unwind_through_a_signal_in_a_system_call", "unwind_vfork", "unwind_alloca",
-              "unwind_library_loaded_meanwhile", "unwind_cxx", "python_threads_that_want_the_gil", "language_python", "language_go"],
+              "unwind_library_loaded_meanwhile", "unwind_cxx", "python_threads_that_want_the_gil", "language_python", "language_go",
+              # stacks that user space walks: by x30
+              "looked_at_by_bpf", "file_operations_by_stack", "request_plain"],
 }

@@ -76,6 +76,10 @@ static __always_inline __u64 thread_pointer(const struct task_struct *task)
 	return task->thread.uw.tp_value;
 }
 
+/* Where a call leaves its return address: of a program's context, and of registers that the kernel keeps. */
+#define LINK_OF(ctx) ((ctx)->REG_LINK)
+#define READ_LINK(regs) BPF_CORE_READ(regs, REG_LINK)
+
 #define RETURN_POPS 0ULL	/* bytes that a return takes off the stack: the address lies in x30 */
 
 /* Of a function that has just been called. */

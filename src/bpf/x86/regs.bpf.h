@@ -79,6 +79,10 @@ static __always_inline __u64 thread_pointer(const struct task_struct *task)
 	return task->thread.fsbase;
 }
 
+/* A call leaves its return address on the stack. */
+#define LINK_OF(ctx) 0ULL
+#define READ_LINK(regs) 0ULL
+
 #define RETURN_POPS 8ULL	/* bytes that a return takes off the stack */
 
 /* Of a function that has just been called. */

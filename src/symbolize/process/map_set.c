@@ -82,11 +82,16 @@ static bool is_same_code(const struct space_map *a, const struct space_map *b)
 	       (a->module->kind != MODULE_FILE || a->start - a->pgoff == b->start - b->pgoff);
 }
 
+/*
+ * The kernel lays its vDSO once, as a program begins, into a gap: on arm64 into the one between ld.so's code and its
+ * data, which was mapped with the code at first.
+ */
 bool map_set_replaces(struct map_set *set, const struct space_map *map)
 {
 	const struct space_map *first = newest_at(set, map->start), *last = newest_at(set, map->end - 1);
 
-	return (first && !is_same_code(first, map)) || (last && !is_same_code(last, map));
+	return map->module->kind != MODULE_VDSO &&
+	       ((first && !is_same_code(first, map)) || (last && !is_same_code(last, map)));
 }
 
 static bool is_known(struct map_set *set, const struct space_map *map)

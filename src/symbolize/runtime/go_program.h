@@ -9,7 +9,7 @@
 #include "symbolize/runtime/file_facts.h"
 
 /*
- * A living process of a Go program (x86-64, Go 1.18 and later), seen from outside by its memory and its function
+ * A living process of a Go program (Go 1.18 and later), seen from outside by its memory and its function
  * table.  Stripped programs have that table, too; everything else is found by it or by what memory must hold, so no
  * version needs offsets of ours: the list of goroutines by the code of runtime.allgadd, the fields of a goroutine by
  * what the first one must have in them, names of wait reasons by the array that the runtime has them in.  Neither file

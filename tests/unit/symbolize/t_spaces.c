@@ -128,6 +128,8 @@ static void test_replaced(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(spaces_replaced_cnt(f->spaces), ==, 2);
 	map(f, 10, 240, 0x1800, 0x1000, "/a");	/* it lay lower */
 	g_assert_cmpuint(spaces_replaced_cnt(f->spaces), ==, 3);
+	map(f, 10, 250, 0x1000, 0x1000, "[vdso]");	/* laid into a gap of ld.so's, which was unmapped */
+	g_assert_cmpuint(spaces_replaced_cnt(f->spaces), ==, 3);
 }
 
 static void test_exec(struct fixture *f, gconstpointer data)
