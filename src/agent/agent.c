@@ -185,6 +185,7 @@ static void export_window(struct agent *a, const struct profile *window, const s
 	exporter_add(a->exporter, window, reasons, &state);
 }
 
+/* Takes the rows over.  Each form of a window takes megabytes, so none is kept beside the next one. */
 static void store_window(struct agent *a, struct profile *rows)
 {
 	const struct short_lived_options options = {
@@ -202,32 +203,34 @@ static void store_window(struct agent *a, struct profile *rows)
 	rows->info.command_line = a->options->command_line;
 	rows->info.filters = a->filters;
 	folded = short_lived_fold(rows, &options);
+	if (folded) {
+		profile_free_rows(rows);
+		rows = folded;
+	}
 	/*
 	 * What looks at it takes memory for all stacks that there are: those of this window, not all that the session
 	 * knows.
 	 */
-	own = merge_copy(folded ? folded : rows, NULL);
-	window = own ? own : folded ? folded : rows;
+	own = merge_copy(rows, NULL);
+	window = own ? own : rows;
+	if (own)
+		g_clear_pointer(&rows, profile_free_rows);
 	reasons = reasons_new(window, NULL);
 	keeper_add(a->keeper, window, reasons);
 	pusher_add(a->pusher, window, reasons);
 	alerter_add(a->alerter, window, reasons);
-	a->end_unix_ns = rows->info.start_unix_ns + rows->info.duration_ns;
+	a->end_unix_ns = window->info.start_unix_ns + window->info.duration_ns;
 	export_window(a, window, reasons);
 	reasons_free(reasons);
 	profile_free(own);
-	profile_free_rows(folded);
+	profile_free_rows(rows);
 }
 
 static bool cut(struct agent *a, GError **error)
 {
-	struct profile *rows;
-
 	if (!session_cut(a->session, error))
 		return false;
-	rows = session_keep_window(a->session);
-	store_window(a, rows);
-	profile_free_rows(rows);
+	store_window(a, session_keep_window(a->session));
 	/* What the window took lies between what stays: half of all memory, where ever new programs start. */
 	malloc_trim(0);
 	follow_clock(a);
