@@ -27,6 +27,7 @@
 #include "store/merge.h"
 #include "store/short_lived.h"
 #include "symbolize/elf/table_bytes.h"
+#include "symbolize/jit/perf_map.h"
 #include "symbolize/runtime/variables.h"
 #include "unwind/table_bytes.h"
 
@@ -426,7 +427,8 @@ static void begin_parsers(const struct agent *a)
 	static const parser_fn fns[PARSER_JOBS] = {
 		[PARSER_SYMBOLS] = elf_table_parse,	 [PARSER_DATA] = data_file_parse,
 		[PARSER_SEARCH] = variables_parse,	 [PARSER_CONTAINER] = container_parse,
-		[PARSER_CONTEXT] = process_context_parse, [PARSER_UNWIND] = unwind_table_parse,
+		[PARSER_CONTEXT] = process_context_parse, [PARSER_JIT] = perf_map_parse_file,
+		[PARSER_UNWIND] = unwind_table_parse,
 	};
 	g_autoptr(GError) error = NULL;
 
