@@ -2,8 +2,10 @@
 """`offcpu agent`: its windows against a program's own clock, and what becomes of them when things go wrong."""
 
 import glob
+import http.server
 import json
 import os
+import platform
 import re
 import shutil
 import signal
@@ -11,6 +13,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 
 from cases_crowd import check_adds_up, held_by
@@ -222,10 +225,18 @@ def start_planted(env, path, group=None):
     return program
 
 
-def end_planted(program, path):
+def end_planted(program, *paths):
     program.kill()
     program.wait()
-    os.unlink(path)
+    for path in paths:
+        os.unlink(path)
+
+
+def start_jit(env):
+    """One that sleeps below code of its own making, until end_planted(): (program, its list of functions)."""
+    program = subprocess.Popen([os.path.join(env.programs, "unwind_trampoline"), env.temporary("truth"), "1000000", "5000"])
+    env.running.append(program)
+    return program, f"/tmp/perf-{program.pid}.map"
 
 
 @case
@@ -379,18 +390,21 @@ def agent_parsers(env):
     path = env.disk_file()
     with open(path, "wb") as file:
         file.write(bytes(4096))
-    planted, seen = start_planted(env, path, env.container("cache")), len(windows(store))
+    planted, jit, seen = start_planted(env, path, env.container("cache")), start_jit(env), len(windows(store))
     env.check.that(agent.await_windows(seen + 3), "windows come all the same")
     end_planted(planted, path)
+    end_planted(*jit)
     env.check.equal(len(set(parsers_of(agent.process.pid)) - set(parsers)), 2, "there are new ones")
     env.check.equal(agent.end(), 0, f"status of the agent: {agent.log()}")
     env.check.equal([pid for pid in parsers if os.path.exists(f"/proc/{pid}")], [], "none is left")
     check_contiguous(env, windows(store))
     with sqlite3.connect(read_all(env, store)) as db:
         names = {name for name, in db.execute("SELECT DISTINCT name FROM v_frame WHERE why = 'named' AND module LIKE '%/planted'")}
+        made = db.execute("SELECT count(*) FROM v_frame WHERE name = 'jit:trampoline'").fetchone()[0]
         services = {name for name, in db.execute("SELECT DISTINCT service FROM v_thread WHERE comm LIKE 'planted%'")}
         locks = {name for name, in db.execute("SELECT DISTINCT object FROM v_wait WHERE object LIKE '%audit_lock%'")}
     env.check.that("main" in names, f"names of a program that began after that: {sorted(names)[:10]}")
+    env.check.that(made or platform.machine() != "x86_64", "the name of code that was made at run time")
     env.check.that("container:cache" in services, f"what its container is called: {services}")
     env.check.that(locks, "its lock has a name")
 
@@ -589,3 +603,41 @@ def agent_disk_full(env):
         env.check.that("windows could not be stored" in [gap[2] for gap in gaps(store)], f"the gap: {gaps(store)}")
     finally:
         subprocess.run(["umount", "-l", mount], check=False)
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """An engine that is there."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@case
+def agent_check(env):
+    """What is configured and cannot be is told before anything runs: an engine that is away, a command that is not there, a folder for nothing."""
+    path, store, server = env.temporary("agent.conf"), env.temporary("history"), http.server.HTTPServer(("127.0.0.1", 0), Answers)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with open(path, "w", encoding="ascii") as file:
+        file.write("[metrics]\nlisten = 127.0.0.1:9733\n[push]\n"
+                   f"pyroscope = http://127.0.0.1:{server.server_port}\notlp = http://127.0.0.1:{free_port()}\n"
+                   "[alert a]\nwhen = reason=lock share > 30%\nrun = /bin/true\n[alert b]\nwhen = reason=disk share > 30%\nrun = /nowhere/b\n")
+
+    def check(folder):
+        result = subprocess.run([env.offcpu, "agent", "--check", "--config", path, "--set", f"store.dir={folder}"], capture_output=True, text=True,
+                                check=False, timeout=60)
+        return result.returncode, result.stdout + result.stderr
+
+    status, said = check(store)
+    env.check.equal(status, 0, f"status: {said}")
+    for words in ("http://127.0.0.1:9733/metrics", "yes  Pyroscope answers", "no   OTLP at http", "alert b: /nowhere/b cannot be run", "It can run"):
+        env.check.that(words in said, f"{words}: {said}")
+    env.check.that("alert a: /bin/true cannot" not in said, said)
+    status, said = check("/proc/history")
+    env.check.equal(status, 1, f"status without a place: {said}")
+    env.check.that("could not store anything" in said, said)
+    env.check.that(not os.path.exists(store), "nothing is made")
+    server.shutdown()
