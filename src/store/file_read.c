@@ -453,6 +453,12 @@ static struct dict_map *map_of(struct store_file *f, const struct dict *d, struc
 	return f->map;
 }
 
+void store_file_leave(struct store_file *f)
+{
+	g_clear_pointer(&f->map, dict_map_free);
+	f->map_to = NULL;
+}
+
 struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profile *with, GError **error)
 {
 	const struct dict *d = store_file_dict(f, error);

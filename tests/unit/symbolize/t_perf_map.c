@@ -87,7 +87,7 @@ static void test_hostile(void)
 /* What a parser without rights answers is the same list; of bytes that it would not write nothing is taken. */
 static void test_bytes(void)
 {
-	struct perf_map *m = parse("2000 20 two\nno line\n1000 10 one\n1008 10 void a.B::c(int)\n1000 10 \x1b[31mone\n");
+	struct perf_map *m = parse("2000 20 two\nno line\n1000 10 one\n1008 10 void a.B.c(int)\n1000 10 \x1b[31mone\n");
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
 	g_autofree uint8_t *bad = NULL;
 	struct perf_map *back;
@@ -98,7 +98,7 @@ static void test_bytes(void)
 	g_assert_nonnull(back);
 	g_assert_cmpuint(perf_map_cnt(back), ==, 4);
 	is(back, 0x1000, "?[31mone", 0);
-	is(back, 0x1010, "a.B::c(int)", 8);
+	is(back, 0x1010, "a.B.c(int)", 8);
 	is(back, 0x201f, "two", 0x1f);
 	perf_map_free(back);
 	for (guint i = 0; i < bytes->len; i++)
