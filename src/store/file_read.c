@@ -203,12 +203,12 @@ bool store_file_check_schema(struct store_file *f, GError **error)
 }
 
 /* What SQLite keeps beside a file that is written to. */
-static bool has_log(const char *path)
+static bool has_beside(const char *path, const char *suffix)
 {
-	g_autofree char *log = g_strconcat(path, "-wal", NULL);
+	g_autofree char *beside = g_strconcat(path, suffix, NULL);
 	struct stat st;
 
-	return lstat(log, &st) == 0 && st.st_size > 0;
+	return lstat(beside, &st) == 0 && st.st_size > 0;
 }
 
 static int open_database(struct store_file *f, bool is_immutable)
@@ -247,7 +247,9 @@ struct store_file *store_file_open(const char *dir, const struct store_name *nam
 
 	f->name = *name;
 	f->path = g_steal_pointer(&path);
-	int rc = open_database(f, false);
+	/* Of a file that cannot change nothing is locked: a busy host has hundreds, which each question opens. */
+	bool is_still = name->is_ended && !has_beside(f->path, "-wal") && !has_beside(f->path, "-journal");
+	int rc = open_database(f, is_still);
 
 	/*
 	 * Without write access to the folder SQLite cannot make what a log needs; where there is no log, none is
@@ -255,7 +257,8 @@ struct store_file *store_file_open(const char *dir, const struct store_name *nam
 	 * next writer takes back: that is of nothing but two bytes of the header, as all else is written by way of the
 	 * log.  So the file is good as it is.
 	 */
-	if (((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY) && !has_log(f->path)) {
+	if (((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY) &&
+	    !has_beside(f->path, "-wal")) {
 		sqlite3_close(f->db);
 		rc = open_database(f, true);
 	}
