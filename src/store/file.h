@@ -54,7 +54,8 @@ void store_file_rest(struct store_file *f);
 bool store_file_rows(struct store_file *f, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t above_seq,
 		     bool want_lines, GArray *rows, GError **error);
 bool store_file_gaps(struct store_file *f, uint64_t from_unix_ns, uint64_t to_unix_ns, GArray *gaps, GError **error);
-/* The highest last_seq; 0: none. */
+/* The lowest seq and the highest last_seq; 0: none. */
+bool store_file_first_seq(struct store_file *f, uint64_t *ret_seq, GError **error);
 bool store_file_last_seq(struct store_file *f, uint64_t *ret_seq, GError **error);
 /* Names that lines refer to: char *, by number - 1. */
 const GPtrArray *store_file_names(struct store_file *f, GError **error);

@@ -394,9 +394,10 @@ bool store_file_gaps(struct store_file *f, uint64_t from_unix_ns, uint64_t to_un
 	return ok;
 }
 
-bool store_file_last_seq(struct store_file *f, uint64_t *ret_seq, GError **error)
+/* Of a query for one number; 0: there is no row. */
+static bool read_seq(struct store_file *f, const char *sql, uint64_t *ret_seq, GError **error)
 {
-	sqlite3_stmt *stmt = store_file_prepare(f, "SELECT last_seq FROM window ORDER BY seq DESC LIMIT 1", error);
+	sqlite3_stmt *stmt = store_file_prepare(f, sql, error);
 	int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
 
 	*ret_seq = rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(stmt, 0) : 0;
@@ -404,6 +405,16 @@ bool store_file_last_seq(struct store_file *f, uint64_t *ret_seq, GError **error
 
 	sqlite3_finalize(stmt);
 	return ok;
+}
+
+bool store_file_first_seq(struct store_file *f, uint64_t *ret_seq, GError **error)
+{
+	return read_seq(f, "SELECT seq FROM window ORDER BY seq LIMIT 1", ret_seq, error);
+}
+
+bool store_file_last_seq(struct store_file *f, uint64_t *ret_seq, GError **error)
+{
+	return read_seq(f, "SELECT last_seq FROM window ORDER BY seq DESC LIMIT 1", ret_seq, error);
 }
 
 const GPtrArray *store_file_names(struct store_file *f, GError **error)
