@@ -52,6 +52,7 @@ struct agent {
 	uint64_t next_ns;		/* CLOCK_MONOTONIC: when the window is to be cut */
 	uint64_t end_unix_ns;		/* of the last window, or of when the session began */
 	uint64_t begun_ns, anew_ns, reported_ns;
+	uint64_t resident_bytes;	/* as the last window's memory was given back; 0: there was none */
 	unsigned windows, anew_cnt;
 	bool is_over, wants_reload;
 };
@@ -175,7 +176,7 @@ static void export_window(struct agent *a, const struct profile *window, const s
 {
 	const struct exporter_state state = {
 		.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
-		.resident_bytes = resident_bytes(),
+		.resident_bytes = a->resident_bytes ? a->resident_bytes : resident_bytes(),
 		.end_unix_ns = a->end_unix_ns,
 		.anew_cnt = a->anew_cnt,
 		.keeper = a->keeper,
@@ -234,6 +235,7 @@ static bool cut(struct agent *a, GError **error)
 	store_window(a, session_keep_window(a->session));
 	/* What the window took lies between what stays: half of all memory, where ever new programs start. */
 	malloc_trim(0);
+	a->resident_bytes = resident_bytes();
 	follow_clock(a);
 	a->windows++;
 	a->next_ns = wall_clock_next_ns(&a->clock, clock_ns(CLOCK_MONOTONIC), a->config->window_ns);
