@@ -66,8 +66,8 @@ class Agent:
         return self.process.wait(timeout=60)
 
 
-def ask(store, sql, files="*.10s.db"):
-    """Of all such files."""
+def ask(store, sql, files):
+    """Of all such files: a day has several where much is new."""
     rows = []
     for path in sorted(glob.glob(os.path.join(store, files))):
         try:
@@ -79,11 +79,11 @@ def ask(store, sql, files="*.10s.db"):
 
 
 def windows(store):
-    return ask(store, "SELECT start_ns, duration_ns, start_unix_ns FROM window ORDER BY seq")
+    return [row[1:] for row in sorted(ask(store, "SELECT seq, start_ns, duration_ns, start_unix_ns FROM window", "*.10s*.db"))]
 
 
 def gaps(store):
-    return ask(store, "SELECT from_unix_ns, to_unix_ns, why FROM gap ORDER BY from_unix_ns", "*.1h.db")
+    return sorted(ask(store, "SELECT from_unix_ns, to_unix_ns, why FROM gap", "*.1h*.db"))
 
 
 def check_contiguous(env, rows):
@@ -129,7 +129,7 @@ def agent_windows(env):
     check_contiguous(env, rows)
     env.check.equal(gaps(store), [], "gaps")
     # in minutes whoever lived within one has no number any more
-    for path in glob.glob(os.path.join(store, "*.1[mh].db*")):
+    for path in glob.glob(os.path.join(store, "*.1[mh].*")):
         os.unlink(path)
     with sqlite3.connect(read_all(env, store)) as db:
         lost = db.execute("SELECT reason, count FROM loss").fetchall()
