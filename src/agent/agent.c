@@ -27,6 +27,7 @@
 #include "store/merge.h"
 #include "store/short_lived.h"
 #include "symbolize/elf/table_bytes.h"
+#include "symbolize/jit/perf_map.h"
 #include "symbolize/runtime/variables.h"
 #include "unwind/table_bytes.h"
 
@@ -51,6 +52,7 @@ struct agent {
 	uint64_t next_ns;		/* CLOCK_MONOTONIC: when the window is to be cut */
 	uint64_t end_unix_ns;		/* of the last window, or of when the session began */
 	uint64_t begun_ns, anew_ns, reported_ns;
+	uint64_t resident_bytes;	/* as the last window's memory was given back; 0: there was none */
 	unsigned windows, anew_cnt;
 	bool is_over, wants_reload;
 };
@@ -174,7 +176,7 @@ static void export_window(struct agent *a, const struct profile *window, const s
 {
 	const struct exporter_state state = {
 		.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
-		.resident_bytes = resident_bytes(),
+		.resident_bytes = a->resident_bytes ? a->resident_bytes : resident_bytes(),
 		.end_unix_ns = a->end_unix_ns,
 		.anew_cnt = a->anew_cnt,
 		.keeper = a->keeper,
@@ -185,6 +187,7 @@ static void export_window(struct agent *a, const struct profile *window, const s
 	exporter_add(a->exporter, window, reasons, &state);
 }
 
+/* Takes the rows over.  Each form of a window takes megabytes, so none is kept beside the next one. */
 static void store_window(struct agent *a, struct profile *rows)
 {
 	const struct short_lived_options options = {
@@ -202,34 +205,37 @@ static void store_window(struct agent *a, struct profile *rows)
 	rows->info.command_line = a->options->command_line;
 	rows->info.filters = a->filters;
 	folded = short_lived_fold(rows, &options);
+	if (folded) {
+		profile_free_rows(rows);
+		rows = folded;
+	}
 	/*
 	 * What looks at it takes memory for all stacks that there are: those of this window, not all that the session
 	 * knows.
 	 */
-	own = merge_copy(folded ? folded : rows, NULL);
-	window = own ? own : folded ? folded : rows;
+	own = merge_copy(rows, NULL);
+	window = own ? own : rows;
+	if (own)
+		g_clear_pointer(&rows, profile_free_rows);
 	reasons = reasons_new(window, NULL);
 	keeper_add(a->keeper, window, reasons);
 	pusher_add(a->pusher, window, reasons);
 	alerter_add(a->alerter, window, reasons);
-	a->end_unix_ns = rows->info.start_unix_ns + rows->info.duration_ns;
+	a->end_unix_ns = window->info.start_unix_ns + window->info.duration_ns;
 	export_window(a, window, reasons);
 	reasons_free(reasons);
 	profile_free(own);
-	profile_free_rows(folded);
+	profile_free_rows(rows);
 }
 
 static bool cut(struct agent *a, GError **error)
 {
-	struct profile *rows;
-
 	if (!session_cut(a->session, error))
 		return false;
-	rows = session_keep_window(a->session);
-	store_window(a, rows);
-	profile_free_rows(rows);
+	store_window(a, session_keep_window(a->session));
 	/* What the window took lies between what stays: half of all memory, where ever new programs start. */
 	malloc_trim(0);
+	a->resident_bytes = resident_bytes();
 	follow_clock(a);
 	a->windows++;
 	a->next_ns = wall_clock_next_ns(&a->clock, clock_ns(CLOCK_MONOTONIC), a->config->window_ns);
@@ -423,7 +429,8 @@ static void begin_parsers(const struct agent *a)
 	static const parser_fn fns[PARSER_JOBS] = {
 		[PARSER_SYMBOLS] = elf_table_parse,	 [PARSER_DATA] = data_file_parse,
 		[PARSER_SEARCH] = variables_parse,	 [PARSER_CONTAINER] = container_parse,
-		[PARSER_CONTEXT] = process_context_parse, [PARSER_UNWIND] = unwind_table_parse,
+		[PARSER_CONTEXT] = process_context_parse, [PARSER_JIT] = perf_map_parse_file,
+		[PARSER_UNWIND] = unwind_table_parse,
 	};
 	g_autoptr(GError) error = NULL;
 

@@ -30,6 +30,8 @@ static bool parse_ago(const char *text, uint64_t now_ns, uint64_t *ret_ns)
 
 	if (end == text || !g_ascii_isdigit(*text) || !(number >= 0))
 		return false;
+	while (*end == ' ')
+		end++;
 	for (size_t i = 0; i < G_N_ELEMENTS(units); i++) {
 		double ns = number * (double)units[i].seconds * 1e9;
 
@@ -107,6 +109,7 @@ bool moment_parse(const char *text, uint64_t now_unix_ns, uint64_t *ret_unix_ns,
 {
 	g_autoptr(GDateTime) now = g_date_time_new_from_unix_local((gint64)(now_unix_ns / NS_A_SECOND));
 	bool is_date = strlen(text) >= DAY_DIGITS && text[4] == '-' && text[7] == '-';
+	g_autofree char *ago = g_str_has_suffix(text, " ago") ? g_strndup(text, strlen(text) - 4) : NULL;
 	g_autofree char *date = is_date && !text[DAY_DIGITS] ? g_strconcat(text, "T00:00", NULL) : g_strdup(text);
 	bool ok;
 
@@ -115,8 +118,8 @@ bool moment_parse(const char *text, uint64_t now_unix_ns, uint64_t *ret_unix_ns,
 		return bad(text, error);
 	if (strcmp(text, "now") == 0)
 		ok = true;
-	else if (text[0] == '-')
-		ok = parse_ago(text + 1, now_unix_ns, ret_unix_ns);
+	else if (text[0] == '-' || ago || g_str_has_prefix(text, "now-"))
+		ok = parse_ago(ago ? ago : strchr(text, '-') + 1, now_unix_ns, ret_unix_ns);
 	else if (text[0] == '@')
 		ok = parse_seconds(text + 1, ret_unix_ns);
 	else if (is_date)

@@ -166,6 +166,11 @@ struct plumbing *plumbing_new_with(const struct profile *p, const struct rule_se
 	return pl;
 }
 
+void plumbing_look_at(struct plumbing *pl, const struct profile *p)
+{
+	pl->profile = p;
+}
+
 struct plumbing *plumbing_ref(struct plumbing *pl)
 {
 	pl->ref_cnt++;

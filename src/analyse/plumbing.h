@@ -29,6 +29,8 @@ struct matcher;
 
 struct plumbing *plumbing_new(const struct profile *p);	/* keeps p, which must not grow; by rules_default() */
 struct plumbing *plumbing_new_with(const struct profile *p, const struct rule_set *rules);
+/* From now on it is about waits of p, which has the same frames and stacks as the profile that it was made for. */
+void plumbing_look_at(struct plumbing *pl, const struct profile *p);
 /* One more owner, who calls plumbing_free() too. */
 struct plumbing *plumbing_ref(struct plumbing *pl);
 void plumbing_free(struct plumbing *pl);

@@ -13,17 +13,25 @@ static bool is_it(const struct mntent *m, const char *controller)
 			    strcmp(m->mnt_type, "cgroup2") == 0;
 }
 
-char *cgroup_mount(const char *proc_dir, const char *controller)
+void cgroup_mounts(const char *proc_dir, const char *const *controllers, unsigned cnt, char **ret)
 {
 	g_autofree char *path = g_build_filename(proc_dir, "self/mounts", NULL);
 	FILE *mounts = setmntent(path, "re");
-	char *found = NULL;
 	struct mntent *m;
 
-	while (mounts && !found && (m = getmntent(mounts)))
-		if (is_it(m, controller))
-			found = g_strdup(m->mnt_dir);
+	memset(ret, 0, cnt * sizeof(*ret));
+	while (mounts && (m = getmntent(mounts)))
+		for (unsigned i = 0; i < cnt; i++)
+			if (!ret[i] && is_it(m, controllers[i]))
+				ret[i] = g_strdup(m->mnt_dir);
 	if (mounts)
 		endmntent(mounts);
+}
+
+char *cgroup_mount(const char *proc_dir, const char *controller)
+{
+	char *found;
+
+	cgroup_mounts(proc_dir, &controller, 1, &found);
 	return found;
 }

@@ -7,5 +7,7 @@
  * version 2; else the one of version 1 that has it ("cpu", "memory").  NULL: nowhere.  Free with g_free.
  */
 char *cgroup_mount(const char *proc_dir, const char *controller);
+/* The same of several, read once. */
+void cgroup_mounts(const char *proc_dir, const char *const *controllers, unsigned cnt, char **ret);
 
 #endif

@@ -21,6 +21,7 @@ enum parser_job {
 	PARSER_SEARCH,		/* addresses of some variables, by their names */
 	PARSER_CONTAINER,	/* what a container is called */
 	PARSER_CONTEXT,		/* what a process says of itself */
+	PARSER_JIT,		/* lists of functions that compilers made at run time */
 	PARSER_UNWIND,		/* has a process of its own, since it may take a minute */
 	PARSER_JOBS
 };

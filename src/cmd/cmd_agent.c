@@ -12,6 +12,9 @@
 #include "attach/rights.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
+#include "push/target.h"
+
+#define ENGINE_TIMEOUT_S 5
 
 static const char description[] =
 	"Examples:\n"
@@ -77,12 +80,18 @@ static void show_config(const struct agent_config *c, const char *path)
 		       rule->run ? "; runs " : "", rule->run ? rule->run[0] : "");
 	}
 	if (c->metrics_listen)
-		printf("Metrics        for Prometheus, at %s\n", c->metrics_listen);
+		printf("Metrics        for Prometheus, at http://%s/metrics\n", c->metrics_listen);
+	for (int i = 0; i < PUSH_ENGINES; i++)
+		if (c->push_urls[i])
+			printf("Pushed         to %s at %s\n", engines[i].title, c->push_urls[i]);
 	if (c->budget_ppm)
 		printf("Budget         %g%% of this machine: above it short waits are sampled\n", c->budget_ppm / 1e4);
 	else
 		puts("Budget         none: everything is exact");
 }
+
+/* With less nothing is written: store/store.c. */
+#define ROOM_MIN_BYTES (UINT64_C(256) << 10)
 
 /* The folder, or the first one above it that is there. */
 static char *first_folder(const char *dir)
@@ -110,6 +119,10 @@ static bool check_store(const struct agent_config *c)
 	}
 	uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 
+	if (free_bytes < ROOM_MIN_BYTES) {
+		printf("  NO!  store: nothing is free in %s\n", folder);
+		return false;
+	}
 	if (free_bytes < c->max_bytes)
 		printf("  no   store: %.0f MB are free in %s, which is less than it may take: windows will be lost once it is full\n",
 		       (double)free_bytes / 1e6, folder);
@@ -155,6 +168,58 @@ static void check_rights(void)
 	}
 }
 
+static bool is_engine_there(const struct agent_config *c, int engine, char **ret_why)
+{
+	const struct target_options options = {
+		.engine = (enum push_engine)engine,
+		.url = c->push_urls[engine],
+		.database = c->push_database,
+		.tenant = c->push_tenant,
+		.credentials_path = c->push_credentials,
+		.ca_path = c->push_ca,
+		.timeout_s = ENGINE_TIMEOUT_S,
+	};
+	g_autoptr(GError) error = NULL;
+	struct target *t = target_open(&options, &error);
+	bool is_there = t && target_is_there(t, ret_why);
+
+	if (is_there && engine == PUSH_CLICKHOUSE) {
+		g_autoptr(GByteArray) answer = target_query(t, "SELECT host FROM windows LIMIT 0", 4096, &error);
+
+		is_there = answer != NULL;
+	}
+	if (error)
+		*ret_why = g_strdup(error->message);
+	target_close(t);
+	return is_there;
+}
+
+static void check_engines(const struct agent_config *c)
+{
+	for (int i = 0; i < PUSH_ENGINES; i++) {
+		g_autofree char *why = NULL;
+
+		if (!c->push_urls[i])
+			continue;
+		if (is_engine_there(c, i, &why))
+			printf("  yes  %s answers\n", engines[i].title);
+		else
+			printf("  no   %s\n       without it: windows wait in %s, the oldest are dropped above %.0f MB\n",
+			       why, c->push_spool, (double)c->push_spool_bytes / 1e6);
+	}
+}
+
+static void check_alerts(const struct agent_config *c)
+{
+	for (guint i = 0; i < c->alerts->len; i++) {
+		const struct alert_rule *rule = c->alerts->pdata[i];
+
+		if (rule->run && access(rule->run[0], X_OK))
+			printf("  no   alert %s: %s cannot be run: %s\n       without it: the journal and the metrics tell\n",
+			       rule->name, rule->run[0], g_strerror(errno));
+	}
+}
+
 static int check(const struct agent_config *c, const char *path)
 {
 	bool can_trace, can_store;
@@ -163,6 +228,8 @@ static int check(const struct agent_config *c, const char *path)
 	putchar('\n');
 	can_trace = check_kernel();
 	check_rights();
+	check_alerts(c);
+	check_engines(c);
 	can_store = check_store(c);
 	if (can_trace && can_store)
 		puts("\nIt can run: systemctl enable --now offcpu-agent");

@@ -118,9 +118,6 @@ static bool show_critical(GString *out, const struct view_input *in, GError **er
 	show_header(out, in, NULL);
 	text_coverage(out, in->profile, c->selection, in->text);
 	critical_text(out, c, in->text);
-	if (history_is_asked())
-		g_string_append(out, "Each wait is told with who ended it; who had woken that one, windows do not tell:"
-				     " offcpu record --wakers=8\n");
 	critical_free(c);
 	return true;
 }

@@ -10,15 +10,15 @@
 #define DEPTH_MAX 32
 #define REACHED 0.9	/* of a memory limit: from here on it is what holds up */
 
-enum controller { CPU, DISK, MEMORY, CONTROLLER_COUNT };
+enum controller { CPU, DISK, MEMORY, UNIFIED, CONTROLLER_COUNT };
 
-/* As version 1 calls them. */
+/* As version 1 calls them; version 2 has one hierarchy for all. */
 static const char *const controllers[CONTROLLER_COUNT] = { [CPU] = "cpu", [DISK] = "blkio", [MEMORY] = "memory" };
 
 struct group_limits {
 	char *proc_dir;
-	char *unified;	/* where version 2 is mounted; NULL: nowhere */
-	char *mounts[CONTROLLER_COUNT];	/* the same of version 1 */
+	bool has_mounts;
+	char *mounts[CONTROLLER_COUNT];	/* NULL: nowhere */
 };
 
 struct group_limits *group_limits_new(const char *proc_dir)
@@ -26,9 +26,6 @@ struct group_limits *group_limits_new(const char *proc_dir)
 	struct group_limits *g = g_new0(struct group_limits, 1);
 
 	g->proc_dir = g_strdup(proc_dir);
-	g->unified = cgroup_mount(proc_dir, NULL);
-	for (unsigned i = 0; i < CONTROLLER_COUNT; i++)
-		g->mounts[i] = cgroup_mount(proc_dir, controllers[i]);
 	return g;
 }
 
@@ -38,7 +35,6 @@ void group_limits_free(struct group_limits *g)
 		return;
 	for (unsigned i = 0; i < CONTROLLER_COUNT; i++)
 		g_free(g->mounts[i]);
-	g_free(g->unified);
 	g_free(g->proc_dir);
 	g_free(g);
 }
@@ -235,10 +231,13 @@ void group_limits_look(struct group_limits *g, struct profile *p, enum profile_l
 
 	if (!g_file_get_contents(file, &text, NULL, NULL))
 		return;
+	if (!g->has_mounts)
+		cgroup_mounts(g->proc_dir, controllers, CONTROLLER_COUNT, g->mounts);
+	g->has_mounts = true;
 	g_autofree char *first = path_in(text, controllers[controller]), *second = path_in(text, NULL);
 
 	if (g->mounts[controller] && first)
 		look_in(p, g->mounts[controller], first, kind, pid);
-	else if (g->unified && second)
-		look_in(p, g->unified, second, kind, pid);
+	else if (g->mounts[UNIFIED] && second)
+		look_in(p, g->mounts[UNIFIED], second, kind, pid);
 }

@@ -17,7 +17,7 @@
 #define EDGE_AHEAD_NS 1000000
 
 /* Symbols of programs that nobody asked for in the last two windows are kept up to here. */
-#define SYMBOLS_MAX_BYTES ((size_t)16 << 20)
+#define SYMBOLS_MAX_BYTES ((size_t)8 << 20)
 
 /* So many new rows of what crossed make it forget: with those of two turns more, 10 MiB or so. */
 #define CROSSED_NEW_MAX 16384

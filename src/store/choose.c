@@ -69,30 +69,110 @@ static void take_rows(struct store_choice *c, GArray *all, GArray *taken, enum s
 	g_array_sort(taken, by_first);
 }
 
-static void choose(struct store_choice *c, GArray *all, uint64_t from_ns, uint64_t to_ns, uint64_t step_ns)
-{
-	g_autoptr(GArray) taken = g_array_new(FALSE, FALSE, sizeof(struct taken));
+/* ---- which files are to be read */
 
-	g_array_sort(all, by_seq);
-	for (int tier = TIER_HOUR; tier > TIER_WINDOW; tier--)
-		if (tier_step_ns((enum store_tier)tier) <= step_ns)
-			take_rows(c, all, taken, (enum store_tier)tier, from_ns, to_ns, true);
-	for (int tier = TIER_WINDOW; tier < TIER_CNT; tier++)
-		take_rows(c, all, taken, (enum store_tier)tier, from_ns, to_ns, false);
-	g_array_sort(c->rows, by_seq);
+struct reading {
+	struct store_choice *c;
+	const GArray *names;
+	GArray *all;		/* struct store_row */
+	GArray *taken;		/* of coarser tiers */
+	uint64_t from_ns, to_ns;
+	bool want_lines;
+};
+
+/* Windows of a file; 0: it has none. */
+struct part {
+	uint64_t first, last;
+};
+
+static bool are_all_taken(const GArray *taken, uint64_t first, uint64_t last)
+{
+	for (guint i = 0; i < taken->len && first <= last; i++) {
+		const struct taken *t = &g_array_index(taken, struct taken, i);
+
+		if (t->first <= first && t->last >= first)
+			first = t->last + 1;
+	}
+	return first > last;
 }
 
-static bool read_file(struct store_choice *c, const struct store_name *name, uint64_t from_ns, uint64_t to_ns,
-		      bool want_lines, GArray *all, GError **error)
+static bool read_part(struct reading *r, guint i, struct part *ret, GError **error)
 {
+	const struct store_name *name = &g_array_index(r->names, struct store_name, i);
 	bool is_missing = false;
-	struct store_file *f = store_file_open(c->dir, name, &is_missing, error);
+
+	*ret = (struct part){ 0 };
+	if (r->c->files->len >= FILES_OPEN_MAX)
+		return store_fail(error, STORE_ERROR_TOO_MUCH, "that is more than %d files at once: ask for less time",
+				  FILES_OPEN_MAX);
+	struct store_file *f = store_file_open(r->c->dir, name, &is_missing, error);
 
 	if (!f)
 		return is_missing;	/* its time was over just now */
-	g_ptr_array_add(c->files, f);
-	return store_file_rows(f, from_ns, to_ns, 0, want_lines, all, error) &&
-	       (name->tier != TIER_HOUR || store_file_gaps(f, from_ns, to_ns, c->gaps, error));
+	g_ptr_array_add(r->c->files, f);
+	if (name->tier == TIER_HOUR && !store_file_gaps(f, r->from_ns, r->to_ns, r->c->gaps, error))
+		return false;
+	if (!store_file_first_seq(f, &ret->first, error) || !store_file_last_seq(f, &ret->last, error))
+		return false;
+	return (ret->first && ret->first <= ret->last && are_all_taken(r->taken, ret->first, ret->last)) ||
+	       store_file_rows(f, r->from_ns, r->to_ns, 0, r->want_lines, r->all, error);
+}
+
+/*
+ * The parts of a day between two that are read.  Windows have their numbers in the order of parts, so where all
+ * between those two is told by coarser tiers the parts are not even opened: a busy host has hundreds a day.
+ */
+static bool read_between(struct reading *r, guint low, const struct part *of_low, guint high,
+			 const struct part *of_high, GError **error)
+{
+	guint middle = low + (high - low) / 2;
+	struct part part;
+
+	if (high - low < 2 || (of_low->first && of_low->last < of_high->first &&
+			       are_all_taken(r->taken, of_low->last + 1, of_high->first - 1)))
+		return true;
+	return read_part(r, middle, &part, error) && read_between(r, low, of_low, middle, &part, error) &&
+	       read_between(r, middle, &part, high, of_high, error);
+}
+
+static bool read_day(struct reading *r, guint first, guint last, GError **error)
+{
+	struct part of_first, of_last;
+
+	if (!read_part(r, first, &of_first, error))
+		return false;
+	if (first == last)
+		return true;
+	return read_part(r, last, &of_last, error) && read_between(r, first, &of_first, last, &of_last, error);
+}
+
+static bool is_same_day(const struct store_name *a, const struct store_name *b)
+{
+	return a->tier == b->tier && a->day == b->day;
+}
+
+/* Coarse tiers first, where steps are that long: what they tell need not be read of finer ones, which tell the rest. */
+static bool choose(struct reading *r, uint64_t step_ns, GError **error)
+{
+	const int64_t first_day = store_day_of(r->from_ns) - 1, last_day = store_day_of(r->to_ns);
+	const struct store_name *names = (const struct store_name *)(const void *)r->names->data;
+
+	for (int tier = TIER_HOUR; tier >= TIER_WINDOW; tier--) {
+		for (guint i = 0, next; i < r->names->len; i = next) {
+			for (next = i + 1; next < r->names->len && is_same_day(&names[i], &names[next]);)
+				next++;
+			if (names[i].tier == (enum store_tier)tier && names[i].day >= first_day &&
+			    names[i].day <= last_day && !read_day(r, i, next - 1, error))
+				return false;
+		}
+		g_array_sort(r->all, by_seq);
+		if (tier > TIER_WINDOW && tier_step_ns((enum store_tier)tier) <= step_ns)
+			take_rows(r->c, r->all, r->taken, (enum store_tier)tier, r->from_ns, r->to_ns, true);
+	}
+	for (int tier = TIER_WINDOW; tier < TIER_CNT; tier++)
+		take_rows(r->c, r->all, r->taken, (enum store_tier)tier, r->from_ns, r->to_ns, false);
+	g_array_sort(r->c->rows, by_seq);
+	return true;
 }
 
 static void close_file(gpointer f)
@@ -103,35 +183,30 @@ static void close_file(gpointer f)
 struct store_choice *store_choose(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns,
 				  bool want_lines, GError **error)
 {
-	const int64_t first_day = store_day_of(from_unix_ns) - 1, last_day = store_day_of(to_unix_ns);
 	g_autoptr(GArray) names = store_list(dir, error);
-	bool ok = true;
 
 	if (!names)
 		return NULL;
 	struct store_choice *c = g_new0(struct store_choice, 1);
-	g_autoptr(GArray) all = store_rows_new();
+	g_autoptr(GArray) all = store_rows_new(), taken = g_array_new(FALSE, FALSE, sizeof(struct taken));
+	struct reading reading = {
+		.c = c,
+		.names = names,
+		.all = all,
+		.taken = taken,
+		.from_ns = from_unix_ns,
+		.to_ns = to_unix_ns,
+		.want_lines = want_lines,
+	};
 
 	c->dir = g_strdup(dir);
 	c->rows = store_rows_new();
 	c->gaps = store_gaps_new();
 	c->files = g_ptr_array_new_with_free_func(close_file);
-	for (guint i = 0; i < names->len && ok; i++) {
-		const struct store_name *name = &g_array_index(names, struct store_name, i);
-
-		if (name->day < first_day || name->day > last_day)
-			continue;
-		ok = c->files->len < FILES_OPEN_MAX
-			     ? read_file(c, name, from_unix_ns, to_unix_ns, want_lines, all, error)
-			     : store_fail(error, STORE_ERROR_TOO_MUCH,
-					  "that is more than %d files at once: ask for less time", FILES_OPEN_MAX);
-	}
-	if (!ok) {
-		store_choice_free(c);
-		return NULL;
-	}
-	choose(c, all, from_unix_ns, to_unix_ns, step_ns);
-	return c;
+	if (choose(&reading, step_ns, error))
+		return c;
+	store_choice_free(c);
+	return NULL;
 }
 
 void store_choice_free(struct store_choice *c)

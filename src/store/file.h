@@ -47,12 +47,15 @@ void store_file_close(struct store_file *f);	/* NULL is fine */
 const struct store_name *store_file_name(const struct store_file *f);
 /* How much a writer's dictionary is: rows of all its tables. */
 uint64_t store_file_dict_rows(const struct store_file *f);
+/* Its dictionary is in memory, megabytes of a busy host: not until something is written again. */
+void store_file_rest(struct store_file *f);
 
 /* Appends the rows that overlap [from, to), or with seq above `above_seq` where from and to are 0; by seq. */
 bool store_file_rows(struct store_file *f, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t above_seq,
 		     bool want_lines, GArray *rows, GError **error);
 bool store_file_gaps(struct store_file *f, uint64_t from_unix_ns, uint64_t to_unix_ns, GArray *gaps, GError **error);
-/* The highest last_seq; 0: none. */
+/* The lowest seq and the highest last_seq; 0: none. */
+bool store_file_first_seq(struct store_file *f, uint64_t *ret_seq, GError **error);
 bool store_file_last_seq(struct store_file *f, uint64_t *ret_seq, GError **error);
 /* Names that lines refer to: char *, by number - 1. */
 const GPtrArray *store_file_names(struct store_file *f, GError **error);
@@ -61,6 +64,8 @@ const GPtrArray *store_file_names(struct store_file *f, GError **error);
  * that is.  The same `with` must not be freed while other windows of the file are read.
  */
 struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profile *with, GError **error);
+/* Before `with` is freed and the file is read for another profile. */
+void store_file_leave(struct store_file *f);
 /* Adds a row's window to the sum. */
 bool store_file_load(struct store_file *f, uint64_t seq, struct merger *into, GError **error);
 

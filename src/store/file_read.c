@@ -203,12 +203,12 @@ bool store_file_check_schema(struct store_file *f, GError **error)
 }
 
 /* What SQLite keeps beside a file that is written to. */
-static bool has_log(const char *path)
+static bool has_beside(const char *path, const char *suffix)
 {
-	g_autofree char *log = g_strconcat(path, "-wal", NULL);
+	g_autofree char *beside = g_strconcat(path, suffix, NULL);
 	struct stat st;
 
-	return lstat(log, &st) == 0 && st.st_size > 0;
+	return lstat(beside, &st) == 0 && st.st_size > 0;
 }
 
 static int open_database(struct store_file *f, bool is_immutable)
@@ -247,7 +247,9 @@ struct store_file *store_file_open(const char *dir, const struct store_name *nam
 
 	f->name = *name;
 	f->path = g_steal_pointer(&path);
-	int rc = open_database(f, false);
+	/* Of a file that cannot change nothing is locked: a busy host has hundreds, which each question opens. */
+	bool is_still = name->is_ended && !has_beside(f->path, "-wal") && !has_beside(f->path, "-journal");
+	int rc = open_database(f, is_still);
 
 	/*
 	 * Without write access to the folder SQLite cannot make what a log needs; where there is no log, none is
@@ -255,7 +257,8 @@ struct store_file *store_file_open(const char *dir, const struct store_name *nam
 	 * next writer takes back: that is of nothing but two bytes of the header, as all else is written by way of the
 	 * log.  So the file is good as it is.
 	 */
-	if (((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY) && !has_log(f->path)) {
+	if (((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY) &&
+	    !has_beside(f->path, "-wal")) {
 		sqlite3_close(f->db);
 		rc = open_database(f, true);
 	}
@@ -391,9 +394,10 @@ bool store_file_gaps(struct store_file *f, uint64_t from_unix_ns, uint64_t to_un
 	return ok;
 }
 
-bool store_file_last_seq(struct store_file *f, uint64_t *ret_seq, GError **error)
+/* Of a query for one number; 0: there is no row. */
+static bool read_seq(struct store_file *f, const char *sql, uint64_t *ret_seq, GError **error)
 {
-	sqlite3_stmt *stmt = store_file_prepare(f, "SELECT last_seq FROM window ORDER BY seq DESC LIMIT 1", error);
+	sqlite3_stmt *stmt = store_file_prepare(f, sql, error);
 	int rc = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
 
 	*ret_seq = rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(stmt, 0) : 0;
@@ -401,6 +405,16 @@ bool store_file_last_seq(struct store_file *f, uint64_t *ret_seq, GError **error
 
 	sqlite3_finalize(stmt);
 	return ok;
+}
+
+bool store_file_first_seq(struct store_file *f, uint64_t *ret_seq, GError **error)
+{
+	return read_seq(f, "SELECT seq FROM window ORDER BY seq LIMIT 1", ret_seq, error);
+}
+
+bool store_file_last_seq(struct store_file *f, uint64_t *ret_seq, GError **error)
+{
+	return read_seq(f, "SELECT last_seq FROM window ORDER BY seq DESC LIMIT 1", ret_seq, error);
 }
 
 const GPtrArray *store_file_names(struct store_file *f, GError **error)
@@ -451,6 +465,12 @@ static struct dict_map *map_of(struct store_file *f, const struct dict *d, struc
 	f->map_to = to;
 	dict_map_modules(f->map);
 	return f->map;
+}
+
+void store_file_leave(struct store_file *f)
+{
+	g_clear_pointer(&f->map, dict_map_free);
+	f->map_to = NULL;
 }
 
 struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profile *with, GError **error)

@@ -16,6 +16,7 @@ struct store_file {
 	struct store_name name;
 	char *path;
 	struct dict *dict;	/* NULL: not read yet; a writer's is in `writer` */
+	uint64_t rested_rows;	/* of a writer's dictionary that is not in memory now */
 	struct dict_writer *writer;	/* NULL: it is read only, or not read yet */
 	struct dict_map *map;	/* of one that is only read, into map_to */
 	struct profile *map_to;

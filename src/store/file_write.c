@@ -46,6 +46,8 @@ static gpointer name_key(const GPtrArray *names, guint i)
 
 static bool learn(struct store_file *f, GError **error)
 {
+	if (f->writer)
+		return true;
 	const struct dict *d = store_file_dict(f, error);
 	const GPtrArray *names = d ? store_file_names(f, error) : NULL;
 
@@ -92,9 +94,21 @@ struct store_file *store_file_create(const char *dir, const struct store_name *n
 
 uint64_t store_file_dict_rows(const struct store_file *f)
 {
+	if (!f->writer)
+		return f->rested_rows;
 	const struct dict_size n = dict_size_of(dict_writer_dict(f->writer));
 
 	return (uint64_t)n.strings + n.frames + n.nodes + n.objects + n.wakers + n.threads + n.keys;
+}
+
+void store_file_rest(struct store_file *f)
+{
+	f->rested_rows = store_file_dict_rows(f);
+	store_file_leave(f);
+	g_clear_pointer(&f->number_of_name, g_hash_table_unref);
+	g_clear_pointer(&f->writer, dict_writer_free);
+	g_clear_pointer(&f->dict, dict_free);
+	f->work_bytes = 0;
 }
 
 void store_file_close(struct store_file *f)
@@ -240,7 +254,7 @@ static bool put_rows(struct store_file *f, const struct store_row *row, const st
 bool store_file_add(struct store_file *f, const struct store_row *row, const struct profile *window,
 		    const struct line_sums *line, GError **error)
 {
-	if (!run(f, "BEGIN IMMEDIATE", error))
+	if (!learn(f, error) || !run(f, "BEGIN IMMEDIATE", error))
 		return false;
 	if (put_rows(f, row, window, error) && put_window(f, row, line, error) && run(f, "COMMIT", error))
 		return true;

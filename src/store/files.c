@@ -104,6 +104,11 @@ GArray *store_list(const char *dir, GError **error)
 	}
 	closedir(folder);
 	g_array_sort(names, store_name_compare);
+	for (guint i = 0; i + 1 < names->len; i++) {
+		struct store_name *name = &g_array_index(names, struct store_name, i);
+
+		name->is_ended = name[1].tier == name->tier && name[1].day == name->day;
+	}
 	return names;
 }
 

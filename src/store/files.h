@@ -15,6 +15,7 @@ struct store_name {
 	int64_t day;		/* since 1970, UTC: of the starts of its windows */
 	enum store_tier tier;
 	uint32_t part;		/* a day that is too large for one file has several */
+	bool is_ended;		/* of store_list(): there is a later part, so nobody writes to this one any more */
 };
 
 #define STORE_NS_A_DAY (UINT64_C(86400) * 1000 * 1000 * 1000)

@@ -86,13 +86,14 @@ static void draw_name(void *ctx, const char *name, uint64_t ns)
 	spread(d, *name ? series_of(d, name) : d->rest, ns);
 }
 
-static bool draw_selection(struct drawing *d, struct profile *p, enum store_by by, GError **error)
+static bool draw_selection(struct drawing *d, struct profile *p, struct reasons_base *base, enum store_by by,
+			   GError **error)
 {
 	struct selection *selection = d->select(d->ctx, p, error);
 
 	if (!selection)
 		return false;
-	struct reasons *reasons = reasons_new(p, NULL);
+	struct reasons *reasons = reasons_new_on(base, p);
 	struct line_sums *sums = line_sums_new();
 
 	line_sums_add_profile(sums, p, reasons, selection);
@@ -103,25 +104,55 @@ static bool draw_selection(struct drawing *d, struct profile *p, enum store_by b
 	return true;
 }
 
+/* Rows that are read together are drawn together: what rules say of their stacks is asked once. */
+#define TOGETHER 64
+
+static void free_rows(gpointer rows)
+{
+	profile_free_rows(rows);
+}
+
+static bool draw_together(struct drawing *d, const struct store_choice *c, guint from, guint to, enum store_by by,
+			  GError **error)
+{
+	struct profile *with = profile_new();
+	g_autoptr(GPtrArray) read = g_ptr_array_new_with_free_func(free_rows);
+	struct reasons_base *base = NULL;
+	bool ok = true;
+
+	for (guint i = from; i < to && ok; i++) {
+		const struct store_row *row = &g_array_index(c->rows, struct store_row, i);
+		struct profile *p = store_file_read(store_choice_file(c, row), row->seq, with, error);
+
+		ok = p && profile_check(p, error);
+		if (p)
+			g_ptr_array_add(read, p);
+	}
+	if (ok)
+		base = reasons_base_new(with, NULL);
+	for (guint i = from; i < to && ok; i++) {
+		d->row = &g_array_index(c->rows, struct store_row, i);
+		spread(d, d->covered_ns, d->row->duration_ns);
+		ok = draw_selection(d, g_ptr_array_index(read, i - from), base, by, error);
+	}
+	reasons_base_free(base);
+	g_ptr_array_set_size(read, 0);
+	for (guint i = 0; i < c->files->len; i++)
+		store_file_leave(g_ptr_array_index(c->files, i));
+	profile_free(with);
+	return ok;
+}
+
 static bool draw_part(struct drawing *d, const struct store_choice *c, enum store_by by, GError **error)
 {
+	bool ok = true;
+
 	if (c->rows->len > STORE_PART_ROWS_MAX)
 		return store_fail(
 			error, STORE_ERROR_TOO_MUCH,
 			"a part of that time is not told in such short steps: ask for less time, or for no part of it");
-	struct profile *with = profile_new();
-	bool ok = true;
-
-	for (guint i = 0; i < c->rows->len && ok; i++) {
-		const struct store_row *row = &g_array_index(c->rows, struct store_row, i);
-		struct profile *p = store_file_read(store_choice_file(c, row), row->seq, with, error);
-
-		d->row = row;
-		spread(d, d->covered_ns, row->duration_ns);
-		ok = p && profile_check(p, error) && draw_selection(d, p, by, error);
-		profile_free_rows(p);
-	}
-	profile_free(with);
+	for (guint i = 0; i < c->rows->len && ok; i += TOGETHER)
+		ok = draw_together(d, c, i, MIN(i + TOGETHER, c->rows->len), by, error);
 	return ok;
 }
 

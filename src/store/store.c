@@ -465,6 +465,9 @@ static bool add_window(struct store *s, const struct profile *window, const stru
 	guint pending = s->pending[TIER_WINDOW]->len;
 
 	sum_up_all(s);
+	for (int tier = TIER_MINUTE; tier < TIER_CNT; tier++)
+		if (s->files[tier])
+			store_file_rest(s->files[tier]);
 	if (is_other_file || s->pending[TIER_WINDOW]->len != pending)
 		forget(s);
 	return true;

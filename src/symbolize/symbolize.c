@@ -39,8 +39,9 @@ struct symbolizer {
 	size_t jit_bytes;
 	struct hotspot_names *jvm_names;
 	struct v8_names *v8_names;
-	GPtrArray *kernel;	/* struct kallsyms, the newest last; older ones for their strings */
-	GThread *kernel_early;	/* gives the first of those; NULL: not foreseen, or taken */
+	struct kallsyms *kernel;
+	GStringChunk *kernel_names;	/* those that were asked for, as they outlive the table */
+	GThread *kernel_early;	/* gives the first table; NULL: not foreseen, or taken */
 	unsigned kernel_reads;
 	int64_t kernel_next_us;
 };
@@ -58,7 +59,7 @@ struct symbolizer *symbolizer_new_at(const char *proc_dir, const char *kallsyms_
 	s->strings = g_string_chunk_new(4096);
 	s->jvm_names = hotspot_names_new();
 	s->v8_names = v8_names_new();
-	s->kernel = g_ptr_array_new_with_free_func((GDestroyNotify)kallsyms_free);
+	s->kernel_names = g_string_chunk_new(4096);
 	return s;
 }
 
@@ -95,7 +96,8 @@ void symbolizer_free(struct symbolizer *s)
 	v8_names_free(s->v8_names);
 	g_hash_table_unref(s->demangled);
 	g_string_chunk_free(s->strings);
-	g_ptr_array_unref(s->kernel);
+	g_string_chunk_free(s->kernel_names);
+	kallsyms_free(s->kernel);
 	g_free(s->proc_dir);
 	g_free(s->kallsyms_path);
 	g_free(s->debug_dir);
@@ -460,17 +462,12 @@ void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_
 	}
 }
 
-static struct kallsyms *kernel_newest(const struct symbolizer *s)
-{
-	return s->kernel->len ? g_ptr_array_index(s->kernel, s->kernel->len - 1) : NULL;
-}
-
 /* False when it is too early or no use to read again. */
 static bool kernel_read(struct symbolizer *s)
 {
-	struct kallsyms *k, *before = kernel_newest(s);
+	struct kallsyms *k;
 
-	if (s->kernel_reads >= KERNEL_READS_MAX || (before && before->hidden) ||
+	if (s->kernel_reads >= KERNEL_READS_MAX || (s->kernel && s->kernel->hidden) ||
 	    g_get_monotonic_time() < s->kernel_next_us)
 		return false;
 	s->kernel_reads++;
@@ -479,13 +476,14 @@ static bool kernel_read(struct symbolizer *s)
 	s->kernel_next_us = g_get_monotonic_time() + KERNEL_PAUSE_US * (1 << s->kernel_reads);
 	if (!k)
 		return false;
-	g_ptr_array_add(s->kernel, k);
+	kallsyms_free(s->kernel);
+	s->kernel = k;
 	return true;
 }
 
 bool symbolizer_sched_text(const struct symbolizer *s, uint64_t *ret_start, uint64_t *ret_end)
 {
-	const struct kallsyms *k = kernel_newest(s);
+	const struct kallsyms *k = s->kernel;
 
 	if (!k || !k->sched_start || k->sched_end <= k->sched_start)
 		return false;
@@ -496,10 +494,12 @@ bool symbolizer_sched_text(const struct symbolizer *s, uint64_t *ret_start, uint
 
 static bool kernel_find(const struct symbolizer *s, uint64_t addr, struct symbol *ret)
 {
-	const struct kallsyms *k = kernel_newest(s);
+	const struct kallsyms *k = s->kernel;
 
 	if (!k || !kallsyms_find(k, addr, &ret->name, &ret->module, &ret->symbol_offset))
 		return false;
+	ret->name = g_string_chunk_insert_const(s->kernel_names, ret->name);
+	ret->module = g_string_chunk_insert_const(s->kernel_names, ret->module);
 	ret->why = FRAME_NAMED;
 	return true;
 }
@@ -517,7 +517,7 @@ bool symbolizer_kernel_function(struct symbolizer *s, uint64_t word, const char 
 {
 	struct symbol symbol = { 0 };
 
-	if (!kernel_newest(s))
+	if (!s->kernel)
 		kernel_read(s);
 	if (!word || !kernel_find(s, word - 1, &symbol))
 		return false;

@@ -23,6 +23,7 @@ import cases_waits  # noqa: E402,F401
 import cases_lives  # noqa: E402,F401
 import cases_filters  # noqa: E402,F401
 import cases_agent  # noqa: E402,F401
+import cases_agent_troubles  # noqa: E402,F401
 import cases_command  # noqa: E402,F401
 import cases_whole  # noqa: E402,F401
 import cases_wakers  # noqa: E402,F401
@@ -63,6 +64,7 @@ import cases_pair  # noqa: E402,F401
 import cases_top  # noqa: E402,F401
 import cases_imports  # noqa: E402,F401
 import cases_agent  # noqa: E402,F401
+import cases_agent_troubles  # noqa: E402,F401
 import cases_together  # noqa: E402,F401
 import cases_troubles  # noqa: E402,F401
 import cases_migrating  # noqa: E402,F401

@@ -40,7 +40,9 @@ struct frame_rules {
 	const struct rule **of_node; /* of each user node; NULL: not asked yet, &no_rule: none */
 };
 
-struct reasons {
+/* What holds for all rows of a profile's stacks, objects and wakers. */
+struct reasons_base {
+	unsigned ref_cnt;
 	const struct profile *profile;
 	const struct rule_set *rules;
 	struct plumbing *plumbing;
@@ -48,12 +50,19 @@ struct reasons {
 	GArray *reason_rules; /* const struct rule *, in order */
 	struct frame_rules loops, pools;
 	const struct rule **protocol_of_pattern; /* NULL: it is none's */
+	const char **node_protocol; /* of each user node; NULL: not asked yet, "": none */
+	bool *tells_parent; /* of each waker */
+	GHashTable *known; /* struct verdict_key -> const struct rule * */
+	bool asks_threads; /* a rule is about names of threads */
+};
+
+struct reasons {
+	const struct profile *profile;
+	struct reasons_base *base;
 	const struct rule **rule, **loop; /* of each wait */
 	const char **protocol; /* of each wait; NULL: none */
 	uint8_t *reason, *idle; /* of each wait */
-	const char **node_protocol; /* of each user node; NULL: not asked yet, "": none */
 	uint8_t *ended; /* of each wait: enum ended */
-	bool asks_threads; /* a rule is about names of threads */
 };
 
 enum ended { ENDED_UNKNOWN, ENDED_BY_TIMER, ENDED_BY_WAKING, ENDED_BY_EXIT };
@@ -79,7 +88,7 @@ static gboolean key_equal(gconstpointer a, gconstpointer b)
 }
 
 /* Any of its words will do; where two protocols have a word in common the first has it. */
-static void add_protocol(struct reasons *r, const struct rule *rule)
+static void add_protocol(struct reasons_base *r, const struct rule *rule)
 {
 	for (guint c = 0; c < rule->conditions->len; c++) {
 		const GArray *patterns = g_array_index(rule->conditions, struct rule_condition, c).patterns;
@@ -92,7 +101,7 @@ static void add_protocol(struct reasons *r, const struct rule *rule)
 	}
 }
 
-static void sort_rules(struct reasons *r)
+static void sort_rules(struct reasons_base *r)
 {
 	r->reason_rules = g_array_new(FALSE, FALSE, sizeof(struct rule *));
 	r->loops.rules = g_array_new(FALSE, FALSE, sizeof(struct rule *));
@@ -117,7 +126,7 @@ static void sort_rules(struct reasons *r)
 	}
 }
 
-static const struct rule *first_that_agrees(const struct reasons *r, const GArray *rules)
+static const struct rule *first_that_agrees(const struct reasons_base *r, const GArray *rules)
 {
 	for (guint i = 0; i < rules->len; i++) {
 		const struct rule *rule = g_array_index(rules, const struct rule *, i);
@@ -150,7 +159,7 @@ static bool knows_stack(const struct profile *p, uint32_t node)
  * Without a kernel stack (lost, or not asked for) the function of libc that the thread sleeps in tells which call it
  * is in. Functions that wait for more than one kind of thing, as read(), tell nothing.
  */
-static void mark_call_of_libc(const struct reasons *r, const struct wait *w)
+static void mark_call_of_libc(const struct reasons_base *r, const struct wait *w)
 {
 	static const struct { const char *function, *call;
 	} other_names[] = {
@@ -195,13 +204,12 @@ static bool *tells_parent_new(const struct profile *p)
 }
 
 /* What ended most of each row's blocked time. */
-static uint8_t *ended_new(const struct profile *p)
+static uint8_t *ended_new(const struct profile *p, const bool *tells_parent)
 {
 	uint8_t *ended = g_new0(uint8_t, (gsize)p->waits->len + 1);
 	g_autofree uint64_t *timer_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
 	g_autofree uint64_t *exit_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
 	g_autofree uint64_t *all_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
-	g_autofree bool *tells_parent = tells_parent_new(p);
 
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(p, i);
@@ -221,9 +229,10 @@ static uint8_t *ended_new(const struct profile *p)
 	return ended;
 }
 
-static const struct rule *ask_rules(struct reasons *r, const struct wait *w, enum ended ended)
+static const struct rule *ask_rules(struct reasons_base *r, const struct profile *p, const struct wait *w,
+				    enum ended ended)
 {
-	const struct thread *t = profile_thread(r->profile, w->thread);
+	const struct thread *t = profile_thread(p, w->thread);
 	const char state[] = { (char)w->state, 0 };
 
 	matcher_begin(r->matcher);
@@ -238,7 +247,7 @@ static const struct rule *ask_rules(struct reasons *r, const struct wait *w, enu
 		matcher_mark_text(r->matcher, RULE_ENDED, ended == ENDED_BY_TIMER ? "timer" : "waking");
 	if (ended == ENDED_BY_EXIT)
 		matcher_mark_text(r->matcher, RULE_ENDED, "exit");
-	mark_object(r->matcher, profile_wait_object(r->profile, w));
+	mark_object(r->matcher, profile_wait_object(p, w));
 	if (r->asks_threads) {
 		matcher_mark_text(r->matcher, RULE_THREAD, t->comm);
 		matcher_mark_text(r->matcher, RULE_PROCESS, t->process);
@@ -246,7 +255,7 @@ static const struct rule *ask_rules(struct reasons *r, const struct wait *w, enu
 	return first_that_agrees(r, r->reason_rules);
 }
 
-static const struct rule *find_by_frames(struct reasons *r, struct frame_rules *rules, uint32_t user)
+static const struct rule *find_by_frames(struct reasons_base *r, struct frame_rules *rules, uint32_t user)
 {
 	const struct rule **at = &rules->of_node[user];
 
@@ -261,7 +270,7 @@ static const struct rule *find_by_frames(struct reasons *r, struct frame_rules *
 }
 
 /* The library that the program called: the outermost known one below the program's own functions. */
-static const char *protocol_of(struct reasons *r, uint32_t user)
+static const char *protocol_of(struct reasons_base *r, uint32_t user)
 {
 	const char *found = "";
 
@@ -287,14 +296,14 @@ static const char *protocol_of(struct reasons *r, uint32_t user)
 static void find_reasons(struct reasons *r)
 {
 	const struct profile *p = r->profile;
-	g_autoptr(GHashTable) known = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
+	struct reasons_base *base = r->base;
 
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 		const struct thread *t = profile_thread(p, w->thread);
 		struct verdict_key key = {
-			.comm = r->asks_threads ? t->comm : NULL,
-			.process = r->asks_threads ? t->process : NULL,
+			.comm = base->asks_threads ? t->comm : NULL,
+			.process = base->asks_threads ? t->process : NULL,
 			.user = w->user,
 			.kernel = w->kernel,
 			.object = w->object,
@@ -302,47 +311,87 @@ static void find_reasons(struct reasons *r)
 		};
 		gpointer rule;
 
-		r->loop[i] = find_by_frames(r, &r->loops, w->user);
+		r->loop[i] = find_by_frames(base, &base->loops, w->user);
 		if (w->state == ON_CPU_STATE) {
 			r->reason[i] = REASON_ON_CPU;
 			r->protocol[i] = "";
 			continue;
 		}
-		if (!g_hash_table_lookup_extended(known, &key, NULL, &rule)) {
-			rule = (gpointer)ask_rules(r, w, (enum ended)r->ended[i]);
-			g_hash_table_insert(known, g_memdup2(&key, sizeof(key)), rule);
+		if (!g_hash_table_lookup_extended(base->known, &key, NULL, &rule)) {
+			rule = (gpointer)ask_rules(base, p, w, (enum ended)r->ended[i]);
+			g_hash_table_insert(base->known, g_memdup2(&key, sizeof(key)), rule);
 		}
 		r->rule[i] = rule;
 		r->reason[i] = rule ? r->rule[i]->reason : REASON_OTHER;
 		if (w->state == 'R' && (w->flags & WAIT_THROTTLED))
 			r->reason[i] = REASON_CPU_THROTTLED;
-		r->protocol[i] = rule && r->rule[i]->protocol ? r->rule[i]->protocol : protocol_of(r, w->user);
+		r->protocol[i] = rule && r->rule[i]->protocol ? r->rule[i]->protocol : protocol_of(base, w->user);
 	}
+}
+
+struct reasons_base *reasons_base_new(const struct profile *p, const struct rule_set *rules)
+{
+	struct reasons_base *b = g_new0(struct reasons_base, 1);
+
+	b->ref_cnt = 1;
+	b->profile = p;
+	b->rules = rules ? rules : rules_default();
+	b->plumbing = plumbing_new_with(p, b->rules);
+	b->matcher = plumbing_matcher(b->plumbing);
+	b->loops.of_node = g_new0(const struct rule *, (gsize)p->nodes->len + 1);
+	b->pools.of_node = g_new0(const struct rule *, (gsize)p->nodes->len + 1);
+	b->node_protocol = g_new0(const char *, (gsize)p->nodes->len + 1);
+	b->tells_parent = tells_parent_new(p);
+	b->known = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
+	sort_rules(b);
+	return b;
+}
+
+void reasons_base_free(struct reasons_base *b)
+{
+	if (!b || --b->ref_cnt)
+		return;
+	g_array_unref(b->reason_rules);
+	g_array_unref(b->loops.rules);
+	g_array_unref(b->pools.rules);
+	g_free(b->protocol_of_pattern);
+	plumbing_free(b->plumbing);
+	g_free(b->loops.of_node);
+	g_free(b->pools.of_node);
+	g_free(b->node_protocol);
+	g_free(b->tells_parent);
+	g_hash_table_unref(b->known);
+	g_free(b);
+}
+
+struct reasons *reasons_new_on(struct reasons_base *base, const struct profile *p)
+{
+	struct reasons *r = g_new0(struct reasons, 1);
+
+	base->ref_cnt++;
+	plumbing_look_at(base->plumbing, p);
+	r->profile = p;
+	r->base = base;
+	r->rule = g_new0(const struct rule *, (gsize)p->waits->len + 1);
+	r->loop = g_new0(const struct rule *, (gsize)p->waits->len + 1);
+	r->protocol = g_new0(const char *, (gsize)p->waits->len + 1);
+	r->reason = g_new0(uint8_t, (gsize)p->waits->len + 1);
+	r->idle = g_new0(uint8_t, (gsize)p->waits->len + 1);
+	r->ended = ended_new(p, base->tells_parent);
+	find_reasons(r);
+	idle_find(p, base->plumbing, r->rule, r->reason, r->idle);
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (r->loop[i])
+			r->idle[i] = IDLE_NOT;
+	return r;
 }
 
 struct reasons *reasons_new(const struct profile *p, const struct rule_set *rules)
 {
-	struct reasons *r = g_new0(struct reasons, 1);
+	struct reasons_base *base = reasons_base_new(p, rules);
+	struct reasons *r = reasons_new_on(base, p);
 
-	r->profile = p;
-	r->rules = rules ? rules : rules_default();
-	r->plumbing = plumbing_new_with(p, r->rules);
-	r->matcher = plumbing_matcher(r->plumbing);
-	r->rule = g_new0(const struct rule *, (gsize)p->waits->len + 1);
-	r->loop = g_new0(const struct rule *, (gsize)p->waits->len + 1);
-	r->loops.of_node = g_new0(const struct rule *, (gsize)p->nodes->len + 1);
-	r->pools.of_node = g_new0(const struct rule *, (gsize)p->nodes->len + 1);
-	r->protocol = g_new0(const char *, (gsize)p->waits->len + 1);
-	r->reason = g_new0(uint8_t, (gsize)p->waits->len + 1);
-	r->idle = g_new0(uint8_t, (gsize)p->waits->len + 1);
-	r->node_protocol = g_new0(const char *, (gsize)p->nodes->len + 1);
-	r->ended = ended_new(p);
-	sort_rules(r);
-	find_reasons(r);
-	idle_find(p, r->plumbing, r->rule, r->reason, r->idle);
-	for (uint32_t i = 0; i < p->waits->len; i++)
-		if (r->loop[i])
-			r->idle[i] = IDLE_NOT;
+	reasons_base_free(base);
 	return r;
 }
 
@@ -350,20 +399,13 @@ void reasons_free(struct reasons *r)
 {
 	if (!r)
 		return;
-	g_array_unref(r->reason_rules);
-	g_array_unref(r->loops.rules);
-	g_array_unref(r->pools.rules);
-	g_free(r->protocol_of_pattern);
-	plumbing_free(r->plumbing);
+	reasons_base_free(r->base);
 	g_free(r->rule);
 	g_free(r->loop);
-	g_free(r->loops.of_node);
-	g_free(r->pools.of_node);
 	g_free(r->protocol);
 	g_free(r->reason);
 	g_free(r->ended);
 	g_free(r->idle);
-	g_free(r->node_protocol);
 	g_free(r);
 }
 
@@ -384,7 +426,7 @@ const struct rule *reasons_loop(const struct reasons *r, uint32_t wait)
 
 const struct rule *reasons_pool(struct reasons *r, uint32_t wait)
 {
-	return find_by_frames(r, &r->pools, profile_wait(r->profile, wait)->user);
+	return find_by_frames(r->base, &r->base->pools, profile_wait(r->profile, wait)->user);
 }
 
 const char *reasons_protocol(const struct reasons *r, uint32_t wait)
@@ -443,5 +485,5 @@ const char *reasons_advice(const struct reasons *r, uint32_t wait)
 
 struct plumbing *reasons_plumbing(const struct reasons *r)
 {
-	return r->plumbing;
+	return r->base->plumbing;
 }

@@ -40,6 +40,16 @@ struct reasons;
 struct reasons *reasons_new(const struct profile *p, const struct rule_set *rules);
 void reasons_free(struct reasons *r); /* NULL is fine */
 
+/*
+ * The same for several sets of rows that have stacks, objects and wakers in common (profile_new_rows()): what depends
+ * on these alone is asked once.  They must not grow between the base and its last reasons, whose rows are asked about
+ * before those of the next.
+ */
+struct reasons_base;
+struct reasons_base *reasons_base_new(const struct profile *p, const struct rule_set *rules);
+void reasons_base_free(struct reasons_base *b); /* NULL is fine */
+struct reasons *reasons_new_on(struct reasons_base *base, const struct profile *p);
+
 enum reason reasons_of(const struct reasons *r, uint32_t wait);
 /* The rule that gave it; NULL: none agreed, which is REASON_OTHER. */
 const struct rule *reasons_rule(const struct reasons *r, uint32_t wait);

@@ -233,8 +233,10 @@ static void what_next(struct printer *pr)
 	uint32_t next = critical_next(pr->c, &is_own);
 
 	if (!pr->c->has_chains)
-		g_string_append(s, "\nWhat others did while they were waited for is not known beyond one hop:\n"
-				   "record with --wakers=8 for chains.\n");
+		g_string_append_printf(s, "\nWhat others did while they were waited for is not known beyond one hop:\n%s.\n",
+				       pr->c->graph->profile->info.history.windows ?
+					       "the history keeps no chains; of what goes on now: offcpu record --wakers=8" :
+					       "record with --wakers=8 for chains");
 	if (next == NONE)
 		return;
 	const struct actor *actor = actors_get(a, next);

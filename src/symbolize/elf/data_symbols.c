@@ -20,6 +20,8 @@
 
 #define MAPS_MAX_BYTES (16 << 20)
 #define PROCESSES_MAX 256	/* whose mappings are kept */
+#define PROCESSES_FEW 32	/* with more than that those go that nobody asked about for a while */
+#define ASKED_US 10000000
 #define FILES_MAX 1024
 #define VARIABLES_MAX_BYTES ((size_t)256 << 20)	/* of all files together; a browser's debug file has 20 MiB */
 #define THREADS_MAX 4096	/* of one process, whose stacks are looked for */
@@ -151,7 +153,7 @@ static void read_maps(const struct data_symbols *d, struct process *p)
 		return;
 	}
 	g_free(p->text);
-	p->text = text;
+	p->text = text = g_realloc(text, strlen(text) + 1);	/* it is kept, and was read into more than it takes */
 	g_array_set_size(p->maps, 0);
 	g_clear_pointer(&p->stacks, g_array_unref);
 	for (char *line = text; line && *line; line = next) {
@@ -165,14 +167,30 @@ static void read_maps(const struct data_symbols *d, struct process *p)
 	}
 }
 
+/* What is asked about is read anew before that. */
+static gboolean is_old(gpointer space, gpointer process, gpointer now_us)
+{
+	(void)space;
+	return *(const int64_t *)now_us - ((const struct process *)process)->read_us > ASKED_US;
+}
+
+static void make_room(struct data_symbols *d)
+{
+	int64_t now_us = g_get_monotonic_time();
+
+	if (g_hash_table_size(d->processes) >= PROCESSES_FEW)
+		g_hash_table_foreach_remove(d->processes, is_old, &now_us);
+	if (g_hash_table_size(d->processes) >= PROCESSES_MAX)
+		g_hash_table_remove_all(d->processes);
+}
+
 static struct process *process_of(struct data_symbols *d, uint32_t pid, uint64_t space)
 {
 	struct process *p = g_hash_table_lookup(d->processes, &space);
 
 	if (p)
 		return p;
-	if (g_hash_table_size(d->processes) >= PROCESSES_MAX)
-		g_hash_table_remove_all(d->processes);
+	make_room(d);
 	p = g_new0(struct process, 1);
 	p->space = space;
 	p->pid = pid;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cursor.h"
+#include "base/parser.h"
 #include "base/proc_status.h"
 #include "symbolize/jit/jitdump.h"
 #include "symbolize/process/fileopen.h"
@@ -124,6 +126,115 @@ struct perf_map *perf_map_parse(char *text, size_t len)
 	return m;
 }
 
+/* ---- as a parser answers: both ends are one program, so numbers are as they lie in memory */
+
+struct head {
+	uint64_t line_cnt, names_bytes;
+};
+
+void perf_map_write(const struct perf_map *m, GByteArray *into)
+{
+	struct head h = { .line_cnt = m->lines->len };
+	guint at = into->len;
+
+	g_byte_array_append(into, (const guint8 *)&h, sizeof(h));
+	for (guint i = 0; i < m->lines->len; i++) {
+		struct line line = g_array_index(m->lines, struct line, i);
+		size_t bytes = strlen(m->text + line.name) + 1;
+
+		line.name = (uint32_t)h.names_bytes;
+		h.names_bytes += bytes;
+		g_byte_array_append(into, (const guint8 *)&line, sizeof(line));
+	}
+	for (guint i = 0; i < m->lines->len; i++) {
+		const char *name = m->text + g_array_index(m->lines, struct line, i).name;
+
+		g_byte_array_append(into, (const guint8 *)name, (guint)strlen(name) + 1);
+	}
+	memcpy(into->data + at, &h, sizeof(h));
+}
+
+/* What perf_map_find() and terminals rely on. */
+static bool is_sound(const struct perf_map *m)
+{
+	const struct line *lines = (const struct line *)(const void *)m->lines->data;
+
+	if (m->text_bytes && m->text[m->text_bytes - 1])
+		return false;
+	for (size_t i = 0; i < m->text_bytes; i++)
+		if (m->text[i] && ((unsigned char)m->text[i] < ' ' || m->text[i] == 0x7f))
+			return false;
+	for (guint i = 0; i < m->lines->len; i++)
+		if (lines[i].name >= m->text_bytes || !m->text[lines[i].name] || !lines[i].size ||
+		    lines[i].start > UINT64_MAX - lines[i].size || (i && line_compare(&lines[i - 1], &lines[i]) > 0))
+			return false;
+	return true;
+}
+
+struct perf_map *perf_map_from_bytes(const void *bytes, size_t len)
+{
+	struct cursor c = { .at = bytes, .end = (const uint8_t *)bytes + len };
+	const uint8_t *head = cursor_take(&c, sizeof(struct head)), *lines, *names;
+	struct perf_map *m;
+	struct head h;
+
+	if (!head)
+		return NULL;
+	memcpy(&h, head, sizeof(h));
+	lines = h.line_cnt <= LINES_MAX ? cursor_take(&c, h.line_cnt * sizeof(struct line)) : NULL;
+	names = lines ? cursor_take(&c, h.names_bytes) : NULL;
+	if (!names || cursor_left(&c))
+		return NULL;
+	m = g_new0(struct perf_map, 1);
+	m->lines = g_array_sized_new(FALSE, FALSE, sizeof(struct line), (guint)h.line_cnt);
+	g_array_append_vals(m->lines, lines, (guint)h.line_cnt);
+	m->text = g_memdup2(names, h.names_bytes);
+	m->text_bytes = h.names_bytes;
+	if (is_sound(m))
+		return m;
+	perf_map_free(m);
+	return NULL;
+}
+
+/* of the files that this reads: the question that a parser is asked along with one */
+enum kind { KIND_PERF_MAP, KIND_JITDUMP };
+
+static struct perf_map *read_file(int fd, enum kind kind)
+{
+	size_t len;
+	char *text = kind == KIND_JITDUMP ? jitdump_read(fd, &len) : file_read_fd(fd, PERF_MAP_MAX_BYTES, &len);
+
+	return text ? perf_map_parse(text, len) : NULL;
+}
+
+bool perf_map_parse_file(int fd, const void *question, size_t question_bytes, GByteArray *into)
+{
+	uint8_t kind = question_bytes == 1 ? *(const uint8_t *)question : KIND_PERF_MAP;
+	struct perf_map *m = read_file(fd, kind);
+
+	if (!m)
+		return false;
+	perf_map_write(m, into);
+	perf_map_free(m);
+	return true;
+}
+
+/* Closes fd. */
+static struct perf_map *read_and_close(int fd, uint8_t kind)
+{
+	struct perf_map *m;
+
+	if (parser_is_apart()) {
+		g_autoptr(GByteArray) a = parser_ask(PARSER_JIT, fd, &kind, sizeof(kind));
+
+		m = a ? perf_map_from_bytes(a->data, a->len) : NULL;
+	} else {
+		m = read_file(fd, kind);
+	}
+	close(fd);
+	return m;
+}
+
 static size_t memory_bytes(const struct perf_map *m)
 {
 	return m->text_bytes + m->lines->len * sizeof(struct line);
@@ -221,8 +332,6 @@ struct perf_map *perf_map_read(const char *proc_dir, uint32_t pid, uint64_t know
 {
 	g_autofree char *path = NULL;
 	uint32_t inner_pid;
-	size_t len;
-	char *text;
 	uid_t uid;
 	int fd;
 
@@ -231,19 +340,13 @@ struct perf_map *perf_map_read(const char *proc_dir, uint32_t pid, uint64_t know
 		return NULL;
 	path = g_strdup_printf("/tmp/perf-%" PRIu32 ".map", inner_pid);
 	fd = open_trusted(proc_dir, pid, uid, path, known_bytes, ret_bytes);
-	if (fd < 0)
-		return NULL;
-	text = file_read_fd(fd, PERF_MAP_MAX_BYTES, &len);
-	close(fd);
-	return text ? perf_map_parse(text, len) : NULL;
+	return fd < 0 ? NULL : read_and_close(fd, KIND_PERF_MAP);
 }
 
 struct perf_map *perf_map_read_jitdump(const char *proc_dir, uint32_t pid, const char *path, uint64_t known_bytes,
 				       uint64_t *ret_bytes)
 {
 	uint32_t inner_pid;
-	size_t len;
-	char *text;
 	uid_t uid;
 	int fd;
 
@@ -251,9 +354,5 @@ struct perf_map *perf_map_read_jitdump(const char *proc_dir, uint32_t pid, const
 	if (!process_identity(proc_dir, pid, &inner_pid, &uid))
 		return NULL;
 	fd = open_trusted(proc_dir, pid, uid, path, known_bytes, ret_bytes);
-	if (fd < 0)
-		return NULL;
-	text = jitdump_read(fd, &len);
-	close(fd);
-	return text ? perf_map_parse(text, len) : NULL;
+	return fd < 0 ? NULL : read_and_close(fd, KIND_JITDUMP);
 }

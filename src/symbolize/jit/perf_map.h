@@ -2,6 +2,7 @@
 #ifndef SYMBOLIZE_PERF_MAP_H
 #define SYMBOLIZE_PERF_MAP_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,12 @@ const char *perf_map_find(const struct perf_map *m, uint64_t addr, uint64_t *ret
 size_t perf_map_cnt(const struct perf_map *m);
 /* Adds the memory of m to *account until m is freed; account must outlive it. */
 void perf_map_charge(struct perf_map *m, size_t *account);
+
+/* As bytes, of which nothing but names and places is left.  NULL: these are none that perf_map_write() made. */
+void perf_map_write(const struct perf_map *m, GByteArray *into);
+struct perf_map *perf_map_from_bytes(const void *bytes, size_t len);
+/* For parser_start(): both readers below ask it. */
+bool perf_map_parse_file(int fd, const void *question, size_t question_bytes, GByteArray *into);
 
 /*
  * Reads process pid's own file, by its innermost pid and below its root.  NULL: none, not to

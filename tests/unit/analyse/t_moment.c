@@ -33,6 +33,9 @@ static void before_now(void)
 	g_assert_cmpuint(at("now"), ==, NOW);
 	g_assert_cmpuint(at("-90s"), ==, NOW - 90 * S);
 	g_assert_cmpuint(at("-15m"), ==, NOW - 900 * S);
+	g_assert_cmpuint(at("now-15m"), ==, NOW - 900 * S);
+	g_assert_cmpuint(at("15 min ago"), ==, NOW - 900 * S);
+	g_assert_cmpuint(at("2h ago"), ==, NOW - 7200 * S);
 	g_assert_cmpuint(at("-2h"), ==, NOW - 7200 * S);
 	g_assert_cmpuint(at("-1.5d"), ==, NOW - 129600 * S);
 	g_assert_cmpuint(at("-1w"), ==, NOW - 7 * 86400 * S);
@@ -93,7 +96,9 @@ static void ends_of_ranges(void)
 static void no_times(void)
 {
 	static const char *const bad[] = {
-		"", "12.5", "-", "-x", "-5", "-1y", "-99999w", "--1h", "25:00", "14:60", "14", "14:32x", "tues 14:32", "today 14", "today 14:32Z",
+		"", "12.5", "-", " ago", "now-", "now-x", "now -1h", "x ago", "-1h ago", "2h  ago x",
+		"-x", "-5", "-1y", "-99999w", "--1h", "25:00", "14:60", "14", "14:32x",
+		"tues 14:32", "today 14", "today 14:32Z",
 		"yesterday yesterday", "2025-13-01", "2025-11-31", "2025-11-25T", "2025-11-25X14:32", "@", "@x", "@1x", "@-1", "@1e99", "1969-01-01",
 	};
 

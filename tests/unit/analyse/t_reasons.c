@@ -127,6 +127,8 @@ static void test_rules(void)
 		{ 'S', "do_command@mariadbd MYSQL_BIN_LOG::write_transaction_to_binlog_events@mariadbd "
 		       "MYSQL_BIN_LOG::trx_group_commit_leader@mariadbd pthread_mutex_lock@libc.so.6",
 		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_MUTEX, "MariaDB" },
+		{ 'S', "start_thread@libc.so.6 ?@mariadbd __io_uring_get_cqe@liburing.so.2.3",
+		  "__x64_sys_io_uring_enter@[kernel] io_cqring_wait@[kernel]", REASON_POOL_IDLE, "InnoDB" },
 		{ 'S', "PostgresMain@postgres exec_simple_query@postgres pg_sleep@postgres WaitLatch@postgres epoll_wait@libc.so.6",
 		  "__x64_sys_epoll_wait@[kernel] do_epoll_wait@[kernel]", REASON_SLEEP, "PostgreSQL" },
 		{ 'S', "PostgresMain@postgres heap_update@postgres ProcSleep@postgres LWLockAcquire@postgres PGSemaphoreLock@postgres",
@@ -166,6 +168,41 @@ static void test_rules(void)
 	}
 	reasons_free(r);
 	profile_free(m.p);
+}
+
+/* What is asked once of stacks in common gives the same as asked of each set of rows by itself. */
+static void test_base(void)
+{
+	struct profile *with = profile_new();
+	struct profile *rows[3];
+
+	for (uint32_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		rows[i] = profile_new_rows(with);
+		const uint32_t thread = thread_of(rows[i], 1, 1 + i, "app", i == 2 ? THREAD_KERNEL : 0);
+
+		wait_of(rows[i], thread, 'S', "main@app PQexec@libpq.so.5 poll@libc.so.6",
+			"__x64_sys_poll@[kernel] do_sys_poll@[kernel]", 1);
+		wait_of(rows[i], thread, 'D', "main@app fdatasync@libc.so.6",
+			"__x64_sys_fdatasync@[kernel] jbd2_log_wait_commit@[kernel]", 1 + i);
+	}
+	struct reasons_base *base = reasons_base_new(with, NULL);
+
+	for (uint32_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		struct reasons *shared = reasons_new_on(base, rows[i]), *own = reasons_new(rows[i], NULL);
+
+		for (uint32_t k = 0; k < rows[i]->waits->len; k++) {
+			g_assert_cmpint(reasons_of(shared, k), ==, reasons_of(own, k));
+			g_assert_true(reasons_rule(shared, k) == reasons_rule(own, k));
+			g_assert_cmpstr(reasons_protocol(shared, k), ==, reasons_protocol(own, k));
+			g_assert_cmpint(reasons_idle(shared, k), ==, reasons_idle(own, k));
+		}
+		reasons_free(own);
+		reasons_free(shared);
+	}
+	reasons_base_free(base);
+	for (uint32_t i = 0; i < G_N_ELEMENTS(rows); i++)
+		profile_free_rows(rows[i]);
+	profile_free(with);
 }
 
 #define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
@@ -434,6 +471,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/reasons/rules", test_rules);
+	g_test_add_func("/reasons/base", test_base);
 	g_test_add_func("/reasons/pools", test_pools);
 	g_test_add_func("/reasons/main", test_main);
 	g_test_add_func("/reasons/sleeps", test_sleeps);

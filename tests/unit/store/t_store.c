@@ -8,6 +8,16 @@
 #include "store/short_lived.h"
 #include "store/store.h"
 
+static unsigned files_of(const char *dir, enum store_tier tier)
+{
+	g_autoptr(GArray) names = store_list(dir, NULL);
+	unsigned cnt = 0;
+
+	for (guint i = 0; i < names->len; i++)
+		cnt += g_array_index(names, struct store_name, i).tier == tier;
+	return cnt;
+}
+
 /* A window comes back as it was, while the writer has the file and after. */
 static void round_trip(void)
 {
@@ -41,6 +51,35 @@ static void roll_up(void)
 	assert_range(dir, sim, 0, 7500 * S);
 	g_assert_cmpint(g_unlink(minutes), ==, 0);
 	assert_range(dir, sim, 0, 5400 * S);
+	sim_free(sim);
+	remove_dir(dir);
+}
+
+/*
+ * A day of many parts is read as one, and parts in the middle whose windows hours tell are not even opened: here they
+ * are no files of ours.
+ */
+static void parts_of_a_day(void)
+{
+	char *dir = new_dir();
+	const struct store_options options = { .dir = dir, .max_bytes = 2400000 };
+	struct sim *sim = sim_new(21, 20, 7500 * S);
+	struct store *s = store_open(&options, NULL);
+	guint parts;
+
+	add_windows(s, sim, 0, 7500 * S, 10 * S);
+	store_close(s);
+	parts = files_of(dir, TIER_WINDOW);
+	g_assert_cmpuint(parts, >=, 6);
+	assert_range(dir, sim, 0, 7500 * S);
+	assert_range(dir, sim, 130 * S, 5510 * S);
+	for (guint i = 1; i + 1 < parts; i++) {
+		g_autofree char *name = g_strdup_printf("2025-11-25.10s.%u.db", i);
+		g_autofree char *path = g_build_filename(dir, name, NULL);
+
+		g_assert_true(g_file_set_contents(path, "no database", -1, NULL));
+	}
+	assert_range(dir, sim, 0, 7500 * S);
 	sim_free(sim);
 	remove_dir(dir);
 }
@@ -109,16 +148,6 @@ static void each_by_itself(void)
 	store_close(s);
 	sim_free(sim);
 	remove_dir(dir);
-}
-
-static unsigned files_of(const char *dir, enum store_tier tier)
-{
-	g_autoptr(GArray) names = store_list(dir, NULL);
-	unsigned cnt = 0;
-
-	for (guint i = 0; i < names->len; i++)
-		cnt += g_array_index(names, struct store_name, i).tier == tier;
-	return cnt;
 }
 
 /* Gaps are told; who lived on both sides has no residual. */
@@ -294,6 +323,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/store/round_trip", round_trip);
 	g_test_add_func("/store/roll_up", roll_up);
+	g_test_add_func("/store/parts_of_a_day", parts_of_a_day);
 	g_test_add_func("/store/came_and_went", came_and_went);
 	g_test_add_func("/store/each_by_itself", each_by_itself);
 	g_test_add_func("/store/gaps", gaps);

@@ -84,6 +84,45 @@ static void test_hostile(void)
 	perf_map_free(m);
 }
 
+/* What a parser without rights answers is the same list; of bytes that it would not write nothing is taken. */
+static void test_bytes(void)
+{
+	struct perf_map *m = parse("2000 20 two\nno line\n1000 10 one\n1008 10 void a.B.c(int)\n1000 10 \x1b[31mone\n");
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	g_autofree uint8_t *bad = NULL;
+	struct perf_map *back;
+
+	perf_map_write(m, bytes);
+	perf_map_free(m);
+	back = perf_map_from_bytes(bytes->data, bytes->len);
+	g_assert_nonnull(back);
+	g_assert_cmpuint(perf_map_cnt(back), ==, 4);
+	is(back, 0x1000, "?[31mone", 0);
+	is(back, 0x1010, "a.B.c(int)", 8);
+	is(back, 0x201f, "two", 0x1f);
+	perf_map_free(back);
+	for (guint i = 0; i < bytes->len; i++)
+		g_assert_null(perf_map_from_bytes(bytes->data, i));
+	bad = g_memdup2(bytes->data, bytes->len);
+	bad[bytes->len - 2] = '\n';
+	g_assert_null(perf_map_from_bytes(bad, bytes->len));
+	bad[bytes->len - 2] = bad[bytes->len - 1] = 'x';
+	g_assert_null(perf_map_from_bytes(bad, bytes->len));
+}
+
+static void test_nothing_as_bytes(void)
+{
+	struct perf_map *m = parse("");
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+
+	perf_map_write(m, bytes);
+	perf_map_free(m);
+	m = perf_map_from_bytes(bytes->data, bytes->len);
+	g_assert_nonnull(m);
+	g_assert_cmpuint(perf_map_cnt(m), ==, 0);
+	perf_map_free(m);
+}
+
 static void test_status(void)
 {
 	uint32_t pid = 0;
@@ -192,6 +231,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/perf-map/names", test_names);
 	g_test_add_func("/perf-map/return-types", test_return_types);
 	g_test_add_func("/perf-map/hostile", test_hostile);
+	g_test_add_func("/perf-map/bytes", test_bytes);
+	g_test_add_func("/perf-map/nothing-as-bytes", test_nothing_as_bytes);
 	g_test_add_func("/perf-map/status", test_status);
 	g_test_add("/perf-map/read", struct fixture, NULL, set_up, test_read, tear_down);
 	g_test_add("/perf-map/link-refused", struct fixture, NULL, set_up, test_link_refused, tear_down);
