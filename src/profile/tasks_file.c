@@ -7,6 +7,7 @@
 #include "profile/profile_insert.h"
 #include "profile/profile_reader.h"
 #include "profile/profile_rows.h"
+#include "profile/task_looks.h"
 
 #define PPM 1000000
 #define RATE_MAX_MILLI_HZ 1000000
@@ -97,6 +98,8 @@ bool tasks_check(const struct profile *p, GError **error)
 				return profile_damaged(error, "a time of task %u of population %u is out of range", k,
 						       i);
 		}
+		if (!task_looks_check(t)) 
+			return profile_damaged(error, "the looks at task population %u are out of order or range", i);
 	}
 	return true;
 }

@@ -115,7 +115,7 @@ static void look(struct task_sampler *s, uint64_t end_ns)
 
 		if (!e->watched)
 			continue;
-		if (watched_look(e->watched, end_ns - e->until_ns, room_ns))
+		if (watched_look(e->watched, end_ns, end_ns - e->until_ns, room_ns))
 			e->until_ns = end_ns;
 		else
 			seen_end(s, e);

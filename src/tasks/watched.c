@@ -97,7 +97,7 @@ static uint64_t stride_of(const struct watched *w, uint64_t count, uint64_t room
 	return (uint64_t)((double)count / MAX(room, 1)) + 1;
 }
 
-bool watched_look(struct watched *w, uint64_t period_ns, uint64_t room_ns)
+bool watched_look(struct watched *w, uint64_t end_ns, uint64_t period_ns, uint64_t room_ns)
 {
 	uint64_t count = w->source->count(w->state), stride = stride_of(w, count, room_ns), cost_ns, before_ns;
 	bool is_there;
@@ -112,7 +112,7 @@ bool watched_look(struct watched *w, uint64_t period_ns, uint64_t room_ns)
 	if (count)
 		w->task_cost_ns = MAX((double)cost_ns * (double)stride / (double)count, LEAST_NS);
 	w->share_sum += 1.0 / (double)stride;
-	tasks_look_done(w->tasks, period_ns);
+	tasks_look_done(w->tasks, end_ns, period_ns);
 	return true;
 }
 

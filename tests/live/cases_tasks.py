@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 from lib import Skip, case, fetched, wait_until
 
@@ -363,3 +364,74 @@ def asyncio_lock_is_a_finding(env):
     text = subprocess.run([env.offcpu, "report", recording], capture_output=True, text=True, check=True).stdout
     # before Python 3.11 functions are without their classes
     env.check.that(re.search("tasks: 5 tasks wait (to acquire|for) a lock", " ".join(text.split())), text[:600])
+
+
+PHASES = """
+import asyncio, sys, time
+async def first(gate):
+    await gate.acquire()
+async def second():
+    await asyncio.sleep(60)
+async def main():
+    gate = asyncio.Semaphore(0)
+    waiting = [asyncio.create_task(first(gate)) for _ in range(20)]
+    print("ready", flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    for _ in waiting:
+        gate.release()
+    await asyncio.gather(*waiting)
+    then = [asyncio.create_task(second()) for _ in range(7)]
+    await asyncio.sleep(0)
+    print(time.time_ns(), flush=True)
+    await asyncio.gather(*then)
+asyncio.run(main())
+"""
+
+
+@case
+def tasks_are_told_in_ranges(env):
+    """Twenty tasks wait for a semaphore, and then seven others sleep: each part of the recording has only its own."""
+    from cases_languages import pythons
+    found = [python for python in pythons() if can_be_seen(python)]
+    if not found:
+        raise Skip("no CPython 3.8 to 3.15 is here")
+    recording, source = env.temporary("phases.offcpu"), env.temporary("phases.py")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(PHASES.replace("asyncio.to_thread(", "asyncio.get_running_loop().run_in_executor(None, "))
+    program = subprocess.Popen([found[0], source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    env.running.append(program)
+    program.stdout.readline()
+    recorder = subprocess.Popen([env.offcpu, "record", "-p", str(program.pid), "-d", "3", "-o", recording],
+                                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    env.running.append(recorder)
+    time.sleep(2)
+    program.stdin.write("g\n")
+    program.stdin.flush()
+    edge_ns = int(program.stdout.readline())
+    env.check.equal(recorder.wait(timeout=60), 0, "exit status")
+
+    def told(*options):
+        text = subprocess.run([env.offcpu, "report", "--json", *options, recording], capture_output=True, text=True, check=True)
+        return json.loads(text.stdout)
+
+    def task_ns(report):
+        sums = {}
+        for row in (row for data in report["tasks"] for row in data["rows"]):
+            sums[own(row)] = sums.get(own(row), 0) + row["task_ns"]
+        return sums
+
+    whole = told()
+    edge_s = (edge_ns - whole["window"]["start_unix_ns"]) / 1e9
+    if not 0.5 < edge_s < whole["window"]["duration_ns"] / 1e9 - 0.5:
+        raise Skip(f"the phases met {edge_s:.1f} s into the window: the machine is too slow for this")
+    # a look stands for its period, wherever in that it was
+    early, late = told("--to", f"{edge_s - 0.3:.3f}"), told("--from", f"{edge_s + 0.3:.3f}")
+    for report, function, tasks in ((early, "first", 20), (late, "second", 7)):
+        window_ns = report["tasks"][0]["window_ns"]
+        env.check.equal(sorted(name for name in task_ns(report) if name in ("first", "second")), [function], "functions")
+        env.check.that(abs(task_ns(report)[function] - tasks * window_ns) <= tasks, f"{function}: {task_ns(report)} in {window_ns}")
+        env.check.that(window_ns <= report["window"]["duration_ns"] + 200_000_000, "their window is the range's")
+    parts = [task_ns(told("--to", f"{edge_s:.3f}")), task_ns(told("--from", f"{(int(edge_s * 10) + 1) / 10:.1f}"))]
+    for function, ns in task_ns(whole).items():
+        here = sum(part.get(function, 0) for part in parts)
+        env.check.that(abs(here - ns) <= 1000, f"{function}: {here} in two parts, {ns} in all")
