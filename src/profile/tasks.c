@@ -35,6 +35,11 @@ void tasks_free(struct tasks *t)
 	g_free(t);
 }
 
+GPtrArray *tasks_list_new(void)
+{
+	return g_ptr_array_new_with_free_func((GDestroyNotify)tasks_free);
+}
+
 const char *tasks_string(struct tasks *t, const char *text)
 {
 	return text ? g_string_chunk_insert_const(t->strings, text) : NULL;

@@ -96,6 +96,7 @@ struct tasks {
 
 struct tasks *tasks_new(enum tasks_kind kind, uint32_t pid);
 void tasks_free(struct tasks *t);	/* NULL is fine */
+GPtrArray *tasks_list_new(void);	/* struct tasks, which it frees */
 static inline const struct task_row *tasks_get(const struct tasks *t, guint i)
 {
 	return &g_array_index(t->rows, struct task_row, i);

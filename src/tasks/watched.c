@@ -116,19 +116,29 @@ bool watched_look(struct watched *w, uint64_t end_ns, uint64_t period_ns, uint64
 	return true;
 }
 
-struct tasks *watched_close(struct watched *w)
+struct tasks *watched_take(struct watched *w)
 {
 	struct tasks *t = w->tasks;
 
+	if (!t->looks)
+		return NULL;
+	w->tasks = tasks_new(t->kind, t->pid);
+	w->tasks->program = tasks_string(w->tasks, t->program);
+	w->tasks->version = tasks_string(w->tasks, t->version);
+	t->looked_at_share = w->share_sum / (double)t->looks;
+	t->cpu_ns = w->cpu_ns;
+	w->share_sum = 0;
+	w->cpu_ns = 0;
+	tasks_finish(t);
+	return t;
+}
+
+struct tasks *watched_close(struct watched *w)
+{
+	struct tasks *t = watched_take(w);
+
 	w->source->close(w->state);
-	if (t->looks) {
-		t->looked_at_share = w->share_sum / (double)t->looks;
-		t->cpu_ns = w->cpu_ns;
-		tasks_finish(t);
-	} else {
-		tasks_free(t);
-		t = NULL;
-	}
+	tasks_free(w->tasks);
 	g_free(w);
 	return t;
 }

@@ -19,7 +19,9 @@ struct watched *watched_open(uint32_t pid, GError **error);
  */
 bool watched_look(struct watched *w, uint64_t end_ns, uint64_t period_ns, uint64_t room_ns);
 
-/* What the looks have found, the caller's; NULL: there was none. */
+/* What the looks have found since it was opened or this was asked for, the caller's; NULL: there was none. */
+struct tasks *watched_take(struct watched *w);
+/* The same, and it ends. */
 struct tasks *watched_close(struct watched *w);
 
 #endif

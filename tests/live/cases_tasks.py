@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 
 from lib import Skip, case, fetched, wait_until
@@ -435,3 +436,39 @@ def tasks_are_told_in_ranges(env):
     for function, ns in task_ns(whole).items():
         here = sum(part.get(function, 0) for part in parts)
         env.check.that(abs(here - ns) <= 1000, f"{function}: {here} in two parts, {ns} in all")
+
+
+TASKS = """
+import asyncio, sys
+async def held(gate):
+    async with gate:
+        await asyncio.sleep(0.05)
+async def client(gate):
+    while True:
+        await held(gate)
+async def main():
+    gate = asyncio.Semaphore(2)
+    print("ready", flush=True)
+    await asyncio.gather(*(client(gate) for _ in range(12)))
+asyncio.run(main())
+"""
+
+
+@case
+def agent_keeps_tasks(env):
+    """Of twelve clients of one gate ten wait at any time, in each window and over all."""
+    from cases_agent import Agent
+    store = env.temporary("store")
+    program = subprocess.Popen([sys.executable, "-c", TASKS], stdout=subprocess.PIPE, text=True)
+    env.running.append(program)
+    program.stdout.readline()
+    agent = Agent(env, store, "--windows", "2", settings=["record.tasks=yes"])
+    env.check.equal(agent.process.wait(timeout=60), 0, f"exit status: {agent.log()}")
+    program.kill()
+    report = subprocess.run([env.offcpu, "report", f"--history={store}", "--from", "-1h", "--json"], capture_output=True, text=True, check=True)
+    told = [data for data in json.loads(report.stdout)["tasks"] if data["pid"] == program.pid]
+    env.check.equal(len(told), 1, "populations of the process")
+    env.check.that(told[0]["window_ns"] > 500_000_000, f"{told[0]['window_ns']} ns of two windows were looked at")
+    found = [f for f in json.loads(report.stdout)["task_findings"] if f["pid"] == program.pid]
+    env.check.equal([(f["function"], f["call"].rsplit(".", 1)[-1]) for f in found], [("held", "acquire")], "findings")
+    env.check.that(abs(found[0]["tasks_milli"] - 10_000) < 500, f"{found[0]['tasks_milli']} thousandths of a task wait for the gate, not 10")
