@@ -47,7 +47,8 @@ struct told {
 static void add_part(struct slice_builder *b, const struct wait *w, uint32_t row, uint64_t at_ns, uint64_t ns,
 		     struct told *told)
 {
-	struct slice_cell cell = { .row = row, .blocked_ns = ns, .max_ns = ns };
+	/* how long a task waits is not known: all are one duration */
+	struct slice_cell cell = { .row = row, .blocked_ns = ns, .max_ns = SLICE_NS };
 	const uint64_t all_q8 = w->count * SLICE_COUNT_Q8;
 	uint64_t upto_q8;
 
@@ -56,7 +57,7 @@ static void add_part(struct slice_builder *b, const struct wait *w, uint32_t row
 	upto_q8 = (uint64_t)((unsigned __int128)all_q8 * told->ns / w->blocked_ns);
 	cell.count_q8 = upto_q8 - told->count_q8;
 	told->count_q8 = upto_q8;
-	slice_hist_add(&cell.bars, profile_hist_slot(ns), cell.count_q8);
+	slice_hist_add(&cell.bars, profile_hist_slot(SLICE_NS), cell.count_q8);
 	slice_builder_add(b, at_ns, &cell);
 }
 
