@@ -8,6 +8,7 @@
 
 #define SLICE_NS (UINT64_C(200) * 1000 * 1000)	/* as often as there are looks */
 #define NO_WAIT UINT32_MAX
+#define IDLE_WORD "[idle]"
 
 static uint32_t push(struct profile *p, uint32_t node, const struct task_frame *f, const char *module)
 {
@@ -98,10 +99,28 @@ static void add_slices(struct slice_builder *b, const struct profile *p, const s
 	}
 }
 
-static void add_population(struct profile *p, const struct tasks *t, uint32_t *ret_waits)
+bool task_profile_is_idle(const struct profile *tasks, const struct wait *w)
+{
+	uint32_t node = w->user;
+
+	while (node && profile_get_node(tasks, node)->parent)
+		node = profile_get_node(tasks, node)->parent;
+	return node && g_strcmp0(profile_get_frame(tasks, profile_get_node(tasks, node)->frame)->name, IDLE_WORD) == 0;
+}
+
+static const char *service_of(const struct profile *p, uint32_t pid)
+{
+	for (guint i = 0; i < p->threads->len; i++)
+		if (profile_thread(p, i)->pid == pid && profile_thread(p, i)->service)
+			return profile_thread(p, i)->service;
+	return NULL;
+}
+
+static void add_population(struct profile *p, const struct tasks *t, const char *service, uint32_t *ret_waits)
 {
 	const struct thread thread = {
 		.pid = t->pid, .tid = t->pid, .comm = profile_string(p, t->program), .process = profile_string(p, t->program),
+		.service = profile_string(p, service),
 		.from_ns = p->info.start_ns, .to_ns = p->info.start_ns + p->info.duration_ns,
 	};
 	uint32_t number = profile_add_thread(p, &thread);
@@ -161,7 +180,7 @@ struct profile *task_profile_new(const struct profile *p)
 
 	for (guint i = 0; i < p->tasks->len; i++) {
 		waits[i] = g_new(uint32_t, (gsize)profile_tasks(p, i)->rows->len + 1);
-		add_population(ret, profile_tasks(p, i), waits[i]);
+		add_population(ret, profile_tasks(p, i), service_of(p, profile_tasks(p, i)->pid), waits[i]);
 	}
 	if (is_known_when(p))
 		ret->slices = slices_of(p, ret, waits);
