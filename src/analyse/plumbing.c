@@ -243,6 +243,18 @@ static bool is_within_runtime(const struct plumbing *pl, const struct user_pick 
 	       is_of_one_file(pl, (uint32_t)pick->api, frame);
 }
 
+/* Where musl's clone() begins a thread: its name alone may be anybody's. */
+static bool is_thread_start(const struct plumbing *pl, uint32_t node)
+{
+	const struct stack_node *n = profile_get_node(pl->profile, node);
+	const char *name = profile_get_frame(pl->profile, n->frame)->name, *caller;
+
+	if (!name || strcmp(name, "start") != 0 || !n->parent)
+		return false;
+	caller = profile_get_frame(pl->profile, profile_get_node(pl->profile, n->parent)->frame)->name;
+	return g_strcmp0(caller, "__clone") == 0;
+}
+
 static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 {
 	struct user_pick pick = { .caller = -1, .api = -1, .library = -1, .entry = -1, .library_api = -1, .other = -1 };
@@ -274,6 +286,8 @@ static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 			pick.other = pick.other < 0 ? frame : pick.other;
 			continue;
 		}
+		if (is_thread_start(pl, n))
+			continue;
 		inside = false;
 		if (c->named) {
 			pick.is_outer = pick.caller >= 0;

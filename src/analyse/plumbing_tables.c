@@ -264,7 +264,7 @@ static const char *const syscall_prefixes[] = {
 
 /* Parts of the C and C++ runtime and of what it is built on, by the start of the file's name. */
 static const char *const runtime_files[] = {
-	"libc.so.", "libc-2.", "libc.musl", "ld-musl", "ld-linux", "ld-2.", "ld.so", "libpthread", "librt.so",
+	"libc.so", "libc-2.", "libc.musl", "ld-musl", "ld-linux", "ld-2.", "ld.so", "libpthread", "librt.so",
 	"librt-2.", "libstdc++.so", "libc++.so", "libc++abi.so", "libgcc_s", "[vdso]",
 };
 

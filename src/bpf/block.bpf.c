@@ -13,11 +13,11 @@
 #include "abi/block_abi.h"
 #include "bpf/alias.bpf.h"
 #include "bpf/io_stack.bpf.h"
+#include "bpf/only.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 const volatile bool want_ustack, want_kstack, want_file;
-const volatile __u32 only_tgid;	/* 0: any */
 
 /* include/linux/blk_types.h */
 #define REQ_OP_MASK 255
@@ -137,6 +137,7 @@ struct inode_key {
 
 struct dirtier {
 	__u32 pid;
+	__u32 is_wanted;
 	char comm[BLOCK_COMM_LEN];
 };
 
@@ -204,15 +205,17 @@ static __always_inline struct inode *name_file(struct request___io *rq, char *to
 	return host;
 }
 
-static __always_inline void look_for_dirtier(struct inode *inode, struct flight *f)
+/* Is the one wanted who dirtied the file last? */
+static __always_inline bool look_for_dirtier(struct inode *inode, struct flight *f)
 {
 	struct inode_key key = { .inode = (__u64)inode, .ino = BPF_CORE_READ(inode, i_ino) };
 	struct dirtier *d = bpf_map_lookup_elem(&dirtiers, &key);
 
 	if (!d)
-		return;
+		return false;
 	f->dirtier = d->pid;
 	__builtin_memcpy(f->dirtier_comm, d->comm, sizeof(d->comm));
+	return d->is_wanted;
 }
 
 /*
@@ -235,6 +238,7 @@ static __always_inline int dirty(struct address_space *mapping)
 	if (d && d->pid == (__u32)task->tgid)
 		return 0;
 	fresh.pid = task->tgid;
+	fresh.is_wanted = is_wanted(task);
 	BPF_CORE_READ_INTO(&fresh.comm, task, group_leader, comm);
 	bpf_map_update_elem(&dirtiers, &key, &fresh, BPF_ANY);
 	return 0;
@@ -284,10 +288,10 @@ static __always_inline int begin(void *ctx, struct request___io *rq, bool is_iss
 	__u32 zero = 0;
 	struct buffer *b = bpf_map_lookup_elem(&block_buffers, &zero);
 	bool is_kernel = task->flags & (PF_KTHREAD | PF_IO_WORKER),
-	     is_others = only_tgid && (__u32)task->tgid != only_tgid;
+	     is_ours = is_wanted(task);
 	struct inode *inode = NULL;
 
-	if (!b || !is_open || (is_others && !is_kernel))
+	if (!b || !is_open || (!is_ours && !is_kernel))
 		return 0;
 	__builtin_memset(&b->flight, 0, sizeof(b->flight));
 	b->flight.number = __sync_fetch_and_add(&last_number, 1) + 1;
@@ -303,9 +307,9 @@ static __always_inline int begin(void *ctx, struct request___io *rq, bool is_iss
 		bpf_probe_read_kernel_str(b->flight.disk, BLOCK_NAME_LEN, BPF_CORE_READ(rq, q, disk, disk_name));
 	if (want_file && bpf_core_field_exists(rq->q->disk))
 		inode = name_file(rq, b->flight.file);
-	if (is_kernel && inode)
-		look_for_dirtier(inode, &b->flight);
-	if (is_others && b->flight.dirtier != only_tgid)
+	if (is_kernel && inode && look_for_dirtier(inode, &b->flight))
+		is_ours = true;
+	if (!is_ours)
 		return 0;
 	if (want_kstack || want_ustack) {
 		b->flight.has_stack = send_stack(ctx, task, b);

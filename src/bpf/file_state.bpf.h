@@ -11,10 +11,10 @@
 #include "abi/file_abi.h"
 #include "bpf/file_path.bpf.h"
 #include "bpf/io_stack.bpf.h"
+#include "bpf/only.bpf.h"
 #include "bpf/regs.bpf.h"
 
 const volatile bool want_ustack, want_kstack;
-const volatile __u32 only_tgid;	/* 0: any */
 const volatile __u32 self_tgid;	/* never */
 const volatile __u64 slower_ns;
 /* A probe on a function's return is laid as the function begins: a call that had begun before it has none. */
@@ -91,7 +91,7 @@ static __always_inline __u64 key_of(struct task_struct *task, const struct op *o
 
 static __always_inline bool is_ours(struct task_struct *task)
 {
-	return (__u32)task->tgid != self_tgid && (!only_tgid || (__u32)task->tgid == only_tgid);
+	return (__u32)task->tgid != self_tgid && is_wanted(task);
 }
 
 static __always_inline void begin(struct task_struct *task, struct op *op, __u32 nr)

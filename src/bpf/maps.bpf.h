@@ -219,13 +219,6 @@ struct {
 	__type(value, __u8);
 } filter_tgids SEC(".maps"), filter_tids SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 256);
-	__type(key, __u64);
-	__type(value, __u8);
-} filter_cgroups SEC(".maps");
-
 const volatile struct offcpu_config cfg = {};
 const volatile char comm_glob[2 * OFFCPU_COMM_LEN] = {};
 

@@ -2,6 +2,7 @@
 #ifndef BPF_SELECT_BPF_H
 #define BPF_SELECT_BPF_H
 
+#include "bpf/cgroups.bpf.h"
 #include "bpf/pages.bpf.h"
 #include "bpf/threads.bpf.h"
 
@@ -142,32 +143,6 @@ static __always_inline bool is_of_chosen_process(struct task_struct *task, struc
 	if (cfg.by_ancestry && is_chosen_or_forked((__u64)BPF_CORE_READ(task, real_parent)))
 		st->by_descent = 1;	/* whoever forked it may end */
 	return st->by_descent;
-}
-
-static __always_inline bool in_cgroups(struct task_struct *task)
-{
-	struct cgroup *cgrp = BPF_CORE_READ(task, cgroups, dfl_cgrp);
-	int level = BPF_CORE_READ(cgrp, level);
-
-	for (int i = 0; i < OFFCPU_ANCESTRY; i++) {
-		__u64 id = 0;
-
-		if (i > level)
-			break;
-		if (bpf_core_field_exists(cgrp->ancestors)) {
-			struct cgroup *ancestor = NULL;
-
-			bpf_core_read(&ancestor, sizeof(ancestor), &cgrp->ancestors[i]);
-			id = BPF_CORE_READ(ancestor, kn, id);
-		} else {
-			struct cgroup___old *old = (void *)cgrp;
-
-			bpf_core_read(&id, sizeof(id), &old->ancestor_ids[i]);
-		}
-		if (bpf_map_lookup_elem(&filter_cgroups, &id))
-			return true;
-	}
-	return false;
 }
 
 /* comm: what it is called, or just about to be. */

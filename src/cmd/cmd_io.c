@@ -13,6 +13,7 @@
 #include "cmd/run.h"
 #include "cmd/stop.h"
 #include "cmd/target.h"
+#include "cmd/target_cgroup.h"
 #include "io/block.h"
 #include "profile/profile_file.h"
 #include "render/text/folded.h"
@@ -30,22 +31,22 @@ static const char description[] =
 	"  offcpu io --block -f -d 10 > io.folded  folded stacks, in microseconds\n"
 	"  offcpu io --slower 10ms -p 1234         a line for each file operation of 10 ms or more\n"
 	"  offcpu io --stacks -d 10                file operations of 1 ms or more by the place that made them\n"
+	"  offcpu io --slower 10ms -p postgres --follow  of all processes of that name and what these fork\n"
 	"\n"
 	"A request is no wait of a thread: many may be on their way at once.";
 
-static bool parse_pid(struct io_options *o, GError **error)
+/* Whose operations are wanted. */
+static bool find_only(struct io_options *o, GError **error)
 {
-	char *typed[] = { o->pid, NULL };
-	g_autoptr(GArray) pids = NULL;
-
-	if (!target_processes(typed, &pids, error))
+	if (o->pids && !target_processes(o->pids, &o->processes, error))
 		return false;
-	if (pids->len != 1) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "-p %s: these are %u processes, and one is wanted",
-			    o->pid, pids->len);
-		return false;
+	for (char **group = o->groups; group && *group; group++) {
+		if (!o->cgroup_ids)
+			o->cgroup_ids = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+		if (!target_cgroup(*group, o->cgroup_ids, error))
+			return false;
 	}
-	o->pid_number = g_array_index(pids, uint32_t, 0);
+	o->only = (struct io_only){ .pids = o->processes, .cgroups = o->cgroup_ids, .follow = o->follow };
 	return true;
 }
 
@@ -70,6 +71,8 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 		wrong = "--folded and --json exclude each other";
 	else if (o->top < 1)
 		wrong = "--top takes 1 or more";
+	else if (o->follow && !o->pids)
+		wrong = "--follow is about the children of -p";
 	else if (o->no_kernel_stacks && o->no_user_stacks)
 		wrong = "-U and -K exclude each other";
 	if (wrong) {
@@ -82,7 +85,7 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 	}
 	if (o->by_stack && !o->slower)
 		o->slower_ns = STACKS_SLOWER_NS;
-	if (o->pid && !parse_pid(o, &error)) {
+	if (!find_only(o, &error)) {
 		cmd_error(COMMAND, "%s", error->message);
 		return EXIT_FAILED;
 	}
@@ -147,14 +150,14 @@ static void print_result(struct block_io *b, const struct io_options *o)
 		.by_stack = o->by_block,
 		.by_count = o->by_count,
 		.top = (unsigned)o->top,
-		.is_of_one = o->pid_number != 0,
+		.is_of_some = only_some(&o->only),
 	};
 	g_autoptr(GString) text = g_string_new(NULL);
 	struct block_result r;
 
 	block_io_result(b, &r);
 	if (o->json)
-		io_json_block(text, &r, o->by_block, text_options.is_of_one);
+		io_json_block(text, &r, o->by_block, text_options.is_of_some);
 	else
 		io_text(text, &r, &text_options);
 	block_result_clear(&r);
@@ -164,7 +167,7 @@ static void print_result(struct block_io *b, const struct io_options *o)
 static int io_block(const struct io_options *o, uint64_t duration_ns, const char *command_line)
 {
 	const struct block_options options = {
-		.pid = o->pid_number, .no_user_stacks = o->no_user_stacks || !(o->by_block || o->output),
+		.only = o->only, .no_user_stacks = o->no_user_stacks || !(o->by_block || o->output),
 		.no_kernel_stacks = o->no_kernel_stacks || !(o->by_block || o->output),
 	};
 	g_autoptr(GError) error = NULL;
@@ -199,7 +202,11 @@ int cmd_io(int argc, char **argv)
 		  "Slow file operations by stack (of 1 ms or more, or see --slower)", NULL },
 		{ "count", 0, 0, G_OPTION_ARG_NONE, &own.by_count,
 		  "Most requests or operations first, rather than most time", NULL },
-		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &own.pid, "Only what this process does, by number or name", "PID" },
+		{ "pid", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &own.pids,
+		  "Only what this process does, by number or name; may be repeated", "PID" },
+		{ "cgroup", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &own.groups,
+		  "Only what this cgroup (version 2), unit or container does; may be repeated", "PATH|NAME" },
+		{ "follow", 0, 0, G_OPTION_ARG_NONE, &own.follow, "With -p: the children that these fork, too", NULL },
 		{ "user-stacks-only", 'U', 0, G_OPTION_ARG_NONE, &own.no_kernel_stacks, "No kernel stacks", NULL },
 		{ "kernel-stacks-only", 'K', 0, G_OPTION_ARG_NONE, &own.no_user_stacks, "No user stacks", NULL },
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)",
@@ -221,7 +228,10 @@ int cmd_io(int argc, char **argv)
 						    : io_block(&own, run.duration_ns, command_line);
 	g_free(own.duration);
 	g_free(own.output);
-	g_free(own.pid);
+	g_strfreev(own.pids);
+	g_strfreev(own.groups);
+	g_clear_pointer(&own.processes, g_array_unref);
+	g_clear_pointer(&own.cgroup_ids, g_array_unref);
 	g_free(own.slower);
 	return status;
 }

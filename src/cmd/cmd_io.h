@@ -6,15 +6,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "io/only.h"
 #include "profile/profile.h"
 
 /* What the parts of `offcpu io` share. */
 
 struct io_options {
-	gboolean by_block, by_stack, by_count, folded, json, no_kernel_stacks, no_user_stacks;
+	gboolean by_block, by_stack, by_count, folded, json, no_kernel_stacks, no_user_stacks, follow;
 	gint top;
-	char *duration, *output, *pid, *slower;
-	uint32_t pid_number;
+	char *duration, *output, *slower;
+	char **pids, **groups;	/* as typed */
+	GArray *processes, *cgroup_ids;	/* what these name: of uint32_t, of uint64_t; NULL: not given */
+	struct io_only only;
 	uint64_t slower_ns;
 };
 

@@ -64,7 +64,7 @@ int io_files(const struct io_options *o, uint64_t duration_ns, const char *comma
 	g_autoptr(GString) line = g_string_new(NULL);
 	bool with_lines = !o->by_stack, with_stacks = o->by_stack || o->output;
 	const struct file_options options = {
-		.pid = o->pid_number,
+		.only = o->only,
 		.slower_ns = o->slower_ns,
 		.on_op = !with_lines ? NULL
 			 : o->json   ? print_json_line

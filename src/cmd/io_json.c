@@ -221,7 +221,7 @@ static void put_block_rows(struct json *j, const struct block_result *r, const G
 	json_array_end(j);
 }
 
-void io_json_block(GString *out, const struct block_result *r, bool with_places, bool is_of_one)
+void io_json_block(GString *out, const struct block_result *r, bool with_places, bool is_of_some)
 {
 	const struct block_counts *c = &r->counts;
 	struct json j;
@@ -229,8 +229,8 @@ void io_json_block(GString *out, const struct block_result *r, bool with_places,
 	begin(&j, out, "block");
 	json_member_uint(&j, "duration_ns", r->duration_ns);
 	json_member_uint(&j, "requests", c->done);
-	json_member_known(&j, "disks_count", c->kernels, !is_of_one);
-	json_member_known(&j, "begun_before", c->open_at_start, !is_of_one);
+	json_member_known(&j, "disks_count", c->kernels, !is_of_some);
+	json_member_known(&j, "begun_before", c->open_at_start, !is_of_some);
 	json_member_uint(&j, "still_open", c->open_at_end);
 	json_member_uint(&j, "merged", c->merged);
 	json_member_uint(&j, "ended_untold", c->unseen);

@@ -79,13 +79,13 @@ static void append_head(GString *s, const struct block_result *r, const struct i
 	g_string_append(s, ": ");
 	text_thousands(s, c->done);
 	g_string_append(s, " done");
-	if (!o->is_of_one) {
+	if (!o->is_of_some) {
 		g_string_append(s, " (the disks count ");
 		text_thousands(s, c->kernels);
 		g_string_append_c(s, ')');
 	}
 	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++) {
-		if (!parts[i].cnt || (o->is_of_one && parts[i].text == parts[0].text))
+		if (!parts[i].cnt || (o->is_of_some && parts[i].text == parts[0].text))
 			continue;
 		g_string_append(s, ", ");
 		text_thousands(s, parts[i].cnt);

@@ -8,7 +8,7 @@
 
 struct io_text_options {
 	bool by_stack, by_count;
-	bool is_of_one;		/* of one process: the kernel's own count is of all */
+	bool is_of_some;		/* not of all processes: the kernel's own count is of all */
 	unsigned top;
 };
 

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "abi/sample.h"
-#include "attach/cgroup.h"
 #include "base/parse.h"
 #include "base/process_ids.h"
 #include "base/proc_status.h"
 #include "cmd/cmd.h"
+#include "cmd/target_cgroup.h"
 #include "session/probe.h"
 
 /* What no number has makes a word the name of a process. */
@@ -36,7 +36,7 @@ static void add_who(GArray *entries, struct target *t)
 		{ "follow", 0, 0, G_OPTION_ARG_NONE, &t->follow, "With -p or -t: the children that these fork, too",
 		  NULL },
 		{ "cgroup", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &t->cgroups,
-		  "Threads in this cgroup (version 2) or below it", "PATH" },
+		  "Threads in this cgroup (version 2), unit or container, or below it", "PATH|NAME" },
 		{ "comm", 0, 0, G_OPTION_ARG_STRING, &t->comm, "Threads whose name matches", "GLOB" },
 		{ "user-threads-only", 'u', 0, G_OPTION_ARG_NONE, &t->user_threads, "User threads only", NULL },
 		{ "kernel-threads-only", 'k', 0, G_OPTION_ARG_NONE, &t->kernel_threads, "Kernel threads only", NULL },
@@ -275,12 +275,10 @@ static bool resolve_existing(struct target *t, GError **error)
 	    !ids_of(t->tids, "thread", &t->collect.tids, error))
 		return false;
 	for (char **path = t->cgroups; path && *path; path++) {
-		uint64_t id;
-		if (!cgroup_id(*path, &id, error))
-			return false;
 		if (!t->collect.cgroup_ids)
 			t->collect.cgroup_ids = g_array_new(FALSE, FALSE, sizeof(uint64_t));
-		g_array_append_val(t->collect.cgroup_ids, id);
+		if (!target_cgroup(*path, t->collect.cgroup_ids, error))
+			return false;
 	}
 	return true;
 }

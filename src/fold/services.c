@@ -272,8 +272,7 @@ static const char *keep(struct fold_services *s, char *name)
 	return own;
 }
 
-/* Of "user-1000.slice", or 0. */
-static uint32_t uid_of_path(const char *path)
+uint32_t service_uid_of_cgroup(const char *path)
 {
 	const char *slice = strstr(path, "/user-");
 	uint64_t uid = slice ? g_ascii_strtoull(slice + strlen("/user-"), NULL, 10) : 0;
@@ -294,7 +293,7 @@ static const char *name_of_container(struct fold_services *s, const char *path)
 		return known;
 	if (g_hash_table_size(s->containers) >= CGROUPS_MAX)
 		g_hash_table_remove_all(s->containers);
-	name = keep(s, container_service(s->proc_dir, id, uid_of_path(path)));
+	name = keep(s, container_service(s->proc_dir, id, service_uid_of_cgroup(path)));
 	g_hash_table_insert(s->containers, g_steal_pointer(&id), (gpointer)name);
 	return name;
 }

@@ -23,6 +23,8 @@
 char *service_of_cgroup(const char *path, const char *host_name);
 /* The 64 digits of the innermost container of such a path; NULL: it is none. */
 char *service_container_id(const char *path);
+/* The user whose group such a path is, of "user-1000.slice", or 0. */
+uint32_t service_uid_of_cgroup(const char *path);
 /*
  * Of variables that end with a NUL each.  NULL: there is none.  *ret_host_name: HOSTNAME in a pod, or NULL; both are
  * the caller's.

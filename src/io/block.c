@@ -199,10 +199,23 @@ static void select_programs(struct block_bpf *skel)
 	bpf_program__set_autoload(skel->progs.block_dirty_page, !has_folio);
 }
 
+static struct only_parts parts_of(const struct block_bpf *skel)
+{
+	return (struct only_parts){
+		.by_process = &skel->rodata->by_process,
+		.by_cgroup = &skel->rodata->by_cgroup,
+		.tgids = skel->maps.only_tgids,
+		.cgroups = skel->maps.filter_cgroups,
+		.fork = skel->progs.only_fork,
+		.free = skel->progs.only_free,
+	};
+}
+
 static bool load(struct block_io *b, GError **error)
 {
 	size_t elf_bytes;
 	const void *elf = block_bpf__elf_bytes(&elf_bytes);
+	struct only_parts only;
 	int err;
 
 	libbpf_set_print(no_message);
@@ -216,15 +229,18 @@ static bool load(struct block_io *b, GError **error)
 		return false;
 	}
 	select_programs(b->skel);
+	only = parts_of(b->skel);
 	b->skel->rodata->want_ustack = !b->options.no_user_stacks;
 	b->skel->rodata->want_kstack = !b->options.no_kernel_stacks;
 	b->skel->rodata->want_file = true;
-	b->skel->rodata->only_tgid = b->options.pid;
+	only_configure(&only, &b->options.only);
 	err = block_bpf__load(b->skel);
 	if (err) {
 		attach_set_load_error(error, err);
 		return false;
 	}
+	if (!only_fill(&only, &b->options.only, error))
+		return false;
 	err = block_bpf__attach(b->skel);
 	if (err) {
 		attach_set_error(error, err, "attach to the tracepoints of block requests");
@@ -387,7 +403,7 @@ static void add_file(GArray *files, GHashTable *index, const struct block_row *r
 static void tell_unseen(const struct block_io *b, struct block_counts *c)
 {
 	uint64_t seen = c->done + c->open_at_start + c->lost_done + c->unseen;
-	uint64_t more = b->options.pid || c->kernels <= seen ? 0 : MIN(c->kernels - seen, c->open_at_end);
+	uint64_t more = only_some(&b->options.only) || c->kernels <= seen ? 0 : MIN(c->kernels - seen, c->open_at_end);
 
 	c->unseen += more;
 	c->open_at_end -= more;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "io/only.h"
 #include "profile/profile.h"
 
 /*
@@ -15,7 +16,7 @@
 struct block_io;
 
 struct block_options {
-	uint32_t pid;		/* only what this process issues, and write-back of what it dirtied; 0: all */
+	struct io_only only;	/* what these issue, and write-back of what they dirtied */
 	bool no_user_stacks, no_kernel_stacks;
 };
 

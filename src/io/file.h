@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "io/only.h"
 #include "profile/profile.h"
 
 /*
@@ -32,7 +33,7 @@ struct file_op {
 };
 
 struct file_options {
-	uint32_t pid;		/* only of this process; 0: all */
+	struct io_only only;
 	uint64_t slower_ns;	/* only operations that take this or more */
 	bool no_user_stacks, no_kernel_stacks;
 	void (*on_op)(const struct file_op *op, void *data);	/* NULL: none */

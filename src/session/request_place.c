@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "attach/error.h"
-#include "attach/insn_x86.h"
+#include "attach/probe_place.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "attach/error.h"
-#include "attach/insn_x86.h"
+#include "attach/probe_place.h"
 #include "attach/probe.h"
 #include "base/hash.h"
 #include "fold/fold.h"

@@ -3,6 +3,7 @@
 
 #include "base/parser.h"
 #include "unwind/cfi.h"
+#include "unwind/code_frames.h"
 #include "unwind/elf_frames.h"
 #include "unwind/go_frames.h"
 #include "unwind/table_bytes.h"
@@ -14,6 +15,7 @@ struct builder {
 	const struct elf_frames *frames;
 	struct cfi_entries entries;
 	struct go_frames go;
+	struct code_frames code;
 	uint32_t row_room;
 	uint64_t covered;	/* rows tell of all text below */
 	uint64_t limit;	/* end of the FDE that is being run, as far as it is taken */
@@ -74,8 +76,8 @@ static bool take_row(void *ctx, uint64_t vaddr, const struct cfi_state *state)
 	return push(b, MAX(vaddr, b->covered), b->table->arch->compile(state));
 }
 
-/* The same of a function that Go's own table tells of. */
-static bool take_go_row(void *ctx, uint64_t vaddr, uint32_t rule)
+/* The same where the rule is known: of a function that Go's own table tells of, or its instructions. */
+static bool take_rule(void *ctx, uint64_t vaddr, uint32_t rule)
 {
 	struct builder *b = ctx;
 
@@ -85,7 +87,11 @@ static bool take_go_row(void *ctx, uint64_t vaddr, uint32_t rule)
 static bool run_fde(struct builder *b, const struct cfi_fde *fde, uint64_t *ret_stopped)
 {
 	if (go_frames_is_entry(fde))
-		return go_frames_run(&b->go, fde, take_go_row, b, ret_stopped);
+		return go_frames_run(&b->go, fde, take_rule, b, ret_stopped);
+	if (code_frames_is_entry(fde)) {
+		code_frames_run(&b->code, fde, take_rule, b);
+		return true;
+	}
 	return cfi_run(&b->entries, fde, b->table->arch, take_row, b, ret_stopped);
 }
 
@@ -133,7 +139,6 @@ static void add_fdes(struct builder *b)
 	GArray *fdes = b->entries.fdes;
 	struct unwind_table *t = b->table;
 
-	sort_fdes(fdes);
 	b->row_room = MAX(fdes->len * 2, 1024);
 	b->row_room = MIN(b->row_room, UNWIND_MAX_ROWS);
 	t->rows = g_new(struct unwind_row, b->row_room);
@@ -208,7 +213,12 @@ static struct unwind_table *build(struct elf_file *file, GError **error)
 		go_frames_add(&b.go, &b.entries);
 	for (unsigned i = 0; i < frames.section_cnt; i++)
 		cfi_entries_add(&b.entries, &frames.sections[i], arch);
+	sort_fdes(b.entries.fdes);
+	code_frames_open(&b.code, file, b.entries.fdes);
+	code_frames_add(&b.code, &b.entries);
+	sort_fdes(b.entries.fdes);
 	add_fdes(&b);
+	code_frames_close(&b.code);
 	cfi_entries_clear(&b.entries);
 	if (!t->row_cnt) {
 		g_set_error(error, UNWIND_ERROR, 0, "the file has no call frame information for its text");

@@ -204,18 +204,28 @@ def filter_cgroup_left_before_any_switch(env):
     env.check.equal(processes(report), {process.pid}, "processes in the report")
 
 
-@case
-def filter_cgroup(env):
+def of_cgroup(env, choose, cnt):
+    """choose: of the paths of a group and of the one below it, the argument of --cgroup, which means the last cnt."""
     outer = env.cgroup(f"offcpu-live-{os.getpid()}")
-    inner = os.path.join(outer, "inner")
+    inner = os.path.join(outer, f"inner-{os.getpid()}")
     os.mkdir(inner)
     env.cgroups.append(inner)
-    programs = [Program(env, "nanosleep", 20, 10000, cgroup=group) for group in (outer, inner, None)]
-    report = together(env, programs, "--cgroup", outer)
+    programs = [Program(env, "nanosleep", 20, 10000, cgroup=group) for group in (None, outer, inner)]
+    report = together(env, programs, "--cgroup", choose(outer, inner))
     check_account(env.check, report)
-    env.check.equal(processes(report), {program.pid for program in programs[:2]}, "processes in the report")
-    for program in programs[:2]:
+    env.check.equal(processes(report), {program.pid for program in programs[-cnt:]}, "processes in the report")
+    for program in programs[-cnt:]:
         check_truth(env.check, report, program.truth()[0])
+
+
+@case
+def filter_cgroup(env):
+    of_cgroup(env, lambda outer, inner: outer, 2)
+
+
+@case
+def filter_cgroup_by_its_name(env):
+    of_cgroup(env, lambda outer, inner: os.path.basename(inner), 1)
 
 
 def user_or_kernel(env, option, kernel):

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from lib import Broken, Skip, case, default_signals, wait_attached
+from lib import Broken, Skip, case, default_signals, enter_cgroup, wait_attached
 
 READS = 400
 BLOCK = 4096
@@ -199,3 +199,48 @@ def block_requests_with_a_flush_count_once(env):
     mine = sum(row["requests"] for row in got["disks"] if row["disk"] == os.path.basename(source) and row["op"] == "write")
     env.check.that(100 - got["ended_untold"] <= mine <= after - before, f"{mine} writes of {after - before} that {source} counts, for 50 commits")
     env.check.that(got["begun_before"] < 50, f"{got['begun_before']} had begun before: a second end of each commit?")
+
+
+# A server of two processes that forks one more for each line it is told, which writes through to the disk.
+FORKS = """read x; dd if=/dev/zero of="$1" bs=4k count=20 oflag=dsync 2>/dev/null; echo; read x; exit 0"""
+
+
+@case
+def io_of_several_processes_and_what_they_fork(env):
+    """
+    -p takes more than one process, and with --follow the ones these fork; --cgroup those in a group.  Nobody else's
+    operations are told.
+    """
+    group = env.cgroup(f"offcpu-io-{os.getpid()}")
+
+    def write(servers):
+        for server in servers:
+            server.stdin.write(b"g\n")
+            server.stdin.flush()
+            if not server.stdout.readline():
+                raise Broken("the server did not write")
+
+    for how in ("follow", "alone", "cgroup"):
+        paths = [f"{env.disk_file()}-{i}" for i in range(3)]
+        servers = [subprocess.Popen(["/bin/sh", "-c", FORKS, "sh", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                   for path in paths]
+        env.running += servers
+        options = [word for server in servers[:2] for word in ("-p", str(server.pid))]
+        if how == "follow":
+            options.append("--follow")
+        elif how == "cgroup":
+            options = ["--cgroup", os.path.basename(group)]
+            for server in servers[:2]:
+                enter_cgroup(group, server.pid)
+        out, _ = watch(env, lambda: write(servers), "--slower", "1us", "--json", *options)
+        told = [json.loads(line) for line in out.splitlines() if '"op"' in line]
+        writes = [sum(op.get("op") == "write" and op.get("file") == path for op in told) for path in paths]
+        env.check.equal(writes, [0, 0, 0] if how == "alone" else [20, 20, 0], f"writes of each server's child, {how}")
+        if how == "alone":
+            ours = {op["pid"] for op in told if "pid" in op}
+            env.check.that(ours <= {server.pid for server in servers[:2]}, f"operations of {ours}")
+        for server in servers:
+            server.stdin.close()
+            server.wait(10)
+        for path in paths:
+            os.unlink(path)

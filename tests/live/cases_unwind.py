@@ -149,33 +149,6 @@ def unwind_plain_chain(env):
     unwind_mode(env, "chain")
 
 
-def without_eh_frame(env, name, is_packed):
-    """A program whose own functions only .debug_frame describes."""
-    sections = subprocess.run(["readelf", "-SW", os.path.join(env.programs, name)], stdout=subprocess.PIPE, text=True,
-                              check=True).stdout
-    flags = re.search(r"\.debug_frame +PROGBITS(?: +[0-9a-f]+){4} +(\w*)", sections)
-    if not flags:
-        raise Skip("the compiler writes no .debug_frame")
-    env.check.equal("C" in flags[1], is_packed, f"{name}: .debug_frame is compressed")
-    for mode in ("chain", "align", "wrappers"):
-        report, truth, _ = env.record(name, mode, 20, 5000)
-        check_account(env.check, report, allowed_losses=ALLOWED)
-        check_all_complete(env.check, report)
-        env.check.that(truth, "the program told no truth")
-        for line in truth:
-            check_chain(env.check, report, line)
-
-
-@case
-def unwind_debug_frame(env):
-    without_eh_frame(env, "unwind_debug_frame", False)
-
-
-@case
-def unwind_debug_frame_compressed(env):
-    without_eh_frame(env, "unwind_debug_frame_packed", True)
-
-
 @case
 def unwind_every_wrapper(env):
     """nanosleep, pthread_cond_timedwait, poll and read, each in a thread."""

@@ -154,7 +154,7 @@ class Program:
 
     def __init__(self, env, name, *args, cgroup=None):
         self.env = env
-        self.truth_path = env.temporary(f"{name}.truth")
+        self.truth_path = env.temporary(f"{os.path.basename(name)}.truth")
         self.path = os.path.join(env.programs, name)
         command = [self.path, self.truth_path, *map(str, args)]
 

@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, HERE)
 
 import lib  # noqa: E402
+import orphans  # noqa: E402
 import cases_waits  # noqa: E402,F401
 import cases_lives  # noqa: E402,F401
 import cases_filters  # noqa: E402,F401
@@ -32,6 +33,7 @@ import cases_planted  # noqa: E402,F401
 import cases_reasons  # noqa: E402,F401
 import cases_crowd  # noqa: E402,F401
 import cases_unwind  # noqa: E402,F401
+import cases_unwind_bare  # noqa: E402,F401
 import cases_remember  # noqa: E402,F401
 import cases_uretprobe  # noqa: E402,F401
 import cases_request  # noqa: E402,F401
@@ -181,6 +183,7 @@ def main():
     failed = 0
     for number, function in enumerate(cases, 1):
         ok, directive, lines = run_attempts(function, given)
+        lines += orphans.end()
         failed += not ok
         print(f"{'ok' if ok else 'not ok'} {number} - {function.__name__}{directive}")
         for line in lines:
@@ -190,4 +193,5 @@ def main():
 
 
 if __name__ == "__main__":
+    orphans.adopt()
     sys.exit(main())

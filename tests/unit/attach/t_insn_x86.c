@@ -2,7 +2,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "attach/insn_x86.h"
+#include "attach/probe_place.h"
+#include "base/insn_x86.h"
 
 #define CODE(bytes) (const uint8_t *)(bytes), sizeof(bytes) - 1
 
@@ -40,23 +41,27 @@ static void test_lengths(void)
 		{ "\xc3", 1, INSN_OTHER },
 		{ "\x66\x0f\x38\x00\xc1", 5, INSN_PLAIN },			/* pshufb */
 		{ "\xf2\x0f\x10\x05\x00\x00\x00\x00", 8, INSN_PLAIN },		/* movsd 0x0(%rip),%xmm0 */
-		{ "\xc5\xf8\x77\x00\x00\x00", 0, INSN_UNKNOWN },		/* vzeroupper */
+		{ "\xc5\xf8\x77", 3, INSN_PLAIN },				/* vzeroupper */
+		{ "\xc4\xe3\x7d\x19\xc1\x01", 6, INSN_PLAIN },			/* vextractf128 $1,%ymm0,%xmm1 */
+		{ "\x62\xf1\x7c\x48\x10\x06", 6, INSN_PLAIN },			/* vmovups (%rsi),%zmm0 */
+		{ "\xf3\x48\xab", 3, INSN_PLAIN },				/* rep stos */
+		{ "\xf0\x0f\xb1\x17", 4, INSN_PLAIN },				/* lock cmpxchg %edx,(%rdi) */
 		{ "\x66\xe8\x00\x00\x00\x00", 0, INSN_UNKNOWN },
 		{ "\x06\x00\x00\x00\x00\x00", 0, INSN_UNKNOWN },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(known); i++) {
 		uint8_t code[16] = { 0 };
-		enum insn_kind kind;
+		struct insn insn;
 
 		memcpy(code, known[i].code, known[i].len ? known[i].len : 6);
-		g_assert_cmpuint(insn_decode(code, sizeof(code), &kind), ==, known[i].len);
-		g_assert_cmpint(kind, ==, known[i].kind);
+		g_assert_cmpuint(insn_decode(code, sizeof(code), &insn), ==, known[i].len);
+		g_assert_cmpint(insn.kind, ==, known[i].kind);
 		/* cut short it is unknown, and no byte behind the end is read: the sanitizers look */
 		for (size_t len = 0; len < known[i].len; len++) {
 			g_autofree uint8_t *cut = g_memdup2(code, len);
 
-			g_assert_cmpuint(insn_decode(cut, len, &kind), ==, 0);
+			g_assert_cmpuint(insn_decode(cut, len, &insn), ==, 0);
 		}
 	}
 }
@@ -94,13 +99,13 @@ static void test_any_bytes(void)
 	for (unsigned i = 0; i < 200000; i++) {
 		size_t len = (size_t)g_rand_int_range(rand, 0, 20), at;
 		g_autofree uint8_t *code = g_malloc(MAX(len, 1));
-		enum insn_kind kind;
+		struct insn insn;
 
 		for (size_t k = 0; k < len; k++)
 			code[k] = (uint8_t)g_rand_int_range(rand, 0, 256);
-		at = insn_decode(code, len, &kind);
+		at = insn_decode(code, len, &insn);
 		g_assert_cmpuint(at, <=, MIN(len, 15));
-		g_assert_true((at == 0) == (kind == INSN_UNKNOWN));
+		g_assert_true((at == 0) == (insn.kind == INSN_UNKNOWN));
 		at = insn_entry_place(code, len);
 		g_assert_true(at == 0 || at < len);
 		at = insn_return_place(code, len);

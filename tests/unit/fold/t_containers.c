@@ -7,6 +7,7 @@
 
 #include <glib/gstdio.h>
 
+#include "fold/service_groups.h"
 #include "fold/services.h"
 
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -131,6 +132,41 @@ static void test_places(void)
 	g_assert_true(g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL));
 }
 
+static void check_groups(const char *proc, const char *mount, const char *name, const char *expected)
+{
+	g_autofree char *alike = NULL;
+	g_autoptr(GPtrArray) paths = service_groups_find(proc, mount, name, &alike);
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	for (guint i = 0; i < paths->len; i++)
+		g_string_append_printf(text, "%s%s", i ? " " : "", (char *)g_ptr_array_index(paths, i) + strlen(mount));
+	if (!paths->len)
+		g_string_append_printf(text, "? %s", alike ?: "");
+	g_assert_cmpstr(text->str, ==, expected);
+}
+
+static void test_groups(void)
+{
+	g_autofree char *proc = g_dir_make_tmp("containers-XXXXXX", NULL), *root = g_build_filename(proc, "1/root", NULL);
+	g_autofree char *mount = g_build_filename(proc, "mount", NULL), *command = g_strdup_printf("rm -r %s", proc);
+
+	write_file(root, "var/lib/docker/containers/" HEX, "config.v2.json",
+		   "{\"Config\":{\"Labels\":{\"com.docker.compose.project\":\"shop\",\"com.docker.compose.oneoff\":\"False\","
+		   "\"com.docker.compose.service\":\"web\"}},\"Name\":\"/shop-web-1\"}");
+	write_file(mount, "system.slice/docker-" HEX ".scope/init", "cgroup.procs", "");
+	write_file(mount, "system.slice/docker-" OTHER ".scope", "cgroup.procs", "");
+	write_file(mount, "system.slice/nginx.service/worker", "cgroup.procs", "");
+	for (const char *const *name = (const char *const[]){ "web", "shop/web", "container:shop/web", "0123456", HEX, NULL }; *name; name++)
+		check_groups(proc, mount, *name, "/system.slice/docker-" HEX ".scope");
+	check_groups(proc, mount, "container:1123456789ab", "/system.slice/docker-" OTHER ".scope");
+	check_groups(proc, mount, "nginx", "/system.slice/nginx.service");
+	check_groups(proc, mount, "nginx.service", "/system.slice/nginx.service");
+	check_groups(proc, mount, "worker", "/system.slice/nginx.service/worker");
+	check_groups(proc, mount, "nginxx.service", "? nginx.service");
+	check_groups(proc, mount, "01234", "? container:0123456789ab");
+	g_assert_true(g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL));
+}
+
 static void test_home(void)
 {
 	static const char passwd[] = "root:x:0:0:root:/root:/bin/bash\n+::::::\nbroken\nalice:x:1000:1000:A, B:/home/alice:/bin/sh\n"
@@ -195,6 +231,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/containers/damaged", test_damaged);
 	g_test_add_func("/containers/workload", test_workload);
 	g_test_add_func("/containers/places", test_places);
+	g_test_add_func("/containers/groups", test_groups);
 	g_test_add_func("/containers/home", test_home);
 	g_test_add_func("/containers/users", test_users);
 	return g_test_run();

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "attach/probe_place.h"
+
+#include <string.h>
+
+#include "base/insn_x86.h"
+
+#define WALK_MAX 8	/* instructions that a probe is put off by */
+
+static bool insn_is_endbr64(const uint8_t *code, size_t len)
+{
+	return len >= 4 && memcmp(code, "\xf3\x0f\x1e\xfa", 4) == 0;
+}
+
+/*
+ * Go's functions compare the stack pointer to its bound first, and jump to get a longer stack: the place of that jump,
+ * or 0.  A large frame's bound is computed before.
+ */
+static size_t go_entry_place(const uint8_t *code, size_t len)
+{
+	size_t at = 0;
+
+	if (len >= 8 && !memcmp(code, "\x4c\x8d\x64\x24", 4))	/* lea -N(%rsp),%r12 */
+		at = 5;
+	else if (len >= 8 && !memcmp(code, "\x4c\x8d\xa4\x24", 4))
+		at = 8;
+	if (at + 6 > len || memcmp(code + at, at ? "\x4d\x3b\x66\x10" : "\x49\x3b\x66\x10", 4) != 0)
+		return 0;	/* cmp 16(%r14),%r12 or %rsp */
+	at += 4;
+	return code[at] == 0x76 || (code[at] == 0x0f && code[at + 1] == 0x86) ? at : 0;	/* jbe */
+}
+
+size_t insn_entry_place(const uint8_t *code, size_t len)
+{
+	size_t at = insn_is_endbr64(code, len) ? 4 : 0, go_at = go_entry_place(code, len);
+
+	if (go_at)
+		return go_at;
+	for (unsigned n = 0; n < WALK_MAX && at < len; n++) {
+		struct insn insn;
+		size_t bytes = insn_decode(code + at, len - at, &insn);
+
+		if (insn.kind == INSN_PUSH || insn.kind == INSN_NOP)
+			return at;
+		if (insn.kind != INSN_PLAIN)
+			break;
+		at += bytes;
+	}
+	return 0;
+}
+
+size_t insn_return_place(const uint8_t *code, size_t len)
+{
+	size_t at = 0;
+
+	for (unsigned n = 0; n < WALK_MAX && at < len; n++) {
+		struct insn insn;
+		size_t bytes = insn_decode(code + at, len - at, &insn);
+
+		if (insn.kind == INSN_PUSH || insn.kind == INSN_NOP || insn.kind == INSN_JUMP || insn.kind == INSN_CALL)
+			return at;
+		if (insn.kind != INSN_PLAIN)
+			break;
+		at += bytes;
+	}
+	return 0;
+}

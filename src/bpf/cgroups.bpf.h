@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Is a task in one of the control groups that were chosen, or in one below them? */
+#ifndef BPF_CGROUPS_BPF_H
+#define BPF_CGROUPS_BPF_H
+
+#include "bpf/ktypes.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "abi/offcpu_abi.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 256);
+	__type(key, __u64);
+	__type(value, __u8);
+} filter_cgroups SEC(".maps");
+
+static __always_inline bool in_cgroups(struct task_struct *task)
+{
+	struct cgroup *cgrp = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	int level = BPF_CORE_READ(cgrp, level);
+
+	for (int i = 0; i < OFFCPU_ANCESTRY; i++) {
+		__u64 id = 0;
+
+		if (i > level)
+			break;
+		if (bpf_core_field_exists(cgrp->ancestors)) {
+			struct cgroup *ancestor = NULL;
+
+			bpf_core_read(&ancestor, sizeof(ancestor), &cgrp->ancestors[i]);
+			id = BPF_CORE_READ(ancestor, kn, id);
+		} else {
+			struct cgroup___old *old = (void *)cgrp;
+
+			bpf_core_read(&id, sizeof(id), &old->ancestor_ids[i]);
+		}
+		if (bpf_map_lookup_elem(&filter_cgroups, &id))
+			return true;
+	}
+	return false;
+}
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "unwind/code_starts.h"
+
+#include <string.h>
+
+#include "base/insn_x86.h"
+#include "unwind/cfi.h"
+
+#define GAP_BYTES_MIN 16	/* less is padding */
+/*
+ * Less, and less than that part of the text, is what the C runtime's start and authors of assembly leave without; more
+ * is a program built without tables on purpose, and with frame pointers then (Chromium: 228 MB).
+ */
+#define GAPS_BYTES_MIN 4096
+#define GAPS_PART 8
+#define GAPS_BYTES_MAX (8u << 20)
+/* Calls into the gaps are looked for in so much text around them. */
+#define SCAN_BYTES_MAX (32u << 20)
+#define POINTERS_MAX (1u << 20)
+#define ENTRIES_MAX (8u << 20)	/* of symbols, relocations and pointers that are looked at */
+#define TEXTS_MAX 32
+
+bool code_is_padding(const uint8_t *code, size_t len)
+{
+	struct insn i;
+
+	if (!insn_decode(code, len, &i))
+		return len && !*code;
+	if (i.is_two_byte)
+		return i.opcode == 0x1f;	/* nop of several bytes */
+	return !i.is_vex && (i.opcode == 0x90 || i.opcode == 0xcc);
+}
+
+/* A section with code. */
+struct text {
+	Elf_Scn *scn;
+	uint64_t start, end;
+};
+
+static int text_cmp(const void *a, const void *b)
+{
+	const struct text *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* By address; none overlap. */
+static GArray *texts_of(const struct elf_file *file)
+{
+	GArray *texts = g_array_new(FALSE, FALSE, sizeof(struct text));
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	uint64_t end = 0;
+	guint kept = 0;
+
+	while (texts->len < TEXTS_MAX && (scn = elf_nextscn(file->elf, scn))) {
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_PROGBITS || !(sh.sh_flags & SHF_EXECINSTR) ||
+		    sh.sh_flags & SHF_COMPRESSED || sh.sh_size > UINT64_MAX - sh.sh_addr ||
+		    g_str_has_prefix(elf_file_section_name(file, &sh) ?: "", ".plt"))
+			continue;
+		g_array_append_val(texts, ((struct text){ scn, sh.sh_addr, sh.sh_addr + sh.sh_size }));
+	}
+	g_array_sort(texts, text_cmp);
+	for (guint i = 0; i < texts->len; i++) {
+		struct text text = g_array_index(texts, struct text, i);
+
+		if (text.start < end)
+			continue;
+		end = text.end;
+		g_array_index(texts, struct text, kept++) = text;
+	}
+	g_array_set_size(texts, kept);
+	return texts;
+}
+
+/* What the file has of it; NULL: nothing, or not all. */
+static const uint8_t *code_of(const struct text *t)
+{
+	Elf_Data *data = elf_rawdata(t->scn, NULL);
+
+	return data && data->d_buf && data->d_size == t->end - t->start ? data->d_buf : NULL;
+}
+
+const struct code_gap *code_gap_of(const GArray *gaps, uint64_t vaddr)
+{
+	guint low = 0, high = gaps->len;
+
+	while (low < high) {
+		guint mid = low + (high - low) / 2;
+		const struct code_gap *g = &g_array_index(gaps, struct code_gap, mid);
+
+		if (vaddr >= g->start && vaddr < g->end)
+			return g;
+		if (vaddr < g->start)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return NULL;
+}
+
+static void add_gap(GArray *gaps, uint64_t start, uint64_t end)
+{
+	if (end - start >= GAP_BYTES_MIN)
+		g_array_append_val(gaps, ((struct code_gap){ .start = start, .end = end }));
+}
+
+/* The text of a section, less what FDEs tell of, from *next on. */
+static void add_gaps(const struct text *t, const GArray *fdes, guint *next, GArray *gaps)
+{
+	uint64_t at = t->start;
+
+	for (; *next < fdes->len; ++*next) {
+		const struct cfi_fde *fde = &g_array_index(fdes, struct cfi_fde, *next);
+
+		if (fde->start >= t->end)
+			break;
+		if (fde->start > at)
+			add_gap(gaps, at, fde->start);
+		at = MAX(at, MIN(fde->end, t->end));
+		if (fde->end > t->end)	/* holds in the next one, too */
+			break;
+	}
+	if (at < t->end)
+		add_gap(gaps, at, t->end);
+}
+
+/* Their code, without what only fills up; the sum of their bytes. */
+static uint32_t read_gaps(const GArray *texts, GArray *gaps)
+{
+	uint32_t bytes = 0;
+	guint kept = 0, text = 0;
+
+	for (guint i = 0; i < gaps->len; i++) {
+		struct code_gap gap = g_array_index(gaps, struct code_gap, i);
+
+		while (gap.start >= g_array_index(texts, struct text, text).end)
+			text++;
+		gap.code = code_of(&g_array_index(texts, struct text, text));
+		if (!gap.code)
+			continue;
+		gap.code += gap.start - g_array_index(texts, struct text, text).start;
+		while (gap.start < gap.end && code_is_padding(gap.code, gap.end - gap.start)) {
+			struct insn unused;
+			size_t filling = MAX(insn_decode(gap.code, gap.end - gap.start, &unused), 1);
+
+			gap.start += filling;
+			gap.code += filling;
+		}
+		gap.at = bytes;
+		bytes += (uint32_t)(gap.end - gap.start);
+		if (gap.end > gap.start)
+			g_array_index(gaps, struct code_gap, kept++) = gap;
+	}
+	g_array_set_size(gaps, kept);
+	return bytes;
+}
+
+uint32_t code_gaps_find(const struct elf_file *file, const GArray *fdes, GArray *gaps)
+{
+	g_autoptr(GArray) texts = texts_of(file);
+	uint64_t bytes = 0, all = 0;
+	guint next = 0;
+
+	for (guint i = 0; i < texts->len; i++) {
+		const struct text *t = &g_array_index(texts, struct text, i);
+
+		add_gaps(t, fdes, &next, gaps);
+		all += t->end - t->start;
+	}
+	for (guint i = 0; i < gaps->len; i++)
+		bytes += g_array_index(gaps, struct code_gap, i).end - g_array_index(gaps, struct code_gap, i).start;
+	if ((bytes >= GAPS_BYTES_MIN || bytes > all / GAPS_PART) && bytes <= GAPS_BYTES_MAX)
+		return read_gaps(texts, gaps);
+	g_array_set_size(gaps, 0);
+	return 0;
+}
+
+struct finder {
+	const struct elf_file *file;
+	const GArray *fdes, *gaps;
+	GArray *starts, *guesses;
+	uint64_t entries_left, bytes_left;	/* sections may overlap, and so may FDEs */
+	bool is_fixed;	/* loaded where it is linked to */
+};
+
+static void note(const struct finder *f, GArray *to, uint64_t vaddr)
+{
+	if (to->len < POINTERS_MAX && code_gap_of(f->gaps, vaddr))
+		g_array_append_val(to, vaddr);
+}
+
+static bool may_look(struct finder *f)
+{
+	f->entries_left -= f->entries_left > 0;
+	return f->entries_left > 0;
+}
+
+static void add_symbols(struct finder *f, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t cnt = data && sh->sh_entsize ? MIN(data->d_size / sh->sh_entsize, POINTERS_MAX) : 0;
+
+	for (size_t i = 0; i < cnt && may_look(f); i++) {
+		GElf_Sym sym;
+
+		if (gelf_getsym(data, (int)i, &sym) && sym.st_shndx != SHN_UNDEF &&
+		    (GELF_ST_TYPE(sym.st_info) == STT_FUNC || GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC))
+			note(f, f->starts, sym.st_value);
+	}
+}
+
+/* What the loader writes into the program's pointers. */
+static void add_relocated(struct finder *f, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t cnt = data && sh->sh_entsize ? MIN(data->d_size / sh->sh_entsize, POINTERS_MAX) : 0;
+
+	for (size_t i = 0; i < cnt && may_look(f); i++) {
+		GElf_Rela rela;
+
+		if (gelf_getrela(data, (int)i, &rela) &&
+		    (GELF_R_TYPE(rela.r_info) == R_X86_64_RELATIVE || GELF_R_TYPE(rela.r_info) == R_X86_64_IRELATIVE))
+			note(f, f->guesses, (uint64_t)rela.r_addend);
+	}
+}
+
+/* A program that is loaded where it is linked to has its pointers in the file. */
+static void add_pointers(struct finder *f, Elf_Scn *scn)
+{
+	Elf_Data *data = elf_rawdata(scn, NULL);
+
+	for (size_t i = 0; data && data->d_buf && i + 8 <= data->d_size && may_look(f); i += 8) {
+		uint64_t value;
+
+		memcpy(&value, (const char *)data->d_buf + i, 8);
+		note(f, f->guesses, value);
+	}
+}
+
+static void add_section(struct finder *f, Elf_Scn *scn)
+{
+	GElf_Shdr sh;
+
+	if (!gelf_getshdr(scn, &sh) || sh.sh_flags & SHF_COMPRESSED)
+		return;
+	if (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM)
+		add_symbols(f, scn, &sh);
+	else if (sh.sh_type == SHT_RELA)
+		add_relocated(f, scn, &sh);
+	else if (f->is_fixed && sh.sh_type != SHT_NOBITS && sh.sh_flags & SHF_WRITE && sh.sh_flags & SHF_ALLOC)
+		add_pointers(f, scn);
+}
+
+/* Calls from text that FDEs tell of: its instructions are known to begin where they do. */
+static void add_calls(struct finder *f, const uint8_t *code, uint64_t vaddr, uint64_t bytes)
+{
+	for (uint64_t at = 0; at < bytes && f->bytes_left;) {
+		struct insn insn;
+		size_t len = insn_decode(code + at, bytes - at, &insn);
+
+		if (!len)
+			break;
+		f->bytes_left -= MIN(len, f->bytes_left);
+		at += len;
+		if (insn.kind == INSN_CALL || (insn.kind == INSN_JUMP && insn.opcode == 0xe9))
+			note(f, f->starts, vaddr + at + (uint64_t)insn.imm);
+		else if (insn_is_address(&insn))
+			note(f, f->guesses, vaddr + at + (uint64_t)(int64_t)insn.disp);
+	}
+}
+
+static void add_calls_of_text(struct finder *f, const struct text *t)
+{
+	const uint8_t *code = code_of(t);
+
+	for (guint i = 0; code && i < f->fdes->len; i++) {
+		const struct cfi_fde *fde = &g_array_index(f->fdes, struct cfi_fde, i);
+		uint64_t start = MAX(fde->start, t->start), end = MIN(fde->end, t->end);
+
+		if (start < end)
+			add_calls(f, code + (start - t->start), start, end - start);
+	}
+}
+
+static int address_cmp(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* In order, each once. */
+static void tidy(GArray *addresses)
+{
+	guint kept = 0;
+
+	g_array_sort(addresses, address_cmp);
+	for (guint i = 0; i < addresses->len; i++) {
+		uint64_t at = g_array_index(addresses, uint64_t, i);
+
+		if (!kept || g_array_index(addresses, uint64_t, kept - 1) != at)
+			g_array_index(addresses, uint64_t, kept++) = at;
+	}
+	g_array_set_size(addresses, kept);
+}
+
+void code_starts_find(const struct elf_file *file, const GArray *fdes, const GArray *gaps, GArray *starts,
+		      GArray *guesses)
+{
+	struct finder f = {
+		.file = file, .fdes = fdes, .gaps = gaps, .starts = starts, .guesses = guesses,
+		.entries_left = ENTRIES_MAX, .bytes_left = SCAN_BYTES_MAX,
+	};
+	g_autoptr(GArray) texts = texts_of(file);
+	Elf_Scn *scn = NULL;
+	GElf_Ehdr header;
+
+	if (!gelf_getehdr(file->elf, &header))
+		return;
+	f.is_fixed = header.e_type == ET_EXEC;
+	note(&f, starts, header.e_entry);
+	while ((scn = elf_nextscn(file->elf, scn)))
+		add_section(&f, scn);
+	for (guint i = 0; i < texts->len; i++)
+		add_calls_of_text(&f, &g_array_index(texts, struct text, i));
+	tidy(starts);
+	tidy(guesses);
+}
