@@ -29,6 +29,8 @@
 #include "symbolize/elf/table_bytes.h"
 #include "symbolize/jit/perf_map.h"
 #include "symbolize/runtime/variables.h"
+#include "tasks/put.h"
+#include "tasks/sampler.h"
 #include "unwind/table_bytes.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -41,6 +43,7 @@ struct agent {
 	struct agent_config *config;
 	struct collect_options collect;
 	struct session *session;
+	struct task_sampler *tasks;	/* NULL: they are not asked for */
 	struct keeper *keeper;
 	struct pusher *pusher;
 	struct alerter *alerter;
@@ -108,14 +111,18 @@ static bool set_collect(struct agent *a, GError **error)
 /* A session from scratch, with its first window open. */
 static bool begin_session(struct agent *a, GError **error)
 {
+	const struct task_sampler_options looks = { .budget_ppm = task_sampler_budget(a->config->budget_ppm) };
 	struct clock_readings now;
 	uint64_t mono;
 
+	g_clear_pointer(&a->tasks, task_sampler_free);
 	a->session = session_new(&a->collect, error);
 	if (!a->session || !session_start(a->session, error))
 		return false;
 	now = wall_clock_read();
 	wall_clock_begin(&a->clock, &now);
+	if (a->config->tasks)
+		a->tasks = task_sampler_start(&looks);
 	mono = clock_ns(CLOCK_MONOTONIC);
 	a->next_ns = wall_clock_next_ns(&a->clock, mono, a->config->window_ns);
 	return true;
@@ -187,6 +194,15 @@ static void export_window(struct agent *a, const struct profile *window, const s
 	exporter_add(a->exporter, window, reasons, &state);
 }
 
+/* Of what the looks so far have met; they go on. */
+static void add_tasks(struct agent *a, struct profile *window)
+{
+	if (!a->tasks)
+		return;
+	tasks_put(window, task_sampler_take(a->tasks));
+	window->info.has_tasks = true;
+}
+
 /* Takes the rows over.  Each form of a window takes megabytes, so none is kept beside the next one. */
 static void store_window(struct agent *a, struct profile *rows)
 {
@@ -214,6 +230,8 @@ static void store_window(struct agent *a, struct profile *rows)
 	 * knows.
 	 */
 	own = merge_copy(rows, NULL);
+	if (own)
+		add_tasks(a, own);
 	window = own ? own : rows;
 	if (own)
 		g_clear_pointer(&rows, profile_free_rows);
@@ -503,6 +521,7 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 	pusher_free(a.pusher);
 	alerter_free(a.alerter);
 	exporter_free(a.exporter);
+	task_sampler_free(a.tasks);
 	session_free(a.session);
 	parser_stop();
 	notify_free(a.notify);

@@ -59,6 +59,7 @@ static const struct row rows[] = {
 	{ "record", "runq-blame", VALUE_YES_NO, IN_CONFIG(runq_blame), 0, 0 },
 	{ "record", "storms", VALUE_YES_NO, IN_CONFIG(storms), 0, 0 },
 	{ "record", "services", VALUE_YES_NO, IN_CONFIG(services), 0, 0 },
+	{ "record", "tasks", VALUE_YES_NO, IN_CONFIG(tasks), 0, 0 },
 	{ "record", "kernel-threads", VALUE_YES_NO, IN_CONFIG(kernel_threads), 0, 0 },
 	{ "record", "fold-short-lived", VALUE_YES_NO, IN_CONFIG(fold_short_lived), 0, 0 },
 	{ "record", "cpu-samples", VALUE_NUMBER, IN_CONFIG(on_cpu_hz), 0, 1000 },
@@ -528,6 +529,6 @@ bool agent_config_records_same(const struct agent_config *a, const struct agent_
 {
 	return a->objects == b->objects && a->locks == b->locks && a->wakers == b->wakers &&
 	       a->runq_blame == b->runq_blame && agent_config_storms(a) == agent_config_storms(b) &&
-	       a->services == b->services && a->kernel_threads == b->kernel_threads && a->on_cpu_hz == b->on_cpu_hz &&
+	       a->services == b->services && a->tasks == b->tasks && a->kernel_threads == b->kernel_threads && a->on_cpu_hz == b->on_cpu_hz &&
 	       a->budget_ppm == b->budget_ppm && g_strcmp0(a->comm, b->comm) == 0 && same_list(a->cgroups, b->cgroups);
 }

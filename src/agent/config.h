@@ -33,7 +33,7 @@ struct agent_config {
 	char *metrics_listen;		/* address and port; NULL: none are served */
 	/* [record] */
 	/* as bools */
-	uint32_t objects, locks, wakers, runq_blame, storms, services, kernel_threads, fold_short_lived;
+	uint32_t objects, locks, wakers, runq_blame, storms, services, tasks, kernel_threads, fold_short_lived;
 	uint32_t on_cpu_hz;
 	char *comm;			/* a pattern; NULL: all */
 	char **cgroups, **exclude;	/* NULL: none */

@@ -11,5 +11,7 @@
  * is no part of it.  NULL: there are none.  Free with profile_free().
  */
 struct profile *task_profile_new(const struct profile *p);
+/* Of such a row: do its tasks have nothing to do? */
+bool task_profile_is_idle(const struct profile *tasks, const struct wait *w);
 
 #endif

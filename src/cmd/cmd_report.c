@@ -289,6 +289,13 @@ static bool has_what_is_wanted(const struct profile *p, const struct view *view,
 	}
 	if (!view || !view->is_there || view->is_there(&p->info))
 		return true;
+	if (p->info.range.lacks_tasks && strcmp(view->name, "tasks") == 0) {
+		cmd_error("report",
+			  "%s: an older offcpu recorded it, which did not note when tasks were seen: "
+			  "not with --from or --to",
+			  path);
+		return false;
+	}
 	g_autofree char *advice = recording_advice(view->recorded_with, view->agent_key);
 
 	cmd_error("report", "%s: has no %s: %s", path, view->needs, advice);

@@ -257,9 +257,12 @@ struct profile *recording_only_tasks(struct profile *p, const char *path, GError
 	struct profile *tasks = task_profile_new(p);
 	g_autofree char *advice = recording_advice("--tasks", NULL);
 
-	if (!tasks && p->info.range.is_cut)
+	if (!tasks && p->info.range.lacks_tasks)
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "%s: what tasks did in a part of the window is not known", path);
+			    "%s: an older offcpu recorded it, which did not note when tasks were seen", path);
+	else if (!tasks && p->info.has_tasks)
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: there were no tasks%s", path,
+			    p->info.range.is_cut ? " in that range" : "");
 	else if (!tasks)
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: has no tasks: %s", path, advice);
 	profile_free(p);

@@ -2,11 +2,8 @@
 #include "cmd/record_tasks.h"
 
 #include "cmd/cmd.h"
-#include "profile/tasks_file.h"
+#include "tasks/put.h"
 #include "tasks/sampler.h"
-
-#define EXACT_BUDGET_PPM 10000	/* of one CPU, where there is no budget */
-#define PART_OF_BUDGET 2
 
 struct record_tasks {
 	struct task_sampler *sampler;
@@ -30,9 +27,7 @@ struct record_tasks *record_tasks_begin(const struct target *target, bool is_ask
 	struct task_sampler_options options = {
 		.pids = target->collect.pids,
 		.follow = target->collect.follow,
-		.budget_ppm = target->collect.budget_ppm
-				      ? target->collect.budget_ppm / PART_OF_BUDGET * g_get_num_processors()
-				      : EXACT_BUDGET_PPM,
+		.budget_ppm = task_sampler_budget(target->collect.budget_ppm),
 	};
 	struct record_tasks *r;
 
@@ -61,33 +56,14 @@ void record_tasks_free(struct record_tasks *r)
 	if (!r)
 		return;
 	record_tasks_end(r);
-	g_ptr_array_unref(r->done);
+	g_clear_pointer(&r->done, g_ptr_array_unref);
 	g_free(r);
-}
-
-/* Filters are of threads: a process without one in the recording is none that was asked for. */
-static bool is_recorded(const struct profile *p, uint32_t pid)
-{
-	for (guint i = 0; i < p->threads->len; i++)
-		if (profile_thread(p, i)->pid == pid)
-			return true;
-	return false;
-}
-
-static gint by_tasks(gconstpointer a, gconstpointer b)
-{
-	const struct tasks *x = *(struct tasks *const *)a, *y = *(struct tasks *const *)b;
-
-	return x->tasks < y->tasks ? 1 : x->tasks > y->tasks ? -1 : x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
 void record_tasks_put(struct record_tasks *r, struct profile *p)
 {
 	record_tasks_end(r);
-	g_ptr_array_sort(r->done, by_tasks);
-	for (guint i = 0; i < r->done->len && p->tasks->len < TASKS_POPULATIONS_MAX; i++)
-		if (is_recorded(p, ((const struct tasks *)r->done->pdata[i])->pid))
-			profile_add_tasks(p, g_steal_pointer(&r->done->pdata[i]));
+	tasks_put(p, g_steal_pointer(&r->done));
 	p->info.has_tasks = r->is_asked || p->tasks->len;
 	record_tasks_free(r);
 }

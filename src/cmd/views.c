@@ -313,7 +313,6 @@ const struct view views[] = {
 		.needs = "tasks",
 		.recorded_with = "--tasks",
 		.is_there = has_tasks,
-		.is_of_whole_window = true,
 		.text = show_tasks,
 	},
 };

@@ -223,8 +223,9 @@ static uint64_t unit_ns(const char *unit)
 }
 
 /* What the types are called that hold these parts, the most telling name first. */
-static const char *const part_names[PART_CNT][8] = {
-	[PART_OFF_CPU] = { "off_cpu", "off-cpu", "offcpu", "off-cpu-time", "offcpu-time", "delay", "wallclock", "wall" },
+static const char *const part_names[PART_CNT][9] = {
+	[PART_OFF_CPU] = { "off_cpu", "task_time", "off-cpu", "offcpu", "off-cpu-time", "offcpu-time", "delay", "wallclock",
+			   "wall" },
 	[PART_COUNT] = { "events", "contentions", NULL },
 	[PART_BLOCKED] = { "blocked", NULL },
 	[PART_RUNNABLE] = { "runnable", NULL },

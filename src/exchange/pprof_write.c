@@ -300,6 +300,14 @@ static void write_sample(struct pprof *w, const struct wait *wait)
 	wire_message(w->out, PROFILE_SAMPLE, sample);
 }
 
+/* Tasks are no threads: their time is of a type of its own. */
+static const char *type_name(const struct pprof *w, const char *usual, enum weight weight)
+{
+	bool is_tasks = g_strcmp0(w->p->info.rows_are, "tasks") == 0;
+
+	return is_tasks && weight == WEIGHT_OFF_CPU ? "task_time" : is_tasks && weight == WEIGHT_COUNT ? "tasks" : usual;
+}
+
 /* Only what is known is a type of sample. */
 static void write_types(struct pprof *w, enum weight preferred)
 {
@@ -322,12 +330,14 @@ static void write_types(struct pprof *w, enum weight preferred)
 		    (!w->p->info.on_cpu_as_waits &&
 		     (types[i].weight == WEIGHT_ON_CPU || types[i].weight == WEIGHT_TIME)))
 			continue;
+		const char *name = type_name(w, types[i].name, types[i].weight);
+
 		g_string_truncate(w->message, 0);
-		wire_uint(w->message, TYPE_NAME, string_id(w, types[i].name));
+		wire_uint(w->message, TYPE_NAME, string_id(w, name));
 		wire_uint(w->message, TYPE_UNIT, string_id(w, types[i].unit));
 		wire_message(w->out, PROFILE_SAMPLE_TYPE, w->message);
 		if (types[i].weight == preferred)
-			wire_uint(w->out, PROFILE_DEFAULT_TYPE, string_id(w, types[i].name));
+			wire_uint(w->out, PROFILE_DEFAULT_TYPE, string_id(w, name));
 	}
 }
 

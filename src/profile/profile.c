@@ -33,7 +33,7 @@ struct profile *profile_new(void)
 	p->storms = g_array_new(FALSE, FALSE, sizeof(struct storm));
 	p->losses = g_array_new(FALSE, FALSE, sizeof(struct profile_loss));
 	p->requests = g_array_new(FALSE, FALSE, sizeof(struct request_row));
-	p->tasks = g_ptr_array_new_with_free_func((GDestroyNotify)tasks_free);
+	p->tasks = tasks_list_new();
 	p->request_parts = g_array_new(FALSE, FALSE, sizeof(struct request_part));
 	p->spans = g_array_new(FALSE, FALSE, sizeof(struct request_span));
 	p->span_waits = g_array_new(FALSE, FALSE, sizeof(struct span_wait));
@@ -509,6 +509,7 @@ struct profile *profile_take_rows(struct profile *p)
 	struct profile *own = sharing(p);
 
 	put_empty_tables(p);
+	p->tasks = tasks_list_new();
 	begin_rows(p);
 	return own;
 }
@@ -518,6 +519,7 @@ struct profile *profile_new_rows(struct profile *p)
 	struct profile *own = sharing(p);
 
 	put_empty_tables(own);
+	own->tasks = tasks_list_new();
 	begin_rows(own);
 	return own;
 }
@@ -533,6 +535,7 @@ void profile_free_rows(struct profile *rows)
 		g_array_unref(*tables[i]);
 	for (gsize i = 0; i < G_N_ELEMENTS(indexes); i++)
 		id_index_free(*indexes[i]);
+	g_ptr_array_unref(rows->tasks);
 	g_free(rows);
 }
 

@@ -8,6 +8,7 @@
 #include "profile/requests.h"
 #include "profile/slices.h"
 #include "profile/slices_build.h"
+#include "profile/tasks.h"
 
 /*
  * A profile is reduced to a range by telling its waits again, each as far as it lies there, as if only the range had
@@ -285,6 +286,25 @@ static bool widen(const struct profile *p, uint64_t *from_ns, uint64_t *to_ns, G
 	return true;
 }
 
+/* At an edge of the window, what looks stand for beyond it. */
+static void cut_tasks(struct cutting *c)
+{
+	struct profile *p = c->p;
+	const uint64_t from_ns = c->from_ns ? p->info.start_ns + c->from_ns : 0,
+		       to_ns = c->to_ns < p->info.duration_ns ? p->info.start_ns + c->to_ns : UINT64_MAX;
+	bool is_known = !p->tasks->len;
+
+	for (guint i = p->tasks->len; i-- > 0;) {
+		struct tasks *t = g_ptr_array_index(p->tasks, i);
+
+		is_known = is_known || t->when->len;
+		if (!tasks_cut_range(t, from_ns, to_ns))
+			g_ptr_array_remove_index(p->tasks, i);
+	}
+	p->info.range.lacks_tasks = p->info.has_tasks && !is_known;
+	p->info.has_tasks = p->info.has_tasks && is_known;
+}
+
 static void tell_range(struct profile *p, uint64_t from_ns, uint64_t to_ns, bool is_estimated)
 {
 	struct profile_info *info = &p->info;
@@ -293,10 +313,8 @@ static void tell_range(struct profile *p, uint64_t from_ns, uint64_t to_ns, bool
 		.is_cut = true, .from_ns = info->range.from_ns + from_ns, .to_ns = info->range.from_ns + to_ns,
 		.window_ns = info->range.is_cut ? info->range.window_ns : info->duration_ns,
 		.is_estimated = info->range.is_estimated || is_estimated,
+		.lacks_tasks = info->range.lacks_tasks,
 	};
-	/* of the whole window only */
-	info->has_tasks = false;
-	g_ptr_array_set_size(p->tasks, 0);
 	info->start_ns += from_ns;
 	info->start_unix_ns += from_ns;
 	info->duration_ns = to_ns - from_ns;
@@ -328,6 +346,7 @@ bool profile_cut(struct profile *p, uint64_t from_ns, uint64_t to_ns, GError **e
 	keep_throttled(&c, blames);
 	cut_on_cpu(&c);
 	cut_spans(&c);
+	cut_tasks(&c);
 
 	tell_range(p, from_ns, to_ns, is_estimated);
 	p->slices = slice_builder_finish(c.builder, p, (const uint32_t *)(void *)c.codes->data);

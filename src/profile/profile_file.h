@@ -8,7 +8,7 @@
  * A recording on disk: a SQLite database (docs/file-format.md is its published schema).
  */
 
-#define PROFILE_FILE_SCHEMA 8
+#define PROFILE_FILE_SCHEMA 9
 #define PROFILE_FILE_APPLICATION_ID 0x6f666370	/* "ofcp" */
 
 /* What is wrong with the contents; trouble with the file itself is a G_FILE_ERROR. */

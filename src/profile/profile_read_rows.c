@@ -371,6 +371,8 @@ static const struct row_table tables[] = {
 	{ 7, 0, "span_wait", 0, 0, PROFILE_ROWS_MAX, row_of_span_wait },
 	{ 8, 0, "task_population", 0, 0, TASKS_POPULATIONS_MAX, row_of_task_population },
 	{ 8, 0, "task", 0, 0, TASKS_RECORDED_MAX, row_of_task },
+	{ 9, 0, "task_look", 0, 0, TASKS_POPULATIONS_MAX * TASK_LOOKS_MAX, row_of_task_look },
+	{ 9, 0, "task_look_cells", 0, 0, PROFILE_ROWS_MAX, row_of_task_look_cells },
 };
 
 static bool read_tables(struct reader *r, unsigned version, GError **error)
@@ -399,6 +401,7 @@ bool profile_read_rows(sqlite3 *db, unsigned version, struct profile *p, uint64_
 		.wakers = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.wakes = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.chains = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.task_looks = g_array_new(FALSE, FALSE, sizeof(struct reader_look)),
 	};
 
 	g_array_append_val(r.nodes, root);
@@ -412,5 +415,6 @@ bool profile_read_rows(sqlite3 *db, unsigned version, struct profile *p, uint64_
 	g_array_unref(r.wakers);
 	g_array_unref(r.wakes);
 	g_array_unref(r.chains);
+	g_array_unref(r.task_looks);
 	return ok;
 }

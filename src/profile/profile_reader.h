@@ -19,6 +19,12 @@ struct reader {
 	GPtrArray *strings;	/* string id -> the profile's own string */
 	/* id in the file -> id in the profile: a forged file may repeat itself */
 	GArray *frames, *nodes, *objects, *waits, *wakers, *wakes, *chains;
+	GArray *task_looks;	/* struct reader_look: where each one is */
+	uint32_t task_look;	/* whose cells were the last */
+};
+
+struct reader_look {
+	uint32_t population, look;
 };
 
 struct row_table {
@@ -80,5 +86,8 @@ void row_of_span_wait(struct reader *r);
 /* tasks_file.c */
 void row_of_task_population(struct reader *r);
 void row_of_task(struct reader *r);
+/* task_looks_file.c */
+void row_of_task_look(struct reader *r);
+void row_of_task_look_cells(struct reader *r);
 
 #endif

@@ -417,6 +417,25 @@ static const struct profile_table profile_tables[] = {
 	  "  task_ns INTEGER, -- of task time, which is in no account of a thread\n"
 	  "  task_se_ns INTEGER -- its standard error\n"
 	  ")" },
+	/* When tasks were seen. */
+	{ 9, 0, "task_look",
+	  "CREATE TABLE task_look( -- a look at the tasks of one population, or neighbouring ones that were joined\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  population_id INTEGER REFERENCES task_population(id),\n"
+	  "  start_ns INTEGER, -- of the time that it stands for\n"
+	  "  period_ns INTEGER,\n"
+	  "  looks INTEGER, -- that were joined\n"
+	  "  weight_milli INTEGER, -- the most tasks, in thousandths, that one stood for\n"
+	  "  stale INTEGER, -- as in task_population, as the next two\n"
+	  "  unreadable INTEGER,\n"
+	  "  no_row INTEGER\n"
+	  ")" },
+	{ 9, 0, "task_look_cells",
+	  "CREATE TABLE task_look_cells( -- what it found of each task row\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  look_id INTEGER REFERENCES task_look(id),\n"
+	  "  cells BLOB -- see docs/file-format.md; those of one look are one after the other\n"
+	  ")" },
 };
 
 const struct profile_table *profile_table_next(const struct profile_table *t, unsigned version)

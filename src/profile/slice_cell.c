@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/uleb.h"
 #include "profile/profile_sum.h"
 
 enum head {
@@ -46,25 +47,13 @@ static void put_u8(GByteArray *into, unsigned value)
 	g_byte_array_append(into, &byte, 1);
 }
 
-static void put_uleb(GByteArray *into, uint64_t value)
-{
-	uint8_t bytes[10];
-	guint cnt = 0;
-
-	do {
-		bytes[cnt++] = (uint8_t)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
-		value >>= 7;
-	} while (value);
-	g_byte_array_append(into, bytes, cnt);
-}
-
 /* Whole waits are the rule, and shorter so: a number of waits is even, one of their parts odd. */
 static void put_count(GByteArray *into, uint64_t count_q8)
 {
 	if (count_q8 % SLICE_COUNT_Q8 || count_q8 > UINT64_MAX / 2)
-		put_uleb(into, MIN(count_q8, UINT64_MAX / 2) << 1 | 1);
+		uleb_put(into, MIN(count_q8, UINT64_MAX / 2) << 1 | 1);
 	else
-		put_uleb(into, count_q8 / SLICE_COUNT_Q8 << 1);
+		uleb_put(into, count_q8 / SLICE_COUNT_Q8 << 1);
 }
 
 static uint64_t get_count(struct cursor *from)
@@ -143,7 +132,7 @@ void slice_cell_put(GByteArray *into, uint32_t last, const struct slice_cell *c)
 {
 	bool is_counted = !c->is_whole && !is_plain(c);
 
-	put_uleb(into, c->row - last);
+	uleb_put(into, c->row - last);
 	if (c->is_whole) {
 		put_u8(into, HEAD_WHOLE | (c->is_even ? HEAD_EVEN : 0));
 		return;
@@ -152,18 +141,18 @@ void slice_cell_put(GByteArray *into, uint32_t last, const struct slice_cell *c)
 		     (c->preempted_ns ? HEAD_PREEMPTED : 0) | (c->is_crossing ? HEAD_CROSSING : 0) |
 		     (is_counted ? HEAD_COUNTED : 0) | (c->has_delays ? HEAD_DELAYS : 0));
 	if (c->blocked_ns)
-		put_uleb(into, c->blocked_ns);
+		uleb_put(into, c->blocked_ns);
 	if (c->runnable_ns)
-		put_uleb(into, c->runnable_ns);
+		uleb_put(into, c->runnable_ns);
 	if (c->preempted_ns)
-		put_uleb(into, c->preempted_ns);
+		uleb_put(into, c->preempted_ns);
 	if (c->is_crossing)
-		put_uleb(into, c->before_ns);
+		uleb_put(into, c->before_ns);
 	if (!is_counted)
 		return;
 	put_count(into, c->count_q8);
 	if (c->is_crossing) {
-		put_uleb(into, c->max_ns);
+		uleb_put(into, c->max_ns);
 	} else {
 		put_hist(into, &c->bars);
 		put_u8(into, mantissa_of(c->max_ns));

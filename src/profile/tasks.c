@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/hash.h"
+#include "profile/task_looks.h"
 
 struct tasks *tasks_new(enum tasks_kind kind, uint32_t pid)
 {
@@ -14,7 +15,9 @@ struct tasks *tasks_new(enum tasks_kind kind, uint32_t pid)
 	t->rows = g_array_new(FALSE, TRUE, sizeof(struct task_row));
 	t->strings = g_string_chunk_new(4096);
 	t->index = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
-	t->now_weight = 1;
+	t->when = g_array_new(FALSE, TRUE, sizeof(struct task_look));
+	t->cells = g_array_new(FALSE, TRUE, sizeof(struct task_cell));
+	t->now_weight = t->most_weight = 1;
 	return t;
 }
 
@@ -25,9 +28,16 @@ void tasks_free(struct tasks *t)
 	for (guint i = 0; i < t->rows->len; i++)
 		g_free((void *)(uintptr_t)g_array_index(t->rows, struct task_row, i).frames);
 	g_array_unref(t->rows);
+	g_array_unref(t->when);
+	g_array_unref(t->cells);
 	g_string_chunk_free(t->strings);
 	g_hash_table_unref(t->index);
 	g_free(t);
+}
+
+GPtrArray *tasks_list_new(void)
+{
+	return g_ptr_array_new_with_free_func((GDestroyNotify)tasks_free);
 }
 
 const char *tasks_string(struct tasks *t, const char *text)
@@ -53,26 +63,34 @@ struct task_row *tasks_row(struct tasks *t, uint64_t key, bool *ret_is_new)
 
 void tasks_seen(struct tasks *t, struct task_row *row, double weight)
 {
-	row->seen++;
+	row->now_seen++;
 	row->now += weight;
 	t->now_weight = MAX(t->now_weight, weight);
 }
 
-void tasks_look_done(struct tasks *t, uint64_t period_ns)
+void tasks_look_done(struct tasks *t, uint64_t end_ns, uint64_t period_ns)
 {
+	task_looks_begin(t, end_ns, period_ns);
 	for (guint i = 0; i < t->rows->len; i++) {
 		struct task_row *row = &g_array_index(t->rows, struct task_row, i);
+		const uint64_t task_ns = (uint64_t)llround(row->now * (double)period_ns);
 		double step = row->now - row->before;
 
-		row->task_ns += (uint64_t)(row->now * (double)period_ns);
+		if (row->now_seen)
+			task_looks_add(t, i, row->now_seen, task_ns);
+		row->seen += row->now_seen;
+		row->task_ns += task_ns;
 		row->tasks += row->now;
 		if (t->looks)
 			row->squares += step * (double)period_ns * step * (double)period_ns;
 		row->before = row->now;
 		row->now = 0;
+		row->now_seen = 0;
 	}
 	t->looks++;
 	t->window_ns += period_ns;
+	t->most_weight = MAX(t->most_weight, t->now_weight);
+	t->now_weight = 1;
 }
 
 static gint by_tasks(gconstpointer a, gconstpointer b)
@@ -98,7 +116,7 @@ void tasks_finish(struct tasks *t)
 			row->tasks /= looks;
 		if (t->looks > 1)
 			row->task_se_ns = (uint64_t)MAX(sqrt(row->squares / 2 * looks / (looks - 1)),
-							period_ns * t->now_weight);
+							period_ns * t->most_weight);
 	}
 	tasks_set_means(t);
 	g_hash_table_remove_all(t->index);
@@ -113,8 +131,10 @@ void tasks_set_means(struct tasks *t)
 		if (t->window_ns)
 			row->tasks = (double)row->task_ns / (double)t->window_ns;
 		t->tasks += row->tasks;
+		row->number = i;
 	}
 	g_array_sort(t->rows, by_tasks);
+	task_looks_renumber(t);
 }
 
 void tasks_cut_rows(struct tasks *t, guint max)
@@ -125,4 +145,5 @@ void tasks_cut_rows(struct tasks *t, guint max)
 	}
 	if (t->rows->len > max)
 		g_array_set_size(t->rows, max);
+	task_looks_cut_rows(t);
 }

@@ -41,9 +41,32 @@ struct task_row {
 	/* of the look that goes on, and of the one before it */
 	double now, before;
 	double squares;	/* of differences of task time between neighbouring looks */
+	uint64_t now_seen;
+	guint number;	/* before rows were sorted */
+	guint cell;	/* where that of the open look may be */
 	/* of a recording: the profile's own; 0: none */
 	uint32_t stack;
 	uint32_t creator_frame;	/* + 1 */
+};
+
+/*
+ * When rows were seen: one look, or several neighbouring ones that were joined.  What they found are `cell_cnt` cells
+ * from `first_cell` on, by row.
+ */
+#define TASK_LOOKS_MAX 600u	/* more are joined in pairs */
+#define TASK_CELLS_MAX (1u << 18)	/* with more the same */
+
+struct task_look {
+	uint64_t start_ns, period_ns;	/* CLOCK_MONOTONIC: what it stands for */
+	uint64_t looks;
+	uint64_t stale, unreadable, no_row;	/* as below */
+	double weight;		/* the most that one task stood for */
+	guint first_cell, cell_cnt;
+};
+
+struct task_cell {
+	uint32_t row;
+	uint64_t seen, task_ns;
 };
 
 struct tasks {
@@ -62,14 +85,18 @@ struct tasks {
 	uint64_t unreadable;	/* memory that was gone */
 	uint64_t no_row;	/* looks at tasks beyond TASKS_ROWS_MAX rows */
 	bool is_cut;		/* there are more tasks than are ever looked at */
+	GArray *when;		/* struct task_look, in the order of time; none: not known */
+	GArray *cells;		/* struct task_cell */
 	/* inside */
+	uint64_t joined;	/* looks that an entry of `when` takes */
 	GStringChunk *strings;
 	GHashTable *index;	/* key: row + 1 */
-	double now_weight;	/* the most that one task stood for */
+	double now_weight, most_weight;	/* the most that one task stands for in this look, stood for in any */
 };
 
 struct tasks *tasks_new(enum tasks_kind kind, uint32_t pid);
 void tasks_free(struct tasks *t);	/* NULL is fine */
+GPtrArray *tasks_list_new(void);	/* struct tasks, which it frees */
 static inline const struct task_row *tasks_get(const struct tasks *t, guint i)
 {
 	return &g_array_index(t->rows, struct task_row, i);
@@ -84,13 +111,18 @@ struct task_row *tasks_row(struct tasks *t, uint64_t key, bool *ret_is_new);
 
 /* One task of the look that goes on, which stands for `weight` of them. */
 void tasks_seen(struct tasks *t, struct task_row *row, double weight);
-/* The look is over; it stands for period_ns of the window. */
-void tasks_look_done(struct tasks *t, uint64_t period_ns);
+/* The look is over; it stands for the period_ns that end at end_ns. */
+void tasks_look_done(struct tasks *t, uint64_t end_ns, uint64_t period_ns);
 /* No more looks: makes means and errors. */
 void tasks_finish(struct tasks *t);
 /* Means, of times that are known; rows are sorted. */
 void tasks_set_means(struct tasks *t);
 /* As many as fit beside others; what is left out is told as no_row. */
 void tasks_cut_rows(struct tasks *t, guint max);
+/*
+ * What of it lies between these instants, as if only that had been looked at; a look whose period crosses an edge
+ * counts with its part.  False: nothing does, or it is not known when.
+ */
+bool tasks_cut_range(struct tasks *t, uint64_t from_ns, uint64_t to_ns);
 
 #endif

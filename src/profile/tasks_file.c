@@ -7,6 +7,7 @@
 #include "profile/profile_insert.h"
 #include "profile/profile_reader.h"
 #include "profile/profile_rows.h"
+#include "profile/task_looks.h"
 
 #define PPM 1000000
 #define RATE_MAX_MILLI_HZ 1000000
@@ -35,6 +36,11 @@ static uint32_t frame_of(struct profile *p, const struct task_frame *f)
 	return profile_frame(p, &frame);
 }
 
+uint32_t tasks_creator_frame(struct profile *p, const struct task_frame *creator)
+{
+	return creator->name ? frame_of(p, creator) + 1 : 0;
+}
+
 /* Texts of a profile are the same pointer where they are equal. */
 static void own_frame(struct profile *p, struct task_frame *f)
 {
@@ -51,7 +57,7 @@ static void own_row(struct profile *p, struct task_row *row)
 	row->name = profile_string(p, row->name);
 	row->awaited_by = profile_string(p, row->awaited_by);
 	own_frame(p, &row->creator);
-	row->creator_frame = row->creator.name ? frame_of(p, &row->creator) + 1 : 0;
+	row->creator_frame = tasks_creator_frame(p, &row->creator);
 	row->stack = 0;
 	if (row->frame_cnt > TASKS_DEPTH_MAX) {
 		row->frame_cnt = TASKS_DEPTH_MAX;
@@ -73,6 +79,16 @@ void profile_add_tasks(struct profile *p, struct tasks *t)
 	for (guint i = 0; i < t->rows->len; i++)
 		own_row(p, &g_array_index(t->rows, struct task_row, i));
 	g_ptr_array_add(p->tasks, t);
+}
+
+void profile_bound_tasks(struct profile *p)
+{
+	guint left = TASKS_RECORDED_MAX;
+
+	for (guint i = 0; i < p->tasks->len; i++) {
+		tasks_cut_rows(g_ptr_array_index(p->tasks, i), left);
+		left -= profile_tasks(p, i)->rows->len;
+	}
 }
 
 bool tasks_check(const struct profile *p, GError **error)
@@ -97,6 +113,8 @@ bool tasks_check(const struct profile *p, GError **error)
 				return profile_damaged(error, "a time of task %u of population %u is out of range", k,
 						       i);
 		}
+		if (!task_looks_check(t)) 
+			return profile_damaged(error, "the looks at task population %u are out of order or range", i);
 	}
 	return true;
 }
@@ -233,7 +251,7 @@ static struct task_frame frame_at(const struct profile *p, uint32_t id)
 }
 
 /* Innermost first, as a path goes from there to the root. */
-static void take_frames(const struct profile *p, struct task_row *row)
+void tasks_take_frames(const struct profile *p, struct task_row *row)
 {
 	struct task_frame *frames = g_new0(struct task_frame, (gsize)profile_get_node(p, row->stack)->depth + 1);
 
@@ -271,6 +289,6 @@ void row_of_task(struct reader *r)
 		row.creator = frame_at(r->p, row.creator_frame - 1);
 	row.tasks = (double)row.task_ns / (double)t->window_ns;
 	t->tasks += row.tasks;
-	take_frames(r->p, &row);
+	tasks_take_frames(r->p, &row);
 	g_array_append_val(t->rows, row);
 }

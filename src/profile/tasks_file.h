@@ -20,6 +20,12 @@ static inline const struct tasks *profile_tasks(const struct profile *p, guint i
  * left out and counted; outer frames beyond TASKS_DEPTH_MAX are cut. */
 void profile_add_tasks(struct profile *p, struct tasks *t);
 
+/* Of a row that has a stack of the profile, the frames of that; of its creator the frame in the profile + 1. */
+void tasks_take_frames(const struct profile *p, struct task_row *row);
+uint32_t tasks_creator_frame(struct profile *p, const struct task_frame *creator);
+/* Rows of all populations together are no more than TASKS_RECORDED_MAX, those of most tasks of each. */
+void profile_bound_tasks(struct profile *p);
+
 /* Ids in range, and times that fit; else *error says what is wrong. */
 bool tasks_check(const struct profile *p, GError **error);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/task_profile.h"
 #include "base/hash.h"
 #include "exchange/format.h"
 #include "base/wire.h"
@@ -139,6 +140,7 @@ static struct profile *profile_of(const struct push *push, guint first, guint cn
 	const struct thread nobody = { .comm = NULL };
 
 	profile_add_thread(p, &nobody);
+	p->info.rows_are = push->p->info.rows_are;
 	p->info.unknown = UNKNOWN_PARTS | (push->p->info.unknown & UNKNOWN_COUNTS);
 	p->info.start_unix_ns = push->p->info.start_unix_ns + (uint64_t)part * NS_A_MILLISECOND;
 	p->info.duration_ns = push->p->info.duration_ns;
@@ -187,7 +189,7 @@ bool series_pprof(const struct series_part *part, gsize max_bytes, GString *ret)
 void series_labels(const struct series_part *part, struct series_label ret_labels[SERIES_LABELS])
 {
 	const struct series_label labels[SERIES_LABELS] = {
-		{ "__name__", "off_cpu" }, { "service_name", part->service }, { "instance", part->p->info.host },
+		{ "__name__", part->is_tasks ? "tasks" : "off_cpu" }, { "service_name", part->service }, { "instance", part->p->info.host },
 		{ "idle", part->is_idle ? "yes" : "no" },
 	};
 
@@ -222,7 +224,8 @@ static guint take_part(struct push *push, guint first, guint left, uint32_t part
 
 	for (;; cnt = (cnt + 1) / 2) {
 		struct profile *p = profile_of(push, first, cnt, part);
-		const struct series_part one = { .p = p, .service = of->service, .is_idle = of->is_idle };
+		const struct series_part one = { .p = p, .service = of->service, .is_idle = of->is_idle,
+						 .is_tasks = push->p->info.rows_are != NULL };
 		g_autoptr(GString) body = g_string_new(NULL);
 		bool fits = push->format->body(&one, cnt == 1, body);
 
@@ -249,12 +252,48 @@ static void unit_free_element(gpointer data)
 	unit_free(data);
 }
 
+static void sum_tasks(struct push *push, const struct services *services)
+{
+	for (guint i = 0; i < push->p->waits->len; i++) {
+		const struct wait *w = profile_wait(push->p, i);
+		const struct stack_sum s = { .service = services_name(services, profile_thread(push->p, w->thread)),
+					     .user = w->user,
+					     .is_idle = task_profile_is_idle(push->p, w),
+					     .count = w->count,
+					     .ns = w->blocked_ns };
+
+		add(push, &s);
+	}
+}
+
+/* What was summed, as requests. */
+static void take_all(struct push *push)
+{
+	GHashTableIter iter;
+	gpointer s;
+
+	push->sums = g_array_new(FALSE, FALSE, sizeof(struct stack_sum));
+	g_hash_table_iter_init(&iter, push->index);
+	while (g_hash_table_iter_next(&iter, &s, NULL))
+		g_array_append_vals(push->sums, s, 1);
+	g_array_sort(push->sums, sum_compare);
+	for (guint first = 0, next; first < push->sums->len; first = next) {
+		const struct stack_sum *of = &g_array_index(push->sums, struct stack_sum, first);
+
+		for (next = first + 1; next < push->sums->len; next++)
+			if (series_compare(of, &g_array_index(push->sums, struct stack_sum, next)) != 0)
+				break;
+		take_series(push, first, next - first);
+	}
+	g_array_unref(push->sums);
+	g_hash_table_remove_all(push->index);
+}
+
 GPtrArray *series_units(const struct profile *p, const struct reasons *reasons, struct services *services,
 			const struct series_format *format, GError **error)
 {
 	struct push push = { .p = p, .format = format, .key = identity_of_window(p) };
-	GHashTableIter iter;
-	gpointer s;
+	struct profile *tasks;
 
 	if (p->info.imported) {
 		g_set_error(error, PUSH_ERROR, PUSH_ERROR_USAGE,
@@ -266,20 +305,15 @@ GPtrArray *series_units(const struct profile *p, const struct reasons *reasons, 
 	push.index = g_hash_table_new_full(sum_hash, sum_equal, g_free, NULL);
 	services_learn(services, p);
 	sum_waits(&push, reasons, services);
-	push.sums = g_array_new(FALSE, FALSE, sizeof(struct stack_sum));
-	g_hash_table_iter_init(&iter, push.index);
-	while (g_hash_table_iter_next(&iter, &s, NULL))
-		g_array_append_vals(push.sums, s, 1);
-	g_array_sort(push.sums, sum_compare);
-	for (guint first = 0, next; first < push.sums->len; first = next) {
-		const struct stack_sum *of = &g_array_index(push.sums, struct stack_sum, first);
-
-		for (next = first + 1; next < push.sums->len; next++)
-			if (series_compare(of, &g_array_index(push.sums, struct stack_sum, next)) != 0)
-				break;
-		take_series(&push, first, next - first);
+	take_all(&push);
+	tasks = task_profile_new(p);
+	if (tasks) {
+		push.p = tasks;
+		services_learn(services, tasks);
+		sum_tasks(&push, services);
+		take_all(&push);
 	}
-	g_array_unref(push.sums);
+	profile_free(tasks);
 	g_hash_table_unref(push.index);
 	return push.units;
 }

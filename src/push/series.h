@@ -11,12 +11,13 @@
  * A window as requests to engines that take a profile at a time: a series for each service and for idle time apart,
  * without threads, off-CPU time and numbers of waits by stack.  One series a request, since a batch of which one part
  * is refused must be sent again as a whole, and would count twice.  What is too large for one is several, a
- * millisecond apart.
+ * millisecond apart.  Tasks, where the window has any, are series of their own in the same way.
  */
 struct series_part {
 	const struct profile *p;	/* of this part alone: its stacks, host, time and build ids */
 	const char *service;
 	bool is_idle;
+	bool is_tasks;	/* task time in place of off-CPU time */
 };
 
 struct series_format {

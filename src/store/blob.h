@@ -3,6 +3,7 @@
 #define STORE_BLOB_H
 
 #include "base/cursor.h"
+#include "base/uleb.h"
 
 /*
  * Numbers as bytes, and bytes packed by zstd (docs/history.md).  Rows of a table are written column by column, so that
@@ -13,14 +14,7 @@
 
 static inline void blob_put(GByteArray *into, uint64_t value)
 {
-	uint8_t bytes[10];
-	guint cnt = 0;
-
-	do {
-		bytes[cnt++] = (uint8_t)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
-		value >>= 7;
-	} while (value);
-	g_byte_array_append(into, bytes, cnt);
+	uleb_put(into, value);
 }
 
 /* A difference modulo 2^64: small ones of either sign are few bytes. */

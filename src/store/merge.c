@@ -275,6 +275,7 @@ static void add_info(struct profile *p, const struct profile_info *w)
 	i->has_wakers = i->has_wakers || w->has_wakers;
 	i->has_blame = i->has_blame || w->has_blame;
 	i->has_storms = i->has_storms || w->has_storms;
+	i->has_tasks = i->has_tasks || w->has_tasks;
 	i->on_cpu_hz = MAX(i->on_cpu_hz, w->on_cpu_hz);
 	i->on_cpu_end_hz = w->on_cpu_end_hz;
 	i->self_excluded = w->self_excluded;
@@ -319,6 +320,7 @@ bool merge_add(struct merger *m, const struct profile *window, GError **error)
 	merge_waits(&s);
 	add_samples(&s);
 	add_crowd(&s);
+	merge_tasks(&s);
 	if (m->has_window)
 		add_info(m->p, info);
 	else
@@ -353,6 +355,7 @@ struct profile *merge_end(struct merger *m)
 		put_states(m);
 		for (guint i = 0; i < m->samples->len; i++)
 			profile_add_on_cpu(m->p, &g_array_index(m->samples, struct on_cpu_sample, i));
+		merge_end_tasks(m->p);
 		p = g_steal_pointer(&m->p);
 	}
 	merge_free(m);

@@ -73,6 +73,9 @@ void merge_waits(struct merge_step *s);
  * BLAME_OTHERS_NAME.
  */
 GArray *merge_coarse_blames(const struct profile *window);
+/* merge_tasks.c */
+void merge_tasks(struct merge_step *s);
+void merge_end_tasks(struct profile *p);
 /* The waits that are open at last. */
 void merge_flush_open(struct merger *m, bool is_inner_edge);
 

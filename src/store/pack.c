@@ -7,6 +7,7 @@
 #include "store/pack_hist.h"
 #include "store/pack_longest.h"
 #include "store/pack_part.h"
+#include "store/pack_tasks.h"
 
 struct packer {
 	struct dict_writer *w;
@@ -366,7 +367,7 @@ bool pack_rows(struct dict_writer *w, const struct profile *p, GByteArray *into,
 	k.wait_at = g_new0(uint32_t, p->waits->len + 1);
 	order_threads(&k);
 	order_waits(&k);
-	blob_put(into, PACK_VERSION);
+	blob_put(into, p->info.has_tasks ? PACK_VERSION : PACK_VERSION_WITHOUT_TASKS);
 	pack_info(&k);
 	pack_threads(&k);
 	pack_waits(&k);
@@ -376,6 +377,8 @@ bool pack_rows(struct dict_writer *w, const struct profile *p, GByteArray *into,
 	pack_wakes(&k);
 	pack_crowd(&k);
 	pack_longest(p, k.waits, k.wakes, into);
+	if (p->info.has_tasks)
+		pack_tasks(w, p, into);
 	g_array_unref(k.wakes);
 	g_array_unref(k.threads);
 	g_array_unref(k.waits);

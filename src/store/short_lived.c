@@ -418,6 +418,10 @@ struct profile *short_lived_fold(struct profile *window, const struct short_live
 		tell_states(&f);
 		tell_samples(&f);
 		tell_rest(&f);
+		GPtrArray *tasks = window->tasks;
+
+		window->tasks = f.p->tasks;
+		f.p->tasks = tasks;
 	}
 	g_hash_table_unref(f.lasting_pids);
 	g_hash_table_unref(f.lasting_tids);

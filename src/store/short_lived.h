@@ -27,7 +27,8 @@ struct short_lived_options {
 
 /*
  * The window told anew, which shares everything but its rows with *window: to be freed by profile_free_rows(), before
- * what *window itself shares is.  It may add objects and wakers there.  NULL: nothing is to be folded.
+ * what *window itself shares is.  It may add objects and wakers there, and takes its tasks, which need no folding.
+ * NULL: nothing is to be folded.
  */
 struct profile *short_lived_fold(struct profile *window, const struct short_lived_options *options);
 

@@ -6,6 +6,7 @@
 #include "store/pack_hist.h"
 #include "store/pack_longest.h"
 #include "store/pack_part.h"
+#include "store/pack_tasks.h"
 
 struct unpacker {
 	struct dict_map *m;
@@ -510,6 +511,8 @@ bool unpack_rows(struct dict_map *m, const uint8_t *bytes, size_t len_bytes, str
 		unpack_longest_at_edges(rows);
 	if (!u.c.bad && version > 1)
 		unpack_longest(rows, &u.c);
+	if (!u.c.bad && version > PACK_VERSION_WITHOUT_TASKS)
+		unpack_tasks(m, &u.c, rows);
 	g_hash_table_unref(u.first);
 	g_free(u.thread_id);
 	g_free(u.sums);

@@ -35,7 +35,7 @@ static void watch(struct watched *w, const struct census_options *o)
 
 		sleep_until(o, periods_instant(&p, i));
 		now = MIN(periods_number(&p, clock_ns(CLOCK_MONOTONIC)), cnt - 1);
-		if (is_stopped(o) || !watched_look(w, p.length_ns * (now + 1 - i), room_ns))
+		if (is_stopped(o) || !watched_look(w, periods_end(&p, now), p.length_ns * (now + 1 - i), room_ns))
 			return;
 		i = now + 1;
 	}
@@ -51,7 +51,7 @@ struct tasks *census_take(const struct census_options *options, GError **error)
 	if (options->duration_ns)
 		watch(w, options);
 	else
-		watched_look(w, 0, 0);
+		watched_look(w, 0, 0, 0);
 	t = watched_close(w);
 	if (!t)
 		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED, "process %u ended before its tasks could be read",

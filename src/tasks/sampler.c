@@ -11,17 +11,20 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define PERIOD_NS (NS_PER_S / TASK_SAMPLER_HZ)
+#define EXACT_BUDGET_PPM 10000	/* of one CPU, where there is no budget */
+#define PART_OF_BUDGET 2
 #define TRY_AGAIN_NS NS_PER_S	/* twice as long each time, up to */
 #define TRY_AGAIN_MAX_NS (64 * NS_PER_S)
 
 /* A process that has no runtime to be seen, so far. */
 struct candidate {
+	uint64_t there_ns;	/* when it was last seen to be there */
 	uint64_t next_try_ns, wait_ns;
 };
 
 struct seen {
 	uint32_t pid;
-	struct watched *watched;	/* NULL: the process is gone */
+	struct watched *watched;
 	uint64_t until_ns;	/* up to there its looks stand for the window */
 };
 
@@ -31,23 +34,24 @@ struct task_sampler {
 	GMutex lock;		/* of the next two */
 	GCond ended;
 	bool is_stopped;
-	/* the thread's own, until it has ended */
+	GMutex looking;		/* of all below */
 	GHashTable *candidates;	/* pid: struct candidate */
 	GArray *seen;		/* struct seen */
 	GPtrArray *done;
-	unsigned live_cnt;
 };
 
-static void seen_end(struct task_sampler *s, struct seen *e)
+static void keep(struct task_sampler *s, struct tasks *t)
 {
-	struct tasks *t = watched_close(e->watched);
-
-	e->watched = NULL;
-	s->live_cnt--;
 	if (!t)
 		return;
 	t->rate_hz = TASK_SAMPLER_HZ;
 	g_ptr_array_add(s->done, t);
+}
+
+static void seen_end(struct task_sampler *s, guint i)
+{
+	keep(s, watched_close(g_array_index(s->seen, struct seen, i).watched));
+	g_array_remove_index(s->seen, i);
 }
 
 static bool is_watched(const struct task_sampler *s, uint32_t pid)
@@ -55,7 +59,7 @@ static bool is_watched(const struct task_sampler *s, uint32_t pid)
 	for (guint i = 0; i < s->seen->len; i++) {
 		const struct seen *e = &g_array_index(s->seen, struct seen, i);
 
-		if (e->pid == pid && e->watched)
+		if (e->pid == pid)
 			return true;
 	}
 	return false;
@@ -72,21 +76,28 @@ static void try(struct task_sampler *s, uint32_t pid, uint64_t now_ns)
 	struct candidate *c = g_hash_table_lookup(s->candidates, GUINT_TO_POINTER(pid));
 	struct seen e = { .pid = pid, .until_ns = now_ns };
 
+	if (c)
+		c->there_ns = now_ns;
 	if (c && now_ns < c->next_try_ns)
 		return;
 	e.watched = watched_open(pid, NULL);
 	if (e.watched) {
 		g_array_append_val(s->seen, e);
-		s->live_cnt++;
 		g_hash_table_remove(s->candidates, GUINT_TO_POINTER(pid));
 		return;
 	}
 	if (!c) {
 		c = g_new0(struct candidate, 1);
+		c->there_ns = now_ns;
 		g_hash_table_insert(s->candidates, GUINT_TO_POINTER(pid), c);
 	}
 	c->wait_ns = MIN(MAX(2 * c->wait_ns, find_every_ns(s)), TRY_AGAIN_MAX_NS);
 	c->next_try_ns = now_ns + c->wait_ns;
+}
+
+static gboolean is_gone(gpointer pid, gpointer candidate, gpointer now_ns)
+{
+	return ((const struct candidate *)candidate)->there_ns < *(const uint64_t *)now_ns;
 }
 
 /* Who has begun, or has a runtime by now; their looks stand for the time from now_ns on. */
@@ -96,29 +107,29 @@ static void find_processes(struct task_sampler *s, uint64_t now_ns)
 
 	if (s->options.pids && s->options.follow)
 		process_ids_add_descendants(pids);
-	for (guint i = 0; i < pids->len && s->live_cnt < TASK_SAMPLER_PROCESSES_MAX; i++) {
+	for (guint i = 0; i < pids->len && s->seen->len < TASK_SAMPLER_PROCESSES_MAX; i++) {
 		uint32_t pid = g_array_index(pids, uint32_t, i);
 
 		if (pid != (uint32_t)getpid() && !is_watched(s, pid))
 			try(s, pid, now_ns);
 	}
+	if (s->seen->len < TASK_SAMPLER_PROCESSES_MAX)
+		g_hash_table_foreach_remove(s->candidates, is_gone, &now_ns);
 }
 
 /* Each look stands for its process's time up to end_ns. */
 static void look(struct task_sampler *s, uint64_t end_ns)
 {
-	uint64_t room_ns = s->live_cnt ? MAX((uint64_t)s->options.budget_ppm * PERIOD_NS / 1000000 / s->live_cnt, 1)
-				       : 1;
+	const guint cnt = s->seen->len;
+	uint64_t room_ns = cnt ? MAX((uint64_t)s->options.budget_ppm * PERIOD_NS / 1000000 / cnt, 1) : 1;
 
-	for (guint i = 0; i < s->seen->len; i++) {
+	for (guint i = cnt; i-- > 0;) {
 		struct seen *e = &g_array_index(s->seen, struct seen, i);
 
-		if (!e->watched)
-			continue;
-		if (watched_look(e->watched, end_ns - e->until_ns, room_ns))
+		if (watched_look(e->watched, end_ns, end_ns - e->until_ns, room_ns))
 			e->until_ns = end_ns;
 		else
-			seen_end(s, e);
+			seen_end(s, i);
 	}
 }
 
@@ -127,12 +138,14 @@ static bool sleep_until(struct task_sampler *s, uint64_t ns)
 {
 	bool is_stopped;
 
+	g_mutex_unlock(&s->looking);
 	g_mutex_lock(&s->lock);
 	/* g_get_monotonic_time() is the same clock */
 	while (!s->is_stopped && g_cond_wait_until(&s->ended, &s->lock, (gint64)(ns / 1000)))
 		;
 	is_stopped = s->is_stopped;
 	g_mutex_unlock(&s->lock);
+	g_mutex_lock(&s->looking);
 	return !is_stopped;
 }
 
@@ -151,7 +164,7 @@ static uint64_t next_find_ns(const struct task_sampler *s, uint64_t found_ns)
 		first_ns = MIN(first_ns, ((const struct candidate *)candidate)->next_try_ns);
 	if (first_ns != UINT64_MAX)
 		return MAX(next_ns, first_ns);
-	return s->live_cnt < s->options.pids->len ? next_ns : found_ns + TRY_AGAIN_MAX_NS;
+	return s->seen->len < s->options.pids->len ? next_ns : found_ns + TRY_AGAIN_MAX_NS;
 }
 
 static gpointer sample(gpointer data)
@@ -160,12 +173,13 @@ static gpointer sample(gpointer data)
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), found_ns, number = 0;
 	struct periods periods = { .length_ns = PERIOD_NS };
 
+	g_mutex_lock(&s->looking);
 	find_processes(s, now_ns);
 	periods.start_ns = found_ns = clock_ns(CLOCK_MONOTONIC);
 	for (guint i = 0; i < s->seen->len; i++)
 		g_array_index(s->seen, struct seen, i).until_ns = periods.start_ns;
 	/* where there is nobody to be looked at it only wakes to find somebody, whose first look is in the next period */
-	while (sleep_until(s, s->live_cnt ? periods_instant(&periods, number) : next_find_ns(s, found_ns))) {
+	while (sleep_until(s, s->seen->len ? periods_instant(&periods, number) : next_find_ns(s, found_ns))) {
 		now_ns = clock_ns(CLOCK_MONOTONIC);
 		number = periods_number(&periods, now_ns);
 		look(s, periods_end(&periods, number));
@@ -175,13 +189,15 @@ static gpointer sample(gpointer data)
 		}
 		number++;
 	}
-	for (guint i = 0; i < s->seen->len; i++) {
-		struct seen *e = &g_array_index(s->seen, struct seen, i);
-
-		if (e->watched)
-			seen_end(s, e);
-	}
+	while (s->seen->len)
+		seen_end(s, s->seen->len - 1);
+	g_mutex_unlock(&s->looking);
 	return NULL;
+}
+
+uint32_t task_sampler_budget(uint32_t of_all_cpus_ppm)
+{
+	return of_all_cpus_ppm ? of_all_cpus_ppm / PART_OF_BUDGET * g_get_num_processors() : EXACT_BUDGET_PPM;
 }
 
 struct task_sampler *task_sampler_start(const struct task_sampler_options *options)
@@ -191,29 +207,51 @@ struct task_sampler *task_sampler_start(const struct task_sampler_options *optio
 	s->options = *options;
 	s->options.pids = options->pids ? g_array_copy(options->pids) : NULL;
 	g_mutex_init(&s->lock);
+	g_mutex_init(&s->looking);
 	g_cond_init(&s->ended);
 	s->candidates = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	s->seen = g_array_new(FALSE, FALSE, sizeof(struct seen));
-	s->done = g_ptr_array_new_with_free_func((GDestroyNotify)tasks_free);
+	s->done = tasks_list_new();
 	s->thread = urgency_thread_new("tasks", sample, s);
 	return s;
 }
 
+GPtrArray *task_sampler_take(struct task_sampler *s)
+{
+	GPtrArray *done;
+
+	g_mutex_lock(&s->looking);
+	for (guint i = 0; i < s->seen->len; i++)
+		keep(s, watched_take(g_array_index(s->seen, struct seen, i).watched));
+	done = s->done;
+	s->done = tasks_list_new();
+	g_mutex_unlock(&s->looking);
+	return done;
+}
+
 GPtrArray *task_sampler_stop(struct task_sampler *s)
 {
-	GPtrArray *done = s->done;
+	GPtrArray *done;
 
 	g_mutex_lock(&s->lock);
 	s->is_stopped = true;
 	g_cond_signal(&s->ended);
 	g_mutex_unlock(&s->lock);
 	g_thread_join(s->thread);
+	done = s->done;
 	g_hash_table_unref(s->candidates);
 	g_array_unref(s->seen);
 	if (s->options.pids)
 		g_array_unref(s->options.pids);
 	g_cond_clear(&s->ended);
 	g_mutex_clear(&s->lock);
+	g_mutex_clear(&s->looking);
 	g_free(s);
 	return done;
+}
+
+void task_sampler_free(struct task_sampler *s)
+{
+	if (s)
+		g_ptr_array_unref(task_sampler_stop(s));
 }

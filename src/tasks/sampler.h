@@ -19,13 +19,20 @@ struct task_sampler_options {
 	uint32_t budget_ppm;	/* of one CPU, for all of them */
 };
 
+/* Half of what a recording may take of all CPUs; 0: there is no such budget. */
+uint32_t task_sampler_budget(uint32_t of_all_cpus_ppm);
+
 struct task_sampler;
 struct task_sampler *task_sampler_start(const struct task_sampler_options *options);
+
+/* What was seen since it began or this was asked for, as below; the looks go on. */
+GPtrArray *task_sampler_take(struct task_sampler *s);
 
 /*
  * Ends it: struct tasks, the caller's, one for each process that had a runtime whose tasks were seen; free with
  * g_ptr_array_unref().
  */
 GPtrArray *task_sampler_stop(struct task_sampler *s);
+void task_sampler_free(struct task_sampler *s);	/* NULL is fine: the same, for nobody */
 
 #endif

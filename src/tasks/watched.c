@@ -95,7 +95,7 @@ static uint64_t stride_of(const struct watched *w, uint64_t count, uint64_t room
 	return (uint64_t)((double)count / MAX(room, 1)) + 1;
 }
 
-bool watched_look(struct watched *w, uint64_t period_ns, uint64_t room_ns)
+bool watched_look(struct watched *w, uint64_t end_ns, uint64_t period_ns, uint64_t room_ns)
 {
 	uint64_t count = w->source->count(w->state), stride = stride_of(w, count, room_ns), cost_ns, before_ns;
 	bool is_there;
@@ -110,23 +110,33 @@ bool watched_look(struct watched *w, uint64_t period_ns, uint64_t room_ns)
 	if (count)
 		w->task_cost_ns = MAX((double)cost_ns * (double)stride / (double)count, LEAST_NS);
 	w->share_sum += 1.0 / (double)stride;
-	tasks_look_done(w->tasks, period_ns);
+	tasks_look_done(w->tasks, end_ns, period_ns);
 	return true;
+}
+
+struct tasks *watched_take(struct watched *w)
+{
+	struct tasks *t = w->tasks;
+
+	if (!t->looks)
+		return NULL;
+	w->tasks = tasks_new(t->kind, t->pid);
+	w->tasks->program = tasks_string(w->tasks, t->program);
+	w->tasks->version = tasks_string(w->tasks, t->version);
+	t->looked_at_share = w->share_sum / (double)t->looks;
+	t->cpu_ns = w->cpu_ns;
+	w->share_sum = 0;
+	w->cpu_ns = 0;
+	tasks_finish(t);
+	return t;
 }
 
 struct tasks *watched_close(struct watched *w)
 {
-	struct tasks *t = w->tasks;
+	struct tasks *t = watched_take(w);
 
 	w->source->close(w->state);
-	if (t->looks) {
-		t->looked_at_share = w->share_sum / (double)t->looks;
-		t->cpu_ns = w->cpu_ns;
-		tasks_finish(t);
-	} else {
-		tasks_free(t);
-		t = NULL;
-	}
+	tasks_free(w->tasks);
 	g_free(w);
 	return t;
 }

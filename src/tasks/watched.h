@@ -14,12 +14,14 @@ struct watched;
 struct watched *watched_open(uint32_t pid, GError **error);
 
 /*
- * One look, which stands for period_ns of the window.  It takes about room_ns of CPU time: of more tasks than that
+ * One look, which stands for the period_ns that end at end_ns (CLOCK_MONOTONIC).  It takes about room_ns of CPU time: of more tasks than that
  * suffices for it sees every n-th of them, from a random one on.  0: all.  False: the process is gone.
  */
-bool watched_look(struct watched *w, uint64_t period_ns, uint64_t room_ns);
+bool watched_look(struct watched *w, uint64_t end_ns, uint64_t period_ns, uint64_t room_ns);
 
-/* What the looks have found, the caller's; NULL: there was none. */
+/* What the looks have found since it was opened or this was asked for, the caller's; NULL: there was none. */
+struct tasks *watched_take(struct watched *w);
+/* The same, and it ends. */
 struct tasks *watched_close(struct watched *w);
 
 #endif

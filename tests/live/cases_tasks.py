@@ -6,6 +6,8 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+import time
 
 from lib import Skip, case, fetched, wait_until
 
@@ -363,3 +365,110 @@ def asyncio_lock_is_a_finding(env):
     text = subprocess.run([env.offcpu, "report", recording], capture_output=True, text=True, check=True).stdout
     # before Python 3.11 functions are without their classes
     env.check.that(re.search("tasks: 5 tasks wait (to acquire|for) a lock", " ".join(text.split())), text[:600])
+
+
+PHASES = """
+import asyncio, sys, time
+async def first(gate):
+    await gate.acquire()
+async def second():
+    await asyncio.sleep(60)
+async def main():
+    gate = asyncio.Semaphore(0)
+    waiting = [asyncio.create_task(first(gate)) for _ in range(20)]
+    print("ready", flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    for _ in waiting:
+        gate.release()
+    await asyncio.gather(*waiting)
+    then = [asyncio.create_task(second()) for _ in range(7)]
+    await asyncio.sleep(0)
+    print(time.time_ns(), flush=True)
+    await asyncio.gather(*then)
+asyncio.run(main())
+"""
+
+
+@case
+def tasks_are_told_in_ranges(env):
+    """Twenty tasks wait for a semaphore, and then seven others sleep: each part of the recording has only its own."""
+    from cases_languages import pythons
+    found = [python for python in pythons() if can_be_seen(python)]
+    if not found:
+        raise Skip("no CPython 3.8 to 3.15 is here")
+    recording, source = env.temporary("phases.offcpu"), env.temporary("phases.py")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(PHASES.replace("asyncio.to_thread(", "asyncio.get_running_loop().run_in_executor(None, "))
+    program = subprocess.Popen([found[0], source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    env.running.append(program)
+    program.stdout.readline()
+    recorder = subprocess.Popen([env.offcpu, "record", "-p", str(program.pid), "-d", "3", "-o", recording],
+                                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    env.running.append(recorder)
+    time.sleep(2)
+    program.stdin.write("g\n")
+    program.stdin.flush()
+    edge_ns = int(program.stdout.readline())
+    env.check.equal(recorder.wait(timeout=60), 0, "exit status")
+
+    def told(*options):
+        text = subprocess.run([env.offcpu, "report", "--json", *options, recording], capture_output=True, text=True, check=True)
+        return json.loads(text.stdout)
+
+    def task_ns(report):
+        sums = {}
+        for row in (row for data in report["tasks"] for row in data["rows"]):
+            sums[own(row)] = sums.get(own(row), 0) + row["task_ns"]
+        return sums
+
+    whole = told()
+    edge_s = (edge_ns - whole["window"]["start_unix_ns"]) / 1e9
+    if not 0.5 < edge_s < whole["window"]["duration_ns"] / 1e9 - 0.5:
+        raise Skip(f"the phases met {edge_s:.1f} s into the window: the machine is too slow for this")
+    # a look stands for its period, wherever in that it was
+    early, late = told("--to", f"{edge_s - 0.3:.3f}"), told("--from", f"{edge_s + 0.3:.3f}")
+    for report, function, tasks in ((early, "first", 20), (late, "second", 7)):
+        window_ns = report["tasks"][0]["window_ns"]
+        env.check.equal(sorted(name for name in task_ns(report) if name in ("first", "second")), [function], "functions")
+        env.check.that(abs(task_ns(report)[function] - tasks * window_ns) <= tasks, f"{function}: {task_ns(report)} in {window_ns}")
+        env.check.that(window_ns <= report["window"]["duration_ns"] + 200_000_000, "their window is the range's")
+    parts = [task_ns(told("--to", f"{edge_s:.3f}")), task_ns(told("--from", f"{(int(edge_s * 10) + 1) / 10:.1f}"))]
+    for function, ns in task_ns(whole).items():
+        here = sum(part.get(function, 0) for part in parts)
+        env.check.that(abs(here - ns) <= 1000, f"{function}: {here} in two parts, {ns} in all")
+
+
+TASKS = """
+import asyncio, sys
+async def held(gate):
+    async with gate:
+        await asyncio.sleep(0.05)
+async def client(gate):
+    while True:
+        await held(gate)
+async def main():
+    gate = asyncio.Semaphore(2)
+    print("ready", flush=True)
+    await asyncio.gather(*(client(gate) for _ in range(12)))
+asyncio.run(main())
+"""
+
+
+@case
+def agent_keeps_tasks(env):
+    """Of twelve clients of one gate ten wait at any time, in each window and over all."""
+    from cases_agent import Agent
+    store = env.temporary("store")
+    program = subprocess.Popen([sys.executable, "-c", TASKS], stdout=subprocess.PIPE, text=True)
+    env.running.append(program)
+    program.stdout.readline()
+    agent = Agent(env, store, "--windows", "2", settings=["record.tasks=yes"])
+    env.check.equal(agent.process.wait(timeout=60), 0, f"exit status: {agent.log()}")
+    program.kill()
+    report = subprocess.run([env.offcpu, "report", f"--history={store}", "--from", "-1h", "--json"], capture_output=True, text=True, check=True)
+    told = [data for data in json.loads(report.stdout)["tasks"] if data["pid"] == program.pid]
+    env.check.equal(len(told), 1, "populations of the process")
+    env.check.that(told[0]["window_ns"] > 500_000_000, f"{told[0]['window_ns']} ns of two windows were looked at")
+    found = [f for f in json.loads(report.stdout)["task_findings"] if f["pid"] == program.pid]
+    env.check.equal([(f["function"], f["call"].rsplit(".", 1)[-1]) for f in found], [("held", "acquire")], "findings")
+    env.check.that(abs(found[0]["tasks_milli"] - 10_000) < 500, f"{found[0]['tasks_milli']} thousandths of a task wait for the gate, not 10")

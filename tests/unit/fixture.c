@@ -373,7 +373,7 @@ void fixture_add_tasks(struct profile *p, unsigned senders)
 		add_goroutines(t, 1, senders, look, &sender, sends);
 		add_goroutines(t, 2, 5, look, &locker, locks);
 		add_goroutines(t, 3, 2, look, &idle, idles);
-		tasks_look_done(t, 200 * MS);
+		tasks_look_done(t, p->info.start_ns + (look + 1) * 200 * MS, 200 * MS);
 	}
 	tasks_finish(t);
 	profile_add_tasks(p, t);

@@ -4,7 +4,9 @@
 // ---- findings
 
 function findingLine(finding, i) {
-	const words = make('button', { type: 'button', class: 'sentence', text: finding.sentence, title: 'Show it', onclick: () => showFinding(finding) }),
+	const words = finding.tasks
+			? make('b', { class: 'sentence', text: finding.sentence, title: 'See offcpu flame --tasks' })
+			: make('button', { type: 'button', class: 'sentence', text: finding.sentence, title: 'Show it', onclick: () => showFinding(finding) }),
 		rest = [finding.evidence, finding.advice].filter(Boolean).join('. ');
 	return make('li', { class: i ? '' : 'first' }, words, make('span', { text: rest, title: rest }));
 }

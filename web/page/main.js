@@ -26,6 +26,14 @@ function options(select, words, change) {
 
 // ---- the head
 
+// Of rows that are no waits of threads: tasks of a runtime, block requests, operations on files.
+const rowWords = () => (V.data.about.rowsAre === 'tasks' ? 'task time' : 'time');
+function weightWords() {
+	const { onCpuHz, rowsAre } = V.data.about;
+
+	if (rowsAre) return Object.entries({ off_cpu: rowWords(), count: `number of ${rowsAre}` });
+	return Object.entries(WEIGHT_WORDS).filter(([name]) => onCpuHz || (name !== 'time' && name !== 'on_cpu'));
+}
 function headWords() {
 	const { about } = V.data,
 		start = new Date(about.startMs);
@@ -36,8 +44,8 @@ function headWords() {
 				start.toISOString().slice(0, 19).replace('T', ' ') + ' UTC',
 				`${time(about.window)} window`,
 				plural(about.cpus, 'CPU'),
-				plural(about.threads, 'thread'),
-				`${time(about.offCpu)} off CPU`,
+				about.rowsAre ? '' : plural(about.threads, 'thread'),
+				about.rowsAre ? `${time(about.listed)} of ${rowWords()}` : `${time(about.offCpu)} off CPU`,
 				about.onCpu ? `${time(about.onCpu)} on CPU` : '',
 				about.selection ? `only ${about.selection}` : '',
 				about.filters ? `recorded with ${about.filters}` : '',
@@ -66,6 +74,7 @@ function footWords() {
 		`${number(about.switches)} switches seen`,
 		'offcpu ' + about.version,
 	];
+	if (about.rowsAre) parts.splice(0, 8, about.error ? `standard error ${percent(about.error, about.listed)}` : '');
 	one('#foot').textContent = parts.filter(Boolean).join(' · ');
 	one('#foot').title = about.losses.map((l) => `${number(l.count)}: ${l.help}`).join('\n');
 }
@@ -423,10 +432,7 @@ function wire() {
 		groups().map((by) => [by, GROUP_WORDS[by]]),
 		setGroup,
 	);
-	const weights = Object.entries(WEIGHT_WORDS).filter(
-		([name]) => V.data.about.onCpuHz || (name !== 'time' && name !== 'on_cpu'),
-	);
-	options(one('#weight'), [...weights, ['some', 'as switched']], setWeight);
+	options(one('#weight'), [...weightWords(), ['some', 'as switched']], setWeight);
 	options(
 		one('#colours'),
 		colourModes().map((m) => [m, COLOUR_WORDS[m] || 'by ' + m]),

@@ -200,6 +200,7 @@ function splits(items) {
 		sections = [],
 		all = items.reduce((sum, i) => sum + V.weight[i], 0),
 		theme = themeName();
+	if (data.about.rowsAre) return sections; // no rule and no state is about these
 	if (!V.ofWakes && !S.count) {
 		const rows = CLASSES.map((name, k) => ({
 			name,
@@ -359,7 +360,8 @@ async function showPanel() {
 	if (ran && ran.time) fact(facts, 'On CPU', ran.text);
 	if (!S.count && !V.sides && (count || !ran || !ran.time)) {
 		const long = V.ofWakes ? d.total : items.reduce((sum, i) => sum + (V.isThere[i] ? offCpuOf(i) : 0), 0);
-		fact(facts, 'Waits', number(count) + (count ? `, ${time(long / count)} on average` : ''));
+		if (V.data.about.rowsAre === 'tasks') fact(facts, 'Tasks', `${number(count)} on average`);
+		else fact(facts, 'Waits', number(count) + (count ? `, ${time(long / count)} on average` : ''));
 	}
 	if (d.module) fact(facts, 'In', d.module);
 	if (where) fact(facts, 'Source', where);
@@ -375,7 +377,7 @@ async function showPanel() {
 		buttons.append(act('Callers and callees', '3', () => showSandwich(d.label)));
 	if (V.data.about.hasWakers && !V.ofWakes && S.view === 'flame')
 		buttons.append(act('Wakers', '4', () => showWakers('')));
-	const words = V.ofWakes || S.count ? null : inWords(detail, items, others);
+	const words = V.ofWakes || S.count || V.data.about.rowsAre ? null : inWords(detail, items, others);
 	panel.replaceChildren(
 		make('h2', { text: d.name }),
 		...[words].filter(Boolean),

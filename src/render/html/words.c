@@ -32,16 +32,68 @@ static void write_finding(struct json *j, const struct html_words *w, unsigned r
 	text_finding_parts_clear(&parts);
 }
 
+/* Tasks are no threads: none of the page's rows is theirs. */
+static void write_task_finding(struct json *j, const struct profile *p, const struct task_wait *row)
+{
+	struct text_finding_parts parts;
+
+	text_task_finding_parts(p, row, &parts);
+	json_object_begin(j);
+	json_member_string(j, "sentence", parts.sentence);
+	json_member_string(j, "evidence", parts.evidence);
+	json_member_string(j, "advice", parts.advice);
+	json_member_bool(j, "tasks", true);
+	json_object_end(j);
+	text_finding_parts_clear(&parts);
+}
+
+static bool is_worth_telling(const struct findings *f, guint i)
+{
+	return i < f->rows->len &&
+	       (!i || g_array_index(f->rows, struct finding, i).time_ns >= f->matters_ns / 100 * FINDING_PERCENT);
+}
+
+static bool is_task_worth_telling(const struct task_findings *f, guint i)
+{
+	const struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
+
+	return i < f->cnt && (!i || w->task_ns >= w->busy_ns / 100 * FINDING_PERCENT);
+}
+
+/* Of threads and of tasks, as the report has them. */
+static void write_all(struct json *j, const struct html_words *w, const struct findings *f,
+		      const struct task_findings *tasks)
+{
+	guint next = 0, next_task = 0;
+
+	while (next + next_task < FINDINGS_MAX) {
+		bool has_row = is_worth_telling(f, next), has_task = is_task_worth_telling(tasks, next_task);
+		const struct task_wait *task = &g_array_index(tasks->rows, struct task_wait, next_task);
+
+		if (!has_row && !has_task)
+			break;
+		if (has_task && (!has_row || (next_task <= next &&
+					      task->rank_ns >= finding_rank_ns(&g_array_index(f->rows, struct finding, next))))) {
+			write_task_finding(j, f->profile, task);
+			next_task++;
+		} else {
+			write_finding(j, w, next++);
+		}
+	}
+}
+
 static void write_findings(struct json *j, const struct html_words *w)
 {
 	const struct findings *f = w->findings;
 
 	json_key(j, "findings");
 	json_array_begin(j);
-	for (unsigned i = 0; f && i < MIN(f->rows->len, FINDINGS_MAX); i++) {
-		if (i && g_array_index(f->rows, struct finding, i).time_ns < f->matters_ns / 100 * FINDING_PERCENT)
-			break;
-		write_finding(j, w, i);
+	/* rules are about waits of threads */
+	if (f && !f->profile->info.rows_are) {
+		struct task_findings *tasks = task_findings_new(f->profile);
+
+		write_all(j, w, f, tasks);
+		task_findings_free(tasks);
 	}
 	json_array_end(j);
 }
@@ -56,13 +108,22 @@ void html_words_about(struct json *j, const struct html_words *w)
 	json_object_end(j);
 }
 
+static bool has_rules(const struct html_words *w)
+{
+	return !w->findings || !w->findings->profile->info.rows_are;
+}
+
 static const char *says_of(const struct html_words *w, uint32_t wait)
 {
+	if (!has_rules(w))
+		return "waits";
 	return w->findings ? reasons_says(w->findings->reasons, wait) : reason_says(w->known[wait].reason);
 }
 
 static const char *advice_of(const struct html_words *w, uint32_t wait)
 {
+	if (!has_rules(w))
+		return "";
 	return w->findings ? reasons_advice(w->findings->reasons, wait) : reason_advice(w->known[wait].reason);
 }
 

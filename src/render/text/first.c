@@ -365,10 +365,10 @@ static bool is_shown(const struct findings *f, uint32_t pid)
 	return false;
 }
 
-/* The next one that is worth a line; their looks were at the whole window. */
+/* The next one that is worth a line. */
 static const struct task_wait *next_task(struct shown *s)
 {
-	for (; !s->f->profile->info.range.is_cut && s->next_task < s->tasks->cnt; s->next_task++) {
+	for (; s->next_task < s->tasks->cnt; s->next_task++) {
 		const struct task_wait *w = &g_array_index(s->tasks->rows, struct task_wait, s->next_task);
 
 		if (is_shown(s->f, w->pid) && (!s->next_task || w->task_ns >= w->busy_ns / 100 * FINDING_PERCENT))

@@ -76,6 +76,15 @@ static void append_evidence(GString *s, const struct profile *p, const struct ta
 	}
 }
 
+void text_task_finding_parts(const struct profile *p, const struct task_wait *w, struct text_finding_parts *ret_parts)
+{
+	GString *sentence = g_string_new(NULL), *evidence = g_string_new(NULL);
+
+	append_sentence(sentence, w);
+	append_evidence(evidence, p, w);
+	*ret_parts = (struct text_finding_parts){ g_string_free(sentence, FALSE), g_string_free(evidence, FALSE), w->advice };
+}
+
 void text_task_finding(GString *s, const struct profile *p, const struct task_wait *w, unsigned number,
 		       const struct text_options *options)
 {

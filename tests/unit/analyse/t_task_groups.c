@@ -48,7 +48,7 @@ static struct tasks *make(uint64_t period_ns, unsigned looks)
 		see(t, row_of(t, 1, "chan send", send, 3), 1024);
 		see(t, row_of(t, 2, "IO wait", serve, 3), 1);
 		see(t, row_of(t, 3, "sleep", send, 3), i % 2 ? 4 : 2);
-		tasks_look_done(t, period_ns);
+		tasks_look_done(t, (i + 1) * (uint64_t)period_ns, period_ns);
 	}
 	t->looked_at_share = 1;
 	tasks_finish(t);
@@ -143,7 +143,7 @@ static struct tasks *bank(bool accepts)
 		see(t, row_of(t, 2, "sleep", held, 5), 1);
 		see(t, row_of(t, 3, "chan receive", work, 2), 40);
 		see(t, row_of(t, 4, "IO wait", serve, 3), accepts);
-		tasks_look_done(t, 200000000);
+		tasks_look_done(t, (i + 1) * (uint64_t)200000000, 200000000);
 	}
 	tasks_finish(t);
 	return t;
@@ -195,7 +195,7 @@ static void test_handlers_that_receive(void)
 		see(t, row_of(t, 2, "chan receive", handler, 4), 8);
 		see(t, row_of(t, 3, "IO wait", query, 4), 2);
 		see(t, row_of(t, 4, "IO wait", serve, 3), 1);
-		tasks_look_done(t, 200000000);
+		tasks_look_done(t, (i + 1) * (uint64_t)200000000, 200000000);
 	}
 	tasks_finish(t);
 	f = findings_of(p, t);
@@ -238,7 +238,7 @@ static void test_asyncio_findings(void)
 	for (unsigned i = 0; i < 5; i++) {
 		see(t, row_of(t, 1, "a future", gate, 3), 8);
 		see(t, row_of(t, 2, "a future", read, 3), 2);
-		tasks_look_done(t, 200000000);
+		tasks_look_done(t, (i + 1) * (uint64_t)200000000, 200000000);
 	}
 	tasks_finish(t);
 	f = findings_of(p, t);

@@ -23,6 +23,7 @@ void sample_add_requests(struct profile *p, const GArray *stacks);
 void assert_requests_equal(const struct profile *a, const struct profile *b);
 /* sample_tasks.c */
 void sample_add_tasks(struct profile *p);
+void sample_forget_looks(struct profile *p);	/* as schema 8 wrote them */
 void assert_tasks_equal(const struct profile *a, const struct profile *b);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "sample.h"
 
+#include "profile/task_looks.h"
 #include "profile/tasks_file.h"
 
 #define LOOKS 10
@@ -43,7 +44,7 @@ void sample_add_tasks(struct profile *p)
 		for (uint64_t i = 0; i < 5; i++)
 			for (uint64_t k = 0; k < 20 * i + look % 3; k++)
 				tasks_seen(t, sample_row(t, i, i % 2 ? "waiting" : "runnable", i % 2 ? "chan send" : NULL), 1 + (double)i);
-		tasks_look_done(t, PERIOD_NS);
+		tasks_look_done(t, p->info.start_ns + (look + 1) * PERIOD_NS, PERIOD_NS);
 	}
 	t->looked_at_share = 0.5;
 	t->rate_hz = 5;
@@ -57,7 +58,7 @@ void sample_add_tasks(struct profile *p)
 
 	other->program = "python3";
 	tasks_seen(other, sample_row(other, 9, "waiting", "a future"), 1);
-	tasks_look_done(other, PERIOD_NS);
+	tasks_look_done(other, p->info.start_ns + PERIOD_NS, PERIOD_NS);
 	other->looked_at_share = 1;
 	tasks_finish(other);
 	profile_add_tasks(p, other);
@@ -88,6 +89,39 @@ static void assert_rows_equal(const struct task_row *x, const struct task_row *y
 	g_assert_cmpfloat(x->tasks, ==, y->tasks);
 }
 
+void sample_forget_looks(struct profile *p)
+{
+	for (guint i = 0; i < p->tasks->len; i++) {
+		g_array_set_size(profile_tasks(p, i)->when, 0);
+		g_array_set_size(profile_tasks(p, i)->cells, 0);
+	}
+}
+
+static void assert_looks_equal(const struct tasks *x, const struct tasks *y)
+{
+	g_assert_cmpuint(x->when->len, ==, y->when->len);
+	for (guint i = 0; i < x->when->len; i++) {
+		const struct task_look *a = task_looks_get(x, i), *b = task_looks_get(y, i);
+
+		g_assert_cmpuint(a->start_ns, ==, b->start_ns);
+		g_assert_cmpuint(a->period_ns, ==, b->period_ns);
+		g_assert_cmpuint(a->looks, ==, b->looks);
+		g_assert_cmpfloat(a->weight, ==, b->weight);
+		g_assert_cmpuint(a->stale, ==, b->stale);
+		g_assert_cmpuint(a->unreadable, ==, b->unreadable);
+		g_assert_cmpuint(a->no_row, ==, b->no_row);
+		g_assert_cmpuint(a->cell_cnt, ==, b->cell_cnt);
+		for (guint k = 0; k < a->cell_cnt; k++) {
+			const struct task_cell *c = task_looks_cell(x, a->first_cell + k),
+					       *d = task_looks_cell(y, b->first_cell + k);
+
+			g_assert_cmpuint(c->row, ==, d->row);
+			g_assert_cmpuint(c->seen, ==, d->seen);
+			g_assert_cmpuint(c->task_ns, ==, d->task_ns);
+		}
+	}
+}
+
 void assert_tasks_equal(const struct profile *a, const struct profile *b)
 {
 	g_assert_cmpuint(a->info.has_tasks, ==, b->info.has_tasks);
@@ -111,5 +145,6 @@ void assert_tasks_equal(const struct profile *a, const struct profile *b)
 		g_assert_cmpuint(x->rows->len, ==, y->rows->len);
 		for (guint k = 0; k < x->rows->len; k++)
 			assert_rows_equal(tasks_get(x, k), tasks_get(y, k));
+		assert_looks_equal(x, y);
 	}
 }

@@ -110,11 +110,11 @@ static void test_other_databases(struct place *at, gconstpointer data)
 	forge(at, "CREATE TABLE cookies(a)");
 	assert_refused(at, NOT_RECORDING, "'PATH' is an SQLite database, but not an offcpu recording");
 	make(at, &sample_small);
-	forge(at, "PRAGMA user_version=9");
-	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 9; this one reads up to 8)");
+	forge(at, "PRAGMA user_version=10");
+	assert_refused(at, NEWER, "'PATH' was written by a newer offcpu (schema 10; this one reads up to 9)");
 	forge(at, "PRAGMA user_version=-1");
 	assert_refused(at, NEWER,
-		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 8)");
+		       "'PATH' was written by a newer offcpu (schema 4294967295; this one reads up to 9)");
 	forge(at, "PRAGMA user_version=0");
 	assert_refused(at, DAMAGED, "'PATH' is damaged: it has no schema version");
 	make(at, &sample_small);
@@ -258,8 +258,22 @@ static const struct {
 	{ "UPDATE span_wait SET blocked_ns = 1 << 62", "wait 1 of a span has no valid stack, object, state or time" },
 	{ "WITH RECURSIVE n(i) AS (SELECT 6 UNION ALL SELECT i + 1 FROM n WHERE i < 60) INSERT INTO span_wait "
 	  "SELECT i, 5, 'S', NULL, NULL, NULL, 1, 1, 1, 1 FROM n", "row 37 of table \"span_wait\" has an invalid span_id" },
-	{ "DELETE FROM task; DELETE FROM task_population", NULL },
-	{ "DELETE FROM task_population", "row 1 of table \"task\" has an invalid population_id" },
+	{ "DELETE FROM task; DELETE FROM task_population; DELETE FROM task_look; DELETE FROM task_look_cells", NULL },
+	{ "DELETE FROM task_look; DELETE FROM task_look_cells", NULL },
+	{ "DELETE FROM task_look_cells", NULL },
+	{ "DELETE FROM task_look", "row 1 of table \"task_look_cells\" has an invalid look_id" },
+	{ "UPDATE task_look SET population_id = 2 WHERE id = 1", "row 2 of table \"task_look\" has an invalid population_id" },
+	{ "UPDATE task_look SET start_ns = 0 WHERE id = 1", "the looks at task population 0 are out of order or range" },
+	{ "UPDATE task_look SET period_ns = 0 WHERE id = 1", "the looks at task population 0 are out of order or range" },
+	{ "UPDATE task_look SET looks = 0 WHERE id = 1", "the looks at task population 0 are out of order or range" },
+	{ "UPDATE task_look SET weight_milli = 0 WHERE id = 1", "the looks at task population 0 are out of order or range" },
+	{ "UPDATE task_look SET stale = -1 WHERE id = 1", "row 2 of table \"task_look\" has an invalid stale" },
+	{ "UPDATE task_look_cells SET look_id = 0 WHERE id = 2", "row 3 of table \"task_look_cells\" has an invalid look_id" },
+	{ "UPDATE task_look_cells SET cells = x'0501ff' WHERE id = 1", "row 2 of table \"task_look_cells\" has an invalid cells" },
+	{ "UPDATE task_look_cells SET cells = x'ffff0101' WHERE id = 1", "row 2 of table \"task_look_cells\" has an invalid cells" },
+	{ "UPDATE task_look_cells SET cells = x'010101000101' WHERE id = 1", "the looks at task population 0 are out of order or range" },
+	{ "UPDATE task_look_cells SET cells = 'text' WHERE id = 1", "row 2 of table \"task_look_cells\" has an invalid cells" },
+	{ "DELETE FROM task_population; DELETE FROM task_look_cells", "row 1 of table \"task\" has an invalid population_id" },
 	{ "UPDATE task_population SET kind = 'fiber' WHERE id = 1", "row 2 of table \"task_population\" has an invalid kind" },
 	{ "UPDATE task_population SET window_ns = 0 WHERE id = 1", "row 2 of table \"task_population\" has an invalid window_ns" },
 	{ "UPDATE task_population SET looks = NULL WHERE id = 1", "row 2 of table \"task_population\" has an invalid looks" },

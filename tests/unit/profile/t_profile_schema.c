@@ -65,7 +65,7 @@ static void test_sql(struct place *at, gconstpointer data)
 
 	write_sample(p, at->path);
 	assert_query(at->path, "PRAGMA application_id", "1868981104|");
-	assert_query(at->path, "PRAGMA user_version", "8|");
+	assert_query(at->path, "PRAGMA user_version", "9|");
 	assert_query(at->path, "PRAGMA integrity_check", "ok|");
 	assert_query(at->path, "PRAGMA foreign_key_check", "");
 	assert_query(at->path, "SELECT comm, pid, tid, state, open_at_end, count, off_cpu_ns, user_leaf, kernel_leaf "
@@ -226,6 +226,15 @@ static void test_seventh_version(void)
 	profile_free(p);
 }
 
+static void test_eighth_version(void)
+{
+	struct profile *p = sample_profile(&sample_tiny, 9);
+
+	sample_forget_looks(p);
+	assert_reads_as(p, CORPUS "/schema_8");
+	profile_free(p);
+}
+
 /* Of one wait alone the histogram and the maximum are left out, but only when nothing is lost by it. */
 static void test_single_waits(struct place *at, gconstpointer data)
 {
@@ -267,6 +276,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/profile-schema/fourth-version", test_fourth_version);
 	g_test_add_func("/profile-schema/fifth-version", test_fifth_version);
 	g_test_add_func("/profile-schema/seventh-version", test_seventh_version);
+	g_test_add_func("/profile-schema/eighth-version", test_eighth_version);
 	g_test_add_func("/profile-schema/sixth-version", test_sixth_version);
 	return g_test_run();
 }

@@ -4,6 +4,7 @@
 #include "exchange/pprof.h"
 #include "exchange/source.h"
 #include "base/wire.h"
+#include "profile/tasks_file.h"
 #include "push/pyroscope.h"
 
 #define STACKS 40000
@@ -125,6 +126,71 @@ static void test_large_stacks(void)
 	check(60, 2000);
 }
 
+static struct task_row *row_of(struct tasks *t, uint64_t key, const char *reason)
+{
+	static const struct task_frame frames[] = { { "runtime.gopark", "/go/proc.go", 363 }, { "main.work", "/app/main.go", 7 } };
+	bool is_new;
+	struct task_row *row = tasks_row(t, key, &is_new);
+
+	row->state = "waiting";
+	row->reason = reason;
+	if (is_new)
+		row->frames = g_memdup2(frames, sizeof(frames));
+	row->frame_cnt = 2;
+	row->end = STACK_COMPLETE;
+	return row;
+}
+
+static bool holds(const struct push_unit *u, const char *text)
+{
+	const struct push_request *r = g_ptr_array_index(u->requests, 0);
+	gsize len_bytes;
+	const char *body = g_bytes_get_data(r->body, &len_bytes);
+
+	return memmem(body, len_bytes, text, strlen(text));
+}
+
+/* Series of their own beside that of threads: what waits, and what has nothing to do. */
+static void test_tasks(void)
+{
+	struct profile *p = large_profile(1, 2);
+	struct services *services = services_new(SERVICES_MAX);
+	struct reasons *reasons = reasons_new(p, NULL);
+	struct tasks *t = tasks_new(TASKS_GO, 1);
+	uint64_t sums[3] = { 0 }, time_ns;
+	guint samples;
+
+	t->program = "server";
+	for (unsigned look = 0; look < 5; look++) {
+		for (unsigned k = 0; k < 10; k++)
+			tasks_seen(t, row_of(t, 1, "chan send"), 1);
+		tasks_seen(t, row_of(t, 2, "GC sweep wait"), 1);
+		tasks_look_done(t, p->info.start_ns + (look + 1) * NS, NS);
+	}
+	tasks_finish(t);
+	profile_add_tasks(p, t);
+	p->info.has_tasks = true;
+	g_autoptr(GPtrArray) units = series_units(p, reasons, services, &pyroscope_series, NULL);
+
+	g_assert_cmpuint(units->len, ==, 3);
+	for (guint i = 0; i < units->len; i++) {
+		const struct push_unit *u = g_ptr_array_index(units, i);
+		g_autoptr(GByteArray) pprof = pprof_in(u);
+
+		g_assert_cmpuint(u->part, ==, i);
+		g_assert_true(holds(u, i ? "tasks" : "off_cpu"));
+		g_assert_true(memmem(pprof->data, pprof->len, i ? "task_time" : "off_cpu", i ? 9 : 7));
+		sums[i] = sum_of(pprof, &samples, &time_ns);
+		g_assert_cmpuint(samples, ==, i ? 1 : 2);
+	}
+	g_assert_cmpuint(sums[0], ==, 2 * NS);
+	g_assert_cmpuint(sums[1], ==, 50 * NS);
+	g_assert_cmpuint(sums[2], ==, 5 * NS);
+	reasons_free(reasons);
+	services_free(services);
+	profile_free(p);
+}
+
 static void test_imported(void)
 {
 	struct profile *p = large_profile(1, 2);
@@ -144,5 +210,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/push/pyroscope/many-stacks", test_many_stacks);
 	g_test_add_func("/push/pyroscope/large-stacks", test_large_stacks);
 	g_test_add_func("/push/pyroscope/imported", test_imported);
+	g_test_add_func("/push/pyroscope/tasks", test_tasks);
 	return g_test_run();
 }
