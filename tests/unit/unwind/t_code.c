@@ -96,7 +96,8 @@ struct tally {
 
 /*
  * What the compiler says nothing of, or by the other register, is left out: both may be right.  A frame pointer that is
- * restored is told late by some, so the rules of the frame's address are compared alone.
+ * restored is told late by some, so on x86-64 the rules of the frame's address are compared alone; on arm64 the rest
+ * tells where the return address is.
  */
 static void compare(struct tally *t, uint64_t vaddr, uint32_t at)
 {
@@ -104,7 +105,7 @@ static void compare(struct tally *t, uint64_t vaddr, uint32_t at)
 
 	if (!found || unwind_rule_cfa(truth) != unwind_rule_cfa(found))
 		return;
-	if ((found & 0xfffff) == (truth & 0xfffff))
+	if (t->code->arch == &unwind_arch_aarch64 ? found == truth : (found & 0xfffff) == (truth & 0xfffff))
 		t->same++;
 	else
 		t->other++;
