@@ -43,6 +43,12 @@ static const struct expectation expectations[] = {
 	{ 'R', "spin@/bin/a", "asm_sysvec_apic_timer_interrupt irqentry_exit schedule", "preempted (spin)", "interrupt" },
 	{ 'R', "spin@/bin/a", ENTRY "syscall_exit_to_user_mode exit_to_user_mode_loop schedule", "preempted (spin)", "exit to user mode" },
 	{ 'R', "main@/bin/a sched_yield@/lib/libc.so.6", ENTRY "__x64_sys_sched_yield do_sched_yield schedule", "sched_yield (sched_yield <- main)", "sched_yield" },
+	/* how Rust's library begins a thread is no caller, by its older name and by that since 1.95 */
+	{ 'S', "start_thread@/lib/libc.so.6 <std::sys::thread::unix::Thread>::new::thread_start@/bin/a std::thread::functions::sleep@/bin/a "
+	       "clock_nanosleep@/lib/libc.so.6",
+	  ENTRY "__x64_sys_clock_nanosleep do_nanosleep schedule", "nanosleep (clock_nanosleep <- std::thread::functions::sleep)", "clock_nanosleep" },
+	{ 'S', "start_thread@/lib/libc.so.6 std::sys::unix::thread::Thread::new::thread_start@/bin/a std::thread::sleep@/bin/a clock_nanosleep@/lib/libc.so.6",
+	  ENTRY "__x64_sys_clock_nanosleep do_nanosleep schedule", "nanosleep (clock_nanosleep <- std::thread::sleep)", "clock_nanosleep" },
 	/* unnamed callers are passed over for a named one further out, unless there is none */
 	{ 'S', "main@/bin/a ?@/bin/a read@/lib/libc.so.6", ENTRY "ksys_read pipe_read schedule", "pipe_read (read <- main)", "read" },
 	/* what lies between two functions of a runtime, in its file, is the runtime's */
