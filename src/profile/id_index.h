@@ -16,7 +16,7 @@ struct id_index;
 struct id_index *id_index_new(void);
 void id_index_free(struct id_index *ix);	/* NULL is fine */
 
-/* Keyed by a secret of the index: the keys may come from a hostile file (SipHash-1-3). */
+/* Keyed by a secret of the process: the keys may come from a hostile file (SipHash-1-3). */
 uint64_t id_index_hash(const struct id_index *ix, const void *key, size_t len_bytes);
 
 /*

@@ -97,7 +97,7 @@ GArray *store_list(const char *dir, GError **error)
 	GArray *names = g_array_new(FALSE, FALSE, sizeof(struct store_name));
 
 	while (names->len < FILES_MAX && (entry = readdir(folder))) {
-		struct store_name name;
+		struct store_name name = { 0 };
 
 		if (parse_name(entry->d_name, &name))
 			g_array_append_val(names, name);

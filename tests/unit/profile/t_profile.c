@@ -301,7 +301,7 @@ static bool never(const void *ctx, const void *key, uint32_t id)
  */
 static void test_hash_spreads(void)
 {
-	struct id_index *ix = id_index_new(), *other = id_index_new();
+	struct id_index *ix = id_index_new();
 	unsigned compared = 0;
 
 	for (uint32_t i = 0; i < 100000; i++) {
@@ -313,9 +313,7 @@ static void test_hash_spreads(void)
 	}
 	g_assert_cmpuint(compared, <, 20);
 	g_assert_cmpuint(id_index_hash(ix, "abc", 3), !=, id_index_hash(ix, "abc", 2));
-	g_assert_cmpuint(id_index_hash(ix, "abc", 3), !=, id_index_hash(other, "abc", 3));
 	id_index_free(ix);
-	id_index_free(other);
 }
 
 /* The rows of a window go; what they are told by keeps its number. */
