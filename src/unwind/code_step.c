@@ -11,6 +11,12 @@ static struct cfi_rule where(uint8_t where, int32_t at)
 	return (struct cfi_rule){ .how = where == CODE_KEPT ? CFI_SAME : CFI_UNDEFINED };
 }
 
+/* The frame pointer points at the caller's, behind which the return address lies. */
+static bool has_record(const struct code_state *s)
+{
+	return s->has_bp && s->bp == CODE_SAVED && s->bp_at == -s->bp_off && s->ra == CODE_SAVED && s->ra_at == s->bp_at + 8;
+}
+
 uint32_t code_rule(const struct code_state *s, const struct unwind_arch *arch)
 {
 	struct cfi_state as_told = { .cfa.how = CFI_REGISTER };
@@ -20,7 +26,8 @@ uint32_t code_rule(const struct code_state *s, const struct unwind_arch *arch)
 		as_told.column[CFI_RA].how = CFI_UNDEFINED;
 		return arch->compile(&as_told);
 	}
-	if (s->ra == CODE_LOST)
+	/* a walk crosses it by frame pointer, and must in V8's: its callees pop their arguments, so sp is not known there */
+	if (s->ra == CODE_LOST || has_record(s))
 		return 0;
 	if (s->has_sp && s->sp_off >= arch->code->entry.sp_off) {
 		as_told.cfa.reg = arch->sp_reg;

@@ -2,7 +2,6 @@
 """`offcpu agent` where things go wrong: it is killed, the disk is full, what it is told cannot be."""
 
 import glob
-import http.server
 import os
 import re
 import shutil
@@ -76,22 +75,27 @@ def agent_disk_full(env):
         subprocess.run(["umount", "-l", mount], check=False)
 
 
-class Answers(http.server.BaseHTTPRequestHandler):
-    """An engine that is there."""
+def engine():
+    """A server that answers everything, on a port of its own."""
+    import http.server  # the guests' Python has none
 
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
+    class Answers(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
 
-    def log_message(self, *_):
-        pass
+        def log_message(self, *_):
+            pass
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Answers)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
 
 
 @case
 def agent_check(env):
     """What is configured and cannot be is told before anything runs: an engine that is away, a command that is not there, a folder for nothing."""
-    path, store, server = env.temporary("agent.conf"), env.temporary("history"), http.server.HTTPServer(("127.0.0.1", 0), Answers)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    path, store, server = env.temporary("agent.conf"), env.temporary("history"), engine()
     with open(path, "w", encoding="ascii") as file:
         file.write("[metrics]\nlisten = 127.0.0.1:9733\n[push]\n"
                    f"pyroscope = http://127.0.0.1:{server.server_port}\notlp = http://127.0.0.1:{free_port()}\n"
