@@ -111,7 +111,7 @@ struct offcpu_wait_slot {
 	__u32 hist_q8[OFFCPU_HIST_SLOTS];	/* see offcpu_hist_place(); each stays at its highest value */
 	__u64 variance;		/* of their time, in units of 1 << SAMPLE_VARIANCE_SHIFT ns^2 */
 	__u64 waker, object;	/* of the key */
-	__u64 start_ns;		/* with OFFCPU_KEY_CROSSING its own; where windows are cut the longest one's */
+	__u64 start_ns;		/* of the longest; with OFFCPU_KEY_CROSSING its own */
 	/*
 	 * The slots are made shorter by this where no wakers are wanted, whose waker is 0; whole pairs of lines either
 	 * way.

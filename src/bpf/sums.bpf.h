@@ -175,8 +175,7 @@ __noinline int sum_wait(struct thread_state *st, const struct offcpu_wait_key *k
 		s->variance += kept->variance;
 	if (kept->duration_ns > s->max_ns) {
 		s->max_ns = kept->duration_ns;
-		if (cfg.may_cut)
-			s->start_ns = st->since_ns;
+		s->start_ns = st->since_ns;
 	}
 	if (key->flags & OFFCPU_KEY_CROSSING)
 		s->start_ns = st->since_ns;

@@ -4,12 +4,15 @@
  * trace processor v58 and later), weighted by its off-CPU time.  A sum of waits has no place in time but the slices of
  * the window (profile/slices.h): a row has a sample in each slice that it has time in, at the slice's start.  Without
  * slices all samples stand at the window's start.  Requests (profile/requests.h) do have one: each is a slice on its
- * thread's track, or, where a thread serves several at a time, on one beside it.
+ * thread's track, or, where a thread serves several at a time, on one beside it.  So does each row's longest wait: a
+ * slice on a track below its thread's, and an arrow to its end from who ended it.
  */
 #include <string.h>
 
 #include "exchange/frames.h"
 #include "exchange/paths.h"
+#include "analyse/wakers.h"
+#include "analyse/weight.h"
 #include "base/wire.h"
 #include "profile/requests.h"
 #include "profile/slices.h"
@@ -45,16 +48,19 @@ enum { TASK_PID = 2, TASK_TID, CALLSTACK_FRAME = 2 };
 enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_THREAD = 4, TRACK_PARENT = 5 };
 enum { TRACK_THREAD_PID = 1, TRACK_THREAD_TID = 2 };
 enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME = 23 };
-enum { EVENT_IS_BEGIN = 1, EVENT_IS_END = 2, ANNOTATION_UINT = 3, ANNOTATION_BOOL = 2, ANNOTATION_NAME = 10 };
+enum { EVENT_FLOW = 47, EVENT_FLOW_END = 48 };
+enum { EVENT_IS_BEGIN = 1, EVENT_IS_END = 2, EVENT_IS_INSTANT = 3, ANNOTATION_TEXT = 6, ANNOTATION_UINT = 3, ANNOTATION_BOOL = 2, ANNOTATION_NAME = 10 };
 /* Samples, about: so many rows times parts of the window.  Where there are more rows, its parts are longer. */
 #define CELLS_MAX (1 << 17)
 #define LANES_MAX 16	/* requests that a thread serves at a time, side by side; more share the last */
+#define WAITS_LANE (LANES_MAX - 1)	/* of the longest waits, which requests leave free */
 
 struct perfetto {
 	const struct profile *p;
 	struct writer *writer;
 	struct frame_list *frames;
 	GHashTable *mappings; /* interned module -> iid */
+	GHashTable *tracks; /* uint64_t: those that were written */
 	GString *packet, *a, *b;
 };
 
@@ -246,7 +252,7 @@ static void write_track(struct perfetto *w, uint32_t thread, unsigned lane)
 	g_string_truncate(w->a, 0);
 	wire_uint(w->a, TRACK_UUID, track_uuid(thread, lane));
 	if (lane) {
-		wire_string(w->a, TRACK_NAME, "requests");
+		wire_string(w->a, TRACK_NAME, lane == WAITS_LANE ? "longest waits" : "requests");
 		wire_uint(w->a, TRACK_PARENT, track_uuid(thread, 0));
 	} else {
 		g_string_truncate(w->b, 0);
@@ -256,6 +262,18 @@ static void write_track(struct perfetto *w, uint32_t thread, unsigned lane)
 	}
 	wire_message(w->packet, PACKET_TRACK_DESCRIPTOR, w->a);
 	end_packet(w);
+}
+
+/* Its number; it is written before the first event on it, and so is the thread's own. */
+static uint64_t track_of(struct perfetto *w, uint32_t thread, unsigned lane)
+{
+	const uint64_t track = track_uuid(thread, lane), parent = track_uuid(thread, 0);
+
+	if (g_hash_table_add(w->tracks, g_memdup2(&parent, sizeof(parent))))
+		write_track(w, thread, 0);
+	if (lane && g_hash_table_add(w->tracks, g_memdup2(&track, sizeof(track))))
+		write_track(w, thread, lane);
+	return track;
 }
 
 static void append_annotation(struct perfetto *w, const char *name, unsigned field, uint64_t value)
@@ -295,7 +313,6 @@ static void write_spans(struct perfetto *w, const struct export_plan *plan)
 {
 	g_autofree uint64_t(*until)[LANES_MAX] = w->p->spans->len ? g_malloc0_n(w->p->threads->len, sizeof(*until))
 								  : NULL;
-	g_autoptr(GHashTable) tracks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 
 	for (guint i = 0; i < w->p->spans->len; i++) {
 		const struct request_span *s = profile_span(w->p, i);
@@ -303,18 +320,90 @@ static void write_spans(struct perfetto *w, const struct export_plan *plan)
 
 		if (plan->selection && !plan->selection->threads[s->thread])
 			continue;
-		while (lane < LANES_MAX - 1 && until[s->thread][lane] > s->start_ns)
+		while (lane < WAITS_LANE - 1 && until[s->thread][lane] > s->start_ns)
 			lane++;
-		uint64_t track = track_uuid(s->thread, lane), parent = track_uuid(s->thread, 0);
+		uint64_t track = track_of(w, s->thread, lane);
 
-		if (g_hash_table_add(tracks, g_memdup2(&parent, sizeof(parent))))
-			write_track(w, s->thread, 0);
-		if (lane && g_hash_table_add(tracks, g_memdup2(&track, sizeof(track))))
-			write_track(w, s->thread, lane);
 		until[s->thread][lane] = span_end_ns(s);
 		write_event(w, track, s->start_ns, s);
 		write_event(w, track, span_end_ns(s), NULL);
 	}
+}
+
+static void append_text_annotation(struct perfetto *w, const char *name, const char *text)
+{
+	g_string_truncate(w->b, 0);
+	wire_string(w->b, ANNOTATION_TEXT, text);
+	wire_string(w->b, ANNOTATION_NAME, name);
+	wire_message(w->a, EVENT_ANNOTATION, w->b);
+}
+
+/* An event whose annotations and flows stand in w->a already; name NULL: an end. */
+static void end_event(struct perfetto *w, unsigned type, uint64_t track, uint64_t ns, const char *name)
+{
+	wire_uint(w->a, EVENT_TYPE, type);
+	wire_uint(w->a, EVENT_TRACK, track);
+	if (name) {
+		wire_string(w->a, EVENT_CATEGORY, "wait");
+		wire_string(w->a, EVENT_NAME, name);
+	}
+	wire_uint(w->packet, PACKET_TIMESTAMP, ns);
+	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+	wire_message(w->packet, PACKET_TRACK_EVENT, w->a);
+	end_packet(w);
+	g_string_truncate(w->a, 0);
+}
+
+/* A thread's index + 1 by its tid: in one window a number is one thread's mostly, and the last one has it then. */
+static GHashTable *threads_by_tid(const struct profile *p)
+{
+	GHashTable *by_tid = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < p->threads->len; i++)
+		if (profile_thread(p, i)->tid)
+			g_hash_table_insert(by_tid, GUINT_TO_POINTER(profile_thread(p, i)->tid), GUINT_TO_POINTER(i + 1));
+	return by_tid;
+}
+
+/* Where the flow ends: as the sleeper goes on to wait for a CPU, if it did, or runs. */
+static void write_longest_of(struct perfetto *w, uint32_t row, GHashTable *by_tid)
+{
+	const struct profile *p = w->p;
+	const struct wait *wait = profile_wait(p, row);
+	const struct waker *waker = wait->max_waker ? profile_get_waker(p, wait->max_waker - 1) : NULL;
+	const struct object *object = profile_wait_object(p, wait);
+	uint64_t start_ns = p->info.start_ns + (wait->max_start_unix_ns - p->info.start_unix_ns);
+	uint64_t track = track_of(w, wait->thread, WAITS_LANE), flow = row + 1;
+	uint32_t by = waker && waker->tid ? GPOINTER_TO_UINT(g_hash_table_lookup(by_tid, GUINT_TO_POINTER(waker->tid))) : 0;
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	g_string_truncate(w->a, 0);
+	append_annotation(w, "longest_of", ANNOTATION_UINT, wait->count);
+	if (object) {
+		object_text(text, object);
+		append_text_annotation(w, "for", text->str);
+	}
+	if (waker)
+		append_text_annotation(w, "woken_by", waker_name(waker));
+	end_event(w, EVENT_IS_BEGIN, track, start_ns, state_text(wait->state));
+	if (by) {
+		uint64_t of_waker = track_of(w, by - 1, 0);
+
+		g_string_truncate(w->a, 0);
+		wire_fixed64(w->a, EVENT_FLOW, flow);
+		end_event(w, EVENT_IS_INSTANT, of_waker, start_ns + wait->max_ns, "wakes");
+		wire_fixed64(w->a, EVENT_FLOW_END, flow);
+	}
+	end_event(w, EVENT_IS_END, track, start_ns + wait->max_ns, NULL);
+}
+
+static void write_longest(struct perfetto *w, const struct export_plan *plan)
+{
+	g_autoptr(GHashTable) by_tid = threads_by_tid(w->p);
+
+	for (uint32_t i = 0; w->p->info.start_unix_ns && i < w->p->waits->len; i++)
+		if (plan_has(plan, i) && profile_wait(w->p, i)->max_start_unix_ns >= w->p->info.start_unix_ns)
+			write_longest_of(w, i, by_tid);
 }
 
 void write_perfetto(struct writer *writer, const struct profile *p, const struct export_plan *plan)
@@ -324,6 +413,7 @@ void write_perfetto(struct writer *writer, const struct profile *p, const struct
 		.writer = writer,
 		.frames = frame_list_new(p),
 		.mappings = g_hash_table_new(NULL, NULL),
+		.tracks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
 		.packet = g_string_new(NULL),
 		.a = g_string_new(NULL),
 		.b = g_string_new(NULL),
@@ -334,8 +424,10 @@ void write_perfetto(struct writer *writer, const struct profile *p, const struct
 	write_interned(&w);
 	write_samples(&w, plan);
 	write_spans(&w, plan);
+	write_longest(&w, plan);
 	frame_list_free(w.frames);
 	g_hash_table_unref(w.mappings);
+	g_hash_table_unref(w.tracks);
 	g_string_free(w.packet, TRUE);
 	g_string_free(w.a, TRUE);
 	g_string_free(w.b, TRUE);

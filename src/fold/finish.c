@@ -57,12 +57,11 @@ static struct calibration *calibrate(const struct fold *f)
 	return c;
 }
 
-/* Windows are told by the clock; recordings have slices for that. */
 static uint64_t unix_ns_of(const struct fold *f, uint64_t ns)
 {
 	const struct profile_info *info = &f->profile->info;
 
-	return f->slices || !ns || !info->start_unix_ns ? 0 : info->start_unix_ns + (ns - info->start_ns);
+	return !ns || !info->start_unix_ns ? 0 : info->start_unix_ns + (ns - info->start_ns);
 }
 
 static void tell_longest(struct fold *f, const struct wait *w, uint32_t wait, uint32_t wake)

@@ -332,6 +332,15 @@ void profile_set_max_waker(struct profile *p, uint32_t wait, uint64_t max_start_
 		w->max_waker = waker + 1;
 }
 
+void profile_set_longest(struct profile *p, uint32_t wait, uint64_t max_start_unix_ns, uint32_t max_waker)
+{
+	struct wait *w = &g_array_index(p->waits, struct wait, wait);
+
+	assert(wait < p->waits->len && max_waker <= p->wakers->len);
+	w->max_start_unix_ns = max_start_unix_ns;
+	w->max_waker = max_waker;
+}
+
 void profile_set_start_unix(struct profile *p, uint64_t start_unix_ns)
 {
 	uint64_t step_ns = start_unix_ns - p->info.start_unix_ns;

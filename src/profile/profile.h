@@ -165,7 +165,7 @@ struct wait {
 	uint8_t state;		/* 'S','D','T','t','P','I','R' */
 	uint8_t flags;		/* enum wait_flag */
 	uint32_t max_waker;	/* index + 1: who ended the longest; 0: not known, or there is none */
-	uint64_t max_start_unix_ns;	/* when the longest began; 0: not known, as in recordings */
+	uint64_t max_start_unix_ns;	/* when the longest began; 0: not known */
 	uint64_t count;
 	uint64_t blocked_ns, runnable_ns, preempted_ns;
 	uint64_t on_cpu_ns;	/* of a row of state 'C' alone, which is none of a wait: see on_cpu.h */
@@ -481,6 +481,8 @@ void profile_expect_waits(struct profile *p, guint cnt);
 uint32_t profile_add_wait(struct profile *p, const struct wait *w);
 /* Who ended the row's longest wait, where that began at that time: once more is known than as it was added. */
 void profile_set_max_waker(struct profile *p, uint32_t wait, uint64_t max_start_unix_ns, uint32_t waker);
+/* As a file tells it; max_waker: index + 1, 0: not known. */
+void profile_set_longest(struct profile *p, uint32_t wait, uint64_t max_start_unix_ns, uint32_t max_waker);
 /* The window began at another time of the day than was thought: what it says of single waits follows. */
 void profile_set_start_unix(struct profile *p, uint64_t start_unix_ns);
 /* Appends the total of one state of a thread. */

@@ -371,6 +371,7 @@ static const struct row_table tables[] = {
 	{ 7, 0, "span_wait", 0, 0, PROFILE_ROWS_MAX, row_of_span_wait },
 	{ 8, 0, "task_population", 0, 0, TASKS_POPULATIONS_MAX, row_of_task_population },
 	{ 8, 0, "task", 0, 0, TASKS_RECORDED_MAX, row_of_task },
+	{ 9, 0, "longest", 0, 0, PROFILE_ROWS_MAX, row_of_longest },
 	{ 9, 0, "task_look", 0, 0, TASKS_POPULATIONS_MAX * TASK_LOOKS_MAX, row_of_task_look },
 	{ 9, 0, "task_look_cells", 0, 0, PROFILE_ROWS_MAX, row_of_task_look_cells },
 };

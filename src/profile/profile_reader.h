@@ -87,6 +87,7 @@ void row_of_span_wait(struct reader *r);
 void row_of_task_population(struct reader *r);
 void row_of_task(struct reader *r);
 /* task_looks_file.c */
+void row_of_longest(struct reader *r);
 void row_of_task_look(struct reader *r);
 void row_of_task_look_cells(struct reader *r);
 

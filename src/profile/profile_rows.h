@@ -25,6 +25,7 @@ int slices_write_cells(sqlite3 *db, const struct profile *p);
 int requests_write(sqlite3 *db, const struct profile *p);
 /* And the tasks. */
 int tasks_write(sqlite3 *db, const struct profile *p);
+int longest_write(sqlite3 *db, const struct profile *p);
 int task_looks_write(sqlite3 *db, const struct profile *p);
 
 /* One after the other, up to the first that fails. */

@@ -417,6 +417,14 @@ static const struct profile_table profile_tables[] = {
 	  "  task_ns INTEGER, -- of task time, which is in no account of a thread\n"
 	  "  task_se_ns INTEGER -- its standard error\n"
 	  ")" },
+	/* When waits were longest. */
+	{ 9, 0, "longest",
+	  "CREATE TABLE longest( -- of rows of waits: when the longest began, where it is 1 ms or more\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  wait_id INTEGER REFERENCES wait(id),\n"
+	  "  start_ns INTEGER, -- behind the start of the window\n"
+	  "  waker_id INTEGER REFERENCES waker(id) -- who ended it; NULL: not known, or not recorded\n"
+	  ")" },
 	/* When tasks were seen. */
 	{ 9, 0, "task_look",
 	  "CREATE TABLE task_look( -- a look at the tasks of one population, or neighbouring ones that were joined\n"

@@ -439,7 +439,7 @@ int profile_write_rest(sqlite3 *db, const struct profile *p)
 		write_meta,    write_window,       write_losses,   write_frames,      write_stacks,
 		write_objects, write_waits,        write_sampling, profile_write_who, write_on_cpu,
 		slices_write,  slices_write_cells, requests_write, tasks_write,
-		task_looks_write,
+		task_looks_write, longest_write,
 	};
 
 	return profile_write_tables(db, p, tables, G_N_ELEMENTS(tables));

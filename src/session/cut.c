@@ -115,8 +115,6 @@ static void tell_window(struct session *s, uint64_t edge_ns)
 {
 	struct profile_info *info = &s->profile->info;
 
-	info->start_unix_ns = s->start_unix_ns;
-	info->start_ns = s->start_ns;
 	info->duration_ns = edge_ns - s->start_ns;
 	s->stop_ns = edge_ns;
 	info->tracer_stop_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);

@@ -217,8 +217,6 @@ void session_fill_info(struct session *s)
 	record_losses(s, all.missed);
 	uname(&host);
 	getrusage(RUSAGE_SELF, &usage);
-	info->start_unix_ns = s->start_unix_ns;
-	info->start_ns = s->start_ns;
 	info->duration_ns = s->stop_ns - s->start_ns;
 	info->host = profile_string(s->profile, host.nodename);
 	info->kernel = profile_string(s->profile, host.release);

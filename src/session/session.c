@@ -477,6 +477,9 @@ bool session_stop(struct session *s, GError **error)
 
 void session_finish_profile(struct session *s)
 {
+	/* what is told of single waits is told by the clock */
+	s->profile->info.start_unix_ns = s->start_unix_ns;
+	s->profile->info.start_ns = s->start_ns;
 	fold_finish(s->fold);
 	if (!s->skel->rodata->cfg.want_blame)
 		fold_finish_throttled(s->fold);

@@ -145,6 +145,10 @@ def check_perfetto(r):
     samples, at = len(fields(lines, "primary_weight", 2)), [int(v) for v in fields(lines, "timestamp", 1)] or [0]
     point("protoc: a stack sample a row, or one in each slice of it", None if samples >= r.waits or "fold" in r.options
           else f"{samples} of {r.waits} rows")
+    flows, ends = fields(lines, "flow_ids", 2), fields(lines, "terminating_flow_ids", 2)
+    begun, ended = fields(lines, "type", 2).count("1"), fields(lines, "type", 2).count("2")
+    point("protoc: each longest wait begins and ends, and each arrow from a waker", None if sorted(flows) == sorted(ends) and begun == ended
+          else f"{begun} begin, {ended} end; arrows {flows}, {ends}")
     point("protoc: samples lie in the window", None if max(at) - min(at) < r.duration_ns else f"from {min(at)} to {max(at)}")
 
 

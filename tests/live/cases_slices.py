@@ -4,10 +4,12 @@
 import collections
 import json
 import subprocess
+import sys
 import time
 
+from cases_agent import WAITER
 from check import Report, check_account, names
-from lib import Broken, case
+from lib import Broken, Recorder, case
 
 SLICE_NS = 10_000_000
 PHASE_MS = 1000
@@ -123,3 +125,23 @@ def slices_by_the_clock(env):
     start_ns = second * 1_000_000_000 - whole.window["start_unix_ns"]
     env.check.that(0 <= start_ns - begin < 100_000_000 and 0 <= end - start_ns - 1_000_000_000 < 100_000_000,
                    f"{words} became {begin} to {end}, wanted {start_ns} and a second on")
+
+
+@case
+def longest_of_a_recording(env):
+    """When the longest wait of a stack began and who ended it, by the program's own clock."""
+    said = env.temporary("said")
+    script = WAITER.replace("sleep(3.3)", "sleep(1)").replace("time.sleep(60)\n", "").replace("flush=True", "file=open(SAID, 'w')")
+    recorder = Recorder(env, command=[sys.executable, "-c", f"SAID = {said!r}\n{script}"])
+    recorder.wait()
+    with open(said, encoding="ascii") as f:
+        tid, before_ns, told_ns, after_ns = map(int, f.read().split())
+    waits = [w for w in recorder.report().waits if w["tid"] == tid and w.get("max_start_unix_ns")]
+    longest = max(waits, key=lambda w: w["max_ns"], default={"max_start_unix_ns": 0, "max_ns": 0})
+    began_ns, ended_ns = longest["max_start_unix_ns"], longest["max_start_unix_ns"] + longest["max_ns"]
+    slack_ns = 20_000_000  # of clocks: the machine's time of day may be slewed meanwhile
+    env.check.that(before_ns - slack_ns <= began_ns <= told_ns, f"it began at {began_ns}, behind {before_ns}")
+    env.check.that(told_ns - slack_ns <= ended_ns <= after_ns + slack_ns, f"it ended at {ended_ns}, between {told_ns} and {after_ns}")
+    env.check.equal(longest.get("max_waker", {}).get("pid"), longest.get("pid"), "whose process ended it")
+    text = subprocess.check_output([env.offcpu, "report", "--stacks", recorder.out], text=True)
+    env.check.that("longest 1.0" in text and f": thread {tid} " in text, f"the longest in the text: {text[-800:]}")

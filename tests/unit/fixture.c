@@ -261,6 +261,7 @@ void fixture_add_wakers(struct profile *p)
 		wakers[i] = profile_waker(p, &waker);
 	}
 	add_wakes(p, wakers);
+	profile_set_longest(p, profile_wake(p, 0)->wait, p->info.start_unix_ns + 500000000, profile_wake(p, 0)->waker + 1);
 	p->info.has_wakers = true;
 	profile_add_loss(p, "waker", "who woke a thread is not known", 1, 0);
 }

@@ -125,7 +125,7 @@ static void write_numbers(struct json *j, const struct top_row *r)
 	json_percentiles(j, r->hist, r->max_ns);
 }
 
-/* Where the row's longest wait is known by itself, as in a history. */
+/* Where the row's longest wait is known by itself: not of a range. */
 static void write_longest(struct json *j, const struct profile *p, const struct headline *h)
 {
 	const struct wait *w = h->longest ? profile_wait(p, h->longest - 1) : NULL;

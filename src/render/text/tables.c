@@ -331,8 +331,8 @@ static void append_lock(GString *s, const struct object *object, const struct te
 }
 
 /*
- * "     longest 1.24 s: thread 4711 mysqld, began 14:32:18.250, woken by ib_log_writer (4700)", where that is known,
- * as in a history.
+ * "     longest 1.24 s: thread 4711 mysqld, began 14:32:18.250, woken by ib_log_writer (4700)", where that is known:
+ * not of a range.
  */
 static void append_longest(GString *s, const struct profile *p, const struct top_row *r)
 {

@@ -63,6 +63,31 @@ static void test_round_trip(struct place *at, gconstpointer size)
 	}
 }
 
+/* Of what is long enough and began in the window; by whom, where that is known. */
+static void test_longest(struct place *at, gconstpointer data)
+{
+	struct profile *p = sample_profile(&sample_small, 0), *q;
+	unsigned told = 0;
+
+	for (guint i = 0; i < p->waits->len; i++)
+		profile_set_longest(p, i, p->info.start_unix_ns + i, i % 3 ? 1 + i % p->wakers->len : 0);
+	write_sample(p, at->path);
+	q = profile_file_read(at->path, NULL);
+	g_assert_nonnull(q);
+	g_assert_cmpuint(p->waits->len, ==, q->waits->len);
+	for (guint i = 0; i < p->waits->len; i++) {
+		const struct wait *x = profile_wait(p, i), *y = profile_wait(q, i);
+		bool is_told = i && x->max_ns >= 1000000;
+
+		g_assert_cmpuint(y->max_start_unix_ns, ==, is_told ? x->max_start_unix_ns : 0);
+		g_assert_cmpuint(y->max_waker, ==, is_told ? x->max_waker : 0);
+		told += is_told;
+	}
+	g_assert_cmpuint(told, >, 10);
+	profile_free(p);
+	profile_free(q);
+}
+
 static void test_empty(struct place *at, gconstpointer data)
 {
 	struct profile *p = profile_new();
@@ -460,6 +485,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	ADD("round-trip/small", test_round_trip, &sample_small);
 	ADD("round-trip/large", test_round_trip, &sample_large);
+	ADD("round-trip/longest", test_longest, NULL);
 	ADD("round-trip/empty", test_empty, NULL);
 	ADD("round-trip/extremes", test_extremes, NULL);
 	ADD("relative-path", test_relative_path, NULL);
