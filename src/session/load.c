@@ -11,6 +11,7 @@
 #include "attach/core_btf.h"
 #include "attach/error.h"
 #include "attach/feature.h"
+#include "attach/map_fill.h"
 #include "attach/quota.h"
 #include "attach/sections.h"
 #include "supply/thread_table.h"
@@ -232,25 +233,11 @@ static void configure(struct session *s)
 		bpf_program__set_autoload(s->skel->progs.look_at_thread, false);
 }
 
-static bool fill_filter(const struct bpf_map *map, const GArray *keys, GError **error)
-{
-	uint8_t one = 1;
-
-	for (guint i = 0; keys && i < keys->len; i++) {
-		const void *key = keys->data + (size_t)i * g_array_get_element_size((GArray *)keys);
-		if (bpf_map_update_elem(bpf_map__fd(map), key, &one, BPF_ANY)) {
-			attach_set_error(error, -errno, "too many processes, threads or cgroups to select");
-			return false;
-		}
-	}
-	return true;
-}
-
 static bool fill_filters(struct session *s, GError **error)
 {
-	return fill_filter(s->skel->maps.filter_tgids, s->options->pids, error) &&
-	       fill_filter(s->skel->maps.filter_tids, s->options->tids, error) &&
-	       fill_filter(s->skel->maps.filter_cgroups, s->options->cgroup_ids, error);
+	return map_fill(s->skel->maps.filter_tgids, s->options->pids, error) &&
+	       map_fill(s->skel->maps.filter_tids, s->options->tids, error) &&
+	       map_fill(s->skel->maps.filter_cgroups, s->options->cgroup_ids, error);
 }
 
 /*

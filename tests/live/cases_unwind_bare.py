@@ -13,6 +13,16 @@ from lib import Skip, case
 MUSL = "/usr/lib/x86_64-linux-musl/libc.so"
 
 
+def modes_are_complete(env, name, modes, root=True, **other):
+    for mode in modes:
+        report, truth, _ = env.record(name, mode, 20, 5000)
+        check_account(env.check, report, allowed_losses=ALLOWED)
+        check_all_complete(env.check, report, **other)
+        env.check.that(truth, "the program told no truth")
+        for line in truth:
+            check_chain(env.check, report, line, root=root)
+
+
 def without_eh_frame(env, name, is_packed):
     """A program whose own functions only .debug_frame describes."""
     sections = subprocess.run(["readelf", "-SW", os.path.join(env.programs, name)], stdout=subprocess.PIPE, text=True,
@@ -21,13 +31,7 @@ def without_eh_frame(env, name, is_packed):
     if not flags:
         raise Skip("the compiler writes no .debug_frame")
     env.check.equal("C" in flags[1], is_packed, f"{name}: .debug_frame is compressed")
-    for mode in ("chain", "align", "wrappers"):
-        report, truth, _ = env.record(name, mode, 20, 5000)
-        check_account(env.check, report, allowed_losses=ALLOWED)
-        check_all_complete(env.check, report)
-        env.check.that(truth, "the program told no truth")
-        for line in truth:
-            check_chain(env.check, report, line)
+    modes_are_complete(env, name, ("chain", "align", "wrappers"))
 
 
 @case
@@ -43,13 +47,7 @@ def unwind_debug_frame_compressed(env):
 @case
 def unwind_without_any_table(env):
     """A program whose functions nothing describes but their instructions."""
-    for mode in ("chain", "alloca", "align", "wrappers", "signal", "altstack", "interrupt"):
-        report, truth, _ = env.record("unwind_bare", mode, 20, 5000)
-        check_account(env.check, report, allowed_losses=ALLOWED)
-        check_all_complete(env.check, report)
-        env.check.that(truth, "the program told no truth")
-        for line in truth:
-            check_chain(env.check, report, line)
+    modes_are_complete(env, "unwind_bare", ("chain", "alloca", "align", "wrappers", "signal", "altstack", "interrupt"))
 
 
 @case
@@ -67,11 +65,6 @@ def unwind_musl_without_tables(env):
                     "-idirafter", "/usr/include/x86_64-linux-gnu", "-o", program,
                     *(os.path.join(sources, name) for name in ("unwind_calls.c", "truth.c")),
                     "-Wl,-z,now", "-Wl,--dynamic-linker=" + libc], check=True)
-    for mode in ("chain", "wrappers", "signal"):
-        report, truth, _ = env.record(program, mode, 20, 5000)
-        check_account(env.check, report, allowed_losses=ALLOWED)
-        # a thread that has not run yet stands where its parent does, in clone(), and has another stack
-        check_all_complete(env.check, report, is_other=lambda wait: wait["state"] == "R" and len(wait["user"]) == 1)
-        env.check.that(truth, "the program told no truth")
-        for line in truth:
-            check_chain(env.check, report, line, root=False)
+    # a thread that has not run yet stands where its parent does, in clone(), and has another stack
+    modes_are_complete(env, program, ("chain", "wrappers", "signal"), root=False,
+                       is_other=lambda wait: wait["state"] == "R" and len(wait["user"]) == 1)
