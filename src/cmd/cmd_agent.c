@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/run.h"
 #include "push/target.h"
+#include "store/store.h"
 
 #define ENGINE_TIMEOUT_S 5
 
@@ -90,9 +91,6 @@ static void show_config(const struct agent_config *c, const char *path)
 		puts("Budget         none: everything is exact");
 }
 
-/* With less nothing is written: store/store.c. */
-#define ROOM_MIN_BYTES (UINT64_C(256) << 10)
-
 /* The folder, or the first one above it that is there. */
 static char *first_folder(const char *dir)
 {
@@ -119,7 +117,7 @@ static bool check_store(const struct agent_config *c)
 	}
 	uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 
-	if (free_bytes < ROOM_MIN_BYTES) {
+	if (free_bytes < STORE_ROOM_MIN_BYTES) {
 		printf("  NO!  store: nothing is free in %s\n", folder);
 		return false;
 	}

@@ -284,6 +284,23 @@ static void append_annotation(struct perfetto *w, const char *name, unsigned fie
 	wire_message(w->a, EVENT_ANNOTATION, w->b);
 }
 
+/* An event whose annotations and flows stand in w->a already; name NULL: an end. */
+static void end_event(struct perfetto *w, unsigned type, uint64_t track, uint64_t ns, const char *category,
+		      const char *name)
+{
+	wire_uint(w->a, EVENT_TYPE, type);
+	wire_uint(w->a, EVENT_TRACK, track);
+	if (name) {
+		wire_string(w->a, EVENT_CATEGORY, category);
+		wire_string(w->a, EVENT_NAME, name);
+	}
+	wire_uint(w->packet, PACKET_TIMESTAMP, ns);
+	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+	wire_message(w->packet, PACKET_TRACK_EVENT, w->a);
+	end_packet(w);
+	g_string_truncate(w->a, 0);
+}
+
 static void write_event(struct perfetto *w, uint64_t track, uint64_t ns, const struct request_span *begun)
 {
 	g_string_truncate(w->a, 0);
@@ -296,16 +313,8 @@ static void write_event(struct perfetto *w, uint64_t track, uint64_t ns, const s
 			append_annotation(w, "thrown", ANNOTATION_BOOL, true);
 		append_annotation(w, "sampled", ANNOTATION_BOOL, !(begun->flags & OFFCPU_SPAN_SLOWEST));
 	}
-	wire_uint(w->a, EVENT_TYPE, begun ? EVENT_IS_BEGIN : EVENT_IS_END);
-	wire_uint(w->a, EVENT_TRACK, track);
-	if (begun) {
-		wire_string(w->a, EVENT_CATEGORY, "request");
-		wire_string(w->a, EVENT_NAME, profile_request(w->p, begun->func)->name);
-	}
-	wire_uint(w->packet, PACKET_TIMESTAMP, ns);
-	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
-	wire_message(w->packet, PACKET_TRACK_EVENT, w->a);
-	end_packet(w);
+	end_event(w, begun ? EVENT_IS_BEGIN : EVENT_IS_END, track, ns, "request",
+		  begun ? profile_request(w->p, begun->func)->name : NULL);
 }
 
 /* They are in the order in which they began. */
@@ -336,22 +345,6 @@ static void append_text_annotation(struct perfetto *w, const char *name, const c
 	wire_string(w->b, ANNOTATION_TEXT, text);
 	wire_string(w->b, ANNOTATION_NAME, name);
 	wire_message(w->a, EVENT_ANNOTATION, w->b);
-}
-
-/* An event whose annotations and flows stand in w->a already; name NULL: an end. */
-static void end_event(struct perfetto *w, unsigned type, uint64_t track, uint64_t ns, const char *name)
-{
-	wire_uint(w->a, EVENT_TYPE, type);
-	wire_uint(w->a, EVENT_TRACK, track);
-	if (name) {
-		wire_string(w->a, EVENT_CATEGORY, "wait");
-		wire_string(w->a, EVENT_NAME, name);
-	}
-	wire_uint(w->packet, PACKET_TIMESTAMP, ns);
-	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
-	wire_message(w->packet, PACKET_TRACK_EVENT, w->a);
-	end_packet(w);
-	g_string_truncate(w->a, 0);
 }
 
 /* A thread's index + 1 by its tid: in one window a number is one thread's mostly, and the last one has it then. */
@@ -385,16 +378,16 @@ static void write_longest_of(struct perfetto *w, uint32_t row, GHashTable *by_ti
 	}
 	if (waker)
 		append_text_annotation(w, "woken_by", waker_name(waker));
-	end_event(w, EVENT_IS_BEGIN, track, start_ns, state_text(wait->state));
+	end_event(w, EVENT_IS_BEGIN, track, start_ns, "wait", state_text(wait->state));
 	if (by) {
 		uint64_t of_waker = track_of(w, by - 1, 0);
 
 		g_string_truncate(w->a, 0);
 		wire_fixed64(w->a, EVENT_FLOW, flow);
-		end_event(w, EVENT_IS_INSTANT, of_waker, start_ns + wait->max_ns, "wakes");
+		end_event(w, EVENT_IS_INSTANT, of_waker, start_ns + wait->max_ns, "wait", "wakes");
 		wire_fixed64(w->a, EVENT_FLOW_END, flow);
 	}
-	end_event(w, EVENT_IS_END, track, start_ns + wait->max_ns, NULL);
+	end_event(w, EVENT_IS_END, track, start_ns + wait->max_ns, NULL, NULL);
 }
 
 static void write_longest(struct perfetto *w, const struct export_plan *plan)

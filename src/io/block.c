@@ -199,18 +199,6 @@ static void select_programs(struct block_bpf *skel)
 	bpf_program__set_autoload(skel->progs.block_dirty_page, !has_folio);
 }
 
-static struct only_parts parts_of(const struct block_bpf *skel)
-{
-	return (struct only_parts){
-		.by_process = &skel->rodata->by_process,
-		.by_cgroup = &skel->rodata->by_cgroup,
-		.tgids = skel->maps.only_tgids,
-		.cgroups = skel->maps.filter_cgroups,
-		.fork = skel->progs.only_fork,
-		.free = skel->progs.only_free,
-	};
-}
-
 static bool load(struct block_io *b, GError **error)
 {
 	size_t elf_bytes;
@@ -229,7 +217,7 @@ static bool load(struct block_io *b, GError **error)
 		return false;
 	}
 	select_programs(b->skel);
-	only = parts_of(b->skel);
+	only = ONLY_PARTS(b->skel);
 	b->skel->rodata->want_ustack = !b->options.no_user_stacks;
 	b->skel->rodata->want_kstack = !b->options.no_kernel_stacks;
 	b->skel->rodata->want_file = true;

@@ -171,22 +171,10 @@ static void select_programs(struct file_bpf *skel)
 	bpf_program__set_autoload(skel->progs.file_uring_end, has_tracepoint("io_uring_complete"));
 }
 
-static struct only_parts parts_of(const struct file_bpf *skel)
-{
-	return (struct only_parts){
-		.by_process = &skel->rodata->by_process,
-		.by_cgroup = &skel->rodata->by_cgroup,
-		.tgids = skel->maps.only_tgids,
-		.cgroups = skel->maps.filter_cgroups,
-		.fork = skel->progs.only_fork,
-		.free = skel->progs.only_free,
-	};
-}
-
 static void configure(struct file_bpf *skel, const struct file_options *o)
 {
 	struct file_call calls[FILE_CALLS_END] = { 0 };
-	const struct only_parts only = parts_of(skel);
+	const struct only_parts only = ONLY_PARTS(skel);
 
 	file_calls_fill(calls);
 	memcpy((void *)skel->rodata->calls, calls, sizeof(calls));
@@ -223,7 +211,7 @@ static bool load(struct file_io *f, GError **error)
 		attach_set_load_error(error, err);
 		return false;
 	}
-	const struct only_parts only = parts_of(f->skel);
+	const struct only_parts only = ONLY_PARTS(f->skel);
 	if (!only_fill(&only, &f->options.only, error))
 		return false;
 	err = file_bpf__attach(f->skel);

@@ -23,6 +23,17 @@ struct only_parts {
 	struct bpf_program *fork, *free;
 };
 
+/* Each skeleton has a type of its own. */
+#define ONLY_PARTS(skel)                                    \
+	((struct only_parts){                               \
+		.by_process = &(skel)->rodata->by_process,  \
+		.by_cgroup = &(skel)->rodata->by_cgroup,    \
+		.tgids = (skel)->maps.only_tgids,           \
+		.cgroups = (skel)->maps.filter_cgroups,     \
+		.fork = (skel)->progs.only_fork,            \
+		.free = (skel)->progs.only_free,            \
+	})
+
 static inline bool only_some(const struct io_only *only)
 {
 	return only->pids || only->cgroups;

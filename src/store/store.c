@@ -22,11 +22,6 @@
 #define WINDOW_HOURS_DEFAULT 24
 #define MINUTE_DAYS_DEFAULT 14
 #define HOUR_DAYS_DEFAULT 400
-/*
- * On a disk with less left nothing is tried.  SQLite maps the index of its log (-shm), parts of which can be holes where
- * blocks are smaller than pages or are written anew each time: a write to one for which there is no block is a SIGBUS.
- */
-#define ROOM_MIN_BYTES (UINT64_C(256) << 10)
 #define NS_AN_HOUR (UINT64_C(3600) * 1000 * 1000 * 1000)
 /* A file above that part of all bytes is followed by another one of the same day, so that old ones can go. */
 #define PARTS_OF_ALL 8
@@ -477,7 +472,7 @@ static bool has_room(const struct store *s, GError **error)
 {
 	struct statvfs disk;
 
-	if (statvfs(s->dir, &disk) || (uint64_t)disk.f_bavail * disk.f_frsize >= ROOM_MIN_BYTES)
+	if (statvfs(s->dir, &disk) || (uint64_t)disk.f_bavail * disk.f_frsize >= STORE_ROOM_MIN_BYTES)
 		return true;
 	return store_fail(error, STORE_ERROR_FILE, "cannot write in '%s': the disk is full", s->dir);
 }

@@ -14,6 +14,11 @@
 
 #define STORE_DIR_DEFAULT "/var/lib/offcpu"
 #define STORE_PREEMPTED_STACKS 4	/* as the agent has it */
+/*
+ * On a disk with less left nothing is tried.  SQLite maps the index of its log (-shm), parts of which can be holes where
+ * blocks are smaller than pages or are written anew each time: a write to one for which there is no block is a SIGBUS.
+ */
+#define STORE_ROOM_MIN_BYTES (UINT64_C(256) << 10)
 
 struct store_options {
 	const char *dir;	/* NULL: STORE_DIR_DEFAULT */
