@@ -11,45 +11,13 @@
 
 #include "exchange/frames.h"
 #include "exchange/paths.h"
+#include "exchange/perfetto.h"
 #include "analyse/wakers.h"
 #include "analyse/weight.h"
 #include "base/wire.h"
 #include "profile/requests.h"
 #include "profile/slices.h"
 
-enum { TRACE_PACKET = 1 };
-enum {
-	PACKET_PROCESS_TREE = 2,
-	PACKET_CLOCKS = 6,
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE = 10,
-	PACKET_TRACK_EVENT = 11,
-	PACKET_INTERNED = 12,
-	PACKET_SEQUENCE_FLAGS = 13,
-	PACKET_DEFAULTS = 59,
-	PACKET_TRACK_DESCRIPTOR = 60,
-	PACKET_CLOCK = 58,
-	PACKET_STACK_SAMPLE = 135,
-};
-enum { SEQUENCE_CLEARED = 1, SEQUENCE_NEEDS_STATE = 2, SEQUENCE_ID = 1 };
-enum { CLOCKS_CLOCK = 1, CLOCKS_PRIMARY, CLOCK_ID = 1, CLOCK_TIMESTAMP };
-enum { CLOCK_IS_REALTIME = 1, CLOCK_IS_MONOTONIC = 3 };
-enum { TREE_PROCESS = 1, TREE_THREAD, TREE_PROCESS_PID = 1, TREE_PROCESS_CMDLINE = 3 };
-enum { TREE_THREAD_TID = 1, TREE_THREAD_NAME, TREE_THREAD_PID };
-enum { DEFAULTS_STACK_SAMPLE = 100, SAMPLE_DEFAULTS_SOURCE = 1, SAMPLE_DEFAULTS_DESCRIPTOR };
-enum { DESCRIPTOR_NAME = 2, DESCRIPTOR_UNIT, UNIT_IS_NANOSECONDS = 1 };
-enum { INTERNED_FUNCTION_NAME = 5, INTERNED_FRAME, INTERNED_BUILD_ID = 16, INTERNED_PATH, INTERNED_MAPPING = 19 };
-enum { STRING_IID = 1, STRING_TEXT };
-enum { FRAME_IID = 1, FRAME_FUNCTION, FRAME_MAPPING, FRAME_PC };
-enum { MAPPING_IID = 1, MAPPING_BUILD_ID, MAPPING_PATH = 7 };
-enum { SAMPLE_TASK = 1, SAMPLE_CALLSTACK = 5, SAMPLE_WEIGHT = 11 };
-enum { TASK_PID = 2, TASK_TID, CALLSTACK_FRAME = 2 };
-
-enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_THREAD = 4, TRACK_PARENT = 5 };
-enum { TRACK_THREAD_PID = 1, TRACK_THREAD_TID = 2 };
-enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME = 23 };
-enum { EVENT_FLOW = 47, EVENT_FLOW_END = 48 };
-enum { EVENT_IS_BEGIN = 1, EVENT_IS_END = 2, EVENT_IS_INSTANT = 3, ANNOTATION_TEXT = 6, ANNOTATION_UINT = 3, ANNOTATION_BOOL = 2, ANNOTATION_NAME = 10 };
 /* Samples, about: so many rows times parts of the window.  Where there are more rows, its parts are longer. */
 #define CELLS_MAX (1 << 17)
 #define LANES_MAX 16	/* requests that a thread serves at a time, side by side; more share the last */
