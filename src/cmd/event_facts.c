@@ -107,12 +107,12 @@ static struct facts *make_facts(const struct profile *from, const struct offcpu_
 	profile_add_wait(p, &w);
 	struct reasons *r = reasons_new(p, NULL);
 
-	f->reason = reasons_of(r, 0);
+	f->reason = reasons_by_rule(r, 0);
 	f->where = g_strdup(plumbing_leaf(reasons_plumbing(r), &w));
 	if (object) {
 		GString *text = g_string_new(NULL);
 
-		object_append_label(text, object);
+		object_append_short(text, object);
 		f->object = g_string_free(text, FALSE);
 	}
 	reasons_free(r);

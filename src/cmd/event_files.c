@@ -34,14 +34,23 @@ static char *process_name(uint32_t pid)
 	return text;
 }
 
+/* On a machine that was never suspended both clocks are one, to the nanosecond. */
+static struct perfetto_clocks read_clocks(void)
+{
+	struct perfetto_clocks c = { .monotonic_ns = clock_ns(CLOCK_MONOTONIC), .boot_ns = clock_ns(CLOCK_BOOTTIME) };
+	const uint64_t later_ns = clock_ns(CLOCK_MONOTONIC);
+
+	c.real_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - c.monotonic_ns);
+	if (c.boot_ns <= later_ns)
+		c.boot_ns = c.monotonic_ns;
+	return c;
+}
+
 static void begin_perfetto(struct events *ev)
 {
 	struct perfetto_state *st = g_new0(struct perfetto_state, 1);
 	const struct sink sink = events_sink(ev);
-	const struct perfetto_clocks clocks = {
-		.monotonic_ns = clock_ns(CLOCK_MONOTONIC), .boot_ns = clock_ns(CLOCK_BOOTTIME),
-		.real_ns = clock_ns(CLOCK_REALTIME),
-	};
+	const struct perfetto_clocks clocks = read_clocks();
 	struct utsname names;
 
 	uname(&names);
@@ -220,11 +229,10 @@ static void add_wait(struct profile *p, GHashTable *threads, const struct offcpu
 		.flags = (rec->is_throttled ? WAIT_THROTTLED : 0) | (rec->open_at_start ? WAIT_OPEN_AT_START : 0),
 		.max_start_unix_ns = rows->start_unix_ns, .count = 1, .blocked_ns = rec->blocked_ns,
 		.runnable_ns = rec->runnable_ns, .preempted_ns = rec->preempted_ns, .max_ns = ns,
+		.max_waker = rows->waker,
 	};
-	uint32_t wait = profile_add_wait(p, &w);
 
-	if (rows->waker)
-		profile_set_max_waker(p, wait, rows->start_unix_ns, rows->waker - 1);
+	profile_add_single_wait(p, &w);
 }
 
 static void end_firefox(struct events *ev, struct profile *p)

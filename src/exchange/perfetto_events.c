@@ -12,18 +12,15 @@
 
 #include <string.h>
 
-#include "analyse/label.h"
 #include "analyse/wakers.h"
-#include "base/hash.h"
 #include "base/wire.h"
 #include "exchange/perfetto.h"
+#include "exchange/perfetto_stacks.h"
 
 #define CPU_FLUSH_BYTES (64 * 1024)
 #define CPUS_MAX 1024	/* the trace processor takes no more */
 /* Beyond so many they are told anew: a trace may be long.  Of each a reader keeps what it was told, too. */
 #define THREADS_MAX 65536
-#define STACKS_MAX 16384
-#define FRAMES_MAX 65536
 #define LOSSES_TRACK 1
 
 struct cpu_bundle {
@@ -37,10 +34,6 @@ struct known_thread {
 	char comm[OFFCPU_COMM_LEN + 1];
 };
 
-struct stack_key {
-	uint64_t user, kernel;	/* ids */
-};
-
 struct perfetto_events {
 	struct writer *writer;
 	uint64_t boot_offset_ns;	/* to CLOCK_BOOTTIME */
@@ -48,24 +41,11 @@ struct perfetto_events {
 	GPtrArray *cpus;	/* struct cpu_bundle *, by number */
 	GHashTable *threads;	/* tid -> struct known_thread */
 	GHashTable *processes;	/* pids that were told */
-	GHashTable *stacks;	/* struct stack_key -> iid */
-	GHashTable *frames, *mappings;	/* text -> iid */
+	struct perfetto_stacks *stacks;
 	uint64_t flow;
-	bool has_losses_track, has_state;
-	GString *packet, *a, *b, *event, *interned;
+	bool has_losses_track;
+	GString *packet, *a, *b, *event;
 };
-
-static guint key_hash(gconstpointer key)
-{
-	const struct stack_key *k = key;
-
-	return hash_end(hash_more(k->user, k->kernel));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct stack_key)) == 0;
-}
 
 static void bundle_free(gpointer data)
 {
@@ -124,9 +104,7 @@ static void begin_state(struct perfetto_events *w)
 {
 	g_autoptr(GString) defaults = g_string_new(NULL);
 
-	g_hash_table_remove_all(w->stacks);
-	g_hash_table_remove_all(w->frames);
-	g_hash_table_remove_all(w->mappings);
+	perfetto_stacks_clear(w->stacks);
 	g_string_truncate(w->a, 0);
 	wire_string(w->a, DESCRIPTOR_NAME, "off-cpu");
 	wire_uint(w->a, DESCRIPTOR_UNIT, UNIT_IS_NANOSECONDS);
@@ -151,14 +129,11 @@ struct perfetto_events *perfetto_events_new(struct writer *writer, const struct 
 	w->cpus = g_ptr_array_new_with_free_func(bundle_free);
 	w->threads = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	w->processes = g_hash_table_new(NULL, NULL);
-	w->stacks = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
-	w->frames = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	w->mappings = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	w->stacks = perfetto_stacks_new();
 	w->packet = g_string_new(NULL);
 	w->a = g_string_new(NULL);
 	w->b = g_string_new(NULL);
 	w->event = g_string_new(NULL);
-	w->interned = g_string_new(NULL);
 	write_clocks(w, clocks);
 	write_host(w, host);
 	begin_state(w);
@@ -172,14 +147,11 @@ void perfetto_events_free(struct perfetto_events *w)
 	g_ptr_array_unref(w->cpus);
 	g_hash_table_unref(w->threads);
 	g_hash_table_unref(w->processes);
-	g_hash_table_unref(w->stacks);
-	g_hash_table_unref(w->frames);
-	g_hash_table_unref(w->mappings);
+	perfetto_stacks_free(w->stacks);
 	g_string_free(w->packet, TRUE);
 	g_string_free(w->a, TRUE);
 	g_string_free(w->b, TRUE);
 	g_string_free(w->event, TRUE);
-	g_string_free(w->interned, TRUE);
 	g_free(w);
 }
 
@@ -353,7 +325,9 @@ static void append_waking(struct perfetto_events *w, const struct offcpu_rec_swi
 	wire_uint_always(w->a, WAKING_PRIO, (uint64_t)(int64_t)sw->next.prio);
 	wire_uint(w->a, WAKING_SUCCESS, 1);
 	wire_uint_always(w->a, WAKING_CPU, sw->cpu);
-	append_ftrace(w, sw->wake_cpu, sw->wake_ns, waker ? waker->tid : 0, flags, FTRACE_WAKING);
+	/* where nobody is known the thread stands for its waker: it is new, or was in a queue as tracing began */
+	append_ftrace(w, sw->is_new ? sw->cpu : sw->wake_cpu, sw->wake_ns, waker ? waker->tid : sw->next.tid, flags,
+		      FTRACE_WAKING);
 }
 
 void perfetto_events_switch(struct perfetto_events *w, const struct offcpu_rec_switch *sw, const struct waker *waker)
@@ -384,105 +358,10 @@ void perfetto_events_flush(struct perfetto_events *w, bool lost_switches)
 	}
 }
 
-/* --- stacks --- */
-
-static void intern(struct perfetto_events *w, unsigned field, uint64_t iid, const char *text)
-{
-	g_string_truncate(w->b, 0);
-	wire_uint(w->b, STRING_IID, iid);
-	wire_bytes(w->b, STRING_TEXT, text, strlen(text));
-	wire_message(w->interned, field, w->b);
-}
-
-static guint id_in(GHashTable *table, const char *text, bool *ret_is_new)
-{
-	guint iid = GPOINTER_TO_UINT(g_hash_table_lookup(table, text));
-
-	*ret_is_new = !iid;
-	if (!iid) {
-		iid = g_hash_table_size(table) + 1;
-		g_hash_table_insert(table, g_strdup(text), GUINT_TO_POINTER(iid));
-	}
-	return iid;
-}
-
-static guint mapping_iid(struct perfetto_events *w, const char *module)
-{
-	bool is_new;
-	guint iid = module ? id_in(w->mappings, module, &is_new) : 0;
-
-	if (!iid || !is_new)
-		return iid;
-	intern(w, INTERNED_PATH, iid, module);
-	g_string_truncate(w->b, 0);
-	wire_uint(w->b, MAPPING_IID, iid);
-	wire_uint(w->b, MAPPING_PATH, iid);
-	wire_message(w->interned, INTERNED_MAPPING, w->b);
-	return iid;
-}
-
-static guint frame_iid(struct perfetto_events *w, const struct frame *f)
-{
-	g_autoptr(GString) key = g_string_new(NULL);
-	bool is_new;
-
-	label_append(key, f);
-	const gsize label_len = key->len;
-
-	g_string_append_printf(key, "\n%s", f->module ? f->module : "");
-	guint iid = id_in(w->frames, key->str, &is_new);
-
-	if (!is_new)
-		return iid;
-	guint mapping = mapping_iid(w, f->module);
-
-	g_string_truncate(key, label_len);
-	intern(w, INTERNED_FUNCTION_NAME, iid, key->str);
-	g_string_truncate(w->b, 0);
-	wire_uint(w->b, FRAME_IID, iid);
-	wire_uint(w->b, FRAME_FUNCTION, iid);
-	wire_uint(w->b, FRAME_MAPPING, mapping);
-	wire_uint(w->b, FRAME_PC, f->offset);
-	wire_message(w->interned, INTERNED_FRAME, w->b);
-	return iid;
-}
-
-static void append_iids(struct perfetto_events *w, const struct profile *p, uint32_t node, GArray *iids)
-{
-	guint first = iids->len;
-
-	g_array_set_size(iids, first + profile_get_node(p, node)->depth);
-	for (guint i = iids->len; node && i-- > first; node = profile_get_node(p, node)->parent)
-		g_array_index(iids, guint, i) = frame_iid(w, profile_get_frame(p, profile_get_node(p, node)->frame));
-}
-
-/* 0: it has no stack.  What is new of it stands in w->interned, for the packet that comes next. */
-static guint stack_iid(struct perfetto_events *w, const struct wait_event *e)
-{
-	const struct stack_key key = { e->rec->ustack, e->rec->kstack };
-	guint iid = e->profile ? GPOINTER_TO_UINT(g_hash_table_lookup(w->stacks, &key)) : 0;
-
-	g_string_truncate(w->interned, 0);
-	if (iid || !e->profile || (!e->user && !e->kernel))
-		return iid;
-	if (g_hash_table_size(w->stacks) >= STACKS_MAX || g_hash_table_size(w->frames) >= FRAMES_MAX)
-		begin_state(w);
-	g_autoptr(GArray) iids = g_array_new(FALSE, FALSE, sizeof(guint));
-
-	append_iids(w, e->profile, e->user, iids);
-	append_iids(w, e->profile, e->kernel, iids);
-	iid = g_hash_table_size(w->stacks) + 1;
-	g_hash_table_insert(w->stacks, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(iid));
-	g_string_truncate(w->b, 0);
-	wire_uint(w->b, CALLSTACK_IID, iid);
-	for (guint i = 0; i < iids->len; i++)
-		wire_uint(w->b, CALLSTACK_FRAME, g_array_index(iids, guint, i));
-	wire_message(w->interned, INTERNED_CALLSTACK, w->b);
-	return iid;
-}
+/* --- waits as slices --- */
 
 /* It weighs the wait's time; what was interned for it goes along. */
-static void write_sample(struct perfetto_events *w, const struct wait_event *e, guint stack)
+static void write_sample(struct perfetto_events *w, const struct wait_event *e, guint stack, const GString *interned)
 {
 	g_string_truncate(w->a, 0);
 	g_string_truncate(w->b, 0);
@@ -491,15 +370,13 @@ static void write_sample(struct perfetto_events *w, const struct wait_event *e, 
 	wire_message(w->a, SAMPLE_TASK, w->b);
 	wire_uint(w->a, SAMPLE_CALLSTACK_IID, stack);
 	wire_uint_always(w->a, SAMPLE_WEIGHT, wait_event_ns(e));
-	if (w->interned->len)
-		wire_message(w->packet, PACKET_INTERNED, w->interned);
+	if (interned->len)
+		wire_message(w->packet, PACKET_INTERNED, interned);
 	wire_uint(w->packet, PACKET_TIMESTAMP, trace_ns(w, wait_event_start_ns(e)));
 	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
 	wire_message(w->packet, PACKET_STACK_SAMPLE, w->a);
 	end_packet(w);
 }
-
-/* --- waits as slices --- */
 
 static void append_number(struct perfetto_events *w, const char *name, uint64_t value)
 {
@@ -586,10 +463,14 @@ void perfetto_events_wait(struct perfetto_events *w, const struct wait_event *e)
 {
 	char name[OFFCPU_COMM_LEN + 1];
 	uint64_t track = track_of(w, e->rec->pid, e->rec->tid, wait_event_comm(e->rec->comm, name));
-	const guint stack = stack_iid(w, e);
+	const GString *interned;
+	guint stack;
 
+	if (perfetto_stacks_are_full(w->stacks))
+		begin_state(w);
+	stack = perfetto_stacks_find(w->stacks, e, &interned);
 	if (stack)
-		write_sample(w, e, stack);
+		write_sample(w, e, stack, interned);
 	g_string_truncate(w->a, 0);
 	append_arguments(w, e);
 	if (stack)
