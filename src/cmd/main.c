@@ -26,7 +26,7 @@ static const struct command commands[] = {
 	{ "diff", "BEFORE AFTER", "what changed between two recordings", cmd_diff },
 	{ "hist", "[TARGET] [INTERVAL [COUNT]]", "histograms of off-CPU, on-CPU or run-queue time", cmd_hist },
 	{ "request", "-p PID [BIN:]FUNC ...", "latency of calls of a function, and what they wait for", cmd_request },
-	{ "events", "[TARGET]", "one line per wait", cmd_events },
+	{ "events", "[TARGET]", "every wait by itself, as lines or by the clock", cmd_events },
 	{ "export", "FILE -f FORMAT", "folded stacks, JSON, CSV", cmd_export },
 	{ "push", "FILE --pyroscope URL | --clickhouse URL", "send a recording to an engine for many hosts", cmd_push },
 	{ "agent", "[--config FILE] [--check]", "records always, and keeps it in a store", cmd_agent },
