@@ -223,6 +223,7 @@ static int trace(struct events *ev)
 		ev->format->stopped(ev);
 	struct profile *p = session_take_profile(ev->run->session);
 
+	p->info.command_line = profile_string(p, ev->command_line);
 	ev->format->end(ev, p);
 	status = finish(ev);
 	print_losses(ev, p);
@@ -245,10 +246,11 @@ static void events_clear(struct events *ev)
 
 int cmd_events(int argc, char **argv)
 {
+	g_autofree char *arguments = g_strjoinv(" ", argv), *command_line = g_strconcat("offcpu ", arguments, NULL);
 	g_autofree char *duration = NULL, *ring_size = NULL, *format = NULL;
 	struct target target = { 0 };
 	struct run run = { .name = "events", .target = &target, .on_tick = on_tick, .drain_ms = 10 };
-	struct events ev = { .run = &run };
+	struct events ev = { .run = &run, .command_line = command_line };
 	gboolean json = FALSE;
 	const GOptionEntry own[] = {
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &duration, "Stop after this (a bare number is s)", "TIME" },

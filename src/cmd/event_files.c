@@ -130,7 +130,7 @@ const struct event_format event_perfetto = {
 
 /* --- Firefox Profiler --- */
 
-/* More than the page shows; with what is kept of each this is 100 MiB. */
+/* More than the page shows well; with what it takes to write them, some 150 MiB. */
 #define FIREFOX_WAITS_MAX 250000
 
 /* What the session's ids are, in its profile. */
@@ -245,6 +245,8 @@ static void end_firefox(struct events *ev, struct profile *p)
 	for (guint i = 0; i < st->rows->len; i++)
 		add_wait(p, threads, &g_array_index(st->events, struct offcpu_rec_event, i),
 			 &g_array_index(st->rows, struct event_rows, i));
+	g_array_set_size(st->rows, 0);
+	g_clear_pointer(&st->events, g_array_unref);
 	if (ev->left_out)
 		profile_add_loss(p, EVENTS_LEFT_OUT, "waits beyond what a Firefox profile is written with", ev->left_out, 0);
 	format_write(format_by_name("firefox"), p, &plan, &sink, NULL);
@@ -256,7 +258,8 @@ static void free_firefox(struct events *ev)
 
 	if (!st)
 		return;
-	g_array_unref(st->events);
+	if (st->events)
+		g_array_unref(st->events);
 	g_array_unref(st->rows);
 	g_free(st);
 }

@@ -19,6 +19,7 @@ struct events {
 	gboolean who_preempted, stacks, wakers;
 	struct wait_blame *blame;	/* NULL: not asked for */
 	struct event_facts *facts;
+	const char *command_line;
 	char *path;		/* NULL or "-": stdout */
 	struct output *out;
 	GString *text;		/* of text and JSON, on its way there */

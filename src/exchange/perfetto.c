@@ -326,7 +326,27 @@ static GHashTable *threads_by_tid(const struct profile *p)
 	return by_tid;
 }
 
-/* Where the flow ends: as the sleeper goes on to wait for a CPU, if it did, or runs. */
+/*
+ * The arrow from who ended it.  It ends at the waking, from which on a slice within is its time in the run queue.  Of a
+ * row of several waits that part of the longest is not known, and the arrow ends with the wait.
+ */
+static void write_arrow(struct perfetto *w, const struct wait *wait, uint64_t start_ns, uint64_t track, uint64_t flow,
+			uint32_t by)
+{
+	const uint64_t queued_ns = wait->count == 1 ? MIN(wait->runnable_ns, wait->max_ns) : 0;
+	const uint64_t end_ns = start_ns + wait->max_ns, woken_ns = end_ns - queued_ns;
+	uint64_t of_waker = track_of(w, by, 0);
+
+	g_string_truncate(w->a, 0);
+	wire_fixed64(w->a, EVENT_FLOW, flow);
+	end_event(w, EVENT_IS_INSTANT, of_waker, woken_ns, "wait", "wakes");
+	wire_fixed64(w->a, EVENT_FLOW_END, flow);
+	if (!queued_ns)
+		return;
+	end_event(w, EVENT_IS_BEGIN, track, woken_ns, "wait", "run queue");
+	end_event(w, EVENT_IS_END, track, end_ns, NULL, NULL);
+}
+
 static void write_longest_of(struct perfetto *w, uint32_t row, GHashTable *by_tid)
 {
 	const struct profile *p = w->p;
@@ -334,7 +354,7 @@ static void write_longest_of(struct perfetto *w, uint32_t row, GHashTable *by_ti
 	const struct waker *waker = wait->max_waker ? profile_get_waker(p, wait->max_waker - 1) : NULL;
 	const struct object *object = profile_wait_object(p, wait);
 	uint64_t start_ns = p->info.start_ns + (wait->max_start_unix_ns - p->info.start_unix_ns);
-	uint64_t track = track_of(w, wait->thread, WAITS_LANE), flow = row + 1;
+	uint64_t track = track_of(w, wait->thread, WAITS_LANE);
 	uint32_t by = waker && waker->tid ? GPOINTER_TO_UINT(g_hash_table_lookup(by_tid, GUINT_TO_POINTER(waker->tid))) : 0;
 	g_autoptr(GString) text = g_string_new(NULL);
 
@@ -347,14 +367,8 @@ static void write_longest_of(struct perfetto *w, uint32_t row, GHashTable *by_ti
 	if (waker)
 		append_text_annotation(w, "woken_by", waker_name(waker));
 	end_event(w, EVENT_IS_BEGIN, track, start_ns, "wait", state_text(wait->state));
-	if (by) {
-		uint64_t of_waker = track_of(w, by - 1, 0);
-
-		g_string_truncate(w->a, 0);
-		wire_fixed64(w->a, EVENT_FLOW, flow);
-		end_event(w, EVENT_IS_INSTANT, of_waker, start_ns + wait->max_ns, "wait", "wakes");
-		wire_fixed64(w->a, EVENT_FLOW_END, flow);
-	}
+	if (by)
+		write_arrow(w, wait, start_ns, track, row + 1, by - 1);
 	end_event(w, EVENT_IS_END, track, start_ns + wait->max_ns, NULL, NULL);
 }
 
