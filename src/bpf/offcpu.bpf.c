@@ -57,8 +57,8 @@ static __always_inline bool left_queue(struct task_struct *prev)
 }
 
 #include "bpf/ended.bpf.h"
-#include "bpf/missed.bpf.h"
 #include "bpf/sched.bpf.h"
+#include "bpf/missed.bpf.h"
 
 /* An exec gives the name first, and is over later (handle_exec()). */
 static __always_inline bool is_in_exec(struct task_struct *task)

@@ -48,6 +48,27 @@ static __always_inline bool tell_side(struct offcpu_sched_thread *side, struct t
 	return true;
 }
 
+static __always_inline void send_sched(struct offcpu_rec_switch *rec, __u64 ns)
+{
+	rec->type = OFFCPU_REC_SWITCH;
+	rec->cpu = bpf_get_smp_processor_id();
+	rec->ns = ns;
+	if (ring_send(rec, sizeof(*rec)))
+		count_loss(OFFCPU_LOSS_RING_SWITCH, 0);
+}
+
+/* The thread got the CPU then, which was not reported (bpf/missed.bpf.h); after note_woken(). */
+static __noinline int send_missed_switch(struct task_struct *task, struct scratch *scratch, __u64 ns)
+{
+	struct offcpu_rec_switch *rec = &scratch->sched;
+
+	__builtin_memset(&rec->prev, 0, sizeof(rec->prev));
+	rec->prev_state = rec->is_preempted = 0;
+	if (tell_side(&rec->next, task, NULL))
+		send_sched(rec, ns);
+	return 0;
+}
+
 /* After both threads' accounts.  The waking in scratch->sched is of next. */
 static __noinline int send_switch(unsigned long long *ctx, struct scratch *scratch, __u64 now)
 {
@@ -61,12 +82,8 @@ static __noinline int send_switch(unsigned long long *ctx, struct scratch *scrat
 		return 0;
 	if (!next_counts)
 		rec->wake_ns = rec->waker = 0;
-	rec->type = OFFCPU_REC_SWITCH;
-	rec->cpu = bpf_get_smp_processor_id();
-	rec->ns = now;
 	rec->is_preempted = ctx[0] != 0;
-	if (ring_send(rec, sizeof(*rec)))
-		count_loss(OFFCPU_LOSS_RING_SWITCH, 0);
+	send_sched(rec, now);
 	return 0;
 }
 

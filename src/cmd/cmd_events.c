@@ -27,9 +27,17 @@ static const struct event_format *const formats[] = { &event_text, &event_json, 
 
 #define TEXT_BYTES (64 * 1024)
 
+/* Not before tracing has begun: where it cannot, that is what is said. */
+static bool open_output(struct events *ev)
+{
+	if (!ev->out && !ev->error)
+		ev->out = output_begin(ev->path, &ev->error);
+	return !ev->error;
+}
+
 void events_put(struct events *ev, const void *bytes, gsize len)
 {
-	if (!ev->error)
+	if (open_output(ev))
 		output_put(ev->out, bytes, len, &ev->error);
 }
 
@@ -76,7 +84,7 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	struct events *ev = run->data;
 
 	(void)elapsed_ns;
-	if (ev->format->tick)
+	if (open_output(ev) && ev->format->tick)
 		ev->format->tick(ev);
 	return !ev->error;
 }
@@ -196,7 +204,7 @@ static int finish(struct events *ev)
 
 	if (error)
 		output_drop(g_steal_pointer(&ev->out));
-	else
+	else if (ev->out)
 		output_end(g_steal_pointer(&ev->out), &error);
 	if (!error || g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_PIPE))
 		return EXIT_OK;
@@ -206,14 +214,8 @@ static int finish(struct events *ev)
 
 static int trace(struct events *ev)
 {
-	g_autoptr(GError) error = NULL;
 	int status;
 
-	ev->out = output_begin(ev->path, &error);
-	if (!ev->out) {
-		cmd_error("events", "%s", error->message);
-		return EXIT_FAILED;
-	}
 	if (ev->format->begin)
 		ev->format->begin(ev);
 	status = run_session(ev->run);

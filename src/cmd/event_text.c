@@ -217,6 +217,7 @@ static void append_json(struct json *j, const struct wait_event *e)
 	json_member_uint(j, "tid", rec->tid);
 	json_member_string(j, "comm", wait_event_comm(rec->comm, name));
 	json_member_string(j, "state", state);
+	json_member_bool(j, "open_at_start", rec->open_at_start);
 	json_member_uint(j, "blocked_ns", rec->blocked_ns);
 	json_member_uint(j, "runnable_ns", rec->runnable_ns);
 	json_member_uint(j, "preempted_ns", rec->preempted_ns);

@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pftrace
-from lib import Program, Recorder, case
+from lib import UNSEEN, Program, Recorder, case
 
 EXCHANGE = Path(__file__).resolve().parent.parent / "exchange"
 
@@ -32,6 +32,7 @@ def told(env, program, *formats):
     for recorder in recorders.values():
         status = recorder.stop()
         env.check.equal(status, 0, f"exit status: {recorder.stderr()}")
+        env.unseen |= any(f"lost: {loss}" in recorder.said() for loss in UNSEEN)
     program.finish()
     return {words: recorder.out for words, recorder in recorders.items()}
 
