@@ -65,3 +65,22 @@ FROM offcpu.windows FINAL
 WHERE start >= from
 GROUP BY host
 ORDER BY last;
+
+-- The longest waits of the last hour: on which host, when each began, in which thread, and who ended it.  Idle time is left out.
+SELECT host, began, service, reason, comm, tid, longest_ms, woken_by, waker_tid, user_stack, kernel_stack
+FROM
+(
+    SELECT host, toDateTime(intDiv(longest_start_unix_ns, 1000000000)) AS began, service, reason, comm, tid,
+        round(max_ns / 1e6, 3) AS longest_ms, longest_waker, user_stack, kernel_stack
+    FROM offcpu.waits FINAL
+    WHERE start >= now() - 3600 AND idle = '' AND longest_start_unix_ns != 0
+    ORDER BY max_ns DESC
+    LIMIT 30
+) AS longest
+ANY LEFT JOIN
+(
+    SELECT waker AS longest_waker, if(irq = '', comm, irq) AS woken_by, tid AS waker_tid
+    FROM offcpu.wakers
+    WHERE day >= toDate(now() - 90000)
+) AS ended USING longest_waker
+ORDER BY longest_ms DESC;

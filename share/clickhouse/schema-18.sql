@@ -133,12 +133,18 @@ CREATE TABLE IF NOT EXISTS offcpu.waits (
     runnable_ns UInt64,
     preempted_ns UInt64,
     max_ns UInt64,
+    longest_start_unix_ns UInt64,
+    longest_waker UInt64,
     off_cpu_se_ns UInt64,
     count_se UInt64,
     hist Array(UInt32)
 ) ENGINE = ReplacingMergeTree()
 PARTITION BY toDate(start)
 ORDER BY (host, start, window, row);
+
+-- Tables that were made before a wait's row told when the longest began, and who ended it, get these once, by hand:
+--     ALTER TABLE offcpu.waits ADD COLUMN longest_start_unix_ns UInt64 AFTER max_ns
+--     ALTER TABLE offcpu.waits ADD COLUMN longest_waker UInt64 AFTER longest_start_unix_ns
 
 -- Which waker ended how many of a row of waits.
 CREATE TABLE IF NOT EXISTS offcpu.wakes (

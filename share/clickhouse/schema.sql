@@ -138,6 +138,8 @@ CREATE TABLE IF NOT EXISTS offcpu.waits (
     runnable_ns UInt64 CODEC(ZSTD(1)),
     preempted_ns UInt64 CODEC(ZSTD(1)),
     max_ns UInt64 CODEC(ZSTD(1)),
+    longest_start_unix_ns UInt64 CODEC(ZSTD(1)),
+    longest_waker UInt64 CODEC(ZSTD(1)),
     off_cpu_se_ns UInt64 CODEC(ZSTD(1)),
     count_se UInt64 CODEC(ZSTD(1)),
     hist Array(UInt32) CODEC(ZSTD(1))
@@ -145,6 +147,10 @@ CREATE TABLE IF NOT EXISTS offcpu.waits (
 PARTITION BY toDate(start)
 ORDER BY (host, start, window, row)
 TTL start + INTERVAL 30 DAY;
+
+-- Tables that were made before a wait's row told when the longest began, and who ended it.
+ALTER TABLE offcpu.waits ADD COLUMN IF NOT EXISTS longest_start_unix_ns UInt64 CODEC(ZSTD(1)) AFTER max_ns;
+ALTER TABLE offcpu.waits ADD COLUMN IF NOT EXISTS longest_waker UInt64 CODEC(ZSTD(1)) AFTER longest_start_unix_ns;
 
 -- Which waker ended how many of a row of waits.
 CREATE TABLE IF NOT EXISTS offcpu.wakes (

@@ -27,7 +27,7 @@ static const struct table {
 	{ "states", OF_WINDOW ", " OF_THREAD ", state, count, blocked_ns, runnable_ns, preempted_ns" },
 	{ "waits", OF_WINDOW ", " OF_THREAD
 			    ", wait, state, flags, reason, idle, user_stack, kernel_stack, object, count, blocked_ns, "
-			    "runnable_ns, preempted_ns, max_ns, off_cpu_se_ns, count_se, hist" },
+			    "runnable_ns, preempted_ns, max_ns, longest_start_unix_ns, longest_waker, off_cpu_se_ns, count_se, hist" },
 	{ "wakes", OF_WINDOW ", wait, waker, count, blocked_ns, runnable_ns, hist" },
 	{ "on_cpu", OF_WINDOW ", " OF_THREAD ", user_stack, kernel_stack, samples, weight_ns" },
 	{ "losses", OF_WINDOW ", reason, help, count, time_ns" },
@@ -261,8 +261,15 @@ static void wait_row(struct rows *r, uint32_t i, const struct reasons *reasons)
 {
 	const struct wait *w = profile_wait(r->p, i);
 	enum idle_kind idle = reasons_idle(reasons, i);
-	const uint64_t numbers[] = { w->count,  w->blocked_ns,    w->runnable_ns, w->preempted_ns,
-				     w->max_ns, w->off_cpu_se_ns, w->count_se };
+	const uint64_t numbers[] = { w->count,
+				     w->blocked_ns,
+				     w->runnable_ns,
+				     w->preempted_ns,
+				     w->max_ns,
+				     w->max_start_unix_ns,
+				     w->max_waker ? r->ids->wakers[w->max_waker - 1] : 0,
+				     w->off_cpu_se_ns,
+				     w->count_se };
 
 	of_window(r);
 	of_thread(r, w->thread);

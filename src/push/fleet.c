@@ -10,6 +10,8 @@
 #define NS_A_SECOND 1000000000
 
 #define OF_THREAD "host, process, comm, pid, tid, thread_start_ns, program"
+#define OF_WAKERS \
+	"(waker IN (SELECT waker FROM $Twakes WHERE $W) OR waker IN (SELECT longest_waker FROM $Twaits WHERE $W))"
 #define SQUARES(column) "toUInt64(round(sqrt(sum(toFloat64(" column ") * toFloat64(" column ")))))"
 
 /*
@@ -40,23 +42,23 @@ static const struct fleet_select {
 	{ "SELECT stack, end, names, modules, build_ids, offsets, files, lines, kinds, whys, inlines FROM $Tstacks WHERE "
 	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Twaits WHERE $W) OR "
 	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Ton_cpu WHERE $W) OR "
-	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Twakers WHERE "
-	  "waker IN (SELECT waker FROM $Twakes WHERE $W)) ORDER BY stack LIMIT 1 BY stack",
+	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Twakers WHERE " OF_WAKERS ") ORDER BY stack LIMIT 1 BY stack",
 	  fleet_stack_row, false },
 	{ "SELECT object, kind, is_private, operation, name, place, pid, address, holder_tid FROM $Tobjects WHERE "
 	  "object IN (SELECT object FROM $Twaits WHERE $W) ORDER BY object LIMIT 1 BY object",
 	  fleet_object_row, false },
+	{ "SELECT waker, pid, tid, start_ns, comm, irq, user_stack, kernel_stack FROM $Twakers WHERE "
+	  OF_WAKERS " ORDER BY waker LIMIT 1 BY waker",
+	  fleet_waker_row, true },
 	{ "SELECT " OF_THREAD
 	  ", state, flags, user_stack, kernel_stack, object, any(wait), sum(count), sum(blocked_ns), "
-	  "sum(runnable_ns), sum(preempted_ns), max(max_ns), " SQUARES("off_cpu_se_ns") ", " SQUARES(
+	  "sum(runnable_ns), sum(preempted_ns), max(max_ns), argMax(longest_start_unix_ns, max_ns), "
+	  "argMax(longest_waker, max_ns), " SQUARES("off_cpu_se_ns") ", " SQUARES(
 		 "count_se") ", sumForEach(hist) "
 			     "FROM $Twaits FINAL WHERE $W GROUP BY " OF_THREAD
 			     ", state, flags, user_stack, kernel_stack, object "
 			     "ORDER BY min(start), host, min(row)",
 	  fleet_wait_row, false },
-	{ "SELECT waker, pid, tid, start_ns, comm, irq, user_stack, kernel_stack FROM $Twakers WHERE "
-	  "waker IN (SELECT waker FROM $Twakes WHERE $W) ORDER BY waker LIMIT 1 BY waker",
-	  fleet_waker_row, true },
 	{ "SELECT wait, waker, sum(count), sum(blocked_ns), sum(runnable_ns), sumForEach(hist) FROM $Twakes FINAL WHERE $W "
 	  "GROUP BY wait, waker ORDER BY min(start), min(row), wait, waker",
 	  fleet_wake_row, true },

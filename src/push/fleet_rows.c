@@ -325,8 +325,9 @@ bool fleet_wait_row(struct fleet *f, struct cursor *c, GError **error)
 
 	w.flags = cursor_u8(c);
 	uint64_t user = cursor_u64(c), kernel = cursor_u64(c), object = cursor_u64(c), id = cursor_u64(c);
-	uint64_t *const numbers[] = { &w.count,  &w.blocked_ns,    &w.runnable_ns, &w.preempted_ns,
-				      &w.max_ns, &w.off_cpu_se_ns, &w.count_se };
+	uint64_t waker = 0;
+	uint64_t *const numbers[] = { &w.count,  &w.blocked_ns, &w.runnable_ns,   &w.preempted_ns, &w.max_ns,
+				      &w.max_start_unix_ns, &waker, &w.off_cpu_se_ns, &w.count_se };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
 		*numbers[i] = cursor_u64(c);
@@ -334,9 +335,11 @@ bool fleet_wait_row(struct fleet *f, struct cursor *c, GError **error)
 		return fleet_bad(error, "a wait is damaged");
 	if (!find_thread(f, &w.thread, error) || !fleet_find(f->stacks, user, "stack", &w.user, error) ||
 	    !fleet_find(f->stacks, kernel, "stack", &w.kernel, error) ||
-	    !fleet_find(f->objects, object, "object", &w.object, error) || !fleet_room(f, error))
+	    !fleet_find(f->objects, object, "object", &w.object, error) ||
+	    !fleet_find(f->wakers, waker, "waker", &w.max_waker, error) || !fleet_room(f, error))
 		return false;
 	w.object += object != 0;
+	w.max_waker += waker != 0;
 	fleet_note(f->waits, id, profile_add_wait(f->p, &w));
 	return true;
 }

@@ -124,13 +124,16 @@ def plant(server, hosts):
     columns = [row[0] for row in server.ask("DESCRIBE TABLE offcpu.waits")]
     for ago, slots in ((86400, 0), (0, 3)):
         changed = {"host": "concat('h', toString(n))", "start": f"now() - {ago} - 100", "window": f"window + {ago} + n",
+                   "idle": "if(longest_waker = 0, idle, '')",
+                   "longest_start_unix_ns": f"if(longest_start_unix_ns = 0, 0, toUInt64(toUInt32(now() - {ago} - 90)) * 1000000000)",
                    "hist": f"if(user_stack = {busiest[2]} AND kernel_stack = {busiest[3]}, "
                            f"arrayMap(i -> i > {slots} ? hist[i - {slots}] : 0, arrayEnumerate(hist)), hist)"}
         server.ask(f"INSERT INTO offcpu.waits ({', '.join(columns)}) SELECT {', '.join(changed.get(c, c) for c in columns)} FROM "
                    f"(SELECT *, arrayJoin(range({hosts})) AS n FROM offcpu.waits FINAL WHERE start < now() - 200000)")
-    columns = [row[0] for row in server.ask("DESCRIBE TABLE offcpu.stacks")]
-    server.ask(f"INSERT INTO offcpu.stacks ({', '.join(columns)}) SELECT "
-               f"{', '.join({'day': 'toDate(now())'}.get(c, c) for c in columns)} FROM offcpu.stacks")
+    for table in ("stacks", "wakers"):
+        columns = [row[0] for row in server.ask(f"DESCRIBE TABLE offcpu.{table}")]
+        server.ask(f"INSERT INTO offcpu.{table} ({', '.join(columns)}) SELECT "
+                   f"{', '.join({'day': 'toDate(now())'}.get(c, c) for c in columns)} FROM offcpu.{table}")
     return busiest
 
 
@@ -141,10 +144,11 @@ def check_questions(program, server, r):
     program.run("push", r.path, "--clickhouse", server.url)
     service, reason, user, kernel = plant(server, hosts)
     answers = server.load(QUERIES.read_text())
-    same(f"{server.title}, queries.sql: all of them run", len(answers), 4)
+    same(f"{server.title}, queries.sql: all of them run", len(answers), 5)
     same(f"{server.title}, queries.sql: whose p99 grew", [row[:3] + row[7:10] for row in answers[0]],
          [[service, reason, "8", str(hosts), user, kernel]])
     point(f"{server.title}, queries.sql: its frames", None if answers[0][0][10] and answers[0][0][10] in answers[0][0][11] else answers[0])
+    same(f"{server.title}, queries.sql: the longest waits, and who ended them", {tuple(row[4:9]) for row in answers[4]}, {("server", "100", "100", "worker", "101")})
     same(f"{server.title}, queries.sql: what the fleet waits for", {row[2] for row in answers[1]}, {str(hosts)})
 
 

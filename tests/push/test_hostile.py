@@ -33,9 +33,9 @@ def stack_row(cnt=1, names=b""):
             text("") * cnt + n + bytes(4) * cnt + n + bytes(cnt) + n + bytes(cnt) + n + bytes(cnt))
 
 
-def wait_row(stack=7, state="S", ns=10**9, hist=48):
+def wait_row(stack=7, state="S", ns=10**9, hist=48, waker=0):
     out = text("h") + text("p") + text("c") + struct.pack("<IIQI", 1, 1, 1, 0) + text(state) + b"\0"
-    out += struct.pack("<4Q", stack, 0, 0, 99) + struct.pack("<7Q", 1, ns, 0, 0, ns, 0, 0)
+    out += struct.pack("<4Q", stack, 0, 0, 99) + struct.pack("<9Q", 1, ns, 0, 0, ns, 0, waker, 0, 0)
     return out + bytes([hist]) + bytes(8 * hist)
 
 
@@ -73,6 +73,7 @@ CASES = {
     "a wait in no known state": answers(waits=wait_row(state="x")),
     "a wait with a state of two letters": answers(waits=wait_row(state="SS")),
     "a wait of 292 years": answers(waits=wait_row(ns=2**63)),
+    "a longest wait without its waker": answers(waits=wait_row(waker=5)),
     "a histogram of too many bars": answers(waits=wait_row(hist=100)),
     "a stack of no frames": answers(stacks=struct.pack("<QB", 7, 1) + bytes(9)),
     "a text longer than the answer": answers(stacks=stack_row(names=b"\xff\xff\xff\xff\x0fabc")),
