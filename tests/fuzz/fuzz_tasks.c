@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pointers.h"
 #include "symbolize/runtime/python_tasks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,16 +19,6 @@ static uint64_t memory[WORDS];
 static uint64_t address(size_t word)
 {
 	return (uint64_t)(uintptr_t)(memory + word % WORDS);
-}
-
-/* Words of the bytes that are small multiples of 8 become pointers into the memory itself, marked or not. */
-static void make_memory(const uint8_t *data, size_t size)
-{
-	memset(memory, 0, sizeof(memory));
-	memcpy(memory, data, MIN(size, sizeof(memory)));
-	for (size_t i = 0; i < WORDS; i++)
-		if (memory[i] && memory[i] < sizeof(memory) && !(memory[i] & 6))
-			memory[i] += (uint64_t)(uintptr_t)memory;
 }
 
 struct look {
@@ -84,7 +75,7 @@ static void try_version(uint32_t minor, uint64_t node_at)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	make_memory(data, size);
+	pointers_fill(memory, WORDS, data, size);
 	for (uint32_t minor = 8; minor <= 15; minor++)
 		try_version(minor, minor == 14 ? 64 : 0);
 	return 0;
