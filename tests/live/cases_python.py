@@ -5,9 +5,10 @@ import json
 import os
 import subprocess
 
+from cases_doctor import SLEEPER, Examined
 from cases_languages import PROGRAMS, pythons, real_version
 from cases_reasons import check_sums, has_kernel_stack, of_waits
-from lib import Recorder, Skip, case
+from lib import Recorder, Skip, case, fetched
 
 SECONDS = 2
 
@@ -301,13 +302,13 @@ def gil_truth(env, interpreter):
     return made
 
 
-def check_gil(env, version, interpreter):
+def check_gil(env, version, interpreter, *variables):
     """Times against the interpreter's own, by who held the lock as each piece of a wait began."""
     truth, phase, library = env.temporary("truth.json"), env.temporary("phase"), gil_truth(env, interpreter)
     with open(phase, "wb") as file:
         file.write(b"\0")
     report = record(env, "env", HOLDERS, phase,
-                    before=[f"LD_PRELOAD={library}", f"GIL_TRUTH={truth}", f"GIL_TRUTH_PHASE={phase}", interpreter])
+                    before=[f"LD_PRELOAD={library}", f"GIL_TRUTH={truth}", f"GIL_TRUTH_PHASE={phase}", *variables, interpreter])
     with open(truth, encoding="utf-8") as file:
         own = json.load(file)
     what = f"3.{version}"
@@ -336,6 +337,25 @@ def check_gil(env, version, interpreter):
 def python_gil_has_a_holder(env):
     for version, interpreter in readable_pythons():
         check_gil(env, version, interpreter)
+
+
+@case
+def python_without_a_gil(env):
+    """Nobody waits for it, and `doctor` says that there is none; where it is turned on all the same it is known as elsewhere."""
+    found = fetched("python3.*t")
+    if not found:
+        raise Skip("no CPython without a GIL is here")
+    for interpreter in found:
+        report = record(env, interpreter, HOG)
+        env.check.equal(gil_waits(report), [], "waits for the GIL")
+        naps = [wait for wait in report.data["waits"] if "serve" in functions(wait) and wait["reason"] == "sleep"]
+        ns = sum(wait["off_cpu_ns"] for wait in naps)
+        env.check.that(2 * SECONDS * 10**9 < ns < 3.1 * SECONDS * 10**9, f"{ns} ns asleep in three threads")
+        program = Examined(env, interpreter, "-c", SLEEPER).look()
+        program.expect_runtime("CPython", None)
+        program.expect("python-frames", True)
+        program.expect("python-gil", True, "none")
+        check_gil(env, "13t", interpreter, "PYTHON_GIL=1")
 
 
 @case
