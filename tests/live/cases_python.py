@@ -48,6 +48,29 @@ for thread in threads:
     thread.join()
 """
 
+# Two threads make what the collector looks through, and one has it stop them for that.
+COLLECTED = """
+import gc, sys, threading, time
+
+end = time.monotonic() + float(sys.argv[1])
+kept = [[i] for i in range(300000)]
+
+def make():
+    while time.monotonic() < end:
+        some = [[i] for i in range(1000)]
+
+def collect():
+    while time.monotonic() < end:
+        gc.collect()
+        time.sleep(0.005)
+
+threads = [threading.Thread(target=function) for function in (make, make, collect)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
 # Two threads take turns in counting, each in a function of its own; three others want the lock for a moment each.
 HOLDERS = """
 import mmap, sys, threading, time
@@ -351,6 +374,10 @@ def python_without_a_gil(env):
         naps = [wait for wait in report.data["waits"] if "serve" in functions(wait) and wait["reason"] == "sleep"]
         ns = sum(wait["off_cpu_ns"] for wait in naps)
         env.check.that(2 * SECONDS * 10**9 < ns < 3.1 * SECONDS * 10**9, f"{ns} ns asleep in three threads")
+        report = record(env, interpreter, COLLECTED)
+        stopped = [wait for wait in report.data["waits"] if wait["state"] == "S" and "make" in functions(wait) and "_PyParkingLot_Park" in functions(wait)]
+        env.check.that(stopped, "no thread is stopped for the collector")
+        env.check.equal({wait["reason"] for wait in stopped} - {"lock.other"}, set(), "reasons of those that are stopped")
         program = Examined(env, interpreter, "-c", SLEEPER).look()
         program.expect_runtime("CPython", None)
         program.expect("python-frames", True)
