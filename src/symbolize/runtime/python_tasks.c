@@ -126,6 +126,7 @@ enum python_tasks_state python_tasks_open(struct python_program *p, const char *
 {
 	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
 	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+	struct offcpu_language unused;
 	bool is_there = false;
 
 	*p = (struct python_program){ .pid = pid, .entries_left = PYTHON_ENTRIES_MAX };
@@ -139,7 +140,8 @@ enum python_tasks_state python_tasks_open(struct python_program *p, const char *
 	}
 	if (!p->minor)
 		return PYTHON_TASKS_NONE;
-	if (!is_there || p->minor < MINOR_MIN || p->minor > MINOR_MAX)
+	if (!is_there || p->minor < MINOR_MIN || p->minor > MINOR_MAX ||
+	    python_look(proc_dir, pid, &unused).is_free_threaded)
 		return PYTHON_TASKS_OTHER_VERSION;
 	p->code = python_code_new();
 	p->module = find_module(p, "asyncio.tasks");
