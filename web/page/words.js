@@ -33,7 +33,7 @@ const WHY = [
 	'',
 	'no symbols in file',
 	'address not mapped',
-	'process was gone',
+	'process gone or hidden',
 	'file could not be read',
 	'stack lost',
 ];
