@@ -43,7 +43,7 @@ static const struct profile_table profile_tables[] = {
 	  "  file_id INTEGER REFERENCES string(id),\n"
 	  "  line INTEGER, -- 0: not known\n"
 	  "  kind INTEGER, -- 0 user, 1 kernel\n"
-	  "  why INTEGER, -- 0 named, 1 no symbols, 2 not mapped, 3 process gone or hidden, 4 no file, 5 stack lost\n"
+	  "  why INTEGER, -- 0 named, 1 no symbols, 2 not mapped, 3 process gone, 4 no file, 5 stack lost\n"
 	  "  is_inline INTEGER\n"
 	  ")" },
 	{ 1, 0, "stack",
@@ -462,7 +462,7 @@ const char profile_views[] =
 	"  m.text AS module, f.offset, s.text AS file, f.line,\n"
 	"  CASE f.kind WHEN 1 THEN 'kernel' ELSE 'user' END AS kind,\n"
 	"  CASE f.why WHEN 0 THEN 'named' WHEN 1 THEN 'no symbols' WHEN 2 THEN 'not mapped'\n"
-	"    WHEN 3 THEN 'process gone or hidden' WHEN 4 THEN 'no file' ELSE 'stack lost' END AS why,\n"
+	"    WHEN 3 THEN 'process gone' WHEN 4 THEN 'no file' ELSE 'stack lost' END AS why,\n"
 	"  f.is_inline\n"
 	"FROM frame f LEFT JOIN string n ON n.id = f.name_id LEFT JOIN string m ON m.id = f.module_id\n"
 	"  LEFT JOIN string s ON s.id = f.file_id;\n"
