@@ -52,7 +52,7 @@ bool activity_by_parse(const char *name, enum activity_by *ret_by)
 
 uint64_t activity_percentile_ns(const struct activity_row *r, double share)
 {
-	return MIN(waker_percentile_ns(r->hist, share), r->max_ns);
+	return wait_percentile_ns(r->hist, share, r->max_ns);
 }
 
 guint activity_key_hash(gconstpointer p)

@@ -7,9 +7,7 @@
 
 static void percentile(struct json *j, const char *key, const uint64_t *hist, double share, uint64_t max_ns)
 {
-	uint64_t ns = waker_percentile_ns(hist, share);
-
-	json_member_uint(j, key, max_ns ? MIN(ns, max_ns) : ns);
+	json_member_uint(j, key, wait_percentile_ns(hist, share, max_ns));
 }
 
 void json_percentiles(struct json *j, const uint64_t *hist, uint64_t max_ns)

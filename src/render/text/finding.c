@@ -260,9 +260,7 @@ static bool has_shape(const struct finding *row)
 
 static uint64_t percentile(const struct finding *row, double share)
 {
-	uint64_t ns = waker_percentile_ns(row->hist, share);
-
-	return row->max_ns ? MIN(ns, row->max_ns) : ns;
+	return wait_percentile_ns(row->hist, share, row->max_ns);
 }
 
 static bool has_timeouts(const struct finding *row)

@@ -258,6 +258,16 @@ static void append_storm(GString *s, const struct findings *f, const struct text
 	storm_table_free(t);
 }
 
+/* " 67% ±4%", " 5.2% ±0.3%": as many digits as the error has. */
+static void append_estimate(GString *s, double percent, double error)
+{
+	int digits = error < 0.95 ? 1 : 0;
+
+	g_string_append_printf(s, " %.*f%%", digits, percent);
+	if (error > 0)
+		g_string_append_printf(s, " \302\261%.*f%%", digits, MAX(error, 0.1));
+}
+
 /* "On CPU, by 123 samples: parse 67% (error 4%), hash 15% (error 3%)."; shares are of all on-CPU time. */
 static void append_on_cpu(GString *s, const struct profile *p, const struct selection *selection,
 			  const struct text_options *o)
@@ -279,8 +289,7 @@ static void append_on_cpu(GString *s, const struct profile *p, const struct sele
 		g_string_append(line, shown++ ? ", " : " ");
 		text_safe_cut(line, g_str_has_prefix(r->name, prefix) ? r->name + strlen(prefix) : r->name,
 			      ON_CPU_NAME);
-		g_string_append_printf(line, " %.0f%% \302\261%.0f%%", top_percent(top, r->weight),
-				       text_percent((uint64_t)r->off_cpu_se_ns, top->whole));
+		append_estimate(line, top_percent(top, r->weight), text_percent((uint64_t)r->off_cpu_se_ns, top->whole));
 	}
 	if (samples)
 		g_string_append(line, " of it. `offcpu report --weight on_cpu --stacks`");

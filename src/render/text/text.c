@@ -343,6 +343,21 @@ static struct selection *foreground(GString *s, const struct profile *p, const s
 	return selection_new(p, &users, NULL);
 }
 
+void text_ranked(GString *s, const struct profile *p, const struct query *query, const struct selection *selection,
+		 const struct text_options *options)
+{
+	if (p->info.imported)
+		text_imported(s, p, query, selection, options);
+	else
+		text_header(s, p, query, options);
+	struct selection *users = foreground(s, p, query, selection);
+	struct top *top = top_new(p, users ? users : selection, options->by, options->weight);
+
+	(top->by == TOP_BY_STACK ? text_top : text_groups)(s, p, top, options);
+	top_free(top);
+	selection_free(users);
+}
+
 void text_report(GString *s, const struct profile *p, const struct query *query,
 		 const struct selection *selection, const struct text_options *options)
 {
