@@ -288,8 +288,10 @@ void text_coverage(GString *s, const struct profile *p, const struct selection *
 	text_thousands(s, a->total.switches);
 	g_string_append(s, " by these threads, ");
 	if (!p->info.looks.rounds) {
-		text_thousands(s, p->info.switches);
-		g_string_append(s, " on all CPUs; ");
+		if (p->info.switches) {
+			text_thousands(s, p->info.switches);
+			g_string_append(s, " on all CPUs; ");
+		}
 		text_thousands(s, c.waits_cnt);
 		g_string_append(s, " waits listed, ");
 	}
