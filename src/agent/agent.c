@@ -28,6 +28,7 @@
 #include "store/short_lived.h"
 #include "symbolize/elf/table_bytes.h"
 #include "symbolize/jit/perf_map.h"
+#include "symbolize/runtime/go_answers.h"
 #include "symbolize/runtime/variables.h"
 #include "tasks/put.h"
 #include "tasks/sampler.h"
@@ -471,7 +472,7 @@ static void begin_parsers(const struct agent *a)
 		[PARSER_SYMBOLS] = elf_table_parse,	 [PARSER_DATA] = data_file_parse,
 		[PARSER_SEARCH] = variables_parse,	 [PARSER_CONTAINER] = container_parse,
 		[PARSER_CONTEXT] = process_context_parse, [PARSER_JIT] = perf_map_parse_file,
-		[PARSER_UNWIND] = unwind_table_parse,
+		[PARSER_GO] = go_answers_parse,		 [PARSER_UNWIND] = unwind_table_parse,
 	};
 	g_autoptr(GError) error = NULL;
 

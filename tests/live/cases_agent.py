@@ -375,7 +375,7 @@ def agent_parsers(env):
     """Files are parsed by processes without any right; when those are killed the recording goes on, and new programs have names all the same."""
     store = env.temporary("history")
     agent = Agent(env, store)
-    env.check.that(agent.await_windows(2), f"windows come: {agent.log()}")
+    env.check.that(agent.await_windows(1), f"windows come: {agent.log()}")
     parsers = parsers_of(agent.process.pid)
     env.check.equal(len(parsers), 2, "parsers")
     for pid in parsers:
@@ -389,7 +389,7 @@ def agent_parsers(env):
     with open(path, "wb") as file:
         file.write(bytes(4096))
     planted, jit, seen = start_planted(env, path, env.container("cache")), start_jit(env), len(windows(store))
-    env.check.that(agent.await_windows(seen + 3), "windows come all the same")
+    env.check.that(agent.await_windows(seen + 2), "windows come all the same")
     end_planted(planted, path)
     end_planted(*jit)
     env.check.equal(len(set(parsers_of(agent.process.pid)) - set(parsers)), 2, "there are new ones")
