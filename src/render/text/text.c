@@ -320,7 +320,7 @@ static struct selection *foreground(GString *s, const struct profile *p, const s
 	uint64_t kernel_ns = 0, user_ns = 0;
 	unsigned kernel_cnt = 0;
 
-	if (users.user_only || users.kernel_only || users.comm || users.pids_cnt || users.tids_cnt)
+	if (users.user_only || users.kernel_only || users.comm || users.pids_cnt || users.processes || users.tids_cnt)
 		return NULL;
 	for (guint i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
