@@ -263,8 +263,8 @@ static void coverage_tracer(GString *s, const struct profile_info *info)
 	else if (!info->looks.rounds)
 		g_string_append(s, "unknown");
 	g_string_append(s, info->looks.rounds && !info->has_bpf_ns ? "CPU " : ", CPU ");
-	text_duration(s, info->tracer_cpu_ns);
-	if (info->tracer_stop_cpu_ns) {
+	text_duration(s, info->history.windows ? profile_running_cpu_ns(info) : info->tracer_cpu_ns);
+	if (info->tracer_stop_cpu_ns && !info->history.windows) {
 		g_string_append(s, " (start ");
 		text_duration(s, info->tracer_start_cpu_ns);
 		g_string_append(s, ", running ");
