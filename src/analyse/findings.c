@@ -125,7 +125,10 @@ static void add(struct maker *m, const struct key *key, uint32_t wait, uint64_t 
 	row->count += w->count;
 	if (!has_shape)
 		return;
-	row->max_ns = MAX(row->max_ns, w->max_ns);
+	if (w->max_ns > row->max_ns) {
+		row->max_ns = w->max_ns;
+		row->longest = wait + 1;
+	}
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		row->hist[i] += w->hist[i];
 }
@@ -330,7 +333,7 @@ static void add_queue_shape(struct maker *m)
 		struct finding *row = &g_array_index(m->f->rows, struct finding, at - 1);
 		for (unsigned s = 0; s < PROFILE_HIST_SLOTS; s++)
 			row->hist[s] += wake->hist[s];
-		row->max_ns = 0; /* no wake tells its longest */
+		row->max_ns = row->longest = 0; /* no wake tells its longest */
 	}
 }
 

@@ -53,6 +53,7 @@ struct finding {
 	uint64_t time_ns; /* blocked; of REASON_CPU_QUEUE: runnable and preempted */
 	uint64_t count;
 	uint64_t max_ns; /* 0: not known */
+	uint32_t longest; /* index + 1 of the row with that wait; 0: not known */
 	uint64_t hist[PROFILE_HIST_SLOTS]; /* of a run queue: of preemptions, and of wakings where wakers are known */
 	uint32_t threads_cnt;
 	int64_t frame; /* the function of the program that waits; -1: not known */

@@ -57,7 +57,7 @@ static struct selection *whose_waits(const struct view_input *in)
 	struct selection *s;
 	bool any = false;
 
-	if (users.user_only || users.kernel_only || users.comm || users.pids_cnt || users.tids_cnt)
+	if (users.user_only || users.kernel_only || users.comm || users.pids_cnt || users.processes || users.tids_cnt)
 		return NULL;
 	users.user_only = true;
 	s = selection_new(in->profile, &users, NULL);

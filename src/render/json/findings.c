@@ -111,6 +111,8 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_member_uint(j, "count", row->count);
 	json_member_uint(j, "threads", row->threads_cnt);
 	json_percentiles(j, row->hist, row->max_ns);
+	if (row->longest && profile_wait(f->profile, row->longest - 1)->max_start_unix_ns)
+		json_member_uint(j, "max_start_unix_ns", profile_wait(f->profile, row->longest - 1)->max_start_unix_ns);
 	write_function(j, f->profile, "function", is_cpu ? -1 : row->frame);
 	json_member_string(j, "lock", o && !is_cpu && object_is_lock(o) ? o->name : NULL);
 	json_member_string(j, "object", o && !is_cpu ? o->name : NULL);

@@ -350,7 +350,7 @@ static void append_tasks(GString *s, const struct findings *f, const struct text
 	g_string_append(line, "Goroutines of ");
 	text_safe(line, t->process);
 	g_string_append_printf(line, " that wait have no thread%s: offcpu tasks -p ",
-			       p->info.history.windows ? ", and no history keeps them" : "");
+			       p->info.history.windows ? "; the agent keeps them with [record] tasks" : "");
 	if (t->pid)
 		g_string_append_printf(line, "%" PRIu32, t->pid);
 	else
