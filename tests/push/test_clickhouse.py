@@ -44,6 +44,31 @@ def check_same(program, server, recordings):
             point(f"{server.title}, {kind}: report {' '.join(words)}", None if got[:2] == expected[:2] else f"{different[:3]} {got[2]}")
 
 
+def check_tasks(program, server, r):
+    """Tasks of a recording: the same report, findings and all; of two windows their sums, and half of that each."""
+    server.begin_anew()
+    for _ in range(2):
+        program.run("push", r.path, "--clickhouse", server.url)
+    for words in ([], ["--by", "task"], ["--full"], ["--json"]):
+        expected = program.run("report", r.path, *words)
+        got = program.run("report", "--clickhouse", server.url, *around(r), *words)
+        point(f"{server.title}, tasks: report {' '.join(words)}", None if got[:2] == expected[:2] else f"{expected[1]} {got[1]} {got[2]}")
+    contains(f"{server.title}, tasks: are there at all", program.run("report", "--clickhouse", server.url, *around(r))[1], "Tasks of ")
+    sql = "SELECT kind, sum(task_ns), sum(seen) FROM offcpu.tasks FINAL GROUP BY kind ORDER BY kind"
+    once = server.ask(sql)
+    for table in ("windows", "threads", "waits", "task_populations", "tasks"):
+        columns = [row[0] for row in server.ask(f"DESCRIBE TABLE offcpu.{table}")]
+        changed = {"window": "window + 1", "start_unix_ns": "start_unix_ns + 1"}
+        server.ask(f"INSERT INTO offcpu.{table} ({', '.join(columns)}) SELECT "
+                   f"{', '.join(changed.get(c, c) for c in columns)} FROM offcpu.{table} FINAL")
+    same(f"{server.title}, tasks: two windows have twice the time", server.ask(sql), [[k, str(2 * int(a)), str(2 * int(b))] for k, a, b in once])
+    means = [[line.split()[0] for line in text.splitlines() if line.strip() and line.split()[0].replace(".", "").isdigit()]
+             for text in (program.run("report", r.path, "--by", "task")[1],
+                          program.run("report", "--clickhouse", server.url, *around(r), "--by", "task")[1])]
+    same(f"{server.title}, tasks: two windows have the same mean numbers", means[1], means[0])
+    point(f"{server.title}, tasks: there are numbers", None if means[0] else "none")
+
+
 def check_hosts(program, server, r):
     status, text, _ = program.run("report", "--clickhouse", server.url, *around(r), "--host", r.host[:1] + "*", "--json")
     same("--host, a glob that is one: exit status", (status, text[:1]), (0, "{"))
@@ -159,6 +184,7 @@ def check_server(program, server, recordings, folder):
         return
     try:
         check_same(program, server, recordings)
+        check_tasks(program, server, recordings["tasks"])
         check_hosts(program, server, recordings["after"])
         check_outage(program, server, recordings["plain"], recordings["crowd"], folder)
         check_names(program, server, recordings["wakers"], folder)
