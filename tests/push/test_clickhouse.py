@@ -183,8 +183,8 @@ def check_server(program, server, recordings, folder):
     if error:
         return
     try:
-        check_same(program, server, recordings)
         check_tasks(program, server, recordings["tasks"])
+        check_same(program, server, recordings)
         check_hosts(program, server, recordings["after"])
         check_outage(program, server, recordings["plain"], recordings["crowd"], folder)
         check_names(program, server, recordings["wakers"], folder)
