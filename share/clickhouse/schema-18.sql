@@ -207,7 +207,8 @@ CREATE TABLE IF NOT EXISTS offcpu.task_populations (
 PARTITION BY toDate(start)
 ORDER BY (host, start, window, row);
 
--- What tasks of a population wait for, and where: task_ns / window_ns of the population is their mean number.
+-- What tasks of a population wait for, and where: task_ns / window_ns of the population is their mean number.  function: the innermost
+-- one of the program itself; call: what it called of its language's library; idle: why these have nothing to do.
 CREATE TABLE IF NOT EXISTS offcpu.tasks (
     host String,
     start DateTime,
@@ -219,6 +220,9 @@ CREATE TABLE IF NOT EXISTS offcpu.tasks (
     kind String,
     state String,
     reason String,
+    idle String,
+    call String,
+    function String,
     stack UInt64,
     end UInt8,
     creator String,

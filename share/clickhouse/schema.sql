@@ -216,7 +216,8 @@ PARTITION BY toDate(start)
 ORDER BY (host, start, window, row)
 TTL start + INTERVAL 30 DAY;
 
--- What tasks of a population wait for, and where: task_ns / window_ns of the population is their mean number.
+-- What tasks of a population wait for, and where: task_ns / window_ns of the population is their mean number.  function: the innermost
+-- one of the program itself; call: what it called of its language's library; idle: why these have nothing to do.
 CREATE TABLE IF NOT EXISTS offcpu.tasks (
     host LowCardinality(String),
     start DateTime('UTC') CODEC(Delta, ZSTD(1)),
@@ -228,6 +229,9 @@ CREATE TABLE IF NOT EXISTS offcpu.tasks (
     kind LowCardinality(String),
     state LowCardinality(String),
     reason LowCardinality(String),
+    idle LowCardinality(String),
+    call LowCardinality(String),
+    function LowCardinality(String),
     stack UInt64 CODEC(ZSTD(1)),
     end UInt8,
     creator LowCardinality(String),

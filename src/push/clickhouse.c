@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/reason/reasons.h"
+#include "analyse/task_groups.h"
 #include "profile/tasks_file.h"
 #include "push/http.h"
 #include "push/identity.h"
@@ -36,7 +37,7 @@ static const struct table {
 	{ "on_cpu", OF_WINDOW ", " OF_THREAD ", user_stack, kernel_stack, samples, weight_ns" },
 	{ "task_populations", OF_WINDOW ", " OF_TASKS ", version, window_ns, looks, rate_milli_hz, looked_at_ppm, cpu_ns, stale, "
 					"unreadable, no_row, is_cut" },
-	{ "tasks", OF_WINDOW ", " OF_TASKS ", state, reason, stack, end, creator, creator_file, creator_line, parent, name, "
+	{ "tasks", OF_WINDOW ", " OF_TASKS ", state, reason, idle, call, function, stack, end, creator, creator_file, creator_line, parent, name, "
 			     "awaited_by, seen, task_ns, task_se_ns" },
 	{ "losses", OF_WINDOW ", reason, help, count, time_ns" },
 	{ "windows", OF_WINDOW
@@ -389,9 +390,14 @@ static void of_tasks(struct rows *r, const struct tasks *t)
 
 static void task_row(struct rows *r, const struct tasks *t, const struct task_row *row)
 {
+	const struct task_frame *own = task_own_frame(t->kind, row);
+
 	of_tasks(r, t);
 	rb_text(r->out, row->state);
 	rb_text(r->out, row->reason);
+	rb_text(r->out, task_idle(t->kind, row));
+	rb_text(r->out, task_call(t->kind, row));
+	rb_text(r->out, own ? own->name : NULL);
 	rb_u64(r->out, r->ids->stacks[row->stack]);
 	rb_u8(r->out, row->end);
 	rb_text(r->out, row->creator.name);

@@ -9,6 +9,8 @@ from tap import contains, point, same
 QUERIES = clickhouse_server.SHIPPED / "queries.sql"
 VIEWS = ([], ["--full"], ["--stacks"], ["--by", "reason"], ["--by", "service"], ["--csv"], ["--wakers"])
 
+TASKS_ASKED = [["server", "goroutine", "chan send", "main.producer", "1", "39.8"],
+               ["server", "goroutine", "sync.(*Mutex).Lock", "main.pay", "1", "4.8"]]
 WAITS_ONLY = (["--csv"], ["--stacks"])      # of a recording with storms and blame, which are not pushed
 
 
@@ -67,6 +69,12 @@ def check_tasks(program, server, r):
                           program.run("report", "--clickhouse", server.url, *around(r), "--by", "task")[1])]
     same(f"{server.title}, tasks: two windows have the same mean numbers", means[1], means[0])
     point(f"{server.title}, tasks: there are numbers", None if means[0] else "none")
+    for table in ("task_populations", "tasks"):
+        columns = [row[0] for row in server.ask(f"DESCRIBE TABLE offcpu.{table}")]
+        server.ask(f"INSERT INTO offcpu.{table} ({', '.join(columns)}) SELECT "
+                   f"{', '.join({'start': 'now()'}.get(c, c) for c in columns)} FROM offcpu.{table} FINAL")
+    asked = server.load(QUERIES.read_text())[5]
+    same(f"{server.title}, queries.sql: what tasks wait for", [row[:6] for row in asked], TASKS_ASKED)
 
 
 def check_hosts(program, server, r):
@@ -169,7 +177,7 @@ def check_questions(program, server, r):
     program.run("push", r.path, "--clickhouse", server.url)
     service, reason, user, kernel = plant(server, hosts)
     answers = server.load(QUERIES.read_text())
-    same(f"{server.title}, queries.sql: all of them run", len(answers), 5)
+    same(f"{server.title}, queries.sql: all of them run", len(answers), 6)
     same(f"{server.title}, queries.sql: whose p99 grew", [row[:3] + row[7:10] for row in answers[0]],
          [[service, reason, "8", str(hosts), user, kernel]])
     point(f"{server.title}, queries.sql: its frames", None if answers[0][0][10] and answers[0][0][10] in answers[0][0][11] else answers[0])
