@@ -84,3 +84,23 @@ ANY LEFT JOIN
     WHERE day >= toDate(now() - 90000)
 ) AS ended USING longest_waker
 ORDER BY longest_ms DESC;
+
+-- What tasks (goroutines, asyncio) wait for, by service: the last hour.  tasks: how many on average where there are any.
+SELECT service, kind, waits_in, function, hosts, round(all_ns / looked_ns, 1) AS tasks, task_seconds
+FROM
+(
+    SELECT service, kind, if(call != '', call, if(reason != '', reason, state)) AS waits_in, function, uniq(host) AS hosts,
+        round(sum(task_ns) / 1e9, 1) AS task_seconds, sum(task_ns) AS all_ns
+    FROM offcpu.tasks FINAL
+    WHERE start >= now() - 3600 AND idle = ''
+    GROUP BY service, kind, waits_in, function
+) AS waiting
+ANY LEFT JOIN
+(
+    SELECT service, kind, sum(window_ns) AS looked_ns
+    FROM offcpu.task_populations FINAL
+    WHERE start >= now() - 3600
+    GROUP BY service, kind
+) AS looked USING service, kind
+ORDER BY task_seconds DESC
+LIMIT 30;

@@ -191,6 +191,63 @@ PARTITION BY toDate(start)
 ORDER BY (host, start, window, row)
 TTL start + INTERVAL 30 DAY;
 
+-- Tasks of runtimes (goroutines, asyncio), with `record --tasks`: a population a process.  Their time is never that of threads.
+CREATE TABLE IF NOT EXISTS offcpu.task_populations (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32,
+    service LowCardinality(String),
+    process LowCardinality(String),
+    pid UInt32,
+    kind LowCardinality(String),
+    version LowCardinality(String),
+    window_ns UInt64 CODEC(ZSTD(1)),
+    looks UInt64 CODEC(ZSTD(1)),
+    rate_milli_hz UInt64 CODEC(ZSTD(1)),
+    looked_at_ppm UInt64 CODEC(ZSTD(1)),
+    cpu_ns UInt64 CODEC(ZSTD(1)),
+    stale UInt64 CODEC(ZSTD(1)),
+    unreadable UInt64 CODEC(ZSTD(1)),
+    no_row UInt64 CODEC(ZSTD(1)),
+    is_cut UInt8
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
+-- What tasks of a population wait for, and where: task_ns / window_ns of the population is their mean number.  function: the innermost
+-- one of the program itself; call: what it called of its language's library; idle: why these have nothing to do.
+CREATE TABLE IF NOT EXISTS offcpu.tasks (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32,
+    service LowCardinality(String),
+    process LowCardinality(String),
+    pid UInt32,
+    kind LowCardinality(String),
+    state LowCardinality(String),
+    reason LowCardinality(String),
+    idle LowCardinality(String),
+    call LowCardinality(String),
+    function LowCardinality(String),
+    stack UInt64 CODEC(ZSTD(1)),
+    end UInt8,
+    creator LowCardinality(String),
+    creator_file LowCardinality(String),
+    creator_line UInt32,
+    parent UInt64 CODEC(ZSTD(1)),
+    name String CODEC(ZSTD(1)),
+    awaited_by String CODEC(ZSTD(1)),
+    seen UInt64 CODEC(ZSTD(1)),
+    task_ns UInt64 CODEC(ZSTD(1)),
+    task_se_ns UInt64 CODEC(ZSTD(1))
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
 -- What could not be recorded.
 CREATE TABLE IF NOT EXISTS offcpu.losses (
     host LowCardinality(String),

@@ -103,7 +103,7 @@ struct findings {
 	uint64_t matters_ns; /* of all rows */
 	uint64_t blocked_ns, queue_ns; /* its two parts */
 	uint64_t idle_ns[IDLE_KIND_COUNT];
-	uint32_t idle_threads[IDLE_KIND_COUNT]; /* most of whose idle time it is */
+	uint32_t idle_kernel_cnt, idle_threads_cnt; /* kernel threads; user threads that were idle in any way */
 	uint64_t idle_sum_ns; /* of user threads */
 	bool has_kernel_only; /* there are no user threads: kernel threads are what it is about */
 };

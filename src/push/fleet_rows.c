@@ -37,6 +37,7 @@ struct fleet *fleet_new(void)
 	f->wakers = index_new();
 	f->waits = index_new();
 	f->threads = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	f->populations = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	f->a = g_string_new(NULL);
 	f->b = g_string_new(NULL);
 	f->c = g_string_new(NULL);
@@ -58,7 +59,8 @@ struct profile *fleet_steal(struct fleet *f)
 void fleet_free(struct fleet *f)
 {
 	GHashTable *const tables[] = { f ? f->host_index : NULL, f ? f->stacks : NULL, f ? f->objects : NULL,
-				       f ? f->wakers : NULL, f ? f->waits : NULL, f ? f->threads : NULL };
+				       f ? f->wakers : NULL, f ? f->waits : NULL, f ? f->threads : NULL,
+				       f ? f->populations : NULL };
 
 	if (!f)
 		return;
@@ -153,6 +155,7 @@ static void take_knows(struct profile_info *info, uint32_t bits)
 	info->has_wakers |= (bits & KNOWS_WAKERS) != 0;
 	info->self_excluded |= (bits & KNOWS_SELF_EXCLUDED) != 0;
 	info->sampling.has_used |= (bits & KNOWS_USED) != 0;
+	info->has_tasks |= (bits & KNOWS_TASKS) != 0;
 }
 
 static void take_governor(struct fleet *f, struct cursor *c)

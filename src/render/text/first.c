@@ -209,14 +209,12 @@ static void append_idle(GString *s, const struct findings *f, const struct text_
 {
 	g_autoptr(GString) line = g_string_new(NULL), kinds = g_string_new(NULL);
 	struct part parts[IDLE_KIND_COUNT];
-	uint32_t threads = 0;
+	const uint32_t threads = f->idle_threads_cnt;
 
 	if (choice == IDLE_DROP)
 		return;
-	for (unsigned i = 0; i < IDLE_KIND_COUNT; i++) {
+	for (unsigned i = 0; i < IDLE_KIND_COUNT; i++)
 		parts[i] = (struct part){ idle_kind_text((enum idle_kind)i), i == IDLE_KERNEL ? 0 : f->idle_ns[i] };
-		threads += i == IDLE_KERNEL ? 0 : f->idle_threads[i];
-	}
 	qsort(parts, IDLE_KIND_COUNT, sizeof(parts[0]), compare_parts);
 	for (unsigned i = 0; i < IDLE_KIND_COUNT && parts[i].ns; i++) {
 		g_string_append_printf(kinds, "%s%s", i ? ", " : "", parts[i].name);
@@ -232,8 +230,7 @@ static void append_idle(GString *s, const struct findings *f, const struct text_
 	}
 	if (f->idle_ns[IDLE_KERNEL] && !f->has_kernel_only)
 		g_string_append_printf(line, "%s%u kernel thread%s: -k.", line->len ? " " : "",
-				       f->idle_threads[IDLE_KERNEL],
-				       f->idle_threads[IDLE_KERNEL] == 1 ? "" : "s");
+				       f->idle_kernel_cnt, f->idle_kernel_cnt == 1 ? "" : "s");
 	if (line->len)
 		text_wrap(s, line->str, "", text_screen_width(o));
 }
