@@ -44,7 +44,7 @@ enum offcpu_language_kind {
  */
 struct offcpu_language {
 	__u32 version;		/* OFFCPU_LANGUAGE_VERSION(); never 0 */
-	__s32 keys_at;		/* thread pointer: where glibc keeps the pointer to thread-specific data */
+	__s32 keys_at;		/* thread pointer: where the C library keeps the pointer to thread-specific data */
 	__u32 key_at;		/* that: the thread's PyThreadState; OFFCPU_KEY_NONE: keys_at leads to it (3.15) */
 	/* PyThreadState: _PyCFrame, if has_cframe; else the frame is in the PyThreadState itself */
 	__u32 cframe_at;
@@ -65,14 +65,15 @@ struct offcpu_language {
 	/* the lock that all threads of an interpreter share; tid_at 0: who holds it cannot be told */
 	__u64 gil;		/* its address; 0: each interpreter has one */
 	__u32 interp_at, gil_at;	/* PyThreadState: the interpreter; that: the address of its lock */
-	__u32 thread_at;	/* PyThreadState: address of glibc's struct pthread */
+	__u32 thread_at;	/* PyThreadState: address of the C library's struct pthread */
 	__u32 tid_at;		/* that: the thread's id */
 	/*
 	 * Ruby: the lock is its ractor's, at gil_at of that; interp_at is of the context and leads to the thread, which
 	 * has its ractor, its context, and its place in the queue for the lock, behind which is what it sleeps on; 0: not
 	 * known
 	 */
-	__u16 ractor_at, context_at, queue_at, pad;
+	__u16 ractor_at, context_at, queue_at;
+	__u8 sleeps_in_queue, pad;	/* musl: who waits for a condition sleeps on a place on its own stack */
 };
 
 /* The lock itself, in all versions: struct _gil_runtime_state. */
@@ -82,6 +83,7 @@ struct offcpu_language {
 	24 /* how often it went to another thread; at 0 after how many us its holder is asked to let go */
 #define OFFCPU_GIL_COND_AT 32	/* from here on its conditions and mutexes */
 #define OFFCPU_GIL_BYTES 208
+#define OFFCPU_GIL_QUEUE_AT 40	/* musl: the first of those who wait for its condition */
 #define OFFCPU_GIL_DEPTH 8	/* frames of its holder */
 
 #define OFFCPU_LANGUAGE_ENTRY 1	/* in `code` */

@@ -58,6 +58,33 @@ static __always_inline __u64 gvl_of(struct walk_state *at, const struct offcpu_l
 	return at->method + l->gil_at;
 }
 
+#define MUSL_WAITER_FUTEX 20	/* in struct waiter (pthread_cond_timedwait.c); at 8 the next one */
+#define MUSL_WAITERS_MAX 8	/* a newcomer puts itself first, so it is among the first as it falls asleep */
+
+/*
+ * Is addr the futex of a thread that waits for the GIL's condition?  With musl each sleeps on a place on its own
+ * stack, which it has put into the condition's list.
+ */
+static __always_inline bool is_in_gil_queue(__u64 gil, __u64 addr)
+{
+	__u64 waiter, at = gil + OFFCPU_GIL_QUEUE_AT;
+
+	for (int i = 0; i < MUSL_WAITERS_MAX; i++) {
+		if (!user_word(at, &waiter) || !waiter)
+			return false;
+		if (waiter + MUSL_WAITER_FUTEX == addr)
+			return true;
+		at = waiter + sizeof(waiter);
+	}
+	return false;
+}
+
+static __always_inline bool is_part_of_gil(const struct offcpu_language *l, __u64 gil, __u64 addr)
+{
+	return (addr >= gil + OFFCPU_GIL_COND_AT && addr < gil + OFFCPU_GIL_BYTES) ||
+	       (l->sleeps_in_queue && is_in_gil_queue(gil, addr));
+}
+
 /* The thread that holds the lock; 0: nobody does. */
 static __always_inline __u64 holder_of(const struct offcpu_language *l, __u64 gil)
 {
@@ -173,7 +200,7 @@ __noinline __u64 gil_of_futex(struct thread_state *st, struct scratch *scratch, 
 		return 0;
 	scratch->walk.view.pgd = 0;
 	gil = l->queue_at ? gvl_of(&scratch->walk, l, addr) : gil_of(&scratch->walk, l);
-	if (!gil || (!l->queue_at && (addr < gil + OFFCPU_GIL_COND_AT || addr >= gil + OFFCPU_GIL_BYTES)))
+	if (!gil || (!l->queue_at && !is_part_of_gil(l, gil, addr)))
 		return 0;
 	if (l->queue_at)
 		st->futex.gil_ns = 0;	/* who waits for Ruby's sleeps once */

@@ -116,7 +116,7 @@ static void look_at_gil(GArray *findings, const struct recognised *r)
 {
 	static const char what[] = "python-gil";
 
-	if (r->python.is_free_threaded)
+	if (r->python.is_free_threaded && !r->python.is_gil_on)
 		add(findings, what, true, "the GIL: this build has none (free-threaded), so no thread waits for it");
 	else if (r->python.has_gil_holder)
 		add(findings, what, true,
@@ -143,7 +143,7 @@ static void look_at_python(GArray *findings, const struct recognised *r)
 		return;
 	case PYTHON_OTHER_VERSION:
 		f = add(findings, what, false,
-			"Python functions: frames of this build are not known (those of %s are, with a GIL)", versions);
+			"Python functions: frames of this build are not known (those of %s are; without a GIL, of 3.13)", versions);
 		if (r->python.minor < PYTHON_PERF_MINOR)
 			advise(f, "Run it with Python %s.", versions);
 		else if (r->map.state == PERF_MAP_READABLE)
@@ -159,8 +159,8 @@ static void look_at_python(GArray *findings, const struct recognised *r)
 		return;
 	case PYTHON_NO_LIBC:
 		f = add(findings, what, false,
-			"Python functions: its C library is not glibc, which tells where its threads keep their state");
-		advise(f, "Use an image with glibc (Debian, Ubuntu, UBI) in place of one with musl (Alpine).");
+			"Python functions: neither glibc nor musl was found in it, which tell where threads keep their state");
+		advise(f, "Use an interpreter that is linked dynamically to one of them, as distributions build it.");
 		return;
 	default:
 		f = add(findings, what, false, "Python functions: the interpreter has not begun, or ends");

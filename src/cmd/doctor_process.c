@@ -8,11 +8,23 @@
 #include "cmd/doctor_findings.h"
 #include "render/json/write.h"
 #include "render/text/util.h"
+#include "unwind/table.h"
 
 #define COMMAND "doctor"
 #define DEBUG_DIR "/usr/lib/debug"
 #define FORMAT_VERSION 1
 #define LINE_WIDTH 80
+
+/* musl has no tables, but its code tells by what it does (unwind/code_frames.h). */
+static bool has_rules(int fd)
+{
+	struct unwind_table *t = unwind_table_build(fd, NULL);
+	bool has = t && t->stats.gap_bytes < t->stats.text_bytes / 2;
+
+	if (t)
+		unwind_table_free(t);
+	return has;
+}
 
 /* "CPython 3.11.2, Go go1.22", or "native code". */
 static char *describe_runtimes(const struct recognised *r)
@@ -164,7 +176,7 @@ int doctor_process(uint32_t pid, unsigned same_cnt, bool as_json)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GArray) findings = NULL;
-	struct recognised *r = recognise("/proc", pid, DEBUG_DIR, &error);
+	struct recognised *r = recognise("/proc", pid, DEBUG_DIR, has_rules, &error);
 
 	if (!r) {
 		cmd_error(COMMAND, "%s", error->message);

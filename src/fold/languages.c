@@ -241,6 +241,25 @@ static bool fits(const struct native *n, const struct offcpu_rec_language *rec)
 	return evals == groups || n->end == STACK_TRUNCATED || n->end == STACK_BROKEN;
 }
 
+/*
+ * A thread may be preempted where a call of C's has begun and has no frame of the interpreter's yet, or no more: then
+ * there is one call more than groups.  By their places that is seen; by names only where the call is the innermost.
+ */
+static bool find_evals(const struct native *n, const struct offcpu_rec_language *rec, bool *is_eval)
+{
+	bool is_begun;
+
+	if (!rec->is_cut && mark_by_entries(n, rec, is_eval))
+		return true;
+	memset(is_eval, 0, n->cnt * sizeof(*is_eval));
+	if (!count_evals(n))
+		return rec->is_cut && mark_by_entries(n, rec, is_eval);
+	mark_by_names(n, is_eval);
+	is_begun = n->spots[0] & SPOT_IS_EVAL && count_evals(n) == count_groups(rec) + 1 && !rec->is_cut;
+	is_eval[0] &= !is_begun;
+	return is_begun || fits(n, rec);
+}
+
 unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_language *rec, fold_spot_fn spot,
 			      void *ctx, uint32_t *ret_spots, enum stack_end *ret_end)
 {
@@ -250,9 +269,7 @@ unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_
 
 	if (!n)
 		return 0;
-	is_mergeable = count_evals(n) ? fits(n, rec) : mark_by_entries(n, rec, is_eval);
-	if (count_evals(n))
-		mark_by_names(n, is_eval);
+	is_mergeable = find_evals(n, rec, is_eval);
 	if (!is_mergeable)
 		fold_languages_count_lost(l);
 	*ret_end = (enum stack_end)n->end;

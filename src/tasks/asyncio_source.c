@@ -31,7 +31,7 @@ static void *open_asyncio(uint32_t pid, struct tasks *t, GError **error)
 	}
 	if (state == PYTHON_TASKS_OTHER_VERSION)
 		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED,
-			    "process %u is CPython 3.%u: tasks of asyncio are read of 3.8 to 3.15 "
+			    "process %u is CPython 3.%u: tasks of asyncio are read of 3.8 to 3.15 with a GIL, "
 			    "whose program exports its types",
 			    pid, s->program.minor);
 	else if (state == PYTHON_TASKS_NO_ASYNCIO)

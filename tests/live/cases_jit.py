@@ -10,7 +10,7 @@ import time
 
 from cases_unwind import ALLOWED, check_all_complete, check_chain
 from check import check_account, names
-from lib import Recorder, Skip, case, fetched, until_switched, wait_until
+from lib import Recorder, Skip, cached, case, fetched, until_switched, wait_until
 
 JAVA = """
 class Waiter {
@@ -233,12 +233,13 @@ def check_node(env, node):
 @case
 def jit_python(env):
     """CPython's trampolines have neither a table nor a frame pointer (3.12, 3.13)."""
-    probe = subprocess.run(["python3", "-X", "perf", "-c", "import sys; sys.exit(not sys.is_stack_trampoline_active())"],
-                           capture_output=True, check=False)
-    if probe.returncode:
-        raise Skip("python3 has no -X perf (it came with 3.12)")
+    probe = ["-X", "perf", "-c", "import sys; sys.exit(not sys.is_stack_trampoline_active())"]
+    found = [python for python in ["python3", *cached("python3.1[2-9]")]
+             if not subprocess.run([python, *probe], capture_output=True, check=False).returncode]
+    if not found:
+        raise Skip("python3 has no -X perf (it came with 3.12), and tests/live/fetch-runtimes got no other")
     source = source_file(env, "waiter.py", PYTHON)
-    report = record_interpreter(env, ["python3", "-X", "perf", source], 1)
+    report = record_interpreter(env, [found[0], "-X", "perf", source], 1)
     check_functions(env, report, ["py::outer", "py::middle", "py::innermost"])
 
 

@@ -96,9 +96,9 @@ def language_go_position_independent(env):
 
 
 def pythons():
-    """Installed interpreters; OFFCPU_PYTHONS names more of them, as PATH does; and those with a GIL that fetch-runtimes got."""
+    """Installed interpreters; OFFCPU_PYTHONS names more of them, as PATH does; and those with a GIL that fetch-runtimes got or built."""
     named = [path for path in os.environ.get("OFFCPU_PYTHONS", "").split(":") if path]
-    found = [shutil.which("python3"), "/usr/bin/python3", *named, *fetched("python3.*[0-9]")]
+    found = [shutil.which("python3"), "/usr/bin/python3", *named, *fetched("python3.*[!t]")]
     return [path for path in found if path and os.access(path, os.X_OK)]
 
 
@@ -162,7 +162,7 @@ def python_waits(env, interpreter):
 def language_python(env):
     """CPython without any option: its functions and lines are in the stacks."""
     tried = set()
-    for interpreter in pythons():
+    for interpreter in [*pythons(), *fetched("python3.*t")]:
         minor, path = real_version(interpreter)
         if 8 <= minor <= 15 and path not in tried:
             tried.add(path)

@@ -3,10 +3,12 @@
 
 import json
 import os
+import subprocess
 
-from cases_languages import pythons, real_version
+from cases_doctor import SLEEPER, Examined
+from cases_languages import PROGRAMS, pythons, real_version
 from cases_reasons import check_sums, has_kernel_stack, of_waits
-from lib import Recorder, Skip, case
+from lib import Recorder, Skip, case, fetched
 
 SECONDS = 2
 
@@ -46,11 +48,35 @@ for thread in threads:
     thread.join()
 """
 
+# Two threads make what the collector looks through, and one has it stop them for that.
+COLLECTED = """
+import gc, sys, threading, time
+
+end = time.monotonic() + float(sys.argv[1])
+kept = [[i] for i in range(300000)]
+
+def make():
+    while time.monotonic() < end:
+        some = [[i] for i in range(1000)]
+
+def collect():
+    while time.monotonic() < end:
+        gc.collect()
+        time.sleep(0.005)
+
+threads = [threading.Thread(target=function) for function in (make, make, collect)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
 # Two threads take turns in counting, each in a function of its own; three others want the lock for a moment each.
 HOLDERS = """
-import ctypes, sys, threading, time
+import mmap, sys, threading, time
 
-phase = ctypes.c_int.in_dll(ctypes.CDLL(sys.argv[2]), "gil_truth_phase")
+with open(sys.argv[2], "r+b") as file:
+    phase = mmap.mmap(file.fileno(), 1)
 end = time.monotonic() + float(sys.argv[1])
 turns = [threading.Event(), threading.Event()]
 
@@ -68,9 +94,9 @@ def turn(mine, function):
     while time.monotonic() < end:
         turns[mine].wait()
         turns[mine].clear()
-        phase.value = mine + 1
+        phase[0] = mine + 1
         function(time.monotonic() + 0.1)
-        phase.value = 0
+        phase[0] = 0
         turns[1 - mine].set()
 
 def serve():
@@ -216,6 +242,10 @@ def readable_pythons(from_minor=8):
     return [version for version in map(real_version, pythons()) if from_minor <= version[0] <= 15]
 
 
+def has_module(interpreter, name):
+    return not subprocess.run([interpreter, "-c", f"import {name}"], stderr=subprocess.DEVNULL, check=False).returncode
+
+
 def newest_python(from_minor=8):
     found = readable_pythons(from_minor)
     if not found:
@@ -286,10 +316,22 @@ def gil_waits(report):
     return [wait for wait in report.data["waits"] if wait["reason"] == "lock.gil"]
 
 
-def check_gil(env, version, interpreter):
+def gil_truth(env, interpreter):
+    """The library that is preloaded, for the interpreter's own C library."""
+    if "musl" not in interpreter:
+        return os.path.join(env.programs, "libgil_truth.so")
+    made = env.temporary("libgil_truth.so")
+    subprocess.run(["musl-gcc", "-O2", "-w", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", made, os.path.join(PROGRAMS, "gil_truth.c")], check=True)
+    return made
+
+
+def check_gil(env, version, interpreter, *variables):
     """Times against the interpreter's own, by who held the lock as each piece of a wait began."""
-    truth, library = env.temporary("truth.json"), os.path.join(env.programs, "libgil_truth.so")
-    report = record(env, "env", HOLDERS, library, before=[f"LD_PRELOAD={library}", f"GIL_TRUTH={truth}", interpreter])
+    truth, phase, library = env.temporary("truth.json"), env.temporary("phase"), gil_truth(env, interpreter)
+    with open(phase, "wb") as file:
+        file.write(b"\0")
+    report = record(env, "env", HOLDERS, phase,
+                    before=[f"LD_PRELOAD={library}", f"GIL_TRUTH={truth}", f"GIL_TRUTH_PHASE={phase}", *variables, interpreter])
     with open(truth, encoding="utf-8") as file:
         own = json.load(file)
     what = f"3.{version}"
@@ -321,9 +363,34 @@ def python_gil_has_a_holder(env):
 
 
 @case
+def python_without_a_gil(env):
+    """Nobody waits for it, and `doctor` says that there is none; where it is turned on all the same it is known as elsewhere."""
+    found = fetched("python3.*t")
+    if not found:
+        raise Skip("no CPython without a GIL is here")
+    for interpreter in found:
+        report = record(env, interpreter, HOG)
+        env.check.equal(gil_waits(report), [], "waits for the GIL")
+        naps = [wait for wait in report.data["waits"] if "serve" in functions(wait) and wait["reason"] == "sleep"]
+        ns = sum(wait["off_cpu_ns"] for wait in naps)
+        env.check.that(2 * SECONDS * 10**9 < ns < 3.1 * SECONDS * 10**9, f"{ns} ns asleep in three threads")
+        report = record(env, interpreter, COLLECTED)
+        stopped = [wait for wait in report.data["waits"] if wait["state"] == "S" and "make" in functions(wait) and "_PyParkingLot_Park" in functions(wait)]
+        env.check.that(stopped, "no thread is stopped for the collector")
+        env.check.equal({wait["reason"] for wait in stopped} - {"lock.other"}, set(), "reasons of those that are stopped")
+        program = Examined(env, interpreter, "-c", SLEEPER).look()
+        program.expect_runtime("CPython", None)
+        program.expect("python-frames", True)
+        program.expect("python-gil", True, "none")
+        check_gil(env, "13t", interpreter, "PYTHON_GIL=1")
+
+
+@case
 def python_event_loop_is_held_up(env):
     """What blocks within a callback of asyncio's is a finding, with the function that called it; what waits elsewhere is none."""
     for version, interpreter in readable_pythons():
+        if not has_module(interpreter, "sqlite3"):
+            continue
         truth, what = env.temporary("truth.json"), f"3.{version}"
         report = record(env, interpreter, LOOP, truth, env.temporary("database"))
         with open(truth, encoding="utf-8") as file:

@@ -80,9 +80,12 @@ LISTS_LAST_S = 86400
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
-def apt_of_suite(suite, machine):
-    """What goes before an apt command for another release of Debian: its lists are kept beside the kernels, this machine's stay."""
-    folder = cache_folder() / (f"apt-{suite}" if machine == "amd64" else f"apt-{suite}-{machine}")
+def apt_of_suite(suite, machine, kind="deb"):
+    """
+    What goes before an apt command for another release of Debian: its lists are kept beside the kernels, this machine's stay.
+    kind: "deb-src" for sources.
+    """
+    folder = cache_folder() / ("apt-" + suite + ("" if machine == "amd64" else f"-{machine}") + kind.removeprefix("deb"))
     configuration = folder / "apt.conf"
     before = ["env", f"APT_CONFIG={configuration}"]
     if configuration.exists() and time.time() - configuration.stat().st_mtime < LISTS_LAST_S:
@@ -97,7 +100,7 @@ def apt_of_suite(suite, machine):
         (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / "status").touch()
     signed = f"[signed-by={KEYRING}] " if KEYRING.exists() else ""
-    (folder / "sources.list").write_text(f"deb {signed}{archive[3]} {suite} main\n")
+    (folder / "sources.list").write_text(f"{kind} {signed}{archive[3]} {suite} main\n")
     made = folder / "new.conf"
     made.write_text(APT_OF_SUITE.format(folder, machine))
     output_of(["env", f"APT_CONFIG={made}", "apt-get", "-qq", "update"])

@@ -8,6 +8,7 @@
 #include "symbolize/runtime/python_lines.h"
 
 #define HEAD_BYTES 208		/* of a code object: all that is asked for */
+#define MORE_IN_HEAD_MAX 16
 #define TEXT_MAX_CHARS 1024
 #define LINES_MAX_BYTES (1u << 20)
 #define CODE_MAX_BYTES (16u << 20)
@@ -58,7 +59,7 @@ void python_code_free(struct python_code *p)
 /* Only what a code object keeps all its life is compared: the type, the pointers to its texts, and its first line. */
 static void keep_constant(const struct python_layout *l, const uint8_t *from, uint8_t *to)
 {
-	const uint16_t words[] = { PYTHON_TYPE_AT, l->file, l->name, l->qualname, l->lines };
+	const uint16_t words[] = { PYTHON_TYPE_AT + l->more_in_head, l->file, l->name, l->qualname, l->lines };
 
 	memset(to, 0, HEAD_BYTES);
 	for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
@@ -84,15 +85,15 @@ static char *text_of(const uint8_t *bytes, size_t cnt, unsigned kind)
 /* NULL: no str lies there. */
 static const char *read_text(struct python_code *p, const struct python_layout *l, uint32_t pid, uint64_t addr)
 {
-	uint8_t head[PYTHON_TEXT_STATE_AT + 8], bytes[TEXT_MAX_CHARS * 4];
+	uint8_t head[PYTHON_TEXT_STATE_AT + MORE_IN_HEAD_MAX + 8], bytes[TEXT_MAX_CHARS * 4];
 	uint32_t state, kind;
 	uint64_t cnt;
 	g_autofree char *text = NULL;
 
 	if (!addr || !memory_read(pid, addr, head, sizeof(head)))
 		return NULL;
-	cnt = memory_word(head, PYTHON_TEXT_SIZE_AT);
-	state = memory_half(head, PYTHON_TEXT_STATE_AT);
+	cnt = memory_word(head, PYTHON_TEXT_SIZE_AT + l->more_in_head);
+	state = memory_half(head, PYTHON_TEXT_STATE_AT + l->more_in_head);
 	kind = state >> 2 & 7;
 	if (!cnt || cnt > CODE_MAX_BYTES || !(state >> 5 & 1) || (kind != 1 && kind != 2 && kind != 4))
 		return NULL;
@@ -104,10 +105,11 @@ static const char *read_text(struct python_code *p, const struct python_layout *
 	return g_string_chunk_insert_const(p->strings, text);
 }
 
-static void read_lines(struct code *c, uint32_t pid, uint64_t addr)
+static void read_lines(struct code *c, const struct python_layout *l, uint32_t pid, uint64_t addr)
 {
 	uint64_t size;
 
+	addr += addr ? l->more_in_head : 0;
 	if (!addr || !memory_read(pid, addr + PYTHON_SIZE_AT, &size, sizeof(size)) || size > LINES_MAX_BYTES)
 		return;
 	c->lines = g_malloc(size + 1);
@@ -133,7 +135,7 @@ static struct code *read_code(struct python_code *p, const struct python_layout 
 		code_free(c);
 		return NULL;
 	}
-	read_lines(c, place->pid, memory_word(head, l->lines));
+	read_lines(c, l, place->pid, memory_word(head, l->lines));
 	return c;
 }
 
@@ -145,7 +147,7 @@ static struct code *find_code(struct python_code *p, const struct python_layout 
 	struct code *c;
 
 	if (!memory_read(place->pid, place->code, head, sizeof(head)) ||
-	    memory_word(head, PYTHON_TYPE_AT) != place->code_type)
+	    memory_word(head, PYTHON_TYPE_AT + l->more_in_head) != place->code_type)
 		return NULL;
 	keep_constant(l, head, constant);
 	c = g_hash_table_lookup(p->codes, &key);

@@ -8,12 +8,11 @@
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/python_layout.h"
+#include "symbolize/runtime/thread_layout.h"
 #include "symbolize/runtime/variables.h"
 
 #define MINOR_MAX 99
 #define MAPS_TEXT_MAX (64 << 20)
-#define KEYS_FIRST_BLOCK 32	/* later keys lie behind another pointer (glibc: PTHREAD_KEY_2NDLEVEL_SIZE) */
-#define KEY_ENTRY_BYTES 16
 
 uint32_t python_minor_of_file(const char *path)
 {
@@ -35,11 +34,11 @@ uint32_t python_minor_of_file(const char *path)
 struct found {
 	uint32_t minor;			/* by the name of the file; 0: none has such a name */
 	uint32_t hex_version;
-	bool has_no_gil;
+	bool has_no_gil;		/* its build; a module that was imported, or an option, may have turned it on */
+	bool is_gil_on;
+	uint64_t free_gil;		/* address of that lock */
 	uint64_t runtime, code_type;	/* addresses of _PyRuntime and PyCode_Type */
-	int64_t keys_at;		/* as glibc says: from the thread pointer, */
-	uint64_t first_key_bytes;	/* and in an entry there */
-	uint64_t tid_at;		/* the same: in struct pthread; 0: it does not */
+	struct thread_layout threads;
 	uint64_t get_state;		/* address of PyGILState_GetThisThreadState() */
 };
 
@@ -52,6 +51,37 @@ static bool is_free_threaded(const char *path)
 		return false;
 	digits += strlen("python3.");
 	return digits[strspn(digits, "0123456789")] == 't';
+}
+
+#define DEBUG_COOKIE "xdebugpy"
+#define DEBUG_WORDS 58
+#define MINOR_TELLS 13	/* from then on the table says whether there is a GIL */
+
+#define FREE_GIL_AT 8		/* in a build without: the lock as in others lies behind the mark that it is used */
+
+/* Some builds without a GIL are called like those with one.  They have it, too, in case a module asks for it. */
+static void look_at_gil(struct found *f, uint32_t pid)
+{
+	struct {
+		char cookie[8];
+		uint64_t version, is_free_threaded, runtime_bytes, finalizing, interpreters;
+		uint64_t bytes, id, next, threads, gc, modules, sys, builtins, gil;
+	} table;
+	uint64_t interp, gil;
+	int32_t is_on;
+
+	if (f->minor < MINOR_TELLS || !memory_read(pid, f->runtime, &table, sizeof(table)) ||
+	    memcmp(table.cookie, DEBUG_COOKIE, sizeof(table.cookie)) || table.version >> 16 != (3 << 8 | f->minor))
+		return;
+	f->has_no_gil = table.is_free_threaded;
+	/* the main one comes after the head of the list */
+	if (!f->has_no_gil || f->minor != MINOR_TELLS ||
+	    !memory_read(pid, f->runtime + table.interpreters + sizeof(interp), &interp, sizeof(interp)) || !interp ||
+	    !memory_read(pid, interp + table.gil, &gil, sizeof(gil)) || !gil || gil % 8 ||
+	    !memory_read(pid, gil, &is_on, sizeof(is_on)))
+		return;
+	f->is_gil_on = is_on;
+	f->free_gil = gil + FREE_GIL_AT;
 }
 
 static void look_at_python(struct found *f, const char *proc_dir, uint32_t pid, const struct maps_line *line)
@@ -72,66 +102,8 @@ static void look_at_python(struct found *f, const char *proc_dir, uint32_t pid, 
 	if (wanted[2].addr && memory_read(pid, wanted[2].addr, &version, sizeof(version)) &&
 	    version >> 16 == (3 << 8 | f->minor))
 		f->hex_version = (uint32_t)version;
+	look_at_gil(f, pid);
 }
-
-/* What glibc's own debugger library is told: size in bits, how many, offset. */
-static bool read_descriptor(uint32_t pid, uint64_t addr, uint64_t *ret_offset)
-{
-	uint32_t words[3];
-
-	if (!addr || !memory_read(pid, addr, words, sizeof(words)))
-		return false;
-	*ret_offset = words[2];
-	return words[2] < 1 << 16;
-}
-
-/*
- * Where glibc's struct pthread begins, from the thread pointer: there on x86-64, before it on arm64
- * (sysdeps/aarch64/nptl/tls.h).
- */
-static bool begin_of_pthread(uint32_t pid, uint64_t size_addr, int64_t *ret)
-{
-	*ret = 0;
-#ifdef __aarch64__
-	uint32_t size;
-
-	if (!size_addr || !memory_read(pid, size_addr, &size, sizeof(size)) || size >= 1 << 16)
-		return false;
-	*ret = -(int64_t)size;
-#else
-	(void)pid;
-	(void)size_addr;
-#endif
-	return true;
-}
-
-static void look_at_libc(struct found *f, const char *proc_dir, uint32_t pid, const struct maps_line *line)
-{
-	struct variable wanted[] = { { "_thread_db_pthread_specific", 0 }, { "_thread_db_pthread_key_data_data", 0 },
-				     { "_thread_db_pthread_tid", 0 }, { "_thread_db_sizeof_pthread", 0 } };
-	uint64_t keys, data, tid;
-	int64_t begin;
-
-	if (variables_find(proc_dir, pid, line, wanted, G_N_ELEMENTS(wanted)) &&
-	    read_descriptor(pid, wanted[0].addr, &keys) && read_descriptor(pid, wanted[1].addr, &data) &&
-	    begin_of_pthread(pid, wanted[3].addr, &begin)) {
-		f->keys_at = begin + (int64_t)keys;
-		f->first_key_bytes = data;
-		if (read_descriptor(pid, wanted[2].addr, &tid))
-			f->tid_at = tid;
-	}
-}
-
-static bool is_libc(const char *path)
-{
-	const char *name = module_base_name(path);
-
-	return g_str_has_prefix(name, "libc.so") || g_str_has_prefix(name, "libc-2") ||
-	       g_str_has_prefix(name, "libpthread");
-}
-
-#define DEBUG_COOKIE "xdebugpy"
-#define DEBUG_WORDS 58
 
 /*
  * From 3.14 on _PyRuntime begins with a table of its own offsets (struct _Py_DebugOffsets), by which a build is known
@@ -164,7 +136,7 @@ static bool agrees_with_itself(const struct found *f, uint32_t pid, const struct
 	if (f->minor < 14)
 		return true;
 	if (!memory_read(pid, f->runtime, words, sizeof(words)) || memcmp(words, DEBUG_COOKIE, 8) != 0 ||
-	    words[1] >> 16 != (3 << 8 | f->minor) || words[2])
+	    words[1] >> 16 != (3 << 8 | f->minor))
 		return false;
 	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++)
 		if (words[wanted[i].word[f->minor > 14]] != wanted[i].offset)
@@ -172,17 +144,10 @@ static bool agrees_with_itself(const struct found *f, uint32_t pid, const struct
 	return true;
 }
 
-/*
- * Where in _PyRuntime the key lies.  Up to 3.11 the GIL lies before it, with two mutexes; each has 40 bytes on x86-64
- * and 48 on arm64 (__SIZEOF_PTHREAD_MUTEX_T).
- */
-static uint32_t key_offset(const struct python_layout *layout)
+/* Where in _PyRuntime the key lies.  Up to 3.11 the GIL lies before it, with two mutexes. */
+static uint32_t key_offset(const struct found *f, const struct python_layout *layout)
 {
-#ifdef __aarch64__
-	return layout->key_at + (layout->gil ? 2 * 8 : 0);
-#else
-	return layout->key_at;
-#endif
+	return layout->key_at + (layout->gil ? 2 * f->threads.more_in_mutex : 0);
 }
 
 /* Each thread's state by its key: false where that is not made yet. */
@@ -193,11 +158,11 @@ static bool take_key(const struct found *f, uint32_t pid, const struct python_la
 		uint32_t number;
 	} key;
 
-	if (!memory_read(pid, f->runtime + key_offset(layout), &key, sizeof(key)) || key.is_made != 1 ||
-	    key.number >= KEYS_FIRST_BLOCK)
+	if (!memory_read(pid, f->runtime + key_offset(f, layout), &key, sizeof(key)) || key.is_made != 1 ||
+	    key.number >= f->threads.key_cnt)
 		return false;
-	ret->keys_at = (int32_t)f->keys_at;
-	ret->key_at = (uint32_t)(key.number * KEY_ENTRY_BYTES + f->first_key_bytes);
+	ret->keys_at = f->threads.keys_at;
+	ret->key_at = key.number * f->threads.key_bytes + f->threads.first_key;
 	return true;
 }
 
@@ -244,7 +209,8 @@ static bool take_variable(const struct found *f, uint32_t pid, struct offcpu_lan
 
 static enum python_state take(const struct found *f, uint32_t pid, struct offcpu_language *ret)
 {
-	const struct python_layout *layout = f->has_no_gil ? NULL : python_layout_of(3 << 8 | f->minor);
+	const struct python_layout *layout =
+		python_layout_of(3 << 8 | f->minor | (f->has_no_gil ? PYTHON_FREE_THREADED : 0));
 	struct offcpu_language found;
 
 	if (!f->minor)
@@ -255,7 +221,7 @@ static enum python_state take(const struct found *f, uint32_t pid, struct offcpu
 		return PYTHON_NO_SYMBOLS;
 	if (!agrees_with_itself(f, pid, layout))
 		return PYTHON_OTHER_VERSION;
-	if (!f->keys_at || f->keys_at % 8)
+	if (!f->threads.key_cnt)
 		return PYTHON_NO_LIBC;
 	found = layout->walk;
 	if (layout->walk.key_at == OFFCPU_KEY_NONE && !take_variable(f, pid, &found))
@@ -263,9 +229,14 @@ static enum python_state take(const struct found *f, uint32_t pid, struct offcpu
 	if (layout->walk.key_at != OFFCPU_KEY_NONE && !take_key(f, pid, layout, &found))
 		return PYTHON_NOT_READY;
 	found.code_type = f->code_type;
-	found.tid_at = (uint32_t)f->tid_at;
+	found.tid_at = f->threads.tid_at;
+	found.sleeps_in_queue = f->threads.is_musl;
 	if (layout->gil)
 		found.gil = f->runtime + layout->gil;
+	if (f->has_no_gil) {
+		found.gil = f->free_gil;
+		found.tid_at = f->free_gil ? found.tid_at : 0;
+	}
 	*ret = found;
 	return PYTHON_READABLE;
 }
@@ -286,17 +257,18 @@ struct python_look python_look(const char *proc_dir, uint32_t pid, struct offcpu
 		if (m->is_exec && python_minor_of_file(m->path))
 			look_at_python(&f, proc_dir, pid, m);
 	}
-	for (guint i = 0; i < lines->len && f.runtime && !f.keys_at; i++) {
+	for (guint i = 0; i < lines->len && f.runtime && !f.threads.key_cnt; i++) {
 		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
 
-		if (m->is_exec && is_libc(m->path))
-			look_at_libc(&f, proc_dir, pid, m);
+		if (m->is_exec)
+			thread_layout_look(proc_dir, pid, m, &f.threads);
 	}
 	state = take(&f, pid, ret);
 	return (struct python_look){ .state = state,
 				     .minor = f.minor,
 				     .hex_version = f.hex_version,
 				     .is_free_threaded = f.has_no_gil,
+				     .is_gil_on = f.is_gil_on,
 				     .has_gil_holder = state == PYTHON_READABLE && ret->tid_at };
 }
 

@@ -12,8 +12,8 @@ enum python_state {
 	PYTHON_NONE,		/* it has no file of an interpreter, or is gone */
 	PYTHON_READABLE,	/* its frames can be read */
 	PYTHON_NO_SYMBOLS,	/* the interpreter's file cannot be opened, or does not export _PyRuntime */
-	PYTHON_OTHER_VERSION,	/* not one whose frames we know; builds without a GIL are others, too */
-	PYTHON_NO_LIBC,		/* no glibc that tells where threads keep their keys (musl) */
+	PYTHON_OTHER_VERSION,	/* not one whose frames we know; some builds without a GIL are others, too */
+	PYTHON_NO_LIBC,		/* no C library that tells where threads keep their keys */
 	PYTHON_NOT_READY,	/* the interpreter has not begun, or has ended */
 };
 
@@ -25,7 +25,8 @@ struct python_look {
 	enum python_state state;
 	uint32_t minor;
 	uint32_t hex_version;
-	bool is_free_threaded;	/* it has no GIL */
+	bool is_free_threaded;	/* its build has no GIL, */
+	bool is_gil_on;		/* and uses one all the same: a module or an option wants that */
 	bool has_gil_holder;	/* who holds it can be read */
 };
 struct python_look python_look(const char *proc_dir, uint32_t pid, struct offcpu_language *ret);

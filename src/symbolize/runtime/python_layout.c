@@ -40,6 +40,12 @@ static const struct python_layout layouts[] = {
 		    .entry = OFFCPU_ENTRY_OWNER, .entry_at = 70, .entry_value = 3 },
 	  .key_at = 2160, .first_line = 68, .file = 112, .name = 120, .qualname = 128, .lines = 136, .code = 200,
 	  .instr_scale = 1, .line_kind = PYTHON_LINES_LOCATIONS, .ascii_bytes = 40, .compact_bytes = 56 },
+	{ .walk = { .version = VERSION(13 | PYTHON_FREE_THREADED), .interp_at = 16, .thread_at = 152, .gil_at = 16,
+		    .frame_at = 72, .code_at = 0, .previous_at = 8, .instr_at = 56, .instr_bytes = 8,
+		    .entry = OFFCPU_ENTRY_OWNER, .entry_at = 70, .entry_value = 3 },
+	  .key_at = 2160, .first_line = 84, .file = 128, .name = 136, .qualname = 144, .lines = 152, .code = 216,
+	  .instr_scale = 1, .line_kind = PYTHON_LINES_LOCATIONS, .ascii_bytes = 56, .compact_bytes = 72,
+	  .more_in_head = 16 },
 	/* what its own _Py_DebugOffsets must say, too */
 	{ .walk = { .version = VERSION(14), .interp_at = 16, .thread_at = 152, .gil_at = 16,
 		    .frame_at = 72, .code_at = 0, .previous_at = 8, .instr_at = 56, .instr_bytes = 8,

@@ -27,12 +27,16 @@ struct python_layout {
 	uint8_t line_kind;		/* enum python_lines */
 	/* PyASCIIObject, PyCompactUnicodeObject */
 	uint8_t ascii_bytes, compact_bytes;
+	uint8_t more_in_head;		/* bytes that each object begins with, beyond those of a build with a GIL */
 };
+
+/* In a version: a build without a GIL. */
+#define PYTHON_FREE_THREADED 0x80
 
 /* NULL: not known. */
 const struct python_layout *python_layout_of(uint32_t version);
 
-/* In any version. */
+/* In any version, but for more_in_head. */
 #define PYTHON_TYPE_AT 8	/* object: its type */
 #define PYTHON_SIZE_AT 16	/* bytes object: its length, and */
 #define PYTHON_BYTES_AT 32	/* its bytes */

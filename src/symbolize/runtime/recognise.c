@@ -244,6 +244,8 @@ static void take_file(struct recognised *r, const char *proc_dir, const char *de
 				  g_str_has_suffix(f.path, ".dump");
 		g_free(f.path);
 	} else {
+		if (fd >= 0 && r->has_rules && !f.facts.has_unwind_table && !f.facts.has_frame_pointers)
+			f.facts.has_unwind_table = r->has_rules(fd);
 		if (f.facts.is_go)
 			has_runtime(r, RUNTIME_GO, f.facts.go_version[0] ? g_strdup(f.facts.go_version) : NULL);
 		if (runtime != RUNTIME_CNT && runtime != RUNTIME_PYTHON)
@@ -394,10 +396,12 @@ static bool look(struct recognised *r, const char *proc_dir, const char *debug_d
 	return true;
 }
 
-struct recognised *recognise(const char *proc_dir, uint32_t pid, const char *debug_dir, GError **error)
+struct recognised *recognise(const char *proc_dir, uint32_t pid, const char *debug_dir, recognise_rules_fn has_rules,
+			     GError **error)
 {
 	struct recognised *r = g_new0(struct recognised, 1);
 
+	r->has_rules = has_rules;
 	r->pid = r->inner_pid = pid;
 	r->files = g_array_new(FALSE, TRUE, sizeof(struct recognised_file));
 	g_array_set_clear_func(r->files, recognised_file_clear);

@@ -45,7 +45,11 @@ struct recognised_map {
 	uint64_t cnt;		/* functions in it */
 };
 
+/* Whether the unwinder knows rules for most of a file's code: asked where neither tables nor frame pointers do. */
+typedef bool (*recognise_rules_fn)(int fd);
+
 struct recognised {
+	recognise_rules_fn has_rules;
 	uint32_t pid, inner_pid;	/* in our pid namespace, and by which the process calls itself */
 	char *name;		/* of its first thread; printable */
 	bool is_kernel_thread;	/* then nothing below is known */
@@ -74,8 +78,9 @@ struct recognised {
 
 #define RECOGNISED_FILES_MAX 512
 
-/* NULL with a sentence: the process is gone, or may not be looked at (G_FILE_ERROR_ACCES). */
-struct recognised *recognise(const char *proc_dir, uint32_t pid, const char *debug_dir, GError **error);
+/* NULL with a sentence: the process is gone, or may not be looked at (G_FILE_ERROR_ACCES).  has_rules: or NULL. */
+struct recognised *recognise(const char *proc_dir, uint32_t pid, const char *debug_dir, recognise_rules_fn has_rules,
+			     GError **error);
 void recognised_free(struct recognised *r);	/* NULL is fine */
 
 bool recognised_is(const struct recognised *r, enum runtime runtime);

@@ -73,7 +73,7 @@ static void test_python(void)
 	r->python.minor = 7;
 	expect(r, "python-frames", false, "3.8 to 3.15");
 	r->python.state = PYTHON_NO_LIBC;
-	expect(r, "python-frames", false, "glibc");
+	expect(r, "python-frames", false, "linked dynamically");
 	r->python.state = PYTHON_NO_SYMBOLS;
 	expect(r, "python-frames", false, "dynamic symbols");
 	r->python.state = PYTHON_NOT_READY;

@@ -7,6 +7,7 @@
 #include "symbolize/runtime/python_code.h"
 #include "symbolize/runtime/python_find.h"
 #include "symbolize/runtime/python_lines.h"
+#include "symbolize/runtime/thread_layout.h"
 
 struct expected {
 	uint64_t offset;
@@ -127,6 +128,86 @@ static void test_stale(void)
 	python_code_free(p);
 }
 
+/* 3.13 built without a GIL: the same, but each object begins with 16 bytes more. */
+static void test_free_threaded(void)
+{
+	static uint64_t wide[40], name[16], file[16], lines[16];
+	struct language_place place = { .version = 3 << 8 | 0x80 | 13, .pid = (uint32_t)getpid(), .code_type = TYPE,
+					.code = (uint64_t)(uintptr_t)wide, .instr = (uint64_t)(uintptr_t)wide + 216 };
+	struct python_code *p = python_code_new();
+	struct language_frame f;
+
+	name[4] = 1;
+	name[6] = file[6] = 1 << 2 | 1 << 5 | 1 << 6;
+	memcpy((char *)name + 56, "g", 1);
+	file[4] = strlen("/srv/app.py");
+	memcpy((char *)file + 56, "/srv/app.py", file[4]);
+	lines[4] = 3;
+	memcpy(&lines[6], "\x80\x00\x00", 3);
+	wide[3] = TYPE;
+	memcpy((char *)wide + 84, &(uint32_t){ 7 }, 4);
+	wide[128 / 8] = (uint64_t)(uintptr_t)file;
+	wide[136 / 8] = wide[144 / 8] = (uint64_t)(uintptr_t)name;
+	wide[152 / 8] = (uint64_t)(uintptr_t)lines;
+	g_assert_true(python_code_name(p, &place, &f));
+	g_assert_cmpstr(f.name, ==, "g");
+	g_assert_cmpstr(f.file, ==, "/srv/app.py");
+	g_assert_cmpuint(f.line, ==, 7);
+	place.version = 3 << 8 | 13;	/* of a build with a GIL the type lies elsewhere */
+	g_assert_false(python_code_name(p, &place, &f));
+	python_code_free(p);
+}
+
+#define CODE_MAX 48
+struct told {
+	const char *code;
+	size_t bytes;
+	int32_t offset;
+};
+
+static void check_told(int32_t (*offset_of)(const uint8_t *code, size_t bytes), const struct told *told, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		uint8_t room[CODE_MAX] = { 0 };
+
+		memcpy(room, told[i].code, told[i].bytes);
+		g_assert_cmpint(offset_of(room, sizeof(room)), ==, told[i].offset);
+		/* code that ends within an instruction is none */
+		for (size_t bytes = 0; bytes < sizeof(room); bytes++)
+			offset_of(room, bytes);
+	}
+}
+
+#define SELF_X86 "\x64\x48\x8b\x04\x25\0\0\0\0"
+#define TOLD(text, offset) { text, sizeof(text) - 1, offset }
+
+/* As Debian's musl 1.2.3 and 1.2.5 have them: pthread_getspecific(), gettid(), pthread_self(). */
+static void test_musl(void)
+{
+	static const struct told x86_64[] = {
+		TOLD(SELF_X86 "\x48\x8b\x80\x80\0\0\0\x89\xff\x48\x8b\x04\xf8\xc3", 0x80),
+		TOLD("\xf3\x0f\x1e\xfa" SELF_X86 "\x48\x8b\x80\x80\0\0\0\x89\xff\x48\x8b\x04\xf8\xc3", 0x80),
+		TOLD("\x89\xff" SELF_X86 "\x48\x8b\x80\x80\0\0\0\x48\x8b\x04\xf8\xc3", 0x80),
+		TOLD(SELF_X86 "\x8b\x40\x30\xc3", 0x30),
+		TOLD(SELF_X86 "\xc3", 0),
+		TOLD("\x48\x8b\x80\x80\0\0\0\xc3", INT32_MIN),	/* of no thread pointer */
+		TOLD(SELF_X86 "\x48\x8b\x81\x80\0\0\0\xc3", INT32_MIN),	/* of another register */
+		TOLD("\xe9\0\0\0\0", INT32_MIN),
+	};
+	static const struct told arm64[] = {
+		TOLD("\x5f\x24\x03\xd5\x41\xd0\x3b\xd5\x21\x80\x5a\xf8\x20\x58\x60\xf8\xc0\x03\x5f\xd6", -88),
+		TOLD("\x5f\x24\x03\xd5\x40\xd0\x3b\xd5\0\x80\x55\xb8\xc0\x03\x5f\xd6", -168),
+		TOLD("\x5f\x24\x03\xd5\x40\xd0\x3b\xd5\0\x20\x03\xd1\xc0\x03\x5f\xd6", -200),
+		/* sub x1, x1, #200; ldr x1, [x1, #112] */
+		TOLD("\x41\xd0\x3b\xd5\x21\x20\x03\xd1\x21\x38\x40\xf9\x20\x58\x60\xf8", -88),
+		TOLD("\x21\x80\x5a\xf8\xc0\x03\x5f\xd6", INT32_MIN),
+		TOLD("\x41\xd0\x3b\xd5\x41\x80\x5a\xf8", INT32_MIN),
+	};
+
+	check_told(musl_offset_x86_64, x86_64, G_N_ELEMENTS(x86_64));
+	check_told(musl_offset_arm64, arm64, G_N_ELEMENTS(arm64));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -134,5 +215,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/python/files", test_files);
 	g_test_add_func("/python/code", test_code);
 	g_test_add_func("/python/stale", test_stale);
+	g_test_add_func("/python/free-threaded", test_free_threaded);
+	g_test_add_func("/python/musl", test_musl);
 	return g_test_run();
 }

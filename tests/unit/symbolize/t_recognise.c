@@ -76,7 +76,7 @@ static struct recognised *fake_look(struct fake *f)
 	struct recognised *r;
 
 	write_proc(f, "maps", f->maps->str, -1);
-	r = recognise(f->proc, PID, "/nowhere", &error);
+	r = recognise(f->proc, PID, "/nowhere", NULL, &error);
 	g_assert_no_error(error);
 	return r;
 }
@@ -275,10 +275,10 @@ static void test_kernel_thread_and_none(void)
 	recognised_free(r);
 	write_proc(&f, "stat", "42 (damaged", -1);
 	write_proc(&f, "maps", "", 0);
-	g_assert_null(recognise(f.proc, PID, "/nowhere", &error));
+	g_assert_null(recognise(f.proc, PID, "/nowhere", NULL, &error));
 	g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT);
 	g_clear_error(&error);
-	g_assert_null(recognise(f.proc, PID + 1, "/nowhere", &error));
+	g_assert_null(recognise(f.proc, PID + 1, "/nowhere", NULL, &error));
 	g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT);
 	fake_end(&f);
 }
