@@ -278,7 +278,7 @@ static void look_at_ruby(GArray *findings, const struct recognised *r)
 			"Ruby methods: its C library is not glibc, which tells where its threads keep their state");
 		break;
 	default:
-		f = add(findings, what, false, "Ruby methods: the interpreter's file has no symbol ruby_current_ec");
+		f = add(findings, what, false, "Ruby methods: the interpreter's file does not tell where a thread keeps its frames (ruby_current_ec)");
 	}
 	if (version_number(r->versions[RUNTIME_RUBY]) >= RUBY_YJIT_MAP)
 		advise(f,
