@@ -452,6 +452,9 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 	/* many who answer or give work are not what holds it up; many who share a lock or a pool are */
 	bool do_share = reason_family(row->reason) == FAMILY_LOCK && row->woken_cnt &&
 			actors_same_kind(best->comm, profile_thread(p, profile_wait(p, row->wait)->thread)->comm);
+	/* an interrupt waits for nothing, though others may end some of these waits */
+	if (!best->pid)
+		return;
 	/* what a thread does without the GIL its stack does not tell from what it does with it */
 	if (row->reason != REASON_LOCK_GIL && (is_lock || do_share || row->by.threads_cnt == 1))
 		find_doing(c, row, is_holder, is_lock);
