@@ -167,6 +167,7 @@ static void look_at_v8(struct recognised *r, const char *proc_dir)
 	struct v8 v8;
 
 	r->is_v8_readable = recognised_is(r, RUNTIME_NODE) && v8_open(&v8, proc_dir, r->pid);
+	r->has_v8_inlined = r->is_v8_readable && v8.has_inlined;
 }
 
 /* Goroutines and asyncio's tasks. */

@@ -57,6 +57,7 @@ struct recognised {
 	enum php_state php;
 	bool is_jvm_readable;	/* a JVM whose own tables tell of its code and methods */
 	bool is_v8_readable;	/* V8 that tells where it keeps its functions */
+	bool has_v8_inlined;	/* ... and of which it inlined */
 	bool are_goroutines_readable;
 	bool has_asyncio;	/* whose tasks can be read */
 	bool is_python_hidden;	/* an interpreter lies in a program of another name, so it is not looked for */
