@@ -94,6 +94,8 @@ const char *task_idle(enum tasks_kind kind, const struct task_row *row)
 		return NULL;
 	if (kind == TASKS_ASYNCIO)
 		return is_python_server(row) ? "waits for connections" : NULL;
+	if (kind == TASKS_TOKIO)
+		return NULL;
 	for (size_t i = 0; i < G_N_ELEMENTS(go_rules); i++)
 		if (rule_holds(&go_rules[i], row))
 			return go_rules[i].why;
@@ -120,7 +122,7 @@ const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_
 {
 	for (unsigned i = 0; i < row->frame_cnt; i++)
 		if (row->frames[i].name &&
-		    !(kind == TASKS_GO ? is_go_library(row->frames[i].name) : is_python_library(row->frames[i].file)))
+		    !(kind == TASKS_GO ? is_go_library(row->frames[i].name) : kind == TASKS_ASYNCIO && is_python_library(row->frames[i].file)))
 			return &row->frames[i];
 	return NULL;
 }

@@ -40,6 +40,14 @@ GPtrArray *tasks_list_new(void)
 	return g_ptr_array_new_with_free_func((GDestroyNotify)tasks_free);
 }
 
+const char *tasks_kind_name(enum tasks_kind kind)
+{
+	static const char *const names[TASKS_KINDS] = { [TASKS_GO] = "goroutine", [TASKS_ASYNCIO] = "asyncio",
+							[TASKS_TOKIO] = "tokio" };
+
+	return names[kind];
+}
+
 const char *tasks_string(struct tasks *t, const char *text)
 {
 	return text ? g_string_chunk_insert_const(t->strings, text) : NULL;

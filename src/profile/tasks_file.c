@@ -12,7 +12,6 @@
 #define PPM 1000000
 #define RATE_MAX_MILLI_HZ 1000000
 
-static const char *const kinds[] = { [TASKS_GO] = "goroutine", [TASKS_ASYNCIO] = "asyncio" };
 
 static guint rows_of_all(const struct profile *p)
 {
@@ -129,7 +128,7 @@ static int write_populations(sqlite3 *db, const struct profile *p)
 
 		insert_id(&in, i);
 		insert_number(&in, t->pid);
-		insert_text(&in, kinds[t->kind]);
+		insert_text(&in, tasks_kind_name(t->kind));
 		insert_text(&in, t->program);
 		insert_text(&in, t->version);
 		insert_number(&in, t->window_ns);
@@ -201,8 +200,8 @@ static enum tasks_kind kind_at(struct reader *r, int column)
 {
 	const char *text = row_text(r, column);
 
-	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
-		if (!strcmp(text, kinds[i]))
+	for (unsigned i = 0; i < TASKS_KINDS; i++)
+		if (!strcmp(text, tasks_kind_name((enum tasks_kind)i)))
 			return (enum tasks_kind)i;
 	row_wrong(r, column);
 	return TASKS_GO;
