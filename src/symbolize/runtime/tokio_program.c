@@ -20,20 +20,20 @@
 #define SEARCH_BYTES_MAX (256u << 20)	/* of the process's memory, for the first tasks */
 #define TABLE_WORDS 14
 #define END_MAX (64u << 20)	/* a future's size */
-#define CODE_BYTES_MAX 512	/* of the function that frees a task */
+#define CODE_BYTES_MAX 8192	/* of a function that is searched for calls */
+#define CALLS_DEPTH_MAX 4
+#define FUNCTIONS_MAX 256
 #define RUNTIMES_MAX 64
+#define KINDS_MAX 4096
 #define RUNTIME_BYTES 4096	/* of what a scheduler's handle points to */
-#define SHARDS_BYTES 16384	/* of what that points to */
+#define SHARDS_MAX 65536
+#define SHARD_BYTES 24	/* a lock, and both ends of a list */
 #define LIST_TRIES 3
 #define OWNERS_MAX UINT32_MAX
 
 /* Words of a task, and bits of the first. */
 enum { TASK_STATE, TASK_LINK, TASK_TABLE, TASK_OWNER, TASK_WORDS };
 enum { STATE_RUNS = 1, STATE_DONE = 2, STATE_READY = 4 };
-
-struct tokio_place {
-	uint64_t from, bytes;
-};
 
 /* ---- names */
 
@@ -50,7 +50,8 @@ static char *first_argument(const char *at)
 
 char *tokio_future_name(const char *function)
 {
-	static const char *const before[] = { "tokio::runtime::task::raw::poll::<", "tokio::runtime::task::core::Cell<" };
+	static const char *const before[] = { "tokio::runtime::task::raw::poll::<", "tokio::runtime::task::core::Cell<",
+					      "tokio::runtime::task::core::Stage<", "tokio::runtime::task::core::CoreStage<" };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(before); i++) {
 		const char *at = strstr(function, before[i]);
@@ -61,45 +62,67 @@ char *tokio_future_name(const char *function)
 	return NULL;
 }
 
-static char *name_of_function(const struct elf_table *t, uint64_t vaddr)
-{
-	uint64_t start;
-	const char *raw = elf_table_find(t, vaddr, &start);
-	g_autofree char *shown = raw && start == vaddr ? demangle(raw) : NULL;
+/* What finds a task's future; functions are counted, so that it ends. */
+struct name_search {
+	const struct tokio_program *p;
+	const struct elf_table *table;
+	uint64_t bias;
+	unsigned left;
+};
 
-	return shown ? tokio_future_name(shown) : NULL;
+static const struct symtab_entry *function_at(const struct elf_table *t, uint64_t vaddr)
+{
+	size_t low = 0, high = t->symbols.cnt;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->symbols.entries[middle].addr < vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < t->symbols.cnt && t->symbols.entries[low].addr == vaddr ? &t->symbols.entries[low] : NULL;
 }
 
-/*
- * Older mangling leaves types out of functions' names, but not out of those that free a value: the function that frees
- * a task calls that.
- */
-static char *name_of_freed(const struct tokio_program *p, const struct elf_table *t, uint64_t bias, uint64_t code)
+static char *name_by_function(struct name_search *n, uint64_t code, unsigned depth);
+
+/* By what a function calls. */
+static char *name_by_calls(struct name_search *n, uint64_t code, size_t bytes, unsigned depth)
 {
-	uint8_t bytes[CODE_BYTES_MAX];
+	g_autofree uint8_t *text = g_malloc(bytes);
 	char *name = NULL;
 	int32_t distance;
 
-	if (!memory_read(p->pid, code, bytes, sizeof(bytes)))
+	if (!memory_read(n->p->pid, code, text, bytes))
 		return NULL;
-	for (size_t i = 0; i + 5 <= sizeof(bytes) && !name; i++) {
-		if (bytes[i] != 0xe8 && bytes[i] != 0xe9)	/* call, jmp */
+	for (size_t i = 0; i + 5 <= bytes && !name; i++) {
+		if (text[i] != 0xe8 && text[i] != 0xe9)	/* call, jmp */
 			continue;
-		memcpy(&distance, bytes + i + 1, sizeof(distance));
-		name = name_of_function(t, code + i + 5 + (uint64_t)(int64_t)distance - bias);
+		memcpy(&distance, text + i + 1, sizeof(distance));
+		name = name_by_function(n, code + i + 5 + (uint64_t)(int64_t)distance, depth + 1);
 	}
 	return name;
 }
 
-/* ---- tables of functions */
-
-static const char *function_at(const struct elf_table *t, uint64_t vaddr)
+/*
+ * Older mangling leaves types out of the names of most functions, but not of those that free a value: functions of a
+ * task call one that frees its future.
+ */
+static char *name_by_function(struct name_search *n, uint64_t code, unsigned depth)
 {
-	uint64_t start;
-	const char *raw = elf_table_find(t, vaddr, &start);
+	const struct symtab_entry *e = function_at(n->table, code - n->bias);
+	const char *raw = e ? n->table->symbols.names + e->name : NULL;
+	g_autofree char *shown = raw && strstr(raw, "tokio") ? demangle(raw) : NULL;
+	char *name = shown ? tokio_future_name(shown) : NULL;
 
-	return raw && start == vaddr ? raw : NULL;
+	if (name || !shown || depth > CALLS_DEPTH_MAX || !strstr(shown, "tokio::runtime::task::") || !n->left)
+		return name;
+	n->left--;
+	return name_by_calls(n, code, MIN(e->size, CODE_BYTES_MAX), depth);
 }
+
+/* ---- tables of functions */
 
 static bool is_of_task(const char *raw, const char *function)
 {
@@ -108,32 +131,66 @@ static bool is_of_task(const char *raw, const char *function)
 	return at && g_str_has_prefix(at + strlen("5tokio7runtime4task3raw"), function);
 }
 
+static bool is_task_function(const struct elf_table *t, uint64_t vaddr)
+{
+	const struct symtab_entry *e = function_at(t, vaddr);
+
+	return e && is_of_task(t->symbols.names + e->name, "");
+}
+
 /* The words from that of `poll` on.  Behind the functions are offsets: the largest is that of a task's end. */
 static void add_kind(struct tokio_program *p, const struct elf_table *t, uint64_t bias, uint64_t at,
 		     const uint64_t words[TABLE_WORDS])
 {
-	struct tokio_kind kind = { .table = at, .scheduler_at = UINT32_MAX }, *known;
-	uint64_t freeing = 0;
-	unsigned i = 0;
+	struct tokio_kind kind = { .table = at, .poll = words[0], .scheduler_at = UINT32_MAX }, *known;
+	struct name_search search = { p, t, bias, FUNCTIONS_MAX };
+	unsigned i = 0, function_cnt;
 
-	for (; i < TABLE_WORDS && words[i] > END_MAX && is_of_task(function_at(t, words[i] - bias), ""); i++)
-		if (is_of_task(function_at(t, words[i] - bias), "7dealloc"))
-			freeing = words[i];
+	while (i < TABLE_WORDS && words[i] > END_MAX && is_task_function(t, words[i] - bias))
+		i++;
+	function_cnt = i;
 	for (unsigned cnt = 0; cnt < 3 && i < TABLE_WORDS; i++, cnt++) {
 		if (words[i] % WORD || !words[i] || words[i] > END_MAX)
 			return;
 		kind.end_at = MAX(kind.end_at, (uint32_t)words[i]);
 		kind.scheduler_at = MIN(kind.scheduler_at, (uint32_t)words[i]);
 	}
-	if (!freeing || kind.end_at <= kind.scheduler_at || kind.scheduler_at < TASK_WORDS * WORD)
+	if (function_cnt < 2 || g_hash_table_size(p->kinds) >= KINDS_MAX || kind.end_at <= kind.scheduler_at || kind.scheduler_at < TASK_WORDS * WORD)
 		return;
-	kind.name = name_of_function(t, words[0] - bias);
-	if (!kind.name)
-		kind.name = name_of_freed(p, t, bias, freeing);
+	kind.schedule = words[1];
+	for (unsigned k = 0; k < function_cnt && !kind.name; k++)
+		kind.name = name_by_function(&search, words[k], 0);
 	known = g_memdup2(&kind, sizeof(kind));
 	g_hash_table_replace(p->kinds, &known->table, known);
 	p->kinds_from = MIN(p->kinds_from, at);
 	p->kinds_to = MAX(p->kinds_to, at + 1);
+}
+
+/*
+ * Compilers make one function of two that do the same, and what frees a future is alike for many: a name that two
+ * kinds of tasks of a scheduler have is the one's or the other's.
+ */
+static void drop_doubtful_names(struct tokio_program *p)
+{
+	g_autoptr(GPtrArray) doubtful = g_ptr_array_new();
+	GHashTableIter iter, others;
+	gpointer one, other;
+
+	g_hash_table_iter_init(&iter, p->kinds);
+	while (g_hash_table_iter_next(&iter, NULL, &one)) {
+		const struct tokio_kind *a = one;
+
+		g_hash_table_iter_init(&others, p->kinds);
+		while (g_hash_table_iter_next(&others, NULL, &other)) {
+			const struct tokio_kind *b = other;
+
+			if (a->name && b->name && a->schedule == b->schedule && !strcmp(a->name, b->name) &&
+			    (a->poll != b->poll || a->end_at != b->end_at))
+				g_ptr_array_add(doubtful, one);
+		}
+	}
+	for (guint i = 0; i < doubtful->len; i++)
+		g_clear_pointer(&((struct tokio_kind *)doubtful->pdata[i])->name, g_free);
 }
 
 /* Addresses of all functions that poll a task. */
@@ -183,6 +240,7 @@ static bool find_kinds(struct tokio_program *p, const struct elf_table *t, const
 		left -= line->end - line->start;
 		find_kinds_in(p, t, code->start - vaddr, polls, line);
 	}
+	drop_doubtful_names(p);
 	return g_hash_table_size(p->kinds) > 0;
 }
 
@@ -231,7 +289,7 @@ static enum list_result read_list(const struct tokio_program *p, uint64_t first,
 		task.state = state_of(words[TASK_STATE]);
 		g_array_append_val(ret, task);
 		if (!links[1])
-			return at == last ? LIST_WHOLE : LIST_CHANGED;
+			return at == last ? LIST_WHOLE : ret->len - begin > 1 ? LIST_CHANGED : LIST_NONE;
 		owner = words[TASK_OWNER];
 		before = at;
 		at = links[1];
@@ -239,14 +297,14 @@ static enum list_result read_list(const struct tokio_program *p, uint64_t first,
 	return LIST_CUT;
 }
 
-/* Where neighbours are noted shows where a task has one. */
+/* Where neighbours are noted shows where a task has one: a task alone has none, as any two words that are 0. */
 static enum list_result try_list(struct tokio_program *p, uint64_t first, uint64_t last, GArray *ret)
 {
 	enum list_result result = LIST_NONE;
 	guint begin = ret->len;
 
 	for (uint64_t at = 0; at <= 3 * WORD && result == LIST_NONE; at += WORD) {
-		if (p->has_links_at && at != p->links_at)
+		if (p->has_links_at ? at != p->links_at : at && first == last)
 			continue;
 		for (unsigned i = 0; i < LIST_TRIES && (!i || result == LIST_CHANGED); i++) {
 			g_array_set_size(ret, begin);
@@ -360,16 +418,19 @@ static bool add_place(struct tokio_program *p, const GArray *lines, uint64_t fro
 	return true;
 }
 
-/* The ends of its lists lie in the runtime itself, or, where it has several, in an array that it points to. */
+/* The ends of its lists lie in an array that the runtime points to, which is as long as it says, or in itself. */
 static void find_places(struct tokio_program *p, const GArray *lines, uint64_t runtime)
 {
 	uint64_t words[RUNTIME_BYTES / WORD], bytes = runtime % WORD ? 0 : mapped_from(lines, runtime, RUNTIME_BYTES);
+	bool has_array = false;
 
-	if (!bytes || add_place(p, lines, runtime, RUNTIME_BYTES) || !memory_read(p->pid, runtime, words, bytes))
+	if (!bytes || !memory_read(p->pid, runtime, words, bytes))
 		return;
-	for (uint64_t i = 0; i < bytes / WORD; i++)
-		if (add_place(p, lines, words[i], SHARDS_BYTES))
-			return;
+	for (uint64_t i = 0; i + 1 < bytes / WORD; i++)
+		if (words[i + 1] && words[i + 1] <= SHARDS_MAX && !(words[i + 1] & (words[i + 1] - 1)))
+			has_array |= add_place(p, lines, words[i], words[i + 1] * SHARD_BYTES);
+	if (!has_array)
+		add_place(p, lines, runtime, RUNTIME_BYTES);
 }
 
 static void search(struct tokio_program *p, const GArray *lines)

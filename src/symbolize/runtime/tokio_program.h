@@ -28,9 +28,14 @@ struct tokio_program {
 	uint64_t listed;	/* by the last look */
 };
 
+/* Memory that the ends of lists lie in. */
+struct tokio_place {
+	uint64_t from, bytes;
+};
+
 /* Tasks of one future. */
 struct tokio_kind {
-	uint64_t table;
+	uint64_t table, poll, schedule;	/* and two of its functions */
 	uint32_t end_at, scheduler_at;	/* in a task */
 	char *name;	/* the future's type; NULL: not known */
 };
