@@ -526,6 +526,10 @@ GArray *doctor_findings(const struct recognised *r)
 		if (recognised_is(r, i))
 			look_at[i](findings, r);
 	look_at_hidden_python(findings, r);
+	if (r->has_tokio)
+		add(findings, "tokio-tasks", true,
+		    "tasks of Tokio, also those that no thread polls: looked at by `record -p`, and by `offcpu tasks -p %u`",
+		    r->pid);
 	look_at_made_code(findings, r);
 	look_at_walking(findings, r);
 	look_at_program(findings, r);

@@ -60,6 +60,7 @@ struct recognised {
 	bool has_v8_inlined;	/* ... and of which it inlined */
 	bool are_goroutines_readable;
 	bool has_asyncio;	/* whose tasks can be read */
+	bool has_tokio;		/* the same, and it has some now */
 	bool is_python_hidden;	/* an interpreter lies in a program of another name, so it is not looked for */
 	bool is_program_unknown;	/* /proc/PID/exe cannot be followed */
 	GArray *files;		/* struct recognised_file, the program first */
