@@ -118,11 +118,17 @@ static bool is_go_library(const char *name)
 	return false;
 }
 
+static bool is_library(enum tasks_kind kind, const struct task_frame *f)
+{
+	if (kind == TASKS_GO)
+		return is_go_library(f->name);
+	return kind == TASKS_ASYNCIO && is_python_library(f->file);
+}
+
 const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_row *row)
 {
 	for (unsigned i = 0; i < row->frame_cnt; i++)
-		if (row->frames[i].name &&
-		    !(kind == TASKS_GO ? is_go_library(row->frames[i].name) : kind == TASKS_ASYNCIO && is_python_library(row->frames[i].file)))
+		if (row->frames[i].name && !is_library(kind, &row->frames[i]))
 			return &row->frames[i];
 	return NULL;
 }

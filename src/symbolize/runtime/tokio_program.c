@@ -43,9 +43,16 @@ static char *first_argument(const char *at)
 	unsigned depth = 0;
 	const char *c;
 
-	for (c = at; *c && (depth || (*c != ',' && *c != '>')); c++)
-		depth += (*c == '<' || *c == '(' || *c == '[') - (depth && (*c == '>' || *c == ')' || *c == ']') && c[-1] != '-');
-	return *c && c > at ? g_strndup(at, (gsize)(c - at)) : NULL;
+	for (c = at; *c && (depth || (*c != ',' && *c != '>')); c++) {
+		bool is_arrow = *c == '>' && c > at && c[-1] == '-';
+
+		if (strchr("<([", *c))
+			depth++;
+		else if (strchr(">)]", *c) && depth && !is_arrow)
+			depth--;
+	}
+	/* a letter: the name is that of a function for any type */
+	return *c && c > at + 1 ? g_strndup(at, (gsize)(c - at)) : NULL;
 }
 
 char *tokio_future_name(const char *function)
@@ -85,6 +92,19 @@ static const struct symtab_entry *function_at(const struct elf_table *t, uint64_
 	return low < t->symbols.cnt && t->symbols.entries[low].addr == vaddr ? &t->symbols.entries[low] : NULL;
 }
 
+/* By a function's own name; *ret: its symbol, NULL: none. */
+static char *own_name(const struct name_search *n, uint64_t code, const struct symtab_entry **ret, bool *ret_is_task)
+{
+	const char *raw;
+	g_autofree char *shown = NULL;
+
+	*ret = function_at(n->table, code - n->bias);
+	raw = *ret ? n->table->symbols.names + (*ret)->name : NULL;
+	shown = raw && strstr(raw, "tokio") ? demangle(raw) : NULL;
+	*ret_is_task = shown && strstr(shown, "tokio::runtime::task::");
+	return shown ? tokio_future_name(shown) : NULL;
+}
+
 static char *name_by_function(struct name_search *n, uint64_t code, unsigned depth);
 
 /* By what a function calls. */
@@ -111,12 +131,11 @@ static char *name_by_calls(struct name_search *n, uint64_t code, size_t bytes, u
  */
 static char *name_by_function(struct name_search *n, uint64_t code, unsigned depth)
 {
-	const struct symtab_entry *e = function_at(n->table, code - n->bias);
-	const char *raw = e ? n->table->symbols.names + e->name : NULL;
-	g_autofree char *shown = raw && strstr(raw, "tokio") ? demangle(raw) : NULL;
-	char *name = shown ? tokio_future_name(shown) : NULL;
+	const struct symtab_entry *e;
+	bool is_task;
+	char *name = own_name(n, code, &e, &is_task);
 
-	if (name || !shown || depth > CALLS_DEPTH_MAX || !strstr(shown, "tokio::runtime::task::") || !n->left)
+	if (name || !is_task || depth > CALLS_DEPTH_MAX || !n->left)
 		return name;
 	n->left--;
 	return name_by_calls(n, code, MIN(e->size, CODE_BYTES_MAX), depth);
@@ -144,7 +163,9 @@ static void add_kind(struct tokio_program *p, const struct elf_table *t, uint64_
 {
 	struct tokio_kind kind = { .table = at, .poll = words[0], .scheduler_at = UINT32_MAX }, *known;
 	struct name_search search = { p, t, bias, FUNCTIONS_MAX };
+	const struct symtab_entry *poll;
 	unsigned i = 0, function_cnt;
+	bool is_task;
 
 	while (i < TABLE_WORDS && words[i] > END_MAX && is_task_function(t, words[i] - bias))
 		i++;
@@ -155,10 +176,13 @@ static void add_kind(struct tokio_program *p, const struct elf_table *t, uint64_
 		kind.end_at = MAX(kind.end_at, (uint32_t)words[i]);
 		kind.scheduler_at = MIN(kind.scheduler_at, (uint32_t)words[i]);
 	}
-	if (function_cnt < 2 || g_hash_table_size(p->kinds) >= KINDS_MAX || kind.end_at <= kind.scheduler_at || kind.scheduler_at < TASK_WORDS * WORD)
+	if (function_cnt < 2 || g_hash_table_size(p->kinds) >= KINDS_MAX || kind.end_at <= kind.scheduler_at ||
+	    kind.scheduler_at < TASK_WORDS * WORD)
 		return;
 	kind.schedule = words[1];
-	for (unsigned k = 0; k < function_cnt && !kind.name; k++)
+	kind.name = own_name(&search, words[0], &poll, &is_task);
+	/* not by what polling calls: a future that is part of it may make, and free, tasks of another kind */
+	for (unsigned k = 2; k < function_cnt && !kind.name; k++)
 		kind.name = name_by_function(&search, words[k], 0);
 	known = g_memdup2(&kind, sizeof(kind));
 	g_hash_table_replace(p->kinds, &known->table, known);
@@ -449,7 +473,8 @@ static bool is_by_rustc(int fd)
 	bool is_rust = false;
 
 	if (elf_file_open(&file, fd, NULL)) {
-		Elf_Scn *scn = file.is_64_little && file.machine == EM_X86_64 ? elf_file_section_named(&file, ".comment") : NULL;
+		bool is_known = file.is_64_little && file.machine == EM_X86_64;
+		Elf_Scn *scn = is_known ? elf_file_section_named(&file, ".comment") : NULL;
 		Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
 
 		is_rust = data && data->d_buf && data->d_size && memmem(data->d_buf, data->d_size, "rustc ", 6);

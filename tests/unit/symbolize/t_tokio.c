@@ -61,6 +61,7 @@ static void test_names(void)
 	check_name("tokio::runtime::task::core::Cell<", NULL);
 	check_name("tokio::runtime::task::core::Cell<a<b", NULL);
 	check_name("tokio::runtime::task::core::Cell<>", NULL);
+	check_name("tokio::runtime::task::core::Cell<T,S>::new", NULL);
 }
 
 /* Any word may be any other: nothing is read without end. */
