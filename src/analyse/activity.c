@@ -302,7 +302,7 @@ static void sum_free(gpointer data)
 static uint32_t *waits_by_thread(const struct profile *p)
 {
 	g_autofree uint32_t *next = g_new0(uint32_t, (gsize)p->threads->len + 1);
-	uint32_t *order = g_new(uint32_t, (gsize)p->waits->len + 1);
+	uint32_t *order = g_new0(uint32_t, (gsize)p->waits->len + 1);
 
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		next[profile_wait(p, i)->thread + 1]++;

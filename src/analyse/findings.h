@@ -55,24 +55,24 @@ struct finding {
 	uint64_t count;
 	uint64_t max_ns; /* 0: not known */
 	uint32_t longest; /* index + 1 of the row with that wait; 0: not known */
-	uint64_t hist[PROFILE_HIST_SLOTS]; /* of a run queue: of preemptions, and of wakings where wakers are known */
 	uint32_t threads_cnt;
+	uint64_t hist[PROFILE_HIST_SLOTS]; /* of a run queue: of preemptions, and of wakings where wakers are known */
 	int64_t frame; /* the function of the program that waits; -1: not known */
 	uint32_t object; /* index + 1 of the lock; 0: none, or several */
+	/* a lock that one waits for nearly all through the window: its time counts so often; 0: no such */
+	uint32_t stuck_weight;
 	struct finding_by by;
 	struct finding_limit limit;
 	uint64_t woken_cnt, timed_out_cnt; /* wakings that are known, and of these by a timer */
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, whose own time is in the recording */
 	bool is_poll_loop; /* a timer ends most of many short waits */
+	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */
+	enum finding_busy busy; /* then time_ns is what they were busy for, and no part of the time that matters */
 	const struct rule *loop; /* the event loop that these waits hold up; NULL: none */
 	/* what all callbacks of that loop in these processes ran, by samples on CPU; 0 without */
 	uint64_t loop_on_cpu_ns;
 	int64_t loop_on_cpu_frame; /* the function that most of it is of; -1: not known */
-	/* a lock that one waits for nearly all through the window: its time counts so often; 0: no such */
-	uint32_t stuck_weight;
-	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */
-	enum finding_busy busy; /* then time_ns is what they were busy for, and no part of the time that matters */
 	const struct rule *busy_rule; /* the loop or pool; NULL: known by its waits alone */
 	uint64_t observed_ns, on_cpu_ns, queue_ns; /* of busy threads */
 	/* looks at busy threads on CPU, or when they were preempted, and those in `frame`; of samples nanoseconds */
