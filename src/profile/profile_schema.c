@@ -385,10 +385,10 @@ static const struct profile_table profile_tables[] = {
 	  ")" },
 	/* Tasks of runtimes, which are no threads. */
 	{ 8, 0, "task_population",
-	  "CREATE TABLE task_population( -- the tasks of one process: goroutines, or tasks of asyncio or Tokio\n"
+	  "CREATE TABLE task_population( -- the tasks of one process: goroutines, or tasks of asyncio\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  pid INTEGER,\n"
-	  "  kind TEXT, -- goroutine, asyncio, tokio\n"
+	  "  kind TEXT, -- goroutine, asyncio\n"
 	  "  program TEXT,\n"
 	  "  version TEXT, -- of the runtime; NULL: not known\n"
 	  "  window_ns INTEGER, -- that the looks stand for\n"
