@@ -10,6 +10,9 @@
 #define NAMES_SHOWN 4
 #define MADE_BYTES_MIN (256u << 10)	/* less is a few trampolines */
 #define JCMD_MAJOR 17			/* Compiler.perfmap came with it */
+#define JAVA_VIRTUAL_MAJOR 21
+#define JAVA_INLINED_LOST 22
+#define JAVA_INLINED_FOUND 25
 #define RUBY_YJIT_MAP 3003		/* --yjit-perf came with Ruby 3.3 */
 #define PYTHON_PERF_MINOR 12		/* -X perf came with Python 3.12 */
 
@@ -199,6 +202,22 @@ static void look_at_go(GArray *findings, const struct recognised *r)
 		       "Ask Go itself: net/http/pprof, /debug/pprof/goroutine?debug=2, block, mutex.");
 }
 
+/* JDK 22 to 24 keep what was inlined elsewhere, and tell nobody where. */
+static bool is_java_inlined_known(unsigned major)
+{
+	return major < JAVA_INLINED_LOST || major >= JAVA_INLINED_FOUND;
+}
+
+static void look_at_virtual_threads(GArray *findings, const struct recognised *r, unsigned major)
+{
+	if (!is_java_inlined_known(major))
+		add(findings, "java-inlined", false, "Java methods that are inlined: told of the method around them");
+	if (major >= JAVA_VIRTUAL_MAJOR)
+		advise(add(findings, "java-virtual-threads", false,
+			   "virtual threads that wait without a thread: only those are seen that are mounted on one"),
+		       "Ask the JVM itself: `jcmd %u Thread.dump_to_file -format=json FILE`.", r->pid);
+}
+
 static void look_at_java(GArray *findings, const struct recognised *r)
 {
 	static const char *const variables[] = { "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", NULL };
@@ -207,7 +226,9 @@ static void look_at_java(GArray *findings, const struct recognised *r)
 
 	if (r->is_jvm_readable) {
 		add(findings, "java-frames", true,
-		    "Java methods, and stacks through them: compiled, inlined and interpreted, by the JVM's own tables");
+		    "Java methods, and stacks through them: compiled%s and interpreted, by the JVM's own tables",
+		    is_java_inlined_known(major) ? ", inlined" : "");
+		look_at_virtual_threads(findings, r, major);
 		return;
 	}
 	if (recognised_has_option(r, "-XX:+PreserveFramePointer", variables))
