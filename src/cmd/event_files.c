@@ -18,20 +18,31 @@ struct perfetto_state {
 	uint64_t lost_switches, lost;
 };
 
-/* "mariadbd --datadir=/x": the command line, or of a kernel thread nothing. */
-static char *process_name(uint32_t pid)
-{
-	g_autofree char *path = g_strdup_printf("/proc/%u/cmdline", pid);
-	char *text;
-	gsize len;
+#define ARGUMENTS_MAX 64
 
-	if (!g_file_get_contents(path, &text, &len, NULL))
+/* A kernel thread has none. */
+static char **process_arguments(uint32_t pid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%u/cmdline", pid), *text = NULL;
+	gsize len = 0;
+
+	if (!g_file_get_contents(path, &text, &len, NULL) || !*text)
 		return NULL;
-	for (gsize i = 0; i + 1 < len; i++)
-		text[i] = text[i] ? text[i] : ' ';
-	if (!*text)
-		g_clear_pointer(&text, g_free);
-	return text;
+	GPtrArray *arguments = g_ptr_array_new();
+
+	for (const char *at = text; at < text + len && arguments->len < ARGUMENTS_MAX; at += strlen(at) + 1)
+		g_ptr_array_add(arguments, g_strdup(at));
+	g_ptr_array_add(arguments, NULL);
+	return (char **)g_ptr_array_free(arguments, FALSE);
+}
+
+/* Of its first thread; NULL: it is gone. */
+static char *process_comm(uint32_t pid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%u/comm", pid);
+	char *comm;
+
+	return g_file_get_contents(path, &comm, NULL, NULL) ? g_strchomp(comm) : NULL;
 }
 
 /* On a machine that was never suspended both clocks are one, to the nanosecond. */
@@ -58,7 +69,7 @@ static void begin_perfetto(struct events *ev)
 		.kernel_release = names.release, .kernel_version = names.version, .machine = names.machine,
 	};
 	st->writer = writer_new(&sink, false);
-	st->trace = perfetto_events_new(st->writer, &clocks, &host, process_name);
+	st->trace = perfetto_events_new(st->writer, &clocks, &host, process_arguments);
 	ev->state = st;
 }
 
@@ -208,7 +219,7 @@ static uint32_t thread_row(struct profile *p, GHashTable *rows, const struct off
 	guint row = GPOINTER_TO_UINT(g_hash_table_lookup(rows, &key));
 
 	if (!row) {
-		g_autofree char *process = process_name(rec->pid);
+		g_autofree char *process = process_comm(rec->pid);
 		const struct thread t = { .pid = rec->pid, .tid = rec->tid, .comm = profile_string(p, comm),
 					  .process = profile_string(p, process ? process : comm),
 					  .flags = rec->is_kernel ? THREAD_KERNEL : 0 };

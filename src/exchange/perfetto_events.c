@@ -37,7 +37,7 @@ struct known_thread {
 struct perfetto_events {
 	struct writer *writer;
 	uint64_t boot_offset_ns;	/* to CLOCK_BOOTTIME */
-	perfetto_process_fn process_name;
+	perfetto_process_fn process_arguments;
 	GPtrArray *cpus;	/* struct cpu_bundle *, by number */
 	GHashTable *threads;	/* tid -> struct known_thread */
 	GHashTable *processes;	/* pids that were told */
@@ -119,13 +119,13 @@ static void begin_state(struct perfetto_events *w)
 }
 
 struct perfetto_events *perfetto_events_new(struct writer *writer, const struct perfetto_clocks *clocks,
-					    const struct perfetto_host *host, perfetto_process_fn process_name)
+					    const struct perfetto_host *host, perfetto_process_fn process_arguments)
 {
 	struct perfetto_events *w = g_new0(struct perfetto_events, 1);
 
 	w->writer = writer;
 	w->boot_offset_ns = clocks->boot_ns - clocks->monotonic_ns;
-	w->process_name = process_name;
+	w->process_arguments = process_arguments;
 	w->cpus = g_ptr_array_new_with_free_func(bundle_free);
 	w->threads = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	w->processes = g_hash_table_new(NULL, NULL);
@@ -166,11 +166,14 @@ static void append_process(struct perfetto_events *w, uint32_t pid, const char *
 {
 	if (!g_hash_table_add(w->processes, GUINT_TO_POINTER(pid)))
 		return;
-	g_autofree char *name = w->process_name(pid);
+	g_auto(GStrv) arguments = w->process_arguments(pid);
 
 	g_string_truncate(w->b, 0);
 	wire_uint(w->b, TREE_PROCESS_PID, pid);
-	wire_string(w->b, TREE_PROCESS_CMDLINE, name ? name : comm);
+	for (char **argument = arguments; argument && *argument; argument++)
+		wire_bytes(w->b, TREE_PROCESS_CMDLINE, *argument, strlen(*argument));
+	if (!arguments)
+		wire_string(w->b, TREE_PROCESS_CMDLINE, comm);
 	wire_message(w->a, TREE_PROCESS, w->b);
 }
 

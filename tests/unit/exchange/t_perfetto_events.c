@@ -12,10 +12,10 @@
 
 static unsigned names_asked;
 
-static char *process_name(uint32_t pid)
+static char **process_arguments(uint32_t pid)
 {
 	names_asked++;
-	return pid == 7 ? g_strdup("server --port 80") : NULL;
+	return pid == 7 ? g_strsplit("server --port 80", " ", -1) : NULL;
 }
 
 static const struct perfetto_clocks clocks = { .monotonic_ns = 1000, .boot_ns = 1000 + BOOT_NS, .real_ns = 1 };
@@ -125,7 +125,7 @@ static struct trace begin(void)
 	const struct sink sink = sink_of_string(t.out);
 
 	t.writer = writer_new(&sink, false);
-	t.events = perfetto_events_new(t.writer, &clocks, &host, process_name);
+	t.events = perfetto_events_new(t.writer, &clocks, &host, process_arguments);
 	names_asked = 0;
 	return t;
 }
