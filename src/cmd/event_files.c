@@ -141,7 +141,7 @@ const struct event_format event_perfetto = {
 
 /* --- Firefox Profiler --- */
 
-/* More than the page shows well; with what it takes to write them, some 150 MiB. */
+/* More than the page shows well; with what it takes to write them, some 120 MiB. */
 #define FIREFOX_WAITS_MAX 250000
 
 /* What the session's ids are, in its profile. */
