@@ -148,6 +148,7 @@ const struct event_format event_perfetto = {
 struct event_rows {
 	uint64_t start_unix_ns;
 	uint32_t user, kernel, object, waker;
+	uint8_t flags;
 };
 
 struct firefox_state {
@@ -185,7 +186,7 @@ static void stopped_firefox(struct events *ev)
 		session_event_wait(ev->run->session, rec, &w);
 		const struct event_rows rows = {
 			.start_unix_ns = w.max_start_unix_ns, .user = w.user, .kernel = w.kernel, .object = w.object,
-			.waker = session_waker(ev->run->session, rec->waker),
+			.waker = session_waker(ev->run->session, rec->waker), .flags = w.flags,
 		};
 
 		g_array_append_val(st->rows, rows);
@@ -237,7 +238,7 @@ static void add_wait(struct profile *p, GHashTable *threads, const struct offcpu
 	const struct wait w = {
 		.thread = thread_row(p, threads, rec), .user = rows->user, .kernel = rows->kernel,
 		.object = rows->object, .state = rec->state,
-		.flags = (rec->is_throttled ? WAIT_THROTTLED : 0) | (rec->open_at_start ? WAIT_OPEN_AT_START : 0),
+		.flags = rows->flags,
 		.max_start_unix_ns = rows->start_unix_ns, .count = 1, .blocked_ns = rec->blocked_ns,
 		.runnable_ns = rec->runnable_ns, .preempted_ns = rec->preempted_ns, .max_ns = ns,
 		.max_waker = rows->waker,

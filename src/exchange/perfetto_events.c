@@ -14,6 +14,7 @@
 
 #include "analyse/wakers.h"
 #include "base/wire.h"
+#include "exchange/paths.h"
 #include "exchange/perfetto.h"
 #include "exchange/perfetto_stacks.h"
 
@@ -440,8 +441,8 @@ static void append_arguments(struct perfetto_events *w, const struct wait_event 
 	append_number(w, "preempted_ns", rec->preempted_ns);
 	if (rec->by_comm[0])
 		append_text(w, "preempted_by", wait_event_comm(rec->by_comm, name));
-	if (rec->open_at_start)
-		append_text(w, "open", "at the start");
+	append_text(w, "open", open_text((rec->open_at_start ? WAIT_OPEN_AT_START : 0) |
+					 (rec->open_at_end ? WAIT_OPEN_AT_END : 0)));
 }
 
 /* From the waking on, with the arrow. */
@@ -479,7 +480,7 @@ void perfetto_events_wait(struct perfetto_events *w, const struct wait_event *e)
 	if (stack)
 		wire_uint(w->a, EVENT_CALLSTACK_IID, stack);
 	end_event(w, EVENT_IS_BEGIN, track, wait_event_start_ns(e), reason_text(e->reason));
-	if (e->rec->state != 'R')
+	if (e->rec->state != 'R' && (!e->rec->open_at_end || e->rec->runnable_ns))
 		write_queue(w, e, track);
 	end_event(w, EVENT_IS_END, track, e->rec->end_ns, NULL);
 }

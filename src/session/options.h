@@ -57,6 +57,7 @@ struct collect_options {
 	collect_event_fn on_event;
 	collect_blame_fn on_blame;	/* COLLECT_EVENTS, with want_blame */
 	collect_switch_fn on_switch;	/* COLLECT_EVENTS: each switch of a traced thread is told, too; or NULL */
+	bool wants_open;	/* COLLECT_EVENTS: waits that the window's end cuts off are told, too, as it ends */
 	collect_sum_fn on_sum;	/* takes the sums instead of the profile */
 	/* between the parts of a cut, which takes a while: for who has keys to answer.  It calls no session. */
 	void (*on_pause)(void *data);
