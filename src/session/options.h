@@ -57,7 +57,6 @@ struct collect_options {
 	collect_event_fn on_event;
 	collect_blame_fn on_blame;	/* COLLECT_EVENTS, with want_blame */
 	collect_switch_fn on_switch;	/* COLLECT_EVENTS: each switch of a traced thread is told, too; or NULL */
-	bool wants_open;	/* COLLECT_EVENTS: waits that the window's end cuts off are told, too, as it ends */
 	collect_sum_fn on_sum;	/* takes the sums instead of the profile */
 	/* between the parts of a cut, which takes a while: for who has keys to answer.  It calls no session. */
 	void (*on_pause)(void *data);
@@ -85,6 +84,7 @@ struct collect_options {
 	/* the profile of a window is freed before the next cut: nobody needs what that named */
 	bool frees_windows;
 	bool forgets_always;	/* tests: at each cut what crossed before is forgotten */
+	bool wants_open;	/* COLLECT_EVENTS: waits that the window's end cuts off are told, too, as it ends */
 	bool is_short;		/* the window may end soon: what ends it is loaded before it opens */
 };
 
