@@ -329,6 +329,7 @@ struct walk_state {
 	__u8 unread;		/* memory could not be read, and may be readable the next time */
 	__u8 in_parents;	/* of a process that has mapped nothing since it was forked */
 	__u8 met_gap;		/* a frame lies where there is no table */
+	__u8 no_file;		/* the last such: in no file, so a compiler may have made it */
 	__u64 thread_pointer;	/* of a thread whose interpreter is looked at */
 	__u64 seed;		/* of the stack's id, unless it met a gap; known once a walk was not remembered */
 	__u64 task;		/* whose stack it is; the next two are bpf/uretprobe.bpf.h's */

@@ -9,6 +9,7 @@
 #include "symbolize/runtime/php_code.h"
 #include "symbolize/runtime/python_code.h"
 #include "symbolize/runtime/ruby_code.h"
+#include "symbolize/runtime/runtime_files.h"
 
 /* A user stack; of its spots those are marked that are calls of the interpreter. */
 struct native {
@@ -16,7 +17,8 @@ struct native {
 	uint16_t cnt;
 	uint8_t end;
 	bool has_sp;
-	uint32_t spots[];	/* and where they begin on the stack, if has_sp */
+	/* then where they begin on the stack, if has_sp; then the addresses of those in Ruby's file without a name, else 0 */
+	uint32_t spots[];
 };
 
 #define HOLDER_BYTES_MAX 512	/* names are the program's to choose */
@@ -70,6 +72,11 @@ static bool is_eval(const struct frame *f)
 			   !strcmp(f->name, "execute_ex"));
 }
 
+static uint32_t address_in_ruby(const struct frame *f)
+{
+	return !f->name && f->offset <= UINT32_MAX && runtime_of_file(f->module) == RUNTIME_RUBY ? (uint32_t)f->offset : 0;
+}
+
 void fold_languages_native(struct fold_languages *l, const struct fold_stack_spots *stack)
 {
 	struct native *n;
@@ -79,13 +86,16 @@ void fold_languages_native(struct fold_languages *l, const struct fold_stack_spo
 		i++;
 	if (i == stack->cnt && !stack->sp)
 		return;
-	n = g_malloc(sizeof(*n) + 2 * stack->cnt * sizeof(n->spots[0]));
+	n = g_malloc(sizeof(*n) + 3 * stack->cnt * sizeof(n->spots[0]));
 	*n = (struct native){ .id = stack->id, .cnt = (uint16_t)stack->cnt, .end = (uint8_t)stack->end, .has_sp = stack->sp };
 	if (stack->sp)
 		memcpy(n->spots + stack->cnt, stack->sp, stack->cnt * sizeof(n->spots[0]));
-	for (i = 0; i < stack->cnt; i++)
-		n->spots[i] = stack->spots[i] |
-			      (is_eval(profile_get_frame(l->profile, stack->frames[i])) ? SPOT_IS_EVAL : 0);
+	for (i = 0; i < stack->cnt; i++) {
+		const struct frame *f = profile_get_frame(l->profile, stack->frames[i]);
+
+		n->spots[i] = stack->spots[i] | (is_eval(f) ? SPOT_IS_EVAL : 0);
+		n->spots[2 * stack->cnt + i] = address_in_ruby(f);
+	}
 	g_hash_table_replace(l->natives, &n->id, n);
 }
 
@@ -149,15 +159,20 @@ static const char *language_name(const struct offcpu_rec_language *rec)
 	}
 }
 
-/* False: it cannot be read any more. */
-static bool name_frame(struct fold_languages *l, const struct offcpu_rec_language *rec, unsigned i, struct frame *ret)
+static struct language_place place_of(const struct offcpu_rec_language *rec, unsigned i)
 {
-	const struct language_place place = {
+	return (struct language_place){
 		.version = rec->version, .pid = rec->pid, .code_type = rec->code_type,
 		.space = rec->proc_start_ns ^ (uint64_t)rec->pid << 32 ^ rec->exec_no,
 		.code = rec->frame[i].code & ~(uint64_t)OFFCPU_LANGUAGE_ENTRY, .instr = rec->frame[i].instr,
 		.hashes = rec->frame[i].entry_at, .is_outermost = i + 1 == rec->depth && !rec->is_cut,
 	};
+}
+
+/* False: it cannot be read any more. */
+static bool name_frame(struct fold_languages *l, const struct offcpu_rec_language *rec, unsigned i, struct frame *ret)
+{
+	const struct language_place place = place_of(rec, i);
 	struct language_frame found;
 
 	if (!read_name(l, &place, &found))
@@ -178,15 +193,6 @@ static uint32_t frame_of(struct fold_languages *l, const struct offcpu_rec_langu
 	if (!name_frame(l, rec, i, &f))
 		fold_languages_count_stale(l);
 	return profile_frame(l->profile, &f);
-}
-
-static unsigned count_evals(const struct native *n)
-{
-	unsigned cnt = 0;
-
-	for (unsigned i = 0; i < n->cnt; i++)
-		cnt += (n->spots[i] & SPOT_IS_EVAL) != 0;
-	return cnt;
 }
 
 static unsigned count_groups(const struct offcpu_rec_language *rec)
@@ -225,16 +231,38 @@ static bool mark_by_entries(const struct native *n, const struct offcpu_rec_lang
 	return true;
 }
 
-static void mark_by_names(const struct native *n, bool *is_eval)
+/* How many. */
+static unsigned mark_by_names(const struct native *n, bool *is_eval)
 {
+	unsigned cnt = 0;
+
 	for (unsigned i = 0; i < n->cnt; i++)
-		is_eval[i] = n->spots[i] & SPOT_IS_EVAL;
+		cnt += is_eval[i] = n->spots[i] & SPOT_IS_EVAL;
+	return cnt;
+}
+
+/* Where Ruby's file is stripped: what its instructions themselves say executes them. */
+static unsigned mark_by_executor(struct fold_languages *l, const struct native *n, const struct offcpu_rec_language *rec,
+				 bool *is_eval)
+{
+	const struct language_place place = place_of(rec, 0);
+	struct ruby_executor executor;
+	unsigned cnt = 0;
+
+	if (OFFCPU_LANGUAGE_KIND(rec->version) != OFFCPU_LANGUAGE_RUBY || !ruby_code_executor(l->ruby, &place, &executor))
+		return 0;
+	for (unsigned i = 0; i < n->cnt; i++) {
+		uint32_t addr = n->spots[2 * n->cnt + i];
+
+		cnt += is_eval[i] = addr && addr >= executor.start && addr <= executor.end;
+	}
+	return cnt;
 }
 
 /* Either may end early, but not both be whole and differ. */
-static bool fits(const struct native *n, const struct offcpu_rec_language *rec)
+static bool fits(const struct native *n, const struct offcpu_rec_language *rec, unsigned evals)
 {
-	unsigned evals = count_evals(n), groups = count_groups(rec);
+	unsigned groups = count_groups(rec);
 
 	if (evals > groups)
 		return rec->is_cut;
@@ -245,19 +273,22 @@ static bool fits(const struct native *n, const struct offcpu_rec_language *rec)
  * A thread may be preempted where a call of C's has begun and has no frame of the interpreter's yet, or no more: then
  * there is one call more than groups.  By their places that is seen; by names only where the call is the innermost.
  */
-static bool find_evals(const struct native *n, const struct offcpu_rec_language *rec, bool *is_eval)
+static bool find_evals(struct fold_languages *l, const struct native *n, const struct offcpu_rec_language *rec, bool *is_eval)
 {
+	unsigned cnt;
 	bool is_begun;
 
 	if (!rec->is_cut && mark_by_entries(n, rec, is_eval))
 		return true;
 	memset(is_eval, 0, n->cnt * sizeof(*is_eval));
-	if (!count_evals(n))
+	cnt = mark_by_names(n, is_eval);
+	if (!cnt)
+		cnt = mark_by_executor(l, n, rec, is_eval);
+	if (!cnt)
 		return rec->is_cut && mark_by_entries(n, rec, is_eval);
-	mark_by_names(n, is_eval);
-	is_begun = n->spots[0] & SPOT_IS_EVAL && count_evals(n) == count_groups(rec) + 1 && !rec->is_cut;
+	is_begun = is_eval[0] && cnt == count_groups(rec) + 1 && !rec->is_cut;
 	is_eval[0] &= !is_begun;
-	return is_begun || fits(n, rec);
+	return is_begun || fits(n, rec, cnt);
 }
 
 unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_language *rec, fold_spot_fn spot,
@@ -269,7 +300,7 @@ unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_
 
 	if (!n)
 		return 0;
-	is_mergeable = find_evals(n, rec, is_eval);
+	is_mergeable = find_evals(l, n, rec, is_eval);
 	if (!is_mergeable)
 		fold_languages_count_lost(l);
 	*ret_end = (enum stack_end)n->end;

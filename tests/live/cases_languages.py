@@ -117,6 +117,12 @@ def own_frames(wait, source):
     return [[frame["name"], frame["line"]] for frame in wait["user"] if frame["file"] == source]
 
 
+def is_within(wait, truth, source):
+    """Below the call that the program timed, in its own functions."""
+    own, chain = own_frames(wait, source), truth["chain"]
+    return own[:1] == chain[:1] and [name for name, _ in own] == [name for name, _ in chain][:len(own)]
+
+
 def check_python_thread(check, report, truth, source, may_be_bare=False):
     """The waits of a thread at its chain: function by function, line by line, for as long as it says itself.
 
@@ -125,7 +131,9 @@ def check_python_thread(check, report, truth, source, may_be_bare=False):
     who = ">".join(name for name, _ in truth["chain"])
     waits = [wait for wait in report.by_thread[truth["pid"], truth["tid"]] if wait["user"]]
     at_chain = [wait for wait in waits if own_frames(wait, source) == truth["chain"]]
-    seen_ns = sum(wait["off_cpu_ns"] for wait in at_chain)
+    # within what the program timed it may lose its CPU or the GIL anywhere, by its own waker for example
+    lost = [wait for wait in waits if wait not in at_chain and is_within(wait, truth, source) and (wait["state"] != "S" or wait["reason"] == "lock.gil")]
+    seen_ns = sum(wait["off_cpu_ns"] for wait in at_chain + lost)
     # a thread that begins asks for the GIL before it has a frame
     others = [chain for chain, wait in ((own_frames(wait, source), wait) for wait in waits)
               if wait["state"] == "S" and wait not in at_chain and (chain or wait["reason"] != "lock.gil")]
@@ -152,7 +160,8 @@ def python_waits(env, interpreter):
         report, truth, _ = env.record("py_waits", 60)
     finally:
         env.programs = programs
-    check_account(env.check, report, allowed_losses=(*ALLOWED, *EDGE_LOSSES))
+    # up to 3.12 a call has a moment in which the thread's list of frames leads nowhere: a thread may be preempted there
+    check_account(env.check, report, allowed_losses=(*ALLOWED, *EDGE_LOSSES, "interpreter"))
     env.check.equal(len(truth), 6, "threads that told their truth")
     for line in truth:
         check_python_thread(env.check, report, line, source)

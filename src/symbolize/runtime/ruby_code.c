@@ -81,6 +81,10 @@ struct code {
 struct ruby_code {
 	GHashTable *codes;	/* struct code, by its key */
 	GStringChunk *strings;
+	/* of the program that was asked for last */
+	uint64_t executor_space;
+	bool is_executor_known;
+	struct ruby_executor executor;
 };
 
 struct ruby_code *ruby_code_new(void)
@@ -240,4 +244,21 @@ bool ruby_code_name(struct ruby_code *r, const struct language_place *place, str
 	*ret = (struct language_frame){ .name = c->name, .file = c->file, .first_line = c->first_line,
 					.line = line_at(l, place, &c->constant) };
 	return true;
+}
+
+bool ruby_code_executor(struct ruby_code *r, const struct language_place *place, struct ruby_executor *ret)
+{
+	const struct layout *l = layout_of(place->version);
+	struct constant c;
+	uint32_t first_line;
+	uint64_t handler;
+
+	if (!r->is_executor_known || r->executor_space != place->space) {
+		r->is_executor_known = l && read_constant(l, place, &c, &first_line) &&
+				       memory_read(place->pid, c.instructions, &handler, sizeof(handler)) &&
+				       ruby_executor_find(place->pid, handler, &r->executor);
+		r->executor_space = place->space;
+	}
+	*ret = r->executor;
+	return r->is_executor_known;
 }

@@ -3,6 +3,7 @@
 #define SYMBOLIZE_RUBY_CODE_H
 
 #include "symbolize/runtime/language.h"
+#include "symbolize/runtime/ruby_executor.h"
 
 /*
  * Ruby's methods and blocks (CRuby 3.0 to 3.4): how a process's frames are found, and what they are called.  What is
@@ -14,6 +15,9 @@ struct ruby_code *ruby_code_new(void);
 void ruby_code_free(struct ruby_code *r);	/* NULL is fine */
 /* False: the process is gone, or another object lies there by now. */
 bool ruby_code_name(struct ruby_code *r, const struct language_place *place, struct language_frame *ret);
+
+/* What executes an instruction sequence, where that has no symbol.  False: not known. */
+bool ruby_code_executor(struct ruby_code *r, const struct language_place *place, struct ruby_executor *ret);
 
 /* What is known of a process as a Ruby program. */
 enum ruby_state {

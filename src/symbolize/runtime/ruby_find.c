@@ -12,6 +12,7 @@
 
 #define MAPS_TEXT_MAX (64 << 20)
 #define MODULES_MAX 1024
+#define CODE_BYTES 48
 /*
  * glibc on x86-64: a thread's pointer to its vector of blocks of thread-local variables, and an entry of that, by the
  * module's number.
@@ -42,6 +43,7 @@ struct found {
 	bool is_ruby, has_context, is_program, is_glibc;
 	uint32_t version, tid_at;
 	struct local_variable context;
+	uint64_t context_module;	/* the number itself, where code told of it; 0: not known */
 };
 
 static uint32_t version_at(uint32_t pid, uint64_t addr)
@@ -54,16 +56,44 @@ static uint32_t version_at(uint32_t pid, uint64_t addr)
 	return OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_RUBY, text[0] - '0', text[2] - '0');
 }
 
+/*
+ * Stripped: rb_thread_current() asks __tls_get_addr() for the thread's own ruby_current_ec first, by two words that its
+ * code refers to: the number of the module, and the offset in its block.
+ */
+static bool context_of_code(struct found *f, uint32_t pid, uint64_t function)
+{
+	static const uint8_t asks[] = { 0x66, 0x48, 0x8d, 0x3d };	/* data16 lea words(%rip),%rdi */
+	static const uint8_t loads[] = { 0x48, 0x8b, 0x00 };		/* mov (%rax),%rax, behind an 8 bytes long call */
+	uint8_t code[CODE_BYTES];
+	uint64_t words[2];
+	int32_t to;
+
+	if (!function || !memory_read(pid, function, code, sizeof(code)))
+		return false;
+	for (size_t i = 0; i + 19 <= sizeof(code); i++) {
+		if (memcmp(code + i, asks, sizeof(asks)) || memcmp(code + i + 16, loads, sizeof(loads)))
+			continue;
+		memcpy(&to, code + i + sizeof(asks), sizeof(to));
+		if (!memory_read(pid, function + i + 8 + (uint64_t)(int64_t)to, words, sizeof(words)) || words[1] >= UINT32_MAX)
+			return false;
+		f->context_module = words[0];
+		f->context.offset = words[1];
+		return true;
+	}
+	return false;
+}
+
 static void look_at_file(struct found *f, const char *proc_dir, uint32_t pid, const struct maps_line *line)
 {
-	struct variable wanted[] = { { "ruby_version", 0 } };
+	struct variable wanted[] = { { "ruby_version", 0 }, { "rb_thread_current", 0 } };
 
 	f->is_ruby = true;
-	if (f->version || !variables_find(proc_dir, pid, line, wanted, G_N_ELEMENTS(wanted)) || !wanted[0].addr)
+	if (f->version || !symbols_find(proc_dir, pid, line, wanted, G_N_ELEMENTS(wanted)) || !wanted[0].addr)
 		return;
 	f->version = version_at(pid, wanted[0].addr);
 	f->is_program = !g_str_has_prefix(module_base_name(line->path), "lib");
-	f->has_context = variables_find_local(proc_dir, pid, line, "ruby_current_ec", &f->context);
+	f->has_context = variables_find_local(proc_dir, pid, line, "ruby_current_ec", &f->context) ||
+			 context_of_code(f, pid, wanted[1].addr);
 }
 
 /* Where glibc has a thread's id, in struct pthread, as it tells its own debugger library; 0: it does not. */
@@ -83,6 +113,8 @@ static uint64_t module_number(const struct found *f, uint32_t pid)
 {
 	uint64_t number;
 
+	if (f->context_module)
+		return f->context_module < MODULES_MAX ? f->context_module : 0;
 	if (f->is_program && !f->context.module_at)
 		return 1;
 	return f->context.module_at && memory_read(pid, f->context.module_at, &number, sizeof(number)) &&
