@@ -421,7 +421,8 @@ struct offcpu_rec_event {
 	__u8 is_throttled;	/* as OFFCPU_KEY_THROTTLED */
 	__u8 open_at_start;
 	__u8 is_kernel;		/* a kernel thread */
-	__u8 pad[4];
+	__u8 open_at_end;	/* user space's: of the account of a thread that still waited as the window ended */
+	__u8 pad[3];
 };
 
 /*

@@ -187,6 +187,7 @@ static void prepare(struct events *ev, struct target *target)
 	ev->wakers = ev->wakers || ev->format->is_file;
 	o->want_wakers = ev->wakers;
 	o->want_objects = o->want_objects || ev->format->is_file;
+	o->wants_open = ev->format->is_file;
 	if (ev->format->has_switches)
 		o->on_switch = on_switch;
 	if (o->want_blame) {

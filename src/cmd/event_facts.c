@@ -14,7 +14,7 @@
 struct key {
 	uint64_t ustack, kstack, object;
 	uint8_t state;
-	bool is_preempted, is_runnable, is_throttled, is_open, is_kernel;
+	bool is_preempted, is_runnable, is_throttled, is_open, ends_open, is_kernel;
 };
 
 struct facts {
@@ -32,7 +32,7 @@ struct event_facts {
 static guint key_hash(gconstpointer key)
 {
 	const struct key *k = key;
-	const uint64_t flags = (uint64_t)k->state << 5 | k->is_kernel << 4 | k->is_open << 3 | k->is_preempted << 2 |
+	const uint64_t flags = (uint64_t)k->state << 6 | k->ends_open << 5 | k->is_kernel << 4 | k->is_open << 3 | k->is_preempted << 2 |
 			       k->is_runnable << 1 | k->is_throttled;
 
 	return hash_end(hash_more(hash_more(k->ustack, k->kstack), k->object ^ flags));
@@ -44,7 +44,8 @@ static gboolean key_equal(gconstpointer va, gconstpointer vb)
 
 	return a->ustack == b->ustack && a->kstack == b->kstack && a->object == b->object && a->state == b->state &&
 	       a->is_preempted == b->is_preempted && a->is_runnable == b->is_runnable &&
-	       a->is_throttled == b->is_throttled && a->is_open == b->is_open && a->is_kernel == b->is_kernel;
+	       a->is_throttled == b->is_throttled && a->is_open == b->is_open && a->ends_open == b->ends_open &&
+	       a->is_kernel == b->is_kernel;
 }
 
 static void facts_free(gpointer data)
@@ -125,7 +126,8 @@ static const struct facts *facts_of(struct event_facts *n, const struct offcpu_r
 	const struct key key = {
 		.ustack = e->ustack, .kstack = e->kstack, .object = e->object, .state = e->state,
 		.is_preempted = e->preempted_ns != 0, .is_runnable = e->runnable_ns != 0,
-		.is_throttled = e->is_throttled, .is_open = e->open_at_start, .is_kernel = e->is_kernel,
+		.is_throttled = e->is_throttled, .is_open = e->open_at_start,
+		.ends_open = e->open_at_end, .is_kernel = e->is_kernel,
 	};
 	struct facts *known = g_hash_table_lookup(n->facts, &key);
 	struct wait wait;

@@ -18,20 +18,31 @@ struct perfetto_state {
 	uint64_t lost_switches, lost;
 };
 
-/* "mariadbd --datadir=/x": the command line, or of a kernel thread nothing. */
-static char *process_name(uint32_t pid)
-{
-	g_autofree char *path = g_strdup_printf("/proc/%u/cmdline", pid);
-	char *text;
-	gsize len;
+#define ARGUMENTS_MAX 64
 
-	if (!g_file_get_contents(path, &text, &len, NULL))
+/* A kernel thread has none. */
+static char **process_arguments(uint32_t pid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%u/cmdline", pid), *text = NULL;
+	gsize len = 0;
+
+	if (!g_file_get_contents(path, &text, &len, NULL) || !*text)
 		return NULL;
-	for (gsize i = 0; i + 1 < len; i++)
-		text[i] = text[i] ? text[i] : ' ';
-	if (!*text)
-		g_clear_pointer(&text, g_free);
-	return text;
+	GPtrArray *arguments = g_ptr_array_new();
+
+	for (const char *at = text; at < text + len && arguments->len < ARGUMENTS_MAX; at += strlen(at) + 1)
+		g_ptr_array_add(arguments, g_strdup(at));
+	g_ptr_array_add(arguments, NULL);
+	return (char **)g_ptr_array_free(arguments, FALSE);
+}
+
+/* Of its first thread; NULL: it is gone. */
+static char *process_comm(uint32_t pid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%u/comm", pid);
+	char *comm;
+
+	return g_file_get_contents(path, &comm, NULL, NULL) ? g_strchomp(comm) : NULL;
 }
 
 /* On a machine that was never suspended both clocks are one, to the nanosecond. */
@@ -58,7 +69,7 @@ static void begin_perfetto(struct events *ev)
 		.kernel_release = names.release, .kernel_version = names.version, .machine = names.machine,
 	};
 	st->writer = writer_new(&sink, false);
-	st->trace = perfetto_events_new(st->writer, &clocks, &host, process_name);
+	st->trace = perfetto_events_new(st->writer, &clocks, &host, process_arguments);
 	ev->state = st;
 }
 
@@ -130,13 +141,14 @@ const struct event_format event_perfetto = {
 
 /* --- Firefox Profiler --- */
 
-/* More than the page shows well; with what it takes to write them, some 150 MiB. */
+/* More than the page shows well; with what it takes to write them, some 120 MiB. */
 #define FIREFOX_WAITS_MAX 250000
 
 /* What the session's ids are, in its profile. */
 struct event_rows {
 	uint64_t start_unix_ns;
 	uint32_t user, kernel, object, waker;
+	uint8_t flags;
 };
 
 struct firefox_state {
@@ -174,7 +186,7 @@ static void stopped_firefox(struct events *ev)
 		session_event_wait(ev->run->session, rec, &w);
 		const struct event_rows rows = {
 			.start_unix_ns = w.max_start_unix_ns, .user = w.user, .kernel = w.kernel, .object = w.object,
-			.waker = session_waker(ev->run->session, rec->waker),
+			.waker = session_waker(ev->run->session, rec->waker), .flags = w.flags,
 		};
 
 		g_array_append_val(st->rows, rows);
@@ -208,7 +220,7 @@ static uint32_t thread_row(struct profile *p, GHashTable *rows, const struct off
 	guint row = GPOINTER_TO_UINT(g_hash_table_lookup(rows, &key));
 
 	if (!row) {
-		g_autofree char *process = process_name(rec->pid);
+		g_autofree char *process = process_comm(rec->pid);
 		const struct thread t = { .pid = rec->pid, .tid = rec->tid, .comm = profile_string(p, comm),
 					  .process = profile_string(p, process ? process : comm),
 					  .flags = rec->is_kernel ? THREAD_KERNEL : 0 };
@@ -226,7 +238,7 @@ static void add_wait(struct profile *p, GHashTable *threads, const struct offcpu
 	const struct wait w = {
 		.thread = thread_row(p, threads, rec), .user = rows->user, .kernel = rows->kernel,
 		.object = rows->object, .state = rec->state,
-		.flags = (rec->is_throttled ? WAIT_THROTTLED : 0) | (rec->open_at_start ? WAIT_OPEN_AT_START : 0),
+		.flags = rows->flags,
 		.max_start_unix_ns = rows->start_unix_ns, .count = 1, .blocked_ns = rec->blocked_ns,
 		.runnable_ns = rec->runnable_ns, .preempted_ns = rec->preempted_ns, .max_ns = ns,
 		.max_waker = rows->waker,

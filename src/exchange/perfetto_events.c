@@ -14,6 +14,7 @@
 
 #include "analyse/wakers.h"
 #include "base/wire.h"
+#include "exchange/paths.h"
 #include "exchange/perfetto.h"
 #include "exchange/perfetto_stacks.h"
 
@@ -37,7 +38,7 @@ struct known_thread {
 struct perfetto_events {
 	struct writer *writer;
 	uint64_t boot_offset_ns;	/* to CLOCK_BOOTTIME */
-	perfetto_process_fn process_name;
+	perfetto_process_fn process_arguments;
 	GPtrArray *cpus;	/* struct cpu_bundle *, by number */
 	GHashTable *threads;	/* tid -> struct known_thread */
 	GHashTable *processes;	/* pids that were told */
@@ -119,13 +120,13 @@ static void begin_state(struct perfetto_events *w)
 }
 
 struct perfetto_events *perfetto_events_new(struct writer *writer, const struct perfetto_clocks *clocks,
-					    const struct perfetto_host *host, perfetto_process_fn process_name)
+					    const struct perfetto_host *host, perfetto_process_fn process_arguments)
 {
 	struct perfetto_events *w = g_new0(struct perfetto_events, 1);
 
 	w->writer = writer;
 	w->boot_offset_ns = clocks->boot_ns - clocks->monotonic_ns;
-	w->process_name = process_name;
+	w->process_arguments = process_arguments;
 	w->cpus = g_ptr_array_new_with_free_func(bundle_free);
 	w->threads = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	w->processes = g_hash_table_new(NULL, NULL);
@@ -166,11 +167,14 @@ static void append_process(struct perfetto_events *w, uint32_t pid, const char *
 {
 	if (!g_hash_table_add(w->processes, GUINT_TO_POINTER(pid)))
 		return;
-	g_autofree char *name = w->process_name(pid);
+	g_auto(GStrv) arguments = w->process_arguments(pid);
 
 	g_string_truncate(w->b, 0);
 	wire_uint(w->b, TREE_PROCESS_PID, pid);
-	wire_string(w->b, TREE_PROCESS_CMDLINE, name ? name : comm);
+	for (char **argument = arguments; argument && *argument; argument++)
+		wire_bytes(w->b, TREE_PROCESS_CMDLINE, *argument, strlen(*argument));
+	if (!arguments)
+		wire_string(w->b, TREE_PROCESS_CMDLINE, comm);
 	wire_message(w->a, TREE_PROCESS, w->b);
 }
 
@@ -437,8 +441,8 @@ static void append_arguments(struct perfetto_events *w, const struct wait_event 
 	append_number(w, "preempted_ns", rec->preempted_ns);
 	if (rec->by_comm[0])
 		append_text(w, "preempted_by", wait_event_comm(rec->by_comm, name));
-	if (rec->open_at_start)
-		append_text(w, "open", "at the start");
+	append_text(w, "open", open_text((rec->open_at_start ? WAIT_OPEN_AT_START : 0) |
+					 (rec->open_at_end ? WAIT_OPEN_AT_END : 0)));
 }
 
 /* From the waking on, with the arrow. */
@@ -476,7 +480,7 @@ void perfetto_events_wait(struct perfetto_events *w, const struct wait_event *e)
 	if (stack)
 		wire_uint(w->a, EVENT_CALLSTACK_IID, stack);
 	end_event(w, EVENT_IS_BEGIN, track, wait_event_start_ns(e), reason_text(e->reason));
-	if (e->rec->state != 'R')
+	if (e->rec->state != 'R' && (!e->rec->open_at_end || e->rec->runnable_ns))
 		write_queue(w, e, track);
 	end_event(w, EVENT_IS_END, track, e->rec->end_ns, NULL);
 }

@@ -19,11 +19,11 @@ struct perfetto_host {
 	const char *kernel_release, *kernel_version, *machine;	/* as uname() says */
 };
 
-/* What a process is called, for people; NULL: not known any more, and its thread's name stands in its place. */
-typedef char *(*perfetto_process_fn)(uint32_t pid);
+/* The command line of a process; NULL: none, or not known any more, and its thread's name stands in its place. */
+typedef char **(*perfetto_process_fn)(uint32_t pid);
 
 struct perfetto_events *perfetto_events_new(struct writer *writer, const struct perfetto_clocks *clocks,
-					    const struct perfetto_host *host, perfetto_process_fn process_name);
+					    const struct perfetto_host *host, perfetto_process_fn process_arguments);
 void perfetto_events_switch(struct perfetto_events *w, const struct offcpu_rec_switch *sw, const struct waker *waker);
 void perfetto_events_wait(struct perfetto_events *w, const struct wait_event *e);
 /*

@@ -84,6 +84,7 @@ struct collect_options {
 	/* the profile of a window is freed before the next cut: nobody needs what that named */
 	bool frees_windows;
 	bool forgets_always;	/* tests: at each cut what crossed before is forgotten */
+	bool wants_open;	/* COLLECT_EVENTS: waits that the window's end cuts off are told, too, as it ends */
 	bool is_short;		/* the window may end soon: what ends it is loaded before it opens */
 };
 

@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/pid_set.h"
 #include "base/process_ids.h"
@@ -127,6 +128,23 @@ static bool keeps_account(enum collect_mode mode, const struct offcpu_rec_thread
 	return mode != COLLECT_EVENTS && size >= sizeof(*rec) && rec->end == OFFCPU_END_WINDOW;
 }
 
+/* What the account of a thread at the window's end tells of its wait, which goes on. */
+static void tell_open_wait(struct session *s, const struct offcpu_rec_thread *rec)
+{
+	struct offcpu_rec_event e = {
+		.type = OFFCPU_REC_EVENT, .end_ns = rec->to_ns, .pid = rec->pid, .tid = rec->tid,
+		.blocked_ns = rec->open_blocked_ns, .runnable_ns = rec->open_runnable_ns,
+		.preempted_ns = rec->open_preempted_ns, .ustack = rec->open_ustack, .kstack = rec->open_kstack,
+		.waker = rec->open_waker, .object = rec->open_object, .state = rec->open_state,
+		.is_throttled = (rec->open_flags & OFFCPU_KEY_THROTTLED) != 0,
+		.open_at_start = (rec->open_flags & OFFCPU_OPEN_AT_START) != 0,
+		.is_kernel = (rec->flags & OFFCPU_THREAD_KERNEL) != 0, .open_at_end = 1,
+	};
+
+	memcpy(e.comm, rec->comm, sizeof(e.comm));
+	s->options->on_event(&e, s->options->callback_data);
+}
+
 void session_fold_thread(const struct offcpu_rec_thread *rec, void *session)
 {
 	struct session *s = session;
@@ -180,6 +198,9 @@ int session_take_record(void *data, void *record, size_t size)
 	case OFFCPU_REC_THREAD:
 		if (keeps_account(s->options->mode, record, size))
 			take_thread(s, record, size);
+		else if (s->options->wants_open && size >= sizeof(struct offcpu_rec_thread) &&
+			 ((const struct offcpu_rec_thread *)record)->open_state)
+			tell_open_wait(s, record);
 		break;
 	case OFFCPU_REC_STILL:
 		take_still(s, record, size);

@@ -522,7 +522,8 @@ bool session_event_wait(struct session *s, const struct offcpu_rec_event *e, str
 	*ret_wait = (struct wait){
 		.state = e->state, .count = 1, .blocked_ns = e->blocked_ns, .runnable_ns = e->runnable_ns,
 		.preempted_ns = e->preempted_ns, .max_ns = ns,
-		.flags = (e->is_throttled ? WAIT_THROTTLED : 0) | (e->open_at_start ? WAIT_OPEN_AT_START : 0),
+		.flags = (e->is_throttled ? WAIT_THROTTLED : 0) | (e->open_at_start ? WAIT_OPEN_AT_START : 0) |
+			 (e->open_at_end ? WAIT_OPEN_AT_END : 0),
 		.max_start_unix_ns = s->start_unix_ns + (e->end_ns - ns - s->start_ns),
 	};
 	has_user = has_user || fold_find(s->fold, e->ustack, &ret_wait->user);

@@ -98,6 +98,9 @@ def a_perfetto_trace_of_two_threads(env):
         env.check.that(len(waked) >= len(reads) - 2, f"{name}: {len(waked)} of {len(reads)} were ended by the other thread")
         env.check.equal([w for w in waked if w["by"] != others[tid]][:3], [], "arrows from the waker")
         env.check.that(all("pipe" in w.get("for", "") for w in reads), f"{name} waits for a pipe: {reads[:2]}")
+        if name == "ping_main":     # it waits for the test
+            still = [w.get("open") for w in trace.waits if w["tid"] == tid][-1:]
+            env.check.equal(still, ["at the end"], "the wait that goes on")
         env.check.equal(trace.processes.get(tid), program.pid, "the thread's process")
         env.check.equal(trace.names.get(tid), "pipe", "the thread's name")
     json_sums = by_thread((line["tid"], line["blocked_ns"] + line["runnable_ns"] + line["preempted_ns"]) for line in lines)
