@@ -2,6 +2,8 @@
 #include "symbolize/runtime/go_answers.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cursor.h"
 #include "base/go_table.h"
@@ -35,12 +37,53 @@ struct code_answer {
 struct program {
 	struct elf_file file;
 	struct go_table table;
+	char version[GO_VERSION_MAX];
+	int fd;		/* of this question; the table is in memory */
 };
+
+/*
+ * The one that was asked about last.  A table of tens of megabytes takes milliseconds to read, and addresses are asked
+ * for by the thousand.
+ */
+static struct {
+	GMutex lock;
+	struct program program;
+	struct stat st;
+	bool is_open;
+} last;
 
 static bool open_program(struct program *p, int fd)
 {
-	return elf_file_open(&p->file, fd, NULL) &&
-	       (p->file.machine == EM_X86_64 || p->file.machine == EM_AARCH64) && go_table_open(&p->table, &p->file);
+	*p = (struct program){ .fd = fd };
+	if (!elf_file_open(&p->file, fd, NULL) ||
+	    (p->file.machine != EM_X86_64 && p->file.machine != EM_AARCH64) || !go_table_open(&p->table, &p->file))
+		return false;
+	go_version_read(&p->file, p->version, sizeof(p->version));
+	elf_cntl(p->file.elf, ELF_C_FDDONE);
+	return true;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       !memcmp(&a->st_mtim, &b->st_mtim, sizeof(a->st_mtim)) &&
+	       !memcmp(&a->st_ctim, &b->st_ctim, sizeof(a->st_ctim));
+}
+
+/* NULL: it is no Go program. */
+static struct program *program_of(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return NULL;
+	if (!last.is_open || !is_same_file(&st, &last.st)) {
+		elf_file_close(&last.program.file);
+		last.is_open = open_program(&last.program, fd);
+		last.st = st;
+	}
+	last.program.fd = fd;
+	return last.is_open ? &last.program : NULL;
 }
 
 static bool tell_file(const struct program *p, GByteArray *into)
@@ -60,7 +103,7 @@ static bool tell_file(const struct program *p, GByteArray *into)
 		.segment_cnt = p->file.segment_cnt,
 	};
 
-	go_version_read(&p->file, a.version, sizeof(a.version));
+	memcpy(a.version, p->version, sizeof(a.version));
 	g_byte_array_append(into, (const guint8 *)&a, sizeof(a));
 	g_byte_array_append(into, (const guint8 *)p->file.segments,
 			    (guint)(p->file.segment_cnt * sizeof(*p->file.segments)));
@@ -69,18 +112,12 @@ static bool tell_file(const struct program *p, GByteArray *into)
 
 static bool read_words(const struct program *p, uint64_t vaddr, uint32_t *ret, size_t bytes)
 {
-	size_t all;
-	const char *raw = elf_rawfile(p->file.elf, &all);
-
-	for (size_t i = 0; raw && i < p->file.segment_cnt; i++) {
+	for (size_t i = 0; i < p->file.segment_cnt; i++) {
 		const struct elf_segment *s = &p->file.segments[i];
 		uint64_t at = vaddr - s->vaddr;
 
-		if (vaddr < s->vaddr || at > s->size || s->size - at < bytes || s->off > all ||
-		    all - s->off < at + bytes)
-			continue;
-		memcpy(ret, raw + s->off + at, bytes);
-		return true;
+		if (vaddr >= s->vaddr && at <= s->size && s->size - at >= bytes && s->off <= INT64_MAX - at)
+			return pread(p->fd, ret, bytes, (off_t)(s->off + at)) == (ssize_t)bytes;
 	}
 	return false;
 }
@@ -186,15 +223,17 @@ static bool tell(const struct program *p, const struct question *q, GByteArray *
 
 bool go_answers_parse(int fd, const void *question, size_t question_bytes, GByteArray *into)
 {
-	struct program p = { 0 };
+	const struct program *p;
 	struct question q;
 	bool is_ours;
 
 	if (question_bytes != sizeof(q))
 		return false;
 	memcpy(&q, question, sizeof(q));
-	is_ours = open_program(&p, fd) && tell(&p, &q, into);
-	elf_file_close(&p.file);
+	g_mutex_lock(&last.lock);
+	p = program_of(fd);
+	is_ours = p && tell(p, &q, into);
+	g_mutex_unlock(&last.lock);
 	return is_ours;
 }
 
