@@ -13,9 +13,16 @@
 #define INLINED_MAX_WORDS 5
 #define TREES_TRIED 4
 
+/* Which file it is, and as it was changed last: whoever answers may not ask the kernel for that. */
+struct identity {
+	uint64_t dev, ino, size;
+	int64_t changed_s, changed_ns, written_s, written_ns;
+};
+
 /* Both ends are one program. */
 enum about { ABOUT_FILE, ABOUT_CODE, ABOUT_INLINE_DATA };
 struct question {
+	struct identity file;
 	uint64_t about, vaddr, inline_data;
 };
 
@@ -48,7 +55,7 @@ struct program {
 static struct {
 	GMutex lock;
 	struct program program;
-	struct stat st;
+	struct identity file;
 	bool is_open;
 } last;
 
@@ -63,24 +70,13 @@ static bool open_program(struct program *p, int fd)
 	return true;
 }
 
-static bool is_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       !memcmp(&a->st_mtim, &b->st_mtim, sizeof(a->st_mtim)) &&
-	       !memcmp(&a->st_ctim, &b->st_ctim, sizeof(a->st_ctim));
-}
-
 /* NULL: it is no Go program. */
-static struct program *program_of(int fd)
+static struct program *program_of(int fd, const struct identity *file)
 {
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return NULL;
-	if (!last.is_open || !is_same_file(&st, &last.st)) {
+	if (!last.is_open || memcmp(file, &last.file, sizeof(*file)) != 0) {
 		elf_file_close(&last.program.file);
 		last.is_open = open_program(&last.program, fd);
-		last.st = st;
+		last.file = *file;
 	}
 	last.program.fd = fd;
 	return last.is_open ? &last.program : NULL;
@@ -231,7 +227,7 @@ bool go_answers_parse(int fd, const void *question, size_t question_bytes, GByte
 		return false;
 	memcpy(&q, question, sizeof(q));
 	g_mutex_lock(&last.lock);
-	p = program_of(fd);
+	p = program_of(fd, &q.file);
 	is_ours = p && tell(p, &q, into);
 	g_mutex_unlock(&last.lock);
 	return is_ours;
@@ -241,8 +237,15 @@ bool go_answers_parse(int fd, const void *question, size_t question_bytes, GByte
 
 static GByteArray *ask(int fd, enum about about, uint64_t vaddr, uint64_t inline_data)
 {
-	const struct question q = { about, vaddr, inline_data };
+	struct question q = { .about = about, .vaddr = vaddr, .inline_data = inline_data };
+	struct stat st;
 
+	if (fstat(fd, &st))
+		return NULL;
+	q.file = (struct identity){
+		st.st_dev,	    st.st_ino,		(uint64_t)st.st_size, st.st_ctim.tv_sec,
+		st.st_ctim.tv_nsec, st.st_mtim.tv_sec,	st.st_mtim.tv_nsec,
+	};
 	return parser_ask_or_do(PARSER_GO, go_answers_parse, fd, &q, sizeof(q));
 }
 
