@@ -2,6 +2,8 @@
 #include "symbolize/runtime/go_answers.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cursor.h"
 #include "base/go_table.h"
@@ -11,9 +13,16 @@
 #define INLINED_MAX_WORDS 5
 #define TREES_TRIED 4
 
+/* Which file it is, and as it was changed last: whoever answers may not ask the kernel for that. */
+struct identity {
+	uint64_t dev, ino, size;
+	int64_t changed_s, changed_ns, written_s, written_ns;
+};
+
 /* Both ends are one program. */
 enum about { ABOUT_FILE, ABOUT_CODE, ABOUT_INLINE_DATA };
 struct question {
+	struct identity file;
 	uint64_t about, vaddr, inline_data;
 };
 
@@ -35,12 +44,42 @@ struct code_answer {
 struct program {
 	struct elf_file file;
 	struct go_table table;
+	char version[GO_VERSION_MAX];
+	int fd;		/* of this question; the table is in memory */
 };
+
+/*
+ * The one that was asked about last.  A table of tens of megabytes takes milliseconds to read, and addresses are asked
+ * for by the thousand.
+ */
+static struct {
+	GMutex lock;
+	struct program program;
+	struct identity file;
+	bool is_open;
+} last;
 
 static bool open_program(struct program *p, int fd)
 {
-	return elf_file_open(&p->file, fd, NULL) &&
-	       (p->file.machine == EM_X86_64 || p->file.machine == EM_AARCH64) && go_table_open(&p->table, &p->file);
+	*p = (struct program){ .fd = fd };
+	if (!elf_file_open(&p->file, fd, NULL) ||
+	    (p->file.machine != EM_X86_64 && p->file.machine != EM_AARCH64) || !go_table_open(&p->table, &p->file))
+		return false;
+	go_version_read(&p->file, p->version, sizeof(p->version));
+	elf_cntl(p->file.elf, ELF_C_FDDONE);
+	return true;
+}
+
+/* NULL: it is no Go program. */
+static struct program *program_of(int fd, const struct identity *file)
+{
+	if (!last.is_open || memcmp(file, &last.file, sizeof(*file)) != 0) {
+		elf_file_close(&last.program.file);
+		last.is_open = open_program(&last.program, fd);
+		last.file = *file;
+	}
+	last.program.fd = fd;
+	return last.is_open ? &last.program : NULL;
 }
 
 static bool tell_file(const struct program *p, GByteArray *into)
@@ -60,7 +99,7 @@ static bool tell_file(const struct program *p, GByteArray *into)
 		.segment_cnt = p->file.segment_cnt,
 	};
 
-	go_version_read(&p->file, a.version, sizeof(a.version));
+	memcpy(a.version, p->version, sizeof(a.version));
 	g_byte_array_append(into, (const guint8 *)&a, sizeof(a));
 	g_byte_array_append(into, (const guint8 *)p->file.segments,
 			    (guint)(p->file.segment_cnt * sizeof(*p->file.segments)));
@@ -69,18 +108,12 @@ static bool tell_file(const struct program *p, GByteArray *into)
 
 static bool read_words(const struct program *p, uint64_t vaddr, uint32_t *ret, size_t bytes)
 {
-	size_t all;
-	const char *raw = elf_rawfile(p->file.elf, &all);
-
-	for (size_t i = 0; raw && i < p->file.segment_cnt; i++) {
+	for (size_t i = 0; i < p->file.segment_cnt; i++) {
 		const struct elf_segment *s = &p->file.segments[i];
 		uint64_t at = vaddr - s->vaddr;
 
-		if (vaddr < s->vaddr || at > s->size || s->size - at < bytes || s->off > all ||
-		    all - s->off < at + bytes)
-			continue;
-		memcpy(ret, raw + s->off + at, bytes);
-		return true;
+		if (vaddr >= s->vaddr && at <= s->size && s->size - at >= bytes && s->off <= INT64_MAX - at)
+			return pread(p->fd, ret, bytes, (off_t)(s->off + at)) == (ssize_t)bytes;
 	}
 	return false;
 }
@@ -186,15 +219,17 @@ static bool tell(const struct program *p, const struct question *q, GByteArray *
 
 bool go_answers_parse(int fd, const void *question, size_t question_bytes, GByteArray *into)
 {
-	struct program p = { 0 };
+	const struct program *p;
 	struct question q;
 	bool is_ours;
 
 	if (question_bytes != sizeof(q))
 		return false;
 	memcpy(&q, question, sizeof(q));
-	is_ours = open_program(&p, fd) && tell(&p, &q, into);
-	elf_file_close(&p.file);
+	g_mutex_lock(&last.lock);
+	p = program_of(fd, &q.file);
+	is_ours = p && tell(p, &q, into);
+	g_mutex_unlock(&last.lock);
 	return is_ours;
 }
 
@@ -202,8 +237,15 @@ bool go_answers_parse(int fd, const void *question, size_t question_bytes, GByte
 
 static GByteArray *ask(int fd, enum about about, uint64_t vaddr, uint64_t inline_data)
 {
-	const struct question q = { about, vaddr, inline_data };
+	struct question q = { .about = about, .vaddr = vaddr, .inline_data = inline_data };
+	struct stat st;
 
+	if (fstat(fd, &st))
+		return NULL;
+	q.file = (struct identity){
+		st.st_dev,	    st.st_ino,		(uint64_t)st.st_size, st.st_ctim.tv_sec,
+		st.st_ctim.tv_nsec, st.st_mtim.tv_sec,	st.st_mtim.tv_nsec,
+	};
 	return parser_ask_or_do(PARSER_GO, go_answers_parse, fd, &q, sizeof(q));
 }
 
