@@ -275,7 +275,7 @@ static void look_at_ruby(GArray *findings, const struct recognised *r)
 		break;
 	case RUBY_NO_LIBC:
 		f = add(findings, what, false,
-			"Ruby methods: its C library is not glibc, which tells where its threads keep their state");
+			"Ruby methods: neither glibc nor musl was found in it, which tell where threads keep their state");
 		break;
 	default:
 		f = add(findings, what, false, "Ruby methods: the interpreter's file does not tell where a thread keeps its frames (ruby_current_ec)");
