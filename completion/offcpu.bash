@@ -25,7 +25,7 @@ _offcpu_options() {
 	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --requests --slowest --tasks --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --open --title= --subtitle= --width= --min-width= --idle= --palette= --inverted --reverse --by= \
---wakers --wakeup --tasks --delimiter --input-unit= --help"
+--wakers --wakeup --tasks --delimiter --pid= --input-unit= --help"
 		;;
 	push) echo "--pyroscope= --clickhouse= --otlp= --parca= --metrics= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;
 	serve) echo "--history= --listen= --token-file= --host= --rules= --open --help" ;;

@@ -65,3 +65,42 @@ FROM offcpu.windows FINAL
 WHERE start >= from
 GROUP BY host
 ORDER BY last;
+
+-- The longest waits of the last hour: on which host, when each began, in which thread, and who ended it.  Idle time is left out.
+SELECT host, began, service, reason, comm, tid, longest_ms, woken_by, waker_tid, user_stack, kernel_stack
+FROM
+(
+    SELECT host, toDateTime(intDiv(longest_start_unix_ns, 1000000000)) AS began, service, reason, comm, tid,
+        round(max_ns / 1e6, 3) AS longest_ms, longest_waker, user_stack, kernel_stack
+    FROM offcpu.waits FINAL
+    WHERE start >= now() - 3600 AND idle = '' AND longest_start_unix_ns != 0
+    ORDER BY max_ns DESC
+    LIMIT 30
+) AS longest
+ANY LEFT JOIN
+(
+    SELECT waker AS longest_waker, if(irq = '', comm, irq) AS woken_by, tid AS waker_tid
+    FROM offcpu.wakers
+    WHERE day >= toDate(now() - 90000)
+) AS ended USING longest_waker
+ORDER BY longest_ms DESC;
+
+-- What tasks (goroutines, asyncio) wait for, by service: the last hour.  tasks: how many on average where there are any.
+SELECT service, kind, waits_in, function, hosts, round(all_ns / looked_ns, 1) AS tasks, task_seconds
+FROM
+(
+    SELECT service, kind, if(call != '', call, if(reason != '', reason, state)) AS waits_in, function, uniq(host) AS hosts,
+        round(sum(task_ns) / 1e9, 1) AS task_seconds, sum(task_ns) AS all_ns
+    FROM offcpu.tasks FINAL
+    WHERE start >= now() - 3600 AND idle = ''
+    GROUP BY service, kind, waits_in, function
+) AS waiting
+ANY LEFT JOIN
+(
+    SELECT service, kind, sum(window_ns) AS looked_ns
+    FROM offcpu.task_populations FINAL
+    WHERE start >= now() - 3600
+    GROUP BY service, kind
+) AS looked USING service, kind
+ORDER BY task_seconds DESC
+LIMIT 30;

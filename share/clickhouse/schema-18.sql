@@ -133,12 +133,18 @@ CREATE TABLE IF NOT EXISTS offcpu.waits (
     runnable_ns UInt64,
     preempted_ns UInt64,
     max_ns UInt64,
+    longest_start_unix_ns UInt64,
+    longest_waker UInt64,
     off_cpu_se_ns UInt64,
     count_se UInt64,
     hist Array(UInt32)
 ) ENGINE = ReplacingMergeTree()
 PARTITION BY toDate(start)
 ORDER BY (host, start, window, row);
+
+-- Tables that were made before a wait's row told when the longest began, and who ended it, get these once, by hand:
+--     ALTER TABLE offcpu.waits ADD COLUMN longest_start_unix_ns UInt64 AFTER max_ns
+--     ALTER TABLE offcpu.waits ADD COLUMN longest_waker UInt64 AFTER longest_start_unix_ns
 
 -- Which waker ended how many of a row of waits.
 CREATE TABLE IF NOT EXISTS offcpu.wakes (
@@ -173,6 +179,61 @@ CREATE TABLE IF NOT EXISTS offcpu.on_cpu (
     kernel_stack UInt64,
     samples UInt64,
     weight_ns UInt64
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row);
+
+-- Tasks of runtimes (goroutines, asyncio), with `record --tasks`: a population a process.  Their time is never that of threads.
+CREATE TABLE IF NOT EXISTS offcpu.task_populations (
+    host String,
+    start DateTime,
+    window UInt64,
+    row UInt32,
+    service String,
+    process String,
+    pid UInt32,
+    kind String,
+    version String,
+    window_ns UInt64,
+    looks UInt64,
+    rate_milli_hz UInt64,
+    looked_at_ppm UInt64,
+    cpu_ns UInt64,
+    stale UInt64,
+    unreadable UInt64,
+    no_row UInt64,
+    is_cut UInt8
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row);
+
+-- What tasks of a population wait for, and where: task_ns / window_ns of the population is their mean number.  function: the innermost
+-- one of the program itself; call: what it called of its language's library; idle: why these have nothing to do.
+CREATE TABLE IF NOT EXISTS offcpu.tasks (
+    host String,
+    start DateTime,
+    window UInt64,
+    row UInt32,
+    service String,
+    process String,
+    pid UInt32,
+    kind String,
+    state String,
+    reason String,
+    idle String,
+    call String,
+    function String,
+    stack UInt64,
+    end UInt8,
+    creator String,
+    creator_file String,
+    creator_line UInt32,
+    parent UInt64,
+    name String,
+    awaited_by String,
+    seen UInt64,
+    task_ns UInt64,
+    task_se_ns UInt64
 ) ENGINE = ReplacingMergeTree()
 PARTITION BY toDate(start)
 ORDER BY (host, start, window, row);

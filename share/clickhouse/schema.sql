@@ -138,6 +138,8 @@ CREATE TABLE IF NOT EXISTS offcpu.waits (
     runnable_ns UInt64 CODEC(ZSTD(1)),
     preempted_ns UInt64 CODEC(ZSTD(1)),
     max_ns UInt64 CODEC(ZSTD(1)),
+    longest_start_unix_ns UInt64 CODEC(ZSTD(1)),
+    longest_waker UInt64 CODEC(ZSTD(1)),
     off_cpu_se_ns UInt64 CODEC(ZSTD(1)),
     count_se UInt64 CODEC(ZSTD(1)),
     hist Array(UInt32) CODEC(ZSTD(1))
@@ -145,6 +147,10 @@ CREATE TABLE IF NOT EXISTS offcpu.waits (
 PARTITION BY toDate(start)
 ORDER BY (host, start, window, row)
 TTL start + INTERVAL 30 DAY;
+
+-- Tables that were made before a wait's row told when the longest began, and who ended it.
+ALTER TABLE offcpu.waits ADD COLUMN IF NOT EXISTS longest_start_unix_ns UInt64 CODEC(ZSTD(1)) AFTER max_ns;
+ALTER TABLE offcpu.waits ADD COLUMN IF NOT EXISTS longest_waker UInt64 CODEC(ZSTD(1)) AFTER longest_start_unix_ns;
 
 -- Which waker ended how many of a row of waits.
 CREATE TABLE IF NOT EXISTS offcpu.wakes (
@@ -180,6 +186,63 @@ CREATE TABLE IF NOT EXISTS offcpu.on_cpu (
     kernel_stack UInt64 CODEC(ZSTD(1)),
     samples UInt64 CODEC(ZSTD(1)),
     weight_ns UInt64 CODEC(ZSTD(1))
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
+-- Tasks of runtimes (goroutines, asyncio), with `record --tasks`: a population a process.  Their time is never that of threads.
+CREATE TABLE IF NOT EXISTS offcpu.task_populations (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32,
+    service LowCardinality(String),
+    process LowCardinality(String),
+    pid UInt32,
+    kind LowCardinality(String),
+    version LowCardinality(String),
+    window_ns UInt64 CODEC(ZSTD(1)),
+    looks UInt64 CODEC(ZSTD(1)),
+    rate_milli_hz UInt64 CODEC(ZSTD(1)),
+    looked_at_ppm UInt64 CODEC(ZSTD(1)),
+    cpu_ns UInt64 CODEC(ZSTD(1)),
+    stale UInt64 CODEC(ZSTD(1)),
+    unreadable UInt64 CODEC(ZSTD(1)),
+    no_row UInt64 CODEC(ZSTD(1)),
+    is_cut UInt8
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
+-- What tasks of a population wait for, and where: task_ns / window_ns of the population is their mean number.  function: the innermost
+-- one of the program itself; call: what it called of its language's library; idle: why these have nothing to do.
+CREATE TABLE IF NOT EXISTS offcpu.tasks (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32,
+    service LowCardinality(String),
+    process LowCardinality(String),
+    pid UInt32,
+    kind LowCardinality(String),
+    state LowCardinality(String),
+    reason LowCardinality(String),
+    idle LowCardinality(String),
+    call LowCardinality(String),
+    function LowCardinality(String),
+    stack UInt64 CODEC(ZSTD(1)),
+    end UInt8,
+    creator LowCardinality(String),
+    creator_file LowCardinality(String),
+    creator_line UInt32,
+    parent UInt64 CODEC(ZSTD(1)),
+    name String CODEC(ZSTD(1)),
+    awaited_by String CODEC(ZSTD(1)),
+    seen UInt64 CODEC(ZSTD(1)),
+    task_ns UInt64 CODEC(ZSTD(1)),
+    task_se_ns UInt64 CODEC(ZSTD(1))
 ) ENGINE = ReplacingMergeTree()
 PARTITION BY toDate(start)
 ORDER BY (host, start, window, row)

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "agent/alerter.h"
+#include "agent/chosen_groups.h"
 #include "agent/exporter.h"
 #include "agent/notify.h"
 #include "agent/pusher.h"
 #include "agent/wall_clock.h"
-#include "attach/cgroup.h"
 #include "attach/error.h"
 #include "base/clock.h"
 #include "base/parser.h"
@@ -28,6 +28,7 @@
 #include "store/short_lived.h"
 #include "symbolize/elf/table_bytes.h"
 #include "symbolize/jit/perf_map.h"
+#include "symbolize/runtime/go_answers.h"
 #include "symbolize/runtime/variables.h"
 #include "tasks/put.h"
 #include "tasks/sampler.h"
@@ -51,6 +52,7 @@ struct agent {
 	struct notify *notify;
 	struct wall_clock clock;
 	char *filters;
+	char *missing_groups;		/* what was said of those that are not there; NULL: all are */
 	int signal_fd;
 	uint64_t next_ns;		/* CLOCK_MONOTONIC: when the window is to be cut */
 	uint64_t end_unix_ns;		/* of the last window, or of when the session began */
@@ -73,7 +75,20 @@ static char *describe_filters(const struct agent_config *c)
 	return g_string_free(s, FALSE);
 }
 
-static bool set_collect(struct agent *a, GError **error)
+/* Those that are there now; of others the journal is told once. */
+static GArray *find_groups(struct agent *a)
+{
+	g_autofree char *missing = NULL;
+	GArray *ids = chosen_groups(a->config->cgroups, &missing);
+
+	if (missing && g_strcmp0(missing, a->missing_groups) != 0)
+		log_say(a->options->log, LOG_LEVEL_WARNING, "%s: it is looked for after each window", missing);
+	g_free(a->missing_groups);
+	a->missing_groups = g_steal_pointer(&missing);
+	return ids;
+}
+
+static void set_collect(struct agent *a)
 {
 	const struct agent_config *c = a->config;
 
@@ -96,16 +111,7 @@ static bool set_collect(struct agent *a, GError **error)
 	};
 	g_free(a->filters);
 	a->filters = describe_filters(c);
-	for (char **path = c->cgroups; path && *path; path++) {
-		uint64_t id;
-
-		if (!cgroup_id(*path, &id, error))
-			return false;
-		if (!a->collect.cgroup_ids)
-			a->collect.cgroup_ids = g_array_new(FALSE, FALSE, sizeof(uint64_t));
-		g_array_append_val(a->collect.cgroup_ids, id);
-	}
-	return true;
+	a->collect.cgroup_ids = find_groups(a);
 }
 
 /* A session from scratch, with its first window open. */
@@ -282,6 +288,21 @@ static bool begin_anew(struct agent *a, const char *why, GError **error)
 	return true;
 }
 
+/* A unit or a container that was started again has another group, of which the programs in the kernel do not know. */
+static bool follow_groups(struct agent *a, GError **error)
+{
+	GArray *now = find_groups(a), *before = a->collect.cgroup_ids;
+	bool is_well = true;
+
+	if (chosen_groups_has_new(now, before)) {
+		a->collect.cgroup_ids = now;
+		now = before;
+		is_well = begin_anew(a, "a control group that is recorded was made", error);
+	}
+	g_clear_pointer(&now, g_array_unref);
+	return is_well;
+}
+
 struct agent_config *agent_read_config(const struct agent_options *options, GError **error)
 {
 	struct agent_config *c = agent_config_read(options->config_path, options->may_lack_config, error);
@@ -321,8 +342,9 @@ static bool reload(struct agent *a, GError **error)
 	a->config = c;
 	a->alerter = alerter_new(c, a->alerter, a->options->log);
 	a->pusher = keeper ? pusher_new(c, a->options->log, error) : NULL;
-	bool is_well = a->pusher &&
-		       (is_same || (set_collect(a, error) && begin_anew(a, "the configuration was changed", error)));
+	if (!is_same)
+		set_collect(a);
+	bool is_well = a->pusher && (is_same || begin_anew(a, "the configuration was changed", error));
 
 	if (is_well) {
 		a->next_ns = wall_clock_next_ns(&a->clock, clock_ns(CLOCK_MONOTONIC), c->window_ns);
@@ -375,6 +397,8 @@ static bool keep_up(struct agent *a, GError **error)
 	report(a, now);
 	if (a->options->windows && a->windows >= a->options->windows)
 		a->is_over = true;
+	else if (!follow_groups(a, error))
+		return false;
 	else if (a->config->memory_bytes && now - a->anew_ns > ANEW_PAUSE_NS &&
 		 resident_bytes() > a->config->memory_bytes)
 		return begin_anew(a, "its memory was above the bound", error);
@@ -448,7 +472,7 @@ static void begin_parsers(const struct agent *a)
 		[PARSER_SYMBOLS] = elf_table_parse,	 [PARSER_DATA] = data_file_parse,
 		[PARSER_SEARCH] = variables_parse,	 [PARSER_CONTAINER] = container_parse,
 		[PARSER_CONTEXT] = process_context_parse, [PARSER_JIT] = perf_map_parse_file,
-		[PARSER_UNWIND] = unwind_table_parse,
+		[PARSER_GO] = go_answers_parse,		 [PARSER_UNWIND] = unwind_table_parse,
 	};
 	g_autoptr(GError) error = NULL;
 
@@ -462,9 +486,10 @@ static bool begin(struct agent *a, GError **error)
 	g_autoptr(GError) bad = NULL;
 	uint64_t now;
 
-	if (!hold_signals(a, error) || !set_collect(a, error))
+	if (!hold_signals(a, error))
 		return false;
 	begin_parsers(a);
+	set_collect(a);
 	a->exporter = exporter_new(a->config, a->options->log, &bad);
 	if (bad) {
 		g_propagate_prefixed_error(error, g_steal_pointer(&bad), "[metrics] ");
@@ -529,6 +554,7 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 		close(a.signal_fd);
 	g_clear_pointer(&a.collect.cgroup_ids, g_array_unref);
 	g_free(a.filters);
+	g_free(a.missing_groups);
 	agent_config_free(a.config);
 	return is_well;
 }

@@ -52,7 +52,7 @@ bool activity_by_parse(const char *name, enum activity_by *ret_by)
 
 uint64_t activity_percentile_ns(const struct activity_row *r, double share)
 {
-	return MIN(waker_percentile_ns(r->hist, share), r->max_ns);
+	return wait_percentile_ns(r->hist, share, r->max_ns);
 }
 
 guint activity_key_hash(gconstpointer p)
@@ -298,6 +298,21 @@ static void sum_free(gpointer data)
 	g_free(sum);
 }
 
+/* Waits in the order of threads: so a row sees all of one thread together, and counts it once.  Free with g_free(). */
+static uint32_t *waits_by_thread(const struct profile *p)
+{
+	g_autofree uint32_t *next = g_new0(uint32_t, (gsize)p->threads->len + 1);
+	uint32_t *order = g_new(uint32_t, (gsize)p->waits->len + 1);
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		next[profile_wait(p, i)->thread + 1]++;
+	for (uint32_t i = 1; i < p->threads->len; i++)
+		next[i] += next[i - 1];
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		order[next[profile_wait(p, i)->thread]++] = i;
+	return order;
+}
+
 struct activity *activity_new(const struct profile *p, struct reasons *reasons, enum activity_by by,
 			      const struct activity_scope *scope)
 {
@@ -307,6 +322,7 @@ struct activity *activity_new(const struct profile *p, struct reasons *reasons, 
 			     .by = by,
 			     .activity = g_new0(struct activity, 1),
 			     .of_thread = of_thread };
+	g_autofree uint32_t *order = waits_by_thread(p);
 	GHashTableIter iter;
 	gpointer sum;
 
@@ -317,7 +333,7 @@ struct activity *activity_new(const struct profile *p, struct reasons *reasons, 
 	for (uint32_t i = 0; i < p->threads->len; i++)
 		add_thread(&s, i);
 	for (uint32_t i = 0; i < p->waits->len; i++)
-		add_wait(&s, i);
+		add_wait(&s, order[i]);
 	s.activity->rows = g_array_sized_new(FALSE, FALSE, sizeof(struct activity_row), g_hash_table_size(s.rows));
 	g_hash_table_iter_init(&iter, s.rows);
 	while (g_hash_table_iter_next(&iter, NULL, &sum)) {

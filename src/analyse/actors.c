@@ -391,3 +391,34 @@ bool actors_same_kind(const char *comm, const char *other)
 
 	return comm == other || (len && len == kind_bytes(other) && strncmp(comm, other, len) == 0);
 }
+
+static char *kind_key(const struct thread *t)
+{
+	return g_strdup_printf("%u %.*s", t->pid, (int)kind_bytes(t->comm), t->comm);
+}
+
+const char **actors_kind_names(const struct profile *p, GStringChunk *strings)
+{
+	static const char several[] = "";
+	g_autoptr(GHashTable) kinds = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	const char **names = g_new0(const char *, (gsize)p->threads->len + 1);
+
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const char *comm = profile_thread(p, i)->comm;
+		char *key = comm ? kind_key(profile_thread(p, i)) : NULL;
+		const char *other = key ? g_hash_table_lookup(kinds, key) : NULL;
+
+		if (key)
+			g_hash_table_insert(kinds, key, (gpointer)(!other || other == comm ? comm : several));
+	}
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const char *comm = profile_thread(p, i)->comm;
+		g_autofree char *key = comm ? kind_key(profile_thread(p, i)) : NULL;
+		g_autofree char *all = key ? g_strdup_printf("%.*s*", (int)kind_bytes(comm), comm) : NULL;
+
+		names[i] = comm ? comm : "?";
+		if (key && *all != '*' && g_hash_table_lookup(kinds, key) == several)
+			names[i] = g_string_chunk_insert_const(strings, all);
+	}
+	return names;
+}

@@ -65,4 +65,10 @@ uint32_t *actors_threads_of_wakers(const struct profile *p);
 /* Are these names of one kind of thread: equal but for a number at the end, as "worker-3" and "worker-12"? */
 bool actors_same_kind(const char *comm, const char *other);
 
+/*
+ * Of each thread its name, or that of its kind, "worker-*", where a process has several that differ by their number
+ * only.  Free with g_free(); the texts live as long as p and `strings`.
+ */
+const char **actors_kind_names(const struct profile *p, GStringChunk *strings);
+
 #endif

@@ -64,6 +64,10 @@ static bool is_selected(const struct maker *m, uint32_t thread)
 	       (m->f->has_kernel_only || !(profile_thread(m->f->profile, thread)->flags & THREAD_KERNEL));
 }
 
+/* In place of a row, of threads that were idle. */
+#define IDLE_ROW (UINT32_MAX - 1)
+#define IDLE_KERNEL_ROW (UINT32_MAX - 2)
+
 static bool first_time(GHashTable *seen, uint32_t row, uint32_t thread)
 {
 	uint64_t pair = (uint64_t)row << 32 | thread;
@@ -125,7 +129,10 @@ static void add(struct maker *m, const struct key *key, uint32_t wait, uint64_t 
 	row->count += w->count;
 	if (!has_shape)
 		return;
-	row->max_ns = MAX(row->max_ns, w->max_ns);
+	if (w->max_ns > row->max_ns) {
+		row->max_ns = w->max_ns;
+		row->longest = wait + 1;
+	}
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		row->hist[i] += w->hist[i];
 }
@@ -237,8 +244,10 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 	if (idle) {
 		c->idle_ns += w->blocked_ns;
 		f->idle_ns[idle] += w->blocked_ns;
-		if (first_time(m->threads, UINT32_MAX - idle, w->thread))
-			f->idle_threads[idle]++;
+		if (idle == IDLE_KERNEL)
+			f->idle_kernel_cnt += first_time(m->threads, IDLE_KERNEL_ROW, w->thread);
+		else
+			f->idle_threads_cnt += first_time(m->threads, IDLE_ROW, w->thread);
 		return;
 	}
 	struct key key = { .process = profile_thread(f->profile, w->thread)->process, .reason = reason };
@@ -290,8 +299,7 @@ static void add_waits(struct maker *m)
 		if (!is_selected(m, w->thread)) {
 			if (!m->selection || m->selection->waits[i]) {
 				m->f->idle_ns[IDLE_KERNEL] += w->blocked_ns;
-				m->f->idle_threads[IDLE_KERNEL] += first_time(m->threads, UINT32_MAX - IDLE_KERNEL,
-									      w->thread);
+				m->f->idle_kernel_cnt += first_time(m->threads, IDLE_KERNEL_ROW, w->thread);
 			}
 			continue;
 		}
@@ -330,7 +338,7 @@ static void add_queue_shape(struct maker *m)
 		struct finding *row = &g_array_index(m->f->rows, struct finding, at - 1);
 		for (unsigned s = 0; s < PROFILE_HIST_SLOTS; s++)
 			row->hist[s] += wake->hist[s];
-		row->max_ns = 0; /* no wake tells its longest */
+		row->max_ns = row->longest = 0; /* no wake tells its longest */
 	}
 }
 

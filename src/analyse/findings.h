@@ -53,6 +53,7 @@ struct finding {
 	uint64_t time_ns; /* blocked; of REASON_CPU_QUEUE: runnable and preempted */
 	uint64_t count;
 	uint64_t max_ns; /* 0: not known */
+	uint32_t longest; /* index + 1 of the row with that wait; 0: not known */
 	uint64_t hist[PROFILE_HIST_SLOTS]; /* of a run queue: of preemptions, and of wakings where wakers are known */
 	uint32_t threads_cnt;
 	int64_t frame; /* the function of the program that waits; -1: not known */
@@ -102,7 +103,7 @@ struct findings {
 	uint64_t matters_ns; /* of all rows */
 	uint64_t blocked_ns, queue_ns; /* its two parts */
 	uint64_t idle_ns[IDLE_KIND_COUNT];
-	uint32_t idle_threads[IDLE_KIND_COUNT]; /* most of whose idle time it is */
+	uint32_t idle_kernel_cnt, idle_threads_cnt; /* kernel threads; user threads that were idle in any way */
 	uint64_t idle_sum_ns; /* of user threads */
 	bool has_kernel_only; /* there are no user threads: kernel threads are what it is about */
 };

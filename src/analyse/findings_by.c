@@ -13,6 +13,7 @@
 #define POLLS_PER_S 20 /* of a thread, ended by a timer: a poll loop */
 #define POLLS_PER_S_SIGNALLED 4 /* the same of what somebody could signal */
 #define BROADCAST_THREADS 8
+#define BROADCASTS_A_THREAD 2
 #define NONE UINT32_MAX
 
 /* Somebody by name: threads of one name in one process name, or an interrupt. */
@@ -357,7 +358,7 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 	g_autoptr(GArray) wakers = g_array_new(FALSE, FALSE, sizeof(struct candidate));
 	g_autofree bool *is_holder = g_new0(bool, (gsize)p->threads->len + 1);
 	bool is_lock = row->object && lock_is_held(profile_get_object(p, row->object - 1));
-	uint64_t timer_ns = 0, woken_ns = 0, broadcast_ns = 0;
+	uint64_t timer_ns = 0, woken_ns = 0, broadcast_ns = 0, broadcast_cnt = 0;
 
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		if (c->of_wait[i] == number)
@@ -372,7 +373,10 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 		count_waker(c, wakers, wake, row->reason == REASON_LOCK_GIL);
 		woken_ns += wake->blocked_ns;
 		row->woken_cnt += wake->count;
-		broadcast_ns += waker_is_broadcast(p, w) ? wake->blocked_ns : 0;
+		if (waker_is_broadcast(p, w)) {
+			broadcast_ns += wake->blocked_ns;
+			broadcast_cnt += wake->count;
+		}
 		if (w->irq && strcmp(w->irq, "timer") == 0) {
 			timer_ns += wake->blocked_ns;
 			row->timed_out_cnt += wake->count;
@@ -404,7 +408,9 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 	uint64_t seconds = thread_observed_ns(profile_thread(p, profile_wait(p, row->wait)->thread)) / 1000000000;
 	row->is_poll_loop = row->reason != REASON_LOCK_GIL && timer_ns > woken_ns / 2 &&
 			    row->count > polls_per_s(row->reason) * row->threads_cnt * MAX(seconds, 1);
-	row->is_broadcast = row->threads_cnt >= BROADCAST_THREADS && broadcast_ns > woken_ns / 2;
+	/* once each is how a program lets its threads end */
+	row->is_broadcast = row->threads_cnt >= BROADCAST_THREADS && broadcast_ns > woken_ns / 2 &&
+			    broadcast_cnt >= BROADCASTS_A_THREAD * row->threads_cnt;
 	for (uint32_t i = 0; holder && i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/task_profile.h"
 #include "profile/slices_build.h"
 
 #define IDLE_FRAME "[idle]"
@@ -33,6 +34,13 @@ static uint64_t idle_weight(const struct wait *w, enum weight weight)
 	}
 }
 
+static enum idle_kind idle_kind_of(const struct profile *p, const struct reasons *reasons, uint32_t wait)
+{
+	if (g_strcmp0(p->info.rows_are, "tasks") == 0)
+		return task_profile_is_idle(p, profile_wait(p, wait)) ? IDLE_POOL : IDLE_NOT;
+	return reasons_idle(reasons, wait);
+}
+
 struct idle_part *idle_part_new(const struct profile *p, const struct selection *selection, enum weight weight)
 {
 	struct idle_part *idle = g_new0(struct idle_part, 1);
@@ -42,7 +50,7 @@ struct idle_part *idle_part_new(const struct profile *p, const struct selection 
 	idle->waits = g_new0(bool, p->waits->len + 1);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
-		enum idle_kind kind = reasons_idle(reasons, i);
+		enum idle_kind kind = idle_kind_of(p, reasons, i);
 		uint64_t amount = 0;
 
 		if (!is_selected(selection, i))

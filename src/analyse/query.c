@@ -62,6 +62,14 @@ bool query_check(const struct query *q, GError **error)
 	return true;
 }
 
+static bool is_called(const struct thread *t, const char *const *globs)
+{
+	for (; globs && *globs; globs++)
+		if ((t->process && !fnmatch(*globs, t->process, 0)) || (t->service && !fnmatch(*globs, t->service, 0)))
+			return true;
+	return false;
+}
+
 static bool in_list(uint32_t id, const uint32_t *ids, unsigned cnt)
 {
 	for (unsigned i = 0; i < cnt; i++) {
@@ -79,7 +87,8 @@ static void select_threads(const struct profile *p, const struct query *q, struc
 		bool kernel = t->flags & THREAD_KERNEL;
 
 		s->threads[i] = !(kernel && q->user_only) && !(!kernel && q->kernel_only) &&
-				in_list(t->pid, q->pids, q->pids_cnt) &&
+				(is_called(t, q->processes) ||
+				 (in_list(t->pid, q->pids, q->pids_cnt) && (q->pids_cnt || !q->processes))) &&
 				in_list(t->tid, q->tids, q->tids_cnt) &&
 				(!q->comm || fnmatch(q->comm, t->comm ? t->comm : "", 0) == 0);
 	}
@@ -131,7 +140,7 @@ struct selection *selection_new(const struct profile *p, const struct query *q, 
 	struct selection *s = g_new0(struct selection, 1);
 	s->threads = g_new0(bool, p->threads->len + 1);
 	s->waits = g_new0(bool, p->waits->len + 1);
-	s->whole = !q->states && !q->comm && !q->grep && !q->pids_cnt && !q->tids_cnt &&
+	s->whole = !q->states && !q->comm && !q->grep && !q->pids_cnt && !q->processes && !q->tids_cnt &&
 		   !q->user_only && !q->kernel_only;
 	s->by_stack = q->grep != NULL;
 	s->states = g_strdup(q->states);
@@ -182,6 +191,8 @@ char *query_text(const struct query *q)
 	if (q->kernel_only)
 		g_string_append_printf(s, "%skernel threads", s->len ? ", " : "");
 	append_ids(s, "pid", q->pids, q->pids_cnt);
+	for (const char *const *name = q->processes; name && *name; name++)
+		g_string_append_printf(s, "%sprocess %s", s->len ? ", " : "", *name);
 	append_ids(s, "tid", q->tids, q->tids_cnt);
 	if (q->comm)
 		g_string_append_printf(s, "%scomm %s", s->len ? ", " : "", q->comm);

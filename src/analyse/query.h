@@ -12,6 +12,7 @@ struct query {
 	const char *grep;	/* regular expression on any frame's label; NULL: all */
 	const uint32_t *pids;	/* any of these; pids_cnt 0: all */
 	unsigned pids_cnt;
+	const char *const *processes;	/* or a glob on the name of the process or its service; NULL ends it; NULL: all */
 	const uint32_t *tids;
 	unsigned tids_cnt;
 	bool user_only, kernel_only;	/* threads; both: none is left */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/actors.h"
 #include "analyse/chains.h"
 #include "analyse/label.h"
 #include "analyse/wakers.h"
@@ -277,9 +278,16 @@ static uint32_t label_of_who(struct tree *t, const char *comm, uint32_t pid, uin
 	return tree_label(t, &(struct tree_label){ .text = made ? made : comm, .kind = TREE_COMM, .waker = waker });
 }
 
-static uint32_t label_of_thread(struct tree *t, const struct thread *th, bool by_thread)
+/* Apart, or those of a pool ("worker-*") together. */
+static void label_threads(struct tree *t, const struct profile *p, bool by_thread, uint32_t *labels)
 {
-	return label_of_who(t, th->comm ? th->comm : "?", th->pid, th->tid, by_thread, false);
+	g_autoptr(GStringChunk) strings = g_string_chunk_new(256);
+	g_autofree const char **names = actors_kind_names(p, strings);
+
+	const struct thread *th = (const struct thread *)p->threads->data;
+
+	for (uint32_t i = 0; i < p->threads->len; i++, th++)
+		labels[i] = label_of_who(t, by_thread && th->comm ? th->comm : names[i], th->pid, th->tid, by_thread, false);
 }
 
 /* Appends the labels of a stack and its frames, leaf first. */
@@ -550,8 +558,7 @@ struct tree *tree_from_profile(const struct profile *p, const struct tree_option
 		frame_labels[i] = label_of_frame(t, profile_get_frame(p, i), false, text);
 	for (uint32_t i = 0; by && i < p->frames->len; i++)
 		waker_frame_labels[i] = label_of_frame(t, profile_get_frame(p, i), true, text);
-	for (uint32_t i = 0; i < p->threads->len; i++)
-		thread_labels[i] = label_of_thread(t, profile_thread(p, i), options->by_thread);
+	label_threads(t, p, options->by_thread, thread_labels);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		if (options->keep && !options->keep[i])
 			continue;

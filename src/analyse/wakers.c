@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/wakers.h"
 
+#include <math.h>
+
 #define CONNECTION_THREADS 8
 
 struct wakes_by_wait *wakes_by_wait_new(const struct profile *p)
@@ -44,20 +46,32 @@ void wakes_unknown(const struct profile *p, const struct wakes_by_wait *by, uint
 	}
 }
 
-uint64_t waker_percentile_ns(const uint64_t *hist, double share)
+uint64_t wait_percentile_ns(const uint64_t *hist, double share, uint64_t max_ns)
 {
 	uint64_t all = 0, below = 0;
 
 	for (int i = 0; i < PROFILE_HIST_SLOTS; i++)
 		all += hist[i];
 	for (int i = 0; i < PROFILE_HIST_SLOTS; i++) {
-		double want = share * (double)all - (double)below;
+		double want = share * (double)all - (double)below, low = (double)(UINT64_C(1) << i), high = 2 * low;
 
-		if (hist[i] && want <= (double)hist[i])
-			return (uint64_t)((double)(UINT64_C(1) << i) * (1 + want / (double)hist[i]));
+		if (hist[i] && want <= (double)hist[i]) {
+			if (max_ns && below + hist[i] == all) {	/* the longest is one of these: so a single one is exact */
+				want = ceil(want);
+				high = MAX(MIN((double)max_ns, high), low);
+			}
+			uint64_t ns = (uint64_t)(low + (high - low) * want / (double)hist[i]);
+
+			return max_ns ? MIN(ns, max_ns) : ns;
+		}
 		below += hist[i];
 	}
 	return 0;
+}
+
+uint64_t waker_percentile_ns(const uint64_t *hist, double share)
+{
+	return wait_percentile_ns(hist, share, 0);
 }
 
 bool waker_is_broadcast(const struct profile *p, const struct waker *waker)

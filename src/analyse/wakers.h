@@ -33,6 +33,8 @@ static inline const char *waker_name(const struct waker *w) { return w->irq ? w-
  * of one power lay evenly in it, so it may be off by that.  0 of nothing.
  */
 uint64_t waker_percentile_ns(const uint64_t *hist, double share);
+/* The same of durations of which the longest is known, ns (0: it is not): the last of them is as long as that. */
+uint64_t wait_percentile_ns(const uint64_t *hist, double share, uint64_t max_ns);
 
 /* Does it wake all that wait for a condition at once? */
 bool waker_is_broadcast(const struct profile *p, const struct waker *waker);

@@ -7,7 +7,7 @@ const char *frame_why_text(enum frame_why why)
 	case FRAME_NAMED: return "named";
 	case FRAME_NO_SYMBOLS: return "no symbols in file";
 	case FRAME_NOT_MAPPED: return "not mapped";
-	case FRAME_PROCESS_GONE: return "process gone";
+	case FRAME_PROCESS_GONE: return "process gone or hidden";
 	case FRAME_NO_FILE: return "file unreadable";
 	case FRAME_PENDING: return "stack lost";
 	case FRAME_WHY_COUNT: break;

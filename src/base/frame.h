@@ -9,7 +9,7 @@ enum frame_why {
 	FRAME_NAMED = 0,
 	FRAME_NO_SYMBOLS,	/* the file has no symbol that covers the address */
 	FRAME_NOT_MAPPED,	/* no mapping of the process held the address */
-	FRAME_PROCESS_GONE,	/* the process was gone before its mappings could be read */
+	FRAME_PROCESS_GONE,	/* the process was gone before its mappings could be read, or /proc does not show it (hidepid) */
 	FRAME_NO_FILE,		/* the mapped file could not be opened or is no valid ELF file */
 	FRAME_PENDING,		/* the stack never reached user space (ring buffer full) */
 	FRAME_WHY_COUNT

@@ -22,6 +22,7 @@ enum parser_job {
 	PARSER_CONTAINER,	/* what a container is called */
 	PARSER_CONTEXT,		/* what a process says of itself */
 	PARSER_JIT,		/* lists of functions that compilers made at run time */
+	PARSER_GO,		/* function tables of Go programs */
 	PARSER_UNWIND,		/* has a process of its own, since it may take a minute */
 	PARSER_JOBS
 };

@@ -11,6 +11,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "abi/look_abi.h"
+#include "bpf/cgroups.bpf.h"
 #include "bpf/io_stack.bpf.h"
 #include "bpf/regs.bpf.h"
 #include "bpf/running.bpf.h"
@@ -18,7 +19,7 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 const volatile __u32 pidns_inum;	/* ours; 0: the initial one */
-const volatile bool by_tgid, by_tid, want_user, want_kernel, want_ustack, want_kstack;
+const volatile bool by_tgid, by_tid, by_cgroup, want_user, want_kernel, want_ustack, want_kstack;
 const volatile __u32 self_tgid;
 
 struct {
@@ -94,6 +95,8 @@ static __always_inline bool is_wanted(struct task_struct *task, const struct loo
 	__u32 pid = rec->pid, tid = rec->tid;
 
 	if (pid == self_tgid || (task->flags & PF_KTHREAD ? !want_kernel : !want_user))
+		return false;
+	if (by_cgroup && !in_cgroups(task))
 		return false;
 	if (!by_tgid && !by_tid)
 		return true;

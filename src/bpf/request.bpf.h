@@ -50,6 +50,9 @@ struct request_state {
 	__u32 wait_cnt, due_cnt;	/* waits kept; of these, from the first on, to be listed */
 	__u32 over_cnt;		/* waits for which there was no room */
 	__u64 over_ns;
+	__u64 due_since_ns;	/* of those due, what began before then is of no slow request */
+	__u64 gone_before_ns;	/* such ones, kept for others that were open, of which some are not kept any more */
+	__u32 gone_cnt, pad;
 	__u64 sp, ret, start_ns;
 	struct offcpu_request_times start;	/* the thread's account */
 	__u32 owner, open_cnt;	/* requests by connection: of which thread, and how many */
@@ -280,9 +283,15 @@ __noinline int sum_request(struct request_state *r, const struct offcpu_request_
 	if (!cfg.request_slower_ns || t->wall_ns < cfg.request_slower_ns)
 		return 0;
 	add_request(&sum->slow, t);
+	if (!r->due_cnt || r->start_ns < r->due_since_ns)
+		r->due_since_ns = r->start_ns;
 	r->due_cnt = r->wait_cnt;
+	if (r->start_ns < r->gone_before_ns)
+		r->over_cnt += r->gone_cnt;
 	if (r->over_cnt)
 		count_request(OFFCPU_REQUEST_WAITS, r->over_cnt, r->over_ns);
+	r->over_cnt = 0;
+	r->over_ns = 0;
 	return 0;
 }
 

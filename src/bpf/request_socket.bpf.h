@@ -188,8 +188,8 @@ static __always_inline void begin_socket_request(struct task_struct *task, struc
 		r->knows_site = 1;
 		r->func = func;
 		r->start_ns = s.start_ns;
-		r->over_cnt = 0;
-		r->over_ns = 0;
+		r->over_cnt = r->gone_cnt = 0;
+		r->over_ns = r->gone_before_ns = 0;
 		r->wait_cnt = r->due_cnt;
 		r->note_cnt = 0;
 		r->flags = 0;

@@ -16,8 +16,8 @@ static __always_inline void move_total(struct offcpu_state_total *from, struct o
 	add_parts(to, parts);
 }
 
-/* A wait of a slow request is listed after all. */
-__noinline int list_kept_wait(struct thread_state *st, struct request_waits *waits, __u32 i)
+/* A wait of a slow request, which is one from since_ns on, is listed after all.  Returns whether it is. */
+__noinline int list_kept_wait(struct thread_state *st, struct request_waits *waits, __u32 i, __u64 due_since_ns)
 {
 	struct request_wait *w;
 	struct kept_wait kept;
@@ -26,6 +26,8 @@ __noinline int list_kept_wait(struct thread_state *st, struct request_waits *wai
 	if (!st || !waits || i >= OFFCPU_REQUEST_WAITS_MAX)
 		return 0;
 	w = &waits->wait[i];
+	if (w->since_ns < due_since_ns)
+		return 0;
 	sample_keep_alone(&w->parts, &kept);
 	move_total(&st->account.filtered, total_of(&st->account, w->state), &w->parts);
 	since_ns = st->since_ns;
@@ -35,13 +37,13 @@ __noinline int list_kept_wait(struct thread_state *st, struct request_waits *wai
 		st->account.lost_ns += kept.duration_ns;
 	}
 	st->since_ns = since_ns;
-	return 0;
+	return 1;
 }
 
 __noinline int list_kept_waits(struct thread_state *st, struct request_state *r)
 {
 	struct request_waits *waits;
-	__u32 number;
+	__u32 number, older = 0;
 
 	if (!cfg.want_requests || !cfg.request_slower_ns || !st || !r)
 		return 0;
@@ -50,9 +52,18 @@ __noinline int list_kept_waits(struct thread_state *st, struct request_state *r)
 	for (__u32 i = 0; waits && i < OFFCPU_REQUEST_WAITS_MAX; i++) {
 		if (i >= r->due_cnt)
 			break;
-		list_kept_wait(st, waits, i);
+		if (!list_kept_wait(st, waits, i, r->due_since_ns))
+			older = i + 1;
 	}
-	r->due_cnt = r->wait_cnt = 0;
+	r->due_cnt = 0;
+	if (!r->is_active) {
+		older = 0;
+	} else if (older > OFFCPU_REQUEST_WAITS_MAX / 2) {	/* room for what comes */
+		r->gone_cnt += older;
+		r->gone_before_ns = r->due_since_ns;
+		older = 0;
+	}
+	r->wait_cnt = older;	/* of another one that is open, by connection, which may be slow yet */
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "agent/agent.h"
 #include "agent/alert.h"
+#include "agent/chosen_groups.h"
 #include "attach/feature.h"
 #include "attach/rights.h"
 #include "cmd/cmd.h"
@@ -207,6 +208,16 @@ static void check_engines(const struct agent_config *c)
 	}
 }
 
+static void check_groups(const struct agent_config *c)
+{
+	g_autofree char *missing = NULL;
+	GArray *ids = chosen_groups(c->cgroups, &missing);
+
+	if (missing)
+		printf("  no   %s\n       without it: nothing of it is recorded until it is there\n", missing);
+	g_clear_pointer(&ids, g_array_unref);
+}
+
 static void check_alerts(const struct agent_config *c)
 {
 	for (guint i = 0; i < c->alerts->len; i++) {
@@ -226,6 +237,7 @@ static int check(const struct agent_config *c, const char *path)
 	putchar('\n');
 	can_trace = check_kernel();
 	check_rights();
+	check_groups(c);
 	check_alerts(c);
 	check_engines(c);
 	can_store = check_store(c);

@@ -10,6 +10,7 @@
 #include "analyse/query.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/filters.h"
 #include "cmd/range.h"
 #include "profile/on_cpu.h"
 #include "render/html/diff.h"
@@ -65,6 +66,7 @@ struct diff_plan {
 	char *as_long[DIFF_SIDES];	/* of a history: an end that was not given */
 	char *states[DIFF_SIDES];
 	GArray *pids[DIFF_SIDES], *tids[DIFF_SIDES];
+	GPtrArray *processes[DIFF_SIDES];
 	uint64_t requests[DIFF_SIDES];
 	struct diff_options options;
 	GArray *tables;		/* enum diff_by */
@@ -94,6 +96,7 @@ static void plan_init(struct diff_plan *plan)
 {
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		plan->pids[side] = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+		plan->processes[side] = g_ptr_array_new_with_free_func(g_free);
 		plan->tids[side] = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	}
 	plan->tables = g_array_new(FALSE, FALSE, sizeof(enum diff_by));
@@ -106,6 +109,7 @@ static void plan_clear(struct diff_plan *plan)
 {
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		g_array_unref(plan->pids[side]);
+		g_ptr_array_unref(plan->processes[side]);
 		g_array_unref(plan->tids[side]);
 		g_free(plan->states[side]);
 		g_free(plan->as_long[side]);
@@ -145,7 +149,7 @@ static bool plan_query(const struct diff_args *a, struct diff_plan *plan, enum d
 									     both->range.to);
 	if (!range_args_check(&plan->range[side], error))
 		return false;
-	if (pids && !parse_u32_list(pids, &plan->pids[side], error))
+	if (!filters_processes(pids, plan->pids[side], plan->processes[side], error))
 		return false;
 	if (tids && !parse_u32_list(tids, &plan->tids[side], error))
 		return false;
@@ -157,6 +161,7 @@ static bool plan_query(const struct diff_args *a, struct diff_plan *plan, enum d
 		.grep = either(own->grep, both->grep),
 		.pids = (const uint32_t *)(void *)plan->pids[side]->data,
 		.pids_cnt = plan->pids[side]->len,
+		.processes = filters_names(plan->processes[side]),
 		.tids = (const uint32_t *)(void *)plan->tids[side]->data,
 		.tids_cnt = plan->tids[side]->len,
 		.user_only = a->user,
@@ -554,7 +559,7 @@ int cmd_diff(int argc, char **argv)
 		{ "grep", 0, 0, G_OPTION_ARG_STRING, &both->grep, "Only stacks with a frame that matches", "REGEX" },
 		{ "state", 0, 0, G_OPTION_ARG_STRING, &both->state,
 		  "Only waits in these states: letters, or bcc's number", "LIST" },
-		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &both->pids, "Only these processes", "PID[,PID]" },
+		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &both->pids, "Only these processes or services", "PID|NAME" },
 		{ "tid", 't', 0, G_OPTION_ARG_STRING, &both->tids, "Only these threads", "TID[,TID]" },
 		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
 		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
@@ -565,7 +570,7 @@ int cmd_diff(int argc, char **argv)
 		{ "before-comm", 0, 0, G_OPTION_ARG_STRING, &x->comm, "", "GLOB" },
 		{ "before-grep", 0, 0, G_OPTION_ARG_STRING, &x->grep, "", "REGEX" },
 		{ "before-state", 0, 0, G_OPTION_ARG_STRING, &x->state, "", "LIST" },
-		{ "before-pid", 0, 0, G_OPTION_ARG_STRING, &x->pids, "", "PID[,PID]" },
+		{ "before-pid", 0, 0, G_OPTION_ARG_STRING, &x->pids, "", "PID|NAME" },
 		{ "before-tid", 0, 0, G_OPTION_ARG_STRING, &x->tids, "", "TID[,TID]" },
 		{ "after-from", 0, 0, G_OPTION_ARG_STRING, &y->range.from,
 		  "--from of AFTER alone; so with the following", "TIME" },
@@ -573,7 +578,7 @@ int cmd_diff(int argc, char **argv)
 		{ "after-comm", 0, 0, G_OPTION_ARG_STRING, &y->comm, "", "GLOB" },
 		{ "after-grep", 0, 0, G_OPTION_ARG_STRING, &y->grep, "", "REGEX" },
 		{ "after-state", 0, 0, G_OPTION_ARG_STRING, &y->state, "", "LIST" },
-		{ "after-pid", 0, 0, G_OPTION_ARG_STRING, &y->pids, "", "PID[,PID]" },
+		{ "after-pid", 0, 0, G_OPTION_ARG_STRING, &y->pids, "", "PID|NAME" },
 		{ "after-tid", 0, 0, G_OPTION_ARG_STRING, &y->tids, "", "TID[,TID]" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};

@@ -9,6 +9,7 @@
 #include "analyse/tree.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/filters.h"
 #include "cmd/input.h"
 #include "cmd/range.h"
 #include "cmd/serving.h"
@@ -33,7 +34,7 @@ static const char description[] =
 
 /* What the command line said. */
 struct flame_args {
-	char *output, *title, *subtitle, *width, *min_width, *palette, *by, *weight, *grep, *comm, *state, *idle;
+	char *output, *title, *subtitle, *width, *min_width, *palette, *by, *weight, *grep, *comm, *state, *idle, *pids;
 	struct range_args range;
 	gboolean user, kernel, inverted, reverse, delimiters, wakers, wakeup, open, tasks;
 };
@@ -45,6 +46,8 @@ struct flame_job {
 	bool html;
 	const struct range_args *range;
 	struct query query;
+	GArray *pids;
+	GPtrArray *processes;
 	struct tree_options tree;
 	struct svg_options svg;
 	bool by_process, has_weight, open, tasks;
@@ -54,7 +57,7 @@ struct flame_job {
 static void args_clear(struct flame_args *a)
 {
 	char **strings[] = { &a->output, &a->title, &a->subtitle, &a->width, &a->min_width, &a->palette,
-			     &a->by, &a->weight, &a->grep, &a->comm, &a->state, &a->idle };
+			     &a->by, &a->weight, &a->grep, &a->comm, &a->state, &a->idle, &a->pids };
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(strings); i++)
 		g_free(*strings[i]);
@@ -166,8 +169,13 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 		g_free(a->state);
 		a->state = letters;
 	}
-	job->query = (struct query){ .states = a->state, .comm = a->comm, .grep = a->grep,
-				     .user_only = a->user, .kernel_only = a->kernel };
+	if (!filters_processes(a->pids, job->pids, job->processes, error))
+		return false;
+	job->query = (struct query){
+		.states = a->state, .comm = a->comm, .grep = a->grep, .user_only = a->user, .kernel_only = a->kernel,
+		.pids = (const uint32_t *)(void *)job->pids->data, .pids_cnt = job->pids->len,
+		.processes = filters_names(job->processes),
+	};
 	job->range = &a->range;
 	return understand_words(a, job, error) && range_args_check(&a->range, error) && query_check(&job->query, error);
 }
@@ -321,8 +329,8 @@ int cmd_flame(int argc, char **argv)
 		{ "colors", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &a.palette, NULL, NULL },
 		{ "inverted", 0, 0, G_OPTION_ARG_NONE, &a.inverted, "Root at the top", NULL },
 		{ "reverse", 0, 0, G_OPTION_ARG_NONE, &a.reverse, "Merge from the leaves", NULL },
-		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "First frame: process (its name) or thread (name-pid/tid)",
-		  "WHAT" },
+		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by,
+		  "First frame: process (threads' names, a pool's as worker-*) or thread (name-pid/tid)", "WHAT" },
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight,
 		  "off_cpu, blocked, runnable, preempted, count, on_cpu, or time (off_cpu; time where a recording has samples)",
 		  "WHAT" },
@@ -334,6 +342,7 @@ int cmd_flame(int argc, char **argv)
 		  "A frame \"-\" between user and kernel (always with chain)", NULL },
 		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle,
 		  "Idle time: a column beside the graph, as any other time, or not at all (fold)", "fold|keep|drop" },
+		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &a.pids, "Only these processes or services", "PID|NAME" },
 		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
 		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
 		{ "grep", 0, 0, G_OPTION_ARG_STRING, &a.grep, "Only stacks with a frame that matches", "REGEX" },
@@ -346,6 +355,8 @@ int cmd_flame(int argc, char **argv)
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
+	job.pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	job.processes = g_ptr_array_new_with_free_func(g_free);
 	if (cmd_parse(COMMAND, "[FILE]", description, entries, &argc, &argv, &status)) {
 		if (understand(&a, argc, argv, &job, &error))
 			status = run(&job);
@@ -354,6 +365,8 @@ int cmd_flame(int argc, char **argv)
 			status = EXIT_USAGE;
 		}
 	}
+	g_array_unref(job.pids);
+	g_ptr_array_unref(job.processes);
 	g_free(job.output);
 	args_clear(&a);
 	return status;

@@ -13,10 +13,10 @@
 #include "cmd/run.h"
 #include "cmd/stop.h"
 #include "cmd/target.h"
-#include "cmd/target_cgroup.h"
 #include "io/block.h"
 #include "profile/profile_file.h"
 #include "render/text/folded.h"
+#include "session/named_groups.h"
 
 #define COMMAND "io"
 #define TOP_DEFAULT 10
@@ -43,7 +43,7 @@ static bool find_only(struct io_options *o, GError **error)
 	for (char **group = o->groups; group && *group; group++) {
 		if (!o->cgroup_ids)
 			o->cgroup_ids = g_array_new(FALSE, FALSE, sizeof(uint64_t));
-		if (!target_cgroup(*group, o->cgroup_ids, error))
+		if (!named_groups(*group, o->cgroup_ids, error))
 			return false;
 	}
 	o->only = (struct io_only){ .pids = o->processes, .cgroups = o->cgroup_ids, .follow = o->follow };

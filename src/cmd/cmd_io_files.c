@@ -12,7 +12,7 @@
 
 #define COMMAND "io"
 #define SLOW_CALLS                                                                                                     \
-	"offcpu io: this kernel has no kprobe.multi, so every system call of the machine takes a little longer meanwhile (0.05 us where it was measured)\n"
+	"offcpu io: this kernel has no kprobe.multi, so every system call of the machine takes a little longer meanwhile (0.13 us where it was measured)\n"
 
 static void print_line(const struct file_op *op, void *data)
 {

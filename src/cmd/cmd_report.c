@@ -61,7 +61,7 @@ struct report_args {
 
 struct report_plan {
 	const struct view *view;	/* NULL: the usual text, or what --json and --csv give */
-	bool is_full;	/* --by, --weight and --top mean the long text */
+	bool is_full;	/* --weight and --top mean the long text */
 	struct view_input input;	/* but for the profile and the selection */
 	struct text_options text;
 };
@@ -169,7 +169,7 @@ static bool plan_first(const struct report_args *a, struct report_plan *plan)
 		}
 	}
 	/* these are about sections that the first screen does not have */
-	plan->is_full = a->by || a->weight || a->top >= 0;
+	plan->is_full = a->weight || a->top >= 0;
 	return true;
 }
 
@@ -215,6 +215,8 @@ static bool plan_make(struct report_args *a, struct report_plan *plan)
 	}
 	if (!plan_first(a, plan))
 		return false;
+	if (a->by && !plan->view && !a->json && !a->csv)
+		plan->view = view_of_grouping;
 	plan->input.query = &a->filters.query;
 	plan->input.text = &plan->text;
 	return true;
@@ -399,7 +401,8 @@ int cmd_report(int argc, char **argv)
 	const GOptionEntry usual[] = {
 		{ "top", 0, 0, G_OPTION_ARG_INT, &a.top, "Rows per section, 0 for all (10; edges of a picture: 30)",
 		  "N" },
-		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by, "Group the last section's waits (stack), or who waits (role)",
+		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by,
+		  "A line for each in place of the findings; of --full its last section (stack); or who waits (role)",
 		  "WHAT" },
 		{ "weight", 0, 0, G_OPTION_ARG_STRING, &a.weight, "What counts (off_cpu)", "WHAT" },
 		FILTERS_OPTIONS(a.filters),

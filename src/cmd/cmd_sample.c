@@ -22,6 +22,7 @@ static const char description[] =
 	"Examples:\n"
 	"  offcpu sample -p 1234 -F 99 -d 10       one process, 99 times a second\n"
 	"  offcpu sample -d 30 -o all.offcpu       all threads\n"
+	"  offcpu sample --cgroup web -d 10        a container, a unit or a control group\n"
 	"  offcpu sample --proc -p 1234 -d 10      without BPF and root, in a container\n"
 	"\n"
 	"Looks at threads now and then instead of tracing them. Then: offcpu report, offcpu flame.";
@@ -43,10 +44,9 @@ static int parse_own(const struct sample_options *o, struct run *run, int argc, 
 		cmd_error(COMMAND, "-F: %s", error->message);
 		return EXIT_USAGE;
 	}
-	if (run->target->cgroups || run->target->follow || run->target->command) {
-		cmd_error(
-			COMMAND,
-			"--cgroup, --follow and a command after -- are of record: sample takes -p, -t, --comm, -u and -k");
+	if (run->target->follow || run->target->command) {
+		cmd_error(COMMAND, "--follow and a command after -- are of record: "
+				   "sample takes -p, -t, --cgroup, --comm, -u and -k");
 		return EXIT_USAGE;
 	}
 	if (!run_parse_duration(run, o->duration))
@@ -114,6 +114,7 @@ static int sample(const struct target *target, const struct sample_options *own,
 		.duration_ns = duration_ns,
 		.pids = c->pids,
 		.tids = c->tids,
+		.cgroup_ids = c->cgroup_ids,
 		.comm_glob = c->comm_glob,
 		.no_user_threads = c->no_user_threads,
 		.no_kernel_threads = c->no_kernel_threads,

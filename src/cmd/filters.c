@@ -39,6 +39,32 @@ static GArray *parse_ids(const char *option, const char *text, GError **error)
 	return NULL;
 }
 
+bool filters_processes(const char *text, GArray *ids, GPtrArray *names, GError **error)
+{
+	g_auto(GStrv) parts = text ? g_strsplit(text, ",", IDS_MAX + 1) : NULL;
+	bool ok = !text || *text;
+
+	for (unsigned i = 0; ok && parts && parts[i]; i++) {
+		guint64 id = 0;
+
+		if (*parts[i] && !g_ascii_isdigit(*parts[i]) && *parts[i] != '-') {
+			g_ptr_array_add(names, g_strdup(parts[i]));
+			continue;
+		}
+		ok = i < IDS_MAX && g_ascii_string_to_unsigned(parts[i], 10, 1, G_MAXINT32, &id, NULL);
+		uint32_t id32 = (uint32_t)id;
+		g_array_append_val(ids, id32);
+	}
+	if (names->len)
+		g_ptr_array_add(names, NULL);
+	return ok || bad(error, "--pid \"%s\": numbers above 0 or names are wanted, like 12,mariadbd", text);
+}
+
+const char *const *filters_names(const GPtrArray *names)
+{
+	return names->len ? (const char *const *)names->pdata : NULL;
+}
+
 bool filters_understand(struct filters *f, GError **error)
 {
 	g_autoptr(GError) why = NULL;
@@ -47,8 +73,11 @@ bool filters_understand(struct filters *f, GError **error)
 		return bad(error, "-u and -k: only one of them leaves any thread");
 	if (f->state && !parse_state_letters(f->state, &f->states, &why))
 		return bad(error, "--state: %s", why->message);
-	f->pid_list = parse_ids("--pid", f->pids, error);
-	f->tid_list = f->pid_list ? parse_ids("--tid", f->tids, error) : NULL;
+	f->pid_list = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	f->process_list = g_ptr_array_new_with_free_func(g_free);
+	if (!filters_processes(f->pids, f->pid_list, f->process_list, error))
+		return false;
+	f->tid_list = parse_ids("--tid", f->tids, error);
 	if (!f->tid_list)
 		return false;
 	f->query = (struct query){
@@ -59,6 +88,7 @@ bool filters_understand(struct filters *f, GError **error)
 		.kernel_only = f->kernel,
 		.pids = (const uint32_t *)(void *)f->pid_list->data,
 		.pids_cnt = f->pid_list->len,
+		.processes = filters_names(f->process_list),
 		.tids = (const uint32_t *)(void *)f->tid_list->data,
 		.tids_cnt = f->tid_list->len,
 	};
@@ -75,6 +105,8 @@ void filters_clear(struct filters *f)
 	g_free(f->states);
 	if (f->pid_list)
 		g_array_unref(f->pid_list);
+	if (f->process_list)
+		g_ptr_array_unref(f->process_list);
 	if (f->tid_list)
 		g_array_unref(f->tid_list);
 }

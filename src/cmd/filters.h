@@ -11,6 +11,7 @@ struct filters {
 	struct query query;
 	char *states; /* what query points to */
 	GArray *pid_list, *tid_list;
+	GPtrArray *process_list;
 };
 
 /* The options' rows, FILTERS_OPTIONS of them, to be put among a command's own. */
@@ -19,12 +20,20 @@ struct filters {
 	 "LIST"},                                                                                                      \
 		{"comm", 0, 0, G_OPTION_ARG_STRING, &(f).comm, "Only threads with such a name", "GLOB"},               \
 		{"grep", 0, 0, G_OPTION_ARG_STRING, &(f).grep, "Only waits with such a frame", "REGEX"},               \
-		{"pid", 'p', 0, G_OPTION_ARG_STRING, &(f).pids, "Only these processes", "PID[,PID]"},                  \
+		{"pid", 'p', 0, G_OPTION_ARG_STRING, &(f).pids, "Only these processes or services", "PID|NAME"},                  \
 		{"tid", 't', 0, G_OPTION_ARG_STRING, &(f).tids, "Only these threads", "TID[,TID]"},                    \
 		{"user-threads", 'u', 0, G_OPTION_ARG_NONE, &(f).user, "Only user threads", NULL},                     \
 	{                                                                                                              \
 		"kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &(f).kernel, "Only kernel threads", NULL                  \
 	}
+
+/*
+ * "12,mariadb*": numbers to ids (uint32_t), the others to names (char *), which are query.processes as they stand where
+ * there is one.  text may be NULL.
+ */
+bool filters_processes(const char *text, GArray *ids, GPtrArray *names, GError **error);
+/* NULL where there are none. */
+const char *const *filters_names(const GPtrArray *names);
 
 /* Makes f->query of the options; false with a sentence about the first that is no good. */
 bool filters_understand(struct filters *f, GError **error);

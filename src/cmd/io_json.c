@@ -58,8 +58,8 @@ static void put_percentiles(struct json *j, const uint32_t *hist, uint64_t max_n
 
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		wide[i] = hist[i];
-	json_member_uint(j, "median_ns", MIN(waker_percentile_ns(wide, 0.5), max_ns));
-	json_member_uint(j, "p99_ns", MIN(waker_percentile_ns(wide, 0.99), max_ns));
+	json_member_uint(j, "median_ns", wait_percentile_ns(wide, 0.5, max_ns));
+	json_member_uint(j, "p99_ns", wait_percentile_ns(wide, 0.99, max_ns));
 	json_member_uint(j, "max_ns", max_ns);
 	json_member_hist(j, hist);
 }

@@ -14,7 +14,7 @@
 #include "base/process_ids.h"
 #include "base/proc_status.h"
 #include "cmd/cmd.h"
-#include "cmd/target_cgroup.h"
+#include "session/named_groups.h"
 #include "session/probe.h"
 
 /* What no number has makes a word the name of a process. */
@@ -277,7 +277,7 @@ static bool resolve_existing(struct target *t, GError **error)
 	for (char **path = t->cgroups; path && *path; path++) {
 		if (!t->collect.cgroup_ids)
 			t->collect.cgroup_ids = g_array_new(FALSE, FALSE, sizeof(uint64_t));
-		if (!target_cgroup(*path, t->collect.cgroup_ids, error))
+		if (!named_groups(*path, t->collect.cgroup_ids, error))
 			return false;
 	}
 	return true;

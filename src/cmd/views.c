@@ -57,7 +57,7 @@ static struct selection *whose_waits(const struct view_input *in)
 	struct selection *s;
 	bool any = false;
 
-	if (users.user_only || users.kernel_only || users.comm || users.pids_cnt || users.tids_cnt)
+	if (users.user_only || users.kernel_only || users.comm || users.pids_cnt || users.processes || users.tids_cnt)
 		return NULL;
 	users.user_only = true;
 	s = selection_new(in->profile, &users, NULL);
@@ -170,22 +170,7 @@ static bool show_full(GString *out, const struct view_input *in, GError **error)
 
 static bool show_stacks(GString *out, const struct view_input *in, GError **error)
 {
-	struct query users = *in->query;
-	struct selection *s = NULL;
-
-	if (!users.user_only && !users.kernel_only && !users.comm && !users.pids_cnt && !users.tids_cnt) {
-		users.user_only = true;
-		s = selection_new(in->profile, &users, NULL);
-	}
-	struct top *top = top_new(in->profile, s ? s : in->selection, in->text->by, in->text->weight);
-	if (s && !top->rows->len) {	/* kernel threads are all there is */
-		top_free(top);
-		top = top_new(in->profile, in->selection, in->text->by, in->text->weight);
-	}
-	show_header(out, in, in->query);
-	text_top(out, in->profile, top, in->text);
-	top_free(top);
-	selection_free(s);
+	text_ranked(out, in->profile, in->query, in->selection, in->text);
 	return true;
 }
 
@@ -317,6 +302,7 @@ const struct view views[] = {
 	},
 };
 
+const struct view *const view_of_grouping = &views[1];
 const size_t views_cnt = G_N_ELEMENTS(views);
 
 bool view_takes_value(const struct view *view, const char *value)

@@ -48,6 +48,7 @@ struct view {
 
 extern const struct view views[];
 extern const size_t views_cnt;
+extern const struct view *const view_of_grouping;	/* what --by means where no view is named */
 
 /* Whether the value is one of view->values. */
 bool view_takes_value(const struct view *view, const char *value);

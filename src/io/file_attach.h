@@ -9,8 +9,7 @@ struct file_bpf;
 
 /*
  * Where file operations begin and end.  Best by a probe on the kernel's functions of these system calls, many at once
- * (kprobe.multi): no other call pays.  Else by the tracepoint of each call, which makes the kernel take all system
- * calls the longer way.
+ * (kprobe.multi): no other call pays.  Else by the tracepoints of all calls, which every system call then pays for.
  */
 struct file_attach;
 
@@ -25,10 +24,6 @@ struct file_attach *file_attach_new(struct file_bpf *skel, GError **error);
 bool file_attach_is_by_tracepoints(const struct file_attach *a);
 /* Programs that run are through, and one that begins later finds the window closed. */
 void file_attach_settle(struct file_attach *a);
-/*
- * NULL is fine.  The kernel takes some 30 ms for each tracepoint that is let go, one after the other, with most of
- * them beyond 4 s: a child process does that, so the command ends at once.
- */
-void file_attach_free(struct file_attach *a);
+void file_attach_free(struct file_attach *a);	/* NULL is fine */
 
 #endif

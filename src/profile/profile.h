@@ -361,7 +361,7 @@ struct profile_info {
 	const char *command_line;	/* of the recorder */
 	const char *filters;	/* human text, "" when none */
 	const char *version;	/* of offcpu */
-	uint64_t switches;	/* on all CPUs, also of threads that no filter selects: what the cost is for */
+	uint64_t switches;	/* on all CPUs, also of threads that no filter selects: what the cost is for; 0: not known */
 	uint64_t tracer_cpu_ns, tracer_peak_rss_bytes;
 	/* of tracer_cpu_ns: before the window, and up to its end; 0: unknown */
 	uint64_t tracer_start_cpu_ns, tracer_stop_cpu_ns;

@@ -318,9 +318,7 @@ static void tell_range(struct profile *p, uint64_t from_ns, uint64_t to_ns, bool
 	info->start_ns += from_ns;
 	info->start_unix_ns += from_ns;
 	info->duration_ns = to_ns - from_ns;
-	info->switches = 0;
-	for (guint i = 0; i < p->threads->len; i++)
-		info->switches = profile_sum(info->switches, profile_thread(p, i)->switches);
+	info->switches = 0;	/* when others switched is not kept */
 }
 
 bool profile_cut(struct profile *p, uint64_t from_ns, uint64_t to_ns, GError **error)

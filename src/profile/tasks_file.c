@@ -14,6 +14,22 @@
 
 static const char *const kinds[] = { [TASKS_GO] = "goroutine", [TASKS_ASYNCIO] = "asyncio" };
 
+const char *tasks_kind_name(enum tasks_kind kind)
+{
+	return kinds[kind];
+}
+
+bool tasks_kind_parse(const char *name, enum tasks_kind *ret)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+		if (strcmp(name, kinds[i]) == 0) {
+			*ret = (enum tasks_kind)i;
+			return true;
+		}
+	}
+	return false;
+}
+
 static guint rows_of_all(const struct profile *p)
 {
 	guint cnt = 0;
@@ -129,7 +145,7 @@ static int write_populations(sqlite3 *db, const struct profile *p)
 
 		insert_id(&in, i);
 		insert_number(&in, t->pid);
-		insert_text(&in, kinds[t->kind]);
+		insert_text(&in, tasks_kind_name(t->kind));
 		insert_text(&in, t->program);
 		insert_text(&in, t->version);
 		insert_number(&in, t->window_ns);
@@ -199,13 +215,11 @@ int tasks_write(sqlite3 *db, const struct profile *p)
 
 static enum tasks_kind kind_at(struct reader *r, int column)
 {
-	const char *text = row_text(r, column);
+	enum tasks_kind kind = TASKS_GO;
 
-	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
-		if (!strcmp(text, kinds[i]))
-			return (enum tasks_kind)i;
-	row_wrong(r, column);
-	return TASKS_GO;
+	if (!tasks_kind_parse(row_text(r, column), &kind))
+		row_wrong(r, column);
+	return kind;
 }
 
 static const char *text_or_null(struct reader *r, int column)

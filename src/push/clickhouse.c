@@ -4,15 +4,20 @@
 #include <string.h>
 
 #include "analyse/reason/reasons.h"
+#include "analyse/task_groups.h"
+#include "profile/tasks_file.h"
 #include "push/http.h"
 #include "push/identity.h"
 #include "push/rowbinary.h"
 
 #define NS_A_SECOND 1000000000
 #define SECONDS_A_DAY 86400
+#define MILLI 1000
+#define PPM 1000000
 
 /* What begins every row of a window. */
 #define OF_WINDOW "host, start, window, row"
+#define OF_TASKS "service, process, pid, kind"
 #define OF_THREAD "service, process, comm, pid, tid, thread_start_ns, program"
 
 static const struct table {
@@ -27,9 +32,13 @@ static const struct table {
 	{ "states", OF_WINDOW ", " OF_THREAD ", state, count, blocked_ns, runnable_ns, preempted_ns" },
 	{ "waits", OF_WINDOW ", " OF_THREAD
 			    ", wait, state, flags, reason, idle, user_stack, kernel_stack, object, count, blocked_ns, "
-			    "runnable_ns, preempted_ns, max_ns, off_cpu_se_ns, count_se, hist" },
+			    "runnable_ns, preempted_ns, max_ns, longest_start_unix_ns, longest_waker, off_cpu_se_ns, count_se, hist" },
 	{ "wakes", OF_WINDOW ", wait, waker, count, blocked_ns, runnable_ns, hist" },
 	{ "on_cpu", OF_WINDOW ", " OF_THREAD ", user_stack, kernel_stack, samples, weight_ns" },
+	{ "task_populations", OF_WINDOW ", " OF_TASKS ", version, window_ns, looks, rate_milli_hz, looked_at_ppm, cpu_ns, stale, "
+					"unreadable, no_row, is_cut" },
+	{ "tasks", OF_WINDOW ", " OF_TASKS ", state, reason, idle, call, function, stack, end, creator, creator_file, creator_line, parent, name, "
+			     "awaited_by, seen, task_ns, task_se_ns" },
 	{ "losses", OF_WINDOW ", reason, help, count, time_ns" },
 	{ "windows", OF_WINDOW
 	  ", start_unix_ns, start_ns, duration_ns, cpus, kernel, version, command_line, filters, switches, "
@@ -180,6 +189,9 @@ static void put_stacks(struct rows *r)
 	}
 	for (guint i = 0; i < p->wakers->len; i++)
 		is_used[profile_get_waker(p, i)->user] = is_used[profile_get_waker(p, i)->kernel] = true;
+	for (guint i = 0; i < p->tasks->len; i++)
+		for (guint k = 0; k < profile_tasks(p, i)->rows->len; k++)
+			is_used[tasks_get(profile_tasks(p, i), k)->stack] = true;
 	for (guint i = 1; i < p->nodes->len; i++)
 		if (is_used[i])
 			stack_row(r, i, path);
@@ -261,8 +273,15 @@ static void wait_row(struct rows *r, uint32_t i, const struct reasons *reasons)
 {
 	const struct wait *w = profile_wait(r->p, i);
 	enum idle_kind idle = reasons_idle(reasons, i);
-	const uint64_t numbers[] = { w->count,  w->blocked_ns,    w->runnable_ns, w->preempted_ns,
-				     w->max_ns, w->off_cpu_se_ns, w->count_se };
+	const uint64_t numbers[] = { w->count,
+				     w->blocked_ns,
+				     w->runnable_ns,
+				     w->preempted_ns,
+				     w->max_ns,
+				     w->max_start_unix_ns,
+				     w->max_waker ? r->ids->wakers[w->max_waker - 1] : 0,
+				     w->off_cpu_se_ns,
+				     w->count_se };
 
 	of_window(r);
 	of_thread(r, w->thread);
@@ -348,6 +367,77 @@ static void put_on_cpu(struct rows *r)
 	end_table(r, "on_cpu");
 }
 
+/* --- tasks: a population of their own --- */
+
+static void of_tasks(struct rows *r, const struct tasks *t)
+{
+	const char *service = t->program;
+
+	for (guint i = 0; i < r->p->threads->len; i++) {
+		const struct thread *thread = profile_thread(r->p, i);
+
+		if (thread->pid != t->pid)
+			continue;
+		service = thread->service ? thread->service : thread->process;
+		break;
+	}
+	of_window(r);
+	rb_text(r->out, service);
+	rb_text(r->out, t->program);
+	rb_u32(r->out, t->pid);
+	rb_text(r->out, tasks_kind_name(t->kind));
+}
+
+static void task_row(struct rows *r, const struct tasks *t, const struct task_row *row)
+{
+	const struct task_frame *own = task_own_frame(t->kind, row);
+
+	of_tasks(r, t);
+	rb_text(r->out, row->state);
+	rb_text(r->out, row->reason);
+	rb_text(r->out, task_idle(t->kind, row));
+	rb_text(r->out, task_call(t->kind, row));
+	rb_text(r->out, own ? own->name : NULL);
+	rb_u64(r->out, r->ids->stacks[row->stack]);
+	rb_u8(r->out, row->end);
+	rb_text(r->out, row->creator.name);
+	rb_text(r->out, row->creator.file);
+	rb_u32(r->out, row->creator.line);
+	rb_u64(r->out, row->parent);
+	rb_text(r->out, row->name);
+	rb_text(r->out, row->awaited_by);
+	rb_u64(r->out, row->seen);
+	rb_u64(r->out, row->task_ns);
+	rb_u64(r->out, row->task_se_ns);
+}
+
+static void population_row(struct rows *r, const struct tasks *t)
+{
+	const uint64_t numbers[] = { t->window_ns, t->looks, (uint64_t)(t->rate_hz * MILLI),
+				     MAX((uint64_t)(t->looked_at_share * PPM), 1), t->cpu_ns, t->stale, t->unreadable,
+				     t->no_row };
+
+	of_tasks(r, t);
+	rb_text(r->out, t->version);
+	for (size_t k = 0; k < G_N_ELEMENTS(numbers); k++)
+		rb_u64(r->out, numbers[k]);
+	rb_u8(r->out, t->is_cut);
+}
+
+static void put_tasks(struct rows *r)
+{
+	for (guint i = 0; i < r->p->tasks->len; i++)
+		population_row(r, profile_tasks(r->p, i));
+	end_table(r, "task_populations");
+	for (guint i = 0; i < r->p->tasks->len; i++) {
+		const struct tasks *t = profile_tasks(r->p, i);
+
+		for (guint k = 0; k < t->rows->len; k++)
+			task_row(r, t, tasks_get(t, k));
+	}
+	end_table(r, "tasks");
+}
+
 static void put_losses(struct rows *r)
 {
 	for (guint i = 0; i < r->p->losses->len; i++) {
@@ -366,7 +456,7 @@ static uint32_t knows(const struct profile_info *info)
 {
 	return (info->has_bpf_ns ? KNOWS_BPF : 0) | (info->has_locks ? KNOWS_LOCKS : 0) |
 	       (info->has_objects ? KNOWS_OBJECTS : 0) | (info->has_wakers ? KNOWS_WAKERS : 0) |
-	       (info->self_excluded ? KNOWS_SELF_EXCLUDED : 0) | (info->sampling.has_used ? KNOWS_USED : 0);
+	       (info->self_excluded ? KNOWS_SELF_EXCLUDED : 0) | (info->sampling.has_used ? KNOWS_USED : 0) | (info->has_tasks ? KNOWS_TASKS : 0);
 }
 
 static void put_window(struct rows *r)
@@ -426,6 +516,7 @@ struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons 
 	put_threads(&r);
 	put_waits(&r, reasons);
 	put_on_cpu(&r);
+	put_tasks(&r);
 	put_losses(&r);
 	put_window(&r);
 	g_string_free(r.out, TRUE);

@@ -35,6 +35,7 @@ enum clickhouse_knows {
 	KNOWS_WAKERS = 1 << 3,
 	KNOWS_SELF_EXCLUDED = 1 << 4,
 	KNOWS_USED = 1 << 5,
+	KNOWS_TASKS = 1 << 6,
 };
 
 #endif

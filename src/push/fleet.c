@@ -10,6 +10,11 @@
 #define NS_A_SECOND 1000000000
 
 #define OF_THREAD "host, process, comm, pid, tid, thread_start_ns, program"
+#define OF_STACK "stack, end, names, modules, build_ids, offsets, files, lines, kinds, whys, inlines"
+#define OF_TASKS "host, process, pid, kind"
+#define OF_TASK "state, reason, stack, end, creator, creator_file, creator_line, parent, name, awaited_by"
+#define OF_WAKERS \
+	"(waker IN (SELECT waker FROM $Twakes WHERE $W) OR waker IN (SELECT longest_waker FROM $Twaits WHERE $W))"
 #define SQUARES(column) "toUInt64(round(sqrt(sum(toFloat64(" column ") * toFloat64(" column ")))))"
 
 /*
@@ -20,52 +25,62 @@
 static const struct fleet_select {
 	const char *sql;
 	fleet_row_fn row;
-	bool is_of_wakers;	/* left out where no window has any */
+	enum { OF_ALL, ONLY_WAKERS, ONLY_TASKS } of;	/* the others are left out where no window has any */
 } selects[] = {
 	{ "SELECT host, start_unix_ns, start_ns, duration_ns, cpus, kernel, version, command_line, filters, switches, tracer_cpu_ns, "
 	  "tracer_start_cpu_ns, tracer_stop_cpu_ns, tracer_bpf_ns, tracer_peak_rss_bytes, knows, unknown, on_cpu_hz, on_cpu_end_hz, "
 	  "scale_start_ns, scale_end_ns, scale_max_ns, raised, lowered, over, budget_ppm, used_ppm, peak_ppm, looks_rounds, "
 	  "looks_asked_ns, looks_budget_ppm FROM $Twindows FINAL WHERE $W ORDER BY start_unix_ns, host, window",
-	  fleet_window_row, false },
+	  fleet_window_row, OF_ALL },
 	{ "SELECT " OF_THREAD
 	  ", toUInt32(bitOr(bitOr(bitAnd(argMin(flags, start), 2), bitAnd(argMax(flags, start), 4)), "
 	  "bitAnd(groupBitOr(flags), 2147483673))), argMax(service, start), min(from_ns), sum(to_ns - from_ns), sum(on_cpu_ns), sum(blocked_ns), sum(runnable_ns), "
 	  "sum(preempted_ns), sum(filtered_ns), sum(lost_ns), sum(switches) FROM $Tthreads FINAL WHERE $W GROUP BY " OF_THREAD
 	  " ORDER BY min(start), host, min(row)",
-	  fleet_thread_row, false },
+	  fleet_thread_row, OF_ALL },
 	{ "SELECT " OF_THREAD
 	  ", state, sum(count), sum(blocked_ns), sum(runnable_ns), sum(preempted_ns) FROM $Tstates FINAL WHERE $W "
 	  "GROUP BY " OF_THREAD ", state ORDER BY min(start), host, min(row)",
-	  fleet_state_row, false },
-	{ "SELECT stack, end, names, modules, build_ids, offsets, files, lines, kinds, whys, inlines FROM $Tstacks WHERE "
+	  fleet_state_row, OF_ALL },
+	{ "SELECT " OF_STACK " FROM $Tstacks WHERE "
 	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Twaits WHERE $W) OR "
 	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Ton_cpu WHERE $W) OR "
-	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Twakers WHERE "
-	  "waker IN (SELECT waker FROM $Twakes WHERE $W)) ORDER BY stack LIMIT 1 BY stack",
-	  fleet_stack_row, false },
+	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Twakers WHERE " OF_WAKERS ") ORDER BY stack LIMIT 1 BY stack",
+	  fleet_stack_row, OF_ALL },
 	{ "SELECT object, kind, is_private, operation, name, place, pid, address, holder_tid FROM $Tobjects WHERE "
 	  "object IN (SELECT object FROM $Twaits WHERE $W) ORDER BY object LIMIT 1 BY object",
-	  fleet_object_row, false },
+	  fleet_object_row, OF_ALL },
+	{ "SELECT waker, pid, tid, start_ns, comm, irq, user_stack, kernel_stack FROM $Twakers WHERE "
+	  OF_WAKERS " ORDER BY waker LIMIT 1 BY waker",
+	  fleet_waker_row, ONLY_WAKERS },
 	{ "SELECT " OF_THREAD
 	  ", state, flags, user_stack, kernel_stack, object, any(wait), sum(count), sum(blocked_ns), "
-	  "sum(runnable_ns), sum(preempted_ns), max(max_ns), " SQUARES("off_cpu_se_ns") ", " SQUARES(
+	  "sum(runnable_ns), sum(preempted_ns), max(max_ns), argMax(longest_start_unix_ns, max_ns), "
+	  "argMax(longest_waker, max_ns), " SQUARES("off_cpu_se_ns") ", " SQUARES(
 		 "count_se") ", sumForEach(hist) "
 			     "FROM $Twaits FINAL WHERE $W GROUP BY " OF_THREAD
 			     ", state, flags, user_stack, kernel_stack, object "
 			     "ORDER BY min(start), host, min(row)",
-	  fleet_wait_row, false },
-	{ "SELECT waker, pid, tid, start_ns, comm, irq, user_stack, kernel_stack FROM $Twakers WHERE "
-	  "waker IN (SELECT waker FROM $Twakes WHERE $W) ORDER BY waker LIMIT 1 BY waker",
-	  fleet_waker_row, true },
+	  fleet_wait_row, OF_ALL },
 	{ "SELECT wait, waker, sum(count), sum(blocked_ns), sum(runnable_ns), sumForEach(hist) FROM $Twakes FINAL WHERE $W "
 	  "GROUP BY wait, waker ORDER BY min(start), min(row), wait, waker",
-	  fleet_wake_row, true },
+	  fleet_wake_row, ONLY_WAKERS },
 	{ "SELECT " OF_THREAD
 	  ", user_stack, kernel_stack, sum(samples), sum(weight_ns) FROM $Ton_cpu FINAL WHERE $W GROUP BY " OF_THREAD
 	  ", user_stack, kernel_stack ORDER BY min(start), host, min(row)",
-	  fleet_on_cpu_row, false },
+	  fleet_on_cpu_row, OF_ALL },
+	{ "SELECT " OF_STACK " FROM $Tstacks WHERE stack IN (SELECT stack FROM $Ttasks WHERE $W) ORDER BY stack LIMIT 1 BY stack",
+	  fleet_stack_row, ONLY_TASKS },
+	{ "SELECT " OF_TASKS ", argMax(version, start), sum(window_ns), sum(looks), max(rate_milli_hz), "
+	  "intDiv(sum(looked_at_ppm * looks), sum(looks)), sum(cpu_ns), sum(stale), sum(unreadable), sum(no_row), max(is_cut) "
+	  "FROM $Ttask_populations FINAL WHERE $W GROUP BY " OF_TASKS " ORDER BY min(start), host, min(row)",
+	  fleet_population_row, ONLY_TASKS },
+	{ "SELECT " OF_TASKS ", " OF_TASK ", sum(seen), sum(task_ns), " SQUARES(
+		 "task_se_ns") " FROM $Ttasks FINAL WHERE $W GROUP BY " OF_TASKS ", " OF_TASK
+			       " ORDER BY min(start), host, min(row)",
+	  fleet_task_row, ONLY_TASKS },
 	{ "SELECT reason, any(help), sum(count), sum(time_ns) FROM $Tlosses FINAL WHERE $W GROUP BY reason ORDER BY min(row), reason",
-	  fleet_loss_row, false },
+	  fleet_loss_row, OF_ALL },
 };
 
 void fleet_regex(GString *s, const char *glob)
@@ -195,7 +210,8 @@ struct profile *fleet_read(struct target *t, const struct fleet_query *q, GError
 	g_autofree char *of_rows = rows_of_windows(tables->str, q);
 
 	for (size_t i = 0; ok && i < G_N_ELEMENTS(selects); i++) {
-		if (selects[i].is_of_wakers && !f->p->info.has_wakers)
+		if ((selects[i].of == ONLY_WAKERS && !f->p->info.has_wakers) ||
+		    (selects[i].of == ONLY_TASKS && !f->p->info.has_tasks))
 			continue;
 		ok = read_rows(t, f, &selects[i], tables->str, i ? of_rows : of_windows->str, error);
 		if (ok && i == 0)
@@ -203,6 +219,7 @@ struct profile *fleet_read(struct target *t, const struct fleet_query *q, GError
 	}
 	if (ok) {
 		sum_hosts(f);
+		fleet_end_tasks(f);
 		ok = profile_check(f->p, error);
 		if (!ok)
 			g_prefix_error(error, "%s: ", target_name(t));

@@ -37,6 +37,7 @@ struct fleet *fleet_new(void)
 	f->wakers = index_new();
 	f->waits = index_new();
 	f->threads = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	f->populations = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	f->a = g_string_new(NULL);
 	f->b = g_string_new(NULL);
 	f->c = g_string_new(NULL);
@@ -58,7 +59,8 @@ struct profile *fleet_steal(struct fleet *f)
 void fleet_free(struct fleet *f)
 {
 	GHashTable *const tables[] = { f ? f->host_index : NULL, f ? f->stacks : NULL, f ? f->objects : NULL,
-				       f ? f->wakers : NULL, f ? f->waits : NULL, f ? f->threads : NULL };
+				       f ? f->wakers : NULL, f ? f->waits : NULL, f ? f->threads : NULL,
+				       f ? f->populations : NULL };
 
 	if (!f)
 		return;
@@ -153,6 +155,7 @@ static void take_knows(struct profile_info *info, uint32_t bits)
 	info->has_wakers |= (bits & KNOWS_WAKERS) != 0;
 	info->self_excluded |= (bits & KNOWS_SELF_EXCLUDED) != 0;
 	info->sampling.has_used |= (bits & KNOWS_USED) != 0;
+	info->has_tasks |= (bits & KNOWS_TASKS) != 0;
 }
 
 static void take_governor(struct fleet *f, struct cursor *c)
@@ -325,8 +328,9 @@ bool fleet_wait_row(struct fleet *f, struct cursor *c, GError **error)
 
 	w.flags = cursor_u8(c);
 	uint64_t user = cursor_u64(c), kernel = cursor_u64(c), object = cursor_u64(c), id = cursor_u64(c);
-	uint64_t *const numbers[] = { &w.count,  &w.blocked_ns,    &w.runnable_ns, &w.preempted_ns,
-				      &w.max_ns, &w.off_cpu_se_ns, &w.count_se };
+	uint64_t waker = 0;
+	uint64_t *const numbers[] = { &w.count,  &w.blocked_ns, &w.runnable_ns,   &w.preempted_ns, &w.max_ns,
+				      &w.max_start_unix_ns, &waker, &w.off_cpu_se_ns, &w.count_se };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
 		*numbers[i] = cursor_u64(c);
@@ -334,9 +338,11 @@ bool fleet_wait_row(struct fleet *f, struct cursor *c, GError **error)
 		return fleet_bad(error, "a wait is damaged");
 	if (!find_thread(f, &w.thread, error) || !fleet_find(f->stacks, user, "stack", &w.user, error) ||
 	    !fleet_find(f->stacks, kernel, "stack", &w.kernel, error) ||
-	    !fleet_find(f->objects, object, "object", &w.object, error) || !fleet_room(f, error))
+	    !fleet_find(f->objects, object, "object", &w.object, error) ||
+	    !fleet_find(f->wakers, waker, "waker", &w.max_waker, error) || !fleet_room(f, error))
 		return false;
 	w.object += object != 0;
+	w.max_waker += waker != 0;
 	fleet_note(f->waits, id, profile_add_wait(f->p, &w));
 	return true;
 }

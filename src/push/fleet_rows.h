@@ -20,6 +20,8 @@ struct fleet {
 	GHashTable *host_index;	/* name -> index + 1 */
 	GHashTable *stacks, *objects, *wakers, *waits;	/* uint64_t -> index + 1 */
 	GHashTable *threads;	/* text -> index + 1 */
+	GHashTable *populations;	/* text -> struct tasks */
+	uint64_t lost_populations;
 	GString *a, *b, *c, *d;	/* texts of a row */
 	GString *key;
 	GArray *path;		/* struct frame: of a row of stacks */
@@ -41,7 +43,10 @@ bool fleet_state_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_wait_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_wake_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_on_cpu_row(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_population_row(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_task_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_loss_row(struct fleet *f, struct cursor *c, GError **error);
+void fleet_end_tasks(struct fleet *f);	/* all rows are read */
 
 /* The parts of fleet_rows.c that fleet_stacks.c needs, too. */
 bool fleet_bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);

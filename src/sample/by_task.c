@@ -11,6 +11,7 @@
 #include "attach/core_btf.h"
 #include "attach/error.h"
 #include "attach/feature.h"
+#include "attach/map_fill.h"
 #include "attach/sections.h"
 #include "base/clock.h"
 #include "sample/parts.h"
@@ -39,19 +40,6 @@ static int no_message(enum libbpf_print_level level, const char *format, va_list
 	return 0;
 }
 
-static bool fill_filter(const struct bpf_map *map, const GArray *ids, GError **error)
-{
-	uint8_t one = 1;
-
-	for (guint i = 0; ids && i < ids->len; i++) {
-		if (bpf_map_update_elem(bpf_map__fd(map), &g_array_index(ids, uint32_t, i), &one, BPF_ANY) == 0)
-			continue;
-		attach_set_error(error, -errno, "too many processes or threads to select");
-		return false;
-	}
-	return true;
-}
-
 /* Our pid namespace's number, 0 for the initial one. */
 static uint32_t pid_namespace(void)
 {
@@ -66,6 +54,7 @@ static void configure(struct look_bpf *skel, const struct sampler_options *o)
 	skel->rodata->pidns_inum = pid_namespace();
 	skel->rodata->by_tgid = o->pids != NULL;
 	skel->rodata->by_tid = o->tids != NULL;
+	skel->rodata->by_cgroup = o->cgroup_ids != NULL;
 	skel->rodata->want_user = !o->no_user_threads;
 	skel->rodata->want_kernel = !o->no_kernel_threads;
 	skel->rodata->want_ustack = !o->no_user_stacks;
@@ -95,8 +84,9 @@ static bool load(struct task_source *source, const struct sampler_options *o, GE
 		err = look_bpf__attach(source->skel);
 	if (err)
 		attach_set_load_error(error, err);
-	return !err && fill_filter(source->skel->maps.wanted_tgids, o->pids, error) &&
-	       fill_filter(source->skel->maps.wanted_tids, o->tids, error);
+	return !err && map_fill(source->skel->maps.wanted_tgids, o->pids, error) &&
+	       map_fill(source->skel->maps.wanted_tids, o->tids, error) &&
+	       map_fill(source->skel->maps.filter_cgroups, o->cgroup_ids, error);
 }
 
 struct task_source *task_source_new(struct sampler *s, GError **error)

@@ -44,6 +44,7 @@ struct sampler {
 	GHashTable *kernel_nodes;	/* text -> node */
 	struct task_source *tasks;	/* NULL: by /proc */
 	pid_t self;
+	char *cgroup_mount;	/* of version 2; NULL: nowhere */
 	bool has_counts;	/* the kernel has schedstat */
 	uint64_t tick_ns, boot_offset_ns;
 	uint64_t start_ns, edge_ns, period_ns;	/* the window's and the period's begin */

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cgroup_mount.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/proc_status.h"
@@ -45,6 +46,7 @@ struct sampler *sampler_new(const struct sampler_options *options, GError **erro
 	s->threads = g_hash_table_new_full(NULL, NULL, NULL, sampled_free);
 	s->kernel_nodes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	s->self = getpid();
+	s->cgroup_mount = cgroup_mount("/proc", NULL);
 	s->has_counts = access("/proc/self/schedstat", R_OK) == 0;
 	s->tick_ns = SECOND_NS / (uint64_t)MAX(sysconf(_SC_CLK_TCK), 1);
 	s->boot_offset_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
@@ -70,6 +72,7 @@ void sampler_free(struct sampler *s)
 	fold_stacks_free(s->stacks);
 	symbolizer_free(s->symbolizer);
 	profile_free(s->profile);
+	g_free(s->cgroup_mount);
 	g_free(s);
 }
 

@@ -20,6 +20,7 @@ struct sampler_options {
 	uint32_t budget_ppm;	/* of one CPU, for our own cost: the rate is lowered to keep it */
 	uint64_t duration_ns;	/* 0: until *stop */
 	GArray *pids, *tids;	/* uint32_t; NULL: any */
+	GArray *cgroup_ids;	/* uint64_t: in one of these or below; NULL: any */
 	const char *comm_glob;	/* NULL: any */
 	bool no_user_threads, no_kernel_threads;
 	bool no_user_stacks, no_kernel_stacks;

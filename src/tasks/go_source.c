@@ -29,15 +29,15 @@ static void *open_go(uint32_t pid, struct tasks *t, GError **error)
 
 	if (state == GO_READABLE) {
 		t->program = tasks_string(t, module_base_name(s->program.path));
-		t->version = *s->program.version ? tasks_string(t, s->program.version) : NULL;
+		t->version = *s->program.file.version ? tasks_string(t, s->program.file.version) : NULL;
 		return s;
 	}
 	if (state == GO_NOT_READY)
 		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED,
 			    "%s (%u) is a Go program%s%s, but its list of goroutines was not found: "
 			    "it has just begun, its memory may not be read, or its runtime is of an unknown version",
-			    module_base_name(s->program.path), pid, *s->program.version ? " of " : "",
-			    s->program.version);
+			    module_base_name(s->program.path), pid, *s->program.file.version ? " of " : "",
+			    s->program.file.version);
 	go_program_close(&s->program);
 	g_free(s);
 	return NULL;
@@ -96,27 +96,27 @@ static struct task_frame frame_of(struct tasks *t, const struct go_place *place)
 
 static void name_frames(struct go_look *look, const struct go_goroutine *g, struct task_row *row)
 {
+	const struct go_program *program = &look->source->program;
 	struct task_frame frames[FRAMES_MAX];
-	struct go_place places[GO_PLACES_MAX];
+	const struct go_code *code;
 	unsigned cnt = 0;
 
 	for (unsigned i = 0; i < g->pc_cnt && cnt < FRAMES_MAX; i++) {
-		unsigned here = go_program_places(&look->source->program, g->pcs[i], i || !g->begins_at_pc, places);
-
-		for (unsigned k = 0; k < here && cnt < FRAMES_MAX; k++)
-			frames[cnt++] = frame_of(look->tasks, &places[k]);
+		code = go_program_code(program, g->pcs[i], i || !g->begins_at_pc);
+		for (unsigned k = 0; code && k < code->place_cnt && cnt < FRAMES_MAX; k++)
+			frames[cnt++] = frame_of(look->tasks, &code->places[k]);
 	}
 	/* one that runs, or that cannot be walked, is known by the function that it began with */
-	if (!cnt && go_program_places(&look->source->program, g->start, false, places))
-		frames[cnt++] = (struct task_frame){ .name = tasks_string(look->tasks, places[0].name) };
+	if (!cnt && (code = go_program_code(program, g->start, false)))
+		frames[cnt++] = (struct task_frame){ .name = tasks_string(look->tasks, code->places[0].name) };
 	row->frames = g_memdup2(frames, cnt * sizeof(*frames));
 	row->frame_cnt = cnt;
 }
 
 static void fill_in(struct go_look *look, const struct go_goroutine *g, const char *state, struct task_row *row)
 {
-	struct go_place places[GO_PLACES_MAX];
-	unsigned cnt;
+	const struct go_program *program = &look->source->program;
+	const struct go_code *code;
 
 	row->state = state;
 	row->reason = tasks_string(look->tasks, g->reason);
@@ -124,12 +124,12 @@ static void fill_in(struct go_look *look, const struct go_goroutine *g, const ch
 	name_frames(look, g, row);
 	row->parent = g->parent;
 	/* the runtime makes the first one */
-	if (go_program_places(&look->source->program, g->start, false, places) &&
-	    !strcmp(places[0].name, "runtime.main"))
+	code = go_program_code(program, g->start, false);
+	if (code && !strcmp(code->places[0].name, "runtime.main"))
 		return;
-	cnt = g->creator ? go_program_places(&look->source->program, g->creator, true, places) : 0;
-	if (cnt)
-		row->creator = frame_of(look->tasks, &places[0]);
+	code = g->creator ? go_program_code(program, g->creator, true) : NULL;
+	if (code)
+		row->creator = frame_of(look->tasks, &code->places[0]);
 }
 
 static void on_goroutine(void *ctx, const struct go_goroutine *g)

@@ -180,6 +180,17 @@ static void append_numbers(GString *s, const struct view *v, const struct activi
 	append_time(s, activity_percentile_ns(r, 0.99));
 }
 
+/* Of what does not fit, "futex_wait (PyThread_acquire_lock_timed <- Shop.pay)", the caller tells most. */
+static void append_name(GString *s, const char *name, unsigned columns)
+{
+	const char *api = strchr(name, '('), *caller = api ? strstr(api, " <- ") : NULL;
+	g_autofree char *shorter = NULL;
+
+	if (strlen(name) > columns && caller)
+		shorter = g_strdup_printf("%.*s(..%s", (int)(api - name), name, caller);
+	text_safe_cell(s, shorter ? shorter : name, columns);
+}
+
 static void add_row(const struct view *v, GPtrArray *lines, const struct activity_row *r, bool is_selected)
 {
 	g_autoptr(GString) s = g_string_new(NULL);
@@ -188,7 +199,10 @@ static void add_row(const struct view *v, GPtrArray *lines, const struct activit
 		g_string_append_c(s, STYLE_SELECTED);
 	if (has_ids(v))
 		g_string_append_printf(s, "%7u ", r->tid ? r->tid : r->pid);
-	text_safe_cell(s, r->name, name_columns(v));
+	if (v->by == ACTIVITY_BY_STACK)
+		append_name(s, r->name, name_columns(v));
+	else
+		text_safe_cell(s, r->name, name_columns(v));
 	g_string_append_c(s, ' ');
 	if (v->by != ACTIVITY_BY_THREAD && is_wide(v))
 		g_string_append_printf(s, "%5u ", r->threads_cnt);

@@ -232,6 +232,8 @@ static void follow_cases(struct trace *t)
 		}
 		if (c->arch->code->is_padding(gap->code + (vaddr - gap->start), gap->end - vaddr)) {
 			step = c->arch->code->step(gap->code + (vaddr - gap->start), gap->end - vaddr, vaddr, &unused);
+			if (!step.bytes)
+				return;
 			vaddr += step.bytes;
 			continue;
 		}

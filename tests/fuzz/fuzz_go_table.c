@@ -8,6 +8,7 @@
 #include "../unit/unwind/go_image.h"
 #include "symbolize/elf/go_lines.h"
 #include "symbolize/elf/table.h"
+#include "symbolize/runtime/go_answers.h"
 #include "unwind/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -19,6 +20,32 @@ static void check_rows(const struct unwind_table *t)
 			abort();
 	if (t->rows[t->row_cnt - 1].rule)
 		abort();
+}
+
+static void check_code(struct go_code *code)
+{
+	if (!code)
+		return;
+	if (!code->place_cnt || code->place_cnt > GO_PLACES_MAX || code->step < GO_STEP_END)
+		abort();
+	for (uint32_t i = 0; i < code->place_cnt; i++)
+		if (strlen(code->places[i].name) + (code->places[i].file ? strlen(code->places[i].file) : 0) > SIZE_MAX / 2)
+			abort();
+	g_free(code);
+}
+
+/* What is asked for goroutines; and the answer as if a stranger gave it. */
+static void ask_program(int fd, const uint8_t *data, size_t size)
+{
+	struct go_file file;
+
+	if (go_file_read(fd, &file)) {
+		go_is_inline_data(fd, GO_TEXT);
+		for (unsigned i = 0; i < 8; i++)
+			check_code(go_code_read(fd, GO_TEXT + i * i * 60, GO_TEXT));
+	}
+	go_file_clear(&file);
+	check_code(go_code_from_bytes(data, size));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -36,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	image = go_image(size % 2 ? EM_X86_64 : EM_AARCH64, data, size, text);
 	if (fd < 0 || write(fd, image->data, image->len) != (ssize_t)image->len)
 		abort();
+	ask_program(fd, data, size);
 	t = elf_table_read(fd, NULL);
 	for (size_t i = 0; i < G_N_ELEMENTS(places); i++)
 		places[i].offset = GO_TEXT + i * i * 60;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <glib.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "pointers.h"
 #include "symbolize/runtime/php_code.h"
 #include "symbolize/runtime/ruby_code.h"
 
@@ -11,16 +11,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define WORDS 512
 static uint64_t memory[WORDS];
-
-/* Words of the bytes that are small multiples of 8 become pointers into the memory itself. */
-static void make_memory(const uint8_t *data, size_t size)
-{
-	memset(memory, 0, sizeof(memory));
-	memcpy(memory, data, MIN(size, sizeof(memory)));
-	for (size_t i = 0; i < WORDS; i++)
-		if (memory[i] && memory[i] < sizeof(memory) && !(memory[i] & 7))
-			memory[i] += (uint64_t)(uintptr_t)memory;
-}
 
 static void check(bool is_named, const struct language_frame *f)
 {
@@ -36,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct php_code *p = php_code_new();
 	struct language_frame f;
 
-	make_memory(data, size);
+	pointers_fill(memory, WORDS, data, size);
 	for (uint32_t minor = 0; minor <= 4; minor++)
 		for (uint64_t instr = 0; instr < WORDS; instr += 73) {
 			place.instr = (uint64_t)(uintptr_t)(memory + instr);

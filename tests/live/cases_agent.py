@@ -263,6 +263,20 @@ def agent_alerts(env):
         env.check.equal(line[3].split()[-1].strip("0"), "", f"capabilities of the command: {line[3]}")
         env.check.that("reason=lock share" in line[2], f"its text: {line[2]}")
     env.check.that("alert never" not in agent.log(), f"no other alert: {agent.log()}")
+    check_when(env, store, "planted")
+
+
+def check_when(env, store, name):
+    """The first screen says of the lock that all wait for when its longest wait began."""
+    options = [env.offcpu, "report", "--history", store, "--from", "-1h", "--pid", name]
+    report = json.loads(subprocess.check_output([*options, "--json"]))
+    finding = next(f for f in report["findings"] if f["reason"].startswith("lock"))
+    longest = [w["max_start_unix_ns"] for w in report["waits"] if w["max_ns"] == finding["max_ns"] and "max_start_unix_ns" in w]
+    env.check.that(finding["max_start_unix_ns"] in longest, f"{finding['max_start_unix_ns']} is one of {longest}")
+    at_ns = finding["max_start_unix_ns"]
+    clock = time.strftime("%H:%M:%S", time.localtime(at_ns // SECOND)) + f".{at_ns // 1_000_000 % 1000:03}"
+    text = subprocess.check_output(options, text=True)
+    env.check.that(f" at {clock}" in " ".join(text.split()), f"{clock} in {text}")
 
 
 @case
@@ -375,7 +389,7 @@ def agent_parsers(env):
     """Files are parsed by processes without any right; when those are killed the recording goes on, and new programs have names all the same."""
     store = env.temporary("history")
     agent = Agent(env, store)
-    env.check.that(agent.await_windows(2), f"windows come: {agent.log()}")
+    env.check.that(agent.await_windows(1), f"windows come: {agent.log()}")
     parsers = parsers_of(agent.process.pid)
     env.check.equal(len(parsers), 2, "parsers")
     for pid in parsers:
@@ -389,7 +403,7 @@ def agent_parsers(env):
     with open(path, "wb") as file:
         file.write(bytes(4096))
     planted, jit, seen = start_planted(env, path, env.container("cache")), start_jit(env), len(windows(store))
-    env.check.that(agent.await_windows(seen + 3), "windows come all the same")
+    env.check.that(agent.await_windows(seen + 2), "windows come all the same")
     end_planted(planted, path)
     end_planted(*jit)
     env.check.equal(len(set(parsers_of(agent.process.pid)) - set(parsers)), 2, "there are new ones")

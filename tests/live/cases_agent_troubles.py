@@ -8,11 +8,12 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 import threading
 import time
 
-from cases_agent import SECOND, Agent, free_port, gaps, windows
-from lib import case
+from cases_agent import SECOND, Agent, free_port, gaps, read_all, windows
+from lib import case, enter_cgroup, wait_until
 
 
 @case
@@ -116,3 +117,33 @@ def agent_check(env):
     env.check.that("could not store anything" in said, said)
     env.check.that(not os.path.exists(store), "nothing is made")
     server.shutdown()
+
+
+def start_napper(env, group):
+    program = subprocess.Popen([sys.executable, "-c", "import time\nwhile True: time.sleep(0.005)"], preexec_fn=lambda: enter_cgroup(group, 0))
+    env.running.append(program)
+    return program
+
+
+@case
+def agent_group_that_comes_and_goes(env):
+    """A control group by its name: it is not there at first, and is another one later, as that of a unit that is started again."""
+    store, name, pids = env.temporary("history"), f"offcpu-live-{os.getpid()}", []
+    agent = Agent(env, store, settings=[f"record.cgroups={name}"])
+    env.check.that(agent.await_log("it is looked for after each window"), f"it is not there, which is told: {agent.log()}")
+    env.check.that(agent.await_log("recording, in"), f"it records all the same: {agent.log()}")
+    for cnt in 1, 2:
+        group = env.cgroup(name)
+        program = start_napper(env, group)
+        pids.append(program.pid)
+        wait_until(lambda at=cnt: agent.log().count("a control group that is recorded was made") == at, 30)
+        seen = len(windows(store))
+        env.check.that(agent.await_windows(seen + 2), f"windows come: {agent.log()}")
+        program.kill()
+        program.wait()
+        os.rmdir(group)
+        env.cgroups.remove(group)
+    env.check.equal(agent.end(), 0, f"status: {agent.log()}")
+    env.check.equal([gap[2] for gap in gaps(store)], ["a control group that is recorded was made"] * 2, "gaps")
+    with sqlite3.connect(read_all(env, store)) as db:
+        env.check.equal([pid for pid, in db.execute("SELECT DISTINCT pid FROM v_thread ORDER BY pid")], sorted(pids), "whom it recorded")

@@ -175,3 +175,22 @@ def looked_at_running(env):
         env.check.that(abs(looked[name] - share) <= ERRORS * error, f"{name}: {looked[name]:.3f} by looks, {share:.3f} traced, +- {error:.3f}")
         env.check.that(share > 0.05, f"{name}: only {share:.3f} of the time")
     env.notes.append(f"{seen} samples beside {traced_cnt}: " + ", ".join(f"{name} {looked[name]:.3f} {traced[name]:.3f}" for name in WORKS))
+
+
+@case
+def looked_at_by_cgroup(env):
+    """--cgroup: who is in the group, or in one below it, by its path and by its name, by BPF and by /proc alone; nobody else is looked at."""
+    outer = env.cgroup(f"offcpu-live-{os.getpid()}")
+    inner = os.path.join(outer, f"inner-{os.getpid()}")
+    os.mkdir(inner)
+    env.cgroups.append(inner)
+    pids = [Program(env, "nanosleep", 60_000, 10000, cgroup=group).pid for group in (None, outer, inner)]
+    seen = {}
+    for chosen, group in ((1, outer), (2, os.path.basename(inner))):
+        for way in ((), ("--proc",)):
+            out = env.temporary("group.offcpu")
+            line = [env.offcpu, "sample", "--cgroup", group, "-d", "0.3", "-o", out, *way]
+            result = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+            env.check.equal(result.returncode, 0, result.stderr)
+            seen[chosen, way] = {thread["pid"] for thread in env.report(out).threads} == set(pids[chosen:])
+    env.check.equal(set(seen.values()), {True}, f"looks at just the processes of the group: {seen}")

@@ -12,6 +12,7 @@ import sys
 import time
 
 from cases_request import PARTS, check_between, refused
+from check import names
 from lib import Broken, Program, Recorder, Skip, case, read_truth
 
 
@@ -98,6 +99,21 @@ def request_by_connection_overlapping(env):
     wrong = [span for span in spans if span[0] != span[2] or span[1] != span[3]]
     missed = seen.lost.get("residual", {}).get("count", 0)
     env.check.that(len(wrong) <= missed, f"each one's waits are its own: {wrong[:4]}")
+
+
+@case
+def request_by_connection_within_another(env):
+    """Of a slow request only its own waits are listed, not those that its thread had before, in another one that is still open."""
+    recording = env.temporary("within.offcpu")
+    seen = Served(env, "within", 50, "--slower", "4ms", "-o", recording)
+    check_served(env, seen, 50)
+    env.check.equal(seen.row["slow"]["count"], 50, "slow requests")
+    seen.check_no_loss(env, "unanswered")
+    listed = {"wait_before": 0, "wait_within": 0}
+    for wait in env.report(recording).waits:
+        for name in listed:
+            listed[name] += wait["count"] if name in names(wait["user"]) else 0
+    env.check.equal(listed, {"wait_before": 0, "wait_within": 50}, "waits that are listed")
 
 
 @case

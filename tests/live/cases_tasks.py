@@ -456,19 +456,29 @@ asyncio.run(main())
 
 @case
 def agent_keeps_tasks(env):
-    """Of twelve clients of one gate ten wait at any time, in each window and over all."""
+    """Of twelve clients of one gate ten wait at any time, in each window and over all; so do 1024 goroutines, whose file another process parses."""
     from cases_agent import Agent
-    store = env.temporary("store")
+    store, gophers = env.temporary("store"), GoProgram(env, GOS[0], [], 1024) if GOS else None
     program = subprocess.Popen([sys.executable, "-c", TASKS], stdout=subprocess.PIPE, text=True)
     env.running.append(program)
     program.stdout.readline()
     agent = Agent(env, store, "--windows", "2", settings=["record.tasks=yes"])
     env.check.equal(agent.process.wait(timeout=60), 0, f"exit status: {agent.log()}")
     program.kill()
+    if gophers:
+        gophers.stop()
     report = subprocess.run([env.offcpu, "report", f"--history={store}", "--from", "-1h", "--json"], capture_output=True, text=True, check=True)
+    for data in json.loads(report.stdout)["tasks"]:
+        if gophers and data["pid"] == gophers.process.pid:
+            sending = tasks_at(data, "main.producer", ["chan send"])
+            env.check.that(abs(sending - 1024) < 11, f"{sending} goroutines send, not 1024")
+            env.check.equal({row["stack_end"] for row in data["rows"] if own(row) == "main.producer"}, {"complete"}, "their stacks")
+            gophers = None
+    env.check.equal(gophers, None, "goroutines are kept")
     told = [data for data in json.loads(report.stdout)["tasks"] if data["pid"] == program.pid]
     env.check.equal(len(told), 1, "populations of the process")
     env.check.that(told[0]["window_ns"] > 500_000_000, f"{told[0]['window_ns']} ns of two windows were looked at")
     found = [f for f in json.loads(report.stdout)["task_findings"] if f["pid"] == program.pid]
     env.check.equal([(f["function"], f["call"].rsplit(".", 1)[-1]) for f in found], [("held", "acquire")], "findings")
-    env.check.that(abs(found[0]["tasks_milli"] - 10_000) < 500, f"{found[0]['tasks_milli']} thousandths of a task wait for the gate, not 10")
+    # a busy machine is looked at a few times only, and one that was let in stands at the gate until the loop runs it
+    env.check.that(abs(found[0]["tasks_milli"] - 10_000) <= 2000, f"{found[0]['tasks_milli']} thousandths of a task wait for the gate, not 10")

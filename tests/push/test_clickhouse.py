@@ -9,6 +9,8 @@ from tap import contains, point, same
 QUERIES = clickhouse_server.SHIPPED / "queries.sql"
 VIEWS = ([], ["--full"], ["--stacks"], ["--by", "reason"], ["--by", "service"], ["--csv"], ["--wakers"])
 
+TASKS_ASKED = [["server", "goroutine", "chan send", "main.producer", "1", "39.8"],
+               ["server", "goroutine", "sync.(*Mutex).Lock", "main.pay", "1", "4.8"]]
 WAITS_ONLY = (["--csv"], ["--stacks"])      # of a recording with storms and blame, which are not pushed
 
 
@@ -42,6 +44,37 @@ def check_same(program, server, recordings):
                 continue
             different = [pair for pair in zip(expected[1].splitlines(), got[1].splitlines()) if pair[0] != pair[1]]
             point(f"{server.title}, {kind}: report {' '.join(words)}", None if got[:2] == expected[:2] else f"{different[:3]} {got[2]}")
+
+
+def check_tasks(program, server, r):
+    """Tasks of a recording: the same report, findings and all; of two windows their sums, and half of that each."""
+    server.begin_anew()
+    for _ in range(2):
+        program.run("push", r.path, "--clickhouse", server.url)
+    for words in ([], ["--by", "task"], ["--full"], ["--json"]):
+        expected = program.run("report", r.path, *words)
+        got = program.run("report", "--clickhouse", server.url, *around(r), *words)
+        point(f"{server.title}, tasks: report {' '.join(words)}", None if got[:2] == expected[:2] else f"{expected[1]} {got[1]} {got[2]}")
+    contains(f"{server.title}, tasks: are there at all", program.run("report", "--clickhouse", server.url, *around(r))[1], "Tasks of ")
+    sql = "SELECT kind, sum(task_ns), sum(seen) FROM offcpu.tasks FINAL GROUP BY kind ORDER BY kind"
+    once = server.ask(sql)
+    for table in ("windows", "threads", "waits", "task_populations", "tasks"):
+        columns = [row[0] for row in server.ask(f"DESCRIBE TABLE offcpu.{table}")]
+        changed = {"window": "window + 1", "start_unix_ns": "start_unix_ns + 1"}
+        server.ask(f"INSERT INTO offcpu.{table} ({', '.join(columns)}) SELECT "
+                   f"{', '.join(changed.get(c, c) for c in columns)} FROM offcpu.{table} FINAL")
+    same(f"{server.title}, tasks: two windows have twice the time", server.ask(sql), [[k, str(2 * int(a)), str(2 * int(b))] for k, a, b in once])
+    means = [[line.split()[0] for line in text.splitlines() if line.strip() and line.split()[0].replace(".", "").isdigit()]
+             for text in (program.run("report", r.path, "--by", "task")[1],
+                          program.run("report", "--clickhouse", server.url, *around(r), "--by", "task")[1])]
+    same(f"{server.title}, tasks: two windows have the same mean numbers", means[1], means[0])
+    point(f"{server.title}, tasks: there are numbers", None if means[0] else "none")
+    for table in ("task_populations", "tasks"):
+        columns = [row[0] for row in server.ask(f"DESCRIBE TABLE offcpu.{table}")]
+        server.ask(f"INSERT INTO offcpu.{table} ({', '.join(columns)}) SELECT "
+                   f"{', '.join({'start': 'now()'}.get(c, c) for c in columns)} FROM offcpu.{table} FINAL")
+    asked = server.load(QUERIES.read_text())[5]
+    same(f"{server.title}, queries.sql: what tasks wait for", [row[:6] for row in asked], TASKS_ASKED)
 
 
 def check_hosts(program, server, r):
@@ -124,13 +157,16 @@ def plant(server, hosts):
     columns = [row[0] for row in server.ask("DESCRIBE TABLE offcpu.waits")]
     for ago, slots in ((86400, 0), (0, 3)):
         changed = {"host": "concat('h', toString(n))", "start": f"now() - {ago} - 100", "window": f"window + {ago} + n",
+                   "idle": "if(longest_waker = 0, idle, '')",
+                   "longest_start_unix_ns": f"if(longest_start_unix_ns = 0, 0, toUInt64(toUInt32(now() - {ago} - 90)) * 1000000000)",
                    "hist": f"if(user_stack = {busiest[2]} AND kernel_stack = {busiest[3]}, "
                            f"arrayMap(i -> i > {slots} ? hist[i - {slots}] : 0, arrayEnumerate(hist)), hist)"}
         server.ask(f"INSERT INTO offcpu.waits ({', '.join(columns)}) SELECT {', '.join(changed.get(c, c) for c in columns)} FROM "
                    f"(SELECT *, arrayJoin(range({hosts})) AS n FROM offcpu.waits FINAL WHERE start < now() - 200000)")
-    columns = [row[0] for row in server.ask("DESCRIBE TABLE offcpu.stacks")]
-    server.ask(f"INSERT INTO offcpu.stacks ({', '.join(columns)}) SELECT "
-               f"{', '.join({'day': 'toDate(now())'}.get(c, c) for c in columns)} FROM offcpu.stacks")
+    for table in ("stacks", "wakers"):
+        columns = [row[0] for row in server.ask(f"DESCRIBE TABLE offcpu.{table}")]
+        server.ask(f"INSERT INTO offcpu.{table} ({', '.join(columns)}) SELECT "
+                   f"{', '.join({'day': 'toDate(now())'}.get(c, c) for c in columns)} FROM offcpu.{table}")
     return busiest
 
 
@@ -141,10 +177,11 @@ def check_questions(program, server, r):
     program.run("push", r.path, "--clickhouse", server.url)
     service, reason, user, kernel = plant(server, hosts)
     answers = server.load(QUERIES.read_text())
-    same(f"{server.title}, queries.sql: all of them run", len(answers), 4)
+    same(f"{server.title}, queries.sql: all of them run", len(answers), 6)
     same(f"{server.title}, queries.sql: whose p99 grew", [row[:3] + row[7:10] for row in answers[0]],
          [[service, reason, "8", str(hosts), user, kernel]])
     point(f"{server.title}, queries.sql: its frames", None if answers[0][0][10] and answers[0][0][10] in answers[0][0][11] else answers[0])
+    same(f"{server.title}, queries.sql: the longest waits, and who ended them", {tuple(row[4:9]) for row in answers[4]}, {("server", "100", "100", "worker", "101")})
     same(f"{server.title}, queries.sql: what the fleet waits for", {row[2] for row in answers[1]}, {str(hosts)})
 
 
@@ -154,6 +191,7 @@ def check_server(program, server, recordings, folder):
     if error:
         return
     try:
+        check_tasks(program, server, recordings["tasks"])
         check_same(program, server, recordings)
         check_hosts(program, server, recordings["after"])
         check_outage(program, server, recordings["plain"], recordings["crowd"], folder)

@@ -8,6 +8,7 @@ import threading
 from tap import point
 
 SEED = 20261126
+KNOWS_TASKS = 1 << 6
 
 
 def text(s):
@@ -17,7 +18,7 @@ def text(s):
 def window_row(duration_ns=10**9):
     out = text("h") + struct.pack("<QQQI", 1700000000 * 10**9, 5, duration_ns, 2)
     out += text("6.1") + text("0.1") + text("") + text("")
-    out += struct.pack("<6Q", *[1] * 6) + struct.pack("<4I", 0, 0, 0, 0) + struct.pack("<3Q", 0, 0, 0)
+    out += struct.pack("<6Q", *[1] * 6) + struct.pack("<4I", KNOWS_TASKS, 0, 0, 0) + struct.pack("<3Q", 0, 0, 0)
     return out + struct.pack("<6I", *[0] * 6) + struct.pack("<QQI", 0, 0, 0)
 
 
@@ -33,15 +34,28 @@ def stack_row(cnt=1, names=b""):
             text("") * cnt + n + bytes(4) * cnt + n + bytes(cnt) + n + bytes(cnt) + n + bytes(cnt))
 
 
-def wait_row(stack=7, state="S", ns=10**9, hist=48):
+def wait_row(stack=7, state="S", ns=10**9, hist=48, waker=0):
     out = text("h") + text("p") + text("c") + struct.pack("<IIQI", 1, 1, 1, 0) + text(state) + b"\0"
-    out += struct.pack("<4Q", stack, 0, 0, 99) + struct.pack("<7Q", 1, ns, 0, 0, ns, 0, 0)
+    out += struct.pack("<4Q", stack, 0, 0, 99) + struct.pack("<9Q", 1, ns, 0, 0, ns, 0, waker, 0, 0)
     return out + bytes([hist]) + bytes(8 * hist)
+
+
+def whose(kind="goroutine"):
+    return text("h") + text("p") + struct.pack("<I", 1) + text(kind)
+
+
+def population_row(kind="goroutine", window_ns=10**9, looks=5, ppm=10**6):
+    return whose(kind) + text("1.19") + struct.pack("<8Q", window_ns, looks, 5000, ppm, 1, 0, 0, 0) + b"\0"
+
+
+def task_row(kind="goroutine", stack=7, end=1, state="waiting", task_ns=10**9):
+    out = whose(kind) + text(state) + text("select") + struct.pack("<QB", stack, end) + text("main.go") + text("a.go")
+    return out + struct.pack("<IQ", 3, 1) + text("") + text("") + struct.pack("<3Q", 5, task_ns, 10**6)
 
 
 def answers(**changes):
     """By the table that a query reads from."""
-    return {"windows": window_row(), "threads": thread_row(), "states": b"", "stacks": stack_row(), "objects": b"",
+    return {"windows": window_row(), "task_populations": population_row(), "tasks": task_row(), "threads": thread_row(), "states": b"", "stacks": stack_row(), "objects": b"",
             "waits": wait_row(), "on_cpu": b"", "losses": b"", **changes}
 
 
@@ -73,6 +87,17 @@ CASES = {
     "a wait in no known state": answers(waits=wait_row(state="x")),
     "a wait with a state of two letters": answers(waits=wait_row(state="SS")),
     "a wait of 292 years": answers(waits=wait_row(ns=2**63)),
+    "a longest wait without its waker": answers(waits=wait_row(waker=5)),
+    "tasks of no known kind": answers(task_populations=population_row(kind="fibers")),
+    "tasks without a window": answers(task_populations=population_row(window_ns=0)),
+    "tasks that were not looked at": answers(task_populations=population_row(looks=0)),
+    "more tasks looked at than there are": answers(task_populations=population_row(ppm=10**6 + 1)),
+    "a task without its process": answers(task_populations=b""),
+    "a task without its stack": answers(tasks=task_row(stack=8)),
+    "a task in no state": answers(tasks=task_row(state="")),
+    "a task whose stack ends in no known way": answers(tasks=task_row(end=200)),
+    "a task of 292 years": answers(tasks=task_row(task_ns=2**63)),
+    "half a task": answers(tasks=task_row()[:-3]),
     "a histogram of too many bars": answers(waits=wait_row(hist=100)),
     "a stack of no frames": answers(stacks=struct.pack("<QB", 7, 1) + bytes(9)),
     "a text longer than the answer": answers(stacks=stack_row(names=b"\xff\xff\xff\xff\x0fabc")),
@@ -97,9 +122,9 @@ def check_random(program, server):
     """True answers with bytes changed: the program may believe them, but it stays in one piece."""
     rng = random.Random(SEED)
     wrong = []
-    for n in range(150):
+    for n in range(200):
         server.answers = answers()
-        table = rng.choice(("windows", "threads", "stacks", "waits"))
+        table = rng.choice(("windows", "threads", "stacks", "waits", "task_populations", "tasks"))
         data = bytearray(server.answers[table])
         for _ in range(rng.choice((1, 1, 2, 8))):
             data[rng.randrange(len(data))] = rng.choice((0, 1, 127, 128, 255, rng.randrange(256)))

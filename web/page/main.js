@@ -64,14 +64,14 @@ function footWords() {
 	const parts = [
 		`${percent(Math.min(about.listed, about.offCpu), about.offCpu)} of the off-CPU time is in stacks`,
 		about.filtered ? `${percent(about.filtered, about.offCpu)} filtered` : '',
-		about.lost ? `${percent(about.lost, about.offCpu)} lost` : '',
+		about.lost ? `${percent(about.lost, about.offCpu)} lost` : 'no time lost',
 		all ? `user stacks ${percent(about.stacks[0], all)} complete` : '',
-		about.lostEvents ? plural(about.lostEvents, 'detail') + ' lost' : 'nothing lost',
+		about.lostEvents && plural(about.lostEvents, 'detail') + ' lost',
 		about.sampled
 			? `sampled, standard error ${percent(about.error, about.listed)}`
 			: 'every wait counted',
 		`residual ${percent(about.residual, about.observed)}`,
-		`${number(about.switches)} switches seen`,
+		about.switches && number(about.switches) + ' switches seen',
 		'offcpu ' + about.version,
 	];
 	if (about.rowsAre) parts.splice(0, 8, about.error ? `standard error ${percent(about.error, about.listed)}` : '');

@@ -33,7 +33,7 @@ const WHY = [
 	'',
 	'no symbols in file',
 	'address not mapped',
-	'process was gone',
+	'process gone or hidden',
 	'file could not be read',
 	'stack lost',
 ];
@@ -52,8 +52,13 @@ function quantile(hist, share, max) {
 	for (const n of hist) sum += n;
 	let left = share * sum;
 	for (let slot = 0; slot < HIST_SLOTS; slot++) {
-		if (hist[slot] && left <= hist[slot])
-			return Math.min(2 ** slot * (1 + left / hist[slot]), max || Infinity);
+		sum -= hist[slot];
+		if (hist[slot] && left <= hist[slot]) {
+			const low = 2 ** slot,
+				isLast = max && sum < 0.5, // the longest is one of these
+				high = isLast ? Math.max(low, Math.min(max, 2 * low)) : 2 * low;
+			return Math.min(low + ((high - low) * (isLast ? Math.ceil(left) : left)) / hist[slot], max || Infinity);
+		}
 		left -= hist[slot];
 	}
 	return max || 0;

@@ -293,7 +293,7 @@ static bool is_worth_a_test(const struct diff *d, const struct diff_row *r)
 		return false;
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
 		has_share = has_share || (double)r->side[side].off_cpu_ns >=
-						 DIFF_TESTED_SHARE * (double)d->total.side[side].off_cpu_ns;
+						 DIFF_TESTED_SHARE * (double)diff_all_ns(d, side);
 	return has_share && r->side[DIFF_BEFORE].count + r->side[DIFF_AFTER].count >= DIFF_TESTED_COUNT;
 }
 

@@ -147,10 +147,26 @@ static bool is_lost(const struct diff *d, enum diff_by by, const struct diff_row
 /* Threads without work wait at one place or at another.  The time of all waits of a thread, idle or not, is tested. */
 static bool is_idle(enum diff_by by, const struct diff_row *r)
 {
-	if (by == DIFF_BY_TOTAL || by == DIFF_BY_COMM || by == DIFF_BY_PROCESS || by == DIFF_BY_STATE)
+	if (by == DIFF_BY_TOTAL)
+		return r->key == DIFF_IDLE_KEY;
+	if (by == DIFF_BY_COMM || by == DIFF_BY_PROCESS || by == DIFF_BY_STATE)
 		return false;
 	return r->side[DIFF_BEFORE].idle_ns + r->side[DIFF_AFTER].idle_ns >
 	       (r->side[DIFF_BEFORE].off_cpu_ns + r->side[DIFF_AFTER].off_cpu_ns) / 2;
+}
+
+static void take_totals(struct diff *d, const GArray *rows)
+{
+	for (guint i = 0; i < rows->len; i++) {
+		const struct diff_row *r = &g_array_index(rows, struct diff_row, i);
+
+		*(r->key == DIFF_IDLE_KEY ? &d->idle : &d->total) = *r;
+	}
+}
+
+uint64_t diff_all_ns(const struct diff *d, enum diff_side side)
+{
+	return d->total.side[side].off_cpu_ns + d->idle.side[side].off_cpu_ns;
 }
 
 static struct diff_table *make_table(struct diff *d, enum diff_by by)
@@ -168,7 +184,7 @@ static struct diff_table *make_table(struct diff *d, enum diff_by by)
 		g_array_set_size(t->rows, t->rows->len + 1);
 		struct diff_row *row = &g_array_index(t->rows, struct diff_row, t->rows->len - 1);
 
-		if (!compare_key(d, NULL, known, key, by == DIFF_BY_TOTAL, row)) {
+		if (!compare_key(d, NULL, known, key, by == DIFF_BY_TOTAL && key == DIFF_IDLE_KEY, row)) {
 			g_array_set_size(t->rows, t->rows->len - 1);
 			continue;
 		}
@@ -178,8 +194,8 @@ static struct diff_table *make_table(struct diff *d, enum diff_by by)
 		row->is_lost = is_lost(d, by, row);
 		row->is_idle = is_idle(by, row);
 	}
-	if (by == DIFF_BY_TOTAL && t->rows->len)
-		d->total = g_array_index(t->rows, struct diff_row, 0);
+	if (by == DIFF_BY_TOTAL)
+		take_totals(d, t->rows);
 	compare_together(d, t->rows, &t->tested_cnt, &t->real_cnt);
 	put_in_order(d, t->rows);
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
@@ -292,10 +308,11 @@ struct diff *diff_new(const struct diff_input *before, const struct diff_input *
 	}
 	d->by_window = by_window(d);
 	move_stacks(d);
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		diff_keys_note_idle(d->keys, side, d->in[side].selection);
 	d->total.name = "total";
-	const struct diff_table *total = diff_table(d, DIFF_BY_TOTAL);
-	if (total->rows->len)
-		d->total = g_array_index(total->rows, struct diff_row, 0);
+	d->idle.name = "idle";
+	take_totals(d, diff_table(d, DIFF_BY_TOTAL)->rows);
 	return d;
 }
 

@@ -15,7 +15,7 @@ enum diff_side { DIFF_BEFORE = 0, DIFF_AFTER, DIFF_SIDES };
 
 /* What waits are put together by. */
 enum diff_by {
-	DIFF_BY_TOTAL = 0,	/* one row */
+	DIFF_BY_TOTAL = 0,	/* a row of what is not idle, and one of what is: enum diff_total_key */
 	DIFF_BY_REASON,		/* analyse/reason: what the thread waited for, in one word */
 	DIFF_BY_STACK,		/* thread's name and both stacks */
 	DIFF_BY_FUNCTION,	/* a frame anywhere in the stack; rows overlap */
@@ -94,6 +94,9 @@ enum diff_fate {
 	DIFF_MOVED,		/* by another path, which is mostly the same */
 };
 
+/* Of rows by total. */
+enum diff_total_key { DIFF_TOTAL_KEY, DIFF_IDLE_KEY };
+
 struct diff_row {
 	const char *name;	/* not escaped; of a stack its headline */
 	const char *comm;	/* of a stack; else NULL */
@@ -133,7 +136,7 @@ struct diff {
 	double scale[DIFF_SIDES];		/* scaled = scale * time */
 	/* what is scaled of AFTER, times this, is by the window's length in place of its threads' time */
 	double by_window;
-	struct diff_row total;
+	struct diff_row total, idle;		/* all waits */
 	/*
 	 * All stacks of both sides under one root: labels are the names of AFTER where it has them.  weights[] are of
 	 * the tree's nodes, the waits that end there alone; what moved is where it is after.
@@ -161,6 +164,9 @@ bool diff_has_counts(const struct diff *d);
 
 /* "new", "vanished", "moved", "" */
 const char *diff_fate_name(enum diff_fate fate);
+
+/* The time of all waits of a side, idle ones, too. */
+uint64_t diff_all_ns(const struct diff *d, enum diff_side side);
 
 /* Change in percent of before; INFINITY of nothing. */
 double diff_percent(const struct diff_row *r);

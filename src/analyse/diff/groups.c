@@ -27,9 +27,20 @@ static void add_all(const struct diff_side_keys *s, uint32_t wait, GArray *parts
 	add_part(parts, key, wait_or_on_cpu_ns(profile_wait(s->p, wait)), true);
 }
 
+/* Idle time hides what changes of the rest, and a thread without work does not matter: it is a row of its own. */
 static void by_total(struct diff_keys *k, enum diff_side side, uint32_t wait, GArray *parts)
 {
-	add_all(&k->side[side], wait, parts, 0);
+	const struct diff_side_keys *s = &k->side[side];
+	const struct wait *w = profile_wait(s->p, wait);
+	uint64_t cpu_ns = w->runnable_ns + w->preempted_ns;
+
+	if (!diff_keys_is_idle(k, side, wait)) {
+		add_all(s, wait, parts, DIFF_TOTAL_KEY);
+		return;
+	}
+	if (cpu_ns)
+		add_part(parts, DIFF_TOTAL_KEY, cpu_ns, false);
+	add_part(parts, DIFF_IDLE_KEY, w->blocked_ns, true);
 }
 
 static void by_stack(struct diff_keys *k, enum diff_side side, uint32_t wait, GArray *parts)
@@ -199,7 +210,7 @@ void diff_keys_of(struct diff_keys *k, enum diff_side side, enum diff_by by, uin
 const char *diff_keys_text(const struct diff_keys *k, enum diff_by by, uint32_t key)
 {
 	switch (by) {
-	case DIFF_BY_TOTAL: return "total";
+	case DIFF_BY_TOTAL: return key == DIFF_IDLE_KEY ? "idle" : "total";
 	case DIFF_BY_STACK: {
 		uint32_t node = g_array_index(k->stack_nodes, uint32_t, key);
 		return tree_node_label(k->tree, node)->text;

@@ -283,6 +283,31 @@ struct diff_keys *diff_keys_new(const struct profile *before, const struct profi
 	return k;
 }
 
+void diff_keys_note_idle(struct diff_keys *k, enum diff_side side, const struct selection *selection)
+{
+	const struct diff_side_keys *s = &k->side[side];
+
+	if (!k->idle_ns) {
+		k->blocked_ns = g_new0(uint64_t, k->tree->nodes->len);
+		k->idle_ns = g_new0(uint64_t, k->tree->nodes->len);
+	}
+	for (uint32_t i = 0; i < s->p->waits->len; i++) {
+		const struct wait *w = profile_wait(s->p, i);
+
+		if (selection && !selection->waits[i])
+			continue;
+		k->blocked_ns[s->paths[i]] += w->blocked_ns;
+		k->idle_ns[s->paths[i]] += reasons_is_idle(s->reasons, i) ? w->blocked_ns : 0;
+	}
+}
+
+bool diff_keys_is_idle(const struct diff_keys *k, enum diff_side side, uint32_t wait)
+{
+	uint32_t node = k->side[side].paths[wait];
+
+	return k->idle_ns[node] * 2 > k->blocked_ns[node];
+}
+
 void diff_keys_free(struct diff_keys *k)
 {
 	if (!k)
@@ -309,6 +334,8 @@ void diff_keys_free(struct diff_keys *k)
 	g_array_unref(k->stack_nodes);
 	g_hash_table_unref(k->stack_keys);
 	g_free(k->stamps);
+	g_free(k->blocked_ns);
+	g_free(k->idle_ns);
 	diff_moves_free(k->moves);
 	g_free(k);
 }

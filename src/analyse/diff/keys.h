@@ -44,6 +44,7 @@ struct diff_keys {
 	GArray *stack_nodes;	/* by key of a stack: its node */
 	GHashTable *stack_keys;	/* node, and whether it is preempted -> key + 1 */
 	struct diff_moves *moves;
+	uint64_t *blocked_ns, *idle_ns;	/* by node: of both sides' selected waits that end there */
 	uint32_t *stamps;	/* by label: the last wait that has it, see functions of a wait */
 	uint32_t stamp;
 };
@@ -53,6 +54,12 @@ void diff_keys_free(struct diff_keys *k);
 
 /* Appends the parts (struct diff_part) of a wait. */
 void diff_keys_of(struct diff_keys *k, enum diff_side side, enum diff_by by, uint32_t wait, GArray *parts);
+/*
+ * Adds what a side's stacks tell of idle time, once these are where they belong.  What is idle on one side alone would
+ * look as if it came or went: most of both sides' time decides, for all that the diff is asked.
+ */
+void diff_keys_note_idle(struct diff_keys *k, enum diff_side side, const struct selection *selection);
+bool diff_keys_is_idle(const struct diff_keys *k, enum diff_side side, uint32_t wait);
 /* What a row of that key is called; borrowed. */
 const char *diff_keys_text(const struct diff_keys *k, enum diff_by by, uint32_t key);
 /* A number for a name that is compared as `name` and shown as `shown`. */

@@ -14,7 +14,6 @@ struct merger {
 	const struct diff *d;
 	struct diff_merged *m;
 	uint32_t *user, *kernel;	/* by node of the diff's tree: where its path is */
-	uint64_t *blocked_ns, *idle_ns;	/* by node: of both sides' waits that end there */
 	GArray *reasons;		/* struct wait_reason, by wait of the profile */
 };
 
@@ -75,28 +74,12 @@ static uint32_t object_of(struct merger *g, const struct profile *from, const st
 	return profile_object(g->m->profile, &own) + 1;
 }
 
-static void note_idle(struct merger *g, enum diff_side side)
-{
-	const struct diff_side_keys *keys = &g->d->keys->side[side];
-
-	for (uint32_t i = 0; i < keys->p->waits->len; i++) {
-		const struct wait *w = profile_wait(keys->p, i);
-
-		if (!is_selected(&g->d->in[side], i))
-			continue;
-		g->blocked_ns[keys->paths[i]] += w->blocked_ns;
-		g->idle_ns[keys->paths[i]] += reasons_is_idle(keys->reasons, i) ? w->blocked_ns : 0;
-	}
-}
-
-/* What is idle on one side alone would look as if it came or went: most of both sides' time decides. */
 static struct wait_reason reason_of(const struct merger *g, enum diff_side side, uint32_t wait)
 {
 	const struct diff_side_keys *keys = &g->d->keys->side[side];
-	uint32_t node = keys->paths[wait];
 	struct wait_reason r = { reasons_of(keys->reasons, wait), reasons_idle(keys->reasons, wait) };
 
-	if (g->idle_ns[node] * 2 <= g->blocked_ns[node])
+	if (!diff_keys_is_idle(g->d->keys, side, wait))
 		r.idle = IDLE_NOT;
 	else if (r.idle == IDLE_NOT)
 		r.idle = IDLE_POOL;
@@ -193,15 +176,12 @@ struct diff_merged *diff_merged_new(const struct diff *d)
 	struct diff_merged *m = g_new0(struct diff_merged, 1);
 	struct merger g = {
 		.d = d, .m = m, .user = g_new0(uint32_t, nodes_cnt), .kernel = g_new0(uint32_t, nodes_cnt),
-		.blocked_ns = g_new0(uint64_t, nodes_cnt), .idle_ns = g_new0(uint64_t, nodes_cnt),
 		.reasons = g_array_new(FALSE, FALSE, sizeof(struct wait_reason)),
 	};
 
 	m->profile = profile_new();
 	describe(d, m->profile);
 	place_stacks(&g);
-	for (unsigned side = 0; side < DIFF_SIDES; side++)
-		note_idle(&g, side);
 	add_waits(&g, DIFF_BEFORE);
 	m->before_threads_cnt = m->profile->threads->len;
 	add_waits(&g, DIFF_AFTER);
@@ -211,8 +191,6 @@ struct diff_merged *diff_merged_new(const struct diff *d)
 	m->reasons = (struct wait_reason *)(void *)g_array_free(g.reasons, FALSE);
 	g_free(g.user);
 	g_free(g.kernel);
-	g_free(g.blocked_ns);
-	g_free(g.idle_ns);
 	return m;
 }
 

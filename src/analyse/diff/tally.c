@@ -199,7 +199,7 @@ struct tally *tally_new(struct diff_keys *k, enum diff_side side, enum diff_by b
 
 			add_to_cell(cell_of(&index, t->cells, part->key, w->thread), w, part, squares);
 			add_to_amount(amount_of(t, p, part->key, i), w, part,
-				      reasons_is_idle(k->side[side].reasons, i));
+				      diff_keys_is_idle(k, side, i));
 			add_to_batches(t, &k->side[side], i, part);
 		}
 	}

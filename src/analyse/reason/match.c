@@ -8,6 +8,7 @@
 #include "analyse/reason/glob.h"
 #include "base/module.h"
 
+#define WHEEL_HASH_CHARS 8
 #define TEXT_BYTES_MAX 1024	/* of a name: what is behind takes no part */
 
 /* The patterns of one field, by how they can be found. */
@@ -123,13 +124,27 @@ char *matcher_plain_name(const struct frame *f)
 	return function_plain_name(cut);
 }
 
+/* What Python's wheels bring along has a hash in its name: "libpq-e8a033dd.so.5.16" is "libpq.so.5.16". */
+static char *module_plain_name(const char *module)
+{
+	const char *base = module_base_name(module), *end = strstr(base, ".so"), *hash;
+
+	for (hash = end; hash && hash > base && g_ascii_isxdigit(hash[-1]); hash--)
+		;
+	if (!end || end - hash != WHEEL_HASH_CHARS || hash - base < 2 || hash[-1] != '-')
+		return g_strdup(base);
+	return g_strdup_printf("%.*s%s", (int)(hash - 1 - base), base, end);
+}
+
 static const GArray *module_hits(struct matcher *m, const char *module)
 {
 	GArray *ids = g_hash_table_lookup(m->modules, module);
 
 	if (!ids) {
+		g_autofree char *name = module_plain_name(module);
+
 		ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-		find(m, RULE_MODULE, module_base_name(module), ids);
+		find(m, RULE_MODULE, name, ids);
 		g_hash_table_insert(m->modules, (gpointer)module, ids);
 	}
 	return ids;

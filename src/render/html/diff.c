@@ -61,7 +61,7 @@ void html_diff_about(struct json *j, const struct html_diff *diff)
 	json_array_end(j);
 	pair_begin(j, "total");
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
-		json_uint(j, d->total.side[side].off_cpu_ns);
+		json_uint(j, diff_all_ns(d, side));
 	json_array_end(j);
 	json_member_bool(j, "perTime", d->options.norm != DIFF_NOT_NORMALISED);
 	json_key(j, "noise");

@@ -227,6 +227,8 @@ void diff_json(GString *out, struct diff *d, const struct diff_json_options *opt
 		write_objects(&j, "tasks", tasks, write_task);
 	json_key(&j, "total");
 	write_row(&j, d, DIFF_BY_TOTAL, &d->total);
+	json_key(&j, "idle");
+	write_row(&j, d, DIFF_BY_TOTAL, &d->idle);
 	json_key(&j, "by");
 	json_object_begin(&j);
 	for (unsigned i = 0; i < options->tables_cnt; i++)

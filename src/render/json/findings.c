@@ -7,9 +7,7 @@
 
 static void percentile(struct json *j, const char *key, const uint64_t *hist, double share, uint64_t max_ns)
 {
-	uint64_t ns = waker_percentile_ns(hist, share);
-
-	json_member_uint(j, key, max_ns ? MIN(ns, max_ns) : ns);
+	json_member_uint(j, key, wait_percentile_ns(hist, share, max_ns));
 }
 
 void json_percentiles(struct json *j, const uint64_t *hist, uint64_t max_ns)
@@ -113,6 +111,8 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_member_uint(j, "count", row->count);
 	json_member_uint(j, "threads", row->threads_cnt);
 	json_percentiles(j, row->hist, row->max_ns);
+	if (row->longest && profile_wait(f->profile, row->longest - 1)->max_start_unix_ns)
+		json_member_uint(j, "max_start_unix_ns", profile_wait(f->profile, row->longest - 1)->max_start_unix_ns);
 	write_function(j, f->profile, "function", is_cpu ? -1 : row->frame);
 	json_member_string(j, "lock", o && !is_cpu && object_is_lock(o) ? o->name : NULL);
 	json_member_string(j, "object", o && !is_cpu ? o->name : NULL);

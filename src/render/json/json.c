@@ -142,7 +142,7 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 	coverage_of(p, selection, &c);
 	json_key(j, "coverage");
 	json_object_begin(j);
-	json_member_uint(j, "switches", p->info.switches);
+	json_member_known(j, "switches", p->info.switches, p->info.switches);
 	json_member_uint(j, "thread_switches", a->total.switches);
 	json_key(j, "lost");
 	json_object_begin(j);

@@ -100,6 +100,16 @@ static void add_window(const struct profile_info *info, GPtrArray *parts, GStrin
 	add_part(parts, s);
 }
 
+/* Of tasks each process is one thread of the profile. */
+static void append_who(GString *s, const struct profile *p)
+{
+	const bool is_tasks = g_strcmp0(p->info.rows_are, "tasks") == 0;
+
+	svg_count(s, p->threads->len);
+	g_string_append_printf(s, " %s%s", is_tasks ? "process" : "thread",
+			       p->threads->len == 1 ? "" : is_tasks ? "es" : "s");
+}
+
 static GPtrArray *subtitle_parts(const struct profile *p, const struct tree *t, const struct svg_options *o)
 {
 	GPtrArray *parts = g_ptr_array_new_with_free_func(g_free);
@@ -117,8 +127,7 @@ static GPtrArray *subtitle_parts(const struct profile *p, const struct tree *t, 
 	for (unsigned i = 0; i < p->waits->len; i++)
 		all += weight_of_wait(profile_wait(p, i), t->weight);
 	add_window(&p->info, parts, s);
-	svg_count(s, p->threads->len);
-	g_string_append(s, p->threads->len == 1 ? " thread" : " threads");
+	append_who(s, p);
 	add_part(parts, s);
 	svg_amount(s, t->weight, shown);
 	if (t->weight == WEIGHT_OFF_CPU && !t->rows_are)

@@ -33,7 +33,7 @@ void svg_idle_append(GString *out, const struct idle_part *idle, enum weight wei
 
 	svg_idle_text(text, idle, weight);
 	g_string_append_printf(out,
-			       "<g class=\"idle\"><title>%s of the time\nnobody waits for what these threads wait for; "
+			       "<g class=\"idle\"><title>%s of the time\nnobody waits for what these wait for; "
 			       "the column is not as wide as its time",
 			       text->str);
 	append_kinds(out, idle, weight);

@@ -209,7 +209,9 @@ void diff_text_finding(GString *s, struct diff *d)
 	const struct diff_row *other;
 
 	if (!d->total.side[DIFF_BEFORE].threads_cnt && !d->total.side[DIFF_AFTER].threads_cnt) {
-		g_string_append(s, "There is nothing to compare: neither BEFORE nor AFTER has a wait.");
+		g_string_append(s, diff_all_ns(d, DIFF_BEFORE) || diff_all_ns(d, DIFF_AFTER) ?
+					   "There is nothing to compare: all waits of BEFORE and AFTER are idle." :
+					   "There is nothing to compare: neither BEFORE nor AFTER has a wait.");
 		return;
 	}
 	if (!diff_has_counts(d)) {
@@ -267,9 +269,9 @@ void diff_text_side(GString *s, const struct diff *d, enum diff_side side)
 		g_string_append(s, ", recorded with ");
 		text_safe_cut(s, info->filters, FILTERS_WIDTH);
 	}
-	if ((double)d->lost_ns[side] >= LOST_SHARE * (double)MAX(d->total.side[side].off_cpu_ns, 1)) {
+	if ((double)d->lost_ns[side] >= LOST_SHARE * (double)MAX(diff_all_ns(d, side), 1)) {
 		g_string_append(s, ", stacks lost of ");
-		append_plain_percent(s, text_percent(d->lost_ns[side], d->total.side[side].off_cpu_ns));
+		append_plain_percent(s, text_percent(d->lost_ns[side], diff_all_ns(d, side)));
 		g_string_append(s, " of the time");
 	}
 	if (profile_is_sampled(in->profile))
@@ -413,6 +415,11 @@ void diff_text_norm(GString *s, const struct diff *d)
 	case DIFF_PER_REQUEST: g_string_append(s, "Times are per request."); break;
 	case DIFF_NOT_NORMALISED: g_string_append(s, "Times are as recorded, not normalised."); break;
 	}
+	if (!d->idle.side[DIFF_BEFORE].off_cpu_ns && !d->idle.side[DIFF_AFTER].off_cpu_ns)
+		return;
+	g_string_append(s, " Idle time is in no total: ");
+	append_from_to(s, d->idle.side[DIFF_BEFORE].scaled_ns, d->idle.side[DIFF_AFTER].scaled_ns);
+	g_string_append_c(s, '.');
 }
 
 void diff_text(GString *s, struct diff *d, const struct diff_text_options *options)

@@ -260,9 +260,7 @@ static bool has_shape(const struct finding *row)
 
 static uint64_t percentile(const struct finding *row, double share)
 {
-	uint64_t ns = waker_percentile_ns(row->hist, share);
-
-	return row->max_ns ? MIN(ns, row->max_ns) : ns;
+	return wait_percentile_ns(row->hist, share, row->max_ns);
 }
 
 static bool has_timeouts(const struct finding *row)
@@ -292,6 +290,17 @@ static bool has_repeated_syn(const struct finding *row)
 	return row->reason == REASON_NETWORK_CONNECT && waits > row->count / 4 && row->max_ns >= SYN_REPEATED_NS;
 }
 
+/* " at 14:32:18.250": of a range of the history, where one may look for more. */
+static void append_when(GString *s, const struct profile *p, const struct finding *row)
+{
+	const struct wait *w = row->longest ? profile_wait(p, row->longest - 1) : NULL;
+
+	if (!w || !w->max_start_unix_ns || w->flags & WAIT_OPEN_AT_START || !p->info.history.windows)
+		return;
+	g_string_append(s, " at ");
+	text_clock_ms(s, w->max_start_unix_ns, &p->info);
+}
+
 /* "8 threads, 12,402 waits of 3.1 s; median 1.1 ms, p99 14 ms, max 20 ms" */
 static void append_evidence(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -305,6 +314,8 @@ static void append_evidence(GString *s, const struct findings *f, const struct f
 	double seconds = (double)f->profile->info.duration_ns / 1e9;
 	if (row->is_poll_loop && seconds > 0)
 		g_string_append_printf(s, ", %.0f times a second", (double)row->count / seconds);
+	if (row->count == 1)
+		append_when(s, f->profile, row);
 	if (!has_shape(row) || row->count < 2)
 		return;
 	g_string_append(s, "; median ");
@@ -314,6 +325,7 @@ static void append_evidence(GString *s, const struct findings *f, const struct f
 	if (row->max_ns) {
 		g_string_append(s, ", max ");
 		text_duration(s, row->max_ns);
+		append_when(s, f->profile, row);
 	}
 }
 

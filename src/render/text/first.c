@@ -209,14 +209,12 @@ static void append_idle(GString *s, const struct findings *f, const struct text_
 {
 	g_autoptr(GString) line = g_string_new(NULL), kinds = g_string_new(NULL);
 	struct part parts[IDLE_KIND_COUNT];
-	uint32_t threads = 0;
+	const uint32_t threads = f->idle_threads_cnt;
 
 	if (choice == IDLE_DROP)
 		return;
-	for (unsigned i = 0; i < IDLE_KIND_COUNT; i++) {
+	for (unsigned i = 0; i < IDLE_KIND_COUNT; i++)
 		parts[i] = (struct part){ idle_kind_text((enum idle_kind)i), i == IDLE_KERNEL ? 0 : f->idle_ns[i] };
-		threads += i == IDLE_KERNEL ? 0 : f->idle_threads[i];
-	}
 	qsort(parts, IDLE_KIND_COUNT, sizeof(parts[0]), compare_parts);
 	for (unsigned i = 0; i < IDLE_KIND_COUNT && parts[i].ns; i++) {
 		g_string_append_printf(kinds, "%s%s", i ? ", " : "", parts[i].name);
@@ -232,8 +230,7 @@ static void append_idle(GString *s, const struct findings *f, const struct text_
 	}
 	if (f->idle_ns[IDLE_KERNEL] && !f->has_kernel_only)
 		g_string_append_printf(line, "%s%u kernel thread%s: -k.", line->len ? " " : "",
-				       f->idle_threads[IDLE_KERNEL],
-				       f->idle_threads[IDLE_KERNEL] == 1 ? "" : "s");
+				       f->idle_kernel_cnt, f->idle_kernel_cnt == 1 ? "" : "s");
 	if (line->len)
 		text_wrap(s, line->str, "", text_screen_width(o));
 }
@@ -258,6 +255,16 @@ static void append_storm(GString *s, const struct findings *f, const struct text
 	storm_table_free(t);
 }
 
+/* " 67% ±4%", " 5.2% ±0.3%": as many digits as the error has. */
+static void append_estimate(GString *s, double percent, double error)
+{
+	int digits = error < 0.95 ? 1 : 0;
+
+	g_string_append_printf(s, " %.*f%%", digits, percent);
+	if (error > 0)
+		g_string_append_printf(s, " \302\261%.*f%%", digits, MAX(error, 0.1));
+}
+
 /* "On CPU, by 123 samples: parse 67% (error 4%), hash 15% (error 3%)."; shares are of all on-CPU time. */
 static void append_on_cpu(GString *s, const struct profile *p, const struct selection *selection,
 			  const struct text_options *o)
@@ -279,8 +286,7 @@ static void append_on_cpu(GString *s, const struct profile *p, const struct sele
 		g_string_append(line, shown++ ? ", " : " ");
 		text_safe_cut(line, g_str_has_prefix(r->name, prefix) ? r->name + strlen(prefix) : r->name,
 			      ON_CPU_NAME);
-		g_string_append_printf(line, " %.0f%% \302\261%.0f%%", top_percent(top, r->weight),
-				       text_percent((uint64_t)r->off_cpu_se_ns, top->whole));
+		append_estimate(line, top_percent(top, r->weight), text_percent((uint64_t)r->off_cpu_se_ns, top->whole));
 	}
 	if (samples)
 		g_string_append(line, " of it. `offcpu report --weight on_cpu --stacks`");
@@ -341,7 +347,7 @@ static void append_tasks(GString *s, const struct findings *f, const struct text
 	g_string_append(line, "Goroutines of ");
 	text_safe(line, t->process);
 	g_string_append_printf(line, " that wait have no thread%s: offcpu tasks -p ",
-			       p->info.history.windows ? ", and no history keeps them" : "");
+			       p->info.history.windows ? "; the agent keeps them with [record] tasks" : "");
 	if (t->pid)
 		g_string_append_printf(line, "%" PRIu32, t->pid);
 	else

@@ -55,7 +55,7 @@ static void append_percentiles(GString *s, const struct top_row *r)
 		all += r->hist[i];
 	for (unsigned i = 0; all && i < G_N_ELEMENTS(shares); i++) {
 		g_string_append_printf(s, ", %s ", shares[i].name);
-		text_duration(s, MIN(waker_percentile_ns(r->hist, shares[i].share), r->max_ns));
+		text_duration(s, wait_percentile_ns(r->hist, shares[i].share, r->max_ns));
 	}
 	g_string_append(s, ", max ");
 	text_duration(s, r->max_ns);
@@ -79,7 +79,8 @@ void text_row_numbers(GString *s, uint32_t unknown, const struct top_row *row, b
 	gsize from = s->len;
 
 	if (row->on_cpu_ns && !row->off_cpu_ns) {
-		on_cpu_numbers(s, row);
+		if (row->samples)
+			on_cpu_numbers(s, row);
 		return;
 	}
 	g_string_append(s, "     ");

@@ -5,6 +5,7 @@
 #include "analyse/label.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing_tables.h"
+#include "analyse/reason/reason.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
 #include "render/text/stack_why.h"
@@ -296,7 +297,8 @@ static void append_stacks(GString *s, const struct profile *p, const struct top_
 	if (s->len > before && r->user)
 		g_string_append_printf(s, "    %s   --%s\n", text_dim(o), text_plain(o));
 	append_stack(s, p, r->user, r->user_parent, o);
-	append_stack_end(s, p, r->user, o);
+	if (r->off_cpu_ns || r->samples)	/* else it is no stack: its one frame says that none was sampled */
+		append_stack_end(s, p, r->user, o);
 }
 
 static void append_row_name(GString *s, const struct profile *p, const struct top *t, const struct top_row *r,
@@ -391,6 +393,96 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 	text_quantize(s, r->hist, "");
 }
 
+/* What the rows do not tell. */
+static void append_lacks(GString *s, const struct profile *p, const struct top *top)
+{
+	bool has_queue = false;
+
+	for (guint i = 0; top->by == TOP_BY_REASON && i < top->rows->len; i++)
+		has_queue = has_queue || g_array_index(top->rows, struct top_row, i).reason == REASON_CPU_QUEUE;
+	if (has_queue)
+		g_string_append(s, "\nWaits and durations of cpu.queue are of preemptions; its time is also of the run queue behind"
+				   "\nother waits.\n");
+	if (top->by == TOP_BY_OBJECT && !p->info.has_objects)
+		g_string_append_printf(s, "\nWhat waits are for is in a recording made with --objects%s.\n",
+				       p->info.has_locks ? "; of this one only locks are known" : "");
+}
+
+static void append_rest(GString *s, const struct top *top, uint64_t rest, unsigned rows)
+{
+	if (!rows)
+		return;
+	g_string_append_printf(s, "     (%u more: ", rows);
+	if (top->weight == WEIGHT_COUNT)
+		text_thousands(s, rest);
+	else
+		text_duration(s, rest);
+	g_string_append_printf(s, ", %.1f%%)\n", top_percent(top, rest));
+}
+
+static void append_known(GString *s, uint64_t ns, bool is_known)
+{
+	if (is_known)
+		text_duration_cell(s, ns, 9);
+	else
+		g_string_append_printf(s, "%9s", "-");
+}
+
+/* "   42.6 s  51.5%        59   378 ms   4.01 s   4.01 s  pool_idle" */
+static void group_line(GString *s, const struct profile *p, const struct top *t, const struct top_row *r,
+		       const struct text_options *o)
+{
+	bool has_waits = !(p->info.unknown & UNKNOWN_DURATIONS) && r->count;
+	g_autoptr(GString) cell = g_string_new(NULL);
+
+	if (t->weight == WEIGHT_COUNT)
+		text_thousands(cell, r->weight);
+	else
+		text_duration(cell, r->weight);
+	text_right(s, cell->str, 9);
+	g_string_append_printf(s, " %6.1f%%", top_percent(t, r->weight));
+	g_string_truncate(cell, 0);
+	if (!t->is_exact) {
+		append_error(cell, t, r);
+		text_right(s, cell->str, 8);
+		g_string_truncate(cell, 0);
+	}
+	if (p->info.unknown & UNKNOWN_COUNTS)
+		g_string_append_c(cell, '-');
+	else
+		text_thousands(cell, r->count);
+	text_right(s, cell->str, 10);
+	append_known(s, wait_percentile_ns(r->hist, 0.5, r->max_ns), has_waits);
+	append_known(s, wait_percentile_ns(r->hist, 0.99, r->max_ns), has_waits);
+	append_known(s, r->max_ns, has_waits);
+	g_string_append_printf(s, "  %s", text_bold(o));
+	text_safe_cut(s, r->name, text_room(o, t->is_exact ? 56 : 64));
+	g_string_append_printf(s, "%s\n", text_plain(o));
+}
+
+void text_groups(GString *s, const struct profile *p, const struct top *top, const struct text_options *options)
+{
+	unsigned all = rows_with_weight(top), shown = options->top ? MIN(options->top, all) : all;
+	g_autoptr(GString) whole = g_string_new(NULL);
+	uint64_t rest = top->sum;
+
+	append_whole(whole, top);
+	text_section(s, options, "Top by %s, of %s", top_by_name(top->by), whole->str);
+	g_string_append_printf(s, "%s%9s %7s%s%10s%9s%9s%9s  %s%s\n", text_dim(options), weight_name(top->weight), "%",
+			       top->is_exact ? "" : "   error", "waits", "median", "p99", "max", top_by_name(top->by),
+			       text_plain(options));
+	for (unsigned i = 0; i < shown; i++) {
+		const struct top_row *r = &g_array_index(top->rows, struct top_row, i);
+
+		group_line(s, p, top, r, options);
+		rest -= r->weight;
+	}
+	if (!all)
+		g_string_append(s, "  no wait to show\n");
+	append_lacks(s, p, top);
+	append_rest(s, top, rest, all - shown);
+}
+
 void text_top(GString *s, const struct profile *p, const struct top *top, const struct text_options *options)
 {
 	unsigned all = rows_with_weight(top), shown = options->top ? MIN(options->top, all) : all;
@@ -410,15 +502,8 @@ void text_top(GString *s, const struct profile *p, const struct top *top, const 
 	stack_why_free(why);
 	if (!all)
 		g_string_append(s, "  no wait to show\n");
-	if (top->by == TOP_BY_OBJECT && !p->info.has_objects)
-		g_string_append_printf(s, "\nWhat waits are for is in a recording made with --objects%s.\n",
-				       p->info.has_locks ? "; of this one only locks are known" : "");
-	if (shown == all)
-		return;
-	g_string_append_printf(s, "\n     (%u more: ", all - shown);
-	if (top->weight == WEIGHT_COUNT)
-		text_thousands(s, rest);
-	else
-		text_duration(s, rest);
-	g_string_append_printf(s, ", %.1f%%)\n", top_percent(top, rest));
+	append_lacks(s, p, top);
+	if (shown < all)
+		g_string_append_c(s, '\n');
+	append_rest(s, top, rest, all - shown);
 }

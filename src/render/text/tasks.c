@@ -308,5 +308,5 @@ void text_tasks_first(GString *s, const struct profile *p, const struct selectio
 		shown++;
 	}
 	if (left)
-		g_string_append_printf(s, "Tasks of %u more processes: --by task\n", left);
+		g_string_append_printf(s, "Tasks of %u more process%s: --by task\n", left, left == 1 ? "" : "es");
 }

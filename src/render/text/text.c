@@ -263,8 +263,8 @@ static void coverage_tracer(GString *s, const struct profile_info *info)
 	else if (!info->looks.rounds)
 		g_string_append(s, "unknown");
 	g_string_append(s, info->looks.rounds && !info->has_bpf_ns ? "CPU " : ", CPU ");
-	text_duration(s, info->tracer_cpu_ns);
-	if (info->tracer_stop_cpu_ns) {
+	text_duration(s, info->history.windows ? profile_running_cpu_ns(info) : info->tracer_cpu_ns);
+	if (info->tracer_stop_cpu_ns && !info->history.windows) {
 		g_string_append(s, " (start ");
 		text_duration(s, info->tracer_start_cpu_ns);
 		g_string_append(s, ", running ");
@@ -288,8 +288,10 @@ void text_coverage(GString *s, const struct profile *p, const struct selection *
 	text_thousands(s, a->total.switches);
 	g_string_append(s, " by these threads, ");
 	if (!p->info.looks.rounds) {
-		text_thousands(s, p->info.switches);
-		g_string_append(s, " on all CPUs; ");
+		if (p->info.switches) {
+			text_thousands(s, p->info.switches);
+			g_string_append(s, " on all CPUs; ");
+		}
 		text_thousands(s, c.waits_cnt);
 		g_string_append(s, " waits listed, ");
 	}
@@ -318,7 +320,7 @@ static struct selection *foreground(GString *s, const struct profile *p, const s
 	uint64_t kernel_ns = 0, user_ns = 0;
 	unsigned kernel_cnt = 0;
 
-	if (users.user_only || users.kernel_only || users.comm || users.pids_cnt || users.tids_cnt)
+	if (users.user_only || users.kernel_only || users.comm || users.pids_cnt || users.processes || users.tids_cnt)
 		return NULL;
 	for (guint i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
@@ -341,6 +343,21 @@ static struct selection *foreground(GString *s, const struct profile *p, const s
 	text_duration(s, kernel_ns);
 	g_string_append(s, ": see -k.\n");
 	return selection_new(p, &users, NULL);
+}
+
+void text_ranked(GString *s, const struct profile *p, const struct query *query, const struct selection *selection,
+		 const struct text_options *options)
+{
+	if (p->info.imported)
+		text_imported(s, p, query, selection, options);
+	else
+		text_header(s, p, query, options);
+	struct selection *users = foreground(s, p, query, selection);
+	struct top *top = top_new(p, users ? users : selection, options->by, options->weight);
+
+	(top->by == TOP_BY_STACK ? text_top : text_groups)(s, p, top, options);
+	top_free(top);
+	selection_free(users);
 }
 
 void text_report(GString *s, const struct profile *p, const struct query *query,

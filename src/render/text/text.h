@@ -23,6 +23,10 @@ struct text_options {
 void text_report(GString *s, const struct profile *p, const struct query *query,
 		 const struct selection *selection, const struct text_options *options);
 
+/* Its header and the list by options->by alone. */
+void text_ranked(GString *s, const struct profile *p, const struct query *query, const struct selection *selection,
+		 const struct text_options *options);
+
 /* What stands above the lists of an imported profile: what it came from, and in one line what is unknown. */
 void text_imported(GString *s, const struct profile *p, const struct query *query, const struct selection *selection,
 		   const struct text_options *options);
@@ -47,5 +51,7 @@ void text_sampling(GString *s, const struct profile *p, const char *indent);
 void text_accounts(GString *s, const struct accounts *a, const struct text_options *options);
 void text_headline(GString *s, const struct top *leaves, const struct text_options *options);
 void text_top(GString *s, const struct profile *p, const struct top *top, const struct text_options *options);
+/* The same as a table, one row a line. */
+void text_groups(GString *s, const struct profile *p, const struct top *top, const struct text_options *options);
 
 #endif

@@ -9,7 +9,6 @@
 #define STACK_FIRST_BYTES 1024	/* three of four stacks lie in it */
 #define STACK_MORE_BYTES (64u << 10)
 #define STACK_MAX_BYTES ((uint64_t)1 << 30)	/* of Go itself, on 64 bits */
-#define STEPS_KEPT_MAX 65536
 
 /* In struct g. */
 #define STACK_LO_AT 0
@@ -20,16 +19,11 @@
 #define SCHED_LR_AT 96		/* arm64: x30, where no frame has saved it; up to Go 1.24 */
 #define SCHED_LR_AT_1_25 88	/* which was 0 before */
 
-/* From the stack pointer at an address to the return address; -1: unknown, -2: the stack ends here. */
-#define STEP_UNKNOWN (-1)
-#define STEP_END (-2)
-
 struct reader {
 	const struct go_program *p;
 	go_goroutine_fn fn;
 	void *ctx;
 	struct go_census *census;
-	GHashTable *steps;	/* address: step + 3 */
 	uint64_t addrs[BATCH];
 	uint8_t before[BATCH][GO_GOROUTINE_BYTES_MAX], after[BATCH][GO_GOROUTINE_BYTES_MAX];
 	bool is_read[BATCH], is_stack_read[BATCH], is_read_again[BATCH];
@@ -63,47 +57,24 @@ static bool has_stack(const struct go_layout *l, const uint8_t *g)
 
 static int64_t step_at(const struct go_program *p, uint64_t pc, bool is_return)
 {
-	uint64_t at = pc - p->bias - is_return;
-	struct go_func f;
-	int32_t step;
+	const struct go_code *code = go_program_code(p, pc, is_return);
 
-	if (!go_table_find(&p->table, at, &f))
-		return STEP_UNKNOWN;
-	if (f.flags & GO_FUNC_TOPFRAME)
-		return STEP_END;
-	return go_table_value(&p->table, &f, f.sp_values, at, &step) && step >= 0 && step % 8 == 0 ? step
-												   : STEP_UNKNOWN;
-}
-
-static int64_t step_kept(struct reader *r, uint64_t pc, bool is_return)
-{
-	gpointer key = GSIZE_TO_POINTER(pc << 1 | is_return), kept = g_hash_table_lookup(r->steps, key);
-	int64_t step;
-
-	if (kept)
-		return (int64_t)GPOINTER_TO_SIZE(kept) - 3;
-	step = step_at(r->p, pc, is_return);
-	if (g_hash_table_size(r->steps) >= STEPS_KEPT_MAX)
-		g_hash_table_remove_all(r->steps);
-	g_hash_table_insert(r->steps, key, GSIZE_TO_POINTER((gsize)(step + 3)));
-	return step;
+	return code ? code->step : GO_STEP_UNKNOWN;
 }
 
 /* One that has not run yet stands at the first instruction of its function. */
 static bool is_at_begin(const struct go_program *p, uint64_t pc)
 {
-	struct go_func f;
+	const struct go_code *code = go_program_code(p, pc, false);
 
-	return go_table_find(&p->table, pc - p->bias, &f) && f.start == pc - p->bias && !go_table_is_returned_to(&f);
+	return code && code->start == pc - p->bias && !code->is_returned_to;
 }
 
 /* arm64: who called a function that has saved nothing, which only the innermost one can be; 0: not known. */
 static uint64_t link_of(const struct go_program *p, const uint8_t *g)
 {
-	struct go_func f;
-
 	for (uint32_t at = SCHED_LR_AT; at >= SCHED_LR_AT_1_25; at -= 8)
-		if (go_table_find(&p->table, word(g, at) - p->bias - 1, &f))
+		if (go_program_code(p, word(g, at), true))
 			return word(g, at);
 	return 0;
 }
@@ -133,20 +104,21 @@ static bool step_out(const struct reader *r, const uint8_t *stack, size_t bytes,
 static bool walk(struct reader *r, struct go_goroutine *g, const uint8_t *saved, const uint8_t *stack, size_t bytes,
 		 uint64_t *pcs)
 {
-	uint64_t at = 0, pc = word(saved, SCHED_PC_AT);
+	uint64_t at = 0, pc = word(saved, SCHED_PC_AT),
+		 link = r->p->file.machine == EM_AARCH64 ? link_of(r->p, saved) : 0;
 
 	g->pc_cnt = 0;
 	g->begins_at_pc = is_at_begin(r->p, pc);
 	g->end = STACK_TRUNCATED;
 	while (g->pc_cnt < GO_FRAMES_MAX) {
-		int64_t step = step_kept(r, pc, !(g->begins_at_pc && !g->pc_cnt));
+		int64_t step = step_at(r->p, pc, !(g->begins_at_pc && !g->pc_cnt));
 
-		if (step == STEP_END || step == STEP_UNKNOWN) {
-			g->end = step == STEP_END ? STACK_COMPLETE : STACK_BROKEN;
+		if (step < 0) {
+			g->end = step == GO_STEP_END ? STACK_COMPLETE : STACK_BROKEN;
 			return true;
 		}
 		pcs[g->pc_cnt++] = pc;
-		if (!step_out(r, stack, bytes, step, g->pc_cnt == 1 ? link_of(r->p, saved) : 0, &at, &pc))
+		if (!step_out(r, stack, bytes, step, g->pc_cnt == 1 ? link : 0, &at, &pc))
 			return false;
 	}
 	return true;
@@ -307,7 +279,6 @@ bool go_goroutines_read(const struct go_program *p, uint64_t first, uint64_t str
 	r->fn = fn;
 	r->ctx = ctx;
 	r->census = ret;
-	r->steps = g_hash_table_new(g_direct_hash, g_direct_equal);
 	for (uint64_t at = first; at < ret->listed && is_read;) {
 		size_t cnt = (size_t)MIN((ret->listed - at + stride - 1) / stride, BATCH);
 
@@ -316,7 +287,6 @@ bool go_goroutines_read(const struct go_program *p, uint64_t first, uint64_t str
 			read_batch(r, cnt);
 		at += cnt * stride;
 	}
-	g_hash_table_unref(r->steps);
 	g_free(r);
 	return is_read;
 }

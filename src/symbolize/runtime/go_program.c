@@ -18,6 +18,7 @@
 #define SCAN_MAX_BYTES ((uint64_t)256 << 20)
 #define SCAN_PIECE_BYTES (1u << 20)
 #define GOROUTINE_WORDS (GO_GOROUTINE_BYTES_MAX / 8)
+#define CODES_MAX 65536
 
 /* In struct g, in each version that has a table we read (runtime2.go). */
 #define SCHED_G_AT 72	/* sched.g, the goroutine itself */
@@ -116,20 +117,17 @@ static bool find_goroutines(struct go_program *p)
 {
 	bool is_arm64 = p->file.machine == EM_AARCH64;
 	uint8_t code[CODE_MAX_BYTES];
-	struct go_func adds, main;
-	size_t bytes;
+	const uint64_t adds = p->file.adds_start + p->bias, main = p->file.main_start + p->bias;
+	size_t bytes = (size_t)MIN(p->file.adds_end - p->file.adds_start, sizeof(code));
 
-	if (!go_table_named(&p->table, "runtime.allgadd", &adds) || !go_table_named(&p->table, "runtime.main", &main))
-		return false;
-	bytes = (size_t)MIN(adds.end - adds.start, sizeof(code));
-	if (!memory_read(p->pid, adds.start + p->bias, code, bytes))
+	if (!p->file.adds_start || !p->file.main_start || !memory_read(p->pid, adds, code, bytes))
 		return false;
 	for (size_t at = 0; at < bytes; at++) {
 		uint64_t addrs[NAMED_MAX];
-		unsigned cnt = (is_arm64 ? named_arm64 : named_x86_64)(code, bytes, at, adds.start + p->bias, addrs);
+		unsigned cnt = (is_arm64 ? named_arm64 : named_x86_64)(code, bytes, at, adds, addrs);
 
 		for (unsigned i = 0; i < cnt; i++)
-			if (addrs[i] % 8 == 0 && is_list(p, addrs[i], main.start + p->bias)) {
+			if (addrs[i] % 8 == 0 && is_list(p, addrs[i], main)) {
 				p->goroutines = addrs[i];
 				return true;
 			}
@@ -175,27 +173,11 @@ static bool read_reasons(struct go_program *p, uint64_t addr)
 	       !strcmp(p->reasons[2], "IO wait");
 }
 
-static bool is_inline_data(const struct go_program *p, uint64_t at)
-{
-	for (uint32_t i = 0, tried = 0; i < p->table.func_cnt && tried < 4; i++) {
-		uint32_t words[4];
-		struct go_func f;
-
-		if (!go_table_func(&p->table, i, &f) || f.inline_tree == UINT32_MAX)
-			continue;
-		if (!memory_read(p->pid, at + f.inline_tree, words, sizeof(words)) ||
-		    !go_table_name(&p->table, words[p->table.has_start_line ? 1 : 3]))
-			return false;
-		tried++;
-	}
-	return true;
-}
-
 static void take_module(struct go_program *p, const uint64_t *words)
 {
-	uint64_t at = words[(p->table.has_start_line ? MODULE_FUNC_AT_1_20 : MODULE_FUNC_AT) / 8];
+	uint64_t at = words[(p->file.has_start_line ? MODULE_FUNC_AT_1_20 : MODULE_FUNC_AT) / 8] - p->bias;
 
-	if (words[MODULE_TEXT_AT / 8] == p->table.text + p->bias && is_inline_data(p, at))
+	if (words[MODULE_TEXT_AT / 8] == p->file.text + p->bias && go_is_inline_data(p->fd, at))
 		p->inline_data = at;
 }
 
@@ -203,7 +185,7 @@ static void take_module(struct go_program *p, const uint64_t *words)
 static void scan(struct go_program *p, uint64_t from, uint64_t bytes)
 {
 	g_autofree uint64_t *words = g_malloc(SCAN_PIECE_BYTES);
-	const uint64_t table = p->table.vaddr + p->bias;
+	const uint64_t table = p->file.table + p->bias;
 
 	while (bytes >= MODULE_BYTES && (!p->reason_cnt || !p->inline_data)) {
 		size_t here = (size_t)MIN(bytes, SCAN_PIECE_BYTES),
@@ -243,8 +225,7 @@ static void take_version(struct go_program *p)
 {
 	unsigned minor = 0;
 
-	go_version_read(&p->file, p->version, sizeof(p->version));
-	if (sscanf(p->version, "go1.%2u", &minor) == 1)
+	if (sscanf(p->file.version, "go1.%2u", &minor) == 1)
 		p->layout.has_parent = minor >= 21;
 }
 
@@ -259,17 +240,21 @@ static bool open_line(struct go_program *p, const char *proc_dir, const struct m
 		close(held);
 	if (p->fd < 0)
 		return false;
-	if (elf_file_open(&p->file, p->fd, NULL) && (p->file.machine == EM_X86_64 || p->file.machine == EM_AARCH64) &&
-	    go_table_open(&p->table, &p->file) &&
+	if (go_file_read(p->fd, &p->file) &&
 	    elf_segments_vaddr(p->file.segments, p->file.segment_cnt, line->pgoff, &vaddr)) {
 		p->bias = line->start - vaddr;
 		p->path = g_strdup(line->path);
 		return true;
 	}
-	elf_file_close(&p->file);
+	go_file_clear(&p->file);
 	close(p->fd);
 	p->fd = -1;
 	return false;
+}
+
+GHashTable *go_program_codes_new(void)
+{
+	return g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 }
 
 enum go_state go_program_open(struct go_program *p, const char *proc_dir, uint32_t pid)
@@ -278,7 +263,7 @@ enum go_state go_program_open(struct go_program *p, const char *proc_dir, uint32
 	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
 	bool is_go = false;
 
-	*p = (struct go_program){ .pid = pid, .fd = -1 };
+	*p = (struct go_program){ .pid = pid, .fd = -1, .codes = go_program_codes_new() };
 	for (guint i = 0, tried = 0; lines && i < lines->len && tried < FILES_MAX && !is_go; i++) {
 		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
 
@@ -298,7 +283,8 @@ enum go_state go_program_open(struct go_program *p, const char *proc_dir, uint32
 
 void go_program_close(struct go_program *p)
 {
-	elf_file_close(&p->file);
+	go_file_clear(&p->file);
+	g_clear_pointer(&p->codes, g_hash_table_unref);
 	if (p->fd >= 0)
 		close(p->fd);
 	g_free(p->path);
@@ -306,41 +292,30 @@ void go_program_close(struct go_program *p)
 	p->fd = -1;
 }
 
-/* An entry of a function's tree: the inlined function's name, and where in the function it is called. */
-static const char *inlined_at(const struct go_program *p, const struct go_func *f, int32_t index, uint64_t *ret_call)
+/* Stacks of others may hold anything: nobody is asked about what is no code. */
+static bool is_code(const struct go_program *p, uint64_t vaddr)
 {
-	const uint64_t bytes = p->table.has_start_line ? 16 : 20;
-	uint32_t words[5] = { 0 };
-	const char *name;
+	for (size_t i = 0; i < p->file.segment_cnt; i++) {
+		const struct elf_segment *s = &p->file.segments[i];
 
-	if (!p->inline_data || f->inline_tree == UINT32_MAX || index < 0 || index > UINT16_MAX ||
-	    !memory_read(p->pid, p->inline_data + f->inline_tree + bytes * (uint64_t)index, words, bytes))
-		return NULL;
-	name = go_table_name(&p->table, words[p->table.has_start_line ? 1 : 3]);
-	*ret_call = f->start + words[p->table.has_start_line ? 2 : 4];
-	return *ret_call < f->end ? name : NULL;
+		if (s->is_exec && vaddr >= s->vaddr && vaddr - s->vaddr < s->size)
+			return true;
+	}
+	return false;
 }
 
-unsigned go_program_places(const struct go_program *p, uint64_t pc, bool is_return, struct go_place ret[GO_PLACES_MAX])
+const struct go_code *go_program_code(const struct go_program *p, uint64_t pc, bool is_return)
 {
-	uint64_t at = pc - p->bias - is_return, call;
-	struct go_func f;
-	unsigned cnt = 0;
-	int32_t index;
+	const uint64_t vaddr = pc - p->bias - is_return;
+	gpointer key = GSIZE_TO_POINTER(pc << 1 | is_return), kept;
 
-	if (!go_table_find(&p->table, at, &f))
-		return 0;
-	while (cnt < GO_PLACES_MAX) {
-		struct go_place *place = &ret[cnt++];
-		const char *name = NULL;
-
-		place->file = go_table_code_line(&p->table, &f, at, &place->line);
-		if (go_table_value(&p->table, &f, f.inline_values, at, &index) && index >= 0)
-			name = inlined_at(p, &f, index, &call);
-		place->name = name ? name : f.name;
-		if (!name)
-			break;
-		at = call;
-	}
-	return cnt;
+	if (!is_code(p, vaddr))
+		return NULL;
+	if (g_hash_table_lookup_extended(p->codes, key, NULL, &kept))
+		return kept;
+	if (g_hash_table_size(p->codes) >= CODES_MAX)
+		g_hash_table_remove_all(p->codes);
+	kept = go_code_read(p->fd, vaddr, p->inline_data);
+	g_hash_table_insert(p->codes, key, kept);
+	return kept;
 }

@@ -5,15 +5,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/go_table.h"
-#include "symbolize/runtime/file_facts.h"
+#include <glib.h>
+
+#include "symbolize/runtime/go_answers.h"
 
 /*
  * A living process of a Go program (Go 1.18 and later), seen from outside by its memory and its function
  * table.  Stripped programs have that table, too; everything else is found by it or by what memory must hold, so no
  * version needs offsets of ours: the list of goroutines by the code of runtime.allgadd, the fields of a goroutine by
  * what the first one must have in them, names of wait reasons by the array that the runtime has them in.  Neither file
- * nor memory is trusted.
+ * nor memory is trusted: the file is read by a process without rights where there is one, the memory in pieces of a
+ * fixed size.
  */
 
 #define GO_REASONS_MAX 128
@@ -29,14 +31,13 @@ struct go_layout {
 
 struct go_program {
 	uint32_t pid;
-	struct elf_file file;
-	int fd;
-	struct go_table table;
+	int fd;			/* of the file */
+	struct go_file file;
+	GHashTable *codes;	/* address and is_return: struct go_code *, or NULL; what was asked of the file */
 	uint64_t bias;		/* memory address less the file's */
 	uint64_t goroutines;	/* address of the slice runtime.allgs */
-	uint64_t inline_data;	/* of go:func.*; 0: not found, inlined functions have no names then */
+	uint64_t inline_data;	/* of go:func.*, in the file; 0: not found, inlined functions have no names then */
 	struct go_layout layout;
-	char version[GO_VERSION_MAX];	/* "go1.19.8", "": not known */
 	char *path;		/* of the file, as the process names it */
 	char reasons[GO_REASONS_MAX][GO_REASON_TEXT_MAX];
 	uint32_t reason_cnt;
@@ -55,19 +56,13 @@ enum go_state {
 /* The process must live.  Close it in any case. */
 enum go_state go_program_open(struct go_program *p, const char *proc_dir, uint32_t pid);
 void go_program_close(struct go_program *p);
-
-struct go_place {
-	const char *name;	/* in the table */
-	const char *file;	/* NULL: not known */
-	uint32_t line;		/* 0: not known */
-};
-
-#define GO_PLACES_MAX 32
+/* An empty `codes`, for whoever makes one by hand. */
+GHashTable *go_program_codes_new(void);
 
 /*
- * The functions that run at an address in memory, innermost first, of which all but the last are inlined in the one
- * after. is_return: what runs is the call before it.  How many; 0: no function is known there.
+ * What runs at an address in memory.  is_return: it is that of the call before it.  NULL: no function is known there.
+ * It is valid until the next call.
  */
-unsigned go_program_places(const struct go_program *p, uint64_t pc, bool is_return, struct go_place ret[GO_PLACES_MAX]);
+const struct go_code *go_program_code(const struct go_program *p, uint64_t pc, bool is_return);
 
 #endif

@@ -90,15 +90,16 @@ static uint64_t value_apart(const struct python_program *p, uint64_t dict, uint6
 	return values ? python_word(p, values + 8 * (number + (p->minor >= MINOR_COUNTED_VALUES))) : 0;
 }
 
-uint64_t python_dict_find(const struct python_program *p, uint64_t dict, const char *key)
+uint64_t python_dict_find(struct python_program *p, uint64_t dict, const char *key)
 {
 	struct dict_entries e;
 
 	if (!dict_entries(p, dict, &e))
 		return 0;
-	for (uint64_t i = 0; i < e.cnt; i++) {
+	for (uint64_t i = 0; i < e.cnt && p->entries_left; i++) {
 		uint64_t pair[2];
 
+		p->entries_left--;
 		if (!memory_read(p->pid, e.at + 8 * (i * e.words + e.words - 2), pair, sizeof(pair)))
 			return 0;
 		if (pair[0] && is_text(p, pair[0], key))
@@ -124,7 +125,7 @@ static bool is_gathering(struct python_program *p, uint64_t future)
 }
 
 /* An attribute of an object; where its dict is differs by version: before the object, or in it. */
-static uint64_t attribute(const struct python_program *p, uint64_t object, const char *name)
+static uint64_t attribute(struct python_program *p, uint64_t object, const char *name)
 {
 	uint64_t words[ATTRIBUTES_WORDS], found = 0;
 
@@ -157,7 +158,7 @@ static uint64_t set_among(const struct python_program *p, uint64_t from, size_t 
 	return found;
 }
 
-uint64_t python_group_tasks(const struct python_program *p, uint64_t group)
+uint64_t python_group_tasks(struct python_program *p, uint64_t group)
 {
 	uint64_t set = group > PAGE_BYTES ? attribute(p, group, "_tasks") : 0;
 
@@ -174,6 +175,8 @@ void python_tasks_gathered(struct python_program *p, uint64_t future, GArray *in
 	if (!list || python_type(p, list) != p->list_type)
 		return;
 	cnt = MIN(python_word(p, list + LIST_CNT_AT), GATHERED_MAX - MIN(before, GATHERED_MAX));
+	cnt = MIN(cnt, p->entries_left);
+	p->entries_left -= cnt;
 	items = python_word(p, list + LIST_ITEMS_AT);
 	g_array_set_size(into, before + (guint)cnt);
 	if (cnt && !memory_read(p->pid, items, &g_array_index(into, uint64_t, before), cnt * sizeof(items)))

@@ -12,10 +12,10 @@
 uint64_t python_word(const struct python_program *p, uint64_t addr);
 uint64_t python_type(const struct python_program *p, uint64_t object);
 
-/* The value of a key in a dict, which must be one; 0: there is none. */
-uint64_t python_dict_find(const struct python_program *p, uint64_t dict, const char *key);
+/* The value of a key in a dict, which must be one; 0: there is none, or no entries are left to be looked at. */
+uint64_t python_dict_find(struct python_program *p, uint64_t dict, const char *key);
 
 /* The set of an asyncio.TaskGroup's tasks; 0: there is none. */
-uint64_t python_group_tasks(const struct python_program *p, uint64_t group);
+uint64_t python_group_tasks(struct python_program *p, uint64_t group);
 
 #endif

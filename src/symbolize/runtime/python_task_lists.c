@@ -51,6 +51,9 @@ bool python_task_lists_open(struct python_task_lists *l, const char *proc_dir, u
 	for (size_t i = 0; i < G_N_ELEMENTS(own); i++)
 		if (own[i] > OFFSET_MAX)
 			return false;
+	/* a ring of what are no tasks would have no end */
+	if (own[WORD_NODE] % 8)
+		return false;
 	if (words[WORD_INTERPRETER] > OFFSET_MAX || words[WORD_THREADS] > OFFSET_MAX ||
 	    words[WORD_NEXT_THREAD] > OFFSET_MAX)
 		return false;

@@ -53,7 +53,7 @@
 #define MINOR_STATES 15
 
 /* Pointers in a piece of _PyRuntime that lead to a dict with a module of that name. */
-static uint64_t module_in(const struct python_program *p, const uint64_t *words, size_t cnt, const char *name)
+static uint64_t module_in(struct python_program *p, const uint64_t *words, size_t cnt, const char *name)
 {
 	uint64_t types[RUNTIME_PIECE_WORDS];
 	struct memory_piece pieces[RUNTIME_PIECE_WORDS] = { 0 };
@@ -76,7 +76,7 @@ static uint64_t module_in(const struct python_program *p, const uint64_t *words,
 }
 
 /* Before 3.11: one of the first pointers there leads to it. */
-static uint64_t find_module_behind(const struct python_program *p, const char *name)
+static uint64_t find_module_behind(struct python_program *p, const char *name)
 {
 	uint64_t heads[RUNTIME_HEAD_WORDS], words[RUNTIME_PIECE_WORDS], found = 0;
 
@@ -89,7 +89,7 @@ static uint64_t find_module_behind(const struct python_program *p, const char *n
 }
 
 /* The main interpreter lies in _PyRuntime, and sys.modules is one of its dicts. */
-static uint64_t find_module(const struct python_program *p, const char *name)
+static uint64_t find_module(struct python_program *p, const char *name)
 {
 	uint64_t words[RUNTIME_PIECE_WORDS], found = 0;
 
@@ -129,7 +129,7 @@ enum python_tasks_state python_tasks_open(struct python_program *p, const char *
 	struct offcpu_language unused;
 	bool is_there = false;
 
-	*p = (struct python_program){ .pid = pid };
+	*p = (struct python_program){ .pid = pid, .entries_left = PYTHON_ENTRIES_MAX };
 	for (guint i = 0; lines && i < lines->len && !is_there; i++) {
 		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
 
@@ -473,17 +473,18 @@ static bool read_task(struct python_program *p, uint64_t address, struct python_
 	return true;
 }
 
-void python_tasks_held(const struct python_program *p, const struct python_task *t, GArray *into)
+void python_tasks_held(struct python_program *p, const struct python_task *t, GArray *into)
 {
-	uint64_t set = t->in == PYTHON_TASK_IN_GROUP ? python_group_tasks(p, t->held) : t->held, table, mask;
+	uint64_t set = t->in == PYTHON_TASK_IN_GROUP ? python_group_tasks(p, t->held) : t->held, table, mask, cnt;
 
 	if (t->in == PYTHON_TASK_IN_WAIT_FOR && t->held) {
 		g_array_append_val(into, t->held);
 	} else if (set && python_type(p, set) == p->set_type) {
 		table = python_word(p, set + PYTHON_SET_TABLE_AT);
-		mask = python_word(p, set + PYTHON_SET_MASK_AT);
-		if (table)
-			list_table(p, table, MIN(mask, SET_ENTRIES_MAX - 1) + 1, false, into);
+		mask = table ? python_word(p, set + PYTHON_SET_MASK_AT) : 0;
+		cnt = table ? MIN(MIN(mask, SET_ENTRIES_MAX - 1) + 1, p->entries_left) : 0;
+		p->entries_left -= cnt;
+		list_table(p, table, cnt, false, into);
 	}
 }
 
@@ -494,6 +495,7 @@ bool python_tasks_read(struct python_program *p, uint64_t first, uint64_t stride
 	uint64_t is_there;
 
 	*ret = (struct python_tasks_census){ 0 };
+	p->entries_left = PYTHON_ENTRIES_MAX;
 	if (!stride || !memory_read(p->pid, p->runtime, &is_there, sizeof(is_there)))
 		return false;
 	list_tasks(p, tasks, &ret->is_cut);

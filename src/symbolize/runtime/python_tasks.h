@@ -17,6 +17,7 @@
  */
 
 #define PYTHON_TASKS_MAX (1u << 20)
+#define PYTHON_ENTRIES_MAX (4u << 20)
 #define PYTHON_TASK_FRAMES_MAX 32
 #define PYTHON_TASK_NAME_MAX 64
 
@@ -39,6 +40,7 @@ struct python_program {
 	struct python_task_set sets[PYTHON_TASK_SETS_MAX];
 	unsigned coroutine_at;	/* word of a task that has its coroutine; 0: not known yet */
 	uint64_t listed;	/* tasks of the last look, those that are done included */
+	uint64_t entries_left;	/* of dicts, sets and lists, that this look may still go through: a program has any number of them */
 	struct python_code *code;
 };
 
@@ -80,7 +82,7 @@ struct python_task {
 void python_tasks_gathered(struct python_program *p, uint64_t future, GArray *into);
 
 /* The same, of a task that waits in a coroutine of asyncio's own. */
-void python_tasks_held(const struct python_program *p, const struct python_task *t, GArray *into);
+void python_tasks_held(struct python_program *p, const struct python_task *t, GArray *into);
 
 /* Close it in any case. */
 enum python_tasks_state python_tasks_open(struct python_program *p, const char *proc_dir, uint32_t pid);

@@ -5,7 +5,8 @@
  * before its send and after its receive: a request's wall time lies between the two.
  *
  * plain: two connections, a thread each.  pieces: each request comes in two halves.  overlap: one thread receives from
- * two connections before it answers both.  handed: another thread answers.  unanswered: the server closes.  abandoned: the thread that
+ * two connections before it answers both.  within: one thread receives from the first, waits, and receives and answers
+ * those of the second before the first is closed.  handed: another thread answers.  unanswered: the server closes.  abandoned: the thread that
  * received it ends; then some connections are answered, others closed, and the last two stay open.  datagrams: UDP.
  */
 #include "truth.h"
@@ -132,6 +133,38 @@ static void *handing_main(void *arg)
 	return arg;
 }
 
+SITE void wait_before(void)
+{
+	pause_ns(PAUSE_NS);
+}
+
+SITE void wait_within(void)
+{
+	pause_ns(3 * PAUSE_NS);
+}
+
+/* Requests of the second connection while one of the first is open, which has waited before each of them. */
+static void serve_within(uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t at_ns, sent_ns;
+
+		transmit(connections[0].client, "requests", 8);
+		receive(connections[0].server);
+		wait_before();
+		sent_ns = truth_now_ns();
+		transmit(connections[1].client, "requests", 8);
+		at_ns = receive(connections[1].server);
+		wait_within();
+		connections[1].in_ns += truth_now_ns() - at_ns;
+		transmit(connections[1].server, "answered", 8);
+		receive(connections[1].client);
+		connections[1].around_ns += truth_now_ns() - sent_ns;
+	}
+	connections[0].count = 0;
+	close(connections[0].server);
+}
+
 static void *client_main(void *arg)
 {
 	struct connection *c = arg;
@@ -251,7 +284,10 @@ int main(int argc, char **argv)
 	mode = truth_arg_string(argc, argv, 2);
 	in_pieces = strcmp(mode, "pieces") == 0;
 	type = strcmp(mode, "datagrams") == 0 ? SOCK_DGRAM : SOCK_STREAM;
-	pairs = strcmp(mode, "plain") == 0 || strcmp(mode, "overlap") == 0 || in_pieces ? PAIRS : 1;
+	pairs = strcmp(mode, "plain") == 0 || strcmp(mode, "overlap") == 0 || strcmp(mode, "within") == 0 ||
+				in_pieces ?
+			PAIRS :
+			1;
 	sem_init(&received, 0, 0);
 	sem_init(&answered, 0, 0);
 	truth_open(truth_arg_string(argc, argv, 1));
@@ -266,6 +302,8 @@ int main(int argc, char **argv)
 		close_unanswered(listener, &address, count);
 	else if (strcmp(mode, "abandoned") == 0)
 		abandon(listener, &address, count);
+	else if (strcmp(mode, "within") == 0)
+		serve_within(count);
 	else
 		run(pairs);
 	for (int k = 0; k < pairs; k++) {

@@ -24,6 +24,14 @@ static uint64_t classes_ns(const struct activity_row *r)
 	return r->on_cpu_ns + r->blocked_ns + r->runnable_ns + r->preempted_ns + r->idle_ns;
 }
 
+static enum reason reason_of_name(const char *text)
+{
+	for (int i = 0; i < REASON_COUNT; i++)
+		if (strcmp(reason_text((enum reason)i), text) == 0)
+			return (enum reason)i;
+	g_assert_not_reached();
+}
+
 static void test_by_process(void)
 {
 	struct profile *p = fixture_new();
@@ -84,6 +92,39 @@ static void test_sums(void)
 	profile_free(p);
 }
 
+/* A thread counts once in a row, wherever its waits stand among those of others. */
+static void test_threads(void)
+{
+	struct profile *p = fixture_new();
+	const guint cnt = p->waits->len;
+
+	for (guint i = 0; i < cnt; i++) {
+		struct wait w = *profile_wait(p, i);
+
+		profile_add_wait(p, &w);
+	}
+	struct reasons *reasons = reasons_new(p, NULL);
+	struct activity *a = activity_new(p, reasons, ACTIVITY_BY_REASON, NULL);
+
+	for (guint i = 0; i < a->rows->len; i++) {
+		const struct activity_row *r = &g_array_index(a->rows, struct activity_row, i);
+		const bool is_queue = strcmp(r->name, reason_text(REASON_CPU_QUEUE)) == 0;
+		uint64_t threads = 0;
+
+		for (guint k = 0; k < cnt; k++) {
+			const struct wait *w = profile_wait(p, k);
+			const bool is_queued = w->runnable_ns + w->preempted_ns;
+
+			if (is_queue ? is_queued : reasons_of(reasons, k) == reason_of_name(r->name) && w->state != 'R')
+				threads |= UINT64_C(1) << w->thread;
+		}
+		g_assert_cmpuint(r->threads_cnt, ==, (guint)__builtin_popcountll(threads));
+	}
+	activity_free(a);
+	reasons_free(reasons);
+	profile_free(p);
+}
+
 static void test_scopes(void)
 {
 	struct profile *p = fixture_new();
@@ -124,6 +165,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/activity/by-process", test_by_process);
 	g_test_add_func("/activity/sums", test_sums);
+	g_test_add_func("/activity/threads", test_threads);
 	g_test_add_func("/activity/scopes", test_scopes);
 	g_test_add_func("/activity/names", test_names);
 	return g_test_run();

@@ -101,11 +101,11 @@ static void test_sums(void)
 			}
 		}
 		for (unsigned side = 0; side < DIFF_SIDES; side++) {
-			g_assert_cmpuint(ns[side], ==, pair.d->total.side[side].off_cpu_ns);
-			g_assert_cmpuint(cnt[side], ==, pair.d->total.side[side].count);
+			g_assert_cmpuint(ns[side], ==, diff_all_ns(pair.d, side));
+			g_assert_cmpuint(cnt[side], ==, pair.d->total.side[side].count + pair.d->idle.side[side].count);
 		}
 	}
-	g_assert_cmpuint(pair.d->total.side[DIFF_BEFORE].off_cpu_ns, ==, UINT64_C(3960) * 1000000);
+	g_assert_cmpuint(diff_all_ns(pair.d, DIFF_BEFORE), ==, UINT64_C(3960) * 1000000);
 	pair_free(&pair);
 }
 
@@ -423,7 +423,7 @@ static void test_merged(void)
 
 	g_assert_true(profile_check(p, &error));
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
-		g_assert_cmpuint(merged_ns(m, side), ==, pair.d->total.side[side].off_cpu_ns);
+		g_assert_cmpuint(merged_ns(m, side), ==, diff_all_ns(pair.d, side));
 	g_assert_cmpuint(m->before_threads_cnt, ==, pair.p[DIFF_BEFORE]->threads->len);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);

@@ -23,6 +23,11 @@ static const struct expectation expectations[] = {
 	/* the C++ runtime is no caller, its caller is */
 	{ 'S', "Pool::run()@/bin/a std::condition_variable::wait@/usr/lib/libstdc++.so.6 pthread_cond_wait@/lib/libc.so.6",
 	  ENTRY "__x64_sys_futex futex_wait", "futex_wait (std::condition_variable::wait <- Pool::run())", "futex" },
+	/* what C does of a Python package, or a bundled client library, says less than the function that called */
+	{ 'S', "Repository.load@/srv/shop.py _pq_execute@/venv/psycopg2/_psycopg.cpython-311-x86_64-linux-gnu.so PQgetResult@/venv/libpq-e8a033dd.so.5.16 "
+	       "poll@/lib/libc.so.6", ENTRY "__x64_sys_poll do_sys_poll", "poll (_pq_execute <- Repository.load)", "poll" },
+	{ 'S', "Pool.release java.util.AbstractQueue.add Unsafe_Park@/jdk/libjvm.so", ENTRY "__x64_sys_futex futex_wait",
+	  "futex_wait (java.util.AbstractQueue.add <- Pool.release)", "futex" },
 	/* of a library's functions not the one by which Java parks all threads, unless there is nothing else */
 	{ 'S', "java.lang.Thread.run java.util.concurrent.LinkedBlockingQueue.take java.util.concurrent.locks.LockSupport.park Unsafe_Park@/jdk/libjvm.so "
 	       "pthread_cond_wait@/lib/libc.so.6", ENTRY "__x64_sys_futex futex_wait",

@@ -31,6 +31,7 @@ static char *waits_of(const struct query *q)
 static void test_parts(void)
 {
 	const uint32_t pids[] = { 200, 2 }, tids[] = { 101 };
+	const char *const names[] = { "serv*", NULL }, *const none[] = { "servers", NULL };
 
 	assert_waits("11111111", .states = NULL);
 	assert_waits("01000000", .states = "D");
@@ -38,6 +39,10 @@ static void test_parts(void)
 	assert_waits("00111100", .comm = "work*");
 	assert_waits("00111100", .comm = "[v-x]orker");
 	assert_waits("00000011", .pids = pids, .pids_cnt = 2);
+	assert_waits("11111100", .processes = names);
+	assert_waits("11111111", .processes = names, .pids = pids, .pids_cnt = 2);
+	assert_waits("00000011", .processes = none, .pids = pids, .pids_cnt = 2);
+	assert_waits("00000000", .processes = none);
 	assert_waits("00111000", .tids = tids, .tids_cnt = 1);
 	assert_waits("11111110", .user_only = true);
 	assert_waits("00000001", .kernel_only = true);

@@ -2,8 +2,11 @@
 /* Populations of tasks: means and errors of looks, groups, what is idle, and the sentences. */
 #include <string.h>
 
+#include "../fixture.h"
+#include "analyse/idle_part.h"
 #include "analyse/task_findings.h"
 #include "analyse/task_groups.h"
+#include "analyse/task_profile.h"
 #include "profile/tasks_file.h"
 #include "render/json/tasks.h"
 #include "render/text/tasks.h"
@@ -275,6 +278,30 @@ static void test_hostile_findings(void)
 	profile_free(p);
 }
 
+/* Tasks that have nothing to do are left out of a picture, like threads. */
+static void test_idle(void)
+{
+	struct profile *p = fixture_new();
+
+	fixture_add_tasks(p, 40);
+	struct profile *tasks = task_profile_new(p);
+	struct idle_part *idle = idle_part_new(tasks, NULL, WEIGHT_OFF_CPU);
+	uint64_t idle_ns = 0, rest_ns = 0;
+
+	for (guint i = 0; i < tasks->waits->len; i++) {
+		const struct wait *w = profile_wait(tasks, i);
+
+		*(task_profile_is_idle(tasks, w) ? &idle_ns : &rest_ns) += wait_off_cpu_ns(w);
+		g_assert_true(idle->waits[i] == task_profile_is_idle(tasks, w));
+	}
+	g_assert_cmpuint(idle_ns, >, 0);
+	g_assert_cmpuint(idle->amount, ==, idle_ns);
+	g_assert_cmpuint(idle->rest, ==, rest_ns);
+	idle_part_free(idle);
+	profile_free(tasks);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -287,5 +314,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/async-with", test_async_with);
 	g_test_add_func("/tasks/asyncio-findings", test_asyncio_findings);
 	g_test_add_func("/tasks/hostile-findings", test_hostile_findings);
+	g_test_add_func("/tasks/idle", test_idle);
 	return g_test_run();
 }

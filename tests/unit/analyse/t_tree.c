@@ -334,6 +334,34 @@ static void test_large(void)
 	tree_free(t);
 }
 
+/* Threads of a pool are one column, unless each is to stand apart; one that has no like keeps its number. */
+static void test_pools(void)
+{
+	static const char *const comms[] = { "pool-1-thread-1", "pool-1-thread-2", "pool-1-thread-2", "disk-7", "disk-8" };
+	struct profile *p = profile_new();
+	bool found = false;
+
+	for (guint i = 0; i < G_N_ELEMENTS(comms); i++) {
+		const struct thread thread = { .pid = i < 4 ? 50 : 60, .tid = 51 + i, .comm = comms[i], .process = "java" };
+		const struct wait w = { .thread = profile_add_thread(p, &thread), .state = 'S', .count = 1, .blocked_ns = 1000 };
+
+		profile_add_wait(p, &w);
+	}
+	struct tree *t = tree_from_profile(p, &(struct tree_options){ .weight = WEIGHT_OFF_CPU });
+
+	for (guint i = 0; i < t->nodes->len; i++) {
+		const struct tree_node *n = &g_array_index(t->nodes, struct tree_node, i);
+		const struct tree_label *l = &g_array_index(t->labels, struct tree_label, n->label);
+
+		if (l->kind == TREE_COMM)
+			g_assert_cmpuint(n->total, ==, strcmp(l->text, "pool-1-thread-*") == 0 ? 3000 : 1000);
+		found = found || strcmp(l->text, "pool-1-thread-*") == 0;
+	}
+	g_assert_true(found);
+	tree_free(t);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -349,5 +377,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/tree/wakeup", test_wakeup);
 	g_test_add_func("/tree/too-deep", test_too_deep);
 	g_test_add_func("/tree/large", test_large);
+	g_test_add_func("/tree/pools", test_pools);
 	return g_test_run();
 }

@@ -413,6 +413,15 @@ static void test_percentiles(void)
 	g_assert_cmpuint(waker_percentile_ns(hist, 0.25), ==, 1280);
 	g_assert_cmpuint(waker_percentile_ns(hist, 0.5), ==, 1536);
 	g_assert_cmpuint(waker_percentile_ns(hist, 1), ==, 2048);
+	/* where the longest is known, the last one is as long as that */
+	g_assert_cmpuint(wait_percentile_ns(hist, 1, 1424), ==, 1424);
+	g_assert_cmpuint(wait_percentile_ns(hist, 0.5, 1424), ==, 1224);
+	hist[10] = 1;
+	g_assert_cmpuint(wait_percentile_ns(hist, 0.5, 1100), ==, 1100);
+	g_assert_cmpuint(wait_percentile_ns(hist, 0.5, 0), ==, 1536);
+	hist[12] = 3;
+	g_assert_cmpuint(wait_percentile_ns(hist, 0.25, 5000), ==, 2048);
+	g_assert_cmpuint(wait_percentile_ns(hist, 0.99, 5000), ==, 5000);
 }
 
 int main(int argc, char **argv)

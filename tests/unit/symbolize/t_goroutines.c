@@ -34,9 +34,10 @@ static void open_program(uint16_t machine)
 
 	g_assert_true(g_file_get_contents(path, &bytes, &size, NULL));
 	image = go_image(machine, (const uint8_t *)bytes, size, text);
-	g_assert_true(elf_file_open_memory(&program.file, image->data, image->len, NULL));
-	g_assert_true(go_table_open(&program.table, &program.file));
+	program = (struct go_program){ .fd = memfd_create("go", MFD_CLOEXEC), .codes = go_program_codes_new() };
+	g_assert_cmpint(write(program.fd, image->data, image->len), ==, image->len);
 	g_byte_array_unref(image);
+	g_assert_true(go_file_read(program.fd, &program.file));
 	program.pid = (uint32_t)getpid();
 	program.goroutines = (uint64_t)(uintptr_t)memory.slice;
 	program.layout = layout;
@@ -109,7 +110,7 @@ static void take(void *ctx, const struct go_goroutine *g)
 
 static void test_whole(void)
 {
-	struct go_place places[GO_PLACES_MAX];
+	const struct go_code *code;
 	struct seen s = { 0 };
 	struct go_census c;
 
@@ -127,10 +128,12 @@ static void test_whole(void)
 	g_assert_cmpstr(s.reasons[1], ==, "chan send");
 	g_assert_cmpstr(s.reasons[2], ==, "sleep");
 	g_assert_cmpint(s.status[4], ==, GO_STATUS_WAITING);
-	g_assert_cmpuint(go_program_places(&program, GO_TEXT + 0x20, true, places), ==, 1);
-	g_assert_cmpstr(places[0].name, ==, "main.f");
-	g_assert_cmpuint(places[0].line, ==, 10);
-	g_assert_cmpuint(go_program_places(&program, 1, true, places), ==, 0);
+	code = go_program_code(&program, GO_TEXT + 0x20, true);
+	g_assert_nonnull(code);
+	g_assert_cmpuint(code->place_cnt, ==, 1);
+	g_assert_cmpstr(code->places[0].name, ==, "main.f");
+	g_assert_cmpuint(code->places[0].line, ==, 10);
+	g_assert_null(go_program_code(&program, 1, true));
 }
 
 static void test_every_second(void)
@@ -235,7 +238,7 @@ static void test_arm64(void)
 	struct seen s = { 0 };
 	struct go_census c;
 
-	elf_file_close(&program.file);
+	go_program_close(&program);
 	open_program(EM_AARCH64);
 	make();
 	for (unsigned i = 0; i < COUNT; i++) {
@@ -261,7 +264,7 @@ static void test_arm64(void)
 	g_assert_true(go_goroutines_read(&program, 0, 1, take, &s, &c));
 	g_assert_cmpint(s.ends[2], ==, STACK_COMPLETE);
 	g_assert_cmpint(s.ends[3], ==, STACK_BROKEN);
-	elf_file_close(&program.file);
+	go_program_close(&program);
 }
 
 int main(int argc, char **argv)

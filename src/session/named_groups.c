@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/target_cgroup.h"
+#include "session/named_groups.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static bool add_path(const char *path, GArray *ids, GError **error)
 	return true;
 }
 
-bool target_cgroup(const char *typed, GArray *ids, GError **error)
+bool named_groups(const char *typed, GArray *ids, GError **error)
 {
 	g_autofree char *mount = cgroup_mount("/proc", NULL), *alike = NULL;
 	g_autoptr(GPtrArray) paths = NULL;
@@ -30,7 +30,7 @@ bool target_cgroup(const char *typed, GArray *ids, GError **error)
 	paths = service_groups_find("/proc", mount, typed, &alike);
 	if (!paths->len) {
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
-			    "--cgroup %s: there is no control group, unit or container of that name%s%s", typed,
+			    "cgroup %s: there is no control group, unit or container of that name%s%s", typed,
 			    alike ? "; do you mean " : "", alike ?: "");
 		return false;
 	}

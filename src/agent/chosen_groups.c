@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "agent/chosen_groups.h"
+
+#include <stdint.h>
+
+#include "session/named_groups.h"
+
+GArray *chosen_groups(char **names, char **ret_missing)
+{
+	GArray *ids = names ? g_array_new(FALSE, FALSE, sizeof(uint64_t)) : NULL;
+	g_autoptr(GString) missing = g_string_new(NULL);
+
+	for (char **name = names; name && *name; name++) {
+		g_autoptr(GError) error = NULL;
+
+		if (!named_groups(*name, ids, &error))
+			g_string_append_printf(missing, "%s%s", missing->len ? "; " : "", error->message);
+	}
+	*ret_missing = missing->len ? g_strdup(missing->str) : NULL;
+	return ids;
+}
+
+static bool has(const GArray *ids, uint64_t id)
+{
+	for (guint i = 0; ids && i < ids->len; i++)
+		if (g_array_index(ids, uint64_t, i) == id)
+			return true;
+	return false;
+}
+
+bool chosen_groups_has_new(const GArray *now, const GArray *before)
+{
+	for (guint i = 0; now && i < now->len; i++)
+		if (!has(before, g_array_index(now, uint64_t, i)))
+			return true;
+	return false;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef AGENT_CHOSEN_GROUPS_H
+#define AGENT_CHOSEN_GROUPS_H
+
+#include <glib.h>
+#include <stdbool.h>
+
+/* The control groups that [record] cgroups names.  They come and go, as units and containers do. */
+
+/*
+ * Ids (uint64_t) of those that are there now; NULL where all threads are recorded.  *ret_missing: a sentence for each
+ * name that none has, or NULL.
+ */
+GArray *chosen_groups(char **names, char **ret_missing);
+/* Is one among `now` that was not among `before`?  Either may be NULL. */
+bool chosen_groups_has_new(const GArray *now, const GArray *before);
+
+#endif
