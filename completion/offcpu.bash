@@ -46,7 +46,10 @@ _offcpu_options() {
 	request)
 		echo "$target $filter $capture $crowd --inline --locks --objects --no-objects --duration= --slower= --line --quiet --every --top= --output= --json --help"
 		;;
-	events) echo "$target $filter $capture --duration= --who-preempted --runq-blame --stacks --json --ring-size= --help" ;;
+	events)
+		echo "$target $filter $capture --duration= --format= --output= --who-preempted --wakers --objects \
+--runq-blame --stacks --json --ring-size= --help"
+		;;
 	agent) echo "--config= --check --set= --windows= --help" ;;
 	doctor) echo "--no-test --pid= --json --help" ;;
 	esac
@@ -63,7 +66,13 @@ _offcpu_values() {
 	--palette) _offcpu_words 'io wakeup chain state' ;;
 	--normalize) _offcpu_words 'threads requests none' ;;
 	--unit | --input-unit) _offcpu_words 'ns us ms s' ;;
-	-f | --format) [ "$1" = export ] && _offcpu_words 'folded json csv jsonl pprof speedscope firefox perfetto otlp perf-script collapsed' ;;
+	-f | --format)
+		case $1 in
+		events) _offcpu_words 'text json perfetto firefox' ;;
+		export) _offcpu_words 'folded json csv jsonl pprof speedscope firefox perfetto otlp perf-script collapsed' ;;
+		*) return 1 ;;
+		esac
+		;;
 	--graph) _offcpu_words 'dot json' ;;
 	--comm | --before-comm | --after-comm | --critical) _offcpu_words "$(cat /proc/[0-9]*/comm 2>/dev/null | sort -u)" ;;
 	--history) mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/var/lib/offcpu}") ;;

@@ -44,6 +44,7 @@ enum offcpu_key_flag {
 	X(RING_STACK, "ring_stack", "the ring buffer was full for a stack (it is tried again)") \
 	X(RING_THREAD, "ring_thread", "there was no room for the account of a thread that had ended") \
 	X(RING_EVENT, "ring_event", "the ring buffer was full for an event line") \
+	X(RING_SWITCH, "ring_switch", "the ring buffer was full for a context switch") \
 	X(LANGUAGE, "interpreter", "an interpreter's frames could not be read: the user stack is shown without them") \
 	X(NO_TABLE, "no_unwind_table", \
 	  "a user stack was walked by frame pointers, its unwind tables were not there yet") \
@@ -194,6 +195,7 @@ enum offcpu_rec_type {
 	OFFCPU_REC_OBJECT = 10,
 	OFFCPU_REC_BLAME = 11,	/* see abi/blame_abi.h */
 	OFFCPU_REC_STILL = 12,
+	OFFCPU_REC_SWITCH = 13,	/* see abi/sched_abi.h */
 	OFFCPU_REC_REQUEST_SITE = 20,	/* see abi/request_abi.h */
 	OFFCPU_REC_REQUEST_SPAN = 21,
 };
@@ -414,10 +416,12 @@ struct offcpu_rec_event {
 	__u32 by_pid, by_tid;	/* who got the CPU when this thread was preempted */
 	char comm[OFFCPU_COMM_LEN];
 	char by_comm[OFFCPU_COMM_LEN];
+	__u64 waker, object;	/* ids, as of sums; 0: not known, or not asked for */
 	__u8 state;
 	__u8 is_throttled;	/* as OFFCPU_KEY_THROTTLED */
 	__u8 open_at_start;
-	__u8 pad[5];
+	__u8 is_kernel;		/* a kernel thread */
+	__u8 pad[4];
 };
 
 /*
@@ -443,6 +447,7 @@ struct offcpu_config {
 	__u8 follow_forks;		/* by_tgid, by_tid: what selected threads fork is selected, too */
 	__u8 by_ancestry;		/* by_tgid: and whatever these have forked before */
 	__u8 want_events;
+	__u8 want_switches;		/* tell each switch, too */
 	__u8 want_waits;		/* sum waits under stacks */
 	__u8 hist, hist_oncpu, hist_runq;	/* hist: no stacks, sums per thread */
 	__u8 has_prev_state;		/* sched_switch passes prev_state (Linux 5.18) */

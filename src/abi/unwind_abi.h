@@ -121,9 +121,10 @@ static inline int unwind_is_method(__u64 ip)
 	return ip >> 62 == 2;
 }
 
+/* Of what lies there, at a multiple of 8. */
 static inline __u64 unwind_method_of(__u64 ip)
 {
-	return (ip & ((1ull << (UNWIND_METHOD_BITS - 1)) - 1)) << 1;
+	return (ip & ((1ull << (UNWIND_METHOD_BITS - 1)) - 4)) << 1;
 }
 
 /* The low 16 bits of the bytecode's address. */
@@ -142,13 +143,39 @@ static inline __u32 unwind_bytecode_of(__u64 ip)
 #define UNWIND_V8_CONTEXT (-8)
 #define UNWIND_V8_FUNCTION (-16)
 
-/* Where a JSFunction has its SharedFunctionInfo, and that its number, of 4 bytes: both below 64 KiB. */
-static inline __u32 unwind_v8_offsets(__u32 shared_at, __u32 number_at)
+/*
+ * Where code was made for the function (it lies in no file), the place before has its address, if user space asks for
+ * it: there it finds what was inlined.  Not beyond half of a stack, which so has room for its callers.
+ */
+#define UNWIND_METHOD_HAS_CODE 1
+
+static inline int unwind_has_code(__u64 ip)
 {
-	return shared_at | number_at << 16;
+	return unwind_is_method(ip) && (ip & UNWIND_METHOD_HAS_CODE);
+}
+
+/* Where a JSFunction has its SharedFunctionInfo, and that its number, of 4 bytes: both below 32 KiB. */
+#define UNWIND_V8_WANTS_CODE (1u << 31)
+
+static inline __u32 unwind_v8_offsets(__u32 shared_at, __u32 number_at, int wants_code)
+{
+	return shared_at | number_at << 16 | (wants_code ? UNWIND_V8_WANTS_CODE : 0);
+}
+
+static inline __u32 unwind_v8_shared_at(__u32 offsets)
+{
+	return offsets & 0xffff;
+}
+
+static inline __u32 unwind_v8_number_at(__u32 offsets)
+{
+	return offsets >> 16 & 0x7fff;
 }
 
 #define UNWIND_RA_OFFSET (-8)	/* of the return address from the CFA, on x86-64 */
+
+/* A gap where no file is mapped: in no table, the walk itself tells it so. */
+#define UNWIND_RULE_NO_FILE 1
 
 /* Bits 19..16: enum unwind_cfa. */
 static inline __u32 unwind_rule_cfa(__u32 rule)

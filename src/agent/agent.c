@@ -481,6 +481,12 @@ static void begin_parsers(const struct agent *a)
 			error->message);
 }
 
+/* The kernel lets nobody else count the programs' time, and some none else take samples. */
+static bool takes_admin(const struct agent_config *c)
+{
+	return c->budget_ppm || attach_perf_takes_admin();
+}
+
 static bool begin(struct agent *a, GError **error)
 {
 	g_autoptr(GError) bad = NULL;
@@ -496,7 +502,7 @@ static bool begin(struct agent *a, GError **error)
 		return false;
 	}
 	a->keeper = keeper_new(a->config, a->options->log, error);
-	if (!a->keeper || !privileges_drop(privileges_wanted(a->config->budget_ppm != 0), error))
+	if (!a->keeper || !privileges_drop(privileges_wanted(takes_admin(a->config)), error))
 		return false;
 	a->pusher = pusher_new(a->config, a->options->log, error);
 	a->alerter = alerter_new(a->config, NULL, a->options->log);

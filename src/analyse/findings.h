@@ -18,6 +18,7 @@ struct finding_by {
 	const char *comm; /* NULL: not known; of an interrupt its name */
 	uint32_t pid, tid; /* of the thread that did it for longest; 0: an interrupt */
 	uint32_t threads_cnt; /* with that name */
+	bool is_program; /* it is one of many processes of that name that end these waits */
 	bool is_kind; /* it is one of many that end these waits, whose names differ by a number: "worker-3" */
 	uint64_t blocked_ns; /* of the finding's, because of them */
 	int64_t frame; /* where in the program it did; -1: not known */

@@ -14,6 +14,7 @@
 #define POLLS_PER_S_SIGNALLED 4 /* the same of what somebody could signal */
 #define BROADCAST_THREADS 8
 #define BROADCASTS_A_THREAD 2
+#define CANDIDATES_MAX 256 /* and as many names of the others */
 #define NONE UINT32_MAX
 
 /* Somebody by name: threads of one name in one process name, or an interrupt. */
@@ -95,8 +96,15 @@ static void count(GArray *all, const struct candidate *one, bool by_function)
 		}
 		return;
 	}
-	if (all->len < 256)
+	if (all->len >= CANDIDATES_MAX && one->pid) {
+		struct candidate rest = *one;
+
+		rest.pid = rest.tid = 0; /* what is left of processes of that name */
+		rest.threads_cnt = 2;
+		count(all, &rest, by_function);
+	} else if (all->len < 2 * CANDIDATES_MAX) {
 		g_array_append_val(all, *one);
+	}
 }
 
 /* The last program that it was. */
@@ -346,6 +354,22 @@ static void count_kind(const GArray *wakers, struct finding_by *by)
 	by->threads_cnt = MAX(by->threads_cnt, 2);
 }
 
+/* Of processes of one name, as short-lived children or a server's backends are, all together end the waits. */
+static void count_program(const GArray *wakers, struct finding_by *by)
+{
+	uint64_t blocked_ns = 0;
+
+	for (guint i = 0; i < wakers->len; i++) {
+		const struct candidate *c = &g_array_index(wakers, struct candidate, i);
+
+		blocked_ns += c->comm == by->comm ? c->blocked_ns : 0;
+	}
+	if (by->blocked_ns >= blocked_ns / 2 && (by->pid || by->threads_cnt == 1))
+		return;
+	by->is_program = true;
+	by->blocked_ns = blocked_ns;
+}
+
 static unsigned polls_per_s(enum reason reason)
 {
 	return reason == REASON_LOCK_CONDITION || reason == REASON_LOCK_SEMAPHORE ? POLLS_PER_S_SIGNALLED : POLLS_PER_S;
@@ -405,6 +429,8 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 		row->by.frame = frame_of_place(p, best->place);
 	if (!is_lock)
 		count_kind(wakers, &row->by);
+	if (!is_lock && !row->by.is_kind)
+		count_program(wakers, &row->by);
 	uint64_t seconds = thread_observed_ns(profile_thread(p, profile_wait(p, row->wait)->thread)) / 1000000000;
 	row->is_poll_loop = row->reason != REASON_LOCK_GIL && timer_ns > woken_ns / 2 &&
 			    row->count > polls_per_s(row->reason) * row->threads_cnt * MAX(seconds, 1);
@@ -426,6 +452,9 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 	/* many who answer or give work are not what holds it up; many who share a lock or a pool are */
 	bool do_share = reason_family(row->reason) == FAMILY_LOCK && row->woken_cnt &&
 			actors_same_kind(best->comm, profile_thread(p, profile_wait(p, row->wait)->thread)->comm);
+	/* an interrupt waits for nothing, though others may end some of these waits */
+	if (!best->pid)
+		return;
 	/* what a thread does without the GIL its stack does not tell from what it does with it */
 	if (row->reason != REASON_LOCK_GIL && (is_lock || do_share || row->by.threads_cnt == 1))
 		find_doing(c, row, is_holder, is_lock);

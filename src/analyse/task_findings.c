@@ -146,6 +146,8 @@ static enum kind kind_of(const struct task_wait *w)
 {
 	if (w->kind == TASKS_ASYNCIO)
 		return asyncio_kind_of(w);
+	if (w->kind == TASKS_TOKIO)	/* what it awaits is not known */
+		return NOTHING;
 	if (strcmp(w->state, "runnable") == 0)
 		return RUNNABLE;
 	if (strcmp(w->state, "waiting") != 0)

@@ -94,6 +94,8 @@ const char *task_idle(enum tasks_kind kind, const struct task_row *row)
 		return NULL;
 	if (kind == TASKS_ASYNCIO)
 		return is_python_server(row) ? "waits for connections" : NULL;
+	if (kind == TASKS_TOKIO)
+		return NULL;
 	for (size_t i = 0; i < G_N_ELEMENTS(go_rules); i++)
 		if (rule_holds(&go_rules[i], row))
 			return go_rules[i].why;
@@ -116,11 +118,17 @@ static bool is_go_library(const char *name)
 	return false;
 }
 
+static bool is_library(enum tasks_kind kind, const struct task_frame *f)
+{
+	if (kind == TASKS_GO)
+		return is_go_library(f->name);
+	return kind == TASKS_ASYNCIO && is_python_library(f->file);
+}
+
 const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_row *row)
 {
 	for (unsigned i = 0; i < row->frame_cnt; i++)
-		if (row->frames[i].name &&
-		    !(kind == TASKS_GO ? is_go_library(row->frames[i].name) : is_python_library(row->frames[i].file)))
+		if (row->frames[i].name && !is_library(kind, &row->frames[i]))
 			return &row->frames[i];
 	return NULL;
 }

@@ -25,7 +25,7 @@ void attach_set_error(GError **error, int err, const char *what)
 /* Above 2 is Debian's and Android's own: nobody without CAP_SYS_ADMIN gets an event then. */
 #define PARANOID_MOST 2
 
-void attach_set_perf_error(GError **error, int err, const char *what)
+static int perf_paranoid(void)
 {
 	int paranoid = 0;
 	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
@@ -35,6 +35,18 @@ void attach_set_perf_error(GError **error, int err, const char *what)
 			paranoid = 0;
 		fclose(f);
 	}
+	return paranoid;
+}
+
+bool attach_perf_takes_admin(void)
+{
+	return perf_paranoid() > PARANOID_MOST;
+}
+
+void attach_set_perf_error(GError **error, int err, const char *what)
+{
+	int paranoid = perf_paranoid();
+
 	if ((err == -EACCES || err == -EPERM) && paranoid > PARANOID_MOST)
 		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_PERMISSION,
 			    "%s: %s (kernel.perf_event_paranoid is %d: set it to %d, or run as root)", what,

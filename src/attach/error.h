@@ -3,6 +3,7 @@
 #define ATTACH_ERROR_H
 
 #include <glib.h>
+#include <stdbool.h>
 
 /* What can go wrong between us and the kernel; the exit status follows from it. */
 #define ATTACH_ERROR (attach_error_quark())
@@ -19,5 +20,7 @@ void attach_set_error(GError **error, int err, const char *what);
 void attach_set_perf_error(GError **error, int err, const char *what);
 /* The same of loading the programs. */
 void attach_set_load_error(GError **error, int err);
+/* Does this kernel give events of perf's to nobody without CAP_SYS_ADMIN?  Debian's do so by default. */
+bool attach_perf_takes_admin(void);
 
 #endif

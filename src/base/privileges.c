@@ -7,13 +7,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-uint64_t privileges_wanted(bool with_stats)
+uint64_t privileges_wanted(bool with_admin)
 {
 	/* trace; read what names are made of; get a CPU among thousands that want one; buffers */
 	return PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_SYS_PTRACE) |
 	       PRIVILEGE(CAP_DAC_READ_SEARCH) | PRIVILEGE(CAP_CHECKPOINT_RESTORE) | PRIVILEGE(CAP_SYSLOG) |
 	       PRIVILEGE(CAP_SYS_NICE) | PRIVILEGE(CAP_IPC_LOCK) | PRIVILEGE(CAP_SYS_RESOURCE) |
-	       (with_stats ? PRIVILEGE(CAP_SYS_ADMIN) : 0);
+	       (with_admin ? PRIVILEGE(CAP_SYS_ADMIN) : 0);
 }
 
 static bool get(struct __user_cap_data_struct data[2])

@@ -13,11 +13,8 @@
 
 /* Capabilities as bits. */
 #define PRIVILEGE(capability) (UINT64_C(1) << (capability))
-/*
- * What the agent goes on with once it records.  with_stats: the kernel lets only CAP_SYS_ADMIN count the programs'
- * time.
- */
-uint64_t privileges_wanted(bool with_stats);
+/* What the agent goes on with once it records.  with_admin: CAP_SYS_ADMIN, too. */
+uint64_t privileges_wanted(bool with_admin);
 /*
  * Keeps those of `wanted` that there are, in all sets, and sets no_new_privs: no program that it runs can have more.
  * False with a sentence.

@@ -166,38 +166,6 @@ static __always_inline __u64 waker_of_wait(const struct thread_state *st, __u64 
 	return st->waker;
 }
 
-static __always_inline void send_event(struct task_struct *task, const struct thread_state *st,
-				       const struct wait_parts *parts, __u64 ustack, __u64 kstack, __u64 now)
-{
-	struct offcpu_rec_event *event = ring_reserve(sizeof(*event));
-
-	if (!event) {
-		count_loss(OFFCPU_LOSS_RING_EVENT,
-			   parts->blocked_ns + parts->runnable_ns + parts->preempted_ns);
-		return;
-	}
-	event->type = OFFCPU_REC_EVENT;
-	event->cpu = bpf_get_smp_processor_id();
-	event->end_ns = now;
-	event->pid = st->pid;
-	event->tid = st->tid;
-	event->blocked_ns = parts->blocked_ns;
-	event->runnable_ns = parts->runnable_ns;
-	event->preempted_ns = parts->preempted_ns;
-	event->ran_ns = st->ran_ns;
-	event->ustack = ustack;
-	event->kstack = kstack;
-	event->by_pid = st->by_pid;
-	event->by_tid = st->by_tid;
-	copy_comm(event->comm, task);
-	__builtin_memcpy(event->by_comm, st->by_comm, sizeof(event->by_comm));
-	event->state = letter_of(st->state);
-	event->is_throttled = st->is_throttled;
-	event->open_at_start = st->open_at_start;
-	__builtin_memset(event->pad, 0, sizeof(event->pad));
-	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
-}
-
 static __always_inline bool is_listed(const struct thread_state *st, __u64 total)
 {
 	if (total < cfg.min_ns || total > cfg.max_ns)

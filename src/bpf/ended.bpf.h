@@ -140,6 +140,41 @@ __noinline __u64 end_delay(struct thread_state *st, __u64 now)
 	return parts.runnable_ns + parts.preempted_ns;
 }
 
+/* Tells scratch->kept as one wait.  scratch->event has the thread's name.  A global function, as the others. */
+__noinline int send_event(struct thread_state *st, struct scratch *scratch, __u64 now)
+{
+	struct offcpu_rec_event *event;
+	const struct wait_parts *parts;
+
+	if (!st || !scratch)
+		return 0;
+	event = &scratch->event;
+	parts = &scratch->kept.parts;
+	event->type = OFFCPU_REC_EVENT;
+	event->cpu = bpf_get_smp_processor_id();
+	event->end_ns = now;
+	event->pid = st->pid;
+	event->tid = st->tid;
+	event->blocked_ns = parts->blocked_ns;
+	event->runnable_ns = parts->runnable_ns;
+	event->preempted_ns = parts->preempted_ns;
+	event->ran_ns = st->ran_ns;
+	event->ustack = scratch->ustack;
+	event->kstack = scratch->kstack;
+	event->by_pid = st->by_pid;
+	event->by_tid = st->by_tid;
+	__builtin_memcpy(event->by_comm, st->by_comm, sizeof(event->by_comm));
+	event->waker = waker_of_wait(st, now);
+	event->object = object_of_wait(st, scratch);
+	event->state = letter_of(st->state);
+	event->is_throttled = st->is_throttled;
+	event->open_at_start = st->open_at_start;
+	if (ring_send(event, sizeof(*event)))
+		count_loss(OFFCPU_LOSS_RING_EVENT,
+			   parts->blocked_ns + parts->runnable_ns + parts->preempted_ns);
+	return 0;
+}
+
 /* A wait is to be listed, as scratch->kept. */
 static __noinline int walk_and_list(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 				    bool may_walk, __u64 now)
@@ -158,13 +193,16 @@ static __noinline int walk_and_list(struct task_struct *task, struct thread_stat
 		count_loss(OFFCPU_LOSS_KSTACK, now - st->since_ns);
 	if (cfg.want_kstack && !scratch->kstack)
 		scratch->kstack = OFFCPU_STACK_LOST;
-	if (cfg.want_events)
-		send_event(task, st, &scratch->kept.parts, scratch->ustack, scratch->kstack, now);
 	if (may_walk) {
 		look_at_futex(task, st, scratch, false);
 		look_at_target(task, st, scratch);
 	} else {
 		st->target = 0;
+	}
+	if (cfg.want_events) {
+		copy_comm(scratch->event.comm, task);
+		scratch->event.is_kernel = (task->flags & PF_KTHREAD) != 0;
+		send_event(st, scratch, now);
 	}
 	if (cfg.want_waits)
 		list_wait(st, scratch, chain_of(st), now);

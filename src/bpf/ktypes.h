@@ -148,6 +148,7 @@ struct task_struct {
 	unsigned int flags;
 	int on_cpu;
 	int on_rq;
+	int prio;
 	struct sched_entity se;
 	struct sched_info sched_info;
 	int pid, tgid;

@@ -57,6 +57,7 @@ static __always_inline bool left_queue(struct task_struct *prev)
 }
 
 #include "bpf/ended.bpf.h"
+#include "bpf/sched.bpf.h"
 #include "bpf/missed.bpf.h"
 
 /* An exec gives the name first, and is over later (handle_exec()). */
@@ -146,6 +147,8 @@ static __always_inline void note_switch_out(struct task_struct *prev, struct thr
 {
 	bool is_asleep = st->mode == MODE_ASLEEP;
 
+	if (cfg.want_switches)
+		st->out_cpu = bpf_get_smp_processor_id();
 	if (cfg.want_events && is_asleep) {
 		st->by_pid = st->by_tid = 0;
 		st->by_comm[0] = 0;
@@ -236,6 +239,8 @@ static __always_inline void switch_in(struct task_struct *next, struct thread_st
 	}
 	if (st->mode == MODE_UNKNOWN)
 		meet(next, st);
+	if (cfg.want_switches)
+		note_woken(st, &scratch->sched, now);
 	if (st->mode == MODE_ON_CPU) {
 		count_loss(OFFCPU_LOSS_SEQUENCE, now - st->since_ns);
 		note_kernels_counts(next, st);
@@ -317,6 +322,8 @@ int handle_switch(unsigned long long *ctx)
 		switch_out(ctx, prev, scratch, scale, now);
 	if (next_st)
 		switch_in(next, next_st, scratch, scale, now);
+	if (cfg.want_switches)
+		send_switch(ctx, scratch, now);
 	if (rarely(scratch->has_cut))
 		send_cut(scratch);
 	scratch->last_ns = now;

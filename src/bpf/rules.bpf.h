@@ -153,7 +153,7 @@ static __always_inline const struct space_mapping *mapping_in_part(__u64 key, __
 	return &part->mapping[number & (SPACE_MAPPINGS_MAX - 1)];
 }
 
-/* The rule that holds at an address; 0, a gap, where there is no table. */
+/* The rule that holds at an address; a gap, where there is no table: 0, or UNWIND_RULE_NO_FILE. */
 static __always_inline __u32 rule_at(const struct space *space, struct walk_state *at, __u64 addr)
 {
 	const struct space_mapping *m;
@@ -166,14 +166,14 @@ static __always_inline __u32 rule_at(const struct space *space, struct walk_stat
 	if (addr < m->start || addr >= m->end) {
 		number = find_mapping(space, addr);
 		if (number < 0)
-			return 0;
+			return UNWIND_RULE_NO_FILE;
 		barrier_var(number);	/* as above */
 		m = &space->mapping[number & (SPACE_MAPPINGS_MAX - 1)];
 		at->mapping = number;
 	}
 	if (m->is_part)
 		m = mapping_in_part(m->part_key, addr);
-	return m ? rule_in_mapping(m, addr) : 0;
+	return m ? rule_in_mapping(m, addr) : UNWIND_RULE_NO_FILE;
 }
 
 #endif

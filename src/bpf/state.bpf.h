@@ -16,6 +16,7 @@
 #include "abi/object_abi.h"
 #include "abi/offcpu_abi.h"
 #include "abi/sample.h"
+#include "abi/sched_abi.h"
 #include "abi/space_abi.h"
 #include "abi/target_abi.h"
 #ifdef __TARGET_ARCH_x86
@@ -263,6 +264,7 @@ struct thread_state {
 	struct seen_target targets[SEEN_TARGETS];
 	__u32 end_cpu;		/* + 1: where it queued as the window ended, if it went elsewhere then */
 	__u32 request;		/* number of its struct request_state, + 1; 0: it has none */
+	__u32 wake_cpu, out_cpu;	/* where the last waking and the last switch-out happened: see sched.bpf.h */
 };
 
 /* Little-endian, as all that we are built for. */
@@ -327,6 +329,7 @@ struct walk_state {
 	__u8 unread;		/* memory could not be read, and may be readable the next time */
 	__u8 in_parents;	/* of a process that has mapped nothing since it was forked */
 	__u8 met_gap;		/* a frame lies where there is no table */
+	__u8 no_file;		/* the last such: in no file, so a compiler may have made it */
 	__u64 thread_pointer;	/* of a thread whose interpreter is looked at */
 	__u64 seed;		/* of the stack's id, unless it met a gap; known once a walk was not remembered */
 	__u64 task;		/* whose stack it is; the next two are bpf/uretprobe.bpf.h's */
@@ -364,6 +367,8 @@ struct scratch {
 	struct offcpu_rec_object object;
 	__u64 listed_object;	/* its id, of the wait that was listed last */
 	struct wait_target target;
+	struct offcpu_rec_event event;
+	struct offcpu_rec_switch sched;
 	struct offcpu_rec_thread cut_rec;
 	struct thread_state cut;	/* as it was at a cut */
 	struct kernel_memory irq_walks[IRQ_WALKS];	/* where interrupts woke someone */

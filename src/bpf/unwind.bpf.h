@@ -144,13 +144,20 @@ static __always_inline void mark_function(struct user_walk *w, bool may_sleep)
 	if (!offsets || !read_stack(w, at->bp + UNWIND_V8_CONTEXT, &at->method, sizeof(at->method), may_sleep) ||
 	    !is_v8_object(at->method) || !read_noted(w, at->bp + UNWIND_V8_FUNCTION, &at->method, 0, may_sleep) ||
 	    !is_v8_object(at->method) ||
-	    !read_stack(w, at->method - 1 + (offsets & 0xffff), &at->method, sizeof(at->method), may_sleep) ||
+	    !read_stack(w, at->method - 1 + unwind_v8_shared_at(offsets), &at->method, sizeof(at->method), may_sleep) ||
 	    !is_v8_object(at->method) ||
-	    !read_stack(w, (at->method - 1 + (offsets >> 16)) & ~7ULL, &at->bytecode, sizeof(at->bytecode), may_sleep))
+	    !read_stack(w, (at->method - 1 + unwind_v8_number_at(offsets)) & ~7ULL, &at->bytecode, sizeof(at->bytecode),
+			may_sleep))
 		return;
+	at->method = unwind_method_mark(at->method, at->bytecode >> (unwind_v8_number_at(offsets) & 4) * 8);
+	if (at->no_file && offsets & UNWIND_V8_WANTS_CODE && last < OFFCPU_MAX_DEPTH / 2) {
+		at->method |= UNWIND_METHOD_HAS_CODE;
+		last++;
+		at->depth++;
+	}
 	barrier_var(last);
 	if (last < OFFCPU_MAX_DEPTH)
-		w->stack->ip[last] = unwind_method_mark(at->method, at->bytecode >> (offsets >> 16 & 4) * 8);
+		w->stack->ip[last] = at->method;
 }
 
 /* One frame by frame pointer: code without a table, such as a JIT compiler's. */
@@ -263,6 +270,7 @@ static __always_inline long walk_step(struct user_walk *w, bool may_sleep)
 			return 0;
 		}
 		w->at->met_gap = true;
+		w->at->no_file = rule == UNWIND_RULE_NO_FILE;
 		return !(is_return && step_by_epilogue(w, may_sleep)) && !step_by_frame_pointer(w, may_sleep);
 	case UNWIND_CFA_END:
 		w->at->end = OFFCPU_WALK_COMPLETE;

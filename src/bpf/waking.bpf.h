@@ -71,6 +71,8 @@ int handle_waking(unsigned long long *ctx)
 	now = bpf_ktime_get_ns();
 	if (!note_waking(st, now))
 		return 0;
+	if (cfg.want_switches)
+		st->wake_cpu = bpf_get_smp_processor_id();
 	if (!note_early_waking(p, st, now) && cfg.want_wakers) {
 		if (skips_waker(st, now))
 			skip_waker(p, st);

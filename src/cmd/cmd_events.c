@@ -1,219 +1,75 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* offcpu events: one line per wait, as it ends. */
+/* offcpu events: every wait by itself, as it ends. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/blame.h"
-#include "analyse/label.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
-#include "cmd/event_names.h"
-#include "cmd/run.h"
-#include "fold/wait_blame.h"
-#include "render/json/write.h"
-#include "render/text/util.h"
+#include "cmd/events.h"
+#include "exchange/sink.h"
 
 static const char description[] =
 	"Examples:\n"
 	"  offcpu events -m 10ms               every wait of 10 ms and more, on the whole system\n"
 	"  offcpu events -p 1234 -d 5          all waits of one process for five seconds\n"
+	"  offcpu events -p 1234 --wakers --objects   and who ended them, and what they were for\n"
 	"  offcpu events --state R -m 1ms --who-preempted   who takes the CPU away\n"
 	"  offcpu events -p 1234 --runq-blame  and below each wait who had the CPU meanwhile\n"
+	"  offcpu events -d 5 -f perfetto -o x.pftrace     CPUs, states and waits by the clock: ui.perfetto.dev\n"
+	"  offcpu events -p 1234 -d 5 -f firefox -o x.json.gz     a marker a wait: profiler.firefox.com\n"
 	"\n"
 	"Prints a line when a wait ends: when, where, who, how long it was blocked (WAIT), how long\n"
-	"it then waited for a CPU (DELAY: run queue and preemption), and how long it had run before.";
+	"it then waited for a CPU (DELAY: run queue and preemption), how long it had run before, and why\n"
+	"it waited (REASON).";
 
-#define HELD_SHOWN 4	/* of one wait, in text */
+static const struct event_format *const formats[] = { &event_text, &event_json, &event_perfetto, &event_firefox };
 
-struct events {
-	struct run *run;
-	gboolean who_preempted, stacks, json;
-	struct wait_blame *blame;	/* NULL: not asked for */
-	struct event_names *names;
-	char *duration, *ring_size;
-	uint64_t printed;
-	bool output_failed;
-};
+#define TEXT_BYTES (64 * 1024)
 
-/* Text from another process must not steer the terminal. */
-static char *printable(const char *text, size_t len)
+/* Not before tracing has begun: where it cannot, that is what is said. */
+static bool open_output(struct events *ev)
 {
-	g_autofree char *cut = g_strndup(text, len);
-	GString *safe = g_string_new(NULL);
-
-	text_safe(safe, cut);
-	return g_string_free(safe, FALSE);
+	if (!ev->out && !ev->error)
+		ev->out = output_begin(ev->path, &ev->error);
+	return !ev->error;
 }
 
-static char *frame_label(const struct frame *f)
+void events_put(struct events *ev, const void *bytes, gsize len)
 {
-	g_autoptr(GString) s = g_string_new(NULL);
-
-	label_append(s, f);
-	return printable(s->str, s->len);
+	if (open_output(ev))
+		output_put(ev->out, bytes, len, &ev->error);
 }
 
-static unsigned stack_of(uint64_t id, const struct frame **ret_frames, unsigned max, void *data)
+static bool put(void *ctx, const void *bytes, gsize len, GError **error)
 {
-	const struct events *ev = data;
+	struct events *ev = ctx;
 
-	return session_stack(ev->run->session, id, ret_frames, max);
+	(void)error;
+	events_put(ev, bytes, len);
+	return true;
 }
 
-static void print_stack(struct session *session, uint64_t id)
+struct sink events_sink(struct events *ev)
 {
-	const struct frame *frames[OFFCPU_MAX_DEPTH];
-	unsigned cnt = session_stack(session, id, frames, OFFCPU_MAX_DEPTH);
-
-	for (unsigned i = 0; i < cnt; i++) {
-		g_autofree char *label = frame_label(frames[i]);
-		printf("                %s\n", label);
-	}
-}
-
-static void append_held_json(struct json *j, const GArray *held, uint64_t unknown_ns)
-{
-	json_key(j, "held_by");
-	json_array_begin(j);
-	for (guint i = 0; i < held->len; i++) {
-		const struct held *h = &g_array_index(held, struct held, i);
-
-		json_object_begin(j);
-		json_member_string(j, "kind", blame_kind_id((uint8_t)h->kind));
-		if (h->kind == BLAME_THREAD) {
-			json_member_string(j, "comm", h->comm);
-			json_member_uint(j, "pid", h->pid);
-			json_member_uint(j, "tid", h->tid);
-		}
-		json_member_uint(j, "time_ns", h->ns);
-		json_member_uint(j, "stretches", h->stretch_cnt);
-		json_object_end(j);
-	}
-	if (unknown_ns) {
-		json_object_begin(j);
-		json_member_string(j, "kind", blame_kind_id(BLAME_UNKNOWN));
-		json_member_uint(j, "time_ns", unknown_ns);
-		json_object_end(j);
-	}
-	json_array_end(j);
-}
-
-/* "hog[12/10] 3.90 ms": who and how long. */
-static void append_held(GString *line, const struct held *h)
-{
-	g_autofree char *comm = printable(h->comm, sizeof(h->comm) - 1);
-
-	if (h->kind != BLAME_THREAD)
-		g_string_append(line, h->kind == BLAME_IDLE ? "nobody (idle)" : "nobody (throttled)");
-	else if (h->tid)
-		g_string_append_printf(line, "%s[%u/%u]", comm, h->tid, h->pid);
-	else
-		g_string_append_printf(line, "%s[*/%u]", comm, h->pid);
-	g_string_append_c(line, ' ');
-	text_duration(line, h->ns);
-}
-
-/* Who had the CPU while the thread waited for it; all of it adds up to DELAY. */
-static void print_held(const GArray *held, uint64_t unknown_ns)
-{
-	g_autoptr(GString) line = g_string_new("                CPU held by ");
-	const gsize nothing = line->len;
-	uint64_t rest_ns = 0;
-
-	for (guint i = 0; i < held->len; i++) {
-		const struct held *h = &g_array_index(held, struct held, i);
-
-		if (i >= HELD_SHOWN && held->len > HELD_SHOWN + 1) {
-			rest_ns += h->ns;
-			continue;
-		}
-		g_string_append(line, line->len > nothing ? ", " : "");
-		append_held(line, h);
-	}
-	if (rest_ns) {
-		g_string_append_printf(line, ", %u others ", held->len - HELD_SHOWN);
-		text_duration(line, rest_ns);
-	}
-	if (unknown_ns) {
-		g_string_append(line, line->len > nothing ? ", unknown " : "unknown ");
-		text_duration(line, unknown_ns);
-	}
-	if (line->len > nothing)
-		puts(line->str);
-}
-
-static void print_json(const struct offcpu_rec_event *e, const char *at, const GArray *held, uint64_t unknown_ns)
-{
-	g_autoptr(GString) line = g_string_new(NULL);
-	g_autofree char *comm = g_strndup(e->comm, sizeof(e->comm));
-	g_autofree char *by = g_strndup(e->by_comm, sizeof(e->by_comm));
-	const char state[2] = { (char)e->state, 0 };
-	struct json j;
-
-	json_init(&j, line);
-	json_object_begin(&j);
-	json_member_uint(&j, "end_ns", e->end_ns);
-	json_member_uint(&j, "cpu", e->cpu);
-	json_member_uint(&j, "pid", e->pid);
-	json_member_uint(&j, "tid", e->tid);
-	json_member_string(&j, "comm", comm);
-	json_member_string(&j, "state", state);
-	json_member_uint(&j, "blocked_ns", e->blocked_ns);
-	json_member_uint(&j, "runnable_ns", e->runnable_ns);
-	json_member_uint(&j, "preempted_ns", e->preempted_ns);
-	json_member_uint(&j, "ran_ns", e->ran_ns);
-	json_member_uint(&j, "by_pid", e->by_pid);
-	json_member_uint(&j, "by_tid", e->by_tid);
-	json_member_string(&j, "by_comm", e->by_comm[0] ? by : NULL);
-	json_member_string(&j, "where", at);
-	if (held)
-		append_held_json(&j, held, unknown_ns);
-	json_object_end(&j);
-	puts(line->str);
-}
-
-static void print_header(const struct events *ev)
-{
-	printf("%-14s %3s %-24s %2s %12s %12s %12s  ", "TIME(s)", "CPU", "COMM[TID/PID]", "ST", "WAIT(ms)",
-	       "DELAY(ms)", "RUN(ms)");
-	if (ev->who_preempted)
-		printf("%-24s ", "PREEMPTED BY");
-	puts("WHERE");
+	return (struct sink){ put, ev };
 }
 
 static void on_event(const struct offcpu_rec_event *e, void *data)
 {
 	struct events *ev = data;
-	const char *name = event_name(ev->names, e);
-	g_autofree char *at = printable(name, strlen(name));
-	uint64_t unknown_ns = 0;
-	g_autoptr(GArray) held = ev->blame ? wait_blame_take(ev->blame, e, &unknown_ns) : NULL;
 
 	ev->printed++;
-	if (ev->json) {
-		print_json(e, at, held, unknown_ns);
-		return;
-	}
-	g_autofree char *comm = printable(e->comm, sizeof(e->comm));
-	g_autofree char *who = g_strdup_printf("%s[%u/%u]", comm, e->tid, e->pid);
-	printf("%7llu.%06llu %3u %-24s %2c %12.3f %12.3f %12.3f  ", (unsigned long long)(e->end_ns / 1000000000),
-	       (unsigned long long)(e->end_ns / 1000 % 1000000), e->cpu, who, e->state,
-	       (double)e->blocked_ns / 1e6, (double)(e->runnable_ns + e->preempted_ns) / 1e6,
-	       (double)e->ran_ns / 1e6);
-	if (ev->who_preempted) {
-		g_autofree char *by_comm = printable(e->by_comm, sizeof(e->by_comm));
-		g_autofree char *by = e->by_comm[0] ? g_strdup_printf("%s[%u/%u]", by_comm, e->by_tid, e->by_pid) :
-						     g_strdup("-");
-		printf("%-24s ", by);
-	}
-	puts(at);
-	if (held)
-		print_held(held, unknown_ns);
-	if (ev->stacks) {
-		print_stack(ev->run->session, e->kstack);
-		print_stack(ev->run->session, e->ustack);
-	}
+	ev->format->wait(ev, e);
+	if (ev->text->len >= TEXT_BYTES)
+		ev->format->tick(ev);
+}
+
+static void on_switch(const struct offcpu_rec_switch *sw, void *data)
+{
+	struct events *ev = data;
+
+	ev->format->on_switch(ev, sw);
 }
 
 static void on_blame(const struct offcpu_rec_blame *part, void *data)
@@ -228,24 +84,63 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	struct events *ev = run->data;
 
 	(void)elapsed_ns;
-	/* A closed pipe ends the run: `offcpu events | head`. */
-	if (fflush(stdout) != 0)
-		ev->output_failed = true;
-	return !ev->output_failed;
+	if (open_output(ev) && ev->format->tick)
+		ev->format->tick(ev);
+	return !ev->error;
 }
 
-static void print_losses(const struct profile *p, uint64_t printed)
+static void print_losses(const struct events *ev, const struct profile *p)
 {
-	fprintf(stderr, "%" G_GUINT64_FORMAT " wait%s in %.3f s", printed, printed == 1 ? "" : "s",
+	fprintf(stderr, "%" G_GUINT64_FORMAT " wait%s in %.3f s", ev->printed, ev->printed == 1 ? "" : "s",
 		(double)p->info.duration_ns / 1e9);
+	if (ev->left_out)
+		fprintf(stderr, "; of these the last %" G_GUINT64_FORMAT " are left out: -p, -m and -d make them fewer",
+			ev->left_out);
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-		fprintf(stderr, "; lost: %s %" G_GUINT64_FORMAT, l->reason, l->count);
+
+		if (strcmp(l->reason, EVENTS_LEFT_OUT) != 0)
+			fprintf(stderr, "; lost: %s %" G_GUINT64_FORMAT, l->reason, l->count);
 	}
 	fputc('\n', stderr);
 }
 
-static int parse_own(struct events *ev, struct target *target, int argc, char **argv)
+static bool parse_format(struct events *ev, const char *name, bool json)
+{
+	ev->format = json ? &event_json : &event_text;
+	for (size_t i = 0; name && i < G_N_ELEMENTS(formats); i++) {
+		if (strcmp(name, formats[i]->name) == 0) {
+			ev->format = formats[i];
+			name = NULL;
+		}
+	}
+	if (name)
+		cmd_error("events", "-f \"%s\": no such format; known are text, json, perfetto, firefox", name);
+	return !name;
+}
+
+/* False after a sentence about options that do not go together. */
+static bool fit_together(const struct events *ev, const struct target *target, bool json)
+{
+	const char *name = ev->format->name;
+
+	if (json && ev->format != &event_json) {
+		cmd_error("events", "--json and -f %s exclude each other", name);
+		return false;
+	}
+	if (ev->format->is_file && target->collect.want_blame) {
+		cmd_error("events", "--runq-blame: not of %s", name);
+		return false;
+	}
+	if (ev->format->is_file && !ev->path && isatty(STDOUT_FILENO)) {
+		cmd_error("events", "%s is no text: -o FILE is wanted", name);
+		return false;
+	}
+	return true;
+}
+
+static int parse_own(struct events *ev, struct target *target, const char *duration, const char *ring_size, int argc,
+		     char **argv)
 {
 	uint32_t ring_kib;
 
@@ -253,13 +148,12 @@ static int parse_own(struct events *ev, struct target *target, int argc, char **
 		cmd_error("events", "unexpected argument '%s' (a command goes behind --)", argv[1]);
 		return EXIT_USAGE;
 	}
-	if (!run_parse_duration(ev->run, ev->duration))
+	if (!run_parse_duration(ev->run, duration))
 		return EXIT_USAGE;
-	if (ev->ring_size) {
-		if (!parse_u32(ev->ring_size, &ring_kib, NULL) || ring_kib < 64 || ring_kib > 1 << 20 ||
+	if (ring_size) {
+		if (!parse_u32(ring_size, &ring_kib, NULL) || ring_kib < 64 || ring_kib > 1 << 20 ||
 		    (ring_kib & (ring_kib - 1))) {
-			cmd_error("events", "'%s' is not a ring size: KiB, a power of two from 64 to 1048576",
-				  ev->ring_size);
+			cmd_error("events", "'%s' is not a ring size: KiB, a power of two from 64 to 1048576", ring_size);
 			return EXIT_USAGE;
 		}
 		target->collect.ring_bytes = (size_t)ring_kib << 10;
@@ -267,21 +161,113 @@ static int parse_own(struct events *ev, struct target *target, int argc, char **
 	return EXIT_OK;
 }
 
+static bool wait_of(const struct offcpu_rec_event *event, struct wait *ret_wait, void *run)
+{
+	return session_event_wait(((struct run *)run)->session, event, ret_wait);
+}
+
+static uint32_t waker_of(uint64_t id, void *run)
+{
+	return session_waker(((struct run *)run)->session, id);
+}
+
+static const struct profile *profile_of(void *run)
+{
+	return session_profile(((struct run *)run)->session);
+}
+
+static void prepare(struct events *ev, struct target *target)
+{
+	const struct event_source source = { wait_of, waker_of, profile_of, ev->run };
+	struct collect_options *o = &target->collect;
+
+	o->mode = COLLECT_EVENTS;
+	o->on_event = on_event;
+	o->callback_data = ev;
+	ev->wakers = ev->wakers || ev->format->is_file;
+	o->want_wakers = ev->wakers;
+	o->want_objects = o->want_objects || ev->format->is_file;
+	if (ev->format->has_switches)
+		o->on_switch = on_switch;
+	if (o->want_blame) {
+		ev->blame = wait_blame_new();
+		o->on_blame = on_blame;
+	}
+	ev->facts = event_facts_new(&source);
+	ev->text = g_string_new(NULL);
+}
+
+/* A closed pipe is no failure: `offcpu events | head`. */
+static int finish(struct events *ev)
+{
+	g_autoptr(GError) error = g_steal_pointer(&ev->error);
+
+	if (error)
+		output_drop(g_steal_pointer(&ev->out));
+	else if (ev->out)
+		output_end(g_steal_pointer(&ev->out), &error);
+	if (!error || g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_PIPE))
+		return EXIT_OK;
+	cmd_error("events", "%s", error->message);
+	return EXIT_FAILED;
+}
+
+static int trace(struct events *ev)
+{
+	int status;
+
+	if (ev->format->begin)
+		ev->format->begin(ev);
+	status = run_session(ev->run);
+	if (status != EXIT_OK)
+		return status;
+	if (ev->format->stopped)
+		ev->format->stopped(ev);
+	struct profile *p = session_take_profile(ev->run->session);
+
+	p->info.command_line = profile_string(p, ev->command_line);
+	ev->format->end(ev, p);
+	status = finish(ev);
+	print_losses(ev, p);
+	profile_free(p);
+	return status == EXIT_OK ? run_command_status(ev->run) : status;
+}
+
+static void events_clear(struct events *ev)
+{
+	if (ev->format && ev->format->free)
+		ev->format->free(ev);
+	wait_blame_free(ev->blame);
+	event_facts_free(ev->facts);
+	output_drop(ev->out);
+	if (ev->text)
+		g_string_free(ev->text, TRUE);
+	g_clear_error(&ev->error);
+	g_free(ev->path);
+}
+
 int cmd_events(int argc, char **argv)
 {
+	g_autofree char *arguments = g_strjoinv(" ", argv), *command_line = g_strconcat("offcpu ", arguments, NULL);
+	g_autofree char *duration = NULL, *ring_size = NULL, *format = NULL;
 	struct target target = { 0 };
 	struct run run = { .name = "events", .target = &target, .on_tick = on_tick, .drain_ms = 10 };
-	struct events ev = { .run = &run };
+	struct events ev = { .run = &run, .command_line = command_line };
+	gboolean json = FALSE;
 	const GOptionEntry own[] = {
-		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &ev.duration, "Stop after this (a bare number is s)",
-		  "TIME" },
+		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &duration, "Stop after this (a bare number is s)", "TIME" },
+		{ "format", 'f', 0, G_OPTION_ARG_STRING, &format, "text, json, perfetto or firefox (text)", "FORMAT" },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &ev.path, "Write to FILE instead of standard output", "FILE" },
 		{ "who-preempted", 'P', 0, G_OPTION_ARG_NONE, &ev.who_preempted, "Show who got the CPU instead",
 		  NULL },
+		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &ev.wakers, "Show who ended each sleep", NULL },
+		{ "objects", 0, 0, G_OPTION_ARG_NONE, &target.collect.want_objects,
+		  "Show what each wait is for: file, socket and peer, pipe, child, lock", NULL },
 		{ "runq-blame", 0, 0, G_OPTION_ARG_NONE, &target.collect.want_blame,
 		  "Show who held the CPU while the thread waited for it", NULL },
-		{ "stacks", 's', 0, G_OPTION_ARG_NONE, &ev.stacks, "Print the stacks below each line", NULL },
-		{ "json", 0, 0, G_OPTION_ARG_NONE, &ev.json, "One JSON object per line", NULL },
-		{ "ring-size", 0, 0, G_OPTION_ARG_STRING, &ev.ring_size, "Ring buffer in KiB (16384)", "KIB" },
+		{ "stacks", 's', 0, G_OPTION_ARG_NONE, &ev.stacks, "The stacks of each wait, too", NULL },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &json, "One JSON object per line: -f json", NULL },
+		{ "ring-size", 0, 0, G_OPTION_ARG_STRING, &ring_size, "Ring buffer in KiB (16384)", "KIB" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	int status = EXIT_OK;
@@ -292,33 +278,16 @@ int cmd_events(int argc, char **argv)
 		       &status))
 		goto out;
 	run.data = &ev;
-	if ((status = parse_own(&ev, &target, argc, argv)) != EXIT_OK ||
-	    (status = target_resolve(&target, "events")) != EXIT_OK)
+	if ((status = parse_own(&ev, &target, duration, ring_size, argc, argv)) != EXIT_OK)
 		goto out;
-	target.collect.mode = COLLECT_EVENTS;
-	target.collect.on_event = on_event;
-	if (target.collect.want_blame) {
-		ev.blame = wait_blame_new();
-		target.collect.on_blame = on_blame;
-	}
-	ev.names = event_names_new(stack_of, &ev);
-	target.collect.callback_data = &ev;
-	if (!ev.json)
-		print_header(&ev);
-	status = run_session(&run);
-	if (status == EXIT_OK) {
-		struct profile *p = session_take_profile(run.session);
-		fflush(stdout);
-		print_losses(p, ev.printed);
-		profile_free(p);
-		status = run_command_status(&run);
-	}
+	status = parse_format(&ev, format, json) && fit_together(&ev, &target, json) ? EXIT_OK : EXIT_USAGE;
+	if (status != EXIT_OK || (status = target_resolve(&target, "events")) != EXIT_OK)
+		goto out;
+	prepare(&ev, &target);
+	status = trace(&ev);
 out:
 	run_release(&run);
 	target_release(&target);
-	wait_blame_free(ev.blame);
-	event_names_free(ev.names);
-	g_free(ev.duration);
-	g_free(ev.ring_size);
+	events_clear(&ev);
 	return status;
 }

@@ -27,7 +27,7 @@ static const char description[] =
 	"  offcpu record -p 1234 -o db.offcpu      one process until Ctrl-C\n"
 	"  offcpu record -- tar cf /dev/null /etc  a command from its first instruction\n"
 	"  offcpu record --state D -m 10ms -d 60   uninterruptible waits of 10 ms and more\n"
-	"  offcpu record --tasks -p shop -d 10     and what its goroutines or asyncio's tasks wait for\n"
+	"  offcpu record --tasks -p shop -d 10     and what its goroutines or other tasks wait for\n"
 	"  offcpu record --max-overhead 0.5        at most half a percent of the machine for tracing\n"
 	"\n"
 	"Records where threads spend the time they are not running. Then: offcpu report, offcpu flame.";
@@ -272,7 +272,7 @@ int cmd_record(int argc, char **argv)
 		{ "slice", 0, 0, G_OPTION_ARG_STRING, &own.slice,
 		  "How finely time is told apart for --from and --to, 10ms or more (100ms)", "TIME" },
 		{ "tasks", 0, 0, G_OPTION_ARG_NONE, &own.wants_tasks,
-		  "Tasks that hold no thread, of all processes (those of -p and COMMAND anyway): goroutines, asyncio's",
+		  "Tasks that hold no thread, of all processes (those of -p and COMMAND anyway): goroutines, asyncio's, Tokio's",
 		  NULL },
 		{ "no-wakers", 0, 0, G_OPTION_ARG_NONE, &target.no_wakers, "Not who ended each sleep", NULL },
 		{ "max-loss", 0, 0, G_OPTION_ARG_STRING, &own.max_loss,

@@ -234,6 +234,9 @@ static void look_at_node(GArray *findings, const struct recognised *r)
 	if (r->is_v8_readable) {
 		add(findings, "node-functions", true,
 		    "JavaScript functions, files and lines of functions: read from V8, no option is needed");
+		if (!r->has_v8_inlined)
+			add(findings, "node-inlined", false,
+			    "JavaScript functions that are inlined: known of Node 20 only, else told of their caller");
 		return;
 	}
 	bool has_map_option = recognised_has_option(r, "--perf-basic-prof", variables) ||
@@ -531,6 +534,10 @@ GArray *doctor_findings(const struct recognised *r)
 		if (recognised_is(r, i))
 			look_at[i](findings, r);
 	look_at_hidden_python(findings, r);
+	if (r->has_tokio)
+		add(findings, "tokio-tasks", true,
+		    "tasks of Tokio, also those that no thread polls: looked at by `record -p`, and by `offcpu tasks -p %u`",
+		    r->pid);
 	look_at_made_code(findings, r);
 	look_at_walking(findings, r);
 	look_at_program(findings, r);

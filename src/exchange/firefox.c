@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * The Firefox Profiler's processed profile, version 48, which later ones upgrade.  A track is a thread, a sample a
- * part of a row of waits, weighted by its time; its category is what the thread did with it.  A marker is a row of
- * waits, with what is known of it. A sum of waits has no place in time: the time axis of each thread is its sum so
- * far, not the clock, and the profile says so.  Requests (profile/requests.h) have a place: tracks of their own hold
- * them as markers.
+ * part of a row of waits, weighted by its time; its category is the reason's family, or what else the thread did with
+ * it.  A marker is a row of waits, with what is known of it. A sum of waits has no place in time: the time axis of each
+ * thread is its sum so far, not the clock, and the profile says so.  Single waits (plan->single_waits) have one, and
+ * stand there; so have requests (profile/requests.h): tracks of their own hold them as markers.
  */
 #include "exchange/firefox.h"
 
@@ -18,10 +18,23 @@
 static const struct {
 	const char *name, *color;
 } categories[CATEGORIES] = {
-	[CATEGORY_OTHER] = { "Off CPU", "grey" },          [CATEGORY_SLEEPING] = { "Sleeping", "blue" },
-	[CATEGORY_DISK] = { "Uninterruptible", "orange" }, [CATEGORY_RUNNABLE] = { "Run queue", "yellow" },
-	[CATEGORY_PREEMPTED] = { "Preempted", "red" },     [CATEGORY_IDLE] = { "Idle", "transparent" },
-	[CATEGORY_STOPPED] = { "Stopped", "purple" },      [CATEGORY_ON_CPU] = { "On CPU", "green" },
+	[FAMILY_OTHER] = { "Other", "grey" },
+	[FAMILY_NETWORK] = { "Network", "lightblue" },
+	[FAMILY_DISK] = { "Disk", "orange" },
+	[FAMILY_LOCK] = { "Lock", "magenta" },
+	[FAMILY_EVENT_LOOP] = { "Event loop", "blue" },
+	[FAMILY_POOL_IDLE] = { "Idle", "transparent" },
+	[FAMILY_SLEEP] = { "Timer", "blue" },
+	[FAMILY_CHILD_EXIT] = { "Child", "purple" },
+	[FAMILY_PIPE] = { "Pipe", "lightblue" },
+	[FAMILY_TERMINAL] = { "Terminal", "darkgrey" },
+	[FAMILY_MEMORY] = { "Memory", "brown" },
+	[FAMILY_CPU] = { "CPU", "yellow" },
+	[FAMILY_STOPPED] = { "Stopped", "purple" },
+	[FAMILY_DEVICE] = { "Device", "orange" },
+	[FAMILY_ON_CPU] = { "On CPU", "green" },
+	[CATEGORY_RUN_QUEUE] = { "Run queue", "yellow" },
+	[CATEGORY_PREEMPTED] = { "Preempted", "red" },
 };
 
 /* spans: it is the track of the thread's requests; NULL: of its waits. */
@@ -85,9 +98,12 @@ static void write_marker_schema(struct json *j)
 		"{\"key\":\"runnable\",\"label\":\"Run queue\",\"format\":\"duration\"},"
 		"{\"key\":\"preempted\",\"label\":\"Preempted\",\"format\":\"duration\"},"
 		"{\"key\":\"max\",\"label\":\"Longest\",\"format\":\"duration\"},"
+		"{\"key\":\"state\",\"label\":\"State\",\"format\":\"string\"},"
 		"{\"key\":\"open\",\"label\":\"Open\",\"format\":\"string\"},"
+		"{\"key\":\"reason\",\"label\":\"Reason\",\"format\":\"string\",\"searchable\":true},"
 		"{\"key\":\"object\",\"label\":\"For\",\"format\":\"string\",\"searchable\":true},"
-		"{\"key\":\"waker\",\"label\":\"Woken by\",\"format\":\"string\",\"searchable\":true}]},"
+		"{\"key\":\"waker\",\"label\":\"Woken by\",\"format\":\"string\",\"searchable\":true},"
+		"{\"key\":\"wakerTid\",\"label\":\"Woken by thread\",\"format\":\"integer\"}]},"
 		"{\"name\":\"Request\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],"
 		"\"chartLabel\":\"{marker.name}\",\"tooltipLabel\":\"{marker.name}\",\"tableLabel\":\"{marker.name}\",\"data\":["
 		"{\"key\":\"onCpu\",\"label\":\"On CPU\",\"format\":\"duration\"},"
@@ -111,7 +127,9 @@ static void write_meta(struct firefox *w)
 	json_object_begin(j);
 	json_member_uint(j, "version", GECKO_VERSION);
 	json_member_uint(j, "preprocessedProfileVersion", PROCESSED_VERSION);
-	json_member_string(j, "product", "offcpu: sums of waits; the axis is each thread's sum, not the clock");
+	json_member_string(j, "product", w->plan->single_waits
+						 ? "offcpu: waits, by the clock"
+						 : "offcpu: sums of waits; the axis is each thread's sum, not the clock");
 	json_member_uint(j, "interval", 1);
 	firefox_member_ms(j, "startTime", info->start_unix_ns);
 	json_member_uint(j, "processType", 0);
@@ -215,6 +233,7 @@ void write_firefox(struct writer *writer, const struct profile *p, const struct 
 		.modules = strset_new(),
 		.module_names = g_array_new(FALSE, FALSE, sizeof(const char *)),
 		.wakes = wakes_by_wait_new(p),
+		.reasons = reasons_new(p, NULL),
 	};
 	g_autoptr(GPtrArray) by_thread = waits_by_thread(p, plan);
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -245,4 +264,5 @@ void write_firefox(struct writer *writer, const struct profile *p, const struct 
 	strset_free(w.modules);
 	g_array_unref(w.module_names);
 	wakes_by_wait_free(w.wakes);
+	reasons_free(w.reasons);
 }

@@ -2,6 +2,7 @@
 #ifndef EXCHANGE_FIREFOX_H
 #define EXCHANGE_FIREFOX_H
 
+#include "analyse/reason/reasons.h"
 #include "analyse/strset.h"
 #include "analyse/wakers.h"
 #include "exchange/frames.h"
@@ -10,15 +11,10 @@
 
 /* Inside the Firefox Profiler's format: the tables of a thread. */
 
+/* Of blocked time the family of its reason (enum reason_family), and what else a thread does. */
 enum category {
-	CATEGORY_OTHER,
-	CATEGORY_SLEEPING,
-	CATEGORY_DISK,
-	CATEGORY_RUNNABLE,
+	CATEGORY_RUN_QUEUE = FAMILY_COUNT,
 	CATEGORY_PREEMPTED,
-	CATEGORY_IDLE,
-	CATEGORY_STOPPED,
-	CATEGORY_ON_CPU,
 	CATEGORIES
 };
 
@@ -31,6 +27,7 @@ struct firefox {
 	struct strset *modules;
 	GArray *module_names; /* const char * */
 	struct wakes_by_wait *wakes;
+	struct reasons *reasons;
 };
 
 /* The tables of one thread. */

@@ -43,18 +43,20 @@ static uint32_t text_id(struct firefox_track *t, const char *text)
 	return id;
 }
 
-static enum category category_of(uint8_t state)
+static enum reason reason_of(const struct firefox *w, uint32_t wait)
 {
-	switch (state) {
-	case 'S': return CATEGORY_SLEEPING;
-	case 'D': return CATEGORY_DISK;
-	case 'I':
-	case 'P': return CATEGORY_IDLE;
-	case 'T':
-	case 't': return CATEGORY_STOPPED;
-	case 'R': return CATEGORY_RUNNABLE;
-	default: return CATEGORY_OTHER;
-	}
+	return w->plan->single_waits ? reasons_by_rule(w->reasons, wait) : reasons_of(w->reasons, wait);
+}
+
+/* Of blocked time: what the thread waits for. */
+static enum category category_of(const struct firefox *w, uint32_t wait)
+{
+	return (enum category)reason_family(reason_of(w, wait));
+}
+
+static bool is_queued(const struct wait *wait)
+{
+	return wait->state == 'R';
 }
 
 /* --- the tables of a thread --- */
@@ -102,18 +104,27 @@ static void add_sample(struct firefox *w, struct firefox_track *t, const GArray 
 	*at_ns += ns;
 }
 
+/* When a single wait began, since the window did. */
+static uint64_t single_start_ns(const struct firefox *w, const struct wait *wait)
+{
+	return wait->max_start_unix_ns - MIN(wait->max_start_unix_ns, w->p->info.start_unix_ns);
+}
+
 static void add_samples(struct firefox *w, struct firefox_track *t, GArray *path)
 {
 	uint64_t at_ns = 0;
 
 	for (guint i = 0; i < t->waits->len; i++) {
-		const struct wait *wait = profile_wait(w->p, g_array_index(t->waits, uint32_t, i));
+		const uint32_t id = g_array_index(t->waits, uint32_t, i);
+		const struct wait *wait = profile_wait(w->p, id);
 
+		if (w->plan->single_waits)
+			at_ns = single_start_ns(w, wait);
 		path_frames(w->p, wait->user, wait->kernel, path);
-		add_sample(w, t, path, category_of(wait->state), wait->blocked_ns, &at_ns);
-		add_sample(w, t, path, CATEGORY_RUNNABLE, wait->runnable_ns, &at_ns);
+		add_sample(w, t, path, category_of(w, id), wait->blocked_ns, &at_ns);
+		add_sample(w, t, path, CATEGORY_RUN_QUEUE, wait->runnable_ns, &at_ns);
 		add_sample(w, t, path, CATEGORY_PREEMPTED, wait->preempted_ns, &at_ns);
-		add_sample(w, t, path, CATEGORY_ON_CPU, wait->on_cpu_ns, &at_ns);
+		add_sample(w, t, path, (enum category)FAMILY_ON_CPU, wait->on_cpu_ns, &at_ns);
 	}
 }
 
@@ -335,17 +346,23 @@ static uint32_t marker_wait(const struct firefox_track *t, guint i)
 
 static void put_marker_name(struct firefox *w, struct firefox_track *t, guint i)
 {
-	uint8_t state = profile_wait(w->p, marker_wait(t, i))->state;
+	const uint32_t id = marker_wait(t, i);
+	const uint8_t state = profile_wait(w->p, id)->state;
 
-	json_uint(&w->json, text_id(t, state == '?' ? "off CPU" : state_text(state)));
+	json_uint(&w->json, text_id(t, state == '?' ? "off CPU" : reason_text(reason_of(w, id))));
 }
 
 static void put_marker_category(struct firefox *w, struct firefox_track *t, guint i)
 {
-	json_uint(&w->json, category_of(profile_wait(w->p, marker_wait(t, i))->state));
+	const uint32_t id = marker_wait(t, i);
+	const struct wait *wait = profile_wait(w->p, id);
+
+	json_uint(&w->json, !is_queued(wait)	  ? category_of(w, id)
+			    : wait->preempted_ns ? CATEGORY_PREEMPTED
+						 : CATEGORY_RUN_QUEUE);
 }
 
-/* Whoever ended most of the blocked time. */
+/* Whoever ended most of the blocked time; the end of a single wait. */
 static const struct waker *main_waker(const struct firefox *w, uint32_t wait)
 {
 	const struct wake *most = NULL;
@@ -356,6 +373,8 @@ static const struct waker *main_waker(const struct firefox *w, uint32_t wait)
 		if (!most || wake->blocked_ns > most->blocked_ns)
 			most = wake;
 	}
+	if (w->plan->single_waits && profile_wait(w->p, wait)->max_waker)
+		return profile_get_waker(w->p, profile_wait(w->p, wait)->max_waker - 1);
 	return most ? profile_get_waker(w->p, most->waker) : NULL;
 }
 
@@ -389,6 +408,10 @@ static void put_marker_data(struct firefox *w, struct firefox_track *t, guint i)
 	}
 	if (waker)
 		json_member_string(j, "waker", waker_name(waker));
+	if (waker && waker->tid)
+		json_member_uint(j, "wakerTid", waker->tid);
+	json_member_string(j, "state", state_text(wait->state));
+	json_member_string(j, "reason", reason_name(reason_of(w, id)));
 	json_object_end(j);
 }
 
@@ -447,6 +470,23 @@ static void write_requests(struct firefox *w, struct firefox_track *t)
 	json_object_end(&w->json);
 }
 
+/* A sum has the place that the sums before leave it. */
+static void write_marker_times(struct firefox *w, const struct firefox_track *t, const char *key, guint cnt, bool ends)
+{
+	uint64_t sum_ns = 0;
+
+	json_key(&w->json, key);
+	json_array_begin(&w->json);
+	for (guint i = 0; i < cnt; i++) {
+		const struct wait *wait = profile_wait(w->p, marker_wait(t, i));
+		const uint64_t ns = wait_off_cpu_ns(wait);
+
+		append_ms(&w->json, (w->plan->single_waits ? single_start_ns(w, wait) : sum_ns) + (ends ? ns : 0));
+		sum_ns += ns;
+	}
+	json_array_end(&w->json);
+}
+
 static void write_markers(struct firefox *w, struct firefox_track *t)
 {
 	guint cnt = t->waits->len;
@@ -457,20 +497,8 @@ static void write_markers(struct firefox *w, struct firefox_track *t)
 	begin_table(w, "markers", cnt);
 	column(w, t, "name", cnt, put_marker_name);
 	column(w, t, "category", cnt, put_marker_category);
-	json_key(&w->json, "startTime");
-	json_array_begin(&w->json);
-	uint64_t ns = 0;
-	for (guint i = 0; i < cnt; ns += wait_off_cpu_ns(profile_wait(w->p, marker_wait(t, i))), i++)
-		append_ms(&w->json, ns);
-	json_array_end(&w->json);
-	json_key(&w->json, "endTime");
-	json_array_begin(&w->json);
-	ns = 0;
-	for (guint i = 0; i < cnt; i++) {
-		ns += wait_off_cpu_ns(profile_wait(w->p, marker_wait(t, i)));
-		append_ms(&w->json, ns);
-	}
-	json_array_end(&w->json);
+	write_marker_times(w, t, "startTime", cnt, false);
+	write_marker_times(w, t, "endTime", cnt, true);
 	column(w, t, "phase", cnt, put_one);
 	column(w, t, "data", cnt, put_marker_data);
 	json_object_end(&w->json);

@@ -31,6 +31,8 @@ struct export_plan {
 	struct folded_options
 		folded; /* names, first frame, unit and weight; by_thread and weight are other formats', too */
 	bool has_weight; /* folded.weight was asked for */
+	/* of firefox: each row is one wait, and stands at its own time (max_start_unix_ns) */
+	bool single_waits;
 	bool by_comm; /* asked for: a profile a name in place of one a thread */
 	bool wakers, wakeup;
 	unsigned columns; /* of collapsed text: 1, or 2: waits before the time */

@@ -24,7 +24,7 @@ void object_text(GString *s, const struct object *o)
 	g_string_append(s, lock_kind_text((enum lock_kind)o->kind));
 	if (o->name && *o->name)
 		g_string_append_printf(s, " %s", o->name);
-	else
+	else if (o->addr)
 		g_string_append_printf(s, " at 0x%" G_GINT64_MODIFIER "x", (guint64)o->addr);
 	if (o->place && *o->place)
 		g_string_append_printf(s, " (%s)", module_base_name(o->place));

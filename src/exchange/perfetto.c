@@ -11,45 +11,13 @@
 
 #include "exchange/frames.h"
 #include "exchange/paths.h"
+#include "exchange/perfetto.h"
 #include "analyse/wakers.h"
 #include "analyse/weight.h"
 #include "base/wire.h"
 #include "profile/requests.h"
 #include "profile/slices.h"
 
-enum { TRACE_PACKET = 1 };
-enum {
-	PACKET_PROCESS_TREE = 2,
-	PACKET_CLOCKS = 6,
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE = 10,
-	PACKET_TRACK_EVENT = 11,
-	PACKET_INTERNED = 12,
-	PACKET_SEQUENCE_FLAGS = 13,
-	PACKET_DEFAULTS = 59,
-	PACKET_TRACK_DESCRIPTOR = 60,
-	PACKET_CLOCK = 58,
-	PACKET_STACK_SAMPLE = 135,
-};
-enum { SEQUENCE_CLEARED = 1, SEQUENCE_NEEDS_STATE = 2, SEQUENCE_ID = 1 };
-enum { CLOCKS_CLOCK = 1, CLOCKS_PRIMARY, CLOCK_ID = 1, CLOCK_TIMESTAMP };
-enum { CLOCK_IS_REALTIME = 1, CLOCK_IS_MONOTONIC = 3 };
-enum { TREE_PROCESS = 1, TREE_THREAD, TREE_PROCESS_PID = 1, TREE_PROCESS_CMDLINE = 3 };
-enum { TREE_THREAD_TID = 1, TREE_THREAD_NAME, TREE_THREAD_PID };
-enum { DEFAULTS_STACK_SAMPLE = 100, SAMPLE_DEFAULTS_SOURCE = 1, SAMPLE_DEFAULTS_DESCRIPTOR };
-enum { DESCRIPTOR_NAME = 2, DESCRIPTOR_UNIT, UNIT_IS_NANOSECONDS = 1 };
-enum { INTERNED_FUNCTION_NAME = 5, INTERNED_FRAME, INTERNED_BUILD_ID = 16, INTERNED_PATH, INTERNED_MAPPING = 19 };
-enum { STRING_IID = 1, STRING_TEXT };
-enum { FRAME_IID = 1, FRAME_FUNCTION, FRAME_MAPPING, FRAME_PC };
-enum { MAPPING_IID = 1, MAPPING_BUILD_ID, MAPPING_PATH = 7 };
-enum { SAMPLE_TASK = 1, SAMPLE_CALLSTACK = 5, SAMPLE_WEIGHT = 11 };
-enum { TASK_PID = 2, TASK_TID, CALLSTACK_FRAME = 2 };
-
-enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_THREAD = 4, TRACK_PARENT = 5 };
-enum { TRACK_THREAD_PID = 1, TRACK_THREAD_TID = 2 };
-enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME = 23 };
-enum { EVENT_FLOW = 47, EVENT_FLOW_END = 48 };
-enum { EVENT_IS_BEGIN = 1, EVENT_IS_END = 2, EVENT_IS_INSTANT = 3, ANNOTATION_TEXT = 6, ANNOTATION_UINT = 3, ANNOTATION_BOOL = 2, ANNOTATION_NAME = 10 };
 /* Samples, about: so many rows times parts of the window.  Where there are more rows, its parts are longer. */
 #define CELLS_MAX (1 << 17)
 #define LANES_MAX 16	/* requests that a thread serves at a time, side by side; more share the last */
@@ -358,7 +326,27 @@ static GHashTable *threads_by_tid(const struct profile *p)
 	return by_tid;
 }
 
-/* Where the flow ends: as the sleeper goes on to wait for a CPU, if it did, or runs. */
+/*
+ * The arrow from who ended it.  It ends at the waking, from which on a slice within is its time in the run queue.  Of a
+ * row of several waits that part of the longest is not known, and the arrow ends with the wait.
+ */
+static void write_arrow(struct perfetto *w, const struct wait *wait, uint64_t start_ns, uint64_t track, uint64_t flow,
+			uint32_t by)
+{
+	const uint64_t queued_ns = wait->count == 1 ? MIN(wait->runnable_ns, wait->max_ns) : 0;
+	const uint64_t end_ns = start_ns + wait->max_ns, woken_ns = end_ns - queued_ns;
+	uint64_t of_waker = track_of(w, by, 0);
+
+	g_string_truncate(w->a, 0);
+	wire_fixed64(w->a, EVENT_FLOW, flow);
+	end_event(w, EVENT_IS_INSTANT, of_waker, woken_ns, "wait", "wakes");
+	wire_fixed64(w->a, EVENT_FLOW_END, flow);
+	if (!queued_ns)
+		return;
+	end_event(w, EVENT_IS_BEGIN, track, woken_ns, "wait", "run queue");
+	end_event(w, EVENT_IS_END, track, end_ns, NULL, NULL);
+}
+
 static void write_longest_of(struct perfetto *w, uint32_t row, GHashTable *by_tid)
 {
 	const struct profile *p = w->p;
@@ -366,7 +354,7 @@ static void write_longest_of(struct perfetto *w, uint32_t row, GHashTable *by_ti
 	const struct waker *waker = wait->max_waker ? profile_get_waker(p, wait->max_waker - 1) : NULL;
 	const struct object *object = profile_wait_object(p, wait);
 	uint64_t start_ns = p->info.start_ns + (wait->max_start_unix_ns - p->info.start_unix_ns);
-	uint64_t track = track_of(w, wait->thread, WAITS_LANE), flow = row + 1;
+	uint64_t track = track_of(w, wait->thread, WAITS_LANE);
 	uint32_t by = waker && waker->tid ? GPOINTER_TO_UINT(g_hash_table_lookup(by_tid, GUINT_TO_POINTER(waker->tid))) : 0;
 	g_autoptr(GString) text = g_string_new(NULL);
 
@@ -379,14 +367,8 @@ static void write_longest_of(struct perfetto *w, uint32_t row, GHashTable *by_ti
 	if (waker)
 		append_text_annotation(w, "woken_by", waker_name(waker));
 	end_event(w, EVENT_IS_BEGIN, track, start_ns, "wait", state_text(wait->state));
-	if (by) {
-		uint64_t of_waker = track_of(w, by - 1, 0);
-
-		g_string_truncate(w->a, 0);
-		wire_fixed64(w->a, EVENT_FLOW, flow);
-		end_event(w, EVENT_IS_INSTANT, of_waker, start_ns + wait->max_ns, "wait", "wakes");
-		wire_fixed64(w->a, EVENT_FLOW_END, flow);
-	}
+	if (by)
+		write_arrow(w, wait, start_ns, track, row + 1, by - 1);
 	end_event(w, EVENT_IS_END, track, start_ns + wait->max_ns, NULL, NULL);
 }
 

@@ -98,7 +98,9 @@ void fold_set_park_names(struct fold *f, const char *const *names, unsigned cnt)
 struct request_part fold_request_part(struct fold *f, const struct offcpu_request_part_key *key,
 				      const struct offcpu_request_part *part);
 struct span_wait fold_span_wait(struct fold *f, const struct offcpu_request_note *note);
-/* The profile's row of a waker, in or after fold_finish(); false when it has not arrived. */
+/* The profile's object + 1 of a wait with these stacks; a futex, or whatever else: ids of both are hashes.  0: none. */
+uint32_t fold_object_of(struct fold *f, uint64_t id, uint32_t user, uint32_t kernel);
+/* The profile's row of a waker; false when it has not arrived.  Stacks that have not either show as pending. */
 bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker);
 
 #endif

@@ -33,7 +33,4 @@ struct open_wait {
 	uint8_t state, flags;
 };
 
-/* The profile's object of a wait with these stacks; a futex, or whatever else: ids of both are hashes.  0: none. */
-uint32_t fold_object_of(struct fold *f, uint64_t id, uint32_t user, uint32_t kernel);
-
 #endif

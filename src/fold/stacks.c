@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "abi/unwind_abi.h"
 #include "base/hash.h"
 #include "base/module.h"
 #include "fold/crossed.h"
@@ -121,19 +122,39 @@ static unsigned inlined_spots(struct fold_stacks *f, const struct symbol *symbol
 	unsigned cnt = MIN(symbol->inlined_cnt, room);
 
 	for (unsigned i = 0; i < cnt; i++) {
-		const struct frame frame = { .name = symbol->inlined[i], .module = symbol->module, .kind = FRAME_USER };
+		const struct symbol_frame *in = &symbol->inlined[i];
+		const struct frame frame = { .name = in->name,
+					     .module = in->module ? in->module : symbol->module,
+					     .offset = in->line,
+					     .file = in->file,
+					     .line = in->line,
+					     .kind = FRAME_USER };
 
 		ret_spots[i] = spot_of_frame(f, profile_frame(f->profile, &frame));
 	}
 	return cnt;
 }
 
+static void find_user(struct fold_stacks *f, const struct offcpu_rec_stack *rec, uint64_t ip, bool is_return,
+		      struct symbol *ret)
+{
+	struct symbol start;
+
+	symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, ip, is_return, ret);
+	/* the kernel returns to a signal's trampoline, not into the middle of a function */
+	if (!ret->name && is_return) {
+		symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, ip, false, &start);
+		if (start.name && !start.symbol_offset)
+			*ret = start;
+	}
+}
+
 /*
  * The frame's id, or that of its place with lines, behind those of what is inlined there; how many.  Room is for one
- * at least.
+ * at least.  code: of a method that has some, where it stands; else 0.
  */
-static unsigned add_spots(struct fold_stacks *f, const struct offcpu_rec_stack *rec, uint64_t ip, bool is_return,
-			  uint32_t *ret_spots, unsigned room)
+static unsigned add_spots(struct fold_stacks *f, const struct offcpu_rec_stack *rec, uint64_t ip, uint64_t code,
+			  bool is_return, uint32_t *ret_spots, unsigned room)
 {
 	struct frame_key key = { ip, rec->proc_start_ns, rec->pid, rec->exec_no, is_return };
 	struct symbol symbol = { 0 };
@@ -144,20 +165,14 @@ static unsigned add_spots(struct fold_stacks *f, const struct offcpu_rec_stack *
 		*ret_spots = GPOINTER_TO_UINT(found);
 		return 1;
 	}
-	if (rec->is_user) {
-		symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, ip, is_return, &symbol);
-		if (symbol.moves && !symbol.name)
-			fold_languages_count_stale(f->languages);
-		/* the kernel returns to a signal's trampoline, not into the middle of a function */
-		if (!symbol.name && is_return) {
-			struct symbol start = { 0 };
-			symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, ip, false, &start);
-			if (start.name && !start.symbol_offset)
-				symbol = start;
-		}
-	} else {
+	if (!rec->is_user)
 		symbolizer_kernel(f->symbolizer, ip, is_return, &symbol);
-	}
+	else if (code)
+		symbolizer_method(f->symbolizer, rec->pid, rec->ts_ns, ip, code, is_return, &symbol);
+	else
+		find_user(f, rec, ip, is_return, &symbol);
+	if (symbol.moves && !symbol.name)
+		fold_languages_count_stale(f->languages);
 	/*
 	 * A named frame is its function, not the place in it: a thread preempted at a thousand
 	 * instructions of one loop is one stack.  An unnamed one keeps the place, to be named later.
@@ -434,6 +449,12 @@ static bool went_by_old_tables(struct fold_stacks *f, const struct offcpu_rec_st
 	return false;
 }
 
+/* Is that place the one of a method, and the one before that of its code? */
+static bool code_before(const struct offcpu_rec_stack *rec, unsigned i)
+{
+	return rec->is_user && i < rec->depth && unwind_has_code(rec->ip[i]) && !unwind_is_method(rec->ip[i - 1]);
+}
+
 void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, size_t size)
 {
 	uint32_t frames[2 * OFFCPU_MAX_DEPTH + OFFCPU_SLEEP_PATH_MAX], spots[G_N_ELEMENTS(frames)];
@@ -452,9 +473,13 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	bool is_exact = rec->is_user || rec->is_exact || is_beginning(f, rec);
 	unsigned inner_cnt = rec->is_user ? 0 : sleep_path(f, rec, inner);
 	for (unsigned i = 0; i < inner_cnt; i++)
-		cnt += add_spots(f, rec, inner[i], true, spots + cnt, 1);
-	for (unsigned i = rec->is_user ? 0 : tracers_frames(f, rec); i < rec->depth && cnt < G_N_ELEMENTS(spots); i++)
-		cnt += add_spots(f, rec, rec->ip[i], i > 0 || !is_exact, spots + cnt, G_N_ELEMENTS(spots) - cnt);
+		cnt += add_spots(f, rec, inner[i], 0, true, spots + cnt, 1);
+	for (unsigned i = rec->is_user ? 0 : tracers_frames(f, rec); i < rec->depth && cnt < G_N_ELEMENTS(spots); i++) {
+		bool is_return = i > 0 || !is_exact;
+		uint64_t code = code_before(rec, i + 1) ? rec->ip[i++] : 0;
+
+		cnt += add_spots(f, rec, rec->ip[i], code, is_return, spots + cnt, G_N_ELEMENTS(spots) - cnt);
+	}
 	for (unsigned i = 0; i < cnt; i++)
 		frames[i] = frame_of(f, spots[i]);
 	unsigned mapped_cnt = rec->is_user ? cut_astray(f->profile, frames, cnt) : cnt;

@@ -323,6 +323,13 @@ uint32_t profile_add_wait(struct profile *p, const struct wait *w)
 	return p->waits->len - 1;
 }
 
+void profile_add_single_wait(struct profile *p, const struct wait *w)
+{
+	assert(w->thread < p->threads->len && w->user < p->nodes->len && w->kernel < p->nodes->len &&
+	       w->object <= p->objects->len && w->max_waker <= p->wakers->len);
+	g_array_append_vals(p->waits, w, 1);
+}
+
 void profile_set_max_waker(struct profile *p, uint32_t wait, uint64_t max_start_unix_ns, uint32_t waker)
 {
 	struct wait *w = &g_array_index(p->waits, struct wait, wait);

@@ -479,6 +479,8 @@ void profile_expect_waits(struct profile *p, guint cnt);
  * Sums stop at the highest value of their type instead of wrapping.
  */
 uint32_t profile_add_wait(struct profile *p, const struct wait *w);
+/* A row of its own for one wait, and for no other: of a profile that has no sums, and is no recording. */
+void profile_add_single_wait(struct profile *p, const struct wait *w);
 /* Who ended the row's longest wait, where that began at that time: once more is known than as it was added. */
 void profile_set_max_waker(struct profile *p, uint32_t wait, uint64_t max_start_unix_ns, uint32_t waker);
 /* As a file tells it; max_waker: index + 1, 0: not known. */

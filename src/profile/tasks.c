@@ -2,6 +2,7 @@
 #include "profile/tasks.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "profile/task_looks.h"
@@ -38,6 +39,25 @@ void tasks_free(struct tasks *t)
 GPtrArray *tasks_list_new(void)
 {
 	return g_ptr_array_new_with_free_func((GDestroyNotify)tasks_free);
+}
+
+static const char *const kinds[TASKS_KINDS] = { [TASKS_GO] = "goroutine", [TASKS_ASYNCIO] = "asyncio",
+						[TASKS_TOKIO] = "tokio" };
+
+const char *tasks_kind_name(enum tasks_kind kind)
+{
+	return kinds[kind];
+}
+
+bool tasks_kind_parse(const char *name, enum tasks_kind *ret)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+		if (strcmp(name, kinds[i]) == 0) {
+			*ret = (enum tasks_kind)i;
+			return true;
+		}
+	}
+	return false;
 }
 
 const char *tasks_string(struct tasks *t, const char *text)

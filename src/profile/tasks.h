@@ -9,13 +9,16 @@
 #include "base/frame.h"
 
 /*
- * Tasks of a runtime (goroutines, asyncio's tasks) as looks at a process have found them: a population of its own,
+ * Tasks of a runtime (goroutines, asyncio's tasks, Tokio's) as looks at a process have found them: a population of its own,
  * whose time is never added to that of threads.
  */
 
 #define TASKS_ROWS_MAX 65536u	/* kinds of waiting that are told apart */
 
-enum tasks_kind { TASKS_GO, TASKS_ASYNCIO };
+enum tasks_kind { TASKS_GO, TASKS_ASYNCIO, TASKS_TOKIO, TASKS_KINDS };
+/* "goroutine", "asyncio", "tokio": as recordings and tables have it. */
+const char *tasks_kind_name(enum tasks_kind kind);
+bool tasks_kind_parse(const char *name, enum tasks_kind *ret);
 
 struct task_frame {
 	const char *name;	/* NULL: not known */

@@ -12,24 +12,6 @@
 #define PPM 1000000
 #define RATE_MAX_MILLI_HZ 1000000
 
-static const char *const kinds[] = { [TASKS_GO] = "goroutine", [TASKS_ASYNCIO] = "asyncio" };
-
-const char *tasks_kind_name(enum tasks_kind kind)
-{
-	return kinds[kind];
-}
-
-bool tasks_kind_parse(const char *name, enum tasks_kind *ret)
-{
-	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
-		if (strcmp(name, kinds[i]) == 0) {
-			*ret = (enum tasks_kind)i;
-			return true;
-		}
-	}
-	return false;
-}
-
 static guint rows_of_all(const struct profile *p)
 {
 	guint cnt = 0;

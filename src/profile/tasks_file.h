@@ -11,10 +11,6 @@
 #define TASKS_RECORDED_MAX (1u << 14)	/* rows of all populations together */
 #define TASKS_DEPTH_MAX 256
 
-/* "goroutine", "asyncio": of a recording's and of tables' columns. */
-const char *tasks_kind_name(enum tasks_kind kind);
-bool tasks_kind_parse(const char *name, enum tasks_kind *ret);
-
 static inline const struct tasks *profile_tasks(const struct profile *p, guint i)
 {
 	return g_ptr_array_index(p->tasks, i);

@@ -92,6 +92,7 @@ void session_progress(struct session *s, struct session_progress *ret_progress)
 		struct offcpu_loss_count loss;
 		read_loss(s, i, &loss);
 		ret_progress->lost += loss.count;
+		ret_progress->lost_switches += i == OFFCPU_LOSS_RING_SWITCH ? loss.count : 0;
 	}
 }
 

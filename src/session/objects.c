@@ -7,10 +7,10 @@
 static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_state)
 {
 	const struct collect_options *o = s->options;
+	const bool has_mode = o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS;
 
-	(void)ret_state;
-	cfg->want_locks = o->want_locks && o->mode == COLLECT_WAITS;
-	cfg->want_objects = o->want_objects && o->mode == COLLECT_WAITS;
+	cfg->want_locks = o->want_locks && has_mode;
+	cfg->want_objects = o->want_objects && has_mode;
 	return cfg->want_locks || cfg->want_objects;
 }
 

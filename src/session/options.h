@@ -9,6 +9,7 @@
 
 #include "abi/blame_abi.h"
 #include "abi/offcpu_abi.h"
+#include "abi/sched_abi.h"
 
 /* What is summed. */
 enum collect_mode {
@@ -24,6 +25,8 @@ struct request_plan;
 typedef void (*collect_event_fn)(const struct offcpu_rec_event *event, void *data);
 /* A part of a wait whose event is still to come. */
 typedef void (*collect_blame_fn)(const struct offcpu_rec_blame *part, void *data);
+/* A context switch; its waker's record came before. */
+typedef void (*collect_switch_fn)(const struct offcpu_rec_switch *sw, void *data);
 typedef void (*collect_sum_fn)(const struct offcpu_wait_slot *sum, void *data);
 
 #define ON_CPU_HZ_DEFAULT 49	/* no divisor of what programs do by the clock */
@@ -53,6 +56,7 @@ struct collect_options {
 	size_t rows_max;	/* tests: a recording of so many rows is full; 0: the default */
 	collect_event_fn on_event;
 	collect_blame_fn on_blame;	/* COLLECT_EVENTS, with want_blame */
+	collect_switch_fn on_switch;	/* COLLECT_EVENTS: each switch of a traced thread is told, too; or NULL */
 	collect_sum_fn on_sum;	/* takes the sums instead of the profile */
 	/* between the parts of a cut, which takes a while: for who has keys to answer.  It calls no session. */
 	void (*on_pause)(void *data);

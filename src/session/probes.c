@@ -12,6 +12,7 @@ const struct session_probe *const session_probes[] = {
 	&probe_blame,
 	&probe_storms,
 	&probe_on_cpu,
+	&probe_switches,
 	NULL,
 };
 _Static_assert(G_N_ELEMENTS(session_probes) <= SESSION_PROBES_MAX, "");

@@ -509,19 +509,33 @@ void session_take_sums(struct session *s)
 	swap_waits(s);
 }
 
-unsigned session_stack(struct session *s, uint64_t id, const struct frame **ret_frames, unsigned max)
+const struct profile *session_profile(const struct session *s)
 {
-	uint32_t node;
-	unsigned cnt = 0;
+	return s->profile;
+}
 
-	if (!id || !fold_find(s->fold, id, &node))
-		return 0;
-	while (node && cnt < max) {
-		const struct stack_node *n = profile_get_node(s->profile, node);
-		ret_frames[cnt++] = profile_get_frame(s->profile, n->frame);
-		node = n->parent;
-	}
-	return cnt;
+bool session_event_wait(struct session *s, const struct offcpu_rec_event *e, struct wait *ret_wait)
+{
+	const uint64_t ns = e->blocked_ns + e->runnable_ns + e->preempted_ns;
+	bool has_user = e->ustack <= OFFCPU_STACK_LOST, has_kernel = e->kstack <= OFFCPU_STACK_LOST;
+
+	*ret_wait = (struct wait){
+		.state = e->state, .count = 1, .blocked_ns = e->blocked_ns, .runnable_ns = e->runnable_ns,
+		.preempted_ns = e->preempted_ns, .max_ns = ns,
+		.flags = (e->is_throttled ? WAIT_THROTTLED : 0) | (e->open_at_start ? WAIT_OPEN_AT_START : 0),
+		.max_start_unix_ns = s->start_unix_ns + (e->end_ns - ns - s->start_ns),
+	};
+	has_user = has_user || fold_find(s->fold, e->ustack, &ret_wait->user);
+	has_kernel = has_kernel || fold_find(s->fold, e->kstack, &ret_wait->kernel);
+	ret_wait->object = fold_object_of(s->fold, e->object, ret_wait->user, ret_wait->kernel);
+	return has_user && has_kernel;
+}
+
+uint32_t session_waker(struct session *s, uint64_t id)
+{
+	uint32_t waker;
+
+	return id && fold_find_waker(s->fold, id, &waker) ? waker + 1 : 0;
 }
 
 const struct requests *session_requests(const struct session *s, uint64_t *ret_start_ns, uint64_t *ret_stop_ns)

@@ -62,6 +62,7 @@ struct session_progress {
 	uint64_t switches;
 	uint64_t stacks;
 	uint64_t lost;		/* events of all reasons */
+	uint64_t lost_switches;	/* of these those that on_switch was to have */
 };
 void session_progress(struct session *s, struct session_progress *ret_progress);
 
@@ -72,8 +73,15 @@ const struct requests *session_requests(const struct session *s, uint64_t *ret_s
 /* For `hist` at intervals: hands all sums gathered so far to options->on_sum. */
 void session_take_sums(struct session *s);
 
-/* Frames of a stack id, innermost first, for event lines; the number of frames, at most max. */
-unsigned session_stack(struct session *s, uint64_t id, const struct frame **ret_frames, unsigned max);
+/* What events point to is in here, as far as it has arrived; session_take_profile() gives the same one. */
+const struct profile *session_profile(const struct session *s);
+/*
+ * An event as a row of waits: stacks, object, parts, and when it began, but no thread, and no waker.  False: a stack of
+ * its has not arrived yet, and is left out.
+ */
+bool session_event_wait(struct session *s, const struct offcpu_rec_event *event, struct wait *ret_wait);
+/* The row of a waker + 1; 0: it is not known. */
+uint32_t session_waker(struct session *s, uint64_t id);
 
 /* What libbpf has had to say since the last call, for --verbose. */
 char *session_libbpf_log(void);

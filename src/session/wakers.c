@@ -24,7 +24,7 @@ static void select_irq_programs(struct offcpu_bpf *skel, bool wanted)
 static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_state)
 {
 	const struct collect_options *o = s->options;
-	bool has_mode = o->mode == COLLECT_WAITS;
+	bool has_mode = o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS;
 
 	(void)ret_state;
 	cfg->want_wakers = (o->want_wakers || o->want_storms) && has_mode;

@@ -99,7 +99,7 @@ static void get_population(struct reading *r)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(n); i++)
 		n[i] = get_number(r);
-	if (r->c->bad || !program || n[0] > TASKS_ASYNCIO || n[1] > UINT32_MAX || !n[2] || !n[3] || !n[5] || n[5] > PPM ||
+	if (r->c->bad || !program || n[0] >= TASKS_KINDS || n[1] > UINT32_MAX || !n[2] || !n[3] || !n[5] || n[5] > PPM ||
 	    n[11] > TASKS_RECORDED_MAX) {
 		r->c->bad = true;
 		return;

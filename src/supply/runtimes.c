@@ -60,7 +60,7 @@ void runtimes_look(struct runtimes *r, uint32_t pid, struct slabs *slabs, struct
 	if (lacks_speaker(r))
 		look_for_speaker(r, pid);
 	if (r->met_v8 && !r->v8 && v8_open(&v8, "/proc", pid))
-		r->v8 = unwind_v8_offsets(v8.function_shared, v8.shared_number);
+		r->v8 = unwind_v8_offsets(v8.function_shared, v8.shared_number, v8.has_inlined);
 	if (r->met_maker && !r->made)
 		r->made = made_code_new(slabs, retired, pid);
 }

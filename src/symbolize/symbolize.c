@@ -14,7 +14,9 @@
 #include "symbolize/process/map_set.h"
 #include "symbolize/process/modules.h"
 #include "symbolize/process/spaces.h"
+#include "symbolize/runtime/hotspot_inline.h"
 #include "symbolize/runtime/hotspot_names.h"
+#include "symbolize/runtime/v8_inline.h"
 #include "symbolize/runtime/v8_names.h"
 #include "symbolize/symbolizer.h"
 
@@ -23,6 +25,7 @@
 #define JVM_PAUSE_US 1000000
 #define V8_PAUSE_US 1000000
 #define MAPS_MAX_BYTES (64 << 20)
+#define INLINED_MAX (HOTSPOT_INLINED_MAX > V8_INLINED_MAX ? HOTSPOT_INLINED_MAX : V8_INLINED_MAX)
 /* So long after its end a process is asked about at most: stacks cross within a round of the event loop. */
 #define EXITED_KEPT_NS UINT64_C(30000000000)
 /* Modules and BPF programs come and go: an unknown kernel address is worth another look, seldom. */
@@ -39,6 +42,7 @@ struct symbolizer {
 	size_t jit_bytes;
 	struct hotspot_names *jvm_names;
 	struct v8_names *v8_names;
+	struct symbol_frame inlined[INLINED_MAX];	/* of the last answer */
 	struct kallsyms *kernel;
 	GStringChunk *kernel_names;	/* those that were asked for, as they outlive the table */
 	GThread *kernel_early;	/* gives the first table; NULL: not foreseen, or taken */
@@ -304,27 +308,46 @@ static struct v8 *v8_of(struct symbolizer *s, struct generation *g)
 	return g->v8;
 }
 
-static void take_v8_name(struct symbolizer *s, const struct v8 *v8, uint64_t ip, struct symbol *ret)
+static void take_v8_function(const struct language_frame *found, struct symbol *ret)
 {
+	ret->why = FRAME_NAMED;
+	ret->name = found->name;
+	ret->offset = found->first_line;
+	ret->file = found->file;
+	ret->line = found->line;
+	if (found->file)
+		ret->module = found->file;
+}
+
+/* code: where its code stands; 0: it has none of its own, or that is not known. */
+static void take_v8_name(struct symbolizer *s, const struct v8 *v8, uint64_t ip, uint64_t code, bool is_return,
+			 struct symbol *ret)
+{
+	uint64_t function = unwind_method_of(ip), inlined[V8_INLINED_MAX];
 	struct language_frame found;
+	unsigned cnt;
 
 	ret->module = "[javascript]";
 	ret->moves = true;
-	ret->offset = unwind_method_of(ip);
+	ret->offset = function;
 	ret->why = FRAME_NO_SYMBOLS;
-	if (!v8_names_function(s->v8_names, v8, unwind_method_of(ip), unwind_bytecode_of(ip), &found))
+	if (!v8_names_function(s->v8_names, v8, function, unwind_bytecode_of(ip), &found))
 		return;
-	ret->why = FRAME_NAMED;
-	ret->name = found.name;
-	ret->offset = found.first_line;
-	ret->file = found.file;
-	ret->line = found.line;
-	if (found.file)
-		ret->module = found.file;
+	take_v8_function(&found, ret);
+	cnt = code && is_return ? v8_inlined(v8, function, code, inlined) : 0;
+	for (unsigned i = 0; i + 1 < cnt; i++) {
+		if (!v8_names_any_function(s->v8_names, v8, inlined[i], &found))
+			return;
+		s->inlined[i] = (struct symbol_frame){ .name = found.name, .file = found.file, .line = found.line,
+						       .module = found.file ? found.file : "[javascript]" };
+	}
+	ret->inlined = s->inlined;
+	ret->inlined_cnt = cnt ? cnt - 1 : 0;
 }
 
 /* A function that has no code of its own, or whose code moves: V8's or HotSpot's. */
-static void method_find(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t ip, struct symbol *ret)
+static void method_find(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t ip, uint64_t code, bool is_return,
+			struct symbol *ret)
 {
 	struct generation *g = spaces_generation(s->spaces, pid, ts_ns);
 	const struct v8 *v8 = g && !g->jvm ? v8_of(s, g) : NULL;
@@ -332,7 +355,7 @@ static void method_find(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint
 	uint64_t method = unwind_method_of(ip);
 
 	if (v8) {
-		take_v8_name(s, v8, ip, ret);
+		take_v8_name(s, v8, ip, code, is_return, ret);
 		return;
 	}
 	ret->offset = method;
@@ -344,12 +367,16 @@ static void method_find(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint
 static bool jvm_find(struct symbolizer *s, struct generation *g, uint64_t ip, bool is_return, struct symbol *ret)
 {
 	struct hotspot *jvm = jvm_of(s, g);
-	unsigned cnt = jvm ? hotspot_names_code(s->jvm_names, jvm, ip, is_return, &ret->inlined) : 0;
+	const char *const *names;
+	unsigned cnt = jvm ? hotspot_names_code(s->jvm_names, jvm, ip, is_return, &names) : 0;
 
 	if (!cnt)
 		return false;
+	for (unsigned i = 0; i + 1 < cnt; i++)
+		s->inlined[i] = (struct symbol_frame){ .name = names[i] };
+	ret->inlined = s->inlined;
 	ret->inlined_cnt = cnt - 1;
-	take_jvm_name(ret->inlined[cnt - 1], ret);
+	take_jvm_name(names[cnt - 1], ret);
 	return true;
 }
 
@@ -433,7 +460,7 @@ void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_
 	*ret = (struct symbol){ .offset = addr };
 	modules_poll(s->modules);
 	if (unwind_is_method(ip)) {
-		method_find(s, pid, ts_ns, ip, ret);
+		method_find(s, pid, ts_ns, ip, 0, is_return, ret);
 		return;
 	}
 	m = spaces_find(s->spaces, pid, ts_ns, addr, &g, &why);
@@ -460,6 +487,14 @@ void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_
 	} else if (m->module->kind == MODULE_VDSO) {
 		ret->offset = addr - m->start;
 	}
+}
+
+void symbolizer_method(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t ip, uint64_t code, bool is_return,
+		       struct symbol *ret)
+{
+	*ret = (struct symbol){ .offset = ip };
+	modules_poll(s->modules);
+	method_find(s, pid, ts_ns, ip, code, is_return, ret);
 }
 
 /* False when it is too early or no use to read again. */

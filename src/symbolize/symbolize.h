@@ -24,6 +24,13 @@ struct symbolizer *symbolizer_new(void);
 void symbolizer_foresee_kernel(struct symbolizer *s);
 void symbolizer_free(struct symbolizer *s);
 
+struct symbol_frame {
+	const char *name;	/* demangled; NULL: not known, or of no function */
+	const char *file;	/* NULL: not known */
+	uint32_t line;		/* 0: not known */
+	const char *module;	/* of one that a runtime inlined; NULL: as what it is inlined in */
+};
+
 /*
  * A result.  Strings live as long as the symbolizer.  Same meaning as in struct frame.
  *
@@ -42,9 +49,9 @@ struct symbol {
 	struct elf_table *source;	/* for symbolizer_lines(), NULL: no ELF file */
 	/*
 	 * Functions inlined there, innermost first, `name` behind the last of them: as a runtime tells, not debug
-	 * information.
+	 * information.  Until the next question.
 	 */
-	const char *const *inlined;
+	const struct symbol_frame *inlined;
 	unsigned inlined_cnt;
 	/* where a runtime says that the function begins; NULL and 0: it does not */
 	const char *file;
@@ -89,6 +96,9 @@ bool symbolizer_foresee_user(struct symbolizer *s, uint32_t pid);
  */
 void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t ip, bool is_return,
 		     struct symbol *ret);
+/* The same of a method that has code at an address, in which others may be inlined (unwind_has_code()). */
+void symbolizer_method(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t ip, uint64_t code, bool is_return,
+		       struct symbol *ret);
 void symbolizer_kernel(struct symbolizer *s, uint64_t ip, bool is_return, struct symbol *ret);
 
 /*
@@ -110,12 +120,6 @@ bool symbolizer_sched_text(const struct symbolizer *s, uint64_t *ret_start, uint
  * needed of it is kept open from the first question about an address on, if this was called before.
  */
 void symbolizer_keep_lines(struct symbolizer *s);
-
-struct symbol_frame {
-	const char *name;	/* demangled; NULL: not known, or of no function */
-	const char *file;	/* NULL: not known */
-	uint32_t line;		/* 0: not known */
-};
 
 struct symbol_place {
 	struct elf_table *source;	/* of the struct symbol */

@@ -12,7 +12,8 @@
 #define FIRST_GUESS_NS 2000	/* of CPU time that a task costs, until that is measured */
 #define LEAST_NS 100
 
-static const struct task_source *const sources[] = { &go_task_source, &asyncio_task_source };
+static const struct task_source *const sources[] = { &go_task_source, &asyncio_task_source,
+						     &tokio_task_source };
 
 GQuark census_error_quark(void)
 {
@@ -63,8 +64,8 @@ static bool open_source(struct watched *w, uint32_t pid, GError **error)
 		}
 	}
 	g_set_error(error, CENSUS_ERROR, CENSUS_NO_RUNTIME,
-		    "process %u has no runtime whose tasks can be seen: it is neither a Go program (Go 1.18 or later) "
-		    "nor CPython", pid);
+		    "process %u has no runtime whose tasks can be seen: it is neither a Go program (Go 1.18 or later), "
+		    "nor CPython, nor a Rust program with symbols and tasks of Tokio", pid);
 	return false;
 }
 

@@ -21,6 +21,7 @@ import tempfile
 from decimal import Decimal
 
 import npm
+from schema import walk_schema
 import speedscope_page
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -150,27 +151,6 @@ def check_perfetto(r):
     point("protoc: each longest wait begins and ends, and each arrow from a waker", None if sorted(flows) == sorted(ends) and begun == ended
           else f"{begun} begin, {ended} end; arrows {flows}, {ends}")
     point("protoc: samples lie in the window", None if max(at) - min(at) < r.duration_ns else f"from {min(at)} to {max(at)}")
-
-
-def walk_schema(schema, value, where="$"):
-    """As much of JSON schema as the file beside this one uses."""
-    types = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
-    if "type" in schema and not isinstance(value, types[schema["type"]]):
-        yield f"{where} is no {schema['type']}"
-        return
-    if "const" in schema and value != schema["const"]:
-        yield f"{where} is {value!r}"
-    if "enum" in schema and value not in schema["enum"]:
-        yield f"{where} is {value!r}"
-    for key in schema.get("required", []):
-        if key not in value:
-            yield f"{where} has no {key}"
-    for key, part in schema.get("properties", {}).items():
-        if key in value:
-            yield from walk_schema(part, value[key], f"{where}.{key}")
-    if "items" in schema:
-        for i, item in enumerate(value):
-            yield from walk_schema(schema["items"], item, f"{where}[{i}]")
 
 
 def check_firefox(r):

@@ -482,3 +482,44 @@ def agent_keeps_tasks(env):
     env.check.equal([(f["function"], f["call"].rsplit(".", 1)[-1]) for f in found], [("held", "acquire")], "findings")
     # a busy machine is looked at a few times only, and one that was let in stands at the gate until the loop runs it
     env.check.that(abs(found[0]["tasks_milli"] - 10_000) <= 2000, f"{found[0]['tasks_milli']} thousandths of a task wait for the gate, not 10")
+
+
+TOKIO_TASKS = {"sleeper": 10, "locker": 7, "receiver": 5, "notified": 3, "first_twin": 4, "second_twin": 4}
+
+
+@case
+def tasks_of_tokio_are_counted(env):
+    """Of each future as many as the program has; two that may be one function to the compiler are never taken for each other."""
+    programs = fetched("tokio-*")
+    if not programs:
+        raise Skip("no program with Tokio: tests/live/fetch-runtimes tokio-forky, and OFFCPU_RUNTIMES=1")
+    for path in programs:
+        for scheduler in ("multi", "current"):
+            check_tokio(env, path, scheduler)
+
+
+def check_tokio(env, path, scheduler):
+    process = subprocess.Popen([path, scheduler], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    env.running.append(process)
+    process.stdout.readline()
+    result = subprocess.run([env.offcpu, "tasks", "--json", "-p", str(process.pid)], stdin=subprocess.DEVNULL, capture_output=True,
+                            text=True, timeout=120, check=False)
+    process.kill()
+    process.wait()
+    what = f"{os.path.basename(path)}, {scheduler}"
+    if not env.check.equal(result.returncode, 0, f"{what}: exit status, {result.stderr.strip()}"):
+        return
+    data, seen = json.loads(result.stdout), {}
+    for row in data["rows"]:
+        name = re.sub(r"^tokio_tasks::(\w+)::\{.*", r"\1", own(row) or "unnamed")
+        seen[name, row["state"]] = seen.get((name, row["state"]), 0) + row["tasks_milli"] // 1000
+    expected = {(name, "waiting"): count for name, count in TOKIO_TASKS.items()}
+    if scheduler == "multi":
+        expected["blocker", "running"] = 1
+    unnamed = seen.pop(("unnamed", "waiting"), 0)
+    lacking = {key: count for key, count in expected.items() if key not in seen}
+    if unnamed and all("twin" in name or name == "notified" for name, _ in lacking):
+        expected = {key: count for key, count in expected.items() if key not in lacking}
+        env.check.equal(unnamed, sum(lacking.values()), f"{what}: tasks without a name")
+    env.check.equal(seen, expected, f"{what}: tasks of each future")
+    env.check.equal(data["lacks"], {"stale": 0, "unreadable": 0, "no_row": 0, "cut": False}, f"{what}: losses")

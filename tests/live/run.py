@@ -22,6 +22,7 @@ import orphans  # noqa: E402
 import cases_waits  # noqa: E402,F401
 import cases_lives  # noqa: E402,F401
 import cases_filters  # noqa: E402,F401
+import cases_event_files  # noqa: E402,F401
 import cases_agent  # noqa: E402,F401
 import cases_agent_troubles  # noqa: E402,F401
 import cases_command  # noqa: E402,F401
@@ -63,6 +64,7 @@ import cases_cuts  # noqa: E402,F401
 import cases_pair  # noqa: E402,F401
 import cases_top  # noqa: E402,F401
 import cases_imports  # noqa: E402,F401
+import cases_event_files  # noqa: E402,F401
 import cases_agent  # noqa: E402,F401
 import cases_agent_troubles  # noqa: E402,F401
 import cases_together  # noqa: E402,F401

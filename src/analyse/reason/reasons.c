@@ -293,6 +293,15 @@ static const char *protocol_of(struct reasons_base *r, uint32_t user)
 	return r->node_protocol[user] = found;
 }
 
+enum reason reasons_by_rule(const struct reasons *r, uint32_t wait)
+{
+	const struct wait *w = profile_wait(r->profile, wait);
+
+	if (w->state == 'R' && (w->flags & WAIT_THROTTLED))
+		return REASON_CPU_THROTTLED;
+	return r->rule[wait] ? (enum reason)r->rule[wait]->reason : REASON_OTHER;
+}
+
 static void find_reasons(struct reasons *r)
 {
 	const struct profile *p = r->profile;
@@ -322,9 +331,7 @@ static void find_reasons(struct reasons *r)
 			g_hash_table_insert(base->known, g_memdup2(&key, sizeof(key)), rule);
 		}
 		r->rule[i] = rule;
-		r->reason[i] = rule ? r->rule[i]->reason : REASON_OTHER;
-		if (w->state == 'R' && (w->flags & WAIT_THROTTLED))
-			r->reason[i] = REASON_CPU_THROTTLED;
+		r->reason[i] = (uint8_t)reasons_by_rule(r, i);
 		r->protocol[i] = rule && r->rule[i]->protocol ? r->rule[i]->protocol : protocol_of(base, w->user);
 	}
 }

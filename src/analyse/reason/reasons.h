@@ -51,6 +51,8 @@ void reasons_base_free(struct reasons_base *b); /* NULL is fine */
 struct reasons *reasons_new_on(struct reasons_base *base, const struct profile *p);
 
 enum reason reasons_of(const struct reasons *r, uint32_t wait);
+/* By the rules alone: of single waits, where nothing tells that a thread has no work but rows of sums would. */
+enum reason reasons_by_rule(const struct reasons *r, uint32_t wait);
 /* The rule that gave it; NULL: none agreed, which is REASON_OTHER. */
 const struct rule *reasons_rule(const struct reasons *r, uint32_t wait);
 /* The client library, protocol or runtime above the system call: "libpq", "GIL"; "" where none is known. */

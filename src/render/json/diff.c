@@ -155,7 +155,7 @@ static void write_task(struct json *j, const GArray *rows, guint at)
 	const struct diff_task *t = &g_array_index(rows, struct diff_task, at);
 
 	json_member_string(j, "program", t->program);
-	json_member_string(j, "kind", t->kind == TASKS_GO ? "goroutine" : "asyncio");
+	json_member_string(j, "kind", tasks_kind_name(t->kind));
 	json_member_string(j, "state", t->state);
 	json_member_string(j, "reason", t->reason);
 	json_member_string(j, "own", t->at);

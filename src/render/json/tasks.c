@@ -67,7 +67,7 @@ static void put_rows(struct json *j, const struct tasks *t, const struct drain *
 
 static void put_population(struct json *j, const struct tasks *t, const struct drain *drain)
 {
-	json_member_string(j, "kind", t->kind == TASKS_GO ? "goroutine" : "asyncio");
+	json_member_string(j, "kind", tasks_kind_name(t->kind));
 	json_member_uint(j, "pid", t->pid);
 	json_member_string(j, "program", t->program);
 	json_member_string(j, "version", t->version);

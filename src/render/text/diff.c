@@ -104,7 +104,7 @@ static void append_what_changed(GString *s, const struct diff *d, const struct d
 		append_from_to(s, r->side[DIFF_BEFORE].each_ns, r->side[DIFF_AFTER].each_ns);
 		return;
 	}
-	g_string_append(s, r->fate == DIFF_NEW ? " is new: " : r->fate == DIFF_VANISHED ? " has vanished: " : ": ");
+	g_string_append(s, ": ");
 	append_from_to(s, r->side[DIFF_BEFORE].scaled_ns, r->side[DIFF_AFTER].scaled_ns);
 	g_string_append(s, diff_text_unit(d));
 }
@@ -231,7 +231,9 @@ void diff_text_finding(GString *s, struct diff *d)
 		g_string_append(s, " is within the noise.");
 		return;
 	}
-	g_string_append(s, "What changed from BEFORE to AFTER is ");
+	g_string_append(s, other->fate == DIFF_NEW	  ? "What is new in AFTER is "
+			   : other->fate == DIFF_VANISHED ? "What has vanished since BEFORE is "
+							  : "What changed from BEFORE to AFTER is ");
 	append_what_changed(s, d, other);
 	g_string_append(s, ". All waits together differ within the noise: ");
 	append_totals(s, d);

@@ -132,7 +132,9 @@ static void append_who(GString *s, const struct finding_by *by)
 	if (by->is_kind)
 		g_string_append(s, "threads like ");
 	text_safe_cut(s, by->comm, NAME_COLUMNS);
-	if (by->threads_cnt > 1 && !by->is_kind)
+	if (by->is_program)
+		g_string_append(s, " processes");
+	else if (by->threads_cnt > 1 && !by->is_kind)
 		g_string_append(s, " threads");
 	else if (by->tid && !by->is_kind)
 		g_string_append_printf(s, "/%u", by->tid);
@@ -343,10 +345,11 @@ static void append_by(GString *s, const struct findings *f, const struct finding
 	}
 	g_string_append(s, is_held ? "; held by " : row->reason == REASON_LOCK_GIL ? "; let go by " : "; ended by ");
 	append_who(s, by);
-	text_finding_function(s, f, by->frame, " in ");
+	if (by->frame >= 0 && profile_get_frame(f->profile, (uint32_t)by->frame)->name) /* an address tells nothing here */
+		text_finding_function(s, f, by->frame, " in ");
 	if (by->does_ns) {
 		g_string_append_printf(s, is_held		    ? ", which meanwhile %s"
-				       : by->threads_cnt > 1 ? ", each of which mostly %s"
+				       : by->threads_cnt > 1 || by->is_program ? ", each of which mostly %s"
 							     : ", which itself mostly %s",
 				       reason_says(by->does));
 		if (by->does_frame != by->frame)

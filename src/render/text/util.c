@@ -58,7 +58,9 @@ void text_relative_error(GString *s, double se, uint64_t of)
 {
 	double pct = of ? 100 * se / (double)of : 0;
 
-	if (pct >= 1)
+	if (pct >= 100)
+		g_string_append(s, " \302\261>100%");	/* next to nothing is known */
+	else if (pct >= 1)
 		g_string_append_printf(s, " \302\261%.*f%%", pct >= 9.95 ? 0 : 1, pct);
 }
 

@@ -131,7 +131,8 @@ static void hand_over(const struct dwarf_place *from, struct symbol_place *to)
 	to->frames = g_new0(struct symbol_frame, from->frame_cnt);
 	to->frame_cnt = from->frame_cnt;
 	for (unsigned i = 0; i < from->frame_cnt; i++)
-		to->frames[i] = (struct symbol_frame){ from->frames[i].name, from->frames[i].file, from->frames[i].line };
+		to->frames[i] = (struct symbol_frame){ .name = from->frames[i].name, .file = from->frames[i].file,
+						       .line = from->frames[i].line };
 	g_free(from->frames);
 }
 

@@ -16,6 +16,7 @@
 #include "symbolize/runtime/hotspot_code.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/python_tasks.h"
+#include "symbolize/runtime/tokio_program.h"
 #include "symbolize/runtime/v8_layout.h"
 #include "symbolize/runtime/variables.h"
 
@@ -167,6 +168,7 @@ static void look_at_v8(struct recognised *r, const char *proc_dir)
 	struct v8 v8;
 
 	r->is_v8_readable = recognised_is(r, RUNTIME_NODE) && v8_open(&v8, proc_dir, r->pid);
+	r->has_v8_inlined = r->is_v8_readable && v8.has_inlined;
 }
 
 /* Goroutines and asyncio's tasks. */
@@ -174,6 +176,7 @@ static void look_at_tasks(struct recognised *r, const char *proc_dir)
 {
 	struct go_program go;
 	struct python_program python;
+	struct tokio_program tokio;
 
 	if (recognised_is(r, RUNTIME_GO)) {
 		r->are_goroutines_readable = go_program_open(&go, proc_dir, r->pid) == GO_READABLE;
@@ -182,6 +185,10 @@ static void look_at_tasks(struct recognised *r, const char *proc_dir)
 	if (r->python.state == PYTHON_READABLE) {
 		r->has_asyncio = python_tasks_open(&python, proc_dir, r->pid) == PYTHON_TASKS_READABLE;
 		python_tasks_close(&python);
+	}
+	if (!r->runtimes) {
+		r->has_tokio = tokio_program_open(&tokio, proc_dir, r->pid);
+		tokio_program_close(&tokio);
 	}
 }
 

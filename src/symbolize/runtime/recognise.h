@@ -61,8 +61,10 @@ struct recognised {
 	enum php_state php;
 	bool is_jvm_readable;	/* a JVM whose own tables tell of its code and methods */
 	bool is_v8_readable;	/* V8 that tells where it keeps its functions */
+	bool has_v8_inlined;	/* ... and of which it inlined */
 	bool are_goroutines_readable;
 	bool has_asyncio;	/* whose tasks can be read */
+	bool has_tokio;		/* the same, and it has some now */
 	bool is_python_hidden;	/* an interpreter lies in a program of another name, so it is not looked for */
 	bool is_program_unknown;	/* /proc/PID/exe cannot be followed */
 	GArray *files;		/* struct recognised_file, the program first */

@@ -9,6 +9,7 @@
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/runtime_files.h"
+#include "symbolize/runtime/v8_inline.h"
 #include "symbolize/runtime/variables.h"
 
 #define MAPS_TEXT_MAX (64u << 20)
@@ -28,6 +29,23 @@ static const struct expected expected[] = {
 	{ "v8dbg_SmiValueShift", 1 },
 	{ "v8dbg_off_fp_context", UNWIND_V8_CONTEXT },
 	{ "v8dbg_off_fp_function", UNWIND_V8_FUNCTION },
+};
+
+/* The same of what v8_inline.c reads, which is laid out so in one version only; without it all else is known. */
+static const struct expected expected_inlined[] = {
+	{ "_ZN2v88internal7Version6major_E", 11 },
+	{ "_ZN2v88internal7Version6minor_E", 3 },
+	{ "v8dbg_class_Code__deoptimization_data__FixedArray", V8_CODE_DEOPTS },
+	{ "v8dbg_class_InstructionStream__instruction_start__uintptr_t", V8_STREAM_HEAD_BYTES },
+	{ "v8dbg_class_FixedArray__data__uintptr_t", V8_ARRAY_DATA },
+	{ "v8dbg_class_FixedArrayBase__length__SMI", V8_ARRAY_LENGTH },
+	{ "v8dbg_DeoptimizationDataLiteralArrayIndex", V8_DEOPTS_LITERALS },
+	{ "v8dbg_DeoptimizationDataSharedFunctionInfoIndex", V8_DEOPTS_FUNCTION },
+	{ "v8dbg_type_Code__CODE_TYPE", V8_TYPE_CODE },
+	{ "v8dbg_type_InstructionStream__INSTRUCTION_STREAM_TYPE", V8_TYPE_STREAM },
+	{ "v8dbg_type_FixedArray__FIXED_ARRAY_TYPE", V8_TYPE_ARRAY },
+	{ "v8dbg_type_WeakFixedArray__WEAK_FIXED_ARRAY_TYPE", V8_TYPE_WEAK_ARRAY },
+	{ "v8dbg_type_ByteArray__BYTE_ARRAY_TYPE", V8_TYPE_BYTES },
 };
 
 #define NAMES_MAX 3
@@ -84,7 +102,7 @@ static const struct wanted wanted[] = {
 	NUMBER("scopeinfo_idx_first_vars", scope_first),
 };
 
-#define VARIABLES (G_N_ELEMENTS(expected) + G_N_ELEMENTS(wanted) * NAMES_MAX)
+#define VARIABLES (G_N_ELEMENTS(expected) + G_N_ELEMENTS(expected_inlined) + G_N_ELEMENTS(wanted) * NAMES_MAX)
 
 /* The file's first mapping, which its symbols' addresses are told by. */
 static bool find_symbols(const char *proc_dir, uint32_t pid, struct variable variables[VARIABLES])
@@ -123,30 +141,63 @@ static bool read_wanted(struct v8 *v, const struct wanted *w, const struct varia
 	return false;
 }
 
+static bool are_expected(uint32_t pid, const struct expected *e, size_t cnt, const struct variable *variables)
+{
+	int32_t number;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (!read_number(pid, &variables[i], &number) || number != e[i].value)
+			return false;
+	return true;
+}
+
+static void name_variables(struct variable variables[VARIABLES])
+{
+	struct variable *next = variables;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
+		*next++ = (struct variable){ .name = expected[i].name };
+	for (size_t i = 0; i < G_N_ELEMENTS(expected_inlined); i++)
+		*next++ = (struct variable){ .name = expected_inlined[i].name };
+	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++)
+		for (size_t k = 0; k < NAMES_MAX; k++)
+			*next++ = (struct variable){ .name = wanted[i].names[k] ? wanted[i].names[k] : "" };
+}
+
 bool v8_open(struct v8 *v, const char *proc_dir, uint32_t pid)
 {
 	struct variable variables[VARIABLES], *next = variables;
-	int32_t number;
 
 	*v = (struct v8){ .pid = pid };
 #ifndef __x86_64__
 	return false;
 #endif
-	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
-		*next++ = (struct variable){ .name = expected[i].name };
-	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++)
-		for (size_t k = 0; k < NAMES_MAX; k++)
-			*next++ = (struct variable){ .name = wanted[i].names[k] ? wanted[i].names[k] : "" };
-	if (!find_symbols(proc_dir, pid, variables))
+	name_variables(variables);
+	if (!find_symbols(proc_dir, pid, variables) || !are_expected(pid, expected, G_N_ELEMENTS(expected), next))
 		return false;
-	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
-		if (!read_number(pid, &variables[i], &number) || number != expected[i].value)
-			return false;
-	next = variables + G_N_ELEMENTS(expected);
+	next += G_N_ELEMENTS(expected);
+	v->has_inlined = are_expected(pid, expected_inlined, G_N_ELEMENTS(expected_inlined), next);
+	next += G_N_ELEMENTS(expected_inlined);
 	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++, next += NAMES_MAX)
 		if (!read_wanted(v, &wanted[i], next))
 			return false;
 	v->shared_number += 4;	/* the number follows the flags */
 	return v->shared_number <= OFFSET_MAX && v->scope_first <= SCOPE_FIRST_MAX && v->scope_locals < v->scope_first &&
 	       v->map_type <= OFFSET_MAX && v->string_length <= OFFSET_MAX;
+}
+
+bool v8_read_word(const struct v8 *v, uint64_t object, uint64_t at, uint64_t *ret)
+{
+	return v8_is_object(object) && memory_read(v->pid, object - 1 + at, ret, sizeof(*ret));
+}
+
+int v8_type_of(const struct v8 *v, uint64_t object)
+{
+	uint64_t map;
+	uint16_t type;
+
+	if (!v8_read_word(v, object, v->map, &map) || !v8_is_object(map) ||
+	    !memory_read(v->pid, map - 1 + v->map_type, &type, sizeof(type)))
+		return -1;
+	return type;
 }

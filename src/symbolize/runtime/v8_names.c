@@ -67,35 +67,6 @@ void v8_names_free(struct v8_names *n)
 	g_free(n);
 }
 
-/* ---- objects: an address, and one more; small numbers ("Smi") have no such bit, and their value in the upper half */
-
-static bool is_object(uint64_t word)
-{
-	return (word & 7) == 1;
-}
-
-static bool is_number(uint64_t word)
-{
-	return !(uint32_t)word;
-}
-
-static bool read_word(const struct v8 *v, uint64_t object, uint64_t at, uint64_t *ret)
-{
-	return is_object(object) && memory_read(v->pid, object - 1 + at, ret, sizeof(*ret));
-}
-
-/* Its instance type; -1: no object lies there. */
-static int type_of(const struct v8 *v, uint64_t object)
-{
-	uint64_t map;
-	uint16_t type;
-
-	if (!read_word(v, object, v->map, &map) || !is_object(map) ||
-	    !memory_read(v->pid, map - 1 + v->map_type, &type, sizeof(type)))
-		return -1;
-	return type;
-}
-
 /* ---- strings */
 
 /* Where a String's characters lie, unless it is made of several. */
@@ -115,8 +86,8 @@ static bool place_of(const struct v8 *v, uint64_t string, int type, struct chars
 		ret->addr = string - 1 + (ret->bytes == 1 ? v->one_byte_chars : v->two_byte_chars);
 	else if (kind != v->type.external ||
 		 /* behind the resource itself V8 keeps where its characters are */
-		 !read_word(v, string, v->external_resource, &resource) || !resource ||
-		 !read_word(v, string, v->external_resource + WORD, &ret->addr))
+		 !v8_read_word(v, string, v->external_resource, &resource) || !resource ||
+		 !v8_read_word(v, string, v->external_resource + WORD, &ret->addr))
 		return false;
 	return ret->addr != 0;
 }
@@ -128,9 +99,9 @@ static uint64_t other_string(const struct v8 *v, uint64_t string, int type, uint
 	uint64_t other, from;
 
 	if (kind == v->type.thin)
-		return read_word(v, string, v->thin_actual, &other) ? other : 0;
-	if (kind != v->type.sliced || !read_word(v, string, v->sliced_parent, &other) ||
-	    !read_word(v, string, v->sliced_offset, &from) || !is_number(from) || from >> 32 > INT32_MAX - *offset)
+		return v8_read_word(v, string, v->thin_actual, &other) ? other : 0;
+	if (kind != v->type.sliced || !v8_read_word(v, string, v->sliced_parent, &other) ||
+	    !v8_read_word(v, string, v->sliced_offset, &from) || !v8_is_number(from) || from >> 32 > INT32_MAX - *offset)
 		return 0;
 	*offset += (uint32_t)(from >> 32);
 	return other;
@@ -144,7 +115,7 @@ static bool read_length(const struct v8 *v, uint64_t string, int type, uint32_t 
 
 static bool find_chars(const struct v8 *v, uint64_t string, struct chars *ret)
 {
-	int type = type_of(v, string);
+	int type = v8_type_of(v, string);
 	uint32_t cnt, whole, offset = 0;
 
 	if (!read_length(v, string, type, &cnt))
@@ -156,7 +127,7 @@ static bool find_chars(const struct v8 *v, uint64_t string, struct chars *ret)
 			return read_length(v, string, type, &whole) && offset <= whole && cnt <= whole - offset;
 		}
 		string = other_string(v, string, type, &offset);
-		type = string ? type_of(v, string) : -1;
+		type = string ? v8_type_of(v, string) : -1;
 		if (!read_length(v, string, type, &whole))
 			return false;
 	}
@@ -180,7 +151,7 @@ static void append_chars(GString *text, const struct v8 *v, const struct chars *
 
 static bool append_string(GString *text, const struct v8 *v, uint64_t string, uint32_t max_cnt, unsigned depth)
 {
-	int type = type_of(v, string);
+	int type = v8_type_of(v, string);
 	uint64_t first, second;
 	struct chars chars;
 
@@ -192,7 +163,7 @@ static bool append_string(GString *text, const struct v8 *v, uint64_t string, ui
 		append_chars(text, v, &chars, max_cnt);
 		return true;
 	}
-	return read_word(v, string, v->cons_first, &first) && read_word(v, string, v->cons_second, &second) &&
+	return v8_read_word(v, string, v->cons_first, &first) && v8_read_word(v, string, v->cons_second, &second) &&
 	       append_string(text, v, first, max_cnt, depth + 1) && append_string(text, v, second, max_cnt, depth + 1);
 }
 
@@ -215,7 +186,7 @@ static uint32_t line_of(const struct v8 *v, uint64_t script, uint32_t place)
 	uint64_t source;
 	uint32_t line = 1;
 
-	if (!read_word(v, script, v->script_source, &source) || !find_chars(v, source, &chars) || place > chars.cnt ||
+	if (!v8_read_word(v, script, v->script_source, &source) || !find_chars(v, source, &chars) || place > chars.cnt ||
 	    place > SOURCE_MAX_CHARS)
 		return 0;
 	for (uint32_t at = 0; at < place;) {
@@ -232,7 +203,7 @@ static uint32_t line_of(const struct v8 *v, uint64_t script, uint32_t place)
 
 static bool is_place(uint64_t begin, uint64_t end)
 {
-	return is_number(begin) && is_number(end) && begin < end && end >> 32 <= INT32_MAX;
+	return v8_is_number(begin) && v8_is_number(end) && begin < end && end >> 32 <= INT32_MAX;
 }
 
 /*
@@ -245,7 +216,7 @@ static char *look_into_scope(const struct v8 *v, uint64_t scope, uint32_t *ret_p
 	char *name = NULL;
 
 	*ret_place = UINT32_MAX;
-	if (!memory_read(v->pid, scope - 1 + WORD, head, sizeof(head)) || !is_number(head[v->scope_locals]) ||
+	if (!memory_read(v->pid, scope - 1 + WORD, head, sizeof(head)) || !v8_is_number(head[v->scope_locals]) ||
 	    head[v->scope_locals] >> 32 > LOCALS_MAX)
 		return NULL;
 	locals = head[v->scope_locals] >> 32;
@@ -269,7 +240,7 @@ static char *look_into_scope(const struct v8 *v, uint64_t scope, uint32_t *ret_p
 static char *read_file(const struct v8 *v, uint64_t script)
 {
 	uint64_t name;
-	char *text = read_word(v, script, v->script_name, &name) ? read_string(v, name, FILE_MAX_CHARS) : NULL, *path;
+	char *text = v8_read_word(v, script, v->script_name, &name) ? read_string(v, name, FILE_MAX_CHARS) : NULL, *path;
 
 	path = text && g_str_has_prefix(text, "file:///") ? g_filename_from_uri(text, NULL, NULL) : NULL;
 	if (!path || !g_utf8_validate(path, -1, NULL)) {
@@ -282,11 +253,11 @@ static char *read_file(const struct v8 *v, uint64_t script)
 
 static void read_names(struct v8_names *n, const struct v8 *v, struct function *f)
 {
-	bool has_script = type_of(v, f->script) == v->type.script;
+	bool has_script = v8_type_of(v, f->script) == v->type.script;
 	g_autofree char *file = has_script ? read_file(v, f->script) : NULL, *name = NULL;
 	uint32_t place = UINT32_MAX;
 
-	name = type_of(v, f->name_or_scope) == v->type.scope ? look_into_scope(v, f->name_or_scope, &place)
+	name = v8_type_of(v, f->name_or_scope) == v->type.scope ? look_into_scope(v, f->name_or_scope, &place)
 							     : read_string(v, f->name_or_scope, NAME_MAX_CHARS);
 	f->name = g_string_chunk_insert_const(n->strings, name ? name : ANONYMOUS);
 	f->file = file ? g_string_chunk_insert_const(n->strings, file) : NULL;
@@ -297,28 +268,44 @@ static void read_names(struct v8_names *n, const struct v8 *v, struct function *
 static bool read_function(const struct v8 *v, uint64_t shared, struct function *ret)
 {
 	*ret = (struct function){ .pid = v->pid, .shared = shared };
-	return type_of(v, shared) == v->type.function &&
+	return v8_type_of(v, shared) == v->type.function &&
 	       memory_read(v->pid, shared - 1 + v->shared_number, &ret->number, sizeof(ret->number)) &&
-	       read_word(v, shared, v->shared_name, &ret->name_or_scope) &&
-	       read_word(v, shared, v->shared_script, &ret->script);
+	       v8_read_word(v, shared, v->shared_name, &ret->name_or_scope) &&
+	       v8_read_word(v, shared, v->shared_script, &ret->script);
+}
+
+static void name_function(struct v8_names *n, const struct v8 *v, struct function *now, struct language_frame *ret)
+{
+	struct function *f = g_hash_table_lookup(n->functions, now);
+
+	if (!f || f->number != now->number || f->name_or_scope != now->name_or_scope || f->script != now->script) {
+		read_names(n, v, now);
+		if (g_hash_table_size(n->functions) >= FUNCTIONS_MAX)
+			g_hash_table_remove_all(n->functions);
+		f = g_memdup2(now, sizeof(*now));
+		g_hash_table_replace(n->functions, f, f);
+	}
+	*ret = (struct language_frame){ .name = f->name, .file = f->file, .first_line = f->line, .line = f->line };
 }
 
 bool v8_names_function(struct v8_names *n, const struct v8 *v, uint64_t shared, uint32_t number,
 		       struct language_frame *ret)
 {
-	struct function now, *f;
+	struct function now;
 
 	/* an address in a stack has lost its last bit */
 	if (!read_function(v, shared | 1, &now) || (now.number & 0xffff) != number)
 		return false;
-	f = g_hash_table_lookup(n->functions, &now);
-	if (!f || f->number != now.number || f->name_or_scope != now.name_or_scope || f->script != now.script) {
-		read_names(n, v, &now);
-		if (g_hash_table_size(n->functions) >= FUNCTIONS_MAX)
-			g_hash_table_remove_all(n->functions);
-		f = g_memdup2(&now, sizeof(now));
-		g_hash_table_replace(n->functions, f, f);
-	}
-	*ret = (struct language_frame){ .name = f->name, .file = f->file, .first_line = f->line, .line = f->line };
+	name_function(n, v, &now, ret);
+	return true;
+}
+
+bool v8_names_any_function(struct v8_names *n, const struct v8 *v, uint64_t shared, struct language_frame *ret)
+{
+	struct function now;
+
+	if (!read_function(v, shared, &now))
+		return false;
+	name_function(n, v, &now, ret);
 	return true;
 }

@@ -18,5 +18,7 @@ void v8_names_free(struct v8_names *n);	/* NULL is fine */
  */
 bool v8_names_function(struct v8_names *n, const struct v8 *v, uint64_t shared, uint32_t number,
 		       struct language_frame *ret);
+/* The same of a SharedFunctionInfo itself, whatever its number. */
+bool v8_names_any_function(struct v8_names *n, const struct v8 *v, uint64_t shared, struct language_frame *ret);
 
 #endif

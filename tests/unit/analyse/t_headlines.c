@@ -97,11 +97,39 @@ static void test_selection(void)
 	profile_free(p);
 }
 
+/* Processes of one name that each end a few waits are told together, also where they are too many to be told apart. */
+static void test_many_processes(void)
+{
+	enum { CNT = 700 };
+	struct profile *p = profile_new();
+	struct wait w = { .thread = fixture_thread(p, 1, 1, "node", "node"), .state = 'S', .count = CNT, .blocked_ns = CNT * MS };
+
+	p->info.has_wakers = true;
+	p->info.duration_ns = 2 * CNT * MS;
+	w.user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, "main@/usr/bin/node append@/usr/bin/node read@/lib/libc.so.6");
+	w.kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "do_syscall_64 ksys_read anon_pipe_read schedule");
+	profile_add_wait(p, &w);
+	for (uint32_t i = 0; i < CNT; i++) {
+		const struct waker by = { .pid = 100 + i, .tid = 100 + i, .comm = i % 7 ? "sleep" : "true" };
+		const struct wake wake = { .waker = profile_waker(p, &by), .count = 1, .blocked_ns = MS };
+
+		profile_add_wake(p, &wake);
+	}
+	struct findings *f = findings_new(p, NULL);
+	const struct finding_by *by = &g_array_index(f->rows, struct finding, 0).by;
+
+	g_assert_cmpstr(by->comm, ==, "sleep");
+	g_assert_cmpuint(by->blocked_ns, ==, CNT / 7 * 6 * MS);
+	findings_free(f);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/analyse/headlines/sums", test_sums);
 	g_test_add_func("/analyse/headlines/together", test_together);
 	g_test_add_func("/analyse/headlines/selection", test_selection);
+	g_test_add_func("/analyse/headlines/many-processes", test_many_processes);
 	return g_test_run();
 }

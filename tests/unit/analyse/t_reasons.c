@@ -127,6 +127,9 @@ static void test_rules(void)
 		{ 'S', "do_command@mariadbd MYSQL_BIN_LOG::write_transaction_to_binlog_events@mariadbd "
 		       "MYSQL_BIN_LOG::trx_group_commit_leader@mariadbd pthread_mutex_lock@libc.so.6",
 		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_MUTEX, "MariaDB" },
+		{ 'S', "dispatch_command@mariadbd Protocol::net_send_ok@mariadbd net_flush@mariadbd net_real_write@mariadbd "
+		       "pthread_cond_wait@libc.so.6",
+		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_DISK_SYNC, "MariaDB" },
 		{ 'S', "start_thread@libc.so.6 ?@mariadbd __io_uring_get_cqe@liburing.so.2.3",
 		  "__x64_sys_io_uring_enter@[kernel] io_cqring_wait@[kernel]", REASON_POOL_IDLE, "InnoDB" },
 		{ 'S', "PostgresMain@postgres exec_simple_query@postgres pg_sleep@postgres WaitLatch@postgres epoll_wait@libc.so.6",

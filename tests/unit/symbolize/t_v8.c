@@ -3,6 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "symbolize/runtime/v8_inline.h"
 #include "symbolize/runtime/v8_names.h"
 #include "v8_image.h"
 
@@ -121,9 +122,69 @@ static void test_strings(void)
 	expect("<anonymous>", "/srv/shop.js", 3);
 }
 
+static unsigned look_for_inlined(uint64_t offset, uint64_t functions[V8_INLINED_MAX])
+{
+	return v8_inlined(&v8, v8_image_object(V8_SHARED) & ~1ull, v8_image_object(V8_INSTRUCTIONS) - 1 + offset, functions);
+}
+
+static void test_inlined(void)
+{
+	uint64_t functions[V8_INLINED_MAX];
+	struct language_frame f;
+
+	begin();
+	for (unsigned i = 0; i < 2; i++) {
+		g_assert_cmpuint(look_for_inlined(i ? V8_OTHER_RETURN : V8_RETURN, functions), ==, 2);
+		g_assert_cmphex(functions[0], ==, v8_image_object(V8_INNER));
+		g_assert_cmphex(functions[1], ==, v8_image_object(V8_SHARED));
+	}
+	g_assert_true(v8_names_any_function(names, &v8, functions[0], &f));
+	g_assert_cmpstr(f.name, ==, "pay");
+	/* no place that is returned to; code of another function; literals that are gone; another version of V8 */
+	g_assert_cmpuint(look_for_inlined(V8_RETURN + 1, functions), ==, 0);
+	v8_image[V8_DEOPTS + 2 + V8_DEOPTS_FUNCTION] = v8_image_object(V8_INNER);
+	g_assert_cmpuint(look_for_inlined(V8_RETURN, functions), ==, 0);
+	begin();
+	v8_image[V8_LITERALS + 3] = 3;
+	g_assert_cmpuint(look_for_inlined(V8_RETURN, functions), ==, 0);
+	begin();
+	v8_image[V8_CODE + 5] += 64;
+	g_assert_cmpuint(look_for_inlined(V8_RETURN, functions), ==, 0);
+	begin();
+	v8.has_inlined = false;
+	g_assert_cmpuint(look_for_inlined(V8_RETURN, functions), ==, 0);
+}
+
+static unsigned unpack(const char *bytes, size_t cnt, size_t at)
+{
+	uint32_t literals[V8_INLINED_MAX];
+
+	return v8_unpack_frames((const uint8_t *)bytes, cnt, at, literals);
+}
+
+#define UNPACK(text, at) unpack(text, sizeof(text) - 1, at)
+
+static void test_frames(void)
+{
+	/* a literal below zero, no end, an unknown place, one that repeats before the begin, or itself, or what repeats */
+	g_assert_cmpuint(UNPACK("\2\0\2\2\30\2\2\2", 0), ==, 1);
+	g_assert_cmpuint(UNPACK("\2\0\2\2\30\2\3\2", 0), ==, 0);
+	g_assert_cmpuint(UNPACK("\2\0\2\2\30\2", 0), ==, 0);
+	g_assert_cmpuint(UNPACK("\2\0\2\2", 4), ==, 0);
+	g_assert_cmpuint(UNPACK("\30\0\2\2\30\2\2\2", 0), ==, 0);
+	g_assert_cmpuint(UNPACK("\2\4\2\2\46", 0), ==, 0);
+	g_assert_cmpuint(UNPACK("\2\0\2\2\46\2\2\2", 0), ==, 0);
+	g_assert_cmpuint(UNPACK("\2\0\2\2\30\2\2\2\2\10\2\2\45", 8), ==, 1);
+	g_assert_cmpuint(UNPACK("\2\1\2\2\30\2\2\2\2\10\2\2\45", 8), ==, 0);
+	/* what is repeated ends before */
+	g_assert_cmpuint(UNPACK("\2\0\2\2\30\2\2\2\2\10\4\4\46", 8), ==, 0);
+	g_assert_cmpuint(UNPACK("\2\0\2\2\30\2\2\2\2\10\4\4\45\30\2\2\2", 8), ==, 2);
+}
+
 /* Any word may be any other: a name is valid text, and nothing is read without end. */
 static void test_damaged(void)
 {
+	uint64_t functions[V8_INLINED_MAX];
 	struct language_frame f;
 	g_autoptr(GRand) rand = g_rand_new_with_seed(33);
 
@@ -134,6 +195,10 @@ static void test_damaged(void)
 
 			v8_image[to] = g_rand_boolean(rand) ? v8_image_object(from) : (uint64_t)g_rand_int(rand) << 32 | g_rand_int(rand);
 		}
+		unsigned cnt = look_for_inlined(i & 1 ? V8_RETURN : V8_OTHER_RETURN, functions);
+
+		for (unsigned k = 0; k < cnt; k++)
+			v8_names_any_function(names, &v8, functions[k], &f);
 		if (!look(&f))
 			continue;
 		g_assert_true(g_utf8_validate(f.name, -1, NULL));
@@ -148,6 +213,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/v8/gone", test_gone);
 	g_test_add_func("/v8/unnamed", test_unnamed);
 	g_test_add_func("/v8/strings", test_strings);
+	g_test_add_func("/v8/inlined", test_inlined);
+	g_test_add_func("/v8/frames", test_frames);
 	g_test_add_func("/v8/damaged", test_damaged);
 	return g_test_run();
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef CMD_EVENTS_H
+#define CMD_EVENTS_H
+
+#include "cmd/event_facts.h"
+#include "cmd/output.h"
+#include "cmd/run.h"
+#include "fold/wait_blame.h"
+
+/* Inside of `offcpu events`: what its formats share. */
+
+struct event_format;
+
+#define EVENTS_LEFT_OUT "left_out"	/* as a loss in a file */
+
+struct events {
+	struct run *run;
+	const struct event_format *format;
+	gboolean who_preempted, stacks, wakers;
+	struct wait_blame *blame;	/* NULL: not asked for */
+	struct event_facts *facts;
+	const char *command_line;
+	char *path;		/* NULL or "-": stdout */
+	struct output *out;
+	GString *text;		/* of text and JSON, on its way there */
+	uint64_t printed, left_out;	/* waits; left_out: of printed, those that no file has room for */
+	void *state;		/* the format's */
+	GError *error;		/* the first one: nothing is written any more */
+};
+
+struct event_format {
+	const char *name;
+	bool is_file;	/* for a program: with wakers and objects, and without what only lines have room for */
+	bool has_switches;
+	void (*begin)(struct events *ev);	/* before there is a session; the rest may be NULL, too */
+	void (*wait)(struct events *ev, const struct offcpu_rec_event *e);
+	void (*on_switch)(struct events *ev, const struct offcpu_rec_switch *sw);
+	void (*tick)(struct events *ev);
+	void (*end)(struct events *ev, struct profile *p);	/* the window is over, and p complete */
+	void (*stopped)(struct events *ev);	/* before that, while the session's ids are known */
+	void (*free)(struct events *ev);
+};
+
+extern const struct event_format event_text, event_json, event_perfetto, event_firefox;
+
+/* To the output; a failure is kept. */
+void events_put(struct events *ev, const void *bytes, gsize len);
+/* A sink of the same. */
+struct sink events_sink(struct events *ev);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef EXCHANGE_WAIT_EVENT_H
+#define EXCHANGE_WAIT_EVENT_H
+
+#include "abi/sched_abi.h"
+#include "analyse/reason/reason.h"
+#include "profile/profile.h"
+
+/* One wait, as `offcpu events` tells it: the kernel's record with what that points to. */
+struct wait_event {
+	const struct offcpu_rec_event *rec;
+	const char *where;	/* in the words of a report; not escaped, as the next one */
+	const char *object;	/* what it was for; NULL: not asked for, or not known */
+	enum reason reason;	/* of its blocked time; of a wait that was none, REASON_CPU_QUEUE or REASON_CPU_THROTTLED */
+	const struct waker *waker;	/* who ended it; NULL: nobody, not asked for, or not known */
+	/* where stacks were asked for: nodes of that profile, 0: none */
+	const struct profile *profile;
+	uint32_t user, kernel;
+};
+
+static inline uint64_t wait_event_ns(const struct wait_event *e)
+{
+	return e->rec->blocked_ns + e->rec->runnable_ns + e->rec->preempted_ns;
+}
+
+static inline uint64_t wait_event_start_ns(const struct wait_event *e)
+{
+	return e->rec->end_ns - wait_event_ns(e);
+}
+
+/* A name as the kernel has it, which may fill all of its room: in `text`, which is long enough. */
+static inline const char *wait_event_comm(const char *comm, char text[OFFCPU_COMM_LEN + 1])
+{
+	for (unsigned i = 0; i < OFFCPU_COMM_LEN; i++)
+		text[i] = comm[i];
+	text[OFFCPU_COMM_LEN] = 0;
+	return text;
+}
+
+#endif
