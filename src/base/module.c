@@ -18,3 +18,10 @@ bool module_is_libc(const char *path)
 	return base && (g_str_has_prefix(base, "libc.so") || g_str_has_prefix(base, "libc-2.") ||
 			g_str_has_prefix(base, "libpthread") || g_str_has_prefix(base, "ld-musl"));
 }
+
+bool module_is_musl(const char *path)
+{
+	const char *base = module_base_name(path);
+
+	return base && (g_str_has_prefix(base, "ld-musl-") || g_str_has_prefix(base, "libc.musl-") || !strcmp(base, "libc.so"));
+}

@@ -10,4 +10,7 @@ const char *module_base_name(const char *path);
 /* Is that file a C library, or the part of one that older versions kept threads in?  NULL is none. */
 bool module_is_libc(const char *path);
 
+/* Is it musl?  glibc's "libc.so" is a text for linkers, which no program maps. */
+bool module_is_musl(const char *path);
+
 #endif

@@ -299,7 +299,7 @@ static void look_at_ruby(GArray *findings, const struct recognised *r)
 		break;
 	case RUBY_NO_LIBC:
 		f = add(findings, what, false,
-			"Ruby methods: its C library is not glibc, which tells where its threads keep their state");
+			"Ruby methods: neither glibc nor musl was found in it, which tell where threads keep their state");
 		break;
 	default:
 		f = add(findings, what, false, "Ruby methods: the interpreter's file does not tell where a thread keeps its frames (ruby_current_ec)");
@@ -398,7 +398,12 @@ static bool is_exporting_only(const struct recognised_file *f)
 
 static bool has_no_table(const struct recognised_file *f)
 {
-	return f->is_readable && !f->facts.has_unwind_table && !f->facts.has_frame_pointers;
+	return f->is_readable && !f->facts.has_unwind_table && !f->facts.has_frame_pointers && !f->facts.has_code_rules;
+}
+
+static bool walks_by_code(const struct recognised_file *f)
+{
+	return f->is_readable && f->facts.has_code_rules;
 }
 
 static bool walks_by_frame_pointers(const struct recognised_file *f)
@@ -409,9 +414,10 @@ static bool walks_by_frame_pointers(const struct recognised_file *f)
 static void look_at_walking(GArray *findings, const struct recognised *r)
 {
 	const struct recognised_file *program = r->files->len ? file_at(r, 0) : NULL;
-	guint bad_cnt, kept_cnt;
+	guint bad_cnt, kept_cnt, code_cnt;
 	g_autofree char *bad = list_files(r, has_no_table, &bad_cnt),
-			*kept = list_files(r, walks_by_frame_pointers, &kept_cnt);
+			*kept = list_files(r, walks_by_frame_pointers, &kept_cnt),
+			*code = list_files(r, walks_by_code, &code_cnt);
 
 	if (program && program->is_readable && !program->facts.is_64_bits) {
 		advise(add(findings, "unwind-tables", false,
@@ -425,6 +431,8 @@ static void look_at_walking(GArray *findings, const struct recognised *r)
 		       "Build without -fno-asynchronous-unwind-tables, or with -fno-omit-frame-pointer.");
 	else if (kept_cnt)
 		add(findings, "unwind-tables", true, "stacks: by unwind tables; by frame pointers in %s", kept);
+	else if (code_cnt)
+		add(findings, "unwind-tables", true, "stacks: by unwind tables; in %s, by what its code does to the stack", code);
 	else if (r->files->len)
 		add(findings, "unwind-tables", true, "stacks: unwind tables in all %u files",
 		    r->files->len - r->left_out_cnt);

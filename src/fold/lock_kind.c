@@ -62,10 +62,12 @@ static bool by_rules(const char *name, const struct rule *rules, size_t cnt, boo
  * A condition variable takes its mutex again before it returns, in a function that is inside of its own:
  * that is a plain wait, while the other has a time limit or could have one.  Old versions of
  * glibc (before 2.32) wait plainly for both, but for the condition in the outer function itself.
+ * musl waits plainly for both, and takes the mutex by a function that has a name.
  */
-static enum lock_kind of_condition(uint32_t op, bool is_innermost)
+static enum lock_kind of_condition(const struct frame *f, uint32_t op, bool is_innermost)
 {
-	return (op & FUTEX_CMD_MASK) == FUTEX_WAIT && !is_innermost ? LOCK_MUTEX : LOCK_CONDITION;
+	return (op & FUTEX_CMD_MASK) == FUTEX_WAIT && !is_innermost && !module_is_musl(f->module) ? LOCK_MUTEX
+												    : LOCK_CONDITION;
 }
 
 static enum lock_kind by_frames(const struct profile *p, uint32_t user, uint32_t op)
@@ -93,7 +95,7 @@ static enum lock_kind by_frames(const struct profile *p, uint32_t user, uint32_t
 		if (!is_innermost && !in_libc && is_libc(f->module))
 			return LOCK_FUTEX;	/* its caller is no part of libc, but a callback from there */
 		if (by_rules(name, libc_rules, G_N_ELEMENTS(libc_rules), false, &kind))
-			return kind == LOCK_CONDITION ? of_condition(op, is_innermost) : kind;
+			return kind == LOCK_CONDITION ? of_condition(f, op, is_innermost) : kind;
 		in_libc = true;
 	}
 	return LOCK_FUTEX;

@@ -42,8 +42,9 @@ def record_script(env, interpreter, name, suffix):
 
 @case
 def language_ruby(env):
-    """Its methods and blocks, each at its line, on threads that wait in them, on each Ruby there is."""
-    for program in [path for path in [shutil.which("ruby"), *fetched("ruby*")] if path] or ["ruby"]:
+    """Its methods and blocks, each at its line, on threads that wait in them, on each Ruby there is; OFFCPU_RUBIES names more."""
+    named = os.environ.get("OFFCPU_RUBIES", "").split(":")
+    for program in [path for path in [shutil.which("ruby"), *named, *fetched("ruby*")] if path] or ["ruby"]:
         interpreter, version = version_of(program, ["-e", "print RUBY_VERSION"])
         if not version.startswith(("3.1.", "3.3.")):
             raise Skip(f"Ruby {version} is not one that is known")

@@ -15,6 +15,7 @@ struct file_facts {
 	bool has_unwind_table;
 	/* looked for only where there is no table, on x86-64: most functions begin by keeping one */
 	bool has_frame_pointers;
+	bool has_code_rules;	/* the unwinder follows its instructions (recognise.h); not read with the others */
 	bool has_symbols;	/* .symtab */
 	bool has_exported_names;	/* .dynsym or .gnu_debugdata; also with symbols */
 	bool has_debug_info;

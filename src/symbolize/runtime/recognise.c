@@ -252,7 +252,7 @@ static void take_file(struct recognised *r, const char *proc_dir, const char *de
 		g_free(f.path);
 	} else {
 		if (fd >= 0 && r->has_rules && !f.facts.has_unwind_table && !f.facts.has_frame_pointers)
-			f.facts.has_unwind_table = r->has_rules(fd);
+			f.facts.has_code_rules = r->has_rules(fd);
 		if (f.facts.is_go)
 			has_runtime(r, RUNTIME_GO, f.facts.go_version[0] ? g_strdup(f.facts.go_version) : NULL);
 		if (runtime != RUNTIME_CNT && runtime != RUNTIME_PYTHON)

@@ -26,7 +26,7 @@ enum ruby_state {
 	/* the interpreter's file cannot be opened, or does not tell where a thread keeps its frames */
 	RUBY_NO_SYMBOLS,
 	RUBY_OTHER_VERSION,
-	RUBY_NO_LIBC,		/* it is not glibc */
+	RUBY_NO_LIBC,		/* it is neither glibc nor musl */
 	RUBY_NOT_READY,
 };
 /* Of a frame; 0: the version is not known. */

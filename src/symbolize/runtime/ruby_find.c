@@ -8,17 +8,19 @@
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/ruby_code.h"
 #include "symbolize/runtime/runtime_files.h"
+#include "symbolize/runtime/thread_layout.h"
 #include "symbolize/runtime/variables.h"
 
 #define MAPS_TEXT_MAX (64 << 20)
 #define MODULES_MAX 1024
 #define CODE_BYTES 48
 /*
- * glibc on x86-64: a thread's pointer to its vector of blocks of thread-local variables, and an entry of that, by the
- * module's number.
+ * On x86-64, of glibc and of musl: a thread's pointer to its vector of blocks of thread-local variables, and an entry of
+ * that, by the module's number.
  */
 #define VECTOR_AT 8
 #define VECTOR_ENTRY_BYTES 16
+#define MUSL_VECTOR_ENTRY_BYTES 8
 /* A thread's context: the innermost frame; it begins with its stack of frames and how many words that has. */
 #define CONTEXT_FRAME 16
 /* Frame. */
@@ -40,8 +42,9 @@
 #define RACTOR_LOCK 336
 
 struct found {
-	bool is_ruby, has_context, is_program, is_glibc;
-	uint32_t version, tid_at;
+	bool is_ruby, has_context, is_program;
+	uint32_t version;
+	struct thread_layout threads;
 	struct local_variable context;
 	uint64_t context_module;	/* the number itself, where code told of it; 0: not known */
 };
@@ -96,18 +99,6 @@ static void look_at_file(struct found *f, const char *proc_dir, uint32_t pid, co
 			 context_of_code(f, pid, wanted[1].addr);
 }
 
-/* Where glibc has a thread's id, in struct pthread, as it tells its own debugger library; 0: it does not. */
-static uint32_t tid_of_pthread(const char *proc_dir, uint32_t pid, const struct maps_line *line)
-{
-	struct variable wanted[] = { { "_thread_db_pthread_tid", 0 } };
-	uint32_t words[3];	/* size in bits, how many, offset */
-
-	return variables_find(proc_dir, pid, line, wanted, G_N_ELEMENTS(wanted)) && wanted[0].addr &&
-			       memory_read(pid, wanted[0].addr, words, sizeof(words)) && words[2] < 1 << 16
-		       ? words[2]
-		       : 0;
-}
-
 /* 0: it has none yet; a program's own variables are the first module's, and need no number. */
 static uint64_t module_number(const struct found *f, uint32_t pid)
 {
@@ -126,6 +117,7 @@ static uint64_t module_number(const struct found *f, uint32_t pid)
 static enum ruby_state take(const struct found *f, uint32_t pid, struct offcpu_language *ret)
 {
 	uint32_t frame_bytes = ruby_frame_bytes(f->version);
+	uint32_t entry_bytes = f->threads.is_musl ? MUSL_VECTOR_ENTRY_BYTES : VECTOR_ENTRY_BYTES;
 	uint64_t number;
 
 	if (!f->is_ruby)
@@ -136,25 +128,25 @@ static enum ruby_state take(const struct found *f, uint32_t pid, struct offcpu_l
 		return RUBY_OTHER_VERSION;
 	if (!f->has_context || f->context.offset >= UINT32_MAX)
 		return RUBY_NO_SYMBOLS;
-	if (!f->is_glibc)
+	if (!f->threads.key_cnt)
 		return RUBY_NO_LIBC;
 	number = module_number(f, pid);
 	if (!number)
 		return RUBY_NOT_READY;
 	*ret = (struct offcpu_language){
-		.version = f->version, .keys_at = VECTOR_AT, .key_at = (uint32_t)(number * VECTOR_ENTRY_BYTES),
+		.version = f->version, .keys_at = VECTOR_AT, .key_at = (uint32_t)(number * entry_bytes),
 		.cframe_at = (uint32_t)f->context.offset, .has_cframe = 1, .frame_at = CONTEXT_FRAME,
 		.code_at = FRAME_CODE, .instr_at = FRAME_INSTR, .instr_bytes = 8, .frame_bytes = frame_bytes,
 		.entry = OFFCPU_ENTRY_BEHIND, .entry_at = FRAME_LOCALS, .entry_value = FLAG_FINISH,
 	};
-	if (f->version == LOCK_VERSION && f->tid_at) {
+	if (f->version == LOCK_VERSION && f->threads.tid_at && !f->threads.is_musl) {
 		ret->interp_at = CONTEXT_THREAD;
 		ret->ractor_at = THREAD_RACTOR;
 		ret->context_at = THREAD_CONTEXT;
 		ret->thread_at = THREAD_PTHREAD;
 		ret->queue_at = THREAD_QUEUE;
 		ret->gil_at = RACTOR_LOCK;
-		ret->tid_at = f->tid_at;
+		ret->tid_at = f->threads.tid_at;
 	}
 	return RUBY_READABLE;
 }
@@ -170,10 +162,8 @@ enum ruby_state ruby_look(const char *proc_dir, uint32_t pid, struct offcpu_lang
 
 		if (m->is_exec && runtime_of_file(m->path) == RUNTIME_RUBY)
 			look_at_file(&f, proc_dir, pid, m);
-		if (m->is_exec && g_str_has_prefix(module_base_name(m->path), "libc.so.6")) {
-			f.is_glibc = true;
-			f.tid_at = tid_of_pthread(proc_dir, pid, m);
-		}
+		if (m->is_exec && !f.threads.key_cnt)
+			thread_layout_look(proc_dir, pid, m, &f.threads);
 	}
 	return take(&f, pid, ret);
 }

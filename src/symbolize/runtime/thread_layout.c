@@ -195,17 +195,11 @@ static bool look_at_musl(const char *proc_dir, uint32_t pid, const struct maps_l
 	return true;
 }
 
-/* "ld-musl-x86_64.so.1"; Debian's is a link to "libc.so", which is glibc's only in text. */
-static bool is_musl(const char *name)
-{
-	return g_str_has_prefix(name, "ld-musl-") || g_str_has_prefix(name, "libc.musl-") || !strcmp(name, "libc.so");
-}
-
 bool thread_layout_look(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct thread_layout *ret)
 {
 	const char *name = module_base_name(line->path);
 
-	if (is_musl(name))
+	if (module_is_musl(name))
 		return look_at_musl(proc_dir, pid, line, ret);
 	return (g_str_has_prefix(name, "libc.so.") || g_str_has_prefix(name, "libc-2") || g_str_has_prefix(name, "libpthread")) &&
 	       look_at_glibc(proc_dir, pid, line, ret);

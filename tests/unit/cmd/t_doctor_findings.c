@@ -177,6 +177,9 @@ static void test_native(void)
 	expect(r, "unwind-tables", false, "-fno-omit-frame-pointer");
 	expect(r, "program-symbols", false, "no build id");
 	expect(r, "program-lines", false, "-g");
+	program->has_code_rules = true;
+	expect(r, "unwind-tables", true, NULL);
+	program->has_code_rules = false;
 	program->has_frame_pointers = true;
 	expect(r, "unwind-tables", true, NULL);
 	program->is_64_bits = false;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define LIBC "/usr/lib/x86_64-linux-gnu/libc.so.6"
+#define MUSL "/lib/ld-musl-x86_64.so.1"
 #define APP "/usr/bin/app"
 
 /* "name@module", innermost first; a name of "" is none. */
@@ -35,6 +36,8 @@ static const struct expected cases[] = {
 	{ { "|" LIBC, "pthread_cond_wait|" LIBC, "work|" APP }, FUTEX_WAIT_BITSET_PRIVATE, LOCK_CONDITION },
 	{ { "|" LIBC, "|" LIBC, "pthread_cond_wait|" LIBC, "work|" APP }, FUTEX_WAIT_PRIVATE, LOCK_MUTEX },
 	{ { "|" LIBC, "pthread_cond_timedwait|" LIBC, "work|" APP }, FUTEX_LOCK_PI_PRIVATE, LOCK_MUTEX },
+	{ { "|" MUSL, "|" MUSL, "pthread_cond_timedwait|" MUSL, "work|" APP }, FUTEX_WAIT_PRIVATE, LOCK_CONDITION },
+	{ { "|" MUSL, "pthread_mutex_timedlock|" MUSL, "pthread_cond_timedwait|" MUSL, "work|" APP }, FUTEX_WAIT_PRIVATE, LOCK_MUTEX },
 	{ { "pthread_cond_wait|/lib/libpthread-2.28.so", "work|" APP }, FUTEX_WAIT_PRIVATE, LOCK_CONDITION },
 	{ { "work|" APP }, FUTEX_WAIT_REQUEUE_PI_PRIVATE, LOCK_CONDITION },
 	{ { "|" LIBC, "pthread_rwlock_rdlock|" LIBC, "work|" APP }, FUTEX_WAIT_BITSET_PRIVATE, LOCK_RWLOCK },
