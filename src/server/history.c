@@ -577,7 +577,7 @@ static const char *view_csp(void)
 	static char *csp;
 
 	if (g_once_init_enter(&csp)) {
-		g_autofree char *policy = html_page_policy(true);
+		g_autofree char *policy = html_page_policy(HTML_REQUESTS | HTML_DIFFERENCE);
 
 		g_once_init_leave(&csp, g_strconcat(policy, "; frame-ancestors 'self'", NULL));
 	}

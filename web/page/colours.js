@@ -138,7 +138,7 @@ function labelLooks(labels, colours) {
 		category = new Uint8Array(labels.cnt);
 	for (let i = 0; i < labels.cnt; i++) {
 		shade[i] = textHash(labels.text[i]) % SHADES;
-		if (colours === 'kind') category[i] = labels.kind[i] === 1 ? 1 : 0;
+		if (colours === 'kind') category[i] = labels.kind[i] === 1;
 		else if (colours === 'module') category[i] = textHash(labels.module[i]) % MODULE_HUES;
 	}
 	return { shade, category };

@@ -20,6 +20,7 @@ async function readErrors(data) {
 		cnt = data.waits.cnt;
 	await readDetail(data);
 	data.errors = { root: r.fill(new Float64Array(cnt)), sampled: r.fill(new Float64Array(cnt)) };
+	V.batches.read(r);
 }
 
 // The waits of both recordings are in one list: each side has those of its threads.
@@ -33,6 +34,7 @@ function sidesOfDiff(data) {
 			count: only(w.count),
 			classes: w.classes.map(only),
 			squares: data.errors.root.map((n) => n * n),
+			batches: V.batches, // of diffs alone: batches.js
 			sampled: data.errors.sampled,
 			scale: diff.scale[side],
 			observed: (thread) => data.threads[thread].observed,
@@ -71,14 +73,12 @@ function sideOfWakes(data, side) {
 		only = (column) => column.map((n, i) => (share[i] ? n : 0)),
 		none = share.map(() => 0);
 	return {
+		...side,
 		count: only(k.count),
 		classes: [only(k.blocked), only(k.runnable), none, none],
 		squares: share.map((part, i) => part * side.squares[k.wait[i]]),
 		sampled: share.map((part, i) => Math.sqrt(part) * side.sampled[k.wait[i]]),
-		scale: side.scale,
-		observed: side.observed,
-		window: side.window,
-		isAfter: side.isAfter,
+		batches: null,
 		isWhole: () => false,
 	};
 }
@@ -164,10 +164,8 @@ function betaFraction(a, b, x) {
 // How likely a |t| at least that large is by chance.
 function studentP(t, freedom) {
 	if (!t) return 1;
-	if (!Number.isFinite(t)) return 0;
 	const a = Math.min(freedom, 1e6) / 2,
 		x = a / (a + (t * t) / 2);
-	if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
 	const front = Math.exp(
 		logGamma(a + 0.5) - logGamma(a) - logGamma(0.5) + a * Math.log(x) + 0.5 * Math.log1p(-x),
 	);
@@ -232,19 +230,20 @@ function tally(side, weight, keysCnt, keysOf, wanted) {
 			if (isIdle) cell.idle += ns;
 			cell.squares += squares;
 			if (ran) continue;
+			if (side.batches) side.batches.add(hists, ~key, side, i);
 			cell.sampled += (share * side.sampled[i]) ** 2;
 			cell.count += side.count[i];
 			if (!side.isWhole(i)) continue;
 			cell.whole += all;
 			cell.wholes += side.count[i];
 			cell.wholeSquares += side.squares[i];
-			const hist = hists.get(key) || new Float64Array(HIST_SLOTS);
-			hists.set(key, hist);
+			const hist = gathered(hists, key, HIST_SLOTS);
 			for (let k = detail.first[i]; k < detail.first[i + 1]; k++) hist[detail.slots[k]] += detail.bars[k];
 		}
 	}
 	return { head, cells, side, hists };
 }
+const gathered = (map, key, cnt) => map.get(key) || map.set(key, new Float64Array(cnt)).get(key);
 // The mean of the longest waits, which hold all but SHORT of the time: many that are short say little of how long one is.
 function meanOfMost(hist, sum) {
 	const even = (n, slot) => n * 1.5 * 2 ** slot;
@@ -295,8 +294,9 @@ function estimate(t, key, isAll) {
 	}
 	const long = wholes ? meanOfMost(t.hists.get(key), whole) : 0,
 		longer = whole ? long / whole : 0;
-	const looked = sampled > 0 ? Math.min(count, (ns * ns) / sampled) : count;
-	return {
+	const looked = sampled > 0 ? Math.min(count, (ns * ns) / sampled) : count,
+		freedom = list.length ? Math.max(looked / list.length - 1, 1) : 0;
+	const e = {
 		list,
 		ns,
 		idle,
@@ -304,13 +304,15 @@ function estimate(t, key, isAll) {
 		time: side.scale * ns,
 		value: side.scale * (S.count ? count : ns),
 		error: side.scale * (S.count ? countError : Math.sqrt(error * error + sampled)),
-		freedom: list.length ? Math.max(looked / list.length - 1, 1) : 0,
+		freedom,
 		scale: side.scale,
 		lives: side.scale ** 2 * lives,
 		wholes,
-		each: { value: long, error: meanError * longer },
+		each: { value: long, error: meanError * longer, freedom },
 		apart: list.length > 1 ? Math.sqrt((apart * list.length) / (list.length - 1)) * longer : 0,
 	};
+	if (side.batches) side.batches.raise(e, t.hists.get(~key));
+	return e;
 }
 // How differently threads of one name changed: the one with the most before against the one with the most after.
 // Variances of the logarithms of the time and of the mean, and how many pairs there were.
@@ -346,7 +348,7 @@ function logMean(x, y) {
 	return !(x > 0 && y > 0) ? 0 : Math.abs(by) < 1e-6 ? x : (y - x) / by;
 }
 // The error of the difference, and how likely it is by chance.  byWindow: as in struct diff.
-function differ(before, after, freedoms, logBetween, pairs, lives = 0, byWindow = 1) {
+function differ(before, after, logBetween, pairs, lives = 0, byWindow = 1) {
 	const noise = noiseOfRuns(),
 		between = logBetween * logMean(before.value, after.value) ** 2,
 		own = before.error ** 2 + after.error ** 2;
@@ -354,8 +356,8 @@ function differ(before, after, freedoms, logBetween, pairs, lives = 0, byWindow 
 		between > own
 			? [[between, pairs - 1]]
 			: [
-					[before.error ** 2, freedoms[BEFORE]],
-					[after.error ** 2, freedoms[AFTER]],
+					[before.error ** 2, before.freedom],
+					[after.error ** 2, after.freedom],
 				];
 	let variance = noise * noise * (before.value ** 2 + after.value ** 2),
 		below = 0;
@@ -370,18 +372,17 @@ function differ(before, after, freedoms, logBetween, pairs, lives = 0, byWindow 
 	return { error, p: studentP(by * other > 0 && (Math.abs(by) < Math.abs(other) ? by : other) / error, freedom) };
 }
 function compareSides(before, after) {
-	const [time, each, pairs] = betweenThreads(before, after),
-		freedoms = [before.freedom, after.freedom];
-	const c = differ(before, after, freedoms, S.count ? 0 : time, pairs, S.count ? 0 : before.lives + after.lives, V.data.about.diff ? V.data.about.diff.byWindow : 1);
+	const [time, each, pairs] = betweenThreads(before, after);
+	const c = differ(before, after, S.count ? 0 : time, pairs, S.count ? 0 : before.lives + after.lives, V.data.about.diff ? V.data.about.diff.byWindow : 1);
 	// Of other threads than before how much they differ is no property of the key.
 	if (before.list.length !== after.list.length)
-		[before, after].forEach((side, k) => {
+		[before, after].forEach((side) => {
 			if (side.apart > side.each.error) {
 				side.each.error = side.apart;
-				freedoms[k] = side.list.length - 1;
+				side.each.freedom = side.list.length - 1;
 			}
 		});
-	c.each = before.wholes >= TESTED_COUNT && after.wholes >= TESTED_COUNT ? differ(before.each, after.each, freedoms, each, pairs) : null;
+	c.each = before.wholes >= TESTED_COUNT && after.wholes >= TESTED_COUNT ? differ(before.each, after.each, each, pairs) : null;
 	return c;
 }
 
@@ -404,9 +405,7 @@ function compareKeys(keysCnt, keysOf, sums, counts, isLost, allKey) {
 		wanted[key] =
 			(before[key] + after[key] > 0 && (before[key] >= least[0] || after[key] >= least[1])) &&
 			counts[key] >= TESTED_COUNT &&
-			!isLost(key)
-				? 1
-				: 0;
+			!isLost(key);
 	const tallies = V.sides.map((side, k) => tally(side, V.sideWeight[k], keysCnt, keysOf, wanted));
 	for (let key = 0; key < keysCnt; key++) {
 		if (!wanted[key]) continue;
@@ -438,7 +437,7 @@ function compareTree({ tree, leaf }) {
 	const counts = sumUp(tree, items, leaf, waits).total,
 		isLost = new Uint8Array(tree.cnt);
 	for (let i = 1; i < tree.cnt; i++)
-		isLost[i] = isLost[tree.parent[i]] || V.labels.why[tree.label[i]] === LOST ? 1 : 0;
+		isLost[i] = isLost[tree.parent[i]] || V.labels.why[tree.label[i]] === LOST;
 	const keysOf = (i, keys) => {
 		for (let node = leaf[i]; node >= 0; node = tree.parent[node]) keys.push(node);
 	};

@@ -158,7 +158,7 @@ function buildReverse(tree, data, items, leaf) {
 function stacksWith(data, label) {
 	const has = new Uint8Array(data.nodeParent.length);
 	for (let i = 1; i < has.length; i++)
-		has[i] = has[data.nodeParent[i]] || data.nodeLabel[i] === label ? 1 : 0;
+		has[i] = has[data.nodeParent[i]] || data.nodeLabel[i] === label;
 	return has;
 }
 

@@ -51,7 +51,7 @@ function waitsOf(items) {
 	if (node <= 0) return keep;
 	const below = new Uint8Array(tree.cnt);
 	for (let i = node; i < tree.cnt; i++)
-		below[i] = i === node || (tree.parent[i] >= 0 && below[tree.parent[i]]) ? 1 : 0;
+		below[i] = i === node || (tree.parent[i] >= 0 && below[tree.parent[i]]);
 	V.ofLabel = tree.label[node];
 	return keep.map((_, i) => below[leaf[i]]);
 }
@@ -101,7 +101,7 @@ function categoryOf(f, wait, k) {
 // are those of its own category.
 function makeMasks() {
 	const { waits, about } = V.data,
-		off = S.off.map((set, f) => Uint8Array.from(about.facets[f].categories, (_, c) => (set.has(c) ? 1 : 0)));
+		off = S.off.map((set, f) => Uint8Array.from(about.facets[f].categories, (_, c) => set.has(c)));
 	V.mask = new Uint8Array(waits.cnt).fill(S.classes);
 	V.isThere = new Uint8Array(waits.cnt).fill(1);
 	about.facets.forEach(({ queue }, f) => {
@@ -238,7 +238,7 @@ function makeSearch() {
 	}
 	const found = new Uint8Array(V.labels.cnt);
 	for (let i = 0; i < found.length; i++)
-		found[i] = i !== V.rootLabel && expression.test(V.labels.text[i]) ? 1 : 0;
+		found[i] = i !== V.rootLabel && expression.test(V.labels.text[i]);
 	V.looks.found = found;
 	// In the order of the picture; what lies under another match counts with that one.
 	const layout = V.layouts[0],
@@ -248,7 +248,7 @@ function makeSearch() {
 	for (let p = 0; p < cnt; p++) {
 		const node = nodes[p],
 			above = tree.parent[node];
-		under[node] = above >= 0 && (under[above] || found[tree.label[above]]) ? 1 : 0;
+		under[node] = above >= 0 && (under[above] || found[tree.label[above]]);
 		if (!found[tree.label[node]]) continue;
 		list.push(node);
 		if (!under[node]) V.foundShare += total[node];

@@ -7,15 +7,11 @@
 /* A key is tested from ten times this share on: what is less does not decide. */
 #define ROW_SHARE (DIFF_TESTED_SHARE / 10)
 
-struct row {
-	float blocked_ns[BATCHES_CNT], cpu_ns[BATCHES_CNT], count[BATCHES_CNT];
-};
-
 struct row_batches {
 	const struct profile *p;
 	uint32_t slices_cnt;
 	uint32_t *of_wait;	/* index in rows + 1; 0: none */
-	GArray *rows;
+	GArray *rows;		/* struct wait_batches */
 };
 
 static void add_part(uint32_t slice, const struct slice_part *part, void *data)
@@ -25,7 +21,7 @@ static void add_part(uint32_t slice, const struct slice_part *part, void *data)
 
 	if (!row)
 		return;
-	struct row *r = &g_array_index(rows->rows, struct row, row - 1);
+	struct wait_batches *r = &g_array_index(rows->rows, struct wait_batches, row - 1);
 
 	r->blocked_ns[at] += (float)part->blocked_ns;
 	r->cpu_ns[at] += (float)(part->runnable_ns + part->preempted_ns);
@@ -44,7 +40,7 @@ struct row_batches *row_batches_new(const struct profile *p)
 	rows->p = p;
 	rows->slices_cnt = profile_slice_cnt(p);
 	rows->of_wait = g_new0(uint32_t, p->waits->len + 1);
-	rows->rows = g_array_new(FALSE, TRUE, sizeof(struct row));
+	rows->rows = g_array_new(FALSE, TRUE, sizeof(struct wait_batches));
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		all += wait_off_cpu_ns(profile_wait(p, i));
 	for (uint32_t i = 0; i < p->waits->len; i++) {
@@ -74,7 +70,7 @@ bool row_batches_has(const struct row_batches *rows, uint32_t wait)
 void row_batches_add(const struct row_batches *rows, uint32_t wait, const struct diff_part *part, struct batches *to)
 {
 	const struct wait *w = profile_wait(rows->p, wait);
-	const struct row *r = &g_array_index(rows->rows, struct row, rows->of_wait[wait] - 1);
+	const struct wait_batches *r = &g_array_index(rows->rows, struct wait_batches, rows->of_wait[wait] - 1);
 	uint64_t cpu_ns = w->runnable_ns + w->preempted_ns;
 	bool is_all = part->ns == wait_off_cpu_ns(w), has_cpu = is_all || part->ns == cpu_ns,
 	     has_blocked = is_all || !has_cpu;
@@ -86,6 +82,17 @@ void row_batches_add(const struct row_batches *rows, uint32_t wait, const struct
 		to->ns[i] += (has_blocked ? blocked : 0) + (has_cpu ? cpu : 0);
 		to->whole_ns[i] += is_whole ? blocked + cpu : 0;
 		to->count[i] += is_whole ? (double)r->count[i] : 0;
+	}
+}
+
+void row_batches_sum(const struct row_batches *rows, uint32_t wait, struct wait_batches *to)
+{
+	const struct wait_batches *r = &g_array_index(rows->rows, struct wait_batches, rows->of_wait[wait] - 1);
+
+	for (unsigned i = 0; i < BATCHES_CNT; i++) {
+		to->blocked_ns[i] += r->blocked_ns[i];
+		to->cpu_ns[i] += r->cpu_ns[i];
+		to->count[i] += r->count[i];
 	}
 }
 

@@ -16,6 +16,11 @@ struct batches {
 	double ns[BATCHES_CNT], whole_ns[BATCHES_CNT], count[BATCHES_CNT];
 };
 
+/* Of one wait row, in the same order. */
+struct wait_batches {
+	float blocked_ns[BATCHES_CNT], cpu_ns[BATCHES_CNT], count[BATCHES_CNT];
+};
+
 struct row_batches;
 
 /* Of the waits of a profile that matter; NULL where its slices are none or too few. */
@@ -24,6 +29,9 @@ void row_batches_free(struct row_batches *rows);
 bool row_batches_has(const struct row_batches *rows, uint32_t wait);
 /* Adds a part of such a wait. */
 void row_batches_add(const struct row_batches *rows, uint32_t wait, const struct diff_part *part, struct batches *to);
+
+/* Adds such a wait's own. */
+void row_batches_sum(const struct row_batches *rows, uint32_t wait, struct wait_batches *to);
 
 /* Variance of the sum, ns^2. */
 double batches_variance(const struct batches *b);

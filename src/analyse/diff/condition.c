@@ -264,7 +264,7 @@ static bool row_of(struct diff *d, const struct condition *c, struct diff_row *r
 	for (unsigned side = DIFF_SIDES; side-- > 0;)
 		known[side] = tallies[side] =
 			tally_new(d->keys, side, c->by, d->in[side].selection, c->name ? &filter : NULL);
-	*ret_has_waits = compare_key(d, c->text, known, 0, false, ret_row);
+	*ret_has_waits = compare_key(d, c->text, known, 0, !c->name, ret_row);
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
 		tally_free(tallies[side]);
 	g_hash_table_unref(w.known);

@@ -184,7 +184,7 @@ static struct diff_table *make_table(struct diff *d, enum diff_by by)
 		g_array_set_size(t->rows, t->rows->len + 1);
 		struct diff_row *row = &g_array_index(t->rows, struct diff_row, t->rows->len - 1);
 
-		if (!compare_key(d, NULL, known, key, by == DIFF_BY_TOTAL && key == DIFF_IDLE_KEY, row)) {
+		if (!compare_key(d, NULL, known, key, by == DIFF_BY_TOTAL, row)) {
 			g_array_set_size(t->rows, t->rows->len - 1);
 			continue;
 		}

@@ -110,35 +110,8 @@ static void add_waits(struct merger *g, enum diff_side side)
 	}
 }
 
-/*
- * What the squares of a wait row would be if its batches differed no more than independent waits make them: of a
- * key's batches the page knows nothing.
- */
-static double squares_by_batches(const struct diff_side_keys *keys, uint32_t wait)
+static void measure_squares(struct diff_merged *m)
 {
-	const struct wait *w = profile_wait(keys->p, wait);
-	const struct diff_part all = { .ns = wait_off_cpu_ns(w), .is_main = true };
-	struct batches b = { 0 };
-
-	if (!row_batches_has(keys->batches, wait))
-		return 0;
-	row_batches_add(keys->batches, wait, &all, &b);
-	uint64_t observed_ns = thread_observed_ns(profile_thread(keys->p, w->thread));
-
-	return batches_variance(&b) / stats_thread_variance(1, all.ns, (double)w->count, observed_ns, false);
-}
-
-static void measure_squares(struct diff_merged *m, const struct diff *d)
-{
-	g_autofree double *by_batches = g_new0(double, m->profile->waits->len + 1);
-
-	for (unsigned side = 0; side < DIFF_SIDES; side++) {
-		const struct diff_side_keys *keys = &d->keys->side[side];
-
-		for (uint32_t i = 0; i < keys->p->waits->len; i++)
-			if (m->rows[side][i])
-				by_batches[m->rows[side][i] - 1] += squares_by_batches(keys, i);
-	}
 	m->root_squares_ns = g_new0(uint64_t, m->profile->waits->len + 1);
 	for (uint32_t i = 0; i < m->profile->waits->len; i++) {
 		const struct wait *w = profile_wait(m->profile, i);
@@ -146,8 +119,30 @@ static void measure_squares(struct diff_merged *m, const struct diff *d)
 					 ? (double)w->on_cpu_ns * (double)w->on_cpu_ns / (double)MAX(w->count, 1)
 					 : stats_squares(w->hist, wait_off_cpu_ns(w), w->max_ns);
 
-		squares = fmax(squares, by_batches[i]);
 		m->root_squares_ns[i] = (uint64_t)llround(fmin(sqrt(squares), (double)PROFILE_NS_MAX));
+	}
+}
+
+/* Of rows of both sides that are one row of the profile they are those of all. */
+static void sum_batches(struct diff_merged *m, const struct diff *d)
+{
+	m->batches_of = g_new0(uint32_t, m->profile->waits->len + 1);
+	m->batches = g_array_new(FALSE, TRUE, sizeof(struct wait_batches));
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		const struct diff_side_keys *keys = &d->keys->side[side];
+
+		for (uint32_t i = 0; i < keys->p->waits->len; i++) {
+			uint32_t row = m->rows[side][i];
+
+			if (!row || !row_batches_has(keys->batches, i))
+				continue;
+			if (!m->batches_of[row - 1]) {
+				g_array_set_size(m->batches, m->batches->len + 1);
+				m->batches_of[row - 1] = m->batches->len;
+			}
+			row_batches_sum(keys->batches, i,
+					&g_array_index(m->batches, struct wait_batches, m->batches_of[row - 1] - 1));
+		}
 	}
 }
 
@@ -187,7 +182,8 @@ struct diff_merged *diff_merged_new(const struct diff *d)
 	add_waits(&g, DIFF_AFTER);
 	for (unsigned side = 0; side < DIFF_SIDES && m->profile->info.has_wakers; side++)
 		diff_add_wakes(d, side, m->rows[side], m->profile);
-	measure_squares(m, d);
+	measure_squares(m);
+	sum_batches(m, d);
 	m->reasons = (struct wait_reason *)(void *)g_array_free(g.reasons, FALSE);
 	g_free(g.user);
 	g_free(g.kernel);
@@ -203,5 +199,7 @@ void diff_merged_free(struct diff_merged *m)
 		g_free(m->rows[side]);
 	g_free(m->reasons);
 	g_free(m->root_squares_ns);
+	g_free(m->batches_of);
+	g_array_unref(m->batches);
 	g_free(m);
 }

@@ -2,6 +2,7 @@
 #ifndef ANALYSE_DIFF_MERGE_H
 #define ANALYSE_DIFF_MERGE_H
 
+#include "analyse/diff/batches.h"
 #include "analyse/diff/diff.h"
 #include "analyse/reason/reasons.h"
 
@@ -24,6 +25,8 @@ struct diff_merged {
 	struct wait_reason *reasons;	/* by wait; equal stacks are idle on both sides, or on none */
 	uint32_t *rows[DIFF_SIDES];	/* by wait of that side: its row in the profile + 1; 0: not in it */
 	uint64_t *root_squares_ns;	/* by wait: the root of the sum of the squares of its durations (stats.h) */
+	uint32_t *batches_of;		/* by wait: index in batches + 1; 0: none */
+	GArray *batches;		/* struct wait_batches */
 };
 
 /* Borrows nothing. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <math.h>
 #include <string.h>
 
 #include "analyse/label.h"
@@ -370,6 +371,35 @@ static void write_longest(const struct columns *c, GByteArray *out)
 	}
 }
 
+#define BATCH_UNIT_NS 1024	/* finer than their variance can tell */
+
+/* Which waits have some, each by its distance from the one before, and these. */
+static void write_batches(const struct columns *c, GByteArray *out)
+{
+	const struct diff_merged *m = c->options->diff->merged;
+	uint32_t last = 0, cnt = 0;
+
+	for (uint32_t i = 0; i < c->waits->len; i++)
+		cnt += m->batches_of[g_array_index(c->waits, uint32_t, i)] != 0;
+	bytes_put(out, cnt);
+	for (uint32_t i = 0; i < c->waits->len; i++) {
+		uint32_t at = m->batches_of[g_array_index(c->waits, uint32_t, i)];
+
+		if (!at)
+			continue;
+		const struct wait_batches *b = &g_array_index(m->batches, struct wait_batches, at - 1);
+
+		bytes_put(out, i - last);
+		last = i;
+		for (unsigned k = 0; k < BATCHES_CNT; k++)
+			bytes_put(out, (uint64_t)lroundf(b->blocked_ns[k] / BATCH_UNIT_NS));
+		for (unsigned k = 0; k < BATCHES_CNT; k++)
+			bytes_put(out, (uint64_t)lroundf(b->cpu_ns[k] / BATCH_UNIT_NS));
+		for (unsigned k = 0; k < BATCHES_CNT; k++)
+			bytes_put(out, (uint64_t)lroundf(b->count[k]));
+	}
+}
+
 /* What of a wait tells how well its time is known. */
 static void write_errors(const struct columns *c, GByteArray *out)
 {
@@ -377,6 +407,7 @@ static void write_errors(const struct columns *c, GByteArray *out)
 		bytes_put(out, c->options->diff->merged->root_squares_ns[g_array_index(c->waits, uint32_t, i)]);
 	for (uint32_t i = 0; i < c->waits->len; i++)
 		bytes_put(out, profile_wait(c->p, g_array_index(c->waits, uint32_t, i))->off_cpu_se_ns);
+	write_batches(c, out);
 }
 
 static void columns_init(struct columns *c, const struct profile *p, const struct html_options *options)

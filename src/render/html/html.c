@@ -165,20 +165,28 @@ static void append_title(const struct profile *p, const struct html_options *o, 
 	g_string_append(out, "</title>\n");
 }
 
-char *html_page_policy(bool with_requests)
+char *html_page_policy(enum html_more more)
 {
-	g_autofree char *more = with_requests ? g_strdup_printf(" 'sha256-%s'", web_page_requests_packed_sha256)
-					      : g_strdup("");
+	g_autoptr(GString) scripts = g_string_new(NULL);
 
+	if (more & HTML_REQUESTS)
+		g_string_append_printf(scripts, " 'sha256-%s'", web_page_requests_packed_sha256);
+	if (more & HTML_DIFFERENCE)
+		g_string_append_printf(scripts, " 'sha256-%s'", web_page_batches_packed_sha256);
 	return g_strdup_printf(
 		"default-src 'none'; script-src 'sha256-%s' 'sha256-%s'%s; style-src 'sha256-%s'; base-uri 'none'; "
 		"form-action 'none'",
-		web_page_loader_sha256, web_page_js_packed_sha256, more, web_page_css_packed_sha256);
+		web_page_loader_sha256, web_page_js_packed_sha256, scripts->str, web_page_css_packed_sha256);
 }
 
 void html_page(const struct profile *p, const struct html_options *options, GString *out)
 {
-	g_autofree char *policy = html_page_policy(has_requests(p, options));
+	const char *more = has_requests(p, options) ? web_page_requests_packed
+			   : options->diff	    ? web_page_batches_packed
+						    : NULL;
+	g_autofree char *policy = html_page_policy(has_requests(p, options) ? HTML_REQUESTS
+						   : options->diff	    ? HTML_DIFFERENCE
+									    : 0);
 	struct html_blocks blocks;
 
 	html_blocks_make(p, options, &blocks);
@@ -196,9 +204,8 @@ void html_page(const struct profile *p, const struct html_options *options, GStr
 	append_block(out, "slices", blocks.slices);
 	append_block(out, "diff", blocks.diff);
 	append_block(out, "requests", blocks.requests);
-	if (blocks.requests->len)
-		g_string_append_printf(out, "<script type=\"application/octet-stream\" id=\"more\">%s</script>\n",
-				       web_page_requests_packed);
+	if (more)
+		g_string_append_printf(out, "<script type=\"application/octet-stream\" id=\"more\">%s</script>\n", more);
 	g_string_append_printf(out,
 			       "<script type=\"application/octet-stream\" id=\"style\">%s</script>\n"
 			       "<script type=\"application/octet-stream\" id=\"code\">%s</script>\n"

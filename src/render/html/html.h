@@ -26,11 +26,11 @@ struct html_options {
 
 void html_page(const struct profile *p, const struct html_options *options, GString *out);
 
-/*
- * The Content-Security-Policy that the page states: its own scripts and style by digest, nothing else.  with_requests:
- * those of pages that have some, too.  For g_free().
- */
-char *html_page_policy(bool with_requests);
+/* Parts of the script that only some pages have. */
+enum html_more { HTML_REQUESTS = 1 << 0, HTML_DIFFERENCE = 1 << 1 };
+
+/* The Content-Security-Policy that the page states: its own scripts and style by digest, nothing else.  For g_free(). */
+char *html_page_policy(enum html_more more);
 
 /* The page's blocks, each packed: what the script reads in web/page/data.js. */
 struct html_blocks {

@@ -10,6 +10,8 @@
 extern const char web_page_js_packed[], web_page_js_packed_sha256[];
 /* of pages with requests: goes behind the script, and the digest is that of both */
 extern const char web_page_requests_packed[], web_page_requests_packed_sha256[];
+/* of pages of a difference, the same */
+extern const char web_page_batches_packed[], web_page_batches_packed_sha256[];
 extern const char web_page_loader[], web_page_loader_sha256[];
 extern const char web_page_css_packed[], web_page_css_packed_sha256[];
 extern const char web_page_html[];

@@ -117,7 +117,9 @@ static void append_totals(GString *s, const struct diff *d)
 	diff_text_scaled(s, d, d->total.side[DIFF_AFTER].scaled_ns);
 }
 
-/* "AFTER waits 3.0% more than BEFORE: 3.1 s -> 3.2 s per request" */
+#define TIMES 10	/* from so many on percent are hard to read */
+
+/* "AFTER waits 3.0% more than BEFORE: 3.1 s -> 3.2 s per request", or "200 times as long as" */
 static void append_more_or_less(GString *s, const struct diff *d)
 {
 	const struct diff_row *total = &d->total;
@@ -126,6 +128,9 @@ static void append_more_or_less(GString *s, const struct diff *d)
 	g_string_append(s, "AFTER waits ");
 	if (total->time.by == 0) {
 		g_string_append(s, "as long as BEFORE: ");
+	} else if (before > 0 && total->side[DIFF_AFTER].scaled_ns >= TIMES * before) {
+		text_thousands(s, (uint64_t)rounded(total->side[DIFF_AFTER].scaled_ns / before));
+		g_string_append(s, " times as long as BEFORE: ");
 	} else if (before > 0) {
 		append_plain_percent(s, diff_percent(total));
 		g_string_append(s, total->time.by > 0 ? " more" : " less");
