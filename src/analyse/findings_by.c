@@ -375,19 +375,17 @@ static unsigned polls_per_s(enum reason reason)
 	return reason == REASON_LOCK_CONDITION || reason == REASON_LOCK_SEMAPHORE ? POLLS_PER_S_SIGNALLED : POLLS_PER_S;
 }
 
-static void find_by(const struct cause_finder *c, struct finding *row, uint32_t number)
+/* Wakings that end a finding's waits. */
+struct wakings {
+	uint64_t woken_ns, timer_ns, broadcast_ns, broadcast_cnt;
+};
+
+static struct wakings count_wakings(const struct cause_finder *c, struct finding *row, uint32_t number, GArray *wakers,
+				    bool *is_holder)
 {
 	const struct profile *p = c->f->profile;
-	g_autoptr(GArray) holders = g_array_new(FALSE, FALSE, sizeof(struct candidate));
-	g_autoptr(GArray) wakers = g_array_new(FALSE, FALSE, sizeof(struct candidate));
-	g_autofree bool *is_holder = g_new0(bool, (gsize)p->threads->len + 1);
-	bool is_lock = row->object && lock_is_held(profile_get_object(p, row->object - 1));
-	uint64_t timer_ns = 0, woken_ns = 0, broadcast_ns = 0, broadcast_cnt = 0;
+	struct wakings sum = { 0 };
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		if (c->of_wait[i] == number)
-			count_holder(c, holders, i);
-	}
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(p, i);
 		const struct waker *w = profile_get_waker(p, wake->waker);
@@ -395,19 +393,47 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 		if (c->of_wait[wake->wait] != number)
 			continue;
 		count_waker(c, wakers, wake, row->reason == REASON_LOCK_GIL);
-		woken_ns += wake->blocked_ns;
+		sum.woken_ns += wake->blocked_ns;
 		row->woken_cnt += wake->count;
 		if (waker_is_broadcast(p, w)) {
-			broadcast_ns += wake->blocked_ns;
-			broadcast_cnt += wake->count;
+			sum.broadcast_ns += wake->blocked_ns;
+			sum.broadcast_cnt += wake->count;
 		}
 		if (w->irq && strcmp(w->irq, "timer") == 0) {
-			timer_ns += wake->blocked_ns;
+			sum.timer_ns += wake->blocked_ns;
 			row->timed_out_cnt += wake->count;
 		}
 		if (c->threads_of_wakers[wake->waker] != NONE)
 			is_holder[c->threads_of_wakers[wake->waker]] = true;
 	}
+	return sum;
+}
+
+static void judge_wakings(const struct profile *p, struct finding *row, const struct wakings *sum)
+{
+	uint64_t seconds = thread_observed_ns(profile_thread(p, profile_wait(p, row->wait)->thread)) / 1000000000;
+
+	row->is_poll_loop = row->reason != REASON_LOCK_GIL && sum->timer_ns > sum->woken_ns / 2 &&
+			    row->count > polls_per_s(row->reason) * row->threads_cnt * MAX(seconds, 1);
+	/* once each is how a program lets its threads end */
+	row->is_broadcast = row->threads_cnt >= BROADCAST_THREADS && sum->broadcast_ns > sum->woken_ns / 2 &&
+			    sum->broadcast_cnt >= BROADCASTS_A_THREAD * row->threads_cnt;
+}
+
+static void find_by(const struct cause_finder *c, struct finding *row, uint32_t number)
+{
+	const struct profile *p = c->f->profile;
+	g_autoptr(GArray) holders = g_array_new(FALSE, FALSE, sizeof(struct candidate));
+	g_autoptr(GArray) wakers = g_array_new(FALSE, FALSE, sizeof(struct candidate));
+	g_autofree bool *is_holder = g_new0(bool, (gsize)p->threads->len + 1);
+	bool is_lock = row->object && lock_is_held(profile_get_object(p, row->object - 1));
+	struct wakings sum;
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		if (c->of_wait[i] == number)
+			count_holder(c, holders, i);
+	}
+	sum = count_wakings(c, row, number, wakers, is_holder);
 	const struct candidate *holder = most(holders), *waker = most(wakers),
 			       *best = is_lock && holder ? holder : waker;
 	if (!best)
@@ -431,12 +457,7 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 		count_kind(wakers, &row->by);
 	if (!is_lock && !row->by.is_kind)
 		count_program(wakers, &row->by);
-	uint64_t seconds = thread_observed_ns(profile_thread(p, profile_wait(p, row->wait)->thread)) / 1000000000;
-	row->is_poll_loop = row->reason != REASON_LOCK_GIL && timer_ns > woken_ns / 2 &&
-			    row->count > polls_per_s(row->reason) * row->threads_cnt * MAX(seconds, 1);
-	/* once each is how a program lets its threads end */
-	row->is_broadcast = row->threads_cnt >= BROADCAST_THREADS && broadcast_ns > woken_ns / 2 &&
-			    broadcast_cnt >= BROADCASTS_A_THREAD * row->threads_cnt;
+	judge_wakings(p, row, &sum);
 	for (uint32_t i = 0; holder && i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 
