@@ -130,6 +130,25 @@ static void print_sampling(const struct profile *p)
 	fputs(text->str, stderr);
 }
 
+/* "; details lost of 0.02% of it: kernel_stack 16, no_unwind_table 217 (offcpu report --accounts)" */
+static void print_losses(const struct profile *p, uint64_t observed_ns)
+{
+	uint64_t time_ns = 0;
+
+	for (guint i = 0; i < p->losses->len; i++)
+		time_ns += g_array_index(p->losses, struct profile_loss, i).time_ns;
+	if (p->losses->len)
+		fprintf(stderr, "; details lost of %.2f%% of it: ",
+			observed_ns ? 100.0 * (double)time_ns / (double)observed_ns : 0);
+	for (guint i = 0; i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+
+		fprintf(stderr, "%s%s %" G_GUINT64_FORMAT, i ? ", " : "", l->reason, l->count);
+	}
+	if (p->losses->len)
+		fputs(" (offcpu report --accounts)", stderr);
+}
+
 static void print_summary(const struct profile *p, const char *path)
 {
 	struct coverage c;
@@ -150,11 +169,8 @@ static void print_summary(const struct profile *p, const char *path)
 		p->threads->len, p->threads->len == 1 ? "" : "s", c.waits_cnt, switches);
 	fprintf(stderr, "coverage: residual %.4f%% of %.1f thread-seconds",
 		observed ? 100.0 * (double)residual / (double)observed : 0, (double)observed / 1e9);
-	for (guint i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-		fprintf(stderr, ", %s %" G_GUINT64_FORMAT, l->reason, l->count);
-	}
-	fprintf(stderr, "; tracer: %.0f ms CPU, %.1f MiB", (double)p->info.tracer_cpu_ns / 1e6,
+	print_losses(p, observed);
+	fprintf(stderr, "\ncost      %.0f ms CPU, %.1f MiB", (double)p->info.tracer_cpu_ns / 1e6,
 		(double)p->info.tracer_peak_rss_bytes / (1 << 20));
 	if (p->info.tracer_stop_cpu_ns && p->info.cpus && p->info.duration_ns)
 		fprintf(stderr, ", start: %.0f ms CPU, running: %.2f%% of all CPUs",

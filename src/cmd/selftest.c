@@ -145,9 +145,9 @@ static void judge(const struct profile *p, const struct selftest_shared *shared,
 		return;
 	}
 	result->detail = g_strdup_printf(
-		"%" G_GUINT64_FORMAT " waits in %s, state %c, %.3f ms measured, %.3f to %.3f ms expected", m.count,
-		cases[which].function, cases[which].state, (double)m.off_cpu_ns / 1e6, (double)least / 1e6,
-		(double)most / 1e6);
+		"%" G_GUINT64_FORMAT " wait%s in %s, state %c, %.3f ms measured, %.3f to %.3f ms expected", m.count,
+		m.count == 1 ? "" : "s", cases[which].function, cases[which].state, (double)m.off_cpu_ns / 1e6,
+		(double)least / 1e6, (double)most / 1e6);
 }
 
 static bool trace_workload(struct selftest_shared *shared, pid_t child, struct session *session, GError **error)
