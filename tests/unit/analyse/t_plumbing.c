@@ -28,6 +28,10 @@ static const struct expectation expectations[] = {
 	       "poll@/lib/libc.so.6", ENTRY "__x64_sys_poll do_sys_poll", "poll (_pq_execute <- Repository.load)", "poll" },
 	{ 'S', "Pool.release java.util.AbstractQueue.add Unsafe_Park@/jdk/libjvm.so", ENTRY "__x64_sys_futex futex_wait",
 	  "futex_wait (java.util.AbstractQueue.add <- Pool.release)", "futex" },
+	/* Go's library, too */
+	{ 'D', "net/http.(*conn).serve main.(*Journal).Append bufio.(*Writer).Flush os.(*File).Write internal/poll.(*FD).Write syscall.Syscall",
+	  ENTRY "ksys_write vfs_write ext4_file_write_iter folio_wait_bit_common io_schedule schedule",
+	  "folio_wait_bit_common (bufio.(*Writer).Flush <- main.(*Journal).Append)", "write" },
 	/* of a library's functions not the one by which Java parks all threads, unless there is nothing else */
 	{ 'S', "java.lang.Thread.run java.util.concurrent.LinkedBlockingQueue.take java.util.concurrent.locks.LockSupport.park Unsafe_Park@/jdk/libjvm.so "
 	       "pthread_cond_wait@/lib/libc.so.6", ENTRY "__x64_sys_futex futex_wait",
