@@ -8,6 +8,7 @@
 #include "analyse/storms.h"
 #include "analyse/top.h"
 #include "analyse/wakers.h"
+#include "base/alike.h"
 #include "render/text/finding.h"
 #include "render/text/request.h"
 #include "render/text/style.h"
@@ -20,6 +21,7 @@
 #define BAR_CELLS 8
 #define ON_CPU_MAX 3
 #define ON_CPU_NAME 60
+#define NAMES_ALIKE_MOST 5
 #define STORM_NAME_COLUMNS 20
 #define TRIFLE_PERMILLE 10 /* of the window: with less time than that, what matters is little */
 
@@ -499,6 +501,28 @@ static void append_findings(GString *body, const struct findings *f, unsigned us
 	task_findings_free(tasks);
 }
 
+/* "No thread is what was asked for. Do you mean mariadbd?" */
+static void append_nobody(GString *body, const struct profile *p, const struct query *query,
+			  const struct text_options *o)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	g_autoptr(GString) line = g_string_new("No thread of it is what was asked for.");
+
+	for (guint i = 0; i < p->threads->len; i++)
+		g_ptr_array_add(names, (gpointer)profile_thread(p, i)->process);
+	g_autofree char *alike = query && query->processes
+					 ? alike_list(names, *query->processes, ALIKE_NOT - 1, NAMES_ALIKE_MOST)
+					 : NULL;
+	if (alike) {
+		g_string_append(line, " Do you mean the process ");
+		text_safe(line, alike);
+		g_string_append_c(line, '?');
+	} else {
+		g_string_append(line, " `offcpu report --by process` tells which there are.");
+	}
+	text_wrap(body, line->str, "", text_screen_width(o));
+}
+
 void text_first(GString *s, const struct profile *p, const struct query *query, const struct selection *selection,
 		const struct text_options *options, const struct first_options *first)
 {
@@ -516,7 +540,10 @@ void text_first(GString *s, const struct profile *p, const struct query *query, 
 		text_budget(tail, f, options, first->rate);
 	append_tasks(tail, f, options);
 	append_more(tail, p, options);
-	append_findings(body, f, lines_of(head->str) + lines_of(tail->str), options);
+	if (selection && !f->classes->len)
+		append_nobody(body, p, query, options);
+	else
+		append_findings(body, f, lines_of(head->str) + lines_of(tail->str), options);
 	g_string_append(s, head->str);
 	g_string_append(s, body->str);
 	g_string_append(s, tail->str);
