@@ -11,7 +11,7 @@
 
 #include "exchange/frames.h"
 #include "exchange/paths.h"
-#include "exchange/perfetto.h"
+#include "exchange/perfetto_packet.h"
 #include "analyse/wakers.h"
 #include "analyse/weight.h"
 #include "base/wire.h"
@@ -34,25 +34,14 @@ struct perfetto {
 
 static void end_packet(struct perfetto *w)
 {
-	wire_uint(w->packet, PACKET_SEQUENCE, SEQUENCE_ID);
-	wire_message(writer_text(w->writer), TRACE_PACKET, w->packet);
-	g_string_truncate(w->packet, 0);
-	writer_flush(w->writer);
-}
-
-static void append_clock(struct perfetto *w, unsigned clock, uint64_t ns)
-{
-	g_string_truncate(w->b, 0);
-	wire_uint(w->b, CLOCK_ID, clock);
-	wire_uint_always(w->b, CLOCK_TIMESTAMP, ns);
-	wire_message(w->a, CLOCKS_CLOCK, w->b);
+	perfetto_end_packet(w->writer, w->packet);
 }
 
 static void write_clocks(struct perfetto *w)
 {
 	g_string_truncate(w->a, 0);
-	append_clock(w, CLOCK_IS_MONOTONIC, w->p->info.start_ns);
-	append_clock(w, CLOCK_IS_REALTIME, w->p->info.start_unix_ns);
+	perfetto_append_clock(w->a, w->b, CLOCK_IS_MONOTONIC, w->p->info.start_ns);
+	perfetto_append_clock(w->a, w->b, CLOCK_IS_REALTIME, w->p->info.start_unix_ns);
 	wire_uint(w->a, CLOCKS_PRIMARY, CLOCK_IS_MONOTONIC);
 	wire_message(w->packet, PACKET_CLOCKS, w->a);
 	end_packet(w);

@@ -15,7 +15,7 @@
 #include "analyse/wakers.h"
 #include "base/wire.h"
 #include "exchange/paths.h"
-#include "exchange/perfetto.h"
+#include "exchange/perfetto_packet.h"
 #include "exchange/perfetto_stacks.h"
 
 #define CPU_FLUSH_BYTES (64 * 1024)
@@ -59,28 +59,17 @@ static void bundle_free(gpointer data)
 
 static void end_packet(struct perfetto_events *w)
 {
-	wire_uint(w->packet, PACKET_SEQUENCE, SEQUENCE_ID);
-	wire_message(writer_text(w->writer), TRACE_PACKET, w->packet);
-	g_string_truncate(w->packet, 0);
-	writer_flush(w->writer);
+	perfetto_end_packet(w->writer, w->packet);
 }
 
 /* --- what a trace begins with --- */
 
-static void append_clock(struct perfetto_events *w, unsigned clock, uint64_t ns)
-{
-	g_string_truncate(w->b, 0);
-	wire_uint(w->b, CLOCK_ID, clock);
-	wire_uint_always(w->b, CLOCK_TIMESTAMP, ns);
-	wire_message(w->a, CLOCKS_CLOCK, w->b);
-}
-
 static void write_clocks(struct perfetto_events *w, const struct perfetto_clocks *clocks)
 {
 	g_string_truncate(w->a, 0);
-	append_clock(w, CLOCK_IS_BOOTTIME, clocks->boot_ns);
-	append_clock(w, CLOCK_IS_MONOTONIC, clocks->monotonic_ns);
-	append_clock(w, CLOCK_IS_REALTIME, clocks->real_ns);
+	perfetto_append_clock(w->a, w->b, CLOCK_IS_BOOTTIME, clocks->boot_ns);
+	perfetto_append_clock(w->a, w->b, CLOCK_IS_MONOTONIC, clocks->monotonic_ns);
+	perfetto_append_clock(w->a, w->b, CLOCK_IS_REALTIME, clocks->real_ns);
 	wire_uint(w->a, CLOCKS_PRIMARY, CLOCK_IS_BOOTTIME);
 	wire_message(w->packet, PACKET_CLOCKS, w->a);
 	end_packet(w);

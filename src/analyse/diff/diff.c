@@ -8,6 +8,7 @@
 #include "analyse/diff/keys.h"
 #include "analyse/diff/stats.h"
 #include "analyse/diff/tally.h"
+#include "profile/on_cpu.h"
 
 #define NS_PER_MINUTE 60e9
 
@@ -110,11 +111,29 @@ static void put_in_order(const struct diff *d, GArray *rows)
 	}
 }
 
+/* The side that the row's words are of. */
+static enum diff_side told_side(const struct diff_row *r)
+{
+	return r->side[DIFF_AFTER].threads_cnt ? DIFF_AFTER : DIFF_BEFORE;
+}
+
+static const char *says_of(const struct diff *d, const struct tally *const tallies[DIFF_SIDES], uint32_t key,
+			   const struct diff_row *r)
+{
+	enum diff_side side = told_side(r);
+	const struct diff_side_keys *s = &d->keys->side[side];
+	uint32_t wait = tallies[side]->waits[key] - 1;
+
+	if (r->is_lost || profile_wait(s->p, wait)->state == ON_CPU_STATE || reasons_of(s->reasons, wait) == REASON_OTHER)
+		return NULL;
+	return reasons_says(s->reasons, wait);
+}
+
 /* A stack is called by its headline; its key is its node from here on. */
 static void name_stack(const struct diff *d, const struct tally *const tallies[DIFF_SIDES], const uint32_t *was,
 		       struct diff_row *r)
 {
-	enum diff_side side = r->side[DIFF_AFTER].threads_cnt ? DIFF_AFTER : DIFF_BEFORE;
+	enum diff_side side = told_side(r);
 	const struct diff_side_keys *s = &d->keys->side[side];
 	const struct wait *w = profile_wait(s->p, tallies[side]->waits[r->key] - 1);
 
@@ -192,6 +211,8 @@ static struct diff_table *make_table(struct diff *d, enum diff_by by)
 		if (by == DIFF_BY_STACK)
 			name_stack(d, known, d->keys->moves->was, row);
 		row->is_lost = is_lost(d, by, row);
+		if (by == DIFF_BY_STACK || by == DIFF_BY_LEAF)
+			row->says = says_of(d, known, key, row);
 		row->is_idle = is_idle(by, row);
 	}
 	if (by == DIFF_BY_TOTAL)

@@ -100,6 +100,7 @@ enum diff_total_key { DIFF_TOTAL_KEY, DIFF_IDLE_KEY };
 struct diff_row {
 	const char *name;	/* not escaped; of a stack its headline */
 	const char *comm;	/* of a stack; else NULL */
+	const char *says;	/* of a stack or a headline what most of it does, "waits for a mutex"; NULL: not known */
 	uint32_t key;		/* of a stack its node in diff->tree, of a function its label */
 	uint32_t was;		/* of a moved stack the node that it had before; else 0 */
 	enum diff_fate fate;

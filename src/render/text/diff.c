@@ -93,10 +93,20 @@ static const struct diff_row *main_row(struct diff *d, bool by_time)
 	return NULL;
 }
 
-/* "futex_wait (commit): each wait takes 10% longer, 1.00 ms -> 1.10 ms" */
-static void append_what_changed(GString *s, const struct diff *d, const struct diff_row *r)
+/* "futex_wait (commit), which waits for a mutex" */
+static void append_told(GString *s, const struct diff_row *r)
 {
 	text_safe(s, r->name);
+	if (!r->says)
+		return;
+	g_string_append(s, ", which ");
+	text_safe(s, r->says);
+}
+
+/* "futex_wait (commit), which waits for a mutex: each wait takes 10% longer, 1.00 ms -> 1.10 ms" */
+static void append_what_changed(GString *s, const struct diff *d, const struct diff_row *r)
+{
+	append_told(s, r);
 	if (r->each.is_real) {
 		g_string_append(s, ": each wait is ");
 		append_plain_percent(s, diff_each_percent(r));
@@ -175,7 +185,7 @@ static void append_total_change(GString *s, struct diff *d)
 												    : NULL;
 	if (likely && total->time.is_real) {
 		g_string_append(s, "; most of it is ");
-		text_safe(s, likely->name);
+		append_told(s, likely);
 		g_string_append_c(s, ' ');
 		append_change(s, &likely->time);
 		g_string_append(s, ", which alone is not beyond the noise.");
@@ -187,7 +197,7 @@ static void append_total_change(GString *s, struct diff *d)
 	}
 	g_string_append(s, fabs(most->time.by) >= MOST * fabs(total->time.by) ? "; most of it is "
 									      : "; the largest part of it is ");
-	text_safe(s, most->name);
+	append_told(s, most);
 	g_string_append(s, ": ");
 	append_signed(s, most->time.by);
 	g_string_append(s, ".");
@@ -202,7 +212,7 @@ static void append_without_counts(GString *s, struct diff *d)
 	append_more_or_less(s, d);
 	if (most && most->time.by != 0) {
 		g_string_append(s, "; the largest change of a stack is ");
-		text_safe(s, most->name);
+		append_told(s, most);
 		g_string_append(s, ": ");
 		append_signed(s, most->time.by);
 	}
