@@ -96,13 +96,7 @@ static void print_losses(const struct events *ev, const struct profile *p)
 	if (ev->left_out)
 		fprintf(stderr, "; of these the last %" G_GUINT64_FORMAT " are left out: -p, -m and -d make them fewer",
 			ev->left_out);
-	for (guint i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-
-		if (strcmp(l->reason, EVENTS_LEFT_OUT) != 0)
-			fprintf(stderr, "; lost: %s %" G_GUINT64_FORMAT, l->reason, l->count);
-	}
-	fputc('\n', stderr);
+	run_print_losses(p, EVENTS_LEFT_OUT);
 }
 
 static bool parse_format(struct events *ev, const char *name, bool json)

@@ -172,11 +172,7 @@ static void print_end(const struct profile *p)
 
 	coverage_of(p, NULL, &c);
 	fprintf(stderr, "%" G_GUINT64_FORMAT " waits had not ended", c.open_end_cnt);
-	for (guint i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-		fprintf(stderr, "; lost: %s %" G_GUINT64_FORMAT, l->reason, l->count);
-	}
-	fputc('\n', stderr);
+	run_print_losses(p, NULL);
 }
 
 static int run_hist(struct run *run, struct hist *h)

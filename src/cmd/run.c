@@ -404,3 +404,18 @@ void run_release(struct run *run)
 	session_free(run->session);
 	run->session = NULL;
 }
+
+void run_print_losses(const struct profile *p, const char *but)
+{
+	const char *before = "; lost: ";
+
+	for (guint i = 0; i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+
+		if (g_strcmp0(l->reason, but) == 0)
+			continue;
+		fprintf(stderr, "%s%s %" G_GUINT64_FORMAT, before, l->reason, l->count);
+		before = ", ";
+	}
+	fputc('\n', stderr);
+}

@@ -52,6 +52,9 @@ int run_command_status(struct run *run);
 
 void run_release(struct run *run);
 
+/* On stderr, ends the line: "; lost: missed_switch 14, stack 5", but for losses of that name (NULL: all). */
+void run_print_losses(const struct profile *p, const char *but);
+
 /* The exit status that tells what went wrong between us and the kernel. */
 int run_status_of(const GError *error);
 

@@ -36,7 +36,7 @@ void request_interval_text(GString *s, const struct request_row *rows, unsigned 
 			g_string_append(s, ": no request ended\n");
 			continue;
 		}
-		g_string_append(s, " latency (ns):\n\n");
+		g_string_append(s, " latency:\n\n");
 		request_octaves(&rows[i].sum, octaves);
 		text_quantize(s, octaves, "");
 	}

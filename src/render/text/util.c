@@ -8,6 +8,7 @@
 #include "profile/profile.h"
 
 #define BAR_WIDTH 40
+#define VALUE_WIDTH 16
 
 struct unit {
 	const char *name;
@@ -195,8 +196,9 @@ static void quantize_line(GString *s, const char *indent, int slot, uint64_t cou
 
 	memset(bars, '@', bar);
 	bars[bar] = '\0';
-	g_string_append_printf(s, "%s%16" PRIu64 " |%-*s %" PRIu64 "\n", indent,
-			       slot < 0 ? 0 : UINT64_C(1) << slot, BAR_WIDTH, bars, count);
+	g_string_append(s, indent);
+	text_duration_cell(s, slot < 0 ? 0 : UINT64_C(1) << slot, VALUE_WIDTH);
+	g_string_append_printf(s, " |%-*s %" PRIu64 "\n", BAR_WIDTH, bars, count);
 }
 
 void text_quantize(GString *s, const uint64_t *hist, const char *indent)
@@ -213,7 +215,7 @@ void text_quantize(GString *s, const uint64_t *hist, const char *indent)
 	}
 	if (first < 0)
 		return;
-	g_string_append_printf(s, "%s%16s  ------------- Distribution ------------- count\n", indent, "value (ns)");
+	g_string_append_printf(s, "%s%*s  ------------- Distribution ------------- count\n", indent, VALUE_WIDTH, "value");
 	for (int i = first - 1; i <= last + 1; i++)
 		quantize_line(s, indent, i, i >= 0 && i < PROFILE_HIST_SLOTS ? hist[i] : 0, sum);
 }

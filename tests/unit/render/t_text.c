@@ -97,23 +97,23 @@ static void test_quantize(void)
 
 	text_quantize(s, hist, "");
 	g_assert_cmpstr(s->str, ==,
-		"      value (ns)  ------------- Distribution ------------- count\n"
-		"          262144 |                                         0\n"
-		"          524288 |                                         1\n"
-		"         1048576 |@                                        2\n"
-		"         2097152 |@@@@@                                    10\n"
-		"         4194304 |@@@@@@@@@@@@@@@@@@@@@@@@@@               53\n"
-		"         8388608 |@@@@@@@@                                 16\n"
-		"        16777216 |                                         0\n");
+		"           value  ------------- Distribution ------------- count\n"
+		"          262 us |                                         0\n"
+		"          524 us |                                         1\n"
+		"         1.05 ms |@                                        2\n"
+		"         2.10 ms |@@@@@                                    10\n"
+		"         4.19 ms |@@@@@@@@@@@@@@@@@@@@@@@@@@               53\n"
+		"         8.39 ms |@@@@@@@@                                 16\n"
+		"         16.8 ms |                                         0\n");
 
 	uint64_t edges[PROFILE_HIST_SLOTS] = { [0] = 1 };
 	g_string_truncate(s, 0);
 	text_quantize(s, edges, "");
 	g_assert_cmpstr(s->str, ==,
-		"      value (ns)  ------------- Distribution ------------- count\n"
+		"           value  ------------- Distribution ------------- count\n"
 		"               0 |                                         0\n"
-		"               1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@ 1\n"
-		"               2 |                                         0\n");
+		"            1 ns |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@ 1\n"
+		"            2 ns |                                         0\n");
 
 	uint64_t none[PROFILE_HIST_SLOTS] = { 0 };
 	g_string_truncate(s, 0);
