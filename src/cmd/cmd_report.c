@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/idle_part.h"
 #include "analyse/reason/reason.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
@@ -350,6 +351,8 @@ static int report(const char *path, const struct report_args *a, const struct re
 	input.profile = p;
 	input.text = &options;
 	input.selection = selection;
+	if (selection && plan->view == view_of_grouping && !a->json && plan->input.first.idle == IDLE_DROP)
+		idle_part_drop(p, selection);
 	if (selection && print_out(a, plan, &input, &error))
 		status = EXIT_OK;
 	if (error)
@@ -411,7 +414,7 @@ int cmd_report(int argc, char **argv)
 		{ "kernel-frames", 0, 0, G_OPTION_ARG_NONE, &a.kernel_frames,
 		  "Stacks with the kernel's own way in and to sleep, too", NULL },
 		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle,
-		  "Idle time: one line, a line by kind, or not a word (fold)", "fold|keep|drop" },
+		  "Idle time: one line, a line by kind, or not a word (fold); of --stacks and --by: left out by drop", "fold|keep|drop" },
 		{ "rate", 0, 0, G_OPTION_ARG_STRING, &a.rate,
 		  "Requests per second: what each takes, and whether the time adds up", "R" },
 		{ "rules", 0, 0, G_OPTION_ARG_FILENAME, &a.rules,

@@ -143,7 +143,7 @@ def check_push(body, window):
         if not LABEL_NAME.match(name) or name in labels or len(value) > 2048:
             raise Bad(f"label {name!r}")
         labels[name] = value
-    if len(labels) > LABELS_MAX or labels.get("__name__") != "off_cpu" or not labels.get("service_name"):
+    if len(labels) > LABELS_MAX or labels.get("__name__") not in ("off_cpu", "tasks") or not labels.get("service_name"):
         raise Bad(f"labels {labels}")
     if any("pid" in name or "tid" in name for name in labels):
         raise Bad(f"labels without bound: {labels}")
@@ -270,4 +270,4 @@ class Model:
         return f"http://127.0.0.1:{self.port}"
 
     def total(self, which):
-        return sum(push["sums"][push["types"].index(which)] for push in self.pushes)
+        return sum(push["sums"][push["types"].index(which)] for push in self.pushes if which in push["types"])

@@ -81,8 +81,7 @@ def check_otlp(body, window):
     if len(scopes) != 1 or not fields(scopes[0], 1):
         raise Bad("a resource without its scope")
     found = [check_otlp_profile(profile, strings, tables, window) for profile in fields(scopes[0], 2)]
-    if [row[:2] for row in found] != [("off_cpu", "nanoseconds"), ("events", "count")] and \
-       sorted(row[:2] for row in found) != [("events", "count"), ("off_cpu", "nanoseconds")]:
+    if sorted(row[:2] for row in found) not in ([("events", "count"), ("off_cpu", "nanoseconds")], [("task_time", "nanoseconds"), ("tasks", "count")]):
         raise Bad(f"types {[row[:2] for row in found]}")
     if not labels.get("service.name") or not labels.get("host.name") or labels.get("offcpu.idle") not in ("yes", "no"):
         raise Bad(f"resource {labels}")

@@ -22,7 +22,7 @@ def check_rules(program, recordings, model):
         same(f"Pyroscope, {kind}: exit status", (status, model.bad), (0, []))
         once(f"Pyroscope, {kind}", model, r)
         same(f"Pyroscope, {kind}: waits", model.total("events"), r.waits)
-        same(f"Pyroscope, {kind}: types", {tuple(p["types"]) for p in model.pushes}, {("events", "off_cpu")})
+        same(f"Pyroscope, {kind}: types", {tuple(p["types"]) for p in model.pushes}, {("events", "off_cpu"), ("tasks", "task_time")} if kind == "tasks" else {("events", "off_cpu")})
         same(f"Pyroscope, {kind}: instance", {p["labels"]["instance"] for p in model.pushes}, {r.host})
         series = [tuple(sorted(p["labels"].items())) for p in model.pushes]
         same(f"Pyroscope, {kind}: a series a request", len(series), len(set(series)))

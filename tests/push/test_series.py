@@ -11,7 +11,7 @@ def check_rules(program, recordings, model, name, option):
         same(f"{name}, {kind}: exit status", (status, model.bad), (0, []))
         same(f"{name}, {kind}: all of it is there, once", model.total("off_cpu"), r.off_cpu_ns)
         same(f"{name}, {kind}: waits", model.total("events"), r.waits)
-        series = [tuple(sorted(p["labels"].items())) for p in model.pushes]
+        series = [(tuple(p["types"]), *sorted(p["labels"].items())) for p in model.pushes]
         same(f"{name}, {kind}: a series a request", len(series), len(set(series)))
         contains(f"{name}, {kind}: it is said", err, f"{name} at", "took")
 

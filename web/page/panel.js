@@ -121,16 +121,14 @@ function longestWait(detail, waits) {
 		i = waits.reduce((a, b) => (max[b] > max[a] ? b : a));
 	if (!detail.began[i]) return '';
 	const t = V.data.threads[V.data.waits.thread[i]],
-		at = new Date(detail.began[i]),
-		two = (n, width = 2) => String(n).padStart(width, '0');
-	const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`,
-		clock = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${two(at.getMilliseconds(), 3)}`;
+		at = detail.began[i],
+		clock = new Date(at - new Date(at).getTimezoneOffset() * 6e4).toISOString().slice(0, -1).replace('T', ' ');
 	return make('p', {
 		class: 'longest',
 		text:
 			`Longest ${time(max[i])}: ` +
 			(t.tid ? `thread ${t.tid} ${t.comm}` : `a short-lived ${t.comm}`) +
-			`, began ${V.data.waits.flags[i] & OPEN_AT_START ? 'before ' : ''}${day} ${clock}` +
+			`, began ${V.data.waits.flags[i] & OPEN_AT_START ? 'before ' : ''}${clock}` +
 			(detail.endedBy[i] ? `, woken by ${detail.endedBy[i]}` : ''),
 	});
 }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "analyse/idle_part.h"
 #include "base/size_text.h"
 #include "render/text/style.h"
 #include "render/text/util.h"
@@ -342,7 +343,23 @@ static struct selection *foreground(GString *s, const struct profile *p, const s
 	g_string_append(s, kernel_cnt == 1 ? " kernel thread, off CPU for " : " kernel threads, off CPU for ");
 	text_duration(s, kernel_ns);
 	g_string_append(s, ": see -k.\n");
-	return selection_new(p, &users, NULL);
+	struct selection *left = selection_new(p, &users, NULL);
+
+	for (guint i = 0; left && selection && i < p->waits->len; i++)
+		left->waits[i] = left->waits[i] && selection->waits[i];
+	return left;
+}
+
+static void append_most_is_idle(GString *s, const struct profile *p, const struct selection *selection)
+{
+	struct idle_part *idle = idle_part_new(p, selection, WEIGHT_OFF_CPU);
+
+	if (idle->amount > idle->rest) {
+		g_string_append(s, "\nMost of it is idle time, ");
+		text_duration(s, idle->amount);
+		g_string_append(s, ": --idle=drop leaves that out.\n");
+	}
+	idle_part_free(idle);
 }
 
 void text_ranked(GString *s, const struct profile *p, const struct query *query, const struct selection *selection,
@@ -357,6 +374,8 @@ void text_ranked(GString *s, const struct profile *p, const struct query *query,
 
 	(top->by == TOP_BY_STACK ? text_top : text_groups)(s, p, top, options);
 	top_free(top);
+	if (options->weight == WEIGHT_OFF_CPU)
+		append_most_is_idle(s, p, users ? users : selection);
 	selection_free(users);
 }
 
