@@ -30,10 +30,25 @@
 #define SHARD_BYTES 24	/* a lock, and both ends of a list */
 #define LIST_TRIES 3
 #define OWNERS_MAX UINT32_MAX
+/* A program may make its memory look like lists everywhere: so many reads, some 0.5 us each, and it is enough. */
+#define READS_TO_OPEN (4u << 20)
+#define READS_OF_LOOK (1u << 20)
+#define READ_BYTES 4096	/* a longer one counts for several */
+#define READS_OF_FUNCTION 32	/* what searching one for calls counts for */
 
 /* Words of a task, and bits of the first. */
 enum { TASK_STATE, TASK_LINK, TASK_TABLE, TASK_OWNER, TASK_WORDS };
 enum { STATE_RUNS = 1, STATE_DONE = 2, STATE_READY = 4 };
+
+static bool may_read(struct tokio_program *p, unsigned cnt)
+{
+	if (p->reads_left < cnt) {
+		p->reads_left = 0;
+		return false;
+	}
+	p->reads_left -= cnt;
+	return true;
+}
 
 /* ---- names */
 
@@ -71,7 +86,7 @@ char *tokio_future_name(const char *function)
 
 /* What finds a task's future; functions are counted, so that it ends. */
 struct name_search {
-	const struct tokio_program *p;
+	struct tokio_program *p;
 	const struct elf_table *table;
 	uint64_t bias;
 	unsigned left;
@@ -114,7 +129,7 @@ static char *name_by_calls(struct name_search *n, uint64_t code, size_t bytes, u
 	char *name = NULL;
 	int32_t distance;
 
-	if (!memory_read(n->p->pid, code, text, bytes))
+	if (!may_read(n->p, READS_OF_FUNCTION) || !memory_read(n->p->pid, code, text, bytes))
 		return NULL;
 	for (size_t i = 0; i + 5 <= bytes && !name; i++) {
 		if (text[i] != 0xe8 && text[i] != 0xe9)	/* call, jmp */
@@ -277,10 +292,10 @@ static const struct tokio_kind *kind_of(const struct tokio_program *p, uint64_t 
 	return g_hash_table_lookup(p->kinds, &table);
 }
 
-static bool read_task(const struct tokio_program *p, uint64_t addr, uint64_t words[TASK_WORDS],
+static bool read_task(struct tokio_program *p, uint64_t addr, uint64_t words[TASK_WORDS],
 		      const struct tokio_kind **ret_kind)
 {
-	if (!addr || addr % WORD || addr >> 47 || !memory_read(p->pid, addr, words, TASK_WORDS * WORD))
+	if (!addr || addr % WORD || addr >> 47 || !may_read(p, 1) || !memory_read(p->pid, addr, words, TASK_WORDS * WORD))
 		return false;
 	*ret_kind = kind_of(p, words[TASK_TABLE]);
 	return *ret_kind && words[TASK_OWNER] && words[TASK_OWNER] <= OWNERS_MAX;
@@ -298,14 +313,14 @@ static enum tokio_task_state state_of(uint64_t word)
 enum list_result { LIST_WHOLE, LIST_NONE, LIST_CHANGED, LIST_CUT };
 
 /* From the first task to the last, each of which names the one before and the one after it. */
-static enum list_result read_list(const struct tokio_program *p, uint64_t first, uint64_t last, uint64_t links_at,
+static enum list_result read_list(struct tokio_program *p, uint64_t first, uint64_t last, uint64_t links_at,
 				  GArray *ret)
 {
 	uint64_t words[TASK_WORDS], links[2], owner = 0, before = 0, at = first;
 	guint begin = ret->len;
 	struct tokio_task task;
 
-	while (ret->len < TOKIO_TASKS_MAX) {
+	while (ret->len < TOKIO_TASKS_MAX && p->reads_left) {
 		task = (struct tokio_task){ .addr = at };
 		if (!read_task(p, at, words, &task.kind) || (owner && words[TASK_OWNER] != owner) ||
 		    !memory_read(p->pid, at + task.kind->end_at + links_at, links, sizeof(links)) || links[0] != before)
@@ -351,7 +366,7 @@ static unsigned read_place(struct tokio_program *p, const struct tokio_place *pl
 	uint64_t task[TASK_WORDS];
 	unsigned found = 0;
 
-	if (!memory_read(p->pid, place->from, words, place->bytes))
+	if (!may_read(p, 1 + (unsigned)(place->bytes / READ_BYTES)) || !memory_read(p->pid, place->from, words, place->bytes))
 		return 0;
 	for (uint64_t i = 0; i + 1 < place->bytes / WORD; i++) {
 		guint begin = ret->len;
@@ -450,7 +465,7 @@ static void find_places(struct tokio_program *p, const GArray *lines, uint64_t r
 
 	if (!bytes || !memory_read(p->pid, runtime, words, bytes))
 		return;
-	for (uint64_t i = 0; i + 1 < bytes / WORD; i++)
+	for (uint64_t i = 0; i + 1 < bytes / WORD && p->reads_left; i++)
 		if (words[i + 1] && words[i + 1] <= SHARDS_MAX && !(words[i + 1] & (words[i + 1] - 1)))
 			has_array |= add_place(p, lines, words[i], words[i + 1] * SHARD_BYTES);
 	if (!has_array)
@@ -526,7 +541,7 @@ bool tokio_program_open(struct tokio_program *p, const char *proc_dir, uint32_t 
 	struct elf_table *t = line ? read_file(proc_dir, pid, line) : NULL;
 	bool is_there;
 
-	*p = (struct tokio_program){ .pid = pid, .kinds_from = UINT64_MAX };
+	*p = (struct tokio_program){ .pid = pid, .kinds_from = UINT64_MAX, .reads_left = READS_TO_OPEN };
 	p->kinds = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, kind_free);
 	p->places = g_array_new(FALSE, FALSE, sizeof(struct tokio_place));
 	is_there = t && find_kinds(p, t, lines, line);
@@ -551,6 +566,7 @@ bool tokio_program_read(struct tokio_program *p, GArray *ret, bool *ret_is_cut)
 	uint64_t word;
 
 	*ret_is_cut = false;
+	p->reads_left = READS_OF_LOOK;
 	g_array_set_size(ret, 0);
 	for (guint i = 0; i < p->places->len; i++) {
 		const struct tokio_place *place = &g_array_index(p->places, struct tokio_place, i);
@@ -558,6 +574,7 @@ bool tokio_program_read(struct tokio_program *p, GArray *ret, bool *ret_is_cut)
 		is_there |= memory_read(p->pid, place->from, &word, sizeof(word));
 		read_place(p, place, firsts, ret, ret_is_cut);
 	}
+	*ret_is_cut |= !p->reads_left;
 	p->listed = ret->len;
 	return is_there;
 }

@@ -26,6 +26,7 @@ struct tokio_program {
 	uint64_t links_at;	/* where in a task's end its neighbours are */
 	bool has_links_at;
 	uint64_t listed;	/* by the last look */
+	uint32_t reads_left;	/* of its memory, in this look: hostile programs end there */
 };
 
 /* Memory that the ends of lists lie in. */
