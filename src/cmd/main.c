@@ -2,9 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -132,6 +134,19 @@ static GLogWriterOutput on_log(GLogLevelFlags level, const GLogField *fields, gs
 	_exit(EXIT_FAILED);
 }
 
+#define ROOM_BYTES (1u << 20)
+
+/* GLib's slices do not log that they get no memory, but abort.  All else that aborts goes on to do so. */
+static void on_abort(int sig)
+{
+	static const char text[] = "offcpu: the system gave no room (`ulimit -a` shows the limits)\n";
+
+	(void)sig;
+	if (mmap(NULL, ROOM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED &&
+	    write(STDERR_FILENO, text, sizeof(text) - 1))
+		_exit(EXIT_FAILED);
+}
+
 static void set_locale(void)
 {
 #ifdef OFFCPU_STATIC
@@ -155,8 +170,11 @@ static void set_locale(void)
 
 int main(int argc, char **argv)
 {
+	const struct sigaction aborted = { .sa_handler = on_abort };
+
 	hold_standard_descriptors();
 	g_log_set_writer_func(on_log, NULL, NULL);
+	sigaction(SIGABRT, &aborted, NULL);
 	set_locale();
 	version_set(BUILD_VERSION);
 	int status = run(argc, argv);
