@@ -96,7 +96,8 @@ static void print_losses(const struct events *ev, const struct profile *p)
 	if (ev->left_out)
 		fprintf(stderr, "; of these the last %" G_GUINT64_FORMAT " are left out: -p, -m and -d make them fewer",
 			ev->left_out);
-	run_print_losses(p, EVENTS_LEFT_OUT);
+	run_print_losses(p, "; lost: ", EVENTS_LEFT_OUT);
+	fputc('\n', stderr);
 }
 
 static bool parse_format(struct events *ev, const char *name, bool json)

@@ -172,7 +172,8 @@ static void print_end(const struct profile *p)
 
 	coverage_of(p, NULL, &c);
 	fprintf(stderr, "%" G_GUINT64_FORMAT " waits had not ended", c.open_end_cnt);
-	run_print_losses(p, NULL);
+	run_print_losses(p, "; lost: ", NULL);
+	fputc('\n', stderr);
 }
 
 static int run_hist(struct run *run, struct hist *h)

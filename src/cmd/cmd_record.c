@@ -140,11 +140,7 @@ static void print_losses(const struct profile *p, uint64_t observed_ns)
 	if (p->losses->len)
 		fprintf(stderr, "; details lost of %.2f%% of it: ",
 			observed_ns ? 100.0 * (double)time_ns / (double)observed_ns : 0);
-	for (guint i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-
-		fprintf(stderr, "%s%s %" G_GUINT64_FORMAT, i ? ", " : "", l->reason, l->count);
-	}
+	run_print_losses(p, "", NULL);
 	if (p->losses->len)
 		fputs(" (offcpu report --accounts)", stderr);
 }

@@ -405,10 +405,8 @@ void run_release(struct run *run)
 	run->session = NULL;
 }
 
-void run_print_losses(const struct profile *p, const char *but)
+void run_print_losses(const struct profile *p, const char *before, const char *but)
 {
-	const char *before = "; lost: ";
-
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
 
@@ -417,5 +415,4 @@ void run_print_losses(const struct profile *p, const char *but)
 		fprintf(stderr, "%s%s %" G_GUINT64_FORMAT, before, l->reason, l->count);
 		before = ", ";
 	}
-	fputc('\n', stderr);
 }

@@ -52,8 +52,8 @@ int run_command_status(struct run *run);
 
 void run_release(struct run *run);
 
-/* On stderr, ends the line: "; lost: missed_switch 14, stack 5", but for losses of that name (NULL: all). */
-void run_print_losses(const struct profile *p, const char *but);
+/* On stderr "missed_switch 14, stack 5" behind that, but for losses of that name (NULL: all); nothing where there are none. */
+void run_print_losses(const struct profile *p, const char *before, const char *but);
 
 /* The exit status that tells what went wrong between us and the kernel. */
 int run_status_of(const GError *error);

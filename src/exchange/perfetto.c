@@ -110,7 +110,7 @@ static uint64_t mapping_iid(struct perfetto *w, GString *interned, const char *m
 /* Everything that samples point to, and what they all have in common. */
 static void write_interned(struct perfetto *w)
 {
-	g_autoptr(GString) interned = g_string_new(NULL), defaults = g_string_new(NULL);
+	g_autoptr(GString) interned = g_string_new(NULL);
 
 	for (guint i = 0; i < w->frames->first->len; i++) {
 		const struct frame *f = frame_list_frame(w->frames, i);
@@ -125,16 +125,7 @@ static void write_interned(struct perfetto *w)
 		wire_message(interned, INTERNED_FRAME, w->b);
 	}
 	wire_message(w->packet, PACKET_INTERNED, interned);
-	g_string_truncate(w->a, 0);
-	wire_string(w->a, DESCRIPTOR_NAME, "off-cpu");
-	wire_uint(w->a, DESCRIPTOR_UNIT, UNIT_IS_NANOSECONDS);
-	g_string_truncate(w->b, 0);
-	wire_string(w->b, SAMPLE_DEFAULTS_SOURCE, "linux.offcpu");
-	wire_message(w->b, SAMPLE_DEFAULTS_DESCRIPTOR, w->a);
-	wire_message(defaults, DEFAULTS_STACK_SAMPLE, w->b);
-	wire_uint(defaults, PACKET_CLOCK, CLOCK_IS_MONOTONIC);
-	wire_message(w->packet, PACKET_DEFAULTS, defaults);
-	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
+	perfetto_append_defaults(w->packet, CLOCK_IS_MONOTONIC);
 	end_packet(w);
 }
 

@@ -92,19 +92,8 @@ static void write_host(struct perfetto_events *w, const struct perfetto_host *ho
 /* What packets refer to from here on begins anew. */
 static void begin_state(struct perfetto_events *w)
 {
-	g_autoptr(GString) defaults = g_string_new(NULL);
-
 	perfetto_stacks_clear(w->stacks);
-	g_string_truncate(w->a, 0);
-	wire_string(w->a, DESCRIPTOR_NAME, "off-cpu");
-	wire_uint(w->a, DESCRIPTOR_UNIT, UNIT_IS_NANOSECONDS);
-	g_string_truncate(w->b, 0);
-	wire_string(w->b, SAMPLE_DEFAULTS_SOURCE, "linux.offcpu");
-	wire_message(w->b, SAMPLE_DEFAULTS_DESCRIPTOR, w->a);
-	wire_message(defaults, DEFAULTS_STACK_SAMPLE, w->b);
-	wire_uint(defaults, PACKET_CLOCK, CLOCK_IS_BOOTTIME);
-	wire_message(w->packet, PACKET_DEFAULTS, defaults);
-	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
+	perfetto_append_defaults(w->packet, CLOCK_IS_BOOTTIME);
 	end_packet(w);
 }
 

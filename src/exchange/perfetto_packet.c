@@ -18,3 +18,17 @@ void perfetto_append_clock(GString *snapshot, GString *scratch, unsigned clock, 
 	wire_uint_always(scratch, CLOCK_TIMESTAMP, ns);
 	wire_message(snapshot, CLOCKS_CLOCK, scratch);
 }
+
+void perfetto_append_defaults(GString *packet, unsigned clock)
+{
+	g_autoptr(GString) descriptor = g_string_new(NULL), sample = g_string_new(NULL), defaults = g_string_new(NULL);
+
+	wire_string(descriptor, DESCRIPTOR_NAME, "off-cpu");
+	wire_uint(descriptor, DESCRIPTOR_UNIT, UNIT_IS_NANOSECONDS);
+	wire_string(sample, SAMPLE_DEFAULTS_SOURCE, "linux.offcpu");
+	wire_message(sample, SAMPLE_DEFAULTS_DESCRIPTOR, descriptor);
+	wire_message(defaults, DEFAULTS_STACK_SAMPLE, sample);
+	wire_uint(defaults, PACKET_CLOCK, clock);
+	wire_message(packet, PACKET_DEFAULTS, defaults);
+	wire_uint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
+}
