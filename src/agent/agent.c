@@ -14,25 +14,18 @@
 #include "agent/chosen_groups.h"
 #include "agent/exporter.h"
 #include "agent/notify.h"
+#include "agent/processes.h"
 #include "agent/pusher.h"
 #include "agent/wall_clock.h"
 #include "attach/error.h"
 #include "base/clock.h"
 #include "base/parser.h"
-#include "base/privileges.h"
 #include "base/proc_status.h"
-#include "fold/containers.h"
-#include "fold/process_context.h"
 #include "session/session.h"
 #include "store/merge.h"
 #include "store/short_lived.h"
-#include "symbolize/elf/table_bytes.h"
-#include "symbolize/jit/perf_map.h"
-#include "symbolize/runtime/go_answers.h"
-#include "symbolize/runtime/variables.h"
 #include "tasks/put.h"
 #include "tasks/sampler.h"
-#include "unwind/table_bytes.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 /* A recorder that began anew for its memory does not so again at once: that would be all it does. */
@@ -384,7 +377,7 @@ static bool keep_up(struct agent *a, GError **error)
 
 	notify_alive(a->notify, now);
 	alerter_keep_up(a->alerter);
-	if (!session_check(a->session, error))
+	if (!processes_check(error) || !session_check(a->session, error))
 		return false;
 	if (a->wants_reload && !reload(a, error))
 		return false;
@@ -465,28 +458,6 @@ static bool hold_signals(struct agent *a, GError **error)
 	return a->signal_fd >= 0;
 }
 
-/* Where that cannot be, as in a container that allows little, the agent parses by itself, as other commands do. */
-static void begin_parsers(const struct agent *a)
-{
-	static const parser_fn fns[PARSER_JOBS] = {
-		[PARSER_SYMBOLS] = elf_table_parse,	 [PARSER_DATA] = data_file_parse,
-		[PARSER_SEARCH] = variables_parse,	 [PARSER_CONTAINER] = container_parse,
-		[PARSER_CONTEXT] = process_context_parse, [PARSER_JIT] = perf_map_parse_file,
-		[PARSER_GO] = go_answers_parse,		 [PARSER_UNWIND] = unwind_table_parse,
-	};
-	g_autoptr(GError) error = NULL;
-
-	if (!parser_start(fns, &error))
-		log_say(a->options->log, LOG_LEVEL_WARNING, "%s: they are parsed with the agent's rights",
-			error->message);
-}
-
-/* The kernel lets nobody else count the programs' time, and some none else take samples. */
-static bool takes_admin(const struct agent_config *c)
-{
-	return c->budget_ppm || attach_perf_takes_admin();
-}
-
 static bool begin(struct agent *a, GError **error)
 {
 	g_autoptr(GError) bad = NULL;
@@ -494,7 +465,7 @@ static bool begin(struct agent *a, GError **error)
 
 	if (!hold_signals(a, error))
 		return false;
-	begin_parsers(a);
+	processes_begin(a->config, a->options->log);
 	set_collect(a);
 	a->exporter = exporter_new(a->config, a->options->log, &bad);
 	if (bad) {
@@ -502,7 +473,7 @@ static bool begin(struct agent *a, GError **error)
 		return false;
 	}
 	a->keeper = keeper_new(a->config, a->options->log, error);
-	if (!a->keeper || !privileges_drop(privileges_wanted(takes_admin(a->config)), error))
+	if (!a->keeper || !processes_give_up(a->config, a->options->log, error))
 		return false;
 	a->pusher = pusher_new(a->config, a->options->log, error);
 	a->alerter = alerter_new(a->config, NULL, a->options->log);
@@ -554,7 +525,7 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 	exporter_free(a.exporter);
 	task_sampler_free(a.tasks);
 	session_free(a.session);
-	parser_stop();
+	processes_end();
 	notify_free(a.notify);
 	if (a.signal_fd >= 0)
 		close(a.signal_fd);
