@@ -40,9 +40,9 @@ void processes_begin(const struct agent_config *c, log_fn log)
 bool processes_give_up(const struct agent_config *c, log_fn log, GError **error)
 {
 	bool is_apart = opener_is_apart();
+	uint64_t needed = privileges_to_trace() | privileges_to_limits() | (is_apart ? 0 : opens_with(c));
 
-	privileges_to_limits();
-	if (!privileges_drop(privileges_to_trace() | (is_apart ? 0 : opens_with(c)), error))
+	if (!privileges_drop(needed, error))
 		return false;
 	g_autofree char *held = privileges_text(privileges_now());
 

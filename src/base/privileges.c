@@ -22,23 +22,24 @@ uint64_t privileges_to_open(bool with_admin)
 	       PRIVILEGE(CAP_SYSLOG) | (with_admin ? PRIVILEGE(CAP_SYS_ADMIN) : 0);
 }
 
-static void raise_limit(__rlimit_resource_t which, rlim_t to)
+static bool raise_limit(__rlimit_resource_t which, rlim_t to)
 {
 	struct rlimit limit;
 
 	if (getrlimit(which, &limit) || (limit.rlim_cur >= to && limit.rlim_max >= to))
-		return;
+		return true;
 	limit.rlim_cur = MAX(limit.rlim_cur, to);
 	limit.rlim_max = MAX(limit.rlim_max, to);
-	if (setrlimit(which, &limit))
-		g_debug("a limit cannot be raised: %s", g_strerror(errno));
+	return setrlimit(which, &limit) == 0;
 }
 
-void privileges_to_limits(void)
+uint64_t privileges_to_limits(void)
 {
-	raise_limit(RLIMIT_RTPRIO, (rlim_t)sched_get_priority_min(SCHED_RR));
-	raise_limit(RLIMIT_NICE, NICE_ANY);
-	raise_limit(RLIMIT_MEMLOCK, RLIM_INFINITY);
+	bool may_hurry = raise_limit(RLIMIT_RTPRIO, (rlim_t)sched_get_priority_min(SCHED_RR));
+
+	may_hurry = raise_limit(RLIMIT_NICE, NICE_ANY) && may_hurry;
+	raise_limit(RLIMIT_MEMLOCK, RLIM_INFINITY);	/* else perf's buffers are smaller */
+	return may_hurry ? 0 : PRIVILEGE(CAP_SYS_NICE);
 }
 
 void privileges_limits_drop(void)
@@ -62,6 +63,7 @@ char *privileges_text(uint64_t privileges)
 		{ CAP_DAC_READ_SEARCH, "dac_read_search" },
 		{ CAP_CHECKPOINT_RESTORE, "checkpoint_restore" },
 		{ CAP_SYSLOG, "syslog" },
+		{ CAP_SYS_NICE, "sys_nice" },
 	};
 	GString *s = g_string_new(NULL);
 

@@ -19,9 +19,9 @@ uint64_t privileges_to_trace(void);
 uint64_t privileges_to_open(bool with_admin);
 /*
  * As limits, which stay when the capabilities for them are given up: threads may get a CPU among thousands that want
- * one, and buffers may be locked in memory.
+ * one, and buffers may be locked in memory.  The capabilities that stand for limits that may not be raised.
  */
-void privileges_to_limits(void);
+uint64_t privileges_to_limits(void);
 /* For programs that are run: no more of the first. */
 void privileges_limits_drop(void);
 /* "bpf, perfmon"; free with g_free(). */
