@@ -137,7 +137,7 @@ static int open_of_proc(const char *path, uint32_t flags)
 
 	if (strcmp(path, "/proc") == 0)
 		below = ".";
-	else if (strncmp(path, "/proc/", strlen("/proc/")) != 0 ||
+	else if (strncmp(path, "/proc/", strlen("/proc/")) != 0 || strstr(path, "..") ||
 		 (!isdigit((unsigned char)*below) && strcmp(below, "kallsyms") != 0)) {
 		errno = EPERM;
 		return -1;
