@@ -145,11 +145,16 @@ static int open_of_proc(const char *path, uint32_t flags)
 	return (int)syscall(SYS_openat2, PROC_FD, below, &how, sizeof(how));
 }
 
-/* What compilers, containers and JDKs call files that say what others are called. */
+/* What containers, JDKs and compilers call files that say what others are called; users' own config.json are none. */
 static bool tells_by_name(int fd)
 {
-	static const char *const names[] = { "config.json", "config.v2.json", "containers.json",
-					     "volatile-containers.json", "release" };
+	static const struct {
+		const char *name, *below;
+	} known[] = {
+		{ "config.json", "/io.containerd.runtime.v2.task/" }, { "config.json", "/storage/overlay-containers/" },
+		{ "config.v2.json", "docker/containers/" },	      { "containers.json", "/storage/" },
+		{ "volatile-containers.json", "/storage/" },	      { "release", "/" },
+	};
 	char self[32], path[4096];
 
 	g_snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
@@ -159,18 +164,21 @@ static bool tells_by_name(int fd)
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	size_t digits = strncmp(name, "perf-", 5) == 0 ? strspn(name + 5, "0123456789") : 0;
 
-	for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
-		if (strcmp(name, names[i]) == 0)
+	for (size_t i = 0; i < G_N_ELEMENTS(known); i++)
+		if (strcmp(name, known[i].name) == 0 && strstr(path, known[i].below))
 			return true;
 	return digits && strcmp(name + 5 + digits, ".map") == 0;
 }
 
+/* A program or library, but no memory that one left as it died; a jitdump; or by its name. */
 static bool tells_names(int fd)
 {
-	char magic[SELFMAG] = { 0 };
+	Elf64_Ehdr head = { .e_type = ET_NONE };
+	bool has_magic = pread(fd, &head, sizeof(head), 0) >= SELFMAG;
 
-	return (pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
-		(memcmp(magic, ELFMAG, SELFMAG) == 0 || memcmp(magic, "JiTD", 4) == 0 || memcmp(magic, "DTiJ", 4) == 0)) ||
+	if (has_magic && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0)
+		return head.e_type != ET_CORE;
+	return (has_magic && (memcmp(head.e_ident, "JiTD", 4) == 0 || memcmp(head.e_ident, "DTiJ", 4) == 0)) ||
 	       tells_by_name(fd);
 }
 

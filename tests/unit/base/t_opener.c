@@ -105,29 +105,36 @@ static void opens_nothing_to_write(void)
 /* What a file that begins with these bytes, or is called so, is answered with. */
 static int reading(const char *name, const char *bytes, size_t cnt)
 {
-	g_autofree char *folder = g_dir_make_tmp("opener-XXXXXX", NULL), *path = g_build_filename(folder, name, NULL);
+	g_autofree char *top = g_dir_make_tmp("opener-XXXXXX", NULL), *path = g_build_filename(top, name, NULL),
+			*folder = g_path_get_dirname(path);
 	int held, error;
 
+	g_assert_cmpint(g_mkdir_with_parents(folder, 0755), ==, 0);
 	g_assert_true(g_file_set_contents(path, bytes, (gssize)cnt, NULL));
-	chmod(folder, 0755);
+	chmod(top, 0755);
 	chmod(path, 0644);
 	held = open(path, O_PATH | O_CLOEXEC);
 	error = refused(OPENER_READ_HELD, 0, "", held);
 	close(held);
 	unlink(path);
-	rmdir(folder);
+	for (; strlen(folder) >= strlen(top); folder[strrchr(folder, '/') - folder] = '\0')
+		rmdir(folder);
 	return error;
 }
 
 static void reads_what_tells_names(void)
 {
+	const Elf64_Ehdr core = { .e_ident = ELFMAG, .e_type = ET_CORE };
 	g_autofree char *environ_path = own("environ");
 	int held = open(environ_path, O_PATH | O_CLOEXEC), folder = open("/", O_PATH | O_CLOEXEC);
 
 	g_assert_cmpint(reading("program", ELFMAG "rest", SELFMAG + 4), ==, 0);
 	g_assert_cmpint(reading("jit-7.dump", "JiTDrest", 8), ==, 0);
 	g_assert_cmpint(reading("perf-77.map", "1000 10 f\n", 10), ==, 0);
-	g_assert_cmpint(reading("config.v2.json", "{}", 2), ==, 0);
+	g_assert_cmpint(reading("docker/containers/77/config.v2.json", "{}", 2), ==, 0);
+	g_assert_cmpint(reading("config.json", "{}", 2), ==, EPERM);
+	g_assert_cmpint(reading(".docker/config.json", "{}", 2), ==, EPERM);
+	g_assert_cmpint(reading("core", (const char *)&core, sizeof(core)), ==, EPERM);
 	g_assert_cmpint(reading("id_ed25519", "-----BEGIN", 10), ==, EPERM);
 	g_assert_cmpint(reading("perf-.map", "1000 10 f\n", 10), ==, EPERM);
 	g_assert_cmpint(reading("perf-77.map.key", "1000 10 f\n", 10), ==, EPERM);
