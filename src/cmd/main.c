@@ -2,16 +2,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/version.h"
 #include "cmd/cmd.h"
+#include "cmd/no_room.h"
 #include "build_version.h"
 
 static const struct command commands[] = {
@@ -107,46 +105,6 @@ static int run(int argc, char **argv)
 	return EXIT_USAGE;
 }
 
-/*
- * GLib aborts when it gets no memory or no thread: say which in one sentence, and end.  There may be no memory for the
- * sentence either, so it is written as it stands.
- */
-static GLogWriterOutput on_log(GLogLevelFlags level, const GLogField *fields, gsize cnt, gpointer data)
-{
-	static const char before[] = "offcpu: the system gave no room: ", after[] = " (`ulimit -a` shows the limits)\n";
-
-	if (!(level & G_LOG_LEVEL_ERROR))
-		return g_log_writer_default(level, fields, cnt, data);
-	for (gsize i = 0; i < cnt; i++) {
-		const char *text = fields[i].value;
-
-		if (strcmp(fields[i].key, "MESSAGE") != 0)
-			continue;
-		struct iovec parts[] = {
-			{ .iov_base = (char *)before, .iov_len = sizeof(before) - 1 },
-			{ .iov_base = (char *)text, .iov_len = strlen(text) },
-			{ .iov_base = (char *)after, .iov_len = sizeof(after) - 1 },
-		};
-
-		if (writev(STDERR_FILENO, parts, G_N_ELEMENTS(parts)) < 0)
-			break;
-	}
-	_exit(EXIT_FAILED);
-}
-
-#define ROOM_BYTES (1u << 20)
-
-/* GLib's slices do not log that they get no memory, but abort.  All else that aborts goes on to do so. */
-static void on_abort(int sig)
-{
-	static const char text[] = "offcpu: the system gave no room (`ulimit -a` shows the limits)\n";
-
-	(void)sig;
-	if (mmap(NULL, ROOM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED &&
-	    write(STDERR_FILENO, text, sizeof(text) - 1))
-		_exit(EXIT_FAILED);
-}
-
 static void set_locale(void)
 {
 #ifdef OFFCPU_STATIC
@@ -170,11 +128,8 @@ static void set_locale(void)
 
 int main(int argc, char **argv)
 {
-	const struct sigaction aborted = { .sa_handler = on_abort };
-
 	hold_standard_descriptors();
-	g_log_set_writer_func(on_log, NULL, NULL);
-	sigaction(SIGABRT, &aborted, NULL);
+	no_room_tell();
 	set_locale();
 	version_set(BUILD_VERSION);
 	int status = run(argc, argv);

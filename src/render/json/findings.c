@@ -15,7 +15,7 @@ void json_percentiles(struct json *j, const uint64_t *hist, uint64_t max_ns)
 	percentile(j, "median_ns", hist, 0.5, max_ns);
 	percentile(j, "p90_ns", hist, 0.9, max_ns);
 	percentile(j, "p99_ns", hist, 0.99, max_ns);
-	json_member_uint(j, "max_ns", max_ns);
+	json_member_known(j, "max_ns", max_ns, max_ns || !wait_percentile_ns(hist, 1, 0));
 }
 
 static void write_function(struct json *j, const struct profile *p, const char *key, int64_t frame)
@@ -224,7 +224,8 @@ static void write_reason(struct json *j, const struct top_row *r)
 	json_member_uint(j, "off_cpu_ns", r->off_cpu_ns);
 	json_member_uint(j, "count", r->count);
 	json_member_uint(j, "threads", r->threads_cnt);
-	json_percentiles(j, r->hist, r->max_ns);
+	if (r->reason != REASON_CPU_QUEUE || wait_percentile_ns(r->hist, 1, 0))
+		json_percentiles(j, r->hist, r->max_ns);
 	json_object_end(j);
 }
 
