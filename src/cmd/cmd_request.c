@@ -281,8 +281,9 @@ static int trace(struct run *run, struct requesting *q, const char *command_line
 	return status;
 }
 
-/* Finds what is called a request; NULL: said why. */
-static struct request_plan *make_plan(char **specs, struct target *target, const struct request_options *o)
+/* Finds what is called a request; NULL, with an exit status: said why. */
+static struct request_plan *make_plan(char **specs, struct target *target, const struct request_options *o,
+				      int *ret_status)
 {
 	g_autoptr(GError) error = NULL;
 	struct request_plan *plan;
@@ -296,6 +297,7 @@ static struct request_plan *make_plan(char **specs, struct target *target, const
 				&error);
 	if (!plan) {
 		cmd_error("request", "%s", error->message);
+		*ret_status = run_status_of(error);
 		return NULL;
 	}
 	target->collect.requests = plan;
@@ -320,9 +322,9 @@ static int request(struct run *run, struct requesting *q, struct request_options
 	if ((status = target_resolve(target, "request")) != EXIT_OK ||
 	    (status = parse_own(o, run, target)) != EXIT_OK)
 		return status;
-	plan = make_plan(&argv[1], target, o);
+	plan = make_plan(&argv[1], target, o, &status);
 	if (!plan)
-		return EXIT_FAILED;
+		return status;
 	q->plan = plan;
 	status = trace(run, q, command_line);
 	if (status == EXIT_OK)

@@ -517,8 +517,20 @@ static void append_nobody(GString *body, const struct profile *p, const struct q
 			  const struct text_options *o)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new();
-	g_autoptr(GString) line = g_string_new("No thread of it is what was asked for.");
+	g_autoptr(GString) line = g_string_new(NULL);
 
+	if (!p->threads->len) {
+		g_string_append(line, "No thread was seen");
+		if (p->info.filters && *p->info.filters) {
+			g_string_append(line, " of what was to be recorded (");
+			text_safe(line, p->info.filters);
+			g_string_append_c(line, ')');
+		}
+		g_string_append(line, ": there was none, or the kernel hides it from tracing programs.");
+		text_wrap(body, line->str, "", text_screen_width(o));
+		return;
+	}
+	g_string_append(line, "No thread of it is what was asked for.");
 	for (guint i = 0; i < p->threads->len; i++)
 		g_ptr_array_add(names, (gpointer)profile_thread(p, i)->process);
 	g_autofree char *alike = query && query->processes
