@@ -442,17 +442,17 @@ static const struct finding *hidden_queue(const struct findings *f, const struct
 	return most && at >= shown && most->reason == REASON_CPU_QUEUE && !most->is_yield ? most : NULL;
 }
 
-/* "Also: 68% of it is sysbench's waits for a CPU, 4.10 s in 8 threads: --weight runnable" */
+/* "Also: 68% of the time that matters: sysbench waits for a CPU, 4.10 s in 8 threads." and what shows them */
 static void append_queue(GString *s, const struct findings *f, const struct finding *row,
 			 const struct text_options *options)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
 
-	g_string_append_printf(line, "Also: %.0f%% of it is ", text_percent(row->time_ns, f->matters_ns));
+	g_string_append_printf(line, "Also: %.0f%% of the time that matters: ", text_percent(row->time_ns, f->matters_ns));
 	text_safe_cut(line, row->process, STORM_NAME_COLUMNS);
-	g_string_append(line, "'s waits for a CPU, ");
+	g_string_append(line, " waits for a CPU, ");
 	text_duration(line, row->time_ns);
-	g_string_append_printf(line, " in %u thread%s: --weight runnable", row->threads_cnt,
+	g_string_append_printf(line, " in %u thread%s. `offcpu report --weight runnable --stacks`", row->threads_cnt,
 			       row->threads_cnt == 1 ? "" : "s");
 	text_wrap(s, line->str, "", text_screen_width(options));
 }
