@@ -107,7 +107,7 @@ static void set_collect(struct agent *a)
 	a->collect.cgroup_ids = find_groups(a);
 }
 
-/* A session from scratch, with its first window open. */
+/* A session from scratch, with its first window open since end_unix_ns. */
 static bool begin_session(struct agent *a, GError **error)
 {
 	const struct task_sampler_options looks = { .budget_ppm = task_sampler_budget(a->config->budget_ppm) };
@@ -124,6 +124,8 @@ static bool begin_session(struct agent *a, GError **error)
 		a->tasks = task_sampler_start(&looks);
 	mono = clock_ns(CLOCK_MONOTONIC);
 	a->next_ns = wall_clock_next_ns(&a->clock, mono, a->config->window_ns);
+	/* not now: on a busy machine the window is open for a while already */
+	a->end_unix_ns = wall_clock_unix_ns(&a->clock, session_profile(a->session)->info.start_ns);
 	return true;
 }
 
@@ -272,7 +274,6 @@ static bool begin_anew(struct agent *a, const char *why, GError **error)
 	malloc_trim(0);
 	if (!begin_session(a, error))
 		return false;
-	a->end_unix_ns = wall_clock_unix_ns(&a->clock, clock_ns(CLOCK_MONOTONIC));
 	a->anew_ns = clock_ns(CLOCK_MONOTONIC);
 	a->anew_cnt++;
 	keeper_gap(a->keeper, from_ns, a->end_unix_ns, why);
@@ -481,7 +482,6 @@ static bool begin(struct agent *a, GError **error)
 		return false;
 	now = clock_ns(CLOCK_MONOTONIC);
 	a->begun_ns = a->anew_ns = a->reported_ns = now;
-	a->end_unix_ns = wall_clock_unix_ns(&a->clock, now);
 	keeper_begin(a->keeper, a->end_unix_ns);
 	notify_ready(a->notify, "recording");
 	if (a->exporter)
