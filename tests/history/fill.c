@@ -165,6 +165,25 @@ static void find_new(struct filling *f)
 	}
 }
 
+/* What is of one turn ends with it. */
+static void end_new(struct filling *f)
+{
+	struct profile *p = g_array_index(f->sources, struct source, f->sources->len - 1).p;
+
+	for (guint i = 0; i < p->threads->len; i++) {
+		struct thread *t = &g_array_index(p->threads, struct thread, i);
+
+		if (t->start_ns > f->begun_ns && t->flags & THREAD_OPEN_AT_END)
+			t->flags = (t->flags & ~(uint32_t)THREAD_OPEN_AT_END) | THREAD_EXITED;
+	}
+	for (guint i = 0; i < p->waits->len; i++) {
+		struct wait *w = &g_array_index(p->waits, struct wait, i);
+
+		if (profile_thread(p, w->thread)->start_ns > f->begun_ns)
+			w->flags &= (uint8_t)~WAIT_OPEN_AT_END;
+	}
+}
+
 static bool understand(int argc, char **argv, struct filling *f, GError **error)
 {
 	f->dir = argv[1];
@@ -189,6 +208,8 @@ static bool understand(int argc, char **argv, struct filling *f, GError **error)
 		}
 	}
 	find_new(f);
+	if (f->sources->len > 1)
+		end_new(f);
 	return f->sources->len != 0;
 }
 
