@@ -106,8 +106,8 @@ struct store_line *store_line_read(const char *dir, uint64_t from_unix_ns, uint6
 				   enum store_by by, unsigned series_max, GError **error);
 /*
  * A part of it.  What is chosen by process, service and reason windows tell by themselves.  For all else, and of a
- * window that does not tell it, rows are unpacked, at most STORE_PART_ROWS_MAX windows, minutes or hours:
- * STORE_ERROR_TOO_MUCH says that the step is too short.
+ * window that does not tell it, rows are unpacked, at most STORE_PART_ROWS_MAX windows, minutes or hours: coarser ones
+ * than the step where those are too many.  STORE_ERROR_TOO_MUCH: so are hours.
  */
 #define STORE_PART_ROWS_MAX 800
 typedef struct selection *(*store_select_fn)(void *ctx, const struct profile *p, GError **error);
