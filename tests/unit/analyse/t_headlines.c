@@ -4,6 +4,8 @@
 #include "../fixture.h"
 #include "analyse/headlines.h"
 #include "analyse/top.h"
+#include "render/json/parts.h"
+#include "render/json/write.h"
 
 #define MS UINT64_C(1000000)
 
@@ -101,6 +103,8 @@ static void test_selection(void)
 static void test_many_processes(void)
 {
 	enum { CNT = 700 };
+	g_autoptr(GString) json = g_string_new(NULL);
+	struct json j;
 	struct profile *p = profile_new();
 	struct wait w = { .thread = fixture_thread(p, 1, 1, "node", "node"), .state = 'S', .count = CNT, .blocked_ns = CNT * MS };
 
@@ -120,6 +124,12 @@ static void test_many_processes(void)
 
 	g_assert_cmpstr(by->comm, ==, "sleep");
 	g_assert_cmpuint(by->blocked_ns, ==, CNT / 7 * 6 * MS);
+	/* nor does JSON name one of them */
+	json_init(&j, json);
+	json_object_begin(&j);
+	json_findings(&j, f);
+	json_object_end(&j);
+	g_assert_nonnull(strstr(json->str, "\"comm\":\"sleep\",\"several\":true,\"pid\":null,\"tid\":null,"));
 	findings_free(f);
 	profile_free(p);
 }
