@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <math.h>
+
 #include "analyse/locks.h"
 #include "analyse/task_findings.h"
 #include "analyse/wakers.h"
@@ -109,7 +111,12 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_member_string(j, "rule", rule && !is_of_reason ? rule->name : NULL);
 	json_member_string(j, "protocol", is_of_reason ? "" : reasons_protocol(f->reasons, row->wait));
 	json_member_uint(j, "time_ns", row->time_ns);
-	json_member_uint(j, "count", row->count);
+	if (row->looks) {
+		json_member_uint(j, "looks", row->looks);
+		json_member_uint(j, "time_se_ns", (uint64_t)llround(row->time_se_ns));
+	} else {
+		json_member_uint(j, "count", row->count);
+	}
 	json_member_uint(j, "threads", row->threads_cnt);
 	json_percentiles(j, row->hist, row->max_ns);
 	if (row->longest && profile_wait(f->profile, row->longest - 1)->max_start_unix_ns)
