@@ -54,6 +54,10 @@ struct finding {
 	uint32_t pid; /* 0: several */
 	uint64_t time_ns; /* blocked; of REASON_CPU_QUEUE: runnable and preempted */
 	uint64_t count;
+	double time_se_ns; /* standard error of time_ns; 0: exact */
+	/* of a recording by looks: how many it stands for, and that it is no larger than its error, as what one look saw */
+	uint64_t looks;
+	bool is_doubtful;
 	uint64_t max_ns; /* 0: not known */
 	uint32_t longest; /* index + 1 of the row with that wait; 0: not known */
 	uint32_t threads_cnt;

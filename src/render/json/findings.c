@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <math.h>
+
 #include "analyse/locks.h"
 #include "analyse/task_findings.h"
 #include "analyse/wakers.h"
@@ -49,8 +51,9 @@ static void write_by(struct json *j, const struct findings *f, const struct find
 	json_object_begin(j);
 	json_member_string(j, "role", is_held ? "holder" : "waker");
 	json_member_string(j, "comm", by->comm);
-	json_member_uint(j, "pid", by->pid);
-	json_member_uint(j, "tid", by->tid);
+	json_member_bool(j, "several", by->threads_cnt > 1 || by->is_kind || by->is_program);
+	json_member_known(j, "pid", by->pid, by->pid && !by->is_program);
+	json_member_known(j, "tid", by->tid, by->tid && by->threads_cnt == 1 && !by->is_kind && !by->is_program);
 	json_member_uint(j, "blocked_ns", by->blocked_ns);
 	write_function(j, p, "function", by->frame);
 	if (by->place)
@@ -103,13 +106,18 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_object_begin(j);
 	json_member_string(j, "reason", reason_name(row->reason));
 	json_member_string(j, "process", row->process);
-	json_member_uint(j, "pid", row->pid);
+	json_member_known(j, "pid", row->pid, row->pid);
 	json_member_string(j, "says", is_of_reason ? reason_says(row->reason) : reasons_says(f->reasons, row->wait));
 	json_member_string(j, "advice", is_of_reason ? reason_advice(row->reason) : reasons_advice(f->reasons, row->wait));
 	json_member_string(j, "rule", rule && !is_of_reason ? rule->name : NULL);
 	json_member_string(j, "protocol", is_of_reason ? "" : reasons_protocol(f->reasons, row->wait));
 	json_member_uint(j, "time_ns", row->time_ns);
-	json_member_uint(j, "count", row->count);
+	if (row->looks) {
+		json_member_uint(j, "looks", row->looks);
+		json_member_uint(j, "time_se_ns", (uint64_t)llround(row->time_se_ns));
+	} else {
+		json_member_uint(j, "count", row->count);
+	}
 	json_member_uint(j, "threads", row->threads_cnt);
 	json_percentiles(j, row->hist, row->max_ns);
 	if (row->longest && profile_wait(f->profile, row->longest - 1)->max_start_unix_ns)
@@ -139,7 +147,7 @@ static void write_class(struct json *j, const struct finding_class *c)
 {
 	json_object_begin(j);
 	json_member_string(j, "process", c->process);
-	json_member_uint(j, "pid", c->pid);
+	json_member_known(j, "pid", c->pid, c->pid);
 	json_member_uint(j, "processes", c->processes_cnt);
 	json_member_uint(j, "threads", c->threads_cnt);
 	json_member_uint(j, "observed_ns", c->observed_ns);

@@ -70,7 +70,7 @@ static void write_process(struct json *j, const struct finding_class *c)
 {
 	json_object_begin(j);
 	json_member_string(j, "process", c->process);
-	json_member_uint(j, "pid", c->pid);
+	json_member_known(j, "pid", c->pid, c->pid);
 	json_member_uint(j, "processes", c->processes_cnt);
 	json_member_uint(j, "threads", c->threads_cnt);
 	json_member_uint(j, "observed_ns", c->observed_ns);

@@ -2,6 +2,7 @@
 #include "render/text/finding.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "analyse/actors.h"
@@ -297,6 +298,20 @@ static void append_when(GString *s, const struct profile *p, const struct findin
 	text_clock_ms(s, w->max_start_unix_ns, &p->info);
 }
 
+/* " ±1.2 s, seen in about 12 looks" */
+static void append_looks(GString *s, const struct finding *row)
+{
+	if (row->time_se_ns > 0) {
+		g_string_append(s, " ±");
+		text_duration(s, (uint64_t)llround(2 * row->time_se_ns));
+	}
+	g_string_append(s, row->looks == 1 ? ", seen in about one look" : ", seen in about ");
+	if (row->looks > 1) {
+		text_thousands(s, row->looks);
+		g_string_append(s, " looks");
+	}
+}
+
 /* "8 threads, 12,402 waits of 3.1 s; median 1.1 ms, p99 14 ms, max 20 ms" */
 static void append_evidence(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -307,6 +322,8 @@ static void append_evidence(GString *s, const struct findings *f, const struct f
 		g_string_append(s, row->count == 1 ? " wait, " : " waits, ");
 	}
 	text_duration(s, row->time_ns);
+	if (row->looks)
+		append_looks(s, row);
 	double seconds = (double)f->profile->info.duration_ns / 1e9;
 	if (row->is_poll_loop && seconds > 0)
 		g_string_append_printf(s, ", %.0f times a second", (double)row->count / seconds);
