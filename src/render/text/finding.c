@@ -206,6 +206,18 @@ static bool is_loop_upstream(const struct findings *f, const struct finding *row
 	       object_upstream(profile_get_object(f->profile, row->object - 1));
 }
 
+/* Where the program waits; -1: in the loop of a library, where all that have one wait. */
+static int64_t told_frame(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+	bool is_loop = rule && rule->reason == REASON_EVENT_LOOP;
+
+	if (is_loop && row->frame >= 0 &&
+	    plumbing_frame_level(reasons_plumbing(f->reasons), (uint32_t)row->frame) == RUNTIME_LIBRARY)
+		return -1;
+	return row->frame;
+}
+
 /* "1. 41% of the time that matters: sysbench waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
 static void append_sentence(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -234,8 +246,9 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 		text_finding_object(s, row, o);
 	if (is_cpu)
 		return;
-	if (!is_loop_upstream(f, row))
-		text_finding_function(s, f, row->frame, " in ");
+	if (told_frame(f, row) != row->frame)
+		protocol = "";
+	text_finding_function(s, f, is_loop_upstream(f, row) ? -1 : told_frame(f, row), " in ");
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);
 	if (*protocol && !strstr(says, protocol)) {
@@ -465,7 +478,8 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 /* What shows the stacks of this finding, if a shell can have it without quoting pains. */
 static void append_command(GString *s, const struct findings *f, const struct finding *row)
 {
-	const char *name = row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame)->name : NULL;
+	int64_t frame = told_frame(f, row);
+	const char *name = frame >= 0 ? profile_get_frame(f->profile, (uint32_t)frame)->name : NULL;
 	g_autofree char *function = name ? function_plain_name(name) : NULL;
 
 	if (row->busy) {
