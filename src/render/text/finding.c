@@ -205,6 +205,15 @@ static bool is_loop_upstream(const struct findings *f, const struct finding *row
 	       object_upstream(profile_get_object(f->profile, row->object - 1));
 }
 
+/* "flock+0x2809" of flock: a function without a name in the program itself says nothing to people. */
+static bool is_own_address(const struct findings *f, const struct finding *row)
+{
+	const struct frame *fr = row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame) : NULL;
+	const char *module = fr && !fr->name ? module_base_name(fr->module) : NULL;
+
+	return module && strcmp(module, row->process) == 0;
+}
+
 /* "1. 41% of the time that matters: sysbench waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
 static void append_sentence(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -233,7 +242,7 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 		text_finding_object(s, row, o);
 	if (is_cpu)
 		return;
-	if (!is_loop_upstream(f, row))
+	if (!is_loop_upstream(f, row) && !is_own_address(f, row))
 		text_finding_function(s, f, row->frame, " in ");
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);
