@@ -45,10 +45,11 @@ static void print_help(FILE *to)
 	fputs("\nStart with: offcpu record -d 5 && offcpu report && offcpu flame -o out.svg\n"
 	      "`offcpu COMMAND --help` shows a command's options, `offcpu help COMMAND` its manual.\n\n"
 	      "Words:\n"
-	      "  blocked    asleep until somebody wakes it      off CPU    these three together\n"
-	      "  runnable   woken, and waits for a CPU          run queue  where threads wait for a CPU\n"
-	      "  preempted  lost its CPU, and waits for one     idle       waits for work: folded away\n"
-	      "  p99        99 of 100 waits are not longer      time that matters  off CPU and not idle\n", to);
+	      "  off CPU    blocked (asleep until somebody wakes it), runnable (woken, and waits\n"
+	      "             for a CPU) or preempted (lost its CPU, and waits for one)\n"
+	      "  run queue  where threads wait for a CPU\n"
+	      "  idle       waits for work; the time that matters is off CPU and not idle\n"
+	      "  p99        99 of 100 waits are not longer\n", to);
 }
 
 static bool has_page(char *page)
