@@ -393,7 +393,7 @@ static bool is_ended_by_kill(const struct findings *f, const struct finding *row
 	       profile_get_object(f->profile, row->object - 1)->is_private && !finding_is_held(f, row);
 }
 
-static const char *advice_of(const struct findings *f, const struct finding *row)
+const char *text_finding_advice(const struct findings *f, const struct finding *row)
 {
 	const struct profile_limit *limit = row->limit.limit;
 
@@ -511,7 +511,7 @@ void text_finding_parts(const struct findings *f, unsigned row, struct text_find
 	*ret_parts = (struct text_finding_parts){
 		.sentence = g_string_free(sentence, FALSE),
 		.evidence = g_string_free(evidence, FALSE),
-		.advice = advice_of(f, r),
+		.advice = text_finding_advice(f, r),
 	};
 }
 
@@ -524,10 +524,10 @@ void text_finding_parts_clear(struct text_finding_parts *parts)
 /* Has a finding above it the same advice? */
 static bool is_told_before(const struct findings *f, unsigned row)
 {
-	const char *advice = advice_of(f, &g_array_index(f->rows, struct finding, row));
+	const char *advice = text_finding_advice(f, &g_array_index(f->rows, struct finding, row));
 
 	for (unsigned i = 0; i < row; i++)
-		if (strcmp(advice, advice_of(f, &g_array_index(f->rows, struct finding, i))) == 0)
+		if (strcmp(advice, text_finding_advice(f, &g_array_index(f->rows, struct finding, i))) == 0)
 			return true;
 	return false;
 }
@@ -547,7 +547,7 @@ void text_finding(GString *s, const struct findings *f, unsigned row, unsigned n
 	append_all_evidence(line, f, r);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 	g_string_assign(line, INDENT);
-	g_string_append(line, is_told_before(f, row) ? "As above." : advice_of(f, r));
+	g_string_append(line, is_told_before(f, row) ? "As above." : text_finding_advice(f, r));
 	append_command(line, f, r);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 }
