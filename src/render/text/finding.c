@@ -389,8 +389,10 @@ static bool knows_loop(const struct findings *f, const struct finding *row)
 /* Who is of another process than a lock and its waiters ends their waits by a signal. */
 static bool is_ended_by_kill(const struct findings *f, const struct finding *row)
 {
-	return (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && row->object && row->by.tid &&
-	       profile_get_object(f->profile, row->object - 1)->is_private && !finding_is_held(f, row);
+	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+
+	return (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && o && o->is_private && row->pid &&
+	       row->by.pid && row->by.pid != row->pid;
 }
 
 const char *text_finding_advice(const struct findings *f, const struct finding *row)
