@@ -206,16 +206,22 @@ static bool is_loop_upstream(const struct findings *f, const struct finding *row
 	       object_upstream(profile_get_object(f->profile, row->object - 1));
 }
 
-/* Where the program waits; -1: in the loop of a library, where all that have one wait. */
-static int64_t told_frame(const struct findings *f, const struct finding *row)
+/* In the loop of a library all that have one wait. */
+static bool is_library_loop(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-	bool is_loop = rule && rule->reason == REASON_EVENT_LOOP;
 
-	if (is_loop && row->frame >= 0 &&
-	    plumbing_frame_level(reasons_plumbing(f->reasons), (uint32_t)row->frame) == RUNTIME_LIBRARY)
-		return -1;
-	return row->frame;
+	return rule && rule->reason == REASON_EVENT_LOOP && row->frame >= 0 &&
+	       plumbing_frame_level(reasons_plumbing(f->reasons), (uint32_t)row->frame) == RUNTIME_LIBRARY;
+}
+
+/* "flock+0x2809" of flock: a function without a name in the program itself says nothing to people. */
+static bool is_own_address(const struct findings *f, const struct finding *row)
+{
+	const struct frame *fr = row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame) : NULL;
+	const char *module = fr && !fr->name ? module_base_name(fr->module) : NULL;
+
+	return module && strcmp(module, row->process) == 0;
 }
 
 /* "1. 41% of the time that matters: sysbench waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
@@ -246,9 +252,10 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 		text_finding_object(s, row, o);
 	if (is_cpu)
 		return;
-	if (told_frame(f, row) != row->frame)
+	if (is_library_loop(f, row))
 		protocol = "";
-	text_finding_function(s, f, is_loop_upstream(f, row) ? -1 : told_frame(f, row), " in ");
+	else if (!is_loop_upstream(f, row) && !is_own_address(f, row))
+		text_finding_function(s, f, row->frame, " in ");
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);
 	if (*protocol && !strstr(says, protocol)) {
@@ -410,11 +417,13 @@ static bool knows_loop(const struct findings *f, const struct finding *row)
 /* Who is of another process than a lock and its waiters ends their waits by a signal. */
 static bool is_ended_by_kill(const struct findings *f, const struct finding *row)
 {
-	return (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && row->object && row->by.tid &&
-	       profile_get_object(f->profile, row->object - 1)->is_private && !finding_is_held(f, row);
+	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+
+	return (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && o && o->is_private && row->pid &&
+	       row->by.pid && row->by.pid != row->pid;
 }
 
-static const char *advice_of(const struct findings *f, const struct finding *row)
+const char *text_finding_advice(const struct findings *f, const struct finding *row)
 {
 	const struct profile_limit *limit = row->limit.limit;
 
@@ -533,7 +542,7 @@ void text_finding_parts(const struct findings *f, unsigned row, struct text_find
 	*ret_parts = (struct text_finding_parts){
 		.sentence = g_string_free(sentence, FALSE),
 		.evidence = g_string_free(evidence, FALSE),
-		.advice = advice_of(f, r),
+		.advice = text_finding_advice(f, r),
 	};
 }
 
@@ -546,10 +555,10 @@ void text_finding_parts_clear(struct text_finding_parts *parts)
 /* Has a finding above it the same advice? */
 static bool is_told_before(const struct findings *f, unsigned row)
 {
-	const char *advice = advice_of(f, &g_array_index(f->rows, struct finding, row));
+	const char *advice = text_finding_advice(f, &g_array_index(f->rows, struct finding, row));
 
 	for (unsigned i = 0; i < row; i++)
-		if (strcmp(advice, advice_of(f, &g_array_index(f->rows, struct finding, i))) == 0)
+		if (strcmp(advice, text_finding_advice(f, &g_array_index(f->rows, struct finding, i))) == 0)
 			return true;
 	return false;
 }
@@ -569,7 +578,7 @@ void text_finding(GString *s, const struct findings *f, unsigned row, unsigned n
 	append_all_evidence(line, f, r);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 	g_string_assign(line, INDENT);
-	g_string_append(line, is_told_before(f, row) ? "As above." : advice_of(f, r));
+	g_string_append(line, is_told_before(f, row) ? "As above." : text_finding_advice(f, r));
 	append_command(line, f, r);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 }
