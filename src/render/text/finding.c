@@ -224,6 +224,11 @@ static bool is_own_address(const struct findings *f, const struct finding *row)
 	return module && strcmp(module, row->process) == 0;
 }
 
+static bool tells_function(const struct findings *f, const struct finding *row)
+{
+	return row->frame >= 0 && !is_loop_upstream(f, row) && !is_library_loop(f, row) && !is_own_address(f, row);
+}
+
 /* "1. 41% of the time that matters: sysbench waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
 static void append_sentence(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -254,7 +259,7 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 		return;
 	if (is_library_loop(f, row))
 		protocol = "";
-	else if (!is_loop_upstream(f, row) && !is_own_address(f, row))
+	if (tells_function(f, row))
 		text_finding_function(s, f, row->frame, " in ");
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);
@@ -487,8 +492,7 @@ const char *text_finding_advice(const struct findings *f, const struct finding *
 /* What shows the stacks of this finding, if a shell can have it without quoting pains. */
 static void append_command(GString *s, const struct findings *f, const struct finding *row)
 {
-	int64_t frame = told_frame(f, row);
-	const char *name = frame >= 0 ? profile_get_frame(f->profile, (uint32_t)frame)->name : NULL;
+	const char *name = tells_function(f, row) ? profile_get_frame(f->profile, (uint32_t)row->frame)->name : NULL;
 	g_autofree char *function = name ? function_plain_name(name) : NULL;
 
 	if (row->busy) {
@@ -501,7 +505,7 @@ static void append_command(GString *s, const struct findings *f, const struct fi
 							      : " `offcpu report --weight runnable --stacks`");
 		return;
 	}
-	if (!function || strlen(function) > 40 || is_loop_upstream(f, row) || row->never_let_go || is_ended_by_kill(f, row))
+	if (!function || strlen(function) > 40 || row->never_let_go || is_ended_by_kill(f, row))
 		return;
 	for (const char *c = function; *c; c++) {
 		if (!g_ascii_isalnum(*c) && *c != '_' && *c != ':')
