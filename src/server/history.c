@@ -362,11 +362,9 @@ static bool check_json(const struct part *part, GError **error)
 
 static bool write_report(const struct part *part, struct answer *ret, GString *out, GError **error)
 {
-	bool is_small = check_json(part, NULL);
-
-	if (is_small)
+	if (check_json(part, NULL))
 		json_report(out, part->profile, part->selection);
-	if (!is_small || out->len > BODY_MAX_BYTES) {
+	if (!out->len || out->len > BODY_MAX_BYTES) {
 		g_string_truncate(out, 0);
 		json_report_within(out, part->profile, part->selection, BODY_MAX_BYTES);
 	}
