@@ -362,6 +362,8 @@ static bool look(void)
 			     urgency_asks_for_crowd(&all.state, now_ns) ? runnable_cnt() : 0);
 	if (step != URGENCY_STAY)
 		apply(step == URGENCY_RAISE);
+	else if (all.state.is_raised && all.unborn_cnt)	/* made since then by a thread that hands nothing down */
+		raise_unlisted(!all.state.is_kept);
 	return is_waiting;
 }
 
@@ -389,7 +391,7 @@ static gpointer watch(gpointer unused)
 
 	(void)unused;
 	spare_stack_use();
-	raise_thread(&me);
+	raise_thread(&me);	/* if it was not born so */
 	g_mutex_lock(&all.lock);
 	while (!all.is_ending) {
 		bool is_waiting = look();
@@ -433,8 +435,12 @@ void urgency_begin(void)
 	if (!begun_cnt++)
 		enter(false);
 	if (!all.user_cnt++) {
-		look();		/* here: in a crowd the watcher would have to wait for its first turn */
+		struct thread me = { .tid = own_tid() };
+
+		look();
+		raise_thread(&me);	/* the watcher has it from here, else it would starve before its first turn */
 		all.watcher = g_thread_new("urgency", watch, NULL);
+		lower_thread(&me);
 	}
 	g_mutex_unlock(&all.life);
 }
