@@ -51,7 +51,6 @@ static long exchange(const struct opener_request *request, const struct asked *a
 {
 	long n = -1;
 
-	*ret_fd = -1;
 	g_mutex_lock(&opener.lock);
 	if (!opener.is_lost && parser_send(opener.socket, request, OPENER_REQUEST_BYTES + a->path_bytes, a->fd))
 		n = parser_receive(opener.socket, reply, bytes, ret_fd);
@@ -67,6 +66,7 @@ static long ask(const struct asked *a, void *reply, size_t bytes, int *ret_fd)
 	int32_t error;
 	long n;
 
+	*ret_fd = -1;
 	if (a->path_bytes > sizeof(request.path)) {
 		errno = ENAMETOOLONG;
 		return -1;
