@@ -44,6 +44,7 @@ bool processes_give_up(const struct agent_config *c, log_fn log, GError **error)
 
 	if (!privileges_drop(needed, error))
 		return false;
+	opener_settle();
 	g_autofree char *held = privileges_text(privileges_now());
 
 	log_say(log, LOG_LEVEL_INFO, "capabilities: %s%s", *held ? held : "none",

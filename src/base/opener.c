@@ -21,6 +21,7 @@ static struct {
 	pid_t pid;
 	int socket;
 	bool is_apart, is_lost;
+	bool is_hidden;	/* /proc may hide other users' processes */
 } opener = { .socket = -1 };
 
 bool opener_is_apart(void)
@@ -50,7 +51,6 @@ static long exchange(const struct opener_request *request, const struct asked *a
 {
 	long n = -1;
 
-	*ret_fd = -1;
 	g_mutex_lock(&opener.lock);
 	if (!opener.is_lost && parser_send(opener.socket, request, OPENER_REQUEST_BYTES + a->path_bytes, a->fd))
 		n = parser_receive(opener.socket, reply, bytes, ret_fd);
@@ -66,6 +66,7 @@ static long ask(const struct asked *a, void *reply, size_t bytes, int *ret_fd)
 	int32_t error;
 	long n;
 
+	*ret_fd = -1;
 	if (a->path_bytes > sizeof(request.path)) {
 		errno = ENAMETOOLONG;
 		return -1;
@@ -92,18 +93,33 @@ static int ask_for_fd(const struct asked *a)
 	return fd;
 }
 
-/* What another process has there. */
-static bool is_others(const char *path)
+/*
+ * Most of it anybody may open, and many a process has ended meanwhile: only what is refused is asked for.  Where /proc
+ * hides other users' processes, those seem to have ended.
+ */
+static bool is_refused(void)
 {
-	return opener.is_apart && g_str_has_prefix(path, "/proc") &&
-	       (!path[5] || (path[5] == '/' && g_ascii_isdigit(path[6])) || !strcmp(path + 5, "/kallsyms"));
+	return opener.is_apart &&
+	       (errno == EACCES || errno == EPERM || (opener.is_hidden && (errno == ENOENT || errno == ESRCH)));
+}
+
+/* That anybody may read, but with zeros for addresses. */
+static bool is_veiled(const char *path)
+{
+	return opener.is_apart && strcmp(path, "/proc/kallsyms") == 0;
+}
+
+void opener_settle(void)
+{
+	opener.is_hidden = access("/proc/1", F_OK) != 0;
 }
 
 int opener_open(const char *path, int flags)
 {
 	const struct asked a = { OPENER_OPEN, (uint32_t)flags, 0, path, strlen(path) + 1, -1 };
+	int fd = is_veiled(path) ? -1 : open(path, flags | O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	return is_others(path) ? ask_for_fd(&a) : open(path, flags | O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return is_veiled(path) || (fd < 0 && is_refused()) ? ask_for_fd(&a) : fd;
 }
 
 FILE *opener_file(const char *path)
@@ -116,32 +132,28 @@ FILE *opener_file(const char *path)
 	return file;
 }
 
-static char *text_by_fd(const char *path, size_t max_bytes, size_t *ret_bytes)
+static char *text_by_fd(int fd, size_t max_bytes, size_t *ret_bytes)
 {
-	int fd = opener_open(path, 0), error;
 	char *text = fd < 0 ? NULL : file_read_fd(fd, max_bytes, ret_bytes);
+	int error = errno;
 
-	error = errno;
 	if (fd >= 0)
 		close(fd);
 	errno = error;
 	return text;
 }
 
-char *opener_text(const char *path, size_t max_bytes, size_t *ret_bytes)
+static char *text_by_asking(const char *path, size_t max_bytes, size_t *ret_bytes)
 {
 	const struct asked a = { OPENER_TEXT, 0, 0, path, strlen(path) + 1, -1 };
 	struct opener_reply reply;
 	int fd;
-	long n;
+	long n = ask(&a, &reply, sizeof(reply), &fd);
 
-	if (!is_others(path))
-		return text_by_fd(path, max_bytes, ret_bytes);
-	n = ask(&a, &reply, sizeof(reply), &fd);
 	if (n < 0)
 		return NULL;
 	if (n == OPENER_TEXT_MAX && max_bytes > OPENER_TEXT_MAX)
-		return text_by_fd(path, max_bytes, ret_bytes);	/* there may be more */
+		return text_by_fd(opener_open(path, 0), max_bytes, ret_bytes);	/* there may be more */
 	*ret_bytes = MIN((size_t)n, max_bytes);
 	char *text = g_malloc(*ret_bytes + 1);
 
@@ -150,16 +162,20 @@ char *opener_text(const char *path, size_t max_bytes, size_t *ret_bytes)
 	return text;
 }
 
+/* Some files open to many, and let few read. */
+char *opener_text(const char *path, size_t max_bytes, size_t *ret_bytes)
+{
+	char *text = text_by_fd(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), max_bytes, ret_bytes);
+
+	return !text && is_refused() ? text_by_asking(path, max_bytes, ret_bytes) : text;
+}
+
 int opener_hold(int at, const char *path, uint64_t flags, uint64_t resolve)
 {
 	const struct asked a = { OPENER_HOLD, (uint32_t)flags, resolve, path, strlen(path) + 1, at };
+	int fd = opener_hold_here(at, path, flags, resolve);
 
-	return opener.is_apart ? ask_for_fd(&a) : opener_hold_here(at, path, flags, resolve);
-}
-
-static bool is_refused(int fd)
-{
-	return opener.is_apart && fd < 0 && (errno == EACCES || errno == EPERM);
+	return fd < 0 && is_refused() ? ask_for_fd(&a) : fd;
 }
 
 int opener_read_held(int held_fd)
@@ -167,7 +183,7 @@ int opener_read_held(int held_fd)
 	const struct asked a = { .call = OPENER_READ_HELD, .fd = held_fd };
 	int fd = opener_reopen_here(held_fd);
 
-	return is_refused(fd) ? ask_for_fd(&a) : fd;
+	return fd < 0 && is_refused() ? ask_for_fd(&a) : fd;
 }
 
 char *opener_link(const char *path)
@@ -175,22 +191,20 @@ char *opener_link(const char *path)
 	const struct asked a = { OPENER_LINK, 0, 0, path, strlen(path) + 1, -1 };
 	struct opener_reply reply;
 	int fd;
-	long n;
+	long n = readlink(path, reply.text, sizeof(reply.text));
 
-	if (is_others(path))
+	if (n < 0 && is_refused())
 		n = ask(&a, &reply, sizeof(reply), &fd);
-	else
-		n = readlink(path, reply.text, sizeof(reply.text));
 	return n > 0 ? g_strndup(reply.text, (gsize)n) : NULL;
 }
 
 bool opener_stat(const char *path, struct stat *ret)
 {
 	int fd, error;
-	bool is_well;
+	bool is_well = stat(path, ret) == 0;
 
-	if (!is_others(path))
-		return stat(path, ret) == 0;
+	if (is_well || !is_refused())
+		return is_well;
 	fd = opener_hold(-1, path, 0, 0);
 	is_well = fd >= 0 && fstat(fd, ret) == 0;
 	error = errno;
@@ -219,7 +233,7 @@ static bool take_entries(const char *text, long bytes, opener_entry_fn take, voi
 bool opener_list(const char *dir, bool with_links, opener_entry_fn take, void *data)
 {
 	const struct asked a = { .call = OPENER_LIST, .flags = with_links, .fd = opener_open(dir, O_DIRECTORY) };
-	bool by_other = is_others(dir);
+	bool by_other = opener.is_apart && (with_links || opener.is_hidden);
 	struct opener_reply reply;
 	int fd;
 	long n;
@@ -238,7 +252,7 @@ int opener_cgroup(int mount_fd, uint64_t id)
 	const struct asked a = { .call = OPENER_CGROUP, .number = id, .fd = mount_fd };
 	int fd = opener_cgroup_here(mount_fd, id);
 
-	return is_refused(fd) ? ask_for_fd(&a) : fd;
+	return fd < 0 && is_refused() ? ask_for_fd(&a) : fd;
 }
 
 int opener_bpf_stats(void)
@@ -246,7 +260,7 @@ int opener_bpf_stats(void)
 	const struct asked a = { .call = OPENER_BPF_STATS, .fd = -1 };
 	int fd = opener_bpf_stats_here();
 
-	return is_refused(fd) ? ask_for_fd(&a) : fd;
+	return fd < 0 && is_refused() ? ask_for_fd(&a) : fd;
 }
 
 int opener_perf_event(const struct perf_event_attr *attr, int cpu)
@@ -254,14 +268,15 @@ int opener_perf_event(const struct perf_event_attr *attr, int cpu)
 	const struct asked a = { OPENER_PERF_EVENT, 0, (uint64_t)cpu, attr, sizeof(*attr), -1 };
 	int fd = opener_perf_event_here(attr, cpu);
 
-	return is_refused(fd) ? ask_for_fd(&a) : fd;
+	return fd < 0 && is_refused() ? ask_for_fd(&a) : fd;
 }
 
 /* What every process has, so it must be able to read it, as other users' is read. */
 static bool is_able(void)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%d/maps", (int)getpid());
-	int fd = opener_open(path, 0);
+	const struct asked a = { OPENER_OPEN, 0, 0, path, strlen(path) + 1, -1 };
+	int fd = ask_for_fd(&a);
 
 	if (fd >= 0)
 		close(fd);
@@ -282,6 +297,7 @@ bool opener_start(uint64_t kept, GError **error)
 	opener.socket = sockets[0];
 	opener.is_apart = opener.pid > 0;
 	opener.is_lost = false;
+	opener.is_hidden = true;
 	if (opener.is_apart)
 		setsockopt(opener.socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (opener.is_apart && is_able())

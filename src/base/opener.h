@@ -20,6 +20,8 @@
 /* Before there are threads, since it forks.  kept: its capabilities, as privileges.h has them.  False with a sentence. */
 bool opener_start(uint64_t kept, GError **error);
 void opener_stop(void);
+/* The rights were given up: only what is refused now is asked for. */
+void opener_settle(void);
 bool opener_is_apart(void);
 /* It has ended, or hangs: nothing can be opened any more. */
 bool opener_is_lost(void);

@@ -90,9 +90,9 @@ static size_t put_entry(int dir, const char *name, bool with_link, char *to)
 
 	n = MAX(n, 0);
 	link[n] = '\0';
-	if (n && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
-		st.st_mode = 0;
-	memcpy(to, &(uint32_t){ st.st_mode }, sizeof(uint32_t));
+	uint32_t mode = n && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mode : 0;
+
+	memcpy(to, &mode, sizeof(mode));
 	memcpy(to + sizeof(uint32_t), name, name_bytes);
 	return sizeof(uint32_t) + name_bytes + (size_t)n + 1;
 }
