@@ -480,14 +480,11 @@ void store_file_leave(struct store_file *f)
 }
 
 /* The blob of a row, for g_free().  NULL without a sentence: there is none, and none must be. */
-static uint8_t *read_blob(struct store_file *f, const char *sql, uint64_t seq, bool must_be, size_t *ret_bytes,
+static uint8_t *read_blob(struct store_file *f, sqlite3_stmt *stmt, uint64_t seq, bool must_be, size_t *ret_bytes,
 			  GError **error)
 {
-	sqlite3_stmt *stmt = store_file_prepare(f, sql, error);
 	uint8_t *plain = NULL;
 
-	if (!stmt)
-		return NULL;
 	sqlite3_bind_int64(stmt, 1, (sqlite3_int64)seq);
 	int rc = sqlite3_step(stmt);
 
@@ -500,18 +497,17 @@ static uint8_t *read_blob(struct store_file *f, const char *sql, uint64_t seq, b
 	} else if (must_be) {
 		store_file_damaged(f, "a window has no rows", error);
 	}
-	sqlite3_finalize(stmt);
 	return plain;
 }
 
 struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profile *with, GError **error)
 {
 	const struct dict *d = store_file_dict(f, error);
+	sqlite3_stmt *stmt = d ? store_file_prepare(f, "SELECT bytes, packed FROM rows WHERE seq = ?", error) : NULL;
 	size_t bytes = 0;
-	g_autofree uint8_t *plain = d ? read_blob(f, "SELECT bytes, packed FROM rows WHERE seq = ?", seq, true, &bytes,
-						  error)
-				      : NULL;
+	g_autofree uint8_t *plain = stmt ? read_blob(f, stmt, seq, true, &bytes, error) : NULL;
 
+	sqlite3_finalize(stmt);
 	return plain ? load_rows(f, map_of(f, d, with), plain, bytes, with, error) : NULL;
 }
 
@@ -519,7 +515,14 @@ uint8_t *store_file_cells(struct store_file *f, uint64_t seq, size_t *ret_bytes,
 {
 	if (!f->has_cells)
 		return NULL;
-	return read_blob(f, "SELECT bytes, packed FROM cells WHERE seq = ?", seq, false, ret_bytes, error);
+	if (!f->cells)
+		f->cells = store_file_prepare(f, "SELECT bytes, packed FROM cells WHERE seq = ?", error);
+	if (!f->cells)
+		return NULL;
+	uint8_t *plain = read_blob(f, f->cells, seq, false, ret_bytes, error);
+
+	sqlite3_reset(f->cells);
+	return plain;
 }
 
 bool store_file_load(struct store_file *f, uint64_t seq, struct merger *into, GError **error)

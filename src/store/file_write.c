@@ -131,6 +131,7 @@ void store_file_close(struct store_file *f)
 {
 	if (!f)
 		return;
+	sqlite3_finalize(f->cells);
 	dict_map_free(f->map);
 	if (f->is_writable && f->db)	/* a reader that is at it keeps it as it is, and the next writer tries again */
 		sqlite3_exec(f->db, "PRAGMA busy_timeout=0; PRAGMA journal_mode=DELETE", NULL, NULL, NULL);

@@ -25,7 +25,7 @@ struct bunch {
 struct folding {
 	struct profile *old, *p;
 	const struct short_lived_options *options;
-	GHashTable *lasting_pids, *lasting_tids;	/* of threads that are not folded */
+	GHashTable *lasting_pids, *lasting_threads;	/* those that are not folded */
 	GHashTable *bunches;	/* struct row_key -> struct bunch */
 	struct bunch **of_thread;	/* of each old thread; NULL: it stays as it is */
 	bool *is_excluded;	/* each old thread */
@@ -73,6 +73,12 @@ static gpointer id_key(uint32_t id)
 	return GUINT_TO_POINTER(id);
 }
 
+/* A number is used again, so it tells nothing without when the thread started. */
+static gpointer thread_key(uint32_t tid, uint64_t start_ns)
+{
+	return GSIZE_TO_POINTER((gsize)hash_end(hash_more(start_ns, tid)));
+}
+
 static void note_lasting(struct folding *f)
 {
 	for (guint i = 0; i < f->old->threads->len; i++) {
@@ -81,7 +87,7 @@ static void note_lasting(struct folding *f)
 		if (is_short_lived(f, t))
 			continue;
 		g_hash_table_add(f->lasting_pids, id_key(t->pid));
-		g_hash_table_add(f->lasting_tids, id_key(t->tid));
+		g_hash_table_add(f->lasting_threads, thread_key(t->tid, t->start_ns));
 	}
 }
 
@@ -265,7 +271,7 @@ static uint32_t waker_of(struct folding *f, uint32_t waker)
 	if (f->waker[waker] != NOT_YET)
 		return f->waker[waker];
 	f->waker[waker] = waker;
-	if (!w.tid || !f->options->may_fold || g_hash_table_contains(f->lasting_tids, id_key(w.tid)))
+	if (!w.tid || !f->options->may_fold || g_hash_table_contains(f->lasting_threads, thread_key(w.tid, w.start_ns)))
 		return waker;
 	w.pid = w.tid = 0;
 	w.start_ns = 0;
@@ -405,7 +411,7 @@ struct profile *short_lived_fold(struct profile *window, const struct short_live
 	const guint threads = window->threads->len;
 
 	f.lasting_pids = g_hash_table_new(NULL, NULL);
-	f.lasting_tids = g_hash_table_new(NULL, NULL);
+	f.lasting_threads = g_hash_table_new(NULL, NULL);
 	f.bunches = g_hash_table_new_full(key_hash, key_equal, NULL, g_free);
 	f.of_thread = g_new0(struct bunch *, threads + 1);
 	f.is_excluded = g_new0(bool, threads + 1);
@@ -426,7 +432,7 @@ struct profile *short_lived_fold(struct profile *window, const struct short_live
 		f.p->tasks = tasks;
 	}
 	g_hash_table_unref(f.lasting_pids);
-	g_hash_table_unref(f.lasting_tids);
+	g_hash_table_unref(f.lasting_threads);
 	g_hash_table_unref(f.bunches);
 	g_free(f.of_thread);
 	g_free(f.is_excluded);

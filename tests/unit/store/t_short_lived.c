@@ -235,7 +235,10 @@ static void test_bound(void)
 	profile_free(p);
 }
 
-/* What was not seen up to the end is gone, whenever it began, and though nobody saw it end. */
+/*
+ * What was not seen up to the end is gone, whenever it began, and though nobody saw it end.  A thread that is there now
+ * may have the number of one that woke somebody before.
+ */
 static void test_gone(void)
 {
 	static const struct short_lived_options gone = { .may_fold = true, .even_gone = true };
@@ -243,7 +246,12 @@ static void test_gone(void)
 
 	for (unsigned i = 0; i < 20; i++)
 		add_wait(p, add_thread(p, 1000 + i, 1000 + i, "worker", NULL, START, START + 3 * MS, 0), "read", 0);
-	add_wait(p, add_thread(p, 2000, 2000, "worker", NULL, START, START + WINDOW, THREAD_OPEN_AT_END), "read", 0);
+	const struct waker before_it = { .pid = 2000, .tid = 2000, .start_ns = 1, .comm = profile_string(p, "worker") };
+	uint32_t wait = add_wait(p, add_thread(p, 2000, 2000, "worker", NULL, START, START + WINDOW, THREAD_OPEN_AT_END),
+				 "read", 0);
+	const struct wake wake = { .wait = wait, .waker = profile_waker(p, &before_it), .count = 1 };
+
+	profile_add_wake(p, &wake);
 	g_assert_null(short_lived_fold(p, &folds));
 	folded = short_lived_fold(p, &gone);
 	const struct sums before = sums_of(p), after = sums_of(folded);
@@ -251,6 +259,8 @@ static void test_gone(void)
 	g_assert_cmpmem(&before, sizeof(before), &after, sizeof(after));
 	g_assert_cmpuint(thread_observed_ns(find(folded, 0, "worker")), ==, 20 * 3 * MS);
 	g_assert_cmpuint(find(folded, 2000, "worker")->tid, ==, 2000);
+	for (guint i = 0; i < folded->wakes->len; i++)
+		g_assert_cmpuint(profile_get_waker(folded, profile_wake(folded, i)->waker)->tid, !=, 2000);
 	profile_free_rows(folded);
 	profile_free(p);
 }
