@@ -47,7 +47,7 @@ _offcpu_options() {
 		echo "$target $filter $capture $crowd --inline --locks --objects --no-objects --duration= --slower= --line --quiet --every --top= --output= --json --help"
 		;;
 	events)
-		echo "$target $filter $capture --duration= --format= --output= --who-preempted --wakers --objects \
+		echo "$target $filter $capture --duration= --format= --output= --runq --who-preempted --wakers --objects \
 --runq-blame --stacks --json --ring-size= --help"
 		;;
 	agent) echo "--config= --check --set= --windows= --help" ;;

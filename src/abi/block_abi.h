@@ -20,6 +20,7 @@ struct block_rec_done {
 	__u64 number;
 	__u64 start_ns, issue_ns, done_ns;	/* made; handed to the driver, 0: not seen; completed */
 	__u64 bytes;
+	__u64 sector;		/* of 512 bytes, where it begins on the disk */
 	__u32 pid, tid;
 	__u32 has_stack;	/* its record came before; 0: it was lost */
 	__u32 is_kernel;	/* issued by a kernel thread */

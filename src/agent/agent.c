@@ -14,25 +14,18 @@
 #include "agent/chosen_groups.h"
 #include "agent/exporter.h"
 #include "agent/notify.h"
+#include "agent/processes.h"
 #include "agent/pusher.h"
 #include "agent/wall_clock.h"
 #include "attach/error.h"
 #include "base/clock.h"
 #include "base/parser.h"
-#include "base/privileges.h"
 #include "base/proc_status.h"
-#include "fold/containers.h"
-#include "fold/process_context.h"
 #include "session/session.h"
 #include "store/merge.h"
 #include "store/short_lived.h"
-#include "symbolize/elf/table_bytes.h"
-#include "symbolize/jit/perf_map.h"
-#include "symbolize/runtime/go_answers.h"
-#include "symbolize/runtime/variables.h"
 #include "tasks/put.h"
 #include "tasks/sampler.h"
-#include "unwind/table_bytes.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 /* A recorder that began anew for its memory does not so again at once: that would be all it does. */
@@ -114,7 +107,7 @@ static void set_collect(struct agent *a)
 	a->collect.cgroup_ids = find_groups(a);
 }
 
-/* A session from scratch, with its first window open. */
+/* A session from scratch, with its first window open since end_unix_ns. */
 static bool begin_session(struct agent *a, GError **error)
 {
 	const struct task_sampler_options looks = { .budget_ppm = task_sampler_budget(a->config->budget_ppm) };
@@ -131,6 +124,8 @@ static bool begin_session(struct agent *a, GError **error)
 		a->tasks = task_sampler_start(&looks);
 	mono = clock_ns(CLOCK_MONOTONIC);
 	a->next_ns = wall_clock_next_ns(&a->clock, mono, a->config->window_ns);
+	/* not now: on a busy machine the window is open for a while already */
+	a->end_unix_ns = wall_clock_unix_ns(&a->clock, session_profile(a->session)->info.start_ns);
 	return true;
 }
 
@@ -279,7 +274,6 @@ static bool begin_anew(struct agent *a, const char *why, GError **error)
 	malloc_trim(0);
 	if (!begin_session(a, error))
 		return false;
-	a->end_unix_ns = wall_clock_unix_ns(&a->clock, clock_ns(CLOCK_MONOTONIC));
 	a->anew_ns = clock_ns(CLOCK_MONOTONIC);
 	a->anew_cnt++;
 	keeper_gap(a->keeper, from_ns, a->end_unix_ns, why);
@@ -384,7 +378,7 @@ static bool keep_up(struct agent *a, GError **error)
 
 	notify_alive(a->notify, now);
 	alerter_keep_up(a->alerter);
-	if (!session_check(a->session, error))
+	if (!processes_check(error) || !session_check(a->session, error))
 		return false;
 	if (a->wants_reload && !reload(a, error))
 		return false;
@@ -465,28 +459,6 @@ static bool hold_signals(struct agent *a, GError **error)
 	return a->signal_fd >= 0;
 }
 
-/* Where that cannot be, as in a container that allows little, the agent parses by itself, as other commands do. */
-static void begin_parsers(const struct agent *a)
-{
-	static const parser_fn fns[PARSER_JOBS] = {
-		[PARSER_SYMBOLS] = elf_table_parse,	 [PARSER_DATA] = data_file_parse,
-		[PARSER_SEARCH] = variables_parse,	 [PARSER_CONTAINER] = container_parse,
-		[PARSER_CONTEXT] = process_context_parse, [PARSER_JIT] = perf_map_parse_file,
-		[PARSER_GO] = go_answers_parse,		 [PARSER_UNWIND] = unwind_table_parse,
-	};
-	g_autoptr(GError) error = NULL;
-
-	if (!parser_start(fns, &error))
-		log_say(a->options->log, LOG_LEVEL_WARNING, "%s: they are parsed with the agent's rights",
-			error->message);
-}
-
-/* The kernel lets nobody else count the programs' time, and some none else take samples. */
-static bool takes_admin(const struct agent_config *c)
-{
-	return c->budget_ppm || attach_perf_takes_admin();
-}
-
 static bool begin(struct agent *a, GError **error)
 {
 	g_autoptr(GError) bad = NULL;
@@ -494,7 +466,7 @@ static bool begin(struct agent *a, GError **error)
 
 	if (!hold_signals(a, error))
 		return false;
-	begin_parsers(a);
+	processes_begin(a->config, a->options->log);
 	set_collect(a);
 	a->exporter = exporter_new(a->config, a->options->log, &bad);
 	if (bad) {
@@ -502,7 +474,7 @@ static bool begin(struct agent *a, GError **error)
 		return false;
 	}
 	a->keeper = keeper_new(a->config, a->options->log, error);
-	if (!a->keeper || !privileges_drop(privileges_wanted(takes_admin(a->config)), error))
+	if (!a->keeper || !processes_give_up(a->config, a->options->log, error))
 		return false;
 	a->pusher = pusher_new(a->config, a->options->log, error);
 	a->alerter = alerter_new(a->config, NULL, a->options->log);
@@ -510,7 +482,6 @@ static bool begin(struct agent *a, GError **error)
 		return false;
 	now = clock_ns(CLOCK_MONOTONIC);
 	a->begun_ns = a->anew_ns = a->reported_ns = now;
-	a->end_unix_ns = wall_clock_unix_ns(&a->clock, now);
 	keeper_begin(a->keeper, a->end_unix_ns);
 	notify_ready(a->notify, "recording");
 	if (a->exporter)
@@ -554,7 +525,7 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 	exporter_free(a.exporter);
 	task_sampler_free(a.tasks);
 	session_free(a.session);
-	parser_stop();
+	processes_end();
 	notify_free(a.notify);
 	if (a.signal_fd >= 0)
 		close(a.signal_fd);

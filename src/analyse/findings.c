@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/busy.h"
+#include "analyse/deadlock.h"
 #include "analyse/findings_by.h"
 #include "analyse/limits.h"
 #include "analyse/locks.h"
@@ -17,7 +18,6 @@
  * little is work that goes on.
  */
 #define STUCK_WEIGHT_MIN 12
-#define STUCK_PERMILLE 900 /* of the window, in one wait */
 #define QUEUE_WEIGHT                                                                                                 \
 	4 /* others' load makes waits for a CPU, too: they rank first from four times the next one's time on */
 
@@ -57,6 +57,7 @@ struct maker {
 	GHashTable *threads; /* (row, thread) that were met */
 	GArray *longest_ns; /* uint64_t, of each row: of the wait that stands for it */
 	uint32_t *locks; /* see lock_ids_new() */
+	uint32_t *rings; /* see deadlock_rings_new() */
 	GHashTable *classes; /* process name -> row + 1 */
 };
 
@@ -132,6 +133,10 @@ static void add(struct maker *m, const struct key *key, uint32_t wait, uint64_t 
 	row->count += w->count;
 	if (!has_shape)
 		return;
+	if (m->rings[wait] && !row->deadlock) {
+		row->deadlock = wait + 1;
+		row->deadlock_next = m->rings[wait];
+	}
 	if (w->max_ns > row->max_ns) {
 		row->max_ns = w->max_ns;
 		row->longest = wait + 1;
@@ -376,6 +381,8 @@ static void add_loop_samples(const struct maker *m, struct finding *row)
 
 uint64_t finding_rank_ns(const struct finding *f)
 {
+	if (f->deadlock)	/* that goes on for ever: before all else */
+		return UINT64_MAX / 2 + f->time_ns / 2;
 	if (f->is_doubtful)
 		return f->time_ns / DOUBT_WEIGHT;
 	if (f->stuck_weight)
@@ -468,6 +475,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 		.f = f,
 		.selection = selection,
 		.locks = lock_ids_new(p),
+		.rings = deadlock_rings_new(p),
 		.index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL),
 		.threads = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
 		.classes = g_hash_table_new(NULL, NULL),
@@ -502,6 +510,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	g_hash_table_unref(m.classes);
 	g_array_unref(m.longest_ns);
 	g_free(m.locks);
+	g_free(m.rings);
 	return f;
 }
 

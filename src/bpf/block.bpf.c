@@ -78,6 +78,7 @@ struct request___io {
 	unsigned int cmd_flags;
 	unsigned int rq_flags;
 	unsigned int __data_len;
+	__u64 __sector;
 	struct bio *bio;
 	__u64 start_time_ns;
 };
@@ -91,7 +92,7 @@ enum rqf_flags {
 
 /* A request on its way. */
 struct flight {
-	__u64 number, start_ns, issue_ns, bytes;
+	__u64 number, start_ns, issue_ns, bytes, sector;
 	__u32 pid, tid, op, has_stack, is_kernel, dirtier;
 	char comm[BLOCK_COMM_LEN];
 	char dirtier_comm[BLOCK_COMM_LEN];
@@ -298,6 +299,7 @@ static __always_inline int begin(void *ctx, struct request___io *rq, bool is_iss
 	b->flight.start_ns = now;
 	b->flight.issue_ns = is_issue ? now : 0;
 	b->flight.bytes = BPF_CORE_READ(rq, __data_len);
+	b->flight.sector = BPF_CORE_READ(rq, __sector);
 	b->flight.op = BPF_CORE_READ(rq, cmd_flags) & REQ_OP_MASK;
 	b->flight.pid = task->tgid;
 	b->flight.tid = task->pid;
@@ -365,6 +367,7 @@ static __always_inline int end(struct request___io *rq)
 		rec->issue_ns = f->issue_ns;
 		rec->done_ns = bpf_ktime_get_ns();
 		rec->bytes = f->bytes;
+		rec->sector = f->sector;
 		rec->pid = f->pid;
 		rec->tid = f->tid;
 		rec->has_stack = f->has_stack;
@@ -410,6 +413,7 @@ static __always_inline int issue(__u64 *ctx, bool may_begin)
 	f->issue_ns = bpf_ktime_get_ns();
 	/* bios were merged into it meanwhile */
 	f->bytes = BPF_CORE_READ((struct request___io *)key, __data_len);
+	f->sector = BPF_CORE_READ((struct request___io *)key, __sector);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/help_text.h"
 #include "cmd/output.h"
 #include "render/text/util.h"
 
@@ -58,7 +59,10 @@ bool cmd_parse(const char *command, const char *args, const char *description, G
 	}
 	if (help) {
 		g_autofree char *text = g_option_context_get_help(context, TRUE, NULL);
-		fputs(text, stdout);
+		g_autofree char *shown = isatty(STDOUT_FILENO) ? help_text_wrap(text, cmd_stdout_width())
+							       : g_strdup(text);
+
+		fputs(shown, stdout);
 		*ret_status = EXIT_OK;
 		return false;
 	}
@@ -86,6 +90,21 @@ bool cmd_is_same_file(const char *a, const char *b)
 
 	return strcmp(a, b) == 0 ||
 	       (stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino);
+}
+
+bool cmd_may_draw(const char *path, GError **error)
+{
+	static const char *const endings[] = { "png", "jpg", "jpeg", "gif", "webp", "bmp", "tiff", "pdf", "ps", "eps" };
+	const char *dot = strrchr(path, '.');
+
+	for (size_t i = 0; dot && i < G_N_ELEMENTS(endings); i++) {
+		if (g_ascii_strcasecmp(dot + 1, endings[i]) != 0)
+			continue;
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    "-o %s: a graph is written as .svg or .html, not as .%s", path, endings[i]);
+		return false;
+	}
+	return true;
 }
 
 bool cmd_is_html(const char *path)

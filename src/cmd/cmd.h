@@ -42,6 +42,8 @@ bool cmd_write_output(const char *path, const char *text, gsize len, GError **er
 /* By any spelling of the paths, and through links. */
 bool cmd_is_same_file(const char *a, const char *b);
 
+/* False, with a sentence, where a picture's name ends in another format's: what is drawn is SVG or a page. */
+bool cmd_may_draw(const char *path, GError **error);
 /* Does its ending ask for a web page? */
 bool cmd_is_html(const char *path);
 

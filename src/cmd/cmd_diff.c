@@ -272,11 +272,8 @@ static bool plan_recordings(const struct diff_args *a, int argc, char **argv, st
 	if (argc == 3 && strcmp(argv[1], "-") == 0 && strcmp(argv[2], "-") == 0)
 		return bad(error, "standard input can only be one of the two");
 	if (argc == 2 && !has_two_parts(a))
-		return bad(
-			error,
-			"one recording, \"%s\": a second one is wanted, or two parts of it by --before-comm and --after-comm "
-			"or others of that kind",
-			argv[1]);
+		return bad(error, "one recording, \"%s\": a second one is wanted, or two parts of it by --before-comm and "
+			   "--after-comm or others of that kind", argv[1]);
 	plan->path[DIFF_BEFORE] = argv[1];
 	plan->path[DIFF_AFTER] = argv[argc - 1];
 	for (unsigned side = 0; a->output && side < DIFF_SIDES; side++)
@@ -307,6 +304,8 @@ static bool plan_make(const struct diff_args *a, int argc, char **argv, struct d
 		return bad(error, "--top %d: a number of rows is wanted, 0 for all", a->top);
 	if (a->json && a->output && strcmp(a->output, "-") == 0)
 		return bad(error, "--json and -o -: only one of them can go to standard output");
+	if (a->output && !cmd_may_draw(a->output, error))
+		return false;
 	plan->text.top = a->top >= 0 ? (unsigned)a->top : a->json ? 0 : TOP_DEFAULT;
 	plan->text.colour = cmd_stdout_has_colour();
 	plan->text.width = isatty(STDOUT_FILENO) ? cmd_stdout_width() : 0;

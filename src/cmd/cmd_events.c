@@ -14,6 +14,7 @@ static const char description[] =
 	"  offcpu events -m 10ms               every wait of 10 ms and more, on the whole system\n"
 	"  offcpu events -p 1234 -d 5          all waits of one process for five seconds\n"
 	"  offcpu events -p 1234 --wakers --objects   and who ended them, and what they were for\n"
+	"  offcpu events --runq -m 10ms        threads that were kept from a CPU for 10 ms and more\n"
 	"  offcpu events --state R -m 1ms --who-preempted   who takes the CPU away\n"
 	"  offcpu events -p 1234 --runq-blame  and below each wait who had the CPU meanwhile\n"
 	"  offcpu events -d 5 -f perfetto -o x.pftrace     CPUs, states and waits by the clock: ui.perfetto.dev\n"
@@ -55,10 +56,24 @@ struct sink events_sink(struct events *ev)
 	return (struct sink){ put, ev };
 }
 
+/* What was told of who held the CPU in a wait that is not told is let go. */
+static bool is_left_out(const struct events *ev, const struct offcpu_rec_event *e)
+{
+	uint64_t delay_ns = e->runnable_ns + e->preempted_ns, unknown_ns;
+
+	if (!ev->by_delay || (delay_ns >= ev->delay_min_ns && delay_ns <= ev->delay_max_ns))
+		return false;
+	if (ev->blame)
+		g_array_unref(wait_blame_take(ev->blame, e, &unknown_ns));
+	return true;
+}
+
 static void on_event(const struct offcpu_rec_event *e, void *data)
 {
 	struct events *ev = data;
 
+	if (is_left_out(ev, e))
+		return;
 	ev->printed++;
 	ev->format->wait(ev, e);
 	if (ev->text->len >= TEXT_BYTES)
@@ -177,6 +192,12 @@ static void prepare(struct events *ev, struct target *target)
 	struct collect_options *o = &target->collect;
 
 	o->mode = COLLECT_EVENTS;
+	if (ev->by_delay) {
+		/* a delay is a part of its wait: the kernel's own filter lets through what may be long enough */
+		ev->delay_min_ns = o->min_ns;
+		ev->delay_max_ns = o->max_ns ? o->max_ns : UINT64_MAX;
+		o->max_ns = 0;
+	}
 	o->on_event = on_event;
 	o->callback_data = ev;
 	ev->wakers = ev->wakers || ev->format->is_file;
@@ -254,6 +275,8 @@ int cmd_events(int argc, char **argv)
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &duration, "Stop after this (a bare number is s)", "TIME" },
 		{ "format", 'f', 0, G_OPTION_ARG_STRING, &format, "text, json, perfetto or firefox (text)", "FORMAT" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &ev.path, "Write to FILE instead of standard output", "FILE" },
+		{ "runq", 0, 0, G_OPTION_ARG_NONE, &ev.by_delay, "-m and -M are of the delay: runnable, but without a CPU",
+		  NULL },
 		{ "who-preempted", 'P', 0, G_OPTION_ARG_NONE, &ev.who_preempted, "Show who got the CPU instead",
 		  NULL },
 		{ "wakers", 0, 0, G_OPTION_ARG_NONE, &ev.wakers, "Show who ended each sleep", NULL },

@@ -153,6 +153,8 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	job->tasks = a->tasks;
 	job->output = a->output ? g_strdup(a->output) : default_output(job->input);
 	job->html = cmd_is_html(job->output);
+	if (!cmd_may_draw(job->output, error))
+		return false;
 	job->svg = (struct svg_options){ .title = a->title, .subtitle = a->subtitle, .width_px = 1200,
 					 .min_width = 0.001, .inverted = a->inverted,
 					 .max_frames = a->min_width ? 0 : SVG_MAX_FRAMES, .max_rows = SVG_MAX_ROWS };

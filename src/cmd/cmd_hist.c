@@ -34,7 +34,7 @@ struct hist {
 
 struct hist_sum {
 	uint64_t slots[OFFCPU_HIST_SLOTS];
-	uint64_t sum_ns;
+	uint64_t sum_ns, max_ns;
 };
 
 static void on_sum(const struct offcpu_wait_slot *sum, void *data)
@@ -50,6 +50,7 @@ static void on_sum(const struct offcpu_wait_slot *sum, void *data)
 	for (uint32_t i = 0; i < OFFCPU_HIST_SLOTS; i++)
 		row->slots[i] += sum->hist_q8[offcpu_hist_place(i)] / SAMPLE_ONE_Q8;	/* histograms are exact */
 	row->sum_ns += sum->blocked_ns + sum->runnable_ns + sum->preempted_ns;
+	row->max_ns = MAX(row->max_ns, sum->max_ns);
 }
 
 static char *comm_of(uint32_t pid, uint32_t tid)
@@ -92,7 +93,7 @@ static void print_interval(struct hist *h, uint64_t now_ns)
 		const struct hist_sum *sum = g_hash_table_lookup(h->rows, ids[i]);
 
 		rows[i] = (struct hist_row){ .pid = (uint32_t)(id >> 32), .tid = (uint32_t)id,
-					     .slots = sum->slots, .sum_ns = sum->sum_ns };
+					     .slots = sum->slots, .sum_ns = sum->sum_ns, .max_ns = sum->max_ns };
 		if (!id)
 			continue;
 		char *comm = comm_of(rows[i].pid, rows[i].tid);
@@ -166,14 +167,17 @@ static int parse_own(struct hist *h, const struct target *target, int argc, char
 }
 
 /* What the histograms cannot hold: waits that have not ended. */
-static void print_end(const struct profile *p)
+static void print_end(const struct profile *p, const struct hist *h)
 {
 	struct coverage c;
 
 	coverage_of(p, NULL, &c);
-	fprintf(stderr, "%" G_GUINT64_FORMAT " waits had not ended", c.open_end_cnt);
-	run_print_losses(p, "; lost: ", NULL);
-	fputc('\n', stderr);
+	if (!h->on_cpu)
+		fprintf(stderr, "%" G_GUINT64_FORMAT " wait%s had not ended", c.open_end_cnt,
+			c.open_end_cnt == 1 ? "" : "s");
+	run_print_losses(p, h->on_cpu ? "lost: " : "; lost: ", NULL);
+	if (!h->on_cpu || p->losses->len)
+		fputc('\n', stderr);
 }
 
 static int run_hist(struct run *run, struct hist *h)
@@ -186,7 +190,7 @@ static int run_hist(struct run *run, struct hist *h)
 	/* what came in since the last full interval, unless COUNT of them are printed */
 	if (!h->interval_ns || ((!h->count || h->printed < h->count) && g_hash_table_size(h->rows)))
 		print_interval(h, p->info.duration_ns);
-	print_end(p);
+	print_end(p, h);
 	profile_free(p);
 	return run_command_status(run);
 }

@@ -28,6 +28,7 @@ static const char description[] =
 	"  offcpu io -d 10                         requests by disk, operation and file, with histograms\n"
 	"  offcpu io --block -d 10                 by the place that issued them, with queue and device time\n"
 	"  offcpu io --block --count -d 10         the same, most requests first\n"
+	"  offcpu io --block --slower 10ms         a line for each request of 10 ms or more\n"
 	"  offcpu io --block -f -d 10 > io.folded  folded stacks, in microseconds\n"
 	"  offcpu io --slower 10ms -p 1234         a line for each file operation of 10 ms or more\n"
 	"  offcpu io --stacks -d 10                file operations of 1 ms or more by the place that made them\n"
@@ -61,8 +62,10 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 	}
 	if (!run_parse_duration(run, o->duration))
 		return EXIT_USAGE;
-	if (o->by_block && (o->by_stack || o->slower))
-		wrong = "--block is of requests to disks, --slower and --stacks are of file operations";
+	if (o->by_block && o->by_stack)
+		wrong = "--block is of requests to disks, --stacks is of file operations";
+	else if (o->by_block && o->slower && (o->folded || o->by_count))
+		wrong = "--block --slower is a line for each request: it goes with no --folded and no --count";
 	else if (o->folded && !o->by_block && !o->by_stack)
 		wrong = "--folded goes with --block and --stacks";
 	else if (o->by_count && !o->by_block && !o->by_stack && !o->slower)
@@ -94,6 +97,16 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 		return EXIT_FAILED;
 	}
 	return EXIT_OK;
+}
+
+void io_append_clock(GString *s, uint64_t unix_ns)
+{
+	time_t seconds = (time_t)(unix_ns / (1000 * MS_NS));
+	struct tm tm;
+
+	localtime_r(&seconds, &tm);
+	g_string_append_printf(s, "%02d:%02d:%02d.%03u", tm.tm_hour, tm.tm_min, tm.tm_sec,
+			       (unsigned)(unix_ns % (1000 * MS_NS) / MS_NS));
 }
 
 void io_watch(void (*poll)(void *data), void *data, unsigned poll_ms, uint64_t duration_ns)
@@ -142,12 +155,25 @@ int io_give_away(struct profile *p, const struct io_options *o, const char *comm
 static void poll_block(void *data)
 {
 	block_io_poll(data);
+	fflush(stdout);
+}
+
+static void print_request(const struct block_op *op, void *data)
+{
+	const struct io_options *o = data;
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	if (o->json)
+		io_json_request(line, op);
+	else
+		io_line(line, op);
+	fputs(line->str, stdout);
 }
 
 static void print_result(struct block_io *b, const struct io_options *o)
 {
 	const struct io_text_options text_options = {
-		.by_stack = o->by_block,
+		.by_stack = o->by_block && !o->slower,
 		.by_count = o->by_count,
 		.top = (unsigned)o->top,
 		.is_of_some = only_some(&o->only),
@@ -156,19 +182,34 @@ static void print_result(struct block_io *b, const struct io_options *o)
 	struct block_result r;
 
 	block_io_result(b, &r);
-	if (o->json)
-		io_json_block(text, &r, o->by_block, text_options.is_of_some);
-	else
+	if (o->json) {
+		io_json_block(text, &r, text_options.by_stack, text_options.is_of_some);
+	} else {
+		if (o->slower)
+			g_string_append_c(text, '\n');
 		io_text(text, &r, &text_options);
+	}
 	block_result_clear(&r);
 	fputs(text->str, stdout);
 }
 
+static void print_heading(void)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	io_line_heading(line);
+	fputs(line->str, stdout);
+	fflush(stdout);
+}
+
 static int io_block(const struct io_options *o, uint64_t duration_ns, const char *command_line)
 {
+	bool with_stacks = (o->by_block && !o->slower) || o->output;
+	struct io_options shown = *o;
 	const struct block_options options = {
-		.only = o->only, .no_user_stacks = o->no_user_stacks || !(o->by_block || o->output),
-		.no_kernel_stacks = o->no_kernel_stacks || !(o->by_block || o->output),
+		.only = o->only, .no_user_stacks = o->no_user_stacks || !with_stacks,
+		.no_kernel_stacks = o->no_kernel_stacks || !with_stacks,
+		.on_op = o->slower ? print_request : NULL, .data = &shown, .slower_ns = o->slower_ns,
 	};
 	g_autoptr(GError) error = NULL;
 	struct block_io *b = block_io_new(&options, &error);
@@ -178,6 +219,8 @@ static int io_block(const struct io_options *o, uint64_t duration_ns, const char
 		cmd_error(COMMAND, "%s", error->message);
 		return run_status_of(error);
 	}
+	if (o->slower && !o->json)
+		print_heading();
 	io_watch(poll_block, b, BLOCK_POLL_MS, duration_ns);
 	block_io_stop(b);
 	if (!o->folded)
@@ -197,7 +240,8 @@ int cmd_io(int argc, char **argv)
 		{ "block", 0, 0, G_OPTION_ARG_NONE, &own.by_block, "Requests to disks by the stacks that issued them",
 		  NULL },
 		{ "slower", 0, 0, G_OPTION_ARG_STRING, &own.slower,
-		  "A line for each file operation that takes this or more (a bare number is ms)", "TIME" },
+		  "A line for each file operation, or with --block request, that takes this or more (a bare number is ms)",
+		  "TIME" },
 		{ "stacks", 0, 0, G_OPTION_ARG_NONE, &own.by_stack,
 		  "Slow file operations by stack (of 1 ms or more, or see --slower)", NULL },
 		{ "count", 0, 0, G_OPTION_ARG_NONE, &own.by_count,
@@ -224,7 +268,7 @@ int cmd_io(int argc, char **argv)
 
 	if (cmd_parse(COMMAND, "", description, entries, &argc, &argv, &status) &&
 	    (status = parse_own(&own, &run, argc, argv)) == EXIT_OK)
-		status = own.slower || own.by_stack ? io_files(&own, run.duration_ns, command_line)
+		status = !own.by_block && (own.slower || own.by_stack) ? io_files(&own, run.duration_ns, command_line)
 						    : io_block(&own, run.duration_ns, command_line);
 	g_free(own.duration);
 	g_free(own.output);

@@ -23,6 +23,8 @@ struct io_options {
 
 /* Calls `poll` about every poll_ms until a signal comes, or duration_ns is over (0: never). */
 void io_watch(void (*poll)(void *data), void *data, unsigned poll_ms, uint64_t duration_ns);
+/* "14:32:18.123" */
+void io_append_clock(GString *s, uint64_t unix_ns);
 /* As other programs take it: a recording, folded text.  Frees p; an exit status. */
 int io_give_away(struct profile *p, const struct io_options *o, const char *command_line);
 

@@ -16,6 +16,7 @@
 #include "profile/profile_file.h"
 #include "profile/slices.h"
 #include "render/text/text.h"
+#include "render/text/util.h"
 
 /* Chosen from measurements: docs/performance-notes.md, "Sampling and the governor". */
 #define DEFAULT_SAMPLE_NS 0
@@ -151,6 +152,7 @@ static void print_summary(const struct profile *p, const char *path)
 	struct stat st;
 	uint64_t observed = 0, switches = 0;
 	int64_t residual = 0;
+	g_autoptr(GString) time = g_string_new(NULL);
 
 	for (guint i = 0; i < p->threads->len; i++) {
 		observed += thread_observed_ns(profile_thread(p, i));
@@ -159,12 +161,17 @@ static void print_summary(const struct profile *p, const char *path)
 	}
 	coverage_of(p, NULL, &c);
 	fprintf(stderr,
-		"%s: %.1f KiB, %.3f s, %u thread%s, %" G_GUINT64_FORMAT " waits listed, %" G_GUINT64_FORMAT
-		" switches\n",
+		"%s: %.1f KiB, %.3f s, %u thread%s, %" G_GUINT64_FORMAT " wait%s listed, %" G_GUINT64_FORMAT
+		" switch%s\n",
 		path, stat(path, &st) == 0 ? (double)st.st_size / 1024 : 0, (double)p->info.duration_ns / 1e9,
-		p->threads->len, p->threads->len == 1 ? "" : "s", c.waits_cnt, switches);
-	fprintf(stderr, "coverage: residual %.4f%% of %.1f thread-seconds",
-		observed ? 100.0 * (double)residual / (double)observed : 0, (double)observed / 1e9);
+		p->threads->len, p->threads->len == 1 ? "" : "s", c.waits_cnt, c.waits_cnt == 1 ? "" : "s", switches,
+		switches == 1 ? "" : "es");
+	if (!p->threads->len)
+		cmd_error("record", "warning: no thread was seen of what was to be recorded (%s): there was none, or the "
+			  "kernel hides it from tracing programs", p->info.filters);
+	text_duration(time, observed);
+	fprintf(stderr, "coverage  residual %.4f%% of %s of threads' time",
+		observed ? 100.0 * (double)residual / (double)observed : 0, time->str);
 	print_losses(p, observed);
 	fprintf(stderr, "\ncost      %.0f ms CPU, %.1f MiB", (double)p->info.tracer_cpu_ns / 1e6,
 		(double)p->info.tracer_peak_rss_bytes / (1 << 20));
@@ -204,7 +211,7 @@ static struct profile_file *unfinished;
 /* A second Ctrl-C: what is half done goes with us. */
 static void on_abandon(int sig)
 {
-	if (!profile_file_abandon(unfinished))
+	if (run_is_repeated() || !profile_file_abandon(unfinished))
 		return;
 	signal(sig, SIG_DFL);
 	raise(sig);
@@ -224,7 +231,7 @@ static bool end_file(struct profile_file *file, GError **error)
 {
 	bool ok = profile_file_end(file, run_hold_signals, error);
 
-	run_on_signals(SIG_DFL);
+	run_abandon_on_signals();
 	unfinished = NULL;
 	return ok;
 }

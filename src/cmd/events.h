@@ -17,6 +17,8 @@ struct events {
 	struct run *run;
 	const struct event_format *format;
 	gboolean who_preempted, stacks, wakers;
+	gboolean by_delay;		/* -m and -M are of it */
+	uint64_t delay_min_ns, delay_max_ns;	/* then: what is told */
 	struct wait_blame *blame;	/* NULL: not asked for */
 	struct event_facts *facts;
 	const char *command_line;

@@ -3,28 +3,15 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "analyse/label.h"
 #include "analyse/wakers.h"
+#include "cmd/cmd_io.h"
 #include "cmd/stack_text.h"
 #include "render/text/util.h"
 
-#define NS_PER_MS 1000000UL
-#define NS_PER_S 1000000000UL
 #define WHO_WIDTH 22
 #define NO_PATH "-"
-
-/* "14:32:18.123" */
-static void append_clock(GString *s, uint64_t unix_ns)
-{
-	time_t seconds = (time_t)(unix_ns / NS_PER_S);
-	struct tm tm;
-
-	localtime_r(&seconds, &tm);
-	g_string_append_printf(s, "%02d:%02d:%02d.%03u", tm.tm_hour, tm.tm_min, tm.tm_sec,
-			       (unsigned)(unix_ns % NS_PER_S / NS_PER_MS));
-}
 
 /* "mariadbd", or "mariadbd/ib_log_flush" where the thread has a name of its own. */
 static void append_who(GString *s, const struct file_op *op, unsigned width)
@@ -70,7 +57,7 @@ void file_line(GString *s, const struct file_op *op)
 {
 	g_autoptr(GString) latency = g_string_new(op->is_open || op->is_before ? ">" : "");
 
-	append_clock(s, op->start_unix_ns);
+	io_append_clock(s, op->start_unix_ns);
 	g_string_append_printf(s, " %7" PRIu32 " %7" PRIu32 " ", op->pid, op->tid);
 	append_who(s, op, WHO_WIDTH);
 	g_string_append_printf(s, " %-13s ", op->op);

@@ -52,6 +52,26 @@ void io_json_op(GString *out, const struct file_op *op)
 	end(&j, out);
 }
 
+void io_json_request(GString *out, const struct block_op *op)
+{
+	struct json j;
+
+	begin(&j, out, "request");
+	json_member_uint(&j, "start_unix_ns", op->start_unix_ns);
+	json_member_uint(&j, "pid", op->pid);
+	json_member_uint(&j, "tid", op->tid);
+	json_member_string(&j, "comm", op->comm);
+	json_member_string(&j, "disk", op->disk);
+	json_member_string(&j, "op", op->op);
+	json_member_uint(&j, "sector", op->sector);
+	json_member_uint(&j, "bytes", op->bytes);
+	json_member_uint(&j, "queue_ns", op->queue_ns);
+	json_member_uint(&j, "device_ns", op->device_ns);
+	put_path(&j, op->file);
+	json_member_string(&j, "dirtied_by", *op->dirtier ? op->dirtier : NULL);
+	end(&j, out);
+}
+
 static void put_percentiles(struct json *j, const uint32_t *hist, uint64_t max_ns)
 {
 	uint64_t wide[PROFILE_HIST_SLOTS];

@@ -11,6 +11,8 @@
 void io_json_op(GString *out, const struct file_op *op);
 /* At the end.  with_places: by stack, too. */
 void io_json_files(GString *out, const struct file_result *r, uint64_t slower_ns, bool with_places);
+/* --block --slower: one request. */
+void io_json_request(GString *out, const struct block_op *op);
 void io_json_block(GString *out, const struct block_result *r, bool with_places, bool is_of_some);
 
 #endif

@@ -5,8 +5,11 @@
 
 #include "analyse/wakers.h"
 #include "base/size_text.h"
+#include "cmd/cmd_io.h"
 #include "cmd/stack_text.h"
 #include "render/text/util.h"
+
+#define WHO_WIDTH 16
 
 static void widen(const struct block_sum *sum, uint64_t *ret_hist)
 {
@@ -111,12 +114,38 @@ static void append_disks(GString *s, const struct block_result *r, bool has_hist
 	}
 }
 
-static void append_dirtier(GString *s, const struct block_row *row)
+static void append_dirtier(GString *s, const char *dirtier)
 {
-	if (!*row->dirtier)
+	if (!*dirtier)
 		return;
 	g_string_append(s, ", dirtied by ");
-	text_safe(s, row->dirtier);
+	text_safe(s, dirtier);
+}
+
+void io_line_heading(GString *s)
+{
+	g_string_append_printf(s, "%-12s %7s %-*s %-10s %-12s %11s %8s %8s %8s %8s  %s\n", "TIME", "PID", WHO_WIDTH,
+			       "THREAD", "DISK", "OP", "SECTOR", "BYTES", "LATENCY", "QUEUE", "DEVICE", "FILE");
+}
+
+void io_line(GString *s, const struct block_op *op)
+{
+	const uint64_t times[] = { op->queue_ns + op->device_ns, op->queue_ns, op->device_ns };
+
+	io_append_clock(s, op->start_unix_ns);
+	g_string_append_printf(s, " %7" PRIu32 " ", op->pid);
+	text_safe_cell(s, op->comm, WHO_WIDTH);
+	g_string_append_c(s, ' ');
+	text_safe_cell(s, *op->disk ? op->disk : "?", 10);
+	g_string_append_printf(s, " %-12s %11" PRIu64 " %8" PRIu64, op->op, op->sector, op->bytes);
+	for (size_t i = 0; i < G_N_ELEMENTS(times); i++) {
+		g_string_append_c(s, ' ');
+		text_duration_cell(s, times[i], 8);
+	}
+	g_string_append(s, "  ");
+	text_safe(s, *op->file ? op->file : "-");
+	append_dirtier(s, op->dirtier);
+	g_string_append_c(s, '\n');
 }
 
 static void append_files(GString *s, const struct block_result *r, unsigned top)
@@ -137,7 +166,7 @@ static void append_files(GString *s, const struct block_result *r, unsigned top)
 		text_duration(s, block_sum_ns(&f->sum));
 		percentile(s, "; median", &f->sum, 0.5);
 		percentile(s, ", p99", &f->sum, 0.99);
-		append_dirtier(s, f);
+		append_dirtier(s, f->dirtier);
 		g_string_append_c(s, '\n');
 	}
 }
@@ -158,7 +187,7 @@ static void append_row(GString *s, const struct block_result *r, guint at, uint6
 		g_string_append(s, " of ");
 		text_safe(s, row->file);
 	}
-	append_dirtier(s, row);
+	append_dirtier(s, row->dirtier);
 	g_string_append(s, "\n     ");
 	append_amount(s, &row->sum);
 	g_string_append(s, "; ");

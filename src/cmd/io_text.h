@@ -13,5 +13,8 @@ struct io_text_options {
 };
 
 void io_text(GString *s, const struct block_result *r, const struct io_text_options *o);
+/* A line for one request, and the names of its columns. */
+void io_line(GString *s, const struct block_op *op);
+void io_line_heading(GString *s);
 
 #endif

@@ -55,6 +55,34 @@ void run_on_signals(void (*handler)(int sig))
 		signal(SIGHUP, handler);
 }
 
+#define REPEATED_NS 500000000ULL
+
+static uint64_t over_ns;	/* when the window ended */
+
+bool run_is_repeated(void)
+{
+	return clock_ns(CLOCK_MONOTONIC) - over_ns < REPEATED_NS;
+}
+
+static void on_abandon(int sig)
+{
+	if (run_is_repeated())
+		return;
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+void run_abandon_on_signals(void)
+{
+	run_on_signals(on_abandon);
+}
+
+void run_window_over(void)
+{
+	over_ns = clock_ns(CLOCK_MONOTONIC);
+	run_abandon_on_signals();
+}
+
 /* In the child: wait for the word, then become COMMAND; what failed goes through error_fd. */
 static void become_command(char **argv, int wait_fd, int error_fd)
 {
@@ -353,11 +381,7 @@ int run_session(struct run *run)
 	bool is_well = wait_for_the_end(run, &error);
 	tell_end(run);
 	show_progress(run, true);
-	/*
-	 * From now on a Ctrl-C abandons: nobody has to wait for a slow disk.  Also one that a shell's script had us
-	 * ignore.
-	 */
-	run_on_signals(SIG_DFL);
+	run_window_over();	/* also for signals that a shell's script had us ignore */
 	run_let_signals_through();
 	if (!is_well || !session_stop(run->session, &error)) {
 		print_libbpf_log(run);

@@ -41,8 +41,16 @@ int run_session(struct run *run);
 /* No signal ends us any more: for when all is done but to say so.  And they may again. */
 void run_hold_signals(void);
 void run_let_signals_through(void);
-/* What ends a session calls this, or SIG_DFL, when let through. */
+/* What ends a session calls this when let through. */
 void run_on_signals(void (*handler)(int sig));
+/*
+ * The window is over, and a signal abandons what is left to do: nobody has to wait for a slow disk.  Not one that came
+ * with the first: timeout(1) sends its own twice, and a key may bounce.
+ */
+void run_window_over(void);
+void run_abandon_on_signals(void);
+/* Of a handler that abandons: did this one come with the first? */
+bool run_is_repeated(void);
 
 /*
  * Waits for COMMAND if it still runs, which a signal may end again; what the shell would say of it: its status or 128

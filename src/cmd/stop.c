@@ -21,5 +21,5 @@ const volatile int *stop_catch(void)
 
 void stop_release(void)
 {
-	run_on_signals(SIG_DFL);
+	run_window_over();
 }

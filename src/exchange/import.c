@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "symbolize/names/demangle.h"
 
 struct import_key {
 	const char *comm; /* interned */
@@ -39,6 +40,7 @@ void import_begin(struct import *im, struct profile *p, const char *format, uint
 {
 	im->p = p;
 	im->threads = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
+	im->names = g_hash_table_new(NULL, NULL);
 	p->info.imported = profile_string(p, format);
 	p->info.unknown = unknown;
 }
@@ -46,6 +48,7 @@ void import_begin(struct import *im, struct profile *p, const char *format, uint
 bool import_end(struct import *im, bool ok, GError **error)
 {
 	g_hash_table_unref(im->threads);
+	g_hash_table_unref(im->names);
 	if (ok && !im->p->waits->len)
 		return import_bad(error, "read as %s, it holds no off-CPU time", im->p->info.imported);
 	return ok;
@@ -110,10 +113,26 @@ bool import_is_kernel(const char *name, const char *module)
 	return true;
 }
 
+/* Most tools print "_ZN3THD4killEv"; of the kernel's names none is meant so. */
+static const char *name_for_people(struct import *im, const struct import_frame *f)
+{
+	if (f->is_kernel || !f->name || f->name[0] != '_' || (f->name[1] != 'Z' && f->name[1] != 'R'))
+		return f->name;
+	const char *name = profile_string(im->p, f->name), *known = g_hash_table_lookup(im->names, name);
+
+	if (!known) {
+		g_autofree char *text = demangle(name);
+
+		known = text ? profile_string(im->p, text) : name;
+		g_hash_table_insert(im->names, (gpointer)name, (gpointer)known);
+	}
+	return known;
+}
+
 uint32_t import_node(struct import *im, uint32_t parent, const struct import_frame *f)
 {
 	struct frame frame = {
-		.name = f->name,
+		.name = name_for_people(im, f),
 		.module = f->module && *f->module ? f->module : NULL,
 		.offset = f->offset,
 		.file = f->file && *f->file ? f->file : NULL,

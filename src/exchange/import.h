@@ -12,6 +12,7 @@
 struct import {
 	struct profile *p;
 	GHashTable *threads; /* struct import_key -> index + 1 */
+	GHashTable *names; /* of C++ and Rust as linkers know them, profile's -> as people do, profile's */
 };
 
 /* `unknown` holds at first; a reader clears bits of p->info.unknown as it learns. */
@@ -26,7 +27,7 @@ uint32_t import_thread_text(struct import *im, const char *text);
 
 /*
  * The frame's node above `parent`.  A name of NULL is a frame of that module at that offset that has no name; an
- * empty module is none.
+ * empty module is none.  Names of C++ and Rust that the other tool left as linkers know them become people's.
  */
 struct import_frame {
 	const char *name, *module, *file;

@@ -4,6 +4,7 @@
  *
  *   bcc            frames, maybe "--" between kernel and user, "-  COMM (TID)", the sum in microseconds
  *   offwaketime    "waker: COMM TID", its frames outermost first, "--  --", frames, "target: COMM TID", the sum
+ *   wakeuptime     "target: COMM", the waker's kernel frames with their addresses, "waker: COMM", the sum
  *   DTrace         maybe a name, frames as module`function+0x12, the sum in nanoseconds
  *   bpftrace       "@NAME[", stacks and words with commas between, "]: SUM", in nanoseconds
  */
@@ -65,6 +66,9 @@ static uint32_t add_frame(struct block *b, uint32_t parent, char *line, bool is_
 		if (HAS_PREFIX(line, "0x") && strchr(line, ' '))
 			line = strchr(line, ' ') + 1;
 	}
+	/* "ffffffff814b840d bpf_trace_run1" */
+	if (strspn(line, "0123456789abcdef") >= 8 && line[strspn(line, "0123456789abcdef")] == ' ')
+		line += strcspn(line, " ") + 1;
 	if (HAS_PREFIX(line, "b'") && line[strlen(line) - 1] == '\'') {
 		line[strlen(line) - 1] = '\0';
 		line += 2;
@@ -172,6 +176,36 @@ static uint32_t word_and_id(char *text, char **ret_comm)
 	return (uint32_t)id;
 }
 
+static void add_wake(struct block *b, const struct wait *w, const struct waker *who)
+{
+	const struct wait same = { .thread = w->thread, .state = w->state, .user = w->user, .kernel = w->kernel };
+	const struct wake wake = { .wait = profile_add_wait(b->im.p, &same),
+				   .waker = profile_waker(b->im.p, who),
+				   .blocked_ns = w->blocked_ns };
+
+	profile_add_wake(b->im.p, &wake);
+	b->im.p->info.has_wakers = true;
+}
+
+/* Of the sleeper there is the name alone. */
+static bool take_wakeuptime(struct block *b, uint64_t ns, guint target, guint waker, GError **error)
+{
+	struct wait w = { .state = '?', .blocked_ns = ns };
+	struct waker who = { 0 };
+	char *comm;
+
+	word_and_id(line_at(b, target) + strlen("target:"), &comm);
+	w.thread = import_thread(&b->im, 0, 0, comm);
+	if (!import_wait(&b->im, &w, error))
+		return false;
+	for (guint i = waker; i-- > target + 1;)
+		who.kernel = add_frame(b, who.kernel, line_at(b, i), true);
+	word_and_id(line_at(b, waker) + strlen("waker:"), &comm);
+	who.comm = comm;
+	add_wake(b, &w, &who);
+	return true;
+}
+
 static bool take_offwaketime(struct block *b, uint64_t ns, guint target, GError **error)
 {
 	guint waker = find_line(b, "waker:"), delimiter = find_line(b, "-- ");
@@ -194,13 +228,8 @@ static bool take_offwaketime(struct block *b, uint64_t ns, guint target, GError 
 		return true;
 
 	const struct waker who = { .tid = tid, .comm = comm, .user = of_waker.user, .kernel = of_waker.kernel };
-	const struct wait same = { .thread = w.thread, .state = w.state, .user = w.user, .kernel = w.kernel };
-	const struct wake wake = { .wait = profile_add_wait(b->im.p, &same),
-				   .waker = profile_waker(b->im.p, &who),
-				   .blocked_ns = ns };
 
-	profile_add_wake(b->im.p, &wake);
-	b->im.p->info.has_wakers = true;
+	add_wake(b, &w, &who);
 	return true;
 }
 
@@ -267,7 +296,7 @@ static bool take_dtrace(struct block *b, uint64_t ns, GError **error)
 /* A block is complete with its sum. */
 static bool take_block(struct block *b, const char *sum, GError **error)
 {
-	guint thread = 0, target = find_line(b, "target:");
+	guint thread = 0, target = find_line(b, "target:"), waker = find_line(b, "waker:");
 	bool bcc, ok;
 	uint64_t ns;
 
@@ -277,7 +306,9 @@ static bool take_block(struct block *b, const char *sum, GError **error)
 	b->is_bcc = b->is_bcc || bcc;
 	if (!import_time(sum, strlen(sum), b->unit_ns ? b->unit_ns : bcc ? 1000 : 1, &ns))
 		return import_bad(error, "line %" G_GUINT64_FORMAT ": the sum is out of range", b->number);
-	if (target < b->lines->len) {
+	if (target < waker && waker < b->lines->len) {
+		ok = take_wakeuptime(b, ns, target, waker, error);
+	} else if (target < b->lines->len) {
 		ok = take_offwaketime(b, ns, target, error);
 	} else if (thread < b->lines->len) {
 		struct wait w = { .state = '?', .blocked_ns = ns };

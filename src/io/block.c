@@ -116,10 +116,18 @@ static const char *own_text(struct block_io *b, const char *text, size_t size)
 	return profile_string(b->profile, copy);
 }
 
-static void add(struct block_sum *s, const struct block_rec_done *r)
+/* How long it took, and how much of that was before the driver had it. */
+static uint64_t duration_of(const struct block_rec_done *r, uint64_t *ret_queue_ns)
 {
 	uint64_t all_ns = r->done_ns - MIN(r->start_ns, r->done_ns);
-	uint64_t queue_ns = r->issue_ns > r->start_ns ? MIN(r->issue_ns - r->start_ns, all_ns) : 0;
+
+	*ret_queue_ns = r->issue_ns > r->start_ns ? MIN(r->issue_ns - r->start_ns, all_ns) : 0;
+	return all_ns;
+}
+
+static void add(struct block_sum *s, const struct block_rec_done *r)
+{
+	uint64_t queue_ns, all_ns = duration_of(r, &queue_ns);
 
 	s->count++;
 	s->bytes += r->bytes;
@@ -142,6 +150,28 @@ static const char *dirtier_text(struct block_io *b, const struct block_rec_done 
 	return profile_string(b->profile, text);
 }
 
+static void tell_op(const struct block_io *b, const struct block_rec_done *r, const struct row_key *key)
+{
+	uint64_t queue_ns, all_ns = duration_of(r, &queue_ns);
+	const struct block_op op = {
+		.start_unix_ns = b->start_unix_ns + (r->start_ns - b->start_ns),
+		.queue_ns = queue_ns,
+		.device_ns = all_ns - queue_ns,
+		.bytes = r->bytes,
+		.sector = r->sector,
+		.pid = r->pid,
+		.tid = r->tid,
+		.comm = key->comm,
+		.disk = key->disk,
+		.op = key->op,
+		.file = key->file,
+		.dirtier = key->dirtier,
+	};
+
+	if (all_ns >= b->options.slower_ns)
+		b->options.on_op(&op, b->options.data);
+}
+
 static void take_done(struct block_io *b, const struct block_rec_done *r, size_t size)
 {
 	if (size < sizeof(*r))
@@ -160,6 +190,8 @@ static void take_done(struct block_io *b, const struct block_rec_done *r, size_t
 	};
 
 	add(&row_of(b, &key)->sum, r);
+	if (b->options.on_op)
+		tell_op(b, r, &key);
 }
 
 static int take_record(void *ctx, void *data, size_t size)

@@ -15,9 +15,22 @@
  */
 struct block_io;
 
+/* One request that is done; texts are the profile's. */
+struct block_op {
+	uint64_t start_unix_ns;
+	uint64_t queue_ns, device_ns;	/* up to the driver, and from there */
+	uint64_t bytes, sector;		/* sector: of 512 bytes, where it begins on the disk */
+	uint32_t pid, tid;		/* who issued it */
+	const char *comm, *disk, *op, *file, *dirtier;	/* as in struct block_row */
+};
+
 struct block_options {
 	struct io_only only;	/* what these issue, and write-back of what they dirtied */
 	bool no_user_stacks, no_kernel_stacks;
+	/* NULL, or called by block_io_poll() and block_io_stop() for each request that took slower_ns or more */
+	void (*on_op)(const struct block_op *op, void *data);
+	void *data;
+	uint64_t slower_ns;
 };
 
 /* NULL, with a sentence, when the kernel or our rights do not allow it. */

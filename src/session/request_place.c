@@ -2,6 +2,7 @@
 #include "session/request_place.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -134,6 +135,23 @@ static void add_executable(struct request_plan *plan, GArray *places, uint32_t p
 	add_place_as(plan, places, fd, path ? path : link, name);
 }
 
+static void fail_executable(GError **error, uint32_t pid)
+{
+	g_autofree char *link = g_strdup_printf(PROC "/%u/exe", pid);
+	int fd = open(link, O_PATH | O_CLOEXEC), err = fd < 0 ? errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (err == EACCES || err == EPERM)
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_PERMISSION,
+			    "the program of process %u may not be read: %s (run as root, or with CAP_SYS_PTRACE; "
+			    "`offcpu doctor` tells more)",
+			    pid, g_strerror(err));
+	else
+		request_fail(error, "the program of process %u cannot be opened%s%s", pid, err ? ": " : "",
+			     err ? g_strerror(err) : "");
+}
+
 static void add_here(struct request_plan *plan, GArray *places, const char *path)
 {
 	struct stat st;
@@ -168,9 +186,10 @@ GArray *request_places_find(struct request_plan *plan, const char *bin, const GA
 	if (places->len)
 		return places;
 	g_array_unref(places);
-	if (!bin)
-		request_fail(error,
-		     pids ? "the program of the process cannot be opened" : "which program? Say -p PID, or BIN:FUNC");
+	if (!bin && pids)
+		fail_executable(error, g_array_index(pids, uint32_t, 0));
+	else if (!bin)
+		request_fail(error, "which program? Say -p PID, or BIN:FUNC");
 	else if (pids && bin[0] != '/')
 		request_fail(error, "%s: no process of those given has a file of that name mapped", bin);
 	else

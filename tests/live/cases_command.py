@@ -97,8 +97,8 @@ def interrupt_from_a_terminal(env):
 
 @case
 def second_interrupt_abandons(env):
-    """Two interrupts at once: the recording is complete or absent, the older file untouched if absent."""
-    for delay_s in (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05):
+    """A second interrupt: the recording is complete or absent.  One that comes with the first takes nothing away."""
+    for delay_s in (0.0, 0.001, 0.005, 0.02, 0.6, 0.62):
         out = env.temporary("recording.offcpu")
         recorder = Recorder(env, "-a", out=out)
         recorder.wait_attached()
@@ -107,6 +107,8 @@ def second_interrupt_abandons(env):
         if recorder.process.poll() is None:
             recorder.process.send_signal(signal.SIGINT)
         status = recorder.wait(10)
+        if delay_s < 0.1:
+            env.check.that(os.path.exists(out), f"no recording: a second interrupt {delay_s} s after the first")
         if os.path.exists(out):
             env.check.equal(status, 0, f"status with a recording, second interrupt after {delay_s} s")
             env.report(out)
@@ -158,12 +160,31 @@ def killed_leaves_nothing_loaded(env):
 @case
 def refused_without_rights(env):
     """A status of its own, and what to do about it."""
-    for verb in ("record", "trace", "events", "hist"):
-        words = [env.offcpu, verb, *(["-o", "/tmp/none.offcpu"] if verb == "record" else [])]
-        result = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *words],
+    program = Program(env, "sleeper")
+    for words in (["record", "-o", "/tmp/none.offcpu"], ["trace"], ["events"], ["hist"], ["top", "--batch", "-n", "1"], ["io"],
+                  ["request", "-p", str(program.pid), "main"]):
+        result = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", env.offcpu, *words],
                                 capture_output=True, text=True, timeout=30, check=False)
-        env.check.equal(result.returncode, 3, f"status of {verb} without rights ({result.stderr.strip()})")
-        env.check.that("root" in result.stderr, f"stderr of {verb} names no way out: {result.stderr!r}")
+        env.check.equal(result.returncode, 3, f"status of {words[0]} without rights ({result.stderr.strip()})")
+        env.check.that("root" in result.stderr, f"stderr of {words[0]} names no way out: {result.stderr!r}")
+    program.finish()
+
+
+@case
+def recording_of_nobody(env):
+    """A window in which nobody was that is asked for is a recording, and both commands say so."""
+    out = env.temporary("recording.offcpu")
+    said = subprocess.run([env.offcpu, "record", "-d", "0.1", "--comm", "no-such-thread", "-o", out],
+                          capture_output=True, text=True, timeout=30, check=False)
+    env.check.equal(said.returncode, 0, f"status ({said.stderr.strip()})")
+    env.check.that("warning: no thread was seen" in said.stderr and "no-such-thread" in said.stderr, said.stderr)
+    report = subprocess.run([env.offcpu, "report", out], capture_output=True, text=True, timeout=30, check=False)
+    env.check.equal(report.returncode, 0, f"status of report ({report.stderr.strip()})")
+    env.check.that("No thread was seen" in report.stdout, report.stdout)
+    drawn = subprocess.run([env.offcpu, "flame", out, "-o", env.temporary("x.PNG")], capture_output=True, text=True,
+                           timeout=30, check=False)
+    env.check.equal(drawn.returncode, 2, "status of a picture of another format")
+    env.check.that("not as .png" in drawn.stderr, drawn.stderr)
 
 
 @case

@@ -111,10 +111,10 @@ def blame_names_one_thread(env):
                 env.check.that(culprit["tid"] == tids[culprit["comm"]], f"{culprit} is thread {tids[culprit['comm']]}")
 
 
-def told_waits(env, name, *args):
+def told_waits(env, name, *args, options=()):
     """What `offcpu events --runq-blame` tells of the program's waits, each checked to add up; and its truth."""
     program = Program(env, name, *args)
-    recorder = Recorder(env, "-p", ",".join(map(str, program.pids)), "--runq-blame", "--json", verb="events")
+    recorder = Recorder(env, "-p", ",".join(map(str, program.pids)), "--runq-blame", "--json", *options, verb="events")
     recorder.wait_attached()
     program.go()
     program.wait_done()
@@ -157,6 +157,25 @@ def events_tell_who_held_the_cpu(env):
     tids = {line["name"]: line["tid"] for line in truth}
     for culprit in (culprit for wait in waits for culprit in wait["held_by"] if culprit.get("comm") in tids):
         env.check.that(culprit["tid"] == tids[culprit["comm"]], f"{culprit} is thread {tids[culprit['comm']]}")
+
+
+@case
+def events_of_long_delays_alone(env):
+    """--runq: -m and -M are of the time without a CPU.  The sleeper sleeps longer than -m, and is told for its delay."""
+    waits, _ = told_waits(env, "runq", 2, 600, options=("--runq", "-m", "3ms", "-M", "1s"))
+    for wait in waits:
+        delay_ns = wait["runnable_ns"] + wait["preempted_ns"]
+        env.check.that(3 * MS <= delay_ns <= 1000 * MS, f"a delay of {delay_ns} ns: {wait}")
+    program = Program(env, "nanosleep", 30, 20000)
+    recorder = Recorder(env, "-p", program.pid, "--json", "--runq", "-m", "5ms", verb="events")
+    recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    recorder.stop()
+    program.finish()
+    with open(recorder.out, encoding="utf-8") as f:
+        told = [json.loads(line) for line in f]
+    env.check.that(all(wait["runnable_ns"] + wait["preempted_ns"] >= 5 * MS for wait in told), f"short delays: {told[:3]}")
 
 
 @case

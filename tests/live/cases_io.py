@@ -142,6 +142,30 @@ def block_requests_as_json(env):
 
 
 @case
+def block_requests_one_by_one(env):
+    """A line for each request: each direct read is one, of one block where it lies; the lines add up to the sums."""
+    out, _ = watch_direct_reads(env, "--block", "--slower", "0", "--json")
+    *lines, sums = map(json.loads, out.splitlines())
+    if not sums["requests"]:
+        raise Skip("the file system's disk has no requests here")
+    env.check.equal({line["type"] for line in lines}, {"request"}, "types of lines")
+    env.check.equal(len(lines), sums["requests"], "lines")
+    for part in ("bytes", "queue_ns", "device_ns"):
+        env.check.equal(sum(line[part] for line in lines), sum(disk[part] for disk in sums["disks"]), part)
+    mine = [line for line in lines if line["pid"] == os.getpid() and line["op"] == "read"]
+    env.check.that(READS - sums["ended_untold"] <= len(mine) <= READS * 1.01, f"{len(mine)} lines for {READS} reads")
+    env.check.equal({line["bytes"] for line in mine if line["bytes"] == BLOCK}, {BLOCK}, "bytes of a read")
+    places = {i * 7919 % 1024 for i in range(READS)}
+    sectors = {line["sector"] for line in mine}
+    env.check.that(len(sectors) >= 0.99 * len(places) - sums["ended_untold"], f"{len(sectors)} sectors of {len(places)}")
+    env.check.that(all(sector % (BLOCK // 512) == 0 for sector in sectors), f"no blocks: {sorted(sectors)[:8]}")
+
+    out, _ = watch_direct_reads(env, "--block", "--slower", "1000s")
+    env.check.that(out.startswith("TIME ") and "SECTOR" in out.splitlines()[0], out[:200])
+    env.check.that(not out.splitlines()[1], f"a request of more than 1000 s: {out.splitlines()[1]}")
+
+
+@case
 def block_requests_of_write_back(env):
     """A file's pages are written by a kernel thread or by fsync: by the file's name in any case."""
     path = env.disk_file()

@@ -37,10 +37,11 @@ static void write_function(struct json *j, const struct profile *p, const char *
 	json_object_end(j);
 }
 
-static void write_by(struct json *j, const struct profile *p, const struct finding *row)
+static void write_by(struct json *j, const struct findings *f, const struct finding *row)
 {
 	const struct finding_by *by = &row->by;
-	bool is_held = row->object && lock_is_held(profile_get_object(p, row->object - 1));
+	const struct profile *p = f->profile;
+	bool is_held = finding_is_held(f, row);
 
 	json_key(j, "by");
 	if (!by->comm) {
@@ -128,6 +129,7 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_member_bool(j, "poll_loop", row->is_poll_loop);
 	json_member_bool(j, "broadcast", row->is_broadcast);
 	json_member_bool(j, "yield", row->is_yield);
+	json_member_bool(j, "deadlock", row->deadlock);
 	if (row->busy)
 		write_busy(j, row);
 	write_limit(j, row);
@@ -137,7 +139,7 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 		json_member_uint(j, "loop_on_cpu_ns", row->loop_on_cpu_ns);
 		write_function(j, f->profile, "loop_on_cpu_function", row->loop_on_cpu_frame);
 	}
-	write_by(j, f->profile, row);
+	write_by(j, f, row);
 	json_object_end(j);
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyse/wakers.h"
 #include "profile/profile.h"
 #include "render/json/write.h"
 #include "render/text/util.h"
@@ -59,6 +60,31 @@ static void append_bar(GString *s, uint64_t count, uint64_t most)
 	g_string_append_printf(s, "|%s|\n", bar);
 }
 
+static void append_duration(GString *s, const char *name, uint64_t ns)
+{
+	g_string_append_printf(s, ", %s ", name);
+	text_duration(s, ns);
+}
+
+/* "     count 9,123, total 12.3 s, mean 1.35 ms, median 98.1 us, p99 24.0 ms, max 163 ms" */
+static void append_sums(GString *s, const struct hist_row *row)
+{
+	uint64_t count = 0;
+
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		count += row->slots[i];
+	if (!count)
+		return;
+	g_string_append(s, "     count ");
+	text_thousands(s, count);
+	append_duration(s, "total", row->sum_ns);
+	append_duration(s, "mean", row->sum_ns / count);
+	append_duration(s, "median", wait_percentile_ns(row->slots, 0.5, row->max_ns));
+	append_duration(s, "p99", wait_percentile_ns(row->slots, 0.99, row->max_ns));
+	append_duration(s, "max", row->max_ns);
+	g_string_append_c(s, '\n');
+}
+
 void hist_text(GString *s, const struct hist_row *row, enum hist_unit unit)
 {
 	struct bucket buckets[PROFILE_HIST_SLOTS];
@@ -79,6 +105,7 @@ void hist_text(GString *s, const struct hist_row *row, enum hist_unit unit)
 				       width, buckets[i].high, buckets[i].count);
 		append_bar(s, buckets[i].count, most);
 	}
+	append_sums(s, row);
 }
 
 static void write_id(struct json *j, const char *key, uint32_t id)
@@ -102,6 +129,7 @@ static void write_row(struct json *j, const struct hist_row *row)
 		count += row->slots[i];
 	json_member_uint(j, "count", count);
 	json_member_uint(j, "sum_ns", row->sum_ns);
+	json_member_uint(j, "max_ns", row->max_ns);
 	json_key(j, "log2_ns");
 	json_array_begin(j);
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {

@@ -103,6 +103,36 @@ static void test_offwaketime(void)
 	profile_free(p);
 }
 
+/* libbpf-tools' and bcc's; of the second libbpf's has an empty stack, and a name has a blank. */
+static void test_wakeuptime(void)
+{
+	struct profile *p = check(
+		"Tracing blocked time (us) by kernel stack\n\n"
+		"\ttarget:          my server\n\tffffffff814b840d try_to_wake_up\n\tffffffff813d1808 pollwake\n"
+		"\tffffffff81e2f330 __x64_sys_sendto\n\t          waker: sysbench\n\t414\n"
+		"    target:          other\n    waker:           swapper/5\n        3\n",
+		"stacks with sums (numbers taken as microseconds)", "my server-0/0 414000\nother-0/0 3000\n");
+	const struct waker *waker = profile_get_waker(p, 0);
+
+	g_assert_true(p->info.has_wakers);
+	g_assert_true(p->info.unknown & UNKNOWN_IDS);
+	g_assert_cmpstr(waker->comm, ==, "sysbench");
+	g_assert_cmpuint(waker->user, ==, 0);
+	g_assert_cmpuint(profile_get_node(p, waker->kernel)->depth, ==, 3);
+	g_assert_cmpstr(profile_get_frame(p, profile_get_node(p, waker->kernel)->frame)->name, ==, "try_to_wake_up");
+	g_assert_cmpstr(profile_get_waker(p, 1)->comm, ==, "swapper/5");
+	g_assert_cmpuint(p->wakes->len, ==, 2);
+	profile_free(p);
+}
+
+/* As linkers know them, from a tool that does not translate; a cut one stays. */
+static void test_names_of_linkers(void)
+{
+	profile_free(check("mysqld;_Z10do_commandP3THD;_ZN4JOIN7prepareEv;_RNvC1a4main;_Znot 7\n",
+			   "collapsed stacks (numbers taken as microseconds)",
+			   "mysqld-0/0;do_command(THD*);JOIN::prepare();a::main;_Znot 7000\n"));
+}
+
 static void test_dtrace(void)
 {
 	profile_free(check("\n  mysqld                                            \n"
@@ -258,6 +288,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/imports/collapsed_wakers", test_collapsed_wakers);
 	g_test_add_func("/imports/offcputime", test_offcputime);
 	g_test_add_func("/imports/offwaketime", test_offwaketime);
+	g_test_add_func("/imports/wakeuptime", test_wakeuptime);
+	g_test_add_func("/imports/names-of-linkers", test_names_of_linkers);
 	g_test_add_func("/imports/dtrace", test_dtrace);
 	g_test_add_func("/imports/dtrace-both-stacks", test_dtrace_both_stacks);
 	g_test_add_func("/imports/offcputime-of-libbpf-tools", test_offcputime_of_libbpf_tools);
