@@ -185,16 +185,22 @@ static void breathe(void *data)
 		top->is_left = !take_keys(top);
 }
 
-/* The window that was just cut becomes the interval on the screen, unless that is frozen. */
-static void take_interval(struct top *top, struct session *session)
+static void name_window(struct top *top, struct profile *window)
 {
-	struct profile *window = session_keep_window(session);
 	g_autoptr(GError) error = NULL;
 
 	window->info.command_line = top->command_line;
 	window->info.filters = top->filters;
 	if (top->since && !since_add(top->since, window, &error) && top->view->is_since_start)
 		view_say(top->view, "more since the start than can be kept: it begins anew");
+}
+
+/* The window that was just cut becomes the interval on the screen, unless that is frozen. */
+static void take_interval(struct top *top, struct session *session)
+{
+	struct profile *window = session_keep_window(session);
+
+	name_window(top, window);
 	breathe(top);
 	if (top->view->is_frozen) {
 		profile_free_rows(window);
@@ -333,9 +339,30 @@ static void set_capture(struct target *target, const struct top_options *o)
 	target->collect.want_wakers = o->wakers;
 }
 
+/*
+ * What came in since the last interval, which is shorter than others.  To be freed when no interval is shown any more:
+ * what these call things by is in here.
+ */
+static struct profile *print_rest(struct top *top, struct session *session)
+{
+	struct profile *rest = session_take_profile(session);
+
+	name_window(top, rest);
+	hide_interval(top);
+	profile_free_rows(top->rows);
+	top->rows = NULL;
+	top->interval.profile = top->view->is_since_start ? since_hold(top->since) : rest;
+	top->interval.reasons = reasons_new(top->interval.profile, NULL);
+	view_show(top->view, &top->interval);
+	if (!print_interval(top))
+		top->status = EXIT_FAILED;
+	return rest;
+}
+
 static int run_top(struct top *top, struct run *run, struct target *target, struct top_options *own, int argc,
 		   char **argv)
 {
+	struct profile *rest = NULL;
 	int status;
 
 	if ((status = target_resolve(target, "top")) != EXIT_OK ||
@@ -359,8 +386,11 @@ static int run_top(struct top *top, struct run *run, struct target *target, stru
 		return EXIT_FAILED;
 	}
 	status = run_session(run);
+	if (status == EXIT_OK && own->batch && top->status == EXIT_OK && (!own->count || top->shown_cnt < own->count))
+		rest = print_rest(top, run->session);
 	on_end(run);
 	free_intervals(top);
+	profile_free(rest);
 	if (status == EXIT_OK)
 		status = top->status;
 	return status == EXIT_OK ? run_command_status(run) : status;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """How a recording begins and ends: commands, statuses, signals, files."""
 
+import json
 import os
 import signal
 import subprocess
@@ -194,6 +195,23 @@ def output_that_fails(env):
             result = subprocess.run([env.offcpu, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=15, check=False)
         env.check.equal(result.returncode, 1, f"status of {words}")
         env.check.that("standard output" in result.stderr, f"stderr of {words}: {result.stderr!r}")
+
+
+@case
+def ends_before_the_interval(env):
+    """What came in is printed where the command ends before INTERVAL and COUNT; windows of top follow one another up to the end."""
+    result = subprocess.run([env.offcpu, "hist", "--json", "100", "2", "--", "sleep", "0.2"], capture_output=True, text=True, timeout=30, check=False)
+    rows = [row for line in result.stdout.splitlines() for row in json.loads(line)["histograms"]]
+    env.check.that(sum(row["count"] for row in rows) >= 1 and sum(row["sum_ns"] for row in rows) >= 200_000_000, f"hist: {result.stdout} {result.stderr}")
+    for options in ((), ("--since-start",)):
+        result = subprocess.run([env.offcpu, "top", "--batch", "--json", "-i", "0.3", *options, "--", "sleep", "0.8"], capture_output=True, text=True,
+                                timeout=30, check=False)
+        windows = [json.loads(line) for line in result.stdout.splitlines()]
+        env.check.that(len(windows) >= 2, f"windows: {result.stdout} {result.stderr}")
+        slept = sum(w["total"]["observed_ns"] for w in (windows[-1:] if options else windows))
+        env.check.that(slept >= 800_000_000, f"{options}: {slept} ns of the sleep are told")
+        for one, next_one in zip(windows, [] if options else windows[1:]):
+            env.check.equal(next_one["start_ns"], one["start_ns"] + one["duration_ns"], "where a window begins")
 
 
 @case
