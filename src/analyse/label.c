@@ -27,6 +27,12 @@ void label_append_line(GString *s, const struct frame *f)
 	g_string_append_c(s, ')');
 }
 
+bool label_is_run(const struct frame *f)
+{
+	return f->kind == FRAME_USER && f->name && f->name[0] == '[' && f->module && !f->offset &&
+	       g_str_has_prefix(f->name + 1, module_base_name(f->module));
+}
+
 GPtrArray *label_all(const struct profile *p)
 {
 	GPtrArray *labels = g_ptr_array_new_full(p->frames->len, g_free);

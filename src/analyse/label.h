@@ -18,6 +18,9 @@ void label_append(GString *s, const struct frame *f);
  */
 void label_append_line(GString *s, const struct frame *f);
 
+/* "[python3]": it stands for functions without a name, as fold/interpreter_runs.h has it. */
+bool label_is_run(const struct frame *f);
+
 /* The same as a table, one string per frame of the profile; free with g_ptr_array_unref(). */
 GPtrArray *label_all(const struct profile *p);
 

@@ -57,12 +57,22 @@ static uint32_t telling_object(const struct profile *p, uint32_t object, enum re
 	return o && o->name && *o->name && !g_str_has_prefix(o->name, "stack of thread ") ? object : 0;
 }
 
+bool request_is_without_goroutine(const struct reasons *reasons, uint32_t wait)
+{
+	const struct rule *rule = reasons_rule(reasons, wait);
+	enum reason reason = reasons_of(reasons, wait);
+
+	return rule && g_str_has_prefix(rule->name, "go-") && (reason == REASON_POOL_IDLE || reason == REASON_EVENT_LOOP);
+}
+
 struct request_cause request_causes_of(const struct request_causes *c, guint wait)
 {
 	const struct wait *w = &g_array_index(c->waits, struct wait, wait);
 
 	if (!w->state || w->state == '?')
 		return (struct request_cause){ .reason = REASON_OTHER, .frame = -1 };
+	if (request_is_without_goroutine(c->reasons, wait))
+		return request_cause_rest;
 	enum reason reason = reasons_of(c->reasons, wait);
 
 	return (struct request_cause){

@@ -28,6 +28,8 @@ struct request_causes;
 /* waits: struct wait, those of state 0 and '?' being none; borrows both. */
 struct request_causes *request_causes_new(const struct profile *p, const GArray *waits);
 void request_causes_free(struct request_causes *c);
+/* A thread of Go without a goroutine to run: it waits for no request, whose own goroutine is parked. */
+bool request_is_without_goroutine(const struct reasons *reasons, uint32_t wait);
 struct request_cause request_causes_of(const struct request_causes *c, guint wait);
 
 /* What one span spent most time on. */

@@ -16,6 +16,7 @@
 #include "symbolize/process/spaces.h"
 #include "symbolize/runtime/hotspot_inline.h"
 #include "symbolize/runtime/hotspot_names.h"
+#include "symbolize/runtime/tokio_place.h"
 #include "symbolize/runtime/v8_inline.h"
 #include "symbolize/runtime/v8_names.h"
 #include "symbolize/symbolizer.h"
@@ -476,7 +477,8 @@ void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_
 	if (m->module->kind == MODULE_SPECIAL)
 		return;
 	if (t) {
-		file_find(s, t, addr - m->start + m->pgoff, ret);
+		if (file_find(s, t, addr - m->start + m->pgoff, ret))
+			tokio_place_of_frame(ret, pid, addr, s->strings);
 		return;
 	}
 	if (m->module->kind != MODULE_VDSO && jit_find(s, g, ip, is_return, ret))

@@ -145,6 +145,9 @@ def check_python_thread(check, report, truth, source, may_be_bare=False):
     check.that(0.9 * off_cpu_ns <= seen_ns <= truth["spent_ns"],
                f"{who}: {seen_ns} ns at the chain of {off_cpu_ns} to {truth['spent_ns']}; others {others[:3]}")
     check.that(all(wait["user_end"] == "complete" for wait in at_chain), f"{who}: not all complete")
+    bare = {frame["module"] for wait in at_chain for frame in wait["user"] if not frame["name"]}
+    of_interpreter = [module for module in bare if os.path.basename(module or "").startswith(("python3", "libpython", "ruby", "libruby", "php"))]
+    check.equal(of_interpreter, [], f"{who}: the interpreter's own functions without a name are not folded")
 
 
 def python_waits(env, interpreter):

@@ -504,6 +504,31 @@ def functions_of_tokio():
         return {number: m.group(1) for number, line in enumerate(source, 1) if (m := re.match(r"async fn (\w+)", line))}
 
 
+@case
+def blocking_call_of_tokio_has_its_line(env):
+    """A task that blocks its worker is told by its own function's line, where that is compiled into Tokio's."""
+    programs = fetched("tokio-*")
+    if not programs:
+        raise Skip("no program with Tokio: tests/live/fetch-runtimes tokio-forky, and OFFCPU_RUNTIMES=1")
+    for path in programs:
+        what, recording = os.path.basename(path), env.temporary("tokio.offcpu")
+        process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        env.running.append(process)
+        process.stdout.readline()
+        made = subprocess.run([env.offcpu, "record", "-p", str(process.pid), "-d", "0.3", "-o", recording], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=120, check=False)
+        process.kill()
+        process.wait()
+        env.check.equal(made.returncode, 0, f"{what}: {made.stderr[-300:]}")
+        report = json.loads(subprocess.run([env.offcpu, "report", "--json", recording], capture_output=True, check=True).stdout)
+        lines = functions_of_tokio()
+        told = {lines.get(frame["line"]) for wait in report["waits"] if wait["reason"] == "sleep" for frame in wait["user"]
+                if (frame["file"] or "").endswith("tokio_tasks.rs")}
+        env.check.equal(told, {"blocker"}, f"{what}: functions of the program that sleep")
+        held = [found for found in report["findings"] if found.get("holds_up_loop")]
+        env.check.that(held and "tokio_tasks.rs" in json.dumps(held[0]), f"{what}: the finding {held}")
+
+
 def check_tokio(env, path, scheduler):
     process = subprocess.Popen([path, scheduler], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     env.running.append(process)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/label.h"
 #include "base/module.h"
 
 /* What GCC and Clang put behind the name of a copy or a part of a function. */
@@ -205,7 +206,11 @@ static void append_library(GString *s, const char *module)
 
 void diff_name_append_frame(GString *s, const struct frame *f, bool loose)
 {
-	if (f->name && loose)
+	if (label_is_run(f)) {
+		g_string_append_c(s, '[');
+		append_library(s, f->module);
+		g_string_append_c(s, ']');
+	} else if (f->name && loose)
 		diff_name_append_loose(s, f->name);
 	else if (f->name)
 		diff_name_append(s, f->name);

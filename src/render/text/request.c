@@ -385,14 +385,6 @@ static void waits_text(GString *s, const struct profile *p, const char *what, bo
 	top_free(stacks);
 }
 
-static bool is_without_goroutine(const struct reasons *reasons, uint32_t wait)
-{
-	const struct rule *rule = reasons_rule(reasons, wait);
-	enum reason reason = reasons_of(reasons, wait);
-
-	return rule && g_str_has_prefix(rule->name, "go-") && (reason == REASON_POOL_IDLE || reason == REASON_EVENT_LOOP);
-}
-
 /* Of a request's thread: while Go's scheduler has no goroutine for it, the thread's waits are not the request's. */
 static void thread_waits_text(GString *s, const struct request_summary *r, const struct text_options *options)
 {
@@ -406,7 +398,7 @@ static void thread_waits_text(GString *s, const struct request_summary *r, const
 	for (guint i = 0; i < r->p->waits->len; i++) {
 		const struct wait *w = profile_wait(r->p, i);
 
-		if (is_without_goroutine(reasons, i))
+		if (request_is_without_goroutine(reasons, i))
 			without_ns += wait_off_cpu_ns(w);
 		else
 			g_array_append_val(view.waits, *w);

@@ -3,7 +3,7 @@
 
 #include "base/insn_x86.h"
 
-#define FUNCTION_MAX_BYTES 65536U
+#define FUNCTION_MAX_BYTES 4096U
 
 static bool is_conditional(const struct insn *i)
 {
@@ -45,14 +45,16 @@ static size_t reach_of(const uint8_t *code, size_t len)
 uint64_t elf_unsized_reach(const struct elf_reader *r, const GElf_Sym *sym, size_t *budget_bytes)
 {
 	Elf_Scn *scn = elf_getscn(r->elf, sym->st_shndx);
-	Elf_Data *code = scn && r->machine == EM_X86_64 ? elf_rawdata(scn, NULL) : NULL;
 	uint64_t at = sym->st_value - r->sections[sym->st_shndx].addr;
+	Elf_Data *code;
+	GElf_Shdr sh;
+	size_t len;
 
-	if (!code || !code->d_buf || at >= code->d_size)
+	if (!scn || r->machine != EM_X86_64 || !gelf_getshdr(scn, &sh) || sh.sh_type != SHT_PROGBITS || at >= sh.sh_size)
 		return 0;
-	size_t len = MIN(MIN(code->d_size - at, FUNCTION_MAX_BYTES), *budget_bytes);
-	size_t reach = reach_of((const uint8_t *)code->d_buf + at, len);
-
-	*budget_bytes -= reach;
-	return reach;
+	len = MIN(MIN(sh.sh_size - at, FUNCTION_MAX_BYTES), *budget_bytes);
+	/* a piece of the file, as the whole section may be large */
+	code = len ? elf_getdata_rawchunk(r->elf, (int64_t)(sh.sh_offset + at), len, ELF_T_BYTE) : NULL;
+	*budget_bytes -= len;
+	return code && code->d_buf ? reach_of(code->d_buf, MIN(code->d_size, len)) : 0;
 }

@@ -7,11 +7,13 @@
 
 #include "base/insn_x86.h"
 #include "symbolize/runtime/memory.h"
+#include "symbolize/runtime/tokio_program.h"
 
 #define FUNCTION_BYTES_MAX 65536U
 #define LEVELS_MAX 5	/* raw::poll, Harness::poll, its inner part, Core::poll, the future's own function */
 #define FUNCTIONS_MAX 32	/* of a level */
 #define READS_OF_FUNCTION 32	/* what one counts for */
+#define READS_OF_FRAME 1024U	/* for the name of one frame */
 #define FILE_BYTES_MAX 1024
 #define LINE_MAX_SANE 1000000U
 #define RESUMED "`async fn` resumed"
@@ -152,14 +154,14 @@ static void look_at_function(struct walk *w, uint64_t code)
 	}
 }
 
-bool tokio_place_find(const struct tokio_place_search *s, uint64_t poll, struct tokio_source_place *ret)
+static bool find_within(const struct tokio_place_search *s, uint64_t poll, unsigned levels, struct tokio_source_place *ret)
 {
 	GArray *level = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 	struct walk w = { .s = s, .found = ret };
 
 	*ret = (struct tokio_source_place){ 0 };
 	g_array_append_val(level, poll);
-	for (unsigned i = 0; i < LEVELS_MAX && level->len && !ret->file; i++) {
+	for (unsigned i = 0; i < levels && level->len && !ret->file; i++) {
 		w.next = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 		for (guint k = 0; k < level->len; k++)
 			look_at_function(&w, g_array_index(level, uint64_t, k));
@@ -168,4 +170,49 @@ bool tokio_place_find(const struct tokio_place_search *s, uint64_t poll, struct 
 	}
 	g_array_unref(level);
 	return ret->file != NULL;
+}
+
+bool tokio_place_find(const struct tokio_place_search *s, uint64_t poll, struct tokio_source_place *ret)
+{
+	return find_within(s, poll, LEVELS_MAX, ret);
+}
+
+/* Of one frame. */
+static bool may_read_some(void *left, unsigned cnt)
+{
+	unsigned *cnt_left = left;
+	bool may = *cnt_left >= cnt;
+
+	*cnt_left = may ? *cnt_left - cnt : 0;
+	return may;
+}
+
+/* Tokio's functions whose names hold the future's type, by the newer mangling, and its own code if that is within. */
+static const char *polled_type(const char *name)
+{
+	static const char *const polls[] = { "tokio::runtime::task::core::Core<", "tokio::runtime::task::harness::Harness<" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(polls); i++) {
+		const char *at = strstr(name, polls[i]);
+
+		if (at && strstr(at, "::poll"))
+			return at + strlen(polls[i]);
+	}
+	return NULL;
+}
+
+void tokio_place_of_frame(struct symbol *symbol, uint32_t pid, uint64_t addr, GStringChunk *strings)
+{
+	const char *type = polled_type(symbol->name);
+	unsigned left = READS_OF_FRAME;
+	const struct tokio_place_search search = { pid, symbol->source, addr - symbol->offset, may_read_some, &left };
+	struct tokio_source_place place;
+
+	if (!type || !find_within(&search, addr - symbol->symbol_offset, 1, &place))
+		return;
+	g_autofree char *file = place.file, *future = tokio_first_argument(type);
+
+	symbol->name = g_string_chunk_insert_const(strings, future ? future : "async fn or block");
+	symbol->file = g_string_chunk_insert_const(strings, file);
+	symbol->line = place.is_one_of_several ? 0 : place.line;
 }

@@ -2,10 +2,12 @@
 #ifndef SYMBOLIZE_TOKIO_PLACE_H
 #define SYMBOLIZE_TOKIO_PLACE_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "symbolize/elf/table.h"
+#include "symbolize/symbolize.h"
 
 /*
  * Where in the sources a task's future stands, without debug information and however symbols are mangled.  Each async
@@ -29,5 +31,11 @@ struct tokio_source_place {
 
 /* False: nothing is found.  poll: address of the function that polls the task. */
 bool tokio_place_find(const struct tokio_place_search *s, uint64_t poll, struct tokio_source_place *ret);
+
+/*
+ * Where a compiler has put a future's own code into a function of Tokio's that polls it, the frame is named by the
+ * future, with its line.  addr: what symbol is found for, by its file; strings: where its texts go.
+ */
+void tokio_place_of_frame(struct symbol *symbol, uint32_t pid, uint64_t addr, GStringChunk *strings);
 
 #endif

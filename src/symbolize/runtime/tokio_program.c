@@ -53,8 +53,7 @@ static bool may_read(struct tokio_program *p, unsigned cnt)
 
 /* ---- names */
 
-/* The first of what stands between the brackets that `at` lies behind. */
-static char *first_argument(const char *at)
+char *tokio_first_argument(const char *at)
 {
 	unsigned depth = 0;
 	const char *c;
@@ -80,7 +79,7 @@ char *tokio_future_name(const char *function)
 		const char *at = strstr(function, before[i]);
 
 		if (at)
-			return first_argument(at + strlen(before[i]));
+			return tokio_first_argument(at + strlen(before[i]));
 	}
 	return NULL;
 }

@@ -69,5 +69,7 @@ bool tokio_program_read(struct tokio_program *p, GArray *ret, bool *ret_is_cut);
 
 /* For that: the type of the future in the name of a function of Tokio's, demangled; NULL: none.  Free with g_free(). */
 char *tokio_future_name(const char *function);
+/* The first type of a list of them, from behind its bracket on; NULL where it is only a letter.  Free with g_free(). */
+char *tokio_first_argument(const char *at);
 
 #endif

@@ -65,6 +65,16 @@ static void test_loose(void)
 		check(diff_name_append_loose, names[i][0], names[i][1]);
 }
 
+/* A stripped interpreter's functions. */
+static void check_run(const char *module, const char *name, const char *want)
+{
+	const struct frame f = { .name = name, .module = module };
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	diff_name_append_frame(s, &f, false);
+	g_assert_cmpstr(s->str, ==, want);
+}
+
 static void check_frame(const char *module, enum frame_why why, const char *want)
 {
 	const struct frame f = { .module = module, .offset = 0x1234, .why = (uint8_t)why };
@@ -83,6 +93,8 @@ static void test_frame(void)
 	check_frame("/opt/a.source", FRAME_NO_SYMBOLS, "a.source+?");
 	check_frame("/opt/1.2.so", FRAME_NO_SYMBOLS, "1.2.so+?");
 	check_frame(NULL, FRAME_NO_SYMBOLS, "[unknown]");
+	check_run("/usr/lib/libpython3.11.so.1.0", "[libpython3.11.so.1.0]", "[libpython.so]");
+	check_run("/usr/bin/python3", "[python3]", "[python3]");
 	check_frame(NULL, FRAME_PENDING, "[stack lost]");
 }
 
