@@ -280,19 +280,6 @@ static void coverage_tracer(GString *s, const struct profile_info *info)
 	g_string_append_c(s, '\n');
 }
 
-/* On a terminal what a line has no room for goes on below its text. */
-static void append_fitting(GString *s, const char *text, const struct text_options *o)
-{
-	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-
-	if (!o->width) {
-		g_string_append(s, text);
-		return;
-	}
-	for (char **line = lines; *line && (**line || line[1]); line++)
-		text_wrap(s, *line, COVERAGE_INDENT, o->width);
-}
-
 void text_coverage(GString *to, const struct profile *p, const struct selection *selection,
 		   const struct text_options *options)
 {
@@ -323,7 +310,7 @@ void text_coverage(GString *to, const struct profile *p, const struct selection 
 		coverage_open(s, &c);
 	text_sampling(s, p, "  ");
 	coverage_tracer(s, &p->info);
-	append_fitting(to, s->str, options);
+	text_fit(to, s->str, COVERAGE_INDENT, options);
 	accounts_free(a);
 }
 
