@@ -160,13 +160,19 @@ static void poll_block(void *data)
 
 static void print_request(const struct block_op *op, void *data)
 {
-	const struct io_options *o = data;
-	g_autoptr(GString) line = g_string_new(NULL);
+	GString *line = data;
 
-	if (o->json)
-		io_json_request(line, op);
-	else
-		io_line(line, op);
+	g_string_truncate(line, 0);
+	io_line(line, op);
+	fputs(line->str, stdout);
+}
+
+static void print_json_request(const struct block_op *op, void *data)
+{
+	GString *line = data;
+
+	g_string_truncate(line, 0);
+	io_json_request(line, op);
 	fputs(line->str, stdout);
 }
 
@@ -193,23 +199,15 @@ static void print_result(struct block_io *b, const struct io_options *o)
 	fputs(text->str, stdout);
 }
 
-static void print_heading(void)
-{
-	g_autoptr(GString) line = g_string_new(NULL);
-
-	io_line_heading(line);
-	fputs(line->str, stdout);
-	fflush(stdout);
-}
-
 static int io_block(const struct io_options *o, uint64_t duration_ns, const char *command_line)
 {
 	bool with_stacks = (o->by_block && !o->slower) || o->output;
-	struct io_options shown = *o;
+	g_autoptr(GString) line = g_string_new(NULL);
 	const struct block_options options = {
 		.only = o->only, .no_user_stacks = o->no_user_stacks || !with_stacks,
 		.no_kernel_stacks = o->no_kernel_stacks || !with_stacks,
-		.on_op = o->slower ? print_request : NULL, .data = &shown, .slower_ns = o->slower_ns,
+		.on_op = !o->slower ? NULL : o->json ? print_json_request : print_request,
+		.data = line, .slower_ns = o->slower_ns,
 	};
 	g_autoptr(GError) error = NULL;
 	struct block_io *b = block_io_new(&options, &error);
@@ -219,8 +217,11 @@ static int io_block(const struct io_options *o, uint64_t duration_ns, const char
 		cmd_error(COMMAND, "%s", error->message);
 		return run_status_of(error);
 	}
-	if (o->slower && !o->json)
-		print_heading();
+	if (o->slower && !o->json) {
+		io_line_heading(line);
+		fputs(line->str, stdout);
+		fflush(stdout);
+	}
 	io_watch(poll_block, b, BLOCK_POLL_MS, duration_ns);
 	block_io_stop(b);
 	if (!o->folded)

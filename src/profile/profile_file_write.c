@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -92,6 +93,16 @@ static bool check_target(const struct target *to, GError **error)
 	return true;
 }
 
+#define LEAST_BYTES (152 * 1024)	/* of a recording of nothing */
+
+/* Some file systems do not tell how large they are. */
+static bool is_full(const char *dir)
+{
+	struct statvfs fs;
+
+	return statvfs(dir, &fs) == 0 && fs.f_blocks && (uint64_t)fs.f_bavail * fs.f_frsize < LEAST_BYTES;
+}
+
 bool profile_file_may_write(const char *path, GError **error)
 {
 	struct target to;
@@ -102,6 +113,8 @@ bool profile_file_may_write(const char *path, GError **error)
 	/* better told now than at the end of a long window */
 	if (may && faccessat(AT_FDCWD, to.dir, W_OK | X_OK, AT_EACCESS) != 0)
 		may = fail(&to, error, errno, "no file can be made in '%s': %s", to.dir, g_strerror(errno));
+	if (may && is_full(to.dir))
+		may = fail(&to, error, ENOSPC, "there is no room for a recording in '%s': %s", to.dir, g_strerror(ENOSPC));
 	target_clear(&to);
 	return may;
 }

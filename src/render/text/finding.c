@@ -55,6 +55,18 @@ void text_wrap(GString *s, const char *text, const char *indent, unsigned width)
 	g_string_append_c(s, '\n');
 }
 
+void text_fit(GString *s, const char *lines, const char *indent, const struct text_options *options)
+{
+	g_auto(GStrv) each = g_strsplit(lines, "\n", -1);
+
+	if (!options->width) {
+		g_string_append(s, lines);
+		return;
+	}
+	for (char **line = each; *line && (**line || line[1]); line++)
+		text_wrap(s, *line, indent, options->width);
+}
+
 void text_finding_function(GString *s, const struct findings *f, int64_t frame, const char *before)
 {
 	const struct frame *fr;

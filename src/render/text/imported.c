@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What a report says of a profile that another tool wrote, in place of header, coverage and accounts. */
 #include "analyse/wakers.h"
+#include "render/text/finding.h"
 #include "render/text/style.h"
 #include "render/text/text.h"
 #include "render/text/util.h"
 
-void text_imported(GString *s, const struct profile *p, const struct query *query, const struct selection *selection,
+void text_imported(GString *to, const struct profile *p, const struct query *query, const struct selection *selection,
 		   const struct text_options *options)
 {
 	g_autofree char *unknown = profile_unknown_text(p->info.unknown, p->info.has_wakers);
+	g_autoptr(GString) s = g_string_new(NULL);
 	g_autofree char *asked = query ? query_text(query) : NULL;
 	struct coverage c;
 
@@ -40,6 +42,7 @@ void text_imported(GString *s, const struct profile *p, const struct query *quer
 		text_duration(s, c.selected_ns);
 		g_string_append_c(s, '\n');
 	}
+	text_fit(to, s->str, "          ", options);
 }
 
 /* ", median 1.1 ms, p90 2.2 ms, p99 14 ms, max 20 ms" */

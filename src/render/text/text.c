@@ -7,8 +7,11 @@
 
 #include "analyse/idle_part.h"
 #include "base/size_text.h"
+#include "render/text/finding.h"
 #include "render/text/style.h"
 #include "render/text/util.h"
+
+#define COVERAGE_INDENT "            "
 
 void text_section(GString *s, const struct text_options *o, const char *format, ...)
 {
@@ -277,14 +280,15 @@ static void coverage_tracer(GString *s, const struct profile_info *info)
 	g_string_append_c(s, '\n');
 }
 
-void text_coverage(GString *s, const struct profile *p, const struct selection *selection,
+void text_coverage(GString *to, const struct profile *p, const struct selection *selection,
 		   const struct text_options *options)
 {
 	struct accounts *a = accounts_new(p, selection);
+	g_autoptr(GString) s = g_string_new(NULL);
 	struct coverage c;
 
 	coverage_of(p, selection, &c);
-	text_section(s, options, "Coverage");
+	text_section(to, options, "Coverage");
 	g_string_append(s, "  switches  ");
 	text_thousands(s, a->total.switches);
 	g_string_append(s, " by these threads, ");
@@ -306,6 +310,7 @@ void text_coverage(GString *s, const struct profile *p, const struct selection *
 		coverage_open(s, &c);
 	text_sampling(s, p, "  ");
 	coverage_tracer(s, &p->info);
+	text_fit(to, s->str, COVERAGE_INDENT, options);
 	accounts_free(a);
 }
 

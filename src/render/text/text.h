@@ -28,7 +28,7 @@ void text_ranked(GString *s, const struct profile *p, const struct query *query,
 		 const struct text_options *options);
 
 /* What stands above the lists of an imported profile: what it came from, and in one line what is unknown. */
-void text_imported(GString *s, const struct profile *p, const struct query *query, const struct selection *selection,
+void text_imported(GString *to, const struct profile *p, const struct query *query, const struct selection *selection,
 		   const struct text_options *options);
 /* "     count 3, mean 1.2 s, ..." of a row, as far as it is known; nothing where nothing is. */
 /* "14:32:18.250", with the day where the window began on another or the time lies outside of it. */
@@ -39,7 +39,7 @@ void text_row_numbers(GString *s, uint32_t unknown, const struct top_row *row, b
 /* "2026-11-25 14:00:00 to 15:00:00 +0000, 360 windows, no gaps": of a profile of a history. */
 void text_history(GString *s, const struct profile_info *info);
 void text_header(GString *s, const struct profile *p, const struct query *query, const struct text_options *options);
-void text_coverage(GString *s, const struct profile *p, const struct selection *selection,
+void text_coverage(GString *to, const struct profile *p, const struct selection *selection,
 		   const struct text_options *options);
 /*
  * What was sampled and why, and whether the budget was kept: lines that begin with `indent`; none of an exact

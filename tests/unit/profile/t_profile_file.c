@@ -419,9 +419,16 @@ static void write_to_full_disk(struct place *at)
 	    mount("none", at->dir, "tmpfs", 0, "size=512k") != 0)
 		_exit(NO_TMPFS);
 	write_sample(p, at->path);
+	g_assert_true(profile_file_may_write(at->path, NULL));
 	assert_refused_to_write(q, at->path, want);
 	assert_reads_as(p, at->path);
 	assert_names(at, "trace 50%?.offcpu#");
+	/* told before there is something to lose */
+	if (mount("none", at->dir, "tmpfs", 0, "size=64k") != 0)
+		_exit(NO_TMPFS);
+	g_autoptr(GError) error = NULL;
+	g_assert_false(profile_file_may_write(at->path, &error));
+	g_assert_nonnull(strstr(error->message, "there is no room for a recording in"));
 }
 
 static void test_full_disk(struct place *at, gconstpointer data)

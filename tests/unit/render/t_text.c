@@ -243,9 +243,31 @@ static void test_switches(void)
 	profile_free(p);
 }
 
+/* On a terminal long lines of the coverage go on below their text, and no word is lost. */
+static void test_coverage_fits(void)
+{
+	struct profile *p = fixture_new();
+	const struct text_options wide = { .top = 10 }, narrow = { .top = 10, .width = 60 };
+	g_autoptr(GString) a = g_string_new(NULL), b = g_string_new(NULL);
+
+	text_coverage(a, p, NULL, &wide);
+	text_coverage(b, p, NULL, &narrow);
+	g_auto(GStrv) lines = g_strsplit(b->str, "\n", -1);
+	for (char **line = lines; *line; line++)
+		g_assert_cmpuint(strlen(*line), <=, 60);
+	g_assert_cmpuint(g_strv_length(lines), >, 8);
+	for (char *from = strstr(b->str, "\n            "); from; from = strstr(b->str, "\n            ")) {
+		*from = ' ';
+		g_string_erase(b, from + 1 - b->str, (gssize)strlen("            "));
+	}
+	g_assert_cmpstr(b->str, ==, a->str);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/text/coverage-fits", test_coverage_fits);
 	g_test_add_func("/text/switches", test_switches);
 	g_test_add_func("/text/tracer", test_tracer);
 	g_test_add_func("/text/durations", test_durations);
