@@ -226,7 +226,7 @@ void view_paint_help(const struct view *v, GPtrArray *lines)
 		" WAITS FOR  the reason that took most of its time, and the longest wait of it",
 		v->has_utf8 ? " TIME     on CPU █ (green), blocked ▓ (red), queue ▒ (yellow), idle ░ (blue)"
 			    : " TIME     on CPU # (green), blocked = (red), queue + (yellow), idle . (blue)",
-		"",
+		" sw/s  switches a second; tracer  its cost, of all CPUs; lost  details lost",
 		" any key goes back",
 	};
 

@@ -88,6 +88,39 @@ static void test_finding(void)
 	profile_free(p);
 }
 
+/* Advice for a wait whose lock's holder is not known, that somebody ended; pid 0: nobody did. */
+static char *advice_of(uint32_t pid, unsigned flags)
+{
+	struct profile *p = profile_of(2);
+	struct text_finding_parts parts;
+	uint32_t wait = add(p, 1, "accounts", 0, LONG_NS + LONG_NS / 5, flags);
+
+	p->info.has_wakers = true;
+	if (pid) {
+		const struct waker w = { .pid = pid, .tid = pid, .comm = profile_string(p, "other") };
+		const struct wake k = { .wait = wait, .waker = profile_waker(p, &w), .count = 1, .blocked_ns = LONG_NS };
+
+		profile_add_wake(p, &k);
+	}
+	struct findings *f = findings_new(p, NULL);
+	text_finding_parts(f, 0, &parts);
+	char *advice = g_strdup(parts.advice);
+	text_finding_parts_clear(&parts);
+	findings_free(f);
+	profile_free(p);
+	return advice;
+}
+
+/* Who is of another process ends such a wait by a signal: that let go of no lock. */
+static void test_never_let_go(void)
+{
+	g_autofree char *open = advice_of(0, WAIT_OPEN_AT_END), *killed = advice_of(PID + 1, 0), *handed_on = advice_of(PID, 0);
+
+	g_assert_nonnull(strstr(open, "Nobody let go"));
+	g_assert_nonnull(strstr(killed, "Nobody let go"));
+	g_assert_nonnull(strstr(handed_on, "Hold the lock for less time"));
+}
+
 static void test_itself(void)
 {
 	struct profile *p = profile_of(1);
@@ -110,5 +143,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/deadlock/none", test_none);
 	g_test_add_func("/deadlock/finding", test_finding);
 	g_test_add_func("/deadlock/itself", test_itself);
+	g_test_add_func("/deadlock/never-let-go", test_never_let_go);
 	return g_test_run();
 }
