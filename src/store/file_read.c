@@ -511,6 +511,11 @@ struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profi
 	return plain ? load_rows(f, map_of(f, d, with), plain, bytes, with, error) : NULL;
 }
 
+bool store_file_has_cells(const struct store_file *f)
+{
+	return f->has_cells;
+}
+
 uint8_t *store_file_cells(struct store_file *f, uint64_t seq, size_t *ret_bytes, GError **error)
 {
 	if (!f->has_cells)

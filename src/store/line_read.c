@@ -323,6 +323,18 @@ static bool draw(struct drawing *d, const struct store_choice *c, enum store_by 
 	return true;
 }
 
+static bool has_too_many(const struct store_choice *c, const struct store_part *part)
+{
+	guint unpacked = 0;
+
+	for (guint i = 0; i < c->rows->len && part; i++) {
+		const struct store_row *row = &g_array_index(c->rows, struct store_row, i);
+
+		unpacked += part->needs_rows || !store_file_has_cells(store_choice_file(c, row));
+	}
+	return unpacked > STORE_PART_ROWS_MAX;
+}
+
 /* Where rows have to be unpacked, coarser ones than were asked for, if those are too many. */
 static struct store_choice *choose(const char *dir, const struct store_line *l, uint64_t to_ns,
 				   const struct store_part *part, GError **error)
@@ -332,7 +344,7 @@ static struct store_choice *choose(const char *dir, const struct store_line *l, 
 	for (int tier = TIER_MINUTE;; tier++) {
 		struct store_choice *c = store_choose(dir, l->from_unix_ns, to_ns, step_ns, !part, error);
 
-		if (!c || !part || !part->needs_rows || c->rows->len <= STORE_PART_ROWS_MAX || tier == TIER_CNT)
+		if (!c || !has_too_many(c, part) || tier == TIER_CNT)
 			return c;
 		store_choice_free(c);
 		step_ns = MAX(step_ns, tier_step_ns((enum store_tier)tier));

@@ -55,7 +55,8 @@ function isOff(name) {
 function threads(ns, n) {
 	const at = V.line.from + n * V.line.step,
 		ms = Math.min(at + V.line.step, V.extent.to) - Math.max(at, V.extent.from);
-	return ns / (Math.max(ms, 1000) * 1e6);
+	// What was stored since the extent was asked for has steps beyond it.
+	return ns / ((ms > 0 ? Math.max(ms, 1000) : V.line.step) * 1e6);
 }
 function plotWidth() {
 	return Math.max(100, one('#line').clientWidth - LEFT - RIGHT);
