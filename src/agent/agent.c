@@ -30,6 +30,8 @@
 #define SECOND_NS UINT64_C(1000000000)
 /* A recorder that began anew for its memory does not so again at once: that would be all it does. */
 #define ANEW_PAUSE_NS (60 * SECOND_NS)
+#define LOOK_NS SECOND_NS	/* whether a control group came or went */
+#define FOLLOW_PAUSE_NS (5 * SECOND_NS)
 #define REPORT_NS (3600 * SECOND_NS)	/* how often the journal is told how it goes */
 
 struct agent {
@@ -46,6 +48,8 @@ struct agent {
 	struct wall_clock clock;
 	char *filters;
 	char *missing_groups;		/* what was said of those that are not there; NULL: all are */
+	char *counted_groups;		/* as those were looked for */
+	uint64_t looked_ns, followed_ns;	/* at what is counted; when recording began anew for one */
 	int signal_fd;
 	uint64_t next_ns;		/* CLOCK_MONOTONIC: when the window is to be cut */
 	uint64_t end_unix_ns;		/* of the last window, or of when the session began */
@@ -72,10 +76,13 @@ static char *describe_filters(const struct agent_config *c)
 static GArray *find_groups(struct agent *a)
 {
 	g_autofree char *missing = NULL;
+
+	g_free(a->counted_groups);
+	a->counted_groups = a->config->cgroups ? chosen_groups_counted() : NULL;
 	GArray *ids = chosen_groups(a->config->cgroups, &missing);
 
 	if (missing && g_strcmp0(missing, a->missing_groups) != 0)
-		log_say(a->options->log, LOG_LEVEL_WARNING, "%s: it is looked for after each window", missing);
+		log_say(a->options->log, LOG_LEVEL_WARNING, "%s: it is looked for as groups come", missing);
 	g_free(a->missing_groups);
 	a->missing_groups = g_steal_pointer(&missing);
 	return ids;
@@ -292,9 +299,26 @@ static bool follow_groups(struct agent *a, GError **error)
 		a->collect.cgroup_ids = now;
 		now = before;
 		is_well = begin_anew(a, "a control group that is recorded was made", error);
+		a->followed_ns = clock_ns(CLOCK_MONOTONIC);
 	}
 	g_clear_pointer(&now, g_array_unref);
 	return is_well;
+}
+
+/*
+ * Between two windows, too: the first seconds of a service are those that somebody looks for.  A service that ends as
+ * soon as it is started takes the recorder with it no more often than that.
+ */
+static bool has_other_groups(struct agent *a, uint64_t now_ns)
+{
+	g_autofree char *counted = NULL;
+
+	if (!a->config->cgroups || now_ns - a->looked_ns < LOOK_NS ||
+	    (a->followed_ns && now_ns - a->followed_ns < FOLLOW_PAUSE_NS))
+		return false;
+	a->looked_ns = now_ns;
+	counted = chosen_groups_counted();
+	return g_strcmp0(counted, a->counted_groups) != 0;
 }
 
 struct agent_config *agent_read_config(const struct agent_options *options, GError **error)
@@ -385,7 +409,7 @@ static bool keep_up(struct agent *a, GError **error)
 	if (session_is_full(a->session) && !begin_anew(a, "so much was seen that one session holds no more", error))
 		return false;
 	if (now < a->next_ns)
-		return true;
+		return !has_other_groups(a, now) || follow_groups(a, error);
 	if (!cut(a, error))
 		return false;
 	report(a, now);
@@ -532,6 +556,7 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 	g_clear_pointer(&a.collect.cgroup_ids, g_array_unref);
 	g_free(a.filters);
 	g_free(a.missing_groups);
+	g_free(a.counted_groups);
 	agent_config_free(a.config);
 	return is_well;
 }

@@ -68,7 +68,7 @@ struct finding {
 	uint32_t stuck_weight;
 	/* a wait, index + 1, that is part of a deadlock's ring, and that of the lock's holder: deadlock.h; 0: none */
 	uint32_t deadlock, deadlock_next;
-	bool never_let_go; /* waits for a lock that all go on as the window ends, long ones, and nobody knows for whom */
+	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */
 	struct finding_by by;
 	struct finding_limit limit;
 	uint64_t woken_cnt, timed_out_cnt; /* wakings that are known, and of these by a timer */

@@ -450,18 +450,23 @@ static void find_by_of_deadlock(const struct cause_finder *c, struct finding *ro
 	};
 }
 
-/* Do all of its waits for a lock go on as the window ends, the longest of them nearly all through it? */
+/*
+ * Do its waits for a lock, which take nearly all of the window, go on as that ends, or end by a timer alone?  A JVM looks
+ * at a monitor once a second.
+ */
 static bool never_let_go(const struct cause_finder *c, const struct finding *row, uint32_t number)
 {
 	const struct profile *p = c->f->profile;
+	const uint64_t stuck_ns = p->info.duration_ns / 1000 * STUCK_PERMILLE;
 	bool is_lock = row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK;
+	uint64_t ended_cnt = 0;
 
-	if (!is_lock || !p->info.has_wakers || row->max_ns / STUCK_PERMILLE < p->info.duration_ns / 1000)
+	if (!is_lock || !p->info.has_wakers || (row->max_ns < stuck_ns && row->time_ns < row->threads_cnt * stuck_ns))
 		return false;
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		if (c->of_wait[i] == number && !(profile_wait(p, i)->flags & WAIT_OPEN_AT_END))
-			return false;
-	return true;
+			ended_cnt += profile_wait(p, i)->count;
+	return row->woken_cnt == row->timed_out_cnt && ended_cnt == row->timed_out_cnt;
 }
 
 static void find_by(const struct cause_finder *c, struct finding *row, uint32_t number)
@@ -480,10 +485,9 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 	sum = count_wakings(c, row, number, wakers, is_holder);
 	const struct candidate *holder = most(holders), *waker = most(wakers),
 			       *best = is_lock && holder ? holder : waker;
-	if (!best) {
-		row->never_let_go = never_let_go(c, row, number);
+	row->never_let_go = !holder && never_let_go(c, row, number);
+	if (!best)
 		return;
-	}
 	const struct candidate *lets_go = as_waker(wakers, best);
 	if (is_lock && holder && holder->blocked_ns > row->time_ns / 2)	/* then others only pass it on */
 		memset(is_holder, 0, p->threads->len * sizeof(*is_holder));

@@ -379,13 +379,14 @@ static const char *behind_type(const char *name)
 
 bool plumbing_runtime_name(const char *name)
 {
-	static const char *const prefixes[] = { "std::", "__gnu_cxx::", "core::", "alloc::", "__gthread_" };
+	static const char *const prefixes[] = { "std::",	    "__gnu_cxx::",  "core::",	      "alloc::",
+						"__gthread_", "operator new", "operator delete" };
 	const char *plain = behind_type(name);
 
 	if (*plain == '<')	/* Rust: "<std::io::Lines as core::iter::Iterator>::next" */
 		plain++;
 	for (size_t i = 0; i < G_N_ELEMENTS(prefixes); i++)
-		if (g_str_has_prefix(plain, prefixes[i]))
+		if (g_str_has_prefix(plain, prefixes[i]) || g_str_has_prefix(name, prefixes[i]))
 			return true;
 	return false;
 }

@@ -17,21 +17,21 @@ static const struct command commands[] = {
 	{ "top", "[TARGET] [--batch]", "live: who waits for what, interval by interval", cmd_top },
 	{ "trace", "[TARGET] [SECS]", "trace, then print the stacks (as bcc's offcputime)", cmd_trace },
 	{ "sample", "[TARGET] -F HZ [--proc]", "look at threads now and then instead of tracing them", cmd_sample },
-	{ "tasks", "-p PID [-d SECS]", "what goroutines and tasks of asyncio and Tokio wait for, which hold no thread", cmd_tasks },
+	{ "tasks", "-p PID [-d SECS]", "what goroutines and tasks of asyncio and Tokio wait for", cmd_tasks },
 	{ "io", "[--slower T | --block]", "slow file operations; requests to disks, and who issued them", cmd_io },
-	{ "report", "FILE", "headline, accounts, top stacks", cmd_report },
+	{ "report", "FILE", "the findings of a recording, and what stands behind them", cmd_report },
 	{ "flame", "FILE [-o OUT.svg]", "draw a flame graph", cmd_flame },
 	{ "view", "FILE [--open]", "serve a recording to the browser, and to other viewers", cmd_view },
 	{ "serve", "[--history DIR]", "the history of the agent in the browser, over any range of time", cmd_serve },
 	{ "diff", "BEFORE AFTER", "what changed between two recordings", cmd_diff },
 	{ "hist", "[TARGET] [INTERVAL [COUNT]]", "histograms of off-CPU, on-CPU or run-queue time", cmd_hist },
-	{ "request", "-p PID [BIN:]FUNC ...", "latency of calls of a function, and what they wait for", cmd_request },
+	{ "request", "-p PID [BIN:]FUNC | socket:PORT ...",
+	  "latency of calls or requests to a port, and what they wait for", cmd_request },
 	{ "events", "[TARGET]", "every wait by itself, as lines or by the clock", cmd_events },
-	{ "export", "FILE -f FORMAT", "folded stacks, JSON, CSV", cmd_export },
+	{ "export", "FILE -f FORMAT", "to pprof, speedscope, Firefox, Perfetto, folded stacks, JSON, CSV", cmd_export },
 	{ "push", "FILE --pyroscope URL | --clickhouse URL", "send a recording to an engine for many hosts", cmd_push },
 	{ "agent", "[--config FILE] [--check]", "records always, and keeps it in a store", cmd_agent },
-	{ "doctor", "[-p PID]",
-	  "what this kernel and these rights allow, with a self-test; what can be known of a process", cmd_doctor },
+	{ "doctor", "[-p PID]", "what this kernel and these rights allow, with a self-test", cmd_doctor },
 };
 
 static void print_help(FILE *to)
@@ -41,7 +41,13 @@ static void print_help(FILE *to)
 	for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
 		fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
 	fputs("\nStart with: offcpu record -d 5 && offcpu report && offcpu flame -o out.svg\n"
-	      "`offcpu COMMAND --help` shows a command's options, `offcpu help COMMAND` its manual.\n", to);
+	      "`offcpu COMMAND --help` shows a command's options, `offcpu help COMMAND` its manual.\n\n"
+	      "Words:\n"
+	      "  off CPU    blocked (asleep until somebody wakes it), runnable (woken, and waits\n"
+	      "             for a CPU) or preempted (lost its CPU, and waits for one)\n"
+	      "  run queue  where threads wait for a CPU\n"
+	      "  idle       waits for work; the time that matters is off CPU and not idle\n"
+	      "  p99        99 of 100 waits are not longer\n", to);
 }
 
 static bool has_page(char *page)

@@ -362,9 +362,12 @@ static bool check_json(const struct part *part, GError **error)
 
 static bool write_report(const struct part *part, struct answer *ret, GString *out, GError **error)
 {
-	if (!check_json(part, error))
-		return false;
-	json_report(out, part->profile, part->selection);
+	if (check_json(part, NULL))
+		json_report(out, part->profile, part->selection);
+	if (!out->len || out->len > BODY_MAX_BYTES) {
+		g_string_truncate(out, 0);
+		json_report_within(out, part->profile, part->selection, BODY_MAX_BYTES);
+	}
 	return true;
 }
 

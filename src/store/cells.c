@@ -210,15 +210,27 @@ static unsigned slot_shift(unsigned slot)
 static uint64_t in_slot(const struct cell *c, unsigned slot)
 {
 	unsigned shift = slot_shift(slot);
-	uint64_t ns = MIN(c->by_slot[slot], PROFILE_NS_MAX);
+	uint64_t ns = MIN(c->by_slot[slot], PROFILE_NS_MAX),
+		 rounded = blob_round(shift ? ((ns >> (shift - 1)) + 1) >> 1 : ns, 63);
 
-	return blob_round(shift ? ((ns >> (shift - 1)) + 1) >> 1 : ns, 63);
+	return ns ? MAX(rounded, 1) : 0;
 }
 
-/* From the first slot with time to the last one. */
+/* All that is no idle time, but that a CPU was waited for behind idle time, too. */
+static uint64_t most_in_slots(const struct cell *c)
+{
+	return sum(c->blocked_ns, sum(c->runnable_ns, c->preempted_ns));
+}
+
+/* What they are less than the most, and from the first slot with time to the last one in which proportion. */
 static void encode_slots(const struct cell *c, GByteArray *into)
 {
 	unsigned first = 0, end = PROFILE_HIST_SLOTS;
+	uint64_t ns = 0;
+
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		ns = sum(ns, c->by_slot[i]);
+	blob_put(into, most_in_slots(c) - MIN(ns, most_in_slots(c)));
 
 	while (first < end && !in_slot(c, first))
 		first++;
@@ -341,17 +353,23 @@ static uint64_t get_number(struct decoding *d)
 	return d->c.bad ? 1 : number;
 }
 
-static void decode_slots(struct decoding *d, struct cell *c)
+static void decode_slots(struct decoding *d, const struct cell *own, struct cell *into)
 {
+	uint64_t all_ns = most_in_slots(own), ns = all_ns - blob_get(&d->c, all_ns), told_ns = 0;
 	uint64_t cnt = blob_get(&d->c, PROFILE_HIST_SLOTS),
 		 first = cnt && !d->c.bad ? blob_get(&d->c, PROFILE_HIST_SLOTS - cnt) : 0;
+	double slots[PROFILE_HIST_SLOTS] = { 0 }, all = 0, part = 0;
 
 	for (uint64_t i = first; i < first + cnt && !d->c.bad; i++) {
-		uint64_t value = blob_get_short(&d->c, SLOT_BITS);
-		unsigned shift = slot_shift((unsigned)i);
+		slots[i] = (double)blob_get_short(&d->c, SLOT_BITS) * (double)(UINT64_C(1) << slot_shift((unsigned)i));
+		all += slots[i];
+	}
+	for (uint64_t i = first; i < first + cnt && !d->c.bad; i++) {
+		part += slots[i];
+		uint64_t until_ns = part >= all ? ns : MIN(ns, (uint64_t)((double)ns * part / all));
 
-		d->c.bad = d->c.bad || value > UINT64_MAX >> 1 >> shift;
-		c->by_slot[i] = sum(c->by_slot[i], d->c.bad ? 0 : value << shift);
+		into->by_slot[i] = sum(into->by_slot[i], until_ns - MIN(told_ns, until_ns));
+		told_ns = MAX(told_ns, until_ns);
 	}
 }
 
@@ -378,20 +396,19 @@ static struct cell *begin_cell(struct decoding *d, struct cell_group *g, enum re
 
 static void decode_cell(struct decoding *d, struct cell_group *g)
 {
-	struct cell *c = begin_cell(d, g, get_reason(d));
-	uint64_t *const numbers[] = { &c->blocked_ns, &c->idle_ns, &c->runnable_ns, &c->preempted_ns };
+	struct cell *into = begin_cell(d, g, get_reason(d)), own = { 0 };
+	uint64_t *const numbers[] = { &own.blocked_ns, &own.idle_ns, &own.runnable_ns, &own.preempted_ns };
 	uint64_t has = blob_get(&d->c, 15);
 
-	for (unsigned i = 0; i < G_N_ELEMENTS(numbers); i++) {
-		uint64_t ns = has & 1u << i ? blob_get(&d->c, PROFILE_NS_MAX) : 0;
-
-		*numbers[i] = sum(*numbers[i], ns);
-		if (i == 2)
-			g->runnable_ns = sum(g->runnable_ns, ns);
-		else if (i == 3)
-			g->preempted_ns = sum(g->preempted_ns, ns);
-	}
-	decode_slots(d, c);
+	for (unsigned i = 0; i < G_N_ELEMENTS(numbers); i++)
+		*numbers[i] = has & 1u << i ? blob_get(&d->c, PROFILE_NS_MAX) : 0;
+	into->blocked_ns = sum(into->blocked_ns, own.blocked_ns);
+	into->idle_ns = sum(into->idle_ns, own.idle_ns);
+	into->runnable_ns = sum(into->runnable_ns, own.runnable_ns);
+	into->preempted_ns = sum(into->preempted_ns, own.preempted_ns);
+	g->runnable_ns = sum(g->runnable_ns, own.runnable_ns);
+	g->preempted_ns = sum(g->preempted_ns, own.preempted_ns);
+	decode_slots(d, &own, into);
 }
 
 static void decode_group(struct decoding *d, struct cell_group *g)

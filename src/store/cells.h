@@ -8,7 +8,7 @@
 
 /*
  * The time of a window by process, service and reason: small enough to be kept with each window, so that a time line of
- * one service unpacks no rows.  Sums of cells are exact, but for what is told of how long waits were.
+ * one service unpacks no rows.  Sums of cells are exact; how long waits were is told in proportions of three bits.
  */
 
 #define CELLS_GROUPS_MAX 4096	/* of a window; with more its rows are unpacked */

@@ -186,9 +186,10 @@ static bool draw_cells(struct drawing *d, struct store_file *f, struct wanted *w
 	return true;
 }
 
-static bool draw_part(struct drawing *d, const struct store_choice *c, enum store_by by, GError **error)
+/* What cells tell is drawn; *ret_rows, struct store_row *, have to be unpacked for the rest. */
+static bool draw_told(struct drawing *d, const struct store_choice *c, enum store_by by, GPtrArray *ret_rows,
+		      GError **error)
 {
-	g_autoptr(GPtrArray) rows = g_ptr_array_new();
 	struct wanted wanted = { 0 };
 	bool ok = true;
 
@@ -200,13 +201,21 @@ static bool draw_part(struct drawing *d, const struct store_choice *c, enum stor
 		if (!d->part->needs_rows)
 			ok = draw_cells(d, store_choice_file(c, d->row), &wanted, by, &has_cells, error);
 		if (!has_cells)
-			g_ptr_array_add(rows, (gpointer)(uintptr_t)d->row);
+			g_ptr_array_add(ret_rows, (gpointer)(uintptr_t)d->row);
 	}
 	line_known_free(wanted.known);
+	return ok;
+}
+
+static bool draw_part(struct drawing *d, const struct store_choice *c, enum store_by by, GError **error)
+{
+	g_autoptr(GPtrArray) rows = g_ptr_array_new();
+	bool ok = draw_told(d, c, by, rows, error);
+
 	if (ok && rows->len > STORE_PART_ROWS_MAX)
-		return store_fail(
-			error, STORE_ERROR_TOO_MUCH,
-			"a part of that time is not told in such short steps: ask for less time, or for no part of it");
+		return store_fail(error, STORE_ERROR_TOO_MUCH,
+				  "that much time is told of no thread or frame: ask for less of it, or only for a "
+				  "process, service or reason");
 	for (guint i = 0; i < rows->len && ok; i += TOGETHER)
 		ok = draw_together(d, c, rows, i, MIN(i + TOGETHER, rows->len), by, error);
 	return ok;
@@ -314,6 +323,22 @@ static bool draw(struct drawing *d, const struct store_choice *c, enum store_by 
 	return true;
 }
 
+/* Where rows have to be unpacked, coarser ones than were asked for, if those are too many. */
+static struct store_choice *choose(const char *dir, const struct store_line *l, uint64_t to_ns,
+				   const struct store_part *part, GError **error)
+{
+	uint64_t step_ns = l->step_ns;
+
+	for (int tier = TIER_MINUTE;; tier++) {
+		struct store_choice *c = store_choose(dir, l->from_unix_ns, to_ns, step_ns, !part, error);
+
+		if (!c || !part || !part->needs_rows || c->rows->len <= STORE_PART_ROWS_MAX || tier == TIER_CNT)
+			return c;
+		store_choice_free(c);
+		step_ns = MAX(step_ns, tier_step_ns((enum store_tier)tier));
+	}
+}
+
 struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns,
 					enum store_by by, unsigned series_max, const struct store_part *part,
 					GError **error)
@@ -324,13 +349,15 @@ struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, 
 		store_fail(error, STORE_ERROR_TOO_MUCH, "a time line has from 1 to %d steps", STEPS_MAX);
 		return NULL;
 	}
-	struct store_choice *c = store_choose(dir ? dir : STORE_DIR_DEFAULT, from_unix_ns, to_unix_ns, step_ns, !part,
-					      error);
+	struct store_line *line = line_new(from_unix_ns, step_ns, (uint32_t)steps);
+	struct store_choice *c = choose(dir ? dir : STORE_DIR_DEFAULT, line, to_unix_ns, part, error);
 
-	if (!c)
+	if (!c) {
+		store_line_free(line);
 		return NULL;
+	}
 	struct drawing d = {
-		.line = line_new(from_unix_ns, step_ns, (uint32_t)steps),
+		.line = line,
 		.by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 		.rest = g_new0(uint64_t, steps),
 		.covered_ns = g_new0(uint64_t, steps),

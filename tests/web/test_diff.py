@@ -86,6 +86,19 @@ class DiffPage(Compared):
         args = ("before.offcpu", "after.offcpu", "--normalize", "none", "--comm", "worker")
         self.same_as_text(self.of_diff("none.html", *args), *args)
 
+    def test_total_without_idle_is_that_of_the_text(self):
+        """As the page opens: rows that are idle are left out, but for what they waited for a CPU."""
+        total = json.loads(self.offcpu("diff", "before.offcpu", "after.offcpu", "--json"))["total"]
+        self.browser.open(self.page)
+        before, after, error, waits = self.browser.run("""(() => { const { V } = offcpu, c = V.compare[0];
+			return [c.before[0], c.after[0], c.error[0], c.each.get(0) ? c.each.get(0).means : null]; })()""")
+        self.assertAlmostEqual(before, total["before"]["scaled_ns"], delta=1e-3 * before + 2)
+        self.assertAlmostEqual(after, total["after"]["scaled_ns"], delta=1e-3 * after + 2)
+        self.assertAlmostEqual(error, total["time"]["se_ns"], delta=1e-2 * error)
+        self.assertEqual(waits is not None, total["each"]["is_change"])
+        if waits:
+            self.assertAlmostEqual(waits[0], total["before"]["each_ns"], delta=1e-2 * waits[0])
+
     def test_sides_are_named(self):
         """What is before and what after, what was found, how times are normalised: to be read without a click."""
         finding = json.loads(self.offcpu("diff", "before.offcpu", "after.offcpu", "--json"))["finding"]

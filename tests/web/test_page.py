@@ -440,6 +440,7 @@ class Page(unittest.TestCase):
         self.browser.open(make(self.folder.name, "empty", "html"))
         self.assertEqual(self.state()["total"], 0)
         self.assertTrue(self.browser.run("!document.querySelector('#empty').hidden"))
+        self.assertIn("No thread was off CPU", self.browser.run("document.querySelector('#empty').textContent"))
         self.keys("ArrowUp", "Enter", "ArrowUp", "2", "1", "n", "Escape", "r", "i")
 
     def test_large(self):

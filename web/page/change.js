@@ -128,7 +128,7 @@ function changeParts() {
 	return [
 		`Before ${bare(words.before)}, after ${bare(words.after)}${unitWords()}: ${byWords(words)}${ofRange}${goneWords()}`,
 		off.length ? 'idle is switched off' : '',
-		V.total === 0 ? 'nothing is left to show: switch something on' : '',
+		V.total === 0 ? nothingWords() : '',
 	];
 }
 

@@ -170,7 +170,7 @@ function tally(side, weight, keysCnt, keysOf, wanted) {
 			if (side.batches) side.batches.add(hists, ~key, side, i);
 			cell.sampled += (share * side.sampled[i]) ** 2;
 			cell.count += side.count[i];
-			if (!side.isWhole(i)) continue;
+			if (!side.isWhole(i) || !V.isThere[wait]) continue;
 			cell.whole += all;
 			cell.wholes += side.count[i];
 			cell.wholeSquares += side.squares[i];

@@ -206,6 +206,29 @@ static bool is_loop_upstream(const struct findings *f, const struct finding *row
 	       object_upstream(profile_get_object(f->profile, row->object - 1));
 }
 
+/* In the loop of a library all that have one wait. */
+static bool is_library_loop(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && rule->reason == REASON_EVENT_LOOP && row->frame >= 0 &&
+	       plumbing_frame_level(reasons_plumbing(f->reasons), (uint32_t)row->frame) == RUNTIME_LIBRARY;
+}
+
+/* "flock+0x2809" of flock: a function without a name in the program itself says nothing to people. */
+static bool is_own_address(const struct findings *f, const struct finding *row)
+{
+	const struct frame *fr = row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame) : NULL;
+	const char *module = fr && !fr->name ? module_base_name(fr->module) : NULL;
+
+	return module && strcmp(module, row->process) == 0;
+}
+
+static bool tells_function(const struct findings *f, const struct finding *row)
+{
+	return row->frame >= 0 && !is_loop_upstream(f, row) && !is_library_loop(f, row) && !is_own_address(f, row);
+}
+
 /* "1. 41% of the time that matters: sysbench waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
 static void append_sentence(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -234,7 +257,9 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 		text_finding_object(s, row, o);
 	if (is_cpu)
 		return;
-	if (!is_loop_upstream(f, row))
+	if (is_library_loop(f, row))
+		protocol = "";
+	if (tells_function(f, row))
 		text_finding_function(s, f, row->frame, " in ");
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);
@@ -397,11 +422,13 @@ static bool knows_loop(const struct findings *f, const struct finding *row)
 /* Who is of another process than a lock and its waiters ends their waits by a signal. */
 static bool is_ended_by_kill(const struct findings *f, const struct finding *row)
 {
-	return (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && row->object && row->by.tid &&
-	       profile_get_object(f->profile, row->object - 1)->is_private && !finding_is_held(f, row);
+	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+
+	return (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && o && o->is_private && row->pid &&
+	       row->by.pid && row->by.pid != row->pid;
 }
 
-static const char *advice_of(const struct findings *f, const struct finding *row)
+const char *text_finding_advice(const struct findings *f, const struct finding *row)
 {
 	const struct profile_limit *limit = row->limit.limit;
 
@@ -465,7 +492,7 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 /* What shows the stacks of this finding, if a shell can have it without quoting pains. */
 static void append_command(GString *s, const struct findings *f, const struct finding *row)
 {
-	const char *name = row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame)->name : NULL;
+	const char *name = tells_function(f, row) ? profile_get_frame(f->profile, (uint32_t)row->frame)->name : NULL;
 	g_autofree char *function = name ? function_plain_name(name) : NULL;
 
 	if (row->busy) {
@@ -478,7 +505,7 @@ static void append_command(GString *s, const struct findings *f, const struct fi
 							      : " `offcpu report --weight runnable --stacks`");
 		return;
 	}
-	if (!function || strlen(function) > 40 || is_loop_upstream(f, row) || row->never_let_go || is_ended_by_kill(f, row))
+	if (!function || strlen(function) > 40 || row->never_let_go || is_ended_by_kill(f, row))
 		return;
 	for (const char *c = function; *c; c++) {
 		if (!g_ascii_isalnum(*c) && *c != '_' && *c != ':')
@@ -519,7 +546,7 @@ void text_finding_parts(const struct findings *f, unsigned row, struct text_find
 	*ret_parts = (struct text_finding_parts){
 		.sentence = g_string_free(sentence, FALSE),
 		.evidence = g_string_free(evidence, FALSE),
-		.advice = advice_of(f, r),
+		.advice = text_finding_advice(f, r),
 	};
 }
 
@@ -532,10 +559,10 @@ void text_finding_parts_clear(struct text_finding_parts *parts)
 /* Has a finding above it the same advice? */
 static bool is_told_before(const struct findings *f, unsigned row)
 {
-	const char *advice = advice_of(f, &g_array_index(f->rows, struct finding, row));
+	const char *advice = text_finding_advice(f, &g_array_index(f->rows, struct finding, row));
 
 	for (unsigned i = 0; i < row; i++)
-		if (strcmp(advice, advice_of(f, &g_array_index(f->rows, struct finding, i))) == 0)
+		if (strcmp(advice, text_finding_advice(f, &g_array_index(f->rows, struct finding, i))) == 0)
 			return true;
 	return false;
 }
@@ -555,7 +582,7 @@ void text_finding(GString *s, const struct findings *f, unsigned row, unsigned n
 	append_all_evidence(line, f, r);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 	g_string_assign(line, INDENT);
-	g_string_append(line, is_told_before(f, row) ? "As above." : advice_of(f, r));
+	g_string_append(line, is_told_before(f, row) ? "As above." : text_finding_advice(f, r));
 	append_command(line, f, r);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 }

@@ -22,6 +22,7 @@ struct text_finding_parts {
 };
 void text_finding_parts(const struct findings *f, unsigned row, struct text_finding_parts *ret_parts);
 void text_task_finding_parts(const struct profile *p, const struct task_wait *w, struct text_finding_parts *ret_parts);
+const char *text_finding_advice(const struct findings *f, const struct finding *row);
 void text_finding_parts_clear(struct text_finding_parts *parts);
 
 /* " in write_audit (audit.c:27)", with the library where it is not the program's own file; nothing of frame -1. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/plumbing.h"
+#include "analyse/plumbing_tables.h"
 
 #include <string.h>
 
@@ -163,6 +164,11 @@ static void test_runtime(void)
 	g_assert_false(plumbing_is_runtime("/usr/lib/libcurl.so.4"));
 	g_assert_false(plumbing_is_runtime("/opt/libc.so.6/app"));
 	g_assert_false(plumbing_is_runtime(NULL));
+	g_assert_true(plumbing_runtime_name("std::vector<int>::reserve(unsigned long)"));
+	g_assert_true(plumbing_runtime_name("operator new(unsigned long)"));
+	g_assert_true(plumbing_runtime_name("operator delete[](void*)"));
+	g_assert_false(plumbing_runtime_name("Pool::operator new(unsigned long)"));
+	g_assert_false(plumbing_runtime_name("operator_new"));
 }
 
 int main(int argc, char **argv)

@@ -208,6 +208,11 @@ static void test_events(struct fixture *x, gconstpointer data)
 	rec.is_anon = 1;
 	add_fd(x, 70, 12, "anon_inode:[timerfd]", "ino:\t1\nit_value: (0, 1)\nit_interval: (1, 500000000)\n");
 	check(object_of(x, &rec), OBJECT_TIMERFD, "every 1500 ms (fd 12 of waiter)", 0);
+	/* closed before anybody looked */
+	rec = record_of(x, 13, 0, 1);
+	rec.is_anon = 1;
+	rec.text_len = (uint16_t)g_strlcpy((char *)rec.text, "[eventpoll]", sizeof(rec.text));
+	check(object_of(x, &rec), OBJECT_EPOLL, "fd 13 of waiter", 0);
 }
 
 static void test_child_and_set(struct fixture *x, gconstpointer data)

@@ -211,6 +211,29 @@ static void forge(const char *dir, const char *sql)
 	}
 }
 
+/* By what only rows tell, 900 windows are more than are unpacked at once: minutes tell the same, more coarsely. */
+static void coarser(void)
+{
+	char *dir = new_dir();
+	struct sim *sim = sim_new(11, 3, 9000 * S);
+	struct store *s = open_store(dir);
+	const struct store_part rows = { .select = all_of_it, .needs_rows = true };
+	struct store_line *all, *part;
+
+	add_windows(s, sim, 0, 9000 * S, 10 * S);
+	all = store_line_read(dir, START, START + 9000 * S, 10 * S, STORE_BY_CLASS, 10, NULL);
+	part = store_line_read_part(dir, START, START + 9000 * S, 10 * S, STORE_BY_CLASS, 10, &rows, NULL);
+	g_assert_nonnull(part);
+	g_assert_cmpuint(part->steps, ==, 900);
+	g_assert_cmpuint(all_of(part, NULL), ==, all_of(all, NULL));
+	g_assert_cmpuint(all_of(part, "on CPU"), ==, all_of(all, "on CPU"));
+	store_line_free(all);
+	store_line_free(part);
+	store_close(s);
+	sim_free(sim);
+	remove_dir(dir);
+}
+
 /* Files of before there were cells: rows are unpacked for them, and they are gone on with. */
 static void older_files(void)
 {
@@ -278,6 +301,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/store-line/time_lines", time_lines);
 	g_test_add_func("/store-line/parts", parts);
+	g_test_add_func("/store-line/coarser", coarser);
 	g_test_add_func("/store-line/older_files", older_files);
 	return g_test_run();
 }
