@@ -14,29 +14,24 @@
 #include "agent/chosen_groups.h"
 #include "agent/exporter.h"
 #include "agent/notify.h"
+#include "agent/processes.h"
 #include "agent/pusher.h"
 #include "agent/wall_clock.h"
 #include "attach/error.h"
 #include "base/clock.h"
 #include "base/parser.h"
-#include "base/privileges.h"
 #include "base/proc_status.h"
-#include "fold/containers.h"
-#include "fold/process_context.h"
 #include "session/session.h"
 #include "store/merge.h"
 #include "store/short_lived.h"
-#include "symbolize/elf/table_bytes.h"
-#include "symbolize/jit/perf_map.h"
-#include "symbolize/runtime/go_answers.h"
-#include "symbolize/runtime/variables.h"
 #include "tasks/put.h"
 #include "tasks/sampler.h"
-#include "unwind/table_bytes.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 /* A recorder that began anew for its memory does not so again at once: that would be all it does. */
 #define ANEW_PAUSE_NS (60 * SECOND_NS)
+#define LOOK_NS SECOND_NS	/* whether a control group came or went */
+#define FOLLOW_PAUSE_NS (5 * SECOND_NS)
 #define REPORT_NS (3600 * SECOND_NS)	/* how often the journal is told how it goes */
 
 struct agent {
@@ -53,6 +48,8 @@ struct agent {
 	struct wall_clock clock;
 	char *filters;
 	char *missing_groups;		/* what was said of those that are not there; NULL: all are */
+	char *counted_groups;		/* as those were looked for */
+	uint64_t looked_ns, followed_ns;	/* at what is counted; when recording began anew for one */
 	int signal_fd;
 	uint64_t next_ns;		/* CLOCK_MONOTONIC: when the window is to be cut */
 	uint64_t end_unix_ns;		/* of the last window, or of when the session began */
@@ -79,10 +76,13 @@ static char *describe_filters(const struct agent_config *c)
 static GArray *find_groups(struct agent *a)
 {
 	g_autofree char *missing = NULL;
+
+	g_free(a->counted_groups);
+	a->counted_groups = a->config->cgroups ? chosen_groups_counted() : NULL;
 	GArray *ids = chosen_groups(a->config->cgroups, &missing);
 
 	if (missing && g_strcmp0(missing, a->missing_groups) != 0)
-		log_say(a->options->log, LOG_LEVEL_WARNING, "%s: it is looked for after each window", missing);
+		log_say(a->options->log, LOG_LEVEL_WARNING, "%s: it is looked for as groups come", missing);
 	g_free(a->missing_groups);
 	a->missing_groups = g_steal_pointer(&missing);
 	return ids;
@@ -114,7 +114,7 @@ static void set_collect(struct agent *a)
 	a->collect.cgroup_ids = find_groups(a);
 }
 
-/* A session from scratch, with its first window open. */
+/* A session from scratch, with its first window open since end_unix_ns. */
 static bool begin_session(struct agent *a, GError **error)
 {
 	const struct task_sampler_options looks = { .budget_ppm = task_sampler_budget(a->config->budget_ppm) };
@@ -131,6 +131,8 @@ static bool begin_session(struct agent *a, GError **error)
 		a->tasks = task_sampler_start(&looks);
 	mono = clock_ns(CLOCK_MONOTONIC);
 	a->next_ns = wall_clock_next_ns(&a->clock, mono, a->config->window_ns);
+	/* not now: on a busy machine the window is open for a while already */
+	a->end_unix_ns = wall_clock_unix_ns(&a->clock, session_profile(a->session)->info.start_ns);
 	return true;
 }
 
@@ -279,7 +281,6 @@ static bool begin_anew(struct agent *a, const char *why, GError **error)
 	malloc_trim(0);
 	if (!begin_session(a, error))
 		return false;
-	a->end_unix_ns = wall_clock_unix_ns(&a->clock, clock_ns(CLOCK_MONOTONIC));
 	a->anew_ns = clock_ns(CLOCK_MONOTONIC);
 	a->anew_cnt++;
 	keeper_gap(a->keeper, from_ns, a->end_unix_ns, why);
@@ -298,9 +299,26 @@ static bool follow_groups(struct agent *a, GError **error)
 		a->collect.cgroup_ids = now;
 		now = before;
 		is_well = begin_anew(a, "a control group that is recorded was made", error);
+		a->followed_ns = clock_ns(CLOCK_MONOTONIC);
 	}
 	g_clear_pointer(&now, g_array_unref);
 	return is_well;
+}
+
+/*
+ * Between two windows, too: the first seconds of a service are those that somebody looks for.  A service that ends as
+ * soon as it is started takes the recorder with it no more often than that.
+ */
+static bool has_other_groups(struct agent *a, uint64_t now_ns)
+{
+	g_autofree char *counted = NULL;
+
+	if (!a->config->cgroups || now_ns - a->looked_ns < LOOK_NS ||
+	    (a->followed_ns && now_ns - a->followed_ns < FOLLOW_PAUSE_NS))
+		return false;
+	a->looked_ns = now_ns;
+	counted = chosen_groups_counted();
+	return g_strcmp0(counted, a->counted_groups) != 0;
 }
 
 struct agent_config *agent_read_config(const struct agent_options *options, GError **error)
@@ -384,14 +402,14 @@ static bool keep_up(struct agent *a, GError **error)
 
 	notify_alive(a->notify, now);
 	alerter_keep_up(a->alerter);
-	if (!session_check(a->session, error))
+	if (!processes_check(error) || !session_check(a->session, error))
 		return false;
 	if (a->wants_reload && !reload(a, error))
 		return false;
 	if (session_is_full(a->session) && !begin_anew(a, "so much was seen that one session holds no more", error))
 		return false;
 	if (now < a->next_ns)
-		return true;
+		return !has_other_groups(a, now) || follow_groups(a, error);
 	if (!cut(a, error))
 		return false;
 	report(a, now);
@@ -465,28 +483,6 @@ static bool hold_signals(struct agent *a, GError **error)
 	return a->signal_fd >= 0;
 }
 
-/* Where that cannot be, as in a container that allows little, the agent parses by itself, as other commands do. */
-static void begin_parsers(const struct agent *a)
-{
-	static const parser_fn fns[PARSER_JOBS] = {
-		[PARSER_SYMBOLS] = elf_table_parse,	 [PARSER_DATA] = data_file_parse,
-		[PARSER_SEARCH] = variables_parse,	 [PARSER_CONTAINER] = container_parse,
-		[PARSER_CONTEXT] = process_context_parse, [PARSER_JIT] = perf_map_parse_file,
-		[PARSER_GO] = go_answers_parse,		 [PARSER_UNWIND] = unwind_table_parse,
-	};
-	g_autoptr(GError) error = NULL;
-
-	if (!parser_start(fns, &error))
-		log_say(a->options->log, LOG_LEVEL_WARNING, "%s: they are parsed with the agent's rights",
-			error->message);
-}
-
-/* The kernel lets nobody else count the programs' time, and some none else take samples. */
-static bool takes_admin(const struct agent_config *c)
-{
-	return c->budget_ppm || attach_perf_takes_admin();
-}
-
 static bool begin(struct agent *a, GError **error)
 {
 	g_autoptr(GError) bad = NULL;
@@ -494,7 +490,7 @@ static bool begin(struct agent *a, GError **error)
 
 	if (!hold_signals(a, error))
 		return false;
-	begin_parsers(a);
+	processes_begin(a->config, a->options->log);
 	set_collect(a);
 	a->exporter = exporter_new(a->config, a->options->log, &bad);
 	if (bad) {
@@ -502,7 +498,7 @@ static bool begin(struct agent *a, GError **error)
 		return false;
 	}
 	a->keeper = keeper_new(a->config, a->options->log, error);
-	if (!a->keeper || !privileges_drop(privileges_wanted(takes_admin(a->config)), error))
+	if (!a->keeper || !processes_give_up(a->config, a->options->log, error))
 		return false;
 	a->pusher = pusher_new(a->config, a->options->log, error);
 	a->alerter = alerter_new(a->config, NULL, a->options->log);
@@ -510,7 +506,6 @@ static bool begin(struct agent *a, GError **error)
 		return false;
 	now = clock_ns(CLOCK_MONOTONIC);
 	a->begun_ns = a->anew_ns = a->reported_ns = now;
-	a->end_unix_ns = wall_clock_unix_ns(&a->clock, now);
 	keeper_begin(a->keeper, a->end_unix_ns);
 	notify_ready(a->notify, "recording");
 	if (a->exporter)
@@ -554,13 +549,14 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 	exporter_free(a.exporter);
 	task_sampler_free(a.tasks);
 	session_free(a.session);
-	parser_stop();
+	processes_end();
 	notify_free(a.notify);
 	if (a.signal_fd >= 0)
 		close(a.signal_fd);
 	g_clear_pointer(&a.collect.cgroup_ids, g_array_unref);
 	g_free(a.filters);
 	g_free(a.missing_groups);
+	g_free(a.counted_groups);
 	agent_config_free(a.config);
 	return is_well;
 }

@@ -138,6 +138,7 @@ static void become_nobody(gpointer data)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpgid(0, 0);
+	privileges_limits_drop();
 	privileges_drop(0, NULL);
 }
 

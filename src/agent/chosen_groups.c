@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "base/cgroup_mount.h"
 #include "session/named_groups.h"
 
 GArray *chosen_groups(char **names, char **ret_missing)
@@ -34,4 +35,16 @@ bool chosen_groups_has_new(const GArray *now, const GArray *before)
 		if (!has(before, g_array_index(now, uint64_t, i)))
 			return true;
 	return false;
+}
+
+char *chosen_groups_counted(void)
+{
+	g_autofree char *mount = cgroup_mount("/proc", NULL), *path = NULL;
+	char *text = NULL;
+
+	if (!mount)
+		return NULL;
+	path = g_build_filename(mount, "cgroup.stat", NULL);
+	g_file_get_contents(path, &text, NULL, NULL);
+	return text;
 }

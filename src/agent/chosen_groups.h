@@ -15,4 +15,10 @@ GArray *chosen_groups(char **names, char **ret_missing);
 /* Is one among `now` that was not among `before`?  Either may be NULL. */
 bool chosen_groups_has_new(const GArray *now, const GArray *before);
 
+/*
+ * How many control groups there are, and how many are going, as the kernel counts them in one small file: that is
+ * another text once one came or went.  NULL: it cannot be read.  Free with g_free().
+ */
+char *chosen_groups_counted(void);
+
 #endif

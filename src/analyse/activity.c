@@ -252,10 +252,11 @@ static bool is_in_scope(const struct summing *s, const struct wait *w, enum reas
 static void add_parts(struct summing *s, uint32_t i, const struct wait *w, enum reason reason, bool is_idle)
 {
 	bool has_queued = is_in_scope(s, w, REASON_CPU_QUEUE) && w->runnable_ns + w->preempted_ns;
+	bool has_slept = is_in_scope(s, w, reason) && (w->blocked_ns || w->state != 'R');
 
-	if (is_in_scope(s, w, reason) && (w->blocked_ns || w->state != 'R'))
+	if (has_slept)
 		add_blocked(row_of_wait(s, i, reason), w, i, reason, is_idle);
-	else if (has_queued)	/* how long a sleep was tells nothing of its time in the queue */
+	if (has_queued && (!has_slept || s->by == ACTIVITY_BY_REASON))	/* how long it slept is no time in the queue */
 		add_durations(row_of_wait(s, i, REASON_CPU_QUEUE), w, w->state != 'R');
 	if (has_queued)
 		add_queued(row_of_wait(s, i, REASON_CPU_QUEUE), w, i);
@@ -274,6 +275,19 @@ static void add_wait(struct summing *s, uint32_t i)
 		sort_time(s->of_thread[w->thread], w, i, reason, is_idle);
 	else
 		add_parts(s, i, w, reason, is_idle);
+}
+
+/* Durations of the run queue are of preemptions alone here, so they are told where these are nearly all. */
+static void judge_queue(struct activity_row *row)
+{
+	uint64_t known = 0;
+
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		known += row->hist[i];
+	if (known * 10 >= row->waits * 9)
+		return;
+	memset(row->hist, 0, sizeof(row->hist));
+	row->max_ns = 0;
 }
 
 static struct activity_row finished(const struct sum *sum)
@@ -337,8 +351,10 @@ struct activity *activity_new(const struct profile *p, struct reasons *reasons, 
 	s.activity->rows = g_array_sized_new(FALSE, FALSE, sizeof(struct activity_row), g_hash_table_size(s.rows));
 	g_hash_table_iter_init(&iter, s.rows);
 	while (g_hash_table_iter_next(&iter, NULL, &sum)) {
-		const struct activity_row row = finished(sum);
+		struct activity_row row = finished(sum);
 
+		if (by == ACTIVITY_BY_REASON && row.key.word[0] == REASON_CPU_QUEUE)
+			judge_queue(&row);
 		g_array_append_val(s.activity->rows, row);
 	}
 	s.activity->total = finished(&s.total);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/findings.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "analyse/busy.h"
+#include "analyse/deadlock.h"
 #include "analyse/findings_by.h"
 #include "analyse/limits.h"
 #include "analyse/locks.h"
@@ -16,12 +18,12 @@
  * little is work that goes on.
  */
 #define STUCK_WEIGHT_MIN 12
-#define STUCK_PERMILLE 900 /* of the window, in one wait */
 #define QUEUE_WEIGHT                                                                                                 \
 	4 /* others' load makes waits for a CPU, too: they rank first from four times the next one's time on */
 
 /* What it takes to bring memory back and to find some that can go is CPU time, and none of these waits. */
 #define MEMORY_WEIGHT 2
+#define DOUBT_WEIGHT 1000	/* behind all others */
 
 /* What makes waits one finding: the lock, or the function that waits. */
 struct key {
@@ -55,6 +57,7 @@ struct maker {
 	GHashTable *threads; /* (row, thread) that were met */
 	GArray *longest_ns; /* uint64_t, of each row: of the wait that stands for it */
 	uint32_t *locks; /* see lock_ids_new() */
+	uint32_t *rings; /* see deadlock_rings_new() */
 	GHashTable *classes; /* process name -> row + 1 */
 };
 
@@ -115,6 +118,7 @@ static void add(struct maker *m, const struct key *key, uint32_t wait, uint64_t 
 	uint64_t *longest_ns = &g_array_index(m->longest_ns, uint64_t, at);
 
 	row->time_ns += ns;
+	row->time_se_ns = hypot(row->time_se_ns, (double)w->off_cpu_se_ns);
 	f->matters_ns += ns;
 	if (profile_thread(f->profile, w->thread)->pid != row->pid)
 		row->pid = 0;
@@ -129,6 +133,10 @@ static void add(struct maker *m, const struct key *key, uint32_t wait, uint64_t 
 	row->count += w->count;
 	if (!has_shape)
 		return;
+	if (m->rings[wait] && !row->deadlock) {
+		row->deadlock = wait + 1;
+		row->deadlock_next = m->rings[wait];
+	}
 	if (w->max_ns > row->max_ns) {
 		row->max_ns = w->max_ns;
 		row->longest = wait + 1;
@@ -373,6 +381,10 @@ static void add_loop_samples(const struct maker *m, struct finding *row)
 
 uint64_t finding_rank_ns(const struct finding *f)
 {
+	if (f->deadlock)	/* that goes on for ever: before all else */
+		return UINT64_MAX / 2 + f->time_ns / 2;
+	if (f->is_doubtful)
+		return f->time_ns / DOUBT_WEIGHT;
 	if (f->stuck_weight)
 		return f->time_ns * f->stuck_weight;
 	if (f->reason == REASON_MEMORY_SWAP || f->reason == REASON_MEMORY_RECLAIM)
@@ -381,6 +393,19 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns - f->queue_ns + f->queue_ns / QUEUE_WEIGHT;
 	return (f->reason == REASON_CPU_QUEUE && !f->is_yield) || f->is_told_elsewhere ? f->time_ns / QUEUE_WEIGHT
 										       : f->time_ns;
+}
+
+static void count_looks(struct findings *f)
+{
+	const struct profile_info *info = &f->profile->info;
+	double each_ns = info->looks.rounds ? (double)info->duration_ns / (double)info->looks.rounds : 0;
+
+	for (guint i = 0; each_ns > 0 && i < f->rows->len; i++) {
+		struct finding *row = &g_array_index(f->rows, struct finding, i);
+
+		row->looks = (uint64_t)MAX(1, llround((double)row->time_ns / each_ns));
+		row->is_doubtful = (double)row->time_ns <= row->time_se_ns;
+	}
 }
 
 static int compare_findings(gconstpointer va, gconstpointer vb)
@@ -450,6 +475,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 		.f = f,
 		.selection = selection,
 		.locks = lock_ids_new(p),
+		.rings = deadlock_rings_new(p),
 		.index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL),
 		.threads = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
 		.classes = g_hash_table_new(NULL, NULL),
@@ -466,6 +492,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	add_waits(&m);
 	add_queue_shape(&m);
 	find_stuck(&m);
+	count_looks(f);
 	for (unsigned i = 0; i < IDLE_KIND_COUNT; i++)
 		f->idle_sum_ns += i == IDLE_KERNEL ? 0 : f->idle_ns[i];
 	g_array_sort(f->rows, compare_findings);
@@ -483,6 +510,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	g_hash_table_unref(m.classes);
 	g_array_unref(m.longest_ns);
 	g_free(m.locks);
+	g_free(m.rings);
 	return f;
 }
 

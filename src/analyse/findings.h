@@ -21,6 +21,7 @@ struct finding_by {
 	bool is_program; /* it is one of many processes of that name that end these waits */
 	bool is_kind; /* it is one of many that end these waits, whose names differ by a number: "worker-3" */
 	uint64_t blocked_ns; /* of the finding's, because of them */
+	bool is_holder; /* it held the lock as the waits began; else it is known as who ended them */
 	int64_t frame; /* where in the program it did; -1: not known */
 	const char *place; /* of a GIL's holder: that in words, with its callers; NULL: not known */
 	/* what they were off CPU for themselves, mostly: a holder below `frame`; valid if does_ns */
@@ -53,6 +54,10 @@ struct finding {
 	uint32_t pid; /* 0: several */
 	uint64_t time_ns; /* blocked; of REASON_CPU_QUEUE: runnable and preempted */
 	uint64_t count;
+	double time_se_ns; /* standard error of time_ns; 0: exact */
+	/* of a recording by looks: how many it stands for, and that it is no larger than its error, as what one look saw */
+	uint64_t looks;
+	bool is_doubtful;
 	uint64_t max_ns; /* 0: not known */
 	uint32_t longest; /* index + 1 of the row with that wait; 0: not known */
 	uint32_t threads_cnt;
@@ -61,6 +66,9 @@ struct finding {
 	uint32_t object; /* index + 1 of the lock; 0: none, or several */
 	/* a lock that one waits for nearly all through the window: its time counts so often; 0: no such */
 	uint32_t stuck_weight;
+	/* a wait, index + 1, that is part of a deadlock's ring, and that of the lock's holder: deadlock.h; 0: none */
+	uint32_t deadlock, deadlock_next;
+	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */
 	struct finding_by by;
 	struct finding_limit limit;
 	uint64_t woken_cnt, timed_out_cnt; /* wakings that are known, and of these by a timer */
@@ -115,6 +123,9 @@ void findings_free(struct findings *f); /* NULL is fine */
 
 /* What rows are sorted by: its time, or a part of it. */
 uint64_t finding_rank_ns(const struct finding *f);
+
+/* Is whoever `by` tells of the one that held the lock?  Else it ended the waits. */
+bool finding_is_held(const struct findings *f, const struct finding *row);
 
 /* time that matters of a process: blocked and not idle, run queue, throttled. */
 uint64_t finding_class_matters_ns(const struct finding_class *c);

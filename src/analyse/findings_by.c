@@ -420,6 +420,55 @@ static void judge_wakings(const struct profile *p, struct finding *row, const st
 			    sum->broadcast_cnt >= BROADCASTS_A_THREAD * row->threads_cnt;
 }
 
+bool finding_is_held(const struct findings *f, const struct finding *row)
+{
+	if (!row->object || !lock_is_held(profile_get_object(f->profile, row->object - 1)))
+		return false;
+	/* whoever is of another process than a lock that is private to one ends the wait by a signal */
+	return row->by.is_holder || !row->pid || !row->by.pid || row->by.pid == row->pid ||
+	       !profile_get_object(f->profile, row->object - 1)->is_private;
+}
+
+/* The next one in the ring has the lock, and what it does is to wait for its own. */
+static void find_by_of_deadlock(const struct cause_finder *c, struct finding *row)
+{
+	const struct wait *w = profile_wait(c->f->profile, row->deadlock_next - 1);
+	const struct thread *t = profile_thread(c->f->profile, w->thread);
+
+	row->by = (struct finding_by){
+		.comm = t->comm,
+		.pid = t->pid,
+		.tid = t->tid,
+		.threads_cnt = 1,
+		.blocked_ns = row->time_ns,
+		.is_holder = true,
+		.frame = -1,
+		.does = reasons_of(c->f->reasons, row->deadlock_next - 1),
+		.does_frame = finding_frame(c->f, row->deadlock_next - 1),
+		.does_ns = w->blocked_ns,
+		.off_cpu_ns = w->blocked_ns,
+	};
+}
+
+/*
+ * Do its waits for a lock, which take nearly all of the window, go on as that ends, or end by a timer alone?  A JVM looks
+ * at a monitor once a second.
+ */
+static bool never_let_go(const struct cause_finder *c, const struct finding *row, uint32_t number)
+{
+	const struct profile *p = c->f->profile;
+	const uint64_t stuck_ns = p->info.duration_ns / 1000 * STUCK_PERMILLE;
+	bool is_lock = row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK;
+	uint64_t ended_cnt = 0;
+
+	if (!is_lock || !p->info.has_wakers || (row->max_ns < stuck_ns && row->time_ns < row->threads_cnt * stuck_ns))
+		return false;
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (c->of_wait[i] == number && !(profile_wait(p, i)->flags & WAIT_OPEN_AT_END))
+			ended_cnt += profile_wait(p, i)->count;
+	return row->woken_cnt == row->timed_out_cnt && ended_cnt == row->timed_out_cnt;
+}
+
 static void find_by(const struct cause_finder *c, struct finding *row, uint32_t number)
 {
 	const struct profile *p = c->f->profile;
@@ -436,6 +485,7 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 	sum = count_wakings(c, row, number, wakers, is_holder);
 	const struct candidate *holder = most(holders), *waker = most(wakers),
 			       *best = is_lock && holder ? holder : waker;
+	row->never_let_go = !holder && never_let_go(c, row, number);
 	if (!best)
 		return;
 	const struct candidate *lets_go = as_waker(wakers, best);
@@ -447,6 +497,7 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 		.tid = best->tid,
 		.threads_cnt = best->threads_cnt,
 		.blocked_ns = best->blocked_ns,
+		.is_holder = best == holder,
 		.frame = best->frame >= 0 || !lets_go ? best->frame : lets_go->frame,
 		.does_frame = -1,
 		.place = best->place,
@@ -503,7 +554,9 @@ void findings_find_causes(struct findings *f, const struct selection *selection,
 	for (uint32_t r = 0; r < rows; r++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, r);
 
-		if (reason_family(row->reason) != FAMILY_CPU)
+		if (row->deadlock)
+			find_by_of_deadlock(&c, row);
+		else if (reason_family(row->reason) != FAMILY_CPU)
 			find_by(&c, row, r + 1);
 	}
 	g_free(c.of_wait);

@@ -7,6 +7,7 @@
 /* The function of the program that the wait is told by; -1: none is known. */
 int64_t finding_frame(const struct findings *f, uint32_t wait);
 
+#define STUCK_PERMILLE 900 /* of the window, in one wait for a lock: it is stuck */
 #define FINDINGS_WITH_CAUSES 8	/* rows, from the first: causes of more are nobody's question */
 
 /* Fills in who holds up or wakes the first rows, of what the recording knows.  locks: of lock_ids_new(). */

@@ -372,5 +372,7 @@ bool lock_is_held(const struct object *o)
 
 void lock_append_name(GString *s, const struct object *o)
 {
-	g_string_append_printf(s, "%s %s", object_kind_text(o->kind), o->name);
+	bool is_set = o->kind == OBJECT_EPOLL && g_ascii_isdigit(*o->name);	/* "2 sockets (fd 5 of node)" */
+
+	g_string_append_printf(s, "%s%s %s", object_kind_text(o->kind), is_set ? " of" : "", o->name);
 }

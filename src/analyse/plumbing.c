@@ -102,6 +102,13 @@ bool plumbing_is_scripts_library(const struct frame *f)
 	return false;
 }
 
+/* Stands for functions without a name: fold/interpreter_runs.h. */
+static bool is_run_of_interpreter(const struct frame *f)
+{
+	return f->kind == FRAME_USER && f->name[0] == '[' && f->module && !f->offset &&
+	       g_str_has_prefix(f->name + 1, module_base_name(f->module));
+}
+
 static uint8_t level_of_frame(struct plumbing *pl, uint32_t frame, const uint8_t *levels)
 {
 	const struct frame *f = profile_get_frame(pl->profile, frame);
@@ -157,7 +164,7 @@ struct plumbing *plumbing_new_with(const struct profile *p, const struct rule_se
 	for (unsigned i = 0; i < p->frames->len; i++) {
 		const struct frame *f = profile_get_frame(p, i);
 
-		pl->classes[i].named = f->name != NULL;
+		pl->classes[i].named = f->name && !is_run_of_interpreter(f);
 		if (f->kind == FRAME_USER)
 			pl->classes[i].level = level_of_frame(pl, i, levels);
 		else if (f->name)

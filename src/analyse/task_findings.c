@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/findings.h"
 #include "analyse/task_groups.h"
 #include "profile/tasks_file.h"
 
@@ -11,6 +12,7 @@
 #define NS_MAX (UINT64_C(1) << 50)	/* of task time: 13 days; sums over all groups stay far below 64 bits */
 #define SLEEP_DEPTH 2	/* as idle.c has it: housekeeping sleeps in its main function, or in what that calls */
 #define TASKS_MIN 0.5	/* of asyncio, on average: fewer are no bottleneck */
+#define HELD_UP_PART 20	/* of the window: less is nothing beside what tasks wait for */
 #define RUNNABLE_WEIGHT 4	/* load from outside makes goroutines wait for a CPU, too */
 
 static const char *text_or_empty(const char *text)
@@ -332,6 +334,17 @@ struct task_findings *task_findings_new(const struct profile *p)
 		}
 	}
 	return f;
+}
+
+bool task_findings_outweigh(const struct task_findings *f, const struct finding *row, uint64_t window_ns)
+{
+	for (guint i = 0; i < f->cnt; i++) {
+		const struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
+
+		if (row->pid ? w->pid == row->pid : strcmp(w->program, row->process) == 0)
+			return row->time_ns < window_ns / HELD_UP_PART;
+	}
+	return false;
 }
 
 void task_findings_free(struct task_findings *f)

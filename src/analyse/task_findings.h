@@ -2,6 +2,8 @@
 #ifndef ANALYSE_TASK_FINDINGS_H
 #define ANALYSE_TASK_FINDINGS_H
 
+#include <stdbool.h>
+
 #include "profile/profile.h"
 #include "profile/tasks.h"
 
@@ -40,6 +42,15 @@ struct task_findings {
 
 /* Of the profile's tasks; p stays in use.  Free with task_findings_free(). */
 struct task_findings *task_findings_new(const struct profile *p);
+
+struct finding;
+
+/*
+ * Is that finding of threads nothing beside those of its program's tasks?  Threads only carry tasks there, so their time
+ * counts by the tasks that it may hold up.  Those are at most all of them at a time: threads that were held up for less
+ * than a twentieth of the window hold up less than that of any task's time.
+ */
+bool task_findings_outweigh(const struct task_findings *f, const struct finding *row, uint64_t window_ns);
 void task_findings_free(struct task_findings *f);	/* NULL is fine */
 
 #endif

@@ -23,6 +23,7 @@ static const struct idle_rule {
 	{ "select (no cases)", { NULL }, "select without cases, for ever" },
 	{ "IO wait", { "internal/poll.(*FD).Accept" }, "waits for connections" },
 	{ "IO wait", { "net/http.(*conn).serve", "bufio.(*Reader).Peek" }, "connections without a request (net/http)" },
+	{ "IO wait", { "net/http.(*conn).readRequest" }, "connections without a request (net/http)" },
 	{ "IO wait",
 	  { "net/http.(*connReader).backgroundRead" },
 	  "connections whose request is being answered (net/http)" },

@@ -8,6 +8,7 @@
 #include "analyse/objects.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"
+#include "analyse/wakers.h"
 #include "base/hash.h"
 #include "profile/on_cpu.h"
 
@@ -327,11 +328,13 @@ static void add_totals(struct top *t, const struct profile *p, const struct sele
 }
 
 /*
- * By reason a wait is two: what it was blocked for, and the wait for a CPU behind it, of which no histogram is known.
- * What is in no state R and was never runnable is one.
+ * By reason a wait is two: what it was blocked for, and the wait for a CPU behind it, whose length is known where its
+ * waker is.  What is in no state R and was never runnable is one.
  */
-static unsigned split(const struct wait *w, uint32_t index, struct wait ret_parts[2])
+static unsigned split(const struct profile *p, const struct wakes_by_wait *wakes, uint32_t index,
+		      struct wait ret_parts[2])
 {
+	const struct wait *w = profile_wait(p, index);
 	struct wait *sleep = &ret_parts[0], *queue = &ret_parts[1];
 
 	*sleep = *w;
@@ -342,8 +345,33 @@ static unsigned split(const struct wait *w, uint32_t index, struct wait ret_part
 	*queue = (struct wait){
 		.thread = w->thread, .user = w->user, .kernel = w->kernel, .object = index, .state = 'R',
 		.runnable_ns = w->runnable_ns, .preempted_ns = w->preempted_ns,
+		.count = w->count, .count_se = w->count_se,
 	};
+	wakes_add_queue(p, wakes, index, queue->hist);
 	return 2;
+}
+
+/* A run queue's durations are told where nearly all of them are known. */
+#define KNOWN_OF_TEN 9
+
+static void judge_queue(struct top_row *row)
+{
+	uint64_t known = 0;
+
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		known += row->hist[i];
+	if (!row->runnable_ns && known == row->count)	/* preemptions alone, each with its own row */
+		return;
+	row->max_ns = row->longest = 0;
+	if (known * 10 < row->count * KNOWN_OF_TEN)
+		memset(row->hist, 0, sizeof(row->hist));
+}
+
+static void judge_queues(struct top *t)
+{
+	for (guint i = 0; i < t->rows->len; i++)
+		if (g_array_index(t->rows, struct top_row, i).reason == REASON_CPU_QUEUE)
+			judge_queue(&g_array_index(t->rows, struct top_row, i));
 }
 
 static struct top *make(struct plumbing *plumbing, const struct profile *p, const struct selection *selection,
@@ -354,6 +382,7 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	g_autoptr(GHashTable) pids = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	bool totals = has_totals(p, selection, by, weight);
+	struct wakes_by_wait *wakes;
 
 	t->by = by;
 	t->weight = weight;
@@ -367,6 +396,7 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 	t->strings = g_string_chunk_new(4096);
 	t->locks = lock_ids_new(p);
 	t->reasons = by == TOP_BY_REASON ? reasons_new(p, NULL) : NULL;
+	wakes = by == TOP_BY_REASON ? wakes_by_wait_new(p) : NULL;
 	if (totals)
 		add_totals(t, p, selection, index);
 	for (unsigned i = 0; i < p->waits->len; i++) {
@@ -376,7 +406,7 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 
 		if ((selection && !selection->waits[i]) || (w->state == ON_CPU_STATE && !weight_of_wait(w, weight)))
 			continue;
-		unsigned cnt = by == TOP_BY_REASON ? split(w, i, parts) : 1;
+		unsigned cnt = by == TOP_BY_REASON ? split(p, wakes, i, parts) : 1;
 		for (unsigned k = 0; k < cnt; k++) {
 			const struct wait *part = by == TOP_BY_REASON ? &parts[k] : w;
 			uint32_t at = row_of(t, p, index, part);
@@ -391,6 +421,9 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 				row->processes_cnt += is_new_pair(pids, at, profile_thread(p, part->thread)->pid);
 		}
 	}
+	if (by == TOP_BY_REASON)
+		judge_queues(t);
+	wakes_by_wait_free(wakes);
 	t->whole = whole_of(t, p, selection);
 	g_array_sort(t->rows, row_compare);
 	return t;

@@ -37,9 +37,9 @@ struct top_row {
 	uint64_t count;
 	uint64_t samples;	/* that on_cpu_ns is known by */
 	double off_cpu_se_ns, count_se;	/* errors of off_cpu_ns and count, of sampling; 0: exact */
-	uint64_t max_ns;
+	uint64_t max_ns;	/* 0: not known, as of a run queue */
 	uint32_t longest;	/* index + 1 of the wait that max_ns is of; 0: none */
-	uint64_t hist[PROFILE_HIST_SLOTS];
+	uint64_t hist[PROFILE_HIST_SLOTS];	/* empty: not known */
 	uint32_t thread;	/* index of the first thread met */
 	uint32_t threads_cnt, processes_cnt;	/* of the waits; only for stacks, else 0 */
 	uint32_t user, kernel;	/* the stacks; only for stacks, else 0 */

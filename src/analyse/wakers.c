@@ -46,6 +46,13 @@ void wakes_unknown(const struct profile *p, const struct wakes_by_wait *by, uint
 	}
 }
 
+void wakes_add_queue(const struct profile *p, const struct wakes_by_wait *by, uint32_t wait, uint32_t *hist)
+{
+	for (uint32_t i = by->first[wait]; i < by->first[wait + 1]; i++)
+		for (unsigned s = 0; s < PROFILE_HIST_SLOTS; s++)
+			hist[s] += profile_wake(p, by->order[i])->hist[s];
+}
+
 uint64_t wait_percentile_ns(const uint64_t *hist, double share, uint64_t max_ns)
 {
 	uint64_t all = 0, below = 0;

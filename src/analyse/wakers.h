@@ -16,6 +16,8 @@ void wakes_by_wait_free(struct wakes_by_wait *by);	/* NULL is fine */
 
 /* The sleeps of a wait row that no waker is known of. */
 void wakes_unknown(const struct profile *p, const struct wakes_by_wait *by, uint32_t wait, struct wake *ret);
+/* How long those sleeps that a waker is known of then waited for a CPU: added to a histogram. */
+void wakes_add_queue(const struct profile *p, const struct wakes_by_wait *by, uint32_t wait, uint32_t *hist);
 /* Does the wait have a waker at all?  What was preempted or has just begun has none. */
 static inline bool wait_is_sleep(const struct wait *w) { return w->state != 'R'; }
 

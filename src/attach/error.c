@@ -87,7 +87,7 @@ void attach_set_load_error(GError **error, int err)
 			    kernel.release);
 		return;
 	}
-	if (err != -EPERM && !feature_supported(FEATURE_BTF)) {
+	if (err != -EPERM && err != -ENOMEM && !feature_supported(FEATURE_BTF)) {
 		g_set_error(
 			error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
 			"this kernel has no type information (BTF), so no BPF program can be fitted to it (`offcpu sample --proc` works here, too)");

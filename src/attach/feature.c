@@ -14,6 +14,7 @@
 
 #include "attach/kernel_btf.h"
 #include "attach/rights.h"
+#include "base/opener.h"
 
 /* Each returns 0 or a negative errno.  What is kept is the kernel's, of which there is one; any thread may ask. */
 
@@ -181,7 +182,7 @@ static int probe_mmap_events(void)
 		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY,
 		.mmap = 1, .mmap2 = 1, .task = 1, .exclude_kernel = 1, .disabled = 1,
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = opener_perf_event(&attr, 0);
 
 	if (fd < 0)
 		return -errno;
@@ -192,7 +193,7 @@ static int probe_mmap_events(void)
 static int probe_kallsyms(void)
 {
 	unsigned long long address = 0;
-	FILE *f = fopen("/proc/kallsyms", "re");
+	FILE *f = opener_file("/proc/kallsyms");
 
 	if (!f)
 		return -errno;

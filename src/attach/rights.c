@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "attach/rights.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
@@ -12,13 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/opener.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 
-static int try_open(const char *path, int flags)
+static int try(int fd)
 {
-	int fd = open(path, flags | O_CLOEXEC);
-
 	if (fd < 0)
 		return -errno;
 	close(fd);
@@ -59,9 +59,9 @@ int rights_try_others_maps(void)
 		return -errno;
 	g_autofree char *maps = g_strdup_printf("/proc/%d/maps", pid), *root = g_strdup_printf("/proc/%d/root", pid);
 
-	err = try_open(maps, O_RDONLY);
+	err = try(opener_open(maps, 0));
 	if (!err)	/* Linux 6.16 and later show the mappings for CAP_PERFMON, but not the files */
-		err = try_open(root, O_PATH | O_DIRECTORY);
+		err = try(opener_hold(-1, root, O_DIRECTORY, 0));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return err;
@@ -73,9 +73,8 @@ int rights_try_others_files(void)
 
 	if (fd < 0)
 		return -errno;
-	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", fd);
-
-	err = fchmod(fd, 0) ? -errno : try_open(path, O_RDONLY);
+	/* as programs begin */
+	err = write(fd, ELFMAG, SELFMAG) != SELFMAG || fchmod(fd, 0) ? -errno : try(opener_read_held(fd));
 	close(fd);
 	return err;
 }
@@ -91,10 +90,10 @@ int rights_try_map_files(void)
 		*next++ = '\0';
 		if (!maps_parse_line(line, &m) || !m.inode)
 			continue;
-		g_autofree char *link = g_strdup_printf("/proc/self/map_files/%" G_GINT64_MODIFIER "x-%"
-							G_GINT64_MODIFIER "x", m.start, m.end);
+		g_autofree char *link = g_strdup_printf("/proc/%d/map_files/%" G_GINT64_MODIFIER "x-%"
+							G_GINT64_MODIFIER "x", (int)getpid(), m.start, m.end);
 
-		return try_open(link, O_PATH);
+		return try(opener_hold(-1, link, 0, 0));
 	}
 	return -ENOENT;
 }

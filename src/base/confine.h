@@ -19,6 +19,7 @@ enum confine_calls {
 	 */
 	CONFINE_SERVER,
 	CONFINE_PARSER,	/* reads descriptors that it is sent, and answers; opens nothing */
+	CONFINE_OPENER,	/* opens what others have, to read, and hands it over */
 	CONFINE_NO_CALLS,	/* none is refused: it will fork those that are one of these */
 };
 
@@ -26,6 +27,7 @@ struct confine {
 	enum confine_calls calls;
 	const char *folder;	/* whose files may be read; NULL: none */
 	uint64_t memory_bytes;	/* that it may write to; 0: no limit */
+	uint64_t kept;		/* capabilities, as privileges.h has them */
 	/* what came of it */
 	bool has_left_root;	/* false: it never was root */
 	bool reads_by_capability;	/* the folder is closed to that user, so CAP_DAC_READ_SEARCH stays */

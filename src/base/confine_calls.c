@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/bpf.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -95,6 +96,16 @@ static const int of_server[] = {
 
 static const int of_parser[] = { SYS_memfd_create, SYS_ftruncate, SYS_fadvise64, CALLS_END };
 
+/* openat2() is told in memory what it may do; without it nothing of a process could be opened below its own root. */
+static const int of_opener[] = {
+	SYS_openat2,    SYS_open_by_handle_at, SYS_readlinkat, SYS_newfstatat, SYS_fstatfs, SYS_getdents64,
+	SYS_perf_event_open,
+#ifdef SYS_readlink
+	SYS_readlink,
+#endif
+	CALLS_END,
+};
+
 /* Calls that are allowed where an argument's bits are so. */
 struct narrow {
 	int call;
@@ -115,6 +126,12 @@ static const struct narrow narrow_server[] = {
 #ifdef SYS_open
 	{ SYS_open, 1, WRITES, O_RDONLY },
 #endif
+	{ CALLS_END, 0, 0, 0 },
+};
+
+static const struct narrow narrow_opener[] = {
+	{ SYS_openat, 2, WRITES, O_RDONLY },
+	{ SYS_bpf, 0, UINT32_MAX, BPF_ENABLE_STATS },
 	{ CALLS_END, 0, 0, 0 },
 };
 
@@ -187,10 +204,10 @@ bool confine_calls(enum confine_calls calls)
 	answer(&f, SECCOMP_RET_KILL_PROCESS);
 #endif
 	allow(&f, common);
-	allow(&f, calls == CONFINE_SERVER ? of_server : of_parser);
+	allow(&f, calls == CONFINE_SERVER ? of_server : calls == CONFINE_OPENER ? of_opener : of_parser);
 	allow_narrow(&f, narrow_common);
-	if (calls == CONFINE_SERVER)
-		allow_narrow(&f, narrow_server);
+	if (calls != CONFINE_PARSER)
+		allow_narrow(&f, calls == CONFINE_SERVER ? narrow_server : narrow_opener);
 	allow_abort(&f);
 #ifdef SYS_clone3
 	/* Its flags lie in memory, where no filter can look: libc takes clone() then. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/opener.h"
 
 #define FRESH_NS 1000000000ULL
 #define V4_BYTES 4
@@ -87,7 +88,7 @@ static bool parse_line(const char *line, struct net_socket *ret)
 static bool read_table(struct net_tables *t, uint32_t pid, const char *name)
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/net/%s", t->proc_dir, pid, name);
-	FILE *file = fopen(path, "re");
+	FILE *file = opener_file(path);
 	char line[512];
 	size_t bytes = 0;
 
@@ -110,7 +111,7 @@ const GArray *net_tables_of(struct net_tables *t, uint32_t pid)
 	g_autofree char *net = g_strdup_printf("%s/%" PRIu32 "/ns/net", t->proc_dir, pid);
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct stat st = { 0 };
-	bool is_known = stat(net, &st) == 0 && t->read_ns && st.st_ino == t->ino && st.st_dev == t->dev;
+	bool is_known = opener_stat(net, &st) && t->read_ns && st.st_ino == t->ino && st.st_dev == t->dev;
 
 	if (!is_known || now_ns - t->read_ns >= FRESH_NS) {
 		g_array_set_size(t->sockets, 0);

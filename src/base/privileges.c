@@ -3,17 +3,74 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-uint64_t privileges_wanted(bool with_admin)
+#define NICE_ANY 40	/* 20 - (-20): as RLIMIT_NICE counts */
+
+uint64_t privileges_to_trace(void)
 {
-	/* trace; read what names are made of; get a CPU among thousands that want one; buffers */
-	return PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_SYS_PTRACE) |
-	       PRIVILEGE(CAP_DAC_READ_SEARCH) | PRIVILEGE(CAP_CHECKPOINT_RESTORE) | PRIVILEGE(CAP_SYSLOG) |
-	       PRIVILEGE(CAP_SYS_NICE) | PRIVILEGE(CAP_IPC_LOCK) | PRIVILEGE(CAP_SYS_RESOURCE) |
-	       (with_admin ? PRIVILEGE(CAP_SYS_ADMIN) : 0);
+	return PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON);
+}
+
+uint64_t privileges_to_open(bool with_admin)
+{
+	return PRIVILEGE(CAP_SYS_PTRACE) | PRIVILEGE(CAP_DAC_READ_SEARCH) | PRIVILEGE(CAP_CHECKPOINT_RESTORE) |
+	       PRIVILEGE(CAP_SYSLOG) | (with_admin ? PRIVILEGE(CAP_SYS_ADMIN) : 0);
+}
+
+static bool raise_limit(__rlimit_resource_t which, rlim_t to)
+{
+	struct rlimit limit;
+
+	if (getrlimit(which, &limit) || (limit.rlim_cur >= to && limit.rlim_max >= to))
+		return true;
+	limit.rlim_cur = MAX(limit.rlim_cur, to);
+	limit.rlim_max = MAX(limit.rlim_max, to);
+	return setrlimit(which, &limit) == 0;
+}
+
+uint64_t privileges_to_limits(void)
+{
+	bool may_hurry = raise_limit(RLIMIT_RTPRIO, (rlim_t)sched_get_priority_min(SCHED_RR));
+
+	may_hurry = raise_limit(RLIMIT_NICE, NICE_ANY) && may_hurry;
+	raise_limit(RLIMIT_MEMLOCK, RLIM_INFINITY);	/* else perf's buffers are smaller */
+	return may_hurry ? 0 : PRIVILEGE(CAP_SYS_NICE);
+}
+
+void privileges_limits_drop(void)
+{
+	const struct rlimit none = { 0 };
+
+	setrlimit(RLIMIT_RTPRIO, &none);
+	setrlimit(RLIMIT_NICE, &none);
+}
+
+char *privileges_text(uint64_t privileges)
+{
+	static const struct {
+		int capability;
+		const char *name;
+	} names[] = {
+		{ CAP_BPF, "bpf" },
+		{ CAP_PERFMON, "perfmon" },
+		{ CAP_SYS_ADMIN, "sys_admin" },
+		{ CAP_SYS_PTRACE, "sys_ptrace" },
+		{ CAP_DAC_READ_SEARCH, "dac_read_search" },
+		{ CAP_CHECKPOINT_RESTORE, "checkpoint_restore" },
+		{ CAP_SYSLOG, "syslog" },
+		{ CAP_SYS_NICE, "sys_nice" },
+	};
+	GString *s = g_string_new(NULL);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+		if (privileges & PRIVILEGE(names[i].capability))
+			g_string_append_printf(s, "%s%s", s->len ? ", " : "", names[i].name);
+	return g_string_free(s, FALSE);
 }
 
 static bool get(struct __user_cap_data_struct data[2])

@@ -13,8 +13,19 @@
 
 /* Capabilities as bits. */
 #define PRIVILEGE(capability) (UINT64_C(1) << (capability))
-/* What the agent goes on with once it records.  with_admin: CAP_SYS_ADMIN, too. */
-uint64_t privileges_wanted(bool with_admin);
+/* What it takes to trace. */
+uint64_t privileges_to_trace(void);
+/* What it takes to open what other users have, and what names are made of.  with_admin: CAP_SYS_ADMIN, too. */
+uint64_t privileges_to_open(bool with_admin);
+/*
+ * As limits, which stay when the capabilities for them are given up: threads may get a CPU among thousands that want
+ * one, and buffers may be locked in memory.  The capabilities that stand for limits that may not be raised.
+ */
+uint64_t privileges_to_limits(void);
+/* For programs that are run: no more of the first. */
+void privileges_limits_drop(void);
+/* "bpf, perfmon"; free with g_free(). */
+char *privileges_text(uint64_t privileges);
 /*
  * Keeps those of `wanted` that there are, in all sets, and sets no_new_privs: no program that it runs can have more.
  * False with a sentence.

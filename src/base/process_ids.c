@@ -4,23 +4,26 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/opener.h"
 #include "base/proc_status.h"
+
+static bool take(const struct opener_entry *e, void *data)
+{
+	uint64_t number;
+
+	if (g_ascii_string_to_unsigned(e->name, 10, 1, UINT32_MAX, &number, NULL)) {
+		uint32_t pid = (uint32_t)number;
+
+		g_array_append_val((GArray *)data, pid);
+	}
+	return true;
+}
 
 GArray *process_ids(void)
 {
 	GArray *pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	g_autoptr(GDir) dir = g_dir_open("/proc", 0, NULL);
-	const char *name;
 
-	while (dir && (name = g_dir_read_name(dir))) {
-		uint64_t number;
-
-		if (g_ascii_string_to_unsigned(name, 10, 1, UINT32_MAX, &number, NULL)) {
-			uint32_t pid = (uint32_t)number;
-
-			g_array_append_val(pids, pid);
-		}
-	}
+	opener_list("/proc", false, take, pids);
 	return pids;
 }
 

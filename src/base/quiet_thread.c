@@ -5,10 +5,14 @@
 
 GThread *quiet_thread_new(const char *name, GThreadFunc func, gpointer data, GError **error)
 {
+	static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
 	sigset_t every, before;
 	GThread *thread;
 
 	sigfillset(&every);
+	/* a fault is the thread's own; where it is blocked, the kernel ends the process without a handler */
+	for (size_t i = 0; i < G_N_ELEMENTS(own); i++)
+		sigdelset(&every, own[i]);
 	pthread_sigmask(SIG_SETMASK, &every, &before);
 	thread = g_thread_try_new(name, func, data, error);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -5,8 +5,8 @@
 #include <glib.h>
 
 /*
- * A thread that takes no signals: those are for the threads that expect them.  To be joined; NULL with error when
- * there can be none.
+ * A thread that takes no signals but of its own faults: others are for the threads that expect them.  To be joined;
+ * NULL with error when there can be none.
  */
 GThread *quiet_thread_new(const char *name, GThreadFunc func, gpointer data, GError **error);
 

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/loadavg.h"
 #include "base/quiet_thread.h"
+#include "base/spare_stack.h"
 
 #define THREADS_MAX 8
 #define NICE_INSTEAD (-20)
@@ -256,6 +257,7 @@ static gpointer help(gpointer data)
 	gpointer result;
 
 	g_free(data);
+	spare_stack_use();
 	enter(true);
 	result = helper.func(helper.data);
 	leave(false);
@@ -386,6 +388,7 @@ static gpointer watch(gpointer unused)
 	bool is_asked = false;
 
 	(void)unused;
+	spare_stack_use();
 	raise_thread(&me);
 	g_mutex_lock(&all.lock);
 	while (!all.is_ending) {

@@ -93,6 +93,18 @@ static __always_inline struct blame_ring *blame_ring_of(__u32 cpu)
 	return bpf_map_lookup_elem(&blame_rings, &cpu);
 }
 
+/*
+ * Of the thread's state, which has the numbers that our pid namespace knows, else of the kernel's.  Both are read apart:
+ * where one instruction did so by either pointer, the verifier would refuse it.
+ */
+static __always_inline __u32 blame_number(const struct thread_state *st, bool is_process, const struct task_struct *task)
+{
+	__u32 number = (__u32)(is_process ? task->tgid : task->pid);
+
+	barrier_var(number);
+	return st ? is_process ? st->pid : st->tid : number;
+}
+
 /* Who is switched in, on this CPU.  Every switch comes here, whoever is selected. */
 static __always_inline void blame_note(struct task_struct *prev, struct task_struct *next, __u64 now)
 {
@@ -105,15 +117,15 @@ static __always_inline void blame_note(struct task_struct *prev, struct task_str
 	if (cfg.pidns_inum)
 		st = thread_of(prev);
 	s = &ring->stretch[ring->newest % BLAME_STRETCHES];
-	if (s->tid != (__u32)(st ? (int)st->tid : prev->pid))
+	if (s->tid != blame_number(st, false, prev))
 		s->is_unsure = true;
 	/* whole before it is the newest: a cut reads it from another CPU */
 	s = &ring->stretch[(ring->newest + 1) % BLAME_STRETCHES];
 	if (cfg.pidns_inum)
 		st = thread_of(next);
 	s->from_ns = now;
-	s->pid = st ? (int)st->pid : next->tgid;
-	s->tid = st ? (int)st->tid : next->pid;
+	s->pid = blame_number(st, true, next);
+	s->tid = blame_number(st, false, next);
 	copy_comm(s->comm, next);
 	s->culprit = next->pid ? mix(mix(mix(STACK_MIX, s->pid), s->comm[0]), s->comm[1]) : BLAME_IDLE;
 	s->is_unsure = false;

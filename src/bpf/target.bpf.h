@@ -48,7 +48,7 @@ static __always_inline __u32 half_at(__u64 addr)
 #define POINTER(type, base, member) word_at(AT(type, base, member))
 #define NUMBER(type, base, member) half_at(AT(type, base, member))
 
-/* The last part of the path, which is all that is left where the process is gone before user space looks. */
+/* The last part of the path, "[eventpoll]" of what has none: all that is left where it is closed before user space looks. */
 static __always_inline void name_file(struct offcpu_rec_target *rec, __u64 file)
 {
 	__u64 dentry = POINTER(struct file, file, f_path.dentry);
@@ -144,7 +144,7 @@ static __always_inline void look_at_file(struct offcpu_rec_target *rec, __u64 fi
 	rec->is_anon = POINTER(struct super_block, super, s_magic) == ANON_INODE_MAGIC;
 	if ((mode & MODE_TYPE) == MODE_SOCKET)
 		look_at_socket(rec, file);
-	else if (!rec->is_anon)
+	else
 		name_file(rec, file);
 }
 

@@ -187,8 +187,8 @@ static int run_hist(struct run *run, struct hist *h)
 	if (status != EXIT_OK)
 		return status;
 	struct profile *p = session_take_profile(run->session);
-	/* what came in since the last full interval, unless COUNT of them were asked for */
-	if (!h->interval_ns || (!h->count && g_hash_table_size(h->rows)))
+	/* what came in since the last full interval, unless COUNT of them are printed */
+	if (!h->interval_ns || ((!h->count || h->printed < h->count) && g_hash_table_size(h->rows)))
 		print_interval(h, p->info.duration_ns);
 	print_end(p, h);
 	profile_free(p);

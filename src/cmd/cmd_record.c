@@ -131,7 +131,7 @@ static void print_sampling(const struct profile *p)
 	fputs(text->str, stderr);
 }
 
-/* "; details lost of 0.02% of it: kernel_stack 16, no_unwind_table 217 (offcpu report --accounts)" */
+/* "; details lost of 0.02% of it (which: offcpu report --accounts)" */
 static void print_losses(const struct profile *p, uint64_t observed_ns)
 {
 	uint64_t time_ns = 0;
@@ -139,11 +139,8 @@ static void print_losses(const struct profile *p, uint64_t observed_ns)
 	for (guint i = 0; i < p->losses->len; i++)
 		time_ns += g_array_index(p->losses, struct profile_loss, i).time_ns;
 	if (p->losses->len)
-		fprintf(stderr, "; details lost of %.2f%% of it: ",
+		fprintf(stderr, "; details lost of %.2f%% of it (which: offcpu report --accounts)",
 			observed_ns ? 100.0 * (double)time_ns / (double)observed_ns : 0);
-	run_print_losses(p, "", NULL);
-	if (p->losses->len)
-		fputs(" (offcpu report --accounts)", stderr);
 }
 
 static void print_summary(const struct profile *p, const char *path)

@@ -11,6 +11,7 @@
 #include "cmd/run.h"
 #include "profile/profile_file.h"
 #include "render/text/request.h"
+#include "session/request_place.h"
 #include "session/requests.h"
 
 #define INTERVAL_NS 1000000000ULL
@@ -117,6 +118,19 @@ static void warn_of_unused(const struct request_port *port, const GArray *pids)
 		cmd_error("request", "warning: no socket has port %u %s: is that the port it listens on?", port->port,
 			  pids ? "where the process is" : "here");
 	net_tables_free(tables);
+}
+
+/* Go's goroutines move between threads, and what a socket receives is followed by thread. */
+static void warn_of_go(const GArray *pids)
+{
+	uint32_t pid = pids && pids->len ? g_array_index(pids, uint32_t, 0) : 0;
+	struct request_go_names *go = pid ? request_go_names_read(pid) : NULL;
+
+	if (go)
+		cmd_error("request",
+			  "warning: process %u is a program of Go: most requests of a socket end there on another thread than "
+			  "they began on; name the function that serves them: offcpu request -p %u main.handle", pid, pid);
+	request_go_names_free(go);
 }
 
 static int parse_own(struct request_options *o, struct run *run, const struct target *target)
@@ -249,6 +263,8 @@ static int trace(struct run *run, struct requesting *q, const char *command_line
 			  q->plan->exports_only);
 	for (guint i = 0; i < q->plan->ports->len; i++)
 		warn_of_unused(&g_array_index(q->plan->ports, struct request_port, i), run->target->collect.pids);
+	if (q->plan->ports->len)
+		warn_of_go(run->target->collect.pids);
 	if (isatty(STDERR_FILENO) && !run->duration_ns)
 		fprintf(stderr, "Tracing requests. Ctrl-C ends it.\n");
 	if (q->options->line && !q->options->quiet && !q->options->json) {

@@ -2,16 +2,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/version.h"
 #include "cmd/cmd.h"
+#include "cmd/no_room.h"
 #include "build_version.h"
 
 static const struct command commands[] = {
@@ -19,21 +17,21 @@ static const struct command commands[] = {
 	{ "top", "[TARGET] [--batch]", "live: who waits for what, interval by interval", cmd_top },
 	{ "trace", "[TARGET] [SECS]", "trace, then print the stacks (as bcc's offcputime)", cmd_trace },
 	{ "sample", "[TARGET] -F HZ [--proc]", "look at threads now and then instead of tracing them", cmd_sample },
-	{ "tasks", "-p PID [-d SECS]", "what goroutines and tasks of asyncio and Tokio wait for, which hold no thread", cmd_tasks },
+	{ "tasks", "-p PID [-d SECS]", "what goroutines and tasks of asyncio and Tokio wait for", cmd_tasks },
 	{ "io", "[--slower T | --block]", "slow file operations; requests to disks, and who issued them", cmd_io },
-	{ "report", "FILE", "headline, accounts, top stacks", cmd_report },
+	{ "report", "FILE", "the findings of a recording, and what stands behind them", cmd_report },
 	{ "flame", "FILE [-o OUT.svg]", "draw a flame graph", cmd_flame },
 	{ "view", "FILE [--open]", "serve a recording to the browser, and to other viewers", cmd_view },
 	{ "serve", "[--history DIR]", "the history of the agent in the browser, over any range of time", cmd_serve },
 	{ "diff", "BEFORE AFTER", "what changed between two recordings", cmd_diff },
 	{ "hist", "[TARGET] [INTERVAL [COUNT]]", "histograms of off-CPU, on-CPU or run-queue time", cmd_hist },
-	{ "request", "-p PID [BIN:]FUNC ...", "latency of calls of a function, and what they wait for", cmd_request },
+	{ "request", "-p PID [BIN:]FUNC | socket:PORT ...",
+	  "latency of calls or requests to a port, and what they wait for", cmd_request },
 	{ "events", "[TARGET]", "every wait by itself, as lines or by the clock", cmd_events },
-	{ "export", "FILE -f FORMAT", "folded stacks, JSON, CSV", cmd_export },
+	{ "export", "FILE -f FORMAT", "to pprof, speedscope, Firefox, Perfetto, folded stacks, JSON, CSV", cmd_export },
 	{ "push", "FILE --pyroscope URL | --clickhouse URL", "send a recording to an engine for many hosts", cmd_push },
 	{ "agent", "[--config FILE] [--check]", "records always, and keeps it in a store", cmd_agent },
-	{ "doctor", "[-p PID]",
-	  "what this kernel and these rights allow, with a self-test; what can be known of a process", cmd_doctor },
+	{ "doctor", "[-p PID]", "what this kernel and these rights allow, with a self-test", cmd_doctor },
 };
 
 static void print_help(FILE *to)
@@ -43,7 +41,13 @@ static void print_help(FILE *to)
 	for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
 		fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
 	fputs("\nStart with: offcpu record -d 5 && offcpu report && offcpu flame -o out.svg\n"
-	      "`offcpu COMMAND --help` shows a command's options, `offcpu help COMMAND` its manual.\n", to);
+	      "`offcpu COMMAND --help` shows a command's options, `offcpu help COMMAND` its manual.\n\n"
+	      "Words:\n"
+	      "  off CPU    blocked (asleep until somebody wakes it), runnable (woken, and waits\n"
+	      "             for a CPU) or preempted (lost its CPU, and waits for one)\n"
+	      "  run queue  where threads wait for a CPU\n"
+	      "  idle       waits for work; the time that matters is off CPU and not idle\n"
+	      "  p99        99 of 100 waits are not longer\n", to);
 }
 
 static bool has_page(char *page)
@@ -107,46 +111,6 @@ static int run(int argc, char **argv)
 	return EXIT_USAGE;
 }
 
-/*
- * GLib aborts when it gets no memory or no thread: say which in one sentence, and end.  There may be no memory for the
- * sentence either, so it is written as it stands.
- */
-static GLogWriterOutput on_log(GLogLevelFlags level, const GLogField *fields, gsize cnt, gpointer data)
-{
-	static const char before[] = "offcpu: the system gave no room: ", after[] = " (`ulimit -a` shows the limits)\n";
-
-	if (!(level & G_LOG_LEVEL_ERROR))
-		return g_log_writer_default(level, fields, cnt, data);
-	for (gsize i = 0; i < cnt; i++) {
-		const char *text = fields[i].value;
-
-		if (strcmp(fields[i].key, "MESSAGE") != 0)
-			continue;
-		struct iovec parts[] = {
-			{ .iov_base = (char *)before, .iov_len = sizeof(before) - 1 },
-			{ .iov_base = (char *)text, .iov_len = strlen(text) },
-			{ .iov_base = (char *)after, .iov_len = sizeof(after) - 1 },
-		};
-
-		if (writev(STDERR_FILENO, parts, G_N_ELEMENTS(parts)) < 0)
-			break;
-	}
-	_exit(EXIT_FAILED);
-}
-
-#define ROOM_BYTES (1u << 20)
-
-/* GLib's slices do not log that they get no memory, but abort.  All else that aborts goes on to do so. */
-static void on_abort(int sig)
-{
-	static const char text[] = "offcpu: the system gave no room (`ulimit -a` shows the limits)\n";
-
-	(void)sig;
-	if (mmap(NULL, ROOM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED &&
-	    write(STDERR_FILENO, text, sizeof(text) - 1))
-		_exit(EXIT_FAILED);
-}
-
 static void set_locale(void)
 {
 #ifdef OFFCPU_STATIC
@@ -170,11 +134,8 @@ static void set_locale(void)
 
 int main(int argc, char **argv)
 {
-	const struct sigaction aborted = { .sa_handler = on_abort };
-
 	hold_standard_descriptors();
-	g_log_set_writer_func(on_log, NULL, NULL);
-	sigaction(SIGABRT, &aborted, NULL);
+	no_room_tell();
 	set_locale();
 	version_set(BUILD_VERSION);
 	int status = run(argc, argv);

@@ -5,6 +5,7 @@
 
 #include "analyse/range.h"
 #include "base/parse.h"
+#include "base/spare_stack.h"
 #include "cmd/input.h"
 #include "profile/slices.h"
 
@@ -87,6 +88,7 @@ static gpointer read_in_thread(gpointer data)
 {
 	struct reading *r = data;
 
+	spare_stack_use();
 	return range_read_profile(r->path, r->range, &r->error);
 }
 

@@ -6,6 +6,8 @@
 
 static void write_numbers(struct json *j, const struct activity_row *r)
 {
+	uint64_t median_ns = activity_percentile_ns(r, 0.5);
+
 	json_member_uint(j, "threads", r->threads_cnt);
 	json_member_uint(j, "observed_ns", r->observed_ns);
 	json_member_uint(j, "on_cpu_ns", r->on_cpu_ns);
@@ -17,9 +19,9 @@ static void write_numbers(struct json *j, const struct activity_row *r)
 	json_member_int(j, "residual_ns", r->residual_ns);
 	json_member_uint(j, "switches", r->switches);
 	json_member_uint(j, "waits", r->waits);
-	json_member_uint(j, "median_ns", activity_percentile_ns(r, 0.5));
-	json_member_uint(j, "p99_ns", activity_percentile_ns(r, 0.99));
-	json_member_uint(j, "max_ns", r->max_ns);
+	json_member_known(j, "median_ns", median_ns, median_ns || !r->waits);
+	json_member_known(j, "p99_ns", activity_percentile_ns(r, 0.99), median_ns || !r->waits);
+	json_member_known(j, "max_ns", r->max_ns, r->max_ns || !r->waits);
 }
 
 static void write_row(struct json *j, const struct view *v, const struct activity_row *r)

@@ -308,7 +308,8 @@ static GHashTable *threads_by_tid(const struct profile *p)
 
 /*
  * The arrow from who ended it.  It ends at the waking, from which on a slice within is its time in the run queue.  Of a
- * row of several waits that part of the longest is not known, and the arrow ends with the wait.
+ * row of several waits that part of the longest is not known: the arrow ends at an instant where the wait does.  It must
+ * not end at the wait itself, for Perfetto draws arrows to where a slice begins, whichever of its events has the flow.
  */
 static void write_arrow(struct perfetto *w, const struct wait *wait, uint64_t start_ns, uint64_t track, uint64_t flow,
 			uint32_t by)
@@ -321,8 +322,10 @@ static void write_arrow(struct perfetto *w, const struct wait *wait, uint64_t st
 	wire_fixed64(w->a, EVENT_FLOW, flow);
 	end_event(w, EVENT_IS_INSTANT, of_waker, woken_ns, "wait", "wakes");
 	wire_fixed64(w->a, EVENT_FLOW_END, flow);
-	if (!queued_ns)
+	if (!queued_ns) {
+		end_event(w, EVENT_IS_INSTANT, track, end_ns, "wait", "woken");
 		return;
+	}
 	end_event(w, EVENT_IS_BEGIN, track, woken_ns, "wait", "run queue");
 	end_event(w, EVENT_IS_END, track, end_ns, NULL, NULL);
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/opener.h"
+
 #define LINK_MAX_BYTES 4096
 #define WATCHED_MAX 1024	/* descriptors of an epoll set that are looked at */
 #define MAP_LINES_MAX 70000	/* a process has at most 65,530 mappings, unless root says otherwise */
@@ -15,27 +17,16 @@
 static char *read_link(const char *proc_dir, uint32_t pid, int fd)
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/fd/%d", proc_dir, pid, fd);
-	char text[LINK_MAX_BYTES + 1];
-	ssize_t len = readlink(path, text, LINK_MAX_BYTES);
 
-	return len > 0 ? g_strndup(text, (gsize)len) : NULL;
+	return opener_link(path);
 }
 
 static char *read_info(const char *proc_dir, uint32_t pid, int fd)
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/fdinfo/%d", proc_dir, pid, fd);
-	g_autofree char *text = g_malloc(FD_INFO_MAX + 1);
-	int from = open(path, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
-	ssize_t n;
+	size_t len;
 
-	if (from < 0)
-		return NULL;
-	while (len < FD_INFO_MAX && (n = read(from, text + len, FD_INFO_MAX - len)) > 0)
-		len += (size_t)n;
-	close(from);
-	text[len] = 0;
-	return g_steal_pointer(&text);
+	return opener_text(path, FD_INFO_MAX, &len);
 }
 
 /* The number behind "name:" at the beginning of a line. */
@@ -159,7 +150,7 @@ static char *mapping_path(const char *line, uint64_t addr, uint64_t want)
 char *fd_link_mapping(const char *proc_dir, uint32_t pid, uint64_t addr, uint64_t ino)
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/maps", proc_dir, pid);
-	FILE *from = fopen(path, "re");
+	FILE *from = opener_file(path);
 	char line[LINK_MAX_BYTES + 128];
 	char *found = NULL;
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/opener.h"
 
 struct owner {
 	uint64_t ino;
@@ -51,38 +52,38 @@ static bool parse_link(const char *text, uint64_t *ret_ino)
 	return number && (*ret_ino = g_ascii_strtoull(number, NULL, 10)) != 0;
 }
 
-/* The link's own permissions say how the file is open. */
-static unsigned access_of(int dir, const char *name)
-{
-	struct stat st;
+struct reading {
+	struct fd_owners *owners;
+	uint32_t pid;
+	int64_t until_us;
+};
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
-		return 0;
-	return (st.st_mode & S_IRUSR ? FD_READS : 0U) | (st.st_mode & S_IWUSR ? FD_WRITES : 0U);
+/* The link's own permissions say how the file is open. */
+static bool take_fd(const struct opener_entry *e, void *data)
+{
+	const struct reading *r = data;
+	struct owner one = { .pid = r->pid };
+
+	if (parse_link(e->link, &one.ino)) {
+		one.access = e->link[0] == 's' ? FD_READS | FD_WRITES
+					       : (e->mode & S_IRUSR ? FD_READS : 0U) |
+							 (e->mode & S_IWUSR ? FD_WRITES : 0U);
+		g_array_append_val(r->owners->owners, one);
+	}
+	return r->owners->owners->len < FD_OWNERS_MAX && g_get_monotonic_time() < r->until_us;
 }
 
-static void read_process(struct fd_owners *o, uint32_t pid, int64_t until_us)
+static bool take_process(const struct opener_entry *e, void *data)
 {
-	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/fd", o->proc_dir, pid);
-	DIR *dir = opendir(path);
-	const struct dirent *e;
+	struct reading *r = data;
+	uint64_t pid = g_ascii_isdigit(e->name[0]) ? g_ascii_strtoull(e->name, NULL, 10) : 0;
+	g_autofree char *path = g_strdup_printf("%s/%s/fd", r->owners->proc_dir, e->name);
 
-	if (!dir)
-		return;
-	while ((e = readdir(dir)) && o->owners->len < FD_OWNERS_MAX && g_get_monotonic_time() < until_us) {
-		char text[64];
-		ssize_t len = readlinkat(dirfd(dir), e->d_name, text, sizeof(text) - 1);
-		struct owner one = { .pid = pid };
-
-		if (len <= 0)
-			continue;
-		text[len] = 0;
-		if (!parse_link(text, &one.ino))
-			continue;
-		one.access = text[0] == 's' ? FD_READS | FD_WRITES : access_of(dirfd(dir), e->d_name);
-		g_array_append_val(o->owners, one);
-	}
-	closedir(dir);
+	if (!pid || pid > G_MAXINT32)
+		return true;
+	r->pid = (uint32_t)pid;
+	opener_list(path, true, take_fd, r);
+	return r->owners->owners->len < FD_OWNERS_MAX && g_get_monotonic_time() < r->until_us;
 }
 
 static int compare(gconstpointer va, gconstpointer vb)
@@ -97,22 +98,13 @@ static int compare(gconstpointer va, gconstpointer vb)
 bool fd_owners_read(struct fd_owners *o, bool now)
 {
 	int64_t begun_us = g_get_monotonic_time();
-	const struct dirent *e;
-	DIR *proc;
+	struct reading r = { .owners = o, .until_us = begun_us + FD_OWNERS_READ_MAX_US };
 
 	if (!now && begun_us < o->next_read_us)
 		return false;
-	proc = opendir(o->proc_dir);
-	if (!proc)
-		return false;
 	g_array_set_size(o->owners, 0);
-	while ((e = readdir(proc))) {
-		uint64_t pid = g_ascii_isdigit(e->d_name[0]) ? g_ascii_strtoull(e->d_name, NULL, 10) : 0;
-
-		if (pid && pid <= G_MAXINT32)
-			read_process(o, (uint32_t)pid, begun_us + FD_OWNERS_READ_MAX_US);
-	}
-	closedir(proc);
+	if (!opener_list(o->proc_dir, false, take_process, &r))
+		return false;
 	g_array_sort(o->owners, compare);
 	int64_t ended_us = g_get_monotonic_time();
 	o->next_read_us = ended_us + (ended_us - begun_us) * FD_OWNERS_PAUSE;
@@ -161,10 +153,8 @@ uint32_t fd_owners_find(const struct fd_owners *o, uint64_t ino, unsigned access
 char *fd_owners_name(const struct fd_owners *o, uint32_t pid)
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/comm", o->proc_dir, pid);
-	char *text = NULL;
+	size_t len;
+	char *text = opener_text(path, OPENER_TEXT_MAX, &len);
 
-	if (!g_file_get_contents(path, &text, NULL, NULL))
-		return NULL;
-	g_strchomp(text);
-	return text;
+	return text ? g_strchomp(text) : NULL;
 }

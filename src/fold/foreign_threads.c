@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "base/opener.h"
 #include "base/proc_status.h"
 
 struct foreign_threads {
@@ -51,25 +52,36 @@ static bool is_own_namespace(const struct foreign_threads *f, uint32_t pid)
 	g_autofree char *ours = g_strdup_printf("%s/self/ns/pid", f->proc_dir);
 	struct stat a, b;
 
-	return stat(theirs, &a) == 0 && stat(ours, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+	return opener_stat(theirs, &a) && stat(ours, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+struct reading {
+	const char *task;
+	GHashTable *threads;
+	unsigned read_cnt;
+};
+
+static bool read_thread(const struct opener_entry *e, void *data)
+{
+	struct reading *r = data;
+	size_t len;
+	g_autofree char *file = g_strdup_printf("%s/%s/status", r->task, e->name),
+			*status = opener_text(file, OPENER_TEXT_MAX, &len);
+	uint32_t theirs = status ? proc_status_innermost_id(status) : 0;
+
+	if (theirs)
+		g_hash_table_insert(r->threads, GUINT_TO_POINTER(theirs),
+				    GUINT_TO_POINTER((uint32_t)g_ascii_strtoull(e->name, NULL, 10)));
+	return ++r->read_cnt < FOREIGN_TASKS_MAX;
 }
 
 static void read_threads(const struct foreign_threads *f, struct process *p, uint32_t pid)
 {
-	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/task", f->proc_dir, pid);
-	GDir *dir = g_dir_open(path, 0, NULL);
-	const char *name;
+	g_autofree char *task = g_strdup_printf("%s/%" PRIu32 "/task", f->proc_dir, pid);
+	struct reading r = { .task = task, .threads = p->threads };
 
 	g_hash_table_remove_all(p->threads);
-	for (unsigned i = 0; dir && i < FOREIGN_TASKS_MAX && (name = g_dir_read_name(dir)); i++) {
-		g_autofree char *file = g_strdup_printf("%s/%s/status", path, name), *status = NULL;
-		uint32_t theirs, ours = (uint32_t)g_ascii_strtoull(name, NULL, 10);
-
-		if (g_file_get_contents(file, &status, NULL, NULL) && (theirs = proc_status_innermost_id(status)))
-			g_hash_table_insert(p->threads, GUINT_TO_POINTER(theirs), GUINT_TO_POINTER(ours));
-	}
-	if (dir)
-		g_dir_close(dir);
+	opener_list(task, false, read_thread, &r);
 }
 
 static struct process *process_of(struct foreign_threads *f, uint32_t pid, uint64_t start_ns)

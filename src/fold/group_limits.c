@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cgroup_mount.h"
+#include "base/opener.h"
 #include "base/size_text.h"
 
 #define DEPTH_MAX 32
@@ -228,8 +229,10 @@ void group_limits_look(struct group_limits *g, struct profile *p, enum profile_l
 {
 	enum controller controller = kind == LIMIT_QUOTA ? CPU : kind == LIMIT_DISK ? DISK : MEMORY;
 	g_autofree char *file = g_strdup_printf("%s/%" PRIu32 "/cgroup", g->proc_dir, pid), *text = NULL;
+	size_t len;
 
-	if (!g_file_get_contents(file, &text, NULL, NULL))
+	text = opener_text(file, OPENER_TEXT_MAX, &len);
+	if (!text)
 		return;
 	if (!g->has_mounts)
 		cgroup_mounts(g->proc_dir, controllers, CONTROLLER_COUNT, g->mounts);

@@ -291,9 +291,10 @@ static bool find_evals(struct fold_languages *l, const struct native *n, const s
 	return is_begun || fits(n, rec, cnt);
 }
 
-unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_language *rec, fold_spot_fn spot,
-			      void *ctx, uint32_t *ret_spots, enum stack_end *ret_end)
+unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_language *rec,
+			      const struct fold_spots *by, uint32_t *ret_spots, enum stack_end *ret_end)
 {
+	const char *module = NULL;	/* the interpreter's file: calls of it lie there */
 	const struct native *n = g_hash_table_lookup(l->natives, &rec->ustack);
 	bool is_mergeable, is_eval[OFFCPU_MAX_DEPTH] = { false };
 	unsigned cnt = 0, at = 0;
@@ -306,15 +307,18 @@ unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_
 	*ret_end = (enum stack_end)n->end;
 	for (unsigned i = 0; i < n->cnt && cnt < FOLD_LANGUAGE_SPOTS; i++) {
 		bool is_entry = !is_mergeable || !is_eval[i] || at >= rec->depth;
+		uint32_t own = n->spots[i] & ~SPOT_IS_EVAL;
 
 		if (is_entry)
-			ret_spots[cnt++] = n->spots[i] & ~SPOT_IS_EVAL;
+			ret_spots[cnt++] = own;
+		else
+			module = profile_get_frame(l->profile, by->frame_of(by->ctx, own))->module;
 		while (!is_entry && at < rec->depth && cnt < FOLD_LANGUAGE_SPOTS) {
 			is_entry = rec->frame[at].code & OFFCPU_LANGUAGE_ENTRY;
-			ret_spots[cnt++] = spot(ctx, frame_of(l, rec, at++));
+			ret_spots[cnt++] = by->spot_of(by->ctx, frame_of(l, rec, at++));
 		}
 	}
-	return cnt;
+	return fold_interpreter_runs(l->profile, by, module, ret_spots, cnt);
 }
 
 /* In ".../lib/python3.11/queue.py", but not below ".../lib/python3.11/site-packages". */

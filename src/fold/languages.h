@@ -4,6 +4,7 @@
 
 #include "abi/language_abi.h"
 #include "abi/offcpu_abi.h"
+#include "fold/interpreter_runs.h"
 #include "profile/profile.h"
 #include "profile/profile_compact.h"
 
@@ -34,16 +35,14 @@ void fold_languages_forget(struct fold_languages *l, fold_known_fn is_known, voi
 /* Keeps the others.  Not with lines. */
 void fold_languages_keep(struct fold_languages *l, struct profile_compact *c);
 
-/* The spot of a frame without an address in a file. */
-typedef uint32_t (*fold_spot_fn)(void *ctx, uint32_t frame);
 #define FOLD_LANGUAGE_SPOTS (OFFCPU_MAX_DEPTH + OFFCPU_LANGUAGE_DEPTH)
 
 /*
  * The merged stack's spots; how many, 0: its user stack is not known (yet).  Where the two do not fit together the
- * user stack is what it is, and that is counted.
+ * user stack is what it is, and that is counted.  Runs of the interpreter's functions without names are one frame.
  */
-unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_language *rec, fold_spot_fn spot,
-			      void *ctx, uint32_t *ret_spots, enum stack_end *ret_end);
+unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_language *rec,
+			      const struct fold_spots *by, uint32_t *ret_spots, enum stack_end *ret_end);
 void fold_languages_count_lost(struct fold_languages *l);
 /* An interpreter's frame has no name. */
 void fold_languages_count_stale(struct fold_languages *l);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/opener.h"
 #include "base/proc_status.h"
 #include "fold/group_limits.h"
 
@@ -19,9 +20,9 @@ struct process {
 static char *status_of(const char *proc_dir, uint32_t pid, uint32_t tid)
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/task/%" PRIu32 "/status", proc_dir, pid, tid);
-	char *text = NULL;
+	size_t len;
 
-	return g_file_get_contents(path, &text, NULL, NULL) ? text : NULL;
+	return opener_text(path, OPENER_TEXT_MAX, &len);
 }
 
 /* "0-1": what stands behind the name, up to the line's end; NULL: there is no such line. */

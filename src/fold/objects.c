@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/opener.h"
 #include "fold/crossed.h"
 #include "fold/foreign_threads.h"
 #include "fold/lock_kind.h"
@@ -77,7 +78,9 @@ static bool is_thread_of(const struct fold_objects *o, uint32_t pid, uint32_t ti
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/task/%" PRIu32, o->proc_dir, pid, tid);
 
-	return tid && g_file_test(path, G_FILE_TEST_IS_DIR);
+	struct stat st;
+
+	return tid && opener_stat(path, &st);
 }
 
 /*

@@ -114,6 +114,8 @@ char *process_context_service(const char *proc_dir, uint32_t pid)
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/maps", proc_dir, pid);
 	size_t len;
 	g_autofree char *text = file_read_text(path, MAPS_MAX_BYTES, &len);
+
+	memory_forget(pid);
 	char *name = NULL, *next;
 
 	if (!text || !strstr(text, "OTEL_CTX"))

@@ -10,6 +10,7 @@
 
 #include "base/cgroup_mount.h"
 #include "base/hash.h"
+#include "base/opener.h"
 #include "fold/containers.h"
 #include "fold/process_context.h"
 
@@ -19,7 +20,6 @@
 #define ID_SHORT 12		/* digits of a container's id, as container tools show them */
 #define ROOT_CGROUP 1
 #define CONTEXT_WINDOWS_MAX 16
-#define KERNFS_HANDLE 0xfe	/* FILEID_KERNFS: the handle is the id */
 
 struct process_key {
 	uint64_t start_ns;
@@ -244,19 +244,8 @@ char *service_cgroup_path(const char *text)
 static char *read_some(const struct fold_services *s, uint32_t pid, const char *name, gsize max_bytes, gsize *ret_len)
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/%s", s->proc_dir, pid, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char *bytes;
-	ssize_t n;
 
-	if (fd < 0)
-		return NULL;
-	bytes = g_malloc(max_bytes + 1);
-	*ret_len = 0;
-	while (*ret_len < max_bytes && (n = read(fd, bytes + *ret_len, max_bytes - *ret_len)) > 0)
-		*ret_len += (gsize)n;
-	close(fd);
-	bytes[*ret_len] = '\0';
-	return bytes;
+	return opener_text(path, max_bytes, ret_len);
 }
 
 static const char *keep(struct fold_services *s, char *name)
@@ -308,10 +297,6 @@ static const char *name_of_path(struct fold_services *s, const char *path, const
 /* The path of the group with that id, below the mount; NULL: it is gone, or may not be asked for. */
 static char *path_of_id(struct fold_services *s, uint64_t id)
 {
-	struct {
-		struct file_handle handle;
-		uint64_t id;
-	} of = { .handle = { .handle_bytes = sizeof(id), .handle_type = KERNFS_HANDLE } };
 	g_autofree char *link = NULL, *path = NULL, *mount = NULL, *mount_link = NULL;
 	int fd;
 
@@ -323,8 +308,7 @@ static char *path_of_id(struct fold_services *s, uint64_t id)
 	s->has_looked_for_mount = true;
 	if (s->mount_fd < 0)
 		return NULL;
-	memcpy(of.handle.f_handle, &id, sizeof(id));
-	fd = open_by_handle_at(s->mount_fd, &of.handle, O_PATH | O_CLOEXEC);
+	fd = opener_cgroup(s->mount_fd, id);
 	if (fd < 0)
 		return NULL;
 	link = g_strdup_printf("/proc/self/fd/%d", fd);

@@ -15,6 +15,8 @@
 
 #include <glib.h>
 
+#include "base/opener.h"
+
 #define TCP_LISTENS 10	/* TCP_LISTEN */
 #define ANSWER_BYTES 4096
 
@@ -87,7 +89,7 @@ static bool is_our_net(const struct sock_peers *s, uint32_t pid)
 	/*
 	 * a process that is gone had ours as likely as another, and the kernel answers for sockets only that there are
 	 */
-	return stat(net, &st) || (st.st_ino == s->our_net.st_ino && st.st_dev == s->our_net.st_dev);
+	return !opener_stat(net, &st) || (st.st_ino == s->our_net.st_ino && st.st_dev == s->our_net.st_dev);
 }
 
 static bool read_answer(struct sock_peers *s, struct inet_diag_msg *ret)

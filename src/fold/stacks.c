@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/module.h"
 #include "fold/crossed.h"
+#include "fold/interpreter_runs.h"
 #include "fold/languages.h"
 #include "fold/lines.h"
 #include "fold/parts.h"
@@ -196,8 +197,10 @@ static unsigned add_spots(struct fold_stacks *f, const struct offcpu_rec_stack *
 	return cnt + 1;
 }
 
-static uint32_t frame_of(const struct fold_stacks *f, uint32_t spot)
+static uint32_t frame_of(const void *ctx, uint32_t spot)
 {
+	const struct fold_stacks *f = ctx;
+
 	return f->lines ? fold_lines_frame(f->lines, spot) : spot;
 }
 
@@ -366,8 +369,9 @@ void fold_stacks_append_holder(struct fold_stacks *f, const struct offcpu_rec_la
 static bool put_language(struct fold_stacks *f, const struct offcpu_rec_language *rec)
 {
 	uint32_t spots[FOLD_LANGUAGE_SPOTS];
+	const struct fold_spots by = { frame_of, spot_of_frame, f };
 	enum stack_end end;
-	unsigned cnt = fold_languages_merge(f->languages, rec, spot_of_frame, f, spots, &end);
+	unsigned cnt = fold_languages_merge(f->languages, rec, &by, spots, &end);
 
 	if (!cnt)
 		return false;
@@ -458,6 +462,7 @@ static bool code_before(const struct offcpu_rec_stack *rec, unsigned i)
 void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, size_t size)
 {
 	uint32_t frames[2 * OFFCPU_MAX_DEPTH + OFFCPU_SLEEP_PATH_MAX], spots[G_N_ELEMENTS(frames)];
+	const struct fold_spots by = { frame_of, spot_of_frame, f };
 	uint64_t inner[OFFCPU_SLEEP_PATH_MAX];
 	unsigned cnt = 0;
 
@@ -487,16 +492,17 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	bool is_broken = is_astray || went_by_old_tables(f, rec);
 	enum stack_end end = is_broken ? STACK_BROKEN : stack_end_of(f, rec, frames, mapped_cnt);
 	cnt = MIN(mapped_cnt, f->max_depth);
+	if (rec->is_user)
+		fold_languages_native(f->languages, &(struct fold_stack_spots){
+							    .id = rec->id,
+							    .spots = spots,
+							    .frames = frames,
+							    .sp = size >= sizeof(*rec) ? rec->sp : NULL,
+							    .cnt = cnt,
+							    .end = end });
+	cnt = fold_interpreter_runs(f->profile, &by, fold_methods_module(f->profile, rec, frames, cnt), spots, cnt);
 	put_stack(f, rec->id, rec->is_user, spots, cnt, end);
-	if (!rec->is_user)
-		return;
-	fold_languages_native(f->languages, &(struct fold_stack_spots){ .id = rec->id,
-									.spots = spots,
-									.frames = frames,
-									.sp = size >= sizeof(*rec) ? rec->sp : NULL,
-									.cnt = cnt,
-									.end = end });
-	if (f->waiting->len)
+	if (rec->is_user && f->waiting->len)
 		put_waiting(f, rec->id);
 }
 

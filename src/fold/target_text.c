@@ -39,6 +39,11 @@ static bool is_pidfd(const struct offcpu_rec_target *rec)
 
 uint8_t target_kind(const struct offcpu_rec_target *rec, const char *link)
 {
+	/* closed meanwhile: its inode is every such file's, but the file was made under that name */
+	g_autofree char *name = !link && rec->is_anon ? g_strdup_printf("anon_inode:%.*s", rec->text_len, (const char *)rec->text)
+						      : NULL;
+
+	link = name ? name : link;
 	for (size_t i = 0; link && i < G_N_ELEMENTS(links); i++)
 		if (g_str_has_prefix(link, links[i].prefix))
 			return links[i].kind;

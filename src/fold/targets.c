@@ -107,8 +107,9 @@ static void name_descriptor(struct fold_targets *all, struct target *t, const ch
 	if (t->kind >= OBJECT_EVENTFD && t->kind <= OBJECT_EPOLL) {
 		g_autofree char *comm = fd_owners_name(all->owners, rec->pid);
 
-		t->base = g_strdup_printf("%s fd %d%s%s", comm ? comm : "?", rec->fd, t->detail ? ": " : "",
-					  t->detail ? t->detail : "");
+		/* what it watches, or how often it expires, says more than its number */
+		t->base = t->detail ? g_strdup_printf("%s (fd %d of %s)", t->detail, rec->fd, comm ? comm : "?") :
+				      g_strdup_printf("fd %d of %s", rec->fd, comm ? comm : "?");
 		if (t->kind == OBJECT_EPOLL)
 			find_upstream(all, t);
 	} else {

@@ -9,26 +9,26 @@
 
 #include <glib.h>
 
+#include "base/opener.h"
+
 /* Inodes of the sockets that the set watches, as a set of numbers. */
 static GHashTable *watched_new(const char *proc_dir, uint32_t pid, int epoll_fd)
 {
 	GHashTable *inodes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/fdinfo/%d", proc_dir, pid, epoll_fd);
-	FILE *file = fopen(path, "re");
+	FILE *file = opener_file(path);
 	char line[256];
 
 	while (file && g_hash_table_size(inodes) < UPSTREAM_WATCHED_MAX && fgets(line, sizeof(line), file)) {
-		char text[64];
 		int fd;
 
 		if (sscanf(line, "tfd: %d", &fd) != 1)
 			continue;
 		g_autofree char *link = g_strdup_printf("%s/%" PRIu32 "/fd/%d", proc_dir, pid, fd);
-		ssize_t len = readlink(link, text, sizeof(text) - 1);
+		g_autofree char *text = opener_link(link);
 		uint64_t inode;
 
-		text[MAX(len, 0)] = '\0';
-		if (sscanf(text, "socket:[%" SCNu64 "]", &inode) == 1)
+		if (text && sscanf(text, "socket:[%" SCNu64 "]", &inode) == 1)
 			g_hash_table_add(inodes, g_memdup2(&inode, sizeof(inode)));
 	}
 	if (file)

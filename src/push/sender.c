@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/quiet_thread.h"
+#include "base/spare_stack.h"
 
 #define FIRST_PAUSE_US (G_USEC_PER_SEC / 2)
 #define IDLE_US (60 * G_USEC_PER_SEC)	/* how often the bounds are looked at when nothing happens */
@@ -272,6 +273,7 @@ static gpointer run(gpointer data)
 	struct sender *s = data;
 	char *after = NULL;
 
+	spare_stack_use();
 	tell_drops(s);
 	g_mutex_lock(&s->lock);
 	while (!s->is_stopping) {

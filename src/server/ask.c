@@ -6,6 +6,7 @@
 
 #include "analyse/reason/reasons.h"
 #include "render/text/util.h"
+#include "store/cells.h"
 
 #define LAST_DEFAULT_S 60
 
@@ -107,20 +108,12 @@ static bool matches(const char *glob, const char *text)
 	return !glob || fnmatch(glob, text, 0) == 0;
 }
 
-/* As the store calls it. */
-static const char *service_of(const struct thread *t)
-{
-	if (t->service)
-		return t->service;
-	return t->flags & THREAD_KERNEL ? "(kernel)" : "(no service)";
-}
-
 static void narrow_threads(const struct profile *p, const struct ask_filter *f, struct selection *s)
 {
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 
-		s->threads[i] = s->threads[i] && matches(f->process, t->process) && matches(f->service, service_of(t));
+		s->threads[i] = s->threads[i] && matches(f->process, cells_process(t)) && matches(f->service, cells_service(t));
 	}
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		s->waits[i] = s->waits[i] && s->threads[profile_wait(p, i)->thread];
@@ -153,6 +146,35 @@ struct selection *ask_select(const struct ask_filter *f, const struct profile *p
 	if (f->reason)
 		narrow_to_reason(p, f->reason, s);
 	return s;
+}
+
+static struct selection *select_rows(void *ctx, const struct profile *p, GError **error)
+{
+	return ask_select(ctx, p, error);
+}
+
+static bool wants_process(void *ctx, const char *name)
+{
+	return matches(((const struct ask_filter *)ctx)->process, name);
+}
+
+static bool wants_service(void *ctx, const char *name)
+{
+	return matches(((const struct ask_filter *)ctx)->service, name);
+}
+
+void ask_part(const struct ask_filter *f, struct ask_part *ret)
+{
+	for (unsigned i = 0; i < REASON_COUNT; i++)
+		ret->reasons[i] = f->reason && reason_is_named((enum reason)i, f->reason);
+	ret->part = (struct store_part){
+		.wants_process = f->process ? wants_process : NULL,
+		.wants_service = f->service ? wants_service : NULL,
+		.reasons = f->reason ? ret->reasons : NULL,
+		.needs_rows = f->comm || f->grep,
+		.select = select_rows,
+		.ctx = (void *)(uintptr_t)f,
+	};
 }
 
 char *ask_filter_text(const struct ask_filter *f)

@@ -42,9 +42,15 @@ struct ask_filter {
 	const char *comm, *grep;	/* as in struct query */
 };
 bool ask_filter(const struct request *r, struct ask_filter *ret, GError **error);
+struct ask_part {
+	struct store_part part;
+	bool reasons[REASON_COUNT];
+};
 bool ask_filter_is_empty(const struct ask_filter *f);
 /* NULL with a sentence about an expression that takes too many steps. */
 struct selection *ask_select(const struct ask_filter *f, const struct profile *p, GError **error);
+/* The same of a time line; it borrows the filter. */
+void ask_part(const struct ask_filter *f, struct ask_part *ret);
 /* "process mariadbd, reason lock", for people; "" for everything.  For g_free(). */
 char *ask_filter_text(const struct ask_filter *f);
 

@@ -259,24 +259,21 @@ static void write_line(GString *out, const struct store_line *line)
 	json_object_end(&j);
 }
 
-static struct selection *select_part(void *ctx, const struct profile *p, GError **error)
-{
-	return ask_select(ctx, p, error);
-}
-
 /* What the small rows do not tell takes a turn. */
-static struct store_line *read_line(struct history *h, const struct ask_line *ask, struct ask_filter *filter,
+static struct store_line *read_line(struct history *h, const struct ask_line *ask, const struct ask_filter *filter,
 				    GError **error)
 {
 	struct store_line *line;
+	struct ask_part part;
 
 	if (ask->by != STORE_BY_DURATION && ask_filter_is_empty(filter))
 		return store_line_read(h->dir, ask->range.from_ns, ask->range.to_ns, ask->step_ns, ask->by,
 				       ask->series_max, error);
 	if (!history_enter(h, error))
 		return NULL;
+	ask_part(filter, &part);
 	line = store_line_read_part(h->dir, ask->range.from_ns, ask->range.to_ns, ask->step_ns, ask->by,
-				    ask->series_max, select_part, filter, error);
+				    ask->series_max, &part.part, error);
 	history_leave(h);
 	return line;
 }
@@ -365,9 +362,12 @@ static bool check_json(const struct part *part, GError **error)
 
 static bool write_report(const struct part *part, struct answer *ret, GString *out, GError **error)
 {
-	if (!check_json(part, error))
-		return false;
-	json_report(out, part->profile, part->selection);
+	if (check_json(part, NULL))
+		json_report(out, part->profile, part->selection);
+	if (!out->len || out->len > BODY_MAX_BYTES) {
+		g_string_truncate(out, 0);
+		json_report_within(out, part->profile, part->selection, BODY_MAX_BYTES);
+	}
 	return true;
 }
 

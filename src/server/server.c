@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/spare_stack.h"
 #include "server/listen.h"
 #include "server/peers.h"
 #include "server/token.h"
@@ -201,6 +202,7 @@ static void ask(gpointer data, gpointer user_data)
 {
 	struct exchange *x = data;
 
+	spare_stack_use();
 	if (!x->verdict.route->answer(&x->request, x->server->ctx, &x->answer, &x->error))
 		g_clear_pointer(&x->answer.body, g_bytes_unref);
 	x->is_done = true;

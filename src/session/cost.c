@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/opener.h"
 
 /*
  * By fewer switches than that a burst does not tell what one costs; it goes on for a while then, and the ones before
@@ -90,7 +91,7 @@ static uint64_t run_time_ns(const struct cost *c)
  */
 static void begin_burst(struct cost *c)
 {
-	c->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);	/* Linux 5.8, d46edd671a14 */
+	c->stats_fd = opener_bpf_stats();
 	c->is_refused = c->stats_fd < 0;
 	c->begun_switches = c->count(c->data).switches;
 	c->run_ns = run_time_ns(c);

@@ -14,6 +14,7 @@
 #include "attach/map_read.h"
 #include "base/clock.h"
 #include "base/cpu_list.h"
+#include "base/opener.h"
 #include "fold/fold.h"
 #include "session/parts.h"
 #include "session/probe.h"
@@ -96,7 +97,7 @@ static int event_open(struct on_cpu *o, int cpu)
 		.sample_period = o->skel->data->oncpu_period_ns, .exclude_idle = 1,
 	};
 	struct event e = { .cpu = cpu,
-			   .fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC) };
+			   .fd = opener_perf_event(&attr, cpu) };
 
 	if (e.fd < 0)
 		return errno == ENODEV ? 0 : -errno;

@@ -9,7 +9,7 @@
 
 /* One file of a history: an SQLite database (docs/history.md). */
 
-#define STORE_FILE_VERSION 1
+#define STORE_FILE_VERSION 2
 #define STORE_FILE_APPLICATION_ID 0x6f666368	/* "ofch" */
 
 /* A window, or the sum of some that follow one another. */
@@ -64,14 +64,21 @@ const GPtrArray *store_file_names(struct store_file *f, GError **error);
  * that is.  The same `with` must not be freed while other windows of the file are read.
  */
 struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profile *with, GError **error);
+/*
+ * Cells of a row, unpacked: free with g_free().  NULL without a sentence: it has none, as it is older than they are or
+ * there are too many.
+ */
+uint8_t *store_file_cells(struct store_file *f, uint64_t seq, size_t *ret_bytes, GError **error);
 /* Before `with` is freed and the file is read for another profile. */
 void store_file_leave(struct store_file *f);
 /* Adds a row's window to the sum. */
 bool store_file_load(struct store_file *f, uint64_t seq, struct merger *into, GError **error);
 
-/* One transaction.  After a failure the file is of no use: close it, and open it again. */
+/*
+ * One transaction.  After a failure the file is of no use: close it, and open it again.  cells NULL: none are known.
+ */
 bool store_file_add(struct store_file *f, const struct store_row *row, const struct profile *window,
-		    const struct line_sums *line, GError **error);
+		    const struct line_sums *line, const struct cells *cells, GError **error);
 bool store_file_add_gap(struct store_file *f, const struct store_gap *gap, GError **error);
 
 #endif

@@ -17,7 +17,7 @@ const struct store_table store_tables[] = {
 		  "  id INTEGER PRIMARY KEY,\n"
 		  "  bytes INTEGER, -- unpacked\n"
 		  "  packed BLOB\n"
-		  ")" },
+		  ")", 1 },
 	{ "window", "CREATE TABLE window( -- one, or the sum of some that follow one another\n"
 		    "  seq INTEGER PRIMARY KEY, -- windows are numbered as they came: the first\n"
 		    "  last_seq INTEGER,\n"
@@ -25,22 +25,27 @@ const struct store_table store_tables[] = {
 		    "  duration_ns INTEGER,\n"
 		    "  start_ns INTEGER, -- CLOCK_MONOTONIC\n"
 		    "  line BLOB -- time by class, process, service, reason\n"
-		    ")" },
+		    ")", 1 },
 	{ "rows", "CREATE TABLE rows(\n"
 		  "  seq INTEGER PRIMARY KEY,\n"
 		  "  bytes INTEGER, -- unpacked\n"
 		  "  packed BLOB\n"
-		  ")" },
+		  ")", 1 },
 	{ "name", "CREATE TABLE name( -- of the groups in window.line\n"
 		  "  id INTEGER PRIMARY KEY,\n"
 		  "  name TEXT\n"
-		  ")" },
+		  ")", 1 },
 	{ "gap", "CREATE TABLE gap( -- time that was not observed\n"
 		 "  from_unix_ns INTEGER,\n"
 		 "  to_unix_ns INTEGER,\n"
 		 "  why TEXT\n"
-		 ")" },
-	{ NULL, NULL },
+		 ")", 1 },
+	{ "cells", "CREATE TABLE cells( -- of a window, time by process and service and reason\n"
+		   "  seq INTEGER PRIMARY KEY,\n"
+		   "  bytes INTEGER, -- unpacked\n"
+		   "  packed BLOB\n"
+		   ")", 2 },
+	{ NULL, NULL, 0 },
 };
 
 static void clear_row(gpointer row)
@@ -153,7 +158,7 @@ bool store_file_is_new(struct store_file *f)
 	return answer;
 }
 
-static bool check_table(struct store_file *f, sqlite3_stmt *stmt, unsigned *found, GError **error)
+static bool check_table(struct store_file *f, sqlite3_stmt *stmt, int64_t version, unsigned *found, GError **error)
 {
 	const char *type = (const char *)sqlite3_column_text(stmt, 0),
 		   *name = (const char *)sqlite3_column_text(stmt, 1);
@@ -162,7 +167,7 @@ static bool check_table(struct store_file *f, sqlite3_stmt *stmt, unsigned *foun
 	for (const struct store_table *t = store_tables; t->name; t++) {
 		if (g_strcmp0(type, "table") != 0 || g_strcmp0(name, t->name) != 0)
 			continue;
-		if (g_strcmp0(sql, t->sql) != 0 || sqlite3_column_int(stmt, 2) <= 0)
+		if (t->since > version || g_strcmp0(sql, t->sql) != 0 || sqlite3_column_int(stmt, 2) <= 0)
 			break;
 		(*found)++;
 		return true;
@@ -193,12 +198,13 @@ bool store_file_check_schema(struct store_file *f, GError **error)
 	if (!stmt)
 		return false;
 	while (ok && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-		ok = check_table(f, stmt, &found, error);
+		ok = check_table(f, stmt, version, &found, error);
 	if (ok && rc != SQLITE_DONE)
 		ok = store_file_fail(f, rc, "read", error);
 	sqlite3_finalize(stmt);
 	for (const struct store_table *t = store_tables; t->name; t++)
-		want++;
+		want += t->since <= version;
+	f->has_cells = version >= STORE_CELLS_SINCE;
 	return ok && (found == want || store_file_damaged(f, "a table is missing", error));
 }
 
@@ -473,12 +479,12 @@ void store_file_leave(struct store_file *f)
 	f->map_to = NULL;
 }
 
-struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profile *with, GError **error)
+/* The blob of a row, for g_free().  NULL without a sentence: there is none, and none must be. */
+static uint8_t *read_blob(struct store_file *f, const char *sql, uint64_t seq, bool must_be, size_t *ret_bytes,
+			  GError **error)
 {
-	const struct dict *d = store_file_dict(f, error);
-	sqlite3_stmt *stmt = d ? store_file_prepare(f, "SELECT bytes, packed FROM rows WHERE seq = ?", error) : NULL;
-	struct profile *rows = NULL;
-	size_t bytes = 0;
+	sqlite3_stmt *stmt = store_file_prepare(f, sql, error);
+	uint8_t *plain = NULL;
 
 	if (!stmt)
 		return NULL;
@@ -486,19 +492,34 @@ struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profi
 	int rc = sqlite3_step(stmt);
 
 	if (rc == SQLITE_ROW) {
-		g_autofree uint8_t *plain = unpack_column(f, stmt, 0, 1, &bytes);
-
-		if (plain)
-			rows = load_rows(f, map_of(f, d, with), plain, bytes, with, error);
-		else
+		plain = unpack_column(f, stmt, 0, 1, ret_bytes);
+		if (!plain)
 			store_file_damaged(f, "a window cannot be unpacked", error);
-	} else if (rc == SQLITE_DONE) {
-		store_file_damaged(f, "a window has no rows", error);
-	} else {
+	} else if (rc != SQLITE_DONE) {
 		store_file_fail(f, rc, "read", error);
+	} else if (must_be) {
+		store_file_damaged(f, "a window has no rows", error);
 	}
 	sqlite3_finalize(stmt);
-	return rows;
+	return plain;
+}
+
+struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profile *with, GError **error)
+{
+	const struct dict *d = store_file_dict(f, error);
+	size_t bytes = 0;
+	g_autofree uint8_t *plain = d ? read_blob(f, "SELECT bytes, packed FROM rows WHERE seq = ?", seq, true, &bytes,
+						  error)
+				      : NULL;
+
+	return plain ? load_rows(f, map_of(f, d, with), plain, bytes, with, error) : NULL;
+}
+
+uint8_t *store_file_cells(struct store_file *f, uint64_t seq, size_t *ret_bytes, GError **error)
+{
+	if (!f->has_cells)
+		return NULL;
+	return read_blob(f, "SELECT bytes, packed FROM cells WHERE seq = ?", seq, false, ret_bytes, error);
 }
 
 bool store_file_load(struct store_file *f, uint64_t seq, struct merger *into, GError **error)

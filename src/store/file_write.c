@@ -39,6 +39,22 @@ static bool make_tables(struct store_file *f, GError **error)
 	return run(f, sql->str, error);
 }
 
+/* A file of an older version, of today: what it lacks is made. */
+static bool bring_up(struct store_file *f, GError **error)
+{
+	g_autoptr(GString) sql = g_string_new("BEGIN IMMEDIATE;");
+
+	if (f->has_cells)
+		return true;
+	g_string_append_printf(sql, "PRAGMA user_version=%d;", STORE_FILE_VERSION);
+	for (const struct store_table *t = store_tables; t->name; t++)
+		if (t->since == STORE_CELLS_SINCE)
+			g_string_append_printf(sql, "%s;", t->sql);
+	g_string_append(sql, "COMMIT");
+	f->has_cells = true;
+	return run(f, sql->str, error);
+}
+
 static gpointer name_key(const GPtrArray *names, guint i)
 {
 	return g_ptr_array_index(names, i);
@@ -86,7 +102,7 @@ struct store_file *store_file_create(const char *dir, const struct store_name *n
 		store_file_fail(f, rc, "write", error);
 	}
 	if (rc == SQLITE_OK && run(f, begin_writing, error) && (!store_file_is_new(f) || make_tables(f, error)) &&
-	    store_file_check_schema(f, error) && learn(f, error))
+	    store_file_check_schema(f, error) && bring_up(f, error) && learn(f, error))
 		return f;
 	store_file_close(f);
 	return NULL;
@@ -236,6 +252,18 @@ static bool put_window(struct store_file *f, const struct store_row *row, const 
 	return put_end(&p, error);
 }
 
+/* Where they are too many, or there is no more room for names, a reader has the rows. */
+static bool put_cells(struct store_file *f, uint64_t seq, const struct cells *cells, GError **error)
+{
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	struct naming naming = { f, error, true };
+	bool is_whole = cells && cells_encode(cells, number_of, &naming, bytes);
+
+	if (!naming.ok || !is_whole)
+		return naming.ok;
+	return put_packed(f, "INSERT INTO cells VALUES(?, ?, ?)", seq, bytes, error);
+}
+
 static bool put_rows(struct store_file *f, const struct store_row *row, const struct profile *window, GError **error)
 {
 	g_autoptr(GByteArray) plain = g_byte_array_new();
@@ -252,11 +280,12 @@ static bool put_rows(struct store_file *f, const struct store_row *row, const st
 }
 
 bool store_file_add(struct store_file *f, const struct store_row *row, const struct profile *window,
-		    const struct line_sums *line, GError **error)
+		    const struct line_sums *line, const struct cells *cells, GError **error)
 {
 	if (!learn(f, error) || !run(f, "BEGIN IMMEDIATE", error))
 		return false;
-	if (put_rows(f, row, window, error) && put_window(f, row, line, error) && run(f, "COMMIT", error))
+	if (put_rows(f, row, window, error) && put_window(f, row, line, error) &&
+	    put_cells(f, row->seq, cells, error) && run(f, "COMMIT", error))
 		return true;
 	sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
 	return false;

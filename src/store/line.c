@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "profile/on_cpu.h"
 #include "store/blob.h"
 
 #define LINE_VERSION 1
@@ -37,123 +36,154 @@ static uint64_t sum(uint64_t a, uint64_t b)
 
 static void add(struct line_sums *s, enum store_by by, const char *name, uint64_t ns)
 {
+	char most[LINE_NAME_MAX_BYTES + 1];
+	uint64_t *have;
+
 	if (!ns)
 		return;
-	uint64_t *have = g_hash_table_lookup(s->groups[by], name);
-
+	g_strlcpy(most, name, sizeof(most));
+	have = g_hash_table_lookup(s->groups[by], most);
 	if (!have) {
 		have = g_new0(uint64_t, 1);
-		g_hash_table_insert(s->groups[by], g_strndup(name, LINE_NAME_MAX_BYTES), have);
+		g_hash_table_insert(s->groups[by], g_strdup(most), have);
 	}
 	*have = sum(*have, ns);
 }
 
-/* Its time by how long each of its waits was: in the proportion of the middles of the histogram's slots. */
-static void add_durations(uint64_t *by_slot, const struct wait *w, uint64_t ns)
-{
-	double all = 0, part = 0;
-	uint64_t told_ns = 0;
+/* Groups that every window has are numbers, which take their names at last. */
+enum line_class { CLASS_BLOCKED, CLASS_IDLE, CLASS_ON_CPU, CLASS_RUNNABLE, CLASS_PREEMPTED, CLASS_UNLISTED, CLASS_CNT };
+static const char *const class_names[CLASS_CNT] = { "blocked",  "idle",      "on CPU",
+						    "runnable", "preempted", "not listed" };
 
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
-		all += (double)w->hist[i] * (double)(UINT64_C(3) << i);
-	if (all <= 0) {	/* without a histogram they are taken to be alike */
-		unsigned slot = profile_hist_slot(w->count ? ns / w->count : ns);
-
-		by_slot[slot] = sum(by_slot[slot], ns);
-		return;
-	}
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
-		part += (double)w->hist[i] * (double)(UINT64_C(3) << i);
-		uint64_t until_ns = part >= all ? ns : (uint64_t)((double)ns * part / all);
-
-		if (!w->hist[i] || until_ns < told_ns)
-			continue;
-		by_slot[i] = sum(by_slot[i], until_ns - told_ns);
-		told_ns = until_ns;
-	}
-}
-
-/* Time of waits that are in a line. */
-struct wait_sums {
-	uint64_t by_reason[REASON_COUNT], by_slot[PROFILE_HIST_SLOTS];
-	uint64_t idle_ns, blocked_ns, runnable_ns, preempted_ns;
-	uint64_t *busy_ns;	/* of each thread */
+struct totals {
+	uint64_t by_class[CLASS_CNT], by_reason[REASON_COUNT], by_slot[PROFILE_HIST_SLOTS];
 };
 
-static void add_wait(struct wait_sums *sums, const struct wait *w, enum reason reason, bool is_idle,
-		     bool with_durations)
+static void add_to(uint64_t *into, uint64_t ns)
 {
-	uint64_t queue_ns = w->runnable_ns + w->preempted_ns,
-		 busy_ns = is_idle ? queue_ns : sum(queue_ns, w->blocked_ns);
-
-	sums->runnable_ns = sum(sums->runnable_ns, w->runnable_ns);
-	sums->preempted_ns = sum(sums->preempted_ns, w->preempted_ns);
-	sums->by_reason[REASON_CPU_QUEUE] = sum(sums->by_reason[REASON_CPU_QUEUE], queue_ns);
-	sums->busy_ns[w->thread] = sum(sums->busy_ns[w->thread], busy_ns);
-	if (is_idle) {
-		sums->idle_ns = sum(sums->idle_ns, w->blocked_ns);
-		return;
-	}
-	sums->blocked_ns = sum(sums->blocked_ns, w->blocked_ns);
-	sums->by_reason[reason] = sum(sums->by_reason[reason], w->blocked_ns);
-	if (with_durations)
-		add_durations(sums->by_slot, w, busy_ns);
+	*into = sum(*into, ns);
 }
 
-/* By thread and by reason first: strings are looked up once a thread. */
-static void add_waits(struct line_sums *s, const struct profile *p, const struct reasons *reasons,
-		      const struct selection *selection, struct wait_sums *sums)
+/* Returns what of it the process had to wait for: idle time not. */
+static uint64_t add_cell(struct totals *t, const struct cell *c, enum reason reason)
 {
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	uint64_t queue_ns = sum(c->runnable_ns, c->preempted_ns);
 
-		if (w->state != ON_CPU_STATE && (!selection || selection->waits[i]))
-			add_wait(sums, w, reasons_of(reasons, i), reasons_is_idle(reasons, i), selection != NULL);
+	add_to(&t->by_class[CLASS_BLOCKED], c->blocked_ns);
+	add_to(&t->by_class[CLASS_IDLE], c->idle_ns);
+	add_to(&t->by_reason[reason], c->blocked_ns);
+	add_to(&t->by_reason[REASON_CPU_QUEUE], queue_ns);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		add_to(&t->by_slot[i], c->by_slot[i]);
+	return sum(queue_ns, c->blocked_ns);
+}
+
+struct adding_cells {
+	struct line_sums *s;
+	const bool *reasons;	/* NULL: all */
+	bool is_of_waits;
+	struct line_known *known;
+	struct totals totals;
+};
+
+static void add_group_of_cells(void *ctx, const struct cell_group *g)
+{
+	struct adding_cells *a = ctx;
+	struct totals *t = &a->totals;
+	uint64_t busy_ns = 0, runnable_ns = 0, preempted_ns = 0;
+
+	for (unsigned i = 0; i < REASON_COUNT; i++) {
+		if (!g->of[i] || (a->reasons && !a->reasons[i]))
+			continue;
+		busy_ns = sum(busy_ns, add_cell(t, g->of[i], (enum reason)i));
+		add_to(&runnable_ns, g->of[i]->runnable_ns);
+		add_to(&preempted_ns, g->of[i]->preempted_ns);
 	}
+	/* Accounts are of whole threads; where waits are chosen, only theirs counts. */
+	add_to(&t->by_class[CLASS_RUNNABLE], a->is_of_waits ? runnable_ns : g->runnable_ns);
+	add_to(&t->by_class[CLASS_PREEMPTED], a->is_of_waits ? preempted_ns : g->preempted_ns);
+	if (!a->is_of_waits) {
+		add_to(&t->by_class[CLASS_ON_CPU], g->on_cpu_ns);
+		add_to(&t->by_class[CLASS_UNLISTED], g->unlisted_ns);
+	}
+	add(a->s, STORE_BY_PROCESS, g->process, busy_ns);
+	add(a->s, STORE_BY_SERVICE, g->service, busy_ns);
+}
+
+static void add_totals(struct line_sums *s, const struct totals *t)
+{
+	for (unsigned i = 0; i < CLASS_CNT; i++)
+		add(s, STORE_BY_CLASS, class_names[i], t->by_class[i]);
 	for (unsigned i = 0; i < REASON_COUNT; i++)
-		add(s, STORE_BY_REASON, reason_name((enum reason)i), sums->by_reason[i]);
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS && selection; i++) {
+		add(s, STORE_BY_REASON, reason_name((enum reason)i), t->by_reason[i]);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
 		char name[24];
 
+		if (!t->by_slot[i])
+			continue;
 		g_snprintf(name, sizeof(name), "%" G_GUINT64_FORMAT, UINT64_C(1) << i);
-		add(s, STORE_BY_DURATION, name, sums->by_slot[i]);
+		add(s, STORE_BY_DURATION, name, t->by_slot[i]);
 	}
-	add(s, STORE_BY_CLASS, "blocked", sums->blocked_ns);
-	add(s, STORE_BY_CLASS, "idle", sums->idle_ns);
 }
 
-static void add_accounts(struct line_sums *s, const struct thread *t)
+void line_sums_add_cells(struct line_sums *s, const struct cells *cells, bool is_of_waits)
 {
-	add(s, STORE_BY_CLASS, "on CPU", t->on_cpu_ns);
-	add(s, STORE_BY_CLASS, "runnable", t->runnable_ns);
-	add(s, STORE_BY_CLASS, "preempted", t->preempted_ns);
-	add(s, STORE_BY_CLASS, "not listed", sum(t->filtered_ns, t->lost_ns));
+	struct adding_cells a = { .s = s, .is_of_waits = is_of_waits };
+
+	cells_visit(cells, add_group_of_cells, &a);
+	add_totals(s, &a.totals);
 }
 
-void line_sums_add_profile(struct line_sums *s, const struct profile *p, const struct reasons *reasons,
-			   const struct selection *selection)
+struct line_known {
+	const struct store_part *part;
+	const GPtrArray *names;
+	uint8_t *processes, *services;	/* of each number: 0: not asked yet, 1: no, 2: yes */
+};
+
+struct line_known *line_known_new(const struct store_part *part, const GPtrArray *names)
 {
-	g_autofree uint64_t *busy_ns = g_new0(uint64_t, p->threads->len + 1);
-	struct wait_sums sums = { .busy_ns = busy_ns };
+	struct line_known *k = g_new0(struct line_known, 1);
 
-	add_waits(s, p, reasons, selection, &sums);
-	/* Accounts are of whole threads; where waits are chosen, only theirs counts. */
-	if (selection && selection->by_stack) {
-		add(s, STORE_BY_CLASS, "runnable", sums.runnable_ns);
-		add(s, STORE_BY_CLASS, "preempted", sums.preempted_ns);
-	}
-	for (guint i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
+	k->part = part;
+	k->names = names;
+	k->processes = g_new0(uint8_t, names->len + 1);
+	k->services = g_new0(uint8_t, names->len + 1);
+	return k;
+}
 
-		if (!selection || (selection->threads[i] && !selection->by_stack))
-			add_accounts(s, t);
-		add(s, STORE_BY_PROCESS, t->process && *t->process ? t->process : t->comm, busy_ns[i]);
-		add(s, STORE_BY_SERVICE,
-		    t->service                 ? t->service
-		    : t->flags & THREAD_KERNEL ? "(kernel)"
-					       : "(no service)",
-		    busy_ns[i]);
-	}
+void line_known_free(struct line_known *k)
+{
+	if (!k)
+		return;
+	g_free(k->processes);
+	g_free(k->services);
+	g_free(k);
+}
+
+static bool is_wanted(const struct line_known *k, uint8_t *known, uint64_t number, store_wants_fn wants)
+{
+	if (wants && !known[number])
+		known[number] = wants(k->part->ctx, g_ptr_array_index(k->names, number - 1)) ? 2 : 1;
+	return !wants || known[number] == 2;
+}
+
+static bool wants_group(void *ctx, uint64_t process, uint64_t service)
+{
+	const struct line_known *k = ((const struct adding_cells *)ctx)->known;
+
+	return is_wanted(k, k->processes, process, k->part->wants_process) &&
+	       is_wanted(k, k->services, service, k->part->wants_service);
+}
+
+bool line_sums_add_packed_cells(struct line_sums *s, const void *bytes, size_t len_bytes, struct line_known *known)
+{
+	const bool *reasons = known->part->reasons;
+	struct adding_cells a = { .s = s, .reasons = reasons, .is_of_waits = reasons != NULL, .known = known };
+
+	if (!cells_decode(bytes, len_bytes, known->names, wants_group, add_group_of_cells, &a))
+		return false;
+	add_totals(s, &a.totals);
+	return true;
 }
 
 void line_sums_visit(const struct line_sums *s, enum store_by by, line_name_fn fn, void *ctx)

@@ -5,6 +5,7 @@
 #include "analyse/reason/reasons.h"
 #include "analyse/query.h"
 #include "profile/profile.h"
+#include "store/cells.h"
 #include "store/store.h"
 
 /*
@@ -21,9 +22,14 @@ struct line_sums;
 
 struct line_sums *line_sums_new(void);
 void line_sums_free(struct line_sums *s);	/* NULL is fine */
-/* reasons: of p.  selection NULL: everything; else what it keeps, by STORE_BY_DURATION, too. */
-void line_sums_add_profile(struct line_sums *s, const struct profile *p, const struct reasons *reasons,
-			   const struct selection *selection);
+/* is_of_waits: of single waits of threads, whose accounts tell nothing then. */
+void line_sums_add_cells(struct line_sums *s, const struct cells *cells, bool is_of_waits);
+/* What a part has of the names of a file, which is asked once of each. */
+struct line_known;
+struct line_known *line_known_new(const struct store_part *part, const GPtrArray *names);
+void line_known_free(struct line_known *k);	/* NULL is fine */
+/* Cells of that file, those that the part wants.  False: they are none; what was added is of no use. */
+bool line_sums_add_packed_cells(struct line_sums *s, const void *bytes, size_t len_bytes, struct line_known *known);
 /* Calls fn with each group that was added. */
 typedef void (*line_name_fn)(void *ctx, const char *name, uint64_t ns);
 void line_sums_visit(const struct line_sums *s, enum store_by by, line_name_fn fn, void *ctx);

@@ -7,6 +7,7 @@
 
 #define STEPS_MAX 100000
 #define SERIES_MAX 200
+#define TELLS_NOT "the history is damaged: the time line of a window cannot be read"
 
 struct drawing {
 	struct store_line *line;
@@ -15,9 +16,7 @@ struct drawing {
 	uint64_t *covered_ns;	/* of each step */
 	/* of the row that is drawn just now */
 	const struct store_row *row;
-	/* of a part of it */
-	store_select_fn select;
-	void *ctx;
+	const struct store_part *part;	/* NULL: all */
 	/* else */
 	const GPtrArray *names;
 	uint64_t **of_number;	/* of that file, the series of each name; [0]: rest */
@@ -75,8 +74,7 @@ static bool draw_row(struct drawing *d, const struct store_row *row, enum store_
 	spread(d, d->covered_ns, row->duration_ns);
 	if (row->line && line_visit(row->line, row->line_bytes, by, draw_group, d))
 		return true;
-	return store_fail(error, STORE_ERROR_DAMAGED,
-			  "the history is damaged: the time line of a window cannot be read");
+	return store_fail(error, STORE_ERROR_DAMAGED, TELLS_NOT);
 }
 
 static void draw_name(void *ctx, const char *name, uint64_t ns)
@@ -86,19 +84,27 @@ static void draw_name(void *ctx, const char *name, uint64_t ns)
 	spread(d, *name ? series_of(d, name) : d->rest, ns);
 }
 
+static void draw_sums(struct drawing *d, struct line_sums *sums, enum store_by by)
+{
+	line_sums_visit(sums, by, draw_name, d);
+	line_sums_free(sums);
+}
+
 static bool draw_selection(struct drawing *d, struct profile *p, struct reasons_base *base, enum store_by by,
 			   GError **error)
 {
-	struct selection *selection = d->select(d->ctx, p, error);
+	struct selection *selection = d->part->select(d->part->ctx, p, error);
 
 	if (!selection)
 		return false;
 	struct reasons *reasons = reasons_new_on(base, p);
 	struct line_sums *sums = line_sums_new();
+	struct cells *cells = cells_new();
 
-	line_sums_add_profile(sums, p, reasons, selection);
-	line_sums_visit(sums, by, draw_name, d);
-	line_sums_free(sums);
+	cells_add_profile(cells, p, reasons, selection);
+	line_sums_add_cells(sums, cells, selection->by_stack);
+	draw_sums(d, sums, by);
+	cells_free(cells);
 	reasons_free(reasons);
 	selection_free(selection);
 	return true;
@@ -112,8 +118,9 @@ static void free_rows(gpointer rows)
 	profile_free_rows(rows);
 }
 
-static bool draw_together(struct drawing *d, const struct store_choice *c, guint from, guint to, enum store_by by,
-			  GError **error)
+/* rows: struct store_row *, of `from` to `to`. */
+static bool draw_together(struct drawing *d, const struct store_choice *c, const GPtrArray *rows, guint from, guint to,
+			  enum store_by by, GError **error)
 {
 	struct profile *with = profile_new();
 	g_autoptr(GPtrArray) read = g_ptr_array_new_with_free_func(free_rows);
@@ -121,7 +128,7 @@ static bool draw_together(struct drawing *d, const struct store_choice *c, guint
 	bool ok = true;
 
 	for (guint i = from; i < to && ok; i++) {
-		const struct store_row *row = &g_array_index(c->rows, struct store_row, i);
+		const struct store_row *row = g_ptr_array_index(rows, i);
 		struct profile *p = store_file_read(store_choice_file(c, row), row->seq, with, error);
 
 		ok = p && profile_check(p, error);
@@ -131,8 +138,7 @@ static bool draw_together(struct drawing *d, const struct store_choice *c, guint
 	if (ok)
 		base = reasons_base_new(with, NULL);
 	for (guint i = from; i < to && ok; i++) {
-		d->row = &g_array_index(c->rows, struct store_row, i);
-		spread(d, d->covered_ns, d->row->duration_ns);
+		d->row = g_ptr_array_index(rows, i);
 		ok = draw_selection(d, g_ptr_array_index(read, i - from), base, by, error);
 	}
 	reasons_base_free(base);
@@ -143,16 +149,75 @@ static bool draw_together(struct drawing *d, const struct store_choice *c, guint
 	return ok;
 }
 
-static bool draw_part(struct drawing *d, const struct store_choice *c, enum store_by by, GError **error)
+/* What of a row's file is wanted is known of the row before, which is mostly of the same one. */
+struct wanted {
+	struct store_file *file;
+	struct line_known *known;
+};
+
+/* *ret_has false: its cells are not there. */
+static bool draw_cells(struct drawing *d, struct store_file *f, struct wanted *w, enum store_by by, bool *ret_has,
+		       GError **error)
 {
+	g_autoptr(GError) why = NULL;
+	size_t bytes = 0;
+	g_autofree uint8_t *cells = store_file_cells(f, d->row->seq, &bytes, &why);
+	const GPtrArray *names = cells ? store_file_names(f, &why) : NULL;
+
+	*ret_has = cells != NULL;
+	if (why) {
+		g_propagate_error(error, g_steal_pointer(&why));
+		return false;
+	}
+	if (!cells)
+		return true;
+	if (w->file != f) {
+		line_known_free(w->known);
+		w->known = line_known_new(d->part, names);
+		w->file = f;
+	}
+	struct line_sums *sums = line_sums_new();
+
+	if (!line_sums_add_packed_cells(sums, cells, bytes, w->known)) {
+		line_sums_free(sums);
+		return store_fail(error, STORE_ERROR_DAMAGED, TELLS_NOT);
+	}
+	draw_sums(d, sums, by);
+	return true;
+}
+
+/* What cells tell is drawn; *ret_rows, struct store_row *, have to be unpacked for the rest. */
+static bool draw_told(struct drawing *d, const struct store_choice *c, enum store_by by, GPtrArray *ret_rows,
+		      GError **error)
+{
+	struct wanted wanted = { 0 };
 	bool ok = true;
 
-	if (c->rows->len > STORE_PART_ROWS_MAX)
-		return store_fail(
-			error, STORE_ERROR_TOO_MUCH,
-			"a part of that time is not told in such short steps: ask for less time, or for no part of it");
-	for (guint i = 0; i < c->rows->len && ok; i += TOGETHER)
-		ok = draw_together(d, c, i, MIN(i + TOGETHER, c->rows->len), by, error);
+	for (guint i = 0; i < c->rows->len && ok; i++) {
+		bool has_cells = false;
+
+		d->row = &g_array_index(c->rows, struct store_row, i);
+		spread(d, d->covered_ns, d->row->duration_ns);
+		if (!d->part->needs_rows)
+			ok = draw_cells(d, store_choice_file(c, d->row), &wanted, by, &has_cells, error);
+		if (!has_cells)
+			g_ptr_array_add(ret_rows, (gpointer)(uintptr_t)d->row);
+	}
+	line_known_free(wanted.known);
+	return ok;
+}
+
+static bool draw_part(struct drawing *d, const struct store_choice *c, enum store_by by, GError **error)
+{
+	g_autoptr(GPtrArray) rows = g_ptr_array_new();
+	bool ok = draw_told(d, c, by, rows, error);
+
+	if (ok && rows->len > STORE_PART_ROWS_MAX)
+		return store_fail(error, STORE_ERROR_TOO_MUCH,
+				  "that much time is told of no thread or frame: ask for less of it, or only for a "
+				  "process, service or reason");
+	for (guint i = 0; i < rows->len && ok; i += TOGETHER)
+		ok = draw_together(d, c, rows, i, MIN(i + TOGETHER, rows->len), by, error);
 	return ok;
 }
 
@@ -248,9 +313,9 @@ static struct store_line *line_new(uint64_t from_ns, uint64_t step_ns, uint32_t 
 
 static bool draw(struct drawing *d, const struct store_choice *c, enum store_by by, GError **error)
 {
-	if (d->select && !draw_part(d, c, by, error))
+	if (d->part && !draw_part(d, c, by, error))
 		return false;
-	for (guint i = 0; i < c->files->len && !d->select; i++)
+	for (guint i = 0; i < c->files->len && !d->part; i++)
 		if (!draw_file(d, c, g_ptr_array_index(c->files, i), by, error))
 			return false;
 	for (uint32_t i = 0; i < d->line->steps; i++)
@@ -258,8 +323,24 @@ static bool draw(struct drawing *d, const struct store_choice *c, enum store_by 
 	return true;
 }
 
+/* Where rows have to be unpacked, coarser ones than were asked for, if those are too many. */
+static struct store_choice *choose(const char *dir, const struct store_line *l, uint64_t to_ns,
+				   const struct store_part *part, GError **error)
+{
+	uint64_t step_ns = l->step_ns;
+
+	for (int tier = TIER_MINUTE;; tier++) {
+		struct store_choice *c = store_choose(dir, l->from_unix_ns, to_ns, step_ns, !part, error);
+
+		if (!c || !part || !part->needs_rows || c->rows->len <= STORE_PART_ROWS_MAX || tier == TIER_CNT)
+			return c;
+		store_choice_free(c);
+		step_ns = MAX(step_ns, tier_step_ns((enum store_tier)tier));
+	}
+}
+
 struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns,
-					enum store_by by, unsigned series_max, store_select_fn select, void *ctx,
+					enum store_by by, unsigned series_max, const struct store_part *part,
 					GError **error)
 {
 	uint64_t steps = step_ns && from_unix_ns < to_unix_ns ? (to_unix_ns - from_unix_ns + step_ns - 1) / step_ns : 0;
@@ -268,18 +349,19 @@ struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, 
 		store_fail(error, STORE_ERROR_TOO_MUCH, "a time line has from 1 to %d steps", STEPS_MAX);
 		return NULL;
 	}
-	struct store_choice *c = store_choose(dir ? dir : STORE_DIR_DEFAULT, from_unix_ns, to_unix_ns, step_ns, !select,
-					      error);
+	struct store_line *line = line_new(from_unix_ns, step_ns, (uint32_t)steps);
+	struct store_choice *c = choose(dir ? dir : STORE_DIR_DEFAULT, line, to_unix_ns, part, error);
 
-	if (!c)
+	if (!c) {
+		store_line_free(line);
 		return NULL;
+	}
 	struct drawing d = {
-		.line = line_new(from_unix_ns, step_ns, (uint32_t)steps),
+		.line = line,
 		.by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 		.rest = g_new0(uint64_t, steps),
 		.covered_ns = g_new0(uint64_t, steps),
-		.select = select,
-		.ctx = ctx,
+		.part = part,
 	};
 	bool ok = draw(&d, c, by, error);
 
@@ -296,7 +378,7 @@ struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, 
 struct store_line *store_line_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns,
 				   enum store_by by, unsigned series_max, GError **error)
 {
-	return store_line_read_part(dir, from_unix_ns, to_unix_ns, step_ns, by, series_max, NULL, NULL, error);
+	return store_line_read_part(dir, from_unix_ns, to_unix_ns, step_ns, by, series_max, NULL, error);
 }
 
 void store_line_free(struct store_line *l)

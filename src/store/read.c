@@ -2,6 +2,7 @@
 #include "store/read.h"
 
 #include "store/error.h"
+#include "store/short_lived.h"
 #include "store/store.h"
 
 static const char *folder(const char *dir)
@@ -158,6 +159,26 @@ static struct profile *sum_up(const struct store_choice *c, GError **error)
 	return p;
 }
 
+/*
+ * A range of a host where programs come and go all day has more rows than anybody can look at, nearly all of them of
+ * threads that are gone.
+ */
+static struct profile *fold_gone(struct profile *p, GError **error)
+{
+	const struct short_lived_options options = { .may_fold = true, .even_gone = true };
+	struct profile *folded, *own;
+
+	if (p->waits->len + p->on_cpu->len <= STORE_ROWS_TOLD)
+		return p;
+	folded = short_lived_fold(p, &options);
+	if (!folded)
+		return p;
+	own = merge_copy(folded, error);
+	profile_free_rows(folded);
+	profile_free(p);
+	return own;
+}
+
 static void nothing_there(const char *dir, uint64_t from_ns, uint64_t to_ns, GError **error)
 {
 	g_autofree char *from = time_text(from_ns), *to = time_text(to_ns);
@@ -180,6 +201,8 @@ struct profile *store_read(const char *dir, uint64_t from_unix_ns, uint64_t to_u
 		nothing_there(folder(dir), from_unix_ns, to_unix_ns, error);
 	else if (c)
 		p = sum_up(c, error);
+	if (p)
+		p = fold_gone(p, error);
 	if (p)
 		say(p, c);
 	store_choice_free(c);

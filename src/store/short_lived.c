@@ -58,6 +58,8 @@ static gboolean key_equal(gconstpointer a, gconstpointer b)
  */
 static bool is_short_lived(const struct folding *f, const struct thread *t)
 {
+	if (f->options->even_gone && t->to_ns < f->old->info.start_ns + f->old->info.duration_ns)
+		return true;
 	if (!f->options->may_fold || !(t->flags & (THREAD_EXITED | THREAD_EXECED)))
 		return false;
 	if (!t->tid || t->from_ns > f->old->info.start_ns)

@@ -17,6 +17,7 @@
 
 struct short_lived_options {
 	bool may_fold;			/* false: only what is excluded is told anew */
+	bool even_gone;			/* also a thread that was not seen up to the end, whenever it began */
 	bool even_one;			/* also a thread that is the only one of its name */
 	bool has_boot_offset;		/* without, only threads that began in it are known to have lived shorter */
 	uint64_t boot_offset_ns;	/* CLOCK_BOOTTIME - CLOCK_MONOTONIC, as threads' starts are since boot */

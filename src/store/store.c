@@ -197,35 +197,60 @@ static const char *name_of(void *ctx, uint64_t number)
 	return number <= names->len ? g_ptr_array_index(names, number - 1) : NULL;
 }
 
-/* A row of a tier into the sum of the next one.  *reader: of the row before, for the next one. */
-static bool add_row(struct store *s, const struct store_row *row, struct store_file **reader, struct merger *m,
-		    struct line_sums *line, GError **error)
+static void add_group(void *ctx, const struct cell_group *g)
+{
+	cells_add_group(ctx, g);
+}
+
+/* *cells becomes NULL where the row has none. */
+static bool add_cells(struct store_file *f, const struct store_row *row, const GPtrArray *names, struct cells **cells)
+{
+	g_autoptr(GError) why = NULL;
+	size_t bytes = 0;
+	g_autofree uint8_t *packed = *cells ? store_file_cells(f, row->seq, &bytes, &why) : NULL;
+
+	if (packed && cells_decode(packed, bytes, names, NULL, add_group, *cells))
+		return true;
+	g_clear_pointer(cells, cells_free);
+	return !packed && !why;
+}
+
+/* A row of a tier into the sum of the next one. */
+struct summing {
+	struct store_file *reader;	/* of the row before, for the next one */
+	struct merger *m;
+	struct line_sums *line;
+	struct cells *cells;	/* NULL: a row has none */
+};
+
+static bool add_row(struct store *s, const struct store_row *row, struct summing *sum, GError **error)
 {
 	g_autoptr(GArray) rows = store_rows_new();
-	struct store_file *f = reader_of(s, &row->in, reader, error);
-	bool ok = f && store_file_load(f, row->seq, m, error) &&
+	struct store_file *f = reader_of(s, &row->in, &sum->reader, error);
+	bool ok = f && store_file_load(f, row->seq, sum->m, error) &&
 		  store_file_rows(f, 0, 0, row->seq - 1, true, rows, error);
 	const GPtrArray *names = ok ? store_file_names(f, error) : NULL;
 
-	ok = names && rows->len;
+	ok = names && rows->len && add_cells(f, row, names, &sum->cells);
 	if (ok) {
 		const struct store_row *own = &g_array_index(rows, struct store_row, 0);
 
-		ok = line_sums_add_bytes(line, own->line, own->line_bytes, name_of, (void *)(uintptr_t)names);
+		ok = line_sums_add_bytes(sum->line, own->line, own->line_bytes, name_of,
+					 (void *)(uintptr_t)names);
 	}
 	return ok;
 }
 
 static bool add_rows(struct store *s, struct store_file *f, const struct store_row *row, const struct profile *p,
-		     const struct line_sums *line, GError **error)
+		     const struct line_sums *line, const struct cells *cells, GError **error)
 {
 	if (!s->preempted_stacks)
-		return store_file_add(f, row, p, line, error);
+		return store_file_add(f, row, p, line, cells, error);
 	struct profile *coarse = merge_coarse(p, s->preempted_stacks, error);
 
 	if (coarse)
 		digits_round(coarse);
-	bool ok = coarse && store_file_add(f, row, coarse, line, error);
+	bool ok = coarse && store_file_add(f, row, coarse, line, cells, error);
 
 	profile_free(coarse);
 	return ok;
@@ -233,12 +258,12 @@ static bool add_rows(struct store *s, struct store_file *f, const struct store_r
 
 /* Threads that came and went are told by name: a row for each would make sums as large as all windows. */
 static bool write_sum(struct store *s, enum store_tier tier, const struct store_row *row, struct profile *p,
-		      const struct line_sums *line, GError **error)
+		      const struct line_sums *line, const struct cells *cells, GError **error)
 {
 	const struct short_lived_options options = { .may_fold = !s->keep_ended };
 	struct profile *folded = short_lived_fold(p, &options);
 	struct store_file *f = file_for(s, tier, store_day_of(row->start_unix_ns), error);
-	bool ok = f && add_rows(s, f, row, folded ? folded : p, line, error);
+	bool ok = f && add_rows(s, f, row, folded ? folded : p, line, cells, error);
 
 	profile_free_rows(folded);
 	if (!ok)
@@ -252,22 +277,19 @@ static bool sum_up(struct store *s, enum store_tier from, guint cnt)
 	const struct store_row *first = &g_array_index(s->pending[from], struct store_row, 0), *last = first + cnt - 1;
 	struct store_row row = { .seq = first->seq, .last_seq = last->last_seq, .start_unix_ns = first->start_unix_ns,
 				 .start_ns = first->start_ns };
-	struct merger *m = merge_new();
-	struct line_sums *line = line_sums_new();
-	struct store_file *reader = NULL;
+	struct summing sum = { .m = merge_new(), .line = line_sums_new(), .cells = cells_new() };
 	bool ok = true;
 
 	for (guint i = 0; i < cnt && ok; i++)
-		ok = add_row(s, first + i, &reader, m, line, NULL);
-	struct profile *p = merge_end(m);
+		ok = add_row(s, first + i, &sum, NULL);
+	struct profile *p = merge_end(sum.m);
 
-	store_file_close(reader);
-
+	store_file_close(sum.reader);
 	if (ok && p) {
 		enum store_tier tier = from + 1;
 
 		row.duration_ns = p->info.duration_ns;
-		ok = write_sum(s, tier, &row, p, line, NULL);
+		ok = write_sum(s, tier, &row, p, sum.line, sum.cells, NULL);
 		if (ok && tier < TIER_HOUR) {
 			row.in = *store_file_name(s->files[tier]);
 			g_array_append_val(s->pending[tier], row);
@@ -276,7 +298,8 @@ static bool sum_up(struct store *s, enum store_tier from, guint cnt)
 		ok = true;	/* its file is damaged or gone: nothing is to be had of it */
 	}
 	profile_free(p);
-	line_sums_free(line);
+	line_sums_free(sum.line);
+	cells_free(sum.cells);
 	return ok;
 }
 
@@ -426,13 +449,16 @@ static bool write_window(struct store *s, struct store_file *f, const struct sto
 			 const struct reasons *reasons, GError **error)
 {
 	struct line_sums *line = line_sums_new();
+	struct cells *cells = cells_new();
 	struct reasons *made = reasons ? NULL : reasons_new(own, NULL);
 
-	line_sums_add_profile(line, own, made ? made : reasons, NULL);
+	cells_add_profile(cells, own, made ? made : reasons, NULL);
 	reasons_free(made);
-	bool ok = add_rows(s, f, row, own, line, error);
+	line_sums_add_cells(line, cells, false);
+	bool ok = add_rows(s, f, row, own, line, cells, error);
 
 	line_sums_free(line);
+	cells_free(cells);
 	return ok;
 }
 

@@ -68,9 +68,11 @@ bool store_extent(const char *dir, struct store_extent *ret, GError **error);
 /*
  * All windows that overlap [from, to), as one profile that every view takes.  Minutes and hours that lie within are
  * read in their place, and also at the edges where windows are gone: info.start_unix_ns is the start of the first one
- * that was found, duration_ns the time that was observed, without gaps, which are losses called "gap".  Free with
- * profile_free().  NULL with a sentence.
+ * that was found, duration_ns the time that was observed, without gaps, which are losses called "gap".  With more rows
+ * of waits and samples than STORE_ROWS_TOLD, threads that are not there at its end are told by name: times stay exact
+ * sums.  Free with profile_free().  NULL with a sentence.
  */
+#define STORE_ROWS_TOLD 200000
 struct profile *store_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, GError **error);
 
 /*
@@ -103,14 +105,22 @@ struct store_line {
 struct store_line *store_line_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns,
 				   enum store_by by, unsigned series_max, GError **error);
 /*
- * The same of a part of it: what `select` keeps of each window (NULL with a sentence ends it; the caller's context).
- * All rows are unpacked for that, so windows, minutes or hours are at most STORE_PART_ROWS_MAX: STORE_ERROR_TOO_MUCH
- * says that the step is too short.
+ * A part of it.  What is chosen by process, service and reason windows tell by themselves.  For all else, and of a
+ * window that does not tell it, rows are unpacked, at most STORE_PART_ROWS_MAX windows, minutes or hours: coarser ones
+ * than the step where those are too many.  STORE_ERROR_TOO_MUCH: so are hours.
  */
 #define STORE_PART_ROWS_MAX 800
 typedef struct selection *(*store_select_fn)(void *ctx, const struct profile *p, GError **error);
+typedef bool (*store_wants_fn)(void *ctx, const char *name);
+struct store_part {
+	store_wants_fn wants_process, wants_service;	/* NULL: all */
+	const bool *reasons;		/* of each whether it is wanted; NULL: all */
+	bool needs_rows;		/* more is chosen than that */
+	store_select_fn select;		/* all that, of rows; NULL with a sentence ends it */
+	void *ctx;
+};
 struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns,
-					enum store_by by, unsigned series_max, store_select_fn select, void *ctx,
+					enum store_by by, unsigned series_max, const struct store_part *part,
 					GError **error);
 void store_line_free(struct store_line *l);	/* NULL is fine */
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/cpu_list.h"
+#include "base/opener.h"
 
 /* About 1000 to 4000 records; a build job makes some thousand a second on one CPU. */
 /* of a storm of execs half a second, while the programs are loaded on a busy machine */
@@ -92,7 +93,7 @@ static int event_open(int cpu, bool kernel_counts)
 		.watermark = 1, .wakeup_watermark = 1u << 31,
 	};
 
-	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return opener_perf_event(&attr, cpu);
 }
 
 static bool ring_open(struct mmap_events *me, int cpu, GError **error)

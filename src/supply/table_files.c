@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/spare_stack.h"
 #include "base/urgency.h"
 #include "symbolize/process/fileopen.h"
 #include "unwind/table.h"
@@ -98,6 +99,7 @@ static void build(gpointer job, gpointer data)
 	struct table_files *tf = data;
 	struct unwind_table *table;
 
+	spare_stack_use();
 	if (!has_begun)
 		urgency_decline();
 	if (tf->hurries && !has_begun)

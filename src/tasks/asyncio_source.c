@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/opener.h"
 #include "symbolize/runtime/python_tasks.h"
 #include "tasks/source.h"
 
@@ -20,8 +21,9 @@ static void *open_asyncio(uint32_t pid, struct tasks *t, GError **error)
 	struct asyncio_source *s = g_new0(struct asyncio_source, 1);
 	enum python_tasks_state state = python_tasks_open(&s->program, "/proc", pid);
 	g_autofree char *path = g_strdup_printf("/proc/%u/comm", pid), *comm = NULL, *version = NULL;
+	size_t len;
 
-	if (state == PYTHON_TASKS_READABLE && g_file_get_contents(path, &comm, NULL, NULL)) {
+	if (state == PYTHON_TASKS_READABLE && (comm = opener_text(path, OPENER_TEXT_MAX, &len))) {
 		version = g_strdup_printf("CPython 3.%u, asyncio", s->program.minor);
 		t->program = tasks_string(t, g_strchomp(comm));
 		t->version = tasks_string(t, version);

@@ -42,6 +42,20 @@ static uint64_t count_tokio(void *source)
 	return s->program.listed;
 }
 
+/* The future that was spawned: its name, and its line where that is sure; without a name where its code stands. */
+static struct task_frame frame_of(struct tasks *t, const struct tokio_kind *kind)
+{
+	const char *name = kind->name;
+	bool has_place = kind->file && !(name && kind->has_several_places);
+
+	if (!name && has_place)
+		name = kind->has_several_places ? "async code, of this and other lines" : "async fn or block";
+	if (!name)
+		name = "a future without a name (-C symbol-mangling-version=v0 gives it)";
+	return (struct task_frame){ tasks_string(t, name), has_place ? tasks_string(t, kind->file) : NULL,
+				    has_place ? kind->line : 0 };
+}
+
 static void see(struct tasks *t, const struct tokio_task *task, double weight)
 {
 	static const char *const states[] = { [TOKIO_WAITS] = "waiting", [TOKIO_READY] = "ready, no thread has polled it yet",
@@ -50,7 +64,7 @@ static void see(struct tasks *t, const struct tokio_task *task, double weight)
 	struct task_row *row = tasks_row(t, hash_more(task->kind->table, task->state) * HASH_MIX, &is_new);
 
 	if (row && is_new) {
-		struct task_frame frame = { .name = tasks_string(t, task->kind->name) };
+		struct task_frame frame = frame_of(t, task->kind);
 
 		row->state = states[task->state];
 		row->reason = task->state == TOKIO_WAITS ? "an await" : NULL;

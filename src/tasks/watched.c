@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/opener.h"
 #include "tasks/source.h"
 
 #define FIRST_GUESS_NS 2000	/* of CPU time that a task costs, until that is measured */
@@ -31,7 +32,7 @@ struct watched {
 static bool may_be_read(uint32_t pid, GError **error)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%u/maps", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = opener_open(path, 0);
 
 	if (fd >= 0) {
 		close(fd);

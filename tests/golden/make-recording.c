@@ -68,7 +68,8 @@ int main(int argc, char **argv)
 		return made ? 0 : 1;
 	}
 	if (argc != 2 && !wakers && !chains && !is_crowd && !is_cpu && !is_tasks && !is_before && !is_after) {
-		fprintf(stderr, "usage: make-recording OUT [wakers|chains|crowd|before|after|before-more|after-more|cpu|tasks|tasks-more]\n");
+		fprintf(stderr, "usage: make-recording OUT [wakers|chains|crowd|cpu|tasks|tasks-more|\n"
+				"                           before|after|before-more|after-more|before-batches|after-batches]\n");
 		return 2;
 	}
 	struct profile *p = is_crowd ? crowd_new() : is_before || is_after ? change_new(is_after) : fixture_new();
@@ -77,7 +78,9 @@ int main(int argc, char **argv)
 	if (chains)
 		fixture_add_chains(p);
 	if ((is_before || is_after) && g_str_has_suffix(more, "-more"))
-		change_add_more(p, is_after);
+		change_add_more(p, is_after, CHANGE_SLICE_NS);
+	if ((is_before || is_after) && g_str_has_suffix(more, "-batches"))
+		change_add_more(p, is_after, CHANGE_BATCH_SLICE_NS);
 	if (is_cpu)
 		fixture_add_on_cpu(p);
 	if (is_tasks)

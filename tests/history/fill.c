@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * history-fill DIR WINDOWS [--start UNIX_SECONDS] [--pause EVERY] [--max MIB] RECORDING|HISTORY...: makes a history of so many windows out of
- * recordings, or of all windows of another history, by turns, one behind the other; after each EVERY windows one is left out, as a gap.  In
- * each turn threads that began meanwhile are others than before, as they would be.  Prints what it costs.
+ * history-fill DIR WINDOWS [--start UNIX_SECONDS] [--pause EVERY] [--max MIB] [--length SECONDS] RECORDING|HISTORY...:
+ * makes a history of so many windows out of recordings, or of all windows of another history, or of its ranges of so
+ * many seconds, by turns, one behind the other; after each EVERY windows one is left out, as a gap.  In each turn
+ * threads that began meanwhile are others than before, as they would be.  Prints what it costs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ struct source {
 struct filling {
 	const char *dir;
 	uint64_t windows, start_unix_ns, pause;
-	uint64_t max_bytes;
+	uint64_t max_bytes, length_ns;
 	GArray *sources;	/* struct source */
 	uint64_t begun_ns;	/* since boot: threads that started later are others in each turn */
 	GHashTable *new_pids;	/* of such threads and their processes */
@@ -135,7 +136,7 @@ static bool take_history(struct filling *f, const char *dir, GError **error)
 	bool ok = store_extent(dir, &e, error);
 
 	for (uint64_t at = e.from_unix_ns; ok && at < e.to_unix_ns;) {
-		struct profile *p = store_read(dir, at, at + 1, error);
+		struct profile *p = store_read(dir, at, at + MAX(f->length_ns, 1), error);
 
 		if (!p && !g_error_matches(*error, STORE_ERROR, STORE_ERROR_EMPTY))
 			return false;
@@ -165,6 +166,25 @@ static void find_new(struct filling *f)
 	}
 }
 
+/* What is of one turn ends with it. */
+static void end_new(struct filling *f)
+{
+	struct profile *p = g_array_index(f->sources, struct source, f->sources->len - 1).p;
+
+	for (guint i = 0; i < p->threads->len; i++) {
+		struct thread *t = &g_array_index(p->threads, struct thread, i);
+
+		if (t->start_ns > f->begun_ns && t->flags & THREAD_OPEN_AT_END)
+			t->flags = (t->flags & ~(uint32_t)THREAD_OPEN_AT_END) | THREAD_EXITED;
+	}
+	for (guint i = 0; i < p->waits->len; i++) {
+		struct wait *w = &g_array_index(p->waits, struct wait, i);
+
+		if (profile_thread(p, w->thread)->start_ns > f->begun_ns)
+			w->flags &= (uint8_t)~WAIT_OPEN_AT_END;
+	}
+}
+
 static bool understand(int argc, char **argv, struct filling *f, GError **error)
 {
 	f->dir = argv[1];
@@ -177,6 +197,8 @@ static bool understand(int argc, char **argv, struct filling *f, GError **error)
 			f->pause = strtoull(argv[++i], NULL, 10);
 		} else if (strcmp(argv[i], "--max") == 0 && i + 1 < argc) {
 			f->max_bytes = strtoull(argv[++i], NULL, 10) << 20;
+		} else if (strcmp(argv[i], "--length") == 0 && i + 1 < argc) {
+			f->length_ns = (uint64_t)(strtod(argv[++i], NULL) * 1e9);
 		} else if (g_file_test(argv[i], G_FILE_TEST_IS_DIR)) {
 			if (!take_history(f, argv[i], error))
 				return false;
@@ -189,6 +211,8 @@ static bool understand(int argc, char **argv, struct filling *f, GError **error)
 		}
 	}
 	find_new(f);
+	if (f->sources->len > 1)
+		end_new(f);
 	return f->sources->len != 0;
 }
 

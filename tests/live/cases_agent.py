@@ -39,11 +39,11 @@ os._exit(0)
 
 
 class Agent:
-    def __init__(self, env, store, *options, settings=()):
+    def __init__(self, env, store, *options, settings=(), before=()):
         self.store = store
         self.log_path = env.temporary("agent.log")
         settings = ["agent.window=1s", f"store.dir={store}", "agent.budget=off", *settings]
-        command = [env.offcpu, "agent", *map(str, options)]
+        command = [*before, env.offcpu, "agent", *map(str, options)]
         for setting in settings:
             command += ["--set", setting]
         with open(self.log_path, "ab") as log:

@@ -4,6 +4,7 @@ import gzip
 import importlib.util
 import json
 import re
+import subprocess
 from decimal import Decimal
 from pathlib import Path
 
@@ -75,6 +76,26 @@ def check_trace(env, trace):
     check.equal([a for a in trace.arrows.values() if not a[0] or a[0][1] != a[1][1]][:3], [], "arrows that are not of one instant")
     check.equal(len(trace.begins), len(trace.arrows), "arrows that end")
     return by_thread((w["tid"], w["end"] - w["start"]) for w in trace.waits)
+
+
+@case
+def arrows_of_a_recording(env):
+    """The longest wait of a row of many has an arrow that ends where it was woken: not where the wait begins."""
+    program = Program(env, "pipe", "threads", 300)
+    recorder = Recorder(env, "-p", str(program.pid), "--exact", "--wakers")
+    recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    recorder.stop()
+    program.finish()
+    out = env.temporary("trace.pftrace")
+    subprocess.run([env.offcpu, "export", recorder.out, "-f", "perfetto", "-o", out], check=True, capture_output=True, timeout=60)
+    trace = pftrace.Trace(out)
+    env.check.equal(trace.unknown, [], "fields that are in no .proto")
+    env.check.that(len(trace.arrows) >= 1, f"arrows: {trace.arrows}")
+    env.check.equal(len(trace.begins), len(trace.arrows), "arrows that end")
+    env.check.equal([a for a in trace.arrows.values() if not a[0] or a[0][1] != a[1][1]][:3], [], "arrows that are not of one instant")
+    env.check.that(any(w["longest_of"] > 1 for w in trace.waits if "longest_of" in w), "no row of several waits")
 
 
 @case

@@ -89,10 +89,10 @@ def check_outsiders(env):
 
 @case
 def filter_process_in_pid_namespace(env):
-    """-p means the process id as the tracer sees it."""
+    """-p means the process id as the tracer sees it; who held the CPU can be asked there, too."""
     truth, out = env.temporary("truth"), env.temporary("inner.offcpu")
     script = (f"'{env.programs}/nanosleep' '{truth}' 10000 20000 </dev/null >/dev/null & "
-              f"'{env.offcpu}' record -p $! -d 1 -o '{out}' 2>/dev/null && echo $! && kill $!")
+              f"'{env.offcpu}' record --runq-blame -p $! -d 1 -o '{out}' 2>/dev/null && echo $! && kill $!")
     result = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", script],
                             capture_output=True, text=True, timeout=30, check=False)
     if not env.check.equal(result.returncode, 0, f"status inside the namespace ({result.stderr.strip()})"):

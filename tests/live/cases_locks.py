@@ -161,6 +161,10 @@ def locks_of_a_deadlock(env):
     """Nothing happens in the window: what the two wait for is read as it ends."""
     report, truth, program = env.record("deadlock", extra=("--locks",), settle_s=0.2)
     env.check.equal(len(truth), 2, "threads in the deadlock")
+    findings = report.data["findings"]
+    env.check.equal([finding["deadlock"] for finding in findings[:2]], [True, True], "the first findings say that it is one")
+    env.check.equal({(finding["lock"], finding["by"]["tid"]) for finding in findings[:2]},
+                    {(line["name"], line["holder"]) for line in truth}, "for what, and who has it")
     for line in truth:
         waits = report.by_thread[program.pid, line["tid"]]
         if not env.check.equal(len(waits), 1, f"waits for {line['name']}"):

@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import sqlite3
@@ -208,6 +209,58 @@ def request_by_connection_of_workers_forked_meanwhile(env):
         seen = json.loads(f.read())
     env.check.that(len(workers) > 5, f"{len(workers)} workers answered")
     env.check.equal(seen["functions"][0]["requests"]["count"], 400, f"requests of {len(workers)} workers, of 40")
+
+
+GO = """
+package main
+import ("bufio"; "fmt"; "net"; "time")
+func serve(c net.Conn) {
+	r := bufio.NewReader(c)
+	for { if _, err := r.ReadByte(); err != nil { return }; time.Sleep(5 * time.Millisecond); c.Write([]byte("y")) }
+}
+func main() {
+	l, _ := net.Listen("tcp", "127.0.0.1:0")
+	fmt.Println(l.Addr().(*net.TCPAddr).Port)
+	for { c, _ := l.Accept(); go serve(c) }
+}
+"""
+
+
+@case
+def request_by_connection_of_go(env):
+    """Goroutines move: that is said, and threads without one wait for no request."""
+    if not has_tracepoint():
+        raise Skip("this kernel does not tell what sockets receive (Linux 6.3)")
+    if not shutil.which("go"):
+        raise Skip("go is not installed")
+    source, binary = env.temporary("mover.go"), env.temporary("mover")
+    with open(source, "w", encoding="ascii") as f:
+        f.write(GO)
+    built = subprocess.run(["go", "build", "-o", binary, source], capture_output=True, text=True, check=False,
+                           env={**os.environ, "GO111MODULE": "off", "GOTOOLCHAIN": "local"})
+    if built.returncode:
+        raise Skip(f"go failed: {built.stderr.strip()[-200:]}")
+    server = subprocess.Popen([binary], stdout=subprocess.PIPE, text=True)
+    env.running.append(server)
+    port, out = int(server.stdout.readline()), env.temporary("mover.txt")
+    recorder = Recorder(env, "-p", server.pid, "--quiet", f"socket:{port}", verb="request", out=out)
+    recorder.wait_attached()
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(8)]
+        for _ in range(20):
+            for client in clients:
+                client.sendall(b"x")
+            for client in clients:
+                client.recv(1)
+    recorder.stop()
+    server.kill()
+    server.wait()
+    with open(out, encoding="utf-8") as f:
+        text = f.read()
+    env.check.that("is a program of Go" in recorder.stderr(), f"said: {recorder.stderr()[-300:]}")
+    env.check.that(f"socket:{port}" in text, f"printed: {text[:300]}")
+    for reason in ("pool_idle", "event_loop"):
+        env.check.that(reason not in text, f"{reason} inside of requests")
 
 
 @case

@@ -94,6 +94,48 @@ def ruby_gvl_is_a_lock_with_a_holder(env):
     env.check.that(asleep, "the one at the queue waits for the GVL, too")
 
 
+MUTEX = """
+$lock = Mutex.new
+def hold; $lock.synchronize { sleep 0.02 }; end
+def enter; $lock.lock; sleep 0.001; $lock.unlock; end
+threads = [:hold, :hold, :enter, :enter].map { |name| Thread.new { loop { send(name) } } }
+puts "ready"; $stdout.flush
+$stdin.read
+"""
+
+
+def reasons_at(report, function):
+    """What threads slept for in that method."""
+    return {wait["reason"] for wait in report["waits"] if wait["state"] == "S" and
+            any((frame["name"] or "").endswith(function) for frame in wait["user"])}
+
+
+@case
+def ruby_mutex_is_a_mutex(env):
+    """Who waits for a Mutex waits for no condition, and who sleeps while it has one sleeps, on each Ruby there is."""
+    for program in [path for path in [shutil.which("ruby"), *fetched("ruby*")] if path] or ["ruby"]:
+        interpreter, version = version_of(program, ["-e", "print RUBY_VERSION"])
+        source, recording = env.temporary(f"mutex-{version}.rb"), env.temporary(f"mutex-{version}.offcpu")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(MUTEX)
+        process = subprocess.Popen([interpreter, source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        env.running.append(process)
+        process.stdout.readline()
+        made = subprocess.run([env.offcpu, "record", "--exact", "-p", str(process.pid), "-d", "1", "-o", recording],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+        process.kill()
+        process.wait()
+        env.check.equal(made.returncode, 0, f"status: {made.stderr[-300:]}")
+        report = json.loads(subprocess.run([env.offcpu, "report", "--json", recording], capture_output=True, check=True).stdout)
+        held, entered = reasons_at(report, "hold"), reasons_at(report, "enter")
+        for reasons, name in ((held, "hold"), (entered, "enter")):
+            env.check.that("lock.mutex" in reasons, f"Ruby {version}: {name} waits for {reasons}")
+        asleep = [wait for wait in report["waits"] if wait["reason"] == "lock.mutex" and
+                  any(frame["name"] in ("rb_thread_wait_for", "rb_f_sleep", "sleep") for frame in wait["user"])]
+        env.check.equal(asleep, [], f"Ruby {version}: sleeps that are told as waits for a Mutex")
+        env.check.that(held & {"sleep", "lock.condition"}, f"Ruby {version}: the sleep in hold is told as {held}")
+
+
 @case
 def language_php(env):
     """Its functions, own and built in, generators and callbacks, on each PHP there is."""

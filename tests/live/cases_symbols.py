@@ -116,7 +116,7 @@ def recorder_in_a_time_namespace(env):
 @case
 def recorder_without_address_space(env):
     """However little there is: it records, or says why not."""
-    for megabytes in (16, 24, 32, 48, 64, 96, 128, 192, 256, 512):
+    for megabytes in (16, 24, 32, 48, 64, 82, 83, 84, 85, 96, 128, 192, 256, 512):
         out = env.temporary("x.offcpu")
         done = subprocess.run(["prlimit", f"--as={megabytes << 20}", env.offcpu, "record", "-d", "0.1", "-o", out],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)

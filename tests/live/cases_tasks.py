@@ -489,13 +489,19 @@ TOKIO_TASKS = {"sleeper": 10, "locker": 7, "receiver": 5, "notified": 3, "first_
 
 @case
 def tasks_of_tokio_are_counted(env):
-    """Of each future as many as the program has; two that may be one function to the compiler are never taken for each other."""
+    """Of each future as many as the program has, by its name, or by its line where two are one function to the compiler."""
     programs = fetched("tokio-*")
     if not programs:
         raise Skip("no program with Tokio: tests/live/fetch-runtimes tokio-forky, and OFFCPU_RUNTIMES=1")
     for path in programs:
         for scheduler in ("multi", "current"):
             check_tokio(env, path, scheduler)
+
+
+def functions_of_tokio():
+    """The names of the program's async functions by their lines."""
+    with open(os.path.join(os.path.dirname(__file__), "programs", "tokio_tasks.rs"), encoding="utf-8") as source:
+        return {number: m.group(1) for number, line in enumerate(source, 1) if (m := re.match(r"async fn (\w+)", line))}
 
 
 def check_tokio(env, path, scheduler):
@@ -509,17 +515,17 @@ def check_tokio(env, path, scheduler):
     what = f"{os.path.basename(path)}, {scheduler}"
     if not env.check.equal(result.returncode, 0, f"{what}: exit status, {result.stderr.strip()}"):
         return
-    data, seen = json.loads(result.stdout), {}
+    data, seen, lines = json.loads(result.stdout), {}, functions_of_tokio()
     for row in data["rows"]:
-        name = re.sub(r"^tokio_tasks::(\w+)::\{.*", r"\1", own(row) or "unnamed")
+        name = re.sub(r"^tokio_tasks::(\w+)::\{.*", r"\1", own(row))
+        line = row["own"].get("line")
+        if name == "async fn or block":
+            name = lines.get(line, "unknown line")
+        elif line:
+            env.check.equal(lines.get(line), name, f"{what}: the function that begins in line {line}")
         seen[name, row["state"]] = seen.get((name, row["state"]), 0) + row["tasks_milli"] // 1000
     expected = {(name, "waiting"): count for name, count in TOKIO_TASKS.items()}
     if scheduler == "multi":
         expected["blocker", "running"] = 1
-    unnamed = seen.pop(("unnamed", "waiting"), 0)
-    lacking = {key: count for key, count in expected.items() if key not in seen}
-    if unnamed and all("twin" in name or name == "notified" for name, _ in lacking):
-        expected = {key: count for key, count in expected.items() if key not in lacking}
-        env.check.equal(unnamed, sum(lacking.values()), f"{what}: tasks without a name")
     env.check.equal(seen, expected, f"{what}: tasks of each future")
     env.check.equal(data["lacks"], {"stale": 0, "unreadable": 0, "no_row": 0, "cut": False}, f"{what}: losses")

@@ -27,6 +27,18 @@ def nanosleep(env):
 
 
 @case
+def run_queue_by_reason(env):
+    """Each time that a thread left the CPU it got it again through a run queue, but for what is open at an edge."""
+    for extra in ("--wakers",), ():
+        report, _, _ = env.record("nanosleep", 100, 1000, 1000, extra=extra)
+        queue = [row for row in report.data["reasons"] if row["reason"] == "cpu.queue"][0]
+        left = sum(row["switches"] for row in report.threads)
+        env.check.that(abs(queue["count"] - left) <= 2 * len(report.threads), f"{queue} for {left} switches")
+        env.check.equal("median_ns" in queue, bool(extra), f"{extra}: durations are known")
+        env.check.that(not extra or 0 < queue["median_ns"] < queue["off_cpu_ns"], f"durations of {queue}")
+
+
+@case
 def stack_on_huge_page(env):
     compare(env, "onpages", "huge", 50, 5000)
 

@@ -70,6 +70,7 @@ class Trace:
             stack, tid = stacks.setdefault(one(e, "track_uuid"), []), self.tracks.get(one(e, "track_uuid"))
             if one(e, "type") == 3:
                 begins |= {flow: (tid, at) for flow in e.get("flow_ids", [])}
+                self.arrows |= {flow: (begins.get(flow), (tid, at)) for flow in e.get("terminating_flow_ids", [])}
             elif one(e, "type") == 1:
                 arguments = {one(a, "name"): one(a, "string_value", one(a, "uint_value"))
                              for a in e.get("debug_annotations", [])}
@@ -79,6 +80,8 @@ class Trace:
                     stack[-1]["by"] = begins.get(flow, (None,))[0]
             else:
                 done = stack.pop()
+                # the viewer draws an arrow to where the slice begins, whichever of its events has it
+                self.arrows |= {flow: (begins.get(flow), (tid, done["start"])) for flow in e.get("terminating_flow_ids", [])}
                 done["end"] = at
                 if stack:
                     stack[-1] |= {"woken": done["start"], "by": done.get("by")}

@@ -24,6 +24,7 @@ import cases_lives  # noqa: E402,F401
 import cases_filters  # noqa: E402,F401
 import cases_event_files  # noqa: E402,F401
 import cases_agent  # noqa: E402,F401
+import cases_agent_rights  # noqa: E402,F401
 import cases_agent_troubles  # noqa: E402,F401
 import cases_command  # noqa: E402,F401
 import cases_whole  # noqa: E402,F401
@@ -66,6 +67,7 @@ import cases_top  # noqa: E402,F401
 import cases_imports  # noqa: E402,F401
 import cases_event_files  # noqa: E402,F401
 import cases_agent  # noqa: E402,F401
+import cases_agent_rights  # noqa: E402,F401
 import cases_agent_troubles  # noqa: E402,F401
 import cases_together  # noqa: E402,F401
 import cases_troubles  # noqa: E402,F401

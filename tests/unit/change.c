@@ -115,11 +115,11 @@ struct profile *change_new(bool is_after)
 }
 
 #define LOCK_CNT 5000
-#define SLICE_NS (1000 * MS)
 
-static void spread(struct slice_builder *b, uint32_t row, uint64_t cnt, uint64_t each_ns, unsigned from)
+/* Evenly over the slices that begin at from_ns or later. */
+static void spread(struct slice_builder *b, uint64_t slice_ns, uint32_t row, uint64_t cnt, uint64_t each_ns, uint64_t from_ns)
 {
-	unsigned slices_cnt = (unsigned)(WINDOW_NS / SLICE_NS) - from;
+	unsigned slices_cnt = (unsigned)((WINDOW_NS - from_ns) / slice_ns);
 
 	for (unsigned i = 0; i < slices_cnt; i++) {
 		uint64_t n = cnt * (i + 1) / slices_cnt - cnt * i / slices_cnt;
@@ -128,11 +128,11 @@ static void spread(struct slice_builder *b, uint32_t row, uint64_t cnt, uint64_t
 		if (!n)
 			continue;
 		slice_hist_add(&cell.bars, profile_hist_slot(each_ns), n * SLICE_COUNT_Q8);
-		slice_builder_add(b, (from + i) * SLICE_NS + 10 * MS, &cell);
+		slice_builder_add(b, from_ns + i * slice_ns + 10 * MS, &cell);
 	}
 }
 
-void change_add_more(struct profile *p, bool is_after)
+void change_add_more(struct profile *p, bool is_after, uint64_t slice_ns)
 {
 	const struct waker worker = {
 		.pid = is_after ? 900 : 100, .tid = 1, .comm = "worker",
@@ -141,7 +141,7 @@ void change_add_more(struct profile *p, bool is_after)
 	};
 	const struct waker timer = { .comm = "", .irq = "timer", .kernel = fixture_stack(p, FRAME_KERNEL, STACK_NONE, "hrtimer_wakeup") };
 	uint32_t wakers[] = { profile_waker(p, &worker), profile_waker(p, &timer) };
-	struct slice_builder *b = slice_builder_new(SLICE_NS);
+	struct slice_builder *b = slice_builder_new(slice_ns);
 	g_autoptr(GArray) codes = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 
 	p->info.has_wakers = true;
@@ -164,7 +164,7 @@ void change_add_more(struct profile *p, bool is_after)
 		if (w->count != LOCK_CNT) {
 			uint32_t code = slice_code_of_wait(i);
 
-			spread(b, codes->len, w->count, each_ns, 0);
+			spread(b, slice_ns, codes->len, w->count, each_ns, 0);
 			g_array_append_val(codes, code);
 			continue;
 		}
@@ -173,7 +173,7 @@ void change_add_more(struct profile *p, bool is_after)
 						   .hist = { [0] = (uint32_t)by[k] } };
 			uint32_t code = slice_code_of_wake(profile_add_wake(p, &wake));
 
-			spread(b, codes->len, by[k], each_ns, is_after ? 15 : 0);
+			spread(b, slice_ns, codes->len, by[k], each_ns, is_after ? WINDOW_NS / 2 : 0);
 			g_array_append_val(codes, code);
 		}
 	}

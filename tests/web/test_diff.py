@@ -6,6 +6,7 @@ test_diff.py OFFCPU MAKE_RECORDING.
 What is expected is worked out from the JSON of the same command, or the picture: another code makes these.  Exit 77 without a
 Chromium."""
 import json
+import re
 import xml.etree.ElementTree as ET
 
 from browser import CHROMIUM, Browser
@@ -31,25 +32,10 @@ TOTALS = """(() => {
 NS = "{http://www.w3.org/2000/svg}"
 
 
-class DiffPage(Opened):
+class Compared(Opened):
+    """A page of a comparison, and the JSON of the same."""
     BROWSER = Browser
     FRAGMENT = EVERYTHING
-    RECORDINGS = ("before", "after")
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.page = cls.of_diff("change.html", "before.offcpu", "after.offcpu")
-
-    @classmethod
-    def of_diff(cls, name, *args):
-        return cls.make("diff", name, *args)
-
-    def frame(self, end):
-        """The one frame whose path ends so."""
-        found = [f for path, f in self.browser.run(FRAMES).items() if path.endswith(end)]
-        self.assertEqual(len(found), 1, end)
-        return found[0]
 
     def same_as_text(self, page, *args):
         """Each function's amounts, error and verdict, as the JSON has them."""
@@ -72,6 +58,25 @@ class DiffPage(Opened):
                 self.assertAlmostEqual(error, row["time"]["se_ns"], delta=1e-3 * error + 2, msg=name)
         return want
 
+
+class DiffPage(Compared):
+    RECORDINGS = ("before", "after")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.page = cls.of_diff("change.html", "before.offcpu", "after.offcpu")
+
+    @classmethod
+    def of_diff(cls, name, *args):
+        return cls.make("diff", name, *args)
+
+    def frame(self, end):
+        """The one frame whose path ends so."""
+        found = [f for path, f in self.browser.run(FRAMES).items() if path.endswith(end)]
+        self.assertEqual(len(found), 1, end)
+        return found[0]
+
     def test_numbers_are_those_of_the_text(self):
         rows = self.same_as_text(self.page, "before.offcpu", "after.offcpu")
         self.assertGreater(sum(r["time"]["is_change"] for r in rows.values()), 3)
@@ -80,6 +85,19 @@ class DiffPage(Opened):
         self.same_as_text(self.of_diff("requests.html", *args), *args)
         args = ("before.offcpu", "after.offcpu", "--normalize", "none", "--comm", "worker")
         self.same_as_text(self.of_diff("none.html", *args), *args)
+
+    def test_total_without_idle_is_that_of_the_text(self):
+        """As the page opens: rows that are idle are left out, but for what they waited for a CPU."""
+        total = json.loads(self.offcpu("diff", "before.offcpu", "after.offcpu", "--json"))["total"]
+        self.browser.open(self.page)
+        before, after, error, waits = self.browser.run("""(() => { const { V } = offcpu, c = V.compare[0];
+			return [c.before[0], c.after[0], c.error[0], c.each.get(0) ? c.each.get(0).means : null]; })()""")
+        self.assertAlmostEqual(before, total["before"]["scaled_ns"], delta=1e-3 * before + 2)
+        self.assertAlmostEqual(after, total["after"]["scaled_ns"], delta=1e-3 * after + 2)
+        self.assertAlmostEqual(error, total["time"]["se_ns"], delta=1e-2 * error)
+        self.assertEqual(waits is not None, total["each"]["is_change"])
+        if waits:
+            self.assertAlmostEqual(waits[0], total["before"]["each_ns"], delta=1e-2 * waits[0])
 
     def test_sides_are_named(self):
         """What is before and what after, what was found, how times are normalised: to be read without a click."""
@@ -212,6 +230,36 @@ class DiffPage(Opened):
             self.browser.open(self.page, part)
             self.assertGreater(self.browser.run("offcpu.V.total"), 0)
         self.assertEqual(self.browser.run("document.querySelectorAll('main script, #panel script, header script').length"), 0)
+
+
+class BatchesDiff(Compared):
+    """Of recordings with enough slices for batches: after, the lock is waited for in the second half alone, so its time may be noise."""
+    RECORDINGS = ("before-batches", "after-batches", "before", "after")
+    SIDES = ("before-batches.offcpu", "after-batches.offcpu")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.page = cls.make("diff", "batches.html", *cls.SIDES)
+
+    def lock(self, *sides):
+        rows = json.loads(self.offcpu("diff", *sides, "--json", "--by", "function"))["by"]["function"]["rows"]
+        return next(r["time"] for r in rows if r["name"] == "futex_wait")
+
+    def test_batches_decide(self):
+        """By the waits alone the lock's time has a tenth of the error, and is a change."""
+        alone, by_batches = self.lock("before.offcpu", "after.offcpu"), self.lock(*self.SIDES)
+        self.assertEqual((alone["is_change"], by_batches["is_change"]), (True, False))
+        self.assertGreater(by_batches["se_ns"], 5 * alone["se_ns"])
+
+    def test_numbers_and_sentences_are_those_of_the_text(self):
+        self.same_as_text(self.page, *self.SIDES)
+        self.browser.open(self.page, EVERYTHING)
+        lines = self.offcpu("diff", *self.SIDES).splitlines()
+        self.assertEqual(self.text("#sub"), lines[0])
+        sides = self.text("#sides")
+        for line in lines[2:5]:
+            self.assertIn(re.sub(" +", " ", line), sides)
 
 
 class WokenDiff(Opened):

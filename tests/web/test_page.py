@@ -334,7 +334,7 @@ class Page(unittest.TestCase):
         with open(page, "rb") as file:
             text = file.read()
         text.decode("utf-8")
-        self.assertEqual(text.count(b"<script"), 6, "three blocks, the style, the code and the loader")
+        self.assertEqual(text.count(b"<script"), 7, "three blocks, the style, the elements, the code and the loader")
         self.assertNotIn(b"alert", text)
         self.browser.open(page)
         names = self.browser.run("offcpu.V.labels.text")
@@ -346,7 +346,7 @@ class Page(unittest.TestCase):
         self.browser.type("script")
         self.keys("Enter", "Escape", "Enter", "3")
         self.browser.pause(0.3)
-        self.assertEqual(self.browser.run("document.querySelectorAll('script').length"), 7)
+        self.assertEqual(self.browser.run("document.querySelectorAll('script').length"), 8)
         self.assertEqual(self.browser.run("document.querySelectorAll('x, main script, #panel script').length"), 0)
         self.browser.open(page, "#zoom=%3Cscript%3E&find=%28%28&off=99.x_z&range=9-1&view=none&classes=NaN&select=constructor")
         self.assertGreater(self.state()["total"], 0)
@@ -440,6 +440,7 @@ class Page(unittest.TestCase):
         self.browser.open(make(self.folder.name, "empty", "html"))
         self.assertEqual(self.state()["total"], 0)
         self.assertTrue(self.browser.run("!document.querySelector('#empty').hidden"))
+        self.assertIn("No thread was off CPU", self.browser.run("document.querySelector('#empty').textContent"))
         self.keys("ArrowUp", "Enter", "ArrowUp", "2", "1", "n", "Escape", "r", "i")
 
     def test_large(self):
@@ -451,8 +452,8 @@ class Page(unittest.TestCase):
     def test_size_and_self_contained(self):
         with open(self.page, encoding="utf-8") as file:
             text = file.read()
-        bare = re.sub(r'<script type="application/octet-stream" id="(?!code|style).*?</script>', "", text, flags=re.S)
-        self.assertLess(len(bare.encode()), 60000)
+        bare = re.sub(r'<script type="application/octet-stream" id="(?!code|style|elements).*?</script>', "", text, flags=re.S)
+        self.assertLess(len(bare.encode()), 58000)
         self.assertIsNone(re.search(r"https?://", re.sub(r"http://www\.w3\.org/2000/svg", "", bare)))
         self.assertRegex(text, r"default-src 'none'; script-src 'sha256-[^']+' 'sha256-[^']+'; style-src 'sha256-[^']+'; base-uri 'none'")
 

@@ -20,13 +20,14 @@ V.batches = {
 		const own = this.of.get(i);
 		if (!own) return;
 		const to = gathered(keys, key, 3 * BATCHES),
-			[blocked, runnable, preempted] = [0, 1, 2].map((bit) => (S.classes >> bit) & 1),
+			wait = V.waitOf(i),
+			[blocked, runnable, preempted] = [0, 1, 2].map((bit) => (V.mask[wait] >> bit) & 1),
 			[, ready, lost] = side.classes.map((c) => c[i]),
 			share = (runnable * ready + preempted * lost) / (ready + lost) || 0;
 		for (let k = 0; k < BATCHES; k++) {
 			const cpu = own[BATCHES + k];
 			to[k] += blocked * own[k] + share * cpu;
-			if (!side.isWhole(i)) continue;
+			if (!side.isWhole(i) || !V.isThere[wait]) continue;
 			to[BATCHES + k] += own[k] + cpu;
 			to[2 * BATCHES + k] += own[2 * BATCHES + k];
 		}

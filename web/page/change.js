@@ -118,42 +118,6 @@ function goneWords() {
 
 // ---- head and foot
 
-// Which side is which is always to be read.
-function sideWords(diff) {
-	const names = ['BEFORE is ', 'AFTER is '];
-	one('.words').classList.add('wrap');
-	one('#sides').hidden = false;
-	one('#sides').append(
-		...names.map((name, side) => make('span', {}, make('b', { text: name }), diff.sides[side])),
-		make('span', { text: diff.machines }),
-		make('span', { text: diff.norm }),
-	);
-}
-function changeFoot({ diff, version }) {
-	const words = diff.counted
-		? [
-				'± is twice the standard error',
-				`what two runs differ by anyway: ${percent(diff.noise, 1)}`,
-				'grey is within the noise, or too little to tell',
-			]
-		: ['how many waits there were is not known, so nothing tells how much of a change is noise'];
-	one('#foot').textContent = [...words, 'offcpu ' + version].join(' · ');
-}
-// Of a diff: the share of each side's time that a switch stands for, before and after.
-function shareTexts() {
-	if (!V.data.about.diff) return null;
-	const sides = sidesOfDiff(V.data),
-		sum = (side, keep) => {
-			let n = 0;
-			side.classes.forEach((c, bit) => {
-				for (let i = 0; i < c.length; i++) if (c[i] && keep(i, bit)) n += c[i];
-			});
-			return n;
-		};
-	const whole = sides.map((side) => sum(side, () => true)),
-		of = (keep, k) => Math.round((1000 * sum(sides[k], keep)) / (whole[k] || 1)) / 10;
-	return (keep) => `${of(keep, BEFORE)} → ${of(keep, AFTER)}%`;
-}
 function changeParts() {
 	const wordsOf = (side) => (sideRanges()[side] ? rangeWords(sideRanges()[side], V.data.sideSlices[side]) : 'whole window'),
 		ofRange = V.isRanged ? ` (before: ${wordsOf(BEFORE)}, after: ${wordsOf(AFTER)})` : '',
@@ -164,7 +128,7 @@ function changeParts() {
 	return [
 		`Before ${bare(words.before)}, after ${bare(words.after)}${unitWords()}: ${byWords(words)}${ofRange}${goneWords()}`,
 		off.length ? 'idle is switched off' : '',
-		V.total === 0 ? 'nothing is left to show: switch something on' : '',
+		V.total === 0 ? nothingWords() : '',
 	];
 }
 
@@ -326,30 +290,4 @@ function changeSplits(items) {
 		);
 	if (data.about.hasWakers && data.wakes && !V.ofWakes && !V.isRanged) sections.unshift(wakerChanges(items));
 	return sections;
-}
-// Who ended the waits, on both sides.
-function wakerChanges(items) {
-	const { wakes, wakers, waits } = V.data,
-		{ beforeThreads } = V.data.about.diff,
-		rows = new Map(),
-		unknown = { name: '[unknown]', before: 0, after: 0 };
-	for (const i of items) {
-		const side = waits.thread[i] < beforeThreads ? 'before' : 'after',
-			scale = V.sides[side === 'before' ? BEFORE : AFTER].scale,
-			all = S.count ? waits.count[i] : waits.classes[0][i];
-		let known = 0;
-		for (let n = wakes.first[i]; n < wakes.first[i + 1]; n++) {
-			const { name } = wakers[wakes.waker[n]],
-				row = rows.get(name) || { name, before: 0, after: 0, run: () => showWakers(name) },
-				part = S.count ? wakes.count[n] : wakes.blocked[n];
-			row[side] += scale * part;
-			known += part;
-			rows.set(name, row);
-		}
-		if (known) unknown[side] += scale * Math.max(0, all - known);
-	}
-	const list = [...rows.values()],
-		sum = list.reduce((n, row) => n + row.before + row.after, 0);
-	if (unknown.before + unknown.after > sum * 1e-3) list.push(unknown);
-	return changeBars('Woken by', list);
 }

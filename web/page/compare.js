@@ -15,74 +15,11 @@ const SMALL = 0,
 
 // ---- the sides
 
-async function readErrors(data) {
-	const r = new Reader(await block('diff')),
-		cnt = data.waits.cnt;
-	await readDetail(data);
-	data.errors = { root: r.fill(new Float64Array(cnt)), sampled: r.fill(new Float64Array(cnt)) };
-	V.batches.read(r);
-}
-
-// The waits of both recordings are in one list: each side has those of its threads.
-function sidesOfDiff(data) {
-	const { diff } = data.about,
-		w = data.waits;
-	return [BEFORE, AFTER].map((side) => {
-		const own = (i) => w.thread[i] < diff.beforeThreads === (side === BEFORE);
-		const only = (column) => column.map((n, i) => (own(i) ? n : 0));
-		return {
-			count: only(w.count),
-			classes: w.classes.map(only),
-			squares: data.errors.root.map((n) => n * n),
-			batches: V.batches, // of diffs alone: batches.js
-			sampled: data.errors.sampled,
-			scale: diff.scale[side],
-			observed: (thread) => data.threads[thread].observed,
-			window: diff.window[side],
-			isAfter: side === AFTER,
-			isWhole: (i) => !(w.flags[i] & 3), // began and ended in the window
-		};
-	});
-}
-
 // What is compared: both recordings, or ranges of them, two ranges of one, or who ended the waits; null: nothing.
 function sidesNow(data, isRanged) {
 	if (!data.about.diff) return isRanged && S.range2 ? sideRanges().map((range) => sideOfRange(data, range, data.slices, 1e9 / (rangeSeconds(range) * 1e9))) : null;
-	const whole = (V.sidesOfDiff = V.sidesOfDiff || sidesOfDiff(data));
-	if (V.ofWakes) return whole.map((side) => sideOfWakes(data, side));
-	if (!V.isRanged) return whole;
-	// What is divided by the time of threads, or by requests, is divided by the range's share of it.
-	const sides = whole.map((side, k) => {
-		const range = sideRanges()[k],
-			s = data.sideSlices[k];
-		return range ? sideOfRange(data, range, s, data.about.diff.perTime ? (side.scale * s.window) / (rangeSeconds(range, s) * 1e9) : side.scale) : side;
-	});
-	V.sums = {
-		count: sides[BEFORE].count.map((n, i) => n + sides[AFTER].count[i]),
-		classes: sides[BEFORE].classes.map((c, bit) => c.map((n, i) => n + sides[AFTER].classes[bit][i])),
-	};
-	return sides;
+	return sidesOfBoth(data);
 }
-// Wakings of a side.  A waker's part of a wait row is taken to be as long a wait as the row's others are.
-function sideOfWakes(data, side) {
-	const k = data.wakes,
-		share = k.wait.map((wait, i) => {
-			const all = side.classes.reduce((sum, c) => sum + c[wait], 0);
-			return all ? Math.min(1, (k.blocked[i] + k.runnable[i]) / all) : 0;
-		}),
-		only = (column) => column.map((n, i) => (share[i] ? n : 0)),
-		none = share.map(() => 0);
-	return {
-		...side,
-		count: only(k.count),
-		classes: [only(k.blocked), only(k.runnable), none, none],
-		squares: share.map((part, i) => part * side.squares[k.wait[i]]),
-		sampled: share.map((part, i) => Math.sqrt(part) * side.sampled[k.wait[i]]),
-		batches: null,
-		isWhole: () => false,
-	};
-}
-
 // Of the range's rows a wait is as long as the mean of its slot tells, and no longer than the range.
 function sideOfRange(data, range, s, scale) {
 	const sums = sumsWithin(range, s),
@@ -233,7 +170,7 @@ function tally(side, weight, keysCnt, keysOf, wanted) {
 			if (side.batches) side.batches.add(hists, ~key, side, i);
 			cell.sampled += (share * side.sampled[i]) ** 2;
 			cell.count += side.count[i];
-			if (!side.isWhole(i)) continue;
+			if (!side.isWhole(i) || !V.isThere[wait]) continue;
 			cell.whole += all;
 			cell.wholes += side.count[i];
 			cell.wholeSquares += side.squares[i];

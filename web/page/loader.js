@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-// Unpacks the page's style and script.  The Content-Security-Policy names the digest of what comes out, so nothing else
-// would be used.  Until the style is there, nothing is shown.
+// Unpacks the page's style, elements and script.  The Content-Security-Policy names the digests of style and script, so no
+// others would be used.  Until the style is there, nothing is shown.
 
 function base64Bytes(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -32,12 +32,15 @@ async function block(name, unpack = base64Bytes) {
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-async function add(name, id, to) {
+async function text(...ids) {
+	const parts = await Promise.all(ids.map(async (id) => (await block(id, base91Bytes)) || ''));
+	return new Blob(parts).text();
+}
+
+function add(name, text, to) {
 	const node = document.createElement(name);
 	if (name === 'script') node.type = 'module';
-	const parts = [await block(id, base91Bytes)];
-	if (id === 'code') parts.push((await block('more', base91Bytes)) || '');
-	node.textContent = await new Blob(parts).text();
+	node.textContent = text;
 	to.append(node);
 }
 
@@ -49,15 +52,14 @@ document.body.append(hold);
 hold.contentDocument.open();
 
 (async function () {
+	const page = document.getElementById('page');
 	try {
-		await add('style', 'style', document.head);
-		document.getElementById('page').hidden = false;
-		await add('script', 'code', document.body);
+		add('style', await text('style'), document.head);
+		page.innerHTML = await text('elements');
+		add('script', await text('code', 'more'), document.body);
 	} catch (e) {
-		document.getElementById('page').hidden = false;
 		document.documentElement.dataset.ready = 'failed';
-		document.getElementById('empty').hidden = false;
-		document.getElementById('empty').textContent = 'This browser cannot unpack the page: ' + e.message;
+		page.textContent = 'This browser cannot unpack the page: ' + e.message;
 		hold.remove();
 	}
 })();

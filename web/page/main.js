@@ -24,6 +24,8 @@ function options(select, words, change) {
 	select.addEventListener('change', () => change(select.value));
 }
 
+const nothingWords = () => (V.data.waits.cnt ? 'nothing is left to show: switch something on' : 'no thread was off CPU');
+
 // ---- the head
 
 // Of rows that are no waits of threads: tasks of a runtime, block requests, operations on files.
@@ -53,6 +55,7 @@ function headWords() {
 	one('#sub').textContent = about.diff ? about.diff.finding : parts.filter(Boolean).join(' · ');
 	if (about.diff) sideWords(about.diff);
 	one('#sub').title = one('#sub').textContent;
+	if (!V.data.waits.cnt) one('#empty').textContent = 'No thread was off CPU in this window: all ran, or there were none.';
 }
 function footWords() {
 	const { about } = V.data,
@@ -170,7 +173,7 @@ function whatWords() {
 		shown += ` of ${time(all)}; ${words}`;
 	}
 	parts.push(shown);
-	if (V.total === 0 && !V.isOne) parts.push('nothing is left to show: switch something on');
+	if (V.total === 0 && !V.isOne) parts.push(nothingWords());
 	return parts.join(' · ');
 }
 

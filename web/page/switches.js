@@ -28,7 +28,7 @@ function makeSwitches() {
 		{ about, waits } = V.data,
 		all = waits.classes.map((c) => c.reduce((a, b) => a + b, 0));
 	const whole = all.reduce((a, b) => a + b, 0),
-		shares = shareTexts();
+		shares = V.data.about.diff && shareTexts();
 	const group = (name, buttons) =>
 		box.append(make('div', { role: 'group', 'aria-label': name }, make('b', { text: name }), ...buttons));
 	V.switches = [];

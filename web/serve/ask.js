@@ -83,7 +83,7 @@ function lineOf(line, by) {
 
 // The time line of the view: numbers become threads, which is what a person can count.
 async function readLine(width) {
-	const step = stepFor(S.to - S.from, width, isFiltered()),
+	const step = stepFor(S.to - S.from, width, !!S.grep),
 		by = S.by,
 		line = await ask('line', route('line', lineQuery([S.from, S.to], step, { by, series: 11 })));
 	if (!line) return false;

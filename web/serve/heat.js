@@ -20,7 +20,7 @@ function heatWidth() {
 
 async function readHeat() {
 	const range = shownRange(),
-		step = stepFor(range[1] - range[0], (heatWidth() * BAR) / HEAT_CELL, true);
+		step = stepFor(range[1] - range[0], (heatWidth() * BAR) / HEAT_CELL, !!S.grep);
 	try {
 		const line = await ask('heat', route('line', lineQuery(range, step, { by: 'duration', series: 48 })));
 		if (!line || S.tab !== 'flame') return;

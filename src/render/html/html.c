@@ -197,7 +197,8 @@ void html_page(const struct profile *p, const struct html_options *options, GStr
 			       "<meta name=\"color-scheme\" content=\"light dark\">\n",
 			       policy);
 	append_title(p, options, out);
-	g_string_append_printf(out, "</head>\n<body>\n%s", web_page_html);
+	g_string_append(out, "</head>\n<body>\n<noscript>This page needs JavaScript to draw the recording. \"offcpu flame -o x.svg\" "
+			     "makes a picture, \"offcpu report\" a text.</noscript>\n<div id=\"page\"></div>\n");
 	append_block(out, "core", blocks.core);
 	append_block(out, "detail", blocks.detail);
 	append_block(out, "wakers", blocks.wakers);
@@ -208,8 +209,9 @@ void html_page(const struct profile *p, const struct html_options *options, GStr
 		g_string_append_printf(out, "<script type=\"application/octet-stream\" id=\"more\">%s</script>\n", more);
 	g_string_append_printf(out,
 			       "<script type=\"application/octet-stream\" id=\"style\">%s</script>\n"
+			       "<script type=\"application/octet-stream\" id=\"elements\">%s</script>\n"
 			       "<script type=\"application/octet-stream\" id=\"code\">%s</script>\n"
 			       "<script>%s</script>\n</body>\n</html>\n",
-			       web_page_css_packed, web_page_js_packed, web_page_loader);
+			       web_page_css_packed, web_page_html_packed, web_page_js_packed, web_page_loader);
 	html_blocks_clear(&blocks);
 }

@@ -6,7 +6,7 @@
  * The files of web/page and web/serve, built in by tools/embed.py; the digests are what a Content-Security-Policy
  * names them by.
  */
-/* base64 of the zlib stream of the script and of the style; the digest is that of the text */
+/* the zlib stream, in base91, of the script, of the style, and of what they are for; the digest is that of the text */
 extern const char web_page_js_packed[], web_page_js_packed_sha256[];
 /* of pages with requests: goes behind the script, and the digest is that of both */
 extern const char web_page_requests_packed[], web_page_requests_packed_sha256[];
@@ -14,7 +14,8 @@ extern const char web_page_requests_packed[], web_page_requests_packed_sha256[];
 extern const char web_page_batches_packed[], web_page_batches_packed_sha256[];
 extern const char web_page_loader[], web_page_loader_sha256[];
 extern const char web_page_css_packed[], web_page_css_packed_sha256[];
-extern const char web_page_html[];
+/* what stands in the element "page" */
+extern const char web_page_html_packed[], web_page_html_packed_sha256[];
 /* web/serve: the page of `offcpu serve` */
 extern const char web_serve_js[], web_serve_js_sha256[];
 extern const char web_serve_css[], web_serve_css_sha256[];

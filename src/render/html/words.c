@@ -120,10 +120,29 @@ static const char *says_of(const struct html_words *w, uint32_t wait)
 	return w->findings ? reasons_says(w->findings->reasons, wait) : reason_says(w->known[wait].reason);
 }
 
+/* Of a lock that nobody lets go what its finding says: it cannot be held for less time. */
+static const char *advice_of_stuck(const struct findings *f, uint32_t wait)
+{
+	const struct wait *w = profile_wait(f->profile, wait);
+
+	for (guint i = 0; i < f->rows->len && i < FINDINGS_MAX; i++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+		const struct wait *of = profile_wait(f->profile, row->wait);
+
+		if ((row->deadlock || row->never_let_go) && reasons_of(f->reasons, wait) == row->reason &&
+		    w->object == of->object && profile_thread(f->profile, w->thread)->process == row->process)
+			return text_finding_advice(f, row);
+	}
+	return NULL;
+}
+
 static const char *advice_of(const struct html_words *w, uint32_t wait)
 {
 	if (!has_rules(w))
 		return "";
+	const char *stuck = w->findings ? advice_of_stuck(w->findings, wait) : NULL;
+	if (stuck)
+		return stuck;
 	return w->findings ? reasons_advice(w->findings->reasons, wait) : reason_advice(w->known[wait].reason);
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <math.h>
+
 #include "analyse/locks.h"
 #include "analyse/task_findings.h"
 #include "analyse/wakers.h"
@@ -15,7 +17,7 @@ void json_percentiles(struct json *j, const uint64_t *hist, uint64_t max_ns)
 	percentile(j, "median_ns", hist, 0.5, max_ns);
 	percentile(j, "p90_ns", hist, 0.9, max_ns);
 	percentile(j, "p99_ns", hist, 0.99, max_ns);
-	json_member_uint(j, "max_ns", max_ns);
+	json_member_known(j, "max_ns", max_ns, max_ns || !wait_percentile_ns(hist, 1, 0));
 }
 
 static void write_function(struct json *j, const struct profile *p, const char *key, int64_t frame)
@@ -35,10 +37,11 @@ static void write_function(struct json *j, const struct profile *p, const char *
 	json_object_end(j);
 }
 
-static void write_by(struct json *j, const struct profile *p, const struct finding *row)
+static void write_by(struct json *j, const struct findings *f, const struct finding *row)
 {
 	const struct finding_by *by = &row->by;
-	bool is_held = row->object && lock_is_held(profile_get_object(p, row->object - 1));
+	const struct profile *p = f->profile;
+	bool is_held = finding_is_held(f, row);
 
 	json_key(j, "by");
 	if (!by->comm) {
@@ -48,8 +51,9 @@ static void write_by(struct json *j, const struct profile *p, const struct findi
 	json_object_begin(j);
 	json_member_string(j, "role", is_held ? "holder" : "waker");
 	json_member_string(j, "comm", by->comm);
-	json_member_uint(j, "pid", by->pid);
-	json_member_uint(j, "tid", by->tid);
+	json_member_bool(j, "several", by->threads_cnt > 1 || by->is_kind || by->is_program);
+	json_member_known(j, "pid", by->pid, by->pid && !by->is_program);
+	json_member_known(j, "tid", by->tid, by->tid && by->threads_cnt == 1 && !by->is_kind && !by->is_program);
 	json_member_uint(j, "blocked_ns", by->blocked_ns);
 	write_function(j, p, "function", by->frame);
 	if (by->place)
@@ -102,13 +106,18 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_object_begin(j);
 	json_member_string(j, "reason", reason_name(row->reason));
 	json_member_string(j, "process", row->process);
-	json_member_uint(j, "pid", row->pid);
+	json_member_known(j, "pid", row->pid, row->pid);
 	json_member_string(j, "says", is_of_reason ? reason_says(row->reason) : reasons_says(f->reasons, row->wait));
 	json_member_string(j, "advice", is_of_reason ? reason_advice(row->reason) : reasons_advice(f->reasons, row->wait));
 	json_member_string(j, "rule", rule && !is_of_reason ? rule->name : NULL);
 	json_member_string(j, "protocol", is_of_reason ? "" : reasons_protocol(f->reasons, row->wait));
 	json_member_uint(j, "time_ns", row->time_ns);
-	json_member_uint(j, "count", row->count);
+	if (row->looks) {
+		json_member_uint(j, "looks", row->looks);
+		json_member_uint(j, "time_se_ns", (uint64_t)llround(row->time_se_ns));
+	} else {
+		json_member_uint(j, "count", row->count);
+	}
 	json_member_uint(j, "threads", row->threads_cnt);
 	json_percentiles(j, row->hist, row->max_ns);
 	if (row->longest && profile_wait(f->profile, row->longest - 1)->max_start_unix_ns)
@@ -120,6 +129,7 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_member_bool(j, "poll_loop", row->is_poll_loop);
 	json_member_bool(j, "broadcast", row->is_broadcast);
 	json_member_bool(j, "yield", row->is_yield);
+	json_member_bool(j, "deadlock", row->deadlock);
 	if (row->busy)
 		write_busy(j, row);
 	write_limit(j, row);
@@ -129,7 +139,7 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 		json_member_uint(j, "loop_on_cpu_ns", row->loop_on_cpu_ns);
 		write_function(j, f->profile, "loop_on_cpu_function", row->loop_on_cpu_frame);
 	}
-	write_by(j, f->profile, row);
+	write_by(j, f, row);
 	json_object_end(j);
 }
 
@@ -137,7 +147,7 @@ static void write_class(struct json *j, const struct finding_class *c)
 {
 	json_object_begin(j);
 	json_member_string(j, "process", c->process);
-	json_member_uint(j, "pid", c->pid);
+	json_member_known(j, "pid", c->pid, c->pid);
 	json_member_uint(j, "processes", c->processes_cnt);
 	json_member_uint(j, "threads", c->threads_cnt);
 	json_member_uint(j, "observed_ns", c->observed_ns);
@@ -224,7 +234,8 @@ static void write_reason(struct json *j, const struct top_row *r)
 	json_member_uint(j, "off_cpu_ns", r->off_cpu_ns);
 	json_member_uint(j, "count", r->count);
 	json_member_uint(j, "threads", r->threads_cnt);
-	json_percentiles(j, r->hist, r->max_ns);
+	if (r->reason != REASON_CPU_QUEUE || wait_percentile_ns(r->hist, 1, 0))
+		json_percentiles(j, r->hist, r->max_ns);
 	json_object_end(j);
 }
 

@@ -6,6 +6,7 @@
 #include "analyse/chains.h"
 #include "analyse/wakers.h"
 #include "render/json/parts.h"
+#include "render/json/rows.h"
 #include "render/json/write.h"
 #include "profile/on_cpu.h"
 
@@ -433,9 +434,25 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	json_object_end(j);
 }
 
+static void write_waits(struct json *j, const struct wait_writer *writer, const struct selection *selection,
+			struct json_rows *rows)
+{
+	json_key(j, "waits");
+	json_array_begin(j);
+	for (unsigned i = 0; i < writer->p->waits->len; i++) {
+		uint32_t at = rows->order ? rows->order[i] : i;
+		const struct wait *w = profile_wait(writer->p, at);
+
+		if ((!selection || selection->waits[at]) && w->state != ON_CPU_STATE && json_rows_room(j, rows, w, 2))
+			write_wait(j, writer, at);
+		drain_rows(rows->drain);
+	}
+	json_array_end(j);
+}
+
 /* Samples on CPU; `waits` has none of them. */
 static void write_on_cpu(struct json *j, const struct wait_writer *writer, const struct selection *selection,
-			 const struct drain *drain)
+			 struct json_rows *rows)
 {
 	const struct profile *p = writer->p;
 
@@ -448,10 +465,11 @@ static void write_on_cpu(struct json *j, const struct wait_writer *writer, const
 	json_key(j, "stacks");
 	json_array_begin(j);
 	for (unsigned i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+		uint32_t at = rows->order ? rows->order[i] : i;
+		const struct wait *w = profile_wait(p, at);
 		const struct thread *t = profile_thread(p, w->thread);
 
-		if (w->state != ON_CPU_STATE || (selection && !selection->waits[i]))
+		if (w->state != ON_CPU_STATE || (selection && !selection->waits[at]) || !json_rows_room(j, rows, w, 3))
 			continue;
 		json_object_begin(j);
 		json_member_uint(j, "pid", t->pid);
@@ -464,19 +482,13 @@ static void write_on_cpu(struct json *j, const struct wait_writer *writer, const
 		json_stack(j, writer, "kernel", w->kernel);
 		json_member_string(j, "user_end", stack_end_text(coverage_stack_end(p, w)));
 		json_object_end(j);
-		drain_rows(drain);
+		drain_rows(rows->drain);
 	}
 	json_array_end(j);
 	json_object_end(j);
 }
 
-void json_report(GString *out, const struct profile *p, const struct selection *selection)
-{
-	json_report_drained(out, p, selection, NULL);
-}
-
-void json_report_drained(GString *out, const struct profile *p, const struct selection *selection,
-			 const struct drain *drain)
+static void report(GString *out, const struct profile *p, const struct selection *selection, struct json_rows *rows)
 {
 	g_autoptr(GPtrArray) frames = write_frames(p);
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -510,27 +522,39 @@ void json_report_drained(GString *out, const struct profile *p, const struct sel
 	for (unsigned i = 0; i < p->threads->len; i++) {
 		if (!selection || selection->threads[i])
 			write_thread(&j, p, i, throttled_ns[i], &states_at);
-		drain_rows(drain);
+		drain_rows(rows->drain);
 	}
 	json_array_end(&j);
-	json_key(&j, "waits");
-	json_array_begin(&j);
-	for (unsigned i = 0; i < p->waits->len; i++) {
-		if ((!selection || selection->waits[i]) && profile_wait(p, i)->state != ON_CPU_STATE)
-			write_wait(&j, &writer, i);
-		drain_rows(drain);
-	}
-	json_array_end(&j);
-	write_on_cpu(&j, &writer, selection, drain);
+	write_waits(&j, &writer, selection, rows);
+	write_on_cpu(&j, &writer, selection, rows);
+	json_rows_left_out(&j, rows);
 	json_runq_blame(&j, p, selection);
 	json_storms(&j, &writer, selection);
 	json_slices(&j, p, selection);
 	json_requests(&j, p);
-	json_tasks(&j, p, selection, drain);
+	json_tasks(&j, p, selection, rows->drain);
 	json_object_end(&j);
 	wakes_by_wait_free(writer.wakes);
 	stories_by_wake_free(writer.stories);
 	top_free(reasons);
 	findings_free(findings);
 	g_string_append_c(out, '\n');
+}
+
+void json_report(GString *out, const struct profile *p, const struct selection *selection)
+{
+	report(out, p, selection, &(struct json_rows){ 0 });
+}
+
+void json_report_drained(GString *out, const struct profile *p, const struct selection *selection,
+			 const struct drain *drain)
+{
+	report(out, p, selection, &(struct json_rows){ .drain = drain });
+}
+
+void json_report_within(GString *out, const struct profile *p, const struct selection *selection, size_t max_bytes)
+{
+	g_autofree uint32_t *order = json_rows_order(p);
+
+	report(out, p, selection, &(struct json_rows){ .order = order, .max_bytes = max_bytes });
 }

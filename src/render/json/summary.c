@@ -70,7 +70,7 @@ static void write_process(struct json *j, const struct finding_class *c)
 {
 	json_object_begin(j);
 	json_member_string(j, "process", c->process);
-	json_member_uint(j, "pid", c->pid);
+	json_member_known(j, "pid", c->pid, c->pid);
 	json_member_uint(j, "processes", c->processes_cnt);
 	json_member_uint(j, "threads", c->threads_cnt);
 	json_member_uint(j, "observed_ns", c->observed_ns);
@@ -87,13 +87,31 @@ static void write_process(struct json *j, const struct finding_class *c)
 	json_object_end(j);
 }
 
-static void write_processes(struct json *j, const struct findings *f)
+static bool has_waits(const struct finding_class *c)
 {
-	json_member_uint(j, "processes_total", f->classes->len);
+	uint64_t ns = c->queue_ns + c->throttled_ns + c->idle_ns;
+
+	for (unsigned i = 0; i < FAMILY_COUNT; i++)
+		ns += c->family_ns[i];
+	return ns != 0;
+}
+
+/* Where waits were chosen, those that have any. */
+static void write_processes(struct json *j, const struct findings *f, const struct selection *selection)
+{
+	g_autoptr(GPtrArray) told = g_ptr_array_new();
+
+	for (guint i = 0; i < f->classes->len; i++) {
+		struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
+
+		if (!selection || !selection->by_stack || has_waits(c))
+			g_ptr_array_add(told, c);
+	}
+	json_member_uint(j, "processes_total", told->len);
 	json_key(j, "processes");
 	json_array_begin(j);
-	for (guint i = 0; i < MIN(f->classes->len, PROCESSES_MAX); i++)
-		write_process(j, &g_array_index(f->classes, struct finding_class, i));
+	for (guint i = 0; i < MIN(told->len, PROCESSES_MAX); i++)
+		write_process(j, g_ptr_array_index(told, i));
 	json_array_end(j);
 }
 
@@ -302,7 +320,7 @@ void json_summary(GString *out, const struct profile *p, const struct selection 
 	json_member_uint(&j, "matters_ns", f->matters_ns);
 	json_member_uint(&j, "idle_ns", f->idle_sum_ns);
 	write_findings(&j, f);
-	write_processes(&j, f);
+	write_processes(&j, f, selection);
 	write_top(&j, f, options);
 	write_losses(&j, p);
 	json_object_end(&j);

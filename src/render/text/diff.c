@@ -174,6 +174,28 @@ static bool is_of_table(struct diff *d, enum diff_by by, const struct diff_row *
 	       r <= &g_array_index(t->rows, struct diff_row, t->rows->len - 1);
 }
 
+static double scaled_lost_ns(const struct diff *d, enum diff_side side)
+{
+	return d->scale[side] * (double)d->lost_ns[side];
+}
+
+static bool has_lost(const struct diff *d, enum diff_side side)
+{
+	return (double)d->lost_ns[side] >= LOST_SHARE * (double)MAX(diff_all_ns(d, side), 1);
+}
+
+/* Nothing tells whether a wait without a stack is idle. */
+static void append_lost_change(GString *s, const struct diff *d)
+{
+	double by = scaled_lost_ns(d, DIFF_AFTER) - scaled_lost_ns(d, DIFF_BEFORE);
+
+	if (by * d->total.time.by <= 0 || fabs(by) < MOST * fabs(d->total.time.by))
+		return;
+	g_string_append(s, " But ");
+	append_signed(s, by);
+	g_string_append(s, " is of waits whose stacks were lost: that may be idle time.");
+}
+
 static void append_total_change(GString *s, struct diff *d)
 {
 	const struct diff_row *most = main_row(d, true), *total = &d->total, *likely;
@@ -235,6 +257,7 @@ void diff_text_finding(GString *s, struct diff *d)
 	}
 	if (d->total.time.is_real) {
 		append_total_change(s, d);
+		append_lost_change(s, d);
 		return;
 	}
 	other = main_row(d, false);
@@ -286,7 +309,7 @@ void diff_text_side(GString *s, const struct diff *d, enum diff_side side)
 		g_string_append(s, ", recorded with ");
 		text_safe_cut(s, info->filters, FILTERS_WIDTH);
 	}
-	if ((double)d->lost_ns[side] >= LOST_SHARE * (double)MAX(diff_all_ns(d, side), 1)) {
+	if (has_lost(d, side)) {
 		g_string_append(s, ", stacks lost of ");
 		append_plain_percent(s, text_percent(d->lost_ns[side], diff_all_ns(d, side)));
 		g_string_append(s, " of the time");
@@ -432,11 +455,16 @@ void diff_text_norm(GString *s, const struct diff *d)
 	case DIFF_PER_REQUEST: g_string_append(s, "Times are per request."); break;
 	case DIFF_NOT_NORMALISED: g_string_append(s, "Times are as recorded, not normalised."); break;
 	}
-	if (!d->idle.side[DIFF_BEFORE].off_cpu_ns && !d->idle.side[DIFF_AFTER].off_cpu_ns)
-		return;
-	g_string_append(s, " Idle time is in no total: ");
-	append_from_to(s, d->idle.side[DIFF_BEFORE].scaled_ns, d->idle.side[DIFF_AFTER].scaled_ns);
-	g_string_append_c(s, '.');
+	if (d->idle.side[DIFF_BEFORE].off_cpu_ns || d->idle.side[DIFF_AFTER].off_cpu_ns) {
+		g_string_append(s, " Idle time is in no total: ");
+		append_from_to(s, d->idle.side[DIFF_BEFORE].scaled_ns, d->idle.side[DIFF_AFTER].scaled_ns);
+		g_string_append_c(s, '.');
+	}
+	if (has_lost(d, DIFF_BEFORE) || has_lost(d, DIFF_AFTER)) {
+		g_string_append(s, " Waits whose stacks were lost are in the total: ");
+		append_from_to(s, scaled_lost_ns(d, DIFF_BEFORE), scaled_lost_ns(d, DIFF_AFTER));
+		g_string_append_c(s, '.');
+	}
 }
 
 void diff_text(GString *s, struct diff *d, const struct diff_text_options *options)

@@ -2,6 +2,7 @@
 #include "render/text/finding.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "analyse/actors.h"
@@ -26,7 +27,7 @@
 #define DELAYED_ACKS_MIN 10
 #define UNNAMED_SEMAPHORE "/dev/shm/sem.??????"	/* glibc made that up: its own name is gone */
 #define LIMIT_COLUMNS 120
-#define NAME_COLUMNS 60 /* of a function: some are longer than a line */
+#define GREP_WHOLE 5
 
 unsigned text_screen_width(const struct text_options *options)
 {
@@ -85,17 +86,17 @@ void text_finding_function(GString *s, const struct findings *f, int64_t frame, 
 		label_append(name, fr);
 	}
 	g_string_append(s, before);
-	text_safe_cut(s, name->str, NAME_COLUMNS);
+	text_safe_cut(s, name->str, FINDING_NAME_COLUMNS);
 	const char *module = module_base_name(fr->module);
 	if (fr->file) {
 		g_string_append(s, " (");
-		text_safe_cut(s, module_base_name(fr->file), NAME_COLUMNS);
+		text_safe_cut(s, module_base_name(fr->file), FINDING_NAME_COLUMNS);
 		if (fr->line)
 			g_string_append_printf(s, ":%" PRIu32, fr->line);
 		g_string_append_c(s, ')');
 	} else if (fr->name && module && strstr(module, ".so")) {
 		g_string_append(s, " (");
-		text_safe_cut(s, module, NAME_COLUMNS);
+		text_safe_cut(s, module, FINDING_NAME_COLUMNS);
 		g_string_append_c(s, ')');
 	}
 }
@@ -106,8 +107,7 @@ static bool is_for_cpu(const struct finding *row)
 	return (row->reason == REASON_CPU_QUEUE && !row->is_yield) || row->reason == REASON_CPU_THROTTLED;
 }
 
-/* ", audit_lock,"; of what has no name of its own who is at the other end: " (slow-database)" */
-static void append_object(GString *s, const struct finding *row, const struct object *o)
+void text_finding_object(GString *s, const struct finding *row, const struct object *o)
 {
 	static const struct { const char *prefix, *end; } nameless[] = { { "unix socket (", "" }, { "pipe ", ")" } };
 	size_t shown = strlen(o->name) - (g_str_has_suffix(o->name, "+0x0") ? strlen("+0x0") : 0);
@@ -116,9 +116,8 @@ static void append_object(GString *s, const struct finding *row, const struct ob
 	if (object_is_lock(o) && (o->place[0] == '[' || g_pattern_match_simple(UNNAMED_SEMAPHORE, o->place)))
 		return;		/* an address on a heap says nothing to people */
 	if (object_upstream(o) && row->reason == REASON_NETWORK_RECEIVE) {
-		g_string_append(s, ", ");
-		text_safe_cut(s, object_upstream(o), NAME_COLUMNS);
-		g_string_append_c(s, ',');
+		g_string_append(s, " from ");
+		text_safe_cut(s, object_upstream(o), FINDING_NAME_COLUMNS);
 		return;
 	}
 	if ((o->kind == OBJECT_EVENTFD || o->kind == OBJECT_EPOLL) && row->reason == REASON_SLEEP)
@@ -129,27 +128,13 @@ static void append_object(GString *s, const struct finding *row, const struct ob
 		if (!g_str_has_prefix(o->name, nameless[i].prefix) || g_str_has_prefix(o->name, "pipe and "))
 			continue;
 		g_string_append(s, " (");
-		text_safe_cut(s, o->name + strlen(nameless[i].prefix), NAME_COLUMNS);
+		text_safe_cut(s, o->name + strlen(nameless[i].prefix), FINDING_NAME_COLUMNS);
 		g_string_append(s, nameless[i].end);
 		return;
 	}
 	g_string_append(s, ", ");
-	text_safe_cut(s, name, NAME_COLUMNS);
+	text_safe_cut(s, name, FINDING_NAME_COLUMNS);
 	g_string_append_c(s, ',');
-}
-
-/* "cpu-worker/4711" */
-static void append_who(GString *s, const struct finding_by *by)
-{
-	if (by->is_kind)
-		g_string_append(s, "threads like ");
-	text_safe_cut(s, by->comm, NAME_COLUMNS);
-	if (by->is_program)
-		g_string_append(s, " processes");
-	else if (by->threads_cnt > 1 && !by->is_kind)
-		g_string_append(s, " threads");
-	else if (by->tid && !by->is_kind)
-		g_string_append_printf(s, "/%u", by->tid);
 }
 
 /* ": 4 threads wait for the GIL, held by cpu-worker/4711 in crunch (app.py:12)" */
@@ -163,12 +148,12 @@ static bool append_gil(GString *s, const struct findings *f, const struct findin
 	g_string_append(s, ": ");
 	text_thousands(s, row->threads_cnt);
 	g_string_append_printf(s, " %s for the GIL, held by ", row->threads_cnt == 1 ? "thread waits" : "threads wait");
-	append_who(s, by);
+	text_finding_who(s, by);
 	if (by->frame >= 0) {
 		text_finding_function(s, f, by->frame, " in ");
 	} else if (by->place) {
 		g_string_append(s, " in ");
-		text_safe_cut(s, by->place, NAME_COLUMNS);
+		text_safe_cut(s, by->place, FINDING_NAME_COLUMNS);
 	}
 	if (by->blocked_ns < row->time_ns - row->time_ns / 10)
 		g_string_append_printf(s, " (%.0f%%)", text_percent(by->blocked_ns, row->time_ns));
@@ -183,7 +168,7 @@ static void append_stopped(GString *s, const struct finding *row)
 	if (!l || l->kind != LIMIT_STOPPED)
 		return;
 	g_string_append(s, ", while ");
-	text_safe_cut(s, l->text, NAME_COLUMNS);
+	text_safe_cut(s, l->text, FINDING_NAME_COLUMNS);
 	g_string_append_printf(s, "/%" PRIu32 " is stopped", l->pid);
 }
 
@@ -226,6 +211,36 @@ static const char *advice_of_limit(const struct profile_limit *l)
 	}
 }
 
+/* The loop itself waits for whom it has asked: the function that runs the loop tells nothing. */
+static bool is_loop_upstream(const struct findings *f, const struct finding *row)
+{
+	return row->reason == REASON_NETWORK_RECEIVE && row->object &&
+	       object_upstream(profile_get_object(f->profile, row->object - 1));
+}
+
+/* In the loop of a library all that have one wait. */
+static bool is_library_loop(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && rule->reason == REASON_EVENT_LOOP && row->frame >= 0 &&
+	       plumbing_frame_level(reasons_plumbing(f->reasons), (uint32_t)row->frame) == RUNTIME_LIBRARY;
+}
+
+/* "flock+0x2809" of flock: a function without a name in the program itself says nothing to people. */
+static bool is_own_address(const struct findings *f, const struct finding *row)
+{
+	const struct frame *fr = row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame) : NULL;
+	const char *module = fr && !fr->name ? module_base_name(fr->module) : NULL;
+
+	return module && strcmp(module, row->process) == 0;
+}
+
+static bool tells_function(const struct findings *f, const struct finding *row)
+{
+	return row->frame >= 0 && !is_loop_upstream(f, row) && !is_library_loop(f, row) && !is_own_address(f, row);
+}
+
 /* "1. 41% of the time that matters: sysbench waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
 static void append_sentence(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -247,12 +262,17 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 		g_string_append_printf(s, " holds up its event loop (%s): it", row->loop->name);
 		protocol = "";
 	}
+	if (row->deadlock)
+		g_string_append(s, " is deadlocked and");
 	g_string_append_printf(s, " %s", row->is_broadcast ? "is woken with many others by one broadcast" : says);
-	if (o && o->name && *o->name)
-		append_object(s, row, o);
+	if (o && *o->name)
+		text_finding_object(s, row, o);
 	if (is_cpu)
 		return;
-	text_finding_function(s, f, row->frame, " in ");
+	if (is_library_loop(f, row))
+		protocol = "";
+	if (tells_function(f, row))
+		text_finding_function(s, f, row->frame, " in ");
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);
 	if (*protocol && !strstr(says, protocol)) {
@@ -315,6 +335,20 @@ static void append_when(GString *s, const struct profile *p, const struct findin
 	text_clock_ms(s, w->max_start_unix_ns, &p->info);
 }
 
+/* " ±1.2 s, seen in about 12 looks" */
+static void append_looks(GString *s, const struct finding *row)
+{
+	if (row->time_se_ns > 0) {
+		g_string_append(s, " ±");
+		text_duration(s, (uint64_t)llround(2 * row->time_se_ns));
+	}
+	g_string_append(s, row->looks == 1 ? ", seen in about one look" : ", seen in about ");
+	if (row->looks > 1) {
+		text_thousands(s, row->looks);
+		g_string_append(s, " looks");
+	}
+}
+
 /* "8 threads, 12,402 waits of 3.1 s; median 1.1 ms, p99 14 ms, max 20 ms" */
 static void append_evidence(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -325,6 +359,8 @@ static void append_evidence(GString *s, const struct findings *f, const struct f
 		g_string_append(s, row->count == 1 ? " wait, " : " waits, ");
 	}
 	text_duration(s, row->time_ns);
+	if (row->looks)
+		append_looks(s, row);
 	double seconds = (double)f->profile->info.duration_ns / 1e9;
 	if (row->is_poll_loop && seconds > 0)
 		g_string_append_printf(s, ", %.0f times a second", (double)row->count / seconds);
@@ -332,42 +368,17 @@ static void append_evidence(GString *s, const struct findings *f, const struct f
 		append_when(s, f->profile, row);
 	if (!has_shape(row) || row->count < 2)
 		return;
-	g_string_append(s, "; median ");
-	text_duration(s, percentile(row, 0.5));
-	g_string_append(s, ", p99 ");
-	text_duration(s, percentile(row, 0.99));
+	bool is_many = row->count > 2;	/* of two the longest and the sum tell all */
+	if (is_many) {
+		g_string_append(s, "; median ");
+		text_duration(s, percentile(row, 0.5));
+		g_string_append(s, ", p99 ");
+		text_duration(s, percentile(row, 0.99));
+	}
 	if (row->max_ns) {
-		g_string_append(s, ", max ");
+		g_string_append(s, is_many ? ", max " : "; max ");
 		text_duration(s, row->max_ns);
 		append_when(s, f->profile, row);
-	}
-}
-
-/* "; held by worker/4711 in write_audit, which waits for fsync meanwhile (96%)" */
-static void append_by(GString *s, const struct findings *f, const struct finding *row)
-{
-	const struct finding_by *by = &row->by;
-	bool is_held = row->object && lock_is_held(profile_get_object(f->profile, row->object - 1));
-
-	if (!by->comm || (has_timeouts(row) && !by->tid && strcmp(by->comm, "timer") == 0))	/* said before */
-		return;
-	if (row->reason == REASON_LOCK_GIL && is_held) {	/* the sentence says who */
-		text_finding_function(s, f, row->frame, "; they wait in ");
-		return;
-	}
-	g_string_append(s, is_held ? "; held by " : row->reason == REASON_LOCK_GIL ? "; let go by " : "; ended by ");
-	append_who(s, by);
-	if (by->frame >= 0 && profile_get_frame(f->profile, (uint32_t)by->frame)->name) /* an address tells nothing here */
-		text_finding_function(s, f, by->frame, " in ");
-	if (by->does_ns) {
-		g_string_append_printf(s, is_held		    ? ", which meanwhile %s"
-				       : by->threads_cnt > 1 || by->is_program ? ", each of which mostly %s"
-							     : ", which itself mostly %s",
-				       reason_says(by->does));
-		if (by->does_frame != by->frame)
-			text_finding_function(s, f, by->does_frame, " in ");
-	} else if (row->reason != REASON_LOCK_GIL) {	/* there it is the last piece only */
-		g_string_append_printf(s, " (%.0f%%)", text_percent(by->blocked_ns, row->time_ns));
 	}
 }
 
@@ -387,7 +398,7 @@ static void append_holders(GString *s, const struct findings *f)
 		if (r->kind == BLAME_THREAD && !strcmp(r->culprit, BLAME_OTHERS_NAME))
 			continue;	/* of a history: many that did little each */
 		g_string_append(s, shown++ ? ", " : "; the CPUs were held by ");
-		text_safe_cut(s, blame_name(r->kind, r->culprit), NAME_COLUMNS);
+		text_safe_cut(s, blame_name(r->kind, r->culprit), FINDING_NAME_COLUMNS);
 		g_string_append_printf(s, " %.0f%%", text_percent(blame_row_ns(r), all));
 	}
 	if (t->own_ns > all / 10)
@@ -420,10 +431,28 @@ static bool knows_loop(const struct findings *f, const struct finding *row)
 	return rule && rule->advice && rule->protocol && strcmp(rule->protocol, row->loop->name) == 0;
 }
 
-static const char *advice_of(const struct findings *f, const struct finding *row)
+/* Who is of another process than a lock and its waiters ends their waits by a signal. */
+static bool is_ended_by_kill(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+
+	return (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && o && o->is_private && row->pid &&
+	       row->by.pid && row->by.pid != row->pid;
+}
+
+const char *text_finding_advice(const struct findings *f, const struct finding *row)
 {
 	const struct profile_limit *limit = row->limit.limit;
 
+	if (row->deadlock == row->deadlock_next && row->deadlock)
+		return "It holds this lock already and waits for itself for ever: do not lock it twice. Until that is mended "
+		       "only a restart helps.";
+	if (row->deadlock)
+		return "Each of these threads holds what the next one waits for, so none goes on: take the locks in one order "
+		       "everywhere. Until that is mended only a restart helps.";
+	if (row->never_let_go || is_ended_by_kill(f, row))
+		return "Nobody let go of it while this was recorded: a deadlock, or whoever holds it is stuck. See what its other "
+		       "threads wait for: `offcpu report --full`.";
 	if (row->busy)
 		return text_busy_advice(row);
 	if (limit && advice_of_limit(limit))
@@ -475,7 +504,7 @@ static const char *advice_of(const struct findings *f, const struct finding *row
 /* What shows the stacks of this finding, if a shell can have it without quoting pains. */
 static void append_command(GString *s, const struct findings *f, const struct finding *row)
 {
-	const char *name = row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame)->name : NULL;
+	const char *name = tells_function(f, row) ? profile_get_frame(f->profile, (uint32_t)row->frame)->name : NULL;
 	g_autofree char *function = name ? function_plain_name(name) : NULL;
 
 	if (row->busy) {
@@ -488,13 +517,15 @@ static void append_command(GString *s, const struct findings *f, const struct fi
 							      : " `offcpu report --weight runnable --stacks`");
 		return;
 	}
-	if (!function || strlen(function) > 40)
+	if (!function || strlen(function) > 40 || row->never_let_go || is_ended_by_kill(f, row))
 		return;
 	for (const char *c = function; *c; c++) {
 		if (!g_ascii_isalnum(*c) && *c != '_' && *c != ':')
 			return;
 	}
-	g_string_append_printf(s, " `offcpu report --stacks --grep %s`", function);
+	bool is_short = strlen(function) < GREP_WHOLE;	/* of a regular expression, which many names match */
+	g_string_append_printf(s, is_short ? " `offcpu report --stacks --grep '^%s$'`" : " `offcpu report --stacks --grep %s`",
+			       function);
 }
 
 static void append_all_evidence(GString *s, const struct findings *f, const struct finding *r)
@@ -510,7 +541,8 @@ static void append_all_evidence(GString *s, const struct findings *f, const stru
 		text_duration(s, r->loop_on_cpu_ns);
 		text_finding_function(s, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
 	}
-	append_by(s, f, r);
+	if (r->by.tid || !has_timeouts(r) || strcmp(r->by.comm, "timer") != 0)	/* else it is said */
+		text_finding_by(s, f, r);
 	append_limit(s, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
 		append_holders(s, f);
@@ -526,7 +558,7 @@ void text_finding_parts(const struct findings *f, unsigned row, struct text_find
 	*ret_parts = (struct text_finding_parts){
 		.sentence = g_string_free(sentence, FALSE),
 		.evidence = g_string_free(evidence, FALSE),
-		.advice = advice_of(f, r),
+		.advice = text_finding_advice(f, r),
 	};
 }
 
@@ -534,6 +566,17 @@ void text_finding_parts_clear(struct text_finding_parts *parts)
 {
 	g_free(parts->sentence);
 	g_free(parts->evidence);
+}
+
+/* Has a finding above it the same advice? */
+static bool is_told_before(const struct findings *f, unsigned row)
+{
+	const char *advice = text_finding_advice(f, &g_array_index(f->rows, struct finding, row));
+
+	for (unsigned i = 0; i < row; i++)
+		if (strcmp(advice, text_finding_advice(f, &g_array_index(f->rows, struct finding, i))) == 0)
+			return true;
+	return false;
 }
 
 void text_finding(GString *s, const struct findings *f, unsigned row, unsigned number,
@@ -551,7 +594,7 @@ void text_finding(GString *s, const struct findings *f, unsigned row, unsigned n
 	append_all_evidence(line, f, r);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 	g_string_assign(line, INDENT);
-	g_string_append(line, advice_of(f, r));
+	g_string_append(line, is_told_before(f, row) ? "As above." : text_finding_advice(f, r));
 	append_command(line, f, r);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 }

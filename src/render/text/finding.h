@@ -6,6 +6,8 @@
 #include "analyse/task_findings.h"
 #include "render/text/text.h"
 
+#define FINDING_NAME_COLUMNS 60 /* of a function: some are longer than a line */
+
 /* One finding: a number, a sentence, its evidence, the advice.  Appends lines. */
 void text_finding(GString *s, const struct findings *f, unsigned row, unsigned number,
 		  const struct text_options *options);
@@ -20,10 +22,17 @@ struct text_finding_parts {
 };
 void text_finding_parts(const struct findings *f, unsigned row, struct text_finding_parts *ret_parts);
 void text_task_finding_parts(const struct profile *p, const struct task_wait *w, struct text_finding_parts *ret_parts);
+const char *text_finding_advice(const struct findings *f, const struct finding *row);
 void text_finding_parts_clear(struct text_finding_parts *parts);
 
 /* " in write_audit (audit.c:27)", with the library where it is not the program's own file; nothing of frame -1. */
 void text_finding_function(GString *s, const struct findings *f, int64_t frame, const char *before);
+/* "cpu-worker/4711" */
+void text_finding_who(GString *s, const struct finding_by *by);
+/* ", audit_lock,"; of what has no name of its own who is at the other end: " (slow-database)"; or nothing. */
+void text_finding_object(GString *s, const struct finding *row, const struct object *o);
+/* "; held by worker/4711 in write_audit, which meanwhile waits for fsync"; nothing where nobody is known. */
+void text_finding_by(GString *s, const struct findings *f, const struct finding *row);
 /* Parts of a finding whose `busy` is set. */
 void text_busy_sentence(GString *s, const struct findings *f, const struct finding *row);
 void text_busy_evidence(GString *s, const struct finding *row);

@@ -385,12 +385,22 @@ static const struct task_wait *next_task(struct shown *s)
 	return NULL;
 }
 
-static const struct finding *next_finding(const struct shown *s)
+static bool is_nothing(const struct shown *s, const struct finding *row)
 {
-	const struct finding *row = s->next < s->f->rows->len ? &g_array_index(s->f->rows, struct finding, s->next)
-							      : NULL;
+	return task_findings_outweigh(s->tasks, row, s->f->profile->info.duration_ns);
+}
 
-	return row && s->next && row->time_ns < s->f->matters_ns / 100 * FINDING_PERCENT ? NULL : row;
+static const struct finding *next_finding(struct shown *s)
+{
+	for (; s->next < s->f->rows->len; s->next++) {
+		const struct finding *row = &g_array_index(s->f->rows, struct finding, s->next);
+
+		if (s->next && row->time_ns < s->f->matters_ns / 100 * FINDING_PERCENT)
+			return NULL;
+		if (!is_nothing(s, row))
+			return row;
+	}
+	return NULL;
 }
 
 /*
@@ -415,15 +425,16 @@ static bool append_next(GString *one, struct shown *s, unsigned number, const st
  * The run queue with more time than anything else, which ranks behind: others' load makes it, too.  NULL: there is none,
  * or one of the rows that are shown.
  */
-static const struct finding *hidden_queue(const struct findings *f, guint shown)
+static const struct finding *hidden_queue(const struct findings *f, const struct task_findings *tasks, guint shown)
 {
+	const struct shown all = { .f = f, .tasks = tasks };
 	const struct finding *most = NULL;
 	guint at = 0;
 
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
 
-		if (row->busy || (most && row->time_ns <= most->time_ns))
+		if (row->busy || (most && row->time_ns <= most->time_ns) || is_nothing(&all, row))
 			continue;
 		most = row;
 		at = i;
@@ -431,17 +442,17 @@ static const struct finding *hidden_queue(const struct findings *f, guint shown)
 	return most && at >= shown && most->reason == REASON_CPU_QUEUE && !most->is_yield ? most : NULL;
 }
 
-/* "Also: 68% of it is sysbench's waits for a CPU, 4.10 s in 8 threads: --weight runnable" */
+/* "Also: 68% of the time that matters: sysbench waits for a CPU, 4.10 s in 8 threads." and what shows them */
 static void append_queue(GString *s, const struct findings *f, const struct finding *row,
 			 const struct text_options *options)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
 
-	g_string_append_printf(line, "Also: %.0f%% of it is ", text_percent(row->time_ns, f->matters_ns));
+	g_string_append_printf(line, "Also: %.0f%% of the time that matters: ", text_percent(row->time_ns, f->matters_ns));
 	text_safe_cut(line, row->process, STORM_NAME_COLUMNS);
-	g_string_append(line, "'s waits for a CPU, ");
+	g_string_append(line, " waits for a CPU, ");
 	text_duration(line, row->time_ns);
-	g_string_append_printf(line, " in %u thread%s: --weight runnable", row->threads_cnt,
+	g_string_append_printf(line, " in %u thread%s. `offcpu report --weight runnable --stacks`", row->threads_cnt,
 			       row->threads_cnt == 1 ? "" : "s");
 	text_wrap(s, line->str, "", text_screen_width(options));
 }
@@ -486,7 +497,7 @@ static void append_findings(GString *body, const struct findings *f, unsigned us
 		used++;
 	}
 	guint shown = append_rows(rows, f, tasks, used, options);
-	const struct finding *queue = hidden_queue(f, shown);
+	const struct finding *queue = hidden_queue(f, tasks, shown);
 	if (queue) {
 		g_autoptr(GString) line = g_string_new(NULL);
 

@@ -60,6 +60,8 @@ static void append_percentiles(GString *s, const struct top_row *r)
 		g_string_append_printf(s, ", %s ", shares[i].name);
 		text_duration(s, wait_percentile_ns(r->hist, shares[i].share, r->max_ns));
 	}
+	if (!r->max_ns)
+		return;
 	g_string_append(s, ", max ");
 	text_duration(s, r->max_ns);
 }

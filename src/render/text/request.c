@@ -7,6 +7,7 @@
 
 #include "analyse/top.h"
 #include "profile/profile_unknown.h"
+#include "render/text/finding.h"
 #include "render/text/style.h"
 #include "render/text/util.h"
 
@@ -384,12 +385,51 @@ static void waits_text(GString *s, const struct profile *p, const char *what, bo
 	top_free(stacks);
 }
 
+static bool is_without_goroutine(const struct reasons *reasons, uint32_t wait)
+{
+	const struct rule *rule = reasons_rule(reasons, wait);
+	enum reason reason = reasons_of(reasons, wait);
+
+	return rule && g_str_has_prefix(rule->name, "go-") && (reason == REASON_POOL_IDLE || reason == REASON_EVENT_LOOP);
+}
+
+/* Of a request's thread: while Go's scheduler has no goroutine for it, the thread's waits are not the request's. */
+static void thread_waits_text(GString *s, const struct request_summary *r, const struct text_options *options)
+{
+	struct reasons *reasons = reasons_new(r->p, NULL);
+	g_autoptr(GString) line = g_string_new(NULL);
+	struct profile view = *r->p;
+	uint64_t without_ns = 0;
+
+	view.wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
+	view.waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
+	for (guint i = 0; i < r->p->waits->len; i++) {
+		const struct wait *w = profile_wait(r->p, i);
+
+		if (is_without_goroutine(reasons, i))
+			without_ns += wait_off_cpu_ns(w);
+		else
+			g_array_append_val(view.waits, *w);
+	}
+	waits_text(s, without_ns ? &view : r->p, "Off CPU", r->slower_ns, options);
+	if (without_ns) {
+		g_string_append(line, "\nFor ");
+		text_duration(line, without_ns);
+		g_string_append(line, " their threads had no goroutine to run: the requests' own were parked, and what for "
+				      "`offcpu request FUNCTION` tells.\n");
+		text_wrap(s, line->str, "", text_screen_width(options));
+	}
+	reasons_free(reasons);
+	g_array_unref(view.wakes);
+	g_array_unref(view.waits);
+}
+
 void request_waits_text(GString *s, const struct request_summary *r, const struct text_options *options)
 {
 	struct profile view = *r->p;
 
 	if (!r->by_goroutine && !(r->slower_ns && r->counts[OFFCPU_REQUEST_WAITS].count)) {
-		waits_text(s, r->p, "Off CPU", r->slower_ns, options);
+		thread_waits_text(s, r, options);
 		return;
 	}
 	/*

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <inttypes.h>
 #include <string.h>
 
 #include "profile/on_cpu.h"
@@ -74,11 +75,16 @@ static void budget_line(GString *s, const struct profile_sampling *sampling, con
 	g_string_append_c(s, '\n');
 }
 
+#define FEW_ROUNDS 20	/* below them their number tells more than the rate */
+
 void text_looks_rate(GString *s, const struct profile_info *info)
 {
 	double hz = profile_looks_hz(info);
 
 	g_string_append_printf(s, "sampled at %.*f Hz", hz < 9.5 ? hz < 0.95 ? 2 : 1 : 0, hz);
+	if (info->looks.rounds < FEW_ROUNDS)
+		g_string_append_printf(s, " (%" PRIu64 " look%s at each thread)", info->looks.rounds,
+				       info->looks.rounds == 1 ? "" : "s");
 }
 
 /* Threads were not traced. */

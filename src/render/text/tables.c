@@ -399,10 +399,11 @@ static void append_lacks(GString *s, const struct profile *p, const struct top *
 	bool has_queue = false;
 
 	for (guint i = 0; top->by == TOP_BY_REASON && i < top->rows->len; i++)
-		has_queue = has_queue || g_array_index(top->rows, struct top_row, i).reason == REASON_CPU_QUEUE;
+		has_queue = has_queue || (g_array_index(top->rows, struct top_row, i).reason == REASON_CPU_QUEUE &&
+					  g_array_index(top->rows, struct top_row, i).runnable_ns);
 	if (has_queue)
-		g_string_append(s, "\nWaits and durations of cpu.queue are of preemptions; its time is also of the run queue behind"
-				   "\nother waits.\n");
+		g_string_append(s, "\nA wait that ended by a waking counts twice: at its reason, and at cpu.queue from there to"
+				   "\nthe CPU.\n");
 	if (top->by == TOP_BY_OBJECT && !p->info.has_objects)
 		g_string_append_printf(s, "\nWhat waits are for is in a recording made with --objects%s.\n",
 				       p->info.has_locks ? "; of this one only locks are known" : "");
@@ -432,6 +433,7 @@ static void append_known(GString *s, uint64_t ns, bool is_known)
 static void group_line(GString *s, const struct profile *p, const struct top *t, const struct top_row *r,
 		       const struct text_options *o)
 {
+	uint64_t median_ns = wait_percentile_ns(r->hist, 0.5, r->max_ns);
 	bool has_waits = !(p->info.unknown & UNKNOWN_DURATIONS) && r->count;
 	g_autoptr(GString) cell = g_string_new(NULL);
 
@@ -452,9 +454,9 @@ static void group_line(GString *s, const struct profile *p, const struct top *t,
 	else
 		text_thousands(cell, r->count);
 	text_right(s, cell->str, 10);
-	append_known(s, wait_percentile_ns(r->hist, 0.5, r->max_ns), has_waits);
-	append_known(s, wait_percentile_ns(r->hist, 0.99, r->max_ns), has_waits);
-	append_known(s, r->max_ns, has_waits);
+	append_known(s, median_ns, has_waits && median_ns);
+	append_known(s, wait_percentile_ns(r->hist, 0.99, r->max_ns), has_waits && median_ns);
+	append_known(s, r->max_ns, has_waits && r->max_ns);
 	g_string_append_printf(s, "  %s", text_bold(o));
 	text_safe_cut(s, r->name, text_room(o, t->is_exact ? 56 : 64));
 	g_string_append_printf(s, "%s\n", text_plain(o));
@@ -479,8 +481,8 @@ void text_groups(GString *s, const struct profile *p, const struct top *top, con
 	}
 	if (!all)
 		g_string_append(s, "  no wait to show\n");
-	append_lacks(s, p, top);
 	append_rest(s, top, rest, all - shown);
+	append_lacks(s, p, top);
 }
 
 void text_top(GString *s, const struct profile *p, const struct top *top, const struct text_options *options)
@@ -502,8 +504,8 @@ void text_top(GString *s, const struct profile *p, const struct top *top, const 
 	stack_why_free(why);
 	if (!all)
 		g_string_append(s, "  no wait to show\n");
-	append_lacks(s, p, top);
 	if (shown < all)
 		g_string_append_c(s, '\n');
 	append_rest(s, top, rest, all - shown);
+	append_lacks(s, p, top);
 }

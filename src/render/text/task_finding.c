@@ -34,8 +34,13 @@ static void append_tasks(GString *s, const struct task_wait *w)
 		g_string_append_printf(s, "%.*s%s%s", (int)verb, w->says, is_one ? "s" : "", w->says + verb);
 }
 
+/* Where it stands in the program, or else who made it. */
 static void append_place(GString *s, const struct task_wait *w, const char *before)
 {
+	if (!*w->function && *w->creator) {
+		g_string_append(s, ", created by ");
+		text_safe_cut(s, w->creator, NAME_COLUMNS);
+	}
 	if (!*w->function)
 		return;
 	g_string_append(s, before);

@@ -171,6 +171,11 @@ void text_duration_cell(GString *s, uint64_t ns, unsigned width)
 	g_autoptr(GString) cell = g_string_new(NULL);
 
 	text_duration(cell, ns);
+	if (text_width(cell->str) >= width) {	/* "14m 55s" */
+		g_string_replace(cell, " min", "m", 0);
+		g_string_replace(cell, " h", "h", 0);
+		g_string_replace(cell, " s", "s", 0);
+	}
 	if (text_width(cell->str) >= width)	/* never joined to the cell before */
 		g_string_append_c(s, ' ');
 	text_right(s, cell->str, width);

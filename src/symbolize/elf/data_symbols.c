@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/module.h"
+#include "base/opener.h"
 #include "symbolize/elf/data_file.h"
 #include "symbolize/names/demangle.h"
 #include "symbolize/process/executed.h"
@@ -297,7 +298,7 @@ static bool is_in_segment(const struct data_file *f, uint64_t vaddr)
 /* What may lie there instead is somebody's to make: a file system of another kind may answer when it likes. */
 static DIR *open_tmpfs(const char *folder)
 {
-	int at = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	int at = opener_hold(-1, folder, O_DIRECTORY, 0), fd = -1;
 	struct statfs fs;
 
 	if (at >= 0 && !fstatfs(at, &fs) && fs.f_type == TMPFS_MAGIC)
@@ -389,25 +390,33 @@ static uint64_t stack_pointer(const char *text)
 	return cnt >= 3 ? g_ascii_strtoull(words[cnt - 2], NULL, 16) : 0;
 }
 
+struct stacks {
+	const char *task;
+	GArray *into;
+};
+
+static bool read_stack(const struct opener_entry *e, void *data)
+{
+	const struct stacks *of = data;
+	g_autofree char *file = g_strdup_printf("%s/%s/syscall", of->task, e->name);
+	size_t len;
+	g_autofree char *text = file_read_text(file, 4096, &len);
+	struct stack s = { .sp = text ? stack_pointer(text) : 0,
+			   .tid = (uint32_t)g_ascii_strtoull(e->name, NULL, 10) };
+
+	if (s.sp)
+		g_array_append_val(of->into, s);
+	return of->into->len < THREADS_MAX;
+}
+
 static void read_stacks(const struct data_symbols *d, struct process *p)
 {
-	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/task", d->proc_dir, p->pid);
-	GDir *dir = g_dir_open(path, 0, NULL);
-	const char *name;
+	g_autofree char *task = g_strdup_printf("%s/%" PRIu32 "/task", d->proc_dir, p->pid);
 
 	p->stacks = g_array_new(FALSE, FALSE, sizeof(struct stack));
-	while (dir && p->stacks->len < THREADS_MAX && (name = g_dir_read_name(dir))) {
-		g_autofree char *file = g_strdup_printf("%s/%s/syscall", path, name);
-		size_t len;
-		g_autofree char *text = file_read_text(file, 4096, &len);
-		struct stack s = { .sp = text ? stack_pointer(text) : 0,
-				   .tid = (uint32_t)g_ascii_strtoull(name, NULL, 10) };
+	struct stacks s = { task, p->stacks };
 
-		if (s.sp)
-			g_array_append_val(p->stacks, s);
-	}
-	if (dir)
-		g_dir_close(dir);
+	opener_list(task, false, read_stack, &s);
 }
 
 /* Whose stack is in this mapping, below addr?  The nearest; 0: nobody's that is known. */

@@ -8,6 +8,7 @@
 
 #include "base/late_library.h"
 #include "base/quiet_thread.h"
+#include "base/spare_stack.h"
 
 #define ASKED_MAX 4096
 #define FILE_MAX_US (120 * G_USEC_PER_SEC)	/* for one file from all servers */
@@ -88,7 +89,10 @@ static void fetch(struct debuginfod *d, struct debuginfod_client *client, GBytes
 static gpointer work(gpointer data)
 {
 	struct debuginfod *d = data;
-	struct debuginfod_client *client = d->library.begin();
+	struct debuginfod_client *client;
+
+	spare_stack_use();
+	client = d->library.begin();
 
 	if (client) {
 		d->library.set_user_data(client, d);

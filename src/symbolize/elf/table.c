@@ -7,6 +7,7 @@
 #include "base/parser.h"
 #include "symbolize/elf/reader.h"
 #include "symbolize/elf/table_bytes.h"
+#include "symbolize/elf/unsized.h"
 
 /* Far above any real file (a debug build of a browser has 2 million functions), far below what hurts. */
 #define SYMTAB_MAX_BYTES (128 << 20)
@@ -197,6 +198,8 @@ Elf_Data *elf_reader_names(const struct elf_reader *r, const GElf_Shdr *symbols)
 static void pool_add_symbols(struct pool *pool, const struct elf_reader *r, Elf_Data *data, Elf_Data *versions,
 			     uint32_t names_from)
 {
+	bool is_stripped = !r->symtab && !r->debugdata;
+	size_t budget_bytes = UNSIZED_CODE_MAX_BYTES;
 	const char *names = pool->names + names_from;
 	size_t names_bytes = pool->names_bytes - names_from;
 	size_t cnt = data->d_size / gelf_fsize(r->elf, ELF_T_SYM, 1, EV_CURRENT);
@@ -209,6 +212,8 @@ static void pool_add_symbols(struct pool *pool, const struct elf_reader *r, Elf_
 			continue;
 		candidate.rank = symbol_rank(&sym, names + sym.st_name,
 					     is_old_version(versions, (int)i, names + sym.st_name));
+		if (is_stripped && !candidate.sized)
+			candidate.end = MIN(candidate.end, sym.st_value + MAX(elf_unsized_reach(r, &sym, &budget_bytes), 1));
 		candidate.name += names_from;
 		g_array_append_val(pool->raw, candidate);
 	}

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/opener.h"
+
 /* A function reaches to the next one; before a gap (the end of a module, unlisted memory) at most this far. */
 #define REACH_BYTES (64 << 10)
 #define READ_STEP (1 << 20)
@@ -197,7 +199,7 @@ static char *read_whole(int fd, size_t *ret_len, GError **error)
 
 struct kallsyms *kallsyms_read(const char *path, GError **error)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = opener_open(path, 0);
 	size_t len;
 	char *text;
 

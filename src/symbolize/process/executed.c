@@ -2,13 +2,13 @@
 #include "symbolize/process/executed.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <glib.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/opener.h"
 #include "symbolize/process/fileopen.h"
 
 #define AUXV_MAX_BYTES 4096
@@ -16,7 +16,7 @@
 static bool is_program(const char *dir, const struct maps_line *line)
 {
 	g_autofree char *link = g_strconcat(dir, "/exe", NULL);
-	g_autofree char *exe = g_file_read_link(link, NULL);
+	g_autofree char *exe = opener_link(link);
 
 	return exe && strcmp(exe, line->path) == 0;
 }
@@ -52,7 +52,7 @@ static char *given_path(const char *dir)
 	g_autofree char *mem = g_strconcat(dir, "/mem", NULL), *cwd_link = g_strconcat(dir, "/cwd", NULL), *cwd = NULL;
 	char text[PATH_MAX + 1] = "";
 	uint64_t addr = address_of_path(dir);
-	int fd = addr && addr <= INT64_MAX ? open(mem, O_RDONLY | O_CLOEXEC) : -1;
+	int fd = addr && addr <= INT64_MAX ? opener_open(mem, 0) : -1;
 	ssize_t n;
 
 	if (fd < 0)
@@ -63,7 +63,7 @@ static char *given_path(const char *dir)
 		return NULL;
 	if (text[0] == '/')
 		return g_strdup(text);
-	cwd = g_file_read_link(cwd_link, NULL);
+	cwd = opener_link(cwd_link);
 	return cwd ? g_canonicalize_filename(text, cwd) : NULL;
 }
 

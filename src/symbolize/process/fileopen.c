@@ -6,10 +6,10 @@
 #include <inttypes.h>
 #include <linux/openat2.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/opener.h"
 #include "symbolize/process/living.h"
 
 static int held_if_regular(int fd, struct stat *ret_stat)
@@ -29,28 +29,26 @@ static int held_if_regular(int fd, struct stat *ret_stat)
 static int open_root(const char *proc_dir, uint32_t pid)
 {
 	g_autofree char *root = g_strdup_printf("%s/%" PRIu32 "/root", proc_dir, pid);
-	int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = opener_hold(-1, root, O_DIRECTORY, 0);
 	uint32_t tid = fd < 0 && (errno == ENOENT || errno == ESRCH) ? living_thread(proc_dir, pid) : 0;
 
 	if (!tid)
 		return fd;
 	g_autofree char *of_thread = g_strdup_printf("%s/%" PRIu32 "/task/%" PRIu32 "/root", proc_dir, pid, tid);
 
-	return open(of_thread, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return opener_hold(-1, of_thread, O_DIRECTORY, 0);
 }
 
 /* flags: O_NOFOLLOW, or 0. */
 static int hold_below(const char *proc_dir, uint32_t pid, const char *path, uint64_t flags, uint64_t resolve,
 		      struct stat *ret_stat)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC | flags,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve };
 	int root_fd = open_root(proc_dir, pid), fd, error;
 
 	memset(ret_stat, 0, sizeof(*ret_stat));
 	if (root_fd < 0)
 		return -1;
-	fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	fd = opener_hold(root_fd, path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve);
 	error = errno;
 	close(root_fd);
 	errno = error;
@@ -72,7 +70,7 @@ static int open_link(const char *proc_dir, uint32_t id, uint64_t start, uint64_t
 	g_autofree char *link = g_strdup_printf("%s/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
 						proc_dir, id, start, end);
 
-	return open(link, O_PATH | O_CLOEXEC);
+	return opener_hold(-1, link, 0, 0);
 }
 
 /* The very file mapped at [start, end) of pid, be it deleted or renamed. */
@@ -90,7 +88,7 @@ static int file_hold_mapped(const char *proc_dir, uint32_t pid, uint64_t start, 
 int file_hold_here(const char *path, struct stat *ret_stat)
 {
 	memset(ret_stat, 0, sizeof(*ret_stat));
-	return held_if_regular(open(path, O_PATH | O_CLOEXEC), ret_stat);
+	return held_if_regular(opener_hold(-1, path, 0, 0), ret_stat);
 }
 
 /*
@@ -177,53 +175,12 @@ int file_hold_line(const char *proc_dir, uint32_t pid, const struct maps_line *l
 
 int file_open_held(int held_fd)
 {
-	char self[64];
-
-	g_snprintf(self, sizeof(self), "/proc/self/fd/%d", held_fd);
-	return open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-}
-
-char *file_read_fd(int fd, size_t max_bytes, size_t *ret_len)
-{
-	size_t room = 16 << 10, len = 0;
-	char *text = g_malloc(room + 1);
-
-	for (;;) {
-		ssize_t n;
-
-		if (len == room) {
-			room *= 2;
-			text = g_realloc(text, room + 1);
-		}
-		n = read(fd, text + len, room - len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			g_free(text);
-			return NULL;
-		}
-		len += (size_t)n;
-		if (!n || len >= max_bytes)
-			break;
-	}
-	len = MIN(len, max_bytes);
-	text[len] = 0;
-	*ret_len = len;
-	return text;
+	return opener_read_held(held_fd);
 }
 
 char *file_read_text(const char *path, size_t max_bytes, size_t *ret_len)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
-	char *text;
-
-	if (fd < 0)
-		return NULL;
-	text = file_read_fd(fd, max_bytes, ret_len);
-	error = errno;
-	close(fd);
-	errno = error;
-	return text;
+	return opener_text(path, max_bytes, ret_len);
 }
 
 bool file_read_at(int fd, uint64_t off, void *buffer, size_t len)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "base/file_text.h"
 #include "symbolize/process/maps.h"
 
 /*
@@ -49,8 +50,6 @@ int file_open_held(int held_fd);
  * errno set when it cannot be opened or read.  The text ends with a 0 byte.
  */
 char *file_read_text(const char *path, size_t max_bytes, size_t *ret_len);
-/* The same of an open descriptor. */
-char *file_read_fd(int fd, size_t max_bytes, size_t *ret_len);
 /* All len bytes from an offset on; false when they are not there or cannot be read. */
 bool file_read_at(int fd, uint64_t off, void *buffer, size_t len);
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/process/living.h"
 
-#include <fcntl.h>
 #include <glib.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "base/opener.h"
 #include "symbolize/process/fileopen.h"
+#include "symbolize/runtime/memory.h"
 
 #define THREADS_TRIED 64	/* a thread other than the first leaves as it exits, unless a debugger holds it */
 
 static bool has_mappings(const char *maps)
 {
-	int fd = open(maps, O_RDONLY | O_CLOEXEC);
+	int fd = opener_open(maps, 0);
 	char byte;
 	bool has = fd >= 0 && read(fd, &byte, 1) == 1;
 
@@ -22,24 +23,32 @@ static bool has_mappings(const char *maps)
 	return has;
 }
 
+struct search {
+	const char *task;
+	uint32_t pid, found;
+	int tried;
+};
+
+static bool try_thread(const struct opener_entry *e, void *data)
+{
+	struct search *s = data;
+	g_autofree char *maps = g_strdup_printf("%s/%s/maps", s->task, e->name);
+	guint64 tid = g_ascii_strtoull(e->name, NULL, 10);
+
+	if (tid && tid <= INT32_MAX && tid != s->pid && has_mappings(maps))
+		s->found = (uint32_t)tid;
+	return !s->found && ++s->tried < THREADS_TRIED;
+}
+
 uint32_t living_thread(const char *proc_dir, uint32_t pid)
 {
 	g_autofree char *task = g_strdup_printf("%s/%" PRIu32 "/task", proc_dir, pid);
 	g_autofree char *own = g_strdup_printf("%s/%" PRIu32 "/maps", proc_dir, pid);
-	GDir *dir = has_mappings(own) ? NULL : g_dir_open(task, 0, NULL);
-	uint32_t found = 0;
-	const char *name;
+	struct search s = { .task = task, .pid = pid };
 
-	for (int i = 0; dir && !found && i < THREADS_TRIED && (name = g_dir_read_name(dir)); i++) {
-		g_autofree char *maps = g_strdup_printf("%s/%s/maps", task, name);
-		guint64 tid = g_ascii_strtoull(name, NULL, 10);
-
-		if (tid && tid <= INT32_MAX && tid != pid && has_mappings(maps))
-			found = (uint32_t)tid;
-	}
-	if (dir)
-		g_dir_close(dir);
-	return found;
+	if (!has_mappings(own))
+		opener_list(task, false, try_thread, &s);
+	return s.found;
 }
 
 char *living_maps(const char *proc_dir, uint32_t pid, size_t max_bytes)
@@ -49,6 +58,7 @@ char *living_maps(const char *proc_dir, uint32_t pid, size_t max_bytes)
 	char *text = file_read_text(path, max_bytes, &len);
 	uint32_t tid;
 
+	memory_forget(pid);	/* whoever asks for its mappings looks at it anew */
 	if (text && *text)
 		return text;
 	tid = living_thread(proc_dir, pid);

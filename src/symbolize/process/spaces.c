@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/opener.h"
 #include "symbolize/process/living.h"
 #include "symbolize/process/map_set.h"
 #include "symbolize/process/maps.h"
@@ -121,8 +122,9 @@ static void sweep_if_many(struct spaces *s)
 	g_hash_table_iter_init(&iter, s->processes);
 	while (g_hash_table_iter_next(&iter, &pid, &data)) {
 		g_autofree char *dir = g_strdup_printf("%s/%u", s->proc_dir, GPOINTER_TO_UINT(pid));
+		struct stat st;
 
-		if (access(dir, F_OK) && generation_is_current(newest(data)))
+		if (!opener_stat(dir, &st) && generation_is_current(newest(data)))
 			g_hash_table_iter_remove(&iter);
 	}
 	s->sweep_at = MAX(PROCESSES_SWEEP, g_hash_table_size(s->processes) * 2);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/module.h"
+#include "base/opener.h"
 #include "base/proc_status.h"
 #include "symbolize/jit/perf_map.h"
 #include "symbolize/process/fileopen.h"
@@ -269,7 +270,7 @@ static void take_file(struct recognised *r, const char *proc_dir, const char *de
 static void take_files(struct recognised *r, const char *proc_dir, const char *debug_dir, const GArray *lines)
 {
 	g_autofree char *exe = g_strdup_printf("%s/%" PRIu32 "/exe", proc_dir, r->pid);
-	g_autofree char *program = g_file_read_link(exe, NULL);
+	g_autofree char *program = opener_link(exe);
 
 	r->is_program_unknown = !program;
 	for (int pass = 0; pass < 2; pass++)
@@ -342,7 +343,7 @@ static bool has_own_root(const char *proc_dir, uint32_t pid)
 	g_autofree char *root = g_strdup_printf("%s/%" PRIu32 "/root/.", proc_dir, pid);
 	struct stat theirs, ours;
 
-	return !stat(root, &theirs) && !stat("/", &ours) &&
+	return opener_stat(root, &theirs) && !stat("/", &ours) &&
 	       (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino);
 }
 

@@ -12,6 +12,7 @@
 #include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
+#include "symbolize/runtime/tokio_place.h"
 
 #define MAPS_TEXT_MAX (64u << 20)
 #define WORD 8
@@ -172,6 +173,23 @@ static bool is_task_function(const struct elf_table *t, uint64_t vaddr)
 	return e && is_of_task(t->symbols.names + e->name, "");
 }
 
+static bool may_read_place(void *program, unsigned cnt)
+{
+	return may_read(program, cnt);
+}
+
+static void find_source_place(struct tokio_program *p, const struct elf_table *t, uint64_t bias, struct tokio_kind *kind)
+{
+	const struct tokio_place_search search = { p->pid, t, bias, may_read_place, p };
+	struct tokio_source_place place;
+
+	if (!tokio_place_find(&search, kind->poll, &place))
+		return;
+	kind->file = place.file;
+	kind->line = place.line;
+	kind->has_several_places = place.is_one_of_several;
+}
+
 /* The words from that of `poll` on.  Behind the functions are offsets: the largest is that of a task's end. */
 static void add_kind(struct tokio_program *p, const struct elf_table *t, uint64_t bias, uint64_t at,
 		     const uint64_t words[TABLE_WORDS])
@@ -199,6 +217,7 @@ static void add_kind(struct tokio_program *p, const struct elf_table *t, uint64_
 	/* not by what polling calls: a future that is part of it may make, and free, tasks of another kind */
 	for (unsigned k = 2; k < function_cnt && !kind.name; k++)
 		kind.name = name_by_function(&search, words[k], 0);
+	find_source_place(p, t, bias, &kind);
 	known = g_memdup2(&kind, sizeof(kind));
 	g_hash_table_replace(p->kinds, &known->table, known);
 	p->kinds_from = MIN(p->kinds_from, at);
@@ -519,6 +538,7 @@ static void kind_free(gpointer p)
 	struct tokio_kind *kind = p;
 
 	g_free(kind->name);
+	g_free(kind->file);
 	g_free(kind);
 }
 

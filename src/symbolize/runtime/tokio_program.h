@@ -39,6 +39,9 @@ struct tokio_kind {
 	uint64_t table, poll, schedule;	/* and two of its functions */
 	uint32_t end_at, scheduler_at;	/* in a task */
 	char *name;	/* the future's type; NULL: not known */
+	char *file;	/* where it stands in the sources; NULL: not known */
+	uint32_t line;
+	bool has_several_places;	/* that is one of them: its own, or of what it awaits */
 };
 
 enum tokio_task_state {

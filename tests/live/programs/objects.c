@@ -359,11 +359,11 @@ static void set_up_events(void)
 	signals = ok(signalfd(-1, &mask, 0), "signalfd");
 	watch = ok(inotify_init1(0), "inotify");
 	ok(inotify_add_watch(watch, directory, IN_OPEN), "inotify");
-	say("wait_event", 0, "objects fd %d", event);
-	say("wait_timer", 0, "objects fd %d: every 5 ms", timer);
-	say("wait_set", 0, "objects fd %d: 1 pipe, 1 timerfd", set);
-	say("wait_signal", 0, "objects fd %d", signals);
-	say("wait_watch", 0, "objects fd %d", watch);
+	say("wait_event", 0, "fd %d of objects", event);
+	say("wait_timer", 0, "every 5 ms (fd %d of objects)", timer);
+	say("wait_set", 0, "1 pipe, 1 timerfd (fd %d of objects)", set);
+	say("wait_signal", 0, "fd %d of objects", signals);
+	say("wait_watch", 0, "fd %d of objects", watch);
 }
 
 static void set_up_own(void)

@@ -395,8 +395,8 @@ static void test_merged_wakers(void)
 {
 	struct profile *before = change_new(false), *after = change_new(true);
 
-	change_add_more(before, false);
-	change_add_more(after, true);
+	change_add_more(before, false, CHANGE_SLICE_NS);
+	change_add_more(after, true, CHANGE_SLICE_NS);
 	struct pair pair = pair_new(before, after, DIFF_PER_THREAD_TIME);
 	struct diff_merged *m = diff_merged_new(pair.d);
 

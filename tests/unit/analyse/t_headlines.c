@@ -4,6 +4,8 @@
 #include "../fixture.h"
 #include "analyse/headlines.h"
 #include "analyse/top.h"
+#include "render/json/parts.h"
+#include "render/json/write.h"
 
 #define MS UINT64_C(1000000)
 
@@ -101,6 +103,8 @@ static void test_selection(void)
 static void test_many_processes(void)
 {
 	enum { CNT = 700 };
+	g_autoptr(GString) json = g_string_new(NULL);
+	struct json j;
 	struct profile *p = profile_new();
 	struct wait w = { .thread = fixture_thread(p, 1, 1, "node", "node"), .state = 'S', .count = CNT, .blocked_ns = CNT * MS };
 
@@ -120,6 +124,44 @@ static void test_many_processes(void)
 
 	g_assert_cmpstr(by->comm, ==, "sleep");
 	g_assert_cmpuint(by->blocked_ns, ==, CNT / 7 * 6 * MS);
+	/* nor does JSON name one of them */
+	json_init(&j, json);
+	json_object_begin(&j);
+	json_findings(&j, f);
+	json_object_end(&j);
+	g_assert_nonnull(strstr(json->str, "\"comm\":\"sleep\",\"several\":true,\"pid\":null,\"tid\":null,"));
+	findings_free(f);
+	profile_free(p);
+}
+
+/* What a single look saw is not the first thing to be told, however long the period that it stands for. */
+static void test_one_look(void)
+{
+	struct profile *p = profile_new();
+	struct wait w = { .thread = fixture_thread(p, 1, 1, "node", "node"), .state = 'S' };
+
+	p->info.looks.rounds = 10;
+	p->info.duration_ns = 1000 * MS;
+	p->info.unknown = UNKNOWN_COUNTS | UNKNOWN_DURATIONS;
+	w.blocked_ns = 200 * MS;
+	w.off_cpu_se_ns = 210 * MS;
+	w.kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "do_syscall_64 ksys_read anon_pipe_read schedule");
+	profile_add_wait(p, &w);
+	w.blocked_ns = 100 * MS;
+	w.off_cpu_se_ns = 10 * MS;
+	w.kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "do_syscall_64 ksys_write anon_pipe_write schedule");
+	w.user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, "main@/usr/bin/node append@/usr/bin/node write@/lib/libc.so.6");
+	profile_add_wait(p, &w);
+	struct findings *f = findings_new(p, NULL);
+	const struct finding *sure = &g_array_index(f->rows, struct finding, 0), *doubtful = sure + 1;
+
+	g_assert_cmpuint(f->rows->len, ==, 2);
+	g_assert_cmpuint(sure->time_ns, ==, 100 * MS);
+	g_assert_false(sure->is_doubtful);
+	g_assert_cmpuint(sure->looks, ==, 1);
+	g_assert_cmpuint(doubtful->time_ns, ==, 200 * MS);
+	g_assert_true(doubtful->is_doubtful);
+	g_assert_cmpuint(doubtful->looks, ==, 2);
 	findings_free(f);
 	profile_free(p);
 }
@@ -131,5 +173,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/analyse/headlines/together", test_together);
 	g_test_add_func("/analyse/headlines/selection", test_selection);
 	g_test_add_func("/analyse/headlines/many-processes", test_many_processes);
+	g_test_add_func("/analyse/headlines/one-look", test_one_look);
 	return g_test_run();
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../fixture.h"
+#include "analyse/findings.h"
 #include "analyse/idle_part.h"
 #include "analyse/task_findings.h"
 #include "analyse/task_groups.h"
@@ -185,6 +186,40 @@ static void test_findings(void)
 	profile_free(p);
 }
 
+/* Threads that were held up for less than a twentieth of the window are no news beside what goroutines wait for. */
+static void test_threads_beside_tasks(void)
+{
+	const uint64_t window_ns = 1000000000;
+	struct finding row = { .pid = 12, .process = "bank", .time_ns = window_ns / 20 - 1 };
+	struct profile *p = profile_new(), *without = profile_new();
+	struct task_findings *f = findings_of(p, bank(true)), *none = task_findings_new(without);
+
+	g_assert_true(task_findings_outweigh(f, &row, window_ns));
+	g_assert_false(task_findings_outweigh(none, &row, window_ns));
+	row.time_ns++;
+	g_assert_false(task_findings_outweigh(f, &row, window_ns));
+	row = (struct finding){ .pid = 13, .process = "bank" };
+	g_assert_false(task_findings_outweigh(f, &row, window_ns));	/* another process */
+	row.pid = 0;
+	g_assert_true(task_findings_outweigh(f, &row, window_ns));
+	task_findings_free(f);
+	task_findings_free(none);
+	profile_free(p);
+	profile_free(without);
+}
+
+/* Between two requests nobody but the client is waited for. */
+static void test_between_requests(void)
+{
+	static const struct task_frame next[] = {
+		{ "net.(*conn).Read", NULL, 0 }, { "bufio.(*Reader).ReadSlice", NULL, 0 }, { "net/http.(*conn).readRequest", NULL, 0 },
+		{ "net/http.(*conn).serve", NULL, 0 },
+	};
+	const struct task_row row = { .state = "waiting", .reason = "IO wait", .frames = next, .frame_cnt = 4 };
+
+	g_assert_cmpstr(task_idle(TASKS_GO, &row), ==, "connections without a request (net/http)");
+}
+
 /* A pool of connections that is a channel: who waits for one owes an answer, which tells it from a worker without work. */
 static void test_handlers_that_receive(void)
 {
@@ -311,6 +346,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/rows-are-bounded", test_rows_are_bounded);
 	g_test_add_func("/tasks/findings", test_findings);
 	g_test_add_func("/tasks/handlers-that-receive", test_handlers_that_receive);
+	g_test_add_func("/tasks/threads-beside-tasks", test_threads_beside_tasks);
+	g_test_add_func("/tasks/between-requests", test_between_requests);
 	g_test_add_func("/tasks/async-with", test_async_with);
 	g_test_add_func("/tasks/asyncio-findings", test_asyncio_findings);
 	g_test_add_func("/tasks/hostile-findings", test_hostile_findings);

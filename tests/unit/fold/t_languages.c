@@ -7,12 +7,22 @@
 
 #define VERSION(minor) OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_PYTHON, 3, minor)
 #define EVAL "_PyEval_EvalFrameDefault"
+#define FILE_NAME "/usr/bin/python3"
+#define BARE ""		/* a function of it without a name */
+#define OTHER "?"	/* of another file */
+#define RUN "[python3]"
 #define GONE "[python]"	/* a frame that cannot be read keeps its place */
 
 static uint32_t spot_of(void *ctx, uint32_t frame)
 {
 	(void)ctx;
 	return frame;
+}
+
+static uint32_t frame_of(const void *ctx, uint32_t spot)
+{
+	(void)ctx;
+	return spot;
 }
 
 struct merging {
@@ -44,6 +54,11 @@ static const struct merging mergings[] = {
 	{ 11, { "sleep", EVAL, "vectorcall", EVAL, "main" }, { 0 }, { ENTRY(1, 0) }, { "sleep", EVAL, "vectorcall", EVAL, "main" }, true },
 	/* what lies in no frame of C's */
 	{ 13, { "sleep", EVAL, "main" }, { 0, 100, 200 }, { ENTRY(1, 150), ENTRY(2, 120) }, { "sleep", EVAL, "main" }, true },
+	/* a stripped interpreter: what lies between is one frame, and not where it could not be merged, or in other files */
+	{ 11, { BARE, BARE, EVAL, BARE, BARE, OTHER }, { 0 }, { ENTRY(1, 0) }, { RUN, GONE, RUN, "/usr/lib/libx.so" }, false },
+	{ 11, { BARE, EVAL, BARE, "vectorcall", BARE, OTHER }, { 0 }, { ENTRY(1, 0) },
+	  { RUN, GONE, RUN, "vectorcall", RUN, "/usr/lib/libx.so" }, false },
+	{ 11, { BARE, BARE, EVAL, EVAL }, { 0 }, { ENTRY(1, 0) }, { FILE_NAME, FILE_NAME, EVAL, EVAL }, true },
 };
 
 static bool is_lost(const struct profile *p)
@@ -65,7 +80,9 @@ static void check_merging(const struct merging *m)
 	unsigned cnt, wanted = 0;
 
 	for (; stack.cnt < 6 && m->names[stack.cnt]; stack.cnt++) {
-		struct frame f = { .name = m->names[stack.cnt], .module = "/usr/bin/python3", .offset = stack.cnt };
+		bool is_other = m->names[stack.cnt][0] == '?', is_bare = is_other || !m->names[stack.cnt][0];
+		struct frame f = { .name = is_bare ? NULL : m->names[stack.cnt], .module = is_other ? "/usr/lib/libx.so" : FILE_NAME,
+				   .offset = stack.cnt };
 
 		spots[stack.cnt] = frames[stack.cnt] = profile_frame(p, &f);
 	}
@@ -74,7 +91,7 @@ static void check_merging(const struct merging *m)
 		rec.depth++;
 	}
 	fold_languages_native(l, &stack);
-	cnt = fold_languages_merge(l, &rec, spot_of, NULL, merged, &end);
+	cnt = fold_languages_merge(l, &rec, &(struct fold_spots){ frame_of, spot_of, NULL }, merged, &end);
 	for (; wanted < 8 && m->merged[wanted]; wanted++) {
 		const struct frame *f = wanted < cnt ? profile_get_frame(p, merged[wanted]) : NULL;
 

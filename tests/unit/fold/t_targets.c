@@ -203,11 +203,16 @@ static void test_events(struct fixture *x, gconstpointer data)
 	add_fd(x, 70, 11, "socket:[1]", "ino:\t1\n");
 	add_fd(x, 70, 10, "anon_inode:[eventpoll]",
 	       "pos:\t0\nino:\t1\ntfd:       11 events:       19 data: 0\ntfd:       11 events: 19\ntfd:       99 events: 19\n");
-	check(object_of(x, &rec), OBJECT_EPOLL, "waiter fd 10: 2 sockets, 1 other", 0);
+	check(object_of(x, &rec), OBJECT_EPOLL, "2 sockets, 1 other (fd 10 of waiter)", 0);
 	rec = record_of(x, 12, 0, 1);
 	rec.is_anon = 1;
 	add_fd(x, 70, 12, "anon_inode:[timerfd]", "ino:\t1\nit_value: (0, 1)\nit_interval: (1, 500000000)\n");
-	check(object_of(x, &rec), OBJECT_TIMERFD, "waiter fd 12: every 1500 ms", 0);
+	check(object_of(x, &rec), OBJECT_TIMERFD, "every 1500 ms (fd 12 of waiter)", 0);
+	/* closed before anybody looked */
+	rec = record_of(x, 13, 0, 1);
+	rec.is_anon = 1;
+	rec.text_len = (uint16_t)g_strlcpy((char *)rec.text, "[eventpoll]", sizeof(rec.text));
+	check(object_of(x, &rec), OBJECT_EPOLL, "fd 13 of waiter", 0);
 }
 
 static void test_child_and_set(struct fixture *x, gconstpointer data)
@@ -308,9 +313,9 @@ static void test_upstream(struct fixture *x, gconstpointer data)
 	add_fd(x, 70, 8, "anon_inode:[eventpoll]", "ino:\t51\ntfd:        9 events: 1\n");
 	add_fd(x, 80, 4, "socket:[901]", "ino:\t901\n");
 	write_file(x, "70/net", "tcp", table);
-	check(object_of(x, &rec), OBJECT_EPOLL, "waiter fd 7: 3 sockets -> 127.0.0.1:8081 (other; end)", 80);
+	check(object_of(x, &rec), OBJECT_EPOLL, "3 sockets (fd 7 of waiter) -> 127.0.0.1:8081 (other; end)", 80);
 	/* one that only serves has asked nobody */
-	check(object_of(x, &other), OBJECT_EPOLL, "waiter fd 8: 1 socket", 0);
+	check(object_of(x, &other), OBJECT_EPOLL, "1 socket (fd 8 of waiter)", 0);
 }
 
 int main(int argc, char **argv)

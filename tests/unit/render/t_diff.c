@@ -8,6 +8,8 @@
 #include "render/json/diff.h"
 #include "render/text/diff.h"
 
+#define MS UINT64_C(1000000)
+
 static struct diff *diff_of(struct profile *before, struct profile *after)
 {
 	const struct diff_options options = { .noise = DIFF_NOISE_DEFAULT };
@@ -103,6 +105,47 @@ static void test_text(void)
 	profile_free(after);
 }
 
+/* Of each worker as many waits of 1 ms, whose stacks did not come. */
+static void add_lost(struct profile *p, uint32_t cnt)
+{
+	const struct frame lost = { .kind = FRAME_USER, .why = FRAME_PENDING };
+	struct wait w = { .state = 'S', .count = cnt, .blocked_ns = cnt * MS, .max_ns = MS };
+
+	w.user = w.kernel = profile_node(p, 0, profile_frame(p, &lost));
+	w.hist[profile_hist_slot(MS)] = cnt;
+	for (w.thread = 0; w.thread < 4; w.thread++)
+		profile_add_wait(p, &w);
+}
+
+static char *text_with_lost(uint32_t before_cnt, uint32_t after_cnt)
+{
+	struct profile *before = change_new(false), *after = change_new(false);
+	GString *s = g_string_new(NULL);
+	const struct text_options text = { .width = 80 };
+	const struct diff_text_options options = { .text = &text };
+	struct diff *d;
+
+	add_lost(before, before_cnt);
+	add_lost(after, after_cnt);
+	d = diff_of(before, after);
+	diff_text(s, d, &options);
+	diff_free(d);
+	profile_free(before);
+	profile_free(after);
+	return g_string_free(s, FALSE);
+}
+
+/* They may be idle or not: they are in the total, told, and never the change without a word. */
+static void test_lost(void)
+{
+	g_autofree char *none = text_with_lost(1, 1), *same = text_with_lost(6000, 6000), *more = text_with_lost(1, 6000);
+
+	g_assert_null(strstr(none, "lost"));
+	g_assert_nonnull(strstr(same, "Waits whose stacks were lost are in the total: 9.60 s -> 9.60 s."));
+	g_assert_null(strstr(same, "may be idle"));
+	g_assert_nonnull(strstr(more, "But +9.60 s is of waits whose stacks were lost: that may be idle time."));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -110,5 +153,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/render/diff/negated", test_negated);
 	g_test_add_func("/render/diff/nothing", test_nothing);
 	g_test_add_func("/render/diff/text", test_text);
+	g_test_add_func("/render/diff/lost", test_lost);
 	return g_test_run();
 }

@@ -95,7 +95,7 @@ static void test_page(void)
 	unsigned ends = 0;
 	for (const char *s = a->str; (s = strstr(s, "</script>")); s++)
 		ends++;
-	g_assert_cmpuint(ends, ==, 6);
+	g_assert_cmpuint(ends, ==, 7);
 	profile_free(p);
 }
 

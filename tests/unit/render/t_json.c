@@ -88,6 +88,51 @@ static void test_selected(void)
 	profile_free(p);
 }
 
+static uint64_t number_behind(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	g_assert_nonnull(at);
+	return g_ascii_strtoull(at + strlen(key), NULL, 10);
+}
+
+/* What has no room is summed up, and it is the least. */
+static void test_within(void)
+{
+	struct profile *p = profile_new();
+	g_autoptr(GString) whole = g_string_new(NULL), s = g_string_new(NULL);
+	uint32_t thread = fixture_thread(p, 1, 1, "a", "a");
+	uint64_t all_ns = 0, told_ns = 0, told_cnt = 0, last_ns = UINT64_MAX;
+
+	for (unsigned i = 0; i < 1000; i++) {
+		struct frame f = { .name = NULL, .module = "/usr/bin/a", .offset = i, .why = FRAME_NO_SYMBOLS };
+		struct wait w = { .thread = thread, .state = 'S', .count = 1, .blocked_ns = 1000 + i * 7919 % 1000 };
+
+		w.max_ns = w.blocked_ns;
+		w.user = profile_node(p, 0, profile_frame(p, &f));
+		all_ns += w.blocked_ns;
+		profile_add_wait(p, &w);
+	}
+	json_report(whole, p, NULL);
+	g_assert_null(strstr(whole->str, "left_out"));
+	json_report_within(s, p, NULL, 200000);
+	g_assert_cmpuint(s->len, <, 200000);
+	const char *rest = strstr(s->str, "\"left_out\":{");
+	g_assert_nonnull(rest);
+	for (const char *at = strstr(s->str, "\"waits\":["); (at = strstr(at, ",\"off_cpu_ns\":")) && at < rest; at++) {
+		uint64_t ns = number_behind(at, "\"off_cpu_ns\":");
+
+		g_assert_cmpuint(ns, <=, last_ns);
+		last_ns = ns;
+		told_ns += ns;
+		told_cnt++;
+	}
+	g_assert_cmpuint(told_cnt, >, 50);
+	g_assert_cmpuint(told_cnt + number_behind(rest, "\"rows\":"), ==, 1000);
+	g_assert_cmpuint(told_ns + number_behind(rest, "\"off_cpu_ns\":"), ==, all_ns);
+	profile_free(p);
+}
+
 /*
  * 200,000 waits take a fraction of a second; ten are for slow machines with sanitizers, and
  * still catch what grows with the square of something.
@@ -125,6 +170,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/json/quote", test_quote);
 	g_test_add_func("/json/report", test_report);
 	g_test_add_func("/json/selected", test_selected);
+	g_test_add_func("/json/within", test_within);
 	g_test_add_func("/json/speed", test_speed);
 	return g_test_run();
 }

@@ -235,6 +235,26 @@ static void test_bound(void)
 	profile_free(p);
 }
 
+/* What was not seen up to the end is gone, whenever it began, and though nobody saw it end. */
+static void test_gone(void)
+{
+	static const struct short_lived_options gone = { .may_fold = true, .even_gone = true };
+	struct profile *p = storm(0), *folded;
+
+	for (unsigned i = 0; i < 20; i++)
+		add_wait(p, add_thread(p, 1000 + i, 1000 + i, "worker", NULL, START, START + 3 * MS, 0), "read", 0);
+	add_wait(p, add_thread(p, 2000, 2000, "worker", NULL, START, START + WINDOW, THREAD_OPEN_AT_END), "read", 0);
+	g_assert_null(short_lived_fold(p, &folds));
+	folded = short_lived_fold(p, &gone);
+	const struct sums before = sums_of(p), after = sums_of(folded);
+
+	g_assert_cmpmem(&before, sizeof(before), &after, sizeof(after));
+	g_assert_cmpuint(thread_observed_ns(find(folded, 0, "worker")), ==, 20 * 3 * MS);
+	g_assert_cmpuint(find(folded, 2000, "worker")->tid, ==, 2000);
+	profile_free_rows(folded);
+	profile_free(p);
+}
+
 static bool is_bash(const struct thread *t, void *data)
 {
 	return strcmp(t->comm, data) == 0;
@@ -269,6 +289,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/short-lived/threads-of-a-process", test_threads_of_a_process);
 	g_test_add_func("/short-lived/nothing", test_nothing);
 	g_test_add_func("/short-lived/bound", test_bound);
+	g_test_add_func("/short-lived/gone", test_gone);
 	g_test_add_func("/short-lived/excluded", test_excluded);
 	return g_test_run();
 }

@@ -267,7 +267,7 @@ static void too_old(void)
 static void too_much(void)
 {
 	char *dir = new_dir();
-	const struct store_options options = { .dir = dir, .max_bytes = 1200000 };
+	const struct store_options options = { .dir = dir, .max_bytes = 2000000 };
 	struct sim *sim = sim_new(7, 30, 600 * S);
 	struct store *s = store_open(&options, NULL);
 	struct store_extent e;
@@ -275,7 +275,7 @@ static void too_much(void)
 	for (unsigned round = 0; round < 30; round++) {
 		add_days(s, sim, 1, 60);
 		g_assert_true(store_extent(dir, &e, NULL));
-		g_assert_cmpuint(e.bytes, <=, 1200000 + 1200000 / 8);
+		g_assert_cmpuint(e.bytes, <=, 2000000 + 2000000 / 8);
 	}
 	g_assert_cmpuint(e.windows, <, 30 * 60);
 	g_assert_cmpuint(files_of(dir, TIER_WINDOW), >, 1);

@@ -20,6 +20,16 @@ static struct elf_table *read_path(const char *path, GError **error)
 	return t;
 }
 
+/* Builds tests' own libraries with the compiler and linkers at hand; false when one is missing. */
+static bool run(const char *dir, const char *command)
+{
+	const char *argv[] = { "sh", "-c", command, NULL };
+	int status = -1;
+
+	return g_spawn_sync(dir, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, NULL,
+			    NULL, &status, NULL) && !status;
+}
+
 static const char *name_at(const struct elf_table *t, uint64_t vaddr)
 {
 	const struct symtab_entry *e = symtab_find(&t->symbols, vaddr);
@@ -115,6 +125,52 @@ static void test_libc(void)
 	g_free(l.path);
 }
 
+#ifdef __x86_64__
+/* As musl has it: functions in assembly whose symbols have no size, and one of them that is not exported. */
+static const char *unsized_source =
+	".globl fill, leave, after\\n.type fill,@function\\n.type hidden,@function\\n.type second,@function\\n"
+	".type leave,@function\\n.type after,@function\\n.text\\n.balign 64\\n"
+	"fill: test %rdx,%rdx\\n jz 1f\\n mov %rdi,%rax\\n ret\\n1: xor %eax,%eax\\n ret\\n.balign 32\\n"
+	"hidden: syscall\\n ret\\n.balign 32\\n"
+	"leave: jmp *%rdi\\n.balign 32\\nsecond: mov %rdi,%rax\\n ret\\n.balign 32\\n"
+	"after: ret\\n.size after,.-after\\n";
+
+static void check_unsized(const char *library, bool is_stripped)
+{
+	struct elf_table *t = read_path(library, NULL);
+	uint64_t fill = 0;
+
+	for (size_t i = 0; i < t->symbols.cnt; i++)
+		if (!strcmp(symtab_name(&t->symbols, &t->symbols.entries[i]), "fill"))
+			fill = t->symbols.entries[i].addr;
+	g_assert_cmphex(fill, !=, 0);
+	g_assert_cmpstr(name_at(t, fill), ==, "fill");
+	g_assert_cmpstr(name_at(t, fill + 8), ==, "fill");
+	g_assert_cmpstr(name_at(t, fill + 10), ==, "fill");	/* what only a conditional jump leads to */
+	g_assert_cmpstr(name_at(t, fill + 32 + 2), ==, is_stripped ? NULL : "hidden");
+	g_assert_cmpstr(name_at(t, fill + 64), ==, "leave");
+	g_assert_cmpstr(name_at(t, fill + 96), ==, is_stripped ? NULL : "second");
+	g_assert_cmpstr(name_at(t, fill + 128), ==, "after");
+	elf_table_free(t);
+}
+
+static void test_unsized(void)
+{
+	g_autofree char *dir = g_dir_make_tmp("offcpu-test-XXXXXX", NULL), *library = g_build_filename(dir, "a.so", NULL);
+	g_autofree char *command = g_strdup_printf("printf %%b '%s' | cc -shared -nostdlib -x assembler - -o a.so", unsized_source);
+
+	if (run(dir, command)) {
+		check_unsized(library, false);
+		g_assert_true(run(dir, "strip a.so"));
+		check_unsized(library, true);
+	} else {
+		g_test_skip("no compiler");
+	}
+	unlink(library);
+	rmdir(dir);
+}
+#endif
+
 static const char *plt_name_at(const struct elf_table *t, uint64_t vaddr)
 {
 	const struct symtab_entry *e = symtab_find(&t->plt, vaddr);
@@ -186,16 +242,6 @@ static void test_plt_of_libc(void)
 	g_assert_cmpuint(named, ==, 1);
 	elf_table_free(t);
 	g_free(l.path);
-}
-
-/* Builds tests' own libraries with the compiler and linkers at hand; false when one is missing. */
-static bool run(const char *dir, const char *command)
-{
-	const char *argv[] = { "sh", "-c", command, NULL };
-	int status = -1;
-
-	return g_spawn_sync(dir, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, NULL,
-			    NULL, &status, NULL) && !status;
 }
 
 /* Builds a library with each of these flags, and has it looked at; skipped where none could be built. */
@@ -427,6 +473,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/elf/own", test_own);
 	g_test_add_func("/elf/libc", test_libc);
 #ifdef __x86_64__
+	g_test_add_func("/elf/unsized", test_unsized);
 	g_test_add_func("/elf/plt", test_plt);
 	g_test_add_func("/elf/plt-of-libc", test_plt_of_libc);
 	g_test_add_func("/elf/plt-layouts", test_plt_layouts);

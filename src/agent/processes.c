@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "agent/processes.h"
+
+#include "attach/error.h"
+#include "base/opener.h"
+#include "base/parser.h"
+#include "base/privileges.h"
+#include "fold/containers.h"
+#include "fold/process_context.h"
+#include "symbolize/elf/table_bytes.h"
+#include "symbolize/jit/perf_map.h"
+#include "symbolize/runtime/go_answers.h"
+#include "symbolize/runtime/variables.h"
+#include "unwind/table_bytes.h"
+
+/* The kernel lets nobody else count the programs' time, and some none else take samples. */
+static uint64_t opens_with(const struct agent_config *c)
+{
+	return privileges_to_open(c->budget_ppm || attach_perf_takes_admin());
+}
+
+/* Where they cannot be, as in a container that allows little, the agent does it by itself, as other commands do. */
+void processes_begin(const struct agent_config *c, log_fn log)
+{
+	static const parser_fn fns[PARSER_JOBS] = {
+		[PARSER_SYMBOLS] = elf_table_parse,	  [PARSER_DATA] = data_file_parse,
+		[PARSER_SEARCH] = variables_parse,	  [PARSER_CONTAINER] = container_parse,
+		[PARSER_CONTEXT] = process_context_parse, [PARSER_JIT] = perf_map_parse_file,
+		[PARSER_GO] = go_answers_parse,		  [PARSER_UNWIND] = unwind_table_parse,
+	};
+	g_autoptr(GError) parser_error = NULL;
+	g_autoptr(GError) opener_error = NULL;
+
+	if (!parser_start(fns, &parser_error))
+		log_say(log, LOG_LEVEL_WARNING, "%s: they are parsed with the agent's rights", parser_error->message);
+	if (!opener_start(opens_with(c), &opener_error))
+		log_say(log, LOG_LEVEL_WARNING, "%s: the agent keeps its rights for that", opener_error->message);
+}
+
+bool processes_give_up(const struct agent_config *c, log_fn log, GError **error)
+{
+	bool is_apart = opener_is_apart();
+	uint64_t needed = privileges_to_trace() | privileges_to_limits() | (is_apart ? 0 : opens_with(c));
+
+	if (!privileges_drop(needed, error))
+		return false;
+	g_autofree char *held = privileges_text(privileges_now());
+
+	log_say(log, LOG_LEVEL_INFO, "capabilities: %s%s", *held ? held : "none",
+		is_apart ? "; a process of its own opens what is other users'" : "");
+	return true;
+}
+
+bool processes_check(GError **error)
+{
+	if (!opener_is_lost())
+		return true;
+	g_set_error_literal(error, ATTACH_ERROR, ATTACH_ERROR_FAILED,
+			    "the process that opens what is other users' has ended, or does not answer");
+	return false;
+}
+
+void processes_end(void)
+{
+	opener_stop();
+	parser_stop();
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_DEADLOCK_H
+#define ANALYSE_DEADLOCK_H
+
+#include "profile/profile.h"
+
+/*
+ * Rings of threads each of which waits, as the window ends, for a lock that the next one holds.  Of each wait: index + 1
+ * of the wait of the thread that holds its lock, if both are in one ring; else 0.  A thread that waits for what it holds
+ * itself is a ring of one.  Free with g_free().
+ */
+uint32_t *deadlock_rings_new(const struct profile *p);
+
+#endif

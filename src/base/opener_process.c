@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <ctype.h>
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/confine.h"
+#include "base/opener.h"
+#include "base/parser.h"
+
+/*
+ * It serves one client, which may have been taken over.  Of any process it gives what /proc has, its memory included:
+ * that is what the client is for, and it could have the kernel's by its own rights.  Of files elsewhere it gives those
+ * that names are made of, told by how they begin or are called, so no key and no password.  It opens nothing to write.
+ */
+
+#define SOCKET_FD 3
+#define PROC_FD 4
+#define NICE (-20)		/* the recorder waits for it */
+#define NAMES_AT_ONCE 4096	/* bytes of getdents64(2) */
+#define KERNFS_HANDLE 0xfe	/* FILEID_KERNFS; the kernel's headers for users do not have it */
+
+struct linux_dirent64 {	/* of getdents64(2) */
+	uint64_t ino;
+	int64_t off;
+	uint16_t bytes;
+	uint8_t type;
+	char name[];
+};
+
+/* ---- what both do */
+
+int opener_hold_here(int at, const char *path, uint64_t flags, uint64_t resolve)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | (flags & (O_NOFOLLOW | O_DIRECTORY)),
+				.resolve = resolve };
+
+	return (int)syscall(SYS_openat2, at < 0 ? AT_FDCWD : at, path, &how, sizeof(how));
+}
+
+int opener_reopen_here(int held_fd)
+{
+	char self[32];
+
+	g_snprintf(self, sizeof(self), "/proc/self/fd/%d", held_fd);
+	return open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+int opener_cgroup_here(int mount_fd, uint64_t id)
+{
+	struct {
+		struct file_handle handle;
+		uint64_t id;
+	} of = { .handle = { .handle_bytes = sizeof(id), .handle_type = KERNFS_HANDLE } };
+
+	memcpy(of.handle.f_handle, &id, sizeof(id));
+	return open_by_handle_at(mount_fd, &of.handle, O_PATH | O_CLOEXEC);
+}
+
+int opener_bpf_stats_here(void)
+{
+	union bpf_attr attr = { .enable_stats.type = BPF_STATS_RUN_TIME };
+
+	return (int)syscall(SYS_bpf, BPF_ENABLE_STATS, &attr, sizeof(attr));	/* Linux 5.8, d46edd671a14 */
+}
+
+int opener_perf_event_here(const struct perf_event_attr *attr, int cpu)
+{
+	return (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Mode, name, where it leads. */
+static size_t put_entry(int dir, const char *name, bool with_link, char *to)
+{
+	struct stat st = { 0 };
+	size_t name_bytes = strlen(name) + 1;
+	char *link = to + sizeof(uint32_t) + name_bytes;
+	ssize_t n = with_link ? readlinkat(dir, name, link, OPENER_LINK_MAX - 1) : 0;
+
+	n = MAX(n, 0);
+	link[n] = '\0';
+	if (n && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		st.st_mode = 0;
+	memcpy(to, &(uint32_t){ st.st_mode }, sizeof(uint32_t));
+	memcpy(to + sizeof(uint32_t), name, name_bytes);
+	return sizeof(uint32_t) + name_bytes + (size_t)n + 1;
+}
+
+long opener_list_some(int dir, bool with_links, char text[OPENER_TEXT_MAX])
+{
+	_Alignas(struct linux_dirent64) char names[NAMES_AT_ONCE];
+	size_t len = 0;
+	long n;
+
+	/* each entry takes 24 bytes at least there, and here its name and a bounded rest more */
+	_Static_assert(NAMES_AT_ONCE / 24 * (sizeof(uint32_t) + OPENER_LINK_MAX + 1) + NAMES_AT_ONCE <= OPENER_TEXT_MAX,
+		       "what is read at once has room");
+	do {
+		n = syscall(SYS_getdents64, dir, names, sizeof(names));
+		for (long at = 0; at < n;) {
+			const struct linux_dirent64 *e = (const void *)(names + at);
+
+			if (strcmp(e->name, ".") != 0 && strcmp(e->name, "..") != 0)
+				len += put_entry(dir, e->name, with_links, text + len);
+			at += e->bytes;
+		}
+	} while (n > 0 && !len);
+	return n < 0 ? -errno : (long)len;
+}
+
+/* ---- what is given */
+
+static bool is_of_proc(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/* Of a process, or what tells all of them; no link leads out of there. */
+static int open_of_proc(const char *path, uint32_t flags)
+{
+	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (flags & O_DIRECTORY),
+				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV };
+	const char *below = path + strlen("/proc/");
+
+	if (strcmp(path, "/proc") == 0)
+		below = ".";
+	else if (strncmp(path, "/proc/", strlen("/proc/")) != 0 || strstr(path, "..") ||
+		 (!isdigit((unsigned char)*below) && strcmp(below, "kallsyms") != 0)) {
+		errno = EPERM;
+		return -1;
+	}
+	return (int)syscall(SYS_openat2, PROC_FD, below, &how, sizeof(how));
+}
+
+/* What containers, JDKs and compilers call files that say what others are called; users' own config.json are none. */
+static bool tells_by_name(int fd)
+{
+	static const struct {
+		const char *name, *below;
+	} known[] = {
+		{ "config.json", "/io.containerd.runtime.v2.task/" }, { "config.json", "/storage/overlay-containers/" },
+		{ "config.v2.json", "docker/containers/" },	      { "containers.json", "/storage/" },
+		{ "volatile-containers.json", "/storage/" },	      { "release", "/" },
+	};
+	char self[32], path[4096];
+
+	g_snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(self, path, sizeof(path) - 1);
+
+	path[MAX(n, 0)] = '\0';
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	size_t digits = strncmp(name, "perf-", 5) == 0 ? strspn(name + 5, "0123456789") : 0;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(known); i++)
+		if (strcmp(name, known[i].name) == 0 && strstr(path, known[i].below))
+			return true;
+	return digits && strcmp(name + 5 + digits, ".map") == 0;
+}
+
+/* A program or library, but no memory that one left as it died; a jitdump; or by its name. */
+static bool tells_names(int fd)
+{
+	Elf64_Ehdr head = { .e_type = ET_NONE };
+	bool has_magic = pread(fd, &head, sizeof(head), 0) >= SELFMAG;
+
+	if (has_magic && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0)
+		return head.e_type != ET_CORE;
+	return (has_magic && (memcmp(head.e_ident, "JiTD", 4) == 0 || memcmp(head.e_ident, "DTiJ", 4) == 0)) ||
+	       tells_by_name(fd);
+}
+
+static int read_held(int held_fd)
+{
+	struct stat st;
+	bool is_file = fstat(held_fd, &st) == 0 && S_ISREG(st.st_mode) && !is_of_proc(held_fd);
+	int fd = is_file ? opener_reopen_here(held_fd) : -1;
+
+	if (!is_file)
+		errno = EPERM;
+	if (fd < 0 || tells_names(fd))
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
+static long read_text(const char *path, char text[OPENER_TEXT_MAX])
+{
+	int fd = open_of_proc(path, 0), error;
+	long len = 0, n = fd < 0 ? -1 : 1;
+
+	while (n > 0 && len < OPENER_TEXT_MAX) {
+		n = read(fd, text + len, (size_t)(OPENER_TEXT_MAX - len));
+		len += MAX(n, 0);
+	}
+	error = errno;
+	if (fd >= 0)
+		close(fd);
+	return n < 0 ? -error : len;
+}
+
+static long list_of_proc(int dir, bool with_links, char text[OPENER_TEXT_MAX])
+{
+	return is_of_proc(dir) ? opener_list_some(dir, with_links, text) : -EPERM;
+}
+
+static long link_of_proc(const char *path, char text[OPENER_TEXT_MAX])
+{
+	long n = strncmp(path, "/proc/", strlen("/proc/")) == 0 ? readlink(path, text, OPENER_TEXT_MAX) : -1;
+
+	return n < 0 ? -(errno ? errno : EPERM) : n;
+}
+
+static int perf_event(const struct opener_request *r, size_t bytes)
+{
+	struct perf_event_attr attr;
+
+	if (bytes == sizeof(attr)) {
+		memcpy(&attr, r->path, sizeof(attr));
+		if (attr.type == PERF_TYPE_SOFTWARE && attr.size == sizeof(attr))
+			return opener_perf_event_here(&attr, (int)r->number);
+	}
+	errno = EPERM;
+	return -1;
+}
+
+/* A descriptor, or -1 with errno. */
+static int fd_for(const struct opener_request *r, size_t path_bytes, int fd)
+{
+	switch (r->call) {
+	case OPENER_OPEN:
+		return open_of_proc(r->path, r->flags);
+	case OPENER_HOLD:
+		return opener_hold_here(fd, r->path, r->flags, r->number);
+	case OPENER_READ_HELD:
+		return read_held(fd);
+	case OPENER_CGROUP:
+		return opener_cgroup_here(fd, r->number);
+	case OPENER_BPF_STATS:
+		return opener_bpf_stats_here();
+	case OPENER_PERF_EVENT:
+		return perf_event(r, path_bytes);
+	default:
+		errno = EINVAL;
+		return -1;
+	}
+}
+
+static void serve(const struct opener_request *r, size_t path_bytes, int fd)
+{
+	static struct opener_reply reply;
+	int ret_fd = -1;
+	long n = 0;
+
+	errno = 0;
+	switch (r->call) {
+	case OPENER_TEXT:
+		n = read_text(r->path, reply.text);
+		break;
+	case OPENER_LINK:
+		n = link_of_proc(r->path, reply.text);
+		break;
+	case OPENER_LIST:
+		n = list_of_proc(fd, r->flags, reply.text);
+		break;
+	default:
+		ret_fd = fd_for(r, path_bytes, fd);
+		n = ret_fd < 0 ? -errno : 0;
+	}
+	reply.error = n < 0 ? (int32_t)-n : 0;
+	parser_send(SOCKET_FD, &reply, OPENER_REPLY_BYTES + (size_t)MAX(n, 0), ret_fd);
+	if (ret_fd >= 0)
+		close(ret_fd);
+}
+
+/* Nothing else of the recorder's is open here. */
+static void keep_only(int socket)
+{
+	int own = fcntl(socket, F_DUPFD_CLOEXEC, PROC_FD + 1);
+	int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	proc = fcntl(proc, F_DUPFD_CLOEXEC, PROC_FD + 1);
+	for (int fd = 0; fd < SOCKET_FD; fd++)
+		dup2(nothing, fd);
+	dup2(own, SOCKET_FD);
+	dup2(proc, PROC_FD);
+	if (syscall(SYS_close_range, PROC_FD + 1, ~0u, 0))
+		for (int fd = PROC_FD + 1; fd < 65536; fd++)
+			close(fd);
+}
+
+_Noreturn void opener_serve(int socket, uint64_t kept)
+{
+	static struct opener_request request;
+	struct confine c = { .calls = CONFINE_OPENER, .kept = kept };
+	long n;
+	int fd;
+
+	keep_only(socket);
+	prctl(PR_SET_NAME, "offcpu-opener", 0, 0, 0);
+	setpriority(PRIO_PROCESS, 0, NICE);
+	if (!confine(&c, NULL))
+		_exit(2);
+	while ((n = parser_receive(SOCKET_FD, &request, sizeof(request), &fd)) >= (long)OPENER_REQUEST_BYTES) {
+		size_t path_bytes = (size_t)n - OPENER_REQUEST_BYTES;
+
+		if (path_bytes < sizeof(request.path))
+			request.path[path_bytes] = '\0';
+		request.path[sizeof(request.path) - 1] = '\0';
+		serve(&request, path_bytes, fd);
+		if (fd >= 0)
+			close(fd);
+	}
+	_exit(0);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <string.h>
+
+#include "render/text/finding.h"
+#include "render/text/util.h"
+
+/* "irq:virtio0", "softirq:BLOCK(vda)", "softirq:NET_RX", "timer", in words. */
+static bool append_interrupt(GString *s, const char *name)
+{
+	static const char irq[] = "irq:", block[] = "softirq:BLOCK(";
+
+	if (strcmp(name, "timer") == 0) {
+		g_string_append(s, "a timer");
+	} else if (g_str_has_prefix(name, "softirq:NET_")) {
+		g_string_append(s, "the network");
+	} else if (g_str_has_prefix(name, block) && g_str_has_suffix(name, ")")) {
+		g_autofree char *disk = g_strndup(name + strlen(block), strlen(name) - strlen(block) - 1);
+
+		g_string_append(s, "the disk ");
+		text_safe_cut(s, disk, FINDING_NAME_COLUMNS);
+	} else if (g_str_has_prefix(name, irq)) {
+		g_string_append(s, "the interrupt ");
+		text_safe_cut(s, name + strlen(irq), FINDING_NAME_COLUMNS);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* "cpu-worker/4711" */
+void text_finding_who(GString *s, const struct finding_by *by)
+{
+	if (!by->tid && append_interrupt(s, by->comm))
+		return;
+	if (by->is_kind)
+		g_string_append(s, "threads like ");
+	text_safe_cut(s, by->comm, FINDING_NAME_COLUMNS);
+	if (by->is_program)
+		g_string_append(s, " processes");
+	else if (by->threads_cnt > 1 && !by->is_kind)
+		g_string_append(s, " threads");
+	else if (by->tid && !by->is_kind)
+		g_string_append_printf(s, "/%u", by->tid);
+}
+
+/* ", which meanwhile waits for fsync in my_sync" */
+static void append_doing(GString *s, const struct findings *f, const struct finding *row, bool is_held)
+{
+	const struct finding_by *by = &row->by;
+	bool is_many = by->threads_cnt > 1 || by->is_program;
+
+	g_string_append(s, is_many ? ", each of which " : ", which ");
+	g_string_append(s, is_held ? "meanwhile " : is_many ? "mostly " : "itself mostly ");
+	g_string_append(s, reason_says(by->does));
+	if (row->deadlock) {
+		const struct wait *next = profile_wait(f->profile, row->deadlock_next - 1);
+		text_finding_object(s, row, profile_wait_object(f->profile, next));
+	}
+	if (by->does_frame != by->frame)
+		text_finding_function(s, f, by->does_frame, " in ");
+	if (s->str[s->len - 1] == ',')	/* behind an object */
+		g_string_truncate(s, s->len - 1);
+}
+
+void text_finding_by(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct finding_by *by = &row->by;
+	bool is_held = finding_is_held(f, row);
+
+	if (!by->comm)
+		return;
+	if (row->reason == REASON_LOCK_GIL && is_held) {	/* the sentence says who */
+		text_finding_function(s, f, row->frame, "; they wait in ");
+		return;
+	}
+	g_string_append(s, is_held ? "; held by " : row->reason == REASON_LOCK_GIL ? "; let go by " : "; ended by ");
+	text_finding_who(s, by);
+	if (row->deadlock && row->deadlock == row->deadlock_next) {
+		g_string_append(s, ", the very thread that waits");
+		return;
+	}
+	if (by->frame >= 0 && profile_get_frame(f->profile, (uint32_t)by->frame)->name) /* an address tells nothing here */
+		text_finding_function(s, f, by->frame, " in ");
+	if (by->does_ns)
+		append_doing(s, f, row, is_held);
+	else if (row->reason != REASON_LOCK_GIL && by->blocked_ns < row->time_ns - row->time_ns / 100)
+		/* of the GIL it is the last piece only */
+		g_string_append_printf(s, " (%.0f%% of the time)", text_percent(by->blocked_ns, row->time_ns));
+}

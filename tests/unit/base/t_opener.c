@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What the process that opens gives, and what it refuses to a client that was taken over. */
+#include "base/opener.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/parser.h"
+#include "base/privileges.h"
+
+static int server = -1;
+static pid_t server_pid;
+
+static void begin_server(void)
+{
+	int sockets[2];
+
+	g_assert_cmpint(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), ==, 0);
+	server_pid = fork();
+	if (server_pid == 0)
+		opener_serve(sockets[1], 0);
+	close(sockets[1]);
+	server = sockets[0];
+}
+
+static void end_server(void)
+{
+	close(server);
+	g_assert_cmpint(waitpid(server_pid, NULL, 0), ==, server_pid);
+}
+
+/* As a client could send it: errno, or 0; *ret_fd is its own to close. */
+static int ask(uint32_t call, uint32_t flags, const char *path, int fd, int *ret_fd)
+{
+	struct opener_request request = { .call = call, .flags = flags };
+	struct opener_reply reply;
+	size_t bytes = strlen(path) + 1;
+
+	memcpy(request.path, path, bytes);
+	g_assert_true(parser_send(server, &request, OPENER_REQUEST_BYTES + bytes, fd));
+	g_assert_cmpint(parser_receive(server, &reply, sizeof(reply), ret_fd), >=, (long)OPENER_REPLY_BYTES);
+	g_assert_true(reply.error ? *ret_fd < 0 : true);
+	return reply.error;
+}
+
+static int refused(uint32_t call, uint32_t flags, const char *path, int fd)
+{
+	int got, error = ask(call, flags, path, fd, &got);
+
+	if (got >= 0)
+		close(got);
+	return error;
+}
+
+static char *own(const char *name)
+{
+	return g_strdup_printf("/proc/%d/%s", (int)getpid(), name);
+}
+
+static void opens_only_processes(void)
+{
+	static const char *const outside[] = { "/etc/passwd", "/proc/sys/kernel/ostype", "/proc/kmsg", "/proc/self/status",
+					       "/proc/1/../sys/kernel/ostype", "/proc/1/../../etc/passwd", "/procfs", "", "proc",
+					       "/dev/null" };
+	g_autofree char *status = own("status"), *root = own("root/etc/passwd"), *exe = own("exe");
+	int fd;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(outside); i++) {
+		g_assert_cmpint(refused(OPENER_OPEN, 0, outside[i], -1), !=, 0);
+		g_assert_cmpint(refused(OPENER_TEXT, 0, outside[i], -1), !=, 0);
+	}
+	/* links that lead out of there */
+	g_assert_cmpint(refused(OPENER_OPEN, 0, root, -1), !=, 0);
+	g_assert_cmpint(refused(OPENER_OPEN, 0, exe, -1), !=, 0);
+	g_assert_cmpint(refused(OPENER_LINK, 0, "/etc/mtab", -1), !=, 0);
+	g_assert_cmpint(refused(OPENER_CGROUP + 100, 0, status, -1), ==, EINVAL);
+	g_assert_cmpint(ask(OPENER_OPEN, 0, status, -1, &fd), ==, 0);
+	g_assert_cmpint(fd, >=, 0);
+	close(fd);
+}
+
+static void opens_nothing_to_write(void)
+{
+	g_autofree char *comm = own("comm"), *path = NULL;
+	int file = g_file_open_tmp("opener-XXXXXX", &path, NULL), fd;
+
+	g_assert_cmpint(ask(OPENER_OPEN, O_RDWR | O_TRUNC, comm, -1, &fd), ==, 0);
+	g_assert_cmpint(fcntl(fd, F_GETFL) & O_ACCMODE, ==, O_RDONLY);
+	close(fd);
+	g_assert_cmpint(ask(OPENER_HOLD, O_RDWR | O_CREAT | O_TRUNC, path, -1, &fd), ==, 0);
+	g_assert_cmpint(fcntl(fd, F_GETFL) & (O_PATH | O_ACCMODE), ==, O_PATH);
+	close(fd);
+	unlink(path);
+	g_assert_cmpint(refused(OPENER_HOLD, O_CREAT | O_RDWR, path, -1), ==, ENOENT);
+	g_assert_cmpint(access(path, F_OK), !=, 0);
+	close(file);
+}
+
+/* What a file that begins with these bytes, or is called so, is answered with. */
+static int reading(const char *name, const char *bytes, size_t cnt)
+{
+	g_autofree char *top = g_dir_make_tmp("opener-XXXXXX", NULL), *path = g_build_filename(top, name, NULL),
+			*folder = g_path_get_dirname(path);
+	int held, error;
+
+	g_assert_cmpint(g_mkdir_with_parents(folder, 0755), ==, 0);
+	g_assert_true(g_file_set_contents(path, bytes, (gssize)cnt, NULL));
+	chmod(top, 0755);
+	chmod(path, 0644);
+	held = open(path, O_PATH | O_CLOEXEC);
+	error = refused(OPENER_READ_HELD, 0, "", held);
+	close(held);
+	unlink(path);
+	for (; strlen(folder) >= strlen(top); folder[strrchr(folder, '/') - folder] = '\0')
+		rmdir(folder);
+	return error;
+}
+
+static void reads_what_tells_names(void)
+{
+	const Elf64_Ehdr core = { .e_ident = ELFMAG, .e_type = ET_CORE };
+	g_autofree char *environ_path = own("environ");
+	int held = open(environ_path, O_PATH | O_CLOEXEC), folder = open("/", O_PATH | O_CLOEXEC);
+
+	g_assert_cmpint(reading("program", ELFMAG "rest", SELFMAG + 4), ==, 0);
+	g_assert_cmpint(reading("jit-7.dump", "JiTDrest", 8), ==, 0);
+	g_assert_cmpint(reading("perf-77.map", "1000 10 f\n", 10), ==, 0);
+	g_assert_cmpint(reading("docker/containers/77/config.v2.json", "{}", 2), ==, 0);
+	g_assert_cmpint(reading("config.json", "{}", 2), ==, EPERM);
+	g_assert_cmpint(reading(".docker/config.json", "{}", 2), ==, EPERM);
+	g_assert_cmpint(reading("core", (const char *)&core, sizeof(core)), ==, EPERM);
+	g_assert_cmpint(reading("id_ed25519", "-----BEGIN", 10), ==, EPERM);
+	g_assert_cmpint(reading("perf-.map", "1000 10 f\n", 10), ==, EPERM);
+	g_assert_cmpint(reading("perf-77.map.key", "1000 10 f\n", 10), ==, EPERM);
+	g_assert_cmpint(reading("short", "\x7f", 1), ==, EPERM);
+	g_assert_cmpint(refused(OPENER_READ_HELD, 0, "", held), ==, EPERM);
+	g_assert_cmpint(refused(OPENER_READ_HELD, 0, "", folder), ==, EPERM);
+	g_assert_cmpint(refused(OPENER_READ_HELD, 0, "", -1), ==, EPERM);
+	g_assert_cmpint(refused(OPENER_LIST, 0, "", folder), ==, EPERM);
+	close(held);
+	close(folder);
+}
+
+/* ---- what the agent calls */
+
+struct found {
+	ino_t pipe;
+	unsigned names, pipes;
+	uint32_t modes;
+};
+
+static bool find(const struct opener_entry *e, void *data)
+{
+	struct found *f = data;
+	g_autofree char *wanted = g_strdup_printf("pipe:[%lu]", (unsigned long)f->pipe);
+
+	f->names++;
+	if (strcmp(e->link, wanted) == 0) {
+		f->pipes++;
+		f->modes |= e->mode & (S_IRUSR | S_IWUSR);
+	}
+	return true;
+}
+
+/* As many that one answer does not hold them all. */
+static void check_calls(void)
+{
+	g_autofree char *fds = own("fd"), *comm = own("comm"), *exe = own("exe"), *mem = own("mem"), *text = NULL, *link = NULL,
+			*ours = g_file_read_link("/proc/self/exe", NULL);
+	int pipes[2], more[500], fd;
+	uint64_t there = 0x1234567890abcdef, seen = 0;
+	struct found f = { 0 };
+	struct stat st;
+	size_t len;
+
+	g_assert_cmpint(pipe2(pipes, O_CLOEXEC), ==, 0);
+	g_assert_cmpint(fstat(pipes[0], &st), ==, 0);
+	f.pipe = st.st_ino;
+	for (size_t i = 0; i < G_N_ELEMENTS(more); i++)
+		more[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	g_assert_true(opener_list(fds, true, find, &f));
+	g_assert_cmpuint(f.names, >=, G_N_ELEMENTS(more) + 2);
+	g_assert_cmpuint(f.pipes, ==, 2);
+	g_assert_cmpuint(f.modes, ==, S_IRUSR | S_IWUSR);
+	text = opener_text(comm, 100, &len);
+	g_assert_cmpuint(len, ==, strlen(text));
+	g_assert_true(g_str_has_suffix(text, "\n"));
+	link = opener_link(exe);
+	g_assert_cmpstr(link, ==, ours);
+	g_assert_true(opener_stat(exe, &st) && S_ISREG(st.st_mode));
+	fd = opener_open(mem, 0);
+	g_assert_cmpint(pread(fd, &seen, sizeof(seen), (off_t)(uintptr_t)&there), ==, sizeof(seen));
+	g_assert_cmpuint(seen, ==, there);
+	close(fd);
+	g_assert_false(opener_stat("/proc/0/comm", &st));
+	g_assert_cmpint(errno, ==, ENOENT);
+	for (size_t i = 0; i < G_N_ELEMENTS(more); i++)
+		close(more[i]);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+static void calls_alike(void)
+{
+	g_autoptr(GError) error = NULL;
+
+	check_calls();
+	if (!opener_start(privileges_to_open(false), &error)) {
+		g_test_skip(error->message);	/* root without the rights to see us as another user */
+		return;
+	}
+	g_assert_true(opener_is_apart());
+	check_calls();
+	opener_stop();
+	g_assert_false(opener_is_apart());
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	begin_server();
+	g_test_add_func("/opener/only-processes", opens_only_processes);
+	g_test_add_func("/opener/nothing-to-write", opens_nothing_to_write);
+	g_test_add_func("/opener/what-tells-names", reads_what_tells_names);
+	g_test_add_func("/opener/calls-alike", calls_alike);
+	int status = g_test_run();
+
+	end_server();
+	return status;
+}
