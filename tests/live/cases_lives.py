@@ -3,8 +3,8 @@
 
 import collections
 import json
-import re
 import os
+import re
 import signal
 import subprocess
 import time
