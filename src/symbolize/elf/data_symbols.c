@@ -391,11 +391,12 @@ static uint64_t stack_pointer(const char *text)
 struct stacks {
 	const char *task;
 	GArray *into;
+	unsigned read_cnt;
 };
 
 static bool read_stack(const struct opener_entry *e, void *data)
 {
-	const struct stacks *of = data;
+	struct stacks *of = data;
 	g_autofree char *file = g_strdup_printf("%s/%s/syscall", of->task, e->name);
 	size_t len;
 	g_autofree char *text = file_read_text(file, 4096, &len);
@@ -404,7 +405,7 @@ static bool read_stack(const struct opener_entry *e, void *data)
 
 	if (s.sp)
 		g_array_append_val(of->into, s);
-	return of->into->len < THREADS_MAX;
+	return ++of->read_cnt < THREADS_MAX;
 }
 
 static void read_stacks(const struct data_symbols *d, struct process *p)
@@ -412,7 +413,7 @@ static void read_stacks(const struct data_symbols *d, struct process *p)
 	g_autofree char *task = g_strdup_printf("%s/%" PRIu32 "/task", d->proc_dir, p->pid);
 
 	p->stacks = g_array_new(FALSE, FALSE, sizeof(struct stack));
-	struct stacks s = { task, p->stacks };
+	struct stacks s = { .task = task, .into = p->stacks };
 
 	opener_list(task, false, read_stack, &s);
 }
