@@ -31,6 +31,7 @@
 /* A recorder that began anew for its memory does not so again at once: that would be all it does. */
 #define ANEW_PAUSE_NS (60 * SECOND_NS)
 #define LOOK_NS SECOND_NS	/* whether a control group came or went */
+#define LOOK_PAUSE 100		/* times what looking for them took: names of many containers are read */
 #define FOLLOW_PAUSE_NS (5 * SECOND_NS)
 #define REPORT_NS (3600 * SECOND_NS)	/* how often the journal is told how it goes */
 
@@ -47,9 +48,10 @@ struct agent {
 	struct notify *notify;
 	struct wall_clock clock;
 	char *filters;
-	char *missing_groups;		/* what was said of those that are not there; NULL: all are */
+	char *missing_groups;		/* those that are not there, of which the journal was told; NULL: all are */
 	char *counted_groups;		/* as those were looked for */
-	uint64_t looked_ns, followed_ns;	/* at what is counted; when recording began anew for one */
+	uint64_t looked_ns, search_ns;	/* at what is counted; CPU time of looking for them */
+	uint64_t followed_ns;		/* when recording began anew for one */
 	int signal_fd;
 	uint64_t next_ns;		/* CLOCK_MONOTONIC: when the window is to be cut */
 	uint64_t end_unix_ns;		/* of the last window, or of when the session began */
@@ -75,14 +77,16 @@ static char *describe_filters(const struct agent_config *c)
 /* Those that are there now; of others the journal is told once. */
 static GArray *find_groups(struct agent *a)
 {
-	g_autofree char *missing = NULL;
+	g_autofree char *missing = NULL, *why = NULL;
+	uint64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	g_free(a->counted_groups);
 	a->counted_groups = a->config->cgroups ? chosen_groups_counted() : NULL;
-	GArray *ids = chosen_groups(a->config->cgroups, &missing);
+	GArray *ids = chosen_groups(a->config->cgroups, &missing, &why);
 
+	a->search_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
 	if (missing && g_strcmp0(missing, a->missing_groups) != 0)
-		log_say(a->options->log, LOG_LEVEL_WARNING, "%s: it is looked for as groups come", missing);
+		log_say(a->options->log, LOG_LEVEL_WARNING, "%s: it is looked for as groups come", why);
 	g_free(a->missing_groups);
 	a->missing_groups = g_steal_pointer(&missing);
 	return ids;
@@ -313,7 +317,7 @@ static bool has_other_groups(struct agent *a, uint64_t now_ns)
 {
 	g_autofree char *counted = NULL;
 
-	if (!a->config->cgroups || now_ns - a->looked_ns < LOOK_NS ||
+	if (!a->config->cgroups || now_ns - a->looked_ns < MAX(LOOK_NS, LOOK_PAUSE * a->search_ns) ||
 	    (a->followed_ns && now_ns - a->followed_ns < FOLLOW_PAUSE_NS))
 		return false;
 	a->looked_ns = now_ns;

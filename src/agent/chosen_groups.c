@@ -6,18 +6,21 @@
 #include "base/cgroup_mount.h"
 #include "session/named_groups.h"
 
-GArray *chosen_groups(char **names, char **ret_missing)
+GArray *chosen_groups(char **names, char **ret_missing, char **ret_why)
 {
 	GArray *ids = names ? g_array_new(FALSE, FALSE, sizeof(uint64_t)) : NULL;
-	g_autoptr(GString) missing = g_string_new(NULL);
+	g_autoptr(GString) missing = g_string_new(NULL), why = g_string_new(NULL);
 
 	for (char **name = names; name && *name; name++) {
 		g_autoptr(GError) error = NULL;
 
-		if (!named_groups(*name, ids, &error))
-			g_string_append_printf(missing, "%s%s", missing->len ? "; " : "", error->message);
+		if (named_groups(*name, ids, &error))
+			continue;
+		g_string_append_printf(missing, "%s ", *name);
+		g_string_append_printf(why, "%s%s", why->len ? "; " : "", error->message);
 	}
 	*ret_missing = missing->len ? g_strdup(missing->str) : NULL;
+	*ret_why = missing->len ? g_strdup(why->str) : NULL;
 	return ids;
 }
 

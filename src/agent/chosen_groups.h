@@ -8,10 +8,10 @@
 /* The control groups that [record] cgroups names.  They come and go, as units and containers do. */
 
 /*
- * Ids (uint64_t) of those that are there now; NULL where all threads are recorded.  *ret_missing: a sentence for each
- * name that none has, or NULL.
+ * Ids (uint64_t) of those that are there now; NULL where all threads are recorded.  *ret_missing: the names that none
+ * has, *ret_why: a sentence for each, which tells of others that are there; or NULL.
  */
-GArray *chosen_groups(char **names, char **ret_missing);
+GArray *chosen_groups(char **names, char **ret_missing, char **ret_why);
 /* Is one among `now` that was not among `before`?  Either may be NULL. */
 bool chosen_groups_has_new(const GArray *now, const GArray *before);
 

@@ -53,6 +53,7 @@ static pid_t start_guarded(void)
 int rights_try_others_maps(void)
 {
 	pid_t pid = start_guarded();
+	struct stat st;
 	int err;
 
 	if (pid < 0)
@@ -61,7 +62,7 @@ int rights_try_others_maps(void)
 
 	err = try(opener_open(maps, 0));
 	if (!err)	/* Linux 6.16 and later show the mappings for CAP_PERFMON, but not the files */
-		err = try(opener_hold(-1, root, O_DIRECTORY, 0));
+		err = opener_stat(root, &st) ? 0 : -errno;
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return err;
@@ -93,7 +94,7 @@ int rights_try_map_files(void)
 		g_autofree char *link = g_strdup_printf("/proc/%d/map_files/%" G_GINT64_MODIFIER "x-%"
 							G_GINT64_MODIFIER "x", (int)getpid(), m.start, m.end);
 
-		return try(opener_hold(-1, link, 0, 0));
+		return try(opener_hold(NULL, link, 0, 0));
 	}
 	return -ENOENT;
 }

@@ -98,7 +98,7 @@ static const int of_parser[] = { SYS_memfd_create, SYS_ftruncate, SYS_fadvise64,
 
 /* openat2() is told in memory what it may do; without it nothing of a process could be opened below its own root. */
 static const int of_opener[] = {
-	SYS_openat2,    SYS_open_by_handle_at, SYS_readlinkat, SYS_newfstatat, SYS_fstatfs, SYS_getdents64,
+	SYS_openat2, SYS_open_by_handle_at, SYS_readlinkat, SYS_newfstatat, SYS_statx, SYS_fstatfs, SYS_getdents64,
 	SYS_perf_event_open,
 #ifdef SYS_readlink
 	SYS_readlink,
@@ -121,7 +121,7 @@ static const struct narrow narrow_common[] = {
 	{ SYS_prctl, 0, UINT32_MAX, PR_SET_NAME },
 	{ CALLS_END, 0, 0, 0 },
 };
-static const struct narrow narrow_server[] = {
+static const struct narrow narrow_reads[] = {
 	{ SYS_openat, 2, WRITES, O_RDONLY },
 #ifdef SYS_open
 	{ SYS_open, 1, WRITES, O_RDONLY },
@@ -130,7 +130,6 @@ static const struct narrow narrow_server[] = {
 };
 
 static const struct narrow narrow_opener[] = {
-	{ SYS_openat, 2, WRITES, O_RDONLY },
 	{ SYS_bpf, 0, UINT32_MAX, BPF_ENABLE_STATS },
 	{ CALLS_END, 0, 0, 0 },
 };
@@ -207,7 +206,9 @@ bool confine_calls(enum confine_calls calls)
 	allow(&f, calls == CONFINE_SERVER ? of_server : calls == CONFINE_OPENER ? of_opener : of_parser);
 	allow_narrow(&f, narrow_common);
 	if (calls != CONFINE_PARSER)
-		allow_narrow(&f, calls == CONFINE_SERVER ? narrow_server : narrow_opener);
+		allow_narrow(&f, narrow_reads);
+	if (calls == CONFINE_OPENER)
+		allow_narrow(&f, narrow_opener);
 	allow_abort(&f);
 #ifdef SYS_clone3
 	/* Its flags lie in memory, where no filter can look: libc takes clone() then. */

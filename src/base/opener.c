@@ -170,12 +170,20 @@ char *opener_text(const char *path, size_t max_bytes, size_t *ret_bytes)
 	return !text && is_refused() ? text_by_asking(path, max_bytes, ret_bytes) : text;
 }
 
-int opener_hold(int at, const char *path, uint64_t flags, uint64_t resolve)
+int opener_hold(const char *root, const char *path, uint64_t flags, uint64_t resolve)
 {
-	const struct asked a = { OPENER_HOLD, (uint32_t)flags, resolve, path, strlen(path) + 1, at };
-	int fd = opener_hold_here(at, path, flags, resolve);
+	size_t path_bytes = strlen(path) + 1, root_bytes = root ? strlen(root) + 1 : 0;
+	int fd = opener_hold_here(root, path, flags, resolve);
 
-	return fd < 0 && is_refused() ? ask_for_fd(&a) : fd;
+	if (fd >= 0 || !is_refused())
+		return fd;
+	g_autofree char *both = g_malloc(path_bytes + root_bytes);
+	const struct asked a = { OPENER_HOLD, (uint32_t)flags, resolve, both, path_bytes + root_bytes, -1 };
+
+	memcpy(both, path, path_bytes);
+	if (root)
+		memcpy(both + path_bytes, root, root_bytes);
+	return ask_for_fd(&a);
 }
 
 int opener_read_held(int held_fd)
@@ -200,17 +208,16 @@ char *opener_link(const char *path)
 
 bool opener_stat(const char *path, struct stat *ret)
 {
-	int fd, error;
+	const struct asked a = { OPENER_STAT, 0, 0, path, strlen(path) + 1, -1 };
+	char reply[OPENER_REPLY_BYTES + sizeof(*ret)];
 	bool is_well = stat(path, ret) == 0;
+	int fd;
 
 	if (is_well || !is_refused())
 		return is_well;
-	fd = opener_hold(-1, path, 0, 0);
-	is_well = fd >= 0 && fstat(fd, ret) == 0;
-	error = errno;
-	if (fd >= 0)
-		close(fd);
-	errno = error;
+	is_well = ask(&a, reply, sizeof(reply), &fd) == (long)sizeof(*ret);
+	if (is_well)
+		memcpy(ret, reply + OPENER_REPLY_BYTES, sizeof(*ret));
 	return is_well;
 }
 

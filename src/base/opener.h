@@ -32,8 +32,12 @@ FILE *opener_file(const char *path);
 #define OPENER_TEXT_MAX (32 << 10)	/* what it answers at once: more than most files of /proc have */
 /* Up to max_bytes of a file, and a zero byte behind them; NULL: it cannot be read. */
 char *opener_text(const char *path, size_t max_bytes, size_t *ret_bytes);
-/* A descriptor that tells what is there and reads nothing (O_PATH), as openat2(2). */
-int opener_hold(int at, const char *path, uint64_t flags, uint64_t resolve);
+/*
+ * A descriptor that tells what is there and reads nothing (O_PATH), as openat2(2) below what `root` leads to, or NULL.
+ * Of what others have, only files and links.  ESRCH: there is no such root.
+ */
+int opener_hold(const char *root, const char *path, uint64_t flags, uint64_t resolve);
+#define OPENER_SEMAPHORES "/dev/shm"	/* the one directory that may be held, for the names in there */
 /* The regular file that is held so, to read. */
 int opener_read_held(int held_fd);
 /* Where a symbolic link leads; NULL. */
@@ -67,6 +71,7 @@ enum opener_call {
 	OPENER_HOLD,
 	OPENER_READ_HELD,
 	OPENER_LINK,
+	OPENER_STAT,
 	OPENER_LIST,
 	OPENER_CGROUP,
 	OPENER_BPF_STATS,
@@ -78,12 +83,13 @@ enum opener_call {
 struct opener_request {
 	uint32_t call, flags;
 	uint64_t number;		/* how to resolve; an id; a CPU */
-	char path[OPENER_PATH_MAX];	/* with a zero byte at its end, or a struct perf_event_attr; what there is is sent */
+	/* with a zero byte at its end, and perhaps another one; or a struct perf_event_attr; what there is is sent */
+	char path[OPENER_PATH_MAX];
 };
 #define OPENER_REQUEST_BYTES offsetof(struct opener_request, path)
 struct opener_reply {
 	int32_t error;			/* errno; 0: it went well */
-	char text[OPENER_TEXT_MAX];	/* what there is is sent */
+	char text[OPENER_TEXT_MAX];	/* or a struct stat; what there is is sent */
 };
 #define OPENER_REPLY_BYTES offsetof(struct opener_reply, text)
 
@@ -91,7 +97,7 @@ _Noreturn void opener_serve(int socket, uint64_t kept);
 /* What both do.  Some of the names in a directory: bytes; 0: there are no more; -errno. */
 long opener_list_some(int dir, bool with_links, char text[OPENER_TEXT_MAX]);
 int opener_cgroup_here(int mount_fd, uint64_t id);
-int opener_hold_here(int at, const char *path, uint64_t flags, uint64_t resolve);
+int opener_hold_here(const char *root, const char *path, uint64_t flags, uint64_t resolve);
 int opener_perf_event_here(const struct perf_event_attr *attr, int cpu);
 int opener_bpf_stats_here(void);
 int opener_reopen_here(int held_fd);

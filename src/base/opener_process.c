@@ -41,12 +41,22 @@ struct linux_dirent64 {	/* of getdents64(2) */
 
 /* ---- what both do */
 
-int opener_hold_here(int at, const char *path, uint64_t flags, uint64_t resolve)
+int opener_hold_here(const char *root, const char *path, uint64_t flags, uint64_t resolve)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC | (flags & (O_NOFOLLOW | O_DIRECTORY)),
 				.resolve = resolve };
+	int at = root ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC) : AT_FDCWD, fd, error;
 
-	return (int)syscall(SYS_openat2, at < 0 ? AT_FDCWD : at, path, &how, sizeof(how));
+	if (root && at < 0) {
+		errno = errno == ENOENT ? ESRCH : errno;
+		return -1;
+	}
+	fd = (int)syscall(SYS_openat2, at, path, &how, sizeof(how));
+	error = errno;
+	if (root)
+		close(at);
+	errno = error;
+	return fd;
 }
 
 int opener_reopen_here(int held_fd)
@@ -145,18 +155,36 @@ static int open_of_proc(const char *path, uint32_t flags)
 	return (int)syscall(SYS_openat2, PROC_FD, below, &how, sizeof(how));
 }
 
+/* In a mount namespace of one's own any file may be mounted under any name; those above it may be such, too. */
+static bool has_own_name(int fd)
+{
+	struct statx st;
+
+	return statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &st) == 0 && !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+static bool begins_as_container(int fd)
+{
+	char text[256] = "";
+
+	return pread(fd, text, sizeof(text) - 1, 0) > 0 && strstr(text, "\"ociVersion\"");
+}
+
 /* What containers, JDKs and compilers call files that say what others are called; users' own config.json are none. */
 static bool tells_by_name(int fd)
 {
 	static const struct {
 		const char *name, *below;
 	} known[] = {
-		{ "config.json", "/io.containerd.runtime.v2.task/" }, { "config.json", "/storage/overlay-containers/" },
-		{ "config.v2.json", "docker/containers/" },	      { "containers.json", "/storage/" },
-		{ "volatile-containers.json", "/storage/" },	      { "release", "/" },
+		{ "config.v2.json", "docker/containers/" },
+		{ "containers.json", "/storage/" },
+		{ "volatile-containers.json", "/storage/" },
+		{ "release", "/" },
 	};
 	char self[32], path[4096];
 
+	if (!has_own_name(fd))
+		return false;
 	g_snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 	ssize_t n = readlink(self, path, sizeof(path) - 1);
 
@@ -167,6 +195,8 @@ static bool tells_by_name(int fd)
 	for (size_t i = 0; i < G_N_ELEMENTS(known); i++)
 		if (strcmp(name, known[i].name) == 0 && strstr(path, known[i].below))
 			return true;
+	if (strcmp(name, "config.json") == 0)
+		return begins_as_container(fd);
 	return digits && strcmp(name + 5 + digits, ".map") == 0;
 }
 
@@ -195,6 +225,53 @@ static int read_held(int held_fd)
 	close(fd);
 	errno = EPERM;
 	return -1;
+}
+
+/*
+ * The client may open what it holds by its own rights, and no closed directory is in its way then.  So it gets none to
+ * go on from, no socket, no pipe, and nothing that anybody may write to, as shared memory, unless it tells names.
+ */
+static bool may_be_held(int fd, const char *path)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	if (S_ISDIR(st.st_mode))
+		return strcmp(path, OPENER_SEMAPHORES) == 0;
+	if (!S_ISREG(st.st_mode) || !(st.st_mode & S_IWOTH))
+		return S_ISREG(st.st_mode) || S_ISLNK(st.st_mode);
+	int readable = st.st_nlink ? read_held(fd) : -1;
+
+	if (readable >= 0)
+		close(readable);
+	return readable >= 0;
+}
+
+/* The path; behind it the one that it is below. */
+static int hold(const struct opener_request *r, size_t path_bytes)
+{
+	const char *root = r->path + strlen(r->path) + 1;
+	int fd = opener_hold_here(root < r->path + path_bytes ? root : NULL, r->path, r->flags, r->number);
+
+	if (fd < 0 || may_be_held(fd, r->path))
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
+static long stat_of(const char *path, char text[OPENER_TEXT_MAX])
+{
+	int fd = opener_hold_here(NULL, path, 0, 0);
+	struct stat st;
+	long n = fd >= 0 && fstat(fd, &st) == 0 ? (long)sizeof(st) : -errno;
+
+	if (n > 0)
+		memcpy(text, &st, sizeof(st));
+	if (fd >= 0)
+		close(fd);
+	return n;
 }
 
 static long read_text(const char *path, char text[OPENER_TEXT_MAX])
@@ -244,7 +321,7 @@ static int fd_for(const struct opener_request *r, size_t path_bytes, int fd)
 	case OPENER_OPEN:
 		return open_of_proc(r->path, r->flags);
 	case OPENER_HOLD:
-		return opener_hold_here(fd, r->path, r->flags, r->number);
+		return hold(r, path_bytes);
 	case OPENER_READ_HELD:
 		return read_held(fd);
 	case OPENER_CGROUP:
@@ -272,6 +349,9 @@ static void serve(const struct opener_request *r, size_t path_bytes, int fd)
 		break;
 	case OPENER_LINK:
 		n = link_of_proc(r->path, reply.text);
+		break;
+	case OPENER_STAT:
+		n = stat_of(r->path, reply.text);
 		break;
 	case OPENER_LIST:
 		n = list_of_proc(fd, r->flags, reply.text);

@@ -32,11 +32,27 @@ static struct channel {
 } channels[CHANNELS];
 static bool is_apart;
 
+/* One descriptor; where a sender gave more, they are closed, else its messages would use up all that we may have. */
+static int only_fd(struct msghdr *m)
+{
+	const struct cmsghdr *c = CMSG_FIRSTHDR(m);
+	size_t cnt = c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS ?
+			     (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+	int fd;
+
+	for (size_t i = 0; i < cnt; i++) {
+		memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
+		if (cnt > 1)
+			close(fd);
+	}
+	return cnt == 1 ? fd : -1;
+}
+
 long parser_receive(int socket, void *message, size_t bytes, int *ret_fd)
 {
 	union {
 		struct cmsghdr head;
-		char space[CMSG_SPACE(sizeof(int))];
+		char space[CMSG_SPACE(sizeof(int))];	/* the padding has room for a second one */
 	} control = { 0 };
 	struct iovec part = { message, bytes };
 	struct msghdr m = { .msg_iov = &part,
@@ -45,14 +61,10 @@ long parser_receive(int socket, void *message, size_t bytes, int *ret_fd)
 			    .msg_controllen = sizeof(control) };
 	long n;
 
-	*ret_fd = -1;
 	do
 		n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
-	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
+	*ret_fd = n < 0 ? -1 : only_fd(&m);
 	return n;
 }
 
@@ -101,6 +113,7 @@ static bool await_reply(struct channel *c, int wait_ms, struct parser_reply *ret
 		if (n <= 0 || parser_receive(c->ask_fd, ret, sizeof(*ret), ret_fd) != (long)sizeof(*ret)) {
 			if (*ret_fd >= 0)
 				close(*ret_fd);
+			*ret_fd = -1;
 			return false;
 		}
 		if (ret->seq == c->seq || ret->seq == PARSER_IDLE)

@@ -44,10 +44,15 @@ uint64_t privileges_to_limits(void)
 
 void privileges_limits_drop(void)
 {
+	const struct sched_param others = { 0 };
 	const struct rlimit none = { 0 };
 
 	setrlimit(RLIMIT_RTPRIO, &none);
 	setrlimit(RLIMIT_NICE, &none);
+	if (sched_getscheduler(0) == SCHED_RR)
+		sched_setscheduler(0, SCHED_OTHER, &others);
+	if (getpriority(PRIO_PROCESS, 0) < 0)
+		setpriority(PRIO_PROCESS, 0, 0);
 }
 
 char *privileges_text(uint64_t privileges)

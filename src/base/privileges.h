@@ -22,7 +22,7 @@ uint64_t privileges_to_open(bool with_admin);
  * one, and buffers may be locked in memory.  The capabilities that stand for limits that may not be raised.
  */
 uint64_t privileges_to_limits(void);
-/* For programs that are run: no more of the first. */
+/* For programs that are run: no more of the first, nor of what the thread has by it just now. */
 void privileges_limits_drop(void);
 /* "bpf, perfmon"; free with g_free(). */
 char *privileges_text(uint64_t privileges);

@@ -210,11 +210,11 @@ static void check_engines(const struct agent_config *c)
 
 static void check_groups(const struct agent_config *c)
 {
-	g_autofree char *missing = NULL;
-	GArray *ids = chosen_groups(c->cgroups, &missing);
+	g_autofree char *missing = NULL, *why = NULL;
+	GArray *ids = chosen_groups(c->cgroups, &missing, &why);
 
-	if (missing)
-		printf("  no   %s\n       without it: nothing of it is recorded until it is there\n", missing);
+	if (why)
+		printf("  no   %s\n       without it: nothing of it is recorded until it is there\n", why);
 	g_clear_pointer(&ids, g_array_unref);
 }
 

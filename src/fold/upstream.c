@@ -19,11 +19,12 @@ static GHashTable *watched_new(const char *proc_dir, uint32_t pid, int epoll_fd)
 	FILE *file = opener_file(path);
 	char line[256];
 
-	while (file && g_hash_table_size(inodes) < UPSTREAM_WATCHED_MAX && fgets(line, sizeof(line), file)) {
+	for (unsigned left = UPSTREAM_WATCHED_MAX; file && left && fgets(line, sizeof(line), file);) {
 		int fd;
 
 		if (sscanf(line, "tfd: %d", &fd) != 1)
 			continue;
+		left--;	/* of whatever kind: each is asked for */
 		g_autofree char *link = g_strdup_printf("%s/%" PRIu32 "/fd/%d", proc_dir, pid, fd);
 		g_autofree char *text = opener_link(link);
 		uint64_t inode;

@@ -30,7 +30,6 @@
 #define PAUSE_US 10000
 #define PAUSE_TIMES 20	/* as long as it took */
 #define STALE_US 2000000
-#define SEMAPHORES "/dev/shm"	/* where sem_open() has them */
 #define SEMAPHORE_PREFIX "sem."
 #define SEMAPHORES_MAX 4096	/* that are looked through */
 #define ARENA_BYTES (UINT64_C(64) << 20)	/* glibc's HEAP_MAX_SIZE: a thread's heap begins at a multiple of it */
@@ -296,9 +295,9 @@ static bool is_in_segment(const struct data_file *f, uint64_t vaddr)
 }
 
 /* What may lie there instead is somebody's to make: a file system of another kind may answer when it likes. */
-static DIR *open_tmpfs(const char *folder)
+static DIR *open_semaphores(const char *proc_dir, uint32_t pid)
 {
-	int at = opener_hold(-1, folder, O_DIRECTORY, 0), fd = -1;
+	int at = folder_hold_in_process(proc_dir, pid, OPENER_SEMAPHORES), fd = -1;
 	struct statfs fs;
 
 	if (at >= 0 && !fstatfs(at, &fs) && fs.f_type == TMPFS_MAGIC)
@@ -317,16 +316,15 @@ static DIR *open_tmpfs(const char *folder)
  */
 static char *semaphore_path(const struct data_symbols *d, uint32_t pid, const struct maps_line *m)
 {
-	if (!g_str_has_prefix(m->path, SEMAPHORES "/" SEMAPHORE_PREFIX) || !g_str_has_suffix(m->path, MAPS_DELETED))
+	if (!g_str_has_prefix(m->path, OPENER_SEMAPHORES "/" SEMAPHORE_PREFIX) || !g_str_has_suffix(m->path, MAPS_DELETED))
 		return NULL;
-	g_autofree char *folder = g_strdup_printf("%s/%" PRIu32 "/root" SEMAPHORES, d->proc_dir, pid);
-	DIR *dir = open_tmpfs(folder);
+	DIR *dir = open_semaphores(d->proc_dir, pid);
 	const struct dirent *e;
 	char *found = NULL;
 
 	for (unsigned left = SEMAPHORES_MAX; dir && left && !found && (e = readdir(dir)); left--)
 		if (e->d_ino == m->inode && g_str_has_prefix(e->d_name, SEMAPHORE_PREFIX))
-			found = g_strdup_printf(SEMAPHORES "/%s", e->d_name);
+			found = g_strdup_printf(OPENER_SEMAPHORES "/%s", e->d_name);
 	if (dir)
 		closedir(dir);
 	return found;
@@ -393,11 +391,12 @@ static uint64_t stack_pointer(const char *text)
 struct stacks {
 	const char *task;
 	GArray *into;
+	unsigned read_cnt;
 };
 
 static bool read_stack(const struct opener_entry *e, void *data)
 {
-	const struct stacks *of = data;
+	struct stacks *of = data;
 	g_autofree char *file = g_strdup_printf("%s/%s/syscall", of->task, e->name);
 	size_t len;
 	g_autofree char *text = file_read_text(file, 4096, &len);
@@ -406,7 +405,7 @@ static bool read_stack(const struct opener_entry *e, void *data)
 
 	if (s.sp)
 		g_array_append_val(of->into, s);
-	return of->into->len < THREADS_MAX;
+	return ++of->read_cnt < THREADS_MAX;
 }
 
 static void read_stacks(const struct data_symbols *d, struct process *p)
@@ -414,7 +413,7 @@ static void read_stacks(const struct data_symbols *d, struct process *p)
 	g_autofree char *task = g_strdup_printf("%s/%" PRIu32 "/task", d->proc_dir, p->pid);
 
 	p->stacks = g_array_new(FALSE, FALSE, sizeof(struct stack));
-	struct stacks s = { task, p->stacks };
+	struct stacks s = { .task = task, .into = p->stacks };
 
 	opener_list(task, false, read_stack, &s);
 }

@@ -4,6 +4,7 @@
 #include "base/insn_x86.h"
 
 #define FUNCTION_MAX_BYTES 4096U
+#define PIECE_MIN_BYTES 64U	/* what each counts for at least: libelf keeps as much of it */
 
 static bool is_conditional(const struct insn *i)
 {
@@ -55,6 +56,6 @@ uint64_t elf_unsized_reach(const struct elf_reader *r, const GElf_Sym *sym, size
 	len = MIN(MIN(sh.sh_size - at, FUNCTION_MAX_BYTES), *budget_bytes);
 	/* a piece of the file, as the whole section may be large */
 	code = len ? elf_getdata_rawchunk(r->elf, (int64_t)(sh.sh_offset + at), len, ELF_T_BYTE) : NULL;
-	*budget_bytes -= len;
+	*budget_bytes -= MIN(*budget_bytes, MAX(len, PIECE_MIN_BYTES));
 	return code && code->d_buf ? reach_of(code->d_buf, MIN(code->d_size, len)) : 0;
 }

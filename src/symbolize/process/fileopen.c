@@ -26,33 +26,34 @@ static int held_if_regular(int fd, struct stat *ret_stat)
 	return -1;
 }
 
-static int open_root(const char *proc_dir, uint32_t pid)
+static int hold_any_below(const char *proc_dir, uint32_t pid, const char *path, uint64_t flags, uint64_t resolve)
 {
-	g_autofree char *root = g_strdup_printf("%s/%" PRIu32 "/root", proc_dir, pid);
-	int fd = opener_hold(-1, root, O_DIRECTORY, 0);
-	uint32_t tid = fd < 0 && (errno == ENOENT || errno == ESRCH) ? living_thread(proc_dir, pid) : 0;
+	g_autofree char *root = g_strdup_printf("%s/%" PRIu32 "/root", proc_dir, pid), *of_thread = NULL;
+	int fd;
+	uint32_t tid;
 
-	if (!tid)
+	resolve |= RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+	fd = opener_hold(root, path, flags, resolve);
+	if (fd >= 0 || errno != ESRCH)
 		return fd;
-	g_autofree char *of_thread = g_strdup_printf("%s/%" PRIu32 "/task/%" PRIu32 "/root", proc_dir, pid, tid);
-
-	return opener_hold(-1, of_thread, O_DIRECTORY, 0);
+	tid = living_thread(proc_dir, pid);
+	of_thread = g_strdup_printf("%s/%" PRIu32 "/task/%" PRIu32 "/root", proc_dir, pid, tid);
+	fd = tid ? opener_hold(of_thread, path, flags, resolve) : -1;
+	errno = !tid || (fd < 0 && errno == ESRCH) ? ENOENT : errno;
+	return fd;
 }
 
 /* flags: O_NOFOLLOW, or 0. */
 static int hold_below(const char *proc_dir, uint32_t pid, const char *path, uint64_t flags, uint64_t resolve,
 		      struct stat *ret_stat)
 {
-	int root_fd = open_root(proc_dir, pid), fd, error;
-
 	memset(ret_stat, 0, sizeof(*ret_stat));
-	if (root_fd < 0)
-		return -1;
-	fd = opener_hold(root_fd, path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve);
-	error = errno;
-	close(root_fd);
-	errno = error;
-	return held_if_regular(fd, ret_stat);
+	return held_if_regular(hold_any_below(proc_dir, pid, path, flags, resolve), ret_stat);
+}
+
+int folder_hold_in_process(const char *proc_dir, uint32_t pid, const char *path)
+{
+	return hold_any_below(proc_dir, pid, path, O_DIRECTORY, 0);
 }
 
 int file_hold_in_process(const char *proc_dir, uint32_t pid, const char *path, struct stat *ret_stat)
@@ -70,7 +71,7 @@ static int open_link(const char *proc_dir, uint32_t id, uint64_t start, uint64_t
 	g_autofree char *link = g_strdup_printf("%s/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
 						proc_dir, id, start, end);
 
-	return opener_hold(-1, link, 0, 0);
+	return opener_hold(NULL, link, 0, 0);
 }
 
 /* The very file mapped at [start, end) of pid, be it deleted or renamed. */
@@ -88,7 +89,7 @@ static int file_hold_mapped(const char *proc_dir, uint32_t pid, uint64_t start, 
 int file_hold_here(const char *path, struct stat *ret_stat)
 {
 	memset(ret_stat, 0, sizeof(*ret_stat));
-	return held_if_regular(opener_hold(-1, path, 0, 0), ret_stat);
+	return held_if_regular(opener_hold(NULL, path, 0, 0), ret_stat);
 }
 
 /*

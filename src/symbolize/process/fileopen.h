@@ -22,6 +22,8 @@
 int file_hold_in_process(const char *proc_dir, uint32_t pid, const char *path, struct stat *ret_stat);
 /* The same, but no component of path may be a symbolic link. */
 int file_hold_in_process_nolinks(const char *proc_dir, uint32_t pid, const char *path, struct stat *ret_stat);
+/* A folder; where another process opens what others have, OPENER_SEMAPHORES alone. */
+int folder_hold_in_process(const char *proc_dir, uint32_t pid, const char *path);
 /* path as we see it. */
 int file_hold_here(const char *path, struct stat *ret_stat);
 

@@ -5,8 +5,11 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <signal.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -102,6 +105,45 @@ static void opens_nothing_to_write(void)
 	close(file);
 }
 
+/* What is held can be opened by the client's own rights, whatever stands around it. */
+static void holds_what_cannot_harm(void)
+{
+	static const struct {
+		const char *name, *bytes;
+		mode_t mode;
+		int error;
+	} files[] = {
+		{ "closed", "text", 0600, 0 },
+		{ "to-read", "text", 0644, 0 },
+		{ "to-write", "text", 0666, EPERM },
+		{ "program", ELFMAG, 0777, 0 },
+	};
+	g_autofree char *top = g_dir_make_tmp("opener-XXXXXX", NULL), *fifo = g_build_filename(top, "fifo", NULL),
+			*link = g_build_filename(top, "link", NULL), *root = own("root");
+
+	chmod(top, 0755);
+	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *path = g_build_filename(top, files[i].name, NULL);
+
+		g_assert_true(g_file_set_contents(path, files[i].bytes, -1, NULL));
+		chmod(path, files[i].mode);
+		g_assert_cmpint(refused(OPENER_HOLD, 0, path, -1), ==, files[i].error);
+		unlink(path);
+	}
+	g_assert_cmpint(mkfifo(fifo, 0666), ==, 0);
+	g_assert_cmpint(symlink("fifo", link), ==, 0);
+	g_assert_cmpint(refused(OPENER_HOLD, 0, fifo, -1), ==, EPERM);
+	g_assert_cmpint(refused(OPENER_HOLD, 0, link, -1), ==, EPERM);
+	g_assert_cmpint(refused(OPENER_HOLD, O_NOFOLLOW, link, -1), ==, 0);
+	g_assert_cmpint(refused(OPENER_HOLD, 0, "/dev/null", -1), ==, EPERM);
+	g_assert_cmpint(refused(OPENER_HOLD, O_DIRECTORY, "/", -1), ==, EPERM);
+	g_assert_cmpint(refused(OPENER_HOLD, O_DIRECTORY, root, -1), !=, 0);
+	g_assert_cmpint(refused(OPENER_STAT, 0, fifo, -1), ==, 0);
+	unlink(link);
+	unlink(fifo);
+	rmdir(top);
+}
+
 /* What a file that begins with these bytes, or is called so, is answered with. */
 static int reading(const char *name, const char *bytes, size_t cnt)
 {
@@ -132,7 +174,9 @@ static void reads_what_tells_names(void)
 	g_assert_cmpint(reading("jit-7.dump", "JiTDrest", 8), ==, 0);
 	g_assert_cmpint(reading("perf-77.map", "1000 10 f\n", 10), ==, 0);
 	g_assert_cmpint(reading("docker/containers/77/config.v2.json", "{}", 2), ==, 0);
+	g_assert_cmpint(reading("config.json", "{\n\t\"ociVersion\": \"1.1.0\"}", 24), ==, 0);
 	g_assert_cmpint(reading("config.json", "{}", 2), ==, EPERM);
+	g_assert_cmpint(reading("storage/overlay-containers/config.json", "{}", 2), ==, EPERM);
 	g_assert_cmpint(reading(".docker/config.json", "{}", 2), ==, EPERM);
 	g_assert_cmpint(reading("core", (const char *)&core, sizeof(core)), ==, EPERM);
 	g_assert_cmpint(reading("id_ed25519", "-----BEGIN", 10), ==, EPERM);
@@ -145,6 +189,33 @@ static void reads_what_tells_names(void)
 	g_assert_cmpint(refused(OPENER_LIST, 0, "", folder), ==, EPERM);
 	close(held);
 	close(folder);
+}
+
+/* Whoever has a mount namespace can give any file that he may not read a name there. */
+static void name_of_a_mount(void)
+{
+	g_autofree char *top = g_dir_make_tmp("opener-XXXXXX", NULL), *secret = g_build_filename(top, "secret", NULL),
+			*name = g_build_filename(top, "release", NULL);
+	int held;
+
+	g_assert_true(g_file_set_contents(secret, "key", -1, NULL) && g_file_set_contents(name, "", -1, NULL));
+	chmod(secret, 0644);
+	chmod(name, 0644);
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount(secret, name, NULL, MS_BIND, NULL)) {
+		g_test_skip("no right to mount");
+	} else {
+		held = open(name, O_PATH | O_CLOEXEC);
+		g_assert_cmpint(refused(OPENER_READ_HELD, 0, "", held), ==, EPERM);
+		close(held);
+		g_assert_cmpint(umount(name), ==, 0);
+		held = open(name, O_PATH | O_CLOEXEC);
+		g_assert_cmpint(refused(OPENER_READ_HELD, 0, "", held), ==, 0);
+		close(held);
+	}
+	unlink(name);
+	unlink(secret);
+	rmdir(top);
 }
 
 /* ---- what the agent calls */
@@ -171,8 +242,8 @@ static bool find(const struct opener_entry *e, void *data)
 /* As many that one answer does not hold them all. */
 static void check_calls(void)
 {
-	g_autofree char *fds = own("fd"), *comm = own("comm"), *exe = own("exe"), *mem = own("mem"), *text = NULL, *link = NULL,
-			*ours = g_file_read_link("/proc/self/exe", NULL);
+	g_autofree char *fds = own("fd"), *comm = own("comm"), *exe = own("exe"), *mem = own("mem"), *root = own("root"),
+			*text = NULL, *link = NULL, *ours = g_file_read_link("/proc/self/exe", NULL);
 	int pipes[2], more[500], fd;
 	uint64_t there = 0x1234567890abcdef, seen = 0;
 	struct found f = { 0 };
@@ -200,6 +271,13 @@ static void check_calls(void)
 	close(fd);
 	g_assert_false(opener_stat("/proc/0/comm", &st));
 	g_assert_cmpint(errno, ==, ENOENT);
+	fd = opener_hold(root, "/proc/self/../version", 0, RESOLVE_IN_ROOT);
+	g_assert_cmpint(fd, >=, 0);
+	close(fd);
+	g_assert_cmpint(opener_hold(root, "/no/such", 0, 0), ==, -1);
+	g_assert_cmpint(errno, ==, ENOENT);
+	g_assert_cmpint(opener_hold("/proc/0/root", "/no/such", 0, 0), ==, -1);
+	g_assert_cmpint(errno, ==, ESRCH);
 	for (size_t i = 0; i < G_N_ELEMENTS(more); i++)
 		close(more[i]);
 	close(pipes[0]);
@@ -227,7 +305,9 @@ int main(int argc, char **argv)
 	begin_server();
 	g_test_add_func("/opener/only-processes", opens_only_processes);
 	g_test_add_func("/opener/nothing-to-write", opens_nothing_to_write);
+	g_test_add_func("/opener/what-cannot-harm", holds_what_cannot_harm);
 	g_test_add_func("/opener/what-tells-names", reads_what_tells_names);
+	g_test_add_func("/opener/name-of-a-mount", name_of_a_mount);
 	g_test_add_func("/opener/calls-alike", calls_alike);
 	int status = g_test_run();
 

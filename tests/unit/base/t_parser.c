@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define LARGE_BYTES (5 << 20)
@@ -153,6 +154,54 @@ static void stopped(void)
 	g_assert_true(keeper <= 0 || kill(keeper, 0) != 0);
 }
 
+/* From a sender that was taken over: of more than one descriptor none stays open, and one without a byte is told. */
+static void sends(int from, size_t bytes, const int *fds, size_t cnt)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(2 * sizeof(int))];
+	} control = { .head = { .cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS,
+				.cmsg_len = CMSG_LEN(cnt * sizeof(int)) } };
+	struct iovec part = { (char[]){ 'x' }, bytes };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+			    .msg_controllen = CMSG_SPACE(cnt * sizeof(int)) };
+
+	memcpy(CMSG_DATA(&control.head), fds, cnt * sizeof(int));
+	g_assert_cmpint(sendmsg(from, &m, 0), ==, (ssize_t)bytes);
+}
+
+static int lowest_free(void)
+{
+	int fd = dup(STDERR_FILENO);
+
+	close(fd);
+	return fd;
+}
+
+static void descriptors(void)
+{
+	int sockets[2], fd, before;
+	char byte;
+
+	g_assert_cmpint(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), ==, 0);
+	before = lowest_free();
+	sends(sockets[0], 1, sockets, 2);
+	g_assert_cmpint(parser_receive(sockets[1], &byte, 1, &fd), ==, 1);
+	g_assert_cmpint(fd, ==, -1);
+	g_assert_cmpint(lowest_free(), ==, before);
+	sends(sockets[0], 0, sockets, 1);
+	g_assert_cmpint(parser_receive(sockets[1], &byte, 1, &fd), ==, 0);
+	g_assert_cmpint(fd, ==, before);
+	close(fd);
+	sends(sockets[0], 1, sockets, 1);
+	g_assert_cmpint(parser_receive(sockets[1], &byte, 1, &fd), ==, 1);
+	g_assert_cmpint(fd, ==, before);
+	close(fd);
+	close(sockets[0]);
+	close(sockets[1]);
+}
+
 int main(int argc, char **argv)
 {
 	static const parser_fn fns[PARSER_JOBS] = { [PARSER_SYMBOLS] = parse, [PARSER_UNWIND] = parse, [PARSER_CONTEXT] = repeat };
@@ -167,5 +216,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/parser/killed", killed);
 	g_test_add_func("/parser/threads", threads);
 	g_test_add_func("/parser/stopped", stopped);
+	g_test_add_func("/parser/descriptors", descriptors);
 	return g_test_run();
 }
