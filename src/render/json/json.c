@@ -554,7 +554,14 @@ void json_report_drained(GString *out, const struct profile *p, const struct sel
 
 void json_report_within(GString *out, const struct profile *p, const struct selection *selection, size_t max_bytes)
 {
-	g_autofree uint32_t *order = json_rows_order(p);
+	g_autofree uint32_t *order = NULL;
+	struct json_rows whole = { .max_bytes = max_bytes };
+	const gsize begin = out->len;
 
+	report(out, p, selection, &whole);
+	if (!whole.left_rows && out->len <= max_bytes)
+		return;
+	g_string_truncate(out, begin);
+	order = json_rows_order(p);
 	report(out, p, selection, &(struct json_rows){ .order = order, .max_bytes = max_bytes });
 }
