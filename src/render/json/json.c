@@ -31,6 +31,7 @@ static void write_history(struct json *j, const struct profile_history *h)
 	json_member_uint(j, "gaps", h->gap_cnt);
 	json_member_uint(j, "gap_ns", h->gap_ns);
 	json_member_string(j, "gap_why", h->gap_why);
+	json_member_bool(j, "gone_by_name", h->is_gone_by_name);
 	json_object_end(j);
 }
 
