@@ -347,6 +347,7 @@ struct profile_history {
 	uint32_t gap_cnt;	/* between windows */
 	uint64_t gap_ns;
 	const char *gap_why;	/* "" where nobody said it */
+	bool is_gone_by_name;	/* threads that were not there at its end are told by name */
 };
 
 struct id_index;

@@ -333,41 +333,9 @@ static bool answer_summary(const struct request *r, void *ctx, struct answer *re
 	return answer_part(r, ctx, RANGE_PLAIN, write_summary, ret, error);
 }
 
-/*
- * JSON is made as a whole, so its size is told before: a frame is an object of some 100 bytes, and stands in each
- * stack that it is in.
- */
-static bool check_json(const struct part *part, GError **error)
-{
-	const struct profile *p = part->profile;
-	uint64_t bytes = (uint64_t)p->threads->len * 600;
-
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
-		if (part->selection->waits[i])
-			bytes += 700 + 100 * (uint64_t)(profile_get_node(p, w->user)->depth +
-							profile_get_node(p, w->kernel)->depth);
-	}
-	for (uint32_t i = 0; i < p->wakes->len; i++) {
-		const struct wake *k = profile_wake(p, i);
-		const struct waker *waker = profile_get_waker(p, k->waker);
-
-		if (part->selection->waits[k->wait])
-			bytes += 300 + 100 * (uint64_t)(profile_get_node(p, waker->user)->depth +
-							profile_get_node(p, waker->kernel)->depth);
-	}
-	return bytes <= 2 * BODY_MAX_BYTES || fail(error, SERVER_TOO_LARGE, too_large);
-}
-
 static bool write_report(const struct part *part, struct answer *ret, GString *out, GError **error)
 {
-	if (check_json(part, NULL))
-		json_report(out, part->profile, part->selection);
-	if (!out->len || out->len > BODY_MAX_BYTES) {
-		g_string_truncate(out, 0);
-		json_report_within(out, part->profile, part->selection, BODY_MAX_BYTES);
-	}
+	json_report_within(out, part->profile, part->selection, BODY_MAX_BYTES);
 	return true;
 }
 
@@ -419,11 +387,11 @@ static bool write_export(const struct part *part, struct answer *ret, GString *o
 {
 	const struct format *format = format_by_name(request_text(part->request, "format"));
 
-	if (strcmp(format->name, "json") == 0 && !check_json(part, error))
-		return false;
 	ret->media_type = format->media_type;
 	ret->file_name = g_strdup_printf("off-cpu-%" G_GUINT64_FORMAT ".%s", part->range.from_ns / 1000000000,
 					 format->extension);
+	if (strcmp(format->name, "json") == 0)
+		return write_report(part, ret, out, error);
 	return write_format(format, part, out, error);
 }
 

@@ -8,6 +8,7 @@
 
 #define CELLS_VERSION 1
 #define SLOT_BITS 3	/* that are kept of a time by how long waits were */
+#define REASONS_MAX 256	/* of a group: another version may know more of them */
 
 struct cells {
 	GHashTable *groups;	/* struct cell_group, which is its own key */
@@ -350,7 +351,7 @@ static uint64_t get_number(struct decoding *d)
 	uint64_t number = cursor_uleb(&d->c);
 
 	d->c.bad = d->c.bad || !number || number > d->names->len;
-	return d->c.bad ? 1 : number;
+	return number;
 }
 
 static void decode_slots(struct decoding *d, const struct cell *own, struct cell *into)
@@ -379,6 +380,8 @@ static enum reason get_reason(struct decoding *d)
 	uint64_t number = get_number(d);
 	unsigned at = number % G_N_ELEMENTS(d->known);
 
+	if (d->c.bad)
+		return REASON_OTHER;
 	if (d->known[at].number != number) {
 		d->known[at].number = number;
 		if (!reason_parse(name_of(d, number), &d->known[at].reason))
@@ -420,7 +423,7 @@ static void decode_group(struct decoding *d, struct cell_group *g)
 	g->unlisted_ns = blob_get(&d->c, PROFILE_NS_MAX);
 	runnable_diff = blob_get_diff(&d->c, 0);
 	preempted_diff = blob_get_diff(&d->c, 0);
-	cnt = blob_get_cnt(&d->c, REASON_COUNT);
+	cnt = blob_get_cnt(&d->c, REASONS_MAX);
 	for (uint32_t i = 0; i < cnt && !d->c.bad; i++)
 		decode_cell(d, g);
 	g->runnable_ns += runnable_diff;
@@ -433,10 +436,13 @@ bool cells_decode(const void *bytes, size_t len_bytes, const GPtrArray *names, c
 {
 	struct decoding d = { .c = { .at = bytes, .end = (const uint8_t *)bytes + len_bytes }, .names = names };
 
-	if (!names->len || cursor_uleb(&d.c) != CELLS_VERSION)
+	if (cursor_uleb(&d.c) != CELLS_VERSION)
 		return false;
-	for (uint32_t cnt = blob_get_cnt(&d.c, CELLS_GROUPS_MAX); cnt && !d.c.bad; cnt--) {
+	for (uint32_t cnt = blob_get_cnt(&d.c, CELLS_GROUPS_MAX); cnt; cnt--) {
 		uint64_t process = get_number(&d), service = get_number(&d);
+
+		if (d.c.bad)
+			break;
 		struct cell_group g = { .process = name_of(&d, process), .service = name_of(&d, service) };
 
 		decode_group(&d, &g);

@@ -68,7 +68,6 @@ struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profi
  * Cells of a row, unpacked: free with g_free().  NULL without a sentence: it has none, as it is older than they are or
  * there are too many.
  */
-bool store_file_has_cells(const struct store_file *f);	/* false: none of its rows does */
 uint8_t *store_file_cells(struct store_file *f, uint64_t seq, size_t *ret_bytes, GError **error);
 /* Before `with` is freed and the file is read for another profile. */
 void store_file_leave(struct store_file *f);

@@ -177,7 +177,8 @@ static bool check_table(struct store_file *f, sqlite3_stmt *stmt, int64_t versio
 
 bool store_file_check_schema(struct store_file *f, GError **error)
 {
-	int rc;
+	/* all of one moment: a writer may add what an older version lacked */
+	int rc = sqlite3_exec(f->db, "BEGIN", NULL, NULL, NULL);
 	int64_t id = pragma_number(f, "PRAGMA application_id", &rc),
 		version = rc == SQLITE_OK ? pragma_number(f, "PRAGMA user_version", &rc) : 0;
 	unsigned found = 0, want = 0;
@@ -202,6 +203,7 @@ bool store_file_check_schema(struct store_file *f, GError **error)
 	if (ok && rc != SQLITE_DONE)
 		ok = store_file_fail(f, rc, "read", error);
 	sqlite3_finalize(stmt);
+	sqlite3_exec(f->db, "COMMIT", NULL, NULL, NULL);
 	for (const struct store_table *t = store_tables; t->name; t++)
 		want += t->since <= version;
 	f->has_cells = version >= STORE_CELLS_SINCE;
@@ -509,11 +511,6 @@ struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profi
 
 	sqlite3_finalize(stmt);
 	return plain ? load_rows(f, map_of(f, d, with), plain, bytes, with, error) : NULL;
-}
-
-bool store_file_has_cells(const struct store_file *f)
-{
-	return f->has_cells;
 }
 
 uint8_t *store_file_cells(struct store_file *f, uint64_t seq, size_t *ret_bytes, GError **error)

@@ -9,9 +9,20 @@
 #define SERIES_MAX 200
 #define TELLS_NOT "the history is damaged: the time line of a window cannot be read"
 
+/* Of a group what each row has: only those that are told are spread over the steps, as there can be very many. */
+struct piece {
+	const struct store_row *row;
+	uint64_t ns;
+};
+struct group {
+	const char *name;
+	GArray *pieces;		/* struct piece */
+	uint64_t all_ns;	/* of them what lies in the line */
+};
+
 struct drawing {
 	struct store_line *line;
-	GHashTable *by_name;	/* name -> uint64_t[steps], NULL key none */
+	GHashTable *by_name;	/* name -> struct group */
 	uint64_t *rest;		/* of groups that windows leave out */
 	uint64_t *covered_ns;	/* of each step */
 	/* of the row that is drawn just now */
@@ -19,38 +30,68 @@ struct drawing {
 	const struct store_part *part;	/* NULL: all */
 	/* else */
 	const GPtrArray *names;
-	uint64_t **of_number;	/* of that file, the series of each name; [0]: rest */
-	guint of_number_cnt;
+	struct group **of_number;	/* of that file, the group of each name */
 };
 
-/* Spread evenly over the row's time: the shares of all steps, and of what lies beyond, add up. */
-static void spread(const struct drawing *d, uint64_t *into, uint64_t ns)
+/* What of a row's time lies in [from, to), where that is spread evenly: shares that are side by side add up. */
+static uint64_t share(const struct piece *p, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct store_line *l = d->line;
-	uint64_t start = d->row->start_unix_ns, end = store_row_end_ns(d->row), length = MAX(end - start, 1);
+	uint64_t start = p->row->start_unix_ns, end = store_row_end_ns(p->row), length = MAX(end - start, 1);
+	uint64_t from = MAX(from_ns, start), to = MIN(to_ns, end);
+
+	/* what is before `to` less what is before `from` */
+	return from < to ? (uint64_t)((__uint128_t)p->ns * (to - start) / length) -
+				   (uint64_t)((__uint128_t)p->ns * (from - start) / length)
+			 : 0;
+}
+
+static void spread(const struct store_line *l, uint64_t *into, const struct piece *p)
+{
+	uint64_t start = p->row->start_unix_ns;
 	uint64_t at = start < l->from_unix_ns ? 0 : (start - l->from_unix_ns) / l->step_ns;
 
 	for (uint64_t step = at; step < l->steps; step++) {
-		uint64_t from = MAX(l->from_unix_ns + step * l->step_ns, start),
-			 to = MIN(l->from_unix_ns + (step + 1) * l->step_ns, end);
+		uint64_t from = l->from_unix_ns + step * l->step_ns;
 
-		if (from >= to)
+		if (from >= store_row_end_ns(p->row))
 			break;
-		/* what is before `to` less what is before `from` */
-		into[step] += (uint64_t)((__uint128_t)ns * (to - start) / length) -
-			      (uint64_t)((__uint128_t)ns * (from - start) / length);
+		into[step] += share(p, from, from + l->step_ns);
 	}
 }
 
-static uint64_t *series_of(struct drawing *d, const char *name)
+static void spread_row(const struct drawing *d, uint64_t *into, uint64_t ns)
 {
-	uint64_t *ns = g_hash_table_lookup(d->by_name, name);
+	spread(d->line, into, &(struct piece){ d->row, ns });
+}
 
-	if (!ns) {
-		ns = g_new0(uint64_t, d->line->steps);
-		g_hash_table_insert(d->by_name, g_strdup(name), ns);
+static void free_group(gpointer group)
+{
+	g_array_unref(((struct group *)group)->pieces);
+	g_free(group);
+}
+
+static struct group *group_of(struct drawing *d, const char *name)
+{
+	struct group *g = g_hash_table_lookup(d->by_name, name);
+
+	if (!g) {
+		char *own = g_strdup(name);
+
+		g = g_new0(struct group, 1);
+		g->name = own;
+		g->pieces = g_array_new(FALSE, FALSE, sizeof(struct piece));
+		g_hash_table_insert(d->by_name, own, g);
 	}
-	return ns;
+	return g;
+}
+
+static void add_to_group(const struct drawing *d, struct group *g, uint64_t ns)
+{
+	const struct store_line *l = d->line;
+	const struct piece p = { d->row, ns };
+
+	g_array_append_val(g->pieces, p);
+	g->all_ns += share(&p, l->from_unix_ns, l->from_unix_ns + l->steps * l->step_ns);
 }
 
 static void draw_group(void *ctx, uint64_t number, uint64_t ns)
@@ -60,18 +101,18 @@ static void draw_group(void *ctx, uint64_t number, uint64_t ns)
 	if (!ns)
 		return;
 	if (!number || number > d->names->len) {
-		spread(d, d->rest, ns);
+		spread_row(d, d->rest, ns);
 		return;
 	}
 	if (!d->of_number[number])
-		d->of_number[number] = series_of(d, g_ptr_array_index(d->names, number - 1));
-	spread(d, d->of_number[number], ns);
+		d->of_number[number] = group_of(d, g_ptr_array_index(d->names, number - 1));
+	add_to_group(d, d->of_number[number], ns);
 }
 
 static bool draw_row(struct drawing *d, const struct store_row *row, enum store_by by, GError **error)
 {
 	d->row = row;
-	spread(d, d->covered_ns, row->duration_ns);
+	spread_row(d, d->covered_ns, row->duration_ns);
 	if (row->line && line_visit(row->line, row->line_bytes, by, draw_group, d))
 		return true;
 	return store_fail(error, STORE_ERROR_DAMAGED, TELLS_NOT);
@@ -81,7 +122,10 @@ static void draw_name(void *ctx, const char *name, uint64_t ns)
 {
 	struct drawing *d = ctx;
 
-	spread(d, *name ? series_of(d, name) : d->rest, ns);
+	if (*name)
+		add_to_group(d, group_of(d, name), ns);
+	else
+		spread_row(d, d->rest, ns);
 }
 
 static void draw_sums(struct drawing *d, struct line_sums *sums, enum store_by by)
@@ -112,34 +156,38 @@ static bool draw_selection(struct drawing *d, struct profile *p, struct reasons_
 
 /* Rows that are read together are drawn together: what rules say of their stacks is asked once. */
 #define TOGETHER 64
+#define TOGETHER_WAITS 100000	/* an hour of a busy host has tens of thousands */
 
 static void free_rows(gpointer rows)
 {
 	profile_free_rows(rows);
 }
 
-/* rows: struct store_row *, of `from` to `to`. */
-static bool draw_together(struct drawing *d, const struct store_choice *c, const GPtrArray *rows, guint from, guint to,
+/* rows: struct store_row *, some of them from *next on. */
+static bool draw_together(struct drawing *d, const struct store_choice *c, const GPtrArray *rows, guint *next,
 			  enum store_by by, GError **error)
 {
+	const guint first = *next;
+	uint64_t waits = 0;
 	struct profile *with = profile_new();
 	g_autoptr(GPtrArray) read = g_ptr_array_new_with_free_func(free_rows);
 	struct reasons_base *base = NULL;
 	bool ok = true;
 
-	for (guint i = from; i < to && ok; i++) {
-		const struct store_row *row = g_ptr_array_index(rows, i);
+	for (; *next < rows->len && read->len < TOGETHER && waits < TOGETHER_WAITS && ok; (*next)++) {
+		const struct store_row *row = g_ptr_array_index(rows, *next);
 		struct profile *p = store_file_read(store_choice_file(c, row), row->seq, with, error);
 
 		ok = p && profile_check(p, error);
 		if (p)
 			g_ptr_array_add(read, p);
+		waits += p ? p->waits->len : 0;
 	}
 	if (ok)
 		base = reasons_base_new(with, NULL);
-	for (guint i = from; i < to && ok; i++) {
-		d->row = g_ptr_array_index(rows, i);
-		ok = draw_selection(d, g_ptr_array_index(read, i - from), base, by, error);
+	for (guint i = 0; i < read->len && ok; i++) {
+		d->row = g_ptr_array_index(rows, first + i);
+		ok = draw_selection(d, g_ptr_array_index(read, i), base, by, error);
 	}
 	reasons_base_free(base);
 	g_ptr_array_set_size(read, 0);
@@ -197,11 +245,16 @@ static bool draw_told(struct drawing *d, const struct store_choice *c, enum stor
 		bool has_cells = false;
 
 		d->row = &g_array_index(c->rows, struct store_row, i);
-		spread(d, d->covered_ns, d->row->duration_ns);
+		spread_row(d, d->covered_ns, d->row->duration_ns);
 		if (!d->part->needs_rows)
 			ok = draw_cells(d, store_choice_file(c, d->row), &wanted, by, &has_cells, error);
 		if (!has_cells)
 			g_ptr_array_add(ret_rows, (gpointer)(uintptr_t)d->row);
+		if (ok && ret_rows->len > STORE_PART_ROWS_MAX)
+			ok = store_fail(error, STORE_ERROR_TOO_MUCH, "that is more time than can be told%s",
+					d->part->needs_rows ? " of a thread or frame: ask for less of it, or only for a "
+							      "process, service or reason"
+							    : ": ask for less of it");
 	}
 	line_known_free(wanted.known);
 	return ok;
@@ -212,12 +265,8 @@ static bool draw_part(struct drawing *d, const struct store_choice *c, enum stor
 	g_autoptr(GPtrArray) rows = g_ptr_array_new();
 	bool ok = draw_told(d, c, by, rows, error);
 
-	if (ok && rows->len > STORE_PART_ROWS_MAX)
-		return store_fail(error, STORE_ERROR_TOO_MUCH,
-				  "that much time is told of no thread or frame: ask for less of it, or only for a "
-				  "process, service or reason");
-	for (guint i = 0; i < rows->len && ok; i += TOGETHER)
-		ok = draw_together(d, c, rows, i, MIN(i + TOGETHER, rows->len), by, error);
+	for (guint next = 0; next < rows->len && ok;)
+		ok = draw_together(d, c, rows, &next, by, error);
 	return ok;
 }
 
@@ -228,7 +277,7 @@ static bool draw_file(struct drawing *d, const struct store_choice *c, struct st
 
 	if (!ok)
 		return false;
-	d->of_number = g_new0(uint64_t *, d->names->len + 1);
+	d->of_number = g_new0(struct group *, d->names->len + 1);
 	for (guint i = 0; i < c->rows->len && ok; i++) {
 		const struct store_row *row = &g_array_index(c->rows, struct store_row, i);
 
@@ -239,14 +288,9 @@ static bool draw_file(struct drawing *d, const struct store_choice *c, struct st
 	return ok;
 }
 
-struct total {
-	char *name;
-	uint64_t *ns, all_ns;
-};
-
 static int largest_first(gconstpointer a, gconstpointer b)
 {
-	const struct total *x = a, *y = b;
+	const struct group *x = *(const struct group *const *)a, *y = *(const struct group *const *)b;
 
 	return x->all_ns != y->all_ns ? (x->all_ns > y->all_ns ? -1 : 1) : g_strcmp0(x->name, y->name);
 }
@@ -258,42 +302,36 @@ static void add_series(struct store_line *l, const char *name, uint64_t *ns)
 	g_array_append_val(l->series, s);
 }
 
-static uint64_t all_of(const uint64_t *ns, uint32_t steps)
+static bool is_any(const uint64_t *ns, uint32_t steps)
 {
-	uint64_t all = 0;
-
 	for (uint32_t i = 0; i < steps; i++)
-		all += ns[i];
-	return all;
+		if (ns[i])
+			return true;
+	return false;
 }
 
-/* Takes what was drawn. */
+/* Takes what is left. */
 static void rank(struct drawing *d, unsigned series_max)
 {
-	g_autoptr(GArray) totals = g_array_new(FALSE, FALSE, sizeof(struct total));
+	g_autoptr(GPtrArray) groups = g_ptr_array_new();
 	const uint32_t steps = d->line->steps;
 	GHashTableIter iter;
-	gpointer name, ns;
+	gpointer group;
 
 	g_hash_table_iter_init(&iter, d->by_name);
-	while (g_hash_table_iter_next(&iter, &name, &ns)) {
-		const struct total t = { name, ns, all_of(ns, steps) };
+	while (g_hash_table_iter_next(&iter, NULL, &group))
+		g_ptr_array_add(groups, group);
+	g_ptr_array_sort(groups, largest_first);
+	for (guint i = 0; i < groups->len; i++) {
+		const struct group *g = g_ptr_array_index(groups, i);
+		uint64_t *into = i < series_max ? g_new0(uint64_t, steps) : d->rest;
 
-		g_array_append_val(totals, t);
+		for (guint k = 0; k < g->pieces->len; k++)
+			spread(d->line, into, &g_array_index(g->pieces, struct piece, k));
+		if (i < series_max)
+			add_series(d->line, g->name, into);
 	}
-	g_array_sort(totals, largest_first);
-	for (guint i = 0; i < totals->len; i++) {
-		const struct total *t = &g_array_index(totals, struct total, i);
-
-		if (i < series_max) {
-			add_series(d->line, t->name, t->ns);
-			continue;
-		}
-		for (uint32_t k = 0; k < steps; k++)
-			d->rest[k] += t->ns[k];
-		g_free(t->ns);
-	}
-	if (all_of(d->rest, steps))
+	if (is_any(d->rest, steps))
 		add_series(d->line, STORE_SERIES_OTHERS, d->rest);
 	else
 		g_free(d->rest);
@@ -323,32 +361,42 @@ static bool draw(struct drawing *d, const struct store_choice *c, enum store_by 
 	return true;
 }
 
-static bool has_too_many(const struct store_choice *c, const struct store_part *part)
+struct asked {
+	const char *dir;
+	uint64_t from_unix_ns, to_unix_ns, step_ns;
+	uint32_t steps;
+	enum store_by by;
+	unsigned series_max;
+	const struct store_part *part;
+};
+
+/* Of rows that are no longer than that. */
+static struct store_line *read_of(const struct asked *a, uint64_t row_ns, GError **error)
 {
-	guint unpacked = 0;
+	struct store_choice *c = store_choose(a->dir, a->from_unix_ns, a->to_unix_ns, row_ns, !a->part, error);
 
-	for (guint i = 0; i < c->rows->len && part; i++) {
-		const struct store_row *row = &g_array_index(c->rows, struct store_row, i);
+	if (!c)
+		return NULL;
+	struct drawing d = {
+		.line = line_new(a->from_unix_ns, a->step_ns, a->steps),
+		.by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_group),
+		.rest = g_new0(uint64_t, a->steps),
+		.covered_ns = g_new0(uint64_t, a->steps),
+		.part = a->part,
+	};
+	bool ok = draw(&d, c, a->by, error);
 
-		unpacked += part->needs_rows || !store_file_has_cells(store_choice_file(c, row));
-	}
-	return unpacked > STORE_PART_ROWS_MAX;
-}
-
-/* Where rows have to be unpacked, coarser ones than were asked for, if those are too many. */
-static struct store_choice *choose(const char *dir, const struct store_line *l, uint64_t to_ns,
-				   const struct store_part *part, GError **error)
-{
-	uint64_t step_ns = l->step_ns;
-
-	for (int tier = TIER_MINUTE;; tier++) {
-		struct store_choice *c = store_choose(dir, l->from_unix_ns, to_ns, step_ns, !part, error);
-
-		if (!c || !has_too_many(c, part) || tier == TIER_CNT)
-			return c;
-		store_choice_free(c);
-		step_ns = MAX(step_ns, tier_step_ns((enum store_tier)tier));
-	}
+	if (ok)
+		rank(&d, MIN(a->series_max, SERIES_MAX));
+	else
+		g_free(d.rest);
+	g_hash_table_unref(d.by_name);
+	g_free(d.covered_ns);
+	store_choice_free(c);
+	if (ok)
+		return d.line;
+	store_line_free(d.line);
+	return NULL;
 }
 
 struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns,
@@ -361,30 +409,24 @@ struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, 
 		store_fail(error, STORE_ERROR_TOO_MUCH, "a time line has from 1 to %d steps", STEPS_MAX);
 		return NULL;
 	}
-	struct store_line *line = line_new(from_unix_ns, step_ns, (uint32_t)steps);
-	struct store_choice *c = choose(dir ? dir : STORE_DIR_DEFAULT, line, to_unix_ns, part, error);
+	const struct asked a = { dir ? dir : STORE_DIR_DEFAULT, from_unix_ns, to_unix_ns, step_ns, (uint32_t)steps, by,
+				 series_max, part };
+	uint64_t row_ns = step_ns;
 
-	if (!c) {
-		store_line_free(line);
-		return NULL;
+	/* Where too many rows had to be unpacked, coarser ones than were asked for. */
+	for (int tier = TIER_MINUTE;;) {
+		g_autoptr(GError) why = NULL;
+		struct store_line *line = read_of(&a, row_ns, &why);
+
+		while (tier < TIER_CNT && tier_step_ns((enum store_tier)tier) <= row_ns)
+			tier++;
+		if (line || !part || tier == TIER_CNT || !g_error_matches(why, STORE_ERROR, STORE_ERROR_TOO_MUCH)) {
+			if (why)
+				g_propagate_error(error, g_steal_pointer(&why));
+			return line;
+		}
+		row_ns = tier_step_ns((enum store_tier)tier);
 	}
-	struct drawing d = {
-		.line = line,
-		.by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
-		.rest = g_new0(uint64_t, steps),
-		.covered_ns = g_new0(uint64_t, steps),
-		.part = part,
-	};
-	bool ok = draw(&d, c, by, error);
-
-	rank(&d, MIN(series_max, SERIES_MAX));
-	g_hash_table_unref(d.by_name);
-	g_free(d.covered_ns);
-	store_choice_free(c);
-	if (ok)
-		return d.line;
-	store_line_free(d.line);
-	return NULL;
 }
 
 struct store_line *store_line_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns,

@@ -174,6 +174,8 @@ static struct profile *fold_gone(struct profile *p, GError **error)
 	if (!folded)
 		return p;
 	own = merge_copy(folded, error);
+	if (own)
+		own->info.history.is_gone_by_name = true;
 	profile_free_rows(folded);
 	profile_free(p);
 	return own;

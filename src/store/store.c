@@ -202,17 +202,14 @@ static void add_group(void *ctx, const struct cell_group *g)
 	cells_add_group(ctx, g);
 }
 
-/* *cells becomes NULL where the row has none. */
-static bool add_cells(struct store_file *f, const struct store_row *row, const GPtrArray *names, struct cells **cells)
+/* *cells becomes NULL where the row has none, or none that can be read. */
+static void add_cells(struct store_file *f, const struct store_row *row, const GPtrArray *names, struct cells **cells)
 {
-	g_autoptr(GError) why = NULL;
 	size_t bytes = 0;
-	g_autofree uint8_t *packed = *cells ? store_file_cells(f, row->seq, &bytes, &why) : NULL;
+	g_autofree uint8_t *packed = *cells ? store_file_cells(f, row->seq, &bytes, NULL) : NULL;
 
-	if (packed && cells_decode(packed, bytes, names, NULL, add_group, *cells))
-		return true;
-	g_clear_pointer(cells, cells_free);
-	return !packed && !why;
+	if (!packed || !cells_decode(packed, bytes, names, NULL, add_group, *cells))
+		g_clear_pointer(cells, cells_free);
 }
 
 /* A row of a tier into the sum of the next one. */
@@ -231,10 +228,11 @@ static bool add_row(struct store *s, const struct store_row *row, struct summing
 		  store_file_rows(f, 0, 0, row->seq - 1, true, rows, error);
 	const GPtrArray *names = ok ? store_file_names(f, error) : NULL;
 
-	ok = names && rows->len && add_cells(f, row, names, &sum->cells);
+	ok = names && rows->len;
 	if (ok) {
 		const struct store_row *own = &g_array_index(rows, struct store_row, 0);
 
+		add_cells(f, row, names, &sum->cells);
 		ok = line_sums_add_bytes(sum->line, own->line, own->line_bytes, name_of,
 					 (void *)(uintptr_t)names);
 	}

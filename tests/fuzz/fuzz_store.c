@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Blobs of a history: any bytes are refused, or are rows that can be added up and written again.  The input is the length of the dictionary
- * (two bytes), the dictionary, and the rows of a window, all unpacked; behind them may be a time line.
+ * Blobs of a history: any bytes are refused, or are rows that can be added up and written again.  The input is the
+ * length of the dictionary (two bytes), the dictionary, and the rows of a window, all unpacked; behind them may be a
+ * time line.  Or it is the cells of a window.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/blob.h"
+#include "store/cells.h"
 #include "store/dict.h"
 #include "store/line.h"
 #include "store/merge.h"
@@ -68,6 +70,54 @@ static void nothing(void *ctx, uint64_t number, uint64_t ns)
 {
 }
 
+/* What cells may refer to. */
+static const char *const names[] = { "app", "db.service", "lock.mutex", "disk.read", "(no service)", "cpu.queue",
+				     "network.receive", "no reason", "other" };
+
+static void add_group(void *ctx, const struct cell_group *g)
+{
+	cells_add_group(ctx, g);
+}
+
+static uint64_t number_of(void *ctx, const char *name)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
+		if (strcmp(names[i], name) == 0)
+			return i + 1;
+	return 0;
+}
+
+static struct cells *read_cells(const uint8_t *bytes, size_t size, const GPtrArray *known)
+{
+	struct cells *c = cells_new();
+
+	if (cells_decode(bytes, size, known, NULL, add_group, c))
+		return c;
+	cells_free(c);
+	return NULL;
+}
+
+static void write_cells(const uint8_t *data, size_t size)
+{
+	g_autoptr(GPtrArray) known = g_ptr_array_new();
+	g_autoptr(GByteArray) written = g_byte_array_new(), again = g_byte_array_new();
+	struct cells *c, *own;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
+		g_ptr_array_add(known, (gpointer)(uintptr_t)names[i]);
+	c = read_cells(data, size, known);
+	if (!c)
+		return;
+	if (!cells_encode(c, number_of, NULL, written))
+		abort();
+	/* sums of what is valid may be above what is */
+	own = read_cells(written->data, written->len, known);
+	if (own && !cells_encode(own, number_of, NULL, again))
+		abort();
+	cells_free(own);
+	cells_free(c);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	size_t dict_bytes = size < 2 ? 0 : MIN((size_t)(data[0] | data[1] << 8), size - 2);
@@ -75,6 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (int by = 0; by < LINE_BY_CNT; by++)
 		line_visit(data, size, (enum store_by)by, nothing, NULL);
+	write_cells(data, size);
 	if (size > 2 && dict_decode(d, g_memdup2(data + 2, dict_bytes + !dict_bytes), dict_bytes)) {
 		/* copies of exactly this size: a sanitizer sees a read beyond it */
 		g_autofree uint8_t *rows = g_memdup2(data + 2 + dict_bytes, size - 2 - dict_bytes);

@@ -24,6 +24,7 @@ function drawHeadline() {
 		if (found < range[1] - range[0] - 1500) words.push(`${spanWords(found)} of it recorded`);
 		else if (found > range[1] - range[0] + 1500) words.push(`${spanWords(found)} in whole windows`);
 		words.push(s.exact ? 'exact' : 'short waits sampled');
+		if (s.gone_by_name) words.push('threads that ended are told by name');
 		words.push(s.lost_ns > s.observed_ns / 1000 ? percent(s.lost_ns, s.observed_ns) + ' lost' : 'complete');
 	}
 	one('#whensub').textContent = words.join(' · ');
@@ -38,7 +39,7 @@ function drawExport() {
 		['firefox', 'Firefox Profiler'],
 		['perfetto', 'Perfetto'],
 		['folded', 'folded stacks'],
-		['json', 'JSON, everything'],
+		['json', 'JSON, up to 128 MiB'],
 		['csv', 'CSV, a row a wait'],
 	];
 	one('#export ul').replaceChildren(

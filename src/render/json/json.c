@@ -31,6 +31,7 @@ static void write_history(struct json *j, const struct profile_history *h)
 	json_member_uint(j, "gaps", h->gap_cnt);
 	json_member_uint(j, "gap_ns", h->gap_ns);
 	json_member_string(j, "gap_why", h->gap_why);
+	json_member_bool(j, "gone_by_name", h->is_gone_by_name);
 	json_object_end(j);
 }
 
@@ -554,7 +555,14 @@ void json_report_drained(GString *out, const struct profile *p, const struct sel
 
 void json_report_within(GString *out, const struct profile *p, const struct selection *selection, size_t max_bytes)
 {
-	g_autofree uint32_t *order = json_rows_order(p);
+	g_autofree uint32_t *order = NULL;
+	struct json_rows whole = { .max_bytes = max_bytes };
+	const gsize begin = out->len;
 
+	report(out, p, selection, &whole);
+	if (!whole.left_rows && out->len <= max_bytes)
+		return;
+	g_string_truncate(out, begin);
+	order = json_rows_order(p);
 	report(out, p, selection, &(struct json_rows){ .order = order, .max_bytes = max_bytes });
 }

@@ -15,8 +15,8 @@ void json_report(GString *out, const struct profile *p, const struct selection *
 void json_report_drained(GString *out, const struct profile *p, const struct selection *selection,
 			 const struct drain *drain);
 /*
- * The same of what is too much to be told whole: rows of waits and samples are heaviest first, as many as half of
- * max_bytes and a quarter more have room for; "left_out" sums up the others.  Threads are all told.
+ * The same, where it is no longer than max_bytes.  Else rows of waits and samples are heaviest first, as many as half
+ * of that and a quarter more have room for; "left_out" sums up the others.  Threads are all told.
  */
 void json_report_within(GString *out, const struct profile *p, const struct selection *selection, size_t max_bytes);
 

@@ -24,7 +24,7 @@ uint32_t *json_rows_order(const struct profile *p)
 
 bool json_rows_room(const struct json *j, struct json_rows *rows, const struct wait *w, unsigned quarters)
 {
-	if (!rows->order || j->out->len < rows->max_bytes / 4 * quarters)
+	if (!rows->max_bytes || j->out->len < (rows->order ? rows->max_bytes / 4 * quarters : rows->max_bytes))
 		return true;
 	rows->left_rows++;
 	rows->left_cnt += w->state == ON_CPU_STATE ? 0 : w->count;

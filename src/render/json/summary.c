@@ -300,6 +300,7 @@ static void write_about(struct json *j, const struct profile *p, const struct se
 	json_member_uint(j, "cpus", p->info.cpus);
 	json_member_bool(j, "exact", !profile_is_sampled(p));
 	json_member_uint(j, "threads", a->total.threads_cnt);
+	json_member_bool(j, "gone_by_name", p->info.history.is_gone_by_name);
 	json_member_uint(j, "observed_ns", a->total.observed_ns);
 	json_member_uint(j, "on_cpu_ns", a->total.on_cpu_ns);
 	json_member_uint(j, "off_cpu_ns", a->total.off_cpu_ns);

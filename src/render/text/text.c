@@ -98,18 +98,8 @@ static void append_clock(GString *s, uint64_t unix_ns, const char *format)
 	append_clock_of(s, unix_ns + 500000000, format);
 }
 
-void text_history(GString *s, const struct profile_info *info)
+static void append_gaps(GString *s, const struct profile_history *h)
 {
-	const struct profile_history *h = &info->history;
-	g_autoptr(GString) first = g_string_new(NULL), last = g_string_new(NULL);
-
-	append_clock(first, info->start_unix_ns, "%Y-%m-%d");
-	append_clock(last, h->to_unix_ns, "%Y-%m-%d");
-	g_string_append_printf(s, "%s ", first->str);
-	append_clock(s, info->start_unix_ns, "%H:%M:%S");
-	g_string_append(s, " to ");
-	append_clock(s, h->to_unix_ns, strcmp(first->str, last->str) == 0 ? "%H:%M:%S %z" : "%Y-%m-%d %H:%M:%S %z");
-	g_string_append_printf(s, ", %" PRIu64 " window%s, ", h->windows, h->windows == 1 ? "" : "s");
 	if (!h->gap_cnt) {
 		g_string_append(s, "no gaps");
 		return;
@@ -123,6 +113,23 @@ void text_history(GString *s, const struct profile_info *info)
 		text_safe(s, h->gap_why);
 		g_string_append_c(s, ')');
 	}
+}
+
+void text_history(GString *s, const struct profile_info *info)
+{
+	const struct profile_history *h = &info->history;
+	g_autoptr(GString) first = g_string_new(NULL), last = g_string_new(NULL);
+
+	append_clock(first, info->start_unix_ns, "%Y-%m-%d");
+	append_clock(last, h->to_unix_ns, "%Y-%m-%d");
+	g_string_append_printf(s, "%s ", first->str);
+	append_clock(s, info->start_unix_ns, "%H:%M:%S");
+	g_string_append(s, " to ");
+	append_clock(s, h->to_unix_ns, strcmp(first->str, last->str) == 0 ? "%H:%M:%S %z" : "%Y-%m-%d %H:%M:%S %z");
+	g_string_append_printf(s, ", %" PRIu64 " window%s, ", h->windows, h->windows == 1 ? "" : "s");
+	append_gaps(s, h);
+	if (h->is_gone_by_name)
+		g_string_append(s, ", threads that ended are told by name");
 }
 
 void text_header(GString *s, const struct profile *p, const struct query *query, const struct text_options *options)

@@ -115,6 +115,9 @@ static void test_within(void)
 	}
 	json_report(whole, p, NULL);
 	g_assert_null(strstr(whole->str, "left_out"));
+	json_report_within(s, p, NULL, whole->len);
+	g_assert_cmpstr(s->str, ==, whole->str);
+	g_string_truncate(s, 0);
 	json_report_within(s, p, NULL, 200000);
 	g_assert_cmpuint(s->len, <, 200000);
 	const char *rest = strstr(s->str, "\"left_out\":{");

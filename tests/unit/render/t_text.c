@@ -208,6 +208,20 @@ static void test_empty(void)
 	profile_free(p);
 }
 
+static void test_history(void)
+{
+	struct profile_info info = { .start_unix_ns = UINT64_C(1764081000) * 1000000000, .history.gap_why = "" };
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	info.history.windows = 2;
+	info.history.to_unix_ns = info.start_unix_ns + 20 * UINT64_C(1000000000);
+	text_history(s, &info);
+	g_assert_true(g_str_has_suffix(s->str, ", 2 windows, no gaps"));
+	info.history.is_gone_by_name = true;
+	text_history(s, &info);
+	g_assert_true(g_str_has_suffix(s->str, ", 2 windows, no gaps, threads that ended are told by name"));
+}
+
 /* What starting took is told apart from what runs. */
 static void test_tracer(void)
 {
@@ -279,5 +293,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/text/colour-and-width", test_colour_and_width);
 	g_test_add_func("/text/sampling", test_sampling);
 	g_test_add_func("/text/empty", test_empty);
+	g_test_add_func("/text/history", test_history);
 	return g_test_run();
 }

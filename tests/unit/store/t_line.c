@@ -215,7 +215,7 @@ static void forge(const char *dir, const char *sql)
 static void coarser(void)
 {
 	char *dir = new_dir();
-	struct sim *sim = sim_new(11, 3, 9000 * S);
+	struct sim *sim = sim_new(11, 3, 9060 * S);
 	struct store *s = open_store(dir);
 	const struct store_part rows = { .select = all_of_it, .needs_rows = true }, old = { .select = all_of_it };
 	struct store_line *all, *part;
@@ -230,6 +230,14 @@ static void coarser(void)
 	store_line_free(part);
 	store_close(s);
 	forge(dir, "DROP TABLE cells; PRAGMA user_version=1");
+	part = store_line_read_part(dir, START, START + 9000 * S, 10 * S, STORE_BY_CLASS, 10, &old, NULL);
+	g_assert_nonnull(part);
+	g_assert_cmpuint(all_of(part, "on CPU"), ==, all_of(all, "on CPU"));
+	store_line_free(part);
+	/* gone on with, the files have cells, but not of what was there before */
+	s = open_store(dir);
+	add_windows(s, sim, 9000 * S, 9060 * S, 10 * S);
+	store_close(s);
 	part = store_line_read_part(dir, START, START + 9000 * S, 10 * S, STORE_BY_CLASS, 10, &old, NULL);
 	g_assert_nonnull(part);
 	g_assert_cmpuint(all_of(part, "on CPU"), ==, all_of(all, "on CPU"));
@@ -264,6 +272,74 @@ static void older_files(void)
 		store_close(s);
 	}
 	sim_free(sim);
+	remove_dir(dir);
+}
+
+/* A host of which nothing is recorded, as no thread is of what is asked for, has windows and minutes all the same. */
+static void nobody(void)
+{
+	char *dir = new_dir();
+	struct store *s = open_store(dir);
+	const struct store_part all = { .select = all_of_it };
+	struct store_line *part;
+
+	for (unsigned i = 0; i < 60; i++) {
+		struct profile *p = profile_new();
+		g_autoptr(GError) error = NULL;
+
+		p->info.start_unix_ns = START + i * 10 * S;
+		p->info.start_ns = i * 10 * S;
+		p->info.duration_ns = 10 * S;
+		g_assert_true(store_add(s, p, NULL, &error));
+		g_assert_no_error(error);
+		profile_free(p);
+	}
+	store_close(s);
+	g_autofree char *minutes = g_build_filename(dir, "2025-11-25.1m.db", NULL);
+	g_assert_true(g_file_test(minutes, G_FILE_TEST_EXISTS));
+	part = store_line_read_part(dir, START, START + 600 * S, 10 * S, STORE_BY_CLASS, 10, &all, NULL);
+	g_assert_nonnull(part);
+	g_assert_cmpuint(part->series->len, ==, 0);
+	g_assert_cmpuint(part->is_gap[59], ==, 0);
+	store_line_free(part);
+	remove_dir(dir);
+}
+
+/* Names that nobody can know: what is told is no more than was asked for, whatever there is. */
+static void many_names(void)
+{
+	char *dir = new_dir();
+	struct store *s = open_store(dir);
+	const struct store_part all = { .select = all_of_it };
+
+	for (unsigned i = 0; i < 30; i++) {
+		struct profile *p = profile_new();
+
+		p->info.start_unix_ns = START + i * 10 * S;
+		p->info.start_ns = i * 10 * S;
+		p->info.duration_ns = 10 * S;
+		for (unsigned k = 0; k < 300; k++) {
+			const uint32_t number = i * 300 + k;
+			g_autofree char *text = g_strdup_printf("job-%u", number);
+			const char *name = profile_string(p, text);
+			const struct thread t = { .pid = number + 1, .tid = number + 1, .comm = name, .process = name,
+						  .from_ns = i * 10 * S, .to_ns = (i + 1) * 10 * S, .on_cpu_ns = k,
+						  .blocked_ns = 10 * S - k };
+			const struct wait w = { .thread = profile_add_thread(p, &t), .state = 'D', .count = 1,
+						.blocked_ns = 10 * S - k, .max_ns = 10 * S - k, .hist[33] = 1 };
+
+			profile_add_wait(p, &w);
+		}
+		g_assert_true(store_add(s, p, NULL, NULL));
+		profile_free(p);
+	}
+	store_close(s);
+	struct store_line *part = store_line_read_part(dir, START, START + 300 * S, S, STORE_BY_PROCESS, 5, &all, NULL);
+	g_assert_nonnull(part);
+	g_assert_cmpuint(part->series->len, ==, 6);
+	g_assert_cmpuint(all_of(part, NULL), ==, 30 * (300 * 10 * S - 300 * 299 / 2));
+	g_assert_cmpuint(all_of(part, "job-0"), ==, 10 * S);
+	store_line_free(part);
 	remove_dir(dir);
 }
 
@@ -308,5 +384,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/store-line/parts", parts);
 	g_test_add_func("/store-line/coarser", coarser);
 	g_test_add_func("/store-line/older_files", older_files);
+	g_test_add_func("/store-line/nobody", nobody);
+	g_test_add_func("/store-line/many_names", many_names);
 	return g_test_run();
 }
