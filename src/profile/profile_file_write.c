@@ -95,12 +95,13 @@ static bool check_target(const struct target *to, GError **error)
 
 #define LEAST_BYTES (152 * 1024)	/* of a recording of nothing */
 
-/* Some file systems do not tell how large they are. */
+/* Some file systems do not tell how large they are, and most keep a part for root. */
 static bool is_full(const char *dir)
 {
 	struct statvfs fs;
 
-	return statvfs(dir, &fs) == 0 && fs.f_blocks && (uint64_t)fs.f_bavail * fs.f_frsize < LEAST_BYTES;
+	return statvfs(dir, &fs) == 0 && fs.f_blocks &&
+	       (uint64_t)(geteuid() ? fs.f_bavail : fs.f_bfree) * fs.f_frsize < LEAST_BYTES;
 }
 
 bool profile_file_may_write(const char *path, GError **error)
