@@ -95,7 +95,7 @@ static bool check_target(const struct target *to, GError **error)
 
 #define LEAST_BYTES (152 * 1024)	/* of a recording of nothing */
 
-/* Some file systems do not tell how large they are, and most keep a part for root. */
+/* Some file systems do not tell how large they are, and root may use what they reserve. */
 static bool is_full(const char *dir)
 {
 	struct statvfs fs;
