@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/deadlock.h"
 
+#include <string.h>
+
 #include "analyse/locks.h"
 #include "base/hash.h"
+#include "profile/slices.h"
 
 /*
- * A lock's holder is known as of the wait's begin.  It may have let go since, and another waiter may have been woken.  Two
- * threads in each other's way for a moment are no deadlock, so each wait of a ring must be a long one.
+ * Who holds a lock is known as of the wait's begin, or, of one that goes on all the time, as of the recording's end.
+ * A holder that began to wait later may have let go before.  Then the lock's first waiter was woken: so a lock that was
+ * let go has another waiter whose wait has ended.  Where that may be so there is no ring.
+ *
+ * Nor is a short wait in one, or one that a timeout ends: what cures itself is no deadlock.
  */
 #define LONG_NS 1000000000ULL
 #define LONG_PERMILLE 900 /* of a short window */
+#define SEVERAL UINT32_MAX
+
+struct finder {
+	const struct profile *p;
+	const uint32_t *locks;	/* see lock_ids_new() */
+	GHashTable *open;	/* (pid, tid) -> index + 1 of the wait that goes on as the window ends */
+	GHashTable *ended;	/* lock -> thread + 1 whose wait for it has ended, or SEVERAL */
+};
 
 static uint64_t *key_new(uint32_t pid, uint32_t tid)
 {
@@ -23,34 +37,120 @@ static uint64_t long_ns(const struct profile *p)
 	return MIN(LONG_NS, p->info.duration_ns / 1000 * LONG_PERMILLE);
 }
 
-/* Each thread has one wait at most that goes on as the window ends: (pid, tid) -> index + 1. */
-static GHashTable *waits_for_holders(const struct profile *p)
+/* glibc waits for a mutex with a time limit by an operation of its own; else its function tells. */
+static bool may_time_out(const struct profile *p, const struct wait *w)
 {
-	GHashTable *open = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	const struct object *o = profile_wait_object(p, w);
+
+	for (uint32_t n = w->user; n; n = profile_get_node(p, n)->parent) {
+		const char *name = profile_get_frame(p, profile_get_node(p, n)->frame)->name;
+
+		while (name && *name == '_')
+			name++;
+		if (name && (g_str_has_prefix(name, "pthread_mutex_") || g_str_has_prefix(name, "pthread_rwlock_")) &&
+		    (strstr(name, "timed") || strstr(name, "clock")))
+			return true;
+	}
+	return o->kind == LOCK_MUTEX && strcmp(o->operation, "FUTEX_WAIT_BITSET") == 0;
+}
+
+/* Of each thread, the waits that go on as a window ends: of several windows there may be many. */
+static uint64_t *open_waits_new(const struct profile *p)
+{
+	uint64_t *cnt = g_new0(uint64_t, (gsize)p->threads->len + 1);
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (profile_wait(p, i)->flags & WAIT_OPEN_AT_END)
+			cnt[profile_wait(p, i)->thread] += profile_wait(p, i)->count;
+	return cnt;
+}
+
+static bool goes_on(const struct thread *t, const struct wait *w, uint64_t open_cnt)
+{
+	return t->flags & THREAD_OPEN_AT_END && w->flags & WAIT_OPEN_AT_END && open_cnt == 1 && !w->runnable_ns &&
+	       !w->preempted_ns;
+}
+
+static void sort_waits(struct finder *f)
+{
+	const struct profile *p = f->p;
+	g_autofree uint64_t *open_cnt = open_waits_new(p);
 
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 		const struct object *o = profile_wait_object(p, w);
 		const struct thread *t = profile_thread(p, w->thread);
 
-		if (w->flags & WAIT_OPEN_AT_END && w->blocked_ns >= long_ns(p) && o && o->holder_tid && lock_is_held(o))
-			g_hash_table_insert(open, key_new(t->pid, t->tid), GUINT_TO_POINTER(i + 1));
+		if (!o || !lock_is_held(o))
+			continue;
+		gpointer lock = GUINT_TO_POINTER(f->locks[w->object]);
+		uint32_t of = GPOINTER_TO_UINT(g_hash_table_lookup(f->ended, lock));
+
+		if (!goes_on(t, w, open_cnt[w->thread]))
+			g_hash_table_insert(f->ended, lock,
+					    GUINT_TO_POINTER(of && of != w->thread + 1 ? SEVERAL : w->thread + 1));
+		else if (w->blocked_ns >= long_ns(p) && o->holder_tid && !may_time_out(p, w))
+			g_hash_table_insert(f->open, key_new(t->pid, t->tid), GUINT_TO_POINTER(i + 1));
 	}
-	return open;
+}
+
+/* Are all waits of that process listed? */
+static bool has_all(const struct profile *p, uint32_t pid)
+{
+	static const char *const narrow[] = { "thread", "comm ", "state ", "waits " };	/* of filters */
+
+	for (size_t i = 0; p->info.filters && i < G_N_ELEMENTS(narrow); i++)
+		if (strstr(p->info.filters, narrow[i]))
+			return false;
+	for (guint i = 0; i < p->threads->len; i++)
+		if (profile_thread(p, i)->pid == pid && profile_thread(p, i)->lost_ns)
+			return false;
+	return profile_has_slices(p) && !p->info.sampling.max_ns;
+}
+
+static uint64_t begin_ns(const struct profile *p, const struct wait *w)
+{
+	return profile_thread(p, w->thread)->to_ns - w->blocked_ns;
+}
+
+/* Did nobody look at a lock before it began?  What is one window of many has no slices. */
+static bool is_whole(const struct profile *p)
+{
+	return profile_has_slices(p) && !(p->info.range.is_cut && p->info.range.from_ns);
+}
+
+/* Has the thread of `of_holder` the lock still that `w` waits for? */
+static bool is_held_still(const struct finder *f, const struct wait *w, const struct wait *of_holder)
+{
+	const struct profile *p = f->p;
+	uint32_t ended = GPOINTER_TO_UINT(g_hash_table_lookup(f->ended, GUINT_TO_POINTER(f->locks[w->object])));
+
+	if (w == of_holder && ended)	/* somebody else lets it go */
+		return false;
+	if (w->flags & WAIT_OPEN_AT_START)
+		return is_whole(p);
+	if (of_holder->flags & WAIT_OPEN_AT_START || begin_ns(p, of_holder) <= begin_ns(p, w))
+		return true;
+	return (!ended || ended == w->thread + 1) && profile_wait_object(p, w)->is_private &&
+	       has_all(p, profile_thread(p, w->thread)->pid);
 }
 
 /* The wait, index + 1, of who holds the lock of that one; 0: it waits for no lock. */
-static uint32_t next_of(const struct profile *p, GHashTable *open, uint32_t wait)
+static uint32_t next_of(const struct finder *f, uint32_t wait)
 {
-	const struct wait *w = profile_wait(p, wait);
-	g_autofree uint64_t *key = key_new(profile_thread(p, w->thread)->pid, profile_wait_object(p, w)->holder_tid);
+	const struct wait *w = profile_wait(f->p, wait);
+	uint32_t pid = profile_thread(f->p, w->thread)->pid;
+	g_autofree uint64_t *key = key_new(pid, profile_wait_object(f->p, w)->holder_tid);
+	uint32_t next = GPOINTER_TO_UINT(g_hash_table_lookup(f->open, key));
 
-	return GPOINTER_TO_UINT(g_hash_table_lookup(open, key));
+	return next && is_held_still(f, w, profile_wait(f->p, next - 1)) ? next : 0;
 }
 
-uint32_t *deadlock_rings_new(const struct profile *p)
+uint32_t *deadlock_rings_new(const struct profile *p, const uint32_t *locks)
 {
-	g_autoptr(GHashTable) open = waits_for_holders(p);
+	g_autoptr(GHashTable) open = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) ended = g_hash_table_new(NULL, NULL);
+	struct finder f = { .p = p, .locks = locks, .open = open, .ended = ended };
 	uint32_t *rings = g_new0(uint32_t, (gsize)p->waits->len + 1);
 	/* which walk came by first; each goes on to the end, or to where one has been */
 	g_autofree uint32_t *walk_of = g_new0(uint32_t, (gsize)p->waits->len + 1);
@@ -58,15 +158,16 @@ uint32_t *deadlock_rings_new(const struct profile *p)
 	gpointer value;
 	uint32_t walk = 0;
 
+	sort_waits(&f);
 	g_hash_table_iter_init(&iter, open);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		uint32_t at = GPOINTER_TO_UINT(value);
 
 		walk++;
-		for (; at && !walk_of[at - 1]; at = next_of(p, open, at - 1))
+		for (; at && !walk_of[at - 1]; at = next_of(&f, at - 1))
 			walk_of[at - 1] = walk;
 		for (; at && walk_of[at - 1] == walk && !rings[at - 1]; at = rings[at - 1])
-			rings[at - 1] = next_of(p, open, at - 1);
+			rings[at - 1] = next_of(&f, at - 1);
 	}
 	return rings;
 }

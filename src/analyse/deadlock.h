@@ -5,10 +5,10 @@
 #include "profile/profile.h"
 
 /*
- * Rings of threads each of which waits, as the window ends, for a lock that the next one holds.  Of each wait: index + 1
- * of the wait of the thread that holds its lock, if both are in one ring; else 0.  A thread that waits for what it holds
- * itself is a ring of one.  Free with g_free().
+ * Rings of threads each of which waits, as the window ends, for a lock that the next one holds, where that is certain.
+ * Of each wait: index + 1 of the wait of the thread that holds its lock, if both are in one ring; else 0.  A thread
+ * that waits for what it holds itself is a ring of one.  locks: of lock_ids_new().  Free with g_free().
  */
-uint32_t *deadlock_rings_new(const struct profile *p);
+uint32_t *deadlock_rings_new(const struct profile *p, const uint32_t *locks);
 
 #endif

@@ -395,6 +395,13 @@ uint64_t finding_rank_ns(const struct finding *f)
 										       : f->time_ns;
 }
 
+bool finding_is_worth(const struct findings *f, guint row, unsigned percent)
+{
+	const struct finding *r = &g_array_index(f->rows, struct finding, row);
+
+	return !row || r->deadlock || r->time_ns >= f->matters_ns / 100 * percent;
+}
+
 static void count_looks(struct findings *f)
 {
 	const struct profile_info *info = &f->profile->info;
@@ -475,13 +482,13 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 		.f = f,
 		.selection = selection,
 		.locks = lock_ids_new(p),
-		.rings = deadlock_rings_new(p),
 		.index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL),
 		.threads = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
 		.classes = g_hash_table_new(NULL, NULL),
 		.longest_ns = g_array_new(FALSE, FALSE, sizeof(uint64_t)),
 	};
 
+	m.rings = deadlock_rings_new(p, m.locks);
 	f->profile = p;
 	f->selection = selection;
 	f->reasons = reasons_new(p, NULL);

@@ -124,6 +124,9 @@ void findings_free(struct findings *f); /* NULL is fine */
 /* What rows are sorted by: its time, or a part of it. */
 uint64_t finding_rank_ns(const struct finding *f);
 
+/* Is the row worth telling, with so many percent of the time that matters?  The first one and a deadlock are always. */
+bool finding_is_worth(const struct findings *f, guint row, unsigned percent);
+
 /* Is whoever `by` tells of the one that held the lock?  Else it ended the waits. */
 bool finding_is_held(const struct findings *f, const struct finding *row);
 

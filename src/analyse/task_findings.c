@@ -338,7 +338,7 @@ struct task_findings *task_findings_new(const struct profile *p)
 
 bool task_findings_outweigh(const struct task_findings *f, const struct finding *row, uint64_t window_ns)
 {
-	for (guint i = 0; i < f->cnt; i++) {
+	for (guint i = 0; i < f->cnt && !row->deadlock; i++) {
 		const struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
 
 		if (row->pid ? w->pid == row->pid : strcmp(w->program, row->process) == 0)

@@ -158,7 +158,7 @@ static void tell_op(const struct block_io *b, const struct block_rec_done *r, co
 		.queue_ns = queue_ns,
 		.device_ns = all_ns - queue_ns,
 		.bytes = r->bytes,
-		.sector = r->sector,
+		.sector = r->sector == UINT64_MAX ? 0 : r->sector,	/* as the kernel tells a request without one */
 		.pid = r->pid,
 		.tid = r->tid,
 		.comm = key->comm,

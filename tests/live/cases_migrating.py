@@ -198,7 +198,7 @@ def each_row_of_the_migrating_page(env):
         made = run(env, ["record", "--wakers", "-d", "1", "-o", recording])
         env.check.equal(made.returncode, 0, f"status of the recording: {made.stderr[-300:]}")
         names = {"1234": work.pid, "1235": tid, "/sys/fs/cgroup/web": group, "a.offcpu": env.temporary("a.offcpu"), "COMMAND": "/bin/true",
-                 "FUNC": "lock", "recording": recording, "new": lambda: env.temporary("new")}
+                 "x.pftrace": env.temporary("x.pftrace"), "FUNC": "lock", "recording": recording, "new": lambda: env.temporary("new")}
         wanted = [(number, given, shortened(given, names)) for given, number in alike(commands(text)).items()]
         wanted = [row for row in wanted if row[2]]
         first = [row for row in wanted if names["a.offcpu"] in row[2] and row[2][0] == "record"]

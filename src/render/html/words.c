@@ -47,12 +47,6 @@ static void write_task_finding(struct json *j, const struct profile *p, const st
 	text_finding_parts_clear(&parts);
 }
 
-static bool is_worth_telling(const struct findings *f, guint i)
-{
-	return i < f->rows->len &&
-	       (!i || g_array_index(f->rows, struct finding, i).time_ns >= f->matters_ns / 100 * FINDING_PERCENT);
-}
-
 static bool is_task_worth_telling(const struct task_findings *f, guint i)
 {
 	const struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
@@ -67,7 +61,8 @@ static void write_all(struct json *j, const struct html_words *w, const struct f
 	guint next = 0, next_task = 0;
 
 	while (next + next_task < FINDINGS_MAX) {
-		bool has_row = is_worth_telling(f, next), has_task = is_task_worth_telling(tasks, next_task);
+		bool has_row = next < f->rows->len && finding_is_worth(f, next, FINDING_PERCENT);
+		bool has_task = is_task_worth_telling(tasks, next_task);
 		const struct task_wait *task = &g_array_index(tasks->rows, struct task_wait, next_task);
 
 		if (!has_row && !has_task)

@@ -53,7 +53,7 @@ static void write_findings(struct json *j, const struct findings *f)
 	json_key(j, "findings");
 	json_array_begin(j);
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_MAX); i++) {
-		if (i && g_array_index(f->rows, struct finding, i).time_ns < f->matters_ns / 100 * FINDING_PERCENT)
+		if (!finding_is_worth(f, i, FINDING_PERCENT))
 			break;
 		write_finding(j, f, i);
 	}

@@ -431,13 +431,13 @@ static bool knows_loop(const struct findings *f, const struct finding *row)
 	return rule && rule->advice && rule->protocol && strcmp(rule->protocol, row->loop->name) == 0;
 }
 
-/* Who is of another process than a lock and its waiters ends their waits by a signal. */
+/* Who is of another process than a lock and its waiters, and ends nearly all of their waits, does so by a signal. */
 static bool is_ended_by_kill(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
 
 	return (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && o && o->is_private && row->pid &&
-	       row->by.pid && row->by.pid != row->pid;
+	       row->by.pid && row->by.pid != row->pid && row->by.blocked_ns >= row->time_ns / 10 * 9;
 }
 
 const char *text_finding_advice(const struct findings *f, const struct finding *row)
@@ -541,7 +541,7 @@ static void append_all_evidence(GString *s, const struct findings *f, const stru
 		text_duration(s, r->loop_on_cpu_ns);
 		text_finding_function(s, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
 	}
-	if (r->by.tid || !has_timeouts(r) || strcmp(r->by.comm, "timer") != 0)	/* else it is said */
+	if (r->by.tid || !has_timeouts(r) || g_strcmp0(r->by.comm, "timer") != 0)	/* else it is said */
 		text_finding_by(s, f, r);
 	append_limit(s, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
@@ -568,18 +568,7 @@ void text_finding_parts_clear(struct text_finding_parts *parts)
 	g_free(parts->evidence);
 }
 
-/* Has a finding above it the same advice? */
-static bool is_told_before(const struct findings *f, unsigned row)
-{
-	const char *advice = text_finding_advice(f, &g_array_index(f->rows, struct finding, row));
-
-	for (unsigned i = 0; i < row; i++)
-		if (strcmp(advice, text_finding_advice(f, &g_array_index(f->rows, struct finding, i))) == 0)
-			return true;
-	return false;
-}
-
-void text_finding(GString *s, const struct findings *f, unsigned row, unsigned number,
+void text_finding(GString *s, const struct findings *f, unsigned row, unsigned number, const char *advice,
 		  const struct text_options *options)
 {
 	const struct finding *r = &g_array_index(f->rows, struct finding, row);
@@ -594,7 +583,7 @@ void text_finding(GString *s, const struct findings *f, unsigned row, unsigned n
 	append_all_evidence(line, f, r);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 	g_string_assign(line, INDENT);
-	g_string_append(line, is_told_before(f, row) ? "As above." : text_finding_advice(f, r));
+	g_string_append(line, advice);
 	append_command(line, f, r);
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 }

@@ -8,8 +8,8 @@
 
 #define FINDING_NAME_COLUMNS 60 /* of a function: some are longer than a line */
 
-/* One finding: a number, a sentence, its evidence, the advice.  Appends lines. */
-void text_finding(GString *s, const struct findings *f, unsigned row, unsigned number,
+/* One finding: a number, a sentence, its evidence, that advice.  Appends lines. */
+void text_finding(GString *s, const struct findings *f, unsigned row, unsigned number, const char *advice,
 		  const struct text_options *options);
 /* The same of goroutines and tasks of asyncio. */
 void text_task_finding(GString *s, const struct profile *p, const struct task_wait *w, unsigned number,

@@ -363,6 +363,7 @@ struct shown {
 	const struct findings *f;
 	const struct task_findings *tasks;
 	guint next, next_task;	/* of each */
+	const char *advice[FINDINGS_MAX];	/* of threads' so far */
 };
 
 static bool is_shown(const struct findings *f, uint32_t pid)
@@ -395,12 +396,23 @@ static const struct finding *next_finding(struct shown *s)
 	for (; s->next < s->f->rows->len; s->next++) {
 		const struct finding *row = &g_array_index(s->f->rows, struct finding, s->next);
 
-		if (s->next && row->time_ns < s->f->matters_ns / 100 * FINDING_PERCENT)
+		if (!finding_is_worth(s->f, s->next, FINDING_PERCENT))
 			return NULL;
 		if (!is_nothing(s, row))
 			return row;
 	}
 	return NULL;
+}
+
+/* What is told already is not told again. */
+static const char *advice_of(struct shown *s, const struct finding *row, unsigned number)
+{
+	const char *advice = s->advice[number - 1] = text_finding_advice(s->f, row);
+
+	for (unsigned i = 0; i < number - 1; i++)
+		if (g_strcmp0(s->advice[i], advice) == 0)
+			return "As above.";
+	return advice;
 }
 
 /*
@@ -416,7 +428,7 @@ static bool append_next(GString *one, struct shown *s, unsigned number, const st
 		text_task_finding(one, s->f->profile, w, number, options);
 		s->next_task++;
 	} else if (row) {
-		text_finding(one, s->f, s->next++, number, options);
+		text_finding(one, s->f, s->next++, number, advice_of(s, row, number), options);
 	}
 	return w || row;
 }

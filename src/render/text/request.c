@@ -357,7 +357,7 @@ static void reasons_text(GString *s, const struct top *reasons, const struct tex
 		text_duration_cell(s, row->weight, 9);
 		g_string_append_printf(s, " %6.1f%%  ", text_percent(row->weight, reasons->sum));
 		text_safe_cut(s, row->name, text_room(o, 22));
-		if (row->count)	/* time in the run queue has none of its own */
+		if (row->count)
 			g_string_append_printf(s, ", %" PRIu64 " wait%s", row->count, row->count == 1 ? "" : "s");
 		g_string_append_c(s, '\n');
 	}

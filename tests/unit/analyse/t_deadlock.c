@@ -2,6 +2,8 @@
 #include "analyse/deadlock.h"
 
 #include "analyse/findings.h"
+#include "analyse/locks.h"
+#include "profile/slices_build.h"
 #include "render/text/finding.h"
 
 #include "../fixture.h"
@@ -15,9 +17,11 @@ static struct profile *profile_of(unsigned threads)
 	struct profile *p = profile_new();
 
 	p->info.duration_ns = WINDOW_NS;
+	p->slices = slices_new(SLICE_DEFAULT_NS, slices_cnt_of(WINDOW_NS, SLICE_DEFAULT_NS));
 	for (unsigned i = 1; i <= threads; i++) {
 		const struct thread t = { .pid = PID, .tid = i, .comm = profile_string(p, "app"),
-					  .process = profile_string(p, "app"), .to_ns = WINDOW_NS };
+					  .process = profile_string(p, "app"), .to_ns = WINDOW_NS,
+					  .flags = THREAD_OPEN_AT_END };
 		profile_add_thread(p, &t);
 	}
 	return p;
@@ -36,6 +40,13 @@ static uint32_t add(struct profile *p, uint32_t tid, const char *lock, uint32_t 
 	return profile_add_wait(p, &w);
 }
 
+static uint32_t *rings_of(const struct profile *p)
+{
+	g_autofree uint32_t *locks = lock_ids_new(p);
+
+	return deadlock_rings_new(p, locks);
+}
+
 /* 1 waits for 2, 2 for 3, 3 for 1; 4 waits for 1 and is in no ring, and 5 for itself. */
 static void test_rings(void)
 {
@@ -43,7 +54,7 @@ static void test_rings(void)
 	uint32_t first = add(p, 1, "a", 2, LONG_NS, WAIT_OPEN_AT_END), second = add(p, 2, "b", 3, LONG_NS, WAIT_OPEN_AT_END);
 	uint32_t third = add(p, 3, "c", 1, LONG_NS, WAIT_OPEN_AT_END), fourth = add(p, 4, "c", 1, LONG_NS, WAIT_OPEN_AT_END);
 	uint32_t fifth = add(p, 5, "d", 5, LONG_NS, WAIT_OPEN_AT_END);
-	g_autofree uint32_t *rings = deadlock_rings_new(p);
+	g_autofree uint32_t *rings = rings_of(p);
 
 	g_assert_cmpuint(rings[first], ==, second + 1);
 	g_assert_cmpuint(rings[second], ==, third + 1);
@@ -59,11 +70,123 @@ static void test_none(void)
 	struct profile *p = profile_of(4);
 	uint32_t waits[] = { add(p, 1, "a", 2, LONG_NS, WAIT_OPEN_AT_END), add(p, 2, "b", 1, LONG_NS, 0),
 			     add(p, 3, "c", 4, LONG_NS, WAIT_OPEN_AT_END), add(p, 4, "d", 3, 1000000, WAIT_OPEN_AT_END) };
-	g_autofree uint32_t *rings = deadlock_rings_new(p);
+	g_autofree uint32_t *rings = rings_of(p);
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(waits); i++)
 		g_assert_cmpuint(rings[waits[i]], ==, 0);
 	profile_free(p);
+}
+
+/* 1 begins to wait for 2, and a second later 2 for 1. */
+static struct profile *pair_new(uint32_t *ret_first)
+{
+	struct profile *p = profile_of(3);
+
+	*ret_first = add(p, 1, "a", 2, LONG_NS, WAIT_OPEN_AT_END);
+	add(p, 2, "b", 1, LONG_NS - 1000000000, WAIT_OPEN_AT_END);
+	return p;
+}
+
+static void assert_ring(struct profile *p, uint32_t wait, bool is_one)
+{
+	g_autofree uint32_t *rings = rings_of(p);
+
+	g_assert_true((rings[wait] != 0) == is_one);
+	profile_free(p);
+}
+
+/* Meanwhile 2 may have let go, and woken 3 in place of 1: that one has the lock, and lets go of it some time. */
+static void test_handed_on(void)
+{
+	uint32_t first;
+	struct profile *p = pair_new(&first);
+
+	assert_ring(p, first, true);
+	p = pair_new(&first);
+	add(p, 3, "a", 2, 1000, 0);
+	assert_ring(p, first, false);
+	p = pair_new(&first);	/* it is about to run with the lock */
+	add(p, 3, "a", 2, 1000, WAIT_OPEN_AT_END);
+	g_array_index(p->waits, struct wait, first + 2).runnable_ns = 1000;
+	assert_ring(p, first, false);
+	p = pair_new(&first);	/* of another lock */
+	add(p, 3, "c", 2, 1000, 0);
+	assert_ring(p, first, true);
+}
+
+/* What would tell it may not be in the recording. */
+static void test_not_all(void)
+{
+	uint32_t first;
+	struct profile *p = pair_new(&first);
+
+	p->info.filters = profile_string(p, "process 10, waits from 1ms");
+	assert_ring(p, first, false);
+	p = pair_new(&first);
+	p->info.filters = profile_string(p, "command app");
+	assert_ring(p, first, true);
+	p = pair_new(&first);
+	p->info.sampling.max_ns = 1;
+	assert_ring(p, first, false);
+	p = pair_new(&first);
+	g_array_index(p->threads, struct thread, 2).lost_ns = 1;
+	assert_ring(p, first, false);
+}
+
+static struct profile *all_along_new(uint32_t *ret_first)
+{
+	const unsigned flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+	struct profile *p = profile_of(2);
+
+	*ret_first = add(p, 1, "a", 2, WINDOW_NS, flags);
+	add(p, 2, "b", 1, WINDOW_NS, flags);
+	return p;
+}
+
+/* Of a wait from before a part of a recording, or a window of many, nobody knows whether its holder slept already. */
+static void test_part(void)
+{
+	uint32_t first;
+	struct profile *p = all_along_new(&first);
+
+	assert_ring(p, first, true);
+	p = all_along_new(&first);
+	p->info.range.is_cut = true;
+	p->info.range.from_ns = SLICE_DEFAULT_NS;
+	assert_ring(p, first, false);
+	p = all_along_new(&first);
+	slices_free(g_steal_pointer(&p->slices));
+	assert_ring(p, first, false);
+}
+
+/* Of several windows each may have ended in another wait of the thread's. */
+static void test_windows(void)
+{
+	uint32_t first;
+	struct profile *p = pair_new(&first);
+
+	add(p, 1, "c", 0, 1000, WAIT_OPEN_AT_END);
+	assert_ring(p, first, false);
+	p = pair_new(&first);
+	g_array_index(p->threads, struct thread, 1).flags = 0;
+	assert_ring(p, first, false);
+}
+
+/* One that was woken already, and one with a timeout, by its operation or its function. */
+static void test_ends_by_itself(void)
+{
+	uint32_t first;
+	struct profile *p = pair_new(&first);
+
+	g_array_index(p->waits, struct wait, first).runnable_ns = 1;
+	assert_ring(p, first, false);
+	p = pair_new(&first);
+	g_array_index(p->objects, struct object, 0).operation = profile_string(p, "FUTEX_WAIT_BITSET");
+	assert_ring(p, first, false);
+	p = pair_new(&first);
+	g_array_index(p->waits, struct wait, first).user =
+		fixture_stack(p, FRAME_USER, STACK_COMPLETE, "work@app ___pthread_mutex_clocklock@libc.so.6");
+	assert_ring(p, first, false);
 }
 
 /* It is the first finding, whatever else takes longer, and says who holds the lock and what that one waits for. */
@@ -81,6 +204,8 @@ static void test_finding(void)
 	g_assert_nonnull(strstr(parts.evidence, "held by app/2, which meanwhile waits for a mutex, ledger, in work"));
 	g_assert_nonnull(strstr(parts.advice, "one order"));
 	text_finding_parts_clear(&parts);
+	g_assert_true(finding_is_worth(f, 1, 100));
+	g_assert_false(finding_is_worth(f, 2, 100));
 	text_finding_parts(f, 2, &parts);
 	g_assert_null(strstr(parts.sentence, "deadlocked"));
 	text_finding_parts_clear(&parts);
@@ -98,7 +223,7 @@ static char *advice_of(uint32_t pid, unsigned flags)
 	p->info.has_wakers = true;
 	if (pid) {
 		const struct waker w = { .pid = pid, .tid = pid, .comm = profile_string(p, "other") };
-		const struct wake k = { .wait = wait, .waker = profile_waker(p, &w), .count = 1, .blocked_ns = LONG_NS };
+		const struct wake k = { .wait = wait, .waker = profile_waker(p, &w), .count = 1, .blocked_ns = LONG_NS + LONG_NS / 5 };
 
 		profile_add_wake(p, &k);
 	}
@@ -141,6 +266,11 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/deadlock/rings", test_rings);
 	g_test_add_func("/deadlock/none", test_none);
+	g_test_add_func("/deadlock/handed-on", test_handed_on);
+	g_test_add_func("/deadlock/not-all", test_not_all);
+	g_test_add_func("/deadlock/part", test_part);
+	g_test_add_func("/deadlock/windows", test_windows);
+	g_test_add_func("/deadlock/ends-by-itself", test_ends_by_itself);
 	g_test_add_func("/deadlock/finding", test_finding);
 	g_test_add_func("/deadlock/itself", test_itself);
 	g_test_add_func("/deadlock/never-let-go", test_never_let_go);

@@ -6,6 +6,7 @@
 #include "../fixture.h"
 #include "analyse/findings.h"
 #include "analyse/top.h"
+#include "render/text/finding.h"
 
 #define MS UINT64_C(1000000)
 
@@ -385,6 +386,30 @@ static void test_gil(void)
 	profile_free(m.p);
 }
 
+/* Where its holder is not known, and a timer ends each piece of the wait, nobody is named. */
+static void test_gil_of_nobody(void)
+{
+	struct maker m = maker_new("");
+	const struct waker timer = { .comm = "", .irq = "timer" };
+	struct wake k = { .waker = profile_waker(m.p, &timer), .count = 20 };
+	struct text_finding_parts parts;
+
+	k.wait = wait_of(m.p, thread_of(m.p, 1, 1, "python3", 0), 'S',
+			 "main@python3 serve@app.py time_sleep@python3 take_gil@python3 pthread_cond_timedwait@libc.so.6",
+			 "__x64_sys_futex@[kernel] futex_wait@[kernel]", 20);
+	k.blocked_ns = profile_wait(m.p, k.wait)->blocked_ns;
+	profile_add_wake(m.p, &k);
+	m.p->info.has_wakers = true;
+	struct findings *f = findings_new(m.p, NULL);
+
+	text_finding_parts(f, 0, &parts);
+	g_assert_nonnull(strstr(parts.evidence, "20 of 20 timed out"));
+	g_assert_null(strstr(parts.evidence, " by "));
+	text_finding_parts_clear(&parts);
+	findings_free(f);
+	profile_free(m.p);
+}
+
 /* Everything adds up: rows by reason to the off-CPU time, classes to what was observed, findings to what matters. */
 static void check_sums(struct profile *p)
 {
@@ -480,6 +505,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/sleeps", test_sleeps);
 	g_test_add_func("/reasons/loops", test_loops);
 	g_test_add_func("/reasons/gil", test_gil);
+	g_test_add_func("/reasons/gil-of-nobody", test_gil_of_nobody);
 	g_test_add_func("/reasons/sums", test_sums);
 	g_test_add_func("/reasons/many", test_many);
 	g_test_add_func("/reasons/processes", test_processes);

@@ -198,6 +198,8 @@ static void test_threads_beside_tasks(void)
 	g_assert_false(task_findings_outweigh(none, &row, window_ns));
 	row.time_ns++;
 	g_assert_false(task_findings_outweigh(f, &row, window_ns));
+	row = (struct finding){ .pid = 12, .process = "bank", .deadlock = 1 };
+	g_assert_false(task_findings_outweigh(f, &row, window_ns));
 	row = (struct finding){ .pid = 13, .process = "bank" };
 	g_assert_false(task_findings_outweigh(f, &row, window_ns));	/* another process */
 	row.pid = 0;
