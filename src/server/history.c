@@ -357,7 +357,7 @@ static bool check_json(const struct part *part, GError **error)
 			bytes += 300 + 100 * (uint64_t)(profile_get_node(p, waker->user)->depth +
 							profile_get_node(p, waker->kernel)->depth);
 	}
-	return bytes <= 2 * BODY_MAX_BYTES || fail(error, SERVER_TOO_LARGE, too_large);
+	return bytes <= 2 * BODY_MAX_BYTES || fail(error, SERVER_TOO_LARGE, ASK_FILE_TOO_LARGE);
 }
 
 static bool write_report(const struct part *part, struct answer *ret, GString *out, GError **error)
@@ -401,7 +401,7 @@ static bool put_bounded(void *ctx, const void *bytes, gsize len_bytes, GError **
 	GString *out = ctx;
 
 	if (out->len + len_bytes > BODY_MAX_BYTES)
-		return fail(error, SERVER_TOO_LARGE, "the file is larger than 128 MiB: ask for a shorter range");
+		return fail(error, SERVER_TOO_LARGE, ASK_FILE_TOO_LARGE);
 	g_string_append_len(out, bytes, (gssize)len_bytes);
 	return true;
 }
