@@ -161,6 +161,13 @@ function distribution(detail, all) {
 }
 
 // Rows of name, bar and amount, the largest first; run: what a click on one does.
+// " (12 for a CPU alone)": preemptions stand in the same frames as sleeps do.
+function queueWords(items, count) {
+	const blocked = V.data.waits.classes[0],
+		cnt = V.ofWakes ? 0 : items.reduce((sum, i) => sum + (V.isThere[i] && !blocked[i] ? V.sums.count[i] : 0), 0);
+	return cnt && cnt < count ? ` (${number(cnt)} for a CPU alone)` : '';
+}
+
 function bars(title, rows, all, run) {
 	if (!rows.length) return null;
 	rows.sort((a, b) => b.amount - a.amount);
@@ -359,7 +366,7 @@ async function showPanel() {
 	if (!S.count && !V.sides && (count || !ran || !ran.time)) {
 		const long = V.ofWakes ? d.total : items.reduce((sum, i) => sum + (V.isThere[i] ? offCpuOf(i) : 0), 0);
 		if (V.data.about.rowsAre === 'tasks') fact(facts, 'Tasks', `${number(count)} on average`);
-		else fact(facts, 'Waits', number(count) + (count ? `, ${time(long / count)} on average` : ''));
+		else fact(facts, 'Waits', number(count) + queueWords(items, count) + (count ? `, ${time(long / count)} on average` : ''));
 	}
 	if (d.module) fact(facts, 'In', d.module);
 	if (where) fact(facts, 'Source', where);
