@@ -139,13 +139,14 @@ function distribution(detail, all) {
 	const hist = V.isRanged ? histWithin(waits, S.range, V.data.slices) : addUpHist(detail, waits),
 		w = V.data.waits;
 	const max = waits.reduce((m, i) => Math.max(m, w.max[i]), 0),
+		sum = V.isRanged ? 0 : sumOfWaits(waits), // a wait counts where it ends, its time where it lies
 		count = hist.reduce((a, b) => a + b, 0);
 	if (!count) return [];
 	const marks = [
 		['p50', 0.5],
 		['p90', 0.9],
 		['p99', 0.99],
-	].map(([name, share]) => [name, quantile(hist, share, max)]);
+	].map(([name, share]) => [name, quantile(hist, share, sum, max)]);
 	const table = make('div', { class: 'quantiles' });
 	for (const [name, value] of V.isRanged ? marks : [...marks, ['longest', max]]) {
 		table.append(
@@ -160,7 +161,6 @@ function distribution(detail, all) {
 	return [section('How long', histogram(hist, marks), table, longestWait(detail, waits))];
 }
 
-// Rows of name, bar and amount, the largest first; run: what a click on one does.
 // " (12 for a CPU alone)": preemptions stand in the same frames as sleeps do.
 function queueWords(items, count) {
 	const blocked = V.data.waits.classes[0],
@@ -168,6 +168,7 @@ function queueWords(items, count) {
 	return cnt && cnt < count ? ` (${number(cnt)} for a CPU alone)` : '';
 }
 
+// Rows of name, bar and amount, the largest first; run: what a click on one does.
 function bars(title, rows, all, run) {
 	if (!rows.length) return null;
 	rows.sort((a, b) => b.amount - a.amount);
