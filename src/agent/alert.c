@@ -184,8 +184,9 @@ struct sums {
 	const struct profile *p;
 	GHashTable *by_process;	/* name -> index into ns, + 1 */
 	GArray *names, *ns;
-	uint64_t all_ns, time_ns, count, max_ns;
+	uint64_t all_ns, time_ns, count;
 	uint64_t hist[PROFILE_HIST_SLOTS];
+	uint64_t durations_ns, max_ns;	/* the sum of what hist holds, and the longest */
 };
 
 static bool is_subject(const struct alert_rule *r, const struct thread *t)
@@ -234,9 +235,15 @@ static void add_wait(struct sums *s, const struct reasons *reasons, uint32_t i)
 	if (!(blocked_ns || is_for_cpu) || !is_named(s->rule, is_for_cpu ? REASON_CPU_QUEUE : reasons_of(reasons, i)))
 		return;
 	s->count += w->count;
+	s->durations_ns += wait_off_cpu_ns(w);
 	s->max_ns = MAX(s->max_ns, w->max_ns);
 	for (unsigned k = 0; k < PROFILE_HIST_SLOTS; k++)
 		s->hist[k] += w->hist[k];
+}
+
+static double percentile(const struct sums *s, double share)
+{
+	return (double)wait_percentile_ns(s->hist, share, s->durations_ns, s->max_ns);
 }
 
 static double metric_of(const struct sums *s, bool *ret_is_known)
@@ -248,9 +255,9 @@ static double metric_of(const struct sums *s, bool *ret_is_known)
 	case ALERT_SHARE: return s->all_ns ? 100.0 * (double)s->time_ns / (double)s->all_ns : 0;
 	case ALERT_THREADS: return window_ns > 0 ? (double)s->time_ns / window_ns : 0;
 	case ALERT_WAITS: return window_ns > 0 ? (double)s->count * 1e9 / window_ns : 0;
-	case ALERT_P50: return (double)waker_percentile_ns(s->hist, 0.5);
-	case ALERT_P90: return (double)waker_percentile_ns(s->hist, 0.9);
-	case ALERT_P99: return (double)waker_percentile_ns(s->hist, 0.99);
+	case ALERT_P50: return percentile(s, 0.5);
+	case ALERT_P90: return percentile(s, 0.9);
+	case ALERT_P99: return percentile(s, 0.99);
 	default: return (double)s->max_ns;
 	}
 }

@@ -52,7 +52,7 @@ bool activity_by_parse(const char *name, enum activity_by *ret_by)
 
 uint64_t activity_percentile_ns(const struct activity_row *r, double share)
 {
-	return wait_percentile_ns(r->hist, share, r->max_ns);
+	return wait_percentile_ns(r->hist, share, r->durations_ns, r->max_ns);
 }
 
 guint activity_key_hash(gconstpointer p)
@@ -204,6 +204,7 @@ static void add_durations(struct sum *sum, const struct wait *w, bool is_idle)
 		return;
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		sum->row.hist[i] += w->hist[i];
+	sum->row.durations_ns += wait_off_cpu_ns(w);
 	sum->row.max_ns = MAX(sum->row.max_ns, w->max_ns);
 }
 

@@ -49,6 +49,7 @@ struct activity_row {
 	uint64_t waits;		/* that began in the window */
 	uint64_t switches;
 	uint64_t hist[PROFILE_HIST_SLOTS];	/* of waits that were not idle, as far as they lie in the window */
+	uint64_t durations_ns;	/* the sum of what hist holds */
 	uint64_t max_ns;
 	enum reason reason;	/* that took most of its time off CPU that was not idle; valid if reason_ns */
 	uint64_t reason_ns;

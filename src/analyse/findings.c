@@ -143,6 +143,7 @@ static void add(struct maker *m, const struct key *key, uint32_t wait, uint64_t 
 	}
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		row->hist[i] += w->hist[i];
+	row->durations_ns += wait_off_cpu_ns(w);
 }
 
 static struct finding_class *class_of(struct maker *m, uint32_t thread)
@@ -325,6 +326,7 @@ static void add_waits(struct maker *m)
 			c->max_ns = MAX(c->max_ns, w->max_ns);
 			for (unsigned s = 0; s < PROFILE_HIST_SLOTS; s++)
 				c->hist[s] += w->hist[s];
+			c->durations_ns += all;
 		}
 	}
 }
@@ -346,6 +348,7 @@ static void add_queue_shape(struct maker *m)
 		struct finding *row = &g_array_index(m->f->rows, struct finding, at - 1);
 		for (unsigned s = 0; s < PROFILE_HIST_SLOTS; s++)
 			row->hist[s] += wake->hist[s];
+		row->durations_ns += wake->runnable_ns;
 		row->max_ns = row->longest = 0; /* no wake tells its longest */
 	}
 }

@@ -62,6 +62,7 @@ struct finding {
 	uint32_t longest; /* index + 1 of the row with that wait; 0: not known */
 	uint32_t threads_cnt;
 	uint64_t hist[PROFILE_HIST_SLOTS]; /* of a run queue: of preemptions, and of wakings where wakers are known */
+	uint64_t durations_ns; /* the sum of what hist holds: of whole waits */
 	int64_t frame; /* the function of the program that waits; -1: not known */
 	uint32_t object; /* index + 1 of the lock; 0: none, or several */
 	/* a lock that one waits for nearly all through the window: its time counts so often; 0: no such */
@@ -100,6 +101,7 @@ struct finding_class {
 	int64_t residual_ns;
 	uint64_t switches;
 	uint64_t hist[PROFILE_HIST_SLOTS]; /* of its waits that are not idle, preemptions included */
+	uint64_t durations_ns; /* the sum of what hist holds */
 	uint64_t max_ns;
 };
 

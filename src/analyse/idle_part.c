@@ -138,6 +138,7 @@ uint64_t idle_part_drop(struct profile *p, struct selection *selection)
 		selection->waits[i] = selection->waits[i] && !idle->waits[i];
 	selection->whole = false;
 	selection->by_stack = true;
+	selection->without_idle = true;
 	idle_part_free(idle);
 	return amount_ns;
 }

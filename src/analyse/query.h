@@ -23,6 +23,7 @@ struct selection {
 	bool *waits;	/* one per wait: its thread is selected, state and stacks agree */
 	bool whole;	/* the query asked for everything */
 	bool by_stack;	/* stacks took part: what is known per thread and state does not tell */
+	bool without_idle;	/* idle_part_drop(): shares are of what is left */
 	char *states;	/* the letters asked for; NULL: all */
 };
 

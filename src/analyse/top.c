@@ -196,8 +196,8 @@ static void start_row(const struct top *t, const struct profile *p, const struct
 		row->reason = (uint8_t)reason_of(t, w);
 }
 
-/* What a wait may tell of a row whose times and counts are known better. */
-static void add_shape(struct top_row *row, const struct wait *w, uint32_t index)
+/* What a wait may tell of a row whose times and counts are known better.  durations_ns: of those in its histogram. */
+static void add_shape(struct top_row *row, const struct wait *w, uint32_t index, uint64_t durations_ns)
 {
 	if (w->max_ns > row->max_ns) {
 		row->max_ns = w->max_ns;
@@ -205,6 +205,7 @@ static void add_shape(struct top_row *row, const struct wait *w, uint32_t index)
 	}
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		row->hist[i] += w->hist[i];
+	row->durations_ns += durations_ns;
 }
 
 static void add_wait(struct top *t, struct top_row *row, const struct wait *w)
@@ -250,7 +251,7 @@ static uint64_t whole_of(const struct top *t, const struct profile *p, const str
 {
 	uint64_t whole = 0;
 
-	if (t->weight == WEIGHT_COUNT)
+	if (t->weight == WEIGHT_COUNT || t->without_idle)
 		return t->sum;
 	for (unsigned i = 0; i < p->threads->len; i++) {
 		const struct thread *th = profile_thread(p, i);
@@ -332,13 +333,14 @@ static void add_totals(struct top *t, const struct profile *p, const struct sele
  * waker is.  What is in no state R and was never runnable is one.
  */
 static unsigned split(const struct profile *p, const struct wakes_by_wait *wakes, uint32_t index,
-		      struct wait ret_parts[2])
+		      struct wait ret_parts[2], uint64_t ret_durations_ns[2])
 {
 	const struct wait *w = profile_wait(p, index);
 	struct wait *sleep = &ret_parts[0], *queue = &ret_parts[1];
 
 	*sleep = *w;
 	sleep->object = index;
+	ret_durations_ns[0] = wait_off_cpu_ns(w);
 	if (w->state == 'R' || w->state == ON_CPU_STATE || !(w->runnable_ns + w->preempted_ns))
 		return 1;
 	sleep->runnable_ns = sleep->preempted_ns = 0;
@@ -347,7 +349,7 @@ static unsigned split(const struct profile *p, const struct wakes_by_wait *wakes
 		.runnable_ns = w->runnable_ns, .preempted_ns = w->preempted_ns,
 		.count = w->count, .count_se = w->count_se,
 	};
-	wakes_add_queue(p, wakes, index, queue->hist);
+	ret_durations_ns[1] = wakes_add_queue(p, wakes, index, queue->hist);
 	return 2;
 }
 
@@ -387,6 +389,7 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 	t->by = by;
 	t->weight = weight;
 	t->rows_are = p->info.rows_are;
+	t->without_idle = selection && selection->without_idle;
 	t->is_exact = (totals || !profile_is_sampled(p)) && weight != WEIGHT_TIME && weight != WEIGHT_ON_CPU;
 	t->sums_on_cpu = (by == TOP_BY_THREAD || by == TOP_BY_PROCESS || by == TOP_BY_SERVICE || by == TOP_BY_COMM ||
 			  by == TOP_BY_STATE || by == TOP_BY_REASON) &&
@@ -403,16 +406,17 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 		const struct wait *w = profile_wait(p, i);
 
 		struct wait parts[2];
+		uint64_t durations_ns[2] = { wait_off_cpu_ns(w) };
 
 		if ((selection && !selection->waits[i]) || (w->state == ON_CPU_STATE && !weight_of_wait(w, weight)))
 			continue;
-		unsigned cnt = by == TOP_BY_REASON ? split(p, wakes, i, parts) : 1;
+		unsigned cnt = by == TOP_BY_REASON ? split(p, wakes, i, parts, durations_ns) : 1;
 		for (unsigned k = 0; k < cnt; k++) {
 			const struct wait *part = by == TOP_BY_REASON ? &parts[k] : w;
 			uint32_t at = row_of(t, p, index, part);
 			struct top_row *row = &g_array_index(t->rows, struct top_row, at);
 
-			add_shape(row, part, i);
+			add_shape(row, part, i, durations_ns[k]);
 			if (!totals)
 				add_wait(t, row, part);
 			if (by == TOP_BY_STACK || by == TOP_BY_REASON)

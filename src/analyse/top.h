@@ -40,6 +40,7 @@ struct top_row {
 	uint64_t max_ns;	/* 0: not known, as of a run queue */
 	uint32_t longest;	/* index + 1 of the wait that max_ns is of; 0: none */
 	uint64_t hist[PROFILE_HIST_SLOTS];	/* empty: not known */
+	uint64_t durations_ns;	/* the sum of what hist holds: of whole waits */
 	uint32_t thread;	/* index of the first thread met */
 	uint32_t threads_cnt, processes_cnt;	/* of the waits; only for stacks, else 0 */
 	uint32_t user, kernel;	/* the stacks; only for stacks, else 0 */
@@ -59,9 +60,10 @@ struct top {
 	bool sums_on_cpu;	/* each row has all samples of its threads, or none: their sum is exact */
 	/*
 	 * What 100 % is: for a weight in time, the time of that kind of the selected threads'
-	 * accounts, so that shares of listed, filtered and lost time add up; for events, `sum`.
+	 * accounts, so that shares of listed, filtered and lost time add up; for events, and without idle time, `sum`.
 	 */
 	uint64_t whole;
+	bool without_idle;	/* see struct selection */
 	/* private */
 	struct reasons *reasons;
 	struct plumbing *plumbing;

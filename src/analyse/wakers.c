@@ -46,30 +46,88 @@ void wakes_unknown(const struct profile *p, const struct wakes_by_wait *by, uint
 	}
 }
 
-void wakes_add_queue(const struct profile *p, const struct wakes_by_wait *by, uint32_t wait, uint32_t *hist)
+uint64_t wakes_add_queue(const struct profile *p, const struct wakes_by_wait *by, uint32_t wait, uint32_t *hist)
 {
-	for (uint32_t i = by->first[wait]; i < by->first[wait + 1]; i++)
+	uint64_t sum_ns = 0;
+
+	for (uint32_t i = by->first[wait]; i < by->first[wait + 1]; i++) {
+		const struct wake *k = profile_wake(p, by->order[i]);
+
 		for (unsigned s = 0; s < PROFILE_HIST_SLOTS; s++)
-			hist[s] += profile_wake(p, by->order[i])->hist[s];
+			hist[s] += k->hist[s];
+		sum_ns += k->runnable_ns;
+	}
+	return sum_ns;
 }
 
-uint64_t wait_percentile_ns(const uint64_t *hist, double share, uint64_t max_ns)
+static double slot_low(int slot)
+{
+	return (double)(UINT64_C(1) << slot);
+}
+
+static double slot_high(int slot, uint64_t max_ns)
+{
+	double high = 2 * slot_low(slot);
+
+	return max_ns ? MAX(MIN(high, (double)max_ns), slot_low(slot)) : high;
+}
+
+/* What the durations of all slots but one add up to, at least and at most. */
+static void others_bounds(const uint64_t *hist, int but, int last, uint64_t max_ns, double *ret_least, double *ret_most)
+{
+	*ret_least = *ret_most = 0;
+	for (int i = 0; i <= last; i++) {
+		if (i == but)
+			continue;
+		*ret_least += i ? (double)hist[i] * slot_low(i) : 0;	/* the first slot has those of 0, too */
+		*ret_most += (double)hist[i] * slot_high(i, max_ns);
+	}
+	if (max_ns && but != last)
+		*ret_least += MAX((double)max_ns - slot_low(last), 0);
+}
+
+/*
+ * `ns`, or what the sum leaves for the duration of that rank in its slot, where all others are as long, or as short, as
+ * they can be.  last: the slot that has the longest.
+ */
+static double within_sum(const uint64_t *hist, int slot, double rank, int last, double ns, uint64_t sum_ns,
+			 uint64_t max_ns)
+{
+	double low = slot ? slot_low(slot) : 0, high = slot_high(slot, max_ns), n = (double)hist[slot], least, most;
+	double longest = max_ns && slot == last ? high : 0;
+
+	others_bounds(hist, slot, last, max_ns, &least, &most);
+	double at_least = (double)sum_ns - most, at_most = (double)sum_ns - least; /* those of this slot together */
+
+	if (at_most < (n - 1) * low + MAX(longest, low) || at_least > n * high)
+		return ns;	/* it is no sum of these */
+	double floor = (at_least - (n - rank) * high) / rank, ceiling = high, behind = n - rank + (longest > 0 ? 0 : 1);
+
+	if (behind > 0)
+		ceiling = (at_most - longest - (rank - 1) * low) / behind;
+	return MAX(MIN(ns, ceiling), floor);
+}
+
+uint64_t wait_percentile_ns(const uint64_t *hist, double share, uint64_t sum_ns, uint64_t max_ns)
 {
 	uint64_t all = 0, below = 0;
+	int last = 0;
 
-	for (int i = 0; i < PROFILE_HIST_SLOTS; i++)
-		all += hist[i];
 	for (int i = 0; i < PROFILE_HIST_SLOTS; i++) {
-		double want = share * (double)all - (double)below, low = (double)(UINT64_C(1) << i), high = 2 * low;
+		all += hist[i];
+		last = hist[i] ? i : last;
+	}
+	for (int i = 0; i <= last; i++) {
+		double want = share * (double)all - (double)below, rank = MAX(ceil(want), 1);
 
 		if (hist[i] && want <= (double)hist[i]) {
-			if (max_ns && below + hist[i] == all) {	/* the longest is one of these: so a single one is exact */
-				want = ceil(want);
-				high = MAX(MIN((double)max_ns, high), low);
-			}
-			uint64_t ns = (uint64_t)(low + (high - low) * want / (double)hist[i]);
+			bool has_longest = max_ns && i == last;	/* so a single one is exact */
+			double low = slot_low(i), high = has_longest ? slot_high(i, max_ns) : 2 * low;
+			double ns = low + (high - low) * (has_longest ? ceil(want) : want) / (double)hist[i];
 
-			return max_ns ? MIN(ns, max_ns) : ns;
+			if (sum_ns)
+				ns = within_sum(hist, i, rank, last, ns, sum_ns, max_ns);
+			return max_ns ? MIN((uint64_t)ns, max_ns) : (uint64_t)ns;
 		}
 		below += hist[i];
 	}
@@ -78,7 +136,7 @@ uint64_t wait_percentile_ns(const uint64_t *hist, double share, uint64_t max_ns)
 
 uint64_t waker_percentile_ns(const uint64_t *hist, double share)
 {
-	return wait_percentile_ns(hist, share, 0);
+	return wait_percentile_ns(hist, share, 0, 0);
 }
 
 bool waker_is_broadcast(const struct profile *p, const struct waker *waker)

@@ -16,8 +16,8 @@ void wakes_by_wait_free(struct wakes_by_wait *by);	/* NULL is fine */
 
 /* The sleeps of a wait row that no waker is known of. */
 void wakes_unknown(const struct profile *p, const struct wakes_by_wait *by, uint32_t wait, struct wake *ret);
-/* How long those sleeps that a waker is known of then waited for a CPU: added to a histogram. */
-void wakes_add_queue(const struct profile *p, const struct wakes_by_wait *by, uint32_t wait, uint32_t *hist);
+/* How long those sleeps that a waker is known of then waited for a CPU: added to a histogram.  Returns their sum. */
+uint64_t wakes_add_queue(const struct profile *p, const struct wakes_by_wait *by, uint32_t wait, uint32_t *hist);
 /* Does the wait have a waker at all?  What was preempted or has just begun has none. */
 static inline bool wait_is_sleep(const struct wait *w) { return w->state != 'R'; }
 
@@ -31,12 +31,14 @@ static inline const char *waker_missing(const struct wait *w)
 static inline const char *waker_name(const struct waker *w) { return w->irq ? w->irq : w->comm; }
 
 /*
- * The delay that this share of them does not exceed, from a histogram of PROFILE_HIST_SLOTS powers of two: as if those
- * of one power lay evenly in it, so it may be off by that.  0 of nothing.
+ * The duration that this share of them does not exceed, from a histogram of PROFILE_HIST_SLOTS powers of two: as if
+ * those of one power lay evenly in it, so it may be off by that.  It never contradicts their sum and the longest of
+ * them, ns (0: not known).  A sum that cannot be that of these durations is passed over.  0 of nothing.
+ * web/page/words.js has the same, as quantile().
  */
+uint64_t wait_percentile_ns(const uint64_t *hist, double share, uint64_t sum_ns, uint64_t max_ns);
+/* The same of delays of which nothing else is known. */
 uint64_t waker_percentile_ns(const uint64_t *hist, double share);
-/* The same of durations of which the longest is known, ns (0: it is not): the last of them is as long as that. */
-uint64_t wait_percentile_ns(const uint64_t *hist, double share, uint64_t max_ns);
 
 /* Does it wake all that wait for a condition at once? */
 bool waker_is_broadcast(const struct profile *p, const struct waker *waker);

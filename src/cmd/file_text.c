@@ -210,7 +210,7 @@ static void append_percentile(GString *s, const char *name, const struct file_su
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		hist[i] = sum->hist[i];
 	g_string_append_printf(s, "%s ", name);
-	text_duration(s, wait_percentile_ns(hist, share, sum->max_ns));
+	text_duration(s, wait_percentile_ns(hist, share, sum->all_ns, sum->max_ns));
 }
 
 static void append_row(GString *s, const struct file_result *r, guint at)

@@ -72,14 +72,14 @@ void io_json_request(GString *out, const struct block_op *op)
 	end(&j, out);
 }
 
-static void put_percentiles(struct json *j, const uint32_t *hist, uint64_t max_ns)
+static void put_percentiles(struct json *j, const uint32_t *hist, uint64_t sum_ns, uint64_t max_ns)
 {
 	uint64_t wide[PROFILE_HIST_SLOTS];
 
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		wide[i] = hist[i];
-	json_member_uint(j, "median_ns", wait_percentile_ns(wide, 0.5, max_ns));
-	json_member_uint(j, "p99_ns", wait_percentile_ns(wide, 0.99, max_ns));
+	json_member_uint(j, "median_ns", wait_percentile_ns(wide, 0.5, sum_ns, max_ns));
+	json_member_uint(j, "p99_ns", wait_percentile_ns(wide, 0.99, sum_ns, max_ns));
 	json_member_uint(j, "max_ns", max_ns);
 	json_member_hist(j, hist);
 }
@@ -156,7 +156,7 @@ static void put_file_places(struct json *j, const struct file_result *r)
 		json_member_string(j, "op", row->op);
 		put_path(j, row->path);
 		put_file_sum(j, &row->sum);
-		put_percentiles(j, row->sum.hist, row->sum.max_ns);
+		put_percentiles(j, row->sum.hist, row->sum.all_ns, row->sum.max_ns);
 		put_stack(j, r->profile, "user", row->user);
 		put_stack(j, r->profile, "kernel", row->kernel);
 		json_object_end(j);
@@ -195,7 +195,7 @@ static void put_block_sum(struct json *j, const struct block_sum *s)
 	json_member_uint(j, "bytes", s->bytes);
 	json_member_uint(j, "queue_ns", s->queue_ns);
 	json_member_uint(j, "device_ns", s->device_ns);
-	put_percentiles(j, s->hist, s->max_ns);
+	put_percentiles(j, s->hist, block_sum_ns(s), s->max_ns);
 }
 
 static void put_disks(struct json *j, const struct block_result *r)

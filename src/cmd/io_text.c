@@ -23,7 +23,7 @@ static void percentile(GString *s, const char *name, const struct block_sum *sum
 
 	widen(sum, hist);
 	g_string_append_printf(s, "%s ", name);
-	text_duration(s, wait_percentile_ns(hist, share, sum->max_ns));
+	text_duration(s, wait_percentile_ns(hist, share, block_sum_ns(sum), sum->max_ns));
 }
 
 static void append_times(GString *s, const struct block_sum *sum)

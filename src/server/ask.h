@@ -19,6 +19,11 @@
 #define ASK_ROWS_MAX 1000
 #define ASK_TEXT_MAX_BYTES 512	/* of a filter */
 
+/* What to ask for in place of a file that is larger than an answer may be. */
+#define ASK_FILE_TOO_LARGE                                                                                           \
+	"the file is larger than 128 MiB: ask for a shorter range, use a filter, or take a smaller format, as pprof; " \
+	"`offcpu export --history` with --from and --to writes one of any size"
+
 /* Unix time in nanoseconds; from <= to, and both within what the store holds, so they may be equal. */
 struct ask_range {
 	uint64_t from_ns, to_ns;

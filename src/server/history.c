@@ -369,7 +369,7 @@ static bool put_bounded(void *ctx, const void *bytes, gsize len_bytes, GError **
 	GString *out = ctx;
 
 	if (out->len + len_bytes > BODY_MAX_BYTES)
-		return fail(error, SERVER_TOO_LARGE, "the file is larger than 128 MiB: ask for a shorter range");
+		return fail(error, SERVER_TOO_LARGE, ASK_FILE_TOO_LARGE);
 	g_string_append_len(out, bytes, (gssize)len_bytes);
 	return true;
 }

@@ -24,15 +24,15 @@ def has_tracepoint():
 
 
 class Served:
-    """The server under `offcpu request`: what both say."""
+    """The server under `offcpu request`: what both say.  form "-q": as text."""
 
-    def __init__(self, env, mode, count, *options):
+    def __init__(self, env, mode, count, *options, form="--json"):
         if not has_tracepoint():
             raise Skip("this kernel does not tell what sockets receive (Linux 6.3)")
         program = Program(env, "served", mode, count)
         port = read_truth(program.truth_path)[0]["port"]
         out = env.temporary("served.json")
-        recorder = Recorder(env, "-p", program.pid, "--json", *options, f"socket:{port}", verb="request", out=out)
+        recorder = Recorder(env, "-p", program.pid, form, *options, f"socket:{port}", verb="request", out=out)
         recorder.wait_attached()
         program.go()
         program.wait_done()
@@ -42,8 +42,11 @@ class Served:
         if recorder.process.returncode != 0:
             raise Broken(f"`{recorder.line}` exited with {recorder.process.returncode}: {recorder.stderr()}")
         with open(out, encoding="utf-8") as f:
-            self.json = json.loads(f.read())
+            self.text = f.read()
         self.truth = read_truth(program.truth_path)[1]
+        if form != "--json":
+            return
+        self.json = json.loads(self.text)
         self.row = self.json["functions"][0]
         self.lost = {name: one for name, one in self.json["not_counted"].items() if one["count"]}
 
@@ -125,6 +128,15 @@ def request_by_connection_handed_on(env):
     env.check.equal(seen.lost.get("handed", {}).get("count"), 50, "requests that were handed on")
     env.check.that(seen.lost.get("handed", {}).get("time_ns", 0) >= 50 * 2_000_000, f"their time: {seen.lost}")
     seen.check_no_loss(env, "handed")
+    told = Served(env, "handed", 50, form="-q").text.strip().splitlines()
+    env.check.equal(told[0], "50 of 50 requests moved between threads and are not in these sums", "the first line")
+
+
+@case
+def request_by_connection_first_line(env):
+    """Where no request moves between threads no line says so."""
+    told = Served(env, "plain", 50, form="-q").text
+    env.check.that("100 requests in" in told.strip().splitlines()[0] and "moved between" not in told, f"the first line: {told}")
 
 
 @case

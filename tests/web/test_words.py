@@ -41,6 +41,34 @@ class Words(Opened):
             self.assertEqual(self.browser.run("[offcpu.S.view, offcpu.S.zoom !== '']"), ["flame", True])
             self.assertIn("waits for data to be safe on disk", self.text("#panel .inwords"))
 
+    def test_finding_counts_what_it_leads_to(self):
+        """Waits and time of the frame are those of the finding's own line, whatever else waits there."""
+        rows = self.browser.run(LINES)
+        told = 0
+        for at, (_, rest) in enumerate(rows):
+            waits = re.search(r"threads?, ([\d,]+) waits?, ([\d.]+ \S+?)[;,.]", rest + ".")
+            if not waits or "waits for a CPU" in rows[at][0]:
+                continue
+            self.browser.open(self.page)
+            self.browser.press(f"#findings li:nth-child({at + 1}) button")
+            self.browser.pause(0.3)
+            facts = self.browser.run("Object.fromEntries([...document.querySelectorAll('#panel dt')].map((d) => [d.textContent, d.nextSibling.textContent]))")
+            self.assertEqual([facts["Waits"].split(" ")[0].strip(","), facts["Time"].split(",")[0]], list(waits.groups()), (rows[at], facts))
+            told += 1
+        self.assertGreater(told, 1)
+
+    def test_percentiles_are_those_of_the_report(self):
+        """Of the one thread of its name, by its 14 waits' powers of two, their sum and the longest."""
+        row = [r for r in self.offcpu("report", "wakers.offcpu", "--by", "thread").splitlines() if "server (100/100)" in r][0]
+        median, p99, longest = re.split(r"\s{2,}", row.strip())[3:6]
+        self.browser.open(self.page, EVERYTHING)
+        self.browser.key("/")
+        self.browser.type("^server$")
+        self.browser.key("Enter")
+        self.browser.pause(0.3)
+        shown = self.browser.run("[...document.querySelectorAll('#panel .quantiles b')].map((b) => b.textContent)")
+        self.assertEqual([shown[0], *shown[2:]], [median, p99, longest])
+
     def test_finding_of_the_cpu(self):
         rows = self.browser.run(LINES)
         at = [i for i, (sentence, _) in enumerate(rows) if "waits for a CPU" in sentence][0]

@@ -162,7 +162,12 @@ function distributions(detail, items) {
 		const own = items.filter((i) => V.sides[k].count[i] > 0);
 		const range = V.isRanged && sideRanges()[k],
 			hist = range ? histWithin(own, range, V.data.sideSlices[k]) : addUpHist(detail, own);
-		return { hist, max: own.reduce((m, i) => Math.max(m, w.max[i]), 0), cnt: hist.reduce((a, b) => a + b, 0) };
+		return {
+			hist,
+			sum: range ? 0 : sumOfWaits(own),
+			max: own.reduce((m, i) => Math.max(m, w.max[i]), 0),
+			cnt: hist.reduce((a, b) => a + b, 0),
+		};
 	});
 	if (!sides[BEFORE].cnt && !sides[AFTER].cnt) return [];
 	const shares = [
@@ -171,10 +176,10 @@ function distributions(detail, items) {
 		['p99', 0.99],
 	];
 	const table = make('div', { class: 'quantiles five' }, make('span', {}), ...shares.map(([n]) => make('span', { text: '≈ ' + n })));
-	sides.forEach(({ hist, max, cnt }, k) =>
+	sides.forEach(({ hist, sum, max, cnt }, k) =>
 		table.append(
 			make('span', { text: k === BEFORE ? 'before' : 'after' }),
-			...shares.map(([, share]) => make('b', { text: cnt ? time(quantile(hist, share, max)) : '—' })),
+			...shares.map(([, share]) => make('b', { text: cnt ? time(quantile(hist, share, sum, max)) : '—' })),
 		),
 	);
 	// Each side's bars have one sum, so that shapes are compared.

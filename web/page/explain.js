@@ -22,14 +22,18 @@ function nodeOfFinding({ wait, label }) {
 	for (let node = leaf[wait]; node > 0; node = tree.parent[node]) if (tree.label[node] === label) found = node;
 	return found;
 }
+// Of its reason and its kind of time alone: what the graph shows is then what the finding counts.
 function showFinding(finding) {
-	const off = S.off.map((set) => new Set(set)),
-		{ facets } = V.data.waits;
-	off.forEach((set, f) => set.delete(finding.cpu ? V.data.about.facets[f].queue : facets[f][finding.wait]));
+	const { of, wait, label } = finding,
+		off = V.data.about.facets.map(({ name, queue, categories }, f) => {
+			const own = of === 'queue' ? queue : V.data.waits.facets[f][wait],
+				others = of === 'blocked' && name === 'reason' && wait >= 0 ? categories.keys() : S.off[f];
+			return new Set([...others].filter((c) => c !== own));
+		});
 	Object.assign(S, { view: 'flame', reverse: false, zoom: '', x: null, select: '', find: '', range: null, range2: null, count: false, off });
-	S.classes = finding.cpu ? WEIGHTS.runnable | WEIGHTS.preempted : defaults.classes | WEIGHTS.blocked;
+	S.classes = { blocked: WEIGHTS.blocked, queue: WEIGHTS.runnable | WEIGHTS.preempted, all: defaults.classes | WEIGHTS.blocked }[of];
 	update(true);
-	const node = finding.cpu || finding.wait < 0 ? 0 : nodeOfFinding(finding),
+	const node = (of === 'queue' && label < 0) || wait < 0 ? 0 : nodeOfFinding(finding),
 		pane = V.panes[0];
 	if (node > 0 && pane.layout.placeOf[node] >= 0) zoomTo(pane, node);
 	focusView();

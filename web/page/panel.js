@@ -139,13 +139,14 @@ function distribution(detail, all) {
 	const hist = V.isRanged ? histWithin(waits, S.range, V.data.slices) : addUpHist(detail, waits),
 		w = V.data.waits;
 	const max = waits.reduce((m, i) => Math.max(m, w.max[i]), 0),
+		sum = V.isRanged ? 0 : sumOfWaits(waits), // a wait counts where it ends, its time where it lies
 		count = hist.reduce((a, b) => a + b, 0);
 	if (!count) return [];
 	const marks = [
 		['p50', 0.5],
 		['p90', 0.9],
 		['p99', 0.99],
-	].map(([name, share]) => [name, quantile(hist, share, max)]);
+	].map(([name, share]) => [name, quantile(hist, share, sum, max)]);
 	const table = make('div', { class: 'quantiles' });
 	for (const [name, value] of V.isRanged ? marks : [...marks, ['longest', max]]) {
 		table.append(
@@ -158,6 +159,13 @@ function distribution(detail, all) {
 		);
 	}
 	return [section('How long', histogram(hist, marks), table, longestWait(detail, waits))];
+}
+
+// " (12 for a CPU alone)": preemptions stand in the same frames as sleeps do.
+function queueWords(items, count) {
+	const blocked = V.data.waits.classes[0],
+		cnt = V.ofWakes ? 0 : items.reduce((sum, i) => sum + (V.isThere[i] && !blocked[i] ? V.sums.count[i] : 0), 0);
+	return cnt && cnt < count ? ` (${number(cnt)} for a CPU alone)` : '';
 }
 
 // Rows of name, bar and amount, the largest first; run: what a click on one does.
@@ -359,7 +367,7 @@ async function showPanel() {
 	if (!S.count && !V.sides && (count || !ran || !ran.time)) {
 		const long = V.ofWakes ? d.total : items.reduce((sum, i) => sum + (V.isThere[i] ? offCpuOf(i) : 0), 0);
 		if (V.data.about.rowsAre === 'tasks') fact(facts, 'Tasks', `${number(count)} on average`);
-		else fact(facts, 'Waits', number(count) + (count ? `, ${time(long / count)} on average` : ''));
+		else fact(facts, 'Waits', number(count) + queueWords(items, count) + (count ? `, ${time(long / count)} on average` : ''));
 	}
 	if (d.module) fact(facts, 'In', d.module);
 	if (where) fact(facts, 'Source', where);

@@ -46,22 +46,46 @@ function addUpHist(detail, waits) {
 		for (let k = detail.first[i]; k < detail.first[i + 1]; k++) hist[detail.slots[k]] += detail.bars[k];
 	return hist;
 }
-// The duration that this share does not exceed, as if those of one power of two lay evenly in it.
-function quantile(hist, share, max) {
-	let sum = 0;
-	for (const n of hist) sum += n;
-	let left = share * sum;
-	for (let slot = 0; slot < HIST_SLOTS; slot++) {
-		sum -= hist[slot];
+// The duration that this share does not exceed: wait_percentile_ns() of src/analyse/wakers.c, where the why is told.
+// sum, max: 0 where they are not known.
+function quantile(hist, share, sum, max) {
+	let left = share * hist.reduce((a, b) => a + b, 0);
+	const last = hist.findLastIndex((n) => n > 0);
+	for (let slot = 0; slot <= last; slot++) {
 		if (hist[slot] && left <= hist[slot]) {
 			const low = 2 ** slot,
-				isLast = max && sum < 0.5, // the longest is one of these
-				high = isLast ? Math.max(low, Math.min(max, 2 * low)) : 2 * low;
-			return Math.min(low + ((high - low) * (isLast ? Math.ceil(left) : left)) / hist[slot], max || Infinity);
+				hasLongest = max && slot === last,
+				high = hasLongest ? slotEnd(slot, max) : 2 * low,
+				ns = low + ((high - low) * (hasLongest ? Math.ceil(left) : left)) / hist[slot];
+			return Math.min(sum ? withinSum(hist, slot, Math.max(Math.ceil(left), 1), last, ns, sum, max) : ns, max || Infinity);
 		}
 		left -= hist[slot];
 	}
 	return max || 0;
+}
+const slotEnd = (slot, max) => (max ? Math.max(Math.min(2 ** (slot + 1), max), 2 ** slot) : 2 ** (slot + 1));
+function withinSum(hist, slot, rank, last, ns, sum, max) {
+	const low = slot ? 2 ** slot : 0,
+		high = slotEnd(slot, max),
+		n = hist[slot],
+		longest = max && slot === last ? high : 0;
+	let atLeast = sum,
+		atMost = sum;
+	for (let i = 0; i <= last; i++) {
+		if (i === slot) continue;
+		atMost -= i ? hist[i] * 2 ** i : 0;
+		atLeast -= hist[i] * slotEnd(i, max);
+	}
+	if (max && slot !== last) atMost -= Math.max(max - 2 ** last, 0);
+	if (atMost < (n - 1) * low + Math.max(longest, low) || atLeast > n * high) return ns;
+	const behind = n - rank + (longest ? 0 : 1),
+		ceiling = behind > 0 ? (atMost - longest - (rank - 1) * low) / behind : high;
+	return Math.max(Math.min(ns, ceiling), (atLeast - (n - rank) * high) / rank);
+}
+// Of whole waits, whatever of them is shown.
+function sumOfWaits(waits) {
+	const [blocked, runnable, preempted] = V.data.waits.classes;
+	return waits.reduce((sum, i) => sum + blocked[i] + runnable[i] + preempted[i], 0);
 }
 
 // Makes an element: attributes, "text", and "on" + event; children follow.

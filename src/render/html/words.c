@@ -6,12 +6,12 @@
 #define FINDINGS_MAX 4
 #define FINDING_PERCENT 3 /* of the time that matters; the first one is told in any case */
 
-/* Where in the page it is: the longest of its rows, and the function that its sentence names. */
+/* Where in the page it is: of which time, the longest of its rows, and the function that its sentence names. */
 static void write_place(struct json *j, const struct html_words *w, const struct finding *row)
 {
-	bool is_cpu = reason_family(row->reason) == FAMILY_CPU && !row->is_yield;
+	bool is_queue = reason_family(row->reason) == FAMILY_CPU, is_cpu = is_queue && !row->is_yield;
 
-	json_member_bool(j, "cpu", is_cpu);
+	json_member_string(j, "of", row->busy ? "all" : is_queue ? "queue" : "blocked");
 	json_key(j, "wait");
 	json_int(j, (int64_t)w->wait_number[row->wait] - 1);
 	json_key(j, "label");

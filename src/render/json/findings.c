@@ -7,17 +7,12 @@
 #include "render/json/parts.h"
 #include "render/json/write.h"
 
-static void percentile(struct json *j, const char *key, const uint64_t *hist, double share, uint64_t max_ns)
+void json_percentiles(struct json *j, const uint64_t *hist, uint64_t sum_ns, uint64_t max_ns)
 {
-	json_member_uint(j, key, wait_percentile_ns(hist, share, max_ns));
-}
-
-void json_percentiles(struct json *j, const uint64_t *hist, uint64_t max_ns)
-{
-	percentile(j, "median_ns", hist, 0.5, max_ns);
-	percentile(j, "p90_ns", hist, 0.9, max_ns);
-	percentile(j, "p99_ns", hist, 0.99, max_ns);
-	json_member_known(j, "max_ns", max_ns, max_ns || !wait_percentile_ns(hist, 1, 0));
+	json_member_uint(j, "median_ns", wait_percentile_ns(hist, 0.5, sum_ns, max_ns));
+	json_member_uint(j, "p90_ns", wait_percentile_ns(hist, 0.9, sum_ns, max_ns));
+	json_member_uint(j, "p99_ns", wait_percentile_ns(hist, 0.99, sum_ns, max_ns));
+	json_member_known(j, "max_ns", max_ns, max_ns || !waker_percentile_ns(hist, 1));
 }
 
 static void write_function(struct json *j, const struct profile *p, const char *key, int64_t frame)
@@ -119,7 +114,7 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 		json_member_uint(j, "count", row->count);
 	}
 	json_member_uint(j, "threads", row->threads_cnt);
-	json_percentiles(j, row->hist, row->max_ns);
+	json_percentiles(j, row->hist, row->durations_ns, row->max_ns);
 	if (row->longest && profile_wait(f->profile, row->longest - 1)->max_start_unix_ns)
 		json_member_uint(j, "max_start_unix_ns", profile_wait(f->profile, row->longest - 1)->max_start_unix_ns);
 	write_function(j, f->profile, "function", is_cpu ? -1 : row->frame);
@@ -164,7 +159,7 @@ static void write_class(struct json *j, const struct finding_class *c)
 			json_member_uint(j, reason_family_name((enum reason_family)i), c->family_ns[i]);
 	}
 	json_object_end(j);
-	json_percentiles(j, c->hist, c->max_ns);
+	json_percentiles(j, c->hist, c->durations_ns, c->max_ns);
 	json_object_end(j);
 }
 
@@ -234,8 +229,8 @@ static void write_reason(struct json *j, const struct top_row *r)
 	json_member_uint(j, "off_cpu_ns", r->off_cpu_ns);
 	json_member_uint(j, "count", r->count);
 	json_member_uint(j, "threads", r->threads_cnt);
-	if (r->reason != REASON_CPU_QUEUE || wait_percentile_ns(r->hist, 1, 0))
-		json_percentiles(j, r->hist, r->max_ns);
+	if (r->reason != REASON_CPU_QUEUE || waker_percentile_ns(r->hist, 1))
+		json_percentiles(j, r->hist, r->durations_ns, r->max_ns);
 	json_object_end(j);
 }
 

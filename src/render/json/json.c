@@ -416,7 +416,7 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	if (!(unknown & UNKNOWN_DURATIONS)) {
 		for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 			hist[i] = w->hist[i];
-		json_percentiles(j, hist, w->max_ns);
+		json_percentiles(j, hist, wait_off_cpu_ns(w), w->max_ns);
 	}
 	if (w->max_start_unix_ns)
 		write_longest(j, p, w);

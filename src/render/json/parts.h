@@ -30,7 +30,7 @@ void json_who(struct json *j, const struct waker *waker);
 void json_findings(struct json *j, const struct findings *f);
 void json_reasons(struct json *j, const struct top *reasons);
 /* Members median_ns, p90_ns, p99_ns and max_ns, which is null where durations are known and the longest is not. */
-void json_percentiles(struct json *j, const uint64_t *hist, uint64_t max_ns);
+void json_percentiles(struct json *j, const uint64_t *hist, uint64_t sum_ns, uint64_t max_ns);
 
 /* json_crowd.c: members "runq_blame" and "storms" of the report; nothing where they were not recorded. */
 void json_runq_blame(struct json *j, const struct profile *p, const struct selection *selection);

@@ -140,7 +140,7 @@ static void write_numbers(struct json *j, const struct top_row *r)
 	json_member_uint(j, "runnable_ns", r->runnable_ns);
 	json_member_uint(j, "preempted_ns", r->preempted_ns);
 	json_member_uint(j, "count", r->count);
-	json_percentiles(j, r->hist, r->max_ns);
+	json_percentiles(j, r->hist, r->durations_ns, r->max_ns);
 }
 
 /* Where the row's longest wait is known by itself: not of a range. */
@@ -175,6 +175,7 @@ static void write_headline(struct json *j, const struct profile *p, const struct
 				   .runnable_ns = h->runnable_ns,
 				   .preempted_ns = h->preempted_ns,
 				   .count = h->count,
+				   .durations_ns = h->off_cpu_ns,
 				   .max_ns = h->max_ns };
 	g_autoptr(GString) object = g_string_new(NULL);
 

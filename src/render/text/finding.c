@@ -294,7 +294,7 @@ static bool has_shape(const struct finding *row)
 
 static uint64_t percentile(const struct finding *row, double share)
 {
-	return wait_percentile_ns(row->hist, share, row->max_ns);
+	return wait_percentile_ns(row->hist, share, row->durations_ns, row->max_ns);
 }
 
 static bool has_timeouts(const struct finding *row)

@@ -79,8 +79,8 @@ static void append_sums(GString *s, const struct hist_row *row)
 	text_thousands(s, count);
 	append_duration(s, "total", row->sum_ns);
 	append_duration(s, "mean", row->sum_ns / count);
-	append_duration(s, "median", wait_percentile_ns(row->slots, 0.5, row->max_ns));
-	append_duration(s, "p99", wait_percentile_ns(row->slots, 0.99, row->max_ns));
+	append_duration(s, "median", wait_percentile_ns(row->slots, 0.5, row->sum_ns, row->max_ns));
+	append_duration(s, "p99", wait_percentile_ns(row->slots, 0.99, row->sum_ns, row->max_ns));
 	append_duration(s, "max", row->max_ns);
 	g_string_append_c(s, '\n');
 }

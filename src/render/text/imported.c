@@ -58,7 +58,7 @@ static void append_percentiles(GString *s, const struct top_row *r)
 		all += r->hist[i];
 	for (unsigned i = 0; all && i < G_N_ELEMENTS(shares); i++) {
 		g_string_append_printf(s, ", %s ", shares[i].name);
-		text_duration(s, wait_percentile_ns(r->hist, shares[i].share, r->max_ns));
+		text_duration(s, wait_percentile_ns(r->hist, shares[i].share, r->durations_ns, r->max_ns));
 	}
 	if (!r->max_ns)
 		return;

@@ -5,6 +5,7 @@
 
 #include "analyse/label.h"
 #include "analyse/locks.h"
+#include "render/text/finding.h"
 #include "render/text/style.h"
 #include "render/text/util.h"
 
@@ -98,17 +99,10 @@ static void append_where(GString *s, const struct object *o)
 	g_string_append_c(s, '\n');
 }
 
-static void append_row(GString *s, const struct profile *p, const struct lock_row *r, uint64_t whole_ns,
-		       unsigned number, const struct text_options *o)
+/* "     count 12, mean 1.03 ms, max 2.20 ms, 3 threads of mariadbd; then runnable 12.3 us" */
+static void append_numbers(GString *s, const struct lock_row *r)
 {
-	g_autoptr(GString) name = g_string_new(NULL);
-
-	lock_append_name(name, r->object);
-	g_string_append_printf(s, "\n%s%3u. ", text_bold(o), number);
-	text_duration(s, r->blocked_ns);
-	g_string_append_printf(s, "  %.1f%%  ", text_percent(r->blocked_ns, whole_ns));
-	text_safe_cut(s, name->str, text_room(o, 24));
-	g_string_append_printf(s, "%s\n     count ", text_plain(o));
+	g_string_append(s, "     count ");
 	text_thousands(s, r->count);
 	g_string_append(s, ", mean ");
 	text_duration(s, r->count ? r->blocked_ns / r->count : 0);
@@ -122,7 +116,23 @@ static void append_row(GString *s, const struct profile *p, const struct lock_ro
 	g_string_append(s, "; then runnable ");
 	text_duration(s, r->runnable_ns);
 	g_string_append_c(s, '\n');
-	append_where(s, r->object);
+}
+
+static void append_row(GString *s, const struct profile *p, const struct lock_row *r, uint64_t whole_ns,
+		       unsigned number, const struct text_options *o)
+{
+	g_autoptr(GString) name = g_string_new(NULL), head = g_string_new(NULL), numbers = g_string_new(NULL);
+
+	lock_append_name(name, r->object);
+	g_string_append_printf(head, "%3u. ", number);
+	text_duration(head, r->blocked_ns);
+	g_string_append_printf(head, "  %.1f%%  ", text_percent(r->blocked_ns, whole_ns));
+	g_string_append_printf(s, "\n%s%s", text_bold(o), head->str);
+	text_safe_cut(s, name->str, text_room(o, text_width(head->str)));
+	g_string_append_printf(s, "%s\n", text_plain(o));
+	append_numbers(numbers, r);
+	append_where(numbers, r->object);
+	text_fit(s, numbers->str, "       ", o);
 	append_places(s, p, r, o);
 	append_holders(s, p, r->holders, "held by", r->blocked_ns, o);
 	append_holders(s, p, r->releasers, "released by", r->blocked_ns, o);

@@ -335,8 +335,28 @@ void request_calls_text(GString *s, const struct request_summary *r, const struc
 	g_string_append_c(s, '\n');
 }
 
+#define HANDED_MIN 100	/* one in so many */
+
+/* Of two threads there is no split, so what moved between them is in no sum: of Go that is most. */
+static void handed_text(GString *s, const struct request_summary *r, const struct text_options *o)
+{
+	uint64_t handed = r->counts[OFFCPU_REQUEST_HANDED].count, all = handed;
+
+	for (unsigned i = 0; i < r->rows_cnt; i++)
+		all += r->rows[i].sum.all.count;
+	if (!handed || handed < all / HANDED_MIN)
+		return;
+	g_string_append(s, text_warn(o));
+	text_thousands(s, handed);
+	g_string_append(s, " of ");
+	text_thousands(s, all);
+	g_string_append_printf(s, " requests moved between threads and %s not in these sums%s\n",
+			       handed == 1 ? "is" : "are", text_plain(o));
+}
+
 void request_summary_text(GString *s, const struct request_summary *r, const struct text_options *options)
 {
+	handed_text(s, r, options);
 	if (r->has_calls)
 		request_calls_text(s, r, options);
 	for (unsigned i = 0; i < r->rows_cnt; i++)

@@ -8,40 +8,61 @@
 #include "analyse/reason/reason.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
+#include "render/text/finding.h"
 #include "render/text/stack_why.h"
 #include "render/text/style.h"
 #include "render/text/text.h"
 #include "render/text/util.h"
 
-#define ACCOUNT_COLUMNS 8
+#define ACCOUNT_WIDE 105	/* columns that all of the table takes */
+
+enum { ACCOUNT_THREADS, ACCOUNT_OBSERVED, ACCOUNT_RESIDUAL = 7, ACCOUNT_COLUMNS };
 static const char *const account_heads[ACCOUNT_COLUMNS] = {
 	"threads", "observed", "on-CPU", "blocked", "runnable", "preempted", "off-CPU", "residual",
 };
 
-/* Exactly "    PID  PROCESS          threads  observed ...", one line an account. */
-static void account_cells(GString *s, const struct account_row *r)
+/* There columns are as wide as their heads, and the observed time is left out, which the others add up to. */
+static bool is_narrow(const struct text_options *o)
 {
-	const uint64_t times[] = { r->observed_ns, r->on_cpu_ns,    r->blocked_ns,
-				   r->runnable_ns, r->preempted_ns, r->off_cpu_ns };
-	g_autoptr(GString) cell = g_string_new(NULL);
+	return o->width && o->width < ACCOUNT_WIDE;
+}
 
-	g_string_append_printf(s, " %8" PRIu64, r->threads_cnt);
-	for (unsigned i = 0; i < G_N_ELEMENTS(times); i++) {
-		g_string_append_c(s, ' ');
-		text_duration_cell(s, times[i], 9);
-	}
-	text_duration_signed(cell, r->residual_ns);
+/* 0: it is left out. */
+static unsigned account_width(unsigned column, bool narrow)
+{
+	if (narrow)
+		return column == ACCOUNT_OBSERVED ? 0 : MAX((unsigned)strlen(account_heads[column]), 7);
+	return column == ACCOUNT_THREADS ? 8 : 9;
+}
+
+/* Exactly "    PID  PROCESS          threads  observed ...", one line an account. */
+static void account_cells(GString *s, const struct account_row *r, bool narrow)
+{
+	const uint64_t times[ACCOUNT_COLUMNS] = { 0, r->observed_ns, r->on_cpu_ns, r->blocked_ns, r->runnable_ns,
+						  r->preempted_ns, r->off_cpu_ns };
+	g_autoptr(GString) residual = g_string_new(NULL);
+
+	g_string_append_printf(s, " %*" PRIu64, (int)account_width(ACCOUNT_THREADS, narrow), r->threads_cnt);
+	for (unsigned i = ACCOUNT_OBSERVED; i < ACCOUNT_RESIDUAL; i++)
+		if (account_width(i, narrow))
+			text_duration_cell(s, times[i], account_width(i, narrow) + 1);
+	text_duration_signed(residual, r->residual_ns);
 	g_string_append_c(s, ' ');
-	text_right(s, cell->str, 9);
+	text_right(s, residual->str, account_width(ACCOUNT_RESIDUAL, narrow));
 	g_string_append_c(s, '\n');
 }
 
-static void account_line(GString *s, const char *pid, const char *process, const struct account_row *r)
+static void account_who(GString *s, const char *pid, const char *process, bool narrow)
 {
-	text_right(s, pid, 8);
-	g_string_append(s, "  ");
-	text_safe_cell(s, process, 16);
-	account_cells(s, r);
+	text_right(s, pid, narrow ? 7 : 8);
+	g_string_append(s, narrow ? " " : "  ");
+	text_safe_cell(s, process, narrow ? 12 : 16);
+}
+
+static void account_line(GString *s, const char *pid, const char *process, const struct account_row *r, bool narrow)
+{
+	account_who(s, pid, process, narrow);
+	account_cells(s, r, narrow);
 }
 
 /* Adds b to a, all but the identity. */
@@ -70,9 +91,10 @@ static int by_throttled(gconstpointer va, gconstpointer vb)
 #define THROTTLED_NAMED 3
 
 /* Of whose time CPU quotas took most; nothing where there was no such time. */
-static void throttled_line(GString *s, const struct accounts *a)
+static void throttled_line(GString *to, const struct accounts *a, const struct text_options *options)
 {
 	g_autoptr(GPtrArray) rows = g_ptr_array_new();
+	g_autoptr(GString) s = g_string_new(NULL);
 
 	if (!a->total.throttled_ns)
 		return;
@@ -94,33 +116,37 @@ static void throttled_line(GString *s, const struct accounts *a)
 	if (rows->len > THROTTLED_NAMED)
 		g_string_append_printf(s, " and %u more", rows->len - THROTTLED_NAMED);
 	g_string_append(s, ".\n");
+	text_fit(to, s->str, "  ", options);
 }
 
 void text_accounts(GString *s, const struct accounts *a, const struct text_options *options)
 {
 	unsigned shown = options->top ? MIN(options->top, a->rows->len) : a->rows->len;
+	bool narrow = is_narrow(options);
 	struct account_row rest = { 0 };
 
 	text_section(s, options, "Accounts per process (off-CPU = blocked + runnable + preempted)");
-	g_string_append_printf(s, "%s%8s  %-16s", text_dim(options), "pid", "process");
+	g_string_append(s, text_dim(options));
+	account_who(s, "pid", "process", narrow);
 	for (unsigned i = 0; i < ACCOUNT_COLUMNS; i++)
-		g_string_append_printf(s, " %*s", i ? 9 : 8, account_heads[i]);
+		if (account_width(i, narrow))
+			g_string_append_printf(s, " %*s", (int)account_width(i, narrow), account_heads[i]);
 	g_string_append_printf(s, "%s\n", text_plain(options));
 	for (unsigned i = 0; i < a->rows->len; i++) {
 		const struct account_row *r = &g_array_index(a->rows, struct account_row, i);
 		g_autofree char *pid = g_strdup_printf("%u", r->pid);
 
 		if (i < shown)
-			account_line(s, pid, r->process, r);
+			account_line(s, pid, r->process, r, narrow);
 		else
 			account_sum(&rest, r);
 	}
 	if (shown < a->rows->len) {
 		g_autofree char *more = g_strdup_printf("(%u more)", a->rows->len - shown);
-		account_line(s, "", more, &rest);
+		account_line(s, "", more, &rest, narrow);
 	}
-	account_line(s, "", "total", &a->total);
-	throttled_line(s, a);
+	account_line(s, "", "total", &a->total, narrow);
+	throttled_line(s, a, options);
 }
 
 static void append_weight(GString *s, uint64_t weight, enum weight kind)
@@ -131,24 +157,31 @@ static void append_weight(GString *s, uint64_t weight, enum weight kind)
 		text_thousands(s, weight / 1000 + (weight % 1000 >= 500));
 }
 
-/* What the percentages are of. */
+static const char *kind_text(const struct top *t)
+{
+	switch (t->weight) {
+	case WEIGHT_OFF_CPU: return "off-CPU";
+	case WEIGHT_ON_CPU: return "on-CPU";
+	case WEIGHT_TIME: return "on and off CPU";
+	default: return weight_name(t->weight);
+	}
+}
+
+/* What the percentages are of: "12.3 s off-CPU without idle time". */
 static void append_whole(GString *s, const struct top *t)
 {
-	if (t->weight == WEIGHT_COUNT) {
+	if (t->weight == WEIGHT_COUNT)
 		text_thousands(s, t->whole);
+	else
+		text_duration(s, t->whole);
+	if (t->weight == WEIGHT_COUNT)
 		g_string_append_printf(s, " %s", profile_rows_word(t->rows_are, 2));
-		return;
-	}
-	text_duration(s, t->whole);
-	if (t->rows_are) {
+	else if (t->rows_are)
 		g_string_append_printf(s, " of %s", t->rows_are);
-		return;
-	}
-	g_string_append_printf(s, " %s",
-			       t->weight == WEIGHT_OFF_CPU  ? "off-CPU"
-			       : t->weight == WEIGHT_ON_CPU ? "on-CPU"
-			       : t->weight == WEIGHT_TIME   ? "on and off CPU"
-							    : weight_name(t->weight));
+	else
+		g_string_append_printf(s, " %s", kind_text(t));
+	if (t->without_idle)
+		g_string_append(s, " without idle time");
 }
 
 /* " ±1.2%" of a row that is an estimate, and a worse one than that; the error of a class alone is not known. */
@@ -369,6 +402,7 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 		       const struct stack_why *why, const struct text_options *o)
 {
 	const struct top_row *r = &g_array_index(t->rows, struct top_row, i);
+	g_autoptr(GString) numbers = g_string_new(NULL);
 
 	g_string_append_printf(s, "\n%s%3u. ", text_bold(o), i + 1);
 	if (t->weight == WEIGHT_COUNT)
@@ -381,9 +415,10 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 	g_string_append_printf(s, "  %.1f%%  ", top_percent(t, r->weight));
 	append_row_name(s, p, t, r, o);
 	g_string_append_printf(s, "%s\n", text_plain(o));
-	text_row_numbers(s, p->info.unknown, r, t->is_exact);
+	text_row_numbers(numbers, p->info.unknown, r, t->is_exact);
 	if (t->by == TOP_BY_STACK)
-		append_longest(s, p, r);
+		append_longest(numbers, p, r);
+	text_fit(s, numbers->str, "       ", o);
 	if (why)
 		stack_why_text(s, why, r, o);
 	if (r->object)
@@ -433,7 +468,7 @@ static void append_known(GString *s, uint64_t ns, bool is_known)
 static void group_line(GString *s, const struct profile *p, const struct top *t, const struct top_row *r,
 		       const struct text_options *o)
 {
-	uint64_t median_ns = wait_percentile_ns(r->hist, 0.5, r->max_ns);
+	uint64_t median_ns = wait_percentile_ns(r->hist, 0.5, r->durations_ns, r->max_ns);
 	bool has_waits = !(p->info.unknown & UNKNOWN_DURATIONS) && r->count;
 	g_autoptr(GString) cell = g_string_new(NULL);
 
@@ -455,7 +490,7 @@ static void group_line(GString *s, const struct profile *p, const struct top *t,
 		text_thousands(cell, r->count);
 	text_right(s, cell->str, 10);
 	append_known(s, median_ns, has_waits && median_ns);
-	append_known(s, wait_percentile_ns(r->hist, 0.99, r->max_ns), has_waits && median_ns);
+	append_known(s, wait_percentile_ns(r->hist, 0.99, r->durations_ns, r->max_ns), has_waits && median_ns);
 	append_known(s, r->max_ns, has_waits && r->max_ns);
 	g_string_append_printf(s, "  %s", text_bold(o));
 	text_safe_cut(s, r->name, text_room(o, t->is_exact ? 56 : 64));

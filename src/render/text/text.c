@@ -2,6 +2,7 @@
 #include "render/text/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -15,12 +16,15 @@
 
 void text_section(GString *s, const struct text_options *o, const char *format, ...)
 {
+	g_autoptr(GString) title = g_string_new(NULL);
 	va_list ap;
 
-	g_string_append_printf(s, "\n%s", text_bold(o));
 	va_start(ap, format);
-	g_string_append_vprintf(s, format, ap);
+	g_string_append_vprintf(title, format, ap);
 	va_end(ap);
+	g_string_append_printf(s, "\n%s", text_bold(o));
+	text_wrap(s, title->str, "", o->width ? o->width : UINT_MAX);
+	g_string_truncate(s, s->len - 1);
 	g_string_append_printf(s, "%s\n", text_plain(o));
 }
 
@@ -357,8 +361,12 @@ static struct selection *foreground(GString *s, const struct profile *p, const s
 	g_string_append(s, ": see -k.\n");
 	struct selection *left = selection_new(p, &users, NULL);
 
-	for (guint i = 0; left && selection && i < p->waits->len; i++)
+	if (!left || !selection)
+		return left;
+	for (guint i = 0; i < p->waits->len; i++)
 		left->waits[i] = left->waits[i] && selection->waits[i];
+	left->by_stack = selection->by_stack;
+	left->without_idle = selection->without_idle;
 	return left;
 }
 

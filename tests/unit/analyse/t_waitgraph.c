@@ -414,14 +414,58 @@ static void test_percentiles(void)
 	g_assert_cmpuint(waker_percentile_ns(hist, 0.5), ==, 1536);
 	g_assert_cmpuint(waker_percentile_ns(hist, 1), ==, 2048);
 	/* where the longest is known, the last one is as long as that */
-	g_assert_cmpuint(wait_percentile_ns(hist, 1, 1424), ==, 1424);
-	g_assert_cmpuint(wait_percentile_ns(hist, 0.5, 1424), ==, 1224);
+	g_assert_cmpuint(wait_percentile_ns(hist, 1, 0, 1424), ==, 1424);
+	g_assert_cmpuint(wait_percentile_ns(hist, 0.5, 0, 1424), ==, 1224);
 	hist[10] = 1;
-	g_assert_cmpuint(wait_percentile_ns(hist, 0.5, 1100), ==, 1100);
-	g_assert_cmpuint(wait_percentile_ns(hist, 0.5, 0), ==, 1536);
+	g_assert_cmpuint(wait_percentile_ns(hist, 0.5, 0, 1100), ==, 1100);
+	g_assert_cmpuint(wait_percentile_ns(hist, 0.5, 0, 0), ==, 1536);
 	hist[12] = 3;
-	g_assert_cmpuint(wait_percentile_ns(hist, 0.25, 5000), ==, 2048);
-	g_assert_cmpuint(wait_percentile_ns(hist, 0.99, 5000), ==, 5000);
+	g_assert_cmpuint(wait_percentile_ns(hist, 0.25, 0, 5000), ==, 2048);
+	g_assert_cmpuint(wait_percentile_ns(hist, 0.99, 0, 5000), ==, 5000);
+}
+
+/* With their sum and the longest: of one and two exact, of equal ones too, and never outside of what these allow. */
+static void test_percentiles_of_sum(void)
+{
+	static const double shares[] = { 0.01, 0.25, 0.5, 0.9, 0.99, 1 };
+	uint64_t hist[PROFILE_HIST_SLOTS], ns[40];
+
+	for (int round = 0; round < 2000; round++) {
+		unsigned cnt = (unsigned)g_test_rand_int_range(1, round % 2 ? 4 : G_N_ELEMENTS(ns) + 1);
+		uint64_t sum = 0, last = 0;
+
+		memset(hist, 0, sizeof(hist));
+		for (unsigned i = 0; i < cnt; i++) {
+			ns[i] = UINT64_C(2) << g_test_rand_int_range(20, round % 3 ? 24 : 21);
+			ns[i] = i && round % 5 == 0 ? ns[0] : ns[i] + (uint64_t)(g_test_rand_double() * (double)ns[i]);
+			hist[profile_hist_slot(ns[i])]++;
+			sum += ns[i];
+		}
+		qsort(ns, cnt, sizeof(*ns), compare_ns);
+		for (unsigned i = 0; i < G_N_ELEMENTS(shares); i++) {
+			unsigned nth = MAX((unsigned)(shares[i] * cnt + 0.999999), 1);
+			uint64_t max = ns[cnt - 1], got = wait_percentile_ns(hist, shares[i], sum, max);
+
+			if (cnt <= 2 || ns[0] == max)
+				g_assert_cmpuint(got, ==, ns[nth - 1]);
+			/* those up to the rank are at most as long as it, the others as the longest */
+			g_assert_cmpuint(got * nth + (cnt - nth) * max + cnt, >=, sum);
+			if (nth < cnt)
+				g_assert_cmpuint(got * (cnt - nth) + max, <=, sum);
+			g_assert_cmpuint(got, >=, UINT64_C(1) << profile_hist_slot(ns[nth - 1]));
+			g_assert_cmpuint(got, <=, UINT64_C(2) << profile_hist_slot(ns[nth - 1]));
+			g_assert_cmpuint(got, >=, last);
+			g_assert_cmpuint(got, <=, max);
+			last = got;
+		}
+	}
+	/* a sum that cannot be theirs says nothing */
+	memset(hist, 0, sizeof(hist));
+	hist[10] = 4;
+	g_assert_cmpuint(wait_percentile_ns(hist, 0.5, 1, 1424), ==, 1224);
+	g_assert_cmpuint(wait_percentile_ns(hist, 0.5, 1000000, 1424), ==, 1224);
+	g_assert_cmpuint(wait_percentile_ns(hist, 0.5, 4 * 1424, 1424), ==, 1424);
+	g_assert_cmpuint(wait_percentile_ns(hist, 0.5, 3 * 1024 + 1424, 1424), ==, 1024);
 }
 
 int main(int argc, char **argv)
@@ -437,5 +481,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/waitgraph/critical", test_critical);
 	g_test_add_func("/waitgraph/chains", test_chains);
 	g_test_add_func("/waitgraph/percentiles", test_percentiles);
+	g_test_add_func("/waitgraph/percentiles-of-sum", test_percentiles_of_sum);
 	return g_test_run();
 }

@@ -61,7 +61,7 @@ static void test_report(void)
 	/* root first, and the whole of one wait */
 	assert_has(s, "{\"pid\":200,\"tid\":200,\"comm\":\"ev\\u001b[31m;il\",\"state\":\"S\",\"reason\":\"pipe\",\"protocol\":\"\","
 		"\"idle\":null,\"count\":5,\"off_cpu_ns\":180000000,\"blocked_ns\":150000000,\"runnable_ns\":30000000,"
-		"\"preempted_ns\":0,\"median_ns\":27262976,\"p90_ns\":50000000,\"p99_ns\":50000000,\"max_ns\":50000000,\"off_cpu_se_ns\":0,\"count_se\":0,"
+		"\"preempted_ns\":0,\"median_ns\":32148522,\"p90_ns\":50000000,\"p99_ns\":50000000,\"max_ns\":50000000,\"off_cpu_se_ns\":0,\"count_se\":0,"
 		"\"log2_ns\":[[24,4],[25,1]],\"open_at_start\":false,\"open_at_end\":false,\"throttled\":false,\"user\":["
 		"{\"name\":null,\"module\":\"/opt/app\",\"offset\":4660,\"file\":null,\"line\":0,\"inline\":false,\"why\":\"no symbols in file\"},"
 		"{\"name\":\"read\",\"module\":\"/lib/libc.so.6\",\"offset\":4096,\"file\":null,\"line\":0,\"inline\":false}],\"kernel\":["

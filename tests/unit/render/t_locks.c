@@ -5,6 +5,7 @@
 
 #include "../fixture.h"
 #include "render/json/json.h"
+#include "render/text/text.h"
 
 static uint32_t add_thread(struct profile *p, uint32_t tid, const char *comm)
 {
@@ -62,6 +63,44 @@ static void test_text(void)
 	profile_free(p);
 }
 
+/* On a terminal no line is longer than it is wide, as long as no word is. */
+static void test_width(void)
+{
+	struct profile *p = locks();
+	const struct text_options options = { .top = 10, .width = 80 };
+	struct accounts *a;
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	for (guint i = 0; i < p->waits->len; i++) {
+		g_array_index(p->waits, struct wait, i).count = 123456;
+		g_array_index(p->waits, struct wait, i).blocked_ns *= 37;
+		g_array_index(p->waits, struct wait, i).runnable_ns = 1234567;
+	}
+	for (guint i = 0; i < p->threads->len; i++) {
+		struct thread *t = &g_array_index(p->threads, struct thread, i);
+
+		t->process = profile_string(p, "a-process-of-long-name");
+		t->pid = 4194303;
+		t->to_ns = 35802591370369;
+		t->on_cpu_ns = 12345678901234;
+		t->blocked_ns = 23456789012345;
+		t->preempted_ns = 123456789;
+	}
+	a = accounts_new(p, NULL);
+	locks_text(s, p, NULL, &options);
+	text_accounts(s, a, &options);
+	assert_has(s, "\n     count 123,456, mean 89.9 us, max 200 ms, 1 thread of");
+	assert_has(s, " runnable preempted off-CPU residual\n");
+
+	g_auto(GStrv) lines = g_strsplit(s->str, "\n", -1);
+
+	for (unsigned i = 0; lines[i]; i++)
+		if (g_utf8_strlen(lines[i], -1) > 80)
+			g_error("a line of %ld columns: %s", g_utf8_strlen(lines[i], -1), lines[i]);
+	accounts_free(a);
+	profile_free(p);
+}
+
 static void test_none(void)
 {
 	struct profile *p = profile_new();
@@ -102,6 +141,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/locks-text/text", test_text);
+	g_test_add_func("/locks-text/width", test_width);
 	g_test_add_func("/locks-text/none", test_none);
 	g_test_add_func("/locks-text/json", test_json);
 	g_test_add_func("/locks-text/top", test_top);
