@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "supply/table_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -35,7 +36,7 @@ struct inode_key {
 
 struct seen_file {
 	struct inode_key key;
-	struct table_file *file;
+	struct table_file *file;	/* NULL: it may not be opened */
 	int64_t seen_us;
 };
 
@@ -281,10 +282,10 @@ struct table_file *table_files_of_mapping(struct table_files *tf, uint32_t pid, 
 	if (!line->inode)
 		return NULL;
 	seen = g_hash_table_lookup(tf->seen, &key);
-	if (seen && now_us - seen->seen_us < FRESH_US && seen->file->state != TABLE_FILE_RETRY)
+	if (seen && now_us - seen->seen_us < FRESH_US && (!seen->file || seen->file->state != TABLE_FILE_RETRY))
 		return seen->file;
 	file = open_mapped(tf, pid, line);
-	if (!file)
+	if (!file && errno != EPERM)	/* the process may have ended, but what is refused stays so */
 		return NULL;
 	if (!seen) {
 		seen = g_new0(struct seen_file, 1);
@@ -348,7 +349,9 @@ static bool is_forgettable(const struct table_file *file, int64_t before_us)
 
 static gboolean seen_is_forgettable(gpointer key, gpointer value, gpointer before_us)
 {
-	return is_forgettable(((const struct seen_file *)value)->file, *(int64_t *)before_us);
+	const struct seen_file *seen = value;
+
+	return seen->file ? is_forgettable(seen->file, *(int64_t *)before_us) : seen->seen_us < *(int64_t *)before_us;
 }
 
 bool table_files_sweep(struct table_files *tf)

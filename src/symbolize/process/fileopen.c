@@ -169,7 +169,7 @@ int file_hold_line(const char *proc_dir, uint32_t pid, const struct maps_line *l
 	/* overlayfs may number even the inode in two ways; elsewhere another inode means another mapping by now */
 	if (fd >= 0 && !device_may_differ(ret_stat, line))
 		fd = checked(fd, ret_stat, line);
-	if (fd < 0 && line->path[0] == '/')
+	if (fd < 0 && line->path[0] == '/' && !g_str_has_prefix(line->path, "/memfd:"))	/* where no path leads */
 		fd = hold_path(proc_dir, pid, line, is_alive, ret_stat);
 	return fd;
 }
