@@ -41,9 +41,16 @@ void object_append_short(GString *s, const struct object *o)
 		object_append_label(s, o);
 }
 
+#define ARROW "-> "
+
+bool object_is_frame(const struct frame *f)
+{
+	return f->kind == FRAME_KERNEL && !f->module && f->name && g_str_has_prefix(f->name, ARROW);
+}
+
 static uint32_t frame_of(struct profile *p, const struct object *o)
 {
-	g_autoptr(GString) text = g_string_new("-> ");
+	g_autoptr(GString) text = g_string_new(ARROW);
 
 	object_append_short(text, o);
 	const struct frame f = { .name = text->str, .kind = FRAME_KERNEL };

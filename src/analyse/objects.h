@@ -22,5 +22,7 @@ void object_append_wait_label(GString *s, const struct profile *p, const struct 
  * objects: so pictures and other programs' formats show it.  It is a kernel frame without a module.
  */
 void objects_as_frames(struct profile *p);
+/* Is it such a frame?  To rules it says nothing: a stack that was lost is lost with it, too. */
+bool object_is_frame(const struct frame *f);
 
 #endif

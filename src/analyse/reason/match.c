@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/function_name.h"
+#include "analyse/objects.h"
 #include "analyse/plumbing_tables.h"
 #include "analyse/reason/glob.h"
 #include "base/module.h"
@@ -115,7 +116,7 @@ static void find(const struct matcher *m, enum rule_field field, const char *tex
 
 char *matcher_plain_name(const struct frame *f)
 {
-	if (!f->name)
+	if (!f->name || object_is_frame(f))
 		return NULL;
 	if (f->kind == FRAME_KERNEL)
 		return plumbing_plain_name(f->name);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/objects.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/idle.h"
 #include "analyse/reason/match.h"
@@ -149,9 +150,12 @@ static void mark_object(struct matcher *m, const struct object *o)
 
 static bool knows_stack(const struct profile *p, uint32_t node)
 {
-	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent)
-		if (profile_get_frame(p, profile_get_node(p, n)->frame)->name)
+	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent) {
+		const struct frame *f = profile_get_frame(p, profile_get_node(p, n)->frame);
+
+		if (f->name && !object_is_frame(f))
 			return true;
+	}
 	return false;
 }
 
@@ -460,9 +464,12 @@ static bool has_frames(const struct reasons *r, uint32_t wait)
 	const uint32_t ends[] = { w->kernel, w->user };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(ends); i++)
-		for (uint32_t n = ends[i]; n; n = profile_get_node(r->profile, n)->parent)
-			if (profile_get_frame(r->profile, profile_get_node(r->profile, n)->frame)->why != FRAME_PENDING)
+		for (uint32_t n = ends[i]; n; n = profile_get_node(r->profile, n)->parent) {
+			const struct frame *f = profile_get_frame(r->profile, profile_get_node(r->profile, n)->frame);
+
+			if (f->why != FRAME_PENDING && !object_is_frame(f))
 				return true;
+		}
 	return false;
 }
 

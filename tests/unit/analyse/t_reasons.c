@@ -5,6 +5,7 @@
 
 #include "../fixture.h"
 #include "analyse/findings.h"
+#include "analyse/objects.h"
 #include "analyse/top.h"
 #include "render/text/finding.h"
 
@@ -495,6 +496,46 @@ static void test_processes(void)
 	profile_free(m.p);
 }
 
+/* A picture's frame of the object is no function: a wait whose kernel stack was lost keeps its reason. */
+static void test_object_frames(void)
+{
+	struct maker m = maker_new("pid 1");
+	const struct object *kinds[] = {
+		&(const struct object){ .kind = LOCK_MUTEX, .name = "queue_lock", .pid = 1, .addr = 8 },
+		&(const struct object){ .kind = OBJECT_FILE, .name = "fsync" },
+	};
+	uint32_t thread = thread_of(m.p, 1, 1, "app", 0);
+	enum reason before[6], after;
+	unsigned cnt = 0;
+
+	m.p->info.has_objects = true;
+	for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
+		static const char *const kernels[] = { "", "lost", "__x64_sys_futex@[kernel] futex_wait_queue@[kernel]" };
+
+		for (unsigned k = 0; k < G_N_ELEMENTS(kernels); k++) {
+			uint32_t wait = wait_of(m.p, thread, 'S', "main@app f@app pthread_mutex_lock@libc.so.6 __lll_lock_wait@libc.so.6",
+						kernels[k], 1);
+
+			g_array_index(m.p->waits, struct wait, wait).object = profile_object(m.p, kinds[i]) + 1;
+		}
+	}
+	struct reasons *r = reasons_new(m.p, NULL);
+
+	for (; cnt < m.p->waits->len; cnt++)
+		before[cnt] = reasons_of(r, cnt);
+	g_assert_cmpint(before[0], ==, REASON_LOCK_MUTEX);
+	g_assert_cmpint(before[1], ==, REASON_LOCK_MUTEX);
+	reasons_free(r);
+	objects_as_frames(m.p);
+	r = reasons_new(m.p, NULL);
+	for (unsigned i = 0; i < cnt; i++) {
+		after = reasons_of(r, i);
+		g_assert_cmpint(after, ==, before[i]);
+	}
+	reasons_free(r);
+	profile_free(m.p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -509,5 +550,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/sums", test_sums);
 	g_test_add_func("/reasons/many", test_many);
 	g_test_add_func("/reasons/processes", test_processes);
+	g_test_add_func("/reasons/object-frames", test_object_frames);
 	return g_test_run();
 }
