@@ -81,7 +81,8 @@ def check_trace(env, trace):
 @case
 def arrows_of_a_recording(env):
     """The longest wait of a row of many has an arrow that ends where it was woken: not where the wait begins."""
-    program = Program(env, "pipe", "threads", 300)
+    # when a row's longest wait began is kept of long ones
+    program = Program(env, "locks", 20, 3000, env.temporary("locked"))
     recorder = Recorder(env, "-p", str(program.pid), "--exact", "--wakers")
     recorder.wait_attached()
     program.go()

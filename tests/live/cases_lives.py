@@ -4,6 +4,7 @@
 import collections
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -154,7 +155,7 @@ def threads_beyond_a_recording_as_histograms(env):
         rows = json.load(f)["histograms"]
     env.check.that(len({row["tid"] for row in rows}) > 2900, f"rows of {len(rows)} threads")
     env.check.that("ends here" not in recorder.said(), "the run ended before its time")
-    open_cnt = int(recorder.said().split(" waits had not ended", 1)[0].split()[-1])
+    open_cnt = int(re.search(r"(\d+) waits? had not ended", recorder.said())[1])
     env.check.that(open_cnt < 100, f"{open_cnt} waits had not ended")
 
 

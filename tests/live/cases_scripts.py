@@ -97,7 +97,7 @@ def ruby_gvl_is_a_lock_with_a_holder(env):
 MUTEX = """
 $lock = Mutex.new
 def hold; $lock.synchronize { sleep 0.02 }; end
-def enter; $lock.lock; sleep 0.001; $lock.unlock; end
+def enter; $lock.lock; sleep 0.001; $lock.unlock; sleep 0.005; end
 threads = [:hold, :hold, :enter, :enter].map { |name| Thread.new { loop { send(name) } } }
 puts "ready"; $stdout.flush
 $stdin.read
