@@ -83,18 +83,6 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const ch
 		    : refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "the first window is not over yet\n");
 }
 
-/* The numbers stay, so that nothing else of the agent's is open here. */
-static void keep_only(int listening, int texts)
-{
-	int l = fcntl(listening, F_DUPFD_CLOEXEC, TEXTS_FD + 1), t = fcntl(texts, F_DUPFD_CLOEXEC, TEXTS_FD + 1);
-
-	dup2(l, LISTENING_FD);
-	dup2(t, TEXTS_FD);
-	if (syscall(SYS_close_range, TEXTS_FD + 1, ~0u, 0))
-		for (int fd = TEXTS_FD + 1; fd < 65536; fd++)
-			close(fd);
-}
-
 static GBytes *read_text(int fd, uint64_t bytes)
 {
 	g_autofree guint8 *text = bytes <= TEXT_MAX_BYTES ? g_malloc(bytes + 1) : NULL;
@@ -138,7 +126,7 @@ _Noreturn void exporter_serve(int listening, int texts, bool is_loopback)
 	struct texts t = { .is_loopback = is_loopback };
 	struct MHD_Daemon *daemon;
 
-	keep_only(listening, texts);
+	confine_descriptors((const int[]){ listening, texts }, 2);
 	prctl(PR_SET_NAME, "offcpu-metrics", 0, 0, 0);
 	if (!confine(&c, NULL))
 		_exit(2);

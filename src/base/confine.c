@@ -153,6 +153,25 @@ static const struct passwd *user_called(const char *name)
 	return user;
 }
 
+void confine_descriptors(const int *fds, unsigned cnt)
+{
+	const int first = STDERR_FILENO + 1, end = first + (int)cnt;
+	g_autofree int *moved = g_new(int, cnt);
+	int nothing;
+
+	/* out of the way first: each may have another's number */
+	for (unsigned i = 0; i < cnt; i++)
+		moved[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, end);
+	nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = 0; fd < first; fd++)
+		dup2(nothing, fd);
+	for (unsigned i = 0; i < cnt; i++)
+		dup2(moved[i], first + (int)i);
+	if (syscall(SYS_close_range, end, ~0u, 0))
+		for (int fd = end; fd < 65536; fd++)
+			close(fd);
+}
+
 bool confine(struct confine *c, GError **error)
 {
 	static const struct passwd in_an_empty_container = { .pw_name = (char *)USER_ELSE,

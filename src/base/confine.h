@@ -35,6 +35,11 @@ struct confine {
 	char user[32];
 };
 
+/*
+ * In a process that was forked: fds are descriptors 3 and on, in that order, 0 to 2 are /dev/null, and nothing else of
+ * the parent's is open: its store's lock would be held here, too.
+ */
+void confine_descriptors(const int *fds, unsigned cnt);
 /* False with a sentence: something that has to hold does not, and nothing should be done in this process. */
 bool confine(struct confine *c, GError **error);
 

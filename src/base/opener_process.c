@@ -366,23 +366,6 @@ static void serve(const struct opener_request *r, size_t path_bytes, int fd)
 		close(ret_fd);
 }
 
-/* Nothing else of the recorder's is open here. */
-static void keep_only(int socket)
-{
-	int own = fcntl(socket, F_DUPFD_CLOEXEC, PROC_FD + 1);
-	int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	proc = fcntl(proc, F_DUPFD_CLOEXEC, PROC_FD + 1);
-	for (int fd = 0; fd < SOCKET_FD; fd++)
-		dup2(nothing, fd);
-	dup2(own, SOCKET_FD);
-	dup2(proc, PROC_FD);
-	if (syscall(SYS_close_range, PROC_FD + 1, ~0u, 0))
-		for (int fd = PROC_FD + 1; fd < 65536; fd++)
-			close(fd);
-}
-
 _Noreturn void opener_serve(int socket, uint64_t kept)
 {
 	static struct opener_request request;
@@ -390,7 +373,7 @@ _Noreturn void opener_serve(int socket, uint64_t kept)
 	long n;
 	int fd;
 
-	keep_only(socket);
+	confine_descriptors((const int[]){ socket, open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC) }, 2);
 	prctl(PR_SET_NAME, "offcpu-opener", 0, 0, 0);
 	setpriority(PRIO_PROCESS, 0, NICE);
 	if (!confine(&c, NULL))

@@ -23,23 +23,6 @@
 #define PAUSE_US 100000		/* after so many deaths, so that nobody has us fork all the time */
 #define DEATHS_AT_ONCE 10
 
-/* Nothing else of the recorder's is open here: its store's lock would be held by us, too. */
-static void keep_only(int ask_fd, int control_fd)
-{
-	/* out of the way first: each may have the other's number */
-	int ask = fcntl(ask_fd, F_DUPFD_CLOEXEC, CONTROL_FD + 1),
-	    control = fcntl(control_fd, F_DUPFD_CLOEXEC, CONTROL_FD + 1);
-	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	for (int fd = 0; fd < ASK_FD; fd++)
-		dup2(nothing, fd);
-	dup2(ask, ASK_FD);
-	dup2(control, CONTROL_FD);
-	if (syscall(SYS_close_range, CONTROL_FD + 1, ~0u, 0))
-		for (int fd = CONTROL_FD + 1; fd < 65536; fd++)
-			close(fd);
-}
-
 static bool put_all(int fd, const GByteArray *a)
 {
 	for (guint at = 0; at < a->len;) {
@@ -134,7 +117,7 @@ _Noreturn void parser_keep(int ask_fd, int control_fd, const parser_fn fns[PARSE
 	volatile uint32_t *busy;
 	unsigned died_cnt = 0;
 
-	keep_only(ask_fd, control_fd);
+	confine_descriptors((const int[]){ ask_fd, control_fd }, 2);
 	prctl(PR_SET_NAME, "offcpu-parser", 0, 0, 0);
 	setpriority(PRIO_PROCESS, 0, NICE);
 	busy = mmap(NULL, sizeof(*busy), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -111,18 +111,23 @@ def blame_names_one_thread(env):
                 env.check.that(culprit["tid"] == tids[culprit["comm"]], f"{culprit} is thread {tids[culprit['comm']]}")
 
 
-def told_waits(env, name, *args, options=()):
-    """What `offcpu events --runq-blame` tells of the program's waits, each checked to add up; and its truth."""
-    program = Program(env, name, *args)
-    recorder = Recorder(env, "-p", ",".join(map(str, program.pids)), "--runq-blame", "--json", *options, verb="events")
+def lines_of_events(env, program, *options):
+    """What `offcpu events --json` prints of the program's waits."""
+    recorder = Recorder(env, "-p", ",".join(map(str, program.pids)), "--json", *options, verb="events")
     recorder.wait_attached()
     program.go()
     program.wait_done()
     recorder.stop()
     program.finish()
     with open(recorder.out, encoding="utf-8") as f:
-        waits = [json.loads(line) for line in f]
-    env.check.that(len(waits) > 0, f"no wait was told: {recorder.stderr()}")
+        return [json.loads(line) for line in f]
+
+
+def told_waits(env, name, *args, options=()):
+    """What `offcpu events --runq-blame` tells of the program's waits, each checked to add up; and its truth."""
+    program = Program(env, name, *args)
+    waits = lines_of_events(env, program, "--runq-blame", *options)
+    env.check.that(waits, "no wait was told")
     for wait in waits:
         told_ns = sum(held["time_ns"] for held in wait["held_by"])
         env.check.that(told_ns == wait["runnable_ns"] + wait["preempted_ns"], f"does not add up: {wait}")
@@ -166,15 +171,7 @@ def events_of_long_delays_alone(env):
     for wait in waits:
         delay_ns = wait["runnable_ns"] + wait["preempted_ns"]
         env.check.that(MS <= delay_ns <= 1000 * MS, f"a delay of {delay_ns} ns: {wait}")
-    program = Program(env, "nanosleep", 30, 20000)
-    recorder = Recorder(env, "-p", program.pid, "--json", "--runq", "-m", "5ms", verb="events")
-    recorder.wait_attached()
-    program.go()
-    program.wait_done()
-    recorder.stop()
-    program.finish()
-    with open(recorder.out, encoding="utf-8") as f:
-        told = [json.loads(line) for line in f]
+    told = lines_of_events(env, Program(env, "nanosleep", 30, 20000), "--runq", "-m", "5ms")
     env.check.that(all(wait["runnable_ns"] + wait["preempted_ns"] >= 5 * MS for wait in told), f"short delays: {told[:3]}")
 
 

@@ -65,24 +65,29 @@ loop { sleep 0.3; puts "on"; $stdout.flush }
 """
 
 
+def record_ruby(env, interpreter, source, name, seconds):
+    """The report of a program that says when it is ready and goes on until it is killed."""
+    path, recording = env.temporary(f"{name}.rb"), env.temporary(f"{name}.offcpu")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(source)
+    program = subprocess.Popen([interpreter, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    env.running.append(program)
+    program.stdout.readline()
+    made = subprocess.run([env.offcpu, "record", "--exact", "-p", str(program.pid), "-d", seconds, "-o", recording],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+    program.kill()
+    program.wait()
+    env.check.equal(made.returncode, 0, f"status: {made.stderr[-300:]}")
+    return json.loads(subprocess.run([env.offcpu, "report", "--json", recording], capture_output=True, check=True).stdout)
+
+
 @case
 def ruby_gvl_is_a_lock_with_a_holder(env):
     """Two threads that only compute wait for each other; who waits for a queue does not wait for that."""
     interpreter, version = version_of("ruby", ["-e", "print RUBY_VERSION"])
     if not version.startswith("3.1."):
         raise Skip(f"Ruby {version} is not one that is known by its symbols")
-    source, recording = env.temporary("gvl.rb"), env.temporary("gvl.offcpu")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(GVL)
-    program = subprocess.Popen([interpreter, source], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-    env.running.append(program)
-    program.stdout.readline()
-    made = subprocess.run([env.offcpu, "record", "--exact", "-p", str(program.pid), "-d", "2", "-o", recording],
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
-    program.kill()
-    program.wait()
-    env.check.equal(made.returncode, 0, f"status: {made.stderr[-300:]}")
-    report = json.loads(subprocess.run([env.offcpu, "report", "--json", recording], capture_output=True, check=True).stdout)
+    report = record_ruby(env, interpreter, GVL, "gvl", "2")
     window = report["window"]["duration_ns"]
     waits = [wait for wait in report["waits"] if wait["reason"] == "lock.gil"]
     ns = sum(wait["off_cpu_ns"] for wait in waits)
@@ -115,18 +120,7 @@ def ruby_mutex_is_a_mutex(env):
     """Who waits for a Mutex waits for no condition, and who sleeps while it has one sleeps, on each Ruby there is."""
     for program in [path for path in [shutil.which("ruby"), *fetched("ruby*")] if path] or ["ruby"]:
         interpreter, version = version_of(program, ["-e", "print RUBY_VERSION"])
-        source, recording = env.temporary(f"mutex-{version}.rb"), env.temporary(f"mutex-{version}.offcpu")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(MUTEX)
-        process = subprocess.Popen([interpreter, source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        env.running.append(process)
-        process.stdout.readline()
-        made = subprocess.run([env.offcpu, "record", "--exact", "-p", str(process.pid), "-d", "1", "-o", recording],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
-        process.kill()
-        process.wait()
-        env.check.equal(made.returncode, 0, f"status: {made.stderr[-300:]}")
-        report = json.loads(subprocess.run([env.offcpu, "report", "--json", recording], capture_output=True, check=True).stdout)
+        report = record_ruby(env, interpreter, MUTEX, f"mutex-{version}", "1")
         held, entered = reasons_at(report, "hold"), reasons_at(report, "enter")
         for reasons, name in ((held, "hold"), (entered, "enter")):
             env.check.that("lock.mutex" in reasons, f"Ruby {version}: {name} waits for {reasons}")
