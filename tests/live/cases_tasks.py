@@ -350,21 +350,24 @@ def asyncio_time_is_what_tasks_measure(env):
 def asyncio_lock_is_a_finding(env):
     """Five tasks wait for a lock all the time, which no thread tells; three that get from a queue may have nothing to do."""
     from cases_languages import pythons
-    found = [python for python in pythons() if can_be_seen(python)]
-    if not found:
+    seen = [python for python in pythons() if can_be_seen(python)]
+    if not seen:
         raise Skip("no CPython 3.8 to 3.15 is here")
-    program, recording = PythonProgram(env, found[0]), env.temporary("lock.offcpu")
+    program, recording = PythonProgram(env, seen[0]), env.temporary("lock.offcpu")
     made = subprocess.run([env.offcpu, "record", "--tasks", "-p", str(program.process.pid), "-d", "2", "-o", recording],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
     program.stop()
     env.check.equal(made.returncode, 0, f"status: {made.stderr[-300:]}")
     report = json.loads(subprocess.run([env.offcpu, "report", "--json", recording], capture_output=True, check=True).stdout)
-    told = [(f["function"], f["call"].rsplit(".", 1)[-1], f["tasks_milli"]) for f in report["task_findings"]]
-    env.check.equal(told, [("locked", "acquire", 5000)], "findings of tasks")
-    env.check.equal(report["task_findings"][0]["task_ns"], 5 * report["tasks"][0]["window_ns"], "their time")
+    found, tasks = report["task_findings"], report["tasks"][0]
+    env.check.equal([(f["function"], f["call"].rsplit(".", 1)[-1]) for f in found], [("locked", "acquire")], "findings of tasks")
+    # a busy machine has looks at every second task or fewer, each of which is that many then; with all seen it is exact
+    slack = 8 * (1 - tasks["looked_at_ppm"] / 1e6)
+    env.check.that(abs(found[0]["tasks_milli"] / 1000 - 5) <= slack, f"{found[0]['tasks_milli']} thousandths of tasks, by {tasks['looked_at_ppm']} ppm")
+    env.check.that(abs(found[0]["task_ns"] - 5 * tasks["window_ns"]) <= slack * tasks["window_ns"], f"{found[0]['task_ns']} ns of their time")
     text = subprocess.run([env.offcpu, "report", recording], capture_output=True, text=True, check=True).stdout
     # before Python 3.11 functions are without their classes
-    env.check.that(re.search("tasks: 5 tasks wait (to acquire|for) a lock", " ".join(text.split())), text[:600])
+    env.check.that(re.search(r"tasks: [\d.]+ tasks wait (to acquire|for) a lock", " ".join(text.split())), text[:600])
 
 
 PHASES = """
