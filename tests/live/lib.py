@@ -22,6 +22,7 @@ import time
 from check import Check, Report
 
 CASES = []
+NIGHTLY = set()     # of them: what costs much and finds little runs with ./bootstrap test --all only
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 # What a guarded process (see guarded_processes) makes of the threads it wakes or makes way for.
@@ -42,6 +43,12 @@ class TooLate(Broken):
 
 def case(function):
     CASES.append(function)
+    return function
+
+
+def nightly(function):
+    """Behind @case."""
+    NIGHTLY.add(function)
     return function
 
 
