@@ -28,6 +28,7 @@ struct perfetto {
 	struct writer *writer;
 	struct frame_list *frames;
 	GHashTable *mappings; /* interned module -> iid */
+	GHashTable *stacks; /* uint64_t: nodes of user and kernel -> iid */
 	GHashTable *tracks; /* uint64_t: those that were written */
 	GString *packet, *a, *b;
 };
@@ -87,6 +88,19 @@ static void intern(struct perfetto *w, GString *interned, unsigned field, uint64
 	wire_message(interned, field, w->b);
 }
 
+/* Bytes, as they stand in the file. */
+static void intern_build_id(struct perfetto *w, GString *interned, uint64_t iid, const char *hex)
+{
+	g_autoptr(GString) bytes = g_string_new(NULL);
+
+	for (; g_ascii_isxdigit(hex[0]) && g_ascii_isxdigit(hex[1]); hex += 2)
+		g_string_append_c(bytes, (char)(g_ascii_xdigit_value(hex[0]) << 4 | g_ascii_xdigit_value(hex[1])));
+	g_string_truncate(w->b, 0);
+	wire_uint(w->b, STRING_IID, iid);
+	wire_message(w->b, STRING_TEXT, bytes);
+	wire_message(interned, INTERNED_BUILD_ID, w->b);
+}
+
 static uint64_t mapping_iid(struct perfetto *w, GString *interned, const char *module)
 {
 	guint iid = module ? GPOINTER_TO_UINT(g_hash_table_lookup(w->mappings, module)) : 0;
@@ -98,7 +112,7 @@ static uint64_t mapping_iid(struct perfetto *w, GString *interned, const char *m
 	g_hash_table_insert(w->mappings, (gpointer)module, GUINT_TO_POINTER(iid));
 	intern(w, interned, INTERNED_PATH, iid, module);
 	if (hex)
-		intern(w, interned, INTERNED_BUILD_ID, iid, hex);
+		intern_build_id(w, interned, iid, hex);
 	g_string_truncate(w->b, 0);
 	wire_uint(w->b, MAPPING_IID, iid);
 	wire_uint(w->b, MAPPING_BUILD_ID, hex ? iid : 0);
@@ -107,7 +121,7 @@ static uint64_t mapping_iid(struct perfetto *w, GString *interned, const char *m
 	return iid;
 }
 
-/* Everything that samples point to, and what they all have in common. */
+/* The frames of all stacks, and what samples have in common. */
 static void write_interned(struct perfetto *w)
 {
 	g_autoptr(GString) interned = g_string_new(NULL);
@@ -121,7 +135,7 @@ static void write_interned(struct perfetto *w)
 		wire_uint(w->b, FRAME_IID, i + 1);
 		wire_uint(w->b, FRAME_FUNCTION, i + 1);
 		wire_uint(w->b, FRAME_MAPPING, mapping);
-		wire_uint(w->b, FRAME_PC, f->offset);
+		wire_uint_always(w->b, FRAME_PC, f->offset);
 		wire_message(interned, INTERNED_FRAME, w->b);
 	}
 	wire_message(w->packet, PACKET_INTERNED, interned);
@@ -129,21 +143,41 @@ static void write_interned(struct perfetto *w)
 	end_packet(w);
 }
 
+/* The number of the wait's stack, which goes into the packet when it is met first; 0: it has no frames. */
+static guint callstack_iid(struct perfetto *w, const struct wait *wait, GArray *path)
+{
+	const uint64_t key = (uint64_t)wait->user << 32 | wait->kernel;
+	guint iid = GPOINTER_TO_UINT(g_hash_table_lookup(w->stacks, &key));
+
+	if (iid)
+		return iid;
+	path_frames(w->p, wait->user, wait->kernel, path);
+	if (!path->len)
+		return 0;
+	iid = g_hash_table_size(w->stacks) + 1;
+	g_hash_table_insert(w->stacks, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(iid));
+	g_string_truncate(w->b, 0);
+	wire_uint(w->b, CALLSTACK_IID, iid);
+	for (guint i = 0; i < path->len; i++)
+		wire_uint(w->b, CALLSTACK_FRAME, w->frames->id_of[g_array_index(path, uint32_t, i)] + 1);
+	g_string_truncate(w->a, 0);
+	wire_message(w->a, INTERNED_CALLSTACK, w->b);
+	wire_message(w->packet, PACKET_INTERNED, w->a);
+	return iid;
+}
+
 static void write_sample(struct perfetto *w, const struct wait *wait, uint64_t at_ns, uint64_t off_cpu_ns,
 			 GArray *path)
 {
 	const struct thread *t = profile_thread(w->p, wait->thread);
+	const guint stack = callstack_iid(w, wait, path);
 
 	g_string_truncate(w->a, 0);
 	g_string_truncate(w->b, 0);
 	wire_uint(w->b, TASK_PID, t->pid);
 	wire_uint(w->b, TASK_TID, t->tid);
 	wire_message(w->a, SAMPLE_TASK, w->b);
-	path_frames(w->p, wait->user, wait->kernel, path);
-	g_string_truncate(w->b, 0);
-	for (guint i = 0; i < path->len; i++)
-		wire_uint(w->b, CALLSTACK_FRAME, w->frames->id_of[g_array_index(path, uint32_t, i)] + 1);
-	wire_message(w->a, SAMPLE_CALLSTACK, w->b);
+	wire_uint(w->a, SAMPLE_CALLSTACK_IID, stack);
 	wire_uint_always(w->a, SAMPLE_WEIGHT, off_cpu_ns);
 	wire_uint(w->packet, PACKET_TIMESTAMP, w->p->info.start_ns + at_ns);
 	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
@@ -371,6 +405,7 @@ void write_perfetto(struct writer *writer, const struct profile *p, const struct
 		.writer = writer,
 		.frames = frame_list_new(p),
 		.mappings = g_hash_table_new(NULL, NULL),
+		.stacks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
 		.tracks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
 		.packet = g_string_new(NULL),
 		.a = g_string_new(NULL),
@@ -385,6 +420,7 @@ void write_perfetto(struct writer *writer, const struct profile *p, const struct
 	write_longest(&w, plan);
 	frame_list_free(w.frames);
 	g_hash_table_unref(w.mappings);
+	g_hash_table_unref(w.stacks);
 	g_hash_table_unref(w.tracks);
 	g_string_free(w.packet, TRUE);
 	g_string_free(w.a, TRUE);

@@ -125,7 +125,7 @@ static guint frame_iid(struct perfetto_stacks *s, const struct frame *f)
 	wire_uint(s->b, FRAME_IID, iid);
 	wire_uint(s->b, FRAME_FUNCTION, iid);
 	wire_uint(s->b, FRAME_MAPPING, mapping);
-	wire_uint(s->b, FRAME_PC, f->offset);
+	wire_uint_always(s->b, FRAME_PC, f->offset);
 	wire_message(s->interned, INTERNED_FRAME, s->b);
 	return iid;
 }

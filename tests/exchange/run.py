@@ -21,6 +21,7 @@ import tempfile
 from decimal import Decimal
 
 import npm
+import perfetto_trace
 from schema import walk_schema
 import speedscope_page
 
@@ -143,6 +144,18 @@ def check_perfetto(r):
         return
     check_unknown_fields("Perfetto", lines)
     same("protoc: sum of Perfetto", sum(int(v) for v in fields(lines, "primary_weight", 2)), r.sums[1])
+    found, wrong = perfetto_trace.samples(lines)
+    point("Perfetto: stacks, frames and names of samples are told before them", "\n".join(wrong[:5]))
+    if "fold" not in r.options:    # which parts rows
+        want = {}
+        for w in map(json.loads, r.export("jsonl").decode().splitlines()):
+            if w["type"] == "wait":
+                stack = tuple(w["user"] + w["kernel"])
+                want[stack] = want.get(stack, 0) + w["off_cpu_ns"]
+        got = dict.fromkeys((stack for stack, _ in found), 0)
+        for stack, ns in found:
+            got[stack] += ns
+        point("Perfetto: each stack, by its names, has its sum", "\n".join(map(repr, list(got.items() ^ want.items())[:4])))
     samples, at = len(fields(lines, "primary_weight", 2)), [int(v) for v in fields(lines, "timestamp", 1)] or [0]
     point("protoc: a stack sample a row, or one in each slice of it", None if samples >= r.waits or "fold" in r.options
           else f"{samples} of {r.waits} rows")
