@@ -126,7 +126,7 @@ static void add(struct maker *m, const struct key *key, uint32_t wait, uint64_t 
 		*longest_ns = ns;
 		row->wait = wait;
 		row->frame = finding_frame(f, wait);
-		row->object = w->object;
+		row->object = reasons_object(f->reasons, wait);
 	}
 	if (first_time(m->threads, at, w->thread))
 		row->threads_cnt++;

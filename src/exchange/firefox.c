@@ -32,6 +32,7 @@ static const struct {
 	[FAMILY_CPU] = { "CPU", "yellow" },
 	[FAMILY_STOPPED] = { "Stopped", "purple" },
 	[FAMILY_DEVICE] = { "Device", "orange" },
+	[FAMILY_DECISION] = { "Decision", "purple" },
 	[FAMILY_ON_CPU] = { "On CPU", "green" },
 	[CATEGORY_RUN_QUEUE] = { "Run queue", "yellow" },
 	[CATEGORY_PREEMPTED] = { "Preempted", "red" },

@@ -27,6 +27,7 @@ const HUES = {
 	terminal: [100, 32],
 	memory: [306, 46],
 	device: [78, 42],
+	decision: [330, 30],
 	other: [215, 22],
 	user: [205, 62],
 	kernel: [28, 68],

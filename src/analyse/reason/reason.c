@@ -76,6 +76,8 @@ static const struct reason_row {
 			     "Continue it (SIGCONT), or detach the debugger." },
 	[REASON_DEVICE] = { FAMILY_DEVICE, "device", "device", "waits for a device",
 			    "See the kernel frames for the driver: --stacks." },
+	[REASON_DECISION] = { FAMILY_DECISION, "decision", "decision", "waits for another program to decide",
+			      "Look at the program that decides (ended by), and at what it waits for itself." },
 	[REASON_ON_CPU] = { FAMILY_ON_CPU, "on_cpu", "on CPU", "runs",
 			    "Look at the functions that take most of it: offcpu flame --weight on_cpu." },
 };
@@ -85,7 +87,8 @@ static const char *const family_names[FAMILY_COUNT] = {
 	[FAMILY_LOCK] = "lock",         [FAMILY_EVENT_LOOP] = "event_loop", [FAMILY_POOL_IDLE] = "pool_idle",
 	[FAMILY_SLEEP] = "sleep",       [FAMILY_CHILD_EXIT] = "child_exit", [FAMILY_PIPE] = "pipe",
 	[FAMILY_TERMINAL] = "terminal", [FAMILY_MEMORY] = "memory",         [FAMILY_CPU] = "cpu",
-	[FAMILY_STOPPED] = "stopped",   [FAMILY_DEVICE] = "device",         [FAMILY_ON_CPU] = "on_cpu",
+	[FAMILY_STOPPED] = "stopped",   [FAMILY_DEVICE] = "device",         [FAMILY_DECISION] = "decision",
+	[FAMILY_ON_CPU] = "on_cpu",
 };
 
 static const struct reason_row *row_of(enum reason reason)

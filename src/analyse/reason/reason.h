@@ -37,6 +37,7 @@ enum reason {
 	REASON_CPU_QUEUE, /* runnable: it waits for a CPU */
 	REASON_STOPPED, /* by a signal or a debugger */
 	REASON_DEVICE,
+	REASON_DECISION, /* another program must say what the kernel shall do */
 	REASON_ON_CPU, /* it does not wait: rows of samples have it */
 	REASON_COUNT
 };
@@ -69,6 +70,7 @@ enum reason_family {
 	FAMILY_CPU,
 	FAMILY_STOPPED,
 	FAMILY_DEVICE,
+	FAMILY_DECISION,
 	FAMILY_ON_CPU,
 	FAMILY_COUNT
 };

@@ -41,6 +41,8 @@ struct frame_rules {
 	const struct rule **of_node; /* of each user node; NULL: not asked yet, &no_rule: none */
 };
 
+enum ended { ENDED_UNKNOWN, ENDED_BY_TIMER, ENDED_BY_WAKING, ENDED_BY_EXIT, ENDED_BY_STOP, ENDED_COUNT };
+
 /* What holds for all rows of a profile's stacks, objects and wakers. */
 struct reasons_base {
 	unsigned ref_cnt;
@@ -52,7 +54,7 @@ struct reasons_base {
 	struct frame_rules loops, pools;
 	const struct rule **protocol_of_pattern; /* NULL: it is none's */
 	const char **node_protocol; /* of each user node; NULL: not asked yet, "": none */
-	bool *tells_parent; /* of each waker */
+	uint8_t *tells; /* of each waker: enum ended, what it tells its parent; ENDED_UNKNOWN: nothing */
 	GHashTable *known; /* struct verdict_key -> const struct rule * */
 	bool asks_threads; /* a rule is about names of threads */
 };
@@ -65,8 +67,6 @@ struct reasons {
 	uint8_t *reason, *idle; /* of each wait */
 	uint8_t *ended; /* of each wait: enum ended */
 };
-
-enum ended { ENDED_UNKNOWN, ENDED_BY_TIMER, ENDED_BY_WAKING, ENDED_BY_EXIT };
 
 /* Waits that all rules must treat alike. */
 struct verdict_key {
@@ -193,44 +193,63 @@ static void mark_call_of_libc(const struct reasons_base *r, const struct wait *w
 	matcher_mark_text(r->matcher, RULE_SYSCALL, call);
 }
 
-/* A process that ends tells its parent. */
-static bool *tells_parent_new(const struct profile *p)
+/* A process that ends, stops or goes on tells its parent. */
+static uint8_t *tells_new(const struct profile *p)
 {
-	static const char *const functions[] = { "do_notify_parent", NULL };
-	bool *tells = g_new0(bool, (gsize)p->wakers->len + 1);
+	static const char *const exits[] = { "do_notify_parent", NULL };
+	static const char *const stops[] = { "do_notify_parent_cldstop", "ptrace_stop", NULL };
+	uint8_t *tells = g_new0(uint8_t, (gsize)p->wakers->len + 1);
 
 	for (guint i = 0; i < p->wakers->len; i++) {
 		const struct waker *w = profile_get_waker(p, i);
 
-		tells[i] = w->kernel && profile_stack_names(p, w->kernel, functions);
+		if (w->kernel && profile_stack_names(p, w->kernel, exits))
+			tells[i] = ENDED_BY_EXIT;
+		else if (w->kernel && profile_stack_names(p, w->kernel, stops))
+			tells[i] = ENDED_BY_STOP;
 	}
 	return tells;
 }
 
 /* What ended most of each row's blocked time. */
-static uint8_t *ended_new(const struct profile *p, const bool *tells_parent)
+static uint8_t *ended_new(const struct profile *p, const uint8_t *tells)
 {
 	uint8_t *ended = g_new0(uint8_t, (gsize)p->waits->len + 1);
-	g_autofree uint64_t *timer_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
-	g_autofree uint64_t *exit_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
-	g_autofree uint64_t *all_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
+	g_autofree uint64_t(*ns)[ENDED_COUNT] = g_malloc0_n((gsize)p->waits->len + 1, sizeof(*ns));
 
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(p, i);
 		const struct waker *w = profile_get_waker(p, wake->waker);
+		bool is_timer = w->irq && strcmp(w->irq, "timer") == 0;
 
-		all_ns[wake->wait] += wake->blocked_ns;
-		timer_ns[wake->wait] += w->irq && strcmp(w->irq, "timer") == 0 ? wake->blocked_ns : 0;
-		exit_ns[wake->wait] += tells_parent[wake->waker] ? wake->blocked_ns : 0;
+		ns[wake->wait][is_timer			? ENDED_BY_TIMER
+			       : tells[wake->waker]	? tells[wake->waker]
+							: ENDED_BY_WAKING] += wake->blocked_ns;
 	}
 	for (guint i = 0; i < p->waits->len; i++) {
-		if (!all_ns[i])
-			continue;
-		ended[i] = timer_ns[i] > all_ns[i] / 2	? ENDED_BY_TIMER
-			   : exit_ns[i] > all_ns[i] / 2 ? ENDED_BY_EXIT
-							: ENDED_BY_WAKING;
+		uint64_t all_ns = 0;
+
+		for (int k = 0; k < ENDED_COUNT; k++)
+			all_ns += ns[i][k];
+		ended[i] = all_ns ? ENDED_BY_WAKING : ENDED_UNKNOWN;
+		for (uint8_t k = 0; k < ENDED_COUNT; k++)
+			if (ns[i][k] > all_ns / 2)
+				ended[i] = k;
 	}
 	return ended;
+}
+
+/* Words for a rule's `ended`; an exit and a stop are wakings, too. */
+static void mark_ended(struct matcher *matcher, enum ended ended)
+{
+	static const char *const words[ENDED_COUNT] = {
+		[ENDED_BY_TIMER] = "timer", [ENDED_BY_EXIT] = "exit", [ENDED_BY_STOP] = "stop",
+	};
+
+	if (words[ended])
+		matcher_mark_text(matcher, RULE_ENDED, words[ended]);
+	if (ended != ENDED_UNKNOWN && ended != ENDED_BY_TIMER)
+		matcher_mark_text(matcher, RULE_ENDED, "waking");
 }
 
 static const struct rule *ask_rules(struct reasons_base *r, const struct profile *p, const struct wait *w,
@@ -247,10 +266,7 @@ static const struct rule *ask_rules(struct reasons_base *r, const struct profile
 		mark_call_of_libc(r, w);
 	matcher_mark_text(r->matcher, RULE_STATE, state);
 	matcher_mark_text(r->matcher, RULE_TASK, t->flags & THREAD_KERNEL ? "kernel" : "user");
-	if (ended != ENDED_UNKNOWN)
-		matcher_mark_text(r->matcher, RULE_ENDED, ended == ENDED_BY_TIMER ? "timer" : "waking");
-	if (ended == ENDED_BY_EXIT)
-		matcher_mark_text(r->matcher, RULE_ENDED, "exit");
+	mark_ended(r->matcher, ended);
 	mark_object(r->matcher, profile_wait_object(p, w));
 	if (r->asks_threads) {
 		matcher_mark_text(r->matcher, RULE_THREAD, t->comm);
@@ -352,7 +368,7 @@ struct reasons_base *reasons_base_new(const struct profile *p, const struct rule
 	b->loops.of_node = g_new0(const struct rule *, (gsize)p->nodes->len + 1);
 	b->pools.of_node = g_new0(const struct rule *, (gsize)p->nodes->len + 1);
 	b->node_protocol = g_new0(const char *, (gsize)p->nodes->len + 1);
-	b->tells_parent = tells_parent_new(p);
+	b->tells = tells_new(p);
 	b->known = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
 	sort_rules(b);
 	return b;
@@ -370,7 +386,7 @@ void reasons_base_free(struct reasons_base *b)
 	g_free(b->loops.of_node);
 	g_free(b->pools.of_node);
 	g_free(b->node_protocol);
-	g_free(b->tells_parent);
+	g_free(b->tells);
 	g_hash_table_unref(b->known);
 	g_free(b);
 }
@@ -388,7 +404,7 @@ struct reasons *reasons_new_on(struct reasons_base *base, const struct profile *
 	r->protocol = g_new0(const char *, (gsize)p->waits->len + 1);
 	r->reason = g_new0(uint8_t, (gsize)p->waits->len + 1);
 	r->idle = g_new0(uint8_t, (gsize)p->waits->len + 1);
-	r->ended = ended_new(p, base->tells_parent);
+	r->ended = ended_new(p, base->tells);
 	find_reasons(r);
 	idle_find(p, base->plumbing, r->rule, r->reason, r->idle);
 	for (uint32_t i = 0; i < p->waits->len; i++)
@@ -471,6 +487,13 @@ static bool has_frames(const struct reasons *r, uint32_t wait)
 				return true;
 		}
 	return false;
+}
+
+uint32_t reasons_object(const struct reasons *r, uint32_t wait)
+{
+	const struct rule *rule = reasons_rule(r, wait);
+
+	return rule && rule->objectless ? 0 : profile_wait(r->profile, wait)->object;
 }
 
 const char *reasons_says(const struct reasons *r, uint32_t wait)

@@ -64,6 +64,9 @@ static inline bool reasons_is_idle(const struct reasons *r, uint32_t wait)
 	return reasons_idle(r, wait) != IDLE_NOT;
 }
 
+/* The object that the wait is for, as in its row; 0: none is known. */
+uint32_t reasons_object(const struct reasons *r, uint32_t wait);
+
 /*
  * The event loop that the wait holds up: the thread waits, or runs, within a callback or a task of it, and not for
  * events.  NULL: none. Such a wait is never idle.

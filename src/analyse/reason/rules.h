@@ -33,7 +33,7 @@ enum rule_field {
 	RULE_THREAD, /* the thread's name */
 	RULE_PROCESS,
 	RULE_TASK, /* "kernel" or "user": whose thread it is */
-	RULE_ENDED, /* "timer" or "waking": what ended most of these waits, where wakers are known */
+	RULE_ENDED, /* "timer", "waking", "exit" or "stop": what ended most of these waits, where wakers are known */
 	RULE_FIELD_COUNT
 };
 const char *rule_field_name(enum rule_field field);
@@ -68,6 +68,7 @@ struct rule {
 	uint8_t reason; /* enum reason, of RULE_REASON */
 	uint8_t idle; /* enum rule_idle */
 	uint8_t level; /* of RULE_RUNTIME: enum runtime_level */
+	uint8_t objectless; /* 1: what the system call was asked for is not what the wait is for */
 	const char *says; /* in place of reason_says(); NULL */
 	const char *advice; /* in place of reason_advice(); NULL */
 	const char *protocol; /* NULL: found by its own rules */
