@@ -71,11 +71,11 @@ static enum MHD_Result answer_health(struct texts *t, struct MHD_Connection *c)
 
 	g_mutex_lock(&t->lock);
 	uint64_t age_ns = clock_ns(CLOCK_MONOTONIC) - t->came_ns;
-	bool is_still = age_ns > t->still_after_ns;
+	bool is_still = age_ns > t->still_after_ns, has_window = t->last != NULL;
 
 	g_mutex_unlock(&t->lock);
-	len = g_snprintf(text, sizeof(text), "%s: the last window came %.0f s ago\n", is_still ? "stands still" : "ok",
-			 (double)age_ns / 1e9);
+	len = g_snprintf(text, sizeof(text), "%s: %s %.0f s ago\n", is_still ? "stands still" : "ok",
+			 has_window ? "the last window came" : "no window yet, it began", (double)age_ns / 1e9);
 	return answer(c, is_still ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, g_bytes_new(text, (gsize)len),
 		      "text/plain; charset=utf-8");
 }
