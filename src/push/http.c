@@ -268,7 +268,10 @@ static char *why_not(const struct http *h, CURLcode code)
 	switch (code) {
 	case CURLE_PEER_FAILED_VERIFICATION: return why_not_trusted(h, reason);
 	case CURLE_SSL_CONNECT_ERROR: advice = "is it http:// there?"; break;
-	case CURLE_SSL_CACERT_BADFILE: advice = "--ca wants a file of certificates in PEM"; break;
+	case CURLE_SSL_CACERT_BADFILE:
+		advice = h->ca_path ? "--ca wants a file of certificates in PEM"
+				    : "this system has no certificates to trust: --ca FILE names some";
+		break;
 	case CURLE_UNSUPPORTED_PROTOCOL:	/* no HTTP at all: "Received HTTP/0.9 when not allowed" */
 	case CURLE_WEIRD_SERVER_REPLY: advice = "is it https:// there, or another port?"; break;
 	default: break;
