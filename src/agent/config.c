@@ -429,7 +429,8 @@ static bool check_push(const struct agent_config *c, const char *path, GError **
 	}
 	if (g_strcmp0(c->push_windows, AGENT_PUSH_ALL) == 0 || g_strcmp0(c->push_windows, AGENT_PUSH_ALERTS) == 0)
 		return true;
-	g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [push] windows: '%s' is neither " AGENT_PUSH_ALL " nor " AGENT_PUSH_ALERTS,
+	g_set_error(error, AGENT_CONFIG_ERROR, 0,
+		    "%s: [push] windows: '%s' is neither " AGENT_PUSH_ALL " nor " AGENT_PUSH_ALERTS,
 		    path, c->push_windows ? c->push_windows : "");
 	return false;
 }

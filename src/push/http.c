@@ -249,7 +249,7 @@ static char *names_of_certificate(const struct http *h)
 	return NULL;
 }
 
-/* A certificate that nobody trusts and one for other names are one error of libcurl; its words for the second "match". */
+/* A certificate that nobody trusts and one for other names are one error of libcurl, whose words tell them apart. */
 static char *why_not_trusted(const struct http *h, const char *reason)
 {
 	if (!strstr(reason, "match"))
