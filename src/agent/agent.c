@@ -59,6 +59,8 @@ struct agent {
 	uint64_t resident_bytes;	/* as the last window's memory was given back; 0: there was none */
 	unsigned windows, anew_cnt;
 	bool is_over, wants_reload;
+	uint64_t reloaded_unix_ns;	/* when its configuration was read last, well or not */
+	bool is_reload_bad;
 };
 
 static char *describe_filters(const struct agent_config *c)
@@ -198,6 +200,9 @@ static void export_window(struct agent *a, const struct profile *window, const s
 		.resident_bytes = a->resident_bytes ? a->resident_bytes : resident_bytes(),
 		.end_unix_ns = a->end_unix_ns,
 		.anew_cnt = a->anew_cnt,
+		.config = a->config,
+		.reloaded_unix_ns = a->reloaded_unix_ns,
+		.is_reload_bad = a->is_reload_bad,
 		.keeper = a->keeper,
 		.pusher = a->pusher,
 		.alerter = a->alerter,
@@ -232,6 +237,8 @@ static void store_window(struct agent *a, struct profile *rows)
 	profile_set_start_unix(rows, wall_clock_unix_ns(&a->clock, rows->info.start_ns));
 	rows->info.command_line = a->options->command_line;
 	rows->info.filters = a->filters;
+	if (a->config->host)
+		rows->info.host = a->config->host;
 	folded = short_lived_fold(rows, &options);
 	if (folded) {
 		profile_free_rows(rows);
@@ -249,8 +256,8 @@ static void store_window(struct agent *a, struct profile *rows)
 		g_clear_pointer(&rows, profile_free_rows);
 	reasons = reasons_new(window, NULL);
 	keeper_add(a->keeper, window, reasons);
-	pusher_add(a->pusher, window, reasons);
 	alerter_add(a->alerter, window, reasons);
+	pusher_add(a->pusher, window, reasons, alerter_firing(a->alerter));
 	a->end_unix_ns = window->info.start_unix_ns + window->info.duration_ns;
 	export_window(a, window, reasons);
 	reasons_free(reasons);
@@ -350,6 +357,8 @@ static bool reload(struct agent *a, GError **error)
 		g_set_error(&bad, AGENT_CONFIG_ERROR, 0, "[store] dir is another one: that takes a restart");
 	if (c && !bad && g_strcmp0(c->metrics_listen, old->metrics_listen) != 0)
 		g_set_error(&bad, AGENT_CONFIG_ERROR, 0, "[metrics] listen is another one: that takes a restart");
+	a->reloaded_unix_ns = clock_ns(CLOCK_REALTIME);
+	a->is_reload_bad = bad != NULL;
 	if (bad) {
 		log_say(a->options->log, LOG_LEVEL_ERROR, "nothing is changed: %s", bad->message);
 		agent_config_free(c);
@@ -363,10 +372,10 @@ static bool reload(struct agent *a, GError **error)
 	keeper = a->keeper = keeper_new(c, a->options->log, error);
 	a->config = c;
 	a->alerter = alerter_new(c, a->alerter, a->options->log);
-	a->pusher = keeper ? pusher_new(c, a->options->log, error) : NULL;
+	a->pusher = pusher_new(c, a->options->log);
 	if (!is_same)
 		set_collect(a);
-	bool is_well = a->pusher && (is_same || begin_anew(a, "the configuration was changed", error));
+	bool is_well = keeper && (is_same || begin_anew(a, "the configuration was changed", error));
 
 	if (is_well) {
 		a->next_ns = wall_clock_next_ns(&a->clock, clock_ns(CLOCK_MONOTONIC), c->window_ns);
@@ -504,11 +513,12 @@ static bool begin(struct agent *a, GError **error)
 	a->keeper = keeper_new(a->config, a->options->log, error);
 	if (!a->keeper || !processes_give_up(a->config, a->options->log, error))
 		return false;
-	a->pusher = pusher_new(a->config, a->options->log, error);
+	a->pusher = pusher_new(a->config, a->options->log);
 	a->alerter = alerter_new(a->config, NULL, a->options->log);
-	if (!a->pusher || !begin_session(a, error))
+	if (!begin_session(a, error))
 		return false;
 	now = clock_ns(CLOCK_MONOTONIC);
+	a->reloaded_unix_ns = clock_ns(CLOCK_REALTIME);
 	a->begun_ns = a->anew_ns = a->reported_ns = now;
 	keeper_begin(a->keeper, a->end_unix_ns);
 	notify_ready(a->notify, "recording");

@@ -2,19 +2,16 @@
 #include "agent/config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/alert.h"
 #include "base/parse.h"
+#include "push/http.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define HOUR_NS (3600 * SECOND_NS)
 #define DAY_NS (24 * HOUR_NS)
-#define FILE_MAX_BYTES (1 << 20)
 #define LIST_MAX 64
 #define ALERTS_MAX 32
 #define ALERT_GROUP "alert "
@@ -36,6 +33,7 @@ static const struct row rows[] = {
 	{ "agent", "window", VALUE_SPAN, IN_CONFIG(window_ns), SECOND_NS, HOUR_NS },
 	{ "agent", "budget", VALUE_PERCENT, IN_CONFIG(budget_ppm), 100, 1000000 },
 	{ "agent", "memory", VALUE_SIZE, IN_CONFIG(memory_bytes), 32 << 20, UINT64_C(64) << 30 },
+	{ "agent", "host", VALUE_TEXT, IN_CONFIG(host), 0, 0 },
 	{ "store", "dir", VALUE_TEXT, IN_CONFIG(dir), 0, 0 },
 	{ "store", "max-size", VALUE_SIZE, IN_CONFIG(max_bytes), 1 << 20, UINT64_C(1) << 50 },
 	{ "store", "keep-windows", VALUE_SPAN, IN_CONFIG(keep_windows_ns), HOUR_NS, 400 * DAY_NS },
@@ -45,6 +43,8 @@ static const struct row rows[] = {
 	{ "push", "clickhouse", VALUE_TEXT, IN_CONFIG(push_urls[PUSH_CLICKHOUSE]), 0, 0 },
 	{ "push", "otlp", VALUE_TEXT, IN_CONFIG(push_urls[PUSH_OTLP]), 0, 0 },
 	{ "push", "parca", VALUE_TEXT, IN_CONFIG(push_urls[PUSH_PARCA]), 0, 0 },
+	{ "push", "one-host-in", VALUE_NUMBER, IN_CONFIG(push_one_host_in), 1, 100000 },
+	{ "push", "windows", VALUE_TEXT, IN_CONFIG(push_windows), 0, 0 },
 	{ "push", "database", VALUE_TEXT, IN_CONFIG(push_database), 0, 0 },
 	{ "push", "tenant", VALUE_TEXT, IN_CONFIG(push_tenant), 0, 0 },
 	{ "push", "credentials", VALUE_TEXT, IN_CONFIG(push_credentials), 0, 0 },
@@ -90,6 +90,8 @@ struct agent_config *agent_config_new(void)
 		.push_spool = g_strdup("/var/lib/offcpu/spool"),
 		.push_spool_bytes = UINT64_C(256) << 20,
 		.push_spool_age_ns = DAY_NS,
+		.push_one_host_in = 1,
+		.push_windows = g_strdup(AGENT_PUSH_ALL),
 		.objects = true,
 		.locks = true,
 		.wakers = true,
@@ -111,6 +113,8 @@ void agent_config_free(struct agent_config *c)
 	g_free(c->comm);
 	for (int i = 0; i < PUSH_ENGINES; i++)
 		g_free(c->push_urls[i]);
+	g_free(c->host);
+	g_free(c->push_windows);
 	g_free(c->push_database);
 	g_free(c->push_tenant);
 	g_free(c->push_credentials);
@@ -300,11 +304,13 @@ static bool begin_alert(struct place *at, GError **error)
 
 	if (!*name || strlen(name) > ALERT_NAME_MAX_BYTES)
 		return wrong(at, error, "an alert's name has 1 to %d bytes", ALERT_NAME_MAX_BYTES);
-	if (alerts->len == ALERTS_MAX)
-		return wrong(at, error, "there are more than %d alerts", ALERTS_MAX);
+	if (!g_hash_table_add(at->seen, g_strdup(at->group)))
+		return wrong(at, error, "[alert %s] stands there twice", name);
 	for (guint i = 0; i < alerts->len; i++)
 		if (strcmp(((const struct alert_rule *)alerts->pdata[i])->name, name) == 0)
-			return wrong(at, error, "[alert %s] stands there twice", name);
+			g_ptr_array_remove_index(alerts, i--);	/* that of a file before this one */
+	if (alerts->len == ALERTS_MAX)
+		return wrong(at, error, "there are more than %d alerts", ALERTS_MAX);
 	g_ptr_array_add(alerts, alert_rule_new(name));
 	return true;
 }
@@ -409,6 +415,26 @@ static const struct alert_rule *alert_without_condition(const struct agent_confi
 	return NULL;
 }
 
+/* An address that is none does not become one. */
+static bool check_push(const struct agent_config *c, const char *path, GError **error)
+{
+	for (int i = 0; i < PUSH_ENGINES; i++) {
+		g_autoptr(GError) bad = NULL;
+		g_autofree char *url = c->push_urls[i] ? http_check_url(c->push_urls[i], &bad) : NULL;
+
+		if (!bad)
+			continue;
+		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [push] %s: %s", path, engines[i].name, bad->message);
+		return false;
+	}
+	if (g_strcmp0(c->push_windows, AGENT_PUSH_ALL) == 0 || g_strcmp0(c->push_windows, AGENT_PUSH_ALERTS) == 0)
+		return true;
+	g_set_error(error, AGENT_CONFIG_ERROR, 0,
+		    "%s: [push] windows: '%s' is neither " AGENT_PUSH_ALL " nor " AGENT_PUSH_ALERTS,
+		    path, c->push_windows ? c->push_windows : "");
+	return false;
+}
+
 /* What two values together cannot be. */
 static bool check(const struct agent_config *c, const char *path, GError **error)
 {
@@ -424,17 +450,17 @@ static bool check(const struct agent_config *c, const char *path, GError **error
 	else if (c->comm && !parse_name_glob(c->comm, 31, 15, &bad))
 		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [record] comm: %s", path, bad->message);
 	else if (!(idle = alert_without_condition(c)))
-		return true;
+		return check_push(c, path, error);
 	if (idle)
 		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [alert %s] has no 'when'", path, idle->name);
 	return false;
 }
 
-struct agent_config *agent_config_parse(const char *text, gsize len_bytes, const char *path, GError **error)
+bool agent_config_take(struct agent_config *c, const char *text, gsize len_bytes, const char *path, GError **error)
 {
 	g_autofree char *own = g_strndup(text, len_bytes);
 	g_auto(GStrv) lines = g_strsplit(own, "\n", -1);
-	struct place at = { .path = path, .config = agent_config_new() };
+	struct place at = { .path = path, .config = c };
 	bool is_well = strlen(own) == len_bytes;
 
 	if (!is_well)
@@ -442,51 +468,10 @@ struct agent_config *agent_config_parse(const char *text, gsize len_bytes, const
 	at.seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	for (char **line = lines; is_well && *line; line++)
 		is_well = take_line(&at, *line, error);
-	is_well = is_well && check(at.config, path, error);
+	is_well = is_well && check(c, path, error);
 	g_hash_table_unref(at.seen);
 	g_free(at.group);
-	if (is_well)
-		return at.config;
-	agent_config_free(at.config);
-	return NULL;
-}
-
-/* What a file of that size at most holds; a pipe that never ends is none. */
-static char *contents(int fd, gsize *ret_len)
-{
-	char *text = g_malloc(FILE_MAX_BYTES + 1);
-	gsize len = 0;
-	ssize_t n;
-
-	while (len <= FILE_MAX_BYTES && (n = read(fd, text + len, FILE_MAX_BYTES + 1 - len)) > 0)
-		len += (gsize)n;
-	*ret_len = len;
-	return text;
-}
-
-struct agent_config *agent_config_read(const char *path, bool may_lack, GError **error)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct agent_config *c = NULL;
-	struct stat st;
-	gsize len;
-
-	if (fd < 0 && errno == ENOENT && may_lack)
-		return agent_config_new();
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: %s", path,
-			    fd < 0 ? g_strerror(errno) : "it is not a file");
-	} else {
-		g_autofree char *text = contents(fd, &len);
-
-		if (len > FILE_MAX_BYTES)
-			g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: it is larger than 1 MiB", path);
-		else
-			c = agent_config_parse(text, len, path, error);
-	}
-	if (fd >= 0)
-		close(fd);
-	return c;
+	return is_well;
 }
 
 bool agent_config_set(struct agent_config *c, const char *setting, GError **error)

@@ -11,6 +11,10 @@
 /* The agent's configuration: offcpu-agent.conf(5).  Every key has a default; a key that is not known is an error. */
 
 #define AGENT_CONFIG_PATH "/etc/offcpu/agent.conf"
+#define AGENT_HASH_CHARS 16
+/* Of [push] windows: all of them, or those in which an alert holds. */
+#define AGENT_PUSH_ALL "all"
+#define AGENT_PUSH_ALERTS "alerts"
 
 #define AGENT_CONFIG_ERROR (agent_config_error_quark())
 GQuark agent_config_error_quark(void);
@@ -20,6 +24,7 @@ struct agent_config {
 	uint64_t window_ns;
 	uint32_t budget_ppm;		/* of all CPUs' time; 0: there is none, everything stays exact */
 	uint64_t memory_bytes;		/* above it the recorder begins anew; 0: it never does */
+	char *host;			/* what this host is called; NULL: as the kernel says */
 	/* [store] */
 	char *dir;
 	uint64_t max_bytes;
@@ -27,7 +32,8 @@ struct agent_config {
 	/* [push] */
 	char *push_urls[PUSH_ENGINES];	/* NULL: not to that one */
 	char *push_database, *push_tenant, *push_credentials, *push_ca;	/* NULL: as push/target.h has it */
-	char *push_spool;
+	char *push_spool, *push_windows;
+	uint32_t push_one_host_in;
 	uint64_t push_spool_bytes, push_spool_age_ns;
 	/* [metrics] */
 	char *metrics_listen;		/* address and port; NULL: none are served */
@@ -39,14 +45,21 @@ struct agent_config {
 	char **cgroups, **exclude;	/* NULL: none */
 	/* [alert NAME] */
 	GPtrArray *alerts;		/* struct alert_rule: agent/alert.h */
+	char hash[AGENT_HASH_CHARS + 1];	/* of the files' texts; "": there was none */
 };
 
 /* What holds where nothing is said. */
 struct agent_config *agent_config_new(void);
 void agent_config_free(struct agent_config *c);	/* NULL is fine */
-/* The text of a file that is called `path` in messages.  NULL with one sentence, which names the line. */
-struct agent_config *agent_config_parse(const char *text, gsize len_bytes, const char *path, GError **error);
-/* may_lack: where there is no such file the defaults hold. */
+/*
+ * The text of a file that is called `path` in messages, over what c holds: values that it sets, alerts that it has.  False
+ * with one sentence, which names the line.
+ */
+bool agent_config_take(struct agent_config *c, const char *text, gsize len_bytes, const char *path, GError **error);
+/*
+ * The file, and over it those in the folder PATH.d that end in ".conf", by their names.  may_lack: where there is no such
+ * file the defaults hold.  NULL with one sentence.
+ */
 struct agent_config *agent_config_read(const char *path, bool may_lack, GError **error);
 /* "GROUP.KEY=VALUE", from the command line; false with a sentence. */
 bool agent_config_set(struct agent_config *c, const char *setting, GError **error);

@@ -10,9 +10,12 @@
 
 #include "agent/exporter_server.h"
 #include "base/parser.h"
+#include "base/version.h"
 #include "push/metrics.h"
 #include "server/listen.h"
 
+#define STILL_WINDOWS 4
+#define STILL_MIN_NS UINT64_C(60000000000)
 #define SEND_MAX_US 100000	/* a server that stands still holds up no window */
 
 struct exporter {
@@ -23,6 +26,12 @@ struct exporter {
 	char *url;
 	log_fn log;
 };
+
+/* With no window for so long the agent stands still. */
+static uint64_t still_after_ns(const struct agent_config *c)
+{
+	return MAX(STILL_WINDOWS * c->window_ns, STILL_MIN_NS);
+}
 
 struct exporter *exporter_new(const struct agent_config *config, log_fn log, GError **error)
 {
@@ -41,7 +50,7 @@ struct exporter *exporter_new(const struct agent_config *config, log_fn log, GEr
 	pid_t pid = is_paired ? fork() : -1;
 
 	if (pid == 0)
-		exporter_serve(listening, sockets[1], !address || listen_is_loopback(address));
+		exporter_serve(listening, sockets[1], !address || listen_is_loopback(address), still_after_ns(config));
 	if (pid < 0)
 		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
 			    "[metrics] a process that answers: %s", g_strerror(errno));
@@ -77,6 +86,22 @@ const char *exporter_url(const struct exporter *e)
 	return e->url;
 }
 
+/* "0.1.0-12-gHASH" and "gHASH"; of a tag or an archive, which name no commit, "". */
+static void about_text(const struct exporter_state *state, GString *s)
+{
+	const char *version = version_text(), *commit = strstr(version, "-g");
+
+	metrics_head(s, "offcpu_build_info", "gauge", "Which program this is.");
+	g_string_append_printf(s, "offcpu_build_info{version=\"%s\",commit=\"%.*s\"} 1\n", version,
+			       commit ? (int)strcspn(commit + 2, "-") : 0, commit ? commit + 2 : "");
+	metrics_head(s, "offcpu_agent_config_info", "gauge", "A hash of the configuration's files.");
+	metrics_labelled(s, "offcpu_agent_config_info", "hash", state->config->hash, 1);
+	metrics_number(s, "offcpu_agent_config_reload_successful", "gauge",
+		       "Whether the configuration that was read last is in use.", !state->is_reload_bad);
+	metrics_seconds(s, "offcpu_agent_config_reload_timestamp_seconds", "gauge",
+			"When the configuration was read last.", state->reloaded_unix_ns);
+}
+
 static void own_text(const struct exporter *e, const struct exporter_state *state, GString *s)
 {
 	const struct keeper_counts kept = keeper_counts(state->keeper);
@@ -90,6 +115,8 @@ static void own_text(const struct exporter *e, const struct exporter_state *stat
 		       state->resident_bytes);
 	metrics_seconds(s, "offcpu_agent_last_window_timestamp_seconds", "gauge", "When the last window ended.",
 			state->end_unix_ns);
+	metrics_seconds(s, "offcpu_agent_window_seconds", "gauge", "How long a window is to be.",
+			state->config->window_ns);
 	metrics_number(s, "offcpu_agent_windows_stored_total", "counter", "Windows that are in the store.",
 		       kept.stored);
 	metrics_number(s, "offcpu_agent_windows_lost_total", "counter", "Windows that the store could not take.",
@@ -100,17 +127,18 @@ static void own_text(const struct exporter *e, const struct exporter_state *stat
 		       parsed.asked);
 	metrics_number(s, "offcpu_agent_files_lost_total", "counter", "Of these, those that their parser fell over.",
 		       parsed.lost);
+	about_text(state, s);
 	pusher_metrics(state->pusher, s);
 	alerter_metrics(state->alerter, s);
 }
 
 /* Whole or not at all: as a file without a name. */
-static bool hand_over(struct exporter *e, const GString *text)
+static bool hand_over(struct exporter *e, const GString *text, uint64_t still_ns)
 {
-	const uint64_t bytes = text->len;
+	const struct exporter_text sent = { .bytes = text->len, .still_after_ns = still_ns };
 	int fd = memfd_create("metrics", MFD_CLOEXEC);
 	bool is_well = fd >= 0 && write(fd, text->str, text->len) == (ssize_t)text->len &&
-		       parser_send(e->socket, &bytes, sizeof(bytes), fd);
+		       parser_send(e->socket, &sent, sizeof(sent), fd);
 
 	if (fd >= 0)
 		close(fd);
@@ -128,7 +156,7 @@ void exporter_add(struct exporter *e, const struct profile *window, const struct
 	e->bpf_ns += window->info.has_bpf_ns ? window->info.tracer_bpf_ns : 0;
 	metrics_text(e->metrics, text);
 	own_text(e, state, text);
-	if (hand_over(e, text) || errno == EAGAIN)
+	if (hand_over(e, text, still_after_ns(state->config)) || errno == EAGAIN)
 		return;
 	log_say(e->log, LOG_LEVEL_ERROR, "%s is not served any more: its process is gone", e->url);
 	close(e->socket);

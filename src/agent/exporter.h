@@ -18,6 +18,9 @@ struct exporter;
 struct exporter_state {
 	uint64_t cpu_ns, resident_bytes, end_unix_ns;
 	unsigned anew_cnt;
+	const struct agent_config *config;	/* its hash, and how long a window is */
+	uint64_t reloaded_unix_ns;	/* when the configuration was read last */
+	bool is_reload_bad;
 	const struct keeper *keeper;
 	struct pusher *pusher;
 	const struct alerter *alerter;

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/confine.h"
 #include "base/parser.h"
 
@@ -22,6 +23,7 @@
 struct texts {
 	GMutex lock;
 	GBytes *last;	/* NULL: there was no window yet */
+	uint64_t came_ns, still_after_ns;	/* when that was, or when this process began; without another one so long */
 	bool is_loopback;
 };
 
@@ -61,6 +63,23 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const c
 	return answer(c, status, g_bytes_new_static(why, strlen(why)), "text/plain; charset=utf-8");
 }
 
+/* For who starts again what stands still. */
+static enum MHD_Result answer_health(struct texts *t, struct MHD_Connection *c)
+{
+	char text[80];
+	int len;
+
+	g_mutex_lock(&t->lock);
+	uint64_t age_ns = clock_ns(CLOCK_MONOTONIC) - t->came_ns;
+	bool is_still = age_ns > t->still_after_ns, has_window = t->last != NULL;
+
+	g_mutex_unlock(&t->lock);
+	len = g_snprintf(text, sizeof(text), "%s: %s %.0f s ago\n", is_still ? "stands still" : "ok",
+			 has_window ? "the last window came" : "no window yet, it began", (double)age_ns / 1e9);
+	return answer(c, is_still ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, g_bytes_new(text, (gsize)len),
+		      "text/plain; charset=utf-8");
+}
+
 static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const char *path, const char *method,
 				  const char *version, const char *upload, size_t *upload_len, void **context)
 {
@@ -72,8 +91,10 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const ch
 		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
 	if (t->is_loopback && (!host || !exporter_is_own_host(host)))
 		return refuse(c, MHD_HTTP_FORBIDDEN, "this is not called so\n");
+	if (strcmp(path, "/healthz") == 0)
+		return answer_health(t, c);
 	if (strcmp(path, "/metrics") != 0)
-		return refuse(c, MHD_HTTP_NOT_FOUND, "there is /metrics only\n");
+		return refuse(c, MHD_HTTP_NOT_FOUND, "there are /metrics and /healthz only\n");
 	g_mutex_lock(&t->lock);
 	last = t->last ? g_bytes_ref(t->last) : NULL;
 	g_mutex_unlock(&t->lock);
@@ -100,11 +121,11 @@ static GBytes *read_text(int fd, uint64_t bytes)
 
 static void take_texts(struct texts *t)
 {
-	uint64_t bytes;
+	struct exporter_text sent;
 	int fd;
 
-	while (parser_receive(TEXTS_FD, &bytes, sizeof(bytes), &fd) == (long)sizeof(bytes)) {
-		GBytes *text = fd >= 0 ? read_text(fd, bytes) : NULL, *before;
+	while (parser_receive(TEXTS_FD, &sent, sizeof(sent), &fd) == (long)sizeof(sent)) {
+		GBytes *text = fd >= 0 ? read_text(fd, sent.bytes) : NULL, *before;
 
 		if (fd >= 0)
 			close(fd);
@@ -113,15 +134,19 @@ static void take_texts(struct texts *t)
 		g_mutex_lock(&t->lock);
 		before = t->last;
 		t->last = text;
+		t->came_ns = clock_ns(CLOCK_MONOTONIC);
+		t->still_after_ns = sent.still_after_ns;
 		g_mutex_unlock(&t->lock);
 		g_clear_pointer(&before, g_bytes_unref);
 	}
 }
 
-_Noreturn void exporter_serve(int listening, int texts, bool is_loopback)
+_Noreturn void exporter_serve(int listening, int texts, bool is_loopback, uint64_t still_after_ns)
 {
 	struct confine c = { .calls = CONFINE_SERVER, .memory_bytes = MEMORY_MAX_BYTES };
-	struct texts t = { .is_loopback = is_loopback };
+	struct texts t = { .is_loopback = is_loopback,
+			   .came_ns = clock_ns(CLOCK_MONOTONIC),
+			   .still_after_ns = still_after_ns };
 	struct MHD_Daemon *daemon;
 
 	confine_descriptors((const int[]){ listening, texts }, 2);

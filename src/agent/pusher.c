@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "agent/pusher.h"
 
+#include <string.h>
+#include <unistd.h>
+
 #include "push/metrics.h"
 #include "push/sender.h"
 
 #define SECOND_NS UINT64_C(1000000000)
+#define AGAIN_US (60 * G_USEC_PER_SEC)	/* until what could not be begun is tried again */
 
 struct pusher {
-	struct sender *senders[PUSH_ENGINES];	/* NULL: that one is not asked for */
+	const struct agent_config *config;
+	struct sender *senders[PUSH_ENGINES];	/* NULL: that one is not asked for, or could not be begun yet */
 	bool is_told[PUSH_ENGINES];	/* that windows cannot be kept for it */
+	bool is_chosen;	/* this host is one that pushes */
+	gint64 again_us;	/* CLOCK_MONOTONIC: when those that could not be begun are tried again */
 	log_fn log;
 };
 
@@ -39,22 +46,43 @@ static struct sender *start(struct pusher *p, const struct agent_config *c, enum
 	return sender_start(&o, error);
 }
 
-struct pusher *pusher_new(const struct agent_config *c, log_fn log, GError **error)
+/* A library, a file of credentials or a folder that is not there yet holds up no window, and may come. */
+static void start_missing(struct pusher *p)
+{
+	for (int i = 0; i < PUSH_ENGINES; i++) {
+		g_autoptr(GError) error = NULL;
+
+		if (!p->config->push_urls[i] || p->senders[i])
+			continue;
+		p->senders[i] = start(p, p->config, (enum push_engine)i, &error);
+		if (!p->senders[i] && !p->is_told[i])
+			log_say(p->log, LOG_LEVEL_ERROR, "nothing is pushed to %s, which is tried again each minute: %s",
+				engines[i].title, error->message);
+		else if (p->senders[i] && p->is_told[i])
+			log_say(p->log, LOG_LEVEL_NOTICE, "windows are pushed to %s from now on", engines[i].title);
+		p->is_told[i] = !p->senders[i];
+	}
+	p->again_us = g_get_monotonic_time() + AGAIN_US;
+}
+
+bool pusher_takes_host(const struct agent_config *c)
+{
+	g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, c->host ? c->host : g_get_host_name(), -1);
+
+	sum[AGENT_HASH_CHARS] = '\0';
+	return g_ascii_strtoull(sum, NULL, 16) % c->push_one_host_in == 0;
+}
+
+struct pusher *pusher_new(const struct agent_config *c, log_fn log)
 {
 	struct pusher *p = g_new0(struct pusher, 1);
-	bool ok = true;
 
-	p->log = log;
-	for (int i = 0; ok && i < PUSH_ENGINES; i++) {
-		if (!c->push_urls[i])
-			continue;
-		p->senders[i] = start(p, c, (enum push_engine)i, error);
-		ok = p->senders[i] != NULL;
-	}
-	if (ok)
-		return p;
-	pusher_free(p);
-	return NULL;
+	*p = (struct pusher){ .config = c, .log = log, .is_chosen = pusher_takes_host(c) };
+	if (p->is_chosen)
+		start_missing(p);
+	else
+		log_say(log, LOG_LEVEL_INFO, "this host is not the one of %u that pushes", c->push_one_host_in);
+	return p;
 }
 
 void pusher_free(struct pusher *p)
@@ -66,8 +94,12 @@ void pusher_free(struct pusher *p)
 	g_free(p);
 }
 
-void pusher_add(struct pusher *p, const struct profile *window, const struct reasons *reasons)
+void pusher_add(struct pusher *p, const struct profile *window, const struct reasons *reasons, bool is_alarming)
 {
+	if (!p->is_chosen || (!is_alarming && strcmp(p->config->push_windows, AGENT_PUSH_ALERTS) == 0))
+		return;
+	if (g_get_monotonic_time() >= p->again_us)
+		start_missing(p);
 	for (int i = 0; i < PUSH_ENGINES; i++) {
 		g_autoptr(GError) error = NULL;
 
@@ -137,6 +169,19 @@ static uint64_t waiting_bytes(const struct sender_status *s)
 
 void pusher_metrics(struct pusher *p, GString *s)
 {
+	bool has_head = false;
+
+	for (int i = 0; p->is_chosen && i < PUSH_ENGINES; i++) {
+		if (!p->config->push_urls[i])
+			continue;
+		if (!has_head)
+			metrics_head(s, "offcpu_push_up", "gauge", "Whether the last attempt to push succeeded.");
+		has_head = true;
+		const struct sender_status status = p->senders[i] ? sender_status(p->senders[i])
+								  : (struct sender_status){ .is_away = true };
+
+		metrics_labelled(s, "offcpu_push_up", "engine", engines[i].name, !status.is_away);
+	}
 	metric(p, s, "offcpu_push_taken_total", "counter", "Requests (of ClickHouse: windows) that the engine took.",
 	       taken);
 	metric(p, s, "offcpu_push_dropped_total", "counter", "Those that it will never have.", dropped);

@@ -11,10 +11,16 @@
  */
 struct pusher;
 
-/* Those that the configuration names, perhaps none.  NULL with one sentence for what cannot be started. */
-struct pusher *pusher_new(const struct agent_config *config, log_fn log, GError **error);
+/*
+ * Those that the configuration names, perhaps none; it must outlive the pusher.  What cannot be begun is told to the
+ * journal and tried again each minute.
+ */
+struct pusher *pusher_new(const struct agent_config *config, log_fn log);
+/* Is this host the one of `one-host-in` that pushes?  By its name, so always the same. */
+bool pusher_takes_host(const struct agent_config *config);
 void pusher_free(struct pusher *p);	/* NULL is fine; what is left stays in the spool */
-void pusher_add(struct pusher *p, const struct profile *window, const struct reasons *reasons);
+/* is_alarming: an alert holds in that window. */
+void pusher_add(struct pusher *p, const struct profile *window, const struct reasons *reasons, bool is_alarming);
 /* ", 12 pushed to ClickHouse at http://..., 3 waiting, 1 dropped" for each; appended. */
 void pusher_text(struct pusher *p, GString *s);
 

@@ -9,10 +9,13 @@
 #include "agent/agent.h"
 #include "agent/alert.h"
 #include "agent/chosen_groups.h"
+#include "agent/pusher.h"
 #include "attach/feature.h"
 #include "attach/rights.h"
+#include "base/size_text.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
+#include "push/clickhouse.h"
 #include "push/target.h"
 #include "store/store.h"
 
@@ -54,17 +57,46 @@ static const char *yes_no(bool is_so)
 	return is_so ? "yes" : "no";
 }
 
+/* As the configuration has it: 512M is 512 MiB. */
+static void show_size(const char *before, uint64_t bytes, const char *after)
+{
+	g_autoptr(GString) size = g_string_new(NULL);
+
+	size_text(size, bytes);
+	printf("%s%s%s", before, size->str, after);
+}
+
+static void show_push(const struct agent_config *c)
+{
+	bool is_any = false;
+
+	for (int i = 0; i < PUSH_ENGINES; i++) {
+		if (!c->push_urls[i])
+			continue;
+		is_any = true;
+		printf("Pushed         to %s at %s\n", engines[i].title, c->push_urls[i]);
+	}
+	if (is_any && strcmp(c->push_windows, AGENT_PUSH_ALERTS) == 0)
+		puts("               windows in which an alert holds, no others");
+	if (is_any && c->push_one_host_in > 1)
+		printf("               by one host of %u, %s\n", c->push_one_host_in,
+		       pusher_takes_host(c) ? "of which this is one" : "and not by this one: nothing is pushed");
+}
+
 static void show_config(const struct agent_config *c, const char *path)
 {
-	printf("Configuration  %s\n", path);
+	printf("Configuration  %s%s%s\n", path, *c->hash ? ", its hash " : "", c->hash);
+	if (c->host)
+		printf("Host           is called %s\n", c->host);
 	show_span("Windows        of", c->window_ns);
 	printf(", to %s\n", c->dir);
 	show_span("Kept           windows", c->keep_windows_ns);
 	show_span(", minutes", c->keep_minutes_ns);
 	show_span(", hours", c->keep_hours_ns);
-	printf("; at most %.0f MB\n", (double)c->max_bytes / 1e6);
-	printf("Recorded       objects %s, locks %s, wakers %s, who held CPUs %s, services %s, samples on CPU ",
-	       yes_no(c->objects), yes_no(c->locks), yes_no(c->wakers), yes_no(c->runq_blame), yes_no(c->services));
+	show_size("; at most ", c->max_bytes, "\n");
+	printf("Recorded       objects %s, locks %s, wakers %s, who held CPUs %s, services %s, tasks %s, samples on CPU ",
+	       yes_no(c->objects), yes_no(c->locks), yes_no(c->wakers), yes_no(c->runq_blame), yes_no(c->services),
+	       yes_no(c->tasks));
 	if (c->on_cpu_hz)
 		printf("%u a second\n", c->on_cpu_hz);
 	else
@@ -83,9 +115,7 @@ static void show_config(const struct agent_config *c, const char *path)
 	}
 	if (c->metrics_listen)
 		printf("Metrics        for Prometheus, at http://%s/metrics\n", c->metrics_listen);
-	for (int i = 0; i < PUSH_ENGINES; i++)
-		if (c->push_urls[i])
-			printf("Pushed         to %s at %s\n", engines[i].title, c->push_urls[i]);
+	show_push(c);
 	if (c->budget_ppm)
 		printf("Budget         %g%% of this machine: above it short waits are sampled\n", c->budget_ppm / 1e4);
 	else
@@ -122,11 +152,12 @@ static bool check_store(const struct agent_config *c)
 		printf("  NO!  store: nothing is free in %s\n", folder);
 		return false;
 	}
-	if (free_bytes < c->max_bytes)
-		printf("  no   store: %.0f MB are free in %s, which is less than it may take: windows will be lost once it is full\n",
-		       (double)free_bytes / 1e6, folder);
-	else
-		printf("  yes  store: %.1f GB are free in %s\n", (double)free_bytes / 1e9, folder);
+	bool is_enough = free_bytes >= c->max_bytes;
+
+	printf("  %s  store: ", is_enough ? "yes" : "no ");
+	show_size("", free_bytes, " are free in ");
+	printf("%s%s\n", folder,
+	       is_enough ? "" : ", which is less than it may take: windows will be lost once it is full");
 	return true;
 }
 
@@ -167,7 +198,9 @@ static void check_rights(void)
 	}
 }
 
-static bool is_engine_there(const struct agent_config *c, int engine, char **ret_why)
+enum engine_state { ENGINE_ANSWERS, ENGINE_AWAY, ENGINE_IMPOSSIBLE };
+
+static enum engine_state state_of_engine(const struct agent_config *c, int engine, char **ret_why)
 {
 	const struct target_options options = {
 		.engine = (enum push_engine)engine,
@@ -180,17 +213,22 @@ static bool is_engine_there(const struct agent_config *c, int engine, char **ret
 	};
 	g_autoptr(GError) error = NULL;
 	struct target *t = target_open(&options, &error);
-	bool is_there = t && target_is_there(t, ret_why);
+	enum engine_state state = !t ? ENGINE_IMPOSSIBLE : target_is_there(t, ret_why) ? ENGINE_ANSWERS : ENGINE_AWAY;
 
-	if (is_there && engine == PUSH_CLICKHOUSE) {
-		g_autoptr(GByteArray) answer = target_query(t, "SELECT host FROM windows LIMIT 0", 4096, &error);
+	if (state == ENGINE_ANSWERS && engine == PUSH_CLICKHOUSE) {
+		g_autoptr(GString) sql = g_string_new("SELECT host FROM ");
 
-		is_there = answer != NULL;
+		clickhouse_name(sql, target_database(t));
+		g_string_append(sql, ".windows LIMIT 0");
+		g_autoptr(GByteArray) answer = target_query(t, sql->str, 4096, &error);
+
+		if (!answer)
+			state = ENGINE_AWAY;
 	}
 	if (error)
 		*ret_why = g_strdup(error->message);
 	target_close(t);
-	return is_there;
+	return state;
 }
 
 static void check_engines(const struct agent_config *c)
@@ -200,11 +238,16 @@ static void check_engines(const struct agent_config *c)
 
 		if (!c->push_urls[i])
 			continue;
-		if (is_engine_there(c, i, &why))
-			printf("  yes  %s answers\n", engines[i].title);
-		else
-			printf("  no   %s\n       without it: windows wait in %s, the oldest are dropped above %.0f MB\n",
-			       why, c->push_spool, (double)c->push_spool_bytes / 1e6);
+		switch (state_of_engine(c, i, &why)) {
+		case ENGINE_ANSWERS: printf("  yes  %s answers\n", engines[i].title); break;
+		case ENGINE_IMPOSSIBLE:
+			printf("  no   push to %s: %s\n       without it: nothing is pushed there, and windows are stored here alone\n",
+			       engines[i].title, why);
+			break;
+		case ENGINE_AWAY:
+			printf("  no   %s\n       without it: windows wait in %s", why, c->push_spool);
+			show_size(", the oldest are dropped above ", c->push_spool_bytes, "\n");
+		}
 	}
 }
 

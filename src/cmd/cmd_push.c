@@ -31,6 +31,7 @@ struct push_args {
 	char *urls[PUSH_ENGINES];	/* NULL: not to that one */
 	char *database, *tenant, *credentials, *ca, *spool, *wait, *metrics;
 	uint64_t wait_ns;
+	int engines_cnt;
 };
 
 static void args_clear(struct push_args *a)
@@ -55,13 +56,13 @@ static bool understand(struct push_args *a, int argc, char **argv, GError **erro
 	a->wait_ns = WAIT_NS;
 	if (argc > 2)
 		return bad(error, "one recording at a time");
-	bool is_series = false, is_any = a->metrics != NULL;
+	bool is_series = false;
 
 	for (int i = 0; i < PUSH_ENGINES; i++) {
-		is_any = is_any || a->urls[i];
+		a->engines_cnt += a->urls[i] != NULL;
 		is_series = is_series || (a->urls[i] && engines[i].series);
 	}
-	if (!is_any)
+	if (!a->engines_cnt && !a->metrics)
 		return bad(error,
 			   "where to: --pyroscope, --clickhouse, --otlp or --parca URL, or --metrics FILE is wanted");
 	if (a->database && !a->urls[PUSH_CLICKHOUSE])
@@ -129,7 +130,6 @@ static bool push_now(const struct push_args *a, const struct target_options *o, 
 {
 	struct target *t = target_open(o, error);
 	g_autoptr(GPtrArray) units = t ? target_units(t, p, reasons, error) : NULL;
-	gint64 until_us = g_get_monotonic_time() + (gint64)(a->wait_ns / 1000);
 	uint64_t rows = 0, bytes = 0;
 	guint taken = 0, requests = 0;
 
@@ -138,7 +138,7 @@ static bool push_now(const struct push_args *a, const struct target_options *o, 
 	for (; units && taken < units->len; taken++) {
 		const struct push_unit *u = g_ptr_array_index(units, taken);
 
-		if (!send_unit(t, u, until_us, error))
+		if (!send_unit(t, u, o->until_us, error))
 			break;
 		bytes += unit_bytes(u);
 		requests += u->requests->len;
@@ -175,7 +175,7 @@ static bool push_by_spool(const struct push_args *a, const struct target_options
 		return false;
 	bool ok = sender_window(s, p, reasons, error);
 
-	if (ok && !sender_drain(s, (unsigned)(a->wait_ns / 1000000000))) {
+	if (ok && !sender_drain(s, o->until_us)) {
 		g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED, "%u of its requests wait in '%s' for the next push",
 			    (guint)sender_status(s).waiting, dir);
 		ok = false;
@@ -209,19 +209,25 @@ static int push(const char *path, const struct push_args *a)
 	g_autoptr(GError) error = NULL;
 	struct profile *p = recording_read(path, &error);
 	struct reasons *reasons = p ? reasons_new(p, NULL) : NULL;
-	int status = p ? EXIT_OK : EXIT_FAILED;
+	gint64 end_us = g_get_monotonic_time() + (gint64)(a->wait_ns / 1000);
+	int status = p ? EXIT_OK : EXIT_FAILED, left = a->engines_cnt;
 
 	for (int i = 0; p && i < PUSH_ENGINES; i++) {
+		const gint64 now_us = g_get_monotonic_time();
 		const struct target_options o = { .engine = (enum push_engine)i,
 						  .url = a->urls[i],
 						  .database = a->database,
 						  .tenant = a->tenant,
 						  .credentials_path = a->credentials,
-						  .ca_path = a->ca };
+						  .ca_path = a->ca,
+						  /* one that hangs leaves the others their part */
+						  .until_us = now_us + (end_us - now_us) / MAX(left, 1) };
 
-		if (o.url)
-			warn_old(&o, p);
-		if (!o.url || (a->spool ? push_by_spool : push_now)(a, &o, p, reasons, &error))
+		if (!o.url)
+			continue;
+		left--;
+		warn_old(&o, p);
+		if ((a->spool ? push_by_spool : push_now)(a, &o, p, reasons, &error))
 			continue;
 		status = g_error_matches(error, PUSH_ERROR, PUSH_ERROR_USAGE) && status == EXIT_OK ? EXIT_USAGE
 												   : EXIT_FAILED;

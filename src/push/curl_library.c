@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "push/curl_library.h"
 
+#ifdef OFFCPU_STATIC
+#include <netdb.h>
+#include <nss.h>
+#endif
+
 #include "base/late_library.h"
 #include "push/http.h"
 
@@ -8,6 +13,29 @@ static struct curl_library library;
 static bool is_there;
 static char *why;
 
+#ifdef OFFCPU_STATIC
+/*
+ * It is linked in.  Names are asked of /etc/hosts and DNS alone: other services that nsswitch.conf names are libraries
+ * of this host, which would bring this host's libc along.
+ */
+static bool load(void)
+{
+	library = (struct curl_library){
+		.easy_init = curl_easy_init,
+		.easy_cleanup = curl_easy_cleanup,
+		.easy_reset = curl_easy_reset,
+		.setopt = curl_easy_setopt,
+		.perform = curl_easy_perform,
+		.getinfo = curl_easy_getinfo,
+		.strerror = curl_easy_strerror,
+		.slist_append = curl_slist_append,
+		.slist_free_all = curl_slist_free_all,
+	};
+	if (__nss_configure_lookup("hosts", "files dns") != 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		why = g_strdup("libcurl cannot be set up");
+	return !why;
+}
+#else
 static bool load(void)
 {
 	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4", NULL };
@@ -32,6 +60,7 @@ static bool load(void)
 		why = g_strdup("libcurl cannot be set up");
 	return !why;
 }
+#endif
 
 const struct curl_library *curl_library(GError **error)
 {

@@ -2,6 +2,7 @@
 #include "push/http.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/version.h"
 #include "push/curl_library.h"
@@ -11,6 +12,7 @@
 #define SLOW_S 30L
 #define RETRY_AFTER_MAX_S 3600
 #define GRPC_MAX_BYTES 4096
+#define NAMES_MAX_BYTES 200	/* of a certificate, in our messages */
 
 G_DEFINE_QUARK(offcpu-push-error, push_error)
 
@@ -21,6 +23,7 @@ struct http {
 	char *user_agent;
 	const struct credentials *credentials;
 	long timeout_s, slow_s;
+	gint64 until_us;	/* 0: never */
 	gint is_cancelled;
 	char reason[CURL_ERROR_SIZE];
 };
@@ -32,6 +35,26 @@ struct transfer {
 	gsize max_bytes;
 	bool is_cut, is_too_long;
 };
+
+/* A library of the distribution knows where its certificates are, and the static program looks; NULL: the library's. */
+static const char *system_ca(void)
+{
+#ifdef OFFCPU_STATIC
+	static const char *const paths[] = {
+		"/etc/ssl/certs/ca-certificates.crt",	/* Debian, Alpine, Arch, and our image */
+		"/etc/pki/tls/certs/ca-bundle.crt",	/* Fedora, RHEL */
+		"/etc/ssl/ca-bundle.pem",	/* openSUSE */
+	};
+	const char *chosen = g_getenv("SSL_CERT_FILE");
+
+	if (chosen)
+		return chosen;
+	for (size_t i = 0; i < G_N_ELEMENTS(paths); i++)
+		if (access(paths[i], R_OK) == 0)
+			return paths[i];
+#endif
+	return NULL;
+}
 
 struct http *http_new(const struct http_options *options, GError **error)
 {
@@ -47,12 +70,13 @@ struct http *http_new(const struct http_options *options, GError **error)
 
 	h->curl = curl;
 	h->handle = handle;
-	h->ca_path = g_strdup(options->ca_path);
+	h->ca_path = g_strdup(options->ca_path ? options->ca_path : system_ca());
 	h->user_agent = g_strdup_printf("offcpu/%s", version_text());
 	h->credentials = options->credentials;
 	h->timeout_s = options->timeout_s ? options->timeout_s : HTTP_TIMEOUT_S;
 	/* Who is asked a question that takes long says nothing until it has the answer. */
 	h->slow_s = options->timeout_s ? options->timeout_s : SLOW_S;
+	h->until_us = options->until_us;
 	return h;
 }
 
@@ -100,6 +124,24 @@ static int on_progress(void *data, curl_off_t down_total, curl_off_t down, curl_
 	return g_atomic_int_get(&((struct http *)data)->is_cancelled);
 }
 
+static void set_times(struct http *h)
+{
+	const struct curl_library *c = h->curl;
+	gint64 left_ms = h->timeout_s * 1000;
+
+	if (h->until_us) {
+		left_ms = MIN(left_ms, (h->until_us - g_get_monotonic_time()) / 1000);
+#if LIBCURL_VERSION_NUM >= 0x075700
+		/* A name that is still being looked up is not waited for. */
+		c->setopt(h->handle, CURLOPT_QUICK_EXIT, 1L);
+#endif
+	}
+	c->setopt(h->handle, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+	c->setopt(h->handle, CURLOPT_TIMEOUT_MS, (long)MAX(left_ms, 1));	/* 0 would be no bound */
+	c->setopt(h->handle, CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES);
+	c->setopt(h->handle, CURLOPT_LOW_SPEED_TIME, h->slow_s);
+}
+
 static void set_up(struct http *h, const struct http_request *r)
 {
 	const struct curl_library *c = h->curl;
@@ -109,10 +151,8 @@ static void set_up(struct http *h, const struct http_request *r)
 	c->setopt(h->handle, CURLOPT_NOSIGNAL, 1L);
 	c->setopt(h->handle, CURLOPT_USERAGENT, h->user_agent);
 	c->setopt(h->handle, CURLOPT_ERRORBUFFER, h->reason);
-	c->setopt(h->handle, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
-	c->setopt(h->handle, CURLOPT_TIMEOUT, h->timeout_s);
-	c->setopt(h->handle, CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES);
-	c->setopt(h->handle, CURLOPT_LOW_SPEED_TIME, h->slow_s);
+	set_times(h);
+	c->setopt(h->handle, CURLOPT_CERTINFO, 1L);
 	c->setopt(h->handle, CURLOPT_TCP_KEEPALIVE, 1L);
 	c->setopt(h->handle, CURLOPT_NOPROGRESS, 0L);
 	c->setopt(h->handle, CURLOPT_XFERINFOFUNCTION, on_progress);
@@ -187,15 +227,51 @@ static enum http_outcome outcome_of_failure(struct http *h, const struct http_re
 	return r->body && (gsize)sent_bytes < r->body_bytes ? HTTP_NOT_SENT : HTTP_UNSURE;
 }
 
+/* "DNS:a, DNS:b", of whoever answered; NULL: the library does not tell. */
+static char *names_of_certificate(const struct http *h)
+{
+	static const char label[] = "X509v3 Subject Alternative Name:";
+	struct curl_certinfo *info = NULL;
+
+	if (h->curl->getinfo(h->handle, CURLINFO_CERTINFO, &info) != CURLE_OK || !info || !info->num_of_certs)
+		return NULL;
+	for (struct curl_slist *line = info->certinfo[0]; line; line = line->next) {
+		if (!g_str_has_prefix(line->data, label))
+			continue;
+		g_autofree char *cut = g_strndup(line->data + strlen(label), NAMES_MAX_BYTES);
+		char *names = g_utf8_make_valid(g_strstrip(cut), -1);
+
+		for (char *s = names; *s; s++)
+			if ((unsigned char)*s < ' ' || *s == 127)
+				*s = ' ';
+		return names;
+	}
+	return NULL;
+}
+
+/* A certificate that nobody trusts and one for other names are one error of libcurl, whose words tell them apart. */
+static char *why_not_trusted(const struct http *h, const char *reason)
+{
+	if (!strstr(reason, "match"))
+		return g_strconcat(reason, "; --ca FILE names certificates to trust", NULL);
+	g_autofree char *names = names_of_certificate(h);
+
+	return g_strdup_printf("%s; its certificate is for %s: the address must have a name that it is for", reason,
+			       names && *names ? names : "another name");
+}
+
 /* libcurl's words, and what to do about those that have one known cause. */
 static char *why_not(const struct http *h, CURLcode code)
 {
 	const char *reason = h->reason[0] ? h->reason : h->curl->strerror(code), *advice = NULL;
 
 	switch (code) {
-	case CURLE_PEER_FAILED_VERIFICATION: advice = "--ca FILE names certificates to trust"; break;
+	case CURLE_PEER_FAILED_VERIFICATION: return why_not_trusted(h, reason);
 	case CURLE_SSL_CONNECT_ERROR: advice = "is it http:// there?"; break;
-	case CURLE_SSL_CACERT_BADFILE: advice = "--ca wants a file of certificates in PEM"; break;
+	case CURLE_SSL_CACERT_BADFILE:
+		advice = h->ca_path ? "--ca wants a file of certificates in PEM"
+				    : "this system has no certificates to trust: --ca FILE names some";
+		break;
 	case CURLE_UNSUPPORTED_PROTOCOL:	/* no HTTP at all: "Received HTTP/0.9 when not allowed" */
 	case CURLE_WEIRD_SERVER_REPLY: advice = "is it https:// there, or another port?"; break;
 	default: break;

@@ -19,6 +19,7 @@ struct http_options {
 	const char *ca_path;	/* certificates to trust; NULL: the system's */
 	const struct credentials *credentials;	/* NULL: none; borrowed */
 	unsigned timeout_s;	/* of one request, all in all; 0: HTTP_TIMEOUT_S */
+	gint64 until_us;	/* g_get_monotonic_time() at which all requests end; 0: never */
 };
 #define HTTP_TIMEOUT_S 60
 

@@ -371,9 +371,8 @@ struct sender_status sender_status(struct sender *s)
 	return status;
 }
 
-bool sender_drain(struct sender *s, unsigned wait_s)
+bool sender_drain(struct sender *s, gint64 until_us)
 {
-	gint64 until_us = g_get_monotonic_time() + (gint64)wait_s * G_USEC_PER_SEC;
 	bool is_empty;
 
 	g_mutex_lock(&s->lock);

@@ -48,8 +48,8 @@ struct sender *sender_start(const struct sender_options *options, GError **error
  */
 bool sender_window(struct sender *s, const struct profile *window, const struct reasons *reasons, GError **error);
 struct sender_status sender_status(struct sender *s);
-/* Waits until the spool is empty, or so long; true when it is. */
-bool sender_drain(struct sender *s, unsigned wait_s);
+/* Waits until the spool is empty, or until that g_get_monotonic_time(); true when it is. */
+bool sender_drain(struct sender *s, gint64 until_us);
 /*
  * Gives what runs a moment, ends the thread and frees; what is left in the spool is sent by the next one.  NULL is
  * fine.

@@ -54,9 +54,12 @@ struct target *target_open(const struct target_options *o, GError **error)
 	if (ok && o->database && (!*o->database || !is_header_text(o->database)))
 		ok = fail(error, PUSH_ERROR_USAGE, g_strdup_printf("\"%s\" is no name of a database", o->database));
 	if (ok) {
-		const struct http_options http = { o->ca_path,
-						   credentials_are_there(&t->credentials) ? &t->credentials : NULL,
-						   o->timeout_s };
+		const struct http_options http = {
+			.ca_path = o->ca_path,
+			.credentials = credentials_are_there(&t->credentials) ? &t->credentials : NULL,
+			.timeout_s = o->timeout_s,
+			.until_us = o->until_us,
+		};
 
 		t->http = http_new(&http, error);
 	}

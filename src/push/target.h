@@ -21,6 +21,7 @@ struct target_options {
 	const char *credentials_path;	/* NULL: the environment, see credentials.h */
 	const char *ca_path;	/* NULL: the system's */
 	unsigned timeout_s;	/* of a request; 0: HTTP_TIMEOUT_S */
+	gint64 until_us;	/* as in http.h; 0: no end */
 };
 #define TARGET_DATABASE "offcpu"
 

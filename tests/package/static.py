@@ -1,20 +1,41 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """The static program: what it is, and that it works where there is nothing else."""
+import http.server
 import json
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
+import threading
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
 from lib import Skip, expect, need_root, need_tools, run, same_bytes, clone
 
-MAX_BYTES = 10_000_000
+MAX_BYTES = 16_000_000
+IMAGE_MAX_BYTES = 30_000_000
 # In a mount namespace of its own: a folder that holds the program, what it wrote to /tmp, /proc and /sys.
 ENTER = 'mount -t proc proc "$1/proc"; mount --rbind /sys "$1/sys"; cd "$1"; shift; exec chroot . "$@"'
+# The same, with the capabilities of a list alone: an exec as root leaves those of the bounding set.
+ENTER_WITH = """import ctypes, os, subprocess, sys
+folder, wanted, *argv = sys.argv[1:]
+subprocess.run(["mount", "-t", "proc", "proc", folder + "/proc"], check=True)
+subprocess.run(["mount", "--rbind", "/sys", folder + "/sys"], check=True)
+os.chroot(folder)
+os.chdir("/")
+libc = ctypes.CDLL(None)
+for number in range(41):
+    if str(number) not in wanted.split(","):
+        libc.prctl(24, number, 0, 0, 0)     # PR_CAPBSET_DROP
+libc.prctl(38, 1, 0, 0, 0)                  # PR_SET_NO_NEW_PRIVS
+os.execve(argv[0], argv, {"PATH": "/usr/bin", "LANG": "C.UTF-8"})
+"""
+CAPABILITIES = {"DAC_READ_SEARCH": 2, "SETGID": 6, "SETUID": 7, "SETPCAP": 8, "IPC_LOCK": 14, "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYS_NICE": 23,
+                "SYS_RESOURCE": 24, "SYSLOG": 34, "PERFMON": 38, "BPF": 39, "CHECKPOINT_RESTORE": 40}
 # Its own clock says how long it slept.
 SLEEPER = """import time
 while True:
@@ -45,6 +66,34 @@ def lines_until(process, text):
         expect(line, f"it ended: {said}")
         said += line
     return said
+
+
+class Engine:
+    """Takes whatever it is sent, by TLS."""
+    def __init__(self, certificate, key):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.end_headers()
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.do_GET()
+
+            def log_message(self, *_words):
+                pass
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self.server.server_address[1]
+
+    def __exit__(self, *_words):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 def in_empty_folder(place, *arguments, status=0):
@@ -125,9 +174,62 @@ def static_agent_keeps_a_history_and_serve_shows_it(place):
     expect(set(uids) == {"65534"}, f"it is still user {uids}")
 
 
-def static_says_in_one_sentence_what_it_leaves_out(place):
-    said = in_empty_folder(place, "push", "--clickhouse", "http://127.0.0.1:1", "/nothing.offcpu", status=1)
+def static_pushes_by_its_own_libcurl(place):
+    """A host's name by DNS or /etc/hosts, TLS by certificates that --ca names, and an engine that is not there: one sentence."""
+    need_tools("openssl")
+    in_empty_folder(place, "record", "-d", "0.2", "-o", "/tmp/p.offcpu")
+    folder = place.folder / "empty"
+    (folder / "etc").mkdir(exist_ok=True)
+    (folder / "etc" / "hosts").write_text("127.0.0.1 engine.example other.example\n")
+    run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", folder / "tmp" / "key.pem", "-out", folder / "tmp" / "ca.pem", "-days", "2",
+        "-subj", "/CN=engine.example", "-addext", "subjectAltName=DNS:engine.example")
+    with Engine(folder / "tmp" / "ca.pem", folder / "tmp" / "key.pem") as port:
+        push = ["push", "/tmp/p.offcpu", "--wait", "5s", "--ca", "/tmp/ca.pem", "--pyroscope"]
+        said = in_empty_folder(place, *push, f"https://engine.example:{port}")
+        expect("took" in said, f"the engine has nothing: {said}")
+        said = in_empty_folder(place, *push, f"https://other.example:{port}", status=1)
+        expect("its certificate is for DNS:engine.example" in said, f"it does not say whose certificate that is: {said}")
+        said = in_empty_folder(place, *push[:4], "--pyroscope", f"https://engine.example:{port}", status=1)
+        expect("--ca FILE" in said, f"a certificate that nobody trusts: {said}")
+    said = in_empty_folder(place, "push", "--clickhouse", "http://127.0.0.1:1", "--wait", "1s", "/tmp/p.offcpu", status=1)
     expect(len(said.strip().splitlines()) == 1, f"not one sentence: {said}")
+
+
+def agent_in_image(folder, manifests):
+    """As the DaemonSet has it: its configuration, arguments and capabilities, and an engine that is not there."""
+    text = (manifests / "daemonset.yaml").read_text()
+    names = re.search(r"add: \[(.*)\]", text).group(1).split(", ")
+    config = Path(folder, "etc", "offcpu")
+    config.mkdir(parents=True, exist_ok=True)
+    own = (manifests / "agent.conf").read_text().replace("0.0.0.0:9733", "127.0.0.1:0")
+    (config / "agent.conf").write_text(own + "[push]\nclickhouse = https://127.0.0.1:1\n")
+    (config / "agent.conf.d").mkdir(exist_ok=True)
+    (config / "agent.conf.d" / "10-test.conf").write_text("[agent]\nwindow = 1s\n[store]\ndir = /tmp/history\n[push]\nspool = /tmp/spool\n")
+    argv = ["unshare", "--mount", "--propagation", "private", sys.executable, "-c", ENTER_WITH, folder, ",".join(str(CAPABILITIES[name]) for name in names),
+            "/usr/bin/offcpu", "agent", "--config", "/etc/offcpu/agent.conf", "--set", "agent.host=node-7"]
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as agent:
+        said = lines_until(agent, "cannot be reached")
+        try:
+            url = re.search(r"metrics are at (\S+)", said).group(1)
+            until = time.monotonic() + 60
+            text = ""
+            while 'offcpu_push_up{engine="clickhouse"} 0' not in text:
+                expect(time.monotonic() < until, f"an engine that is not there: {text}")
+                time.sleep(0.5)
+                try:
+                    with urllib.request.urlopen(url, timeout=30) as answer:
+                        text = answer.read().decode()
+                except urllib.error.HTTPError:
+                    pass    # the first window is not over
+            with urllib.request.urlopen(url.replace("/metrics", "/healthz"), timeout=30) as answer:
+                health = answer.read().decode()
+            expect(agent.poll() is None, "it ended because an engine cannot be reached")
+        finally:
+            agent.send_signal(signal.SIGTERM)
+            said += agent.stdout.read()
+    expect(agent.returncode == 0, f"status {agent.returncode}: {said}")
+    expect(health.startswith("ok"), health)
+    expect(re.search(r'offcpu_build_info\{version="[^"]+",commit="[^"]*"\} 1', text), f"no version: {text}")
 
 
 def static_is_a_container_image(place):
@@ -147,6 +249,9 @@ def static_is_a_container_image(place):
             Path(folder, directory).mkdir(exist_ok=True)
         said = in_folder(folder, "/usr/bin/offcpu", "doctor")
         expect("All is well" in said, f"its self-test did not pass: {said}")
+        size = sum(file.lstat().st_size for file in Path(folder).rglob("*") if "proc" not in file.parts and "sys" not in file.parts and file.is_file())
+        expect(size <= IMAGE_MAX_BYTES, f"the image has {size} bytes")
+        agent_in_image(folder, context.parent / "share" / "kubernetes")
     finally:
         run(*buildah, "umount", name)
 
@@ -181,5 +286,5 @@ STATIC_POINTS = [
     static_is_built_from_a_clone_by_one_command, static_needs_no_library_and_is_small, static_says_the_version_of_git,
     static_knows_in_an_empty_folder_what_a_process_waits_for, static_records_and_reports_in_an_empty_folder,
     static_agent_keeps_a_history_and_serve_shows_it,
-    static_says_in_one_sentence_what_it_leaves_out, static_is_a_container_image, static_sbom_lists_what_is_linked, static_has_the_same_bytes_when_built_again,
+    static_pushes_by_its_own_libcurl, static_is_a_container_image, static_sbom_lists_what_is_linked, static_has_the_same_bytes_when_built_again,
 ]

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""What is shipped for other programs is as they want it: rules of Prometheus, a DaemonSet of Kubernetes.  tests/live asks a Prometheus."""
+"""What is shipped for other programs is as they want it: rules of Prometheus, manifests of Kubernetes.  tests/live asks a Prometheus."""
 import os
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import clickhouse_server
 from clickhouse_server import npm
@@ -19,12 +21,33 @@ def check(name, words, env=None):
 
 def run(_program, _recordings, _folder):
     if shutil.which("promtool"):
-        check("alerts.yml: promtool check rules", ["promtool", "check", "rules", str(SHARE / "prometheus" / "alerts.yml")])
+        rules = SHARE / "prometheus" / "alerts.yml"
+        check("alerts.yml: promtool check rules", ["promtool", "check", "rules", str(rules)])
+        with tempfile.TemporaryDirectory() as folder:   # promtool looks for the rules beside the test
+            for file in (rules, clickhouse_server.HERE / "alerts_test.yml"):
+                shutil.copy(file, folder)
+            check("alerts.yml: they fire when they are to, as of an agent that died, and not else", ["promtool", "test", "rules", f"{folder}/alerts_test.yml"])
+        told = {line.split(":", 1)[1].strip() for line in rules.read_text().splitlines() if "- alert:" in line}
+        explained = {line[3:].strip() for line in (SHARE.parent / "docs" / "alerts.md").read_text().splitlines() if line.startswith("## ")}
+        point("docs/alerts.md says what to do of each rule", None if told == explained else f"{sorted(told ^ explained)}")
     else:
         point("alerts.yml: promtool check rules", skip="promtool is not installed")
+    kubernetes()
+
+
+def kubernetes():
+    """Each manifest, and what kubectl makes of them all."""
+    folder = SHARE / "kubernetes"
     modules = [npm.folder_of(package) for package in ("kubernetes-models", "js-yaml")] if shutil.which("node") else [None]
-    if all(modules):
-        check("the DaemonSet by Kubernetes' schema", ["node", str(clickhouse_server.HERE / "validate_kubernetes.js"),
-                                                      str(SHARE / "kubernetes" / "offcpu-agent.yaml")], {"NODE_PATH": ":".join(map(str, modules))})
-    else:
-        point("the DaemonSet by Kubernetes' schema", skip="node or npm is not installed, or the packages cannot be had")
+    if not all(modules):
+        point("the manifests by Kubernetes' schema", skip="node or npm is not installed, or the packages cannot be had")
+        return
+    manifests = [file for file in sorted(folder.glob("*.yaml")) if file.name != "kustomization.yaml"]
+    with tempfile.TemporaryDirectory() as place:
+        if shutil.which("kubectl"):
+            built = Path(place, "kustomized.yaml")
+            built.write_bytes(subprocess.run(["kubectl", "kustomize", str(folder)], stdout=subprocess.PIPE, check=True).stdout)
+            manifests.append(built)
+        for manifest in manifests:
+            check(f"{manifest.name} by Kubernetes' schema", ["node", str(clickhouse_server.HERE / "validate_kubernetes.js"), str(manifest)],
+                  {"NODE_PATH": ":".join(map(str, modules))})

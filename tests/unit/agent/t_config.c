@@ -12,8 +12,9 @@
 static struct agent_config *parse(const char *text)
 {
 	g_autoptr(GError) error = NULL;
-	struct agent_config *c = agent_config_parse(text, strlen(text), "a.conf", &error);
+	struct agent_config *c = agent_config_new();
 
+	agent_config_take(c, text, strlen(text), "a.conf", &error);
 	g_assert_no_error(error);
 	return c;
 }
@@ -88,13 +89,19 @@ static void test_refused(void)
 		{ "[alert a]\nrun = mail root\n", "a.conf, line 2: run: 'mail': a command is given with its whole path" },
 		{ "[alert a]\nrun = /bin/echo 'a\n", "a.conf, line 2: run: '/bin/echo 'a' is no command: Text ended before matching quote was "
 						      "found for \'. (The text was \u201c/bin/echo 'a\u201d)" },
+		{ "[push]\npyroscope = nowhere\n", "a.conf: [push] pyroscope: \"nowhere\" is no address such as http://HOST:PORT" },
+		{ "[push]\nwindows = some\n", "a.conf: [push] windows: 'some' is neither all nor alerts" },
+		{ "[push]\none-host-in = 0\n", "a.conf, line 2: one-host-in: '0' is too little" },
 		{ "[agent]\n\xff = 1\n", "a.conf, line 2: it is not UTF-8" },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
 		g_autoptr(GError) error = NULL;
 
-		g_assert_null(agent_config_parse(bad[i].text, strlen(bad[i].text), "a.conf", &error));
+		struct agent_config *c = agent_config_new();
+
+		g_assert_false(agent_config_take(c, bad[i].text, strlen(bad[i].text), "a.conf", &error));
+		agent_config_free(c);
 		g_assert_error(error, AGENT_CONFIG_ERROR, 0);
 		g_assert_cmpstr(error->message, ==, bad[i].says);
 	}
@@ -112,12 +119,64 @@ static void test_files(void)
 	g_assert_null(agent_config_read(path, false, &error));
 	g_assert_nonnull(strstr(error->message, "No such file"));
 	g_clear_error(&error);
+	c = agent_config_read("/dev/null", false, &error);
+	g_assert_no_error(error);
+	agent_config_free(c);
 	g_assert_null(agent_config_read("/dev/zero", false, &error));
 	g_assert_cmpstr(error->message, ==, "/dev/zero: it is not a file");
 	g_clear_error(&error);
 	g_assert_true(g_file_set_contents(path, "[agent]\nwindow = 2s\0 ", 21, NULL));
 	g_assert_null(agent_config_read(path, false, &error));
 	g_assert_nonnull(strstr(error->message, "byte 0"));
+	g_unlink(path);
+	g_rmdir(dir);
+}
+
+static void put(const char *dir, const char *name, const char *text)
+{
+	g_autofree char *path = g_build_filename(dir, name, NULL);
+
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+/* By their names: later values win, an alert of the same name is replaced, and files with other endings do not count. */
+static void test_drop_ins(void)
+{
+	g_autofree char *dir = g_dir_make_tmp("config-XXXXXX", NULL), *path = g_build_filename(dir, "c", NULL),
+			*folder = g_strconcat(path, ".d", NULL), *before = NULL;
+	static const char *const names[] = { "20-b.conf", "10-a.conf", "30-c.conf.bak", ".40-d.conf" };
+	g_autoptr(GError) error = NULL;
+	struct agent_config *c;
+
+	put(dir, "c", "[agent]\nwindow = 2s\nbudget = 2%\n[alert one]\nwhen = reason=lock share > 30%\n");
+	c = agent_config_read(path, false, &error);
+	g_assert_no_error(error);
+	before = g_strdup(c->hash);
+	g_assert_cmpuint(strlen(before), ==, AGENT_HASH_CHARS);
+	agent_config_free(c);
+	g_assert_cmpint(g_mkdir(folder, 0700), ==, 0);
+	put(folder, names[0], "[agent]\nwindow = 4s\n[alert one]\nwhen = reason=disk share > 5%\n");
+	put(folder, names[1], "[agent]\nwindow = 3s\n[alert two]\nwhen = reason=cpu share > 5%\n");
+	put(folder, names[2], "what an editor left");
+	put(folder, names[3], "and what it hides");
+	c = agent_config_read(path, false, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(c->window_ns, ==, 4 * S);
+	g_assert_cmpuint(c->budget_ppm, ==, 20000);
+	g_assert_cmpuint(c->alerts->len, ==, 2);
+	g_assert_cmpstr(((struct alert_rule *)c->alerts->pdata[0])->name, ==, "two");
+	g_assert_cmpstr(((struct alert_rule *)c->alerts->pdata[1])->when, ==, "reason=disk share > 5%");
+	g_assert_cmpstr(c->hash, !=, before);
+	agent_config_free(c);
+	put(folder, names[0], "[agent]\nwindow = 4s\nwindow = 5s\n");
+	g_assert_null(agent_config_read(path, false, &error));
+	g_assert_nonnull(strstr(error->message, "20-b.conf, line 3: 'window' stands there twice"));
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *one = g_build_filename(folder, names[i], NULL);
+
+		g_unlink(one);
+	}
+	g_rmdir(folder);
 	g_unlink(path);
 	g_rmdir(dir);
 }
@@ -168,6 +227,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent-config/refused", test_refused);
 	g_test_add_func("/agent-config/alerts", test_alerts);
 	g_test_add_func("/agent-config/files", test_files);
+	g_test_add_func("/agent-config/drop-ins", test_drop_ins);
 	g_test_add_func("/agent-config/settings", test_settings);
 	return g_test_run();
 }
