@@ -184,7 +184,7 @@ function whatWords() {
 	if (!S.count && !V.ofWakes && !V.isRanged && S.view !== 'sandwich' && all - V.total > all * 1e-9) {
 		const idle = foldedIdle(),
 			off = all - V.total,
-			words = idle > off * 0.999 ? `${time(off)} of idle time is switched off` : `${time(off)} is switched off` + (idle ? `, ${time(idle)} of it idle` : '');
+			words = idle > off * 0.999 ? `${time(off)} of idle time is off` : `${time(off)} is off` + (idle ? `, ${time(idle)} of it idle` : '');
 		shown += ` of ${time(all)}; ${words}`;
 	}
 	parts.push(shown);
