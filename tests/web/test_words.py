@@ -8,8 +8,8 @@ import re
 from browser import CHROMIUM, Browser
 from recorded import EVERYTHING, Opened, start
 
-LINES = "[...document.querySelectorAll('#findings li')].map((l) => [l.querySelector('.sentence').getAttribute('aria-label'),
-	[...l.querySelectorAll('.evidence, .advice')].map((s) => s.textContent).join(' ')])"
+LINES = """[...document.querySelectorAll('#findings li')].map((l) => [l.querySelector('.sentence').getAttribute('aria-label'),
+	[...l.querySelectorAll('.evidence, .advice')].map((s) => s.textContent).join(' ')])"""
 SELECTED = "(({ V }) => V.labels.text[V.selected.pane.layout.tree.label[V.selected.node]])(offcpu)"
 SIZES = "Object.fromEntries(['main', '#panel', '#stage', 'footer'].map((s) => { const b = document.querySelector(s).getBoundingClientRect(); return [s, [b.top, b.bottom]]; }))"
 
