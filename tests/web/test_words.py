@@ -16,7 +16,7 @@ SIZES = "Object.fromEntries(['main', '#panel', '#stage', 'footer'].map((s) => { 
 
 class Words(Opened):
     BROWSER = Browser
-    RECORDINGS = ("wakers", "cpu")
+    RECORDINGS = ("wakers", "cpu", "crowd")
 
     @classmethod
     def setUpClass(cls):
@@ -37,9 +37,8 @@ class Words(Opened):
     def test_nothing_of_a_finding_is_cut(self):
         for width in (1400, 1000, 375):
             self.browser.open(self.page, width=width)
-            if width == 375:
-                self.browser.press("#morefindings")
-            cut = self.browser.run("[...document.querySelectorAll('#findings .sentence, #findings span')].filter((e) => !e.offsetWidth || "
+            self.browser.run("document.querySelector('#morefindings').click()")
+            cut = self.browser.run("[...document.querySelectorAll('#findings .sentence, #findings li span')].filter((e) => !e.offsetWidth || "
                                    "e.scrollWidth > e.offsetWidth + 1).map((e) => e.textContent)")
             self.assertEqual(cut, [], width)
 
@@ -53,6 +52,13 @@ class Words(Opened):
         self.assertNotIn("lost", self.text("#foot").replace(verdict, ""))
         self.browser.press("#foot")
         self.assertIn("of the off-CPU time is in stacks", self.text("#foot"))
+
+    def test_no_advice_to_record_what_was_recorded(self):
+        advice = "[offcpu.V.data.about.queue.advice, ...offcpu.V.data.about.findings.map((f) => f.advice)].join(' ')"
+        self.assertIn("record --runq-blame", self.browser.run(advice))
+        self.browser.open(self.make("flame", "crowd.html", "crowd.offcpu"), EVERYTHING)
+        self.assertIn("add CPUs", self.browser.run(advice))
+        self.assertNotIn("record --", self.browser.run(advice))
 
     def test_no_advice_for_many_reasons(self):
         self.browser.pause(0.3)
@@ -79,6 +85,7 @@ class Words(Opened):
             if not waits or "waits for a CPU" in rows[at][0]:
                 continue
             self.browser.open(self.page)
+            self.browser.run("document.querySelector('#morefindings').click()")
             self.browser.press(f"#findings li:nth-child({at + 1}) button")
             self.browser.pause(0.3)
             facts = self.browser.run("Object.fromEntries([...document.querySelectorAll('#panel dt')].map((d) => [d.textContent, d.nextSibling.textContent]))")
@@ -101,6 +108,7 @@ class Words(Opened):
     def test_finding_of_the_cpu(self):
         rows = self.browser.run(LINES)
         at = [i for i, (sentence, _) in enumerate(rows) if "waits for a CPU" in sentence][0]
+        self.browser.run("document.querySelector('#morefindings').click()")
         self.browser.press(f"#findings li:nth-child({at + 1}) button")
         self.browser.run("(() => { const g = document.querySelector('#group'); g.value = 'process'; g.dispatchEvent(new Event('change')); })()")
         of_server = self.browser.run("""(({ V }) => { const { tree, total } = V.layouts[0];

@@ -23,10 +23,13 @@ function findingLine(finding, i) {
 		),
 	);
 }
-// On a small screen the first one's sentence and advice, until more is asked for.
+// As many as the report has, and on a small screen the first one's sentence and advice, until more is asked for.
+const FINDINGS_SHOWN = 3;
 function sayMoreFindings(open) {
-	const cnt = V.data.about.findings.length;
-	one('#morefindings').textContent = open ? 'Less' : cnt > 1 ? `Why, and ${cnt - 1} more` : 'Why';
+	const cnt = V.data.about.findings.length,
+		words = [cnt > 1 ? `Why, and ${cnt - 1} more` : 'Why', `${cnt - FINDINGS_SHOWN} more`];
+	one('#findings').classList.toggle('many', cnt > FINDINGS_SHOWN);
+	one('#morefindings').replaceChildren(...words.map((text) => make('span', { text: open ? 'Less' : text })));
 	one('#morefindings').setAttribute('aria-expanded', open);
 }
 function makeFindings() {

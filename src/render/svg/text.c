@@ -4,28 +4,37 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "render/text/util.h"
-
 /* A hostile name may be as long as its recording. */
 #define TEXT_MAX_CHARS 4096
 
-/* As text has it, so that a name looks the same everywhere.  Free with g_free(). */
-static char *safe_of(const char *s)
+static gunichar harmless(gunichar c)
 {
-	GString *safe = g_string_new(NULL);
-
-	text_safe(safe, s);
-	return g_string_free(safe, FALSE);
+	if (c < 0x20)
+		return 0x2400 + c;
+	if (c == 0x7f)
+		return 0x2421;
+	if ((c >= 0x80 && c < 0xa0) || (c >= 0xd800 && c <= 0xdfff) || (c & 0xfffe) == 0xfffe || c > 0x10ffff)
+		return 0xfffd;
+	/* Marks that reorder or hide the text around them, and line separators. */
+	if ((c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
+	    c == 0x061c || c == 0xfeff)
+		return 0xfffd;
+	return c;
 }
 
-/* The next character of *s, which is UTF-8, *s moved on; 0 at the end. */
+/* The next character of *s made harmless, *s moved on; 0 at the end. */
 static gunichar next_char(const char **s)
 {
-	gunichar c = **s ? g_utf8_get_char(*s) : 0;
+	if (!**s)
+		return 0;
+	gunichar c = g_utf8_get_char_validated(*s, -1);
 
-	if (c)
-		*s = g_utf8_next_char(*s);
-	return c;
+	if (c == (gunichar)-1 || c == (gunichar)-2) {
+		(*s)++;
+		return 0xfffd;
+	}
+	*s = g_utf8_next_char(*s);
+	return harmless(c);
 }
 
 static unsigned char_cells(gunichar c)
@@ -45,10 +54,8 @@ static void append_char(GString *out, gunichar c)
 	}
 }
 
-void svg_escape(GString *out, const char *name)
+void svg_escape(GString *out, const char *s)
 {
-	g_autofree char *safe = safe_of(name);
-	const char *s = safe;
 	gunichar c;
 
 	for (unsigned i = 0; (c = next_char(&s)); i++) {
@@ -60,10 +67,8 @@ void svg_escape(GString *out, const char *name)
 	}
 }
 
-void svg_clean(GString *out, const char *name)
+void svg_clean(GString *out, const char *s)
 {
-	g_autofree char *safe = safe_of(name);
-	const char *s = safe;
 	gunichar c;
 
 	for (unsigned i = 0; (c = next_char(&s)); i++) {
@@ -75,10 +80,8 @@ void svg_clean(GString *out, const char *name)
 	}
 }
 
-unsigned svg_cells(const char *name)
+unsigned svg_cells(const char *s)
 {
-	g_autofree char *safe = safe_of(name);
-	const char *s = safe;
 	unsigned cells = 0;
 	gunichar c;
 
@@ -87,10 +90,8 @@ unsigned svg_cells(const char *name)
 	return cells;
 }
 
-void svg_escape_cut(GString *out, const char *name, unsigned cells)
+void svg_escape_cut(GString *out, const char *s, unsigned cells)
 {
-	g_autofree char *safe = safe_of(name);
-	const char *s = safe;
 	unsigned used = 0;
 	gunichar c;
 
