@@ -7,9 +7,9 @@ import sys
 import tempfile
 import unittest
 
+from screens import screenshot
+
 EVERYTHING = "#off=_"    # idle time, too, as the text has it
-# pictures that a person looks at
-SCREENS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "test-logs", "screens")
 TEXT = "document.querySelector(%s).textContent"
 PROGRAMS = {}    # "offcpu", "make_recording" and what else a test is given
 
@@ -49,13 +49,11 @@ class Recorded(unittest.TestCase):
 
     def screens(self, name, page, fragment=""):
         """Pictures for a person to look at: light and dark, of a desk and of a phone."""
-        os.makedirs(SCREENS, exist_ok=True)
         for width, height in ((1400, 900), (375, 812)):
             for dark in (False, True):
                 self.browser.open(page, fragment, width=width, height=height, dark=dark)
                 self.browser.pause(0.2)
-                self.browser.picture(os.path.join(SCREENS, f"{name}-{width}-{'dark' if dark else 'light'}.png"))
-        print(f"pictures of {name}: {os.path.abspath(SCREENS)}")
+                screenshot(self.browser, f"{name}-{'dark' if dark else 'light'}-{width}")
 
     def text(self, selector):
         return self.browser.run(TEXT % json.dumps(selector))
