@@ -9,7 +9,7 @@ import unittest
 
 from screens import screenshot
 
-EVERYTHING = "#off=_"    # idle time, too, as the text has it
+EVERYTHING = "#off=_&allFrames=1"    # idle time and folded frames, too, as other outputs have them
 TEXT = "document.querySelector(%s).textContent"
 PROGRAMS = {}    # "offcpu", "make_recording" and what else a test is given
 

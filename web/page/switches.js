@@ -30,7 +30,7 @@ function makeSwitches() {
 	const whole = all.reduce((a, b) => a + b, 0),
 		shares = V.data.about.diff && shareTexts();
 	const group = (name, buttons) =>
-		box.append(make('div', { role: 'group', 'aria-label': name }, make('b', { text: name }), ...buttons));
+		box.append(make('div', { role: 'group', 'aria-label': name || 'idle' }, name ? make('b', { text: name }) : null, ...buttons));
 	V.switches = [];
 	const put = (button, colourName, sum, isOn, keep, of) => {
 		V.switches.push({ ...of, button, colourName, isOn, isMinor: sum < whole * 0.01, share: shares ? shares(keep) : percent(sum, whole) });
