@@ -7,7 +7,9 @@ import sys
 import tempfile
 import unittest
 
-EVERYTHING = "#off=_"    # idle time, too, as the text has it
+from screens import screenshot
+
+EVERYTHING = "#off=_&allFrames=1"    # idle time and folded frames, too, as other outputs have them
 TEXT = "document.querySelector(%s).textContent"
 PROGRAMS = {}    # "offcpu", "make_recording" and what else a test is given
 
@@ -44,6 +46,14 @@ class Recorded(unittest.TestCase):
         """The page `name` of `offcpu COMMAND ARGS`."""
         cls.offcpu(command, *args, "-o", name)
         return cls.path(name)
+
+    def screens(self, name, page, fragment=""):
+        """Pictures for a person to look at: light and dark, of a desk and of a phone."""
+        for width, height in ((1400, 900), (375, 812)):
+            for dark in (False, True):
+                self.browser.open(page, fragment, width=width, height=height, dark=dark)
+                self.browser.pause(0.2)
+                screenshot(self.browser, f"{name}-{'dark' if dark else 'light'}-{width}")
 
     def text(self, selector):
         return self.browser.run(TEXT % json.dumps(selector))

@@ -17,7 +17,7 @@ from browser import CHROMIUM, Browser
 from png import colours_of
 
 MAKE_FLAME = None
-EVERYTHING = "#off=_"    # idle time, too, as the SVG has it
+EVERYTHING = "#off=_&allFrames=1"    # idle time and folded frames, too, as the SVG has them
 NS = "{http://www.w3.org/2000/svg}"
 TOTALS = """(() => {
 	const { V } = offcpu, out = {}, { tree, total, nodes, cnt } = V.layouts[0];
@@ -113,12 +113,40 @@ class Page(unittest.TestCase):
         self.browser.open(self.page)
         shown = self.state()["total"]
         self.assertLess(shown, self.all)
-        self.assertRegex(self.browser.run("document.querySelector('#what').textContent"), " of idle time is switched off")
-        names = self.browser.run("[...document.querySelectorAll('.switch')].filter((b) => b.querySelector('span').textContent"
-                                 ".startsWith('idle: ')).map((b) => (b.click(), b.querySelector('span').textContent))")
-        self.assertTrue(names)
+        self.assertRegex(self.browser.run("document.querySelector('#what').textContent"), " of idle time is off$")
+        idle = """[...document.querySelectorAll('.switch')].filter((b) => b.offsetWidth && b.textContent.startsWith('idle'))
+			.map((b) => [b.textContent, b.getAttribute('aria-pressed'), getComputedStyle(b).textDecorationLine])"""
+        (words, pressed, line), = self.browser.run(idle)    # one for all kinds
+        self.assertRegex(words, r"^idle[\d.]+% off$")
+        self.assertEqual((pressed, line), ("false", "none"))
+        click = "(() => { [...document.querySelectorAll('.switch')].find((b) => b.querySelector('span').textContent === 'idle').click(); })()"
+        self.browser.run(click)
         self.browser.pause()
         self.assertEqual(self.state()["total"], self.all)
+        self.browser.run(click)
+        self.browser.pause()
+        self.assertEqual(self.state()["total"], shown)
+        self.browser.run("[...document.querySelectorAll('.switch')].find((b) => b.querySelector('span').textContent.startsWith('idle: ')).click()")
+        self.browser.pause()
+        rows = self.browser.run(idle)    # kinds apart, now that they differ
+        if len(rows) > 1:
+            self.assertIn("mixed", [pressed for _, pressed, _ in rows])
+
+    def test_plumbing_is_folded(self):
+        """What every wait passes through is folded as the page opens, its time stays; a search and the key bring it back."""
+        self.browser.open(self.page, "#off=_")
+        names = "Object.keys(%s).join('\\n').split('\\n')" % TOTALS
+        folded = {"__schedule", "schedule", "do_syscall_64", "entry_SYSCALL_64_after_hwframe"}
+        self.assertEqual(folded & set(self.browser.run(names)), set())
+        self.assertEqual(self.state()["total"], self.all)
+        self.keys("/")
+        self.browser.type("^do_syscall_64$")
+        self.assertEqual(self.state()["found"], "folded: see All frames")
+        self.keys("Escape", "a")
+        self.assertEqual(folded & set(self.browser.run(names)), folded)
+        self.assertIn("allFrames=1", self.state()["hash"])
+        self.browser.press("#allframes")
+        self.assertEqual(folded & set(self.browser.run(names)), set())
 
     def test_drawn_at_once(self):
         """Pixels of the frames, light and dark, in the page and in the SVG, there also without scripts."""
@@ -221,7 +249,7 @@ class Page(unittest.TestCase):
         self.assertEqual(apart, self.all)
         self.browser.press("#switches .switch")
         self.assertEqual(self.state()["total"], sums["runnable"] + sums["preempted"])
-        self.assertIn("is switched off", self.browser.run("document.querySelector('#what').textContent"))
+        self.assertIn(" is off", self.browser.run("document.querySelector('#what').textContent"))
         self.browser.run("document.querySelector('#switches .switch').focus()")
         self.keys(" ")
         self.assertEqual(self.state()["total"], self.all)
@@ -258,6 +286,34 @@ class Page(unittest.TestCase):
         self.browser.open(page, hash_now)
         self.assertEqual((self.state()["view"], self.state()["total"]), ("wakers", blocked))
 
+    def test_wakers_of_whom(self):
+        """Wakers are those of all, unless a frame is chosen; one that a search that is over came to is not."""
+        page = make(self.folder.name, "many=2000", "html")
+        self.browser.open(page)
+        words = "[document.querySelector('#what').textContent, document.querySelector('#ofall').hidden]"
+        self.keys("/")
+        self.browser.type("method_1")
+        self.keys("Enter")
+        found = self.state()["selected"]
+        self.keys("4")
+        self.browser.run("document.querySelector('#v-wakers').click()") if self.state()["view"] != "wakers" else None
+        self.browser.pause(0.3)
+        told, hidden = self.browser.run(words)
+        self.assertIn("Who ended the waits of " + found, told)
+        self.assertFalse(hidden)
+        self.browser.press("#ofall")
+        self.browser.pause(0.3)
+        told, hidden = self.browser.run(words)
+        self.assertNotIn("waits of", told)
+        self.assertTrue(hidden)
+        self.browser.open(page)
+        self.keys("/")
+        self.browser.type("method_1")
+        self.keys("Enter", "Escape")
+        self.browser.press("#v-wakers")
+        self.browser.pause(0.3)
+        self.assertNotIn("waits of", self.browser.run(words)[0])
+
     def test_table(self):
         self.keys("2")
         rows = "[...document.querySelectorAll('#table tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
@@ -293,7 +349,7 @@ class Page(unittest.TestCase):
         self.keys("Escape")
         self.assertTrue(self.browser.run("document.querySelector('#help').hidden"))
         for key, part in (("i", "down=1"), ("o", "byName=1"), ("d", "panel=0"), ("t", "theme=dark"), ("k", "colours=state"), ("e", "exact=1"),
-                          ("g", "by=thread"), ("r", "reverse=1"), ("w", "classes=1")):
+                          ("a", "allFrames=1"), ("g", "by=thread"), ("r", "reverse=1"), ("w", "classes=1")):
             self.browser.open(self.page)
             self.keys(key)
             self.assertIn(part, self.state()["hash"], key)
@@ -453,7 +509,7 @@ class Page(unittest.TestCase):
         with open(self.page, encoding="utf-8") as file:
             text = file.read()
         bare = re.sub(r'<script type="application/octet-stream" id="(?!code|style|elements).*?</script>', "", text, flags=re.S)
-        self.assertLess(len(bare.encode()), 58000)
+        self.assertLess(len(bare.encode()), 150000)
         self.assertIsNone(re.search(r"https?://", re.sub(r"http://www\.w3\.org/2000/svg", "", bare)))
         self.assertRegex(text, r"default-src 'none'; script-src 'sha256-[^']+' 'sha256-[^']+'; style-src 'sha256-[^']+'; base-uri 'none'")
 

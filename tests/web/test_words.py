@@ -8,14 +8,15 @@ import re
 from browser import CHROMIUM, Browser
 from recorded import EVERYTHING, Opened, start
 
-LINES = "[...document.querySelectorAll('#findings li')].map((l) => [l.querySelector('button').textContent, l.querySelector('span').textContent])"
+LINES = """[...document.querySelectorAll('#findings li')].map((l) => [l.querySelector('.sentence').getAttribute('aria-label'),
+	[...l.querySelectorAll('.evidence, .advice')].map((s) => s.textContent).join(' ')])"""
 SELECTED = "(({ V }) => V.labels.text[V.selected.pane.layout.tree.label[V.selected.node]])(offcpu)"
 SIZES = "Object.fromEntries(['main', '#panel', '#stage', 'footer'].map((s) => { const b = document.querySelector(s).getBoundingClientRect(); return [s, [b.top, b.bottom]]; }))"
 
 
 class Words(Opened):
     BROWSER = Browser
-    RECORDINGS = ("wakers", "cpu")
+    RECORDINGS = ("wakers", "cpu", "crowd")
 
     @classmethod
     def setUpClass(cls):
@@ -29,6 +30,40 @@ class Words(Opened):
         for number, (sentence, rest) in enumerate(lines[:3], 1):
             self.assertIn(f"{number}. {sentence} {rest.split('. ')[0]}", text)
         self.assertIn("Batch: one fsync for many changes", lines[0][1])
+        head = self.browser.run("[document.querySelector('#findings').innerText.split('of the time that matters').length, "
+                                "document.querySelector('#findings .base').textContent, document.querySelector('.first .share').textContent]")
+        self.assertEqual(head, [1, "Of the time that matters", lines[0][0].split(" ")[0]])
+
+    def test_nothing_of_a_finding_is_cut(self):
+        for width in (1400, 1000, 375):
+            self.browser.open(self.page, width=width)
+            self.browser.run("document.querySelector('#morefindings').click()")
+            cut = self.browser.run("[...document.querySelectorAll('#findings .sentence, #findings li span')].filter((e) => !e.offsetWidth || "
+                                   "e.scrollWidth > e.offsetWidth + 1).map((e) => e.textContent)")
+            self.assertEqual(cut, [], width)
+
+    def test_title_and_verdict(self):
+        """The page says whom, how long and how complete in the report's words."""
+        first = self.offcpu("report", "wakers.offcpu").split("\n")[0]
+        target, verdict = re.match(r"offcpu: (.*), [\d.]+ \w+, \d+ CPUs?, (.*?)(?: \(see --full\))?$", first).groups()
+        self.assertRegex(self.text("#title"), "^" + re.escape(target) + r", [\d.]+ \w+$")
+        self.assertTrue(self.browser.run("document.title").startswith(self.text("#title")))
+        self.assertTrue(self.text("#foot").lower().startswith(verdict.lower() + " · "), self.text("#foot"))
+        self.assertNotIn("lost", self.text("#foot").replace(verdict, ""))
+        self.browser.press("#foot")
+        self.assertIn("of the off-CPU time is in stacks", self.text("#foot"))
+
+    def test_no_advice_to_record_what_was_recorded(self):
+        advice = "[offcpu.V.data.about.queue.advice, ...offcpu.V.data.about.findings.map((f) => f.advice)].join(' ')"
+        self.assertIn("record --runq-blame", self.browser.run(advice))
+        self.browser.open(self.make("flame", "crowd.html", "crowd.offcpu"), EVERYTHING)
+        self.assertIn("add CPUs", self.browser.run(advice))
+        self.assertNotIn("record --", self.browser.run(advice))
+
+    def test_no_advice_for_many_reasons(self):
+        self.browser.pause(0.3)
+        self.assertRegex(self.text("#panel .inwords"), r"^\d+% of this time a thread ")
+        self.assertFalse(self.browser.run("!!document.querySelector('#panel .inwords b')"))
 
     def test_finding_leads_to_its_stack(self):
         """By mouse and by key; also from another view, with the finding's own switch off."""
@@ -50,6 +85,7 @@ class Words(Opened):
             if not waits or "waits for a CPU" in rows[at][0]:
                 continue
             self.browser.open(self.page)
+            self.browser.run("document.querySelector('#morefindings').click()")
             self.browser.press(f"#findings li:nth-child({at + 1}) button")
             self.browser.pause(0.3)
             facts = self.browser.run("Object.fromEntries([...document.querySelectorAll('#panel dt')].map((d) => [d.textContent, d.nextSibling.textContent]))")
@@ -72,6 +108,7 @@ class Words(Opened):
     def test_finding_of_the_cpu(self):
         rows = self.browser.run(LINES)
         at = [i for i, (sentence, _) in enumerate(rows) if "waits for a CPU" in sentence][0]
+        self.browser.run("document.querySelector('#morefindings').click()")
         self.browser.press(f"#findings li:nth-child({at + 1}) button")
         self.browser.run("(() => { const g = document.querySelector('#group'); g.value = 'process'; g.dispatchEvent(new Event('change')); })()")
         of_server = self.browser.run("""(({ V }) => { const { tree, total } = V.layouts[0];
@@ -97,7 +134,7 @@ class Words(Opened):
         self.browser.run("[...document.querySelectorAll('.switch')].find((b) => b.querySelector('span').textContent === 'on CPU').dispatchEvent("
                          "new MouseEvent('click', { shiftKey: true }))")
         self.browser.pause(0.3)
-        self.assertRegex(self.text("#panel .inwords"), r"^100% of this time it runs\.$")
+        self.assertRegex(self.text("#panel .inwords"), r"^100% of this time a thread runs\.$")
 
     def test_small_switches(self):
         """What is little has its switch on demand, but never where it is off."""
@@ -107,7 +144,7 @@ class Words(Opened):
         self.browser.key("s")
         all_of_them = self.browser.run(count)
         self.assertGreater(all_of_them, few)
-        self.browser.press("#switches [role=group]:nth-of-type(3) .switch")
+        self.browser.press("#switches [aria-label=state] .switch")
         self.browser.key("s")
         self.assertEqual(self.browser.run(count), few + 1)
 
@@ -123,6 +160,19 @@ class Words(Opened):
         self.assertGreater(size["#stage"][1] - size["#stage"][0], 250)
         root = self.browser.run("(({ V }) => [V.panes[0].base * 19 - V.scroll(), V.painter.height])(offcpu)")
         self.assertTrue(0 <= root[0] <= root[1] - 19, root)
+
+    def test_phone(self):
+        """375 pixels wide: the graph begins on the first third, and a toolbar that goes on says so until its end is seen."""
+        self.screens("page", self.page)
+        self.browser.open(self.page, width=375, height=812)
+        self.assertLessEqual(self.browser.run("document.querySelector('#stage').getBoundingClientRect().top"), 300)
+        seen = "getComputedStyle(document.querySelector('#nav'), '::after').content"
+        self.assertEqual(self.browser.run(seen), '"›"')
+        self.browser.run("document.querySelector('#nav').scrollLeft = 1e6")
+        self.browser.pause(0.1)
+        self.assertEqual(self.browser.run(seen), "none")
+        self.browser.open(self.page)
+        self.assertEqual(self.browser.run(seen), "none")
 
     def test_accessible(self):
         names = [name for role, name, _ in self.browser.accessible() if role == "button"]

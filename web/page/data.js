@@ -62,12 +62,14 @@ function readLabels(r, data) {
 	data.labelModule = new Array(cnt);
 	data.labelKernel = new Uint8Array(cnt);
 	data.labelWhy = new Uint8Array(cnt);
+	data.labelFolded = new Uint8Array(cnt); // tells nothing of a wait
 	for (let i = 0; i < cnt; i++) {
 		data.labelText[i] = data.texts[r.number()];
 		data.labelModule[i] = data.texts[r.number()];
 		const n = r.number();
 		data.labelKernel[i] = n & 1;
-		data.labelWhy[i] = n >> 1;
+		data.labelFolded[i] = (n >> 1) & 1;
+		data.labelWhy[i] = n >> 2;
 	}
 }
 

@@ -3,17 +3,42 @@
 
 // ---- findings
 
+const BASE = /^(\S+%) of (the time that matters): /;
 function findingLine(finding, i) {
-	const words = finding.tasks
-			? make('b', { class: 'sentence', text: finding.sentence, title: 'See offcpu flame --tasks' })
-			: make('button', { type: 'button', class: 'sentence', text: finding.sentence, title: 'Show it', onclick: () => showFinding(finding) }),
-		rest = [finding.evidence, finding.advice].filter(Boolean).join('. ');
-	return make('li', { class: i ? '' : 'first' }, words, make('span', { text: rest, title: rest }));
+	const [head, share] = finding.sentence.match(BASE) || ['', ''],
+		about = { class: 'sentence', text: finding.sentence.slice(head.length).replace(/^./, (c) => (head ? c : c.toUpperCase())), 'aria-label': finding.sentence },
+		words = finding.tasks
+			? make('b', { ...about, title: 'See offcpu flame --tasks' })
+			: make('button', { type: 'button', ...about, title: 'Show it', onclick: () => showFinding(finding) });
+	return make(
+		'li',
+		{ class: i ? '' : 'first' },
+		make('b', { class: 'share', text: share, 'aria-hidden': true }),
+		make(
+			'div',
+			{},
+			words,
+			make('span', { class: 'evidence', text: finding.evidence && finding.evidence + '.' }),
+			finding.advice ? make('span', { class: 'advice', text: finding.advice }) : null,
+		),
+	);
+}
+// As many as the report has, and on a small screen the first one's sentence and advice, until more is asked for.
+const FINDINGS_SHOWN = 3;
+function sayMoreFindings(open) {
+	const cnt = V.data.about.findings.length,
+		words = [cnt > 1 ? `Why, and ${cnt - 1} more` : 'Why', `${cnt - FINDINGS_SHOWN} more`];
+	one('#findings').classList.toggle('many', cnt > FINDINGS_SHOWN);
+	one('#morefindings').replaceChildren(...words.map((text) => make('span', { text: open ? 'Less' : text })));
+	one('#morefindings').setAttribute('aria-expanded', open);
 }
 function makeFindings() {
-	const { findings } = V.data.about;
+	const { findings } = V.data.about,
+		list = one('#findings ol');
 	one('#findings').hidden = !findings.length;
-	one('#findings').append(...findings.map(findingLine));
+	if (findings.some((f) => BASE.test(f.sentence))) list.before(make('p', { class: 'base', text: 'Of the time that matters' }));
+	list.append(...findings.map(findingLine));
+	sayMoreFindings(false);
 }
 // The node on the path of the wait that has the label, nearest to the root; its leaf without.
 function nodeOfFinding({ wait, label }) {
@@ -74,16 +99,18 @@ function rateWords(count) {
 	return rate >= 0.95 ? `${rate < 9.95 ? rate.toFixed(1) : number(rate)} times a second` : '';
 }
 // wakers: [name, share of the sleeps' time] and object: [name, share of all], or null.
-function inWords(detail, items, { waker, object }) {
+function inWords(detail, items, { waker, object }, isWhole) {
 	const rows = sayings(detail, items),
 		all = rows.reduce((sum, row) => sum + row.time, 0);
 	if (!all) return null;
 	const of = (row) => `${Math.round((100 * row.time) / all)}%`,
 		shown = rows.filter((row, i) => !i || (i < 3 && row.time > all / 10)),
 		[first, ...rest] = shown,
-		parts = [`${of(first)} of this time it ${first.says}` + rest.map((row, i) => `${i + 1 === rest.length ? ' and' : ','} ${of(row)} it ${row.says}`).join('')];
-	if (object && object.share > 0.5) parts.push(`It waits for ${object.name} (${Math.round(100 * object.share)}%)`);
-	if (waker && waker.share > 0.3) parts.push(`${waker.name} ends ${Math.round(100 * waker.share)}% of its sleep`);
+		isOne = !isWhole && first.time >= all * 0.9, // else no advice is right for all of it
+		who = isWhole ? 'a thread' : 'it',
+		parts = [`${of(first)} of this time ${who} ${first.says}` + rest.map((row, i) => `${i + 1 === rest.length ? ' and' : ','} ${of(row)} it ${row.says}`).join('')];
+	if (object && object.share > 0.5 && isOne) parts.push(`It waits for ${object.name} (${Math.round(100 * object.share)}%)`);
+	if (waker && waker.share > 0.3 && isOne) parts.push(`${waker.name} ends ${Math.round(100 * waker.share)}% of its sleep`);
 	const count = V.sides ? 0 : items.reduce((sum, i) => sum + (V.isThere[i] ? V.sums.count[i] : 0), 0),
 		long = items.reduce((sum, i) => sum + (V.isThere[i] ? offCpuOf(i) : 0), 0);
 	if (count > 1 && long) parts.push(`A wait takes ${time(long / count)} on average` + (rateWords(count) && `, ${rateWords(count)}`));
@@ -91,6 +118,6 @@ function inWords(detail, items, { waker, object }) {
 		'p',
 		{ class: 'inwords' },
 		make('span', { text: parts.join('. ') + '.' }),
-		first.advice ? make('b', { text: ' ' + first.advice }) : null,
+		isOne && first.advice ? make('b', { text: ' ' + first.advice }) : null,
 	);
 }

@@ -40,6 +40,7 @@ const HELP = [
 			['i', 'invert: root on top'],
 			['o', 'order: by weight, by name'],
 			['v', 'of a comparison, width: both, after, before'],
+			['a', 'all frames: none folded'],
 			['d', 'details'],
 			['s', 'all switches'],
 			['t', 'light, dark'],
@@ -294,15 +295,16 @@ function showSandwich(label) {
 }
 
 // The stacks of whoever ended the selected frame's waits; of that name only, where one is given.
-async function showWakers(name) {
+async function showWakers(name, ofAll) {
 	if (!V.data.about.hasWakers)
 		return say(
 			V.data.about.diff ? 'Not both recordings have wakers: record with --wakers' : 'This recording has no wakers: record with --wakers',
 		);
 	await readWakers(V.data);
-	if (S.view !== 'wakers' && S.view !== 'sandwich')
-		Object.assign(S, { of: S.view !== 'table' ? S.select : '', ofReverse: S.reverse });
-	else if (S.view === 'sandwich') S.of = '';
+	// A frame that a search came to is meant only while the search stands.
+	const isMeant = S.view !== 'table' && S.view !== 'sandwich' && (S.find || S.select !== V.foundSelect);
+	if (ofAll || S.view === 'wakers') S.of = '';
+	else Object.assign(S, { of: isMeant ? S.select : '', ofReverse: S.reverse });
 	Object.assign(S, { view: 'wakers', zoom: '', x: null, select: '', reverse: false });
 	update(true);
 	const { first, list, tree } = V.panes[0].layout;
@@ -361,6 +363,7 @@ function nextMatch(stepBy) {
 	}
 	if (next < 0) next = stepBy > 0 && at < 0 ? 0 : list.length - 1;
 	select(V.panes[0], list[next % list.length]);
+	V.foundSelect = S.select;
 	return null;
 }
 
@@ -443,6 +446,7 @@ const KEYS = {
 		S.view === 'time' ? set('heat', cycle(CHOICES.heat, S.heat)) : say('The heat map is in the view of time (5)'),
 	v: () =>
 		V.sides ? set('width', cycle(CHOICES.width, S.width)) : say('Nothing is compared: see Time (5)'),
+	a: () => set('allFrames', !S.allFrames),
 	d: () => set('panel', !S.panel),
 	s: () => set('allSwitches', !S.allSwitches),
 	t: () => set('theme', themeName() === 'dark' ? 'light' : 'dark'),

@@ -39,12 +39,14 @@ function weightWords() {
 function headWords() {
 	const { about } = V.data,
 		start = new Date(about.startMs);
-	one('#title').textContent = about.title || (about.onCpuHz ? 'Time on and off CPU' : 'Off-CPU time') + (about.host ? ' on ' + about.host : '');
+	const target = !about.rowsAre && about.target;
+	one('#title').textContent = about.title || (target ? `${target}, ${time(about.window)}` : '') || (about.onCpuHz ? 'Time on and off CPU' : 'Off-CPU time') + (about.host ? ' on ' + about.host : '');
 	const parts = about.subtitle
 		? [about.subtitle]
 		: [
 				start.toISOString().slice(0, 19).replace('T', ' ') + ' UTC',
-				`${time(about.window)} window`,
+				about.host,
+				target ? '' : `${time(about.window)} window`,
 				plural(about.cpus, 'CPU'),
 				about.rowsAre ? '' : plural(about.threads, 'thread'),
 				about.rowsAre ? `${time(about.listed)} of ${rowWords()}` : `${time(about.offCpu)} off CPU`,
@@ -57,13 +59,15 @@ function headWords() {
 	one('#sub').title = one('#sub').textContent;
 	if (!V.data.waits.cnt) one('#empty').textContent = 'No thread was off CPU in this window: all ran, or there were none.';
 }
-function footWords() {
+// The verdict; on demand all that is known of how complete this is.
+function footWords(open) {
 	const { about } = V.data,
 		all = about.stacks.reduce((a, b) => a + b, 0);
 	if (about.diff) {
 		changeFoot(about);
 		return;
 	}
+	const short = [about.verdict.replace(/^./, (c) => c.toUpperCase()), about.switches && number(about.switches) + ' switches seen', 'offcpu ' + about.version];
 	const parts = [
 		`${percent(Math.min(about.listed, about.offCpu), about.offCpu)} of the off-CPU time is in stacks`,
 		about.filtered ? `${percent(about.filtered, about.offCpu)} filtered` : '',
@@ -78,7 +82,9 @@ function footWords() {
 		'offcpu ' + about.version,
 	];
 	if (about.rowsAre) parts.splice(0, 8, about.error ? `standard error ${percent(about.error, about.listed)}` : '');
-	one('#foot').textContent = parts.filter(Boolean).join(' · ');
+	V.footOpen = !!open;
+	one('#foot').setAttribute('aria-expanded', V.footOpen);
+	one('#foot').textContent = (open || about.rowsAre ? parts : [...short, 'more …']).filter(Boolean).join(' · ');
 	one('#foot').title = about.losses.map((l) => `${number(l.count)}: ${l.help}`).join('\n');
 }
 
@@ -107,6 +113,7 @@ V.sync = () => {
 		['reverse', 'reverse'],
 		['down', 'down'],
 		['byname', 'byName'],
+		['allframes', 'allFrames'],
 		['case', 'exact'],
 		['details', 'panel'],
 	])
@@ -114,24 +121,32 @@ V.sync = () => {
 	if (one('#find').value !== S.find) one('#find').value = S.find;
 	const theme = themeName();
 	for (const s of V.switches) {
-		s.button.setAttribute('aria-pressed', s.isOn());
+		const isOn = s.isOn();
+		s.button.setAttribute('aria-pressed', isOn);
+		s.button.querySelector('small').textContent = s.share + (isOn === true ? '' : isOn ? ' partly off' : ' off');
 		s.button.querySelector('i').style.background = categoryColour(s.colourName, theme);
 	}
 	showSwitches();
 	if (V.more) V.more.sync();
 	one('#whole').hidden = !S.range && !S.range2 && !S.request;
 	one('#stage').hidden = S.view === 'table';
+	for (const id of ['#nav', '#switches']) showOverflow(one(id));
 	one('#table').hidden = S.view !== 'table';
 	one('#panel').hidden = !S.panel || S.view === 'table';
 	one('#found').textContent = foundWords();
 	one('#found').classList.toggle('bad', !!V.searchError);
 	for (const id of ['#prev', '#next']) one(id).disabled = !V.foundNodes || !V.foundNodes.length;
 	one('#what').textContent = whatWords();
+	one('#ofall').hidden = S.view !== 'wakers' || V.ofLabel < 0;
 };
+// A toolbar that does not fit says that it scrolls.
+function showOverflow(box) {
+	box.classList.toggle('scrolls', box.scrollWidth - box.scrollLeft > box.clientWidth + 1);
+}
 function foundWords() {
 	if (V.searchError) return V.searchError;
 	if (!S.find) return '';
-	if (!V.foundNodes.length) return 'nothing found';
+	if (!V.foundNodes.length) return V.foundFolded ? 'folded: see All frames' : 'nothing found';
 	return `${percent(V.foundShare, V.total)} · ${plural(V.foundNodes.length, 'frame')}`;
 }
 // Blocked time that was no wait for anybody, as far as it is left out.
@@ -169,7 +184,7 @@ function whatWords() {
 	if (!S.count && !V.ofWakes && !V.isRanged && S.view !== 'sandwich' && all - V.total > all * 1e-9) {
 		const idle = foldedIdle(),
 			off = all - V.total,
-			words = idle > off * 0.999 ? `${time(off)} of idle time is switched off` : `${time(off)} is switched off` + (idle ? `, ${time(idle)} of it idle` : '');
+			words = idle > off * 0.999 ? `${time(off)} of idle time is off` : `${time(off)} is off` + (idle ? `, ${time(idle)} of it idle` : '');
 		shown += ` of ${time(all)}; ${words}`;
 	}
 	parts.push(shown);
@@ -421,6 +436,13 @@ function wire() {
 	click('#reverse', KEYS.r);
 	click('#down', KEYS.i);
 	click('#byname', KEYS.o);
+	click('#allframes', KEYS.a);
+	click('#ofall', () => showWakers('', true));
+	click('#foot', () => footWords(!V.footOpen));
+	click('#morefindings', () => {
+		sayMoreFindings(one('#findings').classList.toggle('open'));
+		update(false);
+	});
 	click('#case', KEYS.e);
 	click('#details', KEYS.d);
 	click('#theme', KEYS.t);
@@ -459,6 +481,7 @@ function wire() {
 		S.range2 = null;
 		return setRange(null, true);
 	});
+	for (const id of ['#nav', '#switches']) one(id).addEventListener('scroll', () => showOverflow(one(id)));
 	mouse();
 	heatMouse();
 }

@@ -235,7 +235,7 @@ function splits(items) {
 	return sections;
 }
 
-const objectName = (o) => `${o.kind} ${o.name}` + (o.holder ? `, held by thread ${o.holder}` : '');
+const objectName = (o) => (o.name.includes(o.kind) ? o.name : `${o.kind} ${o.name}`) + (o.holder ? `, held by thread ${o.holder}` : '');
 // The largest of sums by key.
 function mostOf(sums, all, nameOf) {
 	const [key, n] = [...sums].reduce((most, row) => (row[1] > most[1] ? row : most));
@@ -383,7 +383,7 @@ async function showPanel() {
 		buttons.append(act('Callers and callees', '3', () => showSandwich(d.label)));
 	if (V.data.about.hasWakers && !V.ofWakes && S.view === 'flame')
 		buttons.append(act('Wakers', '4', () => showWakers('')));
-	const words = V.ofWakes || S.count || V.data.about.rowsAre ? null : inWords(detail, items, others);
+	const words = V.ofWakes || S.count || V.data.about.rowsAre ? null : inWords(detail, items, others, node === 0 && !pane.index && S.view !== 'sandwich');
 	panel.replaceChildren(
 		make('h2', { text: d.name }),
 		...[words].filter(Boolean),

@@ -27,6 +27,7 @@ const S = {
 	range2: null, // [first slice, last slice]
 	heat: 'time', // of a cell of the heat map: time, threads
 	width: 'both', // of a comparison: both, after, before
+	allFrames: false, // none is folded
 	panel: true,
 	allSwitches: false,
 	theme: '', // '', light, dark
@@ -60,6 +61,7 @@ const FIELDS = {
 	range2: 'l',
 	heat: 's',
 	width: 's',
+	allFrames: 'b',
 	panel: 'b',
 	allSwitches: 'b',
 	theme: 's',

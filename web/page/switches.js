@@ -30,11 +30,10 @@ function makeSwitches() {
 	const whole = all.reduce((a, b) => a + b, 0),
 		shares = V.data.about.diff && shareTexts();
 	const group = (name, buttons) =>
-		box.append(make('div', { role: 'group', 'aria-label': name }, make('b', { text: name }), ...buttons));
+		box.append(make('div', { role: 'group', 'aria-label': name || 'idle' }, name ? make('b', { text: name }) : null, ...buttons));
 	V.switches = [];
-	const put = (button, colourName, sum, isOn, keep) => {
-		V.switches.push({ button, colourName, isOn, isMinor: sum < whole * 0.01 });
-		button.querySelector('small').textContent = shares ? shares(keep) : percent(sum, whole);
+	const put = (button, colourName, sum, isOn, keep, of) => {
+		V.switches.push({ ...of, button, colourName, isOn, isMinor: sum < whole * 0.01, share: shares ? shares(keep) : percent(sum, whole) });
 		return button;
 	};
 	group(
@@ -62,6 +61,7 @@ function makeSwitches() {
 	);
 	const ofTime = V.switches.length;
 	let ofFirst = 0;
+	const idle = { cnt: 0, sum: 0 };
 	about.facets.forEach((facet, f) => {
 		if (f === 1) ofFirst = V.switches.length;
 		const sums = facet.categories.map(() => 0);
@@ -69,6 +69,12 @@ function makeSwitches() {
 			waits.classes.forEach((c, k) => {
 				sums[categoryOf(f, i, k)] += c[i];
 			});
+		facet.categories.forEach((c, k) => {
+			if (!c.idle) return;
+			idle.cnt++;
+			idle.sum += sums[k];
+			idle.f = f;
+		});
 		const order = [...facet.categories.keys()].sort((a, b) => sums[b] - sums[a]);
 		group(
 			facet.name,
@@ -90,6 +96,7 @@ function makeSwitches() {
 					sums[c],
 					() => !S.off[f].has(c),
 					(i, bit) => categoryOf(f, i, bit) === c,
+					{ facet: f, category: c },
 				),
 			),
 		);
@@ -98,13 +105,43 @@ function makeSwitches() {
 	V.switches.forEach((s, i) => {
 		s.isMinor = i >= ofTime && (s.isMinor || (i >= ofFirst && ofFirst > 0));
 	});
+	if (idle.cnt) group('', [idleSwitch(idle, put)]);
 	box.append(make('button', { type: 'button', id: 'allswitches', title: 'Small ones, too (s)', onclick: () => set('allSwitches', !S.allSwitches) }));
+}
+// Of all waits for work at once; each kind has its own among the small ones.
+function idleSwitch({ f, sum }, put) {
+	const keys = V.data.about.facets[f].categories.map((c, k) => (c.idle ? k : -1)).filter((k) => k >= 0),
+		others = V.data.about.facets[f].categories.map((c, k) => (c.idle ? -1 : k)).filter((k) => k >= 0),
+		offCnt = () => keys.filter((k) => S.off[f].has(k)).length;
+	for (const s of V.switches) s.isIdle = s.facet === f && keys.includes(s.category);
+	const button = put(
+		switchButton(
+			'idle',
+			'',
+			() => {
+				const act = offCnt() ? 'delete' : 'add';
+				keys.forEach((k) => S.off[f][act](k));
+				update(true);
+			},
+			() => {
+				S.off[f] = new Set(others);
+				update(true);
+			},
+		),
+		'idle',
+		sum,
+		() => (offCnt() && offCnt() < keys.length ? 'mixed' : !offCnt()),
+		(i, bit) => keys.includes(categoryOf(f, i, bit)),
+	);
+	V.isIdleMixed = () => offCnt() % keys.length > 0;
+	V.switches[V.switches.length - 1].isMinor = false;
+	return button;
 }
 // What is switched off is there, too: else nobody would know.
 function showSwitches() {
 	let hidden = 0;
 	for (const s of V.switches) {
-		s.button.hidden = s.isMinor && s.isOn() && !S.allSwitches;
+		s.button.hidden = !S.allSwitches && (s.isIdle ? !V.isIdleMixed() : s.isMinor && s.isOn() === true);
 		hidden += s.button.hidden;
 	}
 	for (const box of one('#switches').querySelectorAll('[role=group]')) box.hidden = !box.querySelector('button:not([hidden])');

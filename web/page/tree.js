@@ -106,13 +106,21 @@ class Tree {
 	}
 }
 
+// By label, whether its frames are left out of trees.
+const foldedLabels = (data) => (S.allFrames ? new Uint8Array(data.labelCnt) : data.labelFolded);
+// A sample on CPU stands in its innermost frame, which is never folded.
+function innerOf(items, i) {
+	return items.samples && items.samples[i] ? items.kernel[i] || items.user[i] : 0;
+}
+
 // The leaf of each item's path.  An item has a group (a label, or -1 for none) and two stacks;
 // `order` puts equal groups together.
 function buildForward(tree, data, items, leaf) {
 	const { nodeParent, nodeLabel } = data,
 		memo = new Int32Array(nodeParent.length),
 		stamp = new Int32Array(nodeParent.length);
-	const up = [];
+	const up = [],
+		fold = foldedLabels(data);
 	let lastGroup = -2,
 		turn = 0;
 	for (const i of items.order) {
@@ -131,25 +139,29 @@ function buildForward(tree, data, items, leaf) {
 		let node = memo[at];
 		while (up.length) {
 			const n = up.pop();
-			node = tree.child(node, nodeLabel[n], n);
+			if (!fold[nodeLabel[n]]) node = tree.child(node, nodeLabel[n], n);
 			memo[n] = node;
 			stamp[n] = turn;
 		}
 		for (at = items.kernel[i]; at; at = nodeParent[at]) up.push(at);
 		while (up.length) {
 			const n = up.pop();
-			node = tree.child(node, nodeLabel[n], n);
+			if (!fold[nodeLabel[n]]) node = tree.child(node, nodeLabel[n], n);
 		}
-		leaf[i] = node;
+		const inner = innerOf(items, i);
+		leaf[i] = fold[nodeLabel[inner]] && inner ? tree.child(node, nodeLabel[inner], inner) : node;
 	}
 }
 
 function buildReverse(tree, data, items, leaf) {
-	const { nodeParent, nodeLabel } = data;
+	const { nodeParent, nodeLabel } = data,
+		fold = foldedLabels(data);
 	for (const i of items.order) {
+		const inner = innerOf(items, i);
 		let node = 0;
-		for (let at = items.kernel[i]; at; at = nodeParent[at]) node = tree.child(node, nodeLabel[at], at);
-		for (let at = items.user[i]; at; at = nodeParent[at]) node = tree.child(node, nodeLabel[at], at);
+		for (const stack of [items.kernel[i], items.user[i]])
+			for (let at = stack; at; at = nodeParent[at])
+				if (!fold[nodeLabel[at]] || at === inner) node = tree.child(node, nodeLabel[at], at);
 		leaf[i] = items.group[i] < 0 ? node : tree.child(node, items.group[i], 0);
 	}
 }
@@ -167,14 +179,17 @@ function stacksWith(data, label) {
 function buildAround(callers, callees, data, items, label, callerLeaf, calleeLeaf) {
 	const { nodeParent, nodeLabel } = data,
 		has = stacksWith(data, label),
+		fold = foldedLabels(data),
 		path = [],
 		stacks = [];
 	for (const i of items.order) {
 		callerLeaf[i] = calleeLeaf[i] = -1;
 		if (items.group[i] !== label && !has[items.user[i]] && !has[items.kernel[i]]) continue;
 		path.length = stacks.length = 0;
-		for (let at = items.kernel[i]; at; at = nodeParent[at]) stacks.push(at);
-		for (let at = items.user[i]; at; at = nodeParent[at]) stacks.push(at);
+		const inner = innerOf(items, i);
+		for (const stack of [items.kernel[i], items.user[i]])
+			for (let at = stack; at; at = nodeParent[at])
+				if (!fold[nodeLabel[at]] || nodeLabel[at] === label || at === inner) stacks.push(at);
 		for (const at of stacks) path.push(nodeLabel[at]);
 		if (items.group[i] >= 0) {
 			path.push(items.group[i]);
@@ -215,7 +230,7 @@ function waitItems(data, labels, by) {
 		ofThread = data.threads.map((t) => groupLabel(labels, t, by)),
 		group = new Int32Array(w.cnt);
 	for (let i = 0; i < w.cnt; i++) group[i] = ofThread[w.thread[i]];
-	return orderByGroup({ group, user: w.user, kernel: w.kernel }, w.cnt);
+	return orderByGroup({ group, user: w.user, kernel: w.kernel, samples: w.samples }, w.cnt);
 }
 
 // The wakings of some waits, by waker; data.wakers must be there.

@@ -32,7 +32,7 @@ function treesKey() {
 			: view === 'wakers'
 				? [S.of, S.ofReverse, S.reverse]
 				: [S.reverse];
-	return JSON.stringify([view, S.by, ...more]);
+	return JSON.stringify([view, S.by, S.allFrames, ...more]);
 }
 
 function plainTree(items, reverse) {
@@ -253,6 +253,8 @@ function makeSearch() {
 		list.push(node);
 		if (!under[node]) V.foundShare += total[node];
 	}
+	const { labelFolded, labelText } = V.data;
+	V.foundFolded = !list.length && !S.allFrames && labelText.some((name, i) => labelFolded[i] && expression.test(name));
 	preOrder(layout);
 	V.foundNodes = list.sort((a, b) => layout.pre[a] - layout.pre[b]);
 }

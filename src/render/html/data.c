@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "analyse/label.h"
+#include "analyse/plumbing.h"
+#include "analyse/plumbing_tables.h"
 #include "analyse/wakers.h"
 #include "profile/on_cpu.h"
 #include "profile/slices.h"
@@ -26,6 +28,8 @@ struct columns {
 	struct texts *texts;
 	struct findings *findings;	/* NULL: of a difference */
 	struct tree *labels;	/* only for its table of labels */
+	struct plumbing *plumbing;
+	bool *is_folded;	/* by label */
 	GArray *waits;		/* uint32_t, indices of the selected ones, in the order written */
 	uint32_t *node_id;	/* by stack node: its new number; 0: none, not used */
 	uint32_t *frame_id;	/* by frame: its new number + 1 */
@@ -139,6 +143,33 @@ static void number_nodes(struct columns *c)
 	}
 }
 
+/*
+ * What every wait passes through tells nothing of it: the kernel's way in and to sleep, loops of interpreters.  The page
+ * folds these frames, as the report passes over them.
+ */
+static bool is_folded(const struct columns *c, uint32_t frame)
+{
+	const struct frame *f = profile_get_frame(c->p, frame);
+	const char *shown = NULL;
+
+	if (!f->name)
+		return false;
+	if (f->kind == FRAME_KERNEL)
+		return plumbing_kernel_rule(f->name, &shown) && !shown;
+	return plumbing_frame_level(c->plumbing, frame) == RUNTIME_ENTRY;
+}
+
+static void fold_labels(struct columns *c)
+{
+	c->is_folded = g_new0(bool, c->labels->labels->len + 1);
+	for (uint32_t i = 0; i < c->frames->len; i++) {
+		uint32_t frame = g_array_index(c->frames, uint32_t, i);
+
+		if (is_folded(c, frame))
+			c->is_folded[c->frame_label[frame]] = true;
+	}
+}
+
 static void write_labels(const struct columns *c, GByteArray *out)
 {
 	bytes_put(out, c->labels->labels->len);
@@ -147,7 +178,7 @@ static void write_labels(const struct columns *c, GByteArray *out)
 
 		bytes_put(out, texts_id(c->texts, l->text));
 		bytes_put(out, texts_id(c->texts, l->module));
-		bytes_put(out, (uint64_t)l->why << 1 | (l->kind == TREE_KERNEL));
+		bytes_put(out, (uint64_t)l->why << 2 | (uint64_t)c->is_folded[i] << 1 | (l->kind == TREE_KERNEL));
 	}
 }
 
@@ -422,6 +453,7 @@ static void columns_init(struct columns *c, const struct profile *p, const struc
 				     options->diff ? options->diff->merged->reasons : NULL),
 		.texts = texts_new(),
 		.labels = tree_new(WEIGHT_OFF_CPU, false),
+		.plumbing = findings ? plumbing_ref(reasons_plumbing(findings->reasons)) : plumbing_new(p),
 		.waits = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.nodes = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.frames = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
@@ -438,6 +470,8 @@ static void columns_clear(struct columns *c)
 	g_ptr_array_unref(c->facets);
 	texts_free(c->texts);
 	tree_free(c->labels);
+	plumbing_free(c->plumbing);
+	g_free(c->is_folded);
 	g_array_unref(c->waits);
 	g_array_unref(c->nodes);
 	g_array_unref(c->frames);
@@ -458,6 +492,7 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 	columns_init(&c, p, options);
 	use_all(&c);
 	number_nodes(&c);
+	fold_labels(&c);
 	g_autofree uint32_t *numbers = wait_numbers(&c);
 	const struct html_words words = {
 		.findings = c.findings, .known = options->diff ? options->diff->merged->reasons : NULL,
@@ -490,6 +525,7 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 		.slices = g_string_new(NULL),
 		.diff = g_string_new(NULL),
 		.requests = g_string_new(NULL),
+		.target = c.findings ? html_words_target(c.findings) : NULL,
 	};
 	bytes_pack(core, ret_blocks->core);
 	bytes_pack(detail, ret_blocks->detail);
@@ -511,4 +547,5 @@ void html_blocks_clear(struct html_blocks *blocks)
 	g_string_free(blocks->slices, TRUE);
 	g_string_free(blocks->diff, TRUE);
 	g_string_free(blocks->requests, TRUE);
+	g_free(blocks->target);
 }

@@ -154,10 +154,16 @@ static void append_block(GString *out, const char *id, const GString *packed)
 }
 
 /* What is shown before the script has begun, and by tabs: nothing but the script's own words come later. */
-static void append_title(const struct profile *p, const struct html_options *o, GString *out)
+static void append_title(const struct profile *p, const struct html_options *o, const char *target, GString *out)
 {
 	g_string_append(out, "<title>");
-	svg_escape(out, o->title ? o->title : "Off-CPU time");
+	if (!o->title && target) {
+		svg_escape_cut(out, target, 80);
+		g_string_append(out, ", ");
+		svg_time(out, p->info.duration_ns);
+		g_string_append(out, ": ");
+	}
+	svg_escape(out, o->title ? o->title : target ? "off-CPU time" : "Off-CPU time");
 	if (!o->title && p->info.host && *p->info.host) {
 		g_string_append(out, ", ");
 		svg_escape_cut(out, p->info.host, 80);
@@ -196,7 +202,7 @@ void html_page(const struct profile *p, const struct html_options *options, GStr
 			       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 			       "<meta name=\"color-scheme\" content=\"light dark\">\n",
 			       policy);
-	append_title(p, options, out);
+	append_title(p, options, blocks.target, out);
 	g_string_append(out, "</head>\n<body>\n<noscript>This page needs JavaScript to draw the recording. \"offcpu flame -o x.svg\" "
 			     "makes a picture, \"offcpu report\" a text.</noscript>\n<div id=\"page\"></div>\n");
 	append_block(out, "core", blocks.core);

@@ -36,6 +36,7 @@ char *html_page_policy(enum html_more more);
 struct html_blocks {
 	/* slices: empty where the recording has none; diff: of others */
 	GString *core, *detail, *wakers, *slices, *diff, *requests;
+	char *target;	/* "mariadbd (1736)"; NULL of a difference */
 };
 /* What it finds of p and selects; `about` is JSON. */
 void html_blocks_make(const struct profile *p, const struct html_options *options, struct html_blocks *ret_blocks);

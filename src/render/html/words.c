@@ -2,6 +2,7 @@
 #include "render/html/words.h"
 
 #include "render/text/finding.h"
+#include "render/text/head.h"
 
 #define FINDINGS_MAX 4
 #define FINDING_PERCENT 3 /* of the time that matters; the first one is told in any case */
@@ -93,13 +94,33 @@ static void write_findings(struct json *j, const struct html_words *w)
 	json_array_end(j);
 }
 
+char *html_words_target(const struct findings *f)
+{
+	GString *target = g_string_new(NULL);
+
+	text_target(target, f);
+	return g_string_free(target, FALSE);
+}
+
 void html_words_about(struct json *j, const struct html_words *w)
 {
 	write_findings(j, w);
+	if (w->findings) {
+		g_autofree char *target = html_words_target(w->findings);
+		g_autoptr(GString) verdict = g_string_new(NULL);
+
+		text_verdict(verdict, w->findings->profile);
+		json_member_string(j, "target", target);
+		json_member_string(j, "verdict", verdict->str);
+	}
 	json_key(j, "queue");
 	json_object_begin(j);
 	json_member_string(j, "says", reason_says(REASON_CPU_QUEUE));
-	json_member_string(j, "advice", reason_advice(REASON_CPU_QUEUE));
+	/* who holds the CPUs is asked for once */
+	json_member_string(j, "advice",
+			   w->findings && w->findings->profile->info.has_blame
+				   ? "More runnable threads than CPUs: add CPUs or run fewer."
+				   : reason_advice(REASON_CPU_QUEUE));
 	json_object_end(j);
 }
 

@@ -17,7 +17,10 @@ struct html_words {
 	const uint32_t *frame_id;	/* by frame; 0: not in the page */
 };
 
-/* Members of what describes the page: "findings", and "says" of time that is no wait for anything but a CPU. */
+/* What was recorded: "mariadbd (1736)".  For g_free(). */
+char *html_words_target(const struct findings *f);
+
+/* Members of what describes the page: "findings", "target", "verdict", and "says" of time that is no wait for anything but a CPU. */
 void html_words_about(struct json *j, const struct html_words *w);
 
 /* Appends of each of `waits` (indices) what its thread does while it is blocked, then what can be done. */

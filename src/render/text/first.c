@@ -10,6 +10,7 @@
 #include "analyse/wakers.h"
 #include "base/alike.h"
 #include "render/text/finding.h"
+#include "render/text/head.h"
 #include "render/text/request.h"
 #include "render/text/style.h"
 #include "render/text/tasks.h"
@@ -47,47 +48,20 @@ static unsigned lines_of(const char *text)
 	return n;
 }
 
-/* "mariadbd (1736)", "postgres (12 processes)", "5 processes". */
-static void append_target(GString *s, const struct findings *f)
-{
-	const struct finding_class *c = f->classes->len ? &g_array_index(f->classes, struct finding_class, 0) : NULL;
-
-	if (f->classes->len != 1) {
-		uint32_t all = 0;
-
-		for (guint i = 0; i < f->classes->len; i++)
-			all += g_array_index(f->classes, struct finding_class, i).processes_cnt;
-		g_string_append_printf(s, "%u processes", all);
-		return;
-	}
-	text_safe(s, c->process);
-	if (c->pid)
-		g_string_append_printf(s, " (%u)", c->pid);
-	else if (c->processes_cnt > 1)
-		g_string_append_printf(s, " (%u processes)", c->processes_cnt);
-}
-
 /* "offcpu: mariadbd (1736), 30.0 s, 2 CPUs, exact, complete" */
 static void append_head(GString *s, const struct findings *f, const struct query *query, const struct text_options *o)
 {
 	const struct profile *p = f->profile;
 	g_autofree char *asked = query ? query_text(query) : NULL;
-	double lost = text_lost_percent(p);
 
 	g_string_append_printf(s, "%soffcpu: ", text_bold(o));
-	append_target(s, f);
+	text_target(s, f);
 	g_string_append(s, ", ");
 	text_duration(s, p->info.duration_ns);
 	g_string_append_printf(s, ", %u CPU%s, ", p->info.cpus, p->info.cpus == 1 ? "" : "s");
-	if (p->info.looks.rounds)
-		text_looks_rate(s, &p->info);
-	else
-		g_string_append(s, profile_is_sampled(p) ? "short waits sampled" : "exact");
-	g_string_append(s, ", ");
-	if (lost > 0)
-		g_string_append_printf(s, "%.1f%% lost (see --full)", lost);
-	else
-		g_string_append(s, p->info.history.gap_cnt ? "complete but for gaps" : "complete");
+	text_verdict(s, p);
+	if (text_lost_percent(p) > 0)
+		g_string_append(s, " (see --full)");
 	g_string_append_printf(s, "%s\n", text_plain(o));
 	if (p->info.history.windows) {
 		g_autoptr(GString) line = g_string_new("From the history: ");
