@@ -54,7 +54,7 @@ function diffTable(title, table) {
 		return make(
 			'tr',
 			{},
-			make('td', { class: 'first' }, make('span', { class: 'name', text: title === 'By reason' ? r.name.replace('.', ' ').replace('_', ' ') : r.name }), r.comm ? make('div', { class: 'about' }, make('span', { text: r.comm })) : null),
+			make('td', { class: 'first' }, make('span', { class: 'name', text: title === 'By reason' ? reasonWords(r.name) : r.name }), r.comm ? make('div', { class: 'about' }, make('span', { text: r.comm })) : null),
 			cell(r.before, 'B'),
 			cell(r.after, 'A'),
 			changeCell(r),
@@ -74,14 +74,34 @@ function diffTable(title, table) {
 	return make('table', {}, make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...body));
 }
 
+// What leads is the largest change of the tables below, of what is no noise: first of the reasons, then of the stacks.
+function verdict(diff) {
+	const total = diff.total,
+		inAll = `In all ${time(total.before.scaled_ns)} → ${time(total.after.scaled_ns)} per thread-minute${total.time.is_change ? '' : ', within the noise'}.`;
+	for (const by of ['reason', 'stack']) {
+		const rows = diff.by[by].rows.filter((r) => r.time.is_change).sort((a, b) => Math.abs(b.time.by_ns) - Math.abs(a.time.by_ns));
+		if (!rows.length) continue;
+		const row = rows[0],
+			more = row.time.by_ns > 0,
+			name = by === 'reason' ? reasonWords(row.name) : row.name,
+			how = row.fate === 'new' ? 'New in A' : row.fate === 'vanished' ? 'Gone in A' : more ? 'More in A' : 'Less in A';
+		return [`${how}: ${name}, ${time(row.before.scaled_ns)} → ${time(row.after.scaled_ns)} per thread-minute.`, inAll];
+	}
+	const each = diff.by.stack.rows.find((r) => r.each.is_change);
+	if (each) return [`Each wait is ${each.each.by_ns > 0 ? 'longer' : 'shorter'} in A: ${each.name}, ${time(each.before.each_ns)} → ${time(each.after.each_ns)}.`, inAll];
+	return ['Nothing changed beyond the noise.', inAll];
+}
+
 function drawDiff(detail, diff, query) {
 	const side = (name, range, s) => make('p', { class: 'side' }, make('b', { class: 'letter ' + name, text: name }), ` ${rangeWords(range)}, ${plural(s.threads, 'thread')}`);
+	const [leads, inAll] = verdict(diff);
 	const address = route('diff.html', query) + (themeName() === 'dark' ? '#theme=dark' : '#theme=light');
 	detail.replaceChildren(
 		compareTools(),
-		make('p', { class: 'verdict', text: diff.finding.replace(/BEFORE/g, 'B').replace(/AFTER/g, 'A') }),
-		side('B', S.with, diff.before),
-		side('A', shownRange(), diff.after),
+		make('p', { class: 'verdict', text: leads }),
+		make('p', { class: 'soft', text: inAll }),
+		side('B', marked('with'), diff.before),
+		side('A', clamped(marked('range') || shownRange()), diff.after),
 		diffTable('By reason', diff.by.reason),
 		make('p', { class: 'soft', text: '▲ and ▼ are changes that two runs of the same would not show; = is within the noise.' }),
 		diffTable('By stack', diff.by.stack),
@@ -107,7 +127,10 @@ async function drawCompare(detail) {
 	detail.dataset.diff = key;
 	try {
 		const diff = await ask('diff', route('diff', query));
-		if (diff && S.tab === 'compare') drawDiff(detail, diff, query);
+		if (!diff || S.tab !== 'compare') return;
+		noteRead('with', diff.before);
+		placeRanges();
+		drawDiff(detail, diff, query);
 	} catch (e) {
 		if (S.tab === 'compare') detail.replaceChildren(compareTools(), make('p', { class: 'none', role: 'alert', text: e.message }));
 	}
