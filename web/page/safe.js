@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Names are other users' bytes.  What could move, hide or turn the text around it is told as text_safe() of
-// src/base/safe_text.c tells it: \x1b, \u202e.  tests/web/test_names.py holds the two against each other.
+// src/base/safe_text.c tells it: \x1b, \u202e.  tests/web/hostile_names.txt is what both
+// are held to.
 
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cn}\p{Cs}\p{Zl}\p{Zp}]/gu;
 

@@ -74,17 +74,19 @@ function diffTable(title, table) {
 	return make('table', {}, make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...body));
 }
 
-// What leads is the largest change of the tables below, of what is no noise: first of the reasons, then of the stacks.
+// What leads is the largest change of the tables below, of what is no noise: a stack where it has
+// half of it, since it says more than a reason.
 function verdict(diff) {
 	const total = diff.total,
 		inAll = `In all ${time(total.before.scaled_ns)} → ${time(total.after.scaled_ns)} per thread-minute${total.time.is_change ? '' : ', within the noise'}.`;
-	for (const by of ['reason', 'stack']) {
-		const rows = diff.by[by].rows.filter((r) => r.time.is_change).sort((a, b) => Math.abs(b.time.by_ns) - Math.abs(a.time.by_ns));
-		if (!rows.length) continue;
-		const row = rows[0],
-			more = row.time.by_ns > 0,
-			name = by === 'reason' ? reasonWords(row.name) : row.name,
-			how = row.fate === 'new' ? 'New in A' : row.fate === 'vanished' ? 'Gone in A' : more ? 'More in A' : 'Less in A';
+	const size = (r) => (r ? Math.abs(r.time.by_ns) : 0),
+		largest = (by) => diff.by[by].rows.filter((r) => r.time.is_change).sort((a, b) => size(b) - size(a))[0],
+		reason = largest('reason'),
+		stack = largest('stack'),
+		row = size(stack) >= size(reason) / 2 ? stack : reason;
+	if (row) {
+		const name = row === reason ? reasonWords(row.name) : `${row.name}${row.comm ? ' of ' + row.comm : ''}`,
+			how = row.fate === 'new' ? 'New in A' : row.fate === 'vanished' ? 'Gone in A' : row.time.by_ns > 0 ? 'More in A' : 'Less in A';
 		return [`${how}: ${name}, ${time(row.before.scaled_ns)} → ${time(row.after.scaled_ns)} per thread-minute.`, inAll];
 	}
 	const each = diff.by.stack.rows.find((r) => r.each.is_change);

@@ -76,8 +76,9 @@ function drawFinding(f) {
 	mark.style.background = reasonColour(f.reason, theme);
 	// the process is a name, whatever word it is
 	const sentence = f.sentence.replace(/^\d+% of the time[^:]*: /, ''),
-		isNamed = f.process && sentence.startsWith(f.process + ' '),
-		words = isNamed ? [make('code', { text: f.process }), sentence.slice(f.process.length)] : [sentence];
+		name = safe(f.process || ''),
+		isNamed = name && sentence.startsWith(name),
+		words = isNamed ? [make('code', { text: name }), sentence.slice(name.length)] : [sentence];
 	const only = make('button', {
 		type: 'button',
 		class: 'plain',
@@ -311,10 +312,38 @@ function drawTable(detail) {
 	);
 }
 
+const GRAPH_MIN = 460,
+	GRAPH_MAX = 6000; // pixels of a graph
+// The graph belongs to this page: without a head of its own, and as high as it is, so that only this page scrolls.
+function fit(iframe) {
+	const inner = iframe.contentWindow,
+		root = iframe.contentDocument && iframe.contentDocument.documentElement;
+	if (!root) return;
+	root.dataset.embedded = 'yes';
+	const grow = () => {
+		const scroll = root.querySelector('#scroll');
+		if (!scroll || !scroll.clientHeight) return;
+		const high = Math.max(GRAPH_MIN, Math.min(GRAPH_MAX, root.clientHeight + root.querySelector('#tall').offsetHeight - scroll.clientHeight));
+		if (Math.abs(high - iframe.clientHeight) > 1) iframe.style.height = high + 'px';
+	};
+	const watch = () => {
+		if (root.dataset.ready !== 'yes' || !root.querySelector('#tall')) return;
+		started.disconnect();
+		new inner.ResizeObserver(grow).observe(root.querySelector('#tall'));
+		grow();
+	};
+	const started = new MutationObserver(watch);
+	started.observe(root, { attributes: true });
+	watch();
+}
+
 // A picture of a long range takes a moment: an empty frame would look broken.
 function framed(iframe) {
 	const said = make('p', { class: 'none', text: 'Drawing…' });
-	iframe.addEventListener('load', () => said.remove());
+	iframe.addEventListener('load', () => {
+		said.remove();
+		fit(iframe);
+	});
 	return make('div', { class: 'framed' }, said, iframe);
 }
 
@@ -409,6 +438,7 @@ async function readRange(isQuiet) {
 	} catch (e) {
 		V.summaryKey = null;
 		if (markField(e.message)) {
+			if (!V.summary) one('#findings ol').replaceChildren(make('li', { class: 'none', text: 'Nothing is read before the marked field is mended.' }));
 			one('main').setAttribute('aria-busy', 'false');
 			return null;
 		}
