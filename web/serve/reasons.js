@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // What reasons are called here, and their colours.
 
-// [hue, saturation, lightness of light, of dark].  A family keeps to its hues.  Any two are at least 23 apart in CIE Lab, in
-// both themes, and so from the grey of idle time and of the rest (tests/web/test_serve.py).
+// [hue, saturation, lightness of light, of dark].  A family keeps to its hues.  Any two are at least 20 apart in CIE Lab,
+// in both themes, and from the grey of idle time (tests/web/test_serve.py).
 const INKS = {
 	on_cpu: [8, 46, 61, 50],
 	'cpu.queue': [47, 58, 61, 50],
