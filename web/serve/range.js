@@ -329,7 +329,8 @@ function fit(iframe) {
 	const watch = () => {
 		if (root.dataset.ready !== 'yes' || !root.querySelector('#tall')) return;
 		started.disconnect();
-		new inner.ResizeObserver(grow).observe(root.querySelector('#tall'));
+		const sizes = new inner.ResizeObserver(grow);
+		for (const part of ['#tall', '#scroll']) sizes.observe(root.querySelector(part));
 		grow();
 	};
 	const started = new MutationObserver(watch);
