@@ -506,7 +506,7 @@ class Page(History):
         self.open(self.VIEW + f"&range={utc(0)}/{utc(100)}&tab=flame")
         for _ in range(100):
             self.browser.pause(0.1)
-            if self.browser.run("one('iframe').contentDocument?.documentElement.dataset.ready") == "yes":
+            if self.browser.run("one('iframe').contentDocument?.documentElement.dataset.ready || ''"):
                 break
         total = self.browser.run("one('iframe').contentWindow.offcpu.V.total")
         report = self.get(f"api/report?{span(0, 100)}")

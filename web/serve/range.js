@@ -327,7 +327,7 @@ function fit(iframe) {
 		if (Math.abs(high - iframe.clientHeight) > 1) iframe.style.height = high + 'px';
 	};
 	const watch = () => {
-		if (root.dataset.ready !== 'yes' || !root.querySelector('#tall')) return;
+		if (!root.dataset.ready || !root.querySelector('#tall')) return;
 		started.disconnect();
 		const sizes = new inner.ResizeObserver(grow);
 		for (const part of ['#tall', '#scroll']) sizes.observe(root.querySelector(part));
