@@ -16,6 +16,7 @@ import time
 import unittest
 
 from browser import CHROMIUM, Browser
+from screens import screenshot
 from served import Served
 
 OFFCPU = MAKE_FLAME = MAKE_HISTORY = None
@@ -34,6 +35,26 @@ def span(start, end):
 
 def utc(seconds):
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(START + seconds))
+
+
+# Pairs of cells of one row, or of numbers of one cell, whose texts overlap.
+COLLIDING = """(() => { const bad = [];
+    const box = (node) => { const r = document.createRange(); r.selectNodeContents(node); return r.getBoundingClientRect(); };
+    for (const row of document.querySelectorAll('#detail tr:not([hidden]), .key, #findings li')) {
+        const cells = [...row.children].filter((c) => c.getClientRects().length && c.textContent.trim()).map((c) => [c.textContent, box(c)]);
+        cells.forEach(([a, x], i) => cells.slice(0, i).forEach(([b, y]) => {
+            if (Math.min(x.right, y.right) - Math.max(x.left, y.left) > 1 && Math.min(x.bottom, y.bottom) - Math.max(x.top, y.top) > 3) bad.push(a + ' / ' + b);
+        }));
+    }
+    return bad; })()"""
+
+
+def lab(rgb):
+    """CIE Lab of sRGB, by D65."""
+    r, g, b = (c / 3294.6 if c <= 10.3 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb)
+    xyz = ((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047, 0.2126 * r + 0.7152 * g + 0.0722 * b, (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883)
+    x, y, z = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in xyz)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
 class History(unittest.TestCase):
@@ -364,7 +385,12 @@ class Page(History):
         self.drag(360, 420, ctrl=True)
         self.assertEqual(self.browser.run("[S.tab, S.with]"), ["compare", [(START + 360) * 1000, (START + 420) * 1000]])
         d = self.get(f"api/diff?{span(0, 100)}&before_from={at(360)}&before_to={at(420)}")
-        self.assertEqual(self.text(".verdict"), d["finding"].replace("BEFORE", "B").replace("AFTER", "A"))
+        # leads with the largest row that is no noise, a stack where it has half of the reason's
+        rows = {by: [r for r in d["by"][by]["rows"] if r["time"]["is_change"]] for by in ("reason", "stack")}
+        largest = {by: max(r, key=lambda row: abs(row["time"]["by_ns"])) for by, r in rows.items() if r}
+        lead = max(largest.values(), key=lambda row: abs(row["time"]["by_ns"]) * (2 if row is largest.get("stack") else 1))
+        self.assertIn(lead["name"], self.text(".verdict"))
+        self.assertIn(lead["name"], self.text("#detail table + p + table"))
         self.assertGreater(self.browser.run("document.querySelectorAll('td.worse, td.better').length"), 0)
         self.browser.key("p")    # with what was before: there is nothing
         self.assertIn("begins", self.text("#said"))
@@ -372,7 +398,90 @@ class Page(History):
         self.browser.key("p")
         self.settle()
         self.assertEqual(self.browser.run("S.with"), [START * 1000, (START + 100) * 1000])
+        self.assertTrue(self.text(".verdict").startswith("Nothing changed"), self.text(".verdict"))
         self.assertEqual(self.browser.problems, [])
+
+    def test_spike(self):
+        """One bar far above the others is cut off with a mark, and leaves the others their shape."""
+        folder = os.path.join(self.folder.name, "spike")
+        self.make(folder, START, "sliced*30", "server", "sliced*30")
+        served = Served(OFFCPU, "serve", "--history", folder)
+        try:
+            self.browser.may_ask += (served.url,)
+            self.browser.open(served.url)
+            self.settle()
+            most, usual, axis = self.browser.run("(() => { const h = V.line.gaps.reduce((all, g, n) => (g ? all : [...all, threads(totalAt(n), n)]), []).sort((a, b) => a - b);"
+                                                 "return [h[h.length - 1], h[h.length >> 1], V.axis]; })()")
+            self.assertGreater(most, 3 * usual)
+            self.assertTrue(usual * 1.2 <= axis <= usual * 3, (most, usual, axis))
+            screenshot(self.browser, "serve-spike-light-1400")
+        finally:
+            served.end()
+        self.open(self.VIEW)
+        self.assertEqual(self.browser.run("V.axis >= Math.max(...Array.from(V.line.gaps, (_, n) => threads(totalAt(n), n)))"), True)
+        self.assertEqual(self.browser.problems, [])
+
+    def test_words(self):
+        """The run queue has one name, wherever it is told."""
+        self.open(self.VIEW)
+        shown = self.browser.run("document.body.innerText").lower() + self.text("#f-reason").lower()
+        self.assertIn("run queue", shown)
+        for other in ("cpu queue", "cpu.queue", "runnable"):
+            self.assertNotIn(other, shown)
+        self.open(self.VIEW + "&by=class")
+        self.assertIn("run queue", self.text("#legend"))
+
+    def test_colours(self):
+        """Any two reasons differ by a distance in CIE Lab that one sees, and from the ground, light and dark."""
+        self.open(self.VIEW)
+        for theme, ground in (("light", (255, 255, 255)), ("dark", (21, 24, 31))):
+            inks = self.browser.run(f"[...Object.keys(INKS), 'idle'].map((n) => [n, reasonColour(n, '{theme}').match(/\\d+/g).map(Number)])")
+            inks.append(["ground", ground])
+            for i, (a, x) in enumerate(inks):
+                for b, y in inks[:i]:
+                    least = 10 if {a, b} == {"idle", "ground"} else 20
+                    self.assertGreater(sum((p - q) ** 2 for p, q in zip(lab(x), lab(y))) ** 0.5, least, (theme, a, b))
+
+    def test_order(self):
+        """Findings come by their share; waits for a CPU have a box of their own; a process is a name, whatever word it is."""
+        self.open(self.VIEW)
+        summary = self.browser.run("V.summary")
+        one = dict(summary["findings"][0], share_ppm=300000, process="threads", sentence="30% of the time that matters: threads waits for a mutex")
+        findings = [one, dict(one, share_ppm=100000), dict(one, share_ppm=400000, reason="cpu.queue"), dict(one, share_ppm=200000)]
+        self.browser.run(f"V.summary.findings = {json.dumps(findings)}; drawFindings()")
+        self.assertEqual(self.browser.run("[...document.querySelectorAll('#findings > ol > li:not(.apart) .share')].map((e) => e.textContent)"), ["30%", "20%", "10%"])
+        self.assertEqual(self.browser.run("[...document.querySelectorAll('#findings .apart .share')].map((e) => e.textContent)"), ["40%"])
+        self.assertEqual(self.browser.run("document.querySelector('#findings .sentence code').textContent"), "threads")
+        screenshot(self.browser, "serve-findings-light-1400")
+
+    def test_marked_range(self):
+        """What is marked is what was read: whole windows."""
+        self.open(self.VIEW + f"&range={utc(102)}/{utc(118)}")
+        window = self.browser.run("V.summary.window")
+        wanted = [window["start_unix_ns"] / 1e6, (window["start_unix_ns"] + window["duration_ns"]) / 1e6]
+        self.assertLess(wanted[0], (START + 102) * 1000)
+        left, width = self.browser.run("[one('#range').style.left, one('#range').style.width].map(parseFloat)")
+        edges = self.browser.run(f"[xOf({wanted[0]}), xOf({wanted[1]})]")
+        self.assertAlmostEqual(left, edges[0], delta=1)
+        self.assertAlmostEqual(left + width, edges[1], delta=1)
+        told = [time.strftime("%H:%M:%S", time.localtime(ms / 1000)) for ms in wanted]
+        self.assertIn(f"{told[0]} to {told[1]}", self.text("#when"))
+
+    def test_widths(self):
+        """No number runs into its neighbour; on a phone the first finding is on the first screen.  The pictures are for a person."""
+        for width, height in ((1400, 900), (1000, 900), (375, 667)):
+            for dark in (False, True):
+                name = f"serve-{'dark' if dark else 'light'}-{width}"
+                self.open(self.VIEW, width=width, height=height, dark=dark)
+                screenshot(self.browser, name)
+                bottom = self.browser.run("document.querySelector('#findings .evidence').getBoundingClientRect().bottom")
+                self.assertLess(bottom, height, name)
+                self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), width)
+                self.assertEqual(self.browser.run(COLLIDING), [], name)
+                self.open(self.VIEW + f"&range={utc(0)}/{utc(100)}&with={utc(360)}/{utc(420)}&tab=compare", width=width, height=height, dark=dark)
+                self.assertEqual(self.browser.run(COLLIDING), [], name)
+                self.browser.run("one('#detail').scrollIntoView()")
+                screenshot(self.browser, name.replace("serve", "serve-compare"))
 
     def test_longest(self):
         """Of a row's longest wait which thread it was, when it began and who ended it, as the API says; and a way to that moment."""
@@ -397,12 +506,22 @@ class Page(History):
         self.open(self.VIEW + f"&range={utc(0)}/{utc(100)}&tab=flame")
         for _ in range(100):
             self.browser.pause(0.1)
-            if self.browser.run("one('iframe').contentDocument?.documentElement.dataset.ready") == "yes":
+            if self.browser.run("one('iframe').contentDocument?.documentElement.dataset.ready || ''"):
                 break
         total = self.browser.run("one('iframe').contentWindow.offcpu.V.total")
         report = self.get(f"api/report?{span(0, 100)}")
         busy = sum(w["off_cpu_ns"] - (w["blocked_ns"] if w["idle"] else 0) for w in report["waits"])
         self.assertEqual(total, busy)
+        # it is a part of this page: no second head, and nothing in it scrolls
+        for part in ("#title", "#findings", "#theme"):
+            self.assertEqual(self.browser.run(f"one('iframe').contentDocument.querySelector('{part}').getClientRects().length"), 0, part)
+        for _ in range(50):
+            self.browser.pause(0.1)
+            if self.browser.run("(() => { const s = one('iframe').contentDocument.querySelector('#scroll'); return s.scrollHeight - s.clientHeight; })()") <= 1:
+                break
+        self.assertLessEqual(self.browser.run("(() => { const s = one('iframe').contentDocument.querySelector('#scroll'); return s.scrollHeight - s.clientHeight; })()"), 1)
+        self.browser.run("one('#detail').scrollIntoView()")
+        screenshot(self.browser, "serve-flame-light-1400")
         self.assertEqual(self.browser.problems, [])
 
     def test_keyboard(self):
@@ -488,9 +607,18 @@ class Page(History):
         self.browser.run("setFilter({ ...NO_FILTER, reason: 'memory.swap' })")
         self.settle()
         self.assertIn("No wait is left", self.text("#detail"))
+        self.browser.run("setFilter({ ...NO_FILTER })")
+        self.settle()
+        before = self.text("#detail"), self.text("#findings"), self.text("#legend")
         self.browser.run("setFilter({ ...NO_FILTER, grep: '(' })")
         self.settle()
-        self.assertIn("missing", self.text("#trouble"))
+        self.assertIn("missing", self.text("#fielderror"))
+        self.assertEqual(self.browser.run("[one('#f-grep').getAttribute('aria-invalid'), one('#trouble').hidden, one('#f-process').hasAttribute('aria-invalid')]"),
+                         ["true", True, False])
+        self.assertEqual((self.text("#detail"), self.text("#findings"), self.text("#legend")), before)
+        self.browser.run("setFilter({ ...NO_FILTER })")
+        self.settle()
+        self.assertEqual(self.browser.run("[one('#f-grep').hasAttribute('aria-invalid'), one('#fielderror').hidden]"), [False, True])
         self.browser.problems = [p for p in self.browser.problems if "400" not in p]
         self.assertEqual(self.browser.problems, [])
 
@@ -511,6 +639,16 @@ class Page(History):
             self.browser.open(served.url, "#by=process")
             self.settle()
             self.assertIn("<&\"'>]]>", self.text("#where"))
+            # as text tells them: the list that t_safe_text has for C
+            with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "hostile_names.txt"), encoding="utf-8") as file:
+                names = [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
+            self.assertGreater(len(names), 10)
+            for name, told in names:
+                self.assertEqual(self.browser.run(f"make('p', {{}}, {json.dumps(bytes.fromhex(name).decode())}).textContent"), told)
+            report = subprocess.run([OFFCPU, "report", self.files["hostile"], "--stacks"], capture_output=True, text=True, check=True).stdout
+            self.assertIn("\\u202ereversed\\u202c", report)
+            self.browser.run("[...document.querySelectorAll('#detail .name')].forEach((b) => b.click())")
+            self.assertIn("\\u202ereversed\\u202c", self.text("#detail"))
             self.assertEqual(self.browser.problems, [])
         finally:
             served.end()
@@ -526,6 +664,9 @@ class Page(History):
             self.browser.open(served.url)
             self.settle()
             self.assertIn("nothing new", self.text("#sub"))
+            # what is added must not grey the page, close a row, or take the focus
+            self.browser.run("one('#detail .name').click(); one('#detail .name').focus(); window.greyed = 0;"
+                             "new MutationObserver(() => { greyed += one('main').getAttribute('aria-busy') === 'true'; }).observe(one('main'), { attributes: true })")
             self.make(folder, now - 30, "sliced*6")
             for _ in range(300):
                 self.browser.pause(0.1)
@@ -534,6 +675,8 @@ class Page(History):
             self.settle()
             self.assertIn("up to", self.text("#sub"))
             self.assertTrue(self.browser.run("V.line.series.length > 0 && S.live"))
+            self.assertEqual(self.browser.run("[greyed, document.activeElement.className]"), [0, "name"])
+            self.assertEqual(self.browser.run("one('#detail .name[aria-expanded=true]') !== null"), True)
             self.assertGreater(self.browser.run("S.to"), (now - 10) * 1000)
             self.assertEqual(self.browser.problems, [])
         finally:

@@ -18,8 +18,8 @@ function time(ns) {
 function number(n) {
 	return Math.round(n).toLocaleString('en');
 }
-function plural(n, word) {
-	return `${number(n)} ${word}${Math.round(n) === 1 ? '' : 's'}`;
+function plural(n, word, many = word + 's') {
+	return `${number(n)} ${Math.round(n) === 1 ? word : many}`;
 }
 function percent(part, whole) {
 	const p = whole ? (100 * part) / whole : 0;
@@ -92,12 +92,12 @@ function sumOfWaits(waits) {
 function make(name, options, ...children) {
 	const node = document.createElement(name);
 	for (const [key, value] of Object.entries(options || {})) {
-		if (key === 'text') node.textContent = value;
+		if (key === 'text') node.textContent = safe(value);
 		else if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
 		else if (key === 'dataset') Object.assign(node.dataset, value);
 		else if (value !== undefined && value !== null) node.setAttribute(key, value);
 	}
-	node.append(...children.filter((c) => c !== null && c !== undefined));
+	node.append(...children.filter((c) => c !== null && c !== undefined).map((c) => (c instanceof Node ? c : safe(c))));
 	return node;
 }
 function svg(name, attributes, text) {

@@ -54,7 +54,7 @@ function diffTable(title, table) {
 		return make(
 			'tr',
 			{},
-			make('td', { class: 'first' }, make('span', { class: 'name', text: title === 'By reason' ? r.name.replace('.', ' ').replace('_', ' ') : r.name }), r.comm ? make('div', { class: 'about' }, make('span', { text: r.comm })) : null),
+			make('td', { class: 'first' }, make('span', { class: 'name', text: title === 'By reason' ? reasonWords(r.name) : r.name }), r.comm ? make('div', { class: 'about' }, make('span', { text: r.comm })) : null),
 			cell(r.before, 'B'),
 			cell(r.after, 'A'),
 			changeCell(r),
@@ -74,14 +74,36 @@ function diffTable(title, table) {
 	return make('table', {}, make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...body));
 }
 
+// What leads is the largest change of the tables below, of what is no noise: a stack where it has
+// half of it, since it says more than a reason.
+function verdict(diff) {
+	const total = diff.total,
+		inAll = `In all ${time(total.before.scaled_ns)} → ${time(total.after.scaled_ns)} per thread-minute${total.time.is_change ? '' : ', within the noise'}.`;
+	const size = (r) => (r ? Math.abs(r.time.by_ns) : 0),
+		largest = (by) => diff.by[by].rows.filter((r) => r.time.is_change).sort((a, b) => size(b) - size(a))[0],
+		reason = largest('reason'),
+		stack = largest('stack'),
+		row = size(stack) >= size(reason) / 2 ? stack : reason;
+	if (row) {
+		const name = row === reason ? reasonWords(row.name) : `${row.name}${row.comm ? ' of ' + row.comm : ''}`,
+			how = row.fate === 'new' ? 'New in A' : row.fate === 'vanished' ? 'Gone in A' : row.time.by_ns > 0 ? 'More in A' : 'Less in A';
+		return [`${how}: ${name}, ${time(row.before.scaled_ns)} → ${time(row.after.scaled_ns)} per thread-minute.`, inAll];
+	}
+	const each = diff.by.stack.rows.find((r) => r.each.is_change);
+	if (each) return [`Each wait is ${each.each.by_ns > 0 ? 'longer' : 'shorter'} in A: ${each.name}, ${time(each.before.each_ns)} → ${time(each.after.each_ns)}.`, inAll];
+	return ['Nothing changed beyond the noise.', inAll];
+}
+
 function drawDiff(detail, diff, query) {
 	const side = (name, range, s) => make('p', { class: 'side' }, make('b', { class: 'letter ' + name, text: name }), ` ${rangeWords(range)}, ${plural(s.threads, 'thread')}`);
+	const [leads, inAll] = verdict(diff);
 	const address = route('diff.html', query) + (themeName() === 'dark' ? '#theme=dark' : '#theme=light');
 	detail.replaceChildren(
 		compareTools(),
-		make('p', { class: 'verdict', text: diff.finding.replace(/BEFORE/g, 'B').replace(/AFTER/g, 'A') }),
-		side('B', S.with, diff.before),
-		side('A', shownRange(), diff.after),
+		make('p', { class: 'verdict', text: leads }),
+		make('p', { class: 'soft', text: inAll }),
+		side('B', marked('with'), diff.before),
+		side('A', clamped(marked('range') || shownRange()), diff.after),
 		diffTable('By reason', diff.by.reason),
 		make('p', { class: 'soft', text: '▲ and ▼ are changes that two runs of the same would not show; = is within the noise.' }),
 		diffTable('By stack', diff.by.stack),
@@ -107,7 +129,10 @@ async function drawCompare(detail) {
 	detail.dataset.diff = key;
 	try {
 		const diff = await ask('diff', route('diff', query));
-		if (diff && S.tab === 'compare') drawDiff(detail, diff, query);
+		if (!diff || S.tab !== 'compare') return;
+		noteRead('with', diff.before);
+		placeRanges();
+		drawDiff(detail, diff, query);
 	} catch (e) {
 		if (S.tab === 'compare') detail.replaceChildren(compareTools(), make('p', { class: 'none', role: 'alert', text: e.message }));
 	}

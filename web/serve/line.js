@@ -2,11 +2,11 @@
 // The time line: bars of a step each, stacked by what the time was for.  Steps that nothing was recorded in are hatched,
 // so that a pause never looks like a quiet time.
 
-const HEIGHT = 210,
-	LEFT = 46,
+const LEFT = 46,
 	RIGHT = 12,
-	TOP = 12,
-	BOTTOM = 24;
+	TOP = 22,
+	BOTTOM = 24,
+	NARROW = 620; // as in serve.css
 
 // Processes and services have no colour of their own: each gets one of these by its name, neighbours different ones.
 const WHEEL = [
@@ -24,9 +24,9 @@ const WHEEL = [
 	[195, 30],
 ];
 
-// Of a reason, a family of them, or a kind of time.
-function reasonColour(name, theme) {
-	return categoryColour(/^on.cpu$/i.test(name) ? 'on CPU' : name.replace('_', ' '), theme);
+// On a phone the first finding is on the first screen, too.
+function lineHeight() {
+	return innerWidth <= NARROW ? 128 : 210;
 }
 
 function seriesColours(line) {
@@ -35,8 +35,7 @@ function seriesColours(line) {
 		taken = new Set(),
 		colours = {};
 	for (const { name } of line.series) {
-		if (name === 'idle' || name === '(others)') colours[name] = css(rgb(215, dark ? 8 : 14, dark ? 38 : name === 'idle' ? 88 : 76));
-		else if (line.by === 'reason' || line.by === 'class') colours[name] = reasonColour(name, theme);
+		if (name === 'idle' || name === '(others)' || line.by === 'reason' || line.by === 'class') colours[name] = reasonColour(name, theme);
 	}
 	for (const { name } of [...line.series].sort((a, b) => (a.name < b.name ? -1 : 1))) {
 		if (colours[name]) continue;
@@ -82,6 +81,20 @@ function totalAt(n) {
 	return sum;
 }
 
+const SPIKE = 3; // times what nearly all bars have: from here on a bar is cut off
+// What the axis ends at: a few bars that are far above all others end in a mark, so that the others keep their shape.
+function axisOf() {
+	const heights = [];
+	for (let n = 0; n < V.line.steps; n++) if (!V.line.gaps[n]) heights.push(threads(totalAt(n), n));
+	heights.sort((a, b) => a - b);
+	const most = heights[heights.length - 1] || 0,
+		usual = heights[Math.max(0, Math.ceil(heights.length * 0.95) - 1 - (heights.length < 20 ? 1 : 0))] || 0,
+		isCut = heights.length >= 8 && usual > 0 && most > SPIKE * usual,
+		top = isCut ? usual * 1.5 : most,
+		unit = niceStep(top || 1);
+	return { unit, max: unit * Math.ceil(Math.max(top, unit / 2) / unit) };
+}
+
 // 1, 2, 2.5, 5 times a power of ten: at most five lines.
 function niceStep(max) {
 	const raw = max / 4,
@@ -120,7 +133,7 @@ function hatch(c, colour) {
 }
 
 function drawAxes(c, width, max, unit) {
-	const height = HEIGHT - TOP - BOTTOM;
+	const height = lineHeight() - TOP - BOTTOM;
 	c.font = '11px system-ui, sans-serif';
 	c.fillStyle = ink('--soft');
 	c.strokeStyle = ink('--grid');
@@ -157,9 +170,10 @@ function drawAxes(c, width, max, unit) {
 
 function drawBars(c, width, max, colours) {
 	const { line } = V,
-		height = HEIGHT - TOP - BOTTOM,
+		height = lineHeight() - TOP - BOTTOM,
 		base = TOP + height,
 		pattern = hatch(c, ink('--line')),
+		cuts = [],
 		series = line.series.filter((s) => !isOff(s.name)),
 		wide = (line.step / (S.to - S.from)) * width,
 		space = wide >= 7 ? 1 : 0;
@@ -178,11 +192,44 @@ function drawBars(c, width, max, colours) {
 		for (const s of series) {
 			if (!s.ns[n]) continue;
 			sum += threads(s.ns[n], n);
-			const next = base - (sum / max) * height;
+			const next = base - (Math.min(sum, max) / max) * height;
 			c.fillStyle = colours[s.name];
 			c.fillRect(x0, next, Math.max(1, x1 - x0), y - next);
 			y = next;
 		}
+		if (sum > max) cuts.push({ x0, x1, sum });
+	}
+	drawCuts(c, cuts, width);
+}
+
+// A bar that goes on above the axis: a break across its top, and how high it is over the highest of a group.
+function drawCuts(c, cuts, width) {
+	const numbers = [];
+	for (const cut of cuts) {
+		c.fillStyle = ink('--back');
+		for (const y of [TOP + 7, TOP + 12]) {
+			c.beginPath();
+			c.moveTo(cut.x0 - 1, y + 3);
+			c.lineTo(cut.x1 + 1, y - 2);
+			c.lineTo(cut.x1 + 1, y);
+			c.lineTo(cut.x0 - 1, y + 5);
+			c.fill();
+		}
+		const last = numbers[numbers.length - 1];
+		if (!last || cut.x0 - last.x1 > 60) numbers.push({ ...cut });
+		else if (cut.sum > last.sum) last.sum = cut.sum;
+	}
+	c.font = '600 11px system-ui, sans-serif';
+	c.textAlign = 'left';
+	c.textBaseline = 'middle';
+	for (const { x0, x1, sum } of numbers) {
+		const text = `▲ ${+sum.toPrecision(3)}`,
+			wide = c.measureText(text).width + 8,
+			x = x1 + 4 + wide > LEFT + width ? x0 - 4 - wide : x1 + 4;
+		c.fillStyle = ink('--back');
+		c.fillRect(x, TOP, wide, 16);
+		c.fillStyle = ink('--text');
+		c.fillText(text, x + 4, TOP + 8);
 	}
 }
 
@@ -194,16 +241,14 @@ function drawLine() {
 		width = plotWidth();
 	if (!V.line) return;
 	canvas.width = Math.round(all * ratio);
-	canvas.height = Math.round(HEIGHT * ratio);
+	canvas.height = Math.round(lineHeight() * ratio);
 	canvas.style.width = all + 'px';
-	canvas.style.height = HEIGHT + 'px';
+	canvas.style.height = lineHeight() + 'px';
 	const c = canvas.getContext('2d');
 	c.scale(ratio, ratio);
-	c.clearRect(0, 0, all, HEIGHT);
-	let most = 0;
-	for (let n = 0; n < V.line.steps; n++) most = Math.max(most, threads(totalAt(n), n));
-	const unit = niceStep(most || 1),
-		max = unit * Math.ceil(Math.max(most, unit / 2) / unit);
+	c.clearRect(0, 0, all, lineHeight());
+	const { unit, max } = axisOf();
+	V.axis = max;
 	V.colours = seriesColours(V.line);
 	drawAxes(c, width, max, unit);
 	drawBars(c, width, max, V.colours);
@@ -211,11 +256,9 @@ function drawLine() {
 	c.font = '11px system-ui, sans-serif';
 	c.textAlign = 'left';
 	c.textBaseline = 'top';
-	const label = V.line.isPart ? 'threads that the filters leave, on average' : 'threads, on average';
-	c.fillStyle = ink('--back');
-	c.fillRect(LEFT + 3, TOP + 1, c.measureText(label).width + 6, 14);
-	c.fillStyle = ink('--soft');
-	c.fillText(label, LEFT + 6, TOP + 2);
+	const label = V.line.isPart ? 'threads that the filters leave, on average' : 'threads off CPU, on average';
+	c.textBaseline = 'alphabetic';
+	c.fillText(label, LEFT - 40, TOP - 8);
 	placeRanges();
 	drawLegend();
 }
@@ -229,18 +272,16 @@ function place(node, range) {
 	node.style.width = Math.max(3, b - a) + 'px';
 }
 function placeRanges() {
-	place(one('#range'), S.range);
-	place(one('#range2'), S.with);
+	place(one('#range'), marked('range'));
+	place(one('#range2'), marked('with'));
 	const slider = one('#line'),
-		range = S.range || [S.from, S.to];
+		range = marked('range') || [S.from, S.to];
 	slider.setAttribute('aria-valuenow', String(Math.round((100 * (range[0] - S.from)) / (S.to - S.from))));
 	slider.setAttribute('aria-valuetext', (S.range ? '' : 'No range, the whole time line: ') + rangeWords(range) + ', ' + spanWords(range[1] - range[0]));
 }
 
-const CLASS_WORDS = { on_cpu: 'on CPU', blocked: 'blocked', runnable: 'run queue', preempted: 'preempted', idle: 'idle' };
 function seriesWords(name) {
-	if (V.line.by === 'class') return CLASS_WORDS[name] || name;
-	return V.line.by === 'reason' ? name.replace('.', ' ').replace('_', ' ') : name || '(none)';
+	return V.line.by === 'class' || V.line.by === 'reason' ? reasonWords(name) : name || '(none)';
 }
 
 function drawLegend() {
@@ -314,7 +355,7 @@ function hideTip() {
 // Which end of the range is under the pointer: -1, 0, or none.
 function endAt(x) {
 	if (!S.range) return -1;
-	return [0, 1].find((i) => Math.abs(xOf(S.range[i]) - x) <= 5) ?? -1;
+	return [0, 1].find((i) => Math.abs(xOf(marked('range')[i]) - x) <= 5) ?? -1;
 }
 
 function watchPointer() {
@@ -326,7 +367,7 @@ function watchPointer() {
 		const x = xIn(e),
 			second = e.ctrlKey || e.metaKey,
 			end = second ? -1 : endAt(x);
-		drag = { key: second ? 'with' : 'range', from: end < 0 ? msAt(x) : S.range[1 - end], x, moved: end >= 0 };
+		drag = { key: second ? 'with' : 'range', from: end < 0 ? msAt(x) : marked('range')[1 - end], x, moved: end >= 0 };
 		box.setPointerCapture(e.pointerId);
 		hideTip();
 	});

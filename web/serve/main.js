@@ -56,11 +56,13 @@ async function update(isNew) {
 	try {
 		if ((await readLine(plotWidth())) && mine === V.shown) drawLine();
 	} catch (e) {
+		if (markField(e.message)) return;
 		V.line = null;
 		one('#legend').replaceChildren();
 		trouble(e.message);
+	} finally {
+		document.documentElement.dataset.ready = 'yes';
 	}
-	document.documentElement.dataset.ready = 'yes';
 }
 
 async function poll() {
@@ -85,7 +87,7 @@ async function follow() {
 	if (await readLine(plotWidth())) drawLine();
 	if (!S.range && Date.now() - (V.rangeAt || 0) > Math.max(POLL_MS, due) && S.tab === 'stacks') {
 		V.rangeAt = Date.now();
-		await readRange();
+		await readRange(true);
 	}
 }
 
@@ -117,7 +119,7 @@ function listen() {
 		S.by = e.target.value;
 		update(true);
 	});
-	one('#f-reason').append(make('option', { value: '', text: 'any' }), ...REASONS.map((r) => make('option', { value: r, text: (r.includes('.') ? '– ' : '') + r.replace('.', ' ').replace('_', ' ') })));
+	one('#f-reason').append(make('option', { value: '', text: 'any' }), ...REASONS.map((r) => make('option', { value: r, text: (r.includes('.') ? '– ' : '') + reasonWords(r) })));
 	on('#f-process', 'change', (e) => setFilter({ process: e.target.value.trim() }));
 	on('#f-service', 'change', (e) => setFilter({ service: e.target.value.trim() }));
 	on('#f-reason', 'change', (e) => setFilter({ reason: e.target.value }));

@@ -11,8 +11,24 @@ function shareWords(ppm) {
 	return ppm >= 9950 ? `${Math.round(ppm / 1e4)}%` : '<1%';
 }
 
+// A bad expression, or a name that no reason has, is said at its field; what was found before stays.
+function markField(text) {
+	const name = FILTERS.find((key) => text && text.startsWith(key + ':')) || '',
+		said = one('#fielderror');
+	for (const key of FILTERS) {
+		one('#f-' + key).removeAttribute('aria-invalid');
+		one('#f-' + key).removeAttribute('aria-describedby');
+	}
+	said.hidden = !name;
+	said.textContent = name ? text.replace(name + ':', name === 'grep' ? 'Frame:' : name[0].toUpperCase() + name.slice(1) + ':') : '';
+	if (!name) return false;
+	one('#f-' + name).setAttribute('aria-invalid', 'true');
+	one('#f-' + name).setAttribute('aria-describedby', 'fielderror');
+	return true;
+}
+
 function drawHeadline() {
-	const range = shownRange(),
+	const range = clamped(marked('range') || [S.from, S.to]),
 		s = V.summary;
 	const isAll = range[0] <= V.extent.from && range[1] >= V.extent.to,
 		what = S.range ? '' : isAll ? 'The whole history: ' : S.live ? `Last ${spanWords(range[1] - range[0])}: ` : 'All that is shown: ';
@@ -22,7 +38,7 @@ function drawHeadline() {
 		const found = s.window.duration_ns / 1e6;
 		words.push(plural(s.threads, 'thread'), plural(s.cpus, 'CPU'));
 		if (found < range[1] - range[0] - 1500) words.push(`${spanWords(found)} of it recorded`);
-		else if (found > range[1] - range[0] + 1500) words.push(`${spanWords(found)} in whole windows`);
+		if (S.range && String(range) !== String(clamped(S.range))) words.push('whole windows');
 		words.push(s.exact ? 'exact' : 'short waits sampled');
 		if (s.gone_by_name) words.push('threads that ended are told by name');
 		words.push(s.lost_ns > s.observed_ns / 1000 ? percent(s.lost_ns, s.observed_ns) + ' lost' : 'complete');
@@ -58,6 +74,11 @@ function drawFinding(f) {
 	const theme = themeName(),
 		mark = make('i');
 	mark.style.background = reasonColour(f.reason, theme);
+	// the process is a name, whatever word it is
+	const sentence = f.sentence.replace(/^\d+% of the time[^:]*: /, ''),
+		name = safe(f.process || ''),
+		isNamed = name && sentence.startsWith(name),
+		words = isNamed ? [make('code', { text: name }), sentence.slice(name.length)] : [sentence];
 	const only = make('button', {
 		type: 'button',
 		class: 'plain',
@@ -71,7 +92,7 @@ function drawFinding(f) {
 		make(
 			'div',
 			{},
-			make('p', { class: 'sentence' }, mark, f.sentence.replace(/^\d+% of the time that matters: /, '')),
+			make('p', { class: 'sentence' }, mark, ...words),
 			make('p', { class: 'evidence', text: f.evidence }),
 			make('p', { class: 'advice' }, f.advice ? f.advice + ' ' : '', only),
 		),
@@ -81,14 +102,15 @@ function drawFinding(f) {
 function drawFindings() {
 	const s = V.summary,
 		list = one('#findings ol');
-	if (s.findings.length) list.replaceChildren(...s.findings.map(drawFinding));
-	else list.replaceChildren(make('li', { class: 'none', text: 'Nothing was waited for: all threads ran or were idle.' }));
+	const rest = s.findings.filter((f) => !isForCpu(f.reason)).sort((a, b) => b.share_ppm - a.share_ppm),
+		queued = s.findings.filter((f) => isForCpu(f.reason));
+	if (s.findings.length) {
+		const box = queued.length ? [make('li', { class: 'apart' }, make('h4', { text: 'Waits for a CPU' }), make('ol', {}, ...queued.map(drawFinding)))] : [];
+		// where nothing else comes near them, they are the news
+		list.replaceChildren(...(isForCpu(s.findings[0].reason) ? box : []), ...rest.map(drawFinding), ...(isForCpu(s.findings[0].reason) ? [] : box));
+	} else list.replaceChildren(make('li', { class: 'none', text: 'Nothing was waited for: all threads ran or were idle.' }));
 }
 
-function partColour(name, theme) {
-	if (name === 'idle' || name === 'not listed') return css(rgb(215, theme === 'dark' ? 8 : 14, theme === 'dark' ? 30 : 91));
-	return reasonColour(name, theme);
-}
 // Parts that fade into the track are no news.
 function drawProcess(p) {
 	const theme = themeName(),
@@ -96,16 +118,16 @@ function drawProcess(p) {
 		parts = Object.entries(p.parts_ns).sort((a, b) => (a[0] === 'idle') - (b[0] === 'idle') || b[1] - a[1]),
 		words = parts.filter(([, ns]) => ns >= p.observed_ns / 100).slice(0, 4);
 	for (const [name, ns] of parts) {
-		const part = make('i', { title: `${name} ${percent(ns, p.observed_ns)}` });
-		part.style.background = partColour(name, theme);
+		const part = make('i', { title: `${reasonWords(name)} ${percent(ns, p.observed_ns)}` });
+		part.style.background = reasonColour(name, theme);
 		part.style.width = (100 * ns) / (p.observed_ns || 1) + '%';
 		bar.append(part);
 	}
 	const key = make('span', { class: 'key' });
 	for (const [name, ns] of words) {
 		const dot = make('i');
-		dot.style.background = partColour(name, theme);
-		key.append(make('span', {}, dot, `${name.replace('_', ' ')} ${percent(ns, p.observed_ns)}`));
+		dot.style.background = reasonColour(name, theme);
+		key.append(make('span', {}, dot, `${reasonWords(name)} ${percent(ns, p.observed_ns)}`));
 	}
 	return make(
 		'button',
@@ -120,7 +142,7 @@ function drawProcesses() {
 		rows = s.processes.slice(0, 8);
 	one('#where div').replaceChildren(...rows.map(drawProcess));
 	if (s.processes_total > rows.length)
-		one('#where div').append(make('p', { class: 'none', text: `and ${plural(s.processes_total - rows.length, 'process').replace(/ss?s$/, 'sses')} that did less` }));
+		one('#where div').append(make('p', { class: 'none', text: `and ${plural(s.processes_total - rows.length, 'process', 'processes')} that did less` }));
 	one('#processes').replaceChildren(...s.processes.map((p) => make('option', { value: p.process })));
 }
 
@@ -181,13 +203,13 @@ function showMoment(began, ended) {
 function chip(reason) {
 	const mark = make('i');
 	mark.style.background = reasonColour(reason, themeName());
-	return make('span', { class: 'chip' }, mark, reason.replace('.', ' ').replace('_', ' '));
+	return make('span', { class: 'chip' }, mark, reasonWords(reason));
 }
 
 function rowLines(row, top) {
 	const bar = make('i', { class: 'amount' }),
 		isStack = top.by === 'wait',
-		button = make('button', { type: 'button', class: 'name' }, row.name || '(none)'),
+		button = make('button', { type: 'button', class: 'name', dataset: { row: [row.name, row.process, row.comm, row.reason, row.object].join('\n') } }, row.name || '(none)'),
 		first = make('td', { class: 'first' }, button);
 	bar.style.width = `${(100 * row.off_cpu_ns) / (top.rows[0].off_cpu_ns || 1)}%`;
 	if (isStack) {
@@ -290,10 +312,39 @@ function drawTable(detail) {
 	);
 }
 
+const GRAPH_MIN = 460,
+	GRAPH_MAX = 6000; // pixels of a graph
+// The graph belongs to this page: without a head of its own, and as high as it is, so that only this page scrolls.
+function fit(iframe) {
+	const inner = iframe.contentWindow,
+		root = iframe.contentDocument && iframe.contentDocument.documentElement;
+	if (!root) return;
+	root.dataset.embedded = 'yes';
+	const grow = () => {
+		const scroll = root.querySelector('#scroll');
+		if (!scroll || !scroll.clientHeight) return;
+		const high = Math.max(GRAPH_MIN, Math.min(GRAPH_MAX, root.clientHeight + root.querySelector('#tall').offsetHeight - scroll.clientHeight));
+		if (Math.abs(high - iframe.clientHeight) > 1) iframe.style.height = high + 'px';
+	};
+	const watch = () => {
+		if (!root.dataset.ready || !root.querySelector('#tall')) return;
+		started.disconnect();
+		const sizes = new inner.ResizeObserver(grow);
+		for (const part of ['#tall', '#scroll']) sizes.observe(root.querySelector(part));
+		grow();
+	};
+	const started = new MutationObserver(watch);
+	started.observe(root, { attributes: true });
+	watch();
+}
+
 // A picture of a long range takes a moment: an empty frame would look broken.
 function framed(iframe) {
 	const said = make('p', { class: 'none', text: 'Drawing…' });
-	iframe.addEventListener('load', () => said.remove());
+	iframe.addEventListener('load', () => {
+		said.remove();
+		fit(iframe);
+	});
 	return make('div', { class: 'framed' }, said, iframe);
 }
 
@@ -326,15 +377,28 @@ function drawTabs() {
 		one('#t-' + tab).setAttribute('aria-selected', String(S.tab === tab));
 		one('#t-' + tab).tabIndex = S.tab === tab ? 0 : -1;
 	}
+	const same = detail.dataset.tab === S.tab;
 	detail.dataset.tab = S.tab;
 	if (S.tab !== 'compare') delete detail.dataset.diff;
 	if (S.tab === 'flame') drawFlame(detail);
 	else if (S.tab === 'compare') drawCompare(detail);
-	else if (V.summary) drawTable(detail);
+	else if (V.summary) keepingPlace(detail, same, () => drawTable(detail));
+}
+
+// Rows that are open stay so, and what has the focus keeps it, where new windows are added to what is read.
+function keepingPlace(detail, same, draw) {
+	const open = new Set(same ? [...detail.querySelectorAll('.name[aria-expanded=true]')].map((b) => b.dataset.row) : []),
+		focused = same && detail.contains(document.activeElement) ? document.activeElement.dataset.row : null;
+	draw();
+	for (const button of detail.querySelectorAll('.name')) {
+		if (open.has(button.dataset.row)) button.click();
+		if (focused !== null && button.dataset.row === focused) button.focus({ preventScroll: true });
+	}
 }
 
 function drawRange() {
 	drawHeadline();
+	placeRanges();
 	drawExport();
 	drawShell();
 	if (V.summary) {
@@ -347,12 +411,19 @@ function drawRange() {
 function rangeKey() {
 	return JSON.stringify([shownRange(), filterQuery(), S.group, S.idle]);
 }
-async function readRange() {
+// isQuiet: the same again with what came since, which nobody has to see.
+async function readRange(isQuiet) {
 	const key = rangeKey(),
 		query = { ...rangeQuery(shownRange()), ...filterQuery(), by: S.group, rows: 40, idle: S.idle ? 'keep' : '' };
-	if (V.summaryKey === key) return drawRange();
-	one('main').setAttribute('aria-busy', 'true');
-	drawHeadline();
+	if (V.summaryKey === key) {
+		markField('');
+		one('main').setAttribute('aria-busy', 'false');
+		return drawRange();
+	}
+	if (!isQuiet) {
+		one('main').setAttribute('aria-busy', 'true');
+		drawHeadline();
+	}
 	drawExport();
 	drawShell();
 	try {
@@ -360,11 +431,19 @@ async function readRange() {
 		if (!summary) return null;
 		V.summary = summary;
 		V.summaryKey = key;
+		if (S.range) noteRead('range', summary.window);
 		trouble('');
+		markField('');
 		one('#summary').hidden = false;
 		drawRange();
 	} catch (e) {
-		V.summary = V.summaryKey = null;
+		V.summaryKey = null;
+		if (markField(e.message)) {
+			if (!V.summary) one('#findings ol').replaceChildren(make('li', { class: 'none', text: 'Nothing is read before the marked field is mended.' }));
+			one('main').setAttribute('aria-busy', 'false');
+			return null;
+		}
+		V.summary = null;
 		one('#summary').hidden = true;
 		one('#detail').replaceChildren();
 		drawHeadline();

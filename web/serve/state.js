@@ -32,7 +32,7 @@ const S = {
 	theme: '', // '', light, dark
 };
 // What is known: extent, line, summary of the range, and what has been asked for.
-const V = { extent: null, line: null, summary: null, shown: 0 };
+const V = { extent: null, line: null, summary: null, shown: 0, read: {} };
 
 const BYS = ['reason', 'process', 'service', 'class'],
 	TABS = ['stacks', 'flame', 'compare'],
@@ -109,8 +109,21 @@ function writeAddress(isNew) {
 
 // The range that everything below the time line is about.
 function shownRange() {
-	const range = S.range || [S.from, S.to];
+	return clamped(S.range || [S.from, S.to]);
+}
+function clamped(range) {
 	return [Math.max(range[0], V.extent.from), Math.min(range[1], V.extent.to)];
+}
+
+// A range is read in whole windows, minutes or hours.  What was read is what is marked and told.
+function noteRead(key, windows) {
+	const [from, to] = S[key],
+		begins = windows.start_unix_ns / 1e6;
+	V.read[key] = { of: String(S[key]), range: [Math.min(from, begins), Math.max(to, begins + windows.duration_ns / 1e6)] };
+}
+function marked(key) {
+	const read = V.read[key];
+	return S[key] && read && read.of === String(S[key]) ? read.range : S[key];
 }
 
 function themeName() {

@@ -4,37 +4,22 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/safe_text.h"
+
 /* A hostile name may be as long as its recording. */
 #define TEXT_MAX_CHARS 4096
 
-static gunichar harmless(gunichar c)
+/* As text tells it, and cut.  The caller frees it. */
+static char *safe_name(const char *s)
 {
-	if (c < 0x20)
-		return 0x2400 + c;
-	if (c == 0x7f)
-		return 0x2421;
-	if ((c >= 0x80 && c < 0xa0) || (c >= 0xd800 && c <= 0xdfff) || (c & 0xfffe) == 0xfffe || c > 0x10ffff)
-		return 0xfffd;
-	/* Marks that reorder or hide the text around them, and line separators. */
-	if ((c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
-	    c == 0x061c || c == 0xfeff)
-		return 0xfffd;
-	return c;
-}
+	GString *safe = g_string_new(NULL);
 
-/* The next character of *s made harmless, *s moved on; 0 at the end. */
-static gunichar next_char(const char **s)
-{
-	if (!**s)
-		return 0;
-	gunichar c = g_utf8_get_char_validated(*s, -1);
-
-	if (c == (gunichar)-1 || c == (gunichar)-2) {
-		(*s)++;
-		return 0xfffd;
+	text_safe(safe, s);
+	if (safe->len > TEXT_MAX_CHARS && g_utf8_strlen(safe->str, (gssize)safe->len) > TEXT_MAX_CHARS) {
+		g_string_truncate(safe, (gsize)(g_utf8_offset_to_pointer(safe->str, TEXT_MAX_CHARS) - safe->str));
+		g_string_append(safe, "…");
 	}
-	*s = g_utf8_next_char(*s);
-	return harmless(c);
+	return g_string_free(safe, FALSE);
 }
 
 static unsigned char_cells(gunichar c)
@@ -54,54 +39,54 @@ static void append_char(GString *out, gunichar c)
 	}
 }
 
+static void append_safe(GString *out, const char *safe)
+{
+	for (; *safe; safe = g_utf8_next_char(safe))
+		append_char(out, g_utf8_get_char(safe));
+}
+
 void svg_escape(GString *out, const char *s)
 {
-	gunichar c;
+	g_autofree char *safe = safe_name(s);
 
-	for (unsigned i = 0; (c = next_char(&s)); i++) {
-		if (i == TEXT_MAX_CHARS) {
-			g_string_append(out, "…");
-			return;
-		}
-		append_char(out, c);
-	}
+	append_safe(out, safe);
 }
 
 void svg_clean(GString *out, const char *s)
 {
-	gunichar c;
+	g_autofree char *safe = safe_name(s);
 
-	for (unsigned i = 0; (c = next_char(&s)); i++) {
-		if (i == TEXT_MAX_CHARS) {
-			g_string_append(out, "…");
-			return;
-		}
-		g_string_append_unichar(out, c);
-	}
+	g_string_append(out, safe);
+}
+
+static unsigned safe_cells(const char *safe)
+{
+	unsigned cells = 0;
+
+	for (; *safe; safe = g_utf8_next_char(safe))
+		cells += char_cells(g_utf8_get_char(safe));
+	return cells;
 }
 
 unsigned svg_cells(const char *s)
 {
-	unsigned cells = 0;
-	gunichar c;
+	g_autofree char *safe = safe_name(s);
 
-	while (cells < TEXT_MAX_CHARS && (c = next_char(&s)))
-		cells += char_cells(c);
-	return cells;
+	return safe_cells(safe);
 }
 
 void svg_escape_cut(GString *out, const char *s, unsigned cells)
 {
+	g_autofree char *safe = safe_name(s);
 	unsigned used = 0;
-	gunichar c;
 
-	if (svg_cells(s) <= cells) {
-		svg_escape(out, s);
+	if (safe_cells(safe) <= cells) {
+		append_safe(out, safe);
 		return;
 	}
-	while ((c = next_char(&s)) && used + char_cells(c) + 1 <= cells) {
-		append_char(out, c);
-		used += char_cells(c);
+	for (const char *p = safe; *p && used + char_cells(g_utf8_get_char(p)) + 1 <= cells; p = g_utf8_next_char(p)) {
+		append_char(out, g_utf8_get_char(p));
+		used += char_cells(g_utf8_get_char(p));
 	}
 	g_string_append(out, "…");
 }

@@ -6,11 +6,7 @@
 
 /* Text for SVG and HTML from untrusted bytes, and numbers for people. */
 
-/*
- * Appends s as XML character data, good in a quoted attribute, too.  Control characters
- * become their pictures (U+2400...), and what XML forbids, what is no UTF-8, or what would
- * turn the direction of the text around becomes U+FFFD.
- */
+/* Appends text_safe() of s as XML character data, good in a quoted attribute, too. */
 void svg_escape(GString *out, const char *s);
 /* The same without XML's escapes: for what is no markup. */
 void svg_clean(GString *out, const char *s);

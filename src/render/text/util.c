@@ -77,40 +77,6 @@ void text_thousands(GString *s, uint64_t n)
 	}
 }
 
-static bool is_harmless(gunichar c)
-{
-	GUnicodeType type = g_unichar_type(c);
-
-	return g_unichar_isprint(c) && type != G_UNICODE_LINE_SEPARATOR && type != G_UNICODE_PARAGRAPH_SEPARATOR;
-}
-
-void text_safe(GString *s, const char *name)
-{
-	for (const char *p = name ? name : ""; *p;) {
-		unsigned char byte = (unsigned char)*p;
-
-		if (byte >= 0x20 && byte < 0x7f) {
-			const char *from = p;
-
-			while ((unsigned char)*p >= 0x20 && (unsigned char)*p < 0x7f)
-				p++;
-			g_string_append_len(s, from, p - from);
-			continue;
-		}
-		gunichar c = byte < 0x80 ? byte : g_utf8_get_char_validated(p, -1);
-		if (byte < 0x80 || c == (gunichar)-1 || c == (gunichar)-2) {
-			g_string_append_printf(s, "\\x%02x", byte);
-			p++;
-			continue;
-		}
-		if (is_harmless(c))
-			g_string_append_len(s, p, g_utf8_skip[byte]);
-		else
-			g_string_append_printf(s, "\\u%04x", c);
-		p += g_utf8_skip[byte];
-	}
-}
-
 static unsigned char_width(gunichar c)
 {
 	return g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/safe_text.h"
+
 /* Small things every text output needs. */
 
 /* "0", "17 ns", "12.3 us", "1.00 ms", "59.9 s", "12.3 m", "4.56 h": three digits.  Appends. */
@@ -16,13 +18,6 @@ void text_duration_signed(GString *s, int64_t ns);
 void text_relative_error(GString *s, double se, uint64_t of);
 /* "1,234,567" */
 void text_thousands(GString *s, uint64_t n);
-
-/*
- * Appends a name that comes from another user's program: valid printable UTF-8 as it is, what
- * could drive a terminal (control, bidirectional and invisible characters, line separators,
- * invalid bytes) as \x1b or \u202e.  NULL is "".
- */
-void text_safe(GString *s, const char *name);
 
 /* Columns `name` takes on a terminal, after text_safe(). */
 unsigned text_width(const char *safe);

@@ -240,8 +240,8 @@ static void test_elision(void)
 static void test_hostile(void)
 {
 	static const char *const names[] = {
-		"<&\"'>]]>", "<script>alert(1)</script>", "]]><x/>", "&amp", "&#0", "\"onload=\"x\"", "a␊b␁␡␉c",
-		"�reversed�", "__proto__", "%s%n%d",
+		"<&\"'>]]>", "<script>alert(1)</script>", "]]><x/>", "&amp", "&#0", "\"onload=\"x\"", "a\\x0ab\\x01\\x7f\\x09c",
+		"\\u202ereversed\\u202c", "__proto__", "%s%n%d",
 	};
 	struct profile *p = fixture_hostile();
 	g_autoptr(GString) html = g_string_new(NULL);
