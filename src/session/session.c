@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "attach/apart.h"
-#include "attach/core_btf.h"
 #include "attach/error.h"
 #include "attach/time_offset.h"
 #include "attach/visit.h"
@@ -92,9 +91,8 @@ void session_unload(struct session *s)
 	g_free(s->with_tables);
 	apart_free(s->closing);
 	apart_free(s->cutting);
+	apart_free(s->waking);
 	apart_free(s->switching);
-	apart_maps_free(s->maps);
-	core_btf_free(s->core_btf);
 	thread_table_free(s->thread_table);
 	offcpu_bpf__destroy(s->skel);
 	mmap_events_free(s->mmap_events);
@@ -463,7 +461,8 @@ bool session_stop(struct session *s, GError **error)
 		attach_set_load_error(error, err ? err : -errno);
 		return false;
 	}
-	s->programs[s->programs[2] ? 3 : 2] = apart_object(s->closing);
+	if (s->closing)
+		session_count_programs(s, apart_object(s->closing));
 	apply_tables(s, true);
 	if (!close_window(s, close_thread, error))
 		return false;
