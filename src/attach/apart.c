@@ -9,7 +9,7 @@
 
 struct apart {
 	const struct bpf_object_skeleton *first;
-	const char *program;
+	const char *program, *core_btf;
 	struct bpf_object *object;
 	struct bpf_link *link;
 	GThread *thread;	/* NULL: not begun, or joined */
@@ -17,12 +17,13 @@ struct apart {
 	gint is_done;
 };
 
-struct apart *apart_new(const struct bpf_object_skeleton *first, struct bpf_program *prog)
+struct apart *apart_new(const struct bpf_object_skeleton *first, struct bpf_program *prog, const char *core_btf)
 {
 	struct apart *a = g_new0(struct apart, 1);
 
 	a->first = first;
 	a->program = bpf_program__name(prog);
+	a->core_btf = core_btf;
 	bpf_program__set_autoload(prog, false);
 	return a;
 }
@@ -50,7 +51,7 @@ static int share_maps(struct bpf_object *object, const struct bpf_object *with)
 
 static int load(struct apart *a)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = a->first->name);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = a->first->name, .btf_custom_path = a->core_btf);
 	struct bpf_program *prog, *mine;
 	int err;
 

@@ -18,8 +18,11 @@ struct bpf_object;
 struct bpf_object_skeleton;
 struct bpf_program;
 
-/* Before the first object is loaded: it will do without `prog`.  Both must outlive this. */
-struct apart *apart_new(const struct bpf_object_skeleton *first, struct bpf_program *prog);
+/*
+ * Before the first object is loaded: it will do without `prog`.  core_btf: the file of types that it was opened with,
+ * or NULL.  All of them must outlive this.
+ */
+struct apart *apart_new(const struct bpf_object_skeleton *first, struct bpf_program *prog, const char *core_btf);
 /* Waits for the thread. */
 void apart_free(struct apart *a);
 

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "attach/kernel_btf.h"
 #include "attach/rights.h"
 #include "base/opener.h"
 
@@ -34,39 +35,57 @@ static int probe_btf(void)
 	return vmlinux_btf() ? 0 : -errno;
 }
 
-uint32_t feature_kernel_type(const char *name, uint32_t kind)
+/*
+ * What every recording asks, without libbpf's parse.  A type of a kind that is newer than this
+ * program is libbpf's to understand.
+ */
+const struct kernel_btf *feature_kernel_btf(void)
 {
-	int id = vmlinux_btf() ? btf__find_by_name_kind(vmlinux_btf(), name, kind) : 0;
+	static struct kernel_btf btf;
+	static gsize error_plus_1;
 
-	return id > 0 ? (uint32_t)id : 0;
+	if (g_once_init_enter(&error_plus_1))
+		g_once_init_leave(&error_plus_1, (gsize)-kernel_btf_open("/sys/kernel/btf/vmlinux", &btf) + 1);
+	return error_plus_1 > 1 ? NULL : &btf;
 }
 
 static int has_function(const char *name)
 {
+	int err = feature_kernel_btf() ? kernel_btf_has_function(feature_kernel_btf(), name) : -EINVAL, id;
+
+	if (!err || err == -ENOENT)
+		return err;
 	if (!vmlinux_btf())
 		return -errno;
-	return feature_kernel_type(name, BTF_KIND_FUNC) ? 0 : -ENOENT;
+	id = btf__find_by_name_kind(vmlinux_btf(), name, BTF_KIND_FUNC);
+	return id < 0 ? id : 0;
 }
 
 uint32_t feature_cast_id(const char *struct_name)
 {
-	return has_function("bpf_rdonly_cast") ? 0 : feature_kernel_type(struct_name, BTF_KIND_STRUCT);
+	const struct kernel_btf *btf = feature_kernel_btf();
+	int id = btf && !has_function("bpf_rdonly_cast") ? kernel_btf_id(btf, struct_name, BTF_KIND_STRUCT) : 0;
+
+	return id > 0 ? (uint32_t)id : 0;
 }
 
-/* How many arguments the tracepoint's programs take, the context among them. */
 static int tracepoint_args(const char *typedef_name)
 {
-	const struct btf *btf = vmlinux_btf();
+	int cnt = feature_kernel_btf() ? kernel_btf_argument_cnt(feature_kernel_btf(), typedef_name) : -EINVAL;
+	const struct btf *btf;
 	const struct btf_type *t;
-	uint32_t id;
+	int id;
 
+	if (cnt >= 0 || cnt == -ENOENT)
+		return cnt;
+	btf = vmlinux_btf();
 	if (!btf)
 		return -errno;
-	id = feature_kernel_type(typedef_name, BTF_KIND_TYPEDEF);
-	if (!id)
-		return -ENOENT;
-	t = btf__type_by_id(btf, btf__type_by_id(btf, id)->type);	/* pointer */
-	t = t ? btf__type_by_id(btf, t->type) : NULL;			/* prototype */
+	id = btf__find_by_name_kind(btf, typedef_name, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return id;
+	t = btf__type_by_id(btf, btf__type_by_id(btf, (__u32)id)->type);	/* pointer */
+	t = t ? btf__type_by_id(btf, t->type) : NULL;				/* prototype */
 	return t && btf_is_func_proto(t) ? btf_vlen(t) : -EINVAL;
 }
 

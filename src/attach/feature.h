@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct kernel_btf;
+
 /* What this kernel and these rights allow: each feature is tried once, never guessed from a version. */
 
 #define FEATURES(X)                                                                                                    \
@@ -50,8 +52,8 @@ bool feature_essential(enum feature f);
 /* Why it failed, or NULL: "Operation not permitted". */
 const char *feature_reason(enum feature f);
 
-/* The kernel's id of the first of its types of this name and kind (BTF_KIND_...); 0: there is none. */
-uint32_t feature_kernel_type(const char *name, uint32_t kind);
+/* The running kernel's types, read once and never let go; NULL: there are none. */
+const struct kernel_btf *feature_kernel_btf(void);
 /* The kernel's id of a struct to which bpf_rdonly_cast() can cast pointers; 0: not known, or there is no such cast. */
 uint32_t feature_cast_id(const char *struct_name);
 

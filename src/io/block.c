@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "abi/block_abi.h"
+#include "attach/core_btf.h"
 #include "attach/error.h"
 #include "attach/feature.h"
 #include "base/clock.h"
@@ -33,6 +34,7 @@ struct edge {
 struct block_io {
 	struct block_options options;
 	struct block_bpf *skel;
+	struct core_btf *core_btf;
 	struct ring_buffer *ring;
 	struct profile *profile;
 	struct io_places *places;
@@ -213,7 +215,8 @@ static int no_message(enum libbpf_print_level level, const char *format, va_list
 /* block_io_start and block_io_done are of Linux 6.5, writeback_dirty_folio is of 5.18. */
 static void select_programs(struct block_bpf *skel)
 {
-	bool has_start = feature_kernel_type("btf_trace_block_io_start", BTF_KIND_TYPEDEF);
+	const struct kernel_btf *btf = feature_kernel_btf();
+	bool has_start = btf && kernel_btf_id(btf, "btf_trace_block_io_start", BTF_KIND_TYPEDEF) > 0;
 
 	bpf_program__set_autoload(skel->progs.block_start, has_start);
 	bpf_program__set_autoload(skel->progs.block_done, has_start);
@@ -221,7 +224,7 @@ static void select_programs(struct block_bpf *skel)
 	bpf_program__set_autoload(skel->progs.block_insert, !has_start);
 	bpf_program__set_autoload(skel->progs.block_issue_or_start, !has_start);
 	bpf_program__set_autoload(skel->progs.block_complete, !has_start);
-	bool has_folio = feature_kernel_type("btf_trace_writeback_dirty_folio", BTF_KIND_TYPEDEF);
+	bool has_folio = btf && kernel_btf_id(btf, "btf_trace_writeback_dirty_folio", BTF_KIND_TYPEDEF) > 0;
 
 	bpf_program__set_autoload(skel->progs.block_dirty_folio, has_folio);
 	bpf_program__set_autoload(skel->progs.block_dirty_page, !has_folio);
@@ -229,11 +232,16 @@ static void select_programs(struct block_bpf *skel)
 
 static bool load(struct block_io *b, GError **error)
 {
+	size_t elf_bytes;
+	const void *elf = block_bpf__elf_bytes(&elf_bytes);
 	struct only_parts only;
 	int err;
 
 	libbpf_set_print(no_message);
-	b->skel = block_bpf__open();
+	if (feature_kernel_btf())
+		b->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(b->core_btf));
+	b->skel = block_bpf__open_opts(&opts);
 	if (!b->skel) {
 		attach_set_error(error, -errno, "open the BPF object");
 		return false;
@@ -319,6 +327,7 @@ void block_io_free(struct block_io *b)
 		return;
 	ring_buffer__free(b->ring);
 	block_bpf__destroy(b->skel);
+	core_btf_free(b->core_btf);
 	io_places_free(b->places);
 	g_hash_table_destroy(b->index);
 	g_hash_table_destroy(b->threads);

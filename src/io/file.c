@@ -11,6 +11,7 @@
 
 #include "abi/file_abi.h"
 #include "abi/io_stack_abi.h"
+#include "attach/core_btf.h"
 #include "attach/error.h"
 #include "attach/feature.h"
 #include "base/clock.h"
@@ -29,6 +30,7 @@ struct file_io {
 	struct file_options options;
 	struct file_bpf *skel;
 	struct file_attach *attach;
+	struct core_btf *core_btf;
 	struct ring_buffer *ring;
 	struct profile *profile;
 	struct io_places *places;
@@ -140,9 +142,10 @@ static int no_message(enum libbpf_print_level level, const char *format, va_list
 
 static bool has_tracepoint(const char *name)
 {
+	const struct kernel_btf *btf = feature_kernel_btf();
 	g_autofree char *type = g_strconcat("btf_trace_", name, NULL);
 
-	return feature_kernel_type(type, BTF_KIND_TYPEDEF) != 0;
+	return btf && kernel_btf_id(btf, type, BTF_KIND_TYPEDEF) > 0;
 }
 
 /*
@@ -185,10 +188,15 @@ static void configure(struct file_bpf *skel, const struct file_options *o)
 
 static bool load(struct file_io *f, GError **error)
 {
+	size_t elf_bytes;
+	const void *elf = file_bpf__elf_bytes(&elf_bytes);
 	int err;
 
 	libbpf_set_print(no_message);
-	f->skel = file_bpf__open();
+	if (feature_kernel_btf())
+		f->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(f->core_btf));
+	f->skel = file_bpf__open_opts(&opts);
 	if (!f->skel) {
 		attach_set_error(error, -errno, "open the BPF object");
 		return false;
@@ -258,6 +266,7 @@ void file_io_free(struct file_io *f)
 	ring_buffer__free(f->ring);
 	file_attach_free(f->attach);
 	file_bpf__destroy(f->skel);
+	core_btf_free(f->core_btf);
 	file_rows_free(f->rows);
 	io_places_free(f->places);
 	profile_free(f->profile);

@@ -11,6 +11,7 @@
 
 #include "attach/error.h"
 #include "attach/feature.h"
+#include "attach/kernel_btf.h"
 #include "io/file_calls.h"
 #include "file.skel.h"
 
@@ -48,7 +49,7 @@ static GPtrArray *functions(bool known_only)
 	for (size_t i = 0; (function = file_call_function(i)); i++) {
 		g_autofree char *name = g_strconcat(FUNCTION_PREFIX, function, NULL);
 
-		if (!known_only || feature_kernel_type(name, BTF_KIND_FUNC))
+		if (!known_only || kernel_btf_id(feature_kernel_btf(), name, BTF_KIND_FUNC) > 0)
 			g_ptr_array_add(ret, g_steal_pointer(&name));
 	}
 	return ret;

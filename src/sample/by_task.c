@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "abi/look_abi.h"
+#include "attach/core_btf.h"
 #include "attach/error.h"
 #include "attach/feature.h"
 #include "attach/map_fill.h"
@@ -28,6 +29,7 @@
 
 struct task_source {
 	struct look_bpf *skel;
+	struct core_btf *core_btf;
 	struct run_samples *runs;
 	GByteArray *text;	/* what the iterator told in this round */
 };
@@ -61,10 +63,15 @@ static void configure(struct look_bpf *skel, const struct sampler_options *o)
 
 static bool load(struct task_source *source, const struct sampler_options *o, GError **error)
 {
+	size_t elf_bytes;
+	const void *elf = look_bpf__elf_bytes(&elf_bytes);
 	int err;
 
 	libbpf_set_print(no_message);
-	source->skel = look_bpf__open();
+	if (feature_kernel_btf())
+		source->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(source->core_btf));
+	source->skel = look_bpf__open_opts(&opts);
 	if (!source->skel) {
 		attach_set_error(error, -errno, "open the BPF object");
 		return false;
@@ -105,6 +112,7 @@ void task_source_free(struct task_source *source)
 		return;
 	run_samples_free(source->runs);
 	look_bpf__destroy(source->skel);
+	core_btf_free(source->core_btf);
 	g_byte_array_unref(source->text);
 	g_free(source);
 }

@@ -8,6 +8,7 @@
 
 #include "abi/sample.h"
 #include "attach/apart.h"
+#include "attach/core_btf.h"
 #include "attach/error.h"
 #include "attach/feature.h"
 #include "attach/map_fill.h"
@@ -140,12 +141,13 @@ static void size_wait_slots(struct offcpu_bpf *skel, struct offcpu_config *cfg)
 static void set_apart(struct session *s)
 {
 	const struct bpf_object_skeleton *skeleton = s->skel->skeleton;
+	const char *core_btf = core_btf_path(s->core_btf);
 
-	s->switching = apart_new(skeleton, s->skel->progs.handle_switch);
-	s->waking = apart_new(skeleton, s->skel->progs.handle_waking);
-	s->cutting = apart_new(skeleton, s->skel->progs.cut_thread);
+	s->switching = apart_new(skeleton, s->skel->progs.handle_switch, core_btf);
+	s->waking = apart_new(skeleton, s->skel->progs.handle_waking, core_btf);
+	s->cutting = apart_new(skeleton, s->skel->progs.cut_thread, core_btf);
 	if (!s->options->is_short)
-		s->closing = apart_new(skeleton, s->skel->progs.close_thread);
+		s->closing = apart_new(skeleton, s->skel->progs.close_thread, core_btf);
 }
 
 /*
@@ -257,7 +259,13 @@ static void find_direct_map(struct session *s)
 /* Opens the programs and what goes along with them. */
 static bool open_programs(struct session *s, GError **error)
 {
-	s->skel = offcpu_bpf__open();
+	size_t elf_bytes;
+	const void *elf = offcpu_bpf__elf_bytes(&elf_bytes);
+
+	if (feature_kernel_btf())
+		s->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(s->core_btf));
+	s->skel = offcpu_bpf__open_opts(&opts);
 	if (!s->skel) {
 		attach_set_error(error, -errno, "open the BPF object");
 		return false;

@@ -49,6 +49,7 @@ struct session {
 	struct apart *switching, *waking;	/* the programs at sched_switch and at sched_waking */
 	struct apart *cutting;		/* cut_thread */
 	struct apart *closing;		/* close_thread; NULL: it is loaded with the others */
+	struct core_btf *core_btf;	/* NULL: CO-RE looks through all types */
 	struct cost *cost;		/* NULL: not measured */
 	struct bpf_object *programs[6];	/* those that are loaded; then NULL */
 	struct governor governor;

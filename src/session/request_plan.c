@@ -7,6 +7,7 @@
 
 #include "abi/request_abi.h"
 #include "attach/feature.h"
+#include "attach/kernel_btf.h"
 #include "base/alike.h"
 #include "session/request_place.h"
 #include "symbolize/elf/functions.h"
@@ -323,7 +324,7 @@ static bool plan_socket(struct request_plan *plan, const char *spec, const GArra
 		request_fail(error, "%s: socket:PORT is wanted, a number from 1 to 65535", spec);
 		return false;
 	}
-	if (!feature_kernel_type("btf_trace_sock_recv_length", BTF_KIND_TYPEDEF)) {
+	if (kernel_btf_id(feature_kernel_btf(), "btf_trace_sock_recv_length", BTF_KIND_TYPEDEF) < 0) {
 		request_fail(error, "%s: this kernel does not tell what sockets receive: Linux 6.3 or later is needed", spec);
 		return false;
 	}

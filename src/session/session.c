@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "attach/apart.h"
+#include "attach/core_btf.h"
 #include "attach/error.h"
 #include "attach/time_offset.h"
 #include "attach/visit.h"
@@ -93,6 +94,7 @@ void session_unload(struct session *s)
 	apart_free(s->cutting);
 	apart_free(s->waking);
 	apart_free(s->switching);
+	core_btf_free(s->core_btf);
 	thread_table_free(s->thread_table);
 	offcpu_bpf__destroy(s->skel);
 	mmap_events_free(s->mmap_events);

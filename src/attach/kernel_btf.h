@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ATTACH_KERNEL_BTF_H
+#define ATTACH_KERNEL_BTF_H
+
+#include <linux/btf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Kinds of types that linux/btf.h of older kernels lacks. */
+#define KERNEL_BTF_DECL_TAG 17
+#define KERNEL_BTF_TYPE_TAG 18
+#define KERNEL_BTF_ENUM64 19
+
+/*
+ * Questions to the running kernel's type information, answered by a look through its bytes:
+ * libbpf parses all of it, which would take 9 ms of every start, and again when it loads.
+ */
+struct kernel_btf {
+	const uint8_t *types, *strings;
+	size_t types_bytes, strings_bytes;
+	uint32_t type_cnt;
+	uint32_t *places;	/* by id, from 1: where in types */
+	void *memory;		/* what kernel_btf_close() lets go, beside that */
+	size_t memory_bytes;
+	int is_mapped;
+};
+
+/* All: 0 or more, or a negative errno. */
+
+/* -EINVAL: damaged, or with types of a kind from the future. */
+int kernel_btf_open(const char *path, struct kernel_btf *ret);
+/* The same for bytes in memory, which must outlive it. */
+int kernel_btf_from(const void *bytes, size_t len_bytes, struct kernel_btf *ret);
+void kernel_btf_close(struct kernel_btf *btf);
+
+/* The id of the first type of this name and kind (BTF_KIND_...); -ENOENT: there is none. */
+int kernel_btf_id(const struct kernel_btf *btf, const char *name, uint32_t kind);
+/* -ENOENT when there is no such function. */
+int kernel_btf_has_function(const struct kernel_btf *btf, const char *name);
+/* How many arguments a typedef of a pointer to a function takes, as btf_trace_sched_switch is one. */
+int kernel_btf_argument_cnt(const struct kernel_btf *btf, const char *typedef_name);
+
+/* -ENOENT: there is none of this id; 0 is void. */
+int kernel_btf_type(const struct kernel_btf *btf, uint32_t id, struct btf_type *ret);
+/* The members, values or the like that stand behind a type, maybe unaligned; NULL: there is no such type. */
+const uint8_t *kernel_btf_behind(const struct kernel_btf *btf, uint32_t id, size_t *ret_bytes);
+/* A name; NULL: there is no such place. */
+const char *kernel_btf_string(const struct kernel_btf *btf, uint32_t offset);
+
+#endif
