@@ -13,38 +13,12 @@
 #include "attach/feature.h"
 #include "attach/map_fill.h"
 #include "attach/quota.h"
+#include "attach/said.h"
 #include "supply/thread_table.h"
 #include "base/loadavg.h"
 #include "session/parts.h"
 #include "supply/tables.h"
 #include "offcpu.skel.h"
-
-/* Two threads load programs. */
-static GMutex libbpf_log_lock;
-static GString *libbpf_log;
-
-static int keep_libbpf_message(enum libbpf_print_level level, const char *format, va_list args)
-{
-	if (level == LIBBPF_DEBUG)
-		return 0;
-	g_mutex_lock(&libbpf_log_lock);
-	if (!libbpf_log)
-		libbpf_log = g_string_new(NULL);
-	if (libbpf_log->len < 64 * 1024)
-		g_string_append_vprintf(libbpf_log, format, args);
-	g_mutex_unlock(&libbpf_log_lock);
-	return 0;
-}
-
-char *session_libbpf_log(void)
-{
-	g_mutex_lock(&libbpf_log_lock);
-	char *log = libbpf_log ? g_string_free(libbpf_log, FALSE) : g_strdup("");
-
-	libbpf_log = NULL;
-	g_mutex_unlock(&libbpf_log_lock);
-	return log;
-}
 
 /* Our pid namespace's number, 0 for the initial one. */
 static uint32_t pid_namespace(void)
@@ -344,7 +318,7 @@ bool session_load(struct session *s, GError **error)
 		open_programs, load_programs, attach_programs, probes_start, open_ring,
 	};
 
-	libbpf_set_print(keep_libbpf_message);
+	said_keep();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL & ~LIBBPF_STRICT_AUTO_RLIMIT_MEMLOCK);
 	for (size_t i = 0; i < G_N_ELEMENTS(steps); i++) {
 		if (!steps[i](s, error))

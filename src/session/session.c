@@ -83,6 +83,23 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	return s;
 }
 
+bool session_try(const struct collect_options *options, GError **error)
+{
+	struct session *s = session_new(options, error);
+	int err = 0;
+
+	if (!s)
+		return false;
+	if (s->windows)
+		err = apart_wait(s->cutting);
+	if (!err)
+		err = apart_wait(s->closing);
+	if (err)
+		attach_set_load_error(error, err);
+	session_free(s);
+	return !err;
+}
+
 void session_unload(struct session *s)
 {
 	probes_free(s);
