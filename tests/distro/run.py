@@ -64,14 +64,28 @@ class System:
     def in_source(self, script):
         return self.inside("sh", "-ec", "cd /root/offcpu; " + script)
 
+    def archive_keys(self):
+        """Debian 13 has Ubuntu's, in a package that Debian 12 lacks."""
+        kept = CACHE / Path(self.keys).name
+        if Path(self.keys).exists():
+            return self.keys
+        if not kept.exists():
+            other = System("debian-13", self.folder)
+            expect(other.keys != self.keys, f"{self.keys} is missing (package debian-archive-keyring)")
+            if not other.root.exists():
+                other.make_root(other.root, "apt", TOOLS)
+            other.inside("sh", "-c", "apt-get update -qq && apt-get install -y -qq --no-install-recommends ubuntu-keyring")
+            shutil.copy(other.root / self.keys.lstrip("/"), kept)
+        return kept
+
     def make_root(self, path, variant, include):
         """A root that is whole is moved to its place, so one that was interrupted is made anew."""
-        if not Path(self.keys).exists():
-            raise Skip(f"{self.keys} is not here (package {Path(self.keys).name.split('-')[0]}-keyring)")
+        keys = self.archive_keys()
         part = path.with_name(path.name + ".part")
         shutil.rmtree(part, ignore_errors=True)
-        run("mmdebstrap", "--mode=root", f"--variant={variant}", f"--components={self.components}", f"--keyring={self.keys}",
-            *([f"--include={include}"] if include else []), "--skip=cleanup/apt/lists", self.suite, part, env={**os.environ, "PATH": ENVIRONMENT["PATH"]})
+        run("mmdebstrap", "--mode=root", f"--variant={variant}", f"--components={self.components}", f"--keyring={keys}",
+            # an archive's mirror may be older than its index is valid for
+            '--aptopt=Acquire::Check-Valid-Until "false"', *([f"--include={include}"] if include else []), "--skip=cleanup/apt/lists", self.suite, part, env={**os.environ, "PATH": ENVIRONMENT["PATH"]})
         shutil.copy("/etc/resolv.conf", part / "etc" / "resolv.conf")
         (part / "usr/sbin/policy-rc.d").write_text("#!/bin/sh\nexit 101\n")
         (part / "usr/sbin/policy-rc.d").chmod(0o755)
