@@ -112,7 +112,9 @@ void attach_set_load_error(GError **error, int err)
 	/* EACCES is the verifier's word, no matter of rights */
 	what = err == -EACCES ? "load the BPF programs: the verifier refuses" : "load the BPF programs";
 	why = err == -EPERM ? NULL : said_why();
-	if (why)
+	if (why && strstr(why, g_strerror(-err)))
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL, "%s: %s", what, why);
+	else if (why)
 		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL, "%s: %s: %s", what, g_strerror(-err), why);
 	else
 		attach_set_error(error, err, what);
