@@ -425,12 +425,6 @@ struct offcpu_rec_event {
 	__u8 pad[3];
 };
 
-/*
- * The number of no helper: where it is called user space makes it a call of the kernel's bpf_rdonly_cast()
- * (attach/sections.c).
- */
-#define OFFCPU_CALL_RDONLY_CAST 0x7ffc0001
-
 /* Set before the programs are loaded; the verifier prunes what is off. */
 struct offcpu_config {
 	__u64 min_ns, max_ns;		/* bounds of a wait's duration that is listed */

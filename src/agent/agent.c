@@ -120,6 +120,20 @@ static void set_collect(struct agent *a)
 	a->collect.cgroup_ids = find_groups(a);
 }
 
+bool agent_try(const struct agent_options *options, struct agent_config *config, GError **error)
+{
+	struct agent a = { .options = options, .config = config };
+	bool can;
+
+	set_collect(&a);
+	can = session_try(&a.collect, error);
+	g_clear_pointer(&a.collect.cgroup_ids, g_array_unref);
+	g_free(a.filters);
+	g_free(a.missing_groups);
+	g_free(a.counted_groups);
+	return can;
+}
+
 /* A session from scratch, with its first window open since end_unix_ns. */
 static bool begin_session(struct agent *a, GError **error)
 {

@@ -26,4 +26,7 @@ struct agent_config *agent_read_config(const struct agent_options *options, GErr
  */
 bool agent_run(const struct agent_options *options, struct agent_config *config, GError **error);
 
+/* Can the programs that it records with be loaded?  Nothing is recorded. */
+bool agent_try(const struct agent_options *options, struct agent_config *config, GError **error);
+
 #endif

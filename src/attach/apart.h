@@ -7,10 +7,10 @@
 
 /*
  * A program that is loaded apart from the others: by a thread, as a second object that shares the first one's maps.
- * The verifier checks one program at a time, and takes as long for the one at sched_switch as for all the others: so
- * that is checked beside them.  What reads all accounts out in the end is of no use before: it is loaded when the
- * window is open. All functions but apart_new() and apart_link() take NULL as a program that is loaded with the
- * others.
+ * The verifier checks one program at a time.  So those that it takes longest for are checked side by side, as soon as
+ * the first object is loaded, which has the maps and all that is checked quickly.  What reads all accounts out in the
+ * end is of no use before: it is loaded when the window is open.  All functions but apart_new() and apart_link() take
+ * NULL as a program that is loaded with the others.
  */
 struct apart;
 struct bpf_link;
@@ -19,28 +19,14 @@ struct bpf_object_skeleton;
 struct bpf_program;
 
 /*
- * The maps of one first object.  libbpf makes them and loads programs in one go, so it is to tell when they are there:
- * before that object is opened this is made, and the object's program in section APART_MAPS_MADE is loaded when they
- * are.
- */
-#define APART_MAPS_MADE "maps_made"
-struct apart_maps;
-struct apart_maps *apart_maps_new(void);
-/* After all that was to share them; NULL is fine. */
-void apart_maps_free(struct apart_maps *maps);
-/* Which maps the calling thread is about to make; NULL: it has made them, or will not. */
-void apart_maps_expect(struct apart_maps *maps);
-
-/*
  * Before the first object is loaded: it will do without `prog`.  core_btf: the file of types that it was opened with,
  * or NULL.  All of them must outlive this.
  */
-struct apart *apart_new(struct apart_maps *maps, const struct bpf_object_skeleton *first, struct bpf_program *prog,
-			const char *core_btf);
+struct apart *apart_new(const struct bpf_object_skeleton *first, struct bpf_program *prog, const char *core_btf);
 /* Waits for the thread. */
 void apart_free(struct apart *a);
 
-/* Begins to load it, if that is yet to be done: to open it, and to wait for the first object's maps. */
+/* When the first object is loaded: begins to load it, if that is yet to be done. */
 void apart_begin(struct apart *a);
 bool apart_is_done(const struct apart *a);
 /* Waits until it is loaded.  0 or a negative errno. */

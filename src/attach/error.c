@@ -8,18 +8,26 @@
 #include <sys/utsname.h>
 
 #include "attach/feature.h"
+#include "attach/said.h"
 
 G_DEFINE_QUARK(attach-error-quark, attach_error)
+
+static bool is_doctor;
+
+void attach_errors_of_doctor(void)
+{
+	is_doctor = true;
+}
 
 void attach_set_error(GError **error, int err, const char *what)
 {
 	if (err == -EPERM)
 		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_PERMISSION,
-			    "%s: %s (run as root, or with CAP_BPF and CAP_PERFMON; `offcpu doctor` tells more)",
-			    what, g_strerror(-err));
+			    "%s: %s (run as root, or with CAP_BPF and CAP_PERFMON%s)", what, g_strerror(-err),
+			    is_doctor ? "" : "; `offcpu doctor` tells more");
 	else
-		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL, "%s: %s (`offcpu doctor` tells more)",
-			    what, g_strerror(-err));
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL, "%s: %s%s", what, g_strerror(-err),
+			    is_doctor ? "" : " (`offcpu doctor` tells more)");
 }
 
 /* Above 2 is Debian's and Android's own: nobody without CAP_SYS_ADMIN gets an event then. */
@@ -79,7 +87,9 @@ static bool is_too_old(const struct utsname *kernel)
 
 void attach_set_load_error(GError **error, int err)
 {
+	g_autofree char *why = NULL;
 	struct utsname kernel;
+	const char *what;
 
 	if (!uname(&kernel) && is_too_old(&kernel)) {
 		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
@@ -99,7 +109,13 @@ void attach_set_load_error(GError **error, int err)
 			"this kernel is locked down to confidentiality, where no BPF program may read its memory (`offcpu sample --proc` works here, too)");
 		return;
 	}
-	/* EACCES is the verifier's word, no matter of rights; --verbose shows its log */
-	attach_set_error(error, err, err == -EACCES ? "load the BPF programs: the verifier refuses" :
-						      "load the BPF programs");
+	/* EACCES is the verifier's word, no matter of rights */
+	what = err == -EACCES ? "load the BPF programs: the verifier refuses" : "load the BPF programs";
+	why = err == -EPERM ? NULL : said_why();
+	if (why && strstr(why, g_strerror(-err)))
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL, "%s: %s", what, why);
+	else if (why)
+		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL, "%s: %s: %s", what, g_strerror(-err), why);
+	else
+		attach_set_error(error, err, what);
 }

@@ -14,11 +14,13 @@ enum attach_error {
 	ATTACH_ERROR_FAILED,
 };
 
+/* From now on no error says that `offcpu doctor` tells more: it is that which says it. */
+void attach_errors_of_doctor(void);
 /* Sets a sentence of what could not be done; err is a negative errno. */
 void attach_set_error(GError **error, int err, const char *what);
 /* The same of an event of perf's, for which some kernels ask for more than CAP_PERFMON. */
 void attach_set_perf_error(GError **error, int err, const char *what);
-/* The same of loading the programs. */
+/* The same of loading the programs, with what libbpf or the verifier said of it. */
 void attach_set_load_error(GError **error, int err);
 /* Does this kernel give events of perf's to nobody without CAP_SYS_ADMIN?  Debian's do so by default. */
 bool attach_perf_takes_admin(void);

@@ -61,23 +61,10 @@ static int has_function(const char *name)
 	return id < 0 ? id : 0;
 }
 
-uint32_t feature_rdonly_cast(void)
-{
-	static gsize id_plus_1;
-
-	/* Each program asks as it is loaded, by whatever thread. */
-	if (g_once_init_enter(&id_plus_1)) {
-		int id = feature_kernel_btf() ? kernel_btf_id(feature_kernel_btf(), "bpf_rdonly_cast", BTF_KIND_FUNC)
-					      : 0;
-
-		g_once_init_leave(&id_plus_1, (gsize)MAX(id, 0) + 1);
-	}
-	return (uint32_t)(id_plus_1 - 1);
-}
-
 uint32_t feature_cast_id(const char *struct_name)
 {
-	int id = feature_rdonly_cast() ? kernel_btf_id(feature_kernel_btf(), struct_name, BTF_KIND_STRUCT) : 0;
+	const struct kernel_btf *btf = feature_kernel_btf();
+	int id = btf && !has_function("bpf_rdonly_cast") ? kernel_btf_id(btf, struct_name, BTF_KIND_STRUCT) : 0;
 
 	return id > 0 ? (uint32_t)id : 0;
 }

@@ -54,9 +54,7 @@ const char *feature_reason(enum feature f);
 
 /* The running kernel's types, read once and never let go; NULL: there are none. */
 const struct kernel_btf *feature_kernel_btf(void);
-/* The kernel's id of a struct to which pointers can be cast; 0: not known. */
+/* The kernel's id of a struct to which bpf_rdonly_cast() can cast pointers; 0: not known, or there is no such cast. */
 uint32_t feature_cast_id(const char *struct_name);
-/* The kernel's id of bpf_rdonly_cast(), which does it; 0: there is none. */
-uint32_t feature_rdonly_cast(void);
 
 #endif

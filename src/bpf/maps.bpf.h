@@ -276,9 +276,9 @@ static __always_inline __u64 scale_now(void)
 
 /*
  * Makes a pointer to the kernel's memory readable without a helper; Linux 6.2 (a35b9af4ec2c), elsewhere the types' ids
- * are 0.  Were it declared as the kernel's, libbpf would parse all types of that to find it.
+ * are 0.  Newer bpf_core_read.h says the same.
  */
-static void *(*const bpf_rdonly_cast)(const void *obj, __u32 btf_id) = (void *)OFFCPU_CALL_RDONLY_CAST;
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 /*
  * The task, to follow its pointers.  Where the verifier trusts a task it looks through all of the kernel's

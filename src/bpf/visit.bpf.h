@@ -11,12 +11,8 @@ static __always_inline void forget_shared_walks(struct scratch *scratch)
 		scratch->shared_walks[i].one.walk.id = scratch->shared_walks[i].other.walk.id = 0;
 }
 
-/*
- * Run on a CPU by user space: when it has, a handle_switch() that ran there before has ended.  A raw_tp; its section
- * says that it is loaded before all others, as it is included: what is loaded apart from them waits for that
- * (attach/apart.h).
- */
-SEC("maps_made")
+/* Run on a CPU by user space: when it has, a handle_switch() that ran there before has ended. */
+SEC("raw_tp")
 int visit_cpu(void *ctx)
 {
 	if (forgets_crossed) {

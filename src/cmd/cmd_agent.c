@@ -10,6 +10,7 @@
 #include "agent/alert.h"
 #include "agent/chosen_groups.h"
 #include "agent/pusher.h"
+#include "attach/error.h"
 #include "attach/feature.h"
 #include "attach/rights.h"
 #include "base/size_text.h"
@@ -172,9 +173,27 @@ static bool check_kernel(void)
 		       feature_reason(f), feature_without(f));
 		is_well &= !feature_essential(f);
 	}
-	if (is_well)
-		puts("  yes  kernel and rights to trace with");
 	return is_well;
+}
+
+/* What each seems to allow proves less than to load what a recording loads. */
+static bool check_programs(const struct agent_options *options, struct agent_config *c)
+{
+	g_autoptr(GError) error = NULL;
+
+	attach_errors_of_doctor();
+	if (!agent_try(options, c, &error)) {
+		printf("  NO!  %s\n", error->message);
+		return false;
+	}
+	puts("  yes  kernel and rights to trace with: the programs are loaded");
+	return true;
+}
+
+static void say_nothing(enum log_level level, const char *text)
+{
+	(void)level;
+	(void)text;
 }
 
 static void check_rights(void)
@@ -272,13 +291,14 @@ static void check_alerts(const struct agent_config *c)
 	}
 }
 
-static int check(const struct agent_config *c, const char *path)
+static int check(struct agent_config *c, const char *path)
 {
+	const struct agent_options quiet = { .log = say_nothing };
 	bool can_trace, can_store;
 
 	show_config(c, path);
 	putchar('\n');
-	can_trace = check_kernel();
+	can_trace = check_kernel() && check_programs(&quiet, c);
 	check_rights();
 	check_groups(c);
 	check_alerts(c);

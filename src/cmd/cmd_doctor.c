@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <sys/utsname.h>
 
+#include "attach/error.h"
 #include "attach/feature.h"
 #include "base/version.h"
 #include "cmd/cmd.h"
@@ -102,6 +103,7 @@ int cmd_doctor(int argc, char **argv)
 		cmd_error("doctor", "--json is of -p PID");
 		return EXIT_USAGE;
 	}
+	attach_errors_of_doctor();
 	uname(&u);
 	printf("offcpu %s on Linux %s %s\n\nFeatures\n", version_text(), u.release, u.machine);
 	if (!print_features()) {

@@ -15,6 +15,7 @@
 
 #include "attach/error.h"
 #include "attach/feature.h"
+#include "attach/said.h"
 #include "base/clock.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
@@ -168,7 +169,7 @@ static void reap_command(struct run *run)
 
 static void print_libbpf_log(const struct run *run)
 {
-	g_autofree char *log = run->target->verbose ? session_libbpf_log() : NULL;
+	g_autofree char *log = run->target->verbose ? said_take() : NULL;
 
 	if (log)
 		fputs(log, stderr);

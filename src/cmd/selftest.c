@@ -173,7 +173,7 @@ static bool trace_workload(struct selftest_shared *shared, pid_t child, struct s
 
 bool selftest_run(struct selftest_result *results, GError **error)
 {
-	struct collect_options options = { .is_short = true };
+	struct collect_options options = { 0 };
 	struct selftest_shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 					      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	uint64_t stolen = stolen_ns();

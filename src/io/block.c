@@ -11,7 +11,7 @@
 #include "attach/core_btf.h"
 #include "attach/error.h"
 #include "attach/feature.h"
-#include "attach/sections.h"
+#include "attach/said.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "io/counts.h"
@@ -208,11 +208,6 @@ static int take_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static int no_message(enum libbpf_print_level level, const char *format, va_list args)
-{
-	return 0;
-}
-
 /* block_io_start and block_io_done are of Linux 6.5, writeback_dirty_folio is of 5.18. */
 static void select_programs(struct block_bpf *skel)
 {
@@ -238,8 +233,7 @@ static bool load(struct block_io *b, GError **error)
 	struct only_parts only;
 	int err;
 
-	libbpf_set_print(no_message);
-	sections_register();
+	said_keep();
 	if (feature_kernel_btf())
 		b->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(b->core_btf));

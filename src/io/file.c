@@ -14,7 +14,7 @@
 #include "attach/core_btf.h"
 #include "attach/error.h"
 #include "attach/feature.h"
-#include "attach/sections.h"
+#include "attach/said.h"
 #include "base/clock.h"
 #include "io/counts.h"
 #include "io/file_attach.h"
@@ -136,11 +136,6 @@ static int take_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static int no_message(enum libbpf_print_level level, const char *format, va_list args)
-{
-	return 0;
-}
-
 static bool has_tracepoint(const char *name)
 {
 	const struct kernel_btf *btf = feature_kernel_btf();
@@ -193,8 +188,7 @@ static bool load(struct file_io *f, GError **error)
 	const void *elf = file_bpf__elf_bytes(&elf_bytes);
 	int err;
 
-	libbpf_set_print(no_message);
-	sections_register();
+	said_keep();
 	if (feature_kernel_btf())
 		f->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(f->core_btf));

@@ -12,7 +12,7 @@
 #include "attach/error.h"
 #include "attach/feature.h"
 #include "attach/map_fill.h"
-#include "attach/sections.h"
+#include "attach/said.h"
 #include "base/clock.h"
 #include "sample/parts.h"
 #include "sample/run_samples.h"
@@ -34,11 +34,6 @@ struct task_source {
 	struct run_samples *runs;
 	GByteArray *text;	/* what the iterator told in this round */
 };
-
-static int no_message(enum libbpf_print_level level, const char *format, va_list args)
-{
-	return 0;
-}
 
 /* Our pid namespace's number, 0 for the initial one. */
 static uint32_t pid_namespace(void)
@@ -68,8 +63,7 @@ static bool load(struct task_source *source, const struct sampler_options *o, GE
 	const void *elf = look_bpf__elf_bytes(&elf_bytes);
 	int err;
 
-	libbpf_set_print(no_message);
-	sections_register();
+	said_keep();
 	if (feature_kernel_btf())
 		source->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(source->core_btf));

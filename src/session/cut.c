@@ -132,7 +132,7 @@ const struct profile *session_cut(struct session *s, GError **error)
 		attach_set_load_error(error, err ? err : -errno);
 		return NULL;
 	}
-	s->programs[2] = apart_object(s->cutting);
+	session_count_programs(s, apart_object(s->cutting));
 	session_begin_window(s);
 	forgets = begin_forgetting(s);
 	in_time = name_edge(s, &edge_ns);

@@ -13,39 +13,12 @@
 #include "attach/feature.h"
 #include "attach/map_fill.h"
 #include "attach/quota.h"
-#include "attach/sections.h"
+#include "attach/said.h"
 #include "supply/thread_table.h"
 #include "base/loadavg.h"
 #include "session/parts.h"
 #include "supply/tables.h"
 #include "offcpu.skel.h"
-
-/* Two threads load programs. */
-static GMutex libbpf_log_lock;
-static GString *libbpf_log;
-
-static int keep_libbpf_message(enum libbpf_print_level level, const char *format, va_list args)
-{
-	if (level == LIBBPF_DEBUG)
-		return 0;
-	g_mutex_lock(&libbpf_log_lock);
-	if (!libbpf_log)
-		libbpf_log = g_string_new(NULL);
-	if (libbpf_log->len < 64 * 1024)
-		g_string_append_vprintf(libbpf_log, format, args);
-	g_mutex_unlock(&libbpf_log_lock);
-	return 0;
-}
-
-char *session_libbpf_log(void)
-{
-	g_mutex_lock(&libbpf_log_lock);
-	char *log = libbpf_log ? g_string_free(libbpf_log, FALSE) : g_strdup("");
-
-	libbpf_log = NULL;
-	g_mutex_unlock(&libbpf_log_lock);
-	return log;
-}
 
 /* Our pid namespace's number, 0 for the initial one. */
 static uint32_t pid_namespace(void)
@@ -138,16 +111,17 @@ static void size_wait_slots(struct offcpu_bpf *skel, struct offcpu_config *cfg)
 				cfg->want_wakers ? OFFCPU_WAIT_SLOT_BYTES : OFFCPU_SHORT_SLOT_BYTES);
 }
 
-/* Those that the verifier takes long for, and the others do not need. */
-static void load_apart(struct session *s)
+/* Those that the verifier takes long for. */
+static void set_apart(struct session *s)
 {
 	const struct bpf_object_skeleton *skeleton = s->skel->skeleton;
+	const char *core_btf = core_btf_path(s->core_btf);
 
-	s->switching = apart_new(s->maps, skeleton, s->skel->progs.handle_switch, core_btf_path(s->core_btf));
-	apart_begin(s->switching);
-	s->cutting = apart_new(s->maps, skeleton, s->skel->progs.cut_thread, core_btf_path(s->core_btf));
+	s->switching = apart_new(skeleton, s->skel->progs.handle_switch, core_btf);
+	s->waking = apart_new(skeleton, s->skel->progs.handle_waking, core_btf);
+	s->cutting = apart_new(skeleton, s->skel->progs.cut_thread, core_btf);
 	if (!s->options->is_short)
-		s->closing = apart_new(s->maps, skeleton, s->skel->progs.close_thread, core_btf_path(s->core_btf));
+		s->closing = apart_new(skeleton, s->skel->progs.close_thread, core_btf);
 }
 
 /*
@@ -215,7 +189,7 @@ static void configure(struct session *s)
 	fill_config(s, cfg);
 	size_memories(s->skel, cfg, s->thread_cnt);
 	size_wait_slots(s->skel, cfg);
-	load_apart(s);
+	set_apart(s);
 	if (o->comm_glob)
 		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,
 			  sizeof(s->skel->rodata->comm_glob));
@@ -284,26 +258,28 @@ static bool open_programs(struct session *s, GError **error)
 
 static bool load_programs(struct session *s, GError **error)
 {
-	int err;
+	int err = offcpu_bpf__load(s->skel);
 
-	apart_maps_expect(s->maps);
-	err = offcpu_bpf__load(s->skel);
-	apart_maps_expect(NULL);
-	if (err)
-		attach_set_load_error(error, err);
-	return !err;
-}
-
-/* What was begun beside that. */
-static bool load_rest(struct session *s, GError **error)
-{
-	int err = apart_wait(s->switching);
-
+	if (!err) {
+		apart_begin(s->switching);
+		err = apart_wait(s->waking);
+	}
+	if (!err)
+		err = apart_wait(s->switching);
 	if (!err)
 		err = thread_table_ready(s->thread_table);
 	if (err)
 		attach_set_load_error(error, err);
 	return !err;
+}
+
+void session_count_programs(struct session *s, struct bpf_object *programs)
+{
+	size_t i = 0;
+
+	while (s->programs[i] && s->programs[i] != programs)
+		i++;
+	s->programs[i] = programs;
 }
 
 static bool attach_programs(struct session *s, GError **error)
@@ -315,10 +291,11 @@ static bool attach_programs(struct session *s, GError **error)
 	find_direct_map(s);
 	if (s->tables)
 		tables_tell(s->tables, &s->skel->data->tables_epoch, bpf_map__fd(s->skel->maps.languages));
-	s->programs[0] = s->skel->obj;
-	s->programs[1] = apart_object(s->switching);
+	session_count_programs(s, s->skel->obj);
+	session_count_programs(s, apart_object(s->waking));
+	session_count_programs(s, apart_object(s->switching));
 	err = offcpu_bpf__attach(s->skel);
-	if (!err && !apart_link(s->switching))
+	if (!err && (!apart_link(s->waking) || !apart_link(s->switching)))
 		err = -errno;
 	if (err)
 		attach_set_error(error, err, "attach to the scheduler's tracepoints");
@@ -338,13 +315,11 @@ typedef bool (*load_step)(struct session *s, GError **error);
 bool session_load(struct session *s, GError **error)
 {
 	static const load_step steps[] = {
-		open_programs, load_programs, load_rest, attach_programs, probes_start, open_ring,
+		open_programs, load_programs, attach_programs, probes_start, open_ring,
 	};
 
-	libbpf_set_print(keep_libbpf_message);
+	said_keep();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL & ~LIBBPF_STRICT_AUTO_RLIMIT_MEMLOCK);
-	sections_register();
-	s->maps = apart_maps_new();
 	for (size_t i = 0; i < G_N_ELEMENTS(steps); i++) {
 		if (!steps[i](s, error))
 			return false;

@@ -46,13 +46,12 @@ struct session {
 	struct fold *fold;
 	struct session_probe_set probes;
 	unsigned thread_cnt;		/* of the machine, as the programs are loaded */
-	struct apart_maps *maps;
-	struct apart *switching;	/* the program at sched_switch */
+	struct apart *switching, *waking;	/* the programs at sched_switch and at sched_waking */
 	struct apart *cutting;		/* cut_thread */
 	struct apart *closing;		/* close_thread; NULL: it is loaded with the others */
 	struct core_btf *core_btf;	/* NULL: CO-RE looks through all types */
 	struct cost *cost;		/* NULL: not measured */
-	struct bpf_object *programs[5];	/* those that are loaded; then NULL */
+	struct bpf_object *programs[6];	/* those that are loaded; then NULL */
 	struct governor governor;
 	uint64_t begun_ns;
 	uint64_t swapped_ns;
@@ -69,6 +68,8 @@ struct session {
 bool session_wants_kernel_symbols(const struct collect_options *o);
 /* Can a session with these options be cut? */
 bool session_may_cut(const struct collect_options *o);
+/* From now on the time of these programs counts as ours. */
+void session_count_programs(struct session *s, struct bpf_object *programs);
 /* Opens, loads and attaches the programs. */
 bool session_load(struct session *s, GError **error);
 

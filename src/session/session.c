@@ -83,6 +83,23 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	return s;
 }
 
+bool session_try(const struct collect_options *options, GError **error)
+{
+	struct session *s = session_new(options, error);
+	int err = 0;
+
+	if (!s)
+		return false;
+	if (s->windows)
+		err = apart_wait(s->cutting);
+	if (!err)
+		err = apart_wait(s->closing);
+	if (err)
+		attach_set_load_error(error, err);
+	session_free(s);
+	return !err;
+}
+
 void session_unload(struct session *s)
 {
 	probes_free(s);
@@ -92,8 +109,8 @@ void session_unload(struct session *s)
 	g_free(s->with_tables);
 	apart_free(s->closing);
 	apart_free(s->cutting);
+	apart_free(s->waking);
 	apart_free(s->switching);
-	apart_maps_free(s->maps);
 	core_btf_free(s->core_btf);
 	thread_table_free(s->thread_table);
 	offcpu_bpf__destroy(s->skel);
@@ -463,7 +480,8 @@ bool session_stop(struct session *s, GError **error)
 		attach_set_load_error(error, err ? err : -errno);
 		return false;
 	}
-	s->programs[s->programs[2] ? 3 : 2] = apart_object(s->closing);
+	if (s->closing)
+		session_count_programs(s, apart_object(s->closing));
 	apply_tables(s, true);
 	if (!close_window(s, close_thread, error))
 		return false;

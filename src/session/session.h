@@ -13,6 +13,8 @@ struct session;
 
 /* Opens, loads and attaches; nothing is counted yet.  The options' pointers must outlive it. */
 struct session *session_new(const struct collect_options *options, GError **error);
+/* Loads and attaches all programs that a session with these options uses, and lets them go. */
+bool session_try(const struct collect_options *options, GError **error);
 void session_free(struct session *s);
 
 /* Looks at every thread, then lets the window begin. */
@@ -82,9 +84,6 @@ const struct profile *session_profile(const struct session *s);
 bool session_event_wait(struct session *s, const struct offcpu_rec_event *event, struct wait *ret_wait);
 /* The row of a waker + 1; 0: it is not known. */
 uint32_t session_waker(struct session *s, uint64_t id);
-
-/* What libbpf has had to say since the last call, for --verbose. */
-char *session_libbpf_log(void);
 
 /* How well walks were remembered, for people: "walks: ...\n". */
 char *session_walks_text(struct session *s);
