@@ -68,7 +68,7 @@ static const struct fleet_select {
 	  fleet_wait_row, OF_ALL },
 	{ "SELECT number, waker, sum(count), sum(blocked_ns), sum(runnable_ns), sumForEach(hist) FROM "
 	  "(SELECT start, window, row, wait, waker, count, blocked_ns, runnable_ns, hist FROM $Twakes FINAL WHERE $W) AS k "
-	  "ANY INNER JOIN "
+	  "INNER JOIN "
 	  "(SELECT window, row AS wait, " WAIT_NUMBER " AS number FROM $Twaits FINAL WHERE $W) AS w USING (window, wait) "
 	  "GROUP BY number, waker ORDER BY min(start), min(row), number, waker",
 	  fleet_wake_row, ONLY_WAKERS },
