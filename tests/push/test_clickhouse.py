@@ -191,6 +191,46 @@ def check_questions(program, server, r):
     same(f"{server.title}, queries.sql: what the fleet waits for", {row[2] for row in answers[1]}, {str(hosts)})
 
 
+READERS = clickhouse_server.SHIPPED / "readers.sql"
+USERS = """<clickhouse><profiles><default/></profiles><quotas><default/></quotas><users><default><password></password>
+<networks><ip>::/0</ip></networks><profile>default</profile><quota>default</quota><databases><offcpu>{filters}</offcpu></databases>
+</default></users></clickhouse>"""
+
+
+def check_readers(program, server, r):
+    """chdb has one user and no CREATE ROLE: the statements are parsed by it, and the condition guards the same tables by its users.xml."""
+    text = "\n".join(line for line in READERS.read_text().splitlines() if not line.startswith("--"))
+    statements = [" ".join(statement.split()) for statement in text.split(";\n") if statement.strip()]
+    for statement in statements:
+        quoted = statement.replace("'", "\\'")
+        point(f"readers.sql: {statement[:40]}", None if server.ask(f"SELECT formatQuery('{quoted}')") else "it is no statement")
+    policy = next(statement for statement in statements if statement.startswith("CREATE ROW POLICY"))
+    guarded = [name.strip(" ,").removeprefix("offcpu.") for name in policy.split(" ON ")[1].split(" FOR ")[0].split(",")]
+    with_service = server.ask("SELECT DISTINCT table FROM system.columns WHERE database = 'offcpu' AND name = 'service' AND table NOT LIKE '.inner%'")
+    same("readers.sql: guards every table that has a service", sorted(guarded), sorted(row[0] for row in with_service))
+    server.begin_anew()
+    program.run("push", r.path, "--clickhouse", server.url)
+    server.stop()
+    filters = "".join(f"<{table}><filter>service IN ('evil')</filter></{table}>" for table in guarded)
+    paths = [os.path.join(server.folder, name) for name in ("config.xml", "users.xml")]
+    for path, words in zip(paths, ("<clickhouse><users_config>users.xml</users_config></clickhouse>", USERS.format(filters=filters))):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(words)
+    point("a reader of one service: the server is back", server.start())
+    for table in guarded:
+        seen = server.ask(f"SELECT DISTINCT service FROM offcpu.{table}")
+        point(f"a reader of one service: {table}", seen if seen not in ([], [["evil"]]) else None)
+    status, out, err = program.run("report", "--clickhouse", server.url, *around(r), "--csv")
+    rows = [line.split(",")[3] for line in out.splitlines()[1:]]
+    same("a reader of one service: its report", (status, set(rows)), (0, {"evil"}))
+    _, out, err = program.run("report", "--clickhouse", server.url, *around(r), "--full")
+    point("a reader of one service: nothing is lacking", None if "ClickHouse has rows" not in out + err and "vfs_read" in out else out + err)
+    server.stop()
+    for path in paths:
+        os.unlink(path)
+    point("the server is back", server.start())
+
+
 def check_server(program, server, recordings, folder):
     error = server.start()
     point(f"{server.title} starts", error)
@@ -203,6 +243,7 @@ def check_server(program, server, recordings, folder):
         check_outage(program, server, recordings["plain"], recordings["crowd"], folder)
         check_names(program, server, recordings["wakers"], folder)
         check_retention(program, server, recordings["wakers"])
+        check_readers(program, server, recordings["wakers"])
         check_questions(program, server, recordings["wakers"])
     finally:
         server.stop()
