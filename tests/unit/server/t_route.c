@@ -98,7 +98,7 @@ static void test_hosts(void)
 		"evil.example", "evil.example:4711", "127.0.0.1", "127.0.0.1:80", "localhost", "", " 127.0.0.1:4711",
 		"127.0.0.1:4711.evil.example", "localhost:4711,evil.example", "[::1]:4711", "0.0.0.0:4711",
 	};
-	const struct request none = { .method = "GET", .path = "/" TOKEN "/" };
+	struct request none = { .method = "GET", .path = "/" TOKEN "/" };
 
 	for (guint i = 0; i < G_N_ELEMENTS(wrong); i++)
 		check(SERVER_FORBIDDEN, (struct request){ .host = wrong[i] });
