@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
--- Questions to a fleet.  They run on 18.16 and later; each ends with a semicolon.  Ranges are the first lines of each.
+-- Questions to a fleet.  They run on 22.8 and later; each ends with a semicolon.  Ranges are the first lines of each.
 
 -- Which stack's p99 grew, over all hosts: the last hour (3600) against the same hour yesterday (90000 to 86400 seconds ago).  Bars are
 -- powers of two; within one the value is interpolated.  Stacks with fewer than 100 waits in either hour have no p99 worth the name.
@@ -17,10 +17,10 @@ FROM
     (
         SELECT
             service, reason, user_stack, kernel_stack, uniq(host) AS hosts,
-            sumForEach(arrayMap(x -> if(start < now() - 86400, x, toUInt64(0)), bars)) AS before,
-            sumForEach(arrayMap(x -> if(start >= now() - 3600, x, toUInt64(0)), bars)) AS after,
+            sumForEach(if(start < now() - 86400, hist, [])) AS before,
+            sumForEach(if(start >= now() - 3600, hist, [])) AS after,
             arraySum(before) AS waits_before, arraySum(after) AS waits_after
-        FROM offcpu.by_stack FINAL
+        FROM offcpu.waits FINAL
         WHERE idle = '' AND (start >= now() - 3600 OR (start >= now() - 90000 AND start < now() - 86400))
         GROUP BY service, reason, user_stack, kernel_stack
         HAVING waits_before >= 100 AND waits_after >= 100

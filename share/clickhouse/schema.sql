@@ -1,17 +1,23 @@
 -- SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 -- Tables of `offcpu push --clickhouse` for ClickHouse 22.8 and later:  clickhouse-client --multiquery < schema.sql
--- Rows are kept 30 days; what is summed by the hour is kept 400.
+-- Rows are kept 30 days, sums of windows by reason 400.
 --
 -- A repeated insert has the same keys as the first one, and ReplacingMergeTree keeps one row a key.  Until parts are merged both are
--- there, so queries say FINAL.
+-- there, so queries say FINAL.  Within a window rows are sorted by what makes neighbours alike, which is what packs them; `row` is their
+-- order in the recording.
 
 CREATE DATABASE IF NOT EXISTS offcpu;
 
--- Stacks, outermost frame first.  Of contents: the same on all hosts.
+-- What rows point to: stacks, objects, wakers; one row for each service of a host that has it.  A host sends each of them once in 24
+-- hours, so a window's are of its day or of the one before, and are kept two days longer.
+
+-- Stacks, outermost frame first.  `stack` is a hash of the contents: the same on all hosts.
 CREATE TABLE IF NOT EXISTS offcpu.stacks (
-    stack UInt64 CODEC(ZSTD(1)),
+    host LowCardinality(String) CODEC(ZSTD(1)),
     day Date CODEC(Delta, ZSTD(1)),
-    end UInt8,
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    stack UInt64 CODEC(ZSTD(1)),
+    end UInt8 CODEC(ZSTD(1)),
     names Array(LowCardinality(String)) CODEC(ZSTD(1)),
     modules Array(LowCardinality(String)) CODEC(ZSTD(1)),
     build_ids Array(LowCardinality(String)) CODEC(ZSTD(1)),
@@ -23,57 +29,59 @@ CREATE TABLE IF NOT EXISTS offcpu.stacks (
     inlines Array(UInt8) CODEC(ZSTD(1))
 ) ENGINE = ReplacingMergeTree()
 PARTITION BY day
-ORDER BY (stack, day)
-TTL day + INTERVAL 30 DAY;
+ORDER BY (host, day, service, stack)
+TTL day + INTERVAL 32 DAY;
 
 -- What threads waited for: locks, files, sockets.
 CREATE TABLE IF NOT EXISTS offcpu.objects (
-    object UInt64 CODEC(ZSTD(1)),
+    host LowCardinality(String) CODEC(ZSTD(1)),
     day Date CODEC(Delta, ZSTD(1)),
-    host LowCardinality(String),
-    kind LowCardinality(String),
-    is_private UInt8,
-    operation LowCardinality(String),
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    object UInt64 CODEC(ZSTD(1)),
+    kind LowCardinality(String) CODEC(ZSTD(1)),
+    is_private UInt8 CODEC(ZSTD(1)),
+    operation LowCardinality(String) CODEC(ZSTD(1)),
     name String CODEC(ZSTD(1)),
     place String CODEC(ZSTD(1)),
-    pid UInt32,
+    pid UInt32 CODEC(ZSTD(1)),
     address UInt64 CODEC(ZSTD(1)),
-    holder_tid UInt32
+    holder_tid UInt32 CODEC(ZSTD(1))
 ) ENGINE = ReplacingMergeTree()
 PARTITION BY day
-ORDER BY (object, day)
-TTL day + INTERVAL 30 DAY;
+ORDER BY (host, day, service, object)
+TTL day + INTERVAL 32 DAY;
 
--- Who woke threads, with `record --wakers`.
+-- Who woke threads, with `record --wakers`; service: of those that were woken.
 CREATE TABLE IF NOT EXISTS offcpu.wakers (
-    waker UInt64 CODEC(ZSTD(1)),
+    host LowCardinality(String) CODEC(ZSTD(1)),
     day Date CODEC(Delta, ZSTD(1)),
-    host LowCardinality(String),
-    pid UInt32,
-    tid UInt32,
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    waker UInt64 CODEC(ZSTD(1)),
+    pid UInt32 CODEC(ZSTD(1)),
+    tid UInt32 CODEC(ZSTD(1)),
     start_ns UInt64 CODEC(ZSTD(1)),
-    comm LowCardinality(String),
-    irq LowCardinality(String),
+    comm LowCardinality(String) CODEC(ZSTD(1)),
+    irq LowCardinality(String) CODEC(ZSTD(1)),
     user_stack UInt64 CODEC(ZSTD(1)),
     kernel_stack UInt64 CODEC(ZSTD(1))
 ) ENGINE = ReplacingMergeTree()
 PARTITION BY day
-ORDER BY (waker, day)
-TTL day + INTERVAL 30 DAY;
+ORDER BY (host, day, service, waker)
+TTL day + INTERVAL 32 DAY;
 
 -- The account of each thread in each window.
 CREATE TABLE IF NOT EXISTS offcpu.threads (
     host LowCardinality(String),
     start DateTime('UTC') CODEC(Delta, ZSTD(1)),
     window UInt64 CODEC(ZSTD(1)),
-    row UInt32,
-    service LowCardinality(String),
-    process LowCardinality(String),
-    comm LowCardinality(String),
-    pid UInt32,
-    tid UInt32,
-    thread_start_ns UInt64 CODEC(ZSTD(1)),
-    program UInt32,
+    row UInt32 CODEC(T64, ZSTD(1)),
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    process LowCardinality(String) CODEC(ZSTD(1)),
+    comm LowCardinality(String) CODEC(ZSTD(1)),
+    pid UInt32 CODEC(Delta, ZSTD(1)),
+    tid UInt32 CODEC(Delta, ZSTD(1)),
+    thread_start_ns UInt64 CODEC(Delta, ZSTD(1)),
+    program UInt32 CODEC(ZSTD(1)),
     flags UInt32,
     from_ns UInt64 CODEC(ZSTD(1)),
     to_ns UInt64 CODEC(ZSTD(1)),
@@ -86,7 +94,8 @@ CREATE TABLE IF NOT EXISTS offcpu.threads (
     switches UInt64 CODEC(ZSTD(1))
 ) ENGINE = ReplacingMergeTree()
 PARTITION BY toDate(start)
-ORDER BY (host, start, window, row)
+PRIMARY KEY (host, start, window)
+ORDER BY (host, start, window, pid, tid, row)
 TTL start + INTERVAL 30 DAY;
 
 -- The same of its states.
@@ -94,14 +103,14 @@ CREATE TABLE IF NOT EXISTS offcpu.states (
     host LowCardinality(String),
     start DateTime('UTC') CODEC(Delta, ZSTD(1)),
     window UInt64 CODEC(ZSTD(1)),
-    row UInt32,
-    service LowCardinality(String),
-    process LowCardinality(String),
-    comm LowCardinality(String),
-    pid UInt32,
-    tid UInt32,
-    thread_start_ns UInt64 CODEC(ZSTD(1)),
-    program UInt32,
+    row UInt32 CODEC(T64, ZSTD(1)),
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    process LowCardinality(String) CODEC(ZSTD(1)),
+    comm LowCardinality(String) CODEC(ZSTD(1)),
+    pid UInt32 CODEC(Delta, ZSTD(1)),
+    tid UInt32 CODEC(Delta, ZSTD(1)),
+    thread_start_ns UInt64 CODEC(Delta, ZSTD(1)),
+    program UInt32 CODEC(ZSTD(1)),
     state LowCardinality(String),
     count UInt64 CODEC(ZSTD(1)),
     blocked_ns UInt64 CODEC(ZSTD(1)),
@@ -109,61 +118,64 @@ CREATE TABLE IF NOT EXISTS offcpu.states (
     preempted_ns UInt64 CODEC(ZSTD(1))
 ) ENGINE = ReplacingMergeTree()
 PARTITION BY toDate(start)
-ORDER BY (host, start, window, row)
+PRIMARY KEY (host, start, window)
+ORDER BY (host, start, window, pid, tid, row)
 TTL start + INTERVAL 30 DAY;
 
--- Waits of a thread with the same state, stacks and object.  hist: how many took [2^i, 2^(i+1)) ns, i from 0.
+-- Waits of a thread with the same state, stacks and object.  hist: how many took [2^i, 2^(i+1)) ns, i from 0; kept without its empty
+-- ends, as the first slot's number and the slots from there.
 CREATE TABLE IF NOT EXISTS offcpu.waits (
     host LowCardinality(String),
     start DateTime('UTC') CODEC(Delta, ZSTD(1)),
     window UInt64 CODEC(ZSTD(1)),
-    row UInt32,
-    service LowCardinality(String),
-    process LowCardinality(String),
-    comm LowCardinality(String),
-    pid UInt32,
-    tid UInt32,
-    thread_start_ns UInt64 CODEC(ZSTD(1)),
-    program UInt32,
-    wait UInt64 CODEC(ZSTD(1)),
-    state LowCardinality(String),
-    flags UInt8,
-    reason LowCardinality(String),
-    idle LowCardinality(String),
-    user_stack UInt64 CODEC(ZSTD(1)),
-    kernel_stack UInt64 CODEC(ZSTD(1)),
+    row UInt32 CODEC(T64, ZSTD(1)),
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    process LowCardinality(String) CODEC(ZSTD(1)),
+    comm LowCardinality(String) CODEC(ZSTD(1)),
+    pid UInt32 CODEC(Delta, ZSTD(1)),
+    tid UInt32 CODEC(Delta, ZSTD(1)),
+    thread_start_ns UInt64 CODEC(Delta, ZSTD(1)),
+    program UInt32 CODEC(ZSTD(1)),
+    state LowCardinality(String) CODEC(ZSTD(1)),
+    flags UInt8 CODEC(ZSTD(1)),
+    reason LowCardinality(String) CODEC(ZSTD(1)),
+    idle LowCardinality(String) CODEC(ZSTD(1)),
+    user_stack UInt64 CODEC(ZSTD(3)),
+    kernel_stack UInt64 CODEC(ZSTD(3)),
     object UInt64 CODEC(ZSTD(1)),
-    count UInt64 CODEC(ZSTD(1)),
-    blocked_ns UInt64 CODEC(ZSTD(1)),
-    runnable_ns UInt64 CODEC(ZSTD(1)),
-    preempted_ns UInt64 CODEC(ZSTD(1)),
-    max_ns UInt64 CODEC(ZSTD(1)),
-    longest_start_unix_ns UInt64 CODEC(ZSTD(1)),
+    count UInt64 CODEC(T64, ZSTD(1)),
+    blocked_ns UInt64 CODEC(T64, ZSTD(1)),
+    runnable_ns UInt64 CODEC(T64, ZSTD(1)),
+    preempted_ns UInt64 CODEC(T64, ZSTD(1)),
+    max_ns UInt64 CODEC(T64, ZSTD(1)),
+    longest_start_unix_ns UInt64 CODEC(T64, ZSTD(1)),
     longest_waker UInt64 CODEC(ZSTD(1)),
-    off_cpu_se_ns UInt64 CODEC(ZSTD(1)),
-    count_se UInt64 CODEC(ZSTD(1)),
-    hist Array(UInt32) CODEC(ZSTD(1))
+    off_cpu_se_ns UInt64 CODEC(T64, ZSTD(1)),
+    count_se UInt64 CODEC(T64, ZSTD(1)),
+    first_bar UInt8 CODEC(ZSTD(1)),
+    bars Array(UInt32) CODEC(ZSTD(1)),
+    hist Array(UInt32) ALIAS arrayConcat(arrayWithConstant(first_bar, toUInt32(0)), bars)
 ) ENGINE = ReplacingMergeTree()
 PARTITION BY toDate(start)
-ORDER BY (host, start, window, row)
+PRIMARY KEY (host, start, window)
+ORDER BY (host, start, window, pid, tid, thread_start_ns, reason, kernel_stack, row)
 TTL start + INTERVAL 30 DAY;
 
--- Tables that were made before a wait's row told when the longest began, and who ended it.
-ALTER TABLE offcpu.waits ADD COLUMN IF NOT EXISTS longest_start_unix_ns UInt64 CODEC(ZSTD(1)) AFTER max_ns;
-ALTER TABLE offcpu.waits ADD COLUMN IF NOT EXISTS longest_waker UInt64 CODEC(ZSTD(1)) AFTER longest_start_unix_ns;
-
--- Which waker ended how many of a row of waits.
+-- Which waker ended how many of a row of waits: `wait` is that row's number in the same window.
 CREATE TABLE IF NOT EXISTS offcpu.wakes (
     host LowCardinality(String),
     start DateTime('UTC') CODEC(Delta, ZSTD(1)),
     window UInt64 CODEC(ZSTD(1)),
-    row UInt32,
-    wait UInt64 CODEC(ZSTD(1)),
+    row UInt32 CODEC(Delta, ZSTD(1)),
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    wait UInt32 CODEC(Delta, ZSTD(1)),
     waker UInt64 CODEC(ZSTD(1)),
-    count UInt64 CODEC(ZSTD(1)),
-    blocked_ns UInt64 CODEC(ZSTD(1)),
-    runnable_ns UInt64 CODEC(ZSTD(1)),
-    hist Array(UInt32) CODEC(ZSTD(1))
+    count UInt64 CODEC(T64, ZSTD(1)),
+    blocked_ns UInt64 CODEC(T64, ZSTD(1)),
+    runnable_ns UInt64 CODEC(T64, ZSTD(1)),
+    first_bar UInt8 CODEC(ZSTD(1)),
+    bars Array(UInt32) CODEC(ZSTD(1)),
+    hist Array(UInt32) ALIAS arrayConcat(arrayWithConstant(first_bar, toUInt32(0)), bars)
 ) ENGINE = ReplacingMergeTree()
 PARTITION BY toDate(start)
 ORDER BY (host, start, window, row)
@@ -174,21 +186,22 @@ CREATE TABLE IF NOT EXISTS offcpu.on_cpu (
     host LowCardinality(String),
     start DateTime('UTC') CODEC(Delta, ZSTD(1)),
     window UInt64 CODEC(ZSTD(1)),
-    row UInt32,
-    service LowCardinality(String),
-    process LowCardinality(String),
-    comm LowCardinality(String),
-    pid UInt32,
-    tid UInt32,
-    thread_start_ns UInt64 CODEC(ZSTD(1)),
-    program UInt32,
+    row UInt32 CODEC(T64, ZSTD(1)),
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    process LowCardinality(String) CODEC(ZSTD(1)),
+    comm LowCardinality(String) CODEC(ZSTD(1)),
+    pid UInt32 CODEC(Delta, ZSTD(1)),
+    tid UInt32 CODEC(Delta, ZSTD(1)),
+    thread_start_ns UInt64 CODEC(Delta, ZSTD(1)),
+    program UInt32 CODEC(ZSTD(1)),
     user_stack UInt64 CODEC(ZSTD(1)),
     kernel_stack UInt64 CODEC(ZSTD(1)),
     samples UInt64 CODEC(ZSTD(1)),
     weight_ns UInt64 CODEC(ZSTD(1))
 ) ENGINE = ReplacingMergeTree()
 PARTITION BY toDate(start)
-ORDER BY (host, start, window, row)
+PRIMARY KEY (host, start, window)
+ORDER BY (host, start, window, pid, tid, kernel_stack, row)
 TTL start + INTERVAL 30 DAY;
 
 -- Tasks of runtimes (goroutines, asyncio), with `record --tasks`: a population a process.  Their time is never that of threads.
@@ -196,9 +209,9 @@ CREATE TABLE IF NOT EXISTS offcpu.task_populations (
     host LowCardinality(String),
     start DateTime('UTC') CODEC(Delta, ZSTD(1)),
     window UInt64 CODEC(ZSTD(1)),
-    row UInt32,
-    service LowCardinality(String),
-    process LowCardinality(String),
+    row UInt32 CODEC(Delta, ZSTD(1)),
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    process LowCardinality(String) CODEC(ZSTD(1)),
     pid UInt32,
     kind LowCardinality(String),
     version LowCardinality(String),
@@ -222,9 +235,9 @@ CREATE TABLE IF NOT EXISTS offcpu.tasks (
     host LowCardinality(String),
     start DateTime('UTC') CODEC(Delta, ZSTD(1)),
     window UInt64 CODEC(ZSTD(1)),
-    row UInt32,
-    service LowCardinality(String),
-    process LowCardinality(String),
+    row UInt32 CODEC(T64, ZSTD(1)),
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    process LowCardinality(String) CODEC(ZSTD(1)),
     pid UInt32,
     kind LowCardinality(String),
     state LowCardinality(String),
@@ -245,7 +258,8 @@ CREATE TABLE IF NOT EXISTS offcpu.tasks (
     task_se_ns UInt64 CODEC(ZSTD(1))
 ) ENGINE = ReplacingMergeTree()
 PARTITION BY toDate(start)
-ORDER BY (host, start, window, row)
+PRIMARY KEY (host, start, window)
+ORDER BY (host, start, window, pid, kind, reason, row)
 TTL start + INTERVAL 30 DAY;
 
 -- What could not be recorded.
@@ -253,7 +267,7 @@ CREATE TABLE IF NOT EXISTS offcpu.losses (
     host LowCardinality(String),
     start DateTime('UTC') CODEC(Delta, ZSTD(1)),
     window UInt64 CODEC(ZSTD(1)),
-    row UInt32,
+    row UInt32 CODEC(Delta, ZSTD(1)),
     reason LowCardinality(String),
     help String CODEC(ZSTD(1)),
     count UInt64 CODEC(ZSTD(1)),
@@ -268,7 +282,7 @@ CREATE TABLE IF NOT EXISTS offcpu.windows (
     host LowCardinality(String),
     start DateTime('UTC') CODEC(Delta, ZSTD(1)),
     window UInt64 CODEC(ZSTD(1)),
-    row UInt32,
+    row UInt32 CODEC(Delta, ZSTD(1)),
     start_unix_ns UInt64 CODEC(ZSTD(1)),
     start_ns UInt64 CODEC(ZSTD(1)),
     duration_ns UInt64 CODEC(ZSTD(1)),
@@ -304,23 +318,23 @@ PARTITION BY toDate(start)
 ORDER BY (host, start, window, row)
 TTL start + INTERVAL 30 DAY;
 
--- Each stack of each window, all threads of a service together.  A window comes in one block, so its sums have one key, too.
-CREATE MATERIALIZED VIEW IF NOT EXISTS offcpu.by_stack
+-- The waits of each window by service and reason.  A window comes in one block, so its sums have one key, too.
+CREATE MATERIALIZED VIEW IF NOT EXISTS offcpu.by_reason (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    reason LowCardinality(String) CODEC(ZSTD(1)),
+    idle LowCardinality(String) CODEC(ZSTD(1)),
+    waits UInt64 CODEC(T64, ZSTD(1)),
+    off_cpu_ns UInt64 CODEC(T64, ZSTD(1)),
+    cpu_queue_ns UInt64 CODEC(T64, ZSTD(1)),
+    longest_ns UInt64 CODEC(T64, ZSTD(1)),
+    bars Array(UInt64) CODEC(ZSTD(1))
+)
 ENGINE = ReplacingMergeTree()
 PARTITION BY toDate(start)
-ORDER BY (service, reason, host, start, window, idle, user_stack, kernel_stack)
-TTL start + INTERVAL 30 DAY
-AS SELECT host, start, window, service, reason, idle, user_stack, kernel_stack,
-    sum(count) AS waits, sum(blocked_ns + runnable_ns + preempted_ns) AS off_cpu_ns, sum(runnable_ns + preempted_ns) AS cpu_queue_ns,
-    max(max_ns) AS longest_ns, sumForEach(hist) AS bars
-FROM offcpu.waits
-GROUP BY host, start, window, service, reason, idle, user_stack, kernel_stack;
-
--- The same without stacks.  A window comes in one block, so its sums have one key, too.
-CREATE MATERIALIZED VIEW IF NOT EXISTS offcpu.by_reason
-ENGINE = ReplacingMergeTree()
-PARTITION BY toDate(start)
-ORDER BY (service, reason, host, start, window, idle)
+ORDER BY (host, start, window, service, reason, idle)
 TTL start + INTERVAL 400 DAY
 AS SELECT host, start, window, service, reason, idle,
     sum(count) AS waits, sum(blocked_ns + runnable_ns + preempted_ns) AS off_cpu_ns, sum(runnable_ns + preempted_ns) AS cpu_queue_ns,

@@ -13,8 +13,8 @@
 #include "render/text/util.h"
 #include "server/history.h"
 #include "server/listen.h"
+#include "server/readers.h"
 #include "server/server.h"
-#include "server/token.h"
 #include "store/store.h"
 
 #define COMMAND "serve"
@@ -33,13 +33,13 @@ static const char description[] =
 struct serve_args {
 	char *history, *listen, *token_file, *rules;
 	char **names;
-	gboolean open;
+	gboolean open, audit;
 };
 
 struct serve_plan {
 	char *address;	/* NULL: 127.0.0.1 */
 	guint16 port;
-	char *token;	/* NULL: a random one */
+	GArray *readers;	/* NULL: one with a random token */
 };
 
 static bool bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -53,10 +53,9 @@ static bool bad(GError **error, const char *format, ...)
 	return false;
 }
 
-/* The first line of a file that nobody else can read. */
-static bool read_token(const char *path, char **ret_token, GError **error)
+/* A file that nobody else can read. */
+static bool read_readers(const char *path, GArray **ret, GError **error)
 {
-	char bytes[TOKEN_MAX_LEN + 2];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err = errno;
 	struct stat st;
 
@@ -66,20 +65,19 @@ static bool read_token(const char *path, char **ret_token, GError **error)
 		close(fd);
 		return bad(error, "--token-file %s: it is no plain file", path);
 	}
-	ssize_t n = read(fd, bytes, sizeof(bytes) - 1);
+	g_autofree char *bytes = g_malloc0(READERS_MAX_BYTES + 1);
+	ssize_t n = read(fd, bytes, READERS_MAX_BYTES);
 
 	close(fd);
 	if (st.st_mode & (S_IRWXO | S_IWGRP))
 		return bad(error, "--token-file %s: others can read or change it: chmod 640", path);
-	bytes[MAX(n, 0)] = '\0';
-	bytes[strcspn(bytes, "\n")] = '\0';
-	if (!token_is_valid(bytes))
-		return bad(error,
-			   "--token-file %s: its first line must have %d to %d characters of A-Z, a-z, 0-9, - and _",
-			   path, TOKEN_MIN_LEN, TOKEN_MAX_LEN);
-	*ret_token = g_strdup(bytes);
-	memset(bytes, 0, sizeof(bytes));
-	return true;
+	if (n < 0 || n == READERS_MAX_BYTES)
+		return bad(error, "--token-file %s: %s", path, n < 0 ? "it cannot be read" : "it is too large");
+	*ret = readers_parse(bytes, error);
+	explicit_bzero(bytes, READERS_MAX_BYTES);
+	if (!*ret)
+		g_prefix_error(error, "--token-file %s: ", path);
+	return *ret != NULL;
 }
 
 static bool is_any_address(const char *address)
@@ -107,9 +105,9 @@ static bool understand(const struct serve_args *a, int argc, char **argv, struct
 		g_prefix_error(error, "--listen ");
 		return false;
 	}
-	if (!check_names(a->names, error) || (a->token_file && !read_token(a->token_file, &plan->token, error)))
+	if (!check_names(a->names, error) || (a->token_file && !read_readers(a->token_file, &plan->readers, error)))
 		return false;
-	if (plan->address && !listen_is_loopback(plan->address) && !plan->token)
+	if (plan->address && !listen_is_loopback(plan->address) && !plan->readers)
 		return bad(
 			error,
 			"--listen %s: other machines reach this address, in plain text: give them a token by --token-file, and TLS by a "
@@ -129,8 +127,8 @@ static void print_links(const struct serve_args *a, const struct serve_plan *pla
 	text_safe(name, a->history ? a->history : STORE_DIR_DEFAULT);
 	text_duration(length, extent->to_unix_ns - extent->from_unix_ns);
 	/* what is started as a service has its output in a journal that others may read */
-	if (plan->token) {
-		char *at = strstr(url, plan->token);
+	if (plan->readers) {
+		char *at = strstr(url, g_array_index(plan->readers, struct reader, 0).token);
 
 		if (at)
 			memcpy(at, "TOKEN/", sizeof("TOKEN/"));
@@ -138,7 +136,7 @@ static void print_links(const struct serve_args *a, const struct serve_plan *pla
 	printf("The history in %s (%s, %" G_GUINT64_FORMAT " windows) is served until Ctrl-C.\n", name->str,
 	       length->str, extent->windows);
 	printf("  page           %s\n  go tool pprof  %sdebug/pprof/off_cpu?seconds=60\n", url, url);
-	if (plan->token)
+	if (plan->readers)
 		printf("TOKEN stands in %s.\n", a->token_file);
 	fflush(stdout);
 }
@@ -169,6 +167,11 @@ static bool on_listening(struct server *s, void *data, GError **error)
 	return confine(&b->confine, error);
 }
 
+static void print_audit(const char *line)
+{
+	fprintf(stderr, "%s\n", line);
+}
+
 static int serve(const struct serve_args *a, const struct serve_plan *plan)
 {
 	struct history *history = history_new(a->history);
@@ -181,7 +184,8 @@ static int serve(const struct serve_args *a, const struct serve_plan *plan)
 	const struct server_options options = {
 		.address = plan->address,
 		.port = plan->port,
-		.token = plan->token,
+		.readers = plan->readers,
+		.audit = a->audit ? print_audit : NULL,
 		.names = (const char *const *)a->names,
 		.workers = HISTORY_WORKERS,
 		.routes = history_routes,
@@ -223,7 +227,9 @@ int cmd_serve(int argc, char **argv)
 		{ "listen", 0, 0, G_OPTION_ARG_STRING, &a.listen, "Address and port (127.0.0.1 and any free port)",
 		  "ADDR:PORT" },
 		{ "token-file", 0, 0, G_OPTION_ARG_FILENAME, &a.token_file,
-		  "Who has the token in this file may read (a new one each time)", "FILE" },
+		  "Who has a token in this file may read (a new one each time)", "FILE" },
+		{ "audit", 0, 0, G_OPTION_ARG_NONE, &a.audit,
+		  "A line for each request on standard error: when, who, from where, what", NULL },
 		{ "host", 0, 0, G_OPTION_ARG_STRING_ARRAY, &a.names,
 		  "A name by which it is called, as by a reverse proxy; several may be given", "NAME" },
 		{ "rules", 0, 0, G_OPTION_ARG_FILENAME, &a.rules,
@@ -246,6 +252,7 @@ int cmd_serve(int argc, char **argv)
 	g_free(a.rules);
 	g_strfreev(a.names);
 	g_free(plan.address);
-	g_free(plan.token);
+	if (plan.readers)
+		g_array_unref(plan.readers);
 	return status;
 }

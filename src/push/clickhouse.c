@@ -6,34 +6,34 @@
 #include "analyse/reason/reasons.h"
 #include "analyse/task_groups.h"
 #include "profile/tasks_file.h"
+#include "push/clickhouse_rows.h"
 #include "push/http.h"
-#include "push/identity.h"
 #include "push/rowbinary.h"
 
-#define NS_A_SECOND 1000000000
-#define SECONDS_A_DAY 86400
 #define MILLI 1000
 #define PPM 1000000
 
 /* What begins every row of a window. */
 #define OF_WINDOW "host, start, window, row"
+/* What begins every row of contents. */
+#define OF_SERVICE "host, day, service"
 #define OF_TASKS "service, process, pid, kind"
 #define OF_THREAD "service, process, comm, pid, tid, thread_start_ns, program"
 
 static const struct table {
 	const char *name, *columns;
 } tables[] = {
-	{ "stacks", "stack, day, end, names, modules, build_ids, offsets, files, lines, kinds, whys, inlines" },
-	{ "objects", "object, day, host, kind, is_private, operation, name, place, pid, address, holder_tid" },
-	{ "wakers", "waker, day, host, pid, tid, start_ns, comm, irq, user_stack, kernel_stack" },
+	{ "stacks", OF_SERVICE ", stack, end, names, modules, build_ids, offsets, files, lines, kinds, whys, inlines" },
+	{ "objects", OF_SERVICE ", object, kind, is_private, operation, name, place, pid, address, holder_tid" },
+	{ "wakers", OF_SERVICE ", waker, pid, tid, start_ns, comm, irq, user_stack, kernel_stack" },
 	{ "threads", OF_WINDOW ", " OF_THREAD
 			      ", flags, from_ns, to_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns, filtered_ns, "
 			      "lost_ns, switches" },
 	{ "states", OF_WINDOW ", " OF_THREAD ", state, count, blocked_ns, runnable_ns, preempted_ns" },
 	{ "waits", OF_WINDOW ", " OF_THREAD
-			    ", wait, state, flags, reason, idle, user_stack, kernel_stack, object, count, blocked_ns, "
-			    "runnable_ns, preempted_ns, max_ns, longest_start_unix_ns, longest_waker, off_cpu_se_ns, count_se, hist" },
-	{ "wakes", OF_WINDOW ", wait, waker, count, blocked_ns, runnable_ns, hist" },
+			    ", state, flags, reason, idle, user_stack, kernel_stack, object, count, blocked_ns, "
+			    "runnable_ns, preempted_ns, max_ns, longest_start_unix_ns, longest_waker, off_cpu_se_ns, count_se, first_bar, bars" },
+	{ "wakes", OF_WINDOW ", service, wait, waker, count, blocked_ns, runnable_ns, first_bar, bars" },
 	{ "on_cpu", OF_WINDOW ", " OF_THREAD ", user_stack, kernel_stack, samples, weight_ns" },
 	{ "task_populations", OF_WINDOW ", " OF_TASKS ", version, window_ns, looks, rate_milli_hz, looked_at_ppm, cpu_ns, stale, "
 					"unreadable, no_row, is_cut" },
@@ -45,15 +45,6 @@ static const struct table {
 	  "tracer_cpu_ns, tracer_start_cpu_ns, tracer_stop_cpu_ns, tracer_bpf_ns, tracer_peak_rss_bytes, knows, unknown, on_cpu_hz, "
 	  "on_cpu_end_hz, scale_start_ns, scale_end_ns, scale_max_ns, raised, lowered, over, budget_ppm, used_ppm, peak_ppm, "
 	  "looks_rounds, looks_asked_ns, looks_budget_ppm" },
-};
-
-struct rows {
-	const struct profile *p;
-	const struct identities *ids;
-	struct push_unit *unit;
-	GString *out;
-	uint64_t window;
-	uint64_t rows;
 };
 
 void clickhouse_name(GString *sql, const char *name)
@@ -92,17 +83,12 @@ char *clickhouse_insert(const char *database, const char *table)
 	return NULL;
 }
 
-static void end_table(struct rows *r, const char *name)
+void rows_end(struct rows *r, const char *name)
 {
 	if (r->rows)
 		unit_add(r->unit, name, r->out, r->rows);
 	g_string_truncate(r->out, 0);
 	r->rows = 0;
-}
-
-static uint16_t day_of(const struct rows *r)
-{
-	return (uint16_t)(r->p->info.start_unix_ns / NS_A_SECOND / SECONDS_A_DAY);
 }
 
 static void of_window(struct rows *r)
@@ -117,7 +103,7 @@ static void of_thread(struct rows *r, uint32_t thread)
 {
 	const struct thread *t = profile_thread(r->p, thread);
 
-	rb_text(r->out, t->service ? t->service : t->process);
+	rb_text(r->out, rows_service(t));
 	rb_text(r->out, t->process);
 	rb_text(r->out, t->comm);
 	rb_u32(r->out, t->pid);
@@ -133,110 +119,19 @@ static void letter(struct rows *r, uint8_t state)
 	rb_text(r->out, text);
 }
 
+/* Without the empty slots at both ends, which are most. */
 static void put_hist(struct rows *r, const uint32_t *hist)
 {
-	rb_cnt(r->out, PROFILE_HIST_SLOTS);
-	for (guint i = 0; i < PROFILE_HIST_SLOTS; i++)
+	guint first = 0, end = PROFILE_HIST_SLOTS;
+
+	while (end && !hist[end - 1])
+		end--;
+	while (first < end && !hist[first])
+		first++;
+	rb_u8(r->out, (uint8_t)first);
+	rb_cnt(r->out, end - first);
+	for (guint i = first; i < end; i++)
 		rb_u32(r->out, hist[i]);
-}
-
-/* --- what rows point to: each once --- */
-
-#define EACH_FRAME(put) \
-	do { \
-		rb_cnt(r->out, path->len); \
-		for (guint k = path->len; k-- > 0;) { \
-			const struct frame *f = profile_get_frame(p, g_array_index(path, uint32_t, k)); \
-			put; \
-		} \
-	} while (0)
-
-/* Outermost frame first. */
-static void stack_row(struct rows *r, uint32_t node, GArray *path)
-{
-	const struct profile *p = r->p;
-
-	g_array_set_size(path, 0);
-	for (uint32_t at = node; at; at = profile_get_node(p, at)->parent)
-		g_array_append_val(path, profile_get_node(p, at)->frame);
-	r->rows++;
-	rb_u64(r->out, r->ids->stacks[node]);
-	rb_u16(r->out, day_of(r));
-	rb_u8(r->out, profile_get_node(p, node)->end);
-	EACH_FRAME(rb_text(r->out, f->name));
-	EACH_FRAME(rb_text(r->out, f->module));
-	EACH_FRAME(rb_text(r->out, f->module ? profile_build_id(p, f->module) : NULL));
-	EACH_FRAME(rb_u64(r->out, f->offset));
-	EACH_FRAME(rb_text(r->out, f->file));
-	EACH_FRAME(rb_u32(r->out, f->line));
-	EACH_FRAME(rb_u8(r->out, f->kind));
-	EACH_FRAME(rb_u8(r->out, f->why));
-	EACH_FRAME(rb_u8(r->out, f->is_inline));
-}
-
-static void put_stacks(struct rows *r)
-{
-	const struct profile *p = r->p;
-	g_autofree bool *is_used = g_new0(bool, p->nodes->len + 1);
-	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-
-	for (guint i = 0; i < p->waits->len; i++)
-		is_used[profile_wait(p, i)->user] = is_used[profile_wait(p, i)->kernel] = true;
-	for (guint i = 0; i < p->on_cpu->len; i++) {
-		const struct on_cpu_sample *s = &g_array_index(p->on_cpu, struct on_cpu_sample, i);
-
-		is_used[s->user] = is_used[s->kernel] = true;
-	}
-	for (guint i = 0; i < p->wakers->len; i++)
-		is_used[profile_get_waker(p, i)->user] = is_used[profile_get_waker(p, i)->kernel] = true;
-	for (guint i = 0; i < p->tasks->len; i++)
-		for (guint k = 0; k < profile_tasks(p, i)->rows->len; k++)
-			is_used[tasks_get(profile_tasks(p, i), k)->stack] = true;
-	for (guint i = 1; i < p->nodes->len; i++)
-		if (is_used[i])
-			stack_row(r, i, path);
-	end_table(r, "stacks");
-}
-
-static void put_objects(struct rows *r)
-{
-	for (guint i = 0; i < r->p->objects->len; i++) {
-		const struct object *o = profile_get_object(r->p, i);
-
-		r->rows++;
-		rb_u64(r->out, r->ids->objects[i]);
-		rb_u16(r->out, day_of(r));
-		rb_text(r->out, r->p->info.host);
-		rb_text(r->out, object_kind_text(o->kind));
-		rb_u8(r->out, o->is_private);
-		rb_text(r->out, o->operation);
-		rb_text(r->out, o->name);
-		rb_text(r->out, o->place);
-		rb_u32(r->out, o->pid);
-		rb_u64(r->out, o->addr);
-		rb_u32(r->out, o->holder_tid);
-	}
-	end_table(r, "objects");
-}
-
-static void put_wakers(struct rows *r)
-{
-	for (guint i = 0; i < r->p->wakers->len; i++) {
-		const struct waker *w = profile_get_waker(r->p, i);
-
-		r->rows++;
-		rb_u64(r->out, r->ids->wakers[i]);
-		rb_u16(r->out, day_of(r));
-		rb_text(r->out, r->p->info.host);
-		rb_u32(r->out, w->pid);
-		rb_u32(r->out, w->tid);
-		rb_u64(r->out, w->start_ns);
-		rb_text(r->out, w->comm);
-		rb_text(r->out, w->irq);
-		rb_u64(r->out, r->ids->stacks[w->user]);
-		rb_u64(r->out, r->ids->stacks[w->kernel]);
-	}
-	end_table(r, "wakers");
 }
 
 /* --- rows of a window --- */
@@ -254,7 +149,7 @@ static void put_threads(struct rows *r)
 		for (size_t k = 0; k < G_N_ELEMENTS(numbers); k++)
 			rb_u64(r->out, numbers[k]);
 	}
-	end_table(r, "threads");
+	rows_end(r, "threads");
 	for (guint i = 0; i < r->p->states->len; i++) {
 		const struct state_total *s = profile_state(r->p, i);
 
@@ -266,13 +161,13 @@ static void put_threads(struct rows *r)
 		rb_u64(r->out, s->runnable_ns);
 		rb_u64(r->out, s->preempted_ns);
 	}
-	end_table(r, "states");
+	rows_end(r, "states");
 }
 
-static void wait_row(struct rows *r, uint32_t i, const struct reasons *reasons)
+static void wait_row(struct rows *r, uint32_t i)
 {
 	const struct wait *w = profile_wait(r->p, i);
-	enum idle_kind idle = reasons_idle(reasons, i);
+	enum idle_kind idle = reasons_idle(r->reasons, i);
 	const uint64_t numbers[] = { w->count,
 				     w->blocked_ns,
 				     w->runnable_ns,
@@ -285,10 +180,9 @@ static void wait_row(struct rows *r, uint32_t i, const struct reasons *reasons)
 
 	of_window(r);
 	of_thread(r, w->thread);
-	rb_u64(r->out, r->ids->waits[i]);
 	letter(r, w->state);
 	rb_u8(r->out, w->flags);
-	rb_text(r->out, reason_name(reasons_of(reasons, i)));
+	rb_text(r->out, reason_name(reasons_of(r->reasons, i)));
 	rb_text(r->out, idle ? idle_kind_name(idle) : "");
 	rb_u64(r->out, r->ids->stacks[w->user]);
 	rb_u64(r->out, r->ids->stacks[w->kernel]);
@@ -298,23 +192,24 @@ static void wait_row(struct rows *r, uint32_t i, const struct reasons *reasons)
 	put_hist(r, w->hist);
 }
 
-static void put_waits(struct rows *r, const struct reasons *reasons)
+static void put_waits(struct rows *r)
 {
 	for (guint i = 0; i < r->p->waits->len; i++)
-		wait_row(r, i, reasons);
-	end_table(r, "waits");
+		wait_row(r, i);
+	rows_end(r, "waits");
 	for (guint i = 0; i < r->p->wakes->len; i++) {
 		const struct wake *w = profile_wake(r->p, i);
 
 		of_window(r);
-		rb_u64(r->out, r->ids->waits[w->wait]);
+		rb_text(r->out, rows_service(profile_thread(r->p, profile_wait(r->p, w->wait)->thread)));
+		rb_u32(r->out, w->wait);
 		rb_u64(r->out, r->ids->wakers[w->waker]);
 		rb_u64(r->out, w->count);
 		rb_u64(r->out, w->blocked_ns);
 		rb_u64(r->out, w->runnable_ns);
 		put_hist(r, w->hist);
 	}
-	end_table(r, "wakes");
+	rows_end(r, "wakes");
 }
 
 struct on_cpu_key {
@@ -364,25 +259,15 @@ static void put_on_cpu(struct rows *r)
 		rb_u64(r->out, s->samples);
 		rb_u64(r->out, s->weight_ns);
 	}
-	end_table(r, "on_cpu");
+	rows_end(r, "on_cpu");
 }
 
 /* --- tasks: a population of their own --- */
 
 static void of_tasks(struct rows *r, const struct tasks *t)
 {
-	const char *service = t->program;
-
-	for (guint i = 0; i < r->p->threads->len; i++) {
-		const struct thread *thread = profile_thread(r->p, i);
-
-		if (thread->pid != t->pid)
-			continue;
-		service = thread->service ? thread->service : thread->process;
-		break;
-	}
 	of_window(r);
-	rb_text(r->out, service);
+	rb_text(r->out, rows_service_of_tasks(r, t));
 	rb_text(r->out, t->program);
 	rb_u32(r->out, t->pid);
 	rb_text(r->out, tasks_kind_name(t->kind));
@@ -428,14 +313,14 @@ static void put_tasks(struct rows *r)
 {
 	for (guint i = 0; i < r->p->tasks->len; i++)
 		population_row(r, profile_tasks(r->p, i));
-	end_table(r, "task_populations");
+	rows_end(r, "task_populations");
 	for (guint i = 0; i < r->p->tasks->len; i++) {
 		const struct tasks *t = profile_tasks(r->p, i);
 
 		for (guint k = 0; k < t->rows->len; k++)
 			task_row(r, t, tasks_get(t, k));
 	}
-	end_table(r, "tasks");
+	rows_end(r, "tasks");
 }
 
 static void put_losses(struct rows *r)
@@ -449,7 +334,7 @@ static void put_losses(struct rows *r)
 		rb_u64(r->out, l->count);
 		rb_u64(r->out, l->time_ns);
 	}
-	end_table(r, "losses");
+	rows_end(r, "losses");
 }
 
 static uint32_t knows(const struct profile_info *info)
@@ -489,10 +374,11 @@ static void put_window(struct rows *r)
 	rb_u64(r->out, i->looks.rounds);
 	rb_u64(r->out, i->looks.asked_ns);
 	rb_u32(r->out, i->looks.budget_ppm);
-	end_table(r, "windows");
+	rows_end(r, "windows");
 }
 
-struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons *reasons, GError **error)
+struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons *reasons, struct sent *sent,
+				  GError **error)
 {
 	if (p->info.imported) {
 		g_set_error(error, PUSH_ERROR, PUSH_ERROR_USAGE,
@@ -507,14 +393,13 @@ struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons 
 		return NULL;
 	}
 	struct identities *ids = identities_new(p);
-	struct rows r = { .p = p, .ids = ids, .out = g_string_new(NULL), .window = identity_of_window(p) };
+	struct rows r = { .p = p, .reasons = reasons, .ids = ids, .sent = sent, .out = g_string_new(NULL),
+			  .window = identity_of_window(p) };
 
 	r.unit = unit_new(r.window, 0, p->info.start_unix_ns);
-	put_stacks(&r);
-	put_objects(&r);
-	put_wakers(&r);
+	rows_put_contents(&r);
 	put_threads(&r);
-	put_waits(&r, reasons);
+	put_waits(&r);
 	put_on_cpu(&r);
 	put_tasks(&r);
 	put_losses(&r);

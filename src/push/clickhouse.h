@@ -4,6 +4,7 @@
 
 #include "analyse/reason/reasons.h"
 #include "profile/profile.h"
+#include "push/sent.h"
 #include "push/unit.h"
 
 /*
@@ -15,8 +16,12 @@
 /* More waits in a window might be split by the server, and what its views sum would not have one key. */
 #define CLICKHOUSE_WAITS_MAX 250000
 
-/* reasons: of p.  NULL with one sentence for what is no recording of a window. */
-struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons *reasons, GError **error);
+/*
+ * reasons: of p.  What is in `sent` is left out, and is noted in the unit what is to be there once it is taken; NULL:
+ * everything is sent.  NULL with one sentence for what is no recording of a window.
+ */
+struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons *reasons, struct sent *sent,
+				  GError **error);
 
 /* "INSERT INTO `db`.`table` (...) FORMAT RowBinary"; NULL: there is no such table.  Free with g_free(). */
 char *clickhouse_insert(const char *database, const char *table);

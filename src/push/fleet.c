@@ -8,17 +8,23 @@
 
 #define ANSWER_MAX_BYTES (UINT64_C(1) << 30)
 #define NS_A_SECOND 1000000000
+#define SECONDS_A_DAY 86400
+#define HOSTS_BY_NAME 1000
 
 #define OF_THREAD "host, process, comm, pid, tid, thread_start_ns, program"
 #define OF_STACK "stack, end, names, modules, build_ids, offsets, files, lines, kinds, whys, inlines"
 #define OF_TASKS "host, process, pid, kind"
 #define OF_TASK "state, reason, stack, end, creator, creator_file, creator_line, parent, name, awaited_by"
+/* A row of waits over windows; wakes name the row of one window. */
+#define OF_WAIT OF_THREAD ", state, flags, user_stack, kernel_stack, object"
+#define WAIT_NUMBER "cityHash64(" OF_WAIT ")"
 #define OF_WAKERS \
 	"(waker IN (SELECT waker FROM $Twakes WHERE $W) OR waker IN (SELECT longest_waker FROM $Twaits WHERE $W))"
 #define SQUARES(column) "toUInt64(round(sqrt(sum(toFloat64(" column ") * toFloat64(" column ")))))"
 
 /*
- * $T is a table, $W what limits rows to the windows that are asked for.  Sums are the server's, in the order of the
+ * $T is a table; $W limits rows to the windows that are asked for, $C contents to their hosts and days: both begin as the
+ * tables are sorted, so that the server reads nothing of other hosts and times.  Sums are the server's, in the order of the
  * first window's rows, so that one window reads back as it was.  Of a thread's flags, open at the start is that of its
  * first window, open at the end that of its last.
  */
@@ -42,34 +48,35 @@ static const struct fleet_select {
 	  ", state, sum(count), sum(blocked_ns), sum(runnable_ns), sum(preempted_ns) FROM $Tstates FINAL WHERE $W "
 	  "GROUP BY " OF_THREAD ", state ORDER BY min(start), host, min(row)",
 	  fleet_state_row, OF_ALL },
-	{ "SELECT " OF_STACK " FROM $Tstacks WHERE "
+	{ "SELECT " OF_STACK " FROM $Tstacks WHERE $C AND ("
 	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Twaits WHERE $W) OR "
-	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Ton_cpu WHERE $W) OR "
-	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Twakers WHERE " OF_WAKERS ") ORDER BY stack LIMIT 1 BY stack",
+	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Ton_cpu WHERE $W)) LIMIT 1 BY stack",
 	  fleet_stack_row, OF_ALL },
-	{ "SELECT object, kind, is_private, operation, name, place, pid, address, holder_tid FROM $Tobjects WHERE "
+	{ "SELECT object, kind, is_private, operation, name, place, pid, address, holder_tid FROM $Tobjects WHERE $C AND "
 	  "object IN (SELECT object FROM $Twaits WHERE $W) ORDER BY object LIMIT 1 BY object",
 	  fleet_object_row, OF_ALL },
-	{ "SELECT waker, pid, tid, start_ns, comm, irq, user_stack, kernel_stack FROM $Twakers WHERE "
+	{ "SELECT " OF_STACK " FROM $Tstacks WHERE $C AND stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Twakers "
+	  "WHERE $C AND " OF_WAKERS ") LIMIT 1 BY stack",
+	  fleet_stack_row, ONLY_WAKERS },
+	{ "SELECT waker, pid, tid, start_ns, comm, irq, user_stack, kernel_stack FROM $Twakers WHERE $C AND "
 	  OF_WAKERS " ORDER BY waker LIMIT 1 BY waker",
 	  fleet_waker_row, ONLY_WAKERS },
-	{ "SELECT " OF_THREAD
-	  ", state, flags, user_stack, kernel_stack, object, any(wait), sum(count), sum(blocked_ns), "
+	{ "SELECT " OF_WAIT ", " WAIT_NUMBER ", sum(count), sum(blocked_ns), "
 	  "sum(runnable_ns), sum(preempted_ns), max(max_ns), argMax(longest_start_unix_ns, max_ns), "
-	  "argMax(longest_waker, max_ns), " SQUARES("off_cpu_se_ns") ", " SQUARES(
-		 "count_se") ", sumForEach(hist) "
-			     "FROM $Twaits FINAL WHERE $W GROUP BY " OF_THREAD
-			     ", state, flags, user_stack, kernel_stack, object "
-			     "ORDER BY min(start), host, min(row)",
+	  "argMax(longest_waker, max_ns), " SQUARES("off_cpu_se_ns") ", " SQUARES("count_se") ", sumForEach(hist) "
+	  "FROM $Twaits FINAL WHERE $W GROUP BY " OF_WAIT " ORDER BY min(start), host, min(row)",
 	  fleet_wait_row, OF_ALL },
-	{ "SELECT wait, waker, sum(count), sum(blocked_ns), sum(runnable_ns), sumForEach(hist) FROM $Twakes FINAL WHERE $W "
-	  "GROUP BY wait, waker ORDER BY min(start), min(row), wait, waker",
+	{ "SELECT number, waker, sum(count), sum(blocked_ns), sum(runnable_ns), sumForEach(hist) FROM "
+	  "(SELECT start, window, row, wait, waker, count, blocked_ns, runnable_ns, hist FROM $Twakes FINAL WHERE $W) AS k "
+	  "INNER JOIN "
+	  "(SELECT window, row AS wait, " WAIT_NUMBER " AS number FROM $Twaits FINAL WHERE $W) AS w USING (window, wait) "
+	  "GROUP BY number, waker ORDER BY min(start), min(row), number, waker",
 	  fleet_wake_row, ONLY_WAKERS },
 	{ "SELECT " OF_THREAD
 	  ", user_stack, kernel_stack, sum(samples), sum(weight_ns) FROM $Ton_cpu FINAL WHERE $W GROUP BY " OF_THREAD
 	  ", user_stack, kernel_stack ORDER BY min(start), host, min(row)",
 	  fleet_on_cpu_row, OF_ALL },
-	{ "SELECT " OF_STACK " FROM $Tstacks WHERE stack IN (SELECT stack FROM $Ttasks WHERE $W) ORDER BY stack LIMIT 1 BY stack",
+	{ "SELECT " OF_STACK " FROM $Tstacks WHERE $C AND stack IN (SELECT stack FROM $Ttasks WHERE $W) LIMIT 1 BY stack",
 	  fleet_stack_row, ONLY_TASKS },
 	{ "SELECT " OF_TASKS ", argMax(version, start), sum(window_ns), sum(looks), max(rate_milli_hz), "
 	  "intDiv(sum(looked_at_ppm * looks), sum(looks)), sum(cpu_ns), sum(stale), sum(unreadable), sum(no_row), max(is_cut) "
@@ -109,12 +116,17 @@ static void append_range(GString *sql, const struct fleet_query *q)
 			       (guint64)MIN(q->to_unix_ns / NS_A_SECOND, UINT32_MAX));
 }
 
-static void append_host(GString *sql, const struct fleet_query *q)
+static void append_glob(GString *sql, const struct fleet_query *q)
 {
 	g_autoptr(GString) regex = g_string_new(NULL);
 
 	if (!q->host_glob)
 		return;
+	if (!strpbrk(q->host_glob, "*?")) {
+		g_string_append(sql, " AND host = ");
+		clickhouse_text(sql, q->host_glob);
+		return;
+	}
 	fleet_regex(regex, q->host_glob);
 	g_string_append(sql, " AND match(host, ");
 	clickhouse_text(sql, regex->str);
@@ -127,35 +139,80 @@ static void append_windows(GString *sql, const struct fleet_query *q)
 	g_string_append_printf(sql,
 			       " AND start_unix_ns >= %" G_GUINT64_FORMAT " AND start_unix_ns < %" G_GUINT64_FORMAT,
 			       (guint64)q->from_unix_ns, (guint64)q->to_unix_ns);
-	append_host(sql, q);
+	append_glob(sql, q);
+}
+
+/* The hosts that windows were found of, by name where they are not too many: what is sorted by host is found by that. */
+static void append_hosts(GString *sql, const struct fleet *f, const struct fleet_query *q)
+{
+	if (f->hosts->len > HOSTS_BY_NAME) {
+		append_glob(sql, q);
+		return;
+	}
+	for (guint i = 0; i < f->hosts->len; i++) {
+		g_string_append(sql, i ? ", " : " AND host IN (");
+		clickhouse_text(sql, g_array_index(f->hosts, struct fleet_host, i).name);
+	}
+	g_string_append_c(sql, ')');
 }
 
 /* Of other tables: only of windows that are complete. */
-static char *rows_of_windows(const char *tables, const struct fleet_query *q)
+static char *rows_of_windows(const char *tables, const struct fleet *f, const struct fleet_query *q)
 {
 	GString *sql = g_string_new(NULL);
 
 	append_range(sql, q);
+	append_hosts(sql, f, q);
 	g_string_append_printf(sql, " AND window IN (SELECT window FROM %swindows WHERE ", tables);
 	append_windows(sql, q);
 	g_string_append(sql, ")");
 	return g_string_free(sql, FALSE);
 }
 
-static char *fill_in(const char *sql, const char *tables, const char *windows)
+/* A host sends each of them once a day, so those of a window are of its day or of the one before. */
+static char *contents_of(const struct fleet *f, const struct fleet_query *q)
 {
-	g_auto(GStrv) by_table = g_strsplit(sql, "$T", -1);
-	g_autofree char *named = g_strjoinv(tables, by_table);
-	g_auto(GStrv) by_window = g_strsplit(named, "$W", -1);
-	g_autofree char *whole = g_strjoinv(windows, by_window);
+	GString *sql = g_string_new(NULL);
+	const uint64_t days[] = { q->from_unix_ns / NS_A_SECOND / SECONDS_A_DAY,
+				  q->to_unix_ns / NS_A_SECOND / SECONDS_A_DAY };
 
-	return g_strconcat(whole, " FORMAT RowBinary", NULL);
+	g_string_append_printf(sql, "day >= toDate(%u) AND day <= toDate(%u)",
+			       (unsigned)CLAMP(days[0], 1, UINT16_MAX) - 1, (unsigned)MIN(days[1], UINT16_MAX));
+	append_hosts(sql, f, q);
+	return g_string_free(sql, FALSE);
 }
 
-static bool read_rows(struct target *t, struct fleet *f, const struct fleet_select *select, const char *tables,
-		      const char *windows, GError **error)
+/* What stands in a statement in place of $T, $W and $C. */
+struct places {
+	char *tables, *windows, *contents;
+};
+
+/* In one pass: a host may be called "$W". */
+static char *fill_in(const char *sql, const struct places *places)
 {
-	g_autofree char *sql = fill_in(select->sql, tables, windows);
+	GString *s = g_string_new(NULL);
+
+	for (const char *at = sql; *at; at++) {
+		const char *text = *at != '$'	  ? NULL
+				   : at[1] == 'T' ? places->tables
+				   : at[1] == 'W' ? places->windows
+						  : places->contents;
+
+		if (text) {
+			g_string_append(s, text);
+			at++;
+		} else {
+			g_string_append_c(s, *at);
+		}
+	}
+	g_string_append(s, " FORMAT RowBinary");
+	return g_string_free(s, FALSE);
+}
+
+static bool read_rows(struct target *t, struct fleet *f, const struct fleet_select *select,
+		      const struct places *places, GError **error)
+{
+	g_autofree char *sql = fill_in(select->sql, places);
 	g_autoptr(GByteArray) answer = target_query(t, sql, ANSWER_MAX_BYTES, error);
 
 	if (!answer)
@@ -198,28 +255,44 @@ static void sum_hosts(struct fleet *f)
 	}
 }
 
-struct profile *fleet_read(struct target *t, const struct fleet_query *q, GError **error)
+static bool read_all(struct target *t, struct fleet *f, const struct fleet_query *q, struct places *places, GError **error)
 {
-	g_autoptr(GString) tables = g_string_new(NULL), of_windows = g_string_new(NULL);
-	struct fleet *f = fleet_new();
-	bool ok = true;
+	g_autoptr(GString) windows = g_string_new(NULL);
 
-	clickhouse_name(tables, target_database(t));
-	g_string_append_c(tables, '.');
-	append_windows(of_windows, q);
-	g_autofree char *of_rows = rows_of_windows(tables->str, q);
-
-	for (size_t i = 0; ok && i < G_N_ELEMENTS(selects); i++) {
+	append_windows(windows, q);
+	places->windows = g_string_free(g_steal_pointer(&windows), FALSE);
+	if (!read_rows(t, f, &selects[0], places, error) || (!f->windows && !no_window(t, q, error)))
+		return false;
+	g_free(places->windows);
+	places->windows = rows_of_windows(places->tables, f, q);
+	places->contents = contents_of(f, q);
+	for (size_t i = 1; i < G_N_ELEMENTS(selects); i++) {
 		if ((selects[i].of == ONLY_WAKERS && !f->p->info.has_wakers) ||
 		    (selects[i].of == ONLY_TASKS && !f->p->info.has_tasks))
 			continue;
-		ok = read_rows(t, f, &selects[i], tables->str, i ? of_rows : of_windows->str, error);
-		if (ok && i == 0)
-			ok = f->windows || no_window(t, q, error);
+		if (!read_rows(t, f, &selects[i], places, error))
+			return false;
 	}
+	return true;
+}
+
+struct profile *fleet_read(struct target *t, const struct fleet_query *q, GError **error)
+{
+	g_autoptr(GString) tables = g_string_new(NULL);
+	struct fleet *f = fleet_new();
+	struct places places = { 0 };
+
+	clickhouse_name(tables, target_database(t));
+	g_string_append_c(tables, '.');
+	places.tables = tables->str;
+	bool ok = read_all(t, f, q, &places, error);
+
+	g_free(places.windows);
+	g_free(places.contents);
 	if (ok) {
 		sum_hosts(f);
 		fleet_end_tasks(f);
+		fleet_end_contents(f);
 		ok = profile_check(f->p, error);
 		if (!ok)
 			g_prefix_error(error, "%s: ", target_name(t));

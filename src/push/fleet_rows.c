@@ -107,6 +107,24 @@ bool fleet_find(GHashTable *table, uint64_t id, const char *what, uint32_t *ret_
 	return at || fleet_bad(error, "a row names a %s that is not there", what);
 }
 
+bool fleet_content(struct fleet *f, GHashTable *table, uint64_t id, uint32_t *ret_index)
+{
+	guint at = id ? GPOINTER_TO_UINT(g_hash_table_lookup(table, &id)) : 0;
+
+	f->lost_contents += id && !at;
+	*ret_index = at ? at - 1 : 0;
+	return at != 0;
+}
+
+void fleet_end_contents(struct fleet *f)
+{
+	if (f->lost_contents)
+		profile_add_loss(f->p, "contents",
+				 "ClickHouse has rows whose stack, object or waker is not there: it is sent once a day, and was "
+				 "dropped since, or you may not read it",
+				 f->lost_contents, 0);
+}
+
 /* --- windows --- */
 
 static struct fleet_host *host_of(struct fleet *f, const char *name)
@@ -336,13 +354,14 @@ bool fleet_wait_row(struct fleet *f, struct cursor *c, GError **error)
 		*numbers[i] = cursor_u64(c);
 	if (!take_hist(c, w.hist) || !ok)
 		return fleet_bad(error, "a wait is damaged");
-	if (!find_thread(f, &w.thread, error) || !fleet_find(f->stacks, user, "stack", &w.user, error) ||
-	    !fleet_find(f->stacks, kernel, "stack", &w.kernel, error) ||
-	    !fleet_find(f->objects, object, "object", &w.object, error) ||
-	    !fleet_find(f->wakers, waker, "waker", &w.max_waker, error) || !fleet_room(f, error))
+	if (!find_thread(f, &w.thread, error) || !fleet_room(f, error))
 		return false;
-	w.object += object != 0;
-	w.max_waker += waker != 0;
+	fleet_content(f, f->stacks, user, &w.user);
+	fleet_content(f, f->stacks, kernel, &w.kernel);
+	if (fleet_content(f, f->objects, object, &w.object))
+		w.object++;	/* from 1 */
+	if (fleet_content(f, f->wakers, waker, &w.max_waker))
+		w.max_waker++;
 	fleet_note(f->waits, id, profile_add_wait(f->p, &w));
 	return true;
 }
@@ -357,10 +376,10 @@ bool fleet_wake_row(struct fleet *f, struct cursor *c, GError **error)
 	w.runnable_ns = cursor_u64(c);
 	if (!take_hist(c, w.hist) || !wait || !waker)
 		return fleet_bad(error, "a waking is damaged");
-	if (!fleet_find(f->waits, wait, "wait", &w.wait, error) ||
-	    !fleet_find(f->wakers, waker, "waker", &w.waker, error) || !fleet_room(f, error))
+	if (!fleet_find(f->waits, wait, "wait", &w.wait, error) || !fleet_room(f, error))
 		return false;
-	profile_add_wake(f->p, &w);
+	if (fleet_content(f, f->wakers, waker, &w.waker))
+		profile_add_wake(f->p, &w);
 	return true;
 }
 
@@ -376,9 +395,10 @@ bool fleet_on_cpu_row(struct fleet *f, struct cursor *c, GError **error)
 	s.weight_ns = cursor_u64(c);
 	if (c->bad || f->p->on_cpu->len >= PROFILE_ROWS_MAX)
 		return fleet_bad(error, "a row of samples is damaged");
-	if (!find_thread(f, &s.thread, error) || !fleet_find(f->stacks, user, "stack", &s.user, error) ||
-	    !fleet_find(f->stacks, kernel, "stack", &s.kernel, error))
+	if (!find_thread(f, &s.thread, error))
 		return false;
+	fleet_content(f, f->stacks, user, &s.user);
+	fleet_content(f, f->stacks, kernel, &s.kernel);
 	g_array_append_val(f->p->on_cpu, s);
 	return true;
 }

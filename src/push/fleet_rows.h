@@ -21,7 +21,7 @@ struct fleet {
 	GHashTable *stacks, *objects, *wakers, *waits;	/* uint64_t -> index + 1 */
 	GHashTable *threads;	/* text -> index + 1 */
 	GHashTable *populations;	/* text -> struct tasks */
-	uint64_t lost_populations;
+	uint64_t lost_populations, lost_contents;
 	GString *a, *b, *c, *d;	/* texts of a row */
 	GString *key;
 	GArray *path;		/* struct frame: of a row of stacks */
@@ -47,12 +47,15 @@ bool fleet_population_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_task_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_loss_row(struct fleet *f, struct cursor *c, GError **error);
 void fleet_end_tasks(struct fleet *f);	/* all rows are read */
+void fleet_end_contents(struct fleet *f);
 
 /* The parts of fleet_rows.c that fleet_stacks.c needs, too. */
 bool fleet_bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void fleet_text(struct cursor *c, GString *ret);	/* replaced; cut at what a profile's string may be */
 bool fleet_room(const struct fleet *f, GError **error);
 void fleet_note(GHashTable *table, uint64_t id, uint32_t index);
+/* What is sent once a day: is it there?  What is not is counted, for it must not cost the rest of the report. */
+bool fleet_content(struct fleet *f, GHashTable *table, uint64_t id, uint32_t *ret_index);
 /* 0 is none; false with one sentence for what is not there. */
 bool fleet_find(GHashTable *table, uint64_t id, const char *what, uint32_t *ret_index, GError **error);
 

@@ -142,9 +142,10 @@ bool fleet_waker_row(struct fleet *f, struct cursor *c, GError **error)
 
 	if (c->bad)
 		return fleet_bad(error, "a waker is damaged");
-	if (!fleet_find(f->stacks, user, "stack", &w.user, error) ||
-	    !fleet_find(f->stacks, kernel, "stack", &w.kernel, error) || !fleet_room(f, error))
+	if (!fleet_room(f, error))
 		return false;
+	fleet_content(f, f->stacks, user, &w.user);
+	fleet_content(f, f->stacks, kernel, &w.kernel);
 	fleet_note(f->wakers, id, profile_waker(f->p, &w));
 	return true;
 }

@@ -103,7 +103,8 @@ bool fleet_task_row(struct fleet *f, struct cursor *c, GError **error)
 
 	if (!t)
 		return f->lost_populations || fleet_bad(error, "a task's process is not there");
-	if (!fleet_find(f->stacks, stack, "stack", &row.stack, error) || !fleet_room(f, error))
+	fleet_content(f, f->stacks, stack, &row.stack);
+	if (!fleet_room(f, error))
 		return false;
 	if (profile_get_node(f->p, row.stack)->depth > TASKS_DEPTH_MAX)
 		return fleet_bad(error, "a task's stack is too deep");

@@ -56,6 +56,17 @@ uint64_t identity_of_window(const struct profile *p)
 	return id;
 }
 
+uint64_t identity_of_text(const char *text)
+{
+	struct hasher h = begin();
+
+	add_text(&h, text);
+	uint64_t id = end(&h);
+
+	g_checksum_free(h.sum);
+	return id;
+}
+
 static uint64_t of_frame(struct hasher *h, const struct frame *f)
 {
 	add_text(h, f->name);
@@ -112,23 +123,6 @@ static uint64_t of_waker(struct hasher *h, const struct profile *p, const struct
 	return end(h);
 }
 
-static uint64_t of_wait(struct hasher *h, const struct profile *p, const struct wait *w, const struct identities *ids)
-{
-	const struct thread *t = profile_thread(p, w->thread);
-
-	add_text(h, p->info.host);
-	add_number(h, (uint64_t)t->pid << 32 | t->tid);
-	add_number(h, t->start_ns);
-	add_text(h, t->comm);
-	add_text(h, t->process);
-	add_number(h, ids->programs[w->thread]);
-	add_number(h, (uint64_t)w->state << 8 | w->flags);
-	add_number(h, ids->stacks[w->user]);
-	add_number(h, ids->stacks[w->kernel]);
-	add_number(h, w->object ? ids->objects[w->object - 1] : 0);
-	return end(h);
-}
-
 /*
  * Rows of a thread are counted; the order of those that have no number differs by window, so the service counts first.
  */
@@ -163,15 +157,12 @@ struct identities *identities_new(const struct profile *p)
 	ids->stacks = g_new0(uint64_t, p->nodes->len + 1);
 	ids->objects = g_new0(uint64_t, p->objects->len + 1);
 	ids->wakers = g_new0(uint64_t, p->wakers->len + 1);
-	ids->waits = g_new0(uint64_t, p->waits->len + 1);
 	ids->programs = of_programs(&h, p);
 	of_stacks(&h, p, ids->stacks);
 	for (guint i = 0; i < p->objects->len; i++)
 		ids->objects[i] = of_object(&h, p, profile_get_object(p, i));
 	for (guint i = 0; i < p->wakers->len; i++)
 		ids->wakers[i] = of_waker(&h, p, profile_get_waker(p, i), ids->stacks);
-	for (guint i = 0; i < p->waits->len; i++)
-		ids->waits[i] = of_wait(&h, p, profile_wait(p, i), ids);
 	g_checksum_free(h.sum);
 	return ids;
 }
@@ -183,7 +174,6 @@ void identities_free(struct identities *ids)
 	g_free(ids->stacks);
 	g_free(ids->objects);
 	g_free(ids->wakers);
-	g_free(ids->waits);
 	g_free(ids->programs);
 	g_free(ids);
 }

@@ -13,12 +13,13 @@
 /* Of a window: host, when it began, how long it is, and who recorded it how. */
 uint64_t identity_of_window(const struct profile *p);
 
+uint64_t identity_of_text(const char *text);
+
 /* Of everything in a profile that rows point to. */
 struct identities {
 	uint64_t *stacks;	/* by node: with how the stack ended; [0] is 0, no stack */
 	uint64_t *objects;	/* by index */
 	uint64_t *wakers;
-	uint64_t *waits;	/* of thread, state, flags, stacks and object */
 	/*
 	 * By thread, what tells apart rows of the same numbers and names: an exec ends one and begins the next, and
 	 * short-lived threads of one name, which have no numbers, are a row for each service.

@@ -10,6 +10,7 @@
 #define ANSWER_MAX_BYTES 65536
 #define WORDS_MAX_BYTES 300	/* of an engine's answer in our messages */
 #define URL_MAX_BYTES 2048
+#define NS_A_SECOND 1000000000
 
 /* What servers know, by version; settings that one does not know are an error to it. */
 #define VERSION_ASYNC_INSERT 2111
@@ -21,7 +22,10 @@ struct target {
 	struct credentials credentials;
 	struct http *http;
 	struct services *services;
-	unsigned version;	/* of ClickHouse: year and month, 2111; 0: not asked yet */
+	/* of ClickHouse */
+	unsigned version;	/* year and month, 2111; 0: not asked yet */
+	struct sent *sent;
+	char *tables;		/* which ones they were the last time; NULL: not asked yet */
 };
 
 static bool fail(GError **error, enum push_error code, char *sentence)
@@ -71,6 +75,7 @@ struct target *target_open(const struct target_options *o, GError **error)
 	t->database = g_strdup(o->database ? o->database : TARGET_DATABASE);
 	t->tenant = o->tenant ? g_strdup_printf("X-Scope-OrgID: %s", o->tenant) : NULL;
 	t->services = services_new(SERVICES_MAX);
+	t->sent = sent_new();
 	return t;
 }
 
@@ -81,6 +86,8 @@ void target_close(struct target *t)
 	http_free(t->http);
 	credentials_clear(&t->credentials);
 	services_free(t->services);
+	sent_free(t->sent);
+	g_free(t->tables);
 	g_free(t->url);
 	g_free(t->name);
 	g_free(t->database);
@@ -125,7 +132,7 @@ GPtrArray *target_units(struct target *t, const struct profile *p, const struct 
 
 	if (t->engine->series)
 		return series_units(p, reasons, t->services, t->engine->series, error);
-	u = clickhouse_unit(p, reasons, error);
+	u = clickhouse_unit(p, reasons, t->sent, error);
 	if (!u)
 		return NULL;
 	units = g_ptr_array_new_with_free_func(free_unit);
@@ -264,7 +271,7 @@ unsigned target_keeps_days(struct target *t)
 	return (unsigned)MIN(g_ascii_strtoull(words, NULL, 10), UINT32_MAX);
 }
 
-/* "18.16.1" is 1816, "22.8.15.23" is 2208. */
+/* "22.8.15.23" is 2208. */
 static bool ask_version(struct target *t, char **ret_why)
 {
 	g_autoptr(GError) error = NULL;
@@ -285,6 +292,21 @@ static bool ask_version(struct target *t, char **ret_why)
 	}
 	t->version = (unsigned)(year * 100 + month);
 	return true;
+}
+
+/* Tables that are new, or another server's, have nothing of what was sent. */
+static void forget_of_others(struct target *t)
+{
+	g_autoptr(GString) sql = g_string_new("SELECT uuid FROM system.tables WHERE name = 'stacks' AND database = ");
+
+	clickhouse_text(sql, t->database);
+	g_autoptr(GByteArray) text = target_query(t, sql->str, ANSWER_MAX_BYTES, NULL);
+	char *tables = words_of(text ? text->data : NULL, text ? text->len : 0);
+
+	if (t->tables && strcmp(t->tables, tables) != 0)
+		sent_forget(t->sent);
+	g_free(t->tables);
+	t->tables = tables;
 }
 
 static enum target_outcome insert(struct target *t, const struct push_unit *u, const struct push_request *request,
@@ -326,11 +348,17 @@ static enum target_outcome send_clickhouse(struct target *t, const struct push_u
 {
 	enum target_outcome outcome = TARGET_TAKEN;
 
-	if (!t->version && !ask_version(t, ret_why))
-		return TARGET_LATER;
+	if (!t->version) {
+		if (!ask_version(t, ret_why))
+			return TARGET_LATER;
+		forget_of_others(t);
+	}
 	for (guint i = 0; i < u->requests->len && outcome == TARGET_TAKEN; i++)
 		outcome = insert(t, u, g_ptr_array_index(u->requests, i), ret_why, ret_retry_after_s);
-	if (outcome != TARGET_TAKEN)
+	if (outcome == TARGET_TAKEN)
+		sent_add(t->sent, (const uint64_t *)(const void *)u->contents->data, u->contents->len,
+			 u->start_unix_ns / NS_A_SECOND);
+	else
 		t->version = 0; /* it may be another server when it is there again */
 	return outcome;
 }

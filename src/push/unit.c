@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/wire.h"
 #include "push/http.h"
+#include "push/rowbinary.h"
 
 /* The agent packs each window while it traces: a third larger, in a third of the time. */
 #define GZIP_LEVEL 1
@@ -17,7 +18,7 @@
 static const char magic[] = "offcpu push 1\n";
 #define MAGIC_BYTES (sizeof(magic) - 1)
 
-enum unit_field { UNIT_KEY = 1, UNIT_PART, UNIT_START, UNIT_REQUEST };
+enum unit_field { UNIT_KEY = 1, UNIT_PART, UNIT_START, UNIT_REQUEST, UNIT_CONTENTS };
 enum request_field { REQUEST_NAME = 1, REQUEST_BODY, REQUEST_ROWS, REQUEST_IS_GZIP };
 
 static void request_free(gpointer data)
@@ -37,6 +38,7 @@ struct push_unit *unit_new(uint64_t key, uint32_t part, uint64_t start_unix_ns)
 	u->part = part;
 	u->start_unix_ns = start_unix_ns;
 	u->requests = g_ptr_array_new_with_free_func(request_free);
+	u->contents = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 	return u;
 }
 
@@ -45,6 +47,7 @@ void unit_free(struct push_unit *u)
 	if (!u)
 		return;
 	g_ptr_array_unref(u->requests);
+	g_array_unref(u->contents);
 	g_free(u);
 }
 
@@ -135,6 +138,7 @@ struct push_unit *unit_join(const GPtrArray *units)
 		const struct push_unit *u = g_ptr_array_index(units, i);
 
 		all->key = hash_more(all->key, u->key);
+		g_array_append_vals(all->contents, u->contents->data, u->contents->len);
 		ok = append_bodies(all, bodies, u);
 	}
 	for (guint i = 0; i < bodies->len; i++) {
@@ -157,6 +161,25 @@ uint64_t unit_bytes(const struct push_unit *u)
 	return bytes;
 }
 
+static void write_contents(GString *out, const struct push_unit *u)
+{
+	g_autoptr(GString) ids = g_string_new(NULL);
+
+	for (guint i = 0; i < u->contents->len; i++)
+		rb_u64(ids, g_array_index(u->contents, uint64_t, i));
+	wire_message(out, UNIT_CONTENTS, ids);
+}
+
+static bool read_contents(struct push_unit *u, struct cursor *c)
+{
+	while (cursor_left(c) && !c->bad) {
+		uint64_t id = cursor_u64(c);
+
+		g_array_append_val(u->contents, id);
+	}
+	return !c->bad;
+}
+
 GBytes *unit_write(const struct push_unit *u)
 {
 	GString *out = g_string_sized_new(unit_bytes(u) + 4096);
@@ -166,6 +189,7 @@ GBytes *unit_write(const struct push_unit *u)
 	wire_uint(out, UNIT_KEY, u->key);
 	wire_uint(out, UNIT_PART, u->part);
 	wire_uint(out, UNIT_START, u->start_unix_ns);
+	write_contents(out, u);
 	for (guint i = 0; i < u->requests->len; i++) {
 		const struct push_request *r = g_ptr_array_index(u->requests, i);
 		gsize len_bytes;
@@ -220,6 +244,8 @@ struct push_unit *unit_read(const void *bytes, gsize len_bytes, GError **error)
 	while (ok && wire_next(&c, &f)) {
 		if (f.number == UNIT_REQUEST && f.type == WIRE_BYTES)
 			ok = read_request(u, &f.bytes);
+		else if (f.number == UNIT_CONTENTS && f.type == WIRE_BYTES)
+			ok = read_contents(u, &f.bytes);
 		else if (f.type != WIRE_VARINT)
 			ok = false;
 		else if (f.number == UNIT_KEY)

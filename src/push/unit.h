@@ -22,6 +22,7 @@ struct push_unit {
 	uint32_t part;	/* of those of a window, from 0 */
 	uint64_t start_unix_ns;	/* of the window */
 	GPtrArray *requests;	/* struct push_request, in the order in which they are to be sent */
+	GArray *contents;	/* uint64_t: what of the engine's `struct sent` is in it */
 };
 
 struct push_unit *unit_new(uint64_t key, uint32_t part, uint64_t start_unix_ns);

@@ -91,6 +91,7 @@ bool ask_filter(const struct request *r, struct ask_filter *ret, GError **error)
 	    !take_text(r, "reason", &ret->reason, error) || !take_text(r, "comm", &ret->comm, error) ||
 	    !take_text(r, "grep", &ret->grep, error))
 		return false;
+	memcpy(ret->only, r->only, sizeof(ret->only));
 	if (ret->reason && !is_reason(ret->reason))
 		return refuse(error, "reason: no reason has that name; known are %s", reason_names());
 	if (!query_check(&(struct query){ .grep = ret->grep }, &why))
@@ -100,7 +101,7 @@ bool ask_filter(const struct request *r, struct ask_filter *ret, GError **error)
 
 bool ask_filter_is_empty(const struct ask_filter *f)
 {
-	return !f->process && !f->service && !f->reason && !f->comm && !f->grep;
+	return !f->process && !f->service && !f->reason && !f->comm && !f->grep && !f->only[0] && !f->only[1];
 }
 
 static bool matches(const char *glob, const char *text)
@@ -108,12 +109,18 @@ static bool matches(const char *glob, const char *text)
 	return !glob || fnmatch(glob, text, 0) == 0;
 }
 
+static bool may_see(const struct ask_filter *f, const char *service)
+{
+	return readers_list_has(f->only[0], service) && readers_list_has(f->only[1], service);
+}
+
 static void narrow_threads(const struct profile *p, const struct ask_filter *f, struct selection *s)
 {
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 
-		s->threads[i] = s->threads[i] && matches(f->process, cells_process(t)) && matches(f->service, cells_service(t));
+		s->threads[i] = s->threads[i] && matches(f->process, cells_process(t)) && matches(f->service, cells_service(t)) &&
+				may_see(f, cells_service(t));
 	}
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		s->waits[i] = s->waits[i] && s->threads[profile_wait(p, i)->thread];
@@ -141,7 +148,7 @@ struct selection *ask_select(const struct ask_filter *f, const struct profile *p
 		refuse(error, "%s", why->message);
 		return NULL;
 	}
-	if (f->process || f->service)
+	if (f->process || f->service || f->only[0] || f->only[1])
 		narrow_threads(p, f, s);
 	if (f->reason)
 		narrow_to_reason(p, f->reason, s);
@@ -160,7 +167,9 @@ static bool wants_process(void *ctx, const char *name)
 
 static bool wants_service(void *ctx, const char *name)
 {
-	return matches(((const struct ask_filter *)ctx)->service, name);
+	const struct ask_filter *f = ctx;
+
+	return matches(f->service, name) && may_see(f, name);
 }
 
 void ask_part(const struct ask_filter *f, struct ask_part *ret)
@@ -169,7 +178,7 @@ void ask_part(const struct ask_filter *f, struct ask_part *ret)
 		ret->reasons[i] = f->reason && reason_is_named((enum reason)i, f->reason);
 	ret->part = (struct store_part){
 		.wants_process = f->process ? wants_process : NULL,
-		.wants_service = f->service ? wants_service : NULL,
+		.wants_service = f->service || f->only[0] || f->only[1] ? wants_service : NULL,
 		.reasons = f->reason ? ret->reasons : NULL,
 		.needs_rows = f->comm || f->grep,
 		.select = select_rows,

@@ -45,6 +45,7 @@ struct ask_filter {
 	const char *service;	/* glob on the service; "(no service)" and "(kernel)" are two, as in time lines */
 	const char *reason;	/* a reason or its family */
 	const char *comm, *grep;	/* as in struct query */
+	const char *only[2];	/* of services, that the reader may see: as in struct request */
 };
 bool ask_filter(const struct request *r, struct ask_filter *ret, GError **error);
 struct ask_part {

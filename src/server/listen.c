@@ -70,6 +70,19 @@ int listen_on(const char *address, guint16 port, char **ret_name, GError **error
 	return -1;
 }
 
+void listen_peer_text(const struct sockaddr *address, char *ret, gsize size)
+{
+	const struct in6_addr *v6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+
+	*ret = '\0';
+	if (address->sa_family == AF_INET)
+		inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, ret, (socklen_t)size);
+	else if (address->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(v6))
+		inet_ntop(AF_INET, &v6->s6_addr[12], ret, (socklen_t)size);
+	else if (address->sa_family == AF_INET6)
+		inet_ntop(AF_INET6, v6, ret, (socklen_t)size);
+}
+
 bool listen_is_loopback(const char *address)
 {
 	union address a;

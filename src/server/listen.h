@@ -4,9 +4,13 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <sys/socket.h>
 
 /* A socket that listens there; *ret_name is "127.0.0.1:4711" or "[::1]:4711", for g_free().  -1 with one sentence. */
 int listen_on(const char *address, guint16 port, char **ret_name, GError **error);
+
+/* "10.0.0.5"; one of IPv4 that came by IPv6, too.  "" for other families. */
+void listen_peer_text(const struct sockaddr *address, char *ret, gsize size);
 
 /* Can only this machine reach it? */
 bool listen_is_loopback(const char *address);

@@ -14,6 +14,11 @@ static struct verdict refuse(unsigned status, const char *why)
 	return (struct verdict){ .status = status, .why = why };
 }
 
+static struct verdict refuse_reader(struct verdict v, unsigned status, const char *why)
+{
+	return (struct verdict){ .status = status, .why = why, .reader = v.reader, .who = v.who };
+}
+
 /*
  * A page of another site can have its own name resolve to our address ("DNS rebinding").  What it asks for then has
  * that name as host.
@@ -34,8 +39,21 @@ static bool is_own_origin(const struct gate *gate, const struct request *r)
 	return g_str_has_prefix(r->origin, scheme) && g_ascii_strcasecmp(r->origin + strlen(scheme), r->host) == 0;
 }
 
+/*
+ * Whose token that is; all of them are compared, so that the time does not tell which one is near.  NULL: nobody's.
+ */
+static const struct reader *reader_of(const struct gate *gate, const char *given, gsize len)
+{
+	const struct reader *found = NULL;
+
+	for (const struct reader *one = gate->readers; one->token; one++)
+		if (token_equal(given, len, one->token))
+			found = one;
+	return found;
+}
+
 /* The path behind the token, which the path or the header holds; NULL: neither. */
-static const char *behind_token(const struct gate *gate, const struct request *r)
+static const char *behind_token(const struct gate *gate, const struct request *r, const struct reader **ret_reader)
 {
 	const char *path = r->path, *end;
 
@@ -43,10 +61,31 @@ static const char *behind_token(const struct gate *gate, const struct request *r
 		if (g_ascii_strncasecmp(r->authorization, BEARER, strlen(BEARER)) != 0)
 			return NULL;
 		const char *given = r->authorization + strlen(BEARER);
-		return *path == '/' && token_equal(given, strlen(given), gate->token) ? path + 1 : NULL;
+
+		*ret_reader = reader_of(gate, given, strlen(given));
+		return *path == '/' && *ret_reader ? path + 1 : NULL;
 	}
 	end = *path == '/' ? strchr(path + 1, '/') : NULL;
-	return end && token_equal(path + 1, (gsize)(end - path - 1), gate->token) ? end + 1 : NULL;
+	*ret_reader = end ? reader_of(gate, path + 1, (gsize)(end - path - 1)) : NULL;
+	return *ret_reader ? end + 1 : NULL;
+}
+
+/* Who asks, and what of it the reader may see; NULL with the reason. */
+static const char *who_asks(const struct reader *reader, struct request *r, const char **ret_why)
+{
+	r->only[0] = reader->services;
+	if (!reader->proxy)
+		return reader->name;
+	if (g_strcmp0(reader->proxy, r->peer) != 0) {
+		*ret_why = "this token is a proxy's, which has another address";
+		return NULL;
+	}
+	if (!r->user || !*r->user) {
+		*ret_why = "the proxy names no user: X-Forwarded-User is wanted";
+		return NULL;
+	}
+	r->only[1] = r->services;
+	return r->user;
 }
 
 /*
@@ -60,7 +99,7 @@ static bool is_foreign(const struct request *r)
 }
 
 struct verdict gate_check(const struct gate *gate, const struct route *routes, gsize routes_cnt,
-			  const struct request *r)
+			  struct request *r)
 {
 	static const char wrong_method[] = "only GET and HEAD are answered";
 	struct verdict v = { .status = SERVER_OK };
@@ -75,20 +114,23 @@ struct verdict gate_check(const struct gate *gate, const struct route *routes, g
 		return refuse(SERVER_FORBIDDEN, "this server is not called by that name");
 	if (gate->once && token_equal(r->path, strlen(r->path), gate->once))
 		return (struct verdict){ .status = SERVER_SEE_OTHER };
-	path = behind_token(gate, r);
+	path = behind_token(gate, r, &v.reader);
 	if (!path)
 		return refuse(SERVER_FORBIDDEN, "the address lacks its token: use the link as it was printed");
+	v.who = who_asks(v.reader, r, &v.why);
+	if (!v.who)
+		return refuse(SERVER_FORBIDDEN, v.why);
 	for (gsize i = 0; i < routes_cnt && !v.route; i++)
 		if (strcmp(path, routes[i].path) == 0)
 			v.route = &routes[i];
 	if (!v.route)
-		return refuse(SERVER_NOT_FOUND, "there is nothing at this address");
+		return refuse_reader(v, SERVER_NOT_FOUND, "there is nothing at this address");
 	if (is_post && !v.route->takes_post)
-		return refuse(SERVER_METHOD_NOT_ALLOWED, wrong_method);
+		return refuse_reader(v, SERVER_METHOD_NOT_ALLOWED, wrong_method);
 	if (r->origin && v.route->cors && strcmp(r->origin, v.route->cors) == 0)
 		v.allow_origin = v.route->cors;
 	else if (r->origin ? !is_own_origin(gate, r) : is_foreign(r))
-		return refuse(SERVER_FORBIDDEN, "no page of another site may read this");
+		return refuse_reader(v, SERVER_FORBIDDEN, "no page of another site may read this");
 	return v;
 }
 

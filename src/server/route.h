@@ -5,6 +5,8 @@
 #include <glib.h>
 #include <stdbool.h>
 
+#include "server/readers.h"
+
 /*
  * What is served, and who may read it.  No network here: a request is checked as data, so that unit tests can ask
  * whatever an attacker could.
@@ -30,8 +32,12 @@ struct request {
 	const char *method, *path;	/* the path with its escapes undone, without the query */
 	const char *host, *origin, *authorization;
 	const char *fetch_site, *fetch_mode;
+	const char *user, *services;	/* X-Forwarded-User, X-Offcpu-Services: only a proxy's count */
+	const char *peer;		/* the address that it comes from */
 	bool has_body;
 	GHashTable *query;		/* char * -> char *; NULL: none */
+	/* Set by the gate: lists of globs, each of which the services that are shown match; NULL: all do. */
+	const char *only[2];
 };
 
 struct answer {
@@ -52,7 +58,7 @@ struct route {
 };
 
 struct gate {
-	const char *token;
+	const struct reader *readers;	/* one without a token ends them */
 	const char *const *hosts;	/* "127.0.0.1:4711", ..., NULL: by which names we are called */
 	bool is_proxied;		/* a reverse proxy may have taken the request by https */
 	const char *once;		/* "/open/..." leads to the first page; NULL: nothing does */
@@ -62,11 +68,14 @@ struct verdict {
 	unsigned status;		/* SERVER_OK: ask the route; SERVER_SEE_OTHER: to the first page */
 	const char *why;		/* one sentence, when it is refused */
 	const struct route *route;
+	const struct reader *reader;	/* whose token it was; NULL: nobody's */
+	const char *who;		/* the reader, or the user that a proxy names */
 	const char *allow_origin;	/* for Access-Control-Allow-Origin; NULL: not to be sent */
 };
 
+/* What of the request the reader may see goes to r->only. */
 struct verdict gate_check(const struct gate *gate, const struct route *routes, gsize routes_cnt,
-			  const struct request *r);
+			  struct request *r);
 
 /*
  * A route of pprof's: it asks by POST for the names of addresses, and gives up where nobody answers.  We know none

@@ -3,10 +3,12 @@
 
 #include <glib-unix.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/spare_stack.h"
+#include "render/text/util.h"
 #include "server/listen.h"
 #include "server/peers.h"
 #include "server/token.h"
@@ -29,7 +31,9 @@ struct server {
 	gsize routes_cnt;
 	void *ctx;
 	struct gate gate;
-	char *token, *url, **hosts;
+	GArray *readers;
+	void (*audit)(const char *line);
+	char *url, **hosts;
 	GMutex lock;		/* of these; gate.once points to `once` or is NULL */
 	char *once, *url_once;
 	gint64 once_until_us;
@@ -51,6 +55,8 @@ struct exchange {
 	struct answer answer;
 	GError *error;
 	gsize sending_bytes, dropped_bytes;
+	unsigned status;	/* that was sent; 0: none */
+	char peer[INET6_ADDRSTRLEN];
 	bool is_asked, is_done;	/* is_done: written by the worker before it resumes the connection */
 };
 
@@ -76,11 +82,21 @@ static bool announces_body(struct MHD_Connection *c)
 	       (length && strcmp(length, "0") != 0);
 }
 
+static void read_peer(struct exchange *x)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+	if (info && info->client_addr)
+		listen_peer_text(info->client_addr, x->peer, sizeof(x->peer));
+}
+
 /* What it points to lives as long as the request does. */
 static void read_request(struct exchange *x, const char *method, const char *path)
 {
 	struct MHD_Connection *c = x->connection;
 
+	read_peer(x);
 	x->request = (struct request){
 		.method = method,
 		.path = path,
@@ -89,6 +105,9 @@ static void read_request(struct exchange *x, const char *method, const char *pat
 		.authorization = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization"),
 		.fetch_site = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Site"),
 		.fetch_mode = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Mode"),
+		.user = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Forwarded-User"),
+		.services = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Offcpu-Services"),
+		.peer = x->peer,
 		.has_body = announces_body(c),
 		.query = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
 	};
@@ -129,6 +148,8 @@ static void add_headers(struct MHD_Response *response, const char *type, const c
 static enum MHD_Result queue(struct exchange *x, unsigned status, struct MHD_Response *response)
 {
 	enum MHD_Result result = MHD_queue_response(x->connection, status, response);
+
+	x->status = status;
 
 	MHD_destroy_response(response);
 	return result;
@@ -290,6 +311,51 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const ch
 						: send_text(x, SERVER_UNAVAILABLE, "the server is about to end");
 }
 
+#define AUDIT_WORD_MAX 200
+
+/* Without blanks, so that a line has as many words as it should. */
+static void append_word(GString *line, const char *word)
+{
+	g_autofree char *cut = g_strndup(word, AUDIT_WORD_MAX);
+	g_autofree char *escaped = g_uri_escape_string(cut, "/:,*@()", TRUE);
+
+	text_safe(line, escaped);
+}
+
+static gint by_name(gconstpointer a, gconstpointer b)
+{
+	return strcmp(a, b);
+}
+
+/*
+ * Of an address that led nowhere only that: it may be a token with a slip.
+ */
+static void audit(struct exchange *x)
+{
+	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	g_autofree char *time = g_date_time_format(now, "%FT%TZ");
+	g_autoptr(GString) line = g_string_new(time);
+	GList *keys = x->verdict.route ? g_list_sort(g_hash_table_get_keys(x->request.query), by_name) : NULL;
+	char mark = '?';
+
+	g_string_append_c(line, ' ');
+	if (x->verdict.reader && x->verdict.reader->proxy)
+		g_string_append_printf(line, "%s:", x->verdict.reader->name);
+	append_word(line, x->verdict.who ? x->verdict.who : "-");
+	g_string_append_printf(line, " %s ", *x->peer ? x->peer : "-");
+	append_word(line, x->request.method);
+	g_string_append_printf(line, " %s%s", x->verdict.route ? "/" : "-", x->verdict.route ? x->verdict.route->path : "");
+	for (GList *l = keys; l; l = l->next, mark = '&') {
+		g_string_append_c(line, mark);
+		append_word(line, l->data);
+		g_string_append_c(line, '=');
+		append_word(line, g_hash_table_lookup(x->request.query, l->data));
+	}
+	g_list_free(keys);
+	g_string_append_printf(line, " %u %" G_GSIZE_FORMAT, x->status, x->sending_bytes);
+	x->server->audit(line->str);
+}
+
 static void on_completed(void *data, struct MHD_Connection *c, void **context, enum MHD_RequestTerminationCode why)
 {
 	struct exchange *x = *context;
@@ -297,6 +363,8 @@ static void on_completed(void *data, struct MHD_Connection *c, void **context, e
 	if (!x)
 		return;
 	now_does(x, PEER_WAITING);
+	if (x->server->audit)
+		audit(x);
 	*context = NULL;
 	exchange_free(x);
 }
@@ -346,8 +414,9 @@ static void name_hosts(struct server *s, const char *address, char *name, const 
 		g_ptr_array_add(hosts, g_strdup(names[i]));
 	g_ptr_array_add(hosts, NULL);
 	s->hosts = (char **)g_ptr_array_free(hosts, FALSE);
-	s->url = g_strdup_printf("http://%s/%s/", name, s->token);
-	s->gate = (struct gate){ .token = s->token, .hosts = (const char *const *)s->hosts,
+	s->url = g_strdup_printf("http://%s/%s/", name, g_array_index(s->readers, struct reader, 0).token);
+	s->gate = (struct gate){ .readers = (const struct reader *)(void *)s->readers->data,
+				  .hosts = (const char *const *)s->hosts,
 				  .is_proxied = names != NULL };
 }
 
@@ -389,7 +458,7 @@ struct server *server_start(const struct server_options *o, GError **error)
 	const char *address = o->address ? o->address : "127.0.0.1";
 	char token[TOKEN_LEN + 1], *name = NULL;
 
-	if (!o->token && !token_make(token, error))
+	if (!o->readers && !token_make(token, error))
 		return NULL;
 	int fd = listen_on(address, o->port, &name, error);
 
@@ -398,7 +467,8 @@ struct server *server_start(const struct server_options *o, GError **error)
 	struct server *s = g_new0(struct server, 1);
 
 	g_mutex_init(&s->lock);
-	s->token = g_strdup(o->token ? o->token : token);
+	s->readers = o->readers ? g_array_ref((GArray *)o->readers) : readers_of_token(token);
+	s->audit = o->audit;
 	s->routes = o->routes;
 	s->routes_cnt = o->routes_cnt;
 	s->ctx = o->ctx;
@@ -471,7 +541,7 @@ void server_stop(struct server *s)
 	g_clear_pointer(&s->loop, g_main_loop_unref);
 	g_clear_pointer(&s->peers, peers_free);
 	g_strfreev(s->hosts);
-	g_free(s->token);
+	g_array_unref(s->readers);
 	g_free(s->url);
 	g_free(s->once);
 	g_free(s->url_once);

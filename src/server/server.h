@@ -15,7 +15,9 @@ struct server;
 struct server_options {
 	const char *address;		/* NULL: 127.0.0.1 */
 	guint16 port;			/* 0: one that is free */
-	const char *token;		/* NULL: a random one */
+	const GArray *readers;		/* struct reader; none: one with a random token */
+	/* A line for each request that is over: who, from where, what, its status and bytes.  NULL: none */
+	void (*audit)(const char *line);
 	const char *const *names;	/* by which it is called, too: "offcpu.example", ..., NULL; or NULL */
 	unsigned workers;		/* routes are asked in so many threads at a time */
 	const struct route *routes;

@@ -33,7 +33,7 @@ def check_same(program, server, recordings):
             point(f"{server.title}, {kind}: exit status", err if status else None)
         sums = server.ask("SELECT sum(count), sum(blocked_ns + runnable_ns + preempted_ns) FROM offcpu.waits FINAL")
         same(f"{server.title}, {kind}: pushed twice, counts once", sums, [[str(r.waits), str(r.off_cpu_ns)]])
-        for view in ("by_stack", "by_reason"):
+        for view in ("by_reason",):
             sums = server.ask(f"SELECT sum(waits), sum(off_cpu_ns), sum(arraySum(bars)) FROM offcpu.{view} FINAL")[0]
             same(f"{server.title}, {kind}: {view}", sums[:2], [str(r.waits), str(r.off_cpu_ns)])
         for words in VIEWS if kind != "crowd" else WAITS_ONLY:
@@ -59,7 +59,7 @@ def check_tasks(program, server, r):
     sql = "SELECT kind, sum(task_ns), sum(seen) FROM offcpu.tasks FINAL GROUP BY kind ORDER BY kind"
     once = server.ask(sql)
     for table in ("windows", "threads", "waits", "task_populations", "tasks"):
-        columns = [row[0] for row in server.ask(f"DESCRIBE TABLE offcpu.{table}")]
+        columns = server.columns(table)
         changed = {"window": "window + 1", "start_unix_ns": "start_unix_ns + 1"}
         server.ask(f"INSERT INTO offcpu.{table} ({', '.join(columns)}) SELECT "
                    f"{', '.join(changed.get(c, c) for c in columns)} FROM offcpu.{table} FINAL")
@@ -70,7 +70,7 @@ def check_tasks(program, server, r):
     same(f"{server.title}, tasks: two windows have the same mean numbers", means[1], means[0])
     point(f"{server.title}, tasks: there are numbers", None if means[0] else "none")
     for table in ("task_populations", "tasks"):
-        columns = [row[0] for row in server.ask(f"DESCRIBE TABLE offcpu.{table}")]
+        columns = server.columns(table)
         server.ask(f"INSERT INTO offcpu.{table} ({', '.join(columns)}) SELECT "
                    f"{', '.join({'start': 'now()'}.get(c, c) for c in columns)} FROM offcpu.{table} FINAL")
     asked = server.load(QUERIES.read_text())[5]
@@ -87,8 +87,8 @@ def check_hosts(program, server, r):
     rows = "host, start, window, row, start_unix_ns, duration_ns, cpus"
     server.ask(f"INSERT INTO offcpu.windows ({rows}) SELECT 'other', start, window + 1, row, start_unix_ns, duration_ns, 3 "
                "FROM offcpu.windows")
-    for table in ("threads", "waits"):
-        columns = [row[0] for row in server.ask(f"DESCRIBE TABLE offcpu.{table}")]
+    for table in ("threads", "waits", "stacks", "objects", "wakers"):
+        columns = server.columns(table)
         changed = {"host": "'other'", "window": "window + 1"}
         server.ask(f"INSERT INTO offcpu.{table} ({', '.join(columns)}) SELECT "
                    f"{', '.join(changed.get(c, c) for c in columns)} FROM offcpu.{table}")
@@ -128,14 +128,21 @@ def check_names(program, server, r, folder):
     point("a database of a strange name, a password: exit status", err if status else None)
     status, text, err = program.run("report", *words, *around(r), "--csv")
     same("a database of a strange name: read back", text, program.run("report", r.path, "--csv")[1])
-    if server.has_users:
-        status, _, err = program.run("push", r.path, "--clickhouse", server.url, "--wait", "1s",
-                                     env={"OFFCPU_PUSH_USER": "fleet", "OFFCPU_PUSH_PASSWORD": "wrong"})
-        same("a wrong password: exit status", status, 1)
-        point("a wrong password is not printed", "wrong" in err.lower().replace("wrong password", "") and err)
     status, _, err = program.run("push", r.path, "--clickhouse", server.url, "--database", "nowhere", "--wait", "1s")
     same("a database that is not there: exit status", status, 1)
     contains("a database that is not there: its words", err, "nowhere")
+
+
+def check_password(program, server, r):
+    error = server.start()
+    point(f"{server.title} starts", error)
+    if error:
+        return
+    status, _, err = program.run("push", r.path, "--clickhouse", server.url, "--wait", "1s",
+                                 env={"OFFCPU_PUSH_USER": "fleet", "OFFCPU_PUSH_PASSWORD": "wrong"})
+    same("a wrong password: exit status", status, 1)
+    point("a wrong password is not printed", "wrong" in err.lower().replace("wrong password", "") and err)
+    server.stop()
 
 
 def check_retention(program, server, r):
@@ -154,17 +161,16 @@ def plant(server, hosts):
     """The waits that are there as those of many hosts, yesterday and today; of one stack those of today last eight times as long."""
     busiest = "SELECT service, reason, user_stack, kernel_stack FROM offcpu.waits FINAL WHERE idle = '' AND user_stack != 0 "
     busiest = server.ask(busiest + "GROUP BY service, reason, user_stack, kernel_stack ORDER BY sum(count) DESC, user_stack LIMIT 1")[0]
-    columns = [row[0] for row in server.ask("DESCRIBE TABLE offcpu.waits")]
+    columns = server.columns("waits")
     for ago, slots in ((86400, 0), (0, 3)):
         changed = {"host": "concat('h', toString(n))", "start": f"now() - {ago} - 100", "window": f"window + {ago} + n",
                    "idle": "if(longest_waker = 0, idle, '')",
                    "longest_start_unix_ns": f"if(longest_start_unix_ns = 0, 0, toUInt64(toUInt32(now() - {ago} - 90)) * 1000000000)",
-                   "hist": f"if(user_stack = {busiest[2]} AND kernel_stack = {busiest[3]}, "
-                           f"arrayMap(i -> i > {slots} ? hist[i - {slots}] : 0, arrayEnumerate(hist)), hist)"}
+                   "first_bar": f"first_bar + if(user_stack = {busiest[2]} AND kernel_stack = {busiest[3]}, {slots}, 0)"}
         server.ask(f"INSERT INTO offcpu.waits ({', '.join(columns)}) SELECT {', '.join(changed.get(c, c) for c in columns)} FROM "
                    f"(SELECT *, arrayJoin(range({hosts})) AS n FROM offcpu.waits FINAL WHERE start < now() - 200000)")
     for table in ("stacks", "wakers"):
-        columns = [row[0] for row in server.ask(f"DESCRIBE TABLE offcpu.{table}")]
+        columns = server.columns(table)
         server.ask(f"INSERT INTO offcpu.{table} ({', '.join(columns)}) SELECT "
                    f"{', '.join({'day': 'toDate(now())'}.get(c, c) for c in columns)} FROM offcpu.{table}")
     return busiest
@@ -185,6 +191,46 @@ def check_questions(program, server, r):
     same(f"{server.title}, queries.sql: what the fleet waits for", {row[2] for row in answers[1]}, {str(hosts)})
 
 
+READERS = clickhouse_server.SHIPPED / "readers.sql"
+USERS = """<clickhouse><profiles><default/></profiles><quotas><default/></quotas><users><default><password></password>
+<networks><ip>::/0</ip></networks><profile>default</profile><quota>default</quota><databases><offcpu>{filters}</offcpu></databases>
+</default></users></clickhouse>"""
+
+
+def check_readers(program, server, r):
+    """chdb has one user and no CREATE ROLE: the statements are parsed by it, and the condition guards the same tables by its users.xml."""
+    text = "\n".join(line for line in READERS.read_text().splitlines() if not line.startswith("--"))
+    statements = [" ".join(statement.split()) for statement in text.split(";\n") if statement.strip()]
+    for statement in statements:
+        quoted = statement.replace("'", "\\'")
+        point(f"readers.sql: {statement[:40]}", None if server.ask(f"SELECT formatQuery('{quoted}')") else "it is no statement")
+    policy = next(statement for statement in statements if statement.startswith("CREATE ROW POLICY"))
+    guarded = [name.strip(" ,").removeprefix("offcpu.") for name in policy.split(" ON ")[1].split(" FOR ")[0].split(",")]
+    with_service = server.ask("SELECT DISTINCT table FROM system.columns WHERE database = 'offcpu' AND name = 'service' AND table NOT LIKE '.inner%'")
+    same("readers.sql: guards every table that has a service", sorted(guarded), sorted(row[0] for row in with_service))
+    server.begin_anew()
+    program.run("push", r.path, "--clickhouse", server.url)
+    server.stop()
+    filters = "".join(f"<{table}><filter>service IN ('evil')</filter></{table}>" for table in guarded)
+    paths = [os.path.join(server.folder, name) for name in ("config.xml", "users.xml")]
+    for path, words in zip(paths, ("<clickhouse><users_config>users.xml</users_config></clickhouse>", USERS.format(filters=filters))):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(words)
+    point("a reader of one service: the server is back", server.start())
+    for table in guarded:
+        seen = server.ask(f"SELECT DISTINCT service FROM offcpu.{table}")
+        point(f"a reader of one service: {table}", seen if seen not in ([], [["evil"]]) else None)
+    status, out, err = program.run("report", "--clickhouse", server.url, *around(r), "--csv")
+    rows = [line.split(",")[3] for line in out.splitlines()[1:]]
+    same("a reader of one service: its report", (status, set(rows)), (0, {"evil"}))
+    _, out, err = program.run("report", "--clickhouse", server.url, *around(r), "--full")
+    point("a reader of one service: nothing is lacking", None if "ClickHouse has rows" not in out + err and "vfs_read" in out else out + err)
+    server.stop()
+    for path in paths:
+        os.unlink(path)
+    point("the server is back", server.start())
+
+
 def check_server(program, server, recordings, folder):
     error = server.start()
     point(f"{server.title} starts", error)
@@ -196,17 +242,17 @@ def check_server(program, server, recordings, folder):
         check_hosts(program, server, recordings["after"])
         check_outage(program, server, recordings["plain"], recordings["crowd"], folder)
         check_names(program, server, recordings["wakers"], folder)
-        if server.has_ttl:
-            check_retention(program, server, recordings["wakers"])
+        check_retention(program, server, recordings["wakers"])
+        check_readers(program, server, recordings["wakers"])
         check_questions(program, server, recordings["wakers"])
     finally:
         server.stop()
 
 
 def run(program, recordings, folder):
-    for kind in (clickhouse_server.Server, clickhouse_server.Chdb):
+    for kind, check in ((clickhouse_server.Server, lambda server: check_password(program, server, recordings["plain"])),
+                        (clickhouse_server.Chdb, lambda server: check_server(program, server, recordings, folder))):
         if kind.why_not():
             point(f"a real {kind.title}", skip=kind.why_not())
-            continue
-        home = os.path.join(folder, kind.__name__)
-        check_server(program, kind(home), recordings, home)
+        else:
+            check(kind(os.path.join(folder, kind.__name__)))

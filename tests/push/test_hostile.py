@@ -82,18 +82,15 @@ CASES = {
     "a thread longer than there is time": answers(threads=thread_row(2**62 + 1)),
     "threads that add up to more": answers(threads=b"".join(
         thread_row(2**61).replace(struct.pack("<IIQI", 1, 1, 1, 0), struct.pack("<IIQI", 1, n, 1, 0)) for n in range(1, 9))),
-    "a wait without its stack": answers(stacks=b""),
     "a wait without its thread": answers(threads=b""),
     "a wait in no known state": answers(waits=wait_row(state="x")),
     "a wait with a state of two letters": answers(waits=wait_row(state="SS")),
     "a wait of 292 years": answers(waits=wait_row(ns=2**63)),
-    "a longest wait without its waker": answers(waits=wait_row(waker=5)),
     "tasks of no known kind": answers(task_populations=population_row(kind="fibers")),
     "tasks without a window": answers(task_populations=population_row(window_ns=0)),
     "tasks that were not looked at": answers(task_populations=population_row(looks=0)),
     "more tasks looked at than there are": answers(task_populations=population_row(ppm=10**6 + 1)),
     "a task without its process": answers(task_populations=b""),
-    "a task without its stack": answers(tasks=task_row(stack=8)),
     "a task in no state": answers(tasks=task_row(state="")),
     "a task whose stack ends in no known way": answers(tasks=task_row(end=200)),
     "a task of 292 years": answers(tasks=task_row(task_ns=2**63)),
@@ -105,6 +102,13 @@ CASES = {
     "half a row": answers(waits=wait_row()[:-5]),
     "bytes behind the last row": answers(waits=wait_row() + b"xyz"),
     "no window": answers(windows=b""),
+}
+
+# What is sent once a day may be gone, or not be this reader's: the rest is shown, and the loss told.
+WITHOUT_CONTENTS = {
+    "a wait without its stack": answers(stacks=b""),
+    "a longest wait without its waker": answers(waits=wait_row(waker=5)),
+    "a task without its stack": answers(tasks=task_row(stack=8)),
 }
 
 
@@ -147,6 +151,9 @@ def run(program, recordings, folder):
     for name, server.answers in CASES.items():
         status, out, err = ask(program, server)
         point(f"hostile: {name}", None if status == 1 and is_well(status, out, err) else f"{status} {err}")
+    for name, server.answers in WITHOUT_CONTENTS.items():
+        status, out, err = ask(program, server)
+        point(f"hostile: {name}: a loss, and the rest", None if status == 0 and "ClickHouse has rows whose" in out + err else f"{status} {out} {err}")
     server.status, server.answers = 500, {"windows": b"Code: 999, \x1b[31mred\n" + b"x" * 100000}
     status, out, err = ask(program, server)
     point("hostile: an error's text is cut, and harmless",

@@ -21,8 +21,16 @@ static const struct route routes[] = {
 	{ "data.json", "application/json", VIEWER, NULL, answer_nothing, false },
 	SYMBOL_ROUTE,
 };
+#define TEAM "0123456789-team-token"
+#define PROXY "0123456789-proxy-token"
+static const struct reader readers[] = {
+	{ .name = (char *)"ops", .token = (char *)TOKEN },
+	{ .name = (char *)"shop", .token = (char *)TEAM, .services = (char *)"cart*,pay" },
+	{ .name = (char *)"sso", .token = (char *)PROXY, .services = (char *)"*.service", .proxy = (char *)"10.0.0.5" },
+	{ 0 },
+};
 static const char *const hosts[] = { HOST, "localhost:4711", NULL };
-static const struct gate gate = { .token = TOKEN, .hosts = hosts, .once = "/open/one-time-code-1234567890" };
+static const struct gate gate = { .readers = readers, .hosts = hosts, .once = "/open/one-time-code-1234567890" };
 
 static struct verdict ask(struct request r)
 {
@@ -90,7 +98,7 @@ static void test_hosts(void)
 		"evil.example", "evil.example:4711", "127.0.0.1", "127.0.0.1:80", "localhost", "", " 127.0.0.1:4711",
 		"127.0.0.1:4711.evil.example", "localhost:4711,evil.example", "[::1]:4711", "0.0.0.0:4711",
 	};
-	const struct request none = { .method = "GET", .path = "/" TOKEN "/" };
+	struct request none = { .method = "GET", .path = "/" TOKEN "/" };
 
 	for (guint i = 0; i < G_N_ELEMENTS(wrong); i++)
 		check(SERVER_FORBIDDEN, (struct request){ .host = wrong[i] });
@@ -213,6 +221,60 @@ static void test_links(void)
 	g_assert_cmpstr(firefox, ==, "https://profiler.firefox.com/from-url/http%3A%2F%2F127.0.0.1%3A1%2FT%2Foff-cpu.firefox.json/");
 }
 
+static void test_readers(void)
+{
+	struct request r = { .method = "GET", .host = HOST, .path = "/" TEAM "/data.json", .user = "eve", .services = "*" };
+	struct verdict v = gate_check(&gate, routes, G_N_ELEMENTS(routes), &r);
+
+	/* headers of who is no proxy say nothing */
+	g_assert_cmpuint(v.status, ==, SERVER_OK);
+	g_assert_cmpstr(v.who, ==, "shop");
+	g_assert_cmpstr(r.only[0], ==, "cart*,pay");
+	g_assert_null(r.only[1]);
+	r = (struct request){ .method = "GET", .host = HOST, .path = "/api/report", .authorization = "Bearer " PROXY,
+			      .user = "alice", .services = "cart*", .peer = "10.0.0.5" };
+	v = gate_check(&gate, routes, G_N_ELEMENTS(routes), &r);
+	g_assert_cmpuint(v.status, ==, SERVER_OK);
+	g_assert_cmpstr(v.who, ==, "alice");
+	g_assert_cmpstr(r.only[0], ==, "*.service");
+	g_assert_cmpstr(r.only[1], ==, "cart*");
+	check(SERVER_FORBIDDEN, (struct request){ .path = "/" PROXY "/", .user = "alice", .peer = "10.0.0.6" });
+	check(SERVER_FORBIDDEN, (struct request){ .path = "/" PROXY "/", .user = "alice" });
+	check(SERVER_FORBIDDEN, (struct request){ .path = "/" PROXY "/", .peer = "10.0.0.5" });
+	check(SERVER_FORBIDDEN, (struct request){ .path = "/" PROXY "/", .peer = "10.0.0.5", .user = "" });
+}
+
+static void test_readers_file(void)
+{
+	static const char *const wrong[] = {
+		"", "\n# nobody\n", "short", "ops short", "o ps " TOKEN, "ops " TOKEN " services=", "ops " TOKEN " proxy=here",
+		"ops " TOKEN " proxy=1.2.3.4:80", "ops " TOKEN " rights=all", "a " TOKEN "\nb " TOKEN, "a " TOKEN "\na " TEAM,
+		"a " TOKEN "\n" TEAM, "e\x1b[31m " TOKEN,
+	};
+	g_autoptr(GArray) all = readers_parse("# who\nops " TOKEN "\n\n shop\t" TEAM "  services=cart*,pay\nsso " PROXY " proxy=::1\n", NULL);
+
+	g_assert_nonnull(all);
+	g_assert_cmpuint(all->len, ==, 3);
+	const struct reader *r = (const struct reader *)(void *)all->data;
+
+	g_assert_cmpstr(r[0].name, ==, "ops");
+	g_assert_null(r[0].services);
+	g_assert_cmpstr(r[1].services, ==, "cart*,pay");
+	g_assert_cmpstr(r[2].proxy, ==, "::1");
+	g_assert_null(r[3].token);
+	for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_assert_null(readers_parse(wrong[i], &error));
+		g_assert_true(error && !strstr(error->message, TOKEN) && !strchr(error->message, '\x1b'));
+	}
+	g_autoptr(GArray) alone = readers_parse(TOKEN "\n", NULL);
+
+	g_assert_true(alone && alone->len == 1);
+	g_assert_true(readers_list_has(NULL, "x") && readers_list_has("a,b*", "bc") && readers_list_has("a,b*", "a"));
+	g_assert_false(readers_list_has("a,b*", "c") || readers_list_has("a,b*", "") || readers_list_has("", "c"));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -225,5 +287,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/server/route/query", test_query);
 	g_test_add_func("/server/route/listen", test_listen);
 	g_test_add_func("/server/route/links", test_links);
+	g_test_add_func("/server/route/readers", test_readers);
+	g_test_add_func("/server/route/readers_file", test_readers_file);
 	return g_test_run();
 }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef PUSH_CLICKHOUSE_ROWS_H
+#define PUSH_CLICKHOUSE_ROWS_H
+
+#include "analyse/reason/reasons.h"
+#include "profile/tasks_file.h"
+#include "push/identity.h"
+#include "push/sent.h"
+#include "push/unit.h"
+
+/* Inside of clickhouse.c: a window that becomes rows. */
+
+#define NS_A_SECOND 1000000000
+
+struct rows {
+	const struct profile *p;
+	const struct reasons *reasons;
+	const struct identities *ids;
+	struct sent *sent;	/* NULL: everything is sent */
+	struct push_unit *unit;
+	GString *out;
+	uint64_t window;
+	uint64_t rows;		/* in `out` */
+};
+
+/* A table is complete: its rows become a request. */
+void rows_end(struct rows *r, const char *table);
+
+/* The stacks, objects and wakers that rows of each service point to, but those that the engine has. */
+void rows_put_contents(struct rows *r);
+
+static inline const char *rows_service(const struct thread *t)
+{
+	return t->service ? t->service : t->process;
+}
+const char *rows_service_of_tasks(const struct rows *r, const struct tasks *t);
+
+#endif
