@@ -19,6 +19,7 @@
 #include "agent/wall_clock.h"
 #include "attach/error.h"
 #include "base/clock.h"
+#include "base/opener.h"
 #include "base/parser.h"
 #include "base/proc_status.h"
 #include "session/session.h"
@@ -389,6 +390,9 @@ static void report(struct agent *a, uint64_t now_ns)
 	if (a->config->alerts->len)
 		g_string_append_printf(s, "; %u of %u alerts hold", alerter_firing(a->alerter), a->config->alerts->len);
 
+	if (opener_counts().skipped)
+		g_string_append_printf(s, "; %" G_GUINT64_FORMAT " reads were skipped: they did not answer",
+				       opener_counts().skipped);
 	if (parser_counts().lost)
 		g_string_append_printf(s, "; %" G_GUINT64_FORMAT " files were lost with their parser",
 				       parser_counts().lost);
@@ -406,7 +410,7 @@ static bool keep_up(struct agent *a, GError **error)
 
 	notify_alive(a->notify, now);
 	alerter_keep_up(a->alerter);
-	if (!processes_check(error) || !session_check(a->session, error))
+	if (!processes_check(a->options->log, error) || !session_check(a->session, error))
 		return false;
 	if (a->wants_reload && !reload(a, error))
 		return false;

@@ -16,6 +16,7 @@
 #include "attach/error.h"
 #include "attach/feature.h"
 #include "base/clock.h"
+#include "base/opener.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
 
@@ -358,6 +359,7 @@ int run_session(struct run *run)
 
 	run->drain_ms = run->drain_ms ? run->drain_ms : SESSION_DRAIN_MS;
 	run_hold_signals();
+	opener_begin();
 	if (run->target->command) {
 		if (!spawn_command(run)) {
 			cmd_error(run->name, "start %s: %s", run->target->command[0], g_strerror(errno));
@@ -416,6 +418,20 @@ int run_command_status(struct run *run)
 						WEXITSTATUS(run->child_status);
 }
 
+#define SKIPPED_NAMED 5
+
+void run_end_opener(const char *name)
+{
+	unsigned cnt = 0;
+
+	for (char *news; (news = opener_news()); g_free(news))
+		if (cnt++ < SKIPPED_NAMED)
+			cmd_error(name, "warning: %s", news);
+	if (cnt > SKIPPED_NAMED)
+		cmd_error(name, "warning: and %u more did not answer", cnt - SKIPPED_NAMED);
+	opener_stop();
+}
+
 void run_release(struct run *run)
 {
 	/* A child that was never let go must not start now. */
@@ -427,6 +443,7 @@ void run_release(struct run *run)
 	}
 	session_free(run->session);
 	run->session = NULL;
+	run_end_opener(run->name);
 }
 
 void run_print_losses(const struct profile *p, const char *before, const char *but)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What the process that opens gives, and what it refuses to a client that was taken over. */
-#include "base/opener.h"
+#include "base/opener_wire.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -22,12 +22,13 @@ static pid_t server_pid;
 
 static void begin_server(void)
 {
+	const uint64_t none = 0;
 	int sockets[2];
 
 	g_assert_cmpint(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), ==, 0);
 	server_pid = fork();
 	if (server_pid == 0)
-		opener_serve(sockets[1], 0);
+		opener_serve(sockets[1], &none);
 	close(sockets[1]);
 	server = sockets[0];
 }
