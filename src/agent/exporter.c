@@ -98,6 +98,8 @@ static void own_text(const struct exporter *e, const struct exporter_state *stat
 		       kept.lost);
 	metrics_number(s, "offcpu_agent_begun_anew_total", "counter", "How often recording began anew, with a gap.",
 		       state->anew_cnt);
+	metrics_number(s, "offcpu_agent_windows_late_total", "counter",
+		       "Windows that took half as long again as they should, or longer.", state->late_cnt);
 	metrics_number(s, "offcpu_agent_files_parsed_total", "counter", "ELF files that were given to a parser.",
 		       parsed.asked);
 	metrics_number(s, "offcpu_agent_files_lost_total", "counter", "Of these, those that their parser fell over.",

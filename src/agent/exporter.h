@@ -17,7 +17,7 @@ struct exporter;
 /* How the agent is, at the end of a window. */
 struct exporter_state {
 	uint64_t cpu_ns, resident_bytes, end_unix_ns;
-	unsigned anew_cnt;
+	unsigned anew_cnt, late_cnt;
 	const struct keeper *keeper;
 	struct pusher *pusher;
 	const struct alerter *alerter;

@@ -36,6 +36,8 @@ bool opener_is_apart(void);
 bool opener_is_there(void);
 /* Whoever begins openers has ended: nothing can be opened any more. */
 bool opener_is_lost(void);
+/* Somebody waits for the process's end: no answer is waited for long any more. */
+void opener_hurry(void);
 /* CPU time of all openers so far, about. */
 uint64_t opener_cpu_ns(void);
 

@@ -39,6 +39,7 @@ static struct channel {
 	int control, socket;
 	pid_t keeper, helper;
 	bool is_there, is_lost;
+	gint is_hurried;
 	int64_t granted_us, granted_at_us, none_until_us;
 	uint64_t ended_cpu_ns;
 	struct opener_counts counts;
@@ -61,10 +62,17 @@ bool opener_is_lost(void)
 
 /* ---- time */
 
+void opener_hurry(void)
+{
+	g_atomic_int_set(&channel.is_hurried, 1);
+}
+
 static bool is_end_awaited(void)
 {
 	sigset_t set;
 
+	if (g_atomic_int_get(&channel.is_hurried))
+		return true;
 	return sigpending(&set) == 0 &&
 	       (sigismember(&set, SIGINT) == 1 || sigismember(&set, SIGTERM) == 1 || sigismember(&set, SIGHUP) == 1);
 }

@@ -19,6 +19,7 @@
 #include "base/opener.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/watchdog.h"
 
 #define SHORT_NS 1000000000ULL
 
@@ -80,6 +81,7 @@ void run_abandon_on_signals(void)
 
 void run_window_over(void)
 {
+	watchdog_begin();
 	over_ns = clock_ns(CLOCK_MONOTONIC);
 	run_abandon_on_signals();
 }
@@ -270,6 +272,8 @@ static gboolean on_signal(gint fd, GIOCondition condition, gpointer data)
 		return G_SOURCE_CONTINUE;
 	if (info.ssi_signo == SIGCHLD)
 		reap_command(w->run);
+	else
+		opener_hurry();
 	if (info.ssi_signo != SIGCHLD || w->run->child_ended)
 		g_main_loop_quit(w->loop);
 	return G_SOURCE_CONTINUE;

@@ -46,13 +46,24 @@ static GArray *places_new(void)
 	return places;
 }
 
+/* The kernel reads it as probes are placed: where its file system does not answer, that would never end. */
+static bool answers(int held_fd)
+{
+	int fd = opener_read_held(held_fd);
+	bool is_late = fd < 0 && errno == ETIMEDOUT;
+
+	if (fd >= 0)
+		close(fd);
+	return !is_late;
+}
+
 /* Takes the descriptor over; one that is there is closed. */
 static void add_place_as(struct request_plan *plan, GArray *places, int fd, const char *path, const char *name)
 {
 	struct request_place p = { .fd = fd };
 	struct stat st;
 
-	if (fd < 0 || !opener_stat_held(fd, &st)) {
+	if (fd < 0 || !opener_stat_held(fd, &st) || !answers(fd)) {
 		if (fd >= 0)
 			close(fd);
 		return;
