@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 /*
  * What belongs to other users opens only to rights that a recorder needs for nothing else.  And it may never answer: a
@@ -38,6 +39,8 @@ bool opener_is_there(void);
 bool opener_is_lost(void);
 /* Somebody waits for the process's end: no answer is waited for long any more. */
 void opener_hurry(void);
+/* Of the one that is asked now; 0: none is. */
+pid_t opener_pid(void);
 /* CPU time of all openers so far, about. */
 uint64_t opener_cpu_ns(void);
 

@@ -145,6 +145,15 @@ static uint64_t cpu_ns_of(pid_t pid)
 	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
+pid_t opener_pid(void)
+{
+	g_mutex_lock(&channel.lock);
+	pid_t pid = channel.helper;
+
+	g_mutex_unlock(&channel.lock);
+	return pid;
+}
+
 uint64_t opener_cpu_ns(void)
 {
 	g_mutex_lock(&channel.lock);
