@@ -416,8 +416,8 @@ static void serve(const struct opener_request *r, size_t path_bytes, int fd)
 		n = read_text(r->path, r->number, reply.text, &ret_fd);
 		break;
 	case OPENER_MEMORY:
-		n = opener_read_memory((uint32_t)r->number, (const void *)r->path, path_bytes / sizeof(struct opener_address),
-				       reply.text);
+		n = opener_read_memory((uint32_t)r->number, (const void *)r->path,
+				       path_bytes / sizeof(struct opener_address), reply.text);
 		break;
 	case OPENER_LINK:
 		n = link_of_proc(r->path, reply.text);
