@@ -62,7 +62,7 @@ def never_answered_arguments(env):
         env.check.that(f"process {stranger.pid} (never_answers)" in out and "may never answer" in out, f"it is told: {out}")
         out, took_s = end_of(env, "record", "-p", stranger.pid, "-o", path, after_s=2)
         env.check.that(took_s < TURN_S / 2, f"Ctrl-C ends it in {took_s:.1f} s")
-        report = subprocess.run([env.offcpu, "report", "--flat", path], capture_output=True, text=True, check=False).stdout
+        report = subprocess.run([env.offcpu, "export", path, "-f", "folded", "-o", "-"], capture_output=True, text=True, check=False).stdout
         env.check.that("sleep_site" in report, f"what is at hand has its name: {report[:2000]}")
         out, _ = end_of(env, "doctor", "-p", stranger.pid)
     finally:
