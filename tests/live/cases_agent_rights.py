@@ -146,6 +146,7 @@ def agent_opener_killed(env):
     env.check.that(agent.await_windows(1), f"windows come: {agent.log()}")
     for pid in children_of(agent.process.pid):
         if comm_of(pid) == "offcpu-opener":
-            os.kill(pid, signal.SIGKILL)
+            for one in (pid, *children_of(pid)):
+                os.kill(one, signal.SIGKILL)
     env.check.that(agent.await_log("the process that begins those that open"), f"it says why: {agent.log()}")
     env.check.equal(agent.process.wait(timeout=60), 1, "status")
