@@ -19,6 +19,7 @@
 #include "agent/wall_clock.h"
 #include "attach/error.h"
 #include "base/clock.h"
+#include "base/opener.h"
 #include "base/parser.h"
 #include "base/proc_status.h"
 #include "session/session.h"
@@ -33,6 +34,7 @@
 #define LOOK_NS SECOND_NS	/* whether a control group came or went */
 #define LOOK_PAUSE 100		/* times what looking for them took: names of many containers are read */
 #define FOLLOW_PAUSE_NS (5 * SECOND_NS)
+#define LATE_PAUSE_NS (600 * SECOND_NS)	/* until the journal is told of late windows again */
 #define REPORT_NS (3600 * SECOND_NS)	/* how often the journal is told how it goes */
 
 struct agent {
@@ -57,7 +59,8 @@ struct agent {
 	uint64_t end_unix_ns;		/* of the last window, or of when the session began */
 	uint64_t begun_ns, anew_ns, reported_ns;
 	uint64_t resident_bytes;	/* as the last window's memory was given back; 0: there was none */
-	unsigned windows, anew_cnt;
+	unsigned windows, anew_cnt, late_cnt;
+	uint64_t late_told_ns;
 	bool is_over, wants_reload;
 	uint64_t reloaded_unix_ns;	/* when its configuration was read last, well or not */
 	bool is_reload_bad;
@@ -217,6 +220,7 @@ static void export_window(struct agent *a, const struct profile *window, const s
 		.config = a->config,
 		.reloaded_unix_ns = a->reloaded_unix_ns,
 		.is_reload_bad = a->is_reload_bad,
+		.late_cnt = a->late_cnt,
 		.keeper = a->keeper,
 		.pusher = a->pusher,
 		.alerter = a->alerter,
@@ -279,17 +283,42 @@ static void store_window(struct agent *a, struct profile *rows)
 	profile_free_rows(rows);
 }
 
+/* A window ends late where the machine leaves no CPU to end it in time: it is longer then, and nothing of it is lost. */
+static void tell_length(struct agent *a, uint64_t duration_ns, uint64_t now_ns)
+{
+	if (duration_ns < a->config->window_ns / 2 * 3)
+		return;
+	a->late_cnt++;
+	if (a->late_told_ns && now_ns - a->late_told_ns < LATE_PAUSE_NS)
+		return;
+	a->late_told_ns = now_ns;
+	log_say(a->options->log, LOG_LEVEL_NOTICE,
+		"a window took %.1f s in place of %.1f: the machine is so busy that it ended late (%u such windows so far)",
+		(double)duration_ns / 1e9, (double)a->config->window_ns / 1e9, a->late_cnt);
+}
+
+/*
+ * The next one is as long as it should be, from where this one ended, not from when that was stored: on a busy machine
+ * that takes seconds, and the edge after the next would be chosen.
+ */
 static bool cut(struct agent *a, GError **error)
 {
+	struct profile *rows;
+	uint64_t duration_ns, edge_ns;
+
 	if (!session_cut(a->session, error))
 		return false;
-	store_window(a, session_keep_window(a->session));
+	rows = session_keep_window(a->session);
+	duration_ns = rows->info.duration_ns;
+	edge_ns = rows->info.start_ns + duration_ns;
+	store_window(a, rows);
 	/* What the window took lies between what stays: half of all memory, where ever new programs start. */
 	malloc_trim(0);
 	a->resident_bytes = resident_bytes();
 	follow_clock(a);
 	a->windows++;
-	a->next_ns = wall_clock_next_ns(&a->clock, clock_ns(CLOCK_MONOTONIC), a->config->window_ns);
+	a->next_ns = wall_clock_next_ns(&a->clock, edge_ns, a->config->window_ns);
+	tell_length(a, duration_ns, clock_ns(CLOCK_MONOTONIC));
 	return true;
 }
 
@@ -412,6 +441,9 @@ static void report(struct agent *a, uint64_t now_ns)
 	if (a->config->alerts->len)
 		g_string_append_printf(s, "; %u of %u alerts hold", alerter_firing(a->alerter), a->config->alerts->len);
 
+	if (opener_counts().skipped)
+		g_string_append_printf(s, "; %" G_GUINT64_FORMAT " reads were skipped: they did not answer",
+				       opener_counts().skipped);
 	if (parser_counts().lost)
 		g_string_append_printf(s, "; %" G_GUINT64_FORMAT " files were lost with their parser",
 				       parser_counts().lost);
@@ -429,7 +461,7 @@ static bool keep_up(struct agent *a, GError **error)
 
 	notify_alive(a->notify, now);
 	alerter_keep_up(a->alerter);
-	if (!processes_check(error) || !session_check(a->session, error))
+	if (!processes_check(a->options->log, error) || !session_check(a->session, error))
 		return false;
 	if (a->wants_reload && !reload(a, error))
 		return false;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/exporter_server.h"
+#include "base/opener.h"
 #include "base/parser.h"
 #include "base/version.h"
 #include "push/metrics.h"
@@ -106,6 +107,7 @@ static void own_text(const struct exporter *e, const struct exporter_state *stat
 {
 	const struct keeper_counts kept = keeper_counts(state->keeper);
 	const struct parser_counts parsed = parser_counts();
+	const struct opener_counts opened = opener_counts();
 
 	metrics_seconds(s, "offcpu_agent_cpu_seconds_total", "counter", "CPU time of the agent's process.",
 			state->cpu_ns);
@@ -123,11 +125,18 @@ static void own_text(const struct exporter *e, const struct exporter_state *stat
 		       kept.lost);
 	metrics_number(s, "offcpu_agent_begun_anew_total", "counter", "How often recording began anew, with a gap.",
 		       state->anew_cnt);
+	metrics_number(s, "offcpu_agent_windows_late_total", "counter",
+		       "Windows that took half as long again as they should, or longer.", state->late_cnt);
 	metrics_number(s, "offcpu_agent_files_parsed_total", "counter", "ELF files that were given to a parser.",
 		       parsed.asked);
 	metrics_number(s, "offcpu_agent_files_lost_total", "counter", "Of these, those that their parser fell over.",
 		       parsed.lost);
 	about_text(state, s);
+	metrics_number(s, "offcpu_agent_reads_skipped_total", "counter",
+		       "Reads of processes' memory and of files that were not answered, or not made since one was not.",
+		       opened.skipped);
+	metrics_number(s, "offcpu_agent_openers_replaced_total", "counter",
+		       "Processes that opened what is other users', and ended or did not answer.", opened.replaced);
 	pusher_metrics(state->pusher, s);
 	alerter_metrics(state->alerter, s);
 }

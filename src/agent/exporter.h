@@ -17,7 +17,7 @@ struct exporter;
 /* How the agent is, at the end of a window. */
 struct exporter_state {
 	uint64_t cpu_ns, resident_bytes, end_unix_ns;
-	unsigned anew_cnt;
+	unsigned anew_cnt, late_cnt;
 	const struct agent_config *config;	/* its hash, and how long a window is */
 	uint64_t reloaded_unix_ns;	/* when the configuration was read last */
 	bool is_reload_bad;

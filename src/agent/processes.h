@@ -14,8 +14,8 @@
 void processes_begin(const struct agent_config *c, log_fn log);
 /* For good; says what is left.  False with a sentence. */
 bool processes_give_up(const struct agent_config *c, log_fn log, GError **error);
-/* False: it cannot go on. */
-bool processes_check(GError **error);
+/* Says what did not answer and is skipped.  False: it cannot go on. */
+bool processes_check(log_fn log, GError **error);
 void processes_end(void);
 
 #endif

@@ -108,7 +108,7 @@ static bool close_files(struct confine *c, GError **error)
 	bool is_well = true;
 
 	/* whoever is bound by it may look at nobody's process, whatever its capabilities are */
-	if (version <= 0 || c->calls == CONFINE_OPENER)
+	if (version <= 0 || c->calls == CONFINE_OPENER || c->calls == CONFINE_OPENER_KEEPER)
 		return true;
 	rules = all_rights(version);
 	int set = (int)syscall(SYS_landlock_create_ruleset, &rules, version >= 6 ? 24 : version >= 4 ? 16 : 8, 0);
@@ -198,5 +198,6 @@ bool confine(struct confine *c, GError **error)
 	if (c->memory_bytes)
 		limit(RLIMIT_DATA, c->memory_bytes);
 #endif
-	return c->calls == CONFINE_NO_CALLS || confine_calls(c->calls) || fail(error, "seccomp", errno);
+	return c->calls == CONFINE_NO_CALLS || c->calls == CONFINE_OPENER_KEEPER || confine_calls(c->calls) ||
+	       fail(error, "seccomp", errno);
 }

@@ -21,6 +21,7 @@ enum confine_calls {
 	CONFINE_PARSER,	/* reads descriptors that it is sent, and answers; opens nothing */
 	CONFINE_OPENER,	/* opens what others have, to read, and hands it over */
 	CONFINE_NO_CALLS,	/* none is refused: it will fork those that are one of these */
+	CONFINE_OPENER_KEEPER,	/* the same, for openers */
 };
 
 struct confine {

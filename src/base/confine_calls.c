@@ -99,7 +99,7 @@ static const int of_parser[] = { SYS_memfd_create, SYS_ftruncate, SYS_fadvise64,
 /* openat2() is told in memory what it may do; without it nothing of a process could be opened below its own root. */
 static const int of_opener[] = {
 	SYS_openat2, SYS_open_by_handle_at, SYS_readlinkat, SYS_newfstatat, SYS_statx, SYS_fstatfs, SYS_getdents64,
-	SYS_perf_event_open,
+	SYS_perf_event_open, SYS_memfd_create,
 #ifdef SYS_readlink
 	SYS_readlink,
 #endif

@@ -1,94 +1,38 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/opener.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <linux/perf_event.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/wait.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/file_text.h"
-#include "base/parser.h"
-
-#define PATIENCE_S 30	/* a file system may answer late */
+#include "base/opener_wire.h"
 
 static struct {
-	GMutex lock;
-	pid_t pid;
-	int socket;
-	bool is_apart, is_lost;
+	bool is_apart;
 	bool is_hidden;	/* /proc may hide other users' processes */
-} opener = { .socket = -1 };
+	/* Devices that are disks, of which a file was answered as one that may be read here: no user can make such. */
+	GMutex lock;
+	dev_t local[64];
+	unsigned local_cnt;
+} opener;
 
 bool opener_is_apart(void)
 {
 	return opener.is_apart;
 }
 
-bool opener_is_lost(void)
-{
-	g_mutex_lock(&opener.lock);
-	bool is_lost = opener.is_lost;
-
-	g_mutex_unlock(&opener.lock);
-	return is_lost;
-}
-
-struct asked {
-	enum opener_call call;
-	uint32_t flags;
-	uint64_t number;
-	const void *path;
-	size_t path_bytes;
-	int fd;		/* that goes along; -1: none */
-};
-
-static long exchange(const struct opener_request *request, const struct asked *a, void *reply, size_t bytes, int *ret_fd)
-{
-	long n = -1;
-
-	g_mutex_lock(&opener.lock);
-	if (!opener.is_lost && parser_send(opener.socket, request, OPENER_REQUEST_BYTES + a->path_bytes, a->fd))
-		n = parser_receive(opener.socket, reply, bytes, ret_fd);
-	opener.is_lost |= n < (long)OPENER_REPLY_BYTES;
-	g_mutex_unlock(&opener.lock);
-	return n;
-}
-
-/* Bytes of text in the reply, whose room is `bytes`; -1 with errno. */
-static long ask(const struct asked *a, void *reply, size_t bytes, int *ret_fd)
-{
-	struct opener_request request = { .call = a->call, .flags = a->flags, .number = a->number };
-	int32_t error;
-	long n;
-
-	*ret_fd = -1;
-	if (a->path_bytes > sizeof(request.path)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	if (a->path_bytes)
-		memcpy(request.path, a->path, a->path_bytes);
-	n = exchange(&request, a, reply, bytes, ret_fd);
-	if (n < (long)OPENER_REPLY_BYTES) {
-		errno = EPIPE;
-		return -1;
-	}
-	memcpy(&error, reply, sizeof(error));
-	errno = error;
-	return error ? -1 : n - (long)OPENER_REPLY_BYTES;
-}
-
-static int ask_for_fd(const struct asked *a)
+static int ask_for_fd(const struct opener_asked *a)
 {
 	int32_t reply;
 	int fd;
 
-	if (ask(a, &reply, sizeof(reply), &fd) == 0 && fd < 0)
+	if (opener_ask(a, &reply, sizeof(reply), &fd) == 0 && fd < 0)
 		errno = EMFILE;	/* it was sent, and there was no room for it */
 	return fd;
 }
@@ -101,6 +45,28 @@ static bool is_refused(void)
 {
 	return opener.is_apart &&
 	       (errno == EACCES || errno == EPERM || (opener.is_hidden && (errno == ENOENT || errno == ESRCH)));
+}
+
+static bool is_of_process(const char *path)
+{
+	return strncmp(path, "/proc/", strlen("/proc/")) == 0 && isdigit((unsigned char)path[strlen("/proc/")]);
+}
+
+/*
+ * Reading these waits for the process's memory, or for the lock of its mappings, which whoever waits for its memory
+ * may hold.  All else in there the kernel has at hand.
+ */
+static bool may_hang(const char *path)
+{
+	static const char *const names[] = { "/cmdline", "/environ", "/maps", "/mem", "/smaps" };
+	const char *name = strrchr(path, '/');
+
+	if (!opener_is_there() || !is_of_process(path))
+		return false;
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return strstr(path, "/map_files/") != NULL;
 }
 
 /* That anybody may read, but with zeros for addresses. */
@@ -116,7 +82,8 @@ void opener_settle(void)
 
 int opener_open(const char *path, int flags)
 {
-	const struct asked a = { OPENER_OPEN, (uint32_t)flags, 0, path, strlen(path) + 1, -1 };
+	g_autofree char *subject = opener_subject_of_path(path);
+	const struct opener_asked a = { OPENER_OPEN, (uint32_t)flags, 0, path, strlen(path) + 1, -1, subject };
 	int fd = is_veiled(path) ? -1 : open(path, flags | O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	return is_veiled(path) || (fd < 0 && is_refused()) ? ask_for_fd(&a) : fd;
@@ -145,15 +112,18 @@ static char *text_by_fd(int fd, size_t max_bytes, size_t *ret_bytes)
 
 static char *text_by_asking(const char *path, size_t max_bytes, size_t *ret_bytes)
 {
-	const struct asked a = { OPENER_TEXT, 0, 0, path, strlen(path) + 1, -1 };
+	g_autofree char *subject = opener_subject_of_path(path);
+	const struct opener_asked a = { OPENER_TEXT, 0, max_bytes, path, strlen(path) + 1, -1, subject };
 	struct opener_reply reply;
 	int fd;
-	long n = ask(&a, &reply, sizeof(reply), &fd);
+	long n = opener_ask(&a, &reply, sizeof(reply), &fd);
 
+	if (n < 0 && errno == EREMOTE)
+		opener_tell_strange((uint32_t)g_ascii_strtoull(path + strlen("/proc/"), NULL, 10));
 	if (n < 0)
 		return NULL;
-	if (n == OPENER_TEXT_MAX && max_bytes > OPENER_TEXT_MAX)
-		return text_by_fd(opener_open(path, 0), max_bytes, ret_bytes);	/* there may be more */
+	if (fd >= 0)
+		return text_by_fd(fd, max_bytes, ret_bytes);	/* it was long */
 	*ret_bytes = MIN((size_t)n, max_bytes);
 	char *text = g_malloc(*ret_bytes + 1);
 
@@ -165,20 +135,36 @@ static char *text_by_asking(const char *path, size_t max_bytes, size_t *ret_byte
 /* Some files open to many, and let few read. */
 char *opener_text(const char *path, size_t max_bytes, size_t *ret_bytes)
 {
+	if (may_hang(path))
+		return text_by_asking(path, max_bytes, ret_bytes);
 	char *text = text_by_fd(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), max_bytes, ret_bytes);
 
 	return !text && is_refused() ? text_by_asking(path, max_bytes, ret_bytes) : text;
 }
 
+/* Where a path has to be looked up on a disk, or asked of a file system, another process does that. */
+static int hold_at_once(const char *root, const char *path, uint64_t flags, uint64_t resolve)
+{
+	if (!opener_is_there())
+		return opener_hold_here(root, path, flags, resolve);
+	if (!root && is_of_process(path)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return opener_hold_here(root, path, flags, resolve | RESOLVE_CACHED);
+}
+
 int opener_hold(const char *root, const char *path, uint64_t flags, uint64_t resolve)
 {
 	size_t path_bytes = strlen(path) + 1, root_bytes = root ? strlen(root) + 1 : 0;
-	int fd = opener_hold_here(root, path, flags, resolve);
+	int fd = hold_at_once(root, path, flags, resolve);
+	/* Linux 5.12, 99668f618062 */
+	bool is_late = fd < 0 && opener_is_there() && (errno == EAGAIN || errno == EINVAL);
 
-	if (fd >= 0 || !is_refused())
+	if (fd >= 0 || (!is_late && !is_refused()))
 		return fd;
-	g_autofree char *both = g_malloc(path_bytes + root_bytes);
-	const struct asked a = { OPENER_HOLD, (uint32_t)flags, resolve, both, path_bytes + root_bytes, -1 };
+	g_autofree char *both = g_malloc(path_bytes + root_bytes), *subject = opener_subject_of_path(root ? root : path);
+	const struct opener_asked a = { OPENER_HOLD, (uint32_t)flags, resolve, both, path_bytes + root_bytes, -1, subject };
 
 	memcpy(both, path, path_bytes);
 	if (root)
@@ -186,36 +172,82 @@ int opener_hold(const char *root, const char *path, uint64_t flags, uint64_t res
 	return ask_for_fd(&a);
 }
 
+static bool is_known_local(dev_t dev)
+{
+	bool is_known = false;
+
+	g_mutex_lock(&opener.lock);
+	for (unsigned i = 0; i < opener.local_cnt; i++)
+		is_known |= opener.local[i] == dev;
+	g_mutex_unlock(&opener.lock);
+	return is_known;
+}
+
+static void note_local(dev_t dev)
+{
+	g_mutex_lock(&opener.lock);
+	if (opener.local_cnt < G_N_ELEMENTS(opener.local))
+		opener.local[opener.local_cnt++] = dev;
+	g_mutex_unlock(&opener.lock);
+}
+
+/* The file itself was answered, no copy: it may be read here. */
+static bool is_same_file(int fd, const struct stat *held)
+{
+	struct stat st;
+
+	return fd >= 0 && opener_stat_here(fd, "", &st) && st.st_dev == held->st_dev && st.st_ino == held->st_ino;
+}
+
+bool opener_stat_held(int held_fd, struct stat *ret)
+{
+	return opener_stat_here(held_fd, "", ret);
+}
+
 int opener_read_held(int held_fd)
 {
-	const struct asked a = { .call = OPENER_READ_HELD, .fd = held_fd };
-	int fd = opener_reopen_here(held_fd);
+	struct stat st = { 0 };
+	bool is_on_disk = opener_stat_here(held_fd, "", &st) && major(st.st_dev);
+	int fd = -1;
 
-	return fd < 0 && is_refused() ? ask_for_fd(&a) : fd;
+	if (!opener_is_there() || (is_on_disk && is_known_local(st.st_dev))) {
+		fd = opener_reopen_here(held_fd);
+		if (fd >= 0 || !is_refused())
+			return fd;
+	}
+	g_autofree char *subject = opener_subject_of_fd(held_fd);
+	const struct opener_asked a = { .call = OPENER_READ_HELD, .fd = held_fd, .subject = subject };
+
+	fd = ask_for_fd(&a);
+	if (is_on_disk && !is_known_local(st.st_dev) && is_same_file(fd, &st))
+		note_local(st.st_dev);
+	return fd;
 }
 
 char *opener_link(const char *path)
 {
-	const struct asked a = { OPENER_LINK, 0, 0, path, strlen(path) + 1, -1 };
+	g_autofree char *subject = opener_subject_of_path(path);
+	const struct opener_asked a = { OPENER_LINK, 0, 0, path, strlen(path) + 1, -1, subject };
 	struct opener_reply reply;
 	int fd;
 	long n = readlink(path, reply.text, sizeof(reply.text));
 
 	if (n < 0 && is_refused())
-		n = ask(&a, &reply, sizeof(reply), &fd);
+		n = opener_ask(&a, &reply, sizeof(reply), &fd);
 	return n > 0 ? g_strndup(reply.text, (gsize)n) : NULL;
 }
 
 bool opener_stat(const char *path, struct stat *ret)
 {
-	const struct asked a = { OPENER_STAT, 0, 0, path, strlen(path) + 1, -1 };
+	g_autofree char *subject = opener_subject_of_path(path);
+	const struct opener_asked a = { OPENER_STAT, 0, 0, path, strlen(path) + 1, -1, subject };
 	char reply[OPENER_REPLY_BYTES + sizeof(*ret)];
-	bool is_well = stat(path, ret) == 0;
+	bool is_well = opener_stat_here(AT_FDCWD, path, ret);
 	int fd;
 
 	if (is_well || !is_refused())
 		return is_well;
-	is_well = ask(&a, reply, sizeof(reply), &fd) == (long)sizeof(*ret);
+	is_well = opener_ask(&a, reply, sizeof(reply), &fd) == (long)sizeof(*ret);
 	if (is_well)
 		memcpy(ret, reply + OPENER_REPLY_BYTES, sizeof(*ret));
 	return is_well;
@@ -239,7 +271,11 @@ static bool take_entries(const char *text, long bytes, opener_entry_fn take, voi
 
 bool opener_list(const char *dir, bool with_links, opener_entry_fn take, void *data)
 {
-	const struct asked a = { .call = OPENER_LIST, .flags = with_links, .fd = opener_open(dir, O_DIRECTORY) };
+	g_autofree char *subject = opener_subject_of_path(dir);
+	const struct opener_asked a = { .call = OPENER_LIST,
+					.flags = with_links,
+					.fd = opener_open(dir, O_DIRECTORY),
+					.subject = subject };
 	bool by_other = opener.is_apart && (with_links || opener.is_hidden);
 	struct opener_reply reply;
 	int fd;
@@ -248,15 +284,56 @@ bool opener_list(const char *dir, bool with_links, opener_entry_fn take, void *d
 	if (a.fd < 0)
 		return false;
 	do
-		n = by_other ? ask(&a, &reply, sizeof(reply), &fd) : opener_list_some(a.fd, with_links, reply.text);
+		n = by_other ? opener_ask(&a, &reply, sizeof(reply), &fd) : opener_list_some(a.fd, with_links, reply.text);
 	while (n > 0 && take_entries(reply.text, n, take, data));
 	close(a.fd);
 	return n >= 0;
 }
 
+/* Into the pieces that were read; false: the answer makes no sense. */
+static bool take_pieces(const char *text, long bytes, const struct opener_piece *pieces, size_t cnt, bool *is_read,
+			bool *ret_strange)
+{
+	size_t at = cnt;
+
+	if (bytes < (long)cnt)
+		return false;
+	for (size_t i = 0; i < cnt; i++) {
+		*ret_strange |= text[i] == OPENER_PIECE_STRANGE;
+		if (text[i] != OPENER_PIECE_READ)
+			continue;
+		if (pieces[i].bytes > (size_t)bytes - at)
+			return false;
+		memcpy(pieces[i].ret, text + at, pieces[i].bytes);
+		at += pieces[i].bytes;
+		is_read[i] = true;
+	}
+	return true;
+}
+
+bool opener_memory(uint32_t pid, const struct opener_piece *pieces, size_t cnt, bool *is_read)
+{
+	struct opener_address addresses[OPENER_PIECES_MAX];
+	g_autofree char *subject = g_strdup_printf("pid %u", pid);
+	const struct opener_asked a = { OPENER_MEMORY, 0, pid, addresses, cnt * sizeof(addresses[0]), -1, subject };
+	struct opener_reply reply;
+	bool is_strange = false, is_well;
+	int fd;
+
+	_Static_assert(sizeof(addresses) <= OPENER_PATH_MAX, "a request has room for them");
+	memset(is_read, 0, cnt * sizeof(*is_read));
+	for (size_t i = 0; i < cnt; i++)
+		addresses[i] = (struct opener_address){ pieces[i].addr, pieces[i].bytes };
+	is_well = take_pieces(reply.text, opener_ask(&a, &reply, sizeof(reply), &fd), pieces, cnt, is_read, &is_strange);
+	if (is_strange)
+		opener_tell_strange(pid);
+	errno = is_well ? EFAULT : errno;	/* of those that were not read */
+	return is_well;
+}
+
 int opener_cgroup(int mount_fd, uint64_t id)
 {
-	const struct asked a = { .call = OPENER_CGROUP, .number = id, .fd = mount_fd };
+	const struct opener_asked a = { .call = OPENER_CGROUP, .number = id, .fd = mount_fd };
 	int fd = opener_cgroup_here(mount_fd, id);
 
 	return fd < 0 && is_refused() ? ask_for_fd(&a) : fd;
@@ -264,7 +341,7 @@ int opener_cgroup(int mount_fd, uint64_t id)
 
 int opener_bpf_stats(void)
 {
-	const struct asked a = { .call = OPENER_BPF_STATS, .fd = -1 };
+	const struct opener_asked a = { .call = OPENER_BPF_STATS, .fd = -1 };
 	int fd = opener_bpf_stats_here();
 
 	return fd < 0 && is_refused() ? ask_for_fd(&a) : fd;
@@ -272,7 +349,7 @@ int opener_bpf_stats(void)
 
 int opener_perf_event(const struct perf_event_attr *attr, int cpu)
 {
-	const struct asked a = { OPENER_PERF_EVENT, 0, (uint64_t)cpu, attr, sizeof(*attr), -1 };
+	const struct opener_asked a = { OPENER_PERF_EVENT, 0, (uint64_t)cpu, attr, sizeof(*attr), -1, NULL };
 	int fd = opener_perf_event_here(attr, cpu);
 
 	return fd < 0 && is_refused() ? ask_for_fd(&a) : fd;
@@ -282,7 +359,7 @@ int opener_perf_event(const struct perf_event_attr *attr, int cpu)
 static bool is_able(void)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%d/maps", (int)getpid());
-	const struct asked a = { OPENER_OPEN, 0, 0, path, strlen(path) + 1, -1 };
+	const struct opener_asked a = { OPENER_OPEN, 0, 0, path, strlen(path) + 1, -1, NULL };
 	int fd = ask_for_fd(&a);
 
 	if (fd >= 0)
@@ -292,41 +369,26 @@ static bool is_able(void)
 
 bool opener_start(uint64_t kept, GError **error)
 {
-	const struct timeval patience = { .tv_sec = PATIENCE_S };
-	int sockets[2] = { -1, -1 };
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) == 0)
-		opener.pid = fork();
-	if (opener.pid == 0 && sockets[1] >= 0)
-		opener_serve(sockets[1], kept);
-	if (sockets[1] >= 0)
-		close(sockets[1]);
-	opener.socket = sockets[0];
-	opener.is_apart = opener.pid > 0;
-	opener.is_lost = false;
 	opener.is_hidden = true;
+	opener.is_apart = opener_channel_open(&kept) && is_able();
 	if (opener.is_apart)
-		setsockopt(opener.socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	if (opener.is_apart && is_able())
 		return true;
-	opener_stop();
+	opener_begin();
 	g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
 			    "a process for opening what is other users' cannot be had");
 	return false;
 }
 
-/* It may hang in a file system, and ends as it can: nobody waits for that. */
+void opener_begin(void)
+{
+	opener.is_apart = false;
+	if (!opener_channel_open(NULL) || !is_able())
+		opener_stop();
+}
+
 void opener_stop(void)
 {
-	g_mutex_lock(&opener.lock);
-	if (opener.socket >= 0)
-		close(opener.socket);
-	if (opener.pid > 0) {
-		kill(opener.pid, SIGKILL);
-		waitpid(opener.pid, NULL, WNOHANG);
-	}
-	opener.socket = -1;
-	opener.pid = 0;
-	opener.is_lost = opener.is_apart = false;
-	g_mutex_unlock(&opener.lock);
+	opener_channel_close();
+	opener.is_apart = false;
+	opener.local_cnt = 0;
 }

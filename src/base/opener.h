@@ -8,23 +8,51 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 /*
- * What belongs to other users opens only to rights that a recorder needs for nothing else.  Once opener_start() was
- * called a process of its own has them, and does no more than this header says; all others can give them up.
+ * What belongs to other users opens only to rights that a recorder needs for nothing else.  And it may never answer: a
+ * page of another process's memory, or a file, can lie in a file system that a user's program serves (FUSE), or whose
+ * server is away (NFS).  Whoever reads it then sleeps where no signal ends it.  So a process of its own, the opener,
+ * reads memory and opens files, does no more than this header says, and is left behind where it does not answer:
+ * another one takes its place.  What it did not answer for is skipped for a while, and is told by name.
  *
- * Where there is none, as in commands that end soon, each function makes the same calls in the process itself.  All
- * may be called from any thread.  Those that fail set errno.
+ * Where there is none, each function makes the same calls in the process itself.  All may be called from any thread.
+ * Those that fail set errno; ETIMEDOUT: it did not answer, or had not the last time.
  */
 
-/* Before there are threads, since it forks.  kept: its capabilities, as privileges.h has them.  False with a sentence. */
+/*
+ * Before there are threads, since it forks.  kept: the opener's capabilities, as privileges.h has them, which the
+ * caller can give up then.  False with a sentence.
+ */
 bool opener_start(uint64_t kept, GError **error);
+/* The same, with the caller's rights, which it keeps; where it cannot be had the caller reads by itself. */
+void opener_begin(void);
 void opener_stop(void);
 /* The rights were given up: only what is refused now is asked for. */
 void opener_settle(void);
+/* It has rights that the caller has not. */
 bool opener_is_apart(void);
-/* It has ended, or hangs: nothing can be opened any more. */
+/* There is one. */
+bool opener_is_there(void);
+/* Whoever begins openers has ended: nothing can be opened any more. */
 bool opener_is_lost(void);
+/* Somebody waits for the process's end: no answer is waited for long any more. */
+void opener_hurry(void);
+/* Of the one that is asked now; 0: none is. */
+pid_t opener_pid(void);
+/* CPU time of all openers so far, about. */
+uint64_t opener_cpu_ns(void);
+
+struct opener_counts {
+	uint64_t replaced;	/* openers that did not answer, or ended */
+	uint64_t skipped;	/* requests that were not answered, or not made since one like it was not */
+};
+struct opener_counts opener_counts(void);
+/* A sentence on what is skipped from now on, and why, that was not given yet; NULL: none.  Free with g_free(). */
+char *opener_news(void);
+/* The sentence that opener_news() gave last, or would; NULL: none ever.  Free with g_free(). */
+char *opener_last_news(void);
 
 /* As open(2), to read; flags may be O_DIRECTORY. */
 int opener_open(const char *path, int flags);
@@ -38,7 +66,12 @@ char *opener_text(const char *path, size_t max_bytes, size_t *ret_bytes);
  */
 int opener_hold(const char *root, const char *path, uint64_t flags, uint64_t resolve);
 #define OPENER_SEMAPHORES "/dev/shm"	/* the one directory that may be held, for the names in there */
-/* The regular file that is held so, to read. */
+/* As fstat(2), of what the kernel knows: no file system is asked. */
+bool opener_stat_held(int held_fd, struct stat *ret);
+/*
+ * The regular file that is held so, to read, or where its file system may never answer a copy of it in memory, up to
+ * 256 MiB.
+ */
 int opener_read_held(int held_fd);
 /* Where a symbolic link leads; NULL. */
 char *opener_link(const char *path);
@@ -55,6 +88,19 @@ typedef bool (*opener_entry_fn)(const struct opener_entry *e, void *data);
 /* False: it cannot be read. */
 bool opener_list(const char *dir, bool with_links, opener_entry_fn take, void *data);
 
+struct opener_piece {
+	uint64_t addr;
+	void *ret;
+	size_t bytes;
+};
+#define OPENER_PIECES_MAX 256
+#define OPENER_PIECE_BYTES_MAX (OPENER_TEXT_MAX - OPENER_PIECES_MAX)
+/*
+ * Pieces of a process's memory, at most so many and, together, so many bytes; is_read: which were.  Pages that are not
+ * in memory and lie in a file system that may never answer are not read.  Only with opener_is_there().
+ */
+bool opener_memory(uint32_t pid, const struct opener_piece *pieces, size_t cnt, bool *is_read);
+
 /* The directory of a control group by its id, held. */
 int opener_cgroup(int mount_fd, uint64_t id);
 /* While that descriptor is open the kernel counts the time of BPF programs. */
@@ -62,44 +108,5 @@ int opener_bpf_stats(void);
 struct perf_event_attr;
 /* Of all processes on that CPU. */
 int opener_perf_event(const struct perf_event_attr *attr, int cpu);
-
-/* ---- between the two: opener.c, opener_process.c */
-
-enum opener_call {
-	OPENER_OPEN,
-	OPENER_TEXT,
-	OPENER_HOLD,
-	OPENER_READ_HELD,
-	OPENER_LINK,
-	OPENER_STAT,
-	OPENER_LIST,
-	OPENER_CGROUP,
-	OPENER_BPF_STATS,
-	OPENER_PERF_EVENT,
-};
-#define OPENER_PATH_MAX 4200
-#define OPENER_LINK_MAX 128	/* of a list's links */
-
-struct opener_request {
-	uint32_t call, flags;
-	uint64_t number;		/* how to resolve; an id; a CPU */
-	/* with a zero byte at its end, and perhaps another one; or a struct perf_event_attr; what there is is sent */
-	char path[OPENER_PATH_MAX];
-};
-#define OPENER_REQUEST_BYTES offsetof(struct opener_request, path)
-struct opener_reply {
-	int32_t error;			/* errno; 0: it went well */
-	char text[OPENER_TEXT_MAX];	/* or a struct stat; what there is is sent */
-};
-#define OPENER_REPLY_BYTES offsetof(struct opener_reply, text)
-
-_Noreturn void opener_serve(int socket, uint64_t kept);
-/* What both do.  Some of the names in a directory: bytes; 0: there are no more; -errno. */
-long opener_list_some(int dir, bool with_links, char text[OPENER_TEXT_MAX]);
-int opener_cgroup_here(int mount_fd, uint64_t id);
-int opener_hold_here(const char *root, const char *path, uint64_t flags, uint64_t resolve);
-int opener_perf_event_here(const struct perf_event_attr *attr, int cpu);
-int opener_bpf_stats_here(void);
-int opener_reopen_here(int held_fd);
 
 #endif

@@ -8,28 +8,31 @@
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <linux/perf_event.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/statfs.h>
+#include <sys/sysmacros.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/confine.h"
-#include "base/opener.h"
+#include "base/opener_wire.h"
 #include "base/parser.h"
 
 /*
- * It serves one client, which may have been taken over.  Of any process it gives what /proc has, its memory included:
+ * It serves one client.  One that gave up its rights may have been taken over.  Of any process it gives what /proc has, its memory included:
  * that is what the client is for, and it could have the kernel's by its own rights.  Of files elsewhere it gives those
  * that names are made of, told by how they begin or are called, so no key and no password.  It opens nothing to write.
  */
 
 #define SOCKET_FD 3
 #define PROC_FD 4
-#define NICE (-20)		/* the recorder waits for it */
 #define NAMES_AT_ONCE 4096	/* bytes of getdents64(2) */
 #define KERNFS_HANDLE 0xfe	/* FILEID_KERNFS; the kernel's headers for users do not have it */
+
+/* Its client has no other rights, and might ask for what the client may not have. */
+static bool is_guarded;
 
 struct linux_dirent64 {	/* of getdents64(2) */
 	uint64_t ino;
@@ -57,6 +60,28 @@ int opener_hold_here(const char *root, const char *path, uint64_t flags, uint64_
 		close(at);
 	errno = error;
 	return fd;
+}
+
+bool opener_stat_here(int at, const char *path, struct stat *ret)
+{
+	const int flags = AT_STATX_DONT_SYNC | (*path ? 0 : AT_EMPTY_PATH);
+	struct statx st;
+
+	if (statx(at, path, flags, STATX_BASIC_STATS, &st))
+		return false;
+	*ret = (struct stat){ .st_dev = makedev(st.stx_dev_major, st.stx_dev_minor),
+			      .st_rdev = makedev(st.stx_rdev_major, st.stx_rdev_minor),
+			      .st_ino = st.stx_ino,
+			      .st_mode = st.stx_mode,
+			      .st_nlink = st.stx_nlink,
+			      .st_uid = st.stx_uid,
+			      .st_gid = st.stx_gid,
+			      .st_size = (off_t)st.stx_size,
+			      .st_blksize = st.stx_blksize,
+			      .st_blocks = (blkcnt_t)st.stx_blocks,
+			      .st_mtim = { st.stx_mtime.tv_sec, st.stx_mtime.tv_nsec },
+			      .st_ctim = { st.stx_ctime.tv_sec, st.stx_ctime.tv_nsec } };
+	return true;
 }
 
 int opener_reopen_here(int held_fd)
@@ -220,11 +245,33 @@ static int read_held(int held_fd)
 
 	if (!is_file)
 		errno = EPERM;
-	if (fd < 0 || tells_names(fd))
+	if (fd < 0 || !is_guarded || tells_names(fd))
 		return fd;
 	close(fd);
 	errno = EPERM;
 	return -1;
+}
+
+static void go_on(void)
+{
+	const int32_t going = EINPROGRESS;
+
+	parser_send(SOCKET_FD, &going, sizeof(going), -1);
+}
+
+/* What the client reads may make it wait for no file system. */
+static int read_held_at_once(int held_fd)
+{
+	int fd = read_held(held_fd), copy;
+
+	if (fd < 0 || opener_is_local(fd))
+		return fd;
+	copy = opener_copy(fd, go_on);
+	int error = errno;
+
+	close(fd);
+	errno = error;
+	return copy;
 }
 
 /*
@@ -254,7 +301,7 @@ static int hold(const struct opener_request *r, size_t path_bytes)
 	const char *root = r->path + strlen(r->path) + 1;
 	int fd = opener_hold_here(root < r->path + path_bytes ? root : NULL, r->path, r->flags, r->number);
 
-	if (fd < 0 || may_be_held(fd, r->path))
+	if (fd < 0 || !is_guarded || may_be_held(fd, r->path))
 		return fd;
 	close(fd);
 	errno = EPERM;
@@ -265,7 +312,7 @@ static long stat_of(const char *path, char text[OPENER_TEXT_MAX])
 {
 	int fd = opener_hold_here(NULL, path, 0, 0);
 	struct stat st;
-	long n = fd >= 0 && fstat(fd, &st) == 0 ? (long)sizeof(st) : -errno;
+	long n = fd >= 0 && opener_stat_here(fd, "", &st) ? (long)sizeof(st) : -errno;
 
 	if (n > 0)
 		memcpy(text, &st, sizeof(st));
@@ -274,16 +321,37 @@ static long stat_of(const char *path, char text[OPENER_TEXT_MAX])
 	return n;
 }
 
-static long read_text(const char *path, char text[OPENER_TEXT_MAX])
+/* cmdline and environ are read from the process's memory. */
+static bool is_of_memory(const char *path)
 {
-	int fd = open_of_proc(path, 0), error;
-	long len = 0, n = fd < 0 ? -1 : 1;
+	const char *name = strrchr(path, '/');
 
-	while (n > 0 && len < OPENER_TEXT_MAX) {
-		n = read(fd, text + len, (size_t)(OPENER_TEXT_MAX - len));
+	return name && (strcmp(name, "/cmdline") == 0 || strcmp(name, "/environ") == 0);
+}
+
+/* Where the text is longer than an answer, ret_fd is a file in memory with all of it. */
+static long read_text(const char *path, uint64_t max_bytes, char text[OPENER_TEXT_MAX], int *ret_fd)
+{
+	int fd, error;
+	long len = 0, n;
+
+	if (g_str_has_suffix(path, "/maps"))	/* whoever asks for its mappings looks at it anew */
+		opener_forget_memory();
+	if (is_of_memory(path) && !opener_may_read_arguments((uint32_t)atoi(path + strlen("/proc/")), max_bytes))
+		return -EREMOTE;
+	fd = open_of_proc(path, 0);
+	n = fd < 0 ? -1 : 1;
+	while (n > 0 && len < OPENER_TEXT_MAX && (uint64_t)len < max_bytes) {
+		n = read(fd, text + len, (size_t)MIN((uint64_t)(OPENER_TEXT_MAX - len), max_bytes - (uint64_t)len));
 		len += MAX(n, 0);
 	}
 	error = errno;
+	if (n > 0 && len == OPENER_TEXT_MAX && max_bytes > OPENER_TEXT_MAX) {
+		*ret_fd = opener_copy_text(fd, text, len, max_bytes);
+		error = errno;
+		n = *ret_fd < 0 ? -1 : 0;
+		len = 0;
+	}
 	if (fd >= 0)
 		close(fd);
 	return n < 0 ? -error : len;
@@ -323,7 +391,7 @@ static int fd_for(const struct opener_request *r, size_t path_bytes, int fd)
 	case OPENER_HOLD:
 		return hold(r, path_bytes);
 	case OPENER_READ_HELD:
-		return read_held(fd);
+		return read_held_at_once(fd);
 	case OPENER_CGROUP:
 		return opener_cgroup_here(fd, r->number);
 	case OPENER_BPF_STATS:
@@ -345,7 +413,11 @@ static void serve(const struct opener_request *r, size_t path_bytes, int fd)
 	errno = 0;
 	switch (r->call) {
 	case OPENER_TEXT:
-		n = read_text(r->path, reply.text);
+		n = read_text(r->path, r->number, reply.text, &ret_fd);
+		break;
+	case OPENER_MEMORY:
+		n = opener_read_memory((uint32_t)r->number, (const void *)r->path,
+				       path_bytes / sizeof(struct opener_address), reply.text);
 		break;
 	case OPENER_LINK:
 		n = link_of_proc(r->path, reply.text);
@@ -366,17 +438,17 @@ static void serve(const struct opener_request *r, size_t path_bytes, int fd)
 		close(ret_fd);
 }
 
-_Noreturn void opener_serve(int socket, uint64_t kept)
+_Noreturn void opener_serve(int socket, const uint64_t *kept)
 {
-	static struct opener_request request;
-	struct confine c = { .calls = CONFINE_OPENER, .kept = kept };
+	static _Alignas(struct opener_address) struct opener_request request;
+	struct confine c = { .calls = CONFINE_OPENER, .kept = kept ? *kept : 0 };
 	long n;
 	int fd;
 
 	confine_descriptors((const int[]){ socket, open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC) }, 2);
 	prctl(PR_SET_NAME, "offcpu-opener", 0, 0, 0);
-	setpriority(PRIO_PROCESS, 0, NICE);
-	if (!confine(&c, NULL))
+	is_guarded = kept != NULL;
+	if (is_guarded && !confine(&c, NULL))
 		_exit(2);
 	while ((n = parser_receive(SOCKET_FD, &request, sizeof(request), &fd)) >= (long)OPENER_REQUEST_BYTES) {
 		size_t path_bytes = (size_t)n - OPENER_REQUEST_BYTES;

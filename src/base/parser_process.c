@@ -21,6 +21,7 @@
 #define CONTROL_FD 4
 #define PAUSE_US 100000		/* after so many deaths, so that nobody has us fork all the time */
 #define DEATHS_AT_ONCE 10
+#define ENDS_WITHIN_MS 1000
 
 static bool put_all(int fd, const GByteArray *a)
 {
@@ -82,44 +83,55 @@ static _Noreturn void parse(volatile uint32_t *busy, const parser_fn fns[PARSER_
 }
 
 /*
- * Waits for the parser's end, and brings that about where the recorder says so, or is gone.  False: there is nobody
- * left to parse for.
+ * Waits for the parser's end, and brings that about where the recorder says so, or is gone.  *ret_left: it does not
+ * end, since it sleeps in a file system that does not answer, and is left behind.  False: there is nobody left to parse
+ * for.
  */
-static bool watch(pid_t parser)
+static bool watch(pid_t parser, bool *ret_left)
 {
 	int pid_fd = (int)syscall(SYS_pidfd_open, parser, 0), status = 0;
 	bool is_wanted = pid_fd >= 0;
 	struct pollfd p[2] = { { .fd = CONTROL_FD, .events = POLLIN }, { .fd = pid_fd, .events = POLLIN } };
+	int wait_ms = -1, n;
 	char word;
 
-	while (is_wanted && !(p[1].revents & POLLIN)) {
+	*ret_left = false;
+	while (is_wanted && !*ret_left && !(p[1].revents & POLLIN)) {
 		p[0].revents = p[1].revents = 0;
-		if (poll(p, 2, -1) < 0)
+		n = poll(p, 2, wait_ms);
+		if (n < 0)
 			is_wanted = errno == EINTR;
+		*ret_left = n == 0;
 		if (!(p[0].revents & (POLLIN | POLLHUP)))
 			continue;
 		is_wanted = read(CONTROL_FD, &word, 1) == 1;
 		kill(parser, SIGKILL);
+		wait_ms = ENDS_WITHIN_MS;
 	}
 	if (!is_wanted)
 		kill(parser, SIGKILL);
-	while (waitpid(parser, &status, 0) < 0 && errno == EINTR)
+	while (waitpid(parser, &status, *ret_left || !is_wanted ? WNOHANG : 0) < 0 && errno == EINTR)
 		;
 	if (pid_fd >= 0)
 		close(pid_fd);
-	return is_wanted && !(WIFEXITED(status) && !WEXITSTATUS(status));
+	return is_wanted && (*ret_left || !(WIFEXITED(status) && !WEXITSTATUS(status)));
+}
+
+static volatile uint32_t *new_busy(void)
+{
+	return mmap(NULL, sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
 _Noreturn void parser_keep(int ask_fd, int control_fd, const parser_fn fns[PARSER_JOBS])
 {
 	struct confine c = { .calls = CONFINE_NO_CALLS };
-	volatile uint32_t *busy;
+	volatile uint32_t *busy = new_busy();
 	unsigned died_cnt = 0;
+	bool is_left;
 
 	confine_descriptors((const int[]){ ask_fd, control_fd }, 2);
 	prctl(PR_SET_NAME, "offcpu-parser", 0, 0, 0);
 	setpriority(PRIO_PROCESS, 0, NICE);
-	busy = mmap(NULL, sizeof(*busy), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (busy == MAP_FAILED || !confine(&c, NULL))
 		_exit(2);
 	for (bool is_wanted = true; is_wanted;) {
@@ -128,11 +140,13 @@ _Noreturn void parser_keep(int ask_fd, int control_fd, const parser_fn fns[PARSE
 
 		if (parser == 0)
 			parse(busy, fns);
-		is_wanted = parser > 0 && watch(parser);
+		is_wanted = parser > 0 && watch(parser, &is_left);
 		if (is_wanted) {
 			const struct parser_reply lost = { .seq = *busy, .status = PARSER_LOST };
 
 			parser_send(ASK_FD, &lost, sizeof(lost), -1);
+			busy = is_left ? new_busy() : busy;	/* the one before may still write there */
+			is_wanted = busy != MAP_FAILED;
 		}
 		if (is_wanted && ++died_cnt % DEATHS_AT_ONCE == 0)
 			g_usleep(PAUSE_US);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/opener.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_io.h"
 #include "cmd/file_text.h"
@@ -74,9 +75,11 @@ int io_files(const struct io_options *o, uint64_t duration_ns, const char *comma
 		.no_kernel_stacks = o->no_kernel_stacks || !with_stacks,
 	};
 	g_autoptr(GError) error = NULL;
-	struct file_io *f = file_io_new(&options, &error);
+	struct file_io *f;
 	int status = EXIT_OK;
 
+	opener_begin();
+	f = file_io_new(&options, &error);
 	if (!f) {
 		cmd_error(COMMAND, "%s", error->message);
 		return run_status_of(error);
@@ -95,5 +98,6 @@ int io_files(const struct io_options *o, uint64_t duration_ns, const char *comma
 	if (o->folded || o->output)
 		status = io_give_away(file_io_take_profile(f), o, command_line);
 	file_io_free(f);
+	run_end_opener(COMMAND);
 	return status;
 }

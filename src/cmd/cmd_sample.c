@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/opener.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/input.h"
@@ -128,6 +129,7 @@ static int sample(const struct target *target, const struct sample_options *own,
 	struct sampler *sampler;
 	int status;
 
+	opener_begin();
 	sampler = sampler_new(&options, &error);
 	if (sampler && sampler_run(sampler, &error)) {
 		stop_release();
@@ -137,6 +139,7 @@ static int sample(const struct target *target, const struct sample_options *own,
 		status = run_status_of(error);
 	}
 	sampler_free(sampler);
+	run_end_opener(COMMAND);
 	return status;
 }
 

@@ -2,6 +2,7 @@
 /* offcpu tasks: goroutines and other tasks that hold no thread, seen from outside. */
 #include <stdio.h>
 
+#include "base/opener.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
@@ -77,9 +78,11 @@ static int take(struct census_options *options, const struct tasks_options *o)
 	g_autoptr(GError) error = NULL;
 	struct tasks *t;
 
+	opener_begin();
 	options->stop = stop_catch();
 	t = census_take(options, &error);
 	stop_release();
+	run_end_opener(COMMAND);
 	if (!t) {
 		cmd_error(COMMAND, "%s", error->message);
 		return g_error_matches(error, CENSUS_ERROR, CENSUS_NOT_PERMITTED) ? EXIT_NOT_PERMITTED : EXIT_FAILED;

@@ -4,8 +4,10 @@
 
 #include <stdio.h>
 
+#include "base/opener.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor_findings.h"
+#include "cmd/run.h"
 #include "render/json/write.h"
 #include "render/text/util.h"
 #include "unwind/table.h"
@@ -176,8 +178,11 @@ int doctor_process(uint32_t pid, unsigned same_cnt, bool as_json)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GArray) findings = NULL;
-	struct recognised *r = recognise("/proc", pid, DEBUG_DIR, has_rules, &error);
+	struct recognised *r;
 
+	opener_begin();
+	r = recognise("/proc", pid, DEBUG_DIR, has_rules, &error);
+	run_end_opener(COMMAND);
 	if (!r) {
 		cmd_error(COMMAND, "%s", error->message);
 		return g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_ACCES) ? EXIT_NOT_PERMITTED : EXIT_FAILED;

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/opener.h"
 #include "cmd/events.h"
 #include "exchange/format.h"
 #include "exchange/perfetto_events.h"
@@ -19,6 +20,7 @@ struct perfetto_state {
 };
 
 #define ARGUMENTS_MAX 64
+#define ARGUMENTS_MAX_BYTES (128 << 10)
 
 /* A kernel thread has none. */
 static char **process_arguments(uint32_t pid)
@@ -26,7 +28,8 @@ static char **process_arguments(uint32_t pid)
 	g_autofree char *path = g_strdup_printf("/proc/%u/cmdline", pid), *text = NULL;
 	gsize len = 0;
 
-	if (!g_file_get_contents(path, &text, &len, NULL) || !*text)
+	text = opener_text(path, ARGUMENTS_MAX_BYTES, &len);
+	if (!text || !*text)
 		return NULL;
 	GPtrArray *arguments = g_ptr_array_new();
 

@@ -17,8 +17,10 @@
 #include "attach/feature.h"
 #include "attach/said.h"
 #include "base/clock.h"
+#include "base/opener.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/watchdog.h"
 
 #define SHORT_NS 1000000000ULL
 
@@ -80,6 +82,7 @@ void run_abandon_on_signals(void)
 
 void run_window_over(void)
 {
+	watchdog_begin();
 	over_ns = clock_ns(CLOCK_MONOTONIC);
 	run_abandon_on_signals();
 }
@@ -270,6 +273,8 @@ static gboolean on_signal(gint fd, GIOCondition condition, gpointer data)
 		return G_SOURCE_CONTINUE;
 	if (info.ssi_signo == SIGCHLD)
 		reap_command(w->run);
+	else
+		opener_hurry();
 	if (info.ssi_signo != SIGCHLD || w->run->child_ended)
 		g_main_loop_quit(w->loop);
 	return G_SOURCE_CONTINUE;
@@ -359,6 +364,7 @@ int run_session(struct run *run)
 
 	run->drain_ms = run->drain_ms ? run->drain_ms : SESSION_DRAIN_MS;
 	run_hold_signals();
+	opener_begin();
 	if (run->target->command) {
 		if (!spawn_command(run)) {
 			cmd_error(run->name, "start %s: %s", run->target->command[0], g_strerror(errno));
@@ -417,6 +423,20 @@ int run_command_status(struct run *run)
 						WEXITSTATUS(run->child_status);
 }
 
+#define SKIPPED_NAMED 5
+
+void run_end_opener(const char *name)
+{
+	unsigned cnt = 0;
+
+	for (char *news; (news = opener_news()); g_free(news))
+		if (cnt++ < SKIPPED_NAMED)
+			cmd_error(name, "warning: %s", news);
+	if (cnt > SKIPPED_NAMED)
+		cmd_error(name, "warning: and %u more did not answer", cnt - SKIPPED_NAMED);
+	opener_stop();
+}
+
 void run_release(struct run *run)
 {
 	/* A child that was never let go must not start now. */
@@ -428,6 +448,7 @@ void run_release(struct run *run)
 	}
 	session_free(run->session);
 	run->session = NULL;
+	run_end_opener(run->name);
 }
 
 void run_print_losses(const struct profile *p, const char *before, const char *but)

@@ -60,6 +60,9 @@ int run_command_status(struct run *run);
 
 void run_release(struct run *run);
 
+/* What did not answer while it ran, on stderr, and an end to who was asked (opener.h).  run_release() does that, too. */
+void run_end_opener(const char *name);
+
 /* On stderr "missed_switch 14, stack 5" behind that, but for losses of that name (NULL: all); nothing where there are none. */
 void run_print_losses(const struct profile *p, const char *before, const char *but);
 

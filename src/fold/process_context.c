@@ -115,7 +115,6 @@ char *process_context_service(const char *proc_dir, uint32_t pid)
 	size_t len;
 	g_autofree char *text = file_read_text(path, MAPS_MAX_BYTES, &len);
 
-	memory_forget(pid);
 	char *name = NULL, *next;
 
 	if (!text || !strstr(text, "OTEL_CTX"))

@@ -6,7 +6,6 @@
 #include <linux/btf.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "abi/file_abi.h"
@@ -23,6 +22,7 @@
 #include "io/file_rows.h"
 #include "io/place.h"
 #include "io/recording.h"
+#include "symbolize/runtime/memory.h"
 #include "file.skel.h"
 
 #define ERRNO_MAX 4095	/* include/linux/err.h */
@@ -45,14 +45,14 @@ struct file_io {
 static void read_given(const struct file_rec_op *r, char ret[FILE_TEXT_BYTES])
 {
 	const size_t page = 4096, end = page - r->given % page;	/* the next page may not be there */
-	const struct iovec to = { .iov_base = ret, .iov_len = FILE_TEXT_BYTES - 1 };
-	const struct iovec from[] = {
-		{ .iov_base = (void *)(uintptr_t)r->given, .iov_len = MIN(end, to.iov_len) },
-		{ .iov_base = (void *)(uintptr_t)(r->given + end), .iov_len = to.iov_len - MIN(end, to.iov_len) },
-	};
+	const size_t room = FILE_TEXT_BYTES - 1, first = MIN(end, room);
+	const struct memory_piece from[] = { { r->given, ret, first }, { r->given + end, ret + first, room - first } };
+	bool is_read[G_N_ELEMENTS(from)];
 
 	memset(ret, 0, FILE_TEXT_BYTES);
-	process_vm_readv((pid_t)r->pid, &to, 1, from, G_N_ELEMENTS(from), 0);
+	memory_read_pieces(r->pid, from, first < room ? 2 : 1, is_read);
+	if (!is_read[0])
+		ret[0] = '\0';
 }
 
 static void fill_op(const struct file_io *f, const struct file_rec_op *r, struct file_op *ret)

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
+#include "symbolize/runtime/memory.h"
 #include "unwind/arch.h"
 #include "unwind/walk.h"
 
@@ -223,11 +223,10 @@ static const uint8_t *block_of(struct reading *r, uint64_t at)
 		if (r->block_at[i] == at)
 			return r->block[i];
 	unsigned slot = r->next++ % BLOCKS;
-	struct iovec to = { r->block[slot], BLOCK_BYTES }, from = { (void *)(uintptr_t)at, BLOCK_BYTES };
 
 	r->block_at[slot] = 0;
 	r->block_cnt = MAX(r->block_cnt, slot + 1);
-	if (process_vm_readv(r->pid, &to, 1, &from, 1, 0) != BLOCK_BYTES) {
+	if (!memory_read((uint32_t)r->pid, at, r->block[slot], BLOCK_BYTES)) {
 		r->error = errno;
 		return NULL;
 	}

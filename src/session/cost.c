@@ -101,7 +101,7 @@ static void begin_burst(struct cost *c)
 void cost_start(struct cost *c)
 {
 	c->read_ns = clock_ns(CLOCK_MONOTONIC);
-	c->read_own_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	c->read_own_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + opener_cpu_ns();
 	c->read = c->count(c->data);
 	begin_burst(c);
 }
@@ -133,7 +133,7 @@ bool cost_poll(struct cost *c, struct governor_reading *ret_reading)
 	if (since_ns < COST_BURST_NS)
 		return false;
 	struct offcpu_counts counts = c->count(c->data);
-	uint64_t own_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t own_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + opener_cpu_ns();
 
 	if (counts.switches - c->begun_switches < SWITCHES_MIN && since_ns < COST_BURST_MAX_NS)
 		return false;

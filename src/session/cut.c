@@ -117,7 +117,7 @@ static void tell_window(struct session *s, uint64_t edge_ns)
 
 	info->duration_ns = edge_ns - s->start_ns;
 	s->stop_ns = edge_ns;
-	info->tracer_stop_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	info->tracer_stop_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + opener_cpu_ns();
 	session_finish_profile(s);
 	s->has_window = true;
 }

@@ -153,6 +153,16 @@ static void record_replaced(struct session *s)
 	profile_add_loss(s->profile, "replaced_code", help, since_told(&s->told.replaced, s->replaced_cnt), 0);
 }
 
+/* Whose names are missing for that: the last one, since an attacker can have many. */
+static void record_skipped(struct session *s)
+{
+	g_autofree char *last = opener_last_news();
+	g_autofree char *help = g_strdup_printf("reads of a process's memory or of a file that were not answered, so names are "
+						"missing; the last: %s", last ? last : "?");
+
+	profile_add_loss(s->profile, "not_answered", help, since_told(&s->told.skipped, opener_counts().skipped), 0);
+}
+
 static void record_losses(struct session *s, uint64_t recursion)
 {
 	static const struct { const char *name, *help; } words[OFFCPU_LOSS_COUNT] = {
@@ -174,6 +184,7 @@ static void record_losses(struct session *s, uint64_t recursion)
 			profile_add_loss(s->profile, words[i].name, words[i].help, loss.count, loss.time_ns);
 	}
 	record_replaced(s);
+	record_skipped(s);
 	if (s->tables)
 		profile_add_loss(s->profile, "unwind_room",
 				 "no room was left for a file's unwind table or a program's mappings",
@@ -230,7 +241,7 @@ void session_fill_info(struct session *s)
 	} else {
 		info->has_bpf_ns = cost_estimate(s->cost, info->switches, &info->tracer_bpf_ns);
 	}
-	info->tracer_cpu_ns =
+	info->tracer_cpu_ns = opener_cpu_ns() +
 		((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000ULL +
 		((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000ULL;
 	info->tracer_peak_rss_bytes = peak_rss_bytes();

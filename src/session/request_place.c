@@ -4,12 +4,14 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "attach/error.h"
 #include "attach/probe_place.h"
+#include "base/opener.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 
@@ -44,13 +46,24 @@ static GArray *places_new(void)
 	return places;
 }
 
+/* The kernel reads it as probes are placed: where its file system does not answer, that would never end. */
+static bool answers(int held_fd)
+{
+	int fd = opener_read_held(held_fd);
+	bool is_late = fd < 0 && errno == ETIMEDOUT;
+
+	if (fd >= 0)
+		close(fd);
+	return !is_late;
+}
+
 /* Takes the descriptor over; one that is there is closed. */
 static void add_place_as(struct request_plan *plan, GArray *places, int fd, const char *path, const char *name)
 {
 	struct request_place p = { .fd = fd };
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st)) {
+	if (fd < 0 || !opener_stat_held(fd, &st) || !answers(fd)) {
 		if (fd >= 0)
 			close(fd);
 		return;
@@ -114,14 +127,20 @@ static void add_mapped(struct request_plan *plan, GArray *places, uint32_t pid, 
 /* Debian's redis-server is a link to redis-check-rdb: what the process is called, if its file is there by that name. */
 static char *name_of_executable(uint32_t pid, const char *path, int fd)
 {
-	g_autofree char *comm_path = g_strdup_printf(PROC "/%u/comm", pid), *comm = NULL, *other = NULL;
+	g_autofree char *comm_path = g_strdup_printf(PROC "/%u/comm", pid), *comm = NULL, *root = NULL, *in_root = NULL;
 	g_autofree char *folder = g_path_get_dirname(path);
 	struct stat own, st;
 
 	if (!g_file_get_contents(comm_path, &comm, NULL, NULL) || !*g_strchomp(comm) || strchr(comm, '/'))
 		return NULL;
-	other = g_strdup_printf(PROC "/%u/root%s/%s", pid, folder, comm);
-	if (fstat(fd, &own) || stat(other, &st) || st.st_dev != own.st_dev || st.st_ino != own.st_ino)
+	root = g_strdup_printf(PROC "/%u/root", pid);
+	in_root = g_strdup_printf("%s/%s", folder, comm);
+	int held = opener_hold(root, in_root, 0, RESOLVE_IN_ROOT);
+	bool is_there = opener_stat_held(fd, &own) && held >= 0 && opener_stat_held(held, &st);
+
+	if (held >= 0)
+		close(held);
+	if (!is_there || st.st_dev != own.st_dev || st.st_ino != own.st_ino)
 		return NULL;
 	return g_steal_pointer(&comm);
 }
@@ -129,7 +148,7 @@ static char *name_of_executable(uint32_t pid, const char *path, int fd)
 static void add_executable(struct request_plan *plan, GArray *places, uint32_t pid)
 {
 	g_autofree char *link = g_strdup_printf(PROC "/%u/exe", pid), *path = g_file_read_link(link, NULL);
-	int fd = open(link, O_PATH | O_CLOEXEC);
+	int fd = opener_hold(NULL, link, 0, 0);
 	g_autofree char *name = path && fd >= 0 ? name_of_executable(pid, path, fd) : NULL;
 
 	add_place_as(plan, places, fd, path ? path : link, name);
@@ -138,7 +157,7 @@ static void add_executable(struct request_plan *plan, GArray *places, uint32_t p
 static void fail_executable(GError **error, uint32_t pid)
 {
 	g_autofree char *link = g_strdup_printf(PROC "/%u/exe", pid);
-	int fd = open(link, O_PATH | O_CLOEXEC), err = fd < 0 ? errno : 0;
+	int fd = opener_hold(NULL, link, 0, 0), err = fd < 0 ? errno : 0;
 
 	if (fd >= 0)
 		close(fd);

@@ -274,7 +274,7 @@ bool session_start(struct session *s, GError **error)
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
 	s->swapped_ns = s->start_ns;
 	s->profile->info.start_ns = s->start_ns;
-	s->profile->info.tracer_start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	s->profile->info.tracer_start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + opener_cpu_ns();
 	if (s->skel->rodata->cfg.slice_ns)
 		fold_with_slices(s->fold, s->skel->rodata->cfg.slice_ns, s->start_ns);
 	s->asked_ns = s->start_ns;	/* a command will, at once */
@@ -428,7 +428,7 @@ static gpointer end_window(gpointer data)
 	prctl(PR_SET_TIMERSLACK, 1UL);	/* not 50 us late at the edge: sleepers go on */
 	s->skel->data->is_cut = 0;
 	s->stop_ns = set_edge(&s->skel->data->window.stop_ns);
-	s->profile->info.tracer_stop_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	s->profile->info.tracer_stop_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + opener_cpu_ns();
 	s->skel->data->is_open = 0;
 	visit_cpus(s->skel);
 	g_atomic_int_set(&e->has_ended, 1);

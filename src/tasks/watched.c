@@ -2,9 +2,7 @@
 #include "tasks/watched.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/opener.h"
@@ -32,12 +30,11 @@ struct watched {
 static bool may_be_read(uint32_t pid, GError **error)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%u/maps", pid);
-	int fd = opener_open(path, 0);
+	size_t len;
+	g_autofree char *text = opener_text(path, 1, &len);
 
-	if (fd >= 0) {
-		close(fd);
+	if (text)
 		return true;
-	}
 	if (errno == EACCES || errno == EPERM)
 		g_set_error(error, CENSUS_ERROR, CENSUS_NOT_PERMITTED,
 			    "the memory of process %u may not be read: that takes CAP_SYS_PTRACE, or to be its user",

@@ -69,6 +69,8 @@ def check_rights(env, agent, has_budget):
     env.check.equal(bits(agent_status["CapEff"]), expected(), "capabilities of the agent")
     env.check.equal(bits(agent_status["CapPrm"]), expected(), "that it could take again")
     openers = [pid for pid in children_of(agent.process.pid) if comm_of(pid) == "offcpu-opener"]
+    env.check.equal(len(openers), 1, "processes that begin those that open")
+    openers = children_of(openers[0])
     env.check.equal(len(openers), 1, "processes that open")
     status = status_of(openers[0])
     env.check.that(not bits(status["CapEff"]) & {BITS["bpf"], BITS["perfmon"]}, "it may not trace")
@@ -139,11 +141,12 @@ def agent_rights_as_user(env):
 
 @case
 def agent_opener_killed(env):
-    """Without the process that opens it would record without names: it ends, and systemd begins it again."""
+    """Without the process that begins those that open it would record without names: it ends, and systemd begins it again."""
     agent = Agent(env, env.temporary("history"))
     env.check.that(agent.await_windows(1), f"windows come: {agent.log()}")
     for pid in children_of(agent.process.pid):
         if comm_of(pid) == "offcpu-opener":
-            os.kill(pid, signal.SIGKILL)
-    env.check.that(agent.await_log("the process that opens"), f"it says why: {agent.log()}")
+            for one in (pid, *children_of(pid)):
+                os.kill(one, signal.SIGKILL)
+    env.check.that(agent.await_log("the process that begins those that open"), f"it says why: {agent.log()}")
     env.check.equal(agent.process.wait(timeout=60), 1, "status")

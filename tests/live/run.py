@@ -27,6 +27,7 @@ import cases_event_files  # noqa: E402,F401
 import cases_agent  # noqa: E402,F401
 import cases_agent_rights  # noqa: E402,F401
 import cases_agent_troubles  # noqa: E402,F401
+import cases_never_answers  # noqa: E402,F401
 import cases_command  # noqa: E402,F401
 import cases_whole  # noqa: E402,F401
 import cases_wakers  # noqa: E402,F401

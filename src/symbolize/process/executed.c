@@ -6,10 +6,10 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/opener.h"
 #include "symbolize/process/fileopen.h"
+#include "symbolize/runtime/memory.h"
 
 #define AUXV_MAX_BYTES 4096
 
@@ -47,19 +47,13 @@ static bool is_plain_text(const char *text)
 	return true;
 }
 
-static char *given_path(const char *dir)
+static char *given_path(uint32_t pid, const char *dir)
 {
-	g_autofree char *mem = g_strconcat(dir, "/mem", NULL), *cwd_link = g_strconcat(dir, "/cwd", NULL), *cwd = NULL;
-	char text[PATH_MAX + 1] = "";
+	g_autofree char *cwd_link = g_strconcat(dir, "/cwd", NULL), *cwd = NULL;
+	char text[PATH_MAX] = "";
 	uint64_t addr = address_of_path(dir);
-	int fd = addr && addr <= INT64_MAX ? opener_open(mem, 0) : -1;
-	ssize_t n;
 
-	if (fd < 0)
-		return NULL;
-	n = pread(fd, text, PATH_MAX, (off_t)addr);	/* the string lies at the stack's end: it may be short */
-	close(fd);
-	if (n <= 0 || !memchr(text, 0, (size_t)n) || !is_plain_text(text))
+	if (!addr || !memory_text(pid, addr, text, sizeof(text)) || !is_plain_text(text))
 		return NULL;
 	if (text[0] == '/')
 		return g_strdup(text);
@@ -71,7 +65,7 @@ char *executed_path(const char *proc_dir, uint32_t pid, const struct maps_line *
 {
 	g_autofree char *dir = g_strdup_printf("%s/%" PRIu32, proc_dir, pid), *path = NULL, *own = NULL, *given = NULL;
 
-	if (!is_program(dir, line) || !(path = given_path(dir)))
+	if (!is_program(dir, line) || !(path = given_path(pid, dir)))
 		return NULL;
 	own = g_path_get_basename(line->path);
 	given = g_path_get_basename(path);

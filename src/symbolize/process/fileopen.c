@@ -18,7 +18,7 @@ static int held_if_regular(int fd, struct stat *ret_stat)
 
 	if (fd < 0)
 		return -1;
-	if (!fstat(fd, ret_stat) && S_ISREG(ret_stat->st_mode))
+	if (opener_stat_held(fd, ret_stat) && S_ISREG(ret_stat->st_mode))
 		return fd;
 	error = S_ISREG(ret_stat->st_mode) ? errno : EINVAL;
 	close(fd);

@@ -4,23 +4,18 @@
 #include <glib.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <unistd.h>
 
 #include "base/opener.h"
 #include "symbolize/process/fileopen.h"
-#include "symbolize/runtime/memory.h"
 
 #define THREADS_TRIED 64	/* a thread other than the first leaves as it exits, unless a debugger holds it */
 
 static bool has_mappings(const char *maps)
 {
-	int fd = opener_open(maps, 0);
-	char byte;
-	bool has = fd >= 0 && read(fd, &byte, 1) == 1;
+	size_t len = 0;
+	g_autofree char *text = file_read_text(maps, 1, &len);
 
-	if (fd >= 0)
-		close(fd);
-	return has;
+	return text && len;
 }
 
 struct search {
@@ -58,7 +53,6 @@ char *living_maps(const char *proc_dir, uint32_t pid, size_t max_bytes)
 	char *text = file_read_text(path, max_bytes, &len);
 	uint32_t tid;
 
-	memory_forget(pid);	/* whoever asks for its mappings looks at it anew */
 	if (text && *text)
 		return text;
 	tid = living_thread(proc_dir, pid);

@@ -4,70 +4,32 @@
 #include <glib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/opener.h"
 
 #define PAGE_BYTES 4096
 #define PIECES_AT_ONCE 256
-#define HELD_CNT 64
-#define HELD_NS UINT64_C(1000000000)
 
-/*
- * Where another process opens what other users have, memory is read by descriptors that it gave: the right was asked
- * for as they were opened.  One shows the program that ran then, and nothing once that has ended.
- */
-static struct {
-	GMutex lock;
-	struct held {
-		uint32_t pid;	/* 0: none */
-		int fd;
-		uint64_t until_ns;
-	} held[HELD_CNT];
-} all;
-
-static void let_go(struct held *h)
+/* Another process reads it where there is one: it may never answer. */
+static bool ask_all(uint32_t pid, const struct memory_piece *pieces, size_t cnt, bool *is_read)
 {
-	if (h->pid)
-		close(h->fd);
-	h->pid = 0;
+	struct opener_piece asked[OPENER_PIECES_MAX];
+
+	for (size_t i = 0; i < cnt; i++)
+		asked[i] = (struct opener_piece){ pieces[i].addr, pieces[i].ret, pieces[i].bytes };
+	return opener_memory(pid, asked, cnt, is_read);
 }
 
-static bool hold(struct held *h, uint32_t pid)
+static bool ask_long(uint32_t pid, uint64_t addr, char *ret, size_t bytes)
 {
-	char path[32];
+	bool is_read = true;
 
-	let_go(h);
-	g_snprintf(path, sizeof(path), "/proc/%u/mem", pid);
-	h->fd = opener_open(path, 0);
-	h->pid = h->fd < 0 ? 0 : pid;
-	h->until_ns = clock_ns(CLOCK_MONOTONIC) + HELD_NS;
-	return h->pid;
-}
+	for (size_t at = 0; at < bytes && is_read; at += OPENER_PIECE_BYTES_MAX) {
+		const struct memory_piece piece = { addr + at, ret + at, MIN(bytes - at, OPENER_PIECE_BYTES_MAX) };
 
-static ssize_t read_held(uint32_t pid, uint64_t addr, void *ret, size_t bytes)
-{
-	struct held *h = &all.held[pid % HELD_CNT];
-	ssize_t n = 0;
-
-	g_mutex_lock(&all.lock);
-	if (h->pid == pid && clock_ns(CLOCK_MONOTONIC) < h->until_ns)
-		n = pread(h->fd, ret, bytes, (off_t)addr);
-	if (!n)
-		n = hold(h, pid) ? pread(h->fd, ret, bytes, (off_t)addr) : -1;
-	g_mutex_unlock(&all.lock);
-	return n;
-}
-
-void memory_forget(uint32_t pid)
-{
-	struct held *h = &all.held[pid % HELD_CNT];
-
-	g_mutex_lock(&all.lock);
-	if (h->pid == pid)
-		let_go(h);
-	g_mutex_unlock(&all.lock);
+		is_read = ask_all(pid, &piece, 1, &is_read) && is_read;
+	}
+	return is_read;
 }
 
 bool memory_read(uint32_t pid, uint64_t addr, void *ret, size_t bytes)
@@ -76,21 +38,21 @@ bool memory_read(uint32_t pid, uint64_t addr, void *ret, size_t bytes)
 
 	if (!bytes)
 		return false;
-	return (opener_is_apart() ? read_held(pid, addr, ret, bytes)
-				  : process_vm_readv((int)pid, &here, 1, &there, 1, 0)) == (ssize_t)bytes;
+	return opener_is_there() ? ask_long(pid, addr, ret, bytes)
+				 : process_vm_readv((int)pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
 }
 
 /* What lies behind the text may be unreadable, but only from another page on. */
 bool memory_text(uint32_t pid, uint64_t addr, char *ret, size_t room)
 {
-	size_t first = PAGE_BYTES - addr % PAGE_BYTES;
-	struct iovec here = { ret, room };
-	struct iovec there[] = { { (void *)(uintptr_t)addr, first < room ? first : room },
-				 { (void *)(uintptr_t)(addr + first), first < room ? room - first : 0 } };
-	ssize_t n = opener_is_apart() ? read_held(pid, addr, ret, room)
-				      : process_vm_readv((int)pid, &here, 1, there, first < room ? 2 : 1, 0);
+	size_t first = MIN(PAGE_BYTES - addr % PAGE_BYTES, room), len = 0;
+	const struct memory_piece pieces[] = { { addr, ret, first }, { addr + first, ret + first, room - first } };
+	bool is_read[G_N_ELEMENTS(pieces)] = { false };
 
-	return n > 0 && memchr(ret, 0, (size_t)n);
+	memory_read_pieces(pid, pieces, first < room ? 2 : 1, is_read);
+	if (is_read[0])
+		len = is_read[1] ? room : first;
+	return len && memchr(ret, 0, len);
 }
 
 /* How many of the first pieces could be read. */
@@ -110,15 +72,26 @@ static size_t read_some(uint32_t pid, const struct memory_piece *pieces, size_t 
 	return done;
 }
 
+/* As many of the first pieces as one question has room for are asked for; at least one. */
+static size_t ask_some(uint32_t pid, const struct memory_piece *pieces, size_t cnt, bool *is_read)
+{
+	size_t now = 0, bytes = 0;
+
+	while (now < MIN(cnt, OPENER_PIECES_MAX) && bytes + pieces[now].bytes <= OPENER_PIECE_BYTES_MAX)
+		bytes += pieces[now++].bytes;
+	if (now)
+		ask_all(pid, pieces, now, is_read);
+	else
+		*is_read = memory_read(pid, pieces[0].addr, pieces[0].ret, pieces[0].bytes);
+	return MAX(now, 1);
+}
+
 void memory_read_pieces(uint32_t pid, const struct memory_piece *pieces, size_t cnt, bool *is_read)
 {
 	memset(is_read, 0, cnt * sizeof(*is_read));
-	if (opener_is_apart()) {
-		for (size_t i = 0; i < cnt; i++)
-			is_read[i] = memory_read(pid, pieces[i].addr, pieces[i].ret, pieces[i].bytes);
-		return;
-	}
-	for (size_t at = 0; at < cnt;) {
+	for (size_t at = 0; opener_is_there() && at < cnt;)
+		at += ask_some(pid, pieces + at, cnt - at, is_read + at);
+	for (size_t at = 0; !opener_is_there() && at < cnt;) {
 		size_t now = cnt - at < PIECES_AT_ONCE ? cnt - at : PIECES_AT_ONCE,
 		       done = read_some(pid, pieces + at, now);
 

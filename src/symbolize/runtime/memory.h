@@ -13,9 +13,6 @@ bool memory_read(uint32_t pid, uint64_t addr, void *ret, size_t bytes);
 /* A text that ends with a 0 byte within `room` bytes; false where there is none. */
 bool memory_text(uint32_t pid, uint64_t addr, char *ret, size_t room);
 
-/* It may have executed another program: what is read from here on is that one's. */
-void memory_forget(uint32_t pid);
-
 struct memory_piece {
 	uint64_t addr;
 	void *ret;

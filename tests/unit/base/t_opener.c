@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What the process that opens gives, and what it refuses to a client that was taken over. */
-#include "base/opener.h"
+#include "base/opener_wire.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -22,12 +23,13 @@ static pid_t server_pid;
 
 static void begin_server(void)
 {
+	const uint64_t none = 0;
 	int sockets[2];
 
 	g_assert_cmpint(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), ==, 0);
 	server_pid = fork();
 	if (server_pid == 0)
-		opener_serve(sockets[1], 0);
+		opener_serve(sockets[1], &none);
 	close(sockets[1]);
 	server = sockets[0];
 }
@@ -284,6 +286,66 @@ static void check_calls(void)
 	close(pipes[1]);
 }
 
+/* Memory that is there, that nobody wrote to, and that is not mapped. */
+static void check_memory(void)
+{
+	uint64_t there = 0x1234567890abcdef, seen = 0, zero = 1, none = 2;
+	void *fresh = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct opener_piece pieces[] = {
+		{ (uintptr_t)&there, &seen, sizeof(seen) },
+		{ (uintptr_t)fresh, &zero, sizeof(zero) },
+		{ 8, &none, sizeof(none) },
+	};
+	bool is_read[G_N_ELEMENTS(pieces)];
+
+	g_assert_true(opener_memory((uint32_t)getpid(), pieces, G_N_ELEMENTS(pieces), is_read));
+	g_assert_true(is_read[0] && is_read[1] && !is_read[2]);
+	g_assert_cmpuint(seen, ==, there);
+	g_assert_cmpuint(zero, ==, 0);
+	g_assert_cmpuint(none, ==, 2);
+	munmap(fresh, 4096);
+}
+
+/* One that is stopped does not answer: what was asked is skipped and told, all else another one answers. */
+static void check_stopped(void)
+{
+	g_autofree char *maps = own("maps"), *news = NULL;
+	const struct opener_counts before = opener_counts();
+	size_t len;
+
+	kill(opener_pid(), SIGSTOP);
+	g_assert_null(opener_text(maps, 100, &len));
+	g_assert_cmpint(errno, ==, ETIMEDOUT);
+	news = opener_news();
+	g_assert_nonnull(strstr(news, "did not answer"));
+	g_assert_null(opener_news());
+	g_assert_null(opener_text(maps, 100, &len));	/* at once */
+	g_assert_cmpuint(opener_counts().replaced, ==, before.replaced + 1);
+	g_assert_cmpuint(opener_counts().skipped, ==, before.skipped + 2);
+	g_autofree char *others = g_strdup_printf("/proc/%d/maps", (int)getppid()), *text = opener_text(others, 100, &len);
+
+	g_assert_true(text || errno != ETIMEDOUT);
+	kill(opener_pid(), SIGKILL);
+	g_clear_pointer(&text, g_free);
+	text = opener_text(others, 100, &len);
+	g_assert_true(text || errno != ETIMEDOUT);
+	g_assert_cmpuint(opener_counts().replaced, ==, before.replaced + 2);
+}
+
+static void leaves_behind(void)
+{
+	opener_begin();
+	if (!opener_is_there()) {
+		g_test_skip("no process can be had");
+		return;
+	}
+	g_assert_false(opener_is_apart());
+	check_calls();
+	check_memory();
+	check_stopped();
+	opener_stop();
+}
+
 static void calls_alike(void)
 {
 	g_autoptr(GError) error = NULL;
@@ -309,6 +371,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/opener/what-tells-names", reads_what_tells_names);
 	g_test_add_func("/opener/name-of-a-mount", name_of_a_mount);
 	g_test_add_func("/opener/calls-alike", calls_alike);
+	g_test_add_func("/opener/leaves-behind", leaves_behind);
 	int status = g_test_run();
 
 	end_server();

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * never_answers OUT FOLDER HOW: a process whose memory lies in a file that its own file system (FUSE) never gives.  HOW:
+ *   arguments  its arguments and its environment
+ *   text       the code it runs, of a file whose file system has answered up to now
+ * Then it sleeps by turns until its stdin ends.  Without FUSE it says so, and only sleeps.
+ */
+#include "truth.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <poll.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FILE_ID 2
+#define PAGE 4096UL
+#define FILE_BYTES (64 * PAGE)
+#define PADDING (8 * PAGE)	/* of the environment, so that some pages have nothing else */
+
+static char mount_path[500];
+
+/* -- the file system: it tells of one file, and answers no read while `is_silent` -- */
+
+static volatile sig_atomic_t *is_silent;
+
+static void fill_attr(struct fuse_attr *a, uint64_t id)
+{
+	memset(a, 0, sizeof(*a));
+	a->ino = id;
+	a->mode = id == FILE_ID ? S_IFREG | 0755 : S_IFDIR | 0755;
+	a->nlink = 1;
+	a->size = id == FILE_ID ? FILE_BYTES : 0;
+	a->blksize = PAGE;
+}
+
+static void answer(int fd, uint64_t unique, int error, const void *body, size_t bytes)
+{
+	static char out[sizeof(struct fuse_out_header) + FILE_BYTES];
+	struct fuse_out_header head = { .len = (uint32_t)(sizeof(head) + bytes), .error = error, .unique = unique };
+
+	memcpy(out, &head, sizeof(head));
+	if (bytes)
+		memcpy(out + sizeof(head), body, bytes);
+	if (write(fd, out, head.len) < 0 && errno != ENOENT)
+		_exit(1);
+}
+
+/* "ret", so that all of the file can be run. */
+static void answer_read(int fd, const struct fuse_in_header *in, const struct fuse_read_in *read_in)
+{
+	static unsigned char code[FILE_BYTES];
+
+	memset(code, 0xc3, sizeof(code));
+	if (!*is_silent)
+		answer(fd, in->unique, 0, code, read_in->size);
+}
+
+static void serve_one(int fd, const struct fuse_in_header *in, const char *body)
+{
+	const struct fuse_init_out init = { .major = 7, .minor = 31, .max_write = 65536, .max_background = 16 };
+	const struct fuse_open_out open_out = { .fh = 1 };
+	struct fuse_entry_out e = { .nodeid = FILE_ID, .entry_valid = 3600, .attr_valid = 3600 };
+	struct fuse_attr_out attr = { .attr_valid = 3600 };
+
+	switch (in->opcode) {
+	case FUSE_INIT:
+		answer(fd, in->unique, 0, &init, sizeof(init));
+		break;
+	case FUSE_LOOKUP:
+		fill_attr(&e.attr, FILE_ID);
+		answer(fd, in->unique, strcmp(body, "file") ? -ENOENT : 0, &e, strcmp(body, "file") ? 0 : sizeof(e));
+		break;
+	case FUSE_GETATTR:
+		fill_attr(&attr.attr, in->nodeid);
+		answer(fd, in->unique, 0, &attr, sizeof(attr));
+		break;
+	case FUSE_OPEN:
+	case FUSE_OPENDIR:
+		answer(fd, in->unique, 0, &open_out, sizeof(open_out));
+		break;
+	case FUSE_READ:
+		answer_read(fd, in, (const void *)body);
+		break;
+	case FUSE_FLUSH:
+	case FUSE_RELEASE:
+	case FUSE_RELEASEDIR:
+		answer(fd, in->unique, 0, NULL, 0);
+		break;
+	case FUSE_FORGET:
+	case FUSE_BATCH_FORGET:
+	case FUSE_INTERRUPT:
+		break;
+	default:
+		answer(fd, in->unique, -ENOSYS, NULL, 0);
+	}
+}
+
+/* Until whoever mounted it has ended: nothing of ours may sleep for ever. */
+static void serve(int fd)
+{
+	static _Alignas(8) char in[FILE_BYTES + 4 * PAGE];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		ssize_t n = read(fd, in, sizeof(in));
+
+		if (n < 0 && (errno == EINTR || errno == ENOENT || errno == EAGAIN))
+			continue;
+		if (n < (ssize_t)sizeof(struct fuse_in_header))
+			_exit(0);
+		serve_one(fd, (const void *)in, in + sizeof(struct fuse_in_header));
+	}
+}
+
+/* The process that serves; 0: there is no FUSE here. */
+static pid_t mount_silent(void)
+{
+	char options[128];
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	pid_t child;
+
+	if (fd < 0)
+		return 0;
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fd);
+	if (mkdir(mount_path, 0755) || mount("offcpu-silent", mount_path, "fuse", MS_NOSUID | MS_NODEV, options)) {
+		close(fd);
+		return 0;
+	}
+	child = fork();
+	if (child == 0)
+		serve(fd);
+	close(fd);
+	return child;
+}
+
+/* -- the memory -- */
+
+static uintptr_t page_of(const char *text)
+{
+	return (uintptr_t)text & ~(PAGE - 1);
+}
+
+/* Pages that hold nothing but arguments, the environment and the program's path. */
+static void map_over_strings(int fd, char **argv)
+{
+	uintptr_t from = page_of(argv[0]) + PAGE, until = page_of((const char *)getauxval(AT_EXECFN)) + PAGE;
+
+	if (from >= until || mmap((void *)from, until - from, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED)
+		truth_die("mmap", errno);
+}
+
+typedef void (*code_fn)(void);
+
+SITE void sleep_site(void)
+{
+	const struct timespec t = { .tv_nsec = 20 * 1000 * 1000 };
+
+	nanosleep(&t, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	static char path[600];
+	const char *folder = truth_arg_string(argc, argv, 2), *how = truth_arg_string(argc, argv, 3);
+	struct pollfd end = { .fd = STDIN_FILENO, .events = POLLIN };
+	const volatile char *code = NULL;
+	pid_t server;
+	int fd = -1;
+
+	if (!getenv("PADDING")) {
+		char *padding = calloc(1, PADDING);
+
+		memset(padding, 'x', PADDING - 1);
+		setenv("PADDING", padding, 1);
+		execv("/proc/self/exe", argv);
+	}
+	prctl(PR_SET_NAME, "never_answers");
+	is_silent = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	snprintf(mount_path, sizeof(mount_path), "%s/silent", folder);
+	snprintf(path, sizeof(path), "%s/file", mount_path);
+	bool is_text = strcmp(how, "text") == 0;
+
+	truth_open(truth_arg_string(argc, argv, 1));
+	*is_silent = !is_text;
+	server = mount_silent();
+	truth_printf("{\"kind\": \"fuse\", \"is_there\": %s, \"server\": %d}\n", server ? "true" : "false", (int)server);
+	if (server)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && is_text) {
+		code = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		((code_fn)(uintptr_t)code)();
+	}
+	truth_ready(NULL, 0);
+	if (fd >= 0 && !is_text)
+		map_over_strings(fd, argv);
+	*is_silent = 1;
+	while (poll(&end, 1, 0) == 0)
+		sleep_site();
+	/* its memory ends with its file system, and whoever waits for that goes on */
+	if (server)
+		kill(server, SIGKILL);
+	umount2(mount_path, MNT_FORCE | MNT_DETACH);
+	_exit(0);
+}
