@@ -7,7 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/doctor_findings.h"
 #include "render/json/write.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 #include "unwind/table.h"
 
 #define COMMAND "doctor"

@@ -24,7 +24,7 @@ struct columns {
 	const struct html_options *options;
 	GPtrArray *facets;
 	struct texts *texts;
-	struct findings *findings;	/* NULL: of a difference */
+	struct explanation *explanation;	/* NULL: of a difference */
 	struct tree *labels;	/* only for its table of labels */
 	GArray *waits;		/* uint32_t, indices of the selected ones, in the order written */
 	uint32_t *node_id;	/* by stack node: its new number; 0: none, not used */
@@ -412,13 +412,13 @@ static void write_errors(const struct columns *c, GByteArray *out)
 
 static void columns_init(struct columns *c, const struct profile *p, const struct html_options *options)
 {
-	struct findings *findings = options->diff ? NULL : findings_new(p, options->selection);
+	struct explanation *e = options->diff ? NULL : explanation_new(p, options->selection);
 
 	*c = (struct columns){
 		.p = p,
 		.options = options,
-		.findings = findings,
-		.facets = facets_new(p, findings ? findings->reasons : NULL,
+		.explanation = e,
+		.facets = facets_new(p, e ? e->findings->reasons : NULL,
 				     options->diff ? options->diff->merged->reasons : NULL),
 		.texts = texts_new(),
 		.labels = tree_new(WEIGHT_OFF_CPU, false),
@@ -434,7 +434,7 @@ static void columns_init(struct columns *c, const struct profile *p, const struc
 
 static void columns_clear(struct columns *c)
 {
-	findings_free(c->findings);
+	explanation_free(c->explanation);
 	g_ptr_array_unref(c->facets);
 	texts_free(c->texts);
 	tree_free(c->labels);
@@ -460,7 +460,7 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 	number_nodes(&c);
 	g_autofree uint32_t *numbers = wait_numbers(&c);
 	const struct html_words words = {
-		.findings = c.findings, .known = options->diff ? options->diff->merged->reasons : NULL,
+		.explanation = c.explanation, .known = options->diff ? options->diff->merged->reasons : NULL,
 		.wait_number = numbers, .frame_label = c.frame_label, .frame_id = c.frame_id,
 	};
 	write_labels(&c, rows);

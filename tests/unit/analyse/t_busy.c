@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "../fixture.h"
-#include "analyse/findings.h"
+#include "explain/findings.h"
 #include "profile/limits.h"
-#include "render/text/finding.h"
+#include "render/text/wrap.h"
 #include "render/text/first.h"
 
 #define MS UINT64_C(1000000)

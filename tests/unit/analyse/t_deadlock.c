@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/deadlock.h"
+#include "explain/deadlock.h"
 
-#include "analyse/findings.h"
+#include "explain/findings.h"
 #include "analyse/locks.h"
 #include "profile/slices_build.h"
-#include "render/text/finding.h"
+#include "render/text/wrap.h"
 
 #include "../fixture.h"
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "../fixture.h"
-#include "analyse/findings.h"
+#include "explain/findings.h"
 #include "analyse/objects.h"
 #include "analyse/top.h"
-#include "render/text/finding.h"
+#include "render/text/wrap.h"
 
 #define MS UINT64_C(1000000)
 
