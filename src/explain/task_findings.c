@@ -314,10 +314,10 @@ static void rank(struct task_findings *f)
 
 static bool is_selected(const struct profile *p, const struct selection *selection, uint32_t pid)
 {
-	for (uint32_t i = 0; i < p->threads->len; i++)
-		if (profile_thread(p, i)->pid == pid && (!selection || selection->threads[i]))
+	for (uint32_t i = 0; selection && i < p->threads->len; i++)
+		if (profile_thread(p, i)->pid == pid && selection->threads[i])
 			return true;
-	return false;
+	return !selection;
 }
 
 struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection)

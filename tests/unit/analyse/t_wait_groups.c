@@ -120,18 +120,18 @@ static void test_many_processes(void)
 
 		profile_add_wake(p, &wake);
 	}
-	struct findings *f = findings_new(p, NULL);
-	const struct finding_by *by = &g_array_index(f->rows, struct finding, 0).by;
+	struct explanation *e = explanation_new(p, NULL);
+	const struct finding_by *by = &g_array_index(e->findings->rows, struct finding, 0).by;
 
 	g_assert_cmpstr(by->comm, ==, "sleep");
 	g_assert_cmpuint(by->blocked_ns, ==, CNT / 7 * 6 * MS);
 	/* nor does JSON name one of them */
 	json_init(&j, json);
 	json_object_begin(&j);
-	json_findings(&j, f);
+	json_findings(&j, e);
 	json_object_end(&j);
 	g_assert_nonnull(strstr(json->str, "\"comm\":\"sleep\",\"several\":true,\"pid\":null,\"tid\":null,"));
-	findings_free(f);
+	explanation_free(e);
 	profile_free(p);
 }
 
