@@ -43,7 +43,7 @@ static uint32_t add_wait(struct profile *p, uint32_t thread, char state, uint64_
 
 	w.hist[profile_hist_slot(each_ms * MS)] = (uint32_t)count;
 	*(state == 'R' ? &w.preempted_ns : &w.blocked_ns) = ns;
-	return profile_add_wait(p, &w), p->waits->len - 1;
+	return profile_add_wait(p, &w);
 }
 
 /* A timer that ends the waits of a kernel thread is known as it is of others. */
