@@ -14,7 +14,7 @@
 
 #include "cmd/help_text.h"
 #include "cmd/output.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 void cmd_error(const char *command, const char *format, ...)
 {

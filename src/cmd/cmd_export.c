@@ -12,7 +12,7 @@
 #include "exchange/format.h"
 #include "profile/on_cpu.h"
 #include "render/text/first.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define COMMAND "export"
 

@@ -9,7 +9,7 @@
 #include "push/metrics.h"
 #include "push/sender.h"
 #include "push/target.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define COMMAND "push"
 #define WAIT_NS (UINT64_C(30) * 1000000000)

@@ -16,7 +16,7 @@
 #include "profile/profile_file.h"
 #include "profile/slices.h"
 #include "render/text/text.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 /* Chosen from measurements: docs/performance-notes.md, "Sampling and the governor". */
 #define DEFAULT_SAMPLE_NS 0

@@ -10,7 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/rules.h"
 #include "cmd/serving.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 #include "server/history.h"
 #include "server/listen.h"
 #include "server/readers.h"

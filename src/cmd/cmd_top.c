@@ -56,7 +56,7 @@ struct top {
 static void hide_interval(struct top *top)
 {
 	view_show(top->view, NULL);
-	reasons_free(top->interval.reasons);
+	explanation_free(top->interval.explanation);
 	top->interval = (struct interval){ 0 };
 }
 
@@ -65,7 +65,8 @@ static void show_interval(struct top *top)
 {
 	hide_interval(top);
 	top->interval.profile = top->view->is_since_start ? since_hold(top->since) : top->rows;
-	top->interval.reasons = reasons_new(top->interval.profile, NULL);
+	top->interval.explanation = explanation_new(top->interval.profile, NULL);
+	top->interval.reasons = top->interval.explanation->findings->reasons;
 	view_show(top->view, &top->interval);
 }
 
@@ -352,7 +353,8 @@ static struct profile *print_rest(struct top *top, struct session *session)
 	profile_free_rows(top->rows);
 	top->rows = NULL;
 	top->interval.profile = top->view->is_since_start ? since_hold(top->since) : rest;
-	top->interval.reasons = reasons_new(top->interval.profile, NULL);
+	top->interval.explanation = explanation_new(top->interval.profile, NULL);
+	top->interval.reasons = top->interval.explanation->findings->reasons;
 	view_show(top->view, &top->interval);
 	if (!print_interval(top))
 		top->status = EXIT_FAILED;

@@ -9,7 +9,7 @@
 #include "cmd/doctor_findings.h"
 #include "cmd/run.h"
 #include "render/json/write.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 #include "unwind/table.h"
 
 #define COMMAND "doctor"

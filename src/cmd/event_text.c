@@ -7,7 +7,7 @@
 #include "analyse/wakers.h"
 #include "cmd/events.h"
 #include "render/json/write.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define HELD_SHOWN 4	/* of one wait */
 

@@ -8,7 +8,7 @@
 #include "analyse/wakers.h"
 #include "cmd/cmd_io.h"
 #include "cmd/stack_text.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define WHO_WIDTH 22
 #define NO_PATH "-"

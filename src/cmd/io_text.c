@@ -7,7 +7,7 @@
 #include "base/size_text.h"
 #include "cmd/cmd_io.h"
 #include "cmd/stack_text.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define WHO_WIDTH 16
 

@@ -5,7 +5,7 @@
 
 #include "base/confine.h"
 #include "cmd/cmd.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 #include "server/recording.h"
 #include "server/server.h"
 

@@ -2,7 +2,7 @@
 #include "cmd/stack_text.h"
 
 #include "analyse/label.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 void stack_text(GString *s, const struct profile *p, uint32_t node)
 {

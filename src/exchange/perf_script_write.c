@@ -9,7 +9,7 @@
 #include "exchange/paths.h"
 #include "profile/on_cpu.h"
 #include "render/json/write.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 static void append_frame(GString *out, const struct frame *f)
 {

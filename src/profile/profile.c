@@ -13,6 +13,14 @@
 #include "profile/tasks_file.h"
 #include "profile/slices_build.h"
 
+/* All that hold rows. */
+#define TABLES(p) { \
+	(p)->threads, (p)->frames, (p)->nodes, (p)->waits, (p)->on_cpu, (p)->states, \
+	(p)->objects, (p)->wakers, (p)->wakes, (p)->chains, (p)->stories, (p)->blames, \
+	(p)->storms, (p)->losses, (p)->requests, (p)->request_parts, (p)->spans, (p)->span_waits, \
+	(p)->build_ids, (p)->limits, \
+}
+
 struct profile *profile_new(void)
 {
 	struct profile *p = g_new0(struct profile, 1);
@@ -58,30 +66,30 @@ struct profile *profile_new(void)
 	return p;
 }
 
+gsize profile_bytes(const struct profile *p)
+{
+	GArray *const tables[] = TABLES(p);
+	gsize sum = sizeof(*p);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
+		sum += (gsize)tables[i]->len * g_array_get_element_size(tables[i]);
+	for (guint i = 0; i < p->tasks->len; i++) {
+		const struct tasks *t = profile_tasks(p, i);
+
+		sum += sizeof(*t) + (gsize)t->rows->len * g_array_get_element_size(t->rows);
+	}
+	/* the names, and the tables by which equal ones are found */
+	return sum + (gsize)p->frames->len * 96 + (gsize)p->waits->len * 16;
+}
+
 void profile_free(struct profile *p)
 {
 	if (!p)
 		return;
-	g_array_unref(p->threads);
-	g_array_unref(p->frames);
-	g_array_unref(p->nodes);
-	g_array_unref(p->waits);
-	g_array_unref(p->on_cpu);
-	g_array_unref(p->states);
-	g_array_unref(p->objects);
-	g_array_unref(p->wakers);
-	g_array_unref(p->wakes);
-	g_array_unref(p->chains);
-	g_array_unref(p->stories);
-	g_array_unref(p->blames);
-	g_array_unref(p->storms);
-	g_array_unref(p->losses);
-	g_array_unref(p->requests);
-	g_array_unref(p->request_parts);
-	g_array_unref(p->spans);
-	g_array_unref(p->span_waits);
-	g_array_unref(p->build_ids);
-	g_array_unref(p->limits);
+	GArray *const tables[] = TABLES(p);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
+		g_array_unref(tables[i]);
 	slices_free(p->slices);
 	g_ptr_array_unref(p->tasks);
 	g_string_chunk_free(p->strings);

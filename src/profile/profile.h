@@ -433,6 +433,8 @@ struct profile {
 /* Empty: the root node, and "" for every string of the info. */
 struct profile *profile_new(void);
 void profile_free(struct profile *p);	/* NULL is fine */
+/* About so much memory it takes. */
+gsize profile_bytes(const struct profile *p);
 
 /*
  * The profile's own copy of s, the same pointer for equal strings; NULL for NULL.  It is valid

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyse/reason/reasons.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 #include "store/cells.h"
 
 #define LAST_DEFAULT_S 60

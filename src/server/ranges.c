@@ -60,19 +60,6 @@ void ranges_free(struct ranges *r)
 	g_free(r);
 }
 
-gsize ranges_profile_bytes(const struct profile *p)
-{
-	GArray *const arrays[] = { p->threads, p->frames, p->nodes,    p->waits,         p->on_cpu,  p->states,
-				   p->objects, p->wakers, p->wakes,    p->chains,        p->stories, p->blames,
-				   p->storms,  p->losses, p->requests, p->request_parts, p->spans,   p->span_waits };
-	gsize sum = sizeof(*p);
-
-	for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
-		sum += (gsize)arrays[i]->len * g_array_get_element_size(arrays[i]);
-	/* the names, and the tables by which equal ones are found */
-	return sum + (gsize)p->frames->len * 96 + (gsize)p->waits->len * 16;
-}
-
 static struct entry *find(const struct ranges *r, uint64_t from_ns, uint64_t to_ns, enum range_form form)
 {
 	for (guint i = 0; i < r->entries->len; i++) {
@@ -141,7 +128,7 @@ static void read_entry(struct ranges *r, struct entry *e)
 	g_mutex_lock(&r->lock);
 	e->profile = p;
 	e->error = error;
-	e->bytes = p ? ranges_profile_bytes(p) : 0;
+	e->bytes = p ? profile_bytes(p) : 0;
 	e->made_us = g_get_monotonic_time();
 	r->stats.read_cnt++;
 	g_cond_broadcast(&r->is_read);

@@ -38,7 +38,4 @@ struct ranges_stats {
 };
 void ranges_stats(struct ranges *r, struct ranges_stats *ret);
 
-/* What a profile takes in memory, about. */
-gsize ranges_profile_bytes(const struct profile *p);
-
 #endif

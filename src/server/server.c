@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/spare_stack.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 #include "server/listen.h"
 #include "server/peers.h"
 #include "server/token.h"

@@ -2,7 +2,7 @@
 #include "analyse/label.h"
 #include "analyse/objects.h"
 #include "analyse/wakers.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 #include "tui/view.h"
 
 #include <string.h>
@@ -232,4 +232,52 @@ void view_paint_help(const struct view *v, GPtrArray *lines)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(sheet); i++)
 		g_ptr_array_add(lines, g_strdup(sheet[i]));
+}
+
+/* At most `most` lines: a line that is too long ends where it must. */
+static void add_wrapped(const struct view *v, GPtrArray *lines, const char *text, enum view_style style, guint *most)
+{
+	g_auto(GStrv) words = g_strsplit(text, " ", -1);
+	g_autoptr(GString) line = g_string_new(NULL);
+	unsigned wide = 0;
+
+	for (char **word = words; *word && *most; word++) {
+		unsigned columns = text_width(*word);
+
+		if (wide && wide + 1 + columns > v->columns) {
+			view_add_line(v, lines, line->str);
+			(*most)--;
+			g_string_assign(line, "  ");
+			g_string_append_c(line, (char)style);
+			wide = 2;
+		} else if (wide) {
+			g_string_append_c(line, ' ');
+			wide++;
+		} else {
+			g_string_append_c(line, (char)style);
+		}
+		g_string_append(line, *word);
+		wide += columns;
+	}
+	if (!*most)
+		return;
+	g_string_append_c(line, STYLE_PLAIN);
+	view_add_line(v, lines, line->str);
+	(*most)--;
+}
+
+void view_paint_headlines(const struct view *v, GPtrArray *lines, guint most)
+{
+	const struct explanation *e = v->shown->explanation;
+
+	g_ptr_array_add(lines, g_strdup(""));
+	most--;
+	if (e->little)
+		add_wrapped(v, lines, e->little, STYLE_PLAIN, &most);
+	for (guint i = 0; i < e->headlines->len && most; i++) {
+		const struct headline *h = &g_array_index(e->headlines, struct headline, i);
+
+		add_wrapped(v, lines, h->sentence, STYLE_BOLD, &most);
+		add_wrapped(v, lines, h->evidence, STYLE_DIM, &most);
+	}
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/plumbing.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 #include "tui/view.h"
 
 #include <string.h>
@@ -129,12 +128,10 @@ static void append_what(GString *s, const struct view *v, const struct activity_
 
 	if (!r->reason_ns)
 		return;
-	g_string_append(text, reason_text(r->reason));
-	if (r->wait && v->by != ACTIVITY_BY_STACK) {
-		const struct wait *w = profile_wait(v->shown->profile, r->wait - 1);
-
-		g_string_append_printf(text, ": %s", plumbing_leaf(reasons_plumbing(v->shown->reasons), w));
-	}
+	if (r->wait && v->by != ACTIVITY_BY_STACK)
+		explanation_wait(text, v->shown->explanation, r->wait - 1);
+	else
+		g_string_append(text, reason_text(r->reason));
 	text_safe(s, text->str);
 }
 
@@ -352,6 +349,8 @@ static void add_foot(const struct view *v, GPtrArray *lines)
 {
 	g_autoptr(GString) s = g_string_new(NULL);
 
+	if (v->rows > lines->len + FOOT_LINES + 1 && v->shown && !v->has_detail && !v->has_help)
+		view_paint_headlines(v, lines, v->rows - lines->len - FOOT_LINES);
 	while (lines->len + FOOT_LINES < v->rows)
 		g_ptr_array_add(lines, g_strdup(""));
 	if (v->prompt != PROMPT_NONE) {

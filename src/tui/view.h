@@ -3,16 +3,18 @@
 #define TUI_VIEW_H
 
 #include "analyse/activity.h"
+#include "explain/explain.h"
 
 /*
  * The screen of `offcpu top` as data: which rows of the last interval it shows in which order, what is selected, what
  * keys do, and the lines that come of it.  It knows no terminal: screen.h draws the lines and reads the keys.
  */
 
-/* One interval: the profile of a window, and what its waits were for. */
+/* One interval: the profile of a window, and what its waits were for; reasons are those of the explanation. */
 struct interval {
 	const struct profile *profile;
 	struct reasons *reasons;
+	struct explanation *explanation;
 };
 
 enum view_sort {
@@ -141,6 +143,8 @@ guint view_table_rows(const struct view *v);
 /* Who ended most of the selected stack's sleeps, by the time of these; NULL: it is not known. */
 const struct waker *view_main_waker(const struct view *v);
 
+/* What the interval has to say, in at most so many lines. */
+void view_paint_headlines(const struct view *v, GPtrArray *lines, guint most);
 /* The selected row in full, appended as lines; and the help sheet. */
 void view_paint_detail(const struct view *v, GPtrArray *lines);
 void view_paint_help(const struct view *v, GPtrArray *lines);

@@ -26,7 +26,7 @@ struct columns {
 	const struct html_options *options;
 	GPtrArray *facets;
 	struct texts *texts;
-	struct findings *findings;	/* NULL: of a difference */
+	struct explanation *explanation;	/* NULL: of a difference */
 	struct tree *labels;	/* only for its table of labels */
 	struct plumbing *plumbing;
 	bool *is_folded;	/* by label */
@@ -443,17 +443,17 @@ static void write_errors(const struct columns *c, GByteArray *out)
 
 static void columns_init(struct columns *c, const struct profile *p, const struct html_options *options)
 {
-	struct findings *findings = options->diff ? NULL : findings_new(p, options->selection);
+	struct explanation *e = options->diff ? NULL : explanation_new(p, options->selection);
 
 	*c = (struct columns){
 		.p = p,
 		.options = options,
-		.findings = findings,
-		.facets = facets_new(p, findings ? findings->reasons : NULL,
+		.explanation = e,
+		.facets = facets_new(p, e ? e->findings->reasons : NULL,
 				     options->diff ? options->diff->merged->reasons : NULL),
 		.texts = texts_new(),
 		.labels = tree_new(WEIGHT_OFF_CPU, false),
-		.plumbing = findings ? plumbing_ref(reasons_plumbing(findings->reasons)) : plumbing_new(p),
+		.plumbing = e ? plumbing_ref(reasons_plumbing(e->findings->reasons)) : plumbing_new(p),
 		.waits = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.nodes = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.frames = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
@@ -466,7 +466,7 @@ static void columns_init(struct columns *c, const struct profile *p, const struc
 
 static void columns_clear(struct columns *c)
 {
-	findings_free(c->findings);
+	explanation_free(c->explanation);
 	g_ptr_array_unref(c->facets);
 	texts_free(c->texts);
 	tree_free(c->labels);
@@ -495,7 +495,7 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 	fold_labels(&c);
 	g_autofree uint32_t *numbers = wait_numbers(&c);
 	const struct html_words words = {
-		.findings = c.findings, .known = options->diff ? options->diff->merged->reasons : NULL,
+		.explanation = c.explanation, .known = options->diff ? options->diff->merged->reasons : NULL,
 		.wait_number = numbers, .frame_label = c.frame_label, .frame_id = c.frame_id,
 	};
 	write_labels(&c, rows);
@@ -525,7 +525,7 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 		.slices = g_string_new(NULL),
 		.diff = g_string_new(NULL),
 		.requests = g_string_new(NULL),
-		.target = c.findings ? html_words_target(c.findings) : NULL,
+		.target = c.explanation ? html_words_target(c.explanation->findings) : NULL,
 	};
 	bytes_pack(core, ret_blocks->core);
 	bytes_pack(detail, ret_blocks->detail);

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "render/html/words.h"
 
-#include "render/text/finding.h"
 #include "render/text/head.h"
-
-#define FINDINGS_MAX 4
-#define FINDING_PERCENT 3 /* of the time that matters; the first one is told in any case */
 
 /* Where in the page it is: of which time, the longest of its rows, and the function that its sentence names. */
 static void write_place(struct json *j, const struct html_words *w, const struct finding *row)
@@ -19,79 +15,31 @@ static void write_place(struct json *j, const struct html_words *w, const struct
 	json_int(j, !is_cpu && row->frame >= 0 && w->frame_id[row->frame] ? (int64_t)w->frame_label[row->frame] : -1);
 }
 
-static void write_finding(struct json *j, const struct html_words *w, unsigned row)
+static void write_headline(struct json *j, const struct html_words *w, const struct headline *h)
 {
-	struct text_finding_parts parts;
-
-	text_finding_parts(w->findings, row, &parts);
 	json_object_begin(j);
-	json_member_string(j, "sentence", parts.sentence);
-	json_member_string(j, "evidence", parts.evidence);
-	json_member_string(j, "advice", parts.advice);
-	write_place(j, w, &g_array_index(w->findings->rows, struct finding, row));
+	json_member_string(j, "kind", headline_kind_name(h->kind));
+	json_member_string(j, "sentence", h->sentence);
+	json_member_string(j, "evidence", h->evidence);
+	json_member_string(j, "advice", h->advice);
+	json_member_string(j, "command", h->command);
+	if (h->finding)
+		write_place(j, w, h->finding);
+	else	/* tasks are no threads: none of the page's rows is theirs */
+		json_member_bool(j, "tasks", true);
 	json_object_end(j);
-	text_finding_parts_clear(&parts);
 }
 
-/* Tasks are no threads: none of the page's rows is theirs. */
-static void write_task_finding(struct json *j, const struct profile *p, const struct task_wait *row)
+static void write_headlines(struct json *j, const struct html_words *w)
 {
-	struct text_finding_parts parts;
-
-	text_task_finding_parts(p, row, &parts);
-	json_object_begin(j);
-	json_member_string(j, "sentence", parts.sentence);
-	json_member_string(j, "evidence", parts.evidence);
-	json_member_string(j, "advice", parts.advice);
-	json_member_bool(j, "tasks", true);
-	json_object_end(j);
-	text_finding_parts_clear(&parts);
-}
-
-static bool is_task_worth_telling(const struct task_findings *f, guint i)
-{
-	const struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
-
-	return i < f->cnt && (!i || w->task_ns >= w->busy_ns / 100 * FINDING_PERCENT);
-}
-
-/* Of threads and of tasks, as the report has them. */
-static void write_all(struct json *j, const struct html_words *w, const struct findings *f,
-		      const struct task_findings *tasks)
-{
-	guint next = 0, next_task = 0;
-
-	while (next + next_task < FINDINGS_MAX) {
-		bool has_row = next < f->rows->len && finding_is_worth(f, next, FINDING_PERCENT);
-		bool has_task = is_task_worth_telling(tasks, next_task);
-		const struct task_wait *task = &g_array_index(tasks->rows, struct task_wait, next_task);
-
-		if (!has_row && !has_task)
-			break;
-		if (has_task && (!has_row || (next_task <= next &&
-					      task->rank_ns >= finding_rank_ns(&g_array_index(f->rows, struct finding, next))))) {
-			write_task_finding(j, f->profile, task);
-			next_task++;
-		} else {
-			write_finding(j, w, next++);
-		}
-	}
-}
-
-static void write_findings(struct json *j, const struct html_words *w)
-{
-	const struct findings *f = w->findings;
+	const struct explanation *e = w->explanation;
 
 	json_key(j, "findings");
 	json_array_begin(j);
-	/* rules are about waits of threads */
-	if (f && !f->profile->info.rows_are) {
-		struct task_findings *tasks = task_findings_new(f->profile);
-
-		write_all(j, w, f, tasks);
-		task_findings_free(tasks);
-	}
+	for (guint i = 0; e && i < e->headlines->len; i++)
+		write_headline(j, w, &g_array_index(e->headlines, struct headline, i));
 	json_array_end(j);
+	json_member_string(j, "little", e ? e->little : NULL);
 }
 
 char *html_words_target(const struct findings *f)
@@ -104,12 +52,14 @@ char *html_words_target(const struct findings *f)
 
 void html_words_about(struct json *j, const struct html_words *w)
 {
-	write_findings(j, w);
-	if (w->findings) {
-		g_autofree char *target = html_words_target(w->findings);
+	const struct findings *findings = w->explanation ? w->explanation->findings : NULL;
+
+	write_headlines(j, w);
+	if (findings) {
+		g_autofree char *target = html_words_target(findings);
 		g_autoptr(GString) verdict = g_string_new(NULL);
 
-		text_verdict(verdict, w->findings->profile);
+		text_verdict(verdict, findings->profile);
 		json_member_string(j, "target", target);
 		json_member_string(j, "verdict", verdict->str);
 	}
@@ -118,7 +68,7 @@ void html_words_about(struct json *j, const struct html_words *w)
 	json_member_string(j, "says", reason_says(REASON_CPU_QUEUE));
 	/* who holds the CPUs is asked for once */
 	json_member_string(j, "advice",
-			   w->findings && w->findings->profile->info.has_blame
+			   findings && findings->profile->info.has_blame
 				   ? "More runnable threads than CPUs: add CPUs or run fewer."
 				   : reason_advice(REASON_CPU_QUEUE));
 	json_object_end(j);
@@ -126,40 +76,21 @@ void html_words_about(struct json *j, const struct html_words *w)
 
 static bool has_rules(const struct html_words *w)
 {
-	return !w->findings || !w->findings->profile->info.rows_are;
+	return !w->explanation || !w->explanation->findings->profile->info.rows_are;
 }
 
 static const char *says_of(const struct html_words *w, uint32_t wait)
 {
 	if (!has_rules(w))
 		return "waits";
-	return w->findings ? reasons_says(w->findings->reasons, wait) : reason_says(w->known[wait].reason);
-}
-
-/* Of a lock that nobody lets go what its finding says: it cannot be held for less time. */
-static const char *advice_of_stuck(const struct findings *f, uint32_t wait)
-{
-	const struct wait *w = profile_wait(f->profile, wait);
-
-	for (guint i = 0; i < f->rows->len && i < FINDINGS_MAX; i++) {
-		const struct finding *row = &g_array_index(f->rows, struct finding, i);
-		const struct wait *of = profile_wait(f->profile, row->wait);
-
-		if ((row->deadlock || row->never_let_go) && reasons_of(f->reasons, wait) == row->reason &&
-		    w->object == of->object && profile_thread(f->profile, w->thread)->process == row->process)
-			return text_finding_advice(f, row);
-	}
-	return NULL;
+	return w->explanation ? reasons_says(w->explanation->findings->reasons, wait) : reason_says(w->known[wait].reason);
 }
 
 static const char *advice_of(const struct html_words *w, uint32_t wait)
 {
 	if (!has_rules(w))
 		return "";
-	const char *stuck = w->findings ? advice_of_stuck(w->findings, wait) : NULL;
-	if (stuck)
-		return stuck;
-	return w->findings ? reasons_advice(w->findings->reasons, wait) : reason_advice(w->known[wait].reason);
+	return w->explanation ? explanation_advice_of(w->explanation, wait) : reason_advice(w->known[wait].reason);
 }
 
 void html_words_of_waits(const struct html_words *w, const GArray *waits, struct texts *texts, GByteArray *out)

@@ -3,14 +3,14 @@
 #define RENDER_HTML_WORDS_H
 
 #include "analyse/diff/merge.h"
-#include "analyse/findings.h"
+#include "explain/explain.h"
 #include "render/html/bytes.h"
 #include "render/json/write.h"
 
 /* What the page says in words: the findings of `offcpu report`, and of each wait what its thread does meanwhile. */
 
 struct html_words {
-	const struct findings *findings;	/* NULL: of a difference, which has none */
+	const struct explanation *explanation;	/* NULL: of a difference, which has none */
 	const struct wait_reason *known;	/* of a difference: by wait */
 	const uint32_t *wait_number;	/* by wait: its number in the page + 1; 0: not in it */
 	const uint32_t *frame_label;	/* by frame: its label in the page */

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "analyse/locks.h"
-#include "analyse/task_findings.h"
+#include "explain/sentence.h"
 #include "analyse/wakers.h"
 #include "render/json/parts.h"
 #include "render/json/write.h"
@@ -103,7 +103,7 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_member_string(j, "process", row->process);
 	json_member_known(j, "pid", row->pid, row->pid);
 	json_member_string(j, "says", is_of_reason ? reason_says(row->reason) : reasons_says(f->reasons, row->wait));
-	json_member_string(j, "advice", is_of_reason ? reason_advice(row->reason) : reasons_advice(f->reasons, row->wait));
+	json_member_string(j, "advice", sentence_advice(f, row));
 	json_member_string(j, "rule", rule && !is_of_reason ? rule->name : NULL);
 	json_member_string(j, "protocol", is_of_reason ? "" : reasons_protocol(f->reasons, row->wait));
 	json_member_uint(j, "time_ns", row->time_ns);
@@ -163,10 +163,8 @@ static void write_class(struct json *j, const struct finding_class *c)
 	json_object_end(j);
 }
 
-static void write_task_waits(struct json *j, const struct findings *f)
+static void write_task_waits(struct json *j, const struct task_findings *tasks)
 {
-	struct task_findings *tasks = task_findings_new(f->profile);
-
 	json_key(j, "task_findings");
 	json_array_begin(j);
 	for (guint i = 0; i < MIN(tasks->cnt, FINDINGS_TOLD_MAX); i++) {
@@ -190,13 +188,15 @@ static void write_task_waits(struct json *j, const struct findings *f)
 		json_object_end(j);
 	}
 	json_array_end(j);
-	task_findings_free(tasks);
 }
 
-void json_findings(struct json *j, const struct findings *f)
+void json_findings(struct json *j, const struct explanation *e)
 {
+	const struct findings *f = e->findings;
+
+	json_headlines(j, "headlines", e);
 	if (f->profile->tasks->len)
-		write_task_waits(j, f);
+		write_task_waits(j, e->tasks);
 	json_key(j, "findings");
 	json_array_begin(j);
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++)

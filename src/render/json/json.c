@@ -397,6 +397,7 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	const bool parts = !(unknown & UNKNOWN_PARTS), ids = !(unknown & UNKNOWN_IDS);
 	char state[2] = { (char)w->state, '\0' };
 	uint64_t hist[PROFILE_HIST_SLOTS];
+	guint headline = explanation_headline_of(writer->explanation, wait);
 
 	json_object_begin(j);
 	json_member_known(j, "pid", t->pid, ids);
@@ -430,6 +431,8 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	json_stack(j, writer, "kernel", w->kernel);
 	json_member_string(j, "user_end",
 			   unknown & UNKNOWN_STACK_ENDS ? NULL : stack_end_text(coverage_stack_end(p, w)));
+	if (headline)
+		json_member_uint(j, "headline", headline);
 	write_object(j, profile_wait_object(writer->p, w));
 	write_wakers(j, writer, wait);
 	json_object_end(j);
@@ -495,11 +498,12 @@ static void report(GString *out, const struct profile *p, const struct selection
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	g_autofree uint64_t *throttled_ns = throttled_by_thread(p);
 	unsigned states_at = 0;
-	struct findings *findings = findings_new(p, selection);
+	struct explanation *e = explanation_new(p, selection);
 	struct top *reasons = top_new(p, selection, TOP_BY_REASON, WEIGHT_OFF_CPU);
 	struct wait_writer writer = {
 		.p = p,
-		.reasons = findings->reasons,
+		.explanation = e,
+		.reasons = e->findings->reasons,
 		.frames = frames,
 		.path = path,
 		.wakes = wakes_by_wait_new(p),
@@ -516,7 +520,7 @@ static void report(GString *out, const struct profile *p, const struct selection
 		write_window(&j, &p->info);
 		write_coverage(&j, p, selection);
 	}
-	json_findings(&j, findings);
+	json_findings(&j, e);
 	json_reasons(&j, reasons);
 	json_key(&j, "threads");
 	json_array_begin(&j);
@@ -538,7 +542,7 @@ static void report(GString *out, const struct profile *p, const struct selection
 	wakes_by_wait_free(writer.wakes);
 	stories_by_wake_free(writer.stories);
 	top_free(reasons);
-	findings_free(findings);
+	explanation_free(e);
 	g_string_append_c(out, '\n');
 }
 

@@ -3,7 +3,7 @@
 #define RENDER_JSON_PARTS_H
 
 #include "analyse/query.h"
-#include "analyse/findings.h"
+#include "explain/explain.h"
 #include "analyse/top.h"
 #include "profile/profile.h"
 #include "render/drain.h"
@@ -13,6 +13,7 @@
 
 /* What everything about waits is written from. */
 struct wait_writer {
+	const struct explanation *explanation;
 	const struct reasons *reasons;
 	const struct profile *p;
 	GPtrArray *frames;
@@ -26,8 +27,10 @@ void json_stack(struct json *j, const struct wait_writer *w, const char *key, ui
 /* Members that say who a waker is. */
 void json_who(struct json *j, const struct waker *waker);
 
-/* findings.c: members "findings", "budget" and "reasons" of the report. */
-void json_findings(struct json *j, const struct findings *f);
+/* summary.c: members `key`, what people are told first, and "little", why nothing is. */
+void json_headlines(struct json *j, const char *key, const struct explanation *e);
+/* findings.c: members "headlines", "findings", "budget" and "reasons" of the report. */
+void json_findings(struct json *j, const struct explanation *e);
 void json_reasons(struct json *j, const struct top *reasons);
 /* Members median_ns, p90_ns, p99_ns and max_ns, which is null where durations are known and the longest is not. */
 void json_percentiles(struct json *j, const uint64_t *hist, uint64_t sum_ns, uint64_t max_ns);

@@ -4,16 +4,13 @@
 #include <string.h>
 
 #include "analyse/accounts.h"
-#include "analyse/headlines.h"
+#include "analyse/wait_groups.h"
 #include "analyse/label.h"
 #include "analyse/objects.h"
 #include "profile/on_cpu.h"
 #include "render/json/parts.h"
 #include "render/json/write.h"
-#include "render/text/finding.h"
 
-#define FINDINGS_MAX 5
-#define FINDING_PERCENT 3	/* of the time that matters; the first one is told in any case */
 #define PROCESSES_MAX 12
 #define FRAMES_MAX 256		/* of a stack, the innermost ones */
 
@@ -22,42 +19,34 @@ static uint64_t share_ppm(uint64_t part, uint64_t whole)
 	return whole ? (uint64_t)((double)part * 1e6 / (double)whole + 0.5) : 0;
 }
 
-static void write_words(struct json *j, const struct findings *f, unsigned row)
+/* What a finding of threads and one of tasks have both stands in both. */
+static void write_headline(struct json *j, const struct findings *f, const struct headline *h)
 {
-	struct text_finding_parts parts;
-
-	text_finding_parts(f, row, &parts);
-	json_member_string(j, "sentence", parts.sentence);
-	json_member_string(j, "evidence", parts.evidence);
-	json_member_string(j, "advice", parts.advice);
-	text_finding_parts_clear(&parts);
-}
-
-static void write_finding(struct json *j, const struct findings *f, unsigned row)
-{
-	const struct finding *r = &g_array_index(f->rows, struct finding, row);
-	const struct frame *frame = r->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)r->frame) : NULL;
+	const struct finding *row = h->finding;
+	const struct frame *frame = row && row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame) : NULL;
 
 	json_object_begin(j);
-	json_member_uint(j, "share_ppm", share_ppm(r->time_ns, r->busy ? r->observed_ns : f->matters_ns));
-	json_member_uint(j, "time_ns", r->time_ns);
-	json_member_string(j, "reason", reason_name(r->reason));
-	json_member_string(j, "process", r->process);
-	json_member_string(j, "function", frame ? frame->name : NULL);
-	write_words(j, f, row);
+	json_member_string(j, "kind", headline_kind_name(h->kind));
+	json_member_uint(j, "share_ppm", share_ppm(h->time_ns, h->whole_ns));
+	json_member_uint(j, "time_ns", h->time_ns);
+	json_member_string(j, "reason", row ? reason_name(row->reason) : NULL);
+	json_member_string(j, "process", row ? row->process : h->task->program);
+	json_member_string(j, "function", frame ? frame->name : row ? NULL : h->task->function);
+	json_member_string(j, "sentence", h->sentence);
+	json_member_string(j, "evidence", h->evidence);
+	json_member_string(j, "advice", h->advice);
+	json_member_string(j, "command", h->command);
 	json_object_end(j);
 }
 
-static void write_findings(struct json *j, const struct findings *f)
+void json_headlines(struct json *j, const char *key, const struct explanation *e)
 {
-	json_key(j, "findings");
+	json_key(j, key);
 	json_array_begin(j);
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_MAX); i++) {
-		if (!finding_is_worth(f, i, FINDING_PERCENT))
-			break;
-		write_finding(j, f, i);
-	}
+	for (guint i = 0; i < e->headlines->len; i++)
+		write_headline(j, e->findings, &g_array_index(e->headlines, struct headline, i));
 	json_array_end(j);
+	json_member_string(j, "little", e->little);
 }
 
 static void member_if(struct json *j, const char *key, uint64_t ns)
@@ -144,7 +133,7 @@ static void write_numbers(struct json *j, const struct top_row *r)
 }
 
 /* Where the row's longest wait is known by itself: not of a range. */
-static void write_longest(struct json *j, const struct profile *p, const struct headline *h)
+static void write_longest(struct json *j, const struct profile *p, const struct wait_group *h)
 {
 	const struct wait *w = h->longest ? profile_wait(p, h->longest - 1) : NULL;
 
@@ -165,7 +154,7 @@ static void write_longest(struct json *j, const struct profile *p, const struct 
 	json_object_end(j);
 }
 
-static void write_headline(struct json *j, const struct profile *p, const struct headline *h)
+static void write_wait_group(struct json *j, const struct profile *p, const struct wait_group *h)
 {
 	const struct wait *w = profile_wait(p, h->wait);
 	const struct thread *t = profile_thread(p, w->thread);
@@ -200,9 +189,9 @@ static void write_headline(struct json *j, const struct profile *p, const struct
 	json_object_end(j);
 }
 
-static void write_headlines(struct json *j, const struct findings *f, const struct selection *s, unsigned most)
+static void write_wait_groups(struct json *j, const struct findings *f, const struct selection *s, unsigned most)
 {
-	struct headlines *h = headlines_new(f, s);
+	struct wait_groups *h = wait_groups_new(f->profile, f->reasons, s);
 	guint cnt = most ? MIN(most, h->rows->len) : h->rows->len;
 
 	json_member_string(j, "by", "wait");
@@ -211,9 +200,9 @@ static void write_headlines(struct json *j, const struct findings *f, const stru
 	json_key(j, "rows");
 	json_array_begin(j);
 	for (guint i = 0; i < cnt; i++)
-		write_headline(j, f->profile, &g_array_index(h->rows, struct headline, i));
+		write_wait_group(j, f->profile, &g_array_index(h->rows, struct wait_group, i));
 	json_array_end(j);
-	headlines_free(h);
+	wait_groups_free(h);
 }
 
 static void write_groups(struct json *j, const struct findings *f, const struct selection *s, enum top_by by,
@@ -264,7 +253,7 @@ static void write_top(struct json *j, const struct findings *f, const struct sum
 	json_key(j, "top");
 	json_object_begin(j);
 	if (o->by_wait)
-		write_headlines(j, f, s, o->top);
+		write_wait_groups(j, f, s, o->top);
 	else
 		write_groups(j, f, s, o->by, o->top);
 	json_object_end(j);
@@ -312,7 +301,8 @@ static void write_about(struct json *j, const struct profile *p, const struct se
 void json_summary(GString *out, const struct profile *p, const struct selection *selection,
 		  const struct summary_options *options)
 {
-	struct findings *f = findings_new(p, selection);
+	struct explanation *e = explanation_new(p, selection);
+	const struct findings *f = e->findings;
 	struct json j;
 
 	json_init(&j, out);
@@ -321,11 +311,11 @@ void json_summary(GString *out, const struct profile *p, const struct selection 
 	write_about(&j, p, selection);
 	json_member_uint(&j, "matters_ns", f->matters_ns);
 	json_member_uint(&j, "idle_ns", f->idle_sum_ns);
-	write_findings(&j, f);
+	json_headlines(&j, "findings", e);
 	write_processes(&j, f, selection);
 	write_top(&j, f, options);
 	write_losses(&j, p);
 	json_object_end(&j);
 	g_string_append_c(out, '\n');
-	findings_free(f);
+	explanation_free(e);
 }

@@ -5,7 +5,7 @@
 
 #include "analyse/blame.h"
 #include "render/text/style.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define NAME_COLUMNS 20
 #define TIME_COLUMNS 10

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "analyse/chains.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define NAME_COLUMNS 44	/* at most */
 

@@ -3,7 +3,7 @@
 
 #include "analyse/chains.h"
 #include "render/text/style.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 #include "render/text/wakers.h"
 
 #define PLACES_SHOWN 3	/* of one actor */

@@ -7,7 +7,7 @@
 #include "render/json/write.h"
 #include "render/text/folded.h"
 #include "profile/on_cpu.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 void csv_field(GString *out, const char *s)
 {

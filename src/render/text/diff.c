@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "render/text/style.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define FILTERS_WIDTH 60	/* a list of processes may be long: its beginning says enough */
 #define LOST_SHARE 0.005	/* of a side's time, from which on lost stacks are told */

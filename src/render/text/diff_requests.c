@@ -3,7 +3,7 @@
 
 #include "analyse/diff/requests.h"
 #include "render/text/diff.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define ROWS_MAX 4
 

@@ -4,7 +4,7 @@
 #include "analyse/diff/tasks.h"
 #include "analyse/task_groups.h"
 #include "render/text/diff.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define ROWS_MAX 4
 

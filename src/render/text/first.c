@@ -9,22 +9,20 @@
 #include "analyse/top.h"
 #include "analyse/wakers.h"
 #include "base/alike.h"
-#include "render/text/finding.h"
+#include "explain/text.h"
 #include "render/text/head.h"
 #include "render/text/request.h"
 #include "render/text/style.h"
 #include "render/text/tasks.h"
-#include "render/text/util.h"
+#include "render/text/wrap.h"
 
-#define FINDINGS_MAX 3
-#define FINDING_PERCENT 5 /* of the time that matters: below that only the first one is worth a line */
+#define INDENT "   "
 #define CLASSES_MAX 4
 #define BAR_CELLS 8
 #define ON_CPU_MAX 3
 #define ON_CPU_NAME 60
 #define NAMES_ALIKE_MOST 5
 #define STORM_NAME_COLUMNS 20
-#define TRIFLE_PERMILLE 10 /* of the window: with less time than that, what matters is little */
 
 bool idle_choice_parse(const char *text, enum idle_choice *ret_choice)
 {
@@ -332,170 +330,64 @@ static void append_tasks(GString *s, const struct findings *f, const struct text
 	text_wrap(s, line->str, "", text_screen_width(o));
 }
 
-/* What the screen shows of findings of threads and of goroutines. */
-struct shown {
-	const struct findings *f;
-	const struct task_findings *tasks;
-	guint next, next_task;	/* of each */
-	const char *advice[FINDINGS_MAX];	/* of threads' so far */
-};
-
-static bool is_shown(const struct findings *f, uint32_t pid)
-{
-	for (uint32_t i = 0; i < f->profile->threads->len; i++)
-		if (profile_thread(f->profile, i)->pid == pid && (!f->selection || f->selection->threads[i]))
-			return true;
-	return false;
-}
-
-/* The next one that is worth a line. */
-static const struct task_wait *next_task(struct shown *s)
-{
-	for (; s->next_task < s->tasks->cnt; s->next_task++) {
-		const struct task_wait *w = &g_array_index(s->tasks->rows, struct task_wait, s->next_task);
-
-		if (is_shown(s->f, w->pid) && (!s->next_task || w->task_ns >= w->busy_ns / 100 * FINDING_PERCENT))
-			return w;
-	}
-	return NULL;
-}
-
-static bool is_nothing(const struct shown *s, const struct finding *row)
-{
-	return task_findings_outweigh(s->tasks, row, s->f->profile->info.duration_ns);
-}
-
-static const struct finding *next_finding(struct shown *s)
-{
-	for (; s->next < s->f->rows->len; s->next++) {
-		const struct finding *row = &g_array_index(s->f->rows, struct finding, s->next);
-
-		if (!finding_is_worth(s->f, s->next, FINDING_PERCENT))
-			return NULL;
-		if (!is_nothing(s, row))
-			return row;
-	}
-	return NULL;
-}
-
 /* What is told already is not told again. */
-static const char *advice_of(struct shown *s, const struct finding *row, unsigned number)
+static const char *advice_of(const struct explanation *e, guint at)
 {
-	const char *advice = s->advice[number - 1] = text_finding_advice(s->f, row);
+	const struct headline *h = &g_array_index(e->headlines, struct headline, 0);
 
-	for (unsigned i = 0; i < number - 1; i++)
-		if (g_strcmp0(s->advice[i], advice) == 0)
+	for (guint i = 0; i < at; i++)
+		if (g_strcmp0(h[i].advice, h[at].advice) == 0)
 			return "As above.";
-	return advice;
+	return h[at].advice;
 }
 
-/*
- * The more important one of both kinds; false: there is none any more.  Times of tasks and of threads do not compare, so a
- * second one of tasks comes behind the first one of threads.
- */
-static bool append_next(GString *one, struct shown *s, unsigned number, const struct text_options *options)
+static void append_headline(GString *s, const struct explanation *e, guint at, const struct text_options *options)
 {
-	const struct task_wait *w = next_task(s);
-	const struct finding *row = next_finding(s);
-
-	if (w && (!row || (s->next_task <= s->next && w->rank_ns >= finding_rank_ns(row)))) {
-		text_task_finding(one, s->f->profile, w, number, options);
-		s->next_task++;
-	} else if (row) {
-		text_finding(one, s->f, s->next++, number, advice_of(s, row, number), options);
-	}
-	return w || row;
-}
-
-/*
- * The run queue with more time than anything else, which ranks behind: others' load makes it, too.  NULL: there is none,
- * or one of the rows that are shown.
- */
-static const struct finding *hidden_queue(const struct findings *f, const struct task_findings *tasks, guint shown)
-{
-	const struct shown all = { .f = f, .tasks = tasks };
-	const struct finding *most = NULL;
-	guint at = 0;
-
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct finding *row = &g_array_index(f->rows, struct finding, i);
-
-		if (row->busy || (most && row->time_ns <= most->time_ns) || is_nothing(&all, row))
-			continue;
-		most = row;
-		at = i;
-	}
-	return most && at >= shown && most->reason == REASON_CPU_QUEUE && !most->is_yield ? most : NULL;
-}
-
-/* "Also: 68% of the time that matters: sysbench waits for a CPU, 4.10 s in 8 threads." and what shows them */
-static void append_queue(GString *s, const struct findings *f, const struct finding *row,
-			 const struct text_options *options)
-{
+	const struct headline *h = &g_array_index(e->headlines, struct headline, at);
 	g_autoptr(GString) line = g_string_new(NULL);
 
-	g_string_append_printf(line, "Also: %.0f%% of the time that matters: ", text_percent(row->time_ns, f->matters_ns));
-	text_safe_cut(line, row->process, STORM_NAME_COLUMNS);
-	g_string_append(line, " waits for a CPU, ");
-	text_duration(line, row->time_ns);
-	g_string_append_printf(line, " in %u thread%s. `offcpu report --weight runnable --stacks`", row->threads_cnt,
-			       row->threads_cnt == 1 ? "" : "s");
-	text_wrap(s, line->str, "", text_screen_width(options));
+	g_string_append(s, text_bold(options));
+	g_string_printf(line, "%u. %s", at + 1, h->sentence);
+	text_wrap(s, line->str, INDENT, text_screen_width(options));
+	g_string_append(s, text_plain(options));
+	g_string_printf(line, INDENT "%s", h->evidence);
+	text_wrap(s, line->str, INDENT, text_screen_width(options));
+	g_string_printf(line, INDENT "%s%s%s", advice_of(e, at), *h->command ? " " : "", h->command);
+	text_wrap(s, line->str, INDENT, text_screen_width(options));
 }
 
-/* Where all threads together waited for less than a hundredth of one thread's time the largest share of it is no news. */
-static bool is_trifle(const struct findings *f, const struct task_findings *tasks)
+/* As many as there is room for, the first one in any case; returns how many. */
+static guint append_rows(GString *body, const struct explanation *e, unsigned used, const struct text_options *options)
 {
-	return f->matters_ns && f->matters_ns < f->profile->info.duration_ns / 1000 * TRIFLE_PERMILLE && !tasks->cnt &&
-	       !g_array_index(f->rows, struct finding, 0).busy;
-}
-
-/* As many as there is room for; returns how many of f's rows are among them. */
-static guint append_rows(GString *body, const struct findings *f, const struct task_findings *tasks, unsigned used,
-			 const struct text_options *options)
-{
-	struct shown shown = { .f = f, .tasks = tasks };
-
-	for (unsigned i = 0; i < FINDINGS_MAX; i++) {
+	for (guint i = 0; i < e->headlines->len; i++) {
 		g_autoptr(GString) one = g_string_new(NULL);
-		guint before = shown.next;
 
-		if (!append_next(one, &shown, i + 1, options))
-			break;
-		if (i && used + lines_of(body->str) + lines_of(one->str) > FIRST_LINES) {
-			shown.next = before;
-			break;
-		}
+		append_headline(one, e, i, options);
+		if (i && used + lines_of(body->str) + lines_of(one->str) > FIRST_LINES)
+			return i;
 		g_string_append(body, one->str);
 	}
-	return shown.next;
+	return e->headlines->len;
 }
 
-static void append_findings(GString *body, const struct findings *f, unsigned used, const struct text_options *options)
+static void append_headlines(GString *body, const struct explanation *e, unsigned used,
+			     const struct text_options *options)
 {
-	struct task_findings *tasks = task_findings_new(f->profile);
-	g_autoptr(GString) rows = g_string_new(NULL);
-
-	if (is_trifle(f, tasks)) {
-		g_string_append(body, "Little to find: but for ");
-		text_duration(body, f->matters_ns);
-		g_string_append(body, " all threads ran or were idle.\n");
-		used++;
+	if (e->little) {
+		text_wrap(body, e->little, "", text_screen_width(options));
+		return;
 	}
-	guint shown = append_rows(rows, f, tasks, used, options);
-	const struct finding *queue = hidden_queue(f, tasks, shown);
-	if (queue) {
-		g_autoptr(GString) line = g_string_new(NULL);
+	guint shown = append_rows(body, e, used, options);
+	if (e->also && e->also_at >= shown) {
+		g_autoptr(GString) also = g_string_new(NULL);
 
-		append_queue(line, f, queue, options);
-		g_string_truncate(rows, 0);
-		append_rows(rows, f, tasks, used + lines_of(line->str), options);
-		g_string_append(rows, line->str);
+		text_wrap(also, e->also, "", text_screen_width(options));
+		g_string_truncate(body, 0);
+		append_rows(body, e, used + lines_of(also->str), options);
+		g_string_append(body, also->str);
 	}
-	g_string_append(body, rows->str);
-	if (!f->matters_ns && !body->len)
+	if (!e->findings->matters_ns && !body->len)
 		g_string_append(body, "Nothing was waited for: all threads ran or were idle.\n");
-	task_findings_free(tasks);
 }
 
 /* "No thread is what was asked for. Do you mean mariadbd?" */
@@ -535,7 +427,8 @@ static void append_nobody(GString *body, const struct profile *p, const struct q
 void text_first(GString *s, const struct profile *p, const struct query *query, const struct selection *selection,
 		const struct text_options *options, const struct first_options *first)
 {
-	struct findings *f = findings_new(p, selection);
+	struct explanation *e = explanation_new(p, selection);
+	const struct findings *f = e->findings;
 	g_autoptr(GString) head = g_string_new(NULL), body = g_string_new(NULL), tail = g_string_new(NULL);
 
 	append_head(head, f, query, options);
@@ -552,9 +445,9 @@ void text_first(GString *s, const struct profile *p, const struct query *query, 
 	if (selection && !f->classes->len)
 		append_nobody(body, p, query, options);
 	else
-		append_findings(body, f, lines_of(head->str) + lines_of(tail->str), options);
+		append_headlines(body, e, lines_of(head->str) + lines_of(tail->str), options);
 	g_string_append(s, head->str);
 	g_string_append(s, body->str);
 	g_string_append(s, tail->str);
-	findings_free(f);
+	explanation_free(e);
 }

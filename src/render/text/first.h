@@ -2,7 +2,7 @@
 #ifndef RENDER_TEXT_FIRST_H
 #define RENDER_TEXT_FIRST_H
 
-#include "analyse/findings.h"
+#include "explain/explain.h"
 #include "render/text/text.h"
 
 /*

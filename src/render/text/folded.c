@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/module.h"
 #include "render/json/write.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 struct folded_names {
 	const struct profile *profile;

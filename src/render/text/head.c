@@ -2,7 +2,7 @@
 #include "render/text/head.h"
 
 #include "render/text/text.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 void text_target(GString *s, const struct findings *f)
 {

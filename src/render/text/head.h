@@ -2,7 +2,7 @@
 #ifndef RENDER_TEXT_HEAD_H
 #define RENDER_TEXT_HEAD_H
 
-#include "analyse/findings.h"
+#include "explain/findings.h"
 
 /* What stands first of a recording, in the report and on the page.  Both append. */
 

@@ -7,7 +7,7 @@
 #include "analyse/wakers.h"
 #include "profile/profile.h"
 #include "render/json/write.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define STARS 40
 

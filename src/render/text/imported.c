@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What a report says of a profile that another tool wrote, in place of header, coverage and accounts. */
 #include "analyse/wakers.h"
-#include "render/text/finding.h"
+#include "render/text/wrap.h"
 #include "render/text/style.h"
 #include "render/text/text.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 void text_imported(GString *to, const struct profile *p, const struct query *query, const struct selection *selection,
 		   const struct text_options *options)

@@ -5,9 +5,9 @@
 
 #include "analyse/label.h"
 #include "analyse/locks.h"
-#include "render/text/finding.h"
+#include "render/text/wrap.h"
 #include "render/text/style.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define HOLDERS_SHOWN 3
 #define PLACES_SHOWN 3

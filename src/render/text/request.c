@@ -7,9 +7,9 @@
 
 #include "analyse/top.h"
 #include "profile/profile_unknown.h"
-#include "render/text/finding.h"
+#include "render/text/wrap.h"
 #include "render/text/style.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define REASON_ROWS 6
 #define OFTEN_PER_S 50000

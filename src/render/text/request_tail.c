@@ -6,7 +6,7 @@
 
 #include "analyse/request_causes.h"
 #include "render/text/style.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 /* What is different in the slowest 1% of requests, against the middle half. */
 

@@ -4,7 +4,7 @@
 
 #include "profile/on_cpu.h"
 #include "render/text/text.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 static void append_ppm(GString *s, uint32_t ppm)
 {

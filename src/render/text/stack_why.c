@@ -6,7 +6,7 @@
 #include "analyse/reason/reasons.h"
 #include "analyse/wakers.h"
 #include "render/text/style.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define WAKERS_SHOWN 3
 

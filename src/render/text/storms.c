@@ -8,7 +8,7 @@
 #include "analyse/storms.h"
 #include "analyse/wakers.h"
 #include "render/text/style.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define NAME_COLUMNS 20
 #define TIME_COLUMNS 10

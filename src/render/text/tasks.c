@@ -7,9 +7,9 @@
 #include "analyse/task_groups.h"
 #include "base/module.h"
 #include "profile/tasks_file.h"
-#include "render/text/finding.h"
+#include "render/text/wrap.h"
 #include "render/text/style.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define FINDINGS 3
 #define SHARE_MIN 0.05	/* of the tasks that are not idle: a finding behind the first has to be more */

@@ -8,9 +8,9 @@
 
 #include "analyse/idle_part.h"
 #include "base/size_text.h"
-#include "render/text/finding.h"
+#include "render/text/wrap.h"
 #include "render/text/style.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define COVERAGE_INDENT "            "
 
@@ -47,33 +47,6 @@ static void append_start(GString *s, uint64_t start_unix_ns)
 		g_string_append(s, "an unknown time");
 }
 
-static void append_clock_of(GString *s, uint64_t unix_ns, const char *format)
-{
-	g_autoptr(GDateTime) when = g_date_time_new_from_unix_local((gint64)(unix_ns / 1000000000));
-	g_autofree char *text = when ? g_date_time_format(when, format) : NULL;
-
-	g_string_append(s, text ? text : "?");
-}
-
-static bool same_day(uint64_t a_unix_ns, uint64_t b_unix_ns)
-{
-	g_autoptr(GDateTime) a = g_date_time_new_from_unix_local((gint64)(a_unix_ns / 1000000000));
-	g_autoptr(GDateTime) b = g_date_time_new_from_unix_local((gint64)(b_unix_ns / 1000000000));
-
-	return a && b && g_date_time_get_day_of_year(a) == g_date_time_get_day_of_year(b) &&
-	       g_date_time_get_year(a) == g_date_time_get_year(b);
-}
-
-void text_clock_ms(GString *s, uint64_t unix_ns, const struct profile_info *info)
-{
-	const uint64_t end_ns = MAX(info->history.to_unix_ns, info->start_unix_ns);
-
-	append_clock_of(s, unix_ns,
-			same_day(unix_ns, info->start_unix_ns) && same_day(unix_ns, end_ns) ? "%H:%M:%S"
-											    : "%Y-%m-%d %H:%M:%S");
-	g_string_append_printf(s, ".%03u", (unsigned)(unix_ns / 1000000 % 1000));
-}
-
 static void header_line(GString *s, const char *what, const char *text)
 {
 	if (!text || !*text)
@@ -99,7 +72,7 @@ static void header_range(GString *s, const struct profile_range *range)
 
 static void append_clock(GString *s, uint64_t unix_ns, const char *format)
 {
-	append_clock_of(s, unix_ns + 500000000, format);
+	text_clock_as(s, unix_ns + 500000000, format);
 }
 
 static void append_gaps(GString *s, const struct profile_history *h)

@@ -31,8 +31,6 @@ void text_ranked(GString *s, const struct profile *p, const struct query *query,
 void text_imported(GString *to, const struct profile *p, const struct query *query, const struct selection *selection,
 		   const struct text_options *options);
 /* "     count 3, mean 1.2 s, ..." of a row, as far as it is known; nothing where nothing is. */
-/* "14:32:18.250", with the day where the window began on another or the time lies outside of it. */
-void text_clock_ms(GString *s, uint64_t unix_ns, const struct profile_info *info);
 void text_row_numbers(GString *s, uint32_t unknown, const struct top_row *row, bool is_exact);
 
 /* Parts of it, for other commands; each ends in a newline, but for the first. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyse/label.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 struct entry {
 	const char *comm;	/* interned */

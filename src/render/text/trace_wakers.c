@@ -5,7 +5,7 @@
 
 #include "analyse/label.h"
 #include "analyse/wakers.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 struct printer {
 	const struct profile *p;

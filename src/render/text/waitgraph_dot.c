@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyse/knots.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define KNOTS_NAMED 3		/* in the caption */
 #define NAME_COLUMNS 48

@@ -7,7 +7,7 @@
 #include "analyse/knots.h"
 #include "analyse/wakers.h"
 #include "render/text/style.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #define NAME_LEAST 8
 #define NUMBER_COLUMNS 47	/* of the table of wakers, all before the two names */

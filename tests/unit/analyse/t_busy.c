@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "../fixture.h"
-#include "analyse/findings.h"
+#include "explain/findings.h"
 #include "profile/limits.h"
-#include "render/text/finding.h"
+#include "../parts.h"
 #include "render/text/first.h"
 
 #define MS UINT64_C(1000000)
@@ -75,7 +75,7 @@ static void test_loop(void)
 	add_wait(p, t, 'R', 1, 1, LOOP " serverCron@redis-server", "");
 	struct findings *f = findings_new(p, NULL);
 	const struct finding *row = busy_of(f);
-	struct text_finding_parts parts;
+	struct parts parts;
 
 	g_assert_nonnull(row);
 	g_assert_cmpint(row->busy, ==, BUSY_LOOP);
@@ -86,12 +86,12 @@ static void test_loop(void)
 	g_assert_cmpuint(row->in_frame_cnt, ==, 7);
 	g_assert_cmpstr(profile_get_frame(p, (uint32_t)row->frame)->name, ==, "evalCommand");
 	g_assert_true(row == &g_array_index(f->rows, struct finding, 0));
-	text_finding_parts(f, 0, &parts);
+	parts_of(f, 0, &parts);
 	g_assert_cmpstr(parts.sentence, ==,
-			"91% of the time of redis-server's event loop (Redis): each turn takes 303 ms, mostly in evalCommand");
+			"redis-server's event loop (Redis): each turn takes 303 ms, mostly in evalCommand");
 	g_assert_cmpstr(parts.evidence, ==,
 			"1 thread, on CPU for 902 ms, waited for events 3 times; 88% of 8 preemptions were there");
-	text_finding_parts_clear(&parts);
+	parts_clear(&parts);
 	findings_free(f);
 	profile_free(p);
 }
@@ -170,11 +170,11 @@ static void test_pool(void)
 static void assert_told(struct profile *p, const char *where, const char *text)
 {
 	struct findings *f = findings_new(p, NULL);
-	struct text_finding_parts parts;
+	struct parts parts;
 
-	text_finding_parts(f, 0, &parts);
+	parts_of(f, 0, &parts);
 	g_assert_nonnull(strstr(strcmp(where, "sentence") == 0 ? parts.sentence : parts.evidence, text));
-	text_finding_parts_clear(&parts);
+	parts_clear(&parts);
 	findings_free(f);
 }
 
@@ -208,11 +208,11 @@ static void test_stopped_peer(void)
 	g_array_index(p->waits, struct wait, 0).object = profile_object(p, &object) + 1;
 	profile_add_limit(p, LIMIT_STOPPED, 20, 0, "hel\033per");
 	struct findings *f = findings_new(p, NULL);
-	struct text_finding_parts parts;
+	struct parts parts;
 
-	text_finding_parts(f, 0, &parts);
+	parts_of(f, 0, &parts);
 	g_assert_null(strstr(parts.sentence, "stopped"));	/* it was woken: that was not what it waited for */
-	text_finding_parts_clear(&parts);
+	parts_clear(&parts);
 	findings_free(f);
 	g_array_index(p->waits, struct wait, 0).flags = WAIT_OPEN_AT_END;
 	assert_told(p, "sentence", ", while hel\\x1bper/20 is stopped");

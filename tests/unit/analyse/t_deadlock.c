@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/deadlock.h"
+#include "explain/deadlock.h"
 
-#include "analyse/findings.h"
+#include "explain/findings.h"
 #include "analyse/locks.h"
 #include "profile/slices_build.h"
-#include "render/text/finding.h"
+#include "../parts.h"
 
 #include "../fixture.h"
 
@@ -193,22 +193,20 @@ static void test_ends_by_itself(void)
 static void test_finding(void)
 {
 	struct profile *p = profile_of(4);
-	struct text_finding_parts parts;
+	struct parts parts;
 
 	add(p, 3, "busy", 4, WINDOW_NS, 0);
 	add(p, 1, "accounts", 2, LONG_NS, WAIT_OPEN_AT_END);
 	add(p, 2, "ledger", 1, LONG_NS - 1, WAIT_OPEN_AT_END);
 	struct findings *f = findings_new(p, NULL);
-	text_finding_parts(f, 0, &parts);
+	parts_of(f, 0, &parts);
 	g_assert_nonnull(strstr(parts.sentence, "app is deadlocked and waits for a mutex, accounts, in work"));
 	g_assert_nonnull(strstr(parts.evidence, "held by app/2, which meanwhile waits for a mutex, ledger, in work"));
 	g_assert_nonnull(strstr(parts.advice, "one order"));
-	text_finding_parts_clear(&parts);
-	g_assert_true(finding_is_worth(f, 1, 100));
-	g_assert_false(finding_is_worth(f, 2, 100));
-	text_finding_parts(f, 2, &parts);
+	parts_clear(&parts);
+	parts_of(f, 2, &parts);
 	g_assert_null(strstr(parts.sentence, "deadlocked"));
-	text_finding_parts_clear(&parts);
+	parts_clear(&parts);
 	findings_free(f);
 	profile_free(p);
 }
@@ -217,7 +215,7 @@ static void test_finding(void)
 static char *advice_of(uint32_t pid, unsigned flags)
 {
 	struct profile *p = profile_of(2);
-	struct text_finding_parts parts;
+	struct parts parts;
 	uint32_t wait = add(p, 1, "accounts", 0, LONG_NS + LONG_NS / 5, flags);
 
 	p->info.has_wakers = true;
@@ -228,9 +226,9 @@ static char *advice_of(uint32_t pid, unsigned flags)
 		profile_add_wake(p, &k);
 	}
 	struct findings *f = findings_new(p, NULL);
-	text_finding_parts(f, 0, &parts);
+	parts_of(f, 0, &parts);
 	char *advice = g_strdup(parts.advice);
-	text_finding_parts_clear(&parts);
+	parts_clear(&parts);
 	findings_free(f);
 	profile_free(p);
 	return advice;
@@ -249,14 +247,14 @@ static void test_never_let_go(void)
 static void test_itself(void)
 {
 	struct profile *p = profile_of(1);
-	struct text_finding_parts parts;
+	struct parts parts;
 
 	add(p, 1, "accounts", 1, LONG_NS, WAIT_OPEN_AT_END);
 	struct findings *f = findings_new(p, NULL);
-	text_finding_parts(f, 0, &parts);
+	parts_of(f, 0, &parts);
 	g_assert_nonnull(strstr(parts.evidence, "held by app/1, the very thread that waits"));
 	g_assert_nonnull(strstr(parts.advice, "do not lock it twice"));
-	text_finding_parts_clear(&parts);
+	parts_clear(&parts);
 	findings_free(f);
 	profile_free(p);
 }

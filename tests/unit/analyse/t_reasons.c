@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "../fixture.h"
-#include "analyse/findings.h"
+#include "explain/findings.h"
 #include "analyse/objects.h"
 #include "analyse/top.h"
-#include "render/text/finding.h"
+#include "../parts.h"
 
 #define MS UINT64_C(1000000)
 
@@ -393,7 +393,7 @@ static void test_gil_of_nobody(void)
 	struct maker m = maker_new("");
 	const struct waker timer = { .comm = "", .irq = "timer" };
 	struct wake k = { .waker = profile_waker(m.p, &timer), .count = 20 };
-	struct text_finding_parts parts;
+	struct parts parts;
 
 	k.wait = wait_of(m.p, thread_of(m.p, 1, 1, "python3", 0), 'S',
 			 "main@python3 serve@app.py time_sleep@python3 take_gil@python3 pthread_cond_timedwait@libc.so.6",
@@ -403,10 +403,10 @@ static void test_gil_of_nobody(void)
 	m.p->info.has_wakers = true;
 	struct findings *f = findings_new(m.p, NULL);
 
-	text_finding_parts(f, 0, &parts);
+	parts_of(f, 0, &parts);
 	g_assert_nonnull(strstr(parts.evidence, "20 of 20 timed out"));
 	g_assert_null(strstr(parts.evidence, " by "));
-	text_finding_parts_clear(&parts);
+	parts_clear(&parts);
 	findings_free(f);
 	profile_free(m.p);
 }

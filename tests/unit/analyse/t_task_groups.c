@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "../fixture.h"
-#include "analyse/findings.h"
+#include "explain/findings.h"
 #include "analyse/idle_part.h"
-#include "analyse/task_findings.h"
+#include "explain/task_findings.h"
 #include "analyse/task_groups.h"
 #include "analyse/task_profile.h"
 #include "profile/tasks_file.h"
@@ -158,7 +158,7 @@ static struct tasks *bank(bool accepts)
 static struct task_findings *findings_of(struct profile *p, struct tasks *t)
 {
 	profile_add_tasks(p, t);
-	return task_findings_new(p);
+	return task_findings_new(p, NULL);
 }
 
 static void test_findings(void)
@@ -192,7 +192,7 @@ static void test_threads_beside_tasks(void)
 	const uint64_t window_ns = 1000000000;
 	struct finding row = { .pid = 12, .process = "bank", .time_ns = window_ns / 20 - 1 };
 	struct profile *p = profile_new(), *without = profile_new();
-	struct task_findings *f = findings_of(p, bank(true)), *none = task_findings_new(without);
+	struct task_findings *f = findings_of(p, bank(true)), *none = task_findings_new(without, NULL);
 
 	g_assert_true(task_findings_outweigh(f, &row, window_ns));
 	g_assert_false(task_findings_outweigh(none, &row, window_ns));

@@ -5,7 +5,7 @@
 
 #include "../fixture.h"
 #include "base/size_text.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
 static void check_duration(uint64_t ns, const char *expected)
 {

@@ -6,7 +6,7 @@
 #include "../fixture.h"
 #include "analyse/critical.h"
 #include "render/text/critical.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 #include "render/text/wakers.h"
 
 /*

@@ -51,7 +51,7 @@ static void test_hits(void)
 static void test_bounds(void)
 {
 	struct profile *p = fixture_new();
-	gsize one = ranges_profile_bytes(p);
+	gsize one = profile_bytes(p);
 	struct ranges *r = ranges_new("/x", read_at_once, 3 * one + one / 2);
 	const struct profile *used = ranges_get(r, 1, 2, RANGE_PLAIN, NULL);
 	struct ranges_stats stats;

@@ -16,7 +16,8 @@ static void set_up(struct fixture *f, gconstpointer data)
 	(void)data;
 	f->profile = fixture_new();
 	f->interval.profile = f->profile;
-	f->interval.reasons = reasons_new(f->profile, NULL);
+	f->interval.explanation = explanation_new(f->profile, NULL);
+	f->interval.reasons = f->interval.explanation->findings->reasons;
 	f->view = view_new();
 	view_show(f->view, &f->interval);
 }
@@ -25,7 +26,7 @@ static void tear_down(struct fixture *f, gconstpointer data)
 {
 	(void)data;
 	view_free(f->view);
-	reasons_free(f->interval.reasons);
+	explanation_free(f->interval.explanation);
 	profile_free(f->profile);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/task_findings.h"
+#include "explain/task_findings.h"
 
 #include <string.h>
 
-#include "analyse/findings.h"
+#include "explain/findings.h"
 #include "analyse/task_groups.h"
 #include "profile/tasks_file.h"
 
@@ -312,14 +312,23 @@ static void rank(struct task_findings *f)
 	g_array_sort(f->rows, by_rank);
 }
 
-struct task_findings *task_findings_new(const struct profile *p)
+static bool is_selected(const struct profile *p, const struct selection *selection, uint32_t pid)
+{
+	for (uint32_t i = 0; selection && i < p->threads->len; i++)
+		if (profile_thread(p, i)->pid == pid && selection->threads[i])
+			return true;
+	return !selection;
+}
+
+struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection)
 {
 	struct task_findings *f = g_new0(struct task_findings, 1);
 
 	f->rows = g_array_new(FALSE, TRUE, sizeof(struct task_wait));
 	f->strings = g_string_chunk_new(1024);
 	for (guint i = 0; i < p->tasks->len; i++)
-		if (profile_tasks(p, i)->kind == TASKS_GO || profile_tasks(p, i)->window_ns)
+		if ((profile_tasks(p, i)->kind == TASKS_GO || profile_tasks(p, i)->window_ns) &&
+		    is_selected(p, selection, profile_tasks(p, i)->pid))
 			add_population(f, profile_tasks(p, i));
 	rank(f);
 	for (guint i = 0; i < f->cnt; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/limits.h"
+#include "explain/limits.h"
 
 /* Threads of the process that wait for a CPU, and may not use all: where they wait for half of the time it is that. */
 static struct finding_limit cpus_of(const struct findings *f, const struct finding *row)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/headlines.h"
+#include "analyse/wait_groups.h"
 
 #include <string.h>
 
@@ -28,7 +28,7 @@ static gboolean key_equal(gconstpointer va, gconstpointer vb)
 
 static int row_compare(gconstpointer va, gconstpointer vb)
 {
-	const struct headline *a = va, *b = vb;
+	const struct wait_group *a = va, *b = vb;
 
 	if (a->off_cpu_ns != b->off_cpu_ns)
 		return a->off_cpu_ns > b->off_cpu_ns ? -1 : 1;
@@ -37,13 +37,13 @@ static int row_compare(gconstpointer va, gconstpointer vb)
 	return by_name ? by_name : a->wait < b->wait ? -1 : a->wait > b->wait;
 }
 
-static uint32_t row_of(struct headlines *h, GHashTable *index, const struct key *key, uint32_t wait)
+static uint32_t row_of(struct wait_groups *h, GHashTable *index, const struct key *key, uint32_t wait)
 {
 	gpointer found;
 
 	if (g_hash_table_lookup_extended(index, key, NULL, &found))
 		return GPOINTER_TO_UINT(found);
-	const struct headline row = { .name = key->name,
+	const struct wait_group row = { .name = key->name,
 				      .reason = (enum reason)key->reason,
 				      .is_idle = key->is_idle,
 				      .wait = wait };
@@ -53,7 +53,7 @@ static uint32_t row_of(struct headlines *h, GHashTable *index, const struct key 
 	return h->rows->len - 1;
 }
 
-static void add(struct headline *row, const struct profile *p, uint32_t wait)
+static void add(struct wait_group *row, const struct profile *p, uint32_t wait)
 {
 	const struct wait *w = profile_wait(p, wait), *most = profile_wait(p, row->wait);
 
@@ -99,41 +99,40 @@ static int member_compare_stacks(gconstpointer va, gconstpointer vb)
 }
 
 /* By sorting: sets of their own for each row would take more. */
-static void count_members(struct headlines *h, GArray *members)
+static void count_members(struct wait_groups *h, GArray *members)
 {
 	const struct member *m = (const struct member *)(void *)members->data;
 
 	g_array_sort(members, member_compare_threads);
 	for (guint i = 0; i < members->len; i++)
 		if (!i || member_compare_threads(&m[i - 1], &m[i]))
-			g_array_index(h->rows, struct headline, m[i].row).threads_cnt++;
+			g_array_index(h->rows, struct wait_group, m[i].row).threads_cnt++;
 	g_array_sort(members, member_compare_stacks);
 	for (guint i = 0; i < members->len; i++)
 		if (!i || member_compare_stacks(&m[i - 1], &m[i]))
-			g_array_index(h->rows, struct headline, m[i].row).stacks_cnt++;
+			g_array_index(h->rows, struct wait_group, m[i].row).stacks_cnt++;
 }
 
-struct headlines *headlines_new(const struct findings *f, const struct selection *selection)
+struct wait_groups *wait_groups_new(const struct profile *p, struct reasons *reasons, const struct selection *selection)
 {
-	const struct profile *p = f->profile;
-	struct headlines *h = g_new0(struct headlines, 1);
+	struct wait_groups *h = g_new0(struct wait_groups, 1);
 	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
 	g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(struct member));
 
-	h->rows = g_array_new(FALSE, FALSE, sizeof(struct headline));
+	h->rows = g_array_new(FALSE, FALSE, sizeof(struct wait_group));
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 
 		if ((selection && !selection->waits[i]) || w->state == ON_CPU_STATE)
 			continue;
 		const struct key key = { .comm = profile_thread(p, w->thread)->comm,
-					 .name = plumbing_leaf(reasons_plumbing(f->reasons), w),
-					 .reason = reasons_of(f->reasons, i),
-					 .is_idle = reasons_is_idle(f->reasons, i) };
+					 .name = plumbing_leaf(reasons_plumbing(reasons), w),
+					 .reason = reasons_of(reasons, i),
+					 .is_idle = reasons_is_idle(reasons, i) };
 		uint32_t row = row_of(h, index, &key, i);
 		const struct member member = { row, w->thread, w->user, w->kernel };
 
-		add(&g_array_index(h->rows, struct headline, row), p, i);
+		add(&g_array_index(h->rows, struct wait_group, row), p, i);
 		g_array_append_val(members, member);
 		h->sum_ns += wait_off_cpu_ns(w);
 	}
@@ -142,7 +141,7 @@ struct headlines *headlines_new(const struct findings *f, const struct selection
 	return h;
 }
 
-void headlines_free(struct headlines *h)
+void wait_groups_free(struct wait_groups *h)
 {
 	if (!h)
 		return;

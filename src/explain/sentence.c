@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/finding.h"
+#include "explain/sentence.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,60 +14,14 @@
 #include "analyse/wakers.h"
 #include "base/module.h"
 #include "profile/object_upstream.h"
-#include "render/text/first.h"
-#include "render/text/style.h"
-#include "render/text/util.h"
+#include "explain/text.h"
 
-#define INDENT "   "
 #define HOLDERS_SHOWN 3
-#define SYN_REPEATED_NS 1000000000ULL
-#define SYN_REPEATED_SLOT 29 /* log2: 0.54 to 1.07 s */
-#define DELAYED_ACK_NS 40000000ULL
-#define DELAYED_ACK_SLOT 25 /* log2: 34 to 67 ms */
-#define DELAYED_ACKS_MIN 10
 #define UNNAMED_SEMAPHORE "/dev/shm/sem.??????"	/* glibc made that up: its own name is gone */
 #define LIMIT_COLUMNS 120
 #define GREP_WHOLE 5
 
-unsigned text_screen_width(const struct text_options *options)
-{
-	return options->width ? MAX(options->width, 60) : FIRST_COLUMNS;
-}
-
-void text_wrap(GString *s, const char *text, const char *indent, unsigned width)
-{
-	g_auto(GStrv) words = g_strsplit(text, " ", -1);
-	unsigned column = 0;
-
-	for (unsigned i = 0; words[i]; i++) {
-		unsigned wide = text_width(words[i]);
-
-		if (i && column + 1 + wide > width) {
-			g_string_append_printf(s, "\n%s", indent);
-			column = text_width(indent);
-		} else if (i) {
-			g_string_append_c(s, ' ');
-			column++;
-		}
-		g_string_append(s, words[i]);
-		column += wide;
-	}
-	g_string_append_c(s, '\n');
-}
-
-void text_fit(GString *s, const char *lines, const char *indent, const struct text_options *options)
-{
-	g_auto(GStrv) each = g_strsplit(lines, "\n", -1);
-
-	if (!options->width) {
-		g_string_append(s, lines);
-		return;
-	}
-	for (char **line = each; *line && (**line || line[1]); line++)
-		text_wrap(s, *line, indent, options->width);
-}
-
-void text_finding_function(GString *s, const struct findings *f, int64_t frame, const char *before)
+void sentence_function(GString *s, const struct findings *f, int64_t frame, const char *before)
 {
 	const struct frame *fr;
 	g_autoptr(GString) name = g_string_new(NULL);
@@ -102,12 +56,12 @@ void text_finding_function(GString *s, const struct findings *f, int64_t frame, 
 }
 
 /* Others' load makes these waits; what the thread itself called is beside the point. */
-static bool is_for_cpu(const struct finding *row)
+bool sentence_is_for_cpu(const struct finding *row)
 {
 	return (row->reason == REASON_CPU_QUEUE && !row->is_yield) || row->reason == REASON_CPU_THROTTLED;
 }
 
-void text_finding_object(GString *s, const struct finding *row, const struct object *o)
+void sentence_object(GString *s, const struct finding *row, const struct object *o)
 {
 	static const struct { const char *prefix, *end; } nameless[] = { { "unix socket (", "" }, { "pipe ", ")" } };
 	size_t shown = strlen(o->name) - (g_str_has_suffix(o->name, "+0x0") ? strlen("+0x0") : 0);
@@ -148,9 +102,9 @@ static bool append_gil(GString *s, const struct findings *f, const struct findin
 	g_string_append(s, ": ");
 	text_thousands(s, row->threads_cnt);
 	g_string_append_printf(s, " %s for the GIL, held by ", row->threads_cnt == 1 ? "thread waits" : "threads wait");
-	text_finding_who(s, by);
+	sentence_who(s, by);
 	if (by->frame >= 0) {
-		text_finding_function(s, f, by->frame, " in ");
+		sentence_function(s, f, by->frame, " in ");
 	} else if (by->place) {
 		g_string_append(s, " in ");
 		text_safe_cut(s, by->place, FINDING_NAME_COLUMNS);
@@ -194,23 +148,6 @@ static void append_limit(GString *s, const struct finding *row)
 	text_safe_cut(s, l->text, LIMIT_COLUMNS);
 }
 
-static const char *advice_of_limit(const struct profile_limit *l)
-{
-	switch ((enum profile_limit_kind)l->kind) {
-	case LIMIT_STOPPED:
-		return "A stopped process answers nobody: continue it (kill -CONT), or detach its debugger.";
-	case LIMIT_CPUS:
-		return "They may not use the other CPUs (taskset, cpuset, sched_setaffinity): let them, or run fewer.";
-	case LIMIT_DISK:
-		return "If it is at that limit raise it, or read and write less; if not see which device is slow: "
-		       "offcpu io.";
-	case LIMIT_MEMORY:
-		return "Raise that limit, or use less memory.";
-	default:
-		return NULL;
-	}
-}
-
 /* The loop itself waits for whom it has asked: the function that runs the loop tells nothing. */
 static bool is_loop_upstream(const struct findings *f, const struct finding *row)
 {
@@ -241,38 +178,21 @@ static bool tells_function(const struct findings *f, const struct finding *row)
 	return row->frame >= 0 && !is_loop_upstream(f, row) && !is_library_loop(f, row) && !is_own_address(f, row);
 }
 
-/* "1. 41% of the time that matters: sysbench waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
-static void append_sentence(GString *s, const struct findings *f, const struct finding *row)
+/* "waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
+static void append_what(GString *s, const struct findings *f, const struct finding *row)
 {
-	if (row->busy) {
-		text_busy_sentence(s, f, row);
-		return;
-	}
-	const char *protocol = reasons_protocol(f->reasons, row->wait);
-	bool is_cpu = is_for_cpu(row);
+	bool is_cpu = sentence_is_for_cpu(row);
 	const struct object *o = row->object && !is_cpu ? profile_get_object(f->profile, row->object - 1) : NULL;
 	const char *says = is_cpu ? reason_says(row->reason) : reasons_says(f->reasons, row->wait);
-	g_autoptr(GString) name = g_string_new(NULL);
+	const char *protocol = row->loop || is_library_loop(f, row) ? "" : reasons_protocol(f->reasons, row->wait);
 
-	g_string_append_printf(s, "%.0f%% of the time that matters: ", text_percent(row->time_ns, f->matters_ns));
-	text_safe(s, row->process);
-	if (append_gil(s, f, row))
-		return;
-	if (row->loop) {
-		g_string_append_printf(s, " holds up its event loop (%s): it", row->loop->name);
-		protocol = "";
-	}
-	if (row->deadlock)
-		g_string_append(s, " is deadlocked and");
-	g_string_append_printf(s, " %s", row->is_broadcast ? "is woken with many others by one broadcast" : says);
+	g_string_append(s, row->is_broadcast ? "is woken with many others by one broadcast" : says);
 	if (o && *o->name)
-		text_finding_object(s, row, o);
+		sentence_object(s, row, o);
 	if (is_cpu)
 		return;
-	if (is_library_loop(f, row))
-		protocol = "";
 	if (tells_function(f, row))
-		text_finding_function(s, f, row->frame, " in ");
+		sentence_function(s, f, row->frame, " in ");
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);
 	if (*protocol && !strstr(says, protocol)) {
@@ -280,7 +200,34 @@ static void append_sentence(GString *s, const struct findings *f, const struct f
 		text_safe(s, protocol);
 		g_string_append_c(s, ')');
 	}
-	append_stopped(s, row);
+}
+
+void sentence_finding(GString *s, const struct findings *f, const struct finding *row)
+{
+	if (row->busy) {
+		sentence_busy(s, f, row);
+		return;
+	}
+	text_safe(s, row->process);
+	if (append_gil(s, f, row))
+		return;
+	if (row->loop)
+		g_string_append_printf(s, " holds up its event loop (%s): it", row->loop->name);
+	if (row->deadlock)
+		g_string_append(s, " is deadlocked and");
+	g_string_append_c(s, ' ');
+	append_what(s, f, row);
+	if (!sentence_is_for_cpu(row))
+		append_stopped(s, row);
+}
+
+void sentence_wait(GString *s, const struct findings *f, const struct finding *row)
+{
+	static const char prefix[] = "waits for ";
+	g_autoptr(GString) what = g_string_new(NULL);
+
+	append_what(what, f, row);
+	g_string_append(s, g_str_has_prefix(what->str, prefix) ? what->str + strlen(prefix) : what->str);
 }
 
 static bool has_shape(const struct finding *row)
@@ -312,16 +259,6 @@ static void append_timeouts(GString *s, const struct finding *row)
 	g_string_append(s, " of ");
 	text_thousands(s, row->woken_cnt);
 	g_string_append(s, " timed out");
-}
-
-/* Linux sends a SYN again after 1, 3, 7 s (TCP_TIMEOUT_INIT, include/net/tcp.h). */
-static bool has_repeated_syn(const struct finding *row)
-{
-	uint64_t waits = 0;
-
-	for (unsigned i = SYN_REPEATED_SLOT; i < PROFILE_HIST_SLOTS; i++)
-		waits += row->hist[i];
-	return row->reason == REASON_NETWORK_CONNECT && waits > row->count / 4 && row->max_ns >= SYN_REPEATED_NS;
 }
 
 /* " at 14:32:18.250": of a range of the history, where one may look for more. */
@@ -406,132 +343,37 @@ static void append_holders(GString *s, const struct findings *f)
 	blame_table_free(t);
 }
 
-/*
- * Nagle's algorithm holds back what a program writes in a second, small piece until the first is acknowledged, which
- * the other side delays for 40 ms and more, as it has nothing to send yet (TCP_DELACK_MIN; a slow clock makes it 50).
- */
-static bool has_delayed_acks(const struct findings *f, const struct finding *row)
-{
-	uint64_t most_ns = 0, others_ns = 0;
-
-	if (row->reason != REASON_NETWORK_RECEIVE || !row->object ||
-	    strcmp(profile_get_object(f->profile, row->object - 1)->place, "tcp") != 0)
-		return false;
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
-		*(i == DELAYED_ACK_SLOT ? &most_ns : &others_ns) += row->hist[i] * (3ULL << i) / 2;
-	return row->hist[DELAYED_ACK_SLOT] >= DELAYED_ACKS_MIN && most_ns > others_ns &&
-	       row->time_ns / MAX(row->count, 1) < 2 * DELAYED_ACK_NS;
-}
-
-/* The rule of what it waits for is about the very program whose loop it holds up. */
-static bool knows_loop(const struct findings *f, const struct finding *row)
-{
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-
-	return rule && rule->advice && rule->protocol && strcmp(rule->protocol, row->loop->name) == 0;
-}
-
-/* Who is of another process than a lock and its waiters, and ends nearly all of their waits, does so by a signal. */
-static bool is_ended_by_kill(const struct findings *f, const struct finding *row)
-{
-	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
-
-	return (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && o && o->is_private && row->pid &&
-	       row->by.pid && row->by.pid != row->pid && row->by.blocked_ns >= row->time_ns / 10 * 9;
-}
-
-const char *text_finding_advice(const struct findings *f, const struct finding *row)
-{
-	const struct profile_limit *limit = row->limit.limit;
-
-	if (row->deadlock == row->deadlock_next && row->deadlock)
-		return "It holds this lock already and waits for itself for ever: do not lock it twice. Until that is mended "
-		       "only a restart helps.";
-	if (row->deadlock)
-		return "Each of these threads holds what the next one waits for, so none goes on: take the locks in one order "
-		       "everywhere. Until that is mended only a restart helps.";
-	if (row->never_let_go || is_ended_by_kill(f, row))
-		return "Nobody let go of it while this was recorded: a deadlock, or whoever holds it is stuck. See what its other "
-		       "threads wait for: `offcpu report --full`.";
-	if (row->busy)
-		return text_busy_advice(row);
-	if (limit && advice_of_limit(limit))
-		return advice_of_limit(limit);
-	if (row->reason == REASON_CPU_QUEUE && !row->is_yield && wakers_are_connections(f->profile, row->process))
-		return "Most of its wakings are by connections that come in, which many threads wait for: record --storms tells "
-		       "how many wake in vain. EPOLLEXCLUSIVE or SO_REUSEPORT wakes one for each.";
-	if (row->reason == REASON_CPU_QUEUE && !row->is_yield && f->profile->info.has_blame)
-		return "More runnable threads than CPUs: add CPUs or run fewer.";
-	if (is_for_cpu(row))
-		return reason_advice(row->reason);
-	if (row->loop && row->loop->advice && !knows_loop(f, row))
-		return row->loop->advice;
-	if (row->reason == REASON_LOCK_MUTEX && row->by.does_ns > row->by.off_cpu_ns / 2) {
-		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
-			return "Do the I/O outside of the lock, or batch it.";
-		if (row->by.does == REASON_CPU_QUEUE)
-			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
-	}
-	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns)
-		return "The child is in this recording, too: look at what it waits for.";
-	if (has_repeated_syn(row))
-		return "Waits of 1, 3 or 7 s are SYNs sent again: the listener's accept queue is full (it accepts too slowly, "
-		       "or its backlog or somaxconn is small), or packets are lost.";
-	if (row->is_broadcast)
-		return "Wake one thread for one event (signal), or have a condition for each kind of event.";
-	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE) && row->by.threads_cnt > 1 &&
-	    actors_same_kind(row->by.comm,
-			     profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->comm) &&
-	    row->threads_cnt > 2)
-		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
-	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
-		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";
-	if (has_delayed_acks(f, row))
-		return "If the other side takes no such time itself, these 40 to 50 ms are an acknowledgement that TCP delays, while it or this one "
-		       "holds back a small write for it: write a request in one piece, or set TCP_NODELAY on both sides.";
-	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
-		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
-	if (row->timed_out_cnt > row->woken_cnt / 2 &&
-	    row->reason == REASON_NETWORK_CONNECT)
-		return "Nobody takes the connection: the listener's accept queue is full, packets are dropped, or the host is down. "
-		       "A shorter timeout bounds the wait.";
-	if (row->timed_out_cnt > row->woken_cnt / 2 &&
-	    (row->reason == REASON_EVENT_LOOP || row->reason == REASON_NETWORK_RECEIVE))
-		return "Nobody answers within the timeout: look at the peer; a shorter timeout bounds the wait.";
-	return reasons_advice(f->reasons, row->wait);
-}
-
 /* What shows the stacks of this finding, if a shell can have it without quoting pains. */
-static void append_command(GString *s, const struct findings *f, const struct finding *row)
+void sentence_command(GString *s, const struct findings *f, const struct finding *row)
 {
 	const char *name = tells_function(f, row) ? profile_get_frame(f->profile, (uint32_t)row->frame)->name : NULL;
 	g_autofree char *function = name ? function_plain_name(name) : NULL;
 
 	if (row->busy) {
-		g_string_append(s, row->has_samples ? " `offcpu report --weight on_cpu --stacks`"
-						    : " Functions: `offcpu record --cpu`");
+		g_string_append(s, row->has_samples ? "`offcpu report --weight on_cpu --stacks`"
+						    : "Functions: `offcpu record --cpu`");
 		return;
 	}
-	if (is_for_cpu(row)) {
-		g_string_append(s, f->profile->info.has_blame ? " `offcpu report --runq-blame`"
-							      : " `offcpu report --weight runnable --stacks`");
+	if (sentence_is_for_cpu(row)) {
+		g_string_append(s, f->profile->info.has_blame ? "`offcpu report --runq-blame`"
+							      : "`offcpu report --weight runnable --stacks`");
 		return;
 	}
-	if (!function || strlen(function) > 40 || row->never_let_go || is_ended_by_kill(f, row))
+	if (!function || strlen(function) > 40 || row->never_let_go || sentence_is_ended_by_kill(f, row))
 		return;
 	for (const char *c = function; *c; c++) {
 		if (!g_ascii_isalnum(*c) && *c != '_' && *c != ':')
 			return;
 	}
 	bool is_short = strlen(function) < GREP_WHOLE;	/* of a regular expression, which many names match */
-	g_string_append_printf(s, is_short ? " `offcpu report --stacks --grep '^%s$'`" : " `offcpu report --stacks --grep %s`",
+	g_string_append_printf(s, is_short ? "`offcpu report --stacks --grep '^%s$'`" : "`offcpu report --stacks --grep %s`",
 			       function);
 }
 
-static void append_all_evidence(GString *s, const struct findings *f, const struct finding *r)
+void sentence_evidence(GString *s, const struct findings *f, const struct finding *r)
 {
 	if (r->busy) {
-		text_busy_evidence(s, r);
+		sentence_busy_evidence(s, r);
 		return;
 	}
 	append_evidence(s, f, r);
@@ -539,51 +381,11 @@ static void append_all_evidence(GString *s, const struct findings *f, const stru
 	if (r->loop_on_cpu_ns) {
 		g_string_append(s, "; callbacks ran ");
 		text_duration(s, r->loop_on_cpu_ns);
-		text_finding_function(s, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
+		sentence_function(s, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
 	}
 	if (r->by.tid || !has_timeouts(r) || g_strcmp0(r->by.comm, "timer") != 0)	/* else it is said */
-		text_finding_by(s, f, r);
+		sentence_by(s, f, r);
 	append_limit(s, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
 		append_holders(s, f);
-}
-
-void text_finding_parts(const struct findings *f, unsigned row, struct text_finding_parts *ret_parts)
-{
-	const struct finding *r = &g_array_index(f->rows, struct finding, row);
-	GString *sentence = g_string_new(NULL), *evidence = g_string_new(NULL);
-
-	append_sentence(sentence, f, r);
-	append_all_evidence(evidence, f, r);
-	*ret_parts = (struct text_finding_parts){
-		.sentence = g_string_free(sentence, FALSE),
-		.evidence = g_string_free(evidence, FALSE),
-		.advice = text_finding_advice(f, r),
-	};
-}
-
-void text_finding_parts_clear(struct text_finding_parts *parts)
-{
-	g_free(parts->sentence);
-	g_free(parts->evidence);
-}
-
-void text_finding(GString *s, const struct findings *f, unsigned row, unsigned number, const char *advice,
-		  const struct text_options *options)
-{
-	const struct finding *r = &g_array_index(f->rows, struct finding, row);
-	g_autoptr(GString) line = g_string_new(NULL);
-
-	g_string_append(s, text_bold(options));
-	g_string_append_printf(line, "%u. ", number);
-	append_sentence(line, f, r);
-	text_wrap(s, line->str, INDENT, text_screen_width(options));
-	g_string_append(s, text_plain(options));
-	g_string_assign(line, INDENT);
-	append_all_evidence(line, f, r);
-	text_wrap(s, line->str, INDENT, text_screen_width(options));
-	g_string_assign(line, INDENT);
-	g_string_append(line, advice);
-	append_command(line, f, r);
-	text_wrap(s, line->str, INDENT, text_screen_width(options));
 }

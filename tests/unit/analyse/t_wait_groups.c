@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "../fixture.h"
-#include "analyse/headlines.h"
+#include "analyse/wait_groups.h"
+#include "explain/findings.h"
 #include "analyse/top.h"
 #include "render/json/parts.h"
 #include "render/json/write.h"
@@ -14,12 +15,12 @@ static void test_sums(void)
 {
 	struct profile *p = fixture_new();
 	struct findings *f = findings_new(p, NULL);
-	struct headlines *h = headlines_new(f, NULL);
+	struct wait_groups *h = wait_groups_new(f->profile, f->reasons, NULL);
 	struct top *top = top_new(p, NULL, TOP_BY_STACK, WEIGHT_OFF_CPU);
 	uint64_t sum = 0, parts = 0, count = 0, hist = 0, waits_hist = 0, waits_count = 0;
 
 	for (guint i = 0; i < h->rows->len; i++) {
-		const struct headline *r = &g_array_index(h->rows, struct headline, i);
+		const struct wait_group *r = &g_array_index(h->rows, struct wait_group, i);
 
 		g_assert_true(!i || (r - 1)->off_cpu_ns >= r->off_cpu_ns);
 		g_assert_cmpuint(r->stacks_cnt, >=, 1);
@@ -42,7 +43,7 @@ static void test_sums(void)
 	g_assert_cmpuint(hist, ==, waits_hist);
 	g_assert_cmpuint(h->rows->len, <=, top->rows->len);
 	top_free(top);
-	headlines_free(h);
+	wait_groups_free(h);
 	findings_free(f);
 	profile_free(p);
 }
@@ -53,7 +54,7 @@ static void test_together(void)
 	struct profile *p = fixture_new();
 	struct wait w = { .thread = 0, .state = 'S', .count = 3, .blocked_ns = 900 * MS, .max_ns = 300 * MS };
 	struct findings *f;
-	struct headlines *h;
+	struct wait_groups *h;
 	unsigned found = 0;
 
 	w.user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, "main@/usr/bin/server other_way@/usr/bin/server do_work@/usr/bin/server "
@@ -61,9 +62,9 @@ static void test_together(void)
 	w.kernel = profile_wait(p, 0)->kernel;
 	profile_add_wait(p, &w);
 	f = findings_new(p, NULL);
-	h = headlines_new(f, NULL);
+	h = wait_groups_new(f->profile, f->reasons, NULL);
 	for (guint i = 0; i < h->rows->len; i++) {
-		const struct headline *r = &g_array_index(h->rows, struct headline, i);
+		const struct wait_group *r = &g_array_index(h->rows, struct wait_group, i);
 		const struct wait *most = profile_wait(p, r->wait);
 
 		if (strcmp(profile_thread(p, most->thread)->comm, "server") || most->state != 'S' || r->stacks_cnt < 2)
@@ -76,7 +77,7 @@ static void test_together(void)
 		g_assert_cmpuint(r->off_cpu_ns, ==, 1450 * MS);
 	}
 	g_assert_cmpuint(found, ==, 1);
-	headlines_free(h);
+	wait_groups_free(h);
 	findings_free(f);
 	profile_free(p);
 }
@@ -86,13 +87,13 @@ static void test_selection(void)
 	struct profile *p = fixture_new();
 	struct selection *s = selection_new(p, &(struct query){ .comm = "server" }, NULL), *none = selection_new(p, &(struct query){ .comm = "nobody" }, NULL);
 	struct findings *f = findings_new(p, s);
-	struct headlines *h = headlines_new(f, s), *empty = headlines_new(f, none);
+	struct wait_groups *h = wait_groups_new(f->profile, f->reasons, s), *empty = wait_groups_new(f->profile, f->reasons, none);
 
 	g_assert_cmpuint(h->sum_ns, ==, 980 * MS);
 	g_assert_true(!empty->sum_ns && !empty->rows->len);
-	headlines_free(h);
-	headlines_free(empty);
-	headlines_free(NULL);
+	wait_groups_free(h);
+	wait_groups_free(empty);
+	wait_groups_free(NULL);
 	findings_free(f);
 	selection_free(s);
 	selection_free(none);
@@ -119,18 +120,18 @@ static void test_many_processes(void)
 
 		profile_add_wake(p, &wake);
 	}
-	struct findings *f = findings_new(p, NULL);
-	const struct finding_by *by = &g_array_index(f->rows, struct finding, 0).by;
+	struct explanation *e = explanation_new(p, NULL);
+	const struct finding_by *by = &g_array_index(e->findings->rows, struct finding, 0).by;
 
 	g_assert_cmpstr(by->comm, ==, "sleep");
 	g_assert_cmpuint(by->blocked_ns, ==, CNT / 7 * 6 * MS);
 	/* nor does JSON name one of them */
 	json_init(&j, json);
 	json_object_begin(&j);
-	json_findings(&j, f);
+	json_findings(&j, e);
 	json_object_end(&j);
 	g_assert_nonnull(strstr(json->str, "\"comm\":\"sleep\",\"several\":true,\"pid\":null,\"tid\":null,"));
-	findings_free(f);
+	explanation_free(e);
 	profile_free(p);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/busy.h"
+#include "explain/busy.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/findings_by.h"
+#include "explain/findings_by.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -30,7 +30,6 @@ struct candidate {
 struct cause_finder {
 	struct findings *f;
 	const uint32_t *locks;
-	uint32_t *of_wait; /* of each wait: row + 1 of the finding it belongs to */
 	uint32_t *threads_of_wakers;
 };
 
@@ -39,23 +38,6 @@ static bool same_function(const struct profile *p, int64_t a, int64_t b)
 	if (a < 0 || b < 0)
 		return a == b;
 	return a == b || profile_get_frame(p, (uint32_t)a)->name == profile_get_frame(p, (uint32_t)b)->name;
-}
-
-/* Does the wait belong to the row?  As findings.c sorted them. */
-static bool belongs(const struct cause_finder *c, const struct finding *row, uint32_t i)
-{
-	const struct findings *f = c->f;
-	const struct wait *w = profile_wait(f->profile, i);
-	const struct object *o = profile_wait_object(f->profile, w);
-
-	if (!w->blocked_ns || reasons_of(f->reasons, i) != row->reason || reasons_is_idle(f->reasons, i) ||
-	    profile_thread(f->profile, w->thread)->process != row->process)
-		return false;
-	if (o && lock_is_held(o) && reason_family(row->reason) == FAMILY_LOCK)
-		return row->object && c->locks[w->object] == c->locks[row->object];
-	if (row->reason != REASON_LOCK_GIL && reasons_loop(f->reasons, i) != row->loop)
-		return false;
-	return same_function(f->profile, finding_frame(f, i), row->frame);
 }
 
 /* "crunch (app.py:" of "crunch (app.py:12) < main (app.py:40)": lines of one function are one place. */
@@ -259,7 +241,6 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 	const struct profile *p = c->f->profile;
 	uint64_t sums[REASON_COUNT] = { 0 }, longest[REASON_COUNT] = { 0 };
 	int64_t frames[REASON_COUNT] = { 0 }, function = row->by.frame >= 0 ? row->by.frame : row->frame;
-	uint32_t number = (uint32_t)(row - &g_array_index(c->f->rows, struct finding, 0)) + 1;
 
 	if (is_lock && function < 0)
 		return;
@@ -268,7 +249,7 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 		enum reason reason = reasons_of(c->f->reasons, i);
 		bool is_own = w->object && row->object && c->locks[w->object] == c->locks[row->object];
 
-		if (!is_holder[w->thread] || is_own || c->of_wait[i] == number ||
+		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
 		    (is_lock && !passes(p, w->user, function)) ||
 		    (reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
 			continue;
@@ -380,7 +361,7 @@ struct wakings {
 	uint64_t woken_ns, timer_ns, broadcast_ns, broadcast_cnt;
 };
 
-static struct wakings count_wakings(const struct cause_finder *c, struct finding *row, uint32_t number, GArray *wakers,
+static struct wakings count_wakings(const struct cause_finder *c, struct finding *row, GArray *wakers,
 				    bool *is_holder)
 {
 	const struct profile *p = c->f->profile;
@@ -390,7 +371,7 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 		const struct wake *wake = profile_wake(p, i);
 		const struct waker *w = profile_get_waker(p, wake->waker);
 
-		if (c->of_wait[wake->wait] != number)
+		if (c->f->blocked_in[wake->wait] != row->id)
 			continue;
 		count_waker(c, wakers, wake, row->reason == REASON_LOCK_GIL);
 		sum.woken_ns += wake->blocked_ns;
@@ -454,7 +435,7 @@ static void find_by_of_deadlock(const struct cause_finder *c, struct finding *ro
  * Do its waits for a lock, which take nearly all of the window, go on as that ends, or end by a timer alone?  A JVM looks
  * at a monitor once a second.
  */
-static bool never_let_go(const struct cause_finder *c, const struct finding *row, uint32_t number)
+static bool never_let_go(const struct cause_finder *c, const struct finding *row)
 {
 	const struct profile *p = c->f->profile;
 	const uint64_t stuck_ns = p->info.duration_ns / 1000 * STUCK_PERMILLE;
@@ -464,12 +445,12 @@ static bool never_let_go(const struct cause_finder *c, const struct finding *row
 	if (!is_lock || !p->info.has_wakers || (row->max_ns < stuck_ns && row->time_ns < row->threads_cnt * stuck_ns))
 		return false;
 	for (uint32_t i = 0; i < p->waits->len; i++)
-		if (c->of_wait[i] == number && !(profile_wait(p, i)->flags & WAIT_OPEN_AT_END))
+		if (c->f->blocked_in[i] == row->id && !(profile_wait(p, i)->flags & WAIT_OPEN_AT_END))
 			ended_cnt += profile_wait(p, i)->count;
 	return row->woken_cnt == row->timed_out_cnt && ended_cnt == row->timed_out_cnt;
 }
 
-static void find_by(const struct cause_finder *c, struct finding *row, uint32_t number)
+static void find_by(const struct cause_finder *c, struct finding *row)
 {
 	const struct profile *p = c->f->profile;
 	g_autoptr(GArray) holders = g_array_new(FALSE, FALSE, sizeof(struct candidate));
@@ -479,13 +460,13 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 	struct wakings sum;
 
 	for (uint32_t i = 0; i < p->waits->len; i++) {
-		if (c->of_wait[i] == number)
+		if (c->f->blocked_in[i] == row->id)
 			count_holder(c, holders, i);
 	}
-	sum = count_wakings(c, row, number, wakers, is_holder);
+	sum = count_wakings(c, row, wakers, is_holder);
 	const struct candidate *holder = most(holders), *waker = most(wakers),
 			       *best = is_lock && holder ? holder : waker;
-	row->never_let_go = !holder && never_let_go(c, row, number);
+	row->never_let_go = !holder && never_let_go(c, row);
 	if (!best)
 		return;
 	const struct candidate *lets_go = as_waker(wakers, best);
@@ -534,31 +515,23 @@ static void find_by(const struct cause_finder *c, struct finding *row, uint32_t 
 		find_running(c, row, is_holder);
 }
 
-void findings_find_causes(struct findings *f, const struct selection *selection, const uint32_t *locks)
+void findings_find_causes(struct findings *f, const uint32_t *locks)
 {
 	const struct profile *p = f->profile;
 	uint32_t rows = MIN(f->rows->len, FINDINGS_WITH_CAUSES);
 	struct cause_finder c = {
 		.f = f,
 		.locks = locks,
-		.of_wait = g_new0(uint32_t, (gsize)p->waits->len + 1),
 		.threads_of_wakers = actors_threads_of_wakers(p),
 	};
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		for (uint32_t r = 0; r < rows && !c.of_wait[i] && (!selection || selection->waits[i]); r++) {
-			if (belongs(&c, &g_array_index(f->rows, struct finding, r), i))
-				c.of_wait[i] = r + 1;
-		}
-	}
 	for (uint32_t r = 0; r < rows; r++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, r);
 
 		if (row->deadlock)
 			find_by_of_deadlock(&c, row);
 		else if (reason_family(row->reason) != FAMILY_CPU)
-			find_by(&c, row, r + 1);
+			find_by(&c, row);
 	}
-	g_free(c.of_wait);
 	g_free(c.threads_of_wakers);
 }

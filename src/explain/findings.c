@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/findings.h"
+#include "explain/findings.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "analyse/busy.h"
-#include "analyse/deadlock.h"
-#include "analyse/findings_by.h"
-#include "analyse/limits.h"
+#include "explain/busy.h"
+#include "explain/deadlock.h"
+#include "explain/findings_by.h"
+#include "explain/limits.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "base/hash.h"
@@ -91,6 +91,7 @@ static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 		return at - 1;
 	struct finding row = {
 		.reason = (enum reason)key->reason,
+		.id = f->rows->len + 1,
 		.wait = wait,
 		.process = t->process,
 		.pid = t->pid,
@@ -108,8 +109,8 @@ static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 	return f->rows->len - 1;
 }
 
-/* So much of a wait is for that reason. */
-static void add(struct maker *m, const struct key *key, uint32_t wait, uint64_t ns, bool has_shape)
+/* So much of a wait is for that reason; returns the row's id. */
+static uint32_t add(struct maker *m, const struct key *key, uint32_t wait, uint64_t ns, bool has_shape)
 {
 	struct findings *f = m->f;
 	const struct wait *w = profile_wait(f->profile, wait);
@@ -132,7 +133,7 @@ static void add(struct maker *m, const struct key *key, uint32_t wait, uint64_t 
 		row->threads_cnt++;
 	row->count += w->count;
 	if (!has_shape)
-		return;
+		return row->id;
 	if (m->rings[wait] && !row->deadlock) {
 		row->deadlock = wait + 1;
 		row->deadlock_next = m->rings[wait];
@@ -144,6 +145,7 @@ static void add(struct maker *m, const struct key *key, uint32_t wait, uint64_t 
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		row->hist[i] += w->hist[i];
 	row->durations_ns += wait_off_cpu_ns(w);
+	return row->id;
 }
 
 static struct finding_class *class_of(struct maker *m, uint32_t thread)
@@ -269,7 +271,7 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 		key.loop = reasons_loop(f->reasons, i);
 	f->blocked_ns += w->blocked_ns;
 	c->family_ns[reason_family(reason)] += w->blocked_ns;
-	add(m, &key, i, w->blocked_ns, true);
+	f->blocked_in[i] = add(m, &key, i, w->blocked_ns, true);
 }
 
 static void add_queue(struct maker *m, struct finding_class *c, uint32_t i, uint64_t *throttled_ns)
@@ -290,11 +292,11 @@ static void add_queue(struct maker *m, struct finding_class *c, uint32_t i, uint
 	c->throttled_ns += throttled;
 	c->queue_ns += ns - throttled;
 	if (throttled)
-		add(m, &key, i, throttled, is_own);
+		f->queued_in[i] = add(m, &key, i, throttled, is_own);
 	key.reason = REASON_CPU_QUEUE;
 	key.function = is_own && rule && strcmp(rule->name, "yield") == 0 ? own_function(m, i) : NULL;
 	if (ns > throttled)
-		add(m, &key, i, ns - throttled, is_own);
+		f->queued_in[i] = add(m, &key, i, ns - throttled, is_own);
 }
 
 static void add_waits(struct maker *m)
@@ -398,13 +400,6 @@ uint64_t finding_rank_ns(const struct finding *f)
 										       : f->time_ns;
 }
 
-bool finding_is_worth(const struct findings *f, guint row, unsigned percent)
-{
-	const struct finding *r = &g_array_index(f->rows, struct finding, row);
-
-	return !row || r->deadlock || r->time_ns >= f->matters_ns / 100 * percent;
-}
-
 static void count_looks(struct findings *f)
 {
 	const struct profile_info *info = &f->profile->info;
@@ -495,6 +490,8 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	f->profile = p;
 	f->selection = selection;
 	f->reasons = reasons_new(p, NULL);
+	f->blocked_in = g_new0(uint32_t, (gsize)p->waits->len + 1);
+	f->queued_in = g_new0(uint32_t, (gsize)p->waits->len + 1);
 	f->rows = g_array_new(FALSE, FALSE, sizeof(struct finding));
 	f->classes = g_array_new(FALSE, FALSE, sizeof(struct finding_class));
 	f->has_kernel_only = !has_user_threads(p, selection);
@@ -510,7 +507,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 		if (g_array_index(f->rows, struct finding, i).loop)
 			add_loop_samples(&m, &g_array_index(f->rows, struct finding, i));
 	g_array_sort(f->classes, compare_classes);
-	findings_find_causes(f, selection, m.locks);
+	findings_find_causes(f, m.locks);
 	if (!p->info.imported && !p->info.has_requests && !p->info.looks.rounds)
 		busy_find(f);
 	limits_find(f);
@@ -529,6 +526,8 @@ void findings_free(struct findings *f)
 	if (!f)
 		return;
 	g_array_unref(f->rows);
+	g_free(f->blocked_in);
+	g_free(f->queued_in);
 	g_array_unref(f->classes);
 	reasons_free(f->reasons);
 	g_free(f);

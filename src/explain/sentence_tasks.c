@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "base/module.h"
-#include "render/text/finding.h"
-#include "render/text/style.h"
-#include "render/text/util.h"
+#include "explain/sentence.h"
+#include "explain/text.h"
 
-#define INDENT "   "
 #define NAME_COLUMNS 60
 
 static const char *noun_of(const struct task_wait *w)
@@ -54,17 +52,21 @@ static void append_place(GString *s, const struct task_wait *w, const char *befo
 	g_string_append_c(s, ')');
 }
 
-/* "1. 94% of the time of shop's goroutines: 15 goroutines wait for a mutex in main.withdraw (bank.go:4)" */
-static void append_sentence(GString *s, const struct task_wait *w)
+/* "15 goroutines wait for a mutex in main.withdraw (bank.go:4)" */
+void sentence_task(GString *s, const struct task_wait *w)
 {
-	g_string_append_printf(s, "%.0f%% of the time of ", text_percent(w->task_ns, w->busy_ns));
-	text_safe_cut(s, w->program, NAME_COLUMNS);
-	g_string_append_printf(s, "'s %ss: ", noun_of(w));
 	append_tasks(s, w);
 	append_place(s, w, " in ");
 }
 
-static void append_evidence(GString *s, const struct profile *p, const struct task_wait *w)
+/* "shop's goroutines" */
+void sentence_tasks_whole(GString *s, const struct task_wait *w)
+{
+	text_safe_cut(s, w->program, NAME_COLUMNS);
+	g_string_append_printf(s, "'s %ss", noun_of(w));
+}
+
+void sentence_task_evidence(GString *s, const struct profile *p, const struct task_wait *w)
 {
 	text_duration(s, w->task_ns);
 	g_string_append(s, " of their time in ");
@@ -79,30 +81,4 @@ static void append_evidence(GString *s, const struct profile *p, const struct ta
 		append_tasks(s, w->meanwhile);
 		append_place(s, w->meanwhile, " in ");
 	}
-}
-
-void text_task_finding_parts(const struct profile *p, const struct task_wait *w, struct text_finding_parts *ret_parts)
-{
-	GString *sentence = g_string_new(NULL), *evidence = g_string_new(NULL);
-
-	append_sentence(sentence, w);
-	append_evidence(evidence, p, w);
-	*ret_parts = (struct text_finding_parts){ g_string_free(sentence, FALSE), g_string_free(evidence, FALSE), w->advice };
-}
-
-void text_task_finding(GString *s, const struct profile *p, const struct task_wait *w, unsigned number,
-		       const struct text_options *options)
-{
-	g_autoptr(GString) line = g_string_new(NULL);
-
-	g_string_append(s, text_bold(options));
-	g_string_append_printf(line, "%u. ", number);
-	append_sentence(line, w);
-	text_wrap(s, line->str, INDENT, text_screen_width(options));
-	g_string_append(s, text_plain(options));
-	g_string_assign(line, INDENT);
-	append_evidence(line, p, w);
-	text_wrap(s, line->str, INDENT, text_screen_width(options));
-	g_string_printf(line, INDENT "%s `offcpu report --by task`", w->advice);
-	text_wrap(s, line->str, INDENT, text_screen_width(options));
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef ANALYSE_TASK_FINDINGS_H
-#define ANALYSE_TASK_FINDINGS_H
+#ifndef EXPLAIN_TASK_FINDINGS_H
+#define EXPLAIN_TASK_FINDINGS_H
 
 #include <stdbool.h>
 
+#include "analyse/query.h"
 #include "profile/profile.h"
 #include "profile/tasks.h"
 
@@ -40,8 +41,8 @@ struct task_findings {
 	GStringChunk *strings;
 };
 
-/* Of the profile's tasks; p stays in use.  Free with task_findings_free(). */
-struct task_findings *task_findings_new(const struct profile *p);
+/* Of the tasks of processes with a thread in the selection; NULL: of all.  p stays in use. */
+struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection);
 
 struct finding;
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef ANALYSE_HEADLINES_H
-#define ANALYSE_HEADLINES_H
+#ifndef ANALYSE_WAIT_GROUPS_H
+#define ANALYSE_WAIT_GROUPS_H
 
-#include "analyse/findings.h"
+#include "analyse/query.h"
+#include "analyse/reason/reasons.h"
 
 /*
  * Waits summed by who waits and what for: name of the thread, reason, and the headline of the stack (plumbing.h).
  * Stacks that differ only in how the program got there are one row, and the heaviest of them stands for all.
  */
-struct headline {
+struct wait_group {
 	const char *name;	/* not escaped */
 	enum reason reason;
 	bool is_idle;
@@ -20,13 +21,13 @@ struct headline {
 	uint64_t hist[PROFILE_HIST_SLOTS];
 };
 
-struct headlines {
-	GArray *rows;	/* struct headline, the heaviest first; ties by name, then wait */
+struct wait_groups {
+	GArray *rows;	/* struct wait_group, the heaviest first; ties by name, then wait */
 	uint64_t sum_ns;
 };
 
-/* selection NULL: all waits.  Names belong to f, which must outlive it; samples on CPU are no waits. */
-struct headlines *headlines_new(const struct findings *f, const struct selection *selection);
-void headlines_free(struct headlines *h);	/* NULL is fine */
+/* selection NULL: all waits.  Names belong to `reasons`, which must outlive it; samples on CPU are no waits. */
+struct wait_groups *wait_groups_new(const struct profile *p, struct reasons *reasons, const struct selection *selection);
+void wait_groups_free(struct wait_groups *h);	/* NULL is fine */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <inttypes.h>
 
-#include "render/text/finding.h"
-#include "render/text/util.h"
+#include "explain/sentence.h"
+#include "explain/text.h"
 
 /* One turn of a loop, between two waits for events; 0: it never rested. */
 static uint64_t turn_ns(const struct finding *row)
@@ -10,10 +10,9 @@ static uint64_t turn_ns(const struct finding *row)
 	return row->count ? row->time_ns / row->count : 0;
 }
 
-/* "97% of the time of redis-server's event loop (Redis): it runs, for 352 ms at a time, mostly in evalCommand" */
-void text_busy_sentence(GString *s, const struct findings *f, const struct finding *row)
+/* "redis-server's event loop (Redis): it runs, for 352 ms at a time, mostly in evalCommand" */
+void sentence_busy(GString *s, const struct findings *f, const struct finding *row)
 {
-	g_string_append_printf(s, "%.0f%% of the time of ", text_percent(row->time_ns, row->observed_ns));
 	text_safe(s, row->process);
 	g_string_append(s, row->busy == BUSY_POOL ? "'s thread pool" : "'s event loop");
 	g_string_append(s, row->busy == BUSY_LOOP && row->threads_cnt > 1 ? "s" : "");
@@ -30,11 +29,11 @@ void text_busy_sentence(GString *s, const struct findings *f, const struct findi
 	} else {
 		g_string_append(s, row->threads_cnt > 1 ? ": they never rest" : ": it never rests");
 	}
-	text_finding_function(s, f, row->frame, ", mostly in ");
+	sentence_function(s, f, row->frame, ", mostly in ");
 }
 
 /* "1 thread, on CPU for 4.87 s; in evalCommand at 41 of 44 looks" */
-void text_busy_evidence(GString *s, const struct finding *row)
+void sentence_busy_evidence(GString *s, const struct finding *row)
 {
 	text_thousands(s, row->threads_cnt);
 	g_string_append(s, row->threads_cnt == 1 ? " thread, on CPU for " : " threads, on CPU for ");
@@ -63,7 +62,7 @@ void text_busy_evidence(GString *s, const struct finding *row)
 	g_string_append(s, row->looks_cnt == 1 ? " preemption was there" : " preemptions were there");
 }
 
-const char *text_busy_advice(const struct finding *row)
+const char *sentence_busy_advice(const struct finding *row)
 {
 	if (row->busy_rule && row->busy_rule->advice)
 		return row->busy_rule->advice;

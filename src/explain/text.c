@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/util.h"
+#include "explain/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -204,4 +204,31 @@ double text_lost_percent(const struct profile *p)
 	double percent = text_percent(lost, observed);
 
 	return percent > LOST_PERCENT ? percent : 0;
+}
+
+void text_clock_as(GString *s, uint64_t unix_ns, const char *format)
+{
+	g_autoptr(GDateTime) when = g_date_time_new_from_unix_local((gint64)(unix_ns / 1000000000));
+	g_autofree char *text = when ? g_date_time_format(when, format) : NULL;
+
+	g_string_append(s, text ? text : "?");
+}
+
+bool text_same_day(uint64_t a_unix_ns, uint64_t b_unix_ns)
+{
+	g_autoptr(GDateTime) a = g_date_time_new_from_unix_local((gint64)(a_unix_ns / 1000000000));
+	g_autoptr(GDateTime) b = g_date_time_new_from_unix_local((gint64)(b_unix_ns / 1000000000));
+
+	return a && b && g_date_time_get_day_of_year(a) == g_date_time_get_day_of_year(b) &&
+	       g_date_time_get_year(a) == g_date_time_get_year(b);
+}
+
+void text_clock_ms(GString *s, uint64_t unix_ns, const struct profile_info *info)
+{
+	const uint64_t end_ns = MAX(info->history.to_unix_ns, info->start_unix_ns);
+
+	text_clock_as(s, unix_ns,
+			text_same_day(unix_ns, info->start_unix_ns) && text_same_day(unix_ns, end_ns) ? "%H:%M:%S"
+											    : "%Y-%m-%d %H:%M:%S");
+	g_string_append_printf(s, ".%03u", (unsigned)(unix_ns / 1000000 % 1000));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef RENDER_TEXT_UTIL_H
-#define RENDER_TEXT_UTIL_H
+#ifndef EXPLAIN_TEXT_H
+#define EXPLAIN_TEXT_H
 
 #include <glib.h>
 #include <stdbool.h>
@@ -37,6 +37,13 @@ void text_safe_cell(GString *s, const char *name, unsigned width);
 double text_percent(uint64_t part, uint64_t whole);
 
 struct profile;
+
+/* A clock's time by a format of GLib's; whether both lie on one day of the calendar. */
+void text_clock_as(GString *s, uint64_t unix_ns, const char *format);
+bool text_same_day(uint64_t a_unix_ns, uint64_t b_unix_ns);
+struct profile_info;
+/* "14:32:18.250", with the day where the window began on another or the time lies outside of it. */
+void text_clock_ms(GString *s, uint64_t unix_ns, const struct profile_info *info);
 
 /* How much of the threads' time is lost; 0 where it is so little that a recording is called complete. */
 double text_lost_percent(const struct profile *p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef ANALYSE_BUSY_H
-#define ANALYSE_BUSY_H
+#ifndef EXPLAIN_BUSY_H
+#define EXPLAIN_BUSY_H
 
-#include "analyse/findings.h"
+#include "explain/findings.h"
 
 /*
  * What threads do that others wait for where nobody's wait shows it: an event loop that computes, a pool all of whose

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <string.h>
 
-#include "render/text/finding.h"
-#include "render/text/util.h"
+#include "explain/sentence.h"
+#include "explain/text.h"
 
 /* "irq:virtio0", "softirq:BLOCK(vda)", "softirq:NET_RX", "timer", in words. */
 static bool append_interrupt(GString *s, const char *name)
@@ -28,7 +28,7 @@ static bool append_interrupt(GString *s, const char *name)
 }
 
 /* "cpu-worker/4711" */
-void text_finding_who(GString *s, const struct finding_by *by)
+void sentence_who(GString *s, const struct finding_by *by)
 {
 	if (!by->tid && append_interrupt(s, by->comm))
 		return;
@@ -54,15 +54,15 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 	g_string_append(s, reason_says(by->does));
 	if (row->deadlock) {
 		const struct wait *next = profile_wait(f->profile, row->deadlock_next - 1);
-		text_finding_object(s, row, profile_wait_object(f->profile, next));
+		sentence_object(s, row, profile_wait_object(f->profile, next));
 	}
 	if (by->does_frame != by->frame)
-		text_finding_function(s, f, by->does_frame, " in ");
+		sentence_function(s, f, by->does_frame, " in ");
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);
 }
 
-void text_finding_by(GString *s, const struct findings *f, const struct finding *row)
+void sentence_by(GString *s, const struct findings *f, const struct finding *row)
 {
 	const struct finding_by *by = &row->by;
 	bool is_held = finding_is_held(f, row);
@@ -70,17 +70,17 @@ void text_finding_by(GString *s, const struct findings *f, const struct finding 
 	if (!by->comm)
 		return;
 	if (row->reason == REASON_LOCK_GIL && is_held) {	/* the sentence says who */
-		text_finding_function(s, f, row->frame, "; they wait in ");
+		sentence_function(s, f, row->frame, "; they wait in ");
 		return;
 	}
 	g_string_append(s, is_held ? "; held by " : row->reason == REASON_LOCK_GIL ? "; let go by " : "; ended by ");
-	text_finding_who(s, by);
+	sentence_who(s, by);
 	if (row->deadlock && row->deadlock == row->deadlock_next) {
 		g_string_append(s, ", the very thread that waits");
 		return;
 	}
 	if (by->frame >= 0 && profile_get_frame(f->profile, (uint32_t)by->frame)->name) /* an address tells nothing here */
-		text_finding_function(s, f, by->frame, " in ");
+		sentence_function(s, f, by->frame, " in ");
 	if (by->does_ns)
 		append_doing(s, f, row, is_held);
 	else if (row->reason != REASON_LOCK_GIL && by->blocked_ns < row->time_ns - row->time_ns / 100)

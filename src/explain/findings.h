@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef ANALYSE_FINDINGS_H
-#define ANALYSE_FINDINGS_H
+#ifndef EXPLAIN_FINDINGS_H
+#define EXPLAIN_FINDINGS_H
 
 #include "analyse/query.h"
 #include "analyse/reason/reasons.h"
@@ -49,6 +49,7 @@ struct finding_limit {
 
 struct finding {
 	enum reason reason;
+	uint32_t id; /* from 1, and not by rank; 0: of busy threads, which no wait is of */
 	uint32_t wait; /* index of the longest of its rows: its words, protocol and stacks */
 	const char *process; /* its name; of several processes of that name */
 	uint32_t pid; /* 0: several */
@@ -110,6 +111,8 @@ struct findings {
 	const struct selection *selection; /* NULL: everything */
 	struct reasons *reasons;
 	GArray *rows; /* struct finding, the most important first */
+	/* of each wait: the id of the row that its blocked time is in, and of that of the rest; 0: none */
+	uint32_t *blocked_in, *queued_in;
 	GArray *classes; /* struct finding_class, most time that matters first */
 	uint64_t matters_ns; /* of all rows */
 	uint64_t blocked_ns, queue_ns; /* its two parts */
@@ -126,8 +129,11 @@ void findings_free(struct findings *f); /* NULL is fine */
 /* What rows are sorted by: its time, or a part of it. */
 uint64_t finding_rank_ns(const struct finding *f);
 
-/* Is the row worth telling, with so many percent of the time that matters?  The first one and a deadlock are always. */
-bool finding_is_worth(const struct findings *f, guint row, unsigned percent);
+/* Is time of the wait in that row? */
+static inline bool finding_has_wait(const struct findings *f, const struct finding *row, uint32_t wait)
+{
+	return row->id && (f->blocked_in[wait] == row->id || f->queued_in[wait] == row->id);
+}
 
 /* Is whoever `by` tells of the one that held the lock?  Else it ended the waits. */
 bool finding_is_held(const struct findings *f, const struct finding *row);

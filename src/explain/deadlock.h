@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef ANALYSE_DEADLOCK_H
-#define ANALYSE_DEADLOCK_H
+#ifndef EXPLAIN_DEADLOCK_H
+#define EXPLAIN_DEADLOCK_H
 
 #include "profile/profile.h"
 

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/explain.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "explain/findings_by.h"
+#include "explain/little.h"
+#include "explain/sentence.h"
+#include "explain/text.h"
+
+#define HEADLINE_PERCENT 5	/* of its whole: below that only the first one is worth telling */
+#define NAME_COLUMNS 20
+
+const char *headline_kind_name(enum headline_kind kind)
+{
+	static const char *const names[HEADLINE_KIND_COUNT] = { "wait", "busy", "tasks" };
+
+	return names[kind];
+}
+
+static bool is_worth(uint64_t time_ns, uint64_t whole_ns, bool is_first)
+{
+	return is_first || time_ns >= whole_ns / 100 * HEADLINE_PERCENT;
+}
+
+static bool is_nothing(const struct explanation *e, const struct finding *row)
+{
+	return task_findings_outweigh(e->tasks, row, e->findings->profile->info.duration_ns);
+}
+
+static struct headline of_finding(const struct explanation *e, const struct finding *row)
+{
+	return (struct headline){
+		.kind = row->busy ? HEADLINE_BUSY : HEADLINE_WAIT,
+		.finding = row,
+		.time_ns = row->time_ns,
+		.whole_ns = row->busy ? row->observed_ns : e->findings->matters_ns,
+	};
+}
+
+static struct headline of_task(const struct task_wait *w)
+{
+	return (struct headline){ .kind = HEADLINE_TASKS, .task = w, .time_ns = w->task_ns, .whole_ns = w->busy_ns };
+}
+
+/* From *at on the next finding of threads that is worth a headline; NULL: none. */
+static const struct finding *next_finding(const struct explanation *e, guint *at)
+{
+	const struct findings *f = e->findings;
+
+	for (; *at < f->rows->len; (*at)++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, *at);
+
+		if (!row->deadlock && !is_worth(row->time_ns, f->matters_ns, !*at))
+			return NULL;
+		if (!is_nothing(e, row))
+			return row;
+	}
+	return NULL;
+}
+
+static const struct task_wait *next_task(const struct explanation *e, guint *at)
+{
+	for (; *at < e->tasks->cnt; (*at)++) {
+		const struct task_wait *w = &g_array_index(e->tasks->rows, struct task_wait, *at);
+
+		if (is_worth(w->task_ns, w->busy_ns, !*at))
+			return w;
+	}
+	return NULL;
+}
+
+/* Times of tasks and of threads do not compare, so a second one of tasks comes behind the first one of threads. */
+static void choose(struct explanation *e)
+{
+	guint at = 0, task_at = 0;
+
+	while (e->headlines->len < HEADLINES_MAX) {
+		const struct finding *row = next_finding(e, &at);
+		const struct task_wait *w = next_task(e, &task_at);
+		bool is_task = w && (!row || (task_at <= at && w->rank_ns >= finding_rank_ns(row)));
+		struct headline h;
+
+		if (!row && !w)
+			return;
+		h = is_task ? of_task(w) : of_finding(e, row);
+		*(is_task ? &task_at : &at) += 1;
+		g_array_append_val(e->headlines, h);
+	}
+}
+
+/* Is the share of both of one whole? */
+static bool same_whole(const struct headline *a, const struct headline *b)
+{
+	if (a->kind != b->kind || a->kind == HEADLINE_BUSY)
+		return a == b;
+	return a->kind == HEADLINE_WAIT ||
+	       (a->task->pid == b->task->pid && strcmp(a->task->program, b->task->program) == 0);
+}
+
+/* "41% of the time that matters: ", "94% of the time of shop's goroutines: "; without its share "shop's goroutines: ". */
+static void append_share(GString *s, const struct headline *h, bool has_share)
+{
+	if (has_share)
+		g_string_append_printf(s, "%.0f%% of the time ", text_percent(h->time_ns, h->whole_ns));
+	if (has_share)
+		g_string_append(s, h->kind == HEADLINE_WAIT ? "that matters: " : "of ");
+	if (h->kind != HEADLINE_TASKS)
+		return;
+	sentence_tasks_whole(s, h->task);
+	g_string_append(s, ": ");
+}
+
+/* Why it does not stand where its time would put it. */
+static const char *rank_reason(const struct headline *h)
+{
+	const struct finding *row = h->finding;
+
+	if (!row || row->busy)
+		return NULL;
+	if (row->deadlock)
+		return "first, as it never ends";
+	if (row->is_doubtful)
+		return "behind others, as its error is as large";
+	if (row->stuck_weight)
+		return "first, as it holds up what else its process does";
+	if (row->reason == REASON_MEMORY_SWAP || row->reason == REASON_MEMORY_RECLAIM)
+		return "first, as it takes CPU time, too";
+	if (row->is_told_elsewhere)
+		return "behind others, as what it waits for is in the recording, too";
+	return row->reason == REASON_CPU_QUEUE && !row->is_yield ? "behind others, as their load makes it" : NULL;
+}
+
+/* Shares that grow down the list say why: at the one that does not stand where its time would put it. */
+static const char *order_reason(const struct explanation *e, guint at)
+{
+	const struct headline *h = &g_array_index(e->headlines, struct headline, at);
+	uint64_t rank_ns = h->finding ? finding_rank_ns(h->finding) : 0;
+
+	for (guint i = 0; i < e->headlines->len; i++) {
+		const struct headline *o = &g_array_index(e->headlines, struct headline, i);
+		bool is_behind_less = i < at && o->time_ns < h->time_ns && rank_ns < h->time_ns;
+		bool is_before_more = i > at && o->time_ns > h->time_ns && rank_ns > h->time_ns;
+
+		if (same_whole(h, o) && (is_behind_less || is_before_more))
+			return rank_reason(h);
+	}
+	return NULL;
+}
+
+static void say(const struct explanation *e, guint at)
+{
+	const struct findings *f = e->findings;
+	const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+	struct headline *h = &g_array_index(e->headlines, struct headline, at);
+	GString *sentence = g_string_new(NULL), *evidence = g_string_new(NULL), *command = g_string_new(NULL);
+	const char *why = order_reason(e, at);
+
+	append_share(sentence, h, same_whole(first, h));
+	if (h->task) {
+		sentence_task(sentence, h->task);
+		sentence_task_evidence(evidence, f->profile, h->task);
+		g_string_append(command, "`offcpu report --by task`");
+	} else {
+		sentence_finding(sentence, f, h->finding);
+		sentence_evidence(evidence, f, h->finding);
+		sentence_command(command, f, h->finding);
+	}
+	if (why)
+		g_string_append_printf(evidence, "; %s", why);
+	h->sentence = g_string_free(sentence, FALSE);
+	h->evidence = g_string_free(evidence, FALSE);
+	h->command = g_string_free(command, FALSE);
+	h->advice = h->task ? h->task->advice : sentence_advice(f, h->finding);
+}
+
+/* "Also: 68% of the time that matters: sysbench waits for a CPU, 4.10 s in 8 threads." and what shows them */
+static char *also_of(const struct explanation *e, const struct finding *row)
+{
+	GString *s = g_string_new("Also: ");
+	const struct headline *first = &g_array_index(e->headlines, struct headline, 0), h = of_finding(e, row);
+
+	append_share(s, &h, !e->headlines->len || first->kind == HEADLINE_WAIT);
+	text_safe_cut(s, row->process, NAME_COLUMNS);
+	g_string_append(s, " waits for a CPU, ");
+	text_duration(s, row->time_ns);
+	g_string_append_printf(s, " in %u thread%s. `offcpu report --weight runnable --stacks`", row->threads_cnt,
+			       row->threads_cnt == 1 ? "" : "s");
+	return g_string_free(s, FALSE);
+}
+
+static void find_also(struct explanation *e)
+{
+	const struct findings *f = e->findings;
+	const struct finding *most = NULL;
+
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+
+		if (!row->busy && (!most || row->time_ns > most->time_ns) && !is_nothing(e, row))
+			most = row;
+	}
+	if (!most || most->reason != REASON_CPU_QUEUE || most->is_yield)
+		return;
+	while (e->also_at < e->headlines->len &&
+	       g_array_index(e->headlines, struct headline, e->also_at).finding != most)
+		e->also_at++;
+	e->also = also_of(e, most);
+}
+
+static void clear_headline(gpointer data)
+{
+	struct headline *h = data;
+
+	g_free(h->sentence);
+	g_free(h->evidence);
+	g_free(h->command);
+}
+
+struct explanation *explanation_new(const struct profile *p, const struct selection *selection)
+{
+	struct explanation *e = g_new0(struct explanation, 1);
+
+	e->findings = findings_new(p, selection);
+	e->tasks = task_findings_new(p, selection);
+	e->headlines = g_array_new(FALSE, TRUE, sizeof(struct headline));
+	g_array_set_clear_func(e->headlines, clear_headline);
+	if (p->info.rows_are)	/* rules are about waits of threads */
+		return e;
+	e->little = little_new(e->findings, e->tasks);
+	if (e->little)
+		return e;
+	choose(e);
+	find_also(e);
+	for (guint i = 0; i < e->headlines->len; i++)
+		say(e, i);
+	return e;
+}
+
+void explanation_free(struct explanation *e)
+{
+	if (!e)
+		return;
+	g_array_unref(e->headlines);
+	findings_free(e->findings);
+	task_findings_free(e->tasks);
+	g_free(e->little);
+	g_free(e->also);
+	g_free(e);
+}
+
+guint explanation_headline_of(const struct explanation *e, uint32_t wait)
+{
+	for (guint i = 0; i < e->headlines->len; i++) {
+		const struct finding *row = g_array_index(e->headlines, struct headline, i).finding;
+
+		if (row && !row->busy && finding_has_wait(e->findings, row, wait))
+			return i + 1;
+	}
+	return 0;
+}
+
+const char *explanation_advice_of(const struct explanation *e, uint32_t wait)
+{
+	for (guint i = 0; i < e->headlines->len; i++) {
+		const struct headline *h = &g_array_index(e->headlines, struct headline, i);
+
+		if (h->finding && (h->finding->deadlock || h->finding->never_let_go) &&
+		    finding_has_wait(e->findings, h->finding, wait))
+			return h->advice;
+	}
+	return reasons_advice(e->findings->reasons, wait);
+}
+
+void explanation_wait(GString *s, const struct explanation *e, uint32_t wait)
+{
+	const struct wait *w = profile_wait(e->findings->profile, wait);
+	const struct finding row = {
+		.reason = reasons_of(e->findings->reasons, wait),
+		.wait = wait,
+		.process = profile_thread(e->findings->profile, w->thread)->process,
+		.frame = finding_frame(e->findings, wait),
+		.object = w->object,
+		.by = { .frame = -1, .does_frame = -1 },
+	};
+
+	sentence_wait(s, e->findings, &row);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/little.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyse/wakers.h"
+#include "explain/text.h"
+#include "profile/requests.h"
+
+#define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
+#define WAITING_PART 10		/* of the window: less is what a tenth of a thread waits on average */
+#define COMPUTES 9		/* times as much on CPU as in waits: a CPU profile tells more */
+#define NAME_COLUMNS 40
+
+static bool computes(const struct finding_class *c)
+{
+	return c->on_cpu_ns / COMPUTES >= finding_class_matters_ns(c);
+}
+
+static bool process_computes(const struct findings *f, const char *process)
+{
+	for (guint i = 0; i < f->classes->len; i++) {
+		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
+
+		if (c->process == process)
+			return computes(c);
+	}
+	return false;
+}
+
+/* Something is wrong, whatever its time. */
+static bool is_certain(const struct finding *row)
+{
+	return row->deadlock || row->never_let_go || row->stuck_weight || row->busy || row->limit.limit ||
+	       row->reason == REASON_CPU_THROTTLED;
+}
+
+static bool is_noticed(const struct finding *row)
+{
+	uint64_t longest_ns = row->max_ns ? row->max_ns :
+					    wait_percentile_ns(row->hist, 1, row->durations_ns, row->time_ns);
+
+	return longest_ns >= NOTICED_NS;
+}
+
+static bool is_little(const struct findings *f)
+{
+	uint64_t sum_ns = 0;
+
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+		bool is_of_work = process_computes(f, row->process);
+		bool is_queue = row->reason == REASON_CPU_QUEUE;
+
+		if (is_certain(row) || (!(is_queue && is_of_work) && is_noticed(row)))
+			return false;
+		sum_ns += is_of_work ? 0 : row->time_ns;
+	}
+	return sum_ns < f->profile->info.duration_ns / WAITING_PART;
+}
+
+/* "xz computes: 97% of its workers' time is on CPU; a CPU profile tells more." */
+static char *say_computes(const struct finding_class *c)
+{
+	GString *s = g_string_new("Little to find: ");
+
+	text_safe_cut(s, c->process, NAME_COLUMNS);
+	g_string_append_printf(s, " computes: %.0f%% of its workers' time is on CPU; a CPU profile tells more.",
+			       text_percent(c->on_cpu_ns, c->on_cpu_ns + finding_class_matters_ns(c)));
+	return g_string_free(s, FALSE);
+}
+
+/* "80 requests waited 4.00 ms each", or of waits, whose requests nobody knows: "86 waits took 345 ms in all". */
+static void append_waits(GString *s, const struct findings *f)
+{
+	uint64_t requests = 0, off_cpu_ns = 0, waits = 0;
+
+	for (guint i = 0; i < f->profile->requests->len; i++) {
+		const struct offcpu_request_times *t = &profile_request(f->profile, i)->sum.all;
+
+		requests += t->count;
+		off_cpu_ns += t->wall_ns - MIN(t->on_cpu_ns, t->wall_ns);
+	}
+	for (guint i = 0; i < f->rows->len; i++)
+		waits += g_array_index(f->rows, struct finding, i).count;
+	text_thousands(s, requests ? requests : waits);
+	if (requests) {
+		g_string_append(s, requests == 1 ? " request waited " : " requests waited ");
+		text_duration(s, off_cpu_ns / requests);
+		g_string_append(s, requests == 1 ? "." : " each.");
+		return;
+	}
+	g_string_append(s, waits == 1 ? " wait took " : " waits took ");
+	text_duration(s, f->matters_ns);
+	g_string_append(s, waits == 1 ? "." : " in all.");
+}
+
+static char *say_idle(const struct findings *f, uint64_t observed_ns)
+{
+	GString *s = g_string_new(NULL);
+
+	g_string_append_printf(s, "Little to find: %.1f%% of the threads' time is idle; ",
+			       text_percent(f->idle_sum_ns, observed_ns));
+	append_waits(s, f);
+	return g_string_free(s, FALSE);
+}
+
+char *little_new(const struct findings *f, const struct task_findings *tasks)
+{
+	const struct profile_info *info = &f->profile->info;
+	const struct finding_class *most = NULL;
+	uint64_t observed_ns = 0, on_cpu_ns = 0;
+
+	if (info->imported || info->looks.rounds || !info->duration_ns || tasks->cnt || !f->rows->len ||
+	    f->has_kernel_only || !is_little(f))
+		return NULL;
+	for (guint i = 0; i < f->classes->len; i++) {
+		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
+
+		observed_ns += c->observed_ns;
+		on_cpu_ns += c->on_cpu_ns;
+		most = !most || c->on_cpu_ns > most->on_cpu_ns ? c : most;
+	}
+	if (most && computes(most) && most->on_cpu_ns > (f->idle_sum_ns + f->matters_ns) / 2)
+		return say_computes(most);
+	return say_idle(f, observed_ns);
+}

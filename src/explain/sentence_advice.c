@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <string.h>
+
+#include "analyse/actors.h"
+#include "analyse/wakers.h"
+#include "explain/sentence.h"
+#include "profile/object_upstream.h"
+
+#define SYN_REPEATED_NS 1000000000ULL
+#define SYN_REPEATED_SLOT 29 /* log2: 0.54 to 1.07 s */
+#define DELAYED_ACK_NS 40000000ULL
+#define DELAYED_ACK_SLOT 25 /* log2: 34 to 67 ms */
+#define DELAYED_ACKS_MIN 10
+#define CPUS_FULL 0.75	/* of all CPUs' time */
+
+static const char *advice_of_limit(const struct profile_limit *l)
+{
+	switch ((enum profile_limit_kind)l->kind) {
+	case LIMIT_STOPPED:
+		return "A stopped process answers nobody: continue it (kill -CONT), or detach its debugger.";
+	case LIMIT_CPUS:
+		return "They may not use the other CPUs (taskset, cpuset, sched_setaffinity): let them, or run fewer.";
+	case LIMIT_DISK:
+		return "If it is at that limit raise it, or read and write less; if not see which device is slow: "
+		       "offcpu io.";
+	case LIMIT_MEMORY:
+		return "Raise that limit, or use less memory.";
+	default:
+		return NULL;
+	}
+}
+
+/* Linux sends a SYN again after 1, 3, 7 s (TCP_TIMEOUT_INIT, include/net/tcp.h). */
+static bool has_repeated_syn(const struct finding *row)
+{
+	uint64_t waits = 0;
+
+	for (unsigned i = SYN_REPEATED_SLOT; i < PROFILE_HIST_SLOTS; i++)
+		waits += row->hist[i];
+	return row->reason == REASON_NETWORK_CONNECT && waits > row->count / 4 && row->max_ns >= SYN_REPEATED_NS;
+}
+
+/*
+ * Nagle's algorithm holds back what a program writes in a second, small piece until the first is acknowledged, which
+ * the other side delays for 40 ms and more, as it has nothing to send yet (TCP_DELACK_MIN; a slow clock makes it 50).
+ */
+static bool has_delayed_acks(const struct findings *f, const struct finding *row)
+{
+	uint64_t most_ns = 0, others_ns = 0;
+
+	if (row->reason != REASON_NETWORK_RECEIVE || !row->object ||
+	    strcmp(profile_get_object(f->profile, row->object - 1)->place, "tcp") != 0)
+		return false;
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		*(i == DELAYED_ACK_SLOT ? &most_ns : &others_ns) += row->hist[i] * (3ULL << i) / 2;
+	return row->hist[DELAYED_ACK_SLOT] >= DELAYED_ACKS_MIN && most_ns > others_ns &&
+	       row->time_ns / MAX(row->count, 1) < 2 * DELAYED_ACK_NS;
+}
+
+/* The rule of what it waits for is about the very program whose loop it holds up. */
+static bool knows_loop(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && rule->advice && rule->protocol && strcmp(rule->protocol, row->loop->name) == 0;
+}
+
+/* Who is of another process than a lock and its waiters, and ends nearly all of their waits, does so by a signal. */
+bool sentence_is_ended_by_kill(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+
+	return (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && o && o->is_private && row->pid &&
+	       row->by.pid && row->by.pid != row->pid && row->by.blocked_ns >= row->time_ns / 10 * 9;
+}
+
+/* Of all CPUs' time what the threads of the profile ran. */
+static double busy_share(const struct profile *p)
+{
+	uint64_t on_cpu_ns = 0;
+
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		on_cpu_ns += profile_thread(p, i)->on_cpu_ns;
+	return p->info.cpus && p->info.duration_ns ?
+		       (double)on_cpu_ns / p->info.cpus / (double)p->info.duration_ns : 0;
+}
+
+/* Threads also wait for a CPU while others are free: where they last ran, or may run.  Only full CPUs are too few. */
+static const char *advice_of_queue(const struct findings *f)
+{
+	const struct profile_info *info = &f->profile->info;
+
+	if (busy_share(f->profile) >= CPUS_FULL)
+		return info->has_blame ? "More runnable threads than CPUs: add CPUs or run fewer." :
+					 reason_advice(REASON_CPU_QUEUE);
+	if (!info->imported && !(info->filters && *info->filters))
+		return "CPUs were free meanwhile, so more of them would not help: see who wakes many threads at once "
+		       "(record --wakers), and which CPUs they may use.";
+	return info->has_blame ? "See who held the CPUs: if none was free add CPUs or run fewer." :
+				 "See who held the CPUs (record --runq-blame): if none was free add CPUs or run fewer.";
+}
+
+const char *sentence_advice(const struct findings *f, const struct finding *row)
+{
+	const struct profile_limit *limit = row->limit.limit;
+
+	if (row->deadlock == row->deadlock_next && row->deadlock)
+		return "It holds this lock already and waits for itself for ever: do not lock it twice. Until that is mended "
+		       "only a restart helps.";
+	if (row->deadlock)
+		return "Each of these threads holds what the next one waits for, so none goes on: take the locks in one order "
+		       "everywhere. Until that is mended only a restart helps.";
+	if (row->never_let_go || sentence_is_ended_by_kill(f, row))
+		return "Nobody let go of it while this was recorded: a deadlock, or whoever holds it is stuck. See what its other "
+		       "threads wait for: `offcpu report --full`.";
+	if (row->busy)
+		return sentence_busy_advice(row);
+	if (limit && advice_of_limit(limit))
+		return advice_of_limit(limit);
+	if (row->reason == REASON_CPU_QUEUE && !row->is_yield && wakers_are_connections(f->profile, row->process))
+		return "Most of its wakings are by connections that come in, which many threads wait for: record --storms tells "
+		       "how many wake in vain. EPOLLEXCLUSIVE or SO_REUSEPORT wakes one for each.";
+	if (row->reason == REASON_CPU_QUEUE && !row->is_yield)
+		return advice_of_queue(f);
+	if (sentence_is_for_cpu(row))
+		return reason_advice(row->reason);
+	if (row->loop && row->loop->advice && !knows_loop(f, row))
+		return row->loop->advice;
+	if (row->reason == REASON_LOCK_MUTEX && row->by.does_ns > row->by.off_cpu_ns / 2) {
+		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
+			return "Do the I/O outside of the lock, or batch it.";
+		if (row->by.does == REASON_CPU_QUEUE)
+			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
+	}
+	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns)
+		return "The child is in this recording, too: look at what it waits for.";
+	if (has_repeated_syn(row))
+		return "Waits of 1, 3 or 7 s are SYNs sent again: the listener's accept queue is full (it accepts too slowly, "
+		       "or its backlog or somaxconn is small), or packets are lost.";
+	if (row->is_broadcast)
+		return "Wake one thread for one event (signal), or have a condition for each kind of event.";
+	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE) && row->by.threads_cnt > 1 &&
+	    actors_same_kind(row->by.comm,
+			     profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->comm) &&
+	    row->threads_cnt > 2)
+		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
+	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
+		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";
+	if (has_delayed_acks(f, row))
+		return "If the other side takes no such time itself, these 40 to 50 ms are an acknowledgement that TCP delays, while it or this one "
+		       "holds back a small write for it: write a request in one piece, or set TCP_NODELAY on both sides.";
+	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
+		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
+	if (row->timed_out_cnt > row->woken_cnt / 2 &&
+	    row->reason == REASON_NETWORK_CONNECT)
+		return "Nobody takes the connection: the listener's accept queue is full, packets are dropped, or the host is down. "
+		       "A shorter timeout bounds the wait.";
+	if (row->timed_out_cnt > row->woken_cnt / 2 &&
+	    (row->reason == REASON_EVENT_LOOP || row->reason == REASON_NETWORK_RECEIVE))
+		return "Nobody answers within the timeout: look at the peer; a shorter timeout bounds the wait.";
+	return reasons_advice(f->reasons, row->wait);
+}
