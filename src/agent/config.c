@@ -420,8 +420,9 @@ static bool check_push(const struct agent_config *c, const char *path, GError **
 {
 	for (int i = 0; i < PUSH_ENGINES; i++) {
 		g_autoptr(GError) bad = NULL;
-		g_autofree char *url = c->push_urls[i] ? http_check_url(c->push_urls[i], &bad) : NULL;
 
+		if (c->push_urls[i])
+			g_free(http_check_url(c->push_urls[i], &bad));
 		if (!bad)
 			continue;
 		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [push] %s: %s", path, engines[i].name, bad->message);

@@ -131,11 +131,6 @@ void opener_skipped_add(struct opener_skipped *s, const char *subject, int64_t w
 					    (double)waited_us / G_USEC_PER_SEC, pid_of(subject) ? "they are" : "is"));
 }
 
-void opener_skipped_remove(struct opener_skipped *s, const char *subject)
-{
-	g_hash_table_remove(s->subjects, subject);
-}
-
 char *opener_skipped_news(struct opener_skipped *s)
 {
 	return g_queue_pop_head(&s->news);

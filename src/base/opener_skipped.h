@@ -17,8 +17,6 @@ void opener_skipped_free(struct opener_skipped *s);
 /* now_us: g_get_monotonic_time(), as below. */
 bool opener_skipped_has(const struct opener_skipped *s, const char *subject, int64_t now_us);
 void opener_skipped_add(struct opener_skipped *s, const char *subject, int64_t waited_us, int64_t now_us);
-/* It did answer, late enough to be asked again. */
-void opener_skipped_remove(struct opener_skipped *s, const char *subject);
 /* A sentence about a subject, once. */
 void opener_skipped_tell(struct opener_skipped *s, const char *subject, char *sentence);
 /* opener_news(), opener_last_news(). */

@@ -103,9 +103,8 @@ static bool same_whole(const struct headline *a, const struct headline *b)
 static void append_share(GString *s, const struct headline *h, bool has_share)
 {
 	if (has_share)
-		g_string_append_printf(s, "%.0f%% of the time ", text_percent(h->time_ns, h->whole_ns));
-	if (has_share)
-		g_string_append(s, h->kind == HEADLINE_WAIT ? "that matters: " : "of ");
+		g_string_append_printf(s, "%.0f%% of the time %s", text_percent(h->time_ns, h->whole_ns),
+				       h->kind == HEADLINE_WAIT ? "that matters: " : "of ");
 	if (h->kind != HEADLINE_TASKS)
 		return;
 	sentence_tasks_whole(s, h->task);

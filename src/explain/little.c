@@ -110,7 +110,7 @@ char *little_new(const struct findings *f, const struct task_findings *tasks)
 {
 	const struct profile_info *info = &f->profile->info;
 	const struct finding_class *most = NULL;
-	uint64_t observed_ns = 0, on_cpu_ns = 0;
+	uint64_t observed_ns = 0;
 
 	if (info->imported || info->looks.rounds || !info->duration_ns || tasks->cnt || !f->rows->len ||
 	    f->has_kernel_only || !is_little(f))
@@ -119,7 +119,6 @@ char *little_new(const struct findings *f, const struct task_findings *tasks)
 		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
 
 		observed_ns += c->observed_ns;
-		on_cpu_ns += c->on_cpu_ns;
 		most = !most || c->on_cpu_ns > most->on_cpu_ns ? c : most;
 	}
 	if (most && computes(most) && most->on_cpu_ns > (f->idle_sum_ns + f->matters_ns) / 2)

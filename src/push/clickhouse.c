@@ -83,10 +83,10 @@ char *clickhouse_insert(const char *database, const char *table)
 	return NULL;
 }
 
-void rows_end(struct rows *r, const char *name)
+void rows_end(struct rows *r, const char *table)
 {
 	if (r->rows)
-		unit_add(r->unit, name, r->out, r->rows);
+		unit_add(r->unit, table, r->out, r->rows);
 	g_string_truncate(r->out, 0);
 	r->rows = 0;
 }

@@ -232,9 +232,9 @@ static uint8_t *ended_new(const struct profile *p, const uint8_t *tells)
 		for (int k = 0; k < ENDED_COUNT; k++)
 			all_ns += ns[i][k];
 		ended[i] = all_ns ? ENDED_BY_WAKING : ENDED_UNKNOWN;
-		for (uint8_t k = 0; k < ENDED_COUNT; k++)
+		for (int k = 0; k < ENDED_COUNT; k++)
 			if (ns[i][k] > all_ns / 2)
-				ended[i] = k;
+				ended[i] = (uint8_t)k;
 	}
 	return ended;
 }
