@@ -64,7 +64,7 @@ def push_all(program, bases, hosts, url, folder):
 def copy_hosts(server, copies):
     """Each host as that many, under other names."""
     for table in ("objects", "wakers", *OF_WINDOW):
-        columns = [row[0] for row in server.ask(f"DESCRIBE TABLE offcpu.{table}")]
+        columns = server.columns(table)
         changed = {"host": "concat(host, '-', toString(n))", "window": "window + n * 1000003", "object": "if(object = 0, 0, object + n)",
                    "waker": "waker + n", "wait": "wait + n"}
         server.ask(f"INSERT INTO offcpu.{table} ({', '.join(columns)}) SELECT {', '.join(changed.get(c, c) for c in columns)} "
@@ -75,7 +75,7 @@ def copy_window(server, ago):
     """All hosts' first windows again, some minutes before, every second time yesterday, with other numbers."""
     back_s = ago * MINUTE_S + ago % 2 * DAY_S
     for table in OF_WINDOW:
-        columns = [row[0] for row in server.ask(f"DESCRIBE TABLE offcpu.{table}")]
+        columns = server.columns(table)
         changed = {"start": f"start - {back_s}", "window": f"window + {ago}", "start_unix_ns": f"start_unix_ns - {back_s} * 1000000000",
                    "start_ns": f"start_ns - {back_s} * 1000000000"}
         if table == "waits":
