@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """A fleet of simulated hosts in a real ClickHouse: rate of inserts, rows, bytes on disk, times of the shipped questions.
 
-    scale.py OFFCPU [HOSTS [WINDOWS [chdb]]]        as root; prints a table; some minutes
+    scale.py OFFCPU [HOSTS [WINDOWS]]        as root; prints a table; some minutes
 
 Three real recordings of this machine, of 2 s, are made here.  A tenth of the hosts push one of them under their own name and time, by
 `offcpu push`, four at once; the other hosts' windows are made of those inside the server.  So are the windows of the minutes before, every
@@ -110,7 +110,7 @@ def questions():
 def main():
     offcpu = os.path.abspath(sys.argv[1])
     hosts, windows = (int(word) for word in (sys.argv[2:4] + ["1000", "10"][len(sys.argv[2:4]):]))
-    kind = clickhouse_server.Chdb if sys.argv[4:] == ["chdb"] else clickhouse_server.Server
+    kind = clickhouse_server.Chdb
     if kind.why_not():
         sys.exit(kind.why_not())
     program, load, rows = tap.Program(offcpu), os.getloadavg()[0], []
