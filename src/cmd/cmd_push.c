@@ -30,7 +30,7 @@ static const char description[] =
 struct push_args {
 	char *urls[PUSH_ENGINES];	/* NULL: not to that one */
 	char *database, *tenant, *credentials, *ca, *spool, *wait, *metrics;
-	uint64_t wait_ns;
+	uint64_t wait_ns;	/* 0: one try, which takes what it takes */
 	int engines_cnt;
 };
 
@@ -221,7 +221,8 @@ static int push(const char *path, const struct push_args *a)
 						  .credentials_path = a->credentials,
 						  .ca_path = a->ca,
 						  /* one that hangs leaves the others their part */
-						  .until_us = now_us + (end_us - now_us) / MAX(left, 1) };
+						  .until_us = a->wait_ns ? now_us + (end_us - now_us) / MAX(left, 1) :
+									   0 };
 
 		if (!o.url)
 			continue;
@@ -267,7 +268,7 @@ int cmd_push(int argc, char **argv)
 		{ "ca", 0, 0, G_OPTION_ARG_FILENAME, &a.ca, "Certificates to trust in place of the system's", "FILE" },
 		{ "spool", 0, 0, G_OPTION_ARG_FILENAME, &a.spool,
 		  "What cannot be sent waits there, and goes first next time", "DIR" },
-		{ "wait", 0, 0, G_OPTION_ARG_STRING, &a.wait, "How long to try (30s)", "DUR" },
+		{ "wait", 0, 0, G_OPTION_ARG_STRING, &a.wait, "How long to try (30s; 0: once)", "DUR" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 

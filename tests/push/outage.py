@@ -56,7 +56,7 @@ class Outage:
         self.store = os.path.join(folder, "history")
         self.spool = os.path.join(folder, "spool")
         self.log_path = os.path.join(folder, "agent.log")
-        self.server = clickhouse_server.Server(os.path.join(folder, "clickhouse"))
+        self.server = clickhouse_server.Chdb(os.path.join(folder, "clickhouse"))
         self.model = pyroscope_model.Model(None)
         self.model.handler = SumsHandler
         self.spool_size = spool_size

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """A fleet of simulated hosts in a real ClickHouse: rate of inserts, rows, bytes on disk, times of the shipped questions.
 
-    scale.py OFFCPU [HOSTS [WINDOWS [chdb]]]        as root; prints a table; some minutes
+    scale.py OFFCPU [HOSTS [WINDOWS]]        as root; prints a table; some minutes
 
 Three real recordings of this machine, of 2 s, are made here.  A tenth of the hosts push one of them under their own name and time, by
 `offcpu push`, four at once; the other hosts' windows are made of those inside the server.  So are the windows of the minutes before, every
@@ -64,7 +64,7 @@ def push_all(program, bases, hosts, url, folder):
 def copy_hosts(server, copies):
     """Each host as that many, under other names."""
     for table in ("objects", "wakers", *OF_WINDOW):
-        columns = [row[0] for row in server.ask(f"DESCRIBE TABLE offcpu.{table}")]
+        columns = server.columns(table)
         changed = {"host": "concat(host, '-', toString(n))", "window": "window + n * 1000003", "object": "if(object = 0, 0, object + n)",
                    "waker": "waker + n", "wait": "wait + n"}
         server.ask(f"INSERT INTO offcpu.{table} ({', '.join(columns)}) SELECT {', '.join(changed.get(c, c) for c in columns)} "
@@ -75,7 +75,7 @@ def copy_window(server, ago):
     """All hosts' first windows again, some minutes before, every second time yesterday, with other numbers."""
     back_s = ago * MINUTE_S + ago % 2 * DAY_S
     for table in OF_WINDOW:
-        columns = [row[0] for row in server.ask(f"DESCRIBE TABLE offcpu.{table}")]
+        columns = server.columns(table)
         changed = {"start": f"start - {back_s}", "window": f"window + {ago}", "start_unix_ns": f"start_unix_ns - {back_s} * 1000000000",
                    "start_ns": f"start_ns - {back_s} * 1000000000"}
         if table == "waits":
@@ -110,7 +110,7 @@ def questions():
 def main():
     offcpu = os.path.abspath(sys.argv[1])
     hosts, windows = (int(word) for word in (sys.argv[2:4] + ["1000", "10"][len(sys.argv[2:4]):]))
-    kind = clickhouse_server.Chdb if sys.argv[4:] == ["chdb"] else clickhouse_server.Server
+    kind = clickhouse_server.Chdb
     if kind.why_not():
         sys.exit(kind.why_not())
     program, load, rows = tap.Program(offcpu), os.getloadavg()[0], []

@@ -32,9 +32,9 @@ def check_once(program, folder):
 
 
 def run(program, _recordings, folder):
-    if clickhouse_server.Server.why_not() or os.geteuid():
-        point("an agent and engines that are away", skip=clickhouse_server.Server.why_not() or "it needs root")
+    if clickhouse_server.Chdb.why_not() or os.geteuid():
+        point("an agent and engines that are away", skip=clickhouse_server.Chdb.why_not() or "it needs root")
         return
-    home = os.path.join(folder, "outage")
+    home = os.path.join(folder, "agent-outage")
     os.mkdir(home)
     check_once(program, home)

@@ -40,7 +40,7 @@ class Compared(Opened):
     def same_as_text(self, page, *args):
         """Each function's amounts, error and verdict, as the JSON has them."""
         self.browser.open(page, EVERYTHING + "&view=table")
-        want = {r["name"].replace("\x1b", "\u241b"): r for r in json.loads(self.offcpu("diff", *args, "--json", "--by", "function"))["by"]["function"]["rows"]}
+        want = {r["name"].replace("\x1b", "\\x1b"): r for r in json.loads(self.offcpu("diff", *args, "--json", "--by", "function"))["by"]["function"]["rows"]}
         got = self.browser.run("""(() => { const { V } = offcpu, c = offcpu.tableRows(), out = {};
 			for (const r of c) if (V.labels.kind[r.label] !== 2) out[r.name] = [r.before, r.after, r.error, r.c.verdict, !!r.c.each]; return out; })()""")
         moved = {"wrapper"}    # of a stack that moved: in the page it is one, in the text's functions this one is new or gone

@@ -258,7 +258,7 @@ class Command(History):
     def test_bad_options(self):
         token = os.path.join(self.folder.name, "token")
         good = "abcdefghijklmnopqrstuvwxyz"
-        for text, mode, word in ((good, 0o644, "others"), ("short", 0o600, "characters"), ("has a blank in it, and more", 0o600, "characters"), ("", 0o600, "characters")):
+        for text, mode, word in ((good, 0o644, "others"), ("short", 0o600, "characters"), ("has a blank in it, and more", 0o600, "characters"), ("", 0o600, "no token")):
             with open(token, "w", encoding="ascii") as file:
                 file.write(text + "\n")
             os.chmod(token, mode)
