@@ -376,7 +376,7 @@ def agent_blame(env):
 
 def parsers_of(pid):
     """The processes that parse files for it: children of its children."""
-    return [parser for keeper in children_of(pid) for parser in children_of(keeper)]
+    return [parser for keeper in children_of(pid) for parser in children_of(keeper) if comm_of(parser) == "offcpu-parser"]
 
 
 def status_of(pid):
@@ -474,8 +474,10 @@ def agent_metrics(env):
     """/metrics: what the store has, by a process without rights; it answers nobody who calls it by a name of his own."""
     store, config = env.temporary("history"), env.temporary("agent.conf")
     with open(config, "w", encoding="ascii") as file:
-        file.write("[alert \"any\"]\nwhen = reason=any threads > 0.001\nfor = 1\n")
-    agent = Agent(env, store, "--config", config, settings=["metrics.listen=127.0.0.1:0"])
+        file.write("[alert \"any\"]\nwhen = reason=any threads > 0.001\nfor = 1\n"
+                   f"[push]\npyroscope = http://127.0.0.1:{free_port()}\n")   # nobody is there
+    agent = Agent(env, store, "--config", config,
+                  settings=["metrics.listen=127.0.0.1:0", f"push.spool={env.temporary('spool')}"])
     env.check.that(agent.await_log("metrics are at "), f"it says where: {agent.log()}")
     url = re.search(r"metrics are at (\S+)", agent.log()).group(1)
     text = metrics_of(url, lambda t: metric(t, "offcpu_windows_total") >= 4)
