@@ -128,7 +128,7 @@ def check_names(program, server, r, folder):
     point("a database of a strange name, a password: exit status", err if status else None)
     status, text, err = program.run("report", *words, *around(r), "--csv")
     same("a database of a strange name: read back", text, program.run("report", r.path, "--csv")[1])
-    status, _, err = program.run("push", r.path, "--clickhouse", server.url, "--database", "nowhere", "--wait", "1s")
+    status, _, err = program.run("push", r.path, "--clickhouse", server.url, "--database", "nowhere", "--wait", "0")
     same("a database that is not there: exit status", status, 1)
     contains("a database that is not there: its words", err, "nowhere")
 
@@ -138,7 +138,7 @@ def check_password(program, server, r):
     point(f"{server.title} starts", error)
     if error:
         return
-    status, _, err = program.run("push", r.path, "--clickhouse", server.url, "--wait", "1s",
+    status, _, err = program.run("push", r.path, "--clickhouse", server.url, "--wait", "0",
                                  env={"OFFCPU_PUSH_USER": "fleet", "OFFCPU_PUSH_PASSWORD": "wrong"})
     same("a wrong password: exit status", status, 1)
     point("a wrong password is not printed", "wrong" in err.lower().replace("wrong password", "") and err)

@@ -47,7 +47,7 @@ def check_parca(program, r, model):
         if fault != "nothing":
             contains(f"Parca, {name}: its words", err, "ordered by the test")
     model.stop()
-    status, _, err = program.run(*words, "--wait", "1s")
+    status, _, err = program.run(*words, "--wait", "0")
     same("Parca, an outage: exit status", status, 1)
     contains("Parca, an outage: it is said", err, "cannot be reached")
 
