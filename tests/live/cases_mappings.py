@@ -52,8 +52,11 @@ def unwind_32_bits(env):
     program = os.path.join(env.programs, "bits32")
     if not os.path.exists(program):
         raise Skip("the compiler makes no programs of 32 bits")
-    done = subprocess.run([program], stdout=subprocess.PIPE, check=False)
-    if done.returncode:
+    try:
+        runs = subprocess.run([program], stdout=subprocess.PIPE, check=False).returncode == 0
+    except OSError:
+        runs = False
+    if not runs:
         raise Skip("this kernel runs no 32-bit code (ia32_emulation)")
     said = env.temporary("said")
     recorder = Recorder(env, *exact(), command=["sh", "-c", f"exec '{program}' >'{said}'"])
