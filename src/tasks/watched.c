@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/opener.h"
+#include "symbolize/runtime/memory.h"
 #include "tasks/source.h"
 
 #define FIRST_GUESS_NS 2000	/* of CPU time that a task costs, until that is measured */
@@ -71,12 +72,16 @@ struct watched *watched_open(uint32_t pid, GError **error)
 {
 	struct watched *w;
 	uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	bool is_open;
 
 	if (!may_be_read(pid, error))
 		return NULL;
 	w = g_new0(struct watched, 1);
 	w->task_cost_ns = FIRST_GUESS_NS;
-	if (!open_source(w, pid, error)) {
+	memory_keep_pages(pid);
+	is_open = open_source(w, pid, error);
+	memory_drop_pages();
+	if (!is_open) {
 		g_free(w);
 		return NULL;
 	}
@@ -100,7 +105,9 @@ bool watched_look(struct watched *w, uint64_t end_ns, uint64_t period_ns, uint64
 	bool is_there;
 
 	before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	memory_keep_pages(w->tasks->pid);
 	is_there = w->source->look(w->state, w->tasks, g_random_int() % stride, stride);
+	memory_drop_pages();
 	cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
 	w->cpu_ns += cost_ns;
 	if (!is_there)

@@ -9,6 +9,7 @@
 
 #define PAGE_BYTES 4096
 #define PIECES_AT_ONCE 256
+#define KEPT_PAGES_MAX 1024
 
 /* Another process reads it where there is one: it may never answer. */
 static bool ask_all(uint32_t pid, const struct memory_piece *pieces, size_t cnt, bool *is_read)
@@ -32,14 +33,65 @@ static bool ask_long(uint32_t pid, uint64_t addr, char *ret, size_t bytes)
 	return is_read;
 }
 
+static _Thread_local struct {
+	uint32_t pid;	/* 0: none are kept */
+	GHashTable *pages;	/* of a page's number: its bytes */
+} kept;
+
+void memory_keep_pages(uint32_t pid)
+{
+	kept.pid = pid;
+	kept.pages = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+}
+
+void memory_drop_pages(void)
+{
+	g_clear_pointer(&kept.pages, g_hash_table_unref);
+	kept.pid = 0;
+}
+
+/* NULL: not all of it can be read. */
+static const char *kept_page(uint64_t number)
+{
+	gpointer key = GSIZE_TO_POINTER(number);
+	char *page = g_hash_table_lookup(kept.pages, key);
+
+	if (page)
+		return page;
+	page = g_malloc(PAGE_BYTES);
+	if (!ask_long(kept.pid, number * PAGE_BYTES, page, PAGE_BYTES)) {
+		g_free(page);
+		return NULL;
+	}
+	if (g_hash_table_size(kept.pages) >= KEPT_PAGES_MAX)
+		g_hash_table_remove_all(kept.pages);
+	g_hash_table_insert(kept.pages, key, page);
+	return page;
+}
+
+/* At most PAGE_BYTES, which are on one page or two. */
+static bool read_kept(uint64_t addr, char *ret, size_t bytes)
+{
+	size_t first = MIN(PAGE_BYTES - addr % PAGE_BYTES, bytes);
+	const char *page = kept_page(addr / PAGE_BYTES);
+
+	if (page)
+		memcpy(ret, page + addr % PAGE_BYTES, first);
+	page = page && first < bytes ? kept_page(addr / PAGE_BYTES + 1) : page;
+	if (page && first < bytes)
+		memcpy(ret + first, page, bytes - first);
+	return page || ask_long(kept.pid, addr, ret, bytes);
+}
+
 bool memory_read(uint32_t pid, uint64_t addr, void *ret, size_t bytes)
 {
 	struct iovec here = { ret, bytes }, there = { (void *)(uintptr_t)addr, bytes };
 
 	if (!bytes)
 		return false;
-	return opener_is_there() ? ask_long(pid, addr, ret, bytes)
-				 : process_vm_readv((int)pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
+	if (!opener_is_there())
+		return process_vm_readv((int)pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
+	return kept.pid == pid && bytes <= PAGE_BYTES ? read_kept(addr, ret, bytes) : ask_long(pid, addr, ret, bytes);
 }
 
 /* What lies behind the text may be unreadable, but only from another page on. */

@@ -10,6 +10,13 @@
 /* All bytes of another process's memory at addr; false when they are not there, or may not be read. */
 bool memory_read(uint32_t pid, uint64_t addr, void *ret, size_t bytes);
 
+/*
+ * For a calling thread that reads many small things of one process: between these two it asks for whole pages, each
+ * once, since a question to the opener costs two switches.  memory_read_pieces() reads what is there by then.
+ */
+void memory_keep_pages(uint32_t pid);
+void memory_drop_pages(void);
+
 /* A text that ends with a 0 byte within `room` bytes; false where there is none. */
 bool memory_text(uint32_t pid, uint64_t addr, char *ret, size_t room);
 
