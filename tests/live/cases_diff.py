@@ -5,7 +5,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from lib import Broken, Program, Recorder, TooLate, case
+from lib import Broken, Program, Recorder, TooLate, case, nightly
 
 THREADS, HOLD_US, SECONDS = 4, 1000, 8
 LONGER_US, LONG_SECONDS, ATTEMPTS = 1107, 15, 3    # a sleep takes some 70 us more than asked for: the program's clock has the last word
@@ -68,6 +68,7 @@ def diff_of_the_same(env):
 
 
 @case
+@nightly
 def diff_of_a_lock_a_tenth_longer(env):
     """A lock that is held 10% longer by the program's clock is found, and --fail-if sees a quarter of that."""
     for _ in range(ATTEMPTS):

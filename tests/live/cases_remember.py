@@ -12,7 +12,7 @@ import time
 
 from cases_unwind import ALLOWED, check_all_complete
 from check import check_account, names
-from lib import Program, Recorder, Skip, case, default_signals, fork_children, until_switched, wait_until
+from lib import Program, Recorder, Skip, case, default_signals, fork_children, nightly, until_switched, wait_until
 
 
 def verified(env, *options):
@@ -69,6 +69,7 @@ def remembered_walks_of_wakers(env):
 
 
 @case
+@nightly
 def remembered_walks_of_redis(env):
     """A server under load: at least 100,000 switches of programs that nobody wrote for this test."""
     for tool in ("redis-server", "redis-benchmark"):
@@ -182,6 +183,7 @@ def first_waits(report):
 
 
 @case
+@nightly
 def remembered_walks_of_new_threads(env):
     """Each begins on a stack of its own, with the same frame: walked once, not for each of them."""
     report = traced_children(verified(env, "-a", "--exact"), 2000)
