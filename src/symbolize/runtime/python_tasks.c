@@ -281,7 +281,7 @@ struct reading {
 	struct {
 		uint64_t addr;
 		size_t bytes;
-		uint8_t data[TASK_WORDS * 8];
+		uint8_t data[TASK_WORDS * 8], again[TASK_WORDS * 8];
 	} parts[2 * PYTHON_TASK_FRAMES_MAX + 1];
 	unsigned cnt;
 };
@@ -295,18 +295,17 @@ static const uint8_t *read_part(struct reading *r, uint64_t addr, size_t bytes)
 	return r->parts[r->cnt++].data;
 }
 
-static bool is_unchanged(const struct reading *r)
+static bool is_unchanged(struct reading *r)
 {
-	uint8_t again[G_N_ELEMENTS(r->parts)][TASK_WORDS * 8];
 	struct memory_piece pieces[G_N_ELEMENTS(r->parts)];
 	bool is_read[G_N_ELEMENTS(r->parts)];
 
 	for (unsigned i = 0; i < r->cnt; i++)
-		pieces[i] = (struct memory_piece){ r->parts[i].addr, again[i], r->parts[i].bytes };
+		pieces[i] = (struct memory_piece){ r->parts[i].addr, r->parts[i].again, r->parts[i].bytes };
 	memory_read_pieces(r->p->pid, pieces, r->cnt, is_read);
 	for (unsigned i = 0; i < r->cnt; i++)
 		if (!is_read[i] || /* behind the reference count */
-		    memcmp(again[i] + 8, r->parts[i].data + 8, r->parts[i].bytes - 8) != 0)
+		    memcmp(r->parts[i].again + 8, r->parts[i].data + 8, r->parts[i].bytes - 8) != 0)
 			return false;
 	return true;
 }
