@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,14 +29,18 @@ def version_of(offcpu):
     return subprocess.run([offcpu, "--version"], stdout=subprocess.PIPE, check=True).stdout.split()[1]
 
 
-def run_case(case, offcpu, make_recording, version):
+def make_recordings(make_recording, folder):
+    subprocess.run([make_recording, os.path.join(folder, "trace.offcpu")], check=True)
+    for more in ("wakers", "chains", "crowd", "before", "after", "cpu", "tasks", "tasks-more"):
+        subprocess.run([make_recording, os.path.join(folder, f"{more}.offcpu"), more], check=True)
+    subprocess.run([make_recording, os.path.join(folder, "history"), "history"], check=True)
+
+
+def run_case(case, offcpu, recordings, version):
     """The three results of a case, as bytes."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([make_recording, os.path.join(folder, "trace.offcpu")], check=True)
-        for more in ("wakers", "chains", "crowd", "before", "after", "cpu", "tasks", "tasks-more"):
-            subprocess.run([make_recording, os.path.join(folder, f"{more}.offcpu"), more], check=True)
-        if "--history" in (case / "cmd").read_text():
-            subprocess.run([make_recording, os.path.join(folder, "history"), "history"], check=True)
+        leave = () if "--history" in (case / "cmd").read_text() else ("history",)
+        shutil.copytree(recordings, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*leave))
         env = {"PATH": os.environ["PATH"], "TZ": "UTC", "LC_ALL": "C.UTF-8", "HOME": folder}
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
             if name in os.environ:
@@ -100,15 +105,17 @@ def main():
     print(f"1..{len(cases)}")
     version = version_of(offcpu)
     failed = 0
-    for number, case in enumerate(cases, 1):
-        results = run_case(case, offcpu, make_recording, version)
-        if args.update:
-            update(case, results)
-        lines = differences(case, results)
-        failed += bool(lines)
-        print(f"{'not ' if lines else ''}ok {number} {case.relative_to(HERE)}")
-        for line in lines:
-            print(f"# {line}")
+    with tempfile.TemporaryDirectory() as recordings:
+        make_recordings(make_recording, recordings)
+        for number, case in enumerate(cases, 1):
+            results = run_case(case, offcpu, recordings, version)
+            if args.update:
+                update(case, results)
+            lines = differences(case, results)
+            failed += bool(lines)
+            print(f"{'not ' if lines else ''}ok {number} {case.relative_to(HERE)}", flush=True)
+            for line in lines:
+                print(f"# {line}")
     sys.exit(1 if failed else 0)
 
 

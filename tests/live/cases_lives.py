@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from check import EDGE_LOSSES, check_account, check_time, check_truth, of_kind, tolerance_ns
-from lib import Program, Recorder, Skip, TooLate, case, links_and_ticks
+from lib import Program, Recorder, Skip, TooLate, case, links_and_ticks, nightly
 
 
 def check_rows(env, report, first_tid, lives):
@@ -63,6 +63,7 @@ def exec_program(env, mode):
 
 
 @case
+@nightly
 def execs_without_end(env):
     """Whoever becomes another program just as the window ends has its account, too: the rows of a process are all of its time."""
     env.tolerate_unseen()

@@ -112,6 +112,7 @@ def walked_in_full(env, recorder):
 
 
 @case
+@nightly
 def remembered_walks_of_sockets(env):
     """Kernel stacks of system calls that left much on them: they are remembered, and rightly."""
     load = messaging(env)

@@ -465,8 +465,8 @@ def agent_keeps_tasks(env):
     program = subprocess.Popen([sys.executable, "-c", TASKS], stdout=subprocess.PIPE, text=True)
     env.running.append(program)
     program.stdout.readline()
-    agent = Agent(env, store, "--windows", "2", settings=["record.tasks=yes"])
-    env.check.equal(agent.process.wait(timeout=60), 0, f"exit status: {agent.log()}")
+    agent = Agent(env, store, "--windows", "5", settings=["record.tasks=yes"])
+    env.check.equal(agent.process.wait(timeout=120), 0, f"exit status: {agent.log()}")
     program.kill()
     if gophers:
         gophers.stop()
@@ -480,11 +480,13 @@ def agent_keeps_tasks(env):
     env.check.equal(gophers, None, "goroutines are kept")
     told = [data for data in json.loads(report.stdout)["tasks"] if data["pid"] == program.pid]
     env.check.equal(len(told), 1, "populations of the process")
-    env.check.that(told[0]["window_ns"] > 500_000_000, f"{told[0]['window_ns']} ns of two windows were looked at")
+    env.check.that(told[0]["window_ns"] > 500_000_000, f"{told[0]['window_ns']} ns of five windows were looked at")
     found = [f for f in json.loads(report.stdout)["task_findings"] if f["pid"] == program.pid]
     env.check.equal([(f["function"], f["call"].rsplit(".", 1)[-1]) for f in found], [("held", "acquire")], "findings")
-    # a busy machine is looked at a few times only, and one that was let in stands at the gate until the loop runs it
-    env.check.that(abs(found[0]["tasks_milli"] - 10_000) <= 2000, f"{found[0]['tasks_milli']} thousandths of a task wait for the gate, not 10")
+    # one that was let in stands at the gate until the loop runs it; where the budget leaves tasks out, the row says how far it may be off
+    error = sum(row["task_se_ns"] for row in told[0]["rows"] if row["seen"]) / told[0]["window_ns"]
+    env.check.that(abs(found[0]["tasks_milli"] / 1000 - 10) <= 2 + 4 * error,
+                   f"{found[0]['tasks_milli']} thousandths of a task wait for the gate, not 10, error {error:.2f}")
 
 
 TOKIO_TASKS = {"sleeper": 10, "locker": 7, "receiver": 5, "notified": 3, "first_twin": 4, "second_twin": 4}

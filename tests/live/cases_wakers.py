@@ -11,7 +11,7 @@ from functools import partial
 import ktrace
 import stories
 from check import names
-from lib import Program, Recorder, Skip, TooLate, case, stolen_ns
+from lib import Program, Recorder, Skip, TooLate, case, nightly, stolen_ns
 
 
 def record(env, name, *args):
@@ -196,6 +196,7 @@ def chain_of_calls(env):
 
 
 @case
+@nightly
 def chain_over_unix_sockets(env):
     check_pipeline(env, "unix", "unix_stream_sendmsg")
 

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from check import EDGE_LOSSES, check_account, check_truth
-from lib import Program, Recorder, Skip, case, default_signals, descriptors, guarded_processes, threads_of_machine, wait_until
+from lib import Program, Recorder, Skip, case, default_signals, descriptors, guarded_processes, nightly, threads_of_machine, wait_until
 
 
 @case
@@ -131,6 +131,7 @@ def real_time():
 
 
 @case
+@nightly
 def ends_among_ten_thousand(env):
     """
     Ten thousand threads that want 10 ms of sleep each and hardly get a turn between: the scheduler forgets who

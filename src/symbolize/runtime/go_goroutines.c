@@ -274,7 +274,7 @@ bool go_goroutines_read(const struct go_program *p, uint64_t first, uint64_t str
 		return false;
 	ret->is_cut = slice[1] > GO_GOROUTINES_MAX || slice[1] > slice[2];
 	ret->listed = MIN(MIN(slice[1], slice[2]), GO_GOROUTINES_MAX);
-	r = g_new0(struct reader, 1);
+	r = g_new(struct reader, 1);
 	r->p = p;
 	r->fn = fn;
 	r->ctx = ctx;

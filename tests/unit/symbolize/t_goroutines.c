@@ -179,7 +179,7 @@ static void test_random(void)
 {
 	struct go_census c;
 
-	for (unsigned round = 0; round < 20000; round++) {
+	for (unsigned round = 0; round < 2000; round++) {
 		uint64_t *words = memory.g[0];
 		const size_t cnt = (sizeof(memory.g) + sizeof(memory.stack)) / 8;
 		struct seen s = { 0 };
@@ -214,7 +214,7 @@ static void test_stale(void)
 	make();
 	stop = 0;
 	changer = g_thread_new("change", change, NULL);
-	for (unsigned round = 0; round < 20000; round++) {
+	for (unsigned round = 0; round < 2000; round++) {
 		struct seen s = { 0 };
 		struct go_census c;
 
