@@ -370,6 +370,13 @@ bool lock_is_held(const struct object *o)
 	}
 }
 
+#define UNNAMED_SEMAPHORE "/dev/shm/sem.??????"	/* glibc made that up: its own name is gone */
+
+bool lock_is_nameless(const struct object *o)
+{
+	return object_is_lock(o) && (o->place[0] == '[' || g_pattern_match_simple(UNNAMED_SEMAPHORE, o->place));
+}
+
 void lock_append_name(GString *s, const struct object *o)
 {
 	bool is_set = o->kind == OBJECT_EPOLL && g_ascii_isdigit(*o->name);	/* "2 sockets (fd 5 of node)" */

@@ -56,6 +56,9 @@ uint32_t *lock_ids_new(const struct profile *p);
 /* Is it a lock that somebody holds against others?  Conditions, semaphores, threads that end are merely waited for. */
 bool lock_is_held(const struct object *o);
 
+/* Is its name an address on a heap or stack?  That says nothing to people, and nothing of another run. */
+bool lock_is_nameless(const struct object *o);
+
 /* "mutex queue_lock": a wait's lock in few words. */
 void lock_append_name(GString *s, const struct object *o);
 

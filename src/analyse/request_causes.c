@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/request_causes.h"
 
+#include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "profile/profile_sum.h"
 
@@ -45,8 +46,8 @@ void request_causes_free(struct request_causes *c)
 }
 
 /*
- * A thread's own stack has another address in each thread, and is the same thing in all; so has what a thread sleeps on
- * until its time is up.  Of a lock that is awaited by a set of descriptors the set says nothing.
+ * A thread's own stack has another address in each thread, and is the same thing in all; so is a lock without a name,
+ * and what a thread sleeps on until its time is up.  Of a lock that is awaited by a set of descriptors the set says nothing.
  */
 static uint32_t telling_object(const struct profile *p, uint32_t object, enum reason reason)
 {
@@ -54,7 +55,7 @@ static uint32_t telling_object(const struct profile *p, uint32_t object, enum re
 
 	if (o && o->kind == OBJECT_EPOLL && reason_family(reason) == FAMILY_LOCK)
 		return 0;
-	return o && o->name && *o->name && !g_str_has_prefix(o->name, "stack of thread ") ? object : 0;
+	return o && o->name && *o->name && !lock_is_nameless(o) && !g_str_has_prefix(o->name, "stack of thread ") ? object : 0;
 }
 
 bool request_is_without_goroutine(const struct reasons *reasons, uint32_t wait)

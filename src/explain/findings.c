@@ -4,10 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "explain/asked.h"
 #include "explain/busy.h"
 #include "explain/deadlock.h"
 #include "explain/findings_by.h"
 #include "explain/limits.h"
+#include "explain/lock_kinds.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "base/hash.h"
@@ -57,7 +59,9 @@ struct maker {
 	GHashTable *threads; /* (row, thread) that were met */
 	GArray *longest_ns; /* uint64_t, of each row: of the wait that stands for it */
 	uint32_t *locks; /* see lock_ids_new() */
+	uint32_t *kinds; /* see lock_kinds_new() */
 	uint32_t *rings; /* see deadlock_rings_new() */
+	GHashTable *members; /* (row, lock) that were met */
 	GHashTable *classes; /* process name -> row + 1 */
 };
 
@@ -96,6 +100,7 @@ static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 		.process = t->process,
 		.pid = t->pid,
 		.frame = -1,
+		.asked_frame = -1,
 		.by = { .frame = -1, .does_frame = -1 },
 		.loop = key->loop,
 		.loop_on_cpu_frame = -1,
@@ -242,6 +247,12 @@ static const char *own_function(const struct maker *m, uint32_t wait)
 	return frame >= 0 ? profile_get_frame(m->f->profile, (uint32_t)frame)->name : NULL;
 }
 
+/* Each thread parks by a word of its own, and each one that is joined has one: that tells nothing. */
+static bool is_counted(const struct object *o)
+{
+	return object_is_lock(o) && o->kind != LOCK_PARK && o->kind != LOCK_JOIN;
+}
+
 static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 {
 	struct findings *f = m->f;
@@ -264,7 +275,7 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 	struct key key = { .process = profile_thread(f->profile, w->thread)->process, .reason = reason };
 
 	if (o && lock_is_held(o) && reason_family(reason) == FAMILY_LOCK)
-		key.lock = m->locks[w->object];
+		key.lock = m->kinds[m->locks[w->object]];
 	else
 		key.function = own_function(m, i);
 	if (reason != REASON_LOCK_GIL)	/* that is others' doing */
@@ -272,6 +283,8 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 	f->blocked_ns += w->blocked_ns;
 	c->family_ns[reason_family(reason)] += w->blocked_ns;
 	f->blocked_in[i] = add(m, &key, i, w->blocked_ns, true);
+	if (o && is_counted(o) && first_time(m->members, f->blocked_in[i] - 1, m->locks[w->object]))
+		g_array_index(f->rows, struct finding, f->blocked_in[i] - 1).locks_cnt++;
 }
 
 static void add_queue(struct maker *m, struct finding_class *c, uint32_t i, uint64_t *throttled_ns)
@@ -482,6 +495,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 		.locks = lock_ids_new(p),
 		.index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL),
 		.threads = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
+		.members = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
 		.classes = g_hash_table_new(NULL, NULL),
 		.longest_ns = g_array_new(FALSE, FALSE, sizeof(uint64_t)),
 	};
@@ -490,6 +504,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	f->profile = p;
 	f->selection = selection;
 	f->reasons = reasons_new(p, NULL);
+	m.kinds = lock_kinds_new(f, m.locks, m.rings);
 	f->blocked_in = g_new0(uint32_t, (gsize)p->waits->len + 1);
 	f->queued_in = g_new0(uint32_t, (gsize)p->waits->len + 1);
 	f->rows = g_array_new(FALSE, FALSE, sizeof(struct finding));
@@ -511,12 +526,15 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	if (!p->info.imported && !p->info.has_requests && !p->info.looks.rounds)
 		busy_find(f);
 	limits_find(f);
+	asked_find(f);
 	g_array_sort(f->rows, compare_findings);
 	g_hash_table_unref(m.index);
 	g_hash_table_unref(m.threads);
+	g_hash_table_unref(m.members);
 	g_hash_table_unref(m.classes);
 	g_array_unref(m.longest_ns);
 	g_free(m.locks);
+	g_free(m.kinds);
 	g_free(m.rings);
 	return f;
 }

@@ -65,7 +65,10 @@ struct finding {
 	uint64_t hist[PROFILE_HIST_SLOTS]; /* of a run queue: of preemptions, and of wakings where wakers are known */
 	uint64_t durations_ns; /* the sum of what hist holds: of whole waits */
 	int64_t frame; /* the function of the program that waits; -1: not known */
-	uint32_t object; /* index + 1 of the lock; 0: none, or several */
+	int64_t asked_frame; /* of a pool's thread: the function of the program whose work it does, as asked.h has it; -1 */
+	uint32_t queue_at_once; /* more such work waits in the pool's queue, which does so much at a time; 0: not known */
+	uint32_t object; /* index + 1 of what it mostly waits for; 0: none */
+	uint32_t locks_cnt; /* so many locks of one kind and place, as lock_kinds.h has it; 0: no locks */
 	/* a lock that one waits for nearly all through the window: its time counts so often; 0: no such */
 	uint32_t stuck_weight;
 	/* a wait, index + 1, that is part of a deadlock's ring, and that of the lock's holder: deadlock.h; 0: none */

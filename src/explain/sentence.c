@@ -14,10 +14,10 @@
 #include "analyse/wakers.h"
 #include "base/module.h"
 #include "profile/object_upstream.h"
+#include "explain/lock_kinds.h"
 #include "explain/text.h"
 
 #define HOLDERS_SHOWN 3
-#define UNNAMED_SEMAPHORE "/dev/shm/sem.??????"	/* glibc made that up: its own name is gone */
 #define LIMIT_COLUMNS 120
 #define GREP_WHOLE 5
 
@@ -61,14 +61,32 @@ bool sentence_is_for_cpu(const struct finding *row)
 	return (row->reason == REASON_CPU_QUEUE && !row->is_yield) || row->reason == REASON_CPU_THROTTLED;
 }
 
+/* ", one of 12,", ", one of 64 in stripes," */
+static void append_one_of(GString *s, const struct finding *row, const struct object *o)
+{
+	g_autofree char *array = g_strndup(o->name, lock_array_bytes(o));
+
+	g_string_append(s, ", one of ");
+	text_thousands(s, row->locks_cnt);
+	if (*array) {
+		g_string_append(s, " in ");
+		text_safe_cut(s, array, FINDING_NAME_COLUMNS);
+	}
+	g_string_append_c(s, ',');
+}
+
 void sentence_object(GString *s, const struct finding *row, const struct object *o)
 {
 	static const struct { const char *prefix, *end; } nameless[] = { { "unix socket (", "" }, { "pipe ", ")" } };
 	size_t shown = strlen(o->name) - (g_str_has_suffix(o->name, "+0x0") ? strlen("+0x0") : 0);
 	g_autofree char *name = g_strndup(o->name, shown);
 
-	if (object_is_lock(o) && (o->place[0] == '[' || g_pattern_match_simple(UNNAMED_SEMAPHORE, o->place)))
-		return;		/* an address on a heap says nothing to people */
+	if (row->locks_cnt > 1 && object_is_lock(o)) {
+		append_one_of(s, row, o);
+		return;
+	}
+	if (lock_is_nameless(o))
+		return;
 	if (object_upstream(o) && row->reason == REASON_NETWORK_RECEIVE) {
 		g_string_append(s, " from ");
 		text_safe_cut(s, object_upstream(o), FINDING_NAME_COLUMNS);
@@ -191,7 +209,9 @@ static void append_what(GString *s, const struct findings *f, const struct findi
 		sentence_object(s, row, o);
 	if (is_cpu)
 		return;
-	if (tells_function(f, row))
+	if (row->asked_frame >= 0)
+		sentence_function(s, f, row->asked_frame, " for ");
+	else if (tells_function(f, row))
 		sentence_function(s, f, row->frame, " in ");
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);
@@ -346,7 +366,8 @@ static void append_holders(GString *s, const struct findings *f)
 /* What shows the stacks of this finding, if a shell can have it without quoting pains. */
 void sentence_command(GString *s, const struct findings *f, const struct finding *row)
 {
-	const char *name = tells_function(f, row) ? profile_get_frame(f->profile, (uint32_t)row->frame)->name : NULL;
+	bool is_told = row->asked_frame < 0 && tells_function(f, row);
+	const char *name = is_told ? profile_get_frame(f->profile, (uint32_t)row->frame)->name : NULL;
 	g_autofree char *function = name ? function_plain_name(name) : NULL;
 
 	if (row->busy) {
@@ -378,6 +399,8 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	}
 	append_evidence(s, f, r);
 	append_timeouts(s, r);
+	if (r->queue_at_once)
+		g_string_append_printf(s, "; libuv does %" PRIu32 " of them at a time, so others queue", r->queue_at_once);
 	if (r->loop_on_cpu_ns) {
 		g_string_append(s, "; callbacks ran ");
 		text_duration(s, r->loop_on_cpu_ns);

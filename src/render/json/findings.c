@@ -121,6 +121,10 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_member_string(j, "lock", o && !is_cpu && object_is_lock(o) ? o->name : NULL);
 	json_member_string(j, "object", o && !is_cpu ? o->name : NULL);
 	json_member_string(j, "object_kind", o && !is_cpu ? object_kind_text(o->kind) : NULL);
+	if (row->locks_cnt > 1)
+		json_member_uint(j, "locks", row->locks_cnt);
+	if (row->asked_frame >= 0)
+		write_function(j, f->profile, "asked_by", row->asked_frame);
 	json_member_bool(j, "poll_loop", row->is_poll_loop);
 	json_member_bool(j, "broadcast", row->is_broadcast);
 	json_member_bool(j, "yield", row->is_yield);
