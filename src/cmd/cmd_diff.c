@@ -27,7 +27,8 @@ static const char description[] =
 	"A change is only called one where it is more than the noise of the waits.\n"
 	"\n"
 	"Examples:\n"
-	"  offcpu diff before.offcpu after.offcpu            per thread and minute of the window\n"
+	"  offcpu diff before.offcpu after.offcpu            per thread and minute of the window; whole runs of a\n"
+	"                                                    command (record -- COMMAND) as they are\n"
 	"  offcpu diff a.offcpu b.offcpu --requests 9120,9544  per request; of `request -o` without the numbers\n"
 	"  offcpu diff db.offcpu --before-comm 'io*' --after-comm 'sql*'  two groups of threads\n"
 	"  offcpu diff a.offcpu b.offcpu --by function,comm  by what else they have in common\n"
@@ -443,6 +444,15 @@ static bool count_requests(const struct diff_args *a, struct diff_plan *plan,
 	return true;
 }
 
+/* The window of a command that ran to its end is the command's own: a share of it would hide that it became longer. */
+static void note_whole_runs(const struct diff_args *a, struct diff_plan *plan,
+			    const struct profile *const profiles[DIFF_SIDES])
+{
+	if (!a->normalize && plan->options.norm == DIFF_PER_THREAD_TIME && profiles[DIFF_BEFORE] != profiles[DIFF_AFTER] &&
+	    diff_is_whole_run(profiles[DIFF_BEFORE]) && diff_is_whole_run(profiles[DIFF_AFTER]))
+		plan->options.norm = DIFF_WHOLE_RUNS;
+}
+
 /* What another tool wrote may not say how long it looked: times are as they are then. */
 static bool norm_is_known(const struct diff_args *a, struct diff_plan *plan,
 			  const struct profile *const profiles[DIFF_SIDES], GError **error)
@@ -473,6 +483,7 @@ static int compare(const struct diff_args *a, struct diff_plan *plan, const stru
 
 	if (!count_requests(a, plan, profiles, error) || !norm_is_known(a, plan, profiles, error))
 		return status;
+	note_whole_runs(a, plan, profiles);
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		selections[side] = selection_new(profiles[side], &plan->query[side], error);
 		if (!selections[side])

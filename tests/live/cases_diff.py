@@ -3,6 +3,7 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 from lib import Broken, Program, Recorder, TooLate, case, nightly
@@ -101,3 +102,20 @@ def diff_of_a_longer_lock(env):
     env.check.that(is_found, f"not found: {rows}")
     env.check.that(20 < percent < 45, said)
     env.notes.append(diff["finding"])
+
+
+@case
+def diff_of_whole_runs(env):
+    """A command that sleeps for three times as long waits as much by the minute: whole runs are compared as they are."""
+    runs = []
+    for nap_s in (0.1, 0.3):
+        recorder = Recorder(env, out=env.temporary(f"run-{nap_s}.offcpu"),
+                            command=[sys.executable, "-c", f"import time\nfor i in range(4): time.sleep({nap_s})"])
+        if recorder.wait() != 0:
+            raise Broken(f"`{recorder.line}` failed: {recorder.stderr()}")
+        runs.append(recorder.out)
+    status, diff = compare(env, *runs, "--fail-if", "total > 10%")
+    env.check.equal((status, diff["scaled_per"]), (10, "whole_runs"), diff["finding"])
+    longer_s = (diff["total"]["after"]["scaled_ns"] - diff["total"]["before"]["scaled_ns"]) / 1e9
+    env.check.that(longer_s > 0.7, f"the longer run waits for {longer_s:.2f} s more: {diff['finding']}")
+    env.check.equal(compare(env, *reversed(runs), "--fail-if", "total > 10%")[0], 0, "the shorter run is no longer one")

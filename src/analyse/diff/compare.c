@@ -52,6 +52,8 @@ static void estimate(const struct diff *d, enum diff_side side, const struct tal
 	const struct tally_cell *cells = cells_of(t, key, &cnt);
 	const struct batches *batches = batches_of(t, key);
 	const struct stats_durations durations = { a->hist, a->whole_ns, a->max_ns };
+	/* a run does the same things each time, in the same order: no draw of a longer time, and no part is like another */
+	bool are_runs = d->options.norm == DIFF_WHOLE_RUNS;
 	double error = 0, mean_error = 0, apart_threads = 0, sampled = 0, count = 0, count_error = 0, lives = 0;
 
 	a->mean_ns = a->whole_cnt ? (double)a->whole_ns / (double)a->whole_cnt : 0;
@@ -60,12 +62,13 @@ static void estimate(const struct diff *d, enum diff_side side, const struct tal
 	for (uint32_t i = 0; i < cnt; i++) {
 		const struct tally_cell *c = &cells[i];
 		double n = (double)c->whole_cnt;
-		double life = d->keys->side[side].lives[c->thread] * (double)c->ns;
+		double life = are_runs ? 0 : d->keys->side[side].lives[c->thread] * (double)c->ns;
 		double apart = c->whole_squares - 2 * a->mean_ns * (double)c->whole_ns + n * a->mean_ns * a->mean_ns;
 		double off = (double)c->whole_ns - a->mean_ns * n;
 
-		error += sqrt(stats_thread_variance(c->squares, c->ns, (double)c->count,
-						    thread_observed_ns(profile_thread(p, c->thread)), are_all));
+		error += sqrt(are_runs ? c->inner_squares :
+					 stats_thread_variance(c->squares, c->ns, (double)c->count,
+							       thread_observed_ns(profile_thread(p, c->thread)), are_all));
 		mean_error += sqrt(fmax(apart, 0));
 		apart_threads += off * off;
 		lives += life * life;
@@ -76,7 +79,7 @@ static void estimate(const struct diff *d, enum diff_side side, const struct tal
 	a->dof = a->each_dof = cnt ? fmax(count_of(a, count, sampled) / cnt - 1, 1) : 0;
 	error = sqrt(error * error + sampled);
 	mean_error = a->whole_ns ? mean_error / (double)a->whole_ns : 0;
-	if (batches && batches_variance(batches) > error * error) {
+	if (batches && !are_runs && batches_variance(batches) > error * error) {
 		error = sqrt(batches_variance(batches));
 		a->dof = BATCHES_CNT - 1;
 	}
@@ -151,7 +154,8 @@ static struct between between_threads(const struct diff *d, const struct tally *
 {
 	struct between b = { 0 };
 
-	if (r->side[DIFF_BEFORE].threads_cnt < 3 || r->side[DIFF_AFTER].threads_cnt < 3 ||
+	/* the threads of a run are parts of it, which need not grow alike */
+	if (d->options.norm == DIFF_WHOLE_RUNS || r->side[DIFF_BEFORE].threads_cnt < 3 || r->side[DIFF_AFTER].threads_cnt < 3 ||
 	    !(r->side[DIFF_BEFORE].scaled_ns > 0) || !(r->side[DIFF_AFTER].scaled_ns > 0))
 		return b;
 	g_autoptr(GArray) before = shares_of(d, DIFF_BEFORE, tallies[DIFF_BEFORE], key);

@@ -174,6 +174,95 @@ static bool is_idle(enum diff_by by, const struct diff_row *r)
 	       (r->side[DIFF_BEFORE].off_cpu_ns + r->side[DIFF_AFTER].off_cpu_ns) / 2;
 }
 
+/* Functions of the program on the path of a stack, the innermost first; struct tree_label *. */
+static GPtrArray *users_of(const struct diff *d, uint32_t node)
+{
+	GPtrArray *users = g_ptr_array_new();
+
+	for (; node && node != TREE_NONE; node = tree_node(d->tree, node)->parent) {
+		const struct tree_label *l = tree_node_label(d->tree, node);
+
+		if (l->kind == TREE_USER)
+			g_ptr_array_add(users, (gpointer)l);
+	}
+	return users;
+}
+
+/* The first place from the inside at which they differ; of two of which one begins the other, the shorter one's end. */
+static guint first_difference(const GPtrArray *a, const GPtrArray *b)
+{
+	guint at = 0;
+
+	while (at < a->len && at < b->len && a->pdata[at] == b->pdata[at])
+		at++;
+	return at;
+}
+
+/* "nanosleep (clock_nanosleep <- nap)" in two stages: "... <- stage_one)" and "... <- stage_two)". */
+static const char *name_with(const struct diff *d, const char *name, const GPtrArray *users, guint at)
+{
+	bool has_bracket = g_str_has_suffix(name, ")");
+	size_t len = strlen(name) - (has_bracket ? 1 : 0);
+	const struct tree_label *l = g_ptr_array_index(users, at),
+				*before = at ? g_ptr_array_index(users, at - 1) : NULL;
+	g_autofree char *inner = g_strndup(name, len);
+	bool is_next = before && g_str_has_suffix(inner, before->text);
+	g_autofree char *whole = g_strdup_printf("%s <- %s%s%s", inner, is_next ? "" : ".. <- ", l->text,
+						 has_bracket ? ")" : "");
+
+	return g_string_chunk_insert_const(d->keys->strings, whole);
+}
+
+#define TOLD_APART_MAX 64	/* of rows of one name: nobody reads more */
+
+/* Rows of one label are told apart by the first function that only one of two has. */
+static void tell_apart(const struct diff *d, GArray *rows, const GArray *same)
+{
+	guint cnt = MIN(same->len, TOLD_APART_MAX);
+	g_autoptr(GPtrArray) users = g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref);
+
+	for (guint i = 0; i < cnt; i++)
+		g_ptr_array_add(users, users_of(d, g_array_index(rows, struct diff_row,
+								 g_array_index(same, uint32_t, i)).key));
+	for (guint i = 0; i < cnt; i++) {
+		struct diff_row *r = &g_array_index(rows, struct diff_row, g_array_index(same, uint32_t, i));
+		const GPtrArray *own = g_ptr_array_index(users, i);
+		guint at = 0;
+
+		for (guint n = 0; n < cnt; n++)
+			at = n == i ? at : MAX(at, first_difference(own, g_ptr_array_index(users, n)));
+		if (at < own->len)
+			r->name = name_with(d, r->name, own, at);
+	}
+}
+
+static char *label_key(const struct diff_row *r)
+{
+	return g_strdup_printf("%s\n%s", r->comm, r->name);
+}
+
+static void tell_all_apart(const struct diff *d, GArray *rows)
+{
+	g_autoptr(GHashTable) by_label =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_array_unref);
+	GHashTableIter iter;
+	gpointer same;
+
+	for (uint32_t i = 0; i < rows->len; i++) {
+		char *key = label_key(&g_array_index(rows, struct diff_row, i));
+		GArray *known = g_hash_table_lookup(by_label, key);
+
+		if (!known)
+			g_hash_table_insert(by_label, g_strdup(key), known = g_array_new(FALSE, FALSE, sizeof(uint32_t)));
+		g_array_append_val(known, i);
+		g_free(key);
+	}
+	g_hash_table_iter_init(&iter, by_label);
+	while (g_hash_table_iter_next(&iter, NULL, &same))
+		if (((GArray *)same)->len > 1)
+			tell_apart(d, rows, same);
+}
+
 static void take_totals(struct diff *d, const GArray *rows)
 {
 	for (guint i = 0; i < rows->len; i++) {
@@ -217,6 +306,8 @@ static struct diff_table *make_table(struct diff *d, enum diff_by by)
 	}
 	if (by == DIFF_BY_TOTAL)
 		take_totals(d, t->rows);
+	if (by == DIFF_BY_STACK)
+		tell_all_apart(d, t->rows);
 	compare_together(d, t->rows, &t->tested_cnt, &t->real_cnt);
 	put_in_order(d, t->rows);
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
@@ -246,8 +337,25 @@ static void observe(struct diff *d, enum diff_side side)
 		d->scale[side] = d->observed_ns[side] ? NS_PER_MINUTE / (double)d->observed_ns[side] : 0;
 		break;
 	case DIFF_PER_REQUEST: d->scale[side] = in->requests ? 1 / (double)in->requests : 0; break;
-	case DIFF_NOT_NORMALISED: d->scale[side] = 1; break;
+	case DIFF_NOT_NORMALISED:
+	case DIFF_WHOLE_RUNS: d->scale[side] = 1; break;
 	}
+}
+
+bool diff_is_whole_run(const struct profile *p)
+{
+	bool has_ended = false;
+
+	if (!g_str_has_prefix(p->info.filters, "command "))
+		return false;
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		uint32_t flags = profile_thread(p, i)->flags;
+
+		if (flags & (THREAD_OPEN_AT_START | THREAD_OPEN_AT_END))
+			return false;
+		has_ended = has_ended || flags & THREAD_EXITED;
+	}
+	return has_ended;
 }
 
 /* Only where both sides are the same threads: groups that are chosen for each side may be of any size. */
@@ -321,6 +429,7 @@ struct diff *diff_new(const struct diff_input *before, const struct diff_input *
 	d->in[DIFF_AFTER] = *after;
 	d->options = *options;
 	d->keys = diff_keys_new(before->profile, after->profile);
+	d->keys->are_whole_runs = options->norm == DIFF_WHOLE_RUNS;
 	d->tree = d->keys->tree;
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		observe(d, side);

@@ -37,6 +37,7 @@ enum diff_norm {
 	DIFF_PER_THREAD_TIME = 0,	/* the time the selected threads were observed: rows are per thread-minute */
 	DIFF_PER_REQUEST,
 	DIFF_NOT_NORMALISED,
+	DIFF_WHOLE_RUNS,	/* neither, since both sides are runs from start to end */
 };
 
 struct diff_input {
@@ -157,6 +158,12 @@ void diff_free(struct diff *d);	/* NULL is fine */
 
 /* Made when first asked for; belongs to the diff. */
 const struct diff_table *diff_table(struct diff *d, enum diff_by by);
+
+/*
+ * Is it the whole run of a command, from its start to its end?  How long that waits is what it is for: a share of its
+ * time is the same whether it takes a second or two.
+ */
+bool diff_is_whole_run(const struct profile *p);
 
 /*
  * Do both sides tell how many waits there were?  What another tool wrote may not: then no change is known from noise.

@@ -168,6 +168,19 @@ static void by_reason(struct diff_keys *k, enum diff_side side, uint32_t wait, G
 		add_part(parts, diff_keys_name(k, cpu, cpu), cpu_ns, is_cpu);
 }
 
+/* The address of a lock without a name is another one in each run: it is known by where it is awaited. */
+static void append_lock(GString *text, const struct diff_side_keys *s, const struct object *o, const struct wait *w)
+{
+	int64_t frame = lock_is_nameless(o) ? plumbing_user_parent(s->plumbing, w->user) : -1;
+
+	if (frame < 0) {
+		lock_append_name(text, o);
+		return;
+	}
+	g_string_append_printf(text, "%s in ", object_kind_text(o->kind));
+	diff_name_append_frame(text, profile_get_frame(s->p, (uint32_t)frame), true);
+}
+
 static void by_lock(struct diff_keys *k, enum diff_side side, uint32_t wait, GArray *parts)
 {
 	const struct diff_side_keys *s = &k->side[side];
@@ -177,7 +190,7 @@ static void by_lock(struct diff_keys *k, enum diff_side side, uint32_t wait, GAr
 
 	if (!lock)
 		return;
-	lock_append_name(text, profile_get_object(s->p, lock - 1));
+	append_lock(text, s, profile_get_object(s->p, lock - 1), w);
 	add_all(s, wait, parts, diff_keys_name(k, text->str, text->str));
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyse/actors.h"
 #include "analyse/diff/batches.h"
 #include "analyse/diff/name.h"
 #include "analyse/label.h"
@@ -21,7 +22,7 @@ uint32_t diff_keys_name(struct diff_keys *k, const char *name, const char *shown
 	return k->shown->len - 1;
 }
 
-/* The names that have numbers in the same places, on each side: "w1" and "w2" of "w#". */
+/* The names that have numbers in the same places, on each side: "w1", "w2" and the kind "w*" of "w#". */
 struct name_family {
 	GHashTable *names[DIFF_SIDES];
 };
@@ -35,11 +36,19 @@ static void family_free(gpointer data)
 	g_free(f);
 }
 
+/* A kind is all threads of a process whose names differ by their number alone: actors.h. */
+static void append_numberless(GString *s, const char *name)
+{
+	diff_name_append_numberless(s, name);
+	if (g_str_has_suffix(name, "*"))
+		s->str[s->len - 1] = '#';
+}
+
 static struct name_family *family_of(GHashTable *families, const char *name)
 {
 	g_autoptr(GString) s = g_string_new(NULL);
 
-	diff_name_append_numberless(s, name);
+	append_numberless(s, name);
 	struct name_family *f = g_hash_table_lookup(families, s->str);
 	if (f)
 		return f;
@@ -64,23 +73,20 @@ static bool has_same_names(const struct name_family *f)
 	return true;
 }
 
-typedef const char *(*name_of_thread)(const struct thread *t);
-
-static const char *comm_of(const struct thread *t)
+static const char **process_names(const struct profile *p)
 {
-	return t->comm ? t->comm : "";
-}
+	const char **names = g_new0(const char *, (gsize)p->threads->len + 1);
 
-static const char *process_of(const struct thread *t)
-{
-	return t->process ? t->process : "";
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		names[i] = profile_thread(p, i)->process ? profile_thread(p, i)->process : "";
+	return names;
 }
 
 /*
- * Names of threads as they are compared.  Numbers in them count ("node1" is not "node2") where both recordings have
- * the same ones; else they are what pools and kernel workers count by.
+ * By thread of each side, names as they are compared, in place of those given.  Numbers in them count ("node1" is not
+ * "node2") where both recordings have the same ones; else they are what pools and kernel workers count by.
  */
-static void compare_names(struct diff_keys *k, name_of_thread name_of, const char **ret_names[DIFF_SIDES])
+static void compare_names(struct diff_keys *k, const char **names[DIFF_SIDES])
 {
 	g_autoptr(GHashTable) families = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, family_free);
 	g_autoptr(GString) s = g_string_new(NULL);
@@ -88,24 +94,21 @@ static void compare_names(struct diff_keys *k, name_of_thread name_of, const cha
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		const struct profile *p = k->side[side].p;
 
-		for (uint32_t i = 0; i < p->threads->len; i++) {
-			const char *name = name_of(profile_thread(p, i));
-			g_hash_table_add(family_of(families, name)->names[side], (gpointer)name);
-		}
+		for (uint32_t i = 0; i < p->threads->len; i++)
+			g_hash_table_add(family_of(families, names[side][i])->names[side], (gpointer)names[side][i]);
 	}
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		const struct profile *p = k->side[side].p;
 
-		ret_names[side] = g_new0(const char *, p->threads->len + 1);
 		for (uint32_t i = 0; i < p->threads->len; i++) {
-			const char *name = name_of(profile_thread(p, i));
+			const char *name = names[side][i];
 
 			g_string_assign(s, "");
 			if (has_same_names(family_of(families, name)))
 				g_string_append(s, name);
 			else
-				diff_name_append_numberless(s, name);
-			ret_names[side][i] = g_string_chunk_insert_const(k->strings, s->str);
+				append_numberless(s, name);
+			names[side][i] = g_string_chunk_insert_const(k->strings, s->str);
 		}
 	}
 }
@@ -263,8 +266,12 @@ struct diff_keys *diff_keys_new(const struct profile *before, const struct profi
 	k->stack_keys = g_hash_table_new(NULL, NULL);
 	k->side[DIFF_BEFORE].p = before;
 	k->side[DIFF_AFTER].p = after;
-	compare_names(k, comm_of, comms);
-	compare_names(k, process_of, processes);
+	for (unsigned i = 0; i < DIFF_SIDES; i++) {
+		comms[i] = actors_kind_names(k->side[i].p, k->strings);
+		processes[i] = process_names(k->side[i].p);
+	}
+	compare_names(k, comms);
+	compare_names(k, processes);
 	for (unsigned i = DIFF_SIDES; i-- > 0;) {	/* AFTER first: it gives the names */
 		struct diff_side_keys *s = &k->side[i];
 
@@ -303,8 +310,13 @@ void diff_keys_note_idle(struct diff_keys *k, enum diff_side side, const struct 
 
 bool diff_keys_is_idle(const struct diff_keys *k, enum diff_side side, uint32_t wait)
 {
+	const struct profile *p = k->side[side].p;
+	const struct thread *t = profile_thread(p, profile_wait(p, wait)->thread);
 	uint32_t node = k->side[side].paths[wait];
 
+	/* who came to its end had something to do, and a pause of it is a part of the run */
+	if (k->are_whole_runs && t->pid == t->tid)
+		return false;
 	return k->idle_ns[node] * 2 > k->blocked_ns[node];
 }
 

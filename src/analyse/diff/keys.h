@@ -44,6 +44,7 @@ struct diff_keys {
 	GArray *stack_nodes;	/* by key of a stack: its node */
 	GHashTable *stack_keys;	/* node, and whether it is preempted -> key + 1 */
 	struct diff_moves *moves;
+	bool are_whole_runs;
 	uint64_t *blocked_ns, *idle_ns;	/* by node: of both sides' selected waits that end there */
 	uint32_t *stamps;	/* by label: the last wait that has it, see functions of a wait */
 	uint32_t stamp;

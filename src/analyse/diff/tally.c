@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/diff/tally.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "analyse/diff/stats.h"
@@ -83,6 +84,20 @@ static double squares_of(const struct wait *w)
 	return stats_squares(w->hist, wait_off_cpu_ns(w), w->max_ns);
 }
 
+/*
+ * What a row's waits differ by from their mean, squared: by what the histogram says, or by how near the longest one is
+ * to the mean, where that is less (Bhatia and Davis).  Preemptions are others' doing, and as many as chance makes.
+ */
+static double inner_squares_of(const struct wait *w, double squares)
+{
+	double all = (double)wait_or_on_cpu_ns(w), mean = w->count ? all / (double)w->count : 0;
+	double by_max = all * fmax((double)w->max_ns - mean, 0);
+
+	if (w->state == 'R')
+		return squares;
+	return fmin(fmax(squares - all * mean, 0), by_max);
+}
+
 static void add_to_cell(struct tally_cell *c, const struct wait *w, const struct diff_part *part, double squares)
 {
 	uint64_t all = wait_or_on_cpu_ns(w);
@@ -97,6 +112,7 @@ static void add_to_cell(struct tally_cell *c, const struct wait *w, const struct
 		of_part = MAX(of_part, 4.0 * (double)part->ns * (double)part->ns / (double)w->count);
 	c->ns += part->ns;
 	c->squares += of_part;
+	c->inner_squares += share * share * inner_squares_of(w, squares);
 	if (w->state == ON_CPU_STATE)
 		return;	/* samples are no waits, and their error is in the squares */
 	c->sampled += share * share * (double)w->off_cpu_se_ns * (double)w->off_cpu_se_ns;

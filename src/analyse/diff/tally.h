@@ -13,6 +13,7 @@ struct tally_cell {
 	uint64_t ns, count;
 	uint64_t whole_ns, whole_cnt;	/* see struct diff_amount */
 	double squares, whole_squares;	/* sums of the squares of durations, ns^2 */
+	double inner_squares;		/* of what they differ by from the mean of their row, a thread and stack; ns^2 */
 	double sampled;			/* variance by sampling, ns^2 */
 };
 

@@ -63,7 +63,7 @@ void html_diff_about(struct json *j, const struct html_diff *diff)
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
 		json_uint(j, diff_all_ns(d, side));
 	json_array_end(j);
-	json_member_bool(j, "perTime", d->options.norm != DIFF_NOT_NORMALISED);
+	json_member_bool(j, "perTime", d->options.norm < DIFF_NOT_NORMALISED);
 	json_key(j, "noise");
 	fraction(j, d->options.noise);
 	json_member_bool(j, "counted", diff_has_counts(d));

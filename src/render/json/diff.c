@@ -209,7 +209,7 @@ static void write_condition(struct json *j, const struct condition *c, const str
 
 void diff_json(GString *out, struct diff *d, const struct diff_json_options *options)
 {
-	static const char *const norms[] = { "thread_minutes", "requests", "none" };
+	static const char *const norms[] = { "thread_minutes", "requests", "none", "whole_runs" };
 	g_autoptr(GArray) requests = diff_requests(d), tasks = diff_tasks(d);
 	struct json j;
 

@@ -12,6 +12,8 @@
 #define LOST_SHARE 0.005	/* of a side's time, from which on lost stacks are told */
 #define MOST 0.5	/* of the whole change: "most of it" */
 
+#define TIMES 10	/* from so many on percent are hard to read */
+
 static int64_t rounded(double ns)
 {
 	return ns >= (double)PROFILE_NS_MAX ? (int64_t)PROFILE_NS_MAX :
@@ -23,6 +25,7 @@ const char *diff_text_unit(const struct diff *d)
 	switch (d->options.norm) {
 	case DIFF_PER_THREAD_TIME: return " per thread-minute";
 	case DIFF_PER_REQUEST: return " per request";
+	case DIFF_WHOLE_RUNS: return " per run";
 	case DIFF_NOT_NORMALISED: break;
 	}
 	return "";
@@ -38,7 +41,7 @@ void diff_text_percent(GString *s, double percent)
 {
 	if (isinf(percent))
 		g_string_append(s, "new");
-	else if (fabs(percent) >= 10000)
+	else if (percent >= 100 * (TIMES - 1))
 		g_string_append_printf(s, "x%.0f", 1 + percent / 100);
 	else
 		g_string_append_printf(s, fabs(percent) < 9.95 ? "%+.1f%%" : "%+.0f%%", percent);
@@ -73,10 +76,35 @@ static void append_change(GString *s, const struct diff_change *c)
 	g_string_append(s, ")");
 }
 
+static bool has_grown(const struct diff_row *r)
+{
+	return (r->time.is_real && r->time.by > 0) || (r->each.is_real && r->each.by > 0);
+}
+
+#define WORSE 4	/* what grew by a fourth of what shrank is told before it */
+
+/*
+ * The first one, or what grew where that is not much less: where threads wait all the time for one thing or another,
+ * all that a slower one does to the others is that they have less time.
+ */
+static bool is_real_change(const struct diff_row *r, const struct diff_table *t, unsigned at)
+{
+	if (!diff_row_is_real(r))
+		return false;
+	for (unsigned n = at + 1; n < t->real_cnt && !has_grown(r); n++) {
+		const struct diff_row *o = &g_array_index(t->rows, struct diff_row, n);
+
+		if (has_grown(o) && fabs(o->time.by) >= fabs(r->time.by) / WORSE)
+			return false;
+	}
+	return true;
+}
+
 /* The row of the first tables that tell most: why, before where. */
 static const struct diff_row *main_row(struct diff *d, bool by_time)
 {
-	static const enum diff_by ways[] = { DIFF_BY_LEAF, DIFF_BY_STACK, DIFF_BY_STATE, DIFF_BY_COMM };
+	/* a row that the tables show, with its numbers, before one that sums several of them up */
+	static const enum diff_by ways[] = { DIFF_BY_STACK, DIFF_BY_LEAF, DIFF_BY_STATE, DIFF_BY_COMM };
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(ways); i++) {
 		const struct diff_table *t = diff_table(d, ways[i]);
@@ -84,7 +112,7 @@ static const struct diff_row *main_row(struct diff *d, bool by_time)
 		for (unsigned n = 0; n < t->rows->len; n++) {
 			const struct diff_row *r = &g_array_index(t->rows, struct diff_row, n);
 
-			if (!by_time && diff_row_is_real(r))
+			if (!by_time && is_real_change(r, t, n))
 				return r;
 			if (by_time && r->time.is_real && (r->time.by > 0) == (d->total.time.by > 0))
 				return r;
@@ -109,8 +137,12 @@ static void append_what_changed(GString *s, const struct diff *d, const struct d
 	append_told(s, r);
 	if (r->each.is_real) {
 		g_string_append(s, ": each wait is ");
-		append_plain_percent(s, diff_each_percent(r));
-		g_string_append(s, r->each.by > 0 ? " longer, " : " shorter, ");
+		if (diff_each_percent(r) >= 100 * (TIMES - 1)) {
+			g_string_append_printf(s, "%.0f times as long, ", 1 + diff_each_percent(r) / 100);
+		} else {
+			append_plain_percent(s, diff_each_percent(r));
+			g_string_append(s, r->each.by > 0 ? " longer, " : " shorter, ");
+		}
 		append_from_to(s, r->side[DIFF_BEFORE].each_ns, r->side[DIFF_AFTER].each_ns);
 		return;
 	}
@@ -126,8 +158,6 @@ static void append_totals(GString *s, const struct diff *d)
 	g_string_append(s, ", AFTER ");
 	diff_text_scaled(s, d, d->total.side[DIFF_AFTER].scaled_ns);
 }
-
-#define TIMES 10	/* from so many on percent are hard to read */
 
 /* "AFTER waits 3.0% more than BEFORE: 3.1 s -> 3.2 s per request", or "200 times as long as" */
 static void append_more_or_less(GString *s, const struct diff *d)
@@ -454,6 +484,7 @@ void diff_text_norm(GString *s, const struct diff *d)
 	case DIFF_PER_THREAD_TIME: g_string_append(s, "Times are per thread and minute of the window."); break;
 	case DIFF_PER_REQUEST: g_string_append(s, "Times are per request."); break;
 	case DIFF_NOT_NORMALISED: g_string_append(s, "Times are as recorded, not normalised."); break;
+	case DIFF_WHOLE_RUNS: g_string_append(s, "Both are whole runs of a command: times are as recorded."); break;
 	}
 	if (d->idle.side[DIFF_BEFORE].off_cpu_ns || d->idle.side[DIFF_AFTER].off_cpu_ns) {
 		g_string_append(s, " Idle time is in no total: ");

@@ -463,6 +463,57 @@ static void test_without_counts(void)
 	pair_free(&pair);
 }
 
+#define NAP "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]"
+
+/* A run of a command: a pool's threads sleep, and the main thread in two stages, which end in one function. */
+static struct profile *run_new(uint64_t stage_ms)
+{
+	static const char *const stages[] = { "main@app stage_one@app nap@app nanosleep@libc.so.6",
+					      "main@app stage_two@app nap@app nanosleep@libc.so.6" };
+	struct profile *p = profile_new();
+	const uint64_t each_ns[] = { stage_ms * 1000000, 100000000 };
+
+	p->info.filters = profile_string(p, "command ./app");
+	p->info.duration_ns = 10 * each_ns[0] + 10 * each_ns[1];
+	for (uint32_t i = 0; i < 4; i++) {
+		g_autofree char *comm = i ? g_strdup_printf("pool-1-thread-%u", i) : g_strdup("app");
+		struct thread t = { .pid = 1, .tid = 1 + i, .comm = profile_string(p, comm), .process = profile_string(p, "app"),
+				    .flags = THREAD_EXITED, .to_ns = p->info.duration_ns };
+		uint32_t thread = profile_add_thread(p, &t);
+
+		for (unsigned k = 0; k < G_N_ELEMENTS(stages); k++) {
+			struct wait w = { .thread = thread, .state = 'S', .count = 10, .blocked_ns = 10 * each_ns[k], .max_ns = each_ns[k],
+					  .user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, stages[k]),
+					  .kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, NAP) };
+
+			w.hist[profile_hist_slot(each_ns[k])] = 10;
+			profile_add_wait(p, &w);
+		}
+	}
+	return p;
+}
+
+static void test_whole_runs(void)
+{
+	struct pair pair = pair_new(run_new(50), run_new(150), DIFF_WHOLE_RUNS);
+	struct condition *c = condition_parse("total > 10%", NULL);
+	struct condition_result result;
+
+	g_assert_true(diff_is_whole_run(pair.p[DIFF_BEFORE]));
+	g_assert_true(condition_check(pair.d, c, 1, &result, NULL));
+	g_assert_true(result.is_true);
+	assert_near(result.value[DIFF_AFTER] - result.value[DIFF_BEFORE], 4000 * MS, 1e-9);
+	condition_free(c);
+	/* rows of one label are told apart by the next frame, and a pool's threads are one row */
+	const struct diff_row *one = row_named(pair.d, DIFF_BY_STACK, "nap <- stage_one"),
+			      *two = row_named(pair.d, DIFF_BY_STACK, "nap <- stage_two");
+	g_assert_true(one->time.is_real && !two->time.is_real);
+	g_assert_cmpuint(row_named(pair.d, DIFF_BY_COMM, "pool-1-thread-*")->side[DIFF_BEFORE].threads_cnt, ==, 3);
+	g_array_index(pair.p[DIFF_AFTER]->threads, struct thread, 0).flags = THREAD_OPEN_AT_END;
+	g_assert_false(diff_is_whole_run(pair.p[DIFF_AFTER]));
+	pair_free(&pair);
+}
+
 static void test_endless_expression(void)
 {
 	struct profile *p = profile_new();
@@ -497,6 +548,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/diff/merged", test_merged);
 	g_test_add_func("/diff/merged/wakers", test_merged_wakers);
 	g_test_add_func("/diff/without-counts", test_without_counts);
+	g_test_add_func("/diff/whole-runs", test_whole_runs);
 	g_test_add_func("/diff/conditions", test_conditions);
 	g_test_add_func("/diff/conditions/bad", test_bad_conditions);
 	g_test_add_func("/diff/conditions/endless", test_endless_expression);
