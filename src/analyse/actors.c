@@ -376,7 +376,7 @@ void actors_free(struct actors *a)
 	g_free(a);
 }
 
-static size_t kind_bytes(const char *comm)
+size_t actors_kind_bytes(const char *comm)
 {
 	size_t len = strlen(comm);
 
@@ -387,14 +387,14 @@ static size_t kind_bytes(const char *comm)
 
 bool actors_same_kind(const char *comm, const char *other)
 {
-	size_t len = kind_bytes(comm);
+	size_t len = actors_kind_bytes(comm);
 
-	return comm == other || (len && len == kind_bytes(other) && strncmp(comm, other, len) == 0);
+	return comm == other || (len && len == actors_kind_bytes(other) && strncmp(comm, other, len) == 0);
 }
 
 static char *kind_key(const struct thread *t)
 {
-	return g_strdup_printf("%u %.*s", t->pid, (int)kind_bytes(t->comm), t->comm);
+	return g_strdup_printf("%u %.*s", t->pid, (int)actors_kind_bytes(t->comm), t->comm);
 }
 
 const char **actors_kind_names(const struct profile *p, GStringChunk *strings)
@@ -414,7 +414,7 @@ const char **actors_kind_names(const struct profile *p, GStringChunk *strings)
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const char *comm = profile_thread(p, i)->comm;
 		g_autofree char *key = comm ? kind_key(profile_thread(p, i)) : NULL;
-		g_autofree char *all = key ? g_strdup_printf("%.*s*", (int)kind_bytes(comm), comm) : NULL;
+		g_autofree char *all = key ? g_strdup_printf("%.*s*", (int)actors_kind_bytes(comm), comm) : NULL;
 
 		names[i] = comm ? comm : "?";
 		if (key && *all != '*' && g_hash_table_lookup(kinds, key) == several)

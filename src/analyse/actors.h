@@ -62,6 +62,8 @@ static inline const struct actor *actors_get(const struct actors *a, uint32_t i)
  */
 uint32_t *actors_threads_of_wakers(const struct profile *p);
 
+/* Bytes of a thread's name without the number at its end. */
+size_t actors_kind_bytes(const char *comm);
 /* Are these names of one kind of thread: equal but for a number at the end, as "worker-3" and "worker-12"? */
 bool actors_same_kind(const char *comm, const char *other);
 

@@ -36,7 +36,9 @@ static const struct rule other_rules[] = {
 	{ "condvar::futex::Condvar", LOCK_CONDITION }, { "futex_condvar::Condvar", LOCK_CONDITION },
 	{ "rwlock::futex::RwLock", LOCK_RWLOCK }, { "futex_rwlock::RwLock", LOCK_RWLOCK },
 	{ "once::futex::Once", LOCK_ONCE }, { "cxa_guard_acquire", LOCK_ONCE },
-	{ "std::thread::park", LOCK_PARK }, { "thread_parking::futex::Parker", LOCK_PARK },
+	{ "std::thread::park", LOCK_PARK }, { "std::thread::functions::park", LOCK_PARK },
+	{ "std::thread::thread::Thread>::park", LOCK_PARK }, { "std::thread::thread::Thread::park", LOCK_PARK },
+	{ "thread_parking::futex::Parker", LOCK_PARK },
 	{ "parking_lot::raw_mutex::RawMutex", LOCK_MUTEX }, { "parking_lot::raw_rwlock::RawRwLock", LOCK_RWLOCK },
 	{ "parking_lot::condvar::Condvar", LOCK_CONDITION },
 };

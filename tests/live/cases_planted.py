@@ -493,3 +493,24 @@ def herd_on_a_listening_socket_is_hinted_at(env):
         os.kill(child, 9)
     process.kill()
     process.wait()
+
+
+@case
+def sleeps_between_retries(env):
+    """What fails at once shows as the sleep before the next try, which is no idle time of a main thread."""
+    process = script(env, [sys.executable, "-c"], """
+        import socket, time
+        class Retry:
+            def _sleep_backoff(self):
+                time.sleep(0.3)
+        def price_of(port):
+            try:
+                socket.create_connection(("127.0.0.1", port))
+            except OSError:
+                Retry()._sleep_backoff()
+        print(flush=True)
+        while True:
+            price_of(1)
+        """)
+    report, first = record(env, [process.pid])
+    env.check.equal(report.data["findings"][0]["says"], "sleeps between retries", f"the first one shown: {first}")

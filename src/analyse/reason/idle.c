@@ -5,6 +5,7 @@
 
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
+#include "analyse/reason/starved.h"
 #include "analyse/roles.h"
 #include "analyse/wakers.h"
 #include "profile/object_upstream.h"
@@ -23,6 +24,9 @@
  *   loop.
  * - What comes after: of many threads that one broadcast wakes and that sleep again at once, none was idle: they
  *   were disturbed.
+ *
+ * - Who that is.  Three threads or more that all wait for fewer others, which have no idle time themselves, ask and
+ *   wait for answers, or starve behind who makes their work: not idle either way.
  *
  * Waits that these signs say nothing of are not idle: better a finding too many than time that nobody sees.
  */
@@ -544,6 +548,9 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		ret_idle[i] = (uint8_t)decide(&f, i);
 		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_answered(&f, i))
 			reason[i] = REASON_NETWORK_RECEIVE;
+	}
+	starved_find(p, &(struct starved_input){ f.roles, f.depth, rule, reason }, ret_idle);
+	for (uint32_t i = 0; i < p->waits->len; i++) {
 		if (ret_idle[i] == IDLE_POOL &&
 		    (reason[i] == REASON_LOCK_CONDITION || reason[i] == REASON_LOCK_SEMAPHORE ||
 		     reason[i] == REASON_LOCK_OTHER))

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analyse/actors.h"
+#include "analyse/label.h"
 #include "analyse/objects.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/idle.h"
@@ -252,6 +254,36 @@ static void mark_ended(struct matcher *matcher, enum ended ended)
 		matcher_mark_text(matcher, RULE_ENDED, "waking");
 }
 
+/* "time_sleep", "java.lang.Thread.sleep0", "std::this_thread::sleep_for" */
+static bool is_sleep(const char *name)
+{
+	static const char *const whole[] = { "sleep_for", "sleep_until", "sleep_ms" };
+	size_t len = actors_kind_bytes(name);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(whole); i++)
+		if (g_str_has_suffix(name, whole[i]))
+			return true;
+	return len >= strlen("sleep") && g_ascii_strncasecmp(name + len - strlen("sleep"), "sleep", strlen("sleep")) == 0;
+}
+
+/* A function far out on the stack may be there for another reason than the wait: who calls for it is told apart. */
+static void mark_caller(const struct reasons_base *r, const struct wait *w)
+{
+	for (uint32_t n = w->user; n; n = profile_get_node(r->profile, n)->parent) {
+		uint32_t id = profile_get_node(r->profile, n)->frame;
+		const struct frame *f = profile_get_frame(r->profile, id);
+		enum runtime_level level = plumbing_frame_level(r->plumbing, id);
+
+		if (!f->name || label_is_run(f) || level == RUNTIME_LIBC || level == RUNTIME_ENTRY)
+			continue;
+		g_autofree char *name = matcher_plain_name(f);
+		if (is_sleep(name))
+			continue;
+		matcher_mark_text(r->matcher, RULE_CALLER, name);
+		return;
+	}
+}
+
 static const struct rule *ask_rules(struct reasons_base *r, const struct profile *p, const struct wait *w,
 				    enum ended ended)
 {
@@ -261,6 +293,7 @@ static const struct rule *ask_rules(struct reasons_base *r, const struct profile
 	matcher_begin(r->matcher);
 	matcher_mark_path(r->matcher, w->kernel);
 	matcher_mark_path(r->matcher, w->user);
+	mark_caller(r, w);
 	matcher_mark_text(r->matcher, RULE_SYSCALL, plumbing_syscall(r->plumbing, w));
 	if (w->user && !knows_stack(r->profile, w->kernel))
 		mark_call_of_libc(r, w);

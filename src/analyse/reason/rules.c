@@ -10,7 +10,7 @@ static const char *const field_names[RULE_FIELD_COUNT] = {
 	[RULE_MODULE] = "module",   [RULE_STATE] = "state",     [RULE_OBJECT] = "object",
 	[RULE_NAME] = "name",       [RULE_PATH] = "path",       [RULE_OPERATION] = "operation",
 	[RULE_THREAD] = "thread",   [RULE_PROCESS] = "process", [RULE_TASK] = "task",
-	[RULE_ENDED] = "ended",
+	[RULE_ENDED] = "ended",     [RULE_CALLER] = "caller",
 };
 
 const char *rule_field_name(enum rule_field field)

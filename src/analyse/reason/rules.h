@@ -24,6 +24,7 @@ enum rule_field {
 	RULE_SYSCALL = 0, /* how the kernel was entered: "read", "page fault", ... as plumbing_syscall() names it */
 	RULE_KERNEL, /* any frame of the kernel stack */
 	RULE_USER, /* any frame of the user stack: functions without arguments and versions */
+	RULE_CALLER, /* of the user functions the innermost that is not libc's, an interpreter's, or a sleep */
 	RULE_MODULE, /* the file of any user frame, without folders */
 	RULE_STATE, /* the state's letter */
 	RULE_OBJECT, /* kind of the object: "mutex", "file", "socket", ... */

@@ -80,6 +80,8 @@ static void woken_by(struct profile *p, uint32_t wait, uint32_t thread, const ch
 	profile_add_wake(p, &wake);
 }
 
+#define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
+
 /* Stacks of real programs, outermost first. */
 static void test_rules(void)
 {
@@ -142,6 +144,11 @@ static void test_rules(void)
 		  "" },
 		{ 'S', "main@app a@app b@app usleep@libc.so.6",
 		  "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]", REASON_SLEEP, "" },
+		{ 'S', "app::ask@app std::sync::mpmc::list::Channel<T>::recv@app <std::thread::thread::Thread>::park@app "
+		       "syscall@libc.so.6", FUTEX, REASON_POOL_IDLE, "" },	/* a thread alone, which nobody wakes */
+		{ 'S', "app::ask@app crossbeam_channel::flavors::array::Channel<T>::send@app std::thread::functions::park@app "
+		       "syscall@libc.so.6", FUTEX, REASON_LOCK_CONDITION, "" },
+		{ 'S', "app::ask@app std::thread::functions::sleep@app futex@libc.so.6", FUTEX, REASON_SLEEP, "" },
 		{ 'D', "main@app touch@app",
 		  "asm_exc_page_fault@[kernel] filemap_fault@[kernel] io_schedule@[kernel]", REASON_MEMORY_FILE, "" },
 		{ 'D', "main@app touch@app", "asm_exc_page_fault@[kernel] do_swap_page@[kernel] io_schedule@[kernel]",
@@ -226,7 +233,6 @@ static void test_base(void)
 	profile_free(with);
 }
 
-#define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
 #define QUEUE "start_thread@libc.so.6 worker@app queue_pop@app pthread_cond_wait@libc.so.6"
 #define GET "start_thread@libc.so.6 worker@app serve@app pool_get@app pthread_cond_wait@libc.so.6"
 #define QUERY "start_thread@libc.so.6 worker@app serve@app query@app recv@libc.so.6"
@@ -274,6 +280,78 @@ static void test_pools(void)
 	g_assert_cmpstr(first->by.comm, ==, "short");
 	g_assert_cmpuint(f->idle_ns[IDLE_POOL], ==, 3000 * MS);
 	findings_free(f);
+	profile_free(m.p);
+}
+
+#define ASK "start_thread@libc.so.6 ask@app await_reply@app pthread_cond_wait@libc.so.6"
+#define REPLY "start_thread@libc.so.6 engine@app reply@app pthread_cond_signal@libc.so.6"
+
+/*
+ * Askers wait for one that has no time to spare.  One that has some is given work by others, a clock hands out work, and
+ * one or two may wait for what a busy thread gives them to write down.
+ */
+static void test_starved(void)
+{
+	static const struct {
+		unsigned askers;
+		uint64_t naps;	/* of 10 ms */
+		const char *nap;
+		enum idle_kind idle;
+	} cases[] = {
+		{ 4, 990, "start_thread@libc.so.6 engine@app compute@app inner@app usleep@libc.so.6", IDLE_NOT },
+		{ 4, 400, "start_thread@libc.so.6 engine@app compute@app inner@app usleep@libc.so.6", IDLE_POOL },
+		{ 4, 990, "start_thread@libc.so.6 engine@app usleep@libc.so.6", IDLE_POOL },
+		{ 1, 990, "start_thread@libc.so.6 engine@app compute@app inner@app usleep@libc.so.6", IDLE_POOL },
+	};
+
+	for (unsigned k = 0; k < G_N_ELEMENTS(cases); k++) {
+		struct maker m = maker_new("process 1");
+		uint32_t engine = thread_of(m.p, 1, 2, "engine", 0), asks[4];
+
+		wait_of(m.p, engine, 'S', cases[k].nap, NAP, cases[k].naps);
+		for (uint32_t i = 0; i < cases[k].askers; i++) {
+			g_autofree char *comm = g_strdup_printf("asker-%u", i);
+
+			asks[i] = wait_of(m.p, thread_of(m.p, 1, 10 + i, comm, 0), 'S', ASK, FUTEX, 900);
+			woken_by(m.p, asks[i], engine, REPLY);
+		}
+		/* a last call that is a jump leaves no frame: now and then a reply seems to come from further out */
+		uint32_t jumped = wait_of(m.p, thread_of(m.p, 1, 20, "asker-9", 0), 'S', ASK, FUTEX, 1);
+		woken_by(m.p, jumped, engine, "start_thread@libc.so.6 pthread_mutex_unlock@libc.so.6");
+		struct reasons *r = reasons_new(m.p, NULL);
+		for (uint32_t i = 0; i < cases[k].askers; i++)
+			g_assert_cmpint(reasons_idle(r, asks[i]), ==, cases[k].idle);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* Only who calls for the sleep tells that it is one between retries: what is tried may sleep for itself. */
+static void test_retries(void)
+{
+	static const struct {
+		const char *user, *says;
+	} cases[] = {
+		{ "price_of@/app/shop.py Session.send@/usr/lib/python3/dist-packages/requests/sessions.py "
+		  "Retry.sleep@/usr/lib/python3/dist-packages/urllib3/util/retry.py "
+		  "Retry._sleep_backoff@/usr/lib/python3/dist-packages/urllib3/util/retry.py time_sleep@python3.11 "
+		  "clock_nanosleep@libc.so.6", "sleeps between retries" },
+		{ "main@app open_ledger@app wait_before_next_try@app usleep@libc.so.6 nanosleep@libc.so.6",
+		  "sleeps between retries" },
+		{ "main@app with_retry@app poll_sensor@app usleep@libc.so.6", "sleeps until a timer" },
+	};
+	struct maker m = maker_new("process 1");
+	uint32_t waits[G_N_ELEMENTS(cases)];
+
+	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		waits[i] = wait_of(m.p, thread_of(m.p, 1, 1 + i, "app", 0), 'S', cases[i].user, NAP, 10);
+		woken_by(m.p, waits[i], UINT32_MAX, "");
+	}
+	struct reasons *r = reasons_new(m.p, NULL);
+	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++)
+		g_assert_cmpstr(reasons_says(r, waits[i]), ==, cases[i].says);
+	g_assert_cmpint(reasons_idle(r, waits[0]), ==, IDLE_NOT);
+	reasons_free(r);
 	profile_free(m.p);
 }
 
@@ -558,6 +636,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/rules", test_rules);
 	g_test_add_func("/reasons/base", test_base);
 	g_test_add_func("/reasons/pools", test_pools);
+	g_test_add_func("/reasons/starved", test_starved);
+	g_test_add_func("/reasons/retries", test_retries);
 	g_test_add_func("/reasons/main", test_main);
 	g_test_add_func("/reasons/sleeps", test_sleeps);
 	g_test_add_func("/reasons/loops", test_loops);
