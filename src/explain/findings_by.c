@@ -9,6 +9,7 @@
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
+#include "explain/held.h"
 
 #define POLLS_PER_S 20 /* of a thread, ended by a timer: a poll loop */
 #define POLLS_PER_S_SIGNALLED 4 /* the same of what somebody could signal */
@@ -58,13 +59,13 @@ static bool same_place(const char *a, const char *b)
 }
 
 /* by_function: the threads of one name are told apart by their functions. */
-static void count(GArray *all, const struct candidate *one, bool by_function)
+static void count(const struct profile *p, GArray *all, const struct candidate *one, bool by_function)
 {
 	for (guint i = 0; i < all->len; i++) {
 		struct candidate *c = &g_array_index(all, struct candidate, i);
 
 		if (c->comm != one->comm || c->pid != one->pid ||
-		    (by_function && (c->frame != one->frame || !same_place(c->place, one->place))))
+		    (by_function && (!same_function(p, c->frame, one->frame) || !same_place(c->place, one->place))))
 			continue;
 		if (c->tid != one->tid)
 			c->threads_cnt++; /* at least: the same one may come again */
@@ -83,7 +84,7 @@ static void count(GArray *all, const struct candidate *one, bool by_function)
 
 		rest.pid = rest.tid = 0; /* what is left of processes of that name */
 		rest.threads_cnt = 2;
-		count(all, &rest, by_function);
+		count(p, all, &rest, by_function);
 	} else if (all->len < 2 * CANDIDATES_MAX) {
 		g_array_append_val(all, *one);
 	}
@@ -124,7 +125,7 @@ static void count_holder(const struct cause_finder *c, GArray *all, uint32_t i)
 		.frame = -1,
 		.place = object_is_gil(o) && *o->place ? o->place : NULL,
 	};
-	count(all, &one, object_is_gil(o));
+	count(c->f->profile, all, &one, object_is_gil(o));
 }
 
 /* The frame whose name the place begins with; -1: there is none. */
@@ -168,17 +169,19 @@ static bool gives_gil_away(const struct profile *p, uint32_t node)
  */
 #define GIL_INTERVAL_NS 5000000
 
-static void count_waker(const struct cause_finder *c, GArray *all, const struct wake *wake, bool is_gil)
+static void count_waker(const struct cause_finder *c, GArray *all, const struct wake *wake, bool is_gil,
+			const double *factors)
 {
 	const struct waker *w = profile_get_waker(c->f->profile, wake->waker);
+	uint64_t blocked_ns = factors ? (uint64_t)((double)wake->blocked_ns * factors[wake->waker]) : wake->blocked_ns;
 	struct candidate one = {
 		.comm = w->irq ? w->irq : w->comm,
 		.pid = w->pid,
 		.tid = w->tid,
 		.threads_cnt = 1,
-		.blocked_ns = wake->blocked_ns,
-		.most_ns = wake->blocked_ns,
-		.weight = wake->blocked_ns,
+		.blocked_ns = blocked_ns,
+		.most_ns = blocked_ns,
+		.weight = blocked_ns,
 		.frame = w->user ? plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user) : -1,
 	};
 
@@ -186,7 +189,7 @@ static void count_waker(const struct cause_finder *c, GArray *all, const struct 
 		return;
 	if (is_gil && w->user && !gives_gil_away(c->f->profile, w->user))
 		one.weight += wake->count * GIL_INTERVAL_NS;
-	count(all, &one, is_gil);
+	count(c->f->profile, all, &one, is_gil || factors);
 }
 
 /* The same one, as who ends waits: where it lets go; NULL: it never did. */
@@ -251,7 +254,7 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 
 		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
 		    (is_lock && !passes(p, w->user, function)) ||
-		    (reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
+		    (!is_lock && reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
 			continue;
 		if (w->blocked_ns) {
 			sums[reason] += w->blocked_ns;
@@ -365,6 +368,9 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 				    bool *is_holder)
 {
 	const struct profile *p = c->f->profile;
+	bool is_gil = row->reason == REASON_LOCK_GIL;
+	g_autofree double *factors = reason_family(row->reason) == FAMILY_LOCK && !is_gil ?
+					     held_factors_new(c->f, row, c->threads_of_wakers) : NULL;
 	struct wakings sum = { 0 };
 
 	for (guint i = 0; i < p->wakes->len; i++) {
@@ -373,7 +379,7 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 
 		if (c->f->blocked_in[wake->wait] != row->id)
 			continue;
-		count_waker(c, wakers, wake, row->reason == REASON_LOCK_GIL);
+		count_waker(c, wakers, wake, is_gil, factors);
 		sum.woken_ns += wake->blocked_ns;
 		row->woken_cnt += wake->count;
 		if (waker_is_broadcast(p, w)) {
@@ -401,10 +407,23 @@ static void judge_wakings(const struct profile *p, struct finding *row, const st
 			    sum->broadcast_cnt >= BROADCASTS_A_THREAD * row->threads_cnt;
 }
 
+/* Is what they wait for somebody's, who keeps it from others and then lets it go?  No one holds RCU up like that. */
+static bool is_exclusive(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	if (row->object && lock_is_held(profile_get_object(f->profile, row->object - 1)))
+		return true;
+	return row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK ||
+	       (row->reason == REASON_LOCK_KERNEL && rule && strcmp(rule->name, "rcu") != 0);
+}
+
 bool finding_is_held(const struct findings *f, const struct finding *row)
 {
-	if (!row->object || !lock_is_held(profile_get_object(f->profile, row->object - 1)))
+	if (!is_exclusive(f, row) || (!row->by.pid && !row->by.is_program && !row->by.is_holder))
 		return false;
+	if (!row->object || !object_is_lock(profile_get_object(f->profile, row->object - 1)))
+		return true;
 	/* whoever is of another process than a lock that is private to one ends the wait by a signal */
 	return row->by.is_holder || !row->pid || !row->by.pid || row->by.pid == row->pid ||
 	       !profile_get_object(f->profile, row->object - 1)->is_private;
@@ -450,13 +469,28 @@ static bool never_let_go(const struct cause_finder *c, const struct finding *row
 	return row->woken_cnt == row->timed_out_cnt && ended_cnt == row->timed_out_cnt;
 }
 
+/* Threads of its name hold it; of Python, whose threads have one name, the very one. */
+static void mark_holders(const struct cause_finder *c, const struct finding *row, const struct candidate *holder,
+			 bool *is_holder)
+{
+	const struct profile *p = c->f->profile;
+
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (t->comm == holder->comm && t->pid == holder->pid &&
+		    (row->reason != REASON_LOCK_GIL || t->tid == holder->tid))
+			is_holder[i] = true;
+	}
+}
+
 static void find_by(const struct cause_finder *c, struct finding *row)
 {
 	const struct profile *p = c->f->profile;
 	g_autoptr(GArray) holders = g_array_new(FALSE, FALSE, sizeof(struct candidate));
 	g_autoptr(GArray) wakers = g_array_new(FALSE, FALSE, sizeof(struct candidate));
 	g_autofree bool *is_holder = g_new0(bool, (gsize)p->threads->len + 1);
-	bool is_lock = row->object && lock_is_held(profile_get_object(p, row->object - 1));
+	bool is_lock = row->object && lock_is_held(profile_get_object(p, row->object - 1)), is_held = is_exclusive(c->f, row);
 	struct wakings sum;
 
 	for (uint32_t i = 0; i < p->waits->len; i++) {
@@ -470,8 +504,10 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if (!best)
 		return;
 	const struct candidate *lets_go = as_waker(wakers, best);
-	if (is_lock && holder && holder->blocked_ns > row->time_ns / 2)	/* then others only pass it on */
+	if (is_held && best->pid && best->blocked_ns > row->time_ns / 2)	/* then others only pass it on */
 		memset(is_holder, 0, p->threads->len * sizeof(*is_holder));
+	if (holder || (is_held && best->pid))
+		mark_holders(c, row, holder ? holder : best, is_holder);
 	row->by = (struct finding_by){
 		.comm = best->comm,
 		.pid = best->pid,
@@ -490,15 +526,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if (!is_lock && !row->by.is_kind)
 		count_program(wakers, &row->by);
 	judge_wakings(p, row, &sum);
-	for (uint32_t i = 0; holder && i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
-		/* threads of Python have one name, so its holder is known by its id */
-		if (t->comm == holder->comm && t->pid == holder->pid &&
-		    (row->reason != REASON_LOCK_GIL || t->tid == holder->tid))
-			is_holder[i] = true;
-	}
-	if (!is_lock)
+	if (!is_held)
 		mark_helpers(c, row, is_holder);
 	uint32_t child = row->reason == REASON_CHILD_EXIT && best->tid ? thread_by_id(p, best->pid, best->tid) : NONE;
 	row->is_told_elsewhere = child != NONE && profile_thread(p, child)->process != row->process;
@@ -509,9 +537,9 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if (!best->pid)
 		return;
 	/* what a thread does without the GIL its stack does not tell from what it does with it */
-	if (row->reason != REASON_LOCK_GIL && (is_lock || do_share || row->by.threads_cnt == 1))
-		find_doing(c, row, is_holder, is_lock);
-	if (row->reason != REASON_LOCK_GIL && !is_lock && row->by.threads_cnt == 1)
+	if (row->reason != REASON_LOCK_GIL && (is_held || do_share || row->by.threads_cnt == 1))
+		find_doing(c, row, is_holder, is_held);
+	if (row->reason != REASON_LOCK_GIL && !is_held && row->by.threads_cnt == 1)
 		find_running(c, row, is_holder);
 }
 

@@ -65,6 +65,14 @@ static bool knows_loop(const struct findings *f, const struct finding *row)
 	return rule && rule->advice && rule->protocol && strcmp(rule->protocol, row->loop->name) == 0;
 }
 
+/* Its rule says how to find out who holds it. */
+static bool is_file_lock(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && strcmp(rule->name, "file-lock") == 0;
+}
+
 /* Who is of another process than a lock and its waiters, and ends nearly all of their waits, does so by a signal. */
 bool sentence_is_ended_by_kill(const struct findings *f, const struct finding *row)
 {
@@ -132,6 +140,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		if (row->by.does == REASON_CPU_QUEUE)
 			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
 	}
+	if (row->reason == REASON_LOCK_KERNEL && row->by.tid && finding_is_held(f, row) && is_file_lock(f, row))
+		return reason_advice(REASON_LOCK_MUTEX);
 	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns)
 		return "The child is in this recording, too: look at what it waits for.";
 	if (has_repeated_syn(row))

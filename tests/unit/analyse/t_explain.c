@@ -133,6 +133,57 @@ static void test_order(void)
 	profile_free(p);
 }
 
+#define FLOCK "__x64_sys_flock@[kernel] locks_lock_inode_wait@[kernel] schedule@[kernel]"
+#define NAP "__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel]"
+
+/* So many of that wait ended by the thread, in flock() of its function. */
+static void woken_in(struct profile *p, uint32_t wait, uint32_t thread, const char *user, uint64_t count, uint64_t ms)
+{
+	const struct thread *t = profile_thread(p, thread);
+	const struct waker waker = { .pid = t->pid, .tid = t->tid, .comm = t->comm,
+				     .user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, user) };
+	const struct wake wake = { .wait = wait, .waker = profile_waker(p, &waker), .count = count, .blocked_ns = ms * MS };
+
+	profile_add_wake(p, &wake);
+}
+
+/*
+ * A report holds a file lock for 2.5 s; then three others are handed it within milliseconds, so most of the waiting time
+ * is ended by one of them.  In the second round they hold it for long, and the report for a moment.
+ */
+static void test_handed_on(void)
+{
+	static const char report[] = "main@app write_report@app flock@libc.so.6",
+			  append[] = "main@app append_order@app flock@libc.so.6";
+
+	for (unsigned is_even = 0; is_even < 2; is_even++) {
+		struct profile *p = window_new();
+		uint32_t reporter = thread_of(p, 1, "app", 1), shop[3], waits[3];
+
+		p->info.has_wakers = true;
+		add_wait(p, reporter, 'S', 4, is_even ? 3 : 2450, "main@app write_report@app usleep@libc.so.6", NAP);
+		uint32_t own = add_wait(p, reporter, 'S', 4, is_even ? 2450 : 10, report, FLOCK);
+		for (unsigned i = 0; i < 3; i++) {
+			shop[i] = thread_of(p, 2 + i, "app", 1);
+			add_wait(p, shop[i], 'S', 4, is_even ? 820 : 3, "main@app append_order@app usleep@libc.so.6", NAP);
+			waits[i] = add_wait(p, shop[i], 'S', 4, is_even ? 1640 : 2460, append, FLOCK);
+		}
+		woken_in(p, waits[0], is_even ? shop[2] : reporter, is_even ? append : report, 4, is_even ? 6560 : 9840);
+		woken_in(p, waits[1], shop[0], append, 4, is_even ? 6560 : 9840);
+		woken_in(p, waits[2], shop[1], append, 4, is_even ? 6560 : 9840);
+		woken_in(p, own, shop[2], append, 4, is_even ? 9800 : 40);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = &g_array_index(e->headlines, struct headline, 0);
+
+		g_assert_nonnull(strstr(h->sentence, "waits for a lock on a file (flock, fcntl) in append_order"));
+		g_assert_nonnull(strstr(h->evidence, is_even ? "; held by app threads in append_order, each of which meanwhile sleeps" :
+							       "; held by app/1 in write_report, which meanwhile sleeps"));
+		g_assert_true(g_str_has_prefix(h->advice, "Hold the lock for less time"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -140,5 +191,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/healthy", test_healthy);
 	g_test_add_func("/explain/computes", test_computes);
 	g_test_add_func("/explain/order", test_order);
+	g_test_add_func("/explain/handed-on", test_handed_on);
 	return g_test_run();
 }
