@@ -473,6 +473,11 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 	t->events = 0;
 	t->purpose = 0;
 	switch (call_waits_for(call->nr)) {
+	case CALL_COPY:
+		/* a wait for a disk is one for the file, which is read; what is full is waited for otherwise */
+		if (st->state == OFFCPU_STATE_D)
+			t->fd = call->second;
+		return target_of_fd(st, t);
 	case CALL_FD:
 		return target_of_fd(st, t);
 	case CALL_POLL:

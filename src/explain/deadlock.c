@@ -94,8 +94,7 @@ static void sort_waits(struct finder *f)
 	}
 }
 
-/* Are all waits of that process listed? */
-static bool has_all(const struct profile *p, uint32_t pid)
+bool deadlock_knows_all(const struct profile *p, uint32_t pid)
 {
 	static const char *const narrow[] = { "thread", "comm ", "state ", "waits " };	/* of filters */
 
@@ -132,7 +131,7 @@ static bool is_held_still(const struct finder *f, const struct wait *w, const st
 	if (of_holder->flags & WAIT_OPEN_AT_START || begin_ns(p, of_holder) <= begin_ns(p, w))
 		return true;
 	return (!ended || ended == w->thread + 1) && profile_wait_object(p, w)->is_private &&
-	       has_all(p, profile_thread(p, w->thread)->pid);
+	       deadlock_knows_all(p, profile_thread(p, w->thread)->pid);
 }
 
 /* The wait, index + 1, of who holds the lock of that one; 0: it waits for no lock. */

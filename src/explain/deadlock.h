@@ -11,4 +11,7 @@
  */
 uint32_t *deadlock_rings_new(const struct profile *p, const uint32_t *locks);
 
+/* Are all threads and waits of that process in the recording? */
+bool deadlock_knows_all(const struct profile *p, uint32_t pid);
+
 #endif

@@ -17,8 +17,9 @@
 struct finding_by {
 	const char *comm; /* NULL: not known; of an interrupt its name */
 	uint32_t pid, tid; /* of the thread that did it for longest; 0: an interrupt */
-	uint32_t threads_cnt; /* with that name */
+	uint32_t threads_cnt; /* with that name, or of that kind */
 	bool is_program; /* it is one of many processes of that name that end these waits */
+	bool is_peer; /* it, or most of them, wait for the same themselves */
 	bool is_kind; /* it is one of many that end these waits, whose names differ by a number: "worker-3" */
 	uint64_t blocked_ns; /* of the finding's, because of them */
 	bool is_holder; /* it held the lock as the waits began; else it is known as who ended them */
@@ -27,6 +28,7 @@ struct finding_by {
 	/* what they were off CPU for themselves, mostly: a holder below `frame`; valid if does_ns */
 	enum reason does;
 	int64_t does_frame;
+	uint32_t does_wait; /* index + 1 of the longest row of that; 0: none */
 	uint64_t does_ns, off_cpu_ns; /* that, and all of it */
 };
 
@@ -71,7 +73,10 @@ struct finding {
 	uint32_t locks_cnt; /* so many locks of one kind and place, as lock_kinds.h has it; 0: no locks */
 	/* a lock that one waits for nearly all through the window: its time counts so often; 0: no such */
 	uint32_t stuck_weight;
-	/* a wait, index + 1, that is part of a deadlock's ring, and that of the lock's holder: deadlock.h; 0: none */
+	/*
+	 * a wait, index + 1, that is part of a deadlock's ring, and that of the lock's holder: deadlock.h; 0: none.  Without
+	 * the latter the holder is no thread of the process: that was forked while the lock was held.
+	 */
 	uint32_t deadlock, deadlock_next;
 	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */
 	struct finding_by by;

@@ -9,6 +9,8 @@
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
+#include "explain/deadlock.h"
+#include "explain/held.h"
 
 #define POLLS_PER_S 20 /* of a thread, ended by a timer: a poll loop */
 #define POLLS_PER_S_SIGNALLED 4 /* the same of what somebody could signal */
@@ -58,13 +60,13 @@ static bool same_place(const char *a, const char *b)
 }
 
 /* by_function: the threads of one name are told apart by their functions. */
-static void count(GArray *all, const struct candidate *one, bool by_function)
+static void count(const struct profile *p, GArray *all, const struct candidate *one, bool by_function)
 {
 	for (guint i = 0; i < all->len; i++) {
 		struct candidate *c = &g_array_index(all, struct candidate, i);
 
 		if (c->comm != one->comm || c->pid != one->pid ||
-		    (by_function && (c->frame != one->frame || !same_place(c->place, one->place))))
+		    (by_function && (!same_function(p, c->frame, one->frame) || !same_place(c->place, one->place))))
 			continue;
 		if (c->tid != one->tid)
 			c->threads_cnt++; /* at least: the same one may come again */
@@ -83,7 +85,7 @@ static void count(GArray *all, const struct candidate *one, bool by_function)
 
 		rest.pid = rest.tid = 0; /* what is left of processes of that name */
 		rest.threads_cnt = 2;
-		count(all, &rest, by_function);
+		count(p, all, &rest, by_function);
 	} else if (all->len < 2 * CANDIDATES_MAX) {
 		g_array_append_val(all, *one);
 	}
@@ -124,7 +126,7 @@ static void count_holder(const struct cause_finder *c, GArray *all, uint32_t i)
 		.frame = -1,
 		.place = object_is_gil(o) && *o->place ? o->place : NULL,
 	};
-	count(all, &one, object_is_gil(o));
+	count(c->f->profile, all, &one, object_is_gil(o));
 }
 
 /* The frame whose name the place begins with; -1: there is none. */
@@ -168,17 +170,19 @@ static bool gives_gil_away(const struct profile *p, uint32_t node)
  */
 #define GIL_INTERVAL_NS 5000000
 
-static void count_waker(const struct cause_finder *c, GArray *all, const struct wake *wake, bool is_gil)
+static void count_waker(const struct cause_finder *c, GArray *all, const struct wake *wake, bool is_gil,
+			const double *factors)
 {
 	const struct waker *w = profile_get_waker(c->f->profile, wake->waker);
+	uint64_t blocked_ns = factors ? (uint64_t)((double)wake->blocked_ns * factors[wake->waker]) : wake->blocked_ns;
 	struct candidate one = {
 		.comm = w->irq ? w->irq : w->comm,
 		.pid = w->pid,
 		.tid = w->tid,
 		.threads_cnt = 1,
-		.blocked_ns = wake->blocked_ns,
-		.most_ns = wake->blocked_ns,
-		.weight = wake->blocked_ns,
+		.blocked_ns = blocked_ns,
+		.most_ns = blocked_ns,
+		.weight = blocked_ns,
 		.frame = w->user ? plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user) : -1,
 	};
 
@@ -186,7 +190,7 @@ static void count_waker(const struct cause_finder *c, GArray *all, const struct 
 		return;
 	if (is_gil && w->user && !gives_gil_away(c->f->profile, w->user))
 		one.weight += wake->count * GIL_INTERVAL_NS;
-	count(all, &one, is_gil);
+	count(c->f->profile, all, &one, is_gil || factors);
 }
 
 /* The same one, as who ends waits: where it lets go; NULL: it never did. */
@@ -232,6 +236,14 @@ static bool passes(const struct profile *p, uint32_t node, int64_t function)
  */
 #define DOES_MIN 10
 
+/* Several can wait for the same one at a time. */
+static uint64_t waiters_on_one(const struct finding *row)
+{
+	bool is_one = row->by.threads_cnt == 1 || reason_family(row->reason) == FAMILY_LOCK;
+
+	return is_one ? MAX(row->threads_cnt, 1) : 1;
+}
+
 /*
  * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
  * a lock's holders those below the function that lets it go.
@@ -240,6 +252,7 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 {
 	const struct profile *p = c->f->profile;
 	uint64_t sums[REASON_COUNT] = { 0 }, longest[REASON_COUNT] = { 0 };
+	uint32_t waits[REASON_COUNT] = { 0 };
 	int64_t frames[REASON_COUNT] = { 0 }, function = row->by.frame >= 0 ? row->by.frame : row->frame;
 
 	if (is_lock && function < 0)
@@ -251,12 +264,13 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 
 		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
 		    (is_lock && !passes(p, w->user, function)) ||
-		    (reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
+		    (!is_lock && reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
 			continue;
 		if (w->blocked_ns) {
 			sums[reason] += w->blocked_ns;
 			if (w->blocked_ns > longest[reason]) {
 				longest[reason] = w->blocked_ns;
+				waits[reason] = i + 1;
 				frames[reason] = plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
 			}
 		}
@@ -271,10 +285,10 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 			row->by.does_ns = sums[r];
 			row->by.does = (enum reason)r;
 			row->by.does_frame = frames[r];
+			row->by.does_wait = waits[r];
 		}
 	}
-	bool is_one = row->by.threads_cnt == 1 || reason_family(row->reason) == FAMILY_LOCK;
-	if (row->by.does_ns < row->by.blocked_ns / DOES_MIN / (is_one ? MAX(row->threads_cnt, 1) : 1))
+	if (row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row))
 		row->by.does_ns = 0;
 }
 
@@ -288,28 +302,35 @@ static void find_running(const struct cause_finder *c, struct finding *row, cons
 
 	for (uint32_t i = 0; i < c->f->profile->threads->len; i++)
 		on_cpu_ns += is_holder[i] ? profile_thread(c->f->profile, i)->on_cpu_ns : 0;
-	if (on_cpu_ns <= row->by.off_cpu_ns || on_cpu_ns < row->by.blocked_ns / 2)
+	if (on_cpu_ns <= row->by.off_cpu_ns || on_cpu_ns < row->by.blocked_ns / 2 / waiters_on_one(row))
 		return;
 	row->by.does = REASON_ON_CPU;
 	row->by.does_ns = on_cpu_ns;
 	row->by.does_frame = -1;
+	row->by.does_wait = 0;
 }
 
 /*
  * A child's whole process is what its parent waits for; of others the thread that ends the wait, or all of its kind
  * that do.
  */
-static void mark_helpers(const struct cause_finder *c, const struct finding *row, bool *is_holder)
+static void mark_helpers(const struct cause_finder *c, struct finding *row, bool *is_holder)
 {
 	const struct profile *p = c->f->profile;
+	bool are_many = row->by.threads_cnt > 1 || row->by.is_program;
+	uint32_t cnt = 0;
 
-	for (uint32_t i = 0; row->by.threads_cnt > 1 && i < p->threads->len; i++) {
+	for (uint32_t i = 0; are_many && i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 
-		is_holder[i] = is_holder[i] && t->pid == row->by.pid && actors_same_kind(t->comm, row->by.comm);
+		is_holder[i] = is_holder[i] && (row->by.is_program ? t->comm == row->by.comm : t->pid == row->by.pid) &&
+			       actors_same_kind(t->comm, row->by.comm);
+		cnt += is_holder[i];
 	}
-	if (row->by.threads_cnt > 1)
+	if (are_many) {
+		row->by.threads_cnt = MAX(cnt, 2);
 		return;
+	}
 	memset(is_holder, 0, p->threads->len * sizeof(*is_holder));
 	for (uint32_t i = 0; row->by.tid && i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
@@ -358,13 +379,28 @@ static unsigned polls_per_s(enum reason reason)
 
 /* Wakings that end a finding's waits. */
 struct wakings {
-	uint64_t woken_ns, timer_ns, broadcast_ns, broadcast_cnt;
+	uint64_t woken_ns, timer_ns, peers_ns, broadcast_ns, broadcast_cnt;
 };
+
+/* The threads that wait in this row. */
+static bool *waiters_new(const struct findings *f, const struct finding *row)
+{
+	bool *waits = g_new0(bool, (gsize)f->profile->threads->len + 1);
+
+	for (uint32_t i = 0; i < f->profile->waits->len; i++)
+		if (f->blocked_in[i] == row->id)
+			waits[profile_wait(f->profile, i)->thread] = true;
+	return waits;
+}
 
 static struct wakings count_wakings(const struct cause_finder *c, struct finding *row, GArray *wakers,
 				    bool *is_holder)
 {
 	const struct profile *p = c->f->profile;
+	bool is_gil = row->reason == REASON_LOCK_GIL;
+	g_autofree double *factors = reason_family(row->reason) == FAMILY_LOCK && !is_gil ?
+					     held_factors_new(c->f, row, c->threads_of_wakers) : NULL;
+	g_autofree bool *waits_too = waiters_new(c->f, row);
 	struct wakings sum = { 0 };
 
 	for (guint i = 0; i < p->wakes->len; i++) {
@@ -373,7 +409,7 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 
 		if (c->f->blocked_in[wake->wait] != row->id)
 			continue;
-		count_waker(c, wakers, wake, row->reason == REASON_LOCK_GIL);
+		count_waker(c, wakers, wake, is_gil, factors);
 		sum.woken_ns += wake->blocked_ns;
 		row->woken_cnt += wake->count;
 		if (waker_is_broadcast(p, w)) {
@@ -384,8 +420,11 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 			sum.timer_ns += wake->blocked_ns;
 			row->timed_out_cnt += wake->count;
 		}
-		if (c->threads_of_wakers[wake->waker] != NONE)
-			is_holder[c->threads_of_wakers[wake->waker]] = true;
+		uint32_t thread = c->threads_of_wakers[wake->waker];
+		if (thread == NONE)
+			continue;
+		is_holder[thread] = true;
+		sum.peers_ns += waits_too[thread] ? wake->blocked_ns : 0;
 	}
 	return sum;
 }
@@ -396,15 +435,29 @@ static void judge_wakings(const struct profile *p, struct finding *row, const st
 
 	row->is_poll_loop = row->reason != REASON_LOCK_GIL && sum->timer_ns > sum->woken_ns / 2 &&
 			    row->count > polls_per_s(row->reason) * row->threads_cnt * MAX(seconds, 1);
+	row->by.is_peer = sum->peers_ns > sum->woken_ns / 2;
 	/* once each is how a program lets its threads end */
 	row->is_broadcast = row->threads_cnt >= BROADCAST_THREADS && sum->broadcast_ns > sum->woken_ns / 2 &&
 			    sum->broadcast_cnt >= BROADCASTS_A_THREAD * row->threads_cnt;
 }
 
+/* Is what they wait for somebody's, who keeps it from others and then lets it go?  No one holds RCU up like that. */
+static bool is_exclusive(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	if (row->object && lock_is_held(profile_get_object(f->profile, row->object - 1)))
+		return true;
+	return row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK ||
+	       (row->reason == REASON_LOCK_KERNEL && rule && strcmp(rule->name, "rcu") != 0);
+}
+
 bool finding_is_held(const struct findings *f, const struct finding *row)
 {
-	if (!row->object || !lock_is_held(profile_get_object(f->profile, row->object - 1)))
+	if (!is_exclusive(f, row) || (!row->by.pid && !row->by.is_program && !row->by.is_holder))
 		return false;
+	if (!row->object || !object_is_lock(profile_get_object(f->profile, row->object - 1)))
+		return true;
 	/* whoever is of another process than a lock that is private to one ends the wait by a signal */
 	return row->by.is_holder || !row->pid || !row->by.pid || row->by.pid == row->pid ||
 	       !profile_get_object(f->profile, row->object - 1)->is_private;
@@ -426,6 +479,7 @@ static void find_by_of_deadlock(const struct cause_finder *c, struct finding *ro
 		.frame = -1,
 		.does = reasons_of(c->f->reasons, row->deadlock_next - 1),
 		.does_frame = finding_frame(c->f, row->deadlock_next - 1),
+		.does_wait = row->deadlock_next,
 		.does_ns = w->blocked_ns,
 		.off_cpu_ns = w->blocked_ns,
 	};
@@ -450,13 +504,55 @@ static bool never_let_go(const struct cause_finder *c, const struct finding *row
 	return row->woken_cnt == row->timed_out_cnt && ended_cnt == row->timed_out_cnt;
 }
 
+/* Threads of its name hold it; of Python, whose threads have one name, the very one. */
+static void mark_holders(const struct cause_finder *c, const struct finding *row, const struct candidate *holder,
+			 bool *is_holder)
+{
+	const struct profile *p = c->f->profile;
+
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (t->comm == holder->comm && t->pid == holder->pid &&
+		    (row->reason != REASON_LOCK_GIL || t->tid == holder->tid))
+			is_holder[i] = true;
+	}
+}
+
+/*
+ * A lock that is private to a process whose holder is none of its threads: fork() copied it while another thread held it,
+ * which the copy does not have (or that thread ended with it).  Nobody can let it go.
+ */
+static void find_lost_holder(const struct cause_finder *c, struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+	const struct wait *w = profile_wait(p, row->wait);
+	const struct object *o = profile_wait_object(p, w);
+	uint32_t pid = profile_thread(p, w->thread)->pid;
+
+	if (!row->never_let_go || !(w->flags & WAIT_OPEN_AT_END) || !o || !lock_is_held(o) || object_is_gil(o) ||
+	    !o->is_private || !o->holder_tid || thread_by_id(p, pid, o->holder_tid) != NONE || !deadlock_knows_all(p, pid))
+		return;
+	row->deadlock = row->wait + 1;
+	row->by = (struct finding_by){ .comm = "", .tid = o->holder_tid, .threads_cnt = 1, .blocked_ns = row->time_ns,
+				       .is_holder = true, .frame = -1, .does_frame = -1 };
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (t->tid != o->holder_tid)
+			continue;
+		row->by.comm = t->comm;
+		row->by.pid = t->pid;
+	}
+}
+
 static void find_by(const struct cause_finder *c, struct finding *row)
 {
 	const struct profile *p = c->f->profile;
 	g_autoptr(GArray) holders = g_array_new(FALSE, FALSE, sizeof(struct candidate));
 	g_autoptr(GArray) wakers = g_array_new(FALSE, FALSE, sizeof(struct candidate));
 	g_autofree bool *is_holder = g_new0(bool, (gsize)p->threads->len + 1);
-	bool is_lock = row->object && lock_is_held(profile_get_object(p, row->object - 1));
+	bool is_lock = row->object && lock_is_held(profile_get_object(p, row->object - 1)), is_held = is_exclusive(c->f, row);
 	struct wakings sum;
 
 	for (uint32_t i = 0; i < p->waits->len; i++) {
@@ -467,11 +563,14 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	const struct candidate *holder = most(holders), *waker = most(wakers),
 			       *best = is_lock && holder ? holder : waker;
 	row->never_let_go = !holder && never_let_go(c, row);
-	if (!best)
+	find_lost_holder(c, row);
+	if (!best || row->deadlock)
 		return;
 	const struct candidate *lets_go = as_waker(wakers, best);
-	if (is_lock && holder && holder->blocked_ns > row->time_ns / 2)	/* then others only pass it on */
+	if (is_held && best->pid && best->blocked_ns > row->time_ns / 2)	/* then others only pass it on */
 		memset(is_holder, 0, p->threads->len * sizeof(*is_holder));
+	if (holder || (is_held && best->pid))
+		mark_holders(c, row, holder ? holder : best, is_holder);
 	row->by = (struct finding_by){
 		.comm = best->comm,
 		.pid = best->pid,
@@ -490,29 +589,22 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if (!is_lock && !row->by.is_kind)
 		count_program(wakers, &row->by);
 	judge_wakings(p, row, &sum);
-	for (uint32_t i = 0; holder && i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
-		/* threads of Python have one name, so its holder is known by its id */
-		if (t->comm == holder->comm && t->pid == holder->pid &&
-		    (row->reason != REASON_LOCK_GIL || t->tid == holder->tid))
-			is_holder[i] = true;
-	}
-	if (!is_lock)
+	if (!is_held)
 		mark_helpers(c, row, is_holder);
 	uint32_t child = row->reason == REASON_CHILD_EXIT && best->tid ? thread_by_id(p, best->pid, best->tid) : NONE;
 	row->is_told_elsewhere = child != NONE && profile_thread(p, child)->process != row->process;
-	/* many who answer or give work are not what holds it up; many who share a lock or a pool are */
-	bool do_share = reason_family(row->reason) == FAMILY_LOCK && row->woken_cnt &&
-			actors_same_kind(best->comm, profile_thread(p, profile_wait(p, row->wait)->thread)->comm);
-	/* an interrupt waits for nothing, though others may end some of these waits */
-	if (!best->pid)
-		return;
-	/* what a thread does without the GIL its stack does not tell from what it does with it */
-	if (row->reason != REASON_LOCK_GIL && (is_lock || do_share || row->by.threads_cnt == 1))
-		find_doing(c, row, is_holder, is_lock);
-	if (row->reason != REASON_LOCK_GIL && !is_lock && row->by.threads_cnt == 1)
-		find_running(c, row, is_holder);
+	/*
+	 * An interrupt waits for nothing, though others may end some of these waits.  What a thread does without the GIL its
+	 * stack does not tell from what it does with it.
+	 */
+	if (best->pid && row->reason != REASON_LOCK_GIL) {
+		find_doing(c, row, is_holder, is_held);
+		if (!is_held)
+			find_running(c, row, is_holder);
+	}
+	/* in a library: that says nothing of who lets go */
+	if (row->by.frame >= 0 && plumbing_frame_is_runtime(reasons_plumbing(c->f->reasons), (uint32_t)row->by.frame))
+		row->by.frame = -1;
 }
 
 void findings_find_causes(struct findings *f, const uint32_t *locks)

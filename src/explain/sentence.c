@@ -196,12 +196,42 @@ static bool tells_function(const struct findings *f, const struct finding *row)
 	return row->frame >= 0 && !is_loop_upstream(f, row) && !is_library_loop(f, row) && !is_own_address(f, row);
 }
 
+bool sentence_is_for_workers(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && rule->protocol && g_str_has_suffix(rule->protocol, " future");
+}
+
+static bool is_in_worker(const struct findings *f, const struct finding *row)
+{
+	return sentence_is_for_workers(f, row) && g_str_has_suffix(reasons_rule(f->reasons, row->wait)->name, "-in-worker");
+}
+
+bool sentence_is_starved(const struct findings *f, const struct finding *row)
+{
+	const char *own = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->comm;
+
+	/* names of threads tell pools apart, where threads have names of their own */
+	return is_in_worker(f, row) && row->by.tid &&
+	       (row->by.is_peer || (own != row->process && actors_same_kind(own, row->by.comm)));
+}
+
+/* Whether a worker waits for its own pool is known by who ends the wait. */
+static const char *says_of(const struct findings *f, const struct finding *row)
+{
+	if (!is_in_worker(f, row) || !row->by.tid)
+		return reasons_says(f->reasons, row->wait);
+	return sentence_is_starved(f, row) ? "is a worker of a pool that waits for another task of that pool" :
+					     "waits for the result of a task";
+}
+
 /* "waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
 static void append_what(GString *s, const struct findings *f, const struct finding *row)
 {
 	bool is_cpu = sentence_is_for_cpu(row);
 	const struct object *o = row->object && !is_cpu ? profile_get_object(f->profile, row->object - 1) : NULL;
-	const char *says = is_cpu ? reason_says(row->reason) : reasons_says(f->reasons, row->wait);
+	const char *says = is_cpu ? reason_says(row->reason) : says_of(f, row);
 	const char *protocol = row->loop || is_library_loop(f, row) ? "" : reasons_protocol(f->reasons, row->wait);
 
 	g_string_append(s, row->is_broadcast ? "is woken with many others by one broadcast" : says);

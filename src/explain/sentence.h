@@ -34,6 +34,9 @@ const char *sentence_busy_advice(const struct finding *row);
 
 /* Others' load makes these waits; what the thread itself called is beside the point. */
 bool sentence_is_for_cpu(const struct finding *row);
+/* Does it wait for what the workers of a pool do?  And is it one of these workers itself, so that they may run out? */
+bool sentence_is_for_workers(const struct findings *f, const struct finding *row);
+bool sentence_is_starved(const struct findings *f, const struct finding *row);
 /* Who is of another process than a private lock and its waiters, and ends nearly all of their waits. */
 bool sentence_is_ended_by_kill(const struct findings *f, const struct finding *row);
 

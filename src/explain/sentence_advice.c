@@ -12,6 +12,7 @@
 #define DELAYED_ACK_SLOT 25 /* log2: 34 to 67 ms */
 #define DELAYED_ACKS_MIN 10
 #define CPUS_FULL 0.75	/* of all CPUs' time */
+#define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
 
 static const char *advice_of_limit(const struct profile_limit *l)
 {
@@ -40,21 +41,68 @@ static bool has_repeated_syn(const struct finding *row)
 	return row->reason == REASON_NETWORK_CONNECT && waits > row->count / 4 && row->max_ns >= SYN_REPEATED_NS;
 }
 
+static bool is_network(const struct waker *w)
+{
+	return w->irq && g_str_has_prefix(w->irq, "softirq:NET_");
+}
+
+static bool ended_by_network(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	uint64_t all_ns = 0, network_ns = 0;
+
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+
+		if (f->blocked_in[wake->wait] != row->id)
+			continue;
+		all_ns += wake->blocked_ns;
+		network_ns += is_network(profile_get_waker(p, wake->waker)) ? wake->blocked_ns : 0;
+	}
+	return network_ns > all_ns / 2;
+}
+
+/* Does the network end most of the time that the one waits itself who ends the finding's waits, and for as long? */
+static bool answers_by_network(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	uint64_t network_ns = 0, cnt = 0;
+
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		const struct wait *w = profile_wait(p, wake->wait);
+		const struct thread *t = profile_thread(p, w->thread);
+
+		if (t->pid != row->by.pid || t->comm != row->by.comm ||
+		    reasons_of(f->reasons, wake->wait) != REASON_NETWORK_RECEIVE ||
+		    !is_network(profile_get_waker(p, wake->waker)))
+			continue;
+		network_ns += wake->blocked_ns;
+		cnt += wake->count;
+	}
+	return network_ns > row->time_ns / 2 && cnt && network_ns / cnt < 2 * DELAYED_ACK_NS;
+}
+
 /*
  * Nagle's algorithm holds back what a program writes in a second, small piece until the first is acknowledged, which
  * the other side delays for 40 ms and more, as it has nothing to send yet (TCP_DELACK_MIN; a slow clock makes it 50).
+ * Between two programs of this machine the evidence is that an interrupt ends such waits, on this side or of those who
+ * answer: what is sent at once wakes in the context of the sender.  With another machine there is no such evidence.
  */
 static bool has_delayed_acks(const struct findings *f, const struct finding *row)
 {
+	const struct profile *p = f->profile;
+	const struct object *o = row->object ? profile_get_object(p, row->object - 1) : NULL;
 	uint64_t most_ns = 0, others_ns = 0;
 
-	if (row->reason != REASON_NETWORK_RECEIVE || !row->object ||
-	    strcmp(profile_get_object(f->profile, row->object - 1)->place, "tcp") != 0)
+	if (row->reason != REASON_NETWORK_RECEIVE || !o || strcmp(o->place, "tcp") != 0 ||
+	    !(o->pid || g_str_has_prefix(o->name, "127.") || g_str_has_prefix(o->name, "[::1]")))
 		return false;
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		*(i == DELAYED_ACK_SLOT ? &most_ns : &others_ns) += row->hist[i] * (3ULL << i) / 2;
 	return row->hist[DELAYED_ACK_SLOT] >= DELAYED_ACKS_MIN && most_ns > others_ns &&
-	       row->time_ns / MAX(row->count, 1) < 2 * DELAYED_ACK_NS;
+	       row->time_ns / MAX(row->count, 1) < 2 * DELAYED_ACK_NS &&
+	       (ended_by_network(f, row) || (row->by.tid && answers_by_network(f, row)));
 }
 
 /* The rule of what it waits for is about the very program whose loop it holds up. */
@@ -63,6 +111,14 @@ static bool knows_loop(const struct findings *f, const struct finding *row)
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
 	return rule && rule->advice && rule->protocol && strcmp(rule->protocol, row->loop->name) == 0;
+}
+
+/* Its rule says how to find out who holds it. */
+static bool is_file_lock(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && strcmp(rule->name, "file-lock") == 0;
 }
 
 /* Who is of another process than a lock and its waiters, and ends nearly all of their waits, does so by a signal. */
@@ -125,6 +181,9 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->deadlock == row->deadlock_next && row->deadlock)
 		return "It holds this lock already and waits for itself for ever: do not lock it twice. Until that is mended "
 		       "only a restart helps.";
+	if (row->deadlock && !row->deadlock_next)
+		return "The process was forked while another thread held it, or that thread ended: nobody can let it go. Only a restart "
+		       "helps. Start programs with posix_spawn() or exec at once, or take the lock in pthread_atfork().";
 	if (row->deadlock)
 		return "Each of these threads holds what the next one waits for, so none goes on: take the locks in one order "
 		       "everywhere. Until that is mended only a restart helps.";
@@ -150,6 +209,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		if (row->by.does == REASON_CPU_QUEUE)
 			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
 	}
+	if (row->reason == REASON_LOCK_KERNEL && row->by.tid && finding_is_held(f, row) && is_file_lock(f, row))
+		return reason_advice(REASON_LOCK_MUTEX);
 	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns)
 		return "The child is in this recording, too: look at what it waits for.";
 	if (is_of_resolver(f, row))
@@ -159,16 +220,21 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "or its backlog or somaxconn is small), or packets are lost.";
 	if (row->is_broadcast)
 		return "Wake one thread for one event (signal), or have a condition for each kind of event.";
-	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE) && row->by.threads_cnt > 1 &&
-	    actors_same_kind(row->by.comm,
-			     profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->comm) &&
-	    row->threads_cnt > 2)
+	if (sentence_is_for_workers(f, row) && row->by.does_ns)
+		return sentence_is_starved(f, row) ? STARVED :
+		       row->by.threads_cnt < row->threads_cnt ?
+			       "More wait than there are workers: more workers, or a shorter wait of theirs." :
+			       "Look at what the workers wait for: that is what the result takes.";
+	if (sentence_is_for_workers(f, row) && sentence_is_starved(f, row))
+		return STARVED;
+	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE) && row->by.is_peer &&
+	    row->by.threads_cnt > 1 && row->threads_cnt > 2)
 		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
 	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
 		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";
 	if (has_delayed_acks(f, row))
-		return "If the other side takes no such time itself, these 40 to 50 ms are an acknowledgement that TCP delays, while it or this one "
-		       "holds back a small write for it: write a request in one piece, or set TCP_NODELAY on both sides.";
+		return "These 40 to 50 ms are an acknowledgement that TCP delays, while a side holds back a small write for it: write "
+		       "a request in one piece, or set TCP_NODELAY on both sides.";
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
 	if (row->timed_out_cnt > row->woken_cnt / 2 &&

@@ -32,6 +32,8 @@ void sentence_who(GString *s, const struct finding_by *by)
 {
 	if (!by->tid && append_interrupt(s, by->comm))
 		return;
+	if (by->is_kind && by->threads_cnt > 1)
+		g_string_append_printf(s, "%u ", by->threads_cnt);
 	if (by->is_kind)
 		g_string_append(s, "threads like ");
 	text_safe_cut(s, by->comm, FINDING_NAME_COLUMNS);
@@ -52,14 +54,29 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 	g_string_append(s, is_many ? ", each of which " : ", which ");
 	g_string_append(s, is_held ? "meanwhile " : is_many ? "mostly " : "itself mostly ");
 	g_string_append(s, reason_says(by->does));
-	if (row->deadlock) {
-		const struct wait *next = profile_wait(f->profile, row->deadlock_next - 1);
-		sentence_object(s, row, profile_wait_object(f->profile, next));
+	uint32_t object = by->does_wait ? reasons_object(f->reasons, by->does_wait - 1) : 0;
+	if (object) {
+		const struct finding doing = { .reason = by->does };
+		const struct object *o = profile_get_object(f->profile, object - 1);
+
+		if (*o->name)
+			sentence_object(s, &doing, o);
 	}
 	if (by->does_frame != by->frame)
 		sentence_function(s, f, by->does_frame, " in ");
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);
+}
+
+/* "; held by thread 4711, which is none of its own (logger, process 4700)" */
+static void append_lost_holder(GString *s, const struct finding_by *by)
+{
+	g_string_append_printf(s, "; held by thread %u, which is none of its own", by->tid);
+	if (!by->pid)
+		return;
+	g_string_append(s, " (");
+	text_safe_cut(s, by->comm, FINDING_NAME_COLUMNS);
+	g_string_append_printf(s, " of process %u)", by->pid);
 }
 
 void sentence_by(GString *s, const struct findings *f, const struct finding *row)
@@ -69,6 +86,10 @@ void sentence_by(GString *s, const struct findings *f, const struct finding *row
 
 	if (!by->comm)
 		return;
+	if (row->deadlock && !row->deadlock_next) {
+		append_lost_holder(s, by);
+		return;
+	}
 	if (row->reason == REASON_LOCK_GIL && is_held) {	/* the sentence says who */
 		sentence_function(s, f, row->frame, "; they wait in ");
 		return;

@@ -8,7 +8,7 @@ static const __u8 calls[CALLS_END] = {
 	[61] = CALL_FD, [62] = CALL_FD,				/* getdents64, lseek */
 	[63] = CALL_FD, [64] = CALL_FD, [65] = CALL_FD, [66] = CALL_FD,	/* read, write, readv, writev */
 	[67] = CALL_FD, [68] = CALL_FD, [69] = CALL_FD, [70] = CALL_FD,	/* pread64, pwrite64, preadv, pwritev */
-	[71] = CALL_FD,						/* sendfile: where to */
+	[71] = CALL_COPY,					/* sendfile */
 	[72] = CALL_SELECT, [73] = CALL_POLL,			/* pselect6, ppoll */
 	[75] = CALL_FD, [76] = CALL_FD, [77] = CALL_FD,		/* vmsplice, splice, tee */
 	[80] = CALL_FD, [82] = CALL_FD, [83] = CALL_FD, [84] = CALL_FD,	/* fstat, fsync, fdatasync, sync_file_range */

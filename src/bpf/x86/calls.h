@@ -7,7 +7,7 @@ static const __u8 calls[CALLS_END] = {
 	[16] = CALL_FD,						/* ioctl */
 	[17] = CALL_FD, [18] = CALL_FD, [19] = CALL_FD, [20] = CALL_FD,	/* pread64, pwrite64, readv, writev */
 	[23] = CALL_SELECT, [270] = CALL_SELECT,		/* select, pselect6 */
-	[40] = CALL_FD,						/* sendfile: where to */
+	[40] = CALL_COPY,					/* sendfile */
 	[42] = CALL_FD, [43] = CALL_FD, [288] = CALL_FD,	/* connect, accept, accept4 */
 	[44] = CALL_FD, [45] = CALL_FD, [46] = CALL_FD, [47] = CALL_FD,	/* sendto, recvfrom, sendmsg, recvmsg */
 	[48] = CALL_FD,						/* shutdown */

@@ -3,6 +3,7 @@
 
 #include "../fixture.h"
 #include "explain/explain.h"
+#include "profile/slices_build.h"
 
 #define MS UINT64_C(1000000)
 #define WINDOW_MS 10000
@@ -226,6 +227,152 @@ static void test_queue_of_lookups(void)
 	profile_free(p);
 }
 
+#define FLOCK "__x64_sys_flock@[kernel] locks_lock_inode_wait@[kernel] schedule@[kernel]"
+#define NAP "__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel]"
+
+/* So many of that wait ended by the thread, in flock() of its function. */
+static void woken_in(struct profile *p, uint32_t wait, uint32_t thread, const char *user, uint64_t count, uint64_t ms)
+{
+	const struct thread *t = profile_thread(p, thread);
+	const struct waker waker = { .pid = t->pid, .tid = t->tid, .comm = t->comm,
+				     .user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, user) };
+	const struct wake wake = { .wait = wait, .waker = profile_waker(p, &waker), .count = count, .blocked_ns = ms * MS };
+
+	profile_add_wake(p, &wake);
+}
+
+/*
+ * A report holds a file lock for 2.5 s; then three others are handed it within milliseconds, so most of the waiting time
+ * is ended by one of them.  In the second round they hold it for long, and the report for a moment.
+ */
+static void test_handed_on(void)
+{
+	static const char report[] = "main@app write_report@app flock@libc.so.6",
+			  append[] = "main@app append_order@app flock@libc.so.6";
+
+	for (unsigned is_even = 0; is_even < 2; is_even++) {
+		struct profile *p = window_new();
+		uint32_t reporter = thread_of(p, 1, "app", 1), shop[3], waits[3];
+
+		p->info.has_wakers = true;
+		add_wait(p, reporter, 'S', 4, is_even ? 3 : 2450, "main@app write_report@app usleep@libc.so.6", NAP);
+		uint32_t own = add_wait(p, reporter, 'S', 4, is_even ? 2450 : 10, report, FLOCK);
+		for (unsigned i = 0; i < 3; i++) {
+			shop[i] = thread_of(p, 2 + i, "app", 1);
+			add_wait(p, shop[i], 'S', 4, is_even ? 820 : 3, "main@app append_order@app usleep@libc.so.6", NAP);
+			waits[i] = add_wait(p, shop[i], 'S', 4, is_even ? 1640 : 2460, append, FLOCK);
+		}
+		woken_in(p, waits[0], is_even ? shop[2] : reporter, is_even ? append : report, 4, is_even ? 6560 : 9840);
+		woken_in(p, waits[1], shop[0], append, 4, is_even ? 6560 : 9840);
+		woken_in(p, waits[2], shop[1], append, 4, is_even ? 6560 : 9840);
+		woken_in(p, own, shop[2], append, 4, is_even ? 9800 : 40);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = &g_array_index(e->headlines, struct headline, 0);
+
+		g_assert_nonnull(strstr(h->sentence, "waits for a lock on a file (flock, fcntl) in append_order"));
+		g_assert_nonnull(strstr(h->evidence, is_even ? "; held by app threads in append_order, each of which meanwhile sleeps" :
+							       "; held by app/1 in write_report, which meanwhile sleeps"));
+		g_assert_true(g_str_has_prefix(h->advice, "Hold the lock for less time"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+
+static void set_object(struct profile *p, uint32_t wait, const struct object *object)
+{
+	g_array_index(p->waits, struct wait, wait).object = profile_object(p, object) + 1;
+}
+
+/* Many wait for what three workers do: these are counted, and asked what they wait for themselves. */
+static void test_workers(void)
+{
+	static const char client[] = "main@app checkout@app "
+				     "std::__atomic_futex_unsigned_base::_M_futex_wait_until@libstdc++.so.6 syscall@libc.so.6",
+			  worker[] = "main@app fetch_offer@app recv@libc.so.6";
+	const struct object peer = { .kind = OBJECT_SOCKET, .operation = "", .name = "10.0.0.5:7482", .place = "tcp" };
+	struct profile *p = window_new();
+	uint32_t workers[3];
+
+	p->info.has_wakers = true;
+	for (unsigned i = 0; i < 3; i++) {
+		g_autofree char *name = g_strdup_printf("worker-%u", i);
+
+		workers[i] = fixture_thread(p, 10, 30 + i, name, "app");
+		set_object(p, add_wait(p, workers[i], 'S', 200, 45, worker, "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]"),
+			   &peer);
+	}
+	for (unsigned i = 0; i < 6; i++) {
+		uint32_t wait = add_wait(p, thread_of(p, 11 + i, "app", 10), 'S', 60, 160, client, FUTEX);
+
+		woken_in(p, wait, workers[i % 3], "main@app complete@app syscall@libc.so.6", 60, 9600);
+	}
+	struct explanation *e = explanation_new(p, NULL);
+	const struct headline *h = &g_array_index(e->headlines, struct headline, 0);
+
+	g_assert_nonnull(strstr(h->sentence, "app waits for the result of a task in checkout"));
+	g_assert_nonnull(strstr(h->evidence, "ended by 3 threads like worker-"));
+	g_assert_nonnull(strstr(h->evidence, "each of which mostly waits for data from the network, 10.0.0.5:7482, in fetch_offer"));
+	g_assert_true(g_str_has_prefix(h->advice, "More wait than there are workers"));
+	explanation_free(e);
+	profile_free(p);
+}
+
+/* A slow peer of 45 ms is not TCP's delay, unless an interrupt ends the waits for a program of the same machine. */
+static void test_delayed_ack(void)
+{
+	const struct object peer = { .kind = OBJECT_SOCKET, .operation = "", .name = "127.0.0.1:7482", .place = "tcp" };
+	const struct waker network = { .comm = "", .irq = "softirq:NET_RX" };
+
+	for (unsigned is_delayed = 0; is_delayed < 2; is_delayed++) {
+		struct profile *p = window_new();
+		uint32_t server = thread_of(p, 90, "server", 10);
+		uint32_t wait = add_wait(p, thread_of(p, 11, "app", 10), 'S', 200, 45, "main@app query@app recv@libc.so.6",
+					 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+		const struct wake wake = { .wait = wait, .waker = profile_waker(p, &network), .count = 200,
+					   .blocked_ns = 9000 * MS };
+
+		p->info.has_wakers = true;
+		set_object(p, wait, &peer);
+		if (is_delayed)
+			profile_add_wake(p, &wake);
+		else
+			woken_in(p, wait, server, "main@server answer@server send@libc.so.6", 200, 9000);
+		struct explanation *e = explanation_new(p, NULL);
+		const char *advice = g_array_index(e->headlines, struct headline, 0).advice;
+
+		g_assert_cmpint(strstr(advice, "acknowledgement") != NULL, ==, is_delayed);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* fork() copies a private lock that another thread held: nobody in the copy can let it go. */
+static void test_forked_lock(void)
+{
+	for (unsigned is_own = 0; is_own < 2; is_own++) {
+		struct profile *p = window_new();
+		uint32_t thread = thread_of(p, 11, "job", 1);
+		const struct object lock = { .kind = LOCK_MUTEX, .is_private = true, .operation = "FUTEX_WAIT", .name = "log_lock",
+					     .place = "/usr/bin/job", .pid = 10, .addr = 4096, .holder_tid = 77 };
+		uint32_t wait = add_wait(p, thread, 'S', 1, WINDOW_MS, "main@job log_line@job pthread_mutex_lock@libc.so.6", FUTEX);
+
+		fixture_thread(p, is_own ? 10 : 9, 77, "logger", "server");
+		g_array_index(p->waits, struct wait, wait).flags = WAIT_OPEN_AT_END;
+		set_object(p, wait, &lock);
+		p->info.has_wakers = p->info.has_locks = true;
+		p->slices = slices_new(SLICE_DEFAULT_NS, slices_cnt_of(WINDOW_MS * MS, SLICE_DEFAULT_NS));
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = &g_array_index(e->headlines, struct headline, 0);
+
+		g_assert_cmpint(strstr(h->sentence, "is deadlocked and waits for a mutex, log_lock, in log_line") != NULL, ==, !is_own);
+		g_assert_cmpint(strstr(h->evidence, "held by thread 77, which is none of its own (logger of process 9)") != NULL, ==,
+				!is_own);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -235,5 +382,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/order", test_order);
 	g_test_add_func("/explain/one-of", test_one_of);
 	g_test_add_func("/explain/queue-of-lookups", test_queue_of_lookups);
+	g_test_add_func("/explain/handed-on", test_handed_on);
+	g_test_add_func("/explain/workers", test_workers);
+	g_test_add_func("/explain/delayed-ack", test_delayed_ack);
+	g_test_add_func("/explain/forked-lock", test_forked_lock);
 	return g_test_run();
 }

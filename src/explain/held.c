@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/held.h"
+
+#include "base/hash.h"
+#include "profile/slices.h"
+
+/*
+ * Claim: who has a lock for a short time cannot have held others up for long.  What a thread can have held up is the time
+ * that it had the lock, times how many waited.  It had the lock at most for as long as it ran, and waited for other
+ * things in the function that both takes it and lets it go.  The rest of the time behind its wakings passed while it
+ * waited for the lock itself, so that goes to those who ended its own waits, and so on.
+ */
+#define ROUNDS_MAX 64
+#define ROUNDS_REST 100	/* less than that part of the row is not passed on any more */
+#define STACKS_MAX 64	/* of a thread in one row, that are compared */
+#define NONE UINT32_MAX
+
+/* A thread in the function that takes the lock and lets it go. */
+struct place {
+	uint32_t thread, node;	/* of a waker without a thread NONE, and the waker */
+	double woke_ns;	/* behind its wakings */
+	double waited_ns;	/* for the lock, and it is known who ended that */
+	double can_ns;	/* it can have held up */
+	double own_ns, flow_ns, rest_ns;
+};
+
+/* A wait of `from` that `to` ended. */
+struct edge {
+	guint from, to;	/* places; from NONE: the waiter never lets the lock go */
+	double ns;
+};
+
+struct holder_finder {
+	const struct findings *f;
+	const struct finding *row;
+	const uint32_t *threads_of_wakers;
+	GHashTable *index;	/* (thread, node) -> place + 1 */
+	GArray *places;	/* struct place */
+	GArray *edges;	/* struct edge */
+	GHashTable *waits_at, *wakes_at;	/* thread -> GArray of user stacks in this row */
+	uint32_t *place_of_waker;	/* of each: place + 1 */
+};
+
+static void add_stack(GHashTable *by_thread, uint32_t thread, uint32_t node)
+{
+	GArray *nodes = g_hash_table_lookup(by_thread, GUINT_TO_POINTER(thread));
+
+	if (!nodes) {
+		nodes = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+		g_hash_table_insert(by_thread, GUINT_TO_POINTER(thread), nodes);
+	}
+	for (guint i = 0; i < nodes->len; i++)
+		if (g_array_index(nodes, uint32_t, i) == node)
+			return;
+	if (node && nodes->len < STACKS_MAX)
+		g_array_append_val(nodes, node);
+}
+
+/* The innermost function that both stacks are in: a parent has the lower number.  0: none. */
+static uint32_t common(const struct profile *p, uint32_t a, uint32_t b)
+{
+	while (a != b) {
+		if (a > b)
+			a = profile_get_node(p, a)->parent;
+		else
+			b = profile_get_node(p, b)->parent;
+	}
+	return a;
+}
+
+/* Where the thread both takes the lock and lets it go: the innermost function of this stack and one of the others. */
+static uint32_t region(const struct profile *p, GHashTable *others, uint32_t thread, uint32_t node)
+{
+	const GArray *nodes = g_hash_table_lookup(others, GUINT_TO_POINTER(thread));
+	uint32_t best = 0;
+
+	for (guint i = 0; nodes && i < nodes->len; i++)
+		best = MAX(best, common(p, node, g_array_index(nodes, uint32_t, i)));
+	return best;
+}
+
+static guint place_at(struct holder_finder *h, uint32_t thread, uint32_t node)
+{
+	uint64_t key = (uint64_t)thread << 32 | node;
+	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(h->index, &key));
+
+	if (!at) {
+		const struct place one = { .thread = thread, .node = node };
+
+		g_array_append_val(h->places, one);
+		at = h->places->len;
+		g_hash_table_insert(h->index, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(at));
+	}
+	return at - 1;
+}
+
+static bool is_of_row(const struct holder_finder *h, uint32_t wait)
+{
+	return h->f->blocked_in[wait] == h->row->id;
+}
+
+static void find_stacks(struct holder_finder *h)
+{
+	const struct profile *p = h->f->profile;
+
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		const struct wait *w = profile_wait(p, wake->wait);
+		uint32_t waker = h->threads_of_wakers[wake->waker];
+
+		if (!is_of_row(h, wake->wait))
+			continue;
+		add_stack(h->waits_at, w->thread, w->user);
+		if (waker != NONE)
+			add_stack(h->wakes_at, waker, profile_get_waker(p, wake->waker)->user);
+	}
+}
+
+static void find_edges(struct holder_finder *h)
+{
+	const struct profile *p = h->f->profile;
+
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		const struct wait *w = profile_wait(p, wake->wait);
+		uint32_t thread = h->threads_of_wakers[wake->waker];
+
+		if (!is_of_row(h, wake->wait))
+			continue;
+		uint32_t node = thread == NONE ? wake->waker :
+						 region(p, h->waits_at, thread, profile_get_waker(p, wake->waker)->user);
+		uint32_t from = region(p, h->wakes_at, w->thread, w->user);
+		struct edge e = { .ns = (double)wake->blocked_ns, .from = from ? place_at(h, w->thread, from) : NONE };
+
+		e.to = place_at(h, thread, node);
+		h->place_of_waker[wake->waker] = e.to + 1;
+		g_array_index(h->places, struct place, e.to).woke_ns += e.ns;
+		if (e.from != NONE && e.from != e.to)
+			g_array_index(h->places, struct place, e.from).waited_ns += e.ns;
+		g_array_append_val(h->edges, e);
+	}
+}
+
+/* How many waited at a time, where somebody did. */
+static double queue_length(const struct holder_finder *h)
+{
+	const struct profile *p = h->f->profile;
+	g_autofree bool *is_in = g_new(bool, (gsize)p->waits->len + 1);
+	double sum = 0, squares = 0;
+
+	if (!profile_has_slices(p))
+		return h->row->threads_cnt;
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		is_in[i] = is_of_row(h, i);
+	g_autofree struct slice_total *slices = profile_slice_totals(p, is_in);
+	for (uint32_t i = 0; i < profile_slice_cnt(p); i++) {
+		double ns = (double)slices[i].blocked_ns, length = (double)(slices[i].to_ns - slices[i].from_ns);
+
+		sum += ns;
+		squares += length > 0 ? ns * ns / length : 0;
+	}
+	return sum > 0 ? MAX(squares / sum, 1) : h->row->threads_cnt;
+}
+
+static bool passes(const struct profile *p, uint32_t node, uint32_t through)
+{
+	while (node > through)
+		node = profile_get_node(p, node)->parent;
+	return node == through;
+}
+
+static void find_limits(struct holder_finder *h)
+{
+	const struct profile *p = h->f->profile;
+	double waiters = queue_length(h);
+	g_autofree uint32_t *first = g_new0(uint32_t, (gsize)p->threads->len + 1);	/* place + 1 of each thread */
+	g_autofree uint32_t *next = g_new0(uint32_t, (gsize)h->places->len + 1);
+
+	for (guint i = 0; i < h->places->len; i++) {
+		struct place *at = &g_array_index(h->places, struct place, i);
+
+		if (at->thread == NONE || at->waited_ns <= 0)
+			continue;
+		const struct thread *t = profile_thread(p, at->thread);
+		at->can_ns = (double)(t->on_cpu_ns + t->runnable_ns + t->preempted_ns) * waiters;
+		next[i] = first[at->thread];
+		first[at->thread] = i + 1;
+	}
+	for (uint32_t w = 0; w < p->waits->len; w++) {
+		const struct wait *wait = profile_wait(p, w);
+
+		if (is_of_row(h, w))
+			continue;
+		for (uint32_t i = first[wait->thread]; i; i = next[i - 1]) {
+			struct place *at = &g_array_index(h->places, struct place, i - 1);
+
+			if (passes(p, wait->user, at->node))
+				at->can_ns += (double)wait->blocked_ns * waiters;
+		}
+	}
+}
+
+/* Each keeps what it can have held up, and hands the rest to who ended its own waits.  Returns how much was handed on. */
+static double pass_on(struct holder_finder *h)
+{
+	double passed_ns = 0;
+
+	for (guint i = 0; i < h->places->len; i++) {
+		struct place *at = &g_array_index(h->places, struct place, i);
+		double take = at->waited_ns > 0 ? MIN(at->flow_ns, MAX(at->can_ns - at->own_ns, 0)) : at->flow_ns;
+
+		at->own_ns += take;
+		at->rest_ns = at->flow_ns - take;
+		at->flow_ns = 0;
+		passed_ns += at->rest_ns;
+	}
+	for (guint i = 0; i < h->edges->len; i++) {
+		const struct edge *e = &g_array_index(h->edges, struct edge, i);
+		const struct place *from = e->from == NONE ? NULL : &g_array_index(h->places, struct place, e->from);
+
+		if (from && e->from != e->to && from->waited_ns > 0)
+			g_array_index(h->places, struct place, e->to).flow_ns += from->rest_ns * e->ns / from->waited_ns;
+	}
+	return passed_ns;
+}
+
+double *held_factors_new(const struct findings *f, const struct finding *row, const uint32_t *threads_of_wakers)
+{
+	const struct profile *p = f->profile;
+	struct holder_finder h = {
+		.f = f,
+		.row = row,
+		.threads_of_wakers = threads_of_wakers,
+		.index = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
+		.places = g_array_new(FALSE, FALSE, sizeof(struct place)),
+		.edges = g_array_new(FALSE, FALSE, sizeof(struct edge)),
+		.waits_at = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)g_array_unref),
+		.wakes_at = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)g_array_unref),
+		.place_of_waker = g_new0(uint32_t, (gsize)p->wakers->len + 1),
+	};
+	double *factors = g_new(double, (gsize)p->wakers->len + 1), sum_ns = 0, passed_ns;
+	unsigned rounds = 0;
+
+	find_stacks(&h);
+	find_edges(&h);
+	find_limits(&h);
+	for (guint i = 0; i < h.places->len; i++) {
+		struct place *at = &g_array_index(h.places, struct place, i);
+
+		at->flow_ns = at->woke_ns;
+		sum_ns += at->woke_ns;
+	}
+	do {
+		passed_ns = pass_on(&h);
+	} while (passed_ns > sum_ns / ROUNDS_REST && ++rounds < ROUNDS_MAX);
+	for (uint32_t i = 0; i < p->wakers->len; i++) {
+		const struct place *at = h.place_of_waker[i] ?
+						 &g_array_index(h.places, struct place, h.place_of_waker[i] - 1) : NULL;
+
+		factors[i] = at && at->woke_ns > 0 ? (at->own_ns + at->flow_ns) / at->woke_ns : 1;
+	}
+	g_hash_table_unref(h.index);
+	g_hash_table_unref(h.waits_at);
+	g_hash_table_unref(h.wakes_at);
+	g_array_unref(h.places);
+	g_array_unref(h.edges);
+	g_free(h.place_of_waker);
+	return factors;
+}
