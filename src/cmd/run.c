@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib-unix.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -358,6 +359,16 @@ static void warn_of_names(const struct run *run)
 			  "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH");
 }
 
+/*
+ * libbpf reads the kernel's types anew for each object, 11 MB.  What one has freed the next is to get, for it costs
+ * more to touch new memory than to read.
+ */
+static void keep_freed_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
+}
+
 int run_session(struct run *run)
 {
 	g_autoptr(GError) error = NULL;
@@ -365,6 +376,7 @@ int run_session(struct run *run)
 	run->drain_ms = run->drain_ms ? run->drain_ms : SESSION_DRAIN_MS;
 	run_hold_signals();
 	opener_begin();
+	keep_freed_memory();
 	if (run->target->command) {
 		if (!spawn_command(run)) {
 			cmd_error(run->name, "start %s: %s", run->target->command[0], g_strerror(errno));
