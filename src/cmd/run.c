@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib-unix.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +20,11 @@
 #include "base/opener.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/types_memory.h"
 #include "cmd/watchdog.h"
 
 #define SHORT_NS 1000000000ULL
+#define LONG_NS 5000000000ULL
 
 int run_status_of(const GError *error)
 {
@@ -187,6 +188,7 @@ struct watch {
 	uint64_t begun_ns, shown_ns;
 	int timer_fd, signal_fd;
 	bool is_well;		/* false: the session failed meanwhile */
+	bool is_long;		/* all that is to be loaded has been, by all means */
 };
 
 /* The next turn: at once where more has come than was taken, and not beyond the end. */
@@ -245,6 +247,10 @@ static gboolean on_timer(gint fd, GIOCondition condition, gpointer data)
 	if (is_over(w) || (run->on_tick && !run->on_tick(run, elapsed))) {
 		g_main_loop_quit(w->loop);
 		return G_SOURCE_CONTINUE;
+	}
+	if (!w->is_long && elapsed > LONG_NS) {
+		w->is_long = true;
+		types_memory_give_back();
 	}
 	if (elapsed - w->shown_ns > 500000000ULL) {
 		show_progress(run, false);
@@ -359,16 +365,6 @@ static void warn_of_names(const struct run *run)
 			  "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH");
 }
 
-/*
- * libbpf reads the kernel's types anew for each object, 11 MB.  What one has freed the next is to get, for it costs
- * more to touch new memory than to read.
- */
-static void keep_freed_memory(void)
-{
-	mallopt(M_MMAP_THRESHOLD, 32 << 20);
-	mallopt(M_TRIM_THRESHOLD, 64 << 20);
-}
-
 int run_session(struct run *run)
 {
 	g_autoptr(GError) error = NULL;
@@ -376,7 +372,7 @@ int run_session(struct run *run)
 	run->drain_ms = run->drain_ms ? run->drain_ms : SESSION_DRAIN_MS;
 	run_hold_signals();
 	opener_begin();
-	keep_freed_memory();
+	types_memory_take();
 	if (run->target->command) {
 		if (!spawn_command(run)) {
 			cmd_error(run->name, "start %s: %s", run->target->command[0], g_strerror(errno));
