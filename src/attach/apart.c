@@ -81,9 +81,14 @@ bool apart_is_done(const struct apart *a)
 	return !a || g_atomic_int_get(&a->is_done);
 }
 
+static bool is_begun(const struct apart *a)
+{
+	return a->thread || g_atomic_int_get(&a->is_done);
+}
+
 void apart_begin(struct apart *a)
 {
-	if (!apart_is_done(a) && !a->thread)
+	if (a && !is_begun(a))
 		a->thread = urgency_thread_new("apart", run, a);
 }
 
@@ -108,7 +113,8 @@ int apart_wait(struct apart *a)
 {
 	if (!a)
 		return 0;
-	apart_begin(a);
+	if (!is_begun(a))
+		run(a);
 	join(a);
 	return a->err;
 }

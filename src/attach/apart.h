@@ -26,10 +26,10 @@ struct apart *apart_new(const struct bpf_object_skeleton *first, struct bpf_prog
 /* Waits for the thread. */
 void apart_free(struct apart *a);
 
-/* When the first object is loaded: begins to load it, if that is yet to be done. */
+/* When the first object is loaded: a thread begins to load it, if that is yet to be done. */
 void apart_begin(struct apart *a);
 bool apart_is_done(const struct apart *a);
-/* Waits until it is loaded.  0 or a negative errno. */
+/* Waits until it is loaded; loads it itself where that was not begun.  0 or a negative errno. */
 int apart_wait(struct apart *a);
 /* Of one that is loaded: attached at the first call; NULL: errno tells why not. */
 struct bpf_link *apart_link(struct apart *a);

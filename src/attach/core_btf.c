@@ -195,14 +195,14 @@ GByteArray *core_btf_cut(const struct kernel_btf *kernel, GHashTable *names)
 		const struct btf_header header = {
 			.magic = BTF_MAGIC,
 			.version = BTF_VERSION,
-			.hdr_len = sizeof(header),
+			.hdr_len = KERNEL_BTF_HEADER_BYTES,
 			.type_len = c.types->len,
 			.str_off = c.types->len,
 			.str_len = c.strings->len,
 		};
 
 		all = g_byte_array_new();
-		put(all, &header, sizeof(header));
+		put(all, &header, KERNEL_BTF_HEADER_BYTES);
 		put(all, c.types->data, c.types->len);
 		put(all, c.strings->data, c.strings->len);
 	}

@@ -133,10 +133,10 @@ int kernel_btf_from(const void *bytes, size_t len_bytes, struct kernel_btf *ret)
 	struct btf_header h;
 
 	*ret = (struct kernel_btf){ 0 };
-	if (len_bytes < sizeof(h))
+	if (len_bytes < KERNEL_BTF_HEADER_BYTES)
 		return -EINVAL;
-	memcpy(&h, bytes, sizeof(h));
-	if (h.magic != BTF_MAGIC || h.hdr_len < sizeof(h) || h.hdr_len > len_bytes)
+	memcpy(&h, bytes, KERNEL_BTF_HEADER_BYTES);
+	if (h.magic != BTF_MAGIC || h.hdr_len < KERNEL_BTF_HEADER_BYTES || h.hdr_len > len_bytes)
 		return -EINVAL;
 	uint64_t room = len_bytes - h.hdr_len;
 

@@ -4,8 +4,11 @@
 
 #include <linux/btf.h>
 #include <stddef.h>
+#include <stddef.h>
 #include <stdint.h>
 
+/* What every header has: struct btf_header is longer in newer versions of linux/btf.h. */
+#define KERNEL_BTF_HEADER_BYTES (offsetof(struct btf_header, str_len) + sizeof(uint32_t))
 /* Kinds of types that linux/btf.h of older kernels lacks. */
 #define KERNEL_BTF_DECL_TAG 17
 #define KERNEL_BTF_TYPE_TAG 18

@@ -266,8 +266,10 @@ __noinline __u64 take_kernel_stack(struct thread_state *st, struct scratch *scra
 	scratch->stack.end = depth >= cfg.max_depth ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
 	id = stack_hash(&scratch->stack, depth, 0);
 	m = memory_of(st);
-	if (m)
+	if (m) {
+		barrier_var(m);	/* clang 21 adds before it asks, which the verifier refuses */
 		seen = &m->seen_kstack[id & (SEEN - 1)];
+	}
 	crossed_now = was_seen = seen && *seen == id;
 	if (!crossed_now) {
 		if (!bpf_map_lookup_elem(&crossed, &id))

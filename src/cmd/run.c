@@ -20,9 +20,11 @@
 #include "base/opener.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/types_memory.h"
 #include "cmd/watchdog.h"
 
 #define SHORT_NS 1000000000ULL
+#define LONG_NS 5000000000ULL
 
 int run_status_of(const GError *error)
 {
@@ -186,6 +188,7 @@ struct watch {
 	uint64_t begun_ns, shown_ns;
 	int timer_fd, signal_fd;
 	bool is_well;		/* false: the session failed meanwhile */
+	bool is_long;		/* all that is to be loaded has been, by all means */
 };
 
 /* The next turn: at once where more has come than was taken, and not beyond the end. */
@@ -244,6 +247,10 @@ static gboolean on_timer(gint fd, GIOCondition condition, gpointer data)
 	if (is_over(w) || (run->on_tick && !run->on_tick(run, elapsed))) {
 		g_main_loop_quit(w->loop);
 		return G_SOURCE_CONTINUE;
+	}
+	if (!w->is_long && elapsed > LONG_NS) {
+		w->is_long = true;
+		types_memory_give_back();
 	}
 	if (elapsed - w->shown_ns > 500000000ULL) {
 		show_progress(run, false);
@@ -365,6 +372,7 @@ int run_session(struct run *run)
 	run->drain_ms = run->drain_ms ? run->drain_ms : SESSION_DRAIN_MS;
 	run_hold_signals();
 	opener_begin();
+	types_memory_take();
 	if (run->target->command) {
 		if (!spawn_command(run)) {
 			cmd_error(run->name, "start %s: %s", run->target->command[0], g_strerror(errno));

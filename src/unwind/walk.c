@@ -76,14 +76,15 @@ static bool ends_with_call(const uint8_t *code, int32_t *ret_rel, bool *ret_is_d
 	       (code[0] == 0xff && (code[1] & 0xf8) == 0x90) || (code[3] == 0xff && (code[4] & 0xf8) == 0x50);
 }
 
-/* Is `ra` an address that a call of the function around `ip` would return to? */
-static bool may_return_to(const struct walk *w, uint64_t ra, uint64_t ip)
+/* Is `ra` an address that a call of the function around `ip` would return to?  That a call says so itself is sure. */
+static bool may_return_to(const struct walk *w, uint64_t ra, uint64_t ip, bool *ret_is_sure)
 {
 	struct unwind_mapping callee, caller;
 	uint8_t code[CALL_BYTES] = { 0 };
 	bool is_direct;
 	int32_t rel;
 
+	*ret_is_sure = false;
 	if (!w->s->find(w->s->ctx, ra - 1, &caller) || !w->s->read(w->s->ctx, ra - CALL_BYTES, code, sizeof(code)) ||
 	    !ends_with_call(code, &rel, &is_direct))
 		return false;
@@ -93,17 +94,24 @@ static bool may_return_to(const struct walk *w, uint64_t ra, uint64_t ip)
 
 	if (!w->s->find(w->s->ctx, ip, &callee) || !w->s->find(w->s->ctx, target, &caller))
 		return false;
-	/* by way of a linkage table, or to the start of that function */
-	return caller.table != callee.table || (target <= ip && ip - target < FRAME_SOUGHT_BYTES * 16) ||
+	*ret_is_sure = caller.table == callee.table && target <= ip && ip - target < FRAME_SOUGHT_BYTES * 16;
+	/* to the start of that function, or by way of a linkage table */
+	return *ret_is_sure || caller.table != callee.table ||
 	       (caller.table &&
 		unwind_rule_cfa(unwind_table_find(caller.table, target - caller.bias)) == UNWIND_CFA_PLT);
 }
 
+/* Callers that use the register for something else save any number. */
+static bool may_be_frame_pointer(uint64_t saved, uint64_t at)
+{
+	return saved <= 1 || (saved % 16 == 0 && saved > at && saved - at <= FRAME_RANGE);
+}
+
 /*
- * A frame whose rule goes by the frame pointer, which nothing told so far.  It lies above sp: two words that can be a
- * saved frame pointer, which points further up, and an address to return to behind a call of this function.  What
- * earlier calls left on the stack looks the same, but a walk from there seldom reaches the thread's start:
- * unwind_walk() takes the first from which it does.
+ * A frame whose rule goes by the frame pointer, which nothing told so far.  It lies above sp: a saved frame pointer,
+ * and an address to return to behind a call of this function, or behind a call of anything where the former points
+ * further up.  What earlier calls left on the stack looks the same, but a walk from there seldom reaches the thread's
+ * start: unwind_walk() takes the first from which it does.
  */
 static bool find_frame(struct walk *w)
 {
@@ -112,12 +120,13 @@ static bool find_frame(struct walk *w)
 
 	w->has_sought = true;
 	for (uint64_t at = sp; at < sp + FRAME_SOUGHT_BYTES && at >= sp; at += 8) {
+		bool is_sure;
+
 		if (at % 16)	/* the ABI aligns stacks at calls */
 			continue;
 		if (!w->s->read(w->s->ctx, at, pair, sizeof(pair)))
 			return false;
-		if ((pair[0] && (pair[0] % 16 || pair[0] <= at || pair[0] - at > FRAME_RANGE) && pair[0] != 1) ||
-		    !may_return_to(w, pair[1], w->regs.ip))
+		if (!may_return_to(w, pair[1], w->regs.ip, &is_sure) || (!is_sure && !may_be_frame_pointer(pair[0], at)))
 			continue;
 		if (w->to_skip) {
 			w->to_skip--;

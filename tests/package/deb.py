@@ -2,11 +2,10 @@
 """The Debian packages: built, checked, installed in a fresh system, used there, and removed."""
 import re
 import shutil
-
 import time
 from pathlib import Path
 
-from lib import Skip, clone, expect, need_root, need_tools, run, same_bytes
+from lib import ROOT, Skip, clone, expect, need_root, need_tools, run, same_bytes
 
 # What dpkg, apt and the system write for themselves whatever is installed.
 OF_THE_SYSTEM = ("/var/lib/dpkg/", "/var/lib/apt/", "/var/cache/", "/var/log/", "/proc/", "/sys/", "/dev/", "/run/", "/tmp/", "/root/packages/",
@@ -47,6 +46,17 @@ def deb_is_built_from_a_clone_by_one_command(place):
     place.debs = sorted((source / "build-deb").glob("*.deb"))
     names = {path.name.split("_")[0] for path in place.debs}
     expect(names == {"offcpu", "offcpu-agent", "offcpu-dbgsym"}, f"not these packages: {names}")
+    leave_for_other_suites(place.debs)
+
+
+def leave_for_other_suites(debs):
+    """tests/distro installs them in other systems."""
+    kept = ROOT / "build" / "packages"
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir(parents=True)
+    for path in debs:
+        if "dbgsym" not in path.name:
+            shutil.copy(path, kept)
 
 
 def deb_has_nothing_that_lintian_says(place):

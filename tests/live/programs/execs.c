@@ -17,7 +17,8 @@ int main(int argc, char **argv)
 		setenv("EXECS_READY", "1", 1);
 		truth_open(argv[1]);
 		truth_ready(NULL, 0);
-		write(STDOUT_FILENO, "done\n", 5);
+		if (write(STDOUT_FILENO, "done\n", 5) != 5)
+			truth_die("write", errno);
 	}
 	sys2(SYS_nanosleep, &ts, 0);
 	if (poll(&input, 1, 0) > 0)

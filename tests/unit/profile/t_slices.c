@@ -277,14 +277,13 @@ static void test_bound(void)
 	struct slice_cell cell = { .count_q8 = SLICE_COUNT_Q8, .blocked_ns = 1000, .max_ns = 1000 };
 	struct profile *p = profile_new();
 	uint32_t codes[2000];
-	uint64_t cnt = 0;
 	const struct thread t = { .pid = 1, .tid = 1, .to_ns = 6000 * MS };
 
 	slice_hist_add(&cell.bars, 9, SLICE_COUNT_Q8);
 	profile_add_thread(p, &t);
 	p->info.duration_ns = 6000 * MS;
 	for (uint32_t round = 0; round < 600; round++) {
-		for (uint32_t i = 0; i < 2000; i++, cnt++) {
+		for (uint32_t i = 0; i < 2000; i++) {
 			cell.row = i;
 			slice_builder_add(b, round * 10 * MS, &cell);
 			slice_builder_add(b, round * 10 * MS, &cell);

@@ -239,7 +239,7 @@ static void test_plt_of_libc(void)
 	for (size_t i = 0; i < t->plt.cnt; i++)
 		named += !strcmp(symtab_name(&t->plt, &t->plt.entries[i]), "strlen@plt");
 	g_assert_cmpuint(t->plt.cnt, >, 0);
-	g_assert_cmpuint(named, ==, 1);
+	g_assert_cmpuint(named, >=, 1);	/* a table for indirect branch tracking is a second one */
 	elf_table_free(t);
 	g_free(l.path);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <dlfcn.h>
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,8 +145,11 @@ static void library_mmap(void *data, uint32_t pid, uint64_t ts_ns, const struct 
 {
 	struct library *l = data;
 
-	if (pid == l->pid && strstr(m->path, "/libc"))
-		l->ip = m->start + m->len / 2;
+	Dl_info own;
+
+	/* of getpid(), which every C library exports */
+	if (pid == l->pid && strstr(m->path, "/libc") && dladdr(dlsym(RTLD_DEFAULT, "getpid"), &own))
+		l->ip = m->start + (uint64_t)((char *)own.dli_saddr - (char *)own.dli_fbase) - m->pgoff;
 }
 
 static void ignore(void *data, uint32_t pid, uint64_t ts_ns)

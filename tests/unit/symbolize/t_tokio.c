@@ -135,7 +135,7 @@ static void test_places(void)
 {
 	g_autofree char *dir = g_dir_make_tmp("offcpu-test-XXXXXX", NULL), *path = g_build_filename(dir, "a.so", NULL);
 	g_autofree char *command =
-		g_strdup_printf("cd %s && printf %%b '%s' | cc -shared -nostdlib -Wl,-Bsymbolic -x assembler - -o a.so", dir, code_of_polls);
+		g_strdup_printf("cd %s && printf %%b '%s' | cc -shared -nostdlib -Wl,-Bsymbolic,-z,noexecstack -x assembler - -o a.so", dir, code_of_polls);
 	const char *argv[] = { "sh", "-c", command, NULL };
 	int status = -1, fd;
 

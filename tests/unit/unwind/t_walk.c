@@ -327,6 +327,14 @@ static void test_case(const void *data)
 
 void __asan_init(void) __attribute__((weak));
 
+/* The frame that called sleep_here() is the last one; above it the C library has as many as it likes. */
+static void check_last_called_sleep(const struct space *s, const struct unwind_stack *stack, enum unwind_why why)
+{
+	g_assert_cmpuint(stack->depth, >=, 3);
+	g_assert_cmpstr(function_at(s, stack->ip[stack->depth - 2], UNWIND_VIA_TABLE), ==, "sleep_here");
+	g_assert_cmpuint(stack->why, ==, why);
+}
+
 /*
  * As a tracer would that does not stop the thread: the frame pointer is unknown until a frame
  * has saved it, so only what needs it sooner may fail.
@@ -345,12 +353,12 @@ static void test_without_bp(const void *data)
 	read_space(&space);
 	read_syscall(frames_tids[c - frames_cases], &regs);
 	walk_child(&space, &regs, &stack);
-	if (!strcmp(c->name, "alloca") || !strcmp(c->name, "realigned")) {
-		g_assert_cmpuint(stack.depth, ==, 3);
-		g_assert_cmpuint(stack.why, ==, UNWIND_WHY_UNKNOWN_REG);
+	if (stack.depth == 1 && stack.why == UNWIND_WHY_UNKNOWN_REG) {
+		g_test_skip("this C library's own frames need the frame pointer");
+	} else if (!strcmp(c->name, "alloca") || !strcmp(c->name, "realigned")) {
+		check_last_called_sleep(&space, &stack, UNWIND_WHY_UNKNOWN_REG);
 	} else if (!strcmp(c->name, "jit")) {
-		g_assert_cmpuint(stack.depth, ==, 3);
-		g_assert_cmpuint(stack.why, ==, UNWIND_WHY_NO_INFO);
+		check_last_called_sleep(&space, &stack, UNWIND_WHY_NO_INFO);
 	} else {
 		check_functions(&space, c, &stack);
 		/* A sanitizer's own start of a thread may need it. */
@@ -405,7 +413,11 @@ static void test_limit(void)
 	struct space space;
 
 	read_space(&space);
-	read_syscall(frames_tids[0], &regs);
+	if (!read_regs(frames_tids[0], &regs)) {
+		clear_space(&space);
+		g_test_skip("no ptrace");
+		return;
+	}
 	walk_child(&space, &regs, &all);
 	g_assert_cmpuint(all.end, ==, UNWIND_COMPLETE);
 	for (uint32_t max = 0; max <= all.depth + 1; max++) {
