@@ -16,7 +16,7 @@ static __always_inline void note_waker(unsigned long long *ctx, struct task_stru
 	__u64 waker = 0;
 
 	if (!cfg.only_storms || (burst && burst->cnt == STORM_MIN))
-		waker = waker_now(ctx, p, &wst, now);
+		waker = waker_now(ctx, p, st, &wst, now);
 	if (burst)
 		waker = storm_woken(burst, waker);
 	scratch = my_scratch();	/* not kept meanwhile: the stack is full then */
