@@ -365,6 +365,7 @@ struct scratch {
 	struct offcpu_rec_thread thread;
 	struct language_scratch language;
 	struct offcpu_rec_waker waker;
+	__u64 waker_before;	/* what that is compared with: see compare_callers(); 0: nothing */
 	struct offcpu_rec_chain chain;
 	struct offcpu_chain_sum chain_sum, no_chain_sum;	/* the second is never written: zeroes */
 	struct offcpu_rec_object object;

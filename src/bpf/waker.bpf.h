@@ -280,21 +280,25 @@ static __always_inline __u64 place_of_call(struct task_struct *task, const struc
 		   (__u64)softirq << 32 | call_number(regs)) ?: 1;
 }
 
-static __always_inline bool calls_again(const struct thread_state *st, __u64 place, __u64 now)
+/* Notes the place too, and what a walk by chance is compared with: Linux 6.1 has no room to keep it beyond the walk. */
+static __always_inline bool calls_again(struct thread_state *st, struct scratch *scratch, __u64 place, __u64 now)
 {
 	if (cfg.verify_walks || cfg.chain_depth || cfg.want_storms || cfg.want_events || cfg.want_switches ||
 	    cfg.want_requests)
 		return false;
-	return place && place == st->waker_place && st->waker > WAKER_SKIPPED && now < st->walk_waker_ns;
+	scratch->waker_before = place && place == st->waker_place ? st->waker : 0;
+	st->waker_place = place;
+	return scratch->waker_before > WAKER_SKIPPED && now < st->walk_waker_ns;
 }
 
 /*
  * A walk by chance that found other callers than the one before: what was told in between is an estimate, and this
  * stands for WAKER_SURE_NS of it.
  */
-static __always_inline void note_other_callers(const struct thread_state *st, __u64 place, __u64 id, __u64 now)
+static __always_inline void compare_callers(const struct thread_state *st, const struct scratch *scratch, __u64 id,
+					    __u64 now)
 {
-	if (place && place == st->waker_place && id != st->waker && st->mode == MODE_ASLEEP &&
+	if (id && scratch->waker_before > WAKER_SKIPPED && id != scratch->waker_before && st->mode == MODE_ASLEEP &&
 	    now - st->since_ns < WAKER_SURE_NS)
 		count_loss(OFFCPU_LOSS_WAKER_ESTIMATED, WAKER_SURE_NS);
 }
@@ -311,7 +315,6 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 	struct waker_memory *memory;
 	struct kernel_memory *m;
 	bool may_remember = true, is_irq_stack;
-	__u64 place = 0, id;
 
 	*ret_wst = NULL;
 	if (!note || !scratch)
@@ -331,8 +334,7 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 			count_loss(OFFCPU_LOSS_WAKER, 0);
 			return 0;
 		}
-		place = place_of_call(task, wst, rec->nr);
-		if (calls_again(st, place, now)) {
+		if (calls_again(st, scratch, place_of_call(task, wst, rec->nr), now)) {
 			*ret_wst = wst;
 			return st->waker;
 		}
@@ -347,15 +349,14 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 			m = &memory->walks[(wst->entry >> 2) & (WAKER_WALKS - 1)];
 		else
 			may_remember = false;
+	} else {
+		st->waker_place = scratch->waker_before = 0;
 	}
 	if (cfg.want_kstack)
 		rec->kstack = waker_kernel_stack(ctx, m, wst, rec->kind != OFFCPU_WAKER_TASK, may_remember, scratch,
 						 note, now);
 	*ret_wst = wst;
-	id = intern_waker(rec, task, wst, note);
-	note_other_callers(st, place, id, now);
-	st->waker_place = place;
-	return id;
+	return intern_waker(rec, task, wst, note);
 }
 
 #endif
