@@ -54,6 +54,8 @@ enum offcpu_key_flag {
 	  "who woke a thread is not known: the waker had no account, or its record did not get through") \
 	X(WAKER_SKIPPED, "waker_sampled", \
 	  "who ended a sleep was not looked at: the sleep was short, but in a chain, or kept for its long wait for a CPU") \
+	X(WAKER_ESTIMATED, "waker_estimated", \
+	  "what woke a thread from short sleeps had several callers: which one is known of some, and told of all") \
 	X(CHAIN_MAP, "chain_map_full", \
 	  "the map of what chains of wakers tell was full: the first waker counts as having run") \
 	X(CHAIN_LOG, "chain_log", "the ring buffer was full for what a waker did earlier: a chain tells it as one") \

@@ -126,6 +126,7 @@ static __always_inline void assume_off_cpu(struct task_struct *task, struct thre
  * for a CPU after its waking, so wakers are looked at from a quarter of that on; what is left is counted.
  */
 #define WAKERS_FROM 4
+#define WAKER_SURE_NS 1000000ULL	/* the waker of a sleep from this on is always walked: see calls_again() */
 
 /* Of a thread that waits already when we meet it.  Not with draw_now(): we may be preempted here. */
 static __always_inline void draw_first_wait(struct thread_state *st)
@@ -136,10 +137,13 @@ static __always_inline void draw_first_wait(struct thread_state *st)
 
 static __always_inline void draw_sleep(struct thread_state *st, struct scratch *scratch, __u64 now)
 {
-	if (!cfg.may_sample)
+	if (!cfg.may_sample && !cfg.want_wakers)
 		return;
 	st->draw = draw_now(scratch);
-	if (cfg.want_wakers) {
+	if (!cfg.want_wakers)
+		return;
+	st->walk_waker_ns = now + (st->draw * WAKER_SURE_NS >> SAMPLE_DRAW_BITS);
+	if (cfg.may_sample) {
 		__u64 from_ns = sample_bar_ns(scale_ns, st->draw) / WAKERS_FROM;
 
 		st->take_waker_ns = now + (from_ns > wakers_from_ns ? from_ns : wakers_from_ns);

@@ -218,14 +218,14 @@ struct thread_state {
 	__u64 end_kstack, end_ustack;	/* when the window ended; the user stack if it is walked late */
 	/* a line of its own, the only one that a waker touches */
 	__u64 wake_ns;		/* the last sched_waking that targeted this thread */
-	__u64 prewake_csw;	/* context switches at the last waking before the window */
 	__u64 waker;		/* who did the last waking, as wake_ns is its time; WAKER_SKIPPED */
+	__u64 waker_place;	/* from where that thread had called: see calls_again() of waker.bpf.h; 0: no thread */
+	__u64 walk_waker_ns;	/* a waking from there before this has the same waker */
 	__u32 waker_tno;	/* the same; 0: an interrupt */
 	__u32 woken_late;	/* after the window */
 	__u64 take_waker_ns;	/* a waking before this is of a sleep that sampling will hardly keep */
 	const struct cfs_rq *queue;	/* the run queue it was put on; and its throttling then */
 	__u64 queue_throttled_ns;
-	__u64 burst_id;		/* of the last waking, with storms */
 	/* a line that hardly ever changes; but for `css` no switch needs it that lists no wait */
 	__u64 start_ns, proc_start_ns;
 	__u64 forked_space;	/* of the program that forked this one; 0: none, or it has exec'd since */
@@ -242,6 +242,7 @@ struct thread_state {
 	__u64 seen_ustack;	/* the last id known to have crossed */
 	char old_comm[OFFCPU_COMM_LEN];	/* before the last rename; an exec has just renamed */
 	__u32 renames, seen_renames;	/* so far; and when `selected` was decided on */
+	__u64 prewake_csw;	/* context switches at the last waking before the window */
 	__u64 throttled_runnable_ns, throttled_preempted_ns;	/* parts of its account: see throttle.bpf.h */
 	__u64 end_csw;		/* csw when end_kstack and end_ustack were noted */
 	__u64 end_object;	/* and what it waited for; these four the iterators write and nobody else */
@@ -258,6 +259,7 @@ struct thread_state {
 	__u64 seen_object;	/* the last id known to have crossed */
 	__u64 moved_ns;		/* last put from one CPU's queue into another's */
 	struct burst burst;	/* as a waker */
+	__u64 burst_id;		/* of the last waking, with storms */
 	__u64 burst_over;	/* it has slept again, or ended, since it was woken by this one */
 	__u64 burst_ran_ns, burst_delay_ns;	/* since its last waking */
 	__u64 target;		/* what the wait is for, but a futex: the id; 0: none, or not known */
@@ -275,7 +277,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "see above");
 #define LINE_OF(member) (__builtin_offsetof(struct thread_state, member) / 64)
 _Static_assert(LINE_OF(usual_ustack) == 0 && LINE_OF(account) == 1 &&
 		       LINE_OF(account.state[OFFCPU_STATE_R].preempted_ns) == 1 &&
-		       LINE_OF(wake_ns) == LINE_OF(burst_id) && LINE_OF(start_ns) == LINE_OF(burst_id) + 1 &&
+		       LINE_OF(wake_ns) == LINE_OF(queue_throttled_ns) &&
+		       LINE_OF(start_ns) == LINE_OF(queue_throttled_ns) + 1 &&
 		       LINE_OF(entry) == LINE_OF(start_ns),
 	       "see above");
 
@@ -362,6 +365,7 @@ struct scratch {
 	struct offcpu_rec_thread thread;
 	struct language_scratch language;
 	struct offcpu_rec_waker waker;
+	__u64 waker_before;	/* what that is compared with: see compare_callers(); 0: nothing */
 	struct offcpu_rec_chain chain;
 	struct offcpu_chain_sum chain_sum, no_chain_sum;	/* the second is never written: zeroes */
 	struct offcpu_rec_object object;

@@ -5,6 +5,8 @@
 #include "bpf/maps.bpf.h"
 #include "bpf/threads.bpf.h"
 #include "bpf/stack.bpf.h"
+#include "bpf/regs.bpf.h"
+#include "bpf/account.bpf.h"
 
 /*
  * Who wakes a thread (SEMANTICS, "The waker"): what runs when sched_waking does.  In an
@@ -259,9 +261,51 @@ static __always_inline __u32 irq_slot(const struct scratch *scratch)
 	return (at >> 3 ^ at >> 7) & (IRQ_WALKS - 1);
 }
 
-/* The id of what runs now and wakes p; *ret_wst: its thread, NULL for an interrupt. */
-static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_struct *p, struct thread_state **ret_wst,
-				       __u64 now)
+/*
+ * A waker's stacks cost several times what the rest of a waking does, and most sleeps are short and end in the same
+ * way.  So where the thread that ended p's last sleep does it again, by the same system call from the same instruction
+ * with the same stack pointer, its stacks count as those of the last time.  Callers further out may be others; so a
+ * sleep of d ns walks them anew with a chance of d / WAKER_SURE_NS.  Each stack is then the one that counts for a part
+ * of the time that is, in expectation, its own part of the sleeping.  Not where single waits are told.
+ *
+ * Where from: 0 for a kernel thread, whose program says nothing.
+ */
+static __always_inline __u64 place_of_call(struct task_struct *task, const struct thread_state *wst, __s32 softirq)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	if (!regs || task->flags & PF_KTHREAD)
+		return 0;
+	return mix(mix(mix((__u64)wst->renames << 32 | wst->tno, regs->REG_IP), regs->REG_SP),
+		   (__u64)softirq << 32 | call_number(regs)) ?: 1;
+}
+
+/* Notes the place too, and what a walk by chance is compared with: Linux 6.1 has no room to keep it beyond the walk. */
+static __always_inline bool calls_again(struct thread_state *st, struct scratch *scratch, __u64 place, __u64 now)
+{
+	if (cfg.verify_walks || cfg.chain_depth || cfg.want_storms || cfg.want_events || cfg.want_switches ||
+	    cfg.want_requests)
+		return false;
+	scratch->waker_before = place && place == st->waker_place ? st->waker : 0;
+	st->waker_place = place;
+	return scratch->waker_before > WAKER_SKIPPED && now < st->walk_waker_ns;
+}
+
+/*
+ * A walk by chance that found other callers than the one before: what was told in between is an estimate, and this
+ * stands for WAKER_SURE_NS of it.
+ */
+static __always_inline void compare_callers(const struct thread_state *st, const struct scratch *scratch, __u64 id,
+					    __u64 now)
+{
+	if (id && scratch->waker_before > WAKER_SKIPPED && id != scratch->waker_before && st->mode == MODE_ASLEEP &&
+	    now - st->since_ns < WAKER_SURE_NS)
+		count_loss(OFFCPU_LOSS_WAKER_ESTIMATED, WAKER_SURE_NS);
+}
+
+/* The id of what runs now and wakes p, whose state is *st; *ret_wst: its thread, NULL for an interrupt. */
+static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_struct *p, struct thread_state *st,
+				       struct thread_state **ret_wst, __u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct irq_note *note = my_irq_note();
@@ -290,6 +334,10 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 			count_loss(OFFCPU_LOSS_WAKER, 0);
 			return 0;
 		}
+		if (calls_again(st, scratch, place_of_call(task, wst, rec->nr), now)) {
+			*ret_wst = wst;
+			return st->waker;
+		}
 		/* in a soft interrupt of its own its frames lie on two stacks */
 		may_remember = rec->nr < 0;
 		take_memory_of(wst);
@@ -301,6 +349,8 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 			m = &memory->walks[(wst->entry >> 2) & (WAKER_WALKS - 1)];
 		else
 			may_remember = false;
+	} else {
+		st->waker_place = scratch->waker_before = 0;
 	}
 	if (cfg.want_kstack)
 		rec->kstack = waker_kernel_stack(ctx, m, wst, rec->kind != OFFCPU_WAKER_TASK, may_remember, scratch,

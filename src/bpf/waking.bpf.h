@@ -16,10 +16,12 @@ static __always_inline void note_waker(unsigned long long *ctx, struct task_stru
 	__u64 waker = 0;
 
 	if (!cfg.only_storms || (burst && burst->cnt == STORM_MIN))
-		waker = waker_now(ctx, p, &wst, now);
+		waker = waker_now(ctx, p, st, &wst, now);
 	if (burst)
 		waker = storm_woken(burst, waker);
 	scratch = my_scratch();	/* not kept meanwhile: the stack is full then */
+	if (scratch)
+		compare_callers(st, scratch, waker, now);
 	if (cfg.chain_depth && waker && scratch) {
 		st->waker_tno = wst ? wst->tno : 0;
 		waker = chain_now(p, st, wst, waker, scratch, now);
