@@ -4,7 +4,6 @@
 
 #include <linux/btf.h>
 #include <stddef.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* What every header has: struct btf_header is longer in newer versions of linux/btf.h. */
