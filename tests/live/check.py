@@ -212,8 +212,9 @@ def check_account(check, report, filtered=False, allowed_losses=()):
                f"residual {report.coverage['residual_ns']} of observed {observed_ns} ns")
     # Wakers that nobody asked for are left out of short sleeps where tracing is over its budget.
     thinned = () if "--wakers" in report.data["recorder"]["command_line"] else ("waker_sampled",)
+    # Which caller of a waker it was is an estimate, by chance: no event is missing.
     unexpected = {reason: value for reason, value in report.coverage["lost"].items()
-                  if reason not in (*allowed_losses, *thinned) and
+                  if reason not in (*allowed_losses, *thinned, "waker_estimated") and
                   reason not in check.tolerated}
     check.equal(unexpected, {}, "losses")
 
