@@ -221,7 +221,7 @@ struct thread_state {
 	__u64 waker;		/* who did the last waking, as wake_ns is its time; WAKER_SKIPPED */
 	__u64 waker_place;	/* from where that thread had called: see calls_again() of waker.bpf.h; 0: no thread */
 	__u64 walk_waker_ns;	/* a waking from there before this has the same waker */
-	__u32 waker_tno;	/* the same; 0: an interrupt */
+	__u32 waker_tno;	/* with chains: of who did the last waking; 0: an interrupt */
 	__u32 woken_late;	/* after the window */
 	__u64 take_waker_ns;	/* a waking before this is of a sleep that sampling will hardly keep */
 	const struct cfs_rq *queue;	/* the run queue it was put on; and its throttling then */

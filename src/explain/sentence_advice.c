@@ -163,10 +163,10 @@ static bool is_of_resolver(const struct findings *f, const struct finding *row)
 	return rule && row->reason == rule->reason && g_strcmp0(rule->protocol, "resolver") == 0;
 }
 
-static const char *advice_of_resolver(const struct finding *row)
+static const char *advice_of_resolver(const struct findings *f, const struct finding *row)
 {
 	if (row->timed_out_cnt <= row->woken_cnt / 2)
-		return "See the servers and options in /etc/resolv.conf; cache names, or keep connections open.";
+		return reasons_advice(f->reasons, row->wait);
 	return row->queue_at_once ?
 		       "This name server does not answer: see /etc/resolv.conf. Until then cache names, or resolve apart from "
 		       "libuv's threads (dns.resolve()), or have more of them (UV_THREADPOOL_SIZE), half of which look up names." :
@@ -214,7 +214,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns)
 		return "The child is in this recording, too: look at what it waits for.";
 	if (is_of_resolver(f, row))
-		return advice_of_resolver(row);
+		return advice_of_resolver(f, row);
 	if (has_repeated_syn(row))
 		return "Waits of 1, 3 or 7 s are SYNs sent again: the listener's accept queue is full (it accepts too slowly, "
 		       "or its backlog or somaxconn is small), or packets are lost.";
