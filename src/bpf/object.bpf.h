@@ -132,14 +132,37 @@ static __always_inline void read_waitv(struct futex_wait *f, struct page_view *v
 	}
 }
 
+/*
+ * Since glibc 2.43 pthread_join() waits for a state (2: joinable) in the other's struct pthread, which is known by its
+ * own address in it (tcbhead_t.self, x86-64), and no longer for the thread number there.  Layout of 2.43, x86-64.
+ */
+#define GLIBC_JOINABLE 2
+#define GLIBC_SELF 16
+#define GLIBC_TID 720
+#define GLIBC_JOINSTATE 1576
+
+static __always_inline void find_joined(struct futex_wait *f, struct page_view *view)
+{
+	__u64 pthread = f->addr[0] - GLIBC_JOINSTATE, word;
+
+	if (!futex_word(view, pthread + GLIBC_SELF, &word) || word != pthread ||
+	    !futex_word(view, pthread + GLIBC_TID, &word) || !is_thread_id(word))
+		return;
+	f->holder = word;
+	f->holder_kind = OFFCPU_HOLDER_JOIN;
+}
+
 static __always_inline void read_holder(struct futex_wait *f, struct page_view *view)
 {
 	__u64 at = f->addr[0] & ~7ULL, words[3];
 
-	if (view ? viewed_word(view, at, &words[0]) && viewed_word(view, at + 8, &words[1]) &&
-			   viewed_word(view, at + 16, &words[2]) :
-		   !bpf_probe_read_user(words, sizeof(words), (const void *)at))
-		find_holder(f, words);
+	if (view ? !viewed_word(view, at, &words[0]) || !viewed_word(view, at + 8, &words[1]) ||
+			   !viewed_word(view, at + 16, &words[2]) :
+		   bpf_probe_read_user(words, sizeof(words), (const void *)at))
+		return;
+	find_holder(f, words);
+	if (f->holder_kind == OFFCPU_HOLDER_NONE && !(f->op & OFFCPU_FUTEX_PRIVATE) && words[0] == GLIBC_JOINABLE)
+		find_joined(f, view);
 }
 
 /* Global functions, as those of unwind.bpf.h: the verifier checks them once.  Of the current thread: */
