@@ -81,7 +81,8 @@ struct finding {
 	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */
 	struct finding_by by;
 	struct finding_limit limit;
-	uint64_t woken_cnt, timed_out_cnt; /* wakings that are known, and of these by a timer */
+	uint64_t woken_cnt, timed_out_cnt, signalled_cnt; /* wakings that are known; of these by a time limit, by a timer's signal */
+	bool is_fork; /* they wait while fork() copies the address space of their process */
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, whose own time is in the recording */
 	bool is_poll_loop; /* a timer ends most of many short waits */
@@ -144,6 +145,9 @@ static inline bool finding_has_wait(const struct findings *f, const struct findi
 }
 
 /* Is whoever `by` tells of the one that held the lock?  Else it ended the waits. */
+/* Programs hold it, for as long as they like, though it is a lock of the kernel's: flock(), fcntl(). */
+bool finding_is_file_lock(const struct findings *f, const struct finding *row);
+
 bool finding_is_held(const struct findings *f, const struct finding *row);
 
 /* time that matters of a process: blocked and not idle, run queue, throttled. */

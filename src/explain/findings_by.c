@@ -10,6 +10,7 @@
 #include "analyse/wakers.h"
 #include "base/module.h"
 #include "explain/deadlock.h"
+#include "explain/ended.h"
 #include "explain/held.h"
 
 #define POLLS_PER_S 20 /* of a thread, ended by a timer: a poll loop */
@@ -244,6 +245,15 @@ static uint64_t waiters_on_one(const struct finding *row)
 	return is_one ? MAX(row->threads_cnt, 1) : 1;
 }
 
+/* Who holds a lock of the kernel's is in a system call, where one neither sleeps at will nor waits for other programs. */
+static bool may_be_in_kernel(enum reason reason)
+{
+	enum reason_family family = reason_family(reason);
+
+	return family == FAMILY_DISK || family == FAMILY_MEMORY || family == FAMILY_CPU || family == FAMILY_DEVICE ||
+	       family == FAMILY_OTHER || reason == REASON_LOCK_KERNEL;
+}
+
 /*
  * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
  * a lock's holders those below the function that lets it go.
@@ -255,6 +265,8 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 	uint32_t waits[REASON_COUNT] = { 0 };
 	int64_t frames[REASON_COUNT] = { 0 }, function = row->by.frame >= 0 ? row->by.frame : row->frame;
 
+	const bool is_of_kernel = is_lock && row->reason == REASON_LOCK_KERNEL && !finding_is_file_lock(c->f, row);
+
 	if (is_lock && function < 0)
 		return;
 	for (uint32_t i = 0; i < p->waits->len; i++) {
@@ -263,6 +275,7 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 		bool is_own = w->object && row->object && c->locks[w->object] == c->locks[row->object];
 
 		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
+		    (is_of_kernel && !may_be_in_kernel(reason)) ||
 		    (is_lock && !passes(p, w->user, function)) ||
 		    (!is_lock && reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
 			continue;
@@ -379,7 +392,7 @@ static unsigned polls_per_s(enum reason reason)
 
 /* Wakings that end a finding's waits. */
 struct wakings {
-	uint64_t woken_ns, timer_ns, peers_ns, broadcast_ns, broadcast_cnt;
+	uint64_t woken_ns, timer_ns, peers_ns, fork_ns, broadcast_ns, broadcast_cnt;
 };
 
 /* The threads that wait in this row. */
@@ -416,10 +429,14 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 			sum.broadcast_ns += wake->blocked_ns;
 			sum.broadcast_cnt += wake->count;
 		}
-		if (w->irq && strcmp(w->irq, "timer") == 0) {
+		if (ended_by_time_limit(p, w)) {
 			sum.timer_ns += wake->blocked_ns;
 			row->timed_out_cnt += wake->count;
+		} else if (ended_by_timer_signal(p, w)) {
+			row->signalled_cnt += wake->count;
 		}
+		if (row->reason == REASON_LOCK_KERNEL && ended_by_fork(p, w))
+			sum.fork_ns += wake->blocked_ns;
 		uint32_t thread = c->threads_of_wakers[wake->waker];
 		if (thread == NONE)
 			continue;
@@ -435,6 +452,7 @@ static void judge_wakings(const struct profile *p, struct finding *row, const st
 
 	row->is_poll_loop = row->reason != REASON_LOCK_GIL && sum->timer_ns > sum->woken_ns / 2 &&
 			    row->count > polls_per_s(row->reason) * row->threads_cnt * MAX(seconds, 1);
+	row->is_fork = sum->fork_ns > sum->woken_ns / 2;
 	row->by.is_peer = sum->peers_ns > sum->woken_ns / 2;
 	/* once each is how a program lets its threads end */
 	row->is_broadcast = row->threads_cnt >= BROADCAST_THREADS && sum->broadcast_ns > sum->woken_ns / 2 &&
@@ -450,6 +468,13 @@ static bool is_exclusive(const struct findings *f, const struct finding *row)
 		return true;
 	return row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK ||
 	       (row->reason == REASON_LOCK_KERNEL && rule && strcmp(rule->name, "rcu") != 0);
+}
+
+bool finding_is_file_lock(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && strcmp(rule->name, "file-lock") == 0;
 }
 
 bool finding_is_held(const struct findings *f, const struct finding *row)

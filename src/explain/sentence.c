@@ -217,9 +217,15 @@ bool sentence_is_starved(const struct findings *f, const struct finding *row)
 	       (row->by.is_peer || (own != row->process && actors_same_kind(own, row->by.comm)));
 }
 
-/* Whether a worker waits for its own pool is known by who ends the wait. */
-static const char *says_of(const struct findings *f, const struct finding *row)
+/* What a rule says, but for what is known by who ends the waits. */
+const char *sentence_says(const struct findings *f, const struct finding *row)
 {
+	if (sentence_is_for_cpu(row) || row->busy)
+		return reason_says(row->reason);
+	if (row->is_broadcast)
+		return "is woken with many others by one broadcast";
+	if (row->is_fork)
+		return "waits for fork() to copy its memory";
 	if (!is_in_worker(f, row) || !row->by.tid)
 		return reasons_says(f->reasons, row->wait);
 	return sentence_is_starved(f, row) ? "is a worker of a pool that waits for another task of that pool" :
@@ -231,10 +237,10 @@ static void append_what(GString *s, const struct findings *f, const struct findi
 {
 	bool is_cpu = sentence_is_for_cpu(row);
 	const struct object *o = row->object && !is_cpu ? profile_get_object(f->profile, row->object - 1) : NULL;
-	const char *says = is_cpu ? reason_says(row->reason) : says_of(f, row);
+	const char *says = sentence_says(f, row);
 	const char *protocol = row->loop || is_library_loop(f, row) ? "" : reasons_protocol(f->reasons, row->wait);
 
-	g_string_append(s, row->is_broadcast ? "is woken with many others by one broadcast" : says);
+	g_string_append(s, says);
 	if (o && *o->name)
 		sentence_object(s, row, o);
 	if (is_cpu)
@@ -299,16 +305,27 @@ static bool has_timeouts(const struct finding *row)
 	return row->reason != REASON_SLEEP && row->timed_out_cnt && row->timed_out_cnt >= row->woken_cnt / 10;
 }
 
-/* Of a wait that need not end by a timer: "; 25 of 25 timed out". */
-static void append_timeouts(GString *s, const struct finding *row)
+static bool has_signals(const struct finding *row)
 {
-	if (!has_timeouts(row))
-		return;
+	return row->signalled_cnt && row->signalled_cnt >= row->woken_cnt / 10;
+}
+
+static void append_part(GString *s, uint64_t cnt, const struct finding *row, const char *what)
+{
 	g_string_append(s, "; ");
-	text_thousands(s, row->timed_out_cnt);
+	text_thousands(s, cnt);
 	g_string_append(s, " of ");
 	text_thousands(s, row->woken_cnt);
-	g_string_append(s, " timed out");
+	g_string_append(s, what);
+}
+
+/* Of a wait that need not end by a timer: "; 25 of 25 timed out", "; 16 of 16 were interrupted by a timer's signal". */
+static void append_timeouts(GString *s, const struct finding *row)
+{
+	if (has_timeouts(row))
+		append_part(s, row->timed_out_cnt, row, " timed out");
+	if (has_signals(row))
+		append_part(s, row->signalled_cnt, row, " were interrupted by a timer's signal");
 }
 
 /* " at 14:32:18.250": of a range of the history, where one may look for more. */
@@ -436,7 +453,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 		text_duration(s, r->loop_on_cpu_ns);
 		sentence_function(s, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
 	}
-	if (r->by.tid || !has_timeouts(r) || g_strcmp0(r->by.comm, "timer") != 0)	/* else it is said */
+	if (r->by.tid || (!has_timeouts(r) && !has_signals(r)) || g_strcmp0(r->by.comm, "timer") != 0)	/* else it is said */
 		sentence_by(s, f, r);
 	append_limit(s, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)

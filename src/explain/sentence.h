@@ -15,6 +15,7 @@ void sentence_finding(GString *s, const struct findings *f, const struct finding
 void sentence_wait(GString *s, const struct findings *f, const struct finding *row);
 void sentence_evidence(GString *s, const struct findings *f, const struct finding *row);
 /* Borrowed. */
+const char *sentence_says(const struct findings *f, const struct finding *row);
 const char *sentence_advice(const struct findings *f, const struct finding *row);
 /* What shows its stacks; nothing where a shell would need quotes. */
 void sentence_command(GString *s, const struct findings *f, const struct finding *row);

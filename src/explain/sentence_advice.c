@@ -105,20 +105,20 @@ static bool has_delayed_acks(const struct findings *f, const struct finding *row
 	       (ended_by_network(f, row) || (row->by.tid && answers_by_network(f, row)));
 }
 
+/* Its rule has an advice of its own. */
+static bool is_of_rule(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && rule->advice;
+}
+
 /* The rule of what it waits for is about the very program whose loop it holds up. */
 static bool knows_loop(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
 	return rule && rule->advice && rule->protocol && strcmp(rule->protocol, row->loop->name) == 0;
-}
-
-/* Its rule says how to find out who holds it. */
-static bool is_file_lock(const struct findings *f, const struct finding *row)
-{
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-
-	return rule && strcmp(rule->name, "file-lock") == 0;
 }
 
 /* Who is of another process than a lock and its waiters, and ends nearly all of their waits, does so by a signal. */
@@ -209,8 +209,11 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		if (row->by.does == REASON_CPU_QUEUE)
 			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
 	}
-	if (row->reason == REASON_LOCK_KERNEL && row->by.tid && finding_is_held(f, row) && is_file_lock(f, row))
+	if (row->reason == REASON_LOCK_KERNEL && row->by.tid && finding_is_held(f, row) && finding_is_file_lock(f, row))
 		return reason_advice(REASON_LOCK_MUTEX);
+	if (row->is_fork)
+		return "fork() takes the longer the more memory its process has: start programs with posix_spawn() or vfork(), or from a "
+		       "small process.";
 	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns)
 		return "The child is in this recording, too: look at what it waits for.";
 	if (is_of_resolver(f, row))
@@ -244,5 +247,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->timed_out_cnt > row->woken_cnt / 2 &&
 	    (row->reason == REASON_EVENT_LOOP || row->reason == REASON_NETWORK_RECEIVE))
 		return "Nobody answers within the timeout: look at the peer; a shorter timeout bounds the wait.";
+	if (row->timed_out_cnt > row->woken_cnt / 2 && row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row))
+		return "Its own time limit ends most of these waits, so nobody holds it up: see whether it should look that often, "
+		       "and what it looks for.";
 	return reasons_advice(f->reasons, row->wait);
 }

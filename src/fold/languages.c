@@ -77,24 +77,41 @@ static uint32_t address_in_ruby(const struct frame *f)
 	return !f->name && f->offset <= UINT32_MAX && runtime_of_file(f->module) == RUNTIME_RUBY ? (uint32_t)f->offset : 0;
 }
 
+/*
+ * How much of a stack is of the code that runs: a greenlet begins in greenlet's own file, and what lies further out is
+ * another's, or was (greenlet copies stacks away and back).  The interpreter's frames end there, too.
+ */
+static unsigned count_own(const struct fold_languages *l, const struct fold_stack_spots *stack)
+{
+	for (unsigned i = 0; i < stack->cnt; i++) {
+		const char *module = profile_get_frame(l->profile, stack->frames[i])->module;
+
+		if (module && g_str_has_prefix(module_base_name(module), "_greenlet."))
+			return i + 1;
+	}
+	return stack->cnt;
+}
+
 void fold_languages_native(struct fold_languages *l, const struct fold_stack_spots *stack)
 {
 	struct native *n;
+	const unsigned cnt = count_own(l, stack);
 	unsigned i = 0;
 
-	while (i < stack->cnt && !is_eval(profile_get_frame(l->profile, stack->frames[i])))
+	while (i < cnt && !is_eval(profile_get_frame(l->profile, stack->frames[i])))
 		i++;
-	if (i == stack->cnt && !stack->sp)
+	if (i == cnt && !stack->sp)
 		return;
-	n = g_malloc(sizeof(*n) + 3 * stack->cnt * sizeof(n->spots[0]));
-	*n = (struct native){ .id = stack->id, .cnt = (uint16_t)stack->cnt, .end = (uint8_t)stack->end, .has_sp = stack->sp };
+	n = g_malloc(sizeof(*n) + 3 * cnt * sizeof(n->spots[0]));
+	*n = (struct native){ .id = stack->id, .cnt = (uint16_t)cnt, .has_sp = stack->sp,
+			      .end = cnt < stack->cnt ? STACK_COMPLETE : (uint8_t)stack->end };
 	if (stack->sp)
-		memcpy(n->spots + stack->cnt, stack->sp, stack->cnt * sizeof(n->spots[0]));
-	for (i = 0; i < stack->cnt; i++) {
+		memcpy(n->spots + cnt, stack->sp, cnt * sizeof(n->spots[0]));
+	for (i = 0; i < cnt; i++) {
 		const struct frame *f = profile_get_frame(l->profile, stack->frames[i]);
 
 		n->spots[i] = stack->spots[i] | (is_eval(f) ? SPOT_IS_EVAL : 0);
-		n->spots[2 * stack->cnt + i] = address_in_ruby(f);
+		n->spots[2 * cnt + i] = address_in_ruby(f);
 	}
 	g_hash_table_replace(l->natives, &n->id, n);
 }

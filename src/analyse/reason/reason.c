@@ -42,7 +42,8 @@ static const struct reason_row {
 		{ FAMILY_LOCK, "lock.gil", "GIL", "waits for Python's global interpreter lock (GIL)",
 		  "A CPU-bound thread holds it: move that work to a process, or to code that releases the GIL." },
 	[REASON_LOCK_OTHER] = { FAMILY_LOCK, "lock.other", "other lock", "waits for a lock (futex)",
-				"Hold the lock for less time, or split it." },
+				"It may be a lock, a queue or a condition: look at who wakes it, and what that thread waits for: report "
+				"--wakers." },
 	[REASON_LOCK_KERNEL] =
 		{ FAMILY_LOCK, "lock.kernel", "kernel lock", "waits for a lock of the kernel",
 		  "Fewer threads on one file, address space or socket at a time; see the kernel frames: --stacks." },

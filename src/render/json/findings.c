@@ -102,7 +102,7 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_member_string(j, "reason", reason_name(row->reason));
 	json_member_string(j, "process", row->process);
 	json_member_known(j, "pid", row->pid, row->pid);
-	json_member_string(j, "says", is_of_reason ? reason_says(row->reason) : reasons_says(f->reasons, row->wait));
+	json_member_string(j, "says", sentence_says(f, row));
 	json_member_string(j, "advice", sentence_advice(f, row));
 	json_member_string(j, "rule", rule && !is_of_reason ? rule->name : NULL);
 	json_member_string(j, "protocol", is_of_reason ? "" : reasons_protocol(f->reasons, row->wait));
