@@ -238,6 +238,39 @@ for thread in threads:
 """
 
 
+# Ten threads of its pool have nothing to do; one greenlet blocks the thread, another gives it away.
+GREENLETS = """
+import gevent, gevent.threadpool, json, sys, time
+
+end = time.monotonic() + float(sys.argv[1])
+spent = 0
+
+def block():
+    global spent
+    began = time.monotonic_ns()
+    time.sleep(0.03)
+    spent += time.monotonic_ns() - began
+
+def bad():
+    while time.monotonic() < end:
+        block()
+        gevent.sleep(0.01)
+
+def good():
+    while time.monotonic() < end:
+        gevent.sleep(0.02)
+
+time.sleep(0.5)    # its files are looked at
+pool = gevent.get_hub().threadpool
+for task in [pool.spawn(time.sleep, 0.01) for _ in range(10)]:
+    task.get()
+gevent.joinall([gevent.spawn(bad), gevent.spawn(good)])
+with open(sys.argv[2], "w", encoding="utf-8") as file:
+    json.dump(spent, file)
+time.sleep(1)    # names are read while it lives
+"""
+
+
 def readable_pythons(from_minor=8):
     return [version for version in map(real_version, pythons()) if from_minor <= version[0] <= 15]
 
@@ -405,6 +438,22 @@ def python_event_loop_is_held_up(env):
         # to start a thread of the pool holds it up, too, for a moment
         rest = sum(finding["time_ns"] for finding in held_up) - total
         env.check.that(rest < 0.1 * total, f"{what}: {rest} ns elsewhere; {[(f['function'], f['time_ns']) for f in held_up]}")
+
+
+@case
+def python_greenlets(env):
+    """What blocks in a greenlet of gevent's holds up all of them, and has its Python name; threads of its pool without work are idle."""
+    gevents = [interpreter for _, interpreter in readable_pythons() if has_module(interpreter, "gevent")]
+    if not gevents:
+        raise Skip("python3-gevent is not installed")
+    truth = env.temporary("truth.json")
+    report = record(env, gevents[0], GREENLETS, truth)
+    with open(truth, encoding="utf-8") as file:
+        spent = json.load(file)
+    seen = {(f["function"] or {}).get("name"): f["time_ns"] for f in of_waits(report) if f.get("holds_up_loop") == "gevent"}
+    env.check.that(0.8 * spent < seen.get("block", 0) <= 1.01 * spent, f"block held it up for {spent} ns, and it says {seen}")
+    pool = [(f["says"], f["time_ns"]) for f in of_waits(report) if f["reason"] == "lock.semaphore" and f["time_ns"] > 10**8]
+    env.check.equal(pool, [], "findings about locks of the pool's threads")
 
 
 def check_service(env, report, spent, what):
