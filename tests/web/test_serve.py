@@ -446,12 +446,13 @@ class Page(History):
         """Findings come by their share; waits for a CPU have a box of their own; a process is a name, whatever word it is."""
         self.open(self.VIEW)
         summary = self.browser.run("V.summary")
-        one = dict(summary["findings"][0], share_ppm=300000, process="threads", sentence="30% of the time that matters: threads waits for a mutex")
+        one = dict(summary["findings"][0], share_ppm=300000, process="threads", sentence="30% of the time that matters: process threads waits for a mutex")
         findings = [one, dict(one, share_ppm=100000), dict(one, share_ppm=400000, reason="cpu.queue"), dict(one, share_ppm=200000)]
         self.browser.run(f"V.summary.findings = {json.dumps(findings)}; drawFindings()")
         self.assertEqual(self.browser.run("[...document.querySelectorAll('#findings > ol > li:not(.apart) .share')].map((e) => e.textContent)"), ["30%", "20%", "10%"])
         self.assertEqual(self.browser.run("[...document.querySelectorAll('#findings .apart .share')].map((e) => e.textContent)"), ["40%"])
         self.assertEqual(self.browser.run("document.querySelector('#findings .sentence code').textContent"), "threads")
+        self.assertEqual(self.text("#findings .sentence"), "process threads waits for a mutex")
         screenshot(self.browser, "serve-findings-light-1400")
 
     def test_marked_range(self):

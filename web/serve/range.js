@@ -77,8 +77,8 @@ function drawFinding(f) {
 	// the process is a name, whatever word it is
 	const sentence = f.sentence.replace(/^\d+% of the time[^:]*: /, ''),
 		name = safe(f.process || ''),
-		isNamed = name && sentence.startsWith(name),
-		words = isNamed ? [make('code', { text: name }), sentence.slice(name.length)] : [sentence];
+		at = sentence.startsWith('process ' + name) ? 'process '.length : 0,
+		words = name && sentence.startsWith(name, at) ? [sentence.slice(0, at), make('code', { text: name }), sentence.slice(at + name.length)] : [sentence];
 	const only = make('button', {
 		type: 'button',
 		class: 'plain',
