@@ -445,11 +445,15 @@ class Page(History):
         self.assertIn("run queue", self.text("#legend"))
 
     def test_colours(self):
-        """Any two reasons differ by a distance in CIE Lab that one sees, and from the ground, light and dark."""
+        """Any two reasons, and any two processes, differ by a distance in CIE Lab that one sees, and from the ground, light and dark."""
         self.open(self.VIEW)
         for theme, ground in (("light", (255, 255, 255)), ("dark", (21, 24, 31))):
             inks = self.browser.run(f"[...Object.keys(INKS), 'idle'].map((n) => [n, reasonColour(n, '{theme}').match(/\\d+/g).map(Number)])")
             inks.append(["ground", ground])
+            wheel = self.browser.run(f"WHEEL.map((w) => wheelColour(w, '{theme}').match(/\\d+/g).map(Number))") + [ground]
+            for i, x in enumerate(wheel):
+                for y in wheel[:i]:
+                    self.assertGreater(sum((p - q) ** 2 for p, q in zip(lab(x), lab(y))) ** 0.5, 35, (theme, x, y))
             for i, (a, x) in enumerate(inks):
                 for b, y in inks[:i]:
                     least = 10 if {a, b} == {"idle", "ground"} else 20
