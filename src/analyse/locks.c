@@ -381,5 +381,9 @@ void lock_append_name(GString *s, const struct object *o)
 {
 	bool is_set = o->kind == OBJECT_EPOLL && g_ascii_isdigit(*o->name);	/* "2 sockets (fd 5 of node)" */
 
+	if ((o->kind == OBJECT_SOCKET || o->kind == OBJECT_PIPE) && strstr(o->name, object_kind_text(o->kind))) {
+		g_string_append(s, o->name);	/* "unix socket (postgres)", "pipe from bash" */
+		return;
+	}
 	g_string_append_printf(s, "%s%s %s", object_kind_text(o->kind), is_set ? " of" : "", o->name);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/objects.h"
 
+#include "analyse/locks.h"
 #include "profile/requests.h"
 
 void object_append_label(GString *s, const struct object *o)
 {
-	g_string_append_printf(s, "%s %s", object_kind_text(o->kind), o->name);
+	lock_append_name(s, o);
 }
 
 void object_append_wait_label(GString *s, const struct profile *p, const struct wait *w)

@@ -24,6 +24,7 @@ enum { ANY_STRING = 1, ANY_INT = 3 };
 enum { DICT_MAPPING = 1, DICT_LOCATION, DICT_FUNCTION, DICT_LINK, DICT_STRING, DICT_ATTRIBUTE, DICT_STACK };
 enum { PROFILE_TYPE = 1, PROFILE_SAMPLES, PROFILE_TIME, PROFILE_DURATION };
 enum { TYPE_NAME = 1, TYPE_UNIT };
+enum { LINK_TRACE_ID = 1, LINK_SPAN_ID };
 enum { SAMPLE_STACK = 1, SAMPLE_ATTRIBUTES, SAMPLE_LINK, SAMPLE_VALUES };
 enum { STACK_LOCATIONS = 1 };
 enum { LOCATION_MAPPING = 1, LOCATION_ADDRESS, LOCATION_LINES, LOCATION_ATTRIBUTES };
@@ -299,6 +300,17 @@ static void write_resource(struct otlp *w, GString *out)
 	wire_message(out, REQUEST_RESOURCE, all);
 }
 
+/* Zeros of full length: some readers refuse ids that are shorter. */
+static void write_no_link(GString *dictionary)
+{
+	static const char zeros[16];
+	g_autoptr(GString) link = g_string_new(NULL);
+
+	wire_bytes(link, LINK_TRACE_ID, zeros, 16);
+	wire_bytes(link, LINK_SPAN_ID, zeros, 8);
+	wire_message(dictionary, DICT_LINK, link);
+}
+
 static void write_dictionary(struct otlp *w, GString *out)
 {
 	g_autoptr(GString) dictionary = g_string_new(NULL);
@@ -306,7 +318,7 @@ static void write_dictionary(struct otlp *w, GString *out)
 	wire_bytes(dictionary, DICT_LOCATION, "", 0);
 	for (uint32_t id = 1; id <= locations_cnt(w->locations); id++)
 		write_location(w, dictionary, id);
-	wire_bytes(dictionary, DICT_LINK, "", 0);
+	write_no_link(dictionary);
 	wire_bytes(dictionary, DICT_STACK, "", 0);
 	g_string_append_len(dictionary, w->stacks->str, (gssize)w->stacks->len);
 	table_end(&w->mappings, dictionary);

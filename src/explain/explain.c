@@ -181,7 +181,7 @@ static char *also_of(const struct explanation *e, const struct finding *row)
 	const struct headline *first = &g_array_index(e->headlines, struct headline, 0), h = of_finding(e, row);
 
 	append_share(s, &h, !e->headlines->len || first->kind == HEADLINE_WAIT);
-	text_safe_cut(s, row->process, NAME_COLUMNS);
+	sentence_process(s, row->process, NAME_COLUMNS);
 	g_string_append(s, " waits for a CPU, ");
 	text_duration(s, row->time_ns);
 	g_string_append_printf(s, " in %u thread%s. `offcpu report --weight runnable --stacks`", row->threads_cnt,

@@ -55,6 +55,20 @@ void sentence_function(GString *s, const struct findings *f, int64_t frame, cons
 	}
 }
 
+/* "workers", "processes", and not "redis", "prometheus", "compress" */
+static bool reads_as_several(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 2 && name[len - 1] == 's' && g_ascii_isalpha(name[len - 2]) && !strchr("isu", name[len - 2]);
+}
+
+void sentence_process(GString *s, const char *name, unsigned width)
+{
+	g_string_append(s, reads_as_several(name) ? "process " : "");
+	text_safe_cut(s, name, width);
+}
+
 /* Others' load makes these waits; what the thread itself called is beside the point. */
 bool sentence_is_for_cpu(const struct finding *row)
 {
@@ -264,7 +278,7 @@ void sentence_finding(GString *s, const struct findings *f, const struct finding
 		sentence_busy(s, f, row);
 		return;
 	}
-	text_safe(s, row->process);
+	sentence_process(s, row->process, 0);
 	if (append_gil(s, f, row))
 		return;
 	if (row->loop)

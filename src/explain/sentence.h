@@ -22,6 +22,11 @@ void sentence_command(GString *s, const struct findings *f, const struct finding
 
 /* " in write_audit (audit.c:27)", with the library where it is not the program's own file; nothing of frame -1. */
 void sentence_function(GString *s, const struct findings *f, int64_t frame, const char *before);
+/*
+ * A process as the subject of a verb in the singular, cut to so many columns (0: not).  A name that reads as several is
+ * told as a process's: "process threads waits".
+ */
+void sentence_process(GString *s, const char *name, unsigned width);
 /* "cpu-worker/4711" */
 void sentence_who(GString *s, const struct finding_by *by);
 /* ", audit_lock,"; of what has no name of its own who is at the other end: " (slow-database)"; or nothing. */

@@ -13,7 +13,7 @@ static uint64_t turn_ns(const struct finding *row)
 /* "redis-server's event loop (Redis): it runs, for 352 ms at a time, mostly in evalCommand" */
 void sentence_busy(GString *s, const struct findings *f, const struct finding *row)
 {
-	text_safe(s, row->process);
+	sentence_process(s, row->process, 0);
 	g_string_append(s, row->busy == BUSY_POOL ? "'s thread pool" : "'s event loop");
 	g_string_append(s, row->busy == BUSY_LOOP && row->threads_cnt > 1 ? "s" : "");
 	if (row->busy_rule) {

@@ -10,17 +10,22 @@ import shutil
 import subprocess
 import sys
 
-VERSIONS = {"pprof-format": "2.3.2", "speedscope": "1.25.0", "chdb": "3.4.0", "kubernetes-models": "4.5.1", "js-yaml": "5.5.0"}
+VERSIONS = {"pprof-format": "2.3.2", "speedscope": "1.25.0", "chdb": "3.4.0", "kubernetes-models": "4.5.1", "js-yaml": "5.5.0",
+            "@firefox-devtools/profiler-cli": "0.10.0", "@parca/client": "0.17.24"}
 FETCHED = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "offcpu-npm")
 
 
 LARGE = {"chdb"}
 
 
+def home_of(package):
+    return FETCHED / package.replace("/", "+")
+
+
 def fetch(package):
     """Into the user's cache, outside of this tree; whole or not at all."""
-    home = FETCHED / package    # of its own, since tests fetch side by side
-    part = FETCHED / f"{package}.{os.getpid()}"
+    home = home_of(package)    # of its own, since tests fetch side by side
+    part = home.with_name(f"{home.name}.{os.getpid()}")
     words = ["npm", "install", "--prefix", part, "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=0", "--fetch-timeout=20000",
              f"{package}@{VERSIONS[package]}"]
     part.mkdir(parents=True, exist_ok=True)
@@ -36,7 +41,7 @@ def fetch(package):
 
 def folder_of(package):
     """Of node_modules: one of NODE_PATH, or what is fetched into the user's cache; None: it cannot be had."""
-    home = FETCHED / package
+    home = home_of(package)
     folders = [pathlib.Path(p) for p in os.environ.get("NODE_PATH", "").split(":") if p] + [home / "node_modules"]
     for folder in folders:
         if (folder / package).is_dir():

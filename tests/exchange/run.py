@@ -4,8 +4,8 @@
 
     run.py OFFCPU MAKE_RECORDING [RECORDING ...]
 
-Readers: go tool pprof, protoc with the .proto files beside this one, npm's pprof-format, speedscope in Chromium,
-Python's own JSON and CSV.  A reader that cannot be had is skipped by name.  Prints TAP.
+Readers: go tool pprof, protoc with the .proto files beside this one, npm's pprof-format and profiler-cli (the Firefox
+Profiler's), speedscope in Chromium, Python's own JSON and CSV.  A reader that cannot be had is skipped by name.  Prints TAP.
 """
 import csv
 import gzip
@@ -20,6 +20,7 @@ import sys
 import tempfile
 from decimal import Decimal
 
+import firefox_cli
 import npm
 import perfetto_trace
 from schema import walk_schema
@@ -126,6 +127,9 @@ def check_otlp(r):
         return
     check_unknown_fields("OTLP", lines)
     strings = [json.loads(s) if "\\" not in s else s for s in fields(lines, "string_table", 1)]
+    link = next((i for i, line in enumerate(lines) if line == "  link_table {"), 0)
+    ids = [len(re.findall(r"\\000", line)) for line in lines[link + 1:link + 3]]
+    point("OTLP: the empty link has ids of full length", None if ids == [16, 8] else f"{ids}")
     point("OTLP: the first string is empty", None if strings and strings[0] == "" else repr(strings[:1]))
     sums, current = {}, None
     for line in lines:
@@ -264,6 +268,27 @@ def check_speedscope_page(r):
     point(f"{name}: nothing goes wrong", "\n".join(problems[:5]))
 
 
+def check_firefox_cli(r):
+    name = "the Firefox Profiler's own reader"
+    modules = npm.folder_of(firefox_cli.PACKAGE)
+    if not shutil.which("node") or not modules:
+        point(name, skip="node or npm is not installed, or the package cannot be had")
+        return
+    data = r.export("firefox")
+    threads = json.loads(gzip.decompress(data))["threads"]
+    want = [(t["name"], t["pid"], str(t["tid"]), t["markers"]["length"]) for t in threads]
+    try:
+        got = firefox_cli.read(modules, data)
+    except (RuntimeError, ValueError, KeyError, subprocess.TimeoutExpired) as err:
+        point(name, str(err) or repr(err))
+        return
+    same(f"{name}: threads and their markers", [row[:4] for row in got], want)
+    # a function's time is of samples that have a stack
+    stacks_ms = [sum(w for w, s in zip(t["samples"]["weight"], t["samples"]["stack"]) if s is not None) for t in threads]
+    wrong = [f"{row}, not {ms}" for row, ms in zip(got, stacks_ms) if abs(row[4] - ms) > 1e-6]
+    point(f"{name}: the functions' own time is the thread's", "\n".join(wrong))
+
+
 def check_round_trips(r):
     def stacks(path, *options):
         words = [r.offcpu, "export", "-f", "folded", "--unit", "ns", "--no-delimiter", "--by", "thread", *options, path]
@@ -281,9 +306,10 @@ def check_round_trips(r):
 
 
 CHECKS = (check_pprof, check_otlp, check_perfetto, check_firefox, check_speedscope, check_tables, check_text, check_node,
-          check_speedscope_page, check_round_trips)
+          check_speedscope_page, check_firefox_cli, check_round_trips)
 NOT_FOLDED = (check_tables,)    # a row a wait
-SLOW = (check_node, check_speedscope_page)
+SLOW = (check_node, check_speedscope_page, check_firefox_cli)
+SLOWEST = (check_firefox_cli,)    # starts node once a thread: of one recording
 
 # Parts of a recording, which all formats have alike.
 PARTS = [(), ("--idle", "drop"), ("--idle", "fold"), ("--state", "SR", "--user-threads")]
@@ -299,10 +325,16 @@ def check_idle(offcpu, path):
     same("of idle threads the time in the queue stays", drop.sums[3:], keep.sums[3:])
 
 
+def is_due(check, part, is_last):
+    if "fold" in part and check in NOT_FOLDED:
+        return False
+    return not (part and check in SLOW) and (is_last or check not in SLOWEST)
+
+
 def main():
     offcpu, make_recording = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     with tempfile.TemporaryDirectory() as folder:
-        paths = [os.path.join(folder, name) for name in ("plain", "wakers", "chains", "crowd")]
+        paths = [os.path.join(folder, name) for name in ("plain", "wakers", "crowd", "chains")]
         for path in paths:
             kind = os.path.basename(path)
             subprocess.run([make_recording, path] + ([kind] if kind != "plain" else []), check=True)
@@ -311,7 +343,7 @@ def main():
                 print(f"# {os.path.basename(path)} {' '.join(part)}")
                 r = Recording(offcpu, path, *part)
                 for check in CHECKS:
-                    if not (part and check in SLOW) and not ("fold" in part and check in NOT_FOLDED):
+                    if is_due(check, part, path == (paths + sys.argv[3:])[-1]):
                         check(r)
             check_idle(offcpu, path)
     print(f"1..{count}")

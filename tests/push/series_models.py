@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Models of a collector of OpenTelemetry profiles and of Parca: what their validation takes, and faults that a test orders.
 
-They are neither.  The rules of the first are those of opentelemetry-proto 1.10 (profiles, v1development) and of OTLP/HTTP; those of the
+They are neither.  The rules of the first are those of opentelemetry-proto 1.11 (profiles, v1development) and of OTLP/HTTP; those of the
 second are those of its source (pkg/normalizer) behind gRPC-Web.
 """
 import gzip
@@ -159,6 +159,7 @@ class ParcaHandler(Handler):
         model = self.server.model
         try:
             model.pushes.append(check_parca(body, model.window))
+            model.last_message = body[5:]
             trailer = b"grpc-status: 0\r\n"
         except Bad as err:
             model.bad.append(str(err))

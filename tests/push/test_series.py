@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Pushing to models of an OpenTelemetry collector and of Parca: all of it arrives once, and each answer is understood."""
+import base64
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+from clickhouse_server import npm
+from pyroscope_model import check_profile
 from series_models import OtlpHandler, ParcaHandler, model_of
-from tap import contains, same
+from tap import contains, point, same
 
 
 def check_rules(program, recordings, model, name, option):
@@ -52,6 +60,24 @@ def check_parca(program, r, model):
     contains("Parca, an outage: it is said", err, "cannot be reached")
 
 
+def check_parca_client(model):
+    """Parca's own client reads what the model has taken last."""
+    name = "Parca's own client"
+    modules = npm.folder_of("@parca/client") if shutil.which("node") else None
+    if not modules:
+        point(name, skip="node or npm is not installed, or the package cannot be had")
+        return
+    program = Path(__file__).with_name("parca_client.mjs")
+    done = subprocess.run(["node", program, modules], input=model.last_message, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+    if done.returncode:
+        point(name, done.stderr.decode())
+        return
+    (series,) = json.loads(done.stdout)
+    types, sums, _, _ = check_profile(base64.b64decode(series["profiles"][0]), model.window)
+    same(f"{name}: labels, types and sums", {"labels": series["labels"], "types": types, "sums": sums}, model.pushes[-1])
+    same(f"{name}: one profile, normalized", (len(series["profiles"]), series["normalized"]), (1, True))
+
+
 def run(program, recordings, _folder):
     everything = recordings.values()
     window = (min(r.start_ns for r in everything), max(r.end_ns for r in everything))
@@ -61,4 +87,5 @@ def run(program, recordings, _folder):
     otlp.stop()
     parca = model_of(ParcaHandler, window).start()
     check_rules(program, recordings, parca, "Parca", "--parca")
+    check_parca_client(parca)
     check_parca(program, recordings["before"], parca)

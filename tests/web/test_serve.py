@@ -380,6 +380,18 @@ class Page(History):
         self.assertEqual(self.browser.run("S.range"), column)
         self.assertEqual(self.browser.problems, [])
 
+    def check_changes_lead(self, diff):
+        """Of each table: what changed, the largest first; behind it what has waits of another length, which is said."""
+        listed = self.browser.run("[...document.querySelectorAll('#detail table')].map((t) => [...t.querySelectorAll('.name')].map((n) => [n.textContent, n.closest('tr').cells[3].textContent]))")
+        for by, rows in zip(("reason", "stack"), listed):
+            changes = sorted((r for r in diff["by"][by]["rows"] if r["time"]["is_change"]), key=lambda r: -abs(r["time"]["by_ns"]))
+            marks = [text[0] for _, text in rows]
+            self.assertEqual(marks, sorted(marks, key=lambda mark: mark == "="))
+            if by == "stack":
+                self.assertEqual([name for name, _ in rows[:len(changes)]], [r["name"] for r in changes])
+                only = [r["name"] for r in diff["by"][by]["rows"] if r["each"]["is_change"] and not r["time"]["is_change"]]
+                self.assertEqual(sorted(name for name, text in rows if "each wait" in text), sorted(only))
+
     def test_compare(self):
         self.open(self.VIEW + f"&range={utc(0)}/{utc(100)}")
         self.drag(360, 420, ctrl=True)
@@ -392,6 +404,7 @@ class Page(History):
         self.assertIn(lead["name"], self.text(".verdict"))
         self.assertIn(lead["name"], self.text("#detail table + p + table"))
         self.assertGreater(self.browser.run("document.querySelectorAll('td.worse, td.better').length"), 0)
+        self.check_changes_lead(d)
         self.browser.key("p")    # with what was before: there is nothing
         self.assertIn("begins", self.text("#said"))
         self.open(self.VIEW + f"&range={utc(100)}/{utc(200)}")
@@ -432,11 +445,15 @@ class Page(History):
         self.assertIn("run queue", self.text("#legend"))
 
     def test_colours(self):
-        """Any two reasons differ by a distance in CIE Lab that one sees, and from the ground, light and dark."""
+        """Any two reasons, and any two processes, differ by a distance in CIE Lab that one sees, and from the ground, light and dark."""
         self.open(self.VIEW)
         for theme, ground in (("light", (255, 255, 255)), ("dark", (21, 24, 31))):
             inks = self.browser.run(f"[...Object.keys(INKS), 'idle'].map((n) => [n, reasonColour(n, '{theme}').match(/\\d+/g).map(Number)])")
             inks.append(["ground", ground])
+            wheel = self.browser.run(f"WHEEL.map((w) => wheelColour(w, '{theme}').match(/\\d+/g).map(Number))") + [ground]
+            for i, x in enumerate(wheel):
+                for y in wheel[:i]:
+                    self.assertGreater(sum((p - q) ** 2 for p, q in zip(lab(x), lab(y))) ** 0.5, 35, (theme, x, y))
             for i, (a, x) in enumerate(inks):
                 for b, y in inks[:i]:
                     least = 10 if {a, b} == {"idle", "ground"} else 20
@@ -446,12 +463,14 @@ class Page(History):
         """Findings come by their share; waits for a CPU have a box of their own; a process is a name, whatever word it is."""
         self.open(self.VIEW)
         summary = self.browser.run("V.summary")
-        one = dict(summary["findings"][0], share_ppm=300000, process="threads", sentence="30% of the time that matters: threads waits for a mutex")
+        one = dict(summary["findings"][0], share_ppm=300000, process="threads", sentence="30% of the time that matters: process threads waits for a mutex")
         findings = [one, dict(one, share_ppm=100000), dict(one, share_ppm=400000, reason="cpu.queue"), dict(one, share_ppm=200000)]
         self.browser.run(f"V.summary.findings = {json.dumps(findings)}; drawFindings()")
         self.assertEqual(self.browser.run("[...document.querySelectorAll('#findings > ol > li:not(.apart) .share')].map((e) => e.textContent)"), ["30%", "20%", "10%"])
         self.assertEqual(self.browser.run("[...document.querySelectorAll('#findings .apart .share')].map((e) => e.textContent)"), ["40%"])
         self.assertEqual(self.browser.run("document.querySelector('#findings .sentence code').textContent"), "threads")
+        self.assertEqual(self.text("#findings .sentence"), "process threads waits for a mutex")
+        self.assertIn("of the time that matters", self.text("#findings h3"))
         screenshot(self.browser, "serve-findings-light-1400")
 
     def test_marked_range(self):
@@ -512,6 +531,7 @@ class Page(History):
         report = self.get(f"api/report?{span(0, 100)}")
         busy = sum(w["off_cpu_ns"] - (w["blocked_ns"] if w["idle"] else 0) for w in report["waits"])
         self.assertEqual(total, busy)
+        self.assertTrue(self.browser.run("one('iframe').contentWindow.offcpu.S.down"))    # what is widest is next to the words above it
         # it is a part of this page: no second head, and nothing in it scrolls
         for part in ("#title", "#findings", "#theme"):
             self.assertEqual(self.browser.run(f"one('iframe').contentDocument.querySelector('{part}').getClientRects().length"), 0, part)

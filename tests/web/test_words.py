@@ -3,6 +3,7 @@
 """What the page of a recording says in words, and how it fits a small screen: test_words.py OFFCPU MAKE_RECORDING.
 
 What is expected is what `offcpu report` prints of the same recording.  Exit 77 without a Chromium."""
+import json
 import re
 
 from browser import CHROMIUM, Browser
@@ -166,6 +167,19 @@ class Words(Opened):
         self.screens("page", self.page)
         self.browser.open(self.page, width=375, height=812)
         self.assertLessEqual(self.browser.run("document.querySelector('#stage').getBoundingClientRect().top"), 300)
+        # as long as sentences become, by the bounds of their names
+        name = "std::vector<std::basic_string<char>>::operator_of_a_very_long.."
+        longest = f"Verylongprocess waits for a lock or semaphore that processes share (multiprocessing), {name}, in {name} ({'source_' * 8}..:123456)"
+        first = "document.querySelector('#findings .first')"
+        self.browser.run(f"{first}.classList.add('long'); {first}.querySelector('.sentence').textContent = {json.dumps(longest)}")
+        self.assertLessEqual(self.browser.run("document.querySelector('#stage').getBoundingClientRect().top"), 300)
+        self.assertEqual(self.browser.run(f"{first}.querySelector('.advice').offsetHeight"), 0)
+        self.browser.press("#morefindings")
+        self.assertGreater(self.browser.run(f"{first}.querySelector('.advice').offsetHeight"), 0)
+        self.browser.open(self.page, width=375, height=812)
+        words = "[...document.querySelectorAll('#findings li')].map((li) => [li.className.includes('long'), li.querySelector('.sentence').ariaLabel, li.querySelector('.advice')?.textContent || ''])"
+        for is_long, sentence, advice in self.browser.run(words):
+            self.assertEqual(is_long, len(sentence + advice) > 200, sentence)
         seen = "getComputedStyle(document.querySelector('#nav'), '::after').content"
         self.assertEqual(self.browser.run(seen), '"›"')
         self.browser.run("document.querySelector('#nav').scrollLeft = 1e6")

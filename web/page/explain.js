@@ -10,9 +10,11 @@ function findingLine(finding, i) {
 		words = finding.tasks
 			? make('b', { ...about, title: 'See offcpu flame --tasks' })
 			: make('button', { type: 'button', ...about, title: 'Show it', onclick: () => showFinding(finding) });
+	// on a phone's first screen there is room for so many letters above the graph
+	const isLong = (finding.sentence + finding.advice).length > 200;
 	return make(
 		'li',
-		{ class: i ? '' : 'first' },
+		{ class: (i ? '' : 'first') + (isLong ? ' long' : '') },
 		make('b', { class: 'share', text: share, 'aria-hidden': true }),
 		make(
 			'div',

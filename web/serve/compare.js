@@ -32,7 +32,9 @@ function changeCell(row) {
 		real = row.time.is_change,
 		text = row.fate === 'new' ? 'new' : row.fate === 'vanished' ? 'gone' : milli === null ? '' : `${milli > 0 ? '+' : '−'}${percentWords(Math.abs(milli) / 1000)}`;
 	const more = row.after.scaled_ns > row.before.scaled_ns;
-	return make('td', { class: real ? (more ? 'worse' : 'better') : 'same' }, real ? (more ? '▲ ' : '▼ ') : '= ', text);
+	const each = !real && row.each.is_change && row.each.percent_milli, // why it is listed all the same
+		why = each ? make('small', { class: each > 0 ? 'worse' : 'better', text: `each wait ${each > 0 ? '▲ +' : '▼ −'}${percentWords(Math.abs(each) / 1000)}` }) : null;
+	return make('td', { class: real ? (more ? 'worse' : 'better') : 'same' }, real ? (more ? '▲ ' : '▼ ') : '= ', text, why);
 }
 function percentWords(p) {
 	return p >= 1000 ? `${Math.round(p / 100)}×` : `${p < 10 ? p.toFixed(1) : Math.round(p)}%`;
@@ -40,9 +42,10 @@ function percentWords(p) {
 
 const DIFF_ROWS = 14;
 function diffTable(title, table) {
-	// what changed, and of the rest only enough to see what did not
-	const real = table.rows.filter((r) => r.time.is_change || r.each.is_change),
-		rows = [...real.slice(0, DIFF_ROWS), ...table.rows.filter((r) => !real.includes(r)).slice(0, Math.max(0, 5 - real.length))],
+	// what changed, the largest first, and of the rest only enough to see what did not
+	const rank = (r) => (r.time.is_change ? 2 : r.each.is_change ? 1 : 0),
+		all = [...table.rows].sort((a, b) => rank(b) - rank(a) || Math.abs(b.time.by_ns) - Math.abs(a.time.by_ns)),
+		rows = all.slice(0, Math.min(DIFF_ROWS, Math.max(5, all.filter(rank).length))),
 		left = table.rows_total - rows.length,
 		most = Math.max(1, ...rows.map((r) => Math.max(r.before.scaled_ns, r.after.scaled_ns)));
 	const body = rows.map((r) => {

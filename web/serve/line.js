@@ -8,21 +8,25 @@ const LEFT = 46,
 	BOTTOM = 24,
 	NARROW = 620; // as in serve.css
 
-// Processes and services have no colour of their own: each gets one of these by its name, neighbours different ones.
+// Processes and services have no colour of their own: each gets one of these by its name, no two the same.  Hue, saturation,
+// lightness of light; any two are at least 35 apart in CIE Lab, in both themes (tests/web/test_serve.py).
 const WHEEL = [
-	[207, 62],
-	[24, 84],
-	[142, 42],
-	[283, 44],
-	[45, 82],
-	[342, 60],
-	[178, 46],
-	[85, 42],
-	[226, 40],
-	[310, 44],
-	[12, 50],
-	[195, 30],
+	[204, 80, 58],
+	[42, 80, 58],
+	[276, 60, 70],
+	[120, 80, 58],
+	[336, 80, 58],
+	[84, 40, 46],
+	[240, 80, 58],
+	[18, 40, 58],
+	[162, 80, 58],
+	[300, 80, 58],
+	[72, 80, 58],
+	[12, 80, 58],
 ];
+function wheelColour([hue, saturation, light], theme) {
+	return css(theme === 'dark' ? rgb(hue, saturation * 0.8, light - 8) : rgb(hue, saturation, light));
+}
 
 // On a phone the first finding is on the first screen, too.
 function lineHeight() {
@@ -31,7 +35,6 @@ function lineHeight() {
 
 function seriesColours(line) {
 	const theme = themeName(),
-		dark = theme === 'dark',
 		taken = new Set(),
 		colours = {};
 	for (const { name } of line.series) {
@@ -42,7 +45,7 @@ function seriesColours(line) {
 		let at = textHash(name) % WHEEL.length;
 		for (let n = 0; n < WHEEL.length && taken.has(at); n++) at = (at + 1) % WHEEL.length;
 		taken.add(at);
-		colours[name] = css(rgb(WHEEL[at][0], WHEEL[at][1] * (dark ? 0.8 : 1), dark ? 52 : 66));
+		colours[name] = wheelColour(WHEEL[at], theme);
 	}
 	return colours;
 }

@@ -75,10 +75,10 @@ function drawFinding(f) {
 		mark = make('i');
 	mark.style.background = reasonColour(f.reason, theme);
 	// the process is a name, whatever word it is
-	const sentence = f.sentence.replace(/^\d+% of the time[^:]*: /, ''),
+	const sentence = f.sentence.replace(/^\d+% (of the time that matters: )?/, ''),
 		name = safe(f.process || ''),
-		isNamed = name && sentence.startsWith(name),
-		words = isNamed ? [make('code', { text: name }), sentence.slice(name.length)] : [sentence];
+		at = sentence.startsWith('process ' + name) ? 'process '.length : 0,
+		words = name && sentence.startsWith(name, at) ? [sentence.slice(0, at), make('code', { text: name }), sentence.slice(at + name.length)] : [sentence];
 	const only = make('button', {
 		type: 'button',
 		class: 'plain',
@@ -132,7 +132,7 @@ function drawProcess(p) {
 	return make(
 		'button',
 		{ type: 'button', class: 'process', title: 'Only this process', onclick: () => setFilter({ process: S.process === p.process ? '' : p.process }) },
-		make('span', { class: 'who' }, make('b', { text: p.process || '(no name)' }), ` ${plural(p.threads, 'thread')}`),
+		make('span', { class: 'who' }, make('b', { text: p.process || '(no name)' }), ` ${plural(p.threads, 'thread').replace(' ', '\u00a0')}`),
 		bar,
 		key,
 	);
@@ -350,7 +350,7 @@ function framed(iframe) {
 
 function drawFlame(detail) {
 	const path = route('flame.html', { ...rangeQuery(shownRange()), ...filterQuery() }),
-		address = path + (themeName() === 'dark' ? '#theme=dark' : '#theme=light');
+		address = path + (themeName() === 'dark' ? '#theme=dark' : '#theme=light') + '&down=1'; // only this page scrolls: what is widest comes first
 	const had = detail.querySelector('iframe');
 	if (had && had.dataset.address === address) {
 		drawHeat();

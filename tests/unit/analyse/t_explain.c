@@ -3,6 +3,7 @@
 
 #include "../fixture.h"
 #include "explain/explain.h"
+#include "explain/sentence.h"
 #include "profile/slices_build.h"
 
 #define MS UINT64_C(1000000)
@@ -450,6 +451,20 @@ static void test_timer_signal(void)
 							 "100 of 100 were interrupted by a timer's signal"));
 		explanation_free(e);
 		profile_free(p);
+/* The verb behind a process is in the singular, so a name that reads as several is no subject by itself. */
+static void test_number(void)
+{
+	static const struct { const char *name, *said; } names[] = {
+		{ "threads", "process threads" }, { "workers", "process workers" }, { "web-services", "process web-services" },
+		{ "mariadbd", "mariadbd" }, { "redis", "redis" }, { "prometheus", "prometheus" }, { "compress", "compress" },
+		{ "java8s", "java8s" }, { "s", "s" }, { "", "" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autoptr(GString) s = g_string_new(NULL);
+
+		sentence_process(s, names[i].name, 0);
+		g_assert_cmpstr(s->str, ==, names[i].said);
 	}
 }
 
@@ -468,5 +483,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/forked-lock", test_forked_lock);
 	g_test_add_func("/explain/fork", test_fork);
 	g_test_add_func("/explain/timer-signal", test_timer_signal);
+	g_test_add_func("/explain/number", test_number);
 	return g_test_run();
 }
