@@ -12,14 +12,24 @@
 #define HOSTS_BY_NAME 1000
 
 #define OF_THREAD "host, process, comm, pid, tid, thread_start_ns, program"
-#define OF_STACK "stack, end, names, modules, build_ids, offsets, files, lines, kinds, whys, inlines"
+/* A frame is one of many stacks, so it is sent once, and stacks by their frames' numbers: a tenth of the bytes. */
+#define OF_FRAME "name, module, build_id, offset, file, line, kind, why, inline"
+#define FRAME_NUMBER "cityHash64(" OF_FRAME ")"
+#define FRAME_ARRAYS "names, modules, build_ids, offsets, files, lines, kinds, whys, inlines"
+#define EACH_FRAME \
+	"names AS name, modules AS module, build_ids AS build_id, offsets AS offset, files AS file, lines AS line, kinds AS kind, " \
+	"whys AS why, inlines AS inline"
 #define OF_TASKS "host, process, pid, kind"
 #define OF_TASK "state, reason, stack, end, creator, creator_file, creator_line, parent, name, awaited_by"
 /* A row of waits over windows; wakes name the row of one window. */
 #define OF_WAIT OF_THREAD ", state, flags, user_stack, kernel_stack, object"
 #define WAIT_NUMBER "cityHash64(" OF_WAIT ")"
 #define OF_WAKERS \
-	"(waker IN (SELECT waker FROM $Twakes WHERE $W) OR waker IN (SELECT longest_waker FROM $Twaits WHERE $W))"
+	"waker IN (SELECT waker FROM $Twakes WHERE $W UNION ALL SELECT longest_waker FROM $Twaits WHERE $W)"
+#define BOTH_STACKS "SELECT arrayJoin([user_stack, kernel_stack]) FROM "
+#define OF_STACKS \
+	"stack IN (" BOTH_STACKS "$Twaits WHERE $W UNION ALL " BOTH_STACKS "$Ton_cpu WHERE $W UNION ALL " \
+	BOTH_STACKS "$Twakers WHERE $C AND " OF_WAKERS " UNION ALL SELECT stack FROM $Ttasks WHERE $W)"
 #define SQUARES(column) "toUInt64(round(sqrt(sum(toFloat64(" column ") * toFloat64(" column ")))))"
 
 /*
@@ -48,16 +58,15 @@ static const struct fleet_select {
 	  ", state, sum(count), sum(blocked_ns), sum(runnable_ns), sum(preempted_ns) FROM $Tstates FINAL WHERE $W "
 	  "GROUP BY " OF_THREAD ", state ORDER BY min(start), host, min(row)",
 	  fleet_state_row, OF_ALL },
-	{ "SELECT " OF_STACK " FROM $Tstacks WHERE $C AND ("
-	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Twaits WHERE $W) OR "
-	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Ton_cpu WHERE $W)) LIMIT 1 BY stack",
+	{ "SELECT " FRAME_NUMBER " AS frame, " OF_FRAME " FROM $Tstacks ARRAY JOIN " EACH_FRAME
+	  " WHERE $C AND " OF_STACKS " LIMIT 1 BY frame",
+	  fleet_frame_row, OF_ALL },
+	{ "SELECT stack, end, arrayMap((" OF_FRAME ") -> " FRAME_NUMBER ", " FRAME_ARRAYS ") FROM $Tstacks WHERE $C AND " OF_STACKS
+	  " LIMIT 1 BY stack",
 	  fleet_stack_row, OF_ALL },
 	{ "SELECT object, kind, is_private, operation, name, place, pid, address, holder_tid FROM $Tobjects WHERE $C AND "
 	  "object IN (SELECT object FROM $Twaits WHERE $W) ORDER BY object LIMIT 1 BY object",
 	  fleet_object_row, OF_ALL },
-	{ "SELECT " OF_STACK " FROM $Tstacks WHERE $C AND stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Twakers "
-	  "WHERE $C AND " OF_WAKERS ") LIMIT 1 BY stack",
-	  fleet_stack_row, ONLY_WAKERS },
 	{ "SELECT waker, pid, tid, start_ns, comm, irq, user_stack, kernel_stack FROM $Twakers WHERE $C AND "
 	  OF_WAKERS " ORDER BY waker LIMIT 1 BY waker",
 	  fleet_waker_row, ONLY_WAKERS },
@@ -76,8 +85,6 @@ static const struct fleet_select {
 	  ", user_stack, kernel_stack, sum(samples), sum(weight_ns) FROM $Ton_cpu FINAL WHERE $W GROUP BY " OF_THREAD
 	  ", user_stack, kernel_stack ORDER BY min(start), host, min(row)",
 	  fleet_on_cpu_row, OF_ALL },
-	{ "SELECT " OF_STACK " FROM $Tstacks WHERE $C AND stack IN (SELECT stack FROM $Ttasks WHERE $W) LIMIT 1 BY stack",
-	  fleet_stack_row, ONLY_TASKS },
 	{ "SELECT " OF_TASKS ", argMax(version, start), sum(window_ns), sum(looks), max(rate_milli_hz), "
 	  "intDiv(sum(looked_at_ppm * looks), sum(looks)), sum(cpu_ns), sum(stale), sum(unreadable), sum(no_row), max(is_cut) "
 	  "FROM $Ttask_populations FINAL WHERE $W GROUP BY " OF_TASKS " ORDER BY min(start), host, min(row)",

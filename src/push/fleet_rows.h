@@ -18,13 +18,12 @@ struct fleet {
 	struct profile *p;
 	GArray *hosts;		/* struct fleet_host */
 	GHashTable *host_index;	/* name -> index + 1 */
-	GHashTable *stacks, *objects, *wakers, *waits;	/* uint64_t -> index + 1 */
+	GHashTable *frames, *stacks, *objects, *wakers, *waits;	/* uint64_t -> index + 1 */
 	GHashTable *threads;	/* text -> index + 1 */
 	GHashTable *populations;	/* text -> struct tasks */
 	uint64_t lost_populations, lost_contents;
 	GString *a, *b, *c, *d;	/* texts of a row */
 	GString *key;
-	GArray *path;		/* struct frame: of a row of stacks */
 	guint windows;
 };
 
@@ -35,6 +34,7 @@ void fleet_free(struct fleet *f);	/* with the profile; NULL is fine */
 /* Takes one row off the answer.  False with one sentence. */
 typedef bool (*fleet_row_fn)(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_window_row(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_frame_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_stack_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_object_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_waker_row(struct fleet *f, struct cursor *c, GError **error);
