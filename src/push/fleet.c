@@ -59,10 +59,10 @@ static const struct fleet_select {
 	  "GROUP BY " OF_THREAD ", state ORDER BY min(start), host, min(row)",
 	  fleet_state_row, OF_ALL },
 	{ "SELECT " FRAME_NUMBER " AS frame, " OF_FRAME " FROM $Tstacks ARRAY JOIN " EACH_FRAME
-	  " WHERE $C AND " OF_STACKS " LIMIT 1 BY frame",
+	  " WHERE $C AND " OF_STACKS " ORDER BY frame LIMIT 1 BY frame",
 	  fleet_frame_row, OF_ALL },
 	{ "SELECT stack, end, arrayMap((" OF_FRAME ") -> " FRAME_NUMBER ", " FRAME_ARRAYS ") FROM $Tstacks WHERE $C AND " OF_STACKS
-	  " LIMIT 1 BY stack",
+	  " ORDER BY stack LIMIT 1 BY stack",
 	  fleet_stack_row, OF_ALL },
 	{ "SELECT object, kind, is_private, operation, name, place, pid, address, holder_tid FROM $Tobjects WHERE $C AND "
 	  "object IN (SELECT object FROM $Twaits WHERE $W) ORDER BY object LIMIT 1 BY object",
@@ -113,8 +113,7 @@ void fleet_regex(GString *s, const char *glob)
 	g_string_append(s, ")$");
 }
 
-/* Of the windows themselves: by day first, which is what finds their parts of the tables. */
-static void append_range(GString *sql, const struct fleet_query *q)
+void fleet_append_range(GString *sql, const struct fleet_query *q)
 {
 	g_string_append_printf(sql,
 			       "start >= toDateTime(%" G_GUINT64_FORMAT ") AND start <= toDateTime(%" G_GUINT64_FORMAT
@@ -140,9 +139,9 @@ static void append_glob(GString *sql, const struct fleet_query *q)
 	g_string_append_c(sql, ')');
 }
 
-static void append_windows(GString *sql, const struct fleet_query *q)
+void fleet_append_windows(GString *sql, const struct fleet_query *q)
 {
-	append_range(sql, q);
+	fleet_append_range(sql, q);
 	g_string_append_printf(sql,
 			       " AND start_unix_ns >= %" G_GUINT64_FORMAT " AND start_unix_ns < %" G_GUINT64_FORMAT,
 			       (guint64)q->from_unix_ns, (guint64)q->to_unix_ns);
@@ -168,10 +167,10 @@ static char *rows_of_windows(const char *tables, const struct fleet *f, const st
 {
 	GString *sql = g_string_new(NULL);
 
-	append_range(sql, q);
+	fleet_append_range(sql, q);
 	append_hosts(sql, f, q);
 	g_string_append_printf(sql, " AND window IN (SELECT window FROM %swindows WHERE ", tables);
-	append_windows(sql, q);
+	fleet_append_windows(sql, q);
 	g_string_append(sql, ")");
 	return g_string_free(sql, FALSE);
 }
@@ -241,9 +240,10 @@ static bool no_window(struct target *t, const struct fleet_query *q, GError **er
 	g_autofree char *from_text = from ? g_date_time_format(from, "%F %T") : NULL;
 	g_autofree char *to_text = to ? g_date_time_format(to, "%F %T") : NULL;
 
-	return fleet_bad(error, "%s: no window of %s%s%s began from %s to %s", target_name(t),
-			 q->host_glob ? "a host like \"" : "any host", q->host_glob ? q->host_glob : "",
-			 q->host_glob ? "\"" : "", from_text ? from_text : "then", to_text ? to_text : "then");
+	g_set_error(error, PUSH_ERROR, PUSH_ERROR_EMPTY, "%s: no window of %s%s%s began from %s to %s", target_name(t),
+		    q->host_glob ? "a host like \"" : "any host", q->host_glob ? q->host_glob : "", q->host_glob ? "\"" : "",
+		    from_text ? from_text : "then", to_text ? to_text : "then");
+	return false;
 }
 
 /* What is of all hosts together. */
@@ -266,7 +266,7 @@ static bool read_all(struct target *t, struct fleet *f, const struct fleet_query
 {
 	g_autoptr(GString) windows = g_string_new(NULL);
 
-	append_windows(windows, q);
+	fleet_append_windows(windows, q);
 	places->windows = g_string_free(g_steal_pointer(&windows), FALSE);
 	if (!read_rows(t, f, &selects[0], places, error) || (!f->windows && !no_window(t, q, error)))
 		return false;

@@ -49,6 +49,14 @@ bool fleet_loss_row(struct fleet *f, struct cursor *c, GError **error);
 void fleet_end_tasks(struct fleet *f);	/* all rows are read */
 void fleet_end_contents(struct fleet *f);
 
+/*
+ * Conditions: of rows of any table of windows, by day first, which is what finds their parts of the tables; and of the
+ * windows themselves.
+ */
+struct fleet_query;
+void fleet_append_range(GString *sql, const struct fleet_query *q);
+void fleet_append_windows(GString *sql, const struct fleet_query *q);
+
 /* The parts of fleet_rows.c that fleet_stacks.c needs, too. */
 bool fleet_bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void fleet_text(struct cursor *c, GString *ret);	/* replaced; cut at what a profile's string may be */
