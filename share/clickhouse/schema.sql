@@ -262,6 +262,27 @@ PRIMARY KEY (host, start, window)
 ORDER BY (host, start, window, pid, kind, reason, row)
 TTL start + INTERVAL 30 DAY;
 
+-- What a report of the window begins with: at most three, the most important first.  The sentence has its share, and time_ns / whole_ns is
+-- that, too.
+CREATE TABLE IF NOT EXISTS offcpu.findings (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32 CODEC(Delta, ZSTD(1)),
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    process LowCardinality(String) CODEC(ZSTD(1)),
+    kind LowCardinality(String),
+    reason LowCardinality(String),
+    time_ns UInt64 CODEC(ZSTD(1)),
+    whole_ns UInt64 CODEC(ZSTD(1)),
+    sentence String CODEC(ZSTD(1)),
+    evidence String CODEC(ZSTD(1)),
+    advice LowCardinality(String) CODEC(ZSTD(1))
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
 -- What could not be recorded.
 CREATE TABLE IF NOT EXISTS offcpu.losses (
     host LowCardinality(String),

@@ -428,10 +428,12 @@ static bool check_push(const struct agent_config *c, const char *path, GError **
 		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [push] %s: %s", path, engines[i].name, bad->message);
 		return false;
 	}
-	if (g_strcmp0(c->push_windows, AGENT_PUSH_ALL) == 0 || g_strcmp0(c->push_windows, AGENT_PUSH_ALERTS) == 0)
+	static const char *const words[] = { AGENT_PUSH_ALL, AGENT_PUSH_FINDINGS, AGENT_PUSH_ALERTS, NULL };
+
+	if (c->push_windows && g_strv_contains(words, c->push_windows))
 		return true;
 	g_set_error(error, AGENT_CONFIG_ERROR, 0,
-		    "%s: [push] windows: '%s' is neither " AGENT_PUSH_ALL " nor " AGENT_PUSH_ALERTS,
+		    "%s: [push] windows: '%s' is none of " AGENT_PUSH_ALL ", " AGENT_PUSH_FINDINGS ", " AGENT_PUSH_ALERTS,
 		    path, c->push_windows ? c->push_windows : "");
 	return false;
 }

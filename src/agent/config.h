@@ -12,8 +12,9 @@
 
 #define AGENT_CONFIG_PATH "/etc/offcpu/agent.conf"
 #define AGENT_HASH_CHARS 16
-/* Of [push] windows: all of them, or those in which an alert holds. */
+/* Of [push] windows: all of them, those that have a finding or in which an alert holds, or the latter alone. */
 #define AGENT_PUSH_ALL "all"
+#define AGENT_PUSH_FINDINGS "findings"
 #define AGENT_PUSH_ALERTS "alerts"
 
 #define AGENT_CONFIG_ERROR (agent_config_error_quark())

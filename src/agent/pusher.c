@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "explain/explain.h"
 #include "push/metrics.h"
 #include "push/sender.h"
 
@@ -94,12 +95,40 @@ void pusher_free(struct pusher *p)
 	g_free(p);
 }
 
+static bool has_sender(const struct pusher *p)
+{
+	for (int i = 0; i < PUSH_ENGINES; i++)
+		if (p->senders[i])
+			return true;
+	return false;
+}
+
+/* Does a report of the window begin with something that matters? */
+static bool has_finding(const struct profile *window)
+{
+	struct explanation *e = explanation_new(window, NULL);
+	bool has = e->headlines->len > 0;
+
+	explanation_free(e);
+	return has;
+}
+
+static bool takes_window(const struct pusher *p, const struct profile *window, bool is_alarming)
+{
+	const char *which = p->config->push_windows;
+
+	return is_alarming || strcmp(which, AGENT_PUSH_ALL) == 0 ||
+	       (strcmp(which, AGENT_PUSH_FINDINGS) == 0 && has_finding(window));
+}
+
 void pusher_add(struct pusher *p, const struct profile *window, const struct reasons *reasons, bool is_alarming)
 {
-	if (!p->is_chosen || (!is_alarming && strcmp(p->config->push_windows, AGENT_PUSH_ALERTS) == 0))
+	if (!p->is_chosen)
 		return;
 	if (g_get_monotonic_time() >= p->again_us)
 		start_missing(p);
+	if (!has_sender(p) || !takes_window(p, window, is_alarming))
+		return;
 	for (int i = 0; i < PUSH_ENGINES; i++) {
 		g_autoptr(GError) error = NULL;
 

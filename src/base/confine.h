@@ -18,6 +18,7 @@ enum confine_calls {
 	 * nothing
 	 */
 	CONFINE_SERVER,
+	CONFINE_CLIENT,	/* the same, and asks other servers: it connects to them and reads any file that user may read */
 	CONFINE_PARSER,	/* reads descriptors that it is sent, and answers; opens nothing */
 	CONFINE_OPENER,	/* opens what others have, to read, and hands it over */
 	CONFINE_NO_CALLS,	/* none is refused: it will fork those that are one of these */

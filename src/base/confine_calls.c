@@ -94,6 +94,11 @@ static const int of_server[] = {
 	CALLS_END,
 };
 
+/* Names of servers are looked up, certificates read and connections made by libraries that are there already. */
+static const int of_client[] = {
+	SYS_socket, SYS_connect, SYS_bind, SYS_sendmmsg, SYS_socketpair, SYS_ioctl, SYS_fstatfs, CALLS_END,
+};
+
 static const int of_parser[] = { SYS_memfd_create, SYS_ftruncate, SYS_fadvise64, CALLS_END };
 
 /* openat2() is told in memory what it may do; without it nothing of a process could be opened below its own root. */
@@ -203,7 +208,9 @@ bool confine_calls(enum confine_calls calls)
 	answer(&f, SECCOMP_RET_KILL_PROCESS);
 #endif
 	allow(&f, common);
-	allow(&f, calls == CONFINE_SERVER ? of_server : calls == CONFINE_OPENER ? of_opener : of_parser);
+	if (calls == CONFINE_CLIENT)
+		allow(&f, of_client);
+	allow(&f, calls == CONFINE_SERVER || calls == CONFINE_CLIENT ? of_server : calls == CONFINE_OPENER ? of_opener : of_parser);
 	allow_narrow(&f, narrow_common);
 	if (calls != CONFINE_PARSER)
 		allow_narrow(&f, narrow_reads);

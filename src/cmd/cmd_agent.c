@@ -79,6 +79,8 @@ static void show_push(const struct agent_config *c)
 	}
 	if (is_any && strcmp(c->push_windows, AGENT_PUSH_ALERTS) == 0)
 		puts("               windows in which an alert holds, no others");
+	if (is_any && strcmp(c->push_windows, AGENT_PUSH_FINDINGS) == 0)
+		puts("               windows with a finding or in which an alert holds, no others");
 	if (is_any && c->push_one_host_in > 1)
 		printf("               by one host of %u, %s\n", c->push_one_host_in,
 		       pusher_takes_host(c) ? "of which this is one" : "and not by this one: nothing is pushed");

@@ -11,6 +11,7 @@
 #include "cmd/rules.h"
 #include "cmd/serving.h"
 #include "explain/text.h"
+#include "server/fleet_pages.h"
 #include "server/history.h"
 #include "server/listen.h"
 #include "server/readers.h"
@@ -25,6 +26,8 @@ static const char description[] =
 	"\n"
 	"  offcpu serve                       prints a link for this machine, ends with Ctrl-C\n"
 	"  offcpu serve --open                and opens it in the browser\n"
+	"  offcpu serve --fleet http://clickhouse:8123\n"
+	"                                     the hosts that pushed there, and any range of one\n"
 	"  offcpu serve --listen :8080 --token-file /etc/offcpu/token\n"
 	"                                     always at the same address\n"
 	"\n"
@@ -32,6 +35,7 @@ static const char description[] =
 
 struct serve_args {
 	char *history, *listen, *token_file, *rules;
+	char *fleet, *database, *credentials, *ca;	/* of ClickHouse */
 	char **names;
 	gboolean open, audit;
 };
@@ -101,6 +105,10 @@ static bool understand(const struct serve_args *a, int argc, char **argv, struct
 {
 	if (argc > 1)
 		return bad(error, "\"%s\": the folder of the history is named by --history", argv[1]);
+	if (a->fleet && a->history)
+		return bad(error, "--fleet and --history: only one of them is served");
+	if (!a->fleet && (a->database || a->credentials || a->ca))
+		return bad(error, "--database, --credentials and --ca: only with --fleet");
 	if (a->listen && !listen_parse(a->listen, &plan->address, &plan->port, error)) {
 		g_prefix_error(error, "--listen ");
 		return false;
@@ -118,14 +126,11 @@ static bool understand(const struct serve_args *a, int argc, char **argv, struct
 	return true;
 }
 
-static void print_links(const struct serve_args *a, const struct serve_plan *plan, const struct server *s,
-			const struct store_extent *extent)
+/* The address; for g_free(). */
+static char *link_of(const struct serve_plan *plan, const struct server *s)
 {
-	g_autoptr(GString) name = g_string_new(NULL), length = g_string_new(NULL);
-	g_autofree char *url = g_strdup(server_url(s));
+	char *url = g_strdup(server_url(s));
 
-	text_safe(name, a->history ? a->history : STORE_DIR_DEFAULT);
-	text_duration(length, extent->to_unix_ns - extent->from_unix_ns);
 	/* what is started as a service has its output in a journal that others may read */
 	if (plan->readers) {
 		char *at = strstr(url, g_array_index(plan->readers, struct reader, 0).token);
@@ -133,6 +138,17 @@ static void print_links(const struct serve_args *a, const struct serve_plan *pla
 		if (at)
 			memcpy(at, "TOKEN/", sizeof("TOKEN/"));
 	}
+	return url;
+}
+
+static void print_links(const struct serve_args *a, const struct serve_plan *plan, const struct server *s,
+			const struct store_extent *extent)
+{
+	g_autoptr(GString) name = g_string_new(NULL), length = g_string_new(NULL);
+	g_autofree char *url = link_of(plan, s);
+
+	text_safe(name, a->history ? a->history : STORE_DIR_DEFAULT);
+	text_duration(length, extent->to_unix_ns - extent->from_unix_ns);
 	printf("The history in %s (%s, %" G_GUINT64_FORMAT " windows) is served until Ctrl-C.\n", name->str,
 	       length->str, extent->windows);
 	printf("  page           %s\n  go tool pprof  %sdebug/pprof/off_cpu?seconds=60\n", url, url);
@@ -172,6 +188,57 @@ static void print_audit(const char *line)
 	fprintf(stderr, "%s\n", line);
 }
 
+/* What both have in common; the rest is what is served. */
+static struct server_options options_of(const struct serve_args *a, const struct serve_plan *plan, struct before_serving *before)
+{
+	return (struct server_options){
+		.address = plan->address,
+		.port = plan->port,
+		.readers = plan->readers,
+		.audit = a->audit ? print_audit : NULL,
+		.names = (const char *const *)a->names,
+		.on_listening = on_listening,
+		.data = before,
+	};
+}
+
+static int serve_fleet(const struct serve_args *a, const struct serve_plan *plan)
+{
+	const struct target_options engine = { .engine = PUSH_CLICKHOUSE,
+					       .url = a->fleet,
+					       .database = a->database,
+					       .credentials_path = a->credentials,
+					       .ca_path = a->ca };
+	struct before_serving before = { .confine = { .calls = CONFINE_CLIENT, .memory_bytes = MEMORY_MAX_BYTES },
+					 .opens_browser = a->open };
+	struct server_options options = options_of(a, plan, &before);
+	g_autoptr(GError) error = NULL;
+	struct fleet_pages *pages = fleet_pages_new(&engine, &error);
+
+	options.workers = FLEET_WORKERS;
+	options.routes = fleet_routes;
+	options.routes_cnt = fleet_routes_cnt;
+	options.ctx = pages;
+	struct server *s = pages ? server_start(&options, &error) : NULL;
+
+	if (s) {
+		g_autofree char *url = link_of(plan, s);
+
+		printf("The hosts of %s are served until Ctrl-C.\n  page  %s\n", fleet_pages_name(pages), url);
+		if (plan->readers)
+			printf("TOKEN stands in %s.\n", a->token_file);
+		if (before.confine.has_left_root)
+			printf("Runs as %s, without any rights.\n", before.confine.user);
+		fflush(stdout);
+		server_run(s, 0);
+		server_stop(s);
+	} else {
+		cmd_error(COMMAND, "%s", error->message);
+	}
+	fleet_pages_free(pages);
+	return s ? EXIT_OK : EXIT_FAILED;
+}
+
 static int serve(const struct serve_args *a, const struct serve_plan *plan)
 {
 	struct history *history = history_new(a->history);
@@ -181,24 +248,16 @@ static int serve(const struct serve_args *a, const struct serve_plan *plan)
 			     .memory_bytes = MEMORY_MAX_BYTES },
 		.opens_browser = a->open,
 	};
-	const struct server_options options = {
-		.address = plan->address,
-		.port = plan->port,
-		.readers = plan->readers,
-		.audit = a->audit ? print_audit : NULL,
-		.names = (const char *const *)a->names,
-		.workers = HISTORY_WORKERS,
-		.routes = history_routes,
-		.routes_cnt = history_routes_cnt,
-		.ctx = history,
-		.on_listening = on_listening,
-		.data = &before,
-	};
+	struct server_options options = options_of(a, plan, &before);
 	g_autoptr(GError) error = NULL;
 	struct store_extent extent;
 	struct server *s = NULL;
 	int status = EXIT_FAILED;
 
+	options.workers = HISTORY_WORKERS;
+	options.routes = history_routes;
+	options.routes_cnt = history_routes_cnt;
+	options.ctx = history;
 	/* said at once, and not to the first who asks */
 	if (store_extent(a->history, &extent, &error))
 		s = server_start(&options, &error);
@@ -215,6 +274,18 @@ static int serve(const struct serve_args *a, const struct serve_plan *plan)
 	return status;
 }
 
+static void args_clear(struct serve_args *a, struct serve_plan *plan)
+{
+	char *const texts[] = { a->history, a->listen, a->token_file, a->rules, a->fleet, a->database, a->credentials, a->ca,
+				plan->address };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
+		g_free(texts[i]);
+	g_strfreev(a->names);
+	if (plan->readers)
+		g_array_unref(plan->readers);
+}
+
 int cmd_serve(int argc, char **argv)
 {
 	struct serve_args a = { 0 };
@@ -224,6 +295,12 @@ int cmd_serve(int argc, char **argv)
 	GOptionEntry entries[] = {
 		{ "history", 0, 0, G_OPTION_ARG_FILENAME, &a.history, "Where the agent keeps it (" STORE_DIR_DEFAULT ")",
 		  "DIR" },
+		{ "fleet", 0, 0, G_OPTION_ARG_STRING, &a.fleet,
+		  "The hosts that pushed to a ClickHouse there, in place of a history", "URL" },
+		{ "database", 0, 0, G_OPTION_ARG_STRING, &a.database, "Of --fleet (" TARGET_DATABASE ")", "NAME" },
+		{ "credentials", 0, 0, G_OPTION_ARG_FILENAME, &a.credentials,
+		  "Of --fleet: a file with \"user NAME\" and \"password SECRET\"", "FILE" },
+		{ "ca", 0, 0, G_OPTION_ARG_FILENAME, &a.ca, "Of --fleet: certificates to trust", "FILE" },
 		{ "listen", 0, 0, G_OPTION_ARG_STRING, &a.listen, "Address and port (127.0.0.1 and any free port)",
 		  "ADDR:PORT" },
 		{ "token-file", 0, 0, G_OPTION_ARG_FILENAME, &a.token_file,
@@ -240,19 +317,12 @@ int cmd_serve(int argc, char **argv)
 
 	if (cmd_parse(COMMAND, "", description, entries, &argc, &argv, &status)) {
 		if (understand(&a, argc, argv, &plan, &error) && cmd_rules_load(a.rules, &error)) {
-			status = serve(&a, &plan);
+			status = a.fleet ? serve_fleet(&a, &plan) : serve(&a, &plan);
 		} else {
 			cmd_error(COMMAND, "%s", error->message);
 			status = EXIT_USAGE;
 		}
 	}
-	g_free(a.history);
-	g_free(a.listen);
-	g_free(a.token_file);
-	g_free(a.rules);
-	g_strfreev(a.names);
-	g_free(plan.address);
-	if (plan.readers)
-		g_array_unref(plan.readers);
+	args_clear(&a, &plan);
 	return status;
 }

@@ -39,6 +39,7 @@ static const struct table {
 					"unreadable, no_row, is_cut" },
 	{ "tasks", OF_WINDOW ", " OF_TASKS ", state, reason, idle, call, function, stack, end, creator, creator_file, creator_line, parent, name, "
 			     "awaited_by, seen, task_ns, task_se_ns" },
+	{ "findings", OF_WINDOW ", service, process, kind, reason, time_ns, whole_ns, sentence, evidence, advice" },
 	{ "losses", OF_WINDOW ", reason, help, count, time_ns" },
 	{ "windows", OF_WINDOW
 	  ", start_unix_ns, start_ns, duration_ns, cpus, kernel, version, command_line, filters, switches, "
@@ -91,7 +92,7 @@ void rows_end(struct rows *r, const char *table)
 	r->rows = 0;
 }
 
-static void of_window(struct rows *r)
+void rows_of_window(struct rows *r)
 {
 	rb_text(r->out, r->p->info.host);
 	rb_u32(r->out, (uint32_t)(r->p->info.start_unix_ns / NS_A_SECOND));
@@ -143,7 +144,7 @@ static void put_threads(struct rows *r)
 		const uint64_t numbers[] = { t->from_ns, t->to_ns, t->on_cpu_ns, t->blocked_ns, t->runnable_ns,
 					     t->preempted_ns, t->filtered_ns, t->lost_ns, t->switches };
 
-		of_window(r);
+		rows_of_window(r);
 		of_thread(r, i);
 		rb_u32(r->out, t->flags | (t->service ? CLICKHOUSE_HAS_SERVICE : 0));
 		for (size_t k = 0; k < G_N_ELEMENTS(numbers); k++)
@@ -153,7 +154,7 @@ static void put_threads(struct rows *r)
 	for (guint i = 0; i < r->p->states->len; i++) {
 		const struct state_total *s = profile_state(r->p, i);
 
-		of_window(r);
+		rows_of_window(r);
 		of_thread(r, s->thread);
 		letter(r, s->state);
 		rb_u64(r->out, s->count);
@@ -178,7 +179,7 @@ static void wait_row(struct rows *r, uint32_t i)
 				     w->off_cpu_se_ns,
 				     w->count_se };
 
-	of_window(r);
+	rows_of_window(r);
 	of_thread(r, w->thread);
 	letter(r, w->state);
 	rb_u8(r->out, w->flags);
@@ -200,7 +201,7 @@ static void put_waits(struct rows *r)
 	for (guint i = 0; i < r->p->wakes->len; i++) {
 		const struct wake *w = profile_wake(r->p, i);
 
-		of_window(r);
+		rows_of_window(r);
 		rb_text(r->out, rows_service(profile_thread(r->p, profile_wait(r->p, w->wait)->thread)));
 		rb_u32(r->out, w->wait);
 		rb_u64(r->out, r->ids->wakers[w->waker]);
@@ -252,7 +253,7 @@ static void put_on_cpu(struct rows *r)
 	for (guint i = 0; i < sums->len; i++) {
 		const struct on_cpu_sample *s = &g_array_index(sums, struct on_cpu_sample, i);
 
-		of_window(r);
+		rows_of_window(r);
 		of_thread(r, s->thread);
 		rb_u64(r->out, r->ids->stacks[s->user]);
 		rb_u64(r->out, r->ids->stacks[s->kernel]);
@@ -266,7 +267,7 @@ static void put_on_cpu(struct rows *r)
 
 static void of_tasks(struct rows *r, const struct tasks *t)
 {
-	of_window(r);
+	rows_of_window(r);
 	rb_text(r->out, rows_service_of_tasks(r, t));
 	rb_text(r->out, t->program);
 	rb_u32(r->out, t->pid);
@@ -328,7 +329,7 @@ static void put_losses(struct rows *r)
 	for (guint i = 0; i < r->p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(r->p->losses, struct profile_loss, i);
 
-		of_window(r);
+		rows_of_window(r);
 		rb_text(r->out, l->reason);
 		rb_text(r->out, l->help);
 		rb_u64(r->out, l->count);
@@ -353,7 +354,7 @@ static void put_window(struct rows *r)
 	const uint32_t governor[] = { i->sampling.raised_cnt, i->sampling.lowered_cnt, i->sampling.over_cnt,
 				      i->sampling.budget_ppm, i->sampling.used_ppm,    i->sampling.peak_ppm };
 
-	of_window(r);
+	rows_of_window(r);
 	rb_u64(r->out, i->start_unix_ns);
 	rb_u64(r->out, i->start_ns);
 	rb_u64(r->out, i->duration_ns);
@@ -402,6 +403,7 @@ struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons 
 	put_waits(&r);
 	put_on_cpu(&r);
 	put_tasks(&r);
+	rows_put_findings(&r);
 	put_losses(&r);
 	put_window(&r);
 	g_string_free(r.out, TRUE);

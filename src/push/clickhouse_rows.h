@@ -23,11 +23,15 @@ struct rows {
 	uint64_t rows;		/* in `out` */
 };
 
+/* What begins every row of a window. */
+void rows_of_window(struct rows *r);
 /* A table is complete: its rows become a request. */
 void rows_end(struct rows *r, const char *table);
 
 /* The stacks, objects and wakers that rows of each service point to, but those that the engine has. */
 void rows_put_contents(struct rows *r);
+/* What a report begins with, in order. */
+void rows_put_findings(struct rows *r);
 
 static inline const char *rows_service(const struct thread *t)
 {

@@ -12,14 +12,24 @@
 #define HOSTS_BY_NAME 1000
 
 #define OF_THREAD "host, process, comm, pid, tid, thread_start_ns, program"
-#define OF_STACK "stack, end, names, modules, build_ids, offsets, files, lines, kinds, whys, inlines"
+/* A frame is one of many stacks, so it is sent once, and stacks by their frames' numbers: a tenth of the bytes. */
+#define OF_FRAME "name, module, build_id, offset, file, line, kind, why, inline"
+#define FRAME_NUMBER "cityHash64(" OF_FRAME ")"
+#define FRAME_ARRAYS "names, modules, build_ids, offsets, files, lines, kinds, whys, inlines"
+#define EACH_FRAME \
+	"names AS name, modules AS module, build_ids AS build_id, offsets AS offset, files AS file, lines AS line, kinds AS kind, " \
+	"whys AS why, inlines AS inline"
 #define OF_TASKS "host, process, pid, kind"
 #define OF_TASK "state, reason, stack, end, creator, creator_file, creator_line, parent, name, awaited_by"
 /* A row of waits over windows; wakes name the row of one window. */
 #define OF_WAIT OF_THREAD ", state, flags, user_stack, kernel_stack, object"
 #define WAIT_NUMBER "cityHash64(" OF_WAIT ")"
 #define OF_WAKERS \
-	"(waker IN (SELECT waker FROM $Twakes WHERE $W) OR waker IN (SELECT longest_waker FROM $Twaits WHERE $W))"
+	"waker IN (SELECT waker FROM $Twakes WHERE $W UNION ALL SELECT longest_waker FROM $Twaits WHERE $W)"
+#define BOTH_STACKS "SELECT arrayJoin([user_stack, kernel_stack]) FROM "
+#define OF_STACKS \
+	"stack IN (" BOTH_STACKS "$Twaits WHERE $W UNION ALL " BOTH_STACKS "$Ton_cpu WHERE $W UNION ALL " \
+	BOTH_STACKS "$Twakers WHERE $C AND " OF_WAKERS " UNION ALL SELECT stack FROM $Ttasks WHERE $W)"
 #define SQUARES(column) "toUInt64(round(sqrt(sum(toFloat64(" column ") * toFloat64(" column ")))))"
 
 /*
@@ -48,16 +58,15 @@ static const struct fleet_select {
 	  ", state, sum(count), sum(blocked_ns), sum(runnable_ns), sum(preempted_ns) FROM $Tstates FINAL WHERE $W "
 	  "GROUP BY " OF_THREAD ", state ORDER BY min(start), host, min(row)",
 	  fleet_state_row, OF_ALL },
-	{ "SELECT " OF_STACK " FROM $Tstacks WHERE $C AND ("
-	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Twaits WHERE $W) OR "
-	  "stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Ton_cpu WHERE $W)) LIMIT 1 BY stack",
+	{ "SELECT " FRAME_NUMBER " AS frame, " OF_FRAME " FROM $Tstacks ARRAY JOIN " EACH_FRAME
+	  " WHERE $C AND " OF_STACKS " ORDER BY frame LIMIT 1 BY frame",
+	  fleet_frame_row, OF_ALL },
+	{ "SELECT stack, end, arrayMap((" OF_FRAME ") -> " FRAME_NUMBER ", " FRAME_ARRAYS ") FROM $Tstacks WHERE $C AND " OF_STACKS
+	  " ORDER BY stack LIMIT 1 BY stack",
 	  fleet_stack_row, OF_ALL },
 	{ "SELECT object, kind, is_private, operation, name, place, pid, address, holder_tid FROM $Tobjects WHERE $C AND "
 	  "object IN (SELECT object FROM $Twaits WHERE $W) ORDER BY object LIMIT 1 BY object",
 	  fleet_object_row, OF_ALL },
-	{ "SELECT " OF_STACK " FROM $Tstacks WHERE $C AND stack IN (SELECT arrayJoin([user_stack, kernel_stack]) FROM $Twakers "
-	  "WHERE $C AND " OF_WAKERS ") LIMIT 1 BY stack",
-	  fleet_stack_row, ONLY_WAKERS },
 	{ "SELECT waker, pid, tid, start_ns, comm, irq, user_stack, kernel_stack FROM $Twakers WHERE $C AND "
 	  OF_WAKERS " ORDER BY waker LIMIT 1 BY waker",
 	  fleet_waker_row, ONLY_WAKERS },
@@ -76,8 +85,6 @@ static const struct fleet_select {
 	  ", user_stack, kernel_stack, sum(samples), sum(weight_ns) FROM $Ton_cpu FINAL WHERE $W GROUP BY " OF_THREAD
 	  ", user_stack, kernel_stack ORDER BY min(start), host, min(row)",
 	  fleet_on_cpu_row, OF_ALL },
-	{ "SELECT " OF_STACK " FROM $Tstacks WHERE $C AND stack IN (SELECT stack FROM $Ttasks WHERE $W) LIMIT 1 BY stack",
-	  fleet_stack_row, ONLY_TASKS },
 	{ "SELECT " OF_TASKS ", argMax(version, start), sum(window_ns), sum(looks), max(rate_milli_hz), "
 	  "intDiv(sum(looked_at_ppm * looks), sum(looks)), sum(cpu_ns), sum(stale), sum(unreadable), sum(no_row), max(is_cut) "
 	  "FROM $Ttask_populations FINAL WHERE $W GROUP BY " OF_TASKS " ORDER BY min(start), host, min(row)",
@@ -106,8 +113,7 @@ void fleet_regex(GString *s, const char *glob)
 	g_string_append(s, ")$");
 }
 
-/* Of the windows themselves: by day first, which is what finds their parts of the tables. */
-static void append_range(GString *sql, const struct fleet_query *q)
+void fleet_append_range(GString *sql, const struct fleet_query *q)
 {
 	g_string_append_printf(sql,
 			       "start >= toDateTime(%" G_GUINT64_FORMAT ") AND start <= toDateTime(%" G_GUINT64_FORMAT
@@ -133,9 +139,9 @@ static void append_glob(GString *sql, const struct fleet_query *q)
 	g_string_append_c(sql, ')');
 }
 
-static void append_windows(GString *sql, const struct fleet_query *q)
+void fleet_append_windows(GString *sql, const struct fleet_query *q)
 {
-	append_range(sql, q);
+	fleet_append_range(sql, q);
 	g_string_append_printf(sql,
 			       " AND start_unix_ns >= %" G_GUINT64_FORMAT " AND start_unix_ns < %" G_GUINT64_FORMAT,
 			       (guint64)q->from_unix_ns, (guint64)q->to_unix_ns);
@@ -161,10 +167,10 @@ static char *rows_of_windows(const char *tables, const struct fleet *f, const st
 {
 	GString *sql = g_string_new(NULL);
 
-	append_range(sql, q);
+	fleet_append_range(sql, q);
 	append_hosts(sql, f, q);
 	g_string_append_printf(sql, " AND window IN (SELECT window FROM %swindows WHERE ", tables);
-	append_windows(sql, q);
+	fleet_append_windows(sql, q);
 	g_string_append(sql, ")");
 	return g_string_free(sql, FALSE);
 }
@@ -234,9 +240,10 @@ static bool no_window(struct target *t, const struct fleet_query *q, GError **er
 	g_autofree char *from_text = from ? g_date_time_format(from, "%F %T") : NULL;
 	g_autofree char *to_text = to ? g_date_time_format(to, "%F %T") : NULL;
 
-	return fleet_bad(error, "%s: no window of %s%s%s began from %s to %s", target_name(t),
-			 q->host_glob ? "a host like \"" : "any host", q->host_glob ? q->host_glob : "",
-			 q->host_glob ? "\"" : "", from_text ? from_text : "then", to_text ? to_text : "then");
+	g_set_error(error, PUSH_ERROR, PUSH_ERROR_EMPTY, "%s: no window of %s%s%s began from %s to %s", target_name(t),
+		    q->host_glob ? "a host like \"" : "any host", q->host_glob ? q->host_glob : "", q->host_glob ? "\"" : "",
+		    from_text ? from_text : "then", to_text ? to_text : "then");
+	return false;
 }
 
 /* What is of all hosts together. */
@@ -259,7 +266,7 @@ static bool read_all(struct target *t, struct fleet *f, const struct fleet_query
 {
 	g_autoptr(GString) windows = g_string_new(NULL);
 
-	append_windows(windows, q);
+	fleet_append_windows(windows, q);
 	places->windows = g_string_free(g_steal_pointer(&windows), FALSE);
 	if (!read_rows(t, f, &selects[0], places, error) || (!f->windows && !no_window(t, q, error)))
 		return false;

@@ -32,6 +32,7 @@ struct fleet *fleet_new(void)
 	f->p = profile_new();
 	f->hosts = g_array_new(FALSE, FALSE, sizeof(struct fleet_host));
 	f->host_index = g_hash_table_new(g_str_hash, g_str_equal);
+	f->frames = index_new();
 	f->stacks = index_new();
 	f->objects = index_new();
 	f->wakers = index_new();
@@ -43,7 +44,6 @@ struct fleet *fleet_new(void)
 	f->c = g_string_new(NULL);
 	f->d = g_string_new(NULL);
 	f->key = g_string_new(NULL);
-	f->path = g_array_new(FALSE, TRUE, sizeof(struct frame));
 	return f;
 }
 
@@ -60,7 +60,7 @@ void fleet_free(struct fleet *f)
 {
 	GHashTable *const tables[] = { f ? f->host_index : NULL, f ? f->stacks : NULL, f ? f->objects : NULL,
 				       f ? f->wakers : NULL, f ? f->waits : NULL, f ? f->threads : NULL,
-				       f ? f->populations : NULL };
+				       f ? f->populations : NULL, f ? f->frames : NULL };
 
 	if (!f)
 		return;
@@ -72,7 +72,6 @@ void fleet_free(struct fleet *f)
 	g_string_free(f->d, TRUE);
 	g_string_free(f->key, TRUE);
 	g_array_unref(f->hosts);
-	g_array_unref(f->path);
 	profile_free(f->p);
 	g_free(f);
 }

@@ -18,13 +18,12 @@ struct fleet {
 	struct profile *p;
 	GArray *hosts;		/* struct fleet_host */
 	GHashTable *host_index;	/* name -> index + 1 */
-	GHashTable *stacks, *objects, *wakers, *waits;	/* uint64_t -> index + 1 */
+	GHashTable *frames, *stacks, *objects, *wakers, *waits;	/* uint64_t -> index + 1 */
 	GHashTable *threads;	/* text -> index + 1 */
 	GHashTable *populations;	/* text -> struct tasks */
 	uint64_t lost_populations, lost_contents;
 	GString *a, *b, *c, *d;	/* texts of a row */
 	GString *key;
-	GArray *path;		/* struct frame: of a row of stacks */
 	guint windows;
 };
 
@@ -35,6 +34,7 @@ void fleet_free(struct fleet *f);	/* with the profile; NULL is fine */
 /* Takes one row off the answer.  False with one sentence. */
 typedef bool (*fleet_row_fn)(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_window_row(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_frame_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_stack_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_object_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_waker_row(struct fleet *f, struct cursor *c, GError **error);
@@ -48,6 +48,14 @@ bool fleet_task_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_loss_row(struct fleet *f, struct cursor *c, GError **error);
 void fleet_end_tasks(struct fleet *f);	/* all rows are read */
 void fleet_end_contents(struct fleet *f);
+
+/*
+ * Conditions: of rows of any table of windows, by day first, which is what finds their parts of the tables; and of the
+ * windows themselves.
+ */
+struct fleet_query;
+void fleet_append_range(GString *sql, const struct fleet_query *q);
+void fleet_append_windows(GString *sql, const struct fleet_query *q);
 
 /* The parts of fleet_rows.c that fleet_stacks.c needs, too. */
 bool fleet_bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);

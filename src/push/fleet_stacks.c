@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What rows point to: stacks, objects, wakers. */
+/* What rows point to: frames, stacks, objects, wakers. */
 #include "push/fleet_rows.h"
-
-#include <string.h>
-
-static struct frame *frame_at(struct fleet *f, guint i)
-{
-	return &g_array_index(f->path, struct frame, i);
-}
-
-/* How many elements an array has: the same of all arrays of a row. */
-static bool same_cnt(struct fleet *f, struct cursor *c)
-{
-	return cursor_uleb(c) == f->path->len && !c->bad;
-}
 
 static const char *text_or_null(struct fleet *f, struct cursor *c)
 {
@@ -21,82 +8,59 @@ static const char *text_or_null(struct fleet *f, struct cursor *c)
 	return f->a->len ? profile_string(f->p, f->a->str) : NULL;
 }
 
-static bool take_names(struct fleet *f, struct cursor *c)
+bool fleet_frame_row(struct fleet *f, struct cursor *c, GError **error)
 {
-	uint64_t cnt = cursor_uleb(c);
+	struct frame frame = { 0 };
+	uint64_t id = cursor_u64(c);
 
-	if (c->bad || cnt > PROFILE_DEPTH_MAX)
+	frame.name = text_or_null(f, c);
+	frame.module = text_or_null(f, c);
+	fleet_text(c, f->a);
+	if (f->a->len && frame.module)
+		profile_set_build_id(f->p, frame.module, f->a->str);
+	frame.offset = cursor_u64(c);
+	frame.file = text_or_null(f, c);
+	frame.line = cursor_u32(c);
+	frame.kind = cursor_u8(c);
+	frame.why = cursor_u8(c);
+	frame.is_inline = cursor_u8(c) != 0;
+	if (c->bad)
+		return fleet_bad(error, "a frame is damaged");
+	if (frame.kind > FRAME_KERNEL || frame.why >= FRAME_WHY_COUNT)
+		return fleet_bad(error, "a frame of a stack is of no known kind");
+	if (!frame.name != (frame.why != FRAME_NAMED))
+		frame.why = frame.name ? FRAME_NAMED : FRAME_NO_SYMBOLS;
+	if (!fleet_room(f, error))
 		return false;
-	g_array_set_size(f->path, 0);
-	g_array_set_size(f->path, (guint)cnt);
-	for (guint i = 0; i < cnt; i++) {
-		memset(frame_at(f, i), 0, sizeof(struct frame));
-		frame_at(f, i)->name = text_or_null(f, c);
-	}
-	if (!same_cnt(f, c))
-		return false;
-	for (guint i = 0; i < cnt; i++)
-		frame_at(f, i)->module = text_or_null(f, c);
-	if (!same_cnt(f, c))
-		return false;
-	for (guint i = 0; i < cnt; i++) {
-		fleet_text(c, f->a);
-		if (f->a->len && frame_at(f, i)->module)
-			profile_set_build_id(f->p, frame_at(f, i)->module, f->a->str);
-	}
+	fleet_note(f->frames, id, profile_frame(f->p, &frame));
 	return true;
 }
 
-static bool take_places(struct fleet *f, struct cursor *c)
-{
-	guint cnt = f->path->len;
-
-	if (!same_cnt(f, c))
-		return false;
-	for (guint i = 0; i < cnt; i++)
-		frame_at(f, i)->offset = cursor_u64(c);
-	if (!same_cnt(f, c))
-		return false;
-	for (guint i = 0; i < cnt; i++)
-		frame_at(f, i)->file = text_or_null(f, c);
-	if (!same_cnt(f, c))
-		return false;
-	for (guint i = 0; i < cnt; i++)
-		frame_at(f, i)->line = cursor_u32(c);
-	if (!same_cnt(f, c))
-		return false;
-	for (guint i = 0; i < cnt; i++)
-		frame_at(f, i)->kind = cursor_u8(c);
-	if (!same_cnt(f, c))
-		return false;
-	for (guint i = 0; i < cnt; i++)
-		frame_at(f, i)->why = cursor_u8(c);
-	if (!same_cnt(f, c))
-		return false;
-	for (guint i = 0; i < cnt; i++)
-		frame_at(f, i)->is_inline = cursor_u8(c) != 0;
-	return !c->bad;
-}
-
+/* One with a frame that is not there is none: rows that name it tell the loss. */
 bool fleet_stack_row(struct fleet *f, struct cursor *c, GError **error)
 {
 	uint64_t id = cursor_u64(c);
 	uint8_t end = cursor_u8(c);
+	uint64_t cnt = cursor_uleb(c);
 	uint32_t node = 0;
+	bool is_whole = true;
 
-	if (!take_names(f, c) || !take_places(f, c) || end >= STACK_END_COUNT || !f->path->len)
+	if (c->bad || end >= STACK_END_COUNT || !cnt || cnt > PROFILE_DEPTH_MAX)
 		return fleet_bad(error, "a stack is damaged");
-	for (guint i = 0; i < f->path->len; i++) {
-		struct frame *frame = frame_at(f, i);
+	for (uint64_t i = 0; i < cnt; i++) {
+		uint64_t frame = cursor_u64(c);
+		guint at = GPOINTER_TO_UINT(g_hash_table_lookup(f->frames, &frame));
 
-		if (frame->kind > FRAME_KERNEL || frame->why >= FRAME_WHY_COUNT)
-			return fleet_bad(error, "a frame of a stack is of no known kind");
-		if (!frame->name != (frame->why != FRAME_NAMED))
-			frame->why = frame->name ? FRAME_NAMED : FRAME_NO_SYMBOLS;
-		if (f->p->nodes->len >= PROFILE_NODES_MAX || !fleet_room(f, error))
+		if (f->p->nodes->len >= PROFILE_NODES_MAX)
 			return fleet_bad(error, "there are more stacks than a recording can hold");
-		node = profile_node(f->p, node, profile_frame(f->p, frame));
+		is_whole = is_whole && at;
+		if (is_whole)
+			node = profile_node(f->p, node, at - 1);
 	}
+	if (c->bad)
+		return fleet_bad(error, "a stack is damaged");
+	if (!is_whole)
+		return true;
 	profile_stack_end(f->p, node, end);
 	fleet_note(f->stacks, id, node);
 	return true;

@@ -71,6 +71,7 @@ GQuark push_error_quark(void);
 enum push_error {
 	PUSH_ERROR_USAGE,	/* of what was asked for */
 	PUSH_ERROR_FAILED,
+	PUSH_ERROR_EMPTY,	/* there is no such window */
 };
 
 #endif

@@ -53,7 +53,7 @@ async function run(url, body) {
 function end(request, response, status, bytes) {
     const packs = request.url.includes("enable_http_compression=1") && /gzip/.test(request.headers["accept-encoding"] || "");
     response.writeHead(status, packs ? { "Content-Encoding": "gzip" } : {});
-    response.end(packs ? zlib.gzipSync(bytes) : bytes);
+    response.end(packs ? zlib.gzipSync(bytes, { level: 3 }) : bytes);   // http_zlib_compression_level's default
 }
 
 async function answer(request, response, bytes) {

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Real ClickHouses, of before and of today: rows read back are the recording's to the nanosecond, whatever is sent twice or while it is away."""
+import json
 import os
+import subprocess
 import time
+import urllib.error
+import urllib.request
 
 import clickhouse_server
 from tap import contains, point, same
@@ -231,6 +235,62 @@ def check_readers(program, server, r):
     point("the server is back", server.start())
 
 
+class Served:
+    """`offcpu serve --fleet`, and what it answers to a reader's token."""
+    TOKENS = {"all": "everything-0123456789", "shop": "shop-0123456789abcdef"}
+
+    def __init__(self, program, url, folder, services):
+        path = os.path.join(folder, "readers")
+        with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(f"all {self.TOKENS['all']}\nshop {self.TOKENS['shop']} services={services}\n")
+        self.process = subprocess.Popen([program.offcpu, "serve", "--fleet", url, "--token-file", path], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, text=True)
+        self.said = [self.process.stdout.readline() for _ in range(2)]
+        self.url = self.said[1].split()[-1].removesuffix("TOKEN/") if len(self.said[1].split()) == 2 else None
+
+    def get(self, reader, address):
+        """(status, text)"""
+        request = urllib.request.Request(self.url + address, headers={"Authorization": f"Bearer {self.TOKENS[reader]}"})
+        try:
+            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as err:
+            return err.code, err.read().decode(errors="replace")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(20)
+        self.process.stdout.close()
+
+
+def check_fleet(program, server, r, folder):
+    """The list has what the tables have, a host's range is its recording, and a reader of one service sees no other."""
+    server.begin_anew()
+    program.run("push", r.path, "--clickhouse", server.url)
+    service, matters = server.ask("SELECT any(service), sum(off_cpu_ns) FROM offcpu.by_reason FINAL WHERE idle = '' AND service = 'server'")[0]
+    whole = int(server.ask("SELECT sum(off_cpu_ns) FROM offcpu.by_reason FINAL WHERE idle = ''")[0][0])
+    asked = f"from={r.start_ns - 10**9}&to={r.end_ns}"
+    served = Served(program, server.url, folder, service)
+    try:
+        hosts = json.loads(served.get("all", f"api/hosts?{asked}")[1])["hosts"]
+        same("serve --fleet: a host, its windows and time", [(h["host"], h["windows"], h["off_cpu_ns"]) for h in hosts], [(r.host, 1, whole)])
+        _, out, _ = program.run("report", "--json", r.path)
+        headlines = json.loads(out)["headlines"]
+        same("serve --fleet: what a report begins with", hosts[0]["finding"], headlines[0]["sentence"])
+        status, page = served.get("all", f"?{asked}")
+        point("serve --fleet: the page leads to its range", None if status == 200 and f"host={r.host}&amp;from=" in page else f"{status} {page[:300]}")
+        hosts = json.loads(served.get("shop", f"api/hosts?{asked}")[1])["hosts"]
+        same("serve --fleet: a reader of one service", [(h["host"], h["off_cpu_ns"], h["most_service"]) for h in hosts], [(r.host, int(matters), service)])
+        report = json.loads(served.get("all", f"api/report?host={r.host}&{asked}")[1])
+        same("serve --fleet: a range has all of its time", sum(w["off_cpu_ns"] for w in report["waits"] if w["state"] != "C"), r.off_cpu_ns)
+        status, page = served.get("all", f"api/flame.html?host={r.host}&{asked}")
+        point("serve --fleet: and is a page", None if status == 200 and page.startswith("<!DOCTYPE html>") else f"{status} {page[:300]}")
+        for address, status in (("api/report?host=nobody", 404), ("api/report", 400), ("?from=5&to=4", 400), ("api/line", 404)):
+            same(f"serve --fleet: {address}", served.get("all", address)[0], status)
+    finally:
+        served.stop()
+
+
 def check_server(program, server, recordings, folder):
     error = server.start()
     point(f"{server.title} starts", error)
@@ -243,6 +303,7 @@ def check_server(program, server, recordings, folder):
         check_outage(program, server, recordings["plain"], recordings["crowd"], folder)
         check_names(program, server, recordings["wakers"], folder)
         check_retention(program, server, recordings["wakers"])
+        check_fleet(program, server, recordings["wakers"], folder)
         check_readers(program, server, recordings["wakers"])
         check_questions(program, server, recordings["wakers"])
     finally:

@@ -27,11 +27,12 @@ def thread_row(observed_ns=10**9):
     return out + struct.pack("<I", 0) + text("p") + struct.pack("<9Q", 0, observed_ns, 0, observed_ns, 0, 0, 0, 0, 1)
 
 
-def stack_row(cnt=1, names=b""):
-    names = names or b"".join(text("f") for _ in range(cnt))
-    n = bytes([cnt])
-    return (struct.pack("<QB", 7, 1) + n + names + n + text("m") * cnt + n + text("") * cnt + n + bytes(8) * cnt + n +
-            text("") * cnt + n + bytes(4) * cnt + n + bytes(cnt) + n + bytes(cnt) + n + bytes(cnt))
+def frame_row(name=text("f"), kind=0):
+    return (struct.pack("<Q", 11) + name + text("m") + text("") + bytes(8) + text("") + bytes(4) + bytes([kind, 0, 0]))
+
+
+def stack_row(cnt=1, frame=11, end=1):
+    return struct.pack("<QBB", 7, end, cnt) + struct.pack("<Q", frame) * cnt
 
 
 def wait_row(stack=7, state="S", ns=10**9, hist=48, waker=0):
@@ -55,7 +56,7 @@ def task_row(kind="goroutine", stack=7, end=1, state="waiting", task_ns=10**9):
 
 def answers(**changes):
     """By the table that a query reads from."""
-    return {"windows": window_row(), "task_populations": population_row(), "tasks": task_row(), "threads": thread_row(), "states": b"", "stacks": stack_row(), "objects": b"",
+    return {"windows": window_row(), "task_populations": population_row(), "tasks": task_row(), "threads": thread_row(), "states": b"", "frames": frame_row(), "stacks": stack_row(), "objects": b"",
             "waits": wait_row(), "on_cpu": b"", "losses": b"", **changes}
 
 
@@ -65,7 +66,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         sql = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        table = sql.split(" FROM `offcpu`.", 1)[1].split(" ", 1)[0]
+        table = "frames" if " ARRAY JOIN " in sql else sql.split(" FROM `offcpu`.", 1)[1].split(" ", 1)[0]
         body = self.server.answers.get(table, b"")
         self.send_response(self.server.status)
         self.send_header("Content-Length", str(len(body)))
@@ -96,9 +97,12 @@ CASES = {
     "a task of 292 years": answers(tasks=task_row(task_ns=2**63)),
     "half a task": answers(tasks=task_row()[:-3]),
     "a histogram of too many bars": answers(waits=wait_row(hist=100)),
-    "a stack of no frames": answers(stacks=struct.pack("<QB", 7, 1) + bytes(9)),
-    "a text longer than the answer": answers(stacks=stack_row(names=b"\xff\xff\xff\xff\x0fabc")),
-    "a length of too many bits": answers(stacks=stack_row(names=b"\xff" * 12)),
+    "a stack of no frames": answers(stacks=stack_row(cnt=0)),
+    "a stack that ends in no known way": answers(stacks=stack_row(end=200)),
+    "half a stack": answers(stacks=stack_row(cnt=3)[:-1]),
+    "a frame of no known kind": answers(frames=frame_row(kind=9)),
+    "a text longer than the answer": answers(frames=frame_row(name=b"\xff\xff\xff\xff\x0fabc")),
+    "a length of too many bits": answers(frames=frame_row(name=b"\xff" * 12)),
     "half a row": answers(waits=wait_row()[:-5]),
     "bytes behind the last row": answers(waits=wait_row() + b"xyz"),
     "no window": answers(windows=b""),
@@ -107,6 +111,7 @@ CASES = {
 # What is sent once a day may be gone, or not be this reader's: the rest is shown, and the loss told.
 WITHOUT_CONTENTS = {
     "a wait without its stack": answers(stacks=b""),
+    "a stack without one of its frames": answers(stacks=stack_row(frame=12)),
     "a longest wait without its waker": answers(waits=wait_row(waker=5)),
     "a task without its stack": answers(tasks=task_row(stack=8)),
 }

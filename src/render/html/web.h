@@ -20,5 +20,7 @@ extern const char web_page_html_packed[], web_page_html_packed_sha256[];
 extern const char web_serve_js[], web_serve_js_sha256[];
 extern const char web_serve_css[], web_serve_css_sha256[];
 extern const char web_serve_html[];
+/* web/fleet: the list of hosts of `offcpu serve --fleet` */
+extern const char web_fleet_css[], web_fleet_css_sha256[];
 
 #endif

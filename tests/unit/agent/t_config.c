@@ -90,7 +90,7 @@ static void test_refused(void)
 		{ "[alert a]\nrun = /bin/echo 'a\n", "a.conf, line 2: run: '/bin/echo 'a' is no command: Text ended before matching quote was "
 						      "found for \'. (The text was \u201c/bin/echo 'a\u201d)" },
 		{ "[push]\npyroscope = nowhere\n", "a.conf: [push] pyroscope: \"nowhere\" is no address such as http://HOST:PORT" },
-		{ "[push]\nwindows = some\n", "a.conf: [push] windows: 'some' is neither all nor alerts" },
+		{ "[push]\nwindows = some\n", "a.conf: [push] windows: 'some' is none of all, findings, alerts" },
 		{ "[push]\none-host-in = 0\n", "a.conf, line 2: one-host-in: '0' is too little" },
 		{ "[agent]\n\xff = 1\n", "a.conf, line 2: it is not UTF-8" },
 	};
