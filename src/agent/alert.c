@@ -7,6 +7,7 @@
 #include "analyse/reason/reasons.h"
 #include "analyse/wakers.h"
 #include "base/parse.h"
+#include "base/safe_text.h"
 
 #define WORDS_MAX 8
 
@@ -351,6 +352,8 @@ void alert_append_text(GString *s, const struct alert_rule *rule, const struct a
 	append_value(s, rule, v->value);
 	if (rule->is_of_yesterday)
 		g_string_append_printf(s, ", a day before it was %.2g", yesterday);
-	if (v->process && v->process_percent > 0)
-		g_string_append_printf(s, "; %.0f%% of it in %s", v->process_percent, v->process);
+	if (v->process && v->process_percent > 0) {
+		g_string_append_printf(s, "; %.0f%% of it in ", v->process_percent);
+		text_safe(s, v->process);
+	}
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "base/clock.h"
 #include "base/confine.h"
 #include "base/parser.h"
+#include "server/connections.h"
 
 #define LISTENING_FD 3
 #define TEXTS_FD 4
@@ -25,6 +27,7 @@ struct texts {
 	GBytes *last;	/* NULL: there was no window yet */
 	uint64_t came_ns, still_after_ns;	/* when that was, or when this process began; without another one so long */
 	bool is_loopback;
+	struct peers *peers;
 };
 
 bool exporter_is_own_host(const char *host)
@@ -80,13 +83,26 @@ static enum MHD_Result answer_health(struct texts *t, struct MHD_Connection *c)
 		      "text/plain; charset=utf-8");
 }
 
+static enum MHD_Result give(struct texts *t, struct MHD_Connection *c)
+{
+	GBytes *last;
+
+	g_mutex_lock(&t->lock);
+	last = t->last ? g_bytes_ref(t->last) : NULL;
+	g_mutex_unlock(&t->lock);
+	return last ? answer(c, MHD_HTTP_OK, last, MEDIA_TYPE)
+		    : refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "the first window is not over yet\n");
+}
+
 static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const char *path, const char *method,
 				  const char *version, const char *upload, size_t *upload_len, void **context)
 {
 	struct texts *t = data;
-	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
-	GBytes *last;
+	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host"), *refusal = connection_refusal(c);
 
+	connection_does(t->peers, c, PEER_ANSWERING);
+	if (refusal)
+		return refuse(c, MHD_HTTP_BAD_REQUEST, refusal);
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
 	if (t->is_loopback && (!host || !exporter_is_own_host(host)))
@@ -95,11 +111,12 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const ch
 		return answer_health(t, c);
 	if (strcmp(path, "/metrics") != 0)
 		return refuse(c, MHD_HTTP_NOT_FOUND, "there are /metrics and /healthz only\n");
-	g_mutex_lock(&t->lock);
-	last = t->last ? g_bytes_ref(t->last) : NULL;
-	g_mutex_unlock(&t->lock);
-	return last ? answer(c, MHD_HTTP_OK, last, MEDIA_TYPE)
-		    : refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "the first window is not over yet\n");
+	return give(t, c);
+}
+
+static void on_completed(void *data, struct MHD_Connection *c, void **context, enum MHD_RequestTerminationCode why)
+{
+	connection_does(((struct texts *)data)->peers, c, PEER_WAITING);
 }
 
 static GBytes *read_text(int fd, uint64_t bytes)
@@ -119,12 +136,21 @@ static GBytes *read_text(int fd, uint64_t bytes)
 	return text ? g_bytes_new_take(g_steal_pointer(&text), bytes) : NULL;
 }
 
+/* Until there is a text, or no agent any more; whoever is too slow is ended meanwhile. */
+static void sweep_until_text(struct texts *t)
+{
+	struct pollfd texts = { .fd = TEXTS_FD, .events = POLLIN };
+
+	while (poll(&texts, 1, 1000) <= 0)
+		peers_sweep(t->peers, g_get_monotonic_time());
+}
+
 static void take_texts(struct texts *t)
 {
 	struct exporter_text sent;
 	int fd;
 
-	while (parser_receive(TEXTS_FD, &sent, sizeof(sent), &fd) == (long)sizeof(sent)) {
+	for (sweep_until_text(t); parser_receive(TEXTS_FD, &sent, sizeof(sent), &fd) == (long)sizeof(sent); sweep_until_text(t)) {
 		GBytes *text = fd >= 0 ? read_text(fd, sent.bytes) : NULL, *before;
 
 		if (fd >= 0)
@@ -146,7 +172,8 @@ _Noreturn void exporter_serve(int listening, int texts, bool is_loopback, uint64
 	struct confine c = { .calls = CONFINE_SERVER, .memory_bytes = MEMORY_MAX_BYTES };
 	struct texts t = { .is_loopback = is_loopback,
 			   .came_ns = clock_ns(CLOCK_MONOTONIC),
-			   .still_after_ns = still_after_ns };
+			   .still_after_ns = still_after_ns,
+			   .peers = peers_new(CONNECTIONS_MAX) };
 	struct MHD_Daemon *daemon;
 
 	confine_descriptors((const int[]){ listening, texts }, 2);
@@ -157,7 +184,8 @@ _Noreturn void exporter_serve(int listening, int texts, bool is_loopback, uint64
 				  MHD_OPTION_LISTEN_SOCKET, LISTENING_FD, MHD_OPTION_CONNECTION_LIMIT,
 				  (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 				  (size_t)HEADER_MAX_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_MAX_S,
-				  MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+				  MHD_OPTION_NOTIFY_COMPLETED, on_completed, &t, MHD_OPTION_NOTIFY_CONNECTION,
+				  connections_changed, t.peers, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!daemon)
 		_exit(2);
 	take_texts(&t);

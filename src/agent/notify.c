@@ -8,6 +8,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/safe_text.h"
+
 struct notify {
 	int fd;		/* -1: nobody listens */
 	struct sockaddr_un to;
@@ -70,7 +72,8 @@ static void tell(struct notify *n, const char *text)
 
 static void tell_with_status(struct notify *n, const char *what, const char *status)
 {
-	g_autofree char *text = g_strdup_printf("%s%sSTATUS=%s", what, *what ? "\n" : "", status);
+	g_autofree char *safe = text_made_safe(status);
+	g_autofree char *text = g_strdup_printf("%s%sSTATUS=%s", what, *what ? "\n" : "", safe);
 
 	tell(n, text);
 }

@@ -22,7 +22,7 @@ struct pusher {
 
 static void on_sentence(void *ctx, const char *sentence)
 {
-	((const struct pusher *)ctx)->log(LOG_LEVEL_WARNING, sentence);
+	log_say(((const struct pusher *)ctx)->log, LOG_LEVEL_WARNING, "%s", sentence);
 }
 
 static struct sender *start(struct pusher *p, const struct agent_config *c, enum push_engine engine, GError **error)

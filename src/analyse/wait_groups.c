@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/plumbing.h"
+#include "base/hash.h"
 #include "profile/on_cpu.h"
 
 /* Both strings are one pointer each for equal texts. */
@@ -16,7 +17,8 @@ static guint key_hash(gconstpointer data)
 {
 	const struct key *k = data;
 
-	return g_direct_hash(k->comm) * 31 + g_direct_hash(k->name) + k->reason * 131 + k->is_idle;
+	return hash_end(hash_more(hash_more(hash_pointer(k->comm), hash_pointer(k->name)),
+				  (uint64_t)k->reason << 1 | k->is_idle));
 }
 
 static gboolean key_equal(gconstpointer va, gconstpointer vb)

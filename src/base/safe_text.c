@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/safe_text.h"
 
-#include <stdbool.h>
-
-static bool is_harmless(gunichar c)
+bool text_is_harmless(gunichar c)
 {
 	GUnicodeType type = g_unichar_type(c);
 
@@ -29,10 +27,18 @@ void text_safe(GString *s, const char *name)
 			p++;
 			continue;
 		}
-		if (is_harmless(c))
+		if (text_is_harmless(c))
 			g_string_append_len(s, p, g_utf8_skip[byte]);
 		else
 			g_string_append_printf(s, "\\u%04x", c);
 		p += g_utf8_skip[byte];
 	}
+}
+
+char *text_made_safe(const char *name)
+{
+	GString *s = g_string_new(NULL);
+
+	text_safe(s, name);
+	return g_string_free(s, FALSE);
 }

@@ -359,7 +359,7 @@ int cmd_agent(int argc, char **argv)
 		status = check(config, options.config_path);
 		agent_config_free(config);
 	} else if (!agent_run(&options, config, &error)) {
-		log_line(LOG_LEVEL_ERROR, error->message);
+		log_say(log_line, LOG_LEVEL_ERROR, "%s", error->message);
 		status = run_status_of(error);
 	}
 	return status;

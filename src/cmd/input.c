@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -97,7 +98,9 @@ static struct profile *read_perf_data(const char *path, GError **error)
 	g_autoptr(GError) why = NULL;
 	struct profile *p = NULL;
 
-	for (int attempt = 0; attempt < 2 && !p; attempt++) {
+	bool is_refused = true;	/* by perf, which may not know a period */
+
+	for (int attempt = 0; attempt < 2 && is_refused; attempt++) {
 		int out = -1, status = 0;
 		GPid pid;
 
@@ -114,7 +117,11 @@ static struct profile *read_perf_data(const char *path, GError **error)
 		close(out);
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
-		if (status != 0) {
+		/* where it was stopped, it was by this end of the pipe: what was read says why */
+		bool is_stopped = WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && why;
+
+		is_refused = status != 0 && !is_stopped;
+		if (is_refused) {
 			profile_free(p);
 			p = NULL;
 			g_clear_error(&why);

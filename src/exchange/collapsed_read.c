@@ -34,31 +34,34 @@ static bool is_comment(const char *line)
 	return !*line || *line == '#';
 }
 
-/* Columns that all of the first lines have; 0: it is no such text. */
+/* Columns that all of the first lines have, but odd ones; 0: it is no such text. */
 static unsigned count_columns(const char *bytes, gsize len_bytes)
 {
-	unsigned columns = 2, lines = 0, with_frames = 0;
+	unsigned columns = 2, lines = 0, odd = 0, with_frames = 0;
 
-	for (const char *at = bytes, *end = bytes + len_bytes; at < end && lines < LINES_TO_LOOK_AT;) {
+	for (const char *at = bytes, *end = bytes + len_bytes; at < end && lines + odd < LINES_TO_LOOK_AT;) {
 		const char *newline = memchr(at, '\n', (gsize)(end - at));
 		g_autofree char *line = g_strndup(at, (gsize)((newline ? newline : end) - at));
 		uint64_t ns;
 
-		if (!newline && lines)
+		if (!newline && lines + odd)
 			break; /* cut off by the peek, or the last one */
 		at = newline ? newline + 1 : end;
 		if (is_comment(line))
 			continue;
 		gsize len = number_before(line, strlen(line), UNIT_NS, &ns);
 
-		if (!len || g_ascii_isspace(*line) || *line == '@')
-			return 0;
+		if (!len) {
+			odd++;
+			continue;
+		}
 		if (!number_before(line, len, UNIT_NS, &ns))
 			columns = 1;
 		lines++;
 		with_frames += memchr(line, ';', len) != NULL;
 	}
-	return with_frames ? columns : 0;
+	/* a name may begin with whatever other formats are told by, and break a line */
+	return with_frames * 2 > lines + odd ? columns : 0;
 }
 
 bool sniff_collapsed(const char *bytes, gsize len_bytes)
@@ -230,7 +233,7 @@ bool read_collapsed(struct source *source, const struct import_options *options,
 	while (ok && (line = source_line(source, &len, &why))) {
 		layout.number++;
 		if (!is_comment(line))
-			ok = take_line(&im, line, len, &layout, &why);
+			ok = take_line(&im, line, len, &layout, &why) || import_skip(&im, &why);
 	}
 	ok = ok && !why;
 	if (why)

@@ -121,6 +121,9 @@ static const struct format *sniff(const char *bytes, gsize len_bytes)
 {
 	bool is_binary = memchr(bytes, 0, len_bytes);
 
+	/* names may be whatever the others are told by, and most lines of these begin with one */
+	if (!is_binary && sniff_collapsed(bytes, len_bytes))
+		return format_by_name("collapsed");
 	for (size_t i = 0; i < formats_cnt; i++) {
 		if (is_binary && g_str_has_prefix(formats[i].media_type, "text/"))
 			continue;

@@ -41,16 +41,33 @@ void import_begin(struct import *im, struct profile *p, const char *format, uint
 	im->p = p;
 	im->threads = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
 	im->names = g_hash_table_new(NULL, NULL);
+	im->skipped_cnt = 0;
+	im->skipped_why = NULL;
 	p->info.imported = profile_string(p, format);
 	p->info.unknown = unknown;
+}
+
+bool import_skip(struct import *im, GError **why)
+{
+	if (!g_error_matches(*why, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD))
+		return false;
+	if (!im->skipped_cnt++)
+		im->skipped_why = g_strdup((*why)->message);
+	g_clear_error(why);
+	return true;
 }
 
 bool import_end(struct import *im, bool ok, GError **error)
 {
 	g_hash_table_unref(im->threads);
 	g_hash_table_unref(im->names);
+	if (ok && im->skipped_cnt && im->p->waits->len)
+		profile_add_loss(im->p, "not_readable", "lines of the import that make no sense were left out",
+				 im->skipped_cnt, 0);
 	if (ok && !im->p->waits->len)
-		return import_bad(error, "read as %s, it holds no off-CPU time", im->p->info.imported);
+		ok = import_bad(error, "read as %s, it holds no off-CPU time%s%s", im->p->info.imported,
+				im->skipped_why ? ": " : "", im->skipped_why ? im->skipped_why : "");
+	g_clear_pointer(&im->skipped_why, g_free);
 	return ok;
 }
 

@@ -13,10 +13,17 @@ struct import {
 	struct profile *p;
 	GHashTable *threads; /* struct import_key -> index + 1 */
 	GHashTable *names; /* of C++ and Rust as linkers know them, profile's -> as people do, profile's */
+	uint64_t skipped_cnt;
+	char *skipped_why; /* of the first one */
 };
 
 /* `unknown` holds at first; a reader clears bits of p->info.unknown as it learns. */
 void import_begin(struct import *im, struct profile *p, const char *format, uint32_t unknown);
+/*
+ * A line, or what belongs to one, that makes no sense costs that line and not the file: a thread may be called "a\nb".  It
+ * is counted as the loss `not_readable`.  False where `why` is that there is too much.
+ */
+bool import_skip(struct import *im, GError **why);
 /* Fails when nothing was read.  Called in any case, with ok false after a failure; gives ok back or fails. */
 bool import_end(struct import *im, bool ok, GError **error);
 

@@ -17,6 +17,9 @@
 #include "exchange/import.h"
 
 #define THREADS_MAX PROFILE_ROWS_MAX
+#define COMM_BYTES 16		/* of the kernel's names of threads */
+#define MORE_LINES_MAX (2 * COMM_BYTES)	/* of an event that tells two of them */
+#define MORE_MAX_BYTES 512
 
 /* sched_wakeup may run on another CPU than the waker: it does not tell who that was. */
 enum kind { EVENT_OTHER, EVENT_SWITCH, EVENT_WAKING, EVENT_WAKEUP, EVENT_OFF_CPU };
@@ -45,6 +48,10 @@ struct script {
 	uint64_t first_ns, last_ns, missed_cnt, missed_ns;
 	GPtrArray *frames; /* char *: lines of the stack, innermost first */
 	char *head; /* the event's line, while its stack is read */
+	struct event event; /* of it; is_event: it is one */
+	bool is_event;
+	GString *line; /* head as it was read, with what followed of it */
+	unsigned more_lines;
 };
 
 static char *skip_blanks(char *s)
@@ -124,28 +131,38 @@ static bool parse_rest(char *at, struct event *e)
 
 	if (name < 2 || at[name - 1] != ':')
 		return false;
-	at[name - 1] = '\0';
-	e->kind = kind_of(at);
-	e->args = at[name] ? at + name + 1 : at + name - 1;
+	g_autofree char *event = g_strndup(at, name - 1);
+
+	e->kind = kind_of(event);
+	e->args = at[name] ? at + name + 1 : at + name;
 	return true;
 }
 
-/* A name may hold blanks and digits: the first blank behind which the rest makes sense ends it. */
+/*
+ * A name may hold blanks and digits: the first blank behind which the rest makes sense ends it.  A thread that is called
+ * "a 1 1.0: x:" is no event x: within as many bytes as a name may have, a kind of event that is read goes before.
+ */
 static bool parse_event(char *line, struct event *e)
 {
-	char *start = skip_blanks(line);
+	char *start = skip_blanks(line), *end = NULL;
 
-	for (char *at = start; (at = strpbrk(at, " \t")) != NULL; at++) {
+	for (char *at = start; (at = strpbrk(at, " \t")) != NULL && (!end || at - start < COMM_BYTES); at++) {
 		char *ids = skip_blanks(at), *rest;
+		struct event one = { .comm = start };
 
-		*e = (struct event){ .comm = start };
-		rest = g_ascii_isdigit(*ids) ? parse_ids(ids, e) : NULL;
-		if (!rest || !parse_rest(rest, e))
+		rest = g_ascii_isdigit(*ids) ? parse_ids(ids, &one) : NULL;
+		if (!rest || !parse_rest(rest, &one))
 			continue;
-		*at = '\0';
-		return true;
+		if (one.kind != EVENT_OTHER || !end) {
+			*e = one;
+			end = at;
+		}
+		if (one.kind != EVENT_OTHER)
+			break;
 	}
-	return false;
+	if (end)
+		*end = '\0';
+	return end;
 }
 
 bool sniff_perf_script(const char *bytes, gsize len_bytes)
@@ -287,12 +304,35 @@ static bool end_wait(struct script *s, struct state *state, uint64_t ns, uint8_t
 	return true;
 }
 
-/* The value of "prev_state=S" and its like, and behind the next blank; NULL: there is none. */
-static const char *arg(const char *args, const char *name)
+/*
+ * The value of " prev_pid=1" and its like up to `end`; NULL: there is none.  Names of threads stand before it and may
+ * hold the same, so the last one counts.
+ */
+static const char *arg(const char *args, const char *end, const char *name)
 {
-	const char *at = args ? strstr(args, name) : NULL;
+	const char *at = args && end ? g_strrstr_len(args, end - args, name) : NULL;
 
 	return at ? at + strlen(name) : NULL;
+}
+
+/* "... prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=x next_pid=2 ...": where the second part begins. */
+static const char *part_next(const char *args)
+{
+	const char *at = args;
+
+	while ((at = strstr(at, " ==> next_comm=")) && !arg(args, at, " prev_pid="))
+		at++;
+	return at;
+}
+
+/* Whether it says what it should: else a name has broken its line. */
+static bool is_whole(const struct event *e)
+{
+	const char *end = e->args + strlen(e->args);
+
+	if (e->kind == EVENT_SWITCH)
+		return part_next(e->args) && arg(part_next(e->args), end, " next_pid=");
+	return (e->kind != EVENT_WAKING && e->kind != EVENT_WAKEUP) || arg(e->args, end, " pid=");
 }
 
 /* 'S' of "S", "R+", "D|W"; 0: it ended, or it is no letter that is known. */
@@ -305,7 +345,8 @@ static uint8_t state_letter(const char *text)
 
 static bool take_switch(struct script *s, const struct event *e, GError **error)
 {
-	const char *next = arg(e->args, "next_pid="), *prev = arg(e->args, "prev_pid=");
+	const char *part = part_next(e->args), *prev = arg(e->args, part, " prev_pid=");
+	const char *next = part ? arg(part, part + strlen(part), " next_pid=") : NULL;
 	struct state *out, *in;
 
 	if (!next || !prev)
@@ -315,7 +356,7 @@ static bool take_switch(struct script *s, const struct event *e, GError **error)
 
 	out = prev_tid ? state_of(s, prev_tid) : NULL;
 	if (out) {
-		uint8_t letter = state_letter(arg(e->args, "prev_state="));
+		uint8_t letter = state_letter(arg(e->args, part, " prev_state="));
 
 		/* Of two switch-outs in a row the events between them were lost. */
 		*out = (struct state){ .is_off = letter != 0, .letter = letter, .off_ns = e->ns };
@@ -328,8 +369,7 @@ static bool take_switch(struct script *s, const struct event *e, GError **error)
 
 static void take_waking(struct script *s, const struct event *e)
 {
-	/* " pid=": not the one of next_pid */
-	const char *pid = arg(e->args, " pid=");
+	const char *pid = arg(e->args, e->args + strlen(e->args), " pid=");
 	struct state *state = pid ? state_of(s, (uint32_t)g_ascii_strtoull(pid, NULL, 10)) : NULL;
 
 	s->has_wakings = true;
@@ -352,39 +392,83 @@ static bool take_off_cpu(struct script *s, const struct event *e, GError **error
 
 static bool take_event(struct script *s, GError **error)
 {
-	struct event e;
+	const struct event *e = &s->event;
 
-	if (!s->head || !parse_event(s->head, &e) || e.kind == EVENT_OTHER)
+	if (s->head && !s->is_event)
+		return import_bad(error, "\"%.60s\" is no event", s->head);
+	if (!s->head || e->kind == EVENT_OTHER)
 		return true;
-	bool is_waking = e.kind == EVENT_WAKING || e.kind == EVENT_WAKEUP;
+	bool is_waking = e->kind == EVENT_WAKING || e->kind == EVENT_WAKEUP;
 
 	if (s->takes == EVENT_OTHER && !is_waking)
-		s->takes = e.kind;
-	s->first_ns = s->first_ns ? MIN(s->first_ns, e.ns) : e.ns;
-	s->last_ns = MAX(s->last_ns, e.ns);
+		s->takes = e->kind;
+	s->first_ns = s->first_ns ? MIN(s->first_ns, e->ns) : e->ns;
+	s->last_ns = MAX(s->last_ns, e->ns);
 	if (is_waking)
-		take_waking(s, &e);
-	if (e.kind != s->takes)
+		take_waking(s, e);
+	if (e->kind != s->takes)
 		return true;
-	return e.kind == EVENT_SWITCH ? take_switch(s, &e, error) : take_off_cpu(s, &e, error);
+	return e->kind == EVENT_SWITCH ? take_switch(s, e, error) : take_off_cpu(s, e, error);
+}
+
+static void begin_event(struct script *s)
+{
+	g_free(s->head);
+	s->head = g_strdup(s->line->str);
+	s->is_event = parse_event(s->head, &s->event);
+}
+
+static bool is_event_line(const char *line)
+{
+	g_autofree char *copy = g_strdup(line);
+	struct event e;
+
+	return parse_event(copy, &e);
+}
+
+/* A name of a thread that the event tells has broken its line: true where `line` is more of it. */
+static bool take_rest(struct script *s, const char *line)
+{
+	if (!s->head || !s->is_event || is_whole(&s->event) || s->frames->len || s->more_lines == MORE_LINES_MAX ||
+	    strlen(line) > MORE_MAX_BYTES || is_event_line(line))
+		return false;
+	s->more_lines++;
+	g_string_append_c(s->line, ' ');
+	g_string_append(s->line, line);
+	begin_event(s);
+	return true;
+}
+
+/* A line that begins an event, or none; with it the one before is complete. */
+static bool take_head(struct script *s, const char *line, GError **error)
+{
+	bool ok = take_event(s, error);
+
+	g_clear_pointer(&s->head, g_free);
+	s->is_event = false;
+	s->more_lines = 0;
+	g_ptr_array_set_size(s->frames, 0);
+	if (line) {
+		g_string_assign(s->line, line);
+		begin_event(s);
+	}
+	return ok;
 }
 
 static bool take_line(struct script *s, char *line, GError **error)
 {
 	char *text = skip_blanks(line);
-	bool ok = true;
 
-	if (*line == '\0' || *line == '#' ||
-	    (*line != '\t' && !(*line == ' ' && s->head && g_ascii_isxdigit(*text) && strchr(text, '(')))) {
-		ok = take_event(s, error);
-		g_clear_pointer(&s->head, g_free);
-		g_ptr_array_set_size(s->frames, 0);
-		if (*text && *line != '#')
-			s->head = g_strdup(line);
-	} else if (s->frames->len < PROFILE_DEPTH_MAX) {
+	if (take_rest(s, line))
+		return true;
+	if (!*text || (*line == '#' && !is_event_line(line)))
+		return *line == '\0' || *line == '#' ? take_head(s, NULL, error) : true;
+	if (*line == '\t' ? !s->is_event && is_event_line(line)
+			  : !(*line == ' ' && s->head && g_ascii_isxdigit(*text) && strchr(text, '(')))
+		return take_head(s, line, error);
+	if (s->frames->len < PROFILE_DEPTH_MAX)
 		g_ptr_array_add(s->frames, g_strdup(text));
-	}
-	return ok;
+	return true;
 }
 
 /* Waits that were not over as the trace ended, up to there. */
@@ -422,7 +506,7 @@ static void tell(struct script *s)
 
 bool read_perf_script(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
-	struct script s = { .frames = g_ptr_array_new_with_free_func(g_free) };
+	struct script s = { .frames = g_ptr_array_new_with_free_func(g_free), .line = g_string_new(NULL) };
 	g_autoptr(GError) why = NULL;
 	bool ok = true;
 	char *line;
@@ -431,8 +515,8 @@ bool read_perf_script(struct source *source, const struct import_options *option
 	s.states = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
 	import_begin(&s.im, p, "perf script", UNKNOWN_ALL);
 	while (ok && (line = source_line(source, &len, &why)))
-		ok = take_line(&s, line, &why);
-	ok = ok && !why && take_event(&s, &why) && end_open_waits(&s, &why);
+		ok = take_line(&s, line, &why) || import_skip(&s.im, &why);
+	ok = ok && !why && (take_event(&s, &why) || import_skip(&s.im, &why)) && end_open_waits(&s, &why);
 	if (ok && s.takes == EVENT_OTHER)
 		ok = import_bad(&why, "it is text of perf script, but with no event sched_switch or offcpu-time");
 	if (ok)
@@ -441,6 +525,7 @@ bool read_perf_script(struct source *source, const struct import_options *option
 		g_propagate_error(error, g_steal_pointer(&why));
 	g_hash_table_unref(s.states);
 	g_ptr_array_unref(s.frames);
+	g_string_free(s.line, TRUE);
 	g_free(s.head);
 	return import_end(&s.im, ok, error);
 }

@@ -5,6 +5,7 @@
  * CPU.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "exchange/paths.h"
 #include "profile/on_cpu.h"
@@ -18,6 +19,22 @@ static void append_frame(GString *out, const struct frame *f)
 	g_string_append(out, " (");
 	text_safe(out, f->is_inline ? "inlined" : f->module ? f->module : "[unknown]");
 	g_string_append(out, ")\n");
+}
+
+/*
+ * Readers find the ids by what follows them, take a line that begins with # for a comment, and blanks at its beginning
+ * for indentation.  So in a name that could be taken for more, blanks are underscores, as stackcollapse-perf.pl has them.
+ */
+static void append_name(GString *out, const char *comm)
+{
+	gsize from = out->len;
+
+	text_safe(out, *comm ? comm : "[unknown]");
+	if (out->str[from] == '#')
+		out->str[from] = '_';
+	for (char *at = out->str + from; *at; at++)
+		if (*at == ' ' && (out->str[from] == ' ' || strchr(comm, ':')))
+			*at = '_';
 }
 
 static void append_time(GString *out, uint64_t ns)
@@ -36,7 +53,7 @@ void write_perf_script(struct writer *writer, const struct profile *p, const str
 
 		if (!plan_has(plan, i))
 			continue;
-		text_safe(out, *t->comm ? t->comm : "[unknown]");
+		append_name(out, t->comm);
 		g_string_append_printf(out, " %u/%u ", t->pid, t->tid);
 		append_time(out, p->info.start_ns);
 		g_string_append_printf(out, " %10" PRIu64 " %s:\n", wait_off_cpu_ns(w) + w->on_cpu_ns,

@@ -14,6 +14,7 @@
 #include "exchange/perfetto_packet.h"
 #include "analyse/wakers.h"
 #include "analyse/weight.h"
+#include "base/hash.h"
 #include "base/wire.h"
 #include "profile/requests.h"
 #include "profile/slices.h"
@@ -405,8 +406,8 @@ void write_perfetto(struct writer *writer, const struct profile *p, const struct
 		.writer = writer,
 		.frames = frame_list_new(p),
 		.mappings = g_hash_table_new(NULL, NULL),
-		.stacks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
-		.tracks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
+		.stacks = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
+		.tracks = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
 		.packet = g_string_new(NULL),
 		.a = g_string_new(NULL),
 		.b = g_string_new(NULL),

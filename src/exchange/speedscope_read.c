@@ -36,13 +36,19 @@ struct number {
 	gsize len;
 };
 
+/* An object with a key: text may begin with a name, and a name with a brace. */
 bool sniff_speedscope(const char *bytes, gsize len_bytes)
 {
-	gsize i = 0;
+	g_autofree char *text = g_strndup(bytes, MIN(len_bytes, 4096));
+	char *at = g_strchug(text);
 
-	while (i < len_bytes && g_ascii_isspace(bytes[i]))
-		i++;
-	return i < len_bytes && bytes[i] == '{';
+	if (*at != '{')
+		return false;
+	at = g_strchug(at + 1);
+	if (*at != '"')
+		return false;
+	at += 1 + strcspn(at + 1, "\"\\\n");
+	return *at == '"' && *g_strchug(at + 1) == ':';
 }
 
 /* "12" or "12.0"; anything else is 0, and what is too large as large as it goes. */

@@ -494,6 +494,11 @@ bool read_stack_text(struct source *source, const struct import_options *options
 	while (ok && (line = source_line(source, &len, &why))) {
 		b.number++;
 		ok = take_line(&b, line, &in_key, &why);
+		if (!ok && import_skip(&b.im, &why)) {
+			g_ptr_array_set_size(b.lines, 0);
+			in_key = false;
+			ok = true;
+		}
 	}
 	if (ok && !why && b.has_distributions && !p->waits->len)
 		import_bad(&why,

@@ -188,7 +188,7 @@ static void add_accounts(struct maker *m)
 {
 	const struct profile *p = m->f->profile;
 	/* (class, pid) */
-	g_autoptr(GHashTable) pids = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) pids = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);

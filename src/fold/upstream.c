@@ -9,12 +9,13 @@
 
 #include <glib.h>
 
+#include "base/hash.h"
 #include "base/opener.h"
 
 /* Inodes of the sockets that the set watches, as a set of numbers. */
 static GHashTable *watched_new(const char *proc_dir, uint32_t pid, int epoll_fd)
 {
-	GHashTable *inodes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	GHashTable *inodes = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/fdinfo/%d", proc_dir, pid, epoll_fd);
 	FILE *file = opener_file(path);
 	char line[256];

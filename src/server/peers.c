@@ -43,21 +43,34 @@ static void shut(struct peer *p)
 	shutdown(p->fd, SHUT_RDWR);
 }
 
-/* Who came first and has asked nothing goes, so that whoever asks finds room. */
-static void make_room(struct peers *peers)
+/* The one that came first of those that have done that for so long. */
+static struct peer *first_of(struct peers *peers, enum peer_doing doing, gint64 since_us)
 {
-	unsigned places = peers->max - peers->max / 4;
-
-	if (peers->all.length <= places)
-		return;
 	for (GList *l = peers->all.head; l; l = l->next) {
 		struct peer *p = l->data;
 
-		if (p->doing == PEER_WAITING && !p->is_shut) {
-			shut(p);
-			return;
-		}
+		if (p->doing == doing && !p->is_shut && p->since_us <= since_us)
+			return p;
 	}
+	return NULL;
+}
+
+/*
+ * The one that came first and has asked nothing goes, else one that takes its answer slowly, so that whoever asks finds
+ * room.
+ */
+static void make_room(struct peers *peers, gint64 now_us)
+{
+	unsigned places = peers->max - peers->max / 4;
+	struct peer *p;
+
+	if (peers->all.length <= places)
+		return;
+	p = first_of(peers, PEER_WAITING, now_us);
+	if (!p)
+		p = first_of(peers, PEER_ANSWERING, now_us - WAITING_MAX_US);
+	if (p)
+		shut(p);
 }
 
 struct peer *peer_add(struct peers *peers, int fd, gint64 now_us)
@@ -67,7 +80,7 @@ struct peer *peer_add(struct peers *peers, int fd, gint64 now_us)
 	p->fd = fd;
 	p->since_us = now_us;
 	g_mutex_lock(&peers->lock);
-	make_room(peers);
+	make_room(peers, now_us);
 	g_queue_push_tail(&peers->all, p);
 	g_mutex_unlock(&peers->lock);
 	return p;

@@ -2,6 +2,7 @@
 #include "server/server.h"
 
 #include <glib-unix.h>
+#include <malloc.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -9,8 +10,8 @@
 
 #include "base/spare_stack.h"
 #include "explain/text.h"
+#include "server/connections.h"
 #include "server/listen.h"
-#include "server/peers.h"
 #include "server/token.h"
 
 #define CONNECTIONS_MAX 256
@@ -40,6 +41,8 @@ struct server {
 	gint64 last_us;		/* when somebody asked who may */
 	bool is_ending;
 	gssize sending_bytes;	/* atomic */
+	gint answers;		/* atomic: that workers made */
+	gint trimmed;		/* `answers` as memory was given back last */
 	GMainLoop *loop;
 	guint sources[4];
 	unsigned idle_s;
@@ -227,29 +230,25 @@ static void ask(gpointer data, gpointer user_data)
 	if (!x->verdict.route->answer(&x->request, x->server->ctx, &x->answer, &x->error))
 		g_clear_pointer(&x->answer.body, g_bytes_unref);
 	x->is_done = true;
+	g_atomic_int_inc(&x->server->answers);
 	MHD_resume_connection(x->connection);
-}
-
-static struct peer *peer_of(struct MHD_Connection *c)
-{
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-
-	return info ? info->socket_context : NULL;
 }
 
 static void now_does(struct exchange *x, enum peer_doing doing)
 {
-	struct peer *p = peer_of(x->connection);
-
-	if (p)
-		peer_does(x->server->peers, p, doing, g_get_monotonic_time());
+	connection_does(x->server->peers, x->connection, doing);
 }
 
 /* The link that leads in once is used up, or too old. */
 static void check(struct exchange *x)
 {
+	const char *refusal = connection_refusal(x->connection);
 	struct server *s = x->server;
 
+	if (refusal) {
+		x->verdict = (struct verdict){ .status = SERVER_BAD_REQUEST, .why = refusal };
+		return;
+	}
 	g_mutex_lock(&s->lock);
 	if (s->gate.once && g_get_monotonic_time() > s->once_until_us)
 		s->gate.once = NULL;
@@ -369,21 +368,6 @@ static void on_completed(void *data, struct MHD_Connection *c, void **context, e
 	exchange_free(x);
 }
 
-static void on_connection(void *data, struct MHD_Connection *c, void **socket_context,
-			  enum MHD_ConnectionNotificationCode code)
-{
-	struct server *s = data;
-
-	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-
-		*socket_context = info ? peer_add(s->peers, info->connect_fd, g_get_monotonic_time()) : NULL;
-	} else if (*socket_context) {
-		peer_remove(s->peers, *socket_context);
-		*socket_context = NULL;
-	}
-}
-
 /* Its life */
 
 static bool start_daemon(struct server *s, int fd, GError **error)
@@ -393,7 +377,7 @@ static bool start_daemon(struct server *s, int fd, GError **error)
 				     (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 				     (size_t)HEADER_MAX_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_MAX_S,
 				     MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
-				     on_connection, s, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
+				     connections_changed, s->peers, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
 				     MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (s->daemon)
 		return true;
@@ -429,12 +413,27 @@ static gboolean on_signal(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
+/*
+ * Workers free what an answer took, and the C library keeps it, in an arena for each of them.  So once there is nothing
+ * to answer it goes back to the kernel.
+ */
+static void give_back(struct server *s)
+{
+	gint answers = g_atomic_int_get(&s->answers);
+
+	if (answers == s->trimmed || g_atomic_pointer_get(&s->sending_bytes))
+		return;
+	s->trimmed = answers;
+	malloc_trim(0);
+}
+
 static gboolean on_second(gpointer data)
 {
 	struct server *s = data;
 	gint64 now_us = g_get_monotonic_time(), last_us;
 
 	peers_sweep(s->peers, now_us);
+	give_back(s);
 	g_mutex_lock(&s->lock);
 	last_us = s->last_us;
 	g_mutex_unlock(&s->lock);

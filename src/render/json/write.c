@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/safe_text.h"
 #include "profile/profile.h"
 
 void json_init(struct json *j, GString *out)
@@ -78,6 +79,17 @@ static void quote_special(GString *out, unsigned char c)
 	}
 }
 
+/* A terminal that shows the JSON obeys control characters of two bytes, too; readers of JSON get the same text. */
+static void quote_unicode(GString *out, const char *p, gunichar u)
+{
+	if (text_is_harmless(u))
+		g_string_append_len(out, p, g_utf8_skip[(unsigned char)*p]);
+	else if (u < 0x10000)
+		g_string_append_printf(out, "\\u%04x", u);
+	else
+		g_string_append_printf(out, "\\u%04x\\u%04x", 0xd7c0 + (u >> 10), 0xdc00 + (u & 0x3ff));
+}
+
 static bool is_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
@@ -105,7 +117,7 @@ void json_quote(GString *out, const char *s)
 			g_string_append_len(out, "\xef\xbf\xbd", 3);
 			p++;
 		} else {
-			g_string_append_len(out, p, g_utf8_skip[c]);
+			quote_unicode(out, p, u);
 			p += g_utf8_skip[c];
 		}
 	}

@@ -13,11 +13,14 @@ void csv_field(GString *out, const char *s)
 {
 	if (!s)
 		return;
+	bool is_formula = *s && strchr("=+-@\t\r", *s);
+
 	if (!strpbrk(s, ",\"\r\n") && *s != ' ') {
+		g_string_append(out, is_formula ? "'" : "");
 		g_string_append(out, s);
 		return;
 	}
-	g_string_append_c(out, '"');
+	g_string_append(out, is_formula ? "\"'" : "\"");
 	for (; *s; s++) {
 		if (*s == '"')
 			g_string_append_c(out, '"');

@@ -16,7 +16,10 @@
 void csv_waits(GString *out, const struct profile *p, const struct selection *selection,
 	       const struct folded_options *options, const struct drain *drain);
 
-/* Appends s as one field, in quotes when it needs them.  NULL is empty. */
+/*
+ * Appends s as one field, in quotes when it needs them.  NULL is empty.  One that begins with = + - @ or a tab begins with
+ * an apostrophe, so that no spreadsheet takes a name for a formula.
+ */
 void csv_field(GString *out, const char *s);
 
 #endif

@@ -30,10 +30,15 @@ bool folded_unit_parse(const char *name, enum folded_unit *ret_unit)
 	return false;
 }
 
+/* "-" and "--" part stacks, and # begins a comment. */
 void folded_append_name(GString *s, const char *name)
 {
 	gsize from = s->len;
 
+	if (!name)
+		return;
+	if (strcmp(name, "-") == 0 || strcmp(name, "--") == 0 || *name == '#')
+		g_string_append_printf(s, "\\x%02x", (unsigned)*name++);
 	text_safe(s, name);
 	for (char *p = s->str + from; *p; p++) {
 		if (*p == ';')
@@ -222,6 +227,17 @@ uint64_t folded_value(uint64_t weight, const struct folded_options *options)
 	return weight / per + (per > 1 && weight % per >= per / 2);
 }
 
+/* A last word that is a number would be taken for the first one of two columns. */
+static void hide_number(GString *out)
+{
+	gsize at = out->len;
+
+	while (at && (g_ascii_isdigit(out->str[at - 1]) || out->str[at - 1] == '.'))
+		at--;
+	if (at && at < out->len && out->str[at - 1] == ' ')
+		out->str[at - 1] = '_';
+}
+
 /* Different ids may still spell the same line: unnamed frames, names cut or escaped alike. */
 static void write_lines(GString *out, GArray *lines, const struct folded_options *options,
 			struct folded_result *result)
@@ -241,7 +257,9 @@ static void write_lines(GString *out, GArray *lines, const struct folded_options
 			continue;
 		}
 		result->lines_cnt++;
-		g_string_append(out, text);
+		g_string_append(out, *text ? text : "[unknown]");
+		if (!options->two_columns)
+			hide_number(out);
 		g_string_append_c(out, ' ');
 		if (options->two_columns) {
 			json_digits(out, count);

@@ -129,8 +129,7 @@ bool data_file_read(int fd, struct data_file *ret)
 
 static bool take_debug(struct data_file *f, const struct elf_table *own, const char *path)
 {
-	struct stat st;
-	int held = file_hold_here(path, &st), fd = held >= 0 ? file_open_held(held) : -1;
+	int fd = file_open_here(path);
 	struct elf_table *theirs = fd >= 0 ? debug_file_read(own, fd) : NULL;
 	struct data_file debug = { 0 };
 
@@ -144,8 +143,6 @@ static bool take_debug(struct data_file *f, const struct elf_table *own, const c
 	elf_table_free(theirs);
 	if (fd >= 0)
 		close(fd);
-	if (held >= 0)
-		close(held);
 	return f->has_all;
 }
 

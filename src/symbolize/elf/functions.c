@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/elf/functions.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "symbolize/dwarf/inlined.h"
 #include "symbolize/elf/debug_file.h"
 #include "symbolize/names/demangle.h"
+#include "symbolize/process/fileopen.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
 #define TABLE_MAX_BYTES (UINT64_C(1) << 30)
@@ -312,7 +312,7 @@ static void search_debug_file(struct search *s, int fd, const char *path)
 	bool is_found = false;
 
 	for (guint i = 0; paths && i < paths->len && !is_found; i++) {
-		int debug_fd = open(paths->pdata[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		int debug_fd = file_open_here(paths->pdata[i]);
 		struct elf_table *debug = debug_fd < 0 ? NULL : debug_file_read(t, debug_fd);
 		struct elf_file file;
 

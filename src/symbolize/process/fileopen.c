@@ -179,6 +179,17 @@ int file_open_held(int held_fd)
 	return opener_read_held(held_fd);
 }
 
+int file_open_here(const char *path)
+{
+	struct stat st;
+	int held = file_hold_here(path, &st), fd = held >= 0 ? file_open_held(held) : -1, error = errno;
+
+	if (held >= 0)
+		close(held);
+	errno = error;
+	return fd;
+}
+
 char *file_read_text(const char *path, size_t max_bytes, size_t *ret_len)
 {
 	return opener_text(path, max_bytes, ret_len);

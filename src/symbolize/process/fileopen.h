@@ -46,6 +46,8 @@ bool file_leads_to_line(const char *proc_dir, uint32_t pid, const char *path, co
 
 /* A descriptor for reading of a held file, or -1 with errno set. */
 int file_open_held(int held_fd);
+/* The same of path as we see it: held, looked at and opened. */
+int file_open_here(const char *path);
 
 /*
  * Reads a small file that the kernel makes up (size unknown), up to max_bytes; NULL with

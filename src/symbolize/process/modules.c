@@ -245,11 +245,8 @@ static bool has_all(const struct modules *ms, const struct elf_table *t)
 static bool try_debug_file(struct modules *ms, struct elf_table *t, const char *path)
 {
 	struct elf_table *debug;
-	struct stat st;
-	int held = file_hold_here(path, &st), fd = held >= 0 ? file_open_held(held) : -1;
+	int fd = file_open_here(path);
 
-	if (held >= 0)
-		close(held);
 	if (fd < 0)
 		return false;
 	debug = debug_file_read(t, fd);

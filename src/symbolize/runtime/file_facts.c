@@ -210,8 +210,7 @@ static void look_into(const struct elf_file *file, struct file_facts *ret)
 
 static bool is_debug_file(const struct elf_table *t, const char *path, bool *ret_has_debug_info)
 {
-	struct stat st;
-	int held = file_hold_here(path, &st), fd = held >= 0 ? file_open_held(held) : -1;
+	int fd = file_open_here(path);
 	struct elf_table *debug = fd >= 0 ? debug_file_read(t, fd) : NULL;
 	bool is = debug && debug->has_full_symbols;
 
@@ -220,8 +219,6 @@ static bool is_debug_file(const struct elf_table *t, const char *path, bool *ret
 		elf_table_free(debug);
 	if (fd >= 0)
 		close(fd);
-	if (held >= 0)
-		close(held);
 	return is;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/elf_file.h"
+#include "base/hash.h"
 #include "symbolize/elf/table.h"
 #include "symbolize/names/demangle.h"
 #include "symbolize/process/fileopen.h"
@@ -253,7 +254,7 @@ static void drop_doubtful_names(struct tokio_program *p)
 /* Addresses of all functions that poll a task. */
 static GHashTable *find_polls(const struct elf_table *t, uint64_t bias)
 {
-	GHashTable *polls = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	GHashTable *polls = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 
 	for (size_t i = 0; i < t->symbols.cnt; i++) {
 		const struct symtab_entry *e = &t->symbols.entries[i];
@@ -465,7 +466,7 @@ static uint64_t mapped_from(const GArray *lines, uint64_t addr, uint64_t wanted)
 static bool add_place(struct tokio_program *p, const GArray *lines, uint64_t from, uint64_t wanted)
 {
 	struct tokio_place place = { from, from % WORD ? 0 : mapped_from(lines, from, wanted) };
-	g_autoptr(GHashTable) firsts = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) firsts = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	g_autoptr(GArray) tasks = g_array_new(FALSE, FALSE, sizeof(struct tokio_task));
 	bool is_cut = false;
 
@@ -561,7 +562,7 @@ bool tokio_program_open(struct tokio_program *p, const char *proc_dir, uint32_t 
 	bool is_there;
 
 	*p = (struct tokio_program){ .pid = pid, .kinds_from = UINT64_MAX, .reads_left = READS_TO_OPEN };
-	p->kinds = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, kind_free);
+	p->kinds = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, kind_free);
 	p->places = g_array_new(FALSE, FALSE, sizeof(struct tokio_place));
 	is_there = t && find_kinds(p, t, lines, line);
 	elf_table_free(t);
@@ -580,7 +581,7 @@ void tokio_program_close(struct tokio_program *p)
 
 bool tokio_program_read(struct tokio_program *p, GArray *ret, bool *ret_is_cut)
 {
-	g_autoptr(GHashTable) firsts = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) firsts = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	bool is_there = false;
 	uint64_t word;
 

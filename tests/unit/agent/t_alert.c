@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "agent/alert.h"
+#include "agent/log.h"
 
 #include <string.h>
 
@@ -206,6 +207,32 @@ static void test_text(void)
 	alert_rule_free(yesterday);
 }
 
+static enum log_level said_level;
+static char *said;
+
+static void take_line(enum log_level level, const char *text)
+{
+	g_free(said);
+	said_level = level;
+	said = g_strdup(text);
+}
+
+/* A process is called as it likes; the journal takes a line's priority from how it begins. */
+static void test_forged_name(void)
+{
+	struct alert_rule *r = rule("reason=lock share > 30%");
+	const struct alert_value v = { .is_known = true, .value = 41, .process = "x\n<0>forged\xc2\x9b", .process_percent = 83 };
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	alert_append_text(s, r, &v, 0);
+	g_assert_cmpstr(s->str, ==, "reason=lock share > 30%: it is 41%; 83% of it in x\\x0a<0>forged\\u009b");
+	log_say(take_line, LOG_LEVEL_WARNING, "of %s", v.process);
+	g_assert_cmpint(said_level, ==, LOG_LEVEL_WARNING);
+	g_assert_cmpstr(said, ==, "of x\\x0a<0>forged\\u009b");
+	g_clear_pointer(&said, g_free);
+	alert_rule_free(r);
+}
+
 /* Events that woke many at once, a second; of a waker by its name. */
 static void test_storms(void)
 {
@@ -237,6 +264,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/alert/conditions", test_conditions);
+	g_test_add_func("/alert/forged-name", test_forged_name);
 	g_test_add_func("/alert/storms", test_storms);
 	g_test_add_func("/alert/refused", test_refused);
 	g_test_add_func("/alert/values", test_values);

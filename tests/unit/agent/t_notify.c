@@ -47,6 +47,8 @@ static void check_messages(const char *path)
 	assert_told(fd, "RELOADING=1\nMONOTONIC_USEC=1234");
 	notify_status(n, "well");
 	assert_told(fd, "STATUS=well");
+	notify_status(n, "of x\nREADY=1\xc2\x9b");
+	assert_told(fd, "STATUS=of x\\x0aREADY=1\\u009b");
 	notify_stopping(n, "ends");
 	assert_told(fd, "STOPPING=1\nSTATUS=ends");
 	/* twice as often as half of the 4 s */

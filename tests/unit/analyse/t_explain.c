@@ -451,6 +451,9 @@ static void test_timer_signal(void)
 							 "100 of 100 were interrupted by a timer's signal"));
 		explanation_free(e);
 		profile_free(p);
+	}
+}
+
 /* The verb behind a process is in the singular, so a name that reads as several is no subject by itself. */
 static void test_number(void)
 {

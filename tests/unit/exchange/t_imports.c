@@ -274,6 +274,108 @@ static void test_speedscope(void)
 	refused("{\"shared\":", "no valid JSON");
 }
 
+/* What a thread, a function or a library may be called, and what formats are told by. */
+static const char *const hostile[] = {
+	"a\nb", "\n\t7f1 x (y)\n", "@x[1]: 5", "@[", " lead", "\tlead", "   ", "#c", "-", "--", "x;y", "x 12", "12", "x 1.5",
+	"1/2 1.0: x:", "a 1/2 1.0: x:", "a-1/2", "=cmd|x", "\xff\xfe", "\xc2\x9b" "31m", "_[k]", "x_[k]", "\"q\\", "{", "{\"x", "waker: x",
+	"- x (1)", "Tracing off-CPU time", "target: x", "]: 3", "x]", "unix`x", "-> x", "(", "x (y)", "x+0x1", "_ZN", "",
+};
+
+static void add_hostile(struct profile *p, const char *name, uint32_t id)
+{
+	const struct frame frames[] = {
+		{ .name = profile_string(p, "main"), .module = profile_string(p, "app") },
+		{ .name = profile_string(p, name), .module = profile_string(p, name) },
+		{ .name = profile_string(p, "poll"), .module = profile_string(p, "libc.so.6") },
+	};
+	const char *comm = profile_string(p, name);
+	struct thread t = { .pid = id, .tid = id, .comm = comm, .process = comm };
+	struct wait w = { .thread = profile_add_thread(p, &t), .state = 'S', .count = 1, .blocked_ns = 1000 * id };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(frames); i++)
+		w.user = profile_node(p, w.user, profile_frame(p, &frames[i]));
+	profile_add_wait(p, &w);
+}
+
+static uint64_t all_ns(const struct profile *p)
+{
+	uint64_t ns = 0;
+
+	for (guint i = 0; i < p->waits->len; i++)
+		ns += wait_off_cpu_ns(profile_wait(p, i));
+	return ns;
+}
+
+static void check_round_trip(const struct format *format, const struct profile *p, const char *of)
+{
+	const struct export_plan plan = { .columns = 1 };
+	g_autoptr(GString) out = g_string_new(NULL);
+	const struct sink sink = sink_of_string(out);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(format_write(format, p, &plan, &sink, &error));
+	struct source *s = source_of_bytes(out->str, out->len);
+	struct profile *again = exchange_read(s, "input", &(struct import_options){ 0 }, &error);
+
+	if (!again || all_ns(again) != all_ns(p) || again->losses->len)
+		g_error("%s of \"%s\": %s; %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " ns\n%s", format->name, of,
+			error ? error->message : "read", again ? all_ns(again) : 0, all_ns(p), out->str);
+	profile_free(again);
+	source_free(s);
+}
+
+/* Whatever we write of whatever names, we read, whole. */
+static void test_round_trip(void)
+{
+	for (size_t f = 0; f < formats_cnt; f++) {
+		struct profile *all = profile_new();
+
+		if (!formats[f].write || !(formats[f].read || strcmp(formats[f].name, "folded") == 0)) {
+			profile_free(all);
+			continue;
+		}
+		all->info.start_ns = 1;
+		for (uint32_t i = 0; i < G_N_ELEMENTS(hostile); i++) {
+			struct profile *one = profile_new();
+
+			one->info.start_ns = 1;
+			add_hostile(one, hostile[i], i + 1);
+			check_round_trip(&formats[f], one, hostile[i]);
+			add_hostile(all, hostile[i], i + 1);
+			profile_free(one);
+		}
+		check_round_trip(&formats[f], all, "all");
+		profile_free(all);
+	}
+}
+
+static const struct profile_loss *only_loss(const struct profile *p)
+{
+	g_assert_cmpuint(p->losses->len, ==, 1);
+	return &g_array_index(p->losses, struct profile_loss, 0);
+}
+
+/* As other tools print a thread called "a\nb": its lines are what they are, and the others are read. */
+static void test_broken_lines(void)
+{
+	struct profile *p = check("x;main;f 10\na\nb;main;f 20\nx;main;g 30\n", "collapsed stacks (numbers taken as microseconds)",
+				  "b-0/0;main;f 20000\nx-0/0;main;f 10000\nx-0/0;main;g 30000\n");
+
+	g_assert_cmpstr(only_loss(p)->reason, ==, "not_readable");
+	g_assert_cmpuint(only_loss(p)->count, ==, 1);
+	profile_free(p);
+	/* of sched_switch it is told within a line, which ends there; the name may hold a pid, too */
+	p = check("x 5/5 [000] 1.000000: sched:sched_switch: prev_comm=x prev_pid=5 prev_prio=120 prev_state=S ==> next_comm=a\n"
+		  "b next_pid=6 next_prio=120\n\t 1f main+0x1 (/app)\n\n"
+		  "a\nb 6/6 [000] 1.000010: sched:sched_switch: prev_comm=a\nb prev_pid=6 prev_prio=120 prev_state=S ==> next_comm=q "
+		  "next_pid=5 next_pid=5 next_prio=120\n\t 2f wait+0x1 (/app)\n\n"
+		  "z 7/7 [000] 1.000030: sched:sched_switch: prev_comm=prev_pid=9 prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=a\n"
+		  "b next_pid=6 next_prio=120\n\t 3f idle+0x1 (/app)\n\n",
+		  "perf script (sched_switch)", "b-6/6;wait 20000\nx-5/5;main 10000\n");
+	g_assert_cmpuint(only_loss(p)->count, ==, 1);
+	profile_free(p);
+}
+
 static void test_refused(void)
 {
 	refused("", "is empty");
@@ -298,6 +400,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/imports/offcpu_time", test_offcpu_time);
 	g_test_add_func("/imports/perf_wakers", test_perf_wakers);
 	g_test_add_func("/imports/speedscope", test_speedscope);
+	g_test_add_func("/imports/round-trip", test_round_trip);
+	g_test_add_func("/imports/broken-lines", test_broken_lines);
 	g_test_add_func("/imports/refused", test_refused);
 	return g_test_run();
 }

@@ -20,6 +20,15 @@ static void test_field(void)
 	check_field("a,b", "\"a,b\"");
 	check_field("say \"x\"", "\"say \"\"x\"\"\"");
 	check_field("two\nlines", "\"two\nlines\"");
+	/* what a spreadsheet would run */
+	check_field("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0");
+	check_field("=HYPERLINK(\"x\",1)", "\"'=HYPERLINK(\"\"x\"\",1)\"");
+	check_field("+1", "'+1");
+	check_field("-1", "'-1");
+	check_field("@SUM(A1)", "'@SUM(A1)");
+	check_field("\t=1", "'\t=1");
+	check_field("\r=1", "\"'\r=1\"");
+	check_field("a=1", "a=1");
 }
 
 static void test_waits(void)

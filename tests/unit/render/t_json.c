@@ -40,6 +40,11 @@ static void test_quote(void)
 	json_quote(s, "a\"b\\c\n\t\r\001\033\177/\xc3\xa9\xff\xe2\x82");
 	g_assert_cmpstr(s->str, ==, "\"a\\\"b\\\\c\\n\\t\\r\\u0001\\u001b\\u007f/\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
 	g_assert_true(g_utf8_validate(s->str, (gssize)s->len, NULL));
+	/* C1, as a one-character CSI, bidirectional and invisible characters; a face stays */
+	g_string_truncate(s, 0);
+	json_quote(s, "\xc2\x9b" "31m\xc2\x80\xc2\x9f\xc2\xa1\xe2\x80\xae\xe2\x80\xa8\xf3\xa0\x80\x81\xf0\x9f\x98\x80");
+	g_assert_cmpstr(s->str, ==,
+			"\"\\u009b31m\\u0080\\u009f\xc2\xa1\\u202e\\u2028\\udb40\\udc01\xf0\x9f\x98\x80\"");
 }
 
 static void test_report(void)

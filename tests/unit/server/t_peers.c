@@ -76,10 +76,33 @@ static void test_crowd(void)
 	peers_free(peers);
 }
 
+/* Nor does whoever asks and takes the answer so slowly that it never ends; one that has just begun may end it. */
+static void test_slow_answers(void)
+{
+	struct peers *peers = peers_new(PLACES);
+	struct pair p[PLACES], quick, late;
+
+	for (guint i = 0; i < G_N_ELEMENTS(p); i++) {
+		open_pair(&p[i], peers, SECOND);
+		peer_does(peers, p[i].peer, PEER_ANSWERING, SECOND);
+	}
+	open_pair(&quick, peers, 2 * SECOND);
+	peer_does(peers, quick.peer, PEER_ANSWERING, 2 * SECOND);
+	g_assert_false(is_shut(&p[0]));
+	open_pair(&late, peers, 12 * SECOND);
+	g_assert_true(is_shut(&p[0]) && !is_shut(&p[1]) && !is_shut(&late));
+	for (guint i = 0; i < G_N_ELEMENTS(p); i++)
+		close_pair(&p[i], peers);
+	close_pair(&quick, peers);
+	close_pair(&late, peers);
+	peers_free(peers);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/server/peers/slow", test_slow);
 	g_test_add_func("/server/peers/crowd", test_crowd);
+	g_test_add_func("/server/peers/slow-answers", test_slow_answers);
 	return g_test_run();
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <fcntl.h>
 #include <glib.h>
+#include <glib/gstdio.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "symbolize/elf/functions.h"
@@ -118,6 +121,49 @@ static void test_no_elf(void)
 	close(fd);
 }
 
+/* A stripped program whose .gnu_debuglink names a link beside it, to what is no file; NULL without objcopy. */
+static char *program_with_link(const char *dir, const char *to)
+{
+	g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
+	g_autofree char *command = g_strdup_printf("cd '%s' && echo it > it.debug && objcopy --strip-all --remove-section "
+						   ".gopclntab --add-gnu-debuglink=it.debug '%s' stripped && "
+						   "ln -sf '%s' it.debug", dir, program, to);
+	const char *const argv[] = { "sh", "-ec", command, NULL };
+	int status;
+
+	return g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, NULL,
+			    NULL, &status, NULL) && status == 0 ? g_build_filename(dir, "stripped", NULL) : NULL;
+}
+
+/* What a stranger's program names is looked at before it is opened: to open a device may do something. */
+static void test_debuglink_to_no_file(void)
+{
+	g_autofree char *dir = g_dir_make_tmp("functions-XXXXXX", NULL), *fifo = g_build_filename(dir, "fifo", NULL);
+	g_autofree char *link = g_build_filename(dir, "it.debug", NULL), *program = NULL;
+	int events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), fd;
+	struct inotify_event event;
+	struct elf_functions f;
+
+	g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
+	g_assert_cmpint(inotify_add_watch(events, fifo, IN_OPEN), >=, 0);
+	program = program_with_link(dir, fifo);
+	fd = program ? open(program, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd >= 0) {
+		g_assert_true(elf_functions_find(&f, fd, program, "plain_name", NULL));
+		g_assert_false(f.has_symbols);
+		elf_functions_clear(&f);
+		g_assert_cmpint(read(events, &event, sizeof(event)), <, 0);	/* nobody opened it */
+		close(fd);
+		g_remove(program);
+	} else {
+		g_test_skip("no objcopy");
+	}
+	close(events);
+	g_remove(link);
+	g_remove(fifo);
+	g_rmdir(dir);
+}
+
 static void test_no_probe(void)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -138,6 +184,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/functions/inlined", test_inlined);
 	g_test_add_func("/functions/offset", test_offset);
 	g_test_add_func("/functions/no-elf", test_no_elf);
+	g_test_add_func("/functions/debuglink-to-no-file", test_debuglink_to_no_file);
 	g_test_add_func("/functions/no-probe", test_no_probe);
 	return g_test_run();
 }
