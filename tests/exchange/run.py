@@ -279,6 +279,9 @@ def check_firefox_cli(r):
     want = [(t["name"], t["pid"], str(t["tid"]), t["markers"]["length"]) for t in threads]
     try:
         got = firefox_cli.read(modules, data)
+    except firefox_cli.TooSlow as why:
+        point(name, skip=str(why))
+        return
     except (RuntimeError, ValueError, KeyError, subprocess.TimeoutExpired) as err:
         point(name, str(err) or repr(err))
         return
