@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Windows of an agent's history, pushed again as those of another host and time: what a day of them costs a ClickHouse
- * is measured without waiting for it.  bench/fleet.py runs it.
+ * is measured without waiting for it (docs/fleet.md, "A day").
  *
  * usage: replay DIR URL HOST TIMES AT_ONCE
  *

@@ -104,3 +104,12 @@ ANY LEFT JOIN
 ) AS looked USING service, kind
 ORDER BY task_seconds DESC
 LIMIT 30;
+
+-- Which findings how many hosts have: the last hour.  A finding is what a report of a window begins with.
+SELECT kind, reason, process, uniq(host) AS hosts, uniq(window) AS windows, round(sum(time_ns) / 1e9, 1) AS seconds,
+    argMax(sentence, time_ns) AS at_its_worst, argMax(host, time_ns) AS there
+FROM offcpu.findings FINAL
+WHERE start >= now() - 3600
+GROUP BY kind, reason, process
+ORDER BY hosts DESC, seconds DESC
+LIMIT 30;

@@ -59,10 +59,11 @@ static const struct fleet_select {
 	  "GROUP BY " OF_THREAD ", state ORDER BY min(start), host, min(row)",
 	  fleet_state_row, OF_ALL },
 	{ "SELECT " FRAME_NUMBER " AS frame, " OF_FRAME " FROM $Tstacks ARRAY JOIN " EACH_FRAME
-	  " WHERE $C AND " OF_STACKS " ORDER BY frame LIMIT 1 BY frame",
+	  " WHERE $C AND " OF_STACKS " LIMIT 1 BY frame",
 	  fleet_frame_row, OF_ALL },
-	{ "SELECT stack, end, arrayMap((" OF_FRAME ") -> " FRAME_NUMBER ", " FRAME_ARRAYS ") FROM $Tstacks WHERE $C AND " OF_STACKS
-	  " ORDER BY stack LIMIT 1 BY stack",
+	/* in an order in which neighbours begin alike, which halves them once they are packed */
+	{ "SELECT stack, end, arrayMap((" OF_FRAME ") -> " FRAME_NUMBER ", " FRAME_ARRAYS ") AS frames FROM $Tstacks WHERE $C AND " OF_STACKS
+	  " ORDER BY frames, end LIMIT 1 BY stack",
 	  fleet_stack_row, OF_ALL },
 	{ "SELECT object, kind, is_private, operation, name, place, pid, address, holder_tid FROM $Tobjects WHERE $C AND "
 	  "object IN (SELECT object FROM $Twaits WHERE $W) ORDER BY object LIMIT 1 BY object",

@@ -33,6 +33,7 @@ struct fleet *fleet_new(void)
 	f->hosts = g_array_new(FALSE, FALSE, sizeof(struct fleet_host));
 	f->host_index = g_hash_table_new(g_str_hash, g_str_equal);
 	f->frames = index_new();
+	f->frame_rows = g_array_new(FALSE, FALSE, sizeof(struct fleet_frame));
 	f->stacks = index_new();
 	f->objects = index_new();
 	f->wakers = index_new();
@@ -72,6 +73,7 @@ void fleet_free(struct fleet *f)
 	g_string_free(f->d, TRUE);
 	g_string_free(f->key, TRUE);
 	g_array_unref(f->hosts);
+	g_array_unref(f->frame_rows);
 	profile_free(f->p);
 	g_free(f);
 }

@@ -14,11 +14,18 @@ struct fleet_host {
 	uint32_t cpus;
 };
 
+struct fleet_frame {
+	struct frame frame;
+	uint32_t id;	/* the profile's, + 1; 0: not yet */
+};
+
 struct fleet {
 	struct profile *p;
 	GArray *hosts;		/* struct fleet_host */
 	GHashTable *host_index;	/* name -> index + 1 */
 	GHashTable *frames, *stacks, *objects, *wakers, *waits;	/* uint64_t -> index + 1 */
+	/* struct fleet_frame: in no order, so they become the profile's as stacks, which are in one, name them */
+	GArray *frame_rows;
 	GHashTable *threads;	/* text -> index + 1 */
 	GHashTable *populations;	/* text -> struct tasks */
 	uint64_t lost_populations, lost_contents;

@@ -10,30 +10,41 @@ static const char *text_or_null(struct fleet *f, struct cursor *c)
 
 bool fleet_frame_row(struct fleet *f, struct cursor *c, GError **error)
 {
-	struct frame frame = { 0 };
+	struct fleet_frame row = { 0 };
+	struct frame *frame = &row.frame;
 	uint64_t id = cursor_u64(c);
 
-	frame.name = text_or_null(f, c);
-	frame.module = text_or_null(f, c);
+	frame->name = text_or_null(f, c);
+	frame->module = text_or_null(f, c);
 	fleet_text(c, f->a);
-	if (f->a->len && frame.module)
-		profile_set_build_id(f->p, frame.module, f->a->str);
-	frame.offset = cursor_u64(c);
-	frame.file = text_or_null(f, c);
-	frame.line = cursor_u32(c);
-	frame.kind = cursor_u8(c);
-	frame.why = cursor_u8(c);
-	frame.is_inline = cursor_u8(c) != 0;
+	if (f->a->len && frame->module)
+		profile_set_build_id(f->p, frame->module, f->a->str);
+	frame->offset = cursor_u64(c);
+	frame->file = text_or_null(f, c);
+	frame->line = cursor_u32(c);
+	frame->kind = cursor_u8(c);
+	frame->why = cursor_u8(c);
+	frame->is_inline = cursor_u8(c) != 0;
 	if (c->bad)
 		return fleet_bad(error, "a frame is damaged");
-	if (frame.kind > FRAME_KERNEL || frame.why >= FRAME_WHY_COUNT)
+	if (frame->kind > FRAME_KERNEL || frame->why >= FRAME_WHY_COUNT)
 		return fleet_bad(error, "a frame of a stack is of no known kind");
-	if (!frame.name != (frame.why != FRAME_NAMED))
-		frame.why = frame.name ? FRAME_NAMED : FRAME_NO_SYMBOLS;
-	if (!fleet_room(f, error))
-		return false;
-	fleet_note(f->frames, id, profile_frame(f->p, &frame));
+	if (!frame->name != (frame->why != FRAME_NAMED))
+		frame->why = frame->name ? FRAME_NAMED : FRAME_NO_SYMBOLS;
+	if (f->frame_rows->len >= PROFILE_ROWS_MAX || !fleet_room(f, error))
+		return fleet_bad(error, "there are more frames than a recording can hold");
+	fleet_note(f->frames, id, f->frame_rows->len);
+	g_array_append_val(f->frame_rows, row);
 	return true;
+}
+
+static uint32_t frame_of(struct fleet *f, guint row)
+{
+	struct fleet_frame *r = &g_array_index(f->frame_rows, struct fleet_frame, row);
+
+	if (!r->id)
+		r->id = profile_frame(f->p, &r->frame) + 1;
+	return r->id - 1;
 }
 
 /* One with a frame that is not there is none: rows that name it tell the loss. */
@@ -55,7 +66,7 @@ bool fleet_stack_row(struct fleet *f, struct cursor *c, GError **error)
 			return fleet_bad(error, "there are more stacks than a recording can hold");
 		is_whole = is_whole && at;
 		if (is_whole)
-			node = profile_node(f->p, node, at - 1);
+			node = profile_node(f->p, node, frame_of(f, at - 1));
 	}
 	if (c->bad)
 		return fleet_bad(error, "a stack is damaged");

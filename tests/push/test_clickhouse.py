@@ -187,7 +187,7 @@ def check_questions(program, server, r):
     program.run("push", r.path, "--clickhouse", server.url)
     service, reason, user, kernel = plant(server, hosts)
     answers = server.load(QUERIES.read_text())
-    same(f"{server.title}, queries.sql: all of them run", len(answers), 6)
+    same(f"{server.title}, queries.sql: all of them run", len(answers), 7)
     same(f"{server.title}, queries.sql: whose p99 grew", [row[:3] + row[7:10] for row in answers[0]],
          [[service, reason, "8", str(hosts), user, kernel]])
     point(f"{server.title}, queries.sql: its frames", None if answers[0][0][10] and answers[0][0][10] in answers[0][0][11] else answers[0])

@@ -20,7 +20,7 @@
 struct attempt {
 	const char *what;
 	bool (*succeeds)(const char *folder);
-	bool server, parser;	/* may it? */
+	bool server, client, parser;	/* may it? */
 };
 
 static bool opens(const char *path, int flags)
@@ -123,19 +123,19 @@ static bool has_memory(const char *folder)
 }
 
 static const struct attempt attempts[] = {
-	{ "read a file of the folder", read_inside, true, false },
-	{ "have memory", has_memory, true, true },
-	{ "make a thread", makes_thread, true, true },
-	{ "write a file of the folder", write_inside, false, false },
-	{ "make a file", make_inside, false, false },
-	{ "remove a file", remove_inside, false, false },
-	{ "read a file elsewhere", read_outside, false, false },
-	{ "run a program", run, false, false },
-	{ "make a socket", connects, false, false },
-	{ "fork", forks, false, false },
-	{ "signal another process", signals, false, false },
-	{ "be traced", traces, false, false },
-	{ "make memory that can be run", makes_code, false, false },
+	{ "read a file of the folder", read_inside, true, true, false },
+	{ "have memory", has_memory, true, true, true },
+	{ "make a thread", makes_thread, true, true, true },
+	{ "write a file of the folder", write_inside, false, false, false },
+	{ "make a file", make_inside, false, false, false },
+	{ "remove a file", remove_inside, false, false, false },
+	{ "read a file elsewhere", read_outside, false, true, false },
+	{ "run a program", run, false, false, false },
+	{ "make a socket", connects, false, true, false },
+	{ "fork", forks, false, false, false },
+	{ "signal another process", signals, false, false, false },
+	{ "be traced", traces, false, false, false },
+	{ "make memory that can be run", makes_code, false, false, false },
 };
 
 /* The child's status: 0, or the number of the first attempt that went the other way, from 1 on; 100: not confined, 101: has rights left. */
@@ -149,8 +149,10 @@ static int attempt_all(const char *folder, enum confine_calls calls, bool has_fo
 	if (geteuid() == 0 || (privileges_now() && !c.reads_by_capability))
 		return 101;
 	for (size_t i = 0; i < G_N_ELEMENTS(attempts); i++) {
-		bool may = calls == CONFINE_SERVER ? attempts[i].server : attempts[i].parser;
-		bool is_outside = attempts[i].succeeds == read_outside || (attempts[i].succeeds == read_inside && !has_folder);
+		bool may = calls == CONFINE_SERVER   ? attempts[i].server
+			   : calls == CONFINE_CLIENT ? attempts[i].client
+						     : attempts[i].parser;
+		bool is_outside = calls != CONFINE_CLIENT && (attempts[i].succeeds == read_outside || (attempts[i].succeeds == read_inside && !has_folder));
 
 		if (is_outside && calls == CONFINE_SERVER && !c.has_landlock)
 			continue;
@@ -208,6 +210,11 @@ static void server_of_no_folder(void)
 	check(CONFINE_SERVER, 0755, false);
 }
 
+static void client(void)
+{
+	check(CONFINE_CLIENT, 0755, false);
+}
+
 static void parser(void)
 {
 	check(CONFINE_PARSER, 0755, false);
@@ -220,6 +227,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/confine/server-of-a-group", server_group);
 	g_test_add_func("/confine/server-of-a-closed-folder", server_closed);
 	g_test_add_func("/confine/server-of-no-folder", server_of_no_folder);
+	g_test_add_func("/confine/client", client);
 	g_test_add_func("/confine/parser", parser);
 	return g_test_run();
 }
