@@ -386,4 +386,6 @@ void lock_append_name(GString *s, const struct object *o)
 		return;
 	}
 	g_string_append_printf(s, "%s%s %s", object_kind_text(o->kind), is_set ? " of" : "", o->name);
+	if (object_is_lock(o) && g_str_has_suffix(s->str, " *"))	/* of many short-lived processes: no address is theirs */
+		g_string_truncate(s, s->len - strlen(" *"));
 }

@@ -473,6 +473,11 @@ class Page(unittest.TestCase):
         self.browser.pause()
         self.assertIn("lanes 16 to 24 of 24", self.browser.run(hint))
         self.browser.picture(self.folder.name + "/lanes.png")
+        self.browser.open(page, EVERYTHING + "&view=time", width=375, height=812)    # where nothing is told of keys
+        edges = "['#lanehint', '#heathint'].map((s) => { const b = document.querySelector(s).getBoundingClientRect(); return [b.left, b.right, b.height]; })"
+        (left, left_end, high), (right, right_end, other) = self.browser.run(edges)
+        self.assertTrue(0 < left < left_end < right < right_end <= 375, (left_end, right))
+        self.assertTrue(high < 24 and other < 24, (high, other))
 
     def test_range_errors(self):
         """Two ranges alike differ within the noise; one that has hardly a wait does not."""

@@ -44,6 +44,9 @@ function headWords() {
 	const parts = about.subtitle
 		? [about.subtitle]
 		: [
+				// first, as the end is cut off where there is little room
+				about.selection ? `Only ${about.selection}` : '',
+				about.filters ? `Recorded with ${about.filters}` : '',
 				start.toISOString().slice(0, 19).replace('T', ' ') + ' UTC',
 				about.host,
 				target ? '' : `${time(about.window)} window`,
@@ -51,8 +54,6 @@ function headWords() {
 				about.rowsAre ? '' : plural(about.threads, 'thread'),
 				about.rowsAre ? `${time(about.listed)} of ${rowWords()}` : `${time(about.offCpu)} off CPU`,
 				about.onCpu ? `${time(about.onCpu)} on CPU` : '',
-				about.selection ? `only ${about.selection}` : '',
-				about.filters ? `recorded with ${about.filters}` : '',
 			];
 	one('#sub').textContent = about.diff ? about.diff.finding : parts.filter(Boolean).join(' · ');
 	if (about.diff) sideWords(about.diff);

@@ -235,7 +235,8 @@ function splits(items) {
 	return sections;
 }
 
-const objectName = (o) => (o.name.includes(o.kind) ? o.name : `${o.kind} ${o.name}`) + (o.holder ? `, held by thread ${o.holder}` : '');
+// " *": an address that each of many short-lived processes has another one of
+const objectName = (o) => (o.name.includes(o.kind) ? o.name : `${o.kind} ${o.name}`).replace(/ \*$/, '') + (o.holder ? `, held by thread ${o.holder}` : '');
 // The largest of sums by key.
 function mostOf(sums, all, nameOf) {
 	const [key, n] = [...sums].reduce((most, row) => (row[1] > most[1] ? row : most));

@@ -162,10 +162,8 @@ function drawHeat() {
 		drawMap(context, map, { low, high, top: top * perSlice(map) });
 		map.lanes.forEach((l, i) => drawLane(context, l, map, map.y + map.tall + 8 + i * LANE, maps.length > 1 ? lane : 0));
 	}
-	one('#lanehint').textContent =
-		V.laneCnt > V.laneMost
-			? `lanes ${V.laneFrom + 1} to ${Math.min(V.laneFrom + V.laneMost, V.laneCnt)} of ${number(V.laneCnt)}: wheel, ↑ ↓`
-			: '';
+	const isCut = V.laneCnt > V.laneMost;
+	hint('#lanehint', isCut ? `lanes ${V.laneFrom + 1} to ${Math.min(V.laneFrom + V.laneMost, V.laneCnt)} of ${number(V.laneCnt)}` : '', isCut ? ': wheel, ↑ ↓' : '');
 	V.heatTop = top;
 	showRanges();
 }
@@ -296,13 +294,14 @@ function showRanges() {
 	one('#heat').setAttribute('aria-valuetext', words);
 	one('#heat').setAttribute('aria-valuenow', S.range ? S.range[0] : 0);
 	one('#heat').setAttribute('aria-valuemax', of(AFTER).s.cnt - 1);
-	one('#heathint').textContent =
-		S.range || S.range2
-			? heatWords()
-			: heatWords() +
-				(isDiff
-					? '. Drag for a range of that side; by key: arrows, Shift, b for the other side, Delete'
-					: '. Drag for a range, then Ctrl-drag for another one to compare with; by key: arrows, Shift, b, Delete');
+	const keys = isDiff
+		? '. Drag for a range of that side; by key: arrows, Shift, b for the other side, Delete'
+		: '. Drag for a range, then Ctrl-drag for another one to compare with; by key: arrows, Shift, b, Delete';
+	hint('#heathint', heatWords(), S.range || S.range2 ? '' : keys);
+}
+// What is told of keys and mouse has no place on a phone.
+function hint(where, words, keys) {
+	one(where).replaceChildren(words, make('span', { class: 'keys', text: keys }));
 }
 
 // first: of the two ranges.

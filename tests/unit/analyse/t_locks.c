@@ -220,6 +220,31 @@ static void test_selection(void)
 	profile_free(p);
 }
 
+/* The kind is told once, and no address that is nobody's. */
+static void test_names(void)
+{
+	static const struct { unsigned kind; const char *name, *said; } names[] = {
+		{ LOCK_MUTEX, "queue_lock", "mutex queue_lock" },
+		{ LOCK_MUTEX, "heap 0x5581", "mutex heap 0x5581" },
+		{ LOCK_SEMAPHORE, "*", "semaphore" },
+		{ LOCK_SEMAPHORE, "heap *", "semaphore heap" },
+		{ LOCK_MUTEX, "jobs+*", "mutex jobs+*" },
+		{ OBJECT_PIPE, "pipe from bash", "pipe from bash" },
+		{ OBJECT_SOCKET, "unix socket (postgres)", "unix socket (postgres)" },
+		{ OBJECT_SOCKET, "10.0.0.5:5432", "socket 10.0.0.5:5432" },
+		{ OBJECT_FILE, "/var/lib/file", "file /var/lib/file" },
+		{ OBJECT_EPOLL, "2 sockets (fd 5 of node)", "epoll of 2 sockets (fd 5 of node)" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		const struct object o = { .kind = (uint8_t)names[i].kind, .name = names[i].name };
+		g_autoptr(GString) s = g_string_new(NULL);
+
+		lock_append_name(s, &o);
+		g_assert_cmpstr(s->str, ==, names[i].said);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -229,5 +254,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/locks/two-words", test_two_words);
 	g_test_add_func("/locks/shared-words", test_shared_words);
 	g_test_add_func("/locks/selection", test_selection);
+	g_test_add_func("/locks/names", test_names);
 	return g_test_run();
 }
