@@ -8,7 +8,7 @@ _offcpu_words() {
 
 # The options of a command, all but those that take a value with "=" after them.
 _offcpu_options() {
-	local target='--all --pid= --tid= --follow --cgroup= --comm= --user-threads-only --kernel-threads-only --self --verbose'
+	local target='--all --pid= --tid= --follow --cgroup= --comm= --user-threads-only --kernel-threads-only --user= --self --verbose'
 	local filter='--state= --min-block= --max-block='
 	local capture='--user-stacks-only --kernel-stacks-only --max-depth= --unwind= --exact'
 	local crowd='--wakers --runq-blame --storms'

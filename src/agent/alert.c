@@ -357,3 +357,19 @@ void alert_append_text(GString *s, const struct alert_rule *rule, const struct a
 		text_safe(s, v->process);
 	}
 }
+
+char **alert_environment(const struct alert_rule *rule, bool is_firing, double value, const char *text)
+{
+	static const char *const kept[] = { "LANG", "LC_ALL", "TZ" };
+	char number[G_ASCII_DTOSTR_BUF_SIZE], **e = NULL;
+	const char *path = g_getenv("PATH");
+
+	for (size_t i = 0; i < G_N_ELEMENTS(kept); i++)
+		if (g_getenv(kept[i]))
+			e = g_environ_setenv(e, kept[i], g_getenv(kept[i]), TRUE);
+	e = g_environ_setenv(e, "PATH", path ? path : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", TRUE);
+	e = g_environ_setenv(e, "OFFCPU_ALERT", rule->name, TRUE);
+	e = g_environ_setenv(e, "OFFCPU_STATE", is_firing ? "firing" : "over", TRUE);
+	e = g_environ_setenv(e, "OFFCPU_VALUE", g_ascii_dtostr(number, sizeof(number), value), TRUE);
+	return g_environ_setenv(e, "OFFCPU_TEXT", text, TRUE);
+}

@@ -145,8 +145,7 @@ static void become_nobody(gpointer data)
 static void run(const struct alerter *a, struct standing *s, const struct alert_value *v, const char *text)
 {
 	g_autoptr(GError) error = NULL;
-	g_auto(GStrv) environment = g_get_environ();
-	char value[G_ASCII_DTOSTR_BUF_SIZE];
+	g_auto(GStrv) environment = alert_environment(s->rule, s->state.is_firing, v->value, text);
 
 	if (!s->rule->run)
 		return;
@@ -155,11 +154,6 @@ static void run(const struct alerter *a, struct standing *s, const struct alert_
 			s->rule->name);
 		return;
 	}
-	environment = g_environ_setenv(environment, "OFFCPU_ALERT", s->rule->name, TRUE);
-	environment = g_environ_setenv(environment, "OFFCPU_STATE", s->state.is_firing ? "firing" : "over", TRUE);
-	environment = g_environ_setenv(environment, "OFFCPU_VALUE", g_ascii_dtostr(value, sizeof(value), v->value),
-				       TRUE);
-	environment = g_environ_setenv(environment, "OFFCPU_TEXT", text, TRUE);
 	if (!g_spawn_async("/", s->rule->run, environment, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL,
 			   become_nobody, NULL, &s->command, &error)) {
 		s->command = 0;

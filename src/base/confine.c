@@ -65,14 +65,14 @@ static bool may_read(const char *folder)
 }
 
 /*
- * The group is the folder's, since histories are for their owner and group.  As the real and effective user go, all
+ * The group is the folder's, since histories are for their owner and group; but root's is never kept, which owns much.  As the real and effective user go, all
  * effective capabilities do, so whether the folder can be read is tried without any.
  */
 static bool leave_root(struct confine *c, uid_t uid, gid_t group, GError **error)
 {
 	struct stat st = { 0 };
 
-	if (c->folder && stat(c->folder, &st) == 0)
+	if (c->folder && stat(c->folder, &st) == 0 && st.st_gid != 0)
 		group = st.st_gid;
 	prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
 	if (setgroups(0, NULL) || setresgid(group, group, group) || setresuid(uid, uid, uid))

@@ -362,11 +362,18 @@ static long list_of_proc(int dir, bool with_links, char text[OPENER_TEXT_MAX])
 	return is_of_proc(dir) ? opener_list_some(dir, with_links, text) : -EPERM;
 }
 
+/* A link in there, and none that another one or ".." leads to. */
 static long link_of_proc(const char *path, char text[OPENER_TEXT_MAX])
 {
-	long n = strncmp(path, "/proc/", strlen("/proc/")) == 0 ? readlink(path, text, OPENER_TEXT_MAX) : -1;
+	const struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV };
+	bool is_there = strncmp(path, "/proc/", strlen("/proc/")) == 0 && !strstr(path, "..");
+	int fd = is_there ? (int)syscall(SYS_openat2, PROC_FD, path + strlen("/proc/"), &how, sizeof(how)) : -1;
+	long n = fd >= 0 ? readlinkat(fd, "", text, OPENER_TEXT_MAX) : -1, error = is_there ? errno : EPERM;
 
-	return n < 0 ? -(errno ? errno : EPERM) : n;
+	if (fd >= 0)
+		close(fd);
+	return n < 0 ? -error : n;
 }
 
 static int perf_event(const struct opener_request *r, size_t bytes)

@@ -90,8 +90,9 @@ void run_window_over(void)
 }
 
 /* In the child: wait for the word, then become COMMAND; what failed goes through error_fd. */
-static void become_command(char **argv, int wait_fd, int error_fd)
+static void become_command(const struct run *run, char **environment, int wait_fd, int error_fd)
 {
+	char **argv = run->target->command;
 	sigset_t none;
 	char byte;
 	int err;
@@ -101,7 +102,8 @@ static void become_command(char **argv, int wait_fd, int error_fd)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGINT, SIG_DFL);
-	execvp(argv[0], argv);
+	if (as_user_become(run->target->as))
+		execvpe(argv[0], argv, environment);
 	err = errno;
 	if (write(error_fd, &err, sizeof(err)) != sizeof(err))
 		_exit(126);
@@ -111,6 +113,7 @@ static void become_command(char **argv, int wait_fd, int error_fd)
 /* COMMAND as a child that stands still before its exec. */
 static bool spawn_command(struct run *run)
 {
+	g_auto(GStrv) environment = as_user_environment(run->target->as);
 	int go[2], trouble[2];
 
 	if (pipe2(go, O_CLOEXEC))
@@ -123,7 +126,7 @@ static bool spawn_command(struct run *run)
 	run->child = fork();
 	if (run->child == 0) {
 		close(go[1]);
-		become_command(run->target->command, go[0], trouble[1]);
+		become_command(run, environment, go[0], trouble[1]);
 	}
 	close(go[0]);
 	close(trouble[1]);
@@ -374,6 +377,9 @@ int run_session(struct run *run)
 	opener_begin();
 	types_memory_take();
 	if (run->target->command) {
+		if (run->target->tells_user)
+			cmd_error(run->name, "note: %s runs as %s", run->target->command[0],
+				  run->target->as ? run->target->as->name : g_get_user_name());
 		if (!spawn_command(run)) {
 			cmd_error(run->name, "start %s: %s", run->target->command[0], g_strerror(errno));
 			return EXIT_FAILED;

@@ -2,8 +2,10 @@
 #include "cmd/serving.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/confine.h"
+#include "cmd/as_user.h"
 #include "cmd/cmd.h"
 #include "explain/text.h"
 #include "server/recording.h"
@@ -14,25 +16,42 @@ static bool has_display(void)
 	return g_getenv("DISPLAY") || g_getenv("WAYLAND_DISPLAY");
 }
 
+static void become(gpointer data)
+{
+	if (!as_user_become(data))
+		_exit(126);
+}
+
 /*
+ * A browser runs what it is sent, so root's is none: by sudo it is opened as who called that.
+ *
  * The command line of xdg-open can be read by all users of the machine, so it holds a link that works once, and not
  * the token.
  */
 void serving_open_browser(const char *command, struct server *s)
 {
 	g_autoptr(GError) error = NULL;
+	struct as_user *as = NULL;
 	const char *url;
 
+	if (!as_user_find(NULL, &as, &error) || (geteuid() == 0 && !as)) {
+		cmd_error(command, "note: no browser is opened as root: use the link");
+		return;
+	}
 	if (!has_display()) {
+		as_user_free(as);
 		cmd_error(command, "note: there is no display to open a browser on: use the link");
 		return;
 	}
 	url = server_url_once(s, &error);
 	const char *argv[] = { "xdg-open", url, NULL };
-	if (!url || !g_spawn_async(NULL, (char **)argv, NULL,
-				   G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL,
-				   NULL, NULL, &error))
+	g_auto(GStrv) environment = as_user_environment(as);
+
+	if (!url || !g_spawn_async(NULL, (char **)argv, environment,
+				   G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, become,
+				   as, NULL, &error))
 		cmd_error(command, "note: no browser is opened: %s", error->message);
+	as_user_free(as);
 }
 
 static void print_links(const struct serving *v, const struct server *s)

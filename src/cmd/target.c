@@ -40,6 +40,8 @@ static void add_who(GArray *entries, struct target *t)
 		{ "comm", 0, 0, G_OPTION_ARG_STRING, &t->comm, "Threads whose name matches", "GLOB" },
 		{ "user-threads-only", 'u', 0, G_OPTION_ARG_NONE, &t->user_threads, "User threads only", NULL },
 		{ "kernel-threads-only", 'k', 0, G_OPTION_ARG_NONE, &t->kernel_threads, "Kernel threads only", NULL },
+		{ "user", 0, 0, G_OPTION_ARG_STRING, &t->user,
+		  "Who runs COMMAND (under sudo: who called it)", "NAME" },
 		{ "self", 0, 0, G_OPTION_ARG_NONE, &t->self, "Trace the tracer's own threads too", NULL },
 		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &t->verbose,
 		  "Show what libbpf has to say, and of record how well it remembers stacks", NULL },
@@ -418,12 +420,28 @@ static void warn_of_children(const GArray *pids, const char *command)
 			  comm, first, left_out, left_out == 1 ? "" : "es", comm);
 }
 
+static bool resolve_user(struct target *t, GError **error)
+{
+	if (t->user && !t->command) {
+		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+				    "--user says who runs COMMAND, and there is none");
+		return false;
+	}
+	if (!t->command || as_user_find(t->user, &t->as, error)) {
+		t->tells_user = t->user || t->as;
+		return true;
+	}
+	if (!t->user)
+		g_prefix_error(error, "who called sudo is to run COMMAND (--user root: root): ");
+	return false;
+}
+
 int target_resolve(struct target *t, const char *command)
 {
 	struct collect_options *c = &t->collect;
 	g_autoptr(GError) error = NULL;
 
-	if (!resolve_values(t, &error)) {
+	if (!resolve_values(t, &error) || !resolve_user(t, &error)) {
 		cmd_error(command, "%s", error->message);
 		return EXIT_USAGE;
 	}
@@ -466,6 +484,8 @@ void target_release(struct target *t)
 	g_strfreev(t->pids);
 	g_strfreev(t->tids);
 	g_strfreev(t->cgroups);
+	g_free(t->user);
+	as_user_free(t->as);
 	g_free(t->comm);
 	g_free(t->states);
 	g_free(t->min_block);

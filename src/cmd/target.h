@@ -2,6 +2,7 @@
 #ifndef CMD_TARGET_H
 #define CMD_TARGET_H
 
+#include "cmd/as_user.h"
 #include "session/options.h"
 
 /* The options that record, trace, hist and events share. */
@@ -9,9 +10,11 @@
 struct target {
 	struct collect_options collect;
 	char **command;		/* after "--", or NULL */
+	struct as_user *as;	/* who runs it; NULL: who we are */
+	bool tells_user;	/* it is not plain who that is */
 	/* as typed */
 	char **pids, **tids, **cgroups;
-	char *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead, *frequency;
+	char *user, *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead, *frequency;
 	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines,
 		 no_objects, follow, cpu, verify_walks;
 	bool is_named;		/* TARGET_NAMED */

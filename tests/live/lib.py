@@ -25,6 +25,9 @@ CASES = []
 NIGHTLY = set()     # of them: what costs much and finds little runs with ./bootstrap test --all only
 LIBC = ctypes.CDLL(None, use_errno=True)
 
+# Cases run commands as root: by sudo they would run as who called that.
+os.environ.pop("SUDO_USER", None)
+
 # What a guarded process (see guarded_processes) makes of the threads it wakes or makes way for.
 UNSEEN = {"missed_switch", "missed_wakeup"}
 

@@ -198,7 +198,7 @@ class View(unittest.TestCase):
         for status in threads:
             self.assertEqual((status["NoNewPrivs"], status["Seccomp"], int(status["CapPrm"], 16)), ("1", "2", 0))
             if os.getuid() == 0:
-                self.assertNotIn("0", status["Uid"].split())
+                self.assertNotIn("0", status["Uid"].split() + status["Gid"].split() + status["Groups"].split())
 
     def test_rights(self):
         self.check_rights(self.served)
@@ -210,6 +210,9 @@ class View(unittest.TestCase):
             file.write(f"#!/bin/sh\necho \"$@\" >{self.folder.name}/opened.new && mv {self.folder.name}/opened.new {self.folder.name}/opened\n")
         os.chmod(tool, 0o755)
         environment = {**os.environ, "DISPLAY": ":99", "PATH": self.folder.name + ":" + os.environ["PATH"]}
+        if os.getuid() == 0:    # a browser is never root's: by sudo it is opened as who called that
+            environment["SUDO_USER"] = "nobody"
+            os.chmod(self.folder.name, 0o777)
         for command in (("view", "--open"), ("flame", "--open", "--title", "a title")):
             served = Served(OFFCPU, *command, self.recording, env=environment)
             for _ in range(200):
@@ -218,7 +221,10 @@ class View(unittest.TestCase):
                 time.sleep(0.05)
             with open(self.folder.name + "/opened", encoding="ascii") as file:
                 url = file.read().strip()
+            owner = os.stat(self.folder.name + "/opened").st_uid
             os.unlink(self.folder.name + "/opened")
+            if os.getuid() == 0:
+                self.assertNotEqual(owner, 0)
             path = url.split(served.host)[1]
             self.assertNotIn(served.token, url)
             status, headers, _ = served.ask(path)
@@ -230,7 +236,7 @@ class View(unittest.TestCase):
             self.assertEqual(served.end(), (0, ""))
         environment = {n: v for n, v in os.environ.items() if n not in ("DISPLAY", "WAYLAND_DISPLAY")}
         served = Served(OFFCPU, "view", "--open", self.recording, env=environment)
-        self.assertIn("no display", served.end()[1])
+        self.assertIn("opened as root" if os.getuid() == 0 else "no display", served.end()[1])
 
     @unittest.skipUnless(CHROMIUM, "no Chromium is installed, and CHROMIUM names none")
     def test_page(self):

@@ -233,6 +233,26 @@ static void test_forged_name(void)
 	alert_rule_free(r);
 }
 
+/* A command learns what it is about, and no secret of the agent's. */
+static void test_environment(void)
+{
+	struct alert_rule *r = rule("reason=lock share > 30%");
+
+	g_setenv("OFFCPU_PUSH_TOKEN", "secret", TRUE);
+	g_setenv("TZ", "UTC", TRUE);
+	g_auto(GStrv) e = alert_environment(r, true, 41.5, "text");
+
+	g_assert_cmpstr(g_environ_getenv(e, "OFFCPU_ALERT"), ==, r->name);
+	g_assert_cmpstr(g_environ_getenv(e, "OFFCPU_STATE"), ==, "firing");
+	g_assert_cmpstr(g_environ_getenv(e, "OFFCPU_VALUE"), ==, "41.5");
+	g_assert_cmpstr(g_environ_getenv(e, "OFFCPU_TEXT"), ==, "text");
+	g_assert_cmpstr(g_environ_getenv(e, "TZ"), ==, "UTC");
+	g_assert_nonnull(g_environ_getenv(e, "PATH"));
+	for (char **one = e; *one; one++)
+		g_assert_false(g_str_has_prefix(*one, "OFFCPU_PUSH") || g_str_has_prefix(*one, "HOME="));
+	alert_rule_free(r);
+}
+
 /* Events that woke many at once, a second; of a waker by its name. */
 static void test_storms(void)
 {
@@ -264,6 +284,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/alert/conditions", test_conditions);
+	g_test_add_func("/alert/environment", test_environment);
 	g_test_add_func("/alert/forged-name", test_forged_name);
 	g_test_add_func("/alert/storms", test_storms);
 	g_test_add_func("/alert/refused", test_refused);

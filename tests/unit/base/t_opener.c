@@ -74,6 +74,7 @@ static void opens_only_processes(void)
 					       "/proc/1/../sys/kernel/ostype", "/proc/1/../../etc/passwd", "/procfs", "", "proc",
 					       "/dev/null" };
 	g_autofree char *status = own("status"), *root = own("root/etc/passwd"), *exe = own("exe");
+	g_autofree char *mtab = own("root/etc/mtab");
 	int fd;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(outside); i++) {
@@ -84,6 +85,9 @@ static void opens_only_processes(void)
 	g_assert_cmpint(refused(OPENER_OPEN, 0, root, -1), !=, 0);
 	g_assert_cmpint(refused(OPENER_OPEN, 0, exe, -1), !=, 0);
 	g_assert_cmpint(refused(OPENER_LINK, 0, "/etc/mtab", -1), !=, 0);
+	g_assert_cmpint(refused(OPENER_LINK, 0, "/proc/../etc/mtab", -1), !=, 0);
+	g_assert_cmpint(refused(OPENER_LINK, 0, mtab, -1), !=, 0);
+	g_assert_cmpint(refused(OPENER_LINK, 0, "/proc/self", -1), ==, 0);
 	g_assert_cmpint(refused(OPENER_CGROUP + 100, 0, status, -1), ==, EINVAL);
 	g_assert_cmpint(ask(OPENER_OPEN, 0, status, -1, &fd), ==, 0);
 	g_assert_cmpint(fd, >=, 0);
