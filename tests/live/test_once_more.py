@@ -8,6 +8,7 @@ import importlib.machinery
 import importlib.util
 import io
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -87,6 +88,23 @@ class OnceMore(unittest.TestCase):
         tally = self.tally(self.printed(slow, good))
         self.assertEqual((tally.passed, tally.failed, [name for name, _ in tally.skipped]), (1, [], ["slow"]))
         self.assertEqual(len(self.tally(self.printed(slow, good, all=True)).failed), 1)
+
+    def test_meson(self):
+        """In a tree of Meson's: one test fails once, one always."""
+        tree = os.path.join(FOLDER, "tree")
+        os.mkdir(tree)
+        with open(os.path.join(tree, "meson.build"), "w", encoding="utf-8") as file:
+            file.write("project('p')\nsh = find_program('sh')\n"
+                       f"test('once', sh, args: ['-c', 'mkdir {tree}/mark; r=$?; test $r != 0'])\n"
+                       "test('never', sh, args: ['-c', 'echo it is wrong; exit 1'])\ntest('good', sh, args: ['-c', 'true'])\n")
+        build = os.path.join(tree, "build")
+        subprocess.run(["meson", "setup", build, tree], stdout=subprocess.DEVNULL, check=True)
+        logs, MODULE.LOGS = MODULE.LOGS, MODULE.Path(FOLDER)
+        tally = MODULE.run_meson_in("meson", build, 60, dict(os.environ))
+        MODULE.LOGS = logs
+        self.assertEqual((tally.passed, len(tally.failed), len(tally.unsteady)), (2, 1, 1))
+        self.assertIn("never", tally.failed[0].description)
+        self.assertIn("once", tally.unsteady[0].description)
 
     def test_too_many(self):
         for cnt, failed in (5, 0), (6, 1):
