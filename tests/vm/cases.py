@@ -8,9 +8,9 @@ same code on every kernel is tried on one of them.
 # Accounts, stacks, unwinding, wakers, chains, locks, files.
 CORE = ["nanosleep", "futex_contention", "asleep_throughout", "unwind_plain_chain", "waker_is_the_timer", "chain_by_a_signal",
         "locks_of_all_kinds", "slow_file_operations"]
-# There a spinlock is something to sleep on, so what takes one in the kernel waits in D as well as
+# There a spinlock is something to sleep on, so what takes one in the kernel (a signal's, a futex's) waits in D as well as
 # in S, and how often is not for the program to know.
-NOT_ON_RT = {"futex_contention"}
+NOT_ON_RT = {"futex_contention", "chain_by_a_signal"}
 
 # The name of a list, which tests/vm/init finds by the kernel's -> its cases
 OF_KERNEL = {
