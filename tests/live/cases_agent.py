@@ -414,7 +414,7 @@ def agent_parsers(env):
     with open(path, "wb") as file:
         file.write(bytes(4096))
     planted, jit = start_planted(env, path, env.container("cache")), start_jit(env)
-    end, known = time.monotonic() + 60, {}
+    end, known = time.monotonic() + 150, {}
     while time.monotonic() < end and not (known and all(known.values())):    # on a busy machine it takes more windows
         env.check.that(agent.await_windows(len(windows(store)) + 1), "windows come all the same")
         known = told_by_parsers(env, store)
