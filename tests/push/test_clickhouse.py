@@ -243,8 +243,9 @@ class Served:
         path = os.path.join(folder, "readers")
         with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             file.write(f"all {self.TOKENS['all']}\nshop {self.TOKENS['shop']} services={services}\n")
+        options = [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0"]    # which looks at its own process; that is nobody's to look at
         self.process = subprocess.Popen([program.offcpu, "serve", "--fleet", url, "--token-file", path], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, text=True)
+                                        stdout=subprocess.PIPE, text=True, env={**os.environ, "ASAN_OPTIONS": ":".join(filter(None, options))})
         self.said = [self.process.stdout.readline() for _ in range(2)]
         self.url = self.said[1].split()[-1].removesuffix("TOKEN/") if len(self.said[1].split()) == 2 else None
 

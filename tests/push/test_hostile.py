@@ -5,6 +5,7 @@ import random
 import struct
 import threading
 
+import test_clickhouse
 from tap import point
 
 SEED = 20261126
@@ -66,7 +67,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         sql = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        table = "frames" if " ARRAY JOIN " in sql else sql.split(" FROM `offcpu`.", 1)[1].split(" ", 1)[0]
+        table = "hosts" if "most_service" in sql else "frames" if " ARRAY JOIN " in sql else "" if sql == "SELECT 1" else sql.split(" FROM `offcpu`.", 1)[1].split(" ", 1)[0]
         body = self.server.answers.get(table, b"")
         self.send_response(self.server.status)
         self.send_header("Content-Length", str(len(body)))
@@ -133,7 +134,7 @@ def check_random(program, server):
     wrong = []
     for n in range(200):
         server.answers = answers()
-        table = rng.choice(("windows", "threads", "stacks", "waits", "task_populations", "tasks"))
+        table = rng.choice(("windows", "threads", "frames", "stacks", "waits", "task_populations", "tasks"))
         data = bytearray(server.answers[table])
         for _ in range(rng.choice((1, 1, 2, 8))):
             data[rng.randrange(len(data))] = rng.choice((0, 1, 127, 128, 255, rng.randrange(256)))
@@ -144,6 +145,28 @@ def check_random(program, server):
         if not is_well(*result):
             wrong.append(f"{n}: {table}: {result}")
     point("answers with bytes changed: a report or a sentence", "\n".join(wrong[:3]))
+
+
+def host_row(host="h", finding="<script>&"):
+    return (text(host) + text("0.1") + text("6.1") + struct.pack("<I7Q", 2, 1, 10**18, 10**9, 1, 0, 10**9, 10**9) + text("<i>") + text("lock") +
+            struct.pack("<Q", 1) + text(finding))
+
+
+def check_fleet(program, server, folder):
+    """What `serve --fleet` makes of rows of hosts."""
+    served = test_clickhouse.Served(program, f"http://127.0.0.1:{server.server_address[1]}", folder, "none")
+    try:
+        server.answers = {"hosts": host_row(host='"><b>')}
+        status, page = served.get("all", "")
+        point("hostile: names of hosts and findings are no markup", None if status == 200 and "&lt;script&gt;&amp;" in page and
+              not any(bad in page for bad in ("<script", "<b>", "<i>")) else f"{status} {page[-900:]}")
+        for name, rows in (("half a row of a host", host_row()[:-1]), ("a name longer than the answer", b"\xff\xff\xff\x0fabc"),
+                           ("more hosts than were asked for", host_row() * 5001)):
+            server.answers = {"hosts": rows}
+            status, said = served.get("all", "api/hosts")
+            point(f"hostile: {name}", None if status == 500 and len(said) < 200 and "damaged" in said else f"{status} {said[:300]}")
+    finally:
+        served.stop()
 
 
 def run(program, recordings, folder):
@@ -165,5 +188,6 @@ def run(program, recordings, folder):
           None if is_well(status, out, err) and len(err) < 1000 and "\x1b" not in err else err)
     server.status = 200
     check_random(program, server)
+    check_fleet(program, server, folder)
     server.shutdown()
     server.server_close()
