@@ -58,9 +58,11 @@ void sentence_function(GString *s, const struct findings *f, int64_t frame, cons
 /* "workers", "processes", and not "redis", "prometheus", "compress" */
 static bool reads_as_several(const char *name)
 {
+	static const char *const known[] = { "postgres", "nodejs", NULL };
 	size_t len = strlen(name);
 
-	return len > 2 && name[len - 1] == 's' && g_ascii_isalpha(name[len - 2]) && !strchr("isu", name[len - 2]);
+	return !g_strv_contains(known, name) && len > 2 && name[len - 1] == 's' && g_ascii_isalpha(name[len - 2]) &&
+	       !strchr("isu", name[len - 2]);
 }
 
 void sentence_process(GString *s, const char *name, unsigned width)

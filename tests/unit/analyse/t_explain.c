@@ -460,7 +460,7 @@ static void test_number(void)
 	static const struct { const char *name, *said; } names[] = {
 		{ "threads", "process threads" }, { "workers", "process workers" }, { "web-services", "process web-services" },
 		{ "mariadbd", "mariadbd" }, { "redis", "redis" }, { "prometheus", "prometheus" }, { "compress", "compress" },
-		{ "java8s", "java8s" }, { "s", "s" }, { "", "" },
+		{ "java8s", "java8s" }, { "postgres", "postgres" }, { "s", "s" }, { "", "" },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
