@@ -17,6 +17,15 @@ struct cursor {
 	bool bad;
 };
 
+/* An empty array has no bytes to point at, and nothing may be added to NULL. */
+static inline struct cursor cursor_of(const void *bytes, size_t len)
+{
+	static const uint8_t none;
+	const uint8_t *at = bytes ? bytes : &none;
+
+	return (struct cursor){ .at = at, .end = at + (bytes ? len : 0) };
+}
+
 static inline size_t cursor_left(const struct cursor *c)
 {
 	return (size_t)(c->end - c->at);

@@ -117,7 +117,7 @@ static bool take_offset(struct cursor *c, const struct go_table *t, size_t *ret)
 
 static bool read_header(struct go_table *t)
 {
-	struct cursor c = { .at = t->bytes, .end = t->bytes + t->size };
+	struct cursor c = cursor_of(t->bytes, t->size);
 	uint32_t magic = cursor_u32(&c);
 	uint16_t zero = cursor_u16(&c);
 	uint8_t word_bytes;

@@ -13,6 +13,7 @@
 struct output {
 	char *path;		/* NULL: stdout */
 	char *beside;		/* the file until it is whole; NULL: written into what is there */
+	bool is_nameless;	/* it has no name until then: if we are killed it is gone */
 	int fd;
 	bool replaces;		/* a file that was there */
 };
@@ -33,6 +34,27 @@ static int open_into(const char *path)
 	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0644);
 }
 
+/* Not every file system can. */
+static int open_nameless(const char *path, mode_t mode)
+{
+	g_autofree char *dir = g_path_get_dirname(path);
+
+	return open(dir, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+}
+
+/* A name beside, from which it is moved over what is there. */
+static bool give_name(struct output *o)
+{
+	g_autofree char *self = g_strdup_printf("/proc/self/fd/%d", o->fd);
+	int fd = g_mkstemp_full(o->beside, O_RDONLY | O_CLOEXEC, 0600);	/* a name that is free */
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	o->is_nameless = g_unlink(o->beside) || linkat(AT_FDCWD, self, AT_FDCWD, o->beside, AT_SYMLINK_FOLLOW);
+	return !o->is_nameless;
+}
+
 struct output *output_begin(const char *path, GError **error)
 {
 	struct output *o = g_new0(struct output, 1);
@@ -47,7 +69,12 @@ struct output *output_begin(const char *path, GError **error)
 		o->fd = open_into(path);
 	} else {
 		o->beside = g_strconcat(path, ".XXXXXX", NULL);
-		o->fd = g_mkstemp_full(o->beside, O_WRONLY | O_CLOEXEC, o->replaces ? (int)(st.st_mode & 0777) : 0644);
+		mode_t mode = o->replaces ? st.st_mode & 0777 : 0644;
+
+		o->fd = open_nameless(path, mode);
+		o->is_nameless = o->fd >= 0;
+		if (!o->is_nameless)
+			o->fd = g_mkstemp_full(o->beside, O_WRONLY | O_CLOEXEC, (int)mode);
 	}
 	if (o->fd >= 0)
 		return o;
@@ -89,6 +116,8 @@ bool output_end(struct output *o, GError **error)
 	/* After a crash there is the old file or the new one, and no empty one. */
 	if (o->beside && o->replaces && fsync(o->fd))
 		is_well = cannot_write(o->path, errno, error);
+	if (o->is_nameless && is_well && !give_name(o))
+		is_well = cannot_write(o->path, errno, error);
 	if (o->fd >= 0 && close(o->fd) && is_well)
 		is_well = cannot_write(o->path, errno, error);
 	o->fd = -1;
@@ -106,7 +135,7 @@ void output_drop(struct output *o)
 		return;
 	if (o->fd >= 0)
 		close(o->fd);
-	if (o->beside)
+	if (o->beside && !o->is_nameless)
 		g_unlink(o->beside);
 	g_free(o->beside);
 	g_free(o->path);

@@ -448,7 +448,7 @@ bool read_pprof(struct source *source, const struct import_options *options, str
 
 	if (!all)
 		return false;
-	struct cursor c = { .at = all->data, .end = all->data + all->len };
+	struct cursor c = cursor_of(all->data, all->len);
 	struct pprof r = {
 		.p = p,
 		.strings = g_ptr_array_new(),

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -93,6 +94,7 @@ static bool check_target(const struct target *to, GError **error)
 	return true;
 }
 
+#define LEFT_AFTER_S 60
 #define LEAST_BYTES (152 * 1024)	/* of a recording of nothing */
 
 /* Some file systems do not tell how large they are, and root may use what they reserve. */
@@ -102,6 +104,40 @@ static bool is_full(const char *dir)
 
 	return statvfs(dir, &fs) == 0 && fs.f_blocks &&
 	       (uint64_t)(geteuid() ? fs.f_bavail : fs.f_bfree) * fs.f_frsize < LEAST_BYTES;
+}
+
+/*
+ * A process that was killed leaves the file that it wrote.  Whoever writes one holds its lock, wherever that process is;
+ * a young one may not have it yet.
+ */
+static void left_tmp_remove(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    st.st_mtim.tv_sec < g_get_real_time() / G_USEC_PER_SEC - LEFT_AFTER_S && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		unlink(path);
+	close(fd);
+}
+
+/* Those of this very recording. */
+static void left_tmps_remove(const struct target *to)
+{
+	GDir *dir = g_dir_open(to->dir, 0, NULL);
+	g_autofree char *base = g_path_get_basename(to->path), *prefix = g_strdup_printf(".%s.tmp-", base);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		const char *id = name + strlen(prefix);
+		g_autofree char *path = g_strdup_printf("%s/%s", to->dir, name);
+
+		if (g_str_has_prefix(name, prefix) && *id && strspn(id, "0123456789") == strlen(id))
+			left_tmp_remove(path);
+	}
+	g_clear_pointer(&dir, g_dir_close);
 }
 
 bool profile_file_may_write(const char *path, GError **error)
@@ -116,6 +152,8 @@ bool profile_file_may_write(const char *path, GError **error)
 		may = fail(&to, error, errno, "no file can be made in '%s': %s", to.dir, g_strerror(errno));
 	if (may && is_full(to.dir))
 		may = fail(&to, error, ENOSPC, "there is no room for a recording in '%s': %s", to.dir, g_strerror(ENOSPC));
+	if (may)
+		left_tmps_remove(&to);
 	target_clear(&to);
 	return may;
 }
@@ -129,6 +167,8 @@ static bool create_tmp(struct target *to, GError **error)
 		if (to->fd < 0 && (errno != EEXIST || unlink(to->tmp) != 0))
 			break;
 	}
+	if (to->fd >= 0)
+		flock(to->fd, LOCK_EX | LOCK_NB);	/* while it lives: left_tmp_remove() */
 	if (to->fd < 0)
 		return fail(to, error, errno, "no file can be made in '%s': %s", to->dir, g_strerror(errno));
 	to->tmp_is_ours = true;

@@ -32,7 +32,7 @@ bool slices_for_each_cell(const struct slices *s, slice_cell_fn fn, void *data)
 		uint32_t last = 0;
 
 		if (bytes)
-			from = (struct cursor){ .at = bytes->data, .end = bytes->data + bytes->len };
+			from = cursor_of(bytes->data, bytes->len);
 		while (cursor_left(&from)) {
 			if (!slice_cell_get(&from, last, &cell))
 				return false;

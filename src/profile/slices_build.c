@@ -80,7 +80,7 @@ static int by_row(const void *a, const void *b)
 static GArray *sorted_places(const GByteArray *bytes, const uint32_t *codes)
 {
 	GArray *places = g_array_new(FALSE, FALSE, sizeof(struct place));
-	struct cursor from = { .at = bytes->data, .end = bytes->data + bytes->len };
+	struct cursor from = cursor_of(bytes->data, bytes->len);
 	struct slice_cell cell;
 
 	while (cursor_left(&from)) {
@@ -170,7 +170,7 @@ static void double_length(struct slice_builder *b)
 		struct slice_cell cell;
 
 		if (bytes)
-			from = (struct cursor){ .at = bytes->data, .end = bytes->data + bytes->len };
+			from = cursor_of(bytes->data, bytes->len);
 		while (cursor_left(&from) && slice_cell_get(&from, 0, &cell)) {
 			if (cell.is_crossing)
 				place_wait(&cell, i * b->length_ns - cell.before_ns, i / 2 * 2 * b->length_ns);
@@ -375,7 +375,7 @@ static void close_window(struct slice_builder *b, uint32_t cnt)
 		struct slice_cell cell;
 
 		if (bytes)
-			from = (struct cursor){ .at = bytes->data, .end = bytes->data + bytes->len };
+			from = cursor_of(bytes->data, bytes->len);
 		while (cursor_left(&from) && slice_cell_get(&from, 0, &cell)) {
 			if (cell.is_crossing)
 				place_wait(&cell, i * b->length_ns - cell.before_ns, (cnt - 1) * b->length_ns);

@@ -143,7 +143,7 @@ void row_of_task_look_cells(struct reader *r)
 	const struct reader_look *at = &g_array_index(r->task_looks, struct reader_look, number);
 	struct tasks *t = g_ptr_array_index(r->p->tasks, at->population);
 	struct task_look *look = &g_array_index(t->when, struct task_look, at->look);
-	struct cursor c = { .at = bytes, .end = bytes + len_bytes };
+	struct cursor c = cursor_of(bytes, len_bytes);
 
 	if (!look->cell_cnt)
 		look->first_cell = t->cells->len;

@@ -224,7 +224,7 @@ static bool read_rows(struct target *t, struct fleet *f, const struct fleet_sele
 
 	if (!answer)
 		return false;
-	struct cursor c = { .at = answer->data, .end = answer->data + answer->len };
+	struct cursor c = cursor_of(answer->data, answer->len);
 
 	while (c.at < c.end)
 		if (!select->row(f, &c, error)) {

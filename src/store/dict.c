@@ -345,7 +345,7 @@ static void decode_modules(struct dict *d, struct cursor *c)
 bool dict_decode(struct dict *d, uint8_t *bytes, size_t len_bytes)
 {
 	const struct dict_size since = dict_size_of(d);
-	struct cursor c = { .at = bytes, .end = bytes + len_bytes };
+	struct cursor c = cursor_of(bytes, len_bytes);
 
 	g_ptr_array_add(d->held, bytes);
 	d->bytes += len_bytes;

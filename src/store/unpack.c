@@ -497,7 +497,7 @@ bool unpack_rows(struct dict_map *m, const uint8_t *bytes, size_t len_bytes, str
 		unpack_states, unpack_samples, unpack_wakes, unpack_crowd,
 	};
 	struct unpacker u = {
-		.m = m, .d = dict_map_dict(m), .p = rows, .c = { .at = bytes, .end = bytes + len_bytes },
+		.m = m, .d = dict_map_dict(m), .p = rows, .c = cursor_of(bytes, len_bytes),
 		.first = g_hash_table_new(NULL, NULL),
 	};
 

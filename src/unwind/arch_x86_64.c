@@ -27,7 +27,7 @@ struct simple_expr {
 
 static bool expr_simple(const struct cfi_rule *r, struct simple_expr *ret)
 {
-	struct cursor c = { .at = r->expr, .end = r->expr + r->expr_bytes };
+	struct cursor c = cursor_of(r->expr, r->expr_bytes);
 	uint8_t op = cursor_u8(&c);
 
 	*ret = (struct simple_expr){ .reg = (uint8_t)(op - DW_OP_breg0) };

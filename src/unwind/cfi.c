@@ -258,7 +258,7 @@ static void take_fde(struct adding *a, const struct entry *entry)
  */
 void cfi_entries_add(struct cfi_entries *e, const struct cfi_section *s, const struct unwind_arch *arch)
 {
-	struct cursor c = { .at = s->bytes, .end = s->bytes + s->size };
+	struct cursor c = cursor_of(s->bytes, s->size);
 	g_autoptr(GHashTable) cies = g_hash_table_new(NULL, NULL);
 	g_autoptr(GArray) pending = g_array_new(FALSE, FALSE, sizeof(struct pending_fde));
 	struct adding a = { .e = e, .s = s, .arch = arch, .cies = cies, .pending = pending,

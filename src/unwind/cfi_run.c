@@ -281,7 +281,7 @@ void cfi_cie_init_state(struct cfi_cie *cie, const struct unwind_arch *arch)
 	memset(&r, 0, offsetof(struct run, remembered));
 	memset((char *)&r + offsetof(struct run, remembered_cnt), 0,
 	       sizeof(r) - offsetof(struct run, remembered_cnt));
-	r.c = (struct cursor){ .at = cie->init, .end = cie->init + cie->init_bytes };
+	r.c = cursor_of(cie->init, cie->init_bytes);
 	r.cie = cie;
 	r.arch = arch;
 	cie->is_init_bad = !run_all(&r);
@@ -297,7 +297,7 @@ bool cfi_run(const struct cfi_entries *e, const struct cfi_fde *fde, const struc
 	*ret_vaddr = fde->start;
 	if (cie->is_init_bad || cie->is_foreign)
 		return false;
-	r.c = (struct cursor){ .at = fde->program, .end = fde->program + fde->program_bytes };
+	r.c = cursor_of(fde->program, fde->program_bytes);
 	r.cie = cie;
 	r.arch = arch;
 	r.initial = &cie->state;

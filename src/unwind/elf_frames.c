@@ -115,7 +115,7 @@ static void add_by_segment(struct finder *f)
 
 	if (!elf_file_phdr(f->file, PT_GNU_EH_FRAME, &ph) || !bytes_at(f, ph.p_vaddr, 16, &hdr))
 		return;
-	c = (struct cursor){ .at = hdr.bytes, .end = hdr.bytes + hdr.size };
+	c = cursor_of(hdr.bytes, hdr.size);
 	version = cursor_u8(&c);
 	encoding = cursor_u8(&c);
 	cursor_u16(&c);	/* encodings of the search table, which is not needed */

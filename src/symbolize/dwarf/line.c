@@ -25,7 +25,7 @@ static bool read_bytes(struct dwarf_lines *l, uint64_t off)
 {
 	uint64_t size = dwarf_section_bytes(l->unit->im, DWARF_LINE), len = 0;
 	uint8_t bytes[12];
-	struct cursor c = { .at = bytes, .end = bytes + sizeof(bytes) };
+	struct cursor c = cursor_of(bytes, sizeof(bytes));
 
 	if (off >= size || size - off < sizeof(bytes) ||
 	    !dwarf_section_read(l->unit->im, DWARF_LINE, off, bytes, sizeof(bytes)))
@@ -121,7 +121,7 @@ static bool read_tables(struct dwarf_lines *l, struct cursor *c)
 
 static bool read_header(struct dwarf_lines *l)
 {
-	struct cursor c = { .at = l->in.bytes, .end = l->in.bytes + l->in.len };
+	struct cursor c = cursor_of(l->in.bytes, l->in.len);
 	uint64_t header_len;
 
 	l->in.head.version = cursor_u16(&c);

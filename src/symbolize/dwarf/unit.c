@@ -239,7 +239,7 @@ void dwarf_unit_free(struct dwarf_unit *u)
 static char *string_by_index(const struct dwarf_unit *u, uint64_t index)
 {
 	uint8_t bytes[8] = { 0 };
-	struct cursor c = { .at = bytes, .end = bytes + sizeof(bytes) };
+	struct cursor c = cursor_of(bytes, sizeof(bytes));
 	uint64_t at, off;
 
 	if (__builtin_mul_overflow(index, (uint64_t)u->head.offset_bytes, &at) ||

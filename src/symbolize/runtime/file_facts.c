@@ -78,14 +78,14 @@ static unsigned address_bytes(struct cursor cie)
  */
 static uint64_t covered_bytes(const uint8_t *bytes, size_t size)
 {
-	struct cursor c = { .at = bytes, .end = bytes + size };
+	struct cursor c = cursor_of(bytes, size);
 	uint64_t covered = 0;
 	unsigned width = 4;
 
 	while (cursor_left(&c) > 8) {
 		uint32_t len = cursor_u32(&c);
 		const uint8_t *entry = c.at;
-		struct cursor e = { .at = entry, .end = entry + MIN(len, cursor_left(&c)) };
+		struct cursor e = cursor_of(entry, MIN(len, cursor_left(&c)));
 
 		if (!len || len >= 0xfffffff0u || !cursor_take(&c, len))
 			break;

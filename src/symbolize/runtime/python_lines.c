@@ -88,7 +88,7 @@ static uint32_t line_by_locations(struct cursor *c, int64_t line, uint64_t offse
 
 uint32_t python_line(enum python_lines kind, const uint8_t *table, size_t bytes, uint32_t first_line, uint64_t offset)
 {
-	struct cursor c = { .at = table, .end = table + bytes };
+	struct cursor c = cursor_of(table, bytes);
 
 	switch (kind) {
 	case PYTHON_LINES_PAIRS:

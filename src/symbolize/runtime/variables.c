@@ -161,7 +161,7 @@ static GByteArray *ask(int fd, enum sought sought, const struct variable *variab
 static bool take_answer(const GByteArray *a, const struct maps_line *line, struct variable *variables, size_t cnt,
 			uint64_t *ret_bias, uint64_t *ret_module_at)
 {
-	struct cursor c = { .at = a->data, .end = a->data + a->len };
+	struct cursor c = cursor_of(a->data, a->len);
 	const uint8_t *head = cursor_take(&c, sizeof(struct answer)), *addrs = cursor_take(&c, cnt * sizeof(uint64_t));
 	g_autofree struct elf_segment *segments = NULL;
 	struct answer answer;

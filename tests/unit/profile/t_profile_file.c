@@ -4,8 +4,10 @@
 
 #include <glib/gstdio.h>
 #include <sched.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -408,6 +410,39 @@ static void test_file_size_limit(struct place *at, gconstpointer data)
 	profile_free(q);
 }
 
+/* What a recorder that was killed left goes as the next one begins; what one is writing, or is young, stays. */
+static void test_left(struct place *at, gconstpointer data)
+{
+	static const char *const names[] = { "left", "locked", "young", "other" };
+	g_autofree char *base = g_path_get_basename(at->path);
+	const struct timespec old[2] = { { 0, UTIME_NOW }, { 1000000000, 0 } };
+	int fds[G_N_ELEMENTS(names)];
+
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *path = g_strdup_printf("%s/.%s.tmp-%zu", at->dir, i == 3 ? "another" : base, i + 1);
+
+		fds[i] = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		g_assert_cmpint(fds[i], >=, 0);
+		if (i != 2)
+			g_assert_cmpint(futimens(fds[i], old), ==, 0);
+		if (i == 1)
+			g_assert_cmpint(flock(fds[i], LOCK_EX), ==, 0);
+	}
+	g_assert_true(profile_file_may_write(at->path, NULL));
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		struct stat st;
+
+		g_assert_cmpint(fstat(fds[i], &st), ==, 0);
+		g_assert_cmpuint(st.st_nlink, ==, i == 0 ? 0 : 1);
+		close(fds[i]);
+	}
+	for (size_t i = 1; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *path = g_strdup_printf("%s/.%s.tmp-%zu", at->dir, i == 3 ? "another" : base, i + 1);
+
+		g_assert_cmpint(unlink(path), ==, 0);
+	}
+}
+
 #define NO_TMPFS 77
 
 static void write_to_full_disk(struct place *at)
@@ -496,6 +531,7 @@ int main(int argc, char **argv)
 	ADD("round-trip/empty", test_empty, NULL);
 	ADD("round-trip/extremes", test_extremes, NULL);
 	ADD("relative-path", test_relative_path, NULL);
+	ADD("left", test_left, NULL);
 	ADD("keeps-the-older", test_keeps_the_older, NULL);
 	ADD("keeps-another-file", test_keeps_another_file, NULL);
 	ADD("stale-temporary", test_stale_temporary, NULL);
