@@ -236,11 +236,6 @@ static void test_remember_depth(void)
 	check_rows(frame, "0 complex");
 }
 
-static struct cursor cursor_of(const char *bytes, size_t cnt)
-{
-	return (struct cursor){ .at = (const uint8_t *)bytes, .end = (const uint8_t *)bytes + cnt };
-}
-
 #define ULEB(bytes, value, is_bad)                                      \
 	do {                                                            \
 		struct cursor c = cursor_of(bytes, sizeof(bytes) - 1);  \
