@@ -14,15 +14,15 @@ static const char *noun_of(const struct task_wait *w)
 	return w->kind == TASKS_GO ? "goroutine" : "task";
 }
 
-/* "15 goroutines wait for a mutex", "1 goroutine waits for a mutex" */
-static void append_tasks(GString *s, const struct task_wait *w)
+/* "15 goroutines wait for a mutex", "1 goroutine waits"; inside of a sentence "an average of 0.4 goroutines wait" */
+static void append_tasks(GString *s, const struct task_wait *w, bool is_inside)
 {
 	double tasks = w->tasks;
 	bool is_one = fabs(tasks - 1) < 0.05;
 	size_t verb = strcspn(w->says, " ");
 
 	if (tasks < 10 && fabs(tasks - round(tasks)) > 0.05)
-		g_string_append_printf(s, "%.1f", tasks);
+		g_string_append_printf(s, "%s%.1f", is_inside ? "an average of " : "", tasks);
 	else
 		text_thousands(s, (uint64_t)(tasks + 0.5));
 	g_string_append_printf(s, " %s%s ", noun_of(w), is_one ? "" : "s");
@@ -55,7 +55,7 @@ static void append_place(GString *s, const struct task_wait *w, const char *befo
 /* "15 goroutines wait for a mutex in main.withdraw (bank.go:4)" */
 void sentence_task(GString *s, const struct task_wait *w)
 {
-	append_tasks(s, w);
+	append_tasks(s, w, false);
 	append_place(s, w, " in ");
 }
 
@@ -69,7 +69,7 @@ void sentence_tasks_whole(GString *s, const struct task_wait *w)
 void sentence_task_evidence(GString *s, const struct profile *p, const struct task_wait *w)
 {
 	text_duration(s, w->task_ns);
-	g_string_append(s, " of their time in ");
+	g_string_append(s, " in all within ");
 	text_duration(s, p->info.duration_ns);
 	g_string_append_printf(s, ", by %" PRIu64 " look%s", w->looks, w->looks == 1 ? "" : "s");
 	if (*w->call || *w->reason) {
@@ -78,7 +78,7 @@ void sentence_task_evidence(GString *s, const struct profile *p, const struct ta
 	}
 	if (w->meanwhile) {
 		g_string_append(s, "; meanwhile ");
-		append_tasks(s, w->meanwhile);
+		append_tasks(s, w->meanwhile, true);
 		append_place(s, w->meanwhile, " in ");
 	}
 }

@@ -98,7 +98,7 @@ static const struct {
 	[SELECT] = { "wait in a select", "Look at who is to send to its channels." },
 	[LIBRARY] = { "wait for an answer or a connection",
 		      "Look at the peer, or raise the limit of its pool of connections." },
-	[RUNNABLE] = { "are runnable and have no thread",
+	[RUNNABLE] = { "are runnable without a thread",
 		       "More goroutines run than GOMAXPROCS and the CPUs take: raise it, or compute less." },
 	[NOTHING] = { "run", "" },
 	[SEMAPHORE] = { "wait for a semaphore",

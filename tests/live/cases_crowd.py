@@ -280,8 +280,9 @@ def check_storm(env, report, line, kinds, verdicts):
     env.check.that(got == wanted, f"{got} events, woken threads and at most, not {wanted}")
     env.check.that(storm["ended"] >= 0.98 * storm["woken"], f"only {storm['ended']} of {storm['woken']} were followed")
     again = f"{storm['again']} of {storm['ended']} slept again at once, {line['slow']} took longer by their own clocks"
-    # their own clocks begin when they are back from the kernel, some microseconds after they ran again
-    env.check.that(storm["again"] >= storm["ended"] - line["slow"] - 0.05 * storm["woken"], again)
+    # A thread's clock leaves out interrupts and what a virtual machine's host took (rq_clock_task()), which for the
+    # tracer is time on the CPU: 3 to 9% of 100 us rounds on a busy host.
+    env.check.that(storm["again"] >= storm["ended"] - line["slow"] - 0.15 * storm["woken"], again)
     # What they did costs more on a busy host: then they are not what the verdict is about.
     if verdicts != IN_VAIN or line["slow"] < 0.4 * storm["woken"]:
         env.check.that(storm["verdict"] in verdicts, f"{storm['verdict']}, not {verdicts}: {again}")
