@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from check import EDGE_LOSSES, check_account, names, off_cpu_ns, scale_ns
-from lib import Program, Recorder, case, fork_children, until_switched
+from lib import Program, Recorder, case, fork_children, nightly, until_switched
 
 ERRORS = 4  # standard errors that an estimate may be off
 
@@ -135,6 +135,7 @@ def governed(env, *options, seconds=4, switches=0):
 
 
 @case
+@nightly
 def sampling_at_the_highest_scale(env):
     """Where nearly no wait is kept, one counts for 16,384 at most; time and number are known as well as that allows."""
     report, _ = governed(env, "--sample", "52.4288s", "--max-overhead", "100", seconds=8, switches=16384 * 16)
