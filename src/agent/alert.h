@@ -76,14 +76,14 @@ enum alert_change { ALERT_STAYS, ALERT_FIRES, ALERT_IS_OVER };
 enum alert_change alert_step(struct alert_state *s, const struct alert_rule *rule, bool holds, uint64_t end_unix_ns);
 
 /*
- * "reason=lock share > 30%: it is 41%; 90% of it in mariadbd" into s; yesterday: what it was then, 0 where that does
- * not matter
- */
-/*
  * Of a command that an alert runs: what it is about, where programs are, and how they write.  Nothing else of the
  * agent's, whose own may hold the secrets of [push].  Free with g_strfreev().
  */
 char **alert_environment(const struct alert_rule *rule, bool is_firing, double value, const char *text);
+/*
+ * "reason=lock share > 30%: it is 41%; 90% of it in mariadbd" into s; yesterday: what it was then, 0 where that does
+ * not matter
+ */
 void alert_append_text(GString *s, const struct alert_rule *rule, const struct alert_value *v, double yesterday);
 
 #endif

@@ -70,7 +70,7 @@ static enum storm_kind kind_of(const struct profile *p, const struct waker *wake
 		return STORM_UNKNOWN;
 	if (profile_stack_names(p, waker->kernel, signals))
 		return STORM_SIGNAL;
-	if (waker->irq && strcmp(waker->irq, "timer") == 0)
+	if (waker_is_timer(waker))
 		return STORM_TIMER;
 	if (profile_stack_names(p, node, epolls))
 		return waker_is_connection(p, waker) ? STORM_EPOLL_ACCEPT : STORM_EPOLL;

@@ -139,6 +139,11 @@ uint64_t waker_percentile_ns(const uint64_t *hist, double share)
 	return wait_percentile_ns(hist, share, 0, 0);
 }
 
+bool waker_is_timer(const struct waker *waker)
+{
+	return waker->irq && strcmp(waker->irq, "timer") == 0;
+}
+
 bool waker_is_broadcast(const struct profile *p, const struct waker *waker)
 {
 	static const char *const broadcasts[] = {

@@ -40,6 +40,8 @@ uint64_t wait_percentile_ns(const uint64_t *hist, double share, uint64_t sum_ns,
 /* The same of delays of which nothing else is known. */
 uint64_t waker_percentile_ns(const uint64_t *hist, double share);
 
+bool waker_is_timer(const struct waker *waker);
+
 /* Does it wake all that wait for a condition at once? */
 bool waker_is_broadcast(const struct profile *p, const struct waker *waker);
 

@@ -65,8 +65,9 @@ static bool may_read(const char *folder)
 }
 
 /*
- * The group is the folder's, since histories are for their owner and group; but root's is never kept, which owns much.  As the real and effective user go, all
- * effective capabilities do, so whether the folder can be read is tried without any.
+ * The group is the folder's, since histories are for their owner and group; but root's is never kept, which owns much.
+ * As the real and effective user go, all effective capabilities do, so whether the folder can be read is tried without
+ * any.
  */
 static bool leave_root(struct confine *c, uid_t uid, gid_t group, GError **error)
 {

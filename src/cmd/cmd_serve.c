@@ -227,9 +227,7 @@ static int serve_fleet(const struct serve_args *a, const struct serve_plan *plan
 		printf("The hosts of %s are served until Ctrl-C.\n  page  %s\n", fleet_pages_name(pages), url);
 		if (plan->readers)
 			printf("TOKEN stands in %s.\n", a->token_file);
-		if (before.confine.has_left_root)
-			printf("Runs as %s, without any rights.\n", before.confine.user);
-		fflush(stdout);
+		print_rights(&before.confine);
 		server_run(s, 0);
 		server_stop(s);
 	} else {

@@ -52,9 +52,8 @@ static const char *why_no_slices(const struct profile *p)
 		       "--from and --to cannot be used; report --by request tells when the slowest were";
 	if (p->info.looks.rounds)
 		return "threads were looked at now and then, and how often they waited was counted, not when: --from and --to cannot be used";
-	for (guint i = 0; i < p->losses->len; i++)
-		if (!strcmp(g_array_index(p->losses, struct profile_loss, i).reason, PROFILE_LOSS_SLICES))
-			return "when time was spent was lost: the slices of the window did not add up: --from and --to cannot be used";
+	if (profile_find_loss(p, PROFILE_LOSS_SLICES))
+		return "when time was spent was lost: the slices of the window did not add up: --from and --to cannot be used";
 	return "an older offcpu recorded it, which did not note when time was spent: --from and --to cannot be used";
 }
 

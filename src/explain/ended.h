@@ -6,10 +6,7 @@
 
 /* What the kernel did as it ended a wait, by the kernel's part of the waker's stack. */
 
-/* A time limit of the wait itself: a timer. */
-bool ended_by_time_limit(const struct profile *p, const struct waker *w);
-
-/* A timer that sends its owner a signal, which interrupts the wait, of which none was too long. */
+/* A timer that sends its owner a signal, which interrupts the wait: that had no time limit, or it was not reached. */
 bool ended_by_timer_signal(const struct profile *p, const struct waker *w);
 
 /* fork() had copied the address space, which is locked meanwhile. */

@@ -144,10 +144,10 @@ static inline bool finding_has_wait(const struct findings *f, const struct findi
 	return row->id && (f->blocked_in[wait] == row->id || f->queued_in[wait] == row->id);
 }
 
-/* Is whoever `by` tells of the one that held the lock?  Else it ended the waits. */
 /* Programs hold it, for as long as they like, though it is a lock of the kernel's: flock(), fcntl(). */
 bool finding_is_file_lock(const struct findings *f, const struct finding *row);
 
+/* Is whoever `by` tells of the one that held the lock?  Else it ended the waits. */
 bool finding_is_held(const struct findings *f, const struct finding *row);
 
 /* time that matters of a process: blocked and not idle, run queue, throttled. */

@@ -264,7 +264,6 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 	uint64_t sums[REASON_COUNT] = { 0 }, longest[REASON_COUNT] = { 0 };
 	uint32_t waits[REASON_COUNT] = { 0 };
 	int64_t frames[REASON_COUNT] = { 0 }, function = row->by.frame >= 0 ? row->by.frame : row->frame;
-
 	const bool is_of_kernel = is_lock && row->reason == REASON_LOCK_KERNEL && !finding_is_file_lock(c->f, row);
 
 	if (is_lock && function < 0)
@@ -429,11 +428,11 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 			sum.broadcast_ns += wake->blocked_ns;
 			sum.broadcast_cnt += wake->count;
 		}
-		if (ended_by_time_limit(p, w)) {
+		if (ended_by_timer_signal(p, w)) {
+			row->signalled_cnt += wake->count;
+		} else if (waker_is_timer(w)) {
 			sum.timer_ns += wake->blocked_ns;
 			row->timed_out_cnt += wake->count;
-		} else if (ended_by_timer_signal(p, w)) {
-			row->signalled_cnt += wake->count;
 		}
 		if (row->reason == REASON_LOCK_KERNEL && ended_by_fork(p, w))
 			sum.fork_ns += wake->blocked_ns;

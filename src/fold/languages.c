@@ -95,12 +95,14 @@ static unsigned count_own(const struct fold_languages *l, const struct fold_stac
 void fold_languages_native(struct fold_languages *l, const struct fold_stack_spots *stack)
 {
 	struct native *n;
-	const unsigned cnt = count_own(l, stack);
-	unsigned i = 0;
+	unsigned cnt, i = 0;
 
-	while (i < cnt && !is_eval(profile_get_frame(l->profile, stack->frames[i])))
+	while (i < stack->cnt && !is_eval(profile_get_frame(l->profile, stack->frames[i])))
 		i++;
-	if (i == cnt && !stack->sp)
+	if (i == stack->cnt && !stack->sp)
+		return;
+	cnt = count_own(l, stack);
+	if (i >= cnt && !stack->sp)
 		return;
 	n = g_malloc(sizeof(*n) + 3 * cnt * sizeof(n->spots[0]));
 	*n = (struct native){ .id = stack->id, .cnt = (uint16_t)cnt, .has_sp = stack->sp,

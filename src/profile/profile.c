@@ -563,18 +563,27 @@ void profile_free_rows(struct profile *rows)
 	g_free(rows);
 }
 
+struct profile_loss *profile_find_loss(const struct profile *p, const char *reason)
+{
+	for (guint i = 0; i < p->losses->len; i++) {
+		struct profile_loss *have = &g_array_index(p->losses, struct profile_loss, i);
+
+		if (g_strcmp0(have->reason, reason) == 0)
+			return have;
+	}
+	return NULL;
+}
+
 void profile_add_loss(struct profile *p, const char *reason, const char *help, uint64_t count, uint64_t time_ns)
 {
 	if (count == 0 && time_ns == 0)
 		return;
-	for (guint i = 0; i < p->losses->len; i++) {
-		struct profile_loss *have = &g_array_index(p->losses, struct profile_loss, i);
+	struct profile_loss *have = profile_find_loss(p, reason);
 
-		if (g_strcmp0(have->reason, reason) == 0) {
-			have->count = profile_sum(have->count, count);
-			have->time_ns = profile_sum(have->time_ns, time_ns);
-			return;
-		}
+	if (have) {
+		have->count = profile_sum(have->count, count);
+		have->time_ns = profile_sum(have->time_ns, time_ns);
+		return;
 	}
 	const struct profile_loss loss = {
 		.reason = profile_string(p, reason ? reason : ""),

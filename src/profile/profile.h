@@ -507,6 +507,8 @@ unsigned profile_chain_len(const struct profile *p, uint32_t chain);
 void profile_add_blame(struct profile *p, const struct blame *b);
 /* Sums *s into the storm with the same waker. */
 void profile_add_storm(struct profile *p, const struct storm *s);
+/* Borrowed, until one is added; NULL: none of that reason. */
+struct profile_loss *profile_find_loss(const struct profile *p, const char *reason);
 /* Sums into the loss with the same reason. */
 void profile_add_loss(struct profile *p, const char *reason, const char *help, uint64_t count, uint64_t time_ns);
 

@@ -100,7 +100,7 @@ GArray *fleet_hosts(struct target *t, const struct fleet_hosts_query *q, GError 
 		return NULL;
 	rows = g_array_new(FALSE, TRUE, sizeof(struct fleet_host_row));
 	g_array_set_clear_func(rows, row_clear);
-	for (struct cursor c = { .at = answer->data, .end = answer->data + answer->len }; c.at < c.end;) {
+	for (struct cursor c = cursor_of(answer->data, answer->len); c.at < c.end;) {
 		struct fleet_host_row row = { 0 };
 		bool ok = take_row(&c, text, &row) && rows->len < FLEET_HOSTS_MAX;
 

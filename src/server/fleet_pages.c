@@ -374,22 +374,10 @@ static const char *list_csp(void)
 	return csp;
 }
 
-static const char *view_csp(void)
-{
-	static char *csp;
-
-	if (g_once_init_enter(&csp)) {
-		g_autofree char *policy = html_page_policy(HTML_REQUESTS | HTML_DIFFERENCE);
-
-		g_once_init_leave(&csp, g_strconcat(policy, "; frame-ancestors 'self'", NULL));
-	}
-	return csp;
-}
-
 const struct route fleet_routes[] = {
 	{ "", "text/html; charset=utf-8", NULL, list_csp, answer_page, false },
 	{ "api/hosts", "application/json", NULL, NULL, answer_hosts, false },
-	{ "api/flame.html", "text/html; charset=utf-8", NULL, view_csp, answer_flame, false },
+	{ "api/flame.html", "text/html; charset=utf-8", NULL, route_page_csp, answer_flame, false },
 	{ "api/report", "application/json", NULL, NULL, answer_report, false },
 };
 const gsize fleet_routes_cnt = G_N_ELEMENTS(fleet_routes);

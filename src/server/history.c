@@ -540,27 +540,15 @@ static const char *page_csp(void)
 	return csp;
 }
 
-static const char *view_csp(void)
-{
-	static char *csp;
-
-	if (g_once_init_enter(&csp)) {
-		g_autofree char *policy = html_page_policy(HTML_REQUESTS | HTML_DIFFERENCE);
-
-		g_once_init_leave(&csp, g_strconcat(policy, "; frame-ancestors 'self'", NULL));
-	}
-	return csp;
-}
-
 const struct route history_routes[] = {
 	{ "", "text/html; charset=utf-8", NULL, page_csp, answer_page, false },
 	{ "api/extent", "application/json", NULL, NULL, answer_extent, false },
 	{ "api/line", "application/json", NULL, NULL, answer_line, false },
 	{ "api/summary", "application/json", NULL, NULL, answer_summary, false },
 	{ "api/report", "application/json", NULL, NULL, answer_report, false },
-	{ "api/flame.html", "text/html; charset=utf-8", NULL, view_csp, answer_flame, false },
+	{ "api/flame.html", "text/html; charset=utf-8", NULL, route_page_csp, answer_flame, false },
 	{ "api/diff", "application/json", NULL, NULL, answer_diff, false },
-	{ "api/diff.html", "text/html; charset=utf-8", NULL, view_csp, answer_diff_page, false },
+	{ "api/diff.html", "text/html; charset=utf-8", NULL, route_page_csp, answer_diff_page, false },
 	{ "api/export", "application/octet-stream", NULL, NULL, answer_export, false },
 	{ "debug/pprof/off_cpu", "application/octet-stream", NULL, NULL, answer_pprof, false },
 	SYMBOL_ROUTE,

@@ -64,21 +64,8 @@ static bool answer_pprof(const struct request *r, void *ctx, struct answer *ret,
 	return answer_export(ctx, MADE_PPROF, "pprof", ret, error);
 }
 
-/* The page's own, and what only a header can say. */
-static const char *page_csp(void)
-{
-	static char *csp;
-
-	if (g_once_init_enter(&csp)) {
-		g_autofree char *policy = html_page_policy(HTML_REQUESTS | HTML_DIFFERENCE);
-
-		g_once_init_leave(&csp, g_strconcat(policy, "; frame-ancestors 'self'", NULL));
-	}
-	return csp;
-}
-
 const struct route recording_routes[] = {
-	{ "", "text/html; charset=utf-8", NULL, page_csp, answer_page, false },
+	{ "", "text/html; charset=utf-8", NULL, route_page_csp, answer_page, false },
 	{ SPEEDSCOPE_PATH, "application/json", SPEEDSCOPE_ORIGIN, NULL, answer_speedscope, false },
 	{ FIREFOX_PATH, "application/json", FIREFOX_ORIGIN, NULL, answer_firefox, false },
 	{ PPROF_PATH, "application/octet-stream", NULL, NULL, answer_pprof, false },

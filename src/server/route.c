@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "render/html/html.h"
 #include "server/token.h"
 
 #define BEARER "Bearer "
@@ -154,4 +155,16 @@ bool request_number(const struct request *r, const char *name, guint64 max, guin
 	g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "%s is no whole number up to %" G_GUINT64_FORMAT, name,
 		    max);
 	return false;
+}
+
+const char *route_page_csp(void)
+{
+	static char *csp;
+
+	if (g_once_init_enter(&csp)) {
+		g_autofree char *policy = html_page_policy(HTML_REQUESTS | HTML_DIFFERENCE);
+
+		g_once_init_leave(&csp, g_strconcat(policy, "; frame-ancestors 'self'", NULL));
+	}
+	return csp;
 }

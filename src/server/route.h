@@ -77,6 +77,9 @@ struct verdict {
 struct verdict gate_check(const struct gate *gate, const struct route *routes, gsize routes_cnt,
 			  struct request *r);
 
+/* For csp, of a flame graph's page: its own policy, and what only a header can say. */
+const char *route_page_csp(void);
+
 /*
  * A route of pprof's: it asks by POST for the names of addresses, and gives up where nobody answers.  We know none
  * beside those that stand in the profile.

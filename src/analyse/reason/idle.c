@@ -207,7 +207,7 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 	uint64_t ns = wake->blocked_ns + 1;
 
 	if (waker->irq)
-		*(strcmp(waker->irq, "timer") == 0 ? &e->timer_ns : &e->others_ns) += ns;
+		*(waker_is_timer(waker) ? &e->timer_ns : &e->others_ns) += ns;
 	else if (by != NONE && (f->roles->of_thread[by] == f->roles->of_thread[sleeper] ||
 				passes_on(f, profile_wait(f->p, wake->wait), waker, by)))
 		e->peers_ns += ns;

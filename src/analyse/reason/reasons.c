@@ -9,6 +9,7 @@
 #include "analyse/plumbing.h"
 #include "analyse/reason/idle.h"
 #include "analyse/reason/match.h"
+#include "analyse/wakers.h"
 #include "base/hash.h"
 #include "profile/on_cpu.h"
 
@@ -222,9 +223,8 @@ static uint8_t *ended_new(const struct profile *p, const uint8_t *tells)
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(p, i);
 		const struct waker *w = profile_get_waker(p, wake->waker);
-		bool is_timer = w->irq && strcmp(w->irq, "timer") == 0;
 
-		ns[wake->wait][is_timer			? ENDED_BY_TIMER
+		ns[wake->wait][waker_is_timer(w)	? ENDED_BY_TIMER
 			       : tells[wake->waker]	? tells[wake->waker]
 							: ENDED_BY_WAKING] += wake->blocked_ns;
 	}

@@ -12,6 +12,7 @@ void text_imported(GString *to, const struct profile *p, const struct query *que
 	g_autofree char *unknown = profile_unknown_text(p->info.unknown, p->info.has_wakers);
 	g_autoptr(GString) s = g_string_new(NULL);
 	g_autofree char *asked = query ? query_text(query) : NULL;
+	const struct profile_loss *not_readable = profile_find_loss(p, "not_readable");
 	struct coverage c;
 
 	coverage_of(p, selection, &c);
@@ -35,12 +36,11 @@ void text_imported(GString *to, const struct profile *p, const struct query *que
 	if (p->info.rows_are)
 		g_string_append(s, "; they are no waits, and may overlap");
 	g_string_append_c(s, '\n');
-	for (guint i = 0; i < p->losses->len; i++)
-		if (strcmp(g_array_index(p->losses, struct profile_loss, i).reason, "not_readable") == 0) {
-			g_string_append(s, "Left out  ");
-			text_thousands(s, g_array_index(p->losses, struct profile_loss, i).count);
-			g_string_append(s, " lines that make no sense\n");
-		}
+	if (not_readable) {
+		g_string_append(s, "Left out  ");
+		text_thousands(s, not_readable->count);
+		g_string_append(s, " lines that make no sense\n");
+	}
 	if (asked && *asked) {
 		g_string_append(s, "Shown     ");
 		text_safe(s, asked);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <inttypes.h>
-#include <string.h>
 
 #include "profile/on_cpu.h"
 #include "render/text/text.h"
@@ -25,18 +24,10 @@ static void sampling_line(GString *s, const struct profile_sampling *sampling, c
 			       "(errors above 1%% are shown)\n", sampling->raised_cnt ? ", to keep the budget" : "");
 }
 
-static bool has_loss(const struct profile *p, const char *reason)
-{
-	for (guint i = 0; i < p->losses->len; i++)
-		if (strcmp(g_array_index(p->losses, struct profile_loss, i).reason, reason) == 0)
-			return true;
-	return false;
-}
-
 /* Before waits are sampled the governor leaves out who ended short ones. */
 static void wakers_line(GString *s, const struct profile *p, const char *indent)
 {
-	if (p->info.has_wakers && !p->info.sampling.max_ns && has_loss(p, "waker_sampled"))
+	if (p->info.has_wakers && !p->info.sampling.max_ns && profile_find_loss(p, "waker_sampled"))
 		g_string_append_printf(
 			s, "%swakers    who ended sleeps below 1 ms was left out for a while, to keep the budget\n",
 			indent);
