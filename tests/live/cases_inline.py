@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Inlined functions, files and lines: `record --inline` and what the reports make of it."""
 
+import os
 import re
 import subprocess
 
@@ -13,8 +14,10 @@ INLINED = ["outer", "middle", "innermost"]
 
 
 def marks_of(path):
-    """The lines that the source marks with "at: NAME"."""
-    with open(path, encoding="utf-8") as source:
+    """The lines that the source marks with "at: NAME". A compiler's cache may give the object that was made in
+    another folder, so of the path that the debug information has only the file's name counts."""
+    source_path = os.path.join(os.path.dirname(__file__), "programs", os.path.basename(path))
+    with open(source_path, encoding="utf-8") as source:
         return {found[1]: number for number, line in enumerate(source, 1)
                 if (found := re.search(r"/\* at: (.*?) \*/", line))}
 
