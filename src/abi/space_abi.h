@@ -41,6 +41,25 @@ struct space_mapping {
 	__u32 is_part;
 };
 
+/*
+ * A program that user space has not looked at is walked by the kernel's own list of its mappings.  Then a file's table
+ * is found by what /proc/PID/maps calls the file, and holds while it has the size and time that it was made of.  Only
+ * files whose executable parts all lie as far from their place in the file.
+ */
+#define FILE_TABLES_MAX 4096
+
+struct file_table_key {
+	__u64 inode;
+	__u32 device;	/* as the kernel has it: major << 20 | minor */
+	__u32 pad;
+};
+
+struct file_table {
+	__u64 bytes, changed_ns;
+	__u64 shift;	/* bias = start of the mapping - its offset in the file + shift */
+	__u32 rows_block, index_block, page_cnt, pad;
+};
+
 struct space {
 	__u32 cnt;
 	__u32 generation;	/* of the mappings: a walk remembered under another does not count */

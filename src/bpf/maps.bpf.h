@@ -257,7 +257,7 @@ volatile __u8 leaves_quiet RARELY_WRITTEN = 0;
  */
 #define SELECTED_SHIFT 16
 __u64 selected_bits[(1 << SELECTED_SHIFT) / 64] = {};
-/* User space counts it up after each change of `spaces`. */
+/* User space counts it up after each change of `spaces` or `file_tables`. */
 volatile __u32 tables_epoch RARELY_WRITTEN = 1;
 
 /* One step of hashing 64-bit words. */

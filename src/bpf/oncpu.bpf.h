@@ -56,7 +56,7 @@ __noinline __u64 oncpu_walk(struct thread_state *st, struct oncpu_scratch *scrat
 
 	know_seed(st, w.at);
 	if (cfg.want_tables)
-		w.space = space_of(st, w.at->in_parents);
+		w.space = space_of(st, w.at->in_parents) ?: made_space(st, w.at->task, MADE_FOR_SAMPLES);
 	depth = walk_in_full(&w);
 	return user_stack_id(st, w.stack, depth, w.at->met_gap ? stack_seed(st) : w.at->seed, now, &crossed_now);
 }
@@ -71,13 +71,13 @@ static __always_inline __u64 oncpu_user_stack(void *ctx, struct task_struct *tas
 	if (!plain(task)->mm || (task->flags & PF_KTHREAD))
 		return 0;
 	know_tables(task, st);
-	if (cfg.want_tables && !st->tables_generation)
-		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
 	if (!cfg.can_walk || !begin_walk(&scratch->walk, task, false))
 		return user_stack_id(st, &scratch->stack, kernels_own_walk(ctx, &scratch->stack), stack_seed(st), now,
 				     &crossed_now) ?: OFFCPU_STACK_LOST;
 	scratch->walk.in_parents = is_in_parents(task, st);
 	id = oncpu_walk(st, scratch, now);
+	if (cfg.want_tables && !st->tables_generation && scratch->walk.met_gap)
+		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
 	if (rarely(st->speaks) && id) {
 		scratch->walk.thread_pointer = thread_pointer(plain(task));
 		id = language_stack(st, &scratch->walk, &scratch->language, id, now);

@@ -2,6 +2,7 @@
 #ifndef BPF_PAGES_BPF_H
 #define BPF_PAGES_BPF_H
 
+#include "bpf/kernel_word.bpf.h"
 #include "bpf/maps.bpf.h"
 
 /*
@@ -25,17 +26,6 @@ volatile __u64 direct_map RARELY_WRITTEN = 0;
 /* User space puts a random number somewhere and asks whether it is found. */
 volatile __u64 sought_at = 0, sought = 0;
 
-static __always_inline __u64 kernel_word(__u64 addr)
-{
-	__u64 word;
-
-	if (cfg.timespec64_id) {
-		const struct timespec64 *at = bpf_rdonly_cast((const void *)addr, cfg.timespec64_id);
-		return at->tv_sec;
-	}
-	return bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr) ? 0 : word;
-}
-
 #ifdef __TARGET_ARCH_x86
 #include "bpf/x86/pages.bpf.h"
 #else
@@ -48,8 +38,8 @@ static __always_inline __u64 kernel_word(__u64 addr)
  */
 static __always_inline bool page_stayed(const struct page_view *v)
 {
-	return !v->page || (entry_address(kernel_word(v->leaf_at)) == entry_address(v->leaf) &&
-			    entry_address(kernel_word(v->above_at)) == entry_address(v->above));
+	return !v->page || (entry_address(word_at(v->leaf_at)) == entry_address(v->leaf) &&
+			    entry_address(word_at(v->above_at)) == entry_address(v->above));
 }
 
 /* Goes on to the page of an address.  A global function: words are read in loops, which are to be checked quickly. */
@@ -79,7 +69,7 @@ static __always_inline bool viewed_word(struct page_view *v, __u64 addr, __u64 *
 		return false;
 	if ((!v->page || (addr & ~(PAGE_BYTES - 1)) != v->user) && !turn_page(v, addr))
 		return false;
-	*ret = kernel_word(v->page + (addr & (PAGE_BYTES - 1)));
+	*ret = word_at(v->page + (addr & (PAGE_BYTES - 1)));
 	return true;
 }
 
@@ -101,7 +91,7 @@ static long try_direct_map(__u32 i, void *data)
 	__u64 base = (sought_view.pgd & ~(DIRECT_MAP_ALIGN - 1)) - i * DIRECT_MAP_ALIGN;
 	__u64 at = sought_at, page = page_of(&sought_view, base, at);
 
-	if (!page || kernel_word(page + (at & (PAGE_BYTES - 1))) != sought)
+	if (!page || word_at(page + (at & (PAGE_BYTES - 1))) != sought)
 		return 0;
 	direct_map = base;
 	return 1;

@@ -3,6 +3,7 @@
 #define BPF_SPACE_BPF_H
 
 /* Which address space a thread has, what names its stacks, and whose unwind tables hold there. */
+#include "bpf/kernel_word.bpf.h"
 #include "bpf/threads.bpf.h"
 
 #define SPACE_ASKED 0x5bace5bace5baceULL	/* tells a space's id in `crossed` from a stack's */
@@ -17,16 +18,21 @@ static __always_inline __u64 stack_seed(const struct thread_state *st)
  * How often an address space was locked to change its mappings: with the same number they are the same.  0: this
  * kernel does not tell.
  */
+static __always_inline __u32 changes_of(__u64 mm)
+{
+	struct mm_struct___seqcount *as_seqcount = NULL;
+	struct mm_struct *plain_mm = NULL;
+
+	if (bpf_core_field_exists(as_seqcount->mm_lock_seq.sequence))
+		return word_at(AT(struct mm_struct___seqcount, mm, mm_lock_seq.sequence));
+	return bpf_core_field_exists(plain_mm->mm_lock_seq) ? word_at(AT(struct mm_struct, mm, mm_lock_seq)) : 0;
+}
+
 static __always_inline __u32 mapping_changes(const struct task_struct *task)
 {
 	const struct mm_struct *mm = plain(task)->mm;
-	const struct mm_struct___seqcount *as_seqcount = (const void *)mm;
 
-	if (!mm)
-		return 0;
-	if (bpf_core_field_exists(as_seqcount->mm_lock_seq.sequence))
-		return BPF_CORE_READ(as_seqcount, mm_lock_seq.sequence);
-	return bpf_core_field_exists(mm->mm_lock_seq) ? BPF_CORE_READ(mm, mm_lock_seq) : 0;
+	return mm ? changes_of((__u64)mm) : 0;
 }
 
 /*

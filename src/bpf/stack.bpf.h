@@ -5,6 +5,7 @@
 #include "bpf/maps.bpf.h"
 #include "bpf/unwind.bpf.h"
 #include "bpf/language.bpf.h"
+#include "bpf/mapped.bpf.h"
 #ifdef __TARGET_ARCH_x86
 #include "bpf/x86/kernel_walk.bpf.h"
 #else
@@ -146,7 +147,9 @@ __noinline __u64 walk_user_stack(struct thread_state *st, struct scratch *scratc
 		w.space = space_of(st, w.at->in_parents);
 	m = user_memory(st, w.at->ip, w.at->sp);
 	if (m)
-		begin_memory(m, &w);
+		begin_memory(m, &w, generation_of(w.space));
+	if (cfg.want_tables && !w.space)
+		w.space = made_space(st, w.at->task, MADE_FOR_SWITCHES);
 	depth = walk_in_full(&w);
 	id = user_stack_id(st, w.stack, depth, w.at->met_gap ? stack_seed(st) : w.at->seed, now, &crossed_now);
 	if (cfg.verify_walks && remembered && remembered != id)
@@ -157,8 +160,18 @@ __noinline __u64 walk_user_stack(struct thread_state *st, struct scratch *scratc
 	if (!m->hash)
 		return id;
 	m->id = id;
+	m->met_gap = w.at->met_gap;
 	share_user_walk(m, scratch);
 	return id;
+}
+
+/* Of a walk that a frame without a table took part in. */
+static __always_inline void note_missing_table(struct thread_state *st, bool met_gap)
+{
+	if (!cfg.want_tables || st->tables_generation || !met_gap)
+		return;
+	st->by_fp = 1;
+	count_loss(OFFCPU_LOSS_NO_TABLE, 0);
 }
 
 /*
@@ -169,15 +182,17 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
 					struct scratch *scratch, __u64 now)
 {
 	bool by_pages = !ctx || walks_late(st), crossed_now;
+	__u64 id;
 
 	know_tables(task, st);
-	st->by_fp = cfg.want_tables && !st->tables_generation;
-	if (st->by_fp)
-		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
+	st->by_fp = 0;
 	if (cfg.can_walk && begin_walk(&scratch->walk, task, by_pages)) {
 		scratch->walk.in_parents = is_in_parents(task, st);
-		return walk_user_stack(st, scratch, now);
+		id = walk_user_stack(st, scratch, now);
+		note_missing_table(st, scratch->walk.met_gap);
+		return id;
 	}
+	note_missing_table(st, true);
 	if (!ctx) {
 		count_loss(OFFCPU_LOSS_USTACK, 0);
 		return 0;

@@ -63,8 +63,7 @@ struct walk_memory {
 	__u32 bytes;		/* the last of them ends at sp + bytes */
 	__u8 hot;
 	__u8 by_bp;		/* the walk went by the frame pointer's first value, too */
-	__u8 in_parents;	/* see walk_state */
-	__u8 pad;
+	__u8 in_parents, met_gap;	/* see walk_state */
 	__u32 at[WALK_WORDS];	/* where they lie, above sp; | WORD_IS_ADDRESS */
 };
 

@@ -3,6 +3,7 @@
 #define BPF_TARGET_BPF_H
 
 #include "bpf/calls.bpf.h"
+#include "bpf/kernel_word.bpf.h"
 #include "bpf/maps.bpf.h"
 #include "bpf/object.bpf.h"
 #include "bpf/target_types.h"
@@ -23,30 +24,6 @@
 #define URING_FIXED_FILE 0x100	/* IOSQE_FIXED_FILE, as it lies beside the operation */
 #define TCP_SYN_SENT 2		/* include/net/tcp_states.h */
 #define TCP_LISTEN 10
-
-#define AT(type, base, member) ((base) + bpf_core_field_offset(type, member))
-
-static __always_inline __u64 word_at(__u64 addr)
-{
-	__u64 word;
-
-	if (cfg.timespec64_id) {
-		const struct timespec64 *at = bpf_rdonly_cast((const void *)addr, cfg.timespec64_id);
-		return at->tv_sec;
-	}
-	return bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr) ? 0 : word;
-}
-
-/* The word's lower half; its address is a multiple of 4 only, so it may be the upper half of the aligned word. */
-static __always_inline __u32 half_at(__u64 addr)
-{
-	__u64 word = word_at(addr & ~7ULL);
-
-	return addr & 4 ? word >> 32 : word;
-}
-
-#define POINTER(type, base, member) word_at(AT(type, base, member))
-#define NUMBER(type, base, member) half_at(AT(type, base, member))
 
 /* The last part of the path, "[eventpoll]" of what has none: all that is left where it is closed before user space looks. */
 static __always_inline void name_file(struct offcpu_rec_target *rec, __u64 file)

@@ -358,6 +358,9 @@ static __always_inline __u64 remembered_walk(struct walk_memory *m, struct scrat
 {
 	const struct walk_state *at = &scratch->walk;
 
+	/* a file's table may have come since */
+	if (m->met_gap && !generation && cfg.want_tables)
+		return 0;
 	if (!m->id || m->ip != at->ip || m->sp != at->begin_sp || (m->by_bp && m->bp != at->bp) ||
 	    !same_registers(m, at) || m->in_parents != at->in_parents || m->generation != generation ||
 	    words_hash(m, scratch) != m->hash)
@@ -367,7 +370,7 @@ static __always_inline __u64 remembered_walk(struct walk_memory *m, struct scrat
 }
 
 /* Makes ready to note the words of the walk that begins, in *m, unless that keeps what it has. */
-static __always_inline void begin_memory(struct walk_memory *m, struct user_walk *w)
+static __always_inline void begin_memory(struct walk_memory *m, struct user_walk *w, __u32 generation)
 {
 	if (!may_replace(m->id, &m->hot))
 		return;
@@ -380,7 +383,7 @@ static __always_inline void begin_memory(struct walk_memory *m, struct user_walk
 	m->bp = w->at->bp;
 	keep_registers(m, w->at);
 	m->in_parents = w->at->in_parents;
-	m->generation = generation_of(w->space);
+	m->generation = generation;
 	w->memory = m;
 }
 

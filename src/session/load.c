@@ -246,7 +246,8 @@ static bool open_programs(struct session *s, GError **error)
 	}
 	/* Tables are compiled while the programs are loaded. */
 	if (wants_tables(s->options) && feature_supported(FEATURE_BPF_LOOP)) {
-		s->tables = tables_new(s->skel->maps.slabs, s->skel->maps.spaces, is_for_few(s->options), error);
+		s->tables = tables_new(s->skel->maps.slabs, s->skel->maps.spaces, s->skel->maps.file_tables,
+				       is_for_few(s->options), error);
 		if (!s->tables)
 			return false;
 		foresee_tables(s);

@@ -30,9 +30,22 @@
 /* And that wait for it; where the kernel tells no mappings, a storm of execs would add them without end. */
 #define FORESEEN_MAX 65536
 
+/* Most processes of a build or a script are gone before their mappings could be read: the next one's tables are there. */
+static void note_file(struct session *s, uint32_t pid, const struct symbolizer_mapping *m)
+{
+	const struct maps_line line = { .start = m->start, .end = m->start + m->len, .pgoff = m->pgoff,
+					.dev_major = m->dev_major, .dev_minor = m->dev_minor, .inode = m->inode,
+					.is_exec = true, .path = m->path };
+
+	if (s->tables && !s->options->pids && !s->options->tids && m->path[0] == '/')
+		tables_note_file(s->tables, pid, &line);
+}
+
 static void note_mmap(void *data, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
 {
 	struct session *s = data;
+
+	note_file(s, pid, m);
 
 	if (symbolizer_note_mmap(s->symbolizer, pid, ts_ns, m) && s->start_ns && ts_ns >= s->start_ns) {
 		s->replaced_cnt++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "supply/table_files.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "abi/space_abi.h"
 #include "base/hash.h"
 #include "base/spare_stack.h"
 #include "base/urgency.h"
@@ -38,10 +40,13 @@ struct seen_file {
 	struct inode_key key;
 	struct table_file *file;	/* NULL: it may not be opened */
 	int64_t seen_us;
+	bool is_told;		/* the kernel knows the file's table by this key */
 };
 
 struct table_files {
 	struct slabs *slabs;
+	int kernel_fd;
+	unsigned told_cnt;
 	bool hurries;
 	table_files_fn on_built;
 	void *data;
@@ -130,12 +135,14 @@ static gint compare_jobs(gconstpointer a, gconstpointer b, gpointer data)
 	return x->key.bytes < y->key.bytes ? -1 : x->key.bytes > y->key.bytes;
 }
 
-struct table_files *table_files_new(struct slabs *slabs, bool hurries, table_files_fn on_built, void *data)
+struct table_files *table_files_new(struct slabs *slabs, int kernel_fd, bool hurries, table_files_fn on_built,
+				    void *data)
 {
 	struct table_files *tf = g_new0(struct table_files, 1);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	tf->slabs = slabs;
+	tf->kernel_fd = kernel_fd;
 	tf->hurries = hurries;
 	tf->on_built = on_built;
 	tf->data = data;
@@ -179,10 +186,86 @@ static void queue(struct table_files *tf, struct table_file *file, int fd)
 	g_thread_pool_push(tf->builders, file, NULL);
 }
 
+/* struct file_table's shift; false: the executable parts do not all lie as far from their place in the file. */
+static bool shift_of(const struct table_file *file, uint64_t *ret)
+{
+	bool is_known = false;
+
+	for (size_t i = 0; i < file->segment_cnt; i++) {
+		const struct elf_segment *s = &file->segments[i];
+		uint64_t shift = s->off - s->vaddr + file->base;
+
+		if (!s->is_exec)
+			continue;
+		if (is_known && shift != *ret)
+			return false;
+		*ret = shift;
+		is_known = true;
+	}
+	return is_known;
+}
+
+static struct file_table_key kernel_key(const struct seen_file *seen)
+{
+	uint32_t major = (uint32_t)(seen->key.device >> 32), minor = (uint32_t)seen->key.device;
+
+	return (struct file_table_key){ .inode = seen->key.inode, .device = major << 20 | minor };
+}
+
+static void tell_kernel(struct table_files *tf, struct seen_file *seen)
+{
+	struct table_file *file = seen->file;
+	struct file_table_key key = kernel_key(seen);
+	uint64_t shift = 0;
+
+	if (seen->is_told || tf->kernel_fd < 0 || !file || file->state != TABLE_FILE_READY || !shift_of(file, &shift))
+		return;
+	const struct file_table table = {
+		.bytes = file->key.bytes,
+		.changed_ns = (uint64_t)file->key.mtime_s * 1000000000 + (uint64_t)file->key.mtime_ns,
+		.shift = shift,
+		.rows_block = file->table->rows_block,
+		.index_block = file->table->index_block,
+		.page_cnt = file->table->page_cnt,
+	};
+
+	if (bpf_map_update_elem(tf->kernel_fd, &key, &table, BPF_ANY))
+		return;	/* there is no room: such programs are walked by frame pointer, as before */
+	seen->is_told = true;
+	file->told_cnt++;
+	table_file_use(file);
+	tf->told_cnt++;
+}
+
+/* No walk that begins later finds the table; those on their way have ended before it is dropped (GRACE_US). */
+static void untell_kernel(struct table_files *tf, struct seen_file *seen)
+{
+	struct file_table_key key = kernel_key(seen);
+
+	if (!seen->is_told)
+		return;
+	bpf_map_delete_elem(tf->kernel_fd, &key);
+	seen->is_told = false;
+	seen->file->told_cnt--;
+	table_file_unuse(seen->file);
+}
+
+unsigned table_files_told_cnt(const struct table_files *tf)
+{
+	return tf->told_cnt;
+}
+
 void table_files_built(struct table_files *tf, struct table_file *file)
 {
+	GHashTableIter iter;
+	gpointer value;
+
 	tf->building--;
 	file->state = file->result;
+	g_hash_table_iter_init(&iter, tf->seen);
+	while (file->state == TABLE_FILE_READY && g_hash_table_iter_next(&iter, NULL, &value))
+		if (((struct seen_file *)value)->file == file)
+			tell_kernel(tf, value);
 	if (file->state != TABLE_FILE_REFUSED)
 		return;
 	tf->refused_cnt++;
@@ -292,8 +375,11 @@ struct table_file *table_files_of_mapping(struct table_files *tf, uint32_t pid, 
 		seen->key = key;
 		g_hash_table_insert(tf->seen, &seen->key, seen);
 	}
+	if (seen->file != file)
+		untell_kernel(tf, seen);
 	seen->file = file;
 	seen->seen_us = now_us;
+	tell_kernel(tf, seen);
 	return file;
 }
 
@@ -347,11 +433,24 @@ static bool is_forgettable(const struct table_file *file, int64_t before_us)
 	return !file->users && file->state != TABLE_FILE_QUEUED && file->unused_us < before_us;
 }
 
-static gboolean seen_is_forgettable(gpointer key, gpointer value, gpointer before_us)
+/* Takes what nobody has mapped out of the kernel's map first; its table goes with a later sweep. */
+static void forget_seen(struct table_files *tf, int64_t before_us)
 {
-	const struct seen_file *seen = value;
+	GHashTableIter iter;
+	gpointer value;
 
-	return seen->file ? is_forgettable(seen->file, *(int64_t *)before_us) : seen->seen_us < *(int64_t *)before_us;
+	g_hash_table_iter_init(&iter, tf->seen);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		struct seen_file *seen = value;
+		const struct table_file *file = seen->file;
+
+		if (file && !seen->is_told ? !is_forgettable(file, before_us) : seen->seen_us >= before_us)
+			continue;
+		if (seen->is_told && file->users > file->told_cnt)
+			continue;
+		untell_kernel(tf, seen);
+		g_hash_table_iter_remove(&iter);
+	}
 }
 
 bool table_files_sweep(struct table_files *tf)
@@ -364,7 +463,7 @@ bool table_files_sweep(struct table_files *tf)
 	if (now_us - tf->swept_us < SWEEP_EVERY_US || (!was_short && g_hash_table_size(tf->files) <= FILES_KEPT))
 		return false;
 	tf->swept_us = now_us;
-	g_hash_table_foreach_remove(tf->seen, seen_is_forgettable, &before_us);
+	forget_seen(tf, before_us);
 	g_hash_table_iter_init(&iter, tf->files);
 	while (g_hash_table_iter_next(&iter, NULL, &value))
 		if (is_forgettable(value, before_us)) {

@@ -38,7 +38,7 @@ struct table_file {
 	size_t segment_cnt;
 	/* inside table_files.c */
 	struct table_file_key key;
-	unsigned users;
+	unsigned users, told_cnt;	/* the second: of the first, entries in the kernel's map */
 	int64_t unused_us;
 	enum table_file_state result;	/* the builder's until it is handed over */
 	int fd;
@@ -47,8 +47,12 @@ struct table_file {
 /* Told by a builder's thread: table_files_built() is due. */
 typedef void (*table_files_fn)(struct table_file *file, void *data);
 
-/* hurries: the builders should not wait behind a busy machine's work. */
-struct table_files *table_files_new(struct slabs *slabs, bool hurries, table_files_fn on_built, void *data);
+/*
+ * kernel_fd: the map by which programs find a file's table (struct file_table); -1: none.  hurries: the builders should
+ * not wait behind a busy machine's work.
+ */
+struct table_files *table_files_new(struct slabs *slabs, int kernel_fd, bool hurries, table_files_fn on_built,
+				    void *data);
 /* False when a builder still works on a large file: then nothing is freed, and slabs and data must stay. */
 bool table_files_free(struct table_files *tf);
 
@@ -59,6 +63,9 @@ void table_files_foresee(struct table_files *tf, const char *path);
 void table_files_built(struct table_files *tf, struct table_file *file);
 /* Builds that have not been reported by on_built. */
 unsigned table_files_building(const struct table_files *tf);
+
+/* How often a table was put into the kernel's map. */
+unsigned table_files_told_cnt(const struct table_files *tf);
 
 /* A file is kept as long as it has users. */
 void table_file_use(struct table_file *file);

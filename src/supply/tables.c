@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "abi/space_abi.h"
+#include "base/hash.h"
 #include "base/process_ids.h"
 #include "base/urgency.h"
 #include "supply/handover.h"
@@ -44,6 +45,7 @@ enum message_kind {
 	MESSAGE_WANT,
 	MESSAGE_MMAP,
 	MESSAGE_EXIT,
+	MESSAGE_FILE,
 	MESSAGE_LOSS,
 	MESSAGE_FORESEE,
 	MESSAGE_FORESEE_COMMAND,
@@ -59,6 +61,7 @@ struct message {
 	union {
 		struct table_file *file;
 		char *name;
+		struct maps_line *line;	/* its path from g_malloc(), too */
 	};
 };
 
@@ -70,11 +73,14 @@ struct tables {
 	gint is_ending;		/* atomic: what is yet to be done is of no use */
 	gint unfinished;	/* atomic: messages on their way, builds included */
 	gint published_cnt, refused_cnt;	/* atomic */
+	GHashTable *noted;	/* struct noted_file; of who calls tables_note_file() */
 	/* the supplier's */
 	struct slabs *slabs;
 	struct table_files *files;
 	struct retired_tables *retired;
-	int spaces_fd;
+	int spaces_fd, file_tables_fd;
+	unsigned told_cnt;	/* table_files_told_cnt() when the programs were last told of a change */
+	uint32_t epoch_cnt;
 	bool hurries;
 	GHashTable *programs;	/* pid -> struct program */
 	bool changed;		/* programs to look at again */
@@ -127,6 +133,45 @@ void tables_note_mmap(struct tables *t, uint32_t pid)
 void tables_note_exit(struct tables *t, uint32_t pid)
 {
 	send(t, &(struct message){ .kind = MESSAGE_EXIT, .pid = pid });
+}
+
+#define NOTED_FOR_US 10000000
+#define NOTED_MAX 4096
+
+struct noted_file {
+	uint64_t device, inode;
+	int64_t at_us;
+};
+
+static guint noted_hash(gconstpointer p)
+{
+	const struct noted_file *f = p;
+
+	return hash_end(hash_more(f->device, f->inode));
+}
+
+static gboolean noted_equal(gconstpointer a, gconstpointer b)
+{
+	const struct noted_file *x = a, *y = b;
+
+	return x->device == y->device && x->inode == y->inode;
+}
+
+void tables_note_file(struct tables *t, uint32_t pid, const struct maps_line *line)
+{
+	const struct noted_file key = { (uint64_t)line->dev_major << 32 | line->dev_minor, line->inode,
+					g_get_monotonic_time() };
+	struct noted_file *noted = g_hash_table_lookup(t->noted, &key);
+	struct maps_line *copy;
+
+	if (noted && key.at_us - noted->at_us < NOTED_FOR_US)
+		return;
+	if (g_hash_table_size(t->noted) >= NOTED_MAX)
+		g_hash_table_remove_all(t->noted);
+	g_hash_table_add(t->noted, g_memdup2(&key, sizeof(key)));
+	copy = g_memdup2(line, sizeof(*line));
+	copy->path = g_strdup(line->path);
+	send(t, &(struct message){ .kind = MESSAGE_FILE, .pid = pid, .line = copy });
 }
 
 void tables_note_loss(struct tables *t)
@@ -302,10 +347,19 @@ static void hand_language_over(struct tables *t, struct program *program)
 				   !bpf_map_update_elem(fd, &program->handover.space, &program->runtimes.language, BPF_ANY);
 }
 
+/* The programs look up again what there is. */
+static void change_epoch(struct tables *t)
+{
+	volatile uint32_t *epoch = g_atomic_pointer_get(&t->epoch);
+
+	t->told_cnt = table_files_told_cnt(t->files);
+	if (epoch)
+		*epoch = ++t->epoch_cnt;
+}
+
 static void publish(struct tables *t, struct program *program)
 {
 	g_autoptr(GArray) all = mappings_with_table(program);
-	volatile uint32_t *epoch;
 
 	if (all->len > SPACE_PARTED_MAX)
 		note_crowded(t, program->pid, all->len - SPACE_PARTED_MAX);
@@ -315,9 +369,7 @@ static void publish(struct tables *t, struct program *program)
 			  MIN(all->len, SPACE_PARTED_MAX), (uint32_t)t->published_cnt + 1))
 		t->no_room_cnt++;
 	g_atomic_int_inc(&t->published_cnt);
-	epoch = g_atomic_pointer_get(&t->epoch);
-	if (epoch)
-		*epoch = (uint32_t)t->published_cnt;
+	change_epoch(t);
 }
 
 static void withdraw(struct tables *t, struct program *program)
@@ -439,6 +491,11 @@ static void take(struct tables *t, const struct message *m)
 	case MESSAGE_EXIT:
 		note_exit(t, m->pid);
 		break;
+	case MESSAGE_FILE:
+		file_of(t, m->pid, m->line);
+		g_free((char *)m->line->path);
+		g_free(m->line);
+		break;
 	case MESSAGE_LOSS:
 		note_loss(t);
 		break;
@@ -525,6 +582,8 @@ static gpointer supply(gpointer data)
 				break;
 		}
 		look_at_programs(t);
+		if (table_files_told_cnt(t->files) != t->told_cnt)
+			change_epoch(t);
 		retired_tables_sweep(t->retired, false);
 		if (table_files_sweep(t->files))
 			note_loss(t);
@@ -535,9 +594,9 @@ static gpointer supply(gpointer data)
 }
 
 /* The maps of a recording that comes to nothing are freed with it. */
-static int create_spaces(struct bpf_map *spaces, GError **error)
+static int create_map(struct bpf_map *map, GError **error)
 {
-	int fd = slabs_create_map(spaces, -1), err = fd < 0 ? fd : bpf_map__reuse_fd(spaces, fd);
+	int fd = slabs_create_map(map, -1), err = fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
 
 	if (!err)
 		return fd;
@@ -548,19 +607,25 @@ static int create_spaces(struct bpf_map *spaces, GError **error)
 	return -1;
 }
 
-struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, bool hurries, GError **error)
+struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, struct bpf_map *file_tables, bool hurries,
+			  GError **error)
 {
 	struct slabs *room = slabs_new(slabs, error);
-	int spaces_fd = room ? create_spaces(spaces, error) : -1;
+	int spaces_fd = room ? create_map(spaces, error) : -1;
+	int file_tables_fd = spaces_fd >= 0 ? create_map(file_tables, error) : -1;
 	struct tables *t;
 
-	if (spaces_fd < 0) {
+	if (file_tables_fd < 0) {
+		if (spaces_fd >= 0)
+			close(spaces_fd);
 		slabs_free(room);
 		return NULL;
 	}
 	t = g_new0(struct tables, 1);
 	t->slabs = room;
 	t->spaces_fd = spaces_fd;
+	t->file_tables_fd = file_tables_fd;
+	t->noted = g_hash_table_new_full(noted_hash, noted_equal, g_free, NULL);
 	t->languages_fd = -1;
 	t->due_us = INT64_MAX;
 	t->inbox = g_async_queue_new();
@@ -568,7 +633,7 @@ struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, bool hu
 	t->crowded = g_hash_table_new(NULL, NULL);
 	t->hurries = hurries;
 	t->retired = retired_tables_new(room);
-	t->files = table_files_new(room, hurries, on_built, t);
+	t->files = table_files_new(room, file_tables_fd, hurries, on_built, t);
 	t->supplier = urgency_thread_new("tables", supply, t);
 	return t;
 }
@@ -592,6 +657,8 @@ void tables_free(struct tables *t)
 		return;
 	g_async_queue_unref(t->inbox);
 	g_hash_table_destroy(t->crowded);
+	g_hash_table_destroy(t->noted);
+	close(t->file_tables_fd);
 	close(t->spaces_fd);
 	slabs_free(t->slabs);
 	g_free(t);

@@ -7,10 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "symbolize/process/maps.h"
+
 /*
  * Keeps the BPF unwinder supplied: the executable mappings of every program it asks about,
  * and one unwind table for each file among them.  A program's mappings are handed over when all
- * its files are done, so a walk is either by tables throughout or by frame pointers throughout.
+ * its files are done.  Until then the unwinder goes by the kernel's list of them, and by the tables of those files that
+ * are done (bpf/mapped.bpf.h).
  *
  * All work is done by threads of its own; whoever calls this only leaves word.  So tables do not
  * wait for stacks to be named.
@@ -18,10 +21,11 @@
 struct tables;
 
 /*
- * Makes the two maps as the BPF object declares them and lets that use them: before it is loaded.
+ * Makes the three maps as the BPF object declares them and lets that use them: before it is loaded.
  * hurries: for a few processes, whose tables should not wait behind a busy machine's work.
  */
-struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, bool hurries, GError **error);
+struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, struct bpf_map *file_tables, bool hurries,
+			  GError **error);
 void tables_free(struct tables *t);
 /*
  * The programs look tables up again when this changes; it is there once they are loaded.  languages_fd: the map of the
@@ -43,6 +47,11 @@ void tables_want(struct tables *t, uint32_t pid, uint64_t space, bool is_young);
 /* What mapping events tell. */
 void tables_note_mmap(struct tables *t, uint32_t pid);
 void tables_note_exit(struct tables *t, uint32_t pid);
+/*
+ * A process mapped this file, and may be gone by now: its table is made for the next that does.  By one thread at a
+ * time; a file that was told of a moment ago costs a look-up.
+ */
+void tables_note_file(struct tables *t, uint32_t pid, const struct maps_line *line);
 /* Some were lost: any program may have mapped more. */
 void tables_note_loss(struct tables *t);
 

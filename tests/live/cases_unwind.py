@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from check import EDGE_LOSSES, check_account, names
-from lib import Program, Recorder, Skip, TooLate, case, default_signals, descriptors
+from lib import Program, Recorder, Skip, TooLate, case, default_signals, descriptors, read_truth
 
 LIBC = re.compile(r"/(libc|libc-[\d.]+|libpthread[^/]*|ld-[^/]*)\.so|^\[vdso\]$")
 WRAPPERS = {
@@ -453,6 +453,36 @@ def unwind_fork_storm(env):
     for line in truth:
         check_chain(env.check, report, line, count=1)
     check_all_complete(env.check, report, {line["pid"] for line in truth})
+
+
+@case
+def unwind_short_lived(env):
+    """A program that lives 15 ms, run by run, while the whole machine is recorded: known from its second run on."""
+    program = env.temporary("unwind_calls")    # an inode that nobody has mapped before
+    shutil.copy(os.path.join(env.programs, "unwind_calls"), program)
+    truths = []
+
+    def run_once():
+        truths.append(env.temporary("truth"))
+        subprocess.run([program, truths[-1], "chain", "3", "4000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       check=True, timeout=60)
+
+    recorder = Recorder(env, "-a", "--exact")
+    recorder.wait_attached()
+    run_once()
+    time.sleep(1)
+    for _ in range(40):
+        run_once()
+    recorder.stop()
+    report = recorder.report()
+    lines = [read_truth(path)[0] for path in truths[1:]]
+    pids = {line["pid"] for line in lines}
+    slept_ns = sum(sum(line["waits_ns"]) for line in lines)
+    whole = [wait for line in lines for wait, _ in at_chain(report, line) if wait["user_end"] == "complete"]
+    found_ns = sum(wait["off_cpu_ns"] for wait in whole)
+    env.notes.append(f"{found_ns / slept_ns:.1%} of the time with a whole stack")
+    env.check.equal(len(pids), 40, "processes")
+    env.check.that(found_ns > 0.9 * slept_ns, f"{found_ns / slept_ns:.1%} of the time has a whole stack")
 
 
 def sleeping_commands(env):

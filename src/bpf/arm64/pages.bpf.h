@@ -51,7 +51,7 @@ static __always_inline bool next_entry(struct page_view *v, __u64 table, __u32 s
 	v->above_at = v->leaf_at;
 	v->above = v->leaf;
 	v->leaf_at = table + number * sizeof(v->leaf);
-	v->leaf = kernel_word(v->leaf_at);
+	v->leaf = word_at(v->leaf_at);
 	return v->leaf & ENTRY_BLOCK;
 }
 

@@ -35,11 +35,11 @@ __noinline __u64 kernel_words_hash(const struct kernel_memory *m, __u64 sp)
 
 	if (!m)
 		return 0;
-	h = mix(STACK_MIX, kernel_word(m->last_at));
+	h = mix(STACK_MIX, word_at(m->last_at));
 	for (__u32 i = 0; i < KERNEL_WORDS; i++) {
 		if (i >= m->cnt)
 			break;
-		h = mix(h, kernel_word(sp + m->at[i]));
+		h = mix(h, word_at(sp + m->at[i]));
 	}
 	return h ? h : 1;
 }
@@ -132,7 +132,7 @@ static long kernel_search_word(__u32 i, struct kernel_search *s)
 {
 	struct kernel_memory *m = s->m;
 	__u32 found = m->found, last = found - 1, cnt;
-	__u64 word = kernel_word(s->sp + i * 8), wanted;
+	__u64 word = word_at(s->sp + i * 8), wanted;
 	bool counts = may_count(s, i * 8);
 
 	/* clang knows that it is within bounds where it is used; the verifier does not */
@@ -244,7 +244,7 @@ static __always_inline void fetch_stack_early(const struct task_struct *task)
 		return;		/* a helper would have to read it */
 #pragma unroll
 	for (int i = 0; i < EARLY_LINES; i++) {
-		__u64 word = kernel_word(sp + i * 64);
+		__u64 word = word_at(sp + i * 64);
 
 		barrier_var(word);
 	}

@@ -31,7 +31,7 @@ static long waker_search_word(__u32 i, struct kernel_search *s)
 		return 1;
 	if (m->found)
 		return kernel_search_word(i, s);
-	word = kernel_word(s->sp + i * 8);
+	word = word_at(s->sp + i * 8);
 	if (!is_kernel_text(word) || (s->is_again && s->m->at[0] != i * 8))
 		return 0;
 	s->next = 1;

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_KERNEL_WORD_BPF_H
+#define BPF_KERNEL_WORD_BPF_H
+
+#include "bpf/maps.bpf.h"
+
+/* Reads of the kernel's memory at addresses that the verifier takes for numbers; what cannot be read is 0. */
+
+#define AT(type, base, member) ((base) + bpf_core_field_offset(type, member))
+
+static __always_inline __u64 word_at(__u64 addr)
+{
+	__u64 word;
+
+	if (cfg.timespec64_id) {
+		const struct timespec64 *at = bpf_rdonly_cast((const void *)addr, cfg.timespec64_id);
+		return at->tv_sec;
+	}
+	return bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr) ? 0 : word;
+}
+
+/* The word's lower half; its address is a multiple of 4 only, so it may be the upper half of the aligned word. */
+static __always_inline __u32 half_at(__u64 addr)
+{
+	__u64 word = word_at(addr & ~7ULL);
+
+	return addr & 4 ? word >> 32 : word;
+}
+
+#define POINTER(type, base, member) word_at(AT(type, base, member))
+#define NUMBER(type, base, member) half_at(AT(type, base, member))
+
+#endif
