@@ -149,6 +149,23 @@ const char *task_call(enum tasks_kind kind, const struct task_row *row)
 													: NULL;
 }
 
+const char *task_lock_function(const struct task_row *row)
+{
+	const char *found = NULL;
+
+	if (strcmp(row->state, "waiting") != 0)
+		return NULL;
+	for (unsigned i = 0; i < row->frame_cnt && row->frames[i].name; i++) {
+		const char *name = row->frames[i].name;
+
+		if (g_str_has_prefix(name, "sync.") || g_str_has_prefix(name, "internal/sync."))
+			found = name;
+		else if (!g_str_has_prefix(name, "runtime."))
+			break;
+	}
+	return found;
+}
+
 const char *task_reason_text(const char *state, const char *reason)
 {
 	if (reason)

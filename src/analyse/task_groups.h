@@ -21,6 +21,12 @@ const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_
  */
 const char *task_call(enum tasks_kind kind, const struct task_row *row);
 
+/*
+ * The function of package sync that a goroutine waits in, whatever function of a library called that:
+ * "sync.(*Mutex).Lock"; NULL: none.
+ */
+const char *task_lock_function(const struct task_row *row);
+
 /* A handler of a server of Go's runs below it: somebody waits for its answer. */
 bool task_answers_request(const struct task_row *row);
 

@@ -26,7 +26,10 @@ static void append_tasks(GString *s, const struct task_wait *w, bool is_inside)
 	else
 		text_thousands(s, (uint64_t)(tasks + 0.5));
 	g_string_append_printf(s, " %s%s ", noun_of(w), is_one ? "" : "s");
-	if (is_one && g_str_has_prefix(w->says, "are "))
+	if (strcmp(w->state, "syscall") == 0 && *w->call) {
+		g_string_append(s, is_one ? "is in " : "are in ");
+		text_safe_cut(s, w->call, NAME_COLUMNS);
+	} else if (is_one && g_str_has_prefix(w->says, "are "))
 		g_string_append_printf(s, "is%s", w->says + verb);
 	else
 		g_string_append_printf(s, "%.*s%s%s", (int)verb, w->says, is_one ? "s" : "", w->says + verb);

@@ -44,6 +44,7 @@ static void add_group(struct task_findings *f, const struct tasks *t, const stru
 		.state = g->state,
 		.reason = idle ? "" : text_or_empty(g->reason),
 		.call = text_or_empty(g->call),
+		.lock = text_or_empty(t->kind == TASKS_GO && g->example ? task_lock_function(g->example) : NULL),
 		.function = g->at ? text_or_empty(g->at->name) : "",
 		.file = g->at ? text_or_empty(g->at->file) : "",
 		.line = g->at ? g->at->line : 0,
@@ -77,6 +78,7 @@ static void add_population(struct task_findings *f, const struct tasks *t)
 enum kind {
 	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, GROUP, CONDITION, SLEEP, NETWORK, SELECT, LIBRARY, RUNNABLE, NOTHING,
 	SEMAPHORE, LOCK, ACQUIRE, PUT, CONNECT,	/* of asyncio */
+	SYSTEM_CALL,	/* it has a thread, whose findings tell of it */
 };
 
 static const struct {
@@ -108,6 +110,7 @@ static const struct {
 		      "Hold it for less time (await nothing slow under it), or allow more at once." },
 	[PUT] = { "wait for room in a queue", "Who gets from it is slower than who puts: more of those, or faster ones." },
 	[CONNECT] = { "wait for a connection to be made", "Look at the peer, or keep connections open." },
+	[SYSTEM_CALL] = { "are in a system call", "" },
 };
 
 static bool has(const char *text, const char *part)
@@ -152,15 +155,17 @@ static enum kind kind_of(const struct task_wait *w)
 		return NOTHING;
 	if (strcmp(w->state, "runnable") == 0)
 		return RUNNABLE;
+	if (strcmp(w->state, "syscall") == 0)
+		return SYSTEM_CALL;
 	if (strcmp(w->state, "waiting") != 0)
 		return NOTHING;
-	if (has(w->call, "RWMutex") || has(w->reason, "RWMutex"))
+	if (has(w->lock, "RWMutex") || has(w->reason, "RWMutex"))
 		return RWLOCK;
-	if (has(w->call, "Mutex") || has(w->reason, "Mutex"))
+	if (has(w->lock, "Mutex") || has(w->reason, "Mutex"))
 		return MUTEX;
-	if (has(w->call, "WaitGroup") || has(w->reason, "WaitGroup"))
+	if (has(w->lock, "WaitGroup") || has(w->reason, "WaitGroup"))
 		return GROUP;
-	if (has(w->call, "sync.(*Cond)") || has(w->reason, "sync.Cond"))
+	if (has(w->lock, "sync.(*Cond)") || has(w->reason, "sync.Cond"))
 		return CONDITION;
 	if (has(w->reason, "sleep"))
 		return SLEEP;
@@ -187,6 +192,12 @@ static unsigned depth_of(const struct task_wait *w)
 static bool is_main(const struct task_wait *w)
 {
 	return strcmp(w->path, "main.main") == 0 || g_str_has_suffix(w->path, " < main.main");
+}
+
+/* It waits, and for more than a system call's end. */
+static bool is_waiting(enum kind k)
+{
+	return k != NOTHING && k != SYSTEM_CALL;
 }
 
 /* It waits for others to give it work, or to be done. */
@@ -216,7 +227,7 @@ static bool is_given_from_within(const struct task_findings *f, const struct tas
 		if (o->task_ns && has(o->idle, "connections"))
 			return false;
 		is_there = is_there ||
-			   (!*o->idle && kind_of(o) != NOTHING && !waits_for_work(kind_of(o)) && !is_main(o));
+			   (!*o->idle && is_waiting(kind_of(o)) && !waits_for_work(kind_of(o)) && !is_main(o));
 	}
 	return is_there;
 }
@@ -229,7 +240,7 @@ static uint64_t rank_of(const struct task_findings *f, const struct task_wait *w
 	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT;
 	bool is_loop = k == SLEEP && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
 
-	if (*w->idle || k == NOTHING || is_loop || (is_main(w) && waits_for_work(k)))
+	if (*w->idle || !is_waiting(k) || is_loop || (is_main(w) && waits_for_work(k)))
 		return 0;
 	/* what holds their loop up most of the time comes first: they all wait for that, too */
 	if (w->kind == TASKS_ASYNCIO)
@@ -255,11 +266,29 @@ static bool passes(const char *path, const char *function)
 	return false;
 }
 
+/* Does the path lead through a method of the type that the function is one of, "main.(*Quotes).Get"? */
+static bool passes_type(const char *path, const char *function)
+{
+	const char *end = strstr(function, ").");
+	g_autofree char *type = end ? g_strndup(function, (gsize)(end + 2 - function)) : NULL;
+
+	return type && has(path, type);
+}
+
+enum past { PAST_FUNCTION, PAST_TYPE, ANYWHERE };
+
+static bool is_past(const struct task_wait *o, const struct task_wait *w, enum past past)
+{
+	if (past == ANYWHERE)
+		return !waits_for_work(kind_of(o)) && is_waiting(kind_of(o)) && !is_main(o);
+	return past == PAST_FUNCTION ? passes(o->path, w->function) : passes_type(o->path, w->function);
+}
+
 /*
- * Of a lock what one does that has come past it in the same function; of a channel the same, as it may be a pool, or
- * what most of the others do.
+ * Of a lock what one does that has come past it in the same function, or in another one of its type; of a channel the
+ * first, as it may be a pool, or what most of the others do.
  */
-static const struct task_wait *meanwhile_of(const struct task_findings *f, const struct task_wait *w, bool past)
+static const struct task_wait *meanwhile_of(const struct task_findings *f, const struct task_wait *w, enum past past)
 {
 	const struct task_wait *best = NULL;
 	enum kind k = kind_of(w);
@@ -270,7 +299,7 @@ static const struct task_wait *meanwhile_of(const struct task_findings *f, const
 		if (o == w || !same_process(o, w) || *o->idle || !o->task_ns || kind_of(o) == NOTHING ||
 		    kind_of(o) == k)
 			continue;
-		if (past ? !passes(o->path, w->function) : waits_for_work(kind_of(o)) || is_main(o))
+		if (!is_past(o, w, past))
 			continue;
 		if (!best || o->task_ns > best->task_ns)
 			best = o;
@@ -285,11 +314,11 @@ static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 
 	if (!is_channel && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK && k != ACQUIRE)
 		return;
-	w->meanwhile = meanwhile_of(f, w, true);
+	w->meanwhile = meanwhile_of(f, w, PAST_FUNCTION);
 	if (w->meanwhile && k == RECEIVE)
 		w->advice = kinds[POOL].advice;
-	if (!w->meanwhile && is_channel)
-		w->meanwhile = meanwhile_of(f, w, false);
+	if (!w->meanwhile)
+		w->meanwhile = meanwhile_of(f, w, is_channel ? ANYWHERE : PAST_TYPE);
 }
 
 static gint by_rank(gconstpointer a, gconstpointer b)

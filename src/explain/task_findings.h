@@ -19,6 +19,7 @@ struct task_wait {
 	const char *program;
 	const char *state, *reason;	/* as in a task_row; reason "": none */
 	const char *call, *function, *file;	/* as in a task_group; "": none */
+	const char *lock;	/* as task_lock_function() has it; "": none */
 	const char *path;	/* the program's own functions, innermost first: " < " between them */
 	const char *creator;	/* "": not known */
 	const char *idle;	/* why it has nothing to do; "": it may have */

@@ -4,6 +4,7 @@
 
 #include "../fixture.h"
 #include "explain/findings.h"
+#include "explain/sentence.h"
 #include "analyse/idle_part.h"
 #include "explain/task_findings.h"
 #include "analyse/task_groups.h"
@@ -186,6 +187,43 @@ static void test_findings(void)
 	profile_free(p);
 }
 
+/* A library takes its mutex; who holds it is in a system call, which no wait of a goroutine tells. */
+static void test_lock_of_a_library(void)
+{
+	static const struct task_frame wants[] = {
+		{ "runtime.gopark", NULL, 0 }, { "sync.runtime_SemacquireMutex", NULL, 0 }, { "sync.(*Mutex).lockSlow", NULL, 0 },
+		{ "log.(*Logger).Printf", NULL, 0 }, { "main.logRequest", NULL, 10 },
+	};
+	static const struct task_frame has[] = {
+		{ "syscall.Fsync", NULL, 0 }, { "os.(*File).Sync", NULL, 0 }, { "main.syncFile.Write", NULL, 6 },
+		{ "log.(*Logger).Printf", NULL, 0 }, { "main.logRequest", NULL, 10 },
+	};
+	struct tasks *t = tasks_new(TASKS_GO, 12);
+	struct profile *p = profile_new();
+	g_autoptr(GString) s = g_string_new(NULL);
+	struct task_findings *f;
+	const struct task_wait *w;
+
+	for (unsigned i = 0; i < 5; i++) {
+		struct task_row *holder;
+
+		see(t, row_of(t, 1, "semacquire", wants, 5), 8);
+		holder = row_of(t, 2, NULL, has, 5);
+		holder->state = "syscall";
+		see(t, holder, 1);
+		tasks_look_done(t, (i + 1) * (uint64_t)200000000, 200000000);
+	}
+	tasks_finish(t);
+	f = findings_of(p, t);
+	w = &g_array_index(f->rows, struct task_wait, 0);
+	g_assert_cmpuint(f->cnt, ==, 1);
+	g_assert_cmpstr(w->says, ==, "wait for a mutex");
+	sentence_task_evidence(s, p, w);
+	g_assert_nonnull(strstr(s->str, "meanwhile 1 goroutine is in os.(*File).Sync in main.syncFile.Write"));
+	task_findings_free(f);
+	profile_free(p);
+}
+
 /* Threads that were held up for less than a twentieth of the window are no news beside what goroutines wait for. */
 static void test_threads_beside_tasks(void)
 {
@@ -347,6 +385,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/text", test_text);
 	g_test_add_func("/tasks/rows-are-bounded", test_rows_are_bounded);
 	g_test_add_func("/tasks/findings", test_findings);
+	g_test_add_func("/tasks/findings/library", test_lock_of_a_library);
 	g_test_add_func("/tasks/handlers-that-receive", test_handlers_that_receive);
 	g_test_add_func("/tasks/threads-beside-tasks", test_threads_beside_tasks);
 	g_test_add_func("/tasks/between-requests", test_between_requests);
