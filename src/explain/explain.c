@@ -8,6 +8,7 @@
 #include "explain/little.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
+#include "explain/unseen.h"
 
 #define HEADLINE_PERCENT 5	/* of its whole: below that only the first one is worth telling */
 #define NAME_COLUMNS 20
@@ -227,6 +228,7 @@ struct explanation *explanation_new(const struct profile *p, const struct select
 	g_array_set_clear_func(e->headlines, clear_headline);
 	if (p->info.rows_are)	/* rules are about waits of threads */
 		return e;
+	e->unseen = unseen_new(p, selection);
 	e->little = little_new(e->findings, e->tasks);
 	if (e->little)
 		return e;
@@ -246,6 +248,7 @@ void explanation_free(struct explanation *e)
 	task_findings_free(e->tasks);
 	g_free(e->little);
 	g_free(e->also);
+	g_free(e->unseen);
 	g_free(e);
 }
 

@@ -47,6 +47,8 @@ void json_headlines(struct json *j, const char *key, const struct explanation *e
 		write_headline(j, e->findings, &g_array_index(e->headlines, struct headline, i));
 	json_array_end(j);
 	json_member_string(j, "little", e->little);
+	if (e->unseen)
+		json_member_string(j, "unseen", e->unseen);
 }
 
 static void member_if(struct json *j, const char *key, uint64_t ns)

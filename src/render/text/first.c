@@ -441,6 +441,8 @@ void text_first(GString *s, const struct profile *p, const struct query *query, 
 	if (first->rate > 0)
 		text_budget(tail, f, options, first->rate);
 	append_tasks(tail, f, options);
+	if (e->unseen)
+		text_wrap(tail, e->unseen, "", text_screen_width(options));
 	append_more(tail, p, options);
 	if (selection && !f->classes->len)
 		append_nobody(body, p, query, options);

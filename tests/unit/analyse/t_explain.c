@@ -92,6 +92,44 @@ static void test_healthy(void)
 	}
 }
 
+#define CARRIER "java.util.concurrent.ForkJoinPool.runWorker@jvm java.lang.VirtualThread.run@jvm shop.Order.charge@jvm "
+#define PARK "jdk.internal.misc.Unsafe.park@jvm Unsafe_Park@libjvm.so pthread_cond_timedwait@libc.so.6"
+#define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
+
+/* A carrier that waits below a virtual thread is no idle worker; and of those that are not mounted nothing is known. */
+static void test_virtual_threads(void)
+{
+	static const struct {
+		const char *user, *says;
+	} waits[] = {
+		{ CARRIER "java.lang.VirtualThread.sleepNanos@jvm java.lang.VirtualThread.parkOnCarrierThread@jvm " PARK,
+		  "sleeps in a virtual thread that is pinned" },
+		{ CARRIER "java.util.concurrent.SynchronousQueue.take@jvm "
+			  "java.lang.VirtualThread.parkOnCarrierThread@jvm " PARK,
+		  "waits in a virtual thread that is pinned" },
+		{ CARRIER "java.lang.Object.wait0@jvm JVM_MonitorWait@libjvm.so ObjectMonitor::wait@libjvm.so "
+			  "pthread_cond_timedwait@libc.so.6",
+		  "waits in Object.wait() in a virtual thread that is pinned" },
+		{ "java.util.concurrent.ForkJoinPool.runWorker@jvm java.util.concurrent.ForkJoinPool.awaitWork@jvm " PARK,
+		  NULL },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(waits); i++) {
+		struct profile *p = window_new();
+
+		thread_of(p, 31, "VirtualThread-u", 0);
+		add_wait(p, thread_of(p, 30, "ForkJoinPool-1-", 10), 'S', 30, 290, waits[i].user, FUTEX);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpuint(e->headlines->len, ==, waits[i].says != NULL);
+		if (waits[i].says)
+			g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).sentence, waits[i].says));
+		g_assert_nonnull(strstr(e->unseen, "Not seen: virtual threads of"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* What computes waits for a CPU now and then, and is told to look elsewhere; with as many waits as work it is not. */
 static void test_computes(void)
 {
@@ -477,6 +515,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/kernel-thread", test_kernel_thread);
 	g_test_add_func("/explain/healthy", test_healthy);
 	g_test_add_func("/explain/computes", test_computes);
+	g_test_add_func("/explain/virtual-threads", test_virtual_threads);
 	g_test_add_func("/explain/order", test_order);
 	g_test_add_func("/explain/one-of", test_one_of);
 	g_test_add_func("/explain/queue-of-lookups", test_queue_of_lookups);
