@@ -331,6 +331,16 @@ const char *plumbing_entry_rule(const char *name)
 	return NULL;
 }
 
+/* Of calls of 32-bit programs whose times have 32 bits: the same call as without (arch/x86/entry/syscalls/). */
+#define TIME32 "_time32"
+
+static size_t without_time32(const char *name, size_t len)
+{
+	size_t suffix_len = strlen(TIME32);
+
+	return len > suffix_len && strncmp(name + len - suffix_len, TIME32, suffix_len) == 0 ? len - suffix_len : len;
+}
+
 char *plumbing_syscall_name(const char *name)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(tail_rules); i++) {
@@ -341,7 +351,7 @@ char *plumbing_syscall_name(const char *name)
 		size_t plen = strlen(syscall_prefixes[i]);
 
 		if (strncmp(name, syscall_prefixes[i], plen) == 0 && g_ascii_islower(name[plen]))
-			return g_strndup(name + plen, plain_len(name) - plen);
+			return g_strndup(name + plen, without_time32(name, plain_len(name)) - plen);
 	}
 	return NULL;
 }

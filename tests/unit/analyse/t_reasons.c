@@ -119,6 +119,8 @@ static void test_rules(void)
 		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_MUTEX, "" },
 		{ 'S', "app::main@app <std::sys::sync::rwlock::futex::RwLock>::read_contended@app syscall@libc.so.6",
 		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", REASON_LOCK_RWLOCK, "" },
+		{ 'S', "?@[vdso]", "__ia32_sys_clock_nanosleep_time32@[kernel] do_nanosleep@[kernel]", REASON_SLEEP, "" },
+		{ 'S', "?@[vdso]", "__ia32_sys_futex_time32@[kernel] futex_wait@[kernel]", REASON_LOCK_OTHER, "" },
 		{ 'S', "main@app f@app sem_wait@libc.so.6", "__x64_sys_futex@[kernel] futex_wait@[kernel]",
 		  REASON_LOCK_SEMAPHORE, "" },
 		{ 'S', "main@app pthread_cond_wait@libc.so.6 __pthread_mutex_cond_lock@libc.so.6",
