@@ -309,7 +309,13 @@ static bool has_what_is_wanted(const struct profile *p, const struct view *view,
 static bool knows_grouping(const struct profile *p, const char *path, const struct report_plan *plan, GError **error)
 {
 	const struct query by_state = { .states = "S" };
+	const struct rows_kind *kind = profile_rows_kind(p->info.rows_are);
 
+	if (kind && kind->what && plan->text.by == TOP_BY_REASON) {
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: it is %s: no reason of a wait is known",
+			    path, kind->what);
+		return false;
+	}
 	return plan->text.by != TOP_BY_STATE || recording_knows(p, path, WEIGHT_OFF_CPU, &by_state, error);
 }
 

@@ -68,10 +68,12 @@ static void write_window(struct json *j, const struct profile_info *info)
 static void write_imported(struct json *j, const struct profile_info *info)
 {
 	g_autofree char *unknown = profile_unknown_text(info->unknown, info->has_wakers);
+	const struct rows_kind *kind = profile_rows_kind(info->rows_are);
 
 	json_key(j, "imported");
 	json_object_begin(j);
 	json_member_string(j, "format", info->imported);
+	json_member_string(j, "what", kind ? kind->what : NULL);
 	json_member_string(j, "unknown", unknown);
 	json_member_known(j, "start_unix_ns", info->start_unix_ns, info->start_unix_ns != 0);
 	json_member_known(j, "duration_ns", info->duration_ns, !(info->unknown & UNKNOWN_WINDOW));
