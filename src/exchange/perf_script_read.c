@@ -70,21 +70,27 @@ static char *skip_blanks(char *s)
 	return s + strspn(s, " \t");
 }
 
-/* "123" or "123/124", and "123/-1" of one that has ended; behind it, or NULL. */
+/* "123", and "-1" of one that has ended: 0. */
+static uint64_t parse_id(char *at, char **ret_end)
+{
+	bool has_ended = HAS_PREFIX(at, "-1");
+	uint64_t id = g_ascii_strtoull(at + has_ended, ret_end, 10);
+
+	return has_ended ? 0 : id;
+}
+
+/* "123" or "123/124"; behind it, or NULL. */
 static char *parse_ids(char *at, struct event *e)
 {
 	char *end;
-	uint64_t a = g_ascii_strtoull(at, &end, 10), b = a;
+	uint64_t a = parse_id(at, &end), b = a;
 
 	if (end == at || a > G_MAXINT32)
 		return NULL;
 	if (*end == '/') {
 		char *from = end + 1;
 
-		bool has_ended = HAS_PREFIX(from, "-1");
-
-		b = g_ascii_strtoull(from, &end, 10);
-		b = has_ended ? 0 : b;
+		b = parse_id(from, &end);
 		if (end == from || b > G_MAXINT32)
 			return NULL;
 		e->pid = (uint32_t)a;
@@ -166,7 +172,7 @@ static bool parse_event(char *line, struct event *e)
 		char *ids = skip_blanks(at), *rest;
 		struct event one = { .comm = start };
 
-		rest = g_ascii_isdigit(*ids) ? parse_ids(ids, &one) : NULL;
+		rest = g_ascii_isdigit(*ids) || HAS_PREFIX(ids, "-1") ? parse_ids(ids, &one) : NULL;
 		if (!rest || !parse_rest(rest, &one))
 			continue;
 		if (one.kind != EVENT_OTHER || !end) {
@@ -522,12 +528,12 @@ static bool take_line(struct script *s, char *line, GError **error)
 }
 
 /*
- * Waits that were not over as the trace ended, up to there.  Where switch-ins are missing a thread may have run again
- * unseen: perf of one process sees how its threads go, and who comes only where that one goes itself.
+ * Waits that were not over as the trace ended, up to there.  Of one process perf sees how its threads go, and who comes
+ * only where another of them goes: there a thread may have run since, unseen.
  */
 static bool end_open_waits(struct script *s, GError **error)
 {
-	bool has_ends = s->endless_cnt <= s->ended_cnt * ENDLESS_PERCENT / 100;
+	bool has_ends = s->sees_all || s->endless_cnt <= s->ended_cnt * ENDLESS_PERCENT / 100;
 	GHashTableIter iter;
 	gpointer value;
 
