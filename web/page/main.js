@@ -48,6 +48,7 @@ function headWords() {
 				about.selection ? `Only ${about.selection}` : '',
 				about.filters ? `Recorded with ${about.filters}` : '',
 				about.imported ? `Imported ${about.imported}` : '',
+				...(about.imported ? about.losses.map((l) => `missing ${number(l.count)}: ${l.help}`) : []),
 				about.startMs ? start.toISOString().slice(0, 19).replace('T', ' ') + ' UTC' : '',
 				about.host,
 				target || !about.window ? '' : `${time(about.window)} window`,
@@ -83,10 +84,11 @@ function footWords(open) {
 		about.switches && number(about.switches) + ' switches seen',
 		'offcpu ' + about.version,
 	];
-	if (about.rowsAre) parts.splice(0, 8, about.error ? `standard error ${percent(about.error, about.listed)}` : '');
+	const isBare = about.rowsAre || about.imported; // no coverage is known of it
+	if (isBare) parts.splice(0, 8, about.error ? `standard error ${percent(about.error, about.listed)}` : '');
 	V.footOpen = !!open;
 	one('#foot').setAttribute('aria-expanded', V.footOpen);
-	one('#foot').textContent = (open || about.rowsAre ? parts : [...short, 'more …']).filter(Boolean).join(' · ');
+	one('#foot').textContent = (open || isBare ? parts : [...short, 'more …']).filter(Boolean).join(' · ');
 	one('#foot').title = about.losses.map((l) => `${number(l.count)}: ${l.help}`).join('\n');
 }
 

@@ -172,13 +172,22 @@ static void add_stack_quality(const struct coverage *c, GPtrArray *parts, GStrin
 }
 
 /* In place of the coverage, of which another tool's profile tells nothing. */
-static void add_import(const struct profile_info *info, GPtrArray *parts, GString *s)
+static void add_import(const struct profile *p, GPtrArray *parts, GString *s)
 {
+	const struct profile_info *info = &p->info;
 	g_autofree char *unknown = profile_unknown_text(info->unknown, info->has_wakers);
 	g_autofree char *imported = profile_imported_text(info);
 
 	g_string_append_printf(s, "%s: %s", imported ? "Imported" : "Recorded", imported ? imported : info->imported);
 	add_part(parts, s);
+	for (guint i = 0; imported && i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+
+		g_string_append(s, "missing ");
+		svg_count(s, l->count);
+		g_string_append_printf(s, ": %s", l->help);
+		add_part(parts, s);
+	}
 	if (info->rows_are)
 		return;
 	g_string_append_printf(s, "unknown: %s", unknown);
@@ -244,7 +253,7 @@ static GPtrArray *foot_parts(const struct profile *p, const struct tree *t, cons
 	for (const char *const *part = o->paint ? o->paint->foot : NULL; part && *part; part++)
 		g_ptr_array_add(parts, g_strdup(*part));
 	if (!o->paint && p->info.imported)
-		add_import(&p->info, parts, s);
+		add_import(p, parts, s);
 	else if (!o->paint)
 		add_coverage(p, o, parts, s);
 	if (elided->frames_cnt > elided->deep_frames_cnt) {
