@@ -331,6 +331,7 @@ static void test_kinds_of_time(void)
 	} known[] = {
 		{ "a;main;f;-;schedule 10\na;main;g 9\n", NULL },
 		{ "a;main;f;-;schedule 10\na;main;g 11\n", ROWS_SAMPLES },
+		{ "Attaching 1 probe...\n@[\n    schedule+44\n, a]: 10\n@[\n    main+1\n, a]: 11\n", ROWS_SAMPLES },
 		{ "{\"exporter\":\"py-spy@1\",\"shared\":{\"frames\":[{\"name\":\"f\"}]},\"profiles\":[{\"type\":\"sampled\",\"name\":"
 		  "\"x\",\"unit\":\"seconds\",\"samples\":[[0]],\"weights\":[1.5]}]}",
 		  ROWS_SAMPLES },
