@@ -16,7 +16,7 @@ char *function_plain_name(const char *name)
 			depth--;
 		else if (*c == '(' && depth <= 0 && c > name && !g_str_has_prefix(c, "(anonymous namespace)") &&
 			 !g_str_has_prefix(c, "()(") && !(c[-1] == '.' && c[1] == '*'))	/* Go: "net.(*conn).Read" */
-			return g_strndup(name, (gsize)(c - name));
+			return g_strchomp(g_strndup(name, (gsize)(c - name)));
 	}
 	return g_strdup(name);
 }

@@ -36,7 +36,7 @@ static uint64_t idle_weight(const struct wait *w, enum weight weight)
 
 static enum idle_kind idle_kind_of(const struct profile *p, const struct reasons *reasons, uint32_t wait)
 {
-	if (g_strcmp0(p->info.rows_are, "tasks") == 0)
+	if (g_strcmp0(p->info.rows_are, ROWS_TASKS) == 0)
 		return task_profile_is_idle(p, profile_wait(p, wait)) ? IDLE_POOL : IDLE_NOT;
 	return reasons_idle(reasons, wait);
 }

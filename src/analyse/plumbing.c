@@ -405,22 +405,25 @@ static const char *runnable_leaf(struct plumbing *pl, const struct wait *w)
 	return intern(pl, "runnable");
 }
 
-/* What runs: the innermost function, and of the kernel's or a library's work who called for it. */
+/* What runs, or was met there: the innermost function, and of the kernel's or a library's work who called for it. */
 static const char *running_leaf(struct plumbing *pl, const struct wait *w)
 {
 	uint32_t node = w->kernel ? w->kernel : w->user;
 	const char *inner = node ? frame_text(pl, profile_get_node(pl->profile, node)->frame) : "[no stack]";
 	int64_t caller = w->user ? plumbing_user_parent(pl, w->user) : -1;
 	const char *by = caller >= 0 ? frame_text(pl, (uint32_t)caller) : inner;
-	g_autofree char *both = strcmp(by, inner) == 0 ? g_strdup_printf("on CPU: %s", inner) :
-							 g_strdup_printf("on CPU: %s (%s)", inner, by);
+	const char *what = w->state == ON_CPU_STATE ? "on CPU: " : "";
+	g_autofree char *both = strcmp(by, inner) == 0 ? g_strdup_printf("%s%s", what, inner) :
+							 g_strdup_printf("%s%s (%s)", what, inner, by);
 
 	return intern(pl, both);
 }
 
 const char *plumbing_leaf(struct plumbing *pl, const struct wait *w)
 {
-	if (w->state == ON_CPU_STATE)
+	const struct rows_kind *kind = profile_rows_kind(pl->profile->info.rows_are);
+
+	if (w->state == ON_CPU_STATE || (kind && kind->what))
 		return running_leaf(pl, w);
 	const char *user = w->user ? user_part(pl, w->user) : "";
 	const char *kernel = NULL;

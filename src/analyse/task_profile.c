@@ -172,7 +172,7 @@ struct profile *task_profile_new(const struct profile *p)
 		.host = profile_string(ret, p->info.host), .kernel = profile_string(ret, p->info.kernel), .cpus = p->info.cpus,
 		.command_line = profile_string(ret, p->info.command_line), .filters = profile_string(ret, p->info.filters),
 		.version = profile_string(ret, p->info.version), .imported = profile_string(ret, "tasks of a recording"),
-		.rows_are = profile_rows_known("tasks"),
+		.rows_are = ROWS_TASKS,
 		.range = p->info.range,
 		.unknown = UNKNOWN_STATES | UNKNOWN_PARTS | UNKNOWN_DURATIONS | UNKNOWN_ACCOUNTS,
 	};

@@ -33,6 +33,16 @@ void cmd_error(const char *command, const char *format, ...)
 	fprintf(stderr, "offcpu%s%s: %s\n", command ? " " : "", command ? command : "", safe->str);
 }
 
+int cmd_unexpected(const char *command, const char *argument)
+{
+	if (g_file_test(argument, G_FILE_TEST_IS_REGULAR) && !g_file_test(argument, G_FILE_TEST_IS_EXECUTABLE))
+		cmd_error(command, "'%s' is a file, and `offcpu %s` looks at what happens now: `offcpu report` reads recordings",
+			  argument, command);
+	else
+		cmd_error(command, "unexpected argument '%s' (a command goes behind --)", argument);
+	return EXIT_USAGE;
+}
+
 bool cmd_parse(const char *command, const char *args, const char *description, GOptionEntry *entries,
 	       int *argc, char ***argv, int *ret_status)
 {

@@ -471,6 +471,21 @@ static bool norm_is_known(const struct diff_args *a, struct diff_plan *plan,
 	return true;
 }
 
+/* Only times of one kind compare, and those that are no waits have no reasons. */
+static bool is_of_one_kind(const struct diff_args *a, struct diff_plan *plan,
+			   const struct profile *const profiles[DIFF_SIDES], GError **error)
+{
+	const struct rows_kind *before = profile_rows_kind(profiles[DIFF_BEFORE]->info.rows_are),
+			       *after = profile_rows_kind(profiles[DIFF_AFTER]->info.rows_are);
+
+	if (before != after)
+		return bad(error, "BEFORE holds %s and AFTER %s: they do not compare", before ? before->many : "waits",
+			   after ? after->many : "waits");
+	if (before && before->what && !a->by)
+		g_array_remove_index(plan->tables, 0);
+	return true;
+}
+
 /* The recordings are one where it is compared with itself. */
 static int compare(const struct diff_args *a, struct diff_plan *plan, const struct profile *const profiles[DIFF_SIDES],
 		   GError **error)
@@ -481,7 +496,7 @@ static int compare(const struct diff_args *a, struct diff_plan *plan, const stru
 	const char *const texts[DIFF_SIDES] = { before_text, after_text };
 	int status = EXIT_USAGE;
 
-	if (!count_requests(a, plan, profiles, error) || !norm_is_known(a, plan, profiles, error))
+	if (!is_of_one_kind(a, plan, profiles, error) || !count_requests(a, plan, profiles, error) || !norm_is_known(a, plan, profiles, error))
 		return status;
 	note_whole_runs(a, plan, profiles);
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {

@@ -154,10 +154,8 @@ static int parse_own(struct events *ev, struct target *target, const char *durat
 {
 	uint32_t ring_kib;
 
-	if (argc > 1) {
-		cmd_error("events", "unexpected argument '%s' (a command goes behind --)", argv[1]);
-		return EXIT_USAGE;
-	}
+	if (argc > 1)
+		return cmd_unexpected("events", argv[1]);
 	if (!run_parse_duration(ev->run, duration))
 		return EXIT_USAGE;
 	if (ring_size) {

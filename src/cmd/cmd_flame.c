@@ -182,16 +182,6 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 	return understand_words(a, job, error) && range_args_check(&a->range, error) && query_check(&job->query, error);
 }
 
-/* The kind of time shown is none of off-CPU time in what `offcpu io` recorded. */
-static const char *title_of(const struct profile *p, const char *title)
-{
-	if (title || !p->info.rows_are)
-		return title;
-	if (strcmp(p->info.rows_are, "tasks") == 0)
-		return "Task time by stack";
-	return strcmp(p->info.rows_are, "requests") == 0 ? "Block I/O time by stack" : "File I/O time by stack";
-}
-
 static struct html_options page_options(const struct flame_job *job, const struct selection *selection,
 					const char *text)
 {
@@ -255,7 +245,6 @@ static int draw(const struct profile *p, struct flame_job *job, const struct sel
 
 	job->tree.keep = selection->waits;
 	job->svg.selection = selection;
-	job->svg.title = title_of(p, job->svg.title);
 	job->svg.selection_text = text;
 	if (!has_weight(p, job, selection)) {
 		cmd_error(COMMAND, "%s: nothing to draw, no wait%s%s has any %s weight", job->input,

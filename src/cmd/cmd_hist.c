@@ -146,10 +146,8 @@ static int parse_own(struct hist *h, const struct target *target, int argc, char
 	const char *wrong = NULL;
 	g_autoptr(GError) error = NULL;
 
-	if (argc > 3) {
-		cmd_error("hist", "unexpected argument '%s' (a command goes behind --)", argv[3]);
-		return EXIT_USAGE;
-	}
+	if (argc > 3)
+		return cmd_unexpected("hist", argv[3]);
 	if ((argc > 1 && (!parse_duration(argv[1], 1000000000, &h->interval_ns, &error) || !h->interval_ns)) ||
 	    (argc > 2 && (!parse_u32(argv[2], &h->count, &error) || !h->count))) {
 		cmd_error("hist", "%s", error ? error->message : "INTERVAL and COUNT must be above 0");

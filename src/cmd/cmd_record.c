@@ -82,10 +82,8 @@ static int parse_own(struct record_options *o, struct run *run, int argc, char *
 {
 	g_autoptr(GError) error = NULL;
 
-	if (argc > 1) {
-		cmd_error("record", "unexpected argument '%s' (a command goes behind --)", argv[1]);
-		return EXIT_USAGE;
-	}
+	if (argc > 1)
+		return cmd_unexpected("record", argv[1]);
 	if (!run_parse_duration(run, o->duration))
 		return EXIT_USAGE;
 	if (!parse_slice(o, &error)) {

@@ -285,7 +285,10 @@ static bool print_out(const struct report_args *a, const struct report_plan *pla
 /* False: said what the recording lacks, and the option that records it. */
 static bool has_what_is_wanted(const struct profile *p, const struct view *view, const char *path)
 {
-	if (view && view->is_there && p->info.imported) {
+	const struct rows_kind *kind = profile_rows_kind(p->info.rows_are);
+	bool is_of_waits = view && (view->is_there || (kind && kind->what && strcmp(view->name, "accounts") == 0));
+
+	if (is_of_waits && p->info.imported) {
 		cmd_error("report", "%s: --%s is of recordings; %s does not tell enough", path, view->name,
 			  p->info.imported);
 		return false;
@@ -309,7 +312,13 @@ static bool has_what_is_wanted(const struct profile *p, const struct view *view,
 static bool knows_grouping(const struct profile *p, const char *path, const struct report_plan *plan, GError **error)
 {
 	const struct query by_state = { .states = "S" };
+	const struct rows_kind *kind = profile_rows_kind(p->info.rows_are);
 
+	if (kind && kind->what && plan->text.by == TOP_BY_REASON) {
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: it is %s: no reason of a wait is known",
+			    path, kind->what);
+		return false;
+	}
 	return plan->text.by != TOP_BY_STATE || recording_knows(p, path, WEIGHT_OFF_CPU, &by_state, error);
 }
 

@@ -291,10 +291,8 @@ static int parse_own(struct top_options *o, struct top *top, const struct target
 	g_autoptr(GError) error = NULL;
 	const char *wrong;
 
-	if (argc > 1) {
-		cmd_error("top", "unexpected argument '%s' (a command goes behind --)", argv[1]);
-		return EXIT_USAGE;
-	}
+	if (argc > 1)
+		return cmd_unexpected("top", argv[1]);
 	if (o->by && !activity_by_parse(o->by, &top->view->by)) {
 		cmd_error("top", "--by %s: process, thread, reason, object or stack", o->by);
 		return EXIT_USAGE;

@@ -35,10 +35,8 @@ static int parse_seconds(struct trace_options *o, int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (argc > 2) {
-		cmd_error("trace", "unexpected argument '%s' (a command goes behind --)", argv[2]);
-		return EXIT_USAGE;
-	}
+	if (argc > 2)
+		return cmd_unexpected("trace", argv[2]);
 	if (argc == 2 && (!parse_duration(argv[1], 1000000000, &o->duration_ns, &error) || !o->duration_ns)) {
 		cmd_error("trace", "%s", error ? error->message : "SECS must be above 0");
 		return EXIT_USAGE;

@@ -113,13 +113,15 @@ static struct profile *read_perf_data(const char *path, GError **error)
 				    "'%s' is perf.data, and perf, which reads it, is not here", path);
 			return NULL;
 		}
+		char more;
+
 		p = read_stream(out, path, &why);
+		/* it was this end of the pipe that stopped: what was read says why */
+		bool is_stopped = why && read(out, &more, 1) > 0;
+
 		close(out);
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
-		/* where it was stopped, it was by this end of the pipe: what was read says why */
-		bool is_stopped = WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && why;
-
 		is_refused = status != 0 && !is_stopped;
 		if (is_refused) {
 			profile_free(p);

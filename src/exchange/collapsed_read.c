@@ -230,6 +230,7 @@ bool read_collapsed(struct source *source, const struct import_options *options,
 						import_unit_name(layout.unit_ns));
 
 	import_begin(&im, p, from, UNKNOWN_ALL);
+	im.is_any_time = true;
 	while (ok && (line = source_line(source, &len, &why))) {
 		layout.number++;
 		if (!is_comment(line))

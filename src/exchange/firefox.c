@@ -128,9 +128,10 @@ static void write_meta(struct firefox *w)
 	json_object_begin(j);
 	json_member_uint(j, "version", GECKO_VERSION);
 	json_member_uint(j, "preprocessedProfileVersion", PROCESSED_VERSION);
-	json_member_string(j, "product", w->plan->single_waits
-						 ? "offcpu: waits, by the clock"
-						 : "offcpu: sums of waits; the axis is each thread's sum, not the clock");
+	g_autofree char *sums = g_strdup_printf("offcpu: sums of %s; the axis is each thread's sum, not the clock",
+						profile_rows_word(info->rows_are, 2));
+
+	json_member_string(j, "product", w->plan->single_waits ? "offcpu: waits, by the clock" : sums);
 	json_member_uint(j, "interval", 1);
 	firefox_member_ms(j, "startTime", info->start_unix_ns);
 	json_member_uint(j, "processType", 0);

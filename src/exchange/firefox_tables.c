@@ -349,7 +349,9 @@ static void put_marker_name(struct firefox *w, struct firefox_track *t, guint i)
 	const uint32_t id = marker_wait(t, i);
 	const uint8_t state = profile_wait(w->p, id)->state;
 
-	json_uint(&w->json, text_id(t, state == '?' ? "off CPU" : reason_text(reason_of(w, id))));
+	const struct rows_kind *kind = profile_rows_kind(w->p->info.rows_are);
+
+	json_uint(&w->json, text_id(t, kind ? kind->one : state == '?' ? "off CPU" : reason_text(reason_of(w, id))));
 }
 
 static void put_marker_category(struct firefox *w, struct firefox_track *t, guint i)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "exchange/kernel_part.h"
 #include "symbolize/names/demangle.h"
 
 struct import_key {
@@ -41,6 +42,7 @@ void import_begin(struct import *im, struct profile *p, const char *format, uint
 	im->p = p;
 	im->threads = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
 	im->names = g_hash_table_new(NULL, NULL);
+	im->is_any_time = false;
 	im->skipped_cnt = 0;
 	im->skipped_why = NULL;
 	p->info.imported = profile_string(p, format);
@@ -57,15 +59,30 @@ bool import_skip(struct import *im, GError **why)
 	return true;
 }
 
+/* Do threads stop in most of these stacks?  Those of samples of a CPU, or of a clock, end anywhere. */
+static bool has_waits(const struct profile *p)
+{
+	double all_ns = 0, stopped_ns = 0;
+
+	for (guint i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		all_ns += (double)wait_off_cpu_ns(w);
+		stopped_ns += kernel_part_stops(p, w->kernel) ? (double)wait_off_cpu_ns(w) : 0;
+	}
+	return stopped_ns > all_ns / 2;
+}
+
 bool import_end(struct import *im, bool ok, GError **error)
 {
+	if (ok && im->is_any_time && !has_waits(im->p))
+		im->p->info.rows_are = ROWS_SAMPLES;
 	g_hash_table_unref(im->threads);
 	g_hash_table_unref(im->names);
 	if (ok && im->skipped_cnt && im->p->waits->len)
-		profile_add_loss(im->p, "not_readable", "lines of the import that make no sense were left out",
-				 im->skipped_cnt, 0);
+		profile_add_loss(im->p, "not_readable", "lines that make no sense, which are left out", im->skipped_cnt, 0);
 	if (ok && !im->p->waits->len)
-		ok = import_bad(error, "read as %s, it holds no off-CPU time%s%s", im->p->info.imported,
+		ok = import_bad(error, "read as %s, it holds no time%s%s", im->p->info.imported,
 				im->skipped_why ? ": " : "", im->skipped_why ? im->skipped_why : "");
 	g_clear_pointer(&im->skipped_why, g_free);
 	return ok;

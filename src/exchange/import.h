@@ -13,6 +13,11 @@ struct import {
 	struct profile *p;
 	GHashTable *threads; /* struct import_key -> index + 1 */
 	GHashTable *names; /* of C++ and Rust as linkers know them, profile's -> as people do, profile's */
+	/*
+	 * What the time is, of rows_kind.h, the format does not tell: where most stacks do not end in the scheduler it is
+	 * "samples", which may have been taken of anything.
+	 */
+	bool is_any_time;
 	uint64_t skipped_cnt;
 	char *skipped_why; /* of the first one */
 };

@@ -59,6 +59,9 @@ static void write_recording(struct jsonl *s, const struct export_plan *plan)
 	if (info->imported) {
 		g_autofree char *unknown = profile_unknown_text(info->unknown, info->has_wakers);
 
+		const struct rows_kind *kind = profile_rows_kind(info->rows_are);
+
+		json_member_string(j, "what", kind ? kind->what : NULL);
 		json_member_string(j, "unknown", unknown);
 	}
 	end(s);

@@ -43,3 +43,16 @@ guint kernel_part_begins(const GPtrArray *names, bool is_waker)
 		i++;
 	return i;
 }
+
+bool kernel_part_stops(const struct profile *p, uint32_t kernel)
+{
+	for (unsigned i = 0; kernel && i < SCHEDULER_WITHIN; i++) {
+		const struct stack_node *node = profile_get_node(p, kernel);
+		const char *name = profile_get_frame(p, node->frame)->name;
+
+		if (name && kernel_part_is_scheduler(name))
+			return true;
+		kernel = node->parent;
+	}
+	return false;
+}

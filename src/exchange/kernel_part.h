@@ -5,8 +5,13 @@
 #include <glib.h>
 #include <stdbool.h>
 
+#include "profile/profile.h"
+
 /* Only the kernel's scheduler stands innermost like that. */
 bool kernel_part_is_scheduler(const char *name);
+
+/* Does the thread stop there: is the scheduler innermost in that stack of the kernel's? */
+bool kernel_part_stops(const struct profile *p, uint32_t kernel);
 
 /*
  * bcc's tools draw no line between user and kernel frames unless they are asked to.  `names` are a stack's, outermost

@@ -232,10 +232,10 @@ static void write_sample(struct otlp *w, GString *profile, const struct wait *wa
 static void write_profile(struct otlp *w, GString *scope, enum weight weight)
 {
 	g_autoptr(GString) profile = g_string_new(NULL);
-	bool is_tasks = g_strcmp0(w->p->info.rows_are, "tasks") == 0;
-	uint32_t name = string_id(w, weight == WEIGHT_COUNT			  ? is_tasks ? "tasks" : "events"
-				     : is_tasks && weight == WEIGHT_OFF_CPU ? "task_time"
-									    : weight_name(weight));
+	const struct rows_kind *kind = profile_rows_kind(w->p->info.rows_are);
+	uint32_t name = string_id(w, weight == WEIGHT_COUNT		    ? kind ? kind->count_type : "events"
+				     : kind && weight == WEIGHT_OFF_CPU ? kind->time_type
+								      : weight_name(weight));
 	uint32_t unit = string_id(w, weight == WEIGHT_COUNT ? "count" : "nanoseconds");
 
 	g_string_truncate(w->b, 0);

@@ -9,7 +9,7 @@
  * sched_waking or sched_wakeup are there, too, blocked time is told from run-queue time, and by the stack of
  * sched_waking who woke.  Without a stack it need not be the event's thread: an interrupt comes upon any.  Of
  * offcpu-time (perf record --off-cpu) the period is the time, of one wait or of several.  Where both are there, the one
- * that comes first is taken.
+ * that comes first is taken.  Where neither is, the periods of cpu-clock or task-clock are a CPU profile.
  */
 #include <string.h>
 
@@ -20,9 +20,11 @@
 #define COMM_BYTES 16		/* of the kernel's names of threads */
 #define MORE_LINES_MAX (2 * COMM_BYTES)	/* of an event that tells two of them */
 #define MORE_MAX_BYTES 512
+#define ENDLESS_PERCENT 10	/* of the waits: so many may be without an end where events were lost */
+#define RECORD_ALL "record with `perf record -a -g -e sched:sched_switch`"
 
 /* sched_wakeup may run on another CPU than the waker: it does not tell who that was. */
-enum kind { EVENT_OTHER, EVENT_SWITCH, EVENT_WAKING, EVENT_WAKEUP, EVENT_OFF_CPU };
+enum kind { EVENT_OTHER, EVENT_SWITCH, EVENT_WAKING, EVENT_WAKEUP, EVENT_OFF_CPU, EVENT_CPU };
 
 /* Where a thread is, as the last event says. */
 struct state {
@@ -40,12 +42,21 @@ struct event {
 	uint64_t ns, period_ns;
 };
 
+/* On CPU for that long. */
+struct sample {
+	uint32_t thread, user, kernel;
+	uint64_t ns;
+};
+
 struct script {
 	struct import im;
 	GHashTable *states; /* uint64_t tid -> struct state */
 	enum kind takes; /* EVENT_SWITCH, EVENT_OFF_CPU, once known */
 	bool has_wakings;
 	uint64_t first_ns, last_ns, missed_cnt, missed_ns;
+	uint64_t ended_cnt, endless_cnt; /* switch-outs with and without the switch-in that ends the wait */
+	bool sees_all; /* it is of the whole system */
+	GArray *samples; /* struct sample: for where there are no waits */
 	GPtrArray *frames; /* char *: lines of the stack, innermost first */
 	char *head; /* the event's line, while its stack is read */
 	struct event event; /* of it; is_event: it is one */
@@ -59,18 +70,27 @@ static char *skip_blanks(char *s)
 	return s + strspn(s, " \t");
 }
 
+/* "123", and "-1" of one that has ended: 0. */
+static uint64_t parse_id(char *at, char **ret_end)
+{
+	bool has_ended = HAS_PREFIX(at, "-1");
+	uint64_t id = g_ascii_strtoull(at + has_ended, ret_end, 10);
+
+	return has_ended ? 0 : id;
+}
+
 /* "123" or "123/124"; behind it, or NULL. */
 static char *parse_ids(char *at, struct event *e)
 {
 	char *end;
-	uint64_t a = g_ascii_strtoull(at, &end, 10), b = a;
+	uint64_t a = parse_id(at, &end), b = a;
 
 	if (end == at || a > G_MAXINT32)
 		return NULL;
 	if (*end == '/') {
 		char *from = end + 1;
 
-		b = g_ascii_strtoull(from, &end, 10);
+		b = parse_id(from, &end);
 		if (end == from || b > G_MAXINT32)
 			return NULL;
 		e->pid = (uint32_t)a;
@@ -99,6 +119,8 @@ static enum kind kind_of(const char *name)
 		return EVENT_WAKING;
 	if (strcmp(last, "sched_wakeup") == 0)
 		return EVENT_WAKEUP;
+	if (HAS_PREFIX(name, "cpu-clock") || HAS_PREFIX(name, "task-clock"))
+		return EVENT_CPU;
 	return HAS_PREFIX(name, "offcpu-time") ? EVENT_OFF_CPU : EVENT_OTHER;
 }
 
@@ -150,7 +172,7 @@ static bool parse_event(char *line, struct event *e)
 		char *ids = skip_blanks(at), *rest;
 		struct event one = { .comm = start };
 
-		rest = g_ascii_isdigit(*ids) ? parse_ids(ids, &one) : NULL;
+		rest = g_ascii_isdigit(*ids) || HAS_PREFIX(ids, "-1") ? parse_ids(ids, &one) : NULL;
 		if (!rest || !parse_rest(rest, &one))
 			continue;
 		if (one.kind != EVENT_OTHER || !end) {
@@ -179,22 +201,36 @@ bool sniff_perf_script(const char *bytes, gsize len_bytes)
 
 /* --- stacks --- */
 
+/* The bracket that the line's last one closes: "f(int) (/memfd:x (deleted))" lies in the second one. */
+static char *last_bracket(char *line)
+{
+	int depth = 0;
+
+	for (char *at = line + strlen(line); at-- > line;) {
+		depth += (*at == ')') - (*at == '(');
+		if (!depth)
+			return at;
+	}
+	return strrchr(line, '(');
+}
+
 /* "  7f12 poll+0x4f (/usr/lib/libc.so.6)" */
 static void add_frame(struct script *s, char *line, uint32_t at[2])
 {
 	struct import_frame f = { .module = NULL };
-	char *end, *open = strrchr(line, '('), *plus;
+	char *end, *open = last_bracket(line), *plus;
 
 	f.offset = g_ascii_strtoull(line, &end, 16);
 	if (end == line || *end != ' ')
 		return;
+	f.name = end + 1;
 	if (open && open > end && open[-1] == ' ' && line[strlen(line) - 1] == ')') {
 		line[strlen(line) - 1] = '\0';
+		f.name = open == f.name ? "[unknown]" : f.name;	/* only what it lies in was asked for */
 		open[-1] = '\0';
 		f.module = open + 1;
 	}
-	f.name = end + 1;
-	plus = strrchr(end + 1, '+');
+	plus = strrchr(f.name, '+');
 	if (plus && HAS_PREFIX(plus, "+0x") && !HAS_PREFIX(f.name, "-> "))
 		*plus = '\0';
 	f.is_inline = g_strcmp0(f.module, "inlined") == 0;
@@ -354,17 +390,24 @@ static bool take_switch(struct script *s, const struct event *e, GError **error)
 	uint32_t prev_tid = (uint32_t)g_ascii_strtoull(prev, NULL, 10),
 		 next_tid = (uint32_t)g_ascii_strtoull(next, NULL, 10);
 
+	s->sees_all |= !prev_tid || HAS_PREFIX(e->comm, "kworker/") || HAS_PREFIX(e->comm, "migration/");
 	out = prev_tid ? state_of(s, prev_tid) : NULL;
 	if (out) {
 		uint8_t letter = state_letter(arg(e->args, part, " prev_state="));
 
-		/* Of two switch-outs in a row the events between them were lost. */
+		/* of two switch-outs in a row the switch-in between them is missing */
+		s->endless_cnt += out->is_off;
 		*out = (struct state){ .is_off = letter != 0, .letter = letter, .off_ns = e->ns };
-		out->thread = import_thread(&s->im, e->pid, prev_tid, e->comm);
-		take_stack(s, &out->user, &out->kernel);
+		if (letter) {
+			out->thread = import_thread(&s->im, e->pid, prev_tid, e->comm);
+			take_stack(s, &out->user, &out->kernel);
+		}
 	}
 	in = next_tid ? state_of(s, next_tid) : NULL;
-	return !in || !in->is_off || end_wait(s, in, e->ns, 0, error);
+	if (!in || !in->is_off)
+		return true;
+	s->ended_cnt++;
+	return end_wait(s, in, e->ns, 0, error);
 }
 
 static void take_waking(struct script *s, const struct event *e)
@@ -379,6 +422,17 @@ static void take_waking(struct script *s, const struct event *e)
 	state->woken_ns = e->ns;
 	if (e->kind == EVENT_WAKING)
 		state->waker = waker_of(s, e);
+}
+
+static void take_cpu(struct script *s, const struct event *e)
+{
+	struct sample one = { .ns = e->period_ns };
+
+	if (s->takes != EVENT_OTHER || s->samples->len > PROFILE_ROWS_MAX)
+		return;
+	take_stack(s, &one.user, &one.kernel);
+	one.thread = import_thread(&s->im, e->pid, e->tid, e->comm);
+	g_array_append_val(s->samples, one);
 }
 
 static bool take_off_cpu(struct script *s, const struct event *e, GError **error)
@@ -400,10 +454,12 @@ static bool take_event(struct script *s, GError **error)
 		return true;
 	bool is_waking = e->kind == EVENT_WAKING || e->kind == EVENT_WAKEUP;
 
-	if (s->takes == EVENT_OTHER && !is_waking)
+	if (s->takes == EVENT_OTHER && !is_waking && e->kind != EVENT_CPU)
 		s->takes = e->kind;
 	s->first_ns = s->first_ns ? MIN(s->first_ns, e->ns) : e->ns;
 	s->last_ns = MAX(s->last_ns, e->ns);
+	if (e->kind == EVENT_CPU)
+		take_cpu(s, e);
 	if (is_waking)
 		take_waking(s, e);
 	if (e->kind != s->takes)
@@ -471,23 +527,70 @@ static bool take_line(struct script *s, char *line, GError **error)
 	return true;
 }
 
-/* Waits that were not over as the trace ended, up to there. */
+/*
+ * Waits that were not over as the trace ended, up to there.  Of one process perf sees how its threads go, and who comes
+ * only where another of them goes: there a thread may have run since, unseen.
+ */
 static bool end_open_waits(struct script *s, GError **error)
 {
+	bool has_ends = s->sees_all || s->endless_cnt <= s->ended_cnt * ENDLESS_PERCENT / 100;
 	GHashTableIter iter;
-	gpointer state;
+	gpointer value;
 
 	g_hash_table_iter_init(&iter, s->states);
-	while (g_hash_table_iter_next(&iter, NULL, &state))
-		if (((struct state *)state)->is_off && !end_wait(s, state, s->last_ns, WAIT_OPEN_AT_END, error))
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		struct state *state = value;
+
+		if (state->is_off && !has_ends)
+			s->endless_cnt++;
+		else if (state->is_off && !end_wait(s, state, s->last_ns, WAIT_OPEN_AT_END, error))
 			return false;
+	}
 	return true;
+}
+
+static bool add_samples(struct script *s, GError **error)
+{
+	if (s->samples->len > PROFILE_ROWS_MAX) {
+		g_set_error_literal(error, EXCHANGE_ERROR, EXCHANGE_ERROR_TOO_MUCH, "it holds more samples than are read");
+		return false;
+	}
+	for (guint i = 0; i < s->samples->len; i++) {
+		const struct sample *one = &g_array_index(s->samples, struct sample, i);
+		const struct wait w = { .thread = one->thread, .state = '?', .user = one->user, .kernel = one->kernel,
+					.count = 1, .blocked_ns = one->ns };
+
+		if (!import_wait(&s->im, &w, error))
+			return false;
+	}
+	return true;
+}
+
+/* With the last line read. */
+static bool end(struct script *s, GError **error)
+{
+	if (s->takes != EVENT_OTHER && !end_open_waits(s, error))
+		return false;
+	if (s->takes == EVENT_SWITCH && s->endless_cnt && !s->ended_cnt)
+		return import_bad(error, "it has the begin of %" G_GUINT64_FORMAT " waits and the end of none, as no switch to these "
+				  "threads was traced: " RECORD_ALL, s->endless_cnt);
+	if (s->takes == EVENT_OTHER && !s->samples->len)
+		return import_bad(error, "it is text of perf script, but with no event sched_switch, offcpu-time, cpu-clock or "
+				  "task-clock: " RECORD_ALL);
+	return s->takes != EVENT_OTHER || add_samples(s, error);
 }
 
 static void tell(struct script *s)
 {
 	struct profile_info *info = &s->im.p->info;
 
+	if (s->takes == EVENT_OTHER) {
+		info->imported = profile_string(s->im.p, "perf script (cpu-clock)");
+		info->rows_are = ROWS_CPU;
+		info->duration_ns = s->last_ns - s->first_ns;
+		info->unknown = UNKNOWN_ALL & ~(uint32_t)(UNKNOWN_IDS | UNKNOWN_COUNTS | (info->duration_ns ? UNKNOWN_WINDOW : 0));
+		return;
+	}
 	/* perf writes the sums as it ends: their times tell no window. */
 	if (s->takes == EVENT_OFF_CPU) {
 		info->imported = profile_string(s->im.p, "perf script (offcpu-time)");
@@ -498,15 +601,22 @@ static void tell(struct script *s)
 	info->imported = profile_string(s->im.p, s->has_wakings ? "perf script (sched_switch, sched_waking)"
 								: "perf script (sched_switch)");
 	info->unknown = UNKNOWN_ACCOUNTS | UNKNOWN_HOST | UNKNOWN_STACK_ENDS | (s->has_wakings ? 0 : UNKNOWN_PARTS);
+	if (s->endless_cnt)
+		profile_add_loss(s->im.p, "missed_switch",
+				 s->sees_all ? "waits whose end perf lost, which are left out" :
+					       "waits whose end was not traced, which are left out: " RECORD_ALL,
+				 s->endless_cnt, 0);
 	if (s->has_wakings && s->missed_cnt)
 		profile_add_loss(s->im.p, "missed_wakeup",
-				 "sleeps whose end was not traced count as blocked up to the switch", s->missed_cnt,
+				 "wakings that were not traced: their sleeps count as blocked up to the switch", s->missed_cnt,
 				 s->missed_ns);
 }
 
 bool read_perf_script(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
-	struct script s = { .frames = g_ptr_array_new_with_free_func(g_free), .line = g_string_new(NULL) };
+	struct script s = { .frames = g_ptr_array_new_with_free_func(g_free),
+			   .samples = g_array_new(FALSE, FALSE, sizeof(struct sample)),
+			   .line = g_string_new(NULL) };
 	g_autoptr(GError) why = NULL;
 	bool ok = true;
 	char *line;
@@ -516,15 +626,14 @@ bool read_perf_script(struct source *source, const struct import_options *option
 	import_begin(&s.im, p, "perf script", UNKNOWN_ALL);
 	while (ok && (line = source_line(source, &len, &why)))
 		ok = take_line(&s, line, &why) || import_skip(&s.im, &why);
-	ok = ok && !why && (take_event(&s, &why) || import_skip(&s.im, &why)) && end_open_waits(&s, &why);
-	if (ok && s.takes == EVENT_OTHER)
-		ok = import_bad(&why, "it is text of perf script, but with no event sched_switch or offcpu-time");
+	ok = ok && !why && (take_event(&s, &why) || import_skip(&s.im, &why)) && end(&s, &why);
 	if (ok)
 		tell(&s);
 	if (why)
 		g_propagate_error(error, g_steal_pointer(&why));
 	g_hash_table_unref(s.states);
 	g_ptr_array_unref(s.frames);
+	g_array_unref(s.samples);
 	g_string_free(s.line, TRUE);
 	g_free(s.head);
 	return import_end(&s.im, ok, error);

@@ -46,6 +46,8 @@ void write_perf_script(struct writer *writer, const struct profile *p, const str
 {
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	GString *out = writer_text(writer);
+	const struct rows_kind *kind = profile_rows_kind(p->info.rows_are);
+	const bool is_cpu = g_strcmp0(p->info.rows_are, ROWS_CPU) == 0;
 
 	for (guint i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
@@ -57,7 +59,9 @@ void write_perf_script(struct writer *writer, const struct profile *p, const str
 		g_string_append_printf(out, " %u/%u ", t->pid, t->tid);
 		append_time(out, p->info.start_ns);
 		g_string_append_printf(out, " %10" PRIu64 " %s:\n", wait_off_cpu_ns(w) + w->on_cpu_ns,
-				       w->state == ON_CPU_STATE ? "cpu-clock" : "offcpu-time");
+				       w->state == ON_CPU_STATE || is_cpu ? "cpu-clock"
+				       : kind && kind->what		  ? kind->time_type
+									  : "offcpu-time");
 		path_frames(p, w->user, w->kernel, path);
 		for (guint k = path->len; k-- > 0;)
 			append_frame(out, profile_get_frame(p, g_array_index(path, uint32_t, k)));

@@ -140,7 +140,7 @@ static void write_interned(struct perfetto *w)
 		wire_message(interned, INTERNED_FRAME, w->b);
 	}
 	wire_message(w->packet, PACKET_INTERNED, interned);
-	perfetto_append_defaults(w->packet, CLOCK_IS_MONOTONIC);
+	perfetto_append_defaults(w->packet, CLOCK_IS_MONOTONIC, w->p->info.rows_are);
 	end_packet(w);
 }
 

@@ -93,7 +93,7 @@ static void write_host(struct perfetto_events *w, const struct perfetto_host *ho
 static void begin_state(struct perfetto_events *w)
 {
 	perfetto_stacks_clear(w->stacks);
-	perfetto_append_defaults(w->packet, CLOCK_IS_BOOTTIME);
+	perfetto_append_defaults(w->packet, CLOCK_IS_BOOTTIME, NULL);
 	end_packet(w);
 }
 

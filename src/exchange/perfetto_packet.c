@@ -19,11 +19,11 @@ void perfetto_append_clock(GString *snapshot, GString *scratch, unsigned clock, 
 	wire_message(snapshot, CLOCKS_CLOCK, scratch);
 }
 
-void perfetto_append_defaults(GString *packet, unsigned clock)
+void perfetto_append_defaults(GString *packet, unsigned clock, const char *rows_are)
 {
 	g_autoptr(GString) descriptor = g_string_new(NULL), sample = g_string_new(NULL), defaults = g_string_new(NULL);
 
-	wire_string(descriptor, DESCRIPTOR_NAME, "off-cpu");
+	wire_string(descriptor, DESCRIPTOR_NAME, rows_are ? rows_are : "off-cpu");
 	wire_uint(descriptor, DESCRIPTOR_UNIT, UNIT_IS_NANOSECONDS);
 	wire_string(sample, SAMPLE_DEFAULTS_SOURCE, "linux.offcpu");
 	wire_message(sample, SAMPLE_DEFAULTS_DESCRIPTOR, descriptor);

@@ -16,7 +16,10 @@ void perfetto_end_packet(struct writer *writer, GString *packet);
 /* Another clock of a ClockSnapshot, and what it showed; scratch: of the caller, its text is lost. */
 void perfetto_append_clock(GString *snapshot, GString *scratch, unsigned clock, uint64_t ns);
 
-/* What samples are, and by which clock times are, from this packet of the sequence on; it begins anew there. */
-void perfetto_append_defaults(GString *packet, unsigned clock);
+/*
+ * What samples are, and by which clock times are, from this packet of the sequence on; it begins anew there.  rows_are
+ * NULL: time off CPU.
+ */
+void perfetto_append_defaults(GString *packet, unsigned clock, const char *rows_are);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * pprof's profile.proto, of any profiler that sums off-CPU time.  Which of its sample types that is, its name tells. 
- * Fields may come in any order, so the tables are read first, then the samples.  Ids are any numbers: they are looked
+ * pprof's profile.proto, of any profiler that sums time.  What time that is, its sample type's name tells.  Fields may come in any order, so the tables are read first, then the samples.  Ids are any numbers: they are looked
  * up.
  */
 #include <string.h>
@@ -30,7 +29,7 @@ struct line {
 	uint64_t function, number;
 };
 
-enum part { PART_OFF_CPU, PART_COUNT, PART_BLOCKED, PART_RUNNABLE, PART_PREEMPTED, PART_CNT };
+enum part { PART_TIME, PART_COUNT, PART_BLOCKED, PART_RUNNABLE, PART_PREEMPTED, PART_CNT };
 
 struct pprof {
 	struct import im;
@@ -223,28 +222,44 @@ static uint64_t unit_ns(const char *unit)
 }
 
 /* What the types are called that hold these parts, the most telling name first. */
-static const char *const part_names[PART_CNT][9] = {
-	[PART_OFF_CPU] = { "off_cpu", "task_time", "off-cpu", "offcpu", "off-cpu-time", "offcpu-time", "delay", "wallclock",
-			   "wall" },
-	[PART_COUNT] = { "events", "contentions", NULL },
-	[PART_BLOCKED] = { "blocked", NULL },
-	[PART_RUNNABLE] = { "runnable", NULL },
-	[PART_PREEMPTED] = { "preempted", NULL },
+static const struct part_name {
+	enum part part;
+	const char *name, *rows_are;	/* NULL: time off CPU */
+} part_names[] = {
+	{ PART_TIME, "off_cpu", NULL },
+	{ PART_TIME, "off-cpu", NULL },
+	{ PART_TIME, "offcpu", NULL },
+	{ PART_TIME, "off-cpu-time", NULL },
+	{ PART_TIME, "offcpu-time", NULL },
+	{ PART_TIME, "task_time", ROWS_TASKS },
+	{ PART_TIME, "wallclock", ROWS_WALL },
+	{ PART_TIME, "wall", ROWS_WALL },
+	{ PART_TIME, "wall-time", ROWS_WALL },
+	{ PART_TIME, "delay", ROWS_CONTENTIONS },
+	{ PART_TIME, "cpu", ROWS_CPU },
+	{ PART_TIME, "cpu-time", ROWS_CPU },
+	{ PART_TIME, "time", ROWS_SAMPLES },
+	{ PART_COUNT, "events", NULL },
+	{ PART_COUNT, "contentions", NULL },
+	{ PART_COUNT, "samples", NULL },
+	{ PART_COUNT, "tasks", NULL },
+	{ PART_BLOCKED, "blocked", NULL },
+	{ PART_RUNNABLE, "runnable", NULL },
+	{ PART_PREEMPTED, "preempted", NULL },
 };
 
-static void find_part(struct pprof *r, enum part part)
+static void take_part(struct pprof *r, const struct part_name *n)
 {
-	r->at[part] = -1;
-	for (size_t n = 0; n < G_N_ELEMENTS(part_names[part]) && part_names[part][n]; n++)
-		for (guint i = 0; i < r->types_cnt; i++) {
-			uint64_t ns = part == PART_COUNT ? 1 : unit_ns(string_at(r, r->types[i].unit));
+	for (guint i = 0; r->at[n->part] < 0 && i < r->types_cnt; i++) {
+		uint64_t ns = n->part == PART_COUNT ? 1 : unit_ns(string_at(r, r->types[i].unit));
 
-			if (!ns || strcmp(string_at(r, r->types[i].name), part_names[part][n]) != 0)
-				continue;
-			r->at[part] = (int)i;
-			r->unit_ns[part] = ns;
-			return;
-		}
+		if (!ns || strcmp(string_at(r, r->types[i].name), n->name) != 0)
+			continue;
+		r->at[n->part] = (int)i;
+		r->unit_ns[n->part] = ns;
+		if (n->part == PART_TIME)
+			r->p->info.rows_are = n->rows_are;
+	}
 }
 
 static bool find_types(struct pprof *r, GError **error)
@@ -254,14 +269,16 @@ static bool find_types(struct pprof *r, GError **error)
 	if (!r->types_cnt || r->types_cnt > TYPES_MAX)
 		return import_bad(error, "it has %s types of samples", r->types_cnt ? "too many" : "no");
 	for (enum part part = 0; part < PART_CNT; part++)
-		find_part(r, part);
+		r->at[part] = -1;
+	for (size_t i = 0; i < G_N_ELEMENTS(part_names); i++)
+		take_part(r, &part_names[i]);
 	for (guint i = 0; i < r->types_cnt; i++)
 		g_string_append_printf(names, "%s%s/%s", i ? ", " : "", string_at(r, r->types[i].name),
 				       string_at(r, r->types[i].unit));
-	if (r->at[PART_OFF_CPU] < 0)
-		return import_bad(error, "it is a pprof profile without off-CPU time: it has %s", names->str);
+	if (r->at[PART_TIME] < 0)
+		return import_bad(error, "it is a pprof profile without times: it has %s", names->str);
 
-	const struct value_type *used = &r->types[r->at[PART_OFF_CPU]];
+	const struct value_type *used = &r->types[r->at[PART_TIME]];
 	g_autofree char *from = g_strdup_printf("pprof (%s in %s)", string_at(r, used->name), string_at(r, used->unit));
 
 	r->p->info.imported = profile_string(r->p, from);
@@ -373,13 +390,13 @@ static bool apply_values(const struct pprof *r, const GArray *values, struct wai
 		parts[part] = value * r->unit_ns[part];
 	}
 	w->count = parts[PART_COUNT];
-	w->blocked_ns = parts[PART_OFF_CPU];
+	w->blocked_ns = parts[PART_TIME];
 	if (r->p->info.unknown & UNKNOWN_PARTS)
 		return true;
 	w->blocked_ns = parts[PART_BLOCKED];
 	w->runnable_ns = parts[PART_RUNNABLE];
 	w->preempted_ns = parts[PART_PREEMPTED];
-	return wait_off_cpu_ns(w) == parts[PART_OFF_CPU];
+	return wait_off_cpu_ns(w) == parts[PART_TIME];
 }
 
 static bool read_sample(struct pprof *r, struct cursor c, GArray *locations, GArray *values, GError **error)
@@ -425,6 +442,35 @@ static bool read_samples(struct pprof *r, struct cursor c, GError **error)
 	return ok && (!c.bad || import_bad(error, "it is a damaged pprof profile"));
 }
 
+/*
+ * Go's profiles of mutexes and of what blocks have the same types.  The stacks of the first are of who unlocks, and all
+ * of them are goroutines', which have no thread while they wait.
+ */
+static void tell_go(struct pprof *r)
+{
+	double all_ns = 0, go_ns = 0, unlock_ns = 0;
+
+	for (guint i = 0; i < r->p->waits->len; i++) {
+		const struct wait *w = profile_wait(r->p, i);
+		const struct frame *f = w->user ? profile_get_frame(r->p, profile_get_node(r->p, w->user)->frame) : NULL;
+		double ns = (double)w->blocked_ns;
+
+		all_ns += ns;
+		if (!f || !f->name || !(HAS_PREFIX(f->name, "sync.") || HAS_PREFIX(f->name, "runtime.") ||
+					HAS_PREFIX(f->name, "internal/sync.")))
+			continue;
+		go_ns += ns;
+		unlock_ns += g_str_has_suffix(f->name, "nlock") ? ns : 0;
+	}
+	if (go_ns <= all_ns / 2)
+		return;
+	g_autofree char *from = g_strconcat("Go's ", r->p->info.imported, NULL);
+
+	r->p->info.imported = profile_string(r->p, from);
+	if (unlock_ns <= go_ns / 2)
+		r->p->info.rows_are = ROWS_GOROUTINES;
+}
+
 static GHashTable *ids_new(void)
 {
 	return g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
@@ -466,6 +512,8 @@ bool read_pprof(struct source *source, const struct import_options *options, str
 		  import_bad(error, "its tables are larger than a recording's can be");
 
 	ok = ok && find_types(&r, error) && read_samples(&r, c, error);
+	if (ok && g_strcmp0(p->info.rows_are, ROWS_CONTENTIONS) == 0)
+		tell_go(&r);
 	clear(&r);
 	g_byte_array_unref(all);
 	return import_end(&r.im, ok, error);

@@ -300,12 +300,12 @@ static void write_sample(struct pprof *w, const struct wait *wait)
 	wire_message(w->out, PROFILE_SAMPLE, sample);
 }
 
-/* Tasks are no threads: their time is of a type of its own. */
+/* Time that is no wait's is of a type of its own. */
 static const char *type_name(const struct pprof *w, const char *usual, enum weight weight)
 {
-	bool is_tasks = g_strcmp0(w->p->info.rows_are, "tasks") == 0;
+	const struct rows_kind *kind = profile_rows_kind(w->p->info.rows_are);
 
-	return is_tasks && weight == WEIGHT_OFF_CPU ? "task_time" : is_tasks && weight == WEIGHT_COUNT ? "tasks" : usual;
+	return kind && weight == WEIGHT_OFF_CPU ? kind->time_type : kind && weight == WEIGHT_COUNT ? kind->count_type : usual;
 }
 
 /* Only what is known is a type of sample. */

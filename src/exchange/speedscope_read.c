@@ -254,6 +254,17 @@ static bool read_profiles(struct json_reader *r, struct scope *s, GString *key, 
 	return ok;
 }
 
+/* "offcpu@1.0", "offcpu@1.0: tasks": of others' profiles nothing tells what they are of. */
+static void take_exporter(struct scope *s, const char *text)
+{
+	const char *colon = strstr(text, ": ");
+
+	s->own = g_str_has_prefix(text, "offcpu@");
+	s->im.is_any_time = !s->own;
+	if (s->own && colon)
+		s->im.p->info.rows_are = profile_rows_known(colon + 2);
+}
+
 static bool read_text(struct json_reader r, struct scope *s, bool frames, GError **error)
 {
 	g_autoptr(GString) key = g_string_new(NULL);
@@ -266,7 +277,7 @@ static bool read_text(struct json_reader r, struct scope *s, bool frames, GError
 			read_shared(&r, s, key, text);
 		else if (frames && strcmp(key->str, "exporter") == 0 && json_peek(&r) == '"' &&
 			 json_read_string(&r, text))
-			s->own = g_str_has_prefix(text->str, "offcpu@");
+			take_exporter(s, text->str);
 		else if (!frames && strcmp(key->str, "profiles") == 0)
 			ok = read_profiles(&r, s, key, text, error);
 		else
@@ -288,6 +299,7 @@ bool read_speedscope(struct source *source, const struct import_options *options
 
 	s.frames = g_array_new(FALSE, FALSE, sizeof(struct scope_frame));
 	import_begin(&s.im, p, "speedscope", UNKNOWN_ALL);
+	s.im.is_any_time = true;
 	bool ok = read_text(r, &s, true, error);
 
 	if (ok && !s.frames->len)

@@ -157,7 +157,8 @@ void write_speedscope(struct writer *writer, const struct profile *p, const stru
 	};
 	g_autoptr(GArray) groups = make_groups(p, plan);
 	const struct group *all = (const struct group *)(void *)groups->data;
-	g_autofree char *exporter = g_strdup_printf("offcpu@%s", version_text());
+	const char *rows_are = p->info.rows_are;
+	g_autofree char *exporter = g_strconcat("offcpu@", version_text(), rows_are ? ": " : NULL, rows_are, NULL);
 	struct json *j = &s.json;
 
 	json_init(j, writer_text(writer));

@@ -367,6 +367,7 @@ static bool take_bpftrace(struct block *b, const char *sum, GError **error)
 			has_stack = true;
 		}
 	}
+	b->im.is_any_time = true;	/* a count of samples looks the same */
 	w.thread = import_thread(&b->im, 0, 0, comm);
 	g_ptr_array_set_size(b->lines, 0);
 	return !has_stack || import_wait(&b->im, &w, error);

@@ -510,8 +510,10 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	f->rows = g_array_new(FALSE, FALSE, sizeof(struct finding));
 	f->classes = g_array_new(FALSE, FALSE, sizeof(struct finding_class));
 	f->has_kernel_only = !has_user_threads(p, selection);
-	add_accounts(&m);
-	add_waits(&m);
+	if (!p->info.rows_are) {
+		add_accounts(&m);
+		add_waits(&m);
+	}
 	add_queue_shape(&m);
 	find_stuck(&m);
 	count_looks(f);

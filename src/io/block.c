@@ -471,7 +471,7 @@ struct profile *block_io_take_profile(struct block_io *b)
 {
 	struct profile *p = b->profile;
 
-	io_recording_info(p, "block requests, from their making to their end", "requests", b->start_ns,
+	io_recording_info(p, "block requests, from their making to their end", ROWS_REQUESTS, b->start_ns,
 			  b->start_unix_ns, b->stop_ns);
 	add_losses(b);
 	for (guint i = 0; i < b->rows->len; i++) {

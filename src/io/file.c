@@ -332,7 +332,7 @@ struct profile *file_io_take_profile(struct file_io *f)
 {
 	struct profile *p = f->profile;
 
-	io_recording_info(p, "file operations, from a system call's begin to its end", "operations", f->start_ns,
+	io_recording_info(p, "file operations, from a system call's begin to its end", ROWS_OPERATIONS, f->start_ns,
 			  f->start_unix_ns, f->stop_ns);
 	add_losses(f);
 	file_rows_to_profile(f->rows);

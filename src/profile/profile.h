@@ -9,6 +9,7 @@
 
 #include "abi/blame_abi.h"
 #include "base/frame.h"
+#include "profile/rows_kind.h"
 #include "profile/profile_unknown.h"
 
 /*
@@ -327,10 +328,6 @@ struct profile_looks {
 	uint32_t budget_ppm;	/* of one CPU: what kept periods longer than asked for, if they are */
 };
 
-/* What so many rows are, of info->rows_are: "wait", "waits", "operations". */
-const char *profile_rows_word(const char *rows_are, uint64_t cnt);
-/* The same text as a constant of ours; NULL: not one that is known. */
-const char *profile_rows_known(const char *text);
 /* The part of a recording's window that a profile was reduced to: see profile_cut(). */
 struct profile_range {
 	bool is_cut;
@@ -384,9 +381,7 @@ struct profile_info {
 	struct profile_looks looks;
 	/* what it was read from: "pprof (off_cpu in nanoseconds)"; what else than waits it holds; NULL: a recording */
 	const char *imported;
-	/*
-	 * with imported: what is in place of waits, "requests" or "operations" of `offcpu io`, or "tasks"; NULL: waits
-	 */
+	/* with imported: what is in place of waits, of rows_kind.h; NULL: waits */
 	const char *rows_are;
 	uint32_t unknown;	/* enum profile_unknown, of what was imported or looked at */
 	struct profile_range range;
@@ -400,6 +395,9 @@ static inline uint64_t profile_running_cpu_ns(const struct profile_info *info)
 		       ? info->tracer_stop_cpu_ns - info->tracer_start_cpu_ns
 		       : 0;
 }
+
+/* "a CPU profile: pprof (cpu in nanoseconds)": what another tool wrote; NULL: a recording.  Free with g_free(). */
+char *profile_imported_text(const struct profile_info *info);
 
 struct profile {
 	struct profile_info info;

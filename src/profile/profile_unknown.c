@@ -1,26 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "profile/profile.h"
 
-#include <string.h>
-
-static const struct {
-	const char *many, *one;
-} rows_words[] = { { "requests", "request" }, { "operations", "operation" }, { "tasks", "task" } };
-
-const char *profile_rows_known(const char *text)
+char *profile_imported_text(const struct profile_info *info)
 {
-	for (size_t i = 0; text && i < G_N_ELEMENTS(rows_words); i++)
-		if (strcmp(text, rows_words[i].many) == 0)
-			return rows_words[i].many;
-	return NULL;
-}
+	const struct rows_kind *kind = profile_rows_kind(info->rows_are);
 
-const char *profile_rows_word(const char *rows_are, uint64_t cnt)
-{
-	for (size_t i = 0; rows_are && i < G_N_ELEMENTS(rows_words); i++)
-		if (strcmp(rows_are, rows_words[i].many) == 0)
-			return cnt == 1 ? rows_words[i].one : rows_words[i].many;
-	return cnt == 1 ? "wait" : "waits";
+	if (!info->imported || (kind && !kind->what))
+		return NULL;
+	return kind ? g_strdup_printf("%s: %s", kind->what, info->imported) : g_strdup(info->imported);
 }
 
 char *profile_unknown_text(uint32_t unknown, bool has_wakers)

@@ -180,7 +180,7 @@ static void append_numbers(GString *s, const struct view *v, const struct activi
 /* Of what does not fit, "futex_wait (PyThread_acquire_lock_timed <- Shop.pay)", the caller tells most. */
 static void append_name(GString *s, const char *name, unsigned columns)
 {
-	const char *api = strchr(name, '('), *caller = api ? strstr(api, " <- ") : NULL;
+	const char *api = *name ? strchr(name + 1, '(') : NULL, *caller = api ? strstr(api, " <- ") : NULL;
 	g_autofree char *shorter = NULL;
 
 	if (strlen(name) > columns && caller)

@@ -34,7 +34,7 @@ const HELP = [
 			['4', 'wakers of the frame'],
 			['5', 'time'],
 			['g', 'group: merged, process, name, thread'],
-			['w', 'weight: off-CPU, blocked, runnable, …'],
+			['w', 'weight: time, its parts, number'],
 			['k', 'colours'],
 			['r', 'reverse: merge from the leaves'],
 			['i', 'invert: root on top'],
@@ -464,7 +464,8 @@ function groups() {
 	return CHOICES.by.filter((by) => by !== 'thread' || isThere);
 }
 function colourModes() {
-	return [...(V.data.about.diff ? ['change'] : []), ...V.data.about.facets.map((f) => f.name), 'class', 'kind', 'module'];
+	const { diff, facets, rowsAre } = V.data.about;
+	return [...(diff ? ['change'] : []), ...(rowsAre ? [] : [...facets.map((f) => f.name), 'class']), 'kind', 'module'];
 }
 function focusShare() {
 	const pane = V.zoomPane,

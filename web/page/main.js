@@ -24,7 +24,7 @@ function options(select, words, change) {
 	select.addEventListener('change', () => change(select.value));
 }
 
-const nothingWords = () => (V.data.waits.cnt ? 'nothing is left to show: switch something on' : 'no thread was off CPU');
+const nothingWords = () => (V.data.waits.cnt ? 'nothing is left to show: switch something on' : V.data.about.rowsAre ? 'there is nothing' : 'no thread was off CPU');
 
 // ---- the head
 
@@ -47,10 +47,12 @@ function headWords() {
 				// first, as the end is cut off where there is little room
 				about.selection ? `Only ${about.selection}` : '',
 				about.filters ? `Recorded with ${about.filters}` : '',
-				start.toISOString().slice(0, 19).replace('T', ' ') + ' UTC',
+				about.imported ? `Imported ${about.imported}` : '',
+				...(about.imported ? about.losses.map((l) => `missing ${number(l.count)}: ${l.help}`) : []),
+				about.startMs ? start.toISOString().slice(0, 19).replace('T', ' ') + ' UTC' : '',
 				about.host,
-				target ? '' : `${time(about.window)} window`,
-				plural(about.cpus, 'CPU'),
+				target || !about.window ? '' : `${time(about.window)} window`,
+				about.cpus ? plural(about.cpus, 'CPU') : '',
 				about.rowsAre ? '' : plural(about.threads, 'thread'),
 				about.rowsAre ? `${time(about.listed)} of ${rowWords()}` : `${time(about.offCpu)} off CPU`,
 				about.onCpu ? `${time(about.onCpu)} on CPU` : '',
@@ -58,7 +60,7 @@ function headWords() {
 	one('#sub').textContent = about.diff ? about.diff.finding : parts.filter(Boolean).join(' · ');
 	if (about.diff) sideWords(about.diff);
 	one('#sub').title = one('#sub').textContent;
-	if (!V.data.waits.cnt) one('#empty').textContent = 'No thread was off CPU in this window: all ran, or there were none.';
+	if (!V.data.waits.cnt) one('#empty').textContent = about.rowsAre ? 'There is nothing.' : 'No thread was off CPU in this window: all ran, or there were none.';
 }
 // The verdict; on demand all that is known of how complete this is.
 function footWords(open) {
@@ -82,10 +84,11 @@ function footWords(open) {
 		about.switches && number(about.switches) + ' switches seen',
 		'offcpu ' + about.version,
 	];
-	if (about.rowsAre) parts.splice(0, 8, about.error ? `standard error ${percent(about.error, about.listed)}` : '');
+	const isBare = about.rowsAre || about.imported; // no coverage is known of it
+	if (isBare) parts.splice(0, 8, about.error ? `standard error ${percent(about.error, about.listed)}` : '');
 	V.footOpen = !!open;
 	one('#foot').setAttribute('aria-expanded', V.footOpen);
-	one('#foot').textContent = (open || about.rowsAre ? parts : [...short, 'more …']).filter(Boolean).join(' · ');
+	one('#foot').textContent = (open || isBare ? parts : [...short, 'more …']).filter(Boolean).join(' · ');
 	one('#foot').title = about.losses.map((l) => `${number(l.count)}: ${l.help}`).join('\n');
 }
 
@@ -181,7 +184,7 @@ function whatWords() {
 		parts.push(
 			V.ofLabel >= 0 ? `Who ended the waits of ${V.labels.text[V.ofLabel]}` : 'Who ended the waits',
 		);
-	let shown = amount(V.total) + (V.isOne ? ' off CPU here' : '');
+	let shown = amount(V.total) + (V.isOne && !V.data.about.rowsAre ? ' off CPU here' : '');
 	if (!S.count && !V.ofWakes && !V.isRanged && S.view !== 'sandwich' && all - V.total > all * 1e-9) {
 		const idle = foldedIdle(),
 			off = all - V.total,
@@ -527,7 +530,7 @@ async function start() {
 	});
 	if (V.more) await V.more.read();
 	V.onCpu = data.waits.classes[ON_CPU].reduce((a, b) => a + b, 0);
-	S.colours = view.colours || (data.about.diff ? 'change' : data.about.facets[0].name);
+	S.colours = view.colours || colourModes()[0];
 	if (data.about.diff) {
 		await readErrors(data);
 		S.width = data.about.diff.wide;

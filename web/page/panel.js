@@ -360,7 +360,7 @@ async function showPanel() {
 		? items.reduce((sum, i) => sum + V.data.wakes.count[i], 0)
 		: items.reduce((sum, i) => sum + (V.isThere[i] ? V.sums.count[i] : 0), 0);
 	if (V.sides) changeFacts(facts, pane, node, items);
-	else fact(facts, S.count ? 'Waits' : 'Time', `${amount(d.total)}, ${percent(d.total, d.all)} of all`);
+	else fact(facts, S.count ? (V.data.about.rowsAre || 'Waits') : 'Time', `${amount(d.total)}, ${percent(d.total, d.all)} of all`);
 	if (node > 0 && d.above !== d.total) fact(facts, 'Of parent', percent(d.total, d.above));
 	if (d.own && d.own !== d.total && !V.sides) fact(facts, 'Itself', amount(d.own));
 	const ran = V.ofWakes || S.count || !(S.classes & (1 << ON_CPU)) ? null : onCpuOf(items);
@@ -368,7 +368,9 @@ async function showPanel() {
 	if (!S.count && !V.sides && (count || !ran || !ran.time)) {
 		const long = V.ofWakes ? d.total : items.reduce((sum, i) => sum + (V.isThere[i] ? offCpuOf(i) : 0), 0);
 		if (V.data.about.rowsAre === 'tasks') fact(facts, 'Tasks', `${number(count)} on average`);
-		else fact(facts, 'Waits', number(count) + queueWords(items, count) + (count ? `, ${time(long / count)} on average` : ''));
+		else if (V.data.about.rowsAre) {
+			if (count) fact(facts, V.data.about.rowsAre.replace(/^./, (c) => c.toUpperCase()), `${number(count)}, ${time(long / count)} on average`);
+		} else fact(facts, 'Waits', number(count) + queueWords(items, count) + (count ? `, ${time(long / count)} on average` : ''));
 	}
 	if (d.module) fact(facts, 'In', d.module);
 	if (where) fact(facts, 'Source', where);

@@ -29,6 +29,7 @@ function makeSwitches() {
 		all = waits.classes.map((c) => c.reduce((a, b) => a + b, 0));
 	const whole = all.reduce((a, b) => a + b, 0),
 		shares = V.data.about.diff && shareTexts();
+	box.hidden = !!about.rowsAre; // nothing parts them
 	const group = (name, buttons) =>
 		box.append(make('div', { role: 'group', 'aria-label': name || 'idle' }, name ? make('b', { text: name }) : null, ...buttons));
 	V.switches = [];

@@ -180,7 +180,7 @@ void diff_name_append_loose(GString *s, const char *name)
 
 		if (!keep && *at == '<' && at > plain->str)
 			skip = bracket_len(at, '<', '>');
-		else if (!keep && *at == '(' && !starts(at, "(anonymous namespace)"))
+		else if (!keep && *at == '(' && at > plain->str && !starts(at, "(anonymous namespace)"))
 			skip = bracket_len(at, '(', ')');
 		keep = keep || skip ? keep : 1;
 		g_string_append_len(s, at, (gssize)keep);

@@ -438,6 +438,11 @@ struct reasons *reasons_new_on(struct reasons_base *base, const struct profile *
 	r->reason = g_new0(uint8_t, (gsize)p->waits->len + 1);
 	r->idle = g_new0(uint8_t, (gsize)p->waits->len + 1);
 	r->ended = ended_new(p, base->tells);
+	if (p->info.rows_are) {	/* rules are about waits of threads */
+		for (uint32_t i = 0; i < p->waits->len; i++)
+			r->protocol[i] = "";
+		return r;
+	}
 	find_reasons(r);
 	idle_find(p, base->plumbing, r->rule, r->reason, r->idle);
 	for (uint32_t i = 0; i < p->waits->len; i++)

@@ -92,15 +92,25 @@ static void about_view(struct json *j, const struct html_options *o)
 	json_object_end(j);
 }
 
+/* NULL: the page finds one; of what is no waits that says "Off-CPU time". */
+static const char *title_of(const struct profile *p, const struct html_options *o)
+{
+	const struct rows_kind *kind = profile_rows_kind(p->info.rows_are);
+
+	return o->title || !kind ? o->title : kind->title;
+}
+
 void html_about(const struct profile *p, const struct html_options *o, GPtrArray *facets,
 		const struct html_words *words, GString *out)
 {
 	const struct profile_info *info = &p->info;
+	g_autofree char *imported = profile_imported_text(info);
 	struct json j;
 
 	json_init(&j, out);
 	json_object_begin(&j);
-	json_member_string(&j, "title", o->title);
+	json_member_string(&j, "title", title_of(p, o));
+	json_member_string(&j, "imported", imported);
 	json_member_string(&j, "subtitle", o->subtitle);
 	json_member_string(&j, "host", info->host);
 	json_member_string(&j, "kernel", info->kernel);
@@ -156,15 +166,17 @@ static void append_block(GString *out, const char *id, const GString *packed)
 /* What is shown before the script has begun, and by tabs: nothing but the script's own words come later. */
 static void append_title(const struct profile *p, const struct html_options *o, const char *target, GString *out)
 {
+	const char *title = title_of(p, o);
+
 	g_string_append(out, "<title>");
-	if (!o->title && target) {
+	if (!title && target) {
 		svg_escape_cut(out, target, 80);
 		g_string_append(out, ", ");
 		svg_time(out, p->info.duration_ns);
 		g_string_append(out, ": ");
 	}
-	svg_escape(out, o->title ? o->title : target ? "off-CPU time" : "Off-CPU time");
-	if (!o->title && p->info.host && *p->info.host) {
+	svg_escape(out, title ? title : target ? "off-CPU time" : "Off-CPU time");
+	if (!title && p->info.host && *p->info.host) {
 		g_string_append(out, ", ");
 		svg_escape_cut(out, p->info.host, 80);
 	}

@@ -242,7 +242,7 @@ void json_reasons(struct json *j, const struct top *reasons)
 {
 	json_key(j, "reasons");
 	json_array_begin(j);
-	for (guint i = 0; i < reasons->rows->len; i++)
+	for (guint i = 0; !reasons->rows_are && i < reasons->rows->len; i++)
 		write_reason(j, &g_array_index(reasons->rows, struct top_row, i));
 	json_array_end(j);
 }

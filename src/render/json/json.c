@@ -64,17 +64,38 @@ static void write_window(struct json *j, const struct profile_info *info)
 	json_object_end(j);
 }
 
-/* In place of window and coverage, of a profile that another tool wrote. */
-static void write_imported(struct json *j, const struct profile_info *info)
+/* How often what was lost. */
+static void write_lost(struct json *j, const struct profile *p)
 {
+	json_key(j, "lost");
+	json_object_begin(j);
+	for (unsigned i = 0; i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+		g_autoptr(GString) reason = g_string_new(NULL);
+
+		/* a recording's reason may be any text; json_key() wants it escaped, without quotes */
+		json_quote(reason, l->reason);
+		g_string_truncate(reason, reason->len - 1);
+		json_member_uint(j, reason->str + 1, l->count);
+	}
+	json_object_end(j);
+}
+
+/* In place of window and coverage, of a profile that another tool wrote. */
+static void write_imported(struct json *j, const struct profile *p)
+{
+	const struct profile_info *info = &p->info;
 	g_autofree char *unknown = profile_unknown_text(info->unknown, info->has_wakers);
+	const struct rows_kind *kind = profile_rows_kind(info->rows_are);
 
 	json_key(j, "imported");
 	json_object_begin(j);
 	json_member_string(j, "format", info->imported);
+	json_member_string(j, "what", kind ? kind->what : NULL);
 	json_member_string(j, "unknown", unknown);
 	json_member_known(j, "start_unix_ns", info->start_unix_ns, info->start_unix_ns != 0);
 	json_member_known(j, "duration_ns", info->duration_ns, !(info->unknown & UNKNOWN_WINDOW));
+	write_lost(j, p);
 	json_object_end(j);
 }
 
@@ -146,18 +167,7 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 	json_object_begin(j);
 	json_member_known(j, "switches", p->info.switches, p->info.switches);
 	json_member_uint(j, "thread_switches", a->total.switches);
-	json_key(j, "lost");
-	json_object_begin(j);
-	for (unsigned i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-		g_autoptr(GString) reason = g_string_new(NULL);
-
-		/* a recording's reason may be any text; json_key() wants it escaped, without quotes */
-		json_quote(reason, l->reason);
-		g_string_truncate(reason, reason->len - 1);
-		json_member_uint(j, reason->str + 1, l->count);
-	}
-	json_object_end(j);
+	write_lost(j, p);
 	json_member_uint(j, "lost_ns", a->total.lost_ns);
 	json_member_uint(j, "observed_ns", a->total.observed_ns);
 	json_member_uint(j, "off_cpu_ns", a->total.off_cpu_ns);
@@ -515,7 +525,7 @@ static void report(GString *out, const struct profile *p, const struct selection
 	json_object_begin(&j);
 	json_member_uint(&j, "schema", 1);
 	if (p->info.imported) {
-		write_imported(&j, &p->info);
+		write_imported(&j, p);
 	} else {
 		write_window(&j, &p->info);
 		write_coverage(&j, p, selection);

@@ -45,7 +45,12 @@ static char *default_title(const struct tree *t)
 			 : t->has_chains           ? "stack and chain of wakers"
 			 : t->view == TREE_OFFWAKE ? "stack and waker"
 						   : "stack";
+	const struct rows_kind *kind = profile_rows_kind(t->rows_are);
 
+	if (kind && t->weight != WEIGHT_COUNT)
+		return g_strdup(kind->title);
+	if (kind)
+		return g_strdup_printf("Number of %s by stack", kind->many);
 	return g_strdup_printf("%s by %s%s", what[t->weight], by, t->reverse ? ", merged from the leaves" : "");
 }
 
@@ -103,7 +108,7 @@ static void add_window(const struct profile_info *info, GPtrArray *parts, GStrin
 /* Of tasks each process is one thread of the profile. */
 static void append_who(GString *s, const struct profile *p)
 {
-	const bool is_tasks = g_strcmp0(p->info.rows_are, "tasks") == 0;
+	const bool is_tasks = g_strcmp0(p->info.rows_are, ROWS_TASKS) == 0;
 
 	svg_count(s, p->threads->len);
 	g_string_append_printf(s, " %s%s", is_tasks ? "process" : "thread",
@@ -167,12 +172,22 @@ static void add_stack_quality(const struct coverage *c, GPtrArray *parts, GStrin
 }
 
 /* In place of the coverage, of which another tool's profile tells nothing. */
-static void add_import(const struct profile_info *info, GPtrArray *parts, GString *s)
+static void add_import(const struct profile *p, GPtrArray *parts, GString *s)
 {
+	const struct profile_info *info = &p->info;
 	g_autofree char *unknown = profile_unknown_text(info->unknown, info->has_wakers);
+	g_autofree char *imported = profile_imported_text(info);
 
-	g_string_append_printf(s, "%s: %s", info->rows_are ? "Recorded" : "Imported", info->imported);
+	g_string_append_printf(s, "%s: %s", imported ? "Imported" : "Recorded", imported ? imported : info->imported);
 	add_part(parts, s);
+	for (guint i = 0; imported && i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+
+		g_string_append(s, "missing ");
+		svg_count(s, l->count);
+		g_string_append_printf(s, ": %s", l->help);
+		add_part(parts, s);
+	}
 	if (info->rows_are)
 		return;
 	g_string_append_printf(s, "unknown: %s", unknown);
@@ -238,7 +253,7 @@ static GPtrArray *foot_parts(const struct profile *p, const struct tree *t, cons
 	for (const char *const *part = o->paint ? o->paint->foot : NULL; part && *part; part++)
 		g_ptr_array_add(parts, g_strdup(*part));
 	if (!o->paint && p->info.imported)
-		add_import(&p->info, parts, s);
+		add_import(p, parts, s);
 	else if (!o->paint)
 		add_coverage(p, o, parts, s);
 	if (elided->frames_cnt > elided->deep_frames_cnt) {

@@ -121,6 +121,19 @@ static const struct diff_row *main_row(struct diff *d, bool by_time)
 	return NULL;
 }
 
+/* "waits"; what both sides hold is the same. */
+static const char *rows(const struct diff *d)
+{
+	return profile_rows_word(d->in[DIFF_BEFORE].profile->info.rows_are, 2);
+}
+
+static const char *does(const struct diff *d)
+{
+	const struct rows_kind *kind = profile_rows_kind(d->in[DIFF_BEFORE].profile->info.rows_are);
+
+	return kind && kind->what ? "takes" : "waits";
+}
+
 /* "futex_wait (commit), which waits for a mutex" */
 static void append_told(GString *s, const struct diff_row *r)
 {
@@ -153,7 +166,7 @@ static void append_what_changed(GString *s, const struct diff *d, const struct d
 
 static void append_totals(GString *s, const struct diff *d)
 {
-	g_string_append(s, "BEFORE waits ");
+	g_string_append_printf(s, "BEFORE %s ", does(d));
 	text_duration(s, (uint64_t)rounded(d->total.side[DIFF_BEFORE].scaled_ns));
 	g_string_append(s, ", AFTER ");
 	diff_text_scaled(s, d, d->total.side[DIFF_AFTER].scaled_ns);
@@ -165,7 +178,7 @@ static void append_more_or_less(GString *s, const struct diff *d)
 	const struct diff_row *total = &d->total;
 	double before = total->side[DIFF_BEFORE].scaled_ns;
 
-	g_string_append(s, "AFTER waits ");
+	g_string_append_printf(s, "AFTER %s ", does(d));
 	if (total->time.by == 0) {
 		g_string_append(s, "as long as BEFORE: ");
 	} else if (before > 0 && total->side[DIFF_AFTER].scaled_ns >= TIMES * before) {
@@ -268,7 +281,8 @@ static void append_without_counts(GString *s, struct diff *d)
 		g_string_append(s, ": ");
 		append_signed(s, most->time.by);
 	}
-	g_string_append(s, ". How many waits there were is not known, so nothing tells how much of that is noise.");
+	g_string_append_printf(s, ". How many %s there were is not known, so nothing tells how much of that is noise.",
+			       rows(d));
 }
 
 void diff_text_finding(GString *s, struct diff *d)
@@ -303,7 +317,7 @@ void diff_text_finding(GString *s, struct diff *d)
 			   : other->fate == DIFF_VANISHED ? "What has vanished since BEFORE is "
 							  : "What changed from BEFORE to AFTER is ");
 	append_what_changed(s, d, other);
-	g_string_append(s, ". All waits together differ within the noise: ");
+	g_string_append_printf(s, ". All %s together differ within the noise: ", rows(d));
 	append_totals(s, d);
 	g_string_append(s, " ");
 	append_change(s, &d->total.time);

@@ -12,18 +12,19 @@ void text_imported(GString *to, const struct profile *p, const struct query *que
 	g_autofree char *unknown = profile_unknown_text(p->info.unknown, p->info.has_wakers);
 	g_autoptr(GString) s = g_string_new(NULL);
 	g_autofree char *asked = query ? query_text(query) : NULL;
-	const struct profile_loss *not_readable = profile_find_loss(p, "not_readable");
+	g_autofree char *imported = profile_imported_text(&p->info);
+	const bool has_waits = !p->info.rows_are;
 	struct coverage c;
 
 	coverage_of(p, selection, &c);
-	g_string_append_printf(s, "%s%s  ", text_bold(options), p->info.rows_are ? "Recorded" : "Imported");
-	text_safe(s, p->info.imported);
+	g_string_append_printf(s, "%s%s  ", text_bold(options), imported ? "Imported" : "Recorded");
+	text_safe(s, imported ? imported : p->info.imported);
 	g_string_append(s, text_plain(options));
-	if (!p->info.rows_are)
+	if (has_waits)
 		g_string_append_printf(s, "; unknown: %s", unknown);
 	g_string_append(s, "\nHolds     ");
 	text_duration(s, c.listed_ns);
-	g_string_append(s, p->info.rows_are ? "" : " off CPU");
+	g_string_append(s, has_waits ? " off CPU" : "");
 	if (!(p->info.unknown & UNKNOWN_COUNTS)) {
 		g_string_append(s, " in ");
 		text_thousands(s, c.waits_cnt);
@@ -33,13 +34,17 @@ void text_imported(GString *to, const struct profile *p, const struct query *que
 		g_string_append(s, ", of a window of ");
 		text_duration(s, p->info.duration_ns);
 	}
-	if (p->info.rows_are)
+	if (!imported)
 		g_string_append(s, "; they are no waits, and may overlap");
 	g_string_append_c(s, '\n');
-	if (not_readable) {
-		g_string_append(s, "Left out  ");
-		text_thousands(s, not_readable->count);
-		g_string_append(s, " lines that make no sense\n");
+	for (guint i = 0; i < p->losses->len; i++) {
+		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+
+		g_string_append(s, "Missing   ");
+		text_thousands(s, l->count);
+		g_string_append(s, ": ");
+		text_safe(s, l->help);
+		g_string_append_c(s, '\n');
 	}
 	if (asked && *asked) {
 		g_string_append(s, "Shown     ");

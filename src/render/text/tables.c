@@ -505,8 +505,9 @@ void text_groups(GString *s, const struct profile *p, const struct top *top, con
 
 	append_whole(whole, top);
 	text_section(s, options, "Top by %s, of %s", top_by_name(top->by), whole->str);
-	g_string_append_printf(s, "%s%9s %7s%s%10s%9s%9s%9s  %s%s\n", text_dim(options), weight_name(top->weight), "%",
-			       top->is_exact ? "" : "   error", "waits", "median", "p99", "max", top_by_name(top->by),
+	g_string_append_printf(s, "%s%9s %7s%s%10s%9s%9s%9s  %s%s\n", text_dim(options),
+			       top->rows_are && top->weight == WEIGHT_OFF_CPU ? "time" : weight_name(top->weight), "%",
+			       top->is_exact ? "" : "   error", top->rows_are ? "count" : "waits", "median", "p99", "max", top_by_name(top->by),
 			       text_plain(options));
 	for (unsigned i = 0; i < shown; i++) {
 		const struct top_row *r = &g_array_index(top->rows, struct top_row, i);

@@ -58,6 +58,8 @@ static void test_loose(void)
 		{ "(anonymous namespace)::f(int)", "(anonymous namespace)::f" },
 		{ "commit.constprop.0", "commit" },
 		{ "f(int", "f(int" },
+		{ "(garbage collector)", "(garbage collector)" },
+		{ "(f)(int)", "(f)" },
 		{ "<T as core::Display>::fmt", "<T as core::Display>::fmt" },
 	};
 

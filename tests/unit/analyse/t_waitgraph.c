@@ -192,7 +192,8 @@ static void test_role_names(void)
 		{ "(anonymous namespace)::run(int)", "(anonymous namespace)::run" },
 		{ "std::function<void (int)>::operator()(int) const", "std::function<void (int)>::operator()" },
 		{ "a::(anonymous namespace)::b(c)", "a::(anonymous namespace)::b" }, { "", "" },
-		{ "block (2 levels) in <main>", "block (2 levels) in <main>" },
+		{ "block (2 levels) in <main>", "block (2 levels) in <main>" }, { "f (int)", "f" },
+		{ "(garbage collector)", "(garbage collector)" },
 	};
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "explain/explain.h"
+
 #include "../fixture.h"
 
 static struct profile *read_text(const char *text, GError **error)
@@ -38,6 +40,12 @@ static void refused(const char *text, const char *sentence)
 	g_assert_nonnull(error);
 	if (!strstr(error->message, sentence))
 		g_error("\"%s\" is not in \"%s\"", sentence, error->message);
+}
+
+static const struct profile_loss *only_loss(const struct profile *p)
+{
+	g_assert_cmpuint(p->losses->len, ==, 1);
+	return &g_array_index(p->losses, struct profile_loss, 0);
 }
 
 static void test_collapsed(void)
@@ -255,8 +263,126 @@ static void test_offcpu_time(void)
 
 	g_assert_true(p->info.unknown & UNKNOWN_STATES);
 	profile_free(p);
-	refused("sleep  77/78  12.000001:    2500000 cycles: \n\t7f12 main+0x4 (/bin/sleep)\n\n",
-		"no event sched_switch or offcpu-time");
+}
+
+/* perf of one process sees its threads go; who comes only where another of them goes. */
+static void test_perf_of_one_process(void)
+{
+	static const char one[] = SLEEPS("100") SLEEPS("300");
+	struct profile *p = check(SLEEPS("100") SLEEPS("200") RUNS("250") SLEEPS("300"), "perf script (sched_switch)",
+				  "a-10/11;-;schedule 50000\nb-10/12 50000\n");
+
+	g_assert_cmpstr(only_loss(p)->reason, ==, "missed_switch");
+	g_assert_cmpuint(only_loss(p)->count, ==, 2);
+	g_assert_nonnull(strstr(only_loss(p)->help, "perf record -a"));
+	profile_free(p);
+	refused(one, "the begin of 2 waits and the end of none");
+	/* of the whole system an event was lost */
+	p = check(SLEEPS("100") SLEEPS("200") RUNS("250")
+		  "kworker/1:2 9/9 [000] 1.000260: sched:sched_switch: prev_comm=kworker/1:2 prev_pid=9 prev_prio=120 prev_state=I ==> "
+		  "next_comm=b next_pid=12 next_prio=120\n\n",
+		  "perf script (sched_switch)", "a-10/11;-;schedule 50000\nb-10/12 10000\n");
+	g_assert_null(strstr(only_loss(p)->help, "record"));
+	profile_free(p);
+}
+
+/* Of one that has ended there is no id; what lies in "/memfd:x (deleted)", and what has no name. */
+static void test_perf_frames(void)
+{
+	profile_free(check(SLEEPS("100")
+			   ":-1 10/-1 [000] 1.000200: sched:sched_switch: prev_comm=b prev_pid=12 prev_prio=120 prev_state=X ==> next_comm=a "
+			   "next_pid=11 next_prio=120\n\n"
+			   "c 7/7 [000] 1.000200: sched:sched_switch: prev_comm=c prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=q next_pid=8 "
+			   "next_prio=120\n\t1 f(int) (/memfd:x (deleted))\n\t2 (/bin/c)\n\t3 (program) (/tmp/perf-7.map)\n\n"
+			   "q 8/8 [000] 1.000300: sched:sched_switch: prev_comm=q prev_pid=8 prev_prio=120 prev_state=S ==> next_comm=c next_pid=7 "
+			   "next_prio=120\n\n",
+			   "perf script (sched_switch)",
+			   "a-10/11;-;schedule 100000\nc-7/7;(program);c+0x2;f(int) 100000\n"));
+}
+
+/* Where there is nothing better; what it is in goes with it. */
+static void test_cpu_profile(void)
+{
+	static const char cpu[] = "a 1/2 1.000000: 250000 cpu-clock:pppH: \n\t1 poll (/bin/a)\n\n"
+				  "a 1/2 1.000250: 250000 cpu-clock:pppH: \n\t1 poll (/bin/a)\n\n";
+	static const char cycles[] = "a 1/2 1.000000: 250000 cycles: \n\t1 poll (/bin/a)\n\n";
+	struct profile *p = check(cpu, "perf script (cpu-clock)", "a-1/2;poll 500000\n");
+	struct explanation *e = explanation_new(p, NULL);
+
+	g_assert_cmpstr(p->info.rows_are, ==, ROWS_CPU);
+	g_assert_cmpuint(profile_wait(p, 0)->count, ==, 2);
+	g_assert_cmpuint(e->headlines->len + e->findings->rows->len, ==, 0);
+	g_assert_cmpint(reasons_of(e->findings->reasons, 0), ==, REASON_OTHER);
+	explanation_free(e);
+	profile_free(p);
+	g_autofree char *both = g_strconcat(cpu, SLEEPS("100") RUNS("200"), NULL);
+
+	p = check(both, "perf script (sched_switch)", "a-10/11;-;schedule 100000\nb-10/12 50000\n");
+	g_assert_null(p->info.rows_are);
+	profile_free(p);
+	refused(cycles, "no event sched_switch");
+}
+
+/* What time it is no word of the format says: the stacks do, where threads stop in them. */
+static void test_kinds_of_time(void)
+{
+	static const struct {
+		const char *text, *rows_are;
+	} known[] = {
+		{ "a;main;f;-;schedule 10\na;main;g 9\n", NULL },
+		{ "a;main;f;-;schedule 10\na;main;g 11\n", ROWS_SAMPLES },
+		{ "Attaching 1 probe...\n@[\n    schedule+44\n, a]: 10\n@[\n    main+1\n, a]: 11\n", ROWS_SAMPLES },
+		{ "{\"exporter\":\"py-spy@1\",\"shared\":{\"frames\":[{\"name\":\"f\"}]},\"profiles\":[{\"type\":\"sampled\",\"name\":"
+		  "\"x\",\"unit\":\"seconds\",\"samples\":[[0]],\"weights\":[1.5]}]}",
+		  ROWS_SAMPLES },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(known); i++) {
+		g_autoptr(GError) error = NULL;
+		struct profile *p = read_text(known[i].text, &error);
+
+		g_assert_no_error(error);
+		g_assert_cmpstr(p->info.rows_are, ==, known[i].rows_are);
+		profile_free(p);
+	}
+}
+
+/* A wait of a microsecond in that function, written and read. */
+static void check_kind(const char *rows_are, const char *function, const char *format, const char *expected)
+{
+	const struct export_plan plan = { .columns = 1 };
+	const struct frame frame = { .name = function, .kind = FRAME_USER };
+	struct profile *p = profile_new();
+	struct wait w = { .thread = fixture_thread(p, 1, 1, "a", "a"), .state = 'S', .count = 1, .blocked_ns = 1000 };
+	g_autoptr(GString) out = g_string_new(NULL);
+	const struct sink sink = sink_of_string(out);
+
+	w.user = profile_node(p, 0, profile_frame(p, &frame));
+	profile_add_wait(p, &w);
+	p->info.rows_are = rows_are;
+	g_assert_true(format_write(format_by_name(format), p, &plan, &sink, NULL));
+	profile_free(p);
+	struct source *s = source_of_bytes(out->str, out->len);
+
+	p = exchange_read(s, "input", &(struct import_options){ 0 }, NULL);
+	g_assert_nonnull(p);
+	g_assert_cmpstr(p->info.rows_are, ==, expected);
+	profile_free(p);
+	source_free(s);
+}
+
+static void test_kinds_stay(void)
+{
+	static const char *const kinds[] = { NULL, ROWS_TASKS, ROWS_CPU, ROWS_WALL, ROWS_CONTENTIONS, ROWS_SAMPLES };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+		check_kind(kinds[i], "main", "pprof", kinds[i]);
+		check_kind(kinds[i], "main", "speedscope", kinds[i]);
+	}
+	/* of Go's two the types are the same */
+	check_kind(ROWS_CONTENTIONS, "sync.(*Mutex).Unlock", "pprof", ROWS_CONTENTIONS);
+	check_kind(ROWS_CONTENTIONS, "sync.(*Mutex).Lock", "pprof", ROWS_GOROUTINES);
+	check_kind(ROWS_CPU, "main", "perf-script", ROWS_CPU);
 }
 
 static void test_speedscope(void)
@@ -349,12 +475,6 @@ static void test_round_trip(void)
 	}
 }
 
-static const struct profile_loss *only_loss(const struct profile *p)
-{
-	g_assert_cmpuint(p->losses->len, ==, 1);
-	return &g_array_index(p->losses, struct profile_loss, 0);
-}
-
 /* As other tools print a thread called "a\nb": its lines are what they are, and the others are read. */
 static void test_broken_lines(void)
 {
@@ -380,7 +500,7 @@ static void test_refused(void)
 {
 	refused("", "is empty");
 	refused("hello\n", "of no other format");
-	refused("Tracing off-CPU time (us) of all threads\n", "no off-CPU time");
+	refused("Tracing off-CPU time (us) of all threads\n", "holds no time");
 }
 
 int main(int argc, char **argv)
@@ -399,6 +519,11 @@ int main(int argc, char **argv)
 	g_test_add_func("/imports/sched_switch", test_sched_switch);
 	g_test_add_func("/imports/offcpu_time", test_offcpu_time);
 	g_test_add_func("/imports/perf_wakers", test_perf_wakers);
+	g_test_add_func("/imports/perf-of-one-process", test_perf_of_one_process);
+	g_test_add_func("/imports/perf-frames", test_perf_frames);
+	g_test_add_func("/imports/cpu-profile", test_cpu_profile);
+	g_test_add_func("/imports/kinds-of-time", test_kinds_of_time);
+	g_test_add_func("/imports/kinds-stay", test_kinds_stay);
 	g_test_add_func("/imports/speedscope", test_speedscope);
 	g_test_add_func("/imports/round-trip", test_round_trip);
 	g_test_add_func("/imports/broken-lines", test_broken_lines);

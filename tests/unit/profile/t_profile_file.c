@@ -65,6 +65,25 @@ static void test_round_trip(struct place *at, gconstpointer size)
 	}
 }
 
+/* What the rows are stays with them; a word that is not ours is none. */
+static void test_rows_are(struct place *at, gconstpointer data)
+{
+	static const char *const words[][2] = { { ROWS_CPU, ROWS_CPU }, { ROWS_GOROUTINES, ROWS_GOROUTINES }, { "lies", NULL } };
+	struct profile *p = sample_profile(&sample_small, 0), *q;
+
+	p->info.imported = "pprof (cpu in nanoseconds)";
+	for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
+		p->info.rows_are = words[i][0];
+		write_sample(p, at->path);
+		q = profile_file_read(at->path, NULL);
+		g_assert_nonnull(q);
+		g_assert_cmpstr(q->info.rows_are, ==, words[i][1]);
+		g_assert_cmpstr(q->info.imported, ==, p->info.imported);
+		profile_free(q);
+	}
+	profile_free(p);
+}
+
 /* Of what is long enough and began in the window; by whom, where that is known. */
 static void test_longest(struct place *at, gconstpointer data)
 {
@@ -528,6 +547,7 @@ int main(int argc, char **argv)
 	ADD("round-trip/small", test_round_trip, &sample_small);
 	ADD("round-trip/large", test_round_trip, &sample_large);
 	ADD("round-trip/longest", test_longest, NULL);
+	ADD("round-trip/rows-are", test_rows_are, NULL);
 	ADD("round-trip/empty", test_empty, NULL);
 	ADD("round-trip/extremes", test_extremes, NULL);
 	ADD("relative-path", test_relative_path, NULL);
