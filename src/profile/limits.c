@@ -2,13 +2,14 @@
 #include "profile/limits.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define TEXT_MAX_BYTES 16000	/* of all: readers take no longer text */
 
 static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_STOPPED] = "stopped", [LIMIT_CPUS] = "cpus",	[LIMIT_QUOTA] = "quota",
-	[LIMIT_DISK] = "disk",	     [LIMIT_MEMORY] = "memory",
+	[LIMIT_DISK] = "disk",	     [LIMIT_MEMORY] = "memory", [LIMIT_POOL] = "pool",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -31,6 +32,14 @@ const struct profile_limit *profile_find_limit(const struct profile *p, enum pro
 			return l;
 	}
 	return NULL;
+}
+
+bool limit_pool_read(const struct profile_limit *l, struct limit_pool *ret)
+{
+	return l && l->kind == LIMIT_POOL &&
+	       sscanf(l->text, "%" SCNu32 " of %" SCNu32 " connections to %63[^, ], for %" SCNu32 " from clients", &ret->cnt,
+		      &ret->made, ret->there, &ret->from_clients) == 4 &&
+	       ret->cnt && ret->cnt <= ret->made && ret->made < ret->from_clients;
 }
 
 char *profile_limits_text(const struct profile *p)

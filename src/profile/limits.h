@@ -16,8 +16,12 @@ enum profile_limit_kind {
 	LIMIT_QUOTA,	/* of its control group: "cpu.max is 0.20 CPUs" */
 	LIMIT_DISK,	/* "io.max limits reads of vda to 1.00 MiB/s" */
 	LIMIT_MEMORY,	/* it is reached: "memory.high is 40.0 MiB, of which 39.9 MiB are in use" */
+	LIMIT_POOL,	/* a process has fewer connections of its own than clients: LIMIT_POOL_FORMAT */
 	LIMIT_KIND_COUNT
 };
+
+/* that go to one address, of all that it made itself; from clients */
+#define LIMIT_POOL_FORMAT "%u of %u connections to %s, for %u from clients"
 
 struct profile_limit {
 	uint8_t kind;	/* enum profile_limit_kind */
@@ -30,6 +34,13 @@ void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t
 /* Of the process, or, tid not 0, of that thread; NULL: none is known. */
 const struct profile_limit *profile_find_limit(const struct profile *p, enum profile_limit_kind kind, uint32_t pid,
 					       uint32_t tid);
+
+struct limit_pool {
+	uint32_t cnt, made, from_clients;
+	char there[64];		/* "10.0.0.5:5432", "[::1]:80"; not escaped */
+};
+/* False: the limit is none of LIMIT_POOL, or makes no sense. */
+bool limit_pool_read(const struct profile_limit *l, struct limit_pool *ret);
 
 /* As a recording keeps them, "KIND PID TID TEXT" a line; the caller's.  One with a newline is left out. */
 char *profile_limits_text(const struct profile *p);
