@@ -52,6 +52,7 @@ struct finding_limit {
 	double waiting; /* requests that wait for the process, on average */
 	bool is_full; /* who is at the other end of its connections had hardly a rest */
 	const char *server; /* the process there; NULL: not known */
+	struct limit_connect failed; /* of LIMIT_CONNECT: connects.h */
 };
 
 struct finding {

@@ -14,6 +14,7 @@
 #include "analyse/wakers.h"
 #include "base/module.h"
 #include "profile/object_upstream.h"
+#include "explain/connects.h"
 #include "explain/lock_kinds.h"
 #include "explain/pool.h"
 #include "explain/text.h"
@@ -156,6 +157,8 @@ static void append_peers_limit(GString *s, const struct findings *f, const struc
 
 	if (l && l->kind == LIMIT_POOL)
 		pool_append(s, f, row);
+	if (l && l->kind == LIMIT_CONNECT)
+		connects_append(s, row);
 	if (!l || l->kind != LIMIT_STOPPED)
 		return;
 	g_string_append(s, ", while ");
@@ -170,7 +173,9 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 
 	if (l && l->kind == LIMIT_POOL)
 		pool_append_evidence(s, f, row);
-	if (!l || l->kind == LIMIT_STOPPED || l->kind == LIMIT_POOL)
+	if (l && l->kind == LIMIT_CONNECT)
+		connects_append_evidence(s, row);
+	if (!l || l->kind == LIMIT_STOPPED || l->kind == LIMIT_POOL || l->kind == LIMIT_CONNECT)
 		return;
 	if (l->kind == LIMIT_CPUS) {
 		g_string_append(s, "; ");

@@ -3,6 +3,7 @@
 
 #include "analyse/actors.h"
 #include "analyse/wakers.h"
+#include "explain/connects.h"
 #include "explain/pool.h"
 #include "explain/sentence.h"
 #include "profile/object_upstream.h"
@@ -33,6 +34,8 @@ static const char *advice_of_limit(const struct finding *row)
 		return "Raise that limit, or use less memory.";
 	case LIMIT_POOL:
 		return pool_advice(row);
+	case LIMIT_CONNECT:
+		return connects_advice(row);
 	default:
 		return NULL;
 	}

@@ -282,6 +282,48 @@ static void test_pool_of_proxy(void)
 	}
 }
 
+/* A thread that sleeps until it tries again what nobody takes does not rest. */
+static void test_retries(void)
+{
+	static const struct {
+		const char *limit;
+		uint32_t tid;	/* whose connections failed */
+		const char *sentence, *evidence;	/* NULL: nothing is said of it */
+	} cases[] = {
+		{ "4 connections to 10.0.0.5:80: refused", 20, ": 10.0.0.5:80 refuses connections",
+		  "; 4 connections to 10.0.0.5:80 were refused" },
+		{ "4 connections to 10.0.0.5:80: without a port", 20,
+		  ": no local port is free to connect to 10.0.0.5:80", "; 4 connections to 10.0.0.5:80 found no free port" },
+		{ "1 connections to 10.0.0.5:80: refused", 20, NULL, NULL },	/* it sleeps four times */
+		{ "4 connections to 10.0.0.5:80: refused", 21, NULL, NULL },
+		{ "2 connections to 10.0.0.5:80: reset", 20, ": 10.0.0.5:80 resets connections",
+		  "; 2 connections to 10.0.0.5:80 were reset" },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+
+		add_wait(p, runner(p, 20, "shop"), 'S', 4, 200, "main@shop price_of@shop nanosleep@libc.so.6",
+			 "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]");
+		profile_add_limit(p, LIMIT_CONNECT, 10, cases[i].tid, cases[i].limit);
+		struct findings *f = findings_new(p, NULL);
+		struct parts parts = { 0 };
+
+		if (cases[i].sentence) {
+			g_assert_cmpuint(f->rows->len, ==, 1);
+			parts_of(f, 0, &parts);
+			g_assert_nonnull(strstr(parts.sentence, cases[i].sentence));
+			g_assert_nonnull(strstr(parts.evidence, cases[i].evidence));
+		} else if (f->rows->len) {
+			parts_of(f, 0, &parts);
+			g_assert_null(strstr(parts.sentence, "connections"));
+		}
+		parts_clear(&parts);
+		findings_free(f);
+		profile_free(p);
+	}
+}
+
 static char *screen_of(const struct profile *p)
 {
 	const struct text_options options = { 0 };
@@ -343,6 +385,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/busy/limits", test_limits);
 	g_test_add_func("/busy/stopped peer", test_stopped_peer);
 	g_test_add_func("/busy/pool of a proxy", test_pool_of_proxy);
+	g_test_add_func("/busy/retries", test_retries);
 	g_test_add_func("/busy/hidden queue", test_hidden_queue);
 	g_test_add_func("/busy/little", test_little);
 	return g_test_run();

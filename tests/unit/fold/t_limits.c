@@ -245,6 +245,43 @@ static void test_pool_text(void)
 	g_assert_false(limit_pool_read(NULL, &(struct limit_pool){ 0 }));
 }
 
+static void test_connect_text(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t cnt;	/* 0: it is none */
+		enum connect_failure failure;
+	} cases[] = {
+		{ "35 connections to 10.0.0.5:5432: refused", 35, CONNECT_REFUSED },
+		{ "1 connections to [::1]:80: unanswered", 1, CONNECT_UNANSWERED },
+		{ "1 connections to [::1]:80: without a port", 1, CONNECT_NO_PORT },
+		{ "0 connections to [::1]:80: refused", 0, 0 },
+		{ "1 connections to [::1]:80 refused", 0, 0 },
+		{ "1 connections to [::1]:80: laughed at", 0, 0 },
+		{ "1 connections to [::1]:80:", 0, 0 },
+		{ "", 0, 0 },
+	};
+	struct profile *p = profile_new();
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct profile_limit l = { .kind = LIMIT_CONNECT, .text = cases[i].text };
+		struct limit_connect failed;
+		bool is_one = limit_connect_read(&l, &failed);
+
+		g_assert_true(is_one == (cases[i].cnt > 0));
+		if (is_one) {
+			g_assert_cmpuint(failed.cnt, ==, cases[i].cnt);
+			g_assert_cmpint(failed.failure, ==, cases[i].failure);
+		}
+		profile_add_limit(p, LIMIT_CONNECT, 10, 11, cases[i].text);
+	}
+	profile_add_limit(p, LIMIT_CONNECT, 10, 12, cases[0].text);
+	g_assert_cmpuint(profile_failed_connects(p, 10, 11), ==, 37);
+	g_assert_cmpuint(profile_failed_connects(p, 10, 0), ==, 72);
+	g_assert_cmpuint(profile_failed_connects(p, 11, 11), ==, 0);
+	profile_free(p);
+}
+
 /* As in a recording, and what a forged one may hold. */
 static void test_text(void)
 {
@@ -277,6 +314,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/limits/peers", test_peers);
 	g_test_add_func("/limits/pool", test_pool);
 	g_test_add_func("/limits/pool-text", test_pool_text);
+	g_test_add_func("/limits/connect-text", test_connect_text);
 	g_test_add_func("/limits/text", test_text);
 	return g_test_run();
 }
