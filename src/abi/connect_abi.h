@@ -2,7 +2,10 @@
 #ifndef CONNECT_ABI_H
 #define CONNECT_ABI_H
 
-/* TCP connections that were tried and did not come about.  Summed in the kernel, read out by user space. */
+/*
+ * TCP connections that were tried and did not come about, and what TCP had to send again.  Summed in the kernel, read
+ * out by user space.
+ */
 
 #ifndef __bpf__	/* there, ktypes.h has them */
 #include <linux/types.h>
@@ -14,6 +17,13 @@ struct failed_connect_key {
 	__u16 family;
 	__u16 port;		/* in the host's order */
 	__u32 error;		/* ECONNREFUSED, ...; 0: the program closed the socket before there was an answer */
+};
+
+struct sent_again_key {
+	__u8 remote[16];	/* as above */
+	__u16 family;
+	__u16 port, local_port;	/* in the host's order */
+	__u16 unused;
 };
 
 #endif

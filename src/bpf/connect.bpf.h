@@ -31,6 +31,21 @@ struct {
 	__type(value, __u64);
 } failed_connects SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct sent_again_key);
+	__type(value, __u64);
+} sent_again SEC(".maps");
+
+static __always_inline void read_remote(const struct sock *sk, __u8 *to)
+{
+	if (sk->__sk_common.skc_family == FAMILY_INET)
+		bpf_probe_read_kernel(to, 4, &sk->__sk_common.skc_daddr);
+	else if (bpf_core_field_exists(sk->__sk_common.skc_v6_daddr))
+		bpf_probe_read_kernel(to, 16, &sk->__sk_common.skc_v6_daddr);
+}
+
 /* One that has no sequence number yet has sent nothing: no port of ours was free. */
 static __always_inline __u32 connect_error(const struct sock *sk)
 {
@@ -51,10 +66,7 @@ static __always_inline void count_failed_connect(const struct sock *sk, const st
 	};
 	__u64 one = 1, *count;
 
-	if (key.family == FAMILY_INET)
-		bpf_probe_read_kernel(key.remote, 4, &sk->__sk_common.skc_daddr);
-	else if (bpf_core_field_exists(sk->__sk_common.skc_v6_daddr))
-		bpf_probe_read_kernel(key.remote, 16, &sk->__sk_common.skc_v6_daddr);
+	read_remote(sk, key.remote);
 	count = bpf_map_lookup_elem(&failed_connects, &key);
 	if (count)
 		__sync_fetch_and_add(count, 1);
@@ -89,6 +101,28 @@ int connect_state(unsigned long long *ctx)
 			count_failed_connect(sk, known);
 		bpf_map_delete_elem(&connecting, &key);
 	}
+	return 0;
+}
+
+/* (const struct sock *sk, ...): a segment was lost, or so it seems.  A timer's work, in nobody's context. */
+SEC("tp_btf/tcp_retransmit_skb")
+int connect_sent_again(unsigned long long *ctx)
+{
+	const struct sock *sk = (const struct sock *)ctx[0];
+	struct sent_again_key key = { 0 };
+	__u64 one = 1, *count;
+
+	if (sk->__sk_common.skc_state == TCP_SYN_SENT || !in_window(bpf_ktime_get_ns()))
+		return 0;
+	key.family = sk->__sk_common.skc_family;
+	key.port = __builtin_bswap16(sk->__sk_common.skc_dport);
+	key.local_port = sk->__sk_common.skc_num;
+	read_remote(sk, key.remote);
+	count = bpf_map_lookup_elem(&sent_again, &key);
+	if (count)
+		__sync_fetch_and_add(count, 1);
+	else
+		bpf_map_update_elem(&sent_again, &key, &one, BPF_NOEXIST);
 	return 0;
 }
 

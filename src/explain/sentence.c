@@ -16,6 +16,7 @@
 #include "profile/object_upstream.h"
 #include "explain/connects.h"
 #include "explain/lock_kinds.h"
+#include "explain/loss.h"
 #include "explain/pool.h"
 #include "explain/text.h"
 
@@ -159,6 +160,8 @@ static void append_peers_limit(GString *s, const struct findings *f, const struc
 		pool_append(s, f, row);
 	if (l && l->kind == LIMIT_CONNECT)
 		connects_append(s, row);
+	if (l && l->kind == LIMIT_LOSS)
+		g_string_append(s, LOSS_SAYS);
 	if (!l || l->kind != LIMIT_STOPPED)
 		return;
 	g_string_append(s, ", while ");
@@ -175,7 +178,9 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 		pool_append_evidence(s, f, row);
 	if (l && l->kind == LIMIT_CONNECT)
 		connects_append_evidence(s, row);
-	if (!l || l->kind == LIMIT_STOPPED || l->kind == LIMIT_POOL || l->kind == LIMIT_CONNECT)
+	if (l && l->kind == LIMIT_LOSS)
+		loss_append_evidence(s, row);
+	if (!l || l->kind == LIMIT_STOPPED || l->kind >= LIMIT_POOL)
 		return;
 	if (l->kind == LIMIT_CPUS) {
 		g_string_append(s, "; ");

@@ -4,6 +4,7 @@
 #include "analyse/actors.h"
 #include "analyse/wakers.h"
 #include "explain/connects.h"
+#include "explain/loss.h"
 #include "explain/pool.h"
 #include "explain/sentence.h"
 #include "profile/object_upstream.h"
@@ -36,6 +37,8 @@ static const char *advice_of_limit(const struct finding *row)
 		return pool_advice(row);
 	case LIMIT_CONNECT:
 		return connects_advice(row);
+	case LIMIT_LOSS:
+		return LOSS_ADVICE;
 	default:
 		return NULL;
 	}

@@ -9,7 +9,7 @@
 static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_STOPPED] = "stopped", [LIMIT_CPUS] = "cpus",	[LIMIT_QUOTA] = "quota",
 	[LIMIT_DISK] = "disk",	     [LIMIT_MEMORY] = "memory", [LIMIT_POOL] = "pool",
-	[LIMIT_CONNECT] = "connect",
+	[LIMIT_CONNECT] = "connect", [LIMIT_LOSS] = "loss",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -80,6 +80,18 @@ uint64_t profile_failed_connects(const struct profile *p, uint32_t pid, uint32_t
 		if (l->pid == pid && (!tid || l->tid == tid) && limit_connect_read(l, &failed))
 			cnt += failed.cnt;
 	}
+	return cnt;
+}
+
+uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there)
+{
+	uint64_t cnt = 0;
+	int at = 0;
+
+	if (!l || l->kind != LIMIT_LOSS || sscanf(l->text, "%" SCNu64 " segments sent again: %n", &cnt, &at) != 1 || !at ||
+	    !l->text[at])
+		return 0;
+	*ret_there = l->text + at;
 	return cnt;
 }
 

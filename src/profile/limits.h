@@ -20,6 +20,7 @@ enum profile_limit_kind {
 	LIMIT_MEMORY,	/* it is reached: "memory.high is 40.0 MiB, of which 39.9 MiB are in use" */
 	LIMIT_POOL,	/* a process has fewer connections of its own than clients: LIMIT_POOL_FORMAT */
 	LIMIT_CONNECT,	/* connections that the thread tried failed: LIMIT_CONNECT_FORMAT */
+	LIMIT_LOSS,	/* of nobody: TCP sent segments to there again: LIMIT_LOSS_FORMAT */
 	LIMIT_KIND_COUNT
 };
 
@@ -27,6 +28,9 @@ enum profile_limit_kind {
 #define LIMIT_POOL_FORMAT "%u of %u connections to %s, for %u from clients"
 
 #define LIMIT_CONNECT_FORMAT "%" PRIu64 " connections to %s: %s"
+
+/* Behind it whom the segments were for, as the name of a socket begins. */
+#define LIMIT_LOSS_FORMAT "%" PRIu64 " segments sent again: "
 
 struct profile_limit {
 	uint8_t kind;	/* enum profile_limit_kind */
@@ -65,6 +69,9 @@ struct limit_connect {
 };
 bool limit_connect_read(const struct profile_limit *l, struct limit_connect *ret);
 uint64_t profile_failed_connects(const struct profile *p, uint32_t pid, uint32_t tid);	/* tid 0: of all threads */
+
+/* How many segments were sent again, and *ret_there; 0: it is none of LIMIT_LOSS. */
+uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there);
 
 /* As a recording keeps them, "KIND PID TID TEXT" a line; the caller's.  One with a newline is left out. */
 char *profile_limits_text(const struct profile *p);

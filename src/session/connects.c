@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Connections that failed: bpf/connect.bpf.h is the kernel's half. */
+/* Connections that failed, and what TCP sent again: bpf/connect.bpf.h is the kernel's half. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "abi/connect_abi.h"
@@ -15,9 +16,12 @@
 
 #define TOLD_MAX 64	/* those that failed most often; of what a profile can tell others take a share, too */
 
+#define AGAIN_MIN 3	/* segments; less is told to nobody */
+
 struct connects {
 	struct offcpu_bpf *skel;
 	GArray *cut;		/* struct failed, of the window that ends */
+	GHashTable *again;	/* whom segments were for -> uint64_t *, how many were sent again; of that window */
 	bool has_read;
 };
 
@@ -34,6 +38,9 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 
 	(void)cfg;
 	bpf_program__set_autoload(s->skel->progs.connect_state, wanted);
+	bpf_program__set_autoload(s->skel->progs.connect_sent_again,
+				  wanted && feature_has_tracepoint("btf_trace_tcp_retransmit_skb"));
+	bpf_map__set_autocreate(s->skel->maps.sent_again, wanted);
 	bpf_map__set_autocreate(s->skel->maps.connecting, wanted);
 	bpf_map__set_autocreate(s->skel->maps.failed_connects, wanted);
 	if (!wanted)
@@ -41,6 +48,7 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 	all = *ret_state = g_new0(struct connects, 1);
 	all->skel = s->skel;
 	all->cut = g_array_new(FALSE, FALSE, sizeof(struct failed));
+	all->again = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	return true;
 }
 
@@ -49,6 +57,7 @@ static void connects_free(void *state)
 	struct connects *all = state;
 
 	g_array_unref(all->cut);
+	g_hash_table_destroy(all->again);
 	g_free(all);
 }
 
@@ -59,7 +68,6 @@ static void read_failed(struct connects *all)
 	struct failed_connect_key before, *last = NULL;
 	struct failed one;
 
-	all->has_read = true;
 	while (bpf_map_get_next_key(fd, last, &one.key) == 0) {
 		before = one.key;
 		last = &before;
@@ -70,10 +78,72 @@ static void read_failed(struct connects *all)
 		bpf_map_delete_elem(fd, &g_array_index(all->cut, struct failed, i).key);
 }
 
+/*
+ * As sockets are named: "10.0.0.5:5432", of a server's own clients ":5432 from 10.0.0.9".  The port that the kernel gave
+ * is the higher one, as it nearly always is.
+ */
+static char *name_of(const struct sent_again_key *key)
+{
+	const struct net_end there = net_end_of(key->remote, key->family == AF_INET ? 4 : 16, key->port);
+	g_autofree char *text = net_end_text(&there);
+
+	if (key->port < key->local_port)
+		return g_steal_pointer(&text);
+	return g_strdup_printf(":%u from %.*s", key->local_port, (int)(strrchr(text, ':') - text), text);
+}
+
+static void read_again(struct connects *all)
+{
+	int fd = bpf_map__fd(all->skel->maps.sent_again);
+	struct sent_again_key key, before, *last = NULL;
+	g_autoptr(GArray) keys = g_array_new(FALSE, FALSE, sizeof(key));
+	uint64_t cnt;
+
+	while (bpf_map_get_next_key(fd, last, &key) == 0) {
+		before = key;
+		last = &before;
+		if (bpf_map_lookup_elem(fd, &key, &cnt))
+			continue;
+		g_autofree char *name = name_of(&key);
+		const uint64_t *known = g_hash_table_lookup(all->again, name);
+
+		cnt += known ? *known : 0;
+		g_hash_table_replace(all->again, g_steal_pointer(&name), g_memdup2(&cnt, sizeof(cnt)));
+		g_array_append_val(keys, key);
+	}
+	for (guint i = 0; i < keys->len; i++)
+		bpf_map_delete_elem(fd, &g_array_index(keys, struct sent_again_key, i));
+}
+
+static void tell_again(struct connects *all, struct profile *p)
+{
+	GHashTableIter iter;
+	gpointer name, cnt;
+	unsigned left = TOLD_MAX;
+
+	g_hash_table_iter_init(&iter, all->again);
+	while (left && g_hash_table_iter_next(&iter, &name, &cnt)) {
+		if (*(const uint64_t *)cnt < AGAIN_MIN)
+			continue;
+		g_autofree char *text = g_strdup_printf(LIMIT_LOSS_FORMAT "%s", *(const uint64_t *)cnt, (const char *)name);
+
+		profile_add_limit(p, LIMIT_LOSS, 0, 0, text);
+		left--;
+	}
+	g_hash_table_remove_all(all->again);
+}
+
+static void read_all(struct connects *all)
+{
+	read_failed(all);
+	read_again(all);
+	all->has_read = true;
+}
+
 static void cut(struct session *s, void *state)
 {
 	(void)s;
-	read_failed(state);
+	read_all(state);
 }
 
 static int compare(gconstpointer va, gconstpointer vb)
@@ -103,7 +173,7 @@ static void finish(struct session *s, void *state, struct profile *p)
 
 	(void)s;
 	if (!all->has_read)
-		read_failed(all);
+		read_all(all);
 	g_array_sort(all->cut, compare);
 	for (guint i = 0; i < MIN(all->cut->len, TOLD_MAX); i++) {
 		const struct failed *f = &g_array_index(all->cut, struct failed, i);
@@ -115,6 +185,7 @@ static void finish(struct session *s, void *state, struct profile *p)
 
 		profile_add_limit(p, LIMIT_CONNECT, f->key.pid, f->key.tid, text);
 	}
+	tell_again(all, p);
 	g_array_set_size(all->cut, 0);
 	all->has_read = false;
 }

@@ -324,6 +324,43 @@ static void test_retries(void)
 	}
 }
 
+/* Waits as long as TCP's timer, to a peer that much was sent to again. */
+static void test_losses(void)
+{
+	static const struct {
+		const char *limit;
+		uint64_t waits, each_ms;
+		bool is_told;
+	} cases[] = {
+		{ "5 segments sent again: 10.0.0.5:5432", 4, 210, true },
+		{ "4 segments sent again: 10.0.0.5:5432", 4, 210, false },
+		{ "5 segments sent again: 10.0.0.5:54321", 4, 210, false },
+		{ "5 segments sent again: 10.0.0.5:543", 4, 210, false },
+		{ "50 segments sent again: 10.0.0.5:5432", 40, 20, false },	/* shorter than the timer */
+		{ "5 segments sent again", 4, 210, false },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+
+		add_wait(p, runner(p, 20, "shop"), 'S', cases[i].waits, cases[i].each_ms, "main@shop query@shop recv@libc.so.6",
+			 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+		g_array_index(p->waits, struct wait, 0).object = socket_of(p, "10.0.0.5:5432 (postgres)", 30);
+		profile_add_limit(p, LIMIT_LOSS, 0, 0, cases[i].limit);
+		if (cases[i].is_told) {
+			assert_told(p, "sentence", ": packets are lost on the way");
+			assert_told(p, "evidence", "; TCP sent 5 segments again to 10.0.0.5:5432");
+		} else {
+			struct findings *f = findings_new(p, NULL);
+
+			g_assert_cmpuint(f->rows->len, ==, 1);
+			g_assert_null(g_array_index(f->rows, struct finding, 0).limit.limit);
+			findings_free(f);
+		}
+		profile_free(p);
+	}
+}
+
 static char *screen_of(const struct profile *p)
 {
 	const struct text_options options = { 0 };
@@ -386,6 +423,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/busy/stopped peer", test_stopped_peer);
 	g_test_add_func("/busy/pool of a proxy", test_pool_of_proxy);
 	g_test_add_func("/busy/retries", test_retries);
+	g_test_add_func("/busy/losses", test_losses);
 	g_test_add_func("/busy/hidden queue", test_hidden_queue);
 	g_test_add_func("/busy/little", test_little);
 	return g_test_run();
