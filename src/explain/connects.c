@@ -6,6 +6,9 @@
 #include "explain/sentence.h"
 #include "explain/text.h"
 
+#define FEW 2
+#define PAUSE_NS 2000000000ULL	/* who tries again after more has time */
+
 static const struct {
 	const char *says_before, *says_behind, *evidence, *advice;	/* the address stands between the first two */
 } words[CONNECT_FAILURE_COUNT] = {
@@ -88,11 +91,8 @@ void connects_append(GString *s, const struct finding *row)
 	g_string_append(s, words[failed->failure].says_behind);
 }
 
-void connects_append_evidence(GString *s, const struct finding *row)
+static void append_failed(GString *s, const struct limit_connect *failed)
 {
-	const struct limit_connect *failed = &row->limit.failed;
-
-	g_string_append(s, "; ");
 	text_thousands(s, failed->cnt);
 	g_string_append(s, failed->cnt == 1 ? " connection to " : " connections to ");
 	text_safe_cut(s, failed->there, FINDING_NAME_COLUMNS);
@@ -101,6 +101,37 @@ void connects_append_evidence(GString *s, const struct finding *row)
 		g_string_append_printf(s, "was %s", words[failed->failure].evidence + strlen("were "));
 	else
 		g_string_append(s, words[failed->failure].evidence);
+}
+
+void connects_append_evidence(GString *s, const struct finding *row)
+{
+	g_string_append(s, "; ");
+	append_failed(s, &row->limit.failed);
+}
+
+static bool is_selected(const struct findings *f, const struct profile_limit *l)
+{
+	for (uint32_t i = 0; f->selection && i < f->profile->threads->len; i++)
+		if (profile_thread(f->profile, i)->tid == l->tid)
+			return f->selection->threads[i];
+	return !f->selection;
+}
+
+void connects_append_most(GString *s, const struct findings *f)
+{
+	struct limit_connect most = { 0 }, failed;
+
+	for (guint i = 0; i < f->profile->limits->len; i++) {
+		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
+
+		if (limit_connect_read(l, &failed) && failed.cnt > most.cnt && is_selected(f, l))
+			most = failed;
+	}
+	if (most.cnt < FEW || most.cnt < f->profile->info.duration_ns / PAUSE_NS)
+		return;
+	g_string_append_c(s, ' ');
+	append_failed(s, &most);
+	g_string_append_c(s, '.');
 }
 
 const char *connects_advice(const struct finding *row)
