@@ -18,13 +18,15 @@ struct block_rec_done {
 	__u32 type;
 	__u32 op;		/* REQ_OP_* */
 	__u64 number;
+	__u64 asked_ns;		/* its first page was asked for, long before it was made; 0: not known, or not long */
 	__u64 start_ns, issue_ns, done_ns;	/* made; handed to the driver, 0: not seen; completed */
 	__u64 bytes;
 	__u64 sector;		/* of 512 bytes, where it begins on the disk */
 	__u32 pid, tid;
 	__u32 has_stack;	/* its record came before; 0: it was lost */
 	__u32 is_kernel;	/* issued by a kernel thread */
-	__u32 dirtier, pad;	/* then: the process that last dirtied a page of the file; 0: not known */
+	__u32 dirtier;		/* then: the process that last dirtied a page of the file; 0: not known */
+	__u32 is_held;		/* it was held before it was made, for how long asked_ns tells */
 	char comm[BLOCK_COMM_LEN];
 	char dirtier_comm[BLOCK_COMM_LEN];
 	char disk[BLOCK_NAME_LEN];

@@ -89,6 +89,11 @@ static int tracepoint_args(const char *typedef_name)
 	return t && btf_is_func_proto(t) ? btf_vlen(t) : -EINVAL;
 }
 
+bool feature_has_tracepoint(const char *typedef_name)
+{
+	return tracepoint_args(typedef_name) >= 0;
+}
+
 static int load_tracing(enum bpf_attach_type attach, const char *target, __u32 kind)
 {
 	const struct bpf_insn code[] = {

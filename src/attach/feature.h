@@ -56,5 +56,7 @@ const char *feature_reason(enum feature f);
 const struct kernel_btf *feature_kernel_btf(void);
 /* The kernel's id of a struct to which bpf_rdonly_cast() can cast pointers; 0: not known, or there is no such cast. */
 uint32_t feature_cast_id(const char *struct_name);
+/* "btf_trace_inet_sock_set_state": its typed tracepoint is there. */
+bool feature_has_tracepoint(const char *typedef_name);
 
 #endif

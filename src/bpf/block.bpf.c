@@ -21,6 +21,7 @@ const volatile bool want_ustack, want_kstack, want_file;
 
 /* include/linux/blk_types.h */
 #define REQ_OP_MASK 255
+#define REQ_OP_READ 0
 #define REQ_OP_FLUSH 2
 #define REQ_OP_DRV_IN 34
 /* include/linux/blk-mq.h, where no enum tells */
@@ -83,6 +84,27 @@ struct request___io {
 	__u64 start_time_ns;
 };
 
+/* Whose queue a kernel worker works for; of tasks since Linux 5.17 (e32cf5dfbe22). */
+struct workqueue_struct {
+	char name[24];
+};
+
+struct pool_workqueue {
+	struct workqueue_struct *wq;
+};
+
+struct worker {
+	struct pool_workqueue *current_pwq;
+};
+
+struct kthread {
+	void *data;
+};
+
+struct task_struct___worker {
+	void *worker_private;
+};
+
 /* Since Linux 6.11; macros before. */
 enum rqf_flags {
 	__RQF_FLUSH_SEQ = 1,
@@ -92,8 +114,8 @@ enum rqf_flags {
 
 /* A request on its way. */
 struct flight {
-	__u64 number, start_ns, issue_ns, bytes, sector;
-	__u32 pid, tid, op, has_stack, is_kernel, dirtier;
+	__u64 number, asked_ns, start_ns, issue_ns, bytes, sector;
+	__u32 pid, tid, op, has_stack, is_kernel, is_held, dirtier;
 	char comm[BLOCK_COMM_LEN];
 	char dirtier_comm[BLOCK_COMM_LEN];
 	char disk[BLOCK_NAME_LEN];
@@ -148,6 +170,26 @@ struct {
 	__type(key, struct inode_key);
 	__type(value, struct dirtier);
 } dirtiers SEC(".maps");
+
+/*
+ * Who asked for a page of a file.  A control group's limit (blkio.throttle, io.max) holds what is to be read before
+ * there is a request, which a kernel thread then makes.
+ */
+#define HELD_MIN_NS 1000000	/* a batch of pages takes less to be asked for */
+
+struct reader {
+	__u64 asked_ns;
+	__u32 pid, tid;
+	__u32 is_wanted, pad;
+	char comm[BLOCK_COMM_LEN];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);	/* the page, or the first one of its folio */
+	__type(value, struct reader);
+} readers SEC(".maps");
 
 __u64 last_number = 0;
 /* The window: to attach and to detach takes long, and the disks' own counts are read at these two instants. */
@@ -245,6 +287,25 @@ static __always_inline int dirty(struct address_space *mapping)
 	return 0;
 }
 
+/* (struct folio *folio), before Linux 5.16 (struct page *page): it will be read, or written as a whole. */
+SEC("tp_btf/mm_filemap_add_to_page_cache")
+int block_page_asked(__u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct reader fresh = { 0 };
+	__u64 page = ctx[0];
+
+	if (!is_open || task->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return 0;
+	fresh.asked_ns = bpf_ktime_get_ns();
+	fresh.pid = task->tgid;
+	fresh.tid = task->pid;
+	fresh.is_wanted = is_wanted(task);
+	BPF_CORE_READ_INTO(&fresh.comm, task, comm);
+	bpf_map_update_elem(&readers, &page, &fresh, BPF_ANY);
+	return 0;
+}
+
 SEC("tp_btf/writeback_dirty_folio")
 int block_dirty_folio(__u64 *ctx)
 {
@@ -282,6 +343,53 @@ static __always_inline bool is_same(struct request___io *rq, const struct flight
 	return f && BPF_CORE_READ(rq, start_time_ns) <= f->start_ns;
 }
 
+#define PF_WQ_WORKER 0x00000020	/* include/linux/sched.h */
+#define KTHROTLD 0x646c746f7268746bULL	/* "kthrotld", as a word: block/blk-throttle.c */
+
+/* It makes requests of what a control group's limit has held. */
+static __always_inline bool lets_go_of_held(struct task_struct *task)
+{
+	struct task_struct___worker *of = (void *)task;
+	struct kthread *kthread;
+	struct worker *worker;
+	__u64 name = 0;
+
+	if (!(task->flags & PF_WQ_WORKER) || !bpf_core_field_exists(of->worker_private))
+		return false;
+	kthread = BPF_CORE_READ(of, worker_private);
+	worker = BPF_CORE_READ(kthread, data);
+	bpf_probe_read_kernel(&name, sizeof(name), (void *)BPF_CORE_READ(worker, current_pwq, wq) +
+						   bpf_core_field_offset(struct workqueue_struct, name));
+	return name == KTHROTLD;
+}
+
+/*
+ * The request's first page was asked for long before: it is of who did.  What a page was before it became part of the
+ * cache does not matter, for then it was added again; memory that a direct read goes to is in no cache.
+ */
+static __always_inline bool look_for_reader(struct request___io *rq, struct flight *f)
+{
+	struct page *page = BPF_CORE_READ(rq, bio, bi_io_vec, bv_page);
+	struct reader *r;
+	unsigned long mapping;
+	__u64 key;
+
+	if (f->op != REQ_OP_READ || !page)
+		return false;
+	page = head_of(page);
+	key = (__u64)page;
+	mapping = (unsigned long)BPF_CORE_READ(page, mapping);
+	r = mapping && !(mapping & 3) ? bpf_map_lookup_elem(&readers, &key) : NULL;
+	if (!r || f->start_ns < r->asked_ns + HELD_MIN_NS)
+		return false;
+	f->asked_ns = r->asked_ns;
+	f->pid = r->pid;
+	f->tid = r->tid;
+	f->is_kernel = 0;
+	__builtin_memcpy(f->comm, r->comm, sizeof(r->comm));
+	return r->is_wanted;
+}
+
 static __always_inline int begin(void *ctx, struct request___io *rq, bool is_issue)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -311,6 +419,10 @@ static __always_inline int begin(void *ctx, struct request___io *rq, bool is_iss
 		inode = name_file(rq, b->flight.file);
 	if (is_kernel && inode && look_for_dirtier(inode, &b->flight))
 		is_ours = true;
+	if (is_kernel) {
+		b->flight.is_held = lets_go_of_held(task);
+		is_ours |= look_for_reader(rq, &b->flight);
+	}
 	if (!is_ours)
 		return 0;
 	if (want_kstack || want_ustack) {
@@ -363,6 +475,7 @@ static __always_inline int end(struct request___io *rq)
 		rec->type = BLOCK_REC_DONE;
 		rec->op = f->op;
 		rec->number = f->number;
+		rec->asked_ns = f->asked_ns;
 		rec->start_ns = f->start_ns;
 		rec->issue_ns = f->issue_ns;
 		rec->done_ns = bpf_ktime_get_ns();
@@ -373,7 +486,7 @@ static __always_inline int end(struct request___io *rq)
 		rec->has_stack = f->has_stack;
 		rec->is_kernel = f->is_kernel;
 		rec->dirtier = f->dirtier;
-		rec->pad = 0;
+		rec->is_held = f->is_held || f->asked_ns;
 		__builtin_memcpy(rec->dirtier_comm, f->dirtier_comm, sizeof(rec->dirtier_comm));
 		__builtin_memcpy(rec->comm, f->comm, sizeof(rec->comm));
 		__builtin_memcpy(rec->disk, f->disk, sizeof(rec->disk));

@@ -331,4 +331,5 @@ int handle_switch(unsigned long long *ctx)
 }
 
 #include "bpf/waking.bpf.h"
+#include "bpf/connect.bpf.h"
 #include "bpf/lives.bpf.h"

@@ -105,6 +105,7 @@ struct sock {
 	struct sock_common __sk_common;
 	struct socket *sk_socket;
 	__u16 sk_type;	/* 16 bits of its own since Linux 5.6 */
+	int sk_err;
 };
 
 struct socket {
@@ -114,7 +115,7 @@ struct socket {
 
 /* Its first member is a socket. */
 struct tcp_sock {
-	__u32 data_segs_in, data_segs_out;
+	__u32 data_segs_in, data_segs_out, write_seq;
 };
 
 /* Of an io_uring: what is next to be taken, what has been reaped. */

@@ -65,6 +65,7 @@ void io_json_request(GString *out, const struct block_op *op)
 	json_member_string(&j, "op", op->op);
 	json_member_uint(&j, "sector", op->sector);
 	json_member_uint(&j, "bytes", op->bytes);
+	json_member_uint(&j, "held_ns", op->held_ns);
 	json_member_uint(&j, "queue_ns", op->queue_ns);
 	json_member_uint(&j, "device_ns", op->device_ns);
 	put_path(&j, op->file);
@@ -193,6 +194,9 @@ static void put_block_sum(struct json *j, const struct block_sum *s)
 {
 	json_member_uint(j, "requests", s->count);
 	json_member_uint(j, "bytes", s->bytes);
+	json_member_uint(j, "held_requests", s->held_cnt);
+	json_member_uint(j, "held_unknown", s->held_unknown_cnt);
+	json_member_uint(j, "held_ns", s->held_ns);
 	json_member_uint(j, "queue_ns", s->queue_ns);
 	json_member_uint(j, "device_ns", s->device_ns);
 	put_percentiles(j, s->hist, block_sum_ns(s), s->max_ns);

@@ -26,8 +26,24 @@ static void percentile(GString *s, const char *name, const struct block_sum *sum
 	text_duration(s, wait_percentile_ns(hist, share, block_sum_ns(sum), sum->max_ns));
 }
 
+/* "held 12.4 s (4 more for an unknown time), ", "40 held for an unknown time, " */
+static void append_held(GString *s, const struct block_sum *sum)
+{
+	if (sum->held_ns) {
+		g_string_append(s, "held ");
+		text_duration(s, sum->held_ns);
+	}
+	if (sum->held_unknown_cnt) {
+		g_string_append(s, sum->held_ns ? " (" : "");
+		text_thousands(s, sum->held_unknown_cnt);
+		g_string_append(s, sum->held_ns ? " more for an unknown time)" : " held for an unknown time");
+	}
+	g_string_append(s, sum->held_cnt ? ", " : "");
+}
+
 static void append_times(GString *s, const struct block_sum *sum)
 {
+	append_held(s, sum);
 	g_string_append(s, "queue ");
 	text_duration(s, sum->queue_ns);
 	g_string_append(s, ", device ");
@@ -130,7 +146,8 @@ void io_line_heading(GString *s)
 
 void io_line(GString *s, const struct block_op *op)
 {
-	const uint64_t times[] = { op->queue_ns + op->device_ns, op->queue_ns, op->device_ns };
+	const uint64_t queue_ns = op->held_ns + op->queue_ns;
+	const uint64_t times[] = { queue_ns + op->device_ns, queue_ns, op->device_ns };
 
 	io_append_clock(s, op->start_unix_ns);
 	g_string_append_printf(s, " %7" PRIu32 " ", op->pid);

@@ -47,6 +47,12 @@ struct finding_limit {
 	/* of LIMIT_CPUS: of how many of its threads; whether all may use the same CPUs as that one */
 	uint32_t threads_cnt;
 	bool is_same;
+	/* of LIMIT_POOL, as the sockets tell: pool.h */
+	struct limit_pool pool;
+	double waiting; /* requests that wait for the process, on average */
+	bool is_full; /* who is at the other end of its connections had hardly a rest */
+	const char *server; /* the process there; NULL: not known */
+	struct limit_connect failed; /* of LIMIT_CONNECT: connects.h */
 };
 
 struct finding {

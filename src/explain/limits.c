@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/limits.h"
 
+#include "explain/connects.h"
+#include "explain/loss.h"
+#include "explain/pool.h"
+
 /* Threads of the process that wait for a CPU, and may not use all: where they wait for half of the time it is that. */
 static struct finding_limit cpus_of(const struct findings *f, const struct finding *row)
 {
@@ -60,6 +64,9 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 		break;
 	default:
 		found.limit = stopped_peer(f, row);
+		if (!found.limit && !pool_find(f, row, &found) && !connects_find(f, row, &found) &&
+		    !loss_find(f, row, &found))
+			found = (struct finding_limit){ 0 };
 		return found;
 	}
 	if (!found.limit)

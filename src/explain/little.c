@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/wakers.h"
+#include "explain/connects.h"
 #include "explain/text.h"
 #include "profile/requests.h"
 
@@ -103,6 +104,7 @@ static char *say_idle(const struct findings *f, uint64_t observed_ns)
 	g_string_append_printf(s, "Little to find: %.1f%% of the threads' time is idle; ",
 			       text_percent(f->idle_sum_ns, observed_ns));
 	append_waits(s, f);
+	connects_append_most(s, f);
 	return g_string_free(s, FALSE);
 }
 

@@ -14,7 +14,10 @@
 #include "analyse/wakers.h"
 #include "base/module.h"
 #include "profile/object_upstream.h"
+#include "explain/connects.h"
 #include "explain/lock_kinds.h"
+#include "explain/loss.h"
+#include "explain/pool.h"
 #include "explain/text.h"
 
 #define HOLDERS_SHOWN 3
@@ -148,11 +151,17 @@ static bool append_gil(GString *s, const struct findings *f, const struct findin
 	return true;
 }
 
-/* ", while redis-server/4711 is stopped" */
-static void append_stopped(GString *s, const struct finding *row)
+/* ", while redis-server/4711 is stopped", ": pgbouncer's 2 connections to 127.0.0.1:5432 (postgres) are all busy" */
+static void append_peers_limit(GString *s, const struct findings *f, const struct finding *row)
 {
 	const struct profile_limit *l = row->limit.limit;
 
+	if (l && l->kind == LIMIT_POOL)
+		pool_append(s, f, row);
+	if (l && l->kind == LIMIT_CONNECT)
+		connects_append(s, row);
+	if (l && l->kind == LIMIT_LOSS)
+		g_string_append(s, LOSS_SAYS);
 	if (!l || l->kind != LIMIT_STOPPED)
 		return;
 	g_string_append(s, ", while ");
@@ -161,11 +170,17 @@ static void append_stopped(GString *s, const struct finding *row)
 }
 
 /* "; its control group allows 1.00 MiB/s of reads", "; 4 of its threads may use only CPU 1" */
-static void append_limit(GString *s, const struct finding *row)
+static void append_limit(GString *s, const struct findings *f, const struct finding *row)
 {
 	const struct profile_limit *l = row->limit.limit;
 
-	if (!l || l->kind == LIMIT_STOPPED)
+	if (l && l->kind == LIMIT_POOL)
+		pool_append_evidence(s, f, row);
+	if (l && l->kind == LIMIT_CONNECT)
+		connects_append_evidence(s, row);
+	if (l && l->kind == LIMIT_LOSS)
+		loss_append_evidence(s, row);
+	if (!l || l->kind == LIMIT_STOPPED || l->kind >= LIMIT_POOL)
 		return;
 	if (l->kind == LIMIT_CPUS) {
 		g_string_append(s, "; ");
@@ -290,7 +305,7 @@ void sentence_finding(GString *s, const struct findings *f, const struct finding
 	g_string_append_c(s, ' ');
 	append_what(s, f, row);
 	if (!sentence_is_for_cpu(row))
-		append_stopped(s, row);
+		append_peers_limit(s, f, row);
 }
 
 void sentence_wait(GString *s, const struct findings *f, const struct finding *row)
@@ -471,7 +486,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	}
 	if (r->by.tid || (!has_timeouts(r) && !has_signals(r)) || g_strcmp0(r->by.comm, "timer") != 0)	/* else it is said */
 		sentence_by(s, f, r);
-	append_limit(s, r);
+	append_limit(s, f, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
 		append_holders(s, f);
 }

@@ -3,6 +3,9 @@
 
 #include "analyse/actors.h"
 #include "analyse/wakers.h"
+#include "explain/connects.h"
+#include "explain/loss.h"
+#include "explain/pool.h"
 #include "explain/sentence.h"
 #include "profile/object_upstream.h"
 
@@ -14,8 +17,12 @@
 #define CPUS_FULL 0.75	/* of all CPUs' time */
 #define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
 
-static const char *advice_of_limit(const struct profile_limit *l)
+static const char *advice_of_limit(const struct finding *row)
 {
+	const struct profile_limit *l = row->limit.limit;
+
+	if (!l)
+		return NULL;
 	switch ((enum profile_limit_kind)l->kind) {
 	case LIMIT_STOPPED:
 		return "A stopped process answers nobody: continue it (kill -CONT), or detach its debugger.";
@@ -26,6 +33,12 @@ static const char *advice_of_limit(const struct profile_limit *l)
 		       "offcpu io.";
 	case LIMIT_MEMORY:
 		return "Raise that limit, or use less memory.";
+	case LIMIT_POOL:
+		return pool_advice(row);
+	case LIMIT_CONNECT:
+		return connects_advice(row);
+	case LIMIT_LOSS:
+		return LOSS_ADVICE;
 	default:
 		return NULL;
 	}
@@ -176,8 +189,6 @@ static const char *advice_of_resolver(const struct findings *f, const struct fin
 
 const char *sentence_advice(const struct findings *f, const struct finding *row)
 {
-	const struct profile_limit *limit = row->limit.limit;
-
 	if (row->deadlock == row->deadlock_next && row->deadlock)
 		return "It holds this lock already and waits for itself for ever: do not lock it twice. Until that is mended "
 		       "only a restart helps.";
@@ -192,8 +203,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "threads wait for: `offcpu report --full`.";
 	if (row->busy)
 		return sentence_busy_advice(row);
-	if (limit && advice_of_limit(limit))
-		return advice_of_limit(limit);
+	if (advice_of_limit(row))
+		return advice_of_limit(row);
 	if (row->reason == REASON_CPU_QUEUE && !row->is_yield && wakers_are_connections(f->profile, row->process))
 		return "Most of its wakings are by connections that come in, which many threads wait for: record --storms tells "
 		       "how many wake in vain. EPOLLEXCLUSIVE or SO_REUSEPORT wakes one for each.";

@@ -7,14 +7,16 @@
 #include "base/opener.h"
 #include "base/proc_status.h"
 #include "fold/group_limits.h"
+#include "fold/pool.h"
 
 #define QUEUE_SHARE 20	/* of a thread's time: it waits for a CPU often enough to ask which it may use */
+#define POOL_WAITERS 2	/* that a process has at a time, on average, to ask what it has connections for */
 #define DISK_SHARE 100	/* of the window: a process waits for its disk or memory often enough */
 
-/* What a process waited for: in uninterruptible sleep, and for a CPU. */
+/* What a process waited for: in uninterruptible sleep, and for a CPU; or others for it: at the other end of a socket. */
 struct process {
 	uint32_t pid;
-	uint64_t disk_ns, queue_ns;
+	uint64_t disk_ns, queue_ns, waited_ns;
 };
 
 static char *status_of(const char *proc_dir, uint32_t pid, uint32_t tid)
@@ -113,7 +115,7 @@ static struct process *process_of(GArray *processes, GHashTable *index, uint32_t
 static int compare_processes(gconstpointer va, gconstpointer vb)
 {
 	const struct process *a = va, *b = vb;
-	uint64_t x = a->disk_ns + a->queue_ns, y = b->disk_ns + b->queue_ns;
+	uint64_t x = a->disk_ns + a->queue_ns + a->waited_ns, y = b->disk_ns + b->queue_ns + b->waited_ns;
 
 	return x != y ? (x > y ? -1 : 1) : (a->pid > b->pid) - (a->pid < b->pid);
 }
@@ -138,12 +140,36 @@ static GArray *processes_new(const struct profile *p)
 	return processes;
 }
 
+static void look_at_pools(struct profile *p, const char *proc_dir)
+{
+	g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(struct process));
+	g_autoptr(GHashTable) index = g_hash_table_new(NULL, NULL);
+	struct net_tables *nets = net_tables_new(proc_dir);
+
+	for (guint i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct object *o = profile_wait_object(p, w);
+
+		if (o && (o->kind == OBJECT_SOCKET || o->kind == OBJECT_EPOLL) && o->pid)
+			process_of(peers, index, o->pid)->waited_ns += w->blocked_ns;
+	}
+	g_array_sort(peers, compare_processes);
+	for (guint i = 0; i < MIN(peers->len, LIMITS_POOLS_MAX); i++) {
+		const struct process *one = &g_array_index(peers, struct process, i);
+
+		if (one->waited_ns >= POOL_WAITERS * p->info.duration_ns)
+			pool_look(p, nets, proc_dir, one->pid);
+	}
+	net_tables_free(nets);
+}
+
 void limits_look(struct profile *p, const char *proc_dir)
 {
 	g_autoptr(GArray) processes = processes_new(p);
 	struct group_limits *groups = group_limits_new(proc_dir);
 
 	look_at_peers(p, proc_dir);
+	look_at_pools(p, proc_dir);
 	for (guint i = 0; i < MIN(processes->len, LIMITS_PROCESSES_MAX); i++) {
 		const struct process *one = &g_array_index(processes, struct process, i);
 

@@ -116,25 +116,37 @@ static const char *own_text(struct block_io *b, const char *text, size_t size)
 	return profile_string(b->profile, copy);
 }
 
-/* How long it took, and how much of that was before the driver had it. */
-static uint64_t duration_of(const struct block_rec_done *r, uint64_t *ret_queue_ns)
-{
-	uint64_t all_ns = r->done_ns - MIN(r->start_ns, r->done_ns);
+/* How long it was held before it was made, waited for the driver, and took there. */
+struct times {
+	uint64_t held_ns, queue_ns, device_ns, all_ns;
+};
 
-	*ret_queue_ns = r->issue_ns > r->start_ns ? MIN(r->issue_ns - r->start_ns, all_ns) : 0;
-	return all_ns;
+static struct times times_of(const struct block_rec_done *r)
+{
+	uint64_t made_ns = r->done_ns - MIN(r->start_ns, r->done_ns);
+	struct times t = {
+		.held_ns = r->asked_ns && r->asked_ns < r->start_ns ? r->start_ns - r->asked_ns : 0,
+		.queue_ns = r->issue_ns > r->start_ns ? MIN(r->issue_ns - r->start_ns, made_ns) : 0,
+	};
+
+	t.device_ns = made_ns - t.queue_ns;
+	t.all_ns = t.held_ns + made_ns;
+	return t;
 }
 
 static void add(struct block_sum *s, const struct block_rec_done *r)
 {
-	uint64_t queue_ns, all_ns = duration_of(r, &queue_ns);
+	const struct times t = times_of(r);
 
 	s->count++;
 	s->bytes += r->bytes;
-	s->queue_ns += queue_ns;
-	s->device_ns += all_ns - queue_ns;
-	s->max_ns = MAX(s->max_ns, all_ns);
-	s->hist[profile_hist_slot(all_ns)]++;
+	s->held_cnt += r->is_held;
+	s->held_unknown_cnt += r->is_held && !t.held_ns;
+	s->held_ns += t.held_ns;
+	s->queue_ns += t.queue_ns;
+	s->device_ns += t.device_ns;
+	s->max_ns = MAX(s->max_ns, t.all_ns);
+	s->hist[profile_hist_slot(t.all_ns)]++;
 }
 
 /* "dd (1234)" */
@@ -152,11 +164,12 @@ static const char *dirtier_text(struct block_io *b, const struct block_rec_done 
 
 static void tell_op(const struct block_io *b, const struct block_rec_done *r, const struct row_key *key)
 {
-	uint64_t queue_ns, all_ns = duration_of(r, &queue_ns);
+	const struct times t = times_of(r);
 	const struct block_op op = {
-		.start_unix_ns = b->start_unix_ns + (r->start_ns - b->start_ns),
-		.queue_ns = queue_ns,
-		.device_ns = all_ns - queue_ns,
+		.start_unix_ns = b->start_unix_ns + (r->start_ns - t.held_ns - b->start_ns),
+		.held_ns = t.held_ns,
+		.queue_ns = t.queue_ns,
+		.device_ns = t.device_ns,
 		.bytes = r->bytes,
 		.sector = r->sector == UINT64_MAX ? 0 : r->sector,	/* as the kernel tells a request without one */
 		.pid = r->pid,
@@ -168,7 +181,7 @@ static void tell_op(const struct block_io *b, const struct block_rec_done *r, co
 		.dirtier = key->dirtier,
 	};
 
-	if (all_ns >= b->options.slower_ns)
+	if (t.all_ns >= b->options.slower_ns)
 		b->options.on_op(&op, b->options.data);
 }
 
@@ -220,8 +233,10 @@ static void select_programs(struct block_bpf *skel)
 	bpf_program__set_autoload(skel->progs.block_insert, !has_start);
 	bpf_program__set_autoload(skel->progs.block_issue_or_start, !has_start);
 	bpf_program__set_autoload(skel->progs.block_complete, !has_start);
+	bool has_cache = btf && kernel_btf_id(btf, "btf_trace_mm_filemap_add_to_page_cache", BTF_KIND_TYPEDEF) > 0;
 	bool has_folio = btf && kernel_btf_id(btf, "btf_trace_writeback_dirty_folio", BTF_KIND_TYPEDEF) > 0;
 
+	bpf_program__set_autoload(skel->progs.block_page_asked, has_cache);
 	bpf_program__set_autoload(skel->progs.block_dirty_folio, has_folio);
 	bpf_program__set_autoload(skel->progs.block_dirty_page, !has_folio);
 }
@@ -374,6 +389,9 @@ static void merge(struct block_sum *into, const struct block_sum *s)
 {
 	into->count += s->count;
 	into->bytes += s->bytes;
+	into->held_cnt += s->held_cnt;
+	into->held_unknown_cnt += s->held_unknown_cnt;
+	into->held_ns += s->held_ns;
 	into->queue_ns += s->queue_ns;
 	into->device_ns += s->device_ns;
 	into->max_ns = MAX(into->max_ns, s->max_ns);

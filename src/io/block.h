@@ -18,6 +18,7 @@ struct block_io;
 /* One request that is done; texts are the profile's. */
 struct block_op {
 	uint64_t start_unix_ns;
+	uint64_t held_ns;	/* before it was made; 0: not, or not known */
 	uint64_t queue_ns, device_ns;	/* up to the driver, and from there */
 	uint64_t bytes, sector;		/* sector: of 512 bytes, where it begins on the disk */
 	uint32_t pid, tid;		/* who issued it */
@@ -42,10 +43,13 @@ void block_io_stop(struct block_io *b);
 void block_io_free(struct block_io *b);	/* NULL is fine */
 #define BLOCK_POLL_MS 50
 
-/* What is known of requests with one key; durations are from the making of a request to its end. */
+/*
+ * What is known of requests with one key; durations are from the making of a request to its end, and where it was held
+ * before from there on.
+ */
 struct block_sum {
-	uint64_t count, bytes;
-	uint64_t queue_ns, device_ns, max_ns;	/* up to the driver, and from there */
+	uint64_t count, bytes, held_cnt, held_unknown_cnt;	/* held before they were made; of these, who knows how long */
+	uint64_t held_ns, queue_ns, device_ns, max_ns;	/* before it was made, up to the driver, and from there */
 	uint32_t hist[PROFILE_HIST_SLOTS];
 };
 
@@ -88,7 +92,7 @@ struct profile *block_io_take_profile(struct block_io *b);
 
 static inline uint64_t block_sum_ns(const struct block_sum *s)
 {
-	return s->queue_ns + s->device_ns;
+	return s->held_ns + s->queue_ns + s->device_ns;
 }
 
 #endif

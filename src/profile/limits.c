@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "profile/limits.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define TEXT_MAX_BYTES 16000	/* of all: readers take no longer text */
 
 static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_STOPPED] = "stopped", [LIMIT_CPUS] = "cpus",	[LIMIT_QUOTA] = "quota",
-	[LIMIT_DISK] = "disk",	     [LIMIT_MEMORY] = "memory",
+	[LIMIT_DISK] = "disk",	     [LIMIT_MEMORY] = "memory", [LIMIT_POOL] = "pool",
+	[LIMIT_CONNECT] = "connect", [LIMIT_LOSS] = "loss",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -31,6 +32,67 @@ const struct profile_limit *profile_find_limit(const struct profile *p, enum pro
 			return l;
 	}
 	return NULL;
+}
+
+bool limit_pool_read(const struct profile_limit *l, struct limit_pool *ret)
+{
+	return l && l->kind == LIMIT_POOL &&
+	       sscanf(l->text, "%" SCNu32 " of %" SCNu32 " connections to %63[^, ], for %" SCNu32 " from clients", &ret->cnt,
+		      &ret->made, ret->there, &ret->from_clients) == 4 &&
+	       ret->cnt && ret->cnt <= ret->made && ret->made < ret->from_clients;
+}
+
+static const char *const failures[CONNECT_FAILURE_COUNT] = {
+	[CONNECT_REFUSED] = "refused", [CONNECT_RESET] = "reset", [CONNECT_UNANSWERED] = "unanswered",
+	[CONNECT_UNREACHABLE] = "unreachable", [CONNECT_NO_PORT] = "without a port", [CONNECT_FAILED] = "failed",
+};
+
+const char *connect_failure_text(enum connect_failure failure)
+{
+	return failures[failure];
+}
+
+bool limit_connect_read(const struct profile_limit *l, struct limit_connect *ret)
+{
+	int at = 0;
+
+	if (!l || l->kind != LIMIT_CONNECT ||
+	    sscanf(l->text, "%" SCNu64 " connections to %63[^ ] %n", &ret->cnt, ret->there, &at) != 2 || !at || !ret->cnt ||
+	    !g_str_has_suffix(ret->there, ":"))
+		return false;
+	ret->there[strlen(ret->there) - 1] = '\0';
+	for (unsigned i = 0; i < CONNECT_FAILURE_COUNT; i++) {
+		ret->failure = (enum connect_failure)i;
+		if (strcmp(l->text + at, failures[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+uint64_t profile_failed_connects(const struct profile *p, uint32_t pid, uint32_t tid)
+{
+	uint64_t cnt = 0;
+
+	for (guint i = 0; i < p->limits->len; i++) {
+		const struct profile_limit *l = &g_array_index(p->limits, struct profile_limit, i);
+		struct limit_connect failed;
+
+		if (l->pid == pid && (!tid || l->tid == tid) && limit_connect_read(l, &failed))
+			cnt += failed.cnt;
+	}
+	return cnt;
+}
+
+uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there)
+{
+	uint64_t cnt = 0;
+	int at = 0;
+
+	if (!l || l->kind != LIMIT_LOSS || sscanf(l->text, "%" SCNu64 " segments sent again: %n", &cnt, &at) != 1 || !at ||
+	    !l->text[at])
+		return 0;
+	*ret_there = l->text + at;
+	return cnt;
 }
 
 char *profile_limits_text(const struct profile *p)

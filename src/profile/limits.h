@@ -2,6 +2,8 @@
 #ifndef PROFILE_LIMITS_H
 #define PROFILE_LIMITS_H
 
+#include <inttypes.h>
+
 #include "profile/profile.h"
 
 /*
@@ -16,8 +18,19 @@ enum profile_limit_kind {
 	LIMIT_QUOTA,	/* of its control group: "cpu.max is 0.20 CPUs" */
 	LIMIT_DISK,	/* "io.max limits reads of vda to 1.00 MiB/s" */
 	LIMIT_MEMORY,	/* it is reached: "memory.high is 40.0 MiB, of which 39.9 MiB are in use" */
+	LIMIT_POOL,	/* a process has fewer connections of its own than clients: LIMIT_POOL_FORMAT */
+	LIMIT_CONNECT,	/* connections that the thread tried failed: LIMIT_CONNECT_FORMAT */
+	LIMIT_LOSS,	/* of nobody: TCP sent segments to there again: LIMIT_LOSS_FORMAT */
 	LIMIT_KIND_COUNT
 };
+
+/* that go to one address, of all that it made itself; from clients */
+#define LIMIT_POOL_FORMAT "%u of %u connections to %s, for %u from clients"
+
+#define LIMIT_CONNECT_FORMAT "%" PRIu64 " connections to %s: %s"
+
+/* Behind it whom the segments were for, as the name of a socket begins. */
+#define LIMIT_LOSS_FORMAT "%" PRIu64 " segments sent again: "
 
 struct profile_limit {
 	uint8_t kind;	/* enum profile_limit_kind */
@@ -30,6 +43,35 @@ void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t
 /* Of the process, or, tid not 0, of that thread; NULL: none is known. */
 const struct profile_limit *profile_find_limit(const struct profile *p, enum profile_limit_kind kind, uint32_t pid,
 					       uint32_t tid);
+
+struct limit_pool {
+	uint32_t cnt, made, from_clients;
+	char there[64];		/* "10.0.0.5:5432", "[::1]:80"; not escaped */
+};
+/* False: the limit is none of LIMIT_POOL, or makes no sense. */
+bool limit_pool_read(const struct profile_limit *l, struct limit_pool *ret);
+
+enum connect_failure {
+	CONNECT_REFUSED,
+	CONNECT_RESET,
+	CONNECT_UNANSWERED,
+	CONNECT_UNREACHABLE,
+	CONNECT_NO_PORT,	/* of ours was free */
+	CONNECT_FAILED,
+	CONNECT_FAILURE_COUNT
+};
+const char *connect_failure_text(enum connect_failure failure);	/* "refused" */
+
+struct limit_connect {
+	uint64_t cnt;
+	char there[64];
+	enum connect_failure failure;
+};
+bool limit_connect_read(const struct profile_limit *l, struct limit_connect *ret);
+uint64_t profile_failed_connects(const struct profile *p, uint32_t pid, uint32_t tid);	/* tid 0: of all threads */
+
+/* How many segments were sent again, and *ret_there; 0: it is none of LIMIT_LOSS. */
+uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there);
 
 /* As a recording keeps them, "KIND PID TID TEXT" a line; the caller's.  One with a newline is left out. */
 char *profile_limits_text(const struct profile *p);

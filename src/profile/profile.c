@@ -471,9 +471,9 @@ unsigned profile_chain_len(const struct profile *p, uint32_t chain)
 #define ROW_TABLES(p)                                                                                                  \
 	{                                                                                                              \
 		&(p)->threads, &(p)->waits, &(p)->on_cpu, &(p)->states, &(p)->wakes, &(p)->chains, &(p)->stories,      \
-			&(p)->blames, &(p)->storms, &(p)->losses                                                       \
+			&(p)->blames, &(p)->storms, &(p)->losses, &(p)->limits                                         \
 	}
-#define ROW_TABLE_CNT 10
+#define ROW_TABLE_CNT 11
 
 static void begin_index(struct id_index **index)
 {

@@ -64,7 +64,7 @@ struct session_probe {
 	void (*free)(void *state);	/* before the programs leave the kernel */
 };
 
-extern const struct session_probe probe_blame, probe_languages, probe_objects, probe_on_cpu, probe_requests,
+extern const struct session_probe probe_blame, probe_connects, probe_languages, probe_objects, probe_on_cpu, probe_requests,
 	probe_services, probe_storms, probe_switches, probe_wakers;
 
 #define SESSION_PROBES_MAX 16

@@ -7,6 +7,7 @@ const struct session_probe *const session_probes[] = {
 	&probe_requests,	/* the first to go: each call that it probes costs the traced program time */
 	&probe_wakers,
 	&probe_objects,
+	&probe_connects,
 	&probe_languages,
 	&probe_services,
 	&probe_blame,

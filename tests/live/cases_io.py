@@ -5,6 +5,7 @@ import json
 import mmap
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -150,7 +151,7 @@ def block_requests_one_by_one(env):
         raise Skip("the file system's disk has no requests here")
     env.check.equal({line["type"] for line in lines}, {"request"}, "types of lines")
     env.check.equal(len(lines), sums["requests"], "lines")
-    for part in ("bytes", "queue_ns", "device_ns"):
+    for part in ("bytes", "held_ns", "queue_ns", "device_ns"):
         env.check.equal(sum(line[part] for line in lines), sum(disk[part] for disk in sums["disks"]), part)
     mine = [line for line in lines if line["pid"] == os.getpid() and line["op"] == "read"]
     env.check.that(READS - sums["ended_untold"] <= len(mine) <= READS * 1.01, f"{len(mine)} lines for {READS} reads")
@@ -163,6 +164,45 @@ def block_requests_one_by_one(env):
     out, _ = watch_direct_reads(env, "--block", "--slower", "1000s")
     env.check.that(out.startswith("TIME ") and "SECTOR" in out.splitlines()[0], out[:200])
     env.check.that(not out.splitlines()[1], f"a request of more than 1000 s: {out.splitlines()[1]}")
+
+
+def read_within(group, disk):
+    """Reads that through the cache within a control group; who did."""
+    with subprocess.Popen(["dd", f"if={disk}", "of=/dev/null", "bs=64k"], stderr=subprocess.DEVNULL,
+                          preexec_fn=lambda: enter_cgroup(group, 0)) as reader:
+        reader.wait(30)
+        return reader.pid
+
+
+@case
+def block_requests_that_a_limit_holds(env):
+    """A control group's limit of reads: the time before there are requests is told, and whose they are."""
+    top = "/sys/fs/cgroup/blkio"
+    if not os.path.exists(f"{top}/blkio.throttle.read_bps_device") or not shutil.which("losetup"):
+        raise Skip("no blkio.throttle (cgroup version 1), or no losetup")
+    path, group = env.disk_file(), f"{top}/offcpu-held-{os.getpid()}"
+    with open(path, "wb") as f:
+        f.write(b"x" * (4 << 20))
+    made = subprocess.run(["losetup", "-f", "--show", path], capture_output=True, text=True, check=False)
+    if made.returncode:
+        raise Skip(f"no loop device: {made.stderr.strip()}")
+    loop = made.stdout.strip()
+    try:
+        os.mkdir(group)
+        device = os.stat(loop).st_rdev
+        with open(f"{group}/blkio.throttle.read_bps_device", "w", encoding="ascii") as f:
+            f.write(f"{os.major(device)}:{os.minor(device)} {4 << 20}")
+        out, reader = watch(env, lambda: read_within(group, loop), "--block", "--json")
+        mine = [row for row in json.loads(out)["places"] if row["pid"] == reader and row["disk"] == os.path.basename(loop)]
+        held_ns = sum(row["held_ns"] for row in mine)
+        env.check.that(held_ns > 300_000_000, f"held for {held_ns} ns: {mine}")
+        others_ns = sum(row["queue_ns"] + row["device_ns"] for row in mine)
+        env.check.that(others_ns < held_ns, f"{others_ns} ns in the queue and on the device")
+    finally:
+        subprocess.run(["losetup", "-d", loop], check=False)
+        if os.path.isdir(group):
+            os.rmdir(group)
+        os.unlink(path)
 
 
 @case

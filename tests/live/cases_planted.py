@@ -246,6 +246,80 @@ def what_holds_up_from_outside_is_told(env):
         process.wait()
 
 
+NOBODY = """
+import socket, time
+closed = socket.socket()
+closed.bind(("127.0.0.1", 0))
+def price_of():
+    while True:
+        with socket.socket() as s:
+            s.setblocking(False)
+            s.connect_ex(closed.getsockname())
+        time.sleep(0.1)
+print(flush=True)
+price_of()
+"""
+
+PROXY = """
+import asyncio, os, socket, threading, time
+def listening():
+    s = socket.socket()
+    s.bind(("127.0.0.1", 0))
+    s.listen(32)
+    return s
+server, proxy = listening(), listening()
+def answer(c):
+    while c.recv(1):
+        time.sleep(0.02)
+        c.send(b"a")
+def serve():
+    open("/proc/self/comm", "w").write("database")
+    while True:
+        threading.Thread(target=answer, args=(server.accept()[0],), daemon=True).start()
+async def pass_on():
+    open("/proc/self/comm", "w").write("pooler")
+    free = asyncio.Queue()
+    for _ in range(2):
+        free.put_nowait(await asyncio.open_connection(*server.getsockname()))
+    async def client(reader, writer):
+        while True:
+            question = await reader.readexactly(1)
+            there = await free.get()
+            there[1].write(question)
+            writer.write(await there[0].readexactly(1))
+            free.put_nowait(there)
+    await (await asyncio.start_server(client, sock=proxy)).serve_forever()
+def query():
+    c = socket.create_connection(proxy.getsockname())
+    while True:
+        c.send(b"q")
+        c.recv(1)
+if os.fork() == 0:
+    serve()
+if os.fork() == 0:
+    asyncio.run(pass_on())
+for _ in range(8):
+    threading.Thread(target=query, daemon=True).start()
+time.sleep(0.3)
+print(flush=True)
+time.sleep(60)
+"""
+
+
+@case
+def who_takes_no_more_is_told(env):
+    """A peer that takes no connections, and a proxy whose own connections are all busy: sockets tell, no stack does."""
+    for text, kind, says in [(NOBODY, "failed_connects", "refuses connections"), (PROXY, "pool", "pooler's 2 connections to")]:
+        process = script(env, [sys.executable, "-c"], text)
+        mates = children(process.pid)
+        report, first = record(env, [process.pid, *mates])
+        env.check.equal(report.data["findings"][0].get("limit", {}).get("kind"), kind, "what the first finding is held up by")
+        env.check.that(says in first, f"the first one shown: {first}")
+        for pid in [*mates, process.pid]:
+            os.kill(pid, 9)
+        process.wait()
+
+
 UNSEEN = {
     # function that waits: reason, word of the sentence, program
     "wait_for_pidfd": ("child_exit", "waits for a process to end (pidfd)", """

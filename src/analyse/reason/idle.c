@@ -8,6 +8,7 @@
 #include "analyse/reason/starved.h"
 #include "analyse/roles.h"
 #include "analyse/wakers.h"
+#include "profile/limits.h"
 #include "profile/object_upstream.h"
 #include "profile/on_cpu.h"
 
@@ -35,6 +36,7 @@
 	20 /* of a thread, ended by a timer: a poll loop from here on; many servers tick ten times a second */
 #define LOOKS_PER_S_POLL 1.5
 #define SLEEPS_PER_S 5
+#define RETRIES_PER_S 0.5
 #define SLEEP_DEPTH 2 /* functions of the program: housekeeping sleeps in its main function or what that calls */
 #define BROADCAST_THREADS 8
 #define BROADCAST_CPU_NS 100000 /* as storms have it: less CPU time than that after a wakeup means in vain */
@@ -433,12 +435,23 @@ static bool is_for_one_task(const struct thread *t)
 	return !is_main(t) && (t->flags & THREAD_EXITED) && !(t->flags & THREAD_OPEN_AT_START);
 }
 
+/* It sleeps until it tries again what fails: that is no rest, unless it has time. */
+static bool is_retry(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct thread *t = profile_thread(f->p, w->thread);
+	bool is_known = f->rule[i] && g_str_has_prefix(f->rule[i]->name, RULES_RETRY);
+	uint64_t failed_cnt = profile_failed_connects(f->p, t->pid, is_known ? 0 : t->tid);
+
+	return per_second(f, w) >= RETRIES_PER_S && failed_cnt >= (is_known ? 1 : MAX(w->count / 2, 1));
+}
+
 static enum idle_kind timer(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 
-	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(profile_thread(f->p, w->thread)))
+	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(profile_thread(f->p, w->thread)) || is_retry(f, i))
 		return IDLE_NOT;
 	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
 		return IDLE_NOT;

@@ -61,6 +61,8 @@ enum rule_kind {
 };
 const char *rule_kind_name(enum rule_kind kind); /* "rule", as a block begins */
 
+#define RULES_RETRY "retry-" /* names of rules of sleeps between tries begin so */
+
 struct rule {
 	const char *name;
 	const char *file; /* that it comes from: "built in", or the user's path */

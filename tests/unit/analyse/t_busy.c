@@ -219,6 +219,148 @@ static void test_stopped_peer(void)
 	profile_free(p);
 }
 
+static uint32_t socket_of(struct profile *p, const char *name, uint32_t pid)
+{
+	const struct object object = { .kind = OBJECT_SOCKET, .operation = "", .name = name, .place = "tcp", .pid = pid };
+
+	return profile_object(p, &object) + 1;
+}
+
+/*
+ * Clients that wait for a proxy, whose connections to the server there are known: of each a thread of the server waits
+ * for rest_ms of a second for the next request.
+ */
+static struct profile *proxy_new(unsigned clients, unsigned made, unsigned servers, uint64_t rest_ms)
+{
+	struct profile *p = window_new();
+	g_autofree char *text = g_strdup_printf(LIMIT_POOL_FORMAT, made, made, "127.0.0.1:5432", clients);
+
+	fixture_thread(p, 20, 20, "proxy", "pro\033xy");
+	for (unsigned i = 0; i < clients; i++) {
+		add_wait(p, runner(p, 10 + 100 * i, "shop"), 'S', 1, 950, "main@shop query@shop recv@libc.so.6",
+			 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+		g_array_index(p->waits, struct wait, p->waits->len - 1).object = socket_of(p, "127.0.0.1:6432 (proxy)", 20);
+	}
+	for (unsigned i = 0; i < servers; i++) {
+		add_wait(p, runner(p, 11 + 100 * i, "postgres"), 'S', 1, rest_ms, "main@postgres next@postgres recv@libc.so.6",
+			 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+		g_array_index(p->waits, struct wait, p->waits->len - 1).object = socket_of(p, ":5432 from 127.0.0.1 (proxy)", 20);
+	}
+	profile_add_limit(p, LIMIT_POOL, 20, 0, text);
+	return p;
+}
+
+static void test_pool_of_proxy(void)
+{
+	static const struct {
+		unsigned clients, made, servers;
+		uint64_t rest_ms;
+		bool is_told;
+	} cases[] = {
+		{ 8, 2, 2, 20, true },
+		{ 8, 2, 1, 20, true },		/* one never rested */
+		{ 8, 2, 2, 500, false },
+		{ 8, 2, 3, 20, false },		/* there are others, too */
+		{ 3, 2, 2, 200, false },
+		{ 8, 2, 0, 0, false },		/* of a server elsewhere nothing is known, and the proxy asks nobody */
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = proxy_new(cases[i].clients, cases[i].made, cases[i].servers, cases[i].rest_ms);
+
+		if (cases[i].is_told) {
+			assert_told(p, "sentence", ": pro\\x1bxy's 2 connections to 127.0.0.1:5432 (postgres) are all busy");
+			assert_told(p, "evidence", "has 8 connections from clients, of which 7.6 wait on average");
+		} else {
+			struct findings *f = findings_new(p, NULL);
+
+			for (guint r = 0; r < f->rows->len; r++)
+				g_assert_null(g_array_index(f->rows, struct finding, r).limit.limit);
+			findings_free(f);
+		}
+		profile_free(p);
+	}
+}
+
+/* A thread that sleeps until it tries again what nobody takes does not rest. */
+static void test_retries(void)
+{
+	static const struct {
+		const char *limit;
+		uint32_t tid;	/* whose connections failed */
+		const char *sentence, *evidence;	/* NULL: nothing is said of it */
+	} cases[] = {
+		{ "4 connections to 10.0.0.5:80: refused", 20, ": 10.0.0.5:80 refuses connections",
+		  "; 4 connections to 10.0.0.5:80 were refused" },
+		{ "4 connections to 10.0.0.5:80: without a port", 20,
+		  ": no local port is free to connect to 10.0.0.5:80", "; 4 connections to 10.0.0.5:80 found no free port" },
+		{ "1 connections to 10.0.0.5:80: refused", 20, NULL, NULL },	/* it sleeps four times */
+		{ "4 connections to 10.0.0.5:80: refused", 21, NULL, NULL },
+		{ "2 connections to 10.0.0.5:80: reset", 20, ": 10.0.0.5:80 resets connections",
+		  "; 2 connections to 10.0.0.5:80 were reset" },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+
+		add_wait(p, runner(p, 20, "shop"), 'S', 4, 200, "main@shop price_of@shop nanosleep@libc.so.6",
+			 "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]");
+		profile_add_limit(p, LIMIT_CONNECT, 10, cases[i].tid, cases[i].limit);
+		struct findings *f = findings_new(p, NULL);
+		struct parts parts = { 0 };
+
+		if (cases[i].sentence) {
+			g_assert_cmpuint(f->rows->len, ==, 1);
+			parts_of(f, 0, &parts);
+			g_assert_nonnull(strstr(parts.sentence, cases[i].sentence));
+			g_assert_nonnull(strstr(parts.evidence, cases[i].evidence));
+		} else if (f->rows->len) {
+			parts_of(f, 0, &parts);
+			g_assert_null(strstr(parts.sentence, "connections"));
+		}
+		parts_clear(&parts);
+		findings_free(f);
+		profile_free(p);
+	}
+}
+
+/* Waits as long as TCP's timer, to a peer that much was sent to again. */
+static void test_losses(void)
+{
+	static const struct {
+		const char *limit;
+		uint64_t waits, each_ms;
+		bool is_told;
+	} cases[] = {
+		{ "5 segments sent again: 10.0.0.5:5432", 4, 210, true },
+		{ "4 segments sent again: 10.0.0.5:5432", 4, 210, false },
+		{ "5 segments sent again: 10.0.0.5:54321", 4, 210, false },
+		{ "5 segments sent again: 10.0.0.5:543", 4, 210, false },
+		{ "50 segments sent again: 10.0.0.5:5432", 40, 20, false },	/* shorter than the timer */
+		{ "5 segments sent again", 4, 210, false },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+
+		add_wait(p, runner(p, 20, "shop"), 'S', cases[i].waits, cases[i].each_ms, "main@shop query@shop recv@libc.so.6",
+			 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+		g_array_index(p->waits, struct wait, 0).object = socket_of(p, "10.0.0.5:5432 (postgres)", 30);
+		profile_add_limit(p, LIMIT_LOSS, 0, 0, cases[i].limit);
+		if (cases[i].is_told) {
+			assert_told(p, "sentence", ": packets are lost on the way");
+			assert_told(p, "evidence", "; TCP sent 5 segments again to 10.0.0.5:5432");
+		} else {
+			struct findings *f = findings_new(p, NULL);
+
+			g_assert_cmpuint(f->rows->len, ==, 1);
+			g_assert_null(g_array_index(f->rows, struct finding, 0).limit.limit);
+			findings_free(f);
+		}
+		profile_free(p);
+	}
+}
+
 static char *screen_of(const struct profile *p)
 {
 	const struct text_options options = { 0 };
@@ -279,6 +421,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/busy/pool", test_pool);
 	g_test_add_func("/busy/limits", test_limits);
 	g_test_add_func("/busy/stopped peer", test_stopped_peer);
+	g_test_add_func("/busy/pool of a proxy", test_pool_of_proxy);
+	g_test_add_func("/busy/retries", test_retries);
+	g_test_add_func("/busy/losses", test_losses);
 	g_test_add_func("/busy/hidden queue", test_hidden_queue);
 	g_test_add_func("/busy/little", test_little);
 	return g_test_run();

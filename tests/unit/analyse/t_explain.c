@@ -4,6 +4,7 @@
 #include "../fixture.h"
 #include "explain/explain.h"
 #include "explain/sentence.h"
+#include "profile/limits.h"
 #include "profile/slices_build.h"
 
 #define MS UINT64_C(1000000)
@@ -125,6 +126,37 @@ static void test_virtual_threads(void)
 		if (waits[i].says)
 			g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).sentence, waits[i].says));
 		g_assert_nonnull(strstr(e->unseen, "Not seen: virtual threads of"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* An event loop that tries again and again to connect waits for nothing: its connections tell. */
+static void test_healthy_but_alone(void)
+{
+	static const struct {
+		const char *limit;
+		uint32_t tid;	/* whose they are; thread 11 is selected */
+		bool is_told;
+	} cases[] = {
+		{ "5 connections to 10.0.0.5:80: refused", 11, true },
+		{ "4 connections to 10.0.0.5:80: refused", 11, false },	/* less than one in two seconds */
+		{ "5 connections to 10.0.0.5:80: refused", 12, false },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t thread = thread_of(p, 11, "app", 40);
+		bool selected[] = { true, false }, waits[] = { true };
+		struct selection selection = { .threads = selected, .waits = waits };
+
+		thread_of(p, 12, "app", 40);
+		add_wait(p, thread, 'D', 80, 4, USER, READ);
+		profile_add_limit(p, LIMIT_CONNECT, 10, cases[i].tid, cases[i].limit);
+		struct explanation *e = explanation_new(p, &selection);
+
+		g_assert_nonnull(e->little);
+		g_assert_cmpint(g_str_has_suffix(e->little, " 5 connections to 10.0.0.5:80 were refused."), ==, cases[i].is_told);
 		explanation_free(e);
 		profile_free(p);
 	}
@@ -514,6 +546,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/kernel-thread", test_kernel_thread);
 	g_test_add_func("/explain/healthy", test_healthy);
+	g_test_add_func("/explain/healthy but alone", test_healthy_but_alone);
 	g_test_add_func("/explain/computes", test_computes);
 	g_test_add_func("/explain/virtual-threads", test_virtual_threads);
 	g_test_add_func("/explain/order", test_order);

@@ -2,6 +2,7 @@
 #include "fold/limits.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include <glib/gstdio.h>
 
@@ -170,6 +171,117 @@ static void test_peers(void)
 	}
 }
 
+static void put_socket(GString *table, unsigned inode, unsigned local_port, unsigned remote_port, unsigned state)
+{
+	g_autofree char *fd = g_strdup_printf("%s/proc/20/fd/%u", folder, inode), *link = g_strdup_printf("socket:[%u]", inode);
+
+	g_string_append_printf(table, "   0: 0100007F:%04X %s:%04X %02X 00000000:00000000 00:00000000 00000000 0 0 %u 1 x\n",
+			       local_port, state == 10 ? "00000000" : "0100007F", remote_port, state, inode);
+	g_assert_cmpint(symlink(link, fd), ==, 0);
+}
+
+/* A process that others wait for: connections of its own, and its clients'. */
+static void test_pool(void)
+{
+	static const struct {
+		unsigned clients, made, elsewhere;
+		uint64_t waited_ns;
+		const char *told;
+	} cases[] = {
+		{ 5, 2, 0, 5000 * MS, "2 of 2 connections to 127.0.0.1:5432, for 5 from clients" },
+		{ 5, 2, 1, 5000 * MS, "2 of 3 connections to 127.0.0.1:5432, for 5 from clients" },
+		{ 5, 5, 0, 5000 * MS, NULL },
+		{ 5, 0, 0, 5000 * MS, NULL },
+		{ 5, 2, 0, 1900 * MS, NULL },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new('S');
+		const struct object object = { .kind = OBJECT_SOCKET, .operation = "", .name = "127.0.0.1:6432 (proxy)", .place = "tcp", .pid = 20 };
+		g_autoptr(GString) table = g_string_new("  sl  local_address ...\n");
+
+		begin();
+		put("proc/20/fd/README", "%s", "no socket");
+		put_socket(table, 1000, 6432, 0, 10);
+		for (unsigned c = 0; c < cases[i].clients; c++)
+			put_socket(table, 1100 + c, 6432, 40000 + c, 1);
+		for (unsigned c = 0; c < cases[i].made; c++)
+			put_socket(table, 1200 + c, 50000 + c, 5432, 1);
+		for (unsigned c = 0; c < cases[i].elsewhere; c++)
+			put_socket(table, 1300 + c, 51000 + c, 9999, 1);
+		put("proc/20/net/tcp", "%s", table->str);
+		put("proc/20/ns/net", "%s", "");
+		g_array_index(p->waits, struct wait, 0).object = profile_object(p, &object) + 1;
+		g_array_index(p->waits, struct wait, 0).blocked_ns = cases[i].waited_ns;
+		look(p);
+		const struct profile_limit *l = profile_find_limit(p, LIMIT_POOL, 20, 0);
+		g_assert_cmpstr(l ? l->text : NULL, ==, cases[i].told);
+		end(p);
+	}
+}
+
+static void test_pool_text(void)
+{
+	static const struct {
+		const char *text;
+		bool is_one;
+	} cases[] = {
+		{ "2 of 3 connections to [::1]:5432, for 5 from clients", true },
+		{ "3 of 2 connections to [::1]:5432, for 5 from clients", false },
+		{ "2 of 3 connections to [::1]:5432, for 3 from clients", false },
+		{ "0 of 3 connections to x, for 5 from clients", false },
+		{ "2 of 3 connections to , for 5 from clients", false },
+		{ "nonsense", false },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct profile_limit l = { .kind = LIMIT_POOL, .text = cases[i].text };
+		struct limit_pool pool;
+
+		g_assert_true(limit_pool_read(&l, &pool) == cases[i].is_one);
+		if (cases[i].is_one)
+			g_assert_cmpstr(pool.there, ==, "[::1]:5432");
+	}
+	g_assert_false(limit_pool_read(NULL, &(struct limit_pool){ 0 }));
+}
+
+static void test_connect_text(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t cnt;	/* 0: it is none */
+		enum connect_failure failure;
+	} cases[] = {
+		{ "35 connections to 10.0.0.5:5432: refused", 35, CONNECT_REFUSED },
+		{ "1 connections to [::1]:80: unanswered", 1, CONNECT_UNANSWERED },
+		{ "1 connections to [::1]:80: without a port", 1, CONNECT_NO_PORT },
+		{ "0 connections to [::1]:80: refused", 0, 0 },
+		{ "1 connections to [::1]:80 refused", 0, 0 },
+		{ "1 connections to [::1]:80: laughed at", 0, 0 },
+		{ "1 connections to [::1]:80:", 0, 0 },
+		{ "", 0, 0 },
+	};
+	struct profile *p = profile_new();
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct profile_limit l = { .kind = LIMIT_CONNECT, .text = cases[i].text };
+		struct limit_connect failed;
+		bool is_one = limit_connect_read(&l, &failed);
+
+		g_assert_true(is_one == (cases[i].cnt > 0));
+		if (is_one) {
+			g_assert_cmpuint(failed.cnt, ==, cases[i].cnt);
+			g_assert_cmpint(failed.failure, ==, cases[i].failure);
+		}
+		profile_add_limit(p, LIMIT_CONNECT, 10, 11, cases[i].text);
+	}
+	profile_add_limit(p, LIMIT_CONNECT, 10, 12, cases[0].text);
+	g_assert_cmpuint(profile_failed_connects(p, 10, 11), ==, 37);
+	g_assert_cmpuint(profile_failed_connects(p, 10, 0), ==, 72);
+	g_assert_cmpuint(profile_failed_connects(p, 11, 11), ==, 0);
+	profile_free(p);
+}
+
 /* As in a recording, and what a forged one may hold. */
 static void test_text(void)
 {
@@ -200,6 +312,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/limits/version 1", test_version_1);
 	g_test_add_func("/limits/cpus", test_cpus);
 	g_test_add_func("/limits/peers", test_peers);
+	g_test_add_func("/limits/pool", test_pool);
+	g_test_add_func("/limits/pool-text", test_pool_text);
+	g_test_add_func("/limits/connect-text", test_connect_text);
 	g_test_add_func("/limits/text", test_text);
 	return g_test_run();
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "profile/id_index.h"
+#include "profile/limits.h"
 #include "profile/profile.h"
 #include "profile/profile_compact.h"
 #include "profile/profile_file.h"
@@ -333,12 +334,13 @@ static void test_empty_rows(void)
 		profile_add_wait(p, &w);
 		profile_add_wait(p, &w);
 		profile_add_loss(p, "a", "A.", 1, 0);
+		profile_add_limit(p, LIMIT_CONNECT, 1, 2, "1 connections to 10.0.0.5:80: refused");
 		g_assert_cmpuint(w.thread, ==, 0);
 		g_assert_cmpuint(p->waits->len, ==, 1);
 		g_assert_cmpuint(profile_wait(p, 0)->count, ==, 2);
 		g_assert_true(profile_check(p, NULL));
 		profile_empty_rows(p);
-		g_assert_cmpuint(p->threads->len + p->waits->len + p->losses->len, ==, 0);
+		g_assert_cmpuint(p->threads->len + p->waits->len + p->losses->len + p->limits->len, ==, 0);
 	}
 	g_assert_cmpuint(profile_node(p, 0, profile_frame(p, &frame)), ==, node);
 	g_assert_cmpuint(profile_object(p, &object), ==, id);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/connects.h"
+
+#include <string.h>
+
+#include "explain/sentence.h"
+#include "explain/text.h"
+
+#define FEW 2
+#define PAUSE_NS 2000000000ULL	/* who tries again after more has time */
+
+static const struct {
+	const char *says_before, *says_behind, *evidence, *advice;	/* the address stands between the first two */
+} words[CONNECT_FAILURE_COUNT] = {
+	[CONNECT_REFUSED] = { "", " refuses connections", "were refused",
+		"Nobody listens there: see whether that service runs, and whether its address and port are right. The sleeps only "
+		"hide that." },
+	[CONNECT_RESET] = { "", " resets connections", "were reset",
+		"That service, or what stands before it, ends connections before they are set up: see its log and limits. The "
+		"sleeps only hide that." },
+	[CONNECT_UNANSWERED] = { "", " does not answer", "were not answered",
+		"Nobody takes the connection: the host is down, packets are dropped (a firewall), or the listener's accept queue is "
+		"full. The sleeps only hide that." },
+	[CONNECT_UNREACHABLE] = { "", " cannot be reached", "found no way there",
+		"The host is down, or there is no route to it: see its address and the routes. The sleeps only hide that." },
+	[CONNECT_NO_PORT] = { "no local port is free to connect to ", "", "found no free port",
+		"Closed connections to there keep their ports for a minute (TIME_WAIT): keep connections open, or widen "
+		"ip_local_port_range." },
+	[CONNECT_FAILED] = { "connections to ", " fail", "failed", NULL },
+};
+
+/* Is it a thread of the finding's?  Of sleeps that a rule knows as retries, of its process. */
+static bool is_of_row(const struct findings *f, const struct finding *row, const struct profile_limit *l, bool is_retry)
+{
+	const struct profile *p = f->profile;
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct thread *t = f->blocked_in[i] == row->id ? profile_thread(p, profile_wait(p, i)->thread) : NULL;
+
+		if (t && t->pid == l->pid && (is_retry || t->tid == l->tid))
+			return true;
+	}
+	return false;
+}
+
+/* Of several addresses the one that failed most often in one thread; all threads' tries there count. */
+static void add(struct finding_limit *best, const struct profile_limit *l, const struct limit_connect *failed)
+{
+	struct limit_connect known;
+
+	if (best->limit && limit_connect_read(best->limit, &known) && known.failure == failed->failure &&
+	    strcmp(known.there, failed->there) == 0) {
+		best->failed.cnt += failed->cnt;
+		return;
+	}
+	if (best->limit && best->failed.cnt >= failed->cnt)
+		return;
+	best->limit = l;
+	best->failed = *failed;
+}
+
+bool connects_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+	const bool is_retry = rule && g_str_has_prefix(rule->name, RULES_RETRY);
+	uint64_t all = 0;
+
+	*ret = (struct finding_limit){ 0 };
+	if (row->reason != REASON_SLEEP)
+		return false;
+	for (guint i = 0; i < f->profile->limits->len; i++) {
+		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
+		struct limit_connect failed;
+
+		if (!limit_connect_read(l, &failed) || !is_of_row(f, row, l, is_retry))
+			continue;
+		all += failed.cnt;
+		add(ret, l, &failed);
+	}
+	/* a thread may connect now and then, and sleep for other reasons */
+	return ret->limit && (is_retry || all >= row->count / 2);
+}
+
+void connects_append(GString *s, const struct finding *row)
+{
+	const struct limit_connect *failed = &row->limit.failed;
+
+	g_string_append(s, ": ");
+	g_string_append(s, words[failed->failure].says_before);
+	text_safe_cut(s, failed->there, FINDING_NAME_COLUMNS);
+	g_string_append(s, words[failed->failure].says_behind);
+}
+
+static void append_failed(GString *s, const struct limit_connect *failed)
+{
+	text_thousands(s, failed->cnt);
+	g_string_append(s, failed->cnt == 1 ? " connection to " : " connections to ");
+	text_safe_cut(s, failed->there, FINDING_NAME_COLUMNS);
+	g_string_append_c(s, ' ');
+	if (failed->cnt == 1 && g_str_has_prefix(words[failed->failure].evidence, "were "))
+		g_string_append_printf(s, "was %s", words[failed->failure].evidence + strlen("were "));
+	else
+		g_string_append(s, words[failed->failure].evidence);
+}
+
+void connects_append_evidence(GString *s, const struct finding *row)
+{
+	g_string_append(s, "; ");
+	append_failed(s, &row->limit.failed);
+}
+
+static bool is_selected(const struct findings *f, const struct profile_limit *l)
+{
+	for (uint32_t i = 0; f->selection && i < f->profile->threads->len; i++)
+		if (profile_thread(f->profile, i)->tid == l->tid)
+			return f->selection->threads[i];
+	return !f->selection;
+}
+
+void connects_append_most(GString *s, const struct findings *f)
+{
+	struct limit_connect most = { 0 }, failed;
+
+	for (guint i = 0; i < f->profile->limits->len; i++) {
+		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
+
+		if (limit_connect_read(l, &failed) && failed.cnt > most.cnt && is_selected(f, l))
+			most = failed;
+	}
+	if (most.cnt < FEW || most.cnt < f->profile->info.duration_ns / PAUSE_NS)
+		return;
+	g_string_append_c(s, ' ');
+	append_failed(s, &most);
+	g_string_append_c(s, '.');
+}
+
+const char *connects_advice(const struct finding *row)
+{
+	return words[row->limit.failed.failure].advice;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/pool.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "explain/sentence.h"
+#include "explain/text.h"
+#include "profile/object_upstream.h"
+
+#define BUSY_PERCENT 90	/* of the window: less is no full pool */
+
+/* What the waits at both ends of the process's sockets tell. */
+struct ends {
+	uint64_t clients_ns;	/* others wait for it: of a request each */
+	uint64_t idle_ns;	/* others wait for its next request */
+	GHashTable *servers;	/* threads that do, by index */
+	const char *server;
+};
+
+/* ":5432 from 127.0.0.1 (pgbouncer)": who listens at that port waits for what the process sends. */
+static bool is_at_port(const struct object *o, const char *there)
+{
+	const char *port = strrchr(there, ':');
+	size_t len = port ? strlen(port) : 0;
+
+	return len && strncmp(o->name, port, len) == 0 && g_str_has_prefix(o->name + len, " from ");
+}
+
+static struct ends ends_of(const struct findings *f, uint32_t pid, const char *there)
+{
+	const struct profile *p = f->profile;
+	struct ends e = { .servers = g_hash_table_new(NULL, NULL) };
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct object *o = profile_wait_object(p, w);
+
+		if (!o || o->kind != OBJECT_SOCKET || o->pid != pid)
+			continue;
+		if (is_at_port(o, there)) {
+			e.idle_ns += w->blocked_ns;
+			e.server = profile_thread(p, w->thread)->process;
+			g_hash_table_add(e.servers, GUINT_TO_POINTER(w->thread + 1));
+		} else if (*o->name != ':' && reasons_of(f->reasons, i) == REASON_NETWORK_RECEIVE &&
+			   !reasons_is_idle(f->reasons, i)) {
+			e.clients_ns += w->blocked_ns;
+		}
+	}
+	return e;
+}
+
+/* The thread that ends the waits waits for an answer itself: it does not compute what is waited for. */
+static bool has_asked(const struct findings *f, const struct finding *row, uint32_t pid)
+{
+	uint32_t own = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->pid;
+	uint32_t object = row->by.does_wait ? reasons_object(f->reasons, row->by.does_wait - 1) : 0;
+
+	if (own == pid)
+		return row->reason == REASON_NETWORK_RECEIVE;
+	return row->by.pid == pid && row->by.does_ns && row->by.does == REASON_NETWORK_RECEIVE && object &&
+	       object_upstream(profile_get_object(f->profile, object - 1));
+}
+
+static const struct profile_limit *limit_of(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+	const struct profile_limit *l = NULL;
+
+	if (!o || row->reason != REASON_NETWORK_RECEIVE)
+		return NULL;
+	if (o->pid)
+		l = profile_find_limit(f->profile, LIMIT_POOL, o->pid, 0);
+	if (!l && object_upstream(o))
+		l = profile_find_limit(f->profile, LIMIT_POOL,
+				       profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->pid, 0);
+	return l;
+}
+
+bool pool_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
+{
+	const struct profile_limit *l = limit_of(f, row);
+	struct limit_pool pool;
+
+	if (!limit_pool_read(l, &pool) || !f->profile->info.duration_ns)
+		return false;
+	const uint64_t window_ns = f->profile->info.duration_ns, all_ns = window_ns * pool.cnt;
+	struct ends e = ends_of(f, l->pid, pool.there);
+	uint32_t servers = g_hash_table_size(e.servers);
+	bool is_known = servers && servers <= pool.cnt;	/* one thread waits at each connection, or never does */
+
+	g_hash_table_unref(e.servers);
+	*ret = (struct finding_limit){
+		.limit = l,
+		.waiting = (double)e.clients_ns / (double)window_ns,
+		.is_full = is_known && e.idle_ns <= all_ns / 100 * (100 - BUSY_PERCENT),
+		.server = e.server,
+		.pool = pool,
+	};
+	/* half as many again wait as could be asked for; what an event loop waits for counts as one */
+	if (ret->waiting < 1.5 * pool.made && (!ret->is_full || pool.from_clients < 2 * pool.made))
+		return false;
+	return ret->is_full || (!is_known && pool.cnt == pool.made && has_asked(f, row, l->pid));
+}
+
+static const char *name_of(const struct profile *p, uint32_t pid)
+{
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		if (profile_thread(p, i)->pid == pid)
+			return profile_thread(p, i)->process;
+	return NULL;
+}
+
+static void append_name(GString *s, const struct findings *f, const struct finding *row)
+{
+	const char *name = name_of(f->profile, row->limit.limit->pid);
+
+	if (name)
+		text_safe_cut(s, name, FINDING_NAME_COLUMNS);
+	else
+		g_string_append_printf(s, "process %" PRIu32, row->limit.limit->pid);
+}
+
+void pool_append(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct finding_limit *l = &row->limit;
+
+	g_string_append(s, ": ");
+	append_name(s, f, row);
+	g_string_append(s, l->is_full ? "'s " : " has ");
+	if (l->pool.cnt == 1)
+		g_string_append(s, l->is_full ? "only connection to " : "one connection to ");
+	else
+		g_string_append_printf(s, "%u connections to ", l->pool.cnt);
+	text_safe_cut(s, l->pool.there, FINDING_NAME_COLUMNS);
+	if (l->server) {
+		g_string_append(s, " (");
+		text_safe_cut(s, l->server, FINDING_NAME_COLUMNS);
+		g_string_append_c(s, ')');
+	}
+	if (l->is_full)
+		g_string_append(s, l->pool.cnt == 1 ? " is busy" : " are all busy");
+}
+
+void pool_append_evidence(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct finding_limit *l = &row->limit;
+
+	g_string_append(s, "; ");
+	append_name(s, f, row);
+	g_string_append_printf(s, " has %" PRIu32 " connections from clients", l->pool.from_clients);
+	if (l->waiting >= l->pool.made)
+		g_string_append_printf(s, ", of which %.1f wait on average", MIN(l->waiting, (double)l->pool.from_clients));
+}
+
+const char *pool_advice(const struct finding *row)
+{
+	return row->limit.is_full ?
+		       "Requests queue for one of these connections: raise that pool if the server there has room for more, or "
+		       "shorten what the server does for each." :
+		       "If one of these connections carries one request at a time, the others queue: raise that pool if the server "
+		       "there has room for more, or shorten what it does for each.";
+}

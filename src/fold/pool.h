@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef FOLD_POOL_H
+#define FOLD_POOL_H
+
+#include "base/net_table.h"
+#include "profile/limits.h"
+
+#define POOL_SOCKETS_MAX 4096	/* of a process; one with more descriptors is not looked at */
+
+/*
+ * Of a process that others wait for: how many TCP connections it has from clients, and how many it made itself and
+ * where most of these go.  Adds LIMIT_POOL where the clients are more, else nothing.
+ */
+void pool_look(struct profile *p, struct net_tables *nets, const char *proc_dir, uint32_t pid);
+
+#endif
