@@ -273,12 +273,13 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 		return;
 	}
 	struct key key = { .process = profile_thread(f->profile, w->thread)->process, .reason = reason };
+	bool is_anywhere = reasons_is_anywhere(f->reasons, i);
 
 	if (o && lock_is_held(o) && reason_family(reason) == FAMILY_LOCK)
 		key.lock = m->kinds[m->locks[w->object]];
 	else
-		key.function = own_function(m, i);
-	if (reason != REASON_LOCK_GIL)	/* that is others' doing */
+		key.function = is_anywhere ? NULL : own_function(m, i);
+	if (reason != REASON_LOCK_GIL && !is_anywhere)	/* that is others' doing */
 		key.loop = reasons_loop(f->reasons, i);
 	f->blocked_ns += w->blocked_ns;
 	c->family_ns[reason_family(reason)] += w->blocked_ns;

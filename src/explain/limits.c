@@ -53,6 +53,10 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 	case REASON_MEMORY_RECLAIM:
 		found.limit = profile_find_limit(f->profile, LIMIT_MEMORY, pid, 0);
 		break;
+	case REASON_STOPPED:
+		found.limit = reasons_is_anywhere(f->reasons, row->wait) ? profile_find_limit(f->profile, LIMIT_FROZEN, pid, 0) :
+									   stopped_peer(f, row);
+		return found;
 	case REASON_DISK_READ:
 	case REASON_DISK_WRITE:
 	case REASON_DISK_SYNC:

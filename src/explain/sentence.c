@@ -165,7 +165,7 @@ static void append_limit(GString *s, const struct finding *row)
 {
 	const struct profile_limit *l = row->limit.limit;
 
-	if (!l || l->kind == LIMIT_STOPPED)
+	if (!l || l->kind == LIMIT_STOPPED || l->kind == LIMIT_FROZEN)
 		return;
 	if (l->kind == LIMIT_CPUS) {
 		g_string_append(s, "; ");
@@ -209,7 +209,7 @@ static bool is_own_address(const struct findings *f, const struct finding *row)
 
 static bool tells_function(const struct findings *f, const struct finding *row)
 {
-	return row->frame >= 0 && !is_loop_upstream(f, row) && !is_library_loop(f, row) && !is_own_address(f, row);
+	return row->frame >= 0 && !reasons_is_anywhere(f->reasons, row->wait) && !is_loop_upstream(f, row) && !is_library_loop(f, row) && !is_own_address(f, row);
 }
 
 bool sentence_is_for_workers(const struct findings *f, const struct finding *row)
@@ -242,10 +242,19 @@ const char *sentence_says(const struct findings *f, const struct finding *row)
 		return "is woken with many others by one broadcast";
 	if (row->is_fork)
 		return "waits for fork() to copy its memory";
+	if (row->limit.limit && row->limit.limit->kind == LIMIT_FROZEN)
+		return "is frozen by its control group";
 	if (!is_in_worker(f, row) || !row->by.tid)
 		return reasons_says(f->reasons, row->wait);
 	return sentence_is_starved(f, row) ? "is a worker of a pool that waits for another task of that pool" :
 					     "waits for the result of a task";
+}
+
+/* "is frozen by its control group, /docker/shop" */
+static void append_freezer(GString *s, const struct profile_limit *l)
+{
+	g_string_append(s, ", ");
+	text_safe_cut(s, l->text, LIMIT_COLUMNS);
 }
 
 /* "waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
@@ -254,11 +263,13 @@ static void append_what(GString *s, const struct findings *f, const struct findi
 	bool is_cpu = sentence_is_for_cpu(row);
 	const struct object *o = row->object && !is_cpu ? profile_get_object(f->profile, row->object - 1) : NULL;
 	const char *says = sentence_says(f, row);
-	const char *protocol = row->loop || is_library_loop(f, row) ? "" : reasons_protocol(f->reasons, row->wait);
+	const char *protocol = row->loop || is_library_loop(f, row) || reasons_is_anywhere(f->reasons, row->wait) ? "" : reasons_protocol(f->reasons, row->wait);
 
 	g_string_append(s, says);
 	if (o && *o->name)
 		sentence_object(s, row, o);
+	if (row->limit.limit && row->limit.limit->kind == LIMIT_FROZEN)
+		append_freezer(s, row->limit.limit);
 	if (is_cpu)
 		return;
 	if (row->asked_frame >= 0)

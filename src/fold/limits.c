@@ -11,10 +11,10 @@
 #define QUEUE_SHARE 20	/* of a thread's time: it waits for a CPU often enough to ask which it may use */
 #define DISK_SHARE 100	/* of the window: a process waits for its disk or memory often enough */
 
-/* What a process waited for: in uninterruptible sleep, and for a CPU. */
+/* What a process waited for: in uninterruptible sleep, for a CPU, and where what is frozen may stand. */
 struct process {
 	uint32_t pid;
-	uint64_t disk_ns, queue_ns;
+	uint64_t disk_ns, queue_ns, frozen_ns;
 };
 
 static char *status_of(const char *proc_dir, uint32_t pid, uint32_t tid)
@@ -113,9 +113,26 @@ static struct process *process_of(GArray *processes, GHashTable *index, uint32_t
 static int compare_processes(gconstpointer va, gconstpointer vb)
 {
 	const struct process *a = va, *b = vb;
-	uint64_t x = a->disk_ns + a->queue_ns, y = b->disk_ns + b->queue_ns;
+	uint64_t x = a->disk_ns + a->queue_ns + a->frozen_ns, y = b->disk_ns + b->queue_ns + b->frozen_ns;
 
 	return x != y ? (x > y ? -1 : 1) : (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+/* A freezer has stopped it, or somebody else has. */
+static bool may_be_frozen(const struct profile *p, const struct wait *w)
+{
+	static const char *const functions[] = { "do_freezer_trap", "get_signal", "__refrigerator" };
+
+	if (w->state == 'T')
+		return true;
+	for (uint32_t n = w->kernel; n; n = profile_get_node(p, n)->parent) {
+		const char *name = profile_get_frame(p, profile_get_node(p, n)->frame)->name;
+
+		for (size_t i = 0; name && i < G_N_ELEMENTS(functions); i++)
+			if (strcmp(name, functions[i]) == 0)
+				return true;
+	}
+	return false;
 }
 
 static GArray *processes_new(const struct profile *p)
@@ -133,6 +150,8 @@ static GArray *processes_new(const struct profile *p)
 
 		one->disk_ns += w->state == 'D' ? w->blocked_ns : 0;
 		one->queue_ns += w->runnable_ns + w->preempted_ns;
+		if (w->blocked_ns > p->info.duration_ns / DISK_SHARE && may_be_frozen(p, w))
+			one->frozen_ns += w->blocked_ns;
 	}
 	g_array_sort(processes, compare_processes);
 	return processes;
@@ -153,6 +172,8 @@ void limits_look(struct profile *p, const char *proc_dir)
 		}
 		if (one->queue_ns > p->info.duration_ns / QUEUE_SHARE)
 			group_limits_look(groups, p, LIMIT_QUOTA, one->pid);
+		if (one->frozen_ns)
+			group_limits_look(groups, p, LIMIT_FROZEN, one->pid);
 	}
 	group_limits_free(groups);
 	look_at_cpus(p, proc_dir);

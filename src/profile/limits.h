@@ -16,6 +16,7 @@ enum profile_limit_kind {
 	LIMIT_QUOTA,	/* of its control group: "cpu.max is 0.20 CPUs" */
 	LIMIT_DISK,	/* "io.max limits reads of vda to 1.00 MiB/s" */
 	LIMIT_MEMORY,	/* it is reached: "memory.high is 40.0 MiB, of which 39.9 MiB are in use" */
+	LIMIT_FROZEN,	/* the control group that froze its process, if it still is frozen, else that of the process: "/shop/pay" */
 	LIMIT_KIND_COUNT
 };
 

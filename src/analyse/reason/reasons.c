@@ -529,6 +529,13 @@ uint32_t reasons_object(const struct reasons *r, uint32_t wait)
 	return rule && rule->objectless ? 0 : profile_wait(r->profile, wait)->object;
 }
 
+bool reasons_is_anywhere(const struct reasons *r, uint32_t wait)
+{
+	const struct rule *rule = reasons_rule(r, wait);
+
+	return rule && rule->anywhere && rule->reason == reasons_of(r, wait);
+}
+
 const char *reasons_says(const struct reasons *r, uint32_t wait)
 {
 	const struct rule *rule = r->rule[wait];

@@ -164,6 +164,10 @@ static void test_rules(void)
 		{ 'T', "main@app", "do_signal_stop@[kernel]", REASON_STOPPED, "" },
 		{ 'S', "main@app usleep@libc.so.6", "get_signal@[kernel] do_freezer_trap@[kernel]", REASON_STOPPED,
 		  "" },
+		{ 'S', "main@app usleep@libc.so.6", "arch_do_signal_or_restart@[kernel] get_signal@[kernel]", REASON_STOPPED,
+		  "" },	/* the same, inlined */
+		{ 'T', "main@app usleep@libc.so.6", "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]",
+		  REASON_STOPPED, "" },	/* a freezer's */
 		{ 'D', "main@app parse@app", "get_signal@[kernel] vfs_coredump@[kernel] ext4_buffered_write_iter@[kernel]",
 		  REASON_STOPPED, "" },
 		{ 'S', "main@app connect@libc.so.6",
