@@ -160,12 +160,17 @@ static void append_stopped(GString *s, const struct finding *row)
 	g_string_append_printf(s, "/%" PRIu32 " is stopped", l->pid);
 }
 
+static bool is_in_sentence(const struct profile_limit *l)
+{
+	return l && (l->kind == LIMIT_FROZEN || l->kind == LIMIT_POLICY);
+}
+
 /* "; its control group allows 1.00 MiB/s of reads", "; 4 of its threads may use only CPU 1" */
 static void append_limit(GString *s, const struct finding *row)
 {
 	const struct profile_limit *l = row->limit.limit;
 
-	if (!l || l->kind == LIMIT_STOPPED || l->kind == LIMIT_FROZEN)
+	if (!l || l->kind == LIMIT_STOPPED || is_in_sentence(l))
 		return;
 	if (l->kind == LIMIT_CPUS) {
 		g_string_append(s, "; ");
@@ -236,6 +241,8 @@ bool sentence_is_starved(const struct findings *f, const struct finding *row)
 /* What a rule says, but for what is known by who ends the waits. */
 const char *sentence_says(const struct findings *f, const struct finding *row)
 {
+	if (row->limit.limit && row->limit.limit->kind == LIMIT_POLICY)
+		return "is throttled by its own policy";
 	if (sentence_is_for_cpu(row) || row->busy)
 		return reason_says(row->reason);
 	if (row->is_broadcast)
@@ -250,13 +257,6 @@ const char *sentence_says(const struct findings *f, const struct finding *row)
 					     "waits for the result of a task";
 }
 
-/* "is frozen by its control group, /docker/shop" */
-static void append_freezer(GString *s, const struct profile_limit *l)
-{
-	g_string_append(s, ", ");
-	text_safe_cut(s, l->text, LIMIT_COLUMNS);
-}
-
 /* "waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
 static void append_what(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -268,8 +268,10 @@ static void append_what(GString *s, const struct findings *f, const struct findi
 	g_string_append(s, says);
 	if (o && *o->name)
 		sentence_object(s, row, o);
-	if (row->limit.limit && row->limit.limit->kind == LIMIT_FROZEN)
-		append_freezer(s, row->limit.limit);
+	if (is_in_sentence(row->limit.limit)) {
+		g_string_append(s, ", ");
+		text_safe_cut(s, row->limit.limit->text, LIMIT_COLUMNS);
+	}
 	if (is_cpu)
 		return;
 	if (row->asked_frame >= 0)

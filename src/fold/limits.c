@@ -2,7 +2,10 @@
 #include "fold/limits.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/opener.h"
 #include "base/proc_status.h"
@@ -68,6 +71,45 @@ static void look_at_cpus(struct profile *p, const char *proc_dir)
 
 		if (list && cpus_of(list) && cpus_of(list) < p->info.cpus)
 			profile_add_limit(p, LIMIT_CPUS, t->pid, t->tid, list);
+	}
+}
+
+/* As sched_getattr() fills it in. */
+struct policy {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+/* NULL: none that throttles. */
+static char *policy_text(const struct policy *a)
+{
+	if (a->policy == SCHED_DEADLINE)
+		return g_strdup_printf("SCHED_DEADLINE: %.3g ms of each %.3g ms", (double)a->runtime_ns / 1e6,
+				       (double)a->period_ns / 1e6);
+	return a->policy == SCHED_FIFO ? g_strdup("SCHED_FIFO") : a->policy == SCHED_RR ? g_strdup("SCHED_RR") : NULL;
+}
+
+/* A control group's quota throttles no real-time threads, so what throttled these is their own policy. */
+static void look_at_policies(struct profile *p)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < p->waits->len && g_hash_table_size(seen) < LIMITS_THREADS_MAX; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct thread *t = profile_thread(p, w->thread);
+		struct policy a = { .size = sizeof(a) };
+
+		if (w->state != 'R' || !(w->flags & WAIT_THROTTLED) || (t->flags & (THREAD_EXITED | THREAD_EXECED)) ||
+		    !g_hash_table_add(seen, GUINT_TO_POINTER(w->thread + 1)) ||
+		    syscall(SYS_sched_getattr, t->tid, &a, sizeof(a), 0))
+			continue;
+		g_autofree char *text = policy_text(&a);
+
+		if (text)
+			profile_add_limit(p, LIMIT_POLICY, t->pid, t->tid, text);
 	}
 }
 
@@ -177,4 +219,5 @@ void limits_look(struct profile *p, const char *proc_dir)
 	}
 	group_limits_free(groups);
 	look_at_cpus(p, proc_dir);
+	look_at_policies(p);
 }

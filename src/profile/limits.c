@@ -10,6 +10,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_STOPPED] = "stopped", [LIMIT_CPUS] = "cpus",	[LIMIT_QUOTA] = "quota",
 	[LIMIT_DISK] = "disk",	     [LIMIT_MEMORY] = "memory",
 	[LIMIT_FROZEN] = "frozen",
+	[LIMIT_POLICY] = "policy",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)

@@ -203,6 +203,13 @@ static void test_limits(void)
 	assert_told(p, "sentence", "pay is frozen by its control group, /docker/pay");
 	assert_told(p, "evidence", "2 threads, 18 waits");
 	profile_free(p);
+	p = window_new();
+	add_wait(p, runner(p, 11, "audiod"), 'R', 9, 100, "main@audiod mix@audiod", "");
+	g_array_index(p->waits, struct wait, 0).flags = WAIT_THROTTLED;
+	profile_add_limit(p, LIMIT_QUOTA, 10, 0, "0.20 CPUs (cpu.max)");	/* which is not for real-time threads */
+	profile_add_limit(p, LIMIT_POLICY, 10, 11, "SCHED_DEADLINE: 3 ms of each 30 ms");
+	assert_told(p, "sentence", "audiod is throttled by its own policy, SCHED_DEADLINE: 3 ms of each 30 ms");
+	profile_free(p);
 }
 
 static void test_stopped_peer(void)
