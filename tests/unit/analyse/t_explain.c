@@ -9,6 +9,7 @@
 #define MS UINT64_C(1000000)
 #define WINDOW_MS 10000
 #define READ "__x64_sys_pread64@[kernel] filemap_read@[kernel] folio_wait_bit_common@[kernel] io_schedule@[kernel]"
+#define NAP "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]"
 #define USER "main@app serve@app read@libc.so.6"
 
 static struct profile *window_new(void)
@@ -111,6 +112,31 @@ static void test_computes(void)
 		/* the two CPUs were free for half of the time */
 		if (is_crowded)
 			g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).advice, "CPUs were free"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A ticker that nobody waits for leads only where it is all there is; one that also works, or sleeps as it comes, is none. */
+static void test_clock(void)
+{
+	enum { STALL, ALONE, WORKS, IRREGULAR, CASES };
+
+	for (unsigned i = 0; i < CASES; i++) {
+		struct profile *p = window_new();
+		uint32_t ticker = thread_of(p, 11, "shop", i == WORKS ? 900 : 40);
+
+		add_wait(p, ticker, 'S', i == IRREGULAR ? 200 : 3000, i == IRREGULAR ? 20 : 3,
+			 "main@shop ticker@shop clock_nanosleep@libc.so.6", NAP);
+		if (i == IRREGULAR)
+			add_wait(p, ticker, 'S', 1000, 5, "main@shop ticker@shop clock_nanosleep@libc.so.6", NAP);
+		for (uint32_t k = 0; k < 4 && i != ALONE; k++)
+			add_wait(p, thread_of(p, 20 + k, "shop", 100), 'D', 1, 700, USER, READ);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct finding *first = g_array_index(e->headlines, struct headline, 0).finding;
+
+		g_assert_cmpint(first->reason, ==, i == STALL ? REASON_DISK_READ : REASON_SLEEP);
+		g_assert_cmpint(first->clock_ns > 0, ==, i == ALONE);
 		explanation_free(e);
 		profile_free(p);
 	}
@@ -229,7 +255,6 @@ static void test_queue_of_lookups(void)
 }
 
 #define FLOCK "__x64_sys_flock@[kernel] locks_lock_inode_wait@[kernel] schedule@[kernel]"
-#define NAP "__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel]"
 
 /* So many of that wait ended by the thread, in flock() of its function. */
 static void woken_in(struct profile *p, uint32_t wait, uint32_t thread, const char *user, uint64_t count, uint64_t ms)
@@ -478,6 +503,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/healthy", test_healthy);
 	g_test_add_func("/explain/computes", test_computes);
 	g_test_add_func("/explain/order", test_order);
+	g_test_add_func("/explain/clock", test_clock);
 	g_test_add_func("/explain/one-of", test_one_of);
 	g_test_add_func("/explain/queue-of-lookups", test_queue_of_lookups);
 	g_test_add_func("/explain/handed-on", test_handed_on);

@@ -414,7 +414,12 @@ static void test_sleeps(void)
 	profile_free(m.p);
 }
 
-/* What waits within a callback of an event loop holds that up, whatever it waits for; the loop's own wait does not. */
+#define RUN_TASK "start_thread@libc.so.6 tokio::runtime::scheduler::multi_thread::worker::Context::run_task@app "
+
+/*
+ * What waits within a callback of an event loop holds that up, whatever it waits for; the loop's own wait does not, nor
+ * what handed the loop over first.
+ */
 static void test_loops(void)
 {
 	struct maker m = maker_new("");
@@ -428,8 +433,13 @@ static void test_loops(void)
 	uint32_t old = wait_of(m.p, t, 'S', "main@python3 _run_once@base_events.py _run@events.py query@app.py poll@libc.so.6",
 			       "__x64_sys_poll@[kernel] do_sys_poll@[kernel]", 2);
 	uint32_t other = wait_of(m.p, t, 'S', "main@app _run@app look@app usleep@libc.so.6", NAP, 1);
+	uint32_t polled = wait_of(m.p, t, 'S', RUN_TASK "app::price@app usleep@libc.so.6", NAP, 1);
+	uint32_t handed = wait_of(m.p, t, 'S', RUN_TASK "tokio::task::blocking::block_in_place@app app::price@app usleep@libc.so.6",
+				  NAP, 1);
 	struct reasons *r = reasons_new(m.p, NULL);
 
+	g_assert_cmpstr(reasons_loop(r, polled)->name, ==, "tokio-runtime");
+	g_assert_null(reasons_loop(r, handed));
 	g_assert_null(reasons_loop(r, waits));
 	g_assert_cmpstr(reasons_loop(r, naps)->name, ==, "asyncio");
 	g_assert_cmpint(reasons_idle(r, naps), ==, IDLE_NOT);
