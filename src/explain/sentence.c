@@ -120,7 +120,8 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 		g_string_append(s, nameless[i].end);
 		return;
 	}
-	g_string_append(s, ", ");
+	/* its name lists what it watches: "1 pipe, 1 signalfd (fd 9 of postgres)" */
+	g_string_append(s, o->kind == OBJECT_EPOLL && g_ascii_isdigit(*name) ? ", a set of " : ", ");
 	text_safe_cut(s, name, FINDING_NAME_COLUMNS);
 	g_string_append_c(s, ',');
 }
