@@ -206,10 +206,11 @@ static uint8_t *tells_new(const struct profile *p)
 	for (guint i = 0; i < p->wakers->len; i++) {
 		const struct waker *w = profile_get_waker(p, i);
 
-		if (w->kernel && profile_stack_names(p, w->kernel, exits))
-			tells[i] = ENDED_BY_EXIT;
-		else if (w->kernel && profile_stack_names(p, w->kernel, stops))
+		/* names are beginnings, so the longer one first */
+		if (w->kernel && profile_stack_names(p, w->kernel, stops))
 			tells[i] = ENDED_BY_STOP;
+		else if (w->kernel && profile_stack_names(p, w->kernel, exits))
+			tells[i] = ENDED_BY_EXIT;
 	}
 	return tells;
 }

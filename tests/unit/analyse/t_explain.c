@@ -142,6 +142,35 @@ static void test_clock(void)
 	}
 }
 
+/* A traced process that stops tells its tracer in a function whose name begins as that of one that ends. */
+static void test_tracer(void)
+{
+	static const struct {
+		const char *kernel, *says;
+	} cases[] = {
+		{ "ptrace_stop@[kernel] do_notify_parent_cldstop@[kernel]", "that it traces or controls to stop" },
+		{ "do_exit@[kernel] exit_notify@[kernel] do_notify_parent@[kernel]", "waits for a child to end" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		const struct waker traced = { .comm = "app", .pid = 20, .tid = 20,
+					      .kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, cases[i].kernel) };
+		uint32_t wait = add_wait(p, thread_of(p, 11, "strace", 40), 'S', 20, 100,
+					 "main@strace wait4@libc.so.6", "__x64_sys_wait4@[kernel] do_wait@[kernel]");
+		const struct wake wake = { .wait = wait, .waker = profile_waker(p, &traced), .count = 20,
+					   .blocked_ns = 2000 * MS };
+
+		p->info.has_wakers = true;
+		profile_add_wake(p, &wake);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).sentence, cases[i].says));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* A run queue ranks behind what has less time, and the screen says why. */
 static void test_order(void)
 {
@@ -504,6 +533,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/computes", test_computes);
 	g_test_add_func("/explain/order", test_order);
 	g_test_add_func("/explain/clock", test_clock);
+	g_test_add_func("/explain/tracer", test_tracer);
 	g_test_add_func("/explain/one-of", test_one_of);
 	g_test_add_func("/explain/queue-of-lookups", test_queue_of_lookups);
 	g_test_add_func("/explain/handed-on", test_handed_on);
