@@ -89,9 +89,9 @@ static __always_inline bool is_throttled_now(struct task_struct *task)
 enum { BY_QUOTA = 1, BY_POLICY = 2 };
 
 /*
- * A real-time thread gives way to a thread of a lower class only where its own policy takes the CPU away: SCHED_DEADLINE
- * has used up its runtime, or SCHED_FIFO and _RR the part of a CPU that is theirs (rt_throttled, since Linux 6.12 the
- * deadline server of all others).  `next` with priority 0 may be the stopper, which is above all classes.
+ * A real-time thread gives way to a thread of a lower class only where its own policy takes the CPU away:
+ * SCHED_DEADLINE has used up its runtime, or SCHED_FIFO and _RR the part of a CPU that is theirs (rt_throttled, since
+ * Linux 6.12 the deadline server of all others).  `next` with priority 0 may be the stopper, which is above all classes.
  */
 static __always_inline bool gives_way_by_policy(const struct task_struct *task, const struct task_struct *next)
 {

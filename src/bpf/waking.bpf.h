@@ -59,8 +59,8 @@ static __always_inline bool note_early_waking(struct task_struct *p, struct thre
 }
 
 /*
- * A freezer (control groups version 1, suspend) takes hold of sleepers where they sleep.  One whose event came meanwhile is
- * woken from there: it waited for the thaw, and not for its event.
+ * A freezer (control groups version 1, suspend) takes hold of sleepers where they sleep.  One whose event came meanwhile
+ * is woken from there: it waited for the thaw, and not for its event.
  */
 static __always_inline void note_thaw(struct task_struct *p, struct thread_state *st)
 {

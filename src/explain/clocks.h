@@ -5,8 +5,8 @@
 #include "explain/findings.h"
 
 /*
- * Threads that do nothing but sleep the same time again and again, as tickers and health checks: notes in each finding how
- * much of it is theirs.  Nobody waits for them, so what others wait for ranks before.
+ * Threads that do nothing but sleep the same time again and again, as tickers and health checks: notes in each finding
+ * how much of it is theirs.  Nobody waits for them, so what others wait for ranks before.
  */
 void clocks_find(struct findings *f);
 

@@ -247,8 +247,9 @@ static char *frozen_around(const char *mount, const char *path)
 	return found;
 }
 
-/* Both hierarchies may freeze.  Where none is frozen any more it was the process's own, or one around it; never a root. */
-static void look_at_freezers(struct group_limits *g, struct profile *p, const char *first, const char *second, uint32_t pid)
+/* Both hierarchies may freeze.  Where none is frozen any more it was the process's own, or one around it; no root. */
+static void look_at_freezers(struct group_limits *g, struct profile *p, const char *first, const char *second,
+			     uint32_t pid)
 {
 	const char *paths[] = { g->mounts[FREEZER] ? first : NULL, g->mounts[UNIFIED] ? second : NULL };
 	const char *mounts[] = { g->mounts[FREEZER], g->mounts[UNIFIED] };
