@@ -121,7 +121,7 @@ struct offcpu_rec_request_span {
 	X(CALLS, "calls", "calls inside of a request whose return was not seen; their time is their caller's")         \
 	X(DEPTH, "depth", "calls more than 32 deep inside of a request; their time is their caller's")                 \
 	X(PARTS, "parts", "waits that are not told by latency, for there was no room")                                 \
-	X(RESIDUAL, "residual", "requests with time in no class, for a context switch was not seen")                   \
+	X(RESIDUAL, "residual", "requests with a part of their time unexplained, as a context switch was missed")      \
 	X(SPANS, "spans",                                                                                              \
 	  "requests that the recording has no span of, though it was to, for the ring buffer was full")                \
 	X(RING, "ring", "times that the place a request returns to did not get through")                               \

@@ -22,11 +22,15 @@ static struct btf *vmlinux_btf(void)
 {
 	static struct btf *btf;
 	static GMutex lock;
+	static int error;
 
 	g_mutex_lock(&lock);
-	if (!btf)
+	if (!btf && !error) {	/* once: libbpf tells each failure again */
 		btf = btf__load_vmlinux_btf();
+		error = btf ? 0 : errno;
+	}
 	g_mutex_unlock(&lock);
+	errno = error;
 	return btf;
 }
 
@@ -299,5 +303,9 @@ const char *feature_reason(enum feature f)
 {
 	int err = feature_result(f);
 
+	if (err == -ESRCH && f == FEATURE_BTF)
+		return "this kernel has none (CONFIG_DEBUG_INFO_BTF), or /sys/kernel/btf is hidden";
+	if (err == -ESRCH && feature_result(FEATURE_BTF))
+		return "it takes BTF";
 	return err ? g_strerror(-err) : NULL;
 }

@@ -49,6 +49,8 @@ enum bpf_func_id { BPF_FUNC_loop = 181 };
 #define TASK_DEAD 0x80
 #define TASK_WAKING 0x200
 #define TASK_NOLOAD 0x400
+#define TASK_FROZEN 0x8000		/* 6.1 (f5d39b020809); bits that older kernels do not have */
+#define RT_PRIO_END 100			/* MAX_RT_PRIO: below it are real-time threads, below 0 those with a deadline */
 #define TASK_ON_RQ_MIGRATING 2		/* of on_rq: on its way to another queue */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

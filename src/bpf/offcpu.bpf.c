@@ -132,14 +132,15 @@ static __noinline int end_thread(struct task_struct *prev, struct thread_state *
 	return 0;
 }
 
-static __always_inline void begin_any_wait(struct task_struct *prev, struct thread_state *st, __u64 bits, bool preempt)
+static __always_inline void begin_any_wait(struct task_struct *prev, struct thread_state *st, __u64 bits, bool preempt,
+					   const struct task_struct *next)
 {
 	bool is_queued = preempt || !bits || !left_queue(prev);
 
 	st->mode = is_queued ? MODE_QUEUED : MODE_ASLEEP;
 	st->state = is_queued ? OFFCPU_STATE_R : state_of(bits);
 	if (is_queued)
-		note_preempted(prev, st);
+		note_preempted(prev, st, next);
 }
 
 /* What else somebody may want to know of it. */
@@ -210,7 +211,7 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 		end_thread(prev, st, now);
 		return;
 	} else {
-		begin_any_wait(prev, st, bits, ctx[0]);
+		begin_any_wait(prev, st, bits, ctx[0], (void *)ctx[2]);
 	}
 	note_switch_out(prev, st, (void *)ctx[2]);
 	st->csw = csw;

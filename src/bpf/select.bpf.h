@@ -36,7 +36,7 @@ static __always_inline __u8 state_of(__u64 bits)
 {
 	if (!bits)
 		return OFFCPU_STATE_R;
-	if (bits & TASK_STOPPED)
+	if (bits & (TASK_STOPPED | TASK_FROZEN))
 		return OFFCPU_STATE_T;
 	if (bits & TASK_TRACED)
 		return OFFCPU_STATE_t;
@@ -46,7 +46,7 @@ static __always_inline __u8 state_of(__u64 bits)
 		return OFFCPU_STATE_S;
 	if ((bits & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == (TASK_UNINTERRUPTIBLE | TASK_NOLOAD))
 		return OFFCPU_STATE_I;
-	/* Also TASK_KILLABLE (0x102), TASK_RTLOCK_WAIT (0x1000) and TASK_FROZEN (0x8000). */
+	/* Also TASK_KILLABLE (0x102) and TASK_RTLOCK_WAIT (0x1000). */
 	return OFFCPU_STATE_D;
 }
 

@@ -85,11 +85,25 @@ static __always_inline bool is_throttled_now(struct task_struct *task)
 	return queue && queue->throttle_count > 0;
 }
 
+/* Of thread_state.out_throttled. */
+enum { BY_QUOTA = 1, BY_POLICY = 2 };
+
+/*
+ * A real-time thread gives way to a thread of a lower class only where its own policy takes the CPU away:
+ * SCHED_DEADLINE has used up its runtime, or SCHED_FIFO and _RR the part of a CPU that is theirs (rt_throttled, since
+ * Linux 6.12 the deadline server of all others).  `next` with priority 0 may be the stopper, which is above all classes.
+ */
+static __always_inline bool gives_way_by_policy(const struct task_struct *task, const struct task_struct *next)
+{
+	return task->prio < 0 ? next->prio > 0 : task->prio < RT_PRIO_END && next->prio >= RT_PRIO_END;
+}
+
 /* Goes off CPU while it could run. */
-static __always_inline void note_preempted(struct task_struct *task, struct thread_state *st)
+static __always_inline void note_preempted(struct task_struct *task, struct thread_state *st,
+					   const struct task_struct *next)
 {
 	note_queue(task, st);
-	st->out_throttled = is_throttled_now(task);
+	st->out_throttled = gives_way_by_policy(task, next) ? BY_POLICY : is_throttled_now(task) ? BY_QUOTA : 0;
 }
 
 /*
@@ -128,7 +142,8 @@ __noinline int add_throttled(struct thread_state *st, __u64 throttled_ns, __u64 
 
 static __always_inline void end_throttled(struct task_struct *task, struct thread_state *st, __u64 now)
 {
-	__u64 throttled_ns = throttled_before(task, st);
+	bool is_by_policy = st->mode == MODE_QUEUED && st->out_throttled == BY_POLICY;
+	__u64 throttled_ns = is_by_policy ? now - st->since_ns : throttled_before(task, st);
 
 	st->is_throttled = 0;
 	st->queue = NULL;
@@ -140,7 +155,8 @@ static __always_inline void end_throttled(struct task_struct *task, struct threa
 static __always_inline void close_throttled(struct task_struct *task, struct thread_state *st,
 					    struct offcpu_rec_thread *rec, bool stands_still, __u64 end)
 {
-	bool is_throttled = st->mode == MODE_QUEUED && st->out_throttled && stands_still && is_throttled_now(task);
+	bool is_throttled = st->mode == MODE_QUEUED && stands_still &&
+			    (st->out_throttled == BY_POLICY || (st->out_throttled && is_throttled_now(task)));
 	__u64 throttled_ns = name_throttled(st, is_throttled ? end - st->since_ns : throttled_before(task, st), end);
 
 	if (st->mode == MODE_QUEUED)

@@ -58,6 +58,16 @@ static __always_inline bool note_early_waking(struct task_struct *p, struct thre
 	return true;
 }
 
+/*
+ * A freezer (control groups version 1, suspend) takes hold of sleepers where they sleep.  One whose event came meanwhile
+ * is woken from there: it waited for the thaw, and not for its event.
+ */
+static __always_inline void note_thaw(struct task_struct *p, struct thread_state *st)
+{
+	if (bpf_core_field_exists(p->__state) && p->__state == TASK_FROZEN && st->mode == MODE_ASLEEP)
+		st->state = OFFCPU_STATE_T;
+}
+
 SEC("tp_btf/sched_waking")
 int handle_waking(unsigned long long *ctx)
 {
@@ -73,6 +83,7 @@ int handle_waking(unsigned long long *ctx)
 	now = bpf_ktime_get_ns();
 	if (!note_waking(st, now))
 		return 0;
+	note_thaw(p, st);
 	if (cfg.want_switches)
 		st->wake_cpu = bpf_get_smp_processor_id();
 	if (!note_early_waking(p, st, now) && cfg.want_wakers) {

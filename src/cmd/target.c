@@ -211,6 +211,8 @@ static char *trouble_with(uint32_t id, bool is_process)
 	const char *state;
 	uint64_t group;
 
+	if (!id)
+		return g_strdup("is the kernel itself, which has threads of its own only: record -k");
 	if (!g_file_get_contents(path, &status, NULL, NULL))
 		return trouble_with_hidden(id);
 	state = proc_status_field(status, "State");

@@ -13,18 +13,23 @@
 #define LINES_TO_LOOK_AT 64
 #define UNIT_NS 1000 /* offcputime's, and ours by default; the format has no place for it */
 
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
 /* Takes the last word off the line, if it is a number.  The length without it, 0 if there is none. */
 static gsize number_before(const char *line, gsize len, uint64_t unit_ns, uint64_t *ret_ns)
 {
 	gsize end = len, at;
 
-	while (end && line[end - 1] == ' ')
+	while (end && is_blank(line[end - 1]))
 		end--;
-	for (at = end; at && line[at - 1] != ' '; at--)
+	for (at = end; at && !is_blank(line[at - 1]); at--)
 		;
 	if (at < 2 || !import_time(line + at, end - at, unit_ns, ret_ns))
 		return 0;
-	while (at && line[at - 1] == ' ')
+	while (at && is_blank(line[at - 1]))
 		at--;
 	return at;
 }
@@ -67,6 +72,27 @@ static unsigned count_columns(const char *bytes, gsize len_bytes)
 bool sniff_collapsed(const char *bytes, gsize len_bytes)
 {
 	return count_columns(bytes, len_bytes) > 0;
+}
+
+uint64_t collapsed_odd_line(const char *bytes, gsize len_bytes)
+{
+	uint64_t number = 0, odd = 0, lines = 0;
+
+	for (const char *at = bytes, *end = bytes + len_bytes; at < end && number < LINES_TO_LOOK_AT;) {
+		const char *newline = memchr(at, '\n', (gsize)(end - at));
+		g_autofree char *line = g_strndup(at, (gsize)((newline ? newline : end) - at));
+		uint64_t ns;
+
+		at = newline ? newline + 1 : end;
+		number++;
+		if (is_comment(line) || !strchr(line, ';'))
+			continue;
+		if (number_before(line, strlen(line), UNIT_NS, &ns))
+			lines++;
+		else if (!odd)
+			odd = number;
+	}
+	return lines ? odd : 0;
 }
 
 /* "name_[k]" and its like, as stackcollapse-perf.pl --all marks them. */

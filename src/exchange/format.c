@@ -138,12 +138,17 @@ struct profile *exchange_read(struct source *source, const char *name, const str
 {
 	g_autoptr(GError) why = NULL;
 	gsize len_bytes = 0;
+	uint64_t odd;
 	const char *bytes = source_peek(source, &len_bytes, &why);
 	const struct format *format = bytes ? sniff(bytes, len_bytes) : NULL;
 	struct profile *p = format ? profile_new() : NULL;
 
 	if (bytes && !len_bytes)
 		g_set_error(&why, EXCHANGE_ERROR, EXCHANGE_ERROR_UNKNOWN, "'%s' is empty, not a recording", name);
+	else if (bytes && !format && (odd = collapsed_odd_line(bytes, len_bytes)))
+		g_set_error(&why, EXCHANGE_ERROR, EXCHANGE_ERROR_UNKNOWN,
+			    "'%s' is not an offcpu recording; as collapsed stacks its line %" G_GUINT64_FORMAT
+			    " does not end in a whole number", name, odd);
 	else if (bytes && !format)
 		g_set_error(&why, EXCHANGE_ERROR, EXCHANGE_ERROR_UNKNOWN,
 			    "'%s' is not an offcpu recording, and of no other format that is read", name);

@@ -111,6 +111,8 @@ void write_otlp(struct writer *w, const struct profile *p, const struct export_p
 void write_perf_script(struct writer *w, const struct profile *p, const struct export_plan *plan);
 
 bool sniff_collapsed(const char *bytes, gsize len_bytes);
+/* Of what would be collapsed stacks but for a line that ends in no number: which one; 0: it is none. */
+uint64_t collapsed_odd_line(const char *bytes, gsize len_bytes);
 bool read_collapsed(struct source *source, const struct import_options *options, struct profile *p, GError **error);
 bool sniff_stack_text(const char *bytes, gsize len_bytes);
 bool read_stack_text(struct source *source, const struct import_options *options, struct profile *p, GError **error);

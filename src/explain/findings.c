@@ -6,6 +6,7 @@
 
 #include "explain/asked.h"
 #include "explain/busy.h"
+#include "explain/clocks.h"
 #include "explain/deadlock.h"
 #include "explain/findings_by.h"
 #include "explain/limits.h"
@@ -25,6 +26,7 @@
 
 /* What it takes to bring memory back and to find some that can go is CPU time, and none of these waits. */
 #define MEMORY_WEIGHT 2
+#define CLOCK_WEIGHT 16	/* of threads that only sleep: all that somebody waits for ranks before, unless it is small */
 #define DOUBT_WEIGHT 1000	/* behind all others */
 
 /* What makes waits one finding: the lock, or the function that waits. */
@@ -273,12 +275,13 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 		return;
 	}
 	struct key key = { .process = profile_thread(f->profile, w->thread)->process, .reason = reason };
+	bool is_anywhere = reasons_is_anywhere(f->reasons, i);
 
 	if (o && lock_is_held(o) && reason_family(reason) == FAMILY_LOCK)
 		key.lock = m->kinds[m->locks[w->object]];
 	else
-		key.function = own_function(m, i);
-	if (reason != REASON_LOCK_GIL)	/* that is others' doing */
+		key.function = is_anywhere ? NULL : own_function(m, i);
+	if (reason != REASON_LOCK_GIL && !is_anywhere)	/* that is others' doing */
 		key.loop = reasons_loop(f->reasons, i);
 	f->blocked_ns += w->blocked_ns;
 	c->family_ns[reason_family(reason)] += w->blocked_ns;
@@ -307,7 +310,7 @@ static void add_queue(struct maker *m, struct finding_class *c, uint32_t i, uint
 	if (throttled)
 		f->queued_in[i] = add(m, &key, i, throttled, is_own);
 	key.reason = REASON_CPU_QUEUE;
-	key.function = is_own && rule && strcmp(rule->name, "yield") == 0 ? own_function(m, i) : NULL;
+	key.function = is_own && rule && g_str_has_prefix(rule->name, "yield") ? own_function(m, i) : NULL;
 	if (ns > throttled)
 		f->queued_in[i] = add(m, &key, i, ns - throttled, is_own);
 }
@@ -409,6 +412,8 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns * MEMORY_WEIGHT;
 	if (f->busy)
 		return f->time_ns - f->queue_ns + f->queue_ns / QUEUE_WEIGHT;
+	if (f->clock_ns)
+		return f->time_ns - f->clock_ns + f->clock_ns / CLOCK_WEIGHT;
 	return (f->reason == REASON_CPU_QUEUE && !f->is_yield) || f->is_told_elsewhere ? f->time_ns / QUEUE_WEIGHT
 										       : f->time_ns;
 }
@@ -516,6 +521,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	}
 	add_queue_shape(&m);
 	find_stuck(&m);
+	clocks_find(f);
 	count_looks(f);
 	for (unsigned i = 0; i < IDLE_KIND_COUNT; i++)
 		f->idle_sum_ns += i == IDLE_KERNEL ? 0 : f->idle_ns[i];

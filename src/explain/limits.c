@@ -42,7 +42,8 @@ static const struct profile_limit *stopped_peer(const struct findings *f, const 
 
 static struct finding_limit limit_of(const struct findings *f, const struct finding *row)
 {
-	uint32_t pid = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->pid;
+	const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
+	uint32_t pid = t->pid, tid = t->tid;
 	struct finding_limit found = { 0 };
 
 	if (row->busy || row->is_yield || !f->profile->limits->len)
@@ -51,12 +52,18 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 	case REASON_CPU_QUEUE:
 		return cpus_of(f, row);
 	case REASON_CPU_THROTTLED:
-		found.limit = profile_find_limit(f->profile, LIMIT_QUOTA, pid, 0);
+		found.limit = profile_find_limit(f->profile, LIMIT_POLICY, pid, tid);
+		if (!found.limit)
+			found.limit = profile_find_limit(f->profile, LIMIT_QUOTA, pid, 0);
 		return found;
 	case REASON_MEMORY_SWAP:
 	case REASON_MEMORY_RECLAIM:
 		found.limit = profile_find_limit(f->profile, LIMIT_MEMORY, pid, 0);
 		break;
+	case REASON_STOPPED:
+		found.limit = reasons_is_anywhere(f->reasons, row->wait) ? profile_find_limit(f->profile, LIMIT_FROZEN, pid, 0) :
+									   stopped_peer(f, row);
+		return found;
 	case REASON_DISK_READ:
 	case REASON_DISK_WRITE:
 	case REASON_DISK_SYNC:

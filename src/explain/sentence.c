@@ -123,7 +123,8 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 		g_string_append(s, nameless[i].end);
 		return;
 	}
-	g_string_append(s, ", ");
+	/* its name lists what it watches: "1 pipe, 1 signalfd (fd 9 of postgres)" */
+	g_string_append(s, o->kind == OBJECT_EPOLL && g_ascii_isdigit(*name) ? ", a set of " : ", ");
 	text_safe_cut(s, name, FINDING_NAME_COLUMNS);
 	g_string_append_c(s, ',');
 }
@@ -169,6 +170,11 @@ static void append_peers_limit(GString *s, const struct findings *f, const struc
 	g_string_append_printf(s, "/%" PRIu32 " is stopped", l->pid);
 }
 
+static bool is_in_sentence(const struct profile_limit *l)
+{
+	return l && (l->kind == LIMIT_FROZEN || l->kind == LIMIT_POLICY);
+}
+
 /* "; its control group allows 1.00 MiB/s of reads", "; 4 of its threads may use only CPU 1" */
 static void append_limit(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -180,7 +186,7 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 		connects_append_evidence(s, row);
 	if (l && l->kind == LIMIT_LOSS)
 		loss_append_evidence(s, row);
-	if (!l || l->kind == LIMIT_STOPPED || l->kind >= LIMIT_POOL)
+	if (!l || l->kind == LIMIT_STOPPED || is_in_sentence(l) || l->kind >= LIMIT_POOL)
 		return;
 	if (l->kind == LIMIT_CPUS) {
 		g_string_append(s, "; ");
@@ -224,7 +230,7 @@ static bool is_own_address(const struct findings *f, const struct finding *row)
 
 static bool tells_function(const struct findings *f, const struct finding *row)
 {
-	return row->frame >= 0 && !is_loop_upstream(f, row) && !is_library_loop(f, row) && !is_own_address(f, row);
+	return row->frame >= 0 && !reasons_is_anywhere(f->reasons, row->wait) && !is_loop_upstream(f, row) && !is_library_loop(f, row) && !is_own_address(f, row);
 }
 
 bool sentence_is_for_workers(const struct findings *f, const struct finding *row)
@@ -251,12 +257,16 @@ bool sentence_is_starved(const struct findings *f, const struct finding *row)
 /* What a rule says, but for what is known by who ends the waits. */
 const char *sentence_says(const struct findings *f, const struct finding *row)
 {
+	if (row->limit.limit && row->limit.limit->kind == LIMIT_POLICY)
+		return "is throttled by its own policy";
 	if (sentence_is_for_cpu(row) || row->busy)
 		return reason_says(row->reason);
 	if (row->is_broadcast)
 		return "is woken with many others by one broadcast";
 	if (row->is_fork)
 		return "waits for fork() to copy its memory";
+	if (row->limit.limit && row->limit.limit->kind == LIMIT_FROZEN)
+		return "is frozen by its control group";
 	if (!is_in_worker(f, row) || !row->by.tid)
 		return reasons_says(f->reasons, row->wait);
 	return sentence_is_starved(f, row) ? "is a worker of a pool that waits for another task of that pool" :
@@ -269,11 +279,15 @@ static void append_what(GString *s, const struct findings *f, const struct findi
 	bool is_cpu = sentence_is_for_cpu(row);
 	const struct object *o = row->object && !is_cpu ? profile_get_object(f->profile, row->object - 1) : NULL;
 	const char *says = sentence_says(f, row);
-	const char *protocol = row->loop || is_library_loop(f, row) ? "" : reasons_protocol(f->reasons, row->wait);
+	const char *protocol = row->loop || is_library_loop(f, row) || reasons_is_anywhere(f->reasons, row->wait) ? "" : reasons_protocol(f->reasons, row->wait);
 
 	g_string_append(s, says);
 	if (o && *o->name)
 		sentence_object(s, row, o);
+	if (is_in_sentence(row->limit.limit)) {
+		g_string_append(s, ", ");
+		text_safe_cut(s, row->limit.limit->text, LIMIT_COLUMNS);
+	}
 	if (is_cpu)
 		return;
 	if (row->asked_frame >= 0)

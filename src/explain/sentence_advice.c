@@ -33,6 +33,12 @@ static const char *advice_of_limit(const struct finding *row)
 		       "offcpu io.";
 	case LIMIT_MEMORY:
 		return "Raise that limit, or use less memory.";
+	case LIMIT_POLICY:
+		return g_str_has_prefix(l->text, "SCHED_DEADLINE") ?
+			       "It has used up the runtime that it asked for: ask for more (chrt -d, sched_setattr()), or do less each "
+			       "period. More CPUs do not help." :
+			       "The kernel keeps a part of each CPU from real-time threads (sched_rt_runtime_us, fair_server): let it "
+			       "sleep in between, or run it without a real-time policy.";
 	case LIMIT_POOL:
 		return pool_advice(row);
 	case LIMIT_CONNECT:

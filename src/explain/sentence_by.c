@@ -53,7 +53,8 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 
 	g_string_append(s, is_many ? ", each of which " : ", which ");
 	g_string_append(s, is_held ? "meanwhile " : is_many ? "mostly " : "itself mostly ");
-	g_string_append(s, reason_says(by->does));
+	bool is_anywhere = by->does_wait && reasons_is_anywhere(f->reasons, by->does_wait - 1);
+	g_string_append(s, is_anywhere ? reasons_says(f->reasons, by->does_wait - 1) : reason_says(by->does));
 	uint32_t object = by->does_wait ? reasons_object(f->reasons, by->does_wait - 1) : 0;
 	if (object) {
 		const struct finding doing = { .reason = by->does };
@@ -62,7 +63,7 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 		if (*o->name)
 			sentence_object(s, &doing, o);
 	}
-	if (by->does_frame != by->frame)
+	if (by->does_frame != by->frame && !is_anywhere)
 		sentence_function(s, f, by->does_frame, " in ");
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);

@@ -74,9 +74,9 @@ void sentence_task_evidence(GString *s, const struct profile *p, const struct ta
 	text_duration(s, w->task_ns);
 	g_string_append(s, " in all within ");
 	text_duration(s, p->info.duration_ns);
-	g_string_append_printf(s, ", by %" PRIu64 " look%s", w->looks, w->looks == 1 ? "" : "s");
+	g_string_append_printf(s, ", seen in %" PRIu64 " look%s", w->looks, w->looks == 1 ? "" : "s");
 	if (*w->call || *w->reason) {
-		g_string_append(s, "; in ");
+		g_string_append(s, *w->call ? "; call: " : "; state: ");
 		text_safe_cut(s, *w->call ? w->call : w->reason, NAME_COLUMNS);
 	}
 	if (w->meanwhile) {

@@ -11,10 +11,11 @@
 #define DEPTH_MAX 32
 #define REACHED 0.9	/* of a memory limit: from here on it is what holds up */
 
-enum controller { CPU, DISK, MEMORY, UNIFIED, CONTROLLER_COUNT };
+enum controller { CPU, DISK, MEMORY, FREEZER, UNIFIED, CONTROLLER_COUNT };
 
 /* As version 1 calls them; version 2 has one hierarchy for all. */
-static const char *const controllers[CONTROLLER_COUNT] = { [CPU] = "cpu", [DISK] = "blkio", [MEMORY] = "memory" };
+static const char *const controllers[CONTROLLER_COUNT] = { [CPU] = "cpu", [DISK] = "blkio",
+							    [MEMORY] = "memory", [FREEZER] = "freezer" };
 
 struct group_limits {
 	char *proc_dir;
@@ -225,9 +226,56 @@ static void look_in(struct profile *p, const char *mount, const char *path, enum
 	}
 }
 
+/* The outermost group that is frozen itself: what it holds is frozen by it.  NULL: none is. */
+static char *frozen_around(const char *mount, const char *path)
+{
+	g_autofree char *at = g_strdup(path);
+	char *found = NULL;
+
+	for (unsigned i = 0; i < DEPTH_MAX && at[1]; i++) {
+		g_autofree char *group = g_build_filename(mount, at, NULL);
+
+		if (read_number(group, "cgroup.freeze") == 1 || read_number(group, "freezer.self_freezing") == 1) {
+			g_free(found);
+			found = g_strdup(at);
+		}
+		char *outer = g_path_get_dirname(at);
+
+		g_free(at);
+		at = outer;
+	}
+	return found;
+}
+
+/* Both hierarchies may freeze.  Where none is frozen any more it was the process's own, or one around it; no root. */
+static void look_at_freezers(struct group_limits *g, struct profile *p, const char *first, const char *second,
+			     uint32_t pid)
+{
+	const char *paths[] = { g->mounts[FREEZER] ? first : NULL, g->mounts[UNIFIED] ? second : NULL };
+	const char *mounts[] = { g->mounts[FREEZER], g->mounts[UNIFIED] };
+	g_autofree char *found = NULL;
+
+	for (unsigned i = 0; i < 2 && !found; i++)
+		found = paths[i] ? frozen_around(mounts[i], paths[i]) : NULL;
+	for (unsigned i = 0; i < 2 && !found; i++)
+		found = paths[i] && paths[i][1] ? g_strdup(paths[i]) : NULL;
+	if (found)
+		profile_add_limit(p, LIMIT_FROZEN, pid, 0, found);
+}
+
+static enum controller controller_of(enum profile_limit_kind kind)
+{
+	switch (kind) {
+	case LIMIT_QUOTA: return CPU;
+	case LIMIT_DISK: return DISK;
+	case LIMIT_FROZEN: return FREEZER;
+	default: return MEMORY;
+	}
+}
+
 void group_limits_look(struct group_limits *g, struct profile *p, enum profile_limit_kind kind, uint32_t pid)
 {
-	enum controller controller = kind == LIMIT_QUOTA ? CPU : kind == LIMIT_DISK ? DISK : MEMORY;
+	enum controller controller = controller_of(kind);
 	g_autofree char *file = g_strdup_printf("%s/%" PRIu32 "/cgroup", g->proc_dir, pid), *text = NULL;
 	size_t len;
 
@@ -239,7 +287,9 @@ void group_limits_look(struct group_limits *g, struct profile *p, enum profile_l
 	g->has_mounts = true;
 	g_autofree char *first = path_in(text, controllers[controller]), *second = path_in(text, NULL);
 
-	if (g->mounts[controller] && first)
+	if (kind == LIMIT_FROZEN)
+		look_at_freezers(g, p, first, second, pid);
+	else if (g->mounts[controller] && first)
 		look_in(p, g->mounts[controller], first, kind, pid);
 	else if (g->mounts[UNIFIED] && second)
 		look_in(p, g->mounts[UNIFIED], second, kind, pid);

@@ -11,7 +11,7 @@ struct group_limits;
 struct group_limits *group_limits_new(const char *proc_dir);
 void group_limits_free(struct group_limits *g);	/* NULL is fine */
 
-/* Adds what the group of a process, or the nearest one around it, is limited to: LIMIT_QUOTA, _DISK or _MEMORY. */
+/* Adds what the group of a process, or the nearest one around it, is limited to: LIMIT_QUOTA, _DISK, _MEMORY or _FROZEN. */
 void group_limits_look(struct group_limits *g, struct profile *p, enum profile_limit_kind kind, uint32_t pid);
 
 #endif

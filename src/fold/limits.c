@@ -2,7 +2,10 @@
 #include "fold/limits.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/opener.h"
 #include "base/proc_status.h"
@@ -13,10 +16,13 @@
 #define POOL_WAITERS 2	/* that a process has at a time, on average, to ask what it has connections for */
 #define DISK_SHARE 100	/* of the window: a process waits for its disk or memory often enough */
 
-/* What a process waited for: in uninterruptible sleep, and for a CPU; or others for it: at the other end of a socket. */
+/*
+ * What a process waited for: in uninterruptible sleep, for a CPU, and where what is frozen may stand; or others for it:
+ * at the other end of a socket.
+ */
 struct process {
 	uint32_t pid;
-	uint64_t disk_ns, queue_ns, waited_ns;
+	uint64_t disk_ns, queue_ns, frozen_ns, waited_ns;
 };
 
 static char *status_of(const char *proc_dir, uint32_t pid, uint32_t tid)
@@ -73,6 +79,45 @@ static void look_at_cpus(struct profile *p, const char *proc_dir)
 	}
 }
 
+/* As sched_getattr() fills it in. */
+struct policy {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+/* NULL: none that throttles. */
+static char *policy_text(const struct policy *a)
+{
+	if (a->policy == SCHED_DEADLINE)
+		return g_strdup_printf("SCHED_DEADLINE: %.3g ms of each %.3g ms", (double)a->runtime_ns / 1e6,
+				       (double)a->period_ns / 1e6);
+	return a->policy == SCHED_FIFO ? g_strdup("SCHED_FIFO") : a->policy == SCHED_RR ? g_strdup("SCHED_RR") : NULL;
+}
+
+/* A control group's quota throttles no real-time threads, so what throttled these is their own policy. */
+static void look_at_policies(struct profile *p)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < p->waits->len && g_hash_table_size(seen) < LIMITS_THREADS_MAX; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct thread *t = profile_thread(p, w->thread);
+		struct policy a = { .size = sizeof(a) };
+
+		if (w->state != 'R' || !(w->flags & WAIT_THROTTLED) || (t->flags & (THREAD_EXITED | THREAD_EXECED)) ||
+		    !g_hash_table_add(seen, GUINT_TO_POINTER(w->thread + 1)) ||
+		    syscall(SYS_sched_getattr, t->tid, &a, sizeof(a), 0))
+			continue;
+		g_autofree char *text = policy_text(&a);
+
+		if (text)
+			profile_add_limit(p, LIMIT_POLICY, t->pid, t->tid, text);
+	}
+}
+
 static void look_at_peer(struct profile *p, const char *proc_dir, uint32_t pid)
 {
 	g_autofree char *status = status_of(proc_dir, pid, pid);
@@ -115,9 +160,27 @@ static struct process *process_of(GArray *processes, GHashTable *index, uint32_t
 static int compare_processes(gconstpointer va, gconstpointer vb)
 {
 	const struct process *a = va, *b = vb;
-	uint64_t x = a->disk_ns + a->queue_ns + a->waited_ns, y = b->disk_ns + b->queue_ns + b->waited_ns;
+	uint64_t x = a->disk_ns + a->queue_ns + a->frozen_ns + a->waited_ns;
+	uint64_t y = b->disk_ns + b->queue_ns + b->frozen_ns + b->waited_ns;
 
 	return x != y ? (x > y ? -1 : 1) : (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+/* A freezer has stopped it, or somebody else has. */
+static bool may_be_frozen(const struct profile *p, const struct wait *w)
+{
+	static const char *const functions[] = { "do_freezer_trap", "get_signal", "__refrigerator" };
+
+	if (w->state == 'T')
+		return true;
+	for (uint32_t n = w->kernel; n; n = profile_get_node(p, n)->parent) {
+		const char *name = profile_get_frame(p, profile_get_node(p, n)->frame)->name;
+
+		for (size_t i = 0; name && i < G_N_ELEMENTS(functions); i++)
+			if (strcmp(name, functions[i]) == 0)
+				return true;
+	}
+	return false;
 }
 
 static GArray *processes_new(const struct profile *p)
@@ -135,6 +198,8 @@ static GArray *processes_new(const struct profile *p)
 
 		one->disk_ns += w->state == 'D' ? w->blocked_ns : 0;
 		one->queue_ns += w->runnable_ns + w->preempted_ns;
+		if (w->blocked_ns > p->info.duration_ns / DISK_SHARE && may_be_frozen(p, w))
+			one->frozen_ns += w->blocked_ns;
 	}
 	g_array_sort(processes, compare_processes);
 	return processes;
@@ -179,7 +244,10 @@ void limits_look(struct profile *p, const char *proc_dir)
 		}
 		if (one->queue_ns > p->info.duration_ns / QUEUE_SHARE)
 			group_limits_look(groups, p, LIMIT_QUOTA, one->pid);
+		if (one->frozen_ns)
+			group_limits_look(groups, p, LIMIT_FROZEN, one->pid);
 	}
 	group_limits_free(groups);
 	look_at_cpus(p, proc_dir);
+	look_at_policies(p);
 }

@@ -8,8 +8,9 @@
 
 static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_STOPPED] = "stopped", [LIMIT_CPUS] = "cpus",	[LIMIT_QUOTA] = "quota",
-	[LIMIT_DISK] = "disk",	     [LIMIT_MEMORY] = "memory", [LIMIT_POOL] = "pool",
-	[LIMIT_CONNECT] = "connect", [LIMIT_LOSS] = "loss",
+	[LIMIT_DISK] = "disk",	     [LIMIT_MEMORY] = "memory", [LIMIT_FROZEN] = "frozen",
+	[LIMIT_POLICY] = "policy",   [LIMIT_POOL] = "pool",	[LIMIT_CONNECT] = "connect",
+	[LIMIT_LOSS] = "loss",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)

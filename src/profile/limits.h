@@ -18,6 +18,8 @@ enum profile_limit_kind {
 	LIMIT_QUOTA,	/* of its control group: "cpu.max is 0.20 CPUs" */
 	LIMIT_DISK,	/* "io.max limits reads of vda to 1.00 MiB/s" */
 	LIMIT_MEMORY,	/* it is reached: "memory.high is 40.0 MiB, of which 39.9 MiB are in use" */
+	LIMIT_FROZEN,	/* the control group that froze its process, if it still is frozen, else that of the process: "/shop/pay" */
+	LIMIT_POLICY,	/* the thread was throttled by it: "SCHED_DEADLINE: 3.00 ms of each 30.0 ms" */
 	LIMIT_POOL,	/* a process has fewer connections of its own than clients: LIMIT_POOL_FORMAT */
 	LIMIT_CONNECT,	/* connections that the thread tried failed: LIMIT_CONNECT_FORMAT */
 	LIMIT_LOSS,	/* of nobody: TCP sent segments to there again: LIMIT_LOSS_FORMAT */

@@ -87,7 +87,7 @@ struct tasks {
 	uint64_t stale;		/* looks at a task that changed meanwhile: they are rows without a stack */
 	uint64_t unreadable;	/* memory that was gone */
 	uint64_t no_row;	/* looks at tasks beyond TASKS_ROWS_MAX rows */
-	bool is_cut;		/* there are more tasks than are ever looked at */
+	bool is_cut;		/* there are more tasks than are ever looked at: see tasks_most() */
 	GArray *when;		/* struct task_look, in the order of time; none: not known */
 	GArray *cells;		/* struct task_cell */
 	/* inside */
@@ -96,6 +96,16 @@ struct tasks {
 	GHashTable *index;	/* key: row + 1 */
 	double now_weight, most_weight;	/* the most that one task stands for in this look, stood for in any */
 };
+
+/* So many tasks of a process are looked at. */
+#define TASKS_MOST_GO (16u << 20)
+#define TASKS_MOST_ASYNCIO (1u << 20)
+#define TASKS_MOST_TOKIO 16384u
+
+static inline uint64_t tasks_most(enum tasks_kind kind)
+{
+	return kind == TASKS_GO ? TASKS_MOST_GO : kind == TASKS_TOKIO ? TASKS_MOST_TOKIO : TASKS_MOST_ASYNCIO;
+}
 
 struct tasks *tasks_new(enum tasks_kind kind, uint32_t pid);
 void tasks_free(struct tasks *t);	/* NULL is fine */

@@ -236,6 +236,8 @@ static bool look_asyncio(void *source, struct tasks *t, uint64_t first, uint64_t
 	return true;
 }
 
+_Static_assert(PYTHON_TASKS_MAX == TASKS_MOST_ASYNCIO, "reports tell it");
+
 const struct task_source asyncio_task_source = {
 	.kind = TASKS_ASYNCIO,
 	.open = open_asyncio,

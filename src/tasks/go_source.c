@@ -160,6 +160,8 @@ static bool look_go(void *source, struct tasks *t, uint64_t first, uint64_t stri
 	return is_there;
 }
 
+_Static_assert(GO_GOROUTINES_MAX == TASKS_MOST_GO, "reports tell it");
+
 const struct task_source go_task_source = {
 	.kind = TASKS_GO, .open = open_go, .close = close_go, .count = count_go, .look = look_go,
 };

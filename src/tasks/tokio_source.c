@@ -87,6 +87,8 @@ static bool look_tokio(void *source, struct tasks *t, uint64_t first, uint64_t s
 	return is_there;
 }
 
+_Static_assert(TOKIO_TASKS_MAX == TASKS_MOST_TOKIO, "reports tell it");
+
 const struct task_source tokio_task_source = {
 	.kind = TASKS_TOKIO, .open = open_tokio, .close = close_tokio, .count = count_tokio, .look = look_tokio,
 };

@@ -206,10 +206,11 @@ static uint8_t *tells_new(const struct profile *p)
 	for (guint i = 0; i < p->wakers->len; i++) {
 		const struct waker *w = profile_get_waker(p, i);
 
-		if (w->kernel && profile_stack_names(p, w->kernel, exits))
-			tells[i] = ENDED_BY_EXIT;
-		else if (w->kernel && profile_stack_names(p, w->kernel, stops))
+		/* names are beginnings, so the longer one first */
+		if (w->kernel && profile_stack_names(p, w->kernel, stops))
 			tells[i] = ENDED_BY_STOP;
+		else if (w->kernel && profile_stack_names(p, w->kernel, exits))
+			tells[i] = ENDED_BY_EXIT;
 	}
 	return tells;
 }
@@ -532,6 +533,13 @@ uint32_t reasons_object(const struct reasons *r, uint32_t wait)
 	const struct rule *rule = reasons_rule(r, wait);
 
 	return rule && rule->objectless ? 0 : profile_wait(r->profile, wait)->object;
+}
+
+bool reasons_is_anywhere(const struct reasons *r, uint32_t wait)
+{
+	const struct rule *rule = reasons_rule(r, wait);
+
+	return rule && rule->anywhere && rule->reason == reasons_of(r, wait);
 }
 
 const char *reasons_says(const struct reasons *r, uint32_t wait)

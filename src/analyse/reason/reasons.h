@@ -66,6 +66,8 @@ static inline bool reasons_is_idle(const struct reasons *r, uint32_t wait)
 
 /* The object that the wait is for, as in its row; 0: none is known. */
 uint32_t reasons_object(const struct reasons *r, uint32_t wait);
+/* What the program called is beside the point, as of a process that is frozen. */
+bool reasons_is_anywhere(const struct reasons *r, uint32_t wait);
 
 /*
  * The event loop that the wait holds up: the thread waits, or runs, within a callback or a task of it, and not for

@@ -147,6 +147,7 @@ void rule_append_text(GString *s, const struct rule_set *set, const struct rule 
 	append_line(s, "protocol", rule->protocol);
 	append_line(s, "idle", idle[rule->idle]);
 	append_line(s, "objectless", rule->objectless ? "yes" : NULL);
+	append_line(s, "anywhere", rule->anywhere ? "yes" : NULL);
 	append_line(s, "says", rule->says);
 	append_line(s, "advice", rule->advice);
 	append_line(s, "source", rule->source);

@@ -72,6 +72,7 @@ struct rule {
 	uint8_t idle; /* enum rule_idle */
 	uint8_t level; /* of RULE_RUNTIME: enum runtime_level */
 	uint8_t objectless; /* 1: what the system call was asked for is not what the wait is for */
+	uint8_t anywhere; /* 1: nor is what the program called */
 	const char *says; /* in place of reason_says(); NULL */
 	const char *advice; /* in place of reason_advice(); NULL */
 	const char *protocol; /* NULL: found by its own rules */

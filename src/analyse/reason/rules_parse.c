@@ -221,9 +221,9 @@ static bool read_choice(struct parser *p, GString *word, const char *const *choi
 	return wrong(p, where, "%s is wanted", wanted);
 }
 
-enum key { KEY_REASON, KEY_IDLE, KEY_LEVEL, KEY_OBJECTLESS, KEY_SAYS, KEY_ADVICE, KEY_SOURCE, KEY_PROTOCOL, KEY_COUNT };
+enum key { KEY_REASON, KEY_IDLE, KEY_LEVEL, KEY_OBJECTLESS, KEY_ANYWHERE, KEY_SAYS, KEY_ADVICE, KEY_SOURCE, KEY_PROTOCOL, KEY_COUNT };
 static const char *const key_names[KEY_COUNT] = { "reason", "idle",   "level",  "objectless",
-						  "says",   "advice", "source", "protocol" };
+						  "anywhere", "says",   "advice", "source", "protocol" };
 
 static bool may_stand_in(enum key key, enum rule_kind kind)
 {
@@ -256,6 +256,7 @@ static bool read_key(struct parser *p, enum key key, const char *where, GString 
 	case KEY_REASON: return read_reason(p, word);
 	case KEY_IDLE: return read_choice(p, word, idle, "yes or no", &p->rule->idle);
 	case KEY_OBJECTLESS: return read_choice(p, word, yes, "yes", &p->rule->objectless);
+	case KEY_ANYWHERE: return read_choice(p, word, yes, "yes", &p->rule->anywhere);
 	case KEY_LEVEL:
 		if (p->rule->kind != RULE_RUNTIME)
 			return wrong(p, where, "\"level\" is for runtimes");
@@ -371,7 +372,7 @@ static bool read_line(struct parser *p, GString *word)
 	g_autofree char *text = shown(word->str, word->len);
 	return wrong(p, where,
 		     "\"%s\": no such key; known are reason, syscall, kernel, user, module, state, object, name, "
-		     "path, operation, thread, process, task, not, and, protocol, idle, objectless, says, advice, source",
+		     "path, operation, thread, process, task, not, and, protocol, idle, objectless, anywhere, says, advice, source",
 		     text);
 }
 

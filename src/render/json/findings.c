@@ -75,8 +75,10 @@ static void write_limit(struct json *j, const struct finding *row)
 {
 	static const char *const kinds[LIMIT_KIND_COUNT] = {
 		[LIMIT_STOPPED] = "stopped_peer", [LIMIT_CPUS] = "cpus",     [LIMIT_QUOTA] = "cpu_quota",
-		[LIMIT_DISK] = "disk",		  [LIMIT_MEMORY] = "memory",   [LIMIT_POOL] = "pool",
-		[LIMIT_CONNECT] = "failed_connects", [LIMIT_LOSS] = "packet_loss",
+		[LIMIT_DISK] = "disk",		  [LIMIT_MEMORY] = "memory",
+		[LIMIT_FROZEN] = "frozen",	  [LIMIT_POLICY] = "policy",
+		[LIMIT_POOL] = "pool",		  [LIMIT_CONNECT] = "failed_connects",
+		[LIMIT_LOSS] = "packet_loss",
 	};
 	const struct profile_limit *l = row->limit.limit;
 

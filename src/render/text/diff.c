@@ -489,7 +489,7 @@ static void append_rest(GString *s, struct diff *d, const struct diff_text_optio
 			       o->all || !(noise + small) ? "" : " (--all shows them)");
 	if (d->has_unmatched)
 		g_string_append(
-			s, "There are so many stacks that not all were looked through for ones that only moved.\n");
+			s, "Some stacks may be listed as gone and new that only moved: there are too many to compare them all.\n");
 }
 
 void diff_text_norm(GString *s, const struct diff *d)

@@ -4,23 +4,49 @@
 #include "render/text/text.h"
 #include "explain/text.h"
 
+#define TARGETS_NAMED 5	/* of more there is only their number */
+
+static bool is_shown(const struct findings *f, uint32_t i)
+{
+	return (!f->selection || f->selection->threads[i]) &&
+	       (f->has_kernel_only || !(profile_thread(f->profile, i)->flags & THREAD_KERNEL));
+}
+
+/* " (12, 15)": the processes of that name, in the order of the recording. */
+static void append_pids(GString *s, const struct findings *f, const char *process)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+	for (uint32_t i = 0; i < f->profile->threads->len; i++) {
+		const struct thread *t = profile_thread(f->profile, i);
+
+		if (t->process == process && is_shown(f, i) && g_hash_table_add(seen, GUINT_TO_POINTER(t->pid)))
+			g_string_append_printf(s, "%s%u", g_hash_table_size(seen) > 1 ? ", " : " (", t->pid);
+	}
+	if (g_hash_table_size(seen))
+		g_string_append_c(s, ')');
+}
+
 void text_target(GString *s, const struct findings *f)
 {
-	const struct finding_class *c = f->classes->len ? &g_array_index(f->classes, struct finding_class, 0) : NULL;
+	uint32_t all = 0;
 
-	if (f->classes->len != 1) {
-		uint32_t all = 0;
-
-		for (guint i = 0; i < f->classes->len; i++)
-			all += g_array_index(f->classes, struct finding_class, i).processes_cnt;
+	for (guint i = 0; i < f->classes->len; i++)
+		all += g_array_index(f->classes, struct finding_class, i).processes_cnt;
+	if (f->classes->len != 1 && (!all || all > TARGETS_NAMED)) {
 		g_string_append_printf(s, "%u processes", all);
 		return;
 	}
-	text_safe(s, c->process);
-	if (c->pid)
-		g_string_append_printf(s, " (%u)", c->pid);
-	else if (c->processes_cnt > 1)
-		g_string_append_printf(s, " (%u processes)", c->processes_cnt);
+	for (guint i = 0; i < f->classes->len; i++) {
+		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
+
+		g_string_append(s, i ? ", " : "");
+		text_safe(s, c->process);
+		if (all > TARGETS_NAMED)
+			g_string_append_printf(s, " (%u processes)", c->processes_cnt);
+		else if (c->pid || c->processes_cnt > 1)
+			append_pids(s, f, c->process);
+	}
 }
 
 void text_verdict(GString *s, const struct profile *p)

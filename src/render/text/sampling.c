@@ -18,10 +18,10 @@ static const char *times(uint32_t cnt)
 /* In plain words: what was not looked at, why, and what that means for the figures. */
 static void sampling_line(GString *s, const struct profile_sampling *sampling, const char *indent)
 {
-	g_string_append_printf(s, "%ssampled   of waits shorter than ", indent);
+	g_string_append_printf(s, "%ssampled   only a part of the waits below ", indent);
 	text_duration(s, sampling->max_ns);
-	g_string_append_printf(s, " only some were looked at%s; threads and totals are exact, stacks are estimates "
-			       "(errors above 1%% are shown)\n", sampling->raised_cnt ? ", to keep the budget" : "");
+	g_string_append_printf(s, " was looked at%s. Their stacks are estimates; errors above 1%% are shown. Totals and the "
+			       "sums of threads are exact.\n", sampling->raised_cnt ? ", to keep the budget" : "");
 }
 
 /* Before waits are sampled the governor leaves out who ended short ones. */
@@ -39,9 +39,9 @@ static void append_budget(GString *s, const struct profile_sampling *sampling)
 	g_string_append(s, " of all CPUs' time");
 	/* or no reading was long enough to tell, or the start was the worst, which takes less than one */
 	if (sampling->peak_ppm > sampling->used_ppm) {
-		g_string_append(s, ", ");
+		g_string_append(s, " (");
 		append_ppm(s, sampling->peak_ppm);
-		g_string_append(s, " in the worst second");
+		g_string_append(s, " in the worst second)");
 	}
 	g_string_append(s, "; the budget is ");
 	append_ppm(s, sampling->budget_ppm);
@@ -55,15 +55,15 @@ static void budget_line(GString *s, const struct profile_sampling *sampling, con
 	g_string_append_printf(s, "%sbudget    tracing cost ", indent);
 	append_budget(s, sampling);
 	if (sampling->over_cnt)
-		g_string_append_printf(s, ", exceeded in %u reading%s", sampling->over_cnt,
-				       sampling->over_cnt == 1 ? "" : "s");
+		g_string_append_printf(s, ". It was exceeded %u %s", sampling->over_cnt, times(sampling->over_cnt));
 	if (sampling->raised_cnt)
-		g_string_append_printf(s, "; sampling was raised %u %s, lowered %u %s", sampling->raised_cnt,
-				       times(sampling->raised_cnt), sampling->lowered_cnt,
-				       times(sampling->lowered_cnt));
-	else if (!sampling->max_ns)
-		g_string_append(s, "; nothing was sampled");
-	g_string_append_c(s, '\n');
+		g_string_append_printf(s, ". So fewer short waits were looked at, %u %s", sampling->raised_cnt,
+				       times(sampling->raised_cnt));
+	if (sampling->raised_cnt && sampling->lowered_cnt)
+		g_string_append_printf(s, ", and more again, %u %s", sampling->lowered_cnt, times(sampling->lowered_cnt));
+	else if (!sampling->raised_cnt && !sampling->max_ns)
+		g_string_append(s, ", but all waits were looked at");
+	g_string_append(s, ".\n");
 }
 
 #define FEW_ROUNDS 20	/* below them their number tells more than the rate */

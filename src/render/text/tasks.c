@@ -233,8 +233,11 @@ static void append_lacks(GString *s, const struct tasks *t)
 	for (size_t i = 0; i < G_N_ELEMENTS(lacks); i++)
 		if (lacks[i].cnt)
 			g_string_append_printf(s, "lacks: %" G_GUINT64_FORMAT " %s\n", lacks[i].cnt, lacks[i].text);
-	if (t->is_cut)
-		g_string_append(s, "lacks: tasks beyond the first 16 million, or the list of tasks makes no sense\n");
+	if (!t->is_cut)
+		return;
+	g_string_append(s, "lacks: tasks beyond the first ");
+	text_thousands(s, tasks_most(t->kind));
+	g_string_append(s, ", or the list of tasks could not be read to its end\n");
 }
 
 void text_tasks(GString *s, const struct tasks *t, const struct text_options *o)

@@ -196,6 +196,20 @@ static void test_limits(void)
 	profile_add_limit(p, LIMIT_DISK, 10, 0, "reads of vda at 1.00 MiB/s (io.max)");
 	assert_told(p, "evidence", "; its control group allows reads of vda at 1.00 MiB/s (io.max)");
 	profile_free(p);
+	p = window_new();	/* two threads in two functions: one finding */
+	add_wait(p, runner(p, 10, "pay"), 'S', 9, 100, "main@pay charge@pay nanosleep@libc.so.6", "get_signal@[kernel]");
+	add_wait(p, runner(p, 11, "pay"), 'T', 9, 100, "main@pay nap@pay nanosleep@libc.so.6", "do_nanosleep@[kernel]");
+	profile_add_limit(p, LIMIT_FROZEN, 10, 0, "/docker/pay");
+	assert_told(p, "sentence", "pay is frozen by its control group, /docker/pay");
+	assert_told(p, "evidence", "2 threads, 18 waits");
+	profile_free(p);
+	p = window_new();
+	add_wait(p, runner(p, 11, "audiod"), 'R', 9, 100, "main@audiod mix@audiod", "");
+	g_array_index(p->waits, struct wait, 0).flags = WAIT_THROTTLED;
+	profile_add_limit(p, LIMIT_QUOTA, 10, 0, "0.20 CPUs (cpu.max)");	/* which is not for real-time threads */
+	profile_add_limit(p, LIMIT_POLICY, 10, 11, "SCHED_DEADLINE: 3 ms of each 30 ms");
+	assert_told(p, "sentence", "audiod is throttled by its own policy, SCHED_DEADLINE: 3 ms of each 30 ms");
+	profile_free(p);
 }
 
 static void test_stopped_peer(void)

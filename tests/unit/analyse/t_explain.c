@@ -10,6 +10,7 @@
 #define MS UINT64_C(1000000)
 #define WINDOW_MS 10000
 #define READ "__x64_sys_pread64@[kernel] filemap_read@[kernel] folio_wait_bit_common@[kernel] io_schedule@[kernel]"
+#define NAP "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]"
 #define USER "main@app serve@app read@libc.so.6"
 
 static struct profile *window_new(void)
@@ -186,6 +187,60 @@ static void test_computes(void)
 	}
 }
 
+/* A ticker that nobody waits for leads only where it is all there is; one that also works, or sleeps as it comes, is none. */
+static void test_clock(void)
+{
+	enum { STALL, ALONE, WORKS, IRREGULAR, CASES };
+
+	for (unsigned i = 0; i < CASES; i++) {
+		struct profile *p = window_new();
+		uint32_t ticker = thread_of(p, 11, "shop", i == WORKS ? 900 : 40);
+
+		add_wait(p, ticker, 'S', i == IRREGULAR ? 200 : 3000, i == IRREGULAR ? 20 : 3,
+			 "main@shop ticker@shop clock_nanosleep@libc.so.6", NAP);
+		if (i == IRREGULAR)
+			add_wait(p, ticker, 'S', 1000, 5, "main@shop ticker@shop clock_nanosleep@libc.so.6", NAP);
+		for (uint32_t k = 0; k < 4 && i != ALONE; k++)
+			add_wait(p, thread_of(p, 20 + k, "shop", 100), 'D', 1, 700, USER, READ);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct finding *first = g_array_index(e->headlines, struct headline, 0).finding;
+
+		g_assert_cmpint(first->reason, ==, i == STALL ? REASON_DISK_READ : REASON_SLEEP);
+		g_assert_cmpint(first->clock_ns > 0, ==, i == ALONE);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A traced process that stops tells its tracer in a function whose name begins as that of one that ends. */
+static void test_tracer(void)
+{
+	static const struct {
+		const char *kernel, *says;
+	} cases[] = {
+		{ "ptrace_stop@[kernel] do_notify_parent_cldstop@[kernel]", "that it traces or controls to stop" },
+		{ "do_exit@[kernel] exit_notify@[kernel] do_notify_parent@[kernel]", "waits for a child to end" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		const struct waker traced = { .comm = "app", .pid = 20, .tid = 20,
+					      .kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, cases[i].kernel) };
+		uint32_t wait = add_wait(p, thread_of(p, 11, "strace", 40), 'S', 20, 100,
+					 "main@strace wait4@libc.so.6", "__x64_sys_wait4@[kernel] do_wait@[kernel]");
+		const struct wake wake = { .wait = wait, .waker = profile_waker(p, &traced), .count = 20,
+					   .blocked_ns = 2000 * MS };
+
+		p->info.has_wakers = true;
+		profile_add_wake(p, &wake);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).sentence, cases[i].says));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* A run queue ranks behind what has less time, and the screen says why. */
 static void test_order(void)
 {
@@ -299,7 +354,6 @@ static void test_queue_of_lookups(void)
 }
 
 #define FLOCK "__x64_sys_flock@[kernel] locks_lock_inode_wait@[kernel] schedule@[kernel]"
-#define NAP "__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel]"
 
 /* So many of that wait ended by the thread, in flock() of its function. */
 static void woken_in(struct profile *p, uint32_t wait, uint32_t thread, const char *user, uint64_t count, uint64_t ms)
@@ -550,6 +604,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/computes", test_computes);
 	g_test_add_func("/explain/virtual-threads", test_virtual_threads);
 	g_test_add_func("/explain/order", test_order);
+	g_test_add_func("/explain/clock", test_clock);
+	g_test_add_func("/explain/tracer", test_tracer);
 	g_test_add_func("/explain/one-of", test_one_of);
 	g_test_add_func("/explain/queue-of-lookups", test_queue_of_lookups);
 	g_test_add_func("/explain/handed-on", test_handed_on);

@@ -166,6 +166,10 @@ static void test_rules(void)
 		{ 'T', "main@app", "do_signal_stop@[kernel]", REASON_STOPPED, "" },
 		{ 'S', "main@app usleep@libc.so.6", "get_signal@[kernel] do_freezer_trap@[kernel]", REASON_STOPPED,
 		  "" },
+		{ 'S', "main@app usleep@libc.so.6", "arch_do_signal_or_restart@[kernel] get_signal@[kernel]", REASON_STOPPED,
+		  "" },	/* the same, inlined */
+		{ 'T', "main@app usleep@libc.so.6", "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]",
+		  REASON_STOPPED, "" },	/* a freezer's */
 		{ 'D', "main@app parse@app", "get_signal@[kernel] vfs_coredump@[kernel] ext4_buffered_write_iter@[kernel]",
 		  REASON_STOPPED, "" },
 		{ 'S', "main@app connect@libc.so.6",
@@ -412,7 +416,13 @@ static void test_sleeps(void)
 	profile_free(m.p);
 }
 
-/* What waits within a callback of an event loop holds that up, whatever it waits for; the loop's own wait does not. */
+#define NGINX "main@nginx ngx_master_process_cycle@nginx ngx_spawn_process@nginx "
+#define RUN_TASK "start_thread@libc.so.6 tokio::runtime::scheduler::multi_thread::worker::Context::run_task@app "
+
+/*
+ * What waits within a callback of an event loop holds that up, whatever it waits for; the loop's own wait does not, nor
+ * what handed the loop over first.
+ */
 static void test_loops(void)
 {
 	struct maker m = maker_new("");
@@ -426,8 +436,18 @@ static void test_loops(void)
 	uint32_t old = wait_of(m.p, t, 'S', "main@python3 _run_once@base_events.py _run@events.py query@app.py poll@libc.so.6",
 			       "__x64_sys_poll@[kernel] do_sys_poll@[kernel]", 2);
 	uint32_t other = wait_of(m.p, t, 'S', "main@app _run@app look@app usleep@libc.so.6", NAP, 1);
+	uint32_t served = wait_of(m.p, t, 'D', NGINX "ngx_event_process_posted@nginx ngx_http_output_filter@nginx sendfile@libc.so.6",
+				  "__x64_sys_sendfile64@[kernel] filemap_get_pages@[kernel]", 1);
+	uint32_t awaits = wait_of(m.p, t, 'S', NGINX "epoll_wait@libc.so.6", "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", 1);
+	uint32_t polled = wait_of(m.p, t, 'S', RUN_TASK "app::price@app usleep@libc.so.6", NAP, 1);
+	uint32_t handed = wait_of(m.p, t, 'S', RUN_TASK "tokio::task::blocking::block_in_place@app app::price@app usleep@libc.so.6",
+				  NAP, 1);
 	struct reasons *r = reasons_new(m.p, NULL);
 
+	g_assert_cmpstr(reasons_loop(r, served)->name, ==, "nginx");
+	g_assert_null(reasons_loop(r, awaits));
+	g_assert_cmpstr(reasons_loop(r, polled)->name, ==, "tokio-runtime");
+	g_assert_null(reasons_loop(r, handed));
 	g_assert_null(reasons_loop(r, waits));
 	g_assert_cmpstr(reasons_loop(r, naps)->name, ==, "asyncio");
 	g_assert_cmpint(reasons_idle(r, naps), ==, IDLE_NOT);

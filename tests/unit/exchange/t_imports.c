@@ -60,7 +60,9 @@ static void test_collapsed(void)
 	p = check("a;b 5 7\na;c 1 2\n", "collapsed stacks (second column, numbers taken as microseconds)",
 		  "a-0/0;b 7000\na-0/0;c 2000\n");
 	profile_free(p);
-	refused("a;b 5\na;c\n", "is not an offcpu recording");
+	refused("a;b 5\na;c\n", "as collapsed stacks its line 2 does not end in a whole number");
+	refused("# stacks\na;b 5\na;c 1e-3\n", "as collapsed stacks its line 3 does not end in a whole number");
+	profile_free(check("a;b\t5\na;c \t 1\n", "collapsed stacks (numbers taken as microseconds)", "a-0/0;b 5000\na-0/0;c 1000\n"));
 	refused("a;b 99999999999999999999\n", "is not an offcpu recording");
 }
 

@@ -171,6 +171,35 @@ static void test_peers(void)
 	}
 }
 
+/* The outermost group that is frozen; of what was thawed its own; none of the root, which cannot be frozen. */
+static void test_frozen(void)
+{
+	static const struct {
+		const char *outer, *inner, *first, *path, *told;
+	} cases[] = {
+		{ "1", "1", "THAWED", "/outer/inner", "/outer" },
+		{ "0", "1", "THAWED", "/outer/inner", "/outer/inner" },
+		{ "0", "0", "FROZEN", "/outer/inner", "/pay" },
+		{ "0", "0", "THAWED", "/outer/inner", "/pay" },
+		{ "0", "0", NULL, "/outer/inner", "/outer/inner" },
+		{ "0", "0", NULL, "/", NULL },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new('T');
+
+		begin();
+		put("proc/self/mounts", "cgroup2 %s/cg cgroup2 rw 0 0\ncgroup %s/f cgroup rw,freezer 0 0\n", folder, folder);
+		put("proc/10/cgroup", "9:freezer:%s\n0::%s\n", cases[i].first ? "/pay" : "/", cases[i].path);
+		put("cg/outer/cgroup.freeze", "%s\n", cases[i].outer);
+		put("cg/outer/inner/cgroup.freeze", "%s\n", cases[i].inner);
+		put("f/pay/freezer.self_freezing", "%d\n", !g_strcmp0(cases[i].first, "FROZEN"));
+		look(p);
+		assert_limit(p, LIMIT_FROZEN, 0, cases[i].told);
+		end(p);
+	}
+}
+
 static void put_socket(GString *table, unsigned inode, unsigned local_port, unsigned remote_port, unsigned state)
 {
 	g_autofree char *fd = g_strdup_printf("%s/proc/20/fd/%u", folder, inode), *link = g_strdup_printf("socket:[%u]", inode);
@@ -312,6 +341,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/limits/version 1", test_version_1);
 	g_test_add_func("/limits/cpus", test_cpus);
 	g_test_add_func("/limits/peers", test_peers);
+	g_test_add_func("/limits/frozen", test_frozen);
 	g_test_add_func("/limits/pool", test_pool);
 	g_test_add_func("/limits/pool-text", test_pool_text);
 	g_test_add_func("/limits/connect-text", test_connect_text);

@@ -184,16 +184,17 @@ static void test_sampling(void)
 	check_sampling(&sampling, "");
 	sampling.over_cnt = 1;
 	sampling.peak_ppm = 25000;
-	check_sampling(&sampling, "* budget    tracing cost 0.50% of all CPUs' time, 2.5% in the worst second; the budget is 1.0%, "
-				     "exceeded in 1 reading; nothing was sampled\n");
+	check_sampling(&sampling, "* budget    tracing cost 0.50% of all CPUs' time (2.5% in the worst second); the budget is 1.0%. "
+				  "It was exceeded 1 time, but all waits were looked at.\n");
 	sampling = (struct profile_sampling){ .start_ns = 10000, .end_ns = 10000, .max_ns = 10000 };
-	check_sampling(&sampling, "* sampled   of waits shorter than 10.0 us only some were looked at; threads and totals are exact, "
-				  "stacks are estimates (errors above 1% are shown)\n");
+	check_sampling(&sampling, "* sampled   only a part of the waits below 10.0 us was looked at. Their stacks are estimates; errors "
+				  "above 1% are shown. Totals and the sums of threads are exact.\n");
 	sampling = (struct profile_sampling){ .max_ns = 40000, .end_ns = 10000, .raised_cnt = 2, .lowered_cnt = 1,
 		.over_cnt = 3, .budget_ppm = 1000, .has_used = true, .used_ppm = 1200, .peak_ppm = 1500 };
-	check_sampling(&sampling, "* sampled   of waits shorter than 40.0 us only some were looked at, to keep the budget; threads and totals "
-		"are exact, stacks are estimates (errors above 1% are shown)\n* budget    tracing cost 0.12% of all CPUs' time, "
-		"0.15% in the worst second; the budget is 0.10%, exceeded in 3 readings; sampling was raised 2 times, lowered 1 time\n");
+	check_sampling(&sampling, "* sampled   only a part of the waits below 40.0 us was looked at, to keep the budget. Their stacks are "
+		"estimates; errors above 1% are shown. Totals and the sums of threads are exact.\n* budget    tracing cost 0.12% of all "
+		"CPUs' time (0.15% in the worst second); the budget is 0.10%. It was exceeded 3 times. So fewer short waits were "
+		"looked at, 2 times, and more again, 1 time.\n");
 }
 
 static void test_empty(void)

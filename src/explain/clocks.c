@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/clocks.h"
+
+#define TURNS_MIN 4
+#define OTHER_SHARE 20	/* of its sleep: so much a clock may wait for beside it, but for an interpreter's lock */
+#define ON_CPU_SHARE 20	/* of its time */
+
+struct clock {
+	uint64_t sleep_ns, other_ns, count;
+	uint64_t hist[PROFILE_HIST_SLOTS];
+};
+
+static struct clock *sleepers_new(const struct findings *f)
+{
+	const struct profile *p = f->profile;
+	struct clock *clocks = g_new0(struct clock, (gsize)p->threads->len + 1);
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		struct clock *c = &clocks[w->thread];
+
+		enum reason reason = reasons_of(f->reasons, i);
+
+		if (!f->blocked_in[i] || reason != REASON_SLEEP) {
+			c->other_ns += reason == REASON_LOCK_GIL ? 0 : w->blocked_ns;
+			continue;
+		}
+		c->sleep_ns += w->blocked_ns;
+		c->count += w->count;
+		for (unsigned s = 0; s < PROFILE_HIST_SLOTS; s++)
+			c->hist[s] += w->hist[s];
+	}
+	return clocks;
+}
+
+/* Nine in ten of its sleeps take about the same time: they lie in one slot or the next, each twice as wide. */
+static bool is_regular(const struct clock *c)
+{
+	uint64_t all = 0, most = 0;
+
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		all += c->hist[i];
+		most = MAX(most, c->hist[i] + (i + 1 < PROFILE_HIST_SLOTS ? c->hist[i + 1] : 0));
+	}
+	return all && most >= all - all / 10;
+}
+
+static bool is_clock(const struct clock *c, const struct thread *t)
+{
+	return c->count >= TURNS_MIN && c->other_ns <= c->sleep_ns / OTHER_SHARE &&
+	       t->on_cpu_ns <= thread_observed_ns(t) / ON_CPU_SHARE && is_regular(c);
+}
+
+void clocks_find(struct findings *f)
+{
+	const struct profile *p = f->profile;
+	g_autofree struct clock *clocks = sleepers_new(f);
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		if (f->blocked_in[i] && reasons_of(f->reasons, i) == REASON_SLEEP &&
+		    is_clock(&clocks[w->thread], profile_thread(p, w->thread)))
+			g_array_index(f->rows, struct finding, f->blocked_in[i] - 1).clock_ns += w->blocked_ns;
+	}
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef EXPLAIN_CLOCKS_H
+#define EXPLAIN_CLOCKS_H
+
+#include "explain/findings.h"
+
+/*
+ * Threads that do nothing but sleep the same time again and again, as tickers and health checks: notes in each finding
+ * how much of it is theirs.  Nobody waits for them, so what others wait for ranks before.
+ */
+void clocks_find(struct findings *f);
+
+#endif
