@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Rows of a ClickHouse that lies: any bytes are refused with a reason, or are a valid profile.  Before each row a byte tells
- * how many kinds of rows are left out before it; they come in the order in which fleet.c asks for them.
+ * Rows of a ClickHouse that lies: any bytes are refused with a reason, or are a valid profile.  Before each row a byte
+ * tells how many kinds of rows are left out before it; they come in the order in which fleet.c asks for them.
  */
 #include <stdlib.h>
 
@@ -10,8 +10,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const fleet_row_fn kinds[] = {
-	fleet_window_row, fleet_thread_row, fleet_state_row, fleet_frame_row, fleet_stack_row, fleet_object_row, fleet_waker_row,
-	fleet_wait_row, fleet_wake_row, fleet_on_cpu_row, fleet_population_row, fleet_task_row, fleet_loss_row,
+	fleet_window_row,     fleet_thread_row, fleet_state_row, fleet_frame_row, fleet_stack_row,
+	fleet_object_row,     fleet_waker_row,  fleet_wait_row,  fleet_wake_row,  fleet_on_cpu_row,
+	fleet_population_row, fleet_task_row,   fleet_loss_row,
 };
 
 static bool take_rows(struct fleet *f, struct cursor *c, GError **error)

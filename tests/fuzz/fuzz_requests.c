@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Requests to `view` and `serve`, behind the library that reads HTTP: "METHOD PATH" in the first line, fields of the head in
- * the next ones, behind an empty one the members of the query.  Only who has a token gets to a route.
+ * Requests to `view` and `serve`, behind the library that reads HTTP: "METHOD PATH" in the first line, fields of the
+ * head in the next ones, behind an empty one the members of the query.  Only who has a token gets to a route.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static const struct route routes[] = {
 };
 static const struct reader readers[] = {
 	{ .name = (char *)"ops", .token = (char *)TOKEN },
-	{ .name = (char *)"sso", .token = (char *)PROXY, .services = (char *)"*.service", .proxy = (char *)"10.0.0.5" },
+	{ .name = (char *)"sso", .token = (char *)PROXY, .services = (char *)"*", .proxy = (char *)"10.0.0.5" },
 	{ 0 },
 };
 static const char *const hosts[] = { "127.0.0.1:4711", NULL };
@@ -39,9 +39,14 @@ static void take_field(struct request *r, struct fields *f, const char *name, co
 	const struct {
 		const char *name, **into;
 	} known[] = {
-		{ "Host", &r->host }, { "Origin", &r->origin }, { "Authorization", &r->authorization },
-		{ "Sec-Fetch-Site", &r->fetch_site }, { "Sec-Fetch-Mode", &r->fetch_mode }, { "X-Forwarded-User", &r->user },
-		{ "X-Offcpu-Services", &r->services }, { "Peer", &r->peer },
+		{ "Host", &r->host },
+		{ "Origin", &r->origin },
+		{ "Authorization", &r->authorization },
+		{ "Sec-Fetch-Site", &r->fetch_site },
+		{ "Sec-Fetch-Mode", &r->fetch_mode },
+		{ "X-Forwarded-User", &r->user },
+		{ "X-Offcpu-Services", &r->services },
+		{ "Peer", &r->peer },
 	};
 
 	fields_take(f, name, value);
@@ -60,7 +65,7 @@ static void parse(char **lines, struct request *r, struct fields *f)
 	r->path = path ? path + 1 : "/";
 	if (path)
 		*path = '\0';
-	for (size_t i = 1; r->method != NULL && *lines && lines[i]; i++) {
+	for (size_t i = 1; *lines && lines[i]; i++) {
 		char *value = strchr(lines[i], is_head ? ':' : '=');
 
 		if (!*lines[i]) {
@@ -86,14 +91,16 @@ static void check_refused(bool is_good, GError *error)
 
 static void ask(const struct request *r, const struct profile *p)
 {
-	const struct store_extent extent = { .from_unix_ns = START_NS, .to_unix_ns = START_NS + 3600 * UINT64_C(1000000000) };
+	const struct store_extent extent = { .from_unix_ns = START_NS,
+					    .to_unix_ns = START_NS + 3600 * UINT64_C(1000000000) };
 	struct ask_range range;
 	struct ask_line line;
 	struct ask_filter filter = { 0 };
 	GError *error = NULL;
 	bool is_good = ask_range(r, "from", "to", &extent, ASK_RANGE_MAX_NS, &range, &error);
 
-	if (is_good && (range.from_ns > range.to_ns || range.from_ns < extent.from_unix_ns || range.to_ns > extent.to_unix_ns))
+	if (is_good &&
+	    (range.from_ns > range.to_ns || range.from_ns < extent.from_unix_ns || range.to_ns > extent.to_unix_ns))
 		abort();
 	check_refused(is_good, g_steal_pointer(&error));
 	is_good = ask_last(r, &extent, &range, &error);

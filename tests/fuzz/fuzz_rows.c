@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A recording with something of everything, tasks and requests too, as a valid database in which others changed values: two
- * bytes choose the column of a table, one the row, one what is put there, eight the value.  fuzz_profile has any bytes.
+ * A recording with something of everything, tasks and requests too, as a valid database in which others changed
+ * values: two bytes choose the column of a table, one the row, one what is put there, eight the value.  fuzz_profile
+ * has any bytes.
  */
 #include <glib/gstdio.h>
 #include <sqlite3.h>
@@ -21,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct {
 	char *bytes;
 	gsize len_bytes;
-	GPtrArray *change, *delete;	/* char *, SQL, by column */
+	GPtrArray *change, *delete; /* char *, SQL, by column */
 } whole;
 
 static sqlite3 *open_whole(void)
@@ -48,11 +49,16 @@ static void list_columns(sqlite3 *db)
 	if (sqlite3_prepare_v2(db, sql, -1, &columns, NULL) != SQLITE_OK)
 		abort();
 	while (sqlite3_step(columns) == SQLITE_ROW) {
-		const char *table = (const char *)sqlite3_column_text(columns, 0), *column = (const char *)sqlite3_column_text(columns, 1);
-		g_autofree char *which = sqlite3_column_int(columns, 2) ? g_strdup("?2 >= 0")
+		const char *table = (const char *)sqlite3_column_text(columns, 0),
+			   *column = (const char *)sqlite3_column_text(columns, 1);
+		g_autofree char *which =
+			sqlite3_column_int(columns, 2)
+				? g_strdup("?2 >= 0")
 				: g_strdup_printf("rowid = (SELECT rowid FROM \"%s\" LIMIT 1 OFFSET ?2)", table);
 
-		g_ptr_array_add(whole.change, g_strdup_printf("UPDATE OR IGNORE \"%s\" SET \"%s\" = ?1 WHERE %s", table, column, which));
+		char *change = g_strdup_printf("UPDATE OR IGNORE \"%s\" SET \"%s\" = ?1 WHERE %s", table, column, which);
+
+		g_ptr_array_add(whole.change, change);
 		g_ptr_array_add(whole.delete, g_strdup_printf("DELETE FROM \"%s\" WHERE %s", table, which));
 	}
 	sqlite3_finalize(columns);
@@ -85,26 +91,22 @@ static void bind(sqlite3_stmt *statement, const uint8_t *data)
 	memcpy(&value, data + 4, sizeof(value));
 	sqlite3_bind_int(statement, 2, data[2]);
 	switch (data[3] % 4) {
-	case 0:	/* few bytes of it are a small number */
+	case 0: /* few bytes of it are a small number */
 		sqlite3_bind_int64(statement, 1, (sqlite3_int64)(value >> (data[3] >> 2) % 64));
 		break;
-	case 1:
-		sqlite3_bind_double(statement, 1, (double)(int64_t)value);
-		break;
-	case 2:
-		sqlite3_bind_text(statement, 1, (const char *)data + 4, 8, SQLITE_TRANSIENT);
-		break;
-	default:
-		sqlite3_bind_blob(statement, 1, data + 4, (data[3] >> 2) % 9, SQLITE_TRANSIENT);
+	case 1: sqlite3_bind_double(statement, 1, (double)(int64_t)value); break;
+	case 2: sqlite3_bind_text(statement, 1, (const char *)data + 4, 8, SQLITE_TRANSIENT); break;
+	default: sqlite3_bind_blob(statement, 1, data + 4, (data[3] >> 2) % 9, SQLITE_TRANSIENT);
 	}
 }
 
 static void change(sqlite3 *db, const uint8_t *data)
 {
 	const GPtrArray *sql = data[3] == UINT8_MAX ? whole.delete : whole.change;
+	const char *text = g_ptr_array_index(sql, (data[0] | data[1] << 8) % sql->len);
 	sqlite3_stmt *statement = NULL;
 
-	if (sqlite3_prepare_v2(db, g_ptr_array_index(sql, (data[0] | data[1] << 8) % sql->len), -1, &statement, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(db, text, -1, &statement, NULL) != SQLITE_OK)
 		return;
 	if (sql == whole.delete)
 		sqlite3_bind_int(statement, 2, data[2]);

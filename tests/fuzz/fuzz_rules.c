@@ -18,8 +18,9 @@ static void write_again(const struct rule_set *set)
 			abort();
 		rule_append_text(text, set, rule);
 	}
-	if (text->len <= RULES_BYTES_MAX && (!rule_set_add(again, text->str, text->len, "again", NULL) ||
-					     again->rules->len != set->rules->len || again->patterns->len != set->patterns->len))
+	if (text->len <= RULES_BYTES_MAX &&
+	    (!rule_set_add(again, text->str, text->len, "again", NULL) || again->rules->len != set->rules->len ||
+	     again->patterns->len != set->patterns->len))
 		abort();
 	rule_set_free(again);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What processes and containers say of themselves: their environment, their control group, the files that runtimes keep of
- * containers, what an SDK publishes in memory.  The first byte tells which of these the others are.
+ * What processes and containers say of themselves: their environment, their control group, the files that runtimes
+ * keep of containers, what an SDK publishes in memory.  The first byte tells which of these the others are.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,8 @@ static void check(char *name)
 
 static void check_cgroup(const char *text)
 {
-	g_autofree char *path = service_cgroup_path(text), *container = service_container_id(text), *pod = g_strdup(text);
+	g_autofree char *path = service_cgroup_path(text), *container = service_container_id(text),
+			*pod = g_strdup(text);
 
 	if (container && strlen(container) != CONTAINER_ID_DIGITS)
 		abort();
@@ -44,17 +45,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	switch (data[0] % 4) {
-	case 0:
-		check(process_context_decode(data + 1, size - 1));
-		break;
-	case 1:
-		check(container_decode((const char *)data + 1, size - 1, id));
-		break;
-	case 2:
-		g_free(service_of_environ((const char *)data + 1, size - 1, &host_name));
-		break;
-	default:
-		check_cgroup(text);
+	case 0: check(process_context_decode(data + 1, size - 1)); break;
+	case 1: check(container_decode((const char *)data + 1, size - 1, id)); break;
+	case 2: g_free(service_of_environ((const char *)data + 1, size - 1, &host_name)); break;
+	default: check_cgroup(text);
 	}
 	return 0;
 }

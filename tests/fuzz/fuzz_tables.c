@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What a parser without rights answers: it may be a stranger's by then.  The first byte tells which answer the others are.
- * What is taken can be asked anything, and written and taken once more.
+ * What a parser without rights answers: it may be a stranger's by then.  The first byte tells which answer the others
+ * are.  What is taken can be asked anything, and written and taken once more.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void check_elf(const uint8_t *bytes, size_t size)
 static void check_variables(const uint8_t *bytes, size_t size)
 {
 	g_autoptr(GByteArray) written = g_byte_array_new();
-	struct data_file f = { 0 }, again = { 0 };
+	struct data_file f = { 0}, again = { 0 };
 
 	if (!data_file_from_bytes(bytes, size, &f))
 		return;
@@ -76,19 +76,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct go_code *code;
 
 	switch (size ? data[0] % 4 : 4) {
-	case 0:
-		check_elf(data + 1, size - 1);
-		break;
-	case 1:
-		check_variables(data + 1, size - 1);
-		break;
-	case 2:
-		check_unwind(data + 1, size - 1);
-		break;
+	case 0: check_elf(data + 1, size - 1); break;
+	case 1: check_variables(data + 1, size - 1); break;
+	case 2: check_unwind(data + 1, size - 1); break;
 	case 3:
 		code = go_code_from_bytes(data + 1, size - 1);
 		for (uint32_t i = 0; code && i < code->place_cnt; i++)
-			if (strlen(code->places[i].name) > size || (code->places[i].file && strlen(code->places[i].file) > size))
+			if (strlen(code->places[i].name) > size ||
+			    (code->places[i].file && strlen(code->places[i].file) > size))
 				abort();
 		g_free(code);
 	}
