@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -85,22 +84,28 @@ static bool parse_line(const char *line, struct net_socket *ret)
 	return parse_end(local, local_port, &ret->local) && parse_end(remote, remote_port, &ret->remote);
 }
 
+void net_table_add(GArray *sockets, FILE *file, bool is_tcp)
+{
+	char line[512];
+	size_t bytes = 0;
+
+	while (bytes < NET_TABLE_BYTES && fgets(line, sizeof(line), file)) {
+		struct net_socket s = { .is_tcp = is_tcp };
+
+		bytes += strlen(line);
+		if (parse_line(line, &s))
+			g_array_append_val(sockets, s);
+	}
+}
+
 static bool read_table(struct net_tables *t, uint32_t pid, const char *name)
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/net/%s", t->proc_dir, pid, name);
 	FILE *file = opener_file(path);
-	char line[512];
-	size_t bytes = 0;
 
 	if (!file)
 		return false;
-	while (bytes < NET_TABLE_BYTES && fgets(line, sizeof(line), file)) {
-		struct net_socket s = { .is_tcp = g_str_has_prefix(name, "tcp") };
-
-		bytes += strlen(line);
-		if (parse_line(line, &s))
-			g_array_append_val(t->sockets, s);
-	}
+	net_table_add(t->sockets, file, g_str_has_prefix(name, "tcp"));
 	fclose(file);
 	return true;
 }

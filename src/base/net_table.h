@@ -5,6 +5,7 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /*
  * The TCP and UDP sockets of a process's network namespace, as /proc/PID/net tells.  The kernel's answers about single
@@ -35,6 +36,9 @@ void net_tables_free(struct net_tables *t);	/* NULL is fine */
  * read.
  */
 const GArray *net_tables_of(struct net_tables *t, uint32_t pid);
+
+/* Appends struct net_socket of the text of such a table; what is no line of one is left out. */
+void net_table_add(GArray *sockets, FILE *file, bool is_tcp);
 
 /* address: 4 or 16 bytes, in the network's order. */
 struct net_end net_end_of(const uint8_t *address, size_t bytes, uint16_t port);

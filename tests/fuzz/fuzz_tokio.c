@@ -11,10 +11,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	g_autoptr(GArray) tasks = g_array_new(FALSE, FALSE, sizeof(struct tokio_task));
-	g_autofree char *text = g_strndup((const char *)data, size), *name = tokio_future_name(text);
+	g_autofree char *text = g_strndup((const char *)data, size);
 	struct tokio_program program;
 	bool is_cut;
 
+	g_free(tokio_future_name(text));
 	tokio_image_make(&program);
 	for (; size >= 9; data += 9, size -= 9) {
 		uint64_t word;

@@ -100,11 +100,11 @@ static void append_line(GString *s, const char *key, const char *value)
 
 static void append_word(GString *s, const char *word)
 {
-	bool quoted = strpbrk(word, " \t\"#") != NULL;
+	bool quoted = strpbrk(word, " \t\r\"#") != NULL;
 
 	g_string_append(s, quoted ? " \"" : " ");
 	for (const char *c = word; *c; c++) {
-		if (*c == '"')
+		if (quoted && (*c == '"' || *c == '\\'))
 			g_string_append_c(s, '\\');
 		g_string_append_c(s, *c);
 	}

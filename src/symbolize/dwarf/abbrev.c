@@ -159,5 +159,6 @@ const struct dwarf_abbrev *dwarf_abbrevs_find(const struct dwarf_abbrevs *a, uin
 
 const struct dwarf_attr *dwarf_abbrevs_attrs(const struct dwarf_abbrevs *a, const struct dwarf_abbrev *b)
 {
-	return &g_array_index(a->attrs, struct dwarf_attr, b->attr_from);
+	/* a table whose abbreviations have no attributes has no array to point into */
+	return b->attr_cnt ? &g_array_index(a->attrs, struct dwarf_attr, b->attr_from) : NULL;
 }

@@ -28,6 +28,7 @@ struct dwarf_abbrevs *dwarf_abbrevs_read(struct dwarf_image *im, uint64_t off, u
 void dwarf_abbrevs_free(struct dwarf_abbrevs *a);
 
 const struct dwarf_abbrev *dwarf_abbrevs_find(const struct dwarf_abbrevs *a, uint64_t code);
+/* Its attr_cnt attributes; NULL: it has none. */
 const struct dwarf_attr *dwarf_abbrevs_attrs(const struct dwarf_abbrevs *a, const struct dwarf_abbrev *b);
 
 /* How many bytes a value of that form takes: -1 when that depends on the value. */

@@ -253,13 +253,20 @@ static bool read_addresses(struct reader *r, uint64_t list, uint64_t from, uint6
 	return true;
 }
 
+/*
+ * Of a slice: address, length, capacity.  Whoever asks how many there are spreads the looks by that, so it must be as
+ * many as are read, also where the list makes no sense.
+ */
+static uint64_t listed_in(const uint64_t slice[3])
+{
+	return MIN(MIN(slice[1], slice[2]), GO_GOROUTINES_MAX);
+}
+
 uint64_t go_goroutines_listed(const struct go_program *p)
 {
 	uint64_t slice[3];
 
-	return memory_read(p->pid, p->goroutines, slice, sizeof(slice)) && slice[1] <= slice[2]
-		       ? MIN(slice[1], GO_GOROUTINES_MAX)
-		       : 0;
+	return memory_read(p->pid, p->goroutines, slice, sizeof(slice)) ? listed_in(slice) : 0;
 }
 
 bool go_goroutines_read(const struct go_program *p, uint64_t first, uint64_t stride, go_goroutine_fn fn, void *ctx,
@@ -273,7 +280,7 @@ bool go_goroutines_read(const struct go_program *p, uint64_t first, uint64_t str
 	if (!memory_read(p->pid, p->goroutines, slice, sizeof(slice)) || !slice[0] || !stride)
 		return false;
 	ret->is_cut = slice[1] > GO_GOROUTINES_MAX || slice[1] > slice[2];
-	ret->listed = MIN(MIN(slice[1], slice[2]), GO_GOROUTINES_MAX);
+	ret->listed = listed_in(slice);
 	r = g_new(struct reader, 1);
 	r->p = p;
 	r->fn = fn;

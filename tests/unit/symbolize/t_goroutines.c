@@ -168,6 +168,7 @@ static void test_bounds(void)
 	g_assert_true(go_goroutines_read(&program, 0, 1, take, &s, &c));
 	g_assert_true(c.is_cut);
 	g_assert_cmpuint(c.listed, ==, COUNT);
+	g_assert_cmpuint(go_goroutines_listed(&program), ==, COUNT);
 	memory.slice[2] = UINT64_MAX;
 	g_assert_false(go_goroutines_read(&program, 0, 1, take, &s, &c));
 	memory.slice[0] = 0;
