@@ -200,7 +200,7 @@ static void take_governor(struct fleet *f, struct cursor *c)
 bool fleet_window_row(struct fleet *f, struct cursor *c, GError **error)
 {
 	struct profile_info *info = &f->p->info;
-	uint64_t start_unix_ns, start_ns, duration_ns, start_cpu_ns, stop_cpu_ns;
+	uint64_t start_unix_ns, start_ns, duration_ns;
 	uint32_t cpus;
 
 	fleet_text(c, f->a);
@@ -225,12 +225,9 @@ bool fleet_window_row(struct fleet *f, struct cursor *c, GError **error)
 	fleet_text(c, f->a);
 	same_text(f, &info->filters, f->a, "several, which differ");
 	sum(&info->switches, cursor_u64(c));
-	cursor_u64(c);	/* of an agent it is all since its start, in each window */
-	start_cpu_ns = cursor_u64(c);
-	stop_cpu_ns = cursor_u64(c);
-	sum(&info->tracer_start_cpu_ns, start_cpu_ns);
-	sum(&info->tracer_stop_cpu_ns, stop_cpu_ns);
-	sum(&info->tracer_cpu_ns, stop_cpu_ns > start_cpu_ns ? stop_cpu_ns - start_cpu_ns : 0);
+	most_u64(&info->tracer_cpu_ns, cursor_u64(c));	/* of an agent it is all since its start, in each window */
+	sum(&info->tracer_start_cpu_ns, cursor_u64(c));
+	sum(&info->tracer_stop_cpu_ns, cursor_u64(c));
 	sum(&info->tracer_bpf_ns, cursor_u64(c));
 	most_u64(&info->tracer_peak_rss_bytes, cursor_u64(c));
 	take_knows(info, cursor_u32(c));
