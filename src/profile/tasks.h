@@ -98,9 +98,7 @@ struct tasks {
 };
 
 /* So many tasks of a process are looked at. */
-#define TASKS_MOST_GO (16u << 20)
-#define TASKS_MOST_ASYNCIO (1u << 20)
-#define TASKS_MOST_TOKIO 16384u
+enum { TASKS_MOST_GO = 16 << 20, TASKS_MOST_ASYNCIO = 1 << 20, TASKS_MOST_TOKIO = 16384 };
 
 static inline uint64_t tasks_most(enum tasks_kind kind)
 {
