@@ -199,7 +199,7 @@ def number(value, unit):
 
 def cells(entry):
     sign = ">= " if entry.get("at_least") else "<= "
-    result = entry.get("verdict") or {None: "-", True: "pass", False: "FAIL"}[entry["pass"]]
+    result = entry.get("verdict") or {None: "-", True: "pass", False: "missed"}[entry["pass"]]
     ratio = entry.get("peer_ratio", entry["ratio"])
     target = "-" if entry["target"] is None else sign + number(entry["target"], entry["unit"])
     if "peer_ratio" in entry:
