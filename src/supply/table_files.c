@@ -46,7 +46,7 @@ struct seen_file {
 struct table_files {
 	struct slabs *slabs;
 	int kernel_fd;
-	unsigned told_cnt;
+	unsigned changed_cnt;	/* the kernel's map */
 	bool hurries;
 	table_files_fn on_built;
 	void *data;
@@ -234,7 +234,7 @@ static void tell_kernel(struct table_files *tf, struct seen_file *seen)
 	seen->is_told = true;
 	file->told_cnt++;
 	table_file_use(file);
-	tf->told_cnt++;
+	tf->changed_cnt++;
 }
 
 /* No walk that begins later finds the table; those on their way have ended before it is dropped (GRACE_US). */
@@ -246,13 +246,14 @@ static void untell_kernel(struct table_files *tf, struct seen_file *seen)
 		return;
 	bpf_map_delete_elem(tf->kernel_fd, &key);
 	seen->is_told = false;
+	tf->changed_cnt++;
 	seen->file->told_cnt--;
 	table_file_unuse(seen->file);
 }
 
-unsigned table_files_told_cnt(const struct table_files *tf)
+unsigned table_files_changed_cnt(const struct table_files *tf)
 {
-	return tf->told_cnt;
+	return tf->changed_cnt;
 }
 
 void table_files_built(struct table_files *tf, struct table_file *file)

@@ -64,8 +64,8 @@ void table_files_built(struct table_files *tf, struct table_file *file);
 /* Builds that have not been reported by on_built. */
 unsigned table_files_building(const struct table_files *tf);
 
-/* How often a table was put into the kernel's map. */
-unsigned table_files_told_cnt(const struct table_files *tf);
+/* How often the kernel's map was changed: the programs are to look it up again before a table that left it is dropped. */
+unsigned table_files_changed_cnt(const struct table_files *tf);
 
 /* A file is kept as long as it has users. */
 void table_file_use(struct table_file *file);

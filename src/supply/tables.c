@@ -79,7 +79,7 @@ struct tables {
 	struct table_files *files;
 	struct retired_tables *retired;
 	int spaces_fd, file_tables_fd;
-	unsigned told_cnt;	/* table_files_told_cnt() when the programs were last told of a change */
+	unsigned seen_changed_cnt;	/* table_files_changed_cnt() when the programs were last told */
 	uint32_t epoch_cnt;
 	bool hurries;
 	GHashTable *programs;	/* pid -> struct program */
@@ -352,7 +352,7 @@ static void change_epoch(struct tables *t)
 {
 	volatile uint32_t *epoch = g_atomic_pointer_get(&t->epoch);
 
-	t->told_cnt = table_files_told_cnt(t->files);
+	t->seen_changed_cnt = table_files_changed_cnt(t->files);
 	if (epoch)
 		*epoch = ++t->epoch_cnt;
 }
@@ -582,7 +582,7 @@ static gpointer supply(gpointer data)
 				break;
 		}
 		look_at_programs(t);
-		if (table_files_told_cnt(t->files) != t->told_cnt)
+		if (table_files_changed_cnt(t->files) != t->seen_changed_cnt)
 			change_epoch(t);
 		retired_tables_sweep(t->retired, false);
 		if (table_files_sweep(t->files))
