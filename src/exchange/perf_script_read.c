@@ -230,7 +230,7 @@ static void add_frame(struct script *s, char *line, uint32_t at[2])
 		open[-1] = '\0';
 		f.module = open + 1;
 	}
-	plus = strrchr(f.name, '+');
+	plus = f.name == end + 1 ? strrchr(end + 1, '+') : NULL;
 	if (plus && HAS_PREFIX(plus, "+0x") && !HAS_PREFIX(f.name, "-> "))
 		*plus = '\0';
 	f.is_inline = g_strcmp0(f.module, "inlined") == 0;
