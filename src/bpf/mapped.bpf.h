@@ -69,14 +69,6 @@ struct inode___plain {
 	struct timespec64___both i_mtime;
 };
 
-struct inode___size {
-	__s64 i_size;
-};
-
-struct vm_area_struct___more {
-	unsigned long vm_pgoff, vm_flags;
-};
-
 #pragma clang attribute pop
 
 struct {
@@ -233,7 +225,7 @@ static __always_inline const struct file_table *table_of(__u64 inode)
 
 	key.device = (__u32)POINTER(struct super_block, POINTER(struct inode, inode, i_sb), s_dev);
 	table = bpf_map_lookup_elem(&file_tables, &key);
-	if (!table || POINTER(struct inode___size, inode, i_size) != table->bytes ||
+	if (!table || POINTER(struct inode, inode, i_size) != table->bytes ||
 	    changed_ns(inode) != table->changed_ns)
 		return NULL;
 	return table;
@@ -259,7 +251,7 @@ __noinline int add_mapping(struct made_space *m, __u64 vma)
 	start = POINTER(struct vm_area_struct, vma, vm_start);
 	to->start = start;
 	to->end = POINTER(struct vm_area_struct, vma, vm_end);
-	to->bias = start - POINTER(struct vm_area_struct___more, vma, vm_pgoff) * PAGE_BYTES + table->shift;
+	to->bias = start - POINTER(struct vm_area_struct, vma, vm_pgoff) * PAGE_BYTES + table->shift;
 	to->rows_block = table->rows_block;
 	to->index_block = table->index_block;
 	to->page_cnt = table->page_cnt;
@@ -283,7 +275,7 @@ static long add_leaf(__u32 i, struct made_space **made)
 		if (slot > end)
 			break;
 		vma = word_at(slots + slot * sizeof(slots));
-		if (vma && POINTER(struct vm_area_struct___more, vma, vm_flags) & VM_EXEC)
+		if (vma && POINTER(struct vm_area_struct, vma, vm_flags) & VM_EXEC)
 			add_mapping(m, vma);
 	}
 	m->next = m->end + 1;

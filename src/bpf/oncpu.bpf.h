@@ -76,8 +76,7 @@ static __always_inline __u64 oncpu_user_stack(void *ctx, struct task_struct *tas
 				     &crossed_now) ?: OFFCPU_STACK_LOST;
 	scratch->walk.in_parents = is_in_parents(task, st);
 	id = oncpu_walk(st, scratch, now);
-	if (cfg.want_tables && !st->tables_generation && scratch->walk.met_gap)
-		count_loss(OFFCPU_LOSS_NO_TABLE, 0);
+	lacked_table(st, scratch->walk.met_gap);
 	if (rarely(st->speaks) && id) {
 		scratch->walk.thread_pointer = thread_pointer(plain(task));
 		id = language_stack(st, &scratch->walk, &scratch->language, id, now);

@@ -165,13 +165,13 @@ __noinline __u64 walk_user_stack(struct thread_state *st, struct scratch *scratc
 	return id;
 }
 
-/* Of a walk that a frame without a table took part in. */
-static __always_inline void note_missing_table(struct thread_state *st, bool met_gap)
+/* Counts a walk that a frame without a table took part in, of a program whose tables are not there yet; was it one? */
+static __always_inline bool lacked_table(const struct thread_state *st, bool met_gap)
 {
 	if (!cfg.want_tables || st->tables_generation || !met_gap)
-		return;
-	st->by_fp = 1;
+		return false;
 	count_loss(OFFCPU_LOSS_NO_TABLE, 0);
+	return true;
 }
 
 /*
@@ -185,14 +185,13 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
 	__u64 id;
 
 	know_tables(task, st);
-	st->by_fp = 0;
 	if (cfg.can_walk && begin_walk(&scratch->walk, task, by_pages)) {
 		scratch->walk.in_parents = is_in_parents(task, st);
 		id = walk_user_stack(st, scratch, now);
-		note_missing_table(st, scratch->walk.met_gap);
+		st->by_fp = lacked_table(st, scratch->walk.met_gap);
 		return id;
 	}
-	note_missing_table(st, true);
+	st->by_fp = lacked_table(st, true);
 	if (!ctx) {
 		count_loss(OFFCPU_LOSS_USTACK, 0);
 		return 0;

@@ -25,6 +25,7 @@ struct inode {
 	unsigned long i_ino;
 	unsigned int i_rdev;
 	unsigned int i_nlink;
+	__s64 i_size;
 };
 
 struct qstr {
@@ -74,7 +75,7 @@ struct files_struct {
 };
 
 struct vm_area_struct {
-	unsigned long vm_start, vm_end;
+	unsigned long vm_start, vm_end, vm_pgoff, vm_flags;
 	struct mm_struct *vm_mm;
 	struct file *vm_file;
 };

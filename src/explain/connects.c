@@ -29,18 +29,24 @@ static const struct {
 	[CONNECT_FAILED] = { "connections to ", " fail", "failed", NULL },
 };
 
-/* Is it a thread of the finding's?  Of sleeps that a rule knows as retries, of its process. */
-static bool is_of_row(const struct findings *f, const struct finding *row, const struct profile_limit *l, bool is_retry)
+/* Of sleeps that a rule knows as retries a process, else a thread. */
+static gpointer sleeper(uint32_t pid, uint32_t tid, bool is_retry)
 {
-	const struct profile *p = f->profile;
+	return GSIZE_TO_POINTER(is_retry ? pid : (gsize)pid << 32 | tid);
+}
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct thread *t = f->blocked_in[i] == row->id ? profile_thread(p, profile_wait(p, i)->thread) : NULL;
+/* Those of the finding's waits. */
+static GHashTable *sleepers_new(const struct findings *f, const struct finding *row, bool is_retry)
+{
+	GHashTable *ids = g_hash_table_new(NULL, NULL);
 
-		if (t && t->pid == l->pid && (is_retry || t->tid == l->tid))
-			return true;
+	for (uint32_t i = 0; i < f->profile->waits->len; i++) {
+		const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, i)->thread);
+
+		if (f->blocked_in[i] == row->id)
+			g_hash_table_add(ids, sleeper(t->pid, t->tid, is_retry));
 	}
-	return false;
+	return ids;
 }
 
 /* Of several addresses the one that failed most often in one thread; all threads' tries there count. */
@@ -63,6 +69,7 @@ bool connects_find(const struct findings *f, const struct finding *row, struct f
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 	const bool is_retry = rule && g_str_has_prefix(rule->name, RULES_RETRY);
+	g_autoptr(GHashTable) sleepers = NULL;
 	uint64_t all = 0;
 
 	*ret = (struct finding_limit){ 0 };
@@ -72,7 +79,10 @@ bool connects_find(const struct findings *f, const struct finding *row, struct f
 		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
 		struct limit_connect failed;
 
-		if (!limit_connect_read(l, &failed) || !is_of_row(f, row, l, is_retry))
+		if (!limit_connect_read(l, &failed))
+			continue;
+		sleepers = sleepers ? sleepers : sleepers_new(f, row, is_retry);
+		if (!g_hash_table_contains(sleepers, sleeper(l->pid, l->tid, is_retry)))
 			continue;
 		all += failed.cnt;
 		add(ret, l, &failed);

@@ -169,18 +169,9 @@ static int compare_processes(gconstpointer va, gconstpointer vb)
 /* A freezer has stopped it, or somebody else has. */
 static bool may_be_frozen(const struct profile *p, const struct wait *w)
 {
-	static const char *const functions[] = { "do_freezer_trap", "get_signal", "__refrigerator" };
+	static const char *const functions[] = { "do_freezer_trap", "get_signal", "__refrigerator", NULL };
 
-	if (w->state == 'T')
-		return true;
-	for (uint32_t n = w->kernel; n; n = profile_get_node(p, n)->parent) {
-		const char *name = profile_get_frame(p, profile_get_node(p, n)->frame)->name;
-
-		for (size_t i = 0; name && i < G_N_ELEMENTS(functions); i++)
-			if (strcmp(name, functions[i]) == 0)
-				return true;
-	}
-	return false;
+	return w->state == 'T' || profile_stack_names(p, w->kernel, functions);
 }
 
 static GArray *processes_new(const struct profile *p)

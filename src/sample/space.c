@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
@@ -24,10 +23,6 @@
 #define BLOCK_BYTES 4096
 #define BLOCKS 8
 
-struct file_key {
-	uint64_t device, inode;
-};
-
 struct range {
 	uint64_t start, end;
 	struct unwind_mapping m;
@@ -39,7 +34,7 @@ struct program {
 };
 
 struct spaces_read {
-	GHashTable *files;	/* struct file_key -> struct unwind_table or NULL */
+	GHashTable *files;	/* struct maps_file -> struct unwind_table or NULL */
 	GHashTable *programs;	/* pid -> struct program */
 	struct unwind_table *vdso;
 };
@@ -55,18 +50,6 @@ struct reading {
 	unsigned block_cnt, next;
 	int error;
 };
-
-static guint file_key_hash(gconstpointer p)
-{
-	const struct file_key *k = p;
-
-	return hash_end(hash_more(k->device, k->inode));
-}
-
-static gboolean file_key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct file_key)) == 0;
-}
 
 static void program_free(gpointer p)
 {
@@ -85,7 +68,7 @@ struct spaces_read *spaces_read_new(void)
 {
 	struct spaces_read *s = g_new0(struct spaces_read, 1);
 
-	s->files = g_hash_table_new_full(file_key_hash, file_key_equal, g_free, table_free);
+	s->files = g_hash_table_new_full(maps_file_hash, maps_file_equal, g_free, table_free);
 	s->programs = g_hash_table_new_full(NULL, NULL, NULL, program_free);
 	return s;
 }
@@ -117,7 +100,7 @@ static struct unwind_table *vdso_table(struct spaces_read *s, const struct maps_
 
 static struct unwind_table *file_table(struct spaces_read *s, pid_t pid, const struct maps_line *line)
 {
-	struct file_key key = { (uint64_t)line->dev_major << 32 | line->dev_minor, line->inode };
+	struct maps_file key = maps_file_of(line);
 	struct unwind_table *table = NULL;
 	gpointer known;
 	struct stat st;

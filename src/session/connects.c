@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Connections that failed, and what TCP sent again: bpf/connect.bpf.h is the kernel's half. */
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "abi/connect_abi.h"
 #include "attach/feature.h"
+#include "attach/map_read.h"
 #include "base/net_table.h"
 #include "profile/limits.h"
 #include "session/parts.h"
@@ -61,21 +61,14 @@ static void connects_free(void *state)
 	g_free(all);
 }
 
-/* What comes meanwhile counts for the next window. */
-static void read_failed(struct connects *all)
+static void take_failed(const void *key, const void *cnt, void *data)
 {
-	int fd = bpf_map__fd(all->skel->maps.failed_connects);
-	struct failed_connect_key before, *last = NULL;
+	struct connects *all = data;
 	struct failed one;
 
-	while (bpf_map_get_next_key(fd, last, &one.key) == 0) {
-		before = one.key;
-		last = &before;
-		if (bpf_map_lookup_elem(fd, &one.key, &one.cnt) == 0)
-			g_array_append_val(all->cut, one);
-	}
-	for (guint i = 0; i < all->cut->len; i++)
-		bpf_map_delete_elem(fd, &g_array_index(all->cut, struct failed, i).key);
+	memcpy(&one.key, key, sizeof(one.key));
+	memcpy(&one.cnt, cnt, sizeof(one.cnt));
+	g_array_append_val(all->cut, one);
 }
 
 /*
@@ -92,27 +85,16 @@ static char *name_of(const struct sent_again_key *key)
 	return g_strdup_printf(":%u from %.*s", key->local_port, (int)(strrchr(text, ':') - text), text);
 }
 
-static void read_again(struct connects *all)
+static void take_again(const void *key, const void *value, void *data)
 {
-	int fd = bpf_map__fd(all->skel->maps.sent_again);
-	struct sent_again_key key, before, *last = NULL;
-	g_autoptr(GArray) keys = g_array_new(FALSE, FALSE, sizeof(key));
+	struct connects *all = data;
+	g_autofree char *name = name_of(key);
+	const uint64_t *known = g_hash_table_lookup(all->again, name);
 	uint64_t cnt;
 
-	while (bpf_map_get_next_key(fd, last, &key) == 0) {
-		before = key;
-		last = &before;
-		if (bpf_map_lookup_elem(fd, &key, &cnt))
-			continue;
-		g_autofree char *name = name_of(&key);
-		const uint64_t *known = g_hash_table_lookup(all->again, name);
-
-		cnt += known ? *known : 0;
-		g_hash_table_replace(all->again, g_steal_pointer(&name), g_memdup2(&cnt, sizeof(cnt)));
-		g_array_append_val(keys, key);
-	}
-	for (guint i = 0; i < keys->len; i++)
-		bpf_map_delete_elem(fd, &g_array_index(keys, struct sent_again_key, i));
+	memcpy(&cnt, value, sizeof(cnt));
+	cnt += known ? *known : 0;
+	g_hash_table_replace(all->again, g_steal_pointer(&name), g_memdup2(&cnt, sizeof(cnt)));
 }
 
 static void tell_again(struct connects *all, struct profile *p)
@@ -135,8 +117,9 @@ static void tell_again(struct connects *all, struct profile *p)
 
 static void read_all(struct connects *all)
 {
-	read_failed(all);
-	read_again(all);
+	/* what comes meanwhile counts for the next window */
+	map_read_out(all->skel->maps.failed_connects, take_failed, all);
+	map_read_out(all->skel->maps.sent_again, take_again, all);
 	all->has_read = true;
 }
 

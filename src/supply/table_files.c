@@ -32,12 +32,8 @@
 #define INTERPRETERS_MAX 4	/* of interpreters: a script's, and that one's loader */
 
 /* A file by what /proc/PID/maps says of it, to save opening it for every process. */
-struct inode_key {
-	uint64_t device, inode;
-};
-
 struct seen_file {
-	struct inode_key key;
+	struct maps_file key;
 	struct table_file *file;	/* NULL: it may not be opened */
 	int64_t seen_us;
 	bool is_told;		/* the kernel knows the file's table by this key */
@@ -51,7 +47,7 @@ struct table_files {
 	table_files_fn on_built;
 	void *data;
 	GHashTable *files;	/* struct table_file_key -> struct table_file */
-	GHashTable *seen;	/* struct inode_key -> struct seen_file */
+	GHashTable *seen;	/* struct maps_file -> struct seen_file */
 	GThreadPool *builders;
 	struct table_file *vdso;
 	unsigned building;
@@ -70,18 +66,6 @@ static guint file_key_hash(gconstpointer p)
 static gboolean file_key_equal(gconstpointer a, gconstpointer b)
 {
 	return memcmp(a, b, sizeof(struct table_file_key)) == 0;
-}
-
-static guint inode_key_hash(gconstpointer p)
-{
-	const struct inode_key *k = p;
-
-	return hash_end(hash_more(k->device, k->inode));
-}
-
-static gboolean inode_key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct inode_key)) == 0;
 }
 
 static void file_free(struct table_files *tf, struct table_file *file)
@@ -147,7 +131,7 @@ struct table_files *table_files_new(struct slabs *slabs, int kernel_fd, bool hur
 	tf->on_built = on_built;
 	tf->data = data;
 	tf->files = g_hash_table_new(file_key_hash, file_key_equal);
-	tf->seen = g_hash_table_new_full(inode_key_hash, inode_key_equal, NULL, g_free);
+	tf->seen = g_hash_table_new_full(maps_file_hash, maps_file_equal, NULL, g_free);
 	elf_version(EV_CURRENT);
 	/* exclusive: these threads have a priority of their own */
 	tf->builders = g_thread_pool_new(build, tf, (gint)CLAMP(cpus, 1, BUILDERS_MAX), TRUE, NULL);
@@ -218,7 +202,7 @@ static void tell_kernel(struct table_files *tf, struct seen_file *seen)
 	struct file_table_key key = kernel_key(seen);
 	uint64_t shift = 0;
 
-	if (seen->is_told || tf->kernel_fd < 0 || !file || file->state != TABLE_FILE_READY || !shift_of(file, &shift))
+	if (seen->is_told || !file || file->state != TABLE_FILE_READY || !shift_of(file, &shift))
 		return;
 	const struct file_table table = {
 		.bytes = file->key.bytes,
@@ -356,7 +340,7 @@ static struct table_file *open_mapped(struct table_files *tf, uint32_t pid, cons
 
 struct table_file *table_files_of_mapping(struct table_files *tf, uint32_t pid, const struct maps_line *line)
 {
-	struct inode_key key = { (uint64_t)line->dev_major << 32 | line->dev_minor, line->inode };
+	struct maps_file key = maps_file_of(line);
 	int64_t now_us = g_get_monotonic_time();
 	struct seen_file *seen;
 	struct table_file *file;

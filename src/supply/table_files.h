@@ -48,7 +48,7 @@ struct table_file {
 typedef void (*table_files_fn)(struct table_file *file, void *data);
 
 /*
- * kernel_fd: the map by which programs find a file's table (struct file_table); -1: none.  hurries: the builders should
+ * kernel_fd: the map by which programs find a file's table (struct file_table).  hurries: the builders should
  * not wait behind a busy machine's work.
  */
 struct table_files *table_files_new(struct slabs *slabs, int kernel_fd, bool hurries, table_files_fn on_built,

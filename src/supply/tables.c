@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "abi/space_abi.h"
-#include "base/hash.h"
 #include "base/process_ids.h"
 #include "base/urgency.h"
 #include "supply/handover.h"
@@ -139,28 +138,13 @@ void tables_note_exit(struct tables *t, uint32_t pid)
 #define NOTED_MAX 4096
 
 struct noted_file {
-	uint64_t device, inode;
+	struct maps_file id;
 	int64_t at_us;
 };
 
-static guint noted_hash(gconstpointer p)
-{
-	const struct noted_file *f = p;
-
-	return hash_end(hash_more(f->device, f->inode));
-}
-
-static gboolean noted_equal(gconstpointer a, gconstpointer b)
-{
-	const struct noted_file *x = a, *y = b;
-
-	return x->device == y->device && x->inode == y->inode;
-}
-
 void tables_note_file(struct tables *t, uint32_t pid, const struct maps_line *line)
 {
-	const struct noted_file key = { (uint64_t)line->dev_major << 32 | line->dev_minor, line->inode,
-					g_get_monotonic_time() };
+	const struct noted_file key = { maps_file_of(line), g_get_monotonic_time() };
 	struct noted_file *noted = g_hash_table_lookup(t->noted, &key);
 	struct maps_line *copy;
 
@@ -625,7 +609,7 @@ struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, struct 
 	t->slabs = room;
 	t->spaces_fd = spaces_fd;
 	t->file_tables_fd = file_tables_fd;
-	t->noted = g_hash_table_new_full(noted_hash, noted_equal, g_free, NULL);
+	t->noted = g_hash_table_new_full(maps_file_hash, maps_file_equal, g_free, NULL);
 	t->languages_fd = -1;
 	t->due_us = INT64_MAX;
 	t->inbox = g_async_queue_new();

@@ -48,30 +48,13 @@ struct process {
 	int64_t read_us, took_us;
 };
 
-/* One file, by device and inode as the mapping has them. */
-struct file_key {
-	uint64_t dev, inode;
-};
-
 struct data_symbols {
 	char *proc_dir, *debug_dir;
 	GHashTable *processes;	/* uint64_t space -> struct process */
-	GHashTable *files;	/* struct file_key -> struct data_file, NULL: no ELF file */
+	GHashTable *files;	/* struct maps_file -> struct data_file, NULL: no ELF file */
 	size_t variables_bytes;	/* of them */
 	GStringChunk *strings;
 };
-
-static guint file_key_hash(gconstpointer p)
-{
-	const struct file_key *k = p;
-
-	return hash_end(hash_more(k->dev, k->inode));
-}
-
-static gboolean file_key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct file_key)) == 0;
-}
 
 static void process_free(gpointer data)
 {
@@ -98,7 +81,7 @@ struct data_symbols *data_symbols_new(const char *proc_dir, const char *debug_di
 	d->proc_dir = g_strdup(proc_dir);
 	d->debug_dir = g_strdup(debug_dir);
 	d->processes = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, process_free);
-	d->files = g_hash_table_new_full(file_key_hash, file_key_equal, g_free, file_free);
+	d->files = g_hash_table_new_full(maps_file_hash, maps_file_equal, g_free, file_free);
 	d->strings = g_string_chunk_new(4096);
 	return d;
 }
@@ -253,7 +236,7 @@ static int open_mapped(const struct data_symbols *d, uint32_t pid, const struct 
 
 static const struct data_file *file_of(struct data_symbols *d, uint32_t pid, const struct maps_line *m)
 {
-	const struct file_key key = { (uint64_t)m->dev_major << 32 | m->dev_minor, m->inode };
+	const struct maps_file key = maps_file_of(m);
 	struct data_file read, *own = NULL;
 	gpointer known;
 

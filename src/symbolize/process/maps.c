@@ -4,6 +4,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 /* Reads digits of base 10 or 16, at most 64 bits' worth, and the character that must follow. */
 static bool number(const char **at, unsigned base, char follows, uint64_t *ret)
 {
@@ -19,6 +21,23 @@ static bool number(const char **at, unsigned base, char follows, uint64_t *ret)
 	*at = *p ? p + 1 : p;
 	*ret = value;
 	return true;
+}
+
+struct maps_file maps_file_of(const struct maps_line *line)
+{
+	return (struct maps_file){ (uint64_t)line->dev_major << 32 | line->dev_minor, line->inode };
+}
+
+guint maps_file_hash(gconstpointer p)
+{
+	const struct maps_file *file = p;
+
+	return hash_end(hash_more(file->device, file->inode));
+}
+
+gboolean maps_file_equal(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(struct maps_file)) == 0;
 }
 
 bool maps_parse_line(const char *line, struct maps_line *ret)

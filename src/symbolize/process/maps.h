@@ -17,6 +17,16 @@ struct maps_line {
 	const char *path;	/* within the line; "" without one */
 };
 
+/* A file as mappings name it. */
+struct maps_file {
+	uint64_t device, inode;
+};
+
+struct maps_file maps_file_of(const struct maps_line *line);
+/* For GHashTable, of what begins with a maps_file. */
+guint maps_file_hash(gconstpointer p);
+gboolean maps_file_equal(gconstpointer a, gconstpointer b);
+
 /* Parses a line that ends with a 0 byte and has no newline; false when it makes no sense. */
 bool maps_parse_line(const char *line, struct maps_line *ret);
 
