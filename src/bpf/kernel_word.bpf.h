@@ -20,14 +20,34 @@ static __always_inline __u64 word_at(__u64 addr)
 }
 
 /* The word's lower half; its address is a multiple of 4 only, so it may be the upper half of the aligned word. */
+static __always_inline __u32 half_of(__u64 word, __u64 addr)
+{
+	return addr & 4 ? word >> 32 : word;
+}
+
 static __always_inline __u32 half_at(__u64 addr)
 {
-	__u64 word = word_at(addr & ~7ULL);
-
-	return addr & 4 ? word >> 32 : word;
+	return half_of(word_at(addr & ~7ULL), addr);
 }
 
 #define POINTER(type, base, member) word_at(AT(type, base, member))
 #define NUMBER(type, base, member) half_at(AT(type, base, member))
+
+/*
+ * The same where many are read and nothing is in a hurry.  A global function: the verifier checks it once, and does not
+ * cut the one way that is not taken out of every place, which goes through the whole program each time.
+ */
+__noinline __u64 read_word(__u64 addr)
+{
+	return word_at(addr);
+}
+
+static __always_inline __u32 read_half(__u64 addr)
+{
+	return half_of(read_word(addr & ~7ULL), addr);
+}
+
+#define READ_POINTER(type, base, member) read_word(AT(type, base, member))
+#define READ_NUMBER(type, base, member) read_half(AT(type, base, member))
 
 #endif

@@ -337,6 +337,7 @@ struct walk_state {
 	__u64 task;		/* whose stack it is; the next two are bpf/uretprobe.bpf.h's */
 	__u64 returns, instance;
 	__u64 method, bytecode;	/* of a frame of HotSpot's interpreter, or of V8 */
+	__u64 words[2];		/* of the stack, as they were read: see read_words() */
 };
 
 /* An interpreter's frames, and where their walk has come to. */

@@ -28,9 +28,9 @@
 /* The last part of the path, "[eventpoll]" of what has none: all that is left where it is closed before user space looks. */
 static __always_inline void name_file(struct offcpu_rec_target *rec, __u64 file)
 {
-	__u64 dentry = POINTER(struct file, file, f_path.dentry);
+	__u64 dentry = READ_POINTER(struct file, file, f_path.dentry);
 	long len = bpf_probe_read_kernel_str(rec->text, sizeof(rec->text),
-					     (void *)POINTER(struct dentry, dentry, d_name.name));
+					     (void *)READ_POINTER(struct dentry, dentry, d_name.name));
 
 	rec->text_len = len > 0 ? len - 1 : 0;
 }
@@ -38,12 +38,12 @@ static __always_inline void name_file(struct offcpu_rec_target *rec, __u64 file)
 /* An abstract address begins with a zero byte. */
 static __always_inline void name_unix(struct offcpu_rec_target *rec, __u64 sk)
 {
-	__u64 address = POINTER(struct unix_sock, sk, addr);
+	__u64 address = READ_POINTER(struct unix_sock, sk, addr);
 	__u32 len;
 
 	if (!address)
 		return;
-	len = NUMBER(struct unix_address, address, len) - 2;	/* sun_family */
+	len = READ_NUMBER(struct unix_address, address, len) - 2;	/* sun_family */
 	if (!len || len > 108)
 		return;
 	rec->text_len = len < sizeof(rec->text) ? len : sizeof(rec->text);
@@ -52,12 +52,12 @@ static __always_inline void name_unix(struct offcpu_rec_target *rec, __u64 sk)
 
 static __always_inline __u64 socket_ino(__u64 sk)
 {
-	__u64 socket = POINTER(struct sock, sk, sk_socket);
+	__u64 socket = READ_POINTER(struct sock, sk, sk_socket);
 
 	if (!socket)
 		return 0;
 	socket -= bpf_core_field_offset(struct socket_alloc, socket);
-	return POINTER(struct inode, AT(struct socket_alloc, socket, vfs_inode), i_ino);
+	return READ_POINTER(struct inode, AT(struct socket_alloc, socket, vfs_inode), i_ino);
 }
 
 static __always_inline void look_at_unix(struct offcpu_rec_target *rec, __u64 sk)
@@ -68,7 +68,7 @@ static __always_inline void look_at_unix(struct offcpu_rec_target *rec, __u64 sk
 	if (!bpf_core_field_exists(type->peer))
 		return;
 	name_unix(rec, sk);
-	peer = POINTER(struct unix_sock, sk, peer);
+	peer = READ_POINTER(struct unix_sock, sk, peer);
 	if (!peer)
 		return;
 	rec->peer_ino = socket_ino(peer);
@@ -80,10 +80,10 @@ static __always_inline void look_at_unix(struct offcpu_rec_target *rec, __u64 sk
 
 static __always_inline void look_at_socket(struct offcpu_rec_target *rec, __u64 file)
 {
-	__u64 socket = POINTER(struct file, file, private_data), sk = POINTER(struct socket, socket, sk);
+	__u64 socket = READ_POINTER(struct file, file, private_data), sk = READ_POINTER(struct socket, socket, sk);
 	__u16 port = 0;
 
-	rec->sock_type = word_at(AT(struct socket, socket, type) & ~7ULL) >> (AT(struct socket, socket, type) & 7) * 8;
+	rec->sock_type = read_word(AT(struct socket, socket, type) & ~7ULL) >> (AT(struct socket, socket, type) & 7) * 8;
 	if (!sk)
 		return;
 	bpf_probe_read_kernel(&rec->family, sizeof(rec->family), (void *)AT(struct sock, sk, __sk_common.skc_family));
@@ -110,15 +110,15 @@ static __always_inline void look_at_socket(struct offcpu_rec_target *rec, __u64 
 
 static __always_inline void look_at_file(struct offcpu_rec_target *rec, __u64 file, __u64 inode)
 {
-	__u64 super = POINTER(struct inode, inode, i_sb);
+	__u64 super = READ_POINTER(struct inode, inode, i_sb);
 	__u16 mode = 0;
 
 	bpf_probe_read_kernel(&mode, sizeof(mode), (void *)AT(struct inode, inode, i_mode));
 	rec->mode = mode;
-	rec->f_mode = NUMBER(struct file, file, f_mode) & 3;
-	rec->dev = NUMBER(struct super_block, super, s_dev);
-	rec->rdev = NUMBER(struct inode, inode, i_rdev);
-	rec->is_anon = POINTER(struct super_block, super, s_magic) == ANON_INODE_MAGIC;
+	rec->f_mode = READ_NUMBER(struct file, file, f_mode) & 3;
+	rec->dev = READ_NUMBER(struct super_block, super, s_dev);
+	rec->rdev = READ_NUMBER(struct inode, inode, i_rdev);
+	rec->is_anon = READ_POINTER(struct super_block, super, s_magic) == ANON_INODE_MAGIC;
 	if ((mode & MODE_TYPE) == MODE_SOCKET)
 		look_at_socket(rec, file);
 	else
@@ -141,8 +141,8 @@ static __always_inline __u32 purpose_of_socket(const struct offcpu_rec_target *r
 		return OFFCPU_FOR_ANY;
 	if (!bpf_core_field_exists(((struct tcp_sock *)0)->data_segs_out))
 		return OFFCPU_FOR_ROOM;
-	sk = POINTER(struct socket, POINTER(struct file, file, private_data), sk);
-	return NUMBER(struct tcp_sock, sk, data_segs_out) || NUMBER(struct tcp_sock, sk, data_segs_in) ?
+	sk = READ_POINTER(struct socket, READ_POINTER(struct file, file, private_data), sk);
+	return READ_NUMBER(struct tcp_sock, sk, data_segs_out) || READ_NUMBER(struct tcp_sock, sk, data_segs_in) ?
 		       OFFCPU_FOR_ROOM :
 		       OFFCPU_FOR_CONNECTION;
 }
@@ -192,12 +192,12 @@ static __always_inline struct seen_target *seen_of(struct thread_state *st, __u3
 
 static __always_inline __u64 file_of_fd(const struct wait_target *t)
 {
-	__u64 table = POINTER(struct files_struct, POINTER(struct task_struct, t->task, files), fdt);
+	__u64 table = READ_POINTER(struct files_struct, READ_POINTER(struct task_struct, t->task, files), fdt);
 	__u32 fd = t->fd;
 
-	if (!table || fd >= NUMBER(struct fdtable, table, max_fds))
+	if (!table || fd >= READ_NUMBER(struct fdtable, table, max_fds))
 		return 0;
-	return word_at(POINTER(struct fdtable, table, fd) + 8ULL * fd);
+	return read_word(READ_POINTER(struct fdtable, table, fd) + 8ULL * fd);
 }
 
 __noinline __u64 target_of_fd(struct thread_state *st, struct wait_target *t)
@@ -213,8 +213,8 @@ __noinline __u64 target_of_fd(struct thread_state *st, struct wait_target *t)
 	if (!file)
 		return 0;
 	call = (__u64)(t->events | (__u32)t->purpose << 16) << 32 | t->fd_cnt;
-	inode = POINTER(struct file, file, f_inode);
-	ino = POINTER(struct inode, inode, i_ino);
+	inode = READ_POINTER(struct file, file, f_inode);
+	ino = READ_POINTER(struct inode, inode, i_ino);
 	seen = seen_of(st, fd);
 	if (seen->file == file && seen->ino == ino && seen->call == call)
 		return seen->id;
@@ -246,22 +246,22 @@ __noinline __u64 target_of_fd(struct thread_state *st, struct wait_target *t)
 
 static __always_inline __u64 uring_entry(__u64 ctx, __u32 nr)
 {
-	__u64 array = POINTER(struct io_ring_ctx, ctx, sq_array);
-	__u32 at = nr & (NUMBER(struct io_ring_ctx, ctx, sq_entries) - 1);
+	__u64 array = READ_POINTER(struct io_ring_ctx, ctx, sq_array);
+	__u32 at = nr & (READ_NUMBER(struct io_ring_ctx, ctx, sq_entries) - 1);
 
 	if (array)
-		at = half_at(array + 4ULL * at);
-	return word_at(POINTER(struct io_ring_ctx, ctx, sq_sqes) + 64ULL * at);
+		at = read_half(array + 4ULL * at);
+	return read_word(READ_POINTER(struct io_ring_ctx, ctx, sq_sqes) + 64ULL * at);
 }
 
 /* opcode, flags, priority, descriptor; 0: several, or not known */
 static __always_inline __u64 uring_operation(__u64 ctx)
 {
-	__u32 head = NUMBER(struct io_ring_ctx, ctx, cached_sq_head), cnt;
-	__u64 entry, rings = POINTER(struct io_ring_ctx, ctx, rings);
+	__u32 head = READ_NUMBER(struct io_ring_ctx, ctx, cached_sq_head), cnt;
+	__u64 entry, rings = READ_POINTER(struct io_ring_ctx, ctx, rings);
 
-	cnt = head - NUMBER(struct io_rings, rings, cq.head);
-	if (!cnt || cnt > NUMBER(struct io_ring_ctx, ctx, sq_entries))
+	cnt = head - READ_NUMBER(struct io_rings, rings, cq.head);
+	if (!cnt || cnt > READ_NUMBER(struct io_ring_ctx, ctx, sq_entries))
 		return 0;
 	entry = uring_entry(ctx, head - 1);
 	for (__u32 i = 2; i <= URING_LAST && i <= cnt; i++)
@@ -281,8 +281,8 @@ __noinline int look_into_uring(struct wait_target *t)
 	file = file_of_fd(t);
 	if (file && bpf_core_field_exists(type->cached_sq_head) && bpf_core_field_exists(type->sq_sqes) &&
 	    bpf_core_field_exists(type->sq_array)) {
-		ctx = POINTER(struct file, file, private_data);
-		entry = NUMBER(struct io_ring_ctx, ctx, flags) & URING_SQE128 ? 0 : uring_operation(ctx);
+		ctx = READ_POINTER(struct file, file, private_data);
+		entry = READ_NUMBER(struct io_ring_ctx, ctx, flags) & URING_SQE128 ? 0 : uring_operation(ctx);
 		if (entry && !(entry & URING_FIXED_FILE)) {
 			t->fd = entry >> 32;
 			t->purpose = OFFCPU_FOR_URING | (entry & 0xff);
@@ -292,6 +292,17 @@ __noinline int look_into_uring(struct wait_target *t)
 }
 
 #define CHILDREN 64
+
+/*
+ * Is that child the one waited for, or, of any (0), one that has ended?  Its number; 0: no.  A global function: what is
+ * asked in a loop is checked once, as is_fault() below.
+ */
+__noinline __u32 awaited_child(__u64 child, __u32 wanted)
+{
+	__u32 nr = READ_NUMBER(struct task_struct, child, pid);
+
+	return (wanted ? nr == wanted : READ_NUMBER(struct task_struct, child, exit_state) != 0) ? nr : 0;
+}
 
 /* Which of the thread's children: that one, or, of any, one that has ended; its name, before it is reaped. */
 __noinline __u64 target_of_child(struct thread_state *st, struct wait_target *t)
@@ -304,21 +315,21 @@ __noinline __u64 target_of_child(struct thread_state *st, struct wait_target *t)
 	t->rec.what = OFFCPU_TARGET_CHILD;
 	t->rec.child = t->fd;
 	head = AT(struct task_struct, t->task, children);
-	at = word_at(head);
+	at = read_word(head);
 	for (int i = 0; i < CHILDREN; i++) {
 		__u64 child = at - bpf_core_field_offset(struct task_struct, sibling);
 		__u32 nr;
 
 		if (!at || at == head)
 			break;
-		nr = NUMBER(struct task_struct, child, pid);
-		if (t->fd ? nr == t->fd : NUMBER(struct task_struct, child, exit_state) != 0) {
+		nr = awaited_child(child, t->fd);
+		if (nr) {
 			bpf_probe_read_kernel(t->rec.text, 16, (void *)AT(struct task_struct, child, comm));
 			t->rec.text_len = 16;
 			t->rec.child = nr;
 			break;
 		}
-		at = word_at(at);
+		at = read_word(at);
 	}
 	return intern_target(st, &t->rec, 0);
 }
@@ -336,13 +347,13 @@ __noinline __u64 target_of_aio(struct thread_state *st, struct wait_target *t)
  * Where a page fault is the kernel keeps in a struct vm_fault on the thread's stack only.  A word of that is taken for
  * its first one if it leads to a mapping of this program that holds the address which the same structure names.
  */
-static __always_inline bool is_fault(__u64 vma, __u64 address, __u64 mm)
+__noinline int is_fault(__u64 vma, __u64 address, __u64 mm)
 {
 	if (vma >> 47 != 0x1ffff || !address || address & 0xfff || address >> 56)
 		return false;
-	return POINTER(struct vm_area_struct, vma, vm_mm) == mm &&
-	       POINTER(struct vm_area_struct, vma, vm_start) <= address &&
-	       POINTER(struct vm_area_struct, vma, vm_end) > address;
+	return READ_POINTER(struct vm_area_struct, vma, vm_mm) == mm &&
+	       READ_POINTER(struct vm_area_struct, vma, vm_start) <= address &&
+	       READ_POINTER(struct vm_area_struct, vma, vm_end) > address;
 }
 
 #define FAULT_WORD (bpf_core_field_offset(struct vm_fault, address) / 8)
@@ -373,7 +384,7 @@ __noinline __u64 target_of_fault(struct thread_state *st, struct wait_target *t)
 
 	if (!st || !t)
 		return 0;
-	mm = POINTER(struct task_struct, t->task, mm);
+	mm = READ_POINTER(struct task_struct, t->task, mm);
 	at = t->stack_at;
 	for (int i = 0; i < STACK_PIECES && !vma; i++) {
 		if (bpf_probe_read_kernel(t->stack, sizeof(t->stack), (void *)at))
@@ -386,11 +397,11 @@ __noinline __u64 target_of_fault(struct thread_state *st, struct wait_target *t)
 	__builtin_memset(&t->rec, 0, sizeof(t->rec));
 	t->rec.what = OFFCPU_TARGET_FAULT;
 	t->rec.addr = t->addr;
-	file = POINTER(struct vm_area_struct, vma, vm_file);
+	file = READ_POINTER(struct vm_area_struct, vma, vm_file);
 	if (file) {
-		__u64 inode = POINTER(struct file, file, f_inode);
+		__u64 inode = READ_POINTER(struct file, file, f_inode);
 
-		t->rec.ino = POINTER(struct inode, inode, i_ino);
+		t->rec.ino = READ_POINTER(struct inode, inode, i_ino);
 		look_at_file(&t->rec, file, inode);
 		t->rec.f_mode = 0;
 	}
@@ -470,9 +481,9 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 		if (!t->fd_cnt || !t->addr)
 			return 0;
 		is_select = call_waits_for(call->nr) == CALL_SELECT;
-		mm = POINTER(struct task_struct, t->task, mm);
+		mm = READ_POINTER(struct task_struct, *(volatile __u64 *)&t->task, mm);
 		/* mostly on the page of the stack that the walk has just looked up */
-		if (scratch->walk.view.moved || scratch->walk.view.pgd != POINTER(struct mm_struct, mm, pgd) ||
+		if (scratch->walk.view.moved || scratch->walk.view.pgd != READ_POINTER(struct mm_struct, mm, pgd) ||
 		    !first_fd(t, &scratch->walk.view, is_select)) {
 			view_of(&scratch->walk.view, task);
 			if (!first_fd(t, &scratch->walk.view, is_select))

@@ -37,26 +37,33 @@ struct user_walk {
 	struct found_rules *found;	/* NULL: nothing is kept */
 };
 
-static __always_inline bool read_pages(const struct user_walk *w, __u64 addr, __u64 *ret, __u32 size)
+/*
+ * One word, or two, to at->words: through the thread's page tables, or the thread is current.  A global function: each
+ * step of a walk reads some, and the verifier is to check that once.
+ */
+__noinline int read_words(struct walk_state *at, __u64 addr, __u32 cnt)
 {
-	return viewed_word(&w->at->view, addr, ret) &&
-	       (size == sizeof(*ret) || viewed_word(&w->at->view, addr + sizeof(*ret), ret + 1));
+	if (!at)
+		return false;
+	if (at->view.pgd)
+		return viewed_word(&at->view, addr, &at->words[0]) &&
+		       (cnt == 1 || viewed_word(&at->view, addr + sizeof(__u64), &at->words[1]));
+	return !bpf_probe_read_user(at->words, cnt == 1 ? sizeof(__u64) : 2 * sizeof(__u64), (void *)addr);
 }
 
-/*
- * One word, or two.  may_sleep is a constant in each caller: only a program that may can read any
- * thread's memory.  Others do so through its page tables, or the thread is current.
- */
+/* may_sleep is a constant in each caller: only a program that may can read any thread's memory as it is. */
 static __always_inline bool read_stack(const struct user_walk *w, __u64 addr, __u64 *ret, __u32 size, bool may_sleep)
 {
 	bool ok;
 
-	if (may_sleep)
+	if (may_sleep) {
 		ok = !bpf_copy_from_user_task(ret, size, (void *)addr, w->task, 0);
-	else if (w->at->view.pgd)
-		ok = read_pages(w, addr, ret, size);
-	else
-		ok = !bpf_probe_read_user(ret, size, (void *)addr);
+	} else {
+		ok = read_words(w->at, addr, size / sizeof(*ret));
+		ret[0] = w->at->words[0];
+		if (size > sizeof(*ret))
+			ret[1] = w->at->words[1];
+	}
 	if (!ok)
 		w->at->unread = true;
 	return ok;
@@ -196,9 +203,11 @@ static __always_inline bool read_code(const struct user_walk *w, __u64 addr, __u
 	if (!w->at->view.pgd)
 		return !bpf_probe_read_user(ret, bytes, (void *)addr);
 	addr &= ~7ULL;
-	if (!viewed_word(&w->at->view, addr, &low) ||
-	    (shift > 64 - bytes * 8 && !viewed_word(&w->at->view, addr + 8, &high)))
+	if (!read_words(w->at, addr, shift > 64 - bytes * 8 ? 2 : 1))
 		return false;
+	low = w->at->words[0];
+	if (shift > 64 - bytes * 8)
+		high = w->at->words[1];
 	*ret = low >> shift | (shift ? high << (64 - shift) : 0);
 	return true;
 }

@@ -314,7 +314,7 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 	struct thread_state *wst = NULL;
 	struct waker_memory *memory;
 	struct kernel_memory *m;
-	bool may_remember = true, is_irq_stack;
+	bool is_irq_stack;
 
 	*ret_wst = NULL;
 	if (!note || !scratch)
@@ -338,23 +338,18 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 			*ret_wst = wst;
 			return st->waker;
 		}
-		/* in a soft interrupt of its own its frames lie on two stacks */
-		may_remember = rec->nr < 0;
 		take_memory_of(wst);
 		/* try_to_wake_up() has turned interrupts off, but for a task that wakes itself */
 		if (has_user_stack(task))
 			rec->ustack = told_user_stack(ctx, task, wst, scratch, now);
-		memory = waker_memory_of(wst);
-		if (memory)
-			m = &memory->walks[(wst->entry >> 2) & (WAKER_WALKS - 1)];
-		else
-			may_remember = false;
+		/* in a soft interrupt of its own its frames lie on two stacks, and are not remembered */
+		memory = rec->nr < 0 ? waker_memory_of(wst) : NULL;
+		m = memory ? &memory->walks[(wst->entry >> 2) & (WAKER_WALKS - 1)] : NULL;
 	} else {
 		st->waker_place = scratch->waker_before = 0;
 	}
 	if (cfg.want_kstack)
-		rec->kstack = waker_kernel_stack(ctx, m, wst, rec->kind != OFFCPU_WAKER_TASK, may_remember, scratch,
-						 note, now);
+		rec->kstack = waker_kernel_stack(ctx, m, scratch, note, now);
 	*ret_wst = wst;
 	return intern_waker(rec, task, wst, note);
 }

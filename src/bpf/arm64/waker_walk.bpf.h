@@ -2,8 +2,7 @@
 #ifndef BPF_ARM64_WAKER_WALK_BPF_H
 #define BPF_ARM64_WAKER_WALK_BPF_H
 
-static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory *m, struct thread_state *wst,
-						bool is_irq, bool may_remember, struct scratch *scratch,
+static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory *m, struct scratch *scratch,
 						struct irq_note *note, __u64 now)
 {
 	long n = bpf_get_stack(ctx, scratch->stack.ip, sizeof(scratch->stack.ip), 0);
@@ -14,7 +13,7 @@ static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory 
 		return 0;
 	scratch->stack.end = depth >= OFFCPU_MAX_DEPTH ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
 	id = stack_hash(&scratch->stack, depth, 0);
-	stack_cross(&scratch->stack, id, depth, wst, false, now);
+	stack_cross(&scratch->stack, id, depth, NULL, false, now);
 	return id;
 }
 

@@ -18,6 +18,17 @@ static __always_inline bool leaves_stack(__u64 addr)
 	return !(addr & (PAGE_BYTES - 1)) && bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr);
 }
 
+/* Which of the first frames returns to `word`, + 1; 0: none.  A global function: its loop is checked once. */
+__noinline __u32 tracers_frame(const struct offcpu_rec_stack *stack, __u64 word)
+{
+	if (!stack)
+		return 0;
+	for (__u32 k = 0; k < TRACERS_FRAMES; k++)
+		if (word == stack->ip[k])
+			return k + 1;
+	return 0;
+}
+
 /*
  * As kernel_search_word(), from the program's context upwards.  The frames below, those of our own
  * programs, are the same each time and lie out of reach: any of the first may be the one to start with.
@@ -26,6 +37,7 @@ static long waker_search_word(__u32 i, struct kernel_search *s)
 {
 	struct kernel_memory *m = s->m;
 	__u64 word;
+	__u32 frame;
 
 	if (leaves_stack(s->sp + i * 8))
 		return 1;
@@ -35,18 +47,16 @@ static long waker_search_word(__u32 i, struct kernel_search *s)
 	if (!is_kernel_text(word) || (s->is_again && s->m->at[0] != i * 8))
 		return 0;
 	s->next = 1;
-	for (__u32 k = 0; k < TRACERS_FRAMES; k++) {
-		if (word != s->stack->ip[k])
-			continue;
-		m->at[0] = i * 8;
-		m->cnt = 1;
-		m->found = k + 1;
-		if (k < waker_first_frame)
-			waker_first_frame = k;
-		/* a stale word of an outer frame below the word of an inner one */
-		return k > waker_first_frame;
-	}
-	return 0;
+	frame = tracers_frame(s->stack, word);
+	if (!frame)
+		return 0;
+	m->at[0] = i * 8;
+	m->cnt = 1;
+	m->found = frame;
+	if (frame <= waker_first_frame)
+		waker_first_frame = frame - 1;
+	/* a stale word of an outer frame below the word of an inner one */
+	return frame > waker_first_frame + 1;
 }
 
 /*
@@ -74,11 +84,14 @@ static __always_inline __u32 words_above_waker(__u64 sp, struct irq_note *note)
 /*
  * The tracepoint calls our program from one of two places, by whether the kernel counts programs' time just now.
  * That makes no other waker.  False: it is not known yet which frames these are.
+ * A global function: its loop is checked once.
  */
-static __always_inline bool forget_tracers_frames(struct offcpu_rec_stack *stack)
+__noinline int forget_tracers_frames(struct offcpu_rec_stack *stack)
 {
 	__u32 cnt = waker_first_frame;
 
+	if (!stack)
+		return false;
 	for (__u32 i = 0; cnt < TRACERS_FRAMES && i < TRACERS_FRAMES; i++)
 		if (i < cnt)
 			stack->ip[i] = 0;
@@ -124,55 +137,70 @@ static __always_inline __u32 keep_irq_walk(struct kernel_memory *m, __u32 found,
 }
 
 /*
- * The kernel stack of what runs now.  The kernel unwinds the thread's stack too, below the
- * interrupt's: where the interrupt has a stack of its own, only what lies there is its.
+ * Takes over the walk in scratch->stack, of which `depth` is set: its id.  *m, where it may be remembered, is NULL
+ * otherwise.  A global function: the verifier checks its searches once, and not on every path to it.
  */
-static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory *m, struct thread_state *wst,
-						bool is_irq, bool may_remember, struct scratch *scratch,
+__noinline __u64 take_waker_stack(struct kernel_memory *m, struct scratch *scratch, struct irq_note *note, __u64 now)
+{
+	bool is_irq, forgotten;
+	__u32 depth, found = 0;
+	__u64 id;
+
+	if (!scratch || !note)
+		return 0;
+	struct offcpu_rec_stack *stack = &scratch->stack;
+
+	depth = stack->depth;
+	if (depth > OFFCPU_MAX_DEPTH)
+		return 0;
+	is_irq = scratch->waker.kind != OFFCPU_WAKER_TASK;
+	stack->end = depth >= OFFCPU_MAX_DEPTH ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
+	forgotten = forget_tracers_frames(stack);
+	id = stack_hash(stack, depth, 0);
+	if (m && cfg.can_walk && (is_irq || m->id == id || may_replace(m->id, &m->hot)))
+		found = locate_waker_walk(m, stack, depth, scratch->ctx_addr, !is_irq && m->id == id, note);
+	if (m && is_irq) {
+		found = keep_irq_walk(m, found, &depth, scratch->ctx_addr, on_interrupt_stack(scratch->ctx_addr));
+		id = stack_hash(stack, depth, 0);
+	}
+	if (!stack_cross(stack, id, depth, NULL, false, now))
+		return id;
+	if (m && forgotten && found == depth && stack->end == OFFCPU_WALK_COMPLETE && m->cnt < KERNEL_WORDS) {
+		m->hash = kernel_words_hash(m, scratch->ctx_addr);
+		m->id = id;
+	}
+	return id;
+}
+
+/*
+ * The kernel stack of what runs now.  The kernel unwinds the thread's stack too, below the
+ * interrupt's: where the interrupt has a stack of its own, only what lies there is its.  m: NULL where it is not to be
+ * remembered.
+ */
+static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory *m, struct scratch *scratch,
 						struct irq_note *note, __u64 now)
 {
+	bool is_irq = scratch->waker.kind != OFFCPU_WAKER_TASK;
 	__u64 id, remembered;
-	struct offcpu_rec_stack *stack = &scratch->stack;
-	bool is_irq_stack = on_interrupt_stack(scratch->ctx_addr), forgotten, is_again;
-	__u32 depth, found;
 	long n;
 
-	if (is_irq && m->is_irq_stack != is_irq_stack)
+	if (m && is_irq && m->is_irq_stack != on_interrupt_stack(scratch->ctx_addr))
 		m->id = 0;
 	/* an interrupt's stack begins anywhere, and all of its words are placed by their distance */
-	if (is_irq)
+	if (m && is_irq)
 		m->last_at = scratch->ctx_addr + m->at[0];
-	remembered = may_remember ? remembered_kernel_walk(m, scratch->ctx_addr) : 0;
-
+	remembered = remembered_kernel_walk(m, scratch->ctx_addr);
 	if (remembered && !cfg.verify_walks)
 		return remembered;
-	n = bpf_get_stack(ctx, stack->ip, sizeof(stack->ip), 0);
+	n = bpf_get_stack(ctx, scratch->stack.ip, sizeof(scratch->stack.ip), 0);
 	if (n <= 0) {
 		count_loss(OFFCPU_LOSS_KSTACK, 0);
 		return 0;
 	}
-	depth = (__u32)n / sizeof(__u64);
-	if (depth > OFFCPU_MAX_DEPTH)
-		return 0;
-	stack->end = depth >= OFFCPU_MAX_DEPTH ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
-	forgotten = forget_tracers_frames(stack);
-	id = stack_hash(stack, depth, 0);
-	is_again = !is_irq && m->id == id;
-	found = 0;
-	if (may_remember && cfg.can_walk && (is_irq || is_again || may_replace(m->id, &m->hot)))
-		found = locate_waker_walk(m, stack, depth, scratch->ctx_addr, is_again, note);
-	if (is_irq) {
-		found = keep_irq_walk(m, found, &depth, scratch->ctx_addr, is_irq_stack);
-		id = stack_hash(stack, depth, 0);
-	}
+	scratch->stack.depth = (__u32)n / sizeof(__u64);
+	id = take_waker_stack(m, scratch, note, now);
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
-	if (!stack_cross(stack, id, depth, wst, false, now))
-		return id;
-	if (forgotten && found == depth && stack->end == OFFCPU_WALK_COMPLETE && m->cnt < KERNEL_WORDS) {
-		m->hash = kernel_words_hash(m, scratch->ctx_addr);
-		m->id = id;
-	}
 	return id;
 }
 
