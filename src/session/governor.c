@@ -11,6 +11,12 @@
 #define LISTING_SHARE 0.25
 /* New stacks are named in the first seconds, which a recording has once: they are no reason to sample. */
 #define GRACE_NS 2000000000ULL
+/*
+ * But where the BPF programs alone take so many times what is allowed, it is no naming, and everyone pays: then one
+ * whole reading is enough, and the first ones count from here on.
+ */
+#define FLOOD_TIMES 2
+#define FLOOD_AFTER_NS 1000000000ULL
 /* What walking both stacks and summing takes, until it was measured here: docs/performance-notes.md. */
 #define LISTING_NS 1500
 /* By fewer of them it is not told. */
@@ -142,8 +148,16 @@ static void take_all_wakers(struct governor *g, const struct governor_reading *r
 		g->wakers_from_ns = 0;
 }
 
-/* Not at the first reading that asks for more, which may be a burst.  Two must, and the lesser of both is taken. */
-static void raise_to(struct governor *g, uint64_t wanted_ns, bool is_whole)
+static bool is_flood(const struct governor *g, const struct governor_reading *r)
+{
+	return g->seen_ns >= FLOOD_AFTER_NS && r->bpf_ns > FLOOD_TIMES * budget_ns(g, r);
+}
+
+/*
+ * Not at the first reading that asks for more, which may be a burst.  Two must, and the lesser of both is taken.  For a
+ * flood one is enough that is whole, and any that follows such a one.
+ */
+static void raise_to(struct governor *g, uint64_t wanted_ns, bool is_whole, bool is_flood)
 {
 	uint64_t warned_ns = g->warned_ns;
 	bool is_too_much = wanted_ns > g->scale_ns;
@@ -154,11 +168,13 @@ static void raise_to(struct governor *g, uint64_t wanted_ns, bool is_whole)
 	 */
 	if (is_whole || is_too_much)
 		g->warned_ns = is_too_much ? wanted_ns : 0;
-	bool is_certain = is_too_much && warned_ns > g->scale_ns;
+	bool is_sudden = is_flood && (is_whole || g->was_flood);
+	bool is_certain = is_too_much && (is_sudden || warned_ns > g->scale_ns);
 	if (is_certain && g->may_thin && !g->wakers_from_ns)
 		thin_wakers(g);
 	else if (is_certain)
-		set_scale(g, MIN(wanted_ns, warned_ns));
+		set_scale(g, is_sudden ? wanted_ns : MIN(wanted_ns, warned_ns));
+	g->was_flood = is_sudden;
 	g->wants_next = wanted_ns > g->scale_ns;
 }
 
@@ -187,9 +203,9 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 	if (!g->may_act || !g->budget_ppm)
 		return g->scale_ns;
 	learn_cost(g, r);
-	if (g->seen_ns - r->elapsed_ns < GRACE_NS)
+	if (g->seen_ns - r->elapsed_ns < GRACE_NS && !is_flood(g, r))
 		return g->scale_ns;
-	raise_to(g, lowest_scale(g, r, 1), is_whole);
+	raise_to(g, lowest_scale(g, r, 1), is_whole, is_flood(g, r));
 	if (is_whole && !g->wants_next)
 		lower_to(g, lowest_scale(g, r, LOWER_SHARE));
 	if (is_whole && g->wakers_from_ns)

@@ -44,6 +44,7 @@ struct governor {
 	double listed_cnt, listing_ns;	/* of all readings, each time half of what was */
 	/* the scale that a reading before this one asked for, and no whole one since did not; or 0 */
 	uint64_t warned_ns;
+	bool was_flood;		/* the last reading was, and it was acted on */
 	uint32_t calm_cnt;	/* whole readings in a row that had room for all wakers */
 	uint32_t quiet_cnt;	/* whole readings in a row that had room for a scale below, */
 	uint64_t room_ns;	/* and the highest that one of them asked for */

@@ -69,10 +69,12 @@ static uint64_t seconds(struct governor *g, const struct machine *m, unsigned cn
 	return g->scale_ns;
 }
 
-/* A governor whose first two seconds are over, in which it never acts. */
+/* A governor whose first two seconds are over, in which it acts upon a flood only. */
 static void begin(struct governor *g, uint64_t scale_ns)
 {
-	const struct governor_reading loaded = { .elapsed_ns = 2 * SECOND, .cpus = CPUS, .bpf_ns = 2e9 };
+	const struct governor_reading loaded = {
+		.elapsed_ns = 2 * SECOND, .cpus = CPUS, .bpf_ns = 2 * 1.9 * BUDGET_NS,
+	};
 
 	governor_init(g, PERCENT, true, scale_ns);
 	g_assert_cmpuint(governor_take(g, &loaded), ==, scale_ns);
@@ -132,6 +134,31 @@ static void test_first_seconds(void)
 	g_assert_cmpuint(g.over_cnt, ==, 2);
 	g_assert_cmpuint(seconds(&g, &busy, 1), ==, 0);
 	g_assert_cmpuint(seconds(&g, &busy, 1), ==, GOVERNOR_FIRST_NS);
+}
+
+/* Five times the budget: a whole reading is enough, once a second is over, and what follows it need not be whole. */
+static void test_flood(void)
+{
+	const struct machine m = { .switches = 100000, .fixed_ns = 300, .waits = { { SHORT, 46666 } } };
+	const struct governor_reading first = reading(&m, 0, SECOND / 20), second = reading(&m, 0, SECOND);
+	struct governor g;
+	uint64_t sampled_ns;
+
+	governor_init(&g, PERCENT, true, 0);
+	g.may_thin = true;
+	g_assert_cmpuint(governor_take(&g, &first), ==, 0);
+	g_assert_cmpuint(g.wakers_from_ns, ==, 0);	/* the first moment is no flood */
+	g_assert_cmpuint(governor_take(&g, &second), ==, 0);
+	g_assert_cmpuint(g.wakers_from_ns, >, 0);
+	g_assert_true(g.wants_next);
+	sampled_ns = governor_take(&g, &first);
+	g_assert_cmpuint(sampled_ns, >, 0);
+	g_assert_cmpuint(g.raised_cnt, ==, 1);
+
+	/* what follows a reading that is none is a burst */
+	governor_init(&g, PERCENT, true, 0);
+	seconds(&g, &busy, 2);
+	g_assert_cmpuint(governor_take(&g, &first), ==, 0);
 }
 
 /* Scales that save nothing may lie before one that does: long waits and short ones, none between. */
@@ -309,7 +336,7 @@ static void test_own_cost(void)
 /* Who ended short sleeps is left out first, if nobody asked for it, and is back when there is room for it. */
 static void test_thins_wakers_first(void)
 {
-	struct machine m = { .switches = 100000, .fixed_ns = 100, .waits = { { SHORT, 100000 } } };
+	struct machine m = { .switches = 100000, .fixed_ns = 100, .waits = { { SHORT, 17000 } } };
 	struct governor_reading loaded = reading(&m, 0, SECOND), calm;
 	struct governor g;
 	unsigned turns = 0;
@@ -368,6 +395,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/governor/lowers-with-care", test_lowers_with_care);
 	g_test_add_func("/governor/a-rate-is-no-reason", test_a_rate_is_no_reason);
 	g_test_add_func("/governor/first-seconds", test_first_seconds);
+	g_test_add_func("/governor/flood", test_flood);
 	g_test_add_func("/governor/counts-what-listing-takes", test_counts_what_listing_takes);
 	g_test_add_func("/governor/keeps-to-its-bounds", test_keeps_to_its_bounds);
 	g_test_add_func("/governor/exact", test_exact);
