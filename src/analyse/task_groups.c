@@ -134,10 +134,29 @@ const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_
 	return NULL;
 }
 
+bool task_is_pool_call(const char *call)
+{
+	return !strcmp(call, "net/http.(*Transport).getConn") || !strcmp(call, "database/sql.(*DB).conn");
+}
+
+/* Who waits for its turn at a pool's connections, and not for what comes back by one. */
+static const char *pool_call(const struct task_row *row)
+{
+	unsigned i = 0;
+
+	while (i < row->frame_cnt && row->frames[i].name && g_str_has_prefix(row->frames[i].name, "runtime."))
+		i++;
+	return i < row->frame_cnt && row->frames[i].name && task_is_pool_call(row->frames[i].name) ? row->frames[i].name
+												  : NULL;
+}
+
 const char *task_call(enum tasks_kind kind, const struct task_row *row)
 {
 	const struct task_frame *own = task_own_frame(kind, row);
+	const char *pool = kind == TASKS_GO && own ? pool_call(row) : NULL;
 
+	if (pool)
+		return pool;
 	if (!own || own == row->frames)
 		return NULL;
 	/* what "async with" awaits is the same for all that it may be used with */

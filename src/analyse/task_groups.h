@@ -21,6 +21,9 @@ const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_
  */
 const char *task_call(enum tasks_kind kind, const struct task_row *row);
 
+/* Does a goroutine wait in that function until a connection of a pool is free, or made? */
+bool task_is_pool_call(const char *call);
+
 /*
  * The function of package sync that a goroutine waits in, whatever function of a library called that:
  * "sync.(*Mutex).Lock"; NULL: none.

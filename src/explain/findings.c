@@ -64,6 +64,7 @@ struct maker {
 	uint32_t *kinds; /* see lock_kinds_new() */
 	uint32_t *rings; /* see deadlock_rings_new() */
 	GHashTable *members; /* (row, lock) that were met */
+	GHashTable *waiters; /* (lock, thread) that were met */
 	GHashTable *classes; /* process name -> row + 1 */
 };
 
@@ -255,6 +256,26 @@ static bool is_counted(const struct object *o)
 	return object_is_lock(o) && o->kind != LOCK_PARK && o->kind != LOCK_JOIN;
 }
 
+static void count_lock(struct maker *m, struct finding *row, uint32_t i)
+{
+	const struct wait *w = profile_wait(m->f->profile, i);
+
+	row->locks_cnt += first_time(m->members, row->id, m->locks[w->object]);
+	row->lock_waiters_cnt += first_time(m->waiters, m->locks[w->object], w->thread);
+}
+
+/* Each thread is woken by a condition of its own, as in the JVM and in Ruby: how many these are tells nothing. */
+static void forget_own_words(struct findings *f)
+{
+	for (guint i = 0; i < f->rows->len; i++) {
+		struct finding *row = &g_array_index(f->rows, struct finding, i);
+		bool is_own = row->locks_cnt == row->threads_cnt && row->lock_waiters_cnt == row->locks_cnt;
+
+		if (is_own && row->object && !lock_is_held(profile_get_object(f->profile, row->object - 1)))
+			row->locks_cnt = MIN(row->locks_cnt, 1);
+	}
+}
+
 static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 {
 	struct findings *f = m->f;
@@ -286,8 +307,8 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 	f->blocked_ns += w->blocked_ns;
 	c->family_ns[reason_family(reason)] += w->blocked_ns;
 	f->blocked_in[i] = add(m, &key, i, w->blocked_ns, true);
-	if (o && is_counted(o) && first_time(m->members, f->blocked_in[i] - 1, m->locks[w->object]))
-		g_array_index(f->rows, struct finding, f->blocked_in[i] - 1).locks_cnt++;
+	if (o && is_counted(o))
+		count_lock(m, &g_array_index(f->rows, struct finding, f->blocked_in[i] - 1), i);
 }
 
 static void add_queue(struct maker *m, struct finding_class *c, uint32_t i, uint64_t *throttled_ns)
@@ -501,6 +522,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 		.index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL),
 		.threads = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
 		.members = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
+		.waiters = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
 		.classes = g_hash_table_new(NULL, NULL),
 		.longest_ns = g_array_new(FALSE, FALSE, sizeof(uint64_t)),
 	};
@@ -518,6 +540,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	if (!p->info.rows_are) {
 		add_accounts(&m);
 		add_waits(&m);
+		forget_own_words(f);
 	}
 	add_queue_shape(&m);
 	find_stuck(&m);
@@ -539,6 +562,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	g_hash_table_unref(m.index);
 	g_hash_table_unref(m.threads);
 	g_hash_table_unref(m.members);
+	g_hash_table_unref(m.waiters);
 	g_hash_table_unref(m.classes);
 	g_array_unref(m.longest_ns);
 	g_free(m.locks);

@@ -76,7 +76,8 @@ struct finding {
 	int64_t asked_frame; /* of a pool's thread: the function of the program whose work it does, as asked.h has it; -1 */
 	uint32_t queue_at_once; /* more such work waits in the pool's queue, which does so much at a time; 0: not known */
 	uint32_t object; /* index + 1 of what it mostly waits for; 0: none */
-	uint32_t locks_cnt; /* so many locks of one kind and place, as lock_kinds.h has it; 0: no locks */
+	/* so many locks of one kind and place, as lock_kinds.h has it; 0: no locks; and with how many threads, each of each */
+	uint32_t locks_cnt, lock_waiters_cnt;
 	/* a lock that one waits for nearly all through the window: its time counts so often; 0: no such */
 	uint32_t stuck_weight;
 	/*

@@ -463,6 +463,8 @@ static bool is_exclusive(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
+	if (row->reason == REASON_LOCK_CONDITION)	/* of a barrier the word may be a mutex */
+		return false;
 	if (row->object && lock_is_held(profile_get_object(f->profile, row->object - 1)))
 		return true;
 	return row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK ||

@@ -45,6 +45,12 @@ static bool is_noticed(const struct finding *row)
 	return longest_ns >= NOTICED_NS;
 }
 
+/* A parent's wait is its child's time, which counts where it is in the recording itself. */
+static bool is_childs_time(const struct finding *row)
+{
+	return row->reason == REASON_CHILD_EXIT && row->is_told_elsewhere;
+}
+
 static bool is_little(const struct findings *f)
 {
 	uint64_t sum_ns = 0;
@@ -54,6 +60,8 @@ static bool is_little(const struct findings *f)
 		bool is_of_work = process_computes(f, row->process);
 		bool is_queue = row->reason == REASON_CPU_QUEUE;
 
+		if (is_childs_time(row))
+			continue;
 		if (is_certain(row) || (!(is_queue && is_of_work) && is_noticed(row)))
 			return false;
 		sum_ns += is_of_work ? 0 : row->time_ns;

@@ -100,7 +100,7 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 	size_t shown = strlen(o->name) - (g_str_has_suffix(o->name, "+0x0") ? strlen("+0x0") : 0);
 	g_autofree char *name = g_strndup(o->name, shown);
 
-	if (row->locks_cnt > 1 && object_is_lock(o)) {
+	if (row->locks_cnt > 1 && object_is_lock(o) && row->reason != REASON_SLEEP) {
 		append_one_of(s, row, o);
 		return;
 	}

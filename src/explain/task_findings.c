@@ -76,7 +76,7 @@ static void add_population(struct task_findings *f, const struct tasks *t)
 }
 
 enum kind {
-	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, GROUP, CONDITION, SLEEP, NETWORK, SELECT, LIBRARY, RUNNABLE, NOTHING,
+	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, GROUP, CONDITION, SLEEP, NETWORK, SELECT, LIBRARY, CONNECTIONS, RUNNABLE, NOTHING,
 	SEMAPHORE, LOCK, ACQUIRE, PUT, CONNECT,	/* of asyncio */
 	SYSTEM_CALL,	/* it has a thread, whose findings tell of it */
 };
@@ -98,8 +98,10 @@ static const struct {
 	[SLEEP] = { "sleep until a timer", "Remove the sleep: wait for the event itself." },
 	[NETWORK] = { "wait for the network", "Look at the peer; ask it less often, or in parallel." },
 	[SELECT] = { "wait in a select", "Look at who is to send to its channels." },
-	[LIBRARY] = { "wait for an answer or a connection",
-		      "Look at the peer, or raise the limit of its pool of connections." },
+	[LIBRARY] = { "wait for an answer", "Look at the peer; ask it less often, or in parallel." },
+	[CONNECTIONS] = { "wait for a connection of a pool",
+			  "All are in use, or one is being made: raise the limit (MaxConnsPerHost, SetMaxOpenConns()), or look at "
+			  "what those in use wait for." },
 	[RUNNABLE] = { "are runnable without a thread",
 		       "More goroutines run than GOMAXPROCS and the CPUs take: raise it, or compute less." },
 	[NOTHING] = { "run", "" },
@@ -169,6 +171,8 @@ static enum kind kind_of(const struct task_wait *w)
 		return CONDITION;
 	if (has(w->reason, "sleep"))
 		return SLEEP;
+	if (task_is_pool_call(w->call))
+		return CONNECTIONS;
 	if (g_str_has_prefix(w->call, "net/http.") || g_str_has_prefix(w->call, "database/sql."))
 		return LIBRARY;
 	if (has(w->reason, "IO wait"))
@@ -312,7 +316,7 @@ static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 	enum kind k = kind_of(w);
 	bool is_channel = k == RECEIVE || k == SEND;
 
-	if (!is_channel && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK && k != ACQUIRE)
+	if (!is_channel && k != CONNECTIONS && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK && k != ACQUIRE)
 		return;
 	w->meanwhile = meanwhile_of(f, w, PAST_FUNCTION);
 	if (w->meanwhile && k == RECEIVE)

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "profile/object_upstream.h"
 #include "profile/profile.h"
 
 #define PIDFD_LINK "anon_inode:[pidfd]"
@@ -116,7 +117,8 @@ static char *inet_text(const struct offcpu_rec_target *rec, bool is_server)
 		else
 			append_address(s, rec, rec->local);
 		g_string_append_printf(s, ":%u%s", rec->local_port,
-				       rec->sock_type == SOCK_STREAM && rec->sock_state == TCP_LISTENS ? " listening"
+				       rec->sock_type == SOCK_DGRAM	  ? OBJECT_BOUND
+				       : rec->sock_type == SOCK_STREAM && rec->sock_state == TCP_LISTENS ? " listening"
 												       : "");
 	}
 	return g_string_free(s, FALSE);

@@ -36,6 +36,7 @@
 	20 /* of a thread, ended by a timer: a poll loop from here on; many servers tick ten times a second */
 #define LOOKS_PER_S_POLL 1.5
 #define SLEEPS_PER_S 5
+#define TICKS_PER_S 12 /* of a thread that does nothing but sleep and look: tenths of a second are a common clock */
 #define RETRIES_PER_S 0.5
 #define SLEEP_DEPTH 2 /* functions of the program: housekeeping sleeps in its main function or what that calls */
 #define BROADCAST_THREADS 8
@@ -84,6 +85,8 @@ static bool is_served(const struct finder *f, uint32_t i)
 	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
 	const char *from = o && o->kind == OBJECT_SOCKET ? strstr(o->name, " from") : NULL;
 
+	if (o && f->reason[i] == REASON_NETWORK_RECEIVE && object_serves_datagrams(o))
+		return true;
 	/* which side asks is a guess there */
 	if (!from || f->reason[i] != REASON_NETWORK_RECEIVE || strcmp(o->place, "udp") == 0)
 		return false;
@@ -451,11 +454,13 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 	const struct wait *w = profile_wait(f->p, i);
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 
+	if (f->rule[i] && strcmp(f->rule[i]->name, "shell-sleep") == 0)
+		return per_second(f, w) < LOOKS_PER_S_POLL ? IDLE_TIMER : IDLE_NOT;
 	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(profile_thread(f->p, w->thread)) || is_retry(f, i))
 		return IDLE_NOT;
 	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
 		return IDLE_NOT;
-	return per_second(f, w) < SLEEPS_PER_S && is_own_sleep(f, w) ? IDLE_TIMER : IDLE_NOT;
+	return per_second(f, w) < TICKS_PER_S && is_own_sleep(f, w) ? IDLE_TIMER : IDLE_NOT;
 }
 
 /* In a recording of the whole machine: what slept all the time, or waited for a child already as it began. */

@@ -19,10 +19,13 @@ struct crew {
 	/* of the place where they end most of others' waits, and that time; UINT16_MAX: none */
 	uint16_t wake_depth;
 	uint64_t wake_ns;
+	bool hands_to_any; /* whom it wakes waits with others for the same thing: a queue, and no answer of one's own */
 	/* who ends most of their waits for work, that and all of it */
 	uint32_t by;
 	uint64_t by_ns, all_ns;
 	bool is_starved;
+	uint32_t object, thread; /* what its first wait for work was for, of which thread; + 1 */
+	bool shares; /* others of it wait for that, too */
 };
 
 struct finder {
@@ -100,6 +103,19 @@ static void vote(struct crew *c, uint32_t by, uint64_t ns)
 	}
 }
 
+/* What one of them waits for: does another one, too? */
+static void note_object(const struct finder *f, uint32_t wait)
+{
+	const struct wait *w = profile_wait(f->p, wait);
+	struct crew *c = crew_of(f, w->thread);
+
+	if (!c->object && w->object) {
+		c->object = w->object;
+		c->thread = w->thread + 1;
+	}
+	c->shares = c->shares || (w->object && c->object == w->object && c->thread != w->thread + 1);
+}
+
 static void find_who_ends(struct finder *f)
 {
 	const struct profile *p = f->p;
@@ -107,9 +123,10 @@ static void find_who_ends(struct finder *f)
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(p, i);
 
-		if (is_by_evidence(f, wake->wait))
-			vote(crew_of(f, profile_wait(p, wake->wait)->thread), crew_of_waker(f, wake->waker),
-			     wake->blocked_ns);
+		if (!is_by_evidence(f, wake->wait))
+			continue;
+		note_object(f, wake->wait);
+		vote(crew_of(f, profile_wait(p, wake->wait)->thread), crew_of_waker(f, wake->waker), wake->blocked_ns);
 	}
 	for (guint c = 0; c < f->crews->len; c++)
 		g_array_index(f->crews, struct crew, c).by_ns = 0;
@@ -125,6 +142,7 @@ static void find_who_ends(struct finder *f)
 			continue;
 		c->by_ns += wake->blocked_ns;
 		by = &g_array_index(f->crews, struct crew, c->by);
+		by->hands_to_any = by->hands_to_any || c->shares;
 		if (!user || wake->blocked_ns < by->wake_ns)
 			continue;
 		by->wake_ns = wake->blocked_ns;
@@ -132,7 +150,33 @@ static void find_who_ends(struct finder *f)
 	}
 }
 
-/* A sleep where it hands out work is its clock: idle; one in a function that it calls is work. */
+/* Which side asks is known of TCP alone: a connection that this side has made brings answers. */
+static bool is_answer(const struct object *o)
+{
+	return o && o->kind == OBJECT_SOCKET && strcmp(o->place, "tcp") == 0 && !strstr(o->name, " from");
+}
+
+/*
+ * Where it hands out work it waits for what it hands out: its clock if it sleeps, its source if it reads what others
+ * send.  A function that it calls there may do the reading.  A wait for an answer, or further in, is work.
+ */
+static bool is_source(const struct finder *f, uint32_t i, const struct crew *c)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct rule *rule = f->in->rule[i];
+	uint16_t depth = f->in->depth[w->user];
+
+	if (rule && rule->idle == RULE_IDLE_NO)	/* it writes, or asks */
+		return false;
+	switch ((enum reason)f->in->reason[i]) {
+	case REASON_SLEEP: return depth <= c->wake_depth;
+	case REASON_PIPE:
+	case REASON_NETWORK_RECEIVE:
+		return depth <= c->wake_depth + (c->hands_to_any ? 1 : 0) && !is_answer(profile_wait_object(f->p, w));
+	default: return false;
+	}
+}
+
 static void find_busy_time(struct finder *f)
 {
 	const struct profile *p = f->p;
@@ -146,9 +190,8 @@ static void find_busy_time(struct finder *f)
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 		struct crew *c = crew_of(f, w->thread);
-		bool is_clock = f->in->reason[i] == REASON_SLEEP && f->in->depth[w->user] <= c->wake_depth;
 
-		if (w->state != ON_CPU_STATE && f->idle[i] == IDLE_NOT && !is_clock)
+		if (w->state != ON_CPU_STATE && f->idle[i] == IDLE_NOT && !is_source(f, i, c))
 			c->busy_ns += w->blocked_ns;
 	}
 }

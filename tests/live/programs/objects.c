@@ -382,7 +382,7 @@ static void set_up_own(void)
 	say("wait_select", getpid(), "pipe from objects");
 	say("wait_many", getpid(), "unix socket (objects) and 1 more");
 	say("wait_accept", 0, "127.0.0.1:%d listening", port_of(accepting, false));
-	say("wait_udp", 0, "127.0.0.1:%d", port_of(udp, false));
+	say("wait_udp", 0, "127.0.0.1:%d bound", port_of(udp, false));
 	say("wait_fifo", 0, "%s", fifo_path);
 	say("wait_child", -1, "obj-child");
 }

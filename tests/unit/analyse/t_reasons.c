@@ -151,6 +151,13 @@ static void test_rules(void)
 		{ 'S', "app::ask@app crossbeam_channel::flavors::array::Channel<T>::send@app std::thread::functions::park@app "
 		       "syscall@libc.so.6", FUTEX, REASON_LOCK_CONDITION, "" },
 		{ 'S', "app::ask@app std::thread::functions::sleep@app futex@libc.so.6", FUTEX, REASON_SLEEP, "" },
+		{ 'S', "app::step@app <std::sync::barrier::Barrier>::wait@app syscall@libc.so.6", FUTEX, REASON_LOCK_CONDITION, "" },
+		{ 'S', "Step.run@app java.util.concurrent.CyclicBarrier.await@app Unsafe_Park@libjvm.so", FUTEX,
+		  REASON_LOCK_CONDITION, "Java barrier" },
+		{ 'S', "worker@redis.py Redis.brpop@redis.py recv@libc.so.6",
+		  "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]", REASON_NETWORK_RECEIVE, "broker" },
+		{ 'S', "worker@redis.py Redis.get@redis.py recv@libc.so.6",
+		  "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]", REASON_NETWORK_RECEIVE, "" },
 		{ 'D', "main@app touch@app",
 		  "asm_exc_page_fault@[kernel] filemap_fault@[kernel] io_schedule@[kernel]", REASON_MEMORY_FILE, "" },
 		{ 'D', "main@app touch@app", "asm_exc_page_fault@[kernel] do_swap_page@[kernel] io_schedule@[kernel]",
@@ -290,6 +297,7 @@ static void test_pools(void)
 }
 
 #define ASK "start_thread@libc.so.6 ask@app await_reply@app pthread_cond_wait@libc.so.6"
+#define RECEIVE "__x64_sys_recvfrom@[kernel] unix_stream_read_generic@[kernel]"
 #define REPLY "start_thread@libc.so.6 engine@app reply@app pthread_cond_signal@libc.so.6"
 
 /*
@@ -301,20 +309,25 @@ static void test_starved(void)
 	static const struct {
 		unsigned askers;
 		uint64_t naps;	/* of 10 ms */
-		const char *nap;
+		const char *nap, *kernel;
 		enum idle_kind idle;
 	} cases[] = {
-		{ 4, 990, "start_thread@libc.so.6 engine@app compute@app inner@app usleep@libc.so.6", IDLE_NOT },
-		{ 4, 400, "start_thread@libc.so.6 engine@app compute@app inner@app usleep@libc.so.6", IDLE_POOL },
-		{ 4, 990, "start_thread@libc.so.6 engine@app usleep@libc.so.6", IDLE_POOL },
-		{ 1, 990, "start_thread@libc.so.6 engine@app compute@app inner@app usleep@libc.so.6", IDLE_POOL },
+		{ 4, 990, "start_thread@libc.so.6 engine@app compute@app inner@app usleep@libc.so.6", NAP, IDLE_NOT },
+		{ 4, 400, "start_thread@libc.so.6 engine@app compute@app inner@app usleep@libc.so.6", NAP, IDLE_POOL },
+		{ 4, 990, "start_thread@libc.so.6 engine@app usleep@libc.so.6", NAP, IDLE_POOL },
+		{ 1, 990, "start_thread@libc.so.6 engine@app compute@app inner@app usleep@libc.so.6", NAP, IDLE_POOL },
+		/* what others send is work that it hands out; what it asks for, and what it writes, is its own */
+		{ 4, 990, "start_thread@libc.so.6 engine@app next_event@app recv@libc.so.6", RECEIVE, IDLE_POOL },
+		{ 4, 990, "start_thread@libc.so.6 engine@app compute@app inner@app recv@libc.so.6", RECEIVE, IDLE_NOT },
+		{ 4, 990, "start_thread@libc.so.6 engine@app write@libc.so.6", "__x64_sys_write@[kernel] pipe_write@[kernel]",
+		  IDLE_NOT },
 	};
 
 	for (unsigned k = 0; k < G_N_ELEMENTS(cases); k++) {
 		struct maker m = maker_new("process 1");
 		uint32_t engine = thread_of(m.p, 1, 2, "engine", 0), asks[4];
 
-		wait_of(m.p, engine, 'S', cases[k].nap, NAP, cases[k].naps);
+		wait_of(m.p, engine, 'S', cases[k].nap, cases[k].kernel, cases[k].naps);
 		for (uint32_t i = 0; i < cases[k].askers; i++) {
 			g_autofree char *comm = g_strdup_printf("asker-%u", i);
 
@@ -412,6 +425,63 @@ static void test_sleeps(void)
 	g_assert_cmpint(reasons_idle(r, loop), ==, IDLE_LOOP);
 	g_assert_cmpint(reasons_idle(r, timed), ==, IDLE_NOT);
 	g_assert_cmpint(reasons_idle(r, shell), ==, IDLE_MACHINE);
+	reasons_free(r);
+	profile_free(m.p);
+}
+
+#define SELECT "__x64_sys_pselect6@[kernel] core_sys_select@[kernel] do_select@[kernel]"
+#define WAIT4 "__x64_sys_wait4@[kernel] do_wait@[kernel]"
+#define UDP "__x64_sys_recvfrom@[kernel] udp_recvmsg@[kernel]"
+
+/* Servers of datagrams, tickers and scripts at rest, and what looks like them and waits for something. */
+static void test_at_rest(void)
+{
+	static const struct {
+		const char *comm, *user, *kernel;
+		uint8_t kind;
+		const char *name, *place;
+		uint64_t count;	/* in 10 s */
+		enum reason reason;
+		enum idle_kind idle;
+	} cases[] = {
+		{ "statsd", "main@statsd recv@libc.so.6", UDP, OBJECT_SOCKET, "*:8125 bound", "udp", 30, REASON_NETWORK_RECEIVE,
+		  IDLE_CLIENT },
+		{ "ask", "main@ask recv@libc.so.6", UDP, OBJECT_SOCKET, "*:45123 bound", "udp", 30, REASON_NETWORK_RECEIVE,
+		  IDLE_NOT },
+		{ "ask", "main@ask recv@libc.so.6", UDP, OBJECT_SOCKET, "10.0.0.5:8125", "udp", 30, REASON_NETWORK_RECEIVE,
+		  IDLE_NOT },
+		{ "tick", "main@tick usleep@libc.so.6", NAP, 0, NULL, NULL, 100, REASON_SLEEP, IDLE_TIMER },
+		{ "poll", "main@poll usleep@libc.so.6", NAP, 0, NULL, NULL, 200, REASON_SLEEP, IDLE_NOT },
+		{ "bash", "main@bash wait4@libc.so.6", WAIT4, OBJECT_CHILD, "sleep", "", 9, REASON_SLEEP, IDLE_TIMER },
+		{ "bash", "main@bash wait4@libc.so.6", WAIT4, OBJECT_CHILD, "sleep", "", 40, REASON_SLEEP, IDLE_NOT },
+		{ "bash", "main@bash wait4@libc.so.6", WAIT4, OBJECT_CHILD, "convert", "", 9, REASON_CHILD_EXIT, IDLE_NOT },
+		{ "perl", "main@perl Perl_pp_sselect@perl select@libc.so.6", SELECT, 0, NULL, NULL, 500, REASON_SLEEP, IDLE_NOT },
+		{ "perl", "main@perl Perl_pp_sselect@perl select@libc.so.6", SELECT, OBJECT_PIPE, "pipe", "", 5,
+		  REASON_EVENT_LOOP, IDLE_LOOP },
+		{ "app", "main@app take@app read@libc.so.6", "__x64_sys_read@[kernel] eventfd_read@[kernel]", OBJECT_EVENTFD, "fd 3",
+		  "", 30, REASON_POOL_IDLE, IDLE_POOL },
+	};
+	struct maker m = maker_new("process 1");
+	uint32_t waits[G_N_ELEMENTS(cases)];
+
+	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		uint32_t t = thread_of(m.p, 1 + i, 1 + i, cases[i].comm, 0);
+
+		waits[i] = wait_of(m.p, t, 'S', cases[i].user, cases[i].kernel, cases[i].count);
+		if (cases[i].name) {
+			const struct object o = { .kind = cases[i].kind, .name = profile_string(m.p, cases[i].name),
+						  .place = profile_string(m.p, cases[i].place), .operation = profile_string(m.p, "") };
+
+			g_array_index(m.p->waits, struct wait, waits[i]).object = profile_object(m.p, &o) + 1;
+		} else {
+			woken_by(m.p, waits[i], UINT32_MAX, "");
+		}
+	}
+	struct reasons *r = reasons_new(m.p, NULL);
+	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++)
+		if (reasons_of(r, waits[i]) != cases[i].reason || reasons_idle(r, waits[i]) != cases[i].idle)
+			g_error("case %u: %s, %s", i, reason_name(reasons_of(r, waits[i])),
+				idle_kind_name(reasons_idle(r, waits[i])));
 	reasons_free(r);
 	profile_free(m.p);
 }
@@ -662,6 +732,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/retries", test_retries);
 	g_test_add_func("/reasons/main", test_main);
 	g_test_add_func("/reasons/sleeps", test_sleeps);
+	g_test_add_func("/reasons/at-rest", test_at_rest);
 	g_test_add_func("/reasons/loops", test_loops);
 	g_test_add_func("/reasons/gil", test_gil);
 	g_test_add_func("/reasons/gil-of-nobody", test_gil_of_nobody);

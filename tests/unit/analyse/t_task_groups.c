@@ -260,6 +260,36 @@ static void test_between_requests(void)
 	g_assert_cmpstr(task_idle(TASKS_GO, &row), ==, "connections without a request (net/http)");
 }
 
+/* Who waits for a turn at a pool of Go's own library is told apart from who waits for the answer. */
+static void test_turns_at_a_pool(void)
+{
+	static const struct task_frame turn[] = {
+		{ "runtime.gopark", NULL, 0 }, { "runtime.selectgo", NULL, 0 }, { "net/http.(*Transport).getConn", NULL, 0 },
+		{ "net/http.(*Client).Get", NULL, 0 }, { "main.fetchStock", "/src/shop.go", 5 },
+	}, answer[] = {
+		{ "runtime.gopark", NULL, 0 }, { "runtime.selectgo", NULL, 0 }, { "net/http.(*persistConn).roundTrip", NULL, 0 },
+		{ "net/http.(*Client).Get", NULL, 0 }, { "main.fetchStock", "/src/shop.go", 5 },
+	};
+	struct tasks *t = tasks_new(TASKS_GO, 12);
+	struct profile *p = profile_new();
+
+	for (unsigned i = 0; i < 5; i++) {
+		see(t, row_of(t, 1, "select", turn, 5), 18);
+		see(t, row_of(t, 2, "select", answer, 5), 2);
+		tasks_look_done(t, (i + 1) * (uint64_t)200000000, 200000000);
+	}
+	tasks_finish(t);
+	struct task_findings *f = findings_of(p, t);
+	const struct task_wait *w = &g_array_index(f->rows, struct task_wait, 0);
+
+	g_assert_cmpuint(f->cnt, ==, 2);
+	g_assert_cmpstr(w->says, ==, "wait for a connection of a pool");
+	g_assert_nonnull(w->meanwhile);
+	g_assert_cmpstr(w->meanwhile->says, ==, "wait for an answer");
+	task_findings_free(f);
+	profile_free(p);
+}
+
 /* A pool of connections that is a channel: who waits for one owes an answer, which tells it from a worker without work. */
 static void test_handlers_that_receive(void)
 {
@@ -386,6 +416,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/rows-are-bounded", test_rows_are_bounded);
 	g_test_add_func("/tasks/findings", test_findings);
 	g_test_add_func("/tasks/findings/library", test_lock_of_a_library);
+	g_test_add_func("/tasks/turns-at-a-pool", test_turns_at_a_pool);
 	g_test_add_func("/tasks/handlers-that-receive", test_handlers_that_receive);
 	g_test_add_func("/tasks/threads-beside-tasks", test_threads_beside_tasks);
 	g_test_add_func("/tasks/between-requests", test_between_requests);
