@@ -136,19 +136,32 @@ static __always_inline __u32 state_now(struct task_struct *task)
 	return (__u32)BPF_CORE_READ((struct task_struct___old *)task, state);
 }
 
+#define LOOK_STACK_WORDS (LOOK_STACK_BYTES / sizeof(__u64))
+
+struct top_of_stack {
+	__u64 sp, *words;
+	__u32 cnt;
+};
+
+static long read_word(__u32 i, struct top_of_stack *t)
+{
+	if (i >= LOOK_STACK_WORDS || !viewed_word(&view, t->sp + i * sizeof(__u64), &t->words[i]))
+		return 1;
+	t->cnt++;
+	return 0;
+}
+
 /* A page that is not in memory may lie in a file system that never answers: the stack goes without. */
 static __always_inline bool read_stack(struct task_struct *task, __u64 sp, __u64 *words)
 {
-	__u32 i = 0;
+	struct top_of_stack t = { .sp = sp, .words = words };
 
 	if (!direct_map)
 		return false;
 	view.pgd = (__u64)BPF_CORE_READ(task, mm, pgd);
 	view.user = view.page = view.moved = 0;
-	for (; i < LOOK_STACK_BYTES / sizeof(*words); i++)
-		if (!viewed_word(&view, sp + i * sizeof(*words), &words[i]))
-			break;
-	return i == LOOK_STACK_BYTES / sizeof(*words) && view_held(&view);
+	bpf_loop(LOOK_STACK_WORDS, read_word, &t, 0);
+	return t.cnt == LOOK_STACK_WORDS && view_held(&view);
 }
 
 static __always_inline void read_user(struct task_struct *task, struct look_sample *b)
