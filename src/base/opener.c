@@ -58,7 +58,7 @@ static bool is_of_process(const char *path)
  */
 static bool may_hang(const char *path)
 {
-	static const char *const names[] = { "/cmdline", "/environ", "/maps", "/mem", "/smaps" };
+	static const char *const names[] = { "/cmdline", "/environ", "/maps", "/mem", "/smaps", "/stat" };
 	const char *name = strrchr(path, '/');
 
 	if (!opener_is_there() || !is_of_process(path))
@@ -67,6 +67,12 @@ static bool may_hang(const char *path)
 		if (strcmp(name, names[i]) == 0)
 			return true;
 	return strstr(path, "/map_files/") != NULL;
+}
+
+/* Where a link of a process leads: it is told between two programs, and an exec may never come to its end. */
+static bool waits_for_exec(const char *path)
+{
+	return opener_is_there() && is_of_process(path) && strchr(path + strlen("/proc/"), '/');
 }
 
 /* That anybody may read, but with zeros for addresses. */
@@ -147,7 +153,7 @@ static int hold_at_once(const char *root, const char *path, uint64_t flags, uint
 {
 	if (!opener_is_there())
 		return opener_hold_here(root, path, flags, resolve);
-	if (!root && is_of_process(path)) {
+	if (is_of_process(root ? root : path)) {
 		errno = EAGAIN;
 		return -1;
 	}
@@ -230,9 +236,10 @@ char *opener_link(const char *path)
 	const struct opener_asked a = { OPENER_LINK, 0, 0, path, strlen(path) + 1, -1, subject };
 	struct opener_reply reply;
 	int fd;
-	long n = readlink(path, reply.text, sizeof(reply.text));
+	bool is_late = waits_for_exec(path);
+	long n = is_late ? -1 : readlink(path, reply.text, sizeof(reply.text));
 
-	if (n < 0 && is_refused())
+	if (is_late || (n < 0 && is_refused()))
 		n = opener_ask(&a, &reply, sizeof(reply), &fd);
 	return n > 0 ? g_strndup(reply.text, (gsize)n) : NULL;
 }
@@ -242,10 +249,10 @@ bool opener_stat(const char *path, struct stat *ret)
 	g_autofree char *subject = opener_subject_of_path(path);
 	const struct opener_asked a = { OPENER_STAT, 0, 0, path, strlen(path) + 1, -1, subject };
 	char reply[OPENER_REPLY_BYTES + sizeof(*ret)];
-	bool is_well = opener_stat_here(AT_FDCWD, path, ret);
+	bool is_late = waits_for_exec(path), is_well = !is_late && opener_stat_here(AT_FDCWD, path, ret);
 	int fd;
 
-	if (is_well || !is_refused())
+	if (is_well || (!is_late && !is_refused()))
 		return is_well;
 	is_well = opener_ask(&a, reply, sizeof(reply), &fd) == (long)sizeof(*ret);
 	if (is_well)
@@ -276,7 +283,7 @@ bool opener_list(const char *dir, bool with_links, opener_entry_fn take, void *d
 					.flags = with_links,
 					.fd = opener_open(dir, O_DIRECTORY),
 					.subject = subject };
-	bool by_other = opener.is_apart && (with_links || opener.is_hidden);
+	bool by_other = (with_links && waits_for_exec(dir)) || (opener.is_apart && opener.is_hidden);
 	struct opener_reply reply;
 	int fd;
 	long n;

@@ -22,13 +22,13 @@
 #define BCACHEFS_MAGIC 0xca451a4e
 
 /*
- * That no other process and no other machine serves.  overlayfs counts as such, since all that a container runs lies
- * there; one over a user's FUSE does not answer, and a file of that is as any on a disk that hangs.
+ * That no other process and no other machine serves.  Of overlayfs, where all that a container runs lies, the mapping of
+ * a file tells: any user may make one over FUSE.
  */
 bool opener_is_local(int fd)
 {
 	static const uint32_t local[] = {
-		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC,   SQUASHFS_MAGIC,  OVERLAYFS_SUPER_MAGIC,
+		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC,   SQUASHFS_MAGIC,
 		F2FS_SUPER_MAGIC, RAMFS_MAGIC,	   EROFS_MAGIC,	      EXFAT_MAGIC,   ZFS_MAGIC,	      BCACHEFS_MAGIC,
 		HUGETLBFS_MAGIC,  ISOFS_SUPER_MAGIC, MSDOS_SUPER_MAGIC, PROC_SUPER_MAGIC, REISERFS_SUPER_MAGIC,
 	};
@@ -36,6 +36,8 @@ bool opener_is_local(int fd)
 
 	if (fstatfs(fd, &fs))
 		return false;
+	if ((uint32_t)fs.f_type == OVERLAYFS_SUPER_MAGIC)
+		return opener_maps_local(fd);
 	for (size_t i = 0; i < G_N_ELEMENTS(local); i++)
 		if ((uint32_t)fs.f_type == local[i])
 			return true;

@@ -14,7 +14,7 @@
 #define CONTROL_FD 3
 #define NICE (-20)	/* the recorder waits for it */
 /* So many may sleep where nothing ends them, each some hundred KB: whatever they wait for has more of those. */
-#define LEFT_BEHIND_MAX 8
+#define LEFT_BEHIND_MAX 16
 
 static void end(pid_t *helper, unsigned *left_behind)
 {

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -85,33 +88,71 @@ static bool search(uint32_t pid, const char *name, bool (*take)(char *line, void
 	return is_found;
 }
 
+enum mounted { MOUNTED_NOT, MOUNTED_OVERLAY, MOUNTED_STRANGE, MOUNTED_LOCAL };
+
 struct device {
 	unsigned major, minor;
-	bool is_strange;
+	enum mounted mounted;
 };
+
+static enum mounted mounted_as(const char *type)
+{
+	static const char *const strange[] = { "fuse", "nfs", "cifs", "smb3", "9p", "ceph", "afs", "lustre", "orangefs", "coda" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(strange); i++)
+		if (strncmp(type, strange[i], strlen(strange[i])) == 0)
+			return MOUNTED_STRANGE;
+	return strncmp(type, "overlay ", strlen("overlay ")) == 0 ? MOUNTED_OVERLAY : MOUNTED_LOCAL;
+}
 
 /* "36 35 0:45 / /mnt rw,nosuid shared:1 - fuse.sshfs host: rw" */
 static bool take_mount(char *line, void *data)
 {
-	static const char *const strange[] = { "fuse", "nfs", "cifs", "smb3", "9p", "ceph", "afs", "lustre", "orangefs", "coda" };
 	struct device *d = data;
 	unsigned major, minor;
 	const char *type = strstr(line, " - ");
 
 	if (sscanf(line, "%*u %*u %u:%u", &major, &minor) != 2 || major != d->major || minor != d->minor || !type)
 		return false;
-	for (size_t i = 0; i < G_N_ELEMENTS(strange); i++)
-		d->is_strange |= strncmp(type + 3, strange[i], strlen(strange[i])) == 0;
+	d->mounted = mounted_as(type + 3);
 	return true;
 }
 
-/* One without a mount is the kernel's own: shared memory. */
-static bool is_strange_device(uint32_t pid, unsigned major, unsigned minor)
+static enum mounted mounted_by(uint32_t pid, unsigned major, unsigned minor)
 {
 	struct device d = { .major = major, .minor = minor };
 
 	search(pid, "mountinfo", take_mount, &d);
-	return d.is_strange;
+	return d.mounted;
+}
+
+/* The kernel's own mount, which is nowhere. */
+static bool is_shared_memory(unsigned major, unsigned minor)
+{
+	int fd = memfd_create("shared", MFD_CLOEXEC);
+	struct stat st = { 0 };
+	bool is_it = fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == makedev(major, minor);
+
+	if (fd >= 0)
+		close(fd);
+	return is_it;
+}
+
+/*
+ * A user can make an overlay over FUSE, and a mount that no list has any more, in namespaces of his own: such count as
+ * local only if the first process or we see them, too.
+ */
+static bool is_strange_device(uint32_t pid, unsigned major, unsigned minor)
+{
+	const uint32_t trusted[] = { 1, (uint32_t)getpid() };
+	enum mounted mounted = mounted_by(pid, major, minor);
+	bool is_unsure = mounted == MOUNTED_NOT || mounted == MOUNTED_OVERLAY;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(trusted) && is_unsure; i++) {
+		mounted = mounted_by(trusted[i], major, minor);
+		is_unsure = mounted == MOUNTED_NOT;
+	}
+	return mounted == MOUNTED_STRANGE || (is_unsure && !major && !is_shared_memory(major, minor));
 }
 
 struct place {
@@ -146,6 +187,16 @@ static enum absent absent_at(uint32_t pid, uint64_t addr)
 
 	search(pid, "maps", take_mapping, &p);
 	return p.absent;
+}
+
+bool opener_maps_local(int fd)
+{
+	void *at = mmap(NULL, PAGE_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
+	bool is_local = at != MAP_FAILED && absent_at((uint32_t)getpid(), (uint64_t)(uintptr_t)at) == ABSENT_LOCAL;
+
+	if (at != MAP_FAILED)
+		munmap(at, PAGE_BYTES);
+	return is_local;
 }
 
 /* ret: of each page, whether it is in memory (or in swap).  False: the kernel does not tell. */

@@ -8,7 +8,8 @@
 
 /*
  * What an opener did not answer for, by subjects as opener_subject_of_path() names them.  It is skipped for a minute,
- * and each time it is tried in vain twice as long, up to an hour.  Not thread-safe: the channel's lock is held.
+ * and each time it is tried in vain twice as long, up to an hour.  After some processes of one user all of his are, so
+ * that others keep their openers.  Not thread-safe: the channel's lock is held.
  */
 struct opener_skipped;
 

@@ -97,6 +97,8 @@ void opener_forget_memory(void);
 /* Whether what /proc/PID/cmdline or environ would read may be read at once. */
 bool opener_may_read_arguments(uint32_t pid, uint64_t max_bytes);
 bool opener_is_local(int fd);
+/* Whether the device that a mapping of the file shows is local: of overlayfs itself, before Linux 6.8 of the layer. */
+bool opener_maps_local(int fd);
 /* A file in memory with the same bytes; -1 with errno.  go_on: called now and then. */
 int opener_copy(int fd, void (*go_on)(void));
 /* The same of a text whose first bytes were read already, as far as max_bytes. */

@@ -16,6 +16,17 @@
 #include "bpf/regs.bpf.h"
 #include "bpf/running.bpf.h"
 
+static __always_inline __u64 word_at(__u64 addr)
+{
+	__u64 word;
+
+	return bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr) ? 0 : word;
+}
+
+const volatile __u32 page_shift;	/* of the kernel's pages */
+#define PAGE_SHIFT page_shift
+#include "bpf/page_view.bpf.h"
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 const volatile __u32 pidns_inum;	/* ours; 0: the initial one */
@@ -59,6 +70,9 @@ struct {
 } ran SEC(".maps");
 
 __u64 ran_lost = 0;
+
+/* Of the reader. */
+static struct page_view view;
 
 /* Its ids as we see them; false: it is outside of our pid namespace. */
 static __always_inline __u32 id_in_namespace(struct task_struct *task)
@@ -122,6 +136,34 @@ static __always_inline __u32 state_now(struct task_struct *task)
 	return (__u32)BPF_CORE_READ((struct task_struct___old *)task, state);
 }
 
+#define LOOK_STACK_WORDS (LOOK_STACK_BYTES / sizeof(__u64))
+
+struct top_of_stack {
+	__u64 sp, *words;
+	__u32 cnt;
+};
+
+static long read_word(__u32 i, struct top_of_stack *t)
+{
+	if (i >= LOOK_STACK_WORDS || !viewed_word(&view, t->sp + i * sizeof(__u64), &t->words[i]))
+		return 1;
+	t->cnt++;
+	return 0;
+}
+
+/* A page that is not in memory may lie in a file system that never answers: the stack goes without. */
+static __always_inline bool read_stack(struct task_struct *task, __u64 sp, __u64 *words)
+{
+	struct top_of_stack t = { .sp = sp, .words = words };
+
+	if (!direct_map)
+		return false;
+	view.pgd = (__u64)BPF_CORE_READ(task, mm, pgd);
+	view.user = view.page = view.moved = 0;
+	bpf_loop(LOOK_STACK_WORDS, read_word, &t, 0);
+	return t.cnt == LOOK_STACK_WORDS && view_held(&view);
+}
+
 static __always_inline void read_user(struct task_struct *task, struct look_sample *b)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -132,7 +174,7 @@ static __always_inline void read_user(struct task_struct *task, struct look_samp
 	b->rec.sp = BPF_CORE_READ(regs, REG_SP);
 	b->rec.bp = BPF_CORE_READ(regs, REG_BP);
 	b->rec.link = READ_LINK(regs);
-	if (b->rec.sp && !bpf_copy_from_user_task(b->stack, LOOK_STACK_BYTES, (void *)b->rec.sp, task, 0))
+	if (b->rec.sp && read_stack(task, b->rec.sp, (__u64 *)b->stack))
 		b->rec.stack_bytes = LOOK_STACK_BYTES;
 }
 
@@ -194,7 +236,7 @@ static __always_inline bool tell(struct seq_file *seq, struct look_sample *b)
 	return !b->rec.stack_bytes || !bpf_seq_write(seq, b->stack, LOOK_STACK_BYTES);
 }
 
-SEC("iter.s/task")
+SEC("iter/task")
 int look_at_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;

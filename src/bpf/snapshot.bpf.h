@@ -48,7 +48,8 @@ static __always_inline __u64 sleeper_stack(struct task_struct *task, struct thre
 	__u64 id;
 
 	*ret_by_fp = !space;
-	if (!has_user_stack(task) || walks_late(st))
+	/* most are walked late, and to read it here may wait for a file system that never answers */
+	if (!has_user_stack(task) || (cfg.can_walk && direct_map))
 		return 0;
 	depth = walk_sleeper(task, space, scratch);
 	if (!depth || depth > OFFCPU_MAX_DEPTH)

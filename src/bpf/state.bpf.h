@@ -306,7 +306,7 @@ struct waker_memory {
 #define BP_FROM_REGISTER 0
 #define BP_NOTED 1	/* no address of a saved frame pointer: those are multiples of 8 */
 
-/* The page that another thread's memory is being read from: see bpf/pages.bpf.h. */
+/* The page that another thread's memory is being read from: see bpf/page_view.bpf.h. */
 struct page_view {
 	__u64 pgd;		/* its program's top page table; 0: no view, the memory is read otherwise */
 	__u64 user, page;	/* where the program sees the page, and where the kernel does; 0: none yet */

@@ -257,7 +257,7 @@ bool read_collapsed(struct source *source, const struct import_options *options,
 
 	import_begin(&im, p, from, UNKNOWN_ALL);
 	im.is_any_time = true;
-	while (ok && (line = source_line(source, &len, &why))) {
+	while (ok && (line = import_line(&im, source, &len, &why))) {
 		layout.number++;
 		if (!is_comment(line))
 			ok = take_line(&im, line, len, &layout, &why) || import_skip(&im, &why);

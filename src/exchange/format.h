@@ -87,6 +87,7 @@ GQuark exchange_error_quark(void);
 enum exchange_error {
 	EXCHANGE_ERROR_UNKNOWN, /* of no format that is known */
 	EXCHANGE_ERROR_BAD, /* damaged, or it holds no off-CPU time */
+	EXCHANGE_ERROR_LINE, /* one line of it, behind which it goes on */
 	EXCHANGE_ERROR_TOO_MUCH, /* more than is read of any file */
 };
 

@@ -51,12 +51,23 @@ void import_begin(struct import *im, struct profile *p, const char *format, uint
 
 bool import_skip(struct import *im, GError **why)
 {
-	if (!g_error_matches(*why, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD))
+	if (!g_error_matches(*why, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD) &&
+	    !g_error_matches(*why, EXCHANGE_ERROR, EXCHANGE_ERROR_LINE))
 		return false;
 	if (!im->skipped_cnt++)
 		im->skipped_why = g_strdup((*why)->message);
 	g_clear_error(why);
 	return true;
+}
+
+char *import_line(struct import *im, struct source *source, gsize *ret_len_bytes, GError **why)
+{
+	char *line;
+
+	do
+		line = source_line(source, ret_len_bytes, why);
+	while (!line && g_error_matches(*why, EXCHANGE_ERROR, EXCHANGE_ERROR_LINE) && import_skip(im, why));
+	return line;
 }
 
 /* Do threads stop in most of these stacks?  Those of samples of a CPU, or of a clock, end anywhere. */

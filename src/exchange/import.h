@@ -3,6 +3,7 @@
 #define EXCHANGE_IMPORT_H
 
 #include "exchange/format.h"
+#include "exchange/source.h"
 
 /*
  * A profile made of what another tool wrote.  What the format does not tell stays unknown (enum profile_unknown);
@@ -29,6 +30,8 @@ void import_begin(struct import *im, struct profile *p, const char *format, uint
  * is counted as the loss `not_readable`.  False where `why` is that there is too much.
  */
 bool import_skip(struct import *im, GError **why);
+/* As source_line(), without lines that are too long, which are skipped so. */
+char *import_line(struct import *im, struct source *source, gsize *ret_len_bytes, GError **why);
 /* Fails when nothing was read.  Called in any case, with ok false after a failure; gives ok back or fails. */
 bool import_end(struct import *im, bool ok, GError **error);
 

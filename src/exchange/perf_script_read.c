@@ -624,7 +624,7 @@ bool read_perf_script(struct source *source, const struct import_options *option
 
 	s.states = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
 	import_begin(&s.im, p, "perf script", UNKNOWN_ALL);
-	while (ok && (line = source_line(source, &len, &why)))
+	while (ok && (line = import_line(&s.im, source, &len, &why)))
 		ok = take_line(&s, line, &why) || import_skip(&s.im, &why);
 	ok = ok && !why && (take_event(&s, &why) || import_skip(&s.im, &why)) && end(&s, &why);
 	if (ok)

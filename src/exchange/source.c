@@ -247,6 +247,21 @@ static char *take_line(struct source *s, gsize end, gsize *ret_len_bytes)
 	return line;
 }
 
+/* Up to the newline, or the end, what is not wanted of a line. */
+static bool drop_line(struct source *s, GError **error)
+{
+	for (;;) {
+		unsigned char *newline = memchr(s->out->data + s->at, '\n', s->out->len - s->at);
+
+		s->at = newline ? (gsize)(newline - s->out->data) + 1 : s->out->len;
+		if (newline || s->ended)
+			return true;
+		drop_read(s);
+		if (!fill_out(s, error))
+			return false;
+	}
+}
+
 char *source_line(struct source *s, gsize *ret_len_bytes, GError **error)
 {
 	gsize seen = 0;
@@ -261,7 +276,8 @@ char *source_line(struct source *s, gsize *ret_len_bytes, GError **error)
 			return take_line(s, (gsize)(newline - s->out->data), ret_len_bytes);
 		seen = left;
 		if (seen > SOURCE_LINE_MAX_BYTES) {
-			bad(error, EXCHANGE_ERROR_TOO_MUCH, "a line of it is longer than 1 MiB");
+			if (drop_line(s, error))
+				bad(error, EXCHANGE_ERROR_LINE, "a line of it is longer than 1 MiB");
 			return NULL;
 		}
 		if (s->ended && !left)

@@ -30,7 +30,8 @@ void source_free(struct source *s);
 const char *source_peek(struct source *s, gsize *ret_len_bytes, GError **error);
 /*
  * The next line without its newline, ended by a 0 byte, valid until the next call; NULL at the end, and with *error
- * on failure. What is longer than SOURCE_LINE_MAX_BYTES is a failure; a 0 byte within becomes a blank.
+ * on failure.  A 0 byte within becomes a blank.  One longer than SOURCE_LINE_MAX_BYTES is EXCHANGE_ERROR_LINE, and the
+ * call after it has the one behind it.
  */
 char *source_line(struct source *s, gsize *ret_len_bytes, GError **error);
 /* All that is left; free with g_byte_array_unref(). */

@@ -492,7 +492,7 @@ bool read_stack_text(struct source *source, const struct import_options *options
 
 	b.unit_ns = options->unit_ns;
 	import_begin(&b.im, p, "stacks with sums", UNKNOWN_ALL);
-	while (ok && (line = source_line(source, &len, &why))) {
+	while (ok && (line = import_line(&b.im, source, &len, &why))) {
 		b.number++;
 		ok = take_line(&b, line, &in_key, &why);
 		if (!ok && import_skip(&b.im, &why)) {

@@ -8,6 +8,7 @@
 
 #include "attach/cgroup.h"
 #include "base/clock.h"
+#include "base/opener.h"
 #include "base/process_ids.h"
 #include "sample/parts.h"
 
@@ -217,12 +218,24 @@ static void meet(struct sampler *s, pid_t pid, pid_t tid, uint64_t now_ns)
 	proc_thread_close(&files);
 }
 
+/* Between two programs its files may never be read: another process tries it. */
+static bool answers(uint32_t pid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%u/stat", pid);
+	size_t bytes = 0;
+	g_autofree char *text = opener_text(path, 1, &bytes);
+
+	return text != NULL;
+}
+
 static void scan_process(struct sampler *s, uint32_t pid, uint64_t now_ns)
 {
 	char path[64];
 	struct dirent *entry;
 	DIR *dir;
 
+	if (!answers(pid))
+		return;
 	g_snprintf(path, sizeof(path), "/proc/%u/task", pid);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir)))

@@ -9,6 +9,7 @@
 
 #include "abi/look_abi.h"
 #include "attach/core_btf.h"
+#include "attach/direct_map.h"
 #include "attach/error.h"
 #include "attach/feature.h"
 #include "attach/map_fill.h"
@@ -54,6 +55,7 @@ static void configure(struct look_bpf *skel, const struct sampler_options *o)
 	skel->rodata->want_kernel = !o->no_kernel_threads;
 	skel->rodata->want_ustack = !o->no_user_stacks;
 	skel->rodata->want_kstack = !o->no_kernel_stacks;
+	skel->rodata->page_shift = (uint32_t)__builtin_ctz((unsigned)getpagesize());
 	skel->rodata->self_tgid = o->include_self ? 0 : (uint32_t)getpid();
 }
 
@@ -73,11 +75,15 @@ static bool load(struct task_source *source, const struct sampler_options *o, GE
 		return false;
 	}
 	configure(source->skel, o);
+	bpf_program__set_autoload(source->skel->progs.find_direct_map, feature_supported(FEATURE_BPF_LOOP));
 	err = look_bpf__load(source->skel);
 	if (!err)
 		err = look_bpf__attach(source->skel);
 	if (err)
 		attach_set_load_error(error, err);
+	else
+		direct_map_find(source->skel->progs.find_direct_map, &source->skel->bss->sought_at,
+				&source->skel->bss->sought);
 	return !err && map_fill(source->skel->maps.wanted_tgids, o->pids, error) &&
 	       map_fill(source->skel->maps.wanted_tids, o->tids, error) &&
 	       map_fill(source->skel->maps.filter_cgroups, o->cgroup_ids, error);

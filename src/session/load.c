@@ -9,6 +9,7 @@
 #include "abi/sample.h"
 #include "attach/apart.h"
 #include "attach/core_btf.h"
+#include "attach/direct_map.h"
 #include "attach/error.h"
 #include "attach/feature.h"
 #include "attach/map_fill.h"
@@ -214,22 +215,6 @@ static bool fill_filters(struct session *s, GError **error)
 	       map_fill(s->skel->maps.filter_cgroups, s->options->cgroup_ids, error);
 }
 
-/*
- * Can the memory of a thread that is off CPU be read through its page tables?  The program
- * looks for a random number of ours.  Without, user stacks are walked at switch-out.
- */
-static void find_direct_map(struct session *s)
-{
-	volatile uint64_t mark = (uint64_t)g_random_int() << 32 | g_random_int() | 1;
-	LIBBPF_OPTS(bpf_test_run_opts, opts);
-
-	if (!feature_supported(FEATURE_BPF_LOOP))
-		return;
-	s->skel->bss->sought_at = (uint64_t)(uintptr_t)&mark;
-	s->skel->bss->sought = mark;
-	bpf_prog_test_run_opts(bpf_program__fd(s->skel->progs.find_direct_map), &opts);
-}
-
 /* Opens the programs and what goes along with them. */
 static bool open_programs(struct session *s, GError **error)
 {
@@ -289,7 +274,7 @@ static bool attach_programs(struct session *s, GError **error)
 
 	if (!fill_filters(s, error))
 		return false;
-	find_direct_map(s);
+	direct_map_find(s->skel->progs.find_direct_map, &s->skel->bss->sought_at, &s->skel->bss->sought);
 	if (s->tables)
 		tables_tell(s->tables, &s->skel->data->tables_epoch, bpf_map__fd(s->skel->maps.languages));
 	session_count_programs(s, s->skel->obj);

@@ -30,7 +30,7 @@ class Stranger:
 
     def end(self):
         os.kill(self.server, signal.SIGKILL)
-        subprocess.run(["umount", "-f", "-l", self.mount], check=False)
+        subprocess.run(["umount", "-q", "-f", "-l", self.mount], check=False)
         self.program.process.kill()
 
 
@@ -76,6 +76,29 @@ def never_answered_text(env):
     try:
         out, _ = end_of(env, "record", "-p", stranger.pid, "-d", "1", "-o", env.temporary("text.offcpu"))
         env.check.that("silent/file" in out and "did not answer" in out, f"it is told: {out}")
+    finally:
+        stranger.end()
+
+
+@case
+def never_answered_overlay(env):
+    """The same through an overlayfs of its own, which looks like a local file system."""
+    stranger = Stranger(env, "overlay")
+    try:
+        out, _ = end_of(env, "record", "-p", stranger.pid, "-d", "1", "-o", env.temporary("overlay.offcpu"))
+        env.check.that("merged/file" in out and "did not answer" in out, f"it is told: {out}")
+    finally:
+        stranger.end()
+
+
+@case
+def never_answered_stack(env):
+    """Where a thread sleeps: sample, whose programs in the kernel look there, does not wait for it."""
+    stranger = Stranger(env, "stack")
+    try:
+        for how in ([], ["--proc"]):
+            out, _ = end_of(env, "sample", *how, "-p", stranger.pid, "-d", "1", "-o", env.temporary("stack.offcpu"))
+            env.check.that(f"process {stranger.pid} (never_answers)" in out and "may never answer" in out, f"it is told: {out}")
     finally:
         stranger.end()
 

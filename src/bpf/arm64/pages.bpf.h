@@ -3,7 +3,7 @@
 #define BPF_ARM64_PAGES_BPF_H
 
 /*
- * Of bpf/pages.bpf.h: how arm64 lays out page tables (arch/arm64/include/asm/pgtable-hwdef.h).  A page has 4, 16 or 64
+ * Of bpf/page_view.bpf.h: how arm64 lays out page tables (arch/arm64/include/asm/pgtable-hwdef.h).  A page has 4, 16 or 64
  * KiB, a table is one page, and programs have 36 to 52 bits of address, so there are two to five levels; the first may
  * be shorter than a page.
  */
@@ -11,16 +11,15 @@
 #define ENTRY_BLOCK 1ULL		/* above the last level: memory; in the last one: nothing */
 #define ENTRY_TABLE 3ULL		/* a table, in the last level a page */
 #define ENTRY_SPECIAL (1ULL << 56)	/* PTE_SPECIAL: no memory of the kernel's own */
-#define PAGE_SHIFT cfg.page_shift
 #define PAGE_BYTES (1ULL << PAGE_SHIFT)
 #define LEVELS_MAX 5
 
 /* Where addresses of programs of 64 bits end: it is the same for all of them. */
-volatile __u64 address_limit RARELY_WRITTEN = 1ULL << 48;
+volatile __u64 address_limit SEC(".data") = 1ULL << 48;
 
 static __always_inline void learn_addresses(const struct task_struct *task)
 {
-	address_limit = task->mm->task_size;
+	address_limit = BPF_CORE_READ(task, mm, task_size);
 }
 
 /* With 52 bits of address and small pages (LPA2, Linux 6.9) the topmost bits of a physical one lie elsewhere. */

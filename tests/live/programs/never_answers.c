@@ -3,6 +3,8 @@
  * never_answers OUT FOLDER HOW: a process whose memory lies in a file that its own file system (FUSE) never gives.  HOW:
  *   arguments  its arguments and its environment
  *   text       the code it runs, of a file whose file system has answered up to now
+ *   overlay    the same through an overlayfs in a mount namespace of its own
+ *   stack      where another of its threads sleeps
  * Then it sleeps by turns until its stdin ends.  Without FUSE it says so, and only sleeps.
  */
 #include "truth.h"
@@ -15,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -73,6 +77,7 @@ static void serve_one(int fd, const struct fuse_in_header *in, const char *body)
 	const struct fuse_open_out open_out = { .fh = 1 };
 	struct fuse_entry_out e = { .nodeid = FILE_ID, .entry_valid = 3600, .attr_valid = 3600 };
 	struct fuse_attr_out attr = { .attr_valid = 3600 };
+	const struct fuse_statfs_out statfs_out = { .st = { .bsize = PAGE, .namelen = 255, .frsize = PAGE } };
 
 	switch (in->opcode) {
 	case FUSE_INIT:
@@ -92,6 +97,9 @@ static void serve_one(int fd, const struct fuse_in_header *in, const char *body)
 		break;
 	case FUSE_READ:
 		answer_read(fd, in, (const void *)body);
+		break;
+	case FUSE_STATFS:	/* overlayfs asks */
+		answer(fd, in->unique, 0, &statfs_out, sizeof(statfs_out));
 		break;
 	case FUSE_FLUSH:
 	case FUSE_RELEASE:
@@ -161,6 +169,49 @@ static void map_over_strings(int fd, char **argv)
 		truth_die("mmap", errno);
 }
 
+/* A thread that sleeps this deep in its stack, of which the pages around are exchanged meanwhile. */
+#define STACK_BYTES (1 << 20)
+#define DEPTH (FILE_BYTES / 2)
+
+static void *sleep_deep(void *arg)
+{
+	char room[DEPTH];
+
+	__asm__ volatile("" ::"r"(room) : "memory");
+	for (;;)
+		nanosleep(&(const struct timespec){ .tv_sec = 3600 }, NULL);
+	return arg;
+}
+
+static void map_over_stack(int fd)
+{
+	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, stack, STACK_BYTES);
+	if (pthread_create(&thread, &attr, sleep_deep, NULL))
+		truth_die("pthread_create", errno);
+	usleep(200 * 1000);
+	if (mmap(stack + STACK_BYTES - FILE_BYTES, FILE_BYTES - 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+		 fd, 0) == MAP_FAILED)
+		truth_die("mmap", errno);
+}
+
+/* The file by way of an overlay, which any user may make in namespaces of his own. */
+static int open_by_overlay(const char *folder)
+{
+	char merged[600], options[1200], path[700];
+
+	snprintf(merged, sizeof(merged), "%s/merged", folder);
+	snprintf(path, sizeof(path), "%s/file", merged);
+	snprintf(options, sizeof(options), "lowerdir=%s:%s", mount_path, folder);
+	if (mkdir(merged, 0755) || mount("overlay", merged, "overlay", 0, options))
+		truth_die("mount an overlay", errno);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 typedef void (*code_fn)(void);
 
 SITE void sleep_site(void)
@@ -190,22 +241,26 @@ int main(int argc, char **argv)
 	is_silent = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	snprintf(mount_path, sizeof(mount_path), "%s/silent", folder);
 	snprintf(path, sizeof(path), "%s/file", mount_path);
-	bool is_text = strcmp(how, "text") == 0;
+	bool is_overlay = strcmp(how, "overlay") == 0, is_text = is_overlay || strcmp(how, "text") == 0;
 
 	truth_open(truth_arg_string(argc, argv, 1));
 	*is_silent = !is_text;
+	if (is_overlay && (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)))
+		truth_die("unshare", errno);
 	server = mount_silent();
 	truth_printf("{\"kind\": \"fuse\", \"is_there\": %s, \"server\": %d}\n", server ? "true" : "false", (int)server);
 	if (server)
-		fd = open(path, O_RDONLY | O_CLOEXEC);
+		fd = is_overlay ? open_by_overlay(folder) : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && is_text) {
 		code = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 		((code_fn)(uintptr_t)code)();
 	}
 	truth_ready(NULL, 0);
-	if (fd >= 0 && !is_text)
-		map_over_strings(fd, argv);
 	*is_silent = 1;
+	if (fd >= 0 && strcmp(how, "stack") == 0)
+		map_over_stack(fd);
+	else if (fd >= 0 && !is_text)
+		map_over_strings(fd, argv);
 	while (poll(&end, 1, 0) == 0)
 		sleep_site();
 	/* its memory ends with its file system, and whoever waits for that goes on */

@@ -170,11 +170,28 @@ static void test_bomb(void)
 	}
 }
 
+/* It costs that line; behind it the file goes on, and so does one that ends within. */
 static void test_long_line(void)
 {
-	g_autofree char *text = g_strnfill(3 << 20, 'x');
+	g_autofree char *line = g_strnfill(3 << 20, 'x'), *text = g_strdup_printf("a\n%s\nb\n%s", line, line);
+	const char *lines[] = { "a", NULL, "b", NULL };
+	struct source *s = source_of_bytes(text, strlen(text));
+	gsize len;
 
-	check_error(text, 3 << 20, EXCHANGE_ERROR_TOO_MUCH, "longer than 1 MiB");
+	for (size_t i = 0; i < G_N_ELEMENTS(lines); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_assert_cmpstr(source_line(s, &len, &error), ==, lines[i]);
+		if (lines[i])
+			g_assert_no_error(error);
+		else
+			g_assert_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_LINE);
+	}
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(source_line(s, &len, &error));
+	g_assert_no_error(error);
+	source_free(s);
 }
 
 int main(int argc, char **argv)
