@@ -30,7 +30,8 @@ enum offcpu_key_flag {
 	OFFCPU_KEY_CROSSING = 1 << 4,	/* one wait that began before the slice it ends in: see start_ns of its slot */
 	OFFCPU_KEY_THROTTLED = 1 << 5,	/* more than half of it was a cgroup's CPU quota */
 	OFFCPU_KEY_SECOND = 1 << 6,	/* summed in the second half of the slots; user space takes it off */
-	OFFCPU_OPEN_FILTERED = 1 << 7,	/* of an open wait at a cut: filters keep it from being listed */
+	/* of an open wait: filters keep it from being listed; at the end it may be one of a request all the same */
+	OFFCPU_OPEN_FILTERED = 1 << 7,
 };
 
 /* Why time or a stack could not be recorded; counted in the kernel, shown by every report. */

@@ -71,3 +71,24 @@ void request_since(const struct offcpu_request_sum *now, const struct offcpu_req
 			ret_diff->max_ns = MIN(request_slot_high(i), now->max_ns);
 	}
 }
+
+static gint longest_first(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const struct profile *p = data;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	uint64_t x = wait_off_cpu_ns(profile_wait(p, i)), y = wait_off_cpu_ns(profile_wait(p, k));
+
+	return x != y ? (x < y ? 1 : -1) : (i > k) - (i < k);
+}
+
+GArray *requests_open_waits(const struct profile *p)
+{
+	GArray *waits = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	/* a recording of requests lists no other waits */
+	for (uint32_t i = 0; p->info.has_requests && i < p->waits->len; i++)
+		if (profile_wait(p, i)->flags & WAIT_OPEN_AT_END)
+			g_array_append_val(waits, i);
+	g_array_sort_with_data(waits, longest_first, (gpointer)p);
+	return waits;
+}

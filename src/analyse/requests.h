@@ -6,6 +6,7 @@
 
 #include "abi/offcpu_abi.h"
 #include "abi/request_abi.h"
+#include "profile/profile.h"
 
 #define REQUEST_OCTAVES OFFCPU_HIST_SLOTS
 
@@ -22,5 +23,8 @@ void request_octaves(const struct offcpu_request_sum *sum, uint64_t ret_counts[R
 /* What came since an earlier reading; max_ns: the end of the highest slot that has some, as no exact one is known. */
 void request_since(const struct offcpu_request_sum *now, const struct offcpu_request_sum *then,
 		   struct offcpu_request_sum *ret_diff);
+
+/* Waits of requests that go on as the window ends, the longest first: indices, uint32_t; free with g_array_unref(). */
+GArray *requests_open_waits(const struct profile *p);
 
 #endif

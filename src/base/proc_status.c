@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <glib.h>
 
@@ -34,4 +35,12 @@ uint32_t proc_status_innermost_id(const char *status)
 		if (g_ascii_isdigit(*p) && !g_ascii_isdigit(p[-1]))
 			last = p;
 	return last ? (uint32_t)strtoul(last, NULL, 10) : 0;
+}
+
+bool proc_is_ours(const char *proc_dir)
+{
+	g_autofree char *path = g_build_filename(proc_dir, "self", NULL), *self = g_file_read_link(path, NULL);
+	guint64 number;
+
+	return !self || !g_ascii_string_to_unsigned(self, 10, 0, G_MAXINT, &number, NULL) || number == (guint64)getpid();
 }

@@ -2,6 +2,7 @@
 #ifndef BASE_PROC_STATUS_H
 #define BASE_PROC_STATUS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -18,5 +19,11 @@ uint64_t proc_status_number(const char *status, const char *name);
  * told.
  */
 uint32_t proc_status_innermost_id(const char *status);
+
+/*
+ * Are the numbers in that /proc those by which this process knows itself and others?  Not where it was mounted in an
+ * outer pid namespace: then 2 there is another process than our 2.  True also where it does not tell.
+ */
+bool proc_is_ours(const char *proc_dir);
 
 #endif

@@ -67,6 +67,7 @@ static __always_inline void tell_going_on(struct task_struct *task, struct scrat
 	close_throttled(task, copy, rec, stands_still(task, copy), edge);
 	if (is_listed(copy, edge - copy->since_ns)) {
 		tell_open(task, copy, scratch, &parts, edge);
+		count_open_losses(task, copy, &scratch->thread, edge - copy->since_ns);
 		return;
 	}
 	rec->open_state = letter_of(copy->state);

@@ -171,4 +171,15 @@ static __always_inline bool lists_open_wait(const struct thread_state *st, __u64
 	return r && is_in_request(st) && r->start_ns <= end && end - r->start_ns >= cfg.request_slower_ns;
 }
 
+/* One that is not listed may be of a request that began before there were probes: its stack tells. */
+static __always_inline bool may_be_open_request(const struct thread_state *st, __u64 end)
+{
+	const struct request_state *r;
+
+	if (!cfg.want_requests || cfg.by_goroutine || end - window.start_ns < cfg.request_slower_ns)
+		return false;
+	r = request_of(st);
+	return !r || !r->is_active;
+}
+
 #endif

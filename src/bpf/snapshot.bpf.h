@@ -231,12 +231,11 @@ static __always_inline void forget_stale_waking(struct task_struct *task, struct
 		st->wake_ns = 0;
 }
 
-/* Fills in the open wait of scratch->thread, which is listed; its stacks were noted. */
+/* Fills in the open wait of scratch->thread; its stacks were noted. */
 static __always_inline void tell_open(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 				      const struct wait_parts *parts, __u64 end)
 {
 	struct offcpu_rec_thread *rec = &scratch->thread;
-	__u64 total = end - st->since_ns;
 
 	rec->open_state = letter_of(st->state);
 	rec->open_flags = (st->open_at_start || began_at_cut(st) ? OFFCPU_OPEN_AT_START : 0) |
@@ -248,6 +247,12 @@ static __always_inline void tell_open(struct task_struct *task, struct thread_st
 	rec->open_blocked_ns = parts->blocked_ns;
 	rec->open_runnable_ns = parts->runnable_ns;
 	rec->open_preempted_ns = parts->preempted_ns;
+}
+
+/* It is listed, so what its stacks lack is a loss. */
+static __always_inline void count_open_losses(struct task_struct *task, struct thread_state *st,
+					      struct offcpu_rec_thread *rec, __u64 total)
+{
 	if (cfg.want_kstack && !rec->open_kstack) {
 		rec->open_kstack = OFFCPU_STACK_LOST;
 		count_loss(OFFCPU_LOSS_KSTACK, total);
@@ -271,12 +276,21 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	if (may_blame)
 		blame_open(task, st, &parts, end);
 	close_throttled(task, st, rec, stands_still(task, st), end);
-	if (!is_listed(st, end - st->since_ns) || !lists_open_wait(st, end)) {
+	if (!is_listed(st, end - st->since_ns)) {
 		add_parts(&rec->account.filtered, &parts);
+		return;
+	}
+	if (!lists_open_wait(st, end)) {
+		add_parts(&rec->account.filtered, &parts);
+		if (may_be_open_request(st, end)) {
+			tell_open(task, st, scratch, &parts, end);
+			rec->open_flags |= OFFCPU_OPEN_FILTERED;
+		}
 		return;
 	}
 	add_parts(total_of(&rec->account, st->state), &parts);
 	tell_open(task, st, scratch, &parts, end);
+	count_open_losses(task, st, rec, end - st->since_ns);
 }
 
 /* Without an event in the window it was throughout what it was at the start. */

@@ -212,9 +212,11 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 	int status = EXIT_OK;
 
 	read_rows(q, requests);
+	struct profile *p = session_take_profile(run->session);
 	requests_read_counts(requests, start_ns, stop_ns, counts, &open);
 	summary.open_cnt = open.count;
 	summary.open_longest_ns = open.longest_ns;
+	summary.open_is_longer = open.is_longer;
 	summary.open_name = open.count && open.func < q->plan->names->len ? q->plan->names->pdata[open.func] : NULL;
 	summary.start_ns = start_ns;
 	summary.duration_ns = stop_ns - start_ns;
@@ -222,7 +224,6 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 	summary.refused_cnt = requests_refused(requests, &summary.refused_why);
 	why = g_strdup(summary.refused_why);
 	summary.refused_why = why;
-	struct profile *p = session_take_profile(run->session);
 	session_unload(run->session);
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/opener.h"
 #include "base/parse.h"
+#include "base/proc_status.h"
 #include "cmd/cmd.h"
 #include "cmd/types_memory.h"
 #include "cmd/watchdog.h"
@@ -363,6 +364,9 @@ static void warn_of_names(const struct run *run)
 	if (!o->no_kernel_stacks && !feature_supported(FEATURE_KALLSYMS))
 		cmd_error(run->name, "warning: kernel functions have no names: run as root with kernel.kptr_restrict at "
 			  "most 1, or add CAP_SYSLOG");
+	if (!proc_is_ours("/proc"))
+		cmd_error(run->name, "warning: programs have no names and few frames: /proc is of another pid namespace, "
+			  "where their numbers are others; mount it for this one (unshare --mount-proc)");
 	if (!o->pids && !run->child && !feature_supported(FEATURE_OTHERS_MAPS))
 		cmd_error(run->name, "warning: other users' programs have no names and few frames: run as root, or add "
 			  "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH");

@@ -277,10 +277,11 @@ const char *explanation_advice_of(const struct explanation *e, uint32_t wait)
 	return reasons_advice(e->findings->reasons, wait);
 }
 
-void explanation_wait(GString *s, const struct explanation *e, uint32_t wait)
+static struct finding finding_of_wait(const struct explanation *e, uint32_t wait)
 {
 	const struct wait *w = profile_wait(e->findings->profile, wait);
-	const struct finding row = {
+
+	return (struct finding){
 		.reason = reasons_of(e->findings->reasons, wait),
 		.wait = wait,
 		.process = profile_thread(e->findings->profile, w->thread)->process,
@@ -289,6 +290,18 @@ void explanation_wait(GString *s, const struct explanation *e, uint32_t wait)
 		.object = w->object,
 		.by = { .frame = -1, .does_frame = -1 },
 	};
+}
+
+void explanation_wait(GString *s, const struct explanation *e, uint32_t wait)
+{
+	const struct finding row = finding_of_wait(e, wait);
 
 	sentence_wait(s, e->findings, &row);
+}
+
+void explanation_sentence(GString *s, const struct explanation *e, uint32_t wait)
+{
+	const struct finding row = finding_of_wait(e, wait);
+
+	sentence_finding(s, e->findings, &row);
 }

@@ -53,5 +53,7 @@ guint explanation_headline_of(const struct explanation *e, uint32_t wait);
 const char *explanation_advice_of(const struct explanation *e, uint32_t wait);
 /* "a mutex, audit_lock, in write_audit (audit.c:27)": of one wait.  Appends. */
 void explanation_wait(GString *s, const struct explanation *e, uint32_t wait);
+/* "sysbench waits for a mutex, audit_lock, in write_audit (audit.c:27)": the same with who waits.  Appends. */
+void explanation_sentence(GString *s, const struct explanation *e, uint32_t wait);
 
 #endif

@@ -5,6 +5,7 @@
 #include "fold/calibrate.h"
 #include "fold/inside.h"
 #include "fold/on_cpu.h"
+#include "fold/open_requests.h"
 #include "fold/slices.h"
 #include "fold/stacks.h"
 #include "fold/sums.h"
@@ -50,6 +51,8 @@ static struct calibration *calibrate(const struct fold *f)
 	for (guint i = 0; i < f->open->len; i++) {
 		const struct open_wait *open = &g_array_index(f->open, struct open_wait, i);
 
+		if (open->flags & OFFCPU_OPEN_FILTERED)
+			continue;
 		sum = total_of_open(open);
 		calibration_tell(c, open->thread, open->state, false, &sum);
 	}
@@ -123,7 +126,7 @@ static void finish_open_slices(struct fold *f, const struct open_wait *open, uin
 	fold_slices_add_open(f->slices, &own, wait, wake);
 }
 
-static void finish_open(struct fold *f, const struct open_wait *open)
+static struct wait wait_of_open(struct fold *f, const struct open_wait *open)
 {
 	uint64_t total = open->blocked_ns + open->runnable_ns + open->preempted_ns;
 	struct wait w = {
@@ -138,6 +141,47 @@ static void finish_open(struct fold *f, const struct open_wait *open)
 	};
 	w.hist[profile_hist_slot(total)] = 1;
 	w.object = fold_object_of(f, open->object, w.user, w.kernel);
+	return w;
+}
+
+/* It was filtered, but is a wait of a request. */
+static void list_filtered(struct fold *f, const struct open_wait *open)
+{
+	const struct state_total total = {
+		.thread = open->thread, .state = open->state, .count = 1, .blocked_ns = open->blocked_ns,
+		.runnable_ns = open->runnable_ns, .preempted_ns = open->preempted_ns,
+	};
+	struct thread *t = &g_array_index(f->profile->threads, struct thread, open->thread);
+
+	t->filtered_ns -= MIN(t->filtered_ns, total.blocked_ns + total.runnable_ns + total.preempted_ns);
+	profile_add_to_state(f->profile, &total);
+}
+
+/* Which of those that were filtered are of requests is known once all are. */
+static void look_for_requests(struct fold *f)
+{
+	for (guint i = 0; f->requests && i < f->open->len; i++) {
+		const struct open_wait *open = &g_array_index(f->open, struct open_wait, i);
+
+		if (!(open->flags & OFFCPU_OPEN_FILTERED))
+			continue;
+		const struct wait w = wait_of_open(f, open);
+
+		open_requests_tell(f->requests, f->profile, &w);
+	}
+	if (f->requests)
+		open_requests_look(f->requests, f->profile);
+}
+
+static void finish_open(struct fold *f, const struct open_wait *open)
+{
+	struct wait w = wait_of_open(f, open);
+
+	if (open->flags & OFFCPU_OPEN_FILTERED) {
+		if (!f->requests || !open_requests_has(f->requests, f->profile, &w))
+			return;
+		list_filtered(f, open);
+	}
 	uint32_t wait = profile_add_wait(f->profile, &w), wake = 0;
 	struct wake k = {
 		.wait = wait, .count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
@@ -212,6 +256,7 @@ void fold_finish(struct fold *f)
 	calibration_free(calibration);
 	sums_free(f->sums);
 	f->sums = NULL;
+	look_for_requests(f);
 	for (guint i = 0; i < f->open->len; i++)
 		finish_open(f, &g_array_index(f->open, struct open_wait, i));
 	g_array_set_size(f->open, 0);

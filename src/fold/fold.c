@@ -347,6 +347,11 @@ static uint8_t letter_of_request(uint8_t state)
 	return state == OFFCPU_REQUEST_PARKED ? 'S' : state;
 }
 
+void fold_set_open_requests(struct fold *f, struct open_requests *requests)
+{
+	f->requests = requests;
+}
+
 void fold_set_park_names(struct fold *f, const char *const *names, unsigned cnt)
 {
 	f->park_names = names;

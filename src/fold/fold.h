@@ -94,6 +94,9 @@ bool fold_find_thread(const struct fold *f, uint32_t tno, uint32_t *ret_thread);
 bool fold_lacks_thread(struct fold *f);
 /* What Go's runtime says that goroutines are parked for, by its numbers; the names must outlive the fold. */
 void fold_set_park_names(struct fold *f, const char *const *names, unsigned cnt);
+/* Before fold_finish(): which open waits are of requests that began unseen; borrowed. */
+struct open_requests;
+void fold_set_open_requests(struct fold *f, struct open_requests *requests);
 /* After fold_finish(): what requests of alike latency did, by the profile's ids. */
 struct request_part fold_request_part(struct fold *f, const struct offcpu_request_part_key *key,
 				      const struct offcpu_request_part *part);

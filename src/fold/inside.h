@@ -16,6 +16,7 @@ struct fold {
 	GHashTable *threads;	/* tno -> index + 1 */
 	struct sums *sums;
 	struct fold_slices *slices;	/* NULL: the window has none */
+	struct open_requests *requests;	/* NULL: they are not asked for; borrowed */
 	struct fold_services *services;	/* NULL: they are not asked for */
 	GArray *open;		/* struct open_wait */
 	GArray *throttled;	/* struct blame */

@@ -20,8 +20,19 @@ static bool take_socket(const struct opener_entry *e, void *data)
 	return g_hash_table_size(inodes) < POOL_SOCKETS_MAX;
 }
 
-/* Ports that somebody listens at: who has a connection there did not make it. */
-static bool *served_ports_new(const GArray *sockets)
+GHashTable *pool_sockets_new(const char *proc_dir, uint32_t pid)
+{
+	GHashTable *own = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/fd", proc_dir, pid);
+
+	if (opener_list(path, true, take_socket, own) && g_hash_table_size(own) &&
+	    g_hash_table_size(own) < POOL_SOCKETS_MAX)
+		return own;
+	g_hash_table_unref(own);
+	return NULL;
+}
+
+bool *pool_served_ports_new(const GArray *sockets)
 {
 	bool *served = g_new0(bool, PORTS);
 
@@ -41,7 +52,7 @@ struct counts {
 
 static struct counts count(const GArray *sockets, GHashTable *own)
 {
-	g_autofree bool *served = served_ports_new(sockets);
+	g_autofree bool *served = pool_served_ports_new(sockets);
 	g_autoptr(GHashTable) cnts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	struct counts c = { 0 };
 
@@ -69,13 +80,8 @@ static struct counts count(const GArray *sockets, GHashTable *own)
 
 void pool_look(struct profile *p, struct net_tables *nets, const char *proc_dir, uint32_t pid)
 {
-	g_autoptr(GHashTable) own = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
-	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/fd", proc_dir, pid);
-
-	if (!opener_list(path, true, take_socket, own) || !g_hash_table_size(own) ||
-	    g_hash_table_size(own) >= POOL_SOCKETS_MAX)
-		return;
-	const GArray *sockets = net_tables_of(nets, pid);
+	g_autoptr(GHashTable) own = pool_sockets_new(proc_dir, pid);
+	const GArray *sockets = own ? net_tables_of(nets, pid) : NULL;
 	const struct counts c = sockets ? count(sockets, own) : (struct counts){ 0 };
 
 	if (!c.best || c.from_clients <= c.made)

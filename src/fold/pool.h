@@ -13,4 +13,12 @@
  */
 void pool_look(struct profile *p, struct net_tables *nets, const char *proc_dir, uint32_t pid);
 
+/*
+ * Inodes of the sockets that a process has (uint64_t *, a set); NULL: it has none, too many, or is gone.  Free with
+ * g_hash_table_unref().
+ */
+GHashTable *pool_sockets_new(const char *proc_dir, uint32_t pid);
+/* By port: somebody listens there, so who has a connection there did not make it.  Free with g_free(). */
+bool *pool_served_ports_new(const GArray *sockets);
+
 #endif

@@ -4,8 +4,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <netinet/tcp.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +19,6 @@
 
 #include "base/opener.h"
 
-#define TCP_LISTENS 10	/* TCP_LISTEN */
 #define ANSWER_BYTES 4096
 
 struct sock_peers {
@@ -92,7 +93,23 @@ static bool is_our_net(const struct sock_peers *s, uint32_t pid)
 	return !opener_stat(net, &st) || (st.st_ino == s->our_net.st_ino && st.st_dev == s->our_net.st_dev);
 }
 
-static bool read_answer(struct sock_peers *s, struct inet_diag_msg *ret)
+/* What the kernel adds to an answer, where it was asked for; false: it did not. */
+static bool read_tcp_info(const char *attributes, size_t bytes, struct tcp_info *ret)
+{
+	const struct rtattr *a = (const struct rtattr *)attributes;
+
+	for (size_t left = bytes; RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+		if (a->rta_type != INET_DIAG_INFO)
+			continue;
+		memset(ret, 0, sizeof(*ret));
+		memcpy(ret, RTA_DATA(a), MIN(RTA_PAYLOAD(a), sizeof(*ret)));
+		return true;
+	}
+	return false;
+}
+
+/* info: NULL, or what the kernel knows of a TCP connection. */
+static bool read_answer(struct sock_peers *s, struct inet_diag_msg *ret, struct tcp_info *info)
 {
 	_Alignas(struct nlmsghdr) char answer[ANSWER_BYTES];
 
@@ -107,26 +124,28 @@ static bool read_answer(struct sock_peers *s, struct inet_diag_msg *ret)
 		if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY || head->nlmsg_len < NLMSG_LENGTH(sizeof(*ret)))
 			return false;
 		memcpy(ret, answer + NLMSG_HDRLEN, sizeof(*ret));
-		return true;
+		return !info || read_tcp_info(answer + NLMSG_SPACE(sizeof(*ret)),
+					      head->nlmsg_len - MIN(head->nlmsg_len, NLMSG_SPACE(sizeof(*ret))), info);
 	}
 	return false;
 }
 
 static bool ask(struct sock_peers *s, uint8_t family, uint8_t protocol, const struct inet_diag_sockid *id,
-		struct inet_diag_msg *ret)
+		struct inet_diag_msg *ret, struct tcp_info *info)
 {
 	struct request r = {
 		.head = { .nlmsg_len = sizeof(r),
 			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
 			  .nlmsg_flags = NLM_F_REQUEST,
 			  .nlmsg_seq = ++s->seq },
-		.body = { .sdiag_family = family, .sdiag_protocol = protocol, .idiag_states = ~0U, .id = *id },
+		.body = { .sdiag_family = family, .sdiag_protocol = protocol,
+			  .idiag_ext = info ? 1 << (INET_DIAG_INFO - 1) : 0, .idiag_states = ~0U, .id = *id },
 	};
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 
 	if (sendto(s->fd, &r, sizeof(r), 0, (const struct sockaddr *)&kernel, sizeof(kernel)) != (ssize_t)sizeof(r))
 		return false;
-	return read_answer(s, ret);
+	return read_answer(s, ret, info);
 }
 
 static uint8_t protocol_of(const struct offcpu_rec_target *rec)
@@ -159,7 +178,7 @@ static uint64_t ask_inode(struct sock_peers *s, uint8_t family, const struct off
 		memcpy(id.idiag_src, rec->remote + skip, bytes);
 		memcpy(id.idiag_dst, rec->local + skip, bytes);
 	}
-	if (!ask(s, family, protocol_of(rec), &id, &answer) || answer.id.idiag_dport != id.idiag_dport)
+	if (!ask(s, family, protocol_of(rec), &id, &answer, NULL) || answer.id.idiag_dport != id.idiag_dport)
 		return 0;	/* or it is one that only listens there */
 	return answer.idiag_inode;
 }
@@ -206,7 +225,7 @@ static bool listens(struct sock_peers *s, uint8_t family, const struct offcpu_re
 
 	if (family == AF_INET || rec->family == AF_INET6)
 		memcpy(id.idiag_src, rec->local, family == AF_INET ? 4 : 16);
-	return ask(s, family, IPPROTO_TCP, &id, &answer) && answer.idiag_state == TCP_LISTENS;
+	return ask(s, family, IPPROTO_TCP, &id, &answer, NULL) && answer.idiag_state == TCP_LISTEN;
 }
 
 bool sock_peers_is_server(struct sock_peers *s, const struct offcpu_rec_target *rec)
@@ -218,4 +237,31 @@ bool sock_peers_is_server(struct sock_peers *s, const struct offcpu_rec_target *
 	if (rec->sock_type == SOCK_STREAM && is_our_net(s, rec->pid))
 		return listens(s, (uint8_t)rec->family, rec) || (rec->family == AF_INET && listens(s, AF_INET6, rec));
 	return rec->local_port < rec->remote_port;
+}
+
+bool sock_peers_last_data(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_received_ns,
+			  uint64_t *ret_sent_ns)
+{
+	const uint8_t families[] = { AF_INET, AF_INET6 };
+	struct inet_diag_msg answer;
+	struct tcp_info info;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(families) && is_our_net(s, pid); i++) {
+		struct inet_diag_sockid id = {
+			.idiag_sport = htons(socket->local.port), .idiag_dport = htons(socket->remote.port),
+			.idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE },
+		};
+		size_t skip = families[i] == AF_INET ? 12 : 0;
+
+		if (skip && !is_mapped(socket->local.address))
+			continue;
+		memcpy(id.idiag_src, socket->local.address + skip, 16 - skip);
+		memcpy(id.idiag_dst, socket->remote.address + skip, 16 - skip);
+		if (!ask(s, families[i], IPPROTO_TCP, &id, &answer, &info) || answer.idiag_inode != socket->inode)
+			continue;
+		*ret_received_ns = info.tcpi_last_data_recv * UINT64_C(1000000);
+		*ret_sent_ns = info.tcpi_last_data_sent * UINT64_C(1000000);
+		return true;
+	}
+	return false;
 }

@@ -10,7 +10,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_STOPPED] = "stopped", [LIMIT_CPUS] = "cpus",	[LIMIT_QUOTA] = "quota",
 	[LIMIT_DISK] = "disk",	     [LIMIT_MEMORY] = "memory", [LIMIT_FROZEN] = "frozen",
 	[LIMIT_POLICY] = "policy",   [LIMIT_POOL] = "pool",	[LIMIT_CONNECT] = "connect",
-	[LIMIT_LOSS] = "loss",
+	[LIMIT_LOSS] = "loss",	     [LIMIT_UNANSWERED] = "unanswered",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -94,6 +94,16 @@ uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there)
 		return 0;
 	*ret_there = l->text + at;
 	return cnt;
+}
+
+uint32_t limit_unanswered_read(const struct profile_limit *l, uint64_t *ret_ns)
+{
+	uint32_t cnt = 0;
+
+	return l && l->kind == LIMIT_UNANSWERED && sscanf(l->text, "%" SCNu32 " connections, the longest for %" SCNu64 " ns", &cnt, ret_ns) == 2 &&
+			       *ret_ns <= PROFILE_NS_MAX
+		       ? cnt
+		       : 0;
 }
 
 char *profile_limits_text(const struct profile *p)

@@ -23,6 +23,7 @@ enum profile_limit_kind {
 	LIMIT_POOL,	/* a process has fewer connections of its own than clients: LIMIT_POOL_FORMAT */
 	LIMIT_CONNECT,	/* connections that the thread tried failed: LIMIT_CONNECT_FORMAT */
 	LIMIT_LOSS,	/* of nobody: TCP sent segments to there again: LIMIT_LOSS_FORMAT */
+	LIMIT_UNANSWERED,	/* requests that a process has not answered, on its connections: LIMIT_UNANSWERED_FORMAT */
 	LIMIT_KIND_COUNT
 };
 
@@ -33,6 +34,8 @@ enum profile_limit_kind {
 
 /* Behind it whom the segments were for, as the name of a socket begins. */
 #define LIMIT_LOSS_FORMAT "%" PRIu64 " segments sent again: "
+
+#define LIMIT_UNANSWERED_FORMAT "%" PRIu32 " connections, the longest for %" PRIu64 " ns"
 
 struct profile_limit {
 	uint8_t kind;	/* enum profile_limit_kind */
@@ -74,6 +77,9 @@ uint64_t profile_failed_connects(const struct profile *p, uint32_t pid, uint32_t
 
 /* How many segments were sent again, and *ret_there; 0: it is none of LIMIT_LOSS. */
 uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there);
+
+/* How many connections, and *ret_ns since the longest received its request; 0: it is none of LIMIT_UNANSWERED. */
+uint32_t limit_unanswered_read(const struct profile_limit *l, uint64_t *ret_ns);
 
 /* As a recording keeps them, "KIND PID TID TEXT" a line; the caller's.  One with a newline is left out. */
 char *profile_limits_text(const struct profile *p);

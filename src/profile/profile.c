@@ -375,6 +375,24 @@ void profile_add_state(struct profile *p, const struct state_total *total)
 	g_array_append_vals(p->states, total, 1);
 }
 
+void profile_add_to_state(struct profile *p, const struct state_total *total)
+{
+	guint at = 0;
+
+	for (; at < p->states->len && profile_state(p, at)->thread <= total->thread; at++) {
+		struct state_total *row = &g_array_index(p->states, struct state_total, at);
+
+		if (row->thread != total->thread || row->state != total->state)
+			continue;
+		row->count += total->count;
+		row->blocked_ns += total->blocked_ns;
+		row->runnable_ns += total->runnable_ns;
+		row->preempted_ns += total->preempted_ns;
+		return;
+	}
+	g_array_insert_vals(p->states, at, total, 1);
+}
+
 static bool same_waker(const void *ctx, const void *key, uint32_t id)
 {
 	const struct waker *a = profile_get_waker(ctx, id), *b = key;

@@ -490,6 +490,8 @@ void profile_set_longest(struct profile *p, uint32_t wait, uint64_t max_start_un
 void profile_set_start_unix(struct profile *p, uint64_t start_unix_ns);
 /* Appends the total of one state of a thread. */
 void profile_add_state(struct profile *p, const struct state_total *total);
+/* Adds to the row of that thread and state, which there may not be yet. */
+void profile_add_to_state(struct profile *p, const struct state_total *total);
 /* The id of an equal object, copied in when new; NULL strings become "". */
 uint32_t profile_object(struct profile *p, const struct object *o);
 /* The id of an equal waker, copied in when new. */

@@ -163,6 +163,9 @@ static void record_skipped(struct session *s)
 	profile_add_loss(s->profile, "not_answered", help, since_told(&s->told.skipped, opener_counts().skipped), 0);
 }
 
+#define NO_TABLE_EVER \
+	"a user stack was walked by frame pointers: /proc is of another pid namespace, so the program's files are not known"
+
 static void record_losses(struct session *s, uint64_t recursion)
 {
 	static const struct { const char *name, *help; } words[OFFCPU_LOSS_COUNT] = {
@@ -178,7 +181,9 @@ static void record_losses(struct session *s, uint64_t recursion)
 			loss.count += recursion;
 		loss.count = since_told(&s->told.losses[i], loss.count);
 		loss.time_ns = since_told(&s->told.losses_ns[i], loss.time_ns);
-		if (i == OFFCPU_LOSS_HIDDEN)
+		if (i == OFFCPU_LOSS_NO_TABLE && loss.count && !proc_is_ours("/proc"))
+			profile_add_loss(s->profile, words[i].name, NO_TABLE_EVER, loss.count, loss.time_ns);
+		else if (i == OFFCPU_LOSS_HIDDEN)
 			record_hidden(s, words[i].name, words[i].help, loss.count);
 		else if (loss.count)
 			profile_add_loss(s->profile, words[i].name, words[i].help, loss.count, loss.time_ns);

@@ -14,6 +14,7 @@
 #include "attach/probe.h"
 #include "base/hash.h"
 #include "fold/fold.h"
+#include "fold/open_requests.h"
 #include "fold/spans.h"
 #include "profile/requests.h"
 #include "session/parts.h"
@@ -37,9 +38,10 @@
 /* As laid out in bpf/request.bpf.h: what user space reads of it. */
 struct state_head {
 	uint32_t is_taken, func;
-	uint8_t is_active, has_sp, knows_site, pad;
+	uint8_t is_active, has_sp, knows_site, flags;
 	uint32_t wait_cnt, due_cnt, over_cnt;
-	uint64_t over_ns;
+	uint64_t over_ns, due_since_ns, gone_before_ns;
+	uint32_t gone_cnt, pad;
 	uint64_t sp, ret, start_ns;
 	struct offcpu_request_times start;
 	uint32_t owner, open_cnt;
@@ -65,6 +67,8 @@ struct requests {
 	unsigned site_cnt, refused_cnt;
 	char *refused_why;
 	struct request_go_names *go_names;	/* NULL: not read, or there are none */
+	GArray *ports;		/* uint16_t, of the plan */
+	struct open_requests *open;
 };
 
 static guint site_hash(gconstpointer p)
@@ -153,6 +157,11 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 	r->plan = plan;
 	r->spans = spans_new(SPANS_SLOWEST, SPANS_SAMPLED);
 	r->sites = g_hash_table_new_full(site_hash, site_equal, g_free, NULL);
+	r->ports = g_array_new(FALSE, FALSE, sizeof(uint16_t));
+	for (guint i = 0; i < plan->ports->len; i++)
+		g_array_append_val(r->ports, g_array_index(plan->ports, struct request_port, i).port);
+	r->open = open_requests_new("/proc", plan->names, r->ports->len ? r->ports : NULL);
+	fold_set_open_requests(s->fold, r->open);
 	return true;
 }
 
@@ -162,6 +171,8 @@ static void requests_free(void *state)
 
 	probe_set_free(r->probes);
 	g_hash_table_destroy(r->sites);
+	open_requests_free(r->open);
+	g_array_unref(r->ports);
 	spans_free(r->spans);
 	request_go_names_free(r->go_names);
 	g_free(r->refused_why);
@@ -569,6 +580,22 @@ static void count_open_sockets(const struct requests *r, uint64_t start_ns, uint
 	}
 }
 
+/* Those that began before there were probes. */
+static void count_begun_unseen(const struct requests *r, uint64_t window_ns, struct offcpu_loss_count *counts,
+			       struct requests_open *open)
+{
+	uint64_t longest_ns;
+	unsigned cnt = open_requests_cnt(r->open, &longest_ns);
+
+	counts[OFFCPU_REQUEST_AT_START].count += cnt;
+	open->count += cnt;
+	if (!cnt || MAX(longest_ns, window_ns) < open->longest_ns)
+		return;
+	open->is_longer = !longest_ns;
+	open->longest_ns = MAX(longest_ns, window_ns);
+	open->func = r->plan->names->len == 1 ? 0 : UINT32_MAX;
+}
+
 void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t stop_ns,
 			  struct offcpu_loss_count ret_counts[OFFCPU_REQUEST_COUNT], struct requests_open *ret_open)
 {
@@ -591,4 +618,5 @@ void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t 
 	}
 	if (r->plan->ports->len)
 		count_open_sockets(r, start_ns, stop_ns, ret_counts, ret_open);
+	count_begun_unseen(r, stop_ns - start_ns, ret_counts, ret_open);
 }

@@ -20,10 +20,11 @@ bool requests_read_calls(const struct requests *r, uint32_t func, struct offcpu_
 struct requests_open {
 	uint64_t count;
 	uint64_t longest_ns;	/* so far */
-	uint32_t func;		/* of that one */
+	bool is_longer;		/* it began before the window, and nothing tells when */
+	uint32_t func;		/* of that one; UINT32_MAX: not known */
 };
 
-/* When the window is over: those that are in no sum. */
+/* When the profile is finished: those that are in no sum. */
 void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t stop_ns,
 			  struct offcpu_loss_count ret_counts[OFFCPU_REQUEST_COUNT], struct requests_open *ret_open);
 /* Places that were asked for so far. */

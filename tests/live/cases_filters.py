@@ -108,6 +108,9 @@ def filter_process_in_pid_namespace(env):
     # those at the two edges are cut, so there may be two more than fit
     env.check.that(window_ns // 100_000_000 <= count <= window_ns // 20_000_000 + 2,
                    f"{count} sleeps of 20 ms seen in {window_ns} ns")
+    outer = subprocess.run(["unshare", "--pid", "--fork", env.offcpu, "record", "-a", "-d", "0.1", "-o", env.temporary("outer.offcpu")],
+                           capture_output=True, text=True, timeout=30, check=False)
+    env.check.that("/proc is of another pid namespace" in outer.stderr, f"with the outer /proc: {outer.stderr}")
     blocked_ns = sum(row["blocked_ns"] for row in report.threads)
     env.check.that(0.5 * window_ns <= blocked_ns and off_ns >= 0.95 * blocked_ns, f"{off_ns} ns asleep of {blocked_ns} in {window_ns}")
     named = [wait for wait in waits if names(wait["user"])[-3:] == ["main", "sleep_run", "sleep_first"]]

@@ -222,15 +222,20 @@ static void row_text(GString *s, const struct request_summary *r, const struct r
 /* What hangs is in no sum, and nobody would see it. */
 static void open_text(GString *s, const struct request_summary *r, const struct text_options *o)
 {
-	if (!r->open_cnt || !r->open_name)
+	if (!r->open_cnt)
 		return;
 	g_string_append(s, text_bold(o));
 	text_thousands(s, r->open_cnt);
 	g_string_append(s, r->open_cnt == 1 ? " request still runs, for " : " requests still run, the longest for ");
+	g_string_append(s, r->open_is_longer ? "more than " : "");
 	text_duration(s, r->open_longest_ns);
-	g_string_append_printf(s, " so far:%s ", text_plain(o));
-	text_safe(s, r->open_name);
+	g_string_append_printf(s, " so far%s%s", r->open_name ? ":" : "", text_plain(o));
+	if (r->open_name) {
+		g_string_append_c(s, ' ');
+		text_safe(s, r->open_name);
+	}
 	g_string_append_c(s, '\n');
+	requests_open_text(s, r->p, o);
 }
 
 static void counts_text(GString *s, const struct request_summary *r, const struct text_options *o)
@@ -563,8 +568,9 @@ void request_summary_json(GString *s, const struct request_summary *r)
 	for (unsigned i = 0; i < OFFCPU_REQUEST_COUNT; i++)
 		g_string_append_printf(s, "%s\"%s\":{\"count\":%" PRIu64 ",\"time_ns\":%" PRIu64 "}", i ? "," : "",
 				       names[i], (uint64_t)r->counts[i].count, (uint64_t)r->counts[i].time_ns);
-	g_string_append_printf(s, "},\"still_open\":{\"count\":%" PRIu64 ",\"longest_ns\":%" PRIu64 ",\"function\":",
-			       r->open_cnt, r->open_longest_ns);
+	g_string_append_printf(s, "},\"still_open\":{\"count\":%" PRIu64 ",\"longest_ns\":%" PRIu64
+			       ",\"is_longer\":%s,\"function\":",
+			       r->open_cnt, r->open_longest_ns, r->open_is_longer ? "true" : "false");
 	if (r->open_name)
 		string_json(s, r->open_name);
 	else

@@ -29,7 +29,8 @@ struct request_summary {
 	const struct offcpu_loss_count *counts;	/* OFFCPU_REQUEST_COUNT of them */
 	/* those that go on as the window ends; how long the longest has been */
 	uint64_t open_cnt, open_longest_ns;
-	const char *open_name;	/* its function's; NULL: there is none */
+	bool open_is_longer;	/* it has been longer than that */
+	const char *open_name;	/* its function's; NULL: there is none, or it is not known */
 	unsigned site_cnt, refused_cnt;
 	const char *refused_why;	/* may be NULL */
 };
@@ -53,6 +54,10 @@ void request_tail_text(GString *s, const struct profile *p, uint32_t func, const
 /* "sleep LOCK_x in Item_func_sleep::val_int()", cut to so many columns. */
 void request_cause_text(GString *s, const struct profile *p, const struct request_cause *c, unsigned width);
 
+/* What those wait for that go on as the window ends: a few lines, the most first; nothing where none waits. */
+void requests_open_text(GString *s, const struct profile *p, const struct text_options *options);
+/* The same below a heading, of a recording. */
+void requests_open_head_text(GString *s, const struct profile *p, const struct text_options *options);
 /* Of a recording that has requests: for the first screen, a few lines at most. */
 void requests_first_text(GString *s, const struct profile *p, const struct text_options *options);
 /*

@@ -95,6 +95,7 @@ void requests_first_text(GString *s, const struct profile *p, const struct text_
 		}
 		text_wrap(s, line->str, "  ", text_screen_width(o));
 	}
+	requests_open_head_text(s, p, o);
 }
 
 static void append_functions(GString *s, const GPtrArray *rows, const struct text_options *o)
@@ -203,10 +204,11 @@ void requests_table_text(GString *s, const struct profile *p, const struct text_
 
 	if (!rows->len) {
 		g_string_append(s, "No request ended in it.\n");
-		return;
+	} else {
+		append_functions(s, rows, o);
+		append_spans(s, p, rows->len > 1, o);
 	}
-	append_functions(s, rows, o);
-	append_spans(s, p, rows->len > 1, o);
+	requests_open_head_text(s, p, o);
 }
 
 void requests_tails_text(GString *s, const struct profile *p, const struct text_options *o)

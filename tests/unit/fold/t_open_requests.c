@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/open_requests.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../fixture.h"
+#include "base/clock.h"
+#include "profile/limits.h"
+
+#define MS UINT64_C(1000000)
+#define REQUEST_AGE_MS 30	/* the kernel's clock of it may have ticks of 10 ms */
+
+static uint32_t stack(struct profile *p, const char *outer, const char *inner)
+{
+	const struct frame frames[] = { { .name = outer, .kind = FRAME_USER }, { .name = inner, .kind = FRAME_USER } };
+	uint32_t node = 0;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(frames); i++)
+		node = profile_node(p, node, profile_frame(p, &frames[i]));
+	return node;
+}
+
+static struct wait wait_in(struct profile *p, uint32_t pid, const char *outer, const char *inner)
+{
+	return (struct wait){ .thread = fixture_thread(p, pid, pid, "app", "app"), .state = 'S', .count = 1,
+			      .flags = WAIT_OPEN_AT_END, .user = stack(p, outer, inner) };
+}
+
+/* The function itself and what compilers make of it, and no other that begins alike. */
+static void test_function(void)
+{
+	struct profile *p = profile_new();
+	g_autoptr(GPtrArray) functions = g_ptr_array_new();
+	struct open_requests *o = open_requests_new("/nonexistent", functions, NULL);
+	uint64_t longest_ns;
+
+	g_ptr_array_add(functions, (gpointer)"shop::pay");
+	const struct wait waits[] = {
+		wait_in(p, 10, "shop::pay(int)", "poll"), wait_in(p, 11, "shop::pay.part.0", "read"),
+		wait_in(p, 12, "shop::payment(int)", "poll"), wait_in(p, 13, "main", "shop::pay"),
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(waits); i++)
+		open_requests_tell(o, p, &waits[i]);
+	open_requests_look(o, p);
+	for (size_t i = 0; i < G_N_ELEMENTS(waits); i++)
+		g_assert_cmpint(open_requests_has(o, p, &waits[i]), ==, i != 2);
+	g_assert_cmpuint(open_requests_cnt(o, &longest_ns), ==, 3);
+	g_assert_cmpuint(longest_ns, ==, 0);
+	open_requests_free(o);
+	profile_free(p);
+}
+
+struct pair {
+	int listener, client, server;
+	uint16_t port;
+};
+
+/* With an answered request behind them. */
+static struct pair pair_new(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(address);
+	struct pair s = { .listener = socket(AF_INET, SOCK_STREAM, 0), .client = socket(AF_INET, SOCK_STREAM, 0) };
+	char byte;
+
+	g_assert_cmpint(bind(s.listener, (const struct sockaddr *)&address, len), ==, 0);
+	g_assert_cmpint(listen(s.listener, 1), ==, 0);
+	g_assert_cmpint(getsockname(s.listener, (struct sockaddr *)&address, &len), ==, 0);
+	g_assert_cmpint(connect(s.client, (const struct sockaddr *)&address, len), ==, 0);
+	s.port = ntohs(address.sin_port);
+	s.server = accept(s.listener, NULL, NULL);
+	g_assert_cmpint(send(s.client, "q", 1, 0), ==, 1);
+	g_assert_cmpint(recv(s.server, &byte, 1, 0), ==, 1);
+	g_usleep(REQUEST_AGE_MS * 1000);
+	g_assert_cmpint(send(s.server, "a", 1, 0), ==, 1);
+	g_assert_cmpint(recv(s.client, &byte, 1, 0), ==, 1);
+	return s;
+}
+
+static void pair_close(const struct pair *s)
+{
+	close(s->client);
+	close(s->server);
+	close(s->listener);
+}
+
+/* Are there open requests at that port, in a process that waits in `waits` threads for no client? */
+static unsigned ask(uint16_t port, unsigned waits, bool *ret_has)
+{
+	struct profile *p = profile_new();
+	g_autoptr(GArray) ports = g_array_new(FALSE, FALSE, sizeof(uint16_t));
+	struct open_requests *o = open_requests_new("/proc", NULL, ports);
+	const struct wait w = wait_in(p, (uint32_t)getpid(), "main", "flock");
+	uint64_t longest_ns;
+	unsigned cnt;
+
+	fixture_thread(p, (uint32_t)getpid(), 1, "other", "app");
+	g_array_append_val(ports, port);
+	p->info.start_ns = clock_ns(CLOCK_MONOTONIC);
+	for (unsigned i = 0; i < waits; i++)
+		open_requests_tell(o, p, &w);
+	open_requests_look(o, p);
+	*ret_has = open_requests_has(o, p, &w);
+	cnt = open_requests_cnt(o, &longest_ns);
+	g_assert_cmpint(longest_ns >= REQUEST_AGE_MS * MS / 2, ==, cnt > 0);
+	g_assert_cmpint(profile_find_limit(p, LIMIT_UNANSWERED, (uint32_t)getpid(), 0) != NULL, ==, cnt > 0);
+	open_requests_free(o);
+	profile_free(p);
+	return cnt;
+}
+
+static void test_port(void)
+{
+	struct pair s = pair_new();
+	bool has;
+
+	g_usleep(REQUEST_AGE_MS * 1000);
+	g_assert_cmpuint(ask(s.port, 1, &has), ==, 0);	/* it was answered: the connection is idle */
+	g_assert_false(has);
+	g_assert_cmpint(send(s.client, "q", 1, 0), ==, 1);
+	g_usleep(REQUEST_AGE_MS * 1000);
+	g_assert_cmpuint(ask(s.port, 1, &has), ==, 1);
+	g_assert_true(has);
+	g_assert_cmpuint(ask(s.port, 2, &has), ==, 1);	/* which of the two it is nobody knows */
+	g_assert_false(has);
+	g_assert_cmpuint(ask((uint16_t)(s.port - 1), 1, &has), ==, 0);
+	g_assert_false(has);
+	pair_close(&s);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/open-requests/function", test_function);
+	g_test_add_func("/open-requests/port", test_port);
+	return g_test_run();
+}
