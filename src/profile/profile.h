@@ -406,7 +406,7 @@ struct profile {
 	GArray *nodes;		/* struct stack_node; [0] is the root */
 	GArray *waits;		/* struct wait */
 	GArray *on_cpu;		/* struct on_cpu_sample */
-	GArray *states;		/* struct state_total, in the order of threads; none in files of schema 1 */
+	GArray *states;		/* struct state_total, in the order of threads */
 	GArray *objects;	/* struct object */
 	GArray *wakers;		/* struct waker */
 	GArray *wakes;		/* struct wake */

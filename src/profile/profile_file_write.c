@@ -186,7 +186,7 @@ static int create_tables(sqlite3 *db)
 						   PROFILE_FILE_APPLICATION_ID, PROFILE_FILE_SCHEMA);
 	int rc = sqlite3_exec(db, pragmas, NULL, NULL, NULL);
 
-	for (const struct profile_table *t = NULL; rc == SQLITE_OK && (t = profile_table_next(t, PROFILE_FILE_SCHEMA));)
+	for (const struct profile_table *t = profile_tables; rc == SQLITE_OK && t->name; t++)
 		rc = sqlite3_exec(db, t->sql, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, profile_views, NULL, NULL, NULL);

@@ -159,10 +159,9 @@ static void stack_row(struct reader *r)
 	g_array_append_val(r->nodes, id);
 }
 
-/* What a row of all versions says. */
-static struct thread thread_columns(struct reader *r)
+static void thread_row(struct reader *r)
 {
-	const struct thread t = {
+	struct thread t = {
 		.pid = row_u32(r, 2),
 		.tid = row_u32(r, 3),
 		.start_ns = row_ns(r, 4),
@@ -183,57 +182,9 @@ static struct thread thread_columns(struct reader *r)
 	get_window_id(r, 1);
 	if (t.from_ns > t.to_ns)
 		row_wrong(r, 9);
-	return t;
-}
-
-static void thread_row_1(struct reader *r)
-{
-	const struct thread t = thread_columns(r);
-
-	profile_add_thread(r->p, &t);
-}
-
-static void thread_row(struct reader *r)
-{
-	struct thread t = thread_columns(r);
-
 	if (!row_is_null(r, 17))
 		t.service = row_own_text(r, 17);
 	profile_add_thread(r->p, &t);
-}
-
-/* What a wait row begins with in all versions, its first column being `at`. */
-static struct wait wait_columns(struct reader *r, int at)
-{
-	const char *state = row_text(r, at + 3);
-	struct wait w = {
-		.thread = row_u32(r, at),
-		.user = row_id(r, at + 1, r->nodes, true),
-		.kernel = row_id(r, at + 2, r->nodes, true),
-		.state = (uint8_t)state[0],
-		.flags = row_u8(r, at + 4),
-		.count = row_number(r, at + 5, INT64_MAX),
-		.blocked_ns = row_ns(r, at + 6),
-		.runnable_ns = row_ns(r, at + 7),
-		.preempted_ns = row_ns(r, at + 8),
-	};
-
-	if (w.thread >= r->p->threads->len)
-		row_wrong(r, at);
-	if (!w.state || state[1] || !strchr(r->p->info.unknown & UNKNOWN_STATES ? "SDTtPIR?" : "SDTtPIR", w.state))
-		row_wrong(r, at + 3);
-	return w;
-}
-
-static void wait_row_1(struct reader *r)
-{
-	struct wait w = wait_columns(r, 2);
-
-	get_window_id(r, 1);
-	w.max_ns = row_ns(r, 11);
-	row_hist_1(r, 12, w.hist);
-	if (!r->wrong)
-		profile_add_wait(r->p, &w);
 }
 
 /* Longest wait and histogram, from column `at` on; only of one wait do its times say all. */
@@ -251,49 +202,36 @@ static void duration_columns(struct reader *r, int at, struct wait *w)
 		row_hist(r, at + 1, w->hist);
 }
 
-static void wait_row_2(struct reader *r)
+static void wait_row(struct reader *r)
 {
-	struct wait w = wait_columns(r, 1);
+	const char *state = row_text(r, 4);
+	struct wait w = {
+		.thread = row_u32(r, 1),
+		.user = row_id(r, 2, r->nodes, true),
+		.kernel = row_id(r, 3, r->nodes, true),
+		.state = (uint8_t)state[0],
+		.flags = row_u8(r, 5),
+		.count = row_number(r, 6, INT64_MAX),
+		.blocked_ns = row_ns(r, 7),
+		.runnable_ns = row_ns(r, 8),
+		.preempted_ns = row_ns(r, 9),
+	};
 
-	duration_columns(r, 10, &w);
-	if (!r->wrong)
-		profile_add_wait(r->p, &w);
-}
-
-static struct wait wait_columns_3(struct reader *r)
-{
-	struct wait w = wait_columns(r, 1);
-
+	if (w.thread >= r->p->threads->len)
+		row_wrong(r, 1);
+	if (!w.state || state[1] || !strchr(r->p->info.unknown & UNKNOWN_STATES ? "SDTtPIR?" : "SDTtPIR", w.state))
+		row_wrong(r, 4);
 	if (!row_is_null(r, 10))
 		w.off_cpu_se_ns = row_ns(r, 10);
 	duration_columns(r, 11, &w);
 	if (!row_is_null(r, 13))
 		w.object = row_id(r, 13, r->objects, false) + 1;
-	return w;
-}
-
-static void add_wait(struct reader *r, const struct wait *w)
-{
-	if (!r->wrong) {
-		uint32_t id = profile_add_wait(r->p, w);
-		g_array_append_val(r->waits, id);
-	}
-}
-
-static void wait_row_3(struct reader *r)
-{
-	struct wait w = wait_columns_3(r);
-
-	add_wait(r, &w);
-}
-
-static void wait_row(struct reader *r)
-{
-	struct wait w = wait_columns_3(r);
-
 	if (!row_is_null(r, 14))
 		w.count_se = row_number(r, 14, INT64_MAX);
-	add_wait(r, &w);
+	if (!r->wrong) {
+		uint32_t id = profile_add_wait(r->p, &w);
+		g_array_append_val(r->waits, id);
+	}
 }
 
 static void state_row(struct reader *r)
@@ -339,55 +277,48 @@ static void sampling_row(struct reader *r)
 
 /* In the order in which rows refer to each other. */
 static const struct row_table tables[] = {
-	{ 1, 0, "meta", -1, 0, 64, meta_row },
-	{ 1, 0, "window", PROFILE_WINDOW_ID, 1, 1, window_row },
-	{ 1, 0, "loss", 0, 0, 1024, loss_row },
-	{ 1, 0, "string", 0, 0, 3 * PROFILE_ROWS_MAX, string_row },
-	{ 1, 0, "frame", 0, 0, PROFILE_ROWS_MAX, frame_row },
-	{ 1, 0, "stack", 1, 0, PROFILE_NODES_MAX, stack_row },
-	{ 1, 5, "thread", 0, 0, PROFILE_ROWS_MAX, thread_row_1 },
-	{ 6, 0, "thread", 0, 0, PROFILE_ROWS_MAX, thread_row },
-	{ 3, 0, "object", 0, 0, PROFILE_ROWS_MAX, row_of_object },
-	{ 1, 1, "wait", 0, 0, PROFILE_ROWS_MAX, wait_row_1 },
-	{ 2, 2, "wait", 0, 0, PROFILE_ROWS_MAX, wait_row_2 },
-	{ 3, 3, "wait", 0, 0, PROFILE_ROWS_MAX, wait_row_3 },
-	{ 4, 0, "wait", 0, 0, PROFILE_ROWS_MAX, wait_row },
-	{ 3, 0, "state_total", 0, 0, PROFILE_ROWS_MAX, state_row },
-	{ 3, 0, "sampling", PROFILE_WINDOW_ID, 0, 1, sampling_row },
-	{ 3, 0, "waker", 0, 0, PROFILE_ROWS_MAX, row_of_waker },
-	{ 3, 0, "wake", 0, 0, PROFILE_ROWS_MAX, row_of_wake },
-	{ 3, 0, "chain", 0, 0, PROFILE_ROWS_MAX, row_of_chain },
-	{ 3, 0, "story", 0, 0, PROFILE_ROWS_MAX, row_of_story },
-	{ 3, 0, "hop", 0, 0, PROFILE_CHAIN_MAX * PROFILE_ROWS_MAX, row_of_hop },
-	{ 3, 0, "blame", 0, 0, PROFILE_ROWS_MAX, row_of_blame },
-	{ 3, 0, "storm", 0, 0, PROFILE_ROWS_MAX, row_of_storm },
-	{ 4, 0, "slice", 0, 0, SLICES_MAX, row_of_slice },
-	{ 4, 0, "slice_cells", 0, 0, PROFILE_ROWS_MAX, row_of_slice_cells },
-	{ 5, 0, "on_cpu", 0, 0, PROFILE_ROWS_MAX, row_of_on_cpu },
-	{ 7, 0, "request", 0, 0, OFFCPU_REQUEST_FUNCS_MAX, row_of_request },
-	{ 7, 0, "request_calls", 0, 0, OFFCPU_REQUEST_FUNCS_MAX, row_of_request_calls },
-	{ 7, 0, "request_part", 0, 0, PROFILE_ROWS_MAX, row_of_request_part },
-	{ 7, 0, "span", 0, 0, PROFILE_ROWS_MAX, row_of_span },
-	{ 7, 0, "span_wait", 0, 0, PROFILE_ROWS_MAX, row_of_span_wait },
-	{ 8, 0, "task_population", 0, 0, TASKS_POPULATIONS_MAX, row_of_task_population },
-	{ 8, 0, "task", 0, 0, TASKS_RECORDED_MAX, row_of_task },
-	{ 9, 0, "longest", 0, 0, PROFILE_ROWS_MAX, row_of_longest },
-	{ 9, 0, "task_look", 0, 0, TASKS_POPULATIONS_MAX * TASK_LOOKS_MAX, row_of_task_look },
-	{ 9, 0, "task_look_cells", 0, 0, PROFILE_ROWS_MAX, row_of_task_look_cells },
+	{ "meta", -1, 0, 64, meta_row },
+	{ "window", PROFILE_WINDOW_ID, 1, 1, window_row },
+	{ "loss", 0, 0, 1024, loss_row },
+	{ "string", 0, 0, 3 * PROFILE_ROWS_MAX, string_row },
+	{ "frame", 0, 0, PROFILE_ROWS_MAX, frame_row },
+	{ "stack", 1, 0, PROFILE_NODES_MAX, stack_row },
+	{ "thread", 0, 0, PROFILE_ROWS_MAX, thread_row },
+	{ "object", 0, 0, PROFILE_ROWS_MAX, row_of_object },
+	{ "wait", 0, 0, PROFILE_ROWS_MAX, wait_row },
+	{ "state_total", 0, 0, PROFILE_ROWS_MAX, state_row },
+	{ "sampling", PROFILE_WINDOW_ID, 0, 1, sampling_row },
+	{ "waker", 0, 0, PROFILE_ROWS_MAX, row_of_waker },
+	{ "wake", 0, 0, PROFILE_ROWS_MAX, row_of_wake },
+	{ "chain", 0, 0, PROFILE_ROWS_MAX, row_of_chain },
+	{ "story", 0, 0, PROFILE_ROWS_MAX, row_of_story },
+	{ "hop", 0, 0, PROFILE_CHAIN_MAX * PROFILE_ROWS_MAX, row_of_hop },
+	{ "blame", 0, 0, PROFILE_ROWS_MAX, row_of_blame },
+	{ "storm", 0, 0, PROFILE_ROWS_MAX, row_of_storm },
+	{ "slice", 0, 0, SLICES_MAX, row_of_slice },
+	{ "slice_cells", 0, 0, PROFILE_ROWS_MAX, row_of_slice_cells },
+	{ "on_cpu", 0, 0, PROFILE_ROWS_MAX, row_of_on_cpu },
+	{ "request", 0, 0, OFFCPU_REQUEST_FUNCS_MAX, row_of_request },
+	{ "request_calls", 0, 0, OFFCPU_REQUEST_FUNCS_MAX, row_of_request_calls },
+	{ "request_part", 0, 0, PROFILE_ROWS_MAX, row_of_request_part },
+	{ "span", 0, 0, PROFILE_ROWS_MAX, row_of_span },
+	{ "span_wait", 0, 0, PROFILE_ROWS_MAX, row_of_span_wait },
+	{ "task_population", 0, 0, TASKS_POPULATIONS_MAX, row_of_task_population },
+	{ "task", 0, 0, TASKS_RECORDED_MAX, row_of_task },
+	{ "longest", 0, 0, PROFILE_ROWS_MAX, row_of_longest },
+	{ "task_look", 0, 0, TASKS_POPULATIONS_MAX * TASK_LOOKS_MAX, row_of_task_look },
+	{ "task_look_cells", 0, 0, PROFILE_ROWS_MAX, row_of_task_look_cells },
 };
 
-static bool read_tables(struct reader *r, unsigned version, GError **error)
+static bool read_tables(struct reader *r, GError **error)
 {
-	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++) {
-		const struct row_table *t = &tables[i];
-
-		if (version >= t->since && (!t->until || version <= t->until) && !reader_table(r, t, error))
+	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
+		if (!reader_table(r, &tables[i], error))
 			return false;
-	}
 	return true;
 }
 
-bool profile_read_rows(sqlite3 *db, unsigned version, struct profile *p, uint64_t text_budget_bytes, GError **error)
+bool profile_read_rows(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error)
 {
 	const uint32_t root = 0;
 	struct reader r = {
@@ -406,7 +337,7 @@ bool profile_read_rows(sqlite3 *db, unsigned version, struct profile *p, uint64_
 	};
 
 	g_array_append_val(r.nodes, root);
-	bool ok = read_tables(&r, version, error);
+	bool ok = read_tables(&r, error);
 
 	g_ptr_array_unref(r.strings);
 	g_array_unref(r.frames);

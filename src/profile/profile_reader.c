@@ -162,31 +162,6 @@ static bool parse_number(const char **s, uint64_t max, uint64_t *ret)
 	return *s > start && *ret <= max;
 }
 
-/* [[exponent,count],...], each exponent above the one before. */
-static bool parse_hist_1(const char *s, uint32_t *hist)
-{
-	int last = -1;
-
-	if (*s++ != '[')
-		return false;
-	while (*s == '[') {
-		uint64_t slot, count;
-
-		s++;
-		if (!parse_number(&s, PROFILE_HIST_SLOTS - 1, &slot) || *s++ != ',' || (int)slot <= last)
-			return false;
-		if (!parse_number(&s, UINT32_MAX, &count) || *s++ != ']')
-			return false;
-		hist[slot] = (uint32_t)count;
-		last = (int)slot;
-		if (*s == ',' && s[1] == '[')
-			s++;
-		else
-			break;
-	}
-	return strcmp(s, "]") == 0;
-}
-
 /* [exponent,count,...]: the counts of that slot and those that follow. */
 static bool parse_hist(const char *s, uint32_t *hist)
 {
@@ -203,12 +178,6 @@ static bool parse_hist(const char *s, uint32_t *hist)
 		hist[slot++] = (uint32_t)count;
 	}
 	return strcmp(s, "]") == 0;
-}
-
-void row_hist_1(struct reader *r, int column, uint32_t *hist)
-{
-	if (!parse_hist_1(row_text(r, column), hist))
-		row_wrong(r, column);
 }
 
 void row_hist(struct reader *r, int column, uint32_t *hist)

@@ -28,7 +28,6 @@ struct reader_look {
 };
 
 struct row_table {
-	unsigned since, until;	/* the schemas that have it like this; until 0: all newer ones */
 	const char *name;
 	int64_t first_id;	/* -1: rows have no id */
 	int64_t min_rows, max_rows;
@@ -58,9 +57,7 @@ const char *row_string(struct reader *r, int column);
 uint32_t row_id(struct reader *r, int column, const GArray *ids, bool nullable);
 /* The bytes of a blob, valid until the next row. */
 const void *row_blob(struct reader *r, int column, uint32_t *ret_bytes);
-/* A histogram of PROFILE_HIST_SLOTS, as schema 1 has it: [[exponent,count],...]. */
-void row_hist_1(struct reader *r, int column, uint32_t *hist);
-/* Since then: [exponent,count,...], the counts of that slot and those that follow. */
+/* A histogram of PROFILE_HIST_SLOTS: [exponent,count,...], the counts of that slot and those that follow. */
 void row_hist(struct reader *r, int column, uint32_t *hist);
 
 /* profile_read_who.c */

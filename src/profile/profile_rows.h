@@ -12,7 +12,7 @@
 bool profile_damaged(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /*
- * Insert every row of p into the empty tables of the newest schema: those of its threads and their states, and all
+ * Insert every row of p into the empty tables: those of its threads and their states, and all
  * others.  They return SQLite's result code.
  */
 int profile_write_threads(sqlite3 *db, const struct profile *p);
@@ -37,10 +37,10 @@ int profile_write_tables(sqlite3 *db, const struct profile *p, const profile_wri
 void profile_hist_text(const uint32_t *hist, char *to);
 
 /*
- * Reads the tables of that schema into the empty p.  `text_budget_bytes` is the size of the
+ * Reads the tables into the empty p.  `text_budget_bytes` is the size of the
  * database: more text than that means that rows share their bytes.  On failure *error says
  * what is wrong, without the file's name.
  */
-bool profile_read_rows(sqlite3 *db, unsigned version, struct profile *p, uint64_t text_budget_bytes, GError **error);
+bool profile_read_rows(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error);
 
 #endif

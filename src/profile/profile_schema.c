@@ -3,13 +3,13 @@
 
 #include <stddef.h>
 
-static const struct profile_table profile_tables[] = {
-	{ 1, 0, "meta",
+const struct profile_table profile_tables[] = {
+	{ "meta",
 	  "CREATE TABLE meta( -- about the whole recording\n"
 	  "  key TEXT PRIMARY KEY, -- version, host, kernel, cpus, command_line, filters, self_excluded\n"
 	  "  value\n"
 	  ") WITHOUT ROWID" },
-	{ 1, 0, "window",
+	{ "window",
 	  "CREATE TABLE window(\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  start_unix_ns INTEGER, -- CLOCK_REALTIME\n"
@@ -20,7 +20,7 @@ static const struct profile_table profile_tables[] = {
 	  "  tracer_peak_rss_bytes INTEGER,\n"
 	  "  tracer_bpf_ns INTEGER -- NULL: not known\n"
 	  ")" },
-	{ 1, 0, "loss",
+	{ "loss",
 	  "CREATE TABLE loss( -- what could not be recorded\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  window_id INTEGER REFERENCES window(id),\n"
@@ -29,12 +29,12 @@ static const struct profile_table profile_tables[] = {
 	  "  count INTEGER,\n"
 	  "  time_ns INTEGER -- of the threads concerned, where known\n"
 	  ")" },
-	{ 1, 0, "string",
+	{ "string",
 	  "CREATE TABLE string(\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  text TEXT\n"
 	  ")" },
-	{ 1, 0, "frame",
+	{ "frame",
 	  "CREATE TABLE frame(\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  name_id INTEGER REFERENCES string(id), -- NULL: unnamed, see why\n"
@@ -46,7 +46,7 @@ static const struct profile_table profile_tables[] = {
 	  "  why INTEGER, -- 0 named, 1 no symbols, 2 not mapped, 3 process gone, 4 no file, 5 stack lost\n"
 	  "  is_inline INTEGER\n"
 	  ")" },
-	{ 1, 0, "stack",
+	{ "stack",
 	  "CREATE TABLE stack( -- prefix tree: a stack is the path from the outermost frame to this row\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  parent_id INTEGER REFERENCES stack(id), -- NULL: outermost; else below id\n"
@@ -54,77 +54,7 @@ static const struct profile_table profile_tables[] = {
 	  "  depth INTEGER, -- frames on the path\n"
 	  "  end INTEGER -- 0 none (inner row), 1 complete, 2 truncated, 3 broken, 4 pending\n"
 	  ")" },
-	{ 1, 5, "thread",
-	  "CREATE TABLE thread( -- one thread as one program: an exec begins a new row\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  window_id INTEGER REFERENCES window(id),\n"
-	  "  pid INTEGER,\n"
-	  "  tid INTEGER,\n"
-	  "  start_ns INTEGER, -- since boot\n"
-	  "  comm TEXT,\n"
-	  "  process TEXT, -- comm of the process's first thread\n"
-	  "  flags INTEGER, -- 1 kernel, 2 open_at_start, 4 open_at_end, 8 exited, 16 execed\n"
-	  "  from_ns INTEGER,\n"
-	  "  to_ns INTEGER,\n"
-	  "  on_cpu_ns INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER,\n"
-	  "  filtered_ns INTEGER, -- off-CPU time that a filter kept from being listed in wait\n"
-	  "  lost_ns INTEGER, -- off-CPU time that a loss kept from being listed in wait\n"
-	  "  switches INTEGER\n"
-	  ")" },
-	{ 1, 1, "wait",
-	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags and stacks\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  window_id INTEGER REFERENCES window(id),\n"
-	  "  thread_id INTEGER REFERENCES thread(id),\n"
-	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
-	  "  kernel_stack_id INTEGER REFERENCES stack(id),\n"
-	  "  state TEXT, -- S D T t P I R\n"
-	  "  flags INTEGER, -- 1 open_at_start, 2 open_at_end\n"
-	  "  count INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER,\n"
-	  "  max_ns INTEGER,\n"
-	  "  log2_ns TEXT -- JSON [[exponent,count],...]: durations from 2^exponent ns up to the next\n"
-	  ")" },
-	/* A wait's window is that of its thread, and of one wait alone its duration says all. */
-	{ 2, 2, "wait",
-	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags and stacks\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  thread_id INTEGER REFERENCES thread(id),\n"
-	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
-	  "  kernel_stack_id INTEGER REFERENCES stack(id),\n"
-	  "  state TEXT, -- S D T t P I R\n"
-	  "  flags INTEGER, -- 1 open_at_start, 2 open_at_end\n"
-	  "  count INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER,\n"
-	  "  max_ns INTEGER, -- NULL: one wait, so the sum of the three before\n"
-	  "  log2_ns TEXT -- JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait\n"
-	  ")" },
-	/* What sampling must not touch, and what it did; who made threads runnable. */
-	{ 3, 3, "wait",
-	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags, stacks and object\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  thread_id INTEGER REFERENCES thread(id),\n"
-	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
-	  "  kernel_stack_id INTEGER REFERENCES stack(id),\n"
-	  "  state TEXT, -- S D T t P I R\n"
-	  "  flags INTEGER, -- 1 open_at_start, 2 open_at_end\n"
-	  "  count INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER,\n"
-	  "  off_cpu_se_ns INTEGER, -- standard error of the sum of the three before; NULL: exact\n"
-	  "  max_ns INTEGER, -- NULL: one wait, so that sum\n"
-	  "  log2_ns TEXT, -- JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait\n"
-	  "  object_id INTEGER REFERENCES object(id) -- NULL: none, or not recorded\n"
-	  ")" },
-	{ 3, 0, "object",
+	{ "object",
 	  "CREATE TABLE object( -- what threads waited for: futexes\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  kind TEXT, -- mutex, condition variable, rwlock, semaphore, barrier, join, once, libc lock, park; futex: not known\n"
@@ -136,7 +66,7 @@ static const struct profile_table profile_tables[] = {
 	  "  address INTEGER, -- in that process; 64 bits, print it with printf('%x')\n"
 	  "  holder_tid INTEGER -- who held it as the waits began; NULL: not known\n"
 	  ")" },
-	{ 3, 0, "state_total",
+	{ "state_total",
 	  "CREATE TABLE state_total( -- exact, whatever was sampled: all waits of one thread in one state but those filtered\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  thread_id INTEGER REFERENCES thread(id),\n"
@@ -146,7 +76,7 @@ static const struct profile_table profile_tables[] = {
 	  "  runnable_ns INTEGER,\n"
 	  "  preempted_ns INTEGER\n"
 	  ")" },
-	{ 3, 0, "sampling",
+	{ "sampling",
 	  "CREATE TABLE sampling( -- waits below the scale were kept with probability duration / scale\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  window_id INTEGER REFERENCES window(id),\n"
@@ -160,7 +90,7 @@ static const struct profile_table profile_tables[] = {
 	  "  used_ppm INTEGER, -- the tracer's BPF and CPU time; NULL: not known\n"
 	  "  peak_ppm INTEGER -- in the worst second\n"
 	  ")" },
-	{ 3, 0, "waker",
+	{ "waker",
 	  "CREATE TABLE waker( -- what made threads runnable: a thread at a place, or an interrupt\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  pid INTEGER, -- 0: an interrupt\n"
@@ -171,7 +101,7 @@ static const struct profile_table profile_tables[] = {
 	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
 	  "  kernel_stack_id INTEGER REFERENCES stack(id)\n"
 	  ")" },
-	{ 3, 0, "wake",
+	{ "wake",
 	  "CREATE TABLE wake( -- the sleeps of one wait row that one waker ended\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  wait_id INTEGER REFERENCES wait(id),\n"
@@ -181,7 +111,7 @@ static const struct profile_table profile_tables[] = {
 	  "  runnable_ns INTEGER, -- part of the wait's: from the waking to the CPU\n"
 	  "  log2_ns TEXT -- of these delays, as in wait\n"
 	  ")" },
-	{ 3, 0, "chain",
+	{ "chain",
 	  "CREATE TABLE chain( -- a waker, and the chain that had ended its own last wait\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  waker_id INTEGER REFERENCES waker(id),\n"
@@ -189,7 +119,7 @@ static const struct profile_table profile_tables[] = {
 	  "  end INTEGER, -- 0 goes on, 1 awake, 2 loop, 3 interrupt, 4 depth, 5 start of tracing, 6 unknown\n"
 	  "  loop_steps INTEGER -- how many steps back towards the sleeper a loop closes\n"
 	  ")" },
-	{ 3, 0, "story",
+	{ "story",
 	  "CREATE TABLE story( -- sleeps of one wake row that one chain ended\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  wake_id INTEGER REFERENCES wake(id),\n"
@@ -199,7 +129,7 @@ static const struct profile_table profile_tables[] = {
 	  "  runnable_ns INTEGER, -- part of the wake's\n"
 	  "  rest_ns INTEGER -- the last waker's wait for who is not in the chain; until the interrupt came\n"
 	  ")" },
-	{ 3, 0, "hop",
+	{ "hop",
 	  "CREATE TABLE hop( -- what one waker of the chain did in that time\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  story_id INTEGER REFERENCES story(id),\n"
@@ -208,7 +138,7 @@ static const struct profile_table profile_tables[] = {
 	  "  runnable_ns INTEGER, -- the same, waiting for a CPU\n"
 	  "  earlier_ns INTEGER -- before its own wait\n"
 	  ")" },
-	{ 3, 0, "blame",
+	{ "blame",
 	  "CREATE TABLE blame( -- who held the CPU while a thread stood in its queue; what no row of it takes is not known\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  thread_id INTEGER REFERENCES thread(id), -- that waited\n"
@@ -220,7 +150,7 @@ static const struct profile_table profile_tables[] = {
 	  "  runnable_ns INTEGER, -- part of the waiting thread's\n"
 	  "  preempted_ns INTEGER\n"
 	  ")" },
-	{ 3, 0, "storm",
+	{ "storm",
 	  "CREATE TABLE storm( -- events of one waker that woke 8 threads or more at once\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  waker_id INTEGER REFERENCES waker(id),\n"
@@ -234,8 +164,7 @@ static const struct profile_table profile_tables[] = {
 	  "  again_ns INTEGER, -- the same of those asleep again\n"
 	  "  delay_ns INTEGER -- in a run queue meanwhile, of all that ended\n"
 	  ")" },
-	/* Counts have an error, too; and when time was spent. */
-	{ 4, 0, "slice",
+	{ "slice",
 	  "CREATE TABLE slice( -- the window in pieces of meta's slice_ns, the first one being 0\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  count INTEGER, -- of waits that ended in it\n"
@@ -244,13 +173,13 @@ static const struct profile_table profile_tables[] = {
 	  "  preempted_ns INTEGER,\n"
 	  "  log2_ns TEXT -- of the waits that ended in it, as in wait; NULL: none did\n"
 	  ")" },
-	{ 4, 0, "slice_cells",
+	{ "slice_cells",
 	  "CREATE TABLE slice_cells( -- the same for each wait row\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  slice_id INTEGER REFERENCES slice(id),\n"
 	  "  cells BLOB -- see docs/file-format.md; those of one slice are one after the other\n"
 	  ")" },
-	{ 4, 0, "wait",
+	{ "wait",
 	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags, stacks and object\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  thread_id INTEGER REFERENCES thread(id),\n"
@@ -268,8 +197,7 @@ static const struct profile_table profile_tables[] = {
 	  "  object_id INTEGER REFERENCES object(id), -- NULL: none, or not recorded\n"
 	  "  count_se INTEGER -- error of the count; NULL: exact\n"
 	  ")" },
-	/* What threads did on CPU. */
-	{ 5, 0, "on_cpu",
+	{ "on_cpu",
 	  "CREATE TABLE on_cpu( -- samples of a thread on CPU with the same stacks in the same slice\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  thread_id INTEGER REFERENCES thread(id),\n"
@@ -279,8 +207,7 @@ static const struct profile_table profile_tables[] = {
 	  "  samples INTEGER,\n"
 	  "  weight_ns INTEGER -- the time between two samples of a CPU, of each: what they count\n"
 	  ")" },
-	/* What threads belong to. */
-	{ 6, 0, "thread",
+	{ "thread",
 	  "CREATE TABLE thread( -- one thread as one program: an exec begins a new row\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  window_id INTEGER REFERENCES window(id),\n"
@@ -301,8 +228,7 @@ static const struct profile_table profile_tables[] = {
 	  "  switches INTEGER,\n"
 	  "  service TEXT -- the process's own name for it, a pod, a container, a unit; NULL: not known\n"
 	  ")" },
-	/* What offcpu request calls a request, and single ones. */
-	{ 7, 0, "request",
+	{ "request",
 	  "CREATE TABLE request( -- a function whose calls are requests, a pair of probes, or a port\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  name TEXT,\n"
@@ -323,7 +249,7 @@ static const struct profile_table profile_tables[] = {
 	  "  max_ns INTEGER,\n"
 	  "  latency_ns TEXT -- JSON [slot,count,slot,count,...], 16 slots an octave: see docs/file-format.md\n"
 	  ")" },
-	{ 7, 0, "request_calls",
+	{ "request_calls",
 	  "CREATE TABLE request_calls( -- where there are several functions: all calls, be they a request or inside of one\n"
 	  "  id INTEGER PRIMARY KEY, -- of the request\n"
 	  "  count INTEGER,\n"
@@ -339,7 +265,7 @@ static const struct profile_table profile_tables[] = {
 	  "  self_runnable_ns INTEGER,\n"
 	  "  self_preempted_ns INTEGER\n"
 	  ")" },
-	{ 7, 0, "request_part",
+	{ "request_part",
 	  "CREATE TABLE request_part( -- what all requests of alike latency did\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  request_id INTEGER REFERENCES request(id),\n"
@@ -357,7 +283,7 @@ static const struct profile_table profile_tables[] = {
 	  "  runnable_ns INTEGER,\n"
 	  "  preempted_ns INTEGER\n"
 	  ")" },
-	{ 7, 0, "span",
+	{ "span",
 	  "CREATE TABLE span( -- single requests: the slowest, and a sample of the others\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  request_id INTEGER REFERENCES request(id),\n"
@@ -370,7 +296,7 @@ static const struct profile_table profile_tables[] = {
 	  "  preempted_ns INTEGER,\n"
 	  "  flags INTEGER -- 1 nested calls, 2 recursed, 4 thrown, 8 more waits than told apart, 16 slowest: stands for itself alone\n"
 	  ")" },
-	{ 7, 0, "span_wait",
+	{ "span_wait",
 	  "CREATE TABLE span_wait( -- the waits of a span with the same stacks\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  span_id INTEGER REFERENCES span(id),\n"
@@ -383,8 +309,7 @@ static const struct profile_table profile_tables[] = {
 	  "  runnable_ns INTEGER,\n"
 	  "  preempted_ns INTEGER\n"
 	  ")" },
-	/* Tasks of runtimes, which are no threads. */
-	{ 8, 0, "task_population",
+	{ "task_population",
 	  "CREATE TABLE task_population( -- the tasks of one process: goroutines, or tasks of asyncio\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  pid INTEGER,\n"
@@ -401,7 +326,7 @@ static const struct profile_table profile_tables[] = {
 	  "  no_row INTEGER, -- looks at tasks with more stacks than are told apart\n"
 	  "  is_cut INTEGER -- there were more tasks than are ever looked at\n"
 	  ")" },
-	{ 8, 0, "task",
+	{ "task",
 	  "CREATE TABLE task( -- tasks with the same state, reason, stack and creator\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  population_id INTEGER REFERENCES task_population(id),\n"
@@ -417,16 +342,14 @@ static const struct profile_table profile_tables[] = {
 	  "  task_ns INTEGER, -- of task time, which is in no account of a thread\n"
 	  "  task_se_ns INTEGER -- its standard error\n"
 	  ")" },
-	/* When waits were longest. */
-	{ 9, 0, "longest",
+	{ "longest",
 	  "CREATE TABLE longest( -- of rows of waits: when the longest began, where it is 1 ms or more\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  wait_id INTEGER REFERENCES wait(id),\n"
 	  "  start_ns INTEGER, -- behind the start of the window\n"
 	  "  waker_id INTEGER REFERENCES waker(id) -- who ended it; NULL: not known, or not recorded\n"
 	  ")" },
-	/* When tasks were seen. */
-	{ 9, 0, "task_look",
+	{ "task_look",
 	  "CREATE TABLE task_look( -- a look at the tasks of one population, or neighbouring ones that were joined\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  population_id INTEGER REFERENCES task_population(id),\n"
@@ -438,23 +361,14 @@ static const struct profile_table profile_tables[] = {
 	  "  unreadable INTEGER,\n"
 	  "  no_row INTEGER\n"
 	  ")" },
-	{ 9, 0, "task_look_cells",
+	{ "task_look_cells",
 	  "CREATE TABLE task_look_cells( -- what it found of each task row\n"
 	  "  id INTEGER PRIMARY KEY,\n"
 	  "  look_id INTEGER REFERENCES task_look(id),\n"
 	  "  cells BLOB -- see docs/file-format.md; those of one look are one after the other\n"
 	  ")" },
+	{ NULL, NULL },
 };
-
-const struct profile_table *profile_table_next(const struct profile_table *t, unsigned version)
-{
-	const struct profile_table *end = profile_tables + sizeof(profile_tables) / sizeof(*profile_tables);
-
-	for (t = t ? t + 1 : profile_tables; t < end; t++)
-		if (version >= t->since && (!t->until || version <= t->until))
-			return t;
-	return NULL;
-}
 
 const char profile_views[] =
 	"CREATE VIEW v_frame AS SELECT f.id,\n"

@@ -24,17 +24,14 @@ struct store_file {
 	GPtrArray *names;	/* NULL: not read yet */
 	GHashTable *number_of_name;	/* a writer's */
 	bool is_writable;
-	bool has_cells;
 	uint64_t work_bytes;	/* what was unpacked so far */
 };
 
-/* Of a version, byte by byte: readers look at nothing else.  Ended by NULL. */
+/* Byte by byte: readers look at nothing else.  Ended by NULL. */
 struct store_table {
 	const char *name, *sql;
-	int since;	/* version */
 };
 extern const struct store_table store_tables[];
-#define STORE_CELLS_SINCE 2
 
 /* With what SQLite says of it. */
 bool store_file_fail(struct store_file *f, int rc, const char *what, GError **error);

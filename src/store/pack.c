@@ -131,12 +131,12 @@ static void pack_threads(struct packer *k)
 /* As a decoder knows the error. */
 static unsigned time_shift(const struct wait *w)
 {
-	return pack_shift(pack_error_value(pack_error(w->off_cpu_se_ns), PACK_ERROR_BITS));
+	return pack_shift(pack_error_value(pack_error(w->off_cpu_se_ns)));
 }
 
 static unsigned count_shift(const struct wait *w)
 {
-	return pack_shift(pack_error_value(pack_error(w->count_se), PACK_ERROR_BITS));
+	return pack_shift(pack_error_value(pack_error(w->count_se)));
 }
 
 static void pack_max(GByteArray *into, const struct wait *w)
@@ -367,7 +367,7 @@ bool pack_rows(struct dict_writer *w, const struct profile *p, GByteArray *into,
 	k.wait_at = g_new0(uint32_t, p->waits->len + 1);
 	order_threads(&k);
 	order_waits(&k);
-	blob_put(into, p->info.has_tasks ? PACK_VERSION : PACK_VERSION_WITHOUT_TASKS);
+	blob_put(into, PACK_VERSION);
 	pack_info(&k);
 	pack_threads(&k);
 	pack_waits(&k);

@@ -16,7 +16,6 @@ struct unpacker {
 	GHashTable *first;	/* number of an identity -> its first row + 1 */
 	uint32_t *thread_id;	/* of each row */
 	struct pack_sums *sums;
-	bool is_old;		/* before version 3: all numbers have all digits */
 };
 
 /* Times may be anything below this; sums are looked at when all is together. */
@@ -118,34 +117,6 @@ static uint32_t get_thread(struct unpacker *u, uint32_t thread_id)
 	return 0;
 }
 
-static void unpack_old_hist(struct unpacker *u, struct wait *w)
-{
-	uint64_t at = profile_hist_slot(w->max_ns), head = cursor_uleb(&u->c), all = w->count, left = head >> 1;
-
-	if (head & 1) {
-		unpack_hist_pairs(&u->c, w->hist);
-		return;
-	}
-	for (;;) {
-		if (u->c.bad || left >= all || all - left > UINT32_MAX) {
-			u->c.bad = true;
-			return;
-		}
-		w->hist[at] = (uint32_t)(all - left);
-		if (!left)
-			return;
-		uint64_t step = cursor_uleb(&u->c);
-
-		if (step >= at) {
-			u->c.bad = true;
-			return;
-		}
-		at -= step + 1;
-		all = left;
-		left = cursor_uleb(&u->c);
-	}
-}
-
 static void set_wait_key(struct unpacker *u, uint32_t key, struct wait *w)
 {
 	const struct dict_key *k = DICT_GET(u->d, keys, struct dict_key, key);
@@ -161,7 +132,7 @@ static void set_wait_key(struct unpacker *u, uint32_t key, struct wait *w)
 
 static uint64_t get_rough(struct unpacker *u, uint64_t error)
 {
-	uint64_t value = blob_get_rough(&u->c, u->is_old ? 0 : pack_shift(error));
+	uint64_t value = blob_get_rough(&u->c, pack_shift(error));
 
 	if (value <= PROFILE_NS_MAX)
 		return value;
@@ -171,10 +142,8 @@ static uint64_t get_rough(struct unpacker *u, uint64_t error)
 
 static void unpack_errors(struct unpacker *u)
 {
-	const unsigned bits = u->is_old ? PACK_ERROR_BITS_OLD : PACK_ERROR_BITS;
-
-	COLUMN(waits, struct wait, row->off_cpu_se_ns = pack_error_value(get_ns(u), bits));
-	COLUMN(waits, struct wait, row->count_se = pack_error_value(get_ns(u), bits));
+	COLUMN(waits, struct wait, row->off_cpu_se_ns = pack_error_value(get_ns(u)));
+	COLUMN(waits, struct wait, row->count_se = pack_error_value(get_ns(u)));
 }
 
 static void unpack_hists(struct unpacker *u)
@@ -193,7 +162,7 @@ static void unpack_hists(struct unpacker *u)
 
 static uint64_t get_max(struct unpacker *u, const struct wait *w)
 {
-	if (u->is_old || !w->off_cpu_se_ns)
+	if (!w->off_cpu_se_ns)
 		return get_diff_ns(u, pack_expected_max(w));
 	uint64_t value = blob_get_short(&u->c, PACK_MAX_BITS);
 
@@ -212,7 +181,7 @@ static void unpack_blocked(struct unpacker *u)
 		if (s->last_wait == i + 1)
 			w->blocked_ns = get_diff_ns(u, pack_expected_blocked(s, profile_thread(u->p, w->thread), w));
 		else
-			w->blocked_ns = u->is_old ? get_diff_ns(u, 0) : get_rough(u, w->off_cpu_se_ns);
+			w->blocked_ns = get_rough(u, w->off_cpu_se_ns);
 		pack_sums_add(s, w);
 	}
 }
@@ -230,19 +199,13 @@ static void unpack_waits(struct unpacker *u)
 	COLUMN(waits, struct wait, set_wait_key(u, ids[i], row));
 	if (u->c.bad)
 		return;
-	if (!u->is_old)
-		unpack_errors(u);
+	unpack_errors(u);
 	COLUMN(waits, struct wait, row->count = get_rough(u, row->count_se));
 	COLUMN(waits, struct wait, row->runnable_ns = get_rough(u, row->off_cpu_se_ns));
 	COLUMN(waits, struct wait, row->preempted_ns = get_rough(u, row->off_cpu_se_ns));
 	unpack_blocked(u);
 	COLUMN(waits, struct wait, row->max_ns = get_max(u, row));
-	if (!u->is_old) {
-		unpack_hists(u);
-		return;
-	}
-	unpack_errors(u);
-	COLUMN(waits, struct wait, unpack_old_hist(u, row));
+	unpack_hists(u);
 }
 
 static void unpack_rest(struct unpacker *u)
@@ -352,24 +315,8 @@ static uint64_t get_wake_number(struct unpacker *u, uint64_t error, bool is_last
 		bool is_last = i + 1 == u->p->wakes->len || w[1].wait != w->wait;                                      \
                                                                                                                        \
 		rest = i && w[-1].wait == w->wait ? rest - w[-1].member : rest_of(u->p, i).member;                     \
-		w->member = u->is_old ? get_diff_ns(u, rest)                                                           \
-				      : get_wake_number(u, profile_wait(u->p, w->wait)->error, is_last, rest);         \
+		w->member = get_wake_number(u, profile_wait(u->p, w->wait)->error, is_last, rest);                     \
 	}
-
-static void unpack_old_wake_hists(struct unpacker *u)
-{
-	const guint cnt = u->p->wakes->len;
-	g_autofree uint8_t *has_hist = g_new0(uint8_t, (gsize)cnt + 1);
-
-	for (guint i = 0; i < cnt; i++)
-		has_hist[i] = (uint8_t)blob_get_id(&u->c, 2);
-	COLUMN(wakes, struct wake, {
-		if (has_hist[i])
-			unpack_hist_pairs(&u->c, row->hist);
-		else
-			row->hist[profile_hist_slot(row->runnable_ns)] = 1;
-	});
-}
 
 static void unpack_wake_hists(struct unpacker *u)
 {
@@ -401,10 +348,7 @@ static void unpack_wakes(struct unpacker *u)
 	WAKES(count, count_se);
 	WAKES(blocked_ns, off_cpu_se_ns);
 	WAKES(runnable_ns, off_cpu_se_ns);
-	if (u->is_old)
-		unpack_old_wake_hists(u);
-	else
-		unpack_wake_hists(u);
+	unpack_wake_hists(u);
 }
 
 static void get_numbers(struct unpacker *u, uint64_t *numbers, unsigned cnt)
@@ -501,17 +445,14 @@ bool unpack_rows(struct dict_map *m, const uint8_t *bytes, size_t len_bytes, str
 		.first = g_hash_table_new(NULL, NULL),
 	};
 
-	uint64_t version = cursor_uleb(&u.c);
-
-	u.c.bad = u.c.bad || !version || version > PACK_VERSION;
-	u.is_old = version < 3;
+	u.c.bad = cursor_uleb(&u.c) != PACK_VERSION;
 	for (gsize i = 0; i < G_N_ELEMENTS(parts) && !u.c.bad; i++)
 		parts[i](&u);
 	if (!u.c.bad)
 		unpack_longest_at_edges(rows);
-	if (!u.c.bad && version > 1)
+	if (!u.c.bad)
 		unpack_longest(rows, &u.c);
-	if (!u.c.bad && version > PACK_VERSION_WITHOUT_TASKS)
+	if (!u.c.bad && rows->info.has_tasks)
 		unpack_tasks(m, &u.c, rows);
 	g_hash_table_unref(u.first);
 	g_free(u.thread_id);
