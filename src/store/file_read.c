@@ -79,7 +79,7 @@ const struct store_name *store_file_name(const struct store_file *f)
 	return &f->name;
 }
 
-bool store_file_damaged(struct store_file *f, const char *what, GError **error)
+static bool store_file_damaged(struct store_file *f, const char *what, GError **error)
 {
 	return store_fail(error, STORE_ERROR_DAMAGED, "'%s' is damaged: %s", f->path, what);
 }
@@ -92,7 +92,7 @@ bool store_file_fail(struct store_file *f, int rc, const char *what, GError **er
 			  f->db ? sqlite3_errmsg(f->db) : sqlite3_errstr(rc));
 }
 
-sqlite3_stmt *store_file_prepare(struct store_file *f, const char *sql, GError **error)
+static sqlite3_stmt *store_file_prepare(struct store_file *f, const char *sql, GError **error)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(f->db, sql, -1, &stmt, NULL);

@@ -35,13 +35,11 @@ extern const struct store_table store_tables[];
 
 /* With what SQLite says of it. */
 bool store_file_fail(struct store_file *f, int rc, const char *what, GError **error);
-bool store_file_damaged(struct store_file *f, const char *what, GError **error);
 /* Nobody has written to it yet: who was to may have been killed before. */
 bool store_file_is_new(struct store_file *f);
 /* Every table is there, as it is published, and nothing that could run. */
 bool store_file_check_schema(struct store_file *f, GError **error);
 /* The dictionary as it is now. */
 const struct dict *store_file_dict(struct store_file *f, GError **error);
-sqlite3_stmt *store_file_prepare(struct store_file *f, const char *sql, GError **error);
 
 #endif
