@@ -133,10 +133,12 @@ static bool check_schema_row(sqlite3_stmt *stmt, unsigned *found, GError **error
 
 	if (g_strcmp0(type, "trigger") == 0 || (is_table && sqlite3_column_int(stmt, 2) <= 0))
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "it holds a trigger or a virtual table");
-	for (const struct profile_table *t = profile_tables; t->name; t++) {
+	for (const struct profile_table *t = profile_tables; t < profile_tables + TABLE_CNT; t++) {
 		if (!name || g_ascii_strcasecmp(t->name, name) != 0)
 			continue;
-		if (!is_table || g_strcmp0(sql, t->sql) != 0)
+		g_autofree char *want = profile_table_sql(t);
+
+		if (!is_table || g_strcmp0(sql, want) != 0)
 			return fail(error, PROFILE_FILE_ERROR_DAMAGED, "\"%s\" is not the table of its schema",
 				    t->name);
 		(*found)++;
@@ -148,7 +150,7 @@ static bool check_schema_row(sqlite3_stmt *stmt, unsigned *found, GError **error
 static bool check_schema(sqlite3 *db, GError **error)
 {
 	sqlite3_stmt *stmt = NULL;
-	unsigned want = 0, found = 0;
+	unsigned found = 0;
 	bool ok = true;
 	int rc = sqlite3_prepare_v2(db, "SELECT type, name, rootpage, sql FROM sqlite_master", -1, &stmt, NULL);
 
@@ -163,9 +165,7 @@ static bool check_schema(sqlite3 *db, GError **error)
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "it holds too many tables");
 	if (rc != SQLITE_DONE)
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "%s", sqlite3_errmsg(db));
-	for (const struct profile_table *t = profile_tables; t->name; t++)
-		want++;
-	if (found != want)
+	if (found != TABLE_CNT)
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "a table is missing");
 	return true;
 }
