@@ -97,27 +97,6 @@ static bool row_failed(struct reader *r, int rc, GError **error)
 	return profile_damaged(error, "table \"%s\": %s", r->table, sqlite3_errmsg(r->db));
 }
 
-static void set(void *row, const struct column *c, uint64_t value)
-{
-	void *at = (char *)row + c->at;
-
-	switch (c->bytes) {
-	case 1: *(uint8_t *)at = (uint8_t)value; break;
-	case 2: *(uint16_t *)at = (uint16_t)value; break;
-	case 4: *(uint32_t *)at = (uint32_t)value; break;
-	default: *(uint64_t *)at = value; break;
-	}
-}
-
-uint64_t column_max(const struct column *c)
-{
-	if (c->max || c->kind == COLUMN_FLAG)
-		return c->max ? c->max : 1;
-	if (c->kind == COLUMN_NS)
-		return PROFILE_NS_MAX;
-	return c->bytes < 8 ? (UINT64_C(1) << (8 * c->bytes)) - 1 : INT64_MAX;
-}
-
 /* What the file calls by this id. */
 static uint32_t index_at(struct reader *r, const struct column *c, int column)
 {
@@ -152,12 +131,12 @@ void reader_column(struct reader *r, const struct column *c, int column, void *r
 	switch (c->kind) {
 	case COLUMN_TEXT: *(const char **)at = row_own_text(r, column); break;
 	case COLUMN_STRING: *(const char **)at = row_string(r, column); break;
-	case COLUMN_STATE: set(row, c, letter_at(r, c, column)); break;
+	case COLUMN_STATE: column_set(c, row, letter_at(r, c, column)); break;
 	case COLUMN_HIST: row_hist(r, column, at); break;
-	case COLUMN_ID: set(row, c, index_at(r, c, column)); break;
+	case COLUMN_ID: column_set(c, row, index_at(r, c, column)); break;
 	case COLUMN_ODD: c->get(r, column, row); break;
 	case COLUMN_BITS:
-		set(row, c, (uint64_t)sqlite3_column_int64(r->stmt, column));
+		column_set(c, row, (uint64_t)sqlite3_column_int64(r->stmt, column));
 		if (sqlite3_column_type(r->stmt, column) != SQLITE_INTEGER)
 			row_wrong(r, column);
 		break;
@@ -165,7 +144,7 @@ void reader_column(struct reader *r, const struct column *c, int column, void *r
 		if (row_number(r, column, PROFILE_WINDOW_ID) != PROFILE_WINDOW_ID)
 			row_wrong(r, column);
 		break;
-	default: set(row, c, row_number(r, column, column_max(c))); break;
+	default: column_set(c, row, row_number(r, column, column_max(c))); break;
 	}
 }
 

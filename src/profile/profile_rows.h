@@ -18,9 +18,6 @@ bool profile_damaged(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3
 int profile_write_threads(sqlite3 *db, const struct profile *p);
 int profile_write_rest(sqlite3 *db, const struct profile *p);
 
-/* What the largest value of a column is, where it is a number. */
-uint64_t column_max(const struct column *c);
-
 /* Of tables that go their own way, for the description of tables. */
 int write_meta(sqlite3 *db, const struct profile *p);
 void read_meta(struct reader *r);

@@ -516,6 +516,39 @@ const struct profile_table profile_tables[TABLE_CNT] = {
 	      .write = task_look_cells_write, .read = row_of_task_look_cells),
 };
 
+uint64_t column_value(const struct column *c, const void *row)
+{
+	const void *at = (const char *)row + c->at;
+
+	switch (c->bytes) {
+	case 1: return *(const uint8_t *)at;
+	case 2: return *(const uint16_t *)at;
+	case 4: return *(const uint32_t *)at;
+	default: return *(const uint64_t *)at;
+	}
+}
+
+void column_set(const struct column *c, void *row, uint64_t value)
+{
+	void *at = (char *)row + c->at;
+
+	switch (c->bytes) {
+	case 1: *(uint8_t *)at = (uint8_t)value; break;
+	case 2: *(uint16_t *)at = (uint16_t)value; break;
+	case 4: *(uint32_t *)at = (uint32_t)value; break;
+	default: *(uint64_t *)at = value; break;
+	}
+}
+
+uint64_t column_max(const struct column *c)
+{
+	if (c->max || c->kind == COLUMN_FLAG)
+		return c->max ? c->max : 1;
+	if (c->kind == COLUMN_NS)
+		return PROFILE_NS_MAX;
+	return c->bytes < 8 ? (UINT64_C(1) << (8 * c->bytes)) - 1 : INT64_MAX;
+}
+
 static const char *type_of(const struct column *c)
 {
 	if (c->kind == COLUMN_BLOB)

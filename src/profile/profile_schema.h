@@ -111,6 +111,11 @@ struct profile_table {
 
 extern const struct profile_table profile_tables[TABLE_CNT];
 
+/* The number in a row's column, and the largest that may be there. */
+uint64_t column_value(const struct column *c, const void *row);
+void column_set(const struct column *c, void *row, uint64_t value);
+uint64_t column_max(const struct column *c);
+
 /* Exactly as SQLite keeps it: no blank lines around, no semicolon.  Free with g_free(). */
 char *profile_table_sql(const struct profile_table *t);
 

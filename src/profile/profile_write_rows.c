@@ -139,21 +139,9 @@ static void put_string(struct table_writer *w, const char *text)
 	insert_number(&w->in, GPOINTER_TO_UINT(id_plus_1) - 1);
 }
 
-static uint64_t member(const void *row, const struct column *c)
-{
-	const void *at = (const char *)row + c->at;
-
-	switch (c->bytes) {
-	case 1: return *(const uint8_t *)at;
-	case 2: return *(const uint16_t *)at;
-	case 4: return *(const uint32_t *)at;
-	default: return *(const uint64_t *)at;
-	}
-}
-
 static void put_number(struct table_writer *w, const struct column *c, const void *row)
 {
-	uint64_t value = member(row, c);
+	uint64_t value = column_value(c, row);
 
 	if (c->known ? !((const bool *)row)[c->known] : (c->is_nullable || c->plus_1) && !value)
 		insert_null(&w->in);
@@ -191,7 +179,7 @@ static void put_column(struct table_writer *w, const struct column *c, const voi
 static bool is_absent(const struct column *c, const void *row)
 {
 	return c->is_nullable &&
-	       !(c->kind == COLUMN_TEXT ? *(const char *const *)((const char *)row + c->at) != NULL : member(row, c) != 0);
+	       !(c->kind == COLUMN_TEXT ? *(const char *const *)((const char *)row + c->at) != NULL : column_value(c, row) != 0);
 }
 
 int write_meta(sqlite3 *db, const struct profile *p)

@@ -2,6 +2,7 @@
 #include "store/pack.h"
 
 #include "profile/on_cpu.h"
+#include "profile/profile_schema.h"
 #include "store/blob.h"
 #include "store/pack_hist.h"
 #include "store/pack_longest.h"
@@ -351,12 +352,6 @@ static void unpack_wakes(struct unpacker *u)
 	unpack_wake_hists(u);
 }
 
-static void get_numbers(struct unpacker *u, uint64_t *numbers, unsigned cnt)
-{
-	for (unsigned i = 0; i < cnt; i++)
-		numbers[i] = get_ns(u);
-}
-
 static const char *string_of(struct unpacker *u, uint64_t string)
 {
 	if (string <= u->d->strings->len)
@@ -365,73 +360,45 @@ static const char *string_of(struct unpacker *u, uint64_t string)
 	return NULL;
 }
 
-static void unpack_blame(struct unpacker *u)
+static void unpack_column(struct unpacker *u, const struct column *c, void *row)
 {
-	uint64_t n[8];
-
-	get_numbers(u, n, G_N_ELEMENTS(n));
-	const struct blame b = {
-		.thread = (uint32_t)n[0],
-		.kind = (uint8_t)n[1],
-		.pid = (uint32_t)n[2],
-		.tid = (uint32_t)n[3],
-		.comm = string_of(u, n[4]),
-		.count = n[5],
-		.runnable_ns = n[6],
-		.preempted_ns = n[7],
-	};
-
-	if (n[0] >= u->p->threads->len || n[1] < BLAME_THREAD || n[1] > BLAME_THROTTLED || n[2] > UINT32_MAX ||
-	    n[3] > UINT32_MAX)
-		u->c.bad = true;
-	else
-		g_array_append_val(u->p->blames, b);
+	if (c->kind == COLUMN_TEXT)
+		*(const char **)((char *)row + c->at) = string_of(u, get_ns(u));
+	else if (c->kind == COLUMN_ID && c->of == TABLE_WAKER)
+		column_set(c, row, blob_get_id(&u->c, u->d->wakers->len));
+	else if (c->kind == COLUMN_ID)
+		column_set(c, row, blob_get_id(&u->c, u->p->threads->len));
+	else if (c->kind != COLUMN_WINDOW)
+		column_set(c, row, blob_get(&u->c, MIN(column_max(c), PROFILE_NS_MAX)));
 }
 
-static void unpack_storm(struct unpacker *u)
+/* The next row of a table. */
+static bool unpack_columns(struct unpacker *u, enum table_id id, void *ret_row)
 {
-	uint64_t n[10];
+	const struct profile_table *t = &profile_tables[id];
 
-	get_numbers(u, n, G_N_ELEMENTS(n));
-	if (n[0] >= u->d->wakers->len || u->c.bad) {
-		u->c.bad = true;
-		return;
-	}
-	const struct storm s = {
-		.waker = dict_map_waker(u->m, (uint32_t)n[0]),
-		.event_cnt = n[1],
-		.call_cnt = n[2],
-		.woken_cnt = n[3],
-		.most_cnt = n[4],
-		.ended_cnt = n[5],
-		.again_cnt = n[6],
-		.cpu_ns = n[7],
-		.again_ns = n[8],
-		.delay_ns = n[9],
-	};
-
-	g_array_append_val(u->p->storms, s);
-}
-
-static void unpack_loss(struct unpacker *u)
-{
-	uint64_t n[4];
-
-	get_numbers(u, n, G_N_ELEMENTS(n));
-	const char *reason = string_of(u, n[0]), *help = string_of(u, n[1]);
-
-	if (!u->c.bad)
-		profile_add_loss(u->p, reason, help, n[2], n[3]);
+	memset(ret_row, 0, t->row_bytes);
+	for (unsigned i = 0; i < t->column_cnt; i++)
+		unpack_column(u, &t->columns[i], ret_row);
+	return !u->c.bad;
 }
 
 static void unpack_crowd(struct unpacker *u)
 {
-	for (uint32_t cnt = blob_get_cnt(&u->c, PACK_ROWS_MAX); cnt && !u->c.bad; cnt--)
-		unpack_blame(u);
-	for (uint32_t cnt = blob_get_cnt(&u->c, PACK_ROWS_MAX); cnt && !u->c.bad; cnt--)
-		unpack_storm(u);
-	for (uint32_t cnt = blob_get_cnt(&u->c, PROFILE_MODULES_MAX); cnt && !u->c.bad; cnt--)
-		unpack_loss(u);
+	struct blame b;
+	struct storm s;
+	struct profile_loss l;
+
+	for (uint32_t cnt = blob_get_cnt(&u->c, PACK_ROWS_MAX); cnt && unpack_columns(u, TABLE_BLAME, &b); cnt--) {
+		u->c.bad = b.kind < BLAME_THREAD;
+		g_array_append_val(u->p->blames, b);
+	}
+	for (uint32_t cnt = blob_get_cnt(&u->c, PACK_ROWS_MAX); cnt && unpack_columns(u, TABLE_STORM, &s); cnt--) {
+		s.waker = dict_map_waker(u->m, s.waker);
+		g_array_append_val(u->p->storms, s);
+	}
+	for (uint32_t cnt = blob_get_cnt(&u->c, PROFILE_MODULES_MAX); cnt && unpack_columns(u, TABLE_LOSS, &l); cnt--)
+		profile_add_loss(u->p, l.reason, l.help, l.count, l.time_ns);
 }
 
 bool unpack_rows(struct dict_map *m, const uint8_t *bytes, size_t len_bytes, struct profile *rows)
