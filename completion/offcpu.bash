@@ -22,7 +22,7 @@ _offcpu_options() {
 	sample) echo "$target --frequency= --proc --user-stacks-only --kernel-stacks-only --duration= --output= --help" ;;
 	tasks) echo "--pid= --duration= --frequency= --top= --json --help" ;;
 	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --count= --rows= --no-objects --wakers --since-start --help" ;;
-	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --requests --slowest --tasks --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
+	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
 	flame)
 		echo "$read --output= --open --title= --subtitle= --width= --min-width= --idle= --palette= --inverted --reverse --by= \
 --wakers --wakeup --tasks --delimiter --pid= --input-unit= --help"
@@ -60,7 +60,7 @@ _offcpu_values() {
 	case $2 in
 	-p | --pid) _offcpu_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
 	--state) _offcpu_words 'R S D T t P I C' ;;
-	--unwind) _offcpu_words 'auto dwarf fp' ;;
+	--unwind) _offcpu_words 'auto fp' ;;
 	--weight) _offcpu_words 'off_cpu blocked runnable preempted count on_cpu time' ;;
 	--idle) [ "$1" = view ] || _offcpu_words 'fold keep drop' ;;
 	--palette) _offcpu_words 'io wakeup chain state' ;;

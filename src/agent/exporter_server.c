@@ -30,7 +30,7 @@ struct texts {
 	struct peers *peers;
 };
 
-bool exporter_is_own_host(const char *host)
+static bool exporter_is_own_host(const char *host)
 {
 	static const char *const names[] = { "localhost", "[::1]" };
 	const char *rest;

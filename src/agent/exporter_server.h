@@ -21,7 +21,5 @@ struct exporter_text {
  */
 _Noreturn void exporter_serve(int listening, int texts, bool is_loopback, uint64_t still_after_ns);
 
-/* Is that Host one of this machine's own? */
-bool exporter_is_own_host(const char *host);
 
 #endif

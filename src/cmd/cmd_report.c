@@ -83,15 +83,11 @@ static void args_clear(struct report_args *a)
 	g_free(a->views);
 }
 
-/* Views that --by names, for they are of requests or tasks and not of waits. */
 static bool is_named_by_grouping(const struct report_args *a, const struct view *view)
 {
-	if (strcmp(view->name, "requests") == 0)
-		return g_strcmp0(a->by, "request") == 0;
-	if (strcmp(view->name, "tasks") == 0)
-		return g_strcmp0(a->by, "task") == 0;
-	return strcmp(view->name, "slowest") == 0 &&
-	       (g_strcmp0(a->by, "request percentile") == 0 || g_strcmp0(a->by, "request-percentile") == 0);
+	g_autofree char *by = g_strdelimit(g_strdup(a->by ? a->by : ""), "-", ' ');
+
+	return g_strcmp0(by, view_by(view)) == 0;
 }
 
 /* The view that is asked for in place of the usual text; false after a sentence. */
@@ -295,13 +291,6 @@ static bool has_what_is_wanted(const struct profile *p, const struct view *view,
 	}
 	if (!view || !view->is_there || view->is_there(&p->info))
 		return true;
-	if (p->info.range.lacks_tasks && strcmp(view->name, "tasks") == 0) {
-		cmd_error("report",
-			  "%s: an older offcpu recorded it, which did not note when tasks were seen: "
-			  "not with --from or --to",
-			  path);
-		return false;
-	}
 	g_autofree char *advice = recording_advice(view->recorded_with, view->agent_key);
 
 	cmd_error("report", "%s: has no %s: %s", path, view->needs, advice);
@@ -393,7 +382,7 @@ static GOptionEntry *with_views(const GOptionEntry *usual, size_t cnt, struct vi
 	GOptionEntry *all = g_new0(GOptionEntry, cnt + views_cnt + 1);
 
 	memcpy(all, usual, cnt * sizeof(*all));
-	for (size_t i = 0; i < views_cnt; i++)
+	for (size_t i = 0; i < views_cnt && !view_by(&views[i]); i++)	/* those without an option are the last */
 		all[cnt + i] = (GOptionEntry){
 			.long_name = views[i].name,
 			.description = views[i].help,

@@ -266,10 +266,7 @@ struct profile *recording_only_tasks(struct profile *p, const char *path, GError
 	struct profile *tasks = task_profile_new(p);
 	g_autofree char *advice = recording_advice("--tasks", NULL);
 
-	if (!tasks && p->info.range.lacks_tasks)
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "%s: an older offcpu recorded it, which did not note when tasks were seen", path);
-	else if (!tasks && p->info.has_tasks)
+	if (!tasks && p->info.has_tasks)
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: there were no tasks%s", path,
 			    p->info.range.is_cut ? " in that range" : "");
 	else if (!tasks)

@@ -75,7 +75,7 @@ static void add_capture(GArray *entries, struct target *t)
 		{ "kernel-stacks-only", 'K', 0, G_OPTION_ARG_NONE, &t->kernel_stacks_only, "No user stacks", NULL },
 		{ "max-depth", 0, 0, G_OPTION_ARG_INT, &t->max_depth, "Frames of a stack, 1 to 127 (127)", "N" },
 		{ "unwind", 0, 0, G_OPTION_ARG_STRING, &t->unwind,
-		  "How user stacks are walked: auto, dwarf (tables from .eh_frame; both the same) or fp (frame pointers only)",
+		  "How user stacks are walked: auto (by tables from .eh_frame) or fp (frame pointers only)",
 		  "HOW" },
 		{ "exact", 0, 0, G_OPTION_ARG_NONE, &t->exact, "Every wait with its stacks, none sampled", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
@@ -358,7 +358,7 @@ static bool resolve_states(const char *text, uint32_t *ret_mask, GError **error)
 static bool resolve_values(struct target *t, GError **error)
 {
 	struct collect_options *c = &t->collect;
-	static const char *const unwinders[] = { "auto", "dwarf", "fp", NULL };
+	static const char *const unwinders[] = { "auto", "fp", NULL };
 	const char *wrong = NULL;
 
 	if (t->states && !resolve_states(t->states, &c->state_mask, error))
@@ -395,7 +395,7 @@ static bool resolve_values(struct target *t, GError **error)
 	else if (t->lines && t->kernel_stacks_only)
 		wrong = "--inline is about user stacks, which -K leaves out";
 	else if (t->unwind && !g_strv_contains(unwinders, t->unwind))
-		wrong = "--unwind takes auto, dwarf or fp";
+		wrong = "--unwind takes auto or fp";
 	if (wrong)
 		g_set_error_literal(error, PARSE_ERROR, 0, wrong);
 	return !wrong;

@@ -27,7 +27,7 @@ struct view_input {
 typedef bool (*view_fn)(GString *out, const struct view_input *in, GError **error);
 
 struct view {
-	const char *name;	/* of the option, without its dashes */
+	const char *name;	/* of the option, without its dashes; "by task": that value of --by, as it is not of waits */
 	const char *value_name;	/* NULL: the option takes no value */
 	const char *help;
 	/*
@@ -52,5 +52,11 @@ extern const struct view *const view_of_grouping;	/* what --by means where no vi
 
 /* Whether the value is one of view->values. */
 bool view_takes_value(const struct view *view, const char *value);
+
+/* The value of --by that names the view; NULL: it has an option of its own. */
+static inline const char *view_by(const struct view *view)
+{
+	return g_str_has_prefix(view->name, "by ") ? view->name + strlen("by ") : NULL;
+}
 
 #endif

@@ -334,7 +334,6 @@ struct profile_range {
 	uint64_t from_ns, to_ns;	/* since the start of the recording's window */
 	uint64_t window_ns;		/* how long that was */
 	bool is_estimated;		/* accounts of threads are estimates: waits were sampled, filtered or lost */
-	bool lacks_tasks;		/* it was recorded with tasks, but not when they were seen */
 };
 
 /* What of a history a profile is the sum of: see store/store.h. */
@@ -406,7 +405,7 @@ struct profile {
 	GArray *nodes;		/* struct stack_node; [0] is the root */
 	GArray *waits;		/* struct wait */
 	GArray *on_cpu;		/* struct on_cpu_sample */
-	GArray *states;		/* struct state_total, in the order of threads; none in files of schema 1 */
+	GArray *states;		/* struct state_total, in the order of threads */
 	GArray *objects;	/* struct object */
 	GArray *wakers;		/* struct waker */
 	GArray *wakes;		/* struct wake */

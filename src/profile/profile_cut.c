@@ -292,17 +292,10 @@ static void cut_tasks(struct cutting *c)
 	struct profile *p = c->p;
 	const uint64_t from_ns = c->from_ns ? p->info.start_ns + c->from_ns : 0,
 		       to_ns = c->to_ns < p->info.duration_ns ? p->info.start_ns + c->to_ns : UINT64_MAX;
-	bool is_known = !p->tasks->len;
 
-	for (guint i = p->tasks->len; i-- > 0;) {
-		struct tasks *t = g_ptr_array_index(p->tasks, i);
-
-		is_known = is_known || t->when->len;
-		if (!tasks_cut_range(t, from_ns, to_ns))
+	for (guint i = p->tasks->len; i-- > 0;)
+		if (!tasks_cut_range(g_ptr_array_index(p->tasks, i), from_ns, to_ns))
 			g_ptr_array_remove_index(p->tasks, i);
-	}
-	p->info.range.lacks_tasks = p->info.has_tasks && !is_known;
-	p->info.has_tasks = p->info.has_tasks && is_known;
 }
 
 static void tell_range(struct profile *p, uint64_t from_ns, uint64_t to_ns, bool is_estimated)
@@ -313,7 +306,6 @@ static void tell_range(struct profile *p, uint64_t from_ns, uint64_t to_ns, bool
 		.is_cut = true, .from_ns = info->range.from_ns + from_ns, .to_ns = info->range.from_ns + to_ns,
 		.window_ns = info->range.is_cut ? info->range.window_ns : info->duration_ns,
 		.is_estimated = info->range.is_estimated || is_estimated,
-		.lacks_tasks = info->range.lacks_tasks,
 	};
 	info->start_ns += from_ns;
 	info->start_unix_ns += from_ns;

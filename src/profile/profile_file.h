@@ -8,7 +8,7 @@
  * A recording on disk: a SQLite database (docs/file-format.md is its published schema).
  */
 
-#define PROFILE_FILE_SCHEMA 9
+#define PROFILE_FILE_SCHEMA 1
 #define PROFILE_FILE_APPLICATION_ID 0x6f666370	/* "ofcp" */
 
 /* What is wrong with the contents; trouble with the file itself is a G_FILE_ERROR. */
@@ -16,7 +16,7 @@
 GQuark profile_file_error_quark(void);
 enum profile_file_error {
 	PROFILE_FILE_ERROR_NOT_RECORDING,	/* another kind of file */
-	PROFILE_FILE_ERROR_NEWER,		/* of a schema this version does not know */
+	PROFILE_FILE_ERROR_OTHER_VERSION,	/* of another schema than this program's */
 	PROFILE_FILE_ERROR_DAMAGED,		/* cut off, corrupted, forged, or a model that breaks its own rules */
 };
 
@@ -48,8 +48,7 @@ void profile_file_complete(struct profile_file *f);
 bool profile_file_end(struct profile_file *f, void (*at_last)(void), GError **error);
 
 /*
- * Reads a recording of this or an older schema.  The bytes are untrusted: whatever they
- * hold, the result is a valid profile (all indices in range, tree acyclic) or NULL with one
+ * Reads a recording.  The bytes are untrusted: whatever they hold, the result is a valid profile (all indices in range, tree acyclic) or NULL with one
  * sentence that names the file and the reason.
  */
 struct profile *profile_file_read(const char *path, GError **error);

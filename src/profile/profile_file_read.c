@@ -43,28 +43,24 @@ static uint32_t header_u32(const unsigned char *bytes, size_t at)
 	return (uint32_t)bytes[at] << 24 | (uint32_t)bytes[at + 1] << 16 | (uint32_t)bytes[at + 2] << 8 | bytes[at + 3];
 }
 
-/* The file's version, or 0 and a sentence that says what it is instead, before SQLite sees a byte of it. */
-static unsigned check_header(const unsigned char *bytes, size_t len_bytes, const char *name, GError **error)
+/* False, and a sentence that says what the file is instead, before SQLite sees a byte of it. */
+static bool check_header(const unsigned char *bytes, size_t len_bytes, const char *name, GError **error)
 {
 	static const char magic[16] = "SQLite format 3";
 	uint32_t version = len_bytes < HEADER_BYTES ? 0 : header_u32(bytes, HEADER_USER_VERSION);
 
 	if (len_bytes == 0)
-		fail(error, PROFILE_FILE_ERROR_NOT_RECORDING, "'%s' is empty, not a recording", name);
-	else if (len_bytes < HEADER_BYTES || memcmp(bytes, magic, sizeof(magic)) != 0)
-		fail(error, PROFILE_FILE_ERROR_NOT_RECORDING, "'%s' is not an offcpu recording", name);
-	else if (header_u32(bytes, HEADER_APPLICATION_ID) != PROFILE_FILE_APPLICATION_ID)
-		fail(error, PROFILE_FILE_ERROR_NOT_RECORDING,
-		     "'%s' is an SQLite database, but not an offcpu recording", name);
-	else if (version > PROFILE_FILE_SCHEMA)
-		fail(error, PROFILE_FILE_ERROR_NEWER,
-		     "'%s' was written by a newer offcpu (schema %u; this one reads up to %u)", name, version,
-		     PROFILE_FILE_SCHEMA);
-	else if (!version)
-		fail(error, PROFILE_FILE_ERROR_DAMAGED, "'%s' is damaged: it has no schema version", name);
-	else
-		return version;
-	return 0;
+		return fail(error, PROFILE_FILE_ERROR_NOT_RECORDING, "'%s' is empty, not a recording", name);
+	if (len_bytes < HEADER_BYTES || memcmp(bytes, magic, sizeof(magic)) != 0)
+		return fail(error, PROFILE_FILE_ERROR_NOT_RECORDING, "'%s' is not an offcpu recording", name);
+	if (header_u32(bytes, HEADER_APPLICATION_ID) != PROFILE_FILE_APPLICATION_ID)
+		return fail(error, PROFILE_FILE_ERROR_NOT_RECORDING,
+			    "'%s' is an SQLite database, but not an offcpu recording", name);
+	if (version != PROFILE_FILE_SCHEMA)
+		return fail(error, PROFILE_FILE_ERROR_OTHER_VERSION,
+			    "'%s' was written by another version of offcpu (schema %u; this one reads %u): record anew",
+			    name, version, PROFILE_FILE_SCHEMA);
+	return true;
 }
 
 static bool check_layout(const unsigned char *bytes, size_t len_bytes, const char *name, GError **error)
@@ -128,7 +124,7 @@ static void confine(sqlite3 *db, struct budget *budget)
 }
 
 /* Counts the table that a row of sqlite_master describes; false when it may not be there. */
-static bool check_schema_row(sqlite3_stmt *stmt, unsigned version, unsigned *found, GError **error)
+static bool check_schema_row(sqlite3_stmt *stmt, unsigned *found, GError **error)
 {
 	const char *type = (const char *)sqlite3_column_text(stmt, 0);
 	const char *name = (const char *)sqlite3_column_text(stmt, 1);
@@ -137,10 +133,12 @@ static bool check_schema_row(sqlite3_stmt *stmt, unsigned version, unsigned *fou
 
 	if (g_strcmp0(type, "trigger") == 0 || (is_table && sqlite3_column_int(stmt, 2) <= 0))
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "it holds a trigger or a virtual table");
-	for (const struct profile_table *t = NULL; (t = profile_table_next(t, version));) {
+	for (const struct profile_table *t = profile_tables; t < profile_tables + TABLE_CNT; t++) {
 		if (!name || g_ascii_strcasecmp(t->name, name) != 0)
 			continue;
-		if (!is_table || g_strcmp0(sql, t->sql) != 0)
+		g_autofree char *want = profile_table_sql(t);
+
+		if (!is_table || g_strcmp0(sql, want) != 0)
 			return fail(error, PROFILE_FILE_ERROR_DAMAGED, "\"%s\" is not the table of its schema",
 				    t->name);
 		(*found)++;
@@ -149,15 +147,15 @@ static bool check_schema_row(sqlite3_stmt *stmt, unsigned version, unsigned *fou
 }
 
 /* Every table we read must be exactly the published one: a real table, without expressions. */
-static bool check_schema(sqlite3 *db, unsigned version, GError **error)
+static bool check_schema(sqlite3 *db, GError **error)
 {
 	sqlite3_stmt *stmt = NULL;
-	unsigned want = 0, found = 0;
+	unsigned found = 0;
 	bool ok = true;
 	int rc = sqlite3_prepare_v2(db, "SELECT type, name, rootpage, sql FROM sqlite_master", -1, &stmt, NULL);
 
 	while (ok && rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		ok = check_schema_row(stmt, version, &found, error);
+		ok = check_schema_row(stmt, &found, error);
 		rc = SQLITE_OK;
 	}
 	sqlite3_finalize(stmt);
@@ -167,15 +165,12 @@ static bool check_schema(sqlite3 *db, unsigned version, GError **error)
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "it holds too many tables");
 	if (rc != SQLITE_DONE)
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "%s", sqlite3_errmsg(db));
-	for (const struct profile_table *t = NULL; (t = profile_table_next(t, version));)
-		want++;
-	if (found != want)
+	if (found != TABLE_CNT)
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "a table is missing");
 	return true;
 }
 
-static bool read_database(sqlite3 *db, unsigned char *bytes, size_t len_bytes, unsigned version,
-			  struct profile *p, GError **error)
+static bool read_database(sqlite3 *db, unsigned char *bytes, size_t len_bytes, struct profile *p, GError **error)
 {
 	struct budget budget = { BUDGET_SCHEMA };
 	int rc = sqlite3_deserialize(db, "main", bytes, (sqlite3_int64)len_bytes, (sqlite3_int64)len_bytes,
@@ -187,11 +182,11 @@ static bool read_database(sqlite3 *db, unsigned char *bytes, size_t len_bytes, u
 	}
 	if (rc != SQLITE_OK)
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "%s", sqlite3_errmsg(db));
-	if (!check_schema(db, version, error))
+	if (!check_schema(db, error))
 		return false;
 	/* A row costs about one instruction per column and three more, and a byte per column. */
 	budget.left = BUDGET_SCHEMA + 4 * (uint64_t)len_bytes;
-	bool ok = profile_read_rows(db, version, p, len_bytes, error) && profile_check(p, error);
+	bool ok = profile_read_rows(db, p, len_bytes, error) && profile_check(p, error);
 
 	sqlite3_progress_handler(db, 0, NULL, NULL);
 	return ok;
@@ -200,11 +195,10 @@ static bool read_database(sqlite3 *db, unsigned char *bytes, size_t len_bytes, u
 struct profile *profile_file_read_bytes(unsigned char *bytes, size_t len_bytes, const char *name, GError **error)
 {
 	GError *why = NULL;
-	unsigned version = check_header(bytes, len_bytes, name, &why);
 	struct profile *p = NULL;
 	sqlite3 *db = NULL;
 
-	if (!version || !check_layout(bytes, len_bytes, name, &why)) {
+	if (!check_header(bytes, len_bytes, name, &why) || !check_layout(bytes, len_bytes, name, &why)) {
 		g_propagate_error(error, why);
 		return NULL;
 	}
@@ -213,7 +207,7 @@ struct profile *profile_file_read_bytes(unsigned char *bytes, size_t len_bytes, 
 			    NULL) != SQLITE_OK)
 		fail(&why, PROFILE_FILE_ERROR_DAMAGED, "%s", db ? sqlite3_errmsg(db) : "out of memory");
 	else
-		read_database(db, bytes, len_bytes, version, p, &why);
+		read_database(db, bytes, len_bytes, p, &why);
 	sqlite3_close(db);
 	if (why) {
 		g_prefix_error(&why, "'%s' is damaged: ", name);

@@ -186,8 +186,11 @@ static int create_tables(sqlite3 *db)
 						   PROFILE_FILE_APPLICATION_ID, PROFILE_FILE_SCHEMA);
 	int rc = sqlite3_exec(db, pragmas, NULL, NULL, NULL);
 
-	for (const struct profile_table *t = NULL; rc == SQLITE_OK && (t = profile_table_next(t, PROFILE_FILE_SCHEMA));)
-		rc = sqlite3_exec(db, t->sql, NULL, NULL, NULL);
+	for (int i = 0; rc == SQLITE_OK && i < TABLE_CNT; i++) {
+		g_autofree char *sql = profile_table_sql(&profile_tables[i]);
+
+		rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+	}
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, profile_views, NULL, NULL, NULL);
 	return rc;

@@ -84,10 +84,10 @@ void insert_null(struct insert *in)
 }
 
 /* Bound in any case: where the text lies there may be another one now. */
-static void put_text(struct insert *in, const char *text, int bytes)
+static void put_text(struct insert *in, const char *text)
 {
 	is_bound(in, INSERT_TEXT, 0);
-	insert_note(in, sqlite3_bind_text(in->stmt, in->at - 1, text, bytes, SQLITE_STATIC));
+	insert_note(in, sqlite3_bind_text(in->stmt, in->at - 1, text, -1, SQLITE_STATIC));
 }
 
 void insert_id(struct insert *in, uint64_t id)
@@ -101,7 +101,7 @@ void insert_id(struct insert *in, uint64_t id)
 void insert_text(struct insert *in, const char *text)
 {
 	if (text)
-		put_text(in, text, -1);
+		put_text(in, text);
 	else
 		insert_null(in);
 }
@@ -110,11 +110,6 @@ void insert_blob(struct insert *in, const void *bytes, int cnt)
 {
 	is_bound(in, INSERT_TEXT, 0);
 	insert_note(in, sqlite3_bind_blob(in->stmt, in->at - 1, bytes, cnt, SQLITE_STATIC));
-}
-
-void insert_letter(struct insert *in, const uint8_t *letter)
-{
-	put_text(in, (const char *)letter, 1);
 }
 
 static void put_rows(struct insert *in)

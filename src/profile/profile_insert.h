@@ -48,7 +48,6 @@ void insert_null(struct insert *in);
 void insert_text(struct insert *in, const char *text);	/* not copied; NULL is null */
 /* It must stay until the row is done. */
 void insert_blob(struct insert *in, const void *bytes, int cnt);
-void insert_letter(struct insert *in, const uint8_t *letter);	/* not copied: a text of it alone */
 
 /* Ends a row; false after a failure. */
 bool insert_row_done(struct insert *in);

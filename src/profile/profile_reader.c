@@ -5,10 +5,15 @@
 
 #include "profile/profile_rows.h"
 
-void row_wrong(struct reader *r, int column)
+void reader_wrong(struct reader *r, const char *name)
 {
 	if (!r->wrong)
-		r->wrong = sqlite3_column_name(r->stmt, column);
+		r->wrong = name;
+}
+
+void row_wrong(struct reader *r, int column)
+{
+	reader_wrong(r, sqlite3_column_name(r->stmt, column));
 }
 
 bool row_is_null(struct reader *r, int column)
@@ -34,11 +39,6 @@ uint64_t row_ns(struct reader *r, int column)
 uint32_t row_u32(struct reader *r, int column)
 {
 	return (uint32_t)row_number(r, column, UINT32_MAX);
-}
-
-uint8_t row_u8(struct reader *r, int column)
-{
-	return (uint8_t)row_number(r, column, UINT8_MAX);
 }
 
 const char *row_text(struct reader *r, int column)
@@ -78,18 +78,6 @@ const char *row_own_text(struct reader *r, int column)
 	return profile_string(r->p, row_text(r, column));
 }
 
-uint32_t row_id(struct reader *r, int column, const GArray *ids, bool nullable)
-{
-	if (nullable && row_is_null(r, column))
-		return 0;
-	uint64_t id = row_number(r, column, UINT32_MAX);
-
-	if (id < ids->len)
-		return g_array_index(ids, uint32_t, (guint)id);
-	row_wrong(r, column);
-	return 0;
-}
-
 const char *row_string(struct reader *r, int column)
 {
 	if (row_is_null(r, column))
@@ -109,29 +97,106 @@ static bool row_failed(struct reader *r, int rc, GError **error)
 	return profile_damaged(error, "table \"%s\": %s", r->table, sqlite3_errmsg(r->db));
 }
 
-/* One row, the i-th of its table. */
-static bool read_row(struct reader *r, const struct row_table *t, int64_t i, GError **error)
+/* What the file calls by this id. */
+static uint32_t index_at(struct reader *r, const struct column *c, int column)
 {
-	if (i >= t->max_rows)
-		return profile_damaged(error, "table \"%s\" has more than %" G_GINT64_FORMAT " rows", t->name,
-				       t->max_rows);
+	const GArray *ids = r->ids[c->of];
+	uint32_t id = row_u32(r, column);
+
+	if (id < ids->len)
+		return g_array_index(ids, uint32_t, id) + c->plus_1;
+	row_wrong(r, column);
+	return 0;
+}
+
+static uint8_t letter_at(struct reader *r, const struct column *c, int column)
+{
+	const char *state = row_text(r, column);
+	bool may_be_many = c->may_be_many || r->p->info.unknown & UNKNOWN_STATES;
+
+	if (!*state || state[1] || !strchr(may_be_many ? "SDTtPIR?" : "SDTtPIR", *state))
+		row_wrong(r, column);
+	return (uint8_t)*state;
+}
+
+void reader_column(struct reader *r, const struct column *c, int column, void *row)
+{
+	bool is_null = row_is_null(r, column);
+	void *at = (char *)row + c->at;
+
+	if (c->known)
+		((bool *)row)[c->known] = !is_null;
+	if (is_null && (c->known || c->is_nullable || c->plus_1))
+		return;
+	switch (c->kind) {
+	case COLUMN_TEXT: *(const char **)at = row_own_text(r, column); break;
+	case COLUMN_STRING: *(const char **)at = row_string(r, column); break;
+	case COLUMN_STATE: column_set(c, row, letter_at(r, c, column)); break;
+	case COLUMN_HIST: row_hist(r, column, at); break;
+	case COLUMN_ID: column_set(c, row, index_at(r, c, column)); break;
+	case COLUMN_ODD: c->get(r, column, row); break;
+	case COLUMN_BITS:
+		column_set(c, row, (uint64_t)sqlite3_column_int64(r->stmt, column));
+		if (sqlite3_column_type(r->stmt, column) != SQLITE_INTEGER)
+			row_wrong(r, column);
+		break;
+	case COLUMN_WINDOW:	/* files that go on and on are a matter for a later schema */
+		if (row_number(r, column, PROFILE_WINDOW_ID) != PROFILE_WINDOW_ID)
+			row_wrong(r, column);
+		break;
+	default: column_set(c, row, row_number(r, column, column_max(c))); break;
+	}
+}
+
+static void take_row(struct reader *r, enum table_id id, void *room)
+{
+	const struct profile_table *t = &profile_tables[id];
+	void *row = t->is_of_info ? (char *)&r->p->info + t->info_at : room;
+	uint32_t at = 0;
+
+	if (t->read) {
+		t->read(r);
+		return;
+	}
+	memset(row, 0, t->is_of_info ? 0 : t->row_bytes);
+	for (unsigned i = 0; i < t->column_cnt; i++)
+		reader_column(r, &t->columns[i], (int)i + 1, row);
+	if (r->wrong)
+		return;
+	if (t->add) {
+		at = t->add(r, row);
+	} else if (!t->is_of_info) {
+		GArray *rows = *(GArray **)((char *)r->p + t->array);
+
+		at = rows->len;
+		g_array_append_vals(rows, row, 1);
+	}
+	g_array_append_val(r->ids[id], at);
+}
+
+/* One row, the i-th of its table. */
+static bool read_row(struct reader *r, enum table_id id, int64_t i, void *room, GError **error)
+{
+	const struct profile_table *t = &profile_tables[id];
+	const int64_t max_rows = t->max_rows ? t->max_rows : PROFILE_ROWS_MAX;
+
+	if (i >= max_rows)
+		return profile_damaged(error, "table \"%s\" has more than %" G_GINT64_FORMAT " rows", t->name, max_rows);
 	if (t->first_id >= 0 && sqlite3_column_int64(r->stmt, 0) != t->first_id + i)
 		return profile_damaged(error, "the ids of table \"%s\" are not consecutive", t->name);
 	r->wrong = NULL;
-	t->row(r);
+	take_row(r, id, room);
 	if (r->wrong)
 		return profile_damaged(error, "row %" G_GINT64_FORMAT " of table \"%s\" has an invalid %s", i + 1,
 				       t->name, r->wrong);
 	return true;
 }
 
-/*
- * Reads every row.  Column 0 is the id, which counts up by one: pages that a forged file
- * shares between branches would repeat ids, so nothing grows beyond the file's own size.
- */
-bool reader_table(struct reader *r, const struct row_table *t, GError **error)
+bool reader_table(struct reader *r, enum table_id id, GError **error)
 {
+	const struct profile_table *t = &profile_tables[id];
 	g_autofree char *sql = g_strdup_printf("SELECT * FROM main.%s NOT INDEXED", t->name);
+	g_autofree void *room = g_malloc(t->row_bytes + 1);
 	bool ok = true;
 	int64_t i = 0;
 	int rc;
@@ -141,7 +206,7 @@ bool reader_table(struct reader *r, const struct row_table *t, GError **error)
 	if (rc != SQLITE_OK)
 		return row_failed(r, rc, error);
 	for (; ok && (rc = sqlite3_step(r->stmt)) == SQLITE_ROW; i++)
-		ok = read_row(r, t, i, error);
+		ok = read_row(r, id, i, room, error);
 	if (ok && rc != SQLITE_DONE)
 		ok = row_failed(r, rc, error);
 	else if (ok && i < t->min_rows)
@@ -162,31 +227,6 @@ static bool parse_number(const char **s, uint64_t max, uint64_t *ret)
 	return *s > start && *ret <= max;
 }
 
-/* [[exponent,count],...], each exponent above the one before. */
-static bool parse_hist_1(const char *s, uint32_t *hist)
-{
-	int last = -1;
-
-	if (*s++ != '[')
-		return false;
-	while (*s == '[') {
-		uint64_t slot, count;
-
-		s++;
-		if (!parse_number(&s, PROFILE_HIST_SLOTS - 1, &slot) || *s++ != ',' || (int)slot <= last)
-			return false;
-		if (!parse_number(&s, UINT32_MAX, &count) || *s++ != ']')
-			return false;
-		hist[slot] = (uint32_t)count;
-		last = (int)slot;
-		if (*s == ',' && s[1] == '[')
-			s++;
-		else
-			break;
-	}
-	return strcmp(s, "]") == 0;
-}
-
 /* [exponent,count,...]: the counts of that slot and those that follow. */
 static bool parse_hist(const char *s, uint32_t *hist)
 {
@@ -203,12 +243,6 @@ static bool parse_hist(const char *s, uint32_t *hist)
 		hist[slot++] = (uint32_t)count;
 	}
 	return strcmp(s, "]") == 0;
-}
-
-void row_hist_1(struct reader *r, int column, uint32_t *hist)
-{
-	if (!parse_hist_1(row_text(r, column), hist))
-		row_wrong(r, column);
 }
 
 void row_hist(struct reader *r, int column, uint32_t *hist)

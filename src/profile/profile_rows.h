@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "profile/profile.h"
+#include "profile/profile_schema.h"
 
 /* Inside the profile layer: what the writer's and the reader's two halves share. */
 
@@ -12,35 +12,74 @@
 bool profile_damaged(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /*
- * Insert every row of p into the empty tables of the newest schema: those of its threads and their states, and all
- * others.  They return SQLite's result code.
+ * Insert every row of p into the empty tables: those of its threads and their states, and all others.  They return
+ * SQLite's result code.
  */
 int profile_write_threads(sqlite3 *db, const struct profile *p);
 int profile_write_rest(sqlite3 *db, const struct profile *p);
-/* Of these: who ended waits and who stood in the way; the slices. */
-int profile_write_who(sqlite3 *db, const struct profile *p);
-int slices_write(sqlite3 *db, const struct profile *p);
-int slices_write_cells(sqlite3 *db, const struct profile *p);
-/* And the requests. */
-int requests_write(sqlite3 *db, const struct profile *p);
-/* And the tasks. */
-int tasks_write(sqlite3 *db, const struct profile *p);
-int longest_write(sqlite3 *db, const struct profile *p);
-int task_looks_write(sqlite3 *db, const struct profile *p);
 
-/* One after the other, up to the first that fails. */
-typedef int (*profile_write_table)(sqlite3 *db, const struct profile *p);
-int profile_write_tables(sqlite3 *db, const struct profile *p, const profile_write_table *tables, size_t cnt);
+/* Of tables that go their own way, for the description of tables. */
+int write_meta(sqlite3 *db, const struct profile *p);
+void read_meta(struct reader *r);
+int write_no_strings(sqlite3 *db, const struct profile *p);
+void read_string(struct reader *r);
+int slices_write(sqlite3 *db, const struct profile *p);
+void row_of_slice(struct reader *r);
+int slices_write_cells(sqlite3 *db, const struct profile *p);
+void row_of_slice_cells(struct reader *r);
+int task_look_cells_write(sqlite3 *db, const struct profile *p);
+void row_of_task_look_cells(struct reader *r);
+
+/* Odd columns. */
+void put_object_kind(struct table_writer *w, const void *row);
+void get_object_kind(struct reader *r, int column, void *row);
+void put_wait_max(struct table_writer *w, const void *row);
+void get_wait_max(struct reader *r, int column, void *row);
+void put_wait_hist(struct table_writer *w, const void *row);
+void get_wait_hist(struct reader *r, int column, void *row);
+void put_latencies(struct table_writer *w, const void *row);
+void get_latencies(struct reader *r, int column, void *row);
+
+/* Rows that are no array of the profile, as they are written. */
+bool next_hop(const struct profile *p, struct table_at *at, void *ret_row);
+bool next_request_calls(const struct profile *p, struct table_at *at, void *ret_row);
+bool next_span_wait(const struct profile *p, struct table_at *at, void *ret_row);
+bool next_population(const struct profile *p, struct table_at *at, void *ret_row);
+bool next_task(const struct profile *p, struct table_at *at, void *ret_row);
+bool next_longest(const struct profile *p, struct table_at *at, void *ret_row);
+bool next_look(const struct profile *p, struct table_at *at, void *ret_row);
+
+/* What becomes of a row that was read: its id in the profile, where others may refer to it. */
+uint32_t add_loss(struct reader *r, const void *row);
+uint32_t add_frame(struct reader *r, const void *row);
+uint32_t add_stack(struct reader *r, const void *row);
+uint32_t add_thread(struct reader *r, const void *row);
+uint32_t add_object(struct reader *r, const void *row);
+uint32_t add_wait(struct reader *r, const void *row);
+uint32_t add_waker(struct reader *r, const void *row);
+uint32_t add_wake(struct reader *r, const void *row);
+uint32_t add_chain(struct reader *r, const void *row);
+uint32_t add_hop(struct reader *r, const void *row);
+uint32_t add_blame(struct reader *r, const void *row);
+uint32_t add_storm(struct reader *r, const void *row);
+uint32_t add_on_cpu(struct reader *r, const void *row);
+uint32_t add_request(struct reader *r, const void *row);
+uint32_t add_request_calls(struct reader *r, const void *row);
+uint32_t add_span_wait(struct reader *r, const void *row);
+uint32_t add_population(struct reader *r, const void *row);
+uint32_t add_task(struct reader *r, const void *row);
+uint32_t add_longest(struct reader *r, const void *row);
+uint32_t add_look(struct reader *r, const void *row);
 
 /* [exponent,count,...] from the first slot in use to the last. */
 #define PROFILE_HIST_TEXT_BYTES (PROFILE_HIST_SLOTS * 11 + 8)
 void profile_hist_text(const uint32_t *hist, char *to);
 
 /*
- * Reads the tables of that schema into the empty p.  `text_budget_bytes` is the size of the
+ * Reads the tables into the empty p.  `text_budget_bytes` is the size of the
  * database: more text than that means that rows share their bytes.  On failure *error says
  * what is wrong, without the file's name.
  */
-bool profile_read_rows(sqlite3 *db, unsigned version, struct profile *p, uint64_t text_budget_bytes, GError **error);
+bool profile_read_rows(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error);
 
 #endif

@@ -1,459 +1,599 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "profile/profile_schema.h"
 
-#include <stddef.h>
+#include "profile/profile_rows.h"
+#include "profile/slices.h"
+#include "profile/task_looks.h"
+#include "profile/tasks_file.h"
 
-static const struct profile_table profile_tables[] = {
-	{ 1, 0, "meta",
-	  "CREATE TABLE meta( -- about the whole recording\n"
-	  "  key TEXT PRIMARY KEY, -- version, host, kernel, cpus, command_line, filters, self_excluded\n"
-	  "  value\n"
-	  ") WITHOUT ROWID" },
-	{ 1, 0, "window",
-	  "CREATE TABLE window(\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  start_unix_ns INTEGER, -- CLOCK_REALTIME\n"
-	  "  start_ns INTEGER, -- CLOCK_MONOTONIC, as every time without a word\n"
-	  "  duration_ns INTEGER,\n"
-	  "  switches INTEGER,\n"
-	  "  tracer_cpu_ns INTEGER,\n"
-	  "  tracer_peak_rss_bytes INTEGER,\n"
-	  "  tracer_bpf_ns INTEGER -- NULL: not known\n"
-	  ")" },
-	{ 1, 0, "loss",
-	  "CREATE TABLE loss( -- what could not be recorded\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  window_id INTEGER REFERENCES window(id),\n"
-	  "  reason TEXT,\n"
-	  "  help TEXT,\n"
-	  "  count INTEGER,\n"
-	  "  time_ns INTEGER -- of the threads concerned, where known\n"
-	  ")" },
-	{ 1, 0, "string",
-	  "CREATE TABLE string(\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  text TEXT\n"
-	  ")" },
-	{ 1, 0, "frame",
-	  "CREATE TABLE frame(\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  name_id INTEGER REFERENCES string(id), -- NULL: unnamed, see why\n"
-	  "  module_id INTEGER REFERENCES string(id),\n"
-	  "  offset INTEGER, -- in the module, or the address; 64 bits, print it with printf('%x')\n"
-	  "  file_id INTEGER REFERENCES string(id),\n"
-	  "  line INTEGER, -- 0: not known\n"
-	  "  kind INTEGER, -- 0 user, 1 kernel\n"
-	  "  why INTEGER, -- 0 named, 1 no symbols, 2 not mapped, 3 process gone, 4 no file, 5 stack lost\n"
-	  "  is_inline INTEGER\n"
-	  ")" },
-	{ 1, 0, "stack",
-	  "CREATE TABLE stack( -- prefix tree: a stack is the path from the outermost frame to this row\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  parent_id INTEGER REFERENCES stack(id), -- NULL: outermost; else below id\n"
-	  "  frame_id INTEGER REFERENCES frame(id),\n"
-	  "  depth INTEGER, -- frames on the path\n"
-	  "  end INTEGER -- 0 none (inner row), 1 complete, 2 truncated, 3 broken, 4 pending\n"
-	  ")" },
-	{ 1, 5, "thread",
-	  "CREATE TABLE thread( -- one thread as one program: an exec begins a new row\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  window_id INTEGER REFERENCES window(id),\n"
-	  "  pid INTEGER,\n"
-	  "  tid INTEGER,\n"
-	  "  start_ns INTEGER, -- since boot\n"
-	  "  comm TEXT,\n"
-	  "  process TEXT, -- comm of the process's first thread\n"
-	  "  flags INTEGER, -- 1 kernel, 2 open_at_start, 4 open_at_end, 8 exited, 16 execed\n"
-	  "  from_ns INTEGER,\n"
-	  "  to_ns INTEGER,\n"
-	  "  on_cpu_ns INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER,\n"
-	  "  filtered_ns INTEGER, -- off-CPU time that a filter kept from being listed in wait\n"
-	  "  lost_ns INTEGER, -- off-CPU time that a loss kept from being listed in wait\n"
-	  "  switches INTEGER\n"
-	  ")" },
-	{ 1, 1, "wait",
-	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags and stacks\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  window_id INTEGER REFERENCES window(id),\n"
-	  "  thread_id INTEGER REFERENCES thread(id),\n"
-	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
-	  "  kernel_stack_id INTEGER REFERENCES stack(id),\n"
-	  "  state TEXT, -- S D T t P I R\n"
-	  "  flags INTEGER, -- 1 open_at_start, 2 open_at_end\n"
-	  "  count INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER,\n"
-	  "  max_ns INTEGER,\n"
-	  "  log2_ns TEXT -- JSON [[exponent,count],...]: durations from 2^exponent ns up to the next\n"
-	  ")" },
-	/* A wait's window is that of its thread, and of one wait alone its duration says all. */
-	{ 2, 2, "wait",
-	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags and stacks\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  thread_id INTEGER REFERENCES thread(id),\n"
-	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
-	  "  kernel_stack_id INTEGER REFERENCES stack(id),\n"
-	  "  state TEXT, -- S D T t P I R\n"
-	  "  flags INTEGER, -- 1 open_at_start, 2 open_at_end\n"
-	  "  count INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER,\n"
-	  "  max_ns INTEGER, -- NULL: one wait, so the sum of the three before\n"
-	  "  log2_ns TEXT -- JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait\n"
-	  ")" },
-	/* What sampling must not touch, and what it did; who made threads runnable. */
-	{ 3, 3, "wait",
-	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags, stacks and object\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  thread_id INTEGER REFERENCES thread(id),\n"
-	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
-	  "  kernel_stack_id INTEGER REFERENCES stack(id),\n"
-	  "  state TEXT, -- S D T t P I R\n"
-	  "  flags INTEGER, -- 1 open_at_start, 2 open_at_end\n"
-	  "  count INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER,\n"
-	  "  off_cpu_se_ns INTEGER, -- standard error of the sum of the three before; NULL: exact\n"
-	  "  max_ns INTEGER, -- NULL: one wait, so that sum\n"
-	  "  log2_ns TEXT, -- JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait\n"
-	  "  object_id INTEGER REFERENCES object(id) -- NULL: none, or not recorded\n"
-	  ")" },
-	{ 3, 0, "object",
-	  "CREATE TABLE object( -- what threads waited for: futexes\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  kind TEXT, -- mutex, condition variable, rwlock, semaphore, barrier, join, once, libc lock, park; futex: not known\n"
-	  "  is_private INTEGER,\n"
-	  "  operation TEXT, -- FUTEX_WAIT, ..., futex_waitv\n"
-	  "  name TEXT, -- of the variable, or where it lies\n"
-	  "  place TEXT, -- path of the file whose data it is, [heap], [stack], ...\n"
-	  "  pid INTEGER, -- 0: shared, and known by its name\n"
-	  "  address INTEGER, -- in that process; 64 bits, print it with printf('%x')\n"
-	  "  holder_tid INTEGER -- who held it as the waits began; NULL: not known\n"
-	  ")" },
-	{ 3, 0, "state_total",
-	  "CREATE TABLE state_total( -- exact, whatever was sampled: all waits of one thread in one state but those filtered\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  thread_id INTEGER REFERENCES thread(id),\n"
-	  "  state TEXT, -- S D T t P I R\n"
-	  "  count INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER\n"
-	  ")" },
-	{ 3, 0, "sampling",
-	  "CREATE TABLE sampling( -- waits below the scale were kept with probability duration / scale\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  window_id INTEGER REFERENCES window(id),\n"
-	  "  start_scale_ns INTEGER, -- as the window began; 0: exact\n"
-	  "  end_scale_ns INTEGER,\n"
-	  "  max_scale_ns INTEGER,\n"
-	  "  raised INTEGER, -- times the governor raised the scale\n"
-	  "  lowered INTEGER,\n"
-	  "  exceeded INTEGER, -- readings, about one a second, above the budget by the BPF programs' time\n"
-	  "  budget_ppm INTEGER, -- of all CPUs' time; 0: no governor\n"
-	  "  used_ppm INTEGER, -- the tracer's BPF and CPU time; NULL: not known\n"
-	  "  peak_ppm INTEGER -- in the worst second\n"
-	  ")" },
-	{ 3, 0, "waker",
-	  "CREATE TABLE waker( -- what made threads runnable: a thread at a place, or an interrupt\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  pid INTEGER, -- 0: an interrupt\n"
-	  "  tid INTEGER,\n"
-	  "  start_ns INTEGER, -- since boot\n"
-	  "  comm TEXT,\n"
-	  "  irq TEXT, -- NULL: a thread; else irq:DEVICE, softirq:VECTOR, timer, ipi, ...\n"
-	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
-	  "  kernel_stack_id INTEGER REFERENCES stack(id)\n"
-	  ")" },
-	{ 3, 0, "wake",
-	  "CREATE TABLE wake( -- the sleeps of one wait row that one waker ended\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  wait_id INTEGER REFERENCES wait(id),\n"
-	  "  waker_id INTEGER REFERENCES waker(id),\n"
-	  "  count INTEGER,\n"
-	  "  blocked_ns INTEGER, -- part of the wait's\n"
-	  "  runnable_ns INTEGER, -- part of the wait's: from the waking to the CPU\n"
-	  "  log2_ns TEXT -- of these delays, as in wait\n"
-	  ")" },
-	{ 3, 0, "chain",
-	  "CREATE TABLE chain( -- a waker, and the chain that had ended its own last wait\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  waker_id INTEGER REFERENCES waker(id),\n"
-	  "  next_id INTEGER REFERENCES chain(id), -- NULL: see end; else below id\n"
-	  "  end INTEGER, -- 0 goes on, 1 awake, 2 loop, 3 interrupt, 4 depth, 5 start of tracing, 6 unknown\n"
-	  "  loop_steps INTEGER -- how many steps back towards the sleeper a loop closes\n"
-	  ")" },
-	{ 3, 0, "story",
-	  "CREATE TABLE story( -- sleeps of one wake row that one chain ended\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  wake_id INTEGER REFERENCES wake(id),\n"
-	  "  chain_id INTEGER REFERENCES chain(id),\n"
-	  "  count INTEGER,\n"
-	  "  blocked_ns INTEGER, -- part of the wake's; its hops and rest_ns add up to it\n"
-	  "  runnable_ns INTEGER, -- part of the wake's\n"
-	  "  rest_ns INTEGER -- the last waker's wait for who is not in the chain; until the interrupt came\n"
-	  ")" },
-	{ 3, 0, "hop",
-	  "CREATE TABLE hop( -- what one waker of the chain did in that time\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  story_id INTEGER REFERENCES story(id),\n"
-	  "  step INTEGER, -- 1: who woke the sleeper\n"
-	  "  ran_ns INTEGER, -- from the end of its own wait to its waking, on CPU\n"
-	  "  runnable_ns INTEGER, -- the same, waiting for a CPU\n"
-	  "  earlier_ns INTEGER -- before its own wait\n"
-	  ")" },
-	{ 3, 0, "blame",
-	  "CREATE TABLE blame( -- who held the CPU while a thread stood in its queue; what no row of it takes is not known\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  thread_id INTEGER REFERENCES thread(id), -- that waited\n"
-	  "  kind INTEGER, -- 1 a thread, 2 nobody: the CPU was idle, 3 nobody: throttled by its cgroup\n"
-	  "  pid INTEGER, -- of the thread that held it, as the next two; 0 and '' without\n"
-	  "  tid INTEGER, -- 0: several threads of that name\n"
-	  "  comm TEXT,\n"
-	  "  count INTEGER, -- stretches of its on the CPU\n"
-	  "  runnable_ns INTEGER, -- part of the waiting thread's\n"
-	  "  preempted_ns INTEGER\n"
-	  ")" },
-	{ 3, 0, "storm",
-	  "CREATE TABLE storm( -- events of one waker that woke 8 threads or more at once\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  waker_id INTEGER REFERENCES waker(id),\n"
-	  "  events INTEGER,\n"
-	  "  calls INTEGER, -- system calls or interrupts that they took\n"
-	  "  woken INTEGER,\n"
-	  "  most INTEGER, -- woken by one event\n"
-	  "  ended INTEGER, -- of the woken, seen to sleep again or exit\n"
-	  "  again INTEGER, -- of those, asleep again after 100 us on CPU or less\n"
-	  "  cpu_ns INTEGER, -- on CPU from the waking until then, of all that ended\n"
-	  "  again_ns INTEGER, -- the same of those asleep again\n"
-	  "  delay_ns INTEGER -- in a run queue meanwhile, of all that ended\n"
-	  ")" },
-	/* Counts have an error, too; and when time was spent. */
-	{ 4, 0, "slice",
-	  "CREATE TABLE slice( -- the window in pieces of meta's slice_ns, the first one being 0\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  count INTEGER, -- of waits that ended in it\n"
-	  "  blocked_ns INTEGER, -- of all waits, what lies in it\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER,\n"
-	  "  log2_ns TEXT -- of the waits that ended in it, as in wait; NULL: none did\n"
-	  ")" },
-	{ 4, 0, "slice_cells",
-	  "CREATE TABLE slice_cells( -- the same for each wait row\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  slice_id INTEGER REFERENCES slice(id),\n"
-	  "  cells BLOB -- see docs/file-format.md; those of one slice are one after the other\n"
-	  ")" },
-	{ 4, 0, "wait",
-	  "CREATE TABLE wait( -- all waits of one thread with the same state, flags, stacks and object\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  thread_id INTEGER REFERENCES thread(id),\n"
-	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
-	  "  kernel_stack_id INTEGER REFERENCES stack(id),\n"
-	  "  state TEXT, -- S D T t P I R\n"
-	  "  flags INTEGER, -- 1 open_at_start, 2 open_at_end\n"
-	  "  count INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER,\n"
-	  "  off_cpu_se_ns INTEGER, -- error of the sum of the three before, which is most likely within three of it; NULL: exact\n"
-	  "  max_ns INTEGER, -- NULL: one wait, so that sum\n"
-	  "  log2_ns TEXT, -- JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait\n"
-	  "  object_id INTEGER REFERENCES object(id), -- NULL: none, or not recorded\n"
-	  "  count_se INTEGER -- error of the count; NULL: exact\n"
-	  ")" },
-	/* What threads did on CPU. */
-	{ 5, 0, "on_cpu",
-	  "CREATE TABLE on_cpu( -- samples of a thread on CPU with the same stacks in the same slice\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  thread_id INTEGER REFERENCES thread(id),\n"
-	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
-	  "  kernel_stack_id INTEGER REFERENCES stack(id), -- NULL: it ran in user mode\n"
-	  "  slice_id INTEGER, -- of the window; 0 where there are no slices\n"
-	  "  samples INTEGER,\n"
-	  "  weight_ns INTEGER -- the time between two samples of a CPU, of each: what they count\n"
-	  ")" },
-	/* What threads belong to. */
-	{ 6, 0, "thread",
-	  "CREATE TABLE thread( -- one thread as one program: an exec begins a new row\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  window_id INTEGER REFERENCES window(id),\n"
-	  "  pid INTEGER,\n"
-	  "  tid INTEGER,\n"
-	  "  start_ns INTEGER, -- since boot\n"
-	  "  comm TEXT,\n"
-	  "  process TEXT, -- comm of the process's first thread\n"
-	  "  flags INTEGER, -- 1 kernel, 2 open_at_start, 4 open_at_end, 8 exited, 16 execed\n"
-	  "  from_ns INTEGER,\n"
-	  "  to_ns INTEGER,\n"
-	  "  on_cpu_ns INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER,\n"
-	  "  filtered_ns INTEGER, -- off-CPU time that a filter kept from being listed in wait\n"
-	  "  lost_ns INTEGER, -- off-CPU time that a loss kept from being listed in wait\n"
-	  "  switches INTEGER,\n"
-	  "  service TEXT -- the process's own name for it, a pod, a container, a unit; NULL: not known\n"
-	  ")" },
-	/* What offcpu request calls a request, and single ones. */
-	{ 7, 0, "request",
-	  "CREATE TABLE request( -- a function whose calls are requests, a pair of probes, or a port\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  name TEXT,\n"
-	  "  file TEXT, -- that it lies in\n"
-	  "  count INTEGER, -- of requests that ended in the window\n"
-	  "  wall_ns INTEGER, -- their sum; the next four add up to it, but for context switches that were not seen\n"
-	  "  on_cpu_ns INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER,\n"
-	  "  slow_count INTEGER, -- of these, those that took meta's request_slower_ns or more; and their times\n"
-	  "  slow_wall_ns INTEGER,\n"
-	  "  slow_on_cpu_ns INTEGER,\n"
-	  "  slow_blocked_ns INTEGER,\n"
-	  "  slow_runnable_ns INTEGER,\n"
-	  "  slow_preempted_ns INTEGER,\n"
-	  "  thrown INTEGER, -- of all: ended by an exception\n"
-	  "  max_ns INTEGER,\n"
-	  "  latency_ns TEXT -- JSON [slot,count,slot,count,...], 16 slots an octave: see docs/file-format.md\n"
-	  ")" },
-	{ 7, 0, "request_calls",
-	  "CREATE TABLE request_calls( -- where there are several functions: all calls, be they a request or inside of one\n"
-	  "  id INTEGER PRIMARY KEY, -- of the request\n"
-	  "  count INTEGER,\n"
-	  "  wall_ns INTEGER, -- and its parts: of those inside of no other call of the same function\n"
-	  "  on_cpu_ns INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER,\n"
-	  "  self_count INTEGER, -- always 0\n"
-	  "  self_wall_ns INTEGER, -- outside of the traced functions called from there\n"
-	  "  self_on_cpu_ns INTEGER,\n"
-	  "  self_blocked_ns INTEGER,\n"
-	  "  self_runnable_ns INTEGER,\n"
-	  "  self_preempted_ns INTEGER\n"
-	  ")" },
-	{ 7, 0, "request_part",
-	  "CREATE TABLE request_part( -- what all requests of alike latency did\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  request_id INTEGER REFERENCES request(id),\n"
-	  "  latency_range INTEGER, -- four slots of latency_ns\n"
-	  "  state TEXT, -- as of wait; NULL: the requests themselves; ?: waits with more stacks than could be told apart\n"
-	  "  thread_id INTEGER REFERENCES thread(id), -- one of theirs\n"
-	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
-	  "  kernel_stack_id INTEGER REFERENCES stack(id),\n"
-	  "  object_id INTEGER REFERENCES object(id), -- NULL: none, or not recorded\n"
-	  "  requests INTEGER,\n"
-	  "  waits INTEGER,\n"
-	  "  wall_ns INTEGER, -- of the requests themselves, as the next one; else 0\n"
-	  "  on_cpu_ns INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER\n"
-	  ")" },
-	{ 7, 0, "span",
-	  "CREATE TABLE span( -- single requests: the slowest, and a sample of the others\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  request_id INTEGER REFERENCES request(id),\n"
-	  "  thread_id INTEGER REFERENCES thread(id),\n"
-	  "  start_ns INTEGER,\n"
-	  "  wall_ns INTEGER,\n"
-	  "  on_cpu_ns INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER,\n"
-	  "  flags INTEGER -- 1 nested calls, 2 recursed, 4 thrown, 8 more waits than told apart, 16 slowest: stands for itself alone\n"
-	  ")" },
-	{ 7, 0, "span_wait",
-	  "CREATE TABLE span_wait( -- the waits of a span with the same stacks\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  span_id INTEGER REFERENCES span(id),\n"
-	  "  state TEXT, -- as of wait; ?: with more stacks than are told apart\n"
-	  "  user_stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
-	  "  kernel_stack_id INTEGER REFERENCES stack(id),\n"
-	  "  object_id INTEGER REFERENCES object(id), -- NULL: none, or not recorded\n"
-	  "  count INTEGER,\n"
-	  "  blocked_ns INTEGER,\n"
-	  "  runnable_ns INTEGER,\n"
-	  "  preempted_ns INTEGER\n"
-	  ")" },
-	/* Tasks of runtimes, which are no threads. */
-	{ 8, 0, "task_population",
-	  "CREATE TABLE task_population( -- the tasks of one process: goroutines, or tasks of asyncio\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  pid INTEGER,\n"
-	  "  kind TEXT, -- goroutine, asyncio\n"
-	  "  program TEXT,\n"
-	  "  version TEXT, -- of the runtime; NULL: not known\n"
-	  "  window_ns INTEGER, -- that the looks stand for\n"
-	  "  looks INTEGER,\n"
-	  "  rate_milli_hz INTEGER, -- as asked for\n"
-	  "  looked_at_ppm INTEGER, -- of the tasks, by each look\n"
-	  "  cpu_ns INTEGER, -- what looking cost\n"
-	  "  stale INTEGER, -- looks at a task that changed meanwhile: these have no stack\n"
-	  "  unreadable INTEGER, -- looks at memory that was gone\n"
-	  "  no_row INTEGER, -- looks at tasks with more stacks than are told apart\n"
-	  "  is_cut INTEGER -- there were more tasks than are ever looked at\n"
-	  ")" },
-	{ 8, 0, "task",
-	  "CREATE TABLE task( -- tasks with the same state, reason, stack and creator\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  population_id INTEGER REFERENCES task_population(id),\n"
-	  "  state TEXT, -- waiting, runnable, running, syscall, ...\n"
-	  "  reason TEXT, -- chan send, ...; NULL: none\n"
-	  "  stack_id INTEGER REFERENCES stack(id), -- NULL: none\n"
-	  "  stack_end INTEGER, -- as in stack\n"
-	  "  creator_frame_id INTEGER REFERENCES frame(id), -- where they were made; NULL: not known\n"
-	  "  parent INTEGER, -- number of the task that made them all; NULL: not known, or several\n"
-	  "  name TEXT, -- of the one task, or of all; NULL: none\n"
-	  "  awaited_by TEXT, -- the same of tasks that wait for these\n"
-	  "  seen INTEGER, -- how often a task was seen so\n"
-	  "  task_ns INTEGER, -- of task time, which is in no account of a thread\n"
-	  "  task_se_ns INTEGER -- its standard error\n"
-	  ")" },
-	/* When waits were longest. */
-	{ 9, 0, "longest",
-	  "CREATE TABLE longest( -- of rows of waits: when the longest began, where it is 1 ms or more\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  wait_id INTEGER REFERENCES wait(id),\n"
-	  "  start_ns INTEGER, -- behind the start of the window\n"
-	  "  waker_id INTEGER REFERENCES waker(id) -- who ended it; NULL: not known, or not recorded\n"
-	  ")" },
-	/* When tasks were seen. */
-	{ 9, 0, "task_look",
-	  "CREATE TABLE task_look( -- a look at the tasks of one population, or neighbouring ones that were joined\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  population_id INTEGER REFERENCES task_population(id),\n"
-	  "  start_ns INTEGER, -- of the time that it stands for\n"
-	  "  period_ns INTEGER,\n"
-	  "  looks INTEGER, -- that were joined\n"
-	  "  weight_milli INTEGER, -- the most tasks, in thousandths, that one stood for\n"
-	  "  stale INTEGER, -- as in task_population, as the next two\n"
-	  "  unreadable INTEGER,\n"
-	  "  no_row INTEGER\n"
-	  ")" },
-	{ 9, 0, "task_look_cells",
-	  "CREATE TABLE task_look_cells( -- what it found of each task row\n"
-	  "  id INTEGER PRIMARY KEY,\n"
-	  "  look_id INTEGER REFERENCES task_look(id),\n"
-	  "  cells BLOB -- see docs/file-format.md; those of one look are one after the other\n"
-	  ")" },
+#define RATE_MAX_MILLI_HZ 1000000
+#define WEIGHT_MAX_MILLI (UINT64_C(1) << 48)
+
+/* Of a table that goes its own way, or of no member. */
+#define PLAIN(kind_, name_, note_, ...) { .name = name_, .note = note_, .kind = COLUMN_##kind_, __VA_ARGS__ }
+
+#define COLUMN(kind_, type, member, name_, note_, ...)                                                                \
+	{ .name = name_, .note = note_, .kind = COLUMN_##kind_, .at = offsetof(struct type, member),                   \
+	  .bytes = sizeof(((struct type *)NULL)->member) > 8 ? 8 : sizeof(((struct type *)NULL)->member), __VA_ARGS__ }
+
+/* Keys and values: what is nullable is left out where it is 0. */
+static const struct column meta_columns[] = {
+	COLUMN(TEXT, profile_info, version, "version", NULL),
+	COLUMN(TEXT, profile_info, host, "host", NULL),
+	COLUMN(TEXT, profile_info, kernel, "kernel", NULL),
+	COLUMN(NUMBER, profile_info, cpus, "cpus", NULL),
+	COLUMN(TEXT, profile_info, command_line, "command_line", NULL),
+	COLUMN(TEXT, profile_info, filters, "filters", NULL),
+	COLUMN(FLAG, profile_info, self_excluded, "self_excluded", NULL),
+	COLUMN(FLAG, profile_info, has_wakers, "has_wakers", NULL),
+	COLUMN(FLAG, profile_info, has_locks, "has_locks", NULL),
+	COLUMN(FLAG, profile_info, has_objects, "has_objects", NULL),
+	COLUMN(FLAG, profile_info, has_blame, "has_blame", NULL),
+	COLUMN(FLAG, profile_info, has_storms, "has_storms", NULL),
+	COLUMN(NS, profile_info, tracer_start_cpu_ns, "tracer_start_cpu_ns", NULL, .is_nullable = true),
+	COLUMN(NS, profile_info, tracer_stop_cpu_ns, "tracer_stop_cpu_ns", NULL, .is_nullable = true),
+	COLUMN(NUMBER, profile_info, on_cpu_hz, "on_cpu_hz", NULL, .is_nullable = true),
+	COLUMN(NUMBER, profile_info, on_cpu_end_hz, "on_cpu_end_hz", NULL, .is_nullable = true),
+	COLUMN(NS, profile_info, request_slower_ns, "request_slower_ns", NULL, .is_nullable = true),
+	COLUMN(FLAG, profile_info, has_tasks, "has_tasks", NULL, .is_nullable = true),
+	COLUMN(NS, profile_info, looks.asked_ns, "looks_asked_ns", NULL, .is_nullable = true),
+	COLUMN(NUMBER, profile_info, looks.rounds, "looks_rounds", NULL, .is_nullable = true, .max = UINT32_MAX),
+	COLUMN(NUMBER, profile_info, looks.budget_ppm, "looks_budget_ppm", NULL, .is_nullable = true),
+	COLUMN(NUMBER, profile_info, unknown, "unknown", NULL, .is_nullable = true),
+	COLUMN(TEXT, profile_info, imported, "not_waits", NULL, .is_nullable = true),
+	COLUMN(TEXT, profile_info, rows_are, "rows_are", NULL, .is_nullable = true),
 };
 
-const struct profile_table *profile_table_next(const struct profile_table *t, unsigned version)
-{
-	const struct profile_table *end = profile_tables + sizeof(profile_tables) / sizeof(*profile_tables);
+static const struct column window_columns[] = {
+	COLUMN(NS, profile_info, start_unix_ns, "start_unix_ns", "CLOCK_REALTIME"),
+	COLUMN(NS, profile_info, start_ns, "start_ns", "CLOCK_MONOTONIC, as every time without a word"),
+	COLUMN(NS, profile_info, duration_ns, "duration_ns", NULL),
+	COLUMN(NUMBER, profile_info, switches, "switches", NULL, .max = PROFILE_NS_MAX),
+	COLUMN(NS, profile_info, tracer_cpu_ns, "tracer_cpu_ns", NULL),
+	COLUMN(NUMBER, profile_info, tracer_peak_rss_bytes, "tracer_peak_rss_bytes", NULL,
+	       .max = PROFILE_NS_MAX),
+	COLUMN(NS, profile_info, tracer_bpf_ns, "tracer_bpf_ns", "NULL: not known",
+	       .known = offsetof(struct profile_info, has_bpf_ns)),
+};
 
-	for (t = t ? t + 1 : profile_tables; t < end; t++)
-		if (version >= t->since && (!t->until || version <= t->until))
-			return t;
-	return NULL;
+static const struct column loss_columns[] = {
+	PLAIN(WINDOW, "window_id", NULL),
+	COLUMN(TEXT, profile_loss, reason, "reason", NULL),
+	COLUMN(TEXT, profile_loss, help, "help", NULL),
+	COLUMN(NUMBER, profile_loss, count, "count", NULL),
+	COLUMN(NS, profile_loss, time_ns, "time_ns", "of the threads concerned, where known"),
+};
+
+static const struct column string_columns[] = {
+	PLAIN(TEXT, "text", NULL),
+};
+
+static const struct column frame_columns[] = {
+	COLUMN(STRING, frame, name, "name_id", "NULL: unnamed, see why"),
+	COLUMN(STRING, frame, module, "module_id", NULL),
+	COLUMN(BITS, frame, offset, "offset",
+	       "in the module, or the address; 64 bits, print it with printf('%x')"),
+	COLUMN(STRING, frame, file, "file_id", NULL),
+	COLUMN(NUMBER, frame, line, "line", "0: not known"),
+	COLUMN(NUMBER, frame, kind, "kind", "0 user, 1 kernel", .max = FRAME_KERNEL),
+	COLUMN(NUMBER, frame, why, "why",
+	       "0 named, 1 no symbols, 2 not mapped, 3 process gone, 4 no file, 5 stack lost",
+	       .max = FRAME_WHY_COUNT - 1),
+	COLUMN(FLAG, frame, is_inline, "is_inline", NULL),
+};
+
+static const struct column stack_columns[] = {
+	COLUMN(ID, stack_node, parent, "parent_id", "NULL: outermost; else below id", .of = TABLE_STACK,
+	       .is_nullable = true),
+	COLUMN(ID, stack_node, frame, "frame_id", NULL, .of = TABLE_FRAME),
+	COLUMN(NUMBER, stack_node, depth, "depth", "frames on the path", .max = PROFILE_DEPTH_MAX),
+	COLUMN(NUMBER, stack_node, end, "end",
+	       "0 none (inner row), 1 complete, 2 truncated, 3 broken, 4 pending", .max = STACK_END_COUNT - 1),
+};
+
+static const struct column thread_columns[] = {
+	PLAIN(WINDOW, "window_id", NULL),
+	COLUMN(NUMBER, thread, pid, "pid", NULL),
+	COLUMN(NUMBER, thread, tid, "tid", NULL),
+	COLUMN(NS, thread, start_ns, "start_ns", "since boot"),
+	COLUMN(TEXT, thread, comm, "comm", NULL),
+	COLUMN(TEXT, thread, process, "process", "comm of the process's first thread"),
+	COLUMN(NUMBER, thread, flags, "flags", "1 kernel, 2 open_at_start, 4 open_at_end, 8 exited, 16 execed"),
+	COLUMN(NS, thread, from_ns, "from_ns", NULL),
+	COLUMN(NS, thread, to_ns, "to_ns", NULL),
+	COLUMN(NS, thread, on_cpu_ns, "on_cpu_ns", NULL),
+	COLUMN(NS, thread, blocked_ns, "blocked_ns", NULL),
+	COLUMN(NS, thread, runnable_ns, "runnable_ns", NULL),
+	COLUMN(NS, thread, preempted_ns, "preempted_ns", NULL),
+	COLUMN(NS, thread, filtered_ns, "filtered_ns",
+	       "off-CPU time that a filter kept from being listed in wait"),
+	COLUMN(NS, thread, lost_ns, "lost_ns", "off-CPU time that a loss kept from being listed in wait"),
+	COLUMN(NUMBER, thread, switches, "switches", NULL),
+	COLUMN(TEXT, thread, service, "service",
+	       "the process's own name for it, a pod, a container, a unit; NULL: not known",
+	       .is_nullable = true),
+};
+
+static const struct column object_columns[] = {
+	COLUMN(ODD, object, kind, "kind",
+	       "mutex, condition variable, rwlock, semaphore, barrier, join, once, libc lock, park; futex: not known",
+	       .put = put_object_kind, .get = get_object_kind, .is_text = true),
+	COLUMN(FLAG, object, is_private, "is_private", NULL),
+	COLUMN(TEXT, object, operation, "operation", "FUTEX_WAIT, ..., futex_waitv"),
+	COLUMN(TEXT, object, name, "name", "of the variable, or where it lies"),
+	COLUMN(TEXT, object, place, "place", "path of the file whose data it is, [heap], [stack], ..."),
+	COLUMN(NUMBER, object, pid, "pid", "0: shared, and known by its name"),
+	COLUMN(BITS, object, addr, "address", "in that process; 64 bits, print it with printf('%x')"),
+	COLUMN(NUMBER, object, holder_tid, "holder_tid", "who held it as the waits began; NULL: not known",
+	       .is_nullable = true),
+};
+
+static const struct column wait_columns[] = {
+	COLUMN(ID, wait, thread, "thread_id", NULL, .of = TABLE_THREAD),
+	COLUMN(ID, wait, user, "user_stack_id", "NULL: none", .of = TABLE_STACK, .is_nullable = true),
+	COLUMN(ID, wait, kernel, "kernel_stack_id", NULL, .of = TABLE_STACK, .is_nullable = true),
+	COLUMN(STATE, wait, state, "state", "S D T t P I R"),
+	COLUMN(NUMBER, wait, flags, "flags", "1 open_at_start, 2 open_at_end"),
+	COLUMN(NUMBER, wait, count, "count", NULL),
+	COLUMN(NS, wait, blocked_ns, "blocked_ns", NULL),
+	COLUMN(NS, wait, runnable_ns, "runnable_ns", NULL),
+	COLUMN(NS, wait, preempted_ns, "preempted_ns", NULL),
+	COLUMN(NS, wait, off_cpu_se_ns, "off_cpu_se_ns",
+	       "error of the sum of the three before, which is most likely within three of it; NULL: exact",
+	       .is_nullable = true),
+	COLUMN(ODD, wait, max_ns, "max_ns", "NULL: one wait, so that sum", .put = put_wait_max,
+	       .get = get_wait_max),
+	COLUMN(ODD, wait, hist, "log2_ns",
+	       "JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait",
+	       .put = put_wait_hist, .get = get_wait_hist, .is_text = true),
+	COLUMN(ID, wait, object, "object_id", "NULL: none, or not recorded", .of = TABLE_OBJECT,
+	       .plus_1 = true),
+	COLUMN(NUMBER, wait, count_se, "count_se", "error of the count; NULL: exact", .is_nullable = true),
+};
+
+static const struct column state_total_columns[] = {
+	COLUMN(ID, state_total, thread, "thread_id", NULL, .of = TABLE_THREAD),
+	COLUMN(STATE, state_total, state, "state", "S D T t P I R"),
+	COLUMN(NUMBER, state_total, count, "count", NULL),
+	COLUMN(NS, state_total, blocked_ns, "blocked_ns", NULL),
+	COLUMN(NS, state_total, runnable_ns, "runnable_ns", NULL),
+	COLUMN(NS, state_total, preempted_ns, "preempted_ns", NULL),
+};
+
+static const struct column sampling_columns[] = {
+	PLAIN(WINDOW, "window_id", NULL),
+	COLUMN(NS, profile_sampling, start_ns, "start_scale_ns", "as the window began; 0: exact"),
+	COLUMN(NS, profile_sampling, end_ns, "end_scale_ns", NULL),
+	COLUMN(NS, profile_sampling, max_ns, "max_scale_ns", NULL),
+	COLUMN(NUMBER, profile_sampling, raised_cnt, "raised", "times the governor raised the scale"),
+	COLUMN(NUMBER, profile_sampling, lowered_cnt, "lowered", NULL),
+	COLUMN(NUMBER, profile_sampling, over_cnt, "exceeded",
+	       "readings, about one a second, above the budget by the BPF programs' time"),
+	COLUMN(NUMBER, profile_sampling, budget_ppm, "budget_ppm", "of all CPUs' time; 0: no governor"),
+	COLUMN(NUMBER, profile_sampling, used_ppm, "used_ppm", "the tracer's BPF and CPU time; NULL: not known",
+	       .known = offsetof(struct profile_sampling, has_used)),
+	COLUMN(NUMBER, profile_sampling, peak_ppm, "peak_ppm", "in the worst second",
+	       .known = offsetof(struct profile_sampling, has_used)),
+};
+
+static const struct column waker_columns[] = {
+	COLUMN(NUMBER, waker, pid, "pid", "0: an interrupt"),
+	COLUMN(NUMBER, waker, tid, "tid", NULL),
+	COLUMN(NS, waker, start_ns, "start_ns", "since boot"),
+	COLUMN(TEXT, waker, comm, "comm", NULL),
+	COLUMN(TEXT, waker, irq, "irq", "NULL: a thread; else irq:DEVICE, softirq:VECTOR, timer, ipi, ...",
+	       .is_nullable = true),
+	COLUMN(ID, waker, user, "user_stack_id", "NULL: none", .of = TABLE_STACK, .is_nullable = true),
+	COLUMN(ID, waker, kernel, "kernel_stack_id", NULL, .of = TABLE_STACK, .is_nullable = true),
+};
+
+static const struct column wake_columns[] = {
+	COLUMN(ID, wake, wait, "wait_id", NULL, .of = TABLE_WAIT),
+	COLUMN(ID, wake, waker, "waker_id", NULL, .of = TABLE_WAKER),
+	COLUMN(NUMBER, wake, count, "count", NULL),
+	COLUMN(NS, wake, blocked_ns, "blocked_ns", "part of the wait's"),
+	COLUMN(NS, wake, runnable_ns, "runnable_ns", "part of the wait's: from the waking to the CPU"),
+	COLUMN(HIST, wake, hist, "log2_ns", "of these delays, as in wait"),
+};
+
+static const struct column chain_columns[] = {
+	COLUMN(ID, chain_node, waker, "waker_id", NULL, .of = TABLE_WAKER),
+	COLUMN(ID, chain_node, next, "next_id", "NULL: see end; else below id", .of = TABLE_CHAIN,
+	       .plus_1 = true),
+	COLUMN(NUMBER, chain_node, end, "end",
+	       "0 goes on, 1 awake, 2 loop, 3 interrupt, 4 depth, 5 start of tracing, 6 unknown",
+	       .max = CHAIN_END_COUNT - 1),
+	COLUMN(NUMBER, chain_node, loop_steps, "loop_steps",
+	       "how many steps back towards the sleeper a loop closes", .max = PROFILE_CHAIN_MAX),
+};
+
+static const struct column story_columns[] = {
+	COLUMN(ID, story, wake, "wake_id", NULL, .of = TABLE_WAKE),
+	COLUMN(ID, story, chain, "chain_id", NULL, .of = TABLE_CHAIN),
+	COLUMN(NUMBER, story, count, "count", NULL),
+	COLUMN(NS, story, blocked_ns, "blocked_ns", "part of the wake's; its hops and rest_ns add up to it"),
+	COLUMN(NS, story, runnable_ns, "runnable_ns", "part of the wake's"),
+	COLUMN(NS, story, rest_ns, "rest_ns",
+	       "the last waker's wait for who is not in the chain; until the interrupt came"),
+};
+
+static const struct column hop_columns[] = {
+	COLUMN(ID, hop_row, story, "story_id", NULL, .of = TABLE_STORY),
+	COLUMN(NUMBER, hop_row, step, "step", "1: who woke the sleeper", .max = PROFILE_CHAIN_MAX),
+	COLUMN(NS, hop_row, hop.ran_ns, "ran_ns", "from the end of its own wait to its waking, on CPU"),
+	COLUMN(NS, hop_row, hop.runnable_ns, "runnable_ns", "the same, waiting for a CPU"),
+	COLUMN(NS, hop_row, hop.earlier_ns, "earlier_ns", "before its own wait"),
+};
+
+static const struct column blame_columns[] = {
+	COLUMN(ID, blame, thread, "thread_id", "that waited", .of = TABLE_THREAD),
+	COLUMN(NUMBER, blame, kind, "kind",
+	       "1 a thread, 2 nobody: the CPU was idle, 3 nobody: throttled by its cgroup",
+	       .max = BLAME_THROTTLED),
+	COLUMN(NUMBER, blame, pid, "pid", "of the thread that held it, as the next two; 0 and '' without"),
+	COLUMN(NUMBER, blame, tid, "tid", "0: several threads of that name"),
+	COLUMN(TEXT, blame, comm, "comm", NULL),
+	COLUMN(NUMBER, blame, count, "count", "stretches of its on the CPU"),
+	COLUMN(NS, blame, runnable_ns, "runnable_ns", "part of the waiting thread's"),
+	COLUMN(NS, blame, preempted_ns, "preempted_ns", NULL),
+};
+
+static const struct column storm_columns[] = {
+	COLUMN(ID, storm, waker, "waker_id", NULL, .of = TABLE_WAKER),
+	COLUMN(NUMBER, storm, event_cnt, "events", NULL),
+	COLUMN(NUMBER, storm, call_cnt, "calls", "system calls or interrupts that they took"),
+	COLUMN(NUMBER, storm, woken_cnt, "woken", NULL),
+	COLUMN(NUMBER, storm, most_cnt, "most", "woken by one event"),
+	COLUMN(NUMBER, storm, ended_cnt, "ended", "of the woken, seen to sleep again or exit"),
+	COLUMN(NUMBER, storm, again_cnt, "again", "of those, asleep again after 100 us on CPU or less"),
+	COLUMN(NS, storm, cpu_ns, "cpu_ns", "on CPU from the waking until then, of all that ended"),
+	COLUMN(NS, storm, again_ns, "again_ns", "the same of those asleep again"),
+	COLUMN(NS, storm, delay_ns, "delay_ns", "in a run queue meanwhile, of all that ended"),
+};
+
+static const struct column slice_columns[] = {
+	PLAIN(NUMBER, "count", "of waits that ended in it"),
+	PLAIN(NS, "blocked_ns", "of all waits, what lies in it"),
+	PLAIN(NS, "runnable_ns", NULL),
+	PLAIN(NS, "preempted_ns", NULL),
+	PLAIN(HIST, "log2_ns", "of the waits that ended in it, as in wait; NULL: none did"),
+};
+
+static const struct column slice_cells_columns[] = {
+	PLAIN(ID, "slice_id", NULL, .of = TABLE_SLICE),
+	PLAIN(BLOB, "cells", "see docs/file-format.md; those of one slice are one after the other"),
+};
+
+static const struct column on_cpu_columns[] = {
+	COLUMN(ID, on_cpu_sample, thread, "thread_id", NULL, .of = TABLE_THREAD),
+	COLUMN(ID, on_cpu_sample, user, "user_stack_id", "NULL: none", .of = TABLE_STACK, .is_nullable = true),
+	COLUMN(ID, on_cpu_sample, kernel, "kernel_stack_id", "NULL: it ran in user mode", .of = TABLE_STACK,
+	       .is_nullable = true),
+	COLUMN(NUMBER, on_cpu_sample, slice, "slice_id", "of the window; 0 where there are no slices"),
+	COLUMN(NUMBER, on_cpu_sample, samples, "samples", NULL),
+	COLUMN(NS, on_cpu_sample, weight_ns, "weight_ns",
+	       "the time between two samples of a CPU, of each: what they count"),
+};
+
+static const struct column request_columns[] = {
+	COLUMN(TEXT, request_row, name, "name", NULL),
+	COLUMN(TEXT, request_row, file, "file", "that it lies in"),
+	COLUMN(NUMBER, request_row, sum.all.count, "count", "of requests that ended in the window"),
+	COLUMN(NS, request_row, sum.all.wall_ns, "wall_ns",
+	       "their sum; the next four add up to it, but for context switches that were not seen"),
+	COLUMN(NS, request_row, sum.all.on_cpu_ns, "on_cpu_ns", NULL),
+	COLUMN(NS, request_row, sum.all.blocked_ns, "blocked_ns", NULL),
+	COLUMN(NS, request_row, sum.all.runnable_ns, "runnable_ns", NULL),
+	COLUMN(NS, request_row, sum.all.preempted_ns, "preempted_ns", NULL),
+	COLUMN(NUMBER, request_row, sum.slow.count, "slow_count",
+	       "of these, those that took meta's request_slower_ns or more; and their times"),
+	COLUMN(NS, request_row, sum.slow.wall_ns, "slow_wall_ns", NULL),
+	COLUMN(NS, request_row, sum.slow.on_cpu_ns, "slow_on_cpu_ns", NULL),
+	COLUMN(NS, request_row, sum.slow.blocked_ns, "slow_blocked_ns", NULL),
+	COLUMN(NS, request_row, sum.slow.runnable_ns, "slow_runnable_ns", NULL),
+	COLUMN(NS, request_row, sum.slow.preempted_ns, "slow_preempted_ns", NULL),
+	COLUMN(NUMBER, request_row, sum.unwound_cnt, "thrown", "of all: ended by an exception"),
+	COLUMN(NS, request_row, sum.max_ns, "max_ns", NULL),
+	COLUMN(ODD, request_row, sum.hist, "latency_ns",
+	       "JSON [slot,count,slot,count,...], 16 slots an octave: see docs/file-format.md",
+	       .put = put_latencies, .get = get_latencies, .is_text = true),
+};
+
+static const struct column request_calls_columns[] = {
+	COLUMN(NUMBER, request_row, calls.all.count, "count", NULL),
+	COLUMN(NS, request_row, calls.all.wall_ns, "wall_ns",
+	       "and its parts: of those inside of no other call of the same function"),
+	COLUMN(NS, request_row, calls.all.on_cpu_ns, "on_cpu_ns", NULL),
+	COLUMN(NS, request_row, calls.all.blocked_ns, "blocked_ns", NULL),
+	COLUMN(NS, request_row, calls.all.runnable_ns, "runnable_ns", NULL),
+	COLUMN(NS, request_row, calls.all.preempted_ns, "preempted_ns", NULL),
+	COLUMN(NUMBER, request_row, calls.self.count, "self_count", "always 0"),
+	COLUMN(NS, request_row, calls.self.wall_ns, "self_wall_ns",
+	       "outside of the traced functions called from there"),
+	COLUMN(NS, request_row, calls.self.on_cpu_ns, "self_on_cpu_ns", NULL),
+	COLUMN(NS, request_row, calls.self.blocked_ns, "self_blocked_ns", NULL),
+	COLUMN(NS, request_row, calls.self.runnable_ns, "self_runnable_ns", NULL),
+	COLUMN(NS, request_row, calls.self.preempted_ns, "self_preempted_ns", NULL),
+};
+
+static const struct column request_part_columns[] = {
+	COLUMN(ID, request_part, func, "request_id", NULL, .of = TABLE_REQUEST),
+	COLUMN(NUMBER, request_part, range, "latency_range", "four slots of latency_ns",
+	       .max = OFFCPU_REQUEST_RANGES - 1),
+	COLUMN(STATE, request_part, wait.state, "state",
+	       "as of wait; NULL: the requests themselves; ?: waits with more stacks than could be told apart",
+	       .is_nullable = true, .may_be_many = true),
+	COLUMN(ID, request_part, wait.thread, "thread_id", "one of theirs", .of = TABLE_THREAD),
+	COLUMN(ID, request_part, wait.user, "user_stack_id", "NULL: none", .of = TABLE_STACK,
+	       .is_nullable = true),
+	COLUMN(ID, request_part, wait.kernel, "kernel_stack_id", NULL, .of = TABLE_STACK, .is_nullable = true),
+	COLUMN(ID, request_part, wait.object, "object_id", "NULL: none, or not recorded", .of = TABLE_OBJECT,
+	       .plus_1 = true),
+	COLUMN(NUMBER, request_part, requests, "requests", NULL),
+	COLUMN(NUMBER, request_part, wait.count, "waits", NULL),
+	COLUMN(NS, request_part, wall_ns, "wall_ns", "of the requests themselves, as the next one; else 0"),
+	COLUMN(NS, request_part, on_cpu_ns, "on_cpu_ns", NULL),
+	COLUMN(NS, request_part, wait.blocked_ns, "blocked_ns", NULL),
+	COLUMN(NS, request_part, wait.runnable_ns, "runnable_ns", NULL),
+	COLUMN(NS, request_part, wait.preempted_ns, "preempted_ns", NULL),
+};
+
+static const struct column span_columns[] = {
+	COLUMN(ID, request_span, func, "request_id", NULL, .of = TABLE_REQUEST),
+	COLUMN(ID, request_span, thread, "thread_id", NULL, .of = TABLE_THREAD),
+	COLUMN(NS, request_span, start_ns, "start_ns", NULL),
+	COLUMN(NS, request_span, wall_ns, "wall_ns", NULL),
+	COLUMN(NS, request_span, on_cpu_ns, "on_cpu_ns", NULL),
+	COLUMN(NS, request_span, blocked_ns, "blocked_ns", NULL),
+	COLUMN(NS, request_span, runnable_ns, "runnable_ns", NULL),
+	COLUMN(NS, request_span, preempted_ns, "preempted_ns", NULL),
+	COLUMN(NUMBER, request_span, flags, "flags",
+	       "1 nested calls, 2 recursed, 4 thrown, 8 more waits than told apart, 16 slowest: stands for itself alone",
+	       .max = OFFCPU_SPAN_FLAGS),
+};
+
+static const struct column span_wait_columns[] = {
+	COLUMN(ID, span_wait_row, span, "span_id", NULL, .of = TABLE_SPAN),
+	COLUMN(STATE, span_wait_row, wait.state, "state", "as of wait; ?: with more stacks than are told apart",
+	       .may_be_many = true),
+	COLUMN(ID, span_wait_row, wait.user, "user_stack_id", "NULL: none", .of = TABLE_STACK,
+	       .is_nullable = true),
+	COLUMN(ID, span_wait_row, wait.kernel, "kernel_stack_id", NULL, .of = TABLE_STACK, .is_nullable = true),
+	COLUMN(ID, span_wait_row, wait.object, "object_id", "NULL: none, or not recorded", .of = TABLE_OBJECT,
+	       .plus_1 = true),
+	COLUMN(NUMBER, span_wait_row, wait.count, "count", NULL),
+	COLUMN(NS, span_wait_row, wait.blocked_ns, "blocked_ns", NULL),
+	COLUMN(NS, span_wait_row, wait.runnable_ns, "runnable_ns", NULL),
+	COLUMN(NS, span_wait_row, wait.preempted_ns, "preempted_ns", NULL),
+};
+
+static const struct column task_population_columns[] = {
+	COLUMN(NUMBER, population_row, pid, "pid", NULL),
+	COLUMN(TEXT, population_row, kind, "kind", "goroutine, asyncio"),
+	COLUMN(TEXT, population_row, program, "program", NULL),
+	COLUMN(TEXT, population_row, version, "version", "of the runtime; NULL: not known",
+	       .is_nullable = true),
+	COLUMN(NS, population_row, window_ns, "window_ns", "that the looks stand for"),
+	COLUMN(NUMBER, population_row, looks, "looks", NULL),
+	COLUMN(NUMBER, population_row, rate_milli_hz, "rate_milli_hz", "as asked for",
+	       .max = RATE_MAX_MILLI_HZ),
+	COLUMN(NUMBER, population_row, looked_at_ppm, "looked_at_ppm", "of the tasks, by each look",
+	       .max = TASKS_PPM),
+	COLUMN(NS, population_row, cpu_ns, "cpu_ns", "what looking cost"),
+	COLUMN(NUMBER, population_row, stale, "stale",
+	       "looks at a task that changed meanwhile: these have no stack"),
+	COLUMN(NUMBER, population_row, unreadable, "unreadable", "looks at memory that was gone"),
+	COLUMN(NUMBER, population_row, no_row, "no_row", "looks at tasks with more stacks than are told apart"),
+	COLUMN(FLAG, population_row, is_cut, "is_cut", "there were more tasks than are ever looked at"),
+};
+
+static const struct column task_columns[] = {
+	COLUMN(ID, recorded_task, population, "population_id", NULL, .of = TABLE_TASK_POPULATION),
+	COLUMN(TEXT, recorded_task, row.state, "state", "waiting, runnable, running, syscall, ..."),
+	COLUMN(TEXT, recorded_task, row.reason, "reason", "chan send, ...; NULL: none", .is_nullable = true),
+	COLUMN(ID, recorded_task, row.stack, "stack_id", "NULL: none", .of = TABLE_STACK, .is_nullable = true),
+	COLUMN(NUMBER, recorded_task, row.end, "stack_end", "as in stack", .max = STACK_END_COUNT - 1),
+	COLUMN(ID, recorded_task, row.creator_frame, "creator_frame_id",
+	       "where they were made; NULL: not known", .of = TABLE_FRAME, .plus_1 = true),
+	COLUMN(NUMBER, recorded_task, row.parent, "parent",
+	       "number of the task that made them all; NULL: not known, or several", .is_nullable = true),
+	COLUMN(TEXT, recorded_task, row.name, "name", "of the one task, or of all; NULL: none",
+	       .is_nullable = true),
+	COLUMN(TEXT, recorded_task, row.awaited_by, "awaited_by", "the same of tasks that wait for these",
+	       .is_nullable = true),
+	COLUMN(NUMBER, recorded_task, row.seen, "seen", "how often a task was seen so"),
+	COLUMN(NS, recorded_task, row.task_ns, "task_ns", "of task time, which is in no account of a thread"),
+	COLUMN(NS, recorded_task, row.task_se_ns, "task_se_ns", "its standard error"),
+};
+
+static const struct column longest_columns[] = {
+	COLUMN(ID, longest_row, wait, "wait_id", NULL, .of = TABLE_WAIT),
+	COLUMN(NS, longest_row, start_ns, "start_ns", "behind the start of the window"),
+	COLUMN(ID, longest_row, waker, "waker_id", "who ended it; NULL: not known, or not recorded",
+	       .of = TABLE_WAKER, .plus_1 = true),
+};
+
+static const struct column task_look_columns[] = {
+	COLUMN(ID, look_row, population, "population_id", NULL, .of = TABLE_TASK_POPULATION),
+	COLUMN(NS, look_row, start_ns, "start_ns", "of the time that it stands for"),
+	COLUMN(NS, look_row, period_ns, "period_ns", NULL),
+	COLUMN(NUMBER, look_row, looks, "looks", "that were joined", .max = UINT32_MAX),
+	COLUMN(NUMBER, look_row, weight_milli, "weight_milli",
+	       "the most tasks, in thousandths, that one stood for", .max = WEIGHT_MAX_MILLI),
+	COLUMN(NUMBER, look_row, stale, "stale", "as in task_population, as the next two", .max = UINT32_MAX),
+	COLUMN(NUMBER, look_row, unreadable, "unreadable", NULL, .max = UINT32_MAX),
+	COLUMN(NUMBER, look_row, no_row, "no_row", NULL, .max = UINT32_MAX),
+};
+
+static const struct column task_look_cells_columns[] = {
+	PLAIN(ID, "look_id", NULL, .of = TABLE_TASK_LOOK),
+	PLAIN(BLOB, "cells", "see docs/file-format.md; those of one look are one after the other"),
+};
+
+#define TABLE(id, type, name_, note_, ...)                                                                            \
+	[TABLE_##id] = { .name = #name_, .note = note_, .columns = name_##_columns,                                    \
+			 .column_cnt = G_N_ELEMENTS(name_##_columns), .row_bytes = sizeof(type), __VA_ARGS__ }
+#define OF(member) offsetof(struct profile, member)
+
+const struct profile_table profile_tables[TABLE_CNT] = {
+	[TABLE_META] = { .name = "meta", .first_id = -1, .max_rows = 64, .write = write_meta, .read = read_meta,
+			 .columns = meta_columns, .column_cnt = G_N_ELEMENTS(meta_columns),
+			 .sql = "CREATE TABLE meta( -- about the whole recording\n"
+				"  key TEXT PRIMARY KEY, -- version, host, kernel, cpus, command_line, filters, self_excluded\n"
+				"  value\n"
+				") WITHOUT ROWID" },
+	TABLE(WINDOW, struct profile_info, window, NULL,
+	      .first_id = PROFILE_WINDOW_ID, .min_rows = 1, .max_rows = 1, .is_of_info = true),
+	TABLE(LOSS, struct profile_loss, loss, "what could not be recorded",
+	      .max_rows = 1024, .array = OF(losses), .add = add_loss),
+	TABLE(STRING, uint8_t, string, NULL,
+	      .max_rows = 3 * PROFILE_ROWS_MAX, .write = write_no_strings, .read = read_string),
+	TABLE(FRAME, struct frame, frame, NULL,
+	      .array = OF(frames), .add = add_frame),
+	TABLE(STACK, struct stack_node, stack,
+	      "prefix tree: a stack is the path from the outermost frame to this row",
+	      .first_id = 1, .max_rows = PROFILE_NODES_MAX, .array = OF(nodes), .add = add_stack),
+	TABLE(THREAD, struct thread, thread, "one thread as one program: an exec begins a new row",
+	      .array = OF(threads), .add = add_thread),
+	TABLE(OBJECT, struct object, object, "what threads waited for: futexes",
+	      .array = OF(objects), .add = add_object),
+	TABLE(WAIT, struct wait, wait, "all waits of one thread with the same state, flags, stacks and object",
+	      .array = OF(waits), .add = add_wait),
+	TABLE(STATE_TOTAL, struct state_total, state_total,
+	      "exact, whatever was sampled: all waits of one thread in one state but those filtered",
+	      .array = OF(states)),
+	TABLE(SAMPLING, struct profile_sampling, sampling,
+	      "waits below the scale were kept with probability duration / scale",
+	      .first_id = PROFILE_WINDOW_ID, .max_rows = 1, .is_of_info = true,
+	      .info_at = offsetof(struct profile_info, sampling)),
+	TABLE(WAKER, struct waker, waker, "what made threads runnable: a thread at a place, or an interrupt",
+	      .array = OF(wakers), .add = add_waker),
+	TABLE(WAKE, struct wake, wake, "the sleeps of one wait row that one waker ended",
+	      .array = OF(wakes), .add = add_wake),
+	TABLE(CHAIN, struct chain_node, chain, "a waker, and the chain that had ended its own last wait",
+	      .array = OF(chains), .add = add_chain),
+	TABLE(STORY, struct story, story, "sleeps of one wake row that one chain ended",
+	      .array = OF(stories)),
+	TABLE(HOP, struct hop_row, hop, "what one waker of the chain did in that time",
+	      .max_rows = PROFILE_CHAIN_MAX * PROFILE_ROWS_MAX, .next = next_hop, .add = add_hop),
+	TABLE(BLAME, struct blame, blame,
+	      "who held the CPU while a thread stood in its queue; what no row of it takes is not known",
+	      .array = OF(blames), .add = add_blame),
+	TABLE(STORM, struct storm, storm, "events of one waker that woke 8 threads or more at once",
+	      .array = OF(storms), .add = add_storm),
+	TABLE(SLICE, uint8_t, slice, "the window in pieces of meta's slice_ns, the first one being 0",
+	      .max_rows = SLICES_MAX, .write = slices_write, .read = row_of_slice),
+	TABLE(SLICE_CELLS, uint8_t, slice_cells, "the same for each wait row",
+	      .write = slices_write_cells, .read = row_of_slice_cells),
+	TABLE(ON_CPU, struct on_cpu_sample, on_cpu,
+	      "samples of a thread on CPU with the same stacks in the same slice",
+	      .array = OF(on_cpu), .add = add_on_cpu),
+	TABLE(REQUEST, struct request_row, request,
+	      "a function whose calls are requests, a pair of probes, or a port",
+	      .max_rows = OFFCPU_REQUEST_FUNCS_MAX, .array = OF(requests), .add = add_request),
+	TABLE(REQUEST_CALLS, struct request_row, request_calls,
+	      "where there are several functions: all calls, be they a request or inside of one",
+	      .max_rows = OFFCPU_REQUEST_FUNCS_MAX, .id_note = "of the request",
+	      .next = next_request_calls, .add = add_request_calls),
+	TABLE(REQUEST_PART, struct request_part, request_part, "what all requests of alike latency did",
+	      .array = OF(request_parts)),
+	TABLE(SPAN, struct request_span, span, "single requests: the slowest, and a sample of the others",
+	      .array = OF(spans)),
+	TABLE(SPAN_WAIT, struct span_wait_row, span_wait, "the waits of a span with the same stacks",
+	      .next = next_span_wait, .add = add_span_wait),
+	TABLE(TASK_POPULATION, struct population_row, task_population,
+	      "the tasks of one process: goroutines, or tasks of asyncio",
+	      .max_rows = TASKS_POPULATIONS_MAX, .next = next_population, .add = add_population),
+	TABLE(TASK, struct recorded_task, task, "tasks with the same state, reason, stack and creator",
+	      .max_rows = TASKS_RECORDED_MAX, .next = next_task, .add = add_task),
+	TABLE(LONGEST, struct longest_row, longest,
+	      "of rows of waits: when the longest began, where it is 1 ms or more",
+	      .next = next_longest, .add = add_longest),
+	TABLE(TASK_LOOK, struct look_row, task_look,
+	      "a look at the tasks of one population, or neighbouring ones that were joined",
+	      .max_rows = TASKS_POPULATIONS_MAX * TASK_LOOKS_MAX, .next = next_look, .add = add_look),
+	TABLE(TASK_LOOK_CELLS, uint8_t, task_look_cells, "what it found of each task row",
+	      .write = task_look_cells_write, .read = row_of_task_look_cells),
+};
+
+uint64_t column_value(const struct column *c, const void *row)
+{
+	const void *at = (const char *)row + c->at;
+
+	switch (c->bytes) {
+	case 1: return *(const uint8_t *)at;
+	case 2: return *(const uint16_t *)at;
+	case 4: return *(const uint32_t *)at;
+	default: return *(const uint64_t *)at;
+	}
+}
+
+void column_set(const struct column *c, void *row, uint64_t value)
+{
+	void *at = (char *)row + c->at;
+
+	switch (c->bytes) {
+	case 1: *(uint8_t *)at = (uint8_t)value; break;
+	case 2: *(uint16_t *)at = (uint16_t)value; break;
+	case 4: *(uint32_t *)at = (uint32_t)value; break;
+	default: *(uint64_t *)at = value; break;
+	}
+}
+
+uint64_t column_max(const struct column *c)
+{
+	if (c->max || c->kind == COLUMN_FLAG)
+		return c->max ? c->max : 1;
+	if (c->kind == COLUMN_NS)
+		return PROFILE_NS_MAX;
+	return c->bytes < 8 ? (UINT64_C(1) << (8 * c->bytes)) - 1 : INT64_MAX;
+}
+
+static const char *type_of(const struct column *c)
+{
+	if (c->kind == COLUMN_BLOB)
+		return "BLOB";
+	return c->kind == COLUMN_TEXT || c->kind == COLUMN_STATE || c->kind == COLUMN_HIST || c->is_text ? "TEXT" : "INTEGER";
+}
+
+static const char *table_of(const struct column *c)
+{
+	switch (c->kind) {
+	case COLUMN_WINDOW: return "window";
+	case COLUMN_STRING: return "string";
+	case COLUMN_ID: return profile_tables[c->of].name;
+	default: return NULL;
+	}
+}
+
+static void append_note(GString *s, const char *note)
+{
+	if (note)
+		g_string_append_printf(s, " -- %s", note);
+	g_string_append_c(s, '\n');
+}
+
+char *profile_table_sql(const struct profile_table *t)
+{
+	GString *s = g_string_new(NULL);
+
+	if (t->sql)
+		return g_string_free(g_string_assign(s, t->sql), FALSE);
+	g_string_append_printf(s, "CREATE TABLE %s(", t->name);
+	append_note(s, t->note);
+	g_string_append(s, "  id INTEGER PRIMARY KEY,");
+	append_note(s, t->id_note);
+	for (unsigned i = 0; i < t->column_cnt; i++) {
+		const struct column *c = &t->columns[i];
+
+		g_string_append_printf(s, "  %s %s", c->name, type_of(c));
+		if (table_of(c))
+			g_string_append_printf(s, " REFERENCES %s(id)", table_of(c));
+		g_string_append(s, i + 1 < t->column_cnt ? "," : "");
+		append_note(s, c->note);
+	}
+	g_string_append_c(s, ')');
+	return g_string_free(s, FALSE);
 }
 
 const char profile_views[] =

@@ -95,8 +95,8 @@ void row_of_slice_cells(struct reader *r)
 	uint32_t cnt;
 	const void *bytes = row_blob(r, 2, &cnt);
 
-	if (!s || slice >= s->cells->len || !are_ids_kept(r->waits, r->p->waits->len) ||
-	    !are_ids_kept(r->wakes, r->p->wakes->len)) {
+	if (!s || slice >= s->cells->len || !are_ids_kept(r->ids[TABLE_WAIT], r->p->waits->len) ||
+	    !are_ids_kept(r->ids[TABLE_WAKE], r->p->wakes->len)) {
 		row_wrong(r, 1);
 		return;
 	}

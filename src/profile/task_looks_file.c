@@ -10,31 +10,22 @@
 
 #define BLOB_BYTES 32768U	/* and a cell: readers take none above 64 KiB */
 #define MILLI 1000
-#define WEIGHT_MAX_MILLI (UINT64_C(1) << 48)
 
-static int write_looks(sqlite3 *db, const struct profile *p)
+/* Those of one population follow one another. */
+bool next_look(const struct profile *p, struct table_at *at, void *ret_row)
 {
-	struct insert in = insert_into(db, "INSERT INTO task_look VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
-	uint64_t id = 0;
+	for (; at->i < p->tasks->len; at->i++, at->k = 0) {
+		if (at->k >= profile_tasks(p, at->i)->when->len)
+			continue;
+		const struct task_look *look = task_looks_get(profile_tasks(p, at->i), at->k++);
 
-	for (guint i = 0; i < p->tasks->len; i++) {
-		for (guint k = 0; k < profile_tasks(p, i)->when->len; k++) {
-			const struct task_look *look = task_looks_get(profile_tasks(p, i), k);
-
-			insert_id(&in, id++);
-			insert_number(&in, i);
-			insert_number(&in, look->start_ns);
-			insert_number(&in, look->period_ns);
-			insert_number(&in, look->looks);
-			insert_number(&in, (uint64_t)(look->weight * MILLI));
-			insert_number(&in, look->stale);
-			insert_number(&in, look->unreadable);
-			insert_number(&in, look->no_row);
-			if (!insert_row_done(&in))
-				return insert_end(&in);
-		}
+		*(struct look_row *)ret_row = (struct look_row){
+			at->i, look->start_ns, look->period_ns, look->looks, (uint64_t)(look->weight * MILLI),
+			look->stale, look->unreadable, look->no_row,
+		};
+		return true;
 	}
-	return insert_end(&in);
+	return false;
 }
 
 /* The cells from *at on, as many as a blob takes. */
@@ -53,7 +44,7 @@ static void encode(const struct tasks *t, const struct task_look *look, guint *a
 	}
 }
 
-static int write_cells(sqlite3 *db, const struct profile *p)
+int task_look_cells_write(sqlite3 *db, const struct profile *p)
 {
 	struct insert in = insert_into(db, "INSERT INTO task_look_cells VALUES(?, ?, ?)");
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
@@ -76,36 +67,24 @@ static int write_cells(sqlite3 *db, const struct profile *p)
 	return insert_end(&in);
 }
 
-int task_looks_write(sqlite3 *db, const struct profile *p)
+uint32_t add_look(struct reader *r, const void *row)
 {
-	int rc = write_looks(db, p);
-
-	return rc == SQLITE_OK ? write_cells(db, p) : rc;
-}
-
-/* Those of one population follow one another. */
-void row_of_task_look(struct reader *r)
-{
-	const uint32_t population = row_u32(r, 1);
+	const struct look_row *from = row;
+	struct tasks *t = g_ptr_array_index(r->p->tasks, from->population);
+	const struct reader_look at = { from->population, t->when->len };
 	const struct task_look look = {
-		.start_ns = row_ns(r, 2),
-		.period_ns = row_ns(r, 3),
-		.looks = row_number(r, 4, UINT32_MAX),
-		.weight = (double)row_number(r, 5, WEIGHT_MAX_MILLI) / MILLI,
-		.stale = row_number(r, 6, UINT32_MAX),
-		.unreadable = row_number(r, 7, UINT32_MAX),
-		.no_row = row_number(r, 8, UINT32_MAX),
+		.start_ns = from->start_ns,
+		.period_ns = from->period_ns,
+		.looks = from->looks,
+		.weight = (double)from->weight_milli / MILLI,
+		.stale = from->stale,
+		.unreadable = from->unreadable,
+		.no_row = from->no_row,
 	};
-
-	if (population >= r->p->tasks->len)
-		row_wrong(r, 1);
-	if (r->wrong)
-		return;
-	struct tasks *t = g_ptr_array_index(r->p->tasks, population);
-	const struct reader_look at = { population, t->when->len };
 
 	g_array_append_val(t->when, look);
 	g_array_append_val(r->task_looks, at);
+	return 0;
 }
 
 static void decode(struct tasks *t, struct task_look *look, struct cursor *c)

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Tasks in a recording: their tables written and read. */
+/* Tasks in a recording: their what of their tables does not follow from their description. */
 #include "profile/tasks_file.h"
 
 #include <string.h>
 
-#include "profile/profile_insert.h"
 #include "profile/profile_reader.h"
 #include "profile/profile_rows.h"
 #include "profile/task_looks.h"
-
-#define PPM 1000000
-#define RATE_MAX_MILLI_HZ 1000000
 
 static guint rows_of_all(const struct profile *p)
 {
@@ -117,126 +113,73 @@ bool tasks_check(const struct profile *p, GError **error)
 	return true;
 }
 
-static int write_populations(sqlite3 *db, const struct profile *p)
+bool next_population(const struct profile *p, struct table_at *at, void *ret_row)
 {
-	struct insert in = insert_into(db,
-				       "INSERT INTO task_population VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	if (at->i >= p->tasks->len)
+		return false;
+	const struct tasks *t = profile_tasks(p, at->i++);
 
-	for (guint i = 0; i < p->tasks->len; i++) {
-		const struct tasks *t = profile_tasks(p, i);
-
-		insert_id(&in, i);
-		insert_number(&in, t->pid);
-		insert_text(&in, tasks_kind_name(t->kind));
-		insert_text(&in, t->program);
-		insert_text(&in, t->version);
-		insert_number(&in, t->window_ns);
-		insert_number(&in, t->looks);
-		insert_number(&in, (uint64_t)(t->rate_hz * 1000));
-		insert_number(&in, MAX((uint64_t)(t->looked_at_share * PPM), 1));
-		insert_number(&in, t->cpu_ns);
-		insert_number(&in, t->stale);
-		insert_number(&in, t->unreadable);
-		insert_number(&in, t->no_row);
-		insert_number(&in, t->is_cut);
-		if (!insert_row_done(&in))
-			break;
-	}
-	return insert_end(&in);
+	*(struct population_row *)ret_row = (struct population_row){
+		.pid = t->pid,
+		.kind = tasks_kind_name(t->kind),
+		.program = t->program,
+		.version = t->version,
+		.window_ns = t->window_ns,
+		.looks = t->looks,
+		.rate_milli_hz = (uint32_t)(t->rate_hz * 1000),
+		.looked_at_ppm = MAX((uint32_t)(t->looked_at_share * TASKS_PPM), 1),
+		.cpu_ns = t->cpu_ns,
+		.stale = t->stale,
+		.unreadable = t->unreadable,
+		.no_row = t->no_row,
+		.is_cut = t->is_cut,
+	};
+	return true;
 }
 
-static void put_or_null(struct insert *in, uint64_t value, uint64_t less)
+bool next_task(const struct profile *p, struct table_at *at, void *ret_row)
 {
-	if (value)
-		insert_number(in, value - less);
-	else
-		insert_null(in);
-}
+	for (; at->i < p->tasks->len; at->i++, at->k = 0) {
+		const struct tasks *t = profile_tasks(p, at->i);
 
-static void put_row(struct insert *in, guint population, const struct task_row *row)
-{
-	insert_number(in, population);
-	insert_text(in, row->state);
-	insert_text(in, row->reason);
-	put_or_null(in, row->stack, 0);
-	insert_number(in, row->end);
-	put_or_null(in, row->creator_frame, 1);
-	put_or_null(in, MIN(row->parent, INT64_MAX), 0);
-	insert_text(in, row->name);
-	insert_text(in, row->awaited_by);
-	insert_number(in, row->seen);
-	insert_number(in, MIN(row->task_ns, PROFILE_NS_MAX));
-	insert_number(in, MIN(row->task_se_ns, PROFILE_NS_MAX));
-}
-
-static int write_rows(sqlite3 *db, const struct profile *p)
-{
-	struct insert in = insert_rows(db, "INSERT INTO task VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-				       rows_of_all(p));
-	uint64_t id = 0;
-
-	for (guint i = 0; i < p->tasks->len; i++) {
-		const struct tasks *t = profile_tasks(p, i);
-
-		for (guint k = 0; k < t->rows->len; k++) {
-			insert_id(&in, id++);
-			put_row(&in, i, tasks_get(t, k));
-			if (!insert_row_done(&in))
-				return insert_end(&in);
+		if (at->k < t->rows->len) {
+			*(struct recorded_task *)ret_row = (struct recorded_task){ at->i, *tasks_get(t, at->k++) };
+			return true;
 		}
 	}
-	return insert_end(&in);
+	return false;
 }
 
-int tasks_write(sqlite3 *db, const struct profile *p)
+uint32_t add_population(struct reader *r, const void *row)
 {
-	int rc = write_populations(db, p);
-
-	return rc == SQLITE_OK ? write_rows(db, p) : rc;
-}
-
-static enum tasks_kind kind_at(struct reader *r, int column)
-{
+	const struct population_row *from = row;
 	enum tasks_kind kind = TASKS_GO;
 
-	if (!tasks_kind_parse(row_text(r, column), &kind))
-		row_wrong(r, column);
-	return kind;
-}
-
-static const char *text_or_null(struct reader *r, int column)
-{
-	return row_is_null(r, column) ? NULL : row_own_text(r, column);
-}
-
-static uint64_t positive(struct reader *r, int column, uint64_t max)
-{
-	uint64_t value = row_number(r, column, max);
-
-	if (!value)
-		row_wrong(r, column);
-	return value;
-}
-
-void row_of_task_population(struct reader *r)
-{
-	struct tasks *t = tasks_new(kind_at(r, 2), row_u32(r, 1));
-
-	t->program = row_own_text(r, 3);
-	t->version = text_or_null(r, 4);
-	t->window_ns = positive(r, 5, PROFILE_NS_MAX);
-	t->looks = positive(r, 6, INT64_MAX);
-	t->rate_hz = (double)row_number(r, 7, RATE_MAX_MILLI_HZ) / 1000;
-	t->looked_at_share = (double)positive(r, 8, PPM) / PPM;
-	t->cpu_ns = row_ns(r, 9);
-	t->stale = row_number(r, 10, INT64_MAX);
-	t->unreadable = row_number(r, 11, INT64_MAX);
-	t->no_row = row_number(r, 12, INT64_MAX);
-	t->is_cut = row_number(r, 13, 1) != 0;
+	if (!tasks_kind_parse(from->kind, &kind))
+		reader_wrong(r, "kind");
+	if (!from->window_ns)
+		reader_wrong(r, "window_ns");
+	if (!from->looks)
+		reader_wrong(r, "looks");
+	if (!from->looked_at_ppm)
+		reader_wrong(r, "looked_at_ppm");
 	if (r->wrong)
-		tasks_free(t);
-	else
-		g_ptr_array_add(r->p->tasks, t);
+		return 0;
+	struct tasks *t = tasks_new(kind, from->pid);
+
+	t->program = from->program;
+	t->version = from->version;
+	t->window_ns = from->window_ns;
+	t->looks = from->looks;
+	t->rate_hz = (double)from->rate_milli_hz / 1000;
+	t->looked_at_share = (double)from->looked_at_ppm / TASKS_PPM;
+	t->cpu_ns = from->cpu_ns;
+	t->stale = from->stale;
+	t->unreadable = from->unreadable;
+	t->no_row = from->no_row;
+	t->is_cut = from->is_cut;
+	g_ptr_array_add(r->p->tasks, t);
+	return r->p->tasks->len - 1;
 }
 
 static struct task_frame frame_at(const struct profile *p, uint32_t id)
@@ -257,34 +200,23 @@ void tasks_take_frames(const struct profile *p, struct task_row *row)
 }
 
 /* Rows of one population follow one another. */
-void row_of_task(struct reader *r)
+uint32_t add_task(struct reader *r, const void *from)
 {
-	uint32_t population = row_u32(r, 1);
-	struct task_row row = {
-		.state = row_own_text(r, 2),
-		.reason = text_or_null(r, 3),
-		.stack = row_id(r, 4, r->nodes, true),
-		.end = (enum stack_end)row_number(r, 5, STACK_END_COUNT - 1),
-		.creator_frame = row_is_null(r, 6) ? 0 : row_id(r, 6, r->frames, false) + 1,
-		.parent = row_is_null(r, 7) ? 0 : row_number(r, 7, INT64_MAX),
-		.name = text_or_null(r, 8),
-		.awaited_by = text_or_null(r, 9),
-		.seen = row_number(r, 10, INT64_MAX),
-		.task_ns = row_ns(r, 11),
-		.task_se_ns = row_ns(r, 12),
-	};
-	struct tasks *t = population < r->p->tasks->len ? g_ptr_array_index(r->p->tasks, population) : NULL;
+	const struct recorded_task *read = from;
+	struct tasks *t = g_ptr_array_index(r->p->tasks, read->population);
+	struct task_row row = read->row;
 
-	if (!t || !*row.state)
-		row_wrong(r, t ? 2 : 1);
+	if (!*row.state)
+		reader_wrong(r, "state");
 	if (profile_get_node(r->p, row.stack)->depth > TASKS_DEPTH_MAX)
-		row_wrong(r, 4);
+		reader_wrong(r, "stack_id");
 	if (r->wrong)
-		return;
+		return 0;
 	if (row.creator_frame)
 		row.creator = frame_at(r->p, row.creator_frame - 1);
 	row.tasks = (double)row.task_ns / (double)t->window_ns;
 	t->tasks += row.tasks;
 	tasks_take_frames(r->p, &row);
 	g_array_append_val(t->rows, row);
+	return t->rows->len - 1;
 }

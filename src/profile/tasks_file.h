@@ -10,6 +10,7 @@
 #define TASKS_POPULATIONS_MAX 1024
 #define TASKS_RECORDED_MAX (1u << 14)	/* rows of all populations together */
 #define TASKS_DEPTH_MAX 256
+#define TASKS_PPM 1000000	/* of a share that is kept as a number */
 
 static inline const struct tasks *profile_tasks(const struct profile *p, guint i)
 {

@@ -100,7 +100,7 @@ void fleet_note(GHashTable *table, uint64_t id, uint32_t index)
 	g_hash_table_insert(table, g_memdup2(&id, sizeof(id)), GUINT_TO_POINTER(index + 1));
 }
 
-bool fleet_find(GHashTable *table, uint64_t id, const char *what, uint32_t *ret_index, GError **error)
+static bool fleet_find(GHashTable *table, uint64_t id, const char *what, uint32_t *ret_index, GError **error)
 {
 	guint at = id ? GPOINTER_TO_UINT(g_hash_table_lookup(table, &id)) : 1;
 

@@ -71,7 +71,5 @@ bool fleet_room(const struct fleet *f, GError **error);
 void fleet_note(GHashTable *table, uint64_t id, uint32_t index);
 /* What is sent once a day: is it there?  What is not is counted, for it must not cost the rest of the report. */
 bool fleet_content(struct fleet *f, GHashTable *table, uint64_t id, uint32_t *ret_index);
-/* 0 is none; false with one sentence for what is not there. */
-bool fleet_find(GHashTable *table, uint64_t id, const char *what, uint32_t *ret_index, GError **error);
 
 #endif

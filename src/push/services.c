@@ -32,7 +32,7 @@ void services_free(struct services *s)
 	g_free(s);
 }
 
-void services_add(struct services *s, const char *name)
+static void services_add(struct services *s, const char *name)
 {
 	if (*name && g_hash_table_size(s->names) < s->max && !g_hash_table_contains(s->names, name))
 		g_hash_table_add(s->names, g_strdup(name));

@@ -20,7 +20,5 @@ void services_free(struct services *s);	/* NULL is fine */
 void services_learn(struct services *s, const struct profile *p);
 /* Valid as long as s. */
 const char *services_name(const struct services *s, const struct thread *t);
-/* Gives it a name of its own, where there is room. */
-void services_add(struct services *s, const char *name);
 
 #endif

@@ -64,8 +64,8 @@ static void find_takers(struct profile *p, struct group *groups)
 			continue;
 		struct group *g = group_of(groups, w);
 
-		w->off_cpu_se_ns = pack_error_value(pack_error(w->off_cpu_se_ns), PACK_ERROR_BITS);
-		w->count_se = pack_error_value(pack_error(w->count_se), PACK_ERROR_BITS);
+		w->off_cpu_se_ns = pack_error_value(pack_error(w->off_cpu_se_ns));
+		w->count_se = pack_error_value(pack_error(w->count_se));
 		if (!g->taker || w->off_cpu_se_ns > wait_at(p, g->taker - 1)->off_cpu_se_ns)
 			g->taker = i + 1;
 	}

@@ -10,7 +10,6 @@ GQuark store_error_quark(void);
 enum store_error {
 	STORE_ERROR_FILE,	/* it cannot be opened, read or written */
 	STORE_ERROR_DAMAGED,	/* a file of the history is none, or is cut off, corrupted or forged */
-	STORE_ERROR_NEWER,	/* of a version that this one does not know */
 	STORE_ERROR_EMPTY,	/* there is nothing in that time */
 	STORE_ERROR_TOO_MUCH,
 	STORE_ERROR_BUSY,	/* another process writes */

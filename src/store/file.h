@@ -9,7 +9,7 @@
 
 /* One file of a history: an SQLite database (docs/history.md). */
 
-#define STORE_FILE_VERSION 2
+#define STORE_FILE_VERSION 1
 #define STORE_FILE_APPLICATION_ID 0x6f666368	/* "ofch" */
 
 /* A window, or the sum of some that follow one another. */
@@ -65,8 +65,8 @@ const GPtrArray *store_file_names(struct store_file *f, GError **error);
  */
 struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profile *with, GError **error);
 /*
- * Cells of a row, unpacked: free with g_free().  NULL without a sentence: it has none, as it is older than they are or
- * there are too many.
+ * Cells of a row, unpacked: free with g_free().  NULL without a sentence: it has none, as there
+ * are too many.
  */
 uint8_t *store_file_cells(struct store_file *f, uint64_t seq, size_t *ret_bytes, GError **error);
 /* Before `with` is freed and the file is read for another profile. */

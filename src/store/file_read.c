@@ -17,7 +17,7 @@ const struct store_table store_tables[] = {
 		  "  id INTEGER PRIMARY KEY,\n"
 		  "  bytes INTEGER, -- unpacked\n"
 		  "  packed BLOB\n"
-		  ")", 1 },
+		  ")" },
 	{ "window", "CREATE TABLE window( -- one, or the sum of some that follow one another\n"
 		    "  seq INTEGER PRIMARY KEY, -- windows are numbered as they came: the first\n"
 		    "  last_seq INTEGER,\n"
@@ -25,27 +25,27 @@ const struct store_table store_tables[] = {
 		    "  duration_ns INTEGER,\n"
 		    "  start_ns INTEGER, -- CLOCK_MONOTONIC\n"
 		    "  line BLOB -- time by class, process, service, reason\n"
-		    ")", 1 },
+		    ")" },
 	{ "rows", "CREATE TABLE rows(\n"
 		  "  seq INTEGER PRIMARY KEY,\n"
 		  "  bytes INTEGER, -- unpacked\n"
 		  "  packed BLOB\n"
-		  ")", 1 },
+		  ")" },
 	{ "name", "CREATE TABLE name( -- of the groups in window.line\n"
 		  "  id INTEGER PRIMARY KEY,\n"
 		  "  name TEXT\n"
-		  ")", 1 },
+		  ")" },
 	{ "gap", "CREATE TABLE gap( -- time that was not observed\n"
 		 "  from_unix_ns INTEGER,\n"
 		 "  to_unix_ns INTEGER,\n"
 		 "  why TEXT\n"
-		 ")", 1 },
+		 ")" },
 	{ "cells", "CREATE TABLE cells( -- of a window, time by process and service and reason\n"
 		   "  seq INTEGER PRIMARY KEY,\n"
 		   "  bytes INTEGER, -- unpacked\n"
 		   "  packed BLOB\n"
-		   ")", 2 },
-	{ NULL, NULL, 0 },
+		   ")" },
+	{ NULL, NULL },
 };
 
 static void clear_row(gpointer row)
@@ -79,7 +79,7 @@ const struct store_name *store_file_name(const struct store_file *f)
 	return &f->name;
 }
 
-bool store_file_damaged(struct store_file *f, const char *what, GError **error)
+static bool store_file_damaged(struct store_file *f, const char *what, GError **error)
 {
 	return store_fail(error, STORE_ERROR_DAMAGED, "'%s' is damaged: %s", f->path, what);
 }
@@ -92,7 +92,7 @@ bool store_file_fail(struct store_file *f, int rc, const char *what, GError **er
 			  f->db ? sqlite3_errmsg(f->db) : sqlite3_errstr(rc));
 }
 
-sqlite3_stmt *store_file_prepare(struct store_file *f, const char *sql, GError **error)
+static sqlite3_stmt *store_file_prepare(struct store_file *f, const char *sql, GError **error)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(f->db, sql, -1, &stmt, NULL);
@@ -158,7 +158,7 @@ bool store_file_is_new(struct store_file *f)
 	return answer;
 }
 
-static bool check_table(struct store_file *f, sqlite3_stmt *stmt, int64_t version, unsigned *found, GError **error)
+static bool check_table(struct store_file *f, sqlite3_stmt *stmt, unsigned *found, GError **error)
 {
 	const char *type = (const char *)sqlite3_column_text(stmt, 0),
 		   *name = (const char *)sqlite3_column_text(stmt, 1);
@@ -167,7 +167,7 @@ static bool check_table(struct store_file *f, sqlite3_stmt *stmt, int64_t versio
 	for (const struct store_table *t = store_tables; t->name; t++) {
 		if (g_strcmp0(type, "table") != 0 || g_strcmp0(name, t->name) != 0)
 			continue;
-		if (t->since > version || g_strcmp0(sql, t->sql) != 0 || sqlite3_column_int(stmt, 2) <= 0)
+		if (g_strcmp0(sql, t->sql) != 0 || sqlite3_column_int(stmt, 2) <= 0)
 			break;
 		(*found)++;
 		return true;
@@ -177,8 +177,7 @@ static bool check_table(struct store_file *f, sqlite3_stmt *stmt, int64_t versio
 
 bool store_file_check_schema(struct store_file *f, GError **error)
 {
-	/* all of one moment: a writer may add what an older version lacked */
-	int rc = sqlite3_exec(f->db, "BEGIN", NULL, NULL, NULL);
+	int rc;
 	int64_t id = pragma_number(f, "PRAGMA application_id", &rc),
 		version = rc == SQLITE_OK ? pragma_number(f, "PRAGMA user_version", &rc) : 0;
 	unsigned found = 0, want = 0;
@@ -188,9 +187,9 @@ bool store_file_check_schema(struct store_file *f, GError **error)
 		return store_file_fail(f, rc, "read", error);
 	if (id != STORE_FILE_APPLICATION_ID)
 		return store_fail(error, STORE_ERROR_DAMAGED, "'%s' is no file of a history", f->path);
-	if (version > STORE_FILE_VERSION)
-		return store_fail(error, STORE_ERROR_NEWER,
-				  "'%s' was written by a newer offcpu (version %" G_GINT64_FORMAT
+	if (version != STORE_FILE_VERSION)
+		return store_fail(error, STORE_ERROR_DAMAGED,
+				  "'%s' was written by another version of offcpu (history %" G_GINT64_FORMAT
 				  "; this one reads %d)",
 				  f->path, version, STORE_FILE_VERSION);
 	sqlite3_stmt *stmt = store_file_prepare(f, "SELECT type, name, rootpage, sql FROM sqlite_master LIMIT 100",
@@ -199,14 +198,12 @@ bool store_file_check_schema(struct store_file *f, GError **error)
 	if (!stmt)
 		return false;
 	while (ok && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-		ok = check_table(f, stmt, version, &found, error);
+		ok = check_table(f, stmt, &found, error);
 	if (ok && rc != SQLITE_DONE)
 		ok = store_file_fail(f, rc, "read", error);
 	sqlite3_finalize(stmt);
-	sqlite3_exec(f->db, "COMMIT", NULL, NULL, NULL);
 	for (const struct store_table *t = store_tables; t->name; t++)
-		want += t->since <= version;
-	f->has_cells = version >= STORE_CELLS_SINCE;
+		want++;
 	return ok && (found == want || store_file_damaged(f, "a table is missing", error));
 }
 
@@ -515,8 +512,6 @@ struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profi
 
 uint8_t *store_file_cells(struct store_file *f, uint64_t seq, size_t *ret_bytes, GError **error)
 {
-	if (!f->has_cells)
-		return NULL;
 	if (!f->cells)
 		f->cells = store_file_prepare(f, "SELECT bytes, packed FROM cells WHERE seq = ?", error);
 	if (!f->cells)

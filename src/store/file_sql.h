@@ -24,27 +24,22 @@ struct store_file {
 	GPtrArray *names;	/* NULL: not read yet */
 	GHashTable *number_of_name;	/* a writer's */
 	bool is_writable;
-	bool has_cells;
 	uint64_t work_bytes;	/* what was unpacked so far */
 };
 
-/* Of a version, byte by byte: readers look at nothing else.  Ended by NULL. */
+/* Byte by byte: readers look at nothing else.  Ended by NULL. */
 struct store_table {
 	const char *name, *sql;
-	int since;	/* version */
 };
 extern const struct store_table store_tables[];
-#define STORE_CELLS_SINCE 2
 
 /* With what SQLite says of it. */
 bool store_file_fail(struct store_file *f, int rc, const char *what, GError **error);
-bool store_file_damaged(struct store_file *f, const char *what, GError **error);
 /* Nobody has written to it yet: who was to may have been killed before. */
 bool store_file_is_new(struct store_file *f);
 /* Every table is there, as it is published, and nothing that could run. */
 bool store_file_check_schema(struct store_file *f, GError **error);
 /* The dictionary as it is now. */
 const struct dict *store_file_dict(struct store_file *f, GError **error);
-sqlite3_stmt *store_file_prepare(struct store_file *f, const char *sql, GError **error);
 
 #endif

@@ -39,22 +39,6 @@ static bool make_tables(struct store_file *f, GError **error)
 	return run(f, sql->str, error);
 }
 
-/* A file of an older version, of today: what it lacks is made. */
-static bool bring_up(struct store_file *f, GError **error)
-{
-	g_autoptr(GString) sql = g_string_new("BEGIN IMMEDIATE;");
-
-	if (f->has_cells)
-		return true;
-	g_string_append_printf(sql, "PRAGMA user_version=%d;", STORE_FILE_VERSION);
-	for (const struct store_table *t = store_tables; t->name; t++)
-		if (t->since == STORE_CELLS_SINCE)
-			g_string_append_printf(sql, "%s;", t->sql);
-	g_string_append(sql, "COMMIT");
-	f->has_cells = true;
-	return run(f, sql->str, error);
-}
-
 static gpointer name_key(const GPtrArray *names, guint i)
 {
 	return g_ptr_array_index(names, i);
@@ -102,7 +86,7 @@ struct store_file *store_file_create(const char *dir, const struct store_name *n
 		store_file_fail(f, rc, "write", error);
 	}
 	if (rc == SQLITE_OK && run(f, begin_writing, error) && (!store_file_is_new(f) || make_tables(f, error)) &&
-	    store_file_check_schema(f, error) && bring_up(f, error) && learn(f, error))
+	    store_file_check_schema(f, error) && learn(f, error))
 		return f;
 	store_file_close(f);
 	return NULL;

@@ -56,11 +56,6 @@ struct profile *merge_profile(struct merger *m)
 	return m->p;
 }
 
-uint64_t merge_edge_ns(const struct merger *m)
-{
-	return m->edge_ns;
-}
-
 static uint64_t sum(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;

@@ -28,8 +28,6 @@ struct profile *merge_profile(struct merger *m);
  * many rows. Chains of wakers and slices are of one window, and are left out.
  */
 bool merge_add(struct merger *m, const struct profile *window, GError **error);
-/* CLOCK_MONOTONIC at the end of the last one. */
-uint64_t merge_edge_ns(const struct merger *m);
 /* The caller's own; m is freed.  NULL where nothing was added. */
 struct profile *merge_end(struct merger *m);
 

@@ -2,6 +2,7 @@
 #include "store/pack.h"
 
 #include "profile/on_cpu.h"
+#include "profile/profile_schema.h"
 #include "store/blob.h"
 #include "store/error.h"
 #include "store/pack_hist.h"
@@ -131,12 +132,12 @@ static void pack_threads(struct packer *k)
 /* As a decoder knows the error. */
 static unsigned time_shift(const struct wait *w)
 {
-	return pack_shift(pack_error_value(pack_error(w->off_cpu_se_ns), PACK_ERROR_BITS));
+	return pack_shift(pack_error_value(pack_error(w->off_cpu_se_ns)));
 }
 
 static unsigned count_shift(const struct wait *w)
 {
-	return pack_shift(pack_error_value(pack_error(w->count_se), PACK_ERROR_BITS));
+	return pack_shift(pack_error_value(pack_error(w->count_se)));
 }
 
 static void pack_max(GByteArray *into, const struct wait *w)
@@ -302,53 +303,37 @@ static void pack_wakes(struct packer *k)
 	COLUMN(wakes, struct wake, wakes, pack_hist_counts(k->into, row->hist, row->count));
 }
 
+static uint64_t number_in(struct packer *k, const struct column *c, const void *row, const uint32_t *thread_at)
+{
+	if (c->kind == COLUMN_TEXT)
+		return dict_writer_string(k->w, *(const char *const *)((const char *)row + c->at));
+	if (c->kind == COLUMN_ID)
+		return c->of == TABLE_THREAD ? thread_at[column_value(c, row)]
+					     : dict_writer_waker(k->w, (uint32_t)column_value(c, row));
+	return column_value(c, row);
+}
+
+/* Row by row, all columns that the table has, but for the window. */
+static void pack_table(struct packer *k, enum table_id id, const GArray *rows, const uint32_t *thread_at)
+{
+	const struct profile_table *t = &profile_tables[id];
+
+	blob_put(k->into, rows->len);
+	for (guint i = 0; i < rows->len; i++)
+		for (unsigned n = 0; n < t->column_cnt; n++)
+			if (t->columns[n].kind != COLUMN_WINDOW)
+				blob_put(k->into, number_in(k, &t->columns[n], rows->data + i * t->row_bytes, thread_at));
+}
+
 static void pack_crowd(struct packer *k)
 {
 	g_autofree uint32_t *thread_at = g_new0(uint32_t, k->p->threads->len + 1);
 
 	for (guint i = 0; i < k->threads->len; i++)
 		thread_at[g_array_index(k->threads, struct pack_row, i).at] = i;
-	blob_put(k->into, k->p->blames->len);
-	for (guint i = 0; i < k->p->blames->len; i++) {
-		const struct blame *b = profile_blame(k->p, i);
-		const uint64_t numbers[] = { thread_at[b->thread],
-					     b->kind,
-					     b->pid,
-					     b->tid,
-					     dict_writer_string(k->w, b->comm),
-					     b->count,
-					     b->runnable_ns,
-					     b->preempted_ns };
-
-		for (gsize n = 0; n < G_N_ELEMENTS(numbers); n++)
-			blob_put(k->into, numbers[n]);
-	}
-	blob_put(k->into, k->p->storms->len);
-	for (guint i = 0; i < k->p->storms->len; i++) {
-		const struct storm *s = profile_storm(k->p, i);
-		const uint64_t numbers[] = { dict_writer_waker(k->w, s->waker),
-					     s->event_cnt,
-					     s->call_cnt,
-					     s->woken_cnt,
-					     s->most_cnt,
-					     s->ended_cnt,
-					     s->again_cnt,
-					     s->cpu_ns,
-					     s->again_ns,
-					     s->delay_ns };
-
-		for (gsize n = 0; n < G_N_ELEMENTS(numbers); n++)
-			blob_put(k->into, numbers[n]);
-	}
-	blob_put(k->into, k->p->losses->len);
-	for (guint i = 0; i < k->p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(k->p->losses, struct profile_loss, i);
-
-		blob_put(k->into, dict_writer_string(k->w, l->reason));
-		blob_put(k->into, dict_writer_string(k->w, l->help));
-		blob_put(k->into, l->count);
-		blob_put(k->into, l->time_ns);
-	}
+	pack_table(k, TABLE_BLAME, k->p->blames, thread_at);
+	pack_table(k, TABLE_STORM, k->p->storms, thread_at);
+	pack_table(k, TABLE_LOSS, k->p->losses, thread_at);
 }
 
 bool pack_rows(struct dict_writer *w, const struct profile *p, GByteArray *into, GError **error)
@@ -367,7 +352,7 @@ bool pack_rows(struct dict_writer *w, const struct profile *p, GByteArray *into,
 	k.wait_at = g_new0(uint32_t, p->waits->len + 1);
 	order_threads(&k);
 	order_waits(&k);
-	blob_put(into, p->info.has_tasks ? PACK_VERSION : PACK_VERSION_WITHOUT_TASKS);
+	blob_put(into, PACK_VERSION);
 	pack_info(&k);
 	pack_threads(&k);
 	pack_waits(&k);

@@ -14,8 +14,7 @@
  * 1: without what of single waits is told; 1 and 2: all numbers with all digits; 4: with tasks, and where there are none
  * 3 is written.  All are read.
  */
-#define PACK_VERSION 4
-#define PACK_VERSION_WITHOUT_TASKS 3
+#define PACK_VERSION 1
 #define PACK_ROWS_MAX (UINT32_C(1) << 20)	/* of each table of one window */
 
 /*

@@ -75,7 +75,8 @@ void pack_hist_counts(GByteArray *into, const uint32_t *hist, uint64_t count)
 	}
 }
 
-void unpack_hist_pairs(struct cursor *c, uint32_t *hist)
+/* How many slots further and how many, 0 ends them. */
+static void unpack_hist_pairs(struct cursor *c, uint32_t *hist)
 {
 	uint64_t slot = 0;
 

@@ -17,10 +17,4 @@ void pack_hist_counts(GByteArray *into, const uint32_t *hist, uint64_t count);
 bool unpack_hist_shape(struct cursor *c, uint32_t *hist, uint64_t count, unsigned top);
 void unpack_hist_counts(struct cursor *c, uint32_t *hist, uint64_t count);
 
-/*
- * Pairs of how many slots further and how many, 0 ends them: those that do not add up, and all of files before version
- * 3.
- */
-void unpack_hist_pairs(struct cursor *c, uint32_t *hist);
-
 #endif

@@ -68,9 +68,8 @@ static inline struct pack_rest pack_rest_less(const struct pack_rest *r, const s
 	return (struct pack_rest){ r->count - w->count, r->blocked_ns - w->blocked_ns, r->runnable_ns - w->runnable_ns };
 }
 
-/* An error is an estimate: four bits of it are kept, rounded up, so by 1/8 at most; before version 3 five. */
+/* An error is an estimate: four bits of it are kept, rounded up, so by 1/8 at most. */
 #define PACK_ERROR_BITS 4
-#define PACK_ERROR_BITS_OLD 5
 #define PACK_HIST_BITS 4	/* of a count in a histogram that was sampled */
 #define PACK_MAX_BITS 8			/* of the longest of waits below what is sampled */
 static inline uint64_t pack_error(uint64_t error)
@@ -87,11 +86,11 @@ static inline uint64_t pack_error(uint64_t error)
 	return (uint64_t)drop << PACK_ERROR_BITS | kept;
 }
 
-static inline uint64_t pack_error_value(uint64_t coded, unsigned bits)
+static inline uint64_t pack_error_value(uint64_t coded)
 {
-	uint64_t drop = coded >> bits, kept = coded & ((1u << bits) - 1);
+	uint64_t drop = coded >> PACK_ERROR_BITS, kept = coded & ((1u << PACK_ERROR_BITS) - 1);
 
-	return drop < 63 - bits ? kept << drop : PROFILE_NS_MAX;
+	return drop < 63 - PACK_ERROR_BITS ? kept << drop : PROFILE_NS_MAX;
 }
 
 /* What a number of that error is rounded to a multiple of, as a shift: a quarter to an eighth of it. */
@@ -117,7 +116,7 @@ static inline unsigned pack_wake_top(const struct wake *w)
 					X(sampling.raised_cnt) X(sampling.lowered_cnt) X(sampling.over_cnt)            \
 						X(sampling.budget_ppm) X(sampling.used_ppm) X(sampling.peak_ppm)       \
 							X(sampling.has_used) X(looks.asked_ns) X(looks.rounds)         \
-								X(looks.budget_ppm) X(unknown)
+								X(looks.budget_ppm) X(unknown) X(has_tasks)
 #define PACK_INFO_STRINGS(X) X(host) X(kernel) X(command_line) X(filters) X(version) X(imported)
 
 #endif

@@ -80,7 +80,7 @@ static void get_row(struct reading *r, struct tasks *t)
 	row.parent = get_number(r);
 	row.seen = get_number(r);
 	row.task_ns = get_number(r);
-	row.task_se_ns = pack_error_value(get_number(r), PACK_ERROR_BITS);
+	row.task_se_ns = pack_error_value(get_number(r));
 	if (r->c->bad || !row.state ||
 	    DICT_GET(dict_map_dict(r->m), nodes, struct dict_node, row.stack)->depth > TASKS_DEPTH_MAX) {
 		r->c->bad = true;
@@ -127,7 +127,6 @@ bool unpack_tasks(struct dict_map *m, struct cursor *c, struct profile *p)
 	struct reading r = { m, c, p };
 	uint32_t cnt = blob_get_cnt(c, TASKS_POPULATIONS_MAX);
 
-	p->info.has_tasks = true;
 	while (cnt-- && !c->bad)
 		get_population(&r);
 	return !c->bad;

@@ -78,7 +78,7 @@ static const struct store_name *last_of(const GArray *names, enum store_tier tie
 }
 
 /* What is no file of ours stays, under another name, and does not keep us from going on. */
-static void put_aside(struct store *s, const struct store_name *name)
+static void put_aside(struct store *s, const struct store_name *name, const GError *why)
 {
 	g_autofree char *path = store_path(s->dir, name);
 	g_autofree char *aside = g_strconcat(path, ".damaged", NULL);
@@ -86,7 +86,7 @@ static void put_aside(struct store *s, const struct store_name *name)
 	if (rename(path, aside))
 		return;
 	store_file_unlink(path);
-	g_queue_push_tail(&s->warnings, g_strdup_printf("'%s' is damaged and was put aside as '%s'", path, aside));
+	g_queue_push_tail(&s->warnings, g_strdup_printf("'%s' was put aside as '%s': %s", path, aside, why->message));
 }
 
 char *store_take_warning(struct store *s)
@@ -100,8 +100,8 @@ static struct store_file *create(struct store *s, const struct store_name *name,
 	struct store_file *f = store_file_create(s->dir, name, &why);
 
 	if (!f && g_error_matches(why, STORE_ERROR, STORE_ERROR_DAMAGED)) {
+		put_aside(s, name, why);
 		g_clear_error(&why);
-		put_aside(s, name);
 		f = store_file_create(s->dir, name, &why);
 	}
 	if (!f)
@@ -411,7 +411,7 @@ static bool look_around(struct store *s, GError **error)
 			g_propagate_error(error, g_steal_pointer(&why));
 			return false;
 		}
-		put_aside(s, name);
+		put_aside(s, name, why);
 	}
 	for (int tier = TIER_WINDOW; tier < TIER_HOUR; tier++)
 		g_array_sort(s->pending[tier], by_seq);

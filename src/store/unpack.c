@@ -2,6 +2,7 @@
 #include "store/pack.h"
 
 #include "profile/on_cpu.h"
+#include "profile/profile_schema.h"
 #include "store/blob.h"
 #include "store/pack_hist.h"
 #include "store/pack_longest.h"
@@ -16,7 +17,6 @@ struct unpacker {
 	GHashTable *first;	/* number of an identity -> its first row + 1 */
 	uint32_t *thread_id;	/* of each row */
 	struct pack_sums *sums;
-	bool is_old;		/* before version 3: all numbers have all digits */
 };
 
 /* Times may be anything below this; sums are looked at when all is together. */
@@ -118,34 +118,6 @@ static uint32_t get_thread(struct unpacker *u, uint32_t thread_id)
 	return 0;
 }
 
-static void unpack_old_hist(struct unpacker *u, struct wait *w)
-{
-	uint64_t at = profile_hist_slot(w->max_ns), head = cursor_uleb(&u->c), all = w->count, left = head >> 1;
-
-	if (head & 1) {
-		unpack_hist_pairs(&u->c, w->hist);
-		return;
-	}
-	for (;;) {
-		if (u->c.bad || left >= all || all - left > UINT32_MAX) {
-			u->c.bad = true;
-			return;
-		}
-		w->hist[at] = (uint32_t)(all - left);
-		if (!left)
-			return;
-		uint64_t step = cursor_uleb(&u->c);
-
-		if (step >= at) {
-			u->c.bad = true;
-			return;
-		}
-		at -= step + 1;
-		all = left;
-		left = cursor_uleb(&u->c);
-	}
-}
-
 static void set_wait_key(struct unpacker *u, uint32_t key, struct wait *w)
 {
 	const struct dict_key *k = DICT_GET(u->d, keys, struct dict_key, key);
@@ -161,7 +133,7 @@ static void set_wait_key(struct unpacker *u, uint32_t key, struct wait *w)
 
 static uint64_t get_rough(struct unpacker *u, uint64_t error)
 {
-	uint64_t value = blob_get_rough(&u->c, u->is_old ? 0 : pack_shift(error));
+	uint64_t value = blob_get_rough(&u->c, pack_shift(error));
 
 	if (value <= PROFILE_NS_MAX)
 		return value;
@@ -171,10 +143,8 @@ static uint64_t get_rough(struct unpacker *u, uint64_t error)
 
 static void unpack_errors(struct unpacker *u)
 {
-	const unsigned bits = u->is_old ? PACK_ERROR_BITS_OLD : PACK_ERROR_BITS;
-
-	COLUMN(waits, struct wait, row->off_cpu_se_ns = pack_error_value(get_ns(u), bits));
-	COLUMN(waits, struct wait, row->count_se = pack_error_value(get_ns(u), bits));
+	COLUMN(waits, struct wait, row->off_cpu_se_ns = pack_error_value(get_ns(u)));
+	COLUMN(waits, struct wait, row->count_se = pack_error_value(get_ns(u)));
 }
 
 static void unpack_hists(struct unpacker *u)
@@ -193,7 +163,7 @@ static void unpack_hists(struct unpacker *u)
 
 static uint64_t get_max(struct unpacker *u, const struct wait *w)
 {
-	if (u->is_old || !w->off_cpu_se_ns)
+	if (!w->off_cpu_se_ns)
 		return get_diff_ns(u, pack_expected_max(w));
 	uint64_t value = blob_get_short(&u->c, PACK_MAX_BITS);
 
@@ -212,7 +182,7 @@ static void unpack_blocked(struct unpacker *u)
 		if (s->last_wait == i + 1)
 			w->blocked_ns = get_diff_ns(u, pack_expected_blocked(s, profile_thread(u->p, w->thread), w));
 		else
-			w->blocked_ns = u->is_old ? get_diff_ns(u, 0) : get_rough(u, w->off_cpu_se_ns);
+			w->blocked_ns = get_rough(u, w->off_cpu_se_ns);
 		pack_sums_add(s, w);
 	}
 }
@@ -230,19 +200,13 @@ static void unpack_waits(struct unpacker *u)
 	COLUMN(waits, struct wait, set_wait_key(u, ids[i], row));
 	if (u->c.bad)
 		return;
-	if (!u->is_old)
-		unpack_errors(u);
+	unpack_errors(u);
 	COLUMN(waits, struct wait, row->count = get_rough(u, row->count_se));
 	COLUMN(waits, struct wait, row->runnable_ns = get_rough(u, row->off_cpu_se_ns));
 	COLUMN(waits, struct wait, row->preempted_ns = get_rough(u, row->off_cpu_se_ns));
 	unpack_blocked(u);
 	COLUMN(waits, struct wait, row->max_ns = get_max(u, row));
-	if (!u->is_old) {
-		unpack_hists(u);
-		return;
-	}
-	unpack_errors(u);
-	COLUMN(waits, struct wait, unpack_old_hist(u, row));
+	unpack_hists(u);
 }
 
 static void unpack_rest(struct unpacker *u)
@@ -352,24 +316,8 @@ static uint64_t get_wake_number(struct unpacker *u, uint64_t error, bool is_last
 		bool is_last = i + 1 == u->p->wakes->len || w[1].wait != w->wait;                                      \
                                                                                                                        \
 		rest = i && w[-1].wait == w->wait ? rest - w[-1].member : rest_of(u->p, i).member;                     \
-		w->member = u->is_old ? get_diff_ns(u, rest)                                                           \
-				      : get_wake_number(u, profile_wait(u->p, w->wait)->error, is_last, rest);         \
+		w->member = get_wake_number(u, profile_wait(u->p, w->wait)->error, is_last, rest);                     \
 	}
-
-static void unpack_old_wake_hists(struct unpacker *u)
-{
-	const guint cnt = u->p->wakes->len;
-	g_autofree uint8_t *has_hist = g_new0(uint8_t, (gsize)cnt + 1);
-
-	for (guint i = 0; i < cnt; i++)
-		has_hist[i] = (uint8_t)blob_get_id(&u->c, 2);
-	COLUMN(wakes, struct wake, {
-		if (has_hist[i])
-			unpack_hist_pairs(&u->c, row->hist);
-		else
-			row->hist[profile_hist_slot(row->runnable_ns)] = 1;
-	});
-}
 
 static void unpack_wake_hists(struct unpacker *u)
 {
@@ -401,16 +349,7 @@ static void unpack_wakes(struct unpacker *u)
 	WAKES(count, count_se);
 	WAKES(blocked_ns, off_cpu_se_ns);
 	WAKES(runnable_ns, off_cpu_se_ns);
-	if (u->is_old)
-		unpack_old_wake_hists(u);
-	else
-		unpack_wake_hists(u);
-}
-
-static void get_numbers(struct unpacker *u, uint64_t *numbers, unsigned cnt)
-{
-	for (unsigned i = 0; i < cnt; i++)
-		numbers[i] = get_ns(u);
+	unpack_wake_hists(u);
 }
 
 static const char *string_of(struct unpacker *u, uint64_t string)
@@ -421,73 +360,45 @@ static const char *string_of(struct unpacker *u, uint64_t string)
 	return NULL;
 }
 
-static void unpack_blame(struct unpacker *u)
+static void unpack_column(struct unpacker *u, const struct column *c, void *row)
 {
-	uint64_t n[8];
-
-	get_numbers(u, n, G_N_ELEMENTS(n));
-	const struct blame b = {
-		.thread = (uint32_t)n[0],
-		.kind = (uint8_t)n[1],
-		.pid = (uint32_t)n[2],
-		.tid = (uint32_t)n[3],
-		.comm = string_of(u, n[4]),
-		.count = n[5],
-		.runnable_ns = n[6],
-		.preempted_ns = n[7],
-	};
-
-	if (n[0] >= u->p->threads->len || n[1] < BLAME_THREAD || n[1] > BLAME_THROTTLED || n[2] > UINT32_MAX ||
-	    n[3] > UINT32_MAX)
-		u->c.bad = true;
-	else
-		g_array_append_val(u->p->blames, b);
+	if (c->kind == COLUMN_TEXT)
+		*(const char **)((char *)row + c->at) = string_of(u, get_ns(u));
+	else if (c->kind == COLUMN_ID && c->of == TABLE_WAKER)
+		column_set(c, row, blob_get_id(&u->c, u->d->wakers->len));
+	else if (c->kind == COLUMN_ID)
+		column_set(c, row, blob_get_id(&u->c, u->p->threads->len));
+	else if (c->kind != COLUMN_WINDOW)
+		column_set(c, row, blob_get(&u->c, MIN(column_max(c), PROFILE_NS_MAX)));
 }
 
-static void unpack_storm(struct unpacker *u)
+/* The next row of a table. */
+static bool unpack_columns(struct unpacker *u, enum table_id id, void *ret_row)
 {
-	uint64_t n[10];
+	const struct profile_table *t = &profile_tables[id];
 
-	get_numbers(u, n, G_N_ELEMENTS(n));
-	if (n[0] >= u->d->wakers->len || u->c.bad) {
-		u->c.bad = true;
-		return;
-	}
-	const struct storm s = {
-		.waker = dict_map_waker(u->m, (uint32_t)n[0]),
-		.event_cnt = n[1],
-		.call_cnt = n[2],
-		.woken_cnt = n[3],
-		.most_cnt = n[4],
-		.ended_cnt = n[5],
-		.again_cnt = n[6],
-		.cpu_ns = n[7],
-		.again_ns = n[8],
-		.delay_ns = n[9],
-	};
-
-	g_array_append_val(u->p->storms, s);
-}
-
-static void unpack_loss(struct unpacker *u)
-{
-	uint64_t n[4];
-
-	get_numbers(u, n, G_N_ELEMENTS(n));
-	const char *reason = string_of(u, n[0]), *help = string_of(u, n[1]);
-
-	if (!u->c.bad)
-		profile_add_loss(u->p, reason, help, n[2], n[3]);
+	memset(ret_row, 0, t->row_bytes);
+	for (unsigned i = 0; i < t->column_cnt; i++)
+		unpack_column(u, &t->columns[i], ret_row);
+	return !u->c.bad;
 }
 
 static void unpack_crowd(struct unpacker *u)
 {
-	for (uint32_t cnt = blob_get_cnt(&u->c, PACK_ROWS_MAX); cnt && !u->c.bad; cnt--)
-		unpack_blame(u);
-	for (uint32_t cnt = blob_get_cnt(&u->c, PACK_ROWS_MAX); cnt && !u->c.bad; cnt--)
-		unpack_storm(u);
-	for (uint32_t cnt = blob_get_cnt(&u->c, PROFILE_MODULES_MAX); cnt && !u->c.bad; cnt--)
-		unpack_loss(u);
+	struct blame b;
+	struct storm s;
+	struct profile_loss l;
+
+	for (uint32_t cnt = blob_get_cnt(&u->c, PACK_ROWS_MAX); cnt && unpack_columns(u, TABLE_BLAME, &b); cnt--) {
+		u->c.bad = b.kind < BLAME_THREAD;
+		g_array_append_val(u->p->blames, b);
+	}
+	for (uint32_t cnt = blob_get_cnt(&u->c, PACK_ROWS_MAX); cnt && unpack_columns(u, TABLE_STORM, &s); cnt--) {
+		s.waker = dict_map_waker(u->m, s.waker);
+		g_array_append_val(u->p->storms, s);
+	}
+	for (uint32_t cnt = blob_get_cnt(&u->c, PROFILE_MODULES_MAX); cnt && unpack_columns(u, TABLE_LOSS, &l); cnt--)
+		profile_add_loss(u->p, l.reason, l.help, l.count, l.time_ns);
 }
 
 bool unpack_rows(struct dict_map *m, const uint8_t *bytes, size_t len_bytes, struct profile *rows)
@@ -501,17 +412,14 @@ bool unpack_rows(struct dict_map *m, const uint8_t *bytes, size_t len_bytes, str
 		.first = g_hash_table_new(NULL, NULL),
 	};
 
-	uint64_t version = cursor_uleb(&u.c);
-
-	u.c.bad = u.c.bad || !version || version > PACK_VERSION;
-	u.is_old = version < 3;
+	u.c.bad = cursor_uleb(&u.c) != PACK_VERSION;
 	for (gsize i = 0; i < G_N_ELEMENTS(parts) && !u.c.bad; i++)
 		parts[i](&u);
 	if (!u.c.bad)
 		unpack_longest_at_edges(rows);
-	if (!u.c.bad && version > 1)
+	if (!u.c.bad)
 		unpack_longest(rows, &u.c);
-	if (!u.c.bad && version > PACK_VERSION_WITHOUT_TASKS)
+	if (!u.c.bad && rows->info.has_tasks)
 		unpack_tasks(m, &u.c, rows);
 	g_hash_table_unref(u.first);
 	g_free(u.thread_id);

@@ -303,8 +303,3 @@ uint32_t unwind_table_find(const struct unwind_table *t, uint64_t vaddr)
 
 	return row ? row->rule : 0;
 }
-
-size_t unwind_table_memory_bytes(const struct unwind_table *t)
-{
-	return sizeof(*t) + t->row_cnt * sizeof(*t->rows) + ((size_t)t->page_cnt + 1) * sizeof(*t->index);
-}

@@ -56,6 +56,5 @@ uint32_t unwind_table_find(const struct unwind_table *t, uint64_t vaddr);
 /* The row that holds there, NULL outside the table. */
 const struct unwind_row *unwind_table_row(const struct unwind_table *t, uint64_t vaddr);
 
-size_t unwind_table_memory_bytes(const struct unwind_table *t);
 
 #endif

@@ -224,23 +224,3 @@ void unwind_walk(const struct unwind_source *s, const struct unwind_regs *regs, 
 			*ret = other;
 	}
 }
-
-const char *unwind_why_text(enum unwind_why why)
-{
-	switch (why) {
-	case UNWIND_WHY_NOT_MAPPED:
-		return "an address in no executable mapping";
-	case UNWIND_WHY_NO_INFO:
-		return "no call frame information and no frame pointer";
-	case UNWIND_WHY_COMPLEX:
-		return "a rule too complex";
-	case UNWIND_WHY_UNKNOWN_REG:
-		return "a rule by a register that is not known";
-	case UNWIND_WHY_MEMORY:
-		return "the stack could not be read";
-	case UNWIND_WHY_BACKWARDS:
-		return "a stack that runs backwards";
-	default:
-		return "";
-	}
-}

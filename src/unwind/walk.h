@@ -77,7 +77,4 @@ void unwind_regs_set(const struct unwind_arch *arch, uint64_t ip, uint64_t sp, u
 /* Always fills *ret. */
 void unwind_walk(const struct unwind_source *s, const struct unwind_regs *regs, struct unwind_stack *ret);
 
-/* A few words, for people. */
-const char *unwind_why_text(enum unwind_why why);
-
 #endif

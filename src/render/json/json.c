@@ -556,11 +556,6 @@ static void report(GString *out, const struct profile *p, const struct selection
 	g_string_append_c(out, '\n');
 }
 
-void json_report(GString *out, const struct profile *p, const struct selection *selection)
-{
-	report(out, p, selection, &(struct json_rows){ 0 });
-}
-
 void json_report_drained(GString *out, const struct profile *p, const struct selection *selection,
 			 const struct drain *drain)
 {

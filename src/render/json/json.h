@@ -11,7 +11,6 @@
  * never changed.  Appends one line; selection NULL: everything.  Threads and coverage are of
  * the selected threads, "waits" of the selected waits.
  */
-void json_report(GString *out, const struct profile *p, const struct selection *selection);
 void json_report_drained(GString *out, const struct profile *p, const struct selection *selection,
 			 const struct drain *drain);
 /*

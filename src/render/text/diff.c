@@ -31,7 +31,7 @@ const char *diff_text_unit(const struct diff *d)
 	return "";
 }
 
-void diff_text_scaled(GString *s, const struct diff *d, double scaled_ns)
+static void diff_text_scaled(GString *s, const struct diff *d, double scaled_ns)
 {
 	text_duration(s, (uint64_t)rounded(fmax(scaled_ns, 0)));
 	g_string_append(s, diff_text_unit(d));

@@ -20,8 +20,6 @@ void diff_text(GString *s, struct diff *d, const struct diff_text_options *optio
 
 /* What is found, in one or two sentences of any length without a newline. */
 void diff_text_finding(GString *s, struct diff *d);
-/* "3.10 s per thread-minute" */
-void diff_text_scaled(GString *s, const struct diff *d, double scaled_ns);
 /* " per thread-minute", " per request", "" */
 const char *diff_text_unit(const struct diff *d);
 /* "+12%", "-0.3%", "new" */

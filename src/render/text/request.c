@@ -304,7 +304,7 @@ static void calls_row_text(GString *s, const struct request_row *row, const stru
 	g_string_append_c(s, '\n');
 }
 
-void request_calls_text(GString *s, const struct request_summary *r, const struct text_options *o)
+static void request_calls_text(GString *s, const struct request_summary *r, const struct text_options *o)
 {
 	static const char *const names[] = { "ELAPSED",   "ON-CPU", "BLOCKED", "RUNNABLE",
 					     "PREEMPTED", "SELF",   "CHILDREN" };

@@ -35,8 +35,6 @@ struct request_summary {
 	const char *refused_why;	/* may be NULL */
 };
 
-/* A table of functions, of several: calls, elapsed time and what it is made of, of their own and in others of them. */
-void request_calls_text(GString *s, const struct request_summary *r, const struct text_options *options);
 /* Calls, latencies, what a request's time is made of, what is in no sum. */
 void request_summary_text(GString *s, const struct request_summary *r, const struct text_options *options);
 /* The waits inside of requests: p has no others. */

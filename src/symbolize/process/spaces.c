@@ -77,16 +77,6 @@ void spaces_free(struct spaces *s)
 	g_free(s);
 }
 
-size_t spaces_process_cnt(const struct spaces *s)
-{
-	return g_hash_table_size(s->processes);
-}
-
-size_t generation_map_cnt(const struct generation *g)
-{
-	return g->maps->maps->len;
-}
-
 bool generation_is_current(const struct generation *g)
 {
 	return g->to_ns == UINT64_MAX && !g->is_exited;

@@ -90,8 +90,4 @@ void spaces_forget_evicted(struct spaces *s);
 /* Adds the executable lines of the text of a /proc/PID/maps, which is changed. */
 void generation_add_maps_text(struct spaces *s, struct generation *g, char *text, uint64_t from_ns);
 
-/* For the tests: how many processes and mappings are kept. */
-size_t spaces_process_cnt(const struct spaces *s);
-size_t generation_map_cnt(const struct generation *g);
-
 #endif

@@ -261,7 +261,7 @@ static void add_on_cpu(struct profile *p, const GArray *stacks)
 	}
 }
 
-struct profile *sample_profile_without_tasks(const struct sample_size *size, unsigned seed)
+struct profile *sample_profile(const struct sample_size *size, unsigned seed)
 {
 	struct profile *p = profile_new();
 	GRand *rand = g_rand_new_with_seed(seed);
@@ -279,13 +279,6 @@ struct profile *sample_profile_without_tasks(const struct sample_size *size, uns
 	sample_add_requests(p, stacks);
 	g_array_unref(stacks);
 	g_rand_free(rand);
-	return p;
-}
-
-struct profile *sample_profile(const struct sample_size *size, unsigned seed)
-{
-	struct profile *p = sample_profile_without_tasks(size, seed);
-
 	sample_add_tasks(p);
 	return p;
 }

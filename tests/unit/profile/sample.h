@@ -8,13 +8,11 @@ struct sample_size {
 	unsigned threads, stacks, depth, functions, waits;
 };
 
-/* tiny: tests/fuzz/corpus/profile/schema_3 is that, with seed 9, schema_1 and _2 as far as they go.  large: a busy server's minute. */
+/* tiny: tests/fuzz/corpus/profile/sample is that, with seed 9.  large: a busy server's minute. */
 extern const struct sample_size sample_tiny, sample_small, sample_medium, sample_large;
 
 /* A profile with something of everything, the same for the same seed. */
 struct profile *sample_profile(const struct sample_size *size, unsigned seed);
-/* As schema 7 could hold it: tasks have frames of their own. */
-struct profile *sample_profile_without_tasks(const struct sample_size *size, unsigned seed);
 /* Ends the test unless both are equal field by field. */
 void assert_profiles_equal(const struct profile *a, const struct profile *b);
 
@@ -23,7 +21,6 @@ void sample_add_requests(struct profile *p, const GArray *stacks);
 void assert_requests_equal(const struct profile *a, const struct profile *b);
 /* sample_tasks.c */
 void sample_add_tasks(struct profile *p);
-void sample_forget_looks(struct profile *p);	/* as schema 8 wrote them */
 void assert_tasks_equal(const struct profile *a, const struct profile *b);
 
 #endif

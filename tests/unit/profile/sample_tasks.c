@@ -89,14 +89,6 @@ static void assert_rows_equal(const struct task_row *x, const struct task_row *y
 	g_assert_cmpfloat(x->tasks, ==, y->tasks);
 }
 
-void sample_forget_looks(struct profile *p)
-{
-	for (guint i = 0; i < p->tasks->len; i++) {
-		g_array_set_size(profile_tasks(p, i)->when, 0);
-		g_array_set_size(profile_tasks(p, i)->cells, 0);
-	}
-}
-
 static void assert_looks_equal(const struct tasks *x, const struct tasks *y)
 {
 	g_assert_cmpuint(x->when->len, ==, y->when->len);

@@ -78,16 +78,17 @@ static void insert_some(guint cnt, bool is_told)
 	sqlite3 *db = open_table();
 	struct insert in = is_told ? insert_rows(db, SQL, cnt) : insert_into(db, SQL);
 	char buffers[TEXTS][2][8];
-	uint8_t letters[TEXTS];
+	char letters[TEXTS][2];
 
 	for (guint i = 0; i < cnt; i++) {
 		const struct cell a = cell_of(i, 0), b = cell_of(i, 1);
 
-		letters[in.rows] = (uint8_t)('a' + i % 26);
+		letters[in.rows][0] = (char)('a' + i % 26);
+		letters[in.rows][1] = '\0';
 		insert_id(&in, FIRST_ID + i);
 		put(&in, &a, buffers[in.rows][0]);
 		put(&in, &b, buffers[in.rows][1]);
-		insert_letter(&in, &letters[in.rows]);
+		insert_text(&in, letters[in.rows]);
 		g_assert_true(insert_row_done(&in));
 	}
 	g_assert_cmpint(insert_end(&in), ==, SQLITE_OK);

@@ -245,20 +245,31 @@ static void test_hostile(void)
 	g_autoptr(GBytes) bytes = unit_write(u);
 	gsize len_bytes;
 	const char *data = g_bytes_get_data(bytes, &len_bytes);
+	unsigned refused = 0;
 
 	unit_free(u);
 	for (gsize len = 0; len < len_bytes; len++) {
 		g_autofree char *cut = g_memdup2(data, len ? len : 1);
 
-		unit_free(unit_read(cut, len, NULL));
+		struct push_unit *read = unit_read(cut, len, NULL);
+
+		refused += !read;
+		unit_free(read);
 	}
 	for (int i = 0; i < 20000; i++) {
 		g_autofree char *changed = g_memdup2(data, len_bytes);
 
 		changed[g_test_rand_int_range(0, (gint32)len_bytes)] = (char)g_test_rand_int();
 		changed[g_test_rand_int_range(14, 60)] = (char)g_test_rand_int();
-		unit_free(unit_read(changed, len_bytes, NULL));
+		struct push_unit *read = unit_read(changed, len_bytes, NULL);
+
+		refused += !read;
+		unit_free(read);
 	}
+	g_assert_cmpuint(refused, >, 0);
+	u = unit_read(data, len_bytes, NULL);
+	g_assert_nonnull(u);
+	unit_free(u);
 }
 
 static void add_text(struct push_unit *u, const char *name, const char *text, bool is_gzip)

@@ -52,7 +52,7 @@ static void test_report(void)
 	struct profile *p = fixture_new();
 	g_autoptr(GString) s = g_string_new(NULL);
 
-	json_report(s, p, NULL);
+	json_report_drained(s, p, NULL, NULL);
 	g_assert_true(g_str_has_prefix(s->str, "{\"schema\":1,\"window\":{\"start_unix_ns\":1790000000123456789,\"duration_ns\":1000000000},"
 		"\"host\":{\"kernel\":\"6.12.0-test\",\"cpus\":2,\"name\":\"testhost\"}"));
 	assert_has(s, "\"coverage\":{\"switches\":120,\"thread_switches\":86,\"lost\":{\"ring_stack\":2}");
@@ -85,7 +85,7 @@ static void test_selected(void)
 	g_autoptr(GString) s = g_string_new(NULL);
 
 	p->info.has_bpf_ns = false;
-	json_report(s, p, sel);
+	json_report_drained(s, p, sel, NULL);
 	assert_has(s, "\"bpf_ns\":null");
 	assert_has(s, "\"observed_ns\":1000000000,");
 	assert_has(s, "\"comm\":\"kwork\"");
@@ -119,7 +119,7 @@ static void test_within(void)
 		all_ns += w.blocked_ns;
 		profile_add_wait(p, &w);
 	}
-	json_report(whole, p, NULL);
+	json_report_drained(whole, p, NULL, NULL);
 	g_assert_null(strstr(whole->str, "left_out"));
 	json_report_within(s, p, NULL, whole->len);
 	g_assert_cmpstr(s->str, ==, whole->str);
@@ -162,7 +162,7 @@ static int64_t time_report(unsigned waits)
 	}
 	g_assert_cmpuint(p->waits->len, >=, waits / 2);
 	clock_t start = clock();
-	json_report(s, p, NULL);
+	json_report_drained(s, p, NULL, NULL);
 	int64_t took_us = (int64_t)(clock() - start) * (G_USEC_PER_SEC / CLOCKS_PER_SEC);
 	g_test_message("%u waits, %zu MiB in %d ms", p->waits->len, s->len >> 20, (int)(took_us / 1000));
 	profile_free(p);

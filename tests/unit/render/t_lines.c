@@ -115,7 +115,7 @@ static void test_json(void)
 	struct profile *p = recording();
 	g_autoptr(GString) s = g_string_new(NULL);
 
-	json_report(s, p, NULL);
+	json_report_drained(s, p, NULL, NULL);
 	contains(s, "{\"name\":\"work\",\"module\":\"/opt/app\",\"offset\":4096,\"file\":\"/src/app/work.c\",\"line\":12,"
 		    "\"inline\":false},{\"name\":\"lock\",\"module\":\"/opt/app\",\"offset\":4096,"
 		    "\"file\":\"/src/lib/lock.h\",\"line\":7,\"inline\":true}");

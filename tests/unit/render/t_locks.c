@@ -117,7 +117,7 @@ static void test_json(void)
 	struct profile *p = locks();
 	g_autoptr(GString) s = g_string_new(NULL);
 
-	json_report(s, p, NULL);
+	json_report_drained(s, p, NULL, NULL);
 	assert_has(s, "\"object\":\"queue_lock\",\"lock\":{\"kind\":\"mutex\",\"operation\":\"FUTEX_WAIT\","
 		      "\"private\":true,\"place\":\"/bin/app\",\"pid\":10,\"address\":16448,\"holder_tid\":12}");
 	assert_has(s, "\"object\":null,");

@@ -105,6 +105,7 @@ static void test_threads(void)
 	for (guint i = 0; i < G_N_ELEMENTS(threads); i++)
 		g_thread_join(threads[i]);
 	g_assert_cmpint(reads, ==, 1);
+	g_assert_cmpint(most_at_once, ==, 1);
 	for (guint i = 0; i < G_N_ELEMENTS(threads); i++)
 		threads[i] = g_thread_new("get", i % 2 ? get_bad : get_good, r);
 	for (guint i = 0; i < G_N_ELEMENTS(threads); i++)

@@ -252,8 +252,8 @@ static void comes_back(gconstpointer is_rounded)
 		for (guint i = 0; i < p->waits->len; i++) {	/* an error keeps four bits in any case */
 			struct wait *w = &g_array_index(p->waits, struct wait, i);
 
-			w->off_cpu_se_ns = pack_error_value(pack_error(w->off_cpu_se_ns), PACK_ERROR_BITS);
-			w->count_se = pack_error_value(pack_error(w->count_se), PACK_ERROR_BITS);
+			w->off_cpu_se_ns = pack_error_value(pack_error(w->off_cpu_se_ns));
+			w->count_se = pack_error_value(pack_error(w->count_se));
 		}
 		sim_assert_same(read, p);
 		profile_free(whole);

@@ -217,7 +217,7 @@ static void coarser(void)
 	char *dir = new_dir();
 	struct sim *sim = sim_new(11, 3, 9060 * S);
 	struct store *s = open_store(dir);
-	const struct store_part rows = { .select = all_of_it, .needs_rows = true }, old = { .select = all_of_it };
+	const struct store_part rows = { .select = all_of_it, .needs_rows = true }, cells = { .select = all_of_it };
 	struct store_line *all, *part;
 
 	add_windows(s, sim, 0, 9000 * S, 10 * S);
@@ -229,16 +229,15 @@ static void coarser(void)
 	g_assert_cmpuint(all_of(part, "on CPU"), ==, all_of(all, "on CPU"));
 	store_line_free(part);
 	store_close(s);
-	forge(dir, "DROP TABLE cells; PRAGMA user_version=1");
-	part = store_line_read_part(dir, START, START + 9000 * S, 10 * S, STORE_BY_CLASS, 10, &old, NULL);
+	forge(dir, "DELETE FROM cells");
+	part = store_line_read_part(dir, START, START + 9000 * S, 10 * S, STORE_BY_CLASS, 10, &cells, NULL);
 	g_assert_nonnull(part);
 	g_assert_cmpuint(all_of(part, "on CPU"), ==, all_of(all, "on CPU"));
 	store_line_free(part);
-	/* gone on with, the files have cells, but not of what was there before */
 	s = open_store(dir);
 	add_windows(s, sim, 9000 * S, 9060 * S, 10 * S);
 	store_close(s);
-	part = store_line_read_part(dir, START, START + 9000 * S, 10 * S, STORE_BY_CLASS, 10, &old, NULL);
+	part = store_line_read_part(dir, START, START + 9000 * S, 10 * S, STORE_BY_CLASS, 10, &cells, NULL);
 	g_assert_nonnull(part);
 	g_assert_cmpuint(all_of(part, "on CPU"), ==, all_of(all, "on CPU"));
 	store_line_free(all);
@@ -247,8 +246,8 @@ static void coarser(void)
 	remove_dir(dir);
 }
 
-/* Files of before there were cells: rows are unpacked for them, and they are gone on with. */
-static void older_files(void)
+/* Windows with more groups than cells are kept of: their rows are unpacked. */
+static void without_cells(void)
 {
 	char *dir = new_dir();
 	struct sim *sim = sim_new(10, 6, 7200 * S);
@@ -259,7 +258,7 @@ static void older_files(void)
 
 	add_windows(s, sim, 0, 600 * S, 10 * S);
 	store_close(s);
-	forge(dir, "DROP TABLE cells; PRAGMA user_version=1");
+	forge(dir, "DELETE FROM cells");
 	for (uint64_t from = 600; from <= 1200; from += 600) {
 		struct store_line *a = read_part(dir, STORE_BY_REASON, &rows), *b = read_part(dir, STORE_BY_REASON, &cells);
 
@@ -383,7 +382,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/store-line/time_lines", time_lines);
 	g_test_add_func("/store-line/parts", parts);
 	g_test_add_func("/store-line/coarser", coarser);
-	g_test_add_func("/store-line/older_files", older_files);
+	g_test_add_func("/store-line/without_cells", without_cells);
 	g_test_add_func("/store-line/nobody", nobody);
 	g_test_add_func("/store-line/many_names", many_names);
 	return g_test_run();

@@ -146,71 +146,10 @@ static void through_cuts(void)
 	remove_dir(dir);
 }
 
-/* A file of before has no such bytes: what follows from the window's edges is known of it, too. */
-/* What version 2 wrote of the window of old_version(); version 1 is the same without the last part, which is a 0. */
-static const uint8_t version_2_rows[] = {
-	0x02, 0x80, 0xa0, 0x90, 0x80, 0xab, 0xca, 0xd1, 0xbd, 0x18, 0x80, 0xe4, 0x97, 0xd0, 0x12, 0x80, 0xc8, 0xaf, 0xa0, 0x25,
-	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x02, 0x02, 0x02, 0x02, 0x00, 0x02, 0x00, 0x01, 0x00,
-	0x00, 0x00, 0x00, 0x00, 0x00, 0xdf, 0x85, 0x91, 0xa0, 0x25, 0x80, 0x8c, 0xee, 0x89, 0x1a, 0x00, 0x00, 0x00, 0x00, 0x00,
-	0x00, 0x02, 0x00, 0x01, 0x00, 0x00, 0x02, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc0, 0x84, 0x3d, 0x00, 0x00, 0x00,
-	0x00, 0x00, 0x02, 0x11, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x01, 0x00, 0x00,
-	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00,
-};
-
-static void put_rows(const char *dir, const uint8_t *plain, guint bytes)
-{
-	g_autofree char *path = g_build_filename(dir, "2025-11-25.10s.db", NULL);
-	g_autoptr(GByteArray) rows = g_byte_array_new();
-	size_t packed_bytes;
-	sqlite3 *db;
-	sqlite3_stmt *stmt;
-
-	g_byte_array_append(rows, plain, bytes);
-	g_autofree void *packed = blob_pack(rows, 3, &packed_bytes);
-
-	g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
-	g_assert_cmpint(sqlite3_prepare_v2(db, "UPDATE rows SET bytes = ?, packed = ?", -1, &stmt, NULL), ==, SQLITE_OK);
-	sqlite3_bind_int64(stmt, 1, (sqlite3_int64)rows->len);
-	sqlite3_bind_blob(stmt, 2, packed, (int)packed_bytes, SQLITE_STATIC);
-	g_assert_cmpint(sqlite3_step(stmt), ==, SQLITE_DONE);
-	sqlite3_finalize(stmt);
-	sqlite3_close(db);
-}
-
-static void old_version(gconstpointer version)
-{
-	const uint8_t no = (uint8_t)GPOINTER_TO_UINT(version);
-	char *dir = new_dir();
-	struct store *s = open_store(dir);
-	struct window w = new_window(0);
-	g_autofree uint8_t *plain = g_memdup2(version_2_rows, sizeof(version_2_rows));
-
-	add_waits(&w, 0, 0, 2, MS / 2, S);
-	add_waits(&w, 1, WAIT_OPEN_AT_END, 1, 3 * S, STEP - 3 * S);
-	add(s, &w);
-	store_close(s);
-	g_assert_cmpuint(plain[0], ==, 2);
-	plain[0] = no;
-	put_rows(dir, plain, (guint)sizeof(version_2_rows) - (no == 1));
-	struct profile *p = read_all(dir, 1);
-
-	g_assert_cmpuint(wait_of(p, 7, 0)->max_start_unix_ns, ==, 0);
-	g_assert_cmpuint(wait_of(p, 7, 0)->count, ==, 2);
-	g_assert_cmpuint(wait_of(p, 7, 0)->blocked_ns, ==, MS / 2 + 1);
-	g_assert_cmpuint(wait_of(p, 7, 0)->hist[profile_hist_slot(MS / 2)], ==, 1);
-	g_assert_cmpuint(p->wakes->len, ==, 2);
-	assert_longest(wait_of(p, 8, WAIT_OPEN_AT_END), 3 * S, 7 * S, p);
-	profile_free(p);
-	remove_dir(dir);
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/longest/one_a_stack", one_a_stack);
 	g_test_add_func("/longest/through_cuts", through_cuts);
-	g_test_add_data_func("/longest/version_1", GUINT_TO_POINTER(1), old_version);
-	g_test_add_data_func("/longest/version_2", GUINT_TO_POINTER(2), old_version);
 	return g_test_run();
 }

@@ -187,10 +187,10 @@ static void test_random(void)
 
 		make();
 		for (unsigned i = 0; i < 8; i++) {
-			const uint64_t values[] = { 0, UINT64_MAX, g_random_int(), GO_TEXT + g_random_int() % 0x210,
-						    (uint64_t)(uintptr_t)memory.stack + g_random_int() % sizeof(memory.stack) };
+			const uint64_t values[] = { 0, UINT64_MAX, (uint32_t)g_test_rand_int(), GO_TEXT + (uint32_t)g_test_rand_int() % 0x210,
+						    (uint64_t)(uintptr_t)memory.stack + (uint32_t)g_test_rand_int() % sizeof(memory.stack) };
 
-			words[g_random_int() % cnt] = values[g_random_int() % G_N_ELEMENTS(values)];
+			words[(uint32_t)g_test_rand_int() % cnt] = values[(uint32_t)g_test_rand_int() % G_N_ELEMENTS(values)];
 		}
 		go_goroutines_read(&program, 0, 1, take, &s, &c);
 		g_assert_cmpuint(s.cnt, <=, COUNT);

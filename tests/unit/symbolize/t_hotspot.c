@@ -105,6 +105,7 @@ static void test_hostile(void)
 	struct hotspot_image *whole = g_new(struct hotspot_image, 1);
 	const char *const *names;
 	struct hotspot h;
+	unsigned refused = 0;
 
 	hotspot_image_make(&image);
 	*whole = image;
@@ -114,9 +115,13 @@ static void test_hostile(void)
 			if (hotspot_image_open(&image, &h)) {
 				hotspot_names_code(n, &h, whole->blob[1] + 20, true, &names);
 				hotspot_blocks_hash(&h);
+			} else {
+				refused++;
 			}
 			image.words[i] = whole->words[i];
 		}
+	g_assert_cmpuint(refused, >, 0);
+	g_assert_true(hotspot_image_open(&image, &h));	/* nothing of it is kept */
 	g_free(whole);
 	hotspot_names_free(n);
 }

@@ -194,13 +194,15 @@ static void test_random(gconstpointer data)
 		else
 			make();
 		for (unsigned i = 0; i < 12; i++) {
-			const uint64_t values[] = { 0, UINT64_MAX, g_random_int(), at(g_random_int() % WORDS), at(g_random_int() % WORDS) + 1,
+			const uint64_t values[] = { 0, UINT64_MAX, (uint32_t)g_test_rand_int(), at((uint32_t)g_test_rand_int() % WORDS), at((uint32_t)g_test_rand_int() % WORDS) + 1,
 						    program.set_type, program.coroutine_type, program.text_type };
 
-			memory[64 + g_random_int() % (WORDS - 64)] = values[g_random_int() % G_N_ELEMENTS(values)];
+			memory[64 + (uint32_t)g_test_rand_int() % (WORDS - 64)] = values[(uint32_t)g_test_rand_int() % G_N_ELEMENTS(values)];
 		}
 		python_tasks_read(&program, 0, 1, take, &s, &c);
+		g_assert_cmpuint(s.cnt, <=, WORDS);
 	}
+	test_whole(data);	/* nothing of it is kept */
 }
 
 static uint64_t here(const void *p)

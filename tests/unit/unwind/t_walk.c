@@ -293,7 +293,7 @@ static void show(const struct space *s, const struct unwind_stack *stack)
 	for (unsigned i = 0; i < MIN(stack->depth, 12); i++)
 		g_test_message("  %#" PRIx64 " via %u %s", stack->ip[i], stack->via[i],
 			       is_program(s, stack->ip[i]) ? function_at(s, stack->ip[i], stack->via[i]) : "");
-	g_test_message("  depth %u end %u %s", stack->depth, stack->end, unwind_why_text(stack->why));
+	g_test_message("  depth %u end %u why %u", stack->depth, stack->end, stack->why);
 }
 
 static void walk_child(struct space *s, const struct unwind_regs *regs, struct unwind_stack *ret)
