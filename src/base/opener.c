@@ -72,7 +72,7 @@ static bool may_hang(const char *path)
 /* Where a link of a process leads: it is told between two programs, and an exec may never come to its end. */
 static bool waits_for_exec(const char *path)
 {
-	return opener_is_there() && is_of_process(path) && strchr(path + strlen("/proc/"), '/');
+	return opener_is_there() && is_of_process(path) && strrchr(path, '/') - path > (ptrdiff_t)strlen("/proc");
 }
 
 /* That anybody may read, but with zeros for addresses. */
