@@ -54,7 +54,9 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 	g_string_append(s, is_many ? ", each of which " : ", which ");
 	g_string_append(s, is_held ? "meanwhile " : is_many ? "mostly " : "itself mostly ");
 	bool is_anywhere = by->does_wait && reasons_is_anywhere(f->reasons, by->does_wait - 1);
-	g_string_append(s, is_anywhere ? reasons_says(f->reasons, by->does_wait - 1) : reason_says(by->does));
+	/* what stops a thread differs so much that the reason's own words would be wrong */
+	bool by_rule = is_anywhere || (by->does_wait && by->does == REASON_STOPPED);
+	g_string_append(s, by_rule ? reasons_says(f->reasons, by->does_wait - 1) : reason_says(by->does));
 	uint32_t object = by->does_wait ? reasons_object(f->reasons, by->does_wait - 1) : 0;
 	if (object) {
 		const struct finding doing = { .reason = by->does };

@@ -132,6 +132,46 @@ static void test_virtual_threads(void)
 	}
 }
 
+#define NGINX "main@nginx ngx_master_process_cycle@nginx ngx_spawn_process@nginx "
+#define SENDS "ngx_event_process_posted@nginx ngx_http_output_filter@nginx sendfile@libc.so.6"
+
+/*
+ * What a worker of nginx waits for while it serves one connection all others wait for; where it waits for them it is
+ * idle.  It serves them one by one, whatever it is that it waits for.
+ */
+static void test_only_loop(void)
+{
+	static const struct {
+		const char *user, *kernel, *says;
+		char state;
+	} cases[] = {
+		{ NGINX SENDS, "__x64_sys_sendfile64@[kernel] filemap_get_pages@[kernel] folio_wait_bit_common@[kernel] "
+			       "io_schedule@[kernel]", "nginx holds up its event loop (nginx): it waits for a read from disk", 'D' },
+		{ NGINX "ngx_http_log_handler@nginx write@libc.so.6", "__x64_sys_write@[kernel] ksys_write@[kernel] "
+			"balance_dirty_pages@[kernel] io_schedule_timeout@[kernel]", "nginx holds up its event loop (nginx): it ", 'D' },
+		{ NGINX "epoll_wait@libc.so.6", "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", NULL, 'S' },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t worker = thread_of(p, 11, "nginx", 200);
+
+		add_wait(p, worker, cases[i].state, 40, 200, cases[i].user, cases[i].kernel);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpuint(e->headlines->len, ==, cases[i].says != NULL);
+		if (cases[i].says) {
+			const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+
+			if (!strstr(first->sentence, cases[i].says))
+				g_error("case %zu: %s", i, first->sentence);
+			g_assert_nonnull(strstr(first->advice, "A worker serves its connections one by one"));
+		}
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* An event loop that tries again and again to connect waits for nothing: its connections tell. */
 static void test_healthy_but_alone(void)
 {
@@ -612,6 +652,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/workers", test_workers);
 	g_test_add_func("/explain/delayed-ack", test_delayed_ack);
 	g_test_add_func("/explain/forked-lock", test_forked_lock);
+	g_test_add_func("/explain/only-loop", test_only_loop);
 	g_test_add_func("/explain/fork", test_fork);
 	g_test_add_func("/explain/timer-signal", test_timer_signal);
 	g_test_add_func("/explain/number", test_number);

@@ -179,6 +179,10 @@ static void test_rules(void)
 		  REASON_STOPPED, "" },	/* a freezer's */
 		{ 'D', "main@app parse@app", "get_signal@[kernel] vfs_coredump@[kernel] ext4_buffered_write_iter@[kernel]",
 		  REASON_STOPPED, "" },
+		{ 'I', "clone3@libc.so.6 work@app usleep@libc.so.6",
+		  "get_signal@[kernel] do_group_exit@[kernel] do_exit@[kernel]", REASON_STOPPED, "" },	/* of another thread's dump */
+		{ 'S', "main@app _exit@libc.so.6", "__x64_sys_exit_group@[kernel] do_group_exit@[kernel] do_exit@[kernel]",
+		  REASON_CHILD_EXIT, "" },
 		{ 'S', "main@app connect@libc.so.6",
 		  "__x64_sys_connect@[kernel] __seccomp_filter@[kernel] seccomp_do_user_notification@[kernel]",
 		  REASON_DECISION, "" },
