@@ -24,7 +24,9 @@
 
 #define JIT_MAX_BYTES ((size_t)256 << 20)	/* all perf maps together */
 #define JIT_PAUSE_MAX_US 5000000
-#define JIT_LOOK_US 100000	/* has the file changed at all? */
+/* Between two looks at a list, and no less than so many times as long as the last one took. */
+#define JIT_LOOK_US 100000
+#define JIT_TIMES 20
 #define JVM_PAUSE_US 1000000
 #define V8_PAUSE_US 1000000
 #define MAPS_MAX_BYTES (64 << 20)
@@ -262,6 +264,17 @@ static void jit_replace(struct symbolizer *s, struct generation *g, struct perf_
 	g->jit_before = NULL;
 }
 
+/* Until it is looked at again: the longer the longer that took, and where there is none ever longer. */
+static int64_t jit_pause_us(struct generation *g, int64_t took_us)
+{
+	uint32_t pause_us = g->jit_pause_us;
+
+	if (g->jit)
+		return CLAMP(took_us * JIT_TIMES, JIT_LOOK_US, JIT_PAUSE_MAX_US);
+	g->jit_pause_us = MIN(pause_us * 2, JIT_PAUSE_MAX_US);
+	return pause_us;
+}
+
 /* Reads the compiler's list of functions for the first time, or again when it has changed. */
 static void jit_refresh(struct symbolizer *s, struct generation *g)
 {
@@ -276,14 +289,12 @@ static void jit_refresh(struct symbolizer *s, struct generation *g)
 	fresh = perf_map_read(s->proc_dir, g->pid, g->jit_version, &version);
 	if (!version.bytes && (dump = jitdump_path(g)))
 		fresh = perf_map_read_jitdump(s->proc_dir, g->pid, dump, g->jit_version, &version);
-	g->jit_next_us = now_us + (g->jit && !fresh ? JIT_LOOK_US : g->jit_pause_us);
-	if (fresh || !g->jit)
-		g->jit_pause_us = MIN(g->jit_pause_us * 2, JIT_PAUSE_MAX_US);
 	if (fresh) {
 		g->jit_version = version;
 		jit_replace(s, g, fresh, now_ns);
 	}
 	g->jit_seen_ns = now_ns;
+	g->jit_next_us = now_us + jit_pause_us(g, g_get_monotonic_time() - now_us);
 }
 
 void symbolizer_poll_jit(struct symbolizer *s, uint32_t pid, uint64_t ts_ns)
