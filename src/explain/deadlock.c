@@ -32,7 +32,7 @@ static uint64_t *key_new(uint32_t pid, uint32_t tid)
 	return g_memdup2(&key, sizeof(key));
 }
 
-static uint64_t long_ns(const struct profile *p)
+uint64_t deadlock_long_ns(const struct profile *p)
 {
 	return MIN(LONG_NS, p->info.duration_ns / 1000 * LONG_PERMILLE);
 }
@@ -89,7 +89,7 @@ static void sort_waits(struct finder *f)
 		if (!goes_on(t, w, open_cnt[w->thread]))
 			g_hash_table_insert(f->ended, lock,
 					    GUINT_TO_POINTER(of && of != w->thread + 1 ? SEVERAL : w->thread + 1));
-		else if (w->blocked_ns >= long_ns(p) && o->holder_tid && !may_time_out(p, w))
+		else if (w->blocked_ns >= deadlock_long_ns(p) && o->holder_tid && !may_time_out(p, w))
 			g_hash_table_insert(f->open, key_new(t->pid, t->tid), GUINT_TO_POINTER(i + 1));
 	}
 }

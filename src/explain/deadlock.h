@@ -11,6 +11,9 @@
  */
 uint32_t *deadlock_rings_new(const struct profile *p, const uint32_t *locks);
 
+/* Who waits for longer than that as the window ends, ns, does so for ever. */
+uint64_t deadlock_long_ns(const struct profile *p);
+
 /* Are all threads and waits of that process in the recording? */
 bool deadlock_knows_all(const struct profile *p, uint32_t pid);
 

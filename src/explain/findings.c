@@ -435,8 +435,9 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns - f->queue_ns + f->queue_ns / QUEUE_WEIGHT;
 	if (f->clock_ns)
 		return f->time_ns - f->clock_ns + f->clock_ns / CLOCK_WEIGHT;
-	return (f->reason == REASON_CPU_QUEUE && !f->is_yield) || f->is_told_elsewhere ? f->time_ns / QUEUE_WEIGHT
-										       : f->time_ns;
+	if (f->is_told_elsewhere)	/* behind that, which may be a queue */
+		return f->time_ns / QUEUE_WEIGHT / QUEUE_WEIGHT;
+	return f->reason == REASON_CPU_QUEUE && !f->is_yield ? f->time_ns / QUEUE_WEIGHT : f->time_ns;
 }
 
 static void count_looks(struct findings *f)

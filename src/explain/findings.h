@@ -91,7 +91,7 @@ struct finding {
 	uint64_t woken_cnt, timed_out_cnt, signalled_cnt; /* wakings that are known; of these by a time limit, by a timer's signal */
 	bool is_fork; /* they wait while fork() copies the address space of their process */
 	bool is_broadcast; /* wakings of many threads at once end most of it */
-	bool is_told_elsewhere; /* a shell waits for another program, whose own time is in the recording */
+	bool is_told_elsewhere; /* a shell waits for another program, or a task for its pool, whose own time is in the recording */
 	uint64_t clock_ns; /* of threads that only sleep, the same time again and again: clocks.h */
 	bool is_poll_loop; /* a timer ends most of many short waits */
 	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */

@@ -12,6 +12,7 @@
 #include "explain/deadlock.h"
 #include "explain/ended.h"
 #include "explain/held.h"
+#include "explain/sentence.h"
 
 #define POLLS_PER_S 20 /* of a thread, ended by a timer: a poll loop */
 #define POLLS_PER_S_SIGNALLED 4 /* the same of what somebody could signal */
@@ -572,6 +573,114 @@ static void find_lost_holder(const struct cause_finder *c, struct finding *row)
 	}
 }
 
+/* The child of most of the waits, else who ends them: a kill from outside ends such a wait, too. */
+static uint32_t child_of(const struct cause_finder *c, const struct finding *row, uint32_t pid, uint32_t tid)
+{
+	const struct object *o = row->object ? profile_get_object(c->f->profile, row->object - 1) : NULL;
+
+	if (row->reason != REASON_CHILD_EXIT)
+		return NONE;
+	if (o && o->kind == OBJECT_CHILD && o->pid)
+		return thread_by_id(c->f->profile, o->pid, o->pid);
+	return tid ? thread_by_id(c->f->profile, pid, tid) : NONE;
+}
+
+/* A child that has not ended yet as the recording ends. */
+static bool find_child(const struct cause_finder *c, const struct finding *row, struct candidate *ret)
+{
+	uint32_t at = child_of(c, row, 0, 0);
+
+	if (at == NONE)
+		return false;
+	const struct thread *t = profile_thread(c->f->profile, at);
+	*ret = (struct candidate){ .comm = t->comm, .pid = t->pid, .tid = t->tid, .threads_cnt = 1,
+				   .blocked_ns = row->time_ns, .most_ns = row->time_ns, .weight = row->time_ns, .frame = -1 };
+	return true;
+}
+
+static bool is_alone(const struct profile *p, const struct thread *t)
+{
+	for (guint i = 0; i < p->threads->len; i++)
+		if (profile_thread(p, i)->pid == t->pid && profile_thread(p, i)->tid != t->tid)
+			return false;
+	return true;
+}
+
+/* Nobody else has that end of the pipe: "pipe to tar and 1 more". */
+static bool reads_alone(const struct object *o, uint32_t pid)
+{
+	return o && o->kind == OBJECT_PIPE && o->pid == pid && !g_str_has_suffix(o->name, " more");
+}
+
+/* It waits for room in a pipe that only its parent reads, which has no thread but the one that waits for it to end. */
+static void find_deadlock_of_child(const struct cause_finder *c, struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+	const struct wait *parent = profile_wait(p, row->wait);
+	const struct wait *child = row->by.does_ns && row->by.does_wait ? profile_wait(p, row->by.does_wait - 1) : NULL;
+	const struct object *o = child ? profile_wait_object(p, child) : NULL;
+	const struct rule *rule = child ? reasons_rule(c->f->reasons, row->by.does_wait - 1) : NULL;
+	const struct thread *t = profile_thread(p, parent->thread);
+
+	if (!reads_alone(o, t->pid) || !rule || strcmp(rule->name, "pipe-write") != 0 ||
+	    !(parent->flags & child->flags & WAIT_OPEN_AT_END) ||
+	    MIN(parent->blocked_ns, child->blocked_ns) < deadlock_long_ns(p) || !is_alone(p, t) ||
+	    !deadlock_knows_all(p, t->pid))
+		return;
+	row->deadlock = row->wait + 1;
+	row->deadlock_next = row->by.does_wait;
+}
+
+/*
+ * Who hands a result over may have it from workers that are other processes of the program, or have come to their end:
+ * those that are busy for most of the time that one waits for them compute it.
+ */
+static void find_busy_workers(const struct cause_finder *c, struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+	g_autofree bool *waits = waiters_new(c->f, row);
+	uint64_t each_ns = row->time_ns / MAX(row->threads_cnt, 1), most_ns = 0, on_cpu_ns = 0, all_ns = 0;
+	uint32_t cnt = 0, most = 0;
+	bool is_one_process = true;
+
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+		uint64_t busy_ns = t->on_cpu_ns + t->runnable_ns + t->preempted_ns;
+
+		if (waits[i] || t->process != row->process || busy_ns <= each_ns / 2)
+			continue;
+		most = busy_ns > most_ns ? i : most;
+		most_ns = MAX(most_ns, busy_ns);
+		is_one_process = is_one_process && t->pid == profile_thread(p, most)->pid;
+		on_cpu_ns += t->on_cpu_ns;
+		all_ns += busy_ns;
+		cnt++;
+	}
+	if (!cnt)
+		return;
+	row->by = (struct finding_by){
+		.comm = profile_thread(p, most)->comm,
+		.pid = profile_thread(p, most)->pid,
+		.tid = profile_thread(p, most)->tid,
+		.threads_cnt = cnt,
+		.is_program = !is_one_process,
+		.blocked_ns = row->time_ns,
+		.frame = -1,
+		.does = on_cpu_ns > all_ns / 2 ? REASON_ON_CPU : REASON_CPU_QUEUE,
+		.does_frame = -1,
+		.does_ns = all_ns,
+	};
+}
+
+/* A task takes what its workers take, and where no others wait for them, that is told of these. */
+static void find_work(const struct cause_finder *c, struct finding *row)
+{
+	if (!row->by.does_ns && !row->by.is_peer)
+		find_busy_workers(c, row);
+	row->is_told_elsewhere = row->by.does_ns && row->threads_cnt <= row->by.threads_cnt &&
+				 (row->by.does == REASON_ON_CPU || row->by.does == REASON_CPU_QUEUE);
+}
+
 static void find_by(const struct cause_finder *c, struct finding *row)
 {
 	const struct profile *p = c->f->profile;
@@ -590,6 +699,9 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 			       *best = is_lock && holder ? holder : waker;
 	row->never_let_go = !holder && never_let_go(c, row);
 	find_lost_holder(c, row);
+	struct candidate child_itself;
+	if (!best && find_child(c, row, &child_itself))
+		best = &child_itself;
 	if (!best || row->deadlock)
 		return;
 	const struct candidate *lets_go = as_waker(wakers, best);
@@ -617,7 +729,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	judge_wakings(p, row, &sum);
 	if (!is_held)
 		mark_helpers(c, row, is_holder);
-	uint32_t child = row->reason == REASON_CHILD_EXIT && best->tid ? thread_by_id(p, best->pid, best->tid) : NONE;
+	uint32_t child = child_of(c, row, best->pid, best->tid);
 	row->is_told_elsewhere = child != NONE && profile_thread(p, child)->process != row->process;
 	/*
 	 * An interrupt waits for nothing, though others may end some of these waits.  What a thread does without the GIL its
@@ -628,6 +740,10 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		if (!is_held)
 			find_running(c, row, is_holder);
 	}
+	if (best == &child_itself)
+		find_deadlock_of_child(c, row);
+	if (sentence_is_for_workers(c->f, row))
+		find_work(c, row);
 	/* in a library: that says nothing of who lets go */
 	if (row->by.frame >= 0 && plumbing_frame_is_runtime(reasons_plumbing(c->f->reasons), (uint32_t)row->by.frame))
 		row->by.frame = -1;

@@ -14,9 +14,23 @@
 #define COMPUTES 9		/* times as much on CPU as in waits: a CPU profile tells more */
 #define NAME_COLUMNS 40
 
-static bool computes(const struct finding_class *c)
+/* Without what waits for others' work, which counts where that is. */
+static uint64_t matters_ns(const struct findings *f, const struct finding_class *c)
 {
-	return c->on_cpu_ns / COMPUTES >= finding_class_matters_ns(c);
+	uint64_t ns = finding_class_matters_ns(c);
+
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+
+		if (row->is_told_elsewhere && row->process == c->process)
+			ns -= MIN(row->time_ns, ns);
+	}
+	return ns;
+}
+
+static bool computes(const struct findings *f, const struct finding_class *c)
+{
+	return c->on_cpu_ns / COMPUTES >= matters_ns(f, c);
 }
 
 static bool process_computes(const struct findings *f, const char *process)
@@ -25,7 +39,7 @@ static bool process_computes(const struct findings *f, const char *process)
 		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
 
 		if (c->process == process)
-			return computes(c);
+			return computes(f, c);
 	}
 	return false;
 }
@@ -45,12 +59,6 @@ static bool is_noticed(const struct finding *row)
 	return longest_ns >= NOTICED_NS;
 }
 
-/* A parent's wait is its child's time, which counts where it is in the recording itself. */
-static bool is_childs_time(const struct finding *row)
-{
-	return row->reason == REASON_CHILD_EXIT && row->is_told_elsewhere;
-}
-
 static bool is_little(const struct findings *f)
 {
 	uint64_t sum_ns = 0;
@@ -60,7 +68,7 @@ static bool is_little(const struct findings *f)
 		bool is_of_work = process_computes(f, row->process);
 		bool is_queue = row->reason == REASON_CPU_QUEUE;
 
-		if (is_childs_time(row))
+		if (row->is_told_elsewhere)
 			continue;
 		if (is_certain(row) || (!(is_queue && is_of_work) && is_noticed(row)))
 			return false;
@@ -70,13 +78,13 @@ static bool is_little(const struct findings *f)
 }
 
 /* "xz computes: 97% of its workers' time is on CPU; a CPU profile tells more." */
-static char *say_computes(const struct finding_class *c)
+static char *say_computes(const struct findings *f, const struct finding_class *c)
 {
 	GString *s = g_string_new("Little to find: ");
 
 	text_safe_cut(s, c->process, NAME_COLUMNS);
 	g_string_append_printf(s, " computes: %.0f%% of its workers' time is on CPU; a CPU profile tells more.",
-			       text_percent(c->on_cpu_ns, c->on_cpu_ns + finding_class_matters_ns(c)));
+			       text_percent(c->on_cpu_ns, c->on_cpu_ns + matters_ns(f, c)));
 	return g_string_free(s, FALSE);
 }
 
@@ -120,7 +128,7 @@ char *little_new(const struct findings *f, const struct task_findings *tasks)
 {
 	const struct profile_info *info = &f->profile->info;
 	const struct finding_class *most = NULL;
-	uint64_t observed_ns = 0;
+	uint64_t observed_ns = 0, elsewhere_ns = 0;
 
 	if (info->imported || info->looks.rounds || !info->duration_ns || tasks->cnt || !f->rows->len ||
 	    f->has_kernel_only || !is_little(f))
@@ -131,7 +139,13 @@ char *little_new(const struct findings *f, const struct task_findings *tasks)
 		observed_ns += c->observed_ns;
 		most = !most || c->on_cpu_ns > most->on_cpu_ns ? c : most;
 	}
-	if (most && computes(most) && most->on_cpu_ns > (f->idle_sum_ns + f->matters_ns) / 2)
-		return say_computes(most);
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+
+		elsewhere_ns += row->is_told_elsewhere ? row->time_ns : 0;
+	}
+	if (most && computes(f, most) &&
+	    most->on_cpu_ns > (f->idle_sum_ns + f->matters_ns - MIN(elsewhere_ns, f->matters_ns)) / 2)
+		return say_computes(f, most);
 	return say_idle(f, observed_ns);
 }

@@ -193,17 +193,25 @@ static const char *advice_of_resolver(const struct findings *f, const struct fin
 		       "asked; cache names.";
 }
 
-const char *sentence_advice(const struct findings *f, const struct finding *row)
+static const char *advice_of_deadlock(const struct finding *row)
 {
-	if (row->deadlock == row->deadlock_next && row->deadlock)
+	if (row->deadlock == row->deadlock_next)
 		return "It holds this lock already and waits for itself for ever: do not lock it twice. Until that is mended "
 		       "only a restart helps.";
-	if (row->deadlock && !row->deadlock_next)
+	if (!row->deadlock_next)
 		return "The process was forked while another thread held it, or that thread ended: nobody can let it go. Only a restart "
 		       "helps. Start programs with posix_spawn() or exec at once, or take the lock in pthread_atfork().";
+	if (row->reason == REASON_CHILD_EXIT)
+		return "The child prints into a pipe that its parent alone reads, which waits until the child ends: neither goes on. "
+		       "Read what it prints before waiting for it (communicate()), or send that to a file.";
+	return "Each of these threads holds what the next one waits for, so none goes on: take the locks in one order "
+	       "everywhere. Until that is mended only a restart helps.";
+}
+
+const char *sentence_advice(const struct findings *f, const struct finding *row)
+{
 	if (row->deadlock)
-		return "Each of these threads holds what the next one waits for, so none goes on: take the locks in one order "
-		       "everywhere. Until that is mended only a restart helps.";
+		return advice_of_deadlock(row);
 	if (row->never_let_go || sentence_is_ended_by_kill(f, row))
 		return "Nobody let go of it while this was recorded: a deadlock, or whoever holds it is stuck. See what its other "
 		       "threads wait for: `offcpu report --full`.";
@@ -232,7 +240,9 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return "fork() takes the longer the more memory its process has: start programs with posix_spawn() or vfork(), or from a "
 		       "small process.";
 	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns)
-		return "The child is in this recording, too: look at what it waits for.";
+		return row->by.does == REASON_ON_CPU ?
+			       "The child computes: a CPU profile of it tells more." :
+			       "The child is in this recording, too: look at what it waits for.";
 	if (is_of_resolver(f, row))
 		return advice_of_resolver(f, row);
 	if (has_repeated_syn(row))
@@ -244,6 +254,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return sentence_is_starved(f, row) ? STARVED :
 		       row->by.threads_cnt < row->threads_cnt ?
 			       "More wait than there are workers: more workers, or a shorter wait of theirs." :
+		       row->by.does == REASON_ON_CPU ?
+			       "The workers compute: a CPU profile of them tells more." :
 			       "Look at what the workers wait for: that is what the result takes.";
 	if (sentence_is_for_workers(f, row) && sentence_is_starved(f, row))
 		return STARVED;

@@ -54,7 +54,9 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 	g_string_append(s, is_many ? ", each of which " : ", which ");
 	g_string_append(s, is_held ? "meanwhile " : is_many ? "mostly " : "itself mostly ");
 	bool is_anywhere = by->does_wait && reasons_is_anywhere(f->reasons, by->does_wait - 1);
-	g_string_append(s, is_anywhere ? reasons_says(f->reasons, by->does_wait - 1) : reason_says(by->does));
+	/* what stops a thread, and which end of a pipe it waits for, the reason's own words do not tell */
+	bool by_rule = is_anywhere || (by->does_wait && (by->does == REASON_STOPPED || by->does == REASON_PIPE));
+	g_string_append(s, by_rule ? reasons_says(f->reasons, by->does_wait - 1) : reason_says(by->does));
 	uint32_t object = by->does_wait ? reasons_object(f->reasons, by->does_wait - 1) : 0;
 	if (object) {
 		const struct finding doing = { .reason = by->does };
@@ -95,7 +97,10 @@ void sentence_by(GString *s, const struct findings *f, const struct finding *row
 		sentence_function(s, f, row->frame, "; they wait in ");
 		return;
 	}
-	g_string_append(s, is_held ? "; held by " : row->reason == REASON_LOCK_GIL ? "; let go by " : "; ended by ");
+	bool is_still = row->reason == REASON_CHILD_EXIT && !row->woken_cnt;
+	g_string_append(s, is_still			      ? "; that is "
+			   : is_held			      ? "; held by "
+			   : row->reason == REASON_LOCK_GIL ? "; let go by " : "; ended by ");
 	sentence_who(s, by);
 	if (row->deadlock && row->deadlock == row->deadlock_next) {
 		g_string_append(s, ", the very thread that waits");

@@ -133,12 +133,17 @@ void fold_object(struct fold *f, const void *rec, size_t size)
 void fold_expect_sums(struct fold *f, size_t cnt)
 {
 	sums_expect(f->sums, cnt);
+	fold_stacks_look_at_names(f->stacks);
 }
 
 void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum)
 {
-	size_t row = sums_add(f->sums, sum);
+	struct offcpu_wait_slot own = *sum;
+	size_t row;
 
+	if (f->slices)
+		own.ustack = fold_stacks_id_at(f->stacks, sum->ustack, fold_slices_when(f->slices, sum));
+	row = sums_add(f->sums, &own);
 	if (f->slices)
 		fold_slices_add(f->slices, row, sum);
 }

@@ -59,6 +59,11 @@ static uint64_t slice_begin_ns(const struct fold_slices *f, const struct offcpu_
 	return ago > f->now ? 0 : (f->now - ago) * f->slice_ns;
 }
 
+uint64_t fold_slices_when(const struct fold_slices *f, const struct offcpu_wait_slot *slot)
+{
+	return slot->flags & OFFCPU_KEY_CROSSING ? slot->start_ns : f->start_ns + slice_begin_ns(f, slot);
+}
+
 static void fill_delays(const struct offcpu_wait_slot *slot, struct slice_cell *cell)
 {
 	cell->has_delays = slot->waker != 0;

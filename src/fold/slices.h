@@ -25,6 +25,8 @@ unsigned fold_slices_shift(const struct fold_slices *f);
 /* How long one is by now. */
 uint64_t fold_slices_length_ns(const struct fold_slices *f);
 
+/* When its waits began at the latest, but for less than a slice. */
+uint64_t fold_slices_when(const struct fold_slices *f, const struct offcpu_wait_slot *slot);
 void fold_slices_add(struct fold_slices *f, size_t row, const struct offcpu_wait_slot *slot);
 /* One wait up to end_ns. */
 struct fold_open_wait {

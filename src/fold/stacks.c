@@ -8,6 +8,7 @@
 #include "base/module.h"
 #include "fold/crossed.h"
 #include "fold/interpreter_runs.h"
+#include "fold/jit_names.h"
 #include "fold/languages.h"
 #include "fold/lines.h"
 #include "fold/parts.h"
@@ -33,6 +34,7 @@ struct fold_stacks {
 	uint64_t replaced_cnt;	/* as of `frames`: see symbolizer_replaced_cnt() */
 	struct fold_lines *lines;	/* NULL: without */
 	struct fold_languages *languages;
+	struct fold_jit_names *jit_names;
 	GPtrArray *waiting;	/* struct offcpu_rec_language: their user stack has not arrived */
 	struct offcpu_rec_sleep_path path;	/* of the kernel stack that comes next */
 	const struct elf_table *noted;	/* whose build id was noted last */
@@ -72,6 +74,7 @@ struct fold_stacks *fold_stacks_new(struct profile *profile, struct symbolizer *
 	f->symbolizer = symbolizer;
 	f->max_depth = max_depth ? max_depth : OFFCPU_MAX_DEPTH;
 	f->languages = fold_languages_new(profile);
+	f->jit_names = fold_jit_names_new();
 	f->waiting = g_ptr_array_new_with_free_func(g_free);
 	f->nodes = crossed_new(g_free);
 	f->frames = g_hash_table_new_full(frame_key_hash, frame_key_equal, g_free, NULL);
@@ -84,6 +87,7 @@ void fold_stacks_free(struct fold_stacks *f)
 		return;
 	fold_lines_free(f->lines);
 	fold_languages_free(f->languages);
+	fold_jit_names_free(f->jit_names);
 	g_ptr_array_unref(f->waiting);
 	crossed_free(f->nodes);
 	g_hash_table_destroy(f->frames);
@@ -186,6 +190,8 @@ static unsigned add_spots(struct fold_stacks *f, const struct offcpu_rec_stack *
 	};
 	uint32_t id = profile_frame(f->profile, &frame);
 
+	if (symbol.name && !symbol.moves && strcmp(symbol.module, "[jit]") == 0)
+		fold_jit_names_note(f->jit_names, id, rec->pid, rec->ts_ns, is_return ? ip - 1 : ip);
 	note_build_id(f, &symbol);
 	if (f->lines)
 		id = fold_lines_place(f->lines, &symbol, id);
@@ -375,6 +381,7 @@ static bool put_language(struct fold_stacks *f, const struct offcpu_rec_language
 
 	if (!cnt)
 		return false;
+	fold_jit_names_merged(f->jit_names, rec->id, rec->ustack);
 	put_stack(f, rec->id, true, spots, MIN(cnt, f->max_depth), cnt > f->max_depth ? STACK_TRUNCATED : end);
 	return true;
 }
@@ -428,13 +435,28 @@ void fold_stacks_add_language(struct fold_stacks *f, const struct offcpu_rec_lan
 		g_ptr_array_add(f->waiting, g_memdup2(rec, size));
 }
 
-/* Other code lies at addresses that had names. */
-static void forget_replaced(struct fold_stacks *f)
+void fold_stacks_look_at_names(struct fold_stacks *f)
 {
-	uint64_t cnt = symbolizer_replaced_cnt(f->symbolizer);
+	fold_jit_names_look(f->jit_names, f->symbolizer, f->profile);
+}
 
-	if (cnt != f->replaced_cnt)
+uint64_t fold_stacks_id_at(struct fold_stacks *f, uint64_t id, uint64_t at_ns)
+{
+	return fold_jit_names_id_at(f->jit_names, id, at_ns);
+}
+
+/* Other code lies at addresses that had names. */
+static void forget_replaced(struct fold_stacks *f, const struct offcpu_rec_stack *rec)
+{
+	uint64_t cnt;
+
+	if (rec->is_user)
+		symbolizer_poll_jit(f->symbolizer, rec->pid, rec->ts_ns);
+	cnt = symbolizer_replaced_cnt(f->symbolizer);
+	if (cnt != f->replaced_cnt) {
 		g_hash_table_remove_all(f->frames);
+		fold_stacks_look_at_names(f);
+	}
 	f->replaced_cnt = cnt;
 }
 
@@ -474,7 +496,7 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	}
 	if (crossed_find(f->nodes, rec->id))
 		return;
-	forget_replaced(f);
+	forget_replaced(f, rec);
 	bool is_exact = rec->is_user || rec->is_exact || is_beginning(f, rec);
 	unsigned inner_cnt = rec->is_user ? 0 : sleep_path(f, rec, inner);
 	for (unsigned i = 0; i < inner_cnt; i++)
@@ -492,6 +514,7 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	bool is_broken = is_astray || went_by_old_tables(f, rec);
 	enum stack_end end = is_broken ? STACK_BROKEN : stack_end_of(f, rec, frames, mapped_cnt);
 	cnt = MIN(mapped_cnt, f->max_depth);
+	fold_jit_names_stack(f->jit_names, rec->id, rec->ts_ns, frames, cnt);
 	if (rec->is_user)
 		fold_languages_native(f->languages, &(struct fold_stack_spots){
 							    .id = rec->id,
@@ -521,10 +544,11 @@ static uint32_t pending_node(struct fold_stacks *f, uint8_t kind)
 
 bool fold_stacks_find(const struct fold_stacks *f, uint64_t id, uint32_t *ret_node)
 {
-	const struct stack_row *r = crossed_find(f->nodes, id);
+	const struct fold_jit_variant *v = fold_jit_names_variant(f->jit_names, id);
+	const struct stack_row *r = crossed_find(f->nodes, v ? v->id : id);
 
 	if (r)
-		*ret_node = r->node;
+		*ret_node = v ? fold_jit_names_node(f->jit_names, f->profile, r->node, v->at_ns) : r->node;
 	return r;
 }
 
@@ -575,6 +599,7 @@ static void keep_row(void *row, void *compact)
 void fold_stacks_keep(struct fold_stacks *f, struct profile_compact *c)
 {
 	g_hash_table_remove_all(f->frames);
+	fold_jit_names_forget(f->jit_names);
 	crossed_for_each(f->nodes, keep_row, c);
 	fold_languages_keep(f->languages, c);
 	f->pending_user = profile_compact_node(c, f->pending_user);

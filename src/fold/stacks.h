@@ -27,6 +27,11 @@ void fold_stacks_add_language(struct fold_stacks *f, const struct offcpu_rec_lan
 /* Of the kernel stack that comes next. */
 void fold_stacks_add_path(struct fold_stacks *f, const struct offcpu_rec_sleep_path *rec, size_t size);
 
+/* Names that compilers' lists give may have changed: see fold/jit_names.h. */
+void fold_stacks_look_at_names(struct fold_stacks *f);
+/* The id of that stack with the names of then, for what waited in it then.  Mostly its own. */
+uint64_t fold_stacks_id_at(struct fold_stacks *f, uint64_t id, uint64_t at_ns);
+
 /* Another window begins: what is only remembered may go where it is much. */
 void fold_stacks_next_window(struct fold_stacks *f);
 

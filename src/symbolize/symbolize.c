@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "abi/unwind_abi.h"
+#include "base/clock.h"
 #include "base/urgency.h"
 #include "symbolize/dwarf/lines.h"
 #include "symbolize/jit/perf_map.h"
@@ -23,6 +24,9 @@
 
 #define JIT_MAX_BYTES ((size_t)256 << 20)	/* all perf maps together */
 #define JIT_PAUSE_MAX_US 5000000
+/* Between two looks at a list, and no less than so many times as long as the last one took. */
+#define JIT_LOOK_US 100000
+#define JIT_TIMES 20
 #define JVM_PAUSE_US 1000000
 #define V8_PAUSE_US 1000000
 #define MAPS_MAX_BYTES (64 << 20)
@@ -41,6 +45,7 @@ struct symbolizer {
 	GStringChunk *strings;
 	bool has_lines;		/* keys of `demangled` lie in `strings` */
 	size_t jit_bytes;
+	uint64_t jit_renamed_cnt;
 	struct hotspot_names *jvm_names;
 	struct v8_names *v8_names;
 	struct symbol_frame inlined[INLINED_MAX];	/* of the last answer */
@@ -116,7 +121,7 @@ bool symbolizer_note_mmap(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, co
 
 uint64_t symbolizer_replaced_cnt(const struct symbolizer *s)
 {
-	return spaces_replaced_cnt(s->spaces);
+	return spaces_replaced_cnt(s->spaces) + s->jit_renamed_cnt;
 }
 
 bool symbolizer_replaced_since(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t addr, uint64_t since_ns)
@@ -239,27 +244,98 @@ static const char *jitdump_path(const struct generation *g)
 	return newest ? newest->module->path : NULL;
 }
 
-/* Reads the compiler's list of functions for the first time, or again when it has grown. */
+/* Another version is in force.  The one before is kept where it had other names, for stacks that are on their way. */
+static void jit_replace(struct symbolizer *s, struct generation *g, struct perf_map *fresh, uint64_t now_ns)
+{
+	uint64_t since_ns = clock_ns(CLOCK_REALTIME) - g->jit_version.mtime_ns;
+
+	perf_map_charge(fresh, &s->jit_bytes);
+	perf_map_free(g->jit_before);
+	g->jit_before = g->jit;
+	g->jit = fresh;
+	g->jit_before_seen_ns = g->jit_seen_ns;
+	/* the file's time is its owner's to set */
+	g->jit_from_ns = since_ns < now_ns ? MAX(now_ns - since_ns, g->jit_before_seen_ns) : now_ns;
+	if (g->jit_before && perf_map_renames(g->jit_before, fresh)) {
+		s->jit_renamed_cnt++;
+		return;
+	}
+	perf_map_free(g->jit_before);
+	g->jit_before = NULL;
+}
+
+/* Until it is looked at again: the longer the longer that took, and where there is none ever longer. */
+static int64_t jit_pause_us(struct generation *g, int64_t took_us)
+{
+	uint32_t pause_us = g->jit_pause_us;
+
+	if (g->jit)
+		return CLAMP(took_us * JIT_TIMES, JIT_LOOK_US, JIT_PAUSE_MAX_US);
+	g->jit_pause_us = MIN(pause_us * 2, JIT_PAUSE_MAX_US);
+	return pause_us;
+}
+
+/* Reads the compiler's list of functions for the first time, or again when it has changed. */
 static void jit_refresh(struct symbolizer *s, struct generation *g)
 {
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	int64_t now_us = g_get_monotonic_time();
+	struct perf_map_version version;
 	struct perf_map *fresh;
 	const char *dump;
-	uint64_t bytes;
 
 	if (!generation_is_current(g) || now_us < g->jit_next_us || s->jit_bytes > JIT_MAX_BYTES)
 		return;
-	fresh = perf_map_read(s->proc_dir, g->pid, g->jit_bytes, &bytes);
-	if (!bytes && (dump = jitdump_path(g)))
-		fresh = perf_map_read_jitdump(s->proc_dir, g->pid, dump, g->jit_bytes, &bytes);
-	g->jit_next_us = now_us + g->jit_pause_us;
-	g->jit_pause_us = MIN(g->jit_pause_us * 2, JIT_PAUSE_MAX_US);
-	if (!fresh)
-		return;
-	perf_map_charge(fresh, &s->jit_bytes);
-	perf_map_free(g->jit);
-	g->jit = fresh;
-	g->jit_bytes = bytes;
+	fresh = perf_map_read(s->proc_dir, g->pid, g->jit_version, &version);
+	if (!version.bytes && (dump = jitdump_path(g)))
+		fresh = perf_map_read_jitdump(s->proc_dir, g->pid, dump, g->jit_version, &version);
+	if (fresh) {
+		g->jit_version = version;
+		jit_replace(s, g, fresh, now_ns);
+	}
+	g->jit_seen_ns = now_ns;
+	g->jit_next_us = now_us + jit_pause_us(g, g_get_monotonic_time() - now_us);
+}
+
+void symbolizer_poll_jit(struct symbolizer *s, uint32_t pid, uint64_t ts_ns)
+{
+	struct generation *g = spaces_generation(s->spaces, pid, ts_ns);
+
+	if (g && g->jit)
+		jit_refresh(s, g);
+}
+
+const char *symbolizer_newest_jit_name(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t addr,
+				       uint64_t *ret_from_ns)
+{
+	struct generation *g = spaces_generation(s->spaces, pid, ts_ns);
+	uint64_t offset;
+
+	if (!g || !g->jit)
+		return NULL;
+	g->jit_next_us = MIN(g->jit_next_us, (int64_t)(g->jit_seen_ns / 1000) + JIT_LOOK_US);
+	jit_refresh(s, g);
+	*ret_from_ns = g->jit_from_ns;
+	return perf_map_find(g->jit, addr, &offset);
+}
+
+/* By the version that was in force at ts_ns; both names where it may have been either.  NULL: none. */
+static const char *jit_name(struct symbolizer *s, const struct generation *g, uint64_t ts_ns, uint64_t addr,
+			    uint64_t *ret_offset)
+{
+	const char *name = g->jit ? perf_map_find(g->jit, addr, ret_offset) : NULL, *before = NULL;
+	g_autofree char *both = NULL;
+	uint64_t offset;
+
+	if (g->jit_before && ts_ns < g->jit_from_ns)
+		before = perf_map_find(g->jit_before, addr, &offset);
+	if (before && (!name || ts_ns <= g->jit_before_seen_ns)) {
+		*ret_offset = offset;
+		name = before;
+	} else if (before && strcmp(before, name) != 0) {
+		name = both = g_strdup_printf("%s | %s", before, name);
+	}
+	return name ? g_string_chunk_insert_const(s->strings, name) : NULL;
 }
 
 /* The JVM that a process is; NULL: it is none, or has ended. */
@@ -381,21 +457,19 @@ static bool jvm_find(struct symbolizer *s, struct generation *g, uint64_t ip, bo
 	return true;
 }
 
-static bool jit_find(struct symbolizer *s, struct generation *g, uint64_t ip, bool is_return, struct symbol *ret)
+static bool jit_find(struct symbolizer *s, struct generation *g, uint64_t ts_ns, uint64_t ip, bool is_return,
+		     struct symbol *ret)
 {
 	uint64_t addr = ret->offset;
 	const char *name;
 
 	if (jvm_find(s, g, ip, is_return && ip, ret))
 		return true;
-	name = g->jit ? perf_map_find(g->jit, addr, &ret->symbol_offset) : NULL;
-	if (!name) {
-		jit_refresh(s, g);
-		name = g->jit ? perf_map_find(g->jit, addr, &ret->symbol_offset) : NULL;
-	}
+	jit_refresh(s, g);
+	name = jit_name(s, g, ts_ns, addr, &ret->symbol_offset);
 	if (!name)
 		return false;
-	ret->name = g_string_chunk_insert_const(s->strings, name);
+	ret->name = name;
 	ret->module = "[jit]";
 	ret->why = FRAME_NAMED;
 	return true;
@@ -468,7 +542,7 @@ void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_
 	ret->why = why;
 	if (!m) {
 		if (g)
-			jit_find(s, g, ip, is_return, ret);
+			jit_find(s, g, ts_ns, ip, is_return, ret);
 		return;
 	}
 	t = m->module->kind == MODULE_SPECIAL ? NULL : map_table(s, m, g);
@@ -481,7 +555,7 @@ void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_
 			tokio_place_of_frame(ret, pid, addr, s->strings);
 		return;
 	}
-	if (m->module->kind != MODULE_VDSO && jit_find(s, g, ip, is_return, ret))
+	if (m->module->kind != MODULE_VDSO && jit_find(s, g, ts_ns, ip, is_return, ret))
 		return;
 	if (m->module->kind == MODULE_FILE) {
 		ret->why = FRAME_NO_FILE;

@@ -74,8 +74,19 @@ struct symbolizer_mapping {
  * at a question, and stands for the newest program the notes told of.  A mapping: true where other code lay before.
  */
 bool symbolizer_note_mmap(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m);
-/* How often a file was mapped where another one lay: names of addresses from before no longer hold. */
+/*
+ * How often a file was mapped where another one lay, or a compiler's list named addresses otherwise than before: names
+ * of addresses from before no longer hold.  Lists are looked at again at a question, seldom (100 ms).
+ */
 uint64_t symbolizer_replaced_cnt(const struct symbolizer *s);
+/* A stack of the process was seen: has it a list that is to be looked at? */
+void symbolizer_poll_jit(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);
+/*
+ * The name that the newest list gives the address of the program that pid was at ts_ns, and since when that list is in
+ * force; NULL: none, or it is not known any more.  Until the next question.
+ */
+const char *symbolizer_newest_jit_name(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t addr,
+				       uint64_t *ret_from_ns);
 /* Did other code lie at the user address until after since_ns?  As of ts_ns, when the address was met. */
 bool symbolizer_replaced_since(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t addr, uint64_t since_ns);
 void symbolizer_note_exec(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);

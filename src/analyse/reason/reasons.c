@@ -390,6 +390,55 @@ static void find_reasons(struct reasons *r)
 	}
 }
 
+/*
+ * Which child it is a wait tells that ends: one that an end of the window cuts off may not know. A shell that mostly
+ * sleeps did so then, too, unless that took longer.
+ */
+static bool is_cut_off(const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+
+	return o && o->kind == OBJECT_CHILD && !o->pid && w->flags & (WAIT_OPEN_AT_START | WAIT_OPEN_AT_END);
+}
+
+static bool is_shell_sleep(const struct rule *rule)
+{
+	return rule && strcmp(rule->name, RULES_SHELL_SLEEP) == 0;
+}
+
+static void find_cut_off_sleeps(struct reasons *r)
+{
+	const struct profile *p = r->profile;
+	struct shell {
+		const struct rule *rule;
+		uint64_t sleeps_ns, longest_ns, others_ns;
+	};
+	g_autofree struct shell *shells = g_new0(struct shell, (gsize)p->threads->len + 1);
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		struct shell *s = &shells[w->thread];
+
+		if (is_shell_sleep(r->rule[i])) {
+			s->rule = r->rule[i];
+			s->sleeps_ns += w->blocked_ns;
+			s->longest_ns = MAX(s->longest_ns, w->max_ns);
+		} else if (!is_cut_off(p, w)) {
+			s->others_ns += w->blocked_ns;
+		}
+	}
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct shell *s = &shells[w->thread];
+
+		if (r->reason[i] != REASON_CHILD_EXIT || !is_cut_off(p, w) || s->sleeps_ns <= s->others_ns ||
+		    w->max_ns > s->longest_ns)
+			continue;
+		r->rule[i] = s->rule;
+		r->reason[i] = (uint8_t)s->rule->reason;
+	}
+}
+
 struct reasons_base *reasons_base_new(const struct profile *p, const struct rule_set *rules)
 {
 	struct reasons_base *b = g_new0(struct reasons_base, 1);
@@ -445,6 +494,7 @@ struct reasons *reasons_new_on(struct reasons_base *base, const struct profile *
 		return r;
 	}
 	find_reasons(r);
+	find_cut_off_sleeps(r);
 	idle_find(p, base->plumbing, r->rule, r->reason, r->idle);
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		if (r->loop[i])

@@ -62,6 +62,7 @@ enum rule_kind {
 const char *rule_kind_name(enum rule_kind kind); /* "rule", as a block begins */
 
 #define RULES_RETRY "retry-" /* names of rules of sleeps between tries begin so */
+#define RULES_SHELL_SLEEP "shell-sleep"
 
 struct rule {
 	const char *name;

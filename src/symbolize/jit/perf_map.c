@@ -287,6 +287,20 @@ size_t perf_map_cnt(const struct perf_map *m)
 	return m->lines->len;
 }
 
+bool perf_map_renames(const struct perf_map *before, const struct perf_map *now)
+{
+	const struct line *lines = (const struct line *)(const void *)before->lines->data;
+	uint64_t offset;
+
+	for (guint i = 0; i < before->lines->len; i++) {
+		const char *old = perf_map_find(before, lines[i].start, &offset);
+		const char *name = perf_map_find(now, lines[i].start, &offset);
+
+		if (name && strcmp(name, old) != 0)
+			return true;
+	}
+	return false;
+}
 
 bool perf_map_parse_status(const char *status, uint32_t *ret_pid, uid_t *ret_uid)
 {
@@ -310,9 +324,9 @@ static bool process_identity(const char *proc_dir, uint32_t pid, uint32_t *ret_i
 	return status && perf_map_parse_status(status, ret_inner_pid, ret_uid);
 }
 
-/* Opens path as process pid sees it, if it may be trusted and is larger than known_bytes; -1 else. */
-static int open_trusted(const char *proc_dir, uint32_t pid, uid_t uid, const char *path, uint64_t known_bytes,
-			uint64_t *ret_bytes)
+/* Opens path as process pid sees it, if it may be trusted and is not the known version; -1 else. */
+static int open_trusted(const char *proc_dir, uint32_t pid, uid_t uid, const char *path,
+			struct perf_map_version known, struct perf_map_version *ret)
 {
 	struct stat st;
 	int held = file_hold_in_process_nolinks(proc_dir, pid, path, &st), fd = -1;
@@ -320,39 +334,41 @@ static int open_trusted(const char *proc_dir, uint32_t pid, uid_t uid, const cha
 	if (held < 0)
 		return -1;
 	if (st.st_uid == 0 || st.st_uid == uid) {
-		*ret_bytes = (uint64_t)st.st_size;
-		if (st.st_size > 0 && (uint64_t)st.st_size > known_bytes)
+		ret->bytes = (uint64_t)st.st_size;
+		ret->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+		if (ret->bytes && (ret->bytes != known.bytes || ret->mtime_ns != known.mtime_ns))
 			fd = file_open_held(held);
 	}
 	close(held);
 	return fd;
 }
 
-struct perf_map *perf_map_read(const char *proc_dir, uint32_t pid, uint64_t known_bytes, uint64_t *ret_bytes)
+struct perf_map *perf_map_read(const char *proc_dir, uint32_t pid, struct perf_map_version known,
+			       struct perf_map_version *ret)
 {
 	g_autofree char *path = NULL;
 	uint32_t inner_pid;
 	uid_t uid;
 	int fd;
 
-	*ret_bytes = 0;
+	*ret = (struct perf_map_version){ 0 };
 	if (!process_identity(proc_dir, pid, &inner_pid, &uid))
 		return NULL;
 	path = g_strdup_printf("/tmp/perf-%" PRIu32 ".map", inner_pid);
-	fd = open_trusted(proc_dir, pid, uid, path, known_bytes, ret_bytes);
+	fd = open_trusted(proc_dir, pid, uid, path, known, ret);
 	return fd < 0 ? NULL : read_and_close(fd, KIND_PERF_MAP);
 }
 
-struct perf_map *perf_map_read_jitdump(const char *proc_dir, uint32_t pid, const char *path, uint64_t known_bytes,
-				       uint64_t *ret_bytes)
+struct perf_map *perf_map_read_jitdump(const char *proc_dir, uint32_t pid, const char *path,
+				       struct perf_map_version known, struct perf_map_version *ret)
 {
 	uint32_t inner_pid;
 	uid_t uid;
 	int fd;
 
-	*ret_bytes = 0;
+	*ret = (struct perf_map_version){ 0 };
 	if (!process_identity(proc_dir, pid, &inner_pid, &uid))
 		return NULL;
-	fd = open_trusted(proc_dir, pid, uid, path, known_bytes, ret_bytes);
+	fd = open_trusted(proc_dir, pid, uid, path, known, ret);
 	return fd < 0 ? NULL : read_and_close(fd, KIND_JITDUMP);
 }

@@ -18,12 +18,20 @@
 
 struct perf_map;
 
+/* Which of a file that changes: what is appended to it, or written anew, makes another one.  Of bytes 0: none. */
+struct perf_map_version {
+	uint64_t bytes;
+	uint64_t mtime_ns;	/* CLOCK_REALTIME */
+};
+
 /* Takes over text, g_malloc'ed with room for a byte at text[len]. */
 struct perf_map *perf_map_parse(char *text, size_t len);
 void perf_map_free(struct perf_map *m);
 /* The name of the function at addr, valid as long as m; NULL: none. */
 const char *perf_map_find(const struct perf_map *m, uint64_t addr, uint64_t *ret_symbol_offset);
 size_t perf_map_cnt(const struct perf_map *m);
+/* Has an address that `before` names another name in `now`? */
+bool perf_map_renames(const struct perf_map *before, const struct perf_map *now);
 /* Adds the memory of m to *account until m is freed; account must outlive it. */
 void perf_map_charge(struct perf_map *m, size_t *account);
 
@@ -35,13 +43,14 @@ bool perf_map_parse_file(int fd, const void *question, size_t question_bytes, GB
 
 /*
  * Reads process pid's own file, by its innermost pid and below its root.  NULL: none, not to
- * be trusted, or not larger than known_bytes.  *ret_bytes is then the size seen (0: none).
+ * be trusted, or still the known version.  *ret is the version seen, which may have grown by the time it was read.
  */
-struct perf_map *perf_map_read(const char *proc_dir, uint32_t pid, uint64_t known_bytes, uint64_t *ret_bytes);
+struct perf_map *perf_map_read(const char *proc_dir, uint32_t pid, struct perf_map_version known,
+			       struct perf_map_version *ret);
 
 /* The same of the "jit-PID.dump" that process pid has mapped from path. */
-struct perf_map *perf_map_read_jitdump(const char *proc_dir, uint32_t pid, const char *path, uint64_t known_bytes,
-				       uint64_t *ret_bytes);
+struct perf_map *perf_map_read_jitdump(const char *proc_dir, uint32_t pid, const char *path,
+				       struct perf_map_version known, struct perf_map_version *ret);
 
 /* The innermost pid and the effective uid out of the text of /proc/PID/status. */
 bool perf_map_parse_status(const char *status, uint32_t *ret_pid, uid_t *ret_uid);

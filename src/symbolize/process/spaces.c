@@ -42,6 +42,7 @@ static void generation_free(void *data)
 
 	map_set_unref(g->maps);
 	perf_map_free(g->jit);
+	perf_map_free(g->jit_before);
 	g_free(g->jvm);
 	g_free(g->v8);
 	g_free(g);

@@ -41,7 +41,11 @@ struct generation {
 	int64_t next_read_us;	/* g_get_monotonic_time(), for reading it again */
 	uint32_t pause_us;
 	struct perf_map *jit;	/* the compiler's list of functions; for the symbolizer */
-	uint64_t jit_bytes;
+	struct perf_map *jit_before;	/* the version before it, where that named addresses otherwise; else NULL */
+	struct perf_map_version jit_version;
+	uint64_t jit_from_ns;	/* since when `jit` is in force: what was seen before that is of the version before */
+	uint64_t jit_seen_ns;	/* when it was last seen to be in force */
+	uint64_t jit_before_seen_ns;	/* ... and when the version before was */
 	int64_t jit_next_us;
 	uint32_t jit_pause_us;
 	struct hotspot *jvm;	/* its code and methods; NULL: not looked for, or none.  For the symbolizer */

@@ -296,11 +296,11 @@ static void take_files(struct recognised *r, const char *proc_dir, const char *d
 
 static void count_functions(struct recognised *r, const char *proc_dir)
 {
-	uint64_t bytes;
-	struct perf_map *map = perf_map_read(proc_dir, r->pid, 0, &bytes);
+	struct perf_map_version version;
+	struct perf_map *map = perf_map_read(proc_dir, r->pid, (struct perf_map_version){ 0 }, &version);
 
 	r->map.cnt = map ? perf_map_cnt(map) : 0;
-	r->map.state = r->map.cnt ? PERF_MAP_READABLE : map || !bytes ? PERF_MAP_EMPTY : PERF_MAP_CLOSED;
+	r->map.state = r->map.cnt ? PERF_MAP_READABLE : map || !version.bytes ? PERF_MAP_EMPTY : PERF_MAP_CLOSED;
 	perf_map_free(map);
 }
 

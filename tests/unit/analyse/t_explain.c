@@ -50,6 +50,17 @@ static uint32_t add_wait(struct profile *p, uint32_t thread, char state, uint64_
 	return profile_add_wait(p, &w);
 }
 
+static const struct headline *headline_with(const struct explanation *e, const char *what)
+{
+	for (guint i = 0; i < e->headlines->len; i++) {
+		const struct headline *h = &g_array_index(e->headlines, struct headline, i);
+
+		if (strstr(h->sentence, what))
+			return h;
+	}
+	g_error("no headline has: %s", what);
+}
+
 /* A timer that ends the waits of a kernel thread is known as it is of others. */
 static void test_kernel_thread(void)
 {
@@ -127,6 +138,46 @@ static void test_virtual_threads(void)
 		if (waits[i].says)
 			g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).sentence, waits[i].says));
 		g_assert_nonnull(strstr(e->unseen, "Not seen: virtual threads of"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+#define NGINX "main@nginx ngx_master_process_cycle@nginx ngx_spawn_process@nginx "
+#define SENDS "ngx_event_process_posted@nginx ngx_http_output_filter@nginx sendfile@libc.so.6"
+
+/*
+ * What a worker of nginx waits for while it serves one connection all others wait for; where it waits for them it is
+ * idle.  It serves them one by one, whatever it is that it waits for.
+ */
+static void test_only_loop(void)
+{
+	static const struct {
+		const char *user, *kernel, *says;
+		char state;
+	} cases[] = {
+		{ NGINX SENDS, "__x64_sys_sendfile64@[kernel] filemap_get_pages@[kernel] folio_wait_bit_common@[kernel] "
+			       "io_schedule@[kernel]", "nginx holds up its event loop (nginx): it waits for a read from disk", 'D' },
+		{ NGINX "ngx_http_log_handler@nginx write@libc.so.6", "__x64_sys_write@[kernel] ksys_write@[kernel] "
+			"balance_dirty_pages@[kernel] io_schedule_timeout@[kernel]", "nginx holds up its event loop (nginx): it ", 'D' },
+		{ NGINX "epoll_wait@libc.so.6", "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", NULL, 'S' },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t worker = thread_of(p, 11, "nginx", 200);
+
+		add_wait(p, worker, cases[i].state, 40, 200, cases[i].user, cases[i].kernel);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpuint(e->headlines->len, ==, cases[i].says != NULL);
+		if (cases[i].says) {
+			const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+
+			if (!strstr(first->sentence, cases[i].says))
+				g_error("case %zu: %s", i, first->sentence);
+			g_assert_nonnull(strstr(first->advice, "A worker serves its connections one by one"));
+		}
 		explanation_free(e);
 		profile_free(p);
 	}
@@ -443,6 +494,163 @@ static void test_workers(void)
 	profile_free(p);
 }
 
+#define WAIT4 "__x64_sys_wait4@[kernel] do_wait@[kernel]"
+#define FUTURE "main@python3 report@app.py MapResult.wait@pool.py acquire_timed@python3 sem_clockwait@libc.so.6"
+
+/*
+ * A pool of two processes, whose results a thread of the parent hands over.  While they compute there is little to find;
+ * where they wait for a disk that is told, and where more wait than there are workers, so are these.
+ */
+static void test_pool_of_processes(void)
+{
+	enum { COMPUTE, WAIT, TOO_FEW, CASES };
+
+	for (unsigned is = 0; is < CASES; is++) {
+		struct profile *p = window_new();
+		uint32_t handler = thread_of(p, 12, "python3", 0);
+
+		p->info.has_wakers = true;
+		for (uint32_t i = 0; i < 2; i++) {
+			uint32_t worker = fixture_thread(p, 20 + i, 20 + i, "python3", "python3");
+			struct thread *t = &g_array_index(p->threads, struct thread, worker);
+
+			t->to_ns = WINDOW_MS * MS;
+			t->on_cpu_ns = (is == WAIT ? 100 : 9900) * MS;
+			if (is == WAIT)
+				add_wait(p, worker, 'D', 99, 100, USER, READ);
+		}
+		for (uint32_t i = 0; i < (is == TOO_FEW ? 3 : 1); i++) {
+			uint32_t wait = add_wait(p, thread_of(p, 30 + i, "python3", 10), 'S', 50, 199, FUTURE, FUTEX);
+
+			woken_in(p, wait, handler, "main@python3 sem_post@libc.so.6", 50, 9950);
+		}
+		struct explanation *e = explanation_new(p, NULL);
+
+		if (is == COMPUTE) {
+			g_assert_nonnull(e->little);
+			g_assert_nonnull(strstr(e->little, "python3 computes: 100% of its workers' time is on CPU"));
+		} else if (is == WAIT) {
+			g_assert_nonnull(headline_with(e, " in serve"));
+			g_assert_null(strstr(headline_with(e, "result of a task")->evidence, "mostly runs"));
+		} else {
+			g_assert_nonnull(strstr(headline_with(e, "result of a task")->evidence,
+						"ended by python3 processes, each of which mostly runs"));
+			g_assert_true(g_str_has_prefix(headline_with(e, "result of a task")->advice, "More wait than there are"));
+		}
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* g++ waits for cc1plus: little, if that computes; else what it waits for leads. */
+static void test_compile(void)
+{
+	for (unsigned is_waiting = 0; is_waiting < 2; is_waiting++) {
+		struct profile *p = window_new();
+		const struct object child = { .kind = OBJECT_CHILD, .name = "cc1plus", .place = "", .operation = "", .pid = 40 };
+		uint32_t compiler = fixture_thread(p, 40, 40, "cc1plus", "cc1plus");
+		uint32_t wait = add_wait(p, thread_of(p, 11, "g++", 1), 'S', 1, 9900, "main@g++ waitpid@libc.so.6", WAIT4);
+		struct thread *t = &g_array_index(p->threads, struct thread, compiler);
+
+		p->info.has_wakers = true;
+		t->to_ns = WINDOW_MS * MS;
+		t->on_cpu_ns = (is_waiting ? 900 : 9900) * MS;
+		if (is_waiting)
+			add_wait(p, compiler, 'D', 90, 100, "main@cc1plus read@libc.so.6", READ);
+		set_object(p, wait, &child);
+		woken_in(p, wait, compiler, "", 1, 9900);
+		struct explanation *e = explanation_new(p, NULL);
+
+		if (is_waiting)
+			g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).sentence, "cc1plus waits for"));
+		else
+			g_assert_cmpstr(e->little, ==,
+					"Little to find: cc1plus computes: 100% of its workers' time is on CPU; a CPU profile tells more.");
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/*
+ * A child that fills the pipe which its parent reads, that waits until it ends, is a deadlock of the two; not if another
+ * thread of the parent may read, if somebody else reads, or if it came to that a moment ago.
+ */
+static void test_full_pipe_of_child(void)
+{
+	static const struct { uint32_t reader, threads; uint64_t ms; const char *pipe; bool is_ring; } cases[] = {
+		{ 10, 1, WINDOW_MS, "pipe to nightly", true },	{ 10, 2, WINDOW_MS, "pipe to nightly", false },
+		{ 9, 1, WINDOW_MS, "pipe to gzip", false },	{ 10, 1, 200, "pipe to nightly", false },
+		{ 10, 1, WINDOW_MS, "pipe to nightly and 1 more", false },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		const struct object child = { .kind = OBJECT_CHILD, .name = "dump", .place = "", .operation = "", .pid = 40 };
+		const struct object pipe = { .kind = OBJECT_PIPE, .name = cases[i].pipe, .place = "", .operation = "",
+					     .pid = cases[i].reader };
+		uint32_t writer = fixture_thread(p, 40, 40, "dump", "dump");
+		uint32_t waits = add_wait(p, thread_of(p, 10, "nightly", 1), 'S', 1, WINDOW_MS, "main@nightly waitpid@libc.so.6", WAIT4);
+		uint32_t writes = add_wait(p, writer, 'S', 1, cases[i].ms, "main@dump write@libc.so.6",
+					   "__x64_sys_write@[kernel] anon_pipe_write@[kernel]");
+
+		if (cases[i].threads > 1)
+			thread_of(p, 11, "nightly", 1);
+		g_array_index(p->waits, struct wait, waits).flags = WAIT_OPEN_AT_END;
+		g_array_index(p->waits, struct wait, writes).flags = WAIT_OPEN_AT_END;
+		set_object(p, waits, &child);
+		set_object(p, writes, &pipe);
+		p->info.has_wakers = p->info.has_locks = true;
+		p->slices = slices_new(SLICE_DEFAULT_NS, slices_cnt_of(WINDOW_MS * MS, SLICE_DEFAULT_NS));
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "waits for a child to end, dump");
+
+		g_assert_cmpint(strstr(h->sentence, "is deadlocked") != NULL, ==, cases[i].is_ring);
+		g_assert_cmpint(g_str_has_prefix(h->advice, "The child prints into a pipe"), ==, cases[i].is_ring);
+		if (cases[i].ms == WINDOW_MS)
+			g_assert_nonnull(strstr(h->evidence, "that is dump/40, which itself mostly waits for room in a full pipe"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* Of a futex that may be anything: its own kind ends the waits, or its own time limit, or nothing is known. */
+static void test_futex_advice(void)
+{
+	static const struct { bool is_peer, is_timer; const char *advice; } cases[] = {
+		{ true, false, "Threads of its own kind end the waits" },
+		{ false, true, "Its own time limit ends most of these waits" },
+		{ false, false, "It may be a lock" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t other = thread_of(p, 19, "feed", 9000), threads[4], waits[4];
+		const struct waker timer = { .comm = "", .irq = "timer" };
+
+		p->info.has_wakers = true;
+		for (uint32_t k = 0; k < 4; k++) {
+			threads[k] = thread_of(p, 11 + k, "app", 10);
+			waits[k] = add_wait(p, threads[k], 'S', 100, 90, "main@app take_slot@app syscall@libc.so.6", FUTEX);
+		}
+		for (uint32_t k = 0; k < 4; k++) {
+			const struct wake wake = { .wait = waits[k], .waker = profile_waker(p, &timer), .count = 100,
+						   .blocked_ns = 9000 * MS };
+
+			if (cases[i].is_timer)
+				profile_add_wake(p, &wake);
+			else
+				woken_in(p, waits[k], cases[i].is_peer ? threads[(k + 1) % 4] : other,
+					 "main@app give_slot@app syscall@libc.so.6", 100, 9000);
+		}
+		struct explanation *e = explanation_new(p, NULL);
+
+		if (!strstr(headline_with(e, "in take_slot")->advice, cases[i].advice))
+			g_error("case %zu: %s", i, headline_with(e, "in take_slot")->advice);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* A slow peer of 45 ms is not TCP's delay, unless an interrupt ends the waits for a program of the same machine. */
 static void test_delayed_ack(void)
 {
@@ -524,17 +732,6 @@ static struct explanation *explain_ended(struct profile *p, const char *user, co
 	return explanation_new(p, NULL);
 }
 
-static const struct headline *headline_with(const struct explanation *e, const char *what)
-{
-	for (guint i = 0; i < e->headlines->len; i++) {
-		const struct headline *h = &g_array_index(e->headlines, struct headline, i);
-
-		if (strstr(h->sentence, what))
-			return h;
-	}
-	g_error("no headline has: %s", what);
-}
-
 /* Its memory is locked while fork() copies it; what else unlocks it is another matter.  Who holds it does not sleep. */
 static void test_fork(void)
 {
@@ -610,8 +807,13 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/queue-of-lookups", test_queue_of_lookups);
 	g_test_add_func("/explain/handed-on", test_handed_on);
 	g_test_add_func("/explain/workers", test_workers);
+	g_test_add_func("/explain/pool-of-processes", test_pool_of_processes);
+	g_test_add_func("/explain/compile", test_compile);
+	g_test_add_func("/explain/full-pipe-of-child", test_full_pipe_of_child);
+	g_test_add_func("/explain/futex-advice", test_futex_advice);
 	g_test_add_func("/explain/delayed-ack", test_delayed_ack);
 	g_test_add_func("/explain/forked-lock", test_forked_lock);
+	g_test_add_func("/explain/only-loop", test_only_loop);
 	g_test_add_func("/explain/fork", test_fork);
 	g_test_add_func("/explain/timer-signal", test_timer_signal);
 	g_test_add_func("/explain/number", test_number);

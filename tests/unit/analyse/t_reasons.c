@@ -179,6 +179,10 @@ static void test_rules(void)
 		  REASON_STOPPED, "" },	/* a freezer's */
 		{ 'D', "main@app parse@app", "get_signal@[kernel] vfs_coredump@[kernel] ext4_buffered_write_iter@[kernel]",
 		  REASON_STOPPED, "" },
+		{ 'I', "clone3@libc.so.6 work@app usleep@libc.so.6",
+		  "get_signal@[kernel] do_group_exit@[kernel] do_exit@[kernel]", REASON_STOPPED, "" },	/* of another thread's dump */
+		{ 'S', "main@app _exit@libc.so.6", "__x64_sys_exit_group@[kernel] do_group_exit@[kernel] do_exit@[kernel]",
+		  REASON_CHILD_EXIT, "" },
 		{ 'S', "main@app connect@libc.so.6",
 		  "__x64_sys_connect@[kernel] __seccomp_filter@[kernel] seccomp_do_user_notification@[kernel]",
 		  REASON_DECISION, "" },
@@ -486,6 +490,38 @@ static void test_at_rest(void)
 	profile_free(m.p);
 }
 
+/* A shell's sleep that an end of the window cuts off; what takes longer is another child, and so is one among others. */
+static void test_cut_off_sleep(void)
+{
+	static const struct { const char *child; uint64_t cut_off_ms; bool is_sleep; } cases[] = {
+		{ "sleep", 900, true }, { "sleep", 5000, false }, { "convert", 900, false },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t t = thread_of(m.p, 1, 1, "dash", 0), waits[2];
+		const char *names[] = { cases[i].child, "any" };
+
+		for (uint32_t k = 0; k < 2; k++) {
+			const struct object o = { .kind = OBJECT_CHILD, .name = profile_string(m.p, names[k]),
+						  .place = profile_string(m.p, ""), .operation = profile_string(m.p, ""),
+						  .pid = k ? 0 : 7 };
+
+			waits[k] = wait_of(m.p, t, 'S', "main@dash wait3@libc.so.6", WAIT4, 1);
+			struct wait *w = &g_array_index(m.p->waits, struct wait, waits[k]);
+			w->object = profile_object(m.p, &o) + 1;
+			w->blocked_ns = w->max_ns = (k ? cases[i].cut_off_ms : 2000) * 1000000;
+			w->flags = k ? WAIT_OPEN_AT_START : 0;
+		}
+		struct reasons *r = reasons_new(m.p, NULL);
+
+		g_assert_cmpint(reasons_of(r, waits[1]), ==, cases[i].is_sleep ? REASON_SLEEP : REASON_CHILD_EXIT);
+		g_assert_cmpint(reasons_idle(r, waits[1]), ==, cases[i].is_sleep ? IDLE_TIMER : IDLE_NOT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 #define NGINX "main@nginx ngx_master_process_cycle@nginx ngx_spawn_process@nginx "
 #define RUN_TASK "start_thread@libc.so.6 tokio::runtime::scheduler::multi_thread::worker::Context::run_task@app "
 
@@ -733,6 +769,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/main", test_main);
 	g_test_add_func("/reasons/sleeps", test_sleeps);
 	g_test_add_func("/reasons/at-rest", test_at_rest);
+	g_test_add_func("/reasons/cut-off-sleep", test_cut_off_sleep);
 	g_test_add_func("/reasons/loops", test_loops);
 	g_test_add_func("/reasons/gil", test_gil);
 	g_test_add_func("/reasons/gil-of-nobody", test_gil_of_nobody);

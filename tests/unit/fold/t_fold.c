@@ -3,7 +3,10 @@
 
 #include "abi/sample.h"
 
+#include <glib/gstdio.h>
+#include <inttypes.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct fixture {
@@ -218,6 +221,102 @@ static void test_depth(struct fixture *x, gconstpointer data)
 	g_assert_cmpuint(profile_get_node(x->profile, node)->end, ==, STACK_TRUNCATED);
 }
 
+/* What a compiler says that lies at an address of ours. */
+static void list_function(uint64_t addr, const char *name)
+{
+	g_autofree char *path = g_strdup_printf("/tmp/perf-%d.map", getpid());
+	g_autofree char *text = g_strdup_printf("%" PRIx64 " 40 %s\n", addr, name);
+
+	if (name)
+		g_assert_true(g_file_set_contents_full(path, text, -1, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+	else
+		g_assert_cmpint(g_unlink(path), ==, 0);
+}
+
+static void send_made(struct fixture *x, uint64_t id, uint64_t addr, unsigned depth)
+{
+	struct offcpu_rec_stack rec = { .type = OFFCPU_REC_STACK, .depth = depth, .id = id, .is_user = 1,
+					.ts_ns = (uint64_t)g_get_monotonic_time() * 1000, .pid = (uint32_t)getpid(),
+					.end = OFFCPU_WALK_COMPLETE, .ip = { addr, addr + 0x10 } };
+
+	fold_stack(x->fold, &rec, sizeof(rec));
+}
+
+static const char *name_of(const struct fixture *x, uint64_t id)
+{
+	uint32_t node = 0;
+
+	g_assert_true(fold_find(x->fold, id, &node));
+	return profile_get_frame(x->profile, profile_get_node(x->profile, node)->frame)->name;
+}
+
+#define SLICE_NS UINT64_C(10000000)
+
+/* A wait in stack 7 that was over by at_ns. */
+static void send_slot(struct fixture *x, uint64_t start_ns, uint64_t at_ns)
+{
+	struct offcpu_wait_slot sum = { .ustack = 7, .tno = 1, .state = 'S', .count_q8 = SAMPLE_ONE_Q8, .blocked_ns = 1000,
+					.max_ns = 1000, .slice = (uint16_t)((at_ns - start_ns) / SLICE_NS) };
+
+	sum.hist_q8[offcpu_hist_place(9)] = SAMPLE_ONE_Q8;
+	fold_sum(x->fold, &sum);
+}
+
+/*
+ * Functions made at run time, two of them at one address one after the other: what waited after the change waited in
+ * the second, be it a stack that was met before or one that is new.
+ */
+static void check_two_at_an_address(struct fixture *x)
+{
+	char *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t addr = (uint64_t)(uintptr_t)code, start_ns = (uint64_t)g_get_monotonic_time() * 1000, old_ns, new_ns;
+	const char *names[2];
+
+	g_assert_true(code != MAP_FAILED);
+	x->profile->info.start_ns = start_ns;
+	fold_with_slices(x->fold, SLICE_NS, start_ns);
+	list_function(addr, "first");
+	send_made(x, 7, addr, 1);
+	g_usleep(350000);
+	old_ns = (uint64_t)g_get_monotonic_time() * 1000 - SLICE_NS;
+	list_function(addr, "other");
+	g_usleep(50000);
+	send_made(x, 8, addr, 2);
+	new_ns = (uint64_t)g_get_monotonic_time() * 1000;
+	fold_expect_sums(x->fold, 2);
+	fold_slices_at(x->fold, new_ns);
+	send_thread(x, 1, 600);
+	send_slot(x, start_ns, old_ns);
+	send_slot(x, start_ns, new_ns);
+	list_function(addr, NULL);
+	fold_finish(x->fold);
+	g_assert_cmpstr(name_of(x, 7), ==, "first");
+	g_assert_cmpstr(name_of(x, 8), ==, "other");
+	g_assert_cmpuint(x->profile->waits->len, ==, 2);
+	for (guint i = 0; i < 2; i++) {
+		const struct stack_node *n = profile_get_node(x->profile, profile_wait(x->profile, i)->user);
+
+		names[i] = profile_get_frame(x->profile, n->frame)->name;
+		g_assert_cmpint(n->end, ==, STACK_COMPLETE);
+	}
+	g_assert_cmpstr(names[0], ==, "first");
+	g_assert_cmpstr(names[1], ==, "other");
+	munmap(code, 4096);
+}
+
+static void test_two_at_an_address(struct fixture *x, gconstpointer data)
+{
+	(void)data;
+	check_two_at_an_address(x);
+}
+
+static void test_two_at_an_address_lined(struct fixture *x, gconstpointer data)
+{
+	(void)data;
+	fold_with_lines(x->fold);
+	check_two_at_an_address(x);
+}
+
 static void check_replaced(struct fixture *x, uint64_t id, uint64_t tables_ns, enum stack_end end)
 {
 	struct offcpu_rec_stack rec = {
@@ -430,6 +529,8 @@ int main(int argc, char **argv)
 	ADD(open, 0);
 	ADD(bad_records, 0);
 	ADD(depth, 4);
+	ADD(two_at_an_address, 0);
+	ADD(two_at_an_address_lined, 0);
 	ADD(replaced, 0);
 	ADD(chain, 0);
 	ADD(chain_earlier, 0);

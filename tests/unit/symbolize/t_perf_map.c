@@ -37,6 +37,27 @@ static void test_names(void)
 	perf_map_free(m);
 }
 
+static void test_renames(void)
+{
+	static const char *const same[] = { "1000 20 a\n2000 20 b", "2000 20 b\n1000 40 a\n3000 10 c", "3000 10 c" };
+	static const char *const other[] = { "1000 20 b\n2000 20 b", "1000 20 a\n2000 20 b\nff0 20 c" };
+	struct perf_map *m = parse("1000 20 a\n2000 20 b");
+
+	for (size_t i = 0; i < G_N_ELEMENTS(same); i++) {
+		struct perf_map *now = parse(same[i]);
+
+		g_assert_false(perf_map_renames(m, now));
+		perf_map_free(now);
+	}
+	for (size_t i = 0; i < G_N_ELEMENTS(other); i++) {
+		struct perf_map *now = parse(other[i]);
+
+		g_assert_true(perf_map_renames(m, now));
+		perf_map_free(now);
+	}
+	perf_map_free(m);
+}
+
 /* As HotSpot, CPython, V8 and .NET write them. */
 static void test_return_types(void)
 {
@@ -177,44 +198,50 @@ static void tear_down(struct fixture *f, gconstpointer data)
 	g_free(f->map);
 }
 
+static const struct perf_map_version none;	/* is known */
+
 static void test_read(struct fixture *f, gconstpointer data)
 {
 	struct perf_map *m;
-	uint64_t bytes = 0;
+	struct perf_map_version version;
 
-	g_assert_null(perf_map_read(f->dir, 500, 0, &bytes));
+	g_assert_null(perf_map_read(f->dir, 500, none, &version));
 	write_file(f->map, "1000 10 one\n");
-	m = perf_map_read(f->dir, 500, 0, &bytes);
+	m = perf_map_read(f->dir, 500, none, &version);
 	g_assert_nonnull(m);
-	g_assert_cmpuint(bytes, ==, 12);
+	g_assert_cmpuint(version.bytes, ==, 12);
 	is(m, 0x1001, "one", 1);
 	perf_map_free(m);
-	g_assert_null(perf_map_read(f->dir, 500, bytes, &bytes));	/* has not grown */
-	g_assert_null(perf_map_read(f->dir, 501, 0, &bytes));	/* no such process */
+	g_assert_null(perf_map_read(f->dir, 500, version, &version));	/* is the same */
+	version.mtime_ns--;
+	m = perf_map_read(f->dir, 500, version, &version);	/* written anew, as long as before */
+	g_assert_nonnull(m);
+	perf_map_free(m);
+	g_assert_null(perf_map_read(f->dir, 501, none, &version));	/* no such process */
 }
 
 static void test_link_refused(struct fixture *f, gconstpointer data)
 {
 	g_autofree char *elsewhere = g_build_filename(f->root, "tmp", "secret", NULL);
-	uint64_t bytes = 0;
+	struct perf_map_version version;
 
 	write_file(elsewhere, "1000 10 one\n");
 	g_assert_cmpint(symlink("secret", f->map), ==, 0);
-	g_assert_null(perf_map_read(f->dir, 500, 0, &bytes));
-	g_assert_cmpuint(bytes, ==, 0);
+	g_assert_null(perf_map_read(f->dir, 500, none, &version));
+	g_assert_cmpuint(version.bytes, ==, 0);
 }
 
 static void test_fifo_refused(struct fixture *f, gconstpointer data)
 {
-	uint64_t bytes = 0;
+	struct perf_map_version version;
 
 	g_assert_cmpint(mkfifo(f->map, 0600), ==, 0);
-	g_assert_null(perf_map_read(f->dir, 500, 0, &bytes));	/* and does not block */
+	g_assert_null(perf_map_read(f->dir, 500, none, &version));	/* and does not block */
 }
 
 static void test_owner_refused(struct fixture *f, gconstpointer data)
 {
-	uint64_t bytes = 0;
+	struct perf_map_version version;
 
 	write_file(f->map, "1000 10 one\n");
 	if (chown(f->map, geteuid() + 12345, (gid_t)-1)) {
@@ -222,7 +249,7 @@ static void test_owner_refused(struct fixture *f, gconstpointer data)
 		g_test_skip("only root can give a file to another user");
 		return;
 	}
-	g_assert_null(perf_map_read(f->dir, 500, 0, &bytes));
+	g_assert_null(perf_map_read(f->dir, 500, none, &version));
 }
 
 int main(int argc, char **argv)
@@ -231,6 +258,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/perf-map/names", test_names);
 	g_test_add_func("/perf-map/return-types", test_return_types);
 	g_test_add_func("/perf-map/hostile", test_hostile);
+	g_test_add_func("/perf-map/renames", test_renames);
 	g_test_add_func("/perf-map/bytes", test_bytes);
 	g_test_add_func("/perf-map/nothing-as-bytes", test_nothing_as_bytes);
 	g_test_add_func("/perf-map/status", test_status);

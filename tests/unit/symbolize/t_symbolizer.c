@@ -204,6 +204,74 @@ static void test_jit(struct fixture *f, gconstpointer data)
 	g_assert_cmpstr(symbol.name, ==, "later");
 }
 
+static uint64_t now_ns(void)
+{
+	return (uint64_t)g_get_monotonic_time() * 1000;
+}
+
+static const char *jit_name_of(struct fixture *f, uint64_t ts_ns, uint64_t addr)
+{
+	struct symbol symbol;
+
+	symbolizer_user(f->symbolizer, 500, ts_ns, addr, false, &symbol);
+	return symbol.name;
+}
+
+/* A list written anew: a stack has the names that were in force as it was seen, or both where that is not known. */
+static void test_jit_versions(struct fixture *f, gconstpointer data)
+{
+	g_autofree char *maps = g_build_filename(f->process, "maps", NULL), *status = g_build_filename(f->process, "status", NULL);
+	g_autofree char *map = g_build_filename(f->root, "tmp", "perf-7.map", NULL);
+	g_autofree char *text = g_strdup_printf("Name:\tnode\nUid:\t0\t%u\t0\t0\nNSpid:\t500\t7\n", geteuid());
+	uint64_t before_ns = now_ns(), between_ns, from_ns, cnt;
+
+	put(maps, "10000-20000 r-xp 00000000 00:00 0 \n", -1);
+	put(status, text, -1);
+	put(map, "10100 80 first\n10200 80 same\n", -1);
+	g_assert_cmpstr(jit_name_of(f, now_ns(), 0x10110), ==, "first");
+	cnt = symbolizer_replaced_cnt(f->symbolizer);
+	g_usleep(350000);
+	between_ns = now_ns();
+	g_usleep(50000);	/* files' times are those of ticks */
+	put(map, "10100 80 other\n10200 80 same\n", -1);	/* as long as before */
+	g_usleep(50000);
+	g_assert_cmpstr(jit_name_of(f, before_ns, 0x10110), ==, "first");
+	g_assert_cmpstr(jit_name_of(f, between_ns, 0x10110), ==, "first | other");
+	g_assert_cmpstr(jit_name_of(f, between_ns, 0x10210), ==, "same");
+	g_assert_cmpstr(jit_name_of(f, now_ns(), 0x10110), ==, "other");
+	g_assert_cmpuint(symbolizer_replaced_cnt(f->symbolizer), ==, cnt + 1);
+	g_assert_cmpstr(symbolizer_newest_jit_name(f->symbolizer, 500, before_ns, 0x10110, &from_ns), ==, "other");
+	g_assert_cmpuint(from_ns, >, between_ns);
+	g_assert_cmpuint(from_ns, <, now_ns());
+	g_assert_null(symbolizer_newest_jit_name(f->symbolizer, 500, before_ns, 0x10310, &from_ns));
+}
+
+/* What is appended hides what stood there; what only grows renames nothing. */
+static void test_jit_appended(struct fixture *f, gconstpointer data)
+{
+	g_autofree char *maps = g_build_filename(f->process, "maps", NULL), *status = g_build_filename(f->process, "status", NULL);
+	g_autofree char *map = g_build_filename(f->root, "tmp", "perf-7.map", NULL);
+	g_autofree char *text = g_strdup_printf("Name:\tnode\nUid:\t0\t%u\t0\t0\nNSpid:\t500\t7\n", geteuid());
+	uint64_t cnt = symbolizer_replaced_cnt(f->symbolizer), first_ns;
+
+	put(maps, "10000-20000 r-xp 00000000 00:00 0 \n", -1);
+	put(status, text, -1);
+	put(map, "10100 80 first\n", -1);
+	first_ns = now_ns();
+	g_assert_cmpstr(jit_name_of(f, first_ns, 0x10110), ==, "first");
+	put(map, "10100 80 first\n10200 80 grown\n", -1);
+	g_usleep(350000);
+	g_assert_cmpstr(jit_name_of(f, now_ns(), 0x10110), ==, "first");
+	g_assert_cmpstr(jit_name_of(f, first_ns, 0x10210), ==, "grown");
+	g_assert_cmpuint(symbolizer_replaced_cnt(f->symbolizer), ==, cnt);
+	put(map, "10100 80 first\n10200 80 grown\n10100 40 second\n", -1);
+	g_usleep(650000);
+	g_assert_cmpstr(jit_name_of(f, now_ns(), 0x10110), ==, "second");
+	g_assert_cmpstr(jit_name_of(f, first_ns, 0x10110), ==, "first");
+	g_assert_cmpstr(jit_name_of(f, now_ns(), 0x10150), ==, "first");
+	g_assert_cmpuint(symbolizer_replaced_cnt(f->symbolizer), ==, cnt + 1);
+}
+
 static void append_load(GByteArray *to, uint64_t addr, uint64_t size, uint64_t index, const char *name)
 {
 	uint64_t code[] = { addr, addr, size, index };
@@ -346,6 +414,8 @@ int main(int argc, char **argv)
 	ADD("named-deleted", test_named_deleted);
 	ADD("by-another", test_by_another);
 	ADD("jit", test_jit);
+	ADD("jit-versions", test_jit_versions);
+	ADD("jit-appended", test_jit_appended);
 	ADD("jitdump", test_jitdump);
 	ADD("jitdump-link", test_jitdump_link);
 	ADD("kernel", test_kernel);
