@@ -2,23 +2,23 @@
 #include "profile/profile.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "profile/id_index.h"
 #include "profile/limits.h"
+#include "profile/profile_schema.h"
 #include "profile/profile_sum.h"
 #include "profile/requests.h"
 #include "profile/tasks_file.h"
 #include "profile/slices_build.h"
 
-/* All that hold rows. */
-#define TABLES(p) { \
-	(p)->threads, (p)->frames, (p)->nodes, (p)->waits, (p)->on_cpu, (p)->states, \
-	(p)->objects, (p)->wakers, (p)->wakes, (p)->chains, (p)->stories, (p)->blames, \
-	(p)->storms, (p)->losses, (p)->requests, (p)->request_parts, (p)->spans, (p)->span_waits, \
-	(p)->build_ids, (p)->limits, \
+/* Those that are no table of rows. */
+#define OTHER_ARRAYS(p) { (p)->span_waits, (p)->build_ids, (p)->limits }
+
+static bool has_array(int table)
+{
+	return profile_tables[table].array && table != TABLE_REQUEST_CALLS;	/* which are columns of the requests */
 }
 
 struct profile *profile_new(void)
@@ -26,24 +26,11 @@ struct profile *profile_new(void)
 	struct profile *p = g_new0(struct profile, 1);
 	const struct stack_node root = { .end = STACK_NONE };
 
-	p->threads = g_array_new(FALSE, FALSE, sizeof(struct thread));
-	p->frames = g_array_new(FALSE, FALSE, sizeof(struct frame));
-	p->nodes = g_array_new(FALSE, FALSE, sizeof(struct stack_node));
-	p->waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
-	p->on_cpu = g_array_new(FALSE, FALSE, sizeof(struct on_cpu_sample));
-	p->states = g_array_new(FALSE, FALSE, sizeof(struct state_total));
-	p->objects = g_array_new(FALSE, FALSE, sizeof(struct object));
-	p->wakers = g_array_new(FALSE, FALSE, sizeof(struct waker));
-	p->wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
-	p->chains = g_array_new(FALSE, FALSE, sizeof(struct chain_node));
-	p->stories = g_array_new(FALSE, FALSE, sizeof(struct story));
-	p->blames = g_array_new(FALSE, FALSE, sizeof(struct blame));
-	p->storms = g_array_new(FALSE, FALSE, sizeof(struct storm));
-	p->losses = g_array_new(FALSE, FALSE, sizeof(struct profile_loss));
-	p->requests = g_array_new(FALSE, FALSE, sizeof(struct request_row));
+	for (int i = 0; i < TABLE_CNT; i++)
+		if (has_array(i))
+			*(GArray **)(void *)((char *)p + profile_tables[i].array) =
+				g_array_new(FALSE, FALSE, (guint)profile_tables[i].row_bytes);
 	p->tasks = tasks_list_new();
-	p->request_parts = g_array_new(FALSE, FALSE, sizeof(struct request_part));
-	p->spans = g_array_new(FALSE, FALSE, sizeof(struct request_span));
 	p->span_waits = g_array_new(FALSE, FALSE, sizeof(struct span_wait));
 	p->build_ids = g_array_new(FALSE, FALSE, sizeof(struct module_id));
 	p->limits = g_array_new(FALSE, FALSE, sizeof(struct profile_limit));
@@ -68,11 +55,14 @@ struct profile *profile_new(void)
 
 gsize profile_bytes(const struct profile *p)
 {
-	GArray *const tables[] = TABLES(p);
+	GArray *const others[] = OTHER_ARRAYS(p);
 	gsize sum = sizeof(*p);
 
-	for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
-		sum += (gsize)tables[i]->len * g_array_get_element_size(tables[i]);
+	for (int i = 0; i < TABLE_CNT; i++)
+		if (has_array(i))
+			sum += (gsize)profile_table_rows(&profile_tables[i], p)->len * profile_tables[i].row_bytes;
+	for (gsize i = 0; i < G_N_ELEMENTS(others); i++)
+		sum += (gsize)others[i]->len * g_array_get_element_size(others[i]);
 	for (guint i = 0; i < p->tasks->len; i++) {
 		const struct tasks *t = profile_tasks(p, i);
 
@@ -86,10 +76,13 @@ void profile_free(struct profile *p)
 {
 	if (!p)
 		return;
-	GArray *const tables[] = TABLES(p);
+	GArray *const others[] = OTHER_ARRAYS(p);
 
-	for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
-		g_array_unref(tables[i]);
+	for (int i = 0; i < TABLE_CNT; i++)
+		if (has_array(i))
+			g_array_unref(profile_table_rows(&profile_tables[i], p));
+	for (gsize i = 0; i < G_N_ELEMENTS(others); i++)
+		g_array_unref(others[i]);
 	slices_free(p->slices);
 	g_ptr_array_unref(p->tasks);
 	g_string_chunk_free(p->strings);
@@ -247,20 +240,14 @@ bool profile_stack_names(const struct profile *p, uint32_t node, const char *con
 
 guint profile_most_rows(const struct profile *p)
 {
-	const guint tables[] = {
-		p->threads->len,       p->frames->len,
-		p->waits->len,         p->states->len,
-		p->wakers->len,        p->objects->len,
-		p->wakes->len,         p->chains->len,
-		p->stories->len,       p->blames->len,
-		p->storms->len,        p->on_cpu->len,
-		p->spans->len,         p->span_waits->len,
-		p->request_parts->len, (p->nodes->len + NODES_A_ROW - 1) / NODES_A_ROW,
-	};
-	guint most = 0;
+	guint most = p->span_waits->len;
 
-	for (guint i = 0; i < G_N_ELEMENTS(tables); i++)
-		most = MAX(most, tables[i]);
+	for (int i = 0; i < TABLE_CNT; i++) {
+		const GArray *rows = profile_table_rows(&profile_tables[i], p);
+
+		if (rows)
+			most = MAX(most, i == TABLE_STACK ? (rows->len + NODES_A_ROW - 1) / NODES_A_ROW : rows->len);
+	}
 	return most;
 }
 
@@ -284,28 +271,15 @@ static bool same_wait(const void *ctx, const void *key, uint32_t id)
 	       a->flags == b->flags && a->object == b->object;
 }
 
-/* Of sums that are independent of one another: variances add. */
-static uint64_t add_errors(uint64_t a, uint64_t b)
-{
-	return a && b ? (uint64_t)llround(hypot((double)a, (double)b)) : a + b;
-}
-
 static void merge_wait(struct wait *into, const struct wait *w)
 {
-	into->count = profile_sum(into->count, w->count);
-	into->blocked_ns = profile_sum(into->blocked_ns, w->blocked_ns);
-	into->runnable_ns = profile_sum(into->runnable_ns, w->runnable_ns);
-	into->preempted_ns = profile_sum(into->preempted_ns, w->preempted_ns);
+	profile_merge_row(TABLE_WAIT, into, w);
 	into->on_cpu_ns = profile_sum(into->on_cpu_ns, w->on_cpu_ns);
 	if (w->max_ns > into->max_ns || (w->max_ns == into->max_ns && !into->max_start_unix_ns)) {
 		into->max_ns = w->max_ns;
 		into->max_start_unix_ns = w->max_start_unix_ns;
 		into->max_waker = w->max_waker;
 	}
-	into->off_cpu_se_ns = add_errors(into->off_cpu_se_ns, w->off_cpu_se_ns);
-	into->count_se = add_errors(into->count_se, w->count_se);
-	for (int i = 0; i < PROFILE_HIST_SLOTS; i++)
-		into->hist[i] = into->hist[i] > UINT32_MAX - w->hist[i] ? UINT32_MAX : into->hist[i] + w->hist[i];
 }
 
 void profile_expect_waits(struct profile *p, guint cnt)
@@ -384,10 +358,7 @@ void profile_add_to_state(struct profile *p, const struct state_total *total)
 
 		if (row->thread != total->thread || row->state != total->state)
 			continue;
-		row->count += total->count;
-		row->blocked_ns += total->blocked_ns;
-		row->runnable_ns += total->runnable_ns;
-		row->preempted_ns += total->preempted_ns;
+		profile_merge_row(TABLE_STATE_TOTAL, row, total);
 		return;
 	}
 	g_array_insert_vals(p->states, at, total, 1);
@@ -439,13 +410,7 @@ uint32_t profile_add_wake(struct profile *p, const struct wake *w)
 		g_array_append_vals(p->wakes, w, 1);
 		return p->wakes->len - 1;
 	}
-	struct wake *into = &g_array_index(p->wakes, struct wake, (guint)id);
-
-	into->count = profile_sum(into->count, w->count);
-	into->blocked_ns = profile_sum(into->blocked_ns, w->blocked_ns);
-	into->runnable_ns = profile_sum(into->runnable_ns, w->runnable_ns);
-	for (int i = 0; i < PROFILE_HIST_SLOTS; i++)
-		into->hist[i] = into->hist[i] > UINT32_MAX - w->hist[i] ? UINT32_MAX : into->hist[i] + w->hist[i];
+	profile_merge_row(TABLE_WAKE, &g_array_index(p->wakes, struct wake, (guint)id), w);
 	return (uint32_t)id;
 }
 
@@ -596,19 +561,14 @@ void profile_add_loss(struct profile *p, const char *reason, const char *help, u
 {
 	if (count == 0 && time_ns == 0)
 		return;
+	struct profile_loss loss = { .reason = reason ? reason : "", .help = help ? help : "", .count = count,
+				     .time_ns = time_ns };
 	struct profile_loss *have = profile_find_loss(p, reason);
 
 	if (have) {
-		have->count = profile_sum(have->count, count);
-		have->time_ns = profile_sum(have->time_ns, time_ns);
+		profile_merge_row(TABLE_LOSS, have, &loss);
 		return;
 	}
-	const struct profile_loss loss = {
-		.reason = profile_string(p, reason ? reason : ""),
-		.help = profile_string(p, help ? help : ""),
-		.count = count,
-		.time_ns = time_ns,
-	};
-
+	profile_own_texts(p, TABLE_LOSS, &loss);
 	g_array_append_val(p->losses, loss);
 }

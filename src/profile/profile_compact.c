@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "profile/profile_schema.h"
+
 struct profile_compact {
 	struct profile *from, *to;
 	uint32_t *frames;	/* of `from`: id in `to` + 1; 0: not asked for yet */
@@ -75,11 +77,9 @@ static void keep_build_ids(struct profile_compact *c)
 static void keep_info(struct profile_compact *c)
 {
 	struct profile_info *info = &c->from->info;
-	const char **const texts[] = { &info->host,    &info->kernel,  &info->command_line,
-				       &info->filters, &info->version, &info->history.gap_why };
 
-	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
-		*texts[i] = profile_string(c->to, *texts[i]);
+	profile_own_texts(c->to, TABLE_META, info);
+	info->history.gap_why = profile_string(c->to, info->history.gap_why);
 }
 
 #define SWAP(field)                                                                                                    \

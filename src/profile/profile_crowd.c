@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "profile/id_index.h"
-#include "profile/profile_sum.h"
+#include "profile/profile_schema.h"
 
 /* Strings are interned, so compared by pointer. */
 static bool same_blame(const void *ctx, const void *key, uint32_t id)
@@ -34,9 +34,7 @@ void profile_add_blame(struct profile *p, const struct blame *b)
 
 	if (into->tid != own.tid)
 		into->tid = 0;
-	into->count = profile_sum(into->count, own.count);
-	into->runnable_ns = profile_sum(into->runnable_ns, own.runnable_ns);
-	into->preempted_ns = profile_sum(into->preempted_ns, own.preempted_ns);
+	profile_merge_row(TABLE_BLAME, into, &own);
 }
 
 static bool same_storm(const void *ctx, const void *key, uint32_t id)
@@ -55,15 +53,5 @@ void profile_add_storm(struct profile *p, const struct storm *s)
 		g_array_append_vals(p->storms, s, 1);
 		return;
 	}
-	struct storm *into = &g_array_index(p->storms, struct storm, (guint)id);
-
-	into->event_cnt = profile_sum(into->event_cnt, s->event_cnt);
-	into->call_cnt = profile_sum(into->call_cnt, s->call_cnt);
-	into->woken_cnt = profile_sum(into->woken_cnt, s->woken_cnt);
-	into->most_cnt = MAX(into->most_cnt, s->most_cnt);
-	into->ended_cnt = profile_sum(into->ended_cnt, s->ended_cnt);
-	into->again_cnt = profile_sum(into->again_cnt, s->again_cnt);
-	into->cpu_ns = profile_sum(into->cpu_ns, s->cpu_ns);
-	into->again_ns = profile_sum(into->again_ns, s->again_ns);
-	into->delay_ns = profile_sum(into->delay_ns, s->delay_ns);
+	profile_merge_row(TABLE_STORM, &g_array_index(p->storms, struct storm, (guint)id), s);
 }

@@ -112,9 +112,8 @@ static uint32_t index_at(struct reader *r, const struct column *c, int column)
 static uint8_t letter_at(struct reader *r, const struct column *c, int column)
 {
 	const char *state = row_text(r, column);
-	bool may_be_many = c->may_be_many || r->p->info.unknown & UNKNOWN_STATES;
 
-	if (!*state || state[1] || !strchr(may_be_many ? "SDTtPIR?" : "SDTtPIR", *state))
+	if (!*state || state[1] || !column_has_state(c, r->p, *state))
 		row_wrong(r, column);
 	return (uint8_t)*state;
 }
@@ -166,7 +165,7 @@ static void take_row(struct reader *r, enum table_id id, void *room)
 	if (t->add) {
 		at = t->add(r, row);
 	} else if (!t->is_of_info) {
-		GArray *rows = *(GArray **)((char *)r->p + t->array);
+		GArray *rows = profile_table_rows(t, r->p);
 
 		at = rows->len;
 		g_array_append_vals(rows, row, 1);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "profile/profile_schema.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "profile/profile_rows.h"
+#include "profile/profile_sum.h"
 #include "profile/slices.h"
 #include "profile/task_looks.h"
 #include "profile/tasks_file.h"
@@ -18,26 +22,27 @@
 
 /* Keys and values: what is nullable is left out where it is 0. */
 static const struct column meta_columns[] = {
-	COLUMN(TEXT, profile_info, version, "version", NULL),
-	COLUMN(TEXT, profile_info, host, "host", NULL),
-	COLUMN(TEXT, profile_info, kernel, "kernel", NULL),
-	COLUMN(NUMBER, profile_info, cpus, "cpus", NULL),
-	COLUMN(TEXT, profile_info, command_line, "command_line", NULL),
-	COLUMN(TEXT, profile_info, filters, "filters", NULL),
-	COLUMN(FLAG, profile_info, self_excluded, "self_excluded", NULL),
-	COLUMN(FLAG, profile_info, has_wakers, "has_wakers", NULL),
-	COLUMN(FLAG, profile_info, has_locks, "has_locks", NULL),
-	COLUMN(FLAG, profile_info, has_objects, "has_objects", NULL),
-	COLUMN(FLAG, profile_info, has_blame, "has_blame", NULL),
-	COLUMN(FLAG, profile_info, has_storms, "has_storms", NULL),
+	COLUMN(TEXT, profile_info, version, "version", NULL, .merge = MERGE_LAST),
+	COLUMN(TEXT, profile_info, host, "host", NULL, .merge = MERGE_LAST),
+	COLUMN(TEXT, profile_info, kernel, "kernel", NULL, .merge = MERGE_LAST),
+	COLUMN(NUMBER, profile_info, cpus, "cpus", NULL, .merge = MERGE_MAX),
+	COLUMN(TEXT, profile_info, command_line, "command_line", NULL, .merge = MERGE_LAST),
+	COLUMN(TEXT, profile_info, filters, "filters", NULL, .merge = MERGE_LAST),
+	COLUMN(FLAG, profile_info, self_excluded, "self_excluded", NULL, .merge = MERGE_LAST),
+	COLUMN(FLAG, profile_info, has_wakers, "has_wakers", NULL, .merge = MERGE_MAX),
+	COLUMN(FLAG, profile_info, has_locks, "has_locks", NULL, .merge = MERGE_MAX),
+	COLUMN(FLAG, profile_info, has_objects, "has_objects", NULL, .merge = MERGE_MAX),
+	COLUMN(FLAG, profile_info, has_blame, "has_blame", NULL, .merge = MERGE_MAX),
+	COLUMN(FLAG, profile_info, has_storms, "has_storms", NULL, .merge = MERGE_MAX),
 	COLUMN(NS, profile_info, tracer_start_cpu_ns, "tracer_start_cpu_ns", NULL, .is_nullable = true),
 	COLUMN(NS, profile_info, tracer_stop_cpu_ns, "tracer_stop_cpu_ns", NULL, .is_nullable = true),
-	COLUMN(NUMBER, profile_info, on_cpu_hz, "on_cpu_hz", NULL, .is_nullable = true),
-	COLUMN(NUMBER, profile_info, on_cpu_end_hz, "on_cpu_end_hz", NULL, .is_nullable = true),
+	COLUMN(NUMBER, profile_info, on_cpu_hz, "on_cpu_hz", NULL, .is_nullable = true, .merge = MERGE_MAX),
+	COLUMN(NUMBER, profile_info, on_cpu_end_hz, "on_cpu_end_hz", NULL, .is_nullable = true, .merge = MERGE_LAST),
 	COLUMN(NS, profile_info, request_slower_ns, "request_slower_ns", NULL, .is_nullable = true),
-	COLUMN(FLAG, profile_info, has_tasks, "has_tasks", NULL, .is_nullable = true),
+	COLUMN(FLAG, profile_info, has_tasks, "has_tasks", NULL, .is_nullable = true, .merge = MERGE_MAX),
 	COLUMN(NS, profile_info, looks.asked_ns, "looks_asked_ns", NULL, .is_nullable = true),
-	COLUMN(NUMBER, profile_info, looks.rounds, "looks_rounds", NULL, .is_nullable = true, .max = UINT32_MAX),
+	COLUMN(NUMBER, profile_info, looks.rounds, "looks_rounds", NULL, .is_nullable = true, .max = UINT32_MAX,
+	       .merge = MERGE_SUM),
 	COLUMN(NUMBER, profile_info, looks.budget_ppm, "looks_budget_ppm", NULL, .is_nullable = true),
 	COLUMN(NUMBER, profile_info, unknown, "unknown", NULL, .is_nullable = true),
 	COLUMN(TEXT, profile_info, imported, "not_waits", NULL, .is_nullable = true),
@@ -47,21 +52,21 @@ static const struct column meta_columns[] = {
 static const struct column window_columns[] = {
 	COLUMN(NS, profile_info, start_unix_ns, "start_unix_ns", "CLOCK_REALTIME"),
 	COLUMN(NS, profile_info, start_ns, "start_ns", "CLOCK_MONOTONIC, as every time without a word"),
-	COLUMN(NS, profile_info, duration_ns, "duration_ns", NULL),
-	COLUMN(NUMBER, profile_info, switches, "switches", NULL, .max = PROFILE_NS_MAX),
-	COLUMN(NS, profile_info, tracer_cpu_ns, "tracer_cpu_ns", NULL),
+	COLUMN(NS, profile_info, duration_ns, "duration_ns", NULL, .merge = MERGE_SUM),
+	COLUMN(NUMBER, profile_info, switches, "switches", NULL, .max = PROFILE_NS_MAX, .merge = MERGE_SUM),
+	COLUMN(NS, profile_info, tracer_cpu_ns, "tracer_cpu_ns", NULL, .merge = MERGE_MAX),
 	COLUMN(NUMBER, profile_info, tracer_peak_rss_bytes, "tracer_peak_rss_bytes", NULL,
-	       .max = PROFILE_NS_MAX),
+	       .max = PROFILE_NS_MAX, .merge = MERGE_MAX),
 	COLUMN(NS, profile_info, tracer_bpf_ns, "tracer_bpf_ns", "NULL: not known",
-	       .known = offsetof(struct profile_info, has_bpf_ns)),
+	       .known = offsetof(struct profile_info, has_bpf_ns), .merge = MERGE_SUM),
 };
 
 static const struct column loss_columns[] = {
 	PLAIN(WINDOW, "window_id", NULL),
 	COLUMN(TEXT, profile_loss, reason, "reason", NULL),
 	COLUMN(TEXT, profile_loss, help, "help", NULL),
-	COLUMN(NUMBER, profile_loss, count, "count", NULL),
-	COLUMN(NS, profile_loss, time_ns, "time_ns", "of the threads concerned, where known"),
+	COLUMN(NUMBER, profile_loss, count, "count", NULL, .merge = MERGE_SUM),
+	COLUMN(NS, profile_loss, time_ns, "time_ns", "of the threads concerned, where known", .merge = MERGE_SUM),
 };
 
 static const struct column string_columns[] = {
@@ -101,14 +106,15 @@ static const struct column thread_columns[] = {
 	COLUMN(NUMBER, thread, flags, "flags", "1 kernel, 2 open_at_start, 4 open_at_end, 8 exited, 16 execed"),
 	COLUMN(NS, thread, from_ns, "from_ns", NULL),
 	COLUMN(NS, thread, to_ns, "to_ns", NULL),
-	COLUMN(NS, thread, on_cpu_ns, "on_cpu_ns", NULL),
-	COLUMN(NS, thread, blocked_ns, "blocked_ns", NULL),
-	COLUMN(NS, thread, runnable_ns, "runnable_ns", NULL),
-	COLUMN(NS, thread, preempted_ns, "preempted_ns", NULL),
+	COLUMN(NS, thread, on_cpu_ns, "on_cpu_ns", NULL, .merge = MERGE_SUM),
+	COLUMN(NS, thread, blocked_ns, "blocked_ns", NULL, .merge = MERGE_SUM),
+	COLUMN(NS, thread, runnable_ns, "runnable_ns", NULL, .merge = MERGE_SUM, .adds_on = true),
+	COLUMN(NS, thread, preempted_ns, "preempted_ns", NULL, .merge = MERGE_SUM, .adds_on = true),
 	COLUMN(NS, thread, filtered_ns, "filtered_ns",
-	       "off-CPU time that a filter kept from being listed in wait"),
-	COLUMN(NS, thread, lost_ns, "lost_ns", "off-CPU time that a loss kept from being listed in wait"),
-	COLUMN(NUMBER, thread, switches, "switches", NULL),
+	       "off-CPU time that a filter kept from being listed in wait", .merge = MERGE_SUM),
+	COLUMN(NS, thread, lost_ns, "lost_ns", "off-CPU time that a loss kept from being listed in wait",
+	       .merge = MERGE_SUM, .adds_on = true),
+	COLUMN(NUMBER, thread, switches, "switches", NULL, .merge = MERGE_SUM),
 	COLUMN(TEXT, thread, service, "service",
 	       "the process's own name for it, a pod, a container, a unit; NULL: not known",
 	       .is_nullable = true),
@@ -134,46 +140,49 @@ static const struct column wait_columns[] = {
 	COLUMN(ID, wait, kernel, "kernel_stack_id", NULL, .of = TABLE_STACK, .is_nullable = true),
 	COLUMN(STATE, wait, state, "state", "S D T t P I R"),
 	COLUMN(NUMBER, wait, flags, "flags", "1 open_at_start, 2 open_at_end"),
-	COLUMN(NUMBER, wait, count, "count", NULL),
-	COLUMN(NS, wait, blocked_ns, "blocked_ns", NULL),
-	COLUMN(NS, wait, runnable_ns, "runnable_ns", NULL),
-	COLUMN(NS, wait, preempted_ns, "preempted_ns", NULL),
+	COLUMN(NUMBER, wait, count, "count", NULL, .merge = MERGE_SUM),
+	COLUMN(NS, wait, blocked_ns, "blocked_ns", NULL, .merge = MERGE_SUM),
+	COLUMN(NS, wait, runnable_ns, "runnable_ns", NULL, .merge = MERGE_SUM, .adds_on = true),
+	COLUMN(NS, wait, preempted_ns, "preempted_ns", NULL, .merge = MERGE_SUM, .adds_on = true),
 	COLUMN(NS, wait, off_cpu_se_ns, "off_cpu_se_ns",
 	       "error of the sum of the three before, which is most likely within three of it; NULL: exact",
-	       .is_nullable = true),
+	       .is_nullable = true, .merge = MERGE_ERROR),
 	COLUMN(ODD, wait, max_ns, "max_ns", "NULL: one wait, so that sum", .put = put_wait_max,
-	       .get = get_wait_max),
+	       .get = get_wait_max, .max = PROFILE_NS_MAX),
 	COLUMN(ODD, wait, hist, "log2_ns",
 	       "JSON [exponent,count,...]: durations from 2^exponent ns up to the next, and so on; NULL: one wait",
-	       .put = put_wait_hist, .get = get_wait_hist, .is_text = true),
+	       .put = put_wait_hist, .get = get_wait_hist, .is_text = true, .merge = MERGE_HIST),
 	COLUMN(ID, wait, object, "object_id", "NULL: none, or not recorded", .of = TABLE_OBJECT,
 	       .plus_1 = true),
-	COLUMN(NUMBER, wait, count_se, "count_se", "error of the count; NULL: exact", .is_nullable = true),
+	COLUMN(NUMBER, wait, count_se, "count_se", "error of the count; NULL: exact", .is_nullable = true,
+	       .merge = MERGE_ERROR),
 };
 
 static const struct column state_total_columns[] = {
 	COLUMN(ID, state_total, thread, "thread_id", NULL, .of = TABLE_THREAD),
 	COLUMN(STATE, state_total, state, "state", "S D T t P I R"),
-	COLUMN(NUMBER, state_total, count, "count", NULL),
-	COLUMN(NS, state_total, blocked_ns, "blocked_ns", NULL),
-	COLUMN(NS, state_total, runnable_ns, "runnable_ns", NULL),
-	COLUMN(NS, state_total, preempted_ns, "preempted_ns", NULL),
+	COLUMN(NUMBER, state_total, count, "count", NULL, .merge = MERGE_SUM),
+	COLUMN(NS, state_total, blocked_ns, "blocked_ns", NULL, .merge = MERGE_SUM),
+	COLUMN(NS, state_total, runnable_ns, "runnable_ns", NULL, .merge = MERGE_SUM, .adds_on = true),
+	COLUMN(NS, state_total, preempted_ns, "preempted_ns", NULL, .merge = MERGE_SUM, .adds_on = true),
 };
 
 static const struct column sampling_columns[] = {
 	PLAIN(WINDOW, "window_id", NULL),
 	COLUMN(NS, profile_sampling, start_ns, "start_scale_ns", "as the window began; 0: exact"),
-	COLUMN(NS, profile_sampling, end_ns, "end_scale_ns", NULL),
-	COLUMN(NS, profile_sampling, max_ns, "max_scale_ns", NULL),
-	COLUMN(NUMBER, profile_sampling, raised_cnt, "raised", "times the governor raised the scale"),
-	COLUMN(NUMBER, profile_sampling, lowered_cnt, "lowered", NULL),
+	COLUMN(NS, profile_sampling, end_ns, "end_scale_ns", NULL, .merge = MERGE_LAST),
+	COLUMN(NS, profile_sampling, max_ns, "max_scale_ns", NULL, .merge = MERGE_MAX),
+	COLUMN(NUMBER, profile_sampling, raised_cnt, "raised", "times the governor raised the scale",
+	       .merge = MERGE_LAST),
+	COLUMN(NUMBER, profile_sampling, lowered_cnt, "lowered", NULL, .merge = MERGE_LAST),
 	COLUMN(NUMBER, profile_sampling, over_cnt, "exceeded",
-	       "readings, about one a second, above the budget by the BPF programs' time"),
-	COLUMN(NUMBER, profile_sampling, budget_ppm, "budget_ppm", "of all CPUs' time; 0: no governor"),
+	       "readings, about one a second, above the budget by the BPF programs' time", .merge = MERGE_LAST),
+	COLUMN(NUMBER, profile_sampling, budget_ppm, "budget_ppm", "of all CPUs' time; 0: no governor",
+	       .merge = MERGE_LAST),
 	COLUMN(NUMBER, profile_sampling, used_ppm, "used_ppm", "the tracer's BPF and CPU time; NULL: not known",
 	       .known = offsetof(struct profile_sampling, has_used)),
 	COLUMN(NUMBER, profile_sampling, peak_ppm, "peak_ppm", "in the worst second",
-	       .known = offsetof(struct profile_sampling, has_used)),
+	       .known = offsetof(struct profile_sampling, has_used), .merge = MERGE_MAX),
 };
 
 static const struct column waker_columns[] = {
@@ -190,10 +199,11 @@ static const struct column waker_columns[] = {
 static const struct column wake_columns[] = {
 	COLUMN(ID, wake, wait, "wait_id", NULL, .of = TABLE_WAIT),
 	COLUMN(ID, wake, waker, "waker_id", NULL, .of = TABLE_WAKER),
-	COLUMN(NUMBER, wake, count, "count", NULL),
-	COLUMN(NS, wake, blocked_ns, "blocked_ns", "part of the wait's"),
-	COLUMN(NS, wake, runnable_ns, "runnable_ns", "part of the wait's: from the waking to the CPU"),
-	COLUMN(HIST, wake, hist, "log2_ns", "of these delays, as in wait"),
+	COLUMN(NUMBER, wake, count, "count", NULL, .merge = MERGE_SUM),
+	COLUMN(NS, wake, blocked_ns, "blocked_ns", "part of the wait's", .merge = MERGE_SUM),
+	COLUMN(NS, wake, runnable_ns, "runnable_ns", "part of the wait's: from the waking to the CPU",
+	       .merge = MERGE_SUM),
+	COLUMN(HIST, wake, hist, "log2_ns", "of these delays, as in wait", .merge = MERGE_HIST),
 };
 
 static const struct column chain_columns[] = {
@@ -210,9 +220,10 @@ static const struct column chain_columns[] = {
 static const struct column story_columns[] = {
 	COLUMN(ID, story, wake, "wake_id", NULL, .of = TABLE_WAKE),
 	COLUMN(ID, story, chain, "chain_id", NULL, .of = TABLE_CHAIN),
-	COLUMN(NUMBER, story, count, "count", NULL),
-	COLUMN(NS, story, blocked_ns, "blocked_ns", "part of the wake's; its hops and rest_ns add up to it"),
-	COLUMN(NS, story, runnable_ns, "runnable_ns", "part of the wake's"),
+	COLUMN(NUMBER, story, count, "count", NULL, .merge = MERGE_SUM),
+	COLUMN(NS, story, blocked_ns, "blocked_ns", "part of the wake's; its hops and rest_ns add up to it",
+	       .merge = MERGE_SUM),
+	COLUMN(NS, story, runnable_ns, "runnable_ns", "part of the wake's", .merge = MERGE_SUM),
 	COLUMN(NS, story, rest_ns, "rest_ns",
 	       "the last waker's wait for who is not in the chain; until the interrupt came"),
 };
@@ -233,22 +244,24 @@ static const struct column blame_columns[] = {
 	COLUMN(NUMBER, blame, pid, "pid", "of the thread that held it, as the next two; 0 and '' without"),
 	COLUMN(NUMBER, blame, tid, "tid", "0: several threads of that name"),
 	COLUMN(TEXT, blame, comm, "comm", NULL),
-	COLUMN(NUMBER, blame, count, "count", "stretches of its on the CPU"),
-	COLUMN(NS, blame, runnable_ns, "runnable_ns", "part of the waiting thread's"),
-	COLUMN(NS, blame, preempted_ns, "preempted_ns", NULL),
+	COLUMN(NUMBER, blame, count, "count", "stretches of its on the CPU", .merge = MERGE_SUM),
+	COLUMN(NS, blame, runnable_ns, "runnable_ns", "part of the waiting thread's", .merge = MERGE_SUM),
+	COLUMN(NS, blame, preempted_ns, "preempted_ns", NULL, .merge = MERGE_SUM),
 };
 
 static const struct column storm_columns[] = {
 	COLUMN(ID, storm, waker, "waker_id", NULL, .of = TABLE_WAKER),
-	COLUMN(NUMBER, storm, event_cnt, "events", NULL),
-	COLUMN(NUMBER, storm, call_cnt, "calls", "system calls or interrupts that they took"),
-	COLUMN(NUMBER, storm, woken_cnt, "woken", NULL),
-	COLUMN(NUMBER, storm, most_cnt, "most", "woken by one event"),
-	COLUMN(NUMBER, storm, ended_cnt, "ended", "of the woken, seen to sleep again or exit"),
-	COLUMN(NUMBER, storm, again_cnt, "again", "of those, asleep again after 100 us on CPU or less"),
-	COLUMN(NS, storm, cpu_ns, "cpu_ns", "on CPU from the waking until then, of all that ended"),
-	COLUMN(NS, storm, again_ns, "again_ns", "the same of those asleep again"),
-	COLUMN(NS, storm, delay_ns, "delay_ns", "in a run queue meanwhile, of all that ended"),
+	COLUMN(NUMBER, storm, event_cnt, "events", NULL, .merge = MERGE_SUM),
+	COLUMN(NUMBER, storm, call_cnt, "calls", "system calls or interrupts that they took", .merge = MERGE_SUM),
+	COLUMN(NUMBER, storm, woken_cnt, "woken", NULL, .merge = MERGE_SUM),
+	COLUMN(NUMBER, storm, most_cnt, "most", "woken by one event", .merge = MERGE_MAX),
+	COLUMN(NUMBER, storm, ended_cnt, "ended", "of the woken, seen to sleep again or exit", .merge = MERGE_SUM),
+	COLUMN(NUMBER, storm, again_cnt, "again", "of those, asleep again after 100 us on CPU or less",
+	       .merge = MERGE_SUM),
+	COLUMN(NS, storm, cpu_ns, "cpu_ns", "on CPU from the waking until then, of all that ended",
+	       .merge = MERGE_SUM),
+	COLUMN(NS, storm, again_ns, "again_ns", "the same of those asleep again", .merge = MERGE_SUM),
+	COLUMN(NS, storm, delay_ns, "delay_ns", "in a run queue meanwhile, of all that ended", .merge = MERGE_SUM),
 };
 
 static const struct column slice_columns[] = {
@@ -270,9 +283,9 @@ static const struct column on_cpu_columns[] = {
 	COLUMN(ID, on_cpu_sample, kernel, "kernel_stack_id", "NULL: it ran in user mode", .of = TABLE_STACK,
 	       .is_nullable = true),
 	COLUMN(NUMBER, on_cpu_sample, slice, "slice_id", "of the window; 0 where there are no slices"),
-	COLUMN(NUMBER, on_cpu_sample, samples, "samples", NULL),
+	COLUMN(NUMBER, on_cpu_sample, samples, "samples", NULL, .merge = MERGE_SUM),
 	COLUMN(NS, on_cpu_sample, weight_ns, "weight_ns",
-	       "the time between two samples of a CPU, of each: what they count"),
+	       "the time between two samples of a CPU, of each: what they count", .merge = MERGE_SUM),
 };
 
 static const struct column request_columns[] = {
@@ -329,20 +342,21 @@ static const struct column request_part_columns[] = {
 	COLUMN(ID, request_part, wait.kernel, "kernel_stack_id", NULL, .of = TABLE_STACK, .is_nullable = true),
 	COLUMN(ID, request_part, wait.object, "object_id", "NULL: none, or not recorded", .of = TABLE_OBJECT,
 	       .plus_1 = true),
-	COLUMN(NUMBER, request_part, requests, "requests", NULL),
-	COLUMN(NUMBER, request_part, wait.count, "waits", NULL),
-	COLUMN(NS, request_part, wall_ns, "wall_ns", "of the requests themselves, as the next one; else 0"),
-	COLUMN(NS, request_part, on_cpu_ns, "on_cpu_ns", NULL),
-	COLUMN(NS, request_part, wait.blocked_ns, "blocked_ns", NULL),
-	COLUMN(NS, request_part, wait.runnable_ns, "runnable_ns", NULL),
-	COLUMN(NS, request_part, wait.preempted_ns, "preempted_ns", NULL),
+	COLUMN(NUMBER, request_part, requests, "requests", NULL, .merge = MERGE_SUM),
+	COLUMN(NUMBER, request_part, wait.count, "waits", NULL, .merge = MERGE_SUM),
+	COLUMN(NS, request_part, wall_ns, "wall_ns", "of the requests themselves, as the next one; else 0",
+	       .merge = MERGE_SUM),
+	COLUMN(NS, request_part, on_cpu_ns, "on_cpu_ns", NULL, .merge = MERGE_SUM, .adds_on = true),
+	COLUMN(NS, request_part, wait.blocked_ns, "blocked_ns", NULL, .merge = MERGE_SUM, .adds_on = true),
+	COLUMN(NS, request_part, wait.runnable_ns, "runnable_ns", NULL, .merge = MERGE_SUM, .adds_on = true),
+	COLUMN(NS, request_part, wait.preempted_ns, "preempted_ns", NULL, .merge = MERGE_SUM, .adds_on = true),
 };
 
 static const struct column span_columns[] = {
 	COLUMN(ID, request_span, func, "request_id", NULL, .of = TABLE_REQUEST),
 	COLUMN(ID, request_span, thread, "thread_id", NULL, .of = TABLE_THREAD),
 	COLUMN(NS, request_span, start_ns, "start_ns", NULL),
-	COLUMN(NS, request_span, wall_ns, "wall_ns", NULL),
+	COLUMN(NS, request_span, wall_ns, "wall_ns", NULL, .merge = MERGE_SUM),
 	COLUMN(NS, request_span, on_cpu_ns, "on_cpu_ns", NULL),
 	COLUMN(NS, request_span, blocked_ns, "blocked_ns", NULL),
 	COLUMN(NS, request_span, runnable_ns, "runnable_ns", NULL),
@@ -494,7 +508,7 @@ const struct profile_table profile_tables[TABLE_CNT] = {
 	TABLE(REQUEST_CALLS, struct request_row, request_calls,
 	      "where there are several functions: all calls, be they a request or inside of one",
 	      .max_rows = OFFCPU_REQUEST_FUNCS_MAX, .id_note = "of the request",
-	      .next = next_request_calls, .add = add_request_calls),
+	      .array = OF(requests), .next = next_request_calls, .add = add_request_calls),
 	TABLE(REQUEST_PART, struct request_part, request_part, "what all requests of alike latency did",
 	      .array = OF(request_parts)),
 	TABLE(SPAN, struct request_span, span, "single requests: the slowest, and a sample of the others",
@@ -516,18 +530,6 @@ const struct profile_table profile_tables[TABLE_CNT] = {
 	      .write = task_look_cells_write, .read = row_of_task_look_cells),
 };
 
-uint64_t column_value(const struct column *c, const void *row)
-{
-	const void *at = (const char *)row + c->at;
-
-	switch (c->bytes) {
-	case 1: return *(const uint8_t *)at;
-	case 2: return *(const uint16_t *)at;
-	case 4: return *(const uint32_t *)at;
-	default: return *(const uint64_t *)at;
-	}
-}
-
 void column_set(const struct column *c, void *row, uint64_t value)
 {
 	void *at = (char *)row + c->at;
@@ -547,6 +549,56 @@ uint64_t column_max(const struct column *c)
 	if (c->kind == COLUMN_NS)
 		return PROFILE_NS_MAX;
 	return c->bytes < 8 ? (UINT64_C(1) << (8 * c->bytes)) - 1 : INT64_MAX;
+}
+
+bool column_has_state(const struct column *c, const struct profile *p, char state)
+{
+	if (!state)
+		return c->is_nullable;
+	return strchr(c->may_be_many || p->info.unknown & UNKNOWN_STATES ? "SDTtPIR?" : "SDTtPIR", state) != NULL;
+}
+
+static void merge_hist(uint32_t *into, const uint32_t *hist)
+{
+	for (int i = 0; i < PROFILE_HIST_SLOTS; i++)
+		into[i] = into[i] > UINT32_MAX - hist[i] ? UINT32_MAX : into[i] + hist[i];
+}
+
+static uint64_t merged(enum column_merge merge, uint64_t a, uint64_t b)
+{
+	switch (merge) {
+	case MERGE_SUM: return profile_sum(a, b);
+	case MERGE_MAX: return MAX(a, b);
+	case MERGE_ERROR: return a && b ? (uint64_t)llround(hypot((double)a, (double)b)) : a + b;
+	case MERGE_LAST: return b;
+	default: return a;
+	}
+}
+
+void profile_merge_row(enum table_id id, void *into, const void *row)
+{
+	const struct profile_table *t = &profile_tables[id];
+
+	for (unsigned i = 0; i < t->column_cnt; i++) {
+		const struct column *c = &t->columns[i];
+
+		if (c->merge == MERGE_HIST)
+			merge_hist((uint32_t *)(void *)((char *)into + c->at),
+				   (const uint32_t *)(const void *)((const char *)row + c->at));
+		else if (c->merge)
+			column_set(c, into, merged(c->merge, column_value(c, into), column_value(c, row)));
+	}
+}
+
+void profile_own_texts(struct profile *p, enum table_id id, void *row)
+{
+	for (unsigned i = 0; i < profile_tables[id].column_cnt; i++) {
+		const struct column *c = &profile_tables[id].columns[i];
+		const char **text = (const char **)(void *)((char *)row + c->at);
+
+		if (c->kind == COLUMN_TEXT || c->kind == COLUMN_STRING)
+			*text = profile_string(p, *text);
+	}
 }
 
 static const char *type_of(const struct column *c)

@@ -9,8 +9,9 @@
 
 /*
  * One description of the tables of a recording, which docs/file-format.md explains.  Out of it come the SQL of each
- * table, its writing and its reading.  The reader compares the SQL with the file's own, byte by byte, so that no forged
- * column, constraint or expression is ever evaluated.
+ * table, its writing and its reading, what profile_check() asks of its rows, and how two rows become one.  The reader
+ * compares the SQL with the file's own, byte by byte, so that no forged column, constraint or expression is ever
+ * evaluated.
  */
 
 /* In the order in which rows refer to each other, and in which they are read. */
@@ -64,12 +65,24 @@ enum column_kind {
 	COLUMN_ODD,	/* put() and get() know */
 };
 
+/* Of two rows that become one: what stands in the column then. */
+enum column_merge {
+	MERGE_KEEP,	/* what stood there, or who merges them knows */
+	MERGE_LAST,	/* what the row that is added has */
+	MERGE_SUM,	/* and over a whole table it fits in 63 bits */
+	MERGE_MAX,
+	MERGE_ERROR,	/* of sums that are independent of one another: variances add */
+	MERGE_HIST,	/* PROFILE_HIST_SLOTS sums */
+};
+
 struct reader;
 struct table_writer;
 
 struct column {
 	const char *name, *note;
 	enum column_kind kind;
+	enum column_merge merge;
+	bool adds_on;		/* its sum over the table and that of the column before are one */
 	uint8_t bytes;		/* of the member */
 	uint16_t at;
 	uint16_t known;		/* a bool of the row that says whether there is a value, else NULL; 0: there always is */
@@ -112,9 +125,33 @@ struct profile_table {
 extern const struct profile_table profile_tables[TABLE_CNT];
 
 /* The number in a row's column, and the largest that may be there. */
-uint64_t column_value(const struct column *c, const void *row);
+static inline uint64_t column_value(const struct column *c, const void *row)
+{
+	const void *at = (const char *)row + c->at;
+
+	switch (c->bytes) {
+	case 1: return *(const uint8_t *)at;
+	case 2: return *(const uint16_t *)at;
+	case 4: return *(const uint32_t *)at;
+	default: return *(const uint64_t *)at;
+	}
+}
+
 void column_set(const struct column *c, void *row, uint64_t value);
 uint64_t column_max(const struct column *c);
+/* May it stand in the column?  '?', a state that is not known, is for recordings of such. */
+bool column_has_state(const struct column *c, const struct profile *p, char state);
+
+/* The array of its rows; NULL: they are no array of the profile. */
+static inline GArray *profile_table_rows(const struct profile_table *t, const struct profile *p)
+{
+	return t->array ? *(GArray *const *)((const char *)p + t->array) : NULL;
+}
+
+/* Takes `row` into `into`, a row of the same table.  Sums stop at the highest value. */
+void profile_merge_row(enum table_id id, void *into, const void *row);
+/* Its texts become strings of p, whose info or row it is. */
+void profile_own_texts(struct profile *p, enum table_id id, void *row);
 
 /* Exactly as SQLite keeps it: no blank lines around, no semicolon.  Free with g_free(). */
 char *profile_table_sql(const struct profile_table *t);

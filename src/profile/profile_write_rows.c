@@ -228,7 +228,7 @@ static const void *next_row(const struct profile *p, const struct profile_table 
 		return t->next(p, at, room) ? room : NULL;
 	if (t->is_of_info)
 		return at->i++ ? NULL : (const char *)&p->info + t->info_at;
-	const GArray *rows = *(GArray *const *)((const char *)p + t->array);
+	const GArray *rows = profile_table_rows(t, p);
 	guint i = at->i++ + (guint)t->first_id;
 
 	return i < rows->len ? rows->data + i * t->row_bytes : NULL;

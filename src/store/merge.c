@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "profile/on_cpu.h"
+#include "profile/profile_schema.h"
+#include "profile/profile_sum.h"
 #include "store/error.h"
 #include "store/merge_part.h"
 
@@ -56,11 +58,6 @@ struct profile *merge_profile(struct merger *m)
 	return m->p;
 }
 
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 /* Strings are the sum's own. */
 static bool same_identity(const void *ctx, const void *key, uint32_t id)
 {
@@ -84,13 +81,7 @@ static void extend(struct thread *into, const struct thread *t)
 	into->flags = (into->flags & (THREAD_KERNEL | THREAD_OPEN_AT_START)) |
 		      (t->flags & ~(uint32_t)THREAD_OPEN_AT_START);
 	into->to_ns += thread_observed_ns(t);
-	into->on_cpu_ns = sum(into->on_cpu_ns, t->on_cpu_ns);
-	into->blocked_ns = sum(into->blocked_ns, t->blocked_ns);
-	into->runnable_ns = sum(into->runnable_ns, t->runnable_ns);
-	into->preempted_ns = sum(into->preempted_ns, t->preempted_ns);
-	into->filtered_ns = sum(into->filtered_ns, t->filtered_ns);
-	into->lost_ns = sum(into->lost_ns, t->lost_ns);
-	into->switches = sum(into->switches, t->switches);
+	profile_merge_row(TABLE_THREAD, into, t);
 }
 
 /* A row for several threads, whose times are sums, goes on in any case. */
@@ -104,11 +95,8 @@ static void add_thread(struct merge_step *s, uint32_t i)
 	struct merger *m = s->m;
 	struct thread t = *profile_thread(s->window, i);
 
-	if (!s->map.is_same) {
-		t.comm = profile_string(m->p, t.comm);
-		t.process = profile_string(m->p, t.process);
-		t.service = profile_string(m->p, t.service);
-	}
+	if (!s->map.is_same)
+		profile_own_texts(m->p, TABLE_THREAD, &t);
 	t.from_ns += s->shift_ns;
 	t.to_ns += s->shift_ns;
 	const uint64_t key[] = { (uint64_t)t.pid << 32 | t.tid, t.start_ns, (uintptr_t)t.comm, (uintptr_t)t.process,
@@ -143,10 +131,7 @@ static void add_states(struct merge_step *s)
 
 		into->state = t->state;
 		into->thread = s->thread[t->thread];
-		into->count = sum(into->count, t->count);
-		into->blocked_ns = sum(into->blocked_ns, t->blocked_ns);
-		into->runnable_ns = sum(into->runnable_ns, t->runnable_ns);
-		into->preempted_ns = sum(into->preempted_ns, t->preempted_ns);
+		profile_merge_row(TABLE_STATE_TOTAL, into, t);
 	}
 }
 
@@ -176,10 +161,7 @@ static void add_samples(struct merge_step *s)
 			id_index_add(m->sample_index, hash, m->samples->len);
 			g_array_append_val(m->samples, own);
 		} else {
-			struct on_cpu_sample *into = &g_array_index(m->samples, struct on_cpu_sample, (guint)at);
-
-			into->samples = sum(into->samples, own.samples);
-			into->weight_ns = sum(into->weight_ns, own.weight_ns);
+			profile_merge_row(TABLE_ON_CPU, &g_array_index(m->samples, struct on_cpu_sample, (guint)at), &own);
 		}
 	}
 }
@@ -214,19 +196,10 @@ static void add_crowd(struct merge_step *s)
 	}
 }
 
-static void own_strings(struct profile *p)
-{
-	const char **strings[] = { &p->info.host,    &p->info.kernel,  &p->info.command_line,
-				   &p->info.filters, &p->info.version, &p->info.imported };
-
-	for (gsize i = 0; i < G_N_ELEMENTS(strings); i++)
-		*strings[i] = profile_string(p, *strings[i]);
-}
-
 static void begin_info(struct profile *p, const struct profile_info *info)
 {
 	p->info = *info;
-	own_strings(p);
+	profile_own_texts(p, TABLE_META, &p->info);
 	p->info.range = (struct profile_range){ 0 };
 	p->info.history = (struct profile_history){ 0 };
 }
@@ -236,13 +209,7 @@ static void add_sampling(struct profile_sampling *into, const struct profile_sam
 {
 	double all_ns = (double)had_ns + (double)more_ns;
 
-	into->end_ns = s->end_ns;
-	into->max_ns = MAX(into->max_ns, s->max_ns);
-	into->raised_cnt = s->raised_cnt;	/* since it began */
-	into->lowered_cnt = s->lowered_cnt;
-	into->over_cnt = s->over_cnt;
-	into->budget_ppm = s->budget_ppm;
-	into->peak_ppm = MAX(into->peak_ppm, s->peak_ppm);
+	profile_merge_row(TABLE_SAMPLING, into, s);
 	if (all_ns > 0)
 		into->used_ppm = (uint32_t)(((double)into->used_ppm * (double)had_ns +
 					     (double)s->used_ppm * (double)more_ns) /
@@ -257,31 +224,12 @@ static void add_info(struct profile *p, const struct profile_info *w)
 	struct profile_info *i = &p->info;
 
 	add_sampling(&i->sampling, &w->sampling, i->duration_ns, w->duration_ns);
-	i->duration_ns = sum(i->duration_ns, w->duration_ns);
-	i->cpus = MAX(i->cpus, w->cpus);
-	i->switches = sum(i->switches, w->switches);
-	i->tracer_stop_cpu_ns = sum(i->tracer_stop_cpu_ns, profile_running_cpu_ns(w));
-	i->tracer_cpu_ns = MAX(i->tracer_cpu_ns, w->tracer_cpu_ns);
-	i->tracer_peak_rss_bytes = MAX(i->tracer_peak_rss_bytes, w->tracer_peak_rss_bytes);
+	profile_merge_row(TABLE_META, i, w);
+	profile_merge_row(TABLE_WINDOW, i, w);
+	profile_own_texts(p, TABLE_META, i);
+	i->tracer_stop_cpu_ns = profile_sum(i->tracer_stop_cpu_ns, profile_running_cpu_ns(w));
 	i->has_bpf_ns = i->has_bpf_ns && w->has_bpf_ns;
-	i->tracer_bpf_ns = sum(i->tracer_bpf_ns, w->tracer_bpf_ns);
-	i->has_locks = i->has_locks || w->has_locks;
-	i->has_objects = i->has_objects || w->has_objects;
-	i->has_wakers = i->has_wakers || w->has_wakers;
-	i->has_blame = i->has_blame || w->has_blame;
-	i->has_storms = i->has_storms || w->has_storms;
-	i->has_tasks = i->has_tasks || w->has_tasks;
-	i->on_cpu_hz = MAX(i->on_cpu_hz, w->on_cpu_hz);
-	i->on_cpu_end_hz = w->on_cpu_end_hz;
-	i->self_excluded = w->self_excluded;
-	i->looks.rounds = sum(i->looks.rounds, w->looks.rounds);
 	i->unknown |= w->unknown;
-	i->host = w->host;
-	i->kernel = w->kernel;
-	i->command_line = w->command_line;
-	i->filters = w->filters;
-	i->version = w->version;
-	own_strings(p);
 }
 
 static void step_free(struct merge_step *s)
@@ -400,7 +348,7 @@ struct profile *merge_coarse(const struct profile *window, unsigned preempted_st
 	for (guint i = 0; i < rows->len; i++) {
 		const struct wait *w = profile_wait(window, g_array_index(rows, uint32_t, i));
 
-		whole_ns[w->thread] = sum(whole_ns[w->thread], wait_off_cpu_ns(w));
+		whole_ns[w->thread] = profile_sum(whole_ns[w->thread], wait_off_cpu_ns(w));
 	}
 	g_array_sort_with_data(rows, by_thread_and_time, (gpointer)(uintptr_t)window);
 	for (guint i = 0; i < rows->len; i++) {

@@ -267,26 +267,26 @@ static void test_check(void)
 
 	profile_check(p, &error);
 	g_assert_no_error(error);
-	BREAK(p, threads, struct thread, 2, blocked_ns, PROFILE_NS_MAX + 1, "a time of thread 2 is out of range");
+	BREAK(p, threads, struct thread, 2, blocked_ns, PROFILE_NS_MAX + 1, "row 3 of table \"thread\" has an invalid blocked_ns");
 	BREAK(p, threads, struct thread, 2, from_ns, PROFILE_NS_MAX, "thread 2 ends before it begins");
 	BREAK(p, threads, struct thread, 3, switches, UINT64_MAX,
-	      "the times of its threads add up to more than 292 years");
-	BREAK(p, frames, struct frame, 4, why, FRAME_WHY_COUNT, "frame 4 is of no known kind");
-	BREAK(p, frames, struct frame, 4, kind, 2, "frame 4 is of no known kind");
-	BREAK(p, nodes, struct stack_node, 3, parent, 3, "stack 3 has no valid parent, frame, depth or end");
-	BREAK(p, nodes, struct stack_node, 3, frame, 4000, "stack 3 has no valid parent, frame, depth or end");
-	BREAK(p, nodes, struct stack_node, 3, depth, 9, "stack 3 has no valid parent, frame, depth or end");
-	BREAK(p, nodes, struct stack_node, 3, end, STACK_END_COUNT, "stack 3 has no valid parent, frame, depth or end");
-	BREAK(p, waits, struct wait, 5, thread, 5, "wait 5 has no valid thread or stack");
-	BREAK(p, waits, struct wait, 5, user, 100000, "wait 5 has no valid thread or stack");
-	BREAK(p, waits, struct wait, 5, kernel, 100000, "wait 5 has no valid thread or stack");
-	BREAK(p, waits, struct wait, 5, state, 'X', "wait 5 has no valid state");
-	BREAK(p, waits, struct wait, 5, state, 0, "wait 5 has no valid state");
-	BREAK(p, waits, struct wait, 5, max_ns, UINT64_MAX, "a time of wait 5 is out of range");
-	BREAK(p, waits, struct wait, 5, count, UINT64_MAX, "the times of its waits add up to more than 292 years");
-	BREAK(p, losses, struct profile_loss, 0, count, UINT64_MAX, "a number of loss \"ring_stack\" is out of range");
+	      "row 4 of table \"thread\" has an invalid switches");
+	BREAK(p, frames, struct frame, 4, why, FRAME_WHY_COUNT, "row 5 of table \"frame\" has an invalid why");
+	BREAK(p, frames, struct frame, 4, kind, 2, "row 5 of table \"frame\" has an invalid kind");
+	BREAK(p, nodes, struct stack_node, 3, parent, 3, "row 3 of table \"stack\" has an invalid parent_id");
+	BREAK(p, nodes, struct stack_node, 3, frame, 4000, "row 3 of table \"stack\" has an invalid frame_id");
+	BREAK(p, nodes, struct stack_node, 3, depth, 9, "stack 3 has no valid depth");
+	BREAK(p, nodes, struct stack_node, 3, end, STACK_END_COUNT, "row 3 of table \"stack\" has an invalid end");
+	BREAK(p, waits, struct wait, 5, thread, 5, "row 6 of table \"wait\" has an invalid thread_id");
+	BREAK(p, waits, struct wait, 5, user, 100000, "row 6 of table \"wait\" has an invalid user_stack_id");
+	BREAK(p, waits, struct wait, 5, kernel, 100000, "row 6 of table \"wait\" has an invalid kernel_stack_id");
+	BREAK(p, waits, struct wait, 5, state, 'X', "row 6 of table \"wait\" has an invalid state");
+	BREAK(p, waits, struct wait, 5, state, 0, "row 6 of table \"wait\" has an invalid state");
+	BREAK(p, waits, struct wait, 5, max_ns, UINT64_MAX, "row 6 of table \"wait\" has an invalid max_ns");
+	BREAK(p, waits, struct wait, 5, count, UINT64_MAX, "row 6 of table \"wait\" has an invalid count");
+	BREAK(p, losses, struct profile_loss, 0, count, UINT64_MAX, "row 1 of table \"loss\" has an invalid count");
 	p->info.duration_ns = UINT64_MAX;
-	assert_check(p, "a number of its window is out of range");
+	assert_check(p, "duration_ns of table \"window\" is out of range");
 	profile_free(p);
 }
 

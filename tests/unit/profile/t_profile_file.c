@@ -347,7 +347,7 @@ static void test_abandoned_at_last(struct place *at, gconstpointer data)
 static void test_bad_model(struct place *at, gconstpointer data)
 {
 	struct profile *p = sample_profile(&sample_small, 0);
-	g_autofree char *want = g_strdup_printf("cannot write '%s': wait 1 has no valid state", at->path);
+	g_autofree char *want = g_strdup_printf("cannot write '%s': row 2 of table \"wait\" has an invalid state", at->path);
 
 	g_array_index(p->waits, struct wait, 1).state = '?';
 	assert_refused_to_write(p, at->path, want);
