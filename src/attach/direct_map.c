@@ -9,9 +9,10 @@
 
 void direct_map_find(const struct bpf_program *find, __u64 *sought_at, __u64 *sought)
 {
-	volatile uint64_t mark = (uint64_t)g_random_int() << 32 | g_random_int() | 1;
+	static volatile uint64_t mark;
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 
+	mark = (uint64_t)g_random_int() << 32 | g_random_int() | 1;
 	if (!feature_supported(FEATURE_BPF_LOOP))
 		return;
 	*sought_at = (__u64)(uintptr_t)&mark;

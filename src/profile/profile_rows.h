@@ -67,7 +67,7 @@ uint32_t add_request(struct reader *r, const void *row);
 uint32_t add_request_calls(struct reader *r, const void *row);
 uint32_t add_span_wait(struct reader *r, const void *row);
 uint32_t add_population(struct reader *r, const void *row);
-uint32_t add_task(struct reader *r, const void *row);
+uint32_t add_task(struct reader *r, const void *from);
 uint32_t add_longest(struct reader *r, const void *row);
 uint32_t add_look(struct reader *r, const void *row);
 

@@ -13,39 +13,45 @@
 #define GAPS_MAX 10000
 
 const struct store_table store_tables[] = {
-	{ "dict", "CREATE TABLE dict( -- what windows have in common, in pieces\n"
-		  "  id INTEGER PRIMARY KEY,\n"
-		  "  bytes INTEGER, -- unpacked\n"
-		  "  packed BLOB\n"
-		  ")" },
-	{ "window", "CREATE TABLE window( -- one, or the sum of some that follow one another\n"
-		    "  seq INTEGER PRIMARY KEY, -- windows are numbered as they came: the first\n"
-		    "  last_seq INTEGER,\n"
-		    "  start_unix_ns INTEGER,\n"
-		    "  duration_ns INTEGER,\n"
-		    "  start_ns INTEGER, -- CLOCK_MONOTONIC\n"
-		    "  line BLOB -- time by class, process, service, reason\n"
-		    ")" },
-	{ "rows", "CREATE TABLE rows(\n"
-		  "  seq INTEGER PRIMARY KEY,\n"
-		  "  bytes INTEGER, -- unpacked\n"
-		  "  packed BLOB\n"
-		  ")" },
-	{ "name", "CREATE TABLE name( -- of the groups in window.line\n"
-		  "  id INTEGER PRIMARY KEY,\n"
-		  "  name TEXT\n"
-		  ")" },
-	{ "gap", "CREATE TABLE gap( -- time that was not observed\n"
-		 "  from_unix_ns INTEGER,\n"
-		 "  to_unix_ns INTEGER,\n"
-		 "  why TEXT\n"
-		 ")" },
-	{ "cells", "CREATE TABLE cells( -- of a window, time by process and service and reason\n"
-		   "  seq INTEGER PRIMARY KEY,\n"
-		   "  bytes INTEGER, -- unpacked\n"
-		   "  packed BLOB\n"
-		   ")" },
-	{ NULL, NULL },
+	{.name = "dict",
+	 .sql = "CREATE TABLE dict( -- what windows have in common, in pieces\n"
+		"  id INTEGER PRIMARY KEY,\n"
+		"  bytes INTEGER, -- unpacked\n"
+		"  packed BLOB\n"
+		")"},
+	{.name = "window",
+	 .sql = "CREATE TABLE window( -- one, or the sum of some that follow one another\n"
+		"  seq INTEGER PRIMARY KEY, -- windows are numbered as they came: the first\n"
+		"  last_seq INTEGER,\n"
+		"  start_unix_ns INTEGER,\n"
+		"  duration_ns INTEGER,\n"
+		"  start_ns INTEGER, -- CLOCK_MONOTONIC\n"
+		"  line BLOB -- time by class, process, service, reason\n"
+		")"},
+	{.name = "rows",
+	 .sql = "CREATE TABLE rows(\n"
+		"  seq INTEGER PRIMARY KEY,\n"
+		"  bytes INTEGER, -- unpacked\n"
+		"  packed BLOB\n"
+		")"},
+	{.name = "name",
+	 .sql = "CREATE TABLE name( -- of the groups in window.line\n"
+		"  id INTEGER PRIMARY KEY,\n"
+		"  name TEXT\n"
+		")"},
+	{.name = "gap",
+	 .sql = "CREATE TABLE gap( -- time that was not observed\n"
+		"  from_unix_ns INTEGER,\n"
+		"  to_unix_ns INTEGER,\n"
+		"  why TEXT\n"
+		")"},
+	{.name = "cells",
+	 .sql = "CREATE TABLE cells( -- of a window, time by process and service and reason\n"
+		"  seq INTEGER PRIMARY KEY,\n"
+		"  bytes INTEGER, -- unpacked\n"
+		"  packed BLOB\n"
+		")"},
+	{NULL, NULL},
 };
 
 static void clear_row(gpointer row)
