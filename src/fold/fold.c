@@ -138,12 +138,12 @@ void fold_expect_sums(struct fold *f, size_t cnt)
 
 void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum)
 {
-	struct offcpu_wait_slot own = *sum;
+	uint64_t ustack = sum->ustack;
 	size_t row;
 
 	if (f->slices)
-		own.ustack = fold_stacks_id_at(f->stacks, sum->ustack, fold_slices_when(f->slices, sum));
-	row = sums_add(f->sums, &own);
+		ustack = fold_stacks_id_at(f->stacks, ustack, fold_slices_when(f->slices, sum));
+	row = sums_add(f->sums, ustack, sum);
 	if (f->slices)
 		fold_slices_add(f->slices, row, sum);
 }

@@ -136,10 +136,10 @@ static void add_entry(struct sums *s, uint64_t hash, const struct offcpu_wait_ke
 	g_array_append_val(s->entries, e);
 }
 
-size_t sums_add(struct sums *s, const struct offcpu_wait_slot *slot)
+size_t sums_add(struct sums *s, uint64_t ustack, const struct offcpu_wait_slot *slot)
 {
 	const struct offcpu_wait_key key = {
-		.ustack = slot->ustack, .kstack = slot->kstack, .waker = slot->waker, .object = slot->object,
+		.ustack = ustack, .kstack = slot->kstack, .waker = slot->waker, .object = slot->object,
 		.tno = slot->tno, .flags = slot->flags & (uint8_t)~OFFCPU_KEY_CROSSING, .state = slot->state,
 	};
 	uint64_t hash = key_hash(&key);

@@ -19,9 +19,10 @@ void sums_free(struct sums *s);	/* NULL is fine */
 
 /*
  * Adds what a slot holds, whatever its slice: its wake_hist_q8 only where it has a waker.  The sum's number: those
- * there are count from 0.
+ * there are count from 0.  ustack: the user stack that it goes to.  The slot is read where it lies: without wakers it is
+ * shorter than its type (OFFCPU_SHORT_SLOT_BYTES), and what follows the last one is not mapped.
  */
-size_t sums_add(struct sums *s, const struct offcpu_wait_slot *slot);
+size_t sums_add(struct sums *s, uint64_t ustack, const struct offcpu_wait_slot *slot);
 /* So many of different keys will be added: room for as many of them as must be new, at once. */
 void sums_expect(struct sums *s, size_t cnt);
 

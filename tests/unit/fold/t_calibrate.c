@@ -30,7 +30,7 @@ static void add_sum(struct sums *sums, uint32_t tno, uint64_t count, unsigned ba
 	};
 
 	slot.hist_q8[offcpu_hist_place(bar)] = (uint32_t)(count * SAMPLE_ONE_Q8);
-	sums_add(sums, &slot);
+	sums_add(sums, slot.ustack, &slot);
 }
 
 static uint64_t hist_sum(const struct sums_total *t)
@@ -174,7 +174,7 @@ static void test_covers(void)
 				slot.max_ns = ns;
 				slot.variance = kept.variance;
 				slot.hist_q8[offcpu_hist_place(profile_hist_slot(ns))] = (uint32_t)kept.weight_q8;
-				sums_add(sums, &slot);
+				sums_add(sums, slot.ustack, &slot);
 			}
 		}
 		struct profile *p = profile_with(&all, 1);

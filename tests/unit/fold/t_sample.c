@@ -77,7 +77,7 @@ static bool record(const struct load *l, const uint64_t scales[2], GRand *rand, 
 		for (unsigned i = half; i < WAITS; i += 2)
 			kept |= add_sampled(&sum, &l->waits[i], scales[half], g_rand_int(rand) >> (32 - SAMPLE_DRAW_BITS));
 		if (kept)
-			sums_add(sums, &sum);
+			sums_add(sums, sum.ustack, &sum);
 		any |= kept;
 	}
 	if (any)
@@ -285,7 +285,7 @@ static void test_at_least_one(void)
 	struct sums_total total;
 
 	sum.hist_q8[offcpu_hist_place(12)] = 100;
-	sums_add(sums, &sum);
+	sums_add(sums, sum.ustack, &sum);
 	sums_get(sums, 0, &total);
 	g_assert_cmpuint(total.count, ==, 1);
 	g_assert_cmpuint(total.hist[12], ==, 1);

@@ -38,7 +38,7 @@ static void test_all_of_a_slot(void)
 	}
 	for (uint32_t i = 0; i < OFFCPU_WAKE_SLOTS; i++)
 		slot.wake_hist_q8[i] = (i + 2) * SAMPLE_ONE_Q8;
-	sums_add(sums, &slot);
+	sums_add(sums, slot.ustack, &slot);
 	sums_get(sums, 0, &total);
 	const struct offcpu_wait_key *key = sums_key(sums, 0);
 
@@ -73,15 +73,15 @@ static void test_pieces(void)
 	piece.count_q8 = 0;
 	memset(piece.hist_q8, 0, sizeof(piece.hist_q8));
 	memset(piece.wake_hist_q8, 0, sizeof(piece.wake_hist_q8));
-	sums_add(sums, &piece);
+	sums_add(sums, piece.ustack, &piece);
 	sums_get(sums, 0, &total);
 	g_assert_cmpuint(total.count, ==, 0);
 	g_assert_cmpuint(total.blocked_ns, ==, 1 << 10);
 	for (uint32_t i = 0; i < OFFCPU_HIST_SLOTS; i++)
 		g_assert_cmpuint(total.hist[i], ==, 0);
-	sums_add(sums, &rest);
+	sums_add(sums, rest.ustack, &rest);
 	rest.count_q8 = 0;
-	sums_add(sums, &rest);
+	sums_add(sums, rest.ustack, &rest);
 	sums_get(sums, 0, &total);
 	g_assert_cmpuint(total.count, ==, 1);
 	g_assert_cmpuint(total.hist[12], ==, 1);
@@ -96,13 +96,13 @@ static void test_one_and_one(void)
 	struct sums *sums = sums_new();
 	struct sums_total total;
 
-	sums_add(sums, &longer);
+	sums_add(sums, longer.ustack, &longer);
 	sums_get(sums, 0, &total);
 	g_assert_cmpuint(total.count, ==, 1);
 	g_assert_cmpuint(total.hist[20], ==, 1);
 	g_assert_cmpuint(total.wake_hist[20], ==, 1);
 	sums_expect(sums, 1000);
-	sums_add(sums, &shorter);
+	sums_add(sums, shorter.ustack, &shorter);
 	sums_get(sums, 0, &total);
 	g_assert_cmpuint(sums_cnt(sums), ==, 1);
 	g_assert_cmpuint(total.count, ==, 2);
@@ -129,10 +129,10 @@ static void test_keys(void)
 	other[4].state = 'S';
 	other[5].waker++;
 	other[6].object++;
-	sums_add(sums, &one);
+	sums_add(sums, one.ustack, &one);
 	for (size_t i = 0; i < G_N_ELEMENTS(other); i++)
-		sums_add(sums, &other[i]);
-	sums_add(sums, &one);
+		sums_add(sums, other[i].ustack, &other[i]);
+	sums_add(sums, one.ustack, &one);
 	g_assert_cmpuint(sums_cnt(sums), ==, 1 + G_N_ELEMENTS(other));
 	sums_free(sums);
 }
@@ -147,8 +147,8 @@ static void test_without_waker(void)
 	slot.waker = 0;
 	memset((char *)&slot + OFFCPU_SHORT_SLOT_BYTES, 0xff, sizeof(slot) - OFFCPU_SHORT_SLOT_BYTES);
 	memset(slot.wake_hist_q8, 0xff, sizeof(slot.wake_hist_q8));
-	sums_add(sums, &slot);
-	sums_add(sums, &slot);
+	sums_add(sums, slot.ustack, &slot);
+	sums_add(sums, slot.ustack, &slot);
 	sums_get(sums, 0, &total);
 	g_assert_cmpuint(total.count, ==, 2);
 	g_assert_cmpuint(total.hist[12], ==, 2);
