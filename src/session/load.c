@@ -52,8 +52,7 @@ bool session_may_cut(const struct collect_options *o)
 	       !o->max_ns && !o->lines;
 }
 
-/* Of a few processes, or a command: their tables are worth more waiting. */
-static bool is_for_few(const struct collect_options *o)
+bool session_is_for_few(const struct collect_options *o)
 {
 	return o->pids || o->tids || o->command_pid;
 }
@@ -232,7 +231,7 @@ static bool open_programs(struct session *s, GError **error)
 	/* Tables are compiled while the programs are loaded. */
 	if (wants_tables(s->options) && feature_supported(FEATURE_BPF_LOOP)) {
 		s->tables = tables_new(s->skel->maps.slabs, s->skel->maps.spaces, s->skel->maps.file_tables,
-				       is_for_few(s->options), error);
+				       session_is_for_few(s->options), error);
 		if (!s->tables)
 			return false;
 		foresee_tables(s);

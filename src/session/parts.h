@@ -67,6 +67,8 @@ struct session {
 /* load.c */
 
 bool session_wants_kernel_symbols(const struct collect_options *o);
+/* Of a few processes, or a command: their tables are worth more waiting. */
+bool session_is_for_few(const struct collect_options *o);
 /* Can a session with these options be cut? */
 bool session_may_cut(const struct collect_options *o);
 /* From now on the time of these programs counts as ours. */
