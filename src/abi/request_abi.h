@@ -38,6 +38,47 @@ struct offcpu_request_times {
 	__u64 wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns;
 };
 
+/* Of one thread, as the programs keep it. */
+struct request_state {
+	__u32 is_taken;
+	__u32 func;
+	__u8 is_active;
+	__u8 has_sp;		/* 0: a pair of probes, which say nothing of the stack */
+	__u8 knows_site;	/* its return was sure to be seen as it began */
+	__u8 flags;		/* enum offcpu_span_flag, what is known of it */
+	__u32 wait_cnt, due_cnt;	/* waits kept; of these, from the first on, to be listed */
+	__u32 over_cnt;		/* waits for which there was no room */
+	__u64 over_ns;
+	__u64 due_since_ns;	/* of those due, what began before then is of no slow request */
+	__u64 gone_before_ns;	/* such ones, kept for others that were open, of which some are not kept any more */
+	__u32 gone_cnt, pad;
+	__u64 sp, ret, start_ns;
+	struct offcpu_request_times start;	/* the thread's account */
+	__u32 owner, open_cnt;	/* requests by connection: of which thread, and how many */
+	__u32 number, tno;	/* its own; the thread's as it last waited */
+	__u32 note_cnt;		/* see request_part.bpf.h */
+	__u32 call_cnt;		/* see request_calls.bpf.h */
+	/* of a goroutine: its waits so far, where its stack ends, and whether that was another place before */
+	struct offcpu_request_times went;
+	__u64 goroutine, stack_top;
+	__u32 has_moved;
+	__u32 where;		/* enum goroutine_where: see request_park.bpf.h */
+	__u32 runner;		/* number of the thread that runs it */
+	__u32 park_reason;
+	__u64 ran_ns, run_since_ns;	/* on threads so far; and since when it is on this one */
+	__u64 waits_ns;		/* of ran_ns: what the threads waited meanwhile */
+	__u64 off_since_ns, ready_ns, park_stack;	/* on no thread since then; 0: nobody has woken it yet */
+};
+
+/* Of one connection. */
+struct socket_request {
+	__u64 start_ns;
+	struct offcpu_request_times start;	/* the thread's account */
+	__u32 func;
+	__u32 owner, request;	/* the thread that received it, and the number of its state */
+	__u32 has_before;	/* its thread had waits noted already, for others */
+};
+
 struct offcpu_request_sum {
 	struct offcpu_request_times all, slow;	/* slow: of those that took as long as was asked for */
 	__u64 unwound_cnt;			/* of all: an exception ended them */

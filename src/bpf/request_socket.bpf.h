@@ -19,15 +19,6 @@
 #define TCP_LAST_ACK 9
 #define SOCK_STREAM 1
 
-/* As session/requests.c reads it. */
-struct socket_request {
-	__u64 start_ns;
-	struct offcpu_request_times start;	/* the thread's account */
-	__u32 func;
-	__u32 owner, request;	/* the thread that received it, and the number of its state */
-	__u32 has_before;	/* its thread had waits noted already, for others */
-};
-
 /* What its thread's notes held as a request began beside others. */
 struct note_sum {
 	__u64 count, blocked_ns, runnable_ns, preempted_ns;

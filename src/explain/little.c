@@ -14,18 +14,25 @@
 #define COMPUTES 9		/* times as much on CPU as in waits: a CPU profile tells more */
 #define NAME_COLUMNS 40
 
-/* Without what waits for others' work, which counts where that is. */
-static uint64_t matters_ns(const struct findings *f, const struct finding_class *c)
+/* What waits for others' work, which counts where that is: of a class, NULL: of all. */
+static uint64_t elsewhere_ns(const struct findings *f, const struct finding_class *c)
 {
-	uint64_t ns = finding_class_matters_ns(c);
+	uint64_t ns = 0;
 
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
 
-		if (row->is_told_elsewhere && row->process == c->process)
-			ns -= MIN(row->time_ns, ns);
+		if (row->is_told_elsewhere && (!c || row->process == c->process))
+			ns += row->time_ns;
 	}
 	return ns;
+}
+
+static uint64_t matters_ns(const struct findings *f, const struct finding_class *c)
+{
+	uint64_t ns = finding_class_matters_ns(c);
+
+	return ns - MIN(elsewhere_ns(f, c), ns);
 }
 
 static bool computes(const struct findings *f, const struct finding_class *c)
@@ -128,7 +135,7 @@ char *little_new(const struct findings *f, const struct task_findings *tasks)
 {
 	const struct profile_info *info = &f->profile->info;
 	const struct finding_class *most = NULL;
-	uint64_t observed_ns = 0, elsewhere_ns = 0;
+	uint64_t observed_ns = 0;
 
 	if (info->imported || info->looks.rounds || !info->duration_ns || tasks->cnt || !f->rows->len ||
 	    f->has_kernel_only || !is_little(f))
@@ -139,13 +146,8 @@ char *little_new(const struct findings *f, const struct task_findings *tasks)
 		observed_ns += c->observed_ns;
 		most = !most || c->on_cpu_ns > most->on_cpu_ns ? c : most;
 	}
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct finding *row = &g_array_index(f->rows, struct finding, i);
-
-		elsewhere_ns += row->is_told_elsewhere ? row->time_ns : 0;
-	}
 	if (most && computes(f, most) &&
-	    most->on_cpu_ns > (f->idle_sum_ns + f->matters_ns - MIN(elsewhere_ns, f->matters_ns)) / 2)
+	    most->on_cpu_ns > (f->idle_sum_ns + f->matters_ns - MIN(elsewhere_ns(f, NULL), f->matters_ns)) / 2)
 		return say_computes(f, most);
 	return say_idle(f, observed_ns);
 }

@@ -133,7 +133,8 @@ void fold_object(struct fold *f, const void *rec, size_t size)
 void fold_expect_sums(struct fold *f, size_t cnt)
 {
 	sums_expect(f->sums, cnt);
-	fold_stacks_look_at_names(f->stacks);
+	if (f->slices)	/* else sums are not told apart by when they were */
+		fold_stacks_look_at_names(f->stacks);
 }
 
 void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum)

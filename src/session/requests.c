@@ -35,25 +35,6 @@
 #define CODE_BYTES 96
 #define SUMS_PER_CPU_MAX 64	/* functions; of more there is one sum for all CPUs, not to take too much memory */
 
-/* As laid out in bpf/request.bpf.h: what user space reads of it. */
-struct state_head {
-	uint32_t is_taken, func;
-	uint8_t is_active, has_sp, knows_site, flags;
-	uint32_t wait_cnt, due_cnt, over_cnt;
-	uint64_t over_ns, due_since_ns, gone_before_ns;
-	uint32_t gone_cnt, pad;
-	uint64_t sp, ret, start_ns;
-	struct offcpu_request_times start;
-	uint32_t owner, open_cnt;
-};
-
-/* As laid out in bpf/request_socket.bpf.h. */
-struct socket_request {
-	uint64_t start_ns;
-	struct offcpu_request_times start;
-	uint32_t func, owner, request, has_before;
-};
-
 struct site_key {
 	uint64_t dev, ino, offset;
 };
@@ -538,11 +519,10 @@ const struct session_probe probe_requests = {
 static bool is_owners(const struct requests *r, const struct socket_request *s)
 {
 	const struct bpf_map *states = r->skel->maps.request_states;
-	g_autofree char *bytes = g_malloc(bpf_map__value_size(states));
-	const struct state_head *head = (const void *)bytes;
+	struct request_state state;
 
-	return bpf_map_lookup_elem(bpf_map__fd(states), &s->request, bytes) == 0 && head->owner == s->owner &&
-	       head->open_cnt;
+	return bpf_map_lookup_elem(bpf_map__fd(states), &s->request, &state) == 0 && state.owner == s->owner &&
+	       state.open_cnt;
 }
 
 /* One that goes on; stop_ns: as the window ends. */
@@ -600,8 +580,7 @@ void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t 
 			  struct offcpu_loss_count ret_counts[OFFCPU_REQUEST_COUNT], struct requests_open *ret_open)
 {
 	const struct bpf_map *states = r->skel->maps.request_states;
-	g_autofree char *bytes = g_malloc(bpf_map__value_size(states));
-	const struct state_head *head = (const void *)bytes;
+	struct request_state state;
 
 	*ret_open = (struct requests_open){ 0 };
 	for (uint32_t i = 0; i < OFFCPU_REQUEST_COUNT; i++) {
@@ -609,12 +588,12 @@ void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t 
 		bpf_map_lookup_elem(bpf_map__fd(r->skel->maps.request_counts), &i, &ret_counts[i]);
 	}
 	for (uint32_t i = 0; i < bpf_map__max_entries(states); i++) {
-		if (bpf_map_lookup_elem(bpf_map__fd(states), &i, bytes) || !head->is_taken)
+		if (bpf_map_lookup_elem(bpf_map__fd(states), &i, &state) || !state.is_taken)
 			continue;
-		if (head->due_cnt)
+		if (state.due_cnt)
 			ret_counts[OFFCPU_REQUEST_UNTIL_END].count++;
-		if (head->is_active && !r->plan->ports->len)
-			count_open(ret_open, ret_counts, head->func, head->start_ns, start_ns, stop_ns);
+		if (state.is_active && !r->plan->ports->len)
+			count_open(ret_open, ret_counts, state.func, state.start_ns, start_ns, stop_ns);
 	}
 	if (r->plan->ports->len)
 		count_open_sockets(r, start_ns, stop_ns, ret_counts, ret_open);

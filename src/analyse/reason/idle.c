@@ -454,7 +454,7 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 	const struct wait *w = profile_wait(f->p, i);
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 
-	if (f->rule[i] && strcmp(f->rule[i]->name, RULES_SHELL_SLEEP) == 0)
+	if (rule_is_shell_sleep(f->rule[i]))
 		return per_second(f, w) < LOOKS_PER_S_POLL ? IDLE_TIMER : IDLE_NOT;
 	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(profile_thread(f->p, w->thread)) || is_retry(f, i))
 		return IDLE_NOT;

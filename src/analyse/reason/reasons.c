@@ -401,11 +401,6 @@ static bool is_cut_off(const struct profile *p, const struct wait *w)
 	return o && o->kind == OBJECT_CHILD && !o->pid && w->flags & (WAIT_OPEN_AT_START | WAIT_OPEN_AT_END);
 }
 
-static bool is_shell_sleep(const struct rule *rule)
-{
-	return rule && strcmp(rule->name, RULES_SHELL_SLEEP) == 0;
-}
-
 static void find_cut_off_sleeps(struct reasons *r)
 {
 	const struct profile *p = r->profile;
@@ -414,12 +409,14 @@ static void find_cut_off_sleeps(struct reasons *r)
 		uint64_t sleeps_ns, longest_ns, others_ns;
 	};
 	g_autofree struct shell *shells = g_new0(struct shell, (gsize)p->threads->len + 1);
+	bool is_any = false;
 
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 		struct shell *s = &shells[w->thread];
 
-		if (is_shell_sleep(r->rule[i])) {
+		if (rule_is_shell_sleep(r->rule[i])) {
+			is_any = true;
 			s->rule = r->rule[i];
 			s->sleeps_ns += w->blocked_ns;
 			s->longest_ns = MAX(s->longest_ns, w->max_ns);
@@ -427,7 +424,7 @@ static void find_cut_off_sleeps(struct reasons *r)
 			s->others_ns += w->blocked_ns;
 		}
 	}
-	for (uint32_t i = 0; i < p->waits->len; i++) {
+	for (uint32_t i = 0; is_any && i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 		const struct shell *s = &shells[w->thread];
 

@@ -5,6 +5,7 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "analyse/reason/reason.h"
 
@@ -62,7 +63,6 @@ enum rule_kind {
 const char *rule_kind_name(enum rule_kind kind); /* "rule", as a block begins */
 
 #define RULES_RETRY "retry-" /* names of rules of sleeps between tries begin so */
-#define RULES_SHELL_SLEEP "shell-sleep"
 
 struct rule {
 	const char *name;
@@ -80,6 +80,12 @@ struct rule {
 	const char *source; /* where that is known from; NULL */
 	GArray *conditions; /* struct rule_condition: all of them */
 };
+
+/* A shell waits for its child sleep.  NULL is fine. */
+static inline bool rule_is_shell_sleep(const struct rule *rule)
+{
+	return rule && strcmp(rule->name, "shell-sleep") == 0;
+}
 
 /* How little a frame of a runtime tells of what a program does. */
 enum runtime_level {

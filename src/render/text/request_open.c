@@ -67,16 +67,6 @@ static void append_connections(GString *s, const struct profile *p, const struct
 	}
 }
 
-static bool has_connections(const struct profile *p)
-{
-	uint64_t longest_ns;
-
-	for (guint i = 0; i < p->limits->len; i++)
-		if (limit_unanswered_read(&g_array_index(p->limits, struct profile_limit, i), &longest_ns))
-			return true;
-	return false;
-}
-
 void requests_open_text(GString *s, const struct profile *p, const struct text_options *o)
 {
 	g_autoptr(GArray) waits = requests_open_waits(p), rows = g_array_new(FALSE, FALSE, sizeof(struct row));
@@ -102,10 +92,11 @@ void requests_open_text(GString *s, const struct profile *p, const struct text_o
 
 void requests_open_head_text(GString *s, const struct profile *p, const struct text_options *o)
 {
-	g_autoptr(GArray) waits = requests_open_waits(p);
+	g_autoptr(GString) rows = g_string_new(NULL);
 
-	if (!waits->len && !has_connections(p))
+	requests_open_text(rows, p, o);
+	if (!rows->len)
 		return;
 	g_string_append_printf(s, "%sRequests that had not ended when the window did:%s\n", text_bold(o), text_plain(o));
-	requests_open_text(s, p, o);
+	g_string_append(s, rows->str);
 }
