@@ -5,7 +5,7 @@ import shutil
 import time
 from pathlib import Path
 
-from lib import ROOT, Skip, clone, expect, need_root, need_tools, run, same_bytes
+from lib import ROOT, Skip, build_environment, clone, expect, need_root, need_tools, run, same_bytes
 
 # What dpkg, apt and the system write for themselves whatever is installed.
 OF_THE_SYSTEM = ("/var/lib/dpkg/", "/var/lib/apt/", "/var/cache/", "/var/log/", "/proc/", "/sys/", "/dev/", "/run/", "/tmp/", "/root/packages/",
@@ -42,7 +42,7 @@ def files_of(place):
 def deb_is_built_from_a_clone_by_one_command(place):
     need_tools("dpkg-buildpackage", "dh", "meson")
     source = clone(place.folder / "deb-source")
-    run("tools/build-deb", cwd=source)
+    run("tools/build-deb", cwd=source, env=build_environment(place))
     place.debs = sorted((source / "build-deb").glob("*.deb"))
     names = {path.name.split("_")[0] for path in place.debs}
     expect(names == {"offcpu", "offcpu-agent", "offcpu-dbgsym"}, f"not these packages: {names}")

@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from lib import Skip, expect, need_root, need_tools, run, same_bytes, clone
+from lib import Skip, build_environment, expect, need_root, need_tools, run, same_bytes, clone
 
 MAX_BYTES = 16_000_000
 IMAGE_MAX_BYTES = 30_000_000
@@ -110,7 +110,7 @@ def in_empty_folder(place, *arguments, status=0):
 def static_is_built_from_a_clone_by_one_command(place):
     need_tools("meson", "ninja", "readelf", "strip")
     source = clone(place.folder / "static-source")
-    said = run("tools/build-static", cwd=source)
+    said = run("tools/build-static", cwd=source, env=build_environment(place))
     expect((source / "build-static" / "offcpu").exists(), f"there is no build-static/offcpu: {said[-500:]}")
     place.static = source / "build-static"
 

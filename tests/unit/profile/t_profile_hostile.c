@@ -492,7 +492,7 @@ static void test_flipped_bytes(struct place *at, gconstpointer data)
 {
 	g_autofree unsigned char *bytes = NULL;
 	unsigned good = 0, refused = 0;
-	size_t len, step = g_test_thorough() ? 1 : 37;
+	size_t len, step = g_test_thorough() ? 1 : 149;
 
 	make(at, &sample_small);
 	bytes = load(at, &len);
