@@ -65,6 +65,18 @@ static bool add_start(struct code_frames *c, uint64_t vaddr)
 	return true;
 }
 
+/* The instruction takes an address: of a function, or of anything. */
+static void add_guess(struct code_frames *c, const struct code_step *step)
+{
+	uint64_t vaddr = step->reference || !c->is_fixed ? step->reference : step->constant;
+	uint32_t at;
+
+	if (!vaddr || c->guesses->len >= GUESSES_MAX || !gap_of(c, vaddr, &at) || c->flags[at] & CODE_GUESSED)
+		return;
+	c->flags[at] |= CODE_GUESSED;
+	g_array_append_val(c->guesses, vaddr);
+}
+
 static bool never_returns(const struct code_frames *c, uint64_t function)
 {
 	uint32_t at;
@@ -113,8 +125,7 @@ static void discover(struct code_frames *c, uint64_t start, uint32_t number)
 			vaddr += step.bytes;
 			if (step.flow == CODE_CALLS && step.target && step.target != vaddr)
 				add_start(c, step.target);
-			if (step.reference && c->guesses->len < GUESSES_MAX)
-				g_array_append_val(c->guesses, step.reference);
+			add_guess(c, &step);
 			if ((step.flow == CODE_BRANCHES || step.flow == CODE_JUMPS) && pending->len < PENDING_MAX)
 				g_array_append_val(pending, step.target);
 			returns |= !step.bytes || step.flow == CODE_RETURNS || step.flow == CODE_JUMPS_ANYWHERE;
@@ -129,17 +140,12 @@ static void discover(struct code_frames *c, uint64_t start, uint32_t number)
 /* Twice: what ends in a call of one that never returns does not either. */
 static void discover_all(struct code_frames *c)
 {
-	uint32_t at;
-
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (uint32_t i = 0; i < c->bytes; i++)
 			c->flags[i] &= (uint8_t)~CODE_DISCOVERED;
 		for (guint i = 0; i < c->starts->len; i++)
 			discover(c, g_array_index(c->starts, uint64_t, i), i + 1);
 	}
-	for (guint i = 0; i < c->guesses->len; i++)
-		if (gap_of(c, g_array_index(c->guesses, uint64_t, i), &at))
-			c->flags[at] |= CODE_GUESSED;
 	memset(c->rules, 0, c->bytes * sizeof(*c->rules));
 }
 
@@ -190,6 +196,7 @@ static void follow(struct trace *t, struct place place)
 		place.vaddr += step.bytes;
 		if (step.flow == CODE_CALLS && step.target && step.target != place.vaddr)
 			g_array_append_val(t->called, step.target);
+		add_guess(c, &step);	/* that of a function which discover() did not know */
 		if (step.flow == CODE_RETURNS && !place.state.is_outermost)
 			t->is_wrong |= !c->arch->code->is_balanced(&place.state);
 		if (step.flow == CODE_JUMPS_ANYWHERE && !t->has_jump) {
@@ -213,6 +220,24 @@ static void follow_all(struct trace *t)
 	}
 }
 
+/* Takes back what was found since `from` were visited and was not understood; as for a guess, as if it had never been looked at. */
+static void take_back(struct trace *t, guint from, bool is_guess)
+{
+	struct code_frames *c = t->code;
+
+	for (guint i = from; i < t->visited->len; i++) {
+		uint32_t at = g_array_index(t->visited, uint32_t, i);
+
+		c->rules[at] = 0;
+		if (!is_guess)
+			continue;
+		c->flags[at] &= (uint8_t)~CODE_BEGINS;
+		for (at++; at < c->bytes && c->flags[at] & CODE_WITHIN && !(c->flags[at] & CODE_BEGINS); at++)
+			c->flags[at] &= (uint8_t)~CODE_WITHIN;
+	}
+	g_array_set_size(t->visited, from);
+}
+
 /* What the cases of a switch jump to, by a table: all up to the next function that nothing else leads to. */
 static void follow_cases(struct trace *t)
 {
@@ -220,6 +245,7 @@ static void follow_cases(struct trace *t)
 	const struct code_gap *gap;
 	uint64_t vaddr = t->start;
 	uint32_t at;
+	guint known;
 
 	while (t->has_jump && (gap = gap_of(c, vaddr, &at)) && c->steps_left &&
 	       (vaddr == t->start || !(c->flags[at] & CODE_STARTS))) {
@@ -237,27 +263,16 @@ static void follow_cases(struct trace *t)
 			vaddr += step.bytes;
 			continue;
 		}
+		known = t->visited->len;
 		put_off(t, vaddr, &t->at_jump);
 		follow_all(t);
+		if (t->is_wrong) {	/* no case, but a function that only a pointer leads to */
+			take_back(t, known, true);
+			t->is_wrong = false;
+			return;
+		}
 		if (!(c->flags[at] & CODE_BEGINS))
 			return;
-	}
-}
-
-/* Takes back what was found of a function that was not understood; as for a guess, as if it had never been looked at. */
-static void take_back(struct trace *t, bool is_guess)
-{
-	struct code_frames *c = t->code;
-
-	for (guint i = 0; i < t->visited->len; i++) {
-		uint32_t at = g_array_index(t->visited, uint32_t, i);
-
-		c->rules[at] = 0;
-		if (!is_guess)
-			continue;
-		c->flags[at] &= (uint8_t)~CODE_BEGINS;
-		for (at++; at < c->bytes && c->flags[at] & CODE_WITHIN && !(c->flags[at] & CODE_BEGINS); at++)
-			c->flags[at] &= (uint8_t)~CODE_WITHIN;
 	}
 }
 
@@ -277,7 +292,7 @@ static void trace(struct code_frames *c, uint64_t start, bool is_guess)
 	if (!t.is_wrong && !is_guess)
 		follow_cases(&t);
 	if (t.is_wrong)
-		take_back(&t, is_guess);
+		take_back(&t, 0, is_guess);
 	for (guint i = 0; i < t.called->len && !(t.is_wrong && is_guess); i++)
 		add_start(c, g_array_index(t.called, uint64_t, i));
 	g_array_unref(t.pending);
@@ -304,10 +319,15 @@ static void init(struct code_frames *c, const struct unwind_arch *arch)
 
 static void find_rules(struct code_frames *c, const GArray *starts)
 {
+	uint32_t at;
+
 	c->flags = g_malloc0(c->bytes);
 	c->rules = g_new0(uint32_t, c->bytes);
 	for (guint i = 0; i < starts->len; i++)
 		add_start(c, g_array_index(starts, uint64_t, i));
+	for (guint i = 0; i < c->guesses->len; i++)
+		if (gap_of(c, g_array_index(c->guesses, uint64_t, i), &at))
+			c->flags[at] |= CODE_GUESSED;
 	discover_all(c);
 	trace_starts(c, 0);
 	for (guint i = 0; i < c->guesses->len; i++) {
@@ -325,7 +345,7 @@ void code_frames_open(struct code_frames *c, const struct elf_file *file, const 
 	init(c, arch);
 	c->bytes = code_gaps_find(file, arch->code, fdes, c->gaps);
 	if (c->bytes)
-		code_starts_find(file, arch->code, fdes, c->gaps, starts, c->guesses);
+		c->is_fixed = code_starts_find(file, arch->code, fdes, c->gaps, starts, c->guesses);
 	if (starts->len || c->guesses->len)
 		find_rules(c, starts);
 }

@@ -27,6 +27,7 @@ struct code_frames {
 	/* inside code_frames.c */
 	GArray *starts, *guesses;	/* uint64_t */
 	uint64_t steps_left;
+	bool is_fixed;	/* loaded where it is linked to */
 };
 
 /* Of a file, between its FDEs (struct cfi_fde, by address); the file outlives it. */

@@ -256,8 +256,8 @@ static void add_calls(struct finder *f, const uint8_t *code, uint64_t vaddr, uin
 		at += step.bytes;
 		if (step.flow == CODE_CALLS || step.flow == CODE_JUMPS)
 			note(f, f->starts, step.target);
-		if (step.reference)
-			note(f, f->guesses, step.reference);
+		if (step.reference || (f->is_fixed && step.constant))
+			note(f, f->guesses, step.reference ?: step.constant);
 	}
 }
 
@@ -296,7 +296,7 @@ static void tidy(GArray *addresses)
 	g_array_set_size(addresses, kept);
 }
 
-void code_starts_find(const struct elf_file *file, const struct code_arch *arch, const GArray *fdes, const GArray *gaps,
+bool code_starts_find(const struct elf_file *file, const struct code_arch *arch, const GArray *fdes, const GArray *gaps,
 		      GArray *starts, GArray *guesses)
 {
 	struct finder f = {
@@ -308,7 +308,7 @@ void code_starts_find(const struct elf_file *file, const struct code_arch *arch,
 	GElf_Ehdr header;
 
 	if (!gelf_getehdr(file->elf, &header))
-		return;
+		return false;
 	f.is_fixed = header.e_type == ET_EXEC;
 	note(&f, starts, header.e_entry);
 	while ((scn = elf_nextscn(file->elf, scn)))
@@ -317,4 +317,5 @@ void code_starts_find(const struct elf_file *file, const struct code_arch *arch,
 		add_calls_of_text(&f, &g_array_index(texts, struct text, i));
 	tidy(starts);
 	tidy(guesses);
+	return f.is_fixed;
 }

@@ -30,9 +30,9 @@ const struct code_gap *code_gap_of(const GArray *gaps, uint64_t vaddr);
 
 /*
  * Fills in addresses in gaps (uint64_t, in order): of functions for sure, by symbols and calls; and of what may be one,
- * since a pointer to it is kept.
+ * since a pointer to it is kept.  Returns whether the file is loaded where it is linked to.
  */
-void code_starts_find(const struct elf_file *file, const struct code_arch *arch, const GArray *fdes, const GArray *gaps,
+bool code_starts_find(const struct elf_file *file, const struct code_arch *arch, const GArray *fdes, const GArray *gaps,
 		      GArray *starts, GArray *guesses);
 
 #endif

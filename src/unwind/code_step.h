@@ -41,6 +41,7 @@ struct code_step {
 	enum code_flow flow;
 	uint64_t target;
 	uint64_t reference;	/* an address that is taken; 0: none */
+	uint64_t constant;	/* put in a register: an address, too, where a program is loaded where it is linked to */
 };
 
 /* One of these for each architecture that this is done for. */

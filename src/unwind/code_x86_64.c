@@ -134,12 +134,26 @@ static bool vex_writes(const struct insn *i, bool is_reg, bool is_rm)
 		(op >= 0x14 && op <= 0x17)) && (is_reg || is_rm);
 }
 
+/* Are its registers of one byte?  Then numbers 4 and 5 are AH and CH; with a REX prefix they are SPL and BPL. */
+static bool has_high_bytes(const struct insn *i)
+{
+	uint8_t op = i->opcode;
+
+	if (i->is_vex || i->rex || !i->has_modrm)
+		return false;
+	if (i->is_two_byte)
+		return (op >= 0x90 && op <= 0x9f) || op == 0xb0 || op == 0xc0;	/* set, cmpxchg, xadd */
+	return !(op & 1) && op != 0x8c;	/* mov from a segment register */
+}
+
 /* An instruction whose operands are not looked at: does it write the register? */
 static bool may_write(const struct insn *i, unsigned reg)
 {
 	uint8_t op = i->opcode;
 	bool is_reg = i->has_modrm && reg_of(i) == reg, is_rm = is_register(i, reg);
 
+	if (has_high_bytes(i))
+		return false;
 	if (i->is_vex)
 		return vex_writes(i, is_reg, is_rm);
 	if (i->is_two_byte)
@@ -270,6 +284,14 @@ static enum code_flow flow_of_one_byte(const struct insn *i)
 	return op == 0xcc || op == 0xf4 ? CODE_STOPS : CODE_GOES_ON;	/* int3, hlt */
 }
 
+/* mov $constant to a register of 32 bits, or of 64 and extended. */
+static bool is_constant(const struct insn *i)
+{
+	if (i->opcode == 0xc7)
+		return i->has_modrm && i->modrm >> 6 == 3 && !(i->modrm >> 3 & 7);
+	return i->opcode >= 0xb8 && i->opcode <= 0xbf && !(i->rex & 8);
+}
+
 static struct code_step x86_64_step(const uint8_t *code, size_t len, uint64_t vaddr, struct code_state *state)
 {
 	struct code_step step = { .flow = CODE_STOPS };
@@ -285,6 +307,8 @@ static struct code_step x86_64_step(const uint8_t *code, size_t len, uint64_t va
 		step.target = vaddr + step.bytes + (uint64_t)i.imm;
 	if (insn_is_address(&i))
 		step.reference = vaddr + step.bytes + (uint64_t)(int64_t)i.disp;
+	if (is_one_byte && is_constant(&i))
+		step.constant = (uint32_t)i.imm;
 	if (step.flow != CODE_GOES_ON)
 		return step;
 	if (is_one_byte && is_push_or_pop(&i)) {

@@ -56,6 +56,10 @@ static void test_rules(void)
 	check_rule("bt $30,%eax: its group is no stack pointer", CODE("\x0f\xba\xe0\x1e"), "sp+8");
 	check_rule("addsd %xmm5,%xmm4: nor is its register", CODE("\xf2\x0f\x58\xe5"), "sp+8");
 	check_rule("mov (%rdi),%rsp", CODE("\x48\x8b\x27"), "gap");
+	check_rule("xchg %ah,%al: its 4 is no stack pointer", CODE("\x86\xc4"), "sp+8");
+	check_rule("or $0x40,%ah", CODE("\x80\xcc\x40"), "sp+8");
+	check_rule("sete %ch: nor is its 5 a frame pointer", CODE("\x0f\x94\xc5"), "sp+8");
+	check_rule("sete %bpl", CODE("\x40\x0f\x94\xc5"), "sp+8 bp lost");
 }
 
 static void test_flow(void)
@@ -86,6 +90,41 @@ static void test_flow(void)
 		g_assert_cmpint(step.flow, ==, known[i].flow);
 		g_assert_cmphex(step.target, ==, known[i].target);
 	}
+}
+
+/*
+ * A function with a switch, behind it another that only a pointer leads to, and one more that only the second knows, as
+ * in static programs of Debian's: each has its own rules.
+ */
+static void test_pointers(void)
+{
+	static const uint8_t text[] = {
+		0x53, 0x48, 0x8d, 0x3d, 8, 0, 0, 0,	/* push %rbx; lea 0x10(%rip),%rdi */
+		0xff, 0xe0, 0x5b, 0xc3,			/* jmp *%rax; a case: pop %rbx; ret */
+		0x0f, 0x1f, 0x40, 0,
+		0x41, 0x54, 0x55,			/* 0x10: push %r12; push %rbp */
+		0x48, 0x8d, 0x3d, 6, 0, 0, 0,		/* lea 0x20(%rip),%rdi */
+		0x5d, 0x41, 0x5c, 0xc3, 0x90, 0x90,	/* pop %rbp; pop %r12; ret */
+		0x48, 0x83, 0xec, 0x28,			/* 0x20: sub $0x28,%rsp */
+		0x48, 0x83, 0xc4, 0x28, 0xc3,
+	};
+	static const struct {
+		uint32_t at;
+		const char *rule;
+	} known[] = {
+		{ 0, "sp+8" }, { 1, "sp+16" }, { 10, "sp+16" }, { 11, "sp+8" }, { 0x10, "sp+8" }, { 0x12, "sp+16" },
+		{ 0x13, "sp+24 bp=cfa-24" }, { 0x20, "sp+8" }, { 0x24, "sp+48" }, { 0x28, "sp+8" },
+	};
+	const struct code_gap gap = { .start = 0x1000, .end = 0x1000 + sizeof(text), .code = text };
+	struct code_frames c;
+
+	code_frames_open_gap(&c, &unwind_arch_x86_64, &gap, gap.start);
+	for (size_t i = 0; i < G_N_ELEMENTS(known); i++) {
+		g_autofree char *rule = rule_text(c.rules[known[i].at]);
+
+		g_assert_cmpstr(rule, ==, known[i].rule);
+	}
+	code_frames_close(&c);
 }
 
 struct tally {
@@ -193,6 +232,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/unwind/code/rules", test_rules);
 	g_test_add_func("/unwind/code/flow", test_flow);
+	g_test_add_func("/unwind/code/pointers", test_pointers);
 	g_test_add_func("/unwind/code/any-bytes", test_any_bytes);
 	g_test_add_func("/unwind/code/libraries", test_libraries);
 	return g_test_run();
