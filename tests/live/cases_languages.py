@@ -7,7 +7,7 @@ import subprocess
 
 from cases_unwind import ALLOWED, match_chain, shown
 from check import EDGE_LOSSES, check_account
-from lib import Skip, case, fetched
+from lib import Skip, case, fetched, nightly
 
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 
@@ -91,6 +91,7 @@ def language_go_stripped(env):
 
 
 @case
+@nightly
 def language_go_position_independent(env):
     go_waits(env, "-ldflags=-s -w", "-buildmode=pie")
 

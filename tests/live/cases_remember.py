@@ -30,6 +30,7 @@ def check_verified(env, report, switches):
 
 
 @case
+@nightly
 def remembered_walks_of_a_pipe(env):
     """A million switches, from places whose frames look alike."""
     env.tolerate_unseen()
