@@ -98,10 +98,9 @@ uint32_t *actors_threads_of_wakers(const struct profile *p)
 
 			if (t->tid != who.tid || t->pid != who.pid || t->start_ns != who.start_ns)
 				break;
+			/* of rows of one name the last: a shell that runs itself is one as it forks, and another as it ends */
 			if (of[i] == NONE || profile_thread(p, t->thread)->comm == w->comm)
 				of[i] = t->thread;
-			if (profile_thread(p, t->thread)->comm == w->comm)
-				break;
 		}
 	}
 	return of;
