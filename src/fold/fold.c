@@ -133,7 +133,7 @@ void fold_object(struct fold *f, const void *rec, size_t size)
 void fold_expect_sums(struct fold *f, size_t cnt)
 {
 	sums_expect(f->sums, cnt);
-	if (f->slices)	/* else sums are not told apart by when they were */
+	if (f->slices || f->is_later_window)	/* else sums are not told apart by when they were */
 		fold_stacks_look_at_names(f->stacks);
 }
 
@@ -144,6 +144,8 @@ void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum)
 
 	if (f->slices)
 		ustack = fold_stacks_id_at(f->stacks, ustack, fold_slices_when(f->slices, sum));
+	else if (f->is_later_window)	/* as names are at its end */
+		ustack = fold_stacks_id_at(f->stacks, ustack, UINT64_MAX);
 	row = sums_add(f->sums, ustack, sum);
 	if (f->slices)
 		fold_slices_add(f->slices, row, sum);
@@ -313,6 +315,7 @@ void fold_begin_window(struct fold *f)
 	g_array_set_size(f->throttled, 0);
 	g_array_set_size(f->owners, 0);
 	f->lost_thread = 0;
+	f->is_later_window = true;
 	fold_stacks_next_window(f->stacks);
 	if (f->services)
 		fold_services_next_window(f->services);

@@ -23,6 +23,7 @@ struct fold {
 	GArray *owners;		/* uint32_t; of each sum, the first ones first: index of its thread */
 	const char *const *park_names;	/* NULL: not known */
 	unsigned park_names_cnt;
+	bool is_later_window;	/* another one was before */
 	uint32_t lost_thread;	/* index + 1 of the row for threads whose account was lost */
 };
 

@@ -486,6 +486,35 @@ static void finish_window(struct fixture *x)
 	g_assert_true(profile_check(x->profile, NULL));
 }
 
+/* The same beside windows, as an agent has them: each has the names of its end. */
+static void test_two_at_an_address_in_windows(struct fixture *x, gconstpointer data)
+{
+	char *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t addr = (uint64_t)(uintptr_t)code;
+	static const char *const names[] = { "first", "other", "other", "third" };
+
+	(void)data;
+	g_assert_true(code != MAP_FAILED);
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		const struct wait *w;
+
+		list_function(addr, names[i]);
+		g_usleep(350000);
+		if (i == 0)
+			send_made(x, 7, addr, 1);
+		fold_expect_sums(x->fold, 1);
+		send_thread(x, 1, 600);
+		send_sum(x, 1, 7, 2, 300);
+		finish_window(x);
+		w = profile_wait(x->profile, 0);
+		g_assert_cmpuint(x->profile->waits->len, ==, 1);
+		g_assert_cmpstr(profile_get_frame(x->profile, profile_get_node(x->profile, w->user)->frame)->name, ==, names[i]);
+		fold_begin_window(x->fold);
+	}
+	list_function(addr, NULL);
+	munmap(code, 4096);
+}
+
 /* Two windows on a stack that was not met is forgotten, and its names with it; one that was keeps them. */
 static void test_forget(struct fixture *x, gconstpointer data)
 {
@@ -536,5 +565,6 @@ int main(int argc, char **argv)
 	ADD(chain_earlier, 0);
 	ADD(chain_cut, 0);
 	ADD(forget, 0);
+	ADD(two_at_an_address_in_windows, 0);
 	return g_test_run();
 }
