@@ -35,7 +35,7 @@ _offcpu_options() {
 --input-unit= --help"
 		;;
 	diff)
-		echo "--state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --by= --fail-if= --requests= --normalize= --noise= --top= --all --json --output= --title= \
+		echo "--state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --by= --fail-if= --requests= --normalize= --noise= --top= --all --json --json=summary --max-bytes= --id= --cursor= --output= --title= \
 --negated --inverted --from= --to= --history= --before-from= --before-to= --after-from= --after-to= --before-comm= --before-grep= --before-state= --before-pid= --before-tid= --after-comm= --after-grep= \
 --after-state= --after-pid= --after-tid= --help"
 		;;

@@ -157,6 +157,9 @@ def main():
             subprocess.run([make, path] + ([kind] if kind else []), check=True)
             tell(f"report of {kind}", check_answers(program, ["report", path, "--json=summary"]))
             tell(f"markdown of {kind}", check_markdown(program, path))
+        before, after = (os.path.join(folder, f"{kind}.offcpu") for kind in ("before", "after"))
+        for more in ([], ["--all"], ["--by", "function,leaf"], ["--fail-if", "total>90%"]):
+            tell(f"diff {' '.join(more)}", check_answers(program, ["diff", before, after, *more, "--json=summary"]))
         history = os.path.join(folder, "history")
         subprocess.run([make, history, "history"], check=True)
         tell("report of a history", check_answers(program, [
