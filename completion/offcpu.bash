@@ -44,7 +44,7 @@ _offcpu_options() {
 --timestamp --json --help"
 		;;
 	request)
-		echo "$target $filter $capture $crowd --inline --locks --objects --no-objects --duration= --slower= --line --quiet --every --top= --output= --json --help"
+		echo "$target $filter $capture $crowd --inline --locks --objects --no-objects --duration= --slower= --line --quiet --every --top= --output= --json --json=summary --max-bytes= --help"
 		;;
 	events)
 		echo "$target $filter $capture --duration= --format= --output= --runq --who-preempted --wakers --objects \

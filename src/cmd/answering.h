@@ -13,10 +13,13 @@ struct answer_args {
 	struct answer_options options;	/* what they mean; borrows from the others */
 };
 
-#define ANSWER_ENTRIES(args) \
+/* Of a command that runs once, whose ids nobody can ask for again. */
+#define ANSWER_SIZE_ENTRIES(args) \
 	{ "json-as", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &(args).form, "", NULL }, \
 	{ "max-bytes", 0, 0, G_OPTION_ARG_STRING, &(args).max_bytes, \
-	  "Bytes of --json=summary at most, 1024 to 1 MiB (8192)", "N" }, \
+	  "Bytes of --json=summary at most, 1024 to 1 MiB (8192)", "N" }
+#define ANSWER_ENTRIES(args) \
+	ANSWER_SIZE_ENTRIES(args), \
 	{ "id", 0, 0, G_OPTION_ARG_STRING, &(args).id, \
 	  "What --json=summary gives that id, in full and in as many bytes", "ID" }, \
 	{ "cursor", 0, 0, G_OPTION_ARG_STRING, &(args).cursor, "The rest of --id, as \"next\" says", "N" }

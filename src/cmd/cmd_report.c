@@ -243,7 +243,7 @@ static bool print_answer(GString *out, const struct report_args *a, const struct
 
 	options.more = (const char *const *)more;
 	options.not_recorded = (const char *const *)not_recorded;
-	return answer_report(out, in->profile, in->selection, &options, error);
+	return answer_report(out, "report", in->profile, in->selection, &options, error);
 }
 
 /* What is printed meanwhile: JSON and CSV of many stacks are not held whole. */

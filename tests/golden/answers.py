@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-RECORDINGS = ("", "wakers", "chains", "crowd", "before", "after", "cpu", "tasks", "tasks-more", "hostile")
+RECORDINGS = ("", "wakers", "chains", "crowd", "before", "after", "cpu", "tasks", "tasks-more", "requests", "hostile")
 SIZES = (1024, 1100, 1500, 2048, 3000, 4096, 8192, 20000, 65536)
 NAME_MAX, TEXT_MAX, PAGES_MAX = 200, 1000, 200
 SENTENCES = {"sentence", "evidence", "advice", "command", "help", "little", "also", "unseen", "target", "deeper", "note",

@@ -5,6 +5,7 @@
 #include "../unit/change.h"
 #include "../unit/crowd.h"
 #include "../unit/fixture.h"
+#include "../unit/profile/sample.h"
 #include "profile/profile_file.h"
 #include "store/store.h"
 
@@ -50,6 +51,15 @@ static bool make_history(const char *dir, GError **error)
 	return ok;
 }
 
+static void add_requests(struct profile *p)
+{
+	g_autoptr(GArray) stacks = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	for (guint i = 0; i < p->waits->len; i++)
+		g_array_append_val(stacks, profile_wait(p, i)->user);
+	sample_add_requests(p, stacks);
+}
+
 /* What a program can call itself and its functions: long, with quotes, control characters and no UTF-8. */
 static struct profile *make_hostile(void)
 {
@@ -78,7 +88,7 @@ static struct profile *make_hostile(void)
 	return p;
 }
 
-/* make-recording OUT [hostile|wakers|chains|crowd|before|after|before-more|after-more|cpu|tasks|tasks-more|history]: the recording written by hand (tests/unit/fixture.c, crowd.c, change.c), as a file; with more. */
+/* make-recording OUT [hostile|requests|wakers|chains|crowd|before|after|before-more|after-more|cpu|tasks|tasks-more|history]: the recording written by hand (tests/unit/fixture.c, crowd.c, change.c), as a file; with more. */
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
@@ -86,7 +96,7 @@ int main(int argc, char **argv)
 	const char *more = argc == 3 ? argv[2] : "";
 	bool chains = strcmp(more, "chains") == 0, wakers = strcmp(more, "wakers") == 0, is_crowd = strcmp(more, "crowd") == 0;
 	bool is_hostile = strcmp(more, "hostile") == 0, is_cpu = strcmp(more, "cpu") == 0;
-	bool is_tasks = g_str_has_prefix(more, "tasks");
+	bool is_requests = strcmp(more, "requests") == 0, is_tasks = g_str_has_prefix(more, "tasks");
 	bool is_before = g_str_has_prefix(more, "before"), is_after = g_str_has_prefix(more, "after");
 
 	if (strcmp(more, "history") == 0) {
@@ -96,8 +106,8 @@ int main(int argc, char **argv)
 			fprintf(stderr, "make-recording: %s\n", error->message);
 		return made ? 0 : 1;
 	}
-	if (argc != 2 && !is_hostile && !wakers && !chains && !is_crowd && !is_cpu && !is_tasks && !is_before && !is_after) {
-		fprintf(stderr, "usage: make-recording OUT [hostile|wakers|chains|crowd|cpu|tasks|tasks-more|\n"
+	if (argc != 2 && !is_hostile && !is_requests && !wakers && !chains && !is_crowd && !is_cpu && !is_tasks && !is_before && !is_after) {
+		fprintf(stderr, "usage: make-recording OUT [hostile|requests|wakers|chains|crowd|cpu|tasks|tasks-more|\n"
 				"                           before|after|before-more|after-more|before-batches|after-batches]\n");
 		return 2;
 	}
@@ -112,6 +122,8 @@ int main(int argc, char **argv)
 		change_add_more(p, is_after, CHANGE_BATCH_SLICE_NS);
 	if (is_cpu)
 		fixture_add_on_cpu(p);
+	if (is_requests)
+		add_requests(p);
 	if (is_tasks)
 		fixture_add_tasks(p, strcmp(more, "tasks") == 0 ? 40 : 90);
 	bool written = profile_file_write(p, argv[1], &error);

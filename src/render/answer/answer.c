@@ -229,7 +229,8 @@ void answer_leads(struct answer *a, unsigned rank, unsigned rank_more)
 {
 	g_autofree char *deeper = has_command(a) ? g_strconcat(a->options->command, " --id ID", NULL) : NULL;
 
-	answer_member_text(a, "deeper", deeper ? deeper : "the same command with --id ID", rank);
+	if (a->options->command)
+		answer_member_text(a, "deeper", deeper ? deeper : "the same command with --id ID", rank);
 	answer_member_text(a, "note", NAMES_ARE_DATA, rank);
 	write_pairs(a, "more", has_command(a) ? a->options->more : NULL, "command", rank_more);
 	write_pairs(a, "not_recorded", a->options->not_recorded, "record_with", rank_more);

@@ -23,7 +23,7 @@ struct answer_options {
 	size_t max_bytes;	/* ANSWER_BYTES_MIN to ANSWER_BYTES_MAX */
 	const char *id;		/* only this, in full; NULL: the summary */
 	uint64_t cursor;	/* of it the pieces from there on */
-	const char *command;	/* what was asked with, without --id and --cursor, for a shell; NULL: not known */
+	const char *command;	/* what takes --id: the command line without --id and --cursor, for a shell; NULL: nothing does */
 	/* NULL ends it: pairs of a command that shows something else, and what that is */
 	const char *const *more;
 	const char *const *not_recorded;	/* the same of what the recording lacks: options of `offcpu record` */

@@ -21,6 +21,7 @@ enum {
 	RANK_HEADLINE = 1,
 	RANK_RECORDING,
 	RANK_LEADS,
+	RANK_REQUESTS,
 	RANK_HEADLINES,
 	RANK_SAID,
 	RANK_FIRST_STACK,
@@ -160,8 +161,11 @@ static GArray *stacks_order(const struct report *r)
 	return order;
 }
 
+/* Where there are findings a stack that is part of none is of threads that nobody waits for. */
 static bool tells(const struct report *r, guint group, guint shown)
 {
+	if (r->e->findings->rows->len && things_finding_of(r->things, group) < 0)
+		return false;
 	return shown < STACKS_LEAST ||
 	       things_group(r->things, group)->off_cpu_ns >= r->things->groups->sum_ns / PART_OF_ALL;
 }
@@ -243,6 +247,7 @@ static void write_summary(const struct report *r)
 {
 	write_recording(r);
 	write_headlines(r);
+	things_write_requests(r->a, r->things, RANK_REQUESTS);
 	write_time(r);
 	write_stacks(r);
 	write_processes(r);
@@ -252,13 +257,13 @@ static void write_summary(const struct report *r)
 	answer_leads(r->a, RANK_LEADS, RANK_MORE);
 }
 
-bool answer_report(GString *out, const struct profile *p, const struct selection *selection,
+bool answer_report(GString *out, const char *of, const struct profile *p, const struct selection *selection,
 		   const struct answer_options *options, GError **error)
 {
 	struct explanation *e = explanation_new(p, selection);
 	struct things *things = things_new(p, e);
 	const struct thing *thing = options->id ? g_hash_table_lookup(things->by_id, options->id) : NULL;
-	const struct report r = { p, selection, e, things, answer_new("report", options) };
+	const struct report r = { p, selection, e, things, answer_new(of, options) };
 	bool is_done = false;
 
 	if (options->id && !thing) {

@@ -7,10 +7,11 @@
 
 /*
  * `offcpu report --json=summary`, in ANSWER_SCHEMA (docs/answers.md): what was recorded, the headlines, the stacks and
- * processes that matter, and ids of what is to be had in full.  Appends one line; selection NULL: everything.  False
+ * processes that matter, and ids of what is to be had in full.  Appends one line; selection NULL: everything;
+ * `of`: the command that answers.  False
  * with a sentence where nothing has the id.
  */
-bool answer_report(GString *out, const struct profile *p, const struct selection *selection,
+bool answer_report(GString *out, const char *of, const struct profile *p, const struct selection *selection,
 		   const struct answer_options *options, GError **error);
 
 #endif

@@ -62,6 +62,15 @@ static void add_processes(struct things *t)
 		add(t, THING_PROCESS, i, "process", &g_array_index(classes, struct finding_class, i).process, 1);
 }
 
+static void add_requests(struct things *t)
+{
+	for (guint i = 0; i < t->p->requests->len; i++) {
+		const char *parts[] = { profile_request(t->p, i)->name, profile_request(t->p, i)->file };
+
+		add(t, THING_REQUEST, i, "request", parts, G_N_ELEMENTS(parts));
+	}
+}
+
 static void thing_free(gpointer thing)
 {
 	g_free(thing);
@@ -82,6 +91,7 @@ struct things *things_new(const struct profile *p, const struct explanation *e)
 	add_tasks(t);
 	add_groups(t);
 	add_processes(t);
+	add_requests(t);
 	return t;
 }
 
@@ -113,10 +123,14 @@ const struct headline *things_headline(const struct things *t, const struct thin
 	return NULL;
 }
 
-bool things_is_behind(const struct things *t, guint group, guint finding)
+gint64 things_finding_of(const struct things *t, guint group)
 {
 	const struct findings *f = t->e->findings;
-	const struct finding *row = &g_array_index(f->rows, struct finding, finding);
+	const uint32_t wait = things_group(t, group)->wait;
+	uint32_t id = f->blocked_in[wait] ? f->blocked_in[wait] : f->queued_in[wait];
 
-	return finding_has_wait(f, row, things_group(t, group)->wait);
+	for (guint i = 0; id && i < f->rows->len; i++)
+		if (g_array_index(f->rows, struct finding, i).id == id)
+			return i;
+	return -1;
 }

@@ -13,12 +13,13 @@ enum thing_kind {
 	THING_TASK,		/* a finding of tasks */
 	THING_STACK,		/* a group of waits */
 	THING_PROCESS,
+	THING_REQUEST,
 	THING_KIND_COUNT
 };
 
 struct thing {
 	enum thing_kind kind;
-	guint at;	/* in findings->rows, tasks->rows, groups->rows, findings->classes */
+	guint at;	/* in findings->rows, tasks->rows, groups->rows, findings->classes, profile->requests */
 	const char *id;
 };
 
@@ -45,14 +46,17 @@ static inline const struct wait_group *things_group(const struct things *t, guin
 }
 /* The headline of that finding of threads or tasks; NULL: it is behind none. */
 const struct headline *things_headline(const struct things *t, const struct thing *thing);
-/* Is time of the group's longest row in that finding? */
-bool things_is_behind(const struct things *t, guint group, guint finding);
+/* The finding that the blocked time of the group's longest row is in, or else the rest of it; -1: it matters to none. */
+gint64 things_finding_of(const struct things *t, guint group);
 
 /* Items of an array, and all of one thing. */
 void things_write_headline(struct answer *a, const struct things *t, const struct headline *h, unsigned rank);
 void things_write_stack(struct answer *a, const struct things *t, const char *key, guint group, unsigned rank);
 void things_write_process(struct answer *a, const struct things *t, guint at, unsigned rank);
 void things_write_other(struct answer *a, const struct things *t, const char *key, guint finding, unsigned rank);
+/* "requests" and "slowest": what was recorded of requests; nothing of a recording without. */
+void things_write_requests(struct answer *a, const struct things *t, unsigned rank);
+void things_write_request(struct answer *a, const struct things *t, guint at);
 void things_write_all(struct answer *a, const struct things *t, const struct thing *thing);
 
 #endif

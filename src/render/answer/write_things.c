@@ -59,18 +59,6 @@ void things_write_headline(struct answer *a, const struct things *t, const struc
 	answer_end(a, rank);
 }
 
-/* The finding of threads that the wait's blocked time is in, or the rest of it where it has none; no such: -1. */
-static gint64 finding_of(const struct things *t, uint32_t wait)
-{
-	const struct findings *f = t->e->findings;
-	uint32_t id = f->blocked_in[wait] ? f->blocked_in[wait] : f->queued_in[wait];
-
-	for (guint i = 0; id && i < f->rows->len; i++)
-		if (g_array_index(f->rows, struct finding, i).id == id)
-			return i;
-	return -1;
-}
-
 static bool is_shown(const struct frame *f)
 {
 	const char *shown;
@@ -180,10 +168,11 @@ static void member_object(struct json *j, const struct things *t, const struct w
 }
 
 /* Members that a stack has, in short and in full. */
-static void write_group(struct json *j, const struct things *t, const struct wait_group *h)
+static void write_group(struct json *j, const struct things *t, guint group)
 {
+	const struct wait_group *h = things_group(t, group);
 	const struct thread *thread = profile_thread(t->p, profile_wait(t->p, h->wait)->thread);
-	gint64 finding = finding_of(t, h->wait);
+	gint64 finding = things_finding_of(t, group);
 
 	json_member_string(j, "thread", thread->comm);
 	json_member_string(j, "process", thread->process);
@@ -207,7 +196,7 @@ void things_write_stack(struct answer *a, const struct things *t, const char *ke
 
 	json_object_begin(j);
 	json_member_string(j, "id", id);
-	write_group(j, t, h);
+	write_group(j, t, group);
 	write_cut_stack(j, t, "kernel", wait_of(t, group)->kernel);
 	write_cut_stack(j, t, "user", wait_of(t, group)->user);
 	json_object_end(j);
@@ -434,7 +423,7 @@ static void write_stack(struct answer *a, const struct things *t, const struct t
 	json_init(&j, object);
 	j.string_max = ANSWER_NAME_MAX;
 	json_object_begin(&j);
-	write_group(&j, t, h);
+	write_group(&j, t, thing->at);
 	json_longest(&j, t->p, h);
 	json_object_end(&j);
 	answer_members_of(a, object, RANK_ALL);
@@ -462,6 +451,11 @@ static void write_process(struct answer *a, const struct things *t, const struct
 	write_threads(a, t, thing);
 }
 
+static void write_request(struct answer *a, const struct things *t, const struct thing *thing)
+{
+	things_write_request(a, t, thing->at);
+}
+
 void things_write_all(struct answer *a, const struct things *t, const struct thing *thing)
 {
 	static void (*const write[THING_KIND_COUNT])(struct answer *, const struct things *, const struct thing *) = {
@@ -469,6 +463,7 @@ void things_write_all(struct answer *a, const struct things *t, const struct thi
 		[THING_TASK] = write_task,
 		[THING_STACK] = write_stack,
 		[THING_PROCESS] = write_process,
+		[THING_REQUEST] = write_request,
 	};
 
 	write[thing->kind](a, t, thing);

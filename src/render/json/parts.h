@@ -3,6 +3,7 @@
 #define RENDER_JSON_PARTS_H
 
 #include "analyse/query.h"
+#include "analyse/request_causes.h"
 #include "explain/explain.h"
 #include "analyse/top.h"
 #include "analyse/wait_groups.h"
@@ -53,6 +54,9 @@ void json_runq_blame(struct json *j, const struct profile *p, const struct selec
 void json_slices(struct json *j, const struct profile *p, const struct selection *selection);
 /* Nothing of a recording without requests. */
 void json_requests(struct json *j, const struct profile *p);
+/* Members of a function's requests; and of one span. */
+void json_request(struct json *j, const struct request_row *row);
+void json_span(struct json *j, const struct profile *p, const struct span_top *top);
 /* The same of one without tasks.  drain: as of the report, NULL without. */
 void json_tasks(struct json *j, const struct profile *p, const struct selection *selection, const struct drain *drain);
 void json_storms(struct json *j, const struct wait_writer *w, const struct selection *selection);
