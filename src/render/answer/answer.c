@@ -94,7 +94,7 @@ static guint section_of(struct answer *a, const char *key, bool is_list)
 	return a->sections->len - 1;
 }
 
-static bool has_section(const struct answer *a, const char *key)
+bool answer_has(const struct answer *a, const char *key)
 {
 	for (guint i = 0; i < a->sections->len; i++)
 		if (strcmp(section_at(a, i)->key, key) == 0)
@@ -193,7 +193,7 @@ void answer_members_of(struct answer *a, const GString *object, unsigned rank)
 		const char *key_end = strchr(c + 1, '"'), *value = key_end + 2, *end = value_end(value);
 		g_autofree char *key = g_strndup(c + 1, (gsize)(key_end - c - 1));
 
-		if (!has_section(a, key)) {
+		if (!answer_has(a, key)) {
 			json_raw(answer_member(a, g_intern_string(key)), value, (gsize)(end - value));
 			answer_end(a, rank);
 		}

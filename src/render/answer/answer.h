@@ -52,6 +52,8 @@ void answer_text(struct answer *a, const char *key, const char *text);
 void answer_member_text(struct answer *a, const char *key, const char *text, unsigned rank);
 /* Members, one a piece, of an object that was written as JSON; those that the answer has already stay as they are. */
 void answer_members_of(struct answer *a, const GString *object, unsigned rank);
+/* Has it a member of that name? */
+bool answer_has(const struct answer *a, const char *key);
 /* So many more items there would be. */
 void answer_left_out(struct answer *a, const char *key, guint cnt);
 /*
