@@ -135,6 +135,8 @@ static void write_headlines(const struct report *r)
 		answer_member_text(r->a, "little", e->little, RANK_HEADLINE);
 	if (e->also)
 		answer_member_text(r->a, "also", e->also, RANK_SAID);
+	if (e->storm)
+		answer_member_text(r->a, "storm", e->storm, RANK_SAID);
 	if (e->unseen)
 		answer_member_text(r->a, "unseen", e->unseen, RANK_SAID);
 }

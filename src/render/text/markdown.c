@@ -58,6 +58,16 @@ static void append_text(GString *s, const char *text, bool is_ours)
 	g_string_append(s, cut ? "..." : "");
 }
 
+/* With names in it, and then maybe a command, which is code. */
+static void append_sentence(GString *s, const char *text)
+{
+	const char *command = g_strrstr(text, " `offcpu ");
+	g_autofree char *names = g_strndup(text, command ? (gsize)(command - text) : strlen(text));
+
+	append_text(s, names, false);
+	append_text(s, command ? command : "", true);
+}
+
 static void append_head(GString *s, const struct explanation *e, const struct query *query)
 {
 	const struct profile *p = e->findings->profile;
@@ -82,7 +92,7 @@ static void append_head(GString *s, const struct explanation *e, const struct qu
 
 static void append_headlines(GString *s, const struct explanation *e)
 {
-	const char *const others[] = { e->little, e->also, e->unseen };
+	const char *const others[] = { e->little, e->also, e->storm, e->unseen };
 
 	for (guint i = 0; i < e->headlines->len; i++) {
 		const struct headline *h = &g_array_index(e->headlines, struct headline, i);
@@ -101,7 +111,7 @@ static void append_headlines(GString *s, const struct explanation *e)
 		if (!others[i])
 			continue;
 		g_string_append(s, s->str[s->len - 2] == '\n' ? "" : "\n");
-		append_text(s, others[i], others[i] == e->also);	/* its command is code */
+		append_sentence(s, others[i]);
 		g_string_append_c(s, '\n');
 	}
 }
