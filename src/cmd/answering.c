@@ -81,8 +81,10 @@ bool answer_args_understand(struct answer_args *a, bool is_json, GError **error)
 		return true;
 	if (a->form && strcmp(a->form, FORM) != 0)
 		return bad(error, "--json=%s: no such form; --json=" FORM " and --json alone are known", a->form);
+	if (is_json && a->form)
+		return bad(error, "--json and --json=" FORM ": only one output at a time");
 	if (is_json)
-		return bad(error, "--json: %s goes with --json=" FORM, a->form ? "it" : option);
+		return bad(error, "--json: %s goes with --json=" FORM, option);
 	if (a->max_bytes &&
 	    !g_ascii_string_to_unsigned(a->max_bytes, 10, ANSWER_BYTES_MIN, ANSWER_BYTES_MAX, &bytes, NULL))
 		return bad(error, "--max-bytes \"%s\": a number from %d to %u is wanted", a->max_bytes,
