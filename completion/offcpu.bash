@@ -18,11 +18,11 @@ _offcpu_options() {
 	case $1 in
 	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --no-objects --no-wakers --tasks --duration= --output= --slice= --max-loss= --cpu --frequency= --help" ;;
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
-	io) echo "--slower= --stacks --block --count --pid= --follow --cgroup= --user-stacks-only --kernel-stacks-only --duration= --top= --folded --json --output= --help" ;;
+	io) echo "--slower= --stacks --block --count --pid= --follow --cgroup= --user-stacks-only --kernel-stacks-only --duration= --top= --folded --json --json=summary --max-bytes= --output= --help" ;;
 	sample) echo "$target --frequency= --proc --user-stacks-only --kernel-stacks-only --duration= --output= --help" ;;
-	tasks) echo "--pid= --duration= --frequency= --top= --json --help" ;;
-	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --count= --rows= --no-objects --wakers --since-start --help" ;;
-	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --csv --help" ;;
+	tasks) echo "--pid= --duration= --frequency= --top= --json --json=summary --max-bytes= --help" ;;
+	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --json=summary --max-bytes= --count= --rows= --no-objects --wakers --since-start --help" ;;
+	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --rules= --explain= --json --json=summary --max-bytes= --id= --cursor= --markdown --csv --help" ;;
 	flame)
 		echo "$read --output= --open --title= --subtitle= --width= --min-width= --idle= --palette= --inverted --reverse --by= \
 --wakers --wakeup --tasks --delimiter --pid= --input-unit= --help"
@@ -35,7 +35,7 @@ _offcpu_options() {
 --input-unit= --help"
 		;;
 	diff)
-		echo "--state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --by= --fail-if= --requests= --normalize= --noise= --top= --all --json --output= --title= \
+		echo "--state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --by= --fail-if= --requests= --normalize= --noise= --top= --all --json --json=summary --max-bytes= --id= --cursor= --output= --title= \
 --negated --inverted --from= --to= --history= --before-from= --before-to= --after-from= --after-to= --before-comm= --before-grep= --before-state= --before-pid= --before-tid= --after-comm= --after-grep= \
 --after-state= --after-pid= --after-tid= --help"
 		;;
@@ -44,7 +44,7 @@ _offcpu_options() {
 --timestamp --json --help"
 		;;
 	request)
-		echo "$target $filter $capture $crowd --inline --locks --objects --no-objects --duration= --slower= --line --quiet --every --top= --output= --json --help"
+		echo "$target $filter $capture $crowd --inline --locks --objects --no-objects --duration= --slower= --line --quiet --every --top= --output= --json --json=summary --max-bytes= --help"
 		;;
 	events)
 		echo "$target $filter $capture --duration= --format= --output= --runq --who-preempted --wakers --objects \

@@ -9,10 +9,12 @@
 #include "analyse/diff/requests.h"
 #include "analyse/query.h"
 #include "base/parse.h"
+#include "cmd/answering.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
 #include "cmd/range.h"
 #include "profile/on_cpu.h"
+#include "render/answer/diff.h"
 #include "render/html/diff.h"
 #include "render/json/diff.h"
 #include "render/svg/diff.h"
@@ -55,6 +57,7 @@ struct diff_args {
 	struct filter_args filters[OF_CNT];
 	char *by, *requests, *normalize, *noise, *output, *title;
 	char **fail_if;
+	struct answer_args answer;
 	int top;
 	gboolean json, all, user, kernel, inverted, negated;
 };
@@ -76,6 +79,12 @@ struct diff_plan {
 	struct text_options text;
 };
 
+/* Is standard output for programs? */
+static bool is_json(const struct diff_args *a)
+{
+	return a->json || answer_is_asked(&a->answer);
+}
+
 static void args_clear(struct diff_args *a)
 {
 	char **strings[] = { &a->by, &a->requests, &a->normalize, &a->noise, &a->output, &a->title };
@@ -91,6 +100,7 @@ static void args_clear(struct diff_args *a)
 		range_args_clear(&f->range);
 	}
 	g_strfreev(a->fail_if);
+	answer_args_clear(&a->answer);
 }
 
 static void plan_init(struct diff_plan *plan)
@@ -294,20 +304,22 @@ static bool plan_history(const struct diff_args *a, int argc, char **argv, struc
 	return true;
 }
 
-static bool plan_make(const struct diff_args *a, int argc, char **argv, struct diff_plan *plan, GError **error)
+static bool plan_make(struct diff_args *a, int argc, char **argv, struct diff_plan *plan, GError **error)
 {
 	if (history_is_asked() ? !plan_history(a, argc, argv, plan, error)
 			       : !plan_recordings(a, argc, argv, plan, error))
+		return false;
+	if (!answer_args_understand(&a->answer, a->json, error))
 		return false;
 	if (a->user && a->kernel)
 		return bad(error, "-u and -k: only one of them leaves any thread");
 	if (a->top < -1)
 		return bad(error, "--top %d: a number of rows is wanted, 0 for all", a->top);
-	if (a->json && a->output && strcmp(a->output, "-") == 0)
+	if (is_json(a) && a->output && strcmp(a->output, "-") == 0)
 		return bad(error, "--json and -o -: only one of them can go to standard output");
 	if (a->output && !cmd_may_draw(a->output, error))
 		return false;
-	plan->text.top = a->top >= 0 ? (unsigned)a->top : a->json ? 0 : TOP_DEFAULT;
+	plan->text.top = a->top >= 0 ? (unsigned)a->top : is_json(a) ? 0 : TOP_DEFAULT;
 	plan->text.colour = cmd_stdout_has_colour();
 	plan->text.width = isatty(STDOUT_FILENO) ? cmd_stdout_width() : 0;
 	return plan_query(a, plan, DIFF_BEFORE, error) && plan_query(a, plan, DIFF_AFTER, error) &&
@@ -357,7 +369,8 @@ static void report_conditions(const struct diff *d, const struct diff_plan *plan
 	}
 }
 
-static void append_json(GString *out, struct diff *d, const struct diff_plan *plan, const char *finding)
+static bool append_json(GString *out, struct diff *d, const struct diff_args *a, const struct diff_plan *plan,
+			const char *finding, GError **error)
 {
 	const struct diff_json_options options = {
 		.tables = (const enum diff_by *)(void *)plan->tables->data,
@@ -369,7 +382,18 @@ static void append_json(GString *out, struct diff *d, const struct diff_plan *pl
 		.conditions_cnt = plan->conditions->len,
 	};
 
-	diff_json(out, d, &options);
+	if (a->json) {
+		diff_json(out, d, &options);
+		return true;
+	}
+	g_autofree char *all = g_strconcat(a->answer.plain, " --all", NULL);
+	g_autofree char *functions = g_strconcat(a->answer.plain, " --by function", NULL);
+	const char *const more[] = { all, "also rows that differ within the noise", functions,
+				     "functions anywhere in the stack", NULL };
+	struct answer_options answer = a->answer.options;
+
+	answer.more = a->by || a->all ? NULL : more;
+	return answer_diff(out, d, &options, a->all, &answer, error);
 }
 
 static bool draw(struct diff *d, const struct diff_args *a, const char *finding, GError **error)
@@ -394,15 +418,17 @@ static int show(struct diff *d, const struct diff_args *a, struct diff_plan *pla
 	if (!check_conditions(d, plan, &failed, error))
 		return EXIT_USAGE;
 	diff_text_finding(finding, d);
-	if (a->json)
-		append_json(out, d, plan, finding->str);
-	else if (has_stdout)
+	if (is_json(a)) {
+		if (!append_json(out, d, a, plan, finding->str, error))
+			return EXIT_FAILED;
+	} else if (has_stdout) {
 		append_text(out, d, a, plan);
+	}
 	if (a->output && !draw(d, a, finding->str, error))
 		return EXIT_FAILED;
 	if (has_stdout && !cmd_write_output(NULL, out->str, out->len, error))
 		return EXIT_FAILED;
-	if (a->json || !has_stdout)
+	if (is_json(a) || !has_stdout)
 		report_conditions(d, plan);
 	return failed ? EXIT_DIFFERENT : EXIT_OK;
 }
@@ -575,6 +601,7 @@ int cmd_diff(int argc, char **argv)
 		{ "top", 0, 0, G_OPTION_ARG_INT, &a.top, "Rows per table, 0 for all (6; with --json all)", "N" },
 		{ "all", 0, 0, G_OPTION_ARG_NONE, &a.all, "Also rows that differ within the noise", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &a.json, "Everything, as JSON in integer nanoseconds", NULL },
+		ANSWER_ENTRIES(a.answer),
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.output,
 		  "Draw it, too: SVG, or a page where it ends in .html; - is stdout", "OUT" },
 		{ "title", 0, 0, G_OPTION_ARG_STRING, &a.title, "Title of the picture", "TEXT" },
@@ -609,6 +636,7 @@ int cmd_diff(int argc, char **argv)
 	};
 
 	plan_init(&plan);
+	answer_args_note(&a.answer, argc, argv);
 	understand_requests(argc, argv);
 	if (cmd_parse(COMMAND, "BEFORE [AFTER]", description, entries, &argc, &argv, &status)) {
 		if (plan_make(&a, argc, argv, &plan, &error)) {

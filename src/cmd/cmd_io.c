@@ -15,6 +15,7 @@
 #include "cmd/target.h"
 #include "io/block.h"
 #include "profile/profile_file.h"
+#include "render/answer/object.h"
 #include "render/text/folded.h"
 #include "session/named_groups.h"
 
@@ -70,7 +71,7 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 		wrong = "--folded goes with --block and --stacks";
 	else if (o->by_count && !o->by_block && !o->by_stack && !o->slower)
 		wrong = "--count goes with --block, --stacks and --slower";
-	else if (o->folded && o->json)
+	else if (o->folded && io_is_json(o))
 		wrong = "--folded and --json exclude each other";
 	else if (o->top < 1)
 		wrong = "--top takes 1 or more";
@@ -78,8 +79,8 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 		wrong = "--follow is about the children of -p";
 	else if (o->no_kernel_stacks && o->no_user_stacks)
 		wrong = "-U and -K exclude each other";
-	if (wrong) {
-		cmd_error(COMMAND, "%s", wrong);
+	if (wrong || !answer_args_understand(&o->answer, o->json, &error)) {
+		cmd_error(COMMAND, "%s", wrong ? wrong : error->message);
 		return EXIT_USAGE;
 	}
 	if (o->slower && !parse_duration(o->slower, MS_NS, &o->slower_ns, &error)) {
@@ -125,6 +126,15 @@ void io_watch(void (*poll)(void *data), void *data, unsigned poll_ms, uint64_t d
 		poll(data);
 	}
 	stop_release();
+}
+
+void io_print_json(const GString *report, const struct io_options *o)
+{
+	g_autoptr(GString) answer = g_string_new(NULL);
+
+	if (answer_is_asked(&o->answer))
+		answer_object(answer, COMMAND, report, NULL, o->answer.options.max_bytes);
+	fputs(answer->len ? answer->str : report->str, stdout);
 }
 
 static void print_folded(const struct profile *p, bool by_count)
@@ -188,15 +198,16 @@ static void print_result(struct block_io *b, const struct io_options *o)
 	struct block_result r;
 
 	block_io_result(b, &r);
-	if (o->json) {
+	if (io_is_json(o)) {
 		io_json_block(text, &r, text_options.by_stack, text_options.is_of_some);
+		io_print_json(text, o);
 	} else {
 		if (o->slower)
 			g_string_append_c(text, '\n');
 		io_text(text, &r, &text_options);
+		fputs(text->str, stdout);
 	}
 	block_result_clear(&r);
-	fputs(text->str, stdout);
 }
 
 static int io_block(const struct io_options *o, uint64_t duration_ns, const char *command_line)
@@ -206,7 +217,7 @@ static int io_block(const struct io_options *o, uint64_t duration_ns, const char
 	const struct block_options options = {
 		.only = o->only, .no_user_stacks = o->no_user_stacks || !with_stacks,
 		.no_kernel_stacks = o->no_kernel_stacks || !with_stacks,
-		.on_op = !o->slower ? NULL : o->json ? print_json_request : print_request,
+		.on_op = !o->slower || answer_is_asked(&o->answer) ? NULL : o->json ? print_json_request : print_request,
 		.data = line, .slower_ns = o->slower_ns,
 	};
 	g_autoptr(GError) error = NULL;
@@ -217,7 +228,7 @@ static int io_block(const struct io_options *o, uint64_t duration_ns, const char
 		cmd_error(COMMAND, "%s", error->message);
 		return run_status_of(error);
 	}
-	if (o->slower && !o->json) {
+	if (o->slower && !io_is_json(o)) {
 		io_line_heading(line);
 		fputs(line->str, stdout);
 		fflush(stdout);
@@ -260,6 +271,7 @@ int cmd_io(int argc, char **argv)
 		{ "folded", 'f', 0, G_OPTION_ARG_NONE, &own.folded, "With --block, --stacks: folded stacks", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &own.json, "JSON in integer nanoseconds; with --slower a line each",
 		  NULL },
+		ANSWER_SIZE_ENTRIES(own.answer),
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &own.output, "Write a recording, too", "FILE" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -267,6 +279,7 @@ int cmd_io(int argc, char **argv)
 	g_autofree char *command_line = g_strconcat("offcpu ", arguments, NULL);
 	int status = EXIT_OK;
 
+	answer_args_note(&own.answer, argc, argv);
 	if (cmd_parse(COMMAND, "", description, entries, &argc, &argv, &status) &&
 	    (status = parse_own(&own, &run, argc, argv)) == EXIT_OK)
 		status = !own.by_block && (own.slower || own.by_stack) ? io_files(&own, run.duration_ns, command_line)
@@ -278,5 +291,6 @@ int cmd_io(int argc, char **argv)
 	g_clear_pointer(&own.processes, g_array_unref);
 	g_clear_pointer(&own.cgroup_ids, g_array_unref);
 	g_free(own.slower);
+	answer_args_clear(&own.answer);
 	return status;
 }

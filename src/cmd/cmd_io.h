@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmd/answering.h"
 #include "io/only.h"
 #include "profile/profile.h"
 
@@ -13,6 +14,7 @@
 
 struct io_options {
 	gboolean by_block, by_stack, by_count, folded, json, no_kernel_stacks, no_user_stacks, follow;
+	struct answer_args answer;
 	gint top;
 	char *duration, *output, *slower;
 	char **pids, **groups;	/* as typed */
@@ -25,6 +27,13 @@ struct io_options {
 void io_watch(void (*poll)(void *data), void *data, unsigned poll_ms, uint64_t duration_ns);
 /* "14:32:18.123" */
 void io_append_clock(GString *s, uint64_t unix_ns);
+/* Prints a report in JSON, all of it or what --json=summary leaves. */
+void io_print_json(const GString *report, const struct io_options *o);
+/* Is standard output for programs? */
+static inline bool io_is_json(const struct io_options *o)
+{
+	return o->json || answer_is_asked(&o->answer);
+}
 /* As other programs take it: a recording, folded text.  Frees p; an exit status. */
 int io_give_away(struct profile *p, const struct io_options *o, const char *command_line);
 

@@ -52,12 +52,14 @@ static void print_result(struct file_io *f, const struct io_options *o)
 	struct file_result r;
 
 	file_io_result(f, &r);
-	if (o->json)
+	if (io_is_json(o)) {
 		io_json_files(text, &r, o->slower_ns, o->by_stack);
-	else
+		io_print_json(text, o);
+	} else {
 		file_text(text, &r, &options);
+		fputs(text->str, stdout);
+	}
 	file_result_clear(&r);
-	fputs(text->str, stdout);
 }
 
 int io_files(const struct io_options *o, uint64_t duration_ns, const char *command_line)
@@ -67,7 +69,7 @@ int io_files(const struct io_options *o, uint64_t duration_ns, const char *comma
 	const struct file_options options = {
 		.only = o->only,
 		.slower_ns = o->slower_ns,
-		.on_op = !with_lines ? NULL
+		.on_op = !with_lines || answer_is_asked(&o->answer) ? NULL
 			 : o->json   ? print_json_line
 				     : print_line,
 		.data = line,
@@ -86,7 +88,7 @@ int io_files(const struct io_options *o, uint64_t duration_ns, const char *comma
 	}
 	if (file_io_slows_all_calls(f))
 		fputs(SLOW_CALLS, stderr);
-	if (with_lines && !o->json) {
+	if (with_lines && !io_is_json(o)) {
 		file_line_heading(line);
 		fputs(line->str, stdout);
 		fflush(stdout);

@@ -4,6 +4,7 @@
 
 #include "analyse/idle_part.h"
 #include "analyse/reason/reason.h"
+#include "cmd/answering.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
 #include "cmd/fleet_input.h"
@@ -13,8 +14,10 @@
 #include "cmd/rules.h"
 #include "cmd/views.h"
 #include "profile/on_cpu.h"
+#include "render/answer/report.h"
 #include "render/json/json.h"
 #include "render/text/csv.h"
+#include "render/text/markdown.h"
 #include "render/text/text.h"
 
 #define TOP_DEFAULT 10
@@ -31,6 +34,8 @@ static const char description[] =
 	"  offcpu report --grep 'fsync|fdatasync'     waits with such a frame\n"
 	"  offcpu report --weight runnable            waits for a CPU\n"
 	"  offcpu report --json | jq .coverage        for programs\n"
+	"  offcpu report --json=summary               for models: findings in 8 KB, and ids of what is to be had in full\n"
+	"  offcpu report --markdown                   for an issue or a chat\n"
 	"  offcpu report --wakers                     who woke whom, and who waits in a circle\n"
 	"  offcpu report --graph dot | dot -Tsvg      the same as a picture\n"
 	"  offcpu report --critical sysbench          for whom these threads waited\n"
@@ -56,7 +61,8 @@ struct report_args {
 	struct filters filters;
 	struct range_args range;
 	struct fleet_args fleet;
-	gboolean json, csv, kernel_frames;
+	struct answer_args answer;
+	gboolean json, csv, markdown, kernel_frames;
 	struct view_arg *views;	/* views_cnt of them */
 };
 
@@ -78,6 +84,7 @@ static void args_clear(struct report_args *a)
 	filters_clear(&a->filters);
 	range_args_clear(&a->range);
 	fleet_args_clear(&a->fleet);
+	answer_args_clear(&a->answer);
 	for (size_t i = 0; i < views_cnt; i++)
 		g_free(a->views[i].value);
 	g_free(a->views);
@@ -117,17 +124,24 @@ static bool plan_view(const struct report_args *a, struct report_plan *plan)
 /* What is to be printed; false after a sentence. */
 static bool plan_form(const struct report_args *a, struct report_plan *plan)
 {
-	if (a->json && a->csv) {
-		cmd_error("report", "--json and --csv: only one output at a time");
-		return false;
+	const char *const forms[] = { a->json ? "--json" : NULL, answer_is_asked(&a->answer) ? "--json=summary" : NULL,
+				      a->csv ? "--csv" : NULL, a->markdown ? "--markdown" : NULL };
+	const char *form = NULL;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(forms); i++) {
+		if (form && forms[i]) {
+			cmd_error("report", "%s and %s: only one output at a time", form, forms[i]);
+			return false;
+		}
+		form = form ? form : forms[i];
 	}
 	if (!plan_view(a, plan))
 		return false;
-	if (plan->view && (a->csv || (a->json && plan->view->values))) {
+	if (plan->view && form && (!a->json || (a->json && plan->view->values))) {
 		g_auto(GStrv) known = plan->view->values ? g_strsplit(plan->view->values, ", ", -1) : NULL;
 		g_autofree char *values = known ? g_strjoinv(" or ", known) : g_strdup("");
 
-		cmd_error("report", "%s: not together with --%s%s%s", a->json ? "--json" : "--csv", plan->view->name,
+		cmd_error("report", "%s: not together with --%s%s%s", form, plan->view->name,
 			  known ? ", which is " : "", values);
 		return false;
 	}
@@ -212,11 +226,24 @@ static bool plan_make(struct report_args *a, struct report_plan *plan)
 	}
 	if (!plan_first(a, plan))
 		return false;
-	if (a->by && !plan->view && !a->json && !a->csv)
+	if (a->by && !plan->view && !a->json && !a->csv && !answer_is_asked(&a->answer) && !a->markdown)
 		plan->view = view_of_grouping;
 	plan->input.query = &a->filters.query;
 	plan->input.text = &plan->text;
 	return true;
+}
+
+static bool print_answer(GString *out, const struct report_args *a, const struct view_input *in, GError **error)
+{
+	g_auto(GStrv) more = views_more(&in->profile->info, a->answer.plain);
+	g_auto(GStrv) not_recorded = in->profile->info.history.windows || in->profile->info.imported
+					     ? NULL
+					     : views_not_recorded(&in->profile->info);
+	struct answer_options options = a->answer.options;
+
+	options.more = (const char *const *)more;
+	options.not_recorded = (const char *const *)not_recorded;
+	return answer_report(out, "report", in->profile, in->selection, &options, error);
 }
 
 /* What is printed meanwhile: JSON and CSV of many stacks are not held whole. */
@@ -252,10 +279,14 @@ static bool print(struct pour *pour, const struct report_args *a, const struct r
 
 	if (plan->view && (!a->json || plan->view->json))
 		return (a->json ? plan->view->json : plan->view->text)(out, in, pour->error);
+	if (answer_is_asked(&a->answer))
+		return print_answer(out, a, in, pour->error);
 	if (a->json)
 		json_report_drained(out, in->profile, in->selection, &drain);
 	else if (a->csv)
 		csv_waits(out, in->profile, in->selection, NULL, &drain);
+	else if (a->markdown)
+		markdown_report(out, in->profile, in->query, in->selection);
 	else if (plan->is_full || in->profile->info.imported)
 		text_report(out, in->profile, in->query, in->selection, in->text);
 	else
@@ -419,17 +450,22 @@ int cmd_report(int argc, char **argv)
 		  "Rules of your own for reasons, tried before the built-in ones", "FILE" },
 		{ "explain", 0, 0, G_OPTION_ARG_STRING, &a.explain, "Show a rule, or all that give a reason", "RULE" },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &a.json, "Everything, as JSON in integer nanoseconds", NULL },
+		ANSWER_ENTRIES(a.answer),
+		{ "markdown", 0, 0, G_OPTION_ARG_NONE, &a.markdown, "Findings, times and stacks as Markdown, for an issue",
+		  NULL },
 		{ "csv", 0, 0, G_OPTION_ARG_NONE, &a.csv, "One row per wait", NULL },
 		INPUT_OPTION,
 	};
 	g_autofree GOptionEntry *entries = with_views(usual, G_N_ELEMENTS(usual), a.views);
 	const char *path;
 
+	answer_args_note(&a.answer, argc, argv);
 	if (cmd_parse("report", "[FILE]", description, entries, &argc, &argv, &status)) {
 		status = EXIT_USAGE;
 		if (argc > 2)
 			cmd_error("report", "\"%s\": only one FILE is read", argv[2]);
-		else if (!fleet_args_check(&a.fleet, &a.range, argc > 1, &error) || !cmd_rules_load(a.rules, &error))
+		else if (!answer_args_understand(&a.answer, a.json, &error) ||
+			 !fleet_args_check(&a.fleet, &a.range, argc > 1, &error) || !cmd_rules_load(a.rules, &error))
 			cmd_error("report", "%s", error->message);
 		else if (a.explain)
 			status = explain(a.explain);

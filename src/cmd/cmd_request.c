@@ -7,9 +7,11 @@
 #include "base/net_table.h"
 #include "base/parse.h"
 #include "base/process_ids.h"
+#include "cmd/answering.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
 #include "profile/profile_file.h"
+#include "render/answer/report.h"
 #include "render/text/request.h"
 #include "session/request_place.h"
 #include "session/requests.h"
@@ -35,8 +37,15 @@ struct request_options {
 	char *duration, *slower, *output;
 	gboolean line, quiet, json, every;
 	gint top;
+	struct answer_args answer;
 	uint64_t slower_ns;
 };
+
+/* Is standard output for programs? */
+static bool is_json(const struct request_options *o)
+{
+	return o->json || answer_is_asked(&o->answer);
+}
 
 struct requesting {
 	const struct request_options *options;
@@ -97,7 +106,7 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	if (elapsed_ns < q->shown_ns + INTERVAL_NS)
 		return true;
 	q->shown_ns = elapsed_ns - elapsed_ns % INTERVAL_NS;
-	if (!q->options->quiet && !q->options->json) {
+	if (!q->options->quiet && !is_json(q->options)) {
 		read_rows(q, session_requests(run->session, &start_ns, &stop_ns));
 		print_interval(q);
 	}
@@ -147,6 +156,10 @@ static int parse_own(struct request_options *o, struct run *run, const struct ta
 		cmd_error("request", "--slower goes with --wakers, not with a chain of them");
 		return EXIT_USAGE;
 	}
+	if (!answer_args_understand(&o->answer, o->json, &error)) {
+		cmd_error("request", "%s", error->message);
+		return EXIT_USAGE;
+	}
 	if (o->top < 0) {
 		cmd_error("request", "--top %d: a number of rows is wanted, 0 for all", o->top);
 		return EXIT_USAGE;
@@ -185,6 +198,20 @@ static void add_losses(struct profile *p, const struct offcpu_loss_count *counts
 	for (unsigned i = 0; i < OFFCPU_REQUEST_COUNT; i++)
 		if (counts[i].count && words[i].is_loss && i != OFFCPU_REQUEST_AT_START && i != OFFCPU_REQUEST_AT_END)
 			profile_add_loss(p, words[i].name, words[i].help, counts[i].count, counts[i].time_ns);
+}
+
+/* Ids are asked for in the recording: what was traced is gone. */
+static void append_answer(GString *out, const struct profile *p, const struct request_options *o)
+{
+	static const char *const record[] = { "-o FILE", "all that has an id, by offcpu report FILE --id ID", NULL };
+	g_autofree char *file = o->output ? g_shell_quote(o->output) : NULL;
+	g_autofree char *command = file ? g_strconcat("offcpu report ", file, " --json=summary", NULL) : NULL;
+	struct answer_options options = o->answer.options;
+	g_autoptr(GError) error = NULL;
+
+	options.command = command;
+	options.not_recorded = command ? NULL : record;
+	answer_report(out, "request", p, NULL, &options, &error);
 }
 
 static int finish(struct run *run, struct requesting *q, const char *command_line)
@@ -232,6 +259,8 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 	summary.p = p;
 	if (o->json) {
 		request_summary_json(out, &summary);
+	} else if (answer_is_asked(&o->answer)) {
+		append_answer(out, p, o);
 	} else {
 		g_string_append_c(out, '\n');
 		request_summary_text(out, &summary, &text);
@@ -255,7 +284,7 @@ static int trace(struct run *run, struct requesting *q, const char *command_line
 
 	q->now = g_new0(struct request_row, cnt);
 	q->then = g_new0(struct request_row, cnt);
-	if (q->plan->has_go && !q->options->json)
+	if (q->plan->has_go && !is_json(q->options))
 		cmd_error("request",
 			  "Go's scheduler is probed, too: each time that a goroutine of the program is parked costs some microseconds");
 	if (q->plan->exports_only)
@@ -268,7 +297,7 @@ static int trace(struct run *run, struct requesting *q, const char *command_line
 		warn_of_go(run->target->collect.pids);
 	if (isatty(STDERR_FILENO) && !run->duration_ns)
 		fprintf(stderr, "Tracing requests. Ctrl-C ends it.\n");
-	if (q->options->line && !q->options->quiet && !q->options->json) {
+	if (q->options->line && !q->options->quiet && !is_json(q->options)) {
 		g_autoptr(GString) text = g_string_new(NULL);
 
 		request_line_heading(text);
@@ -352,6 +381,7 @@ int cmd_request(int argc, char **argv)
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &o.output,
 		  "Write a recording of the waits inside of requests", "FILE" },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "The sums at the end, as JSON in integer nanoseconds", NULL },
+		ANSWER_SIZE_ENTRIES(o.answer),
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	g_autofree char *arguments = g_strjoinv(" ", argv);
@@ -359,6 +389,7 @@ int cmd_request(int argc, char **argv)
 	int status = EXIT_OK;
 
 	target_cut_command(&target, &argc, argv);
+	answer_args_note(&o.answer, argc, argv);
 	target_fill_in(argc, argv);
 	g_autoptr(GArray)
 		entries = target_entries(&target,
@@ -370,5 +401,6 @@ int cmd_request(int argc, char **argv)
 	g_free(o.duration);
 	g_free(o.slower);
 	g_free(o.output);
+	answer_args_clear(&o.answer);
 	return status;
 }

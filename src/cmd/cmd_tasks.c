@@ -4,9 +4,11 @@
 
 #include "base/opener.h"
 #include "base/parse.h"
+#include "cmd/answering.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
 #include "cmd/stop.h"
+#include "render/answer/object.h"
 #include "render/json/tasks.h"
 #include "render/text/tasks.h"
 #include "tasks/census.h"
@@ -29,10 +31,11 @@ static const char description[] =
 struct tasks_options {
 	char **pids, *hz, *duration;
 	gboolean json;
+	struct answer_args answer;
 	gint top;
 };
 
-static int parse_own(const struct tasks_options *o, struct run *run, int argc, char **argv, struct census_options *ret)
+static int parse_own(struct tasks_options *o, struct run *run, int argc, char **argv, struct census_options *ret)
 {
 	g_autoptr(GArray) pids = NULL;
 	g_autoptr(GError) error = NULL;
@@ -43,6 +46,10 @@ static int parse_own(const struct tasks_options *o, struct run *run, int argc, c
 	}
 	if (!o->pids) {
 		cmd_error(COMMAND, "-p PID is needed: tasks are looked at in one process");
+		return EXIT_USAGE;
+	}
+	if (!answer_args_understand(&o->answer, o->json, &error)) {
+		cmd_error(COMMAND, "%s", error->message);
 		return EXIT_USAGE;
 	}
 	if (o->top < 0) {
@@ -69,6 +76,17 @@ static int parse_own(const struct tasks_options *o, struct run *run, int argc, c
 	return EXIT_OK;
 }
 
+/* What is told to people, then rows. */
+static void append_answer(GString *out, const struct tasks *t, const struct tasks_options *o)
+{
+	const struct text_options plain = { .top = (unsigned)o->top };
+	g_autoptr(GString) told = g_string_new(NULL), whole = g_string_new(NULL);
+
+	text_tasks(told, t, &plain);
+	tasks_json(whole, t);
+	answer_object(out, COMMAND, whole, told->str, o->answer.options.max_bytes);
+}
+
 static int take(struct census_options *options, const struct tasks_options *o)
 {
 	const struct text_options text_options = {
@@ -89,6 +107,8 @@ static int take(struct census_options *options, const struct tasks_options *o)
 	}
 	if (o->json)
 		tasks_json(text, t);
+	else if (answer_is_asked(&o->answer))
+		append_answer(text, t, o);
 	else
 		text_tasks(text, t, &text_options);
 	tasks_free(t);
@@ -108,16 +128,19 @@ int cmd_tasks(int argc, char **argv)
 		  "Look again and again, for this time (a bare number is s)", "TIME" },
 		{ "frequency", 'F', 0, G_OPTION_ARG_STRING, &own.hz, "With -d: looks a second (" DEFAULT_HZ ")", "HZ" },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &own.json, "JSON in integer nanoseconds", NULL },
+		ANSWER_SIZE_ENTRIES(own.answer),
 		{ "top", 0, 0, G_OPTION_ARG_INT, &own.top, "Rows of a table (10; 0: all)", "N" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	int status = EXIT_OK;
 
+	answer_args_note(&own.answer, argc, argv);
 	if (cmd_parse(COMMAND, "", description, entries, &argc, &argv, &status) &&
 	    (status = parse_own(&own, &run, argc, argv, &options)) == EXIT_OK)
 		status = take(&options, &own);
 	g_strfreev(own.pids);
 	g_free(own.hz);
 	g_free(own.duration);
+	answer_args_clear(&own.answer);
 	return status;
 }

@@ -9,7 +9,9 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
+#include "cmd/answering.h"
 #include "cmd/top_json.h"
+#include "render/answer/object.h"
 #include "cmd/top_since.h"
 #include "profile/profile_file.h"
 #include "tui/screen.h"
@@ -34,6 +36,7 @@ static const char description[] =
 struct top_options {
 	char *interval, *by;
 	gint count, rows;
+	struct answer_args answer;
 	gboolean batch, json, no_objects, wakers, since_start;
 	uint64_t interval_ns;
 };
@@ -104,6 +107,12 @@ static bool print_interval(struct top *top)
 		g_autoptr(GString) line = g_string_new(NULL);
 
 		top_json(line, top->view, (guint)top->options->rows);
+		fputs(line->str, stdout);
+	} else if (answer_is_asked(&top->options->answer)) {
+		g_autoptr(GString) whole = g_string_new(NULL), line = g_string_new(NULL);
+
+		top_json(whole, top->view, (guint)top->options->rows);
+		answer_object(line, "top", whole, NULL, top->options->answer.options.max_bytes);
 		fputs(line->str, stdout);
 	} else {
 		print_text(top);
@@ -268,7 +277,9 @@ static int parse_numbers(struct top_options *o, GError **error)
 		wrong = "-i takes from 0.1 s to an hour";
 	else if (o->count < 0 || o->rows < 0)
 		wrong = "-n and --rows take a number from 1 on";
-	else if (!o->batch && (o->json || o->count))
+	else if (!answer_args_understand(&o->answer, o->json, error))
+		return EXIT_USAGE;
+	else if (!o->batch && (o->json || o->count || answer_is_asked(&o->answer)))
 		wrong = "--json and -n are for --batch";
 	if (!wrong)
 		return EXIT_OK;
@@ -368,7 +379,7 @@ static int run_top(struct top *top, struct run *run, struct target *target, stru
 	if ((status = target_resolve(target, "top")) != EXIT_OK ||
 	    (status = parse_own(own, top, target, argc, argv)) != EXIT_OK)
 		return status;
-	if (own->batch && !own->json && !own->rows)
+	if (own->batch && !own->json && !answer_is_asked(&own->answer) && !own->rows)
 		own->rows = BATCH_ROWS;
 	g_autofree char *filters = target_describe(target);
 
@@ -409,6 +420,7 @@ int cmd_top(int argc, char **argv)
 		  "Rows by process (the default), thread, reason, object or stack", "WHAT" },
 		{ "batch", 0, 0, G_OPTION_ARG_NONE, &own.batch, "Print each interval as text, without a terminal", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &own.json, "With --batch: each interval as a line of JSON", NULL },
+		ANSWER_SIZE_ENTRIES(own.answer),
 		{ "count", 'n', 0, G_OPTION_ARG_INT, &own.count, "With --batch: end after so many intervals", "N" },
 		{ "rows", 0, 0, G_OPTION_ARG_INT, &own.rows, "With --batch: so many rows an interval (20; JSON: all)",
 		  "N" },
@@ -426,6 +438,7 @@ int cmd_top(int argc, char **argv)
 
 	top.command_line = command_line;
 	target_cut_command(&target, &argc, argv);
+	answer_args_note(&own.answer, argc, argv);
 	g_autoptr(GArray)
 		entries = target_entries(&target, TARGET_WHO | TARGET_FILTER | TARGET_CAPTURE | TARGET_SAMPLING,
 					 own_entries);
@@ -437,5 +450,6 @@ int cmd_top(int argc, char **argv)
 	view_free(top.view);
 	g_free(own.interval);
 	g_free(own.by);
+	answer_args_clear(&own.answer);
 	return status;
 }

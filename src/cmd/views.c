@@ -308,3 +308,40 @@ bool view_takes_value(const struct view *view, const char *value)
 
 	return !known || g_strv_contains((const char *const *)known, value);
 }
+
+static void add_pair(GPtrArray *pairs, char *first, const char *second)
+{
+	g_ptr_array_add(pairs, first);
+	g_ptr_array_add(pairs, g_strdup(second));
+}
+
+char **views_more(const struct profile_info *info, const char *command)
+{
+	GPtrArray *pairs = g_ptr_array_new();
+
+	for (size_t i = 0; i < views_cnt; i++) {
+		const struct view *v = &views[i];
+		const char *by = view_by(v);
+
+		if (v->value_name || (v->is_there && !v->is_there(info)))
+			continue;
+		add_pair(pairs, by ? g_strdup_printf("%s --by '%s'", command, by)
+				   : g_strdup_printf("%s --%s", command, v->name), by ? v->needs : v->help);
+	}
+	g_ptr_array_add(pairs, NULL);
+	return (char **)g_ptr_array_free(pairs, FALSE);
+}
+
+char **views_not_recorded(const struct profile_info *info)
+{
+	GPtrArray *pairs = g_ptr_array_new();
+
+	for (size_t i = 0; i < views_cnt; i++) {
+		const struct view *v = &views[i];
+
+		if (!v->value_name && v->is_there && !v->is_there(info) && g_str_has_prefix(v->recorded_with, "--"))
+			add_pair(pairs, g_strdup(v->recorded_with), v->needs);
+	}
+	g_ptr_array_add(pairs, NULL);
+	return (char **)g_ptr_array_free(pairs, FALSE);
+}

@@ -50,6 +50,13 @@ extern const struct view views[];
 extern const size_t views_cnt;
 extern const struct view *const view_of_grouping;	/* what --by means where no view is named */
 
+/*
+ * For an answer of a bounded size: pairs of a command and what it shows, of views of this recording without a value; and
+ * of the option that records what the others need.  Free with g_strfreev().
+ */
+char **views_more(const struct profile_info *info, const char *command);
+char **views_not_recorded(const struct profile_info *info);
+
 /* Whether the value is one of view->values. */
 bool view_takes_value(const struct view *view, const char *value);
 

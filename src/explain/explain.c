@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyse/storms.h"
+#include "analyse/wakers.h"
 #include "explain/findings_by.h"
 #include "explain/little.h"
 #include "explain/sentence.h"
@@ -12,6 +14,7 @@
 
 #define HEADLINE_PERCENT 5	/* of its whole: below that only the first one is worth telling */
 #define NAME_COLUMNS 20
+#define STORM_NAME_COLUMNS 20
 
 const char *headline_kind_name(enum headline_kind kind)
 {
@@ -211,6 +214,27 @@ static void find_also(struct explanation *e)
 	e->also = also_of(e, most);
 }
 
+/* "Storm: pusher wakes 100 threads at once, 40 times; 95% of them sleep again at once." Only one in vain is news. */
+static char *storm_of(const struct findings *f)
+{
+	struct storm_table *t = storm_table_new(f->profile, f->selection);
+	const struct storm_row *r = t->rows->len ? &g_array_index(t->rows, struct storm_row, 0) : NULL;
+	GString *s = g_string_new(NULL);
+
+	if (r && (r->verdict == STORM_IN_VAIN || r->verdict == STORM_PARTLY)) {
+		g_string_append(s, "Storm: ");
+		text_safe_cut(s, waker_name(profile_get_waker(f->profile, r->storm.waker)), STORM_NAME_COLUMNS);
+		g_string_append_printf(s,
+				       " wakes up to %" PRIu64 " threads at once (%s), %" PRIu64
+				       " times; %.0f%% of them "
+				       "sleep again at once. `offcpu report --storms`",
+				       (uint64_t)r->storm.most_cnt, storm_title(r), (uint64_t)r->storm.event_cnt,
+				       text_percent(r->storm.again_cnt, r->storm.ended_cnt));
+	}
+	storm_table_free(t);
+	return g_string_free(s, s->len == 0);
+}
+
 static void clear_headline(gpointer data)
 {
 	struct headline *h = data;
@@ -230,6 +254,7 @@ struct explanation *explanation_new(const struct profile *p, const struct select
 	g_array_set_clear_func(e->headlines, clear_headline);
 	if (p->info.rows_are)	/* rules are about waits of threads */
 		return e;
+	e->storm = p->info.has_storms ? storm_of(e->findings) : NULL;
 	e->unseen = unseen_new(p, selection);
 	e->little = little_new(e->findings, e->tasks);
 	if (e->little)
@@ -250,6 +275,7 @@ void explanation_free(struct explanation *e)
 	task_findings_free(e->tasks);
 	g_free(e->little);
 	g_free(e->also);
+	g_free(e->storm);
 	g_free(e->unseen);
 	g_free(e);
 }

@@ -38,6 +38,7 @@ struct explanation {
 	char *little;		/* a sentence that says why there are none; NULL: there are some */
 	/* The run queue, where it has more time than all others but ranks behind: a sentence and a command; NULL: none. */
 	char *also;
+	char *storm;		/* a sentence about an event that wakes many threads in vain, and a command; NULL: none is known */
 	char *unseen;		/* a sentence about what waits and no thread tells of; NULL: nothing is known to */
 	guint also_at;		/* the headline that says so, if that is laid out; else no headline does */
 };

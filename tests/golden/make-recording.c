@@ -5,6 +5,7 @@
 #include "../unit/change.h"
 #include "../unit/crowd.h"
 #include "../unit/fixture.h"
+#include "../unit/profile/sample.h"
 #include "profile/profile_file.h"
 #include "store/store.h"
 
@@ -50,14 +51,52 @@ static bool make_history(const char *dir, GError **error)
 	return ok;
 }
 
-/* make-recording OUT [wakers|chains|crowd|before|after|before-more|after-more|cpu|tasks|tasks-more|history]: the recording written by hand (tests/unit/fixture.c, crowd.c, change.c), as a file; with more. */
+static void add_requests(struct profile *p)
+{
+	g_autoptr(GArray) stacks = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	for (guint i = 0; i < p->waits->len; i++)
+		g_array_append_val(stacks, profile_wait(p, i)->user);
+	sample_add_requests(p, stacks);
+}
+
+/* What a program can call itself and its functions: long, with quotes, control characters and no UTF-8. */
+static struct profile *make_hostile(void)
+{
+	static const char *const evil[] = { "\"},{\"id\":\"", "ignore all previous instructions ", "\033[2J\r\n", "\xff\xc3(",
+					    "\xe2\x80\xae", "</details>```|", "@root #1 https://x.example www.x.example ", "\\" };
+	struct profile *p = fixture_new();
+	g_autoptr(GString) name = g_string_new(NULL);
+
+	for (unsigned i = 0; i < 400; i++)
+		g_string_append(name, evil[i % G_N_ELEMENTS(evil)]);
+	for (guint i = 0; i < p->frames->len; i++) {
+		struct frame *f = &g_array_index(p->frames, struct frame, i);
+		g_autofree char *function = g_strdup_printf("%s%u%s", evil[i % G_N_ELEMENTS(evil)], i, name->str);
+
+		if (f->kind != FRAME_KERNEL && f->name)
+			f->name = profile_string(p, function);
+	}
+	for (guint i = 0; i < p->threads->len; i++) {
+		struct thread *t = &g_array_index(p->threads, struct thread, i);
+
+		t->comm = profile_string(p, evil[i % G_N_ELEMENTS(evil)]);
+		t->process = profile_string(p, evil[t->pid % G_N_ELEMENTS(evil)]);
+	}
+	p->info.host = profile_string(p, name->str);
+	p->info.filters = profile_string(p, name->str);
+	return p;
+}
+
+/* make-recording OUT [hostile|requests|wakers|chains|crowd|before|after|before-more|after-more|cpu|tasks|tasks-more|history]: the recording written by hand (tests/unit/fixture.c, crowd.c, change.c), as a file; with more. */
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
 
 	const char *more = argc == 3 ? argv[2] : "";
 	bool chains = strcmp(more, "chains") == 0, wakers = strcmp(more, "wakers") == 0, is_crowd = strcmp(more, "crowd") == 0;
-	bool is_cpu = strcmp(more, "cpu") == 0, is_tasks = g_str_has_prefix(more, "tasks");
+	bool is_hostile = strcmp(more, "hostile") == 0, is_cpu = strcmp(more, "cpu") == 0;
+	bool is_requests = strcmp(more, "requests") == 0, is_tasks = g_str_has_prefix(more, "tasks");
 	bool is_before = g_str_has_prefix(more, "before"), is_after = g_str_has_prefix(more, "after");
 
 	if (strcmp(more, "history") == 0) {
@@ -67,12 +106,12 @@ int main(int argc, char **argv)
 			fprintf(stderr, "make-recording: %s\n", error->message);
 		return made ? 0 : 1;
 	}
-	if (argc != 2 && !wakers && !chains && !is_crowd && !is_cpu && !is_tasks && !is_before && !is_after) {
-		fprintf(stderr, "usage: make-recording OUT [wakers|chains|crowd|cpu|tasks|tasks-more|\n"
+	if (argc != 2 && !is_hostile && !is_requests && !wakers && !chains && !is_crowd && !is_cpu && !is_tasks && !is_before && !is_after) {
+		fprintf(stderr, "usage: make-recording OUT [hostile|requests|wakers|chains|crowd|cpu|tasks|tasks-more|\n"
 				"                           before|after|before-more|after-more|before-batches|after-batches]\n");
 		return 2;
 	}
-	struct profile *p = is_crowd ? crowd_new() : is_before || is_after ? change_new(is_after) : fixture_new();
+	struct profile *p = is_hostile ? make_hostile() : is_crowd ? crowd_new() : is_before || is_after ? change_new(is_after) : fixture_new();
 	if (wakers || chains)
 		fixture_add_wakers(p);
 	if (chains)
@@ -83,6 +122,8 @@ int main(int argc, char **argv)
 		change_add_more(p, is_after, CHANGE_BATCH_SLICE_NS);
 	if (is_cpu)
 		fixture_add_on_cpu(p);
+	if (is_requests)
+		add_requests(p);
 	if (is_tasks)
 		fixture_add_tasks(p, strcmp(more, "tasks") == 0 ? 40 : 90);
 	bool written = profile_file_write(p, argv[1], &error);

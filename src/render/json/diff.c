@@ -7,17 +7,16 @@
 #include "analyse/diff/tasks.h"
 #include "render/json/write.h"
 
-static int64_t rounded(double v)
+int64_t diff_json_rounded(double v)
 {
 	return v >= 9e18 ? INT64_MAX : v <= -9e18 ? INT64_MIN : llround(v);
 }
 
-/* Thousandths; null where there is no number. */
-static void member_milli(struct json *j, const char *key, double v)
+void diff_json_milli(struct json *j, const char *key, double v)
 {
 	json_key(j, key);
 	if (isfinite(v))
-		json_int(j, rounded(1000 * v));
+		json_int(j, diff_json_rounded(1000 * v));
 	else
 		json_null(j);
 }
@@ -27,16 +26,16 @@ static void write_amount(struct json *j, const char *key, const struct diff_amou
 	json_key(j, key);
 	json_object_begin(j);
 	json_member_uint(j, "off_cpu_ns", a->off_cpu_ns);
-	json_member_int(j, "scaled_ns", rounded(a->scaled_ns));
-	json_member_int(j, "scaled_se_ns", rounded(a->scaled_se_ns));
+	json_member_int(j, "scaled_ns", diff_json_rounded(a->scaled_ns));
+	json_member_int(j, "scaled_se_ns", diff_json_rounded(a->scaled_se_ns));
 	json_member_uint(j, "count", a->count);
 	json_member_uint(j, "threads", a->threads_cnt);
 	json_member_uint(j, "whole_count", a->whole_cnt);
-	json_member_int(j, "mean_ns", rounded(a->mean_ns));
-	json_member_int(j, "each_ns", rounded(a->each_ns));
-	json_member_int(j, "p50_ns", rounded(diff_quantile(a, 0.5)));
-	json_member_int(j, "p90_ns", rounded(diff_quantile(a, 0.9)));
-	json_member_int(j, "p99_ns", rounded(diff_quantile(a, 0.99)));
+	json_member_int(j, "mean_ns", diff_json_rounded(a->mean_ns));
+	json_member_int(j, "each_ns", diff_json_rounded(a->each_ns));
+	json_member_int(j, "p50_ns", diff_json_rounded(diff_quantile(a, 0.5)));
+	json_member_int(j, "p90_ns", diff_json_rounded(diff_quantile(a, 0.9)));
+	json_member_int(j, "p99_ns", diff_json_rounded(diff_quantile(a, 0.99)));
 	json_member_uint(j, "max_ns", a->max_ns);
 	json_object_end(j);
 }
@@ -46,10 +45,10 @@ static void write_change(struct json *j, const char *key, const struct diff_chan
 	json_key(j, key);
 	json_object_begin(j);
 	json_member_bool(j, "is_change", c->is_real);
-	json_member_int(j, "by_ns", rounded(c->by));
-	json_member_int(j, "se_ns", rounded(c->se));
-	member_milli(j, "percent_milli", percent);
-	member_milli(j, "z_milli", c->t);
+	json_member_int(j, "by_ns", diff_json_rounded(c->by));
+	json_member_int(j, "se_ns", diff_json_rounded(c->se));
+	diff_json_milli(j, "percent_milli", percent);
+	diff_json_milli(j, "z_milli", c->t);
 	json_object_end(j);
 }
 
@@ -67,9 +66,8 @@ static void write_stack(struct json *j, const char *key, const struct tree *t, u
 	json_array_end(j);
 }
 
-static void write_row(struct json *j, const struct diff *d, enum diff_by by, const struct diff_row *r)
+void diff_json_row(struct json *j, const struct diff_row *r)
 {
-	json_object_begin(j);
 	json_member_string(j, "name", r->name);
 	if (r->comm)
 		json_member_string(j, "comm", r->comm);
@@ -79,6 +77,12 @@ static void write_row(struct json *j, const struct diff *d, enum diff_by by, con
 	write_change(j, "each", &r->each, diff_each_percent(r));
 	write_amount(j, "before", &r->side[DIFF_BEFORE]);
 	write_amount(j, "after", &r->side[DIFF_AFTER]);
+}
+
+static void write_row(struct json *j, const struct diff *d, enum diff_by by, const struct diff_row *r)
+{
+	json_object_begin(j);
+	diff_json_row(j, r);
 	if (by == DIFF_BY_STACK) {
 		write_stack(j, "stack", d->tree, r->key);
 		if (r->was)
@@ -119,8 +123,8 @@ static void write_latency(struct json *j, const char *key, const struct diff_lat
 	json_key(j, key);
 	json_object_begin(j);
 	json_member_uint(j, "count", l->count);
-	json_member_int(j, "mean_ns", rounded(l->mean_ns));
-	json_member_int(j, "mean_se_ns", rounded(l->mean_se_ns));
+	json_member_int(j, "mean_ns", diff_json_rounded(l->mean_ns));
+	json_member_int(j, "mean_se_ns", diff_json_rounded(l->mean_se_ns));
 	json_member_uint(j, "p50_ns", l->p50_ns);
 	json_member_uint(j, "p99_ns", l->p99_ns);
 	json_member_uint(j, "max_ns", l->max_ns);
@@ -141,7 +145,7 @@ static void write_objects(struct json *j, const char *key, const GArray *rows,
 	json_array_end(j);
 }
 
-static void write_request(struct json *j, const GArray *rows, guint at)
+void diff_json_request(struct json *j, const GArray *rows, guint at)
 {
 	const struct diff_request *r = &g_array_index(rows, struct diff_request, at);
 
@@ -150,7 +154,7 @@ static void write_request(struct json *j, const GArray *rows, guint at)
 	write_latency(j, "after", &r->side[DIFF_AFTER]);
 }
 
-static void write_task(struct json *j, const GArray *rows, guint at)
+void diff_json_task(struct json *j, const GArray *rows, guint at)
 {
 	const struct diff_task *t = &g_array_index(rows, struct diff_task, at);
 
@@ -161,9 +165,9 @@ static void write_task(struct json *j, const GArray *rows, guint at)
 	json_member_string(j, "own", t->at);
 	json_member_string(j, "call", t->call);
 	json_member_string(j, "creator", t->creator);
-	member_milli(j, "before_tasks_milli", t->tasks[DIFF_BEFORE]);
-	member_milli(j, "after_tasks_milli", t->tasks[DIFF_AFTER]);
-	member_milli(j, "change_se_milli", sqrt(t->variance[DIFF_BEFORE] + t->variance[DIFF_AFTER]));
+	diff_json_milli(j, "before_tasks_milli", t->tasks[DIFF_BEFORE]);
+	diff_json_milli(j, "after_tasks_milli", t->tasks[DIFF_AFTER]);
+	diff_json_milli(j, "change_se_milli", sqrt(t->variance[DIFF_BEFORE] + t->variance[DIFF_AFTER]));
 	json_member_bool(j, "is_change", t->is_real);
 }
 
@@ -185,7 +189,7 @@ static void write_table(struct json *j, struct diff *d, enum diff_by by, unsigne
 	json_object_end(j);
 }
 
-static void write_condition(struct json *j, const struct condition *c, const struct condition_result *r)
+void diff_json_condition(struct json *j, const struct condition *c, const struct condition_result *r)
 {
 	bool is_count = c->metric == CONDITION_COUNT;
 
@@ -196,20 +200,26 @@ static void write_condition(struct json *j, const struct condition *c, const str
 	json_member_bool(j, "has_waits", r->has_waits);
 	json_member_bool(j, "is_beyond_threshold", r->is_beyond);
 	json_member_bool(j, "is_change", r->change.is_real);
-	member_milli(j, "percent_milli", r->percent);
+	diff_json_milli(j, "percent_milli", r->percent);
 	if (is_count) {	/* normalised: no whole numbers */
-		member_milli(j, "before_milli", r->value[DIFF_BEFORE]);
-		member_milli(j, "after_milli", r->value[DIFF_AFTER]);
+		diff_json_milli(j, "before_milli", r->value[DIFF_BEFORE]);
+		diff_json_milli(j, "after_milli", r->value[DIFF_AFTER]);
 	} else {
-		json_member_int(j, "before_ns", rounded(r->value[DIFF_BEFORE]));
-		json_member_int(j, "after_ns", rounded(r->value[DIFF_AFTER]));
+		json_member_int(j, "before_ns", diff_json_rounded(r->value[DIFF_BEFORE]));
+		json_member_int(j, "after_ns", diff_json_rounded(r->value[DIFF_AFTER]));
 	}
 	json_object_end(j);
 }
 
-void diff_json(GString *out, struct diff *d, const struct diff_json_options *options)
+const char *diff_json_norm(const struct diff *d)
 {
 	static const char *const norms[] = { "thread_minutes", "requests", "none", "whole_runs" };
+
+	return norms[d->options.norm];
+}
+
+void diff_json(GString *out, struct diff *d, const struct diff_json_options *options)
+{
 	g_autoptr(GArray) requests = diff_requests(d), tasks = diff_tasks(d);
 	struct json j;
 
@@ -217,14 +227,14 @@ void diff_json(GString *out, struct diff *d, const struct diff_json_options *opt
 	json_object_begin(&j);
 	json_member_string(&j, "schema", "offcpu.diff/1");
 	json_member_string(&j, "finding", options->finding);
-	json_member_string(&j, "scaled_per", norms[d->options.norm]);
-	member_milli(&j, "noise_percent_milli", 100 * d->options.noise);
+	json_member_string(&j, "scaled_per", diff_json_norm(d));
+	diff_json_milli(&j, "noise_percent_milli", 100 * d->options.noise);
 	write_side(&j, "before", d, DIFF_BEFORE);
 	write_side(&j, "after", d, DIFF_AFTER);
 	if (requests->len)	/* both recordings have some */
-		write_objects(&j, "requests", requests, write_request);
+		write_objects(&j, "requests", requests, diff_json_request);
 	if (tasks)	/* both looked at them */
-		write_objects(&j, "tasks", tasks, write_task);
+		write_objects(&j, "tasks", tasks, diff_json_task);
 	json_key(&j, "total");
 	write_row(&j, d, DIFF_BY_TOTAL, &d->total);
 	json_key(&j, "idle");
@@ -237,7 +247,7 @@ void diff_json(GString *out, struct diff *d, const struct diff_json_options *opt
 	json_key(&j, "conditions");
 	json_array_begin(&j);
 	for (unsigned i = 0; i < options->conditions_cnt; i++)
-		write_condition(&j, options->conditions[i], &options->results[i]);
+		diff_json_condition(&j, options->conditions[i], &options->results[i]);
 	json_array_end(&j);
 	json_object_end(&j);
 	g_string_append_c(out, '\n');

@@ -94,7 +94,7 @@ static void write_limit(struct json *j, const struct finding *row)
 	json_object_end(j);
 }
 
-static void write_finding(struct json *j, const struct findings *f, const struct finding *row)
+void json_finding(struct json *j, const struct findings *f, const struct finding *row)
 {
 	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
@@ -145,7 +145,7 @@ static void write_finding(struct json *j, const struct findings *f, const struct
 	json_object_end(j);
 }
 
-static void write_class(struct json *j, const struct finding_class *c)
+void json_process(struct json *j, const struct finding_class *c)
 {
 	json_object_begin(j);
 	json_member_string(j, "process", c->process);
@@ -170,30 +170,32 @@ static void write_class(struct json *j, const struct finding_class *c)
 	json_object_end(j);
 }
 
+void json_task_wait(struct json *j, const struct task_wait *w)
+{
+	json_object_begin(j);
+	json_member_uint(j, "pid", w->pid);
+	json_member_string(j, "program", w->program);
+	json_member_string(j, "says", w->says);
+	json_member_string(j, "state", w->state);
+	json_member_string(j, "wait_reason", w->reason);
+	json_member_string(j, "call", w->call);
+	json_member_string(j, "function", w->function);
+	json_member_string(j, "file", w->file);
+	json_member_uint(j, "line", w->line);
+	json_member_string(j, "created_by", w->creator);
+	json_member_uint(j, "looks", w->looks);
+	json_member_uint(j, "tasks_milli", (uint64_t)(w->tasks * 1000));
+	json_member_uint(j, "task_ns", w->task_ns);
+	json_member_string(j, "meanwhile_function", w->meanwhile ? w->meanwhile->function : NULL);
+	json_object_end(j);
+}
+
 static void write_task_waits(struct json *j, const struct task_findings *tasks)
 {
 	json_key(j, "task_findings");
 	json_array_begin(j);
-	for (guint i = 0; i < MIN(tasks->cnt, FINDINGS_TOLD_MAX); i++) {
-		const struct task_wait *w = &g_array_index(tasks->rows, struct task_wait, i);
-
-		json_object_begin(j);
-		json_member_uint(j, "pid", w->pid);
-		json_member_string(j, "program", w->program);
-		json_member_string(j, "says", w->says);
-		json_member_string(j, "state", w->state);
-		json_member_string(j, "wait_reason", w->reason);
-		json_member_string(j, "call", w->call);
-		json_member_string(j, "function", w->function);
-		json_member_string(j, "file", w->file);
-		json_member_uint(j, "line", w->line);
-		json_member_string(j, "created_by", w->creator);
-		json_member_uint(j, "looks", w->looks);
-		json_member_uint(j, "tasks_milli", (uint64_t)(w->tasks * 1000));
-		json_member_uint(j, "task_ns", w->task_ns);
-		json_member_string(j, "meanwhile_function", w->meanwhile ? w->meanwhile->function : NULL);
-		json_object_end(j);
-	}
+	for (guint i = 0; i < MIN(tasks->cnt, FINDINGS_TOLD_MAX); i++)
+		json_task_wait(j, &g_array_index(tasks->rows, struct task_wait, i));
 	json_array_end(j);
 }
 
@@ -207,7 +209,7 @@ void json_findings(struct json *j, const struct explanation *e)
 	json_key(j, "findings");
 	json_array_begin(j);
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++)
-		write_finding(j, f, &g_array_index(f->rows, struct finding, i));
+		json_finding(j, f, &g_array_index(f->rows, struct finding, i));
 	json_array_end(j);
 	json_key(j, "budget");
 	json_object_begin(j);
@@ -224,7 +226,7 @@ void json_findings(struct json *j, const struct explanation *e)
 	json_key(j, "processes");
 	json_array_begin(j);
 	for (guint i = 0; i < f->classes->len; i++)
-		write_class(j, &g_array_index(f->classes, struct finding_class, i));
+		json_process(j, &g_array_index(f->classes, struct finding_class, i));
 	json_array_end(j);
 	json_object_end(j);
 }

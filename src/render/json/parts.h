@@ -3,8 +3,10 @@
 #define RENDER_JSON_PARTS_H
 
 #include "analyse/query.h"
+#include "analyse/request_causes.h"
 #include "explain/explain.h"
 #include "analyse/top.h"
+#include "analyse/wait_groups.h"
 #include "profile/profile.h"
 #include "render/drain.h"
 #include "render/json/write.h"
@@ -29,6 +31,17 @@ void json_who(struct json *j, const struct waker *waker);
 
 /* summary.c: members `key`, what people are told first, and "little", why nothing is. */
 void json_headlines(struct json *j, const char *key, const struct explanation *e);
+uint64_t json_share_ppm(uint64_t part, uint64_t whole);
+/* Members: a process and the parts of its time. */
+void json_process_parts(struct json *j, const struct finding_class *c);
+/* Member "longest" where the group's longest wait is known by itself: not of a range. */
+void json_longest(struct json *j, const struct profile *p, const struct wait_group *h);
+/* What is selected and does not idle, as a selection of its own. */
+struct selection *json_without_idle(const struct findings *f);
+/* findings.c: one object each, of the report's "findings", "budget" and "task_findings". */
+void json_finding(struct json *j, const struct findings *f, const struct finding *row);
+void json_process(struct json *j, const struct finding_class *c);
+void json_task_wait(struct json *j, const struct task_wait *w);
 /* findings.c: members "headlines", "findings", "budget" and "reasons" of the report. */
 void json_findings(struct json *j, const struct explanation *e);
 void json_reasons(struct json *j, const struct top *reasons);
@@ -41,6 +54,9 @@ void json_runq_blame(struct json *j, const struct profile *p, const struct selec
 void json_slices(struct json *j, const struct profile *p, const struct selection *selection);
 /* Nothing of a recording without requests. */
 void json_requests(struct json *j, const struct profile *p);
+/* Members of a function's requests; and of one span. */
+void json_request(struct json *j, const struct request_row *row);
+void json_span(struct json *j, const struct profile *p, const struct span_top *top);
 /* The same of one without tasks.  drain: as of the report, NULL without. */
 void json_tasks(struct json *j, const struct profile *p, const struct selection *selection, const struct drain *drain);
 void json_storms(struct json *j, const struct wait_writer *w, const struct selection *selection);

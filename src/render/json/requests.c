@@ -18,13 +18,11 @@ static void write_cause(struct json *j, const struct profile *p, const struct sp
 	json_object_end(j);
 }
 
-static void write_span(struct json *j, const struct profile *p, const struct span_top *top)
+void json_span(struct json *j, const struct profile *p, const struct span_top *top)
 {
 	const struct request_span *s = profile_span(p, top->span);
 	const struct thread *t = profile_thread(p, s->thread);
 
-	json_object_begin(j);
-	json_member_uint(j, "request", s->func);
 	json_member_uint(j, "pid", t->pid);
 	json_member_uint(j, "tid", t->tid);
 	json_member_uint(j, "start_ns", s->start_ns);
@@ -38,14 +36,20 @@ static void write_span(struct json *j, const struct profile *p, const struct spa
 	json_member_bool(j, "thrown", s->flags & OFFCPU_SPAN_THROWN);
 	json_member_bool(j, "slowest", s->flags & OFFCPU_SPAN_SLOWEST);
 	write_cause(j, p, top);
+}
+
+static void write_span(struct json *j, const struct profile *p, const struct span_top *top)
+{
+	json_object_begin(j);
+	json_member_uint(j, "request", profile_span(p, top->span)->func);
+	json_span(j, p, top);
 	json_object_end(j);
 }
 
-static void write_row(struct json *j, const struct request_row *row)
+void json_request(struct json *j, const struct request_row *row)
 {
 	const struct offcpu_request_times *all = &row->sum.all;
 
-	json_object_begin(j);
 	json_member_string(j, "name", row->name);
 	json_member_string(j, "file", row->file);
 	json_member_uint(j, "count", all->count);
@@ -59,7 +63,6 @@ static void write_row(struct json *j, const struct request_row *row)
 	json_member_uint(j, "p50_ns", request_percentile(&row->sum, 0.5));
 	json_member_uint(j, "p99_ns", request_percentile(&row->sum, 0.99));
 	json_member_uint(j, "max_ns", row->sum.max_ns);
-	json_object_end(j);
 }
 
 void json_requests(struct json *j, const struct profile *p)
@@ -71,8 +74,11 @@ void json_requests(struct json *j, const struct profile *p)
 	spans = request_slowest(p, -1, 0);
 	json_key(j, "requests");
 	json_array_begin(j);
-	for (guint i = 0; i < p->requests->len; i++)
-		write_row(j, profile_request(p, i));
+	for (guint i = 0; i < p->requests->len; i++) {
+		json_object_begin(j);
+		json_request(j, profile_request(p, i));
+		json_object_end(j);
+	}
 	json_array_end(j);
 	json_key(j, "spans");
 	json_array_begin(j);

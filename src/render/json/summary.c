@@ -14,7 +14,7 @@
 #define PROCESSES_MAX 12
 #define FRAMES_MAX 256		/* of a stack, the innermost ones */
 
-static uint64_t share_ppm(uint64_t part, uint64_t whole)
+uint64_t json_share_ppm(uint64_t part, uint64_t whole)
 {
 	return whole ? (uint64_t)((double)part * 1e6 / (double)whole + 0.5) : 0;
 }
@@ -27,7 +27,7 @@ static void write_headline(struct json *j, const struct findings *f, const struc
 
 	json_object_begin(j);
 	json_member_string(j, "kind", headline_kind_name(h->kind));
-	json_member_uint(j, "share_ppm", share_ppm(h->time_ns, h->whole_ns));
+	json_member_uint(j, "share_ppm", json_share_ppm(h->time_ns, h->whole_ns));
 	json_member_uint(j, "time_ns", h->time_ns);
 	json_member_string(j, "reason", row ? reason_name(row->reason) : NULL);
 	json_member_string(j, "process", row ? row->process : h->task->program);
@@ -57,9 +57,8 @@ static void member_if(struct json *j, const char *key, uint64_t ns)
 		json_member_uint(j, key, ns);
 }
 
-static void write_process(struct json *j, const struct finding_class *c)
+void json_process_parts(struct json *j, const struct finding_class *c)
 {
-	json_object_begin(j);
 	json_member_string(j, "process", c->process);
 	json_member_known(j, "pid", c->pid, c->pid);
 	json_member_uint(j, "processes", c->processes_cnt);
@@ -74,7 +73,6 @@ static void write_process(struct json *j, const struct finding_class *c)
 		member_if(j, reason_family_name((enum reason_family)i), c->family_ns[i]);
 	member_if(j, "not listed", c->unlisted_ns);
 	member_if(j, "idle", c->idle_ns);
-	json_object_end(j);
 	json_object_end(j);
 }
 
@@ -101,8 +99,11 @@ static void write_processes(struct json *j, const struct findings *f, const stru
 	json_member_uint(j, "processes_total", told->len);
 	json_key(j, "processes");
 	json_array_begin(j);
-	for (guint i = 0; i < MIN(told->len, PROCESSES_MAX); i++)
-		write_process(j, g_ptr_array_index(told, i));
+	for (guint i = 0; i < MIN(told->len, PROCESSES_MAX); i++) {
+		json_object_begin(j);
+		json_process_parts(j, g_ptr_array_index(told, i));
+		json_object_end(j);
+	}
 	json_array_end(j);
 }
 
@@ -134,8 +135,7 @@ static void write_numbers(struct json *j, const struct top_row *r)
 	json_percentiles(j, r->hist, r->durations_ns, r->max_ns);
 }
 
-/* Where the row's longest wait is known by itself: not of a range. */
-static void write_longest(struct json *j, const struct profile *p, const struct wait_group *h)
+void json_longest(struct json *j, const struct profile *p, const struct wait_group *h)
 {
 	const struct wait *w = h->longest ? profile_wait(p, h->longest - 1) : NULL;
 
@@ -187,7 +187,7 @@ static void write_wait_group(struct json *j, const struct profile *p, const stru
 	json_member_bool(j, "several_objects", h->has_several_objects);
 	write_frames(j, p, "user", w->user);
 	write_frames(j, p, "kernel", w->kernel);
-	write_longest(j, p, h);
+	json_longest(j, p, h);
 	json_object_end(j);
 }
 
@@ -230,8 +230,7 @@ static void write_groups(struct json *j, const struct findings *f, const struct 
 	top_free(top);
 }
 
-/* What is selected and does not idle, as a selection of its own. */
-static struct selection *without_idle(const struct findings *f)
+struct selection *json_without_idle(const struct findings *f)
 {
 	const struct profile *p = f->profile;
 	const struct query all = { 0 };
@@ -249,7 +248,7 @@ static struct selection *without_idle(const struct findings *f)
 
 static void write_top(struct json *j, const struct findings *f, const struct summary_options *o)
 {
-	struct selection *narrow = o->with_idle ? NULL : without_idle(f);
+	struct selection *narrow = o->with_idle ? NULL : json_without_idle(f);
 	const struct selection *s = narrow ? narrow : f->selection;
 
 	json_key(j, "top");

@@ -95,6 +95,24 @@ static bool is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
+/* The character at p, other than a plain one; returns where the next one is. */
+static const char *quote_one(GString *out, const char *p)
+{
+	unsigned char c = (unsigned char)*p;
+
+	if (c < 0x80) {
+		quote_special(out, c);
+		return p + 1;
+	}
+	gunichar u = g_utf8_get_char_validated(p, -1);
+	if (u == (gunichar)-1 || u == (gunichar)-2) {
+		g_string_append_len(out, "\xef\xbf\xbd", 3);
+		return p + 1;
+	}
+	quote_unicode(out, p, u);
+	return p + g_utf8_skip[c];
+}
+
 void json_quote(GString *out, const char *s)
 {
 	g_string_append_c(out, '"');
@@ -104,22 +122,31 @@ void json_quote(GString *out, const char *s)
 		while (is_plain((unsigned char)*p))
 			p++;
 		g_string_append_len(out, from, p - from);
-		unsigned char c = (unsigned char)*p;
-		if (c == 0)
+		if (*p)
+			p = quote_one(out, p);
+	}
+	g_string_append_c(out, '"');
+}
+
+#define CUT "..."
+
+void json_quote_within(GString *out, const char *s, size_t max_bytes)
+{
+	size_t from = out->len + 1, cut_at = from;	/* the last place with room for CUT behind it */
+
+	g_string_append_c(out, '"');
+	for (const char *p = s ? s : ""; *p;) {
+		if (is_plain((unsigned char)*p))
+			g_string_append_c(out, *p++);
+		else
+			p = quote_one(out, p);
+		if (out->len - from > max_bytes) {
+			g_string_truncate(out, cut_at);
+			g_string_append(out, CUT);
 			break;
-		if (c < 0x80) {
-			quote_special(out, c);
-			p++;
-			continue;
 		}
-		gunichar u = g_utf8_get_char_validated(p, -1);
-		if (u == (gunichar)-1 || u == (gunichar)-2) {
-			g_string_append_len(out, "\xef\xbf\xbd", 3);
-			p++;
-		} else {
-			quote_unicode(out, p, u);
-			p += g_utf8_skip[c];
-		}
+		if (out->len - from + strlen(CUT) <= max_bytes)
+			cut_at = out->len;
 	}
 	g_string_append_c(out, '"');
 }
@@ -139,7 +166,9 @@ void json_digits(GString *out, uint64_t n)
 void json_string(struct json *j, const char *s)
 {
 	before_value(j);
-	if (s)
+	if (s && j->string_max)
+		json_quote_within(j->out, s, j->string_max);
+	else if (s)
 		json_quote(j->out, s);
 	else
 		g_string_append_len(j->out, "null", 4);

@@ -18,6 +18,8 @@ struct json {
 	unsigned depth;
 	bool comma[JSON_DEPTH_MAX + 1];	/* per level: something stands there already */
 	bool after_key;
+	/* Bytes that a string may take, escaped and without its quotation marks; 0: any number.  Of a longer one the end is cut. */
+	size_t string_max;
 };
 
 void json_init(struct json *j, GString *out);
@@ -51,6 +53,8 @@ void json_member_hist(struct json *j, const uint32_t *hist);
 
 /* Appends the quoted, escaped string; "" for NULL. */
 void json_quote(GString *out, const char *s);
+/* The same in at most so many bytes between the quotation marks: "..." stands for what is cut off. */
+void json_quote_within(GString *out, const char *s, size_t max_bytes);
 /* Appends decimal digits, several times quicker than printf. */
 void json_digits(GString *out, uint64_t n);
 

@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "analyse/accounts.h"
-#include "analyse/storms.h"
 #include "analyse/top.h"
-#include "analyse/wakers.h"
 #include "base/alike.h"
 #include "explain/text.h"
 #include "render/text/head.h"
@@ -22,7 +20,6 @@
 #define ON_CPU_MAX 3
 #define ON_CPU_NAME 60
 #define NAMES_ALIKE_MOST 5
-#define STORM_NAME_COLUMNS 20
 
 bool idle_choice_parse(const char *text, enum idle_choice *ret_choice)
 {
@@ -207,26 +204,6 @@ static void append_idle(GString *s, const struct findings *f, const struct text_
 				       f->idle_kernel_cnt, f->idle_kernel_cnt == 1 ? "" : "s");
 	if (line->len)
 		text_wrap(s, line->str, "", text_screen_width(o));
-}
-
-/* "Storm: pusher wakes 100 threads at once, 40 times; 95% of them sleep again at once." Only one in vain is news. */
-static void append_storm(GString *s, const struct findings *f, const struct text_options *o)
-{
-	struct storm_table *t = storm_table_new(f->profile, f->selection);
-	const struct storm_row *r = t->rows->len ? &g_array_index(t->rows, struct storm_row, 0) : NULL;
-	g_autoptr(GString) line = g_string_new("Storm: ");
-
-	if (r && (r->verdict == STORM_IN_VAIN || r->verdict == STORM_PARTLY)) {
-		text_safe_cut(line, waker_name(profile_get_waker(f->profile, r->storm.waker)), STORM_NAME_COLUMNS);
-		g_string_append_printf(line,
-				       " wakes up to %" PRIu64 " threads at once (%s), %" PRIu64
-				       " times; %.0f%% of them "
-				       "sleep again at once. `offcpu report --storms`",
-				       (uint64_t)r->storm.most_cnt, storm_title(r), (uint64_t)r->storm.event_cnt,
-				       text_percent(r->storm.again_cnt, r->storm.ended_cnt));
-		text_wrap(s, line->str, "", text_screen_width(o));
-	}
-	storm_table_free(t);
 }
 
 /* " 67% ±4%", " 5.2% ±0.3%": as many digits as the error has. */
@@ -433,8 +410,8 @@ void text_first(GString *s, const struct profile *p, const struct query *query, 
 
 	append_head(head, f, query, options);
 	requests_first_text(head, p, options);
-	if (p->info.has_storms)
-		append_storm(tail, f, options);
+	if (e->storm)
+		text_wrap(tail, e->storm, "", text_screen_width(options));
 	append_classes(tail, f, options, first->idle);
 	append_on_cpu(tail, p, selection, options);
 	append_idle(tail, f, options, first->idle);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef CMD_ANSWERING_H
+#define CMD_ANSWERING_H
+
+#include <glib.h>
+
+#include "render/answer/answer.h"
+
+/* --json=summary, --max-bytes, --id and --cursor of the commands that answer in a bounded size. */
+struct answer_args {
+	char *form, *max_bytes, *id, *cursor;	/* as the options come */
+	char *command, *plain;	/* the command line, without --id and --cursor; and without any of these */
+	struct answer_options options;	/* what they mean; borrows from the others */
+};
+
+/* Of a command that runs once, whose ids nobody can ask for again. */
+#define ANSWER_SIZE_ENTRIES(args) \
+	{ "json-as", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &(args).form, "", NULL }, \
+	{ "max-bytes", 0, 0, G_OPTION_ARG_STRING, &(args).max_bytes, \
+	  "Bytes of --json=summary at most, 1024 to 1 MiB (8192)", "N" }
+#define ANSWER_ENTRIES(args) \
+	ANSWER_SIZE_ENTRIES(args), \
+	{ "id", 0, 0, G_OPTION_ARG_STRING, &(args).id, \
+	  "What --json=summary gives that id, in full and in as many bytes", "ID" }, \
+	{ "cursor", 0, 0, G_OPTION_ARG_STRING, &(args).cursor, "The rest of --id, as \"next\" says", "N" }
+
+/*
+ * Before the options are parsed: GLib would take a FILE behind --json for its value, so --json=FORM becomes an option
+ * of its own.  Keeps the command line for "deeper".
+ */
+void answer_args_note(struct answer_args *a, int argc, char **argv);
+bool answer_is_asked(const struct answer_args *a);
+/* False with a sentence; is_json: --json was given, too. */
+bool answer_args_understand(struct answer_args *a, bool is_json, GError **error);
+void answer_args_clear(struct answer_args *a);
+
+#endif
