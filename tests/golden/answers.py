@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 RECORDINGS = ("", "wakers", "chains", "crowd", "before", "after", "cpu", "tasks", "tasks-more", "requests", "hostile")
-SIZES = (1024, 1100, 1500, 2048, 3000, 4096, 8192, 20000, 65536)
+SIZES = (1024, 1500, 3000, 8192, 65536)
 NAME_MAX, TEXT_MAX, PAGES_MAX = 200, 1000, 200
 SENTENCES = {"sentence", "evidence", "advice", "command", "help", "little", "also", "storm", "unseen", "target", "deeper", "note",
              "finding", "record_with"}
