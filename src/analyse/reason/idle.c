@@ -194,15 +194,19 @@ static bool passes_on(const struct finder *f, const struct wait *w, const struct
 	       (common && common == f->depth[w->user] && is_in_library(f, w));
 }
 
-/* The process that the loop has asked, or another of its name: a server may have one for each connection. */
+/*
+ * The process that the loop has asked, or another of its name: a server may have one for each connection. What stands
+ * behind a blank tells them apart: "starman worker".
+ */
 static bool is_asked(const struct object *o, const struct waker *waker)
 {
 	const char *who = object_upstream(o), *name = who ? strstr(who, " (") : NULL;
-	size_t len = waker->comm ? strlen(waker->comm) : 0;
+	size_t len = waker->comm ? strcspn(waker->comm, " ") : 0;
 
 	if (!name)
 		return false;
-	return waker->pid == o->pid || (len && !strncmp(name + 2, waker->comm, len) && name[2 + len] == ')');
+	return waker->pid == o->pid ||
+	       (len && !strncmp(name + 2, waker->comm, len) && (name[2 + len] == ')' || name[2 + len] == ' '));
 }
 
 /* One kind of waker of a wait row. */
@@ -465,6 +469,28 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 	return per_second(f, w) < TICKS_PER_S && is_own_sleep(f, w) ? IDLE_TIMER : IDLE_NOT;
 }
 
+/*
+ * All through the window it waits for any child, and processes of its name are in the recording, too: the master of
+ * workers, whose time is counted as theirs.
+ */
+static bool is_master(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct object *o = profile_wait_object(f->p, w);
+	const struct thread *t = profile_thread(f->p, w->thread);
+
+	if (f->reason[i] != REASON_CHILD_EXIT || !o || o->kind != OBJECT_CHILD || o->pid ||
+	    !(w->flags & WAIT_OPEN_AT_START) || !(w->flags & WAIT_OPEN_AT_END))
+		return false;
+	for (uint32_t k = 0; k < f->p->threads->len; k++) {
+		const struct thread *other = profile_thread(f->p, k);
+
+		if (other->process == t->process && other->pid != t->pid)
+			return true;
+	}
+	return false;
+}
+
 /* In a recording of the whole machine: what slept all the time, or waited for a child already as it began. */
 static enum idle_kind at_rest(const struct finder *f, uint32_t i)
 {
@@ -472,6 +498,8 @@ static enum idle_kind at_rest(const struct finder *f, uint32_t i)
 	const struct thread *t = profile_thread(f->p, w->thread);
 	bool all_along = (w->flags & WAIT_OPEN_AT_START) && (w->flags & WAIT_OPEN_AT_END);
 
+	if (is_master(f, i))
+		return IDLE_MACHINE;
 	if (!f->is_whole)
 		return IDLE_NOT;
 	switch ((enum reason)f->reason[i]) {

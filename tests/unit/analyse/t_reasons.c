@@ -426,6 +426,25 @@ static void test_withheld(void)
 	}
 }
 
+/* A master that waits for any of its workers all the time; a lone program waits for what it started. */
+static void test_master(void)
+{
+	for (int workers = 0; workers < 2; workers++) {
+		struct maker m = maker_new("process 1");
+		uint32_t master = thread_of(m.p, 1, 1, "prefork", 0);
+		uint32_t wait = wait_of(m.p, master, 'S', "main@app wait4@libc.so.6",
+					"__x64_sys_wait4@[kernel] do_wait@[kernel]", 1000);
+
+		wait_for(m.p, wait, OBJECT_CHILD, "any", 0);
+		g_array_index(m.p->waits, struct wait, wait).flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+		wait_of(m.p, thread_of(m.p, 2, 2, workers ? "prefork" : "other", 0), 'S', QUERY, RECV, 100);
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, wait), ==, workers ? IDLE_MACHINE : IDLE_NOT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 static void test_main(void)
 {
 	static const uint32_t flags[] = { THREAD_EXITED, 0 };
@@ -814,6 +833,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/starved", test_starved);
 	g_test_add_func("/reasons/retries", test_retries);
 	g_test_add_func("/reasons/withheld", test_withheld);
+	g_test_add_func("/reasons/master", test_master);
 	g_test_add_func("/reasons/main", test_main);
 	g_test_add_func("/reasons/sleeps", test_sleeps);
 	g_test_add_func("/reasons/at-rest", test_at_rest);
