@@ -165,6 +165,8 @@ static void test_rules(void)
 		  REASON_POOL_IDLE, "Ruby" },	/* Queue#pop with a time */
 		{ 'S', "start_thread@libc.so.6 erts_schedule@beam.smp erts_check_io@beam.smp erts_poll_wait@beam.smp "
 		       "epoll_wait@libc.so.6", "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", REASON_EVENT_LOOP, "Erlang" },
+		{ 'S', "start_thread@libc.so.6 System_Threading_Timer_Scheduler_SchedulerThread@mscorlib.dll.so ?@mono "
+		       "pthread_cond_timedwait@libc.so.6", FUTEX, REASON_POOL_IDLE, "Mono" },
 		{ 'S', "Cart.add@app G1CollectedHeap::attempt_allocation_slow@libjvm.so Mutex::lock@libjvm.so "
 		       "pthread_mutex_lock@libc.so.6", FUTEX, REASON_LOCK_OTHER, "JVM" },
 		{ 'D', "main@app touch@app",
