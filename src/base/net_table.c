@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/opener.h"
+#include "base/unix_table.h"
 
 #define FRESH_NS 1000000000ULL
 #define V4_BYTES 4
@@ -21,6 +22,8 @@ struct net_tables {
 	bool is_readable;
 	dev_t dev;		/* of the namespace that they are of */
 	ino_t ino;
+	GArray *unix_sockets;	/* struct unix_socket; NULL: never read, or not readable */
+	uint64_t unix_ns;	/* when; 0: never */
 };
 
 struct net_tables *net_tables_new(const char *proc_dir)
@@ -37,6 +40,7 @@ void net_tables_free(struct net_tables *t)
 	if (!t)
 		return;
 	g_array_unref(t->sockets);
+	g_clear_pointer(&t->unix_sockets, g_array_unref);
 	g_free(t->proc_dir);
 	g_free(t);
 }
@@ -75,13 +79,26 @@ static bool parse_end(const char *digits, unsigned port, struct net_end *ret)
 static bool parse_line(const char *line, struct net_socket *ret)
 {
 	char local[HEX_DIGITS + 1], remote[HEX_DIGITS + 1];
-	unsigned local_port, remote_port, state;
+	unsigned local_port, remote_port, state, queued;
 
-	if (sscanf(line, " %*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%*x %*x:%*x %*x %*u %*u %" SCNu64, local,
-		   &local_port, remote, &remote_port, &state, &ret->inode) != 6)
+	if (sscanf(line, " %*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%x %*x:%*x %*x %*u %*u %" SCNu64, local,
+		   &local_port, remote, &remote_port, &state, &queued, &ret->inode) != 7)
 		return false;
 	ret->state = (uint8_t)state;
+	ret->queued = state == TCP_LISTEN ? queued : 0;
 	return parse_end(local, local_port, &ret->local) && parse_end(remote, remote_port, &ret->remote);
+}
+
+const GArray *net_tables_unix(struct net_tables *t)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (!t->unix_ns || now_ns - t->unix_ns >= FRESH_NS) {
+		g_clear_pointer(&t->unix_sockets, g_array_unref);
+		t->unix_sockets = unix_table_new();
+		t->unix_ns = now_ns;
+	}
+	return t->unix_sockets;
 }
 
 void net_table_add(GArray *sockets, FILE *file, bool is_tcp)

@@ -24,6 +24,7 @@ struct net_socket {
 	uint64_t inode;		/* 0: it belongs to no process any more */
 	uint8_t state;		/* TCP_ESTABLISHED, TCP_LISTEN, ... */
 	bool is_tcp;
+	uint32_t queued;	/* of TCP_LISTEN: connections that nobody has accepted yet */
 };
 
 struct net_tables;
@@ -36,6 +37,12 @@ void net_tables_free(struct net_tables *t);	/* NULL is fine */
  * read.
  */
 const GArray *net_tables_of(struct net_tables *t, uint32_t pid);
+
+/*
+ * struct unix_socket: the stream sockets of our own namespace, read anew after a second at the earliest.  NULL: the
+ * kernel does not tell.
+ */
+const GArray *net_tables_unix(struct net_tables *t);
 
 /* Appends struct net_socket of the text of such a table; what is no line of one is left out. */
 void net_table_add(GArray *sockets, FILE *file, bool is_tcp);

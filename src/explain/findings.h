@@ -88,6 +88,7 @@ struct finding {
 	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */
 	struct finding_by by;
 	struct finding_limit limit;
+	const struct profile_limit *backlog; /* connections wait to be accepted by these workers: backlog.h; NULL: none */
 	uint64_t woken_cnt, timed_out_cnt, signalled_cnt; /* wakings that are known; of these by a time limit, by a timer's signal */
 	bool is_fork; /* they wait while fork() copies the address space of their process */
 	bool is_broadcast; /* wakings of many threads at once end most of it */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/limits.h"
 
+#include "explain/backlog.h"
 #include "explain/connects.h"
 #include "explain/loss.h"
 #include "explain/pool.h"
@@ -88,4 +89,5 @@ void limits_find(struct findings *f)
 
 		row->limit = limit_of(f, row);
 	}
+	backlog_find(f);
 }

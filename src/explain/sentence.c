@@ -14,6 +14,7 @@
 #include "analyse/wakers.h"
 #include "base/module.h"
 #include "profile/object_upstream.h"
+#include "explain/backlog.h"
 #include "explain/connects.h"
 #include "explain/lock_kinds.h"
 #include "explain/loss.h"
@@ -501,6 +502,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	if (r->by.tid || (!has_timeouts(r) && !has_signals(r)) || g_strcmp0(r->by.comm, "timer") != 0)	/* else it is said */
 		sentence_by(s, f, r);
 	append_limit(s, f, r);
+	backlog_append_evidence(s, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
 		append_holders(s, f);
 }

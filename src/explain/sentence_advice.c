@@ -3,6 +3,7 @@
 
 #include "analyse/actors.h"
 #include "analyse/wakers.h"
+#include "explain/backlog.h"
 #include "explain/connects.h"
 #include "explain/loss.h"
 #include "explain/pool.h"
@@ -280,5 +281,5 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->timed_out_cnt > row->woken_cnt / 2 && row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row))
 		return "Its own time limit ends most of these waits, so nobody holds it up: see whether it should look that often, "
 		       "and what it looks for.";
-	return reasons_advice(f->reasons, row->wait);
+	return backlog_advice(row) ?: reasons_advice(f->reasons, row->wait);
 }

@@ -76,7 +76,7 @@ static void add_population(struct task_findings *f, const struct tasks *t)
 }
 
 enum kind {
-	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, GROUP, CONDITION, SLEEP, NETWORK, SELECT, LIBRARY, CONNECTIONS, RUNNABLE, NOTHING,
+	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, PLACE, GROUP, CONDITION, SLEEP, NETWORK, SELECT, LIBRARY, CONNECTIONS, RUNNABLE, NOTHING,
 	SEMAPHORE, LOCK, ACQUIRE, PUT, CONNECT,	/* of asyncio */
 	SYSTEM_CALL,	/* it has a thread, whose findings tell of it */
 };
@@ -93,6 +93,9 @@ static const struct {
 		   "Who came past here before gives it back, as to a pool: hold it for less time, or make the pool larger." },
 	[SEND] = { "wait to send to a channel",
 		   "Who receives is slower than who sends: more receivers, or faster ones." },
+	[PLACE] = { "wait to send to a channel",
+		    "If it limits how many go on at once (a semaphore), hold a place for less time, or have more. If it is a queue, "
+		    "who receives is slower than who sends." },
 	[GROUP] = { "wait for others to be done", "The slowest of those counts: look at what they do." },
 	[CONDITION] = { "wait for a condition to be signalled", "Look at who is to signal it." },
 	[SLEEP] = { "sleep until a timer", "Remove the sleep: wait for the event itself." },
@@ -319,8 +322,8 @@ static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 	if (!is_channel && k != CONNECTIONS && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK && k != ACQUIRE)
 		return;
 	w->meanwhile = meanwhile_of(f, w, PAST_FUNCTION);
-	if (w->meanwhile && k == RECEIVE)
-		w->advice = kinds[POOL].advice;
+	if (w->meanwhile && is_channel)
+		w->advice = kinds[k == RECEIVE ? POOL : PLACE].advice;
 	if (!w->meanwhile)
 		w->meanwhile = meanwhile_of(f, w, is_channel ? ANYWHERE : PAST_TYPE);
 }

@@ -9,6 +9,7 @@
 
 #include "base/opener.h"
 #include "base/proc_status.h"
+#include "fold/backlog.h"
 #include "fold/group_limits.h"
 #include "fold/pool.h"
 
@@ -196,6 +197,15 @@ static GArray *processes_new(const struct profile *p)
 	return processes;
 }
 
+static void look_at_backlogs(struct profile *p, GArray *processes, const char *proc_dir)
+{
+	struct net_tables *nets = net_tables_new(proc_dir);
+
+	for (guint i = 0; i < MIN(processes->len, LIMITS_BACKLOGS_MAX); i++)
+		backlog_look(p, nets, proc_dir, g_array_index(processes, struct process, i).pid);
+	net_tables_free(nets);
+}
+
 static void look_at_pools(struct profile *p, const char *proc_dir)
 {
 	g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(struct process));
@@ -226,6 +236,7 @@ void limits_look(struct profile *p, const char *proc_dir)
 
 	look_at_peers(p, proc_dir);
 	look_at_pools(p, proc_dir);
+	look_at_backlogs(p, processes, proc_dir);
 	for (guint i = 0; i < MIN(processes->len, LIMITS_PROCESSES_MAX); i++) {
 		const struct process *one = &g_array_index(processes, struct process, i);
 

@@ -12,6 +12,7 @@
 #define LIMITS_PROCESSES_MAX 32	/* whose control groups are looked at: those that waited longest */
 #define LIMITS_THREADS_MAX 200	/* whose CPUs are */
 #define LIMITS_PEERS_MAX 1024
+#define LIMITS_BACKLOGS_MAX 64	/* processes whose listening sockets are looked at */
 #define LIMITS_POOLS_MAX 8	/* processes whose connections are counted: those that are waited for longest */
 
 /* proc_dir: "/proc", but for tests; its self/mounts tells where control groups are. */

@@ -91,6 +91,8 @@ static void find_upstream(struct fold_targets *all, struct target *t)
 	const char *cut = strstr(before, OBJECT_UPSTREAM);
 
 	t->peer = up.inode ? fd_owners_find(all->owners, up.inode, FD_READS | FD_WRITES, t->rec.pid, &t->others) : 0;
+	if (!t->peer && up.listener)
+		t->peer = fd_owners_find(all->owners, up.listener, FD_READS | FD_WRITES, t->rec.pid, &t->others);
 	name = t->peer ? fd_owners_name(all->owners, t->peer) : NULL;
 	t->base = g_strdup_printf("%.*s" OBJECT_UPSTREAM "%s%s%s%s", cut ? (int)(cut - before) : (int)strlen(before),
 				  before, address, name ? " (" : "", name ? name : "", name ? ")" : "");

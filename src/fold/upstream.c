@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/opener.h"
+#include "base/unix_table.h"
 
 /* Inodes of the sockets that the set watches, as a set of numbers. */
 static GHashTable *watched_new(const char *proc_dir, uint32_t pid, int epoll_fd)
@@ -60,20 +61,69 @@ static uint64_t inode_at(const GArray *sockets, const struct net_socket *of)
 	return found ? found->inode : 0;
 }
 
+static uint64_t listener_of(const GArray *sockets, const char *name)
+{
+	for (guint i = 0; i < sockets->len; i++) {
+		const struct unix_socket *s = &g_array_index(sockets, struct unix_socket, i);
+
+		if (s->listens && strcmp(s->name, name) == 0)
+			return s->inode;
+	}
+	return 0;
+}
+
+/*
+ * By Unix sockets: who connects has no name, who accepted has that of the listener. Such a connection often is one to a
+ * bus or a display, which sends events. So only a loop that serves others, too, is taken to have asked.
+ */
+static void find_by_unix(const GArray *sockets, GHashTable *watched, bool serves, struct upstream *ret)
+{
+	g_autoptr(GHashTable) cnts = g_hash_table_new(g_str_hash, g_str_equal);
+	const struct unix_socket *best = NULL;
+
+	for (guint i = 0; sockets && i < sockets->len; i++) {
+		const struct unix_socket *s = &g_array_index(sockets, struct unix_socket, i), *peer;
+
+		if (s->listens || !g_hash_table_contains(watched, &s->inode))
+			continue;
+		serves = serves || *s->name;
+		peer = *s->name ? NULL : unix_table_find(sockets, s->peer);
+		if (!peer || !*peer->name)
+			continue;
+		unsigned cnt = GPOINTER_TO_UINT(g_hash_table_lookup(cnts, peer->name)) + 1;
+
+		g_hash_table_replace(cnts, (gpointer)peer->name, GUINT_TO_POINTER(cnt));
+		if (cnt > ret->cnt) {
+			ret->cnt = cnt;
+			best = peer;
+		}
+	}
+	if (!best || !serves)
+		return;
+	g_free(ret->address);
+	ret->address = g_strdup(best->name);
+	ret->inode = best->inode;
+	ret->listener = listener_of(sockets, best->name);
+}
+
 bool upstream_find(struct net_tables *tables, const char *proc_dir, uint32_t pid, int epoll_fd, struct upstream *ret)
 {
 	g_autoptr(GHashTable) watched = watched_new(proc_dir, pid, epoll_fd);
 	g_autoptr(GHashTable) cnts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	const GArray *sockets = g_hash_table_size(watched) ? net_tables_of(tables, pid) : NULL;
 	const struct net_socket *best = NULL;
+	bool serves = false;
 
 	*ret = (struct upstream){ 0 };
 	for (guint i = 0; sockets && i < sockets->len; i++) {
 		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
 
-		if (!s->is_tcp || s->state != TCP_ESTABLISHED || !g_hash_table_contains(watched, &s->inode) ||
-		    is_of_server(sockets, s->local.port))
+		if (!s->is_tcp || s->state != TCP_ESTABLISHED || !g_hash_table_contains(watched, &s->inode))
 			continue;
+		if (is_of_server(sockets, s->local.port)) {
+			serves = true;
+			continue;
+		}
 		g_autofree char *there = net_end_text(&s->remote);
 		unsigned cnt = GPOINTER_TO_UINT(g_hash_table_lookup(cnts, there)) + 1;
 
@@ -83,9 +133,11 @@ bool upstream_find(struct net_tables *tables, const char *proc_dir, uint32_t pid
 			best = s;
 		}
 	}
-	if (!best)
-		return false;
-	ret->address = net_end_text(&best->remote);
-	ret->inode = inode_at(sockets, best);
-	return true;
+	if (best) {
+		ret->address = net_end_text(&best->remote);
+		ret->inode = inode_at(sockets, best);
+	}
+	if (g_hash_table_size(watched))
+		find_by_unix(net_tables_unix(tables), watched, serves, ret);
+	return ret->address != NULL;
 }

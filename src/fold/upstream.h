@@ -10,13 +10,14 @@
 #define UPSTREAM_WATCHED_MAX 1024
 
 struct upstream {
-	char *address;	/* "127.0.0.1:8081"; free with g_free() */
+	char *address;	/* "127.0.0.1:8081", "/run/app.sock"; free with g_free() */
 	unsigned cnt;	/* connections to there */
 	uint64_t inode;	/* of the socket there, or of the one that listens; 0: not on this machine */
+	uint64_t listener;	/* of a Unix socket: who accepts there, as connections are short; 0: not known */
 };
 
 /*
- * Whom an event loop has asked: the far end of most of the TCP connections that an epoll set watches and that this
+ * Whom an event loop has asked: the far end of most of the TCP or Unix connections that an epoll set watches and that this
  * process made itself.  False: it watches no such connection.
  */
 bool upstream_find(struct net_tables *tables, const char *proc_dir, uint32_t pid, int epoll_fd, struct upstream *ret);

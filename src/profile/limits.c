@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LIMIT_BACKLOG_SCAN "%" SCNu32 " connections wait at %n"
 #define TEXT_MAX_BYTES 16000	/* of all: readers take no longer text */
 
 static const char *const kinds[LIMIT_KIND_COUNT] = {
@@ -11,6 +12,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_DISK] = "disk",	     [LIMIT_MEMORY] = "memory", [LIMIT_FROZEN] = "frozen",
 	[LIMIT_POLICY] = "policy",   [LIMIT_POOL] = "pool",	[LIMIT_CONNECT] = "connect",
 	[LIMIT_LOSS] = "loss",	     [LIMIT_UNANSWERED] = "unanswered",
+	[LIMIT_BACKLOG] = "backlog",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -93,6 +95,17 @@ uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there)
 	    !l->text[at])
 		return 0;
 	*ret_there = l->text + at;
+	return cnt;
+}
+
+uint32_t limit_backlog_read(const struct profile_limit *l, const char **ret_where)
+{
+	uint32_t cnt = 0;
+	int at = 0;
+
+	if (!l || l->kind != LIMIT_BACKLOG || sscanf(l->text, LIMIT_BACKLOG_SCAN, &cnt, &at) != 1 || !at)
+		return 0;
+	*ret_where = l->text + at;
 	return cnt;
 }
 

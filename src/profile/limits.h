@@ -24,6 +24,7 @@ enum profile_limit_kind {
 	LIMIT_CONNECT,	/* connections that the thread tried failed: LIMIT_CONNECT_FORMAT */
 	LIMIT_LOSS,	/* of nobody: TCP sent segments to there again: LIMIT_LOSS_FORMAT */
 	LIMIT_UNANSWERED,	/* requests that a process has not answered, on its connections: LIMIT_UNANSWERED_FORMAT */
+	LIMIT_BACKLOG,	/* connections that wait to be accepted by a process: LIMIT_BACKLOG_FORMAT */
 	LIMIT_KIND_COUNT
 };
 
@@ -36,6 +37,9 @@ enum profile_limit_kind {
 #define LIMIT_LOSS_FORMAT "%" PRIu64 " segments sent again: "
 
 #define LIMIT_UNANSWERED_FORMAT "%" PRIu32 " connections, the longest for %" PRIu64 " ns"
+
+/* Behind it where: ":8080", "/run/app.sock". */
+#define LIMIT_BACKLOG_FORMAT "%" PRIu32 " connections wait at "
 
 struct profile_limit {
 	uint8_t kind;	/* enum profile_limit_kind */
@@ -74,6 +78,9 @@ struct limit_connect {
 };
 bool limit_connect_read(const struct profile_limit *l, struct limit_connect *ret);
 uint64_t profile_failed_connects(const struct profile *p, uint32_t pid, uint32_t tid);	/* tid 0: of all threads */
+
+/* How many connections wait, and *ret_where; 0: it is none of LIMIT_BACKLOG. */
+uint32_t limit_backlog_read(const struct profile_limit *l, const char **ret_where);
 
 /* How many segments were sent again, and *ret_there; 0: it is none of LIMIT_LOSS. */
 uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there);

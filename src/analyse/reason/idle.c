@@ -41,6 +41,8 @@
 #define SLEEP_DEPTH 2 /* functions of the program: housekeeping sleeps in its main function or what that calls */
 #define BROADCAST_THREADS 8
 #define BROADCAST_CPU_NS 100000 /* as storms have it: less CPU time than that after a wakeup means in vain */
+#define WITHHELD_NS 10000000 /* a server that answers from memory takes less, but for commands that wait */
+#define SERVER_BUSY_SHARE 10 /* of the time of a server that has enough to do to be what its clients wait for */
 #define ANSWERED_SHARE 3 /* of a loop's waiting time: between answers clients send, too */
 #define PATH_MAX_NODES 256
 #define NONE UINT32_MAX
@@ -192,15 +194,19 @@ static bool passes_on(const struct finder *f, const struct wait *w, const struct
 	       (common && common == f->depth[w->user] && is_in_library(f, w));
 }
 
-/* The process that the loop has asked, or another of its name: a server may have one for each connection. */
+/*
+ * The process that the loop has asked, or another of its name: a server may have one for each connection. What stands
+ * behind a blank tells them apart: "starman worker".
+ */
 static bool is_asked(const struct object *o, const struct waker *waker)
 {
 	const char *who = object_upstream(o), *name = who ? strstr(who, " (") : NULL;
-	size_t len = waker->comm ? strlen(waker->comm) : 0;
+	size_t len = waker->comm ? strcspn(waker->comm, " ") : 0;
 
 	if (!name)
 		return false;
-	return waker->pid == o->pid || (len && !strncmp(name + 2, waker->comm, len) && name[2 + len] == ')');
+	return waker->pid == o->pid ||
+	       (len && !strncmp(name + 2, waker->comm, len) && (name[2 + len] == ')' || name[2 + len] == ' '));
 }
 
 /* One kind of waker of a wait row. */
@@ -463,6 +469,28 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 	return per_second(f, w) < TICKS_PER_S && is_own_sleep(f, w) ? IDLE_TIMER : IDLE_NOT;
 }
 
+/*
+ * All through the window it waits for any child, and processes of its name are in the recording, too: the master of
+ * workers, whose time is counted as theirs.
+ */
+static bool is_master(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct object *o = profile_wait_object(f->p, w);
+	const struct thread *t = profile_thread(f->p, w->thread);
+
+	if (f->reason[i] != REASON_CHILD_EXIT || !o || o->kind != OBJECT_CHILD || o->pid ||
+	    !(w->flags & WAIT_OPEN_AT_START) || !(w->flags & WAIT_OPEN_AT_END))
+		return false;
+	for (uint32_t k = 0; k < f->p->threads->len; k++) {
+		const struct thread *other = profile_thread(f->p, k);
+
+		if (other->process == t->process && other->pid != t->pid)
+			return true;
+	}
+	return false;
+}
+
 /* In a recording of the whole machine: what slept all the time, or waited for a child already as it began. */
 static enum idle_kind at_rest(const struct finder *f, uint32_t i)
 {
@@ -470,6 +498,8 @@ static enum idle_kind at_rest(const struct finder *f, uint32_t i)
 	const struct thread *t = profile_thread(f->p, w->thread);
 	bool all_along = (w->flags & WAIT_OPEN_AT_START) && (w->flags & WAIT_OPEN_AT_END);
 
+	if (is_master(f, i))
+		return IDLE_MACHINE;
 	if (!f->is_whole)
 		return IDLE_NOT;
 	switch ((enum reason)f->reason[i]) {
@@ -541,6 +571,47 @@ static enum idle_kind decide(const struct finder *f, uint32_t i)
 	return kind ? kind : at_rest(f, i);
 }
 
+/* Of the main thread of a process, which serves alone: is nearly all of its time idle? False: it was not recorded. */
+static bool is_at_leisure(const struct finder *f, uint32_t pid)
+{
+	uint64_t idle_ns = 0, observed_ns = 0;
+
+	for (uint32_t i = 0; i < f->p->threads->len; i++)
+		if (profile_thread(f->p, i)->pid == pid && is_main(profile_thread(f->p, i)))
+			observed_ns += thread_observed_ns(profile_thread(f->p, i));
+	for (uint32_t i = 0; i < f->p->waits->len && observed_ns; i++) {
+		const struct thread *t = profile_thread(f->p, profile_wait(f->p, i)->thread);
+
+		if (t->pid == pid && is_main(t) && f->idle[i])
+			idle_ns += profile_wait(f->p, i)->blocked_ns;
+	}
+	return observed_ns && idle_ns > observed_ns - observed_ns / SERVER_BUSY_SHARE;
+}
+
+/*
+ * A server that keeps all in memory answers at once. Where it does not, and has nothing to do meanwhile, the command was
+ * one that waits for work (BRPOP, SUBSCRIBE), whatever the client's functions are called.
+ */
+static void find_withheld(struct finder *f)
+{
+	uint32_t asked = 0;
+	bool at_leisure = false;
+
+	for (uint32_t i = 0; i < f->p->waits->len; i++) {
+		const struct wait *w = profile_wait(f->p, i);
+		const struct object *o = profile_wait_object(f->p, w);
+
+		if (f->idle[i] || !f->rule[i] || !g_str_has_prefix(f->rule[i]->name, RULES_MEMORY_SERVER) || !o ||
+		    !o->pid || w->state == 'R' || w->blocked_ns / MAX(w->count, 1) < WITHHELD_NS)
+			continue;
+		if (o->pid != asked)
+			at_leisure = is_at_leisure(f, o->pid);
+		asked = o->pid;
+		if (at_leisure)
+			f->idle[i] = IDLE_POOL;
+	}
+}
+
 void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule, uint8_t *reason,
 	       uint8_t *ret_idle)
 {
@@ -567,6 +638,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_answered(&f, i))
 			reason[i] = REASON_NETWORK_RECEIVE;
 	}
+	find_withheld(&f);
 	starved_find(p, &(struct starved_input){ f.roles, f.depth, rule, reason }, ret_idle);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		if (ret_idle[i] == IDLE_POOL &&

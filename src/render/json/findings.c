@@ -78,7 +78,7 @@ static void write_limit(struct json *j, const struct finding *row)
 		[LIMIT_DISK] = "disk",		  [LIMIT_MEMORY] = "memory",
 		[LIMIT_FROZEN] = "frozen",	  [LIMIT_POLICY] = "policy",
 		[LIMIT_POOL] = "pool",		  [LIMIT_CONNECT] = "failed_connects",
-		[LIMIT_LOSS] = "packet_loss",
+		[LIMIT_LOSS] = "packet_loss",	  [LIMIT_BACKLOG] = "backlog",
 	};
 	const struct profile_limit *l = row->limit.limit;
 

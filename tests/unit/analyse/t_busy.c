@@ -212,6 +212,34 @@ static void test_limits(void)
 	profile_free(p);
 }
 
+/* Connections that nobody accepts are told with what busy workers wait for, once; of workers that rest nothing is. */
+static void test_backlog(void)
+{
+	for (int busy = 0; busy < 2; busy++) {
+		struct profile *p = window_new();
+
+		for (uint32_t tid = 10; tid < 12; tid++)
+			add_wait(p, runner(p, tid, "shop"), 'S', 1, busy ? WINDOW_MS - 50 : WINDOW_MS / 4,
+				 "main@shop price_of@shop recv@libc.so.6", "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+		add_wait(p, runner(p, 12, "shop"), 'S', 1, WINDOW_MS - 50, "main@shop reap@shop wait4@libc.so.6",
+			 "__x64_sys_wait4@[kernel] do_wait@[kernel]");
+		profile_add_limit(p, LIMIT_BACKLOG, 10, 0, "13 connections wait at /run/sh\x1bop.sock");
+		struct findings *f = findings_new(p, NULL);
+
+		for (guint r = 0; r < f->rows->len; r++) {
+			const struct finding *row = &g_array_index(f->rows, struct finding, r);
+			bool is_told = row->reason == REASON_NETWORK_RECEIVE && busy;
+
+			g_assert_true(row->reason == REASON_CHILD_EXIT || !row->backlog == !is_told);
+		}
+		findings_free(f);
+		if (busy)
+			assert_told(p, "evidence",
+				    "; as the recording ended 13 connections at /run/sh\\x1bop.sock waited to be accepted");
+		profile_free(p);
+	}
+}
+
 static void test_stopped_peer(void)
 {
 	struct profile *p = window_new();
@@ -435,6 +463,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/busy/pool", test_pool);
 	g_test_add_func("/busy/limits", test_limits);
 	g_test_add_func("/busy/stopped peer", test_stopped_peer);
+	g_test_add_func("/busy/backlog", test_backlog);
 	g_test_add_func("/busy/pool of a proxy", test_pool_of_proxy);
 	g_test_add_func("/busy/retries", test_retries);
 	g_test_add_func("/busy/losses", test_losses);

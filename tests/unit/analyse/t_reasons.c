@@ -158,6 +158,17 @@ static void test_rules(void)
 		  "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]", REASON_NETWORK_RECEIVE, "broker" },
 		{ 'S', "worker@redis.py Redis.get@redis.py recv@libc.so.6",
 		  "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]", REASON_NETWORK_RECEIVE, "" },
+		{ 'S', "run@processor.rb retrieve_work@fetch.rb ?@libruby-3.1.so ppoll@libc.so.6",
+		  "__x64_sys_ppoll@[kernel] do_sys_poll@[kernel]", REASON_NETWORK_RECEIVE, "broker" },
+		{ 'S', "fetch@prices.rb ?@libruby-3.1.so pthread_cond_timedwait@libc.so.6", FUTEX, REASON_SLEEP, "Ruby" },
+		{ 'S', "work@jobs.rb rb_ensure@libruby-3.1.so ?@libruby-3.1.so pthread_cond_timedwait@libc.so.6", FUTEX,
+		  REASON_POOL_IDLE, "Ruby" },	/* Queue#pop with a time */
+		{ 'S', "start_thread@libc.so.6 erts_schedule@beam.smp erts_check_io@beam.smp erts_poll_wait@beam.smp "
+		       "epoll_wait@libc.so.6", "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", REASON_EVENT_LOOP, "Erlang" },
+		{ 'S', "start_thread@libc.so.6 System_Threading_Timer_Scheduler_SchedulerThread@mscorlib.dll.so ?@mono "
+		       "pthread_cond_timedwait@libc.so.6", FUTEX, REASON_POOL_IDLE, "Mono" },
+		{ 'S', "Cart.add@app G1CollectedHeap::attempt_allocation_slow@libjvm.so Mutex::lock@libjvm.so "
+		       "pthread_mutex_lock@libc.so.6", FUTEX, REASON_LOCK_OTHER, "JVM" },
 		{ 'D', "main@app touch@app",
 		  "asm_exc_page_fault@[kernel] filemap_fault@[kernel] io_schedule@[kernel]", REASON_MEMORY_FILE, "" },
 		{ 'D', "main@app touch@app", "asm_exc_page_fault@[kernel] do_swap_page@[kernel] io_schedule@[kernel]",
@@ -379,6 +390,63 @@ static void test_retries(void)
 }
 
 /* A program's main thread that hands out work and ends with it waits for its threads; one that goes on may wait for work from them. */
+static void wait_for(struct profile *p, uint32_t wait, enum object_kind kind, const char *name, uint32_t pid)
+{
+	const struct object o = { .kind = kind, .pid = pid, .name = name, .place = "tcp", .operation = "" };
+
+	g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+}
+
+#define RUBY_GET "main@app rb_io_wait@libruby-3.1.so ppoll@libc.so.6"
+#define POLL "__x64_sys_ppoll@[kernel] do_sys_poll@[kernel]"
+
+/* A server that answers at once and has nothing to do holds back what is asked for until there is work. */
+static void test_withheld(void)
+{
+	for (int busy = 0; busy < 2; busy++) {
+		struct maker m = maker_new("process 1,2");
+		uint32_t server = thread_of(m.p, 1, 1, "redis-server", 0);
+		uint32_t client = thread_of(m.p, 2, 2, "app", 0), waits[3];
+
+		woken_by(m.p,
+			 wait_of(m.p, server, 'S', "main@redis-server aeMain@redis-server epoll_wait@libc.so.6",
+				 "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", busy ? 800 : 950),
+			 client, "");
+		waits[0] = wait_of(m.p, client, 'S', "main@app take@app recv@libc.so.6", RECV, 100);
+		wait_for(m.p, waits[0], OBJECT_SOCKET, "127.0.0.1:6399 (redis-server)", 1);
+		waits[1] = wait_of(m.p, client, 'S', RUBY_GET, POLL, 100);
+		wait_for(m.p, waits[1], OBJECT_POLL, "127.0.0.1:6399 (redis-server) and 1 more", 1);
+		waits[2] = wait_of(m.p, client, 'S', RUBY_GET, POLL, 100);
+		wait_for(m.p, waits[2], OBJECT_POLL, "127.0.0.1:5432 (postgres) and 1 more", 1);
+		struct reasons *r = reasons_new(m.p, NULL);
+		for (int i = 0; i < 3; i++) {
+			g_assert_cmpint(reasons_of(r, waits[i]), ==, REASON_NETWORK_RECEIVE);
+			g_assert_cmpint(reasons_idle(r, waits[i]), ==, busy || i == 2 ? IDLE_NOT : IDLE_POOL);
+		}
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* A master that waits for any of its workers all the time; a lone program waits for what it started. */
+static void test_master(void)
+{
+	for (int workers = 0; workers < 2; workers++) {
+		struct maker m = maker_new("process 1");
+		uint32_t master = thread_of(m.p, 1, 1, "prefork", 0);
+		uint32_t wait = wait_of(m.p, master, 'S', "main@app wait4@libc.so.6",
+					"__x64_sys_wait4@[kernel] do_wait@[kernel]", 1000);
+
+		wait_for(m.p, wait, OBJECT_CHILD, "any", 0);
+		g_array_index(m.p->waits, struct wait, wait).flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+		wait_of(m.p, thread_of(m.p, 2, 2, workers ? "prefork" : "other", 0), 'S', QUERY, RECV, 100);
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, wait), ==, workers ? IDLE_MACHINE : IDLE_NOT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 static void test_main(void)
 {
 	static const uint32_t flags[] = { THREAD_EXITED, 0 };
@@ -766,6 +834,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/pools", test_pools);
 	g_test_add_func("/reasons/starved", test_starved);
 	g_test_add_func("/reasons/retries", test_retries);
+	g_test_add_func("/reasons/withheld", test_withheld);
+	g_test_add_func("/reasons/master", test_master);
 	g_test_add_func("/reasons/main", test_main);
 	g_test_add_func("/reasons/sleeps", test_sleeps);
 	g_test_add_func("/reasons/at-rest", test_at_rest);

@@ -224,6 +224,32 @@ static void test_lock_of_a_library(void)
 	profile_free(p);
 }
 
+/* A channel that counts places: others have come past it in the same function. One whose receivers are elsewhere is a queue. */
+static void test_semaphore(void)
+{
+	static const struct task_frame wants[] = { { "runtime.chansend1", NULL, 0 }, { "main.call", "/src/pay.go", 4 } };
+	static const struct task_frame past[] = { { "net.(*conn).Read", NULL, 0 }, { "main.call", "/src/pay.go", 6 } };
+	static const struct task_frame far[] = { { "net.(*conn).Read", NULL, 0 }, { "main.drain", "/src/pay.go", 9 } };
+
+	for (int is_past = 0; is_past < 2; is_past++) {
+		struct tasks *t = tasks_new(TASKS_GO, 12);
+		struct profile *p = profile_new();
+
+		see(t, row_of(t, 1, "chan send", wants, 2), 8);
+		see(t, row_of(t, 2, "IO wait", is_past ? past : far, 2), 2);
+		tasks_look_done(t, 200000000, 200000000);
+		tasks_finish(t);
+		struct task_findings *f = findings_of(p, t);
+		const struct task_wait *w = &g_array_index(f->rows, struct task_wait, 0);
+
+		g_assert_cmpstr(w->says, ==, "wait to send to a channel");
+		g_assert_nonnull(w->meanwhile);
+		g_assert_true(g_str_has_prefix(w->advice, is_past ? "If it limits how many" : "Who receives is slower"));
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
 /* Threads that were held up for less than a twentieth of the window are no news beside what goroutines wait for. */
 static void test_threads_beside_tasks(void)
 {
@@ -416,6 +442,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/rows-are-bounded", test_rows_are_bounded);
 	g_test_add_func("/tasks/findings", test_findings);
 	g_test_add_func("/tasks/findings/library", test_lock_of_a_library);
+	g_test_add_func("/tasks/findings/semaphore", test_semaphore);
 	g_test_add_func("/tasks/turns-at-a-pool", test_turns_at_a_pool);
 	g_test_add_func("/tasks/handlers-that-receive", test_handlers_that_receive);
 	g_test_add_func("/tasks/threads-beside-tasks", test_threads_beside_tasks);

@@ -2,17 +2,22 @@
 #include <arpa/inet.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "base/net_table.h"
+#include "base/unix_table.h"
 
 #define PID 42
 
 #define HEAD "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 #define TAIL " 00000000:00000000 00:00000000 00000000     0        0 "
 
-/* 127.0.0.1:80 listens; :5000 to it, both ends; one that no process has; what is no line. */
+/* 127.0.0.1:80 listens, and 5 connections wait there; :5000 to it, both ends; one that no process has; what is no line. */
 static const char tcp[] = HEAD
-	"   0: 0100007F:0050 00000000:0000 0A" TAIL "11 1 0\n"
+	"   0: 0100007F:0050 00000000:0000 0A 00000000:00000005 00:00000000 00000000     0        0 11 1 0\n"
 	"   1: 0100007F:1388 0100007F:0050 01" TAIL "12 1 0\n"
 	"   2: 0100007F:0050 0100007F:1388 01" TAIL "13 1 0\n"
 	"   3: 0100007F:1389 0100007F:0050 06" TAIL "0 1 0\n"
@@ -107,6 +112,7 @@ static void test_lines(void)
 
 	g_assert_nonnull(sockets);
 	g_assert_cmpuint(sockets->len, ==, 4 + 3 + 1);
+	g_assert_cmpuint(g_array_index(sockets, struct net_socket, 0).queued, ==, 5);
 	g_assert_cmpuint(g_array_index(sockets, struct net_socket, 1).inode, ==, 12);
 	g_assert_true(net_table_has_port(sockets, 53));
 	g_assert_true(net_table_has_port(sockets, 0x138b));
@@ -155,11 +161,58 @@ static void test_text(void)
 	g_assert_false(net_end_is_any(&six));
 }
 
+static uint64_t inode_of(int fd)
+{
+	struct stat st;
+
+	g_assert_cmpint(fstat(fd, &st), ==, 0);
+	return st.st_ino;
+}
+
+/* One connection is accepted, one waits. */
+static void test_unix(void)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0), fd[2], accepted;
+
+	g_snprintf(at.sun_path + 1, sizeof(at.sun_path) - 1, "offcpu-test-%d", getpid());
+	g_assert_cmpint(bind(listener, (const struct sockaddr *)&at, sizeof(at)), ==, 0);
+	g_assert_cmpint(listen(listener, 5), ==, 0);
+	for (int i = 0; i < 2; i++) {
+		fd[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+		g_assert_cmpint(connect(fd[i], (const struct sockaddr *)&at, sizeof(at)), ==, 0);
+	}
+	accepted = accept(listener, NULL, NULL);
+	g_assert_cmpint(accepted, >=, 0);
+
+	g_autoptr(GArray) sockets = unix_table_new();
+	const struct unix_socket *there = unix_table_find(sockets, inode_of(listener));
+	const struct unix_socket *first = unix_table_find(sockets, inode_of(fd[0]));
+	const struct unix_socket *second = unix_table_find(sockets, inode_of(fd[1]));
+
+	if (there && first && second) {
+		g_assert_true(there->listens);
+		g_assert_cmpuint(there->queued, ==, 1);
+		g_assert_cmpstr(there->name + 1, ==, at.sun_path + 1);
+		g_assert_cmpuint(first->peer, ==, inode_of(accepted));
+		g_assert_cmpstr(unix_table_find(sockets, first->peer)->name, ==, there->name);
+		g_assert_cmpstr(first->name, ==, "");
+		g_assert_cmpuint(second->peer, ==, 0);
+	} else {
+		g_test_skip("this kernel does not answer for Unix sockets");
+	}
+	for (int i = 0; i < 2; i++)
+		close(fd[i]);
+	close(accepted);
+	close(listener);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/net_table/lines", test_lines);
 	g_test_add_func("/net_table/ends", test_ends);
 	g_test_add_func("/net_table/text", test_text);
+	g_test_add_func("/net_table/unix", test_unix);
 	return g_test_run();
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <glib/gstdio.h>
@@ -318,6 +319,50 @@ static void test_upstream(struct fixture *x, gconstpointer data)
 	check(object_of(x, &other), OBJECT_EPOLL, "1 socket (fd 8 of waiter)", 0);
 }
 
+static void add_socket(const struct fixture *x, uint32_t pid, int fd, int of)
+{
+	struct stat st;
+
+	g_assert_cmpint(fstat(of, &st), ==, 0);
+	g_autofree char *link = g_strdup_printf("socket:[%" PRIu64 "]", (uint64_t)st.st_ino);
+	g_autofree char *info = g_strdup_printf("ino:\t%" PRIu64 "\n", (uint64_t)st.st_ino);
+
+	add_fd(x, pid, fd, link, info);
+}
+
+/* The same by a Unix socket, of a loop that has clients; without any it may be one to a bus, which asks for nothing. */
+static void test_upstream_unix(struct fixture *x, gconstpointer data)
+{
+	static const char table[] =
+		"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 900 1\n"
+		"   2: 0100007F:1F90 0100007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 902 1\n";
+	struct offcpu_rec_target rec = record_of(x, 7, 0, 51), other = record_of(x, 8, 0, 51);
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	(void)data;
+	g_snprintf(at.sun_path + 1, sizeof(at.sun_path) - 1, "offcpu-targets-%d", getpid());
+	socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(at.sun_path + 1));
+	g_assert_cmpint(bind(listener, (const struct sockaddr *)&at, bytes), ==, 0);
+	g_assert_cmpint(listen(listener, 5), ==, 0);
+	g_assert_cmpint(connect(client, (const struct sockaddr *)&at, bytes), ==, 0);
+	int accepted = accept(listener, NULL, NULL);
+	g_autofree char *name = g_strdup_printf("2 sockets (fd 7 of waiter) -> @%s (other; end)", at.sun_path + 1);
+
+	g_assert_cmpint(accepted, >=, 0);
+	add_fd(x, 70, 7, "anon_inode:[eventpoll]", "ino:\t51\ntfd:        9 events: 1\ntfd:       10 events: 1\n");
+	add_fd(x, 70, 9, "socket:[902]", "");
+	add_socket(x, 70, 10, client);
+	add_fd(x, 70, 8, "anon_inode:[eventpoll]", "ino:\t51\ntfd:       10 events: 1\n");
+	add_socket(x, 80, 4, accepted);
+	write_file(x, "70/net", "tcp", table);
+	check(object_of(x, &rec), OBJECT_EPOLL, name, 80);
+	check(object_of(x, &other), OBJECT_EPOLL, "1 socket (fd 8 of waiter)", 0);
+	close(accepted);
+	close(client);
+	close(listener);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -328,7 +373,7 @@ int main(int argc, char **argv)
 		{ "/targets/forgets", test_forgets },
 		{ "/targets/events", test_events }, { "/targets/child_and_set", test_child_and_set }, { "/targets/fault", test_fault },
 		{ "/targets/hostile", test_hostile }, { "/targets/frames", test_frames },
-		{ "/targets/upstream", test_upstream },
+		{ "/targets/upstream", test_upstream }, { "/targets/upstream_unix", test_upstream_unix },
 	};
 
 	g_test_init(&argc, &argv, NULL);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/backlog.h"
+
+#include "explain/sentence.h"
+#include "explain/text.h"
+#include "profile/limits.h"
+
+#define BUSY_SHARE 2	/* of the workers' time: whoever mostly rests was only just sent these connections */
+
+/* Threads of these processes that are of the finding's name mostly do not wait for work. */
+static bool is_busy(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	uint64_t row_ns = row->time_ns, threads_ns = 0;
+
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		if (profile_thread(p, i)->process == row->process)
+			threads_ns = MAX(threads_ns, thread_observed_ns(profile_thread(p, i)));
+	return row->threads_cnt && row_ns / row->threads_cnt >= threads_ns / BUSY_SHARE;
+}
+
+/* Processes that share a socket, as a master and its workers do, are told of once. */
+static bool is_told(const struct findings *f, const struct profile_limit *l)
+{
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
+		const struct profile_limit *other = g_array_index(f->rows, struct finding, i).backlog;
+
+		if (other && other->text == l->text)
+			return true;
+	}
+	return false;
+}
+
+void backlog_find(struct findings *f)
+{
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX) && f->profile->limits->len; i++) {
+		struct finding *row = &g_array_index(f->rows, struct finding, i);
+		const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
+		const struct profile_limit *l = profile_find_limit(f->profile, LIMIT_BACKLOG, t->pid, 0);
+
+		if (l && !row->busy && row->reason != REASON_CPU_QUEUE && !is_told(f, l) && is_busy(f, row))
+			row->backlog = l;
+	}
+}
+
+void backlog_append_evidence(GString *s, const struct finding *row)
+{
+	const char *where;
+	uint32_t cnt = limit_backlog_read(row->backlog, &where);
+
+	if (!cnt)
+		return;
+	g_string_append(s, "; as the recording ended ");
+	text_thousands(s, cnt);
+	g_string_append(s, " connections at ");
+	text_safe_cut(s, where, FINDING_NAME_COLUMNS);
+	g_string_append(s, " waited to be accepted");
+}
+
+const char *backlog_advice(const struct finding *row)
+{
+	return row->backlog && row->reason == REASON_NETWORK_RECEIVE && !row->limit.limit ?
+		       "Requests queue, as all that accept them are busy with this: shorten it, or have more of them (workers, children)." :
+		       NULL;
+}
