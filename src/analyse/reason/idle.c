@@ -55,6 +55,7 @@ struct ended {
 	uint64_t others_ns; /* other processes, interrupts */
 	uint64_t upstream_ns; /* of it: whom the loop has asked */
 	uint64_t broadcast_ns; /* by threads that woke it from a broadcast */
+	uint64_t notice_ns; /* by a server that passed on what its client listens for */
 };
 
 struct role_facts {
@@ -76,6 +77,7 @@ struct finder {
 	uint16_t *depth; /* of each user node: functions of the program on its path */
 	struct ended *ended; /* of each wait */
 	struct ended *of_object; /* of each object: of all waits for it */
+	struct ended *of_place; /* of each user node: of all threads that wait there */
 	bool is_whole; /* the machine */
 };
 
@@ -209,8 +211,27 @@ static bool is_asked(const struct object *o, const struct waker *waker)
 	       (len && !strncmp(name + 2, waker->comm, len) && (name[2 + len] == ')' || name[2 + len] == ' '));
 }
 
+/* What is known of each waker. */
+struct waker_facts {
+	bool is_broadcast, is_notice;
+};
+
+static struct waker_facts *waker_facts_new(const struct profile *p)
+{
+	static const char *const notices[] = { "ProcessNotifyInterrupt", NULL }; /* PostgreSQL's LISTEN */
+	struct waker_facts *facts = g_new0(struct waker_facts, (gsize)p->wakers->len + 1);
+
+	for (uint32_t i = 0; i < p->wakers->len; i++) {
+		const struct waker *waker = profile_get_waker(p, i);
+
+		facts[i].is_broadcast = waker_is_broadcast(p, waker);
+		facts[i].is_notice = waker->user && profile_stack_names(p, waker->user, notices);
+	}
+	return facts;
+}
+
 /* One kind of waker of a wait row. */
-static void count_wake(struct finder *f, const struct wake *wake, const uint32_t *threads, const bool *broadcasts)
+static void count_wake(struct finder *f, const struct wake *wake, const uint32_t *threads, const struct waker_facts *facts)
 {
 	const struct waker *waker = profile_get_waker(f->p, wake->waker);
 	uint32_t sleeper = profile_wait(f->p, wake->wait)->thread, by = threads[wake->waker];
@@ -228,8 +249,10 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 		e->others_ns += ns;
 	if (!waker->irq && is_asked(profile_wait_object(f->p, profile_wait(f->p, wake->wait)), waker))
 		e->upstream_ns += ns;
-	if (broadcasts[wake->waker])
+	if (facts[wake->waker].is_broadcast)
 		e->broadcast_ns += ns;
+	if (facts[wake->waker].is_notice)
+		e->notice_ns += ns;
 }
 
 static void add_ended(struct ended *sum, const struct ended *e)
@@ -239,20 +262,21 @@ static void add_ended(struct ended *sum, const struct ended *e)
 	sum->timer_ns += e->timer_ns;
 	sum->others_ns += e->others_ns;
 	sum->upstream_ns += e->upstream_ns;
+	sum->notice_ns += e->notice_ns;
 }
 
 static void find_ended(struct finder *f)
 {
 	const struct profile *p = f->p;
 	g_autofree uint32_t *threads = actors_threads_of_wakers(p);
-	g_autofree bool *broadcasts = g_new0(bool, (gsize)p->wakers->len + 1);
+	g_autofree struct waker_facts *facts = waker_facts_new(p);
 
-	for (uint32_t i = 0; i < p->wakers->len; i++)
-		broadcasts[i] = waker_is_broadcast(p, profile_get_waker(p, i));
 	for (guint i = 0; i < p->wakes->len; i++)
-		count_wake(f, profile_wake(p, i), threads, broadcasts);
-	for (uint32_t i = 0; i < p->waits->len; i++)
+		count_wake(f, profile_wake(p, i), threads, facts);
+	for (uint32_t i = 0; i < p->waits->len; i++) {
 		add_ended(&f->of_object[profile_wait(p, i)->object], &f->ended[i]);
+		add_ended(&f->of_place[profile_wait(p, i)->user], &f->ended[i]);
+	}
 }
 
 /* Only these have a beginning to count from. */
@@ -387,7 +411,10 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 
 	if (depth > facts->base_depth || is_disturbed(f, i))
 		return IDLE_NOT;
-	if (is_timed(f, i) && per_second(f, w) >= (is_only_timed(e) ? SLEEPS_PER_S : LOOKS_PER_S_EPOLL))
+	/* one consumer may get nothing for a while, where others at its place do */
+	bool is_signalled = !is_only_timed(&f->of_place[w->user]);
+
+	if (is_timed(f, i) && per_second(f, w) >= (is_signalled ? LOOKS_PER_S_EPOLL : SLEEPS_PER_S))
 		return IDLE_NOT;
 	if (all)
 		return e->peers_ns >= all / 2 || depth > facts->work_depth ? IDLE_NOT
@@ -571,7 +598,7 @@ static enum idle_kind decide(const struct finder *f, uint32_t i)
 	return kind ? kind : at_rest(f, i);
 }
 
-/* Of the main thread of a process, which serves alone: is nearly all of its time idle? False: it was not recorded. */
+/* Of the main thread of a process, which works alone: is nearly all of its time idle? False: it was not recorded. */
 static bool is_at_leisure(const struct finder *f, uint32_t pid)
 {
 	uint64_t idle_ns = 0, observed_ns = 0;
@@ -582,7 +609,7 @@ static bool is_at_leisure(const struct finder *f, uint32_t pid)
 	for (uint32_t i = 0; i < f->p->waits->len && observed_ns; i++) {
 		const struct thread *t = profile_thread(f->p, profile_wait(f->p, i)->thread);
 
-		if (t->pid == pid && is_main(t) && f->idle[i])
+		if (t->pid == pid && is_main(t) && (f->idle[i] == IDLE_LOOP || f->idle[i] == IDLE_POOL))
 			idle_ns += profile_wait(f->p, i)->blocked_ns;
 	}
 	return observed_ns && idle_ns > observed_ns - observed_ns / SERVER_BUSY_SHARE;
@@ -590,19 +617,42 @@ static bool is_at_leisure(const struct finder *f, uint32_t pid)
 
 /*
  * A server that keeps all in memory answers at once. Where it does not, and has nothing to do meanwhile, the command was
- * one that waits for work (BRPOP, SUBSCRIBE), whatever the client's functions are called.
+ * one that waits for work (BRPOP, SUBSCRIBE), whatever the client's functions are called. So does who reads from a pipe
+ * what a program writes that has nothing to do itself, as `tail -F`.
  */
+static bool may_be_withheld(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct object *o = profile_wait_object(f->p, w);
+
+	if (f->idle[i] || !o || !o->pid || w->state == 'R' || w->blocked_ns / MAX(w->count, 1) < WITHHELD_NS)
+		return false;
+	if (f->reason[i] == REASON_PIPE)
+		return o->pid != profile_thread(f->p, w->thread)->pid &&
+		       g_str_has_prefix(plumbing_syscall(f->pl, w), "read");
+	return f->rule[i] && g_str_has_prefix(f->rule[i]->name, RULES_MEMORY_SERVER);
+}
+
+/* It listens for notices; a wait that goes on as the recording ends is as the others of its place. */
+static bool is_listener(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct ended *e = ended_sum(&f->ended[i]) ? &f->ended[i] : &f->of_place[w->user];
+
+	return f->reason[i] == REASON_NETWORK_RECEIVE && w->user && e->notice_ns > ended_sum(e) / 2;
+}
+
 static void find_withheld(struct finder *f)
 {
 	uint32_t asked = 0;
 	bool at_leisure = false;
 
 	for (uint32_t i = 0; i < f->p->waits->len; i++) {
-		const struct wait *w = profile_wait(f->p, i);
-		const struct object *o = profile_wait_object(f->p, w);
+		const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
 
-		if (f->idle[i] || !f->rule[i] || !g_str_has_prefix(f->rule[i]->name, RULES_MEMORY_SERVER) || !o ||
-		    !o->pid || w->state == 'R' || w->blocked_ns / MAX(w->count, 1) < WITHHELD_NS)
+		if (is_listener(f, i))
+			f->idle[i] = IDLE_POOL;
+		if (!may_be_withheld(f, i))
 			continue;
 		if (o->pid != asked)
 			at_leisure = is_at_leisure(f, o->pid);
@@ -629,6 +679,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	f.depth = depths_new(p, pl);
 	f.ended = g_new0(struct ended, (gsize)p->waits->len + 1);
 	f.of_object = g_new0(struct ended, (gsize)p->objects->len + 1);
+	f.of_place = g_new0(struct ended, (gsize)p->nodes->len + 1);
 	find_ended(&f);
 	find_facts(&f);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
@@ -650,5 +701,6 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	g_free(f.depth);
 	g_free(f.ended);
 	g_free(f.of_object);
+	g_free(f.of_place);
 	roles_free(f.roles);
 }

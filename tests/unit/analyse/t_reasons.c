@@ -428,6 +428,30 @@ static void test_withheld(void)
 	}
 }
 
+/* Who listens for notices of PostgreSQL, and who reads what an idle program writes: tail -F | awk. */
+static void test_nothing_to_say(void)
+{
+	struct maker m = maker_new("process 1,2,3");
+	uint32_t server = thread_of(m.p, 1, 1, "postgres", 0), client = thread_of(m.p, 2, 2, "app", 0);
+	uint32_t tail = thread_of(m.p, 3, 3, "tail", 0), follow, waits[4];
+
+	for (int i = 0; i < 3; i++)
+		waits[i] = wait_of(m.p, client, 'S', i == 2 ? "main@app query@app recv@libc.so.6" : "main@app take@app recv@libc.so.6",
+				   RECV, 10 + (uint64_t)i);
+	woken_by(m.p, waits[0], server, "PostgresMain@postgres ProcessNotifyInterrupt@postgres secure_write@postgres");
+	woken_by(m.p, waits[2], server, "PostgresMain@postgres secure_write@postgres");
+	follow = wait_of(m.p, tail, 'S', "main@tail poll@libc.so.6", POLL, 950);
+	woken_by(m.p, follow, server, "");
+	waits[3] = wait_of(m.p, thread_of(m.p, 4, 4, "awk", 0), 'S', "main@awk read@libc.so.6",
+			   "__x64_sys_read@[kernel] pipe_read@[kernel]", 50);
+	wait_for(m.p, waits[3], OBJECT_PIPE, "pipe (tail)", 3);
+	struct reasons *r = reasons_new(m.p, NULL);
+	for (int i = 0; i < 4; i++)
+		g_assert_cmpint(reasons_idle(r, waits[i]), ==, i == 2 ? IDLE_NOT : IDLE_POOL);
+	reasons_free(r);
+	profile_free(m.p);
+}
+
 /* A master that waits for any of its workers all the time; a lone program waits for what it started. */
 static void test_master(void)
 {
@@ -835,6 +859,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/starved", test_starved);
 	g_test_add_func("/reasons/retries", test_retries);
 	g_test_add_func("/reasons/withheld", test_withheld);
+	g_test_add_func("/reasons/nothing-to-say", test_nothing_to_say);
 	g_test_add_func("/reasons/master", test_master);
 	g_test_add_func("/reasons/main", test_main);
 	g_test_add_func("/reasons/sleeps", test_sleeps);
