@@ -8,6 +8,7 @@
 #include "cmd/cmd_io.h"
 #include "cmd/file_text.h"
 #include "cmd/io_json.h"
+#include "cmd/io_limits.h"
 #include "cmd/run.h"
 #include "io/file.h"
 
@@ -52,10 +53,12 @@ static void print_result(struct file_io *f, const struct io_options *o)
 	struct file_result r;
 
 	file_io_result(f, &r);
-	if (o->json)
+	if (o->json) {
 		io_json_files(text, &r, o->slower_ns, o->by_stack);
-	else
+	} else {
 		file_text(text, &r, &options);
+		io_limits_append(text, "/proc", o->processes);
+	}
 	file_result_clear(&r);
 	fputs(text->str, stdout);
 }
