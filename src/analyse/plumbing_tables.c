@@ -249,7 +249,7 @@ static const struct rule tail_rules[] = {
 	{ "do_epoll_wait", "epoll_wait" }, { "do_sys_poll", "poll" }, { "core_sys_select", "select" },
 	{ "do_futex", "futex" }, { "hrtimer_nanosleep", "nanosleep" }, { "do_sys_openat2", "openat" },
 	{ "do_group_exit", "exit_group" }, { "do_sigtimedwait", "rt_sigtimedwait" }, { "sigsuspend", "rt_sigsuspend" },
-	{ "ksys_mmap_pgoff", "mmap" }, { "do_fsync", "fsync" },
+	{ "ksys_mmap_pgoff", "mmap" }, { "vm_mmap_pgoff", "mmap" }, { "__vm_munmap", "munmap" }, { "do_fsync", "fsync" },
 	{ "do_msgrcv", "msgrcv" }, { "do_msgsnd", "msgsnd" }, { "do_mq_timedreceive", "mq_timedreceive" },
 	{ "do_mq_timedsend", "mq_timedsend" }, { "do_semtimedop", "semtimedop" }, { "__do_semtimedop", "semtimedop" },
 	{ "do_io_getevents", "io_getevents" }, { "do_splice", "splice" },

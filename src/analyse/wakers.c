@@ -3,7 +3,11 @@
 
 #include <math.h>
 
+#include "base/hash.h"
+
 #define CONNECTION_THREADS 8
+#define EPOLL_SETS 8
+#define IN_VAIN_NS 100000 /* as storms have it: less CPU time than that after a wakeup */
 
 struct wakes_by_wait *wakes_by_wait_new(const struct profile *p)
 {
@@ -183,4 +187,39 @@ bool wakers_are_connections(const struct profile *p, const char *process)
 		g_hash_table_add(threads, GUINT_TO_POINTER(thread));
 	}
 	return by_connections > all / 2 && g_hash_table_size(threads) >= CONNECTION_THREADS;
+}
+
+/* (waker, epoll set) that were met; true: the first time */
+static bool is_new_pair(GHashTable *seen, uint32_t waker, uint32_t object)
+{
+	uint64_t pair = (uint64_t)waker << 32 | object;
+
+	return !g_hash_table_contains(seen, &pair) && g_hash_table_add(seen, g_memdup2(&pair, sizeof(pair)));
+}
+
+bool wakers_watch_apart(const struct profile *p, const char *process)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	g_autofree uint32_t *sets = g_new0(uint32_t, (gsize)p->wakers->len + 1);
+	uint64_t all = 0, apart = 0, on_cpu_ns = 0;
+
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		const struct wait *w = profile_wait(p, wake->wait);
+		const struct object *o = profile_wait_object(p, w);
+
+		if (profile_thread(p, w->thread)->process == process && o && o->kind == OBJECT_EPOLL)
+			sets[wake->waker] += is_new_pair(seen, wake->waker, w->object);
+	}
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+
+		if (profile_thread(p, profile_wait(p, wake->wait)->thread)->process != process)
+			continue;
+		all += wake->count;
+		apart += sets[wake->waker] >= EPOLL_SETS ? wake->count : 0;
+	}
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		on_cpu_ns += profile_thread(p, i)->process == process ? profile_thread(p, i)->on_cpu_ns : 0;
+	return apart > all / 2 && on_cpu_ns / IN_VAIN_NS < all;
 }

@@ -9,6 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/cmd_io.h"
 #include "cmd/io_json.h"
+#include "cmd/io_limits.h"
 #include "cmd/io_text.h"
 #include "cmd/run.h"
 #include "cmd/stop.h"
@@ -205,6 +206,7 @@ static void print_result(struct block_io *b, const struct io_options *o)
 		if (o->slower)
 			g_string_append_c(text, '\n');
 		io_text(text, &r, &text_options);
+		io_limits_append(text, "/proc", o->processes);
 		fputs(text->str, stdout);
 	}
 	block_result_clear(&r);

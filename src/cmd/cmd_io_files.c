@@ -8,6 +8,7 @@
 #include "cmd/cmd_io.h"
 #include "cmd/file_text.h"
 #include "cmd/io_json.h"
+#include "cmd/io_limits.h"
 #include "cmd/run.h"
 #include "io/file.h"
 
@@ -57,6 +58,7 @@ static void print_result(struct file_io *f, const struct io_options *o)
 		io_print_json(text, o);
 	} else {
 		file_text(text, &r, &options);
+		io_limits_append(text, "/proc", o->processes);
 		fputs(text->str, stdout);
 	}
 	file_result_clear(&r);

@@ -47,6 +47,7 @@ struct finding_limit {
 	/* of LIMIT_CPUS: of how many of its threads; whether all may use the same CPUs as that one */
 	uint32_t threads_cnt;
 	bool is_same;
+	bool is_others; /* and they ran there for less than half of the window */
 	/* of LIMIT_POOL, as the sockets tell: pool.h */
 	struct limit_pool pool;
 	double waiting; /* requests that wait for the process, on average */

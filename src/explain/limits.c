@@ -11,7 +11,7 @@ static struct finding_limit cpus_of(const struct findings *f, const struct findi
 {
 	const struct profile *p = f->profile;
 	struct finding_limit found = { .is_same = true };
-	uint64_t ns = 0;
+	uint64_t ns = 0, on_cpu_ns = 0;
 
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
@@ -26,7 +26,9 @@ static struct finding_limit cpus_of(const struct findings *f, const struct findi
 		found.is_same = found.is_same && l->text == found.limit->text;
 		found.threads_cnt++;
 		ns += t->runnable_ns + t->preempted_ns;
+		on_cpu_ns += t->on_cpu_ns;
 	}
+	found.is_others = found.is_same && on_cpu_ns < p->info.duration_ns / 2;
 	return ns > row->time_ns / 2 ? found : (struct finding_limit){ 0 };
 }
 
@@ -59,6 +61,7 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 		return found;
 	case REASON_MEMORY_SWAP:
 	case REASON_MEMORY_RECLAIM:
+	case REASON_MEMORY_FILE:
 		found.limit = profile_find_limit(f->profile, LIMIT_MEMORY, pid, 0);
 		break;
 	case REASON_STOPPED:
@@ -68,7 +71,6 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 	case REASON_DISK_READ:
 	case REASON_DISK_WRITE:
 	case REASON_DISK_SYNC:
-	case REASON_MEMORY_FILE:
 		break;
 	default:
 		found.limit = stopped_peer(f, row);

@@ -28,11 +28,17 @@ static const char *advice_of_limit(const struct finding *row)
 	case LIMIT_STOPPED:
 		return "A stopped process answers nobody: continue it (kill -CONT), or detach its debugger.";
 	case LIMIT_CPUS:
+		if (row->limit.is_others)
+			return "They ran little there, so others hold these CPUs: see who (record --runq-blame), or let these threads use "
+			       "others, too (taskset, cpuset, sched_setaffinity).";
 		return "They may not use the other CPUs (taskset, cpuset, sched_setaffinity): let them, or run fewer.";
 	case LIMIT_DISK:
 		return "If it is at that limit raise it, or read and write less; if not see which device is slow: "
 		       "offcpu io.";
 	case LIMIT_MEMORY:
+		if (row->reason == REASON_MEMORY_FILE)
+			return "Pages of files go when that is full: if these were read before (workingset_refault_file in its memory.stat "
+			       "grows) raise that limit, or map less; if not warm the file before.";
 		return "Raise that limit, or use less memory.";
 	case LIMIT_POLICY:
 		return g_str_has_prefix(l->text, "SCHED_DEADLINE") ?
@@ -176,6 +182,13 @@ static const char *advice_of_queue(const struct findings *f)
 				 "See who held the CPUs (record --runq-blame): if none was free add CPUs or run fewer.";
 }
 
+static bool is_of_team(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && row->reason == rule->reason && g_strcmp0(rule->protocol, "OpenMP") == 0;
+}
+
 static bool is_of_resolver(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
@@ -213,6 +226,10 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 {
 	if (row->deadlock)
 		return advice_of_deadlock(row);
+	if (row->never_let_go && row->reason == REASON_LOCK_RWLOCK)
+		return "Nobody gave it to this waiter while this was recorded: readers that overlap starve a writer "
+		       "(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP), or whoever holds it is stuck. See what its other threads do: "
+		       "`offcpu report --full`.";
 	if (row->never_let_go || sentence_is_ended_by_kill(f, row))
 		return "Nobody let go of it while this was recorded: a deadlock, or whoever holds it is stuck. See what its other "
 		       "threads wait for: `offcpu report --full`.";
@@ -223,6 +240,9 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->reason == REASON_CPU_QUEUE && !row->is_yield && wakers_are_connections(f->profile, row->process))
 		return "Most of its wakings are by connections that come in, which many threads wait for: record --storms tells "
 		       "how many wake in vain. EPOLLEXCLUSIVE or SO_REUSEPORT wakes one for each.";
+	if (row->reason == REASON_CPU_QUEUE && !row->is_yield && wakers_watch_apart(f->profile, row->process))
+		return "Most of its wakings are by events that go to many epoll sets: record --storms tells how many wake in vain. "
+		       "EPOLLEXCLUSIVE, or one set for all threads, wakes one for each.";
 	if (row->reason == REASON_CPU_QUEUE && !row->is_yield)
 		return advice_of_queue(f);
 	if (sentence_is_for_cpu(row))
@@ -240,10 +260,16 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->is_fork)
 		return "fork() takes the longer the more memory its process has: start programs with posix_spawn() or vfork(), or from a "
 		       "small process.";
+	if (row->clock_ns > row->time_ns / 2 && !is_of_rule(f, row))
+		return "It only sleeps, the same time again and again: a clock that ticks may stay as it is. If it looks whether "
+		       "something has come, wait for that instead.";
 	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns)
 		return row->by.does == REASON_ON_CPU ?
 			       "The child computes: a CPU profile of it tells more." :
 			       "The child is in this recording, too: look at what it waits for.";
+	if (is_of_team(f, row) && row->by.does == REASON_CPU_QUEUE && row->by.does_ns > row->by.off_cpu_ns / 2)
+		return "The others wait for a CPU themselves: fewer threads (OMP_NUM_THREADS), or CPUs that others leave free. "
+		       "If one of them has more to do, share out better (schedule(dynamic)).";
 	if (is_of_resolver(f, row))
 		return advice_of_resolver(f, row);
 	if (has_repeated_syn(row))

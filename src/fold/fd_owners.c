@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/opener.h"
+#include "base/proc_status.h"
 
 struct owner {
 	uint64_t ino;
@@ -127,6 +128,15 @@ static guint first_of(const struct fd_owners *o, uint64_t ino)
 	return from;
 }
 
+static bool has_one_thread(const struct fd_owners *o, uint32_t pid)
+{
+	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/status", o->proc_dir, pid);
+	size_t len;
+	g_autofree char *status = opener_text(path, OPENER_TEXT_MAX, &len);
+
+	return status && proc_status_number(status, "Threads") == 1;
+}
+
 uint32_t fd_owners_find(const struct fd_owners *o, uint64_t ino, unsigned access, uint32_t waiter, unsigned *ret_others)
 {
 	uint32_t found = 0, last = 0;
@@ -141,13 +151,18 @@ uint32_t fd_owners_find(const struct fd_owners *o, uint64_t ino, unsigned access
 		if (!(one->access & access) || one->pid == last)
 			continue;
 		last = one->pid;
-		has_waiter |= one->pid == waiter;
+		if (one->pid == waiter) {
+			has_waiter = true;
+			continue;
+		}
 		cnt++;
 		if (!found)
 			found = one->pid;
 	}
-	*ret_others = cnt && !has_waiter ? cnt - 1 : 0;
-	return has_waiter ? waiter : found;
+	if (has_waiter && (!found || !has_one_thread(o, waiter)))
+		cnt = 0, found = waiter;
+	*ret_others = cnt ? cnt - 1 : 0;
+	return found;
 }
 
 char *fd_owners_name(const struct fd_owners *o, uint32_t pid)

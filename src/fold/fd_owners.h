@@ -27,7 +27,8 @@ bool fd_owners_read(struct fd_owners *o, bool now);
 
 /*
  * A process with that inode open for one of `access` (enum fd_access), and how many others; 0: none that is known.  If
- * `waiter` itself is one it is that: it talks to itself, and the others were forked with its descriptors.
+ * `waiter` itself is one, and has threads that may be who it waits for, it is that: it talks to itself, and the others
+ * were forked with its descriptors.  A process of one thread waits for another: it has only not closed that end.
  */
 uint32_t fd_owners_find(const struct fd_owners *o, uint64_t ino, unsigned access, uint32_t waiter,
 			unsigned *ret_others);

@@ -18,8 +18,8 @@
 #define DISK_SHARE 100	/* of the window: a process waits for its disk or memory often enough */
 
 /*
- * What a process waited for: in uninterruptible sleep, for a CPU, and where what is frozen may stand; or others for it:
- * at the other end of a socket.
+ * What a process waited for: in uninterruptible sleep or for asynchronous I/O, for a CPU, and where what is frozen may
+ * stand; or others for it: at the other end of a socket.
  */
 struct process {
 	uint32_t pid;
@@ -175,6 +175,14 @@ static bool may_be_frozen(const struct profile *p, const struct wait *w)
 	return w->state == 'T' || profile_stack_names(p, w->kernel, functions);
 }
 
+/* It waits for the disk asleep as for anything else. */
+static bool collects_io(const struct profile *p, const struct wait *w)
+{
+	static const char *const functions[] = { "read_events", "io_cqring_wait", NULL };
+
+	return w->state == 'S' && profile_stack_names(p, w->kernel, functions);
+}
+
 static GArray *processes_new(const struct profile *p)
 {
 	GArray *processes = g_array_new(FALSE, FALSE, sizeof(struct process));
@@ -188,7 +196,7 @@ static GArray *processes_new(const struct profile *p)
 			continue;
 		struct process *one = process_of(processes, index, t->pid);
 
-		one->disk_ns += w->state == 'D' ? w->blocked_ns : 0;
+		one->disk_ns += w->state == 'D' || collects_io(p, w) ? w->blocked_ns : 0;
 		one->queue_ns += w->runnable_ns + w->preempted_ns;
 		if (w->blocked_ns > p->info.duration_ns / DISK_SHARE && may_be_frozen(p, w))
 			one->frozen_ns += w->blocked_ns;

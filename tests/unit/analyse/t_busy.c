@@ -3,6 +3,7 @@
 
 #include "../fixture.h"
 #include "explain/findings.h"
+#include "explain/sentence.h"
 #include "profile/limits.h"
 #include "../parts.h"
 #include "render/text/first.h"
@@ -178,6 +179,14 @@ static void assert_told(struct profile *p, const char *where, const char *text)
 	findings_free(f);
 }
 
+static void assert_advice(struct profile *p, const char *text)
+{
+	struct findings *f = findings_new(p, NULL);
+
+	g_assert_true(g_str_has_prefix(sentence_advice(f, &g_array_index(f->rows, struct finding, 0)), text));
+	findings_free(f);
+}
+
 /* What held threads up from outside is told with what they waited for. */
 static void test_limits(void)
 {
@@ -188,6 +197,10 @@ static void test_limits(void)
 		profile_add_limit(p, LIMIT_CPUS, 10, 10 + i, "1");
 	}
 	assert_told(p, "evidence", "; 4 of its threads may use only CPU 1");
+	assert_advice(p, "They may not use the other CPUs");
+	for (uint32_t i = 0; i < 4; i++)	/* then it is somebody else who holds that CPU */
+		g_array_index(p->threads, struct thread, i).on_cpu_ns = 20 * MS;
+	assert_advice(p, "They ran little there, so others hold these CPUs");
 	profile_free(p);
 	p = window_new();
 	add_wait(p, runner(p, 10, "load"), 'D', 9, 100, "main@load load_page@load read@libc.so.6",

@@ -258,6 +258,9 @@ static void test_clock(void)
 
 		g_assert_cmpint(first->reason, ==, i == STALL ? REASON_DISK_READ : REASON_SLEEP);
 		g_assert_cmpint(first->clock_ns > 0, ==, i == ALONE);
+		if (i == ALONE || i == IRREGULAR)
+			g_assert_true(g_str_has_prefix(sentence_advice(e->findings, first),
+						       i == ALONE ? "It only sleeps" : "Remove the sleep"));
 		explanation_free(e);
 		profile_free(p);
 	}
@@ -651,6 +654,36 @@ static void test_futex_advice(void)
 	}
 }
 
+/* Sets of their own that one thread wakes may all watch one file; a set for all, or threads that work on, tell nothing. */
+static void test_epoll_sets(void)
+{
+	enum { APART, ONE_SET, FEW, WORKS, CASES };
+
+	for (unsigned i = 0; i < CASES; i++) {
+		struct profile *p = window_new();
+		uint32_t source = thread_of(p, 50, "feed", 100);
+
+		p->info.has_wakers = true;
+		for (uint32_t k = 0; k < (i == FEW ? 4 : 8); k++) {
+			uint32_t t = thread_of(p, 11 + k, "herd", i == WORKS ? 900 : 10);
+			g_autofree char *name = g_strdup_printf("1 pipe (fd %u of herd)", i == ONE_SET ? 3 : 3 + k);
+			const struct object set = { .kind = OBJECT_EPOLL, .operation = "", .name = name, .place = "" };
+			uint32_t w = add_wait(p, t, 'S', 1000, 5, "main@herd serve@herd epoll_wait@libc.so.6",
+					      "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]");
+
+			g_array_index(p->waits, struct wait, w).object = profile_object(p, &set) + 1;
+			woken_in(p, w, source, "main@feed write@libc.so.6", 1000, 5000);
+			add_wait(p, t, 'R', 900, 5, "main@herd serve@herd", "");
+		}
+		struct explanation *e = explanation_new(p, NULL);
+		bool is_told = strstr(headline_with(e, "waits for a CPU")->advice, "many epoll sets");
+
+		g_assert_cmpint(is_told, ==, i == APART);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* A slow peer of 45 ms is not TCP's delay, unless an interrupt ends the waits for a program of the same machine. */
 static void test_delayed_ack(void)
 {
@@ -811,6 +844,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/compile", test_compile);
 	g_test_add_func("/explain/full-pipe-of-child", test_full_pipe_of_child);
 	g_test_add_func("/explain/futex-advice", test_futex_advice);
+	g_test_add_func("/explain/epoll-sets", test_epoll_sets);
 	g_test_add_func("/explain/delayed-ack", test_delayed_ack);
 	g_test_add_func("/explain/forked-lock", test_forked_lock);
 	g_test_add_func("/explain/only-loop", test_only_loop);

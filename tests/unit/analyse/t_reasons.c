@@ -206,6 +206,15 @@ static void test_rules(void)
 		{ 'S', "main@app read@libc.so.6",
 		  "__x64_sys_read@[kernel] filemap_read@[kernel] exc_page_fault@[kernel] handle_userfault@[kernel]",
 		  REASON_DECISION, "" },
+		{ 'S', "main@app read@libc.so.6",
+		  "__x64_sys_read@[kernel] vfs_read@[kernel] userfaultfd_read_iter@[kernel]", REASON_EVENT_LOOP, "" },
+		{ 'S', "main@app open@libc.so.6",
+		  "__x64_sys_openat@[kernel] do_dentry_open@[kernel] __break_lease@[kernel]", REASON_LOCK_KERNEL, "" },
+		{ 'D', "main@app f@app mmap@libc.so.6",
+		  "vm_mmap_pgoff@[kernel] down_write_killable@[kernel] rwsem_down_write_slowpath@[kernel]",
+		  REASON_LOCK_KERNEL, "" },
+		{ 'S', "main@app system__task_primitives__operations__monotonic__timed_delayXnn@libgnarl-12.so "
+		       "pthread_cond_timedwait@libc.so.6", FUTEX, REASON_SLEEP, "" },
 		{ 'D', "main@app ioctl@libc.so.6", "__x64_sys_ioctl@[kernel] drm_wait@[kernel]", REASON_DEVICE, "" },
 		{ 'D', "main@app ioctl@libc.so.6", "__x64_sys_ioctl@[kernel] never_heard_of@[kernel]", REASON_OTHER,
 		  "" },
@@ -490,6 +499,38 @@ static void test_main(void)
 		reasons_free(r);
 		profile_free(m.p);
 	}
+}
+
+/* Who calls into OpenMP waits for its team; a worker between two regions has none of the program's functions. */
+static void test_team(void)
+{
+	struct maker m = maker_new("process 1");
+	uint32_t caller = wait_of(m.p, thread_of(m.p, 1, 1, "heat", 0), 'S',
+				  "main@heat relax@heat ?@libgomp.so.1.0.0 ?@libgomp.so.1.0.0", FUTEX, 10);
+	uint32_t worker = wait_of(m.p, thread_of(m.p, 1, 2, "heat", 0), 'S',
+				  "clone3@libc.so.6 start_thread@libc.so.6 ?@libgomp.so.1.0.0 ?@libgomp.so.1.0.0", FUTEX, 10);
+	uint32_t named = wait_of(m.p, thread_of(m.p, 1, 3, "heat", 0), 'S',
+				 "start_thread@libc.so.6 gomp_thread_start@libgomp.so.1 gomp_barrier_wait_end@libgomp.so.1",
+				 FUTEX, 10);
+	uint32_t within = wait_of(m.p, thread_of(m.p, 1, 4, "heat", 0), 'S',
+				  "start_thread@libc.so.6 gomp_thread_start@libgomp.so.1 step@heat GOMP_barrier@libgomp.so.1 "
+				  "gomp_team_barrier_wait_end@libgomp.so.1", FUTEX, 10);
+
+	uint32_t mutex = wait_of(m.p, thread_of(m.p, 1, 5, "heat", 0), 'S',
+				 "start_thread@libc.so.6 ?@libgomp.so.1.0.0 step._omp_fn.0@heat pthread_mutex_lock@libc.so.6 "
+				 "__lll_lock_wait@libc.so.6", FUTEX, 10);
+
+	for (uint32_t w = caller; w <= within; w++)	/* the worker at index 0 ends the caller's wait, it the others' */
+		woken_by(m.p, w, w == caller ? 1 : 0, "main@heat");
+	struct reasons *r = reasons_new(m.p, NULL);
+	g_assert_cmpint(reasons_idle(r, caller), ==, IDLE_NOT);
+	g_assert_cmpint(reasons_of(r, caller), ==, REASON_LOCK_OTHER);
+	g_assert_cmpint(reasons_idle(r, worker), ==, IDLE_POOL);
+	g_assert_cmpint(reasons_idle(r, named), ==, IDLE_POOL);
+	g_assert_cmpint(reasons_idle(r, within), ==, IDLE_NOT);
+	g_assert_cmpint(reasons_of(r, mutex), ==, REASON_LOCK_MUTEX);
+	reasons_free(r);
+	profile_free(m.p);
 }
 
 /* Housekeeping is idle, a library's retry sleep and a poll loop are not; whole machines have shells. */
@@ -862,6 +903,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/nothing-to-say", test_nothing_to_say);
 	g_test_add_func("/reasons/master", test_master);
 	g_test_add_func("/reasons/main", test_main);
+	g_test_add_func("/reasons/team", test_team);
 	g_test_add_func("/reasons/sleeps", test_sleeps);
 	g_test_add_func("/reasons/at-rest", test_at_rest);
 	g_test_add_func("/reasons/cut-off-sleep", test_cut_off_sleep);

@@ -105,6 +105,33 @@ static void test_version_2(void)
 	end(p);
 }
 
+/* Asynchronous I/O is collected asleep, as if nobody were held up by a disk. */
+static void test_asynchronous(void)
+{
+	static const struct {
+		const char *kernel;
+		bool is_told;
+	} cases[] = {
+		{ "__x64_sys_io_getevents@[kernel] read_events@[kernel]", true },
+		{ "__x64_sys_io_uring_enter@[kernel] io_cqring_wait@[kernel]", true },
+		{ "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", false },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new('S');
+
+		begin();
+		put("proc/self/mounts", "cgroup2 %s/cg cgroup2 rw 0 0\n", folder);
+		put("proc/10/cgroup", "0::/shop\n");
+		put("cg/shop/io.max", "7:99 rbps=max wbps=max riops=max wiops=40\n");
+		g_array_index(p->waits, struct wait, 0).kernel =
+			fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, cases[i].kernel);
+		look(p);
+		assert_limit(p, LIMIT_DISK, 0, cases[i].is_told ? "writes of 7:99 at 40 a second (io.max)" : NULL);
+		end(p);
+	}
+}
+
 static void test_version_1(void)
 {
 	struct profile *p;
@@ -339,6 +366,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/limits/version 2", test_version_2);
 	g_test_add_func("/limits/version 1", test_version_1);
+	g_test_add_func("/limits/asynchronous", test_asynchronous);
 	g_test_add_func("/limits/cpus", test_cpus);
 	g_test_add_func("/limits/peers", test_peers);
 	g_test_add_func("/limits/frozen", test_frozen);

@@ -151,7 +151,10 @@ static void test_forgets(struct fixture *x, gconstpointer data)
 	g_assert_cmpuint(fold_targets_object(x->targets, other.id), ==, 0);
 }
 
-/* It has both ends, and a child that was forked with them is not who writes. */
+/*
+ * It has both ends, and a child that was forked with them is not who writes, but where the waiter has no other thread
+ * that could: then it has only left the other end open.
+ */
 static void test_own_pipe(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_target rec = record_of(x, 3, S_IFIFO, 501);
@@ -159,7 +162,11 @@ static void test_own_pipe(struct fixture *x, gconstpointer data)
 	(void)data;
 	add_fd(x, 70, 3, "pipe:[501]", "ino:\t501\n");
 	add_fd(x, 80, 4, "pipe:[501]", "ino:\t501\n");
+	write_file(x, "70", "status", "Name:\twaiter\nThreads:\t2\n");
 	check(object_of(x, &rec), OBJECT_PIPE, "pipe from waiter", 70);
+	write_file(x, "70", "status", "Name:\twaiter\nThreads:\t1\n");
+	rec.id = x->next_id++;
+	check(object_of(x, &rec), OBJECT_PIPE, "pipe from other; end", 80);
 }
 
 static void test_sockets(struct fixture *x, gconstpointer data)
