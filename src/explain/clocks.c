@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/clocks.h"
 
+#include "explain/findings_by.h"
+
 #define TURNS_MIN 4
 #define OTHER_SHARE 20	/* of its sleep: so much a clock may wait for beside it, but for an interpreter's lock */
 #define ON_CPU_SHARE 20	/* of its time */
@@ -62,5 +64,21 @@ void clocks_find(struct findings *f)
 		if (f->blocked_in[i] && reasons_of(f->reasons, i) == REASON_SLEEP &&
 		    is_clock(&clocks[w->thread], profile_thread(p, w->thread)))
 			g_array_index(f->rows, struct finding, f->blocked_in[i] - 1).clock_ns += w->blocked_ns;
+	}
+}
+
+static bool waits_for(const struct findings *f, const struct finding *one, const struct finding *sleep)
+{
+	return finding_is_held(f, one) && one->by.does_ns && one->by.does == REASON_SLEEP && one->by.does_frame >= 0 &&
+	       one->by.does_frame == sleep->frame && (!sleep->pid || one->by.pid == sleep->pid);
+}
+
+void clocks_find_waited_for(struct findings *f)
+{
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
+		struct finding *row = &g_array_index(f->rows, struct finding, i);
+
+		for (guint k = 0; row->clock_ns && k < f->rows->len && !row->is_waited_for; k++)
+			row->is_waited_for = waits_for(f, &g_array_index(f->rows, struct finding, k), row);
 	}
 }

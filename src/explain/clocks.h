@@ -9,5 +9,7 @@
  * how much of it is theirs.  Nobody waits for them, so what others wait for ranks before.
  */
 void clocks_find(struct findings *f);
+/* Of these, where somebody waits for a lock that is held meanwhile: once it is known by whom. */
+void clocks_find_waited_for(struct findings *f);
 
 #endif

@@ -133,7 +133,8 @@ static const char *rank_reason(const struct headline *h)
 	if (row->is_told_elsewhere)
 		return "behind others, as what it waits for is in the recording, too";
 	if (row->clock_ns)
-		return "behind others, as nobody waits for it";
+		return row->is_waited_for ? "behind others, as it is told with what waits for it"
+					  : "behind others, as nobody waits for it";
 	return row->reason == REASON_CPU_QUEUE && !row->is_yield ? "behind others, as their load makes it" : NULL;
 }
 

@@ -555,6 +555,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 			add_loop_samples(&m, &g_array_index(f->rows, struct finding, i));
 	g_array_sort(f->classes, compare_classes);
 	findings_find_causes(f, m.locks);
+	clocks_find_waited_for(f);
 	if (!p->info.imported && !p->info.has_requests && !p->info.looks.rounds)
 		busy_find(f);
 	limits_find(f);

@@ -95,6 +95,7 @@ struct finding {
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, or a task for its pool, whose own time is in the recording */
 	uint64_t clock_ns; /* of threads that only sleep, the same time again and again: clocks.h */
+	bool is_waited_for; /* others wait for a lock that is held there: told with them */
 	bool is_poll_loop; /* a timer ends most of many short waits */
 	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */
 	enum finding_busy busy; /* then time_ns is what they were busy for, and no part of the time that matters */

@@ -168,10 +168,16 @@ static double busy_share(const struct profile *p)
 }
 
 /* Threads also wait for a CPU while others are free: where they last ran, or may run.  Only full CPUs are too few. */
-static const char *advice_of_queue(const struct findings *f)
+static const char *advice_of_queue(const struct findings *f, const struct finding *row)
 {
 	const struct profile_info *info = &f->profile->info;
 
+	if (wakers_are_connections(f->profile, row->process))
+		return "Most of its wakings are by connections that come in, which many threads wait for: record --storms tells "
+		       "how many wake in vain. EPOLLEXCLUSIVE or SO_REUSEPORT wakes one for each.";
+	if (wakers_watch_apart(f->profile, row->process))
+		return "Most of its wakings are by events that go to many epoll sets: record --storms tells how many wake in vain. "
+		       "EPOLLEXCLUSIVE, or one set for all threads, wakes one for each.";
 	if (busy_share(f->profile) >= CPUS_FULL)
 		return info->has_blame ? "More runnable threads than CPUs: add CPUs or run fewer." :
 					 reason_advice(REASON_CPU_QUEUE);
@@ -182,11 +188,28 @@ static const char *advice_of_queue(const struct findings *f)
 				 "See who held the CPUs (record --runq-blame): if none was free add CPUs or run fewer.";
 }
 
+static const char *advice_of_stuck(const struct finding *row)
+{
+	return row->never_let_go && row->reason == REASON_LOCK_RWLOCK ?
+		       "Nobody gave it to this waiter while this was recorded: readers that overlap starve a writer "
+		       "(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP), or whoever holds it is stuck. See what its other threads "
+		       "do: `offcpu report --full`." :
+		       "Nobody let go of it while this was recorded: a deadlock, or whoever holds it is stuck. See what its other "
+		       "threads wait for: `offcpu report --full`.";
+}
+
 static bool is_of_team(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
 	return rule && row->reason == rule->reason && g_strcmp0(rule->protocol, "OpenMP") == 0;
+}
+
+static const char *advice_of_clock(const struct finding *row)
+{
+	return row->is_waited_for ? "Others wait meanwhile for a lock that it holds: do not sleep there." :
+				    "It only sleeps, the same time again and again: a clock that ticks may stay as it is. If it looks "
+				    "whether something has come, wait for that instead.";
 }
 
 static bool is_of_resolver(const struct findings *f, const struct finding *row)
@@ -226,25 +249,14 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 {
 	if (row->deadlock)
 		return advice_of_deadlock(row);
-	if (row->never_let_go && row->reason == REASON_LOCK_RWLOCK)
-		return "Nobody gave it to this waiter while this was recorded: readers that overlap starve a writer "
-		       "(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP), or whoever holds it is stuck. See what its other threads do: "
-		       "`offcpu report --full`.";
 	if (row->never_let_go || sentence_is_ended_by_kill(f, row))
-		return "Nobody let go of it while this was recorded: a deadlock, or whoever holds it is stuck. See what its other "
-		       "threads wait for: `offcpu report --full`.";
+		return advice_of_stuck(row);
 	if (row->busy)
 		return sentence_busy_advice(row);
 	if (advice_of_limit(row))
 		return advice_of_limit(row);
-	if (row->reason == REASON_CPU_QUEUE && !row->is_yield && wakers_are_connections(f->profile, row->process))
-		return "Most of its wakings are by connections that come in, which many threads wait for: record --storms tells "
-		       "how many wake in vain. EPOLLEXCLUSIVE or SO_REUSEPORT wakes one for each.";
-	if (row->reason == REASON_CPU_QUEUE && !row->is_yield && wakers_watch_apart(f->profile, row->process))
-		return "Most of its wakings are by events that go to many epoll sets: record --storms tells how many wake in vain. "
-		       "EPOLLEXCLUSIVE, or one set for all threads, wakes one for each.";
 	if (row->reason == REASON_CPU_QUEUE && !row->is_yield)
-		return advice_of_queue(f);
+		return advice_of_queue(f, row);
 	if (sentence_is_for_cpu(row))
 		return reason_advice(row->reason);
 	if (row->loop && row->loop->advice && !knows_loop(f, row))
@@ -260,9 +272,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->is_fork)
 		return "fork() takes the longer the more memory its process has: start programs with posix_spawn() or vfork(), or from a "
 		       "small process.";
-	if (row->clock_ns > row->time_ns / 2 && !is_of_rule(f, row))
-		return "It only sleeps, the same time again and again: a clock that ticks may stay as it is. If it looks whether "
-		       "something has come, wait for that instead.";
+	if (row->is_waited_for || (row->clock_ns > row->time_ns / 2 && !is_of_rule(f, row)))
+		return advice_of_clock(row);
 	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns)
 		return row->by.does == REASON_ON_CPU ?
 			       "The child computes: a CPU profile of it tells more." :

@@ -420,6 +420,29 @@ static void woken_in(struct profile *p, uint32_t wait, uint32_t thread, const ch
 	profile_add_wake(p, &wake);
 }
 
+/* It sleeps the same time again and again, but with a lock that somebody waits for; or another has that one. */
+static void test_clock_with_lock(void)
+{
+	for (unsigned waits = 0; waits < 2; waits++) {
+		struct profile *p = window_new();
+		uint32_t holder = thread_of(p, 11, "shop", 40), waiter = thread_of(p, 12, "shop", 40);
+		uint32_t lock = add_wait(p, waiter, 'S', 400, 10, "main@shop append@shop flock@libc.so.6", FLOCK);
+
+		p->info.has_wakers = true;
+		add_wait(p, holder, 'S', 400, 20, "main@shop flush@shop device@shop clock_nanosleep@libc.so.6", NAP);
+		woken_in(p, lock, waits ? holder : thread_of(p, 13, "cron", 40),
+			 waits ? "main@shop flush@shop flock@libc.so.6" : "main@cron tidy@cron flock@libc.so.6", 400, 4000);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "sleeps until a timer in device");
+
+		g_assert_cmpint(h->finding->clock_ns > 0, ==, true);
+		if (!g_str_has_prefix(h->advice, waits ? "Others wait meanwhile" : "It only sleeps"))
+			g_error("%u: %s", waits, h->advice);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /*
  * A report holds a file lock for 2.5 s; then three others are handed it within milliseconds, so most of the waiting time
  * is ended by one of them.  In the second round they hold it for long, and the report for a moment.
@@ -845,6 +868,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/full-pipe-of-child", test_full_pipe_of_child);
 	g_test_add_func("/explain/futex-advice", test_futex_advice);
 	g_test_add_func("/explain/epoll-sets", test_epoll_sets);
+	g_test_add_func("/explain/clock-with-lock", test_clock_with_lock);
 	g_test_add_func("/explain/delayed-ack", test_delayed_ack);
 	g_test_add_func("/explain/forked-lock", test_forked_lock);
 	g_test_add_func("/explain/only-loop", test_only_loop);
