@@ -598,21 +598,45 @@ static enum idle_kind decide(const struct finder *f, uint32_t i)
 	return kind ? kind : at_rest(f, i);
 }
 
-/* Of the main thread of a process, which works alone: is nearly all of its time idle? False: it was not recorded. */
-static bool is_at_leisure(const struct finder *f, uint32_t pid)
-{
-	uint64_t idle_ns = 0, observed_ns = 0;
+/* Of the main thread of a process, which may work alone. */
+struct leisure {
+	uint64_t idle_ns, observed_ns;
+};
 
-	for (uint32_t i = 0; i < f->p->threads->len; i++)
-		if (profile_thread(f->p, i)->pid == pid && is_main(profile_thread(f->p, i)))
-			observed_ns += thread_observed_ns(profile_thread(f->p, i));
-	for (uint32_t i = 0; i < f->p->waits->len && observed_ns; i++) {
+static struct leisure *leisure_of(GHashTable *of_pid, uint32_t pid)
+{
+	struct leisure *l = g_hash_table_lookup(of_pid, GUINT_TO_POINTER(pid));
+
+	if (!l) {
+		l = g_new0(struct leisure, 1);
+		g_hash_table_insert(of_pid, GUINT_TO_POINTER(pid), l);
+	}
+	return l;
+}
+
+static GHashTable *leisure_new(const struct finder *f)
+{
+	GHashTable *of_pid = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+
+	for (uint32_t i = 0; i < f->p->threads->len; i++) {
+		const struct thread *t = profile_thread(f->p, i);
+
+		if (is_main(t))
+			leisure_of(of_pid, t->pid)->observed_ns += thread_observed_ns(t);
+	}
+	for (uint32_t i = 0; i < f->p->waits->len; i++) {
 		const struct thread *t = profile_thread(f->p, profile_wait(f->p, i)->thread);
 
-		if (t->pid == pid && is_main(t) && (f->idle[i] == IDLE_LOOP || f->idle[i] == IDLE_POOL))
-			idle_ns += profile_wait(f->p, i)->blocked_ns;
+		if (is_main(t) && (f->idle[i] == IDLE_LOOP || f->idle[i] == IDLE_POOL))
+			leisure_of(of_pid, t->pid)->idle_ns += profile_wait(f->p, i)->blocked_ns;
 	}
-	return observed_ns && idle_ns > observed_ns - observed_ns / SERVER_BUSY_SHARE;
+	return of_pid;
+}
+
+/* Is nearly all of its time idle?  False: it was not recorded. */
+static bool is_at_leisure(const struct leisure *l)
+{
+	return l && l->observed_ns && l->idle_ns > l->observed_ns - l->observed_ns / SERVER_BUSY_SHARE;
 }
 
 /*
@@ -644,20 +668,13 @@ static bool is_listener(const struct finder *f, uint32_t i)
 
 static void find_withheld(struct finder *f)
 {
-	uint32_t asked = 0;
-	bool at_leisure = false;
+	g_autoptr(GHashTable) of_pid = leisure_new(f);
 
 	for (uint32_t i = 0; i < f->p->waits->len; i++) {
 		const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
 
-		if (is_listener(f, i))
-			f->idle[i] = IDLE_POOL;
-		if (!may_be_withheld(f, i))
-			continue;
-		if (o->pid != asked)
-			at_leisure = is_at_leisure(f, o->pid);
-		asked = o->pid;
-		if (at_leisure)
+		if (is_listener(f, i) ||
+		    (may_be_withheld(f, i) && is_at_leisure(g_hash_table_lookup(of_pid, GUINT_TO_POINTER(o->pid)))))
 			f->idle[i] = IDLE_POOL;
 	}
 }
