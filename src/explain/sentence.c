@@ -105,7 +105,7 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 		append_one_of(s, row, o);
 		return;
 	}
-	if (lock_is_nameless(o))
+	if (lock_is_nameless(o) || (o->kind == OBJECT_PIPE && strcmp(name, "pipe") == 0))
 		return;
 	if (object_upstream(o) && row->reason == REASON_NETWORK_RECEIVE) {
 		g_string_append(s, " from ");

@@ -420,6 +420,27 @@ static void woken_in(struct profile *p, uint32_t wait, uint32_t thread, const ch
 	profile_add_wake(p, &wake);
 }
 
+/* Of a pipe nothing is told twice, and whose other end is not known has no name. */
+static void test_nameless_pipe(void)
+{
+	static const struct { const char *name, *told; } cases[] = {
+		{ "pipe", "waits for data in a pipe in fetch" }, { "pipe from gcc", "waits for data in a pipe (from gcc) in fetch" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		const struct object pipe = { .kind = OBJECT_PIPE, .operation = "", .name = cases[i].name, .place = "" };
+		uint32_t w = add_wait(p, thread_of(p, 11, "lint", 10), 'S', 9, 1000, "main@lint fetch@lint read@libc.so.6",
+				      "__x64_sys_read@[kernel] anon_pipe_read@[kernel]");
+
+		g_array_index(p->waits, struct wait, w).object = profile_object(p, &pipe) + 1;
+		struct explanation *e = explanation_new(p, NULL);
+		headline_with(e, cases[i].told);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* It sleeps the same time again and again, but with a lock that somebody waits for; or another has that one. */
 static void test_clock_with_lock(void)
 {
@@ -869,6 +890,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/futex-advice", test_futex_advice);
 	g_test_add_func("/explain/epoll-sets", test_epoll_sets);
 	g_test_add_func("/explain/clock-with-lock", test_clock_with_lock);
+	g_test_add_func("/explain/nameless-pipe", test_nameless_pipe);
 	g_test_add_func("/explain/delayed-ack", test_delayed_ack);
 	g_test_add_func("/explain/forked-lock", test_forked_lock);
 	g_test_add_func("/explain/only-loop", test_only_loop);

@@ -213,6 +213,10 @@ static void test_rules(void)
 		{ 'D', "main@app f@app mmap@libc.so.6",
 		  "vm_mmap_pgoff@[kernel] down_write_killable@[kernel] rwsem_down_write_slowpath@[kernel]",
 		  REASON_LOCK_KERNEL, "" },
+		{ 'S', "scm_call_n@libguile-3.0.so.1 scm_timed_lock_mutex@libguile-3.0.so.1 pthread_cond_wait@libc.so.6",
+		  FUTEX, REASON_LOCK_MUTEX, "Guile" },
+		{ 'S', "scm_usleep@libguile-3.0.so.1 scm_std_usleep@libguile-3.0.so.1 select@libc.so.6",
+		  "__x64_sys_pselect6@[kernel] core_sys_select@[kernel] do_select@[kernel]", REASON_SLEEP, "Guile" },
 		{ 'S', "main@app system__task_primitives__operations__monotonic__timed_delayXnn@libgnarl-12.so "
 		       "pthread_cond_timedwait@libc.so.6", FUTEX, REASON_SLEEP, "" },
 		{ 'D', "main@app ioctl@libc.so.6", "__x64_sys_ioctl@[kernel] drm_wait@[kernel]", REASON_DEVICE, "" },
