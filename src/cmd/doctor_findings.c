@@ -376,6 +376,15 @@ static char *list_files(const struct recognised *r, bool (*fits)(const struct re
 	return g_string_free(text, !*ret_cnt);
 }
 
+static guint count_files(const struct recognised *r, bool (*fits)(const struct recognised_file *f))
+{
+	guint cnt = 0;
+
+	for (guint i = 0; i < r->files->len; i++)
+		cnt += fits(file_at(r, i));
+	return cnt;
+}
+
 static bool is_unreadable(const struct recognised_file *f)
 {
 	return !f->is_readable;
@@ -481,9 +490,8 @@ static bool is_nameless_library(const struct recognised_file *f)
 
 static void look_at_libraries(GArray *findings, const struct recognised *r)
 {
-	guint cnt, short_cnt, nameless_cnt;
-	g_autofree char *all = list_files(r, is_library, &cnt),
-			*exporting = list_files(r, is_short_library, &short_cnt),
+	guint cnt = count_files(r, is_library), short_cnt, nameless_cnt;
+	g_autofree char *exporting = list_files(r, is_short_library, &short_cnt),
 			*nameless = list_files(r, is_nameless_library, &nameless_cnt);
 	static const char how[] = "Install their debug symbols (libc6-dbg, …-dbgsym), or set DEBUGINFOD_URLS.";
 

@@ -114,27 +114,27 @@ static const struct {
 	const char *name;
 	bool has_bytes, opens;
 } uring[] = {
-	[1] = { "uring_readv", .has_bytes = true },
-	[2] = { "uring_writev", .has_bytes = true },
-	[3] = { "uring_fsync" },
-	[4] = { "uring_read", .has_bytes = true },	/* to fixed buffers, as the next one */
-	[5] = { "uring_write", .has_bytes = true },
-	[8] = { "uring_sync" },				/* of a range */
-	[17] = { "uring_falloc" },
-	[18] = { "uring_open", .opens = true },
-	[19] = { "uring_close" },
-	[21] = { "uring_statx" },
-	[22] = { "uring_read", .has_bytes = true },
-	[23] = { "uring_write", .has_bytes = true },
-	[24] = { "uring_fadvise" },
-	[28] = { "uring_open", .opens = true },
-	[30] = { "uring_splice", .has_bytes = true },
-	[35] = { "uring_rename" },
-	[36] = { "uring_unlink" },
-	[37] = { "uring_mkdir" },
-	[38] = { "uring_symlink" },
-	[39] = { "uring_link" },
-	[55] = { "uring_ftrunc" },
+	[1] = { .name = "uring_readv", .has_bytes = true },
+	[2] = { .name = "uring_writev", .has_bytes = true },
+	[3] = { .name = "uring_fsync" },
+	[4] = { .name = "uring_read", .has_bytes = true },	/* to fixed buffers, as the next one */
+	[5] = { .name = "uring_write", .has_bytes = true },
+	[8] = { .name = "uring_sync" },				/* of a range */
+	[17] = { .name = "uring_falloc" },
+	[18] = { .name = "uring_open", .opens = true },
+	[19] = { .name = "uring_close" },
+	[21] = { .name = "uring_statx" },
+	[22] = { .name = "uring_read", .has_bytes = true },
+	[23] = { .name = "uring_write", .has_bytes = true },
+	[24] = { .name = "uring_fadvise" },
+	[28] = { .name = "uring_open", .opens = true },
+	[30] = { .name = "uring_splice", .has_bytes = true },
+	[35] = { .name = "uring_rename" },
+	[36] = { .name = "uring_unlink" },
+	[37] = { .name = "uring_mkdir" },
+	[38] = { .name = "uring_symlink" },
+	[39] = { .name = "uring_link" },
+	[55] = { .name = "uring_ftrunc" },
 };
 _Static_assert(G_N_ELEMENTS(uring) <= 64, "a bit for each");
 

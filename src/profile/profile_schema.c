@@ -18,7 +18,8 @@
 
 #define COLUMN(kind_, type, member, name_, note_, ...)                                                                \
 	{ .name = name_, .note = note_, .kind = COLUMN_##kind_, .at = offsetof(struct type, member),                   \
-	  .bytes = sizeof(((struct type *)NULL)->member) > 8 ? 8 : sizeof(((struct type *)NULL)->member), __VA_ARGS__ }
+	  .bytes = (uint8_t)(sizeof(((struct type *)NULL)->member) > 8 ? 8 : sizeof(((struct type *)NULL)->member)),   \
+	  __VA_ARGS__ }
 
 /* Keys and values: what is nullable is left out where it is 0. */
 static const struct column meta_columns[] = {
