@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cmd/cmd.h"
+
 #define FORM "summary"
 #define JSON "--json="
 
@@ -61,17 +63,6 @@ bool answer_is_asked(const struct answer_args *a)
 	return a->form || a->max_bytes || a->id || a->cursor;
 }
 
-static bool bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool bad(GError **error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	*error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, ap);
-	va_end(ap);
-	return false;
-}
-
 bool answer_args_understand(struct answer_args *a, bool is_json, GError **error)
 {
 	guint64 bytes = ANSWER_BYTES_DEFAULT, cursor = 0;
@@ -80,19 +71,19 @@ bool answer_args_understand(struct answer_args *a, bool is_json, GError **error)
 	if (!answer_is_asked(a))
 		return true;
 	if (a->form && strcmp(a->form, FORM) != 0)
-		return bad(error, "--json=%s: no such form; --json=" FORM " and --json alone are known", a->form);
+		return cmd_bad(error, "--json=%s: no such form; --json=" FORM " and --json alone are known", a->form);
 	if (is_json && a->form)
-		return bad(error, "--json and --json=" FORM ": only one output at a time");
+		return cmd_bad(error, "--json and --json=" FORM ": only one output at a time");
 	if (is_json)
-		return bad(error, "--json: %s goes with --json=" FORM, option);
+		return cmd_bad(error, "--json: %s goes with --json=" FORM, option);
 	if (a->max_bytes &&
 	    !g_ascii_string_to_unsigned(a->max_bytes, 10, ANSWER_BYTES_MIN, ANSWER_BYTES_MAX, &bytes, NULL))
-		return bad(error, "--max-bytes \"%s\": a number from %d to %u is wanted", a->max_bytes,
+		return cmd_bad(error, "--max-bytes \"%s\": a number from %d to %u is wanted", a->max_bytes,
 			   ANSWER_BYTES_MIN, ANSWER_BYTES_MAX);
 	if (a->cursor && !a->id)
-		return bad(error, "--cursor: goes with --id, whose rest it tells");
+		return cmd_bad(error, "--cursor: goes with --id, whose rest it tells");
 	if (a->cursor && !g_ascii_string_to_unsigned(a->cursor, 10, 0, G_MAXUINT32, &cursor, NULL))
-		return bad(error, "--cursor \"%s\": a number is wanted, as \"next\" of an answer to --id has it", a->cursor);
+		return cmd_bad(error, "--cursor \"%s\": a number is wanted, as \"next\" of an answer to --id has it", a->cursor);
 	a->options.max_bytes = bytes;
 	a->options.id = a->id;
 	a->options.cursor = cursor;

@@ -27,6 +27,9 @@ struct command {
 /* One sentence on stderr: "offcpu NAME: message". */
 void cmd_error(const char *command, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
+/* Sets *error, which is there, to a sentence about an option's value, and returns false. */
+bool cmd_bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
 /* What stands where nothing may: an error, and its exit status.  A recording there is meant to be read. */
 int cmd_unexpected(const char *command, const char *argument);
 

@@ -130,17 +130,6 @@ static void plan_clear(struct diff_plan *plan)
 	g_array_unref(plan->results);
 }
 
-static bool bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool bad(GError **error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	*error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, ap);
-	va_end(ap);
-	return false;
-}
-
 /* What is said for one side, else what is said for both. */
 static const char *either(const char *own, const char *both)
 {
@@ -193,15 +182,15 @@ static bool plan_norm(const struct diff_args *a, struct diff_plan *plan, GError 
 	else if (strcmp(how, "requests") == 0)
 		plan->options.norm = DIFF_PER_REQUEST;
 	else
-		return bad(error, "--normalize \"%s\" is none of threads, requests, none", how);
+		return cmd_bad(error, "--normalize \"%s\" is none of threads, requests, none", how);
 	if (a->requests && plan->options.norm != DIFF_PER_REQUEST)
-		return bad(error, "--requests and --normalize %s: only one of them at a time", how);
+		return cmd_bad(error, "--requests and --normalize %s: only one of them at a time", how);
 	for (unsigned side = 0; counts && side < DIFF_SIDES; side++) {
 		guint64 n;
 
 		if (g_strv_length(counts) != DIFF_SIDES ||
 		    !g_ascii_string_to_unsigned(counts[side], 10, 1, G_MAXINT64, &n, NULL))
-			return bad(error,
+			return cmd_bad(error,
 				   "--requests \"%s\": two numbers above 0 are wanted, before and after, as 9120,9544",
 				   a->requests);
 		plan->requests[side] = n;
@@ -218,7 +207,7 @@ static bool plan_noise(const char *text, struct diff_plan *plan, GError **error)
 		return true;
 	if (end == text || !g_ascii_isdigit(*text) || (*end && strcmp(end, "%") != 0) ||
 	    !(percent <= NOISE_MAX_PERCENT))
-		return bad(error, "--noise \"%s\" is no percentage from 0 to %d", text, NOISE_MAX_PERCENT);
+		return cmd_bad(error, "--noise \"%s\" is no percentage from 0 to %d", text, NOISE_MAX_PERCENT);
 	plan->options.noise = percent / 100;
 	return true;
 }
@@ -234,14 +223,14 @@ static bool plan_tables(const struct diff_args *a, struct diff_plan *plan, GErro
 		enum diff_by by;
 
 		if (!diff_by_parse(names[i], &by))
-			return bad(error, "--by \"%s\": no such grouping; known are %s", names[i], diff_by_names());
+			return cmd_bad(error, "--by \"%s\": no such grouping; known are %s", names[i], diff_by_names());
 		for (unsigned n = 0; n < plan->tables->len; n++)
 			if (g_array_index(plan->tables, enum diff_by, n) == by)
-				return bad(error, "--by \"%s\": %s twice", a->by, names[i]);
+				return cmd_bad(error, "--by \"%s\": %s twice", a->by, names[i]);
 		g_array_append_val(plan->tables, by);
 	}
 	if (names && !plan->tables->len)
-		return bad(error, "--by \"\": no grouping; known are %s", diff_by_names());
+		return cmd_bad(error, "--by \"\": no grouping; known are %s", diff_by_names());
 	if (!names && a->json)
 		g_array_append_vals(plan->tables, usual_json, G_N_ELEMENTS(usual_json));
 	else if (!names)
@@ -277,19 +266,19 @@ static bool has_two_parts(const struct diff_args *a)
 static bool plan_recordings(const struct diff_args *a, int argc, char **argv, struct diff_plan *plan, GError **error)
 {
 	if (argc < 2)
-		return bad(error, "which recordings? BEFORE and AFTER are wanted (see `offcpu diff --help`)");
+		return cmd_bad(error, "which recordings? BEFORE and AFTER are wanted (see `offcpu diff --help`)");
 	if (argc > 3)
-		return bad(error, "two recordings are compared, and \"%s\" is a third one", argv[3]);
+		return cmd_bad(error, "two recordings are compared, and \"%s\" is a third one", argv[3]);
 	if (argc == 3 && strcmp(argv[1], "-") == 0 && strcmp(argv[2], "-") == 0)
-		return bad(error, "standard input can only be one of the two");
+		return cmd_bad(error, "standard input can only be one of the two");
 	if (argc == 2 && !has_two_parts(a))
-		return bad(error, "one recording, \"%s\": a second one is wanted, or two parts of it by --before-comm and "
+		return cmd_bad(error, "one recording, \"%s\": a second one is wanted, or two parts of it by --before-comm and "
 			   "--after-comm or others of that kind", argv[1]);
 	plan->path[DIFF_BEFORE] = argv[1];
 	plan->path[DIFF_AFTER] = argv[argc - 1];
 	for (unsigned side = 0; a->output && side < DIFF_SIDES; side++)
 		if (cmd_is_same_file(a->output, plan->path[side]))
-			return bad(error, "%s: the output would replace a recording", a->output);
+			return cmd_bad(error, "%s: the output would replace a recording", a->output);
 	return true;
 }
 
@@ -297,9 +286,9 @@ static bool plan_recordings(const struct diff_args *a, int argc, char **argv, st
 static bool plan_history(const struct diff_args *a, int argc, char **argv, struct diff_plan *plan, GError **error)
 {
 	if (argc > 1)
-		return bad(error, "--history and \"%s\": only one of them is read", argv[1]);
+		return cmd_bad(error, "--history and \"%s\": only one of them is read", argv[1]);
 	if (!has_two_parts(a))
-		return bad(error, "--history: two parts of it are wanted, as --from and --to, and --before-from");
+		return cmd_bad(error, "--history: two parts of it are wanted, as --from and --to, and --before-from");
 	plan->path[DIFF_BEFORE] = plan->path[DIFF_AFTER] = history_dir();
 	return true;
 }
@@ -312,11 +301,11 @@ static bool plan_make(struct diff_args *a, int argc, char **argv, struct diff_pl
 	if (!answer_args_understand(&a->answer, a->json, error))
 		return false;
 	if (a->user && a->kernel)
-		return bad(error, "-u and -k: only one of them leaves any thread");
+		return cmd_bad(error, "-u and -k: only one of them leaves any thread");
 	if (a->top < -1)
-		return bad(error, "--top %d: a number of rows is wanted, 0 for all", a->top);
+		return cmd_bad(error, "--top %d: a number of rows is wanted, 0 for all", a->top);
 	if (is_json(a) && a->output && strcmp(a->output, "-") == 0)
-		return bad(error, "--json and -o -: only one of them can go to standard output");
+		return cmd_bad(error, "--json and -o -: only one of them can go to standard output");
 	if (a->output && !cmd_may_draw(a->output, error))
 		return false;
 	plan->text.top = a->top >= 0 ? (unsigned)a->top : is_json(a) ? 0 : TOP_DEFAULT;
@@ -406,7 +395,7 @@ static bool draw(struct diff *d, const struct diff_args *a, const char *finding,
 	const struct html_diff_options page = { .title = a->title, .inverted = a->inverted, .negated = a->negated };
 
 	if (!(cmd_is_html(a->output) ? html_diff_page(out, d, &page) : svg_diff(out, d, &options)))
-		return bad(error, "%s: nothing to draw, there is no wait before or after", a->output);
+		return cmd_bad(error, "%s: nothing to draw, there is no wait before or after", a->output);
 	return cmd_write_output(a->output, out->str, out->len, error);
 }
 
@@ -459,7 +448,7 @@ static bool count_requests(const struct diff_args *a, struct diff_plan *plan,
 		return true;
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		if (!counts[side] && plan->options.norm == DIFF_PER_REQUEST)
-			return bad(
+			return cmd_bad(
 				error,
 				"%s has no requests: record it with `offcpu request`, or say how many there were, as --requests 9120,9544",
 				plan->path[side]);
@@ -488,7 +477,7 @@ static bool norm_is_known(const struct diff_args *a, struct diff_plan *plan,
 		    !(profiles[side]->info.unknown & (UNKNOWN_WINDOW | UNKNOWN_ACCOUNTS)))
 			continue;
 		if (a->normalize)
-			return bad(
+			return cmd_bad(
 				error,
 				"%s does not tell how long its threads were observed: --normalize none or --requests is wanted",
 				plan->path[side]);
@@ -505,7 +494,7 @@ static bool is_of_one_kind(const struct diff_args *a, struct diff_plan *plan,
 			       *after = profile_rows_kind(profiles[DIFF_AFTER]->info.rows_are);
 
 	if (before != after)
-		return bad(error, "BEFORE holds %s and AFTER %s: they do not compare", before ? before->many : "waits",
+		return cmd_bad(error, "BEFORE holds %s and AFTER %s: they do not compare", before ? before->many : "waits",
 			   after ? after->many : "waits");
 	if (before && before->what && !a->by)
 		g_array_remove_index(plan->tables, 0);

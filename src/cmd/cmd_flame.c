@@ -64,23 +64,12 @@ static void args_clear(struct flame_args *a)
 	range_args_clear(&a->range);
 }
 
-static bool bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool bad(GError **error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	*error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, ap);
-	va_end(ap);
-	return false;
-}
-
 static bool parse_width(const char *s, unsigned *ret_px, GError **error)
 {
 	guint64 px;
 
 	if (!g_ascii_string_to_unsigned(s, 10, SVG_WIDTH_MIN_PX, SVG_WIDTH_MAX_PX, &px, NULL))
-		return bad(error, "width \"%s\" is no whole number of pixels from %d to %d", s, SVG_WIDTH_MIN_PX,
+		return cmd_bad(error, "width \"%s\" is no whole number of pixels from %d to %d", s, SVG_WIDTH_MIN_PX,
 			   SVG_WIDTH_MAX_PX);
 	*ret_px = (unsigned)px;
 	return true;
@@ -99,7 +88,7 @@ static bool parse_min_width(const char *s, unsigned width_px, double *ret_share,
 	else
 		v = -1;
 	if (!(v >= 0 && v < 1))
-		return bad(error,
+		return cmd_bad(error,
 			   "minimum width \"%s\" is neither a percentage (0.1%%) nor pixels (2px) within the graph", s);
 	*ret_share = v;
 	return true;
@@ -121,19 +110,19 @@ static char *default_output(const char *input)
 static bool understand_words(const struct flame_args *a, struct flame_job *job, GError **error)
 {
 	if (a->weight && !weight_parse(a->weight, &job->tree.weight))
-		return bad(error, "weight \"%s\" is none of %s", a->weight, weight_names());
+		return cmd_bad(error, "weight \"%s\" is none of %s", a->weight, weight_names());
 	if (a->palette && !palette_parse(a->palette, &job->svg.palette))
-		return bad(error, "palette \"%s\" is none of %s", a->palette, palette_names());
+		return cmd_bad(error, "palette \"%s\" is none of %s", a->palette, palette_names());
 	if (a->by && strcmp(a->by, "thread") != 0 && strcmp(a->by, "process") != 0)
-		return bad(error, "--by \"%s\" is neither process nor thread", a->by);
+		return cmd_bad(error, "--by \"%s\" is neither process nor thread", a->by);
 	if (a->idle && !idle_choice_parse(a->idle, &job->idle))
-		return bad(error, "--idle \"%s\": fold, keep or drop is wanted", a->idle);
+		return cmd_bad(error, "--idle \"%s\": fold, keep or drop is wanted", a->idle);
 	job->has_weight = a->weight != NULL;
 	job->tree.by_thread = a->by && strcmp(a->by, "thread") == 0;
 	job->by_process = a->by && !job->tree.by_thread;
 	job->tree.reverse = a->reverse;
 	if (a->wakers && a->wakeup)
-		return bad(error, "--wakers and --wakeup: only one of them at a time");
+		return cmd_bad(error, "--wakers and --wakeup: only one of them at a time");
 	job->tree.view = a->wakers ? TREE_OFFWAKE : a->wakeup ? TREE_WAKERS : TREE_SLEEPERS;
 	if (job->tree.view != TREE_SLEEPERS && !a->palette)
 		job->svg.palette = a->wakers ? PALETTE_CHAIN : PALETTE_WAKEUP;
@@ -144,11 +133,11 @@ static bool understand_words(const struct flame_args *a, struct flame_job *job, 
 static bool understand(struct flame_args *a, int argc, char **argv, struct flame_job *job, GError **error)
 {
 	if (argc > 2)
-		return bad(error, "one recording at a time, and \"%s\" is a second one", argv[2]);
+		return cmd_bad(error, "one recording at a time, and \"%s\" is a second one", argv[2]);
 	if (!range_source(argc == 2 ? argv[1] : NULL, &job->input, error))
 		return false;
 	if (a->open && a->output)
-		return bad(error, "--open serves the page and writes no file: leave out -o");
+		return cmd_bad(error, "--open serves the page and writes no file: leave out -o");
 	job->open = a->open;
 	job->tasks = a->tasks;
 	job->output = a->output ? g_strdup(a->output) : default_output(job->input);
@@ -159,7 +148,7 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 					 .min_width = 0.001, .inverted = a->inverted,
 					 .max_frames = a->min_width ? 0 : SVG_MAX_FRAMES, .max_rows = SVG_MAX_ROWS };
 	if (strcmp(job->input, "-") != 0 && cmd_is_same_file(job->output, job->input))
-		return bad(error, "%s: the output would replace the recording", job->output);
+		return cmd_bad(error, "%s: the output would replace the recording", job->output);
 	if (a->width && !parse_width(a->width, &job->svg.width_px, error))
 		return false;
 	if (a->min_width && !parse_min_width(a->min_width, job->svg.width_px, &job->svg.min_width, error))

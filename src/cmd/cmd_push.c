@@ -45,17 +45,11 @@ static void args_clear(struct push_args *a)
 		g_free(a->urls[i]);
 }
 
-static bool bad(GError **error, const char *text)
-{
-	g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, text);
-	return false;
-}
-
 static bool understand(struct push_args *a, int argc, char **argv, GError **error)
 {
 	a->wait_ns = WAIT_NS;
 	if (argc > 2)
-		return bad(error, "one recording at a time");
+		return cmd_bad(error, "one recording at a time");
 	bool is_series = false;
 
 	for (int i = 0; i < PUSH_ENGINES; i++) {
@@ -63,12 +57,12 @@ static bool understand(struct push_args *a, int argc, char **argv, GError **erro
 		is_series = is_series || (a->urls[i] && engines[i].series);
 	}
 	if (!a->engines_cnt && !a->metrics)
-		return bad(error,
+		return cmd_bad(error,
 			   "where to: --pyroscope, --clickhouse, --otlp or --parca URL, or --metrics FILE is wanted");
 	if (a->database && !a->urls[PUSH_CLICKHOUSE])
-		return bad(error, "--database: only with --clickhouse");
+		return cmd_bad(error, "--database: only with --clickhouse");
 	if (a->tenant && !is_series)
-		return bad(error, "--tenant: only with --pyroscope, --otlp or --parca");
+		return cmd_bad(error, "--tenant: only with --pyroscope, --otlp or --parca");
 	return !a->wait || parse_duration(a->wait, UINT64_C(1000000000), &a->wait_ns, error);
 }
 

@@ -46,17 +46,6 @@ struct serve_plan {
 	GArray *readers;	/* NULL: one with a random token */
 };
 
-static bool bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool bad(GError **error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	*error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, ap);
-	va_end(ap);
-	return false;
-}
-
 /* A file that nobody else can read. */
 static bool read_readers(const char *path, GArray **ret, GError **error)
 {
@@ -64,19 +53,19 @@ static bool read_readers(const char *path, GArray **ret, GError **error)
 	struct stat st;
 
 	if (fd < 0)
-		return bad(error, "--token-file %s: %s", path, g_strerror(err));
+		return cmd_bad(error, "--token-file %s: %s", path, g_strerror(err));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return bad(error, "--token-file %s: it is no plain file", path);
+		return cmd_bad(error, "--token-file %s: it is no plain file", path);
 	}
 	g_autofree char *bytes = g_malloc0(READERS_MAX_BYTES + 1);
 	ssize_t n = read(fd, bytes, READERS_MAX_BYTES);
 
 	close(fd);
 	if (st.st_mode & (S_IRWXO | S_IWGRP))
-		return bad(error, "--token-file %s: others can read or change it: chmod 640", path);
+		return cmd_bad(error, "--token-file %s: others can read or change it: chmod 640", path);
 	if (n < 0 || n == READERS_MAX_BYTES)
-		return bad(error, "--token-file %s: %s", path, n < 0 ? "it cannot be read" : "it is too large");
+		return cmd_bad(error, "--token-file %s: %s", path, n < 0 ? "it cannot be read" : "it is too large");
 	*ret = readers_parse(bytes, error);
 	explicit_bzero(bytes, READERS_MAX_BYTES);
 	if (!*ret)
@@ -96,7 +85,7 @@ static bool check_names(char **names, GError **error)
 		if (!**names || strlen(*names) > 255 ||
 		    strspn(*names, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]") !=
 			    strlen(*names))
-			return bad(error, "--host \"%s\" is no name of a host, like offcpu.example or db1:8080",
+			return cmd_bad(error, "--host \"%s\" is no name of a host, like offcpu.example or db1:8080",
 				   *names);
 	return true;
 }
@@ -104,11 +93,11 @@ static bool check_names(char **names, GError **error)
 static bool understand(const struct serve_args *a, int argc, char **argv, struct serve_plan *plan, GError **error)
 {
 	if (argc > 1)
-		return bad(error, "\"%s\": the folder of the history is named by --history", argv[1]);
+		return cmd_bad(error, "\"%s\": the folder of the history is named by --history", argv[1]);
 	if (a->fleet && a->history)
-		return bad(error, "--fleet and --history: only one of them is served");
+		return cmd_bad(error, "--fleet and --history: only one of them is served");
 	if (!a->fleet && (a->database || a->credentials || a->ca))
-		return bad(error, "--database, --credentials and --ca: only with --fleet");
+		return cmd_bad(error, "--database, --credentials and --ca: only with --fleet");
 	if (a->listen && !listen_parse(a->listen, &plan->address, &plan->port, error)) {
 		g_prefix_error(error, "--listen ");
 		return false;
@@ -116,13 +105,13 @@ static bool understand(const struct serve_args *a, int argc, char **argv, struct
 	if (!check_names(a->names, error) || (a->token_file && !read_readers(a->token_file, &plan->readers, error)))
 		return false;
 	if (plan->address && !listen_is_loopback(plan->address) && !plan->readers)
-		return bad(
+		return cmd_bad(
 			error,
 			"--listen %s: other machines reach this address, in plain text: give them a token by --token-file, and TLS by a "
 			"reverse proxy (man offcpu-serve)",
 			a->listen);
 	if (plan->address && is_any_address(plan->address) && !a->names)
-		return bad(error, "--listen %s: by which name it will be called --host must say", a->listen);
+		return cmd_bad(error, "--listen %s: by which name it will be called --host must say", a->listen);
 	return true;
 }
 

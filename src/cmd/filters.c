@@ -2,20 +2,9 @@
 #include "cmd/filters.h"
 
 #include "base/parse.h"
+#include "cmd/cmd.h"
 
 #define IDS_MAX 4096
-
-static bool bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static bool bad(GError **error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	*error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, ap);
-	va_end(ap);
-	return false;
-}
 
 /* "12,34" as a list of uint32_t. */
 static GArray *parse_ids(const char *option, const char *text, GError **error)
@@ -34,7 +23,7 @@ static GArray *parse_ids(const char *option, const char *text, GError **error)
 	}
 	if (ok)
 		return ids;
-	bad(error, "%s \"%s\": a list of positive numbers is wanted, like 12,34", option, text);
+	cmd_bad(error, "%s \"%s\": a list of positive numbers is wanted, like 12,34", option, text);
 	g_array_unref(ids);
 	return NULL;
 }
@@ -57,7 +46,7 @@ bool filters_processes(const char *text, GArray *ids, GPtrArray *names, GError *
 	}
 	if (names->len)
 		g_ptr_array_add(names, NULL);
-	return ok || bad(error, "--pid \"%s\": numbers above 0 or names are wanted, like 12,mariadbd", text);
+	return ok || cmd_bad(error, "--pid \"%s\": numbers above 0 or names are wanted, like 12,mariadbd", text);
 }
 
 const char *const *filters_names(const GPtrArray *names)
@@ -70,9 +59,9 @@ bool filters_understand(struct filters *f, GError **error)
 	g_autoptr(GError) why = NULL;
 
 	if (f->user && f->kernel)
-		return bad(error, "-u and -k: only one of them leaves any thread");
+		return cmd_bad(error, "-u and -k: only one of them leaves any thread");
 	if (f->state && !parse_state_letters(f->state, &f->states, &why))
-		return bad(error, "--state: %s", why->message);
+		return cmd_bad(error, "--state: %s", why->message);
 	f->pid_list = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	f->process_list = g_ptr_array_new_with_free_func(g_free);
 	if (!filters_processes(f->pids, f->pid_list, f->process_list, error))

@@ -68,7 +68,7 @@ static bool add_start(struct code_frames *c, uint64_t vaddr)
 /* The instruction takes an address: of a function, or of anything. */
 static void add_guess(struct code_frames *c, const struct code_step *step)
 {
-	uint64_t vaddr = step->reference || !c->is_fixed ? step->reference : step->constant;
+	uint64_t vaddr = code_step_taken(step, c->is_fixed);
 	uint32_t at;
 
 	if (!vaddr || c->guesses->len >= GUESSES_MAX || !gap_of(c, vaddr, &at) || c->flags[at] & CODE_GUESSED)
@@ -220,7 +220,10 @@ static void follow_all(struct trace *t)
 	}
 }
 
-/* Takes back what was found since `from` were visited and was not understood; as for a guess, as if it had never been looked at. */
+/*
+ * Takes back what was found since `from` were visited and was not understood; as for a guess, as if it had never been
+ * looked at.
+ */
 static void take_back(struct trace *t, guint from, bool is_guess)
 {
 	struct code_frames *c = t->code;

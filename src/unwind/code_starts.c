@@ -256,8 +256,10 @@ static void add_calls(struct finder *f, const uint8_t *code, uint64_t vaddr, uin
 		at += step.bytes;
 		if (step.flow == CODE_CALLS || step.flow == CODE_JUMPS)
 			note(f, f->starts, step.target);
-		if (step.reference || (f->is_fixed && step.constant))
-			note(f, f->guesses, step.reference ?: step.constant);
+		uint64_t taken = code_step_taken(&step, f->is_fixed);
+
+		if (taken)
+			note(f, f->guesses, taken);
 	}
 }
 

@@ -44,6 +44,12 @@ struct code_step {
 	uint64_t constant;	/* put in a register: an address, too, where a program is loaded where it is linked to */
 };
 
+/* The address that it takes; is_fixed: of a program that is loaded where it is linked to.  0: none. */
+static inline uint64_t code_step_taken(const struct code_step *step, bool is_fixed)
+{
+	return step->reference || !is_fixed ? step->reference : step->constant;
+}
+
 /* One of these for each architecture that this is done for. */
 struct code_arch {
 	unsigned insn_bytes;	/* of the shortest instruction; they begin at multiples of it */
