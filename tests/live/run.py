@@ -7,6 +7,7 @@ after all others; where it passes then, its point is ok and ends with "# UNSTEAD
 """
 
 import argparse
+import importlib
 import itertools
 import os
 import shutil
@@ -20,58 +21,14 @@ sys.path.insert(0, HERE)
 
 import lib  # noqa: E402
 import isolate  # noqa: E402
-import cases_waits  # noqa: E402,F401
-import cases_lives  # noqa: E402,F401
-import cases_filters  # noqa: E402,F401
-import cases_event_files  # noqa: E402,F401
-import cases_agent  # noqa: E402,F401
-import cases_agent_rights  # noqa: E402,F401
-import cases_agent_troubles  # noqa: E402,F401
-import cases_never_answers  # noqa: E402,F401
-import cases_command  # noqa: E402,F401
-import cases_whole  # noqa: E402,F401
-import cases_wakers  # noqa: E402,F401
-import cases_waitgraph  # noqa: E402,F401
-import cases_locks  # noqa: E402,F401
-import cases_objects  # noqa: E402,F401
-import cases_planted  # noqa: E402,F401
-import cases_reasons  # noqa: E402,F401
-import cases_crowd  # noqa: E402,F401
-import cases_unwind  # noqa: E402,F401
-import cases_unwind_bare  # noqa: E402,F401
-import cases_remember  # noqa: E402,F401
-import cases_uretprobe  # noqa: E402,F401
-import cases_request  # noqa: E402,F401
-import cases_request_servers  # noqa: E402,F401
-import cases_request_socket  # noqa: E402,F401
-import cases_mappings  # noqa: E402,F401
-import cases_doctor  # noqa: E402,F401
-import cases_rights  # noqa: E402,F401
-import cases_symbols  # noqa: E402,F401
-import cases_tasks  # noqa: E402,F401
-import cases_jit  # noqa: E402,F401
-import cases_languages  # noqa: E402,F401
-import cases_python  # noqa: E402,F401
-import cases_scripts  # noqa: E402,F401
-import cases_java  # noqa: E402,F401
-import cases_go  # noqa: E402,F401
-import cases_inline  # noqa: E402,F401
-import cases_diff  # noqa: E402,F401
-import cases_sampling  # noqa: E402,F401
-import cases_files  # noqa: E402,F401
-import cases_io  # noqa: E402,F401
-import cases_looks  # noqa: E402,F401
-import cases_oncpu  # noqa: E402,F401
-import cases_slices  # noqa: E402,F401
-import cases_cuts  # noqa: E402,F401
-import cases_pair  # noqa: E402,F401
-import cases_top  # noqa: E402,F401
-import cases_imports  # noqa: E402,F401
-import cases_together  # noqa: E402,F401
-import cases_troubles  # noqa: E402,F401
-import cases_migrating  # noqa: E402,F401
-import cases_servers  # noqa: E402,F401
-import cases_wakeuptime  # noqa: E402,F401
+# Always: accounts, filters, stacks, wakers, locks, what is written.
+CORE = ["waits", "lives", "filters", "event_files", "command", "whole", "wakers", "waitgraph", "locks", "objects", "crowd", "unwind",
+        "unwind_bare", "remember", "uretprobe", "mappings", "rights", "symbols", "files"]
+# One of the two at each commit (see tools/run-tests): what is told and of which languages; other commands and the agent.
+TURNS = [["planted", "reasons", "troubles", "servers", "request_servers", "tasks", "jit", "languages", "python", "scripts", "java", "go",
+          "inline", "imports"],
+         ["agent", "agent_rights", "agent_troubles", "never_answers", "request", "request_socket", "doctor", "diff", "sampling", "io", "looks",
+          "oncpu", "slices", "cuts", "pair", "top", "together", "migrating", "wakeuptime"]]
 
 SHOWN = 12  # problems of one case
 # Of a case that failed and says nothing (see why_again): so many at least, and more while there is time.
@@ -221,8 +178,18 @@ def run_cases(cases, given):
     return good
 
 
+def load_cases(given):
+    """Has the modules register their cases; returns those that are left out, whose turn it is not."""
+    turn = os.environ.get("OFFCPU_TEST_TURN", "both")
+    left_out = TURNS[1 - int(turn)] if turn != "both" and not (given.all or given.only or given.list) else []
+    for module in CORE + [module for modules in TURNS for module in modules if module not in left_out]:
+        importlib.import_module(f"cases_{module}")
+    return left_out
+
+
 def main():
     given = arguments()
+    left_out = load_cases(given)
     cases = lib.selected(given.only)
     if given.list:
         print("\n".join(function.__name__ for function in cases))
@@ -236,8 +203,11 @@ def main():
             print(f"Bail out! {path} does not exist")
             return 1
     isolate.adopt()
-    print(f"1..{len(cases)}", flush=True)
-    return 0 if run_cases(cases, given) and cases else 1
+    print(f"1..{len(cases) + bool(left_out)}", flush=True)
+    good = run_cases(cases, given)
+    if left_out:
+        print(f"ok {len(cases) + 1} - other turn # SKIP these run at the next commit, or with ./bootstrap test --all: {' '.join(left_out)}")
+    return 0 if good and cases else 1
 
 
 if __name__ == "__main__":

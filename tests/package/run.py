@@ -9,6 +9,7 @@ made from the archive that this machine is configured for; then the network is t
 --twice builds both again in another folder and compares the bytes, which takes as long again.
 """
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -25,12 +26,19 @@ from rpm import RPM_POINTS  # noqa: E402
 from static import STATIC_POINTS  # noqa: E402
 
 
+# Each compiles the whole program, so they take turns (see tools/run-tests).
+TURNS = [("the Debian packages", DEB_POINTS), ("the static program and rpm's packages", STATIC_POINTS + RPM_POINTS)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--twice", action="store_true")
     parser.add_argument("--only", default="")
     args = parser.parse_args()
-    points = [point for point in RELEASE_POINTS + STATIC_POINTS + DEB_POINTS + RPM_POINTS if args.only in point.__name__]
+    turn = os.environ.get("OFFCPU_TEST_TURN", "both")
+    left_out = None if turn == "both" or args.only else TURNS[1 - int(turn)]
+    chosen = RELEASE_POINTS + [point for part in TURNS if part is not left_out for point in part[1]]
+    points = [point for point in chosen if args.only in point.__name__]
     failed = 0
     with tempfile.TemporaryDirectory(prefix="offcpu-package-") as folder:
         place = Place(Path(folder), args.twice)
@@ -46,7 +54,9 @@ def main():
                 print(f"not ok {number} - {name}", flush=True)
                 for line in str(why).splitlines()[:60]:
                     print(f"# {line}", flush=True)
-    print(f"1..{len(points)}")
+    if left_out:
+        print(f"ok {len(points) + 1} - other turn # SKIP at the next commit, or with ./bootstrap test --all: {left_out[0]}")
+    print(f"1..{len(points) + bool(left_out)}")
     return 1 if failed else 0
 
 
