@@ -372,16 +372,17 @@ def check_gil(env, version, interpreter, *variables):
     seen = sum(wait["off_cpu_ns"] for wait in gil_waits(report))
     all_ns = sum(phase["waited_ns"] for phase in own)
     env.check.that(0.98 * all_ns < seen < 1.02 * all_ns, f"{what}: {seen} ns for the GIL, by the program's clock {all_ns}")
+    # As a wait begins nobody may have the lock, or who is about to change phase: of up to 5% the holder is not known.  None is wrong.
     wrong = 0
     for phase, function in ((1, "crunch_one"), (2, "crunch_two")):
         held = sum(wait["off_cpu_ns"] for wait in gil_waits(report) if (wait["lock"]["place"] or "").startswith(f"{function} ("))
-        env.check.that(abs(held - own[phase]["waited_ns"]) < 0.03 * all_ns,
+        env.check.that(abs(held - own[phase]["waited_ns"]) < 0.05 * all_ns,
                        f"{what}: {held} ns while {function} held it, by the program {own[phase]['waited_ns']}")
         wrong += max(0, held - own[phase]["waited_ns"])
     env.check.that(wrong < 0.01 * all_ns, f"{what}: {wrong} of {all_ns} ns have a wrong holder")
     waits, pieces = (sum(phase[key] for phase in own[1:]) for key in ("waits", "pieces"))
     seen = sum(wait["count"] for wait in gil_waits(report) if (wait["lock"]["place"] or "").startswith("crunch_"))
-    env.check.that(0.8 * waits < seen < 1.2 * waits, f"{what}: {seen} waits for the GIL, by the program {waits} in {pieces} pieces")
+    env.check.that(0.7 * waits < seen < 1.2 * waits, f"{what}: {seen} waits for the GIL, by the program {waits} in {pieces} pieces")
     found = [finding for finding in of_waits(report) if finding["reason"] == "lock.gil"]
     if env.check.that(found, f"{what}: no finding about the GIL"):
         by = found[0]["by"] or {}
