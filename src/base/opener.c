@@ -81,6 +81,16 @@ static bool is_veiled(const char *path)
 	return opener.is_apart && strcmp(path, "/proc/kallsyms") == 0;
 }
 
+bool opener_has_ended(const char *subject)
+{
+	char path[32];
+
+	if (opener.is_hidden || !subject || strncmp(subject, "pid ", strlen("pid ")) != 0)
+		return false;
+	g_snprintf(path, sizeof(path), "/proc/%s", subject + strlen("pid "));
+	return access(path, F_OK) != 0 && errno == ENOENT;
+}
+
 void opener_settle(void)
 {
 	opener.is_hidden = access("/proc/1", F_OK) != 0;

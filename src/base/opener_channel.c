@@ -275,8 +275,8 @@ long opener_ask(const struct opener_asked *a, void *reply, size_t bytes, int *re
 	long n;
 
 	*ret_fd = -1;
-	if (a->path_bytes > sizeof(request.path)) {
-		errno = ENAMETOOLONG;
+	if (a->path_bytes > sizeof(request.path) || opener_has_ended(a->subject)) {
+		errno = a->path_bytes > sizeof(request.path) ? ENAMETOOLONG : ENOENT;
 		return -1;
 	}
 	if (a->path_bytes)

@@ -63,6 +63,11 @@ struct opener_asked {
 };
 /* Bytes of text in the reply, whose room is `bytes`; -1 with errno.  ret_fd: what came along, or -1. */
 long opener_ask(const struct opener_asked *a, void *reply, size_t bytes, int *ret_fd);
+/*
+ * Whether a subject is a process that is no more there: the kernel tells that at once.  Beside a build half of what is
+ * asked comes when the compiler has ended.  False where /proc hides other users' processes.
+ */
+bool opener_has_ended(const char *subject);
 /* Told once, as something that is skipped. */
 void opener_tell_strange(uint32_t pid);
 /* "pid 12", "file 0:45 77", "path /x": free with g_free(). */
