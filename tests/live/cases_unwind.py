@@ -476,13 +476,12 @@ def unwind_short_lived(env):
     recorder.stop()
     report = recorder.report()
     lines = [read_truth(path)[0] for path in truths[1:]]
-    pids = {line["pid"] for line in lines}
-    slept_ns = sum(sum(line["waits_ns"]) for line in lines)
-    whole = [wait for line in lines for wait, _ in at_chain(report, line) if wait["user_end"] == "complete"]
-    found_ns = sum(wait["off_cpu_ns"] for wait in whole)
-    env.notes.append(f"{found_ns / slept_ns:.1%} of the time with a whole stack")
-    env.check.equal(len(pids), 40, "processes")
-    env.check.that(found_ns > 0.9 * slept_ns, f"{found_ns / slept_ns:.1%} of the time has a whole stack")
+    naps = sum(len(line["waits_ns"]) for line in lines)
+    # By how many they are, not by their time: what the program measures has its own running in it, a fifth under emulation.
+    whole = sum(wait["count"] for line in lines for wait, _ in at_chain(report, line) if wait["user_end"] == "complete")
+    env.notes.append(f"{whole} of {naps} naps with a whole stack")
+    env.check.equal(len({line["pid"] for line in lines}), 40, "processes")
+    env.check.that(0.9 * naps < whole <= naps, f"{whole} of {naps} naps have a whole stack")
 
 
 def sleeping_commands(env):

@@ -15,8 +15,8 @@ NOT_ON_RT = {"futex_contention", "chain_by_a_signal"}
 # The name of a list, which tests/vm/init finds by the kernel's -> its cases
 OF_KERNEL = {
     "6.1": [*CORE, "pipe_ping_pong_threads", "exec_from_the_first_thread", "killed_leaves_nothing_loaded", "filter_thread", "command_exit_status",
-            "file_operations_at_the_edges"],
-    "other": [*CORE, "cpu_that_comes_back", "memory_high_is_named", "chain_of_a_pipeline", "locks_of_a_deadlock", "socket_unix", "stopped_by_itself", "depth_by_default",
+            "file_operations_at_the_edges", "unwind_short_lived"],
+    "other": [*CORE, "unwind_short_lived", "cpu_that_comes_back", "memory_high_is_named", "chain_of_a_pipeline", "locks_of_a_deadlock", "socket_unix", "stopped_by_itself", "depth_by_default",
               "file_operations_at_the_edges"],
     "rt": [case for case in CORE if case not in NOT_ON_RT] + ["cpu_that_comes_back", "exec_from_the_first_thread"],
     # Other code: the walk in the kernel, system calls' registers, the scheduler's frames.
