@@ -204,7 +204,7 @@ static __always_inline void note_futex(struct task_struct *task, struct thread_s
 	st->futex.cnt = 0;
 	st->futex.gil_before = st->futex.gil ? st->futex.sp : 0;
 	st->futex.gil = 0;
-	if (st->mode != MODE_ASLEEP || st->state != OFFCPU_STATE_S || !task->mm)
+	if (st->mode != MODE_ASLEEP || st->state != OFFCPU_STATE_S || !plain(task)->mm)
 		return;
 	find_futex(task, &st->futex);
 	if (!st->futex.cnt)
@@ -223,7 +223,7 @@ static __always_inline void look_at_futex(struct task_struct *task, struct threa
 	if ((!cfg.want_locks && !cfg.want_objects) || f->noted)
 		return;
 	f->cnt = 0;
-	if (!task->mm || task->flags & PF_KTHREAD)
+	if (!plain(task)->mm || task->flags & PF_KTHREAD)
 		return;
 	find_futex(task, f);
 	if (!f->cnt)

@@ -519,7 +519,7 @@ static __always_inline void look_at_target(struct task_struct *task, struct thre
 	if (!cfg.want_objects)
 		return;
 	st->target = 0;
-	if (st->futex.cnt || !task->mm || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+	if (st->futex.cnt || !plain(task)->mm || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 		return;
 	if (st->state != OFFCPU_STATE_S && st->state != OFFCPU_STATE_D)
 		return;
