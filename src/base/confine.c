@@ -15,7 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/confine_calls.h"
 #include "base/privileges.h"
 
 #define USER "offcpu"		/* where the administrator has made one */

@@ -8,7 +8,6 @@
 #include "profile/on_cpu.h"
 #include "render/html/diff.h"
 #include "render/html/html.h"
-#include "render/html/serve.h"
 #include "render/json/diff.h"
 #include "render/json/json.h"
 #include "render/json/summary.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/answer/diff.h"
+#include "render/answer/report.h"
 
 #include "analyse/diff/requests.h"
 #include "analyse/diff/tasks.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/answer/object.h"
+#include "render/answer/report.h"
 
 #include <string.h>
 

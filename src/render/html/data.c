@@ -8,12 +8,10 @@
 #include "analyse/wakers.h"
 #include "profile/on_cpu.h"
 #include "profile/slices.h"
-#include "render/html/diff.h"
 #include "render/html/bytes.h"
+#include "render/html/diff.h"
 #include "render/html/facet.h"
 #include "render/html/html.h"
-#include "render/html/requests.h"
-#include "render/html/slices.h"
 #include "render/html/words.h"
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/json/tasks.h"
+#include "render/json/json.h"
 
 #include "analyse/task_groups.h"
 #include "profile/tasks_file.h"

@@ -3,7 +3,7 @@
 #include "analyse/knots.h"
 #include "analyse/wakers.h"
 #include "render/json/write.h"
-#include "render/text/critical.h"
+#include "render/text/text.h"
 #include "render/text/waitgraph_dot.h"
 
 /* What docs/wait-graph.md describes; fields may be added, never changed. */

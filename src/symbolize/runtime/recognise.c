@@ -12,7 +12,7 @@
 #include "base/proc_status.h"
 #include "symbolize/jit/perf_map.h"
 #include "symbolize/process/fileopen.h"
-#include "symbolize/process/living.h"
+#include "symbolize/process/maps.h"
 #include "symbolize/runtime/go_program.h"
 #include "symbolize/runtime/hotspot_code.h"
 #include "symbolize/runtime/memory.h"
