@@ -95,13 +95,13 @@ void profile_compact_end(struct profile_compact *c)
 	keep_build_ids(c);
 	keep_info(c);
 	SWAP(frames);
-	SWAP(frame_index);
+	SWAP(index[INDEX_FRAME]);
 	SWAP(nodes);
-	SWAP(node_index);
+	SWAP(index[INDEX_STACK]);
 	SWAP(build_ids);
 	SWAP(strings);
 	SWAP(string_list);
-	SWAP(string_index);
+	SWAP(index[INDEX_STRING]);
 	profile_free(c->to);
 	g_free(c->frames);
 	g_free(c->nodes);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "profile/cut_accounts.h"
-#include "profile/id_index.h"
 #include "profile/profile_sum.h"
 #include "profile/requests.h"
 #include "profile/slices.h"
@@ -160,21 +159,12 @@ static void empty_tables(struct profile *p)
 {
 	p->waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
 	p->wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
-	id_index_free(p->wait_index);
-	id_index_free(p->wake_index);
-	p->wait_index = id_index_new();
-	p->wake_index = id_index_new();
+	profile_empty_indexes(p);
 	/* known of the whole window only */
 	g_array_set_size(p->chains, 0);
 	g_array_set_size(p->stories, 0);
 	g_array_set_size(p->blames, 0);
 	g_array_set_size(p->storms, 0);
-	id_index_free(p->chain_index);
-	id_index_free(p->blame_index);
-	id_index_free(p->storm_index);
-	p->chain_index = id_index_new();
-	p->blame_index = id_index_new();
-	p->storm_index = id_index_new();
 }
 
 /* Of each thread, what its waits that were mostly a quota's took in queues. */
