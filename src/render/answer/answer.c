@@ -353,8 +353,7 @@ static void write_left_out(struct json *j, const struct answer *a)
 		if (!s->left_cnt)
 			continue;
 		if (!is_any) {
-			json_key(j, "left_out");
-			json_object_begin(j);
+			json_member_object(j, "left_out");
 		}
 		is_any = true;
 		json_member_uint(j, s->key, s->left_cnt);
@@ -388,8 +387,7 @@ bool answer_write(GString *out, struct answer *a, GError **error)
 	if (next) {
 		g_autofree char *words = g_strdup_printf("--id %s --cursor %u", a->options->id, next);
 
-		json_key(&j, "next");
-		json_object_begin(&j);
+		json_member_object(&j, "next");
 		json_member_string(&j, "options", words);
 		json_member_uint(&j, "pieces", paged - next);
 		json_object_end(&j);
