@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "profile/cut_accounts.h"
 #include "profile/profile_sum.h"
 #include "profile/requests.h"
@@ -243,16 +244,7 @@ static void cut_spans(struct cutting *c)
 	requests_estimate(c->p, weights);
 }
 
-static bool bad_range(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool bad_range(GError **error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	*error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, ap);
-	va_end(ap);
-	return false;
-}
+#define bad_range(error, ...) refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, __VA_ARGS__)
 
 /* Whole slices, of those there are. */
 static bool widen(const struct profile *p, uint64_t *from_ns, uint64_t *to_ns, GError **error)

@@ -6,6 +6,7 @@
 
 #include "analyse/query.h"
 #include "base/json_read.h"
+#include "base/refuse.h"
 
 #define ID_DIGITS 10
 #define COMMAND_MAX 400	/* bytes: a longer one would be most of a small answer */
@@ -369,12 +370,10 @@ bool answer_write(GString *out, struct answer *a, GError **error)
 	guint next = 0;
 	struct json j;
 
-	if (a->options->cursor && a->options->cursor >= paged) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "--cursor %" PRIu64 ": the answer to --id %s ends before that", a->options->cursor,
-			    a->options->id);
-		return false;
-	}
+	if (a->options->cursor && a->options->cursor >= paged)
+		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			      "--cursor %" PRIu64 ": the answer to --id %s ends before that", a->options->cursor,
+			      a->options->id);
 	if (a->options->id)
 		next = choose_page(a);
 	else
