@@ -106,7 +106,7 @@ uint32_t dict_writer_key(struct dict_writer *w, uint32_t thread, uint32_t user, 
 {
 	const struct dict_key own = {
 		.thread = thread, .user = dict_writer_node(w, user), .kernel = dict_writer_node(w, kernel),
-		.object = dict_writer_object(w, object), .state = state, .flags = flags,
+		.object = profile_map_object(&w->map, object), .state = state, .flags = flags,
 	};
 	uint64_t hash = hash_key(w, &own);
 	int64_t at = id_index_find(w->keys, hash, same_key, w->d, &own);
@@ -121,11 +121,6 @@ uint32_t dict_writer_key(struct dict_writer *w, uint32_t thread, uint32_t user, 
 uint32_t dict_writer_node(struct dict_writer *w, uint32_t node)
 {
 	return profile_map_node(&w->map, node);
-}
-
-uint32_t dict_writer_object(struct dict_writer *w, uint32_t object)
-{
-	return profile_map_object(&w->map, object);
 }
 
 uint32_t dict_writer_waker(struct dict_writer *w, uint32_t waker)
