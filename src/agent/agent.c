@@ -25,7 +25,6 @@
 #include "session/session.h"
 #include "store/merge.h"
 #include "store/short_lived.h"
-#include "tasks/put.h"
 #include "tasks/sampler.h"
 
 #define SECOND_NS UINT64_C(1000000000)

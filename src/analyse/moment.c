@@ -6,17 +6,16 @@
 
 #include "analyse/range.h"
 #include "base/parse.h"
+#include "base/refuse.h"
 
 #define NS_A_SECOND UINT64_C(1000000000)
 #define DAY_DIGITS 10	/* 2026-11-25 */
 
 static bool bad(const char *text, GError **error)
 {
-	g_set_error(
-		error, PARSE_ERROR, 0,
-		"'%s' is no time such as 14:32, 'yesterday 14:32', 'tue 14:32', -2h (before now), 2026-11-25T14:32 or @1764081138",
-		text);
-	return false;
+	return refuse(error, PARSE_ERROR, 0,
+		      "'%s' is no time such as 14:32, 'yesterday 14:32', 'tue 14:32', -2h (before now), 2026-11-25T14:32 or @1764081138",
+		      text);
 }
 
 static bool parse_ago(const char *text, uint64_t now_ns, uint64_t *ret_ns)

@@ -6,6 +6,7 @@
 
 #include "abi/offcpu_abi.h"
 #include "analyse/label.h"
+#include "base/refuse.h"
 
 /* And of samples on CPU: see profile/on_cpu.h. */
 #define LETTERS OFFCPU_STATE_LETTERS "C"
@@ -27,10 +28,8 @@ static bool check_states(const char *states, GError **error)
 			    g_ascii_isprint(*s) ? *s : '?');
 		return false;
 	}
-	if (states && !strpbrk(states, LETTERS)) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "state \"%s\": names no state", states);
-		return false;
-	}
+	if (states && !strpbrk(states, LETTERS))
+		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "state \"%s\": names no state", states);
 	return true;
 }
 

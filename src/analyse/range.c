@@ -2,24 +2,14 @@
 #include "analyse/range.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/refuse.h"
 
 #define NS_A_SECOND INT64_C(1000000000)
 
-static bool bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool bad(GError **error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	if (error)
-		*error = g_error_new_valist(PARSE_ERROR, 0, format, ap);
-	va_end(ap);
-	return false;
-}
+#define bad(error, ...) refuse(error, PARSE_ERROR, 0, __VA_ARGS__)
 
 /* A clock time; year 0: no day was given. */
 struct clock_time {

@@ -254,7 +254,7 @@ void tree_finish(struct tree *t)
 	link_children(t);
 }
 
-static uint32_t label_of_frame(struct tree *t, const struct frame *f, bool waker, GString *text)
+uint32_t tree_label_of_frame(struct tree *t, const struct frame *f, bool waker, GString *text)
 {
 	struct tree_label l = {
 		.module = f->module, .why = f->name ? FRAME_NAMED : f->why,
@@ -555,9 +555,9 @@ struct tree *tree_from_profile(const struct profile *p, const struct tree_option
 	t->view = options->view;
 	t->has_chains = options->view == TREE_OFFWAKE && p->stories->len;
 	for (uint32_t i = 0; i < p->frames->len; i++)
-		frame_labels[i] = label_of_frame(t, profile_get_frame(p, i), false, text);
+		frame_labels[i] = tree_label_of_frame(t, profile_get_frame(p, i), false, text);
 	for (uint32_t i = 0; by && i < p->frames->len; i++)
-		waker_frame_labels[i] = label_of_frame(t, profile_get_frame(p, i), true, text);
+		waker_frame_labels[i] = tree_label_of_frame(t, profile_get_frame(p, i), true, text);
 	label_threads(t, p, options->by_thread, thread_labels);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		if (options->keep && !options->keep[i])

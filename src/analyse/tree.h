@@ -107,6 +107,8 @@ struct tree *tree_from_profile(const struct profile *p, const struct tree_option
 /* The same by hand: labels, then paths of label ids root first, then finish once. */
 struct tree *tree_new(enum weight weight, bool reverse);
 uint32_t tree_label(struct tree *t, const struct tree_label *label);	/* text and module are copied */
+/* That of a frame; `text` is used meanwhile. */
+uint32_t tree_label_of_frame(struct tree *t, const struct frame *f, bool waker, GString *text);
 /* The child of parent with that label, made when new; TREE_NONE when the tree is full. */
 uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t label);
 /* frames: by place in the path, NULL where that is no frame; NULL: no frames are known. */

@@ -6,6 +6,7 @@
 #include <sys/vfs.h>
 
 #include "base/cgroup_mount.h"
+#include "base/refuse.h"
 
 #define CGROUP2_MAGIC 0x63677270	/* CGROUP2_SUPER_MAGIC, linux/magic.h */
 
@@ -21,15 +22,11 @@ bool cgroup_id(const char *path, uint64_t *ret_id, GError **error)
 		below = mount ? g_build_filename(mount, path, NULL) : NULL;
 	}
 	const char *found = below ? below : path;
-	if (statfs(found, &fs) || stat(found, &st)) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "cgroup %s: %s", path, g_strerror(errno));
-		return false;
-	}
-	if (fs.f_type != CGROUP2_MAGIC || !S_ISDIR(st.st_mode)) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOTDIR,
-			    "cgroup %s: not a folder of the cgroup version 2 hierarchy", path);
-		return false;
-	}
+	if (statfs(found, &fs) || stat(found, &st))
+		return refuse(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "cgroup %s: %s", path, g_strerror(errno));
+	if (fs.f_type != CGROUP2_MAGIC || !S_ISDIR(st.st_mode))
+		return refuse(error, G_FILE_ERROR, G_FILE_ERROR_NOTDIR,
+			      "cgroup %s: not a folder of the cgroup version 2 hierarchy", path);
 	*ret_id = st.st_ino;
 	return true;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "attach/error.h"
+#include "base/refuse.h"
 
 /* Lines as "monotonic   86400   0": seconds and nanoseconds. */
 static bool has_offset(const char *text)
@@ -29,8 +30,7 @@ bool time_offset_check(GError **error)
 		return true;
 	if (childrens && strcmp(own, childrens) == 0 && !has_offset(text))
 		return true;
-	g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
-		    "the clocks of this time namespace are not the kernel's own: record from outside of it, "
-		    "as with `nsenter --time --target 1`");
-	return false;
+	return refuse(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
+		      "the clocks of this time namespace are not the kernel's own: record from outside of it, "
+		      "as with `nsenter --time --target 1`");
 }

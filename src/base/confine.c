@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/confine_calls.h"
 #include "base/privileges.h"
+#include "base/refuse.h"
 
 #define USER "offcpu"		/* where the administrator has made one */
 #define USER_ELSE "nobody"
@@ -36,8 +36,7 @@ struct landlock_beneath { uint64_t allowed; int32_t fd; } __attribute__((packed)
 
 static bool fail(GError **error, const char *what, int err)
 {
-	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(err), "%s: %s", what, g_strerror(err));
-	return false;
+	return refuse(error, G_FILE_ERROR, (int)g_file_error_from_errno(err), "%s: %s", what, g_strerror(err));
 }
 
 static void limit(int resource, uint64_t max)

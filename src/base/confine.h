@@ -45,4 +45,7 @@ void confine_descriptors(const int *fds, unsigned cnt);
 /* False with a sentence: something that has to hold does not, and nothing should be done in this process. */
 bool confine(struct confine *c, GError **error);
 
+/* From now on all other system calls of this thread, and of those it makes, are refused (EPERM).  False with errno. */
+bool confine_calls(enum confine_calls calls);
+
 #endif

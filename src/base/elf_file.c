@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/refuse.h"
+
 #define PHDRS_MAX 256
 #define SECTIONS_MAX 65536
 #define SECTION_NAMES_MAX_BYTES (16 << 20)
@@ -48,10 +50,8 @@ static bool look_into(struct elf_file *f, bool may_be_relocatable, GError **erro
 	GElf_Ehdr eh;
 
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &eh) ||
-	    (eh.e_type != ET_EXEC && eh.e_type != ET_DYN && !(may_be_relocatable && eh.e_type == ET_REL))) {
-		g_set_error(error, elf_file_error_quark(), 0, "the file is no ELF program or library");
-		return false;
-	}
+	    (eh.e_type != ET_EXEC && eh.e_type != ET_DYN && !(may_be_relocatable && eh.e_type == ET_REL)))
+		return refuse(error, elf_file_error_quark(), 0, "the file is no ELF program or library");
 	f->machine = eh.e_machine;
 	f->is_64_little = eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_ident[EI_DATA] == ELFDATA2LSB;
 	read_segments(f);

@@ -147,7 +147,7 @@ const GArray *net_tables_of(struct net_tables *t, uint32_t pid)
 	return t->is_readable ? t->sockets : NULL;
 }
 
-bool net_end_equal(const struct net_end *a, const struct net_end *b)
+static bool net_end_equal(const struct net_end *a, const struct net_end *b)
 {
 	return a->port == b->port && memcmp(a->address, b->address, sizeof(a->address)) == 0;
 }

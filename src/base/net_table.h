@@ -49,7 +49,6 @@ void net_table_add(GArray *sockets, FILE *file, bool is_tcp);
 
 /* address: 4 or 16 bytes, in the network's order. */
 struct net_end net_end_of(const uint8_t *address, size_t bytes, uint16_t port);
-bool net_end_equal(const struct net_end *a, const struct net_end *b);
 bool net_end_is_any(const struct net_end *e);	/* whatever its port */
 char *net_end_text(const struct net_end *e);	/* "127.0.0.1:80", "[::1]:80"; free with g_free() */
 

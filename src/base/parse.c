@@ -4,12 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/refuse.h"
+
 G_DEFINE_QUARK(parse-error-quark, parse_error)
 
 static bool fail(GError **error, const char *what, const char *text)
 {
-	g_set_error(error, PARSE_ERROR, 0, "'%s' is not %s", text, what);
-	return false;
+	return refuse(error, PARSE_ERROR, 0, "'%s' is not %s", text, what);
 }
 
 bool parse_duration(const char *text, uint64_t bare_ns, uint64_t *ret_ns, GError **error)
@@ -52,8 +53,7 @@ bool parse_rate(const char *text, double min, double max, double *ret_hz, GError
 	*ret_hz = g_ascii_strtod(text, &end);
 	if (end != text && !*end && *ret_hz >= min && *ret_hz <= max)
 		return true;
-	g_set_error(error, PARSE_ERROR, 0, "'%s' is not a rate from %g to %g Hz", text, min, max);
-	return false;
+	return refuse(error, PARSE_ERROR, 0, "'%s' is not a rate from %g to %g Hz", text, min, max);
 }
 
 bool parse_u32_list(const char *text, GArray **list, GError **error)

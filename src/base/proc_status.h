@@ -26,4 +26,7 @@ uint32_t proc_status_innermost_id(const char *status);
  */
 bool proc_is_ours(const char *proc_dir);
 
+/* How many threads of the machine run or could, and how many there are, as /proc/loadavg says; false: it does not. */
+bool loadavg_threads(unsigned *ret_runnable, unsigned *ret_all);
+
 #endif

@@ -10,4 +10,10 @@
  */
 GThread *quiet_thread_new(const char *name, GThreadFunc func, gpointer data, GError **error);
 
+/*
+ * A stack of its own for this thread's signal handlers, for when the thread's stack is used up.  Each thread that works
+ * on what others decide calls it first; again is free.  It takes no memory: the stack lies with the thread's variables.
+ */
+void spare_stack_use(void);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "base/spare_stack.h"
+#include "base/quiet_thread.h"
 
 #include <signal.h>
 #include <stdbool.h>

@@ -17,9 +17,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/loadavg.h"
+#include "base/proc_status.h"
 #include "base/quiet_thread.h"
-#include "base/spare_stack.h"
 
 #define THREADS_MAX 8
 #define NICE_INSTEAD (-20)

@@ -14,7 +14,7 @@
 #include "cmd/filters.h"
 #include "cmd/range.h"
 #include "profile/on_cpu.h"
-#include "render/answer/diff.h"
+#include "render/answer/report.h"
 #include "render/html/diff.h"
 #include "render/json/diff.h"
 #include "render/svg/diff.h"

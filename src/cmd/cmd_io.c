@@ -16,7 +16,7 @@
 #include "cmd/target.h"
 #include "io/block.h"
 #include "profile/profile_file.h"
-#include "render/answer/object.h"
+#include "render/answer/report.h"
 #include "render/text/folded.h"
 #include "session/named_groups.h"
 

@@ -8,9 +8,9 @@
 #include "cmd/cmd.h"
 #include "cmd/run.h"
 #include "cmd/stop.h"
-#include "render/answer/object.h"
-#include "render/json/tasks.h"
-#include "render/text/tasks.h"
+#include "render/answer/report.h"
+#include "render/json/json.h"
+#include "render/text/text.h"
 #include "tasks/census.h"
 
 #define COMMAND "tasks"

@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "cmd/answering.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
-#include "cmd/answering.h"
 #include "cmd/top_json.h"
-#include "render/answer/object.h"
 #include "cmd/top_since.h"
 #include "profile/profile_file.h"
+#include "render/answer/report.h"
 #include "tui/screen.h"
 #include "tui/view.h"
 

@@ -7,14 +7,10 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
-#include "render/text/blame.h"
-#include "render/text/chains.h"
 #include "render/text/folded.h"
 #include "render/text/folded_wakers.h"
-#include "render/text/storms.h"
 #include "render/text/text.h"
 #include "render/text/trace.h"
-#include "render/text/trace_wakers.h"
 
 static const char description[] =
 	"Examples:\n"

@@ -101,8 +101,7 @@ static void print_text(const struct recognised *r, const GArray *findings, unsig
 
 static void write_runtimes(struct json *j, const struct recognised *r)
 {
-	json_key(j, "runtimes");
-	json_array_begin(j);
+	json_member_array(j, "runtimes");
 	for (int i = 0; i < RUNTIME_CNT; i++) {
 		if (!recognised_is(r, i))
 			continue;
@@ -116,8 +115,7 @@ static void write_runtimes(struct json *j, const struct recognised *r)
 
 static void write_findings(struct json *j, const GArray *findings)
 {
-	json_key(j, "findings");
-	json_array_begin(j);
+	json_member_array(j, "findings");
 	for (guint i = 0; i < findings->len; i++) {
 		const struct doctor_finding *f = &g_array_index(findings, struct doctor_finding, i);
 
@@ -133,8 +131,7 @@ static void write_findings(struct json *j, const GArray *findings)
 
 static void write_files(struct json *j, const struct recognised *r)
 {
-	json_key(j, "files");
-	json_array_begin(j);
+	json_member_array(j, "files");
 	for (guint i = 0; i < r->files->len; i++) {
 		const struct recognised_file *f = &g_array_index(r->files, struct recognised_file, i);
 

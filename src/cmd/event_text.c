@@ -149,8 +149,7 @@ static void wait_text(struct events *ev, const struct offcpu_rec_event *rec)
 
 static void append_held_json(struct json *j, const GArray *held, uint64_t unknown_ns)
 {
-	json_key(j, "held_by");
-	json_array_begin(j);
+	json_member_array(j, "held_by");
 	for (guint i = 0; i < held->len; i++) {
 		const struct held *h = &g_array_index(held, struct held, i);
 
@@ -193,8 +192,7 @@ static void append_stack_json(struct json *j, const char *key, const struct prof
 {
 	g_autoptr(GString) label = g_string_new(NULL);
 
-	json_key(j, key);
-	json_array_begin(j);
+	json_member_array(j, key);
 	for (; node; node = profile_get_node(p, node)->parent) {
 		g_string_truncate(label, 0);
 		label_append(label, profile_get_frame(p, profile_get_node(p, node)->frame));

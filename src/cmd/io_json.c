@@ -93,8 +93,7 @@ static void put_stack(struct json *j, const struct profile *p, const char *key, 
 
 	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent)
 		g_array_append_val(frames, profile_get_node(p, n)->frame);
-	json_key(j, key);
-	json_array_begin(j);
+	json_member_array(j, key);
 	for (guint i = frames->len; i-- > 0;) {
 		g_string_truncate(label, 0);
 		label_append(label, profile_get_frame(p, g_array_index(frames, uint32_t, i)));
@@ -127,8 +126,7 @@ static void put_file_sum(struct json *j, const struct file_sum *s)
 
 static void put_files(struct json *j, const struct file_result *r)
 {
-	json_key(j, "files");
-	json_array_begin(j);
+	json_member_array(j, "files");
 	for (guint i = 0; i < r->files->len; i++) {
 		const struct file_by_file *f = &g_array_index(r->files, struct file_by_file, i);
 
@@ -147,8 +145,7 @@ static void put_files(struct json *j, const struct file_result *r)
 
 static void put_file_places(struct json *j, const struct file_result *r)
 {
-	json_key(j, "places");
-	json_array_begin(j);
+	json_member_array(j, "places");
 	for (guint i = 0; i < r->rows->len; i++) {
 		const struct file_row *row = &g_array_index(r->rows, struct file_row, i);
 
@@ -204,8 +201,7 @@ static void put_block_sum(struct json *j, const struct block_sum *s)
 
 static void put_disks(struct json *j, const struct block_result *r)
 {
-	json_key(j, "disks");
-	json_array_begin(j);
+	json_member_array(j, "disks");
 	for (guint i = 0; i < r->disks->len; i++) {
 		const struct block_disk *d = &g_array_index(r->disks, struct block_disk, i);
 
@@ -238,8 +234,7 @@ static void put_block_row(struct json *j, const struct block_result *r, const st
 
 static void put_block_rows(struct json *j, const struct block_result *r, const GArray *rows, bool with_place)
 {
-	json_key(j, with_place ? "places" : "files");
-	json_array_begin(j);
+	json_member_array(j, with_place ? "places" : "files");
 	for (guint i = 0; i < rows->len; i++)
 		put_block_row(j, r, &g_array_index(rows, struct block_row, i), with_place);
 	json_array_end(j);

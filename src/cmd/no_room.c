@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/spare_stack.h"
+#include "base/quiet_thread.h"
 #include "cmd/cmd.h"
 
 /*

@@ -5,7 +5,7 @@
 
 #include "analyse/range.h"
 #include "base/parse.h"
-#include "base/spare_stack.h"
+#include "base/quiet_thread.h"
 #include "cmd/input.h"
 #include "profile/slices.h"
 

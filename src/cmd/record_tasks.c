@@ -2,7 +2,6 @@
 #include "cmd/record_tasks.h"
 
 #include "cmd/cmd.h"
-#include "tasks/put.h"
 #include "tasks/sampler.h"
 
 struct record_tasks {

@@ -42,8 +42,7 @@ static void write_row(struct json *j, const struct view *v, const struct activit
 
 static void write_losses(struct json *j, const struct profile *p)
 {
-	json_key(j, "losses");
-	json_object_begin(j);
+	json_member_object(j, "losses");
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
 
@@ -70,14 +69,12 @@ void top_json(GString *s, const struct view *v, guint rows_max)
 	json_member_uint(&j, "tracer_cpu_ns", profile_running_cpu_ns(info));
 	json_member_known(&j, "tracer_bpf_ns", info->tracer_bpf_ns, info->has_bpf_ns);
 	write_losses(&j, v->shown->profile);
-	json_key(&j, "total");
-	json_object_begin(&j);
+	json_member_object(&j, "total");
 	write_numbers(&j, &v->activity->total);
 	json_object_end(&j);
 	json_member_string(&j, "by", activity_by_name(v->by));
 	json_member_uint(&j, "rows_cnt", v->order->len);
-	json_key(&j, "rows");
-	json_array_begin(&j);
+	json_member_array(&j, "rows");
 	for (guint i = 0; i < v->order->len && (!rows_max || i < rows_max); i++)
 		write_row(&j, v, view_row_at(v, i));
 	json_array_end(&j);

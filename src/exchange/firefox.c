@@ -63,8 +63,7 @@ static void write_thread(struct firefox *w, uint32_t id, GArray *waits, GArray *
 	json_member_uint(j, "processStartupTime", 0);
 	json_key(j, "processShutdownTime");
 	json_null(j);
-	json_key(j, "pausedRanges");
-	json_array_begin(j);
+	json_member_array(j, "pausedRanges");
 	json_array_end(j);
 	firefox_write_track(w, &t);
 	json_object_end(j);
@@ -73,14 +72,12 @@ static void write_thread(struct firefox *w, uint32_t id, GArray *waits, GArray *
 
 static void write_categories(struct json *j)
 {
-	json_key(j, "categories");
-	json_array_begin(j);
+	json_member_array(j, "categories");
 	for (int i = 0; i < CATEGORIES; i++) {
 		json_object_begin(j);
 		json_member_string(j, "name", categories[i].name);
 		json_member_string(j, "color", categories[i].color);
-		json_key(j, "subcategories");
-		json_array_begin(j);
+		json_member_array(j, "subcategories");
 		json_string(j, "Other");
 		json_array_end(j);
 		json_object_end(j);
@@ -124,8 +121,7 @@ static void write_meta(struct firefox *w)
 	const struct profile_info *info = &w->p->info;
 	struct json *j = &w->json;
 
-	json_key(j, "meta");
-	json_object_begin(j);
+	json_member_object(j, "meta");
 	json_member_uint(j, "version", GECKO_VERSION);
 	json_member_uint(j, "preprocessedProfileVersion", PROCESSED_VERSION);
 	g_autofree char *sums = g_strdup_printf("offcpu: sums of %s; the axis is each thread's sum, not the clock",
@@ -162,8 +158,7 @@ static void write_libs(struct firefox *w)
 		if (module && strset_id(w->modules, module) == w->module_names->len)
 			g_array_append_val(w->module_names, module);
 	}
-	json_key(j, "libs");
-	json_array_begin(j);
+	json_member_array(j, "libs");
 	for (guint i = 0; i < w->module_names->len; i++) {
 		const char *path = g_array_index(w->module_names, const char *, i);
 
@@ -245,11 +240,9 @@ void write_firefox(struct writer *writer, const struct profile *p, const struct 
 	json_object_begin(j);
 	write_meta(&w);
 	write_libs(&w);
-	json_key(j, "pages");
-	json_array_begin(j);
+	json_member_array(j, "pages");
 	json_array_end(j);
-	json_key(j, "threads");
-	json_array_begin(j);
+	json_member_array(j, "threads");
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		GArray *waits = g_ptr_array_index(by_thread, i);
 

@@ -158,8 +158,7 @@ typedef void (*column_fn)(struct firefox *w, struct firefox_track *t, guint i);
 
 static void column(struct firefox *w, struct firefox_track *t, const char *key, guint cnt, column_fn value)
 {
-	json_key(&w->json, key);
-	json_array_begin(&w->json);
+	json_member_array(&w->json, key);
 	for (guint i = 0; i < cnt; i++)
 		value(w, t, i);
 	json_array_end(&w->json);
@@ -274,8 +273,7 @@ static void put_text(struct firefox *w, struct firefox_track *t, guint i)
 
 static void begin_table(struct firefox *w, const char *key, guint cnt)
 {
-	json_key(&w->json, key);
-	json_object_begin(&w->json);
+	json_member_object(&w->json, key);
 	json_member_uint(&w->json, "length", cnt);
 }
 
@@ -477,8 +475,7 @@ static void write_marker_times(struct firefox *w, const struct firefox_track *t,
 {
 	uint64_t sum_ns = 0;
 
-	json_key(&w->json, key);
-	json_array_begin(&w->json);
+	json_member_array(&w->json, key);
 	for (guint i = 0; i < cnt; i++) {
 		const struct wait *wait = profile_wait(w->p, marker_wait(t, i));
 		const uint64_t ns = wait_off_cpu_ns(wait);

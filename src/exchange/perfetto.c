@@ -9,13 +9,13 @@
  */
 #include <string.h>
 
-#include "exchange/frames.h"
-#include "exchange/paths.h"
-#include "exchange/perfetto_packet.h"
 #include "analyse/wakers.h"
 #include "analyse/weight.h"
 #include "base/hash.h"
 #include "base/wire.h"
+#include "exchange/frames.h"
+#include "exchange/paths.h"
+#include "exchange/perfetto.h"
 #include "profile/requests.h"
 #include "profile/slices.h"
 

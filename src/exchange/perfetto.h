@@ -2,6 +2,11 @@
 #ifndef EXCHANGE_PERFETTO_H
 #define EXCHANGE_PERFETTO_H
 
+#include <glib.h>
+#include <stdint.h>
+
+#include "exchange/sink.h"
+
 /*
  * The field numbers of Perfetto's trace packets that both writers need: perfetto.c of recordings, perfetto_events.c of
  * single waits.  tests/exchange/proto has them with their names.
@@ -59,5 +64,19 @@ enum { SWITCH_PREV_COMM = 1, SWITCH_PREV_PID, SWITCH_PREV_PRIO, SWITCH_PREV_STAT
 enum { SWITCH_NEXT_COMM = 5, SWITCH_NEXT_PID, SWITCH_NEXT_PRIO };
 enum { WAKING_COMM = 1, WAKING_PID, WAKING_PRIO, WAKING_SUCCESS, WAKING_CPU };
 enum { SYSTEM_UTSNAME = 1, UTSNAME_SYSNAME = 1, UTSNAME_VERSION, UTSNAME_RELEASE, UTSNAME_MACHINE };
+
+/* What both writers of Perfetto's traces do alike: packets of one sequence. */
+
+/* Writes the packet, and begins the next one in its place. */
+void perfetto_end_packet(struct writer *writer, GString *packet);
+
+/* Another clock of a ClockSnapshot, and what it showed; scratch: of the caller, its text is lost. */
+void perfetto_append_clock(GString *snapshot, GString *scratch, unsigned clock, uint64_t ns);
+
+/*
+ * What samples are, and by which clock times are, from this packet of the sequence on; it begins anew there.  rows_are
+ * NULL: time off CPU.
+ */
+void perfetto_append_defaults(GString *packet, unsigned clock, const char *rows_are);
 
 #endif

@@ -15,7 +15,7 @@
 #include "analyse/wakers.h"
 #include "base/wire.h"
 #include "exchange/paths.h"
-#include "exchange/perfetto_packet.h"
+#include "exchange/perfetto.h"
 #include "exchange/perfetto_stacks.h"
 
 #define CPU_FLUSH_BYTES (64 * 1024)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "exchange/perfetto_packet.h"
+#include "exchange/perfetto.h"
 
 #include "base/wire.h"
 

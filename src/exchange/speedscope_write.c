@@ -81,10 +81,8 @@ static void write_frames(struct speedscope *s)
 {
 	struct json *j = &s->json;
 
-	json_key(j, "shared");
-	json_object_begin(j);
-	json_key(j, "frames");
-	json_array_begin(j);
+	json_member_object(j, "shared");
+	json_member_array(j, "frames");
 	for (guint i = 0; i < s->frames->first->len; i++) {
 		const char *file = frame_list_file(s->frames, i);
 
@@ -105,8 +103,7 @@ static void write_samples(struct speedscope *s, const struct group *groups, guin
 {
 	struct json *j = &s->json;
 
-	json_key(j, "samples");
-	json_array_begin(j);
+	json_member_array(j, "samples");
 	for (guint g = 0; g < cnt; g++)
 		for (guint i = 0; i < groups[g].waits->len; i++) {
 			const struct wait *w = profile_wait(s->p, g_array_index(groups[g].waits, uint32_t, i));
@@ -119,8 +116,7 @@ static void write_samples(struct speedscope *s, const struct group *groups, guin
 			writer_flush(s->writer);
 		}
 	json_array_end(j);
-	json_key(j, "weights");
-	json_array_begin(j);
+	json_member_array(j, "weights");
 	for (guint g = 0; g < cnt; g++)
 		for (guint i = 0; i < groups[g].waits->len; i++)
 			json_uint(j, weight_of_wait(profile_wait(s->p, g_array_index(groups[g].waits, uint32_t, i)),
@@ -168,8 +164,7 @@ void write_speedscope(struct writer *writer, const struct profile *p, const stru
 	json_member_string(j, "name", *p->info.command_line ? p->info.command_line : weight_name(plan->folded.weight));
 	json_member_uint(j, "activeProfileIndex", 0);
 	write_frames(&s);
-	json_key(j, "profiles");
-	json_array_begin(j);
+	json_member_array(j, "profiles");
 	write_profile(&s, plan->by_comm ? "all" : "all threads", all, groups->len);
 	for (guint i = 0; i < groups->len; i++)
 		write_profile(&s, all[i].name, &all[i], 1);

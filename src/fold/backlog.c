@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/backlog.h"
+#include "fold/pool.h"
 
 #include <netinet/tcp.h>
 
 #include "base/unix_table.h"
-#include "fold/pool.h"
 #include "profile/limits.h"
 
 struct backlog {

@@ -9,7 +9,6 @@
 
 #include "base/opener.h"
 #include "base/proc_status.h"
-#include "fold/backlog.h"
 #include "fold/group_limits.h"
 #include "fold/pool.h"
 

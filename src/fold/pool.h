@@ -4,6 +4,7 @@
 
 #include "base/net_table.h"
 #include "profile/limits.h"
+#include "profile/profile.h"
 
 #define POOL_SOCKETS_MAX 4096	/* of a process; one with more descriptors is not looked at */
 
@@ -20,5 +21,13 @@ void pool_look(struct profile *p, struct net_tables *nets, const char *proc_dir,
 GHashTable *pool_sockets_new(const char *proc_dir, uint32_t pid);
 /* By port: somebody listens there, so who has a connection there did not make it.  Free with g_free(). */
 bool *pool_served_ports_new(const GArray *sockets);
+
+#define BACKLOG_MIN 2	/* connections: a single one may have come just now */
+
+/*
+ * Do connections wait to be accepted by that process, as its workers are all busy?  Adds LIMIT_BACKLOG for the socket
+ * at which most wait, else nothing.
+ */
+void backlog_look(struct profile *p, struct net_tables *nets, const char *proc_dir, uint32_t pid);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/service_groups.h"
+#include "fold/services.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/alike.h"
 #include "fold/containers.h"
-#include "fold/services.h"
 
 #define UNIT_SUFFIX ".service"
 #define DEPTH_MAX 32

@@ -2,6 +2,8 @@
 #ifndef FOLD_SERVICES_H
 #define FOLD_SERVICES_H
 
+#include <glib.h>
+
 #include "profile/profile.h"
 #include "profile/profile_compact.h"
 
@@ -47,5 +49,18 @@ const char *fold_services_name(struct fold_services *s, uint32_t pid, uint64_t p
 void fold_services_next_window(struct fold_services *s);
 /* Keeps what it knows. */
 void fold_services_keep(struct fold_services *s, struct profile_compact *c);
+
+/*
+ * Control groups by what people call them: a unit ("nginx.service", "nginx"), a container or a pod ("web", "shop/web",
+ * "container:web", "pod:shop/checkout"), or the first digits of a container's id.  A path of a group is told from a name
+ * by the caller.
+ */
+
+/*
+ * Absolute paths of all groups of that name (char *, free with the array), none below another of them: replicas and
+ * user services have the same.  Empty: none; *ret_alike: "a, b" of names that may be meant, or NULL; free with g_free().
+ * mount: of the version 2 hierarchy; proc_dir: "/proc", but for tests.
+ */
+GPtrArray *service_groups_find(const char *proc_dir, const char *mount, const char *name, char **ret_alike);
 
 #endif

@@ -14,11 +14,10 @@
 #include "attach/said.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "block.skel.h"
 #include "io/counts.h"
 #include "io/disk_stats.h"
 #include "io/place.h"
-#include "io/recording.h"
-#include "block.skel.h"
 
 #define EDGE_TRIES 100
 

@@ -19,4 +19,11 @@ struct io_loss {
 /* Those that are not 0 become losses of the profile. */
 void io_add_losses(struct profile *p, const struct bpf_map *map, const struct io_loss *losses, gsize cnt);
 
+/*
+ * Says of a profile that it holds `what` ("block requests, ...") in place of waits, since when and until when.
+ * rows_are: see struct profile_info.
+ */
+void io_recording_info(struct profile *p, const char *what, const char *rows_are, uint64_t start_ns,
+		       uint64_t start_unix_ns, uint64_t stop_ns);
+
 #endif

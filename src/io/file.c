@@ -15,15 +15,14 @@
 #include "attach/feature.h"
 #include "attach/said.h"
 #include "base/clock.h"
+#include "file.skel.h"
 #include "io/counts.h"
 #include "io/file_attach.h"
 #include "io/file_calls.h"
 #include "io/file_path.h"
 #include "io/file_rows.h"
 #include "io/place.h"
-#include "io/recording.h"
 #include "symbolize/runtime/memory.h"
-#include "file.skel.h"
 
 #define ERRNO_MAX 4095	/* include/linux/err.h */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "io/recording.h"
+#include "io/counts.h"
 
 #include <sys/utsname.h>
 #include <unistd.h>

@@ -26,8 +26,7 @@ static gint by_stack(gconstpointer a, gconstpointer b)
 	return (x->kernel > y->kernel) - (x->kernel < y->kernel);
 }
 
-/* Those with the same thread and stacks become one, whatever their slice. */
-static GArray *merged(const struct profile *p)
+GArray *profile_on_cpu_of_stacks(const struct profile *p)
 {
 	GArray *all = g_array_copy(p->on_cpu);
 	guint kept = 0;
@@ -111,7 +110,7 @@ GArray *profile_on_cpu_rows(struct profile *p)
 
 	if (!profile_has_on_cpu(p))
 		return rows;
-	samples = merged(p);
+	samples = profile_on_cpu_of_stacks(p);
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 		const struct on_cpu_sample *all = (const void *)samples->data;

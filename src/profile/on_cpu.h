@@ -24,6 +24,9 @@ static inline bool profile_has_on_cpu(const struct profile *p)
 	return p->info.on_cpu_hz != 0;
 }
 
+/* struct on_cpu_sample, by thread: those with the same stacks become one, whatever their slice. */
+GArray *profile_on_cpu_of_stacks(const struct profile *p);
+
 /* struct on_cpu_row, by thread.  It adds stacks of one frame to the profile. */
 GArray *profile_on_cpu_rows(struct profile *p);
 

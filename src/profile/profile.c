@@ -16,6 +16,8 @@
 /* Those that are no table of rows. */
 #define OTHER_ARRAYS(p) { (p)->span_waits, (p)->build_ids, (p)->limits }
 
+#define OF(member) offsetof(struct profile, member)
+
 static bool has_array(int table)
 {
 	return profile_tables[table].array && table != TABLE_REQUEST_CALLS;	/* which are columns of the requests */
@@ -36,16 +38,8 @@ struct profile *profile_new(void)
 	p->limits = g_array_new(FALSE, FALSE, sizeof(struct profile_limit));
 	p->strings = g_string_chunk_new(64 * 1024);
 	p->string_list = g_ptr_array_new();
-	p->string_index = id_index_new();
-	p->frame_index = id_index_new();
-	p->node_index = id_index_new();
-	p->wait_index = id_index_new();
-	p->object_index = id_index_new();
-	p->waker_index = id_index_new();
-	p->wake_index = id_index_new();
-	p->chain_index = id_index_new();
-	p->blame_index = id_index_new();
-	p->storm_index = id_index_new();
+	for (int i = 0; i < INDEX_CNT; i++)
+		p->index[i] = id_index_new();
 
 	g_array_append_val(p->nodes, root);
 	p->info.host = p->info.kernel = p->info.command_line = "";
@@ -87,16 +81,8 @@ void profile_free(struct profile *p)
 	g_ptr_array_unref(p->tasks);
 	g_string_chunk_free(p->strings);
 	g_ptr_array_unref(p->string_list);
-	id_index_free(p->string_index);
-	id_index_free(p->frame_index);
-	id_index_free(p->node_index);
-	id_index_free(p->wait_index);
-	id_index_free(p->object_index);
-	id_index_free(p->waker_index);
-	id_index_free(p->wake_index);
-	id_index_free(p->chain_index);
-	id_index_free(p->blame_index);
-	id_index_free(p->storm_index);
+	for (int i = 0; i < INDEX_CNT; i++)
+		id_index_free(p->index[i]);
 	g_free(p);
 }
 
@@ -109,15 +95,15 @@ static bool same_string(const void *ctx, const void *key, uint32_t id)
 
 static const char *intern(struct profile *p, const char *s, size_t len_bytes)
 {
-	uint64_t hash = id_index_hash(p->string_index, s, len_bytes);
-	int64_t id = id_index_find(p->string_index, hash, same_string, p, s);
+	uint64_t hash = id_index_hash(p->index[INDEX_STRING], s, len_bytes);
+	int64_t id = id_index_find(p->index[INDEX_STRING], hash, same_string, p, s);
 
 	if (id >= 0)
 		return g_ptr_array_index(p->string_list, (guint)id);
 	/* Not _insert_const(): its own hash table has a hash that a hostile file can collide. */
 	char *own = g_string_chunk_insert_len(p->strings, s, (gssize)len_bytes);
 
-	id_index_add(p->string_index, hash, p->string_list->len);
+	id_index_add(p->index[INDEX_STRING], hash, p->string_list->len);
 	g_ptr_array_add(p->string_list, own);
 	return own;
 }
@@ -143,13 +129,83 @@ const char *profile_string(struct profile *p, const char *s)
 	return intern(p, valid, len_bytes);
 }
 
-/* Frames are compared by value; their strings are interned, so by pointer. */
-static bool same_frame(const void *ctx, const void *key, uint32_t id)
-{
-	const struct frame *a = profile_get_frame(ctx, id), *b = key;
+#define PART(type, member) { offsetof(struct type, member), sizeof(((struct type *)NULL)->member) }
 
-	return a->name == b->name && a->module == b->module && a->offset == b->offset && a->file == b->file &&
-	       a->line == b->line && a->kind == b->kind && a->why == b->why && a->is_inline == b->is_inline;
+/* What tells a row from the others of its table.  Texts are interned, so they are compared by pointer. */
+static const struct key {
+	size_t rows;
+	struct {
+		uint16_t at, bytes;
+	} parts[9];	/* one of no bytes ends them */
+} keys[INDEX_CNT] = {
+	[INDEX_FRAME] = { OF(frames), { PART(frame, name), PART(frame, module), PART(frame, file), PART(frame, offset),
+					PART(frame, line), PART(frame, kind), PART(frame, why),
+					PART(frame, is_inline) } },
+	[INDEX_STACK] = { OF(nodes), { PART(stack_node, parent), PART(stack_node, frame) } },
+	[INDEX_OBJECT] = { OF(objects), { PART(object, kind), PART(object, is_private), PART(object, operation),
+					  PART(object, name), PART(object, place), PART(object, pid),
+					  PART(object, addr), PART(object, holder_tid) } },
+	[INDEX_WAKER] = { OF(wakers), { PART(waker, pid), PART(waker, tid), PART(waker, start_ns), PART(waker, comm),
+					PART(waker, irq), PART(waker, user), PART(waker, kernel) } },
+	[INDEX_WAIT] = { OF(waits), { PART(wait, thread), PART(wait, user), PART(wait, kernel), PART(wait, state),
+				      PART(wait, flags), PART(wait, object) } },
+	[INDEX_WAKE] = { OF(wakes), { PART(wake, wait), PART(wake, waker) } },
+	[INDEX_CHAIN] = { OF(chains), { PART(chain_node, waker), PART(chain_node, next), PART(chain_node, end),
+					PART(chain_node, loop_steps) } },
+	[INDEX_BLAME] = { OF(blames), { PART(blame, thread), PART(blame, kind), PART(blame, pid), PART(blame, comm) } },
+	[INDEX_STORM] = { OF(storms), { PART(storm, waker) } },
+};
+
+static GArray *rows_of(const struct profile *p, enum profile_index index)
+{
+	return *(GArray *const *)(const void *)((const char *)p + keys[index].rows);
+}
+
+struct sought {
+	const struct key *key;
+	const GArray *rows;
+};
+
+static bool same_row(const void *ctx, const void *row, uint32_t id)
+{
+	const struct sought *s = ctx;
+	const char *a = s->rows->data + (gsize)id * g_array_get_element_size((GArray *)s->rows), *b = row;
+
+	for (unsigned i = 0; s->key->parts[i].bytes; i++)
+		if (memcmp(a + s->key->parts[i].at, b + s->key->parts[i].at, s->key->parts[i].bytes) != 0)
+			return false;
+	return true;
+}
+
+/* The row of that key; where there is none, this one, which is the last one then. */
+static uint32_t put(struct profile *p, enum profile_index index, const void *row)
+{
+	const struct sought s = { &keys[index], rows_of(p, index) };
+	GArray *rows = rows_of(p, index);
+	char bytes[64];
+	size_t len = 0;
+
+	for (unsigned i = 0; s.key->parts[i].bytes; len += s.key->parts[i++].bytes)
+		memcpy(bytes + len, (const char *)row + s.key->parts[i].at, s.key->parts[i].bytes);
+	uint64_t hash = id_index_hash(p->index[index], bytes, len);
+	int64_t id = id_index_find(p->index[index], hash, same_row, &s, row);
+
+	if (id >= 0)
+		return (uint32_t)id;
+	id_index_add(p->index[index], hash, rows->len);
+	g_array_append_vals(rows, row, 1);
+	return rows->len - 1;
+}
+
+static uint32_t put_or_merge(struct profile *p, enum profile_index index, enum table_id table, const void *row)
+{
+	GArray *rows = rows_of(p, index);
+	const guint before = rows->len;
+	const uint32_t id = put(p, index, row);
+
+	if (id < before)
+		profile_merge_row(table, rows->data + (gsize)id * g_array_get_element_size(rows), row);
+	return id;
 }
 
 uint32_t profile_frame(struct profile *p, const struct frame *f)
@@ -163,26 +219,7 @@ uint32_t profile_frame(struct profile *p, const struct frame *f)
 		own.why = FRAME_NAMED;
 	else if (own.why == FRAME_NAMED || own.why >= FRAME_WHY_COUNT)
 		own.why = FRAME_NO_SYMBOLS;
-
-	const uint64_t key[] = {
-		(uintptr_t)own.name, (uintptr_t)own.module, (uintptr_t)own.file, own.offset,
-		(uint64_t)own.line << 24 | (uint64_t)own.kind << 16 | (uint64_t)own.why << 8 | own.is_inline,
-	};
-	uint64_t hash = id_index_hash(p->frame_index, key, sizeof(key));
-	int64_t id = id_index_find(p->frame_index, hash, same_frame, p, &own);
-
-	if (id >= 0)
-		return (uint32_t)id;
-	id_index_add(p->frame_index, hash, p->frames->len);
-	g_array_append_val(p->frames, own);
-	return p->frames->len - 1;
-}
-
-static bool same_node(const void *ctx, const void *key, uint32_t id)
-{
-	const struct stack_node *a = profile_get_node(ctx, id), *b = key;
-
-	return a->parent == b->parent && a->frame == b->frame;
+	return put(p, INDEX_FRAME, &own);
 }
 
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame)
@@ -197,15 +234,7 @@ uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame)
 
 	if (node.depth > PROFILE_DEPTH_MAX)
 		return parent;
-	const uint32_t key[] = { parent, frame };
-	uint64_t hash = id_index_hash(p->node_index, key, sizeof(key));
-	int64_t id = id_index_find(p->node_index, hash, same_node, p, &node);
-
-	if (id >= 0)
-		return (uint32_t)id;
-	id_index_add(p->node_index, hash, p->nodes->len);
-	g_array_append_val(p->nodes, node);
-	return p->nodes->len - 1;
+	return put(p, INDEX_STACK, &node);
 }
 
 void profile_stack_end(struct profile *p, uint32_t node, enum stack_end end)
@@ -263,14 +292,6 @@ uint32_t profile_add_thread(struct profile *p, const struct thread *t)
 	return p->threads->len - 1;
 }
 
-static bool same_wait(const void *ctx, const void *key, uint32_t id)
-{
-	const struct wait *a = profile_wait(ctx, id), *b = key;
-
-	return a->thread == b->thread && a->user == b->user && a->kernel == b->kernel && a->state == b->state &&
-	       a->flags == b->flags && a->object == b->object;
-}
-
 static void merge_wait(struct wait *into, const struct wait *w)
 {
 	profile_merge_row(TABLE_WAIT, into, w);
@@ -285,24 +306,19 @@ static void merge_wait(struct wait *into, const struct wait *w)
 void profile_expect_waits(struct profile *p, guint cnt)
 {
 	array_expect(p->waits, cnt);
-	id_index_expect(p->wait_index, cnt);
+	id_index_expect(p->index[INDEX_WAIT], cnt);
 }
 
 uint32_t profile_add_wait(struct profile *p, const struct wait *w)
 {
 	assert(w->thread < p->threads->len && w->user < p->nodes->len && w->kernel < p->nodes->len &&
 	       w->object <= p->objects->len);
-	const uint32_t key[] = { w->thread, w->user, w->kernel, (uint32_t)w->state << 8 | w->flags, w->object };
-	uint64_t hash = id_index_hash(p->wait_index, key, sizeof(key));
-	int64_t id = id_index_find(p->wait_index, hash, same_wait, p, w);
+	const guint before = p->waits->len;
+	const uint32_t id = put(p, INDEX_WAIT, w);
 
-	if (id >= 0) {
-		merge_wait(&g_array_index(p->waits, struct wait, (guint)id), w);
-		return (uint32_t)id;
-	}
-	id_index_add(p->wait_index, hash, p->waits->len);
-	g_array_append_vals(p->waits, w, 1);
-	return p->waits->len - 1;
+	if (id < before)
+		merge_wait(&g_array_index(p->waits, struct wait, id), w);
+	return id;
 }
 
 void profile_add_single_wait(struct profile *p, const struct wait *w)
@@ -364,14 +380,6 @@ void profile_add_to_state(struct profile *p, const struct state_total *total)
 	g_array_insert_vals(p->states, at, total, 1);
 }
 
-static bool same_waker(const void *ctx, const void *key, uint32_t id)
-{
-	const struct waker *a = profile_get_waker(ctx, id), *b = key;
-
-	return a->pid == b->pid && a->tid == b->tid && a->start_ns == b->start_ns && a->comm == b->comm &&
-	       a->irq == b->irq && a->user == b->user && a->kernel == b->kernel;
-}
-
 uint32_t profile_waker(struct profile *p, const struct waker *w)
 {
 	assert(w->user < p->nodes->len && w->kernel < p->nodes->len);
@@ -379,60 +387,49 @@ uint32_t profile_waker(struct profile *p, const struct waker *w)
 
 	own.comm = profile_string(p, w->comm ? w->comm : "");
 	own.irq = profile_string(p, w->irq);
-	const uint64_t key[] = { (uint64_t)own.pid << 32 | own.tid, own.start_ns, (uintptr_t)own.comm,
-				 (uintptr_t)own.irq, (uint64_t)own.user << 32 | own.kernel };
-	uint64_t hash = id_index_hash(p->waker_index, key, sizeof(key));
-	int64_t id = id_index_find(p->waker_index, hash, same_waker, p, &own);
-
-	if (id >= 0)
-		return (uint32_t)id;
-	id_index_add(p->waker_index, hash, p->wakers->len);
-	g_array_append_val(p->wakers, own);
-	return p->wakers->len - 1;
-}
-
-static bool same_wake(const void *ctx, const void *key, uint32_t id)
-{
-	const struct wake *a = profile_wake(ctx, id), *b = key;
-
-	return a->wait == b->wait && a->waker == b->waker;
+	return put(p, INDEX_WAKER, &own);
 }
 
 uint32_t profile_add_wake(struct profile *p, const struct wake *w)
 {
 	assert(w->wait < p->waits->len && w->waker < p->wakers->len);
-	const uint32_t key[] = { w->wait, w->waker };
-	uint64_t hash = id_index_hash(p->wake_index, key, sizeof(key));
-	int64_t id = id_index_find(p->wake_index, hash, same_wake, p, w);
-
-	if (id < 0) {
-		id_index_add(p->wake_index, hash, p->wakes->len);
-		g_array_append_vals(p->wakes, w, 1);
-		return p->wakes->len - 1;
-	}
-	profile_merge_row(TABLE_WAKE, &g_array_index(p->wakes, struct wake, (guint)id), w);
-	return (uint32_t)id;
-}
-
-static bool same_chain(const void *ctx, const void *key, uint32_t id)
-{
-	const struct chain_node *a = profile_get_chain(ctx, id), *b = key;
-
-	return a->waker == b->waker && a->next == b->next && a->end == b->end && a->loop_steps == b->loop_steps;
+	return put_or_merge(p, INDEX_WAKE, TABLE_WAKE, w);
 }
 
 uint32_t profile_chain(struct profile *p, const struct chain_node *c)
 {
 	assert(c->waker < p->wakers->len && c->next <= p->chains->len);
-	const uint32_t key[] = { c->waker, c->next, (uint32_t)c->end << 8 | c->loop_steps };
-	uint64_t hash = id_index_hash(p->chain_index, key, sizeof(key));
-	int64_t id = id_index_find(p->chain_index, hash, same_chain, p, c);
+	return put(p, INDEX_CHAIN, c);
+}
 
-	if (id >= 0)
-		return (uint32_t)id;
-	id_index_add(p->chain_index, hash, p->chains->len);
-	g_array_append_vals(p->chains, c, 1);
-	return p->chains->len - 1;
+void profile_add_blame(struct profile *p, const struct blame *b)
+{
+	assert(b->thread < p->threads->len);
+	struct blame own = *b;
+	const guint before = p->blames->len;
+
+	own.comm = profile_string(p, b->comm ? b->comm : "");
+	const uint32_t id = put_or_merge(p, INDEX_BLAME, TABLE_BLAME, &own);
+	struct blame *into = &g_array_index(p->blames, struct blame, id);
+
+	if (id < before && into->tid != own.tid)
+		into->tid = 0;
+}
+
+void profile_add_storm(struct profile *p, const struct storm *s)
+{
+	assert(s->waker < p->wakers->len);
+	put_or_merge(p, INDEX_STORM, TABLE_STORM, s);
+}
+
+uint32_t profile_object(struct profile *p, const struct object *o)
+{
+	struct object own = *o;
+
+	own.operation = profile_string(p, o->operation ? o->operation : "");
+	own.name = profile_string(p, o->name ? o->name : "");
+	own.place = profile_string(p, o->place ? o->place : "");
+	return put(p, INDEX_OBJECT, &own);
 }
 
 void profile_add_story(struct profile *p, const struct story *s)
@@ -464,14 +461,15 @@ static void begin_index(struct id_index **index)
 	*index = id_index_new();
 }
 
-#define ROW_INDEXES(p) { &(p)->wait_index, &(p)->wake_index, &(p)->chain_index, &(p)->blame_index, &(p)->storm_index }
+void profile_empty_indexes(struct profile *p)
+{
+	for (int i = INDEX_WAIT; i < INDEX_CNT; i++)
+		begin_index(&p->index[i]);
+}
 
 static void begin_rows(struct profile *p)
 {
-	struct id_index **const indexes[] = ROW_INDEXES(p);
-
-	for (gsize i = 0; i < G_N_ELEMENTS(indexes); i++)
-		begin_index(indexes[i]);
+	profile_empty_indexes(p);
 	g_clear_pointer(&p->slices, slices_free);
 }
 
@@ -488,8 +486,8 @@ void profile_empty_objects(struct profile *p)
 {
 	g_array_set_size(p->objects, 0);
 	g_array_set_size(p->wakers, 0);
-	begin_index(&p->object_index);
-	begin_index(&p->waker_index);
+	begin_index(&p->index[INDEX_OBJECT]);
+	begin_index(&p->index[INDEX_WAKER]);
 }
 
 /* A profile with everything in common but its slices and indices. */
@@ -498,7 +496,8 @@ static struct profile *sharing(struct profile *p)
 	struct profile *own = g_memdup2(p, sizeof(*p));
 
 	own->slices = NULL;
-	own->wait_index = own->wake_index = own->chain_index = own->blame_index = own->storm_index = NULL;
+	for (int i = INDEX_WAIT; i < INDEX_CNT; i++)
+		own->index[i] = NULL;
 	return own;
 }
 
@@ -536,12 +535,11 @@ void profile_free_rows(struct profile *rows)
 	if (!rows)
 		return;
 	GArray **const tables[ROW_TABLE_CNT] = ROW_TABLES(rows);
-	struct id_index **const indexes[] = ROW_INDEXES(rows);
 
 	for (gsize i = 0; i < ROW_TABLE_CNT; i++)
 		g_array_unref(*tables[i]);
-	for (gsize i = 0; i < G_N_ELEMENTS(indexes); i++)
-		id_index_free(*indexes[i]);
+	for (int i = INDEX_WAIT; i < INDEX_CNT; i++)
+		id_index_free(rows->index[i]);
 	g_ptr_array_unref(rows->tasks);
 	g_free(rows);
 }

@@ -395,6 +395,13 @@ static inline uint64_t profile_running_cpu_ns(const struct profile_info *info)
 		       : 0;
 }
 
+/* What finds rows of which each is there once; from INDEX_WAIT on those of one window. */
+enum profile_index {
+	INDEX_STRING, INDEX_FRAME, INDEX_STACK, INDEX_OBJECT, INDEX_WAKER,
+	INDEX_WAIT, INDEX_WAKE, INDEX_CHAIN, INDEX_BLAME, INDEX_STORM,
+	INDEX_CNT
+};
+
 /* "a CPU profile: pprof (cpu in nanoseconds)": what another tool wrote; NULL: a recording.  Free with g_free(). */
 char *profile_imported_text(const struct profile_info *info);
 
@@ -422,9 +429,7 @@ struct profile {
 	/* private: interning */
 	GStringChunk *strings;
 	GPtrArray *string_list;
-	struct id_index *string_index, *frame_index, *node_index, *wait_index, *object_index, *waker_index, *wake_index,
-		*chain_index;
-	struct id_index *blame_index, *storm_index;
+	struct id_index *index[INDEX_CNT];
 };
 
 /* Empty: the root node, and "" for every string of the info. */
@@ -457,6 +462,8 @@ bool profile_stack_names(const struct profile *p, uint32_t node, const char *con
 void profile_empty_rows(struct profile *p);
 /* The same of objects and wakers, which only rows name.  None of profile_take_rows() may be left. */
 void profile_empty_objects(struct profile *p);
+/* Of what was taken out of the tables of a window nothing is found any more. */
+void profile_empty_indexes(struct profile *p);
 /*
  * The same, but the rows go to the caller, as a profile that has everything else in common with p: to be read only,
  * and freed by profile_free_rows() before p is.

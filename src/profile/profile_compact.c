@@ -3,12 +3,12 @@
 
 #include <assert.h>
 
+#include "profile/profile_map.h"
 #include "profile/profile_schema.h"
 
 struct profile_compact {
 	struct profile *from, *to;
-	uint32_t *frames;	/* of `from`: id in `to` + 1; 0: not asked for yet */
-	uint32_t *nodes;	/* the same of nodes; the root is the root */
+	struct profile_map map;
 };
 
 struct profile_compact *profile_compact_begin(struct profile *p)
@@ -18,8 +18,7 @@ struct profile_compact *profile_compact_begin(struct profile *p)
 	assert(!p->threads->len && !p->waits->len && !p->losses->len && !p->objects->len && !p->wakers->len);
 	c->from = p;
 	c->to = profile_new();
-	c->frames = g_new0(uint32_t, p->frames->len);
-	c->nodes = g_new0(uint32_t, p->nodes->len);
+	profile_map_begin(&c->map, c->from, c->to);
 	return c;
 }
 
@@ -31,28 +30,13 @@ const char *profile_compact_string(struct profile_compact *c, const char *s)
 uint32_t profile_compact_frame(struct profile_compact *c, uint32_t frame)
 {
 	assert(frame < c->from->frames->len);
-	if (!c->frames[frame])
-		c->frames[frame] = profile_frame(c->to, profile_get_frame(c->from, frame)) + 1;
-	return c->frames[frame] - 1;
+	return profile_map_frame(&c->map, frame);
 }
 
 uint32_t profile_compact_node(struct profile_compact *c, uint32_t node)
 {
-	uint32_t path[PROFILE_DEPTH_MAX], at, own;
-	unsigned cnt = 0;
-
 	assert(node < c->from->nodes->len);
-	for (at = node; at && !c->nodes[at]; at = profile_get_node(c->from, at)->parent)
-		path[cnt++] = at;
-	own = at ? c->nodes[at] - 1 : 0;
-	while (cnt) {
-		const struct stack_node *n = profile_get_node(c->from, path[--cnt]);
-
-		own = profile_node(c->to, own, profile_compact_frame(c, n->frame));
-		g_array_index(c->to->nodes, struct stack_node, own).end = n->end;
-		c->nodes[path[cnt]] = own + 1;
-	}
-	return own;
+	return profile_map_node(&c->map, node);
 }
 
 /* Of modules that frames still name. */
@@ -95,15 +79,14 @@ void profile_compact_end(struct profile_compact *c)
 	keep_build_ids(c);
 	keep_info(c);
 	SWAP(frames);
-	SWAP(frame_index);
+	SWAP(index[INDEX_FRAME]);
 	SWAP(nodes);
-	SWAP(node_index);
+	SWAP(index[INDEX_STACK]);
 	SWAP(build_ids);
 	SWAP(strings);
 	SWAP(string_list);
-	SWAP(string_index);
+	SWAP(index[INDEX_STRING]);
 	profile_free(c->to);
-	g_free(c->frames);
-	g_free(c->nodes);
+	profile_map_end(&c->map);
 	g_free(c);
 }

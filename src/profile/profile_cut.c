@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "profile/cut_accounts.h"
-#include "profile/id_index.h"
 #include "profile/profile_sum.h"
 #include "profile/requests.h"
 #include "profile/slices.h"
@@ -160,21 +160,12 @@ static void empty_tables(struct profile *p)
 {
 	p->waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
 	p->wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
-	id_index_free(p->wait_index);
-	id_index_free(p->wake_index);
-	p->wait_index = id_index_new();
-	p->wake_index = id_index_new();
+	profile_empty_indexes(p);
 	/* known of the whole window only */
 	g_array_set_size(p->chains, 0);
 	g_array_set_size(p->stories, 0);
 	g_array_set_size(p->blames, 0);
 	g_array_set_size(p->storms, 0);
-	id_index_free(p->chain_index);
-	id_index_free(p->blame_index);
-	id_index_free(p->storm_index);
-	p->chain_index = id_index_new();
-	p->blame_index = id_index_new();
-	p->storm_index = id_index_new();
 }
 
 /* Of each thread, what its waits that were mostly a quota's took in queues. */
@@ -253,16 +244,7 @@ static void cut_spans(struct cutting *c)
 	requests_estimate(c->p, weights);
 }
 
-static bool bad_range(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool bad_range(GError **error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	*error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, ap);
-	va_end(ap);
-	return false;
-}
+#define bad_range(error, ...) refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, __VA_ARGS__)
 
 /* Whole slices, of those there are. */
 static bool widen(const struct profile *p, uint64_t *from_ns, uint64_t *to_ns, GError **error)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/refuse.h"
 #include "profile/profile_rows.h"
 #include "profile/profile_schema.h"
 
@@ -220,9 +221,8 @@ struct profile *profile_file_read_bytes(unsigned char *bytes, size_t len_bytes, 
 
 static bool fail_errno(GError **error, const char *path, int errnum)
 {
-	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errnum), "cannot read '%s': %s", path,
-		    g_strerror(errnum));
-	return false;
+	return refuse(error, G_FILE_ERROR, (int)g_file_error_from_errno(errnum), "cannot read '%s': %s", path,
+		      g_strerror(errnum));
 }
 
 static bool read_all(int fd, const char *path, unsigned char **ret_bytes, size_t *ret_len_bytes, GError **error)

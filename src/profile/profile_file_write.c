@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/refuse.h"
 #include "base/urgency.h"
 #include "profile/profile_rows.h"
 #include "profile/profile_schema.h"
@@ -53,9 +54,8 @@ static bool fail(const struct target *to, GError **error, int errnum, const char
 	va_start(ap, format);
 	g_autofree char *what = g_strdup_vprintf(format, ap);
 	va_end(ap);
-	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errnum), "cannot write '%s': %s", to->path,
-		    what);
-	return false;
+	return refuse(error, G_FILE_ERROR, (int)g_file_error_from_errno(errnum), "cannot write '%s': %s", to->path,
+		      what);
 }
 
 static void target_init(struct target *to, const char *path)

@@ -78,7 +78,8 @@ const char *row_own_text(struct reader *r, int column)
 	return profile_string(r->p, row_text(r, column));
 }
 
-const char *row_string(struct reader *r, int column)
+/* The string that the file calls by this id; NULL for NULL. */
+static const char *row_string(struct reader *r, int column)
 {
 	if (row_is_null(r, column))
 		return NULL;

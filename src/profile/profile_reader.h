@@ -45,8 +45,6 @@ uint32_t row_u32(struct reader *r, int column);
 const char *row_text(struct reader *r, int column);
 /* The same as a string of the profile. */
 const char *row_own_text(struct reader *r, int column);
-/* The string that the file calls by this id; NULL for NULL. */
-const char *row_string(struct reader *r, int column);
 /* The bytes of a blob, valid until the next row. */
 const void *row_blob(struct reader *r, int column, uint32_t *ret_bytes);
 /* A histogram of PROFILE_HIST_SLOTS: [exponent,count,...], the counts of that slot and those that follow. */

@@ -71,10 +71,6 @@ uint32_t add_task(struct reader *r, const void *from);
 uint32_t add_longest(struct reader *r, const void *row);
 uint32_t add_look(struct reader *r, const void *row);
 
-/* [exponent,count,...] from the first slot in use to the last. */
-#define PROFILE_HIST_TEXT_BYTES (PROFILE_HIST_SLOTS * 11 + 8)
-void profile_hist_text(const uint32_t *hist, char *to);
-
 /*
  * Reads the tables into the empty p.  `text_budget_bytes` is the size of the
  * database: more text than that means that rows share their bytes.  On failure *error says

@@ -40,7 +40,10 @@ static char *put_decimal(char *to, uint32_t value)
 }
 
 /* By hand, for it is most of the file's text. */
-void profile_hist_text(const uint32_t *hist, char *to)
+#define HIST_TEXT_BYTES (PROFILE_HIST_SLOTS * 11 + 8)
+
+/* [exponent,count,...] from the first slot in use to the last. */
+static void hist_text(const uint32_t *hist, char *to)
 {
 	uint32_t first = 0, behind = PROFILE_HIST_SLOTS;
 
@@ -77,9 +80,9 @@ static bool is_plain(const struct wait *w)
 
 static void put_hist(struct table_writer *w, const uint32_t *hist)
 {
-	char text[PROFILE_HIST_TEXT_BYTES];
+	char text[HIST_TEXT_BYTES];
 
-	profile_hist_text(hist, text);
+	hist_text(hist, text);
 	insert_text(&w->in, g_string_chunk_insert(w->texts, text));
 }
 

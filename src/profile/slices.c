@@ -138,6 +138,17 @@ static struct slice_part part_of_row(const struct profile *p, uint32_t code)
 	return (struct slice_part){ .wait = slice_wait_of_code(p, code), .wake = code % 2 ? code / 2 + 1 : 0 };
 }
 
+/* What is told of waits where they end. */
+static void part_ends(struct slice_part *part, const struct slice_cell *cell)
+{
+	part->count_q8 = cell->count_q8;
+	part->max_ns = cell->max_ns;
+	part->bars = cell->bars.bar;
+	part->bar_cnt = cell->bars.cnt;
+	part->delays = cell->delays.bar;
+	part->delay_cnt = cell->has_delays ? cell->delays.cnt : 0;
+}
+
 /* Ends in `last`; it is told from the slice on in which it began. */
 static void visit_crossing(const struct visiting *v, uint32_t last, const struct slice_cell *cell)
 {
@@ -150,14 +161,8 @@ static void visit_crossing(const struct visiting *v, uint32_t last, const struct
 
 		slice_cell_within(cell, begin_ns > start_ns ? begin_ns - start_ns : 0,
 				  i < last ? begin_ns + length_ns - start_ns : UINT64_MAX, &part);
-		if (i == last) {
-			part.count_q8 = cell->count_q8;
-			part.max_ns = cell->max_ns;
-			part.bars = cell->bars.bar;
-			part.bar_cnt = cell->bars.cnt;
-			part.delays = cell->delays.bar;
-			part.delay_cnt = cell->has_delays ? cell->delays.cnt : 0;
-		}
+		if (i == last)
+			part_ends(&part, cell);
 		v->fn(i, &part, v->data);
 	}
 }
@@ -169,12 +174,7 @@ static void visit_sum(const struct visiting *v, uint32_t slice, const struct sli
 	part.blocked_ns = cell->blocked_ns;
 	part.runnable_ns = cell->runnable_ns;
 	part.preempted_ns = cell->preempted_ns;
-	part.count_q8 = cell->count_q8;
-	part.max_ns = cell->max_ns;
-	part.bars = cell->bars.bar;
-	part.bar_cnt = cell->bars.cnt;
-	part.delays = cell->delays.bar;
-	part.delay_cnt = cell->has_delays ? cell->delays.cnt : 0;
+	part_ends(&part, cell);
 	v->fn(slice, &part, v->data);
 }
 

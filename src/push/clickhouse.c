@@ -5,6 +5,7 @@
 
 #include "analyse/reason/reasons.h"
 #include "analyse/task_groups.h"
+#include "profile/on_cpu.h"
 #include "profile/tasks_file.h"
 #include "push/clickhouse_rows.h"
 #include "push/http.h"
@@ -213,43 +214,11 @@ static void put_waits(struct rows *r)
 	rows_end(r, "wakes");
 }
 
-struct on_cpu_key {
-	uint32_t thread, user, kernel;
-};
-
-static guint on_cpu_hash(gconstpointer k)
-{
-	const struct on_cpu_key *key = k;
-
-	return key->thread * 31 + key->user * 1000003u + key->kernel;
-}
-
-static gboolean on_cpu_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct on_cpu_key)) == 0;
-}
-
 /* The slices of the window are summed: rows of one thread and stack are one. */
 static void put_on_cpu(struct rows *r)
 {
-	g_autoptr(GHashTable) index = g_hash_table_new_full(on_cpu_hash, on_cpu_equal, g_free, NULL);
-	g_autoptr(GArray) sums = g_array_new(FALSE, FALSE, sizeof(struct on_cpu_sample));
+	g_autoptr(GArray) sums = profile_on_cpu_of_stacks(r->p);
 
-	for (guint i = 0; i < r->p->on_cpu->len; i++) {
-		const struct on_cpu_sample *s = &g_array_index(r->p->on_cpu, struct on_cpu_sample, i);
-		const struct on_cpu_key key = { s->thread, s->user, s->kernel };
-		guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, &key));
-
-		if (at) {
-			struct on_cpu_sample *sum = &g_array_index(sums, struct on_cpu_sample, at - 1);
-
-			sum->samples += s->samples;
-			sum->weight_ns += s->weight_ns;
-			continue;
-		}
-		g_array_append_vals(sums, s, 1);
-		g_hash_table_insert(index, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(sums->len));
-	}
 	for (guint i = 0; i < sums->len; i++) {
 		const struct on_cpu_sample *s = &g_array_index(sums, struct on_cpu_sample, i);
 

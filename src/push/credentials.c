@@ -7,22 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/refuse.h"
 #include "push/http.h"
 
 #define FILE_MAX_BYTES 65536
 #define SECRET_MAX_BYTES 4096
 
-static bool bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool bad(GError **error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	if (error)
-		*error = g_error_new_valist(PUSH_ERROR, PUSH_ERROR_USAGE, format, ap);
-	va_end(ap);
-	return false;
-}
+#define bad(error, ...) refuse(error, PUSH_ERROR, PUSH_ERROR_USAGE, __VA_ARGS__)
 
 static void wipe(char *s)
 {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/refuse.h"
 #include "push/clickhouse.h"
 #include "push/fleet_rows.h"
 
@@ -241,10 +242,9 @@ static bool no_window(struct target *t, const struct fleet_query *q, GError **er
 	g_autofree char *from_text = from ? g_date_time_format(from, "%F %T") : NULL;
 	g_autofree char *to_text = to ? g_date_time_format(to, "%F %T") : NULL;
 
-	g_set_error(error, PUSH_ERROR, PUSH_ERROR_EMPTY, "%s: no window of %s%s%s began from %s to %s", target_name(t),
-		    q->host_glob ? "a host like \"" : "any host", q->host_glob ? q->host_glob : "", q->host_glob ? "\"" : "",
-		    from_text ? from_text : "then", to_text ? to_text : "then");
-	return false;
+	return refuse(error, PUSH_ERROR, PUSH_ERROR_EMPTY, "%s: no window of %s%s%s began from %s to %s",
+		      target_name(t), q->host_glob ? "a host like \"" : "any host", q->host_glob ? q->host_glob : "",
+		      q->host_glob ? "\"" : "", from_text ? from_text : "then", to_text ? to_text : "then");
 }
 
 /* What is of all hosts together. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/quiet_thread.h"
-#include "base/spare_stack.h"
 
 #define FIRST_PAUSE_US (G_USEC_PER_SEC / 2)
 #define IDLE_US (60 * G_USEC_PER_SEC)	/* how often the bounds are looked at when nothing happens */

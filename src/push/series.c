@@ -5,8 +5,9 @@
 
 #include "analyse/task_profile.h"
 #include "base/hash.h"
-#include "exchange/format.h"
 #include "base/wire.h"
+#include "exchange/format.h"
+#include "profile/profile_map.h"
 #include "push/http.h"
 #include "push/identity.h"
 
@@ -104,41 +105,14 @@ static gint sum_compare(gconstpointer a, gconstpointer b)
 
 /* --- a profile of one series --- */
 
-struct copier {
-	const struct profile *from;
-	struct profile *to;
-	uint32_t *nodes;	/* by node of `from`: that of `to`; 0: not yet */
-};
-
-static uint32_t copy_stack(struct copier *c, uint32_t node)
-{
-	if (!node || c->nodes[node])
-		return c->nodes[node];
-	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	uint32_t at = node, own;
-
-	for (; at && !c->nodes[at]; at = profile_get_node(c->from, at)->parent)
-		g_array_append_val(path, at);
-	own = at ? c->nodes[at] : 0;
-	for (guint i = path->len; i-- > 0;) {
-		uint32_t n = g_array_index(path, uint32_t, i);
-
-		own = profile_node(c->to, own,
-				   profile_frame(c->to,
-						 profile_get_frame(c->from, profile_get_node(c->from, n)->frame)));
-		c->nodes[n] = own;
-	}
-	return own;
-}
-
 /* Events and off-CPU time are the only types: with blocked and runnable time apart there would be twice the series. */
 static struct profile *profile_of(const struct push *push, guint first, guint cnt, uint32_t part)
 {
 	struct profile *p = profile_new();
-	g_autofree uint32_t *nodes = g_new0(uint32_t, push->p->nodes->len + 1);
-	struct copier c = { push->p, p, nodes };
+	struct profile_map map;
 	const struct thread nobody = { .comm = NULL };
 
+	profile_map_begin(&map, push->p, p);
 	profile_add_thread(p, &nobody);
 	p->info.rows_are = push->p->info.rows_are;
 	p->info.unknown = UNKNOWN_PARTS | (push->p->info.unknown & UNKNOWN_COUNTS);
@@ -147,14 +121,15 @@ static struct profile *profile_of(const struct push *push, guint first, guint cn
 	p->info.host = profile_string(p, *push->p->info.host ? push->p->info.host : "unknown");
 	for (guint i = first; i < first + cnt; i++) {
 		const struct stack_sum *s = &g_array_index(push->sums, struct stack_sum, i);
-		const struct wait w = { .user = copy_stack(&c, s->user),
-					.kernel = copy_stack(&c, s->kernel),
+		const struct wait w = { .user = profile_map_node(&map, s->user),
+					.kernel = profile_map_node(&map, s->kernel),
 					.state = '?',
 					.count = s->count,
 					.blocked_ns = s->ns };
 
 		profile_add_wait(p, &w);
 	}
+	profile_map_end(&map);
 	for (guint i = 0; i < push->p->build_ids->len; i++) {
 		const struct module_id *m = &g_array_index(push->p->build_ids, struct module_id, i);
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/refuse.h"
 #include "push/http.h"
 
 #define SUFFIX ".push"
@@ -35,8 +36,7 @@ struct spool {
 
 static bool fail(GError **error, int err, const char *what, const char *path)
 {
-	g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED, "cannot %s '%s': %s", what, path, g_strerror(err));
-	return false;
+	return refuse(error, PUSH_ERROR, PUSH_ERROR_FAILED, "cannot %s '%s': %s", what, path, g_strerror(err));
 }
 
 static void file_free(gpointer data)
@@ -149,8 +149,7 @@ static bool take_lock(struct spool *s, GError **error)
 		return true;
 	if (errno != EWOULDBLOCK)
 		return fail(error, errno, "lock", path);
-	g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED, "another process uses the spool '%s'", s->dir);
-	return false;
+	return refuse(error, PUSH_ERROR, PUSH_ERROR_FAILED, "another process uses the spool '%s'", s->dir);
 }
 
 struct spool *spool_open(const struct spool_options *o, GError **error)
@@ -256,12 +255,10 @@ bool spool_add(struct spool *s, const struct push_unit *u, GError **error)
 						(guint64)u->start_unix_ns, (guint64)u->key, u->part);
 	g_autoptr(GBytes) bytes = unit_write(u);
 
-	if (g_bytes_get_size(bytes) > MIN(s->max_bytes, UNIT_MAX_BYTES)) {
-		g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED,
-			    "a window of %" G_GSIZE_FORMAT " KiB is above the bound of the spool '%s'",
-			    g_bytes_get_size(bytes) >> 10, s->dir);
-		return false;
-	}
+	if (g_bytes_get_size(bytes) > MIN(s->max_bytes, UNIT_MAX_BYTES))
+		return refuse(error, PUSH_ERROR, PUSH_ERROR_FAILED,
+			      "a window of %" G_GSIZE_FORMAT " KiB is above the bound of the spool '%s'",
+			      g_bytes_get_size(bytes) >> 10, s->dir);
 	if (!write_file(s, name, bytes, error))
 		return false;
 	note(s, name, g_bytes_get_size(bytes), g_get_real_time() / G_USEC_PER_SEC);

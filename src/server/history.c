@@ -8,7 +8,6 @@
 #include "profile/on_cpu.h"
 #include "render/html/diff.h"
 #include "render/html/html.h"
-#include "render/html/serve.h"
 #include "render/json/diff.h"
 #include "render/json/json.h"
 #include "render/json/summary.h"
@@ -235,21 +234,18 @@ static void write_line(GString *out, const struct store_line *line)
 	json_member_uint(&j, "from_unix_ns", line->from_unix_ns);
 	json_member_uint(&j, "step_ns", line->step_ns);
 	json_member_uint(&j, "steps", line->steps);
-	json_key(&j, "gaps");
-	json_array_begin(&j);
+	json_member_array(&j, "gaps");
 	for (uint32_t i = 0; i < line->steps; i++)
 		if (line->is_gap && line->is_gap[i])
 			json_uint(&j, i);
 	json_array_end(&j);
-	json_key(&j, "series");
-	json_array_begin(&j);
+	json_member_array(&j, "series");
 	for (guint n = 0; n < line->series->len; n++) {
 		const struct store_series *s = &g_array_index(line->series, struct store_series, n);
 
 		json_object_begin(&j);
 		json_member_string(&j, "name", s->name);
-		json_key(&j, "ns");
-		json_array_begin(&j);
+		json_member_array(&j, "ns");
 		for (uint32_t i = 0; i < line->steps; i++)
 			json_uint(&j, s->ns[i]);
 		json_array_end(&j);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/spare_stack.h"
+#include "base/quiet_thread.h"
 #include "explain/text.h"
 #include "server/connections.h"
 #include "server/listen.h"

@@ -15,10 +15,10 @@
 #include "attach/map_fill.h"
 #include "attach/quota.h"
 #include "attach/said.h"
-#include "supply/thread_table.h"
-#include "base/loadavg.h"
+#include "base/proc_status.h"
 #include "session/parts.h"
 #include "supply/tables.h"
+#include "supply/thread_table.h"
 #include "offcpu.skel.h"
 
 /* Our pid namespace's number, 0 for the initial one. */

@@ -6,7 +6,7 @@
 
 #include "attach/cgroup.h"
 #include "base/cgroup_mount.h"
-#include "fold/service_groups.h"
+#include "fold/services.h"
 
 static bool add_path(const char *path, GArray *ids, GError **error)
 {

@@ -13,17 +13,17 @@
 #include "attach/time_offset.h"
 #include "attach/visit.h"
 #include "attach/wait_table.h"
-#include "supply/thread_table.h"
-#include "base/loadavg.h"
 #include "base/pid_set.h"
+#include "base/proc_status.h"
 #include "base/urgency.h"
 #include "fold/fold.h"
 #include "fold/windows.h"
+#include "offcpu.skel.h"
 #include "session/cost.h"
 #include "session/parts.h"
 #include "supply/mmap_events.h"
 #include "supply/tables.h"
-#include "offcpu.skel.h"
+#include "supply/thread_table.h"
 
 /* The window's edges are set this much ahead, so that every CPU knows of them in time. */
 #define EDGE_AHEAD_NS 1000000

@@ -9,7 +9,7 @@
 struct dict_writer {
 	struct dict *d;
 	struct profile *p;
-	struct merge_map map;
+	struct profile_map map;
 	struct id_index *strings, *threads, *keys;
 	struct dict_size saved;
 	const struct profile *source;
@@ -106,7 +106,7 @@ uint32_t dict_writer_key(struct dict_writer *w, uint32_t thread, uint32_t user, 
 {
 	const struct dict_key own = {
 		.thread = thread, .user = dict_writer_node(w, user), .kernel = dict_writer_node(w, kernel),
-		.object = dict_writer_object(w, object), .state = state, .flags = flags,
+		.object = profile_map_object(&w->map, object), .state = state, .flags = flags,
 	};
 	uint64_t hash = hash_key(w, &own);
 	int64_t at = id_index_find(w->keys, hash, same_key, w->d, &own);
@@ -120,17 +120,12 @@ uint32_t dict_writer_key(struct dict_writer *w, uint32_t thread, uint32_t user, 
 
 uint32_t dict_writer_node(struct dict_writer *w, uint32_t node)
 {
-	return merge_map_node(&w->map, node);
-}
-
-uint32_t dict_writer_object(struct dict_writer *w, uint32_t object)
-{
-	return merge_map_object(&w->map, object);
+	return profile_map_node(&w->map, node);
 }
 
 uint32_t dict_writer_waker(struct dict_writer *w, uint32_t waker)
 {
-	return merge_map_waker(&w->map, waker);
+	return profile_map_waker(&w->map, waker);
 }
 
 /* What the profile has more than the rows. */
@@ -227,7 +222,7 @@ static GArray *worse_ends(struct dict_writer *w, guint cnt)
 void dict_writer_begin(struct dict_writer *w, const struct profile *p)
 {
 	w->source = p;
-	merge_map_begin(&w->map, p, w->p);
+	profile_map_begin(&w->map, p, w->p);
 }
 
 GByteArray *dict_writer_end(struct dict_writer *w)
@@ -243,7 +238,7 @@ GByteArray *dict_writer_end(struct dict_writer *w)
 		dict_encode(w->d, &w->saved, ends, bytes);
 		w->saved = dict_size_of(w->d);
 	}
-	merge_map_end(&w->map);
+	profile_map_end(&w->map);
 	return bytes;
 }
 

@@ -18,7 +18,6 @@ const struct dict *dict_writer_dict(const struct dict_writer *w);
 /* The profile that numbers are asked for from now on; it must stay as it is until dict_writer_end(). */
 void dict_writer_begin(struct dict_writer *w, const struct profile *p);
 uint32_t dict_writer_node(struct dict_writer *w, uint32_t node);
-uint32_t dict_writer_object(struct dict_writer *w, uint32_t object);	/* both with 1 added */
 uint32_t dict_writer_waker(struct dict_writer *w, uint32_t waker);
 uint32_t dict_writer_string(struct dict_writer *w, const char *s);	/* with 1 added; 0: NULL */
 uint32_t dict_writer_thread(struct dict_writer *w, const struct thread *t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/digits.h"
+#include "store/pack.h"
 
 #include "store/blob.h"
 #include "store/pack_part.h"

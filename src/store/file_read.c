@@ -10,7 +10,6 @@
 #define BUSY_MS 2000
 #define WORK_MAX_BYTES (UINT64_C(4) << 30)	/* unpacked of one file: more is a trap */
 #define ROWS_MAX 200000		/* of one file: a day of windows of half a second */
-#define GAPS_MAX 10000
 
 const struct store_table store_tables[] = {
 	{.name = "dict",

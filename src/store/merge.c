@@ -150,8 +150,8 @@ static void add_samples(struct merge_step *s)
 		struct on_cpu_sample own = g_array_index(s->window->on_cpu, struct on_cpu_sample, i);
 
 		own.thread = s->thread[own.thread];
-		own.user = merge_map_node(&s->map, own.user);
-		own.kernel = merge_map_node(&s->map, own.kernel);
+		own.user = profile_map_node(&s->map, own.user);
+		own.kernel = profile_map_node(&s->map, own.kernel);
 		own.slice = 0;
 		const uint64_t key[] = { own.thread, (uint64_t)own.user << 32 | own.kernel };
 		uint64_t hash = id_index_hash(m->sample_index, key, sizeof(key));
@@ -181,7 +181,7 @@ static void add_crowd(struct merge_step *s)
 	for (guint i = 0; i < w->storms->len; i++) {
 		struct storm storm = *profile_storm(w, i);
 
-		storm.waker = merge_map_waker(&s->map, storm.waker);
+		storm.waker = profile_map_waker(&s->map, storm.waker);
 		profile_add_storm(s->m->p, &storm);
 	}
 	for (guint i = 0; i < w->losses->len; i++) {
@@ -234,7 +234,7 @@ static void add_info(struct profile *p, const struct profile_info *w)
 
 static void step_free(struct merge_step *s)
 {
-	merge_map_end(&s->map);
+	profile_map_end(&s->map);
 	g_free(s->thread);
 	g_free(s->goes_on);
 	g_free(s->wait);
@@ -254,7 +254,7 @@ bool merge_add(struct merger *m, const struct profile *window, GError **error)
 		.open = g_new0(uint32_t, window->waits->len + 1),
 	};
 
-	merge_map_begin(&s.map, window, m->p);
+	profile_map_begin(&s.map, window, m->p);
 	if (m->has_window)
 		s.shift_ns = m->p->info.start_ns + m->p->info.duration_ns - info->start_ns;
 	for (guint i = 0; i < window->threads->len; i++)

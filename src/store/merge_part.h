@@ -3,6 +3,7 @@
 #define STORE_MERGE_PART_H
 
 #include "profile/id_index.h"
+#include "profile/profile_map.h"
 #include "store/merge.h"
 
 /* Inside of merge: what its files share. */
@@ -23,20 +24,6 @@ struct merge_thread {
 	uint32_t open;		/* index + 1 into merger.open; 0: none */
 };
 
-/* From ids of a window to those of the sum. */
-struct merge_map {
-	bool is_same;		/* they are */
-	uint32_t *nodes, *objects, *wakers;	/* id + 1; 0: not asked for yet */
-	const struct profile *from;
-	struct profile *to;
-};
-
-void merge_map_begin(struct merge_map *map, const struct profile *from, struct profile *to);
-void merge_map_end(struct merge_map *map);
-uint32_t merge_map_node(struct merge_map *map, uint32_t node);
-uint32_t merge_map_object(struct merge_map *map, uint32_t object);	/* index + 1, as waits have it */
-uint32_t merge_map_waker(struct merge_map *map, uint32_t waker);
-
 struct merger {
 	struct profile *p;
 	uint64_t edge_ns;
@@ -54,7 +41,7 @@ struct merger {
 struct merge_step {
 	struct merger *m;
 	const struct profile *window;
-	struct merge_map map;
+	struct profile_map map;
 	bool is_next;		/* it begins where the last one ended */
 	uint64_t shift_ns;	/* of its CLOCK_MONOTONIC to that of the sum, modulo 2^64 */
 	uint32_t *thread;	/* row of the sum, of each thread */

@@ -35,7 +35,7 @@ static struct task_row row_of(struct merge_step *s, const struct task_row *row)
 		.name = profile_string(p, row->name),
 		.awaited_by = profile_string(p, row->awaited_by),
 		.creator = { profile_string(p, row->creator.name), profile_string(p, row->creator.file), row->creator.line },
-		.stack = merge_map_node(&s->map, row->stack),
+		.stack = profile_map_node(&s->map, row->stack),
 		.end = row->end,
 		.parent = row->parent,
 	};

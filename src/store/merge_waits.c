@@ -116,11 +116,11 @@ static bool make_longer(struct merge_step *s, uint32_t i)
 	    whole->preempted_ns)
 		return false;
 	if (w->user || w->kernel) {
-		whole->user = merge_map_node(&s->map, w->user);
-		whole->kernel = merge_map_node(&s->map, w->kernel);
+		whole->user = profile_map_node(&s->map, w->user);
+		whole->kernel = profile_map_node(&s->map, w->kernel);
 	}
-	whole->object = w->object ? merge_map_object(&s->map, w->object) : whole->object;
-	whole->max_waker = w->max_waker ? merge_map_waker(&s->map, w->max_waker - 1) + 1 : whole->max_waker;
+	whole->object = w->object ? profile_map_object(&s->map, w->object) : whole->object;
+	whole->max_waker = w->max_waker ? profile_map_waker(&s->map, w->max_waker - 1) + 1 : whole->max_waker;
 	whole->flags = (uint8_t)((whole->flags & WAIT_OPEN_AT_START) | WAIT_OPEN_AT_END);
 	whole->hist[profile_hist_slot(whole->max_ns)] = 0;
 	whole->max_ns = whole->blocked_ns += w->blocked_ns;
@@ -152,11 +152,11 @@ static void add_wait(struct merge_step *s, uint32_t i)
 	if (s->m->coarse && s->m->coarse[i]) {
 		set_coarse(s->m, &w);
 	} else {
-		w.user = merge_map_node(&s->map, w.user);
-		w.kernel = merge_map_node(&s->map, w.kernel);
+		w.user = profile_map_node(&s->map, w.user);
+		w.kernel = profile_map_node(&s->map, w.kernel);
 	}
-	w.object = merge_map_object(&s->map, w.object);
-	w.max_waker = w.max_waker ? merge_map_waker(&s->map, w.max_waker - 1) + 1 : 0;
+	w.object = profile_map_object(&s->map, w.object);
+	w.max_waker = w.max_waker ? profile_map_waker(&s->map, w.max_waker - 1) + 1 : 0;
 	if ((w.flags & WAIT_OPEN_AT_START) && s->goes_on[old] && s->is_next) {
 		struct open_wait *before = open_of(s, w.thread);
 
@@ -194,7 +194,7 @@ static void add_wake(struct merge_step *s, const struct wake *own)
 	struct join *j = join_of(s, own->wait);
 	struct wake k = *own;
 
-	k.waker = merge_map_waker(&s->map, own->waker);
+	k.waker = profile_map_waker(&s->map, own->waker);
 	if (j)
 		set_wake(&j->whole.wake, k.waker, &j->whole.wait);
 	else if (s->open[own->wait])

@@ -8,7 +8,6 @@
 #include "store/pack_hist.h"
 #include "store/pack_longest.h"
 #include "store/pack_part.h"
-#include "store/pack_tasks.h"
 
 struct packer {
 	struct dict_writer *w;

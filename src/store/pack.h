@@ -2,6 +2,7 @@
 #ifndef STORE_PACK_H
 #define STORE_PACK_H
 
+#include "profile/profile.h"
 #include "store/dict_map.h"
 #include "store/dict_write.h"
 
@@ -27,5 +28,14 @@ bool pack_rows(struct dict_writer *w, const struct profile *p, GByteArray *into,
  * rows, and what is in there is of no use.  Indices are in range then; no sum was checked.
  */
 bool unpack_rows(struct dict_map *m, const uint8_t *bytes, size_t len_bytes, struct profile *rows);
+
+/*
+ * Rows of sampled waits are estimates, and what is far below their error says nothing: it is rounded away, to a
+ * quarter of the error and to no less than three bits (blob_round()).  Counts in a histogram keep four bits, but for
+ * durations that were not sampled.  What is known exactly stays so: all waits of a thread and state add up to the same
+ * times and the same number, wakings of a row to no more than the row and to all of it where they did, a histogram to
+ * its row's count.  Rows without an error are not touched.
+ */
+void digits_round(struct profile *p);
 
 #endif

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "profile/profile.h"
+#include "store/dict_map.h"
+#include "store/dict_write.h"
 
 /* Inside of pack: what numbers are expected to be, for who writes and who reads. */
 
@@ -118,5 +120,10 @@ static inline unsigned pack_wake_top(const struct wake *w)
 							X(sampling.has_used) X(looks.asked_ns) X(looks.rounds)         \
 								X(looks.budget_ppm) X(unknown) X(has_tasks)
 #define PACK_INFO_STRINGS(X) X(host) X(kernel) X(command_line) X(filters) X(version) X(imported)
+
+/* Tasks as bytes: each population and its rows, by most tasks.  When they were seen is not kept. */
+void pack_tasks(struct dict_writer *w, const struct profile *p, GByteArray *into);
+/* False: these are no such bytes. */
+bool unpack_tasks(struct dict_map *m, struct cursor *c, struct profile *p);
 
 #endif

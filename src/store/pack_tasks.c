@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/pack_tasks.h"
+#include "store/pack_part.h"
 
 #include "profile/tasks_file.h"
 #include "store/blob.h"
-#include "store/pack_part.h"
 
 #define PPM 1000000
 #define MILLI 1000

@@ -11,9 +11,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "store/digits.h"
 #include "store/error.h"
 #include "store/file.h"
+#include "store/pack.h"
 #include "store/short_lived.h"
 
 #define DIR_MODE 0750

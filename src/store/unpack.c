@@ -7,7 +7,6 @@
 #include "store/pack_hist.h"
 #include "store/pack_longest.h"
 #include "store/pack_part.h"
-#include "store/pack_tasks.h"
 
 struct unpacker {
 	struct dict_map *m;

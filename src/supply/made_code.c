@@ -3,7 +3,6 @@
 
 #include "abi/space_abi.h"
 #include "base/clock.h"
-#include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/hotspot_code.h"
 #include "unwind/table.h"

@@ -12,7 +12,7 @@
 
 #include "abi/space_abi.h"
 #include "base/hash.h"
-#include "base/spare_stack.h"
+#include "base/quiet_thread.h"
 #include "base/urgency.h"
 #include "symbolize/process/fileopen.h"
 #include "unwind/table.h"

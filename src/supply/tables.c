@@ -13,7 +13,6 @@
 #include "supply/runtimes.h"
 #include "supply/slabs.h"
 #include "supply/table_files.h"
-#include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
 
 #define MAPS_TEXT_MAX (64 << 20)	/* as many lines as there may be mappings, of 1,000 characters each */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "tasks/put.h"
+#include "tasks/sampler.h"
 
 #include "profile/tasks_file.h"
 

@@ -2,6 +2,7 @@
 #ifndef TASKS_SAMPLER_H
 #define TASKS_SAMPLER_H
 
+#include "profile/profile.h"
 #include "profile/tasks.h"
 
 /*
@@ -34,5 +35,11 @@ GPtrArray *task_sampler_take(struct task_sampler *s);
  */
 GPtrArray *task_sampler_stop(struct task_sampler *s);
 void task_sampler_free(struct task_sampler *s);	/* NULL is fine: the same, for nobody */
+
+/*
+ * Gives p the struct tasks of those of its processes, largest first; `tasks` is freed.  Filters are of threads: a process
+ * without one in the recording is none that was asked for.
+ */
+void tasks_put(struct profile *p, GPtrArray *tasks);
 
 #endif

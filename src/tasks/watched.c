@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/opener.h"
+#include "base/refuse.h"
 #include "symbolize/runtime/memory.h"
 #include "tasks/source.h"
 
@@ -62,10 +63,10 @@ static bool open_source(struct watched *w, uint32_t pid, GError **error)
 			return false;
 		}
 	}
-	g_set_error(error, CENSUS_ERROR, CENSUS_NO_RUNTIME,
-		    "process %u has no runtime whose tasks can be seen: it is neither a Go program (Go 1.18 or later), "
-		    "nor CPython, nor a Rust program with symbols and tasks of Tokio", pid);
-	return false;
+	return refuse(error, CENSUS_ERROR, CENSUS_NO_RUNTIME,
+		      "process %u has no runtime whose tasks can be seen: it is neither a Go program (Go 1.18 or later), "
+		      "nor CPython, nor a Rust program with symbols and tasks of Tokio",
+		      pid);
 }
 
 struct watched *watched_open(uint32_t pid, GError **error)

@@ -3,8 +3,6 @@
 
 #include <elf.h>
 
-#include "unwind/arch_aarch64.h"
-#include "unwind/arch_x86_64.h"
 
 const struct unwind_arch *unwind_arch_of(uint16_t machine)
 {

@@ -29,4 +29,24 @@ const struct unwind_arch *unwind_arch_of(uint16_t machine);
 /* This machine's. */
 const struct unwind_arch *unwind_arch_here(void);
 
+/* DWARF numbers; x0 to x28 are 0 to 28. */
+enum { AARCH64_X29 = 29, AARCH64_X30 = 30, AARCH64_SP = 31 };
+
+enum unwind_step unwind_aarch64_step(uint32_t rule, struct unwind_regs *regs, unwind_read_fn read, void *ctx);
+enum unwind_step unwind_aarch64_step_fp(struct unwind_regs *regs, unwind_read_fn read, void *ctx);
+
+extern const struct unwind_arch unwind_arch_aarch64;
+
+/* DWARF numbers. */
+enum {
+	X86_64_RAX, X86_64_RDX, X86_64_RCX, X86_64_RBX, X86_64_RSI, X86_64_RDI, X86_64_RBP, X86_64_RSP,
+	X86_64_R8, X86_64_R9, X86_64_R10, X86_64_R11, X86_64_R12, X86_64_R13, X86_64_R14, X86_64_R15,
+	X86_64_RIP,
+};
+
+enum unwind_step unwind_x86_64_step(uint32_t rule, struct unwind_regs *regs, unwind_read_fn read, void *ctx);
+enum unwind_step unwind_x86_64_step_fp(struct unwind_regs *regs, unwind_read_fn read, void *ctx);
+
+extern const struct unwind_arch unwind_arch_x86_64;
+
 #endif

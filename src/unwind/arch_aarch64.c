@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "unwind/arch_aarch64.h"
+#include "unwind/arch.h"
 
 #include <elf.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "unwind/arch_x86_64.h"
+#include "unwind/arch.h"
 
 #include <elf.h>
 

@@ -4,6 +4,7 @@
 #include <gelf.h>
 
 #include "base/cursor.h"
+#include "base/refuse.h"
 #include "unwind/dwarf_cfi.h"
 
 /* Four million rows take some 30 MB. */
@@ -131,15 +132,11 @@ bool elf_frames_find(const struct elf_file *file, struct elf_frames *ret, GError
 	struct finder f = { .file = file, .frames = ret };
 
 	*ret = (struct elf_frames){ 0 };
-	if (!file->is_64_little) {
-		g_set_error(error, UNWIND_ERROR, 0, "the file is not of 64 bits and little-endian");
-		return false;
-	}
+	if (!file->is_64_little)
+		return refuse(error, UNWIND_ERROR, 0, "the file is not of 64 bits and little-endian");
 	find_text(file, ret);
-	if (!ret->text_cnt) {
-		g_set_error(error, UNWIND_ERROR, 0, "the file has no executable segment");
-		return false;
-	}
+	if (!ret->text_cnt)
+		return refuse(error, UNWIND_ERROR, 0, "the file has no executable segment");
 	add_scn(&f, elf_file_section_named(file, ".eh_frame"), false, PACKED_BY_FLAG);
 	if (!ret->section_cnt)
 		add_by_segment(&f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "abi/unwind_abi.h"
-#include "unwind/arch_aarch64.h"
+#include "unwind/arch.h"
 
 #define FRAME_RANGE (8u << 20)	/* as bpf/unwind.bpf.h has it */
 #define UCONTEXT_REGS 184	/* x0 to x30, sp, pc */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "abi/unwind_abi.h"
-#include "unwind/arch_x86_64.h"
+#include "unwind/arch.h"
 
 #define REG_CNT 16
 /* The stack pointer at the start of a signal trampoline points at the ucontext, whose registers begin here. */

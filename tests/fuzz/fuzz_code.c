@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <stdlib.h>
 
-#include "unwind/arch_aarch64.h"
-#include "unwind/arch_x86_64.h"
+#include "unwind/arch.h"
 #include "unwind/code_frames.h"
 #include "unwind/code_starts.h"
 

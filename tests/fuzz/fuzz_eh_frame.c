@@ -3,9 +3,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "unwind/step.h"
-#include "unwind/arch_x86_64.h"
+#include "unwind/arch.h"
 #include "unwind/cfi.h"
+#include "unwind/step.h"
 #include "unwind/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,8 +6,7 @@
 #include "analyse/critical.h"
 #include "profile/profile_file.h"
 #include "render/json/parts.h"
-#include "render/text/critical.h"
-#include "render/text/tasks.h"
+#include "render/text/text.h"
 #include "render/text/waitgraph_dot.h"
 #include "render/text/wakers.h"
 

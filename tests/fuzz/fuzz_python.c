@@ -5,7 +5,6 @@
 
 #include "symbolize/runtime/python_code.h"
 #include "symbolize/runtime/python_layout.h"
-#include "symbolize/runtime/python_lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

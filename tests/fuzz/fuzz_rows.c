@@ -11,7 +11,7 @@
 
 #include "../unit/profile/sample.h"
 #include "profile/profile_file.h"
-#include "render/text/tasks.h"
+#include "render/text/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,6 +9,7 @@
 #include "analyse/diff/stats.h"
 #include "analyse/query.h"
 #include "analyse/reason/reason.h"
+#include "base/refuse.h"
 
 static const char *const metric_names[CONDITION_METRICS] = {
 	[CONDITION_TOTAL] = "total", [CONDITION_COUNT] = "count", [CONDITION_MEAN] = "mean", [CONDITION_P50] = "p50",
@@ -33,10 +34,9 @@ static bool bad(const struct reader *r, const char *at, GError **error, const ch
 	va_start(ap, format);
 	g_autofree char *why = g_strdup_vprintf(format, ap);
 	va_end(ap);
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "'%s', character %ld: %s", r->text,
-		    g_utf8_validate(r->text, at - r->text, NULL) ? g_utf8_pointer_to_offset(r->text, at) + 1 :
-								   (long)(at - r->text) + 1, why);
-	return false;
+	return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "'%s', character %ld: %s", r->text,
+		      g_utf8_validate(r->text, at - r->text, NULL) ? g_utf8_pointer_to_offset(r->text, at) + 1 : (long)(at - r->text) + 1,
+		      why);
 }
 
 static void skip_blanks(struct reader *r)
@@ -272,9 +272,8 @@ static bool row_of(struct diff *d, const struct condition *c, struct diff_row *r
 	if (!w.error)
 		return true;
 	g_error_free(w.error);
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-		    "'%s': the expression takes too many steps to match a name", c->text);
-	return false;
+	return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+		      "'%s': the expression takes too many steps to match a name", c->text);
 }
 
 static double share_of(enum condition_metric metric)

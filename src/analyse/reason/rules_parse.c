@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/reason/rules.h"
+#include "base/refuse.h"
 
 #define NAME_BYTES_MAX 64
 #define TEXT_BYTES_MAX 400 /* of an advice: it has to fit a screen */
@@ -31,9 +32,8 @@ static bool wrong(struct parser *p, const char *where, const char *format, ...)
 	va_start(ap, format);
 	what = g_strdup_vprintf(format, ap);
 	va_end(ap);
-	g_set_error(p->error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s:%u:%u: %s", p->file, p->line_no,
-		    (unsigned)(where - p->line) + 1, what);
-	return false;
+	return refuse(p->error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s:%u:%u: %s", p->file, p->line_no,
+		      (unsigned)(where - p->line) + 1, what);
 }
 
 /* What stands there, for a message: printable, and not all of a long one. */
@@ -418,11 +418,9 @@ bool rule_set_add(struct rule_set *set, const char *text, gsize len, const char 
 	};
 	bool good = true;
 
-	if (len > RULES_BYTES_MAX) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: rules of more than %d bytes", file,
-			    RULES_BYTES_MAX);
-		return false;
-	}
+	if (len > RULES_BYTES_MAX)
+		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: rules of more than %d bytes", file,
+			      RULES_BYTES_MAX);
 	while (good && next_line(&p))
 		good = check_bytes(&p) && read_line(&p, word);
 	if (good)

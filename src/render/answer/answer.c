@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "analyse/query.h"
+#include "base/json_read.h"
+#include "base/refuse.h"
 
 #define ID_DIGITS 10
 #define COMMAND_MAX 400	/* bytes: a longer one would be most of a small answer */
@@ -165,39 +167,20 @@ void answer_member_text(struct answer *a, const char *key, const char *text, uns
 	answer_end(a, rank);
 }
 
-/* From a value's first byte to behind its last one. */
-static const char *value_end(const char *c)
-{
-	unsigned depth = 0;
-	bool in_string = false;
-
-	for (; *c && (in_string || depth || (*c != ',' && *c != '}')); c++) {
-		if (in_string && *c == '\\') {
-			c++;
-		} else if (in_string) {
-			in_string = *c != '"';
-		} else {
-			in_string = *c == '"';
-			depth += *c == '{' || *c == '[';
-			depth -= *c == '}' || *c == ']';
-		}
-	}
-	return c;
-}
-
 void answer_members_of(struct answer *a, const GString *object, unsigned rank)
 {
-	const char *c = object->str + 1;
+	struct json_reader r = json_reader_of(object->str, object->len);
+	g_autoptr(GString) key = g_string_new(NULL);
+	const char *value;
+	bool first = true;
+	gsize len;
 
-	while (*c == '"') {
-		const char *key_end = strchr(c + 1, '"'), *value = key_end + 2, *end = value_end(value);
-		g_autofree char *key = g_strndup(c + 1, (gsize)(key_end - c - 1));
-
-		if (!answer_has(a, key)) {
-			json_raw(answer_member(a, g_intern_string(key)), value, (gsize)(end - value));
-			answer_end(a, rank);
-		}
-		c = *end == ',' ? end + 1 : end;
+	json_enter(&r, '{');
+	while (json_next_member(&r, &first, key) && json_read_raw(&r, &value, &len)) {
+		if (answer_has(a, key->str))
+			continue;
+		json_raw(answer_member(a, g_intern_string(key->str)), value, len);
+		answer_end(a, rank);
 	}
 }
 
@@ -371,8 +354,7 @@ static void write_left_out(struct json *j, const struct answer *a)
 		if (!s->left_cnt)
 			continue;
 		if (!is_any) {
-			json_key(j, "left_out");
-			json_object_begin(j);
+			json_member_object(j, "left_out");
 		}
 		is_any = true;
 		json_member_uint(j, s->key, s->left_cnt);
@@ -388,12 +370,10 @@ bool answer_write(GString *out, struct answer *a, GError **error)
 	guint next = 0;
 	struct json j;
 
-	if (a->options->cursor && a->options->cursor >= paged) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "--cursor %" PRIu64 ": the answer to --id %s ends before that", a->options->cursor,
-			    a->options->id);
-		return false;
-	}
+	if (a->options->cursor && a->options->cursor >= paged)
+		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			      "--cursor %" PRIu64 ": the answer to --id %s ends before that", a->options->cursor,
+			      a->options->id);
 	if (a->options->id)
 		next = choose_page(a);
 	else
@@ -406,8 +386,7 @@ bool answer_write(GString *out, struct answer *a, GError **error)
 	if (next) {
 		g_autofree char *words = g_strdup_printf("--id %s --cursor %u", a->options->id, next);
 
-		json_key(&j, "next");
-		json_object_begin(&j);
+		json_member_object(&j, "next");
 		json_member_string(&j, "options", words);
 		json_member_uint(&j, "pieces", paged - next);
 		json_object_end(&j);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/answer/diff.h"
+#include "render/answer/report.h"
 
 #include "analyse/diff/requests.h"
 #include "analyse/diff/tasks.h"
@@ -51,8 +51,7 @@ static void write_cut_stack(struct json *j, const struct diff *d, uint32_t node)
 	g_autoptr(GPtrArray) frames = frames_of(d, node);
 	const guint cut = frames->len > INNER_FRAMES + OUTER_FRAMES + 1 ? frames->len - INNER_FRAMES - OUTER_FRAMES : 0;
 
-	json_key(j, "stack");
-	json_array_begin(j);
+	json_member_array(j, "stack");
 	for (guint i = 0; i < frames->len; i++) {
 		g_autofree char *words = cut && i == INNER_FRAMES ? g_strdup_printf("... %u frames ...", cut) : NULL;
 

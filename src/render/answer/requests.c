@@ -14,8 +14,7 @@ static void write_shares(struct json *j, const struct things *t, guint at)
 {
 	g_autoptr(GArray) shares = request_shares(t->p, at);
 
-	json_key(j, "spent");
-	json_array_begin(j);
+	json_member_array(j, "spent");
 	for (guint i = 0; i < MIN(shares->len, SHARES_MAX); i++) {
 		const struct request_share *share = &g_array_index(shares, struct request_share, i);
 
@@ -38,8 +37,7 @@ static void write_tail(struct json *j, const struct things *t, guint at)
 	if (!text->len)
 		return;
 	lines = g_strsplit(text->str, "\n", -1);
-	json_key(j, "tail");
-	json_array_begin(j);
+	json_member_array(j, "tail");
 	for (char **line = lines; *line; line++)
 		if (**line)
 			json_string(j, *line);

@@ -129,8 +129,7 @@ static void write_cut_stack(struct json *j, const struct things *t, const char *
 
 	if (!frames->len)
 		return;
-	json_key(j, key);
-	json_array_begin(j);
+	json_member_array(j, key);
 	for (guint i = 0; i < frames->len; i++) {
 		cut += !shown[i];
 		if (shown[i])

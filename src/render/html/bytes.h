@@ -5,6 +5,8 @@
 #include <glib.h>
 #include <stdint.h>
 
+#include "profile/requests.h"
+
 /* Numbers and texts as the page's script reads them back (web/page/data.js). */
 
 /* Appends n, 7 bits a byte, lowest first, the high bit says that more follow. */
@@ -27,5 +29,19 @@ void texts_write(const struct texts *t, GByteArray *out);
 
 /* Appends base64 of the zlib stream of the bytes. */
 void bytes_pack(const GByteArray *bytes, GString *out);
+
+struct profile;
+
+/*
+ * Appends when the waits' time was, as the page's script reads it; nothing where the recording has no slices.
+ * number: by wait of the profile, its number in the page + 1, 0 where it is not in it; waits_cnt: how many are.
+ */
+void html_slices(const struct profile *p, const uint32_t *number, uint32_t waits_cnt, GByteArray *out);
+
+/*
+ * Appends the functions and the single requests, as web/page/requests.js reads them; nothing where the recording has
+ * none. number: by wait of the profile, its number in the page + 1, 0 where it is not in it.
+ */
+void html_requests(const struct profile *p, const uint32_t *number, struct texts *texts, GByteArray *out);
 
 #endif

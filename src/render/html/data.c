@@ -8,12 +8,10 @@
 #include "analyse/wakers.h"
 #include "profile/on_cpu.h"
 #include "profile/slices.h"
-#include "render/html/diff.h"
 #include "render/html/bytes.h"
+#include "render/html/diff.h"
 #include "render/html/facet.h"
 #include "render/html/html.h"
-#include "render/html/requests.h"
-#include "render/html/slices.h"
 #include "render/html/words.h"
 
 /*
@@ -88,24 +86,6 @@ static void use_all(struct columns *c)
 	}
 }
 
-static uint32_t label_of(struct columns *c, uint32_t frame, GString *text)
-{
-	const struct frame *f = profile_get_frame(c->p, frame);
-	struct tree_label l = {
-		.module = f->module, .why = f->name ? FRAME_NAMED : f->why,
-		.kind = f->kind == FRAME_KERNEL ? TREE_KERNEL : TREE_USER,
-	};
-
-	g_string_truncate(text, 0);
-	/* Code made at run time: as the picture has it, addresses would keep equal stacks apart. */
-	if (!f->name && g_strcmp0(f->module, "[anon]") == 0)
-		g_string_append(text, f->module);
-	else
-		label_append(text, f);
-	l.text = text->str;
-	return tree_label(c->labels, &l);
-}
-
 /* Numbers the used nodes depth first, and frames and labels by first use. */
 static void number_nodes(struct columns *c)
 {
@@ -131,7 +111,7 @@ static void number_nodes(struct columns *c)
 		if (!c->frame_id[frame]) {
 			g_array_append_val(c->frames, frame);
 			c->frame_id[frame] = c->frames->len;
-			c->frame_label[frame] = label_of(c, frame, text);
+			c->frame_label[frame] = tree_label_of_frame(c->labels, profile_get_frame(c->p, frame), false, text);
 		}
 		if (first[i]) {
 			i = first[i];

@@ -25,8 +25,7 @@ static void fraction(struct json *j, double n)
 /* Of both sides, before first. */
 static void pair_begin(struct json *j, const char *key)
 {
-	json_key(j, key);
-	json_array_begin(j);
+	json_member_array(j, key);
 }
 
 void html_diff_about(struct json *j, const struct html_diff *diff)
@@ -35,8 +34,7 @@ void html_diff_about(struct json *j, const struct html_diff *diff)
 	g_autoptr(GString) finding = g_string_new(NULL);
 
 	diff_text_finding(finding, d);
-	json_key(j, "diff");
-	json_object_begin(j);
+	json_member_object(j, "diff");
 	json_member_string(j, "finding", finding->str);
 	pair_begin(j, "sides");
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {

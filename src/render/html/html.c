@@ -12,16 +12,14 @@
 
 static void about_facets(struct json *j, GPtrArray *facets)
 {
-	json_key(j, "facets");
-	json_array_begin(j);
+	json_member_array(j, "facets");
 	for (unsigned i = 0; i < facets->len; i++) {
 		const struct facet *f = g_ptr_array_index(facets, i);
 
 		json_object_begin(j);
 		json_member_string(j, "name", f->name);
 		json_member_int(j, "queue", f->queue);
-		json_key(j, "categories");
-		json_array_begin(j);
+		json_member_array(j, "categories");
 		for (unsigned k = 0; k < f->categories->len; k++) {
 			const struct facet_category *category = &g_array_index(f->categories, struct facet_category, k);
 
@@ -38,8 +36,7 @@ static void about_facets(struct json *j, GPtrArray *facets)
 
 static void about_losses(struct json *j, const struct profile *p)
 {
-	json_key(j, "losses");
-	json_array_begin(j);
+	json_member_array(j, "losses");
 	for (unsigned i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
 
@@ -70,8 +67,7 @@ static void about_coverage(struct json *j, const struct profile *p, const struct
 	json_member_uint(j, "lostEvents", c.lost_cnt);
 	json_member_uint(j, "residual", a->total.residual_abs_ns);
 	json_member_uint(j, "error", (uint64_t)c.listed_se_ns);
-	json_key(j, "stacks");
-	json_array_begin(j);
+	json_member_array(j, "stacks");
 	for (unsigned end = STACK_COMPLETE; end < STACK_END_COUNT; end++)
 		json_uint(j, c.stacks_ns[end]);
 	json_array_end(j);
@@ -80,8 +76,7 @@ static void about_coverage(struct json *j, const struct profile *p, const struct
 
 static void about_view(struct json *j, const struct html_options *o)
 {
-	json_key(j, "view");
-	json_object_begin(j);
+	json_member_object(j, "view");
 	json_member_string(j, "by", o->view.by_thread ? "thread" : o->by_process ? "process" : "comm");
 	json_member_string(j, "weight", weight_name(o->view.weight));
 	json_member_bool(j, "reverse", o->view.reverse);

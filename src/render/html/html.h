@@ -2,6 +2,8 @@
 #ifndef RENDER_HTML_HTML_H
 #define RENDER_HTML_HTML_H
 
+#include <glib.h>
+
 #include "analyse/diff/merge.h"
 #include "analyse/query.h"
 #include "analyse/tree.h"
@@ -49,5 +51,14 @@ bool html_has_longest(const struct profile *p);
 struct html_words;
 void html_about(const struct profile *p, const struct html_options *options, GPtrArray *facets,
 		const struct html_words *words, GString *out);
+
+/*
+ * The page of `offcpu serve` (web/serve): it holds no data and asks the server it came from.  Beside its own script
+ * and style, which the policy names by digest, it may load nothing.
+ */
+void html_serve_page(GString *out);
+
+/* The Content-Security-Policy that the page needs.  For g_free(). */
+char *html_serve_policy(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/html/requests.h"
+#include "render/html/bytes.h"
 
 static guint wait_hash(gconstpointer data)
 {

@@ -3,7 +3,6 @@
 
 #include "profile/on_cpu.h"
 #include "render/html/bytes.h"
-#include "render/html/slices.h"
 
 /*
  * What each wait row was in each slice, apart by how long the waits were: rows of (wait, slice, slot of duration).  A

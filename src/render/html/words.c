@@ -34,8 +34,7 @@ static void write_headlines(struct json *j, const struct html_words *w)
 {
 	const struct explanation *e = w->explanation;
 
-	json_key(j, "findings");
-	json_array_begin(j);
+	json_member_array(j, "findings");
 	for (guint i = 0; e && i < e->headlines->len; i++)
 		write_headline(j, w, &g_array_index(e->headlines, struct headline, i));
 	json_array_end(j);
@@ -63,8 +62,7 @@ void html_words_about(struct json *j, const struct html_words *w)
 		json_member_string(j, "target", target);
 		json_member_string(j, "verdict", verdict->str);
 	}
-	json_key(j, "queue");
-	json_object_begin(j);
+	json_member_object(j, "queue");
 	json_member_string(j, "says", reason_says(REASON_CPU_QUEUE));
 	/* who holds the CPUs is asked for once */
 	json_member_string(j, "advice",

@@ -53,8 +53,7 @@ static void write_sufferer(struct json *j, const struct thread *t, const GPtrArr
 	json_member_string(j, "comm", t->comm);
 	json_member_uint(j, "runnable_ns", t->runnable_ns);
 	json_member_uint(j, "preempted_ns", t->preempted_ns);
-	json_key(j, "held_by");
-	json_array_begin(j);
+	json_member_array(j, "held_by");
 	for (guint i = first; i < end; i++)
 		write_culprit(j, blames->pdata[i]);
 	if (unknown.runnable_ns || unknown.preempted_ns)
@@ -75,8 +74,7 @@ void json_runq_blame(struct json *j, const struct profile *p, const struct selec
 	for (uint32_t i = 0; i < p->blames->len; i++)
 		g_ptr_array_add(blames, (gpointer)profile_blame(p, i));
 	g_ptr_array_sort(blames, compare);
-	json_key(j, "runq_blame");
-	json_array_begin(j);
+	json_member_array(j, "runq_blame");
 	for (uint32_t i = 0, first = 0, end = 0; i < p->threads->len; i++, first = end) {
 		const struct thread *t = profile_thread(p, i);
 
@@ -90,8 +88,7 @@ void json_runq_blame(struct json *j, const struct profile *p, const struct selec
 
 static void write_sleepers(struct json *j, const struct wait_writer *writer, const struct storm_row *r)
 {
-	json_key(j, "woken_waits");
-	json_array_begin(j);
+	json_member_array(j, "woken_waits");
 	for (guint i = 0; i < r->sleepers->len; i++) {
 		const struct storm_sleepers *s = &g_array_index(r->sleepers, struct storm_sleepers, i);
 		const struct wait *w = profile_wait(writer->p, s->wait);
@@ -128,8 +125,7 @@ static void write_storm(struct json *j, const struct wait_writer *writer, const 
 	json_member_uint(j, "again_cpu_ns", s->again_ns);
 	json_member_uint(j, "delay_ns", s->delay_ns);
 	json_member_uint(j, "wakers", r->wakers);
-	json_key(j, "waker");
-	json_object_begin(j);
+	json_member_object(j, "waker");
 	json_who(j, waker);
 	json_stack(j, writer, "user", waker->user);
 	json_stack(j, writer, "kernel", waker->kernel);
@@ -145,8 +141,7 @@ void json_storms(struct json *j, const struct wait_writer *w, const struct selec
 	if (!w->p->info.has_storms)
 		return;
 	t = storm_table_new(w->p, selection);
-	json_key(j, "storms");
-	json_array_begin(j);
+	json_member_array(j, "storms");
 	for (guint i = 0; i < t->rows->len; i++)
 		write_storm(j, w, &g_array_index(t->rows, struct storm_row, i));
 	json_array_end(j);

@@ -23,8 +23,7 @@ void diff_json_milli(struct json *j, const char *key, double v)
 
 static void write_amount(struct json *j, const char *key, const struct diff_amount *a)
 {
-	json_key(j, key);
-	json_object_begin(j);
+	json_member_object(j, key);
 	json_member_uint(j, "off_cpu_ns", a->off_cpu_ns);
 	json_member_int(j, "scaled_ns", diff_json_rounded(a->scaled_ns));
 	json_member_int(j, "scaled_se_ns", diff_json_rounded(a->scaled_se_ns));
@@ -42,8 +41,7 @@ static void write_amount(struct json *j, const char *key, const struct diff_amou
 
 static void write_change(struct json *j, const char *key, const struct diff_change *c, double percent)
 {
-	json_key(j, key);
-	json_object_begin(j);
+	json_member_object(j, key);
 	json_member_bool(j, "is_change", c->is_real);
 	json_member_int(j, "by_ns", diff_json_rounded(c->by));
 	json_member_int(j, "se_ns", diff_json_rounded(c->se));
@@ -59,8 +57,7 @@ static void write_stack(struct json *j, const char *key, const struct tree *t, u
 
 	for (; node && tree_node(t, node)->parent; node = tree_node(t, node)->parent)
 		g_array_append_val(path, node);
-	json_key(j, key);
-	json_array_begin(j);
+	json_member_array(j, key);
 	for (unsigned i = path->len; i-- > 0;)
 		json_string(j, tree_node_label(t, g_array_index(path, uint32_t, i))->text);
 	json_array_end(j);
@@ -99,8 +96,7 @@ static void write_side(struct json *j, const char *key, const struct diff *d, en
 
 	for (unsigned i = 0; i < in->profile->losses->len; i++)
 		lost += g_array_index(in->profile->losses, struct profile_loss, i).count;
-	json_key(j, key);
-	json_object_begin(j);
+	json_member_object(j, key);
 	json_member_string(j, "recording", in->name);
 	json_member_string(j, "filters", in->filters ? in->filters : "");
 	json_member_string(j, "host", info->host);
@@ -120,8 +116,7 @@ static void write_side(struct json *j, const char *key, const struct diff *d, en
 
 static void write_latency(struct json *j, const char *key, const struct diff_latency *l)
 {
-	json_key(j, key);
-	json_object_begin(j);
+	json_member_object(j, key);
 	json_member_uint(j, "count", l->count);
 	json_member_int(j, "mean_ns", diff_json_rounded(l->mean_ns));
 	json_member_int(j, "mean_se_ns", diff_json_rounded(l->mean_se_ns));
@@ -135,8 +130,7 @@ static void write_latency(struct json *j, const char *key, const struct diff_lat
 static void write_objects(struct json *j, const char *key, const GArray *rows,
 			  void (*one)(struct json *j, const GArray *rows, guint at))
 {
-	json_key(j, key);
-	json_array_begin(j);
+	json_member_array(j, key);
 	for (guint i = 0; i < rows->len; i++) {
 		json_object_begin(j);
 		one(j, rows, i);
@@ -176,13 +170,11 @@ static void write_table(struct json *j, struct diff *d, enum diff_by by, unsigne
 	const struct diff_table *t = diff_table(d, by);
 	unsigned cnt = top ? MIN(top, t->rows->len) : t->rows->len;
 
-	json_key(j, diff_by_name(by));
-	json_object_begin(j);
+	json_member_object(j, diff_by_name(by));
 	json_member_uint(j, "rows_total", t->rows->len);
 	json_member_uint(j, "tested", t->tested_cnt);
 	json_member_uint(j, "changed", t->real_cnt);
-	json_key(j, "rows");
-	json_array_begin(j);
+	json_member_array(j, "rows");
 	for (unsigned i = 0; i < cnt; i++)
 		write_row(j, d, by, &g_array_index(t->rows, struct diff_row, i));
 	json_array_end(j);
@@ -239,13 +231,11 @@ void diff_json(GString *out, struct diff *d, const struct diff_json_options *opt
 	write_row(&j, d, DIFF_BY_TOTAL, &d->total);
 	json_key(&j, "idle");
 	write_row(&j, d, DIFF_BY_TOTAL, &d->idle);
-	json_key(&j, "by");
-	json_object_begin(&j);
+	json_member_object(&j, "by");
 	for (unsigned i = 0; i < options->tables_cnt; i++)
 		write_table(&j, d, options->tables[i], options->top);
 	json_object_end(&j);
-	json_key(&j, "conditions");
-	json_array_begin(&j);
+	json_member_array(&j, "conditions");
 	for (unsigned i = 0; i < options->conditions_cnt; i++)
 		diff_json_condition(&j, options->conditions[i], &options->results[i]);
 	json_array_end(&j);

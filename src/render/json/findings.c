@@ -84,8 +84,7 @@ static void write_limit(struct json *j, const struct finding *row)
 
 	if (!l)
 		return;
-	json_key(j, "limit");
-	json_object_begin(j);
+	json_member_object(j, "limit");
 	json_member_string(j, "kind", kinds[l->kind]);
 	json_member_uint(j, "pid", l->pid);
 	json_member_string(j, "text", l->text);
@@ -159,8 +158,7 @@ void json_process(struct json *j, const struct finding_class *c)
 	json_member_uint(j, "idle_ns", c->idle_ns);
 	json_member_uint(j, "not_listed_ns", c->unlisted_ns);
 	json_member_int(j, "residual_ns", c->residual_ns);
-	json_key(j, "matters_ns");
-	json_object_begin(j);
+	json_member_object(j, "matters_ns");
 	for (unsigned i = 0; i < FAMILY_COUNT; i++) {
 		if (c->family_ns[i])
 			json_member_uint(j, reason_family_name((enum reason_family)i), c->family_ns[i]);
@@ -192,8 +190,7 @@ void json_task_wait(struct json *j, const struct task_wait *w)
 
 static void write_task_waits(struct json *j, const struct task_findings *tasks)
 {
-	json_key(j, "task_findings");
-	json_array_begin(j);
+	json_member_array(j, "task_findings");
 	for (guint i = 0; i < MIN(tasks->cnt, FINDINGS_TOLD_MAX); i++)
 		json_task_wait(j, &g_array_index(tasks->rows, struct task_wait, i));
 	json_array_end(j);
@@ -206,25 +203,21 @@ void json_findings(struct json *j, const struct explanation *e)
 	json_headlines(j, "headlines", e);
 	if (f->profile->tasks->len)
 		write_task_waits(j, e->tasks);
-	json_key(j, "findings");
-	json_array_begin(j);
+	json_member_array(j, "findings");
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++)
 		json_finding(j, f, &g_array_index(f->rows, struct finding, i));
 	json_array_end(j);
-	json_key(j, "budget");
-	json_object_begin(j);
+	json_member_object(j, "budget");
 	json_member_uint(j, "matters_ns", f->matters_ns);
 	json_member_uint(j, "blocked_ns", f->blocked_ns);
 	json_member_uint(j, "run_queue_ns", f->queue_ns);
-	json_key(j, "idle_ns");
-	json_object_begin(j);
+	json_member_object(j, "idle_ns");
 	for (unsigned i = IDLE_KERNEL; i < IDLE_KIND_COUNT; i++) {
 		if (f->idle_ns[i])
 			json_member_uint(j, idle_kind_name((enum idle_kind)i), f->idle_ns[i]);
 	}
 	json_object_end(j);
-	json_key(j, "processes");
-	json_array_begin(j);
+	json_member_array(j, "processes");
 	for (guint i = 0; i < f->classes->len; i++)
 		json_process(j, &g_array_index(f->classes, struct finding_class, i));
 	json_array_end(j);
@@ -245,8 +238,7 @@ static void write_reason(struct json *j, const struct top_row *r)
 
 void json_reasons(struct json *j, const struct top *reasons)
 {
-	json_key(j, "reasons");
-	json_array_begin(j);
+	json_member_array(j, "reasons");
 	for (guint i = 0; !reasons->rows_are && i < reasons->rows->len; i++)
 		write_reason(j, &g_array_index(reasons->rows, struct top_row, i));
 	json_array_end(j);

@@ -13,8 +13,7 @@
 /* Which part of the recording's window this is. */
 static void write_range(struct json *j, const struct profile_range *range)
 {
-	json_key(j, "range");
-	json_object_begin(j);
+	json_member_object(j, "range");
 	json_member_uint(j, "from_ns", range->from_ns);
 	json_member_uint(j, "to_ns", range->to_ns);
 	json_member_uint(j, "of_ns", range->window_ns);
@@ -24,8 +23,7 @@ static void write_range(struct json *j, const struct profile_range *range)
 
 static void write_history(struct json *j, const struct profile_history *h)
 {
-	json_key(j, "history");
-	json_object_begin(j);
+	json_member_object(j, "history");
 	json_member_uint(j, "windows", h->windows);
 	json_member_uint(j, "to_unix_ns", h->to_unix_ns);
 	json_member_uint(j, "gaps", h->gap_cnt);
@@ -37,8 +35,7 @@ static void write_history(struct json *j, const struct profile_history *h)
 
 static void write_window(struct json *j, const struct profile_info *info)
 {
-	json_key(j, "window");
-	json_object_begin(j);
+	json_member_object(j, "window");
 	json_member_uint(j, "start_unix_ns", info->start_unix_ns);
 	json_member_uint(j, "duration_ns", info->duration_ns);
 	if (info->range.is_cut)
@@ -47,15 +44,13 @@ static void write_window(struct json *j, const struct profile_info *info)
 		write_history(j, &info->history);
 	json_object_end(j);
 
-	json_key(j, "host");
-	json_object_begin(j);
+	json_member_object(j, "host");
 	json_member_string(j, "kernel", info->kernel);
 	json_member_uint(j, "cpus", info->cpus);
 	json_member_string(j, "name", info->host);
 	json_object_end(j);
 
-	json_key(j, "recorder");
-	json_object_begin(j);
+	json_member_object(j, "recorder");
 	json_member_string(j, "version", info->version);
 	json_member_string(j, "command_line", info->command_line);
 	json_member_string(j, "filters", info->filters);
@@ -67,16 +62,12 @@ static void write_window(struct json *j, const struct profile_info *info)
 /* How often what was lost. */
 static void write_lost(struct json *j, const struct profile *p)
 {
-	json_key(j, "lost");
-	json_object_begin(j);
+	json_member_object(j, "lost");
 	for (unsigned i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-		g_autoptr(GString) reason = g_string_new(NULL);
 
-		/* a recording's reason may be any text; json_key() wants it escaped, without quotes */
-		json_quote(reason, l->reason);
-		g_string_truncate(reason, reason->len - 1);
-		json_member_uint(j, reason->str + 1, l->count);
+		json_any_key(j, l->reason);	/* a recording's reason may be any text */
+		json_uint(j, l->count);
 	}
 	json_object_end(j);
 }
@@ -88,8 +79,7 @@ static void write_imported(struct json *j, const struct profile *p)
 	g_autofree char *unknown = profile_unknown_text(info->unknown, info->has_wakers);
 	const struct rows_kind *kind = profile_rows_kind(info->rows_are);
 
-	json_key(j, "imported");
-	json_object_begin(j);
+	json_member_object(j, "imported");
 	json_member_string(j, "format", info->imported);
 	json_member_string(j, "what", kind ? kind->what : NULL);
 	json_member_string(j, "unknown", unknown);
@@ -101,8 +91,7 @@ static void write_imported(struct json *j, const struct profile *p)
 
 static void write_tracer(struct json *j, const struct profile_info *info)
 {
-	json_key(j, "tracer");
-	json_object_begin(j);
+	json_member_object(j, "tracer");
 	json_key(j, "bpf_ns");
 	if (info->has_bpf_ns)
 		json_uint(j, info->tracer_bpf_ns);
@@ -120,8 +109,7 @@ static void write_looks(struct json *j, const struct profile_info *info)
 {
 	if (!info->looks.rounds)
 		return;
-	json_key(j, "looks");
-	json_object_begin(j);
+	json_member_object(j, "looks");
 	json_member_uint(j, "rounds", info->looks.rounds);
 	json_member_uint(j, "period_ns", info->duration_ns / info->looks.rounds);
 	json_member_uint(j, "asked_period_ns", info->looks.asked_ns);
@@ -133,8 +121,7 @@ static void write_sampling(struct json *j, const struct profile *p, const struct
 {
 	const struct profile_sampling *sampling = &p->info.sampling;
 
-	json_key(j, "sampling");
-	json_object_begin(j);
+	json_member_object(j, "sampling");
 	json_member_uint(j, "scale_ns", sampling->end_ns);
 	json_member_uint(j, "scale_start_ns", sampling->start_ns);
 	json_member_uint(j, "scale_max_ns", sampling->max_ns);
@@ -163,8 +150,7 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 	struct coverage c;
 
 	coverage_of(p, selection, &c);
-	json_key(j, "coverage");
-	json_object_begin(j);
+	json_member_object(j, "coverage");
 	json_member_known(j, "switches", p->info.switches, p->info.switches);
 	json_member_uint(j, "thread_switches", a->total.switches);
 	write_lost(j, p);
@@ -174,8 +160,7 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 	json_member_int(j, "residual_ns", a->total.residual_ns);
 	json_member_uint(j, "residual_abs_ns", a->total.residual_abs_ns);
 	json_member_uint(j, "filtered_ns", a->total.filtered_ns);
-	json_key(j, "stacks");
-	json_object_begin(j);
+	json_member_object(j, "stacks");
 	json_member_uint(j, "complete_ns", c.stacks_ns[STACK_COMPLETE]);
 	json_member_uint(j, "truncated_ns", c.stacks_ns[STACK_TRUNCATED]);
 	json_member_uint(j, "broken_ns", c.stacks_ns[STACK_BROKEN]);
@@ -194,8 +179,7 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 /* The exact totals of the thread, from *at on: they are in the order of threads. */
 static void write_states(struct json *j, const struct profile *p, uint32_t thread, unsigned *at)
 {
-	json_key(j, "states");
-	json_array_begin(j);
+	json_member_array(j, "states");
 	while (*at < p->states->len && profile_state(p, *at)->thread < thread)
 		(*at)++;
 	for (; *at < p->states->len && profile_state(p, *at)->thread == thread; (*at)++) {
@@ -281,8 +265,7 @@ void json_stack(struct json *j, const struct wait_writer *w, const char *key, ui
 	g_array_set_size(w->path, 0);
 	for (uint32_t n = node; n; n = profile_get_node(w->p, n)->parent)
 		g_array_append_val(w->path, profile_get_node(w->p, n)->frame);
-	json_key(j, key);
-	json_array_begin(j);
+	json_member_array(j, key);
 	for (unsigned i = w->path->len; i-- > 0;) {
 		gsize len;
 		const char *text = g_bytes_get_data(g_ptr_array_index(w->frames, g_array_index(w->path, uint32_t, i)),
@@ -308,8 +291,7 @@ static void write_story(struct json *j, const struct profile *p, const struct st
 	json_object_begin(j);
 	json_member_uint(j, "count", s->count);
 	json_member_uint(j, "blocked_ns", s->blocked_ns);
-	json_key(j, "hops");
-	json_array_begin(j);
+	json_member_array(j, "hops");
 	for (unsigned step = 0; step < PROFILE_CHAIN_MAX; step++) {
 		json_object_begin(j);
 		json_who(j, profile_get_waker(p, link->waker));
@@ -329,8 +311,7 @@ static void write_story(struct json *j, const struct profile *p, const struct st
 
 static void write_stories(struct json *j, const struct wait_writer *w, uint32_t wake)
 {
-	json_key(j, "stories");
-	json_array_begin(j);
+	json_member_array(j, "stories");
 	for (uint32_t i = w->stories->first[wake]; i < w->stories->first[wake + 1]; i++)
 		write_story(j, w->p, profile_story(w->p, w->stories->order[i]));
 	json_array_end(j);
@@ -338,8 +319,7 @@ static void write_stories(struct json *j, const struct wait_writer *w, uint32_t 
 
 static void write_wakers(struct json *j, const struct wait_writer *w, uint32_t wait)
 {
-	json_key(j, "wakers");
-	json_array_begin(j);
+	json_member_array(j, "wakers");
 	for (uint32_t n = w->wakes->first[wait]; n < w->wakes->first[wait + 1]; n++) {
 		uint32_t wake = w->wakes->order[n];
 		const struct wake *k = profile_wake(w->p, wake);
@@ -366,8 +346,7 @@ static void write_longest(struct json *j, const struct profile *p, const struct 
 	json_member_uint(j, "max_start_unix_ns", w->max_start_unix_ns);
 	if (!w->max_waker)
 		return;
-	json_key(j, "max_waker");
-	json_object_begin(j);
+	json_member_object(j, "max_waker");
 	json_who(j, profile_get_waker(p, w->max_waker - 1));
 	json_object_end(j);
 }
@@ -386,8 +365,7 @@ static void write_object(struct json *j, const struct object *o)
 		json_member_uint(j, "peer_pid", o->pid);
 		return;
 	}
-	json_key(j, "lock");
-	json_object_begin(j);
+	json_member_object(j, "lock");
 	json_member_string(j, "kind", object_kind_text(o->kind));
 	json_member_string(j, "operation", o->operation);
 	json_member_bool(j, "private", o->is_private);
@@ -451,8 +429,7 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 static void write_waits(struct json *j, const struct wait_writer *writer, const struct selection *selection,
 			struct json_rows *rows)
 {
-	json_key(j, "waits");
-	json_array_begin(j);
+	json_member_array(j, "waits");
 	for (unsigned i = 0; i < writer->p->waits->len; i++) {
 		uint32_t at = rows->order ? rows->order[i] : i;
 		const struct wait *w = profile_wait(writer->p, at);
@@ -472,12 +449,10 @@ static void write_on_cpu(struct json *j, const struct wait_writer *writer, const
 
 	if (!p->info.on_cpu_as_waits)
 		return;
-	json_key(j, "on_cpu");
-	json_object_begin(j);
+	json_member_object(j, "on_cpu");
 	json_member_uint(j, "hz", p->info.on_cpu_hz);
 	json_member_uint(j, "end_hz", p->info.on_cpu_end_hz);
-	json_key(j, "stacks");
-	json_array_begin(j);
+	json_member_array(j, "stacks");
 	for (unsigned i = 0; i < p->waits->len; i++) {
 		uint32_t at = rows->order ? rows->order[i] : i;
 		const struct wait *w = profile_wait(p, at);
@@ -532,8 +507,7 @@ static void report(GString *out, const struct profile *p, const struct selection
 	}
 	json_findings(&j, e);
 	json_reasons(&j, reasons);
-	json_key(&j, "threads");
-	json_array_begin(&j);
+	json_member_array(&j, "threads");
 	for (unsigned i = 0; i < p->threads->len; i++) {
 		if (!selection || selection->threads[i])
 			write_thread(&j, p, i, throttled_ns[i], &states_at);

@@ -4,6 +4,7 @@
 
 #include "analyse/query.h"
 #include "profile/profile.h"
+#include "profile/tasks.h"
 #include "render/drain.h"
 
 /*
@@ -18,5 +19,11 @@ void json_report_drained(GString *out, const struct profile *p, const struct sel
  * of that and a quarter more have room for; "left_out" sums up the others.  Threads are all told.
  */
 void json_report_within(GString *out, const struct profile *p, const struct selection *selection, size_t max_bytes);
+
+/*
+ * A population of tasks as one JSON object and a newline, in integer nanoseconds; offcpu-tasks(1) describes it.
+ * Appends.
+ */
+void tasks_json(GString *out, const struct tasks *t);
 
 #endif

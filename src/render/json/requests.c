@@ -7,8 +7,7 @@ static void write_cause(struct json *j, const struct profile *p, const struct sp
 {
 	const struct request_cause *c = &top->cause;
 
-	json_key(j, "most");
-	json_object_begin(j);
+	json_member_object(j, "most");
 	json_member_uint(j, "ns", top->ns);
 	json_member_string(j, "reason", reason_name(c->reason));
 	if (c->object)
@@ -72,16 +71,14 @@ void json_requests(struct json *j, const struct profile *p)
 	if (!p->requests->len)
 		return;
 	spans = request_slowest(p, -1, 0);
-	json_key(j, "requests");
-	json_array_begin(j);
+	json_member_array(j, "requests");
 	for (guint i = 0; i < p->requests->len; i++) {
 		json_object_begin(j);
 		json_request(j, profile_request(p, i));
 		json_object_end(j);
 	}
 	json_array_end(j);
-	json_key(j, "spans");
-	json_array_begin(j);
+	json_member_array(j, "spans");
 	for (guint i = 0; i < spans->len; i++)
 		write_span(j, p, &g_array_index(spans, struct span_top, i));
 	json_array_end(j);

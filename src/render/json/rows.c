@@ -37,8 +37,7 @@ void json_rows_left_out(struct json *j, const struct json_rows *rows)
 {
 	if (!rows->left_rows)
 		return;
-	json_key(j, "left_out");
-	json_object_begin(j);
+	json_member_object(j, "left_out");
 	json_member_uint(j, "rows", rows->left_rows);
 	json_member_uint(j, "count", rows->left_cnt);
 	json_member_uint(j, "off_cpu_ns", rows->left_ns);

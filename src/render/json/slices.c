@@ -11,8 +11,7 @@ static void write_slice(struct json *j, const struct slice_total *total)
 	json_member_uint(j, "blocked_ns", total->blocked_ns);
 	json_member_uint(j, "runnable_ns", total->runnable_ns);
 	json_member_uint(j, "preempted_ns", total->preempted_ns);
-	json_key(j, "log2_ns");
-	json_array_begin(j);
+	json_member_array(j, "log2_ns");
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
 		if (!total->hist[i])
 			continue;
@@ -32,11 +31,9 @@ void json_slices(struct json *j, const struct profile *p, const struct selection
 	if (!profile_has_slices(p))
 		return;
 	totals = profile_slice_totals(p, selection ? selection->waits : NULL);
-	json_key(j, "slices");
-	json_object_begin(j);
+	json_member_object(j, "slices");
 	json_member_uint(j, "length_ns", profile_slice_ns(p));
-	json_key(j, "each");
-	json_array_begin(j);
+	json_member_array(j, "each");
 	for (uint32_t i = 0; i < profile_slice_cnt(p); i++)
 		write_slice(j, &totals[i]);
 	json_array_end(j);

@@ -41,8 +41,7 @@ static void write_headline(struct json *j, const struct findings *f, const struc
 
 void json_headlines(struct json *j, const char *key, const struct explanation *e)
 {
-	json_key(j, key);
-	json_array_begin(j);
+	json_member_array(j, key);
 	for (guint i = 0; i < e->headlines->len; i++)
 		write_headline(j, e->findings, &g_array_index(e->headlines, struct headline, i));
 	json_array_end(j);
@@ -64,8 +63,7 @@ void json_process_parts(struct json *j, const struct finding_class *c)
 	json_member_uint(j, "processes", c->processes_cnt);
 	json_member_uint(j, "threads", c->threads_cnt);
 	json_member_uint(j, "observed_ns", c->observed_ns);
-	json_key(j, "parts_ns");
-	json_object_begin(j);
+	json_member_object(j, "parts_ns");
 	member_if(j, "on-CPU", c->on_cpu_ns);
 	member_if(j, "run queue", c->queue_ns);
 	member_if(j, "throttled", c->throttled_ns);
@@ -97,8 +95,7 @@ static void write_processes(struct json *j, const struct findings *f, const stru
 			g_ptr_array_add(told, c);
 	}
 	json_member_uint(j, "processes_total", told->len);
-	json_key(j, "processes");
-	json_array_begin(j);
+	json_member_array(j, "processes");
 	for (guint i = 0; i < MIN(told->len, PROCESSES_MAX); i++) {
 		json_object_begin(j);
 		json_process_parts(j, g_ptr_array_index(told, i));
@@ -112,8 +109,7 @@ static void write_frames(struct json *j, const struct profile *p, const char *ke
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	json_key(j, key);
-	json_array_begin(j);
+	json_member_array(j, key);
 	for (unsigned n = 0; node && n < FRAMES_MAX; n++, node = profile_get_node(p, node)->parent) {
 		const struct frame *f = profile_get_frame(p, profile_get_node(p, node)->frame);
 
@@ -141,15 +137,13 @@ void json_longest(struct json *j, const struct profile *p, const struct wait_gro
 
 	if (!w || !w->max_start_unix_ns)
 		return;
-	json_key(j, "longest");
-	json_object_begin(j);
+	json_member_object(j, "longest");
 	json_member_uint(j, "tid", profile_thread(p, w->thread)->tid);
 	json_member_string(j, "comm", profile_thread(p, w->thread)->comm);
 	json_member_uint(j, "start_unix_ns", w->max_start_unix_ns);
 	json_member_bool(j, "began_before", w->flags & WAIT_OPEN_AT_START);
 	if (w->max_waker) {
-		json_key(j, "waker");
-		json_object_begin(j);
+		json_member_object(j, "waker");
 		json_who(j, profile_get_waker(p, w->max_waker - 1));
 		json_object_end(j);
 	}
@@ -199,8 +193,7 @@ static void write_wait_groups(struct json *j, const struct findings *f, const st
 	json_member_string(j, "by", "wait");
 	json_member_uint(j, "rows_total", h->rows->len);
 	json_member_uint(j, "sum_ns", h->sum_ns);
-	json_key(j, "rows");
-	json_array_begin(j);
+	json_member_array(j, "rows");
 	for (guint i = 0; i < cnt; i++)
 		write_wait_group(j, f->profile, &g_array_index(h->rows, struct wait_group, i));
 	json_array_end(j);
@@ -216,8 +209,7 @@ static void write_groups(struct json *j, const struct findings *f, const struct 
 	json_member_string(j, "by", top_by_name(by));
 	json_member_uint(j, "rows_total", top->rows->len);
 	json_member_uint(j, "sum_ns", top->sum);
-	json_key(j, "rows");
-	json_array_begin(j);
+	json_member_array(j, "rows");
 	for (guint i = 0; i < cnt; i++) {
 		const struct top_row *r = &g_array_index(top->rows, struct top_row, i);
 
@@ -251,8 +243,7 @@ static void write_top(struct json *j, const struct findings *f, const struct sum
 	struct selection *narrow = o->with_idle ? NULL : json_without_idle(f);
 	const struct selection *s = narrow ? narrow : f->selection;
 
-	json_key(j, "top");
-	json_object_begin(j);
+	json_member_object(j, "top");
 	if (o->by_wait)
 		write_wait_groups(j, f, s, o->top);
 	else
@@ -263,8 +254,7 @@ static void write_top(struct json *j, const struct findings *f, const struct sum
 
 static void write_losses(struct json *j, const struct profile *p)
 {
-	json_key(j, "losses");
-	json_array_begin(j);
+	json_member_array(j, "losses");
 	for (unsigned i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
 
@@ -282,8 +272,7 @@ static void write_about(struct json *j, const struct profile *p, const struct se
 {
 	struct accounts *a = accounts_new(p, selection);
 
-	json_key(j, "window");
-	json_object_begin(j);
+	json_member_object(j, "window");
 	json_member_uint(j, "start_unix_ns", p->info.start_unix_ns);
 	json_member_uint(j, "duration_ns", p->info.duration_ns);
 	json_object_end(j);

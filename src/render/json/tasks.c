@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/json/tasks.h"
+#include "render/json/json.h"
 
 #include "analyse/task_groups.h"
 #include "profile/tasks_file.h"
@@ -37,8 +37,7 @@ static void put_row(struct json *j, const struct tasks *t, const struct task_row
 		put_frame(j, own);
 	else
 		json_null(j);
-	json_key(j, "stack");
-	json_array_begin(j);
+	json_member_array(j, "stack");
 	for (unsigned i = 0; i < row->frame_cnt; i++)
 		put_frame(j, &row->frames[i]);
 	json_array_end(j);
@@ -56,8 +55,7 @@ static void put_row(struct json *j, const struct tasks *t, const struct task_row
 
 static void put_rows(struct json *j, const struct tasks *t, const struct drain *drain)
 {
-	json_key(j, "rows");
-	json_array_begin(j);
+	json_member_array(j, "rows");
 	for (guint i = 0; i < t->rows->len; i++) {
 		put_row(j, t, tasks_get(t, i));
 		drain_rows(drain);
@@ -77,8 +75,7 @@ static void put_population(struct json *j, const struct tasks *t, const struct d
 	put_tasks(j, t->tasks);
 	json_member_uint(j, "cpu_ns", t->cpu_ns);
 	put_rows(j, t, drain);
-	json_key(j, "lacks");
-	json_object_begin(j);
+	json_member_object(j, "lacks");
 	json_member_uint(j, "stale", t->stale);
 	json_member_uint(j, "unreadable", t->unreadable);
 	json_member_uint(j, "no_row", t->no_row);
@@ -102,8 +99,7 @@ void json_tasks(struct json *j, const struct profile *p, const struct selection 
 {
 	if (!p->info.has_tasks)
 		return;
-	json_key(j, "tasks");
-	json_array_begin(j);
+	json_member_array(j, "tasks");
 	for (guint i = 0; i < p->tasks->len; i++) {
 		if (!selection_has_process(selection, p, profile_tasks(p, i)->pid))
 			continue;

@@ -3,7 +3,7 @@
 #include "analyse/knots.h"
 #include "analyse/wakers.h"
 #include "render/json/write.h"
-#include "render/text/critical.h"
+#include "render/text/text.h"
 #include "render/text/waitgraph_dot.h"
 
 /* What docs/wait-graph.md describes; fields may be added, never changed. */
@@ -13,8 +13,7 @@
 
 static void write_window(struct json *j, const struct profile *p)
 {
-	json_key(j, "window");
-	json_object_begin(j);
+	json_member_object(j, "window");
 	json_member_uint(j, "start_unix_ns", p->info.start_unix_ns);
 	json_member_uint(j, "duration_ns", p->info.duration_ns);
 	json_object_end(j);
@@ -78,8 +77,7 @@ static void write_edge(struct json *j, const struct waitgraph *g, const struct w
 		json_uint(j, waker_percentile_ns(hist, 0.99));
 	else
 		json_null(j);
-	json_key(j, "places");
-	json_array_begin(j);
+	json_member_array(j, "places");
 	for (uint32_t i = 0; i < e->places_cnt; i++)
 		write_place(j, waitgraph_place(g, e->places_first + i));
 	json_array_end(j);
@@ -88,8 +86,7 @@ static void write_edge(struct json *j, const struct waitgraph *g, const struct w
 
 static void write_ids(struct json *j, const char *key, const GArray *ids)
 {
-	json_key(j, key);
-	json_array_begin(j);
+	json_member_array(j, key);
 	for (guint i = 0; i < ids->len; i++)
 		json_uint(j, g_array_index(ids, uint32_t, i));
 	json_array_end(j);
@@ -132,19 +129,16 @@ void waitgraph_json(GString *out, const struct waitgraph *g)
 	json_member_uint(&j, "count", g->count);
 	json_member_uint(&j, "blocked_ns", g->blocked_ns);
 	json_member_uint(&j, "asleep_ns", g->all_asleep_ns);
-	json_key(&j, "nodes");
-	json_array_begin(&j);
+	json_member_array(&j, "nodes");
 	for (uint32_t i = 0; i < g->actors->rows->len; i++)
 		if (met[i])
 			write_node(&j, g, i);
 	json_array_end(&j);
-	json_key(&j, "edges");
-	json_array_begin(&j);
+	json_member_array(&j, "edges");
 	for (guint i = 0; i < g->edges->len; i++)
 		write_edge(&j, g, waitgraph_edge(g, i));
 	json_array_end(&j);
-	json_key(&j, "knots");
-	json_array_begin(&j);
+	json_member_array(&j, "knots");
 	for (guint i = 0; i < knots->len; i++)
 		write_knot(&j, g_ptr_array_index(knots, i));
 	json_array_end(&j);
@@ -179,8 +173,7 @@ static void write_part(struct json *j, const struct critical *c, uint32_t i)
 
 static void write_shares(struct json *j, const struct critical *c)
 {
-	json_key(j, "shares");
-	json_array_begin(j);
+	json_member_array(j, "shares");
 	for (guint i = 0; i < c->shares->len; i++) {
 		const struct critical_share *share = &g_array_index(c->shares, struct critical_share, i);
 
@@ -200,14 +193,12 @@ static void write_subject(struct json *j, const struct critical *c)
 {
 	const struct profile *p = c->graph->profile;
 
-	json_key(j, "subject");
-	json_object_begin(j);
+	json_member_object(j, "subject");
 	json_member_string(j, "name", c->name);
 	json_member_uint(j, "observed_ns", c->observed_ns);
 	json_member_uint(j, "filtered_ns", c->filtered_ns);
 	json_member_uint(j, "lost_ns", c->lost_ns);
-	json_key(j, "threads");
-	json_array_begin(j);
+	json_member_array(j, "threads");
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 
@@ -238,14 +229,12 @@ void critical_json(GString *out, const struct critical *c)
 	write_window(&j, c->graph->profile);
 	write_subject(&j, c);
 	json_member_bool(&j, "chains", c->has_chains);
-	json_key(&j, "parts");
-	json_array_begin(&j);
+	json_member_array(&j, "parts");
 	for (uint32_t i = 0; i < c->parts->len; i++)
 		write_part(&j, c, i);
 	json_array_end(&j);
 	write_shares(&j, c);
-	json_key(&j, "nodes");
-	json_array_begin(&j);
+	json_member_array(&j, "nodes");
 	for (uint32_t i = 0; i < c->graph->actors->rows->len; i++)
 		if (met[i])
 			write_node(&j, c->graph, i);

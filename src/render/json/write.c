@@ -67,6 +67,14 @@ void json_key(struct json *j, const char *key)
 	j->after_key = true;
 }
 
+void json_any_key(struct json *j, const char *key)
+{
+	before_value(j);
+	json_quote(j->out, key);
+	g_string_append_c(j->out, ':');
+	j->after_key = true;
+}
+
 static void quote_special(GString *out, unsigned char c)
 {
 	switch (c) {
@@ -229,10 +237,21 @@ void json_member_bool(struct json *j, const char *key, bool b)
 	json_bool(j, b);
 }
 
+void json_member_object(struct json *j, const char *key)
+{
+	json_key(j, key);
+	json_object_begin(j);
+}
+
+void json_member_array(struct json *j, const char *key)
+{
+	json_key(j, key);
+	json_array_begin(j);
+}
+
 void json_member_hist(struct json *j, const uint32_t *hist)
 {
-	json_key(j, "log2_ns");
-	json_array_begin(j);
+	json_member_array(j, "log2_ns");
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
 		if (!hist[i])
 			continue;

@@ -30,6 +30,7 @@ void json_array_begin(struct json *j);
 void json_array_end(struct json *j);
 
 void json_key(struct json *j, const char *key);	/* key: needs no escapes */
+void json_any_key(struct json *j, const char *key);
 void json_string(struct json *j, const char *s);	/* NULL: null */
 void json_uint(struct json *j, uint64_t n);
 void json_int(struct json *j, int64_t n);
@@ -45,6 +46,9 @@ void json_member_uint(struct json *j, const char *key, uint64_t n);
 void json_member_known(struct json *j, const char *key, uint64_t n, bool is_known);
 void json_member_int(struct json *j, const char *key, int64_t n);
 void json_member_bool(struct json *j, const char *key, bool b);
+/* To be ended as json_object_begin() and json_array_begin() are. */
+void json_member_object(struct json *j, const char *key);
+void json_member_array(struct json *j, const char *key);
 /*
  * "log2_ns", of PROFILE_HIST_SLOTS slots, as pairs: the power of two of nanoseconds, and how many lie from there up to
  * the next one.

@@ -3,10 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "render/text/wrap.h"
+#include "explain/text.h"
 #include "render/text/first.h"
 #include "render/text/style.h"
-#include "explain/text.h"
 
 #define PART_PERCENT 1.0 /* measured and expected part: by more than that of the threads' time */
 

@@ -11,8 +11,7 @@
 #include "render/text/head.h"
 #include "render/text/request.h"
 #include "render/text/style.h"
-#include "render/text/tasks.h"
-#include "render/text/wrap.h"
+#include "render/text/text.h"
 
 #define INDENT "   "
 #define CLASSES_MAX 4

@@ -130,8 +130,7 @@ static void write_row(struct json *j, const struct hist_row *row)
 	json_member_uint(j, "count", count);
 	json_member_uint(j, "sum_ns", row->sum_ns);
 	json_member_uint(j, "max_ns", row->max_ns);
-	json_key(j, "log2_ns");
-	json_array_begin(j);
+	json_member_array(j, "log2_ns");
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
 		if (!row->slots[i])
 			continue;
@@ -153,13 +152,11 @@ void hist_json(GString *s, const char *what, uint64_t start_unix_ns, uint64_t du
 	json_object_begin(&j);
 	json_member_uint(&j, "schema", 1);
 	json_member_string(&j, "what", what);
-	json_key(&j, "interval");
-	json_object_begin(&j);
+	json_member_object(&j, "interval");
 	json_member_uint(&j, "start_unix_ns", start_unix_ns);
 	json_member_uint(&j, "duration_ns", duration_ns);
 	json_object_end(&j);
-	json_key(&j, "histograms");
-	json_array_begin(&j);
+	json_member_array(&j, "histograms");
 	for (unsigned i = 0; i < rows_cnt; i++)
 		write_row(&j, &rows[i]);
 	json_array_end(&j);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/locks.h"
+#include "render/text/text.h"
 
 #include <inttypes.h>
 
 #include "analyse/label.h"
 #include "analyse/locks.h"
-#include "render/text/wrap.h"
-#include "render/text/style.h"
 #include "explain/text.h"
+#include "render/text/style.h"
 
 #define HOLDERS_SHOWN 3
 #define PLACES_SHOWN 3

@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "analyse/top.h"
-#include "profile/profile_unknown.h"
-#include "render/text/wrap.h"
-#include "render/text/style.h"
 #include "explain/text.h"
+#include "profile/profile_unknown.h"
+#include "render/text/style.h"
 
 #define REASON_ROWS 6
 #define OFTEN_PER_S 50000

@@ -6,7 +6,6 @@
 #include "explain/explain.h"
 #include "explain/text.h"
 #include "render/text/style.h"
-#include "render/text/wrap.h"
 
 /* Requests that go on as the window ends: nothing counts them, and what hangs is among them. */
 

@@ -4,9 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "render/text/wrap.h"
-#include "render/text/style.h"
 #include "explain/text.h"
+#include "render/text/style.h"
 
 /* Requests out of a recording. */
 

@@ -17,4 +17,12 @@ void text_section(GString *s, const struct text_options *o, const char *format, 
 /* Columns left of o->width after `used`, at least 20; 0 when nothing is cut. */
 unsigned text_room(const struct text_options *o, unsigned used);
 
+/* Columns of the screen: the terminal's, at most; 80 where it is none. */
+unsigned text_screen_width(const struct text_options *options);
+
+/* Appends a text in lines of at most `width` columns, broken at blanks; `indent` stands before all but the first. */
+void text_wrap(GString *s, const char *text, const char *indent, unsigned width);
+/* The same of whole lines, on a terminal; elsewhere they stay as they are. */
+void text_fit(GString *s, const char *lines, const char *indent, const struct text_options *options);
+
 #endif

@@ -8,11 +8,10 @@
 #include "analyse/reason/reason.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
-#include "render/text/wrap.h"
+#include "explain/text.h"
 #include "render/text/stack_why.h"
 #include "render/text/style.h"
 #include "render/text/text.h"
-#include "explain/text.h"
 
 #define ACCOUNT_WIDE 105	/* columns that all of the table takes */
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/tasks.h"
+#include "render/text/text.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "analyse/task_groups.h"
 #include "base/module.h"
-#include "profile/tasks_file.h"
-#include "render/text/wrap.h"
-#include "render/text/style.h"
 #include "explain/text.h"
+#include "profile/tasks_file.h"
+#include "render/text/style.h"
 
 #define FINDINGS 3
 #define SHARE_MIN 0.05	/* of the tasks that are not idle: a finding behind the first has to be more */

@@ -8,9 +8,8 @@
 
 #include "analyse/idle_part.h"
 #include "base/size_text.h"
-#include "render/text/wrap.h"
-#include "render/text/style.h"
 #include "explain/text.h"
+#include "render/text/style.h"
 
 #define COVERAGE_INDENT "            "
 

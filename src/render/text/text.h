@@ -2,10 +2,15 @@
 #ifndef RENDER_TEXT_H
 #define RENDER_TEXT_H
 
+#include <glib.h>
+
 #include "analyse/accounts.h"
+#include "analyse/actors.h"
+#include "analyse/critical.h"
 #include "analyse/query.h"
 #include "analyse/top.h"
 #include "profile/profile.h"
+#include "profile/tasks.h"
 
 /* `offcpu report` for people: header, coverage, accounts, headline, top waits. */
 
@@ -51,5 +56,35 @@ void text_headline(GString *s, const struct top *leaves, const struct text_optio
 void text_top(GString *s, const struct profile *p, const struct top *top, const struct text_options *options);
 /* The same as a table, one row a line. */
 void text_groups(GString *s, const struct profile *p, const struct top *top, const struct text_options *options);
+
+/* `offcpu report --runq-blame`: who held the CPU while threads waited for it.  Appends. */
+void blame_text(GString *s, const struct profile *p, const struct selection *selection,
+		const struct text_options *options);
+
+/* `offcpu report --locks`: which locks threads waited for, and who held them. */
+void locks_text(GString *s, const struct profile *p, const struct selection *selection,
+		const struct text_options *options);
+
+/* `offcpu report --storms`: events that wake many threads at once, their stacks, a verdict.  Appends. */
+void storms_text(GString *s, const struct profile *p, const struct selection *selection,
+		 const struct text_options *options);
+
+/* `offcpu report --critical`: for people, and as JSON (docs/wait-graph.md). */
+void critical_text(GString *s, const struct critical *c, const struct text_options *options);
+void critical_json(GString *out, const struct critical *c);
+
+/* The chains of wakers, by names, as timelines: the `max` longest.  Nothing where there are none. */
+void chains_text(GString *out, const struct profile *p, const struct actors *actors, const struct selection *selection,
+		 unsigned max);
+
+/* A population of tasks for people: findings first, then reasons, what is idle, stacks, what is missing.  Appends. */
+void text_tasks(GString *s, const struct tasks *t, const struct text_options *options);
+
+/* The same of each population of a recording. */
+void text_tasks_of(GString *s, const struct profile *p, const struct selection *selection,
+		   const struct text_options *options);
+/* One sentence of each for the first screen, of the largest ones. */
+void text_tasks_first(GString *s, const struct profile *p, const struct selection *selection,
+		      const struct text_options *options);
 
 #endif

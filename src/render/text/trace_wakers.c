@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/trace_wakers.h"
+#include "render/text/trace.h"
 
 #include <inttypes.h>
 

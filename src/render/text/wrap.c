@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/wrap.h"
+#include "render/text/style.h"
 
 #include "explain/text.h"
 #include "render/text/first.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "symbolize/dwarf/line.h"
+#include "symbolize/dwarf/lines.h"
 #include "symbolize/dwarf/names.h"
 
 #define NO_UNIT UINT32_MAX

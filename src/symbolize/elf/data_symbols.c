@@ -14,9 +14,7 @@
 #include "base/opener.h"
 #include "symbolize/elf/data_file.h"
 #include "symbolize/names/demangle.h"
-#include "symbolize/process/executed.h"
 #include "symbolize/process/fileopen.h"
-#include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
 
 #define MAPS_MAX_BYTES (16 << 20)

@@ -8,7 +8,6 @@
 
 #include "base/late_library.h"
 #include "base/quiet_thread.h"
-#include "base/spare_stack.h"
 
 #define ASKED_MAX 4096
 #define FILE_MAX_US (120 * G_USEC_PER_SEC)	/* for one file from all servers */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/hash.h"
-#include "symbolize/jit/jitdump.h"
+#include "symbolize/jit/perf_map.h"
 
 #include <glib.h>
 #include <inttypes.h>

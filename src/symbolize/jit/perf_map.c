@@ -11,7 +11,6 @@
 #include "base/cursor.h"
 #include "base/parser.h"
 #include "base/proc_status.h"
-#include "symbolize/jit/jitdump.h"
 #include "symbolize/process/fileopen.h"
 
 #define LINES_MAX (2u << 20)

@@ -55,4 +55,13 @@ struct perf_map *perf_map_read_jitdump(const char *proc_dir, uint32_t pid, const
 /* The innermost pid and the effective uid out of the text of /proc/PID/status. */
 bool perf_map_parse_status(const char *status, uint32_t *ret_pid, uid_t *ret_uid);
 
+/*
+ * The functions in a "jit-PID.dump", which a just-in-time compiler writes with their code,
+ * as the text of a perf map ("START SIZE NAME" lines, in order of time).  The file is the
+ * traced user's: what makes no sense ends the list, records and text are bounded, code is
+ * not read.  NULL: it is no such file.  There is room for a byte at text[*ret_len];
+ * free with g_free.
+ */
+char *jitdump_read(int fd, size_t *ret_len);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/process/living.h"
+#include "symbolize/process/maps.h"
 
 #include <glib.h>
 #include <inttypes.h>

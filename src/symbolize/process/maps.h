@@ -4,6 +4,7 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define MAPS_DELETED " (deleted)"	/* what the kernel puts behind the path of a file without a name */
@@ -36,5 +37,25 @@ bool maps_parse_line(const char *line, struct maps_line *ret);
  * two mappings of one file, just where that file's bytes are missing, counts as the file's.
  */
 GArray *maps_parse(char *text);
+
+/*
+ * One file may be several programs, told apart by the name it is executed by: redis-server is a link to
+ * redis-check-rdb, and every command of busybox to busybox.  The kernel's mappings have the file's own name only.
+ *
+ * The path that process pid executed, if the line is of its program and has another last name; else NULL.  The
+ * process itself keeps that path in its memory, so it counts only if it leads to the mapped file.
+ */
+char *executed_path(const char *proc_dir, uint32_t pid, const struct maps_line *line);
+
+/*
+ * A process lives on when its first thread exits before the others.  /proc/PID/maps is empty from then on;
+ * what the process has mapped is told by the directories of the threads that live.
+ */
+
+/* A living thread of a process whose first thread has exited; 0: the first thread lives, or none does. */
+uint32_t living_thread(const char *proc_dir, uint32_t pid);
+
+/* The text of /proc/PID/maps, of a living thread's if need be; NULL or empty when the process is gone. */
+char *living_maps(const char *proc_dir, uint32_t pid, size_t max_bytes);
 
 #endif

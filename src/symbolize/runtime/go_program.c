@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "symbolize/process/fileopen.h"
-#include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/go_goroutines.h"
 #include "symbolize/runtime/memory.h"

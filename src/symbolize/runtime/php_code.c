@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/module.h"
-#include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/runtime_files.h"

@@ -5,7 +5,6 @@
 
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/python_layout.h"
-#include "symbolize/runtime/python_lines.h"
 
 #define HEAD_BYTES 208		/* of a code object: all that is asked for */
 #define MORE_IN_HEAD_MAX 16

@@ -4,9 +4,11 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "symbolize/runtime/language.h"
+#include "symbolize/runtime/python_layout.h"
 
 /*
  * Names of the code objects of CPython programs, read from their memory while they live.  What is read is not trusted:
@@ -19,5 +21,11 @@ void python_code_free(struct python_code *p);	/* NULL is fine */
 
 /* False: the process is gone, or another object lies there by now. */
 bool python_code_name(struct python_code *p, const struct language_place *place, struct language_frame *ret);
+
+/*
+ * The line of the instruction at an offset, in bytes, of a code object whose table these untrusted bytes are; 0: it
+ * has none, or the table is damaged.
+ */
+uint32_t python_line(enum python_lines kind, const uint8_t *table, size_t bytes, uint32_t first_line, uint64_t offset);
 
 #endif

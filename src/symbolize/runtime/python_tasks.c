@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/python_find.h"

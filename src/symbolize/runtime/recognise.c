@@ -10,9 +10,10 @@
 #include "base/module.h"
 #include "base/opener.h"
 #include "base/proc_status.h"
+#include "base/refuse.h"
 #include "symbolize/jit/perf_map.h"
 #include "symbolize/process/fileopen.h"
-#include "symbolize/process/living.h"
+#include "symbolize/process/maps.h"
 #include "symbolize/runtime/go_program.h"
 #include "symbolize/runtime/hotspot_code.h"
 #include "symbolize/runtime/memory.h"
@@ -380,10 +381,8 @@ static bool look(struct recognised *r, const char *proc_dir, const char *debug_d
 	g_autofree char *status = read_proc(proc_dir, r->pid, "status", STATUS_MAX_BYTES, &len);
 	g_autoptr(GArray) lines = NULL;
 
-	if (!stat || !status) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "there is no process %" PRIu32, r->pid);
-		return false;
-	}
+	if (!stat || !status)
+		return refuse(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "there is no process %" PRIu32, r->pid);
 	r->name = name_of(proc_dir, r->pid);
 	r->is_kernel_thread = is_kernel_thread(stat);
 	if (r->is_kernel_thread)

@@ -2,13 +2,21 @@
 #ifndef SYMBOLIZE_RUBY_CODE_H
 #define SYMBOLIZE_RUBY_CODE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "symbolize/runtime/language.h"
-#include "symbolize/runtime/ruby_executor.h"
 
 /*
  * Ruby's methods and blocks (CRuby 3.0 to 3.4): how a process's frames are found, and what they are called.  What is
  * read is not trusted: sizes are bounded, and what is no instruction sequence any more is not named.
  */
+
+/* The function of C that executes Ruby's instructions: its bounds, as addresses in its file. */
+struct ruby_executor {
+	uint64_t start, end;
+};
+
 struct ruby_code;
 
 struct ruby_code *ruby_code_new(void);
@@ -32,5 +40,8 @@ enum ruby_state {
 /* Of a frame; 0: the version is not known. */
 uint32_t ruby_frame_bytes(uint32_t version);
 enum ruby_state ruby_look(const char *proc_dir, uint32_t pid, struct offcpu_language *ret);
+
+/* By the address of what executes one instruction.  The process must live.  False: not known. */
+bool ruby_executor_find(uint32_t pid, uint64_t handler, struct ruby_executor *ret);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/ruby_executor.h"
+#include "symbolize/runtime/ruby_code.h"
 
 #include <elf.h>
 #include <glib.h>
 #include <string.h>
 
-#include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 

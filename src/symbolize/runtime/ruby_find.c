@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/module.h"
-#include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/ruby_code.h"

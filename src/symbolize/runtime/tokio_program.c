@@ -10,7 +10,6 @@
 #include "symbolize/elf/table.h"
 #include "symbolize/names/demangle.h"
 #include "symbolize/process/fileopen.h"
-#include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/tokio_place.h"

@@ -3,15 +3,15 @@
 #include <string.h>
 
 #include "../fixture.h"
-#include "explain/findings.h"
-#include "explain/sentence.h"
 #include "analyse/idle_part.h"
-#include "explain/task_findings.h"
 #include "analyse/task_groups.h"
 #include "analyse/task_profile.h"
+#include "explain/findings.h"
+#include "explain/sentence.h"
+#include "explain/task_findings.h"
 #include "profile/tasks_file.h"
-#include "render/json/tasks.h"
-#include "render/text/tasks.h"
+#include "render/json/json.h"
+#include "render/text/text.h"
 
 static const struct task_frame send[] = {
 	{ "runtime.gopark", "/go/src/runtime/proc.go", 381 }, { "runtime.chansend1", "/go/src/runtime/chan.go", 145 },

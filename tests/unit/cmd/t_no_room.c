@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/quiet_thread.h"
-#include "base/spare_stack.h"
 #include "cmd/cmd.h"
 
 /* Of this much and less each piece is taken until there is none left. */

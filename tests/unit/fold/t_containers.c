@@ -7,7 +7,6 @@
 
 #include <glib/gstdio.h>
 
-#include "fold/service_groups.h"
 #include "fold/services.h"
 
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -6,10 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "io/counts.h"
 #include "io/file_calls.h"
 #include "io/file_path.h"
 #include "io/file_rows.h"
-#include "io/recording.h"
 #include "profile/profile_file.h"
 #include "render/text/text.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "render/answer/answer.h"
-#include "render/answer/object.h"
+#include "render/answer/report.h"
 #include "render/text/markdown.h"
 
 #define HOSTILE "\"},{\"id\":\"\\\033[2J\r\n\xff\xe2\x80\xae</details>`|"

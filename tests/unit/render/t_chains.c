@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "../fixture.h"
 #include "analyse/chains.h"
-#include "render/text/chains.h"
+#include "render/text/text.h"
 #include "render/text/folded_wakers.h"
 
 /* web waits 280 ms: db ran 12 ms, waited 8 for a CPU and 250 for disk, which did other things for 10 before. */

@@ -5,10 +5,6 @@
 #include "../crowd.h"
 #include "../fixture.h"
 #include "analyse/critical.h"
-#include "render/text/blame.h"
-#include "render/text/critical.h"
-#include "render/text/locks.h"
-#include "render/text/storms.h"
 #include "render/text/text.h"
 #include "render/text/wakers.h"
 

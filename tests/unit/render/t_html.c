@@ -6,7 +6,6 @@
 #include "profile/slices.h"
 #include "render/html/bytes.h"
 #include "render/html/html.h"
-#include "render/html/slices.h"
 
 static uint64_t get(const guint8 **at)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/locks.h"
+#include "render/text/text.h"
 
 #include <string.h>
 
 #include "../fixture.h"
 #include "render/json/json.h"
-#include "render/text/text.h"
 
 static uint32_t add_thread(struct profile *p, uint32_t tid, const char *comm)
 {

@@ -5,8 +5,8 @@
 
 #include "../fixture.h"
 #include "analyse/critical.h"
-#include "render/text/critical.h"
 #include "explain/text.h"
+#include "render/text/text.h"
 #include "render/text/wakers.h"
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What of sampled waits is rounded away, what stays exact, and that it comes back from a file as it was written. */
-#include "store/digits.h"
+#include "store/pack.h"
 
 #include "history.h"
 #include "store/merge.h"

@@ -6,7 +6,6 @@
 
 #include "symbolize/runtime/python_code.h"
 #include "symbolize/runtime/python_find.h"
-#include "symbolize/runtime/python_lines.h"
 #include "symbolize/runtime/thread_layout.h"
 
 struct expected {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/process/living.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/process/spaces.h"
 

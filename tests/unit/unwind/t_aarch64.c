@@ -6,7 +6,7 @@
 
 #include "abi/unwind_abi.h"
 #include "elf_image.h"
-#include "unwind/arch_aarch64.h"
+#include "unwind/arch.h"
 #include "unwind/table.h"
 
 #define CIE_RA_COLUMN 14	/* as put_cie_of() writes it */

@@ -9,12 +9,10 @@
 #include "abi/unwind_abi.h"
 #include "base/elf_file.h"
 #include "elf_image.h"
+#include "unwind/arch.h"
 #include "unwind/cfi.h"
 #include "unwind/code_frames.h"
 #include "unwind/code_starts.h"
-#include "unwind/arch.h"
-#include "unwind/arch_aarch64.h"
-#include "unwind/arch_x86_64.h"
 #include "unwind/table.h"
 
 #define CODE(bytes) (const uint8_t *)(bytes), sizeof(bytes) - 1

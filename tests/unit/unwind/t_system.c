@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "unwind/arch.h"
 #include "unwind/step.h"
-#include "unwind/arch_x86_64.h"
 #include "unwind/table.h"
 
 #define STACK_MAX 16

@@ -19,7 +19,7 @@
 
 #include "frames.h"
 #include "symbolize/elf/table.h"
-#include "unwind/arch_x86_64.h"
+#include "unwind/arch.h"
 #include "unwind/walk.h"
 
 /* The child: a thread for every case, and its main thread waiting. */

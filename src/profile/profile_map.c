@@ -1,25 +1,36 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/merge_part.h"
+#include "profile/profile_map.h"
 
-void merge_map_begin(struct merge_map *map, const struct profile *from, struct profile *to)
+void profile_map_begin(struct profile_map *map, const struct profile *from, struct profile *to)
 {
-	*map = (struct merge_map){ .from = from, .to = to, .is_same = from->nodes == to->nodes };
+	*map = (struct profile_map){ .from = from, .to = to, .is_same = from->nodes == to->nodes };
 	if (map->is_same)
 		return;
+	map->frames = g_new0(uint32_t, from->frames->len + 1);
 	map->nodes = g_new0(uint32_t, from->nodes->len);
 	map->objects = g_new0(uint32_t, from->objects->len + 1);
 	map->wakers = g_new0(uint32_t, from->wakers->len + 1);
 }
 
-void merge_map_end(struct merge_map *map)
+void profile_map_end(struct profile_map *map)
 {
+	g_free(map->frames);
 	g_free(map->nodes);
 	g_free(map->objects);
 	g_free(map->wakers);
 }
 
+uint32_t profile_map_frame(struct profile_map *map, uint32_t frame)
+{
+	if (map->is_same)
+		return frame;
+	if (!map->frames[frame])
+		map->frames[frame] = profile_frame(map->to, profile_get_frame(map->from, frame)) + 1;
+	return map->frames[frame] - 1;
+}
+
 /* A path is as deep as PROFILE_DEPTH_MAX: from the leaf up to what is known, and back. */
-uint32_t merge_map_node(struct merge_map *map, uint32_t node)
+uint32_t profile_map_node(struct profile_map *map, uint32_t node)
 {
 	uint32_t path[PROFILE_DEPTH_MAX + 1];
 	unsigned cnt = 0;
@@ -32,8 +43,7 @@ uint32_t merge_map_node(struct merge_map *map, uint32_t node)
 	while (cnt--) {
 		const struct stack_node *n = profile_get_node(map->from, path[cnt]);
 		uint32_t parent = n->parent ? map->nodes[n->parent] - 1 : 0;
-		uint32_t own = profile_node(map->to, parent,
-					    profile_frame(map->to, profile_get_frame(map->from, n->frame)));
+		uint32_t own = profile_node(map->to, parent, profile_map_frame(map, n->frame));
 
 		if (n->end != STACK_NONE)
 			profile_stack_end(map->to, own, (enum stack_end)n->end);
@@ -42,7 +52,7 @@ uint32_t merge_map_node(struct merge_map *map, uint32_t node)
 	return map->nodes[node] - 1;
 }
 
-uint32_t merge_map_object(struct merge_map *map, uint32_t object)
+uint32_t profile_map_object(struct profile_map *map, uint32_t object)
 {
 	if (map->is_same || !object)
 		return object;
@@ -51,15 +61,15 @@ uint32_t merge_map_object(struct merge_map *map, uint32_t object)
 	return map->objects[object];
 }
 
-uint32_t merge_map_waker(struct merge_map *map, uint32_t waker)
+uint32_t profile_map_waker(struct profile_map *map, uint32_t waker)
 {
 	if (map->is_same)
 		return waker;
 	if (!map->wakers[waker]) {
 		struct waker w = *profile_get_waker(map->from, waker);
 
-		w.user = merge_map_node(map, w.user);
-		w.kernel = merge_map_node(map, w.kernel);
+		w.user = profile_map_node(map, w.user);
+		w.kernel = profile_map_node(map, w.kernel);
 		map->wakers[waker] = profile_waker(map->to, &w) + 1;
 	}
 	return map->wakers[waker] - 1;
