@@ -27,6 +27,8 @@
 /* What it takes to bring memory back and to find some that can go is CPU time, and none of these waits. */
 #define MEMORY_WEIGHT 2
 #define CLOCK_WEIGHT 16	/* of threads that only sleep: all that somebody waits for ranks before, unless it is small */
+/* Whoever sleeps chose to: what it waits for by others' doing ranks first, unless the sleep is as many times as long. */
+#define SLEEP_WEIGHT 4
 #define DOUBT_WEIGHT 1000	/* behind all others */
 
 /* What makes waits one finding: the lock, or the function that waits. */
@@ -433,8 +435,8 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns * MEMORY_WEIGHT;
 	if (f->busy)
 		return f->time_ns - f->queue_ns + f->queue_ns / QUEUE_WEIGHT;
-	if (f->clock_ns)
-		return f->time_ns - f->clock_ns + f->clock_ns / CLOCK_WEIGHT;
+	if (f->reason == REASON_SLEEP && !f->loop && !f->limit.limit)
+		return (f->time_ns - f->clock_ns) / SLEEP_WEIGHT + f->clock_ns / CLOCK_WEIGHT;
 	if (f->is_told_elsewhere)	/* behind that, which may be a queue */
 		return f->time_ns / QUEUE_WEIGHT / QUEUE_WEIGHT;
 	return f->reason == REASON_CPU_QUEUE && !f->is_yield ? f->time_ns / QUEUE_WEIGHT : f->time_ns;

@@ -257,9 +257,11 @@ static bool may_be_in_kernel(enum reason reason)
 
 /*
  * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
- * a lock's holders those below the function that lets it go.
+ * a lock's holders those below the function that lets it go.  computes_in: the function in which they lost their CPU
+ * for longest; -1: in none.
  */
-static void find_doing(const struct cause_finder *c, struct finding *row, const bool *is_holder, bool is_lock)
+static void find_doing(const struct cause_finder *c, struct finding *row, const bool *is_holder, bool is_lock,
+		       int64_t *computes_in)
 {
 	const struct profile *p = c->f->profile;
 	uint64_t sums[REASON_COUNT] = { 0 }, longest[REASON_COUNT] = { 0 };
@@ -287,9 +289,15 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 				frames[reason] = plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
 			}
 		}
-		if (w->state == 'R') {
-			frames[REASON_CPU_QUEUE] = -1;
-			sums[REASON_CPU_QUEUE] += w->runnable_ns + w->preempted_ns;
+		if (w->state == 'R') {	/* where it lost its CPU tells what it computes */
+			uint64_t ns = w->runnable_ns + w->preempted_ns;
+
+			sums[REASON_CPU_QUEUE] += ns;
+			if (ns > longest[REASON_CPU_QUEUE]) {
+				longest[REASON_CPU_QUEUE] = ns;
+				frames[REASON_CPU_QUEUE] = *computes_in =
+					plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
+			}
 		}
 	}
 	for (unsigned r = 0; r < REASON_COUNT; r++) {
@@ -309,7 +317,7 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
  * A peer or child that runs for longer than it waits computes what is waited for, if it runs for most of that time.
  * What a lock's holder ran while it held it is not known.
  */
-static void find_running(const struct cause_finder *c, struct finding *row, const bool *is_holder)
+static void find_running(const struct cause_finder *c, struct finding *row, const bool *is_holder, int64_t computes_in)
 {
 	uint64_t on_cpu_ns = 0;
 
@@ -319,7 +327,7 @@ static void find_running(const struct cause_finder *c, struct finding *row, cons
 		return;
 	row->by.does = REASON_ON_CPU;
 	row->by.does_ns = on_cpu_ns;
-	row->by.does_frame = -1;
+	row->by.does_frame = computes_in;
 	row->by.does_wait = 0;
 }
 
@@ -736,9 +744,11 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	 * stack does not tell from what it does with it.
 	 */
 	if (best->pid && row->reason != REASON_LOCK_GIL) {
-		find_doing(c, row, is_holder, is_held);
+		int64_t computes_in = -1;
+
+		find_doing(c, row, is_holder, is_held, &computes_in);
 		if (!is_held)
-			find_running(c, row, is_holder);
+			find_running(c, row, is_holder, computes_in);
 	}
 	if (best == &child_itself)
 		find_deadlock_of_child(c, row);

@@ -60,8 +60,10 @@ static bool is_certain(const struct finding *row)
 
 static bool is_noticed(const struct finding *row)
 {
-	uint64_t longest_ns = row->max_ns ? row->max_ns :
-					    wait_percentile_ns(row->hist, 1, row->durations_ns, row->time_ns);
+	/* single waits for a CPU are others' doing */
+	double share = row->reason == REASON_CPU_QUEUE ? 0.99 : 1;
+	uint64_t longest_ns = row->max_ns && share == 1 ? row->max_ns :
+							  wait_percentile_ns(row->hist, share, row->durations_ns, row->time_ns);
 
 	return longest_ns >= NOTICED_NS;
 }

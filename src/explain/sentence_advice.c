@@ -16,6 +16,7 @@
 #define DELAYED_ACK_SLOT 25 /* log2: 34 to 67 ms */
 #define DELAYED_ACKS_MIN 10
 #define CPUS_FULL 0.75	/* of all CPUs' time */
+#define CPUS_OWN 0.1	/* the same: less does not keep others from a CPU */
 #define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
 
 static const char *advice_of_limit(const struct finding *row)
@@ -184,6 +185,9 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 	if (!info->imported && !(info->filters && *info->filters))
 		return "CPUs were free meanwhile, so more of them would not help: see who wakes many threads at once "
 		       "(record --wakers), and which CPUs they may use.";
+	if (busy_share(f->profile) < CPUS_OWN)
+		return info->has_blame ? "Its own threads ran little, so others held the CPUs." :
+					 "Its own threads ran little, so others held the CPUs: see who (record -a --runq-blame).";
 	return info->has_blame ? "See who held the CPUs: if none was free add CPUs or run fewer." :
 				 "See who held the CPUs (record --runq-blame): if none was free add CPUs or run fewer.";
 }
@@ -267,6 +271,10 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		if (row->by.does == REASON_CPU_QUEUE)
 			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
 	}
+	if (row->reason == REASON_LOCK_RWLOCK && row->by.does_ns && row->by.does == REASON_LOCK_RWLOCK &&
+	    finding_is_held(f, row))
+		return "Who is to write waits for those who read, and others queue behind it: hold the read side for less time (no I/O "
+		       "under it).";
 	if (row->reason == REASON_LOCK_KERNEL && row->by.tid && finding_is_held(f, row) && finding_is_file_lock(f, row))
 		return reason_advice(REASON_LOCK_MUTEX);
 	if (row->is_fork)
