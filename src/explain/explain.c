@@ -135,6 +135,8 @@ static const char *rank_reason(const struct headline *h)
 	if (row->clock_ns)
 		return row->is_waited_for ? "behind others, as it is told with what waits for it"
 					  : "behind others, as nobody waits for it";
+	if (row->reason == REASON_SLEEP)
+		return "behind others, as it is its own choice";
 	return row->reason == REASON_CPU_QUEUE && !row->is_yield ? "behind others, as their load makes it" : NULL;
 }
 

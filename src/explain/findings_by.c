@@ -730,9 +730,9 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	};
 	if (best->place)
 		row->by.frame = frame_of_place(p, best->place);
-	if (!is_lock)
+	if (!is_held && best != holder)
 		count_kind(wakers, &row->by);
-	if (!is_lock && !row->by.is_kind)
+	if (!is_held && best != holder && !row->by.is_kind)
 		count_program(wakers, &row->by);
 	judge_wakings(p, row, &sum);
 	if (!is_held)

@@ -230,6 +230,18 @@ static struct waker_facts *waker_facts_new(const struct profile *p)
 	return facts;
 }
 
+/* Of one role, or of two whose names differ by a number and that begin in the same function of the program: "web-3". */
+static bool is_peer(const struct finder *f, uint32_t a, uint32_t b)
+{
+	const struct thread *t = profile_thread(f->p, a), *other = profile_thread(f->p, b);
+	uint32_t role = f->roles->of_thread[a], of_other = f->roles->of_thread[b];
+
+	return role == of_other ||
+	       (t->pid == other->pid && actors_same_kind(t->comm, other->comm) &&
+		common_depth(f, g_array_index(f->roles->rows, struct role, role).trunk,
+			     g_array_index(f->roles->rows, struct role, of_other).trunk));
+}
+
 /* One kind of waker of a wait row. */
 static void count_wake(struct finder *f, const struct wake *wake, const uint32_t *threads, const struct waker_facts *facts)
 {
@@ -240,8 +252,7 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 
 	if (waker->irq)
 		*(waker_is_timer(waker) ? &e->timer_ns : &e->others_ns) += ns;
-	else if (by != NONE && (f->roles->of_thread[by] == f->roles->of_thread[sleeper] ||
-				passes_on(f, profile_wait(f->p, wake->wait), waker, by)))
+	else if (by != NONE && (is_peer(f, by, sleeper) || passes_on(f, profile_wait(f->p, wake->wait), waker, by)))
 		e->peers_ns += ns;
 	else if (waker->pid == profile_thread(f->p, sleeper)->pid)
 		e->process_ns += ns;
@@ -405,7 +416,8 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
-	const struct ended *e = &f->ended[i];
+	/* what goes on as the recording ends is as what others wait for there */
+	const struct ended *e = ended_sum(&f->ended[i]) || !w->user ? &f->ended[i] : &f->of_place[w->user];
 	uint64_t all = ended_sum(e);
 	uint16_t depth = f->depth[w->user];
 
