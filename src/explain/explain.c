@@ -132,6 +132,8 @@ static const char *rank_reason(const struct headline *h)
 		return "first, as it takes CPU time, too";
 	if (row->is_told_elsewhere)
 		return "behind others, as what it waits for is in the recording, too";
+	if (row->is_told_with)
+		return "behind others, as it is told with the loop that waits for it";
 	if (row->clock_ns)
 		return row->is_waited_for ? "behind others, as it is told with what waits for it"
 					  : "behind others, as nobody waits for it";

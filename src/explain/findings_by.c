@@ -255,6 +255,46 @@ static bool may_be_in_kernel(enum reason reason)
 	       family == FAMILY_OTHER || reason == REASON_LOCK_KERNEL;
 }
 
+static uint64_t longest_waiter_ns(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	g_autofree uint64_t *waited_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+	uint64_t most_ns = 0;
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (f->blocked_in[i] == row->id)
+			most_ns = MAX(most_ns, waited_ns[profile_wait(p, i)->thread] += profile_wait(p, i)->blocked_ns);
+	return most_ns;
+}
+
+/*
+ * Stacks of scripts may not show the function that holds a lock.  A thread that held it for most of its time, and waited
+ * for something else for most of it, did both at once.
+ */
+static void find_overlap(const struct cause_finder *c, struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+	uint32_t at = row->by.tid && row->by.threads_cnt == 1 && row->reason != REASON_LOCK_GIL ?
+			      thread_by_id(p, row->by.pid, row->by.tid) : NONE;
+
+	if (at == NONE)
+		return;
+	uint64_t held_ns = longest_waiter_ns(c->f, row), all_ns = thread_observed_ns(profile_thread(p, at));
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (profile_wait(p, i)->thread == at && c->f->blocked_in[i] != row->id && !reasons_is_idle(c->f->reasons, i) &&
+		    (!most || profile_wait(p, i)->blocked_ns > profile_wait(p, most - 1)->blocked_ns))
+			most = i + 1;
+	uint64_t does_ns = most ? profile_wait(p, most - 1)->blocked_ns : 0;
+	if (!most || row->by.blocked_ns <= row->time_ns / 2 || does_ns + held_ns < all_ns + held_ns / 2)
+		return;
+	row->by.does = reasons_of(c->f->reasons, most - 1);
+	row->by.does_ns = row->by.off_cpu_ns = does_ns;
+	row->by.does_wait = most;
+	row->by.does_frame = finding_frame(c->f, most - 1);
+}
+
 /*
  * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
  * a lock's holders those below the function that lets it go.  computes_in: the function in which they lost their CPU
@@ -311,6 +351,8 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 	}
 	if (row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row))
 		row->by.does_ns = 0;
+	if (is_lock && !row->by.does_ns)
+		find_overlap(c, row);
 }
 
 /*
@@ -735,6 +777,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if (!is_held && best != holder && !row->by.is_kind)
 		count_program(wakers, &row->by);
 	judge_wakings(p, row, &sum);
+	row->by.are_peers = row->by.is_peer && (row->by.threads_cnt > 1 || wakers->len > 2);
 	if (!is_held)
 		mark_helpers(c, row, is_holder);
 	uint32_t child = child_of(c, row, best->pid, best->tid);

@@ -307,7 +307,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return STARVED;
 	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE ||
 	     (row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row))) &&
-	    row->by.is_peer && row->by.threads_cnt > 1 && row->threads_cnt > 2)
+	    row->by.are_peers && row->threads_cnt > 2)
 		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
 	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
 		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";

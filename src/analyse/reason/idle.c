@@ -509,8 +509,8 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 }
 
 /*
- * All through the window it waits for any child, and processes of its name are in the recording, too: the master of
- * workers, whose time is counted as theirs.
+ * All through the window it waits for any child, and other processes are in the recording, too: the master of workers,
+ * whose time is counted as theirs.
  */
 static bool is_master(const struct finder *f, uint32_t i)
 {
@@ -524,7 +524,7 @@ static bool is_master(const struct finder *f, uint32_t i)
 	for (uint32_t k = 0; k < f->p->threads->len; k++) {
 		const struct thread *other = profile_thread(f->p, k);
 
-		if (other->process == t->process && other->pid != t->pid)
+		if (other->pid != t->pid && !(other->flags & THREAD_KERNEL))
 			return true;
 	}
 	return false;
@@ -691,8 +691,8 @@ static void find_withheld(struct finder *f)
 	}
 }
 
-void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule, uint8_t *reason,
-	       uint8_t *ret_idle)
+void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule,
+	       const struct rule *const *loop, uint8_t *reason, uint8_t *ret_idle)
 {
 	struct finder f = {
 		.p = p,
@@ -721,6 +721,8 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	find_withheld(&f);
 	starved_find(p, &(struct starved_input){ f.roles, f.depth, rule, reason }, ret_idle);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
+		if (loop[i])
+			ret_idle[i] = IDLE_NOT;
 		if (ret_idle[i] == IDLE_POOL &&
 		    (reason[i] == REASON_LOCK_CONDITION || reason[i] == REASON_LOCK_SEMAPHORE ||
 		     reason[i] == REASON_LOCK_OTHER))
