@@ -87,6 +87,8 @@ struct finding {
 	 * the latter the holder is no thread of the process: that was forked while the lock was held.
 	 */
 	uint32_t deadlock, deadlock_next;
+	uint32_t meanwhile; /* of those that wait for tasks: the id of what other threads of the program mostly wait for; 0 */
+	bool nobody_works; /* all threads of the process wait for tasks, and none got a result */
 	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */
 	struct finding_by by;
 	struct finding_limit limit;

@@ -722,6 +722,49 @@ static void find_busy_workers(const struct cause_finder *c, struct finding *row)
 	};
 }
 
+/* The largest finding of threads that are none of these waiters, if that is long enough to be what they wait for. */
+static void find_meanwhile(const struct cause_finder *c, struct finding *row)
+{
+	const struct findings *f = c->f;
+	g_autofree bool *waits = waiters_new(f, row);
+	g_autofree uint64_t *ns = g_new0(uint64_t, (gsize)f->rows->len + 1);
+	uint64_t each_ns = row->time_ns / MAX(row->threads_cnt, 1);
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < f->profile->waits->len; i++) {
+		const struct wait *w = profile_wait(f->profile, i);
+		uint32_t id = f->blocked_in[i];
+
+		if (!id || waits[w->thread] || !g_str_has_prefix(reasons_says(f->reasons, i), "waits for ") ||
+		    profile_thread(f->profile, w->thread)->process != row->process)
+			continue;
+		ns[id] += w->blocked_ns;
+		most = ns[id] > ns[most] ? id : most;
+	}
+	if (ns[most] > each_ns / 2)
+		row->meanwhile = most;
+}
+
+/* Each thread of the process was there as the recording began and ended, and waited for a task all the time. */
+static bool nobody_works(const struct cause_finder *c, const struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+
+	if (!row->pid || row->woken_cnt || !p->info.has_wakers || !deadlock_knows_all(p, row->pid) ||
+	    row->max_ns < deadlock_long_ns(p))
+		return false;
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct finding of_wait = { .wait = i };
+
+		if (profile_thread(p, w->thread)->pid == row->pid &&
+		    (!sentence_is_for_workers(c->f, &of_wait) || !(w->flags & WAIT_OPEN_AT_START) ||
+		     !(w->flags & WAIT_OPEN_AT_END)))
+			return false;
+	}
+	return true;
+}
+
 /* A task takes what its workers take, and where no others wait for them, that is told of these. */
 static void find_work(const struct cause_finder *c, struct finding *row)
 {
@@ -729,6 +772,8 @@ static void find_work(const struct cause_finder *c, struct finding *row)
 		find_busy_workers(c, row);
 	row->is_told_elsewhere = row->by.does_ns && row->threads_cnt <= row->by.threads_cnt &&
 				 (row->by.does == REASON_ON_CPU || row->by.does == REASON_CPU_QUEUE);
+	if (!row->by.does_ns)
+		find_meanwhile(c, row);
 }
 
 static void find_by(const struct cause_finder *c, struct finding *row)
@@ -748,6 +793,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	const struct candidate *holder = most(holders), *waker = most(wakers),
 			       *best = is_lock && holder ? holder : waker;
 	row->never_let_go = !holder && never_let_go(c, row);
+	row->nobody_works = sentence_is_for_workers(c->f, row) && nobody_works(c, row);
 	find_lost_holder(c, row);
 	struct candidate child_itself;
 	if (!best && find_child(c, row, &child_itself))

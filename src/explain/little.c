@@ -54,7 +54,7 @@ static bool process_computes(const struct findings *f, const char *process)
 /* Something is wrong, whatever its time. */
 static bool is_certain(const struct finding *row)
 {
-	return row->deadlock || row->never_let_go || row->stuck_weight || row->busy || row->limit.limit ||
+	return row->deadlock || row->never_let_go || row->nobody_works || row->stuck_weight || row->busy || row->limit.limit ||
 	       row->reason == REASON_CPU_THROTTLED;
 }
 

@@ -8,6 +8,7 @@
 #include "explain/loss.h"
 #include "explain/pool.h"
 #include "explain/sentence.h"
+#include "explain/servers.h"
 #include "profile/object_upstream.h"
 
 #define SYN_REPEATED_NS 1000000000ULL
@@ -185,7 +186,7 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 	if (!info->imported && !(info->filters && *info->filters))
 		return "CPUs were free meanwhile, so more of them would not help: see who wakes many threads at once "
 		       "(record --wakers), and which CPUs they may use.";
-	if (busy_share(f->profile) < CPUS_OWN)
+	if (!info->imported && busy_share(f->profile) < CPUS_OWN)
 		return info->has_blame ? "Its own threads ran little, so others held the CPUs." :
 					 "Its own threads ran little, so others held the CPUs: see who (record -a --runq-blame).";
 	return info->has_blame ? "See who held the CPUs: if none was free add CPUs or run fewer." :
@@ -249,12 +250,22 @@ static const char *advice_of_deadlock(const struct finding *row)
 	       "everywhere. Until that is mended only a restart helps.";
 }
 
+static const char *advice_of_server(const struct findings *f, const struct finding *row)
+{
+	bool is_asked = row->reason == REASON_NETWORK_RECEIVE && row->object && !is_of_rule(f, row);
+
+	return is_asked ? servers_advice(profile_get_object(f->profile, row->object - 1)->name) : NULL;
+}
+
 const char *sentence_advice(const struct findings *f, const struct finding *row)
 {
 	if (row->deadlock)
 		return advice_of_deadlock(row);
 	if (row->never_let_go || sentence_is_ended_by_kill(f, row))
 		return advice_of_stuck(row);
+	if (row->nobody_works)
+		return "All threads of the process wait so, and nobody is left to do these tasks: it stands still until a restart. "
+		       "Another pool for tasks that others wait for.";
 	if (row->busy)
 		return sentence_busy_advice(row);
 	if (advice_of_limit(row))
@@ -326,5 +337,5 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->timed_out_cnt > row->woken_cnt / 2 && row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row))
 		return "Its own time limit ends most of these waits, so nobody holds it up: see whether it should look that often, "
 		       "and what it looks for.";
-	return backlog_advice(row) ?: reasons_advice(f->reasons, row->wait);
+	return backlog_advice(row) ?: advice_of_server(f, row) ?: reasons_advice(f->reasons, row->wait);
 }

@@ -260,7 +260,7 @@ static void test_clock(void)
 		g_assert_cmpint(first->clock_ns > 0, ==, i == ALONE);
 		if (i == ALONE || i == IRREGULAR)
 			g_assert_true(g_str_has_prefix(sentence_advice(e->findings, first),
-						       i == ALONE ? "It only sleeps" : "Remove the sleep"));
+						       i == ALONE ? "It only sleeps" : "If it looks"));
 		explanation_free(e);
 		profile_free(p);
 	}
