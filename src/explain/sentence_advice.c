@@ -217,6 +217,14 @@ static const char *advice_of_clock(const struct finding *row)
 				    "whether something has come, wait for that instead.";
 }
 
+/* Who comes last there ends the waits of its own kind, and nobody is short of anything. */
+static bool is_barrier(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && strstr(rule->name, "barrier");
+}
+
 static bool is_of_resolver(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
@@ -276,16 +284,13 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return reason_advice(row->reason);
 	if (row->loop && row->loop->advice && !knows_loop(f, row))
 		return row->loop->advice;
-	if (row->reason == REASON_LOCK_MUTEX && row->by.does_ns > row->by.off_cpu_ns / 2) {
+	if ((row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) &&
+	    row->by.does_ns > row->by.off_cpu_ns / 2) {
 		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
 			return "Do the I/O outside of the lock, or batch it.";
 		if (row->by.does == REASON_CPU_QUEUE)
 			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
 	}
-	if (row->reason == REASON_LOCK_RWLOCK && row->by.does_ns && row->by.does == REASON_LOCK_RWLOCK &&
-	    finding_is_held(f, row))
-		return "Who is to write waits for those who read, and others queue behind it: hold the read side for less time (no I/O "
-		       "under it).";
 	if (row->reason == REASON_LOCK_KERNEL && row->by.tid && finding_is_held(f, row) && finding_is_file_lock(f, row))
 		return reason_advice(REASON_LOCK_MUTEX);
 	if (row->is_fork)
@@ -318,7 +323,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return STARVED;
 	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE ||
 	     (row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row))) &&
-	    row->by.are_peers && row->threads_cnt > 2)
+	    row->by.are_peers && row->threads_cnt > 2 && !is_barrier(f, row))
 		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
 	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
 		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";

@@ -50,6 +50,7 @@
 /* Who ended the sleeps of one wait row, in blocked time. */
 struct ended {
 	uint64_t peers_ns; /* threads of its own role */
+	uint64_t passed_ns; /* the same, in the function that waits: who was woken there itself may pass that on */
 	uint64_t process_ns; /* other threads of its process */
 	uint64_t timer_ns;
 	uint64_t others_ns; /* other processes, interrupts */
@@ -242,6 +243,13 @@ static bool is_peer(const struct finder *f, uint32_t a, uint32_t b)
 			     g_array_index(f->roles->rows, struct role, of_other).trunk));
 }
 
+/* It wakes in the program's function that the other one waits in: of a queue that still has work, or of what both share. */
+static bool is_passed(const struct finder *f, const struct wait *w, const struct waker *waker)
+{
+	return w->user && waker->user && f->depth[waker->user] == f->depth[w->user] &&
+	       common_depth(f, w->user, waker->user) == f->depth[w->user] && !is_in_library(f, w);
+}
+
 /* One kind of waker of a wait row. */
 static void count_wake(struct finder *f, const struct wake *wake, const uint32_t *threads, const struct waker_facts *facts)
 {
@@ -253,7 +261,7 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 	if (waker->irq)
 		*(waker_is_timer(waker) ? &e->timer_ns : &e->others_ns) += ns;
 	else if (by != NONE && (is_peer(f, by, sleeper) || passes_on(f, profile_wait(f->p, wake->wait), waker, by)))
-		e->peers_ns += ns;
+		*(is_passed(f, profile_wait(f->p, wake->wait), waker) ? &e->passed_ns : &e->peers_ns) += ns;
 	else if (waker->pid == profile_thread(f->p, sleeper)->pid)
 		e->process_ns += ns;
 	else
@@ -269,6 +277,7 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 static void add_ended(struct ended *sum, const struct ended *e)
 {
 	sum->peers_ns += e->peers_ns;
+	sum->passed_ns += e->passed_ns;
 	sum->process_ns += e->process_ns;
 	sum->timer_ns += e->timer_ns;
 	sum->others_ns += e->others_ns;
@@ -341,7 +350,7 @@ static double per_second(const struct finder *f, const struct wait *w)
 
 static uint64_t ended_sum(const struct ended *e)
 {
-	return e->peers_ns + e->process_ns + e->timer_ns + e->others_ns;
+	return e->peers_ns + e->passed_ns + e->process_ns + e->timer_ns + e->others_ns;
 }
 
 /* Does a timer end these sleeps?  Without wakers: nearly all are equally long, and there are many. */
@@ -411,6 +420,14 @@ static bool waits_for_its_threads(const struct finder *f, uint32_t i)
 	return is_main(t) && (t->flags & THREAD_EXITED) && f->ended[i].process_ns > ended_sum(&f->ended[i]) / 2;
 }
 
+/* Peers end half of its waits, but for what they only pass on, where somebody else brings work. */
+static bool is_short(const struct ended *e)
+{
+	uint64_t brought_ns = e->process_ns + e->others_ns, peers_ns = e->peers_ns + (brought_ns ? 0 : e->passed_ns);
+
+	return peers_ns >= (ended_sum(e) - (brought_ns ? e->passed_ns : 0)) / 2;
+}
+
 /* A worker parked on a condition, a semaphore or a futex. */
 static enum idle_kind parked(const struct finder *f, uint32_t i)
 {
@@ -429,7 +446,7 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 	if (is_timed(f, i) && per_second(f, w) >= (is_signalled ? LOOKS_PER_S_EPOLL : SLEEPS_PER_S))
 		return IDLE_NOT;
 	if (all)
-		return e->peers_ns >= all / 2 || depth > facts->work_depth ? IDLE_NOT
+		return is_short(e) || depth > facts->work_depth ? IDLE_NOT
 		       : waits_for_its_threads(f, i)			   ? IDLE_JOIN
 									   : IDLE_POOL;
 	return depth < facts->busy_depth ? IDLE_POOL : IDLE_NOT;

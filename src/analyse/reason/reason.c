@@ -33,7 +33,8 @@ static const struct reason_row {
 	[REASON_LOCK_MUTEX] = { FAMILY_LOCK, "lock.mutex", "mutex", "waits for a mutex",
 				"Hold the lock for less time (no I/O under it), or split it." },
 	[REASON_LOCK_RWLOCK] = { FAMILY_LOCK, "lock.rwlock", "read-write lock", "waits for a read-write lock",
-				 "Hold the write side for less time, or split the lock." },
+				 "Hold it for less time, to read as to write (no I/O under it): who waits to write may keep out all who "
+				 "read." },
 	[REASON_LOCK_CONDITION] = { FAMILY_LOCK, "lock.condition", "condition", "waits for a condition to be signalled",
 				    "Look at who signals it, and what that thread waits for: report --wakers." },
 	[REASON_LOCK_SEMAPHORE] = { FAMILY_LOCK, "lock.semaphore", "semaphore", "waits for a semaphore",
