@@ -88,7 +88,8 @@ static const struct {
 } kinds[] = {
 	[OTHER] = { "wait", "Look at what the others do meanwhile." },
 	[MUTEX] = { "wait for a mutex", "Hold the lock for less time (no I/O or sleep under it), or split it." },
-	[RWLOCK] = { "wait for a read-write lock", "Hold it for less time, to read as to write (no I/O under it): who waits to write keeps out all who read." },
+	[RWLOCK] = { "wait for a read-write lock",
+		     "Hold it for less time, to read as to write (no I/O under it): who waits to write keeps out all who read." },
 	[RECEIVE] = { "wait to receive from a channel",
 		      "Who sends is slower than who receives: look at what the senders do." },
 	[POOL] = { "wait to receive from a channel",

@@ -526,14 +526,14 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 }
 
 /*
- * All through the window it waits for any child, and other processes are in the recording, too: the master of workers,
- * whose time is counted as theirs.
+ * All through the window it waits for any child, and processes of its name are in the recording, too, or several whose
+ * names differ by a number, as "spooler-3": the master of workers, whose time is counted as theirs.
  */
 static bool is_master(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
 	const struct object *o = profile_wait_object(f->p, w);
-	const struct thread *t = profile_thread(f->p, w->thread);
+	const struct thread *t = profile_thread(f->p, w->thread), *last = NULL;
 
 	if (f->reason[i] != REASON_CHILD_EXIT || !o || o->kind != OBJECT_CHILD || o->pid ||
 	    !(w->flags & WAIT_OPEN_AT_START) || !(w->flags & WAIT_OPEN_AT_END))
@@ -541,8 +541,12 @@ static bool is_master(const struct finder *f, uint32_t i)
 	for (uint32_t k = 0; k < f->p->threads->len; k++) {
 		const struct thread *other = profile_thread(f->p, k);
 
-		if (other->pid != t->pid && !(other->flags & THREAD_KERNEL))
+		if (other->pid == t->pid || other->flags & THREAD_KERNEL)
+			continue;
+		if (other->process == t->process ||
+		    (last && last->pid != other->pid && actors_same_kind(last->process, other->process)))
 			return true;
+		last = other;
 	}
 	return false;
 }
