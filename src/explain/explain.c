@@ -9,6 +9,7 @@
 #include "explain/findings_by.h"
 #include "explain/little.h"
 #include "explain/sentence.h"
+#include "explain/servers.h"
 #include "explain/text.h"
 #include "explain/unseen.h"
 
@@ -132,9 +133,13 @@ static const char *rank_reason(const struct headline *h)
 		return "first, as it takes CPU time, too";
 	if (row->is_told_elsewhere)
 		return "behind others, as what it waits for is in the recording, too";
+	if (row->is_told_with)
+		return "behind others, as it is told with the loop that waits for it";
 	if (row->clock_ns)
 		return row->is_waited_for ? "behind others, as it is told with what waits for it"
 					  : "behind others, as nobody waits for it";
+	if (row->reason == REASON_SLEEP)
+		return "behind others, as it is its own choice";
 	return row->reason == REASON_CPU_QUEUE && !row->is_yield ? "behind others, as their load makes it" : NULL;
 }
 
@@ -166,7 +171,7 @@ static void say(const struct explanation *e, guint at)
 	append_share(sentence, h, same_whole(first, h));
 	if (h->task) {
 		sentence_task(sentence, h->task);
-		sentence_task_evidence(evidence, f->profile, h->task);
+		sentence_task_evidence(evidence, f, h->task);
 		g_string_append(command, "`offcpu report --by task`");
 	} else {
 		sentence_finding(sentence, f, h->finding);
@@ -301,7 +306,10 @@ const char *explanation_advice_of(const struct explanation *e, uint32_t wait)
 		    finding_has_wait(e->findings, h->finding, wait))
 			return h->advice;
 	}
-	return reasons_advice(e->findings->reasons, wait);
+	const struct object *o = profile_wait_object(e->findings->profile, profile_wait(e->findings->profile, wait));
+	bool is_asked = o && reasons_of(e->findings->reasons, wait) == REASON_NETWORK_RECEIVE;
+
+	return (is_asked ? servers_advice(o->name) : NULL) ?: reasons_advice(e->findings->reasons, wait);
 }
 
 static struct finding finding_of_wait(const struct explanation *e, uint32_t wait)

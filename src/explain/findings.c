@@ -27,6 +27,9 @@
 /* What it takes to bring memory back and to find some that can go is CPU time, and none of these waits. */
 #define MEMORY_WEIGHT 2
 #define CLOCK_WEIGHT 16	/* of threads that only sleep: all that somebody waits for ranks before, unless it is small */
+/* Whoever sleeps chose to: what it waits for by others' doing ranks first, unless the sleep is as many times as long. */
+#define SLEEP_WEIGHT 4
+#define TOLD_WEIGHT 4	/* of what a loop's finding names already: likely behind that */
 #define DOUBT_WEIGHT 1000	/* behind all others */
 
 /* What makes waits one finding: the lock, or the function that waits. */
@@ -433,8 +436,10 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns * MEMORY_WEIGHT;
 	if (f->busy)
 		return f->time_ns - f->queue_ns + f->queue_ns / QUEUE_WEIGHT;
-	if (f->clock_ns)
-		return f->time_ns - f->clock_ns + f->clock_ns / CLOCK_WEIGHT;
+	if (f->reason == REASON_SLEEP && !f->loop && !f->limit.limit)
+		return (f->time_ns - f->clock_ns) / SLEEP_WEIGHT + f->clock_ns / CLOCK_WEIGHT;
+	if (f->is_told_with)
+		return f->time_ns / TOLD_WEIGHT;
 	if (f->is_told_elsewhere)	/* behind that, which may be a queue */
 		return f->time_ns / QUEUE_WEIGHT / QUEUE_WEIGHT;
 	return f->reason == REASON_CPU_QUEUE && !f->is_yield ? f->time_ns / QUEUE_WEIGHT : f->time_ns;
@@ -513,6 +518,22 @@ static void find_stuck(const struct maker *m)
 	}
 }
 
+/* What those wait for themselves who end the wait that holds up a loop is told with that. */
+static void find_told_with(struct findings *f)
+{
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+		uint32_t id = row->by.does_ns && row->by.does_wait ? f->blocked_in[row->by.does_wait - 1] : 0;
+
+		for (guint k = 0; row->loop && id && k < f->rows->len; k++) {
+			struct finding *cause = &g_array_index(f->rows, struct finding, k);
+
+			if (cause->id == id && !cause->loop && cause->process == row->process)
+				cause->is_told_with = true;
+		}
+	}
+}
+
 struct findings *findings_new(const struct profile *p, const struct selection *selection)
 {
 	struct findings *f = g_new0(struct findings, 1);
@@ -556,6 +577,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	g_array_sort(f->classes, compare_classes);
 	findings_find_causes(f, m.locks);
 	clocks_find_waited_for(f);
+	find_told_with(f);
 	if (!p->info.imported && !p->info.has_requests && !p->info.looks.rounds)
 		busy_find(f);
 	limits_find(f);

@@ -20,6 +20,7 @@ struct finding_by {
 	uint32_t threads_cnt; /* with that name, or of that kind */
 	bool is_program; /* it is one of many processes of that name that end these waits */
 	bool is_peer; /* it, or most of them, wait for the same themselves */
+	bool are_peers; /* and several of those end them */
 	bool is_kind; /* it is one of many that end these waits, whose names differ by a number: "worker-3" */
 	uint64_t blocked_ns; /* of the finding's, because of them */
 	bool is_holder; /* it held the lock as the waits began; else it is known as who ended them */
@@ -86,6 +87,8 @@ struct finding {
 	 * the latter the holder is no thread of the process: that was forked while the lock was held.
 	 */
 	uint32_t deadlock, deadlock_next;
+	uint32_t meanwhile; /* of those that wait for tasks: the id of what other threads of the program mostly wait for; 0 */
+	bool nobody_works; /* all threads of the process wait for tasks, and none got a result */
 	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */
 	struct finding_by by;
 	struct finding_limit limit;
@@ -95,6 +98,7 @@ struct finding {
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, or a task for its pool, whose own time is in the recording */
 	uint64_t clock_ns; /* of threads that only sleep, the same time again and again: clocks.h */
+	bool is_told_with; /* a loop of the same process is held up meanwhile, whose finding names it as the cause */
 	bool is_waited_for; /* others wait for a lock that is held there: told with them */
 	bool is_poll_loop; /* a timer ends most of many short waits */
 	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */

@@ -255,11 +255,53 @@ static bool may_be_in_kernel(enum reason reason)
 	       family == FAMILY_OTHER || reason == REASON_LOCK_KERNEL;
 }
 
+static uint64_t longest_waiter_ns(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	g_autofree uint64_t *waited_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+	uint64_t most_ns = 0;
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (f->blocked_in[i] == row->id)
+			most_ns = MAX(most_ns, waited_ns[profile_wait(p, i)->thread] += profile_wait(p, i)->blocked_ns);
+	return most_ns;
+}
+
+/*
+ * Stacks of scripts may not show the function that holds a lock.  A thread that held it for most of its time, and waited
+ * for something else for most of it, did both at once.
+ */
+static void find_overlap(const struct cause_finder *c, struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+	uint32_t at = row->by.tid && row->by.threads_cnt == 1 && row->reason != REASON_LOCK_GIL ?
+			      thread_by_id(p, row->by.pid, row->by.tid) : NONE;
+
+	if (at == NONE)
+		return;
+	uint64_t held_ns = longest_waiter_ns(c->f, row), all_ns = thread_observed_ns(profile_thread(p, at));
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (profile_wait(p, i)->thread == at && c->f->blocked_in[i] != row->id && !reasons_is_idle(c->f->reasons, i) &&
+		    (!most || profile_wait(p, i)->blocked_ns > profile_wait(p, most - 1)->blocked_ns))
+			most = i + 1;
+	uint64_t does_ns = most ? profile_wait(p, most - 1)->blocked_ns : 0;
+	if (!most || row->by.blocked_ns <= row->time_ns / 2 || does_ns + held_ns < all_ns + held_ns / 2)
+		return;
+	row->by.does = reasons_of(c->f->reasons, most - 1);
+	row->by.does_ns = row->by.off_cpu_ns = does_ns;
+	row->by.does_wait = most;
+	row->by.does_frame = finding_frame(c->f, most - 1);
+}
+
 /*
  * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
- * a lock's holders those below the function that lets it go.
+ * a lock's holders those below the function that lets it go.  computes_in: the function in which they lost their CPU
+ * for longest; -1: in none.
  */
-static void find_doing(const struct cause_finder *c, struct finding *row, const bool *is_holder, bool is_lock)
+static void find_doing(const struct cause_finder *c, struct finding *row, const bool *is_holder, bool is_lock,
+		       int64_t *computes_in)
 {
 	const struct profile *p = c->f->profile;
 	uint64_t sums[REASON_COUNT] = { 0 }, longest[REASON_COUNT] = { 0 };
@@ -287,9 +329,15 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 				frames[reason] = plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
 			}
 		}
-		if (w->state == 'R') {
-			frames[REASON_CPU_QUEUE] = -1;
-			sums[REASON_CPU_QUEUE] += w->runnable_ns + w->preempted_ns;
+		if (w->state == 'R') {	/* where it lost its CPU tells what it computes */
+			uint64_t ns = w->runnable_ns + w->preempted_ns;
+
+			sums[REASON_CPU_QUEUE] += ns;
+			if (ns > longest[REASON_CPU_QUEUE]) {
+				longest[REASON_CPU_QUEUE] = ns;
+				frames[REASON_CPU_QUEUE] = *computes_in =
+					plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
+			}
 		}
 	}
 	for (unsigned r = 0; r < REASON_COUNT; r++) {
@@ -303,13 +351,15 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 	}
 	if (row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row))
 		row->by.does_ns = 0;
+	if (is_lock && !row->by.does_ns)
+		find_overlap(c, row);
 }
 
 /*
  * A peer or child that runs for longer than it waits computes what is waited for, if it runs for most of that time.
  * What a lock's holder ran while it held it is not known.
  */
-static void find_running(const struct cause_finder *c, struct finding *row, const bool *is_holder)
+static void find_running(const struct cause_finder *c, struct finding *row, const bool *is_holder, int64_t computes_in)
 {
 	uint64_t on_cpu_ns = 0;
 
@@ -319,7 +369,7 @@ static void find_running(const struct cause_finder *c, struct finding *row, cons
 		return;
 	row->by.does = REASON_ON_CPU;
 	row->by.does_ns = on_cpu_ns;
-	row->by.does_frame = -1;
+	row->by.does_frame = computes_in;
 	row->by.does_wait = 0;
 }
 
@@ -672,6 +722,49 @@ static void find_busy_workers(const struct cause_finder *c, struct finding *row)
 	};
 }
 
+/* The largest finding of threads that are none of these waiters, if that is long enough to be what they wait for. */
+static void find_meanwhile(const struct cause_finder *c, struct finding *row)
+{
+	const struct findings *f = c->f;
+	g_autofree bool *waits = waiters_new(f, row);
+	g_autofree uint64_t *ns = g_new0(uint64_t, (gsize)f->rows->len + 1);
+	uint64_t each_ns = row->time_ns / MAX(row->threads_cnt, 1);
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < f->profile->waits->len; i++) {
+		const struct wait *w = profile_wait(f->profile, i);
+		uint32_t id = f->blocked_in[i];
+
+		if (!id || waits[w->thread] || !g_str_has_prefix(reasons_says(f->reasons, i), "waits for ") ||
+		    profile_thread(f->profile, w->thread)->process != row->process)
+			continue;
+		ns[id] += w->blocked_ns;
+		most = ns[id] > ns[most] ? id : most;
+	}
+	if (ns[most] > each_ns / 2)
+		row->meanwhile = most;
+}
+
+/* Each thread of the process was there as the recording began and ended, and waited for a task all the time. */
+static bool nobody_works(const struct cause_finder *c, const struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+
+	if (!row->pid || row->woken_cnt || !p->info.has_wakers || !deadlock_knows_all(p, row->pid) ||
+	    row->max_ns < deadlock_long_ns(p))
+		return false;
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct finding of_wait = { .wait = i };
+
+		if (profile_thread(p, w->thread)->pid == row->pid &&
+		    (!sentence_is_for_workers(c->f, &of_wait) || !(w->flags & WAIT_OPEN_AT_START) ||
+		     !(w->flags & WAIT_OPEN_AT_END)))
+			return false;
+	}
+	return true;
+}
+
 /* A task takes what its workers take, and where no others wait for them, that is told of these. */
 static void find_work(const struct cause_finder *c, struct finding *row)
 {
@@ -679,6 +772,8 @@ static void find_work(const struct cause_finder *c, struct finding *row)
 		find_busy_workers(c, row);
 	row->is_told_elsewhere = row->by.does_ns && row->threads_cnt <= row->by.threads_cnt &&
 				 (row->by.does == REASON_ON_CPU || row->by.does == REASON_CPU_QUEUE);
+	if (!row->by.does_ns)
+		find_meanwhile(c, row);
 }
 
 static void find_by(const struct cause_finder *c, struct finding *row)
@@ -698,6 +793,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	const struct candidate *holder = most(holders), *waker = most(wakers),
 			       *best = is_lock && holder ? holder : waker;
 	row->never_let_go = !holder && never_let_go(c, row);
+	row->nobody_works = sentence_is_for_workers(c->f, row) && nobody_works(c, row);
 	find_lost_holder(c, row);
 	struct candidate child_itself;
 	if (!best && find_child(c, row, &child_itself))
@@ -722,11 +818,12 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	};
 	if (best->place)
 		row->by.frame = frame_of_place(p, best->place);
-	if (!is_lock)
+	if (!is_held && best != holder)
 		count_kind(wakers, &row->by);
-	if (!is_lock && !row->by.is_kind)
+	if (!is_held && best != holder && !row->by.is_kind)
 		count_program(wakers, &row->by);
 	judge_wakings(p, row, &sum);
+	row->by.are_peers = row->by.is_peer && (row->by.threads_cnt > 1 || wakers->len > 2);
 	if (!is_held)
 		mark_helpers(c, row, is_holder);
 	uint32_t child = child_of(c, row, best->pid, best->tid);
@@ -736,9 +833,11 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	 * stack does not tell from what it does with it.
 	 */
 	if (best->pid && row->reason != REASON_LOCK_GIL) {
-		find_doing(c, row, is_holder, is_held);
+		int64_t computes_in = -1;
+
+		find_doing(c, row, is_holder, is_held, &computes_in);
 		if (!is_held)
-			find_running(c, row, is_holder);
+			find_running(c, row, is_holder, computes_in);
 	}
 	if (best == &child_itself)
 		find_deadlock_of_child(c, row);

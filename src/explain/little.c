@@ -54,14 +54,16 @@ static bool process_computes(const struct findings *f, const char *process)
 /* Something is wrong, whatever its time. */
 static bool is_certain(const struct finding *row)
 {
-	return row->deadlock || row->never_let_go || row->stuck_weight || row->busy || row->limit.limit ||
+	return row->deadlock || row->never_let_go || row->nobody_works || row->stuck_weight || row->busy || row->limit.limit ||
 	       row->reason == REASON_CPU_THROTTLED;
 }
 
 static bool is_noticed(const struct finding *row)
 {
-	uint64_t longest_ns = row->max_ns ? row->max_ns :
-					    wait_percentile_ns(row->hist, 1, row->durations_ns, row->time_ns);
+	/* single waits for a CPU are others' doing */
+	double share = row->reason == REASON_CPU_QUEUE ? 0.99 : 1;
+	uint64_t longest_ns = row->max_ns && share == 1 ? row->max_ns :
+							  wait_percentile_ns(row->hist, share, row->durations_ns, row->time_ns);
 
 	return longest_ns >= NOTICED_NS;
 }

@@ -484,6 +484,23 @@ void sentence_command(GString *s, const struct findings *f, const struct finding
 			       function);
 }
 
+/* "; meanwhile 4 other threads wait for data from the network, 10.0.0.7:80, in load_curve" */
+static void append_meanwhile(GString *s, const struct findings *f, uint32_t id)
+{
+	for (guint i = 0; id && i < f->rows->len; i++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+		struct finding plain = { .reason = row->reason, .wait = row->wait, .process = row->process, .frame = row->frame,
+					 .asked_frame = -1, .object = row->object, .by = { .frame = -1, .does_frame = -1 } };
+
+		if (row->id != id)
+			continue;
+		g_string_append(s, "; meanwhile ");
+		text_thousands(s, row->threads_cnt);
+		g_string_append(s, row->threads_cnt == 1 ? " other thread waits for " : " other threads wait for ");
+		sentence_wait(s, f, &plain);
+	}
+}
+
 void sentence_evidence(GString *s, const struct findings *f, const struct finding *r)
 {
 	if (r->busy) {
@@ -501,6 +518,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	}
 	if (r->by.tid || (!has_timeouts(r) && !has_signals(r)) || g_strcmp0(r->by.comm, "timer") != 0)	/* else it is said */
 		sentence_by(s, f, r);
+	append_meanwhile(s, f, r->meanwhile);
 	append_limit(s, f, r);
 	backlog_append_evidence(s, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)

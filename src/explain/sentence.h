@@ -49,6 +49,6 @@ bool sentence_is_ended_by_kill(const struct findings *f, const struct finding *r
 /* The same of goroutines and tasks of asyncio. */
 void sentence_task(GString *s, const struct task_wait *w);
 void sentence_tasks_whole(GString *s, const struct task_wait *w);
-void sentence_task_evidence(GString *s, const struct profile *p, const struct task_wait *w);
+void sentence_task_evidence(GString *s, const struct findings *f, const struct task_wait *w);
 
 #endif

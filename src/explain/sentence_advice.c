@@ -8,6 +8,7 @@
 #include "explain/loss.h"
 #include "explain/pool.h"
 #include "explain/sentence.h"
+#include "explain/servers.h"
 #include "profile/object_upstream.h"
 
 #define SYN_REPEATED_NS 1000000000ULL
@@ -16,6 +17,7 @@
 #define DELAYED_ACK_SLOT 25 /* log2: 34 to 67 ms */
 #define DELAYED_ACKS_MIN 10
 #define CPUS_FULL 0.75	/* of all CPUs' time */
+#define CPUS_OWN 0.1	/* the same: less does not keep others from a CPU */
 #define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
 
 static const char *advice_of_limit(const struct finding *row)
@@ -184,6 +186,9 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 	if (!info->imported && !(info->filters && *info->filters))
 		return "CPUs were free meanwhile, so more of them would not help: see who wakes many threads at once "
 		       "(record --wakers), and which CPUs they may use.";
+	if (!info->imported && busy_share(f->profile) < CPUS_OWN)
+		return info->has_blame ? "Its own threads ran little, so others held the CPUs." :
+					 "Its own threads ran little, so others held the CPUs: see who (record -a --runq-blame).";
 	return info->has_blame ? "See who held the CPUs: if none was free add CPUs or run fewer." :
 				 "See who held the CPUs (record --runq-blame): if none was free add CPUs or run fewer.";
 }
@@ -210,6 +215,14 @@ static const char *advice_of_clock(const struct finding *row)
 	return row->is_waited_for ? "Others wait meanwhile for a lock that it holds: do not sleep there." :
 				    "It only sleeps, the same time again and again: a clock that ticks may stay as it is. If it looks "
 				    "whether something has come, wait for that instead.";
+}
+
+/* Who comes last there ends the waits of its own kind, and nobody is short of anything. */
+static bool is_barrier(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && strstr(rule->name, "barrier");
 }
 
 static bool is_of_resolver(const struct findings *f, const struct finding *row)
@@ -245,12 +258,22 @@ static const char *advice_of_deadlock(const struct finding *row)
 	       "everywhere. Until that is mended only a restart helps.";
 }
 
+static const char *advice_of_server(const struct findings *f, const struct finding *row)
+{
+	bool is_asked = row->reason == REASON_NETWORK_RECEIVE && row->object && !is_of_rule(f, row);
+
+	return is_asked ? servers_advice(profile_get_object(f->profile, row->object - 1)->name) : NULL;
+}
+
 const char *sentence_advice(const struct findings *f, const struct finding *row)
 {
 	if (row->deadlock)
 		return advice_of_deadlock(row);
 	if (row->never_let_go || sentence_is_ended_by_kill(f, row))
 		return advice_of_stuck(row);
+	if (row->nobody_works)
+		return "All threads of the process wait so, and nobody is left to do these tasks: it stands still until a restart. "
+		       "Another pool for tasks that others wait for.";
 	if (row->busy)
 		return sentence_busy_advice(row);
 	if (advice_of_limit(row))
@@ -261,7 +284,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return reason_advice(row->reason);
 	if (row->loop && row->loop->advice && !knows_loop(f, row))
 		return row->loop->advice;
-	if (row->reason == REASON_LOCK_MUTEX && row->by.does_ns > row->by.off_cpu_ns / 2) {
+	if ((row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) &&
+	    row->by.does_ns > row->by.off_cpu_ns / 2) {
 		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
 			return "Do the I/O outside of the lock, or batch it.";
 		if (row->by.does == REASON_CPU_QUEUE)
@@ -299,7 +323,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return STARVED;
 	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE ||
 	     (row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row))) &&
-	    row->by.is_peer && row->by.threads_cnt > 1 && row->threads_cnt > 2)
+	    row->by.are_peers && row->threads_cnt > 2 && !is_barrier(f, row))
 		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
 	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
 		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";
@@ -318,5 +342,5 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->timed_out_cnt > row->woken_cnt / 2 && row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row))
 		return "Its own time limit ends most of these waits, so nobody holds it up: see whether it should look that often, "
 		       "and what it looks for.";
-	return backlog_advice(row) ?: reasons_advice(f->reasons, row->wait);
+	return backlog_advice(row) ?: advice_of_server(f, row) ?: reasons_advice(f->reasons, row->wait);
 }

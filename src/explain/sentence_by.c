@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <string.h>
 
+#include "analyse/plumbing.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 
@@ -45,6 +46,25 @@ void sentence_who(GString *s, const struct finding_by *by)
 		g_string_append_printf(s, "/%u", by->tid);
 }
 
+/* ", let go by exporter/4712 in export_rates": a lock that a holder waits for itself, the longest time. */
+static void append_next(GString *s, const struct findings *f, const struct finding_by *by)
+{
+	const struct profile *p = f->profile;
+	const struct wait *w = by->does_wait ? profile_wait(p, by->does_wait - 1) : NULL;
+	const struct waker *next = w && w->max_waker ? profile_get_waker(p, w->max_waker - 1) : NULL;
+	enum reason does = by->does;
+
+	if (!next || next->irq || next->tid == by->tid || (does != REASON_LOCK_MUTEX && does != REASON_LOCK_RWLOCK))
+		return;
+	const struct finding_by who = { .comm = next->comm, .pid = next->pid, .tid = next->tid, .threads_cnt = 1 };
+	int64_t frame = next->user ? plumbing_user_parent(reasons_plumbing(f->reasons), next->user) : -1;
+
+	g_string_append(s, ", let go by ");
+	sentence_who(s, &who);
+	if (frame >= 0 && !plumbing_frame_is_runtime(reasons_plumbing(f->reasons), (uint32_t)frame))
+		sentence_function(s, f, frame, " in ");
+}
+
 /* ", which meanwhile waits for fsync in my_sync" */
 static void append_doing(GString *s, const struct findings *f, const struct finding *row, bool is_held)
 {
@@ -69,6 +89,7 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 		sentence_function(s, f, by->does_frame, " in ");
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);
+	append_next(s, f, by);
 }
 
 /* "; held by thread 4711, which is none of its own (logger, process 4700)" */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyse/plumbing.h"
 #include "base/module.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
@@ -59,7 +60,11 @@ static void append_place(GString *s, const struct task_wait *w, const char *befo
 void sentence_task(GString *s, const struct task_wait *w)
 {
 	append_tasks(s, w, false);
-	append_place(s, w, " in ");
+	if (w->peer) {
+		g_string_append(s, ", ");
+		text_safe_cut(s, w->peer, NAME_COLUMNS);
+	}
+	append_place(s, w, w->peer && *w->function ? ", in " : " in ");
 }
 
 /* "shop's goroutines" */
@@ -69,15 +74,23 @@ void sentence_tasks_whole(GString *s, const struct task_wait *w)
 	g_string_append_printf(s, "'s %ss", noun_of(w));
 }
 
-void sentence_task_evidence(GString *s, const struct profile *p, const struct task_wait *w)
+void sentence_task_evidence(GString *s, const struct findings *f, const struct task_wait *w)
 {
 	text_duration(s, w->task_ns);
 	g_string_append(s, " in all within ");
-	text_duration(s, p->info.duration_ns);
+	text_duration(s, f->profile->info.duration_ns);
 	g_string_append_printf(s, ", seen in %" PRIu64 " look%s", w->looks, w->looks == 1 ? "" : "s");
 	if (*w->call || *w->reason) {
 		g_string_append(s, *w->call ? "; call: " : "; state: ");
 		text_safe_cut(s, *w->call ? w->call : w->reason, NAME_COLUMNS);
+	}
+	if (w->ended_by) {
+		uint32_t user = w->ended_by->user;
+
+		g_string_append_printf(s, "; %.0f%% of the wait for its sockets was ended by ", w->ended_percent);
+		text_safe_cut(s, w->ended_by->comm, NAME_COLUMNS);
+		g_string_append_printf(s, "/%" PRIu32, w->ended_by->pid);
+		sentence_function(s, f, user ? plumbing_user_parent(reasons_plumbing(f->reasons), user) : -1, " in ");
 	}
 	if (w->meanwhile) {
 		g_string_append(s, "; meanwhile ");

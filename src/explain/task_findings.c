@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "explain/findings.h"
+#include "explain/servers.h"
 #include "analyse/task_groups.h"
+#include "profile/object_upstream.h"
 #include "profile/tasks_file.h"
 
 #define GROUPS_MAX 24	/* of one process */
@@ -86,7 +88,8 @@ static const struct {
 } kinds[] = {
 	[OTHER] = { "wait", "Look at what the others do meanwhile." },
 	[MUTEX] = { "wait for a mutex", "Hold the lock for less time (no I/O or sleep under it), or split it." },
-	[RWLOCK] = { "wait for a read-write lock", "Hold the write side for less time, or split the lock." },
+	[RWLOCK] = { "wait for a read-write lock",
+		     "Hold it for less time, to read as to write (no I/O under it): who waits to write keeps out all who read." },
 	[RECEIVE] = { "wait to receive from a channel",
 		      "Who sends is slower than who receives: look at what the senders do." },
 	[POOL] = { "wait to receive from a channel",
@@ -98,7 +101,8 @@ static const struct {
 		    "who receives is slower than who sends." },
 	[GROUP] = { "wait for others to be done", "The slowest of those counts: look at what they do." },
 	[CONDITION] = { "wait for a condition to be signalled", "Look at who is to signal it." },
-	[SLEEP] = { "sleep until a timer", "Remove the sleep: wait for the event itself." },
+	[SLEEP] = { "sleep until a timer",
+		    "If they look whether something has come, wait for that instead; a pause that is meant may stay." },
 	[NETWORK] = { "wait for the network", "Look at the peer; ask it less often, or in parallel." },
 	[SELECT] = { "wait in a select", "Look at who is to send to its channels." },
 	[LIBRARY] = { "wait for an answer", "Look at the peer; ask it less often, or in parallel." },
@@ -328,6 +332,74 @@ static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 		w->meanwhile = meanwhile_of(f, w, is_channel ? ANYWHERE : PAST_TYPE);
 }
 
+/* Who ended waits of a process for its sockets, which its tasks share: no look tells which one each waits for. */
+struct answers {
+	uint64_t all_ns, all_cnt, most_ns, most_cnt;
+	const struct waker *most;
+	const struct object *epoll;
+};
+
+static void add_answer(const struct profile *p, struct answers *a, GHashTable *of_pid, const struct wake *wake)
+{
+	const struct waker *w = profile_get_waker(p, wake->waker);
+	struct answers *one = g_hash_table_lookup(of_pid, GUINT_TO_POINTER(w->pid));
+
+	if (!one) {
+		one = g_new0(struct answers, 1);
+		g_hash_table_insert(of_pid, GUINT_TO_POINTER(w->pid), one);
+	}
+	one->all_ns += wake->blocked_ns;
+	one->all_cnt += wake->count;
+	if (wake->blocked_ns >= one->most_ns) {	/* the waker of that process with most */
+		one->most_ns = wake->blocked_ns;
+		one->most = w;
+	}
+	a->all_ns += wake->blocked_ns;
+	a->all_cnt += wake->count;
+	if (one->all_ns >= a->most_ns) {
+		a->most_ns = one->all_ns;
+		a->most_cnt = one->all_cnt;
+		a->most = one->most;
+	}
+}
+
+static struct answers answers_of(const struct profile *p, uint32_t pid)
+{
+	g_autoptr(GHashTable) of_pid = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	struct answers a = { 0 };
+
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		const struct wait *w = profile_wait(p, wake->wait);
+		const struct object *o = profile_wait_object(p, w);
+		const struct waker *by = profile_get_waker(p, wake->waker);
+
+		if (profile_thread(p, w->thread)->pid != pid || !o || o->kind != OBJECT_EPOLL || by->irq || by->pid == pid)
+			continue;
+		add_answer(p, &a, of_pid, wake);
+		a.epoll = object_upstream(o) ? o : a.epoll;
+	}
+	return a;
+}
+
+static void find_peer(const struct profile *p, struct task_wait *w)
+{
+	enum kind k = kind_of(w);
+
+	if (k != NETWORK && k != LIBRARY)
+		return;
+	const struct answers a = answers_of(p, w->pid);
+	bool is_alone = a.most_ns > a.all_ns / 10 * 9 && a.most_cnt > a.all_cnt / 10 * 9;
+
+	if (is_alone && a.epoll && a.epoll->pid == a.most->pid) {
+		w->peer = object_upstream(a.epoll);
+		w->advice = servers_advice(w->peer) ?: w->advice;
+	} else if (a.most && a.most_ns > a.all_ns / 2) {
+		w->ended_by = a.most;
+		w->ended_percent = 100 * (double)a.most_ns / (double)a.all_ns;
+	}
+}
+
 static gint by_rank(gconstpointer a, gconstpointer b)
 {
 	const struct task_wait *x = a, *y = b;
@@ -371,6 +443,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
 
 		find_meanwhile(f, w);
+		find_peer(p, w);
 		for (guint k = 0; k < f->rows->len; k++) {
 			const struct task_wait *o = &g_array_index(f->rows, struct task_wait, k);
 			bool counts = o->rank_ns || (o->kind == TASKS_ASYNCIO && !*o->idle);

@@ -32,6 +32,9 @@ struct task_wait {
 	uint64_t busy_ns;	/* of all tasks of the process that are not idle */
 	/* what one does that holds the lock, or is to send or receive; NULL: not known */
 	const struct task_wait *meanwhile;
+	const char *peer;	/* who answers nearly all of what its process waits for, "127.0.0.1:6379 (redis-server)"; NULL */
+	const struct waker *ended_by;	/* who ends most of the process's waits for the network; NULL: nobody, or it is the peer */
+	double ended_percent;	/* of that */
 	const char *says, *advice;	/* "wait for a mutex", of several */
 };
 

@@ -50,6 +50,7 @@
 /* Who ended the sleeps of one wait row, in blocked time. */
 struct ended {
 	uint64_t peers_ns; /* threads of its own role */
+	uint64_t passed_ns; /* the same, in the function that waits: who was woken there itself may pass that on */
 	uint64_t process_ns; /* other threads of its process */
 	uint64_t timer_ns;
 	uint64_t others_ns; /* other processes, interrupts */
@@ -230,6 +231,25 @@ static struct waker_facts *waker_facts_new(const struct profile *p)
 	return facts;
 }
 
+/* Of one role, or of two whose names differ by a number and that begin in the same function of the program: "web-3". */
+static bool is_peer(const struct finder *f, uint32_t a, uint32_t b)
+{
+	const struct thread *t = profile_thread(f->p, a), *other = profile_thread(f->p, b);
+	uint32_t role = f->roles->of_thread[a], of_other = f->roles->of_thread[b];
+
+	return role == of_other ||
+	       (t->pid == other->pid && actors_same_kind(t->comm, other->comm) &&
+		common_depth(f, g_array_index(f->roles->rows, struct role, role).trunk,
+			     g_array_index(f->roles->rows, struct role, of_other).trunk));
+}
+
+/* It wakes in the program's function that the other one waits in: of a queue that still has work, or of what both share. */
+static bool is_passed(const struct finder *f, const struct wait *w, const struct waker *waker)
+{
+	return w->user && waker->user && f->depth[waker->user] == f->depth[w->user] &&
+	       common_depth(f, w->user, waker->user) == f->depth[w->user] && !is_in_library(f, w);
+}
+
 /* One kind of waker of a wait row. */
 static void count_wake(struct finder *f, const struct wake *wake, const uint32_t *threads, const struct waker_facts *facts)
 {
@@ -240,9 +260,8 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 
 	if (waker->irq)
 		*(waker_is_timer(waker) ? &e->timer_ns : &e->others_ns) += ns;
-	else if (by != NONE && (f->roles->of_thread[by] == f->roles->of_thread[sleeper] ||
-				passes_on(f, profile_wait(f->p, wake->wait), waker, by)))
-		e->peers_ns += ns;
+	else if (by != NONE && (is_peer(f, by, sleeper) || passes_on(f, profile_wait(f->p, wake->wait), waker, by)))
+		*(is_passed(f, profile_wait(f->p, wake->wait), waker) ? &e->passed_ns : &e->peers_ns) += ns;
 	else if (waker->pid == profile_thread(f->p, sleeper)->pid)
 		e->process_ns += ns;
 	else
@@ -258,6 +277,7 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 static void add_ended(struct ended *sum, const struct ended *e)
 {
 	sum->peers_ns += e->peers_ns;
+	sum->passed_ns += e->passed_ns;
 	sum->process_ns += e->process_ns;
 	sum->timer_ns += e->timer_ns;
 	sum->others_ns += e->others_ns;
@@ -330,7 +350,7 @@ static double per_second(const struct finder *f, const struct wait *w)
 
 static uint64_t ended_sum(const struct ended *e)
 {
-	return e->peers_ns + e->process_ns + e->timer_ns + e->others_ns;
+	return e->peers_ns + e->passed_ns + e->process_ns + e->timer_ns + e->others_ns;
 }
 
 /* Does a timer end these sleeps?  Without wakers: nearly all are equally long, and there are many. */
@@ -400,12 +420,21 @@ static bool waits_for_its_threads(const struct finder *f, uint32_t i)
 	return is_main(t) && (t->flags & THREAD_EXITED) && f->ended[i].process_ns > ended_sum(&f->ended[i]) / 2;
 }
 
+/* Peers end half of its waits, but for what they only pass on, where somebody else brings work. */
+static bool is_short(const struct ended *e)
+{
+	uint64_t brought_ns = e->process_ns + e->others_ns, peers_ns = e->peers_ns + (brought_ns ? 0 : e->passed_ns);
+
+	return peers_ns >= (ended_sum(e) - (brought_ns ? e->passed_ns : 0)) / 2;
+}
+
 /* A worker parked on a condition, a semaphore or a futex. */
 static enum idle_kind parked(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
-	const struct ended *e = &f->ended[i];
+	/* what goes on as the recording ends is as what others wait for there */
+	const struct ended *e = ended_sum(&f->ended[i]) || !w->user ? &f->ended[i] : &f->of_place[w->user];
 	uint64_t all = ended_sum(e);
 	uint16_t depth = f->depth[w->user];
 
@@ -417,7 +446,7 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 	if (is_timed(f, i) && per_second(f, w) >= (is_signalled ? LOOKS_PER_S_EPOLL : SLEEPS_PER_S))
 		return IDLE_NOT;
 	if (all)
-		return e->peers_ns >= all / 2 || depth > facts->work_depth ? IDLE_NOT
+		return is_short(e) || depth > facts->work_depth ? IDLE_NOT
 		       : waits_for_its_threads(f, i)			   ? IDLE_JOIN
 									   : IDLE_POOL;
 	return depth < facts->busy_depth ? IDLE_POOL : IDLE_NOT;
@@ -497,14 +526,14 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 }
 
 /*
- * All through the window it waits for any child, and processes of its name are in the recording, too: the master of
- * workers, whose time is counted as theirs.
+ * All through the window it waits for any child, and processes of its name are in the recording, too, or several whose
+ * names differ by a number, as "spooler-3": the master of workers, whose time is counted as theirs.
  */
 static bool is_master(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
 	const struct object *o = profile_wait_object(f->p, w);
-	const struct thread *t = profile_thread(f->p, w->thread);
+	const struct thread *t = profile_thread(f->p, w->thread), *last = NULL;
 
 	if (f->reason[i] != REASON_CHILD_EXIT || !o || o->kind != OBJECT_CHILD || o->pid ||
 	    !(w->flags & WAIT_OPEN_AT_START) || !(w->flags & WAIT_OPEN_AT_END))
@@ -512,8 +541,12 @@ static bool is_master(const struct finder *f, uint32_t i)
 	for (uint32_t k = 0; k < f->p->threads->len; k++) {
 		const struct thread *other = profile_thread(f->p, k);
 
-		if (other->process == t->process && other->pid != t->pid)
+		if (other->pid == t->pid || other->flags & THREAD_KERNEL)
+			continue;
+		if (other->process == t->process ||
+		    (last && last->pid != other->pid && actors_same_kind(last->process, other->process)))
 			return true;
+		last = other;
 	}
 	return false;
 }
@@ -679,8 +712,8 @@ static void find_withheld(struct finder *f)
 	}
 }
 
-void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule, uint8_t *reason,
-	       uint8_t *ret_idle)
+void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule,
+	       const struct rule *const *loop, uint8_t *reason, uint8_t *ret_idle)
 {
 	struct finder f = {
 		.p = p,
@@ -709,6 +742,8 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	find_withheld(&f);
 	starved_find(p, &(struct starved_input){ f.roles, f.depth, rule, reason }, ret_idle);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
+		if (loop[i])
+			ret_idle[i] = IDLE_NOT;
 		if (ret_idle[i] == IDLE_POOL &&
 		    (reason[i] == REASON_LOCK_CONDITION || reason[i] == REASON_LOCK_SEMAPHORE ||
 		     reason[i] == REASON_LOCK_OTHER))

@@ -33,7 +33,8 @@ static const struct reason_row {
 	[REASON_LOCK_MUTEX] = { FAMILY_LOCK, "lock.mutex", "mutex", "waits for a mutex",
 				"Hold the lock for less time (no I/O under it), or split it." },
 	[REASON_LOCK_RWLOCK] = { FAMILY_LOCK, "lock.rwlock", "read-write lock", "waits for a read-write lock",
-				 "Hold the write side for less time, or split the lock." },
+				 "Hold it for less time, to read as to write (no I/O under it): who waits to write may keep out all who "
+				 "read." },
 	[REASON_LOCK_CONDITION] = { FAMILY_LOCK, "lock.condition", "condition", "waits for a condition to be signalled",
 				    "Look at who signals it, and what that thread waits for: report --wakers." },
 	[REASON_LOCK_SEMAPHORE] = { FAMILY_LOCK, "lock.semaphore", "semaphore", "waits for a semaphore",
@@ -52,7 +53,7 @@ static const struct reason_row {
 	[REASON_POOL_IDLE] = { FAMILY_POOL_IDLE, "pool_idle", "pool idle", "waits for work",
 			       "Nothing to do: there is no work." },
 	[REASON_SLEEP] = { FAMILY_SLEEP, "sleep", "sleep", "sleeps until a timer",
-			   "Remove the sleep: wait for the event itself." },
+			   "If it looks whether something has come, wait for that instead; a pause that is meant may stay." },
 	[REASON_CHILD_EXIT] = { FAMILY_CHILD_EXIT, "child_exit", "child exit", "waits for a child to end",
 				"Look at what the child does: record it, too (--follow)." },
 	[REASON_PIPE] = { FAMILY_PIPE, "pipe", "pipe", "waits for the other end of a pipe",

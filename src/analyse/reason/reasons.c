@@ -492,10 +492,7 @@ struct reasons *reasons_new_on(struct reasons_base *base, const struct profile *
 	}
 	find_reasons(r);
 	find_cut_off_sleeps(r);
-	idle_find(p, base->plumbing, r->rule, r->reason, r->idle);
-	for (uint32_t i = 0; i < p->waits->len; i++)
-		if (r->loop[i])
-			r->idle[i] = IDLE_NOT;
+	idle_find(p, base->plumbing, r->rule, r->loop, r->reason, r->idle);
 	return r;
 }
 

@@ -380,7 +380,7 @@ static void write_task(struct answer *a, const struct things *t, const struct th
 	struct json j;
 
 	sentence_task(sentence, w);
-	sentence_task_evidence(evidence, t->p, w);
+	sentence_task_evidence(evidence, t->e->findings, w);
 	write_sentences(a, h ? h->sentence : sentence->str, evidence->str, "`offcpu report --by task`");
 	answer_member_text(a, "advice", w->advice, RANK_ALL);
 	json_init(&j, object);

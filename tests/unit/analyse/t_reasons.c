@@ -468,7 +468,9 @@ static void test_nothing_to_say(void)
 /* A master that waits for any of its workers all the time; a lone program waits for what it started. */
 static void test_master(void)
 {
-	for (int workers = 0; workers < 2; workers++) {
+	static const char *const names[][2] = { { "other", "another" }, { "prefork", "other" }, { "spooler-1", "spooler-2" } };
+
+	for (int workers = 0; workers < 3; workers++) {
 		struct maker m = maker_new("process 1");
 		uint32_t master = thread_of(m.p, 1, 1, "prefork", 0);
 		uint32_t wait = wait_of(m.p, master, 'S', "main@app wait4@libc.so.6",
@@ -476,9 +478,44 @@ static void test_master(void)
 
 		wait_for(m.p, wait, OBJECT_CHILD, "any", 0);
 		g_array_index(m.p->waits, struct wait, wait).flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
-		wait_of(m.p, thread_of(m.p, 2, 2, workers ? "prefork" : "other", 0), 'S', QUERY, RECV, 100);
+		for (uint32_t k = 0; k < 2; k++)
+			wait_of(m.p, thread_of(m.p, 2 + k, 2 + k, names[workers][k], 0), 'S', QUERY, RECV, 100);
 		struct reasons *r = reasons_new(m.p, NULL);
 		g_assert_cmpint(reasons_idle(r, wait), ==, workers ? IDLE_MACHINE : IDLE_NOT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+#define TAKE "start_thread@libc.so.6 serve@app take@app pthread_cond_wait@libc.so.6"
+
+/*
+ * Threads whose names differ by a number are of one kind: those that give back end each other's waits, also of one that
+ * got nothing.  Who wakes the next one where it was woken itself only passes on what somebody else brought.
+ */
+static void test_numbered(void)
+{
+	enum { NAMED, NUMBERED, PASSED, CASES };
+	static const char *const names[CASES][3] = {
+		{ "web", "store", "feed" }, { "web-1", "web-2", "web-3" }, { "web-1", "web-2", "web-3" },
+	};
+
+	for (unsigned c = 0; c < CASES; c++) {
+		struct maker m = maker_new("process 1");
+		uint32_t main = thread_of(m.p, 1, 1, "app", 0), threads[3], waits[3];
+
+		for (uint32_t i = 0; i < 3; i++) {
+			threads[i] = thread_of(m.p, 1, 10 + i, names[c][i], 0);
+			waits[i] = wait_of(m.p, threads[i], 'S', TAKE, FUTEX, 100);
+		}
+		for (uint32_t i = 0; i < 2; i++) {
+			woken_by(m.p, waits[i], threads[1 - i], c == PASSED ? TAKE : "start_thread@libc.so.6 serve@app give@app");
+			if (c == PASSED)
+				woken_by(m.p, waits[i], main, "main@app push@app");
+		}
+		struct reasons *r = reasons_new(m.p, NULL);
+		for (uint32_t i = 0; i < 3; i++)
+			g_assert_cmpint(reasons_idle(r, waits[i]), ==, c == NUMBERED ? IDLE_NOT : IDLE_POOL);
 		reasons_free(r);
 		profile_free(m.p);
 	}
@@ -901,6 +938,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/rules", test_rules);
 	g_test_add_func("/reasons/base", test_base);
 	g_test_add_func("/reasons/pools", test_pools);
+	g_test_add_func("/reasons/pools/numbered", test_numbered);
 	g_test_add_func("/reasons/starved", test_starved);
 	g_test_add_func("/reasons/retries", test_retries);
 	g_test_add_func("/reasons/withheld", test_withheld);

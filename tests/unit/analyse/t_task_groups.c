@@ -218,10 +218,48 @@ static void test_lock_of_a_library(void)
 	w = &g_array_index(f->rows, struct task_wait, 0);
 	g_assert_cmpuint(f->cnt, ==, 1);
 	g_assert_cmpstr(w->says, ==, "wait for a mutex");
-	sentence_task_evidence(s, p, w);
+	struct findings *all = findings_new(p, NULL);
+	sentence_task_evidence(s, all, w);
+	findings_free(all);
 	g_assert_nonnull(strstr(s->str, "meanwhile 1 goroutine is in os.(*File).Sync in main.syncFile.Write"));
 	task_findings_free(f);
 	profile_free(p);
+}
+
+/* Who ends nearly all waits of a process for its sockets is whom its goroutines wait for; of two nobody is. */
+static void test_peer(void)
+{
+	static const struct task_frame reads[] = { { "net.(*conn).Read", NULL, 0 }, { "main.consume", "/src/jobs.go", 4 } };
+
+	for (int is_shared = 0; is_shared < 2; is_shared++) {
+		struct profile *p = profile_new();
+		struct tasks *t = tasks_new(TASKS_GO, 12);
+		const struct object epoll = { .kind = OBJECT_EPOLL, .pid = 50, .place = "", .operation = "",
+					      .name = "epoll of 4 sockets (fd 4 of jobs) -> 127.0.0.1:6379 (redis-server)" };
+		const struct waker wakers[] = { { .pid = 50, .tid = 50, .comm = "redis-server" },
+						{ .pid = 60, .tid = 60, .comm = "python3" } };
+		const struct wait w = { .thread = fixture_thread(p, 12, 12, "jobs", "jobs"), .state = 'S', .count = 20,
+					.blocked_ns = 2000, .object = profile_object(p, &epoll) + 1 };
+		uint32_t wait = profile_add_wait(p, &w);
+
+		for (int k = 0; k < 1 + is_shared; k++) {
+			const struct wake wake = { .wait = wait, .waker = profile_waker(p, &wakers[k]), .count = 10,
+						   .blocked_ns = 500 + 1000 * (uint64_t)k };
+
+			profile_add_wake(p, &wake);
+		}
+		see(t, row_of(t, 1, "IO wait", reads, 2), 4);
+		tasks_look_done(t, 200000000, 200000000);
+		tasks_finish(t);
+		struct task_findings *f = findings_of(p, t);
+		const struct task_wait *one = &g_array_index(f->rows, struct task_wait, 0);
+
+		g_assert_cmpstr(one->peer, ==, is_shared ? NULL : "127.0.0.1:6379 (redis-server)");
+		g_assert_cmpint(g_str_has_prefix(one->advice, "A command that waits for work"), ==, !is_shared);
+		g_assert_cmpstr(one->ended_by ? one->ended_by->comm : NULL, ==, is_shared ? "python3" : NULL);
+		task_findings_free(f);
+		profile_free(p);
+	}
 }
 
 /* A channel that counts places: others have come past it in the same function. One whose receivers are elsewhere is a queue. */
@@ -443,6 +481,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/findings", test_findings);
 	g_test_add_func("/tasks/findings/library", test_lock_of_a_library);
 	g_test_add_func("/tasks/findings/semaphore", test_semaphore);
+	g_test_add_func("/tasks/findings/peer", test_peer);
 	g_test_add_func("/tasks/turns-at-a-pool", test_turns_at_a_pool);
 	g_test_add_func("/tasks/handlers-that-receive", test_handlers_that_receive);
 	g_test_add_func("/tasks/threads-beside-tasks", test_threads_beside_tasks);

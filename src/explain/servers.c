@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/servers.h"
+
+#include <string.h>
+
+#include <glib.h>
+
+#define OF_QUEUE "A command that waits for work (BRPOP, XREAD, SUBSCRIBE, reserve) is no problem. Else see what that server runs: "
+#define OF_MYSQL "See what its sessions do: SHOW PROCESSLIST, SHOW ENGINE INNODB STATUS, its slow query log."
+
+static const struct {
+	const char *process, *advice;
+} servers[] = {
+	{ "(redis-server)", OF_QUEUE "SLOWLOG GET." },
+	{ "(valkey-server)", OF_QUEUE "SLOWLOG GET." },
+	{ "(keydb-server)", OF_QUEUE "SLOWLOG GET." },
+	{ "(beanstalkd)", OF_QUEUE "stats." },
+	{ "(postgres)", "See what its sessions wait for: wait_event in pg_stat_activity, pg_blocking_pids(). One that is idle in "
+			"transaction holds its locks." },
+	{ "(mariadbd)", OF_MYSQL },
+	{ "(mysqld)", OF_MYSQL },
+	{ "(mongod)", "See what it does: db.currentOp(), its log of slow operations." },
+};
+
+const char *servers_advice(const char *peer)
+{
+	for (size_t i = 0; peer && i < G_N_ELEMENTS(servers); i++)
+		if (strstr(peer, servers[i].process))
+			return servers[i].advice;
+	return NULL;
+}
