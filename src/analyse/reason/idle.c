@@ -78,6 +78,7 @@ struct finder {
 	struct ended *ended; /* of each wait */
 	struct ended *of_object; /* of each object: of all waits for it */
 	struct ended *of_place; /* of each user node: of all threads that wait there */
+	GHashTable *several; /* names (interned) that two processes have */
 	bool is_whole; /* the machine */
 };
 
@@ -509,13 +510,25 @@ static bool is_master(const struct finder *f, uint32_t i)
 	if (f->reason[i] != REASON_CHILD_EXIT || !o || o->kind != OBJECT_CHILD || o->pid ||
 	    !(w->flags & WAIT_OPEN_AT_START) || !(w->flags & WAIT_OPEN_AT_END))
 		return false;
-	for (uint32_t k = 0; k < f->p->threads->len; k++) {
-		const struct thread *other = profile_thread(f->p, k);
+	return g_hash_table_contains(f->several, t->process);
+}
 
-		if (other->process == t->process && other->pid != t->pid)
-			return true;
+/* Found once for all waits: a file of many threads and many such waits would take hours otherwise. */
+static GHashTable *several_new(const struct profile *p)
+{
+	g_autoptr(GHashTable) first = g_hash_table_new(NULL, NULL);
+	GHashTable *several = g_hash_table_new(NULL, NULL);
+
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+		gpointer pid;
+
+		if (!g_hash_table_lookup_extended(first, t->process, NULL, &pid))
+			g_hash_table_insert(first, (gpointer)t->process, GUINT_TO_POINTER(t->pid));
+		else if (pid != GUINT_TO_POINTER(t->pid))
+			g_hash_table_add(several, (gpointer)t->process);
 	}
-	return false;
+	return several;
 }
 
 /* In a recording of the whole machine: what slept all the time, or waited for a child already as it began. */
@@ -689,6 +702,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		.reason = reason,
 		.idle = ret_idle,
 		.roles = roles_new(p, pl),
+		.several = several_new(p),
 		.is_whole = !p->info.filters || !*p->info.filters,
 	};
 
@@ -719,5 +733,6 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	g_free(f.ended);
 	g_free(f.of_object);
 	g_free(f.of_place);
+	g_hash_table_unref(f.several);
 	roles_free(f.roles);
 }
