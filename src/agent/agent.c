@@ -22,6 +22,7 @@
 #include "base/opener.h"
 #include "base/parser.h"
 #include "base/proc_status.h"
+#include "base/watchdog.h"
 #include "session/session.h"
 #include "store/merge.h"
 #include "store/short_lived.h"
@@ -508,9 +509,25 @@ static void await(const struct agent *a, bool is_more)
 	ppoll(&fd, 1, &wait, NULL);
 }
 
+static void say_thread(const char *line, void *data)
+{
+	const struct agent *a = data;
+
+	log_say(a->options->log, LOG_LEVEL_WARNING, "%s", line);
+}
+
 static bool record(struct agent *a, GError **error)
 {
+	const struct watchdog_options ten_seconds = {
+		.after_ms = WATCHDOG_AFTER_MS,
+		.why = "recording stands still since 10 s; its threads:",
+		.say = say_thread,
+		.data = a,
+	};
+
+	watchdog_begin(&ten_seconds);
 	while (!a->is_over) {
+		watchdog_feed();
 		bool is_more = session_drain(a->session);
 
 		if (!keep_up(a, error))
@@ -609,6 +626,7 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 	task_sampler_free(a.tasks);
 	session_free(a.session);
 	processes_end();
+	watchdog_end();
 	notify_free(a.notify);
 	if (a.signal_fd >= 0)
 		close(a.signal_fd);

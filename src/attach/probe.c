@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "attach/probe_holder.h"
+
 /* Newer than the headers that this may be built with: include/uapi/linux/bpf.h of Linux 6.6. */
 #define TRACE_UPROBE_MULTI 48
 
@@ -21,7 +23,7 @@ struct multi_attr {
 #define DETACH_THREADS 16U
 
 struct probe_set {
-	GArray *multi;		/* int: links */
+	struct probe_holder *holder;	/* of multi's links; NULL: not begun */
 	GPtrArray *single;	/* struct bpf_link */
 };
 
@@ -40,6 +42,14 @@ static int create_multi(int prog_fd, const char *path, const uint64_t *offsets, 
 	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 
 	return fd < 0 ? -errno : fd;
+}
+
+int probe_link(int prog_fd, int file_fd, const uint64_t *numbers, bool has_semaphores, size_t cnt)
+{
+	char path[32];
+
+	g_snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	return create_multi(prog_fd, path, numbers, has_semaphores ? numbers + cnt : NULL, numbers + 2 * cnt, cnt);
 }
 
 /* Tried once: a link to what is no file is refused for that, and not for its kind. */
@@ -74,7 +84,6 @@ struct probe_set *probe_set_new(void)
 {
 	struct probe_set *s = g_new0(struct probe_set, 1);
 
-	s->multi = g_array_new(FALSE, FALSE, sizeof(int));
 	s->single = g_ptr_array_new();
 	return s;
 }
@@ -104,38 +113,30 @@ void probe_set_free(struct probe_set *s)
 {
 	if (!s)
 		return;
-	for (guint i = 0; i < s->multi->len; i++)
-		close(g_array_index(s->multi, int, i));
-	g_array_unref(s->multi);
+	probe_holder_free(s->holder);
 	detach_links(s->single, 0);
 	g_ptr_array_unref(s->single);
 	g_free(s);
 }
 
-static int add_multi(struct probe_set *s, const struct bpf_program *prog, const char *path,
-		     const struct probe_point *points, size_t cnt)
+static int add_multi(struct probe_set *s, const struct bpf_program *prog, int file_fd, const struct probe_point *points,
+		     size_t cnt)
 {
 	g_autofree uint64_t *numbers = g_new(uint64_t, 3 * cnt);
-	bool has_semaphores = false;
-	int fd;
 
 	for (size_t i = 0; i < cnt; i++) {
 		numbers[i] = points[i].offset;
 		numbers[cnt + i] = points[i].semaphore;
 		numbers[2 * cnt + i] = points[i].cookie;
-		has_semaphores |= points[i].semaphore != 0;
 	}
-	fd = create_multi(bpf_program__fd(prog), path, numbers, has_semaphores ? numbers + cnt : NULL,
-			  numbers + 2 * cnt, cnt);
-	if (fd < 0)
-		return fd;
-	g_array_append_val(s->multi, fd);
-	return 0;
+	s->holder = s->holder ? s->holder : probe_holder_new();
+	return s->holder ? probe_holder_add(s->holder, bpf_program__fd(prog), file_fd, numbers, (uint32_t)cnt) : -ENOMEM;
 }
 
-static int add_single(struct probe_set *s, const struct bpf_program *prog, const char *path,
-		      const struct probe_point *points, size_t cnt)
+static int add_single(struct probe_set *s, const struct bpf_program *prog, int file_fd, const struct probe_point *points,
+		      size_t cnt)
 {
+	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", file_fd);
 	guint before = s->single->len;
 
 	for (size_t i = 0; i < cnt; i++) {
@@ -157,7 +158,5 @@ static int add_single(struct probe_set *s, const struct bpf_program *prog, const
 int probe_set_add(struct probe_set *s, const struct bpf_program *prog, int file_fd, const struct probe_point *points,
 		  size_t cnt)
 {
-	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", file_fd);
-
-	return has_multi() ? add_multi(s, prog, path, points, cnt) : add_single(s, prog, path, points, cnt);
+	return has_multi() ? add_multi(s, prog, file_fd, points, cnt) : add_single(s, prog, file_fd, points, cnt);
 }

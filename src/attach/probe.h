@@ -33,4 +33,10 @@ void probe_set_free(struct probe_set *s);	/* takes all away; NULL is fine */
 int probe_set_add(struct probe_set *s, const struct bpf_program *prog, int file_fd, const struct probe_point *points,
 		  size_t cnt);
 
+/*
+ * One link to places of the file: their offsets, counters and cookies, one behind the other.  A descriptor, or a
+ * negative errno.  Where uprobe_multi is known to work; it allocates nothing.
+ */
+int probe_link(int prog_fd, int file_fd, const uint64_t *numbers, bool has_semaphores, size_t cnt);
+
 #endif

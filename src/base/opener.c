@@ -398,6 +398,8 @@ bool opener_start(uint64_t kept, GError **error)
 
 void opener_begin(void)
 {
+	if (opener_is_there())
+		return;
 	opener.is_apart = false;
 	if (!opener_channel_open(NULL) || !is_able())
 		opener_stop();

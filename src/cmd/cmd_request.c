@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/net_table.h"
+#include "base/opener.h"
 #include "base/parse.h"
 #include "base/process_ids.h"
 #include "cmd/answering.h"
@@ -352,9 +353,12 @@ static int request(struct run *run, struct requesting *q, struct request_options
 	if ((status = target_resolve(target, "request")) != EXIT_OK ||
 	    (status = parse_own(o, run, target)) != EXIT_OK)
 		return status;
+	opener_begin();	/* functions are looked for in the files of the processes */
 	plan = make_plan(&argv[1], target, o, &status);
-	if (!plan)
+	if (!plan) {
+		run_end_opener(run->name);
 		return status;
+	}
 	q->plan = plan;
 	status = trace(run, q, command_line);
 	if (status == EXIT_OK)

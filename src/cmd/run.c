@@ -20,9 +20,9 @@
 #include "base/opener.h"
 #include "base/parse.h"
 #include "base/proc_status.h"
+#include "base/watchdog.h"
 #include "cmd/cmd.h"
 #include "cmd/types_memory.h"
-#include "cmd/watchdog.h"
 
 #define SHORT_NS 1000000000ULL
 #define LONG_NS 5000000000ULL
@@ -83,9 +83,21 @@ void run_abandon_on_signals(void)
 	run_on_signals(on_abandon);
 }
 
+static void say_line(const char *line, void *data)
+{
+	(void)data;
+	fprintf(stderr, "%s\n", line);
+}
+
 void run_window_over(void)
 {
-	watchdog_begin();
+	static const struct watchdog_options ten_seconds = {
+		.after_ms = WATCHDOG_AFTER_MS,
+		.why = "offcpu: the window ended 10 s ago, and this process has not; its threads:",
+		.say = say_line,
+	};
+
+	watchdog_begin(&ten_seconds);
 	over_ns = clock_ns(CLOCK_MONOTONIC);
 	run_abandon_on_signals();
 }

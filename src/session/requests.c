@@ -204,6 +204,8 @@ static guint alike(const GArray *probes, guint i)
 
 static const char *reason_of(int err)
 {
+	if (err == -ETIMEDOUT)
+		return "it does not come back from that: a process that maps this file may wait for a page that never comes";
 	return err == -ENOTSUPP
 		       ? "it begins with an instruction that cannot have one (lock, or the prefix of a segment)"
 		       : g_strerror(-err);
@@ -274,6 +276,8 @@ static bool start(struct session *s, void *state, GError **error)
 			if (err == -ENOTSUPP)
 				g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
 					    "%s: %s; take a function that calls it", what, reason_of(err));
+			else if (err == -ETIMEDOUT)
+				g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_FAILED, "%s: %s", what, reason_of(err));
 			else
 				attach_set_error(error, err, what);
 			return false;
@@ -342,7 +346,7 @@ static bool probe_site(struct requests *r, const struct offcpu_request_site *sit
 	err = probe_set_add(r->probes, r->skel->progs.request_return, fd, &point, 1);
 	if (err)
 		refuse(r, "the kernel refuses a probe at a place that a request returns to: %s",
-		       err == -ENOTSUPP ? "it cannot probe the instruction" : g_strerror(-err));
+		       err == -ENOTSUPP ? "it cannot probe the instruction" : reason_of(err));
 	close(fd);
 	g_hash_table_insert(r->sites, g_memdup2(&key, sizeof(key)), GINT_TO_POINTER(err ? 1 : 2));
 	return !err;

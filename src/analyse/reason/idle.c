@@ -79,6 +79,7 @@ struct finder {
 	struct ended *ended; /* of each wait */
 	struct ended *of_object; /* of each object: of all waits for it */
 	struct ended *of_place; /* of each user node: of all threads that wait there */
+	bool has_several; /* processes of one kind: see has_several() */
 	bool is_whole; /* the machine */
 };
 
@@ -525,30 +526,43 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 	return per_second(f, w) < TICKS_PER_S && is_own_sleep(f, w) ? IDLE_TIMER : IDLE_NOT;
 }
 
+/* Two processes of one name, or of names that differ by a number.  Found once: threads times waits would take hours. */
+static bool has_several(const struct profile *p)
+{
+	g_autoptr(GHashTable) pids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+		size_t bytes = t->process ? actors_kind_bytes(t->process) : 0;
+		char *kind = t->process ? g_strndup(t->process, bytes ? bytes : strlen(t->process)) : NULL;
+		gpointer pid;
+
+		if (!kind || t->flags & THREAD_KERNEL) {
+			g_free(kind);
+		} else if (!g_hash_table_lookup_extended(pids, kind, NULL, &pid)) {
+			g_hash_table_insert(pids, kind, GUINT_TO_POINTER(t->pid));
+		} else {
+			g_free(kind);
+			if (pid != GUINT_TO_POINTER(t->pid))
+				return true;
+		}
+	}
+	return false;
+}
+
 /*
- * All through the window it waits for any child, and processes of its name are in the recording, too, or several whose
- * names differ by a number, as "spooler-3": the master of workers, whose time is counted as theirs.
+ * All through the window it waits for any child, and several processes of one kind are in the recording, too: the
+ * master of workers, whose time is counted as theirs.
  */
 static bool is_master(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
 	const struct object *o = profile_wait_object(f->p, w);
-	const struct thread *t = profile_thread(f->p, w->thread), *last = NULL;
 
 	if (f->reason[i] != REASON_CHILD_EXIT || !o || o->kind != OBJECT_CHILD || o->pid ||
 	    !(w->flags & WAIT_OPEN_AT_START) || !(w->flags & WAIT_OPEN_AT_END))
 		return false;
-	for (uint32_t k = 0; k < f->p->threads->len; k++) {
-		const struct thread *other = profile_thread(f->p, k);
-
-		if (other->pid == t->pid || other->flags & THREAD_KERNEL)
-			continue;
-		if (other->process == t->process ||
-		    (last && last->pid != other->pid && actors_same_kind(last->process, other->process)))
-			return true;
-		last = other;
-	}
-	return false;
+	return f->has_several;
 }
 
 /* In a recording of the whole machine: what slept all the time, or waited for a child already as it began. */
@@ -722,6 +736,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		.reason = reason,
 		.idle = ret_idle,
 		.roles = roles_new(p, pl),
+		.has_several = has_several(p),
 		.is_whole = !p->info.filters || !*p->info.filters,
 	};
 

@@ -521,6 +521,30 @@ static void test_numbered(void)
 	}
 }
 
+/* 60,000 programs that each wait for their children: what an import may bring.  By threads times waits it took 10 s. */
+static void test_many_masters(void)
+{
+	struct maker m = maker_new("process 1");
+	g_autofree char *comm = NULL;
+
+	for (uint32_t i = 1; i <= 60000; i++) {
+		g_free(comm);
+		comm = g_strdup_printf("program %c%c%c%c", 'a' + i % 26, 'a' + i / 26 % 26, 'a' + i / 676 % 26, 'a' + i / 17576);
+		uint32_t wait = wait_of(m.p, thread_of(m.p, i, i, comm, 0), 'S', "main@app wait4@libc.so.6",
+					"__x64_sys_wait4@[kernel] do_wait@[kernel]", 1);
+
+		wait_for(m.p, wait, OBJECT_CHILD, "any", 0);
+		g_array_index(m.p->waits, struct wait, wait).flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+	}
+	gint64 start_us = g_get_monotonic_time();
+	struct reasons *r = reasons_new(m.p, NULL);
+
+	g_assert_cmpint(g_get_monotonic_time() - start_us, <, 4 * G_USEC_PER_SEC);
+	g_assert_cmpint(reasons_idle(r, 0), ==, IDLE_NOT);
+	reasons_free(r);
+	profile_free(m.p);
+}
+
 static void test_main(void)
 {
 	static const uint32_t flags[] = { THREAD_EXITED, 0 };
@@ -954,6 +978,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/gil-of-nobody", test_gil_of_nobody);
 	g_test_add_func("/reasons/sums", test_sums);
 	g_test_add_func("/reasons/many", test_many);
+	g_test_add_func("/reasons/many-masters", test_many_masters);
 	g_test_add_func("/reasons/processes", test_processes);
 	g_test_add_func("/reasons/object-frames", test_object_frames);
 	return g_test_run();

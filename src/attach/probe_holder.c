@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "attach/probe_holder.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attach/probe.h"
+#include "base/confine.h"
+#include "base/parser.h"
+
+#define SOCKET_FD 3
+#define LOOK_MS 20	/* whether somebody asks for the end */
+#define AWAIT_MS 5000
+#define AWAIT_PLACE_MS 20	/* more for each place: some kernels take that long for one */
+#define LEAVE_MS 1000
+
+struct probe_holder {
+	int socket;	/* -1: it did not come back */
+	pid_t pid;
+};
+
+/* Of a file: each with the next one's descriptor, in this order. */
+enum part { PART_PROGRAM, PART_FILE, PART_NUMBERS, PART_COUNT };
+struct request {
+	uint32_t cnt;
+	bool has_semaphores;
+};
+
+/* -- the process that holds; nothing here may take a lock that a thread had at the fork -- */
+
+static int add_here(const struct request *r, const int fds[PART_COUNT])
+{
+	size_t bytes = 3 * sizeof(uint64_t) * r->cnt;
+	const uint64_t *numbers = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fds[PART_NUMBERS], 0);
+	int link;
+
+	if (numbers == MAP_FAILED)
+		return -errno;
+	link = probe_link(fds[PART_PROGRAM], fds[PART_FILE], numbers, r->has_semaphores, r->cnt);
+	munmap((void *)(uintptr_t)numbers, bytes);
+	return MIN(link, 0);	/* it stays open as long as this process */
+}
+
+static _Noreturn void hold(int socket)
+{
+	confine_descriptors((const int[]){ socket }, 1);
+	prctl(PR_SET_NAME, "offcpu-probes", 0, 0, 0);
+	for (;;) {
+		int fds[PART_COUNT], result;
+		struct request r;
+
+		for (unsigned i = 0; i < PART_COUNT; i++)
+			if (parser_receive(SOCKET_FD, &r, sizeof(r), &fds[i]) != (long)sizeof(r))
+				_exit(0);
+		result = add_here(&r, fds);
+		for (unsigned i = 0; i < PART_COUNT; i++)
+			close(fds[i]);
+		parser_send(SOCKET_FD, &result, sizeof(result), -1);
+	}
+}
+
+/* -- who asks it -- */
+
+struct probe_holder *probe_holder_new(void)
+{
+	struct probe_holder *h;
+	int sockets[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+		return NULL;
+	pid = fork();
+	if (pid == 0)
+		hold(sockets[1]);
+	close(sockets[1]);
+	if (pid < 0) {
+		close(sockets[0]);
+		return NULL;
+	}
+	h = g_new(struct probe_holder, 1);
+	*h = (struct probe_holder){ .socket = sockets[0], .pid = pid };
+	return h;
+}
+
+/* Recorders hold these back while they begin, and take them when they wait. */
+static bool is_end_asked(void)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 &&
+	       (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+		sigismember(&pending, SIGHUP) == 1);
+}
+
+static bool await(const struct probe_holder *h, int64_t ms)
+{
+	struct pollfd p = { .fd = h->socket, .events = POLLIN };
+
+	for (int64_t end_us = g_get_monotonic_time() + ms * 1000; poll(&p, 1, LOOK_MS) <= 0;)
+		if (is_end_asked() || g_get_monotonic_time() > end_us)
+			return false;
+	return true;
+}
+
+static void leave_behind(struct probe_holder *h)
+{
+	kill(h->pid, SIGKILL);
+	close(h->socket);
+	h->socket = -1;
+}
+
+static int numbers_file(const uint64_t *numbers, uint32_t cnt, bool *ret_has_semaphores)
+{
+	const size_t bytes = 3 * sizeof(*numbers) * cnt;
+	int fd = memfd_create("probes", MFD_CLOEXEC);
+	uint64_t *to = MAP_FAILED;
+
+	*ret_has_semaphores = false;
+	for (uint32_t i = cnt; i < 2 * cnt; i++)
+		*ret_has_semaphores |= numbers[i] != 0;
+	if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0)
+		to = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (to != MAP_FAILED) {
+		memcpy(to, numbers, bytes);
+		munmap(to, bytes);
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int probe_holder_add(struct probe_holder *h, int prog_fd, int file_fd, const uint64_t *numbers, uint32_t cnt)
+{
+	struct request r = { .cnt = cnt };
+	int result = -ETIMEDOUT, fd, fds[PART_COUNT] = { prog_fd, file_fd, -1 };
+	bool is_sent = true;
+
+	if (h->socket < 0)
+		return -ETIMEDOUT;
+	fds[PART_NUMBERS] = numbers_file(numbers, cnt, &r.has_semaphores);
+	if (fds[PART_NUMBERS] < 0)
+		return -ENOMEM;
+	for (unsigned i = 0; i < PART_COUNT; i++)
+		is_sent = is_sent && parser_send(h->socket, &r, sizeof(r), fds[i]);
+	close(fds[PART_NUMBERS]);
+	if (is_sent && await(h, AWAIT_MS + (int64_t)cnt * AWAIT_PLACE_MS) &&
+	    parser_receive(h->socket, &result, sizeof(result), &fd) == (long)sizeof(result))
+		return result;
+	leave_behind(h);
+	return -ETIMEDOUT;
+}
+
+void probe_holder_free(struct probe_holder *h)
+{
+	if (!h)
+		return;
+	if (h->socket >= 0)
+		close(h->socket);
+	/* its links go as it ends */
+	for (int64_t end_us = g_get_monotonic_time() + LEAVE_MS * 1000;
+	     waitpid(h->pid, NULL, WNOHANG) == 0 && g_get_monotonic_time() < end_us;)
+		g_usleep(1000);
+	g_free(h);
+}
