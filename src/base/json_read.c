@@ -45,7 +45,7 @@ static bool next_in_list(struct json_reader *r, bool *first, char close)
 		r->at++;
 		return false;
 	}
-	if (!*first && c != ',')
+	if (!c || (!*first && c != ','))
 		return fail(r);
 	if (!*first)
 		r->at++;
@@ -135,52 +135,101 @@ bool json_read_string(struct json_reader *r, GString *ret_text)
 	}
 }
 
+static bool read_digits(struct json_reader *r)
+{
+	const char *from = r->at;
+
+	while (r->at < r->end && g_ascii_isdigit(*r->at))
+		r->at++;
+	return r->at > from || fail(r);
+}
+
+static bool read_any_of(struct json_reader *r, const char *bytes)
+{
+	if (r->at == r->end || !*r->at || !strchr(bytes, *r->at))
+		return false;
+	r->at++;
+	return true;
+}
+
 bool json_read_number(struct json_reader *r, const char **ret_text, gsize *ret_len)
 {
 	if (json_peek(r) != 'n')
 		return fail(r);
 	*ret_text = r->at;
-	while (r->at < r->end && (g_ascii_isdigit(*r->at) || strchr("+-.eE", *r->at)) && *r->at)
-		r->at++;
+	read_any_of(r, "-");
+	if (!read_any_of(r, "0"))
+		read_digits(r);
+	if (read_any_of(r, "."))
+		read_digits(r);
+	if (read_any_of(r, "eE")) {
+		read_any_of(r, "+-");
+		read_digits(r);
+	}
 	*ret_len = (gsize)(r->at - *ret_text);
-	return true;
+	return !r->bad;
 }
 
-static void skip_word(struct json_reader *r)
+static void read_word(struct json_reader *r, const char *word)
 {
-	while (r->at < r->end && g_ascii_isalpha(*r->at))
-		r->at++;
+	const gsize len = strlen(word);
+
+	if ((gsize)(r->end - r->at) < len || memcmp(r->at, word, len) != 0)
+		fail(r);
+	else
+		r->at += len;
 }
 
-/* Without recursion: what opens is counted, and strings are stepped over. */
+bool json_read_bool(struct json_reader *r)
+{
+	const bool is_true = json_peek(r) == 't';
+
+	read_word(r, is_true ? "true" : "false");
+	return is_true && !r->bad;
+}
+
+static void skip(struct json_reader *r, GString *text, unsigned depth)
+{
+	const char next = json_peek(r), *number;
+	bool first = true;
+	gsize len;
+
+	if ((next == '{' || next == '[') && depth == JSON_READ_DEPTH_MAX) {
+		fail(r);
+	} else if (next == '{') {
+		for (json_enter(r, '{'); json_next_member(r, &first, text);)
+			skip(r, text, depth + 1);
+	} else if (next == '[') {
+		for (json_enter(r, '['); json_next_element(r, &first);)
+			skip(r, text, depth + 1);
+	} else if (next == '"') {
+		json_read_string(r, text);
+	} else if (next == 'n') {
+		json_read_number(r, &number, &len);
+	} else if (next == 'z') {
+		read_word(r, "null");
+	} else {
+		json_read_bool(r);
+	}
+}
+
 void json_skip(struct json_reader *r)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
-	unsigned depth = 0;
 
-	do {
-		char c = next_byte(r);
-		const char *number;
-		gsize len;
+	skip(r, text, 0);
+}
 
-		if (c == '{' || c == '[') {
-			depth++;
-			r->at++;
-		} else if (depth && (c == '}' || c == ']')) {
-			depth--;
-			r->at++;
-		} else if (depth && (c == ',' || c == ':')) {
-			r->at++;
-		} else if (c == '"') {
-			json_read_string(r, text);
-		} else if (c == '-' || g_ascii_isdigit(c)) {
-			json_read_number(r, &number, &len);
-		} else if (g_ascii_isalpha(c)) {
-			skip_word(r);
-		} else {
-			fail(r);
-		}
-		if (depth > JSON_READ_DEPTH_MAX)
-			fail(r);
-	} while (depth && !r->bad);
+bool json_read_raw(struct json_reader *r, const char **ret_text, gsize *ret_len)
+{
+	json_peek(r);
+	*ret_text = r->at;
+	json_skip(r);
+	*ret_len = r->bad ? 0 : (gsize)(r->at - *ret_text);
+	return !r->bad;
+}
+
+bool json_at_end(struct json_reader *r)
+{
+	return !next_byte(r) && r->at == r->end && !r->bad;
 }

@@ -17,6 +17,11 @@ struct json_reader {
 	bool bad;
 };
 
+static inline struct json_reader json_reader_of(const char *text, gsize len)
+{
+	return (struct json_reader){ .at = text, .end = text + len };
+}
+
 /* What comes next: one of { [ " n (number) t f z (null), or 0 at the end or where it is bad. */
 char json_peek(struct json_reader *r);
 /*
@@ -31,6 +36,12 @@ bool json_next_element(struct json_reader *r, bool *first);
 bool json_read_string(struct json_reader *r, GString *ret_text); /* replaced */
 /* The digits as they stand, "12.5e3"; valid until the text goes. */
 bool json_read_number(struct json_reader *r, const char **ret_text, gsize *ret_len);
+bool json_read_bool(struct json_reader *r);	/* false, too, where it is bad */
+/* Whatever comes next, of at most JSON_READ_DEPTH_MAX levels. */
 void json_skip(struct json_reader *r);
+/* The same, as it stands; valid until the text goes. */
+bool json_read_raw(struct json_reader *r, const char **ret_text, gsize *ret_len);
+/* All was read, and it was good. */
+bool json_at_end(struct json_reader *r);
 
 #endif

@@ -295,7 +295,7 @@ bool read_speedscope(struct source *source, const struct import_options *options
 
 	if (!all)
 		return false;
-	struct json_reader r = { .at = (const char *)all->data, .end = (const char *)all->data + all->len };
+	struct json_reader r = json_reader_of((const char *)all->data, all->len);
 
 	s.frames = g_array_new(FALSE, FALSE, sizeof(struct scope_frame));
 	import_begin(&s.im, p, "speedscope", UNKNOWN_ALL);

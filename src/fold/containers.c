@@ -233,7 +233,7 @@ static char *name_of(struct facts *f)
 
 char *container_decode(const char *text, size_t len_bytes, const char *id)
 {
-	struct json_reader r = { .at = text, .end = text + len_bytes };
+	struct json_reader r = json_reader_of(text, len_bytes);
 	struct facts f = { 0 };
 	char *name = NULL;
 

@@ -159,7 +159,7 @@ static char *words_of(const void *text, gsize len_bytes)
 /* Of {"code":"...","message":"..."}; NULL: it is none. */
 static char *message_of_json(const GByteArray *text)
 {
-	struct json_reader r = { (const char *)text->data, (const char *)text->data + text->len, false };
+	struct json_reader r = json_reader_of((const char *)text->data, text->len);
 	g_autoptr(GString) key = g_string_new(NULL);
 	g_autoptr(GString) message = g_string_new(NULL);
 	bool first = true, is_there = false;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/query.h"
+#include "base/json_read.h"
 
 #define ID_DIGITS 10
 #define COMMAND_MAX 400	/* bytes: a longer one would be most of a small answer */
@@ -165,39 +166,20 @@ void answer_member_text(struct answer *a, const char *key, const char *text, uns
 	answer_end(a, rank);
 }
 
-/* From a value's first byte to behind its last one. */
-static const char *value_end(const char *c)
-{
-	unsigned depth = 0;
-	bool in_string = false;
-
-	for (; *c && (in_string || depth || (*c != ',' && *c != '}')); c++) {
-		if (in_string && *c == '\\') {
-			c++;
-		} else if (in_string) {
-			in_string = *c != '"';
-		} else {
-			in_string = *c == '"';
-			depth += *c == '{' || *c == '[';
-			depth -= *c == '}' || *c == ']';
-		}
-	}
-	return c;
-}
-
 void answer_members_of(struct answer *a, const GString *object, unsigned rank)
 {
-	const char *c = object->str + 1;
+	struct json_reader r = json_reader_of(object->str, object->len);
+	g_autoptr(GString) key = g_string_new(NULL);
+	const char *value;
+	bool first = true;
+	gsize len;
 
-	while (*c == '"') {
-		const char *key_end = strchr(c + 1, '"'), *value = key_end + 2, *end = value_end(value);
-		g_autofree char *key = g_strndup(c + 1, (gsize)(key_end - c - 1));
-
-		if (!answer_has(a, key)) {
-			json_raw(answer_member(a, g_intern_string(key)), value, (gsize)(end - value));
-			answer_end(a, rank);
-		}
-		c = *end == ',' ? end + 1 : end;
+	json_enter(&r, '{');
+	while (json_next_member(&r, &first, key) && json_read_raw(&r, &value, &len)) {
+		if (answer_has(a, key->str))
+			continue;
+		json_raw(answer_member(a, g_intern_string(key->str)), value, len);
+		answer_end(a, rank);
 	}
 }
 

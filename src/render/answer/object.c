@@ -3,132 +3,113 @@
 
 #include <string.h>
 
+#include "base/json_read.h"
+
 #define LINES_MAX 60
 #define ITEMS_MAX 200	/* of an array */
 #define HEAD_ITEMS 4	/* of an array within an item, such as a stack: those at both its ends */
 #define TAIL_ITEMS 7
-#define CUT "..."
 
 /* Members before what is told for people, and that before items. */
 enum { RANK_MEMBER = 1, RANK_TOLD, RANK_ITEM };
 
-/* Behind the character, or the escape for one, at c. */
-static const char *character_end(const char *c)
-{
-	if (*c == '\\')
-		return c + (c[1] == 'u' ? 6 : 2);
-	return c + g_utf8_skip[(unsigned char)*c];
-}
-
-/* Copies the string at c, cut to ANSWER_NAME_MAX; returns what is behind it. */
-static const char *copy_string(GString *out, const char *c)
-{
-	const gsize from = out->len + 1;
-	gsize cut_at = from;
-
-	g_string_append_c(out, *c++);
-	while (*c != '"') {
-		const char *end = character_end(c);
-
-		g_string_append_len(out, c, end - c);
-		if (out->len - from + strlen(CUT) <= ANSWER_NAME_MAX)
-			cut_at = out->len;
-		c = end;
-	}
-	if (out->len - from > ANSWER_NAME_MAX) {
-		g_string_truncate(out, cut_at);
-		g_string_append(out, CUT);
-	}
-	g_string_append_c(out, '"');
-	return c + 1;
-}
-
-static const char *copy_value(GString *out, const char *c);
+static void copy_value(struct json *j, struct json_reader *r);
 
 /* A histogram has as many numbers as all else of an item together. */
 static bool is_left_out(const char *key)
 {
-	return g_str_has_prefix(key, "\"log2_ns\"");
+	return strcmp(key, "log2_ns") == 0;
 }
 
-static const char *copy_object(GString *out, const char *c)
+static void copy_object(struct json *j, struct json_reader *r)
 {
-	g_string_append_c(out, '{');
-	for (c++; *c != '}';) {
-		const gsize from = out->len;
-		bool is_out = is_left_out(c);
+	g_autoptr(GString) key = g_string_new(NULL);
+	bool first = true;
 
-		if (out->str[out->len - 1] != '{')
-			g_string_append_c(out, ',');
-		c = copy_string(out, c);
-		g_string_append_c(out, ':');
-		c = copy_value(out, c + 1);
-		if (is_out)
-			g_string_truncate(out, from);
-		c += *c == ',';
-	}
-	g_string_append_c(out, '}');
-	return c + 1;
-}
-
-/* Items as texts, each as short as it is copied; returns what is behind the array. */
-static const char *items_of(GPtrArray *items, const char *c)
-{
-	for (c++; *c != ']';) {
-		GString *item = g_string_new(NULL);
-
-		c = copy_value(item, c);
-		g_ptr_array_add(items, g_string_free(item, FALSE));
-		c += *c == ',';
-	}
-	return c + 1;
-}
-
-static const char *copy_array(GString *out, const char *c)
-{
-	g_autoptr(GPtrArray) items = g_ptr_array_new_with_free_func(g_free);
-	guint cut;
-
-	c = items_of(items, c);
-	cut = items->len > HEAD_ITEMS + TAIL_ITEMS + 1 ? items->len - HEAD_ITEMS - TAIL_ITEMS : 0;
-	g_string_append_c(out, '[');
-	for (guint i = 0; i < items->len; i++) {
-		g_string_append(out, i ? "," : "");
-		if (cut && i == HEAD_ITEMS) {
-			g_string_append_printf(out, "\"... %u more ...\"", cut);
-			i += cut - 1;
-		} else {
-			g_string_append(out, g_ptr_array_index(items, i));
+	json_object_begin(j);
+	json_enter(r, '{');
+	while (json_next_member(r, &first, key)) {
+		if (is_left_out(key->str)) {
+			json_skip(r);
+			continue;
 		}
+		json_any_key(j, key->str);
+		copy_value(j, r);
 	}
-	g_string_append_c(out, ']');
-	return c;
+	json_object_end(j);
 }
 
-/* A value that is valid JSON, for it is ours; returns what is behind it. */
-static const char *copy_value(GString *out, const char *c)
+static guint items_cnt(struct json_reader r)
 {
-	if (*c == '"')
-		return copy_string(out, c);
-	if (*c == '{')
-		return copy_object(out, c);
-	if (*c == '[')
-		return copy_array(out, c);
-	while (*c != ',' && *c != '}' && *c != ']')
-		g_string_append_c(out, *c++);
-	return c;
+	bool first = true;
+	guint cnt = 0;
+
+	for (json_enter(&r, '['); json_next_element(&r, &first); cnt++)
+		json_skip(&r);
+	return cnt;
 }
 
-static void write_items(struct answer *a, const char *key, const GPtrArray *items)
+static void copy_array(struct json *j, struct json_reader *r)
 {
-	for (guint i = 0; i < MIN(items->len, ITEMS_MAX); i++) {
-		const char *text = g_ptr_array_index(items, i);
+	const guint cnt = items_cnt(*r), cut = cnt > HEAD_ITEMS + TAIL_ITEMS + 1 ? cnt - HEAD_ITEMS - TAIL_ITEMS : 0;
+	bool first = true;
 
-		json_raw(answer_item(a, key), text, strlen(text));
-		answer_end(a, RANK_ITEM + i);
+	json_array_begin(j);
+	json_enter(r, '[');
+	for (guint i = 0; json_next_element(r, &first); i++) {
+		if (cut && i == HEAD_ITEMS) {
+			g_autofree char *words = g_strdup_printf("... %u more ...", cut);
+
+			json_string(j, words);
+		}
+		if (cut && i >= HEAD_ITEMS && i < HEAD_ITEMS + cut)
+			json_skip(r);
+		else
+			copy_value(j, r);
 	}
-	if (items->len > ITEMS_MAX)
-		answer_left_out(a, key, items->len - ITEMS_MAX);
+	json_array_end(j);
+}
+
+/* Strings are cut as they are in all of an answer. */
+static void copy_value(struct json *j, struct json_reader *r)
+{
+	g_autoptr(GString) string = g_string_new(NULL);
+	const char *text;
+	gsize len;
+
+	switch (json_peek(r)) {
+	case '{':
+		copy_object(j, r);
+		break;
+	case '[':
+		copy_array(j, r);
+		break;
+	case '"':
+		json_read_string(r, string);
+		json_string(j, string->str);
+		break;
+	default:
+		if (json_read_raw(r, &text, &len))
+			json_raw(j, text, len);
+	}
+}
+
+static void write_items(struct answer *a, const char *key, struct json_reader *r)
+{
+	bool first = true;
+	guint cnt = 0;
+
+	json_enter(r, '[');
+	for (; json_next_element(r, &first); cnt++) {
+		if (cnt >= ITEMS_MAX) {
+			json_skip(r);
+			continue;
+		}
+		copy_value(answer_item(a, key), r);
+		answer_end(a, RANK_ITEM + cnt);
+	}
+	if (cnt > ITEMS_MAX)
+		answer_left_out(a, key, cnt - ITEMS_MAX);
 }
 
 static void write_told(struct answer *a, const char *told)
@@ -146,26 +127,24 @@ static void write_told(struct answer *a, const char *told)
 void answer_object(GString *out, const char *of, const GString *object, const char *told, size_t max_bytes)
 {
 	const struct answer_options options = { .max_bytes = max_bytes };
+	struct json_reader r = json_reader_of(object->str, object->len);
 	struct answer *a = answer_new(of, &options);
+	g_autoptr(GString) key = g_string_new(NULL);
+	bool first = true;
 
 	write_told(a, told);
-	for (const char *c = object->str + 1; *c == '"';) {
-		g_autoptr(GPtrArray) items = g_ptr_array_new_with_free_func(g_free);
-		g_autoptr(GString) key = g_string_new(NULL), value = g_string_new(NULL);
-		bool is_array;
+	json_enter(&r, '{');
+	while (json_next_member(&r, &first, key)) {
+		const char *name = g_intern_string(key->str);
 
-		c = copy_string(key, c) + 1;
-		g_string_truncate(key, key->len - 1);
-		const char *name = g_intern_string(key->str + 1);
-		is_array = *c == '[';
-		c = is_array ? items_of(items, c) : copy_value(value, c);
-		if (is_array) {
-			write_items(a, name, items);
-		} else if (!answer_has(a, name)) {
-			json_raw(answer_member(a, name), value->str, value->len);
+		if (json_peek(&r) == '[') {
+			write_items(a, name, &r);
+		} else if (answer_has(a, name)) {
+			json_skip(&r);
+		} else {
+			copy_value(answer_member(a, name), &r);
 			answer_end(a, RANK_MEMBER);
 		}
-		c += *c == ',';
 	}
 	answer_write(out, a, NULL);
 	answer_free(a);

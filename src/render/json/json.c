@@ -71,12 +71,9 @@ static void write_lost(struct json *j, const struct profile *p)
 	json_object_begin(j);
 	for (unsigned i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-		g_autoptr(GString) reason = g_string_new(NULL);
 
-		/* a recording's reason may be any text; json_key() wants it escaped, without quotes */
-		json_quote(reason, l->reason);
-		g_string_truncate(reason, reason->len - 1);
-		json_member_uint(j, reason->str + 1, l->count);
+		json_any_key(j, l->reason);	/* a recording's reason may be any text */
+		json_uint(j, l->count);
 	}
 	json_object_end(j);
 }

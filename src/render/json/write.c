@@ -67,6 +67,14 @@ void json_key(struct json *j, const char *key)
 	j->after_key = true;
 }
 
+void json_any_key(struct json *j, const char *key)
+{
+	before_value(j);
+	json_quote(j->out, key);
+	g_string_append_c(j->out, ':');
+	j->after_key = true;
+}
+
 static void quote_special(GString *out, unsigned char c)
 {
 	switch (c) {

@@ -30,6 +30,7 @@ void json_array_begin(struct json *j);
 void json_array_end(struct json *j);
 
 void json_key(struct json *j, const char *key);	/* key: needs no escapes */
+void json_any_key(struct json *j, const char *key);
 void json_string(struct json *j, const char *s);	/* NULL: null */
 void json_uint(struct json *j, uint64_t n);
 void json_int(struct json *j, int64_t n);
