@@ -275,5 +275,6 @@ struct call *call_start(const struct call_options *options, const struct tool *t
 void call_cancel(struct call *c)
 {
 	c->is_cancelled = true;
+	stop_ticking(c);
 	child_stop(c->child);
 }

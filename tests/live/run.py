@@ -46,6 +46,7 @@ import cases_request_servers  # noqa: E402,F401
 import cases_request_socket  # noqa: E402,F401
 import cases_mappings  # noqa: E402,F401
 import cases_doctor  # noqa: E402,F401
+import cases_mcp  # noqa: E402,F401
 import cases_rights  # noqa: E402,F401
 import cases_symbols  # noqa: E402,F401
 import cases_tasks  # noqa: E402,F401
