@@ -16,7 +16,7 @@ _offcpu_options() {
 	local read='--from= --to= --history= --state= --comm= --grep= --weight= --user-threads --kernel-threads'
 
 	case $1 in
-	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --no-objects --no-wakers --tasks --duration= --output= --slice= --max-loss= --cpu --frequency= --help" ;;
+	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --no-objects --no-wakers --tasks --duration= --output= --slice= --until-eof --max-loss= --cpu --frequency= --help" ;;
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
 	io) echo "--slower= --stacks --block --count --pid= --follow --cgroup= --user-stacks-only --kernel-stacks-only --duration= --top= --folded --json --json=summary --max-bytes= --output= --help" ;;
 	sample) echo "$target --frequency= --proc --user-stacks-only --kernel-stacks-only --duration= --output= --help" ;;
@@ -51,7 +51,8 @@ _offcpu_options() {
 --runq-blame --stacks --json --ring-size= --help"
 		;;
 	agent) echo "--config= --check --set= --windows= --help" ;;
-	doctor) echo "--no-test --pid= --json --help" ;;
+	mcp) echo "--allow-record --record-with= --history= --help" ;;
+	doctor) echo "--no-test --pid= --json --json=summary --max-bytes= --help" ;;
 	esac
 }
 
@@ -92,7 +93,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local commands='record top trace sample tasks io report flame view serve diff push export hist request events agent doctor' i
+	local commands='record top trace sample tasks io report flame view serve diff push export hist request events mcp agent doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"

@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 
 #define FORM "summary"
+#define FORM_TOOL "tool"	/* the same for who has no shell (mcp/): no commands that lead on */
 #define JSON "--json="
 
 /* Is it one of these, with its value behind it or in it?  Then how many words it is. */
@@ -70,7 +71,9 @@ bool answer_args_understand(struct answer_args *a, bool is_json, GError **error)
 
 	if (!answer_is_asked(a))
 		return true;
-	if (a->form && strcmp(a->form, FORM) != 0)
+	const bool is_tool = g_strcmp0(a->form, FORM_TOOL) == 0;
+
+	if (a->form && !is_tool && strcmp(a->form, FORM) != 0)
 		return cmd_bad(error, "--json=%s: no such form; --json=" FORM " and --json alone are known", a->form);
 	if (is_json && a->form)
 		return cmd_bad(error, "--json and --json=" FORM ": only one output at a time");
@@ -87,7 +90,7 @@ bool answer_args_understand(struct answer_args *a, bool is_json, GError **error)
 	a->options.max_bytes = bytes;
 	a->options.id = a->id;
 	a->options.cursor = cursor;
-	a->options.command = a->command;
+	a->options.command = is_tool ? NULL : a->command;
 	return true;
 }
 

@@ -74,6 +74,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_sample(int argc, char **argv);
 int cmd_io(int argc, char **argv);
 int cmd_tasks(int argc, char **argv);
+int cmd_mcp(int argc, char **argv);
 int cmd_push(int argc, char **argv);
 
 #endif

@@ -11,11 +11,16 @@
 #include "cmd/run.h"
 #include "cmd/selftest.h"
 #include "cmd/target.h"
+#include "render/answer/object.h"
+
+#define COMMAND "doctor"
+#define FORMAT_VERSION 1
 
 static const char description[] =
 	"Examples:\n"
 	"  offcpu doctor               features, then waits of known length through the whole pipeline\n"
 	"  offcpu doctor --no-test     features only\n"
+	"  offcpu doctor --json        features only, as JSON; --json=summary in 8 KB\n"
 	"  offcpu doctor -p 1234       what can be known of a process: its runtime, stacks, names; and what is missing\n"
 	"\n"
 	"Exit status 3: something essential is missing; 1: the self-test failed.";
@@ -37,6 +42,58 @@ static bool print_features(void)
 	return essential;
 }
 
+static void write_missing(struct json *j, enum feature f)
+{
+	json_object_begin(j);
+	json_member_string(j, "name", feature_name(f));
+	json_member_bool(j, "is_essential", feature_essential(f));
+	json_member_string(j, "reason", feature_reason(f));
+	json_member_string(j, "without", feature_without(f));
+	json_object_end(j);
+}
+
+static void write_features(GString *out, const struct utsname *u, bool *ret_may)
+{
+	struct json j;
+
+	json_init(&j, out);
+	json_object_begin(&j);
+	json_member_uint(&j, "version", FORMAT_VERSION);
+	json_member_string(&j, "offcpu", version_text());
+	json_member_string(&j, "kernel", u->release);
+	json_member_string(&j, "machine", u->machine);
+	json_key(&j, "missing");
+	json_array_begin(&j);
+	for (int f = 0; f < FEATURE_COUNT; f++) {
+		if (feature_supported(f))
+			continue;
+		write_missing(&j, f);
+		*ret_may = *ret_may && !feature_essential(f);
+	}
+	json_array_end(&j);
+	json_member_bool(&j, "may_record", *ret_may);
+	json_key(&j, "features");
+	json_array_begin(&j);
+	for (int f = 0; f < FEATURE_COUNT; f++)
+		if (feature_supported(f))
+			json_string(&j, feature_name(f));
+	json_array_end(&j);
+	json_object_end(&j);
+	g_string_append_c(out, '\n');
+}
+
+static int print_json(const struct utsname *u, const struct answer_args *answer)
+{
+	g_autoptr(GString) text = g_string_new(NULL), bounded = g_string_new(NULL);
+	bool may_record = true;
+
+	write_features(text, u, &may_record);
+	if (answer_is_asked(answer))
+		answer_object(bounded, COMMAND, text, NULL, answer->options.max_bytes);
+	fputs(bounded->len ? bounded->str : text->str, stdout);
+	return may_record ? EXIT_OK : EXIT_NOT_PERMITTED;
+}
+
 static int run_selftest(void)
 {
 	struct selftest_result results[SELFTEST_CNT] = { 0 };
@@ -46,7 +103,7 @@ static int run_selftest(void)
 	puts("\nSelf-test: waits of known length");
 	fflush(stdout);
 	if (!selftest_run(results, &error)) {
-		cmd_error("doctor", "%s", error->message);
+		cmd_error(COMMAND, "%s", error->message);
 		return run_status_of(error);
 	}
 	for (int i = 0; i < SELFTEST_CNT; i++) {
@@ -62,53 +119,66 @@ static int run_selftest(void)
 	return failed ? EXIT_FAILED : EXIT_OK;
 }
 
-static int look_at_process(char **typed, bool as_json)
+static int look_at_process(char **typed, bool as_json, const struct answer_args *answer)
 {
 	g_autoptr(GArray) ids = NULL;
 	g_autoptr(GError) error = NULL;
 
 	if (!target_processes(typed, &ids, &error)) {
-		cmd_error("doctor", "%s", error->message);
+		cmd_error(COMMAND, "%s", error->message);
 		return g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT) ? EXIT_FAILED : EXIT_USAGE;
 	}
 	if (!ids || !ids->len) {
-		cmd_error("doctor", "-p names no process");
+		cmd_error(COMMAND, "-p names no process");
 		return EXIT_USAGE;
 	}
-	return doctor_process(g_array_index(ids, uint32_t, 0), ids->len - 1, as_json);
+	return doctor_process(g_array_index(ids, uint32_t, 0), ids->len - 1, as_json, answer);
+}
+
+static int doctor(int argc, char **argv, char **pids, bool as_json, bool no_test, struct answer_args *answer)
+{
+	g_autoptr(GError) error = NULL;
+	struct utsname u;
+
+	if (argc > 1) {
+		cmd_error(COMMAND, "unexpected argument '%s'", argv[1]);
+		return EXIT_USAGE;
+	}
+	if (!answer_args_understand(answer, as_json, &error)) {
+		cmd_error(COMMAND, "%s", error->message);
+		return EXIT_USAGE;
+	}
+	if (pids)
+		return look_at_process(pids, as_json, answer);
+	attach_errors_of_doctor();
+	uname(&u);
+	if (as_json || answer_is_asked(answer))
+		return print_json(&u, answer);
+	printf("offcpu %s on Linux %s %s\n\nFeatures\n", version_text(), u.release, u.machine);
+	if (!print_features()) {
+		cmd_error(COMMAND, "this kernel, or these rights, lack something essential (see above)");
+		return EXIT_NOT_PERMITTED;
+	}
+	return no_test ? EXIT_OK : run_selftest();
 }
 
 int cmd_doctor(int argc, char **argv)
 {
 	gboolean no_test = FALSE, as_json = FALSE;
 	g_auto(GStrv) pids = NULL;
+	struct answer_args answer = { 0 };
 	GOptionEntry entries[] = {
 		{ "no-test", 0, 0, G_OPTION_ARG_NONE, &no_test, "Do not run the self-test", NULL },
 		{ "pid", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &pids, "What can be known of this process", "PID|NAME" },
-		{ "json", 0, 0, G_OPTION_ARG_NONE, &as_json, "With -p: as JSON", NULL },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &as_json, "As JSON, without the self-test", NULL },
+		ANSWER_SIZE_ENTRIES(answer),
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	struct utsname u;
 	int status;
 
-	if (!cmd_parse("doctor", NULL, description, entries, &argc, &argv, &status))
-		return status;
-	if (argc > 1) {
-		cmd_error("doctor", "unexpected argument '%s'", argv[1]);
-		return EXIT_USAGE;
-	}
-	if (pids)
-		return look_at_process(pids, as_json);
-	if (as_json) {
-		cmd_error("doctor", "--json is of -p PID");
-		return EXIT_USAGE;
-	}
-	attach_errors_of_doctor();
-	uname(&u);
-	printf("offcpu %s on Linux %s %s\n\nFeatures\n", version_text(), u.release, u.machine);
-	if (!print_features()) {
-		cmd_error("doctor", "this kernel, or these rights, lack something essential (see above)");
-		return EXIT_NOT_PERMITTED;
-	}
-	return no_test ? EXIT_OK : run_selftest();
+	answer_args_note(&answer, argc, argv);
+	if (cmd_parse(COMMAND, NULL, description, entries, &argc, &argv, &status))
+		status = doctor(argc, argv, pids, as_json, no_test, &answer);
+	answer_args_clear(&answer);
+	return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* offcpu record: traces and writes a recording. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static const char description[] =
 
 struct record_options {
 	char *duration, *output, *max_loss, *slice;
-	gboolean wants_tasks;
+	gboolean wants_tasks, until_eof;
 	struct record_tasks *tasks;	/* NULL: not begun, or they are put already */
 	uint64_t slice_ns;
 	double max_loss_pct;
@@ -193,6 +194,15 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	return true;
 }
 
+/* Nothing is wanted of who started us but to be there. */
+static bool on_input(struct run *run)
+{
+	char bytes[256];
+	ssize_t n = read(run->input_fd, bytes, sizeof(bytes));
+
+	return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
 static void on_end(struct run *run)
 {
 	const struct record_options *o = run->data;
@@ -288,6 +298,8 @@ int cmd_record(int argc, char **argv)
 		{ "tasks", 0, 0, G_OPTION_ARG_NONE, &own.wants_tasks,
 		  "Tasks that hold no thread, of all processes (those of -p and COMMAND anyway): goroutines, asyncio's, Tokio's",
 		  NULL },
+		{ "until-eof", 0, 0, G_OPTION_ARG_NONE, &own.until_eof,
+		  "Stop when standard input ends, too: for programs that start this one", NULL },
 		{ "no-wakers", 0, 0, G_OPTION_ARG_NONE, &target.no_wakers, "Not who ended each sleep", NULL },
 		{ "max-loss", 0, 0, G_OPTION_ARG_STRING, &own.max_loss,
 		  "Exit with 4 when more of the time than this was lost", "PCT" },
@@ -307,6 +319,8 @@ int cmd_record(int argc, char **argv)
 	if (!own.output)
 		own.output = g_strdup(RECORDING_DEFAULT_FILE);
 	run.progress = true;
+	run.input_fd = STDIN_FILENO;
+	run.on_input = own.until_eof ? on_input : NULL;
 	if ((status = parse_own(&own, &run, argc, argv)) != EXIT_OK ||
 	    (status = target_resolve(&target, "record")) != EXIT_OK)
 		goto out;

@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/doctor_findings.h"
 #include "cmd/run.h"
+#include "render/answer/object.h"
 #include "render/json/write.h"
 #include "explain/text.h"
 #include "unwind/table.h"
@@ -150,9 +151,9 @@ static void write_files(struct json *j, const struct recognised *r)
 	json_array_end(j);
 }
 
-static void print_json(const struct recognised *r, const GArray *findings)
+static void print_json(const struct recognised *r, const GArray *findings, const struct answer_args *answer)
 {
-	GString *text = g_string_new(NULL);
+	g_autoptr(GString) text = g_string_new(NULL), bounded = g_string_new(NULL);
 	struct json j;
 
 	json_init(&j, text);
@@ -167,11 +168,13 @@ static void print_json(const struct recognised *r, const GArray *findings)
 	write_findings(&j, findings);
 	write_files(&j, r);
 	json_object_end(&j);
-	puts(text->str);
-	g_string_free(text, TRUE);
+	g_string_append_c(text, '\n');
+	if (answer_is_asked(answer))
+		answer_object(bounded, COMMAND, text, NULL, answer->options.max_bytes);
+	fputs(bounded->len ? bounded->str : text->str, stdout);
 }
 
-int doctor_process(uint32_t pid, unsigned same_cnt, bool as_json)
+int doctor_process(uint32_t pid, unsigned same_cnt, bool as_json, const struct answer_args *answer)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GArray) findings = NULL;
@@ -185,8 +188,8 @@ int doctor_process(uint32_t pid, unsigned same_cnt, bool as_json)
 		return g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_ACCES) ? EXIT_NOT_PERMITTED : EXIT_FAILED;
 	}
 	findings = doctor_findings(r);
-	if (as_json)
-		print_json(r, findings);
+	if (as_json || answer_is_asked(answer))
+		print_json(r, findings, answer);
 	else
 		print_text(r, findings, same_cnt);
 	recognised_free(r);

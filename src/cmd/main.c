@@ -30,6 +30,7 @@ static const struct command commands[] = {
 	{ "events", "[TARGET]", "every wait by itself, as lines or by the clock", cmd_events },
 	{ "export", "FILE -f FORMAT", "to pprof, speedscope, Firefox, Perfetto, folded stacks, JSON, CSV", cmd_export },
 	{ "push", "FILE --pyroscope URL | --clickhouse URL", "send a recording to an engine for many hosts", cmd_push },
+	{ "mcp", "[--allow-record]", "answers for assistants, over stdin and stdout", cmd_mcp },
 	{ "agent", "[--config FILE] [--check]", "records always, and keeps it in a store", cmd_agent },
 	{ "doctor", "[-p PID]", "what this kernel and these rights allow, with a self-test", cmd_doctor },
 };

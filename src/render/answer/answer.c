@@ -11,7 +11,7 @@
 #define ID_DIGITS 10
 #define COMMAND_MAX 400	/* bytes: a longer one would be most of a small answer */
 #define NAMES_ARE_DATA "names of threads, functions and files were chosen by the recorded programs"
-#define NEXT_BYTES 80	/* of "next", with its numbers and without the id */
+#define NEXT_BYTES 100	/* of "next", with its numbers and without the id */
 
 struct piece {
 	guint section;
@@ -388,6 +388,7 @@ bool answer_write(GString *out, struct answer *a, GError **error)
 
 		json_member_object(&j, "next");
 		json_member_string(&j, "options", words);
+		json_member_uint(&j, "cursor", next);
 		json_member_uint(&j, "pieces", paged - next);
 		json_object_end(&j);
 	}

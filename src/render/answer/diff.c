@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "render/answer/report.h"
 
+#include <string.h>
+
 #include "analyse/diff/requests.h"
 #include "analyse/diff/tasks.h"
 #include "analyse/plumbing_tables.h"
@@ -134,18 +136,25 @@ static void write_row(struct difference *x, const char *key, enum diff_by by, co
 	answer_end(x->a, rank);
 }
 
+static const char *table_name(enum diff_by by)
+{
+	g_autofree char *key = g_strconcat("by_", diff_by_name(by), NULL);
+
+	return g_intern_string(key);
+}
+
 /* What changed, and how many rows there are beside: most are within the noise. */
 static void write_table(struct difference *x, enum diff_by by)
 {
 	const struct diff_table *t = diff_table(x->d, by);
-	g_autofree char *key = g_strconcat("by_", diff_by_name(by), NULL);
+	const char *key = table_name(by);
 	const guint most = x->what->top ? x->what->top : ROWS_MAX, told = x->is_all ? t->rows->len : t->real_cnt;
 
 	for (guint i = 0; i < MIN(told, most); i++)
-		write_row(x, g_intern_string(key), by, &g_array_index(t->rows, struct diff_row, i),
+		write_row(x, key, by, &g_array_index(t->rows, struct diff_row, i),
 			  i ? RANK_ROWS + MIN(i, RANK_OBJECTS) : RANK_FIRST);
 	if (told > most)
-		answer_left_out(x->a, g_intern_string(key), told - most);
+		answer_left_out(x->a, key, told - most);
 }
 
 static void write_side(struct difference *x, const char *key, enum diff_side side)
@@ -235,6 +244,23 @@ static void write_all(struct difference *x, const struct row *row)
 		write_whole_stack(x->a, x->d, "stack_before", row->row->was);
 }
 
+/* A table of the summary, whose name is an id, too: then with all rows.  False: it is none. */
+static bool write_whole_table(struct difference *x, const char *id)
+{
+	for (unsigned i = 0; i < x->what->tables_cnt; i++) {
+		const enum diff_by by = x->what->tables[i];
+		const struct diff_table *t = diff_table(x->d, by);
+
+		if (strcmp(table_name(by), id) != 0)
+			continue;
+		answer_member_text(x->a, "scaled_per", diff_json_norm(x->d), RANK_FINDING);
+		for (guint n = 0; n < t->rows->len; n++)
+			write_row(x, table_name(by), by, &g_array_index(t->rows, struct diff_row, n), RANK_ROWS);
+		return true;
+	}
+	return false;
+}
+
 bool answer_diff(GString *out, struct diff *d, const struct diff_json_options *what, bool is_all,
 		 const struct answer_options *options, GError **error)
 {
@@ -247,13 +273,13 @@ bool answer_diff(GString *out, struct diff *d, const struct diff_json_options *w
 	for (unsigned i = 0; i < what->tables_cnt; i++)
 		add_ids(&x, what->tables[i]);
 	row = options->id ? g_hash_table_lookup(x.ids, options->id) : NULL;
-	if (options->id && !row) {
+	if (options->id && !row && !write_whole_table(&x, options->id)) {
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
 			    "--id \"%s\": no row of these tables has that id; --json=summary lists ids", options->id);
 	} else {
 		if (row)
 			write_all(&x, row);
-		else
+		else if (!options->id)
 			write_summary(&x);
 		is_done = answer_write(out, x.a, error);
 	}

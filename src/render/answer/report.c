@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "render/answer/report.h"
 
+#include <string.h>
+
 #include "analyse/accounts.h"
 #include "explain/text.h"
 #include "render/answer/things.h"
@@ -14,6 +16,7 @@
 #define OTHERS_MAX 20
 #define ON_CPU_MAX 5
 #define LOSSES_MAX 5
+#define ALL_MAX 100000	/* of a list that is asked for by its name */
 #define PART_OF_ALL 100	/* a stack with less of the time than one part of so many tells nothing */
 
 /* The least important last. */
@@ -42,7 +45,13 @@ struct report {
 	const struct explanation *e;
 	const struct things *things;
 	struct answer *a;
+	bool is_list;	/* all of one array is asked for */
 };
+
+static guint at_most(const struct report *r, guint cnt)
+{
+	return r->is_list ? ALL_MAX : cnt;
+}
 
 static void write_recording(const struct report *r)
 {
@@ -102,12 +111,13 @@ static int compare_losses(gconstpointer va, gconstpointer vb)
 static void write_losses(const struct report *r)
 {
 	g_autoptr(GPtrArray) losses = g_ptr_array_new();
+	const guint most = at_most(r, LOSSES_MAX);
 
 	for (guint i = 0; i < r->p->losses->len; i++)
 		if (g_array_index(r->p->losses, struct profile_loss, i).count)
 			g_ptr_array_add(losses, &g_array_index(r->p->losses, struct profile_loss, i));
 	g_ptr_array_sort(losses, compare_losses);
-	for (guint i = 0; i < MIN(losses->len, LOSSES_MAX); i++) {
+	for (guint i = 0; i < MIN(losses->len, most); i++) {
 		const struct profile_loss *l = g_ptr_array_index(losses, i);
 		struct json *j = answer_item(r->a, "losses");
 
@@ -119,8 +129,8 @@ static void write_losses(const struct report *r)
 		json_object_end(j);
 		answer_end(r->a, RANK_LOSS);
 	}
-	if (losses->len > LOSSES_MAX)
-		answer_left_out(r->a, "losses", losses->len - LOSSES_MAX);
+	if (losses->len > most)
+		answer_left_out(r->a, "losses", losses->len - most);
 }
 
 /* What people are told, in their order. */
@@ -166,6 +176,8 @@ static GArray *stacks_order(const struct report *r)
 /* Where there are findings a stack that is part of none is of threads that nobody waits for. */
 static bool tells(const struct report *r, guint group, guint shown)
 {
+	if (r->is_list)
+		return true;
 	if (r->e->findings->rows->len && things_finding_of(r->things, group) < 0)
 		return false;
 	return shown < STACKS_LEAST ||
@@ -182,10 +194,11 @@ static unsigned rank_of_stack(guint at)
 static void write_stacks(const struct report *r)
 {
 	g_autoptr(GArray) order = stacks_order(r);
+	const bool is_told = !r->e->little || r->is_list;
 	guint shown = 0;
 
 	/* of little the shares would be large, and tell nothing */
-	for (guint i = 0; !r->e->little && i < order->len && shown < STACKS_MAX; i++) {
+	for (guint i = 0; is_told && i < order->len && shown < at_most(r, STACKS_MAX); i++) {
 		guint group = g_array_index(order, guint, i);
 
 		if (!tells(r, group, shown))
@@ -199,18 +212,19 @@ static void write_stacks(const struct report *r)
 static void write_processes(const struct report *r)
 {
 	const GArray *classes = r->e->findings->classes;
+	const guint most = at_most(r, PROCESSES_MAX);
 
-	for (guint i = 0; i < MIN(classes->len, PROCESSES_MAX); i++)
+	for (guint i = 0; i < MIN(classes->len, most); i++)
 		things_write_process(r->a, r->things, i, i ? RANK_PROCESS : RANK_FIRST_PROCESS);
-	if (classes->len > PROCESSES_MAX)
-		answer_left_out(r->a, "processes", classes->len - PROCESSES_MAX);
+	if (classes->len > most)
+		answer_left_out(r->a, "processes", classes->len - most);
 }
 
 static void write_on_cpu(const struct report *r)
 {
 	struct top *top = r->p->info.on_cpu_as_waits ? top_new(r->p, r->selection, TOP_BY_LEAF, WEIGHT_ON_CPU) : NULL;
 
-	for (guint i = 0; top && i < MIN(top->rows->len, ON_CPU_MAX); i++) {
+	for (guint i = 0; top && i < MIN(top->rows->len, at_most(r, ON_CPU_MAX)); i++) {
 		const struct top_row *row = &g_array_index(top->rows, struct top_row, i);
 		struct json *j;
 
@@ -231,18 +245,19 @@ static void write_on_cpu(const struct report *r)
 static void write_others(const struct report *r)
 {
 	const GArray *rows = r->e->findings->rows;
+	const guint most = at_most(r, OTHERS_MAX);
 	guint all = 0;
 
-	if (r->e->little)
+	if (r->e->little && !r->is_list)
 		return;
 	for (guint i = 0; i < rows->len; i++) {
 		if (things_headline(r->things, &(struct thing){ .kind = THING_FINDING, .at = i }))
 			continue;
-		if (all++ < OTHERS_MAX)
+		if (all++ < most)
 			things_write_other(r->a, r->things, "other_findings", i, RANK_OTHER);
 	}
-	if (all > OTHERS_MAX)
-		answer_left_out(r->a, "other_findings", all - OTHERS_MAX);
+	if (all > most)
+		answer_left_out(r->a, "other_findings", all - most);
 }
 
 static void write_summary(const struct report *r)
@@ -259,20 +274,53 @@ static void write_summary(const struct report *r)
 	answer_leads(r->a, RANK_LEADS, RANK_MORE);
 }
 
+static void write_requests(const struct report *r)
+{
+	things_write_requests(r->a, r->things, RANK_REQUESTS);
+}
+
+/* The arrays of a summary, each of which is an id, too: then it is told in full. */
+static const struct list {
+	const char *name;
+	void (*write)(const struct report *r);
+} lists[] = {
+	{ "headlines", write_headlines }, { "stacks", write_stacks },	    { "processes", write_processes },
+	{ "requests", write_requests },	  { "on_cpu", write_on_cpu },	    { "losses", write_losses },
+	{ "other_findings", write_others },
+};
+
+static const struct list *list_of(const char *id)
+{
+	for (guint i = 0; id && i < G_N_ELEMENTS(lists); i++)
+		if (strcmp(lists[i].name, id) == 0)
+			return &lists[i];
+	return NULL;
+}
+
+static void write_list(const struct report *r, const struct list *list)
+{
+	list->write(r);
+	if (!answer_has(r->a, list->name))
+		answer_member_text(r->a, "none", "nothing of that is in the recording", RANK_HEADLINE);
+}
+
 bool answer_report(GString *out, const char *of, const struct profile *p, const struct selection *selection,
 		   const struct answer_options *options, GError **error)
 {
 	struct explanation *e = explanation_new(p, selection);
 	struct things *things = things_new(p, e);
 	const struct thing *thing = options->id ? g_hash_table_lookup(things->by_id, options->id) : NULL;
-	const struct report r = { p, selection, e, things, answer_new(of, options) };
+	const struct list *list = list_of(options->id);
+	const struct report r = { p, selection, e, things, answer_new(of, options), list != NULL };
 	bool is_done = false;
 
-	if (options->id && !thing) {
+	if (options->id && !thing && !list) {
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
 			    "--id \"%s\": nothing in the recording has that id; --json=summary lists ids", options->id);
 	} else {
-		if (thing)
+		if (list)
+			write_list(&r, list);
+		else if (thing)
 			things_write_all(r.a, things, thing);
 		else
 			write_summary(&r);
