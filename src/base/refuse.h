@@ -6,6 +6,6 @@
 #include <stdbool.h>
 
 /* g_set_error(), as a value: false. */
-#define refuse(error, domain, code, ...) (g_set_error((error), (domain), (code), __VA_ARGS__), false)
+#define refuse(error, domain, code, ...) ({ g_set_error((error), (domain), (code), __VA_ARGS__); false; })
 
 #endif

@@ -11,7 +11,7 @@
 #include "cmd/run.h"
 #include "cmd/selftest.h"
 #include "cmd/target.h"
-#include "render/answer/object.h"
+#include "render/answer/report.h"
 
 #define COMMAND "doctor"
 #define FORMAT_VERSION 1

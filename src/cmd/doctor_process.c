@@ -8,7 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/doctor_findings.h"
 #include "cmd/run.h"
-#include "render/answer/object.h"
+#include "render/answer/report.h"
 #include "render/json/write.h"
 #include "explain/text.h"
 #include "unwind/table.h"
