@@ -205,7 +205,8 @@ static guint alike(const GArray *probes, guint i)
 static const char *reason_of(int err)
 {
 	if (err == -ETIMEDOUT)
-		return "it does not come back from that: a process that maps this file may wait for a page that never comes";
+		return "it does not come back from that: a process that maps this file waits for a page that never comes; "
+		       "until that one ends no process can fork here";
 	return err == -ENOTSUPP
 		       ? "it begins with an instruction that cannot have one (lock, or the prefix of a segment)"
 		       : g_strerror(-err);
