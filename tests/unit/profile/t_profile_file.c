@@ -236,6 +236,34 @@ static void test_no_regular_file(struct place *at, gconstpointer data)
 	profile_free(p);
 }
 
+/* Below sudo a recording in the caller's folder is his, and in another one root's. */
+static void test_called_by_sudo(struct place *at, gconstpointer data)
+{
+	struct profile *p = sample_profile(&sample_small, 0);
+	struct stat st;
+
+	if (geteuid() != 0) {
+		g_test_skip("only root gives files away");
+		profile_free(p);
+		return;
+	}
+	g_setenv("SUDO_UID", "4711", TRUE);
+	g_setenv("SUDO_GID", "4712", TRUE);
+	write_sample(p, at->path);
+	g_assert_cmpint(stat(at->path, &st), ==, 0);
+	g_assert_cmpint(st.st_uid, ==, 0);
+	g_assert_cmpint(chown(at->dir, 4711, 4712), ==, 0);
+	write_sample(p, at->path);
+	g_assert_cmpint(stat(at->path, &st), ==, 0);
+	g_assert_cmpint(st.st_uid, ==, 4711);
+	g_assert_cmpint(st.st_gid, ==, 4712);
+	g_assert_cmpint(st.st_mode & 0777, ==, 0600);
+	assert_reads_as(p, at->path);
+	g_unsetenv("SUDO_UID");
+	g_unsetenv("SUDO_GID");
+	profile_free(p);
+}
+
 static bool is_last_called;
 
 static void note_the_last(void)
@@ -558,6 +586,7 @@ int main(int argc, char **argv)
 	ADD("no-directory", test_no_directory, NULL);
 	ADD("directories-in-the-way", test_directories_in_the_way, NULL);
 	ADD("no-regular-file", test_no_regular_file, NULL);
+	ADD("called-by-sudo", test_called_by_sudo, NULL);
 	ADD("abandoned-at-last", test_abandoned_at_last, NULL);
 	ADD("bad-model", test_bad_model, NULL);
 	ADD("still-being-made", test_still_being_made, NULL);
