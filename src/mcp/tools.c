@@ -8,25 +8,27 @@
 #define HISTORY "history"
 #define BIT(param) (1u << (param))
 
+#define TEXT(name, help) { (name), (help), PARAM_TEXT, 0, 0 }
+
 const struct param_kind param_kinds[PARAM_COUNT] = {
-	[PARAM_FILE] = { "file", "Path of a recording; \"history\": what the agent of this host kept, from and to being clock "
-				 "times then. Left out: the last recording made here, or trace.offcpu" },
-	[PARAM_BEFORE] = { "before", "Path of the recording before the change; left out: the history" },
-	[PARAM_AFTER] = { "after", "Path of the recording after it; left out: another range of that one" },
-	[PARAM_FROM] = { "from", "Begin: a clock time (\"14:32\", \"2026-11-25T14:32:18\", \"yesterday 14:00\", \"-15m\"), or of a "
-				 "file seconds into it (\"2.5\")" },
-	[PARAM_TO] = { "to", "End, the same" },
-	[PARAM_BEFORE_FROM] = { "before_from", "Begin of the range that is compared with; it is as long as the other one" },
-	[PARAM_BEFORE_TO] = { "before_to", "Its end" },
-	[PARAM_PROCESS] = { "process", "Only these processes or services: names or numbers, with commas" },
-	[PARAM_THREAD] = { "thread", "Only threads whose name matches this glob" },
-	[PARAM_GREP] = { "grep", "Only waits with a frame that matches this regular expression" },
-	[PARAM_SERVICE] = { "service", "Only this process or service, by name" },
-	[PARAM_ID] = { "id", "An id of an answer (\"wait-9551657e6c\"), or the name of an array of it, to have all of that" },
+	[PARAM_FILE] = TEXT("file", "Path of a recording; \"history\": what the agent of this host kept, from and to being clock "
+				    "times then. Left out: the last recording made here, or trace.offcpu"),
+	[PARAM_BEFORE] = TEXT("before", "Path of the recording before the change; left out: the history"),
+	[PARAM_AFTER] = TEXT("after", "Path of the recording after it; left out: another range of that one"),
+	[PARAM_FROM] = TEXT("from", "Begin: a clock time (\"14:32\", \"2026-11-25T14:32:18\", \"yesterday 14:00\", \"-15m\"), or of a "
+				    "file seconds into it (\"2.5\")"),
+	[PARAM_TO] = TEXT("to", "End, the same"),
+	[PARAM_BEFORE_FROM] = TEXT("before_from", "Begin of the range that is compared with; it is as long as the other one"),
+	[PARAM_BEFORE_TO] = TEXT("before_to", "Its end"),
+	[PARAM_PROCESS] = TEXT("process", "Only these processes or services: names or numbers, with commas"),
+	[PARAM_THREAD] = TEXT("thread", "Only threads whose name matches this glob"),
+	[PARAM_GREP] = TEXT("grep", "Only waits with a frame that matches this regular expression"),
+	[PARAM_SERVICE] = TEXT("service", "Only this process or service, by name"),
+	[PARAM_ID] = TEXT("id", "An id of an answer (\"wait-9551657e6c\"), or the name of an array of it, to have all of that"),
 	[PARAM_CURSOR] = { "cursor", "The rest: \"cursor\" of \"next\" in the answer before", PARAM_NUMBER, 0, G_MAXUINT32 },
-	[PARAM_TARGET] = { "target", "A process, by number or name; left out: the whole machine" },
+	[PARAM_TARGET] = TEXT("target", "A process, by number or name; left out: the whole machine"),
 	[PARAM_SECONDS] = { "seconds", "How long", PARAM_NUMBER, 1, TOOL_SECONDS_MAX },
-	[PARAM_ON_CPU] = { "on_cpu", "Also what threads do on CPU, by samples", PARAM_FLAG },
+	[PARAM_ON_CPU] = { "on_cpu", "Also what threads do on CPU, by samples", PARAM_FLAG, 0, 0 },
 };
 
 static void add(GPtrArray *words, const char *word)
