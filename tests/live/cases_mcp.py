@@ -8,8 +8,7 @@ import time
 
 from lib import case, wait_until
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mcp"))
-from client import Client  # noqa: E402
+CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mcp")   # guests have none
 
 FSYNC = """
 import os
@@ -29,6 +28,8 @@ def children_of(pid):
 
 @case
 def mcp_record_and_cancel(env):
+    sys.path.insert(0, CLIENT)
+    from client import Client
     program = subprocess.Popen([sys.executable, "-c", FSYNC], cwd=env.directory)
     client = Client(env.offcpu, "--allow-record", cwd=env.directory)
     try:
