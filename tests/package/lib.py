@@ -49,11 +49,11 @@ def need_root():
         raise Skip("needs root")
 
 
-def build_environment(place):
-    """Of a build: what is tested is the packaging, so only nightly runs and comparisons of bytes pay for -O2."""
+def build_environment(place, flags):
+    """Of a build, with -O1 in the variable `flags`: what is tested is the packaging, so only nightly runs and comparisons of bytes pay for -O2."""
     if place.twice or os.environ.get("OFFCPU_TEST_ALL") == "1":
         return None
-    return dict(os.environ, CFLAGS="-O1", DEB_CFLAGS_APPEND="-O1")
+    return {**os.environ, flags: "-O1"}
 
 
 def run(*argv, status=0, env=None, cwd=ROOT):

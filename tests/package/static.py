@@ -110,7 +110,7 @@ def in_empty_folder(place, *arguments, status=0):
 def static_is_built_from_a_clone_by_one_command(place):
     need_tools("meson", "ninja", "readelf", "strip")
     source = clone(place.folder / "static-source")
-    said = run("tools/build-static", cwd=source, env=build_environment(place))
+    said = run("tools/build-static", cwd=source, env=build_environment(place, "CFLAGS"))
     expect((source / "build-static" / "offcpu").exists(), f"there is no build-static/offcpu: {said[-500:]}")
     place.static = source / "build-static"
 
