@@ -26,8 +26,8 @@ MATRIX = {
     "6.12-16k-arm64": ("linux-image-arm64-16k", r"linux-image-6\.12\..*-arm64-16k$", "trixie"),     # pages of 16 KiB
 }
 # Those that tests/vm/run boots unless told otherwise: arm64 takes minutes each, other releases are for tests/vm/features.
-USUAL = ["6.1-cloud"]
-IN_TURN = ["6.12-cloud", "6.1-rt"]  # one of them at each commit: see tools/run-tests
+# One of the two at each commit: see tools/run-tests.
+TURNS = [["6.12-cloud"], ["6.1-cloud", "6.1-rt"]]
 APT_ARM64 = str(Path(__file__).resolve().parent.parent.parent / "tools" / "apt-arm64")
 
 # Emulation is the same everywhere.  A /dev/kvm that is there may still hang at the first instruction.
@@ -45,7 +45,7 @@ class NoKernel(Exception):
 
 def usual():
     turn = os.environ.get("OFFCPU_TEST_TURN", "both")
-    return USUAL + (IN_TURN if turn == "both" else [IN_TURN[int(turn)]])
+    return sum(TURNS, []) if turn == "both" else TURNS[int(turn)]
 
 
 def cache_folder():
