@@ -307,9 +307,8 @@ const char *explanation_advice_of(const struct explanation *e, uint32_t wait)
 			return h->advice;
 	}
 	const struct object *o = profile_wait_object(e->findings->profile, profile_wait(e->findings->profile, wait));
-	bool is_asked = o && reasons_of(e->findings->reasons, wait) == REASON_NETWORK_RECEIVE;
 
-	return (is_asked ? servers_advice(o->name) : NULL) ?: reasons_advice(e->findings->reasons, wait);
+	return servers_advice_of_wait(e->findings->reasons, wait, o) ?: reasons_advice(e->findings->reasons, wait);
 }
 
 static struct finding finding_of_wait(const struct explanation *e, uint32_t wait)

@@ -489,11 +489,12 @@ static void append_meanwhile(GString *s, const struct findings *f, uint32_t id)
 {
 	for (guint i = 0; id && i < f->rows->len; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
-		struct finding plain = { .reason = row->reason, .wait = row->wait, .process = row->process, .frame = row->frame,
-					 .asked_frame = -1, .object = row->object, .by = { .frame = -1, .does_frame = -1 } };
 
 		if (row->id != id)
 			continue;
+		struct finding plain = { .reason = row->reason, .wait = row->wait, .process = row->process, .frame = row->frame,
+					 .asked_frame = -1, .object = row->object, .by = { .frame = -1, .does_frame = -1 } };
+
 		g_string_append(s, "; meanwhile ");
 		text_thousands(s, row->threads_cnt);
 		g_string_append(s, row->threads_cnt == 1 ? " other thread waits for " : " other threads wait for ");

@@ -260,9 +260,9 @@ static const char *advice_of_deadlock(const struct finding *row)
 
 static const char *advice_of_server(const struct findings *f, const struct finding *row)
 {
-	bool is_asked = row->reason == REASON_NETWORK_RECEIVE && row->object && !is_of_rule(f, row);
+	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
 
-	return is_asked ? servers_advice(profile_get_object(f->profile, row->object - 1)->name) : NULL;
+	return servers_advice_of_wait(f->reasons, row->wait, o);
 }
 
 const char *sentence_advice(const struct findings *f, const struct finding *row)

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include <glib.h>
-
 #define OF_QUEUE "A command that waits for work (BRPOP, XREAD, SUBSCRIBE, reserve) is no problem. Else see what that server runs: "
 #define OF_MYSQL "See what its sessions do: SHOW PROCESSLIST, SHOW ENGINE INNODB STATUS, its slow query log."
 
@@ -28,4 +26,12 @@ const char *servers_advice(const char *peer)
 		if (strstr(peer, servers[i].process))
 			return servers[i].advice;
 	return NULL;
+}
+
+const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const struct object *o)
+{
+	const struct rule *rule = reasons_rule(r, wait);
+	bool is_asked = o && reasons_of(r, wait) == REASON_NETWORK_RECEIVE && !(rule && rule->advice);
+
+	return is_asked ? servers_advice(o->name) : NULL;
 }

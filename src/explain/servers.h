@@ -2,7 +2,11 @@
 #ifndef EXPLAIN_SERVERS_H
 #define EXPLAIN_SERVERS_H
 
+#include "analyse/reason/reasons.h"
+
 /* Where a server that is waited for tells what it does: of "127.0.0.1:5432 (postgres)"; NULL: it is none that is known. */
 const char *servers_advice(const char *peer);
+/* The same of a wait for data from that object (or NULL), unless the rule of the wait has an advice of its own. */
+const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const struct object *o);
 
 #endif
