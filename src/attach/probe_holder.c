@@ -15,6 +15,7 @@
 
 #include "attach/probe.h"
 #include "base/confine.h"
+#include "base/opener.h"
 #include "base/parser.h"
 
 #define SOCKET_FD 3
@@ -91,22 +92,12 @@ struct probe_holder *probe_holder_new(void)
 	return h;
 }
 
-/* Recorders hold these back while they begin, and take them when they wait. */
-static bool is_end_asked(void)
-{
-	sigset_t pending;
-
-	return sigpending(&pending) == 0 &&
-	       (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
-		sigismember(&pending, SIGHUP) == 1);
-}
-
 static bool await(const struct probe_holder *h, int64_t ms)
 {
 	struct pollfd p = { .fd = h->socket, .events = POLLIN };
 
 	for (int64_t end_us = g_get_monotonic_time() + ms * 1000; poll(&p, 1, LOOK_MS) <= 0;)
-		if (is_end_asked() || g_get_monotonic_time() > end_us)
+		if (opener_end_is_asked() || g_get_monotonic_time() > end_us)
 			return false;
 	return true;
 }

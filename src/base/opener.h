@@ -39,6 +39,8 @@ bool opener_is_there(void);
 bool opener_is_lost(void);
 /* Somebody waits for the process's end: no answer is waited for long any more. */
 void opener_hurry(void);
+/* A signal asks for the end, and is held back: recorders take such when they wait. */
+bool opener_end_is_asked(void);
 /* Of the one that is asked now; 0: none is. */
 pid_t opener_pid(void);
 /* CPU time of all openers so far, about. */

@@ -67,14 +67,17 @@ void opener_hurry(void)
 	g_atomic_int_set(&channel.is_hurried, 1);
 }
 
-static bool is_end_awaited(void)
+bool opener_end_is_asked(void)
 {
 	sigset_t set;
 
-	if (g_atomic_int_get(&channel.is_hurried))
-		return true;
 	return sigpending(&set) == 0 &&
 	       (sigismember(&set, SIGINT) == 1 || sigismember(&set, SIGTERM) == 1 || sigismember(&set, SIGHUP) == 1);
+}
+
+static bool is_end_awaited(void)
+{
+	return g_atomic_int_get(&channel.is_hurried) || opener_end_is_asked();
 }
 
 static int64_t patience_us(struct channel *c)
@@ -275,8 +278,12 @@ long opener_ask(const struct opener_asked *a, void *reply, size_t bytes, int *re
 	long n;
 
 	*ret_fd = -1;
-	if (a->path_bytes > sizeof(request.path) || opener_has_ended(a->subject)) {
-		errno = a->path_bytes > sizeof(request.path) ? ENAMETOOLONG : ENOENT;
+	if (a->path_bytes > sizeof(request.path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	if (opener_has_ended(a->subject)) {
+		errno = ENOENT;
 		return -1;
 	}
 	if (a->path_bytes)

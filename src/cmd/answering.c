@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "cmd/answering.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "render/answer/report.h"
 
 #define FORM "summary"
 #define FORM_TOOL "tool"	/* the same for who has no shell (mcp/): no commands that lead on */
@@ -102,4 +104,13 @@ void answer_args_clear(struct answer_args *a)
 	g_free(a->cursor);
 	g_free(a->command);
 	g_free(a->plain);
+}
+
+void answer_print(const char *of, const GString *object, const struct answer_args *a)
+{
+	g_autoptr(GString) bounded = g_string_new(NULL);
+
+	if (answer_is_asked(a))
+		answer_object(bounded, of, object, NULL, a->options.max_bytes);
+	fputs(bounded->len ? bounded->str : object->str, stdout);
 }

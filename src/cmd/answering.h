@@ -33,5 +33,7 @@ bool answer_is_asked(const struct answer_args *a);
 /* False with a sentence; is_json: --json was given, too. */
 bool answer_args_understand(struct answer_args *a, bool is_json, GError **error);
 void answer_args_clear(struct answer_args *a);
+/* Prints an object of one line that our own writers made: as it is, or where that is asked for in a bounded size. */
+void answer_print(const char *of, const GString *object, const struct answer_args *a);
 
 #endif

@@ -33,16 +33,6 @@ void cmd_error(const char *command, const char *format, ...)
 	fprintf(stderr, "offcpu%s%s: %s\n", command ? " " : "", command ? command : "", safe->str);
 }
 
-bool cmd_bad(GError **error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	*error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, ap);
-	va_end(ap);
-	return false;
-}
-
 int cmd_unexpected(const char *command, const char *argument)
 {
 	if (g_file_test(argument, G_FILE_TEST_IS_REGULAR) && !g_file_test(argument, G_FILE_TEST_IS_EXECUTABLE))

@@ -5,6 +5,8 @@
 #include <glib.h>
 #include <stdbool.h>
 
+#include "base/refuse.h"
+
 /* The commands: the only code that prints or decides the exit status. */
 
 /* offcpu(1), "Exit status". */
@@ -27,8 +29,8 @@ struct command {
 /* One sentence on stderr: "offcpu NAME: message". */
 void cmd_error(const char *command, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* Sets *error, which is there, to a sentence about an option's value, and returns false. */
-bool cmd_bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* False, with a sentence about an option's value. */
+#define cmd_bad(error, ...) refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, __VA_ARGS__)
 
 /* What stands where nothing may: an error, and its exit status.  A recording there is meant to be read. */
 int cmd_unexpected(const char *command, const char *argument);

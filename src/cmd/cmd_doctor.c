@@ -11,7 +11,6 @@
 #include "cmd/run.h"
 #include "cmd/selftest.h"
 #include "cmd/target.h"
-#include "render/answer/report.h"
 
 #define COMMAND "doctor"
 #define FORMAT_VERSION 1
@@ -52,8 +51,10 @@ static void write_missing(struct json *j, enum feature f)
 	json_object_end(j);
 }
 
-static void write_features(GString *out, const struct utsname *u, bool *ret_may)
+/* Returns whether nothing essential is missing. */
+static bool write_features(GString *out, const struct utsname *u)
 {
+	bool may_record = true;
 	struct json j;
 
 	json_init(&j, out);
@@ -62,35 +63,31 @@ static void write_features(GString *out, const struct utsname *u, bool *ret_may)
 	json_member_string(&j, "offcpu", version_text());
 	json_member_string(&j, "kernel", u->release);
 	json_member_string(&j, "machine", u->machine);
-	json_key(&j, "missing");
-	json_array_begin(&j);
+	json_member_array(&j, "missing");
 	for (int f = 0; f < FEATURE_COUNT; f++) {
 		if (feature_supported(f))
 			continue;
 		write_missing(&j, f);
-		*ret_may = *ret_may && !feature_essential(f);
+		may_record = may_record && !feature_essential(f);
 	}
 	json_array_end(&j);
-	json_member_bool(&j, "may_record", *ret_may);
-	json_key(&j, "features");
-	json_array_begin(&j);
+	json_member_bool(&j, "may_record", may_record);
+	json_member_array(&j, "features");
 	for (int f = 0; f < FEATURE_COUNT; f++)
 		if (feature_supported(f))
 			json_string(&j, feature_name(f));
 	json_array_end(&j);
 	json_object_end(&j);
 	g_string_append_c(out, '\n');
+	return may_record;
 }
 
 static int print_json(const struct utsname *u, const struct answer_args *answer)
 {
-	g_autoptr(GString) text = g_string_new(NULL), bounded = g_string_new(NULL);
-	bool may_record = true;
+	g_autoptr(GString) text = g_string_new(NULL);
+	bool may_record = write_features(text, u);
 
-	write_features(text, u, &may_record);
-	if (answer_is_asked(answer))
-		answer_object(bounded, COMMAND, text, NULL, answer->options.max_bytes);
-	fputs(bounded->len ? bounded->str : text->str, stdout);
+	answer_print(COMMAND, text, answer);
 	return may_record ? EXIT_OK : EXIT_NOT_PERMITTED;
 }
 

@@ -16,7 +16,6 @@
 #include "cmd/target.h"
 #include "io/block.h"
 #include "profile/profile_file.h"
-#include "render/answer/report.h"
 #include "render/text/folded.h"
 #include "session/named_groups.h"
 
@@ -129,15 +128,6 @@ void io_watch(void (*poll)(void *data), void *data, unsigned poll_ms, uint64_t d
 	stop_release();
 }
 
-void io_print_json(const GString *report, const struct io_options *o)
-{
-	g_autoptr(GString) answer = g_string_new(NULL);
-
-	if (answer_is_asked(&o->answer))
-		answer_object(answer, COMMAND, report, NULL, o->answer.options.max_bytes);
-	fputs(answer->len ? answer->str : report->str, stdout);
-}
-
 static void print_folded(const struct profile *p, bool by_count)
 {
 	const struct folded_options options = { .weight = by_count ? WEIGHT_COUNT : WEIGHT_OFF_CPU, .delimiter = true };
@@ -201,7 +191,7 @@ static void print_result(struct block_io *b, const struct io_options *o)
 	block_io_result(b, &r);
 	if (io_is_json(o)) {
 		io_json_block(text, &r, text_options.by_stack, text_options.is_of_some);
-		io_print_json(text, o);
+		answer_print(COMMAND, text, &o->answer);
 	} else {
 		if (o->slower)
 			g_string_append_c(text, '\n');

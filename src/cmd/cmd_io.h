@@ -27,8 +27,6 @@ struct io_options {
 void io_watch(void (*poll)(void *data), void *data, unsigned poll_ms, uint64_t duration_ns);
 /* "14:32:18.123" */
 void io_append_clock(GString *s, uint64_t unix_ns);
-/* Prints a report in JSON, all of it or what --json=summary leaves. */
-void io_print_json(const GString *report, const struct io_options *o);
 /* Is standard output for programs? */
 static inline bool io_is_json(const struct io_options *o)
 {

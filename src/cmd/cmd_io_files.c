@@ -55,7 +55,7 @@ static void print_result(struct file_io *f, const struct io_options *o)
 	file_io_result(f, &r);
 	if (io_is_json(o)) {
 		io_json_files(text, &r, o->slower_ns, o->by_stack);
-		io_print_json(text, o);
+		answer_print(COMMAND, text, &o->answer);
 	} else {
 		file_text(text, &r, &options);
 		io_limits_append(text, "/proc", o->processes);

@@ -13,7 +13,6 @@
 #include "cmd/top_json.h"
 #include "cmd/top_since.h"
 #include "profile/profile_file.h"
-#include "render/answer/report.h"
 #include "tui/screen.h"
 #include "tui/view.h"
 
@@ -103,17 +102,11 @@ static void print_text(struct top *top)
 /* False: nobody reads it any more. */
 static bool print_interval(struct top *top)
 {
-	if (top->options->json) {
+	if (top->options->json || answer_is_asked(&top->options->answer)) {
 		g_autoptr(GString) line = g_string_new(NULL);
 
 		top_json(line, top->view, (guint)top->options->rows);
-		fputs(line->str, stdout);
-	} else if (answer_is_asked(&top->options->answer)) {
-		g_autoptr(GString) whole = g_string_new(NULL), line = g_string_new(NULL);
-
-		top_json(whole, top->view, (guint)top->options->rows);
-		answer_object(line, "top", whole, NULL, top->options->answer.options.max_bytes);
-		fputs(line->str, stdout);
+		answer_print("top", line, &top->options->answer);
 	} else {
 		print_text(top);
 	}

@@ -8,7 +8,6 @@
 #include "cmd/cmd.h"
 #include "cmd/doctor_findings.h"
 #include "cmd/run.h"
-#include "render/answer/report.h"
 #include "render/json/write.h"
 #include "explain/text.h"
 #include "unwind/table.h"
@@ -153,7 +152,7 @@ static void write_files(struct json *j, const struct recognised *r)
 
 static void print_json(const struct recognised *r, const GArray *findings, const struct answer_args *answer)
 {
-	g_autoptr(GString) text = g_string_new(NULL), bounded = g_string_new(NULL);
+	g_autoptr(GString) text = g_string_new(NULL);
 	struct json j;
 
 	json_init(&j, text);
@@ -169,9 +168,7 @@ static void print_json(const struct recognised *r, const GArray *findings, const
 	write_files(&j, r);
 	json_object_end(&j);
 	g_string_append_c(text, '\n');
-	if (answer_is_asked(answer))
-		answer_object(bounded, COMMAND, text, NULL, answer->options.max_bytes);
-	fputs(bounded->len ? bounded->str : text->str, stdout);
+	answer_print(COMMAND, text, answer);
 }
 
 int doctor_process(uint32_t pid, unsigned same_cnt, bool as_json, const struct answer_args *answer)

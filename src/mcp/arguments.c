@@ -5,18 +5,9 @@
 
 #include "base/json_read.h"
 #include "base/parse.h"
+#include "base/refuse.h"
 
-static bool bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool bad(GError **error, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	g_autofree char *text = g_strdup_vprintf(format, args);
-	va_end(args);
-	g_set_error_literal(error, PARSE_ERROR, 0, text);
-	return false;
-}
+#define bad(error, ...) refuse(error, PARSE_ERROR, 0, __VA_ARGS__)
 
 /* PARAM_COUNT: the tool has none of that name. */
 static enum param param_of(const struct tool *tool, const char *name)

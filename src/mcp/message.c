@@ -18,7 +18,8 @@ bool message_is_json(const char *text, gsize len)
 	return json_at_end(&r);
 }
 
-bool message_member(const char *object, const char *key, struct json_reader *ret)
+/* A reader at the value of that member; false: there is none, or this is no object. */
+static bool find_member(const char *object, const char *key, struct json_reader *ret)
 {
 	struct json_reader r = json_reader_of(object, strlen(object));
 	g_autoptr(GString) name = g_string_new(NULL);
@@ -42,7 +43,7 @@ char *message_member_raw(const char *object, const char *key)
 	const char *text;
 	gsize len;
 
-	return message_member(object, key, &r) && json_read_raw(&r, &text, &len) ? g_strndup(text, len) : NULL;
+	return find_member(object, key, &r) && json_read_raw(&r, &text, &len) ? g_strndup(text, len) : NULL;
 }
 
 char *message_member_string(const char *object, const char *key)
@@ -50,7 +51,7 @@ char *message_member_string(const char *object, const char *key)
 	g_autoptr(GString) text = g_string_new(NULL);
 	struct json_reader r;
 
-	if (!message_member(object, key, &r) || json_peek(&r) != '"' || !json_read_string(&r, text))
+	if (!find_member(object, key, &r) || json_peek(&r) != '"' || !json_read_string(&r, text))
 		return NULL;
 	return g_strdup(text->str);
 }
@@ -64,7 +65,7 @@ char *message_member_id(const char *object, const char *key)
 	return is_one ? g_steal_pointer(&id) : NULL;
 }
 
-static void refuse(struct message *m, enum message_error code, const char *why)
+static void set_bad(struct message *m, enum message_error code, const char *why)
 {
 	m->kind = MESSAGE_BAD;
 	m->code = code;
@@ -75,7 +76,7 @@ static bool has_member(const char *object, const char *key)
 {
 	struct json_reader r;
 
-	return message_member(object, key, &r);
+	return find_member(object, key, &r);
 }
 
 static void read_object(struct message *m, const char *object)
@@ -86,15 +87,15 @@ static void read_object(struct message *m, const char *object)
 	m->method = message_member_string(object, "method");
 	m->params = message_member_raw(object, "params");
 	if (g_strcmp0(version, "2.0") != 0)
-		refuse(m, MESSAGE_INVALID_REQUEST, "\"jsonrpc\" is not \"2.0\"");
+		set_bad(m, MESSAGE_INVALID_REQUEST, "\"jsonrpc\" is not \"2.0\"");
 	else if (has_member(object, "id") && !m->id)
-		refuse(m, MESSAGE_INVALID_REQUEST, "the id is no string or whole number, or is too long");
+		set_bad(m, MESSAGE_INVALID_REQUEST, "the id is no string or whole number, or is too long");
 	else if (!has_member(object, "method") && (has_member(object, "result") || has_member(object, "error")))
 		m->kind = MESSAGE_RESPONSE;
 	else if (!m->method)
-		refuse(m, MESSAGE_INVALID_REQUEST, "there is no method");
+		set_bad(m, MESSAGE_INVALID_REQUEST, "there is no method");
 	else if (m->params && *m->params != '{')
-		refuse(m, MESSAGE_INVALID_PARAMS, "\"params\" is no object");
+		set_bad(m, MESSAGE_INVALID_PARAMS, "\"params\" is no object");
 	else
 		m->kind = m->id ? MESSAGE_REQUEST : MESSAGE_NOTIFICATION;
 	if (!m->params)
@@ -107,11 +108,11 @@ void message_read(struct message *m, const char *line, gsize len)
 
 	*m = (struct message){ 0 };
 	if (!message_is_json(line, len)) {
-		refuse(m, MESSAGE_PARSE_ERROR, "the line is no JSON");
+		set_bad(m, MESSAGE_PARSE_ERROR, "the line is no JSON");
 	} else if (json_peek(&r) == '[') {
-		refuse(m, MESSAGE_INVALID_REQUEST, "batches are not part of this protocol: one message a line");
+		set_bad(m, MESSAGE_INVALID_REQUEST, "batches are not part of this protocol: one message a line");
 	} else if (json_peek(&r) != '{') {
-		refuse(m, MESSAGE_INVALID_REQUEST, "the message is no object");
+		set_bad(m, MESSAGE_INVALID_REQUEST, "the message is no object");
 	} else {
 		g_autofree char *object = g_strndup(line, len);
 

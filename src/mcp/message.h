@@ -42,9 +42,10 @@ void message_clear(struct message *m);
 
 /* One JSON value in UTF-8 on one line: it may be put into another text as it stands. */
 bool message_is_json(const char *text, gsize len);
-/* A reader at the value of that member of an object, which is valid JSON; false: it has none, or is no object. */
-bool message_member(const char *object, const char *key, struct json_reader *ret);
-/* That value as it stands, or where it is a string its text; NULL: there is none, or it is no string.  For g_free(). */
+/*
+ * The value of that member of an object, which is valid JSON, as it stands, or where it is a string its text; NULL: it has
+ * none, is no object, or that is no string.  For g_free().
+ */
 char *message_member_raw(const char *object, const char *key);
 char *message_member_string(const char *object, const char *key);
 /* The same of an id: a string or a whole number of at most MESSAGE_ID_MAX bytes, as it stands. */

@@ -69,7 +69,7 @@ static void add_path(GPtrArray *words, const char *path)
 	g_ptr_array_add(words, strcmp(path, "-") == 0 ? g_strdup("./-") : g_strdup(path));
 }
 
-bool tool_reads_history(const struct tool_input *in)
+static bool reads_history(const struct tool_input *in)
 {
 	return g_strcmp0(in->values[PARAM_FILE], HISTORY) == 0;
 }
@@ -83,7 +83,7 @@ static void report_of(GPtrArray *words, const struct tool_input *in, const char 
 	add_value(words, "comm", in->values[PARAM_THREAD]);
 	add_value(words, "grep", in->values[PARAM_GREP]);
 	add_range(words, in);
-	if (tool_reads_history(in)) {
+	if (reads_history(in)) {
 		add_history(words, in);
 	} else if (in->values[PARAM_FILE]) {
 		add(words, "--");

@@ -67,7 +67,5 @@ const struct tool *tools_find(const struct tool_options *options, const char *na
 /* The array of tools/list. */
 void tools_write(struct json *j, const struct tool_options *options);
 bool tool_takes(const struct tool *tool, enum param param);
-/* Is it the history that is read, and no file? */
-bool tool_reads_history(const struct tool_input *in);
 
 #endif

@@ -534,18 +534,16 @@ static bool has_several(const struct profile *p)
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 		size_t bytes = t->process ? actors_kind_bytes(t->process) : 0;
-		char *kind = t->process ? g_strndup(t->process, bytes ? bytes : strlen(t->process)) : NULL;
 		gpointer pid;
 
-		if (!kind || t->flags & THREAD_KERNEL) {
-			g_free(kind);
-		} else if (!g_hash_table_lookup_extended(pids, kind, NULL, &pid)) {
-			g_hash_table_insert(pids, kind, GUINT_TO_POINTER(t->pid));
-		} else {
-			g_free(kind);
-			if (pid != GUINT_TO_POINTER(t->pid))
-				return true;
-		}
+		if (!t->process || t->flags & THREAD_KERNEL)
+			continue;
+		g_autofree char *kind = g_strndup(t->process, bytes ? bytes : strlen(t->process));
+
+		if (!g_hash_table_lookup_extended(pids, kind, NULL, &pid))
+			g_hash_table_insert(pids, g_steal_pointer(&kind), GUINT_TO_POINTER(t->pid));
+		else if (pid != GUINT_TO_POINTER(t->pid))
+			return true;
 	}
 	return false;
 }

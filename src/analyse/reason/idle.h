@@ -8,8 +8,8 @@
 
 /*
  * Tells idle time from blocked time, by evidence: docs/reasons.md, "Idle".  rule and reason are what the rules said
- * of each wait, loop the event loop that it holds up, or NULL; writes an enum idle_kind for each to ret_idle, and makes REASON_POOL_IDLE of the reason of workers
- * without work.
+ * of each wait, loop the event loop that it holds up, or NULL; writes an enum idle_kind for each to ret_idle, and makes
+ * REASON_POOL_IDLE of the reason of workers without work.
  */
 void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule,
 	       const struct rule *const *loop, uint8_t *reason, uint8_t *ret_idle);
