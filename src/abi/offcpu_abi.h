@@ -47,6 +47,7 @@ enum offcpu_key_flag {
 	X(RING_EVENT, "ring_event", "the ring buffer was full for an event line") \
 	X(RING_SWITCH, "ring_switch", "the ring buffer was full for a context switch") \
 	X(LANGUAGE, "interpreter", "an interpreter's frames could not be read: the user stack is shown without them") \
+	X(CONTEXT, "trace_context", "a thread's trace context could not be read: its wait is shown without it") \
 	X(NO_TABLE, "no_unwind_table", \
 	  "a user stack was walked by frame pointers, its unwind tables were not there yet") \
 	X(SNAPSHOT, "snapshot", "a sleeping thread woke before its user stack could be read") \

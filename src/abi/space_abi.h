@@ -60,10 +60,15 @@ struct file_table {
 	__u32 rows_block, index_block, page_cnt, pad;
 };
 
+enum space_speaks {
+	SPACE_HAS_LANGUAGE = 1 << 0,	/* an interpreter: it is in `languages`, too */
+	SPACE_HAS_CONTEXT = 1 << 1,	/* its threads have trace contexts: in `contexts` */
+};
+
 struct space {
 	__u32 cnt;
 	__u32 generation;	/* of the mappings: a walk remembered under another does not count */
-	__u32 speaks;		/* the program has an interpreter: it is in `languages`, too */
+	__u32 speaks;		/* enum space_speaks */
 	__u32 v8;		/* of a program with V8: unwind_v8_offsets(); else 0 */
 	__u64 read_ns;		/* the mappings are those of this time, CLOCK_MONOTONIC */
 	struct space_mapping mapping[SPACE_MAPPINGS_MAX];

@@ -6,7 +6,7 @@
 #include "base/parser.h"
 #include "base/privileges.h"
 #include "fold/containers.h"
-#include "fold/process_context.h"
+#include "symbolize/process/process_context.h"
 #include "symbolize/elf/table_bytes.h"
 #include "symbolize/jit/perf_map.h"
 #include "symbolize/runtime/go_answers.h"

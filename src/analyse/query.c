@@ -7,6 +7,7 @@
 #include "abi/offcpu_abi.h"
 #include "analyse/label.h"
 #include "base/refuse.h"
+#include "profile/context.h"
 
 /* And of samples on CPU: see profile/on_cpu.h. */
 #define LETTERS OFFCPU_STATE_LETTERS "C"
@@ -54,6 +55,12 @@ bool query_check(const struct query *q, GError **error)
 {
 	if (!check_states(q->states, error))
 		return false;
+	if (q->attribute && (!strchr(q->attribute, '=') || q->attribute[0] == '='))
+		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			      "attribute \"%s\": it is a name and what it is, as http.route=/order/*", q->attribute);
+	if (q->trace && (!*q->trace || strspn(q->trace, "0123456789abcdefABCDEF") != strlen(q->trace)))
+		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			      "trace \"%s\": it is hexadecimal digits, the first ones or all 32", q->trace);
 	if (q->grep) {
 		g_autoptr(GRegex) regex = query_regex(q->grep, error);
 		return regex != NULL;
@@ -124,11 +131,34 @@ static bool *matching_nodes(const struct profile *p, const char *pattern, GError
 	return nodes;
 }
 
+static bool has_attribute(const struct profile *p, uint32_t node, const char *attribute)
+{
+	const char *glob = strchr(attribute, '=') + 1;
+	g_autofree char *name = g_strndup(attribute, (gsize)(glob - 1 - attribute));
+	const char *value = context_value(p, node, name);
+
+	return value && !fnmatch(glob, value, 0);
+}
+
+/* The row's longest wait was for that trace: of the others it is not known. */
+static bool is_of_trace(const struct profile *p, uint32_t wait, const char *trace)
+{
+	const struct wait_trace *of = profile_trace_of(p, wait);
+
+	return of && !g_ascii_strncasecmp(of->trace, trace, strlen(trace));
+}
+
+static bool is_of_request(const struct profile *p, const struct query *q, uint32_t wait)
+{
+	return (!q->attribute || has_attribute(p, profile_wait(p, wait)->user, q->attribute)) &&
+	       (!q->trace || is_of_trace(p, wait, q->trace));
+}
+
 struct selection *selection_new(const struct profile *p, const struct query *q, GError **error)
 {
 	g_autofree bool *nodes = NULL;
 
-	if (!check_states(q->states, error))
+	if (!query_check(q, error))
 		return NULL;
 	if (q->grep) {
 		nodes = matching_nodes(p, q->grep, error);
@@ -139,9 +169,9 @@ struct selection *selection_new(const struct profile *p, const struct query *q, 
 	struct selection *s = g_new0(struct selection, 1);
 	s->threads = g_new0(bool, p->threads->len + 1);
 	s->waits = g_new0(bool, p->waits->len + 1);
-	s->whole = !q->states && !q->comm && !q->grep && !q->pids_cnt && !q->processes && !q->tids_cnt &&
+	s->whole = !q->states && !q->comm && !q->grep && !q->attribute && !q->trace && !q->pids_cnt && !q->processes && !q->tids_cnt &&
 		   !q->user_only && !q->kernel_only;
-	s->by_stack = q->grep != NULL;
+	s->by_stack = q->grep || q->attribute || q->trace;
 	s->states = g_strdup(q->states);
 	select_threads(p, q, s);
 	for (unsigned i = 0; i < p->waits->len; i++) {
@@ -149,7 +179,7 @@ struct selection *selection_new(const struct profile *p, const struct query *q, 
 
 		s->waits[i] = s->threads[w->thread] &&
 			      (!q->states || (w->state && strchr(q->states, w->state))) &&
-			      (!nodes || nodes[w->user] || nodes[w->kernel]);
+			      (!nodes || nodes[w->user] || nodes[w->kernel]) && is_of_request(p, q, i);
 	}
 	return s;
 }
@@ -199,5 +229,9 @@ char *query_text(const struct query *q)
 		g_string_append_printf(s, "%sstate %s", s->len ? ", " : "", q->states);
 	if (q->grep)
 		g_string_append_printf(s, "%sa frame matching /%s/", s->len ? ", " : "", q->grep);
+	if (q->attribute)
+		g_string_append_printf(s, "%s%s", s->len ? ", " : "", q->attribute);
+	if (q->trace)
+		g_string_append_printf(s, "%strace %s", s->len ? ", " : "", q->trace);
 	return g_string_free(s, FALSE);
 }

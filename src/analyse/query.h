@@ -10,6 +10,8 @@ struct query {
 	const char *states;	/* letters of SEMANTICS, "SD"; commas are skipped; NULL: all */
 	const char *comm;	/* glob on the thread's comm; NULL: all */
 	const char *grep;	/* regular expression on any frame's label; NULL: all */
+	const char *attribute;	/* "http.route=/order/..": of the trace context, with a glob; NULL: all */
+	const char *trace;	/* hexadecimal digits that a trace's id begins with; NULL: all */
 	const uint32_t *pids;	/* any of these; pids_cnt 0: all */
 	unsigned pids_cnt;
 	const char *const *processes;	/* or a glob on the name of the process or its service; NULL ends it; NULL: all */

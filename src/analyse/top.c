@@ -16,7 +16,7 @@ static const char *const by_names[TOP_BY_COUNT] = {
 	[TOP_BY_LEAF] = "leaf",	     [TOP_BY_STACK] = "stack", [TOP_BY_THREAD] = "thread",
 	[TOP_BY_PROCESS] = "process", [TOP_BY_COMM] = "comm",	[TOP_BY_STATE] = "state",
 	[TOP_BY_SYSCALL] = "syscall", [TOP_BY_REASON] = "reason", [TOP_BY_OBJECT] = "object",
-	[TOP_BY_SERVICE] = "service",
+	[TOP_BY_SERVICE] = "service", [TOP_BY_ROUTE] = "route",
 };
 
 const char *top_by_name(enum top_by by)
@@ -26,7 +26,7 @@ const char *top_by_name(enum top_by by)
 
 const char *top_by_names(void)
 {
-	return "leaf, stack, thread, process, service, comm, state, syscall, reason, object";
+	return "leaf, stack, thread, process, service, comm, state, syscall, reason, object, route";
 }
 
 bool top_by_parse(const char *name, enum top_by *ret_by)
@@ -101,6 +101,15 @@ static const char *service_name(const struct thread *t)
 	return t->service ? t->service : t->flags & THREAD_KERNEL ? kernel : none;
 }
 
+/* The same. */
+static const char *route_name(const struct top *t, const struct wait *w)
+{
+	static const char none[] = "(no request)";
+	const char *route = routes_of(t->routes, w->user);
+
+	return route ? route : none;
+}
+
 /* plumbing.h returns one pointer for equal strings, and the profile interns comms. */
 static struct row_key key_of(const struct top *t, const struct profile *p, const struct wait *w)
 {
@@ -113,6 +122,7 @@ static struct row_key key_of(const struct top *t, const struct profile *p, const
 	case TOP_BY_SYSCALL: key.name = plumbing_syscall(t->plumbing, w); break;
 	case TOP_BY_COMM: key.name = th->comm; break;
 	case TOP_BY_SERVICE: key.name = service_name(th); break;
+	case TOP_BY_ROUTE: key.name = route_name(t, w); break;
 	case TOP_BY_STATE: key.a = w->state; break;
 	case TOP_BY_THREAD: key.a = w->thread; break;
 	case TOP_BY_PROCESS:
@@ -164,6 +174,7 @@ static const char *row_name(const struct top *t, const struct profile *p, const 
 	case TOP_BY_SYSCALL: return plumbing_syscall(t->plumbing, w);
 	case TOP_BY_COMM: return th->comm ? th->comm : "";
 	case TOP_BY_SERVICE: return service_name(th);
+	case TOP_BY_ROUTE: return route_name(t, w);
 	case TOP_BY_REASON: return reason_name(reason_of(t, w));
 	case TOP_BY_STATE: name = g_strdup_printf("%c %s", w->state, state_text(w->state)); break;
 	case TOP_BY_THREAD:
@@ -399,6 +410,7 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 	t->strings = g_string_chunk_new(4096);
 	t->locks = lock_ids_new(p);
 	t->reasons = by == TOP_BY_REASON ? reasons_new(p, NULL) : NULL;
+	t->routes = by == TOP_BY_ROUTE ? routes_new(p) : NULL;
 	wakes = by == TOP_BY_REASON ? wakes_by_wait_new(p) : NULL;
 	if (totals)
 		add_totals(t, p, selection, index);
@@ -452,6 +464,7 @@ void top_free(struct top *t)
 	g_array_unref(t->rows);
 	reasons_free(t->reasons);
 	plumbing_free(t->plumbing);
+	routes_free(t->routes);
 	g_free(t->locks);
 	g_string_chunk_free(t->strings);
 	g_free(t);

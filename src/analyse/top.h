@@ -4,6 +4,7 @@
 
 #include "analyse/query.h"
 #include "analyse/weight.h"
+#include "analyse/routes.h"
 #include "profile/profile.h"
 
 /*
@@ -23,6 +24,7 @@ enum top_by {
 	TOP_BY_OBJECT,		/* objects.h */
 	/* reasons.h: blocked time by what it waited for, and all waits for a CPU in a row of their own */
 	TOP_BY_REASON,
+	TOP_BY_ROUTE,		/* routes.h */
 	TOP_BY_COUNT
 };
 
@@ -67,6 +69,7 @@ struct top {
 	/* private */
 	struct reasons *reasons;
 	struct plumbing *plumbing;
+	struct routes *routes;	/* NULL: none are known, or not asked for */
 	uint32_t *locks;	/* see lock_ids_new() */
 	GStringChunk *strings;
 };

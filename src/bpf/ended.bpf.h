@@ -78,6 +78,7 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 {
 	struct offcpu_wait_key key = {};
 	struct wait_parts *parts;
+	int summed;
 
 	if (!st || !scratch)
 		return 0;
@@ -112,7 +113,12 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 		return keep_for_request(st, &key, &scratch->kept);
 	if (key.object && key.object == st->futex.gil && st->mode == MODE_ASLEEP)
 		begin_gil_sum(st, &scratch->kept);
-	if (!sum_wait(st, &key, &scratch->kept)) {
+	summed = sum_wait(st, &key, &scratch->kept);
+	if (rarely(st->speaks & SPACE_HAS_CONTEXT)) {
+		scratch->context.is_longest = summed == SUM_LONGEST;
+		scratch->context.trace.key = key;
+	}
+	if (!summed) {
 		__u64 total = parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
 
 		count_loss(OFFCPU_LOSS_WAIT_MAP, total);
@@ -175,6 +181,19 @@ __noinline int send_event(struct thread_state *st, struct scratch *scratch, __u6
 	return 0;
 }
 
+/* A wait is the longest of its row so far, and the thread still stands where it waited. */
+static __noinline int tell_trace(struct task_struct *task, struct thread_state *st, struct scratch *scratch, __u64 now)
+{
+	/* where its user stack was read as it began, the context is gone from here */
+	if (!scratch->context.tno && direct_map && plain(task)->mm) {
+		view_of(&scratch->walk.view, task);
+		scratch->walk.in_parents = is_in_parents(task, st);
+		scratch->walk.thread_pointer = thread_pointer(plain(task));
+		context_stack(st, &scratch->walk, &scratch->context, 0, now);
+	}
+	return send_trace(st, &scratch->context, now - st->since_ns);
+}
+
 /* A wait is to be listed, as scratch->kept. */
 static __noinline int walk_and_list(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 				    bool may_walk, __u64 now)
@@ -184,6 +203,8 @@ static __noinline int walk_and_list(struct task_struct *task, struct thread_stat
 	st->is_cold = now - st->since_ns > COLD_NS;
 	if (!cfg.hist && st->mode != MODE_NEW)
 		take_memory_of(st);
+	if (rarely(st->speaks & SPACE_HAS_CONTEXT))
+		scratch->context.tno = 0;
 	/* first the user stack: where it begins tells where the kernel's was remembered */
 	scratch->ustack = cfg.hist ? hist_key(st) : end_user_stack(task, st, scratch, may_walk, now);
 	scratch->kstack = 0;
@@ -204,8 +225,11 @@ static __noinline int walk_and_list(struct task_struct *task, struct thread_stat
 		scratch->event.is_kernel = (task->flags & PF_KTHREAD) != 0;
 		send_event(st, scratch, now);
 	}
-	if (cfg.want_waits)
+	if (cfg.want_waits) {
 		list_wait(st, scratch, chain_of(st), now);
+		if (rarely(st->speaks & SPACE_HAS_CONTEXT) && scratch->context.is_longest && may_walk)
+			tell_trace(task, st, scratch, now);
+	}
 	if (cfg.may_sample)
 		scratch->counts.listing_ns += bpf_ktime_get_ns() - begun_ns;
 	return 0;

@@ -171,6 +171,15 @@ struct {
 	__type(value, struct offcpu_language);
 } languages SEC(".maps");
 
+/* Of the programs of `spaces` those whose threads have a trace context. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, OFFCPU_CONTEXTS_MAX);
+	__type(key, __u64);
+	__type(value, struct offcpu_context_place);
+} contexts SEC(".maps");
+
 /*
  * Per CPU: the rules of addresses that walks met lately; to look one up anew takes several times
  * as long as the rest of a step.  A generation is that of one version of one program's mappings.

@@ -210,7 +210,7 @@ static __always_inline void note_futex(struct task_struct *task, struct thread_s
 	if (!st->futex.cnt)
 		return;
 	read_futex(&st->futex);
-	if (rarely(st->speaks) && st->futex.cnt == 1)
+	if (rarely(st->speaks & SPACE_HAS_LANGUAGE) && st->futex.cnt == 1)
 		note_gil(task, st, scratch);
 }
 

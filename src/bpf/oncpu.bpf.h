@@ -31,6 +31,7 @@ struct oncpu_scratch {
 	struct walk_state walk;
 	struct offcpu_rec_stack stack;
 	struct language_scratch language;
+	struct context_scratch context;
 };
 
 struct {
@@ -79,7 +80,10 @@ static __always_inline __u64 oncpu_user_stack(void *ctx, struct task_struct *tas
 	lacked_table(st, scratch->walk.met_gap);
 	if (rarely(st->speaks) && id) {
 		scratch->walk.thread_pointer = thread_pointer(plain(task));
-		id = language_stack(st, &scratch->walk, &scratch->language, id, now);
+		if (st->speaks & SPACE_HAS_LANGUAGE)
+			id = language_stack(st, &scratch->walk, &scratch->language, id, now);
+		if (st->speaks & SPACE_HAS_CONTEXT)
+			id = context_stack(st, &scratch->walk, &scratch->context, id, now);
 	}
 	return id ?: OFFCPU_STACK_LOST;
 }

@@ -203,7 +203,7 @@ static __always_inline void note_stacks(struct task_struct *task, struct thread_
 	if (st->mode == MODE_ON_CPU || !stands_still(task, st))
 		return;
 	if (from == USTACK_LATE && plain(task)->mm)
-		st->end_ustack = told_user_stack(NULL, task, st, scratch, window.stop_ns);
+		st->end_ustack = sleepers_user_stack(NULL, task, st, scratch, window.stop_ns);
 	else if (from == USTACK_LATE)
 		st->ustack_from = USTACK_NONE;
 	if (cfg.want_kstack)

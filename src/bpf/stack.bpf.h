@@ -5,6 +5,7 @@
 #include "bpf/maps.bpf.h"
 #include "bpf/unwind.bpf.h"
 #include "bpf/language.bpf.h"
+#include "bpf/context.bpf.h"
 #include "bpf/mapped.bpf.h"
 #ifdef __TARGET_ARCH_x86
 #include "bpf/x86/kernel_walk.bpf.h"
@@ -59,7 +60,7 @@ static __always_inline bool stack_cross(struct offcpu_rec_stack *s, __u64 id, __
 	s->pid = user ? st->pid : 0;
 	s->exec_no = user ? st->exec_no : 0;
 	s->is_user = user;
-	if (user && st->speaks)
+	if (user && st->speaks & SPACE_HAS_LANGUAGE)
 		size = sizeof(*s);
 	barrier_var(size);	/* clang knows the bound of depth, and leaves out a test that Linux 6.1 needs */
 	if (size > sizeof(*s))
@@ -109,7 +110,7 @@ __noinline int look_up_tables(struct thread_state *st, bool in_parents, __u32 ep
 		return 0;
 	space = space_of(st, in_parents);
 	st->tables_generation = generation_of(space);
-	st->speaks = space && space->speaks;
+	st->speaks = space ? space->speaks : 0;
 	st->tables_epoch = st->tables_generation ? epoch : 0;
 	return 0;
 }
@@ -209,7 +210,20 @@ static __always_inline __u64 told_user_stack(void *ctx, struct task_struct *task
 	if (!rarely(st->speaks))
 		return id;
 	scratch->walk.thread_pointer = thread_pointer(plain(task));
-	return language_stack(st, &scratch->walk, &scratch->language, id, now);
+	if (st->speaks & SPACE_HAS_LANGUAGE)
+		id = language_stack(st, &scratch->walk, &scratch->language, id, now);
+	return id;
+}
+
+/* The same of a sleeper, with what its trace says of the wait. */
+static __always_inline __u64 sleepers_user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
+						 struct scratch *scratch, __u64 now)
+{
+	__u64 id = told_user_stack(ctx, task, st, scratch, now);
+
+	if (rarely(st->speaks & SPACE_HAS_CONTEXT))
+		id = context_stack(st, &scratch->walk, &scratch->context, id, now);
+	return id;
 }
 
 /*
@@ -235,7 +249,7 @@ static __always_inline void begin_user_stack(void *ctx, struct task_struct *task
 	if (st->ustack_from == USTACK_NONE)
 		return;
 	take_memory_of(st);
-	st->ustack = told_user_stack(ctx, task, st, scratch, now);
+	st->ustack = sleepers_user_stack(ctx, task, st, scratch, now);
 }
 
 static __always_inline __u64 begun_ustack(const struct thread_state *st)
@@ -252,7 +266,7 @@ static __always_inline __u64 end_user_stack(struct task_struct *task, struct thr
 	if (!plain(task)->mm)
 		return 0;
 	if (may_walk)
-		return told_user_stack(NULL, task, st, scratch, now) ?: OFFCPU_STACK_LOST;
+		return sleepers_user_stack(NULL, task, st, scratch, now) ?: OFFCPU_STACK_LOST;
 	count_loss(OFFCPU_LOSS_USTACK, now - st->since_ns);
 	return OFFCPU_STACK_LOST;
 }

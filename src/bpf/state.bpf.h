@@ -12,6 +12,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "abi/context_abi.h"
 #include "abi/language_abi.h"
 #include "abi/object_abi.h"
 #include "abi/offcpu_abi.h"
@@ -247,7 +248,7 @@ struct thread_state {
 	__u64 end_object;	/* and what it waited for; these four the iterators write and nobody else */
 	__u32 is_closed;	/* its account is sent, or just being */
 	__u8 is_throttled, out_throttled;	/* the wait is called so; it was as it went off CPU */
-	__u8 speaks;		/* its program has an interpreter: see language.bpf.h */
+	__u8 speaks;		/* of its program: enum space_speaks */
 	__u8 pad3;
 	/* what only options need: has_options() */
 	__u64 ran_ns;		/* length of the last stretch on CPU */
@@ -347,6 +348,19 @@ struct language_scratch {
 	__u64 end;		/* where frames lie one behind the other: of the stack */
 };
 
+#define CONTEXT_BUFFER 512	/* a power of two above a record's bytes */
+
+/* The record of a trace context that was read last: see bpf/context.bpf.h. */
+struct context_scratch {
+	__u64 word[CONTEXT_BUFFER / 8 + 1];
+	__u64 hash;
+	__u32 shift;		/* of its first byte */
+	__u32 tno;		/* of the thread; 0: none was read */
+	bool is_longest;	/* the wait listed last, of its row so far: `trace` has its key */
+	struct offcpu_rec_context rec;
+	struct offcpu_rec_trace trace;
+};
+
 /* Per CPU: the stack being walked (switches do not nest), what is being told, counters. */
 struct scratch {
 	struct offcpu_counts counts;	/* first, user space reads them */
@@ -364,6 +378,7 @@ struct scratch {
 	struct offcpu_rec_sleep_path path;
 	struct offcpu_rec_thread thread;
 	struct language_scratch language;
+	struct context_scratch context;
 	struct offcpu_rec_waker waker;
 	__u64 waker_before;	/* what that is compared with: see compare_callers(); 0: nothing */
 	struct offcpu_rec_chain chain;

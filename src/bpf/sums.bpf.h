@@ -151,21 +151,24 @@ static __always_inline void set_slice(struct scratch *scratch, const struct thre
 		key->flags |= OFFCPU_KEY_CROSSING;
 }
 
+enum summed { SUM_NO_ROOM, SUM_ADDED, SUM_LONGEST };
+
 /*
- * Adds one wait of the thread under its key.  False: no room, the caller accounts for it.  A global function: the
- * verifier checks it once.
+ * Adds one wait of the thread under its key: the longest of it so far, or not.  Without room the caller accounts for
+ * it.  A global function: the verifier checks it once.
  */
 __noinline int sum_wait(struct thread_state *st, const struct offcpu_wait_key *key, const struct kept_wait *kept)
 {
+	int summed = SUM_ADDED;
 	struct offcpu_wait_slot *s;
 	__u32 number, place;
 
 	if (!st || !key || !kept)
-		return false;
+		return SUM_NO_ROOM;
 	number = find_wait_slot(key);
 	s = bpf_map_lookup_elem(&wait_slots, &number);
 	if (!s)
-		return false;
+		return SUM_NO_ROOM;
 	st->last_sum = number;
 	s->count_q8 += kept->weight_q8;
 	s->blocked_ns += kept->parts.blocked_ns;
@@ -176,6 +179,7 @@ __noinline int sum_wait(struct thread_state *st, const struct offcpu_wait_key *k
 	if (kept->duration_ns > s->max_ns) {
 		s->max_ns = kept->duration_ns;
 		s->start_ns = st->since_ns;
+		summed = SUM_LONGEST;
 	}
 	if (key->flags & OFFCPU_KEY_CROSSING)
 		s->start_ns = st->since_ns;
@@ -189,7 +193,7 @@ __noinline int sum_wait(struct thread_state *st, const struct offcpu_wait_key *k
 			place = OFFCPU_WAKE_SLOTS - 1;
 		add_to_hist(&s->wake_hist_q8[place], kept);
 	}
-	return true;
+	return summed;
 }
 
 #endif

@@ -548,6 +548,31 @@ static void look_at_hidden_python(GArray *findings, const struct recognised *r)
 		       "Link it with libpython3.N.so, or call the program python3.N.");
 }
 
+/* Which trace a thread works for: of programs that say anything of it. */
+static void look_at_context(GArray *findings, const struct recognised *r)
+{
+	switch (r->context) {
+	case THREAD_CONTEXT_READABLE:
+		if (r->context_keys)
+			add(findings, "trace-context", true, "trace contexts of its threads, with these attributes: %s",
+			    r->context_keys);
+		else
+			advise(add(findings, "trace-context", false,
+				   "trace contexts of its threads, but not what their attributes are called"),
+			       "Traces are told, and no routes: its SDK publishes no threadlocal.attribute_key_map.");
+		break;
+	case THREAD_CONTEXT_NO_VARIABLE:
+		advise(add(findings, "trace-context", false,
+			   "trace contexts of its threads: no file of its exports the variable otel_thread_ctx_v1"),
+		       "See its SDK's documentation for thread contexts (OTEP 4947).");
+		break;
+	case THREAD_CONTEXT_UNSAID:
+		add(findings, "trace-context", false, "an OpenTelemetry context, which says nothing of its threads' traces");
+		break;
+	case THREAD_CONTEXT_NONE: break;
+	}
+}
+
 GArray *doctor_findings(const struct recognised *r)
 {
 	GArray *findings = g_array_new(FALSE, FALSE, sizeof(struct doctor_finding));
@@ -567,6 +592,7 @@ GArray *doctor_findings(const struct recognised *r)
 		add(findings, "tokio-tasks", true,
 		    "tasks of Tokio, also those that no thread polls: looked at by `record -p`, and by `offcpu tasks -p %u`",
 		    r->pid);
+	look_at_context(findings, r);
 	look_at_made_code(findings, r);
 	look_at_walking(findings, r);
 	look_at_program(findings, r);

@@ -73,6 +73,8 @@ bool filters_understand(struct filters *f, GError **error)
 		.states = f->states,
 		.comm = f->comm,
 		.grep = f->grep,
+		.attribute = f->attribute,
+		.trace = f->trace,
 		.user_only = f->user,
 		.kernel_only = f->kernel,
 		.pids = (const uint32_t *)(void *)f->pid_list->data,
@@ -89,6 +91,8 @@ void filters_clear(struct filters *f)
 	g_free(f->state);
 	g_free(f->comm);
 	g_free(f->grep);
+	g_free(f->attribute);
+	g_free(f->trace);
 	g_free(f->pids);
 	g_free(f->tids);
 	g_free(f->states);

@@ -6,7 +6,7 @@
 
 /* The options of a reading command that choose threads and waits, and what they mean. */
 struct filters {
-	char *state, *comm, *grep, *pids, *tids; /* as the options come */
+	char *state, *comm, *grep, *pids, *tids, *attribute, *trace; /* as the options come */
 	gboolean user, kernel;
 	struct query query;
 	char *states; /* what query points to */
@@ -20,6 +20,8 @@ struct filters {
 	 "LIST"},                                                                                                      \
 		{"comm", 0, 0, G_OPTION_ARG_STRING, &(f).comm, "Only threads with such a name", "GLOB"},               \
 		{"grep", 0, 0, G_OPTION_ARG_STRING, &(f).grep, "Only waits with such a frame", "REGEX"},               \
+		{"attribute", 0, 0, G_OPTION_ARG_STRING, &(f).attribute, "Only waits for requests with such an attribute", "KEY=GLOB"}, \
+		{"trace", 0, 0, G_OPTION_ARG_STRING, &(f).trace, "Only rows whose longest wait was for this trace", "HEX"}, \
 		{"pid", 'p', 0, G_OPTION_ARG_STRING, &(f).pids, "Only these processes or services", "PID|NAME"},                  \
 		{"tid", 't', 0, G_OPTION_ARG_STRING, &(f).tids, "Only these threads", "TID[,TID]"},                    \
 		{"user-threads", 'u', 0, G_OPTION_ARG_NONE, &(f).user, "Only user threads", NULL},                     \

@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "exchange/locations.h"
 #include "exchange/paths.h"
+#include "profile/context.h"
 #include "base/wire.h"
 
 enum { REQUEST_RESOURCE = 1, REQUEST_DICTIONARY };
@@ -43,19 +44,26 @@ struct table {
 struct otlp {
 	const struct profile *p;
 	const struct export_plan *plan;
-	struct table mappings, functions, strings, attributes;
+	struct table mappings, functions, strings, attributes, links;
 	GString *stacks; /* as written */
 	GHashTable *stack_ids; /* uint64_t of user and kernel -> index */
 	struct locations *locations;
 	GArray *path, *ids;
+	GArray *context; /* scratch: indices of attributes of a trace context */
 	GString *a, *b, *key; /* scratch */
 	uint32_t *attributes_of; /* by thread: three indices, 0: not yet */
 };
 
-static void table_begin(struct table *t, unsigned field)
+/* Its first element, which is none, is the caller's to write. */
+static void table_begin_empty(struct table *t)
 {
 	*t = (struct table){ .out = g_string_new(NULL), .index = strset_new(), .cnt = 1 };
 	strset_id(t->index, "");
+}
+
+static void table_begin(struct table *t, unsigned field)
+{
+	table_begin_empty(t);
 	wire_bytes(t->out, field, "", 0);
 }
 
@@ -183,7 +191,7 @@ static uint32_t stack_id(struct otlp *w, const struct wait *wait)
 		return id;
 	id = g_hash_table_size(w->stack_ids) + 1;
 	g_hash_table_insert(w->stack_ids, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(id));
-	path_frames(w->p, wait->user, wait->kernel, w->path);
+	path_own_frames(w->p, wait->user, wait->kernel, w->path);
 	locations_of_path(w->locations, w->path, w->ids);
 	g_string_truncate(w->a, 0);
 	for (guint i = w->ids->len; i-- > 0;)
@@ -207,13 +215,69 @@ static const uint32_t *thread_attributes(struct otlp *w, uint32_t thread)
 	return ids;
 }
 
-static void write_sample(struct otlp *w, GString *profile, const struct wait *wait, uint64_t value)
+static void write_link(GString *out, const struct wait_trace *trace)
+{
+	g_autoptr(GString) link = g_string_new(NULL);
+	uint8_t bytes[24];
+
+	for (size_t i = 0; i < 16; i++)
+		bytes[i] = (uint8_t)(g_ascii_xdigit_value(trace->trace[2 * i]) << 4 | g_ascii_xdigit_value(trace->trace[2 * i + 1]));
+	for (size_t i = 0; i < 8; i++)
+		bytes[16 + i] = (uint8_t)(g_ascii_xdigit_value(trace->span[2 * i]) << 4 | g_ascii_xdigit_value(trace->span[2 * i + 1]));
+	wire_bytes(link, LINK_TRACE_ID, bytes, 16);
+	wire_bytes(link, LINK_SPAN_ID, bytes + 16, 8);
+	wire_message(out, DICT_LINK, link);
+}
+
+/* The link that is none is zeros of full length: some readers refuse ids that are shorter. */
+static void begin_links(struct table *links)
+{
+	static const struct wait_trace none = { .trace = "00000000000000000000000000000000", .span = "0000000000000000" };
+
+	table_begin_empty(links);
+	write_link(links->out, &none);
+}
+
+static void put_attribute(const char *attribute, const char *value, void *data)
+{
+	struct otlp *w = data;
+	uint32_t id = attribute_id(w, attribute, value, 0);
+
+	g_array_append_val(w->context, id);
+}
+
+/*
+ * A sample is linked to a span where it is one wait; a row of several may be of several traces, and says of which the
+ * longest was.  Returns the link, 0: none.
+ */
+static uint32_t context_attributes(struct otlp *w, const struct wait *wait, uint32_t row)
+{
+	const struct wait_trace *trace = profile_trace_of(w->p, row);
+	uint32_t id;
+
+	g_array_set_size(w->context, 0);
+	context_for_each(w->p, wait->user, put_attribute, w);
+	if (trace && wait->count != 1) {
+		put_attribute("offcpu.longest.trace_id", trace->trace, w);
+		put_attribute("offcpu.longest.span_id", trace->span, w);
+	}
+	if (!trace || wait->count != 1)
+		return 0;
+	g_string_printf(w->key, "%s%s", trace->trace, trace->span);
+	if (table_add(&w->links, w->key->str, &id))
+		write_link(w->links.out, trace);
+	return id;
+}
+
+static void write_sample(struct otlp *w, GString *profile, uint32_t row, uint64_t value)
 {
 	g_autoptr(GString) sample = g_string_new(NULL);
+	const struct wait *wait = profile_wait(w->p, row);
 	char state[2] = { (char)wait->state, '\0' };
 	uint32_t stack = stack_id(w, wait),
 		 of_state = wait->state == '?' ? 0 : attribute_id(w, "offcpu.state", state, 0);
 	const uint32_t *ids = thread_attributes(w, wait->thread);
+	uint32_t link = context_attributes(w, wait, row);
 
 	wire_uint(sample, SAMPLE_STACK, stack);
 	g_string_truncate(w->a, 0);
@@ -222,7 +286,10 @@ static void write_sample(struct otlp *w, GString *profile, const struct wait *wa
 			wire_varint(w->a, ids[i]);
 	if (of_state)
 		wire_varint(w->a, of_state);
+	for (guint i = 0; i < w->context->len; i++)
+		wire_varint(w->a, g_array_index(w->context, uint32_t, i));
 	wire_message(sample, SAMPLE_ATTRIBUTES, w->a);
+	wire_uint(sample, SAMPLE_LINK, link);
 	g_string_truncate(w->a, 0);
 	wire_varint(w->a, value);
 	wire_message(sample, SAMPLE_VALUES, w->a);
@@ -247,7 +314,7 @@ static void write_profile(struct otlp *w, GString *scope, enum weight weight)
 		uint64_t value = weight_of_wait(wait, weight);
 
 		if (value && plan_has(w->plan, i))
-			write_sample(w, profile, wait, value);
+			write_sample(w, profile, i, value);
 	}
 	wire_fixed64(profile, PROFILE_TIME, w->p->info.start_unix_ns);
 	wire_uint(profile, PROFILE_DURATION, w->p->info.duration_ns);
@@ -300,17 +367,6 @@ static void write_resource(struct otlp *w, GString *out)
 	wire_message(out, REQUEST_RESOURCE, all);
 }
 
-/* Zeros of full length: some readers refuse ids that are shorter. */
-static void write_no_link(GString *dictionary)
-{
-	static const char zeros[16];
-	g_autoptr(GString) link = g_string_new(NULL);
-
-	wire_bytes(link, LINK_TRACE_ID, zeros, 16);
-	wire_bytes(link, LINK_SPAN_ID, zeros, 8);
-	wire_message(dictionary, DICT_LINK, link);
-}
-
 static void write_dictionary(struct otlp *w, GString *out)
 {
 	g_autoptr(GString) dictionary = g_string_new(NULL);
@@ -318,7 +374,7 @@ static void write_dictionary(struct otlp *w, GString *out)
 	wire_bytes(dictionary, DICT_LOCATION, "", 0);
 	for (uint32_t id = 1; id <= locations_cnt(w->locations); id++)
 		write_location(w, dictionary, id);
-	write_no_link(dictionary);
+	table_end(&w->links, dictionary);
 	wire_bytes(dictionary, DICT_STACK, "", 0);
 	g_string_append_len(dictionary, w->stacks->str, (gssize)w->stacks->len);
 	table_end(&w->mappings, dictionary);
@@ -338,6 +394,7 @@ void write_otlp(struct writer *writer, const struct profile *p, const struct exp
 		.stack_ids = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
 		.path = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.ids = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.context = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.a = g_string_new(NULL),
 		.b = g_string_new(NULL),
 		.key = g_string_new(NULL),
@@ -348,6 +405,7 @@ void write_otlp(struct writer *writer, const struct profile *p, const struct exp
 	table_begin(&w.functions, DICT_FUNCTION);
 	table_begin(&w.attributes, DICT_ATTRIBUTE);
 	table_begin(&w.strings, DICT_STRING);
+	begin_links(&w.links);
 	write_resource(&w, writer_text(writer));
 	write_dictionary(&w, writer_text(writer));
 	g_hash_table_unref(w.stack_ids);
@@ -358,5 +416,6 @@ void write_otlp(struct writer *writer, const struct profile *p, const struct exp
 	g_string_free(w.key, TRUE);
 	g_array_unref(w.path);
 	g_array_unref(w.ids);
+	g_array_unref(w.context);
 	g_free(w.attributes_of);
 }

@@ -19,6 +19,17 @@ void path_frames(const struct profile *p, uint32_t user, uint32_t kernel, GArray
 	append_path(p, kernel, frames);
 }
 
+void path_own_frames(const struct profile *p, uint32_t user, uint32_t kernel, GArray *frames)
+{
+	guint cnt = 0;
+
+	path_frames(p, user, kernel, frames);
+	while (cnt < frames->len && profile_get_frame(p, g_array_index(frames, uint32_t, cnt))->kind == FRAME_CONTEXT)
+		cnt++;
+	if (cnt)
+		g_array_remove_range(frames, 0, cnt);
+}
+
 void object_text(GString *s, const struct object *o)
 {
 	g_string_append(s, lock_kind_text((enum lock_kind)o->kind));

@@ -9,6 +9,9 @@
 /* The frames of a wait, outermost first, user before kernel: replaces what `frames` (of uint32_t) holds. */
 void path_frames(const struct profile *p, uint32_t user, uint32_t kernel, GArray *frames);
 
+/* The same without attributes of trace contexts, which the format has another place for: see profile/context.h. */
+void path_own_frames(const struct profile *p, uint32_t user, uint32_t kernel, GArray *frames);
+
 /* Is the wait to be written? */
 static inline bool plan_has(const struct export_plan *plan, uint32_t wait)
 {

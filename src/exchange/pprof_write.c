@@ -14,6 +14,7 @@
 #include "exchange/locations.h"
 #include "exchange/paths.h"
 #include "exchange/pprof.h"
+#include "profile/context.h"
 #include "base/wire.h"
 
 #define PAGE_BYTES 4096
@@ -72,7 +73,7 @@ static uint32_t find_mapping(struct pprof *w, GHashTable *index, const struct fr
 	struct function_key key = { f->module, f->name ? "" : NULL }; /* the module, and whether named */
 	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, &key));
 
-	if (!f->module)
+	if (!f->module || f->kind == FRAME_CONTEXT)
 		return 0;
 	if (!at) {
 		struct mapping m = { .module = f->module, .is_named = f->name != NULL };
@@ -258,6 +259,39 @@ static void label_number(struct pprof *w, GString *sample, const char *key, uint
 	wire_message(sample, SAMPLE_LABEL, w->inner);
 }
 
+struct labelled {
+	struct pprof *w;
+	GString *sample;
+};
+
+static void label_attribute(const char *attribute, const char *value, void *data)
+{
+	struct labelled *to = data;
+
+	label_string(to->w, to->sample, attribute, value);
+}
+
+/*
+ * The request, with the names that Pyroscope's tracing uses, too.  A row of several waits may be of several traces: then
+ * it is said of which the longest was.
+ */
+static void label_context(struct pprof *w, GString *sample, const struct wait *wait, uint32_t row)
+{
+	const struct wait_trace *trace = profile_trace_of(w->p, row);
+	g_autoptr(GString) route = g_string_new(NULL);
+	bool is_one = wait->count == 1;
+
+	context_for_each(w->p, wait->user, label_attribute, &(struct labelled){ w, sample });
+	if (context_append_route(w->p, wait->user, route))
+		label_string(w, sample, "span_name", route->str);
+	if (!trace)
+		return;
+	label_string(w, sample, is_one ? "trace_id" : "longest_trace_id", trace->trace);
+	label_string(w, sample, is_one ? "span_id" : "longest_span_id", trace->span);
+	if (is_one)
+		label_string(w, sample, "profile_id", trace->span);
+}
+
 static void write_labels(struct pprof *w, GString *sample, const struct wait *wait)
 {
 	const struct thread *t = profile_thread(w->p, wait->thread);
@@ -278,8 +312,9 @@ static void write_labels(struct pprof *w, GString *sample, const struct wait *wa
 	label_number(w, sample, "tid", t->tid);
 }
 
-static void write_sample(struct pprof *w, const struct wait *wait)
+static void write_sample(struct pprof *w, uint32_t row)
 {
+	const struct wait *wait = profile_wait(w->p, row);
 	g_autoptr(GString) sample = g_string_new(NULL);
 	const uint64_t values[] = { weight_of_wait(wait, WEIGHT_COUNT),
 				    wait_off_cpu_ns(wait),
@@ -290,13 +325,14 @@ static void write_sample(struct pprof *w, const struct wait *wait)
 				    wait_off_cpu_ns(wait) + wait->on_cpu_ns };
 	gsize cnt = w->p->info.unknown & UNKNOWN_PARTS ? 2 : w->p->info.on_cpu_as_waits ? G_N_ELEMENTS(values) : 5;
 
-	path_frames(w->p, wait->user, wait->kernel, w->path);
+	path_own_frames(w->p, wait->user, wait->kernel, w->path);
 	append_locations(w, sample);
 	g_string_truncate(w->inner, 0);
 	for (gsize i = w->p->info.unknown & UNKNOWN_COUNTS ? 1 : 0; i < cnt; i++)
 		wire_varint(w->inner, values[i]);
 	wire_message(sample, SAMPLE_VALUE, w->inner);
 	write_labels(w, sample, wait);
+	label_context(w, sample, wait, row);
 	wire_message(w->out, PROFILE_SAMPLE, sample);
 }
 
@@ -378,7 +414,7 @@ void write_pprof(struct writer *writer, const struct profile *p, const struct ex
 	make_mappings(&w, plan);
 	for (guint i = 0; i < p->waits->len; i++) {
 		if (plan_has(plan, i))
-			write_sample(&w, profile_wait(p, i));
+			write_sample(&w, i);
 		writer_flush(writer);
 	}
 	for (uint32_t id = 1; id <= locations_cnt(w.locations); id++) {

@@ -11,6 +11,7 @@
 #include "explain/findings_by.h"
 #include "explain/limits.h"
 #include "explain/lock_kinds.h"
+#include "explain/requests_of.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "base/hash.h"
@@ -582,6 +583,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 		busy_find(f);
 	limits_find(f);
 	asked_find(f);
+	requests_of_find(f);
 	g_array_sort(f->rows, compare_findings);
 	g_hash_table_unref(m.index);
 	g_hash_table_unref(m.threads);
@@ -603,6 +605,7 @@ void findings_free(struct findings *f)
 	g_free(f->blocked_in);
 	g_free(f->queued_in);
 	g_array_unref(f->classes);
+	routes_free(f->routes);
 	reasons_free(f->reasons);
 	g_free(f);
 }

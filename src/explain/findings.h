@@ -4,6 +4,7 @@
 
 #include "analyse/query.h"
 #include "analyse/reason/reasons.h"
+#include "analyse/routes.h"
 #include "profile/limits.h"
 #include "profile/profile.h"
 
@@ -94,6 +95,9 @@ struct finding {
 	struct finding_limit limit;
 	const struct profile_limit *backlog; /* connections wait to be accepted by these workers: backlog.h; NULL: none */
 	uint64_t woken_cnt, timed_out_cnt, signalled_cnt; /* wakings that are known; of these by a time limit, by a timer's signal */
+	const char *route; /* the request that most of it was for, as trace contexts say; NULL: not known */
+	uint64_t route_ns, routed_ns; /* of time_ns: for that, and for any that is known */
+	uint32_t routes_cnt;
 	bool is_fork; /* they wait while fork() copies the address space of their process */
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, or a task for its pool, whose own time is in the recording */
@@ -134,6 +138,7 @@ struct findings {
 	const struct profile *profile;
 	const struct selection *selection; /* NULL: everything */
 	struct reasons *reasons;
+	struct routes *routes; /* NULL: nothing is known of requests */
 	GArray *rows; /* struct finding, the most important first */
 	/* of each wait: the id of the row that its blocked time is in, and of that of the rest; 0: none */
 	uint32_t *blocked_in, *queued_in;

@@ -139,6 +139,9 @@ char *little_new(const struct findings *f, const struct task_findings *tasks)
 	const struct finding_class *most = NULL;
 	uint64_t observed_ns = 0;
 
+	/* of the stacks that were asked for nothing is too little to be told */
+	if (f->selection && f->selection->by_stack)
+		return NULL;
 	if (info->imported || info->looks.rounds || !info->duration_ns || tasks->cnt || !f->rows->len ||
 	    f->has_kernel_only || !is_little(f))
 		return NULL;

@@ -19,6 +19,7 @@
 #include "explain/lock_kinds.h"
 #include "explain/loss.h"
 #include "explain/pool.h"
+#include "explain/requests_of.h"
 #include "explain/text.h"
 
 #define HOLDERS_SHOWN 3
@@ -302,6 +303,7 @@ static void append_what(GString *s, const struct findings *f, const struct findi
 		text_safe(s, protocol);
 		g_string_append_c(s, ')');
 	}
+	requests_of_append(s, row);
 }
 
 void sentence_finding(GString *s, const struct findings *f, const struct finding *row)
@@ -509,6 +511,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 		return;
 	}
 	append_evidence(s, f, r);
+	requests_of_append_share(s, r);
 	append_timeouts(s, r);
 	if (r->queue_at_once)
 		g_string_append_printf(s, "; libuv does %" PRIu32 " of them at a time, so others queue", r->queue_at_once);

@@ -9,6 +9,7 @@
 #include "fold/slices.h"
 #include "fold/stacks.h"
 #include "fold/sums.h"
+#include "fold/traces.h"
 #include "fold/wakers.h"
 #include "profile/slices.h"
 
@@ -112,6 +113,7 @@ static void finish_sum(struct fold *f, struct calibration *calibration, size_t i
 	if (key->waker)
 		wake = fold_wakers_tell(f->wakers, &k, key->waker, key, said_ns);
 	tell_longest(f, &w, wait, wake);
+	fold_traces_tell(f->traces, f->profile, key, wait);
 	if (f->slices)
 		fold_slices_tell(f->slices, wait, wake);
 }
@@ -251,6 +253,7 @@ void fold_finish(struct fold *f)
 	profile_expect_waits(f->profile, (guint)(cnt + f->open->len));
 	for (size_t i = 0; i < cnt; i++)
 		finish_sum(f, calibration, i);
+	fold_traces_finish(f->traces, f->profile);
 	if (calibration)
 		calibration_for_each_rest(calibration, add_rest, f);
 	calibration_free(calibration);

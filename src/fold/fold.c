@@ -10,6 +10,7 @@
 #include "fold/slices.h"
 #include "fold/stacks.h"
 #include "fold/sums.h"
+#include "fold/traces.h"
 #include "fold/wakers.h"
 
 struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, unsigned max_depth)
@@ -24,6 +25,7 @@ struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, un
 	f->on_cpu = fold_on_cpu_new();
 	f->threads = g_hash_table_new(NULL, NULL);
 	f->sums = sums_new();
+	f->traces = fold_traces_new();
 	f->open = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
 	f->throttled = g_array_new(FALSE, FALSE, sizeof(struct blame));
 	f->owners = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -41,6 +43,7 @@ void fold_free(struct fold *f)
 	fold_stacks_free(f->stacks);
 	g_hash_table_destroy(f->threads);
 	sums_free(f->sums);
+	fold_traces_free(f->traces);
 	fold_slices_free(f->slices);
 	fold_services_free(f->services);
 	g_array_unref(f->open);
@@ -67,6 +70,17 @@ void fold_stack(struct fold *f, const struct offcpu_rec_stack *rec, size_t size)
 void fold_language(struct fold *f, const void *rec, size_t size)
 {
 	fold_stacks_add_language(f->stacks, rec, size);
+}
+
+void fold_context(struct fold *f, const void *rec, size_t size)
+{
+	fold_stacks_add_context(f->stacks, rec, size);
+}
+
+void fold_trace(struct fold *f, const void *rec, size_t size)
+{
+	if (!fold_traces_add(f->traces, rec, size))
+		fold_drop_record(f->profile);
 }
 
 void fold_gil(struct fold *f, const void *record, size_t size)

@@ -35,11 +35,13 @@ void fold_sleep_path(struct fold *f, const struct offcpu_rec_sleep_path *rec, si
 /* Each takes a struct offcpu_rec_NAME, fold_gil() that of a language: who held a GIL. */
 void fold_chain(struct fold *f, const void *rec, size_t size);
 void fold_earlier(struct fold *f, const void *rec, size_t size);
+void fold_context(struct fold *f, const void *rec, size_t size);
 void fold_gil(struct fold *f, const void *record, size_t size);
 void fold_language(struct fold *f, const void *rec, size_t size);
 void fold_object(struct fold *f, const void *rec, size_t size);
 void fold_sleep(struct fold *f, const void *rec, size_t size);
 void fold_target(struct fold *f, const void *rec, size_t size);
+void fold_trace(struct fold *f, const void *rec, size_t size);
 void fold_waker(struct fold *f, const void *rec, size_t size);
 /* What it adds to the profile, a thread and its states, stays as it is. */
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size);

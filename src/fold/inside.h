@@ -15,6 +15,7 @@ struct fold {
 	struct fold_on_cpu *on_cpu;
 	GHashTable *threads;	/* tno -> index + 1 */
 	struct sums *sums;
+	struct fold_traces *traces;
 	struct fold_slices *slices;	/* NULL: the window has none */
 	struct open_requests *requests;	/* NULL: they are not asked for; borrowed */
 	struct fold_services *services;	/* NULL: they are not asked for */

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/opener.h"
 #include "fold/containers.h"
-#include "fold/process_context.h"
+#include "symbolize/process/process_context.h"
 
 #define ENVIRON_MAX_BYTES (64 << 10)
 #define CGROUP_MAX_BYTES (16 << 10)

@@ -6,6 +6,7 @@
 #include "abi/unwind_abi.h"
 #include "base/hash.h"
 #include "base/module.h"
+#include "fold/contexts.h"
 #include "fold/crossed.h"
 #include "fold/interpreter_runs.h"
 #include "fold/jit_names.h"
@@ -36,6 +37,8 @@ struct fold_stacks {
 	struct fold_languages *languages;
 	struct fold_jit_names *jit_names;
 	GPtrArray *waiting;	/* struct offcpu_rec_language: their user stack has not arrived */
+	struct fold_contexts *contexts;
+	GPtrArray *contexts_waiting;	/* struct offcpu_rec_context: the same */
 	struct offcpu_rec_sleep_path path;	/* of the kernel stack that comes next */
 	const struct elf_table *noted;	/* whose build id was noted last */
 	unsigned max_depth;
@@ -76,6 +79,8 @@ struct fold_stacks *fold_stacks_new(struct profile *profile, struct symbolizer *
 	f->languages = fold_languages_new(profile);
 	f->jit_names = fold_jit_names_new();
 	f->waiting = g_ptr_array_new_with_free_func(g_free);
+	f->contexts = fold_contexts_new(profile, "/proc");
+	f->contexts_waiting = g_ptr_array_new_with_free_func(g_free);
 	f->nodes = crossed_new(g_free);
 	f->frames = g_hash_table_new_full(frame_key_hash, frame_key_equal, g_free, NULL);
 	return f;
@@ -89,6 +94,8 @@ void fold_stacks_free(struct fold_stacks *f)
 	fold_languages_free(f->languages);
 	fold_jit_names_free(f->jit_names);
 	g_ptr_array_unref(f->waiting);
+	fold_contexts_free(f->contexts);
+	g_ptr_array_unref(f->contexts_waiting);
 	crossed_free(f->nodes);
 	g_hash_table_destroy(f->frames);
 	g_free(f);
@@ -435,6 +442,63 @@ void fold_stacks_add_language(struct fold_stacks *f, const struct offcpu_rec_lan
 		g_ptr_array_add(f->waiting, g_memdup2(rec, size));
 }
 
+/* The frames of the stack that ends at `node` go on below those of the context. */
+static uint32_t graft(struct fold_stacks *f, const uint32_t *outer, unsigned outer_cnt, uint32_t node)
+{
+	uint32_t frames[PROFILE_DEPTH_MAX], at = 0;
+	uint8_t end = profile_get_node(f->profile, node)->end;
+	unsigned cnt = 0;
+
+	for (; node && cnt < G_N_ELEMENTS(frames); node = profile_get_node(f->profile, node)->parent)
+		frames[cnt++] = profile_get_node(f->profile, node)->frame;
+	for (unsigned i = 0; i < outer_cnt; i++)
+		at = profile_node(f->profile, at, outer[i]);
+	while (cnt-- > 0)
+		at = profile_node(f->profile, at, frames[cnt]);
+	g_array_index(f->profile->nodes, struct stack_node, at).end = end;
+	return at;
+}
+
+/* False: the user stack has not arrived. */
+static bool put_context(struct fold_stacks *f, const struct offcpu_rec_context *rec)
+{
+	uint32_t outer[FOLD_CONTEXT_FRAMES], node;
+	unsigned cnt;
+
+	if (f->lines || !fold_stacks_find(f, rec->ustack, &node))
+		return false;
+	cnt = fold_contexts_frames(f->contexts, rec, outer);
+	fold_jit_names_merged(f->jit_names, rec->id, rec->ustack);
+	put_node(f, rec->id, true, graft(f, outer, cnt, node));
+	return true;
+}
+
+void fold_stacks_add_context(struct fold_stacks *f, const struct offcpu_rec_context *rec, size_t size)
+{
+	if (!fold_contexts_is_sound(rec, size)) {
+		fold_drop_record(f->profile);
+		return;
+	}
+	if (!crossed_find(f->nodes, rec->id) && !put_context(f, rec))
+		g_ptr_array_add(f->contexts_waiting, g_memdup2(rec, sizeof(*rec)));
+}
+
+/* User stacks have nodes by now; one that never arrived is shown as such. */
+static void put_waiting_contexts(struct fold_stacks *f)
+{
+	for (guint i = 0; i < f->contexts_waiting->len; i++) {
+		const struct offcpu_rec_context *rec = g_ptr_array_index(f->contexts_waiting, i);
+		uint32_t outer[FOLD_CONTEXT_FRAMES];
+		unsigned cnt;
+
+		if (crossed_find(f->nodes, rec->id))
+			continue;
+		cnt = fold_contexts_frames(f->contexts, rec, outer);
+		put_node(f, rec->id, true, graft(f, outer, cnt, fold_stacks_node(f, rec->ustack, FRAME_USER)));
+	}
+	g_ptr_array_set_size(f->contexts_waiting, 0);
+}
+
 void fold_stacks_look_at_names(struct fold_stacks *f)
 {
 	fold_jit_names_look(f->jit_names, f->symbolizer, f->profile);
@@ -611,6 +675,7 @@ void fold_stacks_finish(struct fold_stacks *f)
 	if (f->lines)
 		fold_lines_finish(f->lines, put_lined, f);
 	give_up_waiting(f);
+	put_waiting_contexts(f);
 }
 
 uint64_t fold_stacks_cnt(const struct fold_stacks *f)

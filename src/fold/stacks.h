@@ -2,6 +2,7 @@
 #ifndef FOLD_STACKS_H
 #define FOLD_STACKS_H
 
+#include "abi/context_abi.h"
 #include "abi/language_abi.h"
 #include "abi/offcpu_abi.h"
 #include "profile/profile.h"
@@ -20,10 +21,12 @@ void fold_stacks_with_lines(struct fold_stacks *f);
 
 /* A record of impossible size is dropped and counted. */
 void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, size_t size);
-/* A user stack that came before, with an interpreter's frames in it. */
 /* See fold_languages_append_holder(). */
 void fold_stacks_append_holder(struct fold_stacks *f, const struct offcpu_rec_language *rec, GString *s);
+/* A user stack that came before, with an interpreter's frames in it. */
 void fold_stacks_add_language(struct fold_stacks *f, const struct offcpu_rec_language *rec, size_t size);
+/* The same with what the thread's trace says of the wait. */
+void fold_stacks_add_context(struct fold_stacks *f, const struct offcpu_rec_context *rec, size_t size);
 /* Of the kernel stack that comes next. */
 void fold_stacks_add_path(struct fold_stacks *f, const struct offcpu_rec_sleep_path *rec, size_t size);
 

@@ -438,6 +438,51 @@ void profile_add_story(struct profile *p, const struct story *s)
 	g_array_append_vals(p->stories, s, 1);
 }
 
+void profile_add_trace(struct profile *p, const struct wait_trace *t)
+{
+	struct wait_trace own = *t;
+
+	assert(t->wait < p->waits->len);
+	own.trace = profile_string(p, t->trace ? t->trace : "");
+	own.span = profile_string(p, t->span ? t->span : "");
+	g_array_append_val(p->traces, own);
+}
+
+static int compare_traces(const void *a, const void *b)
+{
+	const struct wait_trace *x = a, *y = b;
+
+	if (x->wait != y->wait)
+		return x->wait < y->wait ? -1 : 1;
+	return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+void profile_sort_traces(struct profile *p)
+{
+	struct wait_trace *all = (struct wait_trace *)(void *)p->traces->data;
+	guint kept = 0;
+
+	g_array_sort(p->traces, compare_traces);
+	for (guint i = 0; i < p->traces->len; i++)
+		if (!kept || all[kept - 1].wait != all[i].wait)
+			all[kept++] = all[i];
+	g_array_set_size(p->traces, kept);
+}
+
+static int compare_wait(const void *wait, const void *trace)
+{
+	uint32_t w = *(const uint32_t *)wait, of = ((const struct wait_trace *)trace)->wait;
+
+	return w < of ? -1 : w > of;
+}
+
+const struct wait_trace *profile_trace_of(const struct profile *p, uint32_t wait)
+{
+	if (!p->traces->len)
+		return NULL;
+	return bsearch(&wait, p->traces->data, p->traces->len, sizeof(struct wait_trace), compare_wait);
+}
+
 unsigned profile_chain_len(const struct profile *p, uint32_t chain)
 {
 	unsigned len = 1;
@@ -451,9 +496,9 @@ unsigned profile_chain_len(const struct profile *p, uint32_t chain)
 #define ROW_TABLES(p)                                                                                                  \
 	{                                                                                                              \
 		&(p)->threads, &(p)->waits, &(p)->on_cpu, &(p)->states, &(p)->wakes, &(p)->chains, &(p)->stories,      \
-			&(p)->blames, &(p)->storms, &(p)->losses, &(p)->limits                                         \
+			&(p)->blames, &(p)->storms, &(p)->traces, &(p)->losses, &(p)->limits                           \
 	}
-#define ROW_TABLE_CNT 11
+#define ROW_TABLE_CNT 12
 
 static void begin_index(struct id_index **index)
 {

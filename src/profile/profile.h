@@ -30,7 +30,7 @@
 #define PROFILE_BUILD_ID_MAX_DIGITS 128
 #define PROFILE_NS_MAX (UINT64_C(1) << 62)	/* no time or duration is above: 146 years */
 
-enum frame_kind { FRAME_USER = 0, FRAME_KERNEL = 1 };
+enum frame_kind { FRAME_USER = 0, FRAME_KERNEL = 1, FRAME_CONTEXT = 2 /* see context.h */ };
 
 /* Strings belong to the profile (interned) once the frame is in it. */
 struct frame {
@@ -293,6 +293,14 @@ struct storm {
 	uint64_t cpu_ns, again_ns, delay_ns;
 };
 
+/* For which trace a thread worked in one wait of a row: the longest, as its trace context said. */
+struct wait_trace {
+	uint32_t wait;		/* index */
+	const char *trace, *span;	/* 32 and 16 hexadecimal digits */
+	uint64_t start_ns;	/* since the start of the recording's window */
+	uint64_t ns;		/* how long it took */
+};
+
 /* Of a file that frames lie in. */
 struct module_id {
 	const char *module;	/* as the frames have it */
@@ -420,6 +428,7 @@ struct profile {
 	GArray *stories;	/* struct story */
 	GArray *blames;		/* struct blame */
 	GArray *storms;		/* struct storm, one a waker */
+	GArray *traces;		/* struct wait_trace, in the order of waits, at most one of each */
 	GArray *losses;		/* struct profile_loss, one per reason, never all 0 */
 	GArray *build_ids;	/* struct module_id, one a module, of those that have one */
 	GArray *limits;		/* struct profile_limit: see limits.h */
@@ -513,6 +522,11 @@ unsigned profile_chain_len(const struct profile *p, uint32_t chain);
 void profile_add_blame(struct profile *p, const struct blame *b);
 /* Sums *s into the storm with the same waker. */
 void profile_add_storm(struct profile *p, const struct storm *s);
+/* Appends; strings become the profile's own.  Of a wait that has one already the longer stays, once they are sorted. */
+void profile_add_trace(struct profile *p, const struct wait_trace *t);
+void profile_sort_traces(struct profile *p);
+/* NULL: not known.  They are sorted. */
+const struct wait_trace *profile_trace_of(const struct profile *p, uint32_t wait);
 /* Borrowed, until one is added; NULL: none of that reason. */
 struct profile_loss *profile_find_loss(const struct profile *p, const char *reason);
 /* Sums into the loss with the same reason. */

@@ -190,6 +190,26 @@ uint32_t add_storm(struct reader *r, const void *row)
 	return 0;
 }
 
+static bool is_hex(const char *text, size_t digits)
+{
+	return strlen(text) == digits && strspn(text, "0123456789abcdef") == digits;
+}
+
+/* In the order of waits, one of each: they are looked up by that. */
+uint32_t add_trace(struct reader *r, const void *row)
+{
+	const struct wait_trace *t = row;
+	guint cnt = r->p->traces->len;
+
+	if (cnt && g_array_index(r->p->traces, struct wait_trace, cnt - 1).wait >= t->wait)
+		reader_wrong(r, "wait_id");
+	else if (!is_hex(t->trace, 32) || !is_hex(t->span, 16))
+		reader_wrong(r, "trace_id");
+	else
+		profile_add_trace(r->p, t);
+	return 0;
+}
+
 uint32_t add_on_cpu(struct reader *r, const void *row)
 {
 	profile_add_on_cpu(r->p, row);

@@ -62,6 +62,7 @@ uint32_t add_chain(struct reader *r, const void *row);
 uint32_t add_hop(struct reader *r, const void *row);
 uint32_t add_blame(struct reader *r, const void *row);
 uint32_t add_storm(struct reader *r, const void *row);
+uint32_t add_trace(struct reader *r, const void *row);
 uint32_t add_on_cpu(struct reader *r, const void *row);
 uint32_t add_request(struct reader *r, const void *row);
 uint32_t add_request_calls(struct reader *r, const void *row);

@@ -81,7 +81,7 @@ static const struct column frame_columns[] = {
 	       "in the module, or the address; 64 bits, print it with printf('%x')"),
 	COLUMN(STRING, frame, file, "file_id", NULL),
 	COLUMN(NUMBER, frame, line, "line", "0: not known"),
-	COLUMN(NUMBER, frame, kind, "kind", "0 user, 1 kernel", .max = FRAME_KERNEL),
+	COLUMN(NUMBER, frame, kind, "kind", "0 user, 1 kernel, 2 attribute of a trace context", .max = FRAME_CONTEXT),
 	COLUMN(NUMBER, frame, why, "why",
 	       "0 named, 1 no symbols, 2 not mapped, 3 process gone, 4 no file, 5 stack lost",
 	       .max = FRAME_WHY_COUNT - 1),
@@ -248,6 +248,14 @@ static const struct column blame_columns[] = {
 	COLUMN(NUMBER, blame, count, "count", "stretches of its on the CPU", .merge = MERGE_SUM),
 	COLUMN(NS, blame, runnable_ns, "runnable_ns", "part of the waiting thread's", .merge = MERGE_SUM),
 	COLUMN(NS, blame, preempted_ns, "preempted_ns", NULL, .merge = MERGE_SUM),
+};
+
+static const struct column trace_columns[] = {
+	COLUMN(ID, wait_trace, wait, "wait_id", NULL, .of = TABLE_WAIT),
+	COLUMN(TEXT, wait_trace, trace, "trace_id", "32 hexadecimal digits"),
+	COLUMN(TEXT, wait_trace, span, "span_id", "16"),
+	COLUMN(NS, wait_trace, start_ns, "start_ns", "when it began, since the start of the window"),
+	COLUMN(NS, wait_trace, ns, "ns", "how long it took"),
 };
 
 static const struct column storm_columns[] = {
@@ -496,6 +504,9 @@ const struct profile_table profile_tables[TABLE_CNT] = {
 	      .array = OF(blames), .add = add_blame),
 	TABLE(STORM, struct storm, storm, "events of one waker that woke 8 threads or more at once",
 	      .array = OF(storms), .add = add_storm),
+	TABLE(TRACE, struct wait_trace, trace,
+	      "of rows of waits: for which trace the longest was, as the thread's trace context said",
+	      .array = OF(traces), .add = add_trace),
 	TABLE(SLICE, uint8_t, slice, "the window in pieces of meta's slice_ns, the first one being 0",
 	      .max_rows = SLICES_MAX, .write = slices_write, .read = row_of_slice),
 	TABLE(SLICE_CELLS, uint8_t, slice_cells, "the same for each wait row",

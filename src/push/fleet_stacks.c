@@ -27,7 +27,7 @@ bool fleet_frame_row(struct fleet *f, struct cursor *c, GError **error)
 	frame->is_inline = cursor_u8(c) != 0;
 	if (c->bad)
 		return fleet_bad(error, "a frame is damaged");
-	if (frame->kind > FRAME_KERNEL || frame->why >= FRAME_WHY_COUNT)
+	if (frame->kind > FRAME_CONTEXT || frame->why >= FRAME_WHY_COUNT)
 		return fleet_bad(error, "a frame of a stack is of no known kind");
 	if (!frame->name != (frame->why != FRAME_NAMED))
 		frame->why = frame->name ? FRAME_NAMED : FRAME_NO_SYMBOLS;

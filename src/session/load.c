@@ -275,7 +275,8 @@ static bool attach_programs(struct session *s, GError **error)
 		return false;
 	direct_map_find(s->skel->progs.find_direct_map, &s->skel->bss->sought_at, &s->skel->bss->sought);
 	if (s->tables)
-		tables_tell(s->tables, &s->skel->data->tables_epoch, bpf_map__fd(s->skel->maps.languages));
+		tables_tell(s->tables, &s->skel->data->tables_epoch, bpf_map__fd(s->skel->maps.languages),
+			    bpf_map__fd(s->skel->maps.contexts));
 	session_count_programs(s, s->skel->obj);
 	session_count_programs(s, apart_object(s->waking));
 	session_count_programs(s, apart_object(s->switching));

@@ -12,7 +12,7 @@ struct handover {
 	uint64_t space;		/* the program's key */
 	uint32_t generation, part_cnt;
 	uint64_t read_ns;	/* as in struct space */
-	bool speaks;		/* see struct space */
+	uint32_t speaks;	/* enum space_speaks */
 	uint32_t v8;
 	bool is_there;
 };

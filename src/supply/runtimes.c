@@ -1,20 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "supply/runtimes.h"
 
+#include <string.h>
+
 #include "abi/unwind_abi.h"
 #include "symbolize/runtime/language.h"
+#include "symbolize/process/process_context.h"
 #include "symbolize/runtime/runtime_files.h"
+#include "symbolize/runtime/thread_context.h"
 #include "symbolize/runtime/v8_layout.h"
 
 #define FIRST_PAUSE_US 10000
+#define CONTEXT_FIRST_US 1000000	/* after a program was first met without a context */
+#define CONTEXT_SECOND_US 10000000	/* and after that */
+#define CONTEXT_AGAIN_US 3000000	/* one that has one */
 
 void runtimes_begin(struct runtimes *r)
 {
-	r->met_speaker = r->met_maker = r->met_v8 = false;
+	r->met_speaker = r->met_maker = r->met_v8 = r->met_context = false;
 }
 
-void runtimes_meet(struct runtimes *r, const char *path)
+void runtimes_meet(struct runtimes *r, const struct maps_line *line)
 {
+	const char *path = line->path;
+
+	r->met_context |= process_context_is_line(line);
+	if (!line->is_exec)
+		return;
 	r->met_speaker |= language_is_of_file(path);
 	r->met_maker |= made_code_is_by(path);
 	r->met_v8 |= runtime_of_file(path) == RUNTIME_NODE;
@@ -40,17 +52,38 @@ static bool lacks_speaker(const struct runtimes *r)
 	return r->met_speaker && !r->language.version;
 }
 
+/*
+ * A program publishes its context when its SDK begins, which may be after we looked first: so there are two more looks.
+ * One that has it may add attributes as long as it runs.  Is there news?
+ */
+static bool look_for_context(struct runtimes *r, uint32_t pid)
+{
+	const struct offcpu_context_place before = r->context;
+	bool had = r->has_context;
+
+	r->has_context = thread_context_find("/proc", pid, &r->context, NULL) == THREAD_CONTEXT_READABLE;
+	if (r->has_context)
+		r->context_due_us = g_get_monotonic_time() + CONTEXT_AGAIN_US;
+	else
+		r->context_due_us = r->context_looks == 1 ? g_get_monotonic_time() + CONTEXT_SECOND_US : INT64_MAX;
+	r->context_looks++;
+	return r->has_context != had || (had && memcmp(&before, &r->context, sizeof(before)) != 0);
+}
+
 int64_t runtimes_due_us(const struct runtimes *r)
 {
-	return lacks_speaker(r) ? r->due_us : INT64_MAX;
+	return MIN(lacks_speaker(r) ? r->due_us : INT64_MAX, r->context_due_us);
 }
 
 bool runtimes_look_again(struct runtimes *r, uint32_t pid)
 {
-	if (runtimes_due_us(r) > g_get_monotonic_time())
-		return false;
+	int64_t now_us = g_get_monotonic_time();
+	bool has_news = r->context_due_us <= now_us && look_for_context(r, pid);
+
+	if (!lacks_speaker(r) || r->due_us > now_us)
+		return has_news;
 	r->pause_us += r->pause_us / 2;
-	return look_for_speaker(r, pid);
+	return look_for_speaker(r, pid) || has_news;
 }
 
 void runtimes_look(struct runtimes *r, uint32_t pid, struct slabs *slabs, struct retired_tables *retired)
@@ -59,6 +92,11 @@ void runtimes_look(struct runtimes *r, uint32_t pid, struct slabs *slabs, struct
 
 	if (lacks_speaker(r))
 		look_for_speaker(r, pid);
+	/* the mappings that were just read say whether there is any */
+	if (r->met_context || r->has_context)
+		look_for_context(r, pid);
+	else if (!r->context_looks++)
+		r->context_due_us = g_get_monotonic_time() + CONTEXT_FIRST_US;
 	if (r->met_v8 && !r->v8 && v8_open(&v8, "/proc", pid))
 		r->v8 = unwind_v8_offsets(v8.function_shared, v8.shared_number, v8.has_inlined);
 	if (r->met_maker && !r->made)

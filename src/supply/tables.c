@@ -67,7 +67,7 @@ struct tables {
 	GAsyncQueue *inbox;	/* struct message */
 	GThread *supplier;
 	volatile uint32_t *epoch;	/* atomic */
-	gint languages_fd;	/* atomic; -1: not there yet */
+	gint languages_fd, contexts_fd;	/* atomic; -1: not there yet */
 	gint is_ending;		/* atomic: what is yet to be done is of no use */
 	gint unfinished;	/* atomic: messages on their way, builds included */
 	gint published_cnt, refused_cnt;	/* atomic */
@@ -102,8 +102,9 @@ static void send(struct tables *t, const struct message *message)
 	g_async_queue_push(t->inbox, copy);
 }
 
-void tables_tell(struct tables *t, volatile uint32_t *epoch, int languages_fd)
+void tables_tell(struct tables *t, volatile uint32_t *epoch, int languages_fd, int contexts_fd)
 {
+	g_atomic_int_set(&t->contexts_fd, contexts_fd);
 	g_atomic_int_set(&t->languages_fd, languages_fd);
 	g_atomic_pointer_set(&t->epoch, epoch);
 }
@@ -213,7 +214,7 @@ static void program_free(gpointer p)
 	g_free(program);
 }
 
-/* Calls for each executable mapping of a process; false when it is gone. */
+/* Calls for each mapping of a process; false when it is gone. */
 typedef void (*mapping_fn)(struct tables *t, uint32_t pid, const struct maps_line *line, void *data);
 
 static bool for_each_mapping(struct tables *t, uint32_t pid, mapping_fn fn, void *data)
@@ -224,12 +225,8 @@ static bool for_each_mapping(struct tables *t, uint32_t pid, mapping_fn fn, void
 		return false;
 	g_autoptr(GArray) lines = maps_parse(text);
 
-	for (guint i = 0; i < lines->len; i++) {
-		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
-
-		if (m->is_exec)
-			fn(t, pid, m, data);
-	}
+	for (guint i = 0; i < lines->len; i++)
+		fn(t, pid, &g_array_index(lines, struct maps_line, i), data);
 	return true;
 }
 
@@ -245,10 +242,13 @@ static struct table_file *file_of(struct tables *t, uint32_t pid, const struct m
 
 static void add_mapping(struct tables *t, uint32_t pid, const struct maps_line *m, void *data)
 {
-	struct program_mapping mapping = { m->start, m->end, m->pgoff, file_of(t, pid, m) };
 	struct program *program = data;
 
-	runtimes_meet(&program->runtimes, m->path);
+	runtimes_meet(&program->runtimes, m);
+	if (!m->is_exec)
+		return;
+	struct program_mapping mapping = { m->start, m->end, m->pgoff, file_of(t, pid, m) };
+
 	if (!mapping.file)
 		return;
 	table_file_use(mapping.file);
@@ -322,12 +322,20 @@ static void note_crowded(struct tables *t, uint32_t pid, guint left_out)
 	g_mutex_unlock(&t->crowded_lock);
 }
 
-static void hand_language_over(struct tables *t, struct program *program)
+static bool hand_over(const struct program *program, int fd, const void *what)
 {
-	int fd = g_atomic_int_get(&t->languages_fd);
+	return fd >= 0 && !bpf_map_update_elem(fd, &program->handover.space, what, BPF_ANY);
+}
 
-	program->handover.speaks = program->runtimes.language.version && fd >= 0 &&
-				   !bpf_map_update_elem(fd, &program->handover.space, &program->runtimes.language, BPF_ANY);
+static void hand_runtimes_over(struct tables *t, struct program *program)
+{
+	const struct runtimes *r = &program->runtimes;
+
+	program->handover.speaks = 0;
+	if (r->language.version && hand_over(program, g_atomic_int_get(&t->languages_fd), &r->language))
+		program->handover.speaks |= SPACE_HAS_LANGUAGE;
+	if (r->has_context && hand_over(program, g_atomic_int_get(&t->contexts_fd), &r->context))
+		program->handover.speaks |= SPACE_HAS_CONTEXT;
 }
 
 /* The programs look up again what there is. */
@@ -347,7 +355,7 @@ static void publish(struct tables *t, struct program *program)
 	if (all->len > SPACE_PARTED_MAX)
 		note_crowded(t, program->pid, all->len - SPACE_PARTED_MAX);
 	program->is_new = false;
-	hand_language_over(t, program);
+	hand_runtimes_over(t, program);
 	if (!handover_put(&program->handover, t->spaces_fd, (const struct space_mapping *)all->data,
 			  MIN(all->len, SPACE_PARTED_MAX), (uint32_t)t->published_cnt + 1))
 		t->no_room_cnt++;
@@ -357,8 +365,10 @@ static void publish(struct tables *t, struct program *program)
 
 static void withdraw(struct tables *t, struct program *program)
 {
-	if (program->handover.speaks)
+	if (program->handover.speaks & SPACE_HAS_LANGUAGE)
 		bpf_map_delete_elem(g_atomic_int_get(&t->languages_fd), &program->handover.space);
+	if (program->handover.speaks & SPACE_HAS_CONTEXT)
+		bpf_map_delete_elem(g_atomic_int_get(&t->contexts_fd), &program->handover.space);
 	handover_withdraw(&program->handover, t->spaces_fd);
 }
 
@@ -418,7 +428,8 @@ static void note_loss(struct tables *t)
 
 static void build_mapped(struct tables *t, uint32_t pid, const struct maps_line *m, void *data)
 {
-	file_of(t, pid, m);
+	if (m->is_exec)
+		file_of(t, pid, m);
 }
 
 /* Once programs are asked for, those not asked for yet hardly matter. */
@@ -609,7 +620,7 @@ struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, struct 
 	t->spaces_fd = spaces_fd;
 	t->file_tables_fd = file_tables_fd;
 	t->noted = g_hash_table_new_full(maps_file_hash, maps_file_equal, g_free, NULL);
-	t->languages_fd = -1;
+	t->languages_fd = t->contexts_fd = -1;
 	t->due_us = INT64_MAX;
 	t->inbox = g_async_queue_new();
 	t->programs = g_hash_table_new_full(NULL, NULL, NULL, program_free);

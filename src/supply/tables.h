@@ -28,10 +28,10 @@ struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, struct 
 			  GError **error);
 void tables_free(struct tables *t);
 /*
- * The programs look tables up again when this changes; it is there once they are loaded.  languages_fd: the map of the
- * programs that have an interpreter.
+ * The programs look tables up again when this changes; it is there once they are loaded.  languages_fd, contexts_fd:
+ * the maps of the programs that have an interpreter, and trace contexts.
  */
-void tables_tell(struct tables *t, volatile uint32_t *epoch, int languages_fd);
+void tables_tell(struct tables *t, volatile uint32_t *epoch, int languages_fd, int contexts_fd);
 
 /* The files that a process or thread has mapped now will be wanted; 0: those of all processes. */
 void tables_foresee(struct tables *t, uint32_t pid);

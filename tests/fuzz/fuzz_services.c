@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fold/containers.h"
-#include "fold/process_context.h"
+#include "symbolize/process/process_context.h"
 #include "fold/services.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -15,6 +15,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define UID 1000
 
 static const char id[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+static void check_text(const char *text)
+{
+	if (text && !g_utf8_validate(text, -1, NULL))
+		abort();
+}
+
+static void check_context(struct process_context *c)
+{
+	if (!c)
+		return;
+	check_text(c->service);
+	check_text(c->schema);
+	if (c->keys->len > PROCESS_CONTEXT_KEYS_MAX)
+		abort();
+	for (guint i = 0; i < c->keys->len; i++)
+		check_text(g_ptr_array_index(c->keys, i));
+	process_context_free(c);
+}
 
 /* Names are the caller's, and valid as text. */
 static void check(char *name)
@@ -45,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	switch (data[0] % 4) {
-	case 0: check(process_context_decode(data + 1, size - 1)); break;
+	case 0: check_context(process_context_decode(data + 1, size - 1)); break;
 	case 1: check(container_decode((const char *)data + 1, size - 1, id)); break;
 	case 2: g_free(service_of_environ((const char *)data + 1, size - 1, &host_name)); break;
 	default: check_cgroup(text);

@@ -22,7 +22,7 @@ sys.path.insert(0, HERE)
 import lib  # noqa: E402
 import isolate  # noqa: E402
 # Always: accounts, filters, stacks, wakers, locks, what is written.
-CORE = ["waits", "lives", "filters", "event_files", "command", "whole", "wakers", "waitgraph", "locks", "objects", "crowd", "unwind",
+CORE = ["waits", "traces", "lives", "filters", "event_files", "command", "whole", "wakers", "waitgraph", "locks", "objects", "crowd", "unwind",
         "unwind_bare", "remember", "uretprobe", "mappings", "rights", "symbols", "files"]
 # One of the two at each commit (see tools/run-tests): what is told and of which languages; other commands and the agent.
 TURNS = [["planted", "reasons", "troubles", "servers", "request_servers", "tasks", "jit", "languages", "python", "scripts", "java", "go",

@@ -123,6 +123,11 @@ void json_finding(struct json *j, const struct findings *f, const struct finding
 	json_member_string(j, "lock", o && !is_cpu && object_is_lock(o) ? o->name : NULL);
 	json_member_string(j, "object", o && !is_cpu ? o->name : NULL);
 	json_member_string(j, "object_kind", o && !is_cpu ? object_kind_text(o->kind) : NULL);
+	if (row->route) {
+		json_member_string(j, "route", row->route);
+		json_member_uint(j, "route_ns", row->route_ns);
+		json_member_uint(j, "routes", row->routes_cnt);
+	}
 	if (row->locks_cnt > 1)
 		json_member_uint(j, "locks", row->locks_cnt);
 	if (row->asked_frame >= 0)

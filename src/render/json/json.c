@@ -351,6 +351,24 @@ static void write_longest(struct json *j, const struct profile *p, const struct 
 	json_object_end(j);
 }
 
+/* For which request, and of the longest for which trace. */
+static void write_context(struct json *j, const struct wait_writer *writer, uint32_t wait)
+{
+	const struct wait_trace *trace = profile_trace_of(writer->p, wait);
+	const char *route = routes_of(writer->explanation->findings->routes, profile_wait(writer->p, wait)->user);
+
+	if (route)
+		json_member_string(j, "route", route);
+	if (!trace)
+		return;
+	json_member_object(j, "longest_trace");
+	json_member_string(j, "trace_id", trace->trace);
+	json_member_string(j, "span_id", trace->span);
+	json_member_uint(j, "start_ns", trace->start_ns);
+	json_member_uint(j, "ns", trace->ns);
+	json_object_end(j);
+}
+
 /* Fields of their own, so that programs need not take a name apart. */
 static void write_object(struct json *j, const struct object *o)
 {
@@ -409,6 +427,7 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	}
 	if (w->max_start_unix_ns)
 		write_longest(j, p, w);
+	write_context(j, writer, wait);
 	json_member_uint(j, "off_cpu_se_ns", w->off_cpu_se_ns);
 	json_member_uint(j, "count_se", w->count_se);
 	json_member_hist(j, w->hist);

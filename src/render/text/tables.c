@@ -393,6 +393,10 @@ static void append_longest(GString *s, const struct profile *p, const struct top
 		if (k->tid)
 			g_string_append_printf(s, " (%u)", k->tid);
 	}
+	const struct wait_trace *trace = profile_trace_of(p, r->longest - 1);
+
+	if (trace)
+		g_string_append_printf(s, ", trace %s", trace->trace);
 	g_string_append_c(s, '\n');
 }
 

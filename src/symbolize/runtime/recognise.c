@@ -339,6 +339,18 @@ static bool is_kernel_thread(const char *stat)
 	       g_ascii_strtoull(fields[STAT_FLAGS_FIELD - 1], NULL, 10) & PF_KTHREAD;
 }
 
+static void look_at_context(struct recognised *r, const char *proc_dir)
+{
+	g_autoptr(process_context) c = NULL;
+	struct offcpu_context_place unused;
+
+	r->context = thread_context_find(proc_dir, r->pid, &unused, &c);
+	if (c && c->keys->len) {
+		g_ptr_array_add(c->keys, NULL);
+		r->context_keys = g_strjoinv(", ", (char **)c->keys->pdata);
+	}
+}
+
 static bool has_own_root(const char *proc_dir, uint32_t pid)
 {
 	g_autofree char *root = g_strdup_printf("%s/%" PRIu32 "/root/.", proc_dir, pid);
@@ -399,6 +411,7 @@ static bool look(struct recognised *r, const char *proc_dir, const char *debug_d
 	look_at_jvm(r, proc_dir, lines);
 	look_at_v8(r, proc_dir);
 	look_at_tasks(r, proc_dir);
+	look_at_context(r, proc_dir);
 	look_at_map(r, proc_dir, status);
 	return true;
 }
@@ -427,6 +440,7 @@ void recognised_free(struct recognised *r)
 	g_array_unref(r->files);
 	g_free(r->name);
 	g_free(r->map.path);
+	g_free(r->context_keys);
 	g_free(r->arguments);
 	g_free(r->environment);
 	g_free(r);

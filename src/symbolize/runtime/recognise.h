@@ -11,6 +11,7 @@
 #include "symbolize/runtime/php_code.h"
 #include "symbolize/runtime/python_find.h"
 #include "symbolize/runtime/ruby_code.h"
+#include "symbolize/runtime/thread_context.h"
 #include "symbolize/runtime/runtime_files.h"
 
 /*
@@ -65,6 +66,8 @@ struct recognised {
 	bool are_goroutines_readable;
 	bool has_asyncio;	/* whose tasks can be read */
 	bool has_tokio;		/* the same, and it has some now */
+	enum thread_context_state context;	/* of its threads' traces */
+	char *context_keys;	/* what attributes they may have: "http.route, http.request.method"; NULL: it does not say */
 	bool is_python_hidden;	/* an interpreter lies in a program of another name, so it is not looked for */
 	bool is_program_unknown;	/* /proc/PID/exe cannot be followed */
 	GArray *files;		/* struct recognised_file, the program first */

@@ -20,7 +20,7 @@ enum sought { SOUGHT_VARIABLES, SOUGHT_SYMBOLS, SOUGHT_LOCAL, SOUGHT_SECTION };
 /* What is answered: then the addresses in the file, 0 where there is none, and its segments. */
 struct answer {
 	uint64_t cnt, segment_cnt;
-	uint64_t module_at;	/* 0: none */
+	struct local_variable local;	/* its addresses in the file */
 };
 
 /* Functions only where one is sought: there are ten times as many of them. */
@@ -59,27 +59,13 @@ static bool is_symbols(const GElf_Shdr *sh)
 	return (sh->sh_type == SHT_DYNSYM || sh->sh_type == SHT_SYMTAB) && !(sh->sh_flags & SHF_COMPRESSED);
 }
 
-/* Where the dynamic linker puts the number of this file's module; 0: nowhere. */
-static uint64_t module_number_at(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh)
-{
-	Elf_Data *data = sh->sh_size <= SYMBOLS_MAX_BYTES ? elf_getdata(scn, NULL) : NULL;
-	size_t entry_bytes = gelf_fsize(file->elf, ELF_T_RELA, 1, EV_CURRENT);
-	GElf_Rela rela;
-
-	for (int i = 0; data && entry_bytes && (size_t)i < data->d_size / entry_bytes; i++)
-		if (gelf_getrela(data, i, &rela) && GELF_R_TYPE(rela.r_info) == R_X86_64_DTPMOD64 &&
-		    !GELF_R_SYM(rela.r_info))
-			return rela.r_offset;
-	return 0;
-}
-
 /* ---- in the process that parses */
 
 struct search {
 	enum sought sought;
 	struct variable wanted[NAMES_MAX];
 	size_t cnt;
-	uint64_t module_at;
+	struct local_variable local;
 };
 
 /* False: all is found. */
@@ -94,13 +80,120 @@ static bool search_section(const struct elf_file *file, Elf_Scn *scn, const GElf
 			s->wanted[0].addr = sh->sh_addr;
 	} else if (is_symbols(sh)) {
 		search_symbols(file, scn, sh, s->sought, s->wanted, s->cnt);
-	} else if (s->sought == SOUGHT_LOCAL && sh->sh_type == SHT_RELA && file->machine == EM_X86_64 &&
-		   !s->module_at) {
-		s->module_at = module_number_at(file, scn, sh);
 	}
 	while (left && s->wanted[left - 1].addr)
 		left--;
 	return left || s->sought == SOUGHT_LOCAL;
+}
+
+/* What relocations of a thread's own variables are called (psABIs of x86-64 and of AArch64). */
+struct local_types {
+	uint32_t module, offset, descriptor;
+};
+
+static struct local_types local_types(const struct elf_file *file)
+{
+	if (file->machine == EM_X86_64)
+		return (struct local_types){ R_X86_64_DTPMOD64, R_X86_64_TPOFF64, R_X86_64_TLSDESC };
+	return (struct local_types){ R_AARCH64_TLS_DTPMOD, R_AARCH64_TLS_TPREL, R_AARCH64_TLSDESC };
+}
+
+static bool is_symbol_named(const struct elf_file *file, Elf_Data *symbols, size_t names, uint32_t nr, const char *name)
+{
+	const char *its;
+	GElf_Sym sym;
+
+	if (!nr || !symbols || !gelf_getsym(symbols, (int)nr, &sym))
+		return false;
+	its = elf_strptr(file->elf, names, sym.st_name);
+	return its && !strcmp(its, name);
+}
+
+/* Of one section of relocations: where the dynamic linker puts what leads to the variable. */
+static void search_relocations(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, struct search *s)
+{
+	Elf_Data *data = sh->sh_size <= SYMBOLS_MAX_BYTES ? elf_getdata(scn, NULL) : NULL;
+	Elf_Scn *symbols_scn = elf_getscn(file->elf, sh->sh_link);
+	Elf_Data *symbols = symbols_scn ? elf_getdata(symbols_scn, NULL) : NULL;
+	size_t entry_bytes = gelf_fsize(file->elf, ELF_T_RELA, 1, EV_CURRENT);
+	const struct local_types types = local_types(file);
+	GElf_Shdr symbols_sh;
+	GElf_Rela rela;
+
+	if (!symbols || !gelf_getshdr(symbols_scn, &symbols_sh) || symbols_sh.sh_type != SHT_DYNSYM)
+		return;
+	for (int i = 0; data && entry_bytes && (size_t)i < data->d_size / entry_bytes; i++) {
+		if (!gelf_getrela(data, i, &rela))
+			continue;
+		uint32_t type = GELF_R_TYPE(rela.r_info), nr = GELF_R_SYM(rela.r_info);
+		bool is_named = is_symbol_named(file, symbols, symbols_sh.sh_link, nr, s->wanted[0].name);
+		/* or by its place, where no other file can have a variable of that name */
+		bool is_it = is_named || (!nr && (uint64_t)rela.r_addend + 1 == s->wanted[0].addr);
+
+		if (type == types.module && (is_named || !nr) && !s->local.module_at)
+			s->local.module_at = rela.r_offset;
+		else if (type == types.offset && is_it)
+			s->local.offset_at = rela.r_offset;
+		else if (type == types.descriptor && is_it)
+			s->local.descriptor_at = rela.r_offset;
+	}
+}
+
+#ifndef DF_1_PIE
+#define DF_1_PIE 0x08000000
+#endif
+
+static bool is_program(const struct elf_file *file)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Ehdr head;
+	GElf_Shdr sh;
+	GElf_Dyn dyn;
+
+	if (!gelf_getehdr(file->elf, &head) || head.e_type == ET_EXEC)
+		return head.e_type == ET_EXEC;
+	while ((scn = elf_nextscn(file->elf, scn))) {
+		Elf_Data *data = gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNAMIC ? elf_getdata(scn, NULL) : NULL;
+
+		for (int i = 0; data && gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++)
+			if (dyn.d_tag == DT_FLAGS_1)
+				return dyn.d_un.d_val & DF_1_PIE;
+	}
+	return false;
+}
+
+#define THREAD_HEAD_BYTES 16	/* AArch64: what the thread pointer points to, before a program's block (TLS variant I) */
+
+/* Of a program itself: a program's block has its place beside the thread pointer. */
+static void place_beside_thread(const struct elf_file *file, struct search *s)
+{
+	uint64_t align, bytes;
+	GElf_Phdr ph;
+
+	if (!is_program(file) || !elf_file_phdr(file, PT_TLS, &ph))
+		return;
+	align = ph.p_align ? ph.p_align : 1;
+	if (align & (align - 1) || align > 1 << 20 || ph.p_memsz > UINT32_MAX)
+		return;
+	bytes = file->machine == EM_X86_64 ? ph.p_memsz : THREAD_HEAD_BYTES;
+	bytes = (bytes + align - 1) & ~(align - 1);
+	s->local.has_thread_offset = true;
+	s->local.thread_offset = (int64_t)(s->wanted[0].addr - 1) + (file->machine == EM_X86_64 ? -(int64_t)bytes
+											      : (int64_t)bytes);
+}
+
+static void place_local(const struct elf_file *file, struct search *s)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	if (!s->wanted[0].addr)
+		return;
+	s->local.offset = s->wanted[0].addr - 1;
+	place_beside_thread(file, s);
+	while ((scn = elf_nextscn(file->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_RELA && !(sh.sh_flags & SHF_COMPRESSED))
+			search_relocations(file, scn, &sh, s);
 }
 
 static bool understand(const void *question, size_t question_bytes, struct search *s)
@@ -134,7 +227,9 @@ bool variables_parse(int fd, const void *question, size_t question_bytes, GByteA
 	while (is_ours && (scn = elf_nextscn(file.elf, scn)))
 		if (gelf_getshdr(scn, &sh) && !search_section(&file, scn, &sh, &s))
 			break;
-	const struct answer a = { s.cnt, file.segment_cnt, s.module_at };
+	if (is_ours && s.sought == SOUGHT_LOCAL)
+		place_local(&file, &s);
+	const struct answer a = { s.cnt, file.segment_cnt, s.local };
 
 	g_byte_array_append(into, (const guint8 *)&a, sizeof(a));
 	for (size_t i = 0; i < s.cnt; i++)
@@ -157,9 +252,8 @@ static GByteArray *ask(int fd, enum sought sought, const struct variable *variab
 	return parser_ask_or_do(PARSER_SEARCH, variables_parse, fd, question->data, question->len);
 }
 
-/* Addresses in the process of what was found; *ret_module_at may be 0. */
 static bool take_answer(const GByteArray *a, const struct maps_line *line, struct variable *variables, size_t cnt,
-			uint64_t *ret_bias, uint64_t *ret_module_at)
+			uint64_t *ret_bias, struct local_variable *ret_local)
 {
 	struct cursor c = cursor_of(a->data, a->len);
 	const uint8_t *head = cursor_take(&c, sizeof(struct answer)), *addrs = cursor_take(&c, cnt * sizeof(uint64_t));
@@ -176,13 +270,14 @@ static bool take_answer(const GByteArray *a, const struct maps_line *line, struc
 	for (size_t i = 0; i < cnt; i++)
 		memcpy(&variables[i].addr, addrs + i * sizeof(uint64_t), sizeof(uint64_t));
 	*ret_bias = line->start - vaddr;
-	*ret_module_at = answer.module_at;
+	*ret_local = answer.local;
 	return true;
 }
 
 /* Looks into a mapping's file; false: it is none of ours. */
 static bool search_file(const char *proc_dir, uint32_t pid, const struct maps_line *line, enum sought sought,
-			struct variable *variables, size_t cnt, uint64_t *ret_bias, uint64_t *ret_module_at)
+			struct variable *variables, size_t cnt, uint64_t *ret_bias,
+			struct local_variable *ret_local)
 {
 	struct stat st;
 	int held = file_hold_line(proc_dir, pid, line, true, &st), fd = held >= 0 ? file_open_held(held) : -1;
@@ -192,13 +287,14 @@ static bool search_file(const char *proc_dir, uint32_t pid, const struct maps_li
 		close(held);
 	if (fd >= 0)
 		close(fd);
-	return a && take_answer(a, line, variables, cnt, ret_bias, ret_module_at);
+	return a && take_answer(a, line, variables, cnt, ret_bias, ret_local);
 }
 
 static bool find(const char *proc_dir, uint32_t pid, const struct maps_line *line, enum sought sought,
 		 struct variable *variables, size_t cnt)
 {
-	uint64_t bias, unused;
+	struct local_variable unused;
+	uint64_t bias;
 
 	if (!search_file(proc_dir, pid, line, sought, variables, cnt, &bias, &unused))
 		return false;
@@ -224,20 +320,24 @@ bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_
 			  struct local_variable *ret)
 {
 	struct variable wanted = { .name = name };
-	uint64_t bias, module_at;
+	struct local_variable found;
+	uint64_t bias;
 
 	*ret = (struct local_variable){ 0 };
-	if (!search_file(proc_dir, pid, line, SOUGHT_LOCAL, &wanted, 1, &bias, &module_at) || !wanted.addr)
+	if (!search_file(proc_dir, pid, line, SOUGHT_LOCAL, &wanted, 1, &bias, &found) || !wanted.addr)
 		return false;
-	ret->offset = wanted.addr - 1;
-	ret->module_at = module_at ? module_at + bias : 0;
+	*ret = found;
+	ret->module_at += found.module_at ? bias : 0;
+	ret->offset_at += found.offset_at ? bias : 0;
+	ret->descriptor_at += found.descriptor_at ? bias : 0;
 	return true;
 }
 
 uint64_t variables_find_section(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name)
 {
 	struct variable wanted = { .name = name };
-	uint64_t bias, unused;
+	struct local_variable unused;
+	uint64_t bias;
 
 	return search_file(proc_dir, pid, line, SOUGHT_SECTION, &wanted, 1, &bias, &unused) && wanted.addr
 		       ? wanted.addr + bias

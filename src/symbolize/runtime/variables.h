@@ -27,10 +27,17 @@ bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *
 bool symbols_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *symbols,
 		  size_t cnt);
 
-/* A variable that each thread has one of. */
+/*
+ * A variable that each thread has one of, and addresses of what the dynamic linker has left for who looks for it; 0:
+ * there is no such.
+ */
 struct local_variable {
 	uint64_t offset;	/* in the file's block of such variables */
-	uint64_t module_at;	/* address of the number by which a thread finds that block; 0: it lies nowhere */
+	uint64_t module_at;	/* the number by which a thread finds that block */
+	uint64_t offset_at;	/* the variable's place, from the thread pointer */
+	uint64_t descriptor_at;	/* two words: a function, and its argument */
+	int64_t thread_offset;	/* its place from the thread pointer, if has_thread_offset: of a program's own */
+	bool has_thread_offset;
 };
 /* False: it was not found. */
 bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/process_context.h"
+#include "symbolize/process/process_context.h"
 #include "fold/services.h"
 
 #include <string.h>
@@ -189,27 +189,29 @@ static GString *resource_of(const char *service)
 static void test_context(void)
 {
 	g_autoptr(GString) resource = resource_of("checkout"), context = g_string_new(NULL), none = g_string_new(NULL);
-	g_autofree char *of_resource = process_context_decode(resource->str, resource->len), *of_context = NULL;
+	g_autoptr(process_context) of_resource = process_context_decode(resource->str, resource->len);
+	g_autoptr(process_context) of_context = NULL;
 
 	put_field(context, 1, resource);
 	put_attribute(none, "service.namespace", "shop");
 	of_context = process_context_decode(context->str, context->len);
-	g_assert_cmpstr(of_resource, ==, "checkout");
-	g_assert_cmpstr(of_context, ==, "checkout");
+	g_assert_cmpstr(of_resource->service, ==, "checkout");
+	g_assert_cmpstr(of_context->service, ==, "checkout");
 	g_assert_null(process_context_decode(none->str, none->len));
 	g_assert_null(process_context_decode("", 0));
 	for (gsize cut = 0; cut < context->len - 4; cut++) {
 		g_autofree char *own = g_memdup2(context->str, cut + 1);
 
-		g_free(process_context_decode(own, cut));
+		process_context_free(process_context_decode(own, cut));
 	}
 	for (unsigned i = 0; i < 20000; i++) {
-		g_autofree char *own = g_memdup2(context->str, context->len), *name = NULL;
+		g_autofree char *own = g_memdup2(context->str, context->len);
+		g_autoptr(process_context) found = NULL;
 
 		for (unsigned k = 0; k < 3; k++)
 			own[g_test_rand_int_range(0, (gint32)context->len)] = (char)g_test_rand_int();
-		name = process_context_decode(own, context->len);
-		g_assert_true(!name || g_utf8_validate(name, -1, NULL));
+		found = process_context_decode(own, context->len);
+		g_assert_true(!found || !found->service || g_utf8_validate(found->service, -1, NULL));
 	}
 }
 

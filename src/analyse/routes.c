@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/routes.h"
+
+#include "profile/context.h"
+
+struct routes {
+	const struct profile *p;
+	GHashTable *by_context;	/* node of the context's innermost frame -> name, "" for none */
+	GStringChunk *names;
+};
+
+static bool has_contexts(const struct profile *p)
+{
+	for (guint i = 0; i < p->frames->len; i++)
+		if (profile_get_frame(p, i)->kind == FRAME_CONTEXT)
+			return true;
+	return false;
+}
+
+struct routes *routes_new(const struct profile *p)
+{
+	struct routes *r;
+
+	if (!has_contexts(p))
+		return NULL;
+	r = g_new0(struct routes, 1);
+	r->p = p;
+	r->by_context = g_hash_table_new(NULL, NULL);
+	r->names = g_string_chunk_new(1024);
+	return r;
+}
+
+void routes_free(struct routes *r)
+{
+	if (!r)
+		return;
+	g_hash_table_destroy(r->by_context);
+	g_string_chunk_free(r->names);
+	g_free(r);
+}
+
+const char *routes_of(struct routes *r, uint32_t node)
+{
+	uint32_t at = r ? context_node(r->p, node) : 0;
+	const char *name;
+
+	if (!at)
+		return NULL;
+	name = g_hash_table_lookup(r->by_context, GUINT_TO_POINTER(at));
+	if (!name) {
+		g_autoptr(GString) s = g_string_new(NULL);
+
+		context_append_route(r->p, at, s);
+		name = g_string_chunk_insert_const(r->names, s->str);
+		g_hash_table_insert(r->by_context, GUINT_TO_POINTER(at), (gpointer)name);
+	}
+	return *name ? name : NULL;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_CONTEXT_BPF_H
+#define BPF_CONTEXT_BPF_H
+
+#include "abi/context_abi.h"
+#include "bpf/language.bpf.h"
+#include "bpf/maps.bpf.h"
+
+/*
+ * The trace context of a thread that is off CPU, or interrupted: its record stands still then.  Programs without one
+ * cost one look at the thread's slot.
+ */
+
+struct context_walk {
+	const struct offcpu_context_place *place;
+	struct walk_state *at;
+	struct context_scratch *s;
+	__u64 from;		/* the first word */
+	__u32 words, entry_at, end;	/* the next attribute and the end of them all, in bytes from that word */
+	__u32 is_bad, is_cut;
+};
+
+/* The record's address; 0: there is none.  False where memory could not be read. */
+static __always_inline bool context_address(struct walk_state *at, const struct offcpu_context_place *place,
+					    __u64 *ret)
+{
+	__u64 block = at->thread_pointer;
+
+	*ret = 0;
+	if (place->module) {
+		if (!language_word(at, block + place->dtv_at, &block) ||
+		    !language_word(at, block + place->module * place->dtv_bytes, &block))
+			return false;
+		/* of a thread that has not used it yet: glibc says -1 */
+		if (block + 1 <= 1)
+			return true;
+	}
+	return language_word(at, block + place->at, ret);
+}
+
+static long context_word(__u32 i, struct context_walk *w)
+{
+	if (i >= OFFCPU_CONTEXT_WORDS || i >= w->words)
+		return 1;
+	if (!language_word(w->at, w->from + 8ULL * i, &w->s->word[i])) {
+		w->is_bad = 1;
+		return 1;
+	}
+	return 0;
+}
+
+/* Reads words up to that one. */
+static __always_inline bool context_words(struct context_walk *w, __u32 words)
+{
+	w->words = words;
+	bpf_loop(OFFCPU_CONTEXT_WORDS, context_word, w, 0);
+	return !w->is_bad;
+}
+
+static __always_inline __u32 context_byte(const struct context_scratch *s, __u32 at)
+{
+	return ((const __u8 *)s->word)[at & (CONTEXT_BUFFER - 1)];
+}
+
+/* One attribute that is asked for goes into the hash. */
+static __always_inline void hash_attribute(struct context_scratch *s, __u32 at, __u32 bytes)
+{
+	s->hash = mix(s->hash, (__u64)bytes << 8 | context_byte(s, at));
+	for (__u32 i = 0; i < 256 / 8; i++) {
+		__u32 left = bytes - i * 8;
+		__u64 word;
+
+		if (i * 8 >= bytes)
+			break;
+		word = *(const __u64 *)((const __u8 *)s->word + ((at + 2 + i * 8) & (CONTEXT_BUFFER - 1)));
+		s->hash = mix(s->hash, left >= 8 ? word : word & ((1ULL << left * 8) - 1));
+	}
+}
+
+static long context_attribute(__u32 i, struct context_walk *w)
+{
+	__u32 at = w->entry_at, key, bytes;
+
+	if (at + 2 > w->end)
+		return 1;
+	key = context_byte(w->s, at);
+	bytes = context_byte(w->s, at + 1);
+	if (at + 2 + bytes > w->end) {
+		w->is_bad = !w->is_cut;
+		return 1;
+	}
+	w->entry_at = at + 2 + bytes;
+	if (w->place->keys[key >> 6 & 3] >> (key & 63) & 1)
+		hash_attribute(w->s, at, bytes);
+	return 0;
+}
+
+/* The record into s->word.  False: there is none, or it could not be read, or is none. */
+static __always_inline bool read_context(struct context_walk *w, __u32 *ret_bytes)
+{
+	struct context_scratch *s = w->s;
+	__u64 address;
+
+	if (!context_address(w->at, w->place, &address)) {
+		w->is_bad = 1;
+		return false;
+	}
+	if (!address)
+		return false;
+	s->shift = address & 7;
+	w->from = address & ~7ULL;
+	if (!context_words(w, (s->shift + OFFCPU_CONTEXT_HEAD_BYTES + 7) / 8) ||
+	    context_byte(s, s->shift + OFFCPU_CONTEXT_VALID_AT) != 1)
+		return false;
+	*ret_bytes = context_byte(s, s->shift + OFFCPU_CONTEXT_SIZE_AT) |
+		     context_byte(s, s->shift + OFFCPU_CONTEXT_SIZE_AT + 1) << 8;
+	if (*ret_bytes > OFFCPU_CONTEXT_BYTES) {
+		w->is_cut = 1;
+		*ret_bytes = OFFCPU_CONTEXT_BYTES;
+	}
+	return context_words(w, (s->shift + OFFCPU_CONTEXT_HEAD_BYTES + *ret_bytes + 7) / 8);
+}
+
+static __always_inline bool context_cross(const struct thread_state *st, struct context_scratch *s, __u64 id,
+					  __u64 ustack, __u64 now)
+{
+	struct offcpu_rec_context *rec = &s->rec;
+	__u32 one = 1;
+
+	if (bpf_map_lookup_elem(&crossed, &id))
+		return true;
+	rec->type = OFFCPU_REC_CONTEXT;
+	rec->shift = s->shift;
+	rec->id = id;
+	rec->ustack = ustack;
+	rec->ts_ns = now;
+	rec->proc_start_ns = st->proc_start_ns;
+	rec->pid = st->pid;
+	rec->exec_no = st->exec_no;
+	__builtin_memcpy(rec->word, s->word, sizeof(rec->word));
+	if (ring_send(rec, sizeof(*rec))) {
+		count_loss(OFFCPU_LOSS_RING_STACK, 0);
+		return false;
+	}
+	bpf_map_update_elem(&crossed, &id, &one, BPF_ANY);
+	return true;
+}
+
+/*
+ * The id of a user stack with the attributes of the thread's trace; that of the user stack where there are none, or
+ * they cannot be read.  s->tno: the thread, if a trace was read.  A global function: the verifier checks it once.
+ */
+__noinline __u64 context_stack(struct thread_state *st, struct walk_state *at, struct context_scratch *s,
+			       __u64 ustack, __u64 now)
+{
+	struct context_walk w = { .at = at, .s = s };
+	__u32 bytes = 0;
+	__u64 key;
+
+	if (!st || !at || !s)
+		return ustack;
+	s->tno = 0;
+	key = at->in_parents ? st->forked_space : stack_seed(st);
+	w.place = bpf_map_lookup_elem(&contexts, &key);
+	if (!w.place)
+		return ustack;
+	if (read_context(&w, &bytes)) {
+		w.entry_at = s->shift + OFFCPU_CONTEXT_HEAD_BYTES;
+		w.end = w.entry_at + bytes;
+		s->hash = mix(key, ustack);
+		bpf_loop(OFFCPU_CONTEXT_BYTES / 2, context_attribute, &w, 0);
+		if (!w.is_bad && (!at->view.pgd || view_held(&at->view))) {
+			s->tno = st->tno;
+			if (ustack <= OFFCPU_STACK_LOST || s->hash == mix(key, ustack) ||
+			    !context_cross(st, s, s->hash, ustack, now))
+				return ustack;
+			return s->hash;
+		}
+		w.is_bad = 1;
+	}
+	if (w.is_bad)
+		count_loss(OFFCPU_LOSS_CONTEXT, 0);
+	return ustack;
+}
+
+/* The trace of the wait that was listed just now as the longest of its row, if the thread's context was read for it. */
+__noinline int send_trace(struct thread_state *st, struct context_scratch *s, __u64 duration_ns)
+{
+	struct offcpu_rec_trace *rec;
+	__u64 word[3];
+
+	if (!st || !s || s->tno != st->tno)
+		return 0;
+	rec = &s->trace;
+	rec->type = OFFCPU_REC_TRACE;
+	rec->start_ns = st->since_ns;
+	rec->duration_ns = duration_ns;
+	for (__u32 i = 0; i < 3; i++)
+		word[i] = *(const __u64 *)((const __u8 *)s->word + ((s->shift + 8 * i) & (CONTEXT_BUFFER - 1)));
+	__builtin_memcpy(rec->trace, word, sizeof(rec->trace) + sizeof(rec->span));
+	if (ring_send(rec, sizeof(*rec)))
+		count_loss(OFFCPU_LOSS_RING_EVENT, 0);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef FOLD_CONTEXTS_H
+#define FOLD_CONTEXTS_H
+
+#include "abi/context_abi.h"
+#include "profile/profile.h"
+
+/*
+ * What threads' trace contexts say becomes frames: of a stack with such attributes these are the outermost ones, so
+ * what groups, draws and hands on stacks does so by route, too.  All of it is the program's to write.
+ */
+struct fold_contexts;
+
+struct fold_contexts *fold_contexts_new(struct profile *profile, const char *proc_dir);
+void fold_contexts_free(struct fold_contexts *c);	/* NULL is fine */
+
+/* The record is checked.  False: it is none that could be sent. */
+bool fold_contexts_is_sound(const struct offcpu_rec_context *rec, size_t size);
+
+#define FOLD_CONTEXT_FRAMES 8	/* of one stack, at most */
+#define FOLD_CONTEXT_VALUES_MAX 1000	/* of one program's attributes; all others are "[others]" */
+
+/*
+ * The frames of the attributes that rows are told apart by, outermost first; how many.  An attribute whose number the
+ * process does not explain is left out, and counted.
+ */
+unsigned fold_contexts_frames(struct fold_contexts *c, const struct offcpu_rec_context *rec, uint32_t *ret_frames);
+
+#endif

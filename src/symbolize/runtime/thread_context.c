@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/runtime/thread_context.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "symbolize/process/fileopen.h"
+#include "symbolize/process/maps.h"
+#include "symbolize/runtime/memory.h"
+#include "symbolize/runtime/variables.h"
+
+#define VARIABLE "otel_thread_ctx_v1"
+#define MAPS_MAX_BYTES (16u << 20)
+#define FILES_MAX 512	/* of a process that are looked into */
+#define STATIC_MAX (1 << 20)	/* bytes between the thread pointer and a variable that was there from the start */
+#define MODULE_MAX 4096
+
+/* Where the C library keeps a thread's vector of blocks: from the thread pointer; and how long its entries are. */
+struct vector {
+	int32_t at;
+	uint32_t entry_bytes;
+};
+
+static struct vector vector_of(bool is_musl)
+{
+#ifdef __x86_64__
+	return (struct vector){ 8, is_musl ? 8 : 16 };
+#else
+	/* glibc: sysdeps/aarch64/nptl/tls.h; musl: the last member of struct pthread, which the thread pointer follows */
+	return is_musl ? (struct vector){ -8, 8 } : (struct vector){ 0, 16 };
+#endif
+}
+
+static bool place_in_module(uint64_t module, uint64_t offset, bool is_musl, struct offcpu_context_place *ret)
+{
+	const struct vector v = vector_of(is_musl);
+
+	if (!module || module > MODULE_MAX)
+		return false;
+	ret->module = module;
+	ret->at = (int64_t)offset;
+	ret->dtv_at = v.at;
+	ret->dtv_bytes = v.entry_bytes;
+	return true;
+}
+
+static bool is_static(int64_t offset)
+{
+	return offset && offset > -STATIC_MAX && offset < STATIC_MAX;
+}
+
+/*
+ * The descriptor's second word: a place from the thread pointer where there was room at the start, else the address of
+ * a module's number and an offset (glibc: struct tlsdesc_dynamic_arg; musl: its own two words).
+ */
+static bool place_by_descriptor(uint32_t pid, uint64_t at, bool is_musl, struct offcpu_context_place *ret)
+{
+	uint64_t word[2], index[2];
+
+	if (!memory_read(pid, at, word, sizeof(word)))
+		return false;
+	ret->at = (int64_t)word[1];
+	if (is_static(ret->at))
+		return true;
+	return memory_read(pid, word[1], index, sizeof(index)) && index[1] < STATIC_MAX &&
+	       place_in_module(index[0], index[1], is_musl, ret);
+}
+
+/* The surest first: what is sure to be filled in when the program runs. */
+static bool place_of(uint32_t pid, const struct local_variable *v, bool is_musl, struct offcpu_context_place *ret)
+{
+	uint64_t module;
+
+	*ret = (struct offcpu_context_place){ .at = v->thread_offset };
+	if (v->has_thread_offset)
+		return is_static(ret->at);
+	if (v->offset_at && memory_read(pid, v->offset_at, &ret->at, sizeof(ret->at)) && is_static(ret->at))
+		return true;
+	if (v->module_at && memory_read(pid, v->module_at, &module, sizeof(module)) &&
+	    place_in_module(module, v->offset, is_musl, ret))
+		return true;
+	return v->descriptor_at && place_by_descriptor(pid, v->descriptor_at, is_musl, ret);
+}
+
+static bool is_first_of_file(const GArray *lines, guint i)
+{
+	const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
+
+	for (guint k = 0; k < i; k++) {
+		const struct maps_line *before = &g_array_index(lines, struct maps_line, k);
+
+		if (before->is_exec && before->inode == m->inode && before->dev_major == m->dev_major &&
+		    before->dev_minor == m->dev_minor)
+			return false;
+	}
+	return true;
+}
+
+static bool has_musl(const GArray *lines)
+{
+	for (guint i = 0; i < lines->len; i++)
+		if (strstr(g_array_index(lines, struct maps_line, i).path, "/ld-musl-"))
+			return true;
+	return false;
+}
+
+static bool find_variable(const char *proc_dir, uint32_t pid, struct offcpu_context_place *ret)
+{
+	g_autofree char *text = living_maps(proc_dir, pid, MAPS_MAX_BYTES);
+	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+	unsigned files = 0;
+
+	for (guint i = 0; lines && i < lines->len && files < FILES_MAX; i++) {
+		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
+		struct local_variable v;
+
+		if (!m->is_exec || m->path[0] != '/' || !is_first_of_file(lines, i))
+			continue;
+		files++;
+		if (variables_find_local(proc_dir, pid, m, VARIABLE, &v) && place_of(pid, &v, has_musl(lines), ret))
+			return true;
+	}
+	return false;
+}
+
+/* Semantic conventions, and Datadog's names. */
+bool thread_context_is_wanted(const char *attribute)
+{
+	static const char *const wanted[] = { "http.route", "http.request.method", "url.template", "rpc.service", "rpc.method",
+					      "messaging.destination.name", "db.operation.name", "http_route", "endpoint",
+					      "datadog.trace_endpoint", "route" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++)
+		if (!strcmp(attribute, wanted[i]))
+			return true;
+	return false;
+}
+
+static void set_keys(const struct process_context *c, struct offcpu_context_place *place)
+{
+	for (guint i = 0; i < MIN(c->keys->len, PROCESS_CONTEXT_KEYS_MAX); i++)
+		if (thread_context_is_wanted(g_ptr_array_index(c->keys, i)))
+			place->keys[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+enum thread_context_state thread_context_find(const char *proc_dir, uint32_t pid, struct offcpu_context_place *ret,
+					      struct process_context **ret_context)
+{
+	g_autoptr(process_context) c = process_context_read(proc_dir, pid);
+
+	if (ret_context)
+		*ret_context = NULL;
+	if (!c)
+		return THREAD_CONTEXT_NONE;
+	if (!c->schema)
+		return THREAD_CONTEXT_UNSAID;
+	if (!find_variable(proc_dir, pid, ret))
+		return THREAD_CONTEXT_NO_VARIABLE;
+	set_keys(c, ret);
+	if (ret_context)
+		*ret_context = g_steal_pointer(&c);
+	return THREAD_CONTEXT_READABLE;
+}

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""For which requests threads wait, as their trace contexts say, of programs that measure the waits of each route."""
+
+import collections
+import json
+import os
+import subprocess
+
+from check import names
+from lib import Program, Recorder, case, exact
+
+SHARE = 0.99
+REQUESTS = 60
+LOADED = ("general", "descriptor")  # libraries that a program opens while it runs
+
+
+def programs(env):
+    """One of each way to have the variable that this compiler makes."""
+    def has(name):
+        return os.path.exists(os.path.join(env.programs, name))
+
+    for model in "own", "general", "initial", "descriptor":
+        if has(f"traces_{model}"):
+            yield Program(env, f"traces_{model}", REQUESTS)
+    for model in LOADED:
+        library = os.path.join(env.programs, f"libtrace_{model}.so")
+        if os.path.exists(library):
+            yield Program(env, "traces_loaded", REQUESTS, library)
+
+
+def check_routes(env, report, program):
+    truth, seen = collections.Counter(), collections.Counter()
+    for line in program.truth():
+        if line["kind"] == "route":
+            truth[line["route"]] += line["wall_ns"] - line["cpu_ns"]
+    for wait in report.waits:
+        if wait["pid"] == program.pid and "serve" in names(wait["user"]):
+            seen[wait.get("route")] += wait["off_cpu_ns"]
+    for route, ns in truth.items():
+        slack_ns = 2_000_000 + ns * (1 - SHARE)  # preemptions of its computing count as computing
+        env.check.that(abs(seen[route] - ns) <= slack_ns, f"{os.path.basename(program.path)}: {route}: {seen[route]} of {ns} ns")
+    env.check.equal(sorted(map(str, set(seen) - {None})), sorted(truth), "the routes")
+
+
+def check_traces(env, report, program):
+    """The longest wait of each row has a trace of its own route: traces_N.c numbers requests, and routes go round."""
+    order = ["POST /order/create", "GET /stock/{id}", "GET /search"]
+    rows = [w for w in report.waits if w["pid"] == program.pid and "longest_trace" in w]
+    env.check.that(rows, f"{program.path}: traces")
+    for wait in rows:
+        number = int.from_bytes(bytes.fromhex(wait["longest_trace"]["trace_id"])[:8], "little") - 1
+        thread, request = divmod(number, REQUESTS)
+        env.check.equal(wait["longest_trace"]["span_id"], wait["longest_trace"]["trace_id"][:16], "its span")
+        env.check.equal(wait["route"], order[(thread + request) % 3], f"the route of request {number}")
+        env.check.that(wait["longest_trace"]["ns"] <= wait["max_ns"], "the longest is no longer than the longest")
+
+
+@case
+def trace_routes(env):
+    """Each wait is under the route that its thread worked for, whatever model of thread-local storage says so."""
+    running = list(programs(env))
+    recorder = Recorder(env, "-p", ",".join(str(program.pid) for program in running), *exact())
+    recorder.wait_attached()
+    for program in running:
+        program.go()
+    for program in running:
+        program.wait_done()
+    recorder.stop()
+    recorder.wait()
+    report = recorder.report()
+    for program in running:
+        program.finish()
+        check_routes(env, report, program)
+        check_traces(env, report, program)
+    text = subprocess.check_output([env.offcpu, "report", "--by", "route", recorder.out], text=True)
+    env.check.that("POST /order/create" in text and "(no request)" in text, text)
+    one = json.loads(subprocess.check_output([env.offcpu, "report", "--json", "--attribute", "http.route=/sea*", recorder.out]))
+    env.check.equal({wait["route"] for wait in one["waits"]}, {"GET /search"}, "what --attribute leaves")
+
+
+@case
+def trace_hostile(env):
+    """Records that are none: waits are shown without them, and what could not be read is counted."""
+    program = Program(env, "traces_own", 300, "hostile")
+    recorder = Recorder(env, "-p", str(program.pid), *exact())
+    recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    recorder.stop()
+    recorder.wait()
+    report = recorder.report()
+    program.finish()
+    mine = [wait for wait in report.waits if "lie" in names(wait["user"])]
+    env.check.that(sum(wait["count"] for wait in mine) >= 3 * 300 * 0.95, "its naps are there")
+    env.check.equal({wait.get("route") for wait in mine}, {None}, "routes")
+    losses = report.coverage["lost"]
+    env.check.that(losses.get("trace_context", 0) >= 300, f"losses: {losses}")
