@@ -13,7 +13,7 @@ _offcpu_options() {
 	local capture='--user-stacks-only --kernel-stacks-only --max-depth= --unwind= --exact'
 	local crowd='--wakers --runq-blame --storms'
 	local sampling='--sample= --max-overhead='
-	local read='--from= --to= --history= --state= --comm= --grep= --weight= --user-threads --kernel-threads'
+	local read='--from= --to= --history= --state= --comm= --grep= --attribute= --trace= --weight= --user-threads --kernel-threads'
 
 	case $1 in
 	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --no-objects --no-wakers --tasks --duration= --output= --slice= --until-eof --max-loss= --cpu --frequency= --help" ;;
@@ -29,7 +29,7 @@ _offcpu_options() {
 		;;
 	push) echo "--pyroscope= --clickhouse= --otlp= --parca= --metrics= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;
 	serve) echo "--history= --fleet= --database= --credentials= --ca= --listen= --token-file= --audit --host= --rules= --open --help" ;;
-	view) echo "--open --port= --idle= --from= --to= --history= --state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
+	view) echo "--open --port= --idle= --from= --to= --history= --state= --comm= --grep= --attribute= --trace= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
 	export)
 		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --idle= --tasks --no-delimiter --annotate --lines \
 --input-unit= --help"
@@ -81,7 +81,7 @@ _offcpu_values() {
 	--by)
 		case $1 in
 		top) _offcpu_words 'process thread reason object stack' ;;
-		report) _offcpu_words 'leaf stack thread process service comm state syscall reason object role task request request-percentile' ;;
+		report) _offcpu_words 'leaf stack thread process service comm state syscall reason object route role task request request-percentile' ;;
 		diff) _offcpu_words 'reason stack function leaf state comm process syscall lock' ;;
 		flame) _offcpu_words 'process thread' ;;
 		export) _offcpu_words 'comm thread' ;;

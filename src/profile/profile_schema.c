@@ -664,7 +664,7 @@ const char profile_views[] =
 	"CREATE VIEW v_frame AS SELECT f.id,\n"
 	"  coalesce(n.text, printf('%s+0x%x', coalesce(m.text, ''), f.offset)) AS name,\n"
 	"  m.text AS module, f.offset, s.text AS file, f.line,\n"
-	"  CASE f.kind WHEN 1 THEN 'kernel' ELSE 'user' END AS kind,\n"
+	"  CASE f.kind WHEN 1 THEN 'kernel' WHEN 2 THEN 'context' ELSE 'user' END AS kind,\n"
 	"  CASE f.why WHEN 0 THEN 'named' WHEN 1 THEN 'no symbols' WHEN 2 THEN 'not mapped'\n"
 	"    WHEN 3 THEN 'process gone' WHEN 4 THEN 'no file' ELSE 'stack lost' END AS why,\n"
 	"  f.is_inline\n"
