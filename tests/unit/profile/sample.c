@@ -243,6 +243,12 @@ static void add_crowds(struct profile *p)
 
 		profile_add_storm(p, &s);
 	}
+	for (guint i = 0; i < p->waits->len; i += 4) {
+		g_autofree char *trace = g_strdup_printf("%032x", i), *span = g_strdup_printf("%016x", i + 1);
+		const struct wait_trace t = { .wait = i, .trace = trace, .span = span, .start_ns = i, .ns = 1000 + i };
+
+		profile_add_trace(p, &t);
+	}
 }
 
 /* Of every other thread, in some stacks and slices. */
@@ -508,6 +514,17 @@ static void assert_crowds_equal(const struct profile *a, const struct profile *b
 		g_assert_cmpuint(x->cpu_ns, ==, y->cpu_ns);
 		g_assert_cmpuint(x->again_ns, ==, y->again_ns);
 		g_assert_cmpuint(x->delay_ns, ==, y->delay_ns);
+	}
+	g_assert_cmpuint(a->traces->len, ==, b->traces->len);
+	for (guint i = 0; i < a->traces->len; i++) {
+		const struct wait_trace *x = &g_array_index(a->traces, struct wait_trace, i);
+		const struct wait_trace *y = &g_array_index(b->traces, struct wait_trace, i);
+
+		g_assert_cmpuint(x->wait, ==, y->wait);
+		g_assert_cmpstr(x->trace, ==, y->trace);
+		g_assert_cmpstr(x->span, ==, y->span);
+		g_assert_cmpuint(x->start_ns, ==, y->start_ns);
+		g_assert_cmpuint(x->ns, ==, y->ns);
 	}
 }
 

@@ -272,7 +272,7 @@ static void test_check(void)
 	BREAK(p, threads, struct thread, 3, switches, UINT64_MAX,
 	      "row 4 of table \"thread\" has an invalid switches");
 	BREAK(p, frames, struct frame, 4, why, FRAME_WHY_COUNT, "row 5 of table \"frame\" has an invalid why");
-	BREAK(p, frames, struct frame, 4, kind, 2, "row 5 of table \"frame\" has an invalid kind");
+	BREAK(p, frames, struct frame, 4, kind, 3, "row 5 of table \"frame\" has an invalid kind");
 	BREAK(p, nodes, struct stack_node, 3, parent, 3, "row 3 of table \"stack\" has an invalid parent_id");
 	BREAK(p, nodes, struct stack_node, 3, frame, 4000, "row 3 of table \"stack\" has an invalid frame_id");
 	BREAK(p, nodes, struct stack_node, 3, depth, 9, "stack 3 has no valid depth");
