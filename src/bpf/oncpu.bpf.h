@@ -32,6 +32,8 @@ struct oncpu_scratch {
 	struct offcpu_rec_stack stack;
 	struct language_scratch language;
 };
+_Static_assert(__builtin_offsetof(struct oncpu_scratch, stack) - __builtin_offsetof(struct oncpu_scratch, walk) ==
+	       __builtin_offsetof(struct walk_and_stack, stack), "");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
