@@ -231,15 +231,16 @@ static __always_inline const struct file_table *table_of(__u64 inode)
 	return table;
 }
 
-/* An executable mapping of a file that has a table. */
-__noinline int add_mapping(struct made_space *m, __u64 vma)
+/* The mapping in a leaf's slot, if it is an executable one of a file that has a table. */
+__noinline int add_mapping(struct made_space *m, __u64 slot_at)
 {
+	__u64 vma = word_at(slot_at), file, inode, start;
 	const struct file_table *table;
 	struct space_mapping *to;
-	__u64 file, inode, start;
 	__u32 number;
 
-	if (!m || POINTER(struct vm_area_struct, vma, vm_mm) != m->mm)
+	if (!m || !vma || !(POINTER(struct vm_area_struct, vma, vm_flags) & VM_EXEC) ||
+	    POINTER(struct vm_area_struct, vma, vm_mm) != m->mm)
 		return 0;
 	file = POINTER(struct vm_area_struct, vma, vm_file);
 	inode = file ? inode_of(file) : 0;
@@ -264,7 +265,7 @@ __noinline int add_mapping(struct made_space *m, __u64 vma)
 static long add_leaf(__u32 i, struct made_space **made)
 {
 	struct made_space *m = *made;
-	__u64 leaf = maple_leaf(m), node = leaf & ~255ULL, slots = AT(struct maple_range_64, node, slot), vma;
+	__u64 leaf = maple_leaf(m), node = leaf & ~255ULL, slots = AT(struct maple_range_64, node, slot);
 	__u32 end;
 
 	if (!leaf)
@@ -274,9 +275,7 @@ static long add_leaf(__u32 i, struct made_space **made)
 	for (__u32 slot = 0; slot <= MAPLE_PIVOTS; slot++) {
 		if (slot > end)
 			break;
-		vma = word_at(slots + slot * sizeof(slots));
-		if (vma && POINTER(struct vm_area_struct, vma, vm_flags) & VM_EXEC)
-			add_mapping(m, vma);
+		add_mapping(m, slots + slot * sizeof(slots));
 	}
 	m->next = m->end + 1;
 	return !m->next;

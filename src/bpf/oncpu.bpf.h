@@ -33,6 +33,8 @@ struct oncpu_scratch {
 	struct language_scratch language;
 	struct context_scratch context;
 };
+_Static_assert(__builtin_offsetof(struct oncpu_scratch, stack) - __builtin_offsetof(struct oncpu_scratch, walk) ==
+	       __builtin_offsetof(struct walk_and_stack, stack), "");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

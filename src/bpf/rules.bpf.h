@@ -8,9 +8,21 @@
  * Finds the rule that holds at a user address, in the spaces and slabs that user space filled (abi/space_abi.h).
  */
 
+/*
+ * Without a branch: of a bisection the verifier would go both ways in each round.  Nor by a mask, of which it knows that
+ * it is all ones or none (Linux 6.18).
+ */
+static __always_inline __u32 if_negative(__u64 difference, __u32 yes, __u32 no)
+{
+	barrier_var(difference);	/* clang would see the comparison in it */
+	return no + (yes - no) * (__u32)(difference >> 63);
+}
+
+/* All begin at an even address. */
 static __always_inline int search_mappings(const struct space *space, __u64 addr)
 {
 	__u32 low = 0, high;
+	__u64 difference;
 
 	if (!space)
 		return -1;
@@ -21,10 +33,9 @@ static __always_inline int search_mappings(const struct space *space, __u64 addr
 
 		if (low >= high)
 			break;
-		if (space->mapping[mid & (SPACE_MAPPINGS_MAX - 1)].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
+		difference = (addr >> 1) - (space->mapping[mid & (SPACE_MAPPINGS_MAX - 1)].start >> 1);
+		low = if_negative(difference, low, mid + 1);
+		high = if_negative(difference, mid, high);
 	}
 	if (!low)
 		return -1;
@@ -81,14 +92,16 @@ __noinline __u32 find_block(__u32 rows_block, __u32 low, __u32 high, __u32 pc)
 	for (int i = 0; i < 8; i++) {
 		__u32 mid = (low + high + 1) / 2;
 		const struct unwind_block *b;
+		__u64 difference;
 
 		if (low >= high)
 			break;
 		b = block_at(rows_block + mid);
-		if (b && b->row[0].pc <= pc)
-			low = mid;
-		else
-			high = mid - 1;
+		if (!b)
+			break;
+		difference = (__u64)pc - b->row[0].pc;
+		low = if_negative(difference, low, mid);
+		high = if_negative(difference, mid - 1, high);
 	}
 	return low;
 }
@@ -97,6 +110,7 @@ __noinline __u32 find_block(__u32 rows_block, __u32 low, __u32 high, __u32 pc)
 __noinline __u32 find_row(__u32 block, __u32 from, __u32 to, __u32 pc)
 {
 	const struct unwind_block *b = block_at(block);
+	__u64 difference;
 
 	if (!b)
 		return 0;
@@ -105,10 +119,9 @@ __noinline __u32 find_row(__u32 block, __u32 from, __u32 to, __u32 pc)
 
 		if (from >= to)
 			break;
-		if (b->row[mid & (SPACE_BLOCK_ROWS - 1)].pc <= pc)
-			from = mid;
-		else
-			to = mid - 1;
+		difference = (__u64)pc - b->row[mid & (SPACE_BLOCK_ROWS - 1)].pc;
+		from = if_negative(difference, from, mid);
+		to = if_negative(difference, mid - 1, to);
 	}
 	return b->row[from & (SPACE_BLOCK_ROWS - 1)].rule;
 }

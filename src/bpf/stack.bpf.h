@@ -28,19 +28,30 @@
  * 100,000 stacks two share an id with probability 3e-10.
  */
 
-/* A global function, as those of unwind.bpf.h: its loop is checked once, not on every path to it. */
+#define HASHED_AT_ONCE 8
+
+/* Goes on with the hash h, from a frame on.  Global functions, these two: the verifier checks few rounds, and once. */
+__noinline __u64 hash_frames(const struct offcpu_rec_stack *s, __u32 first, __u32 depth, __u64 h)
+{
+	if (!s)
+		return h;
+	for (__u32 i = 0; i < HASHED_AT_ONCE; i++) {
+		__u32 at = first + i;
+
+		if (at >= depth || at >= OFFCPU_MAX_DEPTH)
+			break;
+		h = mix(h, s->ip[at]);
+	}
+	return h;
+}
+
 __noinline __u64 stack_hash(const struct offcpu_rec_stack *s, __u32 depth, __u64 seed)
 {
 	__u64 h = seed ^ depth;
 
-	if (!s)
-		return 1;
-	for (__u32 i = 0; i < OFFCPU_MAX_DEPTH; i++) {
-		if (i >= depth)
-			break;
-		h = mix(h, s->ip[i]);
-	}
-	return h ? h : 1;
+	for (__u32 i = 0; i < OFFCPU_MAX_DEPTH && i < depth; i += HASHED_AT_ONCE)
+		h = hash_frames(s, i, depth, h);
+	return s && h ? h : 1;
 }
 
 /* Sends the stack in *s, its addresses filled in, unless it has crossed before.  False: try again. */

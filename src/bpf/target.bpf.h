@@ -295,7 +295,7 @@ __noinline int look_into_uring(struct wait_target *t)
 
 /*
  * Is that child the one waited for, or, of any (0), one that has ended?  Its number; 0: no.  A global function: what is
- * asked in a loop is checked once, as is_fault() below.
+ * asked in a loop is checked once, as fault_at() below.
  */
 __noinline __u32 awaited_child(__u64 child, __u32 wanted)
 {
@@ -304,33 +304,36 @@ __noinline __u32 awaited_child(__u64 child, __u32 wanted)
 	return (wanted ? nr == wanted : READ_NUMBER(struct task_struct, child, exit_state) != 0) ? nr : 0;
 }
 
+/* One child, whose `sibling` lies at `at`: the next one's place, 0: this is the one, or the last.  As above. */
+__noinline __u64 look_at_child(struct wait_target *t, __u64 at)
+{
+	__u64 child = at - bpf_core_field_offset(struct task_struct, sibling);
+	__u32 nr;
+
+	if (!t || !at || at == AT(struct task_struct, t->task, children))
+		return 0;
+	nr = awaited_child(child, t->fd);
+	if (!nr)
+		return read_word(at);
+	bpf_probe_read_kernel(t->rec.text, 16, (void *)AT(struct task_struct, child, comm));
+	t->rec.text_len = 16;
+	t->rec.child = nr;
+	return 0;
+}
+
 /* Which of the thread's children: that one, or, of any, one that has ended; its name, before it is reaped. */
 __noinline __u64 target_of_child(struct thread_state *st, struct wait_target *t)
 {
-	__u64 head, at;
+	__u64 at;
 
 	if (!st || !t)
 		return 0;
 	__builtin_memset(&t->rec, 0, sizeof(t->rec));
 	t->rec.what = OFFCPU_TARGET_CHILD;
 	t->rec.child = t->fd;
-	head = AT(struct task_struct, t->task, children);
-	at = read_word(head);
-	for (int i = 0; i < CHILDREN; i++) {
-		__u64 child = at - bpf_core_field_offset(struct task_struct, sibling);
-		__u32 nr;
-
-		if (!at || at == head)
-			break;
-		nr = awaited_child(child, t->fd);
-		if (nr) {
-			bpf_probe_read_kernel(t->rec.text, 16, (void *)AT(struct task_struct, child, comm));
-			t->rec.text_len = 16;
-			t->rec.child = nr;
-			break;
-		}
-		at = read_word(at);
-	}
+	at = READ_POINTER(struct task_struct, t->task, children);
+	for (int i = 0; i < CHILDREN && at; i++)
+		at = look_at_child(t, at);
 	return intern_target(st, &t->rec, 0);
 }
 
@@ -343,39 +346,39 @@ __noinline __u64 target_of_aio(struct thread_state *st, struct wait_target *t)
 	return intern_target(st, &t->rec, t->addr);
 }
 
-/*
- * Where a page fault is the kernel keeps in a struct vm_fault on the thread's stack only.  A word of that is taken for
- * its first one if it leads to a mapping of this program that holds the address which the same structure names.
- */
-__noinline int is_fault(__u64 vma, __u64 address, __u64 mm)
-{
-	if (vma >> 47 != 0x1ffff || !address || address & 0xfff || address >> 56)
-		return false;
-	return READ_POINTER(struct vm_area_struct, vma, vm_mm) == mm &&
-	       READ_POINTER(struct vm_area_struct, vma, vm_start) <= address &&
-	       READ_POINTER(struct vm_area_struct, vma, vm_end) > address;
-}
-
 #define FAULT_WORD (bpf_core_field_offset(struct vm_fault, address) / 8)
+
+/*
+ * Where a page fault is the kernel keeps in a struct vm_fault on the thread's stack only.  The i-th word of this piece
+ * of the stack is taken for its first one if it leads to a mapping of this program that holds the address which the
+ * same structure names.  The mapping, or 0.
+ */
+__noinline __u64 fault_at(struct wait_target *t, __u32 i, __u64 mm)
+{
+	__u32 k = i + FAULT_WORD;
+	__u64 vma, address;
+
+	if (!t || i >= STACK_PIECE || k >= STACK_PIECE + STACK_OVERLAP)
+		return 0;
+	vma = t->stack[i];
+	address = t->stack[k];
+	if (vma >> 47 != 0x1ffff || !address || address & 0xfff || address >> 56 ||
+	    READ_POINTER(struct vm_area_struct, vma, vm_mm) != mm ||
+	    READ_POINTER(struct vm_area_struct, vma, vm_start) > address ||
+	    READ_POINTER(struct vm_area_struct, vma, vm_end) <= address)
+		return 0;
+	t->addr = address;
+	return vma;
+}
 
 /* The mapping; 0: none in this piece of the stack.  What begins in its last words is looked for in the next. */
 __noinline __u64 find_fault(struct wait_target *t, __u64 mm)
 {
-	if (!t)
-		return 0;
-	for (__u32 i = 0; i < STACK_PIECE; i++) {
-		__u32 k = i + FAULT_WORD;
-		__u64 vma = t->stack[i], address;
+	__u64 vma = 0;
 
-		if (k >= STACK_PIECE + STACK_OVERLAP)
-			break;
-		address = t->stack[k];
-		if (is_fault(vma, address, mm)) {
-			t->addr = address;
-			return vma;
-		}
-	}
-	return 0;
+	for (__u32 i = 0; i < STACK_PIECE && !vma; i++)
+		vma = fault_at(t, i, mm);
+	return vma;
 }
 
 __noinline __u64 target_of_fault(struct thread_state *st, struct wait_target *t)

@@ -296,9 +296,37 @@ static __always_inline long walk_step(struct user_walk *w, bool may_sleep)
 	return !step_by_rule(w, rule, may_sleep);
 }
 
+/* As they lie in struct scratch and in struct oncpu_scratch: one argument is two words of stack less than two are. */
+struct walk_and_stack {
+	struct walk_state walk;
+	struct offcpu_rec_stack stack;
+};
+
+_Static_assert(__builtin_offsetof(struct scratch, stack) - __builtin_offsetof(struct scratch, walk) ==
+	       __builtin_offsetof(struct walk_and_stack, stack), "");
+
+/*
+ * A global function: the verifier checks bpf_loop's callback again for each kind of walk that it may be given, those
+ * with and without tables, memory and found rules.  This it checks once, for all of them.
+ */
+__noinline int step_now(struct walk_and_stack *s, const struct space *space, struct walk_memory *memory,
+			struct found_rules *found)
+{
+	if (!s)
+		return 1;
+	struct user_walk w = {
+		.space = space, .stack = &s->stack, .memory = memory, .at = &s->walk, .found = found,
+	};
+
+	return walk_step(&w, false);
+}
+
 static long walk_step_now(__u32 i, struct user_walk *w)
 {
-	return walk_step(w, false);
+	int is_over = step_now((struct walk_and_stack *)w->at, w->space, w->memory, w->found);
+
+	barrier_var(is_over);	/* clang knows that it is 0 or 1; the verifier does not */
+	return is_over & 1;
 }
 
 static long walk_step_sleeper(__u32 i, struct user_walk *w)
@@ -323,6 +351,7 @@ static __always_inline bool begin_walk(struct walk_state *at, struct task_struct
 	begin_registers(at, regs, task);
 	at->begin_sp = at->sp;
 	at->bp_from = BP_FROM_REGISTER;
+	at->instance = 0;
 	at->exact = true;
 	at->bp_lost = false;
 	at->unread = at->met_gap = false;

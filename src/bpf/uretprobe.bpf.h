@@ -66,31 +66,32 @@ static __always_inline __u64 trampoline_of(struct walk_state *at)
 }
 
 /*
- * at->ip was just read as a return address, at->sp lies behind it.  If it is the trampoline's the true one takes its
- * place.  A global function, which calls none.
+ * at->ip was just read as a return address, at->sp lies behind it.  If it is the trampoline's one function of the list
+ * is looked at: the true address takes its place, or the walk's next step asks again.  So the verifier checks no loop
+ * here; and callers follow one another in the list as on the stack, so none is looked at twice.  False: it is not, or
+ * the list does not hold it.  A global function, which calls none.
  */
 __noinline int step_over_uretprobe(struct walk_state *at)
 {
 	if (!at || !bpf_core_field_exists(struct task_struct___uprobes, utask) ||
 	    !bpf_core_field_exists(struct mm_struct___uprobes, uprobes_state) || trampoline_of(at) != at->ip)
 		return false;
-	if (!follow(at, FIELD_AT(at->task, struct task_struct___uprobes, utask)) ||
-	    !follow(at, FIELD_AT(at->returns, struct uprobe_task, return_instances)))
+	if (at->instance) {
+		if (!follow(at, FIELD_AT(at->instance, struct return_instance, next)))
+			return false;
+	} else if (!follow(at, FIELD_AT(at->task, struct task_struct___uprobes, utask)) ||
+		   !follow(at, FIELD_AT(at->returns, struct uprobe_task, return_instances))) {
 		return false;
-	for (int i = 0; i < RETURN_INSTANCES; i++) {
-		at->instance = at->returns;
-		if (!follow(at, FIELD_AT(at->instance, struct return_instance, stack)))
-			return false;
-		if (at->returns == at->sp - RETURN_POPS) {
-			if (!follow(at, FIELD_AT(at->instance, struct return_instance, orig_ret_vaddr)))
-				return false;
-			at->ip = at->returns;
-			return true;
-		}
-		if (at->returns > at->sp || !follow(at, FIELD_AT(at->instance, struct return_instance, next)))
-			return false;
 	}
-	return false;
+	at->instance = at->returns;
+	if (!follow(at, FIELD_AT(at->instance, struct return_instance, stack)) || at->returns > at->sp)
+		return false;
+	if (at->returns == at->sp - RETURN_POPS) {
+		if (!follow(at, FIELD_AT(at->instance, struct return_instance, orig_ret_vaddr)))
+			return false;
+		at->ip = at->returns;
+	}
+	return true;
 }
 
 #endif

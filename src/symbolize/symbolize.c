@@ -475,23 +475,26 @@ static bool jit_find(struct symbolizer *s, struct generation *g, uint64_t ts_ns,
 }
 
 /* For as long as the module lives; NULL: the mapping's own path will do. */
-static const char *executed_as(struct symbolizer *s, const struct space_map *m, const struct generation *g)
+static const char *executed_as(struct symbolizer *s, const struct space_map *m, struct generation *g)
 {
 	struct module *module = m->module;
 	const struct maps_line line = { .start = m->start, .end = m->end, .dev_major = module->dev_major,
 					.dev_minor = module->dev_minor, .inode = module->inode, .path = module->path };
 	g_autofree char *path = NULL;
 
-	if (module->kind == MODULE_FILE && generation_is_current(g))
-		path = executed_path(s->proc_dir, g->pid, &line);
+	if (module->kind == MODULE_FILE && generation_is_current(g)) {
+		if (!g->program)
+			g->program = program_path(s->proc_dir, g->pid) ?: g_strdup("");
+		path = executed_path(s->proc_dir, g->pid, g->program, &line);
+	}
 	return path ? modules_executed(module, path) : NULL;
 }
 
-static struct elf_table *map_table(struct symbolizer *s, struct space_map *m, const struct generation *g)
+static struct elf_table *map_table(struct symbolizer *s, struct space_map *m, struct generation *g)
 {
 	if (!m->table_tried) {
 		/* a child that is gone, and whose files lie in a container, would leave its parent without names, too */
-		const struct generation *by = spaces_living(s->spaces, g);
+		struct generation *by = spaces_living(s->spaces, g);
 
 		m->table = modules_table(s->modules, m->module, by->pid, m->start, m->end, generation_is_current(by));
 		m->executed = executed_as(s, m, by);

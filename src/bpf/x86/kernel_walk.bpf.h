@@ -98,49 +98,64 @@ static __always_inline __u32 words_above(__u64 sp)
 	return (KERNEL_STACK_BYTES - (sp & (KERNEL_STACK_BYTES - 1))) / sizeof(__u64);
 }
 
-struct kernel_search {
-	struct kernel_memory *m;
-	const struct offcpu_rec_stack *stack;
+/* How far a search has come; no bytes in between, for all of it is handed to a global function. */
+struct kernel_found {
 	__u64 sp;
 	__u64 inner;		/* hash of the scheduler's words */
 	__u32 next, cnt;	/* of m->at: the next one to be met; how many there were */
-	bool is_again;		/* this walk is remembered, but not well: only what m->at has counts */
+	__u64 is_again;		/* this walk is remembered, but not well: only what m->at has counts */
+};
+
+struct kernel_search {
+	struct kernel_memory *m;
+	const struct offcpu_rec_stack *stack;
+	struct kernel_found found;
 };
 
 /* May the word that lies there count?  To be asked of each in turn. */
-static __always_inline bool may_count(struct kernel_search *s, __u32 at)
+static __always_inline bool may_count(const struct kernel_memory *m, struct kernel_found *s, __u32 at)
 {
 	__u32 next = s->next;
 
 	if (!s->is_again)
 		return true;
 	barrier_var(next);
-	if (next >= s->cnt || next >= KERNEL_WORDS || s->m->at[next] != at)
+	if (next >= s->cnt || next >= KERNEL_WORDS || m->at[next] != at)
 		return false;
 	s->next = next + 1;
 	return true;
 }
 
 /* The outermost word is not one of m->at. */
-static __always_inline bool may_be_outermost(const struct kernel_search *s, __u32 found, __u64 addr)
+static __always_inline bool may_be_outermost(const struct kernel_memory *m, const struct kernel_found *s,
+					     __u32 found, __u64 addr)
 {
-	return found + 1 == s->m->depth && (!s->is_again || addr == s->m->last_at);
+	return found + 1 == m->depth && (!s->is_again || addr == m->last_at);
 }
 
-/* One word of the stack; 1 ends the search.  m->found: return addresses found so far. */
-static long kernel_search_word(__u32 i, struct kernel_search *s)
+/*
+ * One word of the stack; 1 ends the search.  m->found: return addresses found so far.  A global function: the verifier
+ * checks it once, whatever a search has found by then.
+ */
+__noinline int search_word(struct kernel_memory *m, const struct offcpu_rec_stack *stack, struct kernel_found *s,
+			   __u32 i)
 {
-	struct kernel_memory *m = s->m;
-	__u32 found = m->found, last = found - 1, cnt;
-	__u64 word = word_at(s->sp + i * 8), wanted;
-	bool counts = may_count(s, i * 8);
+	__u32 found, last, cnt;
+	__u64 word, wanted;
+	bool counts;
 
+	if (!m || !stack || !s)
+		return 1;
+	found = m->found;
+	last = found - 1;
+	word = word_at(s->sp + i * 8);
+	counts = may_count(m, s, i * 8);
 	/* clang knows that it is within bounds where it is used; the verifier does not */
 	barrier_var(last);
 	if (!is_kernel_text(word) || found >= OFFCPU_MAX_DEPTH)
 		return 0;
-	wanted = s->stack->ip[found];
-	if (word == wanted && may_be_outermost(s, found, s->sp + i * 8)) {
+	wanted = stack->ip[found];
+	if (word == wanted && may_be_outermost(m, s, found, s->sp + i * 8)) {
 		m->found = found + 1;
 		m->last_at = s->sp + i * 8;
 		return 1;
@@ -151,7 +166,7 @@ static long kernel_search_word(__u32 i, struct kernel_search *s)
 		if (sched_text_bytes && word - sched_text >= sched_text_bytes)
 			return 0;
 		s->inner = mix(s->inner, word);
-	} else if (last >= OFFCPU_MAX_DEPTH || word != s->stack->ip[last]) {
+	} else if (last >= OFFCPU_MAX_DEPTH || word != stack->ip[last]) {
 		return 0;
 	}
 	if (!counts)
@@ -165,13 +180,21 @@ static long kernel_search_word(__u32 i, struct kernel_search *s)
 	return 0;
 }
 
+static long kernel_search_word(__u32 i, struct kernel_search *s)
+{
+	int is_over = search_word(s->m, s->stack, &s->found, i);
+
+	barrier_var(is_over);	/* as in walk_step_now() */
+	return is_over & 1;
+}
+
 /*
  * Remembers the walk in *stack, which has crossed.  m: see kernel_memory().  A global function: the verifier checks
  * its search once.
  */
 __noinline int learn_kernel_walk(struct kernel_memory *m, __u64 sp, const struct offcpu_rec_stack *stack)
 {
-	struct kernel_search s = { .m = m, .stack = stack, .sp = sp };
+	struct kernel_search s = { .m = m, .stack = stack, .found.sp = sp };
 	__u32 depth;
 	__u64 id;
 
@@ -179,18 +202,18 @@ __noinline int learn_kernel_walk(struct kernel_memory *m, __u64 sp, const struct
 		return 0;
 	depth = stack->depth;
 	id = stack->id;
-	s.cnt = m->cnt;
-	s.is_again = m->id == id && sched_text_bytes;
+	s.found.cnt = m->cnt;
+	s.found.is_again = m->id == id && sched_text_bytes;
 	if (stack->end != OFFCPU_WALK_COMPLETE || (m->id != id && !may_replace(m->id, &m->hot)))
 		return 0;
 	m->id = 0;
 	m->cnt = m->found = 0;
 	m->depth = depth;
 	bpf_loop(words_above(sp), kernel_search_word, &s, 0);
-	if (m->found != depth || (s.is_again && s.inner != m->inner))
+	if (m->found != depth || (s.found.is_again && s.found.inner != m->inner))
 		return 0;
-	m->inner = s.inner;
-	m->hash = kernel_words_hash(m, s.sp);
+	m->inner = s.found.inner;
+	m->hash = kernel_words_hash(m, sp);
 	m->id = id;
 	return 0;
 }

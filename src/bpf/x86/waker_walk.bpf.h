@@ -39,14 +39,14 @@ static long waker_search_word(__u32 i, struct kernel_search *s)
 	__u64 word;
 	__u32 frame;
 
-	if (leaves_stack(s->sp + i * 8))
+	if (leaves_stack(s->found.sp + i * 8))
 		return 1;
 	if (m->found)
 		return kernel_search_word(i, s);
-	word = word_at(s->sp + i * 8);
-	if (!is_kernel_text(word) || (s->is_again && s->m->at[0] != i * 8))
+	word = word_at(s->found.sp + i * 8);
+	if (!is_kernel_text(word) || (s->found.is_again && s->m->at[0] != i * 8))
 		return 0;
-	s->next = 1;
+	s->found.next = 1;
 	frame = tracers_frame(s->stack, word);
 	if (!frame)
 		return 0;
@@ -105,7 +105,9 @@ __noinline int forget_tracers_frames(struct offcpu_rec_stack *stack)
 static __always_inline __u32 locate_waker_walk(struct kernel_memory *m, const struct offcpu_rec_stack *stack,
 					       __u32 depth, __u64 sp, bool is_again, struct irq_note *note)
 {
-	struct kernel_search s = { .m = m, .stack = stack, .sp = sp, .cnt = m->cnt, .is_again = is_again };
+	struct kernel_search s = {
+		.m = m, .stack = stack, .found = { .sp = sp, .cnt = m->cnt, .is_again = is_again },
+	};
 
 	m->id = 0;
 	m->cnt = m->found = 0;

@@ -313,7 +313,8 @@ static char *semaphore_path(const struct data_symbols *d, uint32_t pid, const st
 
 static const char *shown_path(struct data_symbols *d, uint32_t pid, const struct maps_line *m)
 {
-	g_autofree char *executed = executed_path(d->proc_dir, pid, m);
+	g_autofree char *program = program_path(d->proc_dir, pid);
+	g_autofree char *executed = executed_path(d->proc_dir, pid, program, m);
 	size_t len = strlen(m->path);
 
 	if (executed)

@@ -13,12 +13,11 @@
 
 #define AUXV_MAX_BYTES 4096
 
-static bool is_program(const char *dir, const struct maps_line *line)
+char *program_path(const char *proc_dir, uint32_t pid)
 {
-	g_autofree char *link = g_strconcat(dir, "/exe", NULL);
-	g_autofree char *exe = opener_link(link);
+	g_autofree char *link = g_strdup_printf("%s/%" PRIu32 "/exe", proc_dir, pid);
 
-	return exe && strcmp(exe, line->path) == 0;
+	return opener_link(link);
 }
 
 /* Where the kernel put the path as it was given to execve(); 0: it does not tell. */
@@ -61,11 +60,11 @@ static char *given_path(uint32_t pid, const char *dir)
 	return cwd ? g_canonicalize_filename(text, cwd) : NULL;
 }
 
-char *executed_path(const char *proc_dir, uint32_t pid, const struct maps_line *line)
+char *executed_path(const char *proc_dir, uint32_t pid, const char *program, const struct maps_line *line)
 {
 	g_autofree char *dir = g_strdup_printf("%s/%" PRIu32, proc_dir, pid), *path = NULL, *own = NULL, *given = NULL;
 
-	if (!is_program(dir, line) || !(path = given_path(pid, dir)))
+	if (!program || strcmp(program, line->path) != 0 || !(path = given_path(pid, dir)))
 		return NULL;
 	own = g_path_get_basename(line->path);
 	given = g_path_get_basename(path);

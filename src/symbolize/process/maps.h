@@ -38,14 +38,18 @@ bool maps_parse_line(const char *line, struct maps_line *ret);
  */
 GArray *maps_parse(char *text);
 
+/* Where /proc/PID/exe leads: the program's own path; NULL. */
+char *program_path(const char *proc_dir, uint32_t pid);
+
 /*
  * One file may be several programs, told apart by the name it is executed by: redis-server is a link to
  * redis-check-rdb, and every command of busybox to busybox.  The kernel's mappings have the file's own name only.
  *
- * The path that process pid executed, if the line is of its program and has another last name; else NULL.  The
+ * The path that process pid executed, if the line is of its program and has another last name; else NULL.  program:
+ * program_path().  The
  * process itself keeps that path in its memory, so it counts only if it leads to the mapped file.
  */
-char *executed_path(const char *proc_dir, uint32_t pid, const struct maps_line *line);
+char *executed_path(const char *proc_dir, uint32_t pid, const char *program, const struct maps_line *line);
 
 /*
  * A process lives on when its first thread exits before the others.  /proc/PID/maps is empty from then on;

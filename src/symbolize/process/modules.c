@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "symbolize/elf/debug_file.h"
@@ -19,6 +20,12 @@
 #define EXECUTED_MAX 1024	/* paths of one file */
 #define TABLES_MAX 16384
 #define TABLES_MAX_BYTES ((size_t)1 << 30)
+/*
+ * A file that was not changed for so long is looked at so seldom.  Another one in its place would need its path and its
+ * inode, as has what a build writes again and again.
+ */
+#define SETTLED_S 60
+#define SETTLED_FRESH_US 2000000
 #define SELF_MAPS_MAX_BYTES (4 << 20)
 #define DEBUG_FILES_MAX 256	/* kept open; most files of a distribution have no debug information */
 
@@ -380,6 +387,7 @@ static void undelete_if_named(struct modules *ms, struct module *m, uint32_t pid
 struct elf_table *modules_table(struct modules *ms, struct module *m, uint32_t pid, uint64_t start, uint64_t end,
 				bool is_alive)
 {
+	int64_t now_us = g_get_monotonic_time();
 	struct elf_table *t = NULL;
 	struct stat st;
 	int fd;
@@ -388,6 +396,8 @@ struct elf_table *modules_table(struct modules *ms, struct module *m, uint32_t p
 		return start > UINT32_MAX || sizeof(void *) == 4 ? vdso_table(ms) : NULL;
 	if (m->kind != MODULE_FILE)
 		return NULL;
+	if (m->last && now_us < m->fresh_until_us)
+		return m->last;
 	fd = hold_module(ms, m, pid, start, end, is_alive, &st);
 	if (fd < 0)
 		return m->last;
@@ -396,8 +406,10 @@ struct elf_table *modules_table(struct modules *ms, struct module *m, uint32_t p
 	t = table_of(ms, m, fd, &st);
 	close(fd);
 	/* Only what nobody can have forged may speak for the file in other processes. */
-	if (t && ((major(st.st_dev) == m->dev_major && minor(st.st_dev) == m->dev_minor) || st.st_uid == 0))
+	if (t && ((major(st.st_dev) == m->dev_major && minor(st.st_dev) == m->dev_minor) || st.st_uid == 0)) {
 		m->last = t;
+		m->fresh_until_us = st.st_ctim.tv_sec + SETTLED_S < time(NULL) ? now_us + SETTLED_FRESH_US : 0;
+	}
 	return t;
 }
 

@@ -29,6 +29,7 @@ struct module {
 	enum module_kind kind;
 	bool is_deleted;
 	struct elf_table *last;	/* what the last process that could tell had here */
+	int64_t fresh_until_us;	/* until then that is taken for what any process has here */
 	bool is_used;		/* see modules_forget_unused() */
 	GHashTable *executed;	/* paths it was executed by; NULL: none */
 	char *own_path, *own_shown;

@@ -44,6 +44,7 @@ static void generation_free(void *data)
 	perf_map_free(g->jit_before);
 	g_free(g->jvm);
 	g_free(g->v8);
+	g_free(g->program);
 	g_free(g);
 }
 
@@ -92,9 +93,9 @@ static struct generation *newest(const struct process *p)
 	return p ? g_ptr_array_index(p->generations, p->generations->len - 1) : NULL;
 }
 
-const struct generation *spaces_living(const struct spaces *s, const struct generation *g)
+struct generation *spaces_living(const struct spaces *s, struct generation *g)
 {
-	const struct generation *at = g;
+	struct generation *at = g;
 
 	for (int i = 0; at && !generation_is_current(at) && i < ANCESTORS_MAX; i++)
 		at = at->forked_by ? newest(process_get(s, at->forked_by)) : NULL;

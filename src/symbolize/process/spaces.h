@@ -51,6 +51,7 @@ struct generation {
 	struct hotspot *jvm;	/* its code and methods; NULL: not looked for, or none.  For the symbolizer */
 	struct v8 *v8;		/* its functions, the same way */
 	int64_t jvm_next_us, v8_next_us;
+	char *program;		/* program_path(), "" for none; NULL: not asked.  For the symbolizer */
 };
 
 struct spaces;
@@ -82,7 +83,7 @@ struct generation *spaces_generation(struct spaces *s, uint32_t pid, uint64_t ts
 /* Whether /proc/PID still is this generation. */
 bool generation_is_current(const struct generation *g);
 /* g, or where its process is gone the nearest living one that it came from: that mostly sees the same files.  Else g. */
-const struct generation *spaces_living(const struct spaces *s, const struct generation *g);
+struct generation *spaces_living(const struct spaces *s, struct generation *g);
 
 /* Forgets processes that exited before then. */
 void spaces_forget_exited(struct spaces *s, uint64_t before_ns);

@@ -97,14 +97,15 @@ bool memory_read(uint32_t pid, uint64_t addr, void *ret, size_t bytes)
 /* What lies behind the text may be unreadable, but only from another page on. */
 bool memory_text(uint32_t pid, uint64_t addr, char *ret, size_t room)
 {
-	size_t first = MIN(PAGE_BYTES - addr % PAGE_BYTES, room), len = 0;
-	const struct memory_piece pieces[] = { { addr, ret, first }, { addr + first, ret + first, room - first } };
-	bool is_read[G_N_ELEMENTS(pieces)] = { false };
+	size_t first = MIN(PAGE_BYTES - addr % PAGE_BYTES, room);
 
-	memory_read_pieces(pid, pieces, first < room ? 2 : 1, is_read);
-	if (is_read[0])
-		len = is_read[1] ? room : first;
-	return len && memchr(ret, 0, len);
+	if (!memory_read(pid, addr, ret, first))
+		return false;
+	if (memchr(ret, 0, first))
+		return true;
+	/* a page that is not there costs the opener a look at all mappings */
+	return first < room && memory_read(pid, addr + first, ret + first, room - first) &&
+	       memchr(ret + first, 0, room - first);
 }
 
 /* How many of the first pieces could be read. */
