@@ -174,10 +174,10 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 {
 	const struct profile_info *info = &f->profile->info;
 
-	if (wakers_are_connections(f->profile, row->process))
+	if (wakers_are_connections(f->profile, f->programs, row->process))
 		return "Most of its wakings are by connections that come in, which many threads wait for: record --storms tells "
 		       "how many wake in vain. EPOLLEXCLUSIVE or SO_REUSEPORT wakes one for each.";
-	if (wakers_watch_apart(f->profile, row->process))
+	if (wakers_watch_apart(f->profile, f->programs, row->process))
 		return "Most of its wakings are by events that go to many epoll sets: record --storms tells how many wake in vain. "
 		       "EPOLLEXCLUSIVE, or one set for all threads, wakes one for each.";
 	if (busy_share(f->profile) >= CPUS_FULL)
