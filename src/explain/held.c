@@ -246,7 +246,7 @@ static void find_limits(struct holder_finder *h)
 			continue;
 		const struct thread *t = profile_thread(p, at->thread);
 		at->may_pass_ns = at->waited_ns * waiters;
-		at->can_ns = (double)(t->on_cpu_ns + t->runnable_ns + t->preempted_ns) * waiters;
+		at->can_ns = (double)t->on_cpu_ns * waiters;
 		next[i] = first[at->thread];
 		first[at->thread] = i + 1;
 	}
@@ -260,7 +260,7 @@ static void find_limits(struct holder_finder *h)
 			struct place *at = &g_array_index(h->places, struct place, i - 1);
 
 			if (passes(h, node, at->node))
-				at->can_ns += (double)wait->blocked_ns * waiters;
+				at->can_ns += (double)wait_off_cpu_ns(wait) * waiters;
 		}
 	}
 }
