@@ -85,11 +85,11 @@ enum kind {
 
 static const struct {
 	const char *says, *advice;
+	enum reason reason;	/* whose advice it is where it has none of its own */
 } kinds[] = {
 	[OTHER] = { "wait", "Look at what the others do meanwhile." },
 	[MUTEX] = { "wait for a mutex", "Hold the lock for less time (no I/O or sleep under it), or split it." },
-	[RWLOCK] = { "wait for a read-write lock",
-		     "Hold it for less time, to read as to write (no I/O under it): who waits to write keeps out all who read." },
+	[RWLOCK] = { "wait for a read-write lock", NULL, REASON_LOCK_RWLOCK },
 	[RECEIVE] = { "wait to receive from a channel",
 		      "Who sends is slower than who receives: look at what the senders do." },
 	[POOL] = { "wait to receive from a channel",
@@ -101,8 +101,7 @@ static const struct {
 		    "who receives is slower than who sends." },
 	[GROUP] = { "wait for others to be done", "The slowest of those counts: look at what they do." },
 	[CONDITION] = { "wait for a condition to be signalled", "Look at who is to signal it." },
-	[SLEEP] = { "sleep until a timer",
-		    "If they look whether something has come, wait for that instead; a pause that is meant may stay." },
+	[SLEEP] = { "sleep until a timer", NULL, REASON_SLEEP },
 	[NETWORK] = { "wait for the network", "Look at the peer; ask it less often, or in parallel." },
 	[SELECT] = { "wait in a select", "Look at who is to send to its channels." },
 	[LIBRARY] = { "wait for an answer", "Look at the peer; ask it less often, or in parallel." },
@@ -414,7 +413,7 @@ static void rank(struct task_findings *f)
 
 		w->rank_ns = rank_of(f, w);
 		w->says = kinds[kind_of(w)].says;
-		w->advice = kinds[kind_of(w)].advice;
+		w->advice = kinds[kind_of(w)].advice ?: reason_advice(kinds[kind_of(w)].reason);
 		f->cnt += w->rank_ns > 0;
 	}
 	g_array_sort(f->rows, by_rank);
