@@ -14,6 +14,7 @@
 #define NS_MAX (UINT64_C(1) << 50)	/* of task time: 13 days; sums over all groups stay far below 64 bits */
 #define SLEEP_DEPTH 2	/* as idle.c has it: housekeeping sleeps in its main function, or in what that calls */
 #define TASKS_MIN 0.5	/* of asyncio, on average: fewer are no bottleneck */
+#define TASKS_LITTLE 0.1	/* the same of goroutines, as little.c has it of threads */
 #define HELD_UP_PART 20	/* of the window: less is nothing beside what tasks wait for */
 #define RUNNABLE_WEIGHT 4	/* load from outside makes goroutines wait for a CPU, too */
 
@@ -250,7 +251,7 @@ static uint64_t rank_of(const struct task_findings *f, const struct task_wait *w
 	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT;
 	bool is_loop = k == SLEEP && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
 
-	if (*w->idle || !is_waiting(k) || is_loop || (is_main(w) && waits_for_work(k)))
+	if (*w->idle || !is_waiting(k) || is_loop || w->tasks < TASKS_LITTLE || (is_main(w) && waits_for_work(k)))
 		return 0;
 	/* what holds their loop up most of the time comes first: they all wait for that, too */
 	if (w->kind == TASKS_ASYNCIO)
