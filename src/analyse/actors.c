@@ -421,3 +421,65 @@ const char **actors_kind_names(const struct profile *p, GStringChunk *strings)
 	}
 	return names;
 }
+
+#define NUMBERED_MIN 2
+#define NUMBERED_GLUED_MIN 3	/* of "worker1": "python2" and "python3" are two programs */
+
+static bool is_apart(const char *name, size_t from, size_t to)
+{
+	return (!from || !g_ascii_isalnum(name[from - 1])) && !g_ascii_isalnum(name[to]);
+}
+
+/* "worker-*" of "worker-3"; NULL: it has no number, or nothing else. */
+static char *program_kind(const char *name)
+{
+	GString *kind = g_string_new(NULL);
+	bool has_number = false, has_letter = false;
+
+	for (size_t from = 0, to; name && name[from]; from = to) {
+		for (to = from; g_ascii_isdigit(name[to]); to++)
+			;
+		bool is_number = to > from && (!name[to] || is_apart(name, from, to));
+
+		to = MAX(to, from + 1);
+		has_number = has_number || is_number;
+		has_letter = has_letter || g_ascii_isalpha(name[from]);
+		g_string_append_len(kind, is_number ? "*" : name + from, is_number ? 1 : (gssize)(to - from));
+	}
+	return g_string_free(kind, !has_number || !has_letter);
+}
+
+/* How many names make it a kind. */
+static guint kind_min(const char *kind)
+{
+	size_t len = strlen(kind);
+
+	return len > 1 && kind[len - 1] == '*' && g_ascii_isalpha(kind[len - 2]) ? NUMBERED_GLUED_MIN : NUMBERED_MIN;
+}
+
+const char **actors_programs(const struct profile *p, GStringChunk *strings)
+{
+	const char **programs = g_new0(const char *, (gsize)p->threads->len + 1);
+	g_autoptr(GHashTable) kinds = g_hash_table_new(NULL, NULL);	/* name -> that of its kind, interned */
+	g_autoptr(GHashTable) names = g_hash_table_new(NULL, NULL);	/* kind -> of how many names */
+
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const char *name = profile_thread(p, i)->process;
+		g_autofree char *text = NULL;
+
+		if (profile_thread(p, i)->flags & THREAD_KERNEL || g_hash_table_contains(kinds, name))
+			continue;
+		text = program_kind(name);
+		const char *kind = text ? g_string_chunk_insert_const(strings, text) : NULL;
+		guint cnt = GPOINTER_TO_UINT(g_hash_table_lookup(names, kind));
+
+		g_hash_table_insert(kinds, (gpointer)name, (gpointer)kind);
+		g_hash_table_insert(names, (gpointer)kind, GUINT_TO_POINTER(cnt + 1));
+	}
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const char *name = profile_thread(p, i)->process, *kind = g_hash_table_lookup(kinds, name);
+
+		programs[i] = kind && GPOINTER_TO_UINT(g_hash_table_lookup(names, kind)) >= kind_min(kind) ? kind : name;
+	}
+	return programs;
+}

@@ -73,4 +73,10 @@ bool actors_same_kind(const char *comm, const char *other);
  */
 const char **actors_kind_names(const struct profile *p, GStringChunk *strings);
 
+/*
+ * Of each thread its process's name, or that of its kind, "worker-*", where processes have names that differ by numbers
+ * only, at the end or between other signs: "shard 1/4", "billing:2".  Equal ones are one pointer.  As above.
+ */
+const char **actors_programs(const struct profile *p, GStringChunk *strings);
+
 #endif

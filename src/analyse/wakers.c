@@ -166,7 +166,7 @@ bool waker_is_connection(const struct profile *p, const struct waker *waker)
 	return profile_stack_names(p, waker->kernel, connects);
 }
 
-bool wakers_are_connections(const struct profile *p, const char *process)
+bool wakers_are_connections(const struct profile *p, const char *const *programs, const char *program)
 {
 	g_autofree bool *is_connection = g_new(bool, (gsize)p->wakers->len + 1);
 	g_autoptr(GHashTable) threads = g_hash_table_new(NULL, NULL);
@@ -178,7 +178,7 @@ bool wakers_are_connections(const struct profile *p, const char *process)
 		const struct wake *wake = profile_wake(p, i);
 		uint32_t thread = profile_wait(p, wake->wait)->thread;
 
-		if (profile_thread(p, thread)->process != process)
+		if (programs[thread] != program)
 			continue;
 		all += wake->count;
 		if (!is_connection[wake->waker])
@@ -197,7 +197,7 @@ static bool is_new_pair(GHashTable *seen, uint32_t waker, uint32_t object)
 	return !g_hash_table_contains(seen, &pair) && g_hash_table_add(seen, g_memdup2(&pair, sizeof(pair)));
 }
 
-bool wakers_watch_apart(const struct profile *p, const char *process)
+bool wakers_watch_apart(const struct profile *p, const char *const *programs, const char *program)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	g_autofree uint32_t *sets = g_new0(uint32_t, (gsize)p->wakers->len + 1);
@@ -208,18 +208,18 @@ bool wakers_watch_apart(const struct profile *p, const char *process)
 		const struct wait *w = profile_wait(p, wake->wait);
 		const struct object *o = profile_wait_object(p, w);
 
-		if (profile_thread(p, w->thread)->process == process && o && o->kind == OBJECT_EPOLL)
+		if (programs[w->thread] == program && o && o->kind == OBJECT_EPOLL)
 			sets[wake->waker] += is_new_pair(seen, wake->waker, w->object);
 	}
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(p, i);
 
-		if (profile_thread(p, profile_wait(p, wake->wait)->thread)->process != process)
+		if (programs[profile_wait(p, wake->wait)->thread] != program)
 			continue;
 		all += wake->count;
 		apart += sets[wake->waker] >= EPOLL_SETS ? wake->count : 0;
 	}
 	for (uint32_t i = 0; i < p->threads->len; i++)
-		on_cpu_ns += profile_thread(p, i)->process == process ? profile_thread(p, i)->on_cpu_ns : 0;
+		on_cpu_ns += programs[i] == program ? profile_thread(p, i)->on_cpu_ns : 0;
 	return apart > all / 2 && on_cpu_ns / IN_VAIN_NS < all;
 }

@@ -48,13 +48,13 @@ bool waker_is_broadcast(const struct profile *p, const struct waker *waker);
 /* Is it a connection that comes in? */
 bool waker_is_connection(const struct profile *p, const struct waker *waker);
 
-/* Do connections that come in end most sleeps of the threads of this name of a process (interned), and of many threads? */
-bool wakers_are_connections(const struct profile *p, const char *process);
+/* Do connections that come in end most sleeps of the threads of this program, as in actors_programs(), and of many threads? */
+bool wakers_are_connections(const struct profile *p, const char *const *programs, const char *program);
 
 /*
  * Are most sleeps of these threads in epoll sets of their own, of which one place in the program wakes eight or more,
  * and do they run for a moment each time?  One event may wake all of them.
  */
-bool wakers_watch_apart(const struct profile *p, const char *process);
+bool wakers_watch_apart(const struct profile *p, const char *const *programs, const char *program);
 
 #endif

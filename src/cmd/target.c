@@ -226,6 +226,24 @@ static char *trouble_with(uint32_t id, bool is_process)
 	return NULL;
 }
 
+/* Of those that have one name, from there on: one that has ended keeps its name until somebody waits for it. */
+static void leave_out_troubled(GArray *ids, guint from)
+{
+	GArray *fine = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	for (guint i = from; i < ids->len; i++) {
+		g_autofree char *trouble = trouble_with(g_array_index(ids, uint32_t, i), true);
+
+		if (!trouble)
+			g_array_append_val(fine, g_array_index(ids, uint32_t, i));
+	}
+	if (fine->len) {
+		g_array_set_size(ids, from);
+		g_array_append_vals(ids, fine->data, fine->len);
+	}
+	g_array_unref(fine);
+}
+
 /* "12,mariadbd": numbers as they are, a name as all processes that have it. */
 static bool process_list(const char *text, GArray **ids, GError **error)
 {
@@ -241,8 +259,11 @@ static bool process_list(const char *text, GArray **ids, GError **error)
 		}
 		if (!*ids)
 			*ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-		if (process_ids_named(*word, *ids))
+		guint from = (*ids)->len;
+		if (process_ids_named(*word, *ids)) {
+			leave_out_troubled(*ids, from);
 			continue;
+		}
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "no process is called '%s'", *word);
 		return false;
 	}

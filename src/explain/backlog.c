@@ -14,7 +14,7 @@ static bool is_busy(const struct findings *f, const struct finding *row)
 	uint64_t row_ns = row->time_ns, threads_ns = 0;
 
 	for (uint32_t i = 0; i < p->threads->len; i++)
-		if (profile_thread(p, i)->process == row->process)
+		if (f->programs[i] == row->process)
 			threads_ns = MAX(threads_ns, thread_observed_ns(profile_thread(p, i)));
 	return row->threads_cnt && row_ns / row->threads_cnt >= threads_ns / BUSY_SHARE;
 }

@@ -114,13 +114,13 @@ static struct finding *row_of(struct busy_finder *b, uint32_t thread)
 {
 	const struct thread_sum *sum = &b->sums[thread];
 	const struct thread *t = profile_thread(b->f->profile, thread);
-	const struct row_key key = { .process = t->process, .rule = rule_of(sum), .kind = sum->busy };
+	const struct row_key key = { .process = b->f->programs[thread], .rule = rule_of(sum), .kind = sum->busy };
 	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(b->rows, &key));
 
 	if (!at) {
 		const struct finding row = {
 			.reason = REASON_ON_CPU,
-			.process = t->process,
+			.process = key.process,
 			.pid = t->pid,
 			.frame = -1,
 			.by = { .frame = -1, .does_frame = -1 },
@@ -171,7 +171,7 @@ static GHashTable *crowded_new(const struct busy_finder *b)
 	GHashTable *crowded = g_hash_table_new(NULL, NULL);	/* name -> threads */
 
 	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const char *name = profile_thread(p, i)->process;
+		const char *name = b->f->programs[i];
 
 		if (is_selected(b->f, i) && has_no_rest(b, i))
 			g_hash_table_insert(crowded, (gpointer)name,
@@ -190,7 +190,7 @@ static void find_pools(struct busy_finder *b)
 		uint32_t t = profile_wait(p, i)->thread;
 
 		if (is_selected(b->f, t) && !b->sums[t].pool &&
-		    GPOINTER_TO_UINT(g_hash_table_lookup(crowded, profile_thread(p, t)->process)) >= POOL_THREADS_MIN)
+		    GPOINTER_TO_UINT(g_hash_table_lookup(crowded, b->f->programs[t])) >= POOL_THREADS_MIN)
 			b->sums[t].pool = reasons_pool(b->f->reasons, i);
 	}
 }
@@ -260,7 +260,7 @@ static bool is_of_row(const struct busy_finder *b, uint32_t thread, const struct
 	const struct thread_sum *sum = &b->sums[thread];
 
 	return sum->busy && sum->busy == row->busy && rule_of(sum) == row->busy_rule &&
-	       profile_thread(b->f->profile, thread)->process == row->process;
+	       b->f->programs[thread] == row->process;
 }
 
 void busy_find(struct findings *f)

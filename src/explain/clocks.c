@@ -5,10 +5,11 @@
 
 #define TURNS_MIN 4
 #define OTHER_SHARE 20	/* of its sleep: so much a clock may wait for beside it, but for an interpreter's lock */
+#define OTHER_TURNS 2	/* who waits for others in more than every second turn serves them */
 #define ON_CPU_SHARE 20	/* of its time */
 
 struct clock {
-	uint64_t sleep_ns, other_ns, count;
+	uint64_t sleep_ns, other_ns, count, other_cnt;
 	uint64_t hist[PROFILE_HIST_SLOTS];
 };
 
@@ -25,6 +26,7 @@ static struct clock *sleepers_new(const struct findings *f)
 
 		if (!f->blocked_in[i] || reason != REASON_SLEEP) {
 			c->other_ns += reason == REASON_LOCK_GIL ? 0 : w->blocked_ns;
+			c->other_cnt += reason == REASON_LOCK_GIL || !w->blocked_ns ? 0 : w->count;
 			continue;
 		}
 		c->sleep_ns += w->blocked_ns;
@@ -49,7 +51,7 @@ static bool is_regular(const struct clock *c)
 
 static bool is_clock(const struct clock *c, const struct thread *t)
 {
-	return c->count >= TURNS_MIN && c->other_ns <= c->sleep_ns / OTHER_SHARE &&
+	return c->count >= TURNS_MIN && c->other_ns <= c->sleep_ns / OTHER_SHARE && c->other_cnt <= c->count / OTHER_TURNS &&
 	       t->on_cpu_ns <= thread_observed_ns(t) / ON_CPU_SHARE && is_regular(c);
 }
 
@@ -73,12 +75,20 @@ static bool waits_for(const struct findings *f, const struct finding *one, const
 	       one->by.does_frame == sleep->frame && (!sleep->pid || one->by.pid == sleep->pid);
 }
 
+bool clocks_is_all(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return row->clock_ns && row->clock_ns >= row->time_ns - row->time_ns / 10 && !(rule && rule->advice) &&
+	       !row->is_waited_for && !row->backlog && !row->limit.limit && !row->loop;
+}
+
 void clocks_find_waited_for(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, i);
 
-		for (guint k = 0; row->clock_ns && k < f->rows->len && !row->is_waited_for; k++)
+		for (guint k = 0; row->reason == REASON_SLEEP && k < f->rows->len && !row->is_waited_for; k++)
 			row->is_waited_for = waits_for(f, &g_array_index(f->rows, struct finding, k), row);
 	}
 }

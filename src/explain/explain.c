@@ -135,9 +135,10 @@ static const char *rank_reason(const struct headline *h)
 		return "behind others, as what it waits for is in the recording, too";
 	if (row->is_told_with)
 		return "behind others, as it is told with the loop that waits for it";
+	if (row->is_waited_for)
+		return "behind others, as it is told with what waits for it";
 	if (row->clock_ns)
-		return row->is_waited_for ? "behind others, as it is told with what waits for it"
-					  : "behind others, as nobody waits for it";
+		return "behind others, as nobody waits for it";
 	if (row->reason == REASON_SLEEP)
 		return "behind others, as it is its own choice";
 	return row->reason == REASON_CPU_QUEUE && !row->is_yield ? "behind others, as their load makes it" : NULL;

@@ -12,6 +12,7 @@
 #include "explain/limits.h"
 #include "explain/lock_kinds.h"
 #include "explain/requests_of.h"
+#include "analyse/actors.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "base/hash.h"
@@ -95,7 +96,6 @@ static bool first_time(GHashTable *seen, uint32_t row, uint32_t thread)
 static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 {
 	struct findings *f = m->f;
-	const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, wait)->thread);
 	uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(m->index, key));
 
 	if (at)
@@ -104,8 +104,8 @@ static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 		.reason = (enum reason)key->reason,
 		.id = f->rows->len + 1,
 		.wait = wait,
-		.process = t->process,
-		.pid = t->pid,
+		.process = key->process,
+		.pid = profile_thread(f->profile, profile_wait(f->profile, wait)->thread)->pid,
 		.frame = -1,
 		.asked_frame = -1,
 		.by = { .frame = -1, .does_frame = -1 },
@@ -163,15 +163,15 @@ static uint32_t add(struct maker *m, const struct key *key, uint32_t wait, uint6
 static struct finding_class *class_of(struct maker *m, uint32_t thread)
 {
 	struct findings *f = m->f;
-	const struct thread *t = profile_thread(f->profile, thread);
-	uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(m->classes, t->process));
+	const char *program = f->programs[thread];
+	uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(m->classes, program));
 
 	if (!at) {
-		struct finding_class c = { .process = t->process, .pid = t->pid };
+		struct finding_class c = { .process = program, .pid = profile_thread(f->profile, thread)->pid };
 
 		g_array_append_val(f->classes, c);
 		at = f->classes->len;
-		g_hash_table_insert(m->classes, (gpointer)t->process, GUINT_TO_POINTER(at));
+		g_hash_table_insert(m->classes, (gpointer)program, GUINT_TO_POINTER(at));
 	}
 	return &g_array_index(f->classes, struct finding_class, at - 1);
 }
@@ -299,7 +299,7 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 			f->idle_threads_cnt += first_time(m->threads, IDLE_ROW, w->thread);
 		return;
 	}
-	struct key key = { .process = profile_thread(f->profile, w->thread)->process, .reason = reason };
+	struct key key = { .process = f->programs[w->thread], .reason = reason };
 	bool is_anywhere = reasons_is_anywhere(f->reasons, i);
 
 	if (o && lock_is_held(o) && reason_family(reason) == FAMILY_LOCK)
@@ -321,8 +321,7 @@ static void add_queue(struct maker *m, struct finding_class *c, uint32_t i, uint
 	const struct wait *w = profile_wait(f->profile, i);
 	uint64_t ns = w->runnable_ns + w->preempted_ns, throttled = MIN(ns, throttled_ns[w->thread]);
 	const struct rule *rule = reasons_rule(f->reasons, i);
-	struct key key = { .process = profile_thread(f->profile, w->thread)->process,
-			   .reason = REASON_CPU_THROTTLED };
+	struct key key = { .process = f->programs[w->thread], .reason = REASON_CPU_THROTTLED };
 	bool is_own = w->state == 'R';
 
 	if (is_own && !throttled && reasons_of(f->reasons, i) == REASON_CPU_THROTTLED)
@@ -382,7 +381,7 @@ static void add_queue_shape(struct maker *m)
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(p, i);
 		uint32_t thread = profile_wait(p, wake->wait)->thread;
-		const struct key key = { .process = profile_thread(p, thread)->process, .reason = REASON_CPU_QUEUE };
+		const struct key key = { .process = m->f->programs[thread], .reason = REASON_CPU_QUEUE };
 		uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(m->index, &key));
 
 		if (!at || !wake->runnable_ns || !is_selected(m, thread) ||
@@ -407,7 +406,7 @@ static void add_loop_samples(const struct maker *m, struct finding *row)
 		const struct wait *w = profile_wait(p, i);
 
 		if (w->state != ON_CPU_STATE || reasons_loop(m->f->reasons, i) != row->loop ||
-		    profile_thread(p, w->thread)->process != row->process || (m->selection && !m->selection->waits[i]))
+		    m->f->programs[w->thread] != row->process || (m->selection && !m->selection->waits[i]))
 			continue;
 		int64_t frame = finding_frame(m->f, i);
 		uint64_t *sum = g_hash_table_lookup(sums, GUINT_TO_POINTER((guint)(frame + 1)));
@@ -554,6 +553,8 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	f->profile = p;
 	f->selection = selection;
 	f->reasons = reasons_new(p, NULL);
+	f->strings = g_string_chunk_new(64);
+	f->programs = actors_programs(p, f->strings);
 	m.kinds = lock_kinds_new(f, m.locks, m.rings);
 	f->blocked_in = g_new0(uint32_t, (gsize)p->waits->len + 1);
 	f->queued_in = g_new0(uint32_t, (gsize)p->waits->len + 1);
@@ -607,5 +608,7 @@ void findings_free(struct findings *f)
 	g_array_unref(f->classes);
 	routes_free(f->routes);
 	reasons_free(f->reasons);
+	g_free(f->programs);
+	g_string_chunk_free(f->strings);
 	g_free(f);
 }

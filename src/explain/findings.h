@@ -62,7 +62,7 @@ struct finding {
 	enum reason reason;
 	uint32_t id; /* from 1, and not by rank; 0: of busy threads, which no wait is of */
 	uint32_t wait; /* index of the longest of its rows: its words, protocol and stacks */
-	const char *process; /* its name; of several processes of that name */
+	const char *process; /* as in programs; of several processes of that name */
 	uint32_t pid; /* 0: several */
 	uint64_t time_ns; /* blocked; of REASON_CPU_QUEUE: runnable and preempted */
 	uint64_t count;
@@ -139,6 +139,8 @@ struct findings {
 	const struct selection *selection; /* NULL: everything */
 	struct reasons *reasons;
 	struct routes *routes; /* NULL: nothing is known of requests */
+	const char **programs; /* of each thread: its process's name, or that of its kind, "worker-*"; equal ones are one */
+	GStringChunk *strings;
 	GArray *rows; /* struct finding, the most important first */
 	/* of each wait: the id of the row that its blocked time is in, and of that of the rest; 0: none */
 	uint32_t *blocked_in, *queued_in;

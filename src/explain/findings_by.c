@@ -23,7 +23,8 @@
 
 /* Somebody by name: threads of one name in one process name, or an interrupt. */
 struct candidate {
-	const char *comm, *process;
+	const char *comm;
+	const char *program; /* as in findings; NULL: not known */
 	uint32_t pid, tid, threads_cnt;
 	uint64_t blocked_ns, most_ns;
 	uint64_t weight; /* by which candidates compare; of most blocked_ns */
@@ -177,8 +178,10 @@ static void count_waker(const struct cause_finder *c, GArray *all, const struct 
 {
 	const struct waker *w = profile_get_waker(c->f->profile, wake->waker);
 	uint64_t blocked_ns = factors ? (uint64_t)((double)wake->blocked_ns * factors[wake->waker]) : wake->blocked_ns;
+	uint32_t thread = c->threads_of_wakers[wake->waker];
 	struct candidate one = {
 		.comm = w->irq ? w->irq : w->comm,
+		.program = thread != NONE ? c->f->programs[thread] : NULL,
 		.pid = w->pid,
 		.tid = w->tid,
 		.threads_cnt = 1,
@@ -386,8 +389,9 @@ static void mark_helpers(const struct cause_finder *c, struct finding *row, bool
 	for (uint32_t i = 0; are_many && i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 
-		is_holder[i] = is_holder[i] && (row->by.is_program ? t->comm == row->by.comm : t->pid == row->by.pid) &&
-			       actors_same_kind(t->comm, row->by.comm);
+		is_holder[i] = is_holder[i] &&
+			       (row->by.is_program ? t->comm == row->by.comm || c->f->programs[i] == row->by.comm :
+						     t->pid == row->by.pid && actors_same_kind(t->comm, row->by.comm));
 		cnt += is_holder[i];
 	}
 	if (are_many) {
@@ -419,19 +423,24 @@ static void count_kind(const GArray *wakers, struct finding_by *by)
 	by->threads_cnt = MAX(by->threads_cnt, 2);
 }
 
-/* Of processes of one name, as short-lived children or a server's backends are, all together end the waits. */
-static void count_program(const GArray *wakers, struct finding_by *by)
+/* Of processes of one name or kind, as short-lived children or a server's backends are, all together end the waits. */
+static void count_program(const GArray *wakers, const struct candidate *best, struct finding_by *by)
 {
 	uint64_t blocked_ns = 0;
+	bool is_kind = false;
 
 	for (guint i = 0; i < wakers->len; i++) {
 		const struct candidate *c = &g_array_index(wakers, struct candidate, i);
+		bool is_other = c->pid != best->pid && c->pid && best->pid && c->comm != best->comm && c->program &&
+				c->program == best->program && actors_same_kind(c->comm, best->comm);
 
-		blocked_ns += c->comm == by->comm ? c->blocked_ns : 0;
+		is_kind = is_kind || is_other;
+		blocked_ns += c->comm == by->comm || is_other ? c->blocked_ns : 0;
 	}
 	if (by->blocked_ns >= blocked_ns / 2 && (by->pid || by->threads_cnt == 1))
 		return;
 	by->is_program = true;
+	by->comm = is_kind ? best->program : by->comm;
 	by->blocked_ns = blocked_ns;
 }
 
@@ -697,7 +706,7 @@ static void find_busy_workers(const struct cause_finder *c, struct finding *row)
 		const struct thread *t = profile_thread(p, i);
 		uint64_t busy_ns = t->on_cpu_ns + t->runnable_ns + t->preempted_ns;
 
-		if (waits[i] || t->process != row->process || busy_ns <= each_ns / 2)
+		if (waits[i] || c->f->programs[i] != row->process || busy_ns <= each_ns / 2)
 			continue;
 		most = busy_ns > most_ns ? i : most;
 		most_ns = MAX(most_ns, busy_ns);
@@ -736,7 +745,7 @@ static void find_meanwhile(const struct cause_finder *c, struct finding *row)
 		uint32_t id = f->blocked_in[i];
 
 		if (!id || waits[w->thread] || !g_str_has_prefix(reasons_says(f->reasons, i), "waits for ") ||
-		    profile_thread(f->profile, w->thread)->process != row->process)
+		    f->programs[w->thread] != row->process)
 			continue;
 		ns[id] += w->blocked_ns;
 		most = ns[id] > ns[most] ? id : most;
@@ -821,13 +830,13 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if (!is_held && best != holder)
 		count_kind(wakers, &row->by);
 	if (!is_held && best != holder && !row->by.is_kind)
-		count_program(wakers, &row->by);
+		count_program(wakers, best, &row->by);
 	judge_wakings(p, row, &sum);
 	row->by.are_peers = row->by.is_peer && (row->by.threads_cnt > 1 || wakers->len > 2);
 	if (!is_held)
 		mark_helpers(c, row, is_holder);
 	uint32_t child = child_of(c, row, best->pid, best->tid);
-	row->is_told_elsewhere = child != NONE && profile_thread(p, child)->process != row->process;
+	row->is_told_elsewhere = child != NONE && c->f->programs[child] != row->process;
 	/*
 	 * An interrupt waits for nothing, though others may end some of these waits.  What a thread does without the GIL its
 	 * stack does not tell from what it does with it.

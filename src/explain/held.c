@@ -8,7 +8,8 @@
  * Claim: who has a lock for a short time cannot have held others up for long.  What a thread can have held up is the time
  * that it had the lock, times how many waited.  It had the lock at most for as long as it ran, and waited for other
  * things in the function that both takes it and lets it go.  The rest of the time behind its wakings passed while it
- * waited for the lock itself, so that goes to those who ended its own waits, and so on.
+ * waited for the lock itself, so that goes to those who ended its own waits, and so on: at most the time that it waited,
+ * times how many waited.
  */
 #define ROUNDS_MAX 64
 #define ROUNDS_REST 100	/* less than that part of the row is not passed on any more */
@@ -21,6 +22,7 @@ struct place {
 	double woke_ns;	/* behind its wakings */
 	double waited_ns;	/* for the lock, and it is known who ended that */
 	double can_ns;	/* it can have held up */
+	double may_pass_ns;	/* that passed while it waited itself, as much as is not handed on yet */
 	double own_ns, flow_ns, rest_ns;
 };
 
@@ -37,7 +39,14 @@ struct holder_finder {
 	GHashTable *index;	/* (thread, node) -> place + 1 */
 	GArray *places;	/* struct place */
 	GArray *edges;	/* struct edge */
-	GHashTable *waits_at, *wakes_at;	/* thread -> GArray of user stacks in this row */
+	GHashTable *waits_at, *wakes_at;	/* thread -> GArray of user stacks in this row, as nodes of `functions` */
+	/*
+	 * Stacks by function alone: a script's frames of one function differ by the line that it is in.  Of each node its
+	 * parent, which is lower; 0 is the empty stack.
+	 */
+	GArray *functions;	/* uint32_t */
+	GHashTable *by_function;	/* struct function_key -> node */
+	uint32_t *function_of;	/* of each node of the profile: node + 1; 0: not known yet */
 	uint32_t *place_of_waker;	/* of each: place + 1 */
 };
 
@@ -56,26 +65,80 @@ static void add_stack(GHashTable *by_thread, uint32_t thread, uint32_t node)
 		g_array_append_val(nodes, node);
 }
 
+struct function_key {
+	const char *name, *module;
+	uint32_t parent, frame;	/* the latter of what has no name */
+};
+
+static guint function_key_hash(gconstpointer key)
+{
+	const struct function_key *k = key;
+
+	return hash_end(hash_more(hash_more(hash_pointer(k->name), hash_pointer(k->module)), (uint64_t)k->parent << 32 | k->frame));
+}
+
+static gboolean function_key_equal(gconstpointer va, gconstpointer vb)
+{
+	const struct function_key *a = va, *b = vb;
+
+	return a->name == b->name && a->module == b->module && a->parent == b->parent && a->frame == b->frame;
+}
+
+static uint32_t add_function(struct holder_finder *h, uint32_t parent, uint32_t frame)
+{
+	const struct frame *fr = profile_get_frame(h->f->profile, frame);
+	const struct function_key key = { fr->name, fr->module, parent, fr->name ? 0 : frame };
+	gpointer known = g_hash_table_lookup(h->by_function, &key);
+
+	if (known)
+		return GPOINTER_TO_UINT(known);
+	g_hash_table_insert(h->by_function, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(h->functions->len));
+	g_array_append_val(h->functions, parent);
+	return h->functions->len - 1;
+}
+
+/* The node of `functions` of a stack of the profile. */
+static uint32_t functions_of(struct holder_finder *h, uint32_t stack)
+{
+	const struct profile *p = h->f->profile;
+	uint32_t path[PROFILE_DEPTH_MAX], cnt = 0, at = 0;
+
+	for (; stack && !h->function_of[stack] && cnt < PROFILE_DEPTH_MAX; stack = profile_get_node(p, stack)->parent)
+		path[cnt++] = stack;
+	at = stack ? h->function_of[stack] - 1 : 0;
+	while (cnt--) {
+		at = add_function(h, at, profile_get_node(p, path[cnt])->frame);
+		h->function_of[path[cnt]] = at + 1;
+	}
+	return at;
+}
+
+static uint32_t parent_of(const struct holder_finder *h, uint32_t node)
+{
+	return g_array_index(h->functions, uint32_t, node);
+}
+
 /* The innermost function that both stacks are in: a parent has the lower number.  0: none. */
-static uint32_t common(const struct profile *p, uint32_t a, uint32_t b)
+static uint32_t common(const struct holder_finder *h, uint32_t a, uint32_t b)
 {
 	while (a != b) {
 		if (a > b)
-			a = profile_get_node(p, a)->parent;
+			a = parent_of(h, a);
 		else
-			b = profile_get_node(p, b)->parent;
+			b = parent_of(h, b);
 	}
 	return a;
 }
 
 /* Where the thread both takes the lock and lets it go: the innermost function of this stack and one of the others. */
-static uint32_t region(const struct profile *p, GHashTable *others, uint32_t thread, uint32_t node)
+static uint32_t region(struct holder_finder *h, GHashTable *others, uint32_t thread, uint32_t stack)
 {
+	uint32_t node = functions_of(h, stack);
 	const GArray *nodes = g_hash_table_lookup(others, GUINT_TO_POINTER(thread));
 	uint32_t best = 0;
 
 	for (guint i = 0; nodes && i < nodes->len; i++)
-		best = MAX(best, common(p, node, g_array_index(nodes, uint32_t, i)));
+		best = MAX(best, common(h, node, g_array_index(nodes, uint32_t, i)));
 	return best;
 }
 
@@ -110,9 +173,9 @@ static void find_stacks(struct holder_finder *h)
 
 		if (!is_of_row(h, wake->wait))
 			continue;
-		add_stack(h->waits_at, w->thread, w->user);
+		add_stack(h->waits_at, w->thread, functions_of(h, w->user));
 		if (waker != NONE)
-			add_stack(h->wakes_at, waker, profile_get_waker(p, wake->waker)->user);
+			add_stack(h->wakes_at, waker, functions_of(h, profile_get_waker(p, wake->waker)->user));
 	}
 }
 
@@ -128,8 +191,8 @@ static void find_edges(struct holder_finder *h)
 		if (!is_of_row(h, wake->wait))
 			continue;
 		uint32_t node = thread == NONE ? wake->waker :
-						 region(p, h->waits_at, thread, profile_get_waker(p, wake->waker)->user);
-		uint32_t from = region(p, h->wakes_at, w->thread, w->user);
+						 region(h, h->waits_at, thread, profile_get_waker(p, wake->waker)->user);
+		uint32_t from = region(h, h->wakes_at, w->thread, w->user);
 		struct edge e = { .ns = (double)wake->blocked_ns, .from = from ? place_at(h, w->thread, from) : NONE };
 
 		e.to = place_at(h, thread, node);
@@ -162,10 +225,10 @@ static double queue_length(const struct holder_finder *h)
 	return sum > 0 ? MAX(squares / sum, 1) : h->row->threads_cnt;
 }
 
-static bool passes(const struct profile *p, uint32_t node, uint32_t through)
+static bool passes(const struct holder_finder *h, uint32_t node, uint32_t through)
 {
 	while (node > through)
-		node = profile_get_node(p, node)->parent;
+		node = parent_of(h, node);
 	return node == through;
 }
 
@@ -182,20 +245,22 @@ static void find_limits(struct holder_finder *h)
 		if (at->thread == NONE || at->waited_ns <= 0)
 			continue;
 		const struct thread *t = profile_thread(p, at->thread);
-		at->can_ns = (double)(t->on_cpu_ns + t->runnable_ns + t->preempted_ns) * waiters;
+		at->may_pass_ns = at->waited_ns * waiters;
+		at->can_ns = (double)t->on_cpu_ns * waiters;
 		next[i] = first[at->thread];
 		first[at->thread] = i + 1;
 	}
 	for (uint32_t w = 0; w < p->waits->len; w++) {
 		const struct wait *wait = profile_wait(p, w);
 
-		if (is_of_row(h, w))
+		if (is_of_row(h, w) || !first[wait->thread])
 			continue;
+		uint32_t node = functions_of(h, wait->user);
 		for (uint32_t i = first[wait->thread]; i; i = next[i - 1]) {
 			struct place *at = &g_array_index(h->places, struct place, i - 1);
 
-			if (passes(p, wait->user, at->node))
-				at->can_ns += (double)wait->blocked_ns * waiters;
+			if (passes(h, node, at->node))
+				at->can_ns += (double)wait_off_cpu_ns(wait) * waiters;
 		}
 	}
 }
@@ -209,8 +274,9 @@ static double pass_on(struct holder_finder *h)
 		struct place *at = &g_array_index(h->places, struct place, i);
 		double take = at->waited_ns > 0 ? MIN(at->flow_ns, MAX(at->can_ns - at->own_ns, 0)) : at->flow_ns;
 
-		at->own_ns += take;
-		at->rest_ns = at->flow_ns - take;
+		at->rest_ns = MIN(at->flow_ns - take, at->may_pass_ns);
+		at->may_pass_ns -= at->rest_ns;
+		at->own_ns += at->flow_ns - at->rest_ns;
 		at->flow_ns = 0;
 		passed_ns += at->rest_ns;
 	}
@@ -236,11 +302,16 @@ double *held_factors_new(const struct findings *f, const struct finding *row, co
 		.edges = g_array_new(FALSE, FALSE, sizeof(struct edge)),
 		.waits_at = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)g_array_unref),
 		.wakes_at = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)g_array_unref),
+		.functions = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+		.by_function = g_hash_table_new_full(function_key_hash, function_key_equal, g_free, NULL),
+		.function_of = g_new0(uint32_t, (gsize)p->nodes->len + 1),
 		.place_of_waker = g_new0(uint32_t, (gsize)p->wakers->len + 1),
 	};
+	uint32_t none = 0;
 	double *factors = g_new(double, (gsize)p->wakers->len + 1), sum_ns = 0, passed_ns;
 	unsigned rounds = 0;
 
+	g_array_append_val(h.functions, none);
 	find_stacks(&h);
 	find_edges(&h);
 	find_limits(&h);
@@ -264,6 +335,9 @@ double *held_factors_new(const struct findings *f, const struct finding *row, co
 	g_hash_table_unref(h.wakes_at);
 	g_array_unref(h.places);
 	g_array_unref(h.edges);
+	g_array_unref(h.functions);
+	g_hash_table_unref(h.by_function);
+	g_free(h.function_of);
 	g_free(h.place_of_waker);
 	return factors;
 }

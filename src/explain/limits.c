@@ -16,7 +16,7 @@ static struct finding_limit cpus_of(const struct findings *f, const struct findi
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 		const struct profile_limit *l =
-			t->process == row->process && (!f->selection || f->selection->threads[i])
+			f->programs[i] == row->process && (!f->selection || f->selection->threads[i])
 				? profile_find_limit(p, LIMIT_CPUS, t->pid, t->tid)
 				: NULL;
 

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "analyse/wakers.h"
+#include "explain/clocks.h"
 #include "explain/connects.h"
+#include "explain/sentence.h"
 #include "explain/text.h"
 #include "profile/requests.h"
 
@@ -77,7 +79,7 @@ static bool is_little(const struct findings *f)
 		bool is_of_work = process_computes(f, row->process);
 		bool is_queue = row->reason == REASON_CPU_QUEUE;
 
-		if (row->is_told_elsewhere)
+		if (row->is_told_elsewhere || clocks_is_all(f, row))
 			continue;
 		if (is_certain(row) || (!(is_queue && is_of_work) && is_noticed(row)))
 			return false;
@@ -97,8 +99,8 @@ static char *say_computes(const struct findings *f, const struct finding_class *
 	return g_string_free(s, FALSE);
 }
 
-/* "80 requests waited 4.00 ms each", or of waits, whose requests nobody knows: "86 waits took 345 ms in all". */
-static void append_waits(GString *s, const struct findings *f)
+/* "; 80 requests waited 4.00 ms each", or of waits, whose requests nobody knows: "; 86 waits took 345 ms in all". */
+static void append_waits(GString *s, const struct findings *f, uint64_t clocks_ns)
 {
 	uint64_t requests = 0, off_cpu_ns = 0, waits = 0;
 
@@ -108,8 +110,14 @@ static void append_waits(GString *s, const struct findings *f)
 		requests += t->count;
 		off_cpu_ns += t->wall_ns - MIN(t->on_cpu_ns, t->wall_ns);
 	}
-	for (guint i = 0; i < f->rows->len; i++)
-		waits += g_array_index(f->rows, struct finding, i).count;
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+
+		waits += clocks_is_all(f, row) ? 0 : row->count;
+	}
+	g_string_append(s, requests || waits ? "; " : ".");
+	if (!requests && !waits)
+		return;
 	text_thousands(s, requests ? requests : waits);
 	if (requests) {
 		g_string_append(s, requests == 1 ? " request waited " : " requests waited ");
@@ -118,17 +126,38 @@ static void append_waits(GString *s, const struct findings *f)
 		return;
 	}
 	g_string_append(s, waits == 1 ? " wait took " : " waits took ");
-	text_duration(s, f->matters_ns);
+	text_duration(s, f->matters_ns - MIN(clocks_ns, f->matters_ns));
 	g_string_append(s, waits == 1 ? "." : " in all.");
+}
+
+/* " pacer sleeps until a timer in pace_frames, 60 times a second.", and what its finding would advise */
+static void append_clock(GString *s, const struct findings *f, const struct finding *row)
+{
+	double seconds = (double)f->profile->info.duration_ns / 1e9;
+	int digits = (double)row->count < seconds * 10 ? 1 : 0;
+
+	g_string_append_c(s, ' ');
+	sentence_finding(s, f, row);
+	g_string_append_printf(s, ", %.*f times a second. %s", digits, (double)row->count / seconds, sentence_advice(f, row));
 }
 
 static char *say_idle(const struct findings *f, uint64_t observed_ns)
 {
-	GString *s = g_string_new(NULL);
+	GString *s = g_string_new("Little to find: ");
+	const struct finding *clock = NULL;
+	uint64_t clocks_ns = 0;
 
-	g_string_append_printf(s, "Little to find: %.1f%% of the threads' time is idle; ",
-			       text_percent(f->idle_sum_ns, observed_ns));
-	append_waits(s, f);
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+
+		clocks_ns += clocks_is_all(f, row) ? row->time_ns : 0;
+		clock = clocks_is_all(f, row) && (!clock || row->time_ns > clock->time_ns) ? row : clock;
+	}
+	g_string_append_printf(s, "%.1f%% of the threads' time is idle%s",
+			       text_percent(f->idle_sum_ns + clocks_ns, observed_ns), clock ? " or a clock's" : "");
+	append_waits(s, f, clocks_ns);
+	if (clock)
+		append_clock(s, f, clock);
 	connects_append_most(s, f);
 	return g_string_free(s, FALSE);
 }

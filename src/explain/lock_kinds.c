@@ -86,7 +86,7 @@ static struct kind *kind_of(const struct findings *f, const struct object *o, co
 		return NULL;
 	const char *function = profile_get_frame(p, (uint32_t)frame)->name;
 	const struct kind kind = {
-		.process = profile_thread(p, profile_wait(p, of->wait - 1)->thread)->process,
+		.process = f->programs[profile_wait(p, of->wait - 1)->thread],
 		.function = function,
 		.frame = function ? 0 : (uint32_t)frame,
 		.array = g_strndup(o->name, array),

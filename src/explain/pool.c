@@ -98,9 +98,9 @@ bool pool_find(const struct findings *f, const struct finding *row, struct findi
 		.pool = pool,
 	};
 	/* half as many again wait as could be asked for; what an event loop waits for counts as one */
-	if (ret->waiting < 1.5 * pool.made && (!ret->is_full || pool.from_clients < 2 * pool.made))
+	if (MAX(ret->waiting, pool.waiting) < 1.5 * pool.made && (!ret->is_full || pool.from_clients < 2 * pool.made))
 		return false;
-	return ret->is_full || (!is_known && pool.cnt == pool.made && has_asked(f, row, l->pid));
+	return ret->is_full || (!is_known && has_asked(f, row, l->pid));
 }
 
 static const char *name_of(const struct profile *p, uint32_t pid)
@@ -140,6 +140,8 @@ void pool_append(GString *s, const struct findings *f, const struct finding *row
 	}
 	if (l->is_full)
 		g_string_append(s, l->pool.cnt == 1 ? " is busy" : " are all busy");
+	else if (l->pool.cnt < l->pool.made)
+		g_string_append_printf(s, " and %" PRIu32 " elsewhere", l->pool.made - l->pool.cnt);
 }
 
 void pool_append_evidence(GString *s, const struct findings *f, const struct finding *row)
@@ -151,6 +153,8 @@ void pool_append_evidence(GString *s, const struct findings *f, const struct fin
 	g_string_append_printf(s, " has %" PRIu32 " connections from clients", l->pool.from_clients);
 	if (l->waiting >= l->pool.made)
 		g_string_append_printf(s, ", of which %.1f wait on average", MIN(l->waiting, (double)l->pool.from_clients));
+	else if (l->pool.waiting)
+		g_string_append_printf(s, ", of which %" PRIu32 " waited for an answer as the recording ended", l->pool.waiting);
 }
 
 const char *pool_advice(const struct finding *row)

@@ -221,13 +221,18 @@ static bool is_library_loop(const struct findings *f, const struct finding *row)
 	       plumbing_frame_level(reasons_plumbing(f->reasons), (uint32_t)row->frame) == RUNTIME_LIBRARY;
 }
 
+static const struct thread *waiter(const struct findings *f, const struct finding *row)
+{
+	return profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
+}
+
 /* "flock+0x2809" of flock: a function without a name in the program itself says nothing to people. */
 static bool is_own_address(const struct findings *f, const struct finding *row)
 {
 	const struct frame *fr = row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame) : NULL;
 	const char *module = fr && !fr->name ? module_base_name(fr->module) : NULL;
 
-	return module && strcmp(module, row->process) == 0;
+	return module && strcmp(module, waiter(f, row)->process) == 0;
 }
 
 static bool tells_function(const struct findings *f, const struct finding *row)
@@ -249,11 +254,11 @@ static bool is_in_worker(const struct findings *f, const struct finding *row)
 
 bool sentence_is_starved(const struct findings *f, const struct finding *row)
 {
-	const char *own = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->comm;
+	const struct thread *own = waiter(f, row);
 
 	/* names of threads tell pools apart, where threads have names of their own */
 	return is_in_worker(f, row) && row->by.tid &&
-	       (row->by.is_peer || (own != row->process && actors_same_kind(own, row->by.comm)));
+	       (row->by.is_peer || (own->comm != own->process && actors_same_kind(own->comm, row->by.comm)));
 }
 
 /* What a rule says, but for what is known by who ends the waits. */
@@ -404,8 +409,15 @@ static void append_looks(GString *s, const struct finding *row)
 /* "8 threads, 12,402 waits of 3.1 s; median 1.1 ms, p99 14 ms, max 20 ms" */
 static void append_evidence(GString *s, const struct findings *f, const struct finding *row)
 {
+	const char *process = waiter(f, row)->process;
+
 	text_thousands(s, row->threads_cnt);
-	g_string_append(s, row->threads_cnt == 1 ? " thread, " : " threads, ");
+	g_string_append(s, row->threads_cnt == 1 ? " thread" : " threads");
+	if (!row->pid && row->process != process) {
+		g_string_append(s, " of processes like ");
+		text_safe_cut(s, process, FINDING_NAME_COLUMNS);
+	}
+	g_string_append(s, ", ");
 	if (!(f->profile->info.unknown & UNKNOWN_COUNTS)) {
 		text_thousands(s, row->count);
 		g_string_append(s, row->count == 1 ? " wait, " : " waits, ");

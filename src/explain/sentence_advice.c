@@ -16,6 +16,8 @@
 #define DELAYED_ACK_NS 40000000ULL
 #define DELAYED_ACK_SLOT 25 /* log2: 34 to 67 ms */
 #define DELAYED_ACKS_MIN 10
+#define SMALL_ANSWER_NS 1000000	/* on average */
+#define SMALL_ANSWERS_PER_S 200	/* of a thread */
 #define CPUS_FULL 0.75	/* of all CPUs' time */
 #define CPUS_OWN 0.1	/* the same: less does not keep others from a CPU */
 #define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
@@ -174,10 +176,10 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 {
 	const struct profile_info *info = &f->profile->info;
 
-	if (wakers_are_connections(f->profile, row->process))
+	if (wakers_are_connections(f->profile, f->programs, row->process))
 		return "Most of its wakings are by connections that come in, which many threads wait for: record --storms tells "
 		       "how many wake in vain. EPOLLEXCLUSIVE or SO_REUSEPORT wakes one for each.";
-	if (wakers_watch_apart(f->profile, row->process))
+	if (wakers_watch_apart(f->profile, f->programs, row->process))
 		return "Most of its wakings are by events that go to many epoll sets: record --storms tells how many wake in vain. "
 		       "EPOLLEXCLUSIVE, or one set for all threads, wakes one for each.";
 	if (busy_share(f->profile) >= CPUS_FULL)
@@ -256,6 +258,16 @@ static const char *advice_of_deadlock(const struct finding *row)
 		       "Read what it prints before waiting for it (communicate()), or send that to a file.";
 	return "Each of these threads holds what the next one waits for, so none goes on: take the locks in one order "
 	       "everywhere. Until that is mended only a restart helps.";
+}
+
+/* Each thread asks again as soon as it has its answer, and that comes soon: what takes the time is how often. */
+static bool is_many_small(const struct findings *f, const struct finding *row)
+{
+	const uint64_t seconds = MAX(f->profile->info.duration_ns / 1000000000, 1);
+
+	return row->reason == REASON_NETWORK_RECEIVE && !row->loop && !row->limit.limit && row->count &&
+	       row->time_ns / row->count <= SMALL_ANSWER_NS &&
+	       row->count / seconds / MAX(row->threads_cnt, 1) >= SMALL_ANSWERS_PER_S;
 }
 
 static const char *advice_of_server(const struct findings *f, const struct finding *row)
@@ -342,5 +354,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->timed_out_cnt > row->woken_cnt / 2 && row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row))
 		return "Its own time limit ends most of these waits, so nobody holds it up: see whether it should look that often, "
 		       "and what it looks for.";
+	if (is_many_small(f, row))
+		return "Each answer comes soon, and the next question at once: ask for many at a time (a join, one query for a list, a "
+		       "batch, a pipeline).";
 	return backlog_advice(row) ?: advice_of_server(f, row) ?: reasons_advice(f->reasons, row->wait);
 }

@@ -14,6 +14,7 @@
 #define NS_MAX (UINT64_C(1) << 50)	/* of task time: 13 days; sums over all groups stay far below 64 bits */
 #define SLEEP_DEPTH 2	/* as idle.c has it: housekeeping sleeps in its main function, or in what that calls */
 #define TASKS_MIN 0.5	/* of asyncio, on average: fewer are no bottleneck */
+#define TASKS_LITTLE 0.1	/* the same of goroutines, as little.c has it of threads */
 #define HELD_UP_PART 20	/* of the window: less is nothing beside what tasks wait for */
 #define RUNNABLE_WEIGHT 4	/* load from outside makes goroutines wait for a CPU, too */
 
@@ -85,11 +86,11 @@ enum kind {
 
 static const struct {
 	const char *says, *advice;
+	enum reason reason;	/* whose advice it is where it has none of its own */
 } kinds[] = {
 	[OTHER] = { "wait", "Look at what the others do meanwhile." },
 	[MUTEX] = { "wait for a mutex", "Hold the lock for less time (no I/O or sleep under it), or split it." },
-	[RWLOCK] = { "wait for a read-write lock",
-		     "Hold it for less time, to read as to write (no I/O under it): who waits to write keeps out all who read." },
+	[RWLOCK] = { "wait for a read-write lock", NULL, REASON_LOCK_RWLOCK },
 	[RECEIVE] = { "wait to receive from a channel",
 		      "Who sends is slower than who receives: look at what the senders do." },
 	[POOL] = { "wait to receive from a channel",
@@ -101,8 +102,7 @@ static const struct {
 		    "who receives is slower than who sends." },
 	[GROUP] = { "wait for others to be done", "The slowest of those counts: look at what they do." },
 	[CONDITION] = { "wait for a condition to be signalled", "Look at who is to signal it." },
-	[SLEEP] = { "sleep until a timer",
-		    "If they look whether something has come, wait for that instead; a pause that is meant may stay." },
+	[SLEEP] = { "sleep until a timer", NULL, REASON_SLEEP },
 	[NETWORK] = { "wait for the network", "Look at the peer; ask it less often, or in parallel." },
 	[SELECT] = { "wait in a select", "Look at who is to send to its channels." },
 	[LIBRARY] = { "wait for an answer", "Look at the peer; ask it less often, or in parallel." },
@@ -251,7 +251,7 @@ static uint64_t rank_of(const struct task_findings *f, const struct task_wait *w
 	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT;
 	bool is_loop = k == SLEEP && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
 
-	if (*w->idle || !is_waiting(k) || is_loop || (is_main(w) && waits_for_work(k)))
+	if (*w->idle || !is_waiting(k) || is_loop || w->tasks < TASKS_LITTLE || (is_main(w) && waits_for_work(k)))
 		return 0;
 	/* what holds their loop up most of the time comes first: they all wait for that, too */
 	if (w->kind == TASKS_ASYNCIO)
@@ -414,7 +414,7 @@ static void rank(struct task_findings *f)
 
 		w->rank_ns = rank_of(f, w);
 		w->says = kinds[kind_of(w)].says;
-		w->advice = kinds[kind_of(w)].advice;
+		w->advice = kinds[kind_of(w)].advice ?: reason_advice(kinds[kind_of(w)].reason);
 		f->cnt += w->rank_ns > 0;
 	}
 	g_array_sort(f->rows, by_rank);

@@ -11,8 +11,10 @@
 #include "base/proc_status.h"
 #include "fold/group_limits.h"
 #include "fold/pool.h"
+#include "profile/object_upstream.h"
 
 #define QUEUE_SHARE 20	/* of a thread's time: it waits for a CPU often enough to ask which it may use */
+#define ASKS_SHARE 2	/* of the window */
 #define POOL_WAITERS 2	/* that a process has at a time, on average, to ask what it has connections for */
 #define DISK_SHARE 100	/* of the window: a process waits for its disk or memory often enough */
 
@@ -23,6 +25,7 @@
 struct process {
 	uint32_t pid;
 	uint64_t disk_ns, queue_ns, frozen_ns, waited_ns;
+	uint64_t asks_ns;	/* its event loop waited, and had asked others */
 };
 
 static char *status_of(const char *proc_dir, uint32_t pid, uint32_t tid)
@@ -160,8 +163,8 @@ static struct process *process_of(GArray *processes, GHashTable *index, uint32_t
 static int compare_processes(gconstpointer va, gconstpointer vb)
 {
 	const struct process *a = va, *b = vb;
-	uint64_t x = a->disk_ns + a->queue_ns + a->frozen_ns + a->waited_ns;
-	uint64_t y = b->disk_ns + b->queue_ns + b->frozen_ns + b->waited_ns;
+	uint64_t x = a->disk_ns + a->queue_ns + a->frozen_ns + a->waited_ns + a->asks_ns;
+	uint64_t y = b->disk_ns + b->queue_ns + b->frozen_ns + b->waited_ns + b->asks_ns;
 
 	return x != y ? (x > y ? -1 : 1) : (a->pid > b->pid) - (a->pid < b->pid);
 }
@@ -218,6 +221,7 @@ static void look_at_pools(struct profile *p, const char *proc_dir)
 	g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(struct process));
 	g_autoptr(GHashTable) index = g_hash_table_new(NULL, NULL);
 	struct net_tables *nets = net_tables_new(proc_dir);
+	struct sock_peers *ends = sock_peers_new(proc_dir, nets);
 
 	for (guint i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
@@ -225,14 +229,17 @@ static void look_at_pools(struct profile *p, const char *proc_dir)
 
 		if (o && (o->kind == OBJECT_SOCKET || o->kind == OBJECT_EPOLL) && o->pid)
 			process_of(peers, index, o->pid)->waited_ns += w->blocked_ns;
+		if (o && object_upstream(o))
+			process_of(peers, index, profile_thread(p, w->thread)->pid)->asks_ns += w->blocked_ns;
 	}
 	g_array_sort(peers, compare_processes);
 	for (guint i = 0; i < MIN(peers->len, LIMITS_POOLS_MAX); i++) {
 		const struct process *one = &g_array_index(peers, struct process, i);
 
-		if (one->waited_ns >= POOL_WAITERS * p->info.duration_ns)
-			pool_look(p, nets, proc_dir, one->pid);
+		if (one->waited_ns >= POOL_WAITERS * p->info.duration_ns || one->asks_ns >= p->info.duration_ns / ASKS_SHARE)
+			pool_look(p, nets, ends, proc_dir, one->pid);
 	}
+	sock_peers_free(ends);
 	net_tables_free(nets);
 }
 

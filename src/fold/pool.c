@@ -4,9 +4,11 @@
 #include <inttypes.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "base/opener.h"
+#include "base/unix_table.h"
 
 #define PORTS (UINT16_MAX + 1)
 
@@ -46,15 +48,33 @@ bool *pool_served_ports_new(const GArray *sockets)
 }
 
 struct counts {
-	unsigned from_clients, made, most;
-	const struct net_socket *best;	/* one of those that go where most do */
+	unsigned from_clients, waiting, made, most;
+	GHashTable *cnts;	/* where connections of its own go -> how many */
+	const char *there;	/* where most do */
 };
 
-static struct counts count(const GArray *sockets, GHashTable *own)
+static void count_made(struct counts *c, const char *there)
+{
+	unsigned cnt = GPOINTER_TO_UINT(g_hash_table_lookup(c->cnts, there)) + 1;
+	char *key = g_strdup(there);
+
+	g_hash_table_replace(c->cnts, key, GUINT_TO_POINTER(cnt));
+	c->there = cnt > c->most || strcmp(c->there, key) == 0 ? key : c->there;
+	c->most = MAX(c->most, cnt);
+	c->made++;
+}
+
+/* It has sent something since it was sent something. */
+static bool is_waiting(struct sock_peers *peers, uint32_t pid, const struct net_socket *s)
+{
+	uint64_t received_ns, sent_ns;
+
+	return peers && sock_peers_last_data(peers, pid, s, &received_ns, &sent_ns) && received_ns < sent_ns;
+}
+
+static void count_tcp(struct counts *c, const GArray *sockets, GHashTable *own, struct sock_peers *peers, uint32_t pid)
 {
 	g_autofree bool *served = pool_served_ports_new(sockets);
-	g_autoptr(GHashTable) cnts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	struct counts c = { 0 };
 
 	for (guint i = 0; i < sockets->len; i++) {
 		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
@@ -62,32 +82,46 @@ static struct counts count(const GArray *sockets, GHashTable *own)
 		if (!s->is_tcp || s->state != TCP_ESTABLISHED || !g_hash_table_contains(own, &s->inode))
 			continue;
 		if (served[s->local.port]) {
-			c.from_clients++;
+			c->from_clients++;
+			c->waiting += is_waiting(peers, pid, s);
 			continue;
 		}
 		g_autofree char *there = net_end_text(&s->remote);
-		unsigned cnt = GPOINTER_TO_UINT(g_hash_table_lookup(cnts, there)) + 1;
-
-		g_hash_table_replace(cnts, g_steal_pointer(&there), GUINT_TO_POINTER(cnt));
-		c.made++;
-		if (cnt > c.most) {
-			c.most = cnt;
-			c.best = s;
-		}
+		count_made(c, there);
 	}
-	return c;
 }
 
-void pool_look(struct profile *p, struct net_tables *nets, const char *proc_dir, uint32_t pid)
+/* Who connects has no name, who accepted has that of the listener. */
+static void count_unix(struct counts *c, const GArray *sockets, GHashTable *own)
+{
+	for (guint i = 0; sockets && i < sockets->len; i++) {
+		const struct unix_socket *s = &g_array_index(sockets, struct unix_socket, i);
+		const struct unix_socket *peer = !*s->name && s->peer ? unix_table_find(sockets, s->peer) : NULL;
+
+		if (s->listens || !g_hash_table_contains(own, &s->inode))
+			continue;
+		c->from_clients += *s->name && s->peer;
+		if (peer && *peer->name)
+			count_made(c, peer->name);
+	}
+}
+
+void pool_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir, uint32_t pid)
 {
 	g_autoptr(GHashTable) own = pool_sockets_new(proc_dir, pid);
 	const GArray *sockets = own ? net_tables_of(nets, pid) : NULL;
-	const struct counts c = sockets ? count(sockets, own) : (struct counts){ 0 };
+	g_autoptr(GHashTable) cnts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	struct counts c = { .cnts = cnts, .there = "" };
 
-	if (!c.best || c.from_clients <= c.made)
+	if (sockets)
+		count_tcp(&c, sockets, own, peers, pid);
+	if (own)
+		count_unix(&c, net_tables_unix(nets), own);
+	if (!c.made || c.from_clients <= c.made)
 		return;
-	g_autofree char *there = net_end_text(&c.best->remote);
-	g_autofree char *text = g_strdup_printf(LIMIT_POOL_FORMAT, c.most, c.made, there, c.from_clients);
+	g_autofree char *text = g_strdup_printf(LIMIT_POOL_FORMAT, c.most, c.made, c.there, c.from_clients);
+	g_autofree char *waiting = g_strdup_printf(LIMIT_POOL_WAITING, c.waiting);
+	g_autofree char *both = g_strconcat(text, c.waiting ? waiting : "", NULL);
 
-	profile_add_limit(p, LIMIT_POOL, pid, 0, text);
+	profile_add_limit(p, LIMIT_POOL, pid, 0, both);
 }

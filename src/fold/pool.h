@@ -4,15 +4,17 @@
 
 #include "base/net_table.h"
 #include "profile/limits.h"
+#include "fold/sock_peers.h"
 #include "profile/profile.h"
 
 #define POOL_SOCKETS_MAX 4096	/* of a process; one with more descriptors is not looked at */
 
 /*
- * Of a process that others wait for: how many TCP connections it has from clients, and how many it made itself and
- * where most of these go.  Adds LIMIT_POOL where the clients are more, else nothing.
+ * Of a process that others wait for: how many connections it has from clients, and how many it made itself and where
+ * most of these go; by TCP, and by Unix sockets of our own network namespace.  Adds LIMIT_POOL where the clients are
+ * more, else nothing.  peers NULL: how many clients wait is not known.
  */
-void pool_look(struct profile *p, struct net_tables *nets, const char *proc_dir, uint32_t pid);
+void pool_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir, uint32_t pid);
 
 /*
  * Inodes of the sockets that a process has (uint64_t *, a set); NULL: it has none, too many, or is gone.  Free with

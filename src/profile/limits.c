@@ -39,10 +39,11 @@ const struct profile_limit *profile_find_limit(const struct profile *p, enum pro
 
 bool limit_pool_read(const struct profile_limit *l, struct limit_pool *ret)
 {
+	ret->waiting = 0;
 	return l && l->kind == LIMIT_POOL &&
-	       sscanf(l->text, "%" SCNu32 " of %" SCNu32 " connections to %63[^, ], for %" SCNu32 " from clients", &ret->cnt,
-		      &ret->made, ret->there, &ret->from_clients) == 4 &&
-	       ret->cnt && ret->cnt <= ret->made && ret->made < ret->from_clients;
+	       sscanf(l->text, "%" SCNu32 " of %" SCNu32 " connections to %63[^, ], for %" SCNu32 " from clients, of which %" SCNu32,
+		      &ret->cnt, &ret->made, ret->there, &ret->from_clients, &ret->waiting) >= 4 &&
+	       ret->cnt && ret->waiting <= ret->from_clients && ret->cnt <= ret->made && ret->made < ret->from_clients;
 }
 
 static const char *const failures[CONNECT_FAILURE_COUNT] = {

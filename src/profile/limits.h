@@ -30,6 +30,7 @@ enum profile_limit_kind {
 
 /* that go to one address, of all that it made itself; from clients */
 #define LIMIT_POOL_FORMAT "%u of %u connections to %s, for %u from clients"
+#define LIMIT_POOL_WAITING ", of which %u wait"	/* behind it, where it is known and not 0 */
 
 #define LIMIT_CONNECT_FORMAT "%" PRIu64 " connections to %s: %s"
 
@@ -55,7 +56,8 @@ const struct profile_limit *profile_find_limit(const struct profile *p, enum pro
 
 struct limit_pool {
 	uint32_t cnt, made, from_clients;
-	char there[64];		/* "10.0.0.5:5432", "[::1]:80"; not escaped */
+	uint32_t waiting;	/* of these: sent something since they were sent something; 0: not known */
+	char there[64];		/* "10.0.0.5:5432", "[::1]:80", "/run/app.sock"; not escaped */
 };
 /* False: the limit is none of LIMIT_POOL, or makes no sense. */
 bool limit_pool_read(const struct profile_limit *l, struct limit_pool *ret);

@@ -446,8 +446,9 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 
 	if (is_timed(f, i) && per_second(f, w) >= (is_signalled ? LOOKS_PER_S_EPOLL : SLEEPS_PER_S))
 		return IDLE_NOT;
+	/* who keeps what a place is short of for long ends some of its waits, too */
 	if (all)
-		return is_short(e) || depth > facts->work_depth ? IDLE_NOT
+		return is_short(e) || is_short(&f->of_place[w->user]) || depth > facts->work_depth ? IDLE_NOT
 		       : waits_for_its_threads(f, i)			   ? IDLE_JOIN
 									   : IDLE_POOL;
 	return depth < facts->busy_depth ? IDLE_POOL : IDLE_NOT;

@@ -20,7 +20,7 @@ static void append_pids(GString *s, const struct findings *f, const char *proces
 	for (uint32_t i = 0; i < f->profile->threads->len; i++) {
 		const struct thread *t = profile_thread(f->profile, i);
 
-		if (t->process == process && is_shown(f, i) && g_hash_table_add(seen, GUINT_TO_POINTER(t->pid)))
+		if (f->programs[i] == process && is_shown(f, i) && g_hash_table_add(seen, GUINT_TO_POINTER(t->pid)))
 			g_string_append_printf(s, "%s%u", g_hash_table_size(seen) > 1 ? ", " : " (", t->pid);
 	}
 	if (g_hash_table_size(seen))

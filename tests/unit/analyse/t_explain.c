@@ -239,7 +239,7 @@ static void test_computes(void)
 }
 
 /*
- * A ticker that nobody waits for leads only where it is all there is; one that also works, or sleeps as it comes, is none,
+ * A ticker that nobody waits for never leads, and where it is all there is that is little; one that also works, or sleeps as it comes, is none,
  * but chose to sleep: what threads cannot help waiting for leads before three times as much of that.
  */
 static void test_clock(void)
@@ -257,11 +257,17 @@ static void test_clock(void)
 		for (uint32_t k = 0; k < 4 && i != ALONE; k++)
 			add_wait(p, thread_of(p, 20 + k, "shop", 100), 'D', 1, 700, USER, READ);
 		struct explanation *e = explanation_new(p, NULL);
-		const struct finding *first = g_array_index(e->headlines, struct headline, 0).finding;
 
-		g_assert_cmpint(first->reason, ==, i == ALONE ? REASON_SLEEP : REASON_DISK_READ);
+		g_assert_cmpint(e->little != NULL, ==, i == ALONE);
+		if (i == ALONE) {
+			g_assert_nonnull(strstr(e->little, "idle or a clock's. shop sleeps until a timer in ticker, 300 times a second. It only"));
+			explanation_free(e);
+			profile_free(p);
+			continue;
+		}
+		g_assert_cmpint(g_array_index(e->headlines, struct headline, 0).finding->reason, ==, REASON_DISK_READ);
 		const struct headline *sleep = headline_with(e, "sleeps until a timer");
-		g_assert_cmpint(sleep->finding->clock_ns > 0, ==, i == ALONE || i == STALL);
+		g_assert_cmpint(sleep->finding->clock_ns > 0, ==, i == STALL);
 		g_assert_true(g_str_has_prefix(sleep->advice, sleep->finding->clock_ns ? "It only sleeps" : "If it looks"));
 		explanation_free(e);
 		profile_free(p);
@@ -503,6 +509,44 @@ static void test_handed_on(void)
 	}
 }
 
+/*
+ * Processes of numbered names are one program.  One has a file lock while it waits elsewhere, in no function that its
+ * stack shows, and takes it again at once: it cannot have waited itself, so it is the one that held it.  Two programs whose
+ * names end with a version are two.
+ */
+static void test_numbered_processes(void)
+{
+	static const char lock[] = "main@spool pp_flock@spool flock@libc.so.6";
+	struct profile *p = window_new();
+	uint32_t waits[4], threads[4];
+
+	p->info.has_wakers = true;
+	for (unsigned i = 0; i < 4; i++) {
+		g_autofree char *name = g_strdup_printf("spool-%u", i + 1);
+
+		threads[i] = fixture_thread(p, 21 + i, 21 + i, name, name);
+		g_array_index(p->threads, struct thread, threads[i]).to_ns = WINDOW_MS * MS;
+		waits[i] = add_wait(p, threads[i], 'S', i ? 17 : 1, i ? 300 : 1, lock, FLOCK);
+	}
+	add_wait(p, threads[0], 'S', 18, 290, "main@spool pp_read@spool recv@libc.so.6", "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+	for (unsigned i = 0; i < 4; i++)
+		woken_in(p, waits[i], threads[(i + 3) % 4], lock, i ? 17 : 1, i ? 5100 : 1);
+	for (unsigned i = 2; i < 4; i++) {
+		g_autofree char *name = g_strdup_printf("python%u", i);
+
+		add_wait(p, fixture_thread(p, 30 + i, 30 + i, name, name), 'D', 4, 300, USER, READ);
+	}
+	struct explanation *e = explanation_new(p, NULL);
+	const struct headline *h = &g_array_index(e->headlines, struct headline, 0);
+
+	g_assert_nonnull(strstr(h->sentence, "spool-* waits for a lock on a file (flock, fcntl) in pp_flock"));
+	g_assert_nonnull(strstr(h->evidence, "4 threads of processes like spool-"));
+	g_assert_nonnull(strstr(h->evidence, "; held by spool-1/21 in pp_flock"));
+	for (guint i = 0; i < e->findings->rows->len; i++)
+		g_assert_cmpstr(g_array_index(e->findings->rows, struct finding, i).process, !=, "python*");
+	explanation_free(e);
+	profile_free(p);
+}
 
 static void set_object(struct profile *p, uint32_t wait, const struct object *object)
 {
@@ -886,6 +930,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/queue-of-lookups", test_queue_of_lookups);
 	g_test_add_func("/explain/handed-on", test_handed_on);
 	g_test_add_func("/explain/workers", test_workers);
+	g_test_add_func("/explain/numbered-processes", test_numbered_processes);
 	g_test_add_func("/explain/pool-of-processes", test_pool_of_processes);
 	g_test_add_func("/explain/compile", test_compile);
 	g_test_add_func("/explain/full-pipe-of-child", test_full_pipe_of_child);

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fold/limits.h"
 
+#include <signal.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <glib/gstdio.h>
 
+#include "fold/pool.h"
 #include "../fixture.h"
 
 #define MS UINT64_C(1000000)
@@ -276,6 +282,57 @@ static void test_pool(void)
 	}
 }
 
+/* A stream socket that listens at that abstract name, or is connected to it. */
+static int unix_socket(const char *name, bool listens)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int bytes = g_snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s", name), fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)bytes);
+
+	if (listens)
+		g_assert_cmpint(bind(fd, (struct sockaddr *)&address, len) | listen(fd, 8), ==, 0);
+	else
+		g_assert_cmpint(connect(fd, (struct sockaddr *)&address, len), ==, 0);
+	return fd;
+}
+
+/* The same by Unix sockets: a child that accepted three connections of ours, and made one to us. */
+static void test_pool_of_unix(void)
+{
+	g_autofree char *up = g_strdup_printf("offcpu-up-%d", getpid()), *down = g_strdup_printf("offcpu-down-%d", getpid());
+	g_autofree char *told = g_strdup_printf("1 of 1 connections to @%s, for 3 from clients", up);
+	struct profile *p = profile_new();
+	struct net_tables *nets = net_tables_new("/proc");
+	int listens = unix_socket(up, true), pid, ready[2];
+	char byte;
+
+	g_assert_cmpint(pipe(ready), ==, 0);
+	pid = fork();
+	if (!pid) {
+		int fd = unix_socket(down, true);
+
+		unix_socket(up, false);
+		g_assert_cmpint(write(ready[1], "x", 1), ==, 1);
+		for (unsigned i = 0; i < 3; i++)
+			g_assert_cmpint(accept(fd, NULL, NULL), >=, 0);
+		g_assert_cmpint(write(ready[1], "x", 1), ==, 1);
+		pause();
+	}
+	g_assert_cmpint(accept(listens, NULL, NULL), >=, 0);
+	g_assert_cmpint(read(ready[0], &byte, 1), ==, 1);
+	for (unsigned i = 0; i < 3; i++)
+		unix_socket(down, false);
+	g_assert_cmpint(read(ready[0], &byte, 1), ==, 1);
+	if (net_tables_unix(nets))	/* else the kernel does not tell */
+		pool_look(p, nets, NULL, "/proc", (uint32_t)pid);
+	const struct profile_limit *l = profile_find_limit(p, LIMIT_POOL, (uint32_t)pid, 0);
+	g_assert_cmpstr(l ? l->text : NULL, ==, net_tables_unix(nets) ? told : NULL);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	net_tables_free(nets);
+	profile_free(p);
+}
+
 static void test_pool_text(void)
 {
 	static const struct {
@@ -283,6 +340,8 @@ static void test_pool_text(void)
 		bool is_one;
 	} cases[] = {
 		{ "2 of 3 connections to [::1]:5432, for 5 from clients", true },
+		{ "2 of 3 connections to [::1]:5432, for 5 from clients, of which 4 wait", true },
+		{ "2 of 3 connections to [::1]:5432, for 5 from clients, of which 6 wait", false },
 		{ "3 of 2 connections to [::1]:5432, for 5 from clients", false },
 		{ "2 of 3 connections to [::1]:5432, for 3 from clients", false },
 		{ "0 of 3 connections to x, for 5 from clients", false },
@@ -371,6 +430,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/limits/peers", test_peers);
 	g_test_add_func("/limits/frozen", test_frozen);
 	g_test_add_func("/limits/pool", test_pool);
+	g_test_add_func("/limits/pool-of-unix", test_pool_of_unix);
 	g_test_add_func("/limits/pool-text", test_pool_text);
 	g_test_add_func("/limits/connect-text", test_connect_text);
 	g_test_add_func("/limits/text", test_text);
