@@ -520,7 +520,7 @@ static bool record(struct agent *a, GError **error)
 {
 	const struct watchdog_options ten_seconds = {
 		.after_ms = WATCHDOG_AFTER_MS,
-		.why = "recording stands still since 10 s; its threads:",
+		.why = "recording has stood still for 10 s; its threads:",
 		.say = say_thread,
 		.data = a,
 	};

@@ -99,14 +99,15 @@ bool as_user_find(const char *asked, struct as_user **ret, GError **error)
 
 char **as_user_environment(const struct as_user *u)
 {
-	static const char *const of_sudo[] = { "SUDO_USER", "SUDO_UID", "SUDO_GID", "SUDO_COMMAND", "SUDO_HOME", "MAIL" };
+	static const char *const of_root[] = { "SUDO_USER", "SUDO_UID", "SUDO_GID", "SUDO_COMMAND", "SUDO_HOME", "MAIL",
+					       "OFFCPU_PUSH_USER", "OFFCPU_PUSH_PASSWORD", "OFFCPU_PUSH_TOKEN" };
 	char **e = g_get_environ();
 	struct stat st;
 
 	if (!u)
 		return e;
-	for (size_t i = 0; i < G_N_ELEMENTS(of_sudo); i++)
-		e = g_environ_unsetenv(e, of_sudo[i]);
+	for (size_t i = 0; i < G_N_ELEMENTS(of_root); i++)
+		e = g_environ_unsetenv(e, of_root[i]);
 	g_autofree char *run = g_strdup_printf("/run/user/%u", u->uid);
 
 	e = stat(run, &st) == 0 && st.st_uid == u->uid ? g_environ_setenv(e, "XDG_RUNTIME_DIR", run, TRUE)

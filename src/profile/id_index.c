@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define SLOTS_FIRST 256	/* a power of two, as every later size */
@@ -18,6 +19,39 @@ struct id_index {
 	struct slot *slots;
 	size_t slot_cnt, used_cnt;
 };
+
+/*
+ * Zeroed.  A long index is met at random, and nearly each look at it would miss the TLB: so huge pages are asked for,
+ * where the kernel gives them to whoever asks.
+ */
+#define HUGE_PAGE_BYTES (2u << 20)
+
+static bool is_mapped(size_t slot_cnt)
+{
+	return slot_cnt * sizeof(struct slot) >= HUGE_PAGE_BYTES;
+}
+
+static struct slot *slots_new(size_t slot_cnt)
+{
+	const size_t bytes = slot_cnt * sizeof(struct slot);
+	void *slots;
+
+	if (!is_mapped(slot_cnt))
+		return g_new0(struct slot, slot_cnt);
+	slots = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (slots == MAP_FAILED)
+		g_error("no memory for an index of %zu bytes", bytes);
+	madvise(slots, bytes, MADV_HUGEPAGE);
+	return slots;
+}
+
+static void slots_free(struct slot *slots, size_t slot_cnt)
+{
+	if (is_mapped(slot_cnt))
+		munmap(slots, slot_cnt * sizeof(*slots));
+	else
+		g_free(slots);
+}
 
 /* One for all tables: a profile has a dozen of them, and top makes a profile a second. */
 static const uint64_t *secret_of_process(void)
@@ -40,7 +74,7 @@ struct id_index *id_index_new(void)
 
 	ix->secret = secret_of_process();
 	ix->slot_cnt = SLOTS_FIRST;
-	ix->slots = g_new0(struct slot, ix->slot_cnt);
+	ix->slots = slots_new(ix->slot_cnt);
 	return ix;
 }
 
@@ -48,7 +82,7 @@ void id_index_free(struct id_index *ix)
 {
 	if (!ix)
 		return;
-	g_free(ix->slots);
+	slots_free(ix->slots, ix->slot_cnt);
 	g_free(ix);
 }
 
@@ -125,12 +159,12 @@ static void place(struct slot *slots, size_t slot_cnt, const struct slot *slot)
 
 static void grow_to(struct id_index *ix, size_t slot_cnt)
 {
-	struct slot *slots = g_new0(struct slot, slot_cnt);
+	struct slot *slots = slots_new(slot_cnt);
 
 	for (size_t at = 0; at < ix->slot_cnt; at++)
 		if (ix->slots[at].number)
 			place(slots, slot_cnt, &ix->slots[at]);
-	g_free(ix->slots);
+	slots_free(ix->slots, ix->slot_cnt);
 	ix->slots = slots;
 	ix->slot_cnt = slot_cnt;
 }

@@ -122,8 +122,11 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool m
 	switch (unwind_rule_bp(rule)) {
 	case UNWIND_BP_AT_CFA:
 	case UNWIND_BP_AT_BP:
-		if (unwind_rule_bp(rule) == UNWIND_BP_AT_BP)
+		if (unwind_rule_bp(rule) == UNWIND_BP_AT_BP) {
 			note_frame_pointer(w);
+			if (w->at->bp_lost)
+				break;
+		}
 		bp_at = (unwind_rule_bp(rule) == UNWIND_BP_AT_CFA ? cfa : w->at->bp) + unwind_rule_bp_offset(rule);
 		if (bp_at == cfa - sizeof(saved))
 			w->at->bp = saved[0];

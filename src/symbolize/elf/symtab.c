@@ -135,7 +135,7 @@ const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t addr)
 	for (size_t i = low, tries = NESTING_MAX; i > 0 && tries > 0; i--, tries--) {
 		const struct symtab_entry *e = &t->entries[i - 1];
 
-		if (addr - e->addr < e->size)
+		if (addr >= e->addr && addr - e->addr < e->size)
 			return e;
 	}
 	return NULL;

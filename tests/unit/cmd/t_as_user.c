@@ -57,6 +57,7 @@ static void test_become(void)
 		return;
 	}
 	g_setenv("SUDO_UID", "1", TRUE);
+	g_setenv("OFFCPU_PUSH_TOKEN", "secret", TRUE);
 	g_assert_true(as_user_find(NAME, &u, NULL));
 	g_auto(GStrv) e = as_user_environment(u);
 
@@ -65,6 +66,7 @@ static void test_become(void)
 	g_assert_cmpstr(g_environ_getenv(e, "HOME"), ==, u->home);
 	g_assert_cmpstr(g_environ_getenv(e, "PATH"), ==, g_getenv("PATH"));
 	g_assert_null(g_environ_getenv(e, "SUDO_UID"));
+	g_assert_null(g_environ_getenv(e, "OFFCPU_PUSH_TOKEN"));
 	pid_t pid = fork();
 
 	if (pid == 0)
