@@ -203,7 +203,11 @@ static const struct candidate *as_waker(const GArray *wakers, const struct candi
 	for (guint i = 0; i < wakers->len; i++) {
 		const struct candidate *c = &g_array_index(wakers, struct candidate, i);
 
-		if (c->comm == holder->comm && c->pid == holder->pid && (!best || c->weight > best->weight))
+		if (c->comm != holder->comm || c->pid != holder->pid)
+			continue;
+		/* threads of one name may be told apart by their functions: its own, if known */
+		bool is_own = c->tid == holder->tid, best_is_own = best && best->tid == holder->tid;
+		if (!best || (is_own == best_is_own ? c->weight > best->weight : is_own))
 			best = c;
 	}
 	return best;
@@ -295,6 +299,15 @@ static void find_overlap(const struct cause_finder *c, struct finding *row)
 	row->by.does_frame = finding_frame(c->f, most - 1);
 }
 
+static uint64_t on_cpu_ns(const struct profile *p, const bool *is_in)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		ns += is_in[i] ? profile_thread(p, i)->on_cpu_ns : 0;
+	return ns;
+}
+
 /*
  * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
  * a lock's holders those below the function that lets it go.  computes_in: the function in which they lost their CPU
@@ -321,7 +334,7 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 		    (is_lock && !passes(p, w->user, function)) ||
 		    (!is_lock && reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
 			continue;
-		if (w->blocked_ns) {
+		if (w->blocked_ns && (!is_lock || held_may_be_over(row, w))) {
 			sums[reason] += w->blocked_ns;
 			if (w->blocked_ns > longest[reason]) {
 				longest[reason] = w->blocked_ns;
@@ -349,7 +362,9 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 			row->by.does_wait = waits[r];
 		}
 	}
-	if (row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row))
+	/* who computes for longer than it sleeps likely does so with the lock, and sleeps without */
+	if (row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
+	    (is_lock && row->by.does == REASON_SLEEP && row->by.does_ns < on_cpu_ns(p, is_holder)))
 		row->by.does_ns = 0;
 	if (is_lock && !row->by.does_ns)
 		find_overlap(c, row);
@@ -361,14 +376,12 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
  */
 static void find_running(const struct cause_finder *c, struct finding *row, const bool *is_holder, int64_t computes_in)
 {
-	uint64_t on_cpu_ns = 0;
+	uint64_t ran_ns = on_cpu_ns(c->f->profile, is_holder);
 
-	for (uint32_t i = 0; i < c->f->profile->threads->len; i++)
-		on_cpu_ns += is_holder[i] ? profile_thread(c->f->profile, i)->on_cpu_ns : 0;
-	if (on_cpu_ns <= row->by.off_cpu_ns || on_cpu_ns < row->by.blocked_ns / 2 / waiters_on_one(row))
+	if (ran_ns <= row->by.off_cpu_ns || ran_ns < row->by.blocked_ns / 2 / waiters_on_one(row))
 		return;
 	row->by.does = REASON_ON_CPU;
-	row->by.does_ns = on_cpu_ns;
+	row->by.does_ns = ran_ns;
 	row->by.does_frame = computes_in;
 	row->by.does_wait = 0;
 }
