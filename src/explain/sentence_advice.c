@@ -271,6 +271,9 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice_of_deadlock(row);
 	if (row->never_let_go || sentence_is_ended_by_kill(f, row))
 		return advice_of_stuck(row);
+	if (row->nobody_works == NOBODY_OF_POOL)
+		return "All threads of that pool wait so all the time, and no other thread works: if these tasks are for the same pool "
+		       "nobody is left to do them, until a restart. Another pool for tasks that others wait for.";
 	if (row->nobody_works)
 		return "All threads of the process wait so, and nobody is left to do these tasks: it stands still until a restart. "
 		       "Another pool for tasks that others wait for.";
