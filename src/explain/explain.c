@@ -127,7 +127,7 @@ static const char *rank_reason(const struct headline *h)
 		return "first, as it never ends";
 	if (row->is_doubtful)
 		return "behind others, as its error is as large";
-	if (row->stuck_weight)
+	if (row->stuck_weight || row->nobody_works)
 		return "first, as it holds up what else its process does";
 	if (row->reason == REASON_MEMORY_SWAP || row->reason == REASON_MEMORY_RECLAIM)
 		return "first, as it takes CPU time, too";

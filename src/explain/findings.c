@@ -432,6 +432,8 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns / DOUBT_WEIGHT;
 	if (f->stuck_weight)
 		return f->time_ns * f->stuck_weight;
+	if (f->nobody_works == NOBODY_OF_POOL)
+		return f->time_ns * STUCK_WEIGHT_MIN;
 	if (f->reason == REASON_MEMORY_SWAP || f->reason == REASON_MEMORY_RECLAIM)
 		return f->time_ns * MEMORY_WEIGHT;
 	if (f->busy)

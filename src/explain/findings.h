@@ -41,6 +41,13 @@ enum finding_busy {
 	BUSY_POOL, /* all threads of a pool are busy */
 };
 
+/* All threads of a pool wait for the results of tasks, and none got one. */
+enum nobody_works {
+	SOMEBODY_WORKS = 0,
+	NOBODY_OF_POOL, /* and no other thread of the process works */
+	NOBODY_OF_PROCESS, /* nor is there another one */
+};
+
 #define FINDINGS_TOLD_MAX 100 /* more nobody is told, in JSON either */
 
 /* What holds a finding up from outside: limits.h. */
@@ -89,7 +96,7 @@ struct finding {
 	 */
 	uint32_t deadlock, deadlock_next;
 	uint32_t meanwhile; /* of those that wait for tasks: the id of what other threads of the program mostly wait for; 0 */
-	bool nobody_works; /* all threads of the process wait for tasks, and none got a result */
+	enum nobody_works nobody_works;
 	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */
 	struct finding_by by;
 	struct finding_limit limit;

@@ -18,6 +18,7 @@
 #define POLLS_PER_S_SIGNALLED 4 /* the same of what somebody could signal */
 #define BROADCAST_THREADS 8
 #define BROADCASTS_A_THREAD 2
+#define RUNS_PART 10 /* of the window: a thread that runs for longer may do what others wait for */
 #define CANDIDATES_MAX 256 /* and as many names of the others */
 #define NONE UINT32_MAX
 
@@ -206,7 +207,11 @@ static const struct candidate *as_waker(const GArray *wakers, const struct candi
 	for (guint i = 0; i < wakers->len; i++) {
 		const struct candidate *c = &g_array_index(wakers, struct candidate, i);
 
-		if (c->comm == holder->comm && c->pid == holder->pid && (!best || c->weight > best->weight))
+		if (c->comm != holder->comm || c->pid != holder->pid)
+			continue;
+		/* threads of one name may be told apart by their functions: its own, if known */
+		bool is_own = c->tid == holder->tid, best_is_own = best && best->tid == holder->tid;
+		if (!best || (is_own == best_is_own ? c->weight > best->weight : is_own))
 			best = c;
 	}
 	return best;
@@ -298,6 +303,15 @@ static void find_overlap(const struct cause_finder *c, struct finding *row)
 	row->by.does_frame = finding_frame(c->f, most - 1);
 }
 
+static uint64_t on_cpu_ns(const struct profile *p, const bool *is_in)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		ns += is_in[i] ? profile_thread(p, i)->on_cpu_ns : 0;
+	return ns;
+}
+
 /*
  * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
  * a lock's holders those below the function that lets it go.  computes_in: the function in which they lost their CPU
@@ -324,7 +338,7 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 		    (is_lock && !passes(p, w->user, function)) ||
 		    (!is_lock && reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
 			continue;
-		if (w->blocked_ns) {
+		if (w->blocked_ns && (!is_lock || held_may_be_over(row, w))) {
 			sums[reason] += w->blocked_ns;
 			if (w->blocked_ns > longest[reason]) {
 				longest[reason] = w->blocked_ns;
@@ -352,7 +366,9 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 			row->by.does_wait = waits[r];
 		}
 	}
-	if (row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row))
+	/* who computes for longer than it sleeps likely does so with the lock, and sleeps without */
+	if (row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
+	    (is_lock && row->by.does == REASON_SLEEP && row->by.does_ns < on_cpu_ns(p, is_holder)))
 		row->by.does_ns = 0;
 	if (is_lock && !row->by.does_ns)
 		find_overlap(c, row);
@@ -364,14 +380,12 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
  */
 static void find_running(const struct cause_finder *c, struct finding *row, const bool *is_holder, int64_t computes_in)
 {
-	uint64_t on_cpu_ns = 0;
+	uint64_t ran_ns = on_cpu_ns(c->f->profile, is_holder);
 
-	for (uint32_t i = 0; i < c->f->profile->threads->len; i++)
-		on_cpu_ns += is_holder[i] ? profile_thread(c->f->profile, i)->on_cpu_ns : 0;
-	if (on_cpu_ns <= row->by.off_cpu_ns || on_cpu_ns < row->by.blocked_ns / 2 / waiters_on_one(row))
+	if (ran_ns <= row->by.off_cpu_ns || ran_ns < row->by.blocked_ns / 2 / waiters_on_one(row))
 		return;
 	row->by.does = REASON_ON_CPU;
-	row->by.does_ns = on_cpu_ns;
+	row->by.does_ns = ran_ns;
 	row->by.does_frame = computes_in;
 	row->by.does_wait = 0;
 }
@@ -754,24 +768,48 @@ static void find_meanwhile(const struct cause_finder *c, struct finding *row)
 		row->meanwhile = most;
 }
 
-/* Each thread of the process was there as the recording began and ended, and waited for a task all the time. */
-static bool nobody_works(const struct cause_finder *c, const struct finding *row)
+/* It has nothing to do, and nothing from outside, as data or an event, can have it end a task. */
+static bool is_bystander(const struct findings *f, uint32_t wait)
+{
+	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, wait));
+	enum reason reason = reasons_of(f->reasons, wait);
+
+	return reasons_is_idle(f->reasons, wait) && (!o || o->kind < LOCK_KIND_COUNT || o->kind == OBJECT_CHILD) &&
+	       (reason == REASON_POOL_IDLE || reason == REASON_SLEEP || reason == REASON_CHILD_EXIT ||
+		reason_family(reason) == FAMILY_LOCK);
+}
+
+/*
+ * Each of these workers was there as the recording began and ended, and waited for a task all the time; no other thread
+ * of the process does any: it neither computes nor waits for anything but work, a timer or its own threads.
+ */
+static enum nobody_works nobody_works(const struct cause_finder *c, const struct finding *row)
 {
 	const struct profile *p = c->f->profile;
+	const char *comm = profile_thread(p, profile_wait(p, row->wait)->thread)->comm;
+	const enum nobody_works of_pool = sentence_is_in_worker(c->f, row) ? NOBODY_OF_POOL : SOMEBODY_WORKS;
+	enum nobody_works all = NOBODY_OF_PROCESS;
 
 	if (!row->pid || row->woken_cnt || !p->info.has_wakers || !deadlock_knows_all(p, row->pid) ||
 	    row->max_ns < deadlock_long_ns(p))
-		return false;
+		return SOMEBODY_WORKS;
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		if (profile_thread(p, i)->pid == row->pid && profile_thread(p, i)->on_cpu_ns > p->info.duration_ns / RUNS_PART)
+			return SOMEBODY_WORKS;
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
+		const struct thread *t = profile_thread(p, w->thread);
 		const struct finding of_wait = { .wait = i };
 
-		if (profile_thread(p, w->thread)->pid == row->pid &&
-		    (!sentence_is_for_workers(c->f, &of_wait) || !(w->flags & WAIT_OPEN_AT_START) ||
-		     !(w->flags & WAIT_OPEN_AT_END)))
-			return false;
+		if (t->pid != row->pid || !w->blocked_ns ||
+		    (sentence_is_for_workers(c->f, &of_wait) && w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END))
+			continue;
+		if (sentence_is_for_workers(c->f, &of_wait) || !is_bystander(c->f, i) || t->comm == comm ||
+		    actors_same_kind(t->comm, comm))
+			return SOMEBODY_WORKS;
+		all = of_pool;
 	}
-	return true;
+	return all;
 }
 
 /* A task takes what its workers take, and where no others wait for them, that is told of these. */
@@ -802,11 +840,13 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	const struct candidate *holder = most(holders), *waker = most(wakers),
 			       *best = is_lock && holder ? holder : waker;
 	row->never_let_go = !holder && never_let_go(c, row);
-	row->nobody_works = sentence_is_for_workers(c->f, row) && nobody_works(c, row);
+	row->nobody_works = sentence_is_for_workers(c->f, row) ? nobody_works(c, row) : SOMEBODY_WORKS;
 	find_lost_holder(c, row);
 	struct candidate child_itself;
 	if (!best && find_child(c, row, &child_itself))
 		best = &child_itself;
+	if (!best && sentence_is_for_workers(c->f, row) && !row->nobody_works)
+		find_meanwhile(c, row);
 	if (!best || row->deadlock)
 		return;
 	const struct candidate *lets_go = as_waker(wakers, best);

@@ -13,6 +13,7 @@
  */
 #define ROUNDS_MAX 64
 #define ROUNDS_REST 100	/* less than that part of the row is not passed on any more */
+#define LONG_SHARE 4	/* of the time that others wait is in waits as long as half of the holder's */
 #define STACKS_MAX 64	/* of a thread in one row, that are compared */
 #define NONE UINT32_MAX
 
@@ -340,4 +341,19 @@ double *held_factors_new(const struct findings *f, const struct finding *row, co
 	g_free(h.function_of);
 	g_free(h.place_of_waker);
 	return factors;
+}
+
+bool held_may_be_over(const struct finding *row, const struct wait *w)
+{
+	uint64_t mean_ns = w->blocked_ns / MAX(w->count, 1), long_ns = 0, all_ns = 0;
+
+	if (row->timed_out_cnt > row->woken_cnt / 4)	/* cut into pieces, which tell nothing */
+		return true;
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		uint64_t ns = row->hist[i] * (3ULL << i) / 2;
+
+		all_ns += ns;
+		long_ns += (2ULL << i) > mean_ns / 2 ? ns : 0;
+	}
+	return long_ns >= all_ns / LONG_SHARE;
 }

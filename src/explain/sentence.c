@@ -247,7 +247,7 @@ bool sentence_is_for_workers(const struct findings *f, const struct finding *row
 	return rule && rule->protocol && g_str_has_suffix(rule->protocol, " future");
 }
 
-static bool is_in_worker(const struct findings *f, const struct finding *row)
+bool sentence_is_in_worker(const struct findings *f, const struct finding *row)
 {
 	return sentence_is_for_workers(f, row) && g_str_has_suffix(reasons_rule(f->reasons, row->wait)->name, "-in-worker");
 }
@@ -257,7 +257,7 @@ bool sentence_is_starved(const struct findings *f, const struct finding *row)
 	const struct thread *own = waiter(f, row);
 
 	/* names of threads tell pools apart, where threads have names of their own */
-	return is_in_worker(f, row) && row->by.tid &&
+	return sentence_is_in_worker(f, row) && row->by.tid &&
 	       (row->by.is_peer || (own->comm != own->process && actors_same_kind(own->comm, row->by.comm)));
 }
 
@@ -274,7 +274,7 @@ const char *sentence_says(const struct findings *f, const struct finding *row)
 		return "waits for fork() to copy its memory";
 	if (row->limit.limit && row->limit.limit->kind == LIMIT_FROZEN)
 		return "is frozen by its control group";
-	if (!is_in_worker(f, row) || !row->by.tid)
+	if (!sentence_is_in_worker(f, row) || !row->by.tid)
 		return reasons_says(f->reasons, row->wait);
 	return sentence_is_starved(f, row) ? "is a worker of a pool that waits for another task of that pool" :
 					     "waits for the result of a task";

@@ -42,6 +42,7 @@ const char *sentence_busy_advice(const struct finding *row);
 bool sentence_is_for_cpu(const struct finding *row);
 /* Does it wait for what the workers of a pool do?  And is it one of these workers itself, so that they may run out? */
 bool sentence_is_for_workers(const struct findings *f, const struct finding *row);
+bool sentence_is_in_worker(const struct findings *f, const struct finding *row);
 bool sentence_is_starved(const struct findings *f, const struct finding *row);
 /* Who is of another process than a private lock and its waiters, and ends nearly all of their waits. */
 bool sentence_is_ended_by_kill(const struct findings *f, const struct finding *row);

@@ -195,12 +195,23 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 				 "See who held the CPUs (record --runq-blame): if none was free add CPUs or run fewer.";
 }
 
-static const char *advice_of_stuck(const struct finding *row)
+/* A lock of a database's or a language's is none of pthread's. */
+static const char *advice_of_stuck_rwlock(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	if (!rule || !rule->protocol)
+		return "Nobody gave it to this waiter while this was recorded: readers that overlap starve a writer "
+		       "(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP), or whoever holds it is stuck. See what its other threads "
+		       "do: `offcpu report --full`.";
+	return rule->advice ?: "Nobody gave it to this waiter while this was recorded: readers that overlap starve a writer, or "
+			       "whoever holds it is stuck. See what its other threads do: `offcpu report --full`.";
+}
+
+static const char *advice_of_stuck(const struct findings *f, const struct finding *row)
 {
 	return row->never_let_go && row->reason == REASON_LOCK_RWLOCK ?
-		       "Nobody gave it to this waiter while this was recorded: readers that overlap starve a writer "
-		       "(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP), or whoever holds it is stuck. See what its other threads "
-		       "do: `offcpu report --full`." :
+		       advice_of_stuck_rwlock(f, row) :
 		       "Nobody let go of it while this was recorded: a deadlock, or whoever holds it is stuck. See what its other "
 		       "threads wait for: `offcpu report --full`.";
 }
@@ -282,7 +293,10 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->deadlock)
 		return advice_of_deadlock(row);
 	if (row->never_let_go || sentence_is_ended_by_kill(f, row))
-		return advice_of_stuck(row);
+		return advice_of_stuck(f, row);
+	if (row->nobody_works == NOBODY_OF_POOL)
+		return "All threads of that pool wait so all the time, and no other thread works: if these tasks are for the same pool "
+		       "nobody is left to do them, until a restart. Another pool for tasks that others wait for.";
 	if (row->nobody_works)
 		return "All threads of the process wait so, and nobody is left to do these tasks: it stands still until a restart. "
 		       "Another pool for tasks that others wait for.";

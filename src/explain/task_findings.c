@@ -79,7 +79,7 @@ static void add_population(struct task_findings *f, const struct tasks *t)
 }
 
 enum kind {
-	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, PLACE, GROUP, CONDITION, SLEEP, NETWORK, SELECT, LIBRARY, CONNECTIONS, RUNNABLE, NOTHING,
+	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, PLACE, PEERS, GROUP, CONDITION, SLEEP, NETWORK, SELECT, LIBRARY, CONNECTIONS, RUNNABLE, NOTHING,
 	SEMAPHORE, LOCK, ACQUIRE, PUT, CONNECT,	/* of asyncio */
 	SYSTEM_CALL,	/* it has a thread, whose findings tell of it */
 };
@@ -94,12 +94,16 @@ static const struct {
 	[RECEIVE] = { "wait to receive from a channel",
 		      "Who sends is slower than who receives: look at what the senders do." },
 	[POOL] = { "wait to receive from a channel",
-		   "Who came past here before gives it back, as to a pool: hold it for less time, or make the pool larger." },
+		   "If who came past here gives it back, as to a pool, hold it for less time, or make the pool larger. If it is a queue, "
+		   "who sends is slower than who receives." },
 	[SEND] = { "wait to send to a channel",
 		   "Who receives is slower than who sends: more receivers, or faster ones." },
 	[PLACE] = { "wait to send to a channel",
 		    "If it limits how many go on at once (a semaphore), hold a place for less time, or have more. If it is a queue, "
 		    "who receives is slower than who sends." },
+	[PEERS] = { "wait for others of their kind",
+		    "Goroutines of their own kind have all of it, and hand it on: they are short of something. Raise the pool, or hold it "
+		    "less." },
 	[GROUP] = { "wait for others to be done", "The slowest of those counts: look at what they do." },
 	[CONDITION] = { "wait for a condition to be signalled", "Look at who is to signal it." },
 	[SLEEP] = { "sleep until a timer", NULL, REASON_SLEEP },
@@ -286,13 +290,47 @@ static bool passes_type(const char *path, const char *function)
 	return type && has(path, type);
 }
 
-enum past { PAST_FUNCTION, PAST_TYPE, ANYWHERE };
+/* The function that called it, as "main.fetch" of "main.(*Pool).Get < main.fetch < main.serve"; "": none is known. */
+static char *caller_of(const struct task_wait *w)
+{
+	const char *at = strstr(w->path, " < "), *end = at ? strstr(at + 3, " < ") : NULL;
+
+	return !at ? g_strdup("") : end ? g_strndup(at + 3, (gsize)(end - at - 3)) : g_strdup(at + 3);
+}
+
+static const char *outermost(const char *path)
+{
+	for (const char *at = strstr(path, " < "); at; at = strstr(path, " < "))
+		path = at + 3;
+	return path;
+}
+
+/*
+ * All goroutines that could send to a channel, or receive from it, began in the same function as those who wait: they
+ * hand on what they have had themselves.  Where others are it may be a queue from these.
+ */
+static bool are_all_peers(const struct task_findings *f, const struct task_wait *w)
+{
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
+
+		if (same_process(o, w) && o->task_ns && !*o->idle && *o->path && !(is_main(o) && waits_for_work(kind_of(o))) &&
+		    strcmp(outermost(o->path), outermost(w->path)) != 0)
+			return false;
+	}
+	return true;
+}
+
+enum past { PAST_FUNCTION, PAST_CALLER, PAST_TYPE, ANYWHERE };
 
 static bool is_past(const struct task_wait *o, const struct task_wait *w, enum past past)
 {
 	if (past == ANYWHERE)
 		return !waits_for_work(kind_of(o)) && is_waiting(kind_of(o)) && !is_main(o);
-	return past == PAST_FUNCTION ? passes(o->path, w->function) : passes_type(o->path, w->function);
+	if (past == PAST_TYPE)
+		return passes_type(o->path, w->function);
+	g_autofree char *caller = caller_of(w);
+	return passes(o->path, past == PAST_CALLER ? caller : w->function);
 }
 
 /*
@@ -325,11 +363,17 @@ static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 
 	if (!is_channel && k != CONNECTIONS && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK && k != ACQUIRE)
 		return;
+	const bool are_peers = is_channel && are_all_peers(f, w);
 	w->meanwhile = meanwhile_of(f, w, PAST_FUNCTION);
-	if (w->meanwhile && is_channel)
-		w->advice = kinds[k == RECEIVE ? POOL : PLACE].advice;
-	if (!w->meanwhile)
+	if (!w->meanwhile && are_peers)
+		w->meanwhile = meanwhile_of(f, w, PAST_CALLER);
+	bool may_be_pool = is_channel && w->meanwhile;
+	if (!w->meanwhile) {
 		w->meanwhile = meanwhile_of(f, w, is_channel ? ANYWHERE : PAST_TYPE);
+		may_be_pool = is_channel && w->meanwhile && is_past(w->meanwhile, w, PAST_CALLER);
+	}
+	if (may_be_pool)
+		w->advice = kinds[are_peers ? PEERS : k == RECEIVE ? POOL : PLACE].advice;
 }
 
 /* Who ended waits of a process for its sockets, which its tasks share: no look tells which one each waits for. */

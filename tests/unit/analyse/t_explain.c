@@ -449,23 +449,29 @@ static void test_nameless_pipe(void)
 	}
 }
 
-/* It sleeps the same time again and again, but with a lock that somebody waits for; or another has that one. */
+/*
+ * It sleeps the same time again and again, but with a lock that somebody waits for; or another has that one; or it lets
+ * the lock go before, as nobody waits for longer than a moment.
+ */
 static void test_clock_with_lock(void)
 {
-	for (unsigned waits = 0; waits < 2; waits++) {
+	enum { OTHER, HELD, BRIEFLY, CASES };
+
+	for (unsigned waits = 0; waits < CASES; waits++) {
 		struct profile *p = window_new();
 		uint32_t holder = thread_of(p, 11, "shop", 40), waiter = thread_of(p, 12, "shop", 40);
-		uint32_t lock = add_wait(p, waiter, 'S', 400, 10, "main@shop append@shop flock@libc.so.6", FLOCK);
+		unsigned each_ms = waits == BRIEFLY ? 2 : 10;
+		uint32_t lock = add_wait(p, waiter, 'S', 400, each_ms, "main@shop append@shop flock@libc.so.6", FLOCK);
 
 		p->info.has_wakers = true;
 		add_wait(p, holder, 'S', 400, 20, "main@shop flush@shop device@shop clock_nanosleep@libc.so.6", NAP);
 		woken_in(p, lock, waits ? holder : thread_of(p, 13, "cron", 40),
-			 waits ? "main@shop flush@shop flock@libc.so.6" : "main@cron tidy@cron flock@libc.so.6", 400, 4000);
+			 waits ? "main@shop flush@shop flock@libc.so.6" : "main@cron tidy@cron flock@libc.so.6", 400, 400 * each_ms);
 		struct explanation *e = explanation_new(p, NULL);
 		const struct headline *h = headline_with(e, "sleeps until a timer in device");
 
 		g_assert_cmpint(h->finding->clock_ns > 0, ==, true);
-		if (!g_str_has_prefix(h->advice, waits ? "Others wait meanwhile" : "It only sleeps"))
+		if (!g_str_has_prefix(h->advice, waits == HELD ? "Others wait meanwhile" : "It only sleeps"))
 			g_error("%u: %s", waits, h->advice);
 		explanation_free(e);
 		profile_free(p);
@@ -829,6 +835,39 @@ static void test_forked_lock(void)
 	}
 }
 
+#define RUN_WORKER "java.util.concurrent.ThreadPoolExecutor.runWorker@jvm "
+
+/* All workers of a pool wait for tasks, and the other threads are idle, or one of these does a task. */
+static void test_pool_stands_still(void)
+{
+	for (unsigned is_done = 0; is_done < 2; is_done++) {
+		struct profile *p = window_new();
+		uint32_t other = fixture_thread(p, 10, 40, "part-1", "shop");
+
+		p->info.has_wakers = true;
+		p->info.filters = profile_string(p, "process 10");
+		p->slices = slices_new(SLICE_DEFAULT_NS, slices_cnt_of(WINDOW_MS * MS, SLICE_DEFAULT_NS));
+		for (uint32_t i = 0; i < 2; i++) {
+			uint32_t worker = fixture_thread(p, 10, 30 + i, i ? "page-1" : "page-2", "shop");
+
+			g_array_index(p->threads, struct thread, worker).to_ns = WINDOW_MS * MS;
+			uint32_t wait = add_wait(p, worker, 'S', 1, WINDOW_MS, RUN_WORKER "shop.Page.render@jvm "
+						 "java.util.concurrent.FutureTask.get@jvm " PARK, FUTEX);
+
+			g_array_index(p->waits, struct wait, wait).flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+		}
+		add_wait(p, other, 'S', 1, WINDOW_MS, is_done ? RUN_WORKER "shop.Part.read@jvm read@libc.so.6" :
+			 RUN_WORKER "java.util.concurrent.ThreadPoolExecutor.getTask@jvm "
+			 "java.util.concurrent.LinkedBlockingQueue.take@jvm " PARK, is_done ? READ : FUTEX);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "waits for the result of another task");
+
+		g_assert_cmpint(g_str_has_prefix(h->advice, "All threads of that pool wait so"), ==, !is_done);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 #define FAULT "asm_exc_page_fault@[kernel] exc_page_fault@[kernel] lock_mm_and_find_vma@[kernel] down_read_killable@[kernel]"
 #define SYSCALL "entry_SYSCALL_64_after_hwframe@[kernel] do_syscall_64@[kernel] "
 
@@ -940,6 +979,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/nameless-pipe", test_nameless_pipe);
 	g_test_add_func("/explain/delayed-ack", test_delayed_ack);
 	g_test_add_func("/explain/forked-lock", test_forked_lock);
+	g_test_add_func("/explain/pool-stands-still", test_pool_stands_still);
 	g_test_add_func("/explain/only-loop", test_only_loop);
 	g_test_add_func("/explain/fork", test_fork);
 	g_test_add_func("/explain/timer-signal", test_timer_signal);

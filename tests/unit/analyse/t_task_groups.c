@@ -262,19 +262,29 @@ static void test_peer(void)
 	}
 }
 
-/* A channel that counts places: others have come past it in the same function. One whose receivers are elsewhere is a queue. */
+/*
+ * A channel that counts places: others have come past it in the same function, or in the one that called it.  One whose
+ * receivers are elsewhere is a queue, and where a goroutine of another kind is it may be one.
+ */
 static void test_semaphore(void)
 {
-	static const struct task_frame wants[] = { { "runtime.chansend1", NULL, 0 }, { "main.call", "/src/pay.go", 4 } };
-	static const struct task_frame past[] = { { "net.(*conn).Read", NULL, 0 }, { "main.call", "/src/pay.go", 6 } };
+	static const struct task_frame wants[] = { { "runtime.chansend1", NULL, 0 }, { "main.(*Limiter).Enter", "/src/pay.go", 2 },
+						   { "main.call", "/src/pay.go", 4 }, { "main.serve", "/src/pay.go", 8 } };
+	static const struct task_frame past[] = { { "net.(*conn).Read", NULL, 0 }, { "main.call", "/src/pay.go", 6 },
+						  { "main.serve", "/src/pay.go", 8 } };
 	static const struct task_frame far[] = { { "net.(*conn).Read", NULL, 0 }, { "main.drain", "/src/pay.go", 9 } };
+	enum { PEERS, BESIDE, DIRECT, QUEUE, CASES };
+	static const char *const advice[] = { "Goroutines of their own kind", "If it limits how many", "Goroutines of their own kind",
+					      "Who receives is slower" };
 
-	for (int is_past = 0; is_past < 2; is_past++) {
+	for (int is = 0; is < CASES; is++) {
 		struct tasks *t = tasks_new(TASKS_GO, 12);
 		struct profile *p = profile_new();
 
-		see(t, row_of(t, 1, "chan send", wants, 2), 8);
-		see(t, row_of(t, 2, "IO wait", is_past ? past : far, 2), 2);
+		see(t, is == DIRECT ? row_of(t, 1, "chan send", wants + 2, 2) : row_of(t, 1, "chan send", wants, 4), 8);
+		see(t, is == QUEUE ? row_of(t, 2, "IO wait", far, 2) : row_of(t, 2, "IO wait", past, 3), 2);
+		if (is == BESIDE)
+			see(t, row_of(t, 3, "IO wait", far, 2), 1);
 		tasks_look_done(t, 200000000, 200000000);
 		tasks_finish(t);
 		struct task_findings *f = findings_of(p, t);
@@ -282,7 +292,7 @@ static void test_semaphore(void)
 
 		g_assert_cmpstr(w->says, ==, "wait to send to a channel");
 		g_assert_nonnull(w->meanwhile);
-		g_assert_true(g_str_has_prefix(w->advice, is_past ? "If it limits how many" : "Who receives is slower"));
+		g_assert_true(g_str_has_prefix(w->advice, advice[is]));
 		task_findings_free(f);
 		profile_free(p);
 	}
