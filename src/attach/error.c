@@ -109,6 +109,12 @@ void attach_set_load_error(GError **error, int err)
 			"this kernel is locked down to confidentiality, where no BPF program may read its memory (`offcpu sample --proc` works here, too)");
 		return;
 	}
+	if (err == -ENOMEM) {
+		g_set_error(
+			error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
+			"load the BPF programs: there is no memory for their maps (a whole machine's take some 100 MB, which count for the control group that this runs in: raise its limit)");
+		return;
+	}
 	/* EACCES is the verifier's word, no matter of rights */
 	what = err == -EACCES ? "load the BPF programs: the verifier refuses" : "load the BPF programs";
 	why = err == -EPERM ? NULL : said_why();
