@@ -124,8 +124,8 @@ static void confine(sqlite3 *db, struct budget *budget)
 	sqlite3_progress_handler(db, BUDGET_STEP, spend, budget);
 }
 
-/* Counts the table that a row of sqlite_master describes; false when it may not be there. */
-static bool check_schema_row(sqlite3_stmt *stmt, unsigned *found, GError **error)
+/* Notes the table that a row of sqlite_master describes; false when it may not be there. */
+static bool check_schema_row(sqlite3_stmt *stmt, bool *is_found, GError **error)
 {
 	const char *type = (const char *)sqlite3_column_text(stmt, 0);
 	const char *name = (const char *)sqlite3_column_text(stmt, 1);
@@ -142,8 +142,16 @@ static bool check_schema_row(sqlite3_stmt *stmt, unsigned *found, GError **error
 		if (!is_table || g_strcmp0(sql, want) != 0)
 			return fail(error, PROFILE_FILE_ERROR_DAMAGED, "\"%s\" is not the table of its schema",
 				    t->name);
-		(*found)++;
+		is_found[t - profile_tables] = true;
 	}
+	return true;
+}
+
+static bool has_all_tables(const bool *is_found)
+{
+	for (unsigned i = 0; i < TABLE_CNT; i++)
+		if (!is_found[i] && !profile_tables[i].came_later)
+			return false;
 	return true;
 }
 
@@ -151,12 +159,11 @@ static bool check_schema_row(sqlite3_stmt *stmt, unsigned *found, GError **error
 static bool check_schema(sqlite3 *db, GError **error)
 {
 	sqlite3_stmt *stmt = NULL;
-	unsigned found = 0;
-	bool ok = true;
+	bool ok = true, is_found[TABLE_CNT] = { false };
 	int rc = sqlite3_prepare_v2(db, "SELECT type, name, rootpage, sql FROM sqlite_master", -1, &stmt, NULL);
 
 	while (ok && rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		ok = check_schema_row(stmt, &found, error);
+		ok = check_schema_row(stmt, is_found, error);
 		rc = SQLITE_OK;
 	}
 	sqlite3_finalize(stmt);
@@ -166,7 +173,7 @@ static bool check_schema(sqlite3 *db, GError **error)
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "it holds too many tables");
 	if (rc != SQLITE_DONE)
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "%s", sqlite3_errmsg(db));
-	if (found != TABLE_CNT)
+	if (!has_all_tables(is_found))
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "a table is missing");
 	return true;
 }

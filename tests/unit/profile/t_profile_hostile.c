@@ -205,6 +205,7 @@ static const struct {
 	{ "DELETE FROM blame", NULL },
 	{ "DELETE FROM storm", NULL },
 	{ "DELETE FROM trace", NULL },
+	{ "DROP TABLE trace", NULL },	/* as recordings were before it */
 	{ "UPDATE trace SET wait_id = 0 WHERE id = 1", "row 2 of table \"trace\" has an invalid wait_id" },
 	{ "UPDATE trace SET trace_id = upper('A' || substr(trace_id, 2)) WHERE id = 1", "row 2 of table \"trace\" has an invalid trace_id" },
 	{ "UPDATE trace SET span_id = '12' WHERE id = 1", "row 2 of table \"trace\" has an invalid trace_id" },
