@@ -5,6 +5,7 @@
 
 #include "analyse/locks.h"
 #include "base/hash.h"
+#include "profile/limits.h"
 #include "profile/slices.h"
 
 /*
@@ -23,6 +24,7 @@ struct finder {
 	const uint32_t *locks;	/* see lock_ids_new() */
 	GHashTable *open;	/* (pid, tid) -> index + 1 of the wait that goes on as the window ends */
 	GHashTable *ended;	/* lock -> thread + 1 whose wait for it has ended, or SEVERAL */
+	GHashTable *files;	/* pid -> the same as open, of a process of one thread that waits for the lock of a file */
 };
 
 static uint64_t *key_new(uint32_t pid, uint32_t tid)
@@ -81,6 +83,10 @@ static void sort_waits(struct finder *f)
 		const struct object *o = profile_wait_object(p, w);
 		const struct thread *t = profile_thread(p, w->thread);
 
+		if (profile_file_lock_holder(p, t->pid) && !p->info.range.is_cut && wait_is_for_file_lock(p, w) &&
+		    goes_on(t, w, open_cnt[w->thread]) && w->blocked_ns >= deadlock_long_ns(p) &&
+		    deadlock_is_alone(p, t->pid) && deadlock_knows_all(p, t->pid))
+			g_hash_table_insert(f->files, GUINT_TO_POINTER(t->pid), GUINT_TO_POINTER(i + 1));
 		if (!o || !lock_is_held(o))
 			continue;
 		gpointer lock = GUINT_TO_POINTER(f->locks[w->object]);
@@ -105,6 +111,15 @@ bool deadlock_knows_all(const struct profile *p, uint32_t pid)
 		if (profile_thread(p, i)->pid == pid && profile_thread(p, i)->lost_ns)
 			return false;
 	return profile_has_slices(p) && !p->info.sampling.max_ns;
+}
+
+bool deadlock_is_alone(const struct profile *p, uint32_t pid)
+{
+	guint cnt = 0;
+
+	for (guint i = 0; i < p->threads->len; i++)
+		cnt += profile_thread(p, i)->pid == pid;
+	return cnt == 1;
 }
 
 static uint64_t begin_ns(const struct profile *p, const struct wait *w)
@@ -139,6 +154,10 @@ static uint32_t next_of(const struct finder *f, uint32_t wait)
 {
 	const struct wait *w = profile_wait(f->p, wait);
 	uint32_t pid = profile_thread(f->p, w->thread)->pid;
+
+	/* as the kernel told when the recording had ended, and both wait on */
+	if (GPOINTER_TO_UINT(g_hash_table_lookup(f->files, GUINT_TO_POINTER(pid))) == wait + 1)
+		return GPOINTER_TO_UINT(g_hash_table_lookup(f->files, GUINT_TO_POINTER(profile_file_lock_holder(f->p, pid))));
 	g_autofree uint64_t *key = key_new(pid, profile_wait_object(f->p, w)->holder_tid);
 	uint32_t next = GPOINTER_TO_UINT(g_hash_table_lookup(f->open, key));
 
@@ -148,25 +167,28 @@ static uint32_t next_of(const struct finder *f, uint32_t wait)
 uint32_t *deadlock_rings_new(const struct profile *p, const uint32_t *locks)
 {
 	g_autoptr(GHashTable) open = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
-	g_autoptr(GHashTable) ended = g_hash_table_new(NULL, NULL);
-	struct finder f = { .p = p, .locks = locks, .open = open, .ended = ended };
+	g_autoptr(GHashTable) ended = g_hash_table_new(NULL, NULL), files = g_hash_table_new(NULL, NULL);
+	struct finder f = { .p = p, .locks = locks, .open = open, .ended = ended, .files = files };
 	uint32_t *rings = g_new0(uint32_t, (gsize)p->waits->len + 1);
 	/* which walk came by first; each goes on to the end, or to where one has been */
 	g_autofree uint32_t *walk_of = g_new0(uint32_t, (gsize)p->waits->len + 1);
+	GHashTable *const starts[] = { open, files };
 	GHashTableIter iter;
 	gpointer value;
 	uint32_t walk = 0;
 
 	sort_waits(&f);
-	g_hash_table_iter_init(&iter, open);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		uint32_t at = GPOINTER_TO_UINT(value);
+	for (size_t i = 0; i < G_N_ELEMENTS(starts); i++) {
+		g_hash_table_iter_init(&iter, starts[i]);
+		while (g_hash_table_iter_next(&iter, NULL, &value)) {
+			uint32_t at = GPOINTER_TO_UINT(value);
 
-		walk++;
-		for (; at && !walk_of[at - 1]; at = next_of(&f, at - 1))
-			walk_of[at - 1] = walk;
-		for (; at && walk_of[at - 1] == walk && !rings[at - 1]; at = rings[at - 1])
-			rings[at - 1] = next_of(&f, at - 1);
+			walk++;
+			for (; at && !walk_of[at - 1]; at = next_of(&f, at - 1))
+				walk_of[at - 1] = walk;
+			for (; at && walk_of[at - 1] == walk && !rings[at - 1]; at = rings[at - 1])
+				rings[at - 1] = next_of(&f, at - 1);
+		}
 	}
 	return rings;
 }

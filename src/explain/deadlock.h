@@ -14,7 +14,8 @@ uint32_t *deadlock_rings_new(const struct profile *p, const uint32_t *locks);
 /* Who waits for longer than that as the window ends, ns, does so for ever. */
 uint64_t deadlock_long_ns(const struct profile *p);
 
-/* Are all threads and waits of that process in the recording? */
+/* Are all threads and waits of that process in the recording?  And is that a single thread? */
 bool deadlock_knows_all(const struct profile *p, uint32_t pid);
+bool deadlock_is_alone(const struct profile *p, uint32_t pid);
 
 #endif

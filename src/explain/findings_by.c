@@ -13,6 +13,7 @@
 #include "explain/ended.h"
 #include "explain/held.h"
 #include "explain/sentence.h"
+#include "profile/limits.h"
 
 #define POLLS_PER_S 20 /* of a thread, ended by a timer: a poll loop */
 #define POLLS_PER_S_SIGNALLED 4 /* the same of what somebody could signal */
@@ -671,11 +672,18 @@ static bool find_child(const struct cause_finder *c, const struct finding *row, 
 	return true;
 }
 
-static bool is_alone(const struct profile *p, const struct thread *t)
+/* The process that the kernel said has the lock of the file, as the recording ended. */
+static bool find_file_holder(const struct cause_finder *c, const struct finding *row, struct candidate *ret)
 {
-	for (guint i = 0; i < p->threads->len; i++)
-		if (profile_thread(p, i)->pid == t->pid && profile_thread(p, i)->tid != t->tid)
-			return false;
+	const struct profile *p = c->f->profile;
+	uint32_t pid = profile_thread(p, profile_wait(p, row->wait)->thread)->pid;
+	uint32_t holder = finding_is_file_lock(c->f, row) ? profile_file_lock_holder(p, pid) : 0;
+	uint32_t at = holder ? thread_by_id(p, holder, holder) : NONE;
+
+	if (at == NONE)
+		return false;
+	*ret = (struct candidate){ .comm = profile_thread(p, at)->comm, .pid = holder, .tid = holder, .threads_cnt = 1,
+				   .blocked_ns = row->time_ns, .most_ns = row->time_ns, .weight = row->time_ns, .frame = -1 };
 	return true;
 }
 
@@ -697,7 +705,7 @@ static void find_deadlock_of_child(const struct cause_finder *c, struct finding 
 
 	if (!reads_alone(o, t->pid) || !rule || strcmp(rule->name, "pipe-write") != 0 ||
 	    !(parent->flags & child->flags & WAIT_OPEN_AT_END) ||
-	    MIN(parent->blocked_ns, child->blocked_ns) < deadlock_long_ns(p) || !is_alone(p, t) ||
+	    MIN(parent->blocked_ns, child->blocked_ns) < deadlock_long_ns(p) || !deadlock_is_alone(p, t->pid) ||
 	    !deadlock_knows_all(p, t->pid))
 		return;
 	row->deadlock = row->wait + 1;
@@ -842,9 +850,11 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	row->never_let_go = !holder && never_let_go(c, row);
 	row->nobody_works = sentence_is_for_workers(c->f, row) ? nobody_works(c, row) : SOMEBODY_WORKS;
 	find_lost_holder(c, row);
-	struct candidate child_itself;
+	struct candidate child_itself, file_holder;
 	if (!best && find_child(c, row, &child_itself))
 		best = &child_itself;
+	if (!best && find_file_holder(c, row, &file_holder))
+		best = &file_holder;
 	if (!best && sentence_is_for_workers(c->f, row) && !row->nobody_works)
 		find_meanwhile(c, row);
 	if (!best || row->deadlock)

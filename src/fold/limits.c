@@ -243,6 +243,43 @@ static void look_at_pools(struct profile *p, const char *proc_dir)
 	net_tables_free(nets);
 }
 
+/* Who has it stands before those who wait: "3: FLOCK ADVISORY WRITE 4711 08:01:42 0 EOF", "3: -> FLOCK ADVISORY WRITE 4712 ..". */
+static void add_file_locks(struct profile *p, GHashTable *pids, const char *text)
+{
+	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+	uint64_t lock = 0, id;
+	uint32_t holder = 0, pid;
+
+	for (char **line = lines; *line; line++) {
+		bool is_waiting = strstr(*line, "-> ");
+
+		if (sscanf(*line, is_waiting ? "%" SCNu64 ": -> %*s %*s %*s %" SCNu32 : "%" SCNu64 ": %*s %*s %*s %" SCNu32, &id, &pid) != 2)
+			continue;
+		if (!is_waiting) {
+			lock = id;
+			holder = pid;
+		} else if (id == lock && holder && g_hash_table_remove(pids, GUINT_TO_POINTER(pid))) {
+			g_autofree char *number = g_strdup_printf("%" PRIu32, holder);
+
+			profile_add_limit(p, LIMIT_FILE_LOCK, pid, 0, number);
+		}
+	}
+}
+
+static void look_at_file_locks(struct profile *p, const char *proc_dir)
+{
+	g_autoptr(GHashTable) pids = g_hash_table_new(NULL, NULL);
+	g_autofree char *path = g_build_filename(proc_dir, "locks", NULL), *text = NULL;
+	size_t len;
+
+	for (guint i = 0; i < p->waits->len; i++)
+		if (wait_is_for_file_lock(p, profile_wait(p, i)))
+			g_hash_table_add(pids, GUINT_TO_POINTER(profile_thread(p, profile_wait(p, i)->thread)->pid));
+	text = g_hash_table_size(pids) ? opener_text(path, OPENER_TEXT_MAX, &len) : NULL;
+	if (text)
+		add_file_locks(p, pids, text);
+}
+
 void limits_look(struct profile *p, const char *proc_dir)
 {
 	g_autoptr(GArray) processes = processes_new(p);
@@ -265,5 +302,6 @@ void limits_look(struct profile *p, const char *proc_dir)
 	}
 	group_limits_free(groups);
 	look_at_cpus(p, proc_dir);
+	look_at_file_locks(p, proc_dir);
 	look_at_policies(p);
 }

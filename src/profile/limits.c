@@ -11,7 +11,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_STOPPED] = "stopped", [LIMIT_CPUS] = "cpus",	[LIMIT_QUOTA] = "quota",
 	[LIMIT_DISK] = "disk",	     [LIMIT_MEMORY] = "memory", [LIMIT_FROZEN] = "frozen",
 	[LIMIT_POLICY] = "policy",   [LIMIT_POOL] = "pool",	[LIMIT_CONNECT] = "connect",
-	[LIMIT_LOSS] = "loss",	     [LIMIT_UNANSWERED] = "unanswered",
+	[LIMIT_LOSS] = "loss",	     [LIMIT_UNANSWERED] = "unanswered", [LIMIT_FILE_LOCK] = "file-lock",
 	[LIMIT_BACKLOG] = "backlog",
 };
 
@@ -35,6 +35,22 @@ const struct profile_limit *profile_find_limit(const struct profile *p, enum pro
 			return l;
 	}
 	return NULL;
+}
+
+uint32_t profile_file_lock_holder(const struct profile *p, uint32_t pid)
+{
+	const struct profile_limit *l = profile_find_limit(p, LIMIT_FILE_LOCK, pid, 0);
+	uint32_t holder = 0;
+
+	return l && sscanf(l->text, "%" SCNu32, &holder) == 1 ? holder : 0;
+}
+
+bool wait_is_for_file_lock(const struct profile *p, const struct wait *w)
+{
+	static const char *const functions[] = { "locks_lock_inode_wait", "flock_lock_inode_wait", "posix_lock_inode_wait",
+						 "fcntl_setlk", "fcntl_setlk64", "locks_lock_file_wait", NULL };
+
+	return w->flags & WAIT_OPEN_AT_END && profile_stack_names(p, w->kernel, functions);
 }
 
 bool limit_pool_read(const struct profile_limit *l, struct limit_pool *ret)

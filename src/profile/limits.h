@@ -25,6 +25,7 @@ enum profile_limit_kind {
 	LIMIT_LOSS,	/* of nobody: TCP sent segments to there again: LIMIT_LOSS_FORMAT */
 	LIMIT_UNANSWERED,	/* requests that a process has not answered, on its connections: LIMIT_UNANSWERED_FORMAT */
 	LIMIT_BACKLOG,	/* connections that wait to be accepted by a process: LIMIT_BACKLOG_FORMAT */
+	LIMIT_FILE_LOCK,	/* another process, or itself, has the lock of a file that the process waits for: its number */
 	LIMIT_KIND_COUNT
 };
 
@@ -59,6 +60,11 @@ struct limit_pool {
 	uint32_t waiting;	/* of these: sent something since they were sent something; 0: not known */
 	char there[64];		/* "10.0.0.5:5432", "[::1]:80", "/run/app.sock"; not escaped */
 };
+/* Who has the lock of a file that a thread of the process waits for as the recording ends; 0: not known. */
+uint32_t profile_file_lock_holder(const struct profile *p, uint32_t pid);
+/* Does it wait for one as the recording ends? */
+bool wait_is_for_file_lock(const struct profile *p, const struct wait *w);
+
 /* False: the limit is none of LIMIT_POOL, or makes no sense. */
 bool limit_pool_read(const struct profile_limit *l, struct limit_pool *ret);
 

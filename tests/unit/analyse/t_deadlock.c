@@ -3,6 +3,7 @@
 
 #include "explain/findings.h"
 #include "analyse/locks.h"
+#include "profile/limits.h"
 #include "profile/slices_build.h"
 #include "../parts.h"
 
@@ -45,6 +46,34 @@ static uint32_t *rings_of(const struct profile *p)
 	g_autofree uint32_t *locks = lock_ids_new(p);
 
 	return deadlock_rings_new(p, locks);
+}
+
+/* Two processes wait for locks of files, each for what the other one has; with a second thread it is not certain. */
+static void test_file_locks(void)
+{
+	for (unsigned has_more = 0; has_more < 2; has_more++) {
+		struct profile *p = profile_of(0);
+		uint32_t waits[2];
+
+		for (uint32_t i = 0; i < 2; i++) {
+			const struct thread t = { .pid = 20 + i, .tid = 20 + i, .comm = profile_string(p, "job"),
+						  .process = profile_string(p, "job"), .to_ns = WINDOW_NS,
+						  .flags = THREAD_OPEN_AT_END };
+			const struct wait w = { .thread = profile_add_thread(p, &t), .state = 'S', .count = 1,
+						.kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "locks_lock_inode_wait"),
+						.flags = WAIT_OPEN_AT_END, .blocked_ns = LONG_NS, .max_ns = LONG_NS };
+
+			waits[i] = profile_add_wait(p, &w);
+			profile_add_limit(p, LIMIT_FILE_LOCK, 20 + i, 0, i ? "20" : "21");
+		}
+		if (has_more)
+			fixture_thread(p, 21, 99, "job", "job");
+		g_autofree uint32_t *rings = rings_of(p);
+
+		for (unsigned i = 0; i < 2; i++)
+			g_assert_cmpuint(rings[waits[i]], ==, has_more ? 0 : waits[!i] + 1);
+		profile_free(p);
+	}
 }
 
 /* 1 waits for 2, 2 for 3, 3 for 1; 4 waits for 1 and is in no ring, and 5 for itself. */
@@ -263,6 +292,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/deadlock/rings", test_rings);
+	g_test_add_func("/deadlock/file locks", test_file_locks);
 	g_test_add_func("/deadlock/none", test_none);
 	g_test_add_func("/deadlock/handed-on", test_handed_on);
 	g_test_add_func("/deadlock/not-all", test_not_all);

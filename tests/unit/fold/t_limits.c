@@ -333,6 +333,33 @@ static void test_pool_of_unix(void)
 	profile_free(p);
 }
 
+/* Who has the lock of a file that a process waits for as the recording ends. */
+static void test_file_locks(void)
+{
+	static const struct { const char *text, *told; } cases[] = {
+		{ "1: FLOCK  ADVISORY  WRITE 77 fe:00:12 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 10 fe:00:12 0 EOF\n", "77" },
+		{ "1: FLOCK  ADVISORY  WRITE 77 fe:00:12 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 9 fe:00:12 0 EOF\n"
+		  "1:    -> FLOCK  ADVISORY  WRITE 10 fe:00:12 0 EOF\n", "77" },
+		{ "1: FLOCK  ADVISORY  WRITE 77 fe:00:12 0 EOF\n2: POSIX  ADVISORY  WRITE 10 fe:00:12 0 EOF\n", NULL },
+		{ "1: -> FLOCK  ADVISORY  WRITE 10 fe:00:12 0 EOF\n", NULL },
+		{ "nonsense\n", NULL },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new('S');
+		struct wait *w = &g_array_index(p->waits, struct wait, 0);
+
+		begin();
+		put("proc/locks", "%s", cases[i].text);
+		w->flags = WAIT_OPEN_AT_END;
+		w->kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "__do_sys_flock@[kernel] locks_lock_inode_wait@[kernel]");
+		look(p);
+		const struct profile_limit *l = profile_find_limit(p, LIMIT_FILE_LOCK, 10, 0);
+		g_assert_cmpstr(l ? l->text : NULL, ==, cases[i].told);
+		end(p);
+	}
+}
+
 static void test_pool_text(void)
 {
 	static const struct {
@@ -431,6 +458,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/limits/frozen", test_frozen);
 	g_test_add_func("/limits/pool", test_pool);
 	g_test_add_func("/limits/pool-of-unix", test_pool_of_unix);
+	g_test_add_func("/limits/file-locks", test_file_locks);
 	g_test_add_func("/limits/pool-text", test_pool_text);
 	g_test_add_func("/limits/connect-text", test_connect_text);
 	g_test_add_func("/limits/text", test_text);
