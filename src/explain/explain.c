@@ -129,14 +129,17 @@ static const char *rank_reason(const struct headline *h)
 		return "behind others, as its error is as large";
 	if (row->stuck_weight || row->nobody_works)
 		return "first, as it holds up what else its process does";
-	if (row->reason == REASON_MEMORY_SWAP || row->reason == REASON_MEMORY_RECLAIM)
+	if (row->reason == REASON_MEMORY_SWAP || row->reason == REASON_MEMORY_RECLAIM || row->is_fork)
 		return "first, as it takes CPU time, too";
 	if (row->is_told_elsewhere)
 		return "behind others, as what it waits for is in the recording, too";
 	if (row->is_told_with)
-		return "behind others, as it is told with the loop that waits for it";
+		return row->reason == REASON_CHILD_EXIT ? "behind others, as it is told with the fork" :
+							  "behind others, as it is told with the loop that waits for it";
 	if (row->is_waited_for)
 		return "behind others, as it is told with what waits for it";
+	if (row->is_spin)
+		return "behind others, as nobody waits for it";
 	if (row->clock_ns)
 		return "behind others, as nobody waits for it";
 	if (row->reason == REASON_SLEEP)

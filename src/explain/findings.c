@@ -26,7 +26,7 @@
 #define QUEUE_WEIGHT                                                                                                 \
 	4 /* others' load makes waits for a CPU, too: they rank first from four times the next one's time on */
 
-/* What it takes to bring memory back and to find some that can go is CPU time, and none of these waits. */
+/* What it takes to bring memory back, to find some that can go, or to copy it is CPU time, and none of these waits. */
 #define MEMORY_WEIGHT 2
 #define CLOCK_WEIGHT 16	/* of threads that only sleep: all that somebody waits for ranks before, unless it is small */
 /* Whoever sleeps chose to: what it waits for by others' doing ranks first, unless the sleep is as many times as long. */
@@ -100,6 +100,8 @@ static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 
 	if (at)
 		return at - 1;
+	const struct rule *rule = reasons_rule(f->reasons, wait);
+	const bool is_yield = key->reason == REASON_CPU_QUEUE && key->function;
 	struct finding row = {
 		.reason = (enum reason)key->reason,
 		.id = f->rows->len + 1,
@@ -111,7 +113,8 @@ static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 		.by = { .frame = -1, .does_frame = -1 },
 		.loop = key->loop,
 		.loop_on_cpu_frame = -1,
-		.is_yield = key->reason == REASON_CPU_QUEUE && key->function,
+		.is_yield = is_yield,
+		.is_spin = is_yield && rule && g_str_has_prefix(rule->name, "yield-"),	/* of a runtime */
 	};
 	uint64_t none = 0;
 
@@ -434,7 +437,7 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns * f->stuck_weight;
 	if (f->nobody_works == NOBODY_OF_POOL)
 		return f->time_ns * STUCK_WEIGHT_MIN;
-	if (f->reason == REASON_MEMORY_SWAP || f->reason == REASON_MEMORY_RECLAIM)
+	if (f->reason == REASON_MEMORY_SWAP || f->reason == REASON_MEMORY_RECLAIM || f->is_fork)
 		return f->time_ns * MEMORY_WEIGHT;
 	if (f->busy)
 		return f->time_ns - f->queue_ns + f->queue_ns / QUEUE_WEIGHT;
@@ -442,6 +445,8 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return (f->time_ns - f->clock_ns) / SLEEP_WEIGHT + f->clock_ns / CLOCK_WEIGHT;
 	if (f->is_told_with)
 		return f->time_ns / TOLD_WEIGHT;
+	if (f->is_spin)
+		return f->time_ns / CLOCK_WEIGHT;
 	if (f->is_told_elsewhere)	/* behind that, which may be a queue */
 		return f->time_ns / QUEUE_WEIGHT / QUEUE_WEIGHT;
 	return f->reason == REASON_CPU_QUEUE && !f->is_yield ? f->time_ns / QUEUE_WEIGHT : f->time_ns;
@@ -536,6 +541,22 @@ static void find_told_with(struct findings *f)
 	}
 }
 
+/* Who forks a large process waits for a child that has little to do, and copies for as long: told with what that holds up. */
+static void find_forks(struct findings *f)
+{
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
+		const struct finding *fork = &g_array_index(f->rows, struct finding, i);
+
+		for (guint k = 0; fork->is_fork && k < f->rows->len; k++) {
+			struct finding *row = &g_array_index(f->rows, struct finding, k);
+
+			if (row->reason == REASON_CHILD_EXIT && row->process == fork->process && row->by.comm == row->process &&
+			    row->frame >= 0 && row->frame == fork->by.frame)
+				row->is_told_with = true;
+		}
+	}
+}
+
 struct findings *findings_new(const struct profile *p, const struct selection *selection)
 {
 	struct findings *f = g_new0(struct findings, 1);
@@ -582,6 +603,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	findings_find_causes(f, m.locks);
 	clocks_find_waited_for(f);
 	find_told_with(f);
+	find_forks(f);
 	if (!p->info.imported && !p->info.has_requests && !p->info.looks.rounds)
 		busy_find(f);
 	limits_find(f);

@@ -325,6 +325,8 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 	uint64_t sums[REASON_COUNT] = { 0 }, longest[REASON_COUNT] = { 0 };
 	uint32_t waits[REASON_COUNT] = { 0 };
 	int64_t frames[REASON_COUNT] = { 0 }, function = row->by.frame >= 0 ? row->by.frame : row->frame;
+	/* a lock of the kernel's has the object of the system call, as has what its holder does with that: a file */
+	const uint32_t own = row->object && object_is_lock(profile_get_object(p, row->object - 1)) ? c->locks[row->object] : 0;
 	const bool is_of_kernel = is_lock && row->reason == REASON_LOCK_KERNEL && !finding_is_file_lock(c->f, row);
 
 	if (is_lock && function < 0)
@@ -332,7 +334,7 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 		enum reason reason = reasons_of(c->f->reasons, i);
-		bool is_own = w->object && row->object && c->locks[w->object] == c->locks[row->object];
+		bool is_own = own && w->object && c->locks[w->object] == own;
 
 		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
 		    (is_of_kernel && !may_be_in_kernel(reason)) ||

@@ -38,6 +38,8 @@ void sentence_function(GString *s, const struct findings *f, int64_t frame, cons
 	enum runtime_level level = plumbing_frame_level(reasons_plumbing(f->reasons), (uint32_t)frame);
 	if (fr->why == FRAME_PENDING || level == RUNTIME_ENTRY || level == RUNTIME_LIBC)
 		return;
+	if (!fr->name && g_strcmp0(fr->module, "[anon]") == 0)	/* what a compiler made at run time; its address tells nothing */
+		return;
 	if (fr->name) {
 		g_autofree char *function = function_shown_name(fr->name);
 		g_string_append(name, function);

@@ -256,6 +256,15 @@ static const char *advice_of_resolver(const struct findings *f, const struct fin
 		       "asked; cache names.";
 }
 
+/* A process that took it and ended leaves it taken, but with SEM_UNDO. */
+static bool is_left_taken(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && strcmp(rule->name, "semaphore-sysv") == 0 && !row->woken_cnt && f->profile->info.has_wakers &&
+	       row->max_ns >= f->profile->info.duration_ns / 10 * 9;
+}
+
 static const char *advice_of_deadlock(const struct finding *row)
 {
 	if (row->deadlock == row->deadlock_next)
@@ -288,6 +297,25 @@ static const char *advice_of_server(const struct findings *f, const struct findi
 	return servers_advice_of_wait(f->reasons, row->wait, o);
 }
 
+/* By what the holder of a lock does meanwhile; NULL: that says nothing more. */
+static const char *advice_of_holder(const struct findings *f, const struct finding *row)
+{
+	if ((row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) &&
+	    row->by.does_ns > row->by.off_cpu_ns / 2) {
+		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
+			return "Do the I/O outside of the lock, or batch it.";
+		if (row->by.does == REASON_CPU_QUEUE)
+			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
+	}
+	if (row->reason == REASON_LOCK_KERNEL && row->by.tid && finding_is_held(f, row) && finding_is_file_lock(f, row))
+		return reason_advice(REASON_LOCK_MUTEX);
+	if (row->reason == REASON_LOCK_KERNEL && !is_of_rule(f, row) && row->by.does_ns &&
+	    (row->by.does == REASON_DISK_SYNC || row->by.does == REASON_DISK_WRITE))
+		return "Who holds it waits for the disk meanwhile (O_SYNC, fsync): write and sync more at once, from one thread, or have "
+		       "several files.";
+	return NULL;
+}
+
 const char *sentence_advice(const struct findings *f, const struct finding *row)
 {
 	if (row->deadlock)
@@ -310,15 +338,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return reason_advice(row->reason);
 	if (row->loop && row->loop->advice && !knows_loop(f, row))
 		return row->loop->advice;
-	if ((row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) &&
-	    row->by.does_ns > row->by.off_cpu_ns / 2) {
-		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
-			return "Do the I/O outside of the lock, or batch it.";
-		if (row->by.does == REASON_CPU_QUEUE)
-			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
-	}
-	if (row->reason == REASON_LOCK_KERNEL && row->by.tid && finding_is_held(f, row) && finding_is_file_lock(f, row))
-		return reason_advice(REASON_LOCK_MUTEX);
+	if (advice_of_holder(f, row))
+		return advice_of_holder(f, row);
 	if (row->is_fork)
 		return "fork() takes the longer the more memory its process has: start programs with posix_spawn() or vfork(), or from a "
 		       "small process.";
@@ -333,6 +354,9 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "If one of them has more to do, share out better (schedule(dynamic)).";
 	if (is_of_resolver(f, row))
 		return advice_of_resolver(f, row);
+	if (is_left_taken(f, row))
+		return "Nobody raised it while this was recorded. A process that took it and ended leaves it taken, unless it used SEM_UNDO: "
+		       "`ipcs -s` lists them, `ipcs -s -i ID` tells which process changed it last.";
 	if (has_repeated_syn(row))
 		return "Waits of 1, 3 or 7 s are SYNs sent again: the listener's accept queue is full (it accepts too slowly, "
 		       "or its backlog or somaxconn is small), or packets are lost.";

@@ -809,6 +809,31 @@ static void test_delayed_ack(void)
 	}
 }
 
+/* Who holds a file's own lock writes to that file, with O_SYNC: the object of both is the file. */
+static void test_kernel_lock(void)
+{
+	static const char user[] = "main@app append@app write@libc.so.6";
+	const struct object file = { .kind = OBJECT_FILE, .operation = "", .name = "/var/log/audit", .place = "" };
+	struct profile *p = window_new();
+
+	p->info.has_wakers = true;
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t thread = thread_of(p, 11 + i, "app", 100);
+		uint32_t lock = add_wait(p, thread, 'D', 400, 12, user, "__x64_sys_write@[kernel] __mutex_lock@[kernel]");
+
+		set_object(p, lock, &file);
+		set_object(p, add_wait(p, thread, 'D', 400, 11, user, "__x64_sys_write@[kernel] ext4_sync_file@[kernel]"), &file);
+		woken_in(p, lock, i ? thread - 1 : thread, user, 400, 4800);
+	}
+	struct explanation *e = explanation_new(p, NULL);
+	const struct headline *h = headline_with(e, "waits for a lock of the kernel");
+
+	g_assert_nonnull(strstr(h->evidence, "meanwhile waits for data to be safe on disk"));
+	g_assert_true(g_str_has_prefix(h->advice, "Who holds it waits for the disk"));
+	explanation_free(e);
+	profile_free(p);
+}
+
 /* fork() copies a private lock that another thread held: nobody in the copy can let it go. */
 static void test_forked_lock(void)
 {
@@ -979,6 +1004,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/nameless-pipe", test_nameless_pipe);
 	g_test_add_func("/explain/delayed-ack", test_delayed_ack);
 	g_test_add_func("/explain/forked-lock", test_forked_lock);
+	g_test_add_func("/explain/kernel-lock", test_kernel_lock);
 	g_test_add_func("/explain/pool-stands-still", test_pool_stands_still);
 	g_test_add_func("/explain/only-loop", test_only_loop);
 	g_test_add_func("/explain/fork", test_fork);

@@ -205,6 +205,8 @@ static void test_role_names(void)
 		{ "std::thread::_State_impl<std::thread::_Invoker<std::tuple<app::Pool::start(int, char)::{lambda()#1}> > >::_M_run()",
 		  "lambda in app::Pool::start" },
 		{ "std::_Function_handler<void (), work<int>(int)::{lambda(int)#2}>::_M_invoke(std::_Any_data const&)", "lambda in work<int>" },
+		{ "camlChatd__broadcast_301", "Chatd.broadcast" }, { "camlChatd__fun_387", "Chatd.fun_387" },
+		{ "camlShop__Cart__add_item_12", "Shop.Cart.add_item" }, { "caml_main", "caml_main" }, { "camlX__", "X." },
 		{ "<)::{lambda(", "lambda in <)" }, { "::{lambda(", "::{lambda" }, { "serve(int)", "serve" }, { "", "" },
 	};
 
