@@ -10,8 +10,8 @@
 #include "fold/sock_peers.h"
 #include "profile/limits.h"
 
-#define LOOKS 4	/* a connection may be there only while an answer is due, and end with it */
-#define PAUSE_US 10000
+#define LOOKS 8	/* connections may be there only while an answer is due, and change while they are looked at */
+#define PAUSE_US 7000
 
 struct look {
 	uint32_t clients, old;	/* that wait for an answer; since before the window */
@@ -79,8 +79,9 @@ static void look_at(struct profile *p, struct sock_peers *peers, const char *pro
 	struct look l = look(p, peers, proc_dir, pid);
 	unsigned others;
 
-	for (unsigned i = 1; i < LOOKS && is_owing(&l) && !l.there; i++) {
+	for (unsigned i = 1; i < LOOKS && l.clients && (!is_owing(&l) || !l.there); i++) {
 		g_usleep(PAUSE_US);
+		g_free(l.there);
 		l = look(p, peers, proc_dir, pid);
 	}
 	g_autofree char *there = l.there;
