@@ -176,6 +176,21 @@ char *net_end_text(const struct net_end *e)
 	return g_strdup_printf(is_v4(e) ? "%s:%u" : "[%s]:%u", text, e->port);
 }
 
+bool net_end_read(const char *text, struct net_end *ret)
+{
+	char address[INET6_ADDRSTRLEN], end = ' ';
+	uint8_t bytes[16];
+	unsigned port = 0;
+	bool is_v6 = *text == '[';
+	int read = is_v6 ? sscanf(text, "[%45[0-9a-f:.]]:%5u%c", address, &port, &end)
+			 : sscanf(text, "%15[0-9.]:%5u%c", address, &port, &end);
+
+	if (read < 2 || end != ' ' || port > UINT16_MAX || inet_pton(is_v6 ? AF_INET6 : AF_INET, address, bytes) != 1)
+		return false;
+	*ret = net_end_of(bytes, is_v6 ? 16 : V4_BYTES, (uint16_t)port);
+	return true;
+}
+
 const struct net_socket *net_table_peer(const GArray *sockets, bool is_tcp, const struct net_end *local,
 					const struct net_end *remote)
 {

@@ -51,6 +51,8 @@ void net_table_add(GArray *sockets, FILE *file, bool is_tcp);
 struct net_end net_end_of(const uint8_t *address, size_t bytes, uint16_t port);
 bool net_end_is_any(const struct net_end *e);	/* whatever its port */
 char *net_end_text(const struct net_end *e);	/* "127.0.0.1:80", "[::1]:80"; free with g_free() */
+/* The same back, of what begins so and goes on with a blank, if at all: "127.0.0.1:80 (nginx)".  False: it does not. */
+bool net_end_read(const char *text, struct net_end *ret);
 
 /* The socket at the other end of that connection; NULL: it is none of these. */
 const struct net_socket *net_table_peer(const GArray *sockets, bool is_tcp, const struct net_end *local,

@@ -4,6 +4,7 @@
 #include "explain/sentence.h"
 #include "explain/text.h"
 #include "profile/limits.h"
+#include "profile/object_accepted.h"
 
 #define BUSY_SHARE 2	/* of the workers' time: whoever mostly rests was only just sent these connections */
 
@@ -38,9 +39,18 @@ void backlog_find(struct findings *f)
 		const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
 		const struct profile_limit *l = profile_find_limit(f->profile, LIMIT_BACKLOG, t->pid, 0);
 
-		if (l && !row->busy && row->reason != REASON_CPU_QUEUE && !is_told(f, l) && is_busy(f, row))
+		if (l && !row->busy && row->reason != REASON_CPU_QUEUE && row->clock_ns <= row->time_ns / 2 && !is_told(f, l) &&
+		    is_busy(f, row))
 			row->backlog = l;
 	}
+}
+
+static void append_backlog(GString *s, uint32_t cnt, const char *where)
+{
+	text_thousands(s, cnt);
+	g_string_append(s, " connections at ");
+	text_safe_cut(s, where, FINDING_NAME_COLUMNS);
+	g_string_append(s, " waited to be accepted");
 }
 
 void backlog_append_evidence(GString *s, const struct finding *row)
@@ -51,15 +61,43 @@ void backlog_append_evidence(GString *s, const struct finding *row)
 	if (!cnt)
 		return;
 	g_string_append(s, "; as the recording ended ");
-	text_thousands(s, cnt);
-	g_string_append(s, " connections at ");
-	text_safe_cut(s, where, FINDING_NAME_COLUMNS);
-	g_string_append(s, " waited to be accepted");
+	append_backlog(s, cnt, where);
 }
 
-const char *backlog_advice(const struct finding *row)
+void backlog_append_most(GString *s, const struct findings *f)
 {
-	return row->backlog && row->reason == REASON_NETWORK_RECEIVE && !row->limit.limit ?
-		       "Requests queue, as all that accept them are busy with this: shorten it, or have more of them (workers, children)." :
-		       NULL;
+	uint32_t most_cnt = 0;
+	const char *most = NULL, *where;
+
+	for (guint i = 0; i < f->profile->limits->len && !f->selection; i++) {
+		uint32_t cnt = limit_backlog_read(&g_array_index(f->profile->limits, struct profile_limit, i), &where);
+
+		if (cnt <= most_cnt)
+			continue;
+		most_cnt = cnt;
+		most = where;
+	}
+	if (!most)
+		return;
+	g_string_append(s, " As the recording ended ");
+	append_backlog(s, most_cnt, most);
+	g_string_append_c(s, '.');
+}
+
+bool backlog_is_of_clients(const struct findings *f, const struct finding *row)
+{
+	const char *where;
+
+	return row->backlog && row->reason == REASON_NETWORK_RECEIVE && row->object && limit_backlog_read(row->backlog, &where) &&
+	       object_is_accepted_at(profile_get_object(f->profile, row->object - 1), where);
+}
+
+const char *backlog_advice(const struct findings *f, const struct finding *row)
+{
+	if (!row->backlog || row->reason != REASON_NETWORK_RECEIVE || row->limit.limit)
+		return NULL;
+	return backlog_is_of_clients(f, row) ?
+		       "Clients that are slow, or keep connections and ask for nothing, hold all that could accept others: time limits "
+		       "(keep-alive, reading a request), a proxy in front that reads requests first, more workers, or an event loop." :
+		       "Requests queue, as all that accept them are busy with this: shorten it, or have more of them (workers, children).";
 }

@@ -9,7 +9,11 @@
  * told with what the workers do meanwhile: their first finding.
  */
 void backlog_find(struct findings *f);
+/* Its workers wait for clients that are slow or ask for nothing: analyse/reason/taken.h. */
+bool backlog_is_of_clients(const struct findings *f, const struct finding *row);
 void backlog_append_evidence(GString *s, const struct finding *row);
-const char *backlog_advice(const struct finding *row);	/* NULL: the finding's own says more */
+/* " As the recording ended 17 connections at :80 waited to be accepted.": where no finding tells it; or nothing. */
+void backlog_append_most(GString *s, const struct findings *f);
+const char *backlog_advice(const struct findings *f, const struct finding *row);	/* NULL: the finding's own says more */
 
 #endif

@@ -125,6 +125,8 @@ static const char *rank_reason(const struct headline *h)
 		return NULL;
 	if (row->deadlock)
 		return "first, as it never ends";
+	if (row->limit.is_cycle)
+		return "first, as neither goes on";
 	if (row->is_doubtful)
 		return "behind others, as its error is as large";
 	if (row->stuck_weight || row->nobody_works)

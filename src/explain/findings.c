@@ -431,6 +431,8 @@ uint64_t finding_rank_ns(const struct finding *f)
 {
 	if (f->deadlock)	/* that goes on for ever: before all else */
 		return UINT64_MAX / 2 + f->time_ns / 2;
+	if (f->limit.is_cycle)	/* that, too, unless somebody has a time limit */
+		return UINT64_MAX / 4 + f->time_ns / 4;
 	if (f->is_doubtful)
 		return f->time_ns / DOUBT_WEIGHT;
 	if (f->stuck_weight)

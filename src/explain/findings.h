@@ -63,6 +63,9 @@ struct finding_limit {
 	bool is_full; /* who is at the other end of its connections had hardly a rest */
 	const char *server; /* the process there; NULL: not known */
 	struct limit_connect failed; /* of LIMIT_CONNECT: connects.h */
+	/* of LIMIT_CYCLE: the other one's wait, index + 1, 0: not known; and that neither has another thread: cycle.h */
+	uint32_t cycle_wait;
+	bool is_cycle;
 };
 
 struct finding {

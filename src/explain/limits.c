@@ -3,8 +3,13 @@
 
 #include "explain/backlog.h"
 #include "explain/connects.h"
+#include "explain/cycle.h"
 #include "explain/loss.h"
+#include "explain/nagle.h"
+#include "explain/owed.h"
 #include "explain/pool.h"
+
+#define SLACK_PART 4	/* of a sleep, on average */
 
 /* Threads of the process that wait for a CPU, and may not use all: where they wait for half of the time it is that. */
 static struct finding_limit cpus_of(const struct findings *f, const struct finding *row)
@@ -43,6 +48,19 @@ static const struct profile_limit *stopped_peer(const struct findings *f, const 
 		       : NULL;
 }
 
+/* The timer slack of the thread is a good part of its sleeps. */
+static bool slack_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
+{
+	const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
+	const struct profile_limit *l = row->reason == REASON_SLEEP ? profile_find_limit(f->profile, LIMIT_SLACK, t->pid, t->tid) :
+								     NULL;
+
+	if (!l || g_ascii_strtoull(l->text, NULL, 10) < row->time_ns / MAX(row->count, 1) / SLACK_PART)
+		return false;
+	*ret = (struct finding_limit){ .limit = l };
+	return true;
+}
+
 static struct finding_limit limit_of(const struct findings *f, const struct finding *row)
 {
 	const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
@@ -74,8 +92,8 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 		break;
 	default:
 		found.limit = stopped_peer(f, row);
-		if (!found.limit && !pool_find(f, row, &found) && !connects_find(f, row, &found) &&
-		    !loss_find(f, row, &found))
+		if (!found.limit && !cycle_find(f, row, &found) && !pool_find(f, row, &found) && !connects_find(f, row, &found) &&
+		    !loss_find(f, row, &found) && !owed_find(f, row, &found) && !nagle_find(f, row, &found) && !slack_find(f, row, &found))
 			found = (struct finding_limit){ 0 };
 		return found;
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/wakers.h"
+#include "explain/backlog.h"
 #include "explain/clocks.h"
 #include "explain/connects.h"
 #include "explain/sentence.h"
@@ -56,7 +57,8 @@ static bool process_computes(const struct findings *f, const char *process)
 /* Something is wrong, whatever its time. */
 static bool is_certain(const struct finding *row)
 {
-	return row->deadlock || row->never_let_go || row->nobody_works || row->stuck_weight || row->busy || row->limit.limit ||
+	return row->deadlock || row->never_let_go || row->nobody_works || row->stuck_weight || row->busy ||
+	       (row->limit.limit && row->limit.limit->kind != LIMIT_OWED) ||
 	       row->reason == REASON_CPU_THROTTLED;
 }
 
@@ -68,6 +70,19 @@ static bool is_noticed(const struct finding *row)
 							  wait_percentile_ns(row->hist, share, row->durations_ns, row->time_ns);
 
 	return longest_ns >= NOTICED_NS;
+}
+
+/* It hardly ran, and a tenth of its time at most waited for CPUs: others' load, which is no problem of its own. */
+static bool is_others_load(const struct findings *f, const struct finding *row)
+{
+	for (guint i = 0; i < f->classes->len; i++) {
+		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
+
+		if (c->process == row->process)
+			return row->reason == REASON_CPU_QUEUE && !row->is_yield && c->on_cpu_ns < c->observed_ns / WAITING_PART &&
+			       row->time_ns < c->observed_ns / WAITING_PART;
+	}
+	return false;
 }
 
 static bool is_little(const struct findings *f)
@@ -83,7 +98,7 @@ static bool is_little(const struct findings *f)
 			continue;
 		if (is_certain(row) || (!(is_queue && is_of_work) && is_noticed(row)))
 			return false;
-		sum_ns += is_of_work ? 0 : row->time_ns;
+		sum_ns += is_of_work || is_others_load(f, row) ? 0 : row->time_ns;
 	}
 	return sum_ns < f->profile->info.duration_ns / WAITING_PART;
 }
@@ -159,6 +174,7 @@ static char *say_idle(const struct findings *f, uint64_t observed_ns)
 	if (clock)
 		append_clock(s, f, clock);
 	connects_append_most(s, f);
+	backlog_append_most(s, f);
 	return g_string_free(s, FALSE);
 }
 

@@ -7,6 +7,7 @@
 #include "explain/text.h"
 
 #define LOST_MIN 5
+#define SYN_TIMER_SLOT 29	/* log2: 0.54 to 1.07 s, of TCP_TIMEOUT_INIT, 1 s; it is sent again after 1, 3, 7 s */
 #define TIMER_SLOT 27	/* log2: 134 to 268 ms, of TCP_RTO_MIN, 200 ms; its doubles lie above */
 
 /* "10.0.0.5:5432" is the beginning of "10.0.0.5:5432 (postgres)", and not of "10.0.0.5:54321". */
@@ -17,30 +18,82 @@ static bool is_socket_of(const struct object *o, const char *there)
 	return o->kind == OBJECT_SOCKET && strncmp(o->name, there, len) == 0 && (!o->name[len] || o->name[len] == ' ');
 }
 
-bool loss_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
+/* Of waits for a connection they are as long as the timer of the first segment, else as that of all others. */
+static unsigned timer_slot(const struct finding *row)
 {
-	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
-	uint64_t slow_cnt = 0, slow_ns = 0;
+	return row->reason == REASON_NETWORK_CONNECT ? SYN_TIMER_SLOT : TIMER_SLOT;
+}
 
-	if (!o || row->reason != REASON_NETWORK_RECEIVE)
-		return false;
-	for (unsigned i = TIMER_SLOT; i < PROFILE_HIST_SLOTS; i++) {
-		slow_cnt += row->hist[i];
-		slow_ns += row->hist[i] * (3ULL << i) / 2;
-	}
-	if (!slow_cnt || slow_ns < row->time_ns / 2)
-		return false;
+static const struct profile_limit *loss_of(const struct findings *f, const struct object *o, uint64_t least_cnt)
+{
 	for (guint i = 0; i < f->profile->limits->len; i++) {
 		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
 		const char *there;
 		uint64_t cnt = limit_loss_read(l, &there);
 
-		if (cnt < LOST_MIN || cnt < slow_cnt / 2 || !is_socket_of(o, there))
-			continue;
-		*ret = (struct finding_limit){ .limit = l };
-		return true;
+		if (cnt >= least_cnt && is_socket_of(o, there))
+			return l;
 	}
-	return false;
+	return NULL;
+}
+
+static const struct profile_limit *full_of(const struct findings *f, const struct object *o)
+{
+	for (guint i = 0; i < f->profile->limits->len; i++) {
+		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
+		const char *there;
+		uint32_t room;
+
+		if (!limit_full_read(l, &room, &there))
+			continue;
+		g_autofree char *address = g_strndup(there, strcspn(there, " "));
+		if (is_socket_of(o, address))
+			return l;
+	}
+	return NULL;
+}
+
+bool loss_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
+{
+	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+	bool connects = row->reason == REASON_NETWORK_CONNECT;
+	uint64_t slow_cnt = 0, slow_ns = 0;
+
+	if (!o || (row->reason != REASON_NETWORK_RECEIVE && !connects))
+		return false;
+	for (unsigned i = timer_slot(row); i < PROFILE_HIST_SLOTS; i++) {
+		slow_cnt += row->hist[i];
+		slow_ns += row->hist[i] * (3ULL << i) / 2;
+	}
+	if (!slow_cnt || slow_ns < row->time_ns / 2)
+		return false;
+	const struct profile_limit *loss = loss_of(f, o, MAX(LOST_MIN, slow_cnt / 2)), *full = full_of(f, o);
+
+	/* an answer that takes long beside a full queue may only be slow */
+	*ret = (struct finding_limit){ .limit = full && (connects || loss) ? full : connects ? NULL : loss };
+	return ret->limit;
+}
+
+bool loss_is_of_this_machine(const struct finding *row)
+{
+	const char *there = "";
+
+	return limit_loss_read(row->limit.limit, &there) && (g_str_has_prefix(there, "127.") || g_str_has_prefix(there, "[::1]"));
+}
+
+void loss_append_full_evidence(GString *s, const struct finding *row)
+{
+	const char *there;
+	uint32_t room, cnt = limit_full_read(row->limit.limit, &room, &there);
+
+	if (!cnt)
+		return;
+	g_string_append(s, "; as the recording ended ");
+	text_thousands(s, cnt);
+	g_string_append(s, cnt == 1 ? " connection waited to be accepted at " : " connections waited to be accepted at ");
+	text_safe_cut(s, there, FINDING_NAME_COLUMNS);
+	g_string_append(s, ", whose queue is for ");
+	text_thousands(s, room);
 }
 
 void loss_append_evidence(GString *s, const struct finding *row)

@@ -16,8 +16,11 @@
 #include "profile/object_upstream.h"
 #include "explain/backlog.h"
 #include "explain/connects.h"
+#include "explain/cycle.h"
 #include "explain/lock_kinds.h"
 #include "explain/loss.h"
+#include "explain/nagle.h"
+#include "explain/owed.h"
 #include "explain/pool.h"
 #include "explain/requests_of.h"
 #include "explain/text.h"
@@ -110,9 +113,11 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 	}
 	if (lock_is_nameless(o) || (o->kind == OBJECT_PIPE && strcmp(name, "pipe") == 0))
 		return;
-	if (object_upstream(o) && row->reason == REASON_NETWORK_RECEIVE) {
+	const char *upstream = object_upstream(o) ?: owed_upstream(row);
+
+	if (upstream && o->kind == OBJECT_EPOLL && row->reason == REASON_NETWORK_RECEIVE) {
 		g_string_append(s, " from ");
-		text_safe_cut(s, object_upstream(o), FINDING_NAME_COLUMNS);
+		text_safe_cut(s, upstream, FINDING_NAME_COLUMNS);
 		return;
 	}
 	if ((o->kind == OBJECT_EVENTFD || o->kind == OBJECT_EPOLL) && row->reason == REASON_SLEEP)
@@ -166,7 +171,13 @@ static void append_peers_limit(GString *s, const struct findings *f, const struc
 	if (l && l->kind == LIMIT_CONNECT)
 		connects_append(s, row);
 	if (l && l->kind == LIMIT_LOSS)
-		g_string_append(s, LOSS_SAYS);
+		g_string_append(s, loss_is_of_this_machine(row) ? LOSS_LOCAL_SAYS : LOSS_SAYS);
+	if (l && l->kind == LIMIT_FULL)
+		g_string_append(s, FULL_SAYS);
+	if (l && l->kind == LIMIT_CYCLE)
+		cycle_append(s, row);
+	if (l && l->kind == LIMIT_NAGLE)
+		g_string_append(s, NAGLE_SAYS);
 	if (!l || l->kind != LIMIT_STOPPED)
 		return;
 	g_string_append(s, ", while ");
@@ -190,6 +201,17 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 		connects_append_evidence(s, row);
 	if (l && l->kind == LIMIT_LOSS)
 		loss_append_evidence(s, row);
+	if (l && l->kind == LIMIT_FULL)
+		loss_append_full_evidence(s, row);
+	if (l && l->kind == LIMIT_CYCLE)
+		cycle_append_evidence(s, f, row);
+	if (l && l->kind == LIMIT_SLACK) {
+		g_string_append(s, "; its timers may be ");
+		text_duration(s, g_ascii_strtoull(l->text, NULL, 10));
+		g_string_append(s, " late, by its own timer slack");
+	}
+	if (l && l->kind == LIMIT_OWED)
+		owed_append_evidence(s, row);
 	if (!l || l->kind == LIMIT_STOPPED || is_in_sentence(l) || l->kind >= LIMIT_POOL)
 		return;
 	if (l->kind == LIMIT_CPUS) {
@@ -211,7 +233,7 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 static bool is_loop_upstream(const struct findings *f, const struct finding *row)
 {
 	return row->reason == REASON_NETWORK_RECEIVE && row->object &&
-	       object_upstream(profile_get_object(f->profile, row->object - 1));
+	       profile_upstream(f->profile, profile_wait(f->profile, row->wait));
 }
 
 /* In the loop of a library all that have one wait. */
@@ -276,6 +298,8 @@ const char *sentence_says(const struct findings *f, const struct finding *row)
 		return "waits for fork() to copy its memory";
 	if (row->limit.limit && row->limit.limit->kind == LIMIT_FROZEN)
 		return "is frozen by its control group";
+	if (backlog_is_of_clients(f, row))
+		return "waits for a client's next request, or the rest of one";
 	if (!sentence_is_in_worker(f, row) || !row->by.tid)
 		return reasons_says(f->reasons, row->wait);
 	return sentence_is_starved(f, row) ? "is a worker of a pool that waits for another task of that pool" :

@@ -5,7 +5,10 @@
 #include "analyse/wakers.h"
 #include "explain/backlog.h"
 #include "explain/connects.h"
+#include "explain/cycle.h"
 #include "explain/loss.h"
+#include "explain/nagle.h"
+#include "explain/owed.h"
 #include "explain/pool.h"
 #include "explain/sentence.h"
 #include "explain/servers.h"
@@ -13,9 +16,6 @@
 
 #define SYN_REPEATED_NS 1000000000ULL
 #define SYN_REPEATED_SLOT 29 /* log2: 0.54 to 1.07 s */
-#define DELAYED_ACK_NS 40000000ULL
-#define DELAYED_ACK_SLOT 25 /* log2: 34 to 67 ms */
-#define DELAYED_ACKS_MIN 10
 #define SMALL_ANSWER_NS 1000000	/* on average */
 #define SMALL_ANSWERS_PER_S 200	/* of a thread */
 #define CPUS_FULL 0.75	/* of all CPUs' time */
@@ -55,7 +55,18 @@ static const char *advice_of_limit(const struct finding *row)
 	case LIMIT_CONNECT:
 		return connects_advice(row);
 	case LIMIT_LOSS:
-		return LOSS_ADVICE;
+		return loss_is_of_this_machine(row) ? LOSS_LOCAL_ADVICE : LOSS_ADVICE;
+	case LIMIT_FULL:
+		return FULL_ADVICE;
+	case LIMIT_SLACK:
+		return "Sleeps that are meant to be shorter take so long by that: set it back (prctl(PR_SET_TIMERSLACK, 0)). Whoever "
+		       "started the thread may have left it so: /proc/TID/timerslack_ns.";
+	case LIMIT_CYCLE:
+		return cycle_advice(row);
+	case LIMIT_NAGLE:
+		return NAGLE_ADVICE;
+	case LIMIT_OWED:
+		return owed_advice(row);
 	default:
 		return NULL;
 	}
@@ -69,70 +80,6 @@ static bool has_repeated_syn(const struct finding *row)
 	for (unsigned i = SYN_REPEATED_SLOT; i < PROFILE_HIST_SLOTS; i++)
 		waits += row->hist[i];
 	return row->reason == REASON_NETWORK_CONNECT && waits > row->count / 4 && row->max_ns >= SYN_REPEATED_NS;
-}
-
-static bool is_network(const struct waker *w)
-{
-	return w->irq && g_str_has_prefix(w->irq, "softirq:NET_");
-}
-
-static bool ended_by_network(const struct findings *f, const struct finding *row)
-{
-	const struct profile *p = f->profile;
-	uint64_t all_ns = 0, network_ns = 0;
-
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
-
-		if (f->blocked_in[wake->wait] != row->id)
-			continue;
-		all_ns += wake->blocked_ns;
-		network_ns += is_network(profile_get_waker(p, wake->waker)) ? wake->blocked_ns : 0;
-	}
-	return network_ns > all_ns / 2;
-}
-
-/* Does the network end most of the time that the one waits itself who ends the finding's waits, and for as long? */
-static bool answers_by_network(const struct findings *f, const struct finding *row)
-{
-	const struct profile *p = f->profile;
-	uint64_t network_ns = 0, cnt = 0;
-
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
-		const struct wait *w = profile_wait(p, wake->wait);
-		const struct thread *t = profile_thread(p, w->thread);
-
-		if (t->pid != row->by.pid || t->comm != row->by.comm ||
-		    reasons_of(f->reasons, wake->wait) != REASON_NETWORK_RECEIVE ||
-		    !is_network(profile_get_waker(p, wake->waker)))
-			continue;
-		network_ns += wake->blocked_ns;
-		cnt += wake->count;
-	}
-	return network_ns > row->time_ns / 2 && cnt && network_ns / cnt < 2 * DELAYED_ACK_NS;
-}
-
-/*
- * Nagle's algorithm holds back what a program writes in a second, small piece until the first is acknowledged, which
- * the other side delays for 40 ms and more, as it has nothing to send yet (TCP_DELACK_MIN; a slow clock makes it 50).
- * Between two programs of this machine the evidence is that an interrupt ends such waits, on this side or of those who
- * answer: what is sent at once wakes in the context of the sender.  With another machine there is no such evidence.
- */
-static bool has_delayed_acks(const struct findings *f, const struct finding *row)
-{
-	const struct profile *p = f->profile;
-	const struct object *o = row->object ? profile_get_object(p, row->object - 1) : NULL;
-	uint64_t most_ns = 0, others_ns = 0;
-
-	if (row->reason != REASON_NETWORK_RECEIVE || !o || strcmp(o->place, "tcp") != 0 ||
-	    !(o->pid || g_str_has_prefix(o->name, "127.") || g_str_has_prefix(o->name, "[::1]")))
-		return false;
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
-		*(i == DELAYED_ACK_SLOT ? &most_ns : &others_ns) += row->hist[i] * (3ULL << i) / 2;
-	return row->hist[DELAYED_ACK_SLOT] >= DELAYED_ACKS_MIN && most_ns > others_ns &&
-	       row->time_ns / MAX(row->count, 1) < 2 * DELAYED_ACK_NS &&
-	       (ended_by_network(f, row) || (row->by.tid && answers_by_network(f, row)));
 }
 
 /* Its rule has an advice of its own. */
@@ -377,9 +324,10 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
 	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
 		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";
-	if (has_delayed_acks(f, row))
-		return "These 40 to 50 ms are an acknowledgement that TCP delays, while a side holds back a small write for it: write "
-		       "a request in one piece, or set TCP_NODELAY on both sides.";
+	if (nagle_has_delayed_acks(f, row))
+		return NAGLE_ADVICE;
+	if (backlog_is_of_clients(f, row))
+		return backlog_advice(f, row);
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
 	if (row->timed_out_cnt > row->woken_cnt / 2 &&
@@ -395,5 +343,5 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (is_many_small(f, row))
 		return "Each answer comes soon, and the next question at once: ask for many at a time (a join, one query for a list, a "
 		       "batch, a pipeline).";
-	return backlog_advice(row) ?: advice_of_server(f, row) ?: reasons_advice(f->reasons, row->wait);
+	return backlog_advice(f, row) ?: advice_of_server(f, row) ?: reasons_advice(f->reasons, row->wait);
 }

@@ -9,6 +9,7 @@
 #include "profile/object_upstream.h"
 #include "profile/tasks_file.h"
 
+#define STILL_LOOKS 10	/* a fifth of a second each: fewer tell too little */
 #define GROUPS_MAX 24	/* of one process */
 #define PATH_FUNCTIONS_MAX 6
 #define NS_MAX (UINT64_C(1) << 50)	/* of task time: 13 days; sums over all groups stay far below 64 bits */
@@ -472,6 +473,28 @@ static bool is_selected(const struct profile *p, const struct selection *selecti
 	return !selection;
 }
 
+/*
+ * In all looks whoever of the process does anything waits for a lock, and its threads hardly ran: nobody is left to let go
+ * of one.
+ */
+static bool stands_still(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
+{
+	uint64_t on_cpu_ns = 0;
+
+	if ((kind_of(w) != MUTEX && kind_of(w) != RWLOCK) || w->looks < STILL_LOOKS)
+		return false;
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
+
+		if (same_process(o, w) && o->task_ns && !*o->idle && kind_of(o) != MUTEX && kind_of(o) != RWLOCK &&
+		    !(is_main(o) && waits_for_work(kind_of(o))))
+			return false;
+	}
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		on_cpu_ns += profile_thread(p, i)->pid == w->pid ? profile_thread(p, i)->on_cpu_ns : 0;
+	return on_cpu_ns < p->info.duration_ns / 100;
+}
+
 struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection)
 {
 	struct task_findings *f = g_new0(struct task_findings, 1);
@@ -488,6 +511,9 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 
 		find_meanwhile(f, w);
 		find_peer(p, w);
+		if (stands_still(p, f, w))
+			w->advice = "All that do anything wait for locks, and nobody let go of one while this was recorded: a deadlock. Take "
+				    "locks in one order, and none twice: a second RLock() waits for ever behind a Lock() that came between.";
 		for (guint k = 0; k < f->rows->len; k++) {
 			const struct task_wait *o = &g_array_index(f->rows, struct task_wait, k);
 			bool counts = o->rank_ns || (o->kind == TASKS_ASYNCIO && !*o->idle);

@@ -9,22 +9,28 @@
 
 #include "base/opener.h"
 #include "base/proc_status.h"
+#include "fold/cycle.h"
+#include "fold/full_queue.h"
 #include "fold/group_limits.h"
+#include "fold/nagle.h"
+#include "fold/owed.h"
 #include "fold/pool.h"
 #include "profile/object_upstream.h"
 
 #define QUEUE_SHARE 20	/* of a thread's time: it waits for a CPU often enough to ask which it may use */
 #define ASKS_SHARE 2	/* of the window */
 #define POOL_WAITERS 2	/* that a process has at a time, on average, to ask what it has connections for */
+#define SLACK_SLEEPS_MIN 10
+#define SLACK_MIN_NS 1000000	/* the kernel's own is 50 us */
 #define DISK_SHARE 100	/* of the window: a process waits for its disk or memory often enough */
 
 /*
  * What a process waited for: in uninterruptible sleep or for asynchronous I/O, for a CPU, and where what is frozen may
- * stand; or others for it: at the other end of a socket.
+ * stand, and at sockets; or others for it: at the other end of a socket.
  */
 struct process {
 	uint32_t pid;
-	uint64_t disk_ns, queue_ns, frozen_ns, waited_ns;
+	uint64_t disk_ns, queue_ns, frozen_ns, waited_ns, socket_ns;
 	uint64_t asks_ns;	/* its event loop waited, and had asked others */
 };
 
@@ -121,6 +127,36 @@ static void look_at_policies(struct profile *p)
 	}
 }
 
+/* It sleeps for a time that it chose, and not seldom. */
+static bool sleeps_often(const struct profile *p, const struct wait *w)
+{
+	static const char *const functions[] = { "hrtimer_nanosleep", "do_nanosleep", NULL };
+
+	return w->count >= SLACK_SLEEPS_MIN && profile_stack_names(p, w->kernel, functions);
+}
+
+static void look_at_slack(struct profile *p, const char *proc_dir)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < p->waits->len && g_hash_table_size(seen) < LIMITS_THREADS_MAX; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct thread *t = profile_thread(p, w->thread);
+
+		if ((t->flags & (THREAD_KERNEL | THREAD_EXITED | THREAD_EXECED)) || !sleeps_often(p, w) ||
+		    !g_hash_table_add(seen, GUINT_TO_POINTER(w->thread + 1)))
+			continue;
+		g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/timerslack_ns", proc_dir, t->tid);
+		size_t len;
+		g_autofree char *text = opener_text(path, OPENER_TEXT_MAX, &len);
+		uint64_t slack_ns = text ? g_ascii_strtoull(text, NULL, 10) : 0;
+		g_autofree char *slack = g_strdup_printf("%" PRIu64, slack_ns);
+
+		if (slack_ns >= SLACK_MIN_NS)
+			profile_add_limit(p, LIMIT_SLACK, t->pid, t->tid, slack);
+	}
+}
+
 static void look_at_peer(struct profile *p, const char *proc_dir, uint32_t pid)
 {
 	g_autofree char *status = status_of(proc_dir, pid, pid);
@@ -185,6 +221,13 @@ static bool collects_io(const struct profile *p, const struct wait *w)
 	return w->state == 'S' && profile_stack_names(p, w->kernel, functions);
 }
 
+static bool waits_at_socket(const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+
+	return o && o->kind == OBJECT_SOCKET;
+}
+
 static GArray *processes_new(const struct profile *p)
 {
 	GArray *processes = g_array_new(FALSE, FALSE, sizeof(struct process));
@@ -199,6 +242,7 @@ static GArray *processes_new(const struct profile *p)
 		struct process *one = process_of(processes, index, t->pid);
 
 		one->disk_ns += w->state == 'D' || collects_io(p, w) ? w->blocked_ns : 0;
+		one->socket_ns += waits_at_socket(p, w) ? w->blocked_ns : 0;
 		one->queue_ns += w->runnable_ns + w->preempted_ns;
 		if (w->blocked_ns > p->info.duration_ns / DISK_SHARE && may_be_frozen(p, w))
 			one->frozen_ns += w->blocked_ns;
@@ -207,12 +251,28 @@ static GArray *processes_new(const struct profile *p)
 	return processes;
 }
 
-static void look_at_backlogs(struct profile *p, GArray *processes, const char *proc_dir)
+/* Workers that are busy with anything, or with connections. */
+static int compare_workers(gconstpointer va, gconstpointer vb)
+{
+	const struct process *a = va, *b = vb;
+	uint64_t x = a->disk_ns + a->queue_ns + a->socket_ns, y = b->disk_ns + b->queue_ns + b->socket_ns;
+
+	return x != y ? (x > y ? -1 : 1) : (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static void look_at_backlogs(struct profile *p, const GArray *all, const char *proc_dir)
 {
 	struct net_tables *nets = net_tables_new(proc_dir);
+	g_autoptr(GArray) processes = g_array_copy((GArray *)all);
+
+	g_array_sort(processes, compare_workers);
 
 	for (guint i = 0; i < MIN(processes->len, LIMITS_BACKLOGS_MAX); i++)
 		backlog_look(p, nets, proc_dir, g_array_index(processes, struct process, i).pid);
+	full_queue_look(p, nets, proc_dir);
+	cycle_look(p, nets, proc_dir);
+	owed_look(p, proc_dir);
+	nagle_look(p, nets, proc_dir);
 	net_tables_free(nets);
 }
 
@@ -304,4 +364,5 @@ void limits_look(struct profile *p, const char *proc_dir)
 	look_at_cpus(p, proc_dir);
 	look_at_file_locks(p, proc_dir);
 	look_at_policies(p);
+	look_at_slack(p, proc_dir);
 }

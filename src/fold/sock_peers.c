@@ -30,6 +30,13 @@ struct sock_peers {
 	struct stat our_net;
 };
 
+/* As the kernel fills it in, include/uapi/linux/tcp.h: libc's ends earlier. */
+struct tcp_facts {
+	struct tcp_info info;
+	uint64_t pacing_rate, max_pacing_rate, bytes_acked, bytes_received;
+	uint32_t segs_out, segs_in, notsent_bytes, min_rtt, data_segs_in, data_segs_out;
+};
+
 struct request {
 	struct nlmsghdr head;
 	struct inet_diag_req_v2 body;
@@ -94,7 +101,7 @@ static bool is_our_net(const struct sock_peers *s, uint32_t pid)
 }
 
 /* What the kernel adds to an answer, where it was asked for; false: it did not. */
-static bool read_tcp_info(const char *attributes, size_t bytes, struct tcp_info *ret)
+static bool read_tcp_info(const char *attributes, size_t bytes, struct tcp_facts *ret)
 {
 	const struct rtattr *a = (const struct rtattr *)attributes;
 
@@ -109,7 +116,7 @@ static bool read_tcp_info(const char *attributes, size_t bytes, struct tcp_info 
 }
 
 /* info: NULL, or what the kernel knows of a TCP connection. */
-static bool read_answer(struct sock_peers *s, struct inet_diag_msg *ret, struct tcp_info *info)
+static bool read_answer(struct sock_peers *s, struct inet_diag_msg *ret, struct tcp_facts *info)
 {
 	_Alignas(struct nlmsghdr) char answer[ANSWER_BYTES];
 
@@ -131,7 +138,7 @@ static bool read_answer(struct sock_peers *s, struct inet_diag_msg *ret, struct 
 }
 
 static bool ask(struct sock_peers *s, uint8_t family, uint8_t protocol, const struct inet_diag_sockid *id,
-		struct inet_diag_msg *ret, struct tcp_info *info)
+		struct inet_diag_msg *ret, struct tcp_facts *info)
 {
 	struct request r = {
 		.head = { .nlmsg_len = sizeof(r),
@@ -239,12 +246,11 @@ bool sock_peers_is_server(struct sock_peers *s, const struct offcpu_rec_target *
 	return rec->local_port < rec->remote_port;
 }
 
-bool sock_peers_last_data(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_received_ns,
-			  uint64_t *ret_sent_ns)
+/* info: NULL, or what is known of a connection.  False: that very socket is not found. */
+static bool ask_about(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, struct inet_diag_msg *ret,
+		      struct tcp_facts *info)
 {
 	const uint8_t families[] = { AF_INET, AF_INET6 };
-	struct inet_diag_msg answer;
-	struct tcp_info info;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(families) && is_our_net(s, pid); i++) {
 		struct inet_diag_sockid id = {
@@ -257,11 +263,54 @@ bool sock_peers_last_data(struct sock_peers *s, uint32_t pid, const struct net_s
 			continue;
 		memcpy(id.idiag_src, socket->local.address + skip, 16 - skip);
 		memcpy(id.idiag_dst, socket->remote.address + skip, 16 - skip);
-		if (!ask(s, families[i], IPPROTO_TCP, &id, &answer, &info) || answer.idiag_inode != socket->inode)
-			continue;
-		*ret_received_ns = info.tcpi_last_data_recv * UINT64_C(1000000);
-		*ret_sent_ns = info.tcpi_last_data_sent * UINT64_C(1000000);
-		return true;
+		if (ask(s, families[i], IPPROTO_TCP, &id, ret, info) && ret->idiag_inode == socket->inode)
+			return true;
 	}
 	return false;
+}
+
+bool sock_peers_last_data(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_received_ns,
+			  uint64_t *ret_sent_ns)
+{
+	struct inet_diag_msg answer;
+	struct tcp_facts facts;
+
+	if (!ask_about(s, pid, socket, &answer, &facts))
+		return false;
+	*ret_received_ns = facts.info.tcpi_last_data_recv * UINT64_C(1000000);
+	*ret_sent_ns = facts.info.tcpi_last_data_sent * UINT64_C(1000000);
+	return true;
+}
+
+/* Within one tick of the clock the order is not known, but for who has never sent anything. */
+bool sock_peers_owes(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_received_ns)
+{
+	struct inet_diag_msg answer;
+	struct tcp_facts facts;
+
+	if (!ask_about(s, pid, socket, &answer, &facts))
+		return false;
+	*ret_received_ns = facts.info.tcpi_last_data_recv * UINT64_C(1000000);
+	return facts.info.tcpi_last_data_recv < facts.info.tcpi_last_data_sent || (facts.data_segs_in && !facts.data_segs_out);
+}
+
+/* Neither the congestion window nor a full segment keeps it: what is unsent waits for what is unacknowledged. */
+bool sock_peers_holds_back(struct sock_peers *s, uint32_t pid, const struct net_socket *socket)
+{
+	struct inet_diag_msg answer;
+	struct tcp_facts facts;
+
+	return ask_about(s, pid, socket, &answer, &facts) && facts.notsent_bytes && facts.info.tcpi_unacked &&
+	       facts.info.tcpi_unacked < facts.info.tcpi_snd_cwnd && facts.notsent_bytes < facts.info.tcpi_snd_mss &&
+	       !facts.info.tcpi_retransmits && !facts.info.tcpi_probes;
+}
+
+bool sock_peers_room(struct sock_peers *s, uint32_t pid, const struct net_socket *listener, uint32_t *ret_room)
+{
+	struct inet_diag_msg answer;
+
+	if (!ask_about(s, pid, listener, &answer, NULL) || answer.idiag_state != TCP_LISTEN)
+		return false;
+	*ret_room = answer.idiag_wqueue;
+	return true;
 }

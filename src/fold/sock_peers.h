@@ -31,4 +31,19 @@ bool sock_peers_is_server(struct sock_peers *s, const struct offcpu_rec_target *
 bool sock_peers_last_data(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_received_ns,
 			  uint64_t *ret_sent_ns);
 
+/*
+ * Has that established TCP socket of a process received something since it last sent anything?  Then *ret_received_ns is
+ * how long ago that was.  False: as above, too.
+ */
+bool sock_peers_owes(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_received_ns);
+
+/*
+ * Does that established TCP socket of a process hold back a small write until an earlier one is acknowledged (Nagle's
+ * algorithm)?  False: as above, too.
+ */
+bool sock_peers_holds_back(struct sock_peers *s, uint32_t pid, const struct net_socket *socket);
+
+/* How many connections that listening socket keeps until they are accepted.  False: as above. */
+bool sock_peers_room(struct sock_peers *s, uint32_t pid, const struct net_socket *listener, uint32_t *ret_room);
+
 #endif

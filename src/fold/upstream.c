@@ -135,7 +135,10 @@ bool upstream_find(struct net_tables *tables, const char *proc_dir, uint32_t pid
 	}
 	if (best) {
 		ret->address = net_end_text(&best->remote);
+		const struct net_socket *listener = net_table_listener(sockets, &best->remote);
+
 		ret->inode = inode_at(sockets, best);
+		ret->listener = listener ? listener->inode : 0;
 	}
 	if (g_hash_table_size(watched))
 		find_by_unix(net_tables_unix(tables), watched, serves, ret);

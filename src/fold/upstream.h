@@ -13,7 +13,7 @@ struct upstream {
 	char *address;	/* "127.0.0.1:8081", "/run/app.sock"; free with g_free() */
 	unsigned cnt;	/* connections to there */
 	uint64_t inode;	/* of the socket there, or of the one that listens; 0: not on this machine */
-	uint64_t listener;	/* of a Unix socket: who accepts there, as connections are short; 0: not known */
+	uint64_t listener;	/* who accepts there, as connections are short; 0: not known, or not on this machine */
 };
 
 /*

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "profile/object_upstream.h"
+
 #define LIMIT_BACKLOG_SCAN "%" SCNu32 " connections wait at %n"
 #define TEXT_MAX_BYTES 16000	/* of all: readers take no longer text */
 
@@ -11,8 +13,10 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_STOPPED] = "stopped", [LIMIT_CPUS] = "cpus",	[LIMIT_QUOTA] = "quota",
 	[LIMIT_DISK] = "disk",	     [LIMIT_MEMORY] = "memory", [LIMIT_FROZEN] = "frozen",
 	[LIMIT_POLICY] = "policy",   [LIMIT_POOL] = "pool",	[LIMIT_CONNECT] = "connect",
-	[LIMIT_LOSS] = "loss",	     [LIMIT_UNANSWERED] = "unanswered", [LIMIT_FILE_LOCK] = "file-lock",
-	[LIMIT_BACKLOG] = "backlog",
+	[LIMIT_LOSS] = "loss",	     [LIMIT_UNANSWERED] = "unanswered",
+	[LIMIT_BACKLOG] = "backlog", [LIMIT_FULL] = "full",
+	[LIMIT_OWED] = "owed",	     [LIMIT_NAGLE] = "nagle",   [LIMIT_CYCLE] = "cycle",
+	[LIMIT_SLACK] = "slack",   [LIMIT_FILE_LOCK] = "file-lock",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -126,6 +130,32 @@ uint32_t limit_backlog_read(const struct profile_limit *l, const char **ret_wher
 	return cnt;
 }
 
+uint32_t limit_full_read(const struct profile_limit *l, uint32_t *ret_room, const char **ret_there)
+{
+	uint32_t cnt = 0;
+	int at = 0;
+
+	if (!l || l->kind != LIMIT_FULL ||
+	    sscanf(l->text, "%" SCNu32 " connections in a queue for %" SCNu32 " at %n", &cnt, ret_room, &at) != 2 || !at ||
+	    !l->text[at])
+		return 0;
+	*ret_there = l->text + at;
+	return cnt;
+}
+
+uint32_t limit_owed_read(const struct profile_limit *l, uint32_t *ret_made, const char **ret_there)
+{
+	uint32_t cnt = 0;
+	int at = 0;
+
+	if (!l || l->kind != LIMIT_OWED ||
+	    sscanf(l->text, "%" SCNu32 " clients wait, %" SCNu32 " connections to %n", &cnt, ret_made, &at) != 2 || !at ||
+	    !l->text[at])
+		return 0;
+	*ret_there = l->text + at;
+	return cnt;
+}
+
 uint32_t limit_unanswered_read(const struct profile_limit *l, uint64_t *ret_ns)
 {
 	uint32_t cnt = 0;
@@ -134,6 +164,28 @@ uint32_t limit_unanswered_read(const struct profile_limit *l, uint64_t *ret_ns)
 			       *ret_ns <= PROFILE_NS_MAX
 		       ? cnt
 		       : 0;
+}
+
+const char *limit_cycle_read(const struct profile_limit *l, uint32_t *ret_pid)
+{
+	int at = 0;
+
+	if (!l || l->kind != LIMIT_CYCLE || sscanf(l->text, "process %" SCNu32 " waits at %n", ret_pid, &at) != 1 || !at ||
+	    !l->text[at])
+		return NULL;
+	return l->text + at;
+}
+
+const char *profile_upstream(const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+	const char *there = object_upstream(o);
+	uint32_t made;
+
+	if (there || !o || o->kind != OBJECT_EPOLL)
+		return there;
+	return limit_owed_read(profile_find_limit(p, LIMIT_OWED, profile_thread(p, w->thread)->pid, 0), &made, &there) ? there :
+															  NULL;
 }
 
 char *profile_limits_text(const struct profile *p)

@@ -26,6 +26,11 @@ enum profile_limit_kind {
 	LIMIT_UNANSWERED,	/* requests that a process has not answered, on its connections: LIMIT_UNANSWERED_FORMAT */
 	LIMIT_BACKLOG,	/* connections that wait to be accepted by a process: LIMIT_BACKLOG_FORMAT */
 	LIMIT_FILE_LOCK,	/* another process, or itself, has the lock of a file that the process waits for: its number */
+	LIMIT_FULL,	/* a process of this machine whose accept queue is full: LIMIT_FULL_FORMAT */
+	LIMIT_OWED,	/* a process's clients that wait for answers, and its own connections: LIMIT_OWED_FORMAT */
+	LIMIT_NAGLE,	/* a process holds back a small write to there, until an earlier one is acknowledged: "10.0.0.5:502" */
+	LIMIT_CYCLE,	/* a process waits for another one, of which it does not accept a connection: LIMIT_CYCLE_FORMAT */
+	LIMIT_SLACK,	/* the thread lets its timers be late by so many nanoseconds: "40000000" */
 	LIMIT_KIND_COUNT
 };
 
@@ -42,6 +47,20 @@ enum profile_limit_kind {
 
 /* Behind it where: ":8080", "/run/app.sock". */
 #define LIMIT_BACKLOG_FORMAT "%" PRIu32 " connections wait at "
+
+/* Behind it where, and whose that is: "127.0.0.1:8080 (nginx)". */
+#define LIMIT_FULL_FORMAT "%" PRIu32 " connections in a queue for %" PRIu32 " at "
+
+/* Behind it where they go: "127.0.0.1:8081 (python3)". */
+#define LIMIT_OWED_FORMAT "%" PRIu32 " clients wait, %" PRIu32 " connections to "
+
+/* Behind it where: ":8080". */
+#define LIMIT_CYCLE_FORMAT "process %" PRIu32 " waits at "
+
+/* TCP's delayed acknowledgement takes 40 ms and more (TCP_DELACK_MIN; a slow clock makes it 50). */
+#define DELAYED_ACK_NS 40000000ULL
+#define DELAYED_ACK_SLOT 25	/* of a histogram, log2: 34 to 67 ms */
+#define DELAYED_ACKS_MIN 10	/* waits */
 
 struct profile_limit {
 	uint8_t kind;	/* enum profile_limit_kind */
@@ -89,6 +108,21 @@ uint64_t profile_failed_connects(const struct profile *p, uint32_t pid, uint32_t
 
 /* How many connections wait, and *ret_where; 0: it is none of LIMIT_BACKLOG. */
 uint32_t limit_backlog_read(const struct profile_limit *l, const char **ret_where);
+
+/* How many connections wait, and *ret_there; 0: it is none of LIMIT_FULL. */
+uint32_t limit_full_read(const struct profile_limit *l, uint32_t *ret_room, const char **ret_there);
+
+/* How many clients, *ret_made connections and *ret_there; 0: it is none of LIMIT_OWED. */
+uint32_t limit_owed_read(const struct profile_limit *l, uint32_t *ret_made, const char **ret_there);
+
+/*
+ * Whom an event loop has asked: its set of descriptors tells, or else, where clients wait for answers, the connections of
+ * its process.  "127.0.0.1:8081 (python3)"; NULL: not known, or it is no wait of one.
+ */
+const char *profile_upstream(const struct profile *p, const struct wait *w);
+
+/* Where that process waits, and *ret_pid; NULL: it is none of LIMIT_CYCLE. */
+const char *limit_cycle_read(const struct profile_limit *l, uint32_t *ret_pid);
 
 /* How many segments were sent again, and *ret_there; 0: it is none of LIMIT_LOSS. */
 uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there);

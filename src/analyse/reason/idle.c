@@ -6,6 +6,7 @@
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
 #include "analyse/reason/starved.h"
+#include "analyse/reason/taken.h"
 #include "analyse/roles.h"
 #include "analyse/wakers.h"
 #include "profile/limits.h"
@@ -44,6 +45,7 @@
 #define WITHHELD_NS 10000000 /* a server that answers from memory takes less, but for commands that wait */
 #define SERVER_BUSY_SHARE 10 /* of the time of a server that has enough to do to be what its clients wait for */
 #define ANSWERED_SHARE 3 /* of a loop's waiting time: between answers clients send, too */
+#define OWED_SHARE 10 /* the same of one whose clients wait for its answers */
 #define PATH_MAX_NODES 256
 #define NONE UINT32_MAX
 
@@ -202,14 +204,14 @@ static bool passes_on(const struct finder *f, const struct wait *w, const struct
  * The process that the loop has asked, or another of its name: a server may have one for each connection. What stands
  * behind a blank tells them apart: "starman worker".
  */
-static bool is_asked(const struct object *o, const struct waker *waker)
+static bool is_asked(const struct profile *p, const struct wait *w, const struct waker *waker)
 {
-	const char *who = object_upstream(o), *name = who ? strstr(who, " (") : NULL;
+	const char *who = profile_upstream(p, w), *name = who ? strstr(who, " (") : NULL;
 	size_t len = waker->comm ? strcspn(waker->comm, " ") : 0;
 
 	if (!name)
 		return false;
-	return waker->pid == o->pid ||
+	return waker->pid == profile_wait_object(p, w)->pid ||
 	       (len && !strncmp(name + 2, waker->comm, len) && (name[2 + len] == ')' || name[2 + len] == ' '));
 }
 
@@ -267,7 +269,7 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 		e->process_ns += ns;
 	else
 		e->others_ns += ns;
-	if (!waker->irq && is_asked(profile_wait_object(f->p, profile_wait(f->p, wake->wait)), waker))
+	if (!waker->irq && is_asked(f->p, profile_wait(f->p, wake->wait), waker))
 		e->upstream_ns += ns;
 	if (facts[wake->waker].is_broadcast)
 		e->broadcast_ns += ns;
@@ -462,8 +464,10 @@ static bool is_answered(const struct finder *f, uint32_t i)
 {
 	uint32_t object = profile_wait(f->p, i)->object;
 	const struct ended *e = object && !ended_sum(&f->ended[i]) ? &f->of_object[object] : &f->ended[i];
+	uint32_t pid = profile_thread(f->p, profile_wait(f->p, i)->thread)->pid;
 
-	return e->upstream_ns > ended_sum(e) / ANSWERED_SHARE;
+	return e->upstream_ns > ended_sum(e) / ANSWERED_SHARE ||
+	       (e->upstream_ns > ended_sum(e) / OWED_SHARE && profile_find_limit(f->p, LIMIT_OWED, pid, 0));
 }
 
 static enum idle_kind loop(const struct finder *f, uint32_t i)
@@ -564,6 +568,15 @@ static bool is_master(const struct finder *f, uint32_t i)
 	return f->has_several;
 }
 
+/* It waits for an answer while connections to its process wait to be accepted. */
+static bool keeps_others_waiting(const struct finder *f, uint32_t i)
+{
+	uint32_t pid = profile_thread(f->p, profile_wait(f->p, i)->thread)->pid;
+
+	return f->reason[i] == REASON_NETWORK_RECEIVE && !is_served(f, i) &&
+	       (profile_find_limit(f->p, LIMIT_BACKLOG, pid, 0) || profile_find_limit(f->p, LIMIT_CYCLE, pid, 0));
+}
+
 /* In a recording of the whole machine: what slept all the time, or waited for a child already as it began. */
 static enum idle_kind at_rest(const struct finder *f, uint32_t i)
 {
@@ -573,7 +586,7 @@ static enum idle_kind at_rest(const struct finder *f, uint32_t i)
 
 	if (is_master(f, i))
 		return IDLE_MACHINE;
-	if (!f->is_whole)
+	if (!f->is_whole || keeps_others_waiting(f, i))
 		return IDLE_NOT;
 	switch ((enum reason)f->reason[i]) {
 	case REASON_CHILD_EXIT:
@@ -755,6 +768,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	}
 	find_withheld(&f);
 	starved_find(p, &(struct starved_input){ f.roles, f.depth, rule, reason }, ret_idle);
+	taken_find(p, reason, ret_idle);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		if (loop[i])
 			ret_idle[i] = IDLE_NOT;

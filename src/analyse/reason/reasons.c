@@ -11,6 +11,7 @@
 #include "analyse/reason/match.h"
 #include "analyse/wakers.h"
 #include "base/hash.h"
+#include "profile/limits.h"
 #include "profile/on_cpu.h"
 
 static const struct {
@@ -593,7 +594,8 @@ const char *reasons_says(const struct reasons *r, uint32_t wait)
 	if (is_unseen(r, wait))
 		return has_frames(r, wait) ? "waits for something unknown (its functions have no names)" :
 					     "waits for something unknown: its stacks were lost";
-	if (rule && rule->reason == REASON_EVENT_LOOP && r->reason[wait] == REASON_NETWORK_RECEIVE)
+	if (rule && rule->reason == REASON_EVENT_LOOP && r->reason[wait] == REASON_NETWORK_RECEIVE &&
+	    profile_upstream(r->profile, profile_wait(r->profile, wait)))
 		return "waits in its event loop for an answer";
 	return rule && rule->says && rule->reason == r->reason[wait] ? rule->says : reason_says(reasons_of(r, wait));
 }

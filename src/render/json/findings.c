@@ -78,7 +78,9 @@ static void write_limit(struct json *j, const struct finding *row)
 		[LIMIT_DISK] = "disk",		  [LIMIT_MEMORY] = "memory",
 		[LIMIT_FROZEN] = "frozen",	  [LIMIT_POLICY] = "policy",
 		[LIMIT_POOL] = "pool",		  [LIMIT_CONNECT] = "failed_connects",
-		[LIMIT_LOSS] = "packet_loss",	  [LIMIT_BACKLOG] = "backlog",
+		[LIMIT_LOSS] = "packet_loss",	  [LIMIT_BACKLOG] = "backlog",	  [LIMIT_FULL] = "full_queue",
+		[LIMIT_OWED] = "few_connections", [LIMIT_NAGLE] = "nagle",	  [LIMIT_CYCLE] = "waits_for_each_other",
+		[LIMIT_SLACK] = "timer_slack",
 	};
 	const struct profile_limit *l = row->limit.limit;
 

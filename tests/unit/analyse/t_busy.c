@@ -416,6 +416,159 @@ static void test_losses(void)
 	}
 }
 
+#define RECV_CLIENT "main@shop serve@shop recv@libc.so.6"
+#define RECV "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]"
+
+/*
+ * Workers that wait for clients all the time are idle, but where connections wait to be accepted that nobody else
+ * accepts: nor does a worker that rests, one that waits in accept(), or whoever is held up before it.
+ */
+static void test_taken(void)
+{
+	static const struct {
+		const char *backlog, *other, *kernel;	/* another thread; NULL: there is none */
+		uint64_t clients_ms;
+		bool is_taken;
+	} cases[] = {
+		{ "3 connections wait at :8080", NULL, NULL, WINDOW_MS - 10, true },
+		{ NULL, NULL, NULL, WINDOW_MS - 10, false },
+		{ "3 connections wait at :8081", NULL, NULL, WINDOW_MS - 10, false },
+		{ "3 connections wait at :8080", "main@shop take@shop accept@libc.so.6",
+		  "__x64_sys_accept4@[kernel] inet_csk_accept@[kernel]", WINDOW_MS - 10, false },
+		{ "3 connections wait at :8080", "main@shop take@shop fsync@libc.so.6",
+		  "__x64_sys_fsync@[kernel] io_schedule@[kernel]", WINDOW_MS - 10, false },
+		{ "3 connections wait at :8080", NULL, NULL, WINDOW_MS / 4, false },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+
+		for (uint32_t tid = 10; tid < 12; tid++) {
+			uint32_t t = runner(p, tid, "shop");
+
+			add_wait(p, t, 'S', 1, cases[i].clients_ms, RECV_CLIENT, RECV);
+			g_array_index(p->waits, struct wait, p->waits->len - 1).object = socket_of(p, ":8080 from 10.0.0.7", 0);
+			if (cases[i].clients_ms < WINDOW_MS / 2)
+				add_wait(p, t, 'S', 1, WINDOW_MS / 2, "main@shop serve@shop accept@libc.so.6",
+					 "__x64_sys_accept4@[kernel] inet_csk_accept@[kernel]");
+		}
+		if (cases[i].other)
+			add_wait(p, runner(p, 12, "shop"), 'S', 1, WINDOW_MS - 10, cases[i].other, cases[i].kernel);
+		if (cases[i].backlog)
+			profile_add_limit(p, LIMIT_BACKLOG, 10, 0, cases[i].backlog);
+		struct findings *f = findings_new(p, NULL);
+
+		g_assert_true(reasons_is_idle(f->reasons, 0) == !cases[i].is_taken);
+		findings_free(f);
+		if (cases[i].is_taken) {
+			assert_told(p, "sentence", "shop waits for a client's next request, or the rest of one, :8080 from 10.0.0.7, in serve");
+			assert_told(p, "evidence", "; as the recording ended 3 connections at :8080 waited to be accepted");
+			assert_advice(p, "Clients that are slow");
+		}
+		profile_free(p);
+	}
+}
+
+/* Where connections are dropped, the listener on this machine is told, and no network. */
+static void test_full_queue(void)
+{
+	static const struct {
+		const char *limits[2], *kernel;
+		uint64_t each_ms;
+		const char *sentence;	/* how it ends */
+	} cases[] = {
+#define CONNECT "__x64_sys_connect@[kernel] inet_wait_for_connect@[kernel]"
+#define FULL "2 connections in a queue for 1 at 127.0.0.1:80 (shopd)"
+#define LOST "9 segments sent again: 127.0.0.1:80"
+		{ { FULL, NULL }, CONNECT, 300, "127.0.0.1:80, in ask" },	/* sooner than the first segment is sent again */
+		{ { FULL, NULL }, CONNECT, 980, "in ask: the queue of connections there is full" },
+		{ { FULL, NULL }, RECV, 980, "127.0.0.1:80, in ask" },	/* its answer may only be slow */
+		{ { FULL, LOST }, RECV, 980, "in ask: the queue of connections there is full" },
+		{ { LOST, NULL }, RECV, 980, "in ask: TCP sends again what was dropped" },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+
+		add_wait(p, runner(p, 20, "shop"), 'S', 1, cases[i].each_ms, "main@shop ask@shop connect@libc.so.6", cases[i].kernel);
+		g_array_index(p->waits, struct wait, 0).object = socket_of(p, "127.0.0.1:80", 0);
+		for (unsigned k = 0; k < G_N_ELEMENTS(cases[i].limits) && cases[i].limits[k]; k++)
+			profile_add_limit(p, cases[i].limits[k][0] == '2' ? LIMIT_FULL : LIMIT_LOSS, 0, 0, cases[i].limits[k]);
+		struct findings *f = findings_new(p, NULL);
+		struct parts parts;
+
+		parts_of(f, 0, &parts);
+		g_assert_true(g_str_has_suffix(parts.sentence, cases[i].sentence));
+		parts_clear(&parts);
+		findings_free(f);
+		if (i == 1)
+			assert_told(p, "evidence",
+				    "; as the recording ended 2 connections waited to be accepted at 127.0.0.1:80 (shopd), whose queue is for 1");
+		profile_free(p);
+	}
+}
+
+/* A write that was seen to be held back, and waits as long as a delayed acknowledgement. */
+static void test_nagle(void)
+{
+	static const struct {
+		uint64_t cnt, each_ms;
+		const char *there;
+		bool is_told;
+	} cases[] = {
+		{ 20, 41, "10.0.0.5:502", true }, { 20, 20, "10.0.0.5:502", false }, { 20, 41, "10.0.0.5:5020", false },
+		{ 9, 41, "10.0.0.5:502", false },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+
+		add_wait(p, runner(p, 20, "poll"), 'S', cases[i].cnt, cases[i].each_ms, "main@poll ask@poll read@libc.so.6", RECV);
+		g_array_index(p->waits, struct wait, 0).object = socket_of(p, "10.0.0.5:502 (plc)", 30);
+		profile_add_limit(p, LIMIT_NAGLE, 10, 0, cases[i].there);
+		struct findings *f = findings_new(p, NULL);
+
+		g_assert_true((g_array_index(f->rows, struct finding, 0).limit.limit != NULL) == cases[i].is_told);
+		findings_free(f);
+		if (cases[i].is_told)
+			assert_told(p, "sentence", "in ask: its own last write is held back until an earlier one is acknowledged");
+		profile_free(p);
+	}
+}
+
+/* Two processes that wait for each other go first; of one alone it is only told what waits in its queue. */
+static void test_cycle(void)
+{
+	for (int both = 0; both < 2; both++) {
+		struct profile *p = window_new();
+		uint32_t other = fixture_thread(p, 30, 30, "billing", "billing");
+
+		g_array_index(p->threads, struct thread, other).to_ns = WINDOW_MS * MS;
+		add_wait(p, runner(p, 10, "crm"), 'S', 1, WINDOW_MS - 10, "main@crm balance@crm recv@libc.so.6", RECV);
+		g_array_index(p->waits, struct wait, 0).object = socket_of(p, "127.0.0.1:81 (billing)", 30);
+		add_wait(p, other, 'S', 1, WINDOW_MS - 10, "main@billing address@billing recv@libc.so.6", RECV);
+		g_array_index(p->waits, struct wait, 1).object = socket_of(p, both ? "127.0.0.1:80" : "127.0.0.1:800", 0);
+		for (unsigned i = 0; i < p->waits->len; i++)
+			g_array_index(p->waits, struct wait, i).flags = WAIT_OPEN_AT_END;
+		profile_add_limit(p, LIMIT_CYCLE, 10, 0, "process 30 waits at :80");
+		struct findings *f = findings_new(p, NULL);
+
+		for (guint i = 0; i < f->rows->len; i++) {
+			const struct finding *row = &g_array_index(f->rows, struct finding, i);
+			g_autofree char *advice = g_strdup(sentence_advice(f, row));
+
+			if (strcmp(row->process, "crm") == 0)
+				g_assert_true(g_str_has_prefix(advice, both ? "Each waits for the other" : "It may have asked back"));
+		}
+		findings_free(f);
+		if (both) {
+			assert_told(p, "sentence", "in balance, of which a connection waits to be accepted here, at :80");
+			assert_told(p, "evidence", "; billing/30 waits for an answer from here in address");
+		}
+		profile_free(p);
+	}
+}
+
 static char *screen_of(const struct profile *p)
 {
 	const struct text_options options = { 0 };
@@ -480,6 +633,10 @@ int main(int argc, char **argv)
 	g_test_add_func("/busy/pool of a proxy", test_pool_of_proxy);
 	g_test_add_func("/busy/retries", test_retries);
 	g_test_add_func("/busy/losses", test_losses);
+	g_test_add_func("/busy/taken", test_taken);
+	g_test_add_func("/busy/full queue", test_full_queue);
+	g_test_add_func("/busy/nagle", test_nagle);
+	g_test_add_func("/busy/cycle", test_cycle);
 	g_test_add_func("/busy/hidden queue", test_hidden_queue);
 	g_test_add_func("/busy/little", test_little);
 	return g_test_run();

@@ -8,6 +8,9 @@
 
 #include "../fixture.h"
 #include "base/clock.h"
+#include "fold/full_queue.h"
+#include "fold/nagle.h"
+#include "fold/owed.h"
 #include "profile/limits.h"
 
 #define MS UINT64_C(1000000)
@@ -132,10 +135,60 @@ static void test_port(void)
 	pair_close(&s);
 }
 
+/* A listener whose queue is full, a write that is held back, and clients that wait for an answer: as the kernel tells. */
+static void test_ends(void)
+{
+	struct pair s = pair_new(), second = pair_new();
+	struct profile *p = profile_new();
+	struct net_tables *nets = net_tables_new("/proc");
+	g_autofree char *there = g_strdup_printf("127.0.0.1:%u", s.port), *full = NULL, *owed = NULL;
+	const struct object objects[] = {
+		{ .kind = OBJECT_SOCKET, .operation = "", .name = there, .place = "tcp" },
+		{ .kind = OBJECT_EPOLL, .operation = "", .name = "2 sockets", .place = "" },
+	};
+	const uint32_t pid = (uint32_t)getpid();
+	int waiting[2];
+
+	p->info.start_ns = clock_ns(CLOCK_MONOTONIC) - 1000 * MS;
+	for (size_t i = 0; i < G_N_ELEMENTS(objects); i++) {
+		struct wait w = wait_in(p, pid, "main", "wait");
+
+		w.object = profile_object(p, &objects[i]) + 1;
+		w.count = w.hist[DELAYED_ACK_SLOT] = 20;
+		profile_add_wait(p, &w);
+	}
+	full_queue_look(p, nets, "/proc");
+	nagle_look(p, nets, "/proc");
+	owed_look(p, "/proc");
+	g_assert_cmpuint(p->limits->len, ==, 0);
+	for (size_t i = 0; i < G_N_ELEMENTS(waiting); i++) {
+		struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(s.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+		waiting[i] = socket(AF_INET, SOCK_STREAM, 0);
+		g_assert_cmpint(connect(waiting[i], (const struct sockaddr *)&address, sizeof(address)), ==, 0);
+	}
+	g_assert_cmpint(send(s.client, "q", 1, 0) + send(second.client, "q", 1, 0), ==, 2);
+	g_usleep(REQUEST_AGE_MS * 1000);
+	net_tables_free(nets);
+	nets = net_tables_new("/proc");
+	full_queue_look(p, nets, "/proc");
+	owed_look(p, "/proc");
+	full = g_strdup_printf("2 connections in a queue for 1 at %s (", there);
+	g_assert_true(g_str_has_prefix(profile_find_limit(p, LIMIT_FULL, pid, 0)->text, full));
+	g_assert_true(g_str_has_prefix(profile_find_limit(p, LIMIT_OWED, pid, 0)->text, "2 clients wait, "));
+	net_tables_free(nets);
+	for (size_t i = 0; i < G_N_ELEMENTS(waiting); i++)
+		close(waiting[i]);
+	pair_close(&s);
+	pair_close(&second);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/open-requests/function", test_function);
 	g_test_add_func("/open-requests/port", test_port);
+	g_test_add_func("/open-requests/ends", test_ends);
 	return g_test_run();
 }

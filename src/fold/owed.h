@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef FOLD_OWED_H
+#define FOLD_OWED_H
+
+#include "profile/profile.h"
+
+#define OWED_PROCESSES_MAX 8	/* whose connections are looked at */
+#define OWED_MIN 2	/* clients: a single one may have asked just now */
+
+#define OWED_WAITS_MIN 10	/* for events: a loop that hardly turns is not looked at */
+
+/*
+ * Of processes with event loops: how many of their clients wait for an answer, and how many connections go where most do
+ * that the process has made.  Adds LIMIT_OWED where there are both.  Connections in our network namespace alone are known.
+ */
+void owed_look(struct profile *p, const char *proc_dir);
+
+#endif
