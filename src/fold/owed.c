@@ -10,7 +10,7 @@
 #include "fold/sock_peers.h"
 #include "profile/limits.h"
 
-#define LOOKS 8	/* connections may be there only while an answer is due, and change while they are looked at */
+#define AGAIN 8	/* looks in all: connections may be there only while an answer is due, and change while they are looked at */
 #define PAUSE_US 7000
 
 struct look {
@@ -74,12 +74,12 @@ static bool is_owing(const struct look *l)
 	return l->clients >= OWED_MIN && l->old <= l->clients / 4;
 }
 
-static void look_at(struct profile *p, struct sock_peers *peers, const char *proc_dir, uint32_t pid)
+static void look_at(struct profile *p, struct sock_peers *peers, const char *proc_dir, uint32_t pid, unsigned *again)
 {
 	struct look l = look(p, peers, proc_dir, pid);
 	unsigned others;
 
-	for (unsigned i = 1; i < LOOKS && l.clients && (!is_owing(&l) || !l.there); i++) {
+	for (; *again && l.clients && (!is_owing(&l) || !l.there); (*again)--) {
 		g_usleep(PAUSE_US);
 		g_free(l.there);
 		l = look(p, peers, proc_dir, pid);
@@ -103,6 +103,7 @@ void owed_look(struct profile *p, const char *proc_dir)
 {
 	struct sock_peers *peers = sock_peers_new(proc_dir, NULL);
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+	unsigned again = AGAIN;
 
 	for (guint i = 0; peers && i < p->waits->len && g_hash_table_size(seen) < OWED_PROCESSES_MAX; i++) {
 		const struct wait *w = profile_wait(p, i);
@@ -112,7 +113,7 @@ void owed_look(struct profile *p, const char *proc_dir)
 		/* who waits for sockets, and not seldom */
 		if (o && o->kind == OBJECT_EPOLL && strstr(o->name, "socket") && w->count >= OWED_WAITS_MIN &&
 		    g_hash_table_add(seen, GUINT_TO_POINTER(pid)))
-			look_at(p, peers, proc_dir, pid);
+			look_at(p, peers, proc_dir, pid, &again);
 	}
 	sock_peers_free(peers);
 }

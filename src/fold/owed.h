@@ -4,7 +4,7 @@
 
 #include "profile/profile.h"
 
-#define OWED_PROCESSES_MAX 8	/* whose connections are looked at */
+#define OWED_PROCESSES_MAX 4	/* whose connections are looked at */
 #define OWED_MIN 2	/* clients: a single one may have asked just now */
 
 #define OWED_WAITS_MIN 10	/* for events: a loop that hardly turns is not looked at */
