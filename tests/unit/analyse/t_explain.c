@@ -478,6 +478,26 @@ static void test_clock_with_lock(void)
 	}
 }
 
+/* One thread asks hundreds of times a second, and each answer comes soon; with eight threads, or fewer questions, each rests. */
+static void test_many_small(void)
+{
+	static const struct { unsigned threads, count; bool is_told; } cases[] = { { 1, 5000, true }, { 8, 1500, false }, { 1, 1500, false } };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+
+		for (unsigned k = 0; k < cases[i].threads; k++)
+			add_wait(p, thread_of(p, 11 + k, "shop", 10), 'S', cases[i].count, 1, "main@shop price_of@shop recv@libc.so.6",
+				 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+		struct explanation *e = explanation_new(p, NULL);
+		const char *advice = e->headlines->len ? g_array_index(e->headlines, struct headline, 0).advice : "";
+
+		g_assert_cmpint(g_str_has_prefix(advice, "Each answer comes soon"), ==, cases[i].is_told);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /*
  * A report holds a file lock for 2.5 s; then three others are handed it within milliseconds, so most of the waiting time
  * is ended by one of them.  In the second round they hold it for long, and the report for a moment.
@@ -994,6 +1014,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/queue-of-lookups", test_queue_of_lookups);
 	g_test_add_func("/explain/handed-on", test_handed_on);
 	g_test_add_func("/explain/workers", test_workers);
+	g_test_add_func("/explain/many-small", test_many_small);
 	g_test_add_func("/explain/numbered-processes", test_numbered_processes);
 	g_test_add_func("/explain/pool-of-processes", test_pool_of_processes);
 	g_test_add_func("/explain/compile", test_compile);
