@@ -450,9 +450,9 @@ static void test_hostile_findings(void)
 		row->creator = (struct task_frame){ 0 };
 	}
 	f = findings_of(p, t);
-	for (guint i = 0; i < f->cnt; i++)
+	for (guint i = 0; i < f->rows->len; i++)
 		g_assert_cmpuint(g_array_index(f->rows, struct task_wait, i).busy_ns, <, UINT64_C(1) << 62);
-	g_assert_cmpuint(f->cnt, >, 0);
+	g_assert_cmpuint(f->rows->len, >, 0);
 	task_findings_free(f);
 	profile_free(p);
 }

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What is told by what ended the waits; and of names of processes. */
+#include "explain/sentence.h"
+#include "window.h"
+
+#define FAULT "asm_exc_page_fault@[kernel] exc_page_fault@[kernel] lock_mm_and_find_vma@[kernel] down_read_killable@[kernel]"
+#define SYSCALL "entry_SYSCALL_64_after_hwframe@[kernel] do_syscall_64@[kernel] "
+
+/* Waits of 20 ms, ended by one waker: `irq`, or the thread itself at that place in the kernel. */
+static struct explanation *explain_ended(struct profile *p, const char *user, const char *kernel, const char *irq,
+					 const char *waker_kernel)
+{
+	const struct waker waker = {
+		.pid = irq ? 0 : 10,
+		.tid = irq ? 0 : 12,
+		.comm = irq ? "" : "app",
+		.irq = irq,
+		.user = irq ? 0 : fixture_stack(p, FRAME_USER, STACK_COMPLETE, "main@app run_hook@app fork@libc.so.6"),
+		.kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, waker_kernel),
+	};
+	uint32_t wait = add_wait(p, thread_of(p, 11, "app", 500), 'D', 100, 20, user, kernel);
+	const struct wake wake = { .wait = wait, .waker = profile_waker(p, &waker), .count = 100, .blocked_ns = 2000 * MS };
+	uint32_t caller = thread_of(p, 12, "app", 500);
+
+	p->info.has_wakers = true;
+	add_wait(p, caller, 'S', 100, 50, "main@app run_hook@app usleep@libc.so.6",
+		 SYSCALL "__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel]");
+	profile_add_wake(p, &wake);
+	return explanation_new(p, NULL);
+}
+
+/* Its memory is locked while fork() copies it; what else unlocks it is another matter.  Who holds it does not sleep. */
+static void test_fork(void)
+{
+	static const struct { const char *waker_kernel, *says, *advice; } cases[] = {
+		{ SYSCALL "kernel_clone@[kernel] copy_process@[kernel] dup_mmap@[kernel] up_write@[kernel] rwsem_wake@[kernel]",
+		  "app waits for fork() to copy its memory in render", "posix_spawn()" },
+		{ SYSCALL "__x64_sys_munmap@[kernel] __vm_munmap@[kernel] up_write@[kernel] rwsem_wake@[kernel]",
+		  "app waits for the lock of its address space in render", "map less often" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		struct explanation *e = explain_ended(p, "main@app render@app", FAULT, NULL, cases[i].waker_kernel);
+		const struct headline *h = headline_with(e, cases[i].says);
+
+		g_assert_nonnull(strstr(h->advice, cases[i].advice));
+		g_assert_nonnull(strstr(h->evidence, "held by app/12 in run_hook"));
+		g_assert_null(strstr(h->evidence, "meanwhile"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A timer that sends a signal interrupts a wait, which did not last too long for that. */
+static void test_timer_signal(void)
+{
+	static const char *const ends[] = { "hrtimer_interrupt@[kernel] __hrtimer_run_queues@[kernel] it_real_fn@[kernel]",
+					    "hrtimer_interrupt@[kernel] __hrtimer_run_queues@[kernel] hrtimer_wakeup@[kernel]" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(ends); i++) {
+		struct profile *p = window_new();
+		struct explanation *e = explain_ended(p, "main@app sync_wait@app recv@libc.so.6",
+						      SYSCALL "__x64_sys_recvfrom@[kernel] unix_stream_read_generic@[kernel]",
+						      "timer", ends[i]);
+		const struct headline *h = headline_with(e, "sync_wait");
+
+		g_assert_nonnull(strstr(h->evidence, i ? "100 of 100 timed out" :
+							 "100 of 100 were interrupted by a timer's signal"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* The verb behind a process is in the singular, so a name that reads as several is no subject by itself. */
+static void test_number(void)
+{
+	static const struct { const char *name, *said; } names[] = {
+		{ "threads", "process threads" }, { "workers", "process workers" }, { "web-services", "process web-services" },
+		{ "mariadbd", "mariadbd" }, { "redis", "redis" }, { "prometheus", "prometheus" }, { "compress", "compress" },
+		{ "java8s", "java8s" }, { "postgres", "postgres" }, { "s", "s" }, { "", "" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autoptr(GString) s = g_string_new(NULL);
+
+		sentence_process(s, names[i].name, 0);
+		g_assert_cmpstr(s->str, ==, names[i].said);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/explain/fork", test_fork);
+	g_test_add_func("/explain/timer-signal", test_timer_signal);
+	g_test_add_func("/explain/number", test_number);
+	return g_test_run();
+}
