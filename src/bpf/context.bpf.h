@@ -11,13 +11,10 @@
  * cost one look at the thread's slot.
  */
 
+/* What bpf_loop's callbacks get. */
 struct context_walk {
-	const struct offcpu_context_place *place;
 	struct walk_state *at;
 	struct context_scratch *s;
-	__u64 from;		/* the first word */
-	__u32 words, entry_at, end;	/* the next attribute and the end of them all, in bytes from that word */
-	__u32 is_bad, is_cut;
 };
 
 /* The record's address; 0: there is none.  False where memory could not be read. */
@@ -38,23 +35,23 @@ static __always_inline bool context_address(struct walk_state *at, const struct 
 	return language_word(at, block + place->at, ret);
 }
 
+/* The i-th word of the record; 1: it was the last, or could not be read. */
 static long context_word(__u32 i, struct context_walk *w)
 {
-	if (i >= OFFCPU_CONTEXT_WORDS || i >= w->words)
+	struct context_scratch *s = w->s;
+
+	if (i >= OFFCPU_CONTEXT_WORDS || i >= s->words)
 		return 1;
-	if (!language_word(w->at, w->from + 8ULL * i, &w->s->word[i])) {
-		w->is_bad = 1;
-		return 1;
-	}
-	return 0;
+	s->is_bad = !language_word(w->at, s->from + 8ULL * i, &s->word[i]);
+	return s->is_bad ? 1 : 0;
 }
 
 /* Reads words up to that one. */
 static __always_inline bool context_words(struct context_walk *w, __u32 words)
 {
-	w->words = words;
+	w->s->words = words;
 	bpf_loop(OFFCPU_CONTEXT_WORDS, context_word, w, 0);
-	return !w->is_bad;
+	return !w->s->is_bad;
 }
 
 static __always_inline __u32 context_byte(const struct context_scratch *s, __u32 at)
@@ -62,63 +59,79 @@ static __always_inline __u32 context_byte(const struct context_scratch *s, __u32
 	return ((const __u8 *)s->word)[at & (CONTEXT_BUFFER - 1)];
 }
 
-/* One attribute that is asked for goes into the hash. */
-static __always_inline void hash_attribute(struct context_scratch *s, __u32 at, __u32 bytes)
+/* An attribute's value goes into the hash. */
+static __always_inline void hash_value(struct context_scratch *s, __u32 at, __u32 bytes)
 {
-	s->hash = mix(s->hash, (__u64)bytes << 8 | context_byte(s, at));
-	for (__u32 i = 0; i < 256 / 8; i++) {
-		__u32 left = bytes - i * 8;
-		__u64 word;
+	__u64 hash = s->hash;
 
-		if (i * 8 >= bytes)
-			break;
-		word = *(const __u64 *)((const __u8 *)s->word + ((at + 2 + i * 8) & (CONTEXT_BUFFER - 1)));
-		s->hash = mix(s->hash, left >= 8 ? word : word & ((1ULL << left * 8) - 1));
+	for (__u32 i = 0; i < 256 && i < bytes; i += 8) {
+		__u32 left = bytes - i, unused = left < 8 ? 8 - left : 0;
+		__u64 word = *(const __u64 *)((const __u8 *)s->word + ((at + i) & (CONTEXT_BUFFER - 1)));
+
+		hash = mix(hash, word << unused * 8);
 	}
+	s->hash = hash;
+}
+
+/*
+ * Goes on by one attribute; one that is asked for goes into the hash.  Not 0: there is none.  A global function: the
+ * verifier checks it once, and a callback many times.
+ */
+__noinline int next_attribute(struct context_scratch *s)
+{
+	__u32 at, key, bytes;
+
+	if (!s || s->attribute_at + 2 > s->end)
+		return 1;
+	at = s->attribute_at;
+	key = context_byte(s, at);
+	bytes = context_byte(s, at + 1);
+	if (at + 2 + bytes > s->end) {
+		s->is_bad = !s->is_cut;
+		return 1;
+	}
+	s->attribute_at = at + 2 + bytes;
+	if (!(s->keys[key >> 6 & 3] >> (key & 63) & 1))
+		return 0;
+	s->hash = mix(s->hash, (__u64)bytes << 8 | key);
+	hash_value(s, at + 2, bytes);
+	return 0;
 }
 
 static long context_attribute(__u32 i, struct context_walk *w)
 {
-	__u32 at = w->entry_at, key, bytes;
+	int is_over = next_attribute(w->s);
 
-	if (at + 2 > w->end)
-		return 1;
-	key = context_byte(w->s, at);
-	bytes = context_byte(w->s, at + 1);
-	if (at + 2 + bytes > w->end) {
-		w->is_bad = !w->is_cut;
-		return 1;
-	}
-	w->entry_at = at + 2 + bytes;
-	if (w->place->keys[key >> 6 & 3] >> (key & 63) & 1)
-		hash_attribute(w->s, at, bytes);
-	return 0;
+	barrier_var(is_over);
+	return is_over & 1;
 }
 
 /* The record into s->word.  False: there is none, or it could not be read, or is none. */
-static __always_inline bool read_context(struct context_walk *w, __u32 *ret_bytes)
+static __always_inline bool read_context(struct context_walk *w, const struct offcpu_context_place *place)
 {
 	struct context_scratch *s = w->s;
 	__u64 address;
+	__u32 bytes;
 
-	if (!context_address(w->at, w->place, &address)) {
-		w->is_bad = 1;
+	s->is_cut = false;
+	s->is_bad = !context_address(w->at, place, &address);
+	if (s->is_bad || !address)
 		return false;
-	}
-	if (!address)
-		return false;
+	__builtin_memcpy(s->keys, place->keys, sizeof(s->keys));
 	s->shift = address & 7;
-	w->from = address & ~7ULL;
+	s->from = address & ~7ULL;
 	if (!context_words(w, (s->shift + OFFCPU_CONTEXT_HEAD_BYTES + 7) / 8) ||
 	    context_byte(s, s->shift + OFFCPU_CONTEXT_VALID_AT) != 1)
 		return false;
-	*ret_bytes = context_byte(s, s->shift + OFFCPU_CONTEXT_SIZE_AT) |
-		     context_byte(s, s->shift + OFFCPU_CONTEXT_SIZE_AT + 1) << 8;
-	if (*ret_bytes > OFFCPU_CONTEXT_BYTES) {
-		w->is_cut = 1;
-		*ret_bytes = OFFCPU_CONTEXT_BYTES;
+	bytes = context_byte(s, s->shift + OFFCPU_CONTEXT_SIZE_AT) |
+		context_byte(s, s->shift + OFFCPU_CONTEXT_SIZE_AT + 1) << 8;
+	if (bytes > OFFCPU_CONTEXT_BYTES) {
+		s->is_cut = true;
+		bytes = OFFCPU_CONTEXT_BYTES;
 	}
-	return context_words(w, (s->shift + OFFCPU_CONTEXT_HEAD_BYTES + *ret_bytes + 7) / 8);
+	s->attribute_at = s->shift + OFFCPU_CONTEXT_HEAD_BYTES;
+	s->end = s->attribute_at + bytes;
+	return context_words(w, (s->end + 7) / 8);
 }
 
 static __always_inline bool context_cross(const struct thread_state *st, struct context_scratch *s, __u64 id,
@@ -154,31 +167,29 @@ __noinline __u64 context_stack(struct thread_state *st, struct walk_state *at, s
 			       __u64 ustack, __u64 now)
 {
 	struct context_walk w = { .at = at, .s = s };
-	__u32 bytes = 0;
-	__u64 key;
+	const struct offcpu_context_place *place;
+	__u64 key, begun;
 
 	if (!st || !at || !s)
 		return ustack;
 	s->tno = 0;
 	key = at->in_parents ? st->forked_space : stack_seed(st);
-	w.place = bpf_map_lookup_elem(&contexts, &key);
-	if (!w.place)
+	place = bpf_map_lookup_elem(&contexts, &key);
+	if (!place)
 		return ustack;
-	if (read_context(&w, &bytes)) {
-		w.entry_at = s->shift + OFFCPU_CONTEXT_HEAD_BYTES;
-		w.end = w.entry_at + bytes;
-		s->hash = mix(key, ustack);
+	if (read_context(&w, place)) {
+		s->hash = begun = mix(key, ustack);
 		bpf_loop(OFFCPU_CONTEXT_BYTES / 2, context_attribute, &w, 0);
-		if (!w.is_bad && (!at->view.pgd || view_held(&at->view))) {
+		if (!s->is_bad && (!at->view.pgd || view_held(&at->view))) {
 			s->tno = st->tno;
-			if (ustack <= OFFCPU_STACK_LOST || s->hash == mix(key, ustack) ||
+			if (ustack <= OFFCPU_STACK_LOST || s->hash == begun ||
 			    !context_cross(st, s, s->hash, ustack, now))
 				return ustack;
 			return s->hash;
 		}
-		w.is_bad = 1;
+		s->is_bad = true;
 	}
-	if (w.is_bad)
+	if (s->is_bad)
 		count_loss(OFFCPU_LOSS_CONTEXT, 0);
 	return ustack;
 }

@@ -225,11 +225,8 @@ static __noinline int walk_and_list(struct task_struct *task, struct thread_stat
 		scratch->event.is_kernel = (task->flags & PF_KTHREAD) != 0;
 		send_event(st, scratch, now);
 	}
-	if (cfg.want_waits) {
+	if (cfg.want_waits)
 		list_wait(st, scratch, chain_of(st), now);
-		if (rarely(st->speaks & SPACE_HAS_CONTEXT) && scratch->context.is_longest && may_walk)
-			tell_trace(task, st, scratch, now);
-	}
 	if (cfg.may_sample)
 		scratch->counts.listing_ns += bpf_ktime_get_ns() - begun_ns;
 	return 0;
@@ -256,6 +253,8 @@ static __always_inline void sample_ended(struct task_struct *task, struct thread
 	if (rarely(sample_is_kept(now - st->since_ns, st->draw, scale))) {
 		keep_wait(st, scratch, scale, now);
 		walk_and_list(task, st, scratch, may_walk, now);
+		if (cfg.want_waits && may_walk && rarely(st->speaks & SPACE_HAS_CONTEXT) && scratch->context.is_longest)
+			tell_trace(task, st, scratch, now);
 	}
 }
 

@@ -353,9 +353,13 @@ struct language_scratch {
 /* The record of a trace context that was read last: see bpf/context.bpf.h. */
 struct context_scratch {
 	__u64 word[CONTEXT_BUFFER / 8 + 1];
-	__u64 hash;
-	__u32 shift;		/* of its first byte */
+	__u64 keys[4];		/* as in struct offcpu_context_place */
+	__u64 hash, from;	/* of what is asked for; where the first word was read */
+	__u32 shift;		/* of the record's first byte */
+	__u32 words;		/* how many are read */
+	__u32 attribute_at, end;	/* the next attribute and the end of them all, in bytes from the first word */
 	__u32 tno;		/* of the thread; 0: none was read */
+	bool is_bad, is_cut;	/* it cannot be believed; it is longer than what is read of it */
 	bool is_longest;	/* the wait listed last, of its row so far: `trace` has its key */
 	struct offcpu_rec_context rec;
 	struct offcpu_rec_trace trace;
