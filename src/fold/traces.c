@@ -14,7 +14,7 @@ static struct offcpu_wait_key key_of(const struct offcpu_wait_key *key)
 {
 	struct offcpu_wait_key k = *key;
 
-	k.flags &= (uint8_t)~(OFFCPU_KEY_CROSSING | OFFCPU_KEY_SECOND);
+	k.flags &= (uint8_t) ~(OFFCPU_KEY_CROSSING | OFFCPU_KEY_SECOND);
 	k.slice = 0;
 	return k;
 }
