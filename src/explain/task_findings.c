@@ -86,12 +86,11 @@ enum kind {
 };
 
 static const struct {
-	const char *says, *advice;
-	enum reason reason;	/* whose advice it is where it has none of its own */
+	const char *says, *advice;	/* the second NULL: that of the reason which threads have for it */
 } kinds[] = {
 	[OTHER] = { "wait", "Look at what the others do meanwhile." },
 	[MUTEX] = { "wait for a mutex", "Hold the lock for less time (no I/O or sleep under it), or split it." },
-	[RWLOCK] = { "wait for a read-write lock", NULL, REASON_LOCK_RWLOCK },
+	[RWLOCK] = { "wait for a read-write lock", NULL },
 	[RECEIVE] = { "wait to receive from a channel",
 		      "Who sends is slower than who receives: look at what the senders do." },
 	[POOL] = { "wait to receive from a channel",
@@ -107,7 +106,7 @@ static const struct {
 		    "less." },
 	[GROUP] = { "wait for others to be done", "The slowest of those counts: look at what they do." },
 	[CONDITION] = { "wait for a condition to be signalled", "Look at who is to signal it." },
-	[SLEEP] = { "sleep until a timer", NULL, REASON_SLEEP },
+	[SLEEP] = { "sleep until a timer", NULL },
 	[NETWORK] = { "wait for the network", "Look at the peer; ask it less often, or in parallel." },
 	[SELECT] = { "wait in a select", "Look at who is to send to its channels." },
 	[LIBRARY] = { "wait for an answer", "Look at the peer; ask it less often, or in parallel." },
@@ -459,7 +458,7 @@ static void rank(struct task_findings *f)
 
 		w->rank_ns = rank_of(f, w);
 		w->says = kinds[kind_of(w)].says;
-		w->advice = kinds[kind_of(w)].advice ?: reason_advice(kinds[kind_of(w)].reason);
+		w->advice = kinds[kind_of(w)].advice ?: reason_advice(kind_of(w) == SLEEP ? REASON_SLEEP : REASON_LOCK_RWLOCK);
 		f->cnt += w->rank_ns > 0;
 	}
 	g_array_sort(f->rows, by_rank);
