@@ -72,7 +72,10 @@ static bool is_noticed(const struct finding *row)
 	return longest_ns >= NOTICED_NS;
 }
 
-/* It hardly ran, and a tenth of its time at most waited for CPUs: others' load, which is no problem of its own. */
+/*
+ * It hardly ran, and waited for CPUs a tenth of its time at most, and half a thread on average: others' load, which is no
+ * problem of its own.
+ */
 static bool is_others_load(const struct findings *f, const struct finding *row)
 {
 	for (guint i = 0; i < f->classes->len; i++) {
@@ -80,7 +83,7 @@ static bool is_others_load(const struct findings *f, const struct finding *row)
 
 		if (c->process == row->process)
 			return row->reason == REASON_CPU_QUEUE && !row->is_yield && c->on_cpu_ns < c->observed_ns / WAITING_PART &&
-			       row->time_ns < c->observed_ns / WAITING_PART;
+			       row->time_ns < MIN(c->observed_ns / WAITING_PART, f->profile->info.duration_ns / 2);
 	}
 	return false;
 }
