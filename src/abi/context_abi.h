@@ -25,7 +25,6 @@ struct offcpu_context_place {
 };
 
 /* The record, as its writers lay it out: 28 bytes, then attributes of a key, a length and so many bytes. */
-#define OFFCPU_CONTEXT_SPAN_AT 16
 #define OFFCPU_CONTEXT_VALID_AT 24
 #define OFFCPU_CONTEXT_SIZE_AT 26
 #define OFFCPU_CONTEXT_HEAD_BYTES 28

@@ -51,7 +51,8 @@ GRegex *query_regex(const char *pattern, GError **error)
 	return regex;
 }
 
-bool query_check(const struct query *q, GError **error)
+/* All but the expression. */
+static bool check_words(const struct query *q, GError **error)
 {
 	if (!check_states(q->states, error))
 		return false;
@@ -61,6 +62,13 @@ bool query_check(const struct query *q, GError **error)
 	if (q->trace && (!*q->trace || strspn(q->trace, "0123456789abcdefABCDEF") != strlen(q->trace)))
 		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
 			      "trace \"%s\": it is hexadecimal digits, the first ones or all 32", q->trace);
+	return true;
+}
+
+bool query_check(const struct query *q, GError **error)
+{
+	if (!check_words(q, error))
+		return false;
 	if (q->grep) {
 		g_autoptr(GRegex) regex = query_regex(q->grep, error);
 		return regex != NULL;
@@ -158,7 +166,7 @@ struct selection *selection_new(const struct profile *p, const struct query *q, 
 {
 	g_autofree bool *nodes = NULL;
 
-	if (!query_check(q, error))
+	if (!check_words(q, error))
 		return NULL;
 	if (q->grep) {
 		nodes = matching_nodes(p, q->grep, error);

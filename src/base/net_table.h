@@ -5,6 +5,7 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <stdio.h>
 
 /*
@@ -51,6 +52,18 @@ void net_table_add(GArray *sockets, FILE *file, bool is_tcp);
 struct net_end net_end_of(const uint8_t *address, size_t bytes, uint16_t port);
 bool net_end_is_any(const struct net_end *e);	/* whatever its port */
 char *net_end_text(const struct net_end *e);	/* "127.0.0.1:80", "[::1]:80"; free with g_free() */
+/* Do two texts begin with the same one?  Each goes on with a blank, if at all. */
+static inline bool net_text_is_same(const char *a, const char *b)
+{
+	size_t len = strcspn(a, " ");
+
+	return len == strcspn(b, " ") && !strncmp(a, b, len);
+}
+/* Of such a text, and of what begins so: is it this machine, whatever its network? */
+static inline bool net_text_is_loopback(const char *text)
+{
+	return !strncmp(text, "127.", 4) || !strncmp(text, "[::1]", 5);
+}
 /* The same back, of what begins so and goes on with a blank, if at all: "127.0.0.1:80 (nginx)".  False: it does not. */
 bool net_end_read(const char *text, struct net_end *ret);
 

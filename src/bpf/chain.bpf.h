@@ -159,7 +159,6 @@ static __always_inline __u64 chain_hash(const struct offcpu_rec_chain *rec)
 /* Sends the chain unless it has crossed before; its id, or that of its first waker when it did not get through. */
 static __always_inline __u64 intern_chain(struct offcpu_rec_chain *rec, struct chain_state *c)
 {
-	__u32 one = 1;
 	__u64 id = chain_hash(rec);
 
 	if (c->seen == id)
@@ -168,11 +167,8 @@ static __always_inline __u64 intern_chain(struct offcpu_rec_chain *rec, struct c
 		rec->type = OFFCPU_REC_CHAIN;
 		rec->pad = 0;
 		rec->id = id;
-		if (ring_send(rec, sizeof(*rec))) {
-			count_loss(OFFCPU_LOSS_WAKER, 0);
+		if (!send_crossing(rec, sizeof(*rec), &id, OFFCPU_LOSS_WAKER))
 			return rec->waker[0];
-		}
-		bpf_map_update_elem(&crossed, &id, &one, BPF_ANY);
 	}
 	c->seen = id;
 	return id;

@@ -138,7 +138,6 @@ static __always_inline bool context_cross(const struct thread_state *st, struct 
 					  __u64 ustack, __u64 now)
 {
 	struct offcpu_rec_context *rec = &s->rec;
-	__u32 one = 1;
 
 	if (bpf_map_lookup_elem(&crossed, &id))
 		return true;
@@ -151,12 +150,7 @@ static __always_inline bool context_cross(const struct thread_state *st, struct 
 	rec->pid = st->pid;
 	rec->exec_no = st->exec_no;
 	__builtin_memcpy(rec->word, s->word, sizeof(rec->word));
-	if (ring_send(rec, sizeof(*rec))) {
-		count_loss(OFFCPU_LOSS_RING_STACK, 0);
-		return false;
-	}
-	bpf_map_update_elem(&crossed, &id, &one, BPF_ANY);
-	return true;
+	return send_crossing(rec, sizeof(*rec), &id, OFFCPU_LOSS_RING_STACK);
 }
 
 /*

@@ -185,7 +185,7 @@ __noinline int send_event(struct thread_state *st, struct scratch *scratch, __u6
 static __noinline int tell_trace(struct task_struct *task, struct thread_state *st, struct scratch *scratch, __u64 now)
 {
 	/* where its user stack was read as it began, the context is gone from here */
-	if (!scratch->context.tno && direct_map && plain(task)->mm) {
+	if (st->ustack_from == USTACK_BEGUN && direct_map && plain(task)->mm) {
 		view_of(&scratch->walk.view, task);
 		scratch->walk.in_parents = is_in_parents(task, st);
 		scratch->walk.thread_pointer = thread_pointer(plain(task));

@@ -145,7 +145,6 @@ static __always_inline bool gil_cross(const struct thread_state *st, struct offc
 {
 	__u64 size = offsetof(struct offcpu_rec_language, frame) + (__u64)rec->depth * sizeof(rec->frame[0]),
 	      id = rec->id;
-	__u32 one = 1;
 
 	if (bpf_map_lookup_elem(&crossed, &id))
 		return true;
@@ -157,12 +156,9 @@ static __always_inline bool gil_cross(const struct thread_state *st, struct offc
 	rec->exec_no = st->exec_no;
 	rec->version = l->version;
 	barrier_var(size);
-	if (size > sizeof(*rec) || ring_send(rec, size)) {
-		count_loss(OFFCPU_LOSS_OBJECT, 0);
+	if (size > sizeof(*rec))
 		return false;
-	}
-	bpf_map_update_elem(&crossed, &id, &one, BPF_ANY);
-	return true;
+	return send_crossing(rec, size, &id, OFFCPU_LOSS_OBJECT);
 }
 
 /*

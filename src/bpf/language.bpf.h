@@ -205,7 +205,6 @@ static __always_inline bool language_cross(const struct thread_state *st, struct
 					   const struct offcpu_language *l, __u64 id, __u64 ustack, __u64 now)
 {
 	__u64 size = offsetof(struct offcpu_rec_language, frame) + (__u64)rec->depth * sizeof(rec->frame[0]);
-	__u32 one = 1;
 
 	if (bpf_map_lookup_elem(&crossed, &id))
 		return true;
@@ -221,12 +220,7 @@ static __always_inline bool language_cross(const struct thread_state *st, struct
 	barrier_var(size);
 	if (size > sizeof(*rec))
 		return false;
-	if (ring_send(rec, size)) {
-		count_loss(OFFCPU_LOSS_RING_STACK, 0);
-		return false;
-	}
-	bpf_map_update_elem(&crossed, &id, &one, BPF_ANY);
-	return true;
+	return send_crossing(rec, size, &id, OFFCPU_LOSS_RING_STACK);
 }
 
 /*

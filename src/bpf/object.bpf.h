@@ -256,7 +256,6 @@ static __always_inline __u64 intern_object(struct thread_state *st, struct offcp
 {
 	struct futex_wait *f = &st->futex;
 	__u64 id = object_hash(f, stack_seed(st));
-	__u32 one = 1;
 
 	if (id == st->seen_object)
 		return id;
@@ -273,11 +272,8 @@ static __always_inline __u64 intern_object(struct thread_state *st, struct offcp
 		rec->tid = st->tid;
 		rec->sp = f->sp;
 		__builtin_memcpy(rec->addr, f->addr, sizeof(rec->addr));
-		if (ring_send(rec, sizeof(*rec))) {
-			count_loss(OFFCPU_LOSS_OBJECT, 0);
+		if (!send_crossing(rec, sizeof(*rec), &id, OFFCPU_LOSS_OBJECT))
 			return 0;
-		}
-		bpf_map_update_elem(&crossed, &id, &one, BPF_ANY);
 	}
 	st->seen_object = id;
 	return id;

@@ -59,7 +59,6 @@ static __always_inline bool stack_cross(struct offcpu_rec_stack *s, __u64 id, __
 					const struct thread_state *st, bool user, __u64 now)
 {
 	__u64 size = offsetof(struct offcpu_rec_stack, ip) + (__u64)depth * sizeof(__u64);
-	__u32 one = 1;
 
 	if (bpf_map_lookup_elem(&crossed, &id))
 		return true;
@@ -76,12 +75,7 @@ static __always_inline bool stack_cross(struct offcpu_rec_stack *s, __u64 id, __
 	barrier_var(size);	/* clang knows the bound of depth, and leaves out a test that Linux 6.1 needs */
 	if (size > sizeof(*s))
 		return false;
-	if (ring_send(s, size)) {
-		count_loss(OFFCPU_LOSS_RING_STACK, 0);
-		return false;
-	}
-	bpf_map_update_elem(&crossed, &id, &one, BPF_ANY);
-	return true;
+	return send_crossing(s, size, &id, OFFCPU_LOSS_RING_STACK);
 }
 
 /* By frame pointer, as the kernel walks it, also in 32-bit programs; the number of frames. */

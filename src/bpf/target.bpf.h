@@ -167,7 +167,6 @@ static __always_inline __u64 target_hash(const struct thread_state *st, const st
 static __always_inline __u64 intern_target(const struct thread_state *st, struct offcpu_rec_target *rec, __u64 file)
 {
 	__u64 id = target_hash(st, rec, file);	/* Linux 6.1 takes a map's key from the stack only */
-	__u32 one = 1;
 
 	rec->id = id;
 	if (bpf_map_lookup_elem(&crossed, &id))
@@ -176,12 +175,7 @@ static __always_inline __u64 intern_target(const struct thread_state *st, struct
 	rec->proc_start_ns = st->proc_start_ns;
 	rec->pid = st->pid;
 	rec->exec_no = st->exec_no;
-	if (ring_send(rec, sizeof(*rec))) {
-		count_loss(OFFCPU_LOSS_OBJECT, 0);
-		return 0;
-	}
-	bpf_map_update_elem(&crossed, &id, &one, BPF_ANY);
-	return id;
+	return send_crossing(rec, sizeof(*rec), &id, OFFCPU_LOSS_OBJECT) ? id : 0;
 }
 
 /* The same thread and the same file: nothing else need be read. */

@@ -229,7 +229,6 @@ static __always_inline __u64 intern_waker(struct offcpu_rec_waker *rec, struct t
 					  struct thread_state *wst, const struct irq_note *note)
 {
 	__u64 id = mix(mix(mix(STACK_MIX, rec->ustack), rec->kstack), (__u64)rec->kind << 32 | (__u32)rec->nr);
-	__u32 one = 1;
 
 	if (rec->kind == OFFCPU_WAKER_TASK && wst)
 		id = mix(id, (__u64)wst->renames << 32 | wst->tno);
@@ -242,11 +241,8 @@ static __always_inline __u64 intern_waker(struct offcpu_rec_waker *rec, struct t
 	if (!bpf_map_lookup_elem(&crossed, &id)) {
 		rec->id = id;
 		fill_waker(rec, task, wst, note);
-		if (ring_send(rec, sizeof(*rec))) {
-			count_loss(OFFCPU_LOSS_WAKER, 0);
+		if (!send_crossing(rec, sizeof(*rec), &id, OFFCPU_LOSS_WAKER))
 			return 0;
-		}
-		bpf_map_update_elem(&crossed, &id, &one, BPF_ANY);
 	}
 	if (wst)
 		wst->seen_waker = id;

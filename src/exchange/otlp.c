@@ -9,6 +9,7 @@
 
 #include "analyse/strset.h"
 #include "base/hash.h"
+#include "base/hex.h"
 #include "base/version.h"
 #include "exchange/locations.h"
 #include "exchange/paths.h"
@@ -218,14 +219,10 @@ static const uint32_t *thread_attributes(struct otlp *w, uint32_t thread)
 static void write_link(GString *out, const struct wait_trace *trace)
 {
 	g_autoptr(GString) link = g_string_new(NULL);
-	uint8_t bytes[24];
+	uint8_t bytes[16];
 
-	for (size_t i = 0; i < 16; i++)
-		bytes[i] = (uint8_t)(g_ascii_xdigit_value(trace->trace[2 * i]) << 4 | g_ascii_xdigit_value(trace->trace[2 * i + 1]));
-	for (size_t i = 0; i < 8; i++)
-		bytes[16 + i] = (uint8_t)(g_ascii_xdigit_value(trace->span[2 * i]) << 4 | g_ascii_xdigit_value(trace->span[2 * i + 1]));
-	wire_bytes(link, LINK_TRACE_ID, bytes, 16);
-	wire_bytes(link, LINK_SPAN_ID, bytes + 16, 8);
+	wire_bytes(link, LINK_TRACE_ID, bytes, hex_bytes(bytes, 16, trace->trace));
+	wire_bytes(link, LINK_SPAN_ID, bytes, hex_bytes(bytes, 8, trace->span));
 	wire_message(out, DICT_LINK, link);
 }
 

@@ -12,6 +12,7 @@
 #include "analyse/wakers.h"
 #include "analyse/weight.h"
 #include "base/hash.h"
+#include "base/hex.h"
 #include "base/wire.h"
 #include "exchange/frames.h"
 #include "exchange/paths.h"
@@ -92,13 +93,12 @@ static void intern(struct perfetto *w, GString *interned, unsigned field, uint64
 /* Bytes, as they stand in the file. */
 static void intern_build_id(struct perfetto *w, GString *interned, uint64_t iid, const char *hex)
 {
-	g_autoptr(GString) bytes = g_string_new(NULL);
+	uint8_t bytes[PROFILE_BUILD_ID_MAX_DIGITS / 2];
+	size_t cnt = hex_bytes(bytes, sizeof(bytes), hex);
 
-	for (; g_ascii_isxdigit(hex[0]) && g_ascii_isxdigit(hex[1]); hex += 2)
-		g_string_append_c(bytes, (char)(g_ascii_xdigit_value(hex[0]) << 4 | g_ascii_xdigit_value(hex[1])));
 	g_string_truncate(w->b, 0);
 	wire_uint(w->b, STRING_IID, iid);
-	wire_message(w->b, STRING_TEXT, bytes);
+	wire_bytes(w->b, STRING_TEXT, bytes, cnt);
 	wire_message(interned, INTERNED_BUILD_ID, w->b);
 }
 

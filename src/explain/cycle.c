@@ -9,15 +9,6 @@
 #include "explain/sentence.h"
 #include "explain/text.h"
 
-static bool has_one_thread(const struct profile *p, uint32_t pid)
-{
-	unsigned cnt = 0;
-
-	for (guint i = 0; i < p->threads->len && cnt < 2; i++)
-		cnt += profile_thread(p, i)->pid == pid;
-	return cnt == 1;
-}
-
 /* It goes on as the recording ends, and no timeout has ended one like it. */
 static bool is_long(const struct profile *p, const struct wait *w)
 {
@@ -47,14 +38,14 @@ bool cycle_find(const struct findings *f, const struct finding *row, struct find
 	const struct profile *p = f->profile;
 	const struct wait *w = profile_wait(p, row->wait);
 	const struct object *o = profile_wait_object(p, w);
-	uint32_t pid = profile_thread(p, w->thread)->pid, peer;
+	uint32_t pid = finding_pid(f, row), peer;
 	const struct profile_limit *l = profile_find_limit(p, LIMIT_CYCLE, pid, 0);
 	const char *where = limit_cycle_read(l, &peer);
 
 	if (!where || row->reason != REASON_NETWORK_RECEIVE || !o || o->pid != peer || !is_long(p, w))
 		return false;
 	*ret = (struct finding_limit){ .limit = l, .cycle_wait = wait_of_peer(f, peer, where) };
-	ret->is_cycle = ret->cycle_wait && has_one_thread(p, pid) && has_one_thread(p, peer);
+	ret->is_cycle = ret->cycle_wait && deadlock_is_alone(p, pid) && deadlock_is_alone(p, peer);
 	return true;
 }
 

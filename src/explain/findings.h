@@ -171,6 +171,18 @@ void findings_free(struct findings *f); /* NULL is fine */
 /* What rows are sorted by: its time, or a part of it. */
 uint64_t finding_rank_ns(const struct finding *f);
 
+/* What it mostly waits for; NULL: nothing is known, or of its queue. */
+static inline const struct object *finding_object(const struct findings *f, const struct finding *row)
+{
+	return row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+}
+
+/* The process of its longest wait. */
+static inline uint32_t finding_pid(const struct findings *f, const struct finding *row)
+{
+	return profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->pid;
+}
+
 /* Is time of the wait in that row? */
 static inline bool finding_has_wait(const struct findings *f, const struct finding *row, uint32_t wait)
 {

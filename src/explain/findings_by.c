@@ -652,7 +652,7 @@ static void find_lost_holder(const struct cause_finder *c, struct finding *row)
 /* The child of most of the waits, else who ends them: a kill from outside ends such a wait, too. */
 static uint32_t child_of(const struct cause_finder *c, const struct finding *row, uint32_t pid, uint32_t tid)
 {
-	const struct object *o = row->object ? profile_get_object(c->f->profile, row->object - 1) : NULL;
+	const struct object *o = finding_object(c->f, row);
 
 	if (row->reason != REASON_CHILD_EXIT)
 		return NONE;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/net_table.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 
@@ -13,9 +14,7 @@
 /* "10.0.0.5:5432" is the beginning of "10.0.0.5:5432 (postgres)", and not of "10.0.0.5:54321". */
 static bool is_socket_of(const struct object *o, const char *there)
 {
-	size_t len = strlen(there);
-
-	return o->kind == OBJECT_SOCKET && strncmp(o->name, there, len) == 0 && (!o->name[len] || o->name[len] == ' ');
+	return o->kind == OBJECT_SOCKET && net_text_is_same(o->name, there);
 }
 
 /* Of waits for a connection they are as long as the timer of the first segment, else as that of all others. */
@@ -46,8 +45,7 @@ static const struct profile_limit *full_of(const struct findings *f, const struc
 
 		if (!limit_full_read(l, &room, &there))
 			continue;
-		g_autofree char *address = g_strndup(there, strcspn(there, " "));
-		if (is_socket_of(o, address))
+		if (is_socket_of(o, there))
 			return l;
 	}
 	return NULL;
@@ -55,7 +53,7 @@ static const struct profile_limit *full_of(const struct findings *f, const struc
 
 bool loss_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
 {
-	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+	const struct object *o = finding_object(f, row);
 	bool connects = row->reason == REASON_NETWORK_CONNECT;
 	uint64_t slow_cnt = 0, slow_ns = 0;
 
@@ -78,7 +76,7 @@ bool loss_is_of_this_machine(const struct finding *row)
 {
 	const char *there = "";
 
-	return limit_loss_read(row->limit.limit, &there) && (g_str_has_prefix(there, "127.") || g_str_has_prefix(there, "[::1]"));
+	return limit_loss_read(row->limit.limit, &there) && net_text_is_loopback(there);
 }
 
 void loss_append_full_evidence(GString *s, const struct finding *row)

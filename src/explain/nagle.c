@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/net_table.h"
+
 static bool is_network(const struct waker *w)
 {
 	return w->irq && g_str_has_prefix(w->irq, "softirq:NET_");
@@ -58,7 +60,7 @@ static bool are_as_long(const struct finding *row)
 
 static const struct object *connection_of(const struct findings *f, const struct finding *row)
 {
-	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+	const struct object *o = finding_object(f, row);
 
 	return row->reason == REASON_NETWORK_RECEIVE && o && strcmp(o->place, "tcp") == 0 && are_as_long(row) ? o : NULL;
 }
@@ -67,10 +69,9 @@ bool nagle_find(const struct findings *f, const struct finding *row, struct find
 {
 	const struct object *o = connection_of(f, row);
 	const struct profile_limit *l = profile_find_limit(
-		f->profile, LIMIT_NAGLE, profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->pid, 0);
-	size_t len = l ? strlen(l->text) : 0;
+		f->profile, LIMIT_NAGLE, finding_pid(f, row), 0);
 
-	if (!o || !len || strncmp(o->name, l->text, len) != 0 || (o->name[len] && o->name[len] != ' '))
+	if (!o || !l || !*l->text || !net_text_is_same(o->name, l->text))
 		return false;
 	*ret = (struct finding_limit){ .limit = l };
 	return true;
@@ -80,6 +81,6 @@ bool nagle_has_delayed_acks(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = connection_of(f, row);
 
-	return o && (o->pid || g_str_has_prefix(o->name, "127.") || g_str_has_prefix(o->name, "[::1]")) &&
+	return o && (o->pid || net_text_is_loopback(o->name)) &&
 	       (ended_by_network(f, row) || (row->by.tid && answers_by_network(f, row)));
 }

@@ -1,31 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/owed.h"
 
-#include <string.h>
-
+#include "base/net_table.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 
-
 #define QUEUE_TIMES 2	/* as many clients as connections: fewer have come just now */
-
-/* "127.0.0.1:8081", whatever is said behind it */
-static bool is_same(const char *a, const char *b)
-{
-	size_t len = strcspn(a, " ");
-
-	return len == strcspn(b, " ") && strncmp(a, b, len) == 0;
-}
 
 bool owed_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
 {
-	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+	const struct object *o = finding_object(f, row);
 	const struct profile_limit *l =
-		profile_find_limit(f->profile, LIMIT_OWED, profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->pid, 0);
+		profile_find_limit(f->profile, LIMIT_OWED, finding_pid(f, row), 0);
 	const char *upstream = o ? profile_upstream(f->profile, profile_wait(f->profile, row->wait)) : NULL, *there;
 	uint32_t made, clients = limit_owed_read(l, &made, &there);
 
-	if (!clients || row->reason != REASON_NETWORK_RECEIVE || !upstream || !is_same(upstream, there))
+	if (!clients || row->reason != REASON_NETWORK_RECEIVE || !upstream || !net_text_is_same(upstream, there))
 		return false;
 	*ret = (struct finding_limit){ .limit = l };
 	return true;

@@ -53,7 +53,7 @@ static struct ends ends_of(const struct findings *f, uint32_t pid, const char *t
 /* The thread that ends the waits waits for an answer itself: it does not compute what is waited for. */
 static bool has_asked(const struct findings *f, const struct finding *row, uint32_t pid)
 {
-	uint32_t own = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->pid;
+	uint32_t own = finding_pid(f, row);
 	uint32_t object = row->by.does_wait ? reasons_object(f->reasons, row->by.does_wait - 1) : 0;
 
 	if (own == pid)
@@ -64,7 +64,7 @@ static bool has_asked(const struct findings *f, const struct finding *row, uint3
 
 static const struct profile_limit *limit_of(const struct findings *f, const struct finding *row)
 {
-	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+	const struct object *o = finding_object(f, row);
 	const struct profile_limit *l = NULL;
 
 	if (!o || row->reason != REASON_NETWORK_RECEIVE)
@@ -73,7 +73,7 @@ static const struct profile_limit *limit_of(const struct findings *f, const stru
 		l = profile_find_limit(f->profile, LIMIT_POOL, o->pid, 0);
 	if (!l && object_upstream(o))
 		l = profile_find_limit(f->profile, LIMIT_POOL,
-				       profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->pid, 0);
+				       finding_pid(f, row), 0);
 	return l;
 }
 

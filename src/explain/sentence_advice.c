@@ -101,7 +101,7 @@ static bool knows_loop(const struct findings *f, const struct finding *row)
 /* Who is of another process than a lock and its waiters, and ends nearly all of their waits, does so by a signal. */
 bool sentence_is_ended_by_kill(const struct findings *f, const struct finding *row)
 {
-	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+	const struct object *o = finding_object(f, row);
 
 	return (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && o && o->is_private && row->pid &&
 	       row->by.pid && row->by.pid != row->pid && row->by.blocked_ns >= row->time_ns / 10 * 9;
@@ -239,7 +239,7 @@ static bool is_many_small(const struct findings *f, const struct finding *row)
 
 static const char *advice_of_server(const struct findings *f, const struct finding *row)
 {
-	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+	const struct object *o = finding_object(f, row);
 
 	return servers_advice_of_wait(f->reasons, row->wait, o);
 }

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "profile/context.h"
-#include "symbolize/runtime/thread_context.h"
+#include "base/trace_attributes.h"
+#include "fold/parts.h"
+#include "symbolize/process/process_context.h"
 
 #define PROGRAMS_MAX 1024	/* whose attributes' names are remembered */
 #define VALUE_MAX_BYTES 200	/* a longer one is cut */
@@ -57,11 +58,6 @@ bool fold_contexts_is_sound(const struct offcpu_rec_context *rec, size_t size)
 	return size >= sizeof(*rec) && rec->shift < sizeof(rec->word[0]);
 }
 
-static uint64_t space_of(const struct offcpu_rec_context *rec)
-{
-	return rec->proc_start_ns ^ (uint64_t)rec->pid << 32 ^ rec->exec_no;
-}
-
 static void read_names(const struct fold_contexts *c, struct program *program, uint32_t pid)
 {
 	struct process_context *found = process_context_read(c->proc_dir, pid);
@@ -75,7 +71,7 @@ static void read_names(const struct fold_contexts *c, struct program *program, u
 
 static struct program *program_of(struct fold_contexts *c, const struct offcpu_rec_context *rec)
 {
-	uint64_t space = space_of(rec);
+	uint64_t space = fold_space(rec->proc_start_ns, rec->pid, rec->exec_no);
 	struct program *program = g_hash_table_lookup(c->programs, &space);
 
 	if (program)
@@ -131,7 +127,7 @@ static void put_attribute(struct attribute *list, unsigned *cnt, const struct at
 static int compare_attributes(const void *a, const void *b)
 {
 	const struct attribute *x = a, *y = b;
-	int by_route = context_names_route(y->name) - context_names_route(x->name);
+	int by_route = trace_attribute_is_route(y->name) - trace_attribute_is_route(x->name);
 
 	return by_route ? by_route : strcmp(x->name, y->name);
 }
@@ -151,7 +147,7 @@ static unsigned read_attributes(struct fold_contexts *c, struct program *program
 		if (!a.name)
 			profile_add_loss(c->profile, "trace_attribute",
 					 "a trace context has an attribute whose name its process does not tell", 1, 0);
-		else if (a.bytes && thread_context_is_wanted(a.name))
+		else if (a.bytes && trace_attribute_is_wanted(a.name))
 			put_attribute(ret, &cnt, &a);
 	}
 	return cnt;

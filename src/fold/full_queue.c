@@ -48,12 +48,12 @@ static void look_at(struct search *s, uint32_t pid, const struct net_end *there)
 	profile_add_limit(s->p, LIMIT_FULL, owner, 0, text);
 }
 
-void full_queue_look(struct profile *p, struct net_tables *nets, const char *proc_dir)
+void full_queue_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir)
 {
-	struct search s = { .p = p, .proc_dir = proc_dir, .nets = nets, .peers = sock_peers_new(proc_dir, nets) };
+	struct search s = { .p = p, .proc_dir = proc_dir, .nets = nets, .peers = peers };
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
-	for (guint i = 0; s.peers && i < p->waits->len && g_hash_table_size(seen) < FULL_QUEUES_MAX; i++) {
+	for (guint i = 0; i < p->waits->len && g_hash_table_size(seen) < FULL_QUEUES_MAX; i++) {
 		const struct wait *w = profile_wait(p, i);
 		const struct object *o = profile_wait_object(p, w);
 		struct net_end there;
@@ -64,5 +64,4 @@ void full_queue_look(struct profile *p, struct net_tables *nets, const char *pro
 		look_at(&s, profile_thread(p, w->thread)->pid, &there);
 	}
 	fd_owners_free(s.owners);
-	sock_peers_free(s.peers);
 }

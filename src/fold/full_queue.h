@@ -2,7 +2,7 @@
 #ifndef FOLD_FULL_QUEUE_H
 #define FOLD_FULL_QUEUE_H
 
-#include "base/net_table.h"
+#include "fold/sock_peers.h"
 #include "profile/profile.h"
 
 #define FULL_QUEUES_MAX 64	/* addresses that are looked at */
@@ -11,6 +11,6 @@
  * Of the TCP servers of this machine that threads have waited for: is the queue of connections full that they have not
  * accepted yet?  Then the kernel drops who else connects.  Adds LIMIT_FULL for each.
  */
-void full_queue_look(struct profile *p, struct net_tables *nets, const char *proc_dir);
+void full_queue_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/module.h"
+#include "fold/parts.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/php_code.h"
 #include "symbolize/runtime/python_code.h"
@@ -183,7 +184,7 @@ static struct language_place place_of(const struct offcpu_rec_language *rec, uns
 {
 	return (struct language_place){
 		.version = rec->version, .pid = rec->pid, .code_type = rec->code_type,
-		.space = rec->proc_start_ns ^ (uint64_t)rec->pid << 32 ^ rec->exec_no,
+		.space = fold_space(rec->proc_start_ns, rec->pid, rec->exec_no),
 		.code = rec->frame[i].code & ~(uint64_t)OFFCPU_LANGUAGE_ENTRY, .instr = rec->frame[i].instr,
 		.hashes = rec->frame[i].entry_at, .is_outermost = i + 1 == rec->depth && !rec->is_cut,
 	};

@@ -260,28 +260,26 @@ static int compare_workers(gconstpointer va, gconstpointer vb)
 	return x != y ? (x > y ? -1 : 1) : (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-static void look_at_backlogs(struct profile *p, const GArray *all, const char *proc_dir)
+static void look_at_backlogs(struct profile *p, const GArray *all, struct net_tables *nets, struct sock_peers *peers,
+			     const char *proc_dir)
 {
-	struct net_tables *nets = net_tables_new(proc_dir);
 	g_autoptr(GArray) processes = g_array_copy((GArray *)all);
 
 	g_array_sort(processes, compare_workers);
-
 	for (guint i = 0; i < MIN(processes->len, LIMITS_BACKLOGS_MAX); i++)
 		backlog_look(p, nets, proc_dir, g_array_index(processes, struct process, i).pid);
-	full_queue_look(p, nets, proc_dir);
 	cycle_look(p, nets, proc_dir);
-	owed_look(p, proc_dir);
-	nagle_look(p, nets, proc_dir);
-	net_tables_free(nets);
+	if (!peers)
+		return;
+	full_queue_look(p, nets, peers, proc_dir);
+	owed_look(p, peers, proc_dir);
+	nagle_look(p, nets, peers, proc_dir);
 }
 
-static void look_at_pools(struct profile *p, const char *proc_dir)
+static void look_at_pools(struct profile *p, struct net_tables *nets, struct sock_peers *ends, const char *proc_dir)
 {
 	g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(struct process));
 	g_autoptr(GHashTable) index = g_hash_table_new(NULL, NULL);
-	struct net_tables *nets = net_tables_new(proc_dir);
-	struct sock_peers *ends = sock_peers_new(proc_dir, nets);
 
 	for (guint i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
@@ -299,8 +297,6 @@ static void look_at_pools(struct profile *p, const char *proc_dir)
 		if (one->waited_ns >= POOL_WAITERS * p->info.duration_ns || one->asks_ns >= p->info.duration_ns / ASKS_SHARE)
 			pool_look(p, nets, ends, proc_dir, one->pid);
 	}
-	sock_peers_free(ends);
-	net_tables_free(nets);
 }
 
 /* Who has it stands before those who wait: "3: FLOCK ADVISORY WRITE 4711 08:01:42 0 EOF", "3: -> FLOCK ADVISORY WRITE 4712 ..". */
@@ -344,10 +340,14 @@ void limits_look(struct profile *p, const char *proc_dir)
 {
 	g_autoptr(GArray) processes = processes_new(p);
 	struct group_limits *groups = group_limits_new(proc_dir);
+	struct net_tables *nets = net_tables_new(proc_dir);
+	struct sock_peers *ends = sock_peers_new(proc_dir, nets);
 
 	look_at_peers(p, proc_dir);
-	look_at_pools(p, proc_dir);
-	look_at_backlogs(p, processes, proc_dir);
+	look_at_pools(p, nets, ends, proc_dir);
+	look_at_backlogs(p, processes, nets, ends, proc_dir);
+	sock_peers_free(ends);
+	net_tables_free(nets);
 	for (guint i = 0; i < MIN(processes->len, LIMITS_PROCESSES_MAX); i++) {
 		const struct process *one = &g_array_index(processes, struct process, i);
 

@@ -46,12 +46,11 @@ static void look_at(struct profile *p, struct sock_peers *peers, struct net_tabl
 	}
 }
 
-void nagle_look(struct profile *p, struct net_tables *nets, const char *proc_dir)
+void nagle_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir)
 {
-	struct sock_peers *peers = sock_peers_new(proc_dir, nets);
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; peers && i < p->waits->len && g_hash_table_size(seen) < NAGLE_PROCESSES_MAX; i++) {
+	for (guint i = 0; i < p->waits->len && g_hash_table_size(seen) < NAGLE_PROCESSES_MAX; i++) {
 		const struct wait *w = profile_wait(p, i);
 		const struct object *o = profile_wait_object(p, w);
 		uint32_t pid = profile_thread(p, w->thread)->pid;
@@ -63,5 +62,4 @@ void nagle_look(struct profile *p, struct net_tables *nets, const char *proc_dir
 			continue;
 		look_at(p, peers, nets, proc_dir, pid, &there);
 	}
-	sock_peers_free(peers);
 }

@@ -2,7 +2,7 @@
 #ifndef FOLD_NAGLE_H
 #define FOLD_NAGLE_H
 
-#include "base/net_table.h"
+#include "fold/sock_peers.h"
 #include "profile/profile.h"
 
 #define NAGLE_PROCESSES_MAX 16	/* whose sockets are looked at */
@@ -11,6 +11,6 @@
  * Of processes that wait again and again for as long as TCP delays an acknowledgement: does a connection of theirs to
  * there hold back a small write meanwhile?  Adds LIMIT_NAGLE then.
  */
-void nagle_look(struct profile *p, struct net_tables *nets, const char *proc_dir);
+void nagle_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir);
 
 #endif

@@ -99,13 +99,12 @@ static void look_at(struct profile *p, struct sock_peers *peers, const char *pro
 	fd_owners_free(owners);
 }
 
-void owed_look(struct profile *p, const char *proc_dir)
+void owed_look(struct profile *p, struct sock_peers *peers, const char *proc_dir)
 {
-	struct sock_peers *peers = sock_peers_new(proc_dir, NULL);
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 	unsigned again = AGAIN;
 
-	for (guint i = 0; peers && i < p->waits->len && g_hash_table_size(seen) < OWED_PROCESSES_MAX; i++) {
+	for (guint i = 0; i < p->waits->len && g_hash_table_size(seen) < OWED_PROCESSES_MAX; i++) {
 		const struct wait *w = profile_wait(p, i);
 		const struct object *o = profile_wait_object(p, w);
 		uint32_t pid = profile_thread(p, w->thread)->pid;
@@ -115,5 +114,4 @@ void owed_look(struct profile *p, const char *proc_dir)
 		    g_hash_table_add(seen, GUINT_TO_POINTER(pid)))
 			look_at(p, peers, proc_dir, pid, &again);
 	}
-	sock_peers_free(peers);
 }

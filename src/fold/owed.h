@@ -2,6 +2,7 @@
 #ifndef FOLD_OWED_H
 #define FOLD_OWED_H
 
+#include "fold/sock_peers.h"
 #include "profile/profile.h"
 
 #define OWED_PROCESSES_MAX 4	/* whose connections are looked at */
@@ -13,6 +14,6 @@
  * Of processes with event loops: how many of their clients wait for an answer, and how many connections go where most do
  * that the process has made.  Adds LIMIT_OWED where there are both.  Connections in our network namespace alone are known.
  */
-void owed_look(struct profile *p, const char *proc_dir);
+void owed_look(struct profile *p, struct sock_peers *peers, const char *proc_dir);
 
 #endif

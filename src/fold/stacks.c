@@ -5,6 +5,7 @@
 
 #include "abi/unwind_abi.h"
 #include "base/hash.h"
+#include "base/hex.h"
 #include "base/module.h"
 #include "fold/contexts.h"
 #include "fold/crossed.h"
@@ -110,13 +111,12 @@ void fold_stacks_with_lines(struct fold_stacks *f)
 /* The file's build id goes into the recording: with it an unnamed frame can be named elsewhere. */
 static void note_build_id(struct fold_stacks *f, const struct symbol *symbol)
 {
-	char hex[2 * ELF_BUILD_ID_MAX + 1] = "";
+	char hex[2 * ELF_BUILD_ID_MAX + 1];
 
 	if (!symbol->source || symbol->source == f->noted)
 		return;
 	f->noted = symbol->source;
-	for (size_t i = 0; i < symbol->source->build_id_bytes; i++)
-		g_snprintf(hex + 2 * i, 3, "%02x", symbol->source->build_id[i]);
+	hex_text(hex, symbol->source->build_id, symbol->source->build_id_bytes);
 	profile_set_build_id(f->profile, symbol->module, hex);
 }
 
@@ -459,27 +459,29 @@ static uint32_t graft(struct fold_stacks *f, const uint32_t *outer, unsigned out
 	return at;
 }
 
-/* False: the user stack has not arrived. */
-static bool put_context(struct fold_stacks *f, const struct offcpu_rec_context *rec)
+/* node: of its user stack. */
+static void put_context(struct fold_stacks *f, const struct offcpu_rec_context *rec, uint32_t node)
 {
-	uint32_t outer[FOLD_CONTEXT_FRAMES], node;
-	unsigned cnt;
+	uint32_t outer[FOLD_CONTEXT_FRAMES];
+	unsigned cnt = fold_contexts_frames(f->contexts, rec, outer);
 
-	if (f->lines || !fold_stacks_find(f, rec->ustack, &node))
-		return false;
-	cnt = fold_contexts_frames(f->contexts, rec, outer);
 	fold_jit_names_merged(f->jit_names, rec->id, rec->ustack);
 	put_node(f, rec->id, true, graft(f, outer, cnt, node));
-	return true;
 }
 
 void fold_stacks_add_context(struct fold_stacks *f, const struct offcpu_rec_context *rec, size_t size)
 {
+	uint32_t node;
+
 	if (!fold_contexts_is_sound(rec, size)) {
 		fold_drop_record(f->profile);
 		return;
 	}
-	if (!crossed_find(f->nodes, rec->id) && !put_context(f, rec))
+	if (crossed_find(f->nodes, rec->id))
+		return;
+	if (!f->lines && fold_stacks_find(f, rec->ustack, &node))
+		put_context(f, rec, node);
+	else
 		g_ptr_array_add(f->contexts_waiting, g_memdup2(rec, sizeof(*rec)));
 }
 
@@ -488,13 +490,9 @@ static void put_waiting_contexts(struct fold_stacks *f)
 {
 	for (guint i = 0; i < f->contexts_waiting->len; i++) {
 		const struct offcpu_rec_context *rec = g_ptr_array_index(f->contexts_waiting, i);
-		uint32_t outer[FOLD_CONTEXT_FRAMES];
-		unsigned cnt;
 
-		if (crossed_find(f->nodes, rec->id))
-			continue;
-		cnt = fold_contexts_frames(f->contexts, rec, outer);
-		put_node(f, rec->id, true, graft(f, outer, cnt, fold_stacks_node(f, rec->ustack, FRAME_USER)));
+		if (!crossed_find(f->nodes, rec->id))
+			put_context(f, rec, fold_stacks_node(f, rec->ustack, FRAME_USER));
 	}
 	g_ptr_array_set_size(f->contexts_waiting, 0);
 }

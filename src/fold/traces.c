@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/hex.h"
 
 struct fold_traces {
 	GHashTable *longest;	/* struct offcpu_rec_trace, by its key */
@@ -69,8 +70,7 @@ static const char *hex(struct profile *p, const uint8_t *bytes, size_t cnt)
 {
 	char text[33];
 
-	for (size_t i = 0; i < cnt; i++)
-		g_snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	hex_text(text, bytes, cnt);
 	return profile_string(p, text);
 }
 

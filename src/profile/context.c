@@ -3,17 +3,7 @@
 
 #include <string.h>
 
-/* Semantic conventions of OpenTelemetry, and Datadog's names; what comes first is preferred where there are several. */
-static const char *const routes[] = { "http.route", "http_route", "url.template", "endpoint", "route", "rpc.method",
-				      "messaging.destination.name", "db.operation.name" };
-
-bool context_names_route(const char *attribute)
-{
-	for (size_t i = 0; i < G_N_ELEMENTS(routes); i++)
-		if (!strcmp(attribute, routes[i]))
-			return true;
-	return false;
-}
+#include "base/trace_attributes.h"
 
 uint32_t context_node(const struct profile *p, uint32_t node)
 {
@@ -69,11 +59,11 @@ void context_for_each(const struct profile *p, uint32_t node, context_fn fn, voi
 bool context_append_route(const struct profile *p, uint32_t node, GString *s)
 {
 	uint32_t at = context_node(p, node);
-	const char *route = NULL, *method = value_from(p, at, "http.request.method");
-	const char *service = value_from(p, at, "rpc.service");
+	const char *route = NULL, *method = value_from(p, at, TRACE_METHOD);
+	const char *service = value_from(p, at, TRACE_RPC_SERVICE);
 
-	for (size_t i = 0; at && i < G_N_ELEMENTS(routes) && !route; i++)
-		route = value_from(p, at, routes[i]);
+	for (const char *const *name = trace_routes; at && *name && !route; name++)
+		route = value_from(p, at, *name);
 	if (!route)
 		return false;
 	/* some routes have their method in front */

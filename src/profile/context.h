@@ -9,9 +9,6 @@
  * of kind FRAME_CONTEXT.  Such a frame has the attribute's value as its name, and "[http.route]" as its module.
  */
 
-/* Does an attribute of that name say the route of a request, and not only its method or the like? */
-bool context_names_route(const char *attribute);
-
 /* The node of the innermost frame of the stack's context, which is a stack that says all of it; 0: it has none. */
 uint32_t context_node(const struct profile *p, uint32_t node);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "supply/runtimes.h"
 
-#include <string.h>
-
 #include "abi/unwind_abi.h"
 #include "symbolize/runtime/language.h"
 #include "symbolize/process/process_context.h"
@@ -52,22 +50,27 @@ static bool lacks_speaker(const struct runtimes *r)
 	return r->met_speaker && !r->language.version;
 }
 
-/*
- * A program publishes its context when its SDK begins, which may be after we looked first: so there are two more looks.
- * One that has it may add attributes as long as it runs.  Is there news?
- */
-static bool look_for_context(struct runtimes *r, uint32_t pid)
+/* A program publishes its context when its SDK begins, which may be after we looked first: so there are two more looks. */
+static void look_for_context(struct runtimes *r, uint32_t pid)
 {
-	const struct offcpu_context_place before = r->context;
-	bool had = r->has_context;
+	int64_t pause_us = r->context_looks == 1 ? CONTEXT_SECOND_US : INT64_MAX;
 
 	r->has_context = thread_context_find("/proc", pid, &r->context, NULL) == THREAD_CONTEXT_READABLE;
 	if (r->has_context)
-		r->context_due_us = g_get_monotonic_time() + CONTEXT_AGAIN_US;
-	else
-		r->context_due_us = r->context_looks == 1 ? g_get_monotonic_time() + CONTEXT_SECOND_US : INT64_MAX;
+		pause_us = CONTEXT_AGAIN_US;
+	r->context_due_us = pause_us == INT64_MAX ? INT64_MAX : g_get_monotonic_time() + pause_us;
 	r->context_looks++;
-	return r->has_context != had || (had && memcmp(&before, &r->context, sizeof(before)) != 0);
+}
+
+/* Is there news?  Where the variable lies is asked again only with new mappings. */
+static bool look_at_context_again(struct runtimes *r, uint32_t pid)
+{
+	if (!r->has_context) {
+		look_for_context(r, pid);
+		return r->has_context;
+	}
+	r->context_due_us = g_get_monotonic_time() + CONTEXT_AGAIN_US;
+	return thread_context_look_at_keys("/proc", pid, &r->context);
 }
 
 int64_t runtimes_due_us(const struct runtimes *r)
@@ -78,7 +81,7 @@ int64_t runtimes_due_us(const struct runtimes *r)
 bool runtimes_look_again(struct runtimes *r, uint32_t pid)
 {
 	int64_t now_us = g_get_monotonic_time();
-	bool has_news = r->context_due_us <= now_us && look_for_context(r, pid);
+	bool has_news = r->context_due_us <= now_us && look_at_context_again(r, pid);
 
 	if (!lacks_speaker(r) || r->due_us > now_us)
 		return has_news;

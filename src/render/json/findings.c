@@ -97,7 +97,7 @@ static void write_limit(struct json *j, const struct finding *row)
 
 void json_finding(struct json *j, const struct findings *f, const struct finding *row)
 {
-	const struct object *o = row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
+	const struct object *o = finding_object(f, row);
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 	bool is_cpu = reason_family(row->reason) == FAMILY_CPU && !row->is_yield;
 	bool is_of_reason = is_cpu || row->busy;	/* and of no rule */

@@ -7,6 +7,7 @@
 #include "base/cursor.h"
 #include "base/elf_file.h"
 #include "base/go_table.h"
+#include "base/hex.h"
 #include "symbolize/elf/debug_file.h"
 #include "symbolize/process/fileopen.h"
 
@@ -253,8 +254,7 @@ bool file_facts_read(int fd, const char *path, const char *debug_dir, struct fil
 	ret->has_symbols = t->has_full_symbols;
 	ret->has_exported_names = t->symbols.cnt > 0;
 	ret->has_debug_info = t->has_debug_info;
-	for (size_t i = 0; i < t->build_id_bytes && i < ELF_BUILD_ID_MAX; i++)
-		g_snprintf(ret->build_id + 2 * i, 3, "%02x", t->build_id[i]);
+	hex_text(ret->build_id, t->build_id, MIN(t->build_id_bytes, ELF_BUILD_ID_MAX));
 	if (!ret->has_symbols || !ret->has_debug_info)
 		look_for_debug_file(t, path, debug_dir, ret);
 	elf_table_free(t);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/trace_attributes.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
@@ -82,18 +83,11 @@ static bool place_of(uint32_t pid, const struct local_variable *v, bool is_musl,
 	return v->descriptor_at && place_by_descriptor(pid, v->descriptor_at, is_musl, ret);
 }
 
-static bool is_first_of_file(const GArray *lines, guint i)
+static bool is_first_of_file(GHashTable *files, const struct maps_line *m)
 {
-	const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
+	const struct maps_file file = maps_file_of(m);
 
-	for (guint k = 0; k < i; k++) {
-		const struct maps_line *before = &g_array_index(lines, struct maps_line, k);
-
-		if (before->is_exec && before->inode == m->inode && before->dev_major == m->dev_major &&
-		    before->dev_minor == m->dev_minor)
-			return false;
-	}
-	return true;
+	return g_hash_table_add(files, g_memdup2(&file, sizeof(file)));
 }
 
 static bool has_musl(const GArray *lines)
@@ -108,38 +102,25 @@ static bool find_variable(const char *proc_dir, uint32_t pid, struct offcpu_cont
 {
 	g_autofree char *text = living_maps(proc_dir, pid, MAPS_MAX_BYTES);
 	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
-	unsigned files = 0;
+	g_autoptr(GHashTable) files = g_hash_table_new_full(maps_file_hash, maps_file_equal, g_free, NULL);
 
-	for (guint i = 0; lines && i < lines->len && files < FILES_MAX; i++) {
+	for (guint i = 0; lines && i < lines->len && g_hash_table_size(files) < FILES_MAX; i++) {
 		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
 		struct local_variable v;
 
-		if (!m->is_exec || m->path[0] != '/' || !is_first_of_file(lines, i))
+		if (!m->is_exec || m->path[0] != '/' || !is_first_of_file(files, m))
 			continue;
-		files++;
 		if (variables_find_local(proc_dir, pid, m, VARIABLE, &v) && place_of(pid, &v, has_musl(lines), ret))
 			return true;
 	}
 	return false;
 }
 
-/* Semantic conventions, and Datadog's names. */
-bool thread_context_is_wanted(const char *attribute)
-{
-	static const char *const wanted[] = { "http.route", "http.request.method", "url.template", "rpc.service", "rpc.method",
-					      "messaging.destination.name", "db.operation.name", "http_route", "endpoint",
-					      "datadog.trace_endpoint", "route" };
-
-	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++)
-		if (!strcmp(attribute, wanted[i]))
-			return true;
-	return false;
-}
-
 static void set_keys(const struct process_context *c, struct offcpu_context_place *place)
 {
+	memset(place->keys, 0, sizeof(place->keys));
 	for (guint i = 0; i < MIN(c->keys->len, PROCESS_CONTEXT_KEYS_MAX); i++)
-		if (thread_context_is_wanted(g_ptr_array_index(c->keys, i)))
+		if (trace_attribute_is_wanted(g_ptr_array_index(c->keys, i)))
 			place->keys[i / 64] |= UINT64_C(1) << i % 64;
 }
 
@@ -160,4 +141,14 @@ enum thread_context_state thread_context_find(const char *proc_dir, uint32_t pid
 	if (ret_context)
 		*ret_context = g_steal_pointer(&c);
 	return THREAD_CONTEXT_READABLE;
+}
+
+bool thread_context_look_at_keys(const char *proc_dir, uint32_t pid, struct offcpu_context_place *place)
+{
+	const struct offcpu_context_place before = *place;
+	g_autoptr(process_context) c = process_context_read(proc_dir, pid);
+
+	if (c)
+		set_keys(c, place);
+	return memcmp(before.keys, place->keys, sizeof(before.keys)) != 0;
 }

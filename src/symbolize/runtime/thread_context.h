@@ -27,7 +27,7 @@ enum thread_context_state {
 enum thread_context_state thread_context_find(const char *proc_dir, uint32_t pid, struct offcpu_context_place *ret,
 					      struct process_context **ret_context);
 
-/* Is that an attribute that rows are told apart by?  Ids of requests and users never are: they have no bound. */
-bool thread_context_is_wanted(const char *attribute);
+/* A process may add attributes as long as it runs: true when ones that are asked for have come, into place->keys. */
+bool thread_context_look_at_keys(const char *proc_dir, uint32_t pid, struct offcpu_context_place *place);
 
 #endif

@@ -4,18 +4,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/wire.h"
 #include "fold/contexts.h"
 #include "fold/traces.h"
 #include "profile/context.h"
-
-/* A message's field with a length: all of ours are short. */
-static void put_field(GString *to, unsigned number, const char *bytes, gsize len)
-{
-	g_assert_cmpuint(len, <, 128);
-	g_string_append_c(to, (char)(number << 3 | 2));
-	g_string_append_c(to, (char)len);
-	g_string_append_len(to, bytes, (gssize)len);
-}
 
 static void put_list(GString *to, const char *key, const char *const *items)
 {
@@ -24,13 +16,13 @@ static void put_list(GString *to, const char *key, const char *const *items)
 	for (; *items; items++) {
 		g_autoptr(GString) item = g_string_new(NULL);
 
-		put_field(item, 1, *items, strlen(*items));
-		put_field(list, 1, item->str, item->len);
+		wire_bytes(item, 1, *items, strlen(*items));
+		wire_bytes(list, 1, item->str, item->len);
 	}
-	put_field(value, 5, list->str, list->len);
-	put_field(pair, 1, key, strlen(key));
-	put_field(pair, 2, value->str, value->len);
-	put_field(to, 2, pair->str, pair->len);
+	wire_bytes(value, 5, list->str, list->len);
+	wire_bytes(pair, 1, key, strlen(key));
+	wire_bytes(pair, 2, value->str, value->len);
+	wire_bytes(to, 2, pair->str, pair->len);
 }
 
 struct published {
@@ -106,7 +98,8 @@ static void assert_route(const char *attributes, uint16_t bytes, const char *exp
 	profile_free(p);
 }
 
-static const char *const keys[] = { "enduser.id", "http.request.method", "http.route", "rpc.method", "rpc.service", NULL };
+static const char *const keys[] = { "enduser.id", "http.request.method", "http.route", "rpc.method", "rpc.service",
+				    "datadog.trace_endpoint", NULL };
 
 static void test_routes(void)
 {
@@ -117,6 +110,7 @@ static void test_routes(void)
 	assert_route("\2\2/a\2\2/b", 8, "/b", 0);	/* the last counts */
 	assert_route("\1\3GET", 5, "", 0);		/* a method is no route */
 	assert_route("\3\4Find\4\4Shop", 12, "Shop/Find", 0);
+	assert_route("\5\2/e", 4, "/e", 0);
 	assert_route("\2\2/a\x4d\1x", 7, "/a", 1);	/* a number that is not explained */
 	assert_route("\2\2/a\1\377x", 7, "/a", 0);	/* the second is longer than the record */
 	assert_route("\2\4/a\0b", 6, "/a", 0);		/* a text ends where it ends */

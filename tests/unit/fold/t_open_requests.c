@@ -141,6 +141,7 @@ static void test_ends(void)
 	struct pair s = pair_new(), second = pair_new();
 	struct profile *p = profile_new();
 	struct net_tables *nets = net_tables_new("/proc");
+	struct sock_peers *peers = sock_peers_new("/proc", nets);
 	g_autofree char *there = g_strdup_printf("127.0.0.1:%u", s.port), *full = NULL, *owed = NULL;
 	const struct object objects[] = {
 		{ .kind = OBJECT_SOCKET, .operation = "", .name = there, .place = "tcp" },
@@ -157,9 +158,9 @@ static void test_ends(void)
 		w.count = w.hist[DELAYED_ACK_SLOT] = 20;
 		profile_add_wait(p, &w);
 	}
-	full_queue_look(p, nets, "/proc");
-	nagle_look(p, nets, "/proc");
-	owed_look(p, "/proc");
+	full_queue_look(p, nets, peers, "/proc");
+	nagle_look(p, nets, peers, "/proc");
+	owed_look(p, peers, "/proc");
 	g_assert_cmpuint(p->limits->len, ==, 0);
 	for (size_t i = 0; i < G_N_ELEMENTS(waiting); i++) {
 		struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(s.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -169,13 +170,16 @@ static void test_ends(void)
 	}
 	g_assert_cmpint(send(s.client, "q", 1, 0) + send(second.client, "q", 1, 0), ==, 2);
 	g_usleep(REQUEST_AGE_MS * 1000);
+	sock_peers_free(peers);
 	net_tables_free(nets);
 	nets = net_tables_new("/proc");
-	full_queue_look(p, nets, "/proc");
-	owed_look(p, "/proc");
+	peers = sock_peers_new("/proc", nets);
+	full_queue_look(p, nets, peers, "/proc");
+	owed_look(p, peers, "/proc");
 	full = g_strdup_printf("2 connections in a queue for 1 at %s (", there);
 	g_assert_true(g_str_has_prefix(profile_find_limit(p, LIMIT_FULL, pid, 0)->text, full));
 	g_assert_true(g_str_has_prefix(profile_find_limit(p, LIMIT_OWED, pid, 0)->text, "2 clients wait, "));
+	sock_peers_free(peers);
 	net_tables_free(nets);
 	for (size_t i = 0; i < G_N_ELEMENTS(waiting); i++)
 		close(waiting[i]);

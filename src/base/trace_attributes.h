@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef BASE_TRACE_ATTRIBUTES_H
+#define BASE_TRACE_ATTRIBUTES_H
+
+#include <stdbool.h>
+
+/*
+ * Attributes of traces that rows are told apart by, by OpenTelemetry's semantic conventions and Datadog's names.  Ids of
+ * requests and users never are: they have no bound.
+ */
+
+#define TRACE_METHOD "http.request.method"
+#define TRACE_RPC_SERVICE "rpc.service"
+
+/* Those that say the route of a request; where there are several the first one counts.  NULL ends them. */
+extern const char *const trace_routes[];
+bool trace_attribute_is_route(const char *name);
+
+/* Is it one of those, or says something beside the route? */
+bool trace_attribute_is_wanted(const char *name);
+
+#endif
