@@ -16,6 +16,7 @@
 #include "base/urgency.h"
 #include "symbolize/process/fileopen.h"
 #include "unwind/table.h"
+#include "unwind/table_cache.h"
 
 #define BUILDERS_MAX 2
 #define HURRY_NICE (-10)
@@ -49,6 +50,7 @@ struct table_files {
 	GHashTable *files;	/* struct table_file_key -> struct table_file */
 	GHashTable *seen;	/* struct maps_file -> struct seen_file */
 	GThreadPool *builders;
+	struct table_cache *cache;	/* NULL: none */
 	struct table_file *vdso;
 	unsigned building;
 	uint64_t refused_cnt;
@@ -95,7 +97,7 @@ static void build(gpointer job, gpointer data)
 	if (tf->hurries && !has_begun)
 		table_files_hurry();
 	has_begun = true;
-	table = unwind_table_build(file->fd, NULL);
+	table = table_cache_build(tf->cache, file->fd, NULL);
 	file->result = TABLE_FILE_WITHOUT;
 	if (table) {
 		file->base = table->base;
@@ -132,6 +134,7 @@ struct table_files *table_files_new(struct slabs *slabs, int kernel_fd, bool hur
 	tf->data = data;
 	tf->files = g_hash_table_new(file_key_hash, file_key_equal);
 	tf->seen = g_hash_table_new_full(maps_file_hash, maps_file_equal, NULL, g_free);
+	tf->cache = table_cache_open();
 	elf_version(EV_CURRENT);
 	/* exclusive: these threads have a priority of their own */
 	tf->builders = g_thread_pool_new(build, tf, (gint)CLAMP(cpus, 1, BUILDERS_MAX), TRUE, NULL);
@@ -158,6 +161,7 @@ bool table_files_free(struct table_files *tf)
 		file_free(tf, tf->vdso);
 	g_hash_table_destroy(tf->files);
 	g_hash_table_destroy(tf->seen);
+	table_cache_close(tf->cache);
 	g_free(tf);
 	return true;
 }

@@ -15,6 +15,7 @@
 #define PART_OF_BUDGET 2
 #define TRY_AGAIN_NS NS_PER_S	/* twice as long each time, up to */
 #define TRY_AGAIN_MAX_NS (64 * NS_PER_S)
+#define TRY_SHARE 100	/* of the time tries may take: all modules of a Python program are looked through for asyncio */
 
 /* A process that has no runtime to be seen, so far. */
 struct candidate {
@@ -80,7 +81,9 @@ static void try(struct task_sampler *s, uint32_t pid, uint64_t now_ns)
 		c->there_ns = now_ns;
 	if (c && now_ns < c->next_try_ns)
 		return;
+	uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC);
 	e.watched = watched_open(pid, NULL);
+	uint64_t took_ns = clock_ns(CLOCK_MONOTONIC) - begun_ns;
 	if (e.watched) {
 		g_array_append_val(s->seen, e);
 		g_hash_table_remove(s->candidates, GUINT_TO_POINTER(pid));
@@ -91,7 +94,8 @@ static void try(struct task_sampler *s, uint32_t pid, uint64_t now_ns)
 		c->there_ns = now_ns;
 		g_hash_table_insert(s->candidates, GUINT_TO_POINTER(pid), c);
 	}
-	c->wait_ns = MIN(MAX(2 * c->wait_ns, find_every_ns(s)), TRY_AGAIN_MAX_NS);
+	c->wait_ns = MAX(MAX(2 * c->wait_ns, find_every_ns(s)), TRY_SHARE * took_ns);
+	c->wait_ns = MIN(c->wait_ns, TRY_AGAIN_MAX_NS);
 	c->next_try_ns = now_ns + c->wait_ns;
 }
 
