@@ -9,7 +9,7 @@
 /* The registers of a thread's program, by architecture: which system call it is in, and where it left its stack. */
 
 struct syscall {
-	__u64 nr, first, second, fourth;
+	__u64 nr, first, second, third, fourth;
 };
 
 #ifdef __TARGET_ARCH_x86

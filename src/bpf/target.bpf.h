@@ -445,7 +445,6 @@ __noinline int first_fd(struct wait_target *t, struct page_view *view, bool is_s
 	return true;
 }
 
-/* first, second: of the call's arguments. */
 static __always_inline __u64 target_of_call(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 					    const struct syscall *call)
 {
@@ -473,7 +472,9 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 			t->addr = call->first;
 			t->fd_cnt = call->second;
 		} else {
-			t->addr = call->second;
+			/* to read, or else to write: so a connection that is being set up */
+			t->addr = call->second ?: call->third;
+			t->events = call->second ? 0 : EVENT_OUT;
 		}
 		if (!t->fd_cnt || !t->addr)
 			return 0;

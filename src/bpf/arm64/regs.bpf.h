@@ -56,6 +56,7 @@ static __always_inline void syscall_of(const struct pt_regs *regs, struct syscal
 	}
 	ret->first = regs->orig_x0;
 	ret->second = regs->regs[1];
+	ret->third = regs->regs[2];
 	ret->fourth = regs->regs[3];
 }
 

@@ -54,11 +54,13 @@ static __always_inline void syscall_of(const struct pt_regs *regs, struct syscal
 			ret->nr = 0;
 		ret->first = regs->bx;
 		ret->second = regs->cx;
+		ret->third = regs->dx;
 		ret->fourth = regs->si;
 		return;
 	}
 	ret->first = regs->di;
 	ret->second = regs->si;
+	ret->third = regs->dx;
 	ret->fourth = regs->r10;
 }
 
