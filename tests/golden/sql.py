@@ -9,6 +9,7 @@ Each query of sql.md is followed by what it prints; --update writes that.  Those
 import os
 import pathlib
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -69,6 +70,10 @@ def main():
                 points.append((True, query.split("\n", maxsplit=1)[0][:90], ""))
         for name in ("trace", "wakers", "requests", "tasks"):
             points.append((is_a_recording(offcpu, told[name], name), f"{name} is the same recording as before", ""))
+        foreign = os.path.join(folder, "foreign.told.offcpu")
+        shutil.copy(DOCS.parent / "tests" / "exchange" / "tools" / "bcc-offcputime.txt", os.path.join(folder, "foreign"))
+        subprocess.run([offcpu, "export", "-f", "sqlite", os.path.join(folder, "foreign"), "-o", foreign], check=True)
+        points.append((is_a_recording(offcpu, foreign, "foreign"), "another tool's profile is the same in a recording", ""))
         filtered = subprocess.run([offcpu, "export", "-f", "sqlite", "-p", "100", os.path.join(folder, "trace")], capture_output=True, check=False)
         points.append((filtered.returncode == 1 and not filtered.stdout and b"nothing may be filtered" in filtered.stderr, "filters are refused", ""))
     points.append((len(answered) >= 10, "there are ten questions", ""))
