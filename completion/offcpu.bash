@@ -70,7 +70,7 @@ _offcpu_values() {
 	-f | --format)
 		case $1 in
 		events) _offcpu_words 'text json perfetto firefox' ;;
-		export) _offcpu_words 'folded json csv jsonl pprof speedscope firefox perfetto otlp perf-script collapsed' ;;
+		export) _offcpu_words 'folded json csv jsonl pprof speedscope firefox perfetto otlp perf-script sqlite collapsed' ;;
 		*) return 1 ;;
 		esac
 		;;

@@ -27,6 +27,7 @@ static const char description[] =
 	"  offcpu export -f json | jq '.waits | length'       schema 1, integer nanoseconds\n"
 	"  offcpu export -f pprof -o off.pb.gz                go tool pprof -http=: off.pb.gz\n"
 	"  offcpu export -f speedscope --comm 'mariadb*'      threads by name, for speedscope.app\n"
+	"  offcpu export --history -f sqlite -o hour.offcpu   the last hour as a recording, for SQL\n"
 	"  perf script | offcpu export - -f pprof -o off.pb.gz";
 
 struct export_args {

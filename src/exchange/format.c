@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/refuse.h"
+
 G_DEFINE_QUARK(exchange - error, exchange_error)
 
 /* What is told apart by its first bytes comes before text that is told apart by its looks. */
@@ -73,6 +75,13 @@ const struct format formats[] = {
 	 .write = write_perf_script,
 	 .sniff = sniff_perf_script,
 	 .read = read_perf_script },
+	{ .name = "sqlite",
+	 .extension = "offcpu",
+	 .media_type = "application/vnd.sqlite3",
+	 .has_accounts = true,
+	 .is_whole = true,
+	 .help = "a recording with its findings and reasons as tables, for SQL",
+	 .write = write_sqlite },
 	{ .name = "stacks",
 	 .extension = "txt",
 	 .media_type = "text/plain",
@@ -111,7 +120,13 @@ char *format_names(void)
 bool format_write(const struct format *format, const struct profile *p, const struct export_plan *plan,
 		  const struct sink *sink, GError **error)
 {
+	const struct selection *chosen = plan->selection;
+
+	if (format->is_whole && chosen && (!chosen->whole || chosen->without_idle))
+		return refuse(error, EXCHANGE_ERROR, EXCHANGE_ERROR_UNKNOWN, "%s writes all of a recording: nothing may be filtered",
+			      format->name);
 	struct writer *w = writer_new(sink, format->gzip);
+
 
 	format->write(w, p, plan);
 	return writer_end(w, error);

@@ -54,6 +54,7 @@ struct format {
 	unsigned takes; /* enum format_takes */
 	bool gzip; /* files of it are packed */
 	bool has_accounts; /* time that no stack lists is told, too */
+	bool is_whole; /* it has no place for a selection */
 	/*
 	 * Appends to the writer's text and flushes; what goes wrong is the writer's to tell.  NULL: the format is
 	 * only read.
@@ -109,6 +110,7 @@ void write_speedscope(struct writer *w, const struct profile *p, const struct ex
 void write_firefox(struct writer *w, const struct profile *p, const struct export_plan *plan);
 void write_perfetto(struct writer *w, const struct profile *p, const struct export_plan *plan);
 void write_otlp(struct writer *w, const struct profile *p, const struct export_plan *plan);
+void write_sqlite(struct writer *w, const struct profile *p, const struct export_plan *plan);
 void write_perf_script(struct writer *w, const struct profile *p, const struct export_plan *plan);
 
 bool sniff_collapsed(const char *bytes, gsize len_bytes);

@@ -79,6 +79,14 @@ void writer_flush(struct writer *w)
 		hand_on(w, Z_NO_FLUSH);
 }
 
+void writer_fail(struct writer *w, GError *error)
+{
+	if (w->error)
+		g_error_free(error);
+	else
+		w->error = error;
+}
+
 bool writer_end(struct writer *w, GError **error)
 {
 	bool ok;

@@ -26,6 +26,8 @@ struct writer *writer_new(const struct sink *sink, bool gzip);
 GString *writer_text(struct writer *w);
 /* Hands the text on once there is enough of it. */
 void writer_flush(struct writer *w);
+/* Takes the error; a later one is dropped. */
+void writer_fail(struct writer *w, GError *error);
 /* Frees w in any case; false with a sentence after the first failure. */
 bool writer_end(struct writer *w, GError **error);
 

@@ -5,7 +5,8 @@
  *   bcc            frames, maybe "--" between kernel and user, "-  COMM (TID)", the sum in microseconds
  *   offwaketime    "waker: COMM TID", its frames outermost first, "--  --", frames, "target: COMM TID", the sum
  *   wakeuptime     "target: COMM", the waker's kernel frames with their addresses, "waker: COMM", the sum
- *   DTrace         maybe a name, frames as module`function+0x12, the sum in nanoseconds
+ *   DTrace         maybe a name, frames as module`function+0x12, the sum in nanoseconds, or in its place a distribution
+ *                  by powers of two
  *   bpftrace       "@NAME[", stacks and words with commas between, "]: SUM", in nanoseconds
  */
 #include <string.h>
@@ -15,11 +16,23 @@
 
 #define BLOCK_LINES_MAX (2 * PROFILE_DEPTH_MAX)
 
+/*
+ * quantize() of DTrace: how many waits took from a power of two up to the next, so their sum lies between the sums of
+ * both, and the middle is at most a third off.
+ */
+struct distribution {
+	struct wait wait;
+	uint64_t from, cnt; /* the last line's */
+	bool is_open, has_stack, is_odd, has_from;
+};
+
 struct block {
 	struct import im;
 	GPtrArray *lines; /* char *, stripped */
 	uint64_t unit_ns, number; /* unit_ns 0: not told by a header or the user */
-	bool is_bcc, in_distribution, has_distributions;
+	bool is_bcc;
+	struct distribution distribution;
+	GArray *estimates; /* struct wait: of distributions, which count where the file has no sums */
 };
 
 static bool is_number(const char *s)
@@ -273,24 +286,31 @@ static const char *dtrace_name(const struct block *b, guint from, guint end)
 	return from ? line_at(b, from - 1) : "";
 }
 
-static bool take_dtrace(struct block *b, uint64_t ns, GError **error)
+/* Thread and stacks of the lines; false: an aggregation without a stack. */
+static bool dtrace_key(struct block *b, struct wait *w)
 {
-	struct wait w = { .state = '?', .blocked_ns = ns };
 	guint from = 0, end = b->lines->len;
 
 	while (from < b->lines->len && !is_dtrace_frame(line_at(b, from)))
 		from++;
 	if (from == b->lines->len)
-		return true; /* an aggregation without a stack */
+		return false;
 	while (!is_dtrace_frame(line_at(b, end - 1)))
 		end--;
-	w.thread = import_thread(&b->im, 0, 0, dtrace_name(b, from, end));
+	w->thread = import_thread(&b->im, 0, 0, dtrace_name(b, from, end));
 	for (guint i = from, to; i < end; i = to + 1) {
 		for (to = i; to < end && *line_at(b, to); to++)
 			;
-		add_dtrace_stack(b, i, to, &w);
+		add_dtrace_stack(b, i, to, w);
 	}
-	return import_wait(&b->im, &w, error);
+	return true;
+}
+
+static bool take_dtrace(struct block *b, uint64_t ns, GError **error)
+{
+	struct wait w = { .state = '?', .blocked_ns = ns };
+
+	return !dtrace_key(b, &w) || import_wait(&b->im, &w, error);
 }
 
 /* A block is complete with its sum. */
@@ -422,16 +442,91 @@ static void take_header(struct block *b, const char *line)
 	b->unit_ns = HAS_PREFIX(unit, "time (ns)") ? 1 : HAS_PREFIX(unit, "time (ms)") ? 1000000 : 1000;
 }
 
-/* quantize() of DTrace: how often, and not how long in all. */
-static bool is_distribution(struct block *b, const char *line)
+/* --- DTrace's distributions --- */
+
+/* The next line says where the last one's part ends: the next power of two, or it is lquantize(). */
+static void end_part(struct distribution *d, uint64_t to, uint64_t unit_ns)
 {
-	if (strstr(line, "------------- Distribution -------------")) {
-		g_ptr_array_set_size(b->lines, 0);
-		b->has_distributions = b->in_distribution = true;
-	} else if (b->in_distribution) {
-		b->in_distribution = strchr(line, '|') != NULL;
+	const uint64_t from = d->from, cnt = d->cnt;
+
+	if (!d->has_from || !cnt)
+		return;
+	if ((from || to != unit_ns) && (!from || to != 2 * from))
+		d->is_odd = true;
+	else if (from && cnt > (PROFILE_NS_MAX - d->wait.blocked_ns) / 2 / from)
+		d->is_odd = true;
+	else {
+		d->wait.count += cnt;
+		d->wait.blocked_ns += cnt * from + cnt * from / 2;
+		/* of a true value within three times that nothing is beyond */
+		d->wait.off_cpu_se_ns += (cnt * from + 5) / 6;
 	}
-	return b->in_distribution;
+}
+
+static void take_part(struct block *b, const char *line, const char *bar)
+{
+	struct distribution *d = &b->distribution;
+	g_autofree char *value = g_strstrip(g_strndup(line, (gsize)(bar - line)));
+	const char *cnt = bar + 1 + strspn(bar + 1, "@ ");
+	guint64 waits;
+	uint64_t from;
+
+	if (!is_number(value) || !import_time(value, strlen(value), b->unit_ns ? b->unit_ns : 1, &from) ||
+	    !g_ascii_string_to_unsigned(cnt, 10, 0, G_MAXUINT32, &waits, NULL)) {
+		d->is_odd = true;
+		return;
+	}
+	end_part(d, from, b->unit_ns ? b->unit_ns : 1);
+	d->from = from;
+	d->cnt = waits;
+	d->has_from = true;
+}
+
+static bool end_distribution(struct block *b, GError **error)
+{
+	struct distribution d = b->distribution;
+
+	b->distribution = (struct distribution){ 0 };
+	if (!d.is_open || !d.has_stack)
+		return true;
+	if (d.is_odd || d.cnt || b->estimates->len >= PROFILE_ROWS_MAX)
+		return import_bad(error, "line %" G_GUINT64_FORMAT ": the distribution before it is none of quantize()", b->number);
+	if (d.wait.count)
+		g_array_append_val(b->estimates, d.wait);
+	return true;
+}
+
+/* Is the line one of a distribution?  *ok: false with a sentence, where the one before it was none that is known. */
+static bool take_distribution(struct block *b, const char *line, bool *ok, GError **error)
+{
+	struct distribution *d = &b->distribution;
+	const char *bar = strchr(line, '|');
+	const bool is_head = strstr(line, "------------- Distribution -------------") != NULL;
+
+	if (d->is_open && (is_head || !bar))
+		*ok = end_distribution(b, error);
+	if (is_head) {
+		d->is_open = true;
+		d->wait.state = '?';
+		d->has_stack = dtrace_key(b, &d->wait);
+		g_ptr_array_set_size(b->lines, 0);
+	} else if (d->is_open) {
+		take_part(b, line, bar);
+	}
+	return d->is_open;
+}
+
+/* Sums are better than estimates of them, and a script may print both of the same waits. */
+static bool take_estimates(struct block *b, GError **error)
+{
+	bool ok = end_distribution(b, error);
+
+	if (b->im.p->waits->len || !b->estimates->len)
+		return ok;
+	b->im.p->info.unknown &= ~(uint32_t)UNKNOWN_COUNTS;
+	for (guint i = 0; ok && i < b->estimates->len; i++)
+		ok = import_wait(&b->im, &g_array_index(b->estimates, struct wait, i), error);
+	return ok;
 }
 
 static bool take_line(struct block *b, char *line, bool *in_key, GError **error)
@@ -454,13 +549,15 @@ static bool take_line(struct block *b, char *line, bool *in_key, GError **error)
 	char *s = g_strstrip(line);
 
 	if (!*s) {
+		if (b->distribution.has_from)
+			return end_distribution(b, error);
 		/* between DTrace's stacks of the kernel and of the user */
 		if (b->lines->len && is_dtrace_frame(line_at(b, b->lines->len - 1)))
 			g_ptr_array_add(b->lines, g_strdup(""));
 		return true;
 	}
-	if (is_distribution(b, s))
-		return true;
+	if (take_distribution(b, s, &ok, error) || !ok)
+		return ok;
 	if (is_number(s))
 		return take_block(b, s, error);
 	if (!indented && (HAS_PREFIX(s, "Tracing ") || HAS_PREFIX(s, "WARNING:") || HAS_PREFIX(s, "dtrace:") ||
@@ -474,7 +571,9 @@ static bool take_line(struct block *b, char *line, bool *in_key, GError **error)
 /* Which unit was taken, the report says. */
 static void tell(struct block *b)
 {
-	g_autofree char *from = g_strdup_printf("stacks with sums (numbers taken as %s)",
+	const bool is_estimated = b->im.p->waits->len && profile_wait(b->im.p, 0)->off_cpu_se_ns;
+	g_autofree char *from = g_strdup_printf("stacks with %s (numbers taken as %s)",
+						is_estimated ? "distributions, whose sums are estimates, at most a third off" : "sums",
 						import_unit_name(b->unit_ns  ? b->unit_ns
 								 : b->is_bcc ? 1000
 									     : 1));
@@ -484,7 +583,8 @@ static void tell(struct block *b)
 
 bool read_stack_text(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
-	struct block b = { .lines = g_ptr_array_new_with_free_func(g_free) };
+	struct block b = { .lines = g_ptr_array_new_with_free_func(g_free),
+			   .estimates = g_array_new(FALSE, FALSE, sizeof(struct wait)) };
 	g_autoptr(GError) why = NULL;
 	bool in_key = false, ok = true;
 	char *line;
@@ -501,13 +601,11 @@ bool read_stack_text(struct source *source, const struct import_options *options
 			ok = true;
 		}
 	}
-	if (ok && !why && b.has_distributions && !p->waits->len)
-		import_bad(&why,
-			   "it holds distributions and no sums of time: aggregate with sum() in place of quantize()");
-	ok = ok && !why;
+	ok = ok && !why && (take_estimates(&b, &why) || import_skip(&b.im, &why)) && !why;
 	if (why)
 		g_propagate_error(error, g_steal_pointer(&why));
 	g_ptr_array_unref(b.lines);
+	g_array_unref(b.estimates);
 	tell(&b);
 	return import_end(&b.im, ok, error);
 }

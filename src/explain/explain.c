@@ -275,6 +275,8 @@ struct explanation *explanation_new(const struct profile *p, const struct select
 	find_also(e);
 	for (guint i = 0; i < e->headlines->len; i++)
 		say(e, i);
+	if (!e->headlines->len && !e->also && !e->findings->matters_ns && e->findings->classes->len)
+		e->little = g_strdup("Nothing was waited for: all threads ran or were idle.");
 	return e;
 }
 

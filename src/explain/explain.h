@@ -35,7 +35,7 @@ struct explanation {
 	struct findings *findings;
 	struct task_findings *tasks;
 	GArray *headlines;	/* struct headline, at most HEADLINES_MAX; none where little is found */
-	char *little;		/* a sentence that says why there are none; NULL: there are some */
+	char *little;		/* a sentence that says why there are none; NULL: there are some, or nothing is known of waits */
 	/* The run queue, where it has more time than all others but ranks behind: a sentence and a command; NULL: none. */
 	char *also;
 	char *storm;		/* a sentence about an event that wakes many threads in vain, and a command; NULL: none is known */

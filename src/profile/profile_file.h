@@ -2,6 +2,8 @@
 #ifndef PROFILE_PROFILE_FILE_H
 #define PROFILE_PROFILE_FILE_H
 
+#include <sqlite3.h>
+
 #include "profile/profile.h"
 
 /*
@@ -46,6 +48,12 @@ void profile_file_complete(struct profile_file *f);
  * long is done, and f is about to be freed: from then on nobody may abandon it.
  */
 bool profile_file_end(struct profile_file *f, void (*at_last)(void), GError **error);
+
+/*
+ * A recording as bytes, with more tables that `more` makes: readers ignore them.  `more` gives SQLite's result code.
+ */
+typedef int (*profile_file_more)(sqlite3 *db, void *data);
+GBytes *profile_file_bytes(const struct profile *p, profile_file_more more, void *data, GError **error);
 
 /*
  * Reads a recording.  The bytes are untrusted: whatever they hold, the result is a valid profile (all indices in range, tree acyclic) or NULL with one

@@ -175,8 +175,7 @@ static bool create_tmp(struct target *to, GError **error)
 	return true;
 }
 
-/* The empty tables. */
-static int create_tables(sqlite3 *db)
+int profile_create_tables(sqlite3 *db)
 {
 	/* The file is nobody's until it is renamed: no journal, no waiting for the disk, no locks. */
 	g_autofree char *pragmas = g_strdup_printf("PRAGMA page_size=4096; PRAGMA journal_mode=OFF;"
@@ -279,7 +278,7 @@ static bool fill_tmp(struct profile_file *f, GError **error)
 		return fail(&f->to, error, EPERM, "somebody has exchanged the file that is being written");
 	}
 	if (rc == SQLITE_OK)
-		rc = create_tables(db);
+		rc = profile_create_tables(db);
 	if (rc == SQLITE_OK)
 		rc = profile_write_threads(db, f->profile);
 	if (rc == SQLITE_OK && await_rest(f))

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Inside the profile layer: rows on their way into a table. */
+/* Rows on their way into a table. */
 
 /* To step and reset a statement takes half the time of a row: these many go in one. */
 #define INSERT_ROWS_AT_ONCE 32

@@ -35,7 +35,7 @@ void read_meta(struct reader *r)
 		if (strcmp(key, t->columns[i].name) == 0)
 			reader_column(r, &t->columns[i], 1, info);
 	info->rows_are = profile_rows_known(info->rows_are);
-	info->unknown &= UNKNOWN_RECORDED;
+	info->unknown &= UNKNOWN_ALL;
 	if (strcmp(key, "build_ids") == 0)
 		build_ids_row(r);
 	if (strcmp(key, "limits") == 0)

@@ -22,7 +22,7 @@ enum profile_unknown {
 	UNKNOWN_STACK_ENDS = 1 << 8,	/* whether stacks are complete */
 };
 #define UNKNOWN_ALL ((1 << 9) - 1)
-/* what recordings of our own may lack */
+/* what recordings of our own may lack, not those made of other tools' profiles */
 #define UNKNOWN_RECORDED (UNKNOWN_STATES | UNKNOWN_PARTS | UNKNOWN_COUNTS | UNKNOWN_DURATIONS | UNKNOWN_ACCOUNTS)
 /* "states, wakers, ..." for people: what of a profile is unknown; free with g_free(). */
 char *profile_unknown_text(uint32_t unknown, bool has_wakers);

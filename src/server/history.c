@@ -375,8 +375,14 @@ static bool write_format(const struct format *format, const struct part *part, G
 	const struct export_plan plan = { .selection = part->selection, .selection_text = part->text,
 					  .folded = { .weight = weight_of(part->profile) }, .columns = 1 };
 	const struct sink sink = { put_bounded, out };
+	g_autoptr(GError) why = NULL;
 
-	return format_write(format, part->profile, &plan, &sink, error);
+	if (format_write(format, part->profile, &plan, &sink, &why))
+		return true;
+	if (why->domain == EXCHANGE_ERROR)
+		return fail(error, SERVER_BAD_REQUEST, why->message);
+	g_propagate_error(error, g_steal_pointer(&why));
+	return false;
 }
 
 static bool write_export(const struct part *part, struct answer *ret, GString *out, GError **error)

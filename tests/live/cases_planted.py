@@ -11,6 +11,7 @@ import textwrap
 from cases_reasons import of_waits
 from cases_servers import free_port
 from lib import Recorder, Skip, case, default_signals, wait_until
+from told import Told
 
 GO = """
 package main
@@ -51,9 +52,7 @@ def record(env, pids, seconds="1"):
     path = env.temporary("planted.offcpu")
     recorder = Recorder(env, "-p", ",".join(map(str, pids)), "-d", seconds, out=path)
     recorder.wait()
-    report = recorder.report(status=0)
-    shown = subprocess.run([env.offcpu, "report", path], capture_output=True, text=True, check=True).stdout
-    return report, " ".join(shown.split("\n1. ", 1)[-1].split("\n2. ")[0].split())
+    return recorder.report(status=0), Told(env, path)
 
 
 def go_program(env, workers):
@@ -82,7 +81,7 @@ def goroutines_that_wait_are_the_first_finding(env):
         found = report.data.get("task_findings") or [{}]
         env.check.equal((found[0].get("says"), found[0].get("function"), found[0].get("meanwhile_function")), (says, function, meanwhile),
                         "the first finding")
-        env.check.that(function in first and says in first, f"the first one shown: {first}")
+        first.names(function, says, culprits=[meanwhile])
         if workers:
             # one has the lock, and the goroutines are looked at for the whole window
             seconds = report.data["window"]["duration_ns"] / 1e9
@@ -124,11 +123,12 @@ def loop_that_waits_for_its_upstream(env):
     report, first = record(env, [client.pid])
     findings = of_waits(report)
     env.check.equal(findings[0]["reason"] if findings else None, "network.receive", "the reason")
-    env.check.that("waits in its event loop for an answer" in first and f"127.0.0.1:{port} (slow-backend)" in first, f"the first one shown: {first}")
+    first.names("waits in its event loop for an answer", f"127.0.0.1:{port} (slow-backend)", culprits=["ask"])
     client.kill()
     client.wait()
     report, first = record(env, [server.pid], "0.5")
-    env.check.that(not of_waits(report), f"nobody asks: {first}")
+    env.check.that(not of_waits(report), f"nobody asks: {first.shown}")
+    first.is_healthy()
 
 
 @case
@@ -172,7 +172,7 @@ def fuse_ruby_and_queues_between_processes(env):
         findings = of_waits(report)
         found = (findings[0]["reason"], (findings[0]["function"] or {}).get("name")) if findings else None
         env.check.equal(found, (reason, function), "the first finding")
-        env.check.that(says in first, f"the first one shown: {first}")
+        first.names(says, culprits=[function])
         for child in children(process.pid):
             os.kill(child, 9)
         process.kill()
@@ -194,6 +194,7 @@ def writer_that_starves_comes_first(env):
     findings = of_waits(recorder.report(status=0))
     found = (findings[0]["reason"], (findings[0]["function"] or {}).get("name")) if findings else None
     env.check.equal(found, ("lock.rwlock", "update_table"), "the first finding")
+    Told(env, recorder.out).names("update_table", culprits=["rwlock"])
 
 
 PINNED = """
@@ -239,7 +240,7 @@ def what_holds_up_from_outside_is_told(env):
         env.check.equal(found.get("limit", {}).get("kind"), kind, f"what holds it up: {found}")
         if kind == "stopped_peer":
             env.check.equal(found["limit"]["pid"], mates[0], "who is stopped")
-        env.check.that(says in first, f"the first one shown: {first}")
+        first.names(says)
         for child in mates:
             os.kill(child, 9)
         process.kill()
@@ -314,7 +315,7 @@ def who_takes_no_more_is_told(env):
         mates = children(process.pid)
         report, first = record(env, [process.pid, *mates])
         env.check.equal(report.data["findings"][0].get("limit", {}).get("kind"), kind, "what the first finding is held up by")
-        env.check.that(says in first, f"the first one shown: {first}")
+        first.names(says)
         for pid in [*mates, process.pid]:
             os.kill(pid, 9)
         process.wait()
@@ -409,9 +410,7 @@ def waits_for_children_and_other_processes_are_not_idle(env):
         rows = [f for f in of_waits(report) if (f["function"] or {}).get("name") == function and f["reason"] == reason]
         spent = sum(f["time_ns"] for f in rows)
         env.check.that(spent > report.data["window"]["duration_ns"] / 2, f"{function}: {spent} ns for {reason}")
-        shown = subprocess.run([env.offcpu, "report", "-p", str(process.pid), path], capture_output=True, text=True, check=True).stdout
-        first = " ".join(shown.split("\n1. ", 1)[-1].split("\n2. ")[0].split())
-        env.check.that(says in first, f"the first one shown: {first}")
+        Told(env, path, process.pid).names(says, culprits=[function])
         process.kill()
         process.wait()
         if function == "enter_printer":
@@ -447,8 +446,8 @@ def busy_pool_and_loop_are_the_first_finding(env):
     for process, busy, rule, says in checks:
         report, first = record(env, [process.pid])
         found = report.data["findings"][0]
-        env.check.equal((found.get("busy"), found.get("busy_rule")), (busy, rule), f"the first finding: {first}")
-        env.check.that(says in first, f"the first one shown: {first}")
+        env.check.equal((found.get("busy"), found.get("busy_rule")), (busy, rule), f"the first finding: {first.shown}")
+        first.names(says)
         if busy == "loop":
             thread = next(t for t in report.threads if t["tid"] == process.pid)
             env.check.equal(found["on_cpu_ns"], thread["on_cpu_ns"], "its time on CPU is the thread's")
@@ -480,13 +479,12 @@ def connections_and_rings_are_told_by_what_they_wait_for(env):
     recorder.wait()
     for problem, process in processes.items():
         reason, function, says = WAITS_FOR_IO[problem]
-        ask = [env.offcpu, "report", "-p", str(process.pid)]
-        findings = json.loads(subprocess.run([*ask, "--json", out], capture_output=True, check=True).stdout)["findings"]
+        ask = [env.offcpu, "report", "-p", str(process.pid), "--json", out]
+        findings = json.loads(subprocess.run(ask, capture_output=True, check=True).stdout)["findings"]
         findings = [f for f in findings if not f["reason"].startswith("cpu.")]
         found = (findings[0]["reason"], (findings[0]["function"] or {}).get("name")) if findings else None
         env.check.equal(found, (reason, function), f"{problem}: the first finding")
-        shown = " ".join(subprocess.run([*ask, out], capture_output=True, text=True, check=True).stdout.split())
-        env.check.that(says in shown, f"{problem}: {shown}")
+        Told(env, out, process.pid).names(says, culprits=[function])
         for child in children(process.pid):
             os.kill(child, 9)
         process.kill()
@@ -524,7 +522,7 @@ def tasks_that_wait_for_a_semaphore_are_the_first_finding(env):
         env.check.equal((found.get("function"), found.get("meanwhile_function")), (function, "call_backend"), f"the first finding: {found}")
         # before Python 3.11 a semaphore is told from a lock by nothing
         says = says if sys.version_info >= (3, 11) else "wait to acquire a lock"
-        env.check.that(says in first and function in first, f"the first one shown: {first}")
+        first.names(says, function, culprits=["call_backend"])
         process.kill()
         process.wait()
 
@@ -550,8 +548,8 @@ def callback_of_a_stripped_libuv_holds_up_its_loop(env):
     report, first = record(env, [process.pid])
     findings = of_waits(report)
     found = (findings[0]["reason"], findings[0]["holds_up_loop"], (findings[0]["function"] or {}).get("name")) if findings else None
-    env.check.equal(found, ("sleep", "uv_run", "commit_row"), f"the first finding: {first}")
-    env.check.that("holds up its event loop (uv_run)" in first, f"the first one shown: {first}")
+    env.check.equal(found, ("sleep", "uv_run", "commit_row"), f"the first finding: {first.shown}")
+    first.names("holds up its event loop (uv_run)", culprits=["commit_row"])
 
 
 @case
@@ -562,7 +560,7 @@ def herd_on_a_listening_socket_is_hinted_at(env):
     process.stdout.readline()
     mates = children(process.pid)
     _, first = record(env, [process.pid])
-    env.check.that("waits for a CPU" in first and "record --storms" in first, f"the first one shown: {first}")
+    first.names("waits for a CPU", "record --storms")
     for child in mates:
         os.kill(child, 9)
     process.kill()
@@ -587,4 +585,5 @@ def sleeps_between_retries(env):
             price_of(1)
         """)
     report, first = record(env, [process.pid])
-    env.check.equal(report.data["findings"][0]["says"], "sleeps between retries", f"the first one shown: {first}")
+    env.check.equal(report.data["findings"][0]["says"], "sleeps between retries", f"the first one shown: {first.shown}")
+    first.names("sleeps between retries", culprits=["price_of"])

@@ -6,7 +6,7 @@
 #include "explain/explain.h"
 #include "render/answer/answer.h"
 
-/* What of a report has an id, and how one of them is written, in short and in full.  Inside of render/answer. */
+/* What of a report has an id, and how one of them is written, in short and in full. */
 
 enum thing_kind {
 	THING_FINDING = 0,	/* of threads */

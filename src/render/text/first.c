@@ -362,8 +362,6 @@ static void append_headlines(GString *body, const struct explanation *e, unsigne
 		append_rows(body, e, used + lines_of(also->str), options);
 		g_string_append(body, also->str);
 	}
-	if (!e->findings->matters_ns && !body->len)
-		g_string_append(body, "Nothing was waited for: all threads ran or were idle.\n");
 }
 
 /* "No thread is what was asked for. Do you mean mariadbd?" */

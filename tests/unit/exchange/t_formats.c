@@ -53,7 +53,8 @@ static void test_table(void)
 	g_autofree char *names = format_names();
 
 	g_assert_cmpstr(names, ==,
-			"folded, json, csv, jsonl, pprof, speedscope, firefox, perfetto, otlp, perf-script, collapsed");
+			"folded, json, csv, jsonl, pprof, speedscope, firefox, perfetto, otlp, perf-script, sqlite, "
+			"collapsed");
 	for (size_t i = 0; i < formats_cnt; i++) {
 		g_assert_true(formats[i].write || formats[i].read);
 		g_assert_true(!formats[i].read == !formats[i].sniff);

@@ -165,9 +165,34 @@ static void test_dtrace_both_stacks(void)
 			   "stacks with sums (numbers taken as nanoseconds)",
 			   "mysqld-0/0;os_file_pread;__pread;-;sys_syscall;zfs_read;cv_wait 12345678\n"
 			   "sleep-0/0;main;-;0xffffffff80c84c3b;mi_switch 1000\n"));
-	refused("              genunix`cv_wait+0x61\n  ns      \n           value  ------------- Distribution ------------- count    \n"
-		"          262144 |                                         0        \n          524288 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@  7\n",
-		"no sums of time: aggregate with sum()");
+}
+
+#define DISTRIBUTION "           value  ------------- Distribution ------------- count    \n"
+
+/* quantize(): the sum lies between the parts' ends. */
+static void test_dtrace_distributions(void)
+{
+	static const char key[] = "              genunix`cv_wait+0x61\n\n              libc.so.1`__read+0x15\n              app`fetch+0x9\n  app     \n";
+	g_autofree char *text = g_strconcat(key, DISTRIBUTION,
+					    "          262144 |                                         0        \n"
+					    "          524288 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@             7\n"
+					    "         1048576 |@@@@@@@@@@@@                             3        \n"
+					    "         2097152 |                                         0        \n\n", NULL);
+	g_autofree char *both = g_strconcat(text, key, "         9000000\n", NULL);
+	g_autofree char *linear = g_strconcat(key, DISTRIBUTION, "             < 0 |                0\n               0 |@@@@@  3\n"
+					      "             100 |     0\n", NULL);
+	g_autofree char *cut = g_strconcat(key, DISTRIBUTION, "          262144 | 0\n          524288 |@@@@@@@  7\n", NULL);
+	struct profile *p = check(text, "stacks with distributions, whose sums are estimates, at most a third off (numbers taken as nanoseconds)",
+				  "app-0/0;fetch;__read;-;cv_wait 10223616\n");
+
+	g_assert_cmpuint(profile_wait(p, 0)->count, ==, 10);
+	g_assert_cmpuint(profile_wait(p, 0)->off_cpu_se_ns, ==, (7 * 524288 + 5) / 6 + (3 * 1048576 + 5) / 6);
+	g_assert_cmpuint(p->info.unknown & UNKNOWN_COUNTS, ==, 0);
+	profile_free(p);
+	/* sums of the same waits are better */
+	profile_free(check(both, "stacks with sums (numbers taken as nanoseconds)", "app-0/0;fetch;__read;-;cv_wait 9000000\n"));
+	refused(linear, "none of quantize()");
+	refused(cut, "none of quantize()");
 }
 
 /* libbpf-tools' offcputime draws no line between the kernel's frames and the user's. */
@@ -516,6 +541,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/imports/names-of-linkers", test_names_of_linkers);
 	g_test_add_func("/imports/dtrace", test_dtrace);
 	g_test_add_func("/imports/dtrace-both-stacks", test_dtrace_both_stacks);
+	g_test_add_func("/imports/dtrace-distributions", test_dtrace_distributions);
 	g_test_add_func("/imports/offcputime-of-libbpf-tools", test_offcputime_of_libbpf_tools);
 	g_test_add_func("/imports/bpftrace", test_bpftrace);
 	g_test_add_func("/imports/sched_switch", test_sched_switch);

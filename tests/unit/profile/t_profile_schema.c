@@ -72,6 +72,7 @@ static void test_sql(struct place *at, gconstpointer data)
 			       "FROM v_wait", "x|8|9|D|1|3|360|/bin/x+0xff|schedule|");
 	assert_query(at->path, "SELECT id, depth, end, leaf FROM v_stack",
 		     "1|1|none|main|2|2|broken|/bin/x+0xff|3|1|none|schedule|");
+	assert_query(at->path, "SELECT id, stack FROM v_stack_text", "1|main|2|main;/bin/x+0xff|3|schedule|");
 	assert_query(at->path, "SELECT observed_ns, off_cpu_ns, residual_ns, exited, execed FROM v_thread",
 		     "1000|390|10|1|0|");
 	assert_query(at->path, "SELECT name, file, line, kind, why FROM v_frame WHERE id = 0", "main|x.c|7|user|named|");
