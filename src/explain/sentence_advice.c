@@ -61,6 +61,12 @@ static const char *advice_of_limit(const struct finding *row)
 	case LIMIT_SLACK:
 		return "Sleeps that are meant to be shorter take so long by that: set it back (prctl(PR_SET_TIMERSLACK, 0)). Whoever "
 		       "started the thread may have left it so: /proc/TID/timerslack_ns.";
+	case LIMIT_GONE:
+		return strcmp(l->text, "file") ?
+			       "Nobody can let it go: start all that share it anew. A mutex with PTHREAD_MUTEX_ROBUST is given to the next one "
+			       "(EOWNERDEAD), which mends what it guards." :
+			       "A program that it started has the file open still, and so the lock: see which (lsof, fuser). If that should "
+			       "not keep it close the file for such programs: O_CLOEXEC, 9>&- in a shell.";
 	case LIMIT_CYCLE:
 		return cycle_advice(row);
 	case LIMIT_NAGLE:
@@ -157,6 +163,8 @@ static const char *advice_of_stuck_rwlock(const struct findings *f, const struct
 
 static const char *advice_of_stuck(const struct findings *f, const struct finding *row)
 {
+	if (row->limit.limit && row->limit.limit->kind == LIMIT_GONE)
+		return advice_of_limit(row);
 	return row->never_let_go && row->reason == REASON_LOCK_RWLOCK ?
 		       advice_of_stuck_rwlock(f, row) :
 		       "Nobody let go of it while this was recorded: a deadlock, or whoever holds it is stuck. See what its other "

@@ -31,6 +31,7 @@ enum profile_limit_kind {
 	LIMIT_NAGLE,	/* a process holds back a small write to there, until an earlier one is acknowledged: "10.0.0.5:502" */
 	LIMIT_CYCLE,	/* a process waits for another one, of which it does not accept a connection: LIMIT_CYCLE_FORMAT */
 	LIMIT_SLACK,	/* the thread lets its timers be late by so many nanoseconds: "40000000" */
+	LIMIT_GONE,	/* who holds the lock that threads of the process wait for has ended: its number is tid, the text "mutex" or "file" */
 	LIMIT_KIND_COUNT
 };
 
