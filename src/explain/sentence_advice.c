@@ -211,13 +211,36 @@ static const char *advice_of_resolver(const struct findings *f, const struct fin
 		       "asked; cache names.";
 }
 
-/* A process that took it and ended leaves it taken, but with SEM_UNDO. */
-static bool is_left_taken(const struct findings *f, const struct finding *row)
+/* Nobody ended a wait that took nearly all of the window: who should is not slow, but does not do it at all. */
+static const char *advice_of_unended(const struct findings *f, const struct finding *row)
 {
+	static const struct {
+		const char *rule, *advice;
+	} all[] = {
+		{ "semaphore-sysv",
+		  "Nobody raised it while this was recorded. A process that took it and ended leaves it taken, unless it used SEM_UNDO: "
+		  "`ipcs -s` lists them, `ipcs -s -i ID` tells which process changed it last." },
+		{ "pipe-write",
+		  "Nobody read from it while this was recorded: see what the reader waits for. If that is room in a pipe that this writer "
+		  "reads, neither goes on: read and write at once (communicate(), a thread)." },
+		{ "pipe-read",
+		  "Nobody wrote into it while this was recorded: see what the writer waits for. Who reads till the end waits until all have "
+		  "closed it, also a daemon that inherited it: send that one's output elsewhere (>/dev/null 2>&1)." },
+		{ "message-queue",
+		  "Nobody took from it, or sent into it, while this was recorded. One of System V may be full of messages of a type that "
+		  "nobody takes: `ipcs -q` lists them, `ipcs -q -i ID` tells who sent and received last." },
+		{ "python-process-lock",
+		  "Nobody let go of it while this was recorded: see what its holder waits for. If that was killed nobody can: start these "
+		  "processes anew." },
+	};
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
-	return rule && strcmp(rule->name, "semaphore-sysv") == 0 && !row->woken_cnt && f->profile->info.has_wakers &&
-	       row->max_ns >= f->profile->info.duration_ns / 10 * 9;
+	if (row->woken_cnt || !f->profile->info.has_wakers || row->max_ns < f->profile->info.duration_ns / 10 * 9)
+		return NULL;
+	for (size_t i = 0; rule && i < G_N_ELEMENTS(all); i++)
+		if (strcmp(rule->name, all[i].rule) == 0)
+			return all[i].advice;
+	return NULL;
 }
 
 static const char *advice_of_deadlock(const struct finding *row)
@@ -309,9 +332,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "If one of them has more to do, share out better (schedule(dynamic)).";
 	if (is_of_resolver(f, row))
 		return advice_of_resolver(f, row);
-	if (is_left_taken(f, row))
-		return "Nobody raised it while this was recorded. A process that took it and ended leaves it taken, unless it used SEM_UNDO: "
-		       "`ipcs -s` lists them, `ipcs -s -i ID` tells which process changed it last.";
+	if (advice_of_unended(f, row))
+		return advice_of_unended(f, row);
 	if (has_repeated_syn(row))
 		return "Waits of 1, 3 or 7 s are SYNs sent again: the listener's accept queue is full (it accepts too slowly, "
 		       "or its backlog or somaxconn is small), or packets are lost.";
