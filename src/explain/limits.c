@@ -61,6 +61,18 @@ static bool slack_find(const struct findings *f, const struct finding *row, stru
 	return true;
 }
 
+/* Of a lock: the recording has who holds it, or /proc/locks has. */
+static const struct profile_limit *gone_holder(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	const struct wait *w = profile_wait(p, row->wait);
+	const struct object *o = profile_wait_object(p, w);
+	uint32_t pid = profile_thread(p, w->thread)->pid;
+	uint32_t holder = wait_is_for_file_lock(p, w) ? profile_file_lock_holder(p, pid) : o && object_is_lock(o) ? o->holder_tid : 0;
+
+	return holder && (w->flags & WAIT_OPEN_AT_END) ? profile_find_limit(p, LIMIT_GONE, pid, holder) : NULL;
+}
+
 static struct finding_limit limit_of(const struct findings *f, const struct finding *row)
 {
 	const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
@@ -68,6 +80,9 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 	struct finding_limit found = { 0 };
 
 	if (row->busy || row->is_yield || !f->profile->limits->len)
+		return found;
+	found.limit = gone_holder(f, row);
+	if (found.limit)
 		return found;
 	switch (row->reason) {
 	case REASON_CPU_QUEUE:

@@ -8,6 +8,7 @@
 #include "explain/backlog.h"
 #include "explain/clocks.h"
 #include "explain/connects.h"
+#include "explain/owed.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 #include "profile/requests.h"
@@ -161,10 +162,12 @@ static void append_clock(GString *s, const struct findings *f, const struct find
 
 static char *say_idle(const struct findings *f, uint64_t observed_ns)
 {
-	GString *s = g_string_new("Little to find: ");
+	GString *s = g_string_new(NULL);
 	const struct finding *clock = NULL;
 	uint64_t clocks_ns = 0;
 
+	/* no all-clear while others wait */
+	g_string_append(s, owed_append_most(s, f) ? ": " : "Little to find: ");
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
 

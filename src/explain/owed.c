@@ -15,7 +15,7 @@ bool owed_find(const struct findings *f, const struct finding *row, struct findi
 	const char *upstream = o ? profile_upstream(f->profile, profile_wait(f->profile, row->wait)) : NULL, *there;
 	uint32_t made, clients = limit_owed_read(l, &made, &there);
 
-	if (!clients || row->reason != REASON_NETWORK_RECEIVE || !upstream || !net_text_is_same(upstream, there))
+	if (!clients || row->reason != REASON_NETWORK_RECEIVE || !upstream || !there || !net_text_is_same(upstream, there))
 		return false;
 	*ret = (struct finding_limit){ .limit = l };
 	return true;
@@ -40,6 +40,15 @@ const char *owed_advice(const struct finding *row)
 		       NULL;
 }
 
+static void append_made(GString *s, uint32_t made)
+{
+	if (made == 1)
+		g_string_append(s, "one");
+	else
+		text_thousands(s, made);
+	g_string_append(s, made == 1 ? " connection to " : " connections to ");
+}
+
 void owed_append_evidence(GString *s, const struct finding *row)
 {
 	const char *there;
@@ -50,9 +59,46 @@ void owed_append_evidence(GString *s, const struct finding *row)
 	g_string_append(s, "; as the recording ended ");
 	text_thousands(s, clients);
 	g_string_append(s, " clients waited for answers, with ");
-	if (made == 1)
-		g_string_append(s, "one");
-	else
-		text_thousands(s, made);
-	g_string_append(s, made == 1 ? " connection to there" : " connections to there");
+	append_made(s, made);
+	g_string_append(s, "there");
+}
+
+static const char *name_of(const struct profile *p, uint32_t pid)
+{
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		if (profile_thread(p, i)->pid == pid)
+			return profile_thread(p, i)->process;
+	return "a process";
+}
+
+bool owed_append_most(GString *s, const struct findings *f)
+{
+	uint32_t most_cnt = 0, most_made = 0, pid = 0;
+	const char *most_there = NULL;
+
+	for (guint i = 0; i < f->profile->limits->len; i++) {
+		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
+		const char *there;
+		uint32_t made, clients = limit_owed_read(l, &made, &there);
+
+		if (clients <= most_cnt || !selection_has_process(f->selection, f->profile, l->pid))
+			continue;
+		most_cnt = clients;
+		most_made = made;
+		most_there = there;
+		pid = l->pid;
+	}
+	if (!most_cnt)
+		return false;
+	text_thousands(s, most_cnt);
+	g_string_append(s, " clients of ");
+	text_safe_cut(s, name_of(f->profile, pid), FINDING_NAME_COLUMNS);
+	g_string_append(s, " waited for answers as the recording ended");
+	if (most_there) {
+		g_string_append(s, ", with ");
+		append_made(s, most_made);
+		text_safe_cut(s, most_there, FINDING_NAME_COLUMNS);
+	}
+	g_string_append(s, ", and little is found in its threads");
+	return true;
 }

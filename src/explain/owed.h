@@ -11,6 +11,11 @@
 
 /* Fills in the limit; false: there is none. */
 bool owed_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
+/*
+ * Of the process that most clients wait for, where nothing is found: "7 clients of haproxy waited for answers as the
+ * recording ended, with one connection to 127.0.0.1:8081 (python3), and little is found in its threads".  False: of none.
+ */
+bool owed_append_most(GString *s, const struct findings *f);
 /* "127.0.0.1:8081 (python3)"; NULL: it has no LIMIT_OWED. */
 const char *owed_upstream(const struct finding *row);
 /* "; as the recording ended 20 clients waited for answers, over one connection to 127.0.0.1:8081" */

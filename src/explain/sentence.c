@@ -190,11 +190,24 @@ static bool is_in_sentence(const struct profile_limit *l)
 	return l && (l->kind == LIMIT_FROZEN || l->kind == LIMIT_POLICY);
 }
 
+/* Nobody of the recording has the file's lock: /proc/locks knew who as it ended. */
+static void append_file_holder(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct wait *w = profile_wait(f->profile, row->wait);
+	uint32_t holder = wait_is_for_file_lock(f->profile, w) && (w->flags & WAIT_OPEN_AT_END) && !row->by.comm ?
+				  profile_file_lock_holder(f->profile, profile_thread(f->profile, w->thread)->pid) : 0;
+
+	if (holder)
+		g_string_append_printf(s, "; process %" PRIu32 " has it", holder);
+}
+
 /* "; its control group allows 1.00 MiB/s of reads", "; 4 of its threads may use only CPU 1" */
 static void append_limit(GString *s, const struct findings *f, const struct finding *row)
 {
 	const struct profile_limit *l = row->limit.limit;
 
+	if (!l)
+		append_file_holder(s, f, row);
 	if (l && l->kind == LIMIT_POOL)
 		pool_append_evidence(s, f, row);
 	if (l && l->kind == LIMIT_CONNECT)
@@ -210,6 +223,8 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 		text_duration(s, g_ascii_strtoull(l->text, NULL, 10));
 		g_string_append(s, " late, by its own timer slack");
 	}
+	if (l && l->kind == LIMIT_GONE)
+		g_string_append_printf(s, "; %s %" PRIu32 " took it and has ended", strcmp(l->text, "file") ? "thread" : "process", l->tid);
 	if (l && l->kind == LIMIT_OWED)
 		owed_append_evidence(s, row);
 	if (!l || l->kind == LIMIT_STOPPED || is_in_sentence(l) || l->kind >= LIMIT_POOL)

@@ -61,6 +61,12 @@ static const char *advice_of_limit(const struct finding *row)
 	case LIMIT_SLACK:
 		return "Sleeps that are meant to be shorter take so long by that: set it back (prctl(PR_SET_TIMERSLACK, 0)). Whoever "
 		       "started the thread may have left it so: /proc/TID/timerslack_ns.";
+	case LIMIT_GONE:
+		return strcmp(l->text, "file") ?
+			       "Nobody can let it go: start all that share it anew. A mutex with PTHREAD_MUTEX_ROBUST is given to the next one "
+			       "(EOWNERDEAD), which mends what it guards." :
+			       "A program that it started has the file open still, and so the lock: see which (lsof, fuser). If that should "
+			       "not keep it close the file for such programs: O_CLOEXEC, 9>&- in a shell.";
 	case LIMIT_CYCLE:
 		return cycle_advice(row);
 	case LIMIT_NAGLE:
@@ -157,6 +163,8 @@ static const char *advice_of_stuck_rwlock(const struct findings *f, const struct
 
 static const char *advice_of_stuck(const struct findings *f, const struct finding *row)
 {
+	if (row->limit.limit && row->limit.limit->kind == LIMIT_GONE)
+		return advice_of_limit(row);
 	return row->never_let_go && row->reason == REASON_LOCK_RWLOCK ?
 		       advice_of_stuck_rwlock(f, row) :
 		       "Nobody let go of it while this was recorded: a deadlock, or whoever holds it is stuck. See what its other "
@@ -203,13 +211,36 @@ static const char *advice_of_resolver(const struct findings *f, const struct fin
 		       "asked; cache names.";
 }
 
-/* A process that took it and ended leaves it taken, but with SEM_UNDO. */
-static bool is_left_taken(const struct findings *f, const struct finding *row)
+/* Nobody ended a wait that took nearly all of the window: who should is not slow, but does not do it at all. */
+static const char *advice_of_unended(const struct findings *f, const struct finding *row)
 {
+	static const struct {
+		const char *rule, *advice;
+	} all[] = {
+		{ "semaphore-sysv",
+		  "Nobody raised it while this was recorded. A process that took it and ended leaves it taken, unless it used SEM_UNDO: "
+		  "`ipcs -s` lists them, `ipcs -s -i ID` tells which process changed it last." },
+		{ "pipe-write",
+		  "Nobody read from it while this was recorded: see what the reader waits for. If that is room in a pipe that this writer "
+		  "reads, neither goes on: read and write at once (communicate(), a thread)." },
+		{ "pipe-read",
+		  "Nobody wrote into it while this was recorded: see what the writer waits for. Who reads till the end waits until all have "
+		  "closed it, also a daemon that inherited it: send that one's output elsewhere (>/dev/null 2>&1)." },
+		{ "message-queue",
+		  "Nobody took from it, or sent into it, while this was recorded. One of System V may be full of messages of a type that "
+		  "nobody takes: `ipcs -q` lists them, `ipcs -q -i ID` tells who sent and received last." },
+		{ "python-process-lock",
+		  "Nobody let go of it while this was recorded: see what its holder waits for. If that was killed nobody can: start these "
+		  "processes anew." },
+	};
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
-	return rule && strcmp(rule->name, "semaphore-sysv") == 0 && !row->woken_cnt && f->profile->info.has_wakers &&
-	       row->max_ns >= f->profile->info.duration_ns / 10 * 9;
+	if (row->woken_cnt || !f->profile->info.has_wakers || row->max_ns < f->profile->info.duration_ns / 10 * 9)
+		return NULL;
+	for (size_t i = 0; rule && i < G_N_ELEMENTS(all); i++)
+		if (strcmp(rule->name, all[i].rule) == 0)
+			return all[i].advice;
+	return NULL;
 }
 
 static const char *advice_of_deadlock(const struct finding *row)
@@ -301,9 +332,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "If one of them has more to do, share out better (schedule(dynamic)).";
 	if (is_of_resolver(f, row))
 		return advice_of_resolver(f, row);
-	if (is_left_taken(f, row))
-		return "Nobody raised it while this was recorded. A process that took it and ended leaves it taken, unless it used SEM_UNDO: "
-		       "`ipcs -s` lists them, `ipcs -s -i ID` tells which process changed it last.";
+	if (advice_of_unended(f, row))
+		return advice_of_unended(f, row);
 	if (has_repeated_syn(row))
 		return "Waits of 1, 3 or 7 s are SYNs sent again: the listener's accept queue is full (it accepts too slowly, "
 		       "or its backlog or somaxconn is small), or packets are lost.";

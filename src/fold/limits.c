@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "fold/pool.h"
 #include "profile/object_upstream.h"
 
+#define HELD_SHARE 2	/* of the window: who waits so long for a lock has a holder to be asked for */
 #define QUEUE_SHARE 20	/* of a thread's time: it waits for a CPU often enough to ask which it may use */
 #define ASKS_SHARE 2	/* of the window */
 #define POOL_WAITERS 2	/* that a process has at a time, on average, to ask what it has connections for */
@@ -322,6 +324,46 @@ static void add_file_locks(struct profile *p, GHashTable *pids, const char *text
 	}
 }
 
+static bool is_there(const char *proc_dir, uint32_t tid)
+{
+	g_autofree char *status = status_of(proc_dir, tid, tid), *state = status ? field_of(status, "State") : NULL;
+
+	return state && *state != 'Z' && *state != 'X';
+}
+
+/* Threads of a namespace of its own have other numbers there, which are what their locks have. */
+static bool has_our_pids(const char *proc_dir, uint32_t pid)
+{
+	g_autofree char *own = g_strdup_printf("%s/self/ns/pid", proc_dir), *its = g_strdup_printf("%s/%" PRIu32 "/ns/pid", proc_dir, pid);
+	struct stat a, b;
+
+	return opener_stat(own, &a) && opener_stat(its, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+/* A lock that processes share, taken by one that has ended; of one that is private the recording tells that itself. */
+static void look_at_holders(struct profile *p, const char *proc_dir)
+{
+	unsigned left = LIMITS_THREADS_MAX;
+
+	for (guint i = 0; i < p->waits->len && left; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct object *o = profile_wait_object(p, w);
+		const struct profile_limit *file;
+		uint32_t pid = profile_thread(p, w->thread)->pid, holder = 0;
+		bool is_file = wait_is_for_file_lock(p, w);
+
+		if (!(w->flags & WAIT_OPEN_AT_END) || w->blocked_ns < p->info.duration_ns / HELD_SHARE)
+			continue;
+		file = is_file ? profile_find_limit(p, LIMIT_FILE_LOCK, pid, 0) : NULL;
+		holder = file ? profile_file_lock_holder(p, pid) : o && !is_file && !o->is_private ? o->holder_tid : 0;
+		if (!holder)
+			continue;
+		left--;
+		if (!is_there(proc_dir, holder) && has_our_pids(proc_dir, pid) && !profile_find_limit(p, LIMIT_GONE, pid, holder))
+			profile_add_limit(p, LIMIT_GONE, pid, holder, is_file ? "file" : "mutex");
+	}
+}
+
 static void look_at_file_locks(struct profile *p, const char *proc_dir)
 {
 	g_autoptr(GHashTable) pids = g_hash_table_new(NULL, NULL);
@@ -363,6 +405,7 @@ void limits_look(struct profile *p, const char *proc_dir)
 	group_limits_free(groups);
 	look_at_cpus(p, proc_dir);
 	look_at_file_locks(p, proc_dir);
+	look_at_holders(p, proc_dir);
 	look_at_policies(p);
 	look_at_slack(p, proc_dir);
 }

@@ -25,7 +25,7 @@ static void count_client(struct look *l, const struct profile *p, struct sock_pe
 {
 	uint64_t received_ns;
 
-	if (sock_peers_owes(peers, pid, s, &received_ns))
+	if (sock_peers_owes(peers, pid, s, &received_ns) && received_ns >= OWED_AGE_NS)
 		*(clock_ns(CLOCK_MONOTONIC) - received_ns < p->info.start_ns ? &l->old : &l->clients) += 1;
 }
 
@@ -85,14 +85,18 @@ static void look_at(struct profile *p, struct sock_peers *peers, const char *pro
 		l = look(p, peers, proc_dir, pid);
 	}
 	g_autofree char *there = l.there;
-	if (!there || !is_owing(&l))
+	if (l.clients + l.old < OWED_MIN)
 		return;
+	/* these may have come for events, so nobody is told to owe them */
+	if (!is_owing(&l))
+		g_clear_pointer(&there, g_free);
 	struct fd_owners *owners = fd_owners_new(proc_dir);
 
 	fd_owners_read(owners, true);
-	uint32_t owner = l.inode ? fd_owners_find(owners, l.inode, FD_READS | FD_WRITES, 0, &others) : 0;
+	uint32_t owner = there && l.inode ? fd_owners_find(owners, l.inode, FD_READS | FD_WRITES, 0, &others) : 0;
 	g_autofree char *name = owner ? fd_owners_name(owners, owner) : NULL;
-	g_autofree char *text = g_strdup_printf(LIMIT_OWED_FORMAT "%s%s%s%s", l.clients, l.there_cnt, there, name ? " (" : "",
+	g_autofree char *text = g_strdup_printf(LIMIT_OWED_FORMAT "%s%s%s%s", l.clients + l.old, there ? l.there_cnt : 0,
+						there ? there : "nobody", name ? " (" : "",
 						name ? name : "", name ? ")" : "");
 
 	profile_add_limit(p, LIMIT_OWED, pid, 0, text);
@@ -102,6 +106,7 @@ static void look_at(struct profile *p, struct sock_peers *peers, const char *pro
 void owed_look(struct profile *p, struct sock_peers *peers, const char *proc_dir)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+	const bool is_chosen = p->info.filters && *p->info.filters;
 	unsigned again = AGAIN;
 
 	for (guint i = 0; i < p->waits->len && g_hash_table_size(seen) < OWED_PROCESSES_MAX; i++) {
@@ -109,8 +114,8 @@ void owed_look(struct profile *p, struct sock_peers *peers, const char *proc_dir
 		const struct object *o = profile_wait_object(p, w);
 		uint32_t pid = profile_thread(p, w->thread)->pid;
 
-		/* who waits for sockets, and not seldom */
-		if (o && o->kind == OBJECT_EPOLL && strstr(o->name, "socket") && w->count >= OWED_WAITS_MIN &&
+		/* who waits for sockets, and of the whole machine those that do so often */
+		if (o && o->kind == OBJECT_EPOLL && strstr(o->name, "socket") && (is_chosen || w->count >= OWED_WAITS_MIN) &&
 		    g_hash_table_add(seen, GUINT_TO_POINTER(pid)))
 			look_at(p, peers, proc_dir, pid, &again);
 	}

@@ -20,6 +20,7 @@
 #include "base/opener.h"
 
 #define ANSWER_BYTES 4096
+#define STREAM_SEGMENTS 8	/* for each one back: logs and measurements, which are never answered */
 
 struct sock_peers {
 	char *proc_dir;
@@ -291,6 +292,8 @@ bool sock_peers_owes(struct sock_peers *s, uint32_t pid, const struct net_socket
 	if (!ask_about(s, pid, socket, &answer, &facts))
 		return false;
 	*ret_received_ns = facts.info.tcpi_last_data_recv * UINT64_C(1000000);
+	if (facts.data_segs_in > STREAM_SEGMENTS * (facts.data_segs_out + UINT64_C(1)))
+		return false;
 	return facts.info.tcpi_last_data_recv < facts.info.tcpi_last_data_sent || (facts.data_segs_in && !facts.data_segs_out);
 }
 

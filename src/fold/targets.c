@@ -84,11 +84,18 @@ void fold_targets_free(struct fold_targets *t)
 static void find_upstream(struct fold_targets *all, struct target *t)
 {
 	struct upstream up;
+	const char *cut = strstr(t->base, OBJECT_UPSTREAM);
 
-	if (t->peer || !upstream_find(all->nets, all->proc_dir, t->rec.pid, t->rec.fd, &up))
+	if (t->peer)
 		return;
+	if (!upstream_find(all->nets, all->proc_dir, t->rec.pid, t->rec.fd, &up)) {
+		if (!cut)
+			return;
+		/* the connection is closed again: who listens there may be told all the same */
+		up.address = g_strdup(cut + strlen(OBJECT_UPSTREAM));
+		up.listener = upstream_listener(all->nets, t->rec.pid, up.address);
+	}
 	g_autofree char *address = up.address, *before = t->base, *name = NULL;
-	const char *cut = strstr(before, OBJECT_UPSTREAM);
 
 	t->peer = up.inode ? fd_owners_find(all->owners, up.inode, FD_READS | FD_WRITES, t->rec.pid, &t->others) : 0;
 	if (!t->peer && up.listener)

@@ -106,6 +106,15 @@ static void find_by_unix(const GArray *sockets, GHashTable *watched, bool serves
 	ret->listener = listener_of(sockets, best->name);
 }
 
+uint64_t upstream_listener(struct net_tables *tables, uint32_t pid, const char *there)
+{
+	const GArray *sockets = net_tables_of(tables, pid);
+	struct net_end end;
+	const struct net_socket *listener = sockets && net_end_read(there, &end) ? net_table_listener(sockets, &end) : NULL;
+
+	return listener ? listener->inode : 0;
+}
+
 bool upstream_find(struct net_tables *tables, const char *proc_dir, uint32_t pid, int epoll_fd, struct upstream *ret)
 {
 	g_autoptr(GHashTable) watched = watched_new(proc_dir, pid, epoll_fd);

@@ -22,4 +22,7 @@ struct upstream {
  */
 bool upstream_find(struct net_tables *tables, const char *proc_dir, uint32_t pid, int epoll_fd, struct upstream *ret);
 
+/* The socket that listens at "127.0.0.1:8081"; 0: not on this machine, or it is no such address. */
+uint64_t upstream_listener(struct net_tables *tables, uint32_t pid, const char *there);
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/net_table.h"
 #include "profile/object_upstream.h"
 
 #define LIMIT_BACKLOG_SCAN "%" SCNu32 " connections wait at %n"
@@ -17,6 +18,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_BACKLOG] = "backlog", [LIMIT_FULL] = "full",
 	[LIMIT_OWED] = "owed",	     [LIMIT_NAGLE] = "nagle",   [LIMIT_CYCLE] = "cycle",
 	[LIMIT_SLACK] = "slack",   [LIMIT_FILE_LOCK] = "file-lock",
+	[LIMIT_GONE] = "gone",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -152,7 +154,7 @@ uint32_t limit_owed_read(const struct profile_limit *l, uint32_t *ret_made, cons
 	    sscanf(l->text, "%" SCNu32 " clients wait, %" SCNu32 " connections to %n", &cnt, ret_made, &at) != 2 || !at ||
 	    !l->text[at])
 		return 0;
-	*ret_there = l->text + at;
+	*ret_there = *ret_made ? l->text + at : NULL;
 	return cnt;
 }
 
@@ -179,13 +181,14 @@ const char *limit_cycle_read(const struct profile_limit *l, uint32_t *ret_pid)
 const char *profile_upstream(const struct profile *p, const struct wait *w)
 {
 	const struct object *o = profile_wait_object(p, w);
-	const char *there = object_upstream(o);
+	const char *there = object_upstream(o), *owed = NULL;
 	uint32_t made;
 
-	if (there || !o || o->kind != OBJECT_EPOLL)
+	if (!o || o->kind != OBJECT_EPOLL)
 		return there;
-	return limit_owed_read(profile_find_limit(p, LIMIT_OWED, profile_thread(p, w->thread)->pid, 0), &made, &there) ? there :
-															  NULL;
+	limit_owed_read(profile_find_limit(p, LIMIT_OWED, profile_thread(p, w->thread)->pid, 0), &made, &owed);
+	/* whose that is may have become known only later */
+	return !there || (owed && !strchr(there, ' ') && net_text_is_same(there, owed)) ? owed : there;
 }
 
 char *profile_limits_text(const struct profile *p)

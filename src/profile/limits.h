@@ -31,6 +31,7 @@ enum profile_limit_kind {
 	LIMIT_NAGLE,	/* a process holds back a small write to there, until an earlier one is acknowledged: "10.0.0.5:502" */
 	LIMIT_CYCLE,	/* a process waits for another one, of which it does not accept a connection: LIMIT_CYCLE_FORMAT */
 	LIMIT_SLACK,	/* the thread lets its timers be late by so many nanoseconds: "40000000" */
+	LIMIT_GONE,	/* who holds the lock that threads of the process wait for has ended: its number is tid, the text "mutex" or "file" */
 	LIMIT_KIND_COUNT
 };
 
@@ -51,7 +52,7 @@ enum profile_limit_kind {
 /* Behind it where, and whose that is: "127.0.0.1:8080 (nginx)". */
 #define LIMIT_FULL_FORMAT "%" PRIu32 " connections in a queue for %" PRIu32 " at "
 
-/* Behind it where they go: "127.0.0.1:8081 (python3)". */
+/* Behind it where they go: "127.0.0.1:8081 (python3)"; "nobody" of no connections. */
 #define LIMIT_OWED_FORMAT "%" PRIu32 " clients wait, %" PRIu32 " connections to "
 
 /* Behind it where: ":8080". */
@@ -112,7 +113,7 @@ uint32_t limit_backlog_read(const struct profile_limit *l, const char **ret_wher
 /* How many connections wait, and *ret_there; 0: it is none of LIMIT_FULL. */
 uint32_t limit_full_read(const struct profile_limit *l, uint32_t *ret_room, const char **ret_there);
 
-/* How many clients, *ret_made connections and *ret_there; 0: it is none of LIMIT_OWED. */
+/* How many clients, *ret_made connections and *ret_there (NULL: none are made); 0: it is none of LIMIT_OWED. */
 uint32_t limit_owed_read(const struct profile_limit *l, uint32_t *ret_made, const char **ret_there);
 
 /*

@@ -80,7 +80,7 @@ static void write_limit(struct json *j, const struct finding *row)
 		[LIMIT_POOL] = "pool",		  [LIMIT_CONNECT] = "failed_connects",
 		[LIMIT_LOSS] = "packet_loss",	  [LIMIT_BACKLOG] = "backlog",	  [LIMIT_FULL] = "full_queue",
 		[LIMIT_OWED] = "few_connections", [LIMIT_NAGLE] = "nagle",	  [LIMIT_CYCLE] = "waits_for_each_other",
-		[LIMIT_SLACK] = "timer_slack",
+		[LIMIT_SLACK] = "timer_slack",	  [LIMIT_GONE] = "holder_ended",
 	};
 	const struct profile_limit *l = row->limit.limit;
 

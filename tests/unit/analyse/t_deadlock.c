@@ -288,6 +288,30 @@ static void test_itself(void)
 	profile_free(p);
 }
 
+/* What others of the machine share, taken by a thread that is no more: none of the recording can let it go. */
+static void test_holder_ended(void)
+{
+	for (unsigned is_gone = 0; is_gone < 2; is_gone++) {
+		struct profile *p = profile_of(1);
+		uint32_t wait = add(p, 1, "table_lock", 77, WINDOW_NS, WAIT_OPEN_AT_END);
+		struct object o = *profile_wait_object(p, profile_wait(p, wait));
+
+		o.is_private = false;
+		o.pid = 0;
+		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+		profile_add_limit(p, LIMIT_GONE, PID, is_gone ? 77 : 78, "mutex");
+		struct findings *f = findings_new(p, NULL);
+		struct parts parts;
+
+		parts_of(f, 0, &parts);
+		g_assert_cmpint(g_str_has_suffix(parts.evidence, "; thread 77 took it and has ended"), ==, is_gone);
+		g_assert_cmpint(strstr(parts.advice, "Nobody can let it go") != NULL, ==, is_gone);
+		parts_clear(&parts);
+		findings_free(f);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -301,6 +325,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/deadlock/ends-by-itself", test_ends_by_itself);
 	g_test_add_func("/deadlock/finding", test_finding);
 	g_test_add_func("/deadlock/itself", test_itself);
+	g_test_add_func("/deadlock/holder ended", test_holder_ended);
 	g_test_add_func("/deadlock/never-let-go", test_never_let_go);
 	return g_test_run();
 }

@@ -130,6 +130,47 @@ static void test_only_loop(void)
 	}
 }
 
+/* A writer that nobody read from all the time has no slow reader. */
+static void test_pipe_of_nobody(void)
+{
+	for (unsigned is_slow = 0; is_slow < 2; is_slow++) {
+		struct profile *p = window_new();
+
+		p->info.has_wakers = true;
+		add_wait(p, thread_of(p, 11, "app", 0), 'S', is_slow ? 20 : 1, is_slow ? 400 : 9900, "main@app put@app write@libc.so.6",
+			 "__x64_sys_write@[kernel] vfs_write@[kernel] pipe_write@[kernel]");
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = &g_array_index(e->headlines, struct headline, 0);
+
+		g_assert_cmpint(g_str_has_prefix(h->advice, "Nobody read from it"), ==, !is_slow);
+		g_assert_cmpint(g_str_has_prefix(h->advice, "The reader of the pipe is slower"), ==, is_slow);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* No all-clear while clients wait, of a process that is asked for. */
+static void test_healthy_but_owing(void)
+{
+	for (unsigned is_other = 0; is_other < 2; is_other++) {
+		struct profile *p = window_new();
+		uint32_t thread = thread_of(p, 11, "app", 40);
+
+		add_wait(p, thread, 'D', 80, 4, USER, READ);
+		profile_add_limit(p, LIMIT_OWED, is_other ? 20 : 10, 0, "6 clients wait, 1 connections to 10.0.0.5:80 (db)");
+		bool selected[] = { true }, waits[] = { true };
+		struct selection selection = { .threads = selected, .waits = waits };
+		struct explanation *e = explanation_new(p, &selection);
+
+		g_assert_nonnull(e->little);
+		g_assert_true(g_str_has_prefix(e->little, is_other ? "Little to find: " :
+			"6 clients of app waited for answers as the recording ended, with one connection to 10.0.0.5:80 (db), and "
+			"little is found in its threads: "));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* An event loop that tries again and again to connect waits for nothing: its connections tell. */
 static void test_healthy_but_alone(void)
 {
@@ -865,6 +906,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/kernel-thread", test_kernel_thread);
 	g_test_add_func("/explain/healthy", test_healthy);
+	g_test_add_func("/explain/healthy but owing", test_healthy_but_owing);
+	g_test_add_func("/explain/pipe of nobody", test_pipe_of_nobody);
 	g_test_add_func("/explain/healthy but alone", test_healthy_but_alone);
 	g_test_add_func("/explain/computes", test_computes);
 	g_test_add_func("/explain/virtual-threads", test_virtual_threads);
