@@ -127,6 +127,11 @@ void request_cell_add(struct request_cell *into, const struct request_cell *what
 
 /* ---- of a window ---- */
 
+static bool is_wait(const struct request_cause_cell *cause)
+{
+	return cause->reason != REASON_ON_CPU && (cause->reason != REASON_CPU_QUEUE || *cause->where);
+}
+
 /* "stock in take_stock", as behind the reason's text. */
 static char *where_of(const struct profile *p, const struct request_cause *c)
 {
@@ -157,6 +162,44 @@ static void add_part(struct request_cell *cell, const struct request_part *part)
 
 	on_cpu[part->range] = profile_sum(on_cpu[part->range], part->on_cpu_ns);
 	queue[part->range] = profile_sum(queue[part->range], profile_sum(part->wait.runnable_ns, part->wait.preempted_ns));
+}
+
+/*
+ * While waits are sampled their time is an estimate, and that of all together may be more than requests were blocked:
+ * then each is that much less.
+ */
+static void bound_by_blocked(struct request_cell *cell, const uint64_t *blocked_ns)
+{
+	for (unsigned i = 0; i < OFFCPU_REQUEST_RANGES; i++) {
+		uint64_t told = 0;
+
+		for (guint k = 0; k < cell->causes->len; k++)
+			if (is_wait(cell->causes->pdata[k]))
+				told = profile_sum(told, ((struct request_cause_cell *)cell->causes->pdata[k])->ns[i]);
+		for (guint k = 0; k < cell->causes->len && told > blocked_ns[i]; k++) {
+			struct request_cause_cell *cause = cell->causes->pdata[k];
+
+			if (is_wait(cause))
+				cause->ns[i] = (uint64_t)((double)cause->ns[i] / (double)told * (double)blocked_ns[i]);
+		}
+	}
+}
+
+/* What requests of that name were blocked, as their threads' accounts tell it. */
+static void bound_cells(struct request_cells *c, const struct profile *p)
+{
+	for (guint n = 0; n < c->list->len; n++) {
+		struct request_cell *cell = c->list->pdata[n];
+		uint64_t blocked_ns[OFFCPU_REQUEST_RANGES] = { 0 };
+
+		for (guint i = 0; i < p->request_parts->len; i++) {
+			const struct request_part *part = profile_request_part(p, i);
+
+			if (!part->wait.state && strcmp(profile_request(p, part->func)->name, cell->name) == 0)
+				blocked_ns[part->range] = profile_sum(blocked_ns[part->range], part->wait.blocked_ns);
+		}
+		bound_by_blocked(cell, blocked_ns);
+	}
 }
 
 struct request_cells *request_cells_of(const struct profile *p)
@@ -192,6 +235,7 @@ struct request_cells *request_cells_of(const struct profile *p)
 		ns[part->range] = profile_sum(ns[part->range], part->wait.blocked_ns);
 	}
 	request_causes_free(causes);
+	bound_cells(c, p);
 	return c;
 }
 

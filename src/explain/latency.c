@@ -123,13 +123,13 @@ GArray *latency_parts(const struct request_cell *cell, uint32_t slowest_from)
 	return parts;
 }
 
-void latency_append_cause(GString *s, const struct request_cause_cell *cause)
+void latency_append_cause(GString *s, const struct request_cause_cell *cause, unsigned width)
 {
 	g_autoptr(GString) text = g_string_new(cause->reason == REASON_ON_CPU ? "CPU time" : reason_text(cause->reason));
 
 	if (*cause->where)
 		g_string_append_printf(text, " %s", cause->where);
-	text_safe_cut(s, text->str, NAME_COLUMNS);
+	text_safe_cut(s, text->str, width);
 }
 
 /* ---- the sentence ---- */
@@ -244,7 +244,7 @@ static void append_change(GString *s, const struct request_line *l, const struct
 	}
 	if (cause) {
 		g_string_append(s, ends_grown ? "; what grew is " : "; what went is ");
-		latency_append_cause(s, cause);
+		latency_append_cause(s, cause, 0);
 		g_string_append(s, ", of each of the slowest 1% from ");
 		text_duration(s, (uint64_t)(ends_grown ? less_ns : more_ns));
 		g_string_append(s, " to ");
@@ -267,7 +267,7 @@ static void append_most(GString *s, const struct request_cell *cell)
 	if (!most || !most->cause || (double)most->slowest_ns < GROWN_SHARE * (double)wall)
 		return;
 	g_string_append_printf(s, "; of the slowest 1%% %.0f%% is ", text_percent(most->slowest_ns, wall));
-	latency_append_cause(s, most->cause);
+	latency_append_cause(s, most->cause, 0);
 }
 
 void latency_append_sentence(GString *s, const struct request_line *l, const struct request_series *series)

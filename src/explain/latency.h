@@ -17,8 +17,8 @@ struct latency_part {
 /* Most of the slowest ones' time first, those without any time left out; struct latency_part, free with g_array_unref(). */
 GArray *latency_parts(const struct request_cell *cell, uint32_t slowest_from);
 
-/* "lock stock in take_stock" into s. */
-void latency_append_cause(GString *s, const struct request_cause_cell *cause);
+/* "lock stock in take_stock" into s, in so many columns; 0: in any number. */
+void latency_append_cause(GString *s, const struct request_cause_cell *cause, unsigned width);
 
 /* A sentence about the whole range, without a line's end: "p99 of checkout was 38 ms until 14:20 and 212 ms after it; ..." */
 void latency_append_sentence(GString *s, const struct request_line *l, const struct request_series *series);

@@ -111,17 +111,16 @@ static void append_split(GString *s, const struct request_cell *cell, const stru
 	g_string_append(s, "):\n       EACH  SLOWEST\n");
 	for (guint i = 0; i < parts->len && i < ROWS; i++) {
 		const struct latency_part *part = &g_array_index(parts, struct latency_part, i);
-		g_autoptr(GString) name = g_string_new(NULL);
+		const unsigned room = text_room(o, 2 + 2 * CELL + 2);
 
 		g_string_append(s, "  ");
 		text_duration_cell(s, part->ns / all, CELL);
 		text_duration_cell(s, part->slowest_ns / slowest, CELL);
 		g_string_append(s, "  ");
 		if (part->cause)
-			latency_append_cause(name, part->cause);
+			latency_append_cause(s, part->cause, room);
 		else
-			g_string_assign(name, "in no class: waits that were sampled away, or not seen");
-		text_safe_cut(s, name->str, text_room(o, 2 + 2 * CELL + 2));
+			text_safe_cut(s, "in no class: waits that were sampled away, or not seen", room);
 		g_string_append_c(s, '\n');
 	}
 }
