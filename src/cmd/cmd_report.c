@@ -180,8 +180,8 @@ static bool plan_first(const struct report_args *a, struct report_plan *plan)
 		else if (*end)
 			first->rate = 0;
 		if (!(first->rate > 0) || first->rate > 1e12) {
-			cmd_error("report", "--rate \"%s\": a number of requests per second is wanted, or of a history the "
-					    "name of such requests", a->rate);
+			cmd_error("report", "--rate \"%s\": a number of requests per second is wanted%s", a->rate,
+				  history_is_asked() ? ", or the name of requests that the history has" : "");
 			return false;
 		}
 	}
