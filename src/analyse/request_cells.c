@@ -8,6 +8,7 @@
 
 struct request_cells {
 	GPtrArray *list;
+	struct request_uncounted uncounted;
 };
 
 static void free_cause(gpointer data)
@@ -60,6 +61,17 @@ void request_cells_free(struct request_cells *c)
 const GPtrArray *request_cells_list(const struct request_cells *c)
 {
 	return c->list;
+}
+
+struct request_uncounted *request_cells_uncounted(struct request_cells *c)
+{
+	return &c->uncounted;
+}
+
+void request_uncounted_add(struct request_uncounted *into, const struct request_uncounted *more)
+{
+	into->handed = profile_sum(into->handed, more->handed);
+	into->others = profile_sum(into->others, more->others);
 }
 
 struct request_cell *request_cells_get(struct request_cells *c, const char *name)
@@ -202,6 +214,21 @@ static void bound_cells(struct request_cells *c, const struct profile *p)
 	}
 }
 
+/* Each of these losses is a request, unlike those of its parts. */
+static struct request_uncounted uncounted_of(const struct profile *p)
+{
+	static const char *const others[] = { "request_left", "request_no_site", "request_no_room" };
+	const struct profile_loss *handed = profile_find_loss(p, "request_handed");
+	struct request_uncounted u = { .handed = handed ? handed->count : 0 };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
+		const struct profile_loss *loss = profile_find_loss(p, others[i]);
+
+		u.others = profile_sum(u.others, loss ? loss->count : 0);
+	}
+	return u;
+}
+
 struct request_cells *request_cells_of(const struct profile *p)
 {
 	struct request_cells *c;
@@ -212,6 +239,7 @@ struct request_cells *request_cells_of(const struct profile *p)
 	if (!p->requests->len)
 		return NULL;
 	c = request_cells_new();
+	c->uncounted = uncounted_of(p);
 	for (guint i = 0; i < p->requests->len; i++)
 		request_sum_add(&request_cells_get(c, profile_request(p, i)->name)->sum, &profile_request(p, i)->sum);
 	for (guint i = 0; i < p->request_parts->len; i++) {
@@ -408,6 +436,7 @@ void request_line_add(struct request_line *l, uint64_t start_unix_ns, uint64_t d
 	l->covered_ns[step] = profile_sum(l->covered_ns[step], duration_ns);
 	l->all_covered_ns = profile_sum(l->all_covered_ns, duration_ns);
 	l->longest_row_ns = MAX(l->longest_row_ns, duration_ns);
+	request_uncounted_add(&l->uncounted, &cells->uncounted);
 	for (guint i = 0; i < cells->list->len; i++)
 		add_cell(l, step, cells->list->pdata[i]);
 }

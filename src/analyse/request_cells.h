@@ -29,6 +29,12 @@ struct request_cell {
 	GPtrArray *causes;	/* struct request_cause_cell */
 };
 
+/* Of all names together: those that are in no number. */
+struct request_uncounted {
+	uint64_t handed;	/* another thread answered them */
+	uint64_t others;	/* left, or without room, or their return was not seen */
+};
+
 struct request_cells;
 
 struct request_cells *request_cells_new(void);
@@ -39,6 +45,8 @@ struct request_cells *request_cells_of(const struct profile *p);
 const GPtrArray *request_cells_list(const struct request_cells *c);
 /* Made where there is none of that name. */
 struct request_cell *request_cells_get(struct request_cells *c, const char *name);
+struct request_uncounted *request_cells_uncounted(struct request_cells *c);
+void request_uncounted_add(struct request_uncounted *into, const struct request_uncounted *more);
 void request_cell_add(struct request_cell *into, const struct request_cell *what);
 
 struct request_cell *request_cell_new(const char *name);
@@ -72,6 +80,7 @@ struct request_line {
 	GArray *series;		/* struct request_series, by name */
 	uint64_t *covered_ns;	/* of each step, what windows with requests lie there: rates are of that */
 	uint64_t all_covered_ns;
+	struct request_uncounted uncounted;
 	uint64_t longest_row_ns;	/* of what it was made of */
 };
 

@@ -19,6 +19,7 @@
 #define STEP_ERROR 0.03		/* of a logarithm, at least: slots are a sixteenth of an octave wide */
 #define GROWN_SHARE 0.3		/* of what the slowest take more */
 #define NAME_COLUMNS 64
+#define UNCOUNTED_SHARE 0.01
 
 struct point {
 	uint32_t step;
@@ -288,6 +289,29 @@ void latency_append_sentence(GString *s, const struct request_line *l, const str
 	} else {
 		append_p99(s, series->all);
 		append_most(s, series->all);
+	}
+	g_string_append_c(s, '.');
+}
+
+void latency_append_uncounted(GString *s, const struct request_line *l)
+{
+	uint64_t uncounted = l->uncounted.handed + l->uncounted.others, all = uncounted;
+
+	for (guint i = 0; i < l->series->len; i++)
+		all += g_array_index(l->series, struct request_series, i).all->sum.all.count;
+	if (!uncounted || (double)uncounted < UNCOUNTED_SHARE * (double)all)
+		return;
+	text_thousands(s, uncounted);
+	g_string_append_printf(s, " requests more (%.0f%% of all) are in no number: ", text_percent(uncounted, all));
+	if (l->uncounted.handed) {
+		text_thousands(s, l->uncounted.handed);
+		g_string_append(s, " were answered by another thread than the one that received them, so take a function "
+				   "of the program in place of its socket");
+	}
+	if (l->uncounted.others) {
+		g_string_append(s, l->uncounted.handed ? "; " : "");
+		text_thousands(s, l->uncounted.others);
+		g_string_append(s, " were left, or their end was not seen");
 	}
 	g_string_append_c(s, '.');
 }

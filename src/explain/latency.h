@@ -23,6 +23,9 @@ void latency_append_cause(GString *s, const struct request_cause_cell *cause, un
 /* A sentence about the whole range, without a line's end: "p99 of checkout was 38 ms until 14:20 and 212 ms after it; ..." */
 void latency_append_sentence(GString *s, const struct request_line *l, const struct request_series *series);
 
+/* What is in no number, where that is one request in a hundred or more; else nothing. */
+void latency_append_uncounted(GString *s, const struct request_line *l);
+
 /* Where the latency changed.  False: it did not, as far as can be told.  [*ret_from, *ret_to) are steps unlike all others. */
 bool latency_change(const struct request_line *l, const struct request_series *series, uint32_t *ret_from,
 		    uint32_t *ret_to);

@@ -82,7 +82,7 @@ bool store_file_load(struct store_file *f, uint64_t seq, struct merger *into, GE
  * requests NULL: it has none.
  */
 bool store_file_add(struct store_file *f, const struct store_row *row, const struct profile *window,
-		    const struct line_sums *line, const struct cells *cells, const struct request_cells *requests,
+		    const struct line_sums *line, const struct cells *cells, struct request_cells *requests,
 		    GError **error);
 bool store_file_add_gap(struct store_file *f, const struct store_gap *gap, GError **error);
 

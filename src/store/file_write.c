@@ -251,7 +251,7 @@ static bool put_cells(struct store_file *f, uint64_t seq, const struct cells *ce
 }
 
 /* Without them where there is no room for names. */
-static bool put_requests(struct store_file *f, uint64_t seq, const struct request_cells *requests, GError **error)
+static bool put_requests(struct store_file *f, uint64_t seq, struct request_cells *requests, GError **error)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
 	struct naming naming = { f, error, true };
@@ -278,7 +278,7 @@ static bool put_rows(struct store_file *f, const struct store_row *row, const st
 }
 
 bool store_file_add(struct store_file *f, const struct store_row *row, const struct profile *window,
-		    const struct line_sums *line, const struct cells *cells, const struct request_cells *requests,
+		    const struct line_sums *line, const struct cells *cells, struct request_cells *requests,
 		    GError **error)
 {
 	if (!learn(f, error) || !run(f, "BEGIN IMMEDIATE", error))

@@ -70,13 +70,15 @@ static bool encode_cell(const struct request_cell *cell, request_cells_number_of
 	return ok;
 }
 
-bool request_cells_encode(const struct request_cells *c, request_cells_number_of number_of, void *ctx,
+bool request_cells_encode(struct request_cells *c, request_cells_number_of number_of, void *ctx,
 			  GByteArray *into)
 {
 	guint cnt = MIN(request_cells_list(c)->len, REQUEST_CELLS_MAX);
 	bool ok = true;
 
 	blob_put(into, VERSION);
+	blob_put(into, request_cells_uncounted(c)->handed);
+	blob_put(into, request_cells_uncounted(c)->others);
 	blob_put(into, cnt);
 	for (guint i = 0; i < cnt && ok; i++)
 		ok = encode_cell(request_cells_list(c)->pdata[i], number_of, ctx, into);
@@ -129,8 +131,13 @@ bool request_cells_add_bytes(struct request_cells *cells, const void *bytes, siz
 {
 	struct cursor c = { .at = bytes, .end = (const uint8_t *)bytes + len_bytes };
 
+	struct request_uncounted uncounted;
+
 	if (cursor_uleb(&c) != VERSION)
 		return false;
+	uncounted.handed = blob_get(&c, PROFILE_NS_MAX);
+	uncounted.others = blob_get(&c, PROFILE_NS_MAX);
+	request_uncounted_add(request_cells_uncounted(cells), &uncounted);
 	for (uint32_t cnt = blob_get_cnt(&c, REQUEST_CELLS_MAX); cnt && !c.bad; cnt--)
 		add_cell_bytes(cells, &c, names);
 	return !c.bad;

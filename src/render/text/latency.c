@@ -151,6 +151,11 @@ static void append_series(GString *s, const struct request_line *l, const struct
 
 void latency_text(GString *s, const struct request_line *l, const struct text_options *o)
 {
+	g_autoptr(GString) uncounted = g_string_new(NULL);
+
+	latency_append_uncounted(uncounted, l);
+	if (uncounted->len)
+		text_wrap(s, uncounted->str, "", text_screen_width(o));
 	for (guint i = 0; i < l->series->len; i++) {
 		if (i)
 			g_string_append_c(s, '\n');

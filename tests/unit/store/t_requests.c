@@ -71,6 +71,9 @@ static void fill(const char *dir, unsigned windows, unsigned change)
 
 		add_requests(p, "checkout", COUNT, i >= change ? COUNT / 50 : 0, 200 * MS);
 		add_requests(p, "none", 0, 0, 0);
+		profile_add_loss(p, "request_handed", "", 3, 0);
+		profile_add_loss(p, "request_left", "", 1, 0);
+		profile_add_loss(p, "request_residual", "", 1, 0);	/* which is none */
 		store_add(s, p, NULL, &error);
 		g_assert_no_error(error);
 		profile_free(p);
@@ -113,6 +116,8 @@ static void test_sums(void)
 		g_assert_cmpuint(l->series->len, ==, 2);
 		g_assert_cmpuint(l->all_covered_ns, ==, 7200 * S);
 		g_assert_cmpuint(all->sum.all.count, ==, 720 * COUNT);
+		g_assert_cmpuint(l->uncounted.handed, ==, 720 * 3);
+		g_assert_cmpuint(l->uncounted.others, ==, 720);
 		g_assert_cmpuint(all->sum.all.on_cpu_ns, ==, 720 * COUNT * MS);
 		g_assert_cmpuint(all->sum.all.wall_ns, ==, 720 * (196 * 10 + 4 * 200) * MS);
 		g_assert_cmpuint(all->sum.hist[slot_of(200 * MS)], ==, 720 * 4);
@@ -138,6 +143,16 @@ static char *sentence(const char *dir, uint64_t to_s)
 	return g_string_free(s, FALSE);
 }
 
+static void assert_uncounted(const char *dir, uint64_t to_s, const char *says)
+{
+	struct request_line *l = read_line(dir, 0, to_s, 60);
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	latency_append_uncounted(s, l);
+	g_assert_cmpstr(s->str, ==, says);
+	request_line_free(l);
+}
+
 static void assert_says(const char *said, const char *part)
 {
 	if (!strstr(said, part))
@@ -149,6 +164,9 @@ static void test_sentences(void)
 	char *dir = new_dir(), *said;
 
 	fill(dir, 120, 60);
+	assert_uncounted(dir, 600, "240 requests more (2% of all) are in no number: 180 were answered by another thread than the one that "
+				   "received them, so take a function of the program in place of its socket; 60 were left, or their end was "
+				   "not seen.");
 	said = sentence(dir, 1200);
 	assert_says(said, "p99 of checkout was 10.0 ms until ");
 	assert_says(said, " after it; what grew is sleep in reserve_item, of each of the slowest 1% from 0 to 199 ms.");
