@@ -177,10 +177,10 @@ static void add_part(struct request_cell *cell, const struct request_part *part)
 }
 
 /*
- * While waits are sampled their time is an estimate, and that of all together may be more than requests were blocked:
- * then each is that much less.
+ * How long requests were blocked is exact.  While waits are sampled those that are told stand for the others of such
+ * latencies, too, so they make up all of it; and in no case more.
  */
-static void bound_by_blocked(struct request_cell *cell, const uint64_t *blocked_ns)
+static void calibrate(struct request_cell *cell, const uint64_t *blocked_ns, bool is_sampled)
 {
 	for (unsigned i = 0; i < OFFCPU_REQUEST_RANGES; i++) {
 		uint64_t told = 0;
@@ -188,7 +188,7 @@ static void bound_by_blocked(struct request_cell *cell, const uint64_t *blocked_
 		for (guint k = 0; k < cell->causes->len; k++)
 			if (is_wait(cell->causes->pdata[k]))
 				told = profile_sum(told, ((struct request_cause_cell *)cell->causes->pdata[k])->ns[i]);
-		for (guint k = 0; k < cell->causes->len && told > blocked_ns[i]; k++) {
+		for (guint k = 0; k < cell->causes->len && told && (is_sampled || told > blocked_ns[i]); k++) {
 			struct request_cause_cell *cause = cell->causes->pdata[k];
 
 			if (is_wait(cause))
@@ -198,7 +198,7 @@ static void bound_by_blocked(struct request_cell *cell, const uint64_t *blocked_
 }
 
 /* What requests of that name were blocked, as their threads' accounts tell it. */
-static void bound_cells(struct request_cells *c, const struct profile *p)
+static void calibrate_cells(struct request_cells *c, const struct profile *p)
 {
 	for (guint n = 0; n < c->list->len; n++) {
 		struct request_cell *cell = c->list->pdata[n];
@@ -210,7 +210,7 @@ static void bound_cells(struct request_cells *c, const struct profile *p)
 			if (!part->wait.state && strcmp(profile_request(p, part->func)->name, cell->name) == 0)
 				blocked_ns[part->range] = profile_sum(blocked_ns[part->range], part->wait.blocked_ns);
 		}
-		bound_by_blocked(cell, blocked_ns);
+		calibrate(cell, blocked_ns, p->info.sampling.max_ns != 0);
 	}
 }
 
@@ -263,7 +263,7 @@ struct request_cells *request_cells_of(const struct profile *p)
 		ns[part->range] = profile_sum(ns[part->range], part->wait.blocked_ns);
 	}
 	request_causes_free(causes);
-	bound_cells(c, p);
+	calibrate_cells(c, p);
 	return c;
 }
 

@@ -200,18 +200,11 @@ static void append_p99(GString *s, const struct request_cell *cell)
 	text_duration(s, request_percentile(&cell->sum, 0.99));
 }
 
-static bool is_first(const struct request_series *series, uint32_t step)
+/* No request ended in these steps. */
+static bool is_quiet(const struct request_series *series, uint32_t from, uint32_t to)
 {
-	for (uint32_t i = 0; i < step; i++)
-		if (series->steps[i])
-			return false;
-	return true;
-}
-
-static bool is_last(const struct request_line *l, const struct request_series *series, uint32_t end)
-{
-	for (uint32_t i = end; i < l->steps; i++)
-		if (series->steps[i])
+	for (uint32_t i = from; i < to; i++)
+		if (series->steps[i] && series->steps[i]->sum.all.count)
 			return false;
 	return true;
 }
@@ -225,7 +218,7 @@ static void append_change(GString *s, const struct request_line *l, const struct
 	double less_ns = 0, more_ns = 0;
 	const struct request_cause_cell *cause = grown(grew ? out : in, grew ? in : out, &less_ns, &more_ns);
 
-	bool at_start = is_first(series, from), at_end = is_last(l, series, to);
+	bool at_start = is_quiet(series, 0, from), at_end = is_quiet(series, to, l->steps);
 	bool ends_grown = at_start ? !grew : grew;
 
 	append_p99(s, at_start ? in : out);

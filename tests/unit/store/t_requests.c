@@ -10,6 +10,7 @@
 
 #define MS UINT64_C(1000000)
 #define COUNT 200	/* in a window */
+#define QUIET 6		/* windows at first */
 
 static unsigned slot_of(uint64_t ns)
 {
@@ -69,7 +70,10 @@ static void fill(const char *dir, unsigned windows, unsigned change)
 		struct profile *p = sim_window(sim, i * 10 * S, (i + 1) * 10 * S);
 		g_autoptr(GError) error = NULL;
 
-		add_requests(p, "checkout", COUNT, i >= change ? COUNT / 50 : 0, 200 * MS);
+		if (i < QUIET)
+			add_requests(p, "checkout", 0, 0, 0);
+		else
+			add_requests(p, "checkout", COUNT, i >= change ? COUNT / 50 : 0, 200 * MS);
 		add_requests(p, "none", 0, 0, 0);
 		profile_add_loss(p, "request_handed", "", 3, 0);
 		profile_add_loss(p, "request_left", "", 1, 0);
@@ -210,23 +214,32 @@ static void test_noise(void)
 	request_line_free(l);
 }
 
-/* What waits are estimated to have taken is no more than requests were blocked. */
-static void test_sampled(void)
+/* What waits took, told thrice or by a third, is what requests were blocked; without sampling a third is a third. */
+static void assert_calibrated(uint64_t times, uint64_t by, bool is_sampled, uint64_t expected_ns)
 {
 	struct profile *p = window_new();
 	struct request_cells *cells;
 
+	p->info.sampling.max_ns = is_sampled ? 50 * MS : 0;
 	add_requests(p, "a", COUNT, 0, 0);
 	for (guint i = 0; i < p->request_parts->len; i++) {
 		struct request_part *part = &g_array_index(p->request_parts, struct request_part, i);
 
 		if (part->wait.state)
-			part->wait.blocked_ns *= 3;
+			part->wait.blocked_ns = part->wait.blocked_ns * times / by;
 	}
 	cells = request_cells_of(p);
-	g_assert_cmpuint(cause_ns(request_cells_get(cells, "a"), REASON_SLEEP, "in usual"), ==, COUNT * 9 * MS);
+	g_assert_cmpuint(cause_ns(request_cells_get(cells, "a"), REASON_SLEEP, "in usual"), ==, expected_ns);
 	request_cells_free(cells);
 	profile_free(p);
+}
+
+static void test_sampled(void)
+{
+	assert_calibrated(3, 1, false, COUNT * 9 * MS);
+	assert_calibrated(3, 1, true, COUNT * 9 * MS);
+	assert_calibrated(1, 3, true, COUNT * 9 * MS);
+	assert_calibrated(1, 3, false, COUNT * 3 * MS);
 }
 
 static uint64_t number_of(void *ctx, const char *name)
