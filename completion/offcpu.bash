@@ -16,7 +16,7 @@ _offcpu_options() {
 	local read='--from= --to= --history= --state= --comm= --grep= --attribute= --trace= --weight= --user-threads --kernel-threads'
 
 	case $1 in
-	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --no-objects --no-wakers --tasks --duration= --output= --slice= --until-eof --max-loss= --cpu --frequency= --help" ;;
+	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --no-objects --no-wakers --tasks --duration= --output= --slice= --estimate --until-eof --max-loss= --cpu --frequency= --help" ;;
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
 	io) echo "--slower= --stacks --block --count --pid= --follow --cgroup= --user-stacks-only --kernel-stacks-only --duration= --top= --folded --json --json=summary --max-bytes= --output= --help" ;;
 	sample) echo "$target --frequency= --proc --user-stacks-only --kernel-stacks-only --duration= --output= --help" ;;

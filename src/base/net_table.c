@@ -19,7 +19,6 @@ struct net_tables {
 	char *proc_dir;
 	GArray *sockets;	/* struct net_socket */
 	uint64_t read_ns;	/* 0: never */
-	bool is_readable;
 	dev_t dev;		/* of the namespace that they are of */
 	ino_t ino;
 	GArray *unix_sockets;	/* struct unix_socket; NULL: never read, or not readable */
@@ -115,36 +114,52 @@ void net_table_add(GArray *sockets, FILE *file, bool is_tcp)
 	}
 }
 
-static bool read_table(struct net_tables *t, uint32_t pid, const char *name)
+static bool read_table(const struct net_tables *t, uint32_t pid, const char *name, GArray *sockets)
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/net/%s", t->proc_dir, pid, name);
 	FILE *file = opener_file(path);
 
 	if (!file)
 		return false;
-	net_table_add(t->sockets, file, g_str_has_prefix(name, "tcp"));
+	net_table_add(sockets, file, g_str_has_prefix(name, "tcp"));
 	fclose(file);
 	return true;
 }
 
-const GArray *net_tables_of(struct net_tables *t, uint32_t pid)
+/* NULL: they cannot be read, mostly since the process is gone. */
+static GArray *read_all(const struct net_tables *t, uint32_t pid)
 {
 	static const char *const names[] = { "tcp", "tcp6", "udp", "udp6" };
+	GArray *sockets = g_array_new(FALSE, FALSE, sizeof(struct net_socket));
+	bool is_readable = false;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+		is_readable |= read_table(t, pid, names[i], sockets);
+	if (!is_readable)
+		g_clear_pointer(&sockets, g_array_unref);
+	return sockets;
+}
+
+/* What was read stays when a process is gone: to read such a table walks the kernel's whole hash, for 7 ms each. */
+const GArray *net_tables_of(struct net_tables *t, uint32_t pid)
+{
 	g_autofree char *net = g_strdup_printf("%s/%" PRIu32 "/ns/net", t->proc_dir, pid);
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct stat st = { 0 };
 	bool is_known = opener_stat(net, &st) && t->read_ns && st.st_ino == t->ino && st.st_dev == t->dev;
 
 	if (!is_known || now_ns - t->read_ns >= FRESH_NS) {
-		g_array_set_size(t->sockets, 0);
-		t->is_readable = false;
-		for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
-			t->is_readable |= read_table(t, pid, names[i]);
+		GArray *sockets = read_all(t, pid);
+
+		if (!sockets)
+			return NULL;
+		g_array_unref(t->sockets);
+		t->sockets = sockets;
 		t->read_ns = now_ns;
 		t->dev = st.st_dev;
 		t->ino = st.st_ino;
 	}
-	return t->is_readable ? t->sockets : NULL;
+	return t->sockets;
 }
 
 static bool net_end_equal(const struct net_end *a, const struct net_end *b)

@@ -10,6 +10,7 @@
 #include "analyse/accounts.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/estimate.h"
 #include "cmd/input.h"
 #include "cmd/record_tasks.h"
 #include "cmd/run.h"
@@ -31,12 +32,13 @@ static const char description[] =
 	"  offcpu record --state D -m 10ms -d 60   uninterruptible waits of 10 ms and more\n"
 	"  offcpu record --tasks -p shop -d 10     and what its goroutines or other tasks wait for\n"
 	"  offcpu record --max-overhead 0.5        at most half a percent of the machine for tracing\n"
+	"  offcpu record --estimate -p 1234        what it would cost, by 2 s of it; keeps nothing\n"
 	"\n"
 	"Records where threads spend the time they are not running. Then: offcpu report, offcpu flame.";
 
 struct record_options {
 	char *duration, *output, *max_loss, *slice;
-	gboolean wants_tasks, until_eof;
+	gboolean wants_tasks, until_eof, is_estimate;
 	struct record_tasks *tasks;	/* NULL: not begun, or they are put already */
 	uint64_t slice_ns;
 	double max_loss_pct;
@@ -99,7 +101,14 @@ static int parse_own(struct record_options *o, struct run *run, int argc, char *
 			return EXIT_USAGE;
 		}
 	}
-	if (!output_is_writable(o->output, &error)) {
+	if (o->is_estimate && run->target->command) {
+		cmd_error("record", "--estimate looks at what runs already, and starts no command");
+		return EXIT_USAGE;
+	}
+	if (o->is_estimate) {
+		run->duration_ns = run->duration_ns ? run->duration_ns : ESTIMATE_NS;
+		run->target->collect.grace_ns = ESTIMATE_EXACT_NS;
+	} else if (!output_is_writable(o->output, &error)) {
 		cmd_error("record", "%s", error->message);
 		return EXIT_FAILED;
 	}
@@ -298,6 +307,8 @@ int cmd_record(int argc, char **argv)
 		{ "tasks", 0, 0, G_OPTION_ARG_NONE, &own.wants_tasks,
 		  "Tasks that hold no thread, of all processes (those of -p and COMMAND anyway): goroutines, asyncio's, Tokio's",
 		  NULL },
+		{ "estimate", 0, 0, G_OPTION_ARG_NONE, &own.is_estimate,
+		  "Record for 2 s, keep nothing, and say what recording would cost", NULL },
 		{ "until-eof", 0, 0, G_OPTION_ARG_NONE, &own.until_eof,
 		  "Stop when standard input ends, too: for programs that start this one", NULL },
 		{ "no-wakers", 0, 0, G_OPTION_ARG_NONE, &target.no_wakers, "Not who ended each sleep", NULL },
@@ -332,7 +343,7 @@ int cmd_record(int argc, char **argv)
 	target.collect.want_services = true;
 	status = run_session(&run);
 	if (status == EXIT_OK)
-		status = write_recording(&run, &own, command_line);
+		status = own.is_estimate ? estimate_print(&run) : write_recording(&run, &own, command_line);
 	if (status == EXIT_OK)
 		status = run_command_status(&run);
 out:

@@ -34,6 +34,7 @@ void governor_init(struct governor *g, uint32_t budget_ppm, bool may_act, uint64
 {
 	*g = (struct governor){
 		.budget_ppm = budget_ppm, .may_act = may_act, .scale_ns = scale_ns, .floor_ns = scale_ns,
+		.grace_ns = GRACE_NS,
 	};
 }
 
@@ -189,12 +190,42 @@ static void lower_to(struct governor *g, uint64_t wanted_ns)
 		set_scale(g, g->room_ns);
 }
 
+static void spend(struct governor_spent *spent, const struct governor_reading *r)
+{
+	spent->bpf_ns += r->bpf_ns;
+	spent->own_ns += r->own_ns;
+	spent->machine_ns += machine_ns(r);
+}
+
+/* The first reading of all holds our own start. */
+static void note_spent(struct governor *g, const struct governor_reading *r)
+{
+	if (g->seen_ns)
+		spend(&g->since, r);
+	if (g->scale_ns == g->floor_ns && !g->wakers_from_ns)
+		spend(&g->exact, r);
+}
+
+static void act(struct governor *g, const struct governor_reading *r, bool is_whole)
+{
+	uint64_t scale_ns = g->scale_ns, wakers_from_ns = g->wakers_from_ns;
+
+	raise_to(g, lowest_scale(g, r, 1), is_whole, is_flood(g, r));
+	if (is_whole && !g->wants_next)
+		lower_to(g, lowest_scale(g, r, LOWER_SHARE));
+	if (is_whole && g->wakers_from_ns)
+		take_all_wakers(g, r);
+	if (g->scale_ns != scale_ns || g->wakers_from_ns != wakers_from_ns)
+		g->since = (struct governor_spent){ 0 };
+}
+
 uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 {
 	double used_ns = r->bpf_ns + r->own_ns;
 	uint32_t used_ppm = ppm_of(used_ns, machine_ns(r));
 	bool is_whole = r->elapsed_ns >= WHOLE_READING_NS;
 
+	note_spent(g, r);
 	g->seen_ns += r->elapsed_ns;
 	g->used_ns += used_ns;
 	g->over_cnt += g->budget_ppm && is_over(r->bpf_ns, r->own_ns, budget_ns(g, r));
@@ -203,13 +234,8 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 	if (!g->may_act || !g->budget_ppm)
 		return g->scale_ns;
 	learn_cost(g, r);
-	if (g->seen_ns - r->elapsed_ns < GRACE_NS && !is_flood(g, r))
-		return g->scale_ns;
-	raise_to(g, lowest_scale(g, r, 1), is_whole, is_flood(g, r));
-	if (is_whole && !g->wants_next)
-		lower_to(g, lowest_scale(g, r, LOWER_SHARE));
-	if (is_whole && g->wakers_from_ns)
-		take_all_wakers(g, r);
+	if (g->seen_ns - r->elapsed_ns >= g->grace_ns || is_flood(g, r))
+		act(g, r, is_whole);
 	return g->scale_ns;
 }
 

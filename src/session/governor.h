@@ -23,11 +23,17 @@
 #define GOVERNOR_TOP_NS                                                                                                \
 	SAMPLE_SCALE_MAX_NS /* and the last one: of 50,000 threads that wait, a thousand waits a second */
 
+/* BPF time of some readings, in ns of one CPU, and what the whole machine had in that time. */
+struct governor_spent {
+	double bpf_ns, own_ns, machine_ns;
+};
+
 struct governor {
 	/* set by who makes it */
 	uint32_t budget_ppm;	/* of all CPUs' time; 0: only readings are kept */
 	bool may_act;		/* false: the recording is to stay exact, or at its scale */
 	bool may_thin;		/* before it samples: who ended short sleeps may be left out */
+	uint64_t grace_ns;	/* it waits so long before it samples, but for a flood */
 	uint64_t scale_ns;	/* now */
 	uint64_t wakers_from_ns;	/* of shorter sleeps it is; 0: of none */
 	/* what it did and saw */
@@ -38,6 +44,7 @@ struct governor {
 	uint64_t seen_ns;	/* time that readings cover */
 	double used_ns;		/* of one CPU */
 	uint32_t peak_ppm;
+	struct governor_spent exact, since;	/* as it began; since the last change, but for the first reading of all */
 	/* the last reading was too much, and more can be done: the next one is wanted at once */
 	bool wants_next;
 	/* private */

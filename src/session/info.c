@@ -49,6 +49,19 @@ struct offcpu_counts session_counts(struct session *s)
 	return total;
 }
 
+struct session_shares session_shares(const struct session *s)
+{
+	const struct governor_spent *exact = &s->governor.exact, *since = &s->governor.since;
+	struct session_shares shares = { .are_known = since->machine_ns > 0 && exact->machine_ns > 0 };
+
+	if (!shares.are_known)
+		return shares;
+	shares.own = since->own_ns / since->machine_ns;
+	shares.now = shares.own + since->bpf_ns / since->machine_ns;
+	shares.exact = shares.own + exact->bpf_ns / exact->machine_ns;
+	return shares;
+}
+
 char *session_walks_text(struct session *s)
 {
 	struct offcpu_counts c = session_counts(s);

@@ -197,6 +197,8 @@ static void configure(struct session *s)
 	if (cfg->may_sample)
 		s->skel->data->scale_ns = MIN(o->sample_ns, SAMPLE_SCALE_MAX_NS);
 	governor_init(&s->governor, o->budget_ppm, cfg->may_sample && o->may_raise, s->skel->data->scale_ns);
+	if (o->grace_ns)
+		s->governor.grace_ns = o->grace_ns;
 	s->governor.may_thin = cfg->want_wakers && o->may_thin_wakers;
 	s->profile->info.sampling.start_ns = s->profile->info.sampling.max_ns = s->skel->data->scale_ns;
 	bpf_map__set_max_entries(s->skel->maps.ring,

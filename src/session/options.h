@@ -87,6 +87,7 @@ struct collect_options {
 	bool forgets_always;	/* tests: at each cut what crossed before is forgotten */
 	bool wants_open;	/* COLLECT_EVENTS: waits that the window's end cuts off are told, too, as it ends */
 	bool is_short;		/* the window may end soon: what ends it is loaded before it opens */
+	uint64_t grace_ns;	/* the governor waits so long before it samples; 0: as it does */
 };
 
 #endif

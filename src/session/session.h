@@ -85,6 +85,15 @@ bool session_event_wait(struct session *s, const struct offcpu_rec_event *event,
 /* The row of a waker + 1; 0: it is not known. */
 uint32_t session_waker(struct session *s, uint64_t id);
 
+/* What recording takes, as shares of all CPUs' time; before session_unload(). */
+struct session_shares {
+	bool are_known;		/* else the kernel does not let us count */
+	double exact;		/* every wait listed, as it began */
+	double now;		/* since the governor last changed anything, or since the start */
+	double own;		/* of `now`, our own threads */
+};
+struct session_shares session_shares(const struct session *s);
+
 /* How well walks were remembered, for people: "walks: ...\n". */
 char *session_walks_text(struct session *s);
 

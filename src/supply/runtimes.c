@@ -3,6 +3,7 @@
 
 #include "abi/unwind_abi.h"
 #include "symbolize/runtime/language.h"
+#include "symbolize/runtime/python_find.h"
 #include "symbolize/process/process_context.h"
 #include "symbolize/runtime/runtime_files.h"
 #include "symbolize/runtime/thread_context.h"
@@ -16,6 +17,7 @@
 void runtimes_begin(struct runtimes *r)
 {
 	r->met_speaker = r->met_maker = r->met_v8 = r->met_context = false;
+	r->python_key_at = 0;
 }
 
 void runtimes_meet(struct runtimes *r, const struct maps_line *line)
@@ -36,12 +38,17 @@ void runtimes_meet(struct runtimes *r, const struct maps_line *line)
  */
 static bool look_for_speaker(struct runtimes *r, uint32_t pid)
 {
-	bool is_early;
+	struct language_early early;
 
-	if (language_find("/proc", pid, &r->language, &is_early))
+	if (r->python_key_at && !python_has_begun(pid, r->python_key_at)) {
+		r->due_us = g_get_monotonic_time() + r->pause_us;
+		return false;
+	}
+	if (language_find("/proc", pid, &r->language, &early))
 		return true;
+	r->python_key_at = early.python_key_at;
 	r->pause_us = MAX(r->pause_us, FIRST_PAUSE_US);
-	r->due_us = is_early ? g_get_monotonic_time() + r->pause_us : INT64_MAX;
+	r->due_us = early.is_early ? g_get_monotonic_time() + r->pause_us : INT64_MAX;
 	return false;
 }
 

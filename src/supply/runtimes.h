@@ -14,6 +14,7 @@ struct runtimes {
 	uint32_t v8;		/* see struct space */
 	bool met_speaker, met_maker, met_v8, met_context;	/* among the mappings just met */
 	int64_t pause_us, due_us;	/* an interpreter that is not ready yet is looked for again then, and ever more seldom */
+	uint64_t python_key_at;	/* it is CPython: see python_has_begun(); else 0 */
 	struct offcpu_context_place context;	/* of its threads' traces, if has_context */
 	bool has_context;
 	int64_t context_due_us;	/* it may be published late, and its attributes become more */

@@ -3,6 +3,8 @@
 
 import collections
 import math
+import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -171,12 +173,15 @@ def governor_raises_the_scale(env):
 
 @case
 def exact_within_the_budget(env):
-    """Some thousand waits a second are no reason to sample, and a report of an exact recording speaks of no error."""
+    """Some thousand waits a second are no reason to sample, and a report of an exact recording speaks of no error.  Nor
+    is there one of which `--estimate` had not said what it costs."""
     program = Program(env, "pipe", "threads", 10_000_000)
     recorder = Recorder(env, "-p", program.pid, "--max-overhead", "100")
     recorder.wait_attached()
     program.go()
-    time.sleep(5)
+    time.sleep(3)
+    said = subprocess.run([env.offcpu, "record", "--estimate", "--max-overhead", "100", "-p", str(program.pid)],
+                          stdout=subprocess.PIPE, text=True, check=True).stdout
     recorder.stop()
     report = recorder.report()
     program.process.kill()
@@ -185,6 +190,10 @@ def exact_within_the_budget(env):
     check_adds_up(env, report)
     env.check.equal(report.coverage["sampling"]["scale_max_ns"], 0, "highest scale")
     env.check.that(report.coverage["switches"] > 10000, "too few switches to tell")
+    cost = re.search(r"^cost +about ([0-9.]+)% of", said, re.M)
+    percent, used = float(cost.group(1)) if cost else 0, report.coverage["sampling"]["used_ppm"] / 10000
+    env.check.that(used / 2 <= percent <= used * 2, f"estimated {percent}%, used {used}%: {said}")
+    env.check.that(not os.path.exists("trace.offcpu"), "an estimate left a recording")
     text = subprocess.run([env.offcpu, "report", recorder.out], stdout=subprocess.PIPE, check=True).stdout.decode()
     for word in ("\u00b1", "about ", "sampled"):
         env.check.that(word not in text, f"the report of an exact recording says {word!r}")

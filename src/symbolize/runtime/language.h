@@ -40,6 +40,10 @@ bool language_is_of_file(const char *path);
  * Which interpreter runs in a process, and where does it keep its frames?  The process must live.  False: none, an
  * unknown version, or it is not ready yet.
  */
-bool language_find(const char *proc_dir, uint32_t pid, struct offcpu_language *ret, bool *ret_is_early);
+struct language_early {
+	bool is_early;		/* it is not ready yet */
+	uint64_t python_key_at;	/* and that is CPython, alone: for python_has_begun(), else 0 */
+};
+bool language_find(const char *proc_dir, uint32_t pid, struct offcpu_language *ret, struct language_early *ret_early);
 
 #endif

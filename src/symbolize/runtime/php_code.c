@@ -10,7 +10,6 @@
 #include "symbolize/runtime/runtime_files.h"
 #include "symbolize/runtime/variables.h"
 
-#define MAPS_TEXT_MAX (64 << 20)
 #define TEXT_MAX 1024
 #define OPS_MAX (1u << 24)
 
@@ -179,10 +178,8 @@ static uint32_t version_of(uint32_t pid, const GArray *lines, const char *path)
 	return version;
 }
 
-enum php_state php_look(const char *proc_dir, uint32_t pid, struct offcpu_language *ret)
+enum php_state php_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret)
 {
-	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
-	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
 	struct variable wanted[] = { { "executor_globals", 0 } };
 	const struct maps_line *m = NULL;
 	const struct layout *l;

@@ -2,6 +2,8 @@
 #ifndef SYMBOLIZE_PHP_CODE_H
 #define SYMBOLIZE_PHP_CODE_H
 
+#include <glib.h>
+
 #include "symbolize/runtime/language.h"
 
 /*
@@ -24,6 +26,7 @@ enum php_state {
 	PHP_NO_SYMBOLS,
 	PHP_OTHER_VERSION,
 };
-enum php_state php_look(const char *proc_dir, uint32_t pid, struct offcpu_language *ret);
+/* lines: of its mappings, as maps_parse() gives them; NULL: it is gone. */
+enum php_state php_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret);
 
 #endif

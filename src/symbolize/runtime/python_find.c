@@ -11,7 +11,6 @@
 #include "symbolize/runtime/variables.h"
 
 #define MINOR_MAX 99
-#define MAPS_TEXT_MAX (64 << 20)
 
 uint32_t python_minor_of_file(const char *path)
 {
@@ -143,10 +142,22 @@ static bool agrees_with_itself(const struct found *f, uint32_t pid, const struct
 	return true;
 }
 
+static const struct python_layout *layout_of(const struct found *f)
+{
+	return python_layout_of(3 << 8 | f->minor | (f->has_no_gil ? PYTHON_FREE_THREADED : 0));
+}
+
 /* Where in _PyRuntime the key lies.  Up to 3.11 the GIL lies before it, with two mutexes. */
 static uint32_t key_offset(const struct found *f, const struct python_layout *layout)
 {
 	return layout->key_at + (layout->gil ? 2 * f->threads.more_in_mutex : 0);
+}
+
+bool python_has_begun(uint32_t pid, uint64_t key_at)
+{
+	int32_t is_made;
+
+	return !memory_read(pid, key_at, &is_made, sizeof(is_made)) || is_made == 1;
 }
 
 /* Each thread's state by its key: false where that is not made yet. */
@@ -208,8 +219,7 @@ static bool take_variable(const struct found *f, uint32_t pid, struct offcpu_lan
 
 static enum python_state take(const struct found *f, uint32_t pid, struct offcpu_language *ret)
 {
-	const struct python_layout *layout =
-		python_layout_of(3 << 8 | f->minor | (f->has_no_gil ? PYTHON_FREE_THREADED : 0));
+	const struct python_layout *layout = layout_of(f);
 	struct offcpu_language found;
 
 	if (!f->minor)
@@ -240,23 +250,18 @@ static enum python_state take(const struct found *f, uint32_t pid, struct offcpu
 	return PYTHON_READABLE;
 }
 
-struct python_look python_look(const char *proc_dir, uint32_t pid, struct offcpu_language *ret)
+struct python_look python_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret)
 {
-	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
-	g_autoptr(GArray) lines = NULL;
 	struct found f = { 0 };
 	enum python_state state;
 
-	if (!text)
-		return (struct python_look){ .state = PYTHON_NONE };
-	lines = maps_parse(text);
-	for (guint i = 0; i < lines->len && !f.runtime; i++) {
+	for (guint i = 0; lines && i < lines->len && !f.runtime; i++) {
 		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
 
 		if (m->is_exec && python_minor_of_file(m->path))
 			look_at_python(&f, proc_dir, pid, m);
 	}
-	for (guint i = 0; i < lines->len && f.runtime && !f.threads.key_cnt; i++) {
+	for (guint i = 0; f.runtime && i < lines->len && !f.threads.key_cnt; i++) {
 		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
 
 		if (m->is_exec)
@@ -268,10 +273,6 @@ struct python_look python_look(const char *proc_dir, uint32_t pid, struct offcpu
 				     .hex_version = f.hex_version,
 				     .is_free_threaded = f.has_no_gil,
 				     .is_gil_on = f.is_gil_on,
-				     .has_gil_holder = state == PYTHON_READABLE && ret->tid_at };
-}
-
-bool python_find(const char *proc_dir, uint32_t pid, struct offcpu_language *ret)
-{
-	return python_look(proc_dir, pid, ret).state == PYTHON_READABLE;
+				     .has_gil_holder = state == PYTHON_READABLE && ret->tid_at,
+				     .key_at = state == PYTHON_NOT_READY ? f.runtime + key_offset(&f, layout_of(&f)) : 0 };
 }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <glib.h>
+
 #include "abi/language_abi.h"
 
 /* What is known of a process as a CPython program. */
@@ -28,14 +30,16 @@ struct python_look {
 	bool is_free_threaded;	/* its build has no GIL, */
 	bool is_gil_on;		/* and uses one all the same: a module or an option wants that */
 	bool has_gil_holder;	/* who holds it can be read */
+	uint64_t key_at;	/* PYTHON_NOT_READY: what python_has_begun() is asked with, else 0 */
 };
-struct python_look python_look(const char *proc_dir, uint32_t pid, struct offcpu_language *ret);
+/* lines: of its mappings, as maps_parse() gives them; NULL: it is gone. */
+struct python_look python_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret);
 
 /*
- * Is it CPython that runs in a process, and where does it keep its frames?  The process must live.  False: it is none,
- * of an unknown version, or not ready yet.
+ * Has the interpreter of a process begun meanwhile, so that looking again is worth it?  Many programs have CPython in
+ * them and hardly ever begin it: perf, gdb, vim.
  */
-bool python_find(const char *proc_dir, uint32_t pid, struct offcpu_language *ret);
+bool python_has_begun(uint32_t pid, uint64_t key_at);
 
 /* The N of "python3.N" and "libpython3.N.so.1.0"; 0: it is neither. */
 uint32_t python_minor_of_file(const char *path);

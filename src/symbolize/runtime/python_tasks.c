@@ -140,7 +140,7 @@ enum python_tasks_state python_tasks_open(struct python_program *p, const char *
 	if (!p->minor)
 		return PYTHON_TASKS_NONE;
 	if (!is_there || p->minor < MINOR_MIN || p->minor > MINOR_MAX ||
-	    python_look(proc_dir, pid, &unused).is_free_threaded)
+	    python_look(proc_dir, pid, lines, &unused).is_free_threaded)
 		return PYTHON_TASKS_OTHER_VERSION;
 	p->code = python_code_new();
 	p->module = find_module(p, "asyncio.tasks");

@@ -151,12 +151,12 @@ static void look_at_jvm(struct recognised *r, const char *proc_dir, const GArray
 	r->is_jvm_readable = recognised_is(r, RUNTIME_JAVA) && hotspot_open(&jvm, proc_dir, r->pid, lines);
 }
 
-static void look_at_python(struct recognised *r, const char *proc_dir)
+static void look_at_python(struct recognised *r, const char *proc_dir, const GArray *lines)
 {
 	struct offcpu_language unused;
 	uint32_t hex;
 
-	r->python = python_look(proc_dir, r->pid, &unused);
+	r->python = python_look(proc_dir, r->pid, lines, &unused);
 	if (r->python.state == PYTHON_NONE)
 		return;
 	hex = r->python.hex_version;
@@ -194,12 +194,12 @@ static void look_at_tasks(struct recognised *r, const char *proc_dir)
 	}
 }
 
-static void look_at_scripts(struct recognised *r, const char *proc_dir)
+static void look_at_scripts(struct recognised *r, const char *proc_dir, const GArray *lines)
 {
 	struct offcpu_language unused;
 
-	r->ruby = ruby_look(proc_dir, r->pid, &unused);
-	r->php = php_look(proc_dir, r->pid, &unused);
+	r->ruby = ruby_look(proc_dir, r->pid, lines, &unused);
+	r->php = php_look(proc_dir, r->pid, lines, &unused);
 }
 
 /* ---- its files */
@@ -406,8 +406,8 @@ static bool look(struct recognised *r, const char *proc_dir, const char *debug_d
 	r->environment = read_proc(proc_dir, r->pid, "environ", ARGUMENTS_MAX_BYTES, &r->environment_bytes);
 	r->has_own_root = has_own_root(proc_dir, r->pid);
 	take_files(r, proc_dir, debug_dir, lines);
-	look_at_python(r, proc_dir);
-	look_at_scripts(r, proc_dir);
+	look_at_python(r, proc_dir, lines);
+	look_at_scripts(r, proc_dir, lines);
 	look_at_jvm(r, proc_dir, lines);
 	look_at_v8(r, proc_dir);
 	look_at_tasks(r, proc_dir);

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <glib.h>
+
 #include "symbolize/runtime/language.h"
 
 /*
@@ -39,7 +41,8 @@ enum ruby_state {
 };
 /* Of a frame; 0: the version is not known. */
 uint32_t ruby_frame_bytes(uint32_t version);
-enum ruby_state ruby_look(const char *proc_dir, uint32_t pid, struct offcpu_language *ret);
+/* lines: of its mappings, as maps_parse() gives them; NULL: it is gone. */
+enum ruby_state ruby_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret);
 
 /* By the address of what executes one instruction.  The process must live.  False: not known. */
 bool ruby_executor_find(uint32_t pid, uint64_t handler, struct ruby_executor *ret);

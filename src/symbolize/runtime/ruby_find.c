@@ -10,7 +10,6 @@
 #include "symbolize/runtime/thread_layout.h"
 #include "symbolize/runtime/variables.h"
 
-#define MAPS_TEXT_MAX (64 << 20)
 #define MODULES_MAX 1024
 #define CODE_BYTES 48
 /*
@@ -150,10 +149,8 @@ static enum ruby_state take(const struct found *f, uint32_t pid, struct offcpu_l
 	return RUBY_READABLE;
 }
 
-enum ruby_state ruby_look(const char *proc_dir, uint32_t pid, struct offcpu_language *ret)
+enum ruby_state ruby_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret)
 {
-	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
-	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
 	struct found f = { 0 };
 
 	for (guint i = 0; lines && i < lines->len; i++) {
@@ -161,7 +158,11 @@ enum ruby_state ruby_look(const char *proc_dir, uint32_t pid, struct offcpu_lang
 
 		if (m->is_exec && runtime_of_file(m->path) == RUNTIME_RUBY)
 			look_at_file(&f, proc_dir, pid, m);
-		if (m->is_exec && !f.threads.key_cnt)
+	}
+	for (guint i = 0; f.is_ruby && i < lines->len && !f.threads.key_cnt; i++) {
+		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
+
+		if (m->is_exec)
 			thread_layout_look(proc_dir, pid, m, &f.threads);
 	}
 	return take(&f, pid, ret);

@@ -470,7 +470,7 @@ static void test_cut_off(struct place *at, gconstpointer data)
 		want = g_strdup_printf("'PATH' is cut off: it has %zu of %zu bytes", cut, len);
 		assert_refused(at, DAMAGED, want);
 	}
-	for (size_t cut = 0; cut < 5000; cut++)
+	for (size_t cut = 0; cut < 5000; cut += cut < 200 ? 1 : 7)
 		g_assert_false(read_copy(bytes, cut));
 }
 
@@ -497,7 +497,7 @@ static void test_flipped_bytes(struct place *at, gconstpointer data)
 {
 	g_autofree unsigned char *bytes = NULL;
 	unsigned good = 0, refused = 0;
-	size_t len, step = g_test_thorough() ? 1 : 149;
+	size_t len, step = g_test_thorough() ? 1 : 443;	/* the fuzz target `rows` does more */
 
 	make(at, &sample_small);
 	bytes = load(at, &len);

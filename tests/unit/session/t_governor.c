@@ -381,6 +381,21 @@ static void test_samples_where_wakers_are_not_enough(void)
 	g_assert_cmpuint(scale_ns, >, 0);
 }
 
+/* What it took as it began and what it takes now, for record --estimate: which does not wait for two seconds. */
+static void test_spent(void)
+{
+	struct governor g;
+	double exact_ns = bpf_ns(&busy, 0);
+
+	governor_init(&g, PERCENT, true, 0);
+	g.grace_ns = SECOND;
+	seconds(&g, &busy, 4);
+	g_assert_cmpuint(g.raised_cnt, ==, 1);
+	g_assert_cmpfloat(fabs(g.exact.bpf_ns / g.exact.machine_ns - exact_ns / (CPUS * (double)SECOND)), <, 1e-9);
+	g_assert_cmpfloat(g.since.bpf_ns, <=, BUDGET_NS);
+	g_assert_cmpfloat(g.since.machine_ns, ==, CPUS * (double)SECOND);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -400,5 +415,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/governor/keeps-to-its-bounds", test_keeps_to_its_bounds);
 	g_test_add_func("/governor/exact", test_exact);
 	g_test_add_func("/governor/own-cost", test_own_cost);
+	g_test_add_func("/governor/spent", test_spent);
 	return g_test_run();
 }
