@@ -126,8 +126,8 @@ static double request_yesterday(const struct alerter *a, const struct alert_rule
 	double value = -1;
 	bool is_known = false;
 
-	if (series && l->all_covered_ns >= YESTERDAY_STEPS_MIN * STEP_NS)
-		value = alert_request_value(rule, &series->all->sum, l->all_covered_ns, &is_known);
+	if (series && series->all->observed_ns >= YESTERDAY_STEPS_MIN * STEP_NS)
+		value = alert_request_value(rule, &series->all->sum, series->all->observed_ns, &is_known);
 	request_line_free(l);
 	return is_known ? value : -1;
 }

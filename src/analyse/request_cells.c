@@ -363,7 +363,6 @@ struct request_line *request_line_new(uint64_t from_unix_ns, uint64_t step_ns, u
 	l->step_ns = step_ns;
 	l->steps = steps;
 	l->series = g_array_new(FALSE, FALSE, sizeof(struct request_series));
-	l->covered_ns = g_new0(uint64_t, steps);
 	return l;
 }
 
@@ -380,7 +379,6 @@ void request_line_free(struct request_line *l)
 		request_cell_free(s->all);
 	}
 	g_array_unref(l->series);
-	g_free(l->covered_ns);
 	g_free(l);
 }
 
@@ -409,7 +407,7 @@ static const struct request_series *series_of(struct request_line *l, const char
 	return &g_array_index(l->series, struct request_series, l->series->len - 1);
 }
 
-static void add_cell(struct request_line *l, uint32_t step, const struct request_cell *cell)
+static void add_cell(struct request_line *l, uint32_t step, uint64_t duration_ns, const struct request_cell *cell)
 {
 	const struct request_series *s = series_of(l, cell->name);
 
@@ -417,6 +415,8 @@ static void add_cell(struct request_line *l, uint32_t step, const struct request
 		s->steps[step] = request_cell_new(cell->name);
 	request_cell_add(s->steps[step], cell);
 	request_cell_add(s->all, cell);
+	s->steps[step]->observed_ns = profile_sum(s->steps[step]->observed_ns, duration_ns);
+	s->all->observed_ns = profile_sum(s->all->observed_ns, duration_ns);
 }
 
 /* Rows beyond the edges are there where finer ones are gone: they are of the first step, or the last. */
@@ -433,12 +433,10 @@ void request_line_add(struct request_line *l, uint64_t start_unix_ns, uint64_t d
 {
 	uint32_t step = step_of(l, start_unix_ns, duration_ns);
 
-	l->covered_ns[step] = profile_sum(l->covered_ns[step], duration_ns);
-	l->all_covered_ns = profile_sum(l->all_covered_ns, duration_ns);
 	l->longest_row_ns = MAX(l->longest_row_ns, duration_ns);
 	request_uncounted_add(&l->uncounted, &cells->uncounted);
 	for (guint i = 0; i < cells->list->len; i++)
-		add_cell(l, step, cells->list->pdata[i]);
+		add_cell(l, step, duration_ns, cells->list->pdata[i]);
 }
 
 static gint by_name(gconstpointer a, gconstpointer b)

@@ -25,6 +25,7 @@ struct request_cause_cell {
 struct request_cell {
 	char *name;
 	struct offcpu_request_sum sum;	/* but for what was as slow as was asked for */
+	uint64_t observed_ns;	/* of a time line: in so much time; rates are of that */
 	uint64_t wall_ns[OFFCPU_REQUEST_RANGES];
 	GPtrArray *causes;	/* struct request_cause_cell */
 };
@@ -70,7 +71,7 @@ uint64_t request_cause_from(const struct request_cause_cell *cause, uint32_t ran
  */
 struct request_series {
 	const char *name;		/* of all */
-	struct request_cell **steps;	/* one a step; NULL: none ended in it */
+	struct request_cell **steps;	/* one a step; NULL: such requests were not looked for then */
 	struct request_cell *all;
 };
 
@@ -78,8 +79,6 @@ struct request_line {
 	uint64_t from_unix_ns, step_ns;
 	uint32_t steps;
 	GArray *series;		/* struct request_series, by name */
-	uint64_t *covered_ns;	/* of each step, what windows with requests lie there: rates are of that */
-	uint64_t all_covered_ns;
 	struct request_uncounted uncounted;
 	uint64_t longest_row_ns;	/* of what it was made of */
 };

@@ -85,8 +85,8 @@ double history_request_rate(const struct range_args *range, const char *name)
 		series = request_line_find(l, name);
 	else if (l && l->series->len == 1)
 		series = &g_array_index(l->series, struct request_series, 0);
-	if (series && l->all_covered_ns)
-		rate = (double)series->all->sum.all.count * 1e9 / (double)l->all_covered_ns;
+	if (series && series->all->observed_ns)
+		rate = (double)series->all->sum.all.count * 1e9 / (double)series->all->observed_ns;
 	request_line_free(l);
 	return rate;
 }

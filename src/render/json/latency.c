@@ -41,14 +41,12 @@ static void put_reasons(struct json *j, const struct request_cell *cell)
 static void put_step(struct json *j, const struct request_line *l, const struct request_series *series, uint32_t i)
 {
 	const struct request_cell *cell = series->steps[i];
-	const struct offcpu_request_sum none = { 0 };
 
 	json_object_begin(j);
 	json_member_uint(j, "at_unix_ns", l->from_unix_ns + i * l->step_ns);
-	json_member_uint(j, "observed_ns", l->covered_ns[i]);
-	put_sum(j, cell ? &cell->sum : &none);
-	if (cell)
-		put_reasons(j, cell);
+	json_member_uint(j, "observed_ns", cell->observed_ns);
+	put_sum(j, &cell->sum);
+	put_reasons(j, cell);
 	json_object_end(j);
 }
 
@@ -93,6 +91,7 @@ static void put_series(struct json *j, const struct request_line *l, const struc
 	json_object_begin(j);
 	json_member_string(j, "name", series->name);
 	json_member_string(j, "sentence", sentence->str);
+	json_member_uint(j, "observed_ns", series->all->observed_ns);
 	put_sum(j, &series->all->sum);
 	put_latencies(j, &series->all->sum);
 	json_member_object(j, "slowest");
@@ -103,7 +102,7 @@ static void put_series(struct json *j, const struct request_line *l, const struc
 	put_causes(j, series->all, from);
 	json_member_array(j, "steps");
 	for (uint32_t i = 0; i < l->steps; i++)
-		if (l->covered_ns[i])
+		if (series->steps[i])
 			put_step(j, l, series, i);
 	json_array_end(j);
 	json_object_end(j);
@@ -119,7 +118,6 @@ void json_latency(GString *out, const struct request_line *l)
 	json_member_uint(&j, "from_unix_ns", l->from_unix_ns);
 	json_member_uint(&j, "to_unix_ns", l->from_unix_ns + l->steps * l->step_ns);
 	json_member_uint(&j, "step_ns", l->step_ns);
-	json_member_uint(&j, "observed_ns", l->all_covered_ns);
 	json_member_uint(&j, "handed", l->uncounted.handed);
 	json_member_uint(&j, "not_counted", l->uncounted.others);
 	json_member_array(&j, "requests");

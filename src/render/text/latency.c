@@ -73,8 +73,8 @@ static void append_step(GString *s, const struct request_line *l, const struct r
 
 	g_string_append(s, "  ");
 	text_clock_as(s, l->from_unix_ns + i * l->step_ns, is_one_day ? "%H:%M:%S" : "%m-%d %H:%M");
-	rate_cell(s, rate_of(cell ? cell->sum.all.count : 0, l->covered_ns[i]));
-	if (cell && cell->sum.all.count) {
+	rate_cell(s, rate_of(cell->sum.all.count, cell->observed_ns));
+	if (cell->sum.all.count) {
 		text_duration_cell(s, request_percentile(&cell->sum, 0.5), CELL);
 		text_duration_cell(s, request_percentile(&cell->sum, 0.99), CELL);
 		text_duration_cell(s, cell->sum.max_ns, CELL);
@@ -84,7 +84,7 @@ static void append_step(GString *s, const struct request_line *l, const struct r
 	g_string_append_c(s, '\n');
 }
 
-/* Steps of which nothing was recorded are left out. */
+/* Steps in which such requests were not looked for are left out. */
 static void append_steps(GString *s, const struct request_line *l, const struct request_series *series)
 {
 	bool is_one_day = text_same_day(l->from_unix_ns, l->from_unix_ns + l->steps * l->step_ns - 1);
@@ -92,7 +92,7 @@ static void append_steps(GString *s, const struct request_line *l, const struct 
 	g_string_append(s, is_one_day ? "  TIME    " : "  TIME       ");
 	g_string_append(s, " REQ/S      P50      P99      MAX  SPENT ON\n");
 	for (uint32_t i = 0; i < l->steps; i++)
-		if (l->covered_ns[i])
+		if (series->steps[i])
 			append_step(s, l, series, i, is_one_day);
 }
 
@@ -137,7 +137,7 @@ static void append_series(GString *s, const struct request_line *l, const struct
 	g_string_append(s, "  ");
 	text_thousands(s, series->all->sum.all.count);
 	g_string_append(s, " requests, ");
-	append_rate(s, rate_of(series->all->sum.all.count, l->all_covered_ns));
+	append_rate(s, rate_of(series->all->sum.all.count, series->all->observed_ns));
 	g_string_append(s, " a second: p50 ");
 	text_duration(s, request_percentile(&series->all->sum, 0.5));
 	g_string_append(s, ", p99 ");

@@ -118,7 +118,7 @@ static void test_sums(void)
 		const struct request_cell *all = series->all;
 
 		g_assert_cmpuint(l->series->len, ==, 2);
-		g_assert_cmpuint(l->all_covered_ns, ==, 7200 * S);
+		g_assert_cmpuint(all->observed_ns, ==, 7200 * S);
 		g_assert_cmpuint(all->sum.all.count, ==, 720 * COUNT);
 		g_assert_cmpuint(l->uncounted.handed, ==, 720 * 3);
 		g_assert_cmpuint(l->uncounted.others, ==, 720);
