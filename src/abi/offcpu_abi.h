@@ -474,6 +474,7 @@ struct offcpu_config {
 	__u8 only_storms;		/* wakers of those and of no others */
 	__u8 want_blame;		/* who held the CPU while a thread queued */
 	__u8 want_requests;		/* only waits inside of them are listed: see bpf/request.bpf.h */
+	__u8 requests_beside;		/* windows with requests in them are cut: all other waits are listed, too */
 	__u8 want_spans;		/* requests one by one: see bpf/request_span.bpf.h */
 	__u8 want_calls;		/* of several functions, each call is summed: see bpf/request_calls.bpf.h */
 	__u8 by_goroutine;		/* requests are goroutines', not threads': see bpf/request_go.bpf.h */

@@ -67,6 +67,7 @@ struct request_state {
 	__u32 park_reason;
 	__u64 ran_ns, run_since_ns;	/* on threads so far; and since when it is on this one */
 	__u64 waits_ns;		/* of ran_ns: what the threads waited meanwhile */
+	struct offcpu_request_times cut;	/* of the thread, what went on at cuts: it is in no account of its */
 	__u64 off_since_ns, ready_ns, park_stack;	/* on no thread since then; 0: nobody has woken it yet */
 };
 
@@ -79,6 +80,7 @@ struct socket_request {
 	__u32 has_before;	/* its thread had waits noted already, for others */
 };
 
+/* Where windows are cut each function has two, which take turns and are never emptied. */
 struct offcpu_request_sum {
 	struct offcpu_request_times all, slow;	/* slow: of those that took as long as was asked for */
 	__u64 unwound_cnt;			/* of all: an exception ended them */
@@ -103,7 +105,12 @@ struct offcpu_request_part_key {
 	__u32 func;
 	__u16 range;			/* of latencies: slots / OFFCPU_REQUEST_RANGE_SLOTS */
 	__u8 state;
-	__u8 is_slow;			/* they took as long as was asked for */
+	__u8 flags;			/* enum offcpu_part_flag */
+};
+
+enum offcpu_part_flag {
+	OFFCPU_PART_SLOW = 1 << 0,	/* they took as long as was asked for */
+	OFFCPU_PART_SECOND = 1 << 1,	/* where windows are cut: of the second half, as sums of waits are */
 };
 
 /* The state of what a goroutine was parked for; the object is the number that Go's runtime has for the reason. */

@@ -16,6 +16,7 @@
 #include "agent/notify.h"
 #include "agent/processes.h"
 #include "agent/pusher.h"
+#include "agent/requests.h"
 #include "agent/wall_clock.h"
 #include "attach/error.h"
 #include "base/clock.h"
@@ -23,6 +24,7 @@
 #include "base/parser.h"
 #include "base/proc_status.h"
 #include "base/watchdog.h"
+#include "session/requests.h"
 #include "session/session.h"
 #include "store/merge.h"
 #include "store/short_lived.h"
@@ -42,6 +44,7 @@ struct agent {
 	struct agent_config *config;
 	struct collect_options collect;
 	struct session *session;
+	struct agent_requests *requests, *requests_before;	/* NULL: none are asked for */
 	struct task_sampler *tasks;	/* NULL: they are not asked for */
 	struct keeper *keeper;
 	struct pusher *pusher;
@@ -102,6 +105,9 @@ static void set_collect(struct agent *a)
 	const struct agent_config *c = a->config;
 
 	g_clear_pointer(&a->collect.cgroup_ids, g_array_unref);
+	agent_requests_free(a->requests_before);
+	a->requests_before = a->requests;	/* the session's until that is freed */
+	a->requests = agent_requests_new(c, a->options->log);
 	a->collect = (struct collect_options){
 		.mode = COLLECT_WAITS,
 		.comm_glob = c->comm,
@@ -117,6 +123,8 @@ static void set_collect(struct agent *a)
 		.no_kernel_threads = !c->kernel_threads,
 		.may_cut = true,
 		.frees_windows = true,
+		.requests = agent_requests_plan(a->requests),
+		.requests_beside = true,
 	};
 	g_free(a->filters);
 	a->filters = describe_filters(c);
@@ -130,11 +138,24 @@ bool agent_try(const struct agent_options *options, struct agent_config *config,
 
 	set_collect(&a);
 	can = session_try(&a.collect, error);
+	agent_requests_free(a.requests);
 	g_clear_pointer(&a.collect.cgroup_ids, g_array_unref);
 	g_free(a.filters);
 	g_free(a.missing_groups);
 	g_free(a.counted_groups);
 	return can;
+}
+
+/* Places that cannot have a probe are left out. */
+static void tell_refused(const struct agent *a)
+{
+	uint64_t start_ns, stop_ns;
+	const struct requests *requests = session_requests(a->session, &start_ns, &stop_ns);
+	const char *why = NULL;
+	unsigned cnt = requests ? requests_refused(requests, &why) : 0;
+
+	if (cnt)
+		log_say(a->options->log, LOG_LEVEL_WARNING, "%u places of requests cannot have a probe; the last one: %s", cnt, why);
 }
 
 /* A session from scratch, with its first window open since end_unix_ns. */
@@ -148,6 +169,7 @@ static bool begin_session(struct agent *a, GError **error)
 	a->session = session_new(&a->collect, error);
 	if (!a->session || !session_start(a->session, error))
 		return false;
+	tell_refused(a);
 	now = wall_clock_read();
 	wall_clock_begin(&a->clock, &now);
 	if (a->config->tasks)
@@ -467,6 +489,11 @@ static bool keep_up(struct agent *a, GError **error)
 		return false;
 	if (session_is_full(a->session) && !begin_anew(a, "so much was seen that one session holds no more", error))
 		return false;
+	if (agent_requests_have_changed(a->requests, now)) {
+		set_collect(a);
+		if (!begin_anew(a, "a program with a function that is a request was started", error))
+			return false;
+	}
 	if (now < a->next_ns)
 		return !has_other_groups(a, now) || follow_groups(a, error);
 	if (!cut(a, error))
@@ -625,6 +652,8 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 	exporter_free(a.exporter);
 	task_sampler_free(a.tasks);
 	session_free(a.session);
+	agent_requests_free(a.requests);
+	agent_requests_free(a.requests_before);
 	processes_end();
 	watchdog_end();
 	notify_free(a.notify);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "agent/config.h"
+#include "agent/request_rule.h"
+#include "analyse/requests.h"
 #include "analyse/reason/reasons.h"
 #include "analyse/wakers.h"
 #include "base/parse.h"
@@ -14,6 +16,7 @@
 static const char *const metrics[ALERT_METRICS] = {
 	[ALERT_SHARE] = "share", [ALERT_THREADS] = "threads", [ALERT_WAITS] = "waits", [ALERT_P50] = "p50",
 	[ALERT_P90] = "p90", [ALERT_P99] = "p99", [ALERT_MAX] = "max", [ALERT_STORMS] = "storms",
+	[ALERT_RATE] = "rate",
 };
 
 struct alert_rule *alert_rule_new(const char *name)
@@ -34,6 +37,7 @@ void alert_rule_free(struct alert_rule *r)
 	g_free(r->process);
 	g_free(r->service);
 	g_free(r->reason);
+	g_free(r->request);
 	g_strfreev(r->run);
 	g_free(r);
 }
@@ -65,7 +69,8 @@ static bool take_subject(struct alert_rule *r, const char *word, bool *ret_is_on
 	const struct {
 		const char *prefix;
 		char **to;
-	} subjects[] = { { "process=", &r->process }, { "service=", &r->service }, { "reason=", &r->reason } };
+	} subjects[] = { { "process=", &r->process }, { "service=", &r->service }, { "reason=", &r->reason },
+		      { "request=", &r->request } };
 
 	*ret_is_one = false;
 	for (size_t i = 0; i < G_N_ELEMENTS(subjects); i++) {
@@ -103,6 +108,9 @@ static bool take_threshold(struct alert_rule *r, char **words, guint cnt, GError
 	r->is_of_yesterday = cnt == 2 && strcmp(words[1], "yesterday") == 0;
 	if (cnt != 1 && !r->is_of_yesterday)
 		return wrong(error, "'%s' stands behind the threshold", words[1]);
+	if (r->is_of_yesterday && r->request)
+		return g_str_has_suffix(text, "x") ? take_number(r, text, "x", error) :
+						     wrong(error, "'%s yesterday' is not such as 2x yesterday", text);
 	if (r->is_of_yesterday) {
 		if (r->metric != ALERT_THREADS || r->process || r->service)
 			return wrong(
@@ -113,7 +121,8 @@ static bool take_threshold(struct alert_rule *r, char **words, guint cnt, GError
 	}
 	if (r->metric == ALERT_SHARE)
 		return take_number(r, text, "%", error);
-	if (r->metric == ALERT_THREADS || r->metric == ALERT_WAITS || r->metric == ALERT_STORMS)
+	if (r->metric == ALERT_THREADS || r->metric == ALERT_WAITS || r->metric == ALERT_STORMS ||
+	    r->metric == ALERT_RATE)
 		return take_number(r, text, "", error);
 	if (!parse_duration(text, 0, &ns, error))
 		return false;
@@ -128,7 +137,37 @@ static bool take_metric(struct alert_rule *r, const char *word, GError **error)
 			r->metric = (enum alert_metric)m;
 			return true;
 		}
-	return wrong(error, "'%s' is none of share, threads, waits, p50, p90, p99, max and storms", word);
+	return wrong(error, "'%s' is none of share, threads, waits, p50, p90, p99, max, storms and rate", word);
+}
+
+/* words: METRIC, > or <, and the threshold. */
+static bool parse_of_request(struct alert_rule *r, const char *when, char **words, guint cnt, GError **error)
+{
+	if (cnt < 3 || (strcmp(words[1], ">") != 0 && strcmp(words[1], "<") != 0))
+		return wrong(error, "'%s' is not such as request=checkout p99 > 50ms", when);
+	if (r->process || r->service || r->reason)
+		return wrong(error, "'%s': a request has no process, service or reason", when);
+	if (!take_metric(r, words[0], error))
+		return false;
+	if (r->metric != ALERT_RATE && r->metric != ALERT_P50 && r->metric != ALERT_P90 && r->metric != ALERT_P99 &&
+	    r->metric != ALERT_MAX)
+		return wrong(error, "'%s': of a request there are p50, p90, p99, max and rate", words[0]);
+	r->is_below = *words[1] == '<';
+	if (!take_threshold(r, words + 2, cnt - 2, error))
+		return false;
+	r->when = g_strdup(when);
+	return true;
+}
+
+bool alert_rules_check(const GPtrArray *rules, const GPtrArray *requests, GError **error)
+{
+	for (guint i = 0; i < rules->len; i++) {
+		const struct alert_rule *r = rules->pdata[i];
+
+		if (r->request && !request_rules_find(requests, r->request))
+			return wrong(error, "[alert %s]: there is no [request %s]", r->name, r->request);
+	}
+	return true;
 }
 
 bool alert_rule_parse(struct alert_rule *r, const char *when, GError **error)
@@ -153,10 +192,14 @@ bool alert_rule_parse(struct alert_rule *r, const char *when, GError **error)
 	}
 	bool is_storms = at < cnt && strcmp(words[at], metrics[ALERT_STORMS]) == 0;
 
+	if (r->request)
+		return parse_of_request(r, when, words + at, cnt - at, error);
 	if ((!r->reason && !is_storms) || at + 2 >= cnt || strcmp(words[at + 1], ">") != 0)
 		return wrong(error, "'%s' is not such as reason=lock share > 30%%", when);
 	if (!take_metric(r, words[at], error) || !take_threshold(r, words + at + 2, cnt - at - 2, error))
 		return false;
+	if (r->metric == ALERT_RATE)
+		return wrong(error, "rate is of requests: request=NAME rate < 100");
 	if (is_storms && (r->reason || r->service))
 		return wrong(error, "storms have no reason and no service, but who wakes: process=nginx storms > 10");
 	if (g_strcmp0(r->reason, "any") == 0)
@@ -313,9 +356,37 @@ static struct alert_value waits_value(const struct alert_rule *rule, const struc
 	return v;
 }
 
+double alert_request_value(const struct alert_rule *rule, const struct offcpu_request_sum *sum, uint64_t ns,
+			   bool *ret_is_known)
+{
+	static const double shares[ALERT_METRICS] = { [ALERT_P50] = 0.5, [ALERT_P90] = 0.9, [ALERT_P99] = 0.99,
+						      [ALERT_MAX] = 1 };
+
+	*ret_is_known = rule->metric == ALERT_RATE ? ns > 0 : sum->all.count > 0;
+	if (!*ret_is_known)
+		return 0;
+	return rule->metric == ALERT_RATE ? (double)sum->all.count * 1e9 / (double)ns
+					  : (double)request_percentile(sum, shares[rule->metric]);
+}
+
+static struct alert_value request_value(const struct alert_rule *rule, const struct profile *window)
+{
+	struct alert_value v = { 0 };
+
+	for (guint i = 0; i < window->requests->len; i++) {
+		const struct request_row *row = profile_request(window, i);
+
+		if (strcmp(row->name, rule->request) == 0)
+			v.value = alert_request_value(rule, &row->sum, window->info.duration_ns, &v.is_known);
+	}
+	return v;
+}
+
 struct alert_value alert_value(const struct alert_rule *rule, const struct profile *window,
 			       const struct reasons *reasons)
 {
+	if (rule->request)
+		return request_value(rule, window);
 	return rule->metric == ALERT_STORMS ? storms_value(rule, window) : waits_value(rule, window, reasons);
 }
 
@@ -341,7 +412,8 @@ static void append_value(GString *s, const struct alert_rule *rule, double value
 	case ALERT_SHARE: g_string_append_printf(s, "%.0f%%", value); break;
 	case ALERT_THREADS: g_string_append_printf(s, "%.2g", value); break;
 	case ALERT_WAITS: g_string_append_printf(s, "%.0f a second", value); break;
-	case ALERT_STORMS: g_string_append_printf(s, "%.3g a second", value); break;
+	case ALERT_STORMS:
+	case ALERT_RATE: g_string_append_printf(s, "%.3g a second", value); break;
 	default: g_string_append_printf(s, "%.3g ms", value / 1e6);
 	}
 }
@@ -350,8 +422,12 @@ void alert_append_text(GString *s, const struct alert_rule *rule, const struct a
 {
 	g_string_append_printf(s, "%s: it is ", rule->when);
 	append_value(s, rule, v->value);
-	if (rule->is_of_yesterday)
+	if (rule->is_of_yesterday && rule->request) {
+		g_string_append(s, ", a day before it was ");
+		append_value(s, rule, yesterday);
+	} else if (rule->is_of_yesterday) {
 		g_string_append_printf(s, ", a day before it was %.2g", yesterday);
+	}
 	if (v->process && v->process_percent > 0) {
 		g_string_append_printf(s, "; %.0f%% of it in ", v->process_percent);
 		text_safe(s, v->process);

@@ -7,16 +7,19 @@
 #include <stdint.h>
 
 #include "profile/profile.h"
+#include "profile/requests.h"
 
 /*
  * A condition on windows, [alert NAME] of offcpu-agent.conf(5):
  *
  *   [process=GLOB] [service=GLOB] reason=NAME METRIC > VALUE
  *   [process=GLOB] storms > VALUE
+ *   request=NAME p99 > VALUE, rate < VALUE, p99 > 2x yesterday
  *
  * NAME: a reason, the family of several, or any.  METRIC and VALUE: share > 30% of the time that matters, of those
  * processes; threads > 4, how many waited on the average, or > 2x yesterday; p50, p90, p99, max > 20ms; waits > 1000,
- * a second.  Idle time counts nowhere.  storms: a second, by threads or interrupts of that name.
+ * a second.  Idle time counts nowhere.  storms: a second, by threads or interrupts of that name.  Of a request,
+ * [request NAME] there: p50, p90, p99 and max of its latency, rate: how many ended a second.
  */
 
 enum alert_metric {
@@ -28,6 +31,7 @@ enum alert_metric {
 	ALERT_P99,
 	ALERT_MAX,
 	ALERT_STORMS,
+	ALERT_RATE,
 	ALERT_METRICS
 };
 
@@ -39,6 +43,8 @@ struct alert_rule {
 	char *when;			/* as it was given */
 	char *process, *service;	/* patterns; NULL: all */
 	char *reason;			/* NULL: any */
+	char *request;			/* NULL: it is about waits, or storms */
+	bool is_below;			/* it holds below the threshold, not above */
 	enum alert_metric metric;
 	double threshold;		/* percent, threads, a second, or ns; of what was yesterday: times */
 	bool is_of_yesterday;
@@ -53,18 +59,24 @@ void alert_rule_free(struct alert_rule *r);	/* NULL is fine */
 bool alert_rule_parse(struct alert_rule *r, const char *when, GError **error);
 /* A command as a shell would split it, but run by none. */
 bool alert_rule_parse_run(struct alert_rule *r, const char *run, GError **error);
+/* Each request that a rule is about is among these (struct request_rule); false with a sentence. */
+bool alert_rules_check(const GPtrArray *rules, const GPtrArray *requests, GError **error);
 bool alert_rules_same(const struct alert_rule *a, const struct alert_rule *b);
 
 /* What a window has to say to a rule. */
 struct alert_value {
 	bool is_known;		/* false: nothing that it could be said of */
-	double value;		/* in the unit of the threshold; of yesterday's: threads */
+	double value;		/* in the unit of the threshold; of yesterday's: threads, ns, a second */
 	const char *process;	/* which has most of it; the window's */
 	double process_percent;
 };
 struct reasons;
 struct alert_value alert_value(const struct alert_rule *rule, const struct profile *window,
 			       const struct reasons *reasons);
+
+/* The same of a request's sum over so much time; in ns, or a second. */
+double alert_request_value(const struct alert_rule *rule, const struct offcpu_request_sum *sum, uint64_t ns,
+			   bool *ret_is_known);
 
 /* How a rule stands. */
 struct alert_state {

@@ -13,6 +13,7 @@
 #include "analyse/reason/reasons.h"
 #include "base/clock.h"
 #include "push/metrics.h"
+#include "store/request_line.h"
 #include "store/store.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -30,7 +31,7 @@ struct standing {
 	GPid command;			/* 0: none runs */
 	uint64_t command_ns;		/* CLOCK_MONOTONIC: when it was begun */
 	bool is_killed;
-	double yesterday;		/* threads, a day before; below 0: not known */
+	double yesterday;		/* its value a day before; below 0: not known */
 	uint64_t yesterday_ns;		/* CLOCK_MONOTONIC: when that was looked up; 0: never */
 };
 
@@ -115,17 +116,42 @@ static double threads_yesterday(const struct alerter *a, const struct alert_rule
 	return steps < YESTERDAY_STEPS_MIN ? -1 : (double)sum_ns / ((double)steps * (double)STEP_NS);
 }
 
+/* The same of a request, in the unit of its metric. */
+static double request_yesterday(const struct alerter *a, const struct alert_rule *rule, uint64_t now_unix_ns)
+{
+	uint64_t at_ns = now_unix_ns - DAY_NS;
+	struct request_line *l = request_line_read(a->dir, at_ns - HALF_HOUR_NS, at_ns + HALF_HOUR_NS, 2 * HALF_HOUR_NS,
+						   NULL);
+	const struct request_series *series = l ? request_line_find(l, rule->request) : NULL;
+	double value = -1;
+	bool is_known = false;
+
+	if (series && series->all->observed_ns >= YESTERDAY_STEPS_MIN * STEP_NS)
+		value = alert_request_value(rule, &series->all->sum, series->all->observed_ns, &is_known);
+	request_line_free(l);
+	return is_known ? value : -1;
+}
+
+static bool is_beyond(const struct alert_rule *rule, double value, double threshold)
+{
+	return rule->is_below ? value < threshold : value > threshold;
+}
+
 /* Beyond the threshold?  Where yesterday is not known nothing is. */
 static bool holds(const struct alerter *a, struct standing *s, const struct alert_value *v, uint64_t end_unix_ns)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
 	if (!s->rule->is_of_yesterday)
-		return v->is_known && v->value > s->rule->threshold;
+		return v->is_known && is_beyond(s->rule, v->value, s->rule->threshold);
 	if (!s->yesterday_ns || now_ns - s->yesterday_ns > YESTERDAY_AGAIN_NS) {
-		s->yesterday = threads_yesterday(a, s->rule, end_unix_ns);
+		s->yesterday = s->rule->request ? request_yesterday(a, s->rule, end_unix_ns)
+						: threads_yesterday(a, s->rule, end_unix_ns);
 		s->yesterday_ns = now_ns;
 	}
+	if (s->rule->request)
+		return s->yesterday > 0 && v->is_known &&
+		       is_beyond(s->rule, v->value, s->rule->threshold * s->yesterday);
 	return s->yesterday >= 0 && v->value > 0 && v->value > s->rule->threshold * s->yesterday;
 }
 

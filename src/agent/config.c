@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/alert.h"
+#include "agent/request_rule.h"
 #include "base/parse.h"
 #include "push/http.h"
 
@@ -15,6 +16,7 @@
 #define LIST_MAX 64
 #define ALERTS_MAX 32
 #define ALERT_GROUP "alert "
+#define REQUEST_GROUP "request "
 
 G_DEFINE_QUARK(offcpu-agent-config-error, agent_config_error)
 
@@ -100,6 +102,7 @@ struct agent_config *agent_config_new(void)
 		.kernel_threads = true,
 		.fold_short_lived = true,
 		.on_cpu_hz = 19,
+		.requests = g_ptr_array_new_with_free_func((GDestroyNotify)request_rule_free),
 		.alerts = g_ptr_array_new_with_free_func((GDestroyNotify)alert_rule_free),
 	};
 	return c;
@@ -123,6 +126,7 @@ void agent_config_free(struct agent_config *c)
 	g_free(c->metrics_listen);
 	g_strfreev(c->cgroups);
 	g_strfreev(c->exclude);
+	g_ptr_array_unref(c->requests);
 	g_ptr_array_unref(c->alerts);
 	g_free(c);
 }
@@ -340,6 +344,33 @@ static bool take_alert_key(struct place *at, const char *key, const char *value,
 	return is_known || wrong(at, error, "[%s] has no key '%s'; there are when, for and run", at->group, key);
 }
 
+/* "[request NAME]" */
+static bool begin_request(struct place *at, GError **error)
+{
+	GPtrArray *requests = at->config->requests;
+	const char *name = g_strchug(at->group + strlen(REQUEST_GROUP));
+
+	if (!*name || strlen(name) > REQUEST_NAME_MAX_BYTES || strpbrk(name, " \t"))
+		return wrong(at, error, "a request's name is a word of 1 to %d bytes", REQUEST_NAME_MAX_BYTES);
+	if (!g_hash_table_add(at->seen, g_strdup(at->group)))
+		return wrong(at, error, "[request %s] stands there twice", name);
+	for (guint i = 0; i < requests->len; i++)
+		if (strcmp(((const struct request_rule *)requests->pdata[i])->name, name) == 0)
+			g_ptr_array_remove_index(requests, i--);	/* that of a file before this one */
+	if (requests->len == REQUEST_RULES_MAX)
+		return wrong(at, error, "there are more than %d requests", REQUEST_RULES_MAX);
+	g_ptr_array_add(requests, request_rule_new(name));
+	return true;
+}
+
+static bool take_request_key(struct place *at, const char *key, const char *value, GError **error)
+{
+	g_autoptr(GError) why = NULL;
+
+	return request_rule_take(at->config->requests->pdata[at->config->requests->len - 1], key, value, &why) ||
+	       wrong(at, error, "%s", why->message);
+}
+
 static bool begin_group(struct place *at, char *line, GError **error)
 {
 	static const char *const groups[] = { "agent", "store", "push", "metrics", "record", NULL };
@@ -352,10 +383,12 @@ static bool begin_group(struct place *at, char *line, GError **error)
 	at->group = g_strdup(g_strstrip(line + 1));
 	if (g_str_has_prefix(at->group, ALERT_GROUP))
 		return begin_alert(at, error);
+	if (g_str_has_prefix(at->group, REQUEST_GROUP))
+		return begin_request(at, error);
 	if (g_strv_contains(groups, at->group))
 		return true;
 	return wrong(at, error,
-		     "there is no group [%s]; there are [agent], [store], [push], [metrics], [record] and [alert NAME]",
+		     "there is no group [%s]; there are [agent], [store], [push], [metrics], [record], [request NAME] and [alert NAME]",
 		     at->group);
 }
 
@@ -380,14 +413,17 @@ static bool take_key(struct place *at, char *line, GError **error)
 	if (!at->group)
 		return wrong(at, error, "'%s' stands before any group such as [record]", key);
 	bool is_alert = g_str_has_prefix(at->group, ALERT_GROUP);
+	bool is_request = g_str_has_prefix(at->group, REQUEST_GROUP);
 	const struct row *row = row_of(at, key);
 
-	if (!row && !is_alert)
+	if (!row && !is_alert && !is_request)
 		return wrong(at, error, "[%s] has no key '%s'", at->group, key);
 	if (!g_hash_table_add(at->seen, g_strdup_printf("%s %s", at->group, key)))
 		return wrong(at, error, "'%s' stands there twice", key);
 	if (is_alert)
 		return take_alert_key(at, key, value, error);
+	if (is_request)
+		return take_request_key(at, key, value, error);
 	if (!take_value(at->config, row, value, &why))
 		return wrong(at, error, "%s: %s", key, why);
 	return true;
@@ -452,6 +488,8 @@ static bool check(const struct agent_config *c, const char *path, GError **error
 			    c->push_spool ? c->push_spool : "");
 	else if (c->comm && !parse_name_glob(c->comm, 31, 15, &bad))
 		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [record] comm: %s", path, bad->message);
+	else if (!request_rules_check(c->requests, &bad) || !alert_rules_check(c->alerts, c->requests, &bad))
+		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: %s", path, bad->message);
 	else if (!(idle = alert_without_condition(c)))
 		return check_push(c, path, error);
 	if (idle)
@@ -518,5 +556,5 @@ bool agent_config_records_same(const struct agent_config *a, const struct agent_
 	return a->objects == b->objects && a->locks == b->locks && a->wakers == b->wakers &&
 	       a->runq_blame == b->runq_blame && agent_config_storms(a) == agent_config_storms(b) &&
 	       a->services == b->services && a->tasks == b->tasks && a->kernel_threads == b->kernel_threads && a->on_cpu_hz == b->on_cpu_hz &&
-	       a->budget_ppm == b->budget_ppm && g_strcmp0(a->comm, b->comm) == 0 && same_list(a->cgroups, b->cgroups);
+	       request_rules_same(a->requests, b->requests) && a->budget_ppm == b->budget_ppm && g_strcmp0(a->comm, b->comm) == 0 && same_list(a->cgroups, b->cgroups);
 }

@@ -44,6 +44,8 @@ struct agent_config {
 	uint32_t on_cpu_hz;
 	char *comm;			/* a pattern; NULL: all */
 	char **cgroups, **exclude;	/* NULL: none */
+	/* [request NAME] */
+	GPtrArray *requests;		/* struct request_rule: agent/request_rule.h */
 	/* [alert NAME] */
 	GPtrArray *alerts;		/* struct alert_rule: agent/alert.h */
 	char hash[AGENT_HASH_CHARS + 1];	/* of the files' texts; "": there was none */

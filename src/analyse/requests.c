@@ -3,18 +3,6 @@
 
 #include <glib.h>
 
-uint64_t request_slot_low(unsigned slot)
-{
-	unsigned octave = slot / OFFCPU_REQUEST_STEPS, step = slot % OFFCPU_REQUEST_STEPS;
-
-	return octave ? (uint64_t)(OFFCPU_REQUEST_STEPS + step) << (octave - 1) : step;
-}
-
-uint64_t request_slot_high(unsigned slot)
-{
-	return request_slot_low(slot + 1);
-}
-
 uint64_t request_percentile(const struct offcpu_request_sum *sum, double share)
 {
 	uint64_t all = 0, seen = 0;
@@ -44,31 +32,6 @@ void request_octaves(const struct offcpu_request_sum *sum, uint64_t ret_counts[R
 		unsigned octave = low ? 63 - (unsigned)__builtin_clzll(low) : 0;
 
 		ret_counts[MIN(octave, REQUEST_OCTAVES - 1)] += sum->hist[i];
-	}
-}
-
-static void subtract(struct offcpu_request_times *from, const struct offcpu_request_times *what)
-{
-	from->count -= what->count;
-	from->wall_ns -= what->wall_ns;
-	from->on_cpu_ns -= what->on_cpu_ns;
-	from->blocked_ns -= what->blocked_ns;
-	from->runnable_ns -= what->runnable_ns;
-	from->preempted_ns -= what->preempted_ns;
-}
-
-void request_since(const struct offcpu_request_sum *now, const struct offcpu_request_sum *then,
-		   struct offcpu_request_sum *ret_diff)
-{
-	*ret_diff = *now;
-	subtract(&ret_diff->all, &then->all);
-	subtract(&ret_diff->slow, &then->slow);
-	ret_diff->unwound_cnt -= then->unwound_cnt;
-	ret_diff->max_ns = 0;
-	for (unsigned i = 0; i < OFFCPU_REQUEST_SLOTS; i++) {
-		ret_diff->hist[i] -= then->hist[i];
-		if (ret_diff->hist[i])
-			ret_diff->max_ns = MIN(request_slot_high(i), now->max_ns);
 	}
 }
 

@@ -7,22 +7,15 @@
 #include "abi/offcpu_abi.h"
 #include "abi/request_abi.h"
 #include "profile/profile.h"
+#include "profile/requests.h"
 
 #define REQUEST_OCTAVES OFFCPU_HIST_SLOTS
-
-/* The shortest latency that a slot counts, and the first that the next one does. */
-uint64_t request_slot_low(unsigned slot);
-uint64_t request_slot_high(unsigned slot);
 
 /* The latency that `share` of the requests stay at or below, to a sixteenth; 0 of none. */
 uint64_t request_percentile(const struct offcpu_request_sum *sum, double share);
 
 /* The same counts by powers of two: slot i holds [2^i, 2^(i + 1)) ns. */
 void request_octaves(const struct offcpu_request_sum *sum, uint64_t ret_counts[REQUEST_OCTAVES]);
-
-/* What came since an earlier reading; max_ns: the end of the highest slot that has some, as no exact one is known. */
-void request_since(const struct offcpu_request_sum *now, const struct offcpu_request_sum *then,
-		   struct offcpu_request_sum *ret_diff);
 
 /* Waits of requests that go on as the window ends, the longest first: indices, uint32_t; free with g_array_unref(). */
 GArray *requests_open_waits(const struct profile *p);

@@ -121,7 +121,10 @@ static __noinline int cut_event(struct task_struct *task, struct scratch *scratc
 	copy->end_csw = csw_of(copy);
 	copy->end_ustack = copy->end_kstack = OFFCPU_STACK_LOST;	/* until send_cut() */
 	copy->end_object = 0;
-	return fill_cut(task, scratch, edge, runs, has_execed) && take_cut(st, was, edge);
+	if (!fill_cut(task, scratch, edge, runs, has_execed) || !take_cut(st, was, edge))
+		return false;
+	cut_request(st, &scratch->thread);
+	return true;
 }
 
 #define NOT_LISTED ~0ULL
@@ -209,7 +212,7 @@ static __always_inline enum still tell_still(struct task_struct *task, struct th
 	struct offcpu_rec_still *rec;
 	__u64 since = window.cut_ns;
 
-	if (!slept_through(task, st, since))
+	if ((cfg.requests_beside && st->request) || !slept_through(task, st, since))
 		return STILL_NOT;
 	rec = ring_reserve(sizeof(*rec));
 	if (!rec)
@@ -278,6 +281,7 @@ int cut_thread(struct bpf_iter__task *ctx)
 		bpf_ringbuf_discard(rec, BPF_RB_NO_WAKEUP);
 		return 0;
 	}
+	cut_request(st, &scratch->thread);
 	bpf_probe_read_kernel(rec, sizeof(*rec), &scratch->thread);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	keep_noted(st, &scratch->cut);

@@ -35,7 +35,7 @@ __noinline int account_wait(struct thread_state *st, struct chain_state *chain, 
 		note_wait(st, chain, &parts, now);
 	if (cfg.by_goroutine && is_in_request(st))
 		goroutine_waited(st, &parts);
-	if (!is_listed(st, now - st->since_ns) || (cfg.want_requests && !is_in_request(st))) {
+	if (!is_listed(st, now - st->since_ns) || (cfg.want_requests && !cfg.requests_beside && !is_in_request(st))) {
 		add_parts(&st->account.filtered, &parts);
 		return false;
 	}

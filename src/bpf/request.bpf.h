@@ -160,6 +160,19 @@ static __always_inline void goroutine_waited(const struct thread_state *st, cons
 	r->waits_ns += parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
 }
 
+/* What went on at an edge is told there, and is in no account: see cut.bpf.h. */
+static __always_inline void add_cut_times(const struct thread_state *st, struct offcpu_request_times *t)
+{
+	const struct request_state *r = request_of(st);
+
+	if (!r)
+		return;
+	t->on_cpu_ns += r->cut.on_cpu_ns;
+	t->blocked_ns += r->cut.blocked_ns;
+	t->runnable_ns += r->cut.runnable_ns;
+	t->preempted_ns += r->cut.preempted_ns;
+}
+
 /* What the thread has done so far, but for a wait that goes on. */
 static __always_inline void request_times(const struct thread_state *st, __u64 now, struct offcpu_request_times *t)
 {
@@ -186,6 +199,8 @@ static __always_inline void request_times(const struct thread_state *st, __u64 n
 		t->runnable_ns += total[i].runnable_ns;
 		t->preempted_ns += total[i].preempted_ns;
 	}
+	if (cfg.requests_beside)
+		add_cut_times(st, t);
 }
 
 static __always_inline void add_request(struct offcpu_request_times *sum, const struct offcpu_request_times *t)
@@ -233,6 +248,8 @@ __noinline int sum_request(struct request_state *r, const struct offcpu_request_
 	if (!r || !t)
 		return 0;
 	func = r->func;		/* Linux 6.1 takes a map's key from the stack */
+	if (cfg.requests_beside)
+		func = 2 * func + is_second_half(r->start_ns + t->wall_ns);
 	sum = bpf_map_lookup_elem(&request_sums, &func);
 	if (!sum)
 		return 0;
@@ -359,10 +376,16 @@ static __always_inline struct thread_state *request_thread(struct task_struct *t
 	return st && st->selected ? st : NULL;
 }
 
+/* What is cut has no end: who ends behind an edge is of the next window. */
+static __always_inline __u64 requests_stop_ns(void)
+{
+	return cfg.requests_beside ? ~0ULL : window.stop_ns;
+}
+
 /* The clock is read only where it matters. */
 static __always_inline bool is_after_window(void)
 {
-	__u64 stop_ns = window.stop_ns;
+	__u64 stop_ns = requests_stop_ns();
 
 	return stop_ns != ~0ULL && bpf_ktime_get_ns() >= stop_ns;
 }
@@ -478,7 +501,7 @@ int request_return(struct pt_regs *ctx)
 			leave_request(r, bpf_ktime_get_ns());
 	} else {
 		now = request_now(task, st, &at);
-		if (now < window.stop_ns)
+		if (now < requests_stop_ns())
 			end_request(r, &at, now, false);
 	}
 	if (cfg.by_goroutine && !r->is_active)
@@ -505,7 +528,7 @@ int request_catch(struct pt_regs *ctx)
 	if (!r->has_sp || ctx->sp < r->sp || ctx->sp - r->sp >= REQUEST_STACK)
 		return 0;
 	now = request_now(task, st, &at);
-	if (now < window.stop_ns)
+	if (now < requests_stop_ns())
 		end_request(r, &at, now, true);
 	return 0;
 }
@@ -552,7 +575,7 @@ int request_done(struct pt_regs *ctx)
 	if (r->func != (__u32)bpf_get_attach_cookie(ctx))
 		return 0;
 	now = request_now(task, st, &at);
-	if (now < window.stop_ns)
+	if (now < requests_stop_ns())
 		end_request(r, &at, now, false);
 	return 0;
 }

@@ -124,7 +124,10 @@ __noinline int add_request_parts(struct request_state *r, const struct offcpu_re
 		return 0;
 	key.func = r->func;
 	key.range = request_slot(t->wall_ns) / OFFCPU_REQUEST_RANGE_SLOTS;
-	key.is_slow = cfg.request_slower_ns && t->wall_ns >= cfg.request_slower_ns;
+	if (cfg.request_slower_ns && t->wall_ns >= cfg.request_slower_ns)
+		key.flags = OFFCPU_PART_SLOW;
+	if (cfg.requests_beside && is_second_half(r->start_ns + t->wall_ns))
+		key.flags |= OFFCPU_PART_SECOND;
 	p = request_part(&key);
 	if (!p)
 		return 0;

@@ -149,7 +149,7 @@ static __always_inline void drop_socket_request(const struct socket_request *s, 
 
 	if (is_owners && s->start_ns < window.start_ns)
 		count_begun_before(now);
-	else if (is_owners && now < window.stop_ns)
+	else if (is_owners && now < requests_stop_ns())
 		count_request(why, 1, now - s->start_ns);
 	forget_socket_request(key, s->has_before);
 }
@@ -272,7 +272,7 @@ int request_sent(unsigned long long *ctx)
 		return 0;
 	}
 	now = request_now(task, st, &at);
-	if (now < window.stop_ns) {
+	if (now < requests_stop_ns()) {
 		end_socket_request(r, s, key, &at, now);
 		socket_request_over(s);
 		forget_socket_request(key, s->has_before);

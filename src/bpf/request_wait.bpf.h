@@ -160,12 +160,40 @@ __noinline int keep_for_request(struct thread_state *st, const struct offcpu_wai
 	return 0;
 }
 
+/* What the thread does goes on behind the edge of a window; rec tells it as of there, with stacks if they are known. */
+__noinline int cut_request(struct thread_state *st, const struct offcpu_rec_thread *rec)
+{
+	struct offcpu_wait_key key = {};
+	struct wait_parts parts;
+	struct request_state *r;
+
+	if (!cfg.requests_beside || !st || !rec)
+		return 0;
+	r = request_of(st);
+	if (!r)
+		return 0;
+	r->cut.on_cpu_ns += rec->open_on_cpu_ns;
+	r->cut.blocked_ns += rec->open_blocked_ns;
+	r->cut.runnable_ns += rec->open_runnable_ns;
+	r->cut.preempted_ns += rec->open_preempted_ns;
+	if (!r->is_active || !rec->open_state || rec->open_ustack == OFFCPU_STACK_LOST)
+		return 0;
+	key.ustack = rec->open_ustack;
+	key.kstack = rec->open_kstack;
+	key.object = rec->open_object;
+	key.state = rec->open_state;
+	parts.blocked_ns = rec->open_blocked_ns;
+	parts.runnable_ns = rec->open_runnable_ns;
+	parts.preempted_ns = rec->open_preempted_ns;
+	return note_for_request(st, &key, &parts);
+}
+
 /* Of a wait that is open as the window ends: is it listed? */
 static __always_inline bool lists_open_wait(const struct thread_state *st, __u64 end)
 {
 	const struct request_state *r;
 
-	if (!cfg.want_requests)
+	if (!cfg.want_requests || cfg.requests_beside)
 		return true;
 	r = request_of(st);
 	return r && is_in_request(st) && r->start_ns <= end && end - r->start_ns >= cfg.request_slower_ns;

@@ -280,7 +280,7 @@ static __always_inline __u64 place_of_call(struct task_struct *task, const struc
 static __always_inline bool calls_again(struct thread_state *st, struct scratch *scratch, __u64 place, __u64 now)
 {
 	if (cfg.verify_walks || cfg.chain_depth || cfg.want_storms || cfg.want_events || cfg.want_switches ||
-	    cfg.want_requests)
+	    (cfg.want_requests && !cfg.requests_beside))
 		return false;
 	scratch->waker_before = place && place == st->waker_place ? st->waker : 0;
 	st->waker_place = place;

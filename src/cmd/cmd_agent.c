@@ -10,6 +10,7 @@
 #include "agent/alert.h"
 #include "agent/chosen_groups.h"
 #include "agent/pusher.h"
+#include "agent/request_rule.h"
 #include "attach/error.h"
 #include "attach/feature.h"
 #include "attach/rights.h"
@@ -110,6 +111,12 @@ static void show_config(const struct agent_config *c, const char *path)
 		printf("Only           the cgroup %s\n", *group);
 	for (char **name = c->exclude; name && *name; name++)
 		printf("Without names  %s\n", *name);
+	for (guint i = 0; i < c->requests->len; i++) {
+		const struct request_rule *rule = c->requests->pdata[i];
+		g_autofree char *text = request_rule_text(rule);
+
+		printf("Requests       %s: %s\n", rule->name, text);
+	}
 	for (guint i = 0; i < c->alerts->len; i++) {
 		const struct alert_rule *rule = c->alerts->pdata[i];
 

@@ -7,6 +7,7 @@
 #include "cmd/answering.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
+#include "cmd/history_requests.h"
 #include "cmd/fleet_input.h"
 #include "cmd/input.h"
 #include "cmd/output.h"
@@ -62,7 +63,7 @@ struct report_args {
 	struct range_args range;
 	struct fleet_args fleet;
 	struct answer_args answer;
-	gboolean json, csv, markdown, kernel_frames;
+	gboolean json, csv, markdown, kernel_frames, requests;
 	struct view_arg *views;	/* views_cnt of them */
 };
 
@@ -174,8 +175,13 @@ static bool plan_first(const struct report_args *a, struct report_plan *plan)
 		char *end;
 
 		first->rate = g_ascii_strtod(a->rate, &end);
-		if (*end || !(first->rate > 0) || first->rate > 1e12) {
-			cmd_error("report", "--rate \"%s\": a number of requests per second is wanted", a->rate);
+		if (*end && history_is_asked())
+			first->rate = history_request_rate(&a->range, a->rate);
+		else if (*end)
+			first->rate = 0;
+		if (!(first->rate > 0) || first->rate > 1e12) {
+			cmd_error("report", "--rate \"%s\": a number of requests per second is wanted%s", a->rate,
+				  history_is_asked() ? ", or the name of requests that the history has" : "");
 			return false;
 		}
 	}
@@ -378,6 +384,9 @@ static int report(const char *path, const struct report_args *a, const struct re
 	struct view_input input = plan->input;
 
 	input.profile = p;
+	/* the agent counts requests, where it was told what they are */
+	if (p && !a->rate && history_is_asked() && plan->view && strcmp(plan->view->name, "accounts") == 0)
+		input.first.rate = history_request_rate(&a->range, NULL);
 	input.text = &options;
 	input.selection = selection;
 	if (selection && plan->view == view_of_grouping && !a->json && plan->input.first.idle == IDLE_DROP)
@@ -446,6 +455,8 @@ int cmd_report(int argc, char **argv)
 		  "Idle time: one line, a line by kind, or not a word (fold); of --stacks and --by: left out by drop", "fold|keep|drop" },
 		{ "rate", 0, 0, G_OPTION_ARG_STRING, &a.rate,
 		  "Requests per second: what each takes, and whether the time adds up", "R" },
+		{ "requests", 0, 0, G_OPTION_ARG_NONE, &a.requests,
+		  "With --history: latency over time of what [request NAME] of the agent's configuration names", NULL },
 		{ "rules", 0, 0, G_OPTION_ARG_FILENAME, &a.rules,
 		  "Rules of your own for reasons, tried before the built-in ones", "FILE" },
 		{ "explain", 0, 0, G_OPTION_ARG_STRING, &a.explain, "Show a rule, or all that give a reason", "RULE" },
@@ -471,6 +482,12 @@ int cmd_report(int argc, char **argv)
 			status = explain(a.explain);
 		else if (!range_source(argc > 1 ? argv[1] : NULL, &path, &error))
 			cmd_error("report", "%s", error->message);
+		else if (a.requests && !history_is_asked())
+			cmd_error("report", "--requests is of a history, so with --history; of a recording: --by request");
+		else if (a.requests && !range_args_check(&a.range, &error))
+			cmd_error("report", "%s", error->message);
+		else if (a.requests)
+			status = history_requests(&a.range, a.json);
 		else if (plan_make(&a, &plan))
 			status = report(fleet_is_asked(&a.fleet) ? a.fleet.clickhouse : path, &a, &plan);
 	}

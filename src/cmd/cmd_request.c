@@ -186,21 +186,6 @@ static char *describe(const struct target *target, const struct requesting *q)
 	return g_string_free(text, FALSE);
 }
 
-/* What the sums lack is told by the recording, too. */
-static void add_losses(struct profile *p, const struct offcpu_loss_count *counts)
-{
-	static const struct { const char *name, *help; bool is_loss;
-	} words[OFFCPU_REQUEST_COUNT] = {
-#define X(id, text, help) [OFFCPU_REQUEST_##id] = { "request_" text, help, OFFCPU_REQUEST_##id != OFFCPU_REQUEST_NESTED },
-		OFFCPU_REQUEST_COUNTS(X)
-#undef X
-	};
-
-	for (unsigned i = 0; i < OFFCPU_REQUEST_COUNT; i++)
-		if (counts[i].count && words[i].is_loss && i != OFFCPU_REQUEST_AT_START && i != OFFCPU_REQUEST_AT_END)
-			profile_add_loss(p, words[i].name, words[i].help, counts[i].count, counts[i].time_ns);
-}
-
 /* Ids are asked for in the recording: what was traced is gone. */
 static void append_answer(GString *out, const struct profile *p, const struct request_options *o)
 {
@@ -256,7 +241,7 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
 	p->info.request_slower_ns = o->slower_ns;
-	add_losses(p, counts);
+	requests_add_losses(p, counts);	/* what the sums lack is told by the recording, too */
 	summary.p = p;
 	if (o->json) {
 		request_summary_json(out, &summary);

@@ -49,8 +49,7 @@ static bool parse_range(const char *from, const char *to, uint64_t *ret_from_ns,
 	return true;
 }
 
-/* Up to now, and an hour of it, unless more is said. */
-static bool range_of(const char *from, const char *to, uint64_t *ret_from_ns, uint64_t *ret_to_ns, GError **error)
+bool history_range(const char *from, const char *to, uint64_t *ret_from_ns, uint64_t *ret_to_ns, GError **error)
 {
 	if (!parse_range(from, to, ret_from_ns, ret_to_ns, error))
 		return false;
@@ -66,7 +65,7 @@ char *history_as_long(const char *begin, const char *from, const char *to)
 	uint64_t begin_ns, from_ns, to_ns;
 
 	if (!moment_parse(begin, (uint64_t)g_get_real_time() * 1000, &begin_ns, NULL) ||
-	    !range_of(from, to, &from_ns, &to_ns, NULL))
+	    !history_range(from, to, &from_ns, &to_ns, NULL))
 		return NULL;
 	const uint64_t end_ns = begin_ns + (to_ns - from_ns);
 	g_autoptr(GDateTime) end = g_date_time_new_from_unix_local((gint64)(end_ns / 1000000000));
@@ -83,12 +82,12 @@ bool history_check_times(const char *from, const char *to, GError **error)
 {
 	uint64_t from_ns, to_ns;
 
-	return range_of(from, to, &from_ns, &to_ns, error);
+	return history_range(from, to, &from_ns, &to_ns, error);
 }
 
 struct profile *history_read(const char *from, const char *to, GError **error)
 {
 	uint64_t from_ns, to_ns;
 
-	return range_of(from, to, &from_ns, &to_ns, error) ? store_read(history_dir(), from_ns, to_ns, error) : NULL;
+	return history_range(from, to, &from_ns, &to_ns, error) ? store_read(history_dir(), from_ns, to_ns, error) : NULL;
 }

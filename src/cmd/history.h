@@ -30,6 +30,8 @@ bool history_check_times(const char *from, const char *to, GError **error);
  * with g_free().
  */
 char *history_as_long(const char *begin, const char *from, const char *to);
+/* Up to now, and an hour of it, unless more is said; in CLOCK_REALTIME. */
+bool history_range(const char *from, const char *to, uint64_t *ret_from_ns, uint64_t *ret_to_ns, GError **error);
 struct profile *history_read(const char *from, const char *to, GError **error);
 
 #endif

@@ -400,7 +400,7 @@ struct request_part fold_request_part(struct fold *f, const struct offcpu_reques
 	struct request_part r = {
 		.func = key->func,
 		.range = key->range,
-		.is_slow = key->is_slow,
+		.is_slow = key->flags & OFFCPU_PART_SLOW,
 		.requests = part->requests,
 		.wall_ns = part->wall_ns,
 		.on_cpu_ns = part->on_cpu_ns,

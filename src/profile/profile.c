@@ -496,9 +496,10 @@ unsigned profile_chain_len(const struct profile *p, uint32_t chain)
 #define ROW_TABLES(p)                                                                                                  \
 	{                                                                                                              \
 		&(p)->threads, &(p)->waits, &(p)->on_cpu, &(p)->states, &(p)->wakes, &(p)->chains, &(p)->stories,      \
-			&(p)->blames, &(p)->storms, &(p)->traces, &(p)->losses, &(p)->limits                           \
+			&(p)->blames, &(p)->storms, &(p)->traces, &(p)->losses, &(p)->limits, &(p)->requests,         \
+			&(p)->request_parts                                                                    \
 	}
-#define ROW_TABLE_CNT 12
+#define ROW_TABLE_CNT 14
 
 static void begin_index(struct id_index **index)
 {

@@ -65,6 +65,14 @@ static inline uint64_t span_end_ns(const struct request_span *s)
 	return s->start_ns + s->wall_ns;
 }
 
+/* The shortest latency that a slot counts, and the first that the next one does. */
+uint64_t request_slot_low(unsigned slot);
+uint64_t request_slot_high(unsigned slot);
+
+/* What came since an earlier reading; max_ns: the end of the highest slot that has some, as no exact one is known. */
+void request_since(const struct offcpu_request_sum *now, const struct offcpu_request_sum *then,
+		   struct offcpu_request_sum *ret_diff);
+
 /*
  * How many requests of each function one of its sampled spans stands for: those that are not among its slowest,
  * divided by the spans of these; 0 where there is none.  An array of as many as there are functions; free with

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/reason/reasons.h"
+#include "analyse/request_cells.h"
 #include "push/services.h"
 
 #define NS_A_SECOND 1000000000
@@ -21,12 +22,28 @@ struct counters {
 	uint64_t ns[REASON_COUNT][2], waits[REASON_COUNT][2];	/* [1]: idle */
 };
 
+/* Edges of what requests took: each is where a slot of the kernel's begins. */
+static const unsigned request_edges[] = { 14, 16, 18, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 32, 34 };
+
+/* Of one [request NAME] of the agent's configuration: there are few. */
+struct request_counters {
+	char *name;
+	struct offcpu_request_sum sum;
+};
+
 struct metrics {
+	GPtrArray *requests;		/* struct request_counters */
 	struct services *services;
 	GPtrArray *counters;	/* struct counters */
 	uint64_t buckets[REASON_COUNT][EDGES + 1], sum_ns[REASON_COUNT];	/* without idle time */
 	uint64_t windows, window_ns, lost_ns, losses;
 };
+
+static void free_request(gpointer data)
+{
+	g_free(((struct request_counters *)data)->name);
+	g_free(data);
+}
 
 struct metrics *metrics_new(void)
 {
@@ -34,6 +51,7 @@ struct metrics *metrics_new(void)
 
 	m->services = services_new(SERVICES_MAX);
 	m->counters = g_ptr_array_new_with_free_func(g_free);
+	m->requests = g_ptr_array_new_with_free_func(free_request);
 	return m;
 }
 
@@ -43,6 +61,7 @@ void metrics_free(struct metrics *m)
 		return;
 	services_free(m->services);
 	g_ptr_array_unref(m->counters);
+	g_ptr_array_unref(m->requests);
 	g_free(m);
 }
 
@@ -90,6 +109,21 @@ static void add_wait(struct metrics *m, const struct profile *p, const struct re
 		add_hist(m, reason, w);
 }
 
+static void add_request(struct metrics *m, const struct request_row *row)
+{
+	struct request_counters *c = NULL;
+
+	for (guint i = 0; i < m->requests->len && !c; i++)
+		if (strcmp(((struct request_counters *)m->requests->pdata[i])->name, row->name) == 0)
+			c = m->requests->pdata[i];
+	if (!c) {
+		c = g_new0(struct request_counters, 1);
+		c->name = g_strdup(row->name);
+		g_ptr_array_add(m->requests, c);
+	}
+	request_sum_add(&c->sum, &row->sum);
+}
+
 void metrics_add(struct metrics *m, const struct profile *p, const struct reasons *reasons)
 {
 	services_learn(m->services, p);
@@ -108,6 +142,8 @@ void metrics_add(struct metrics *m, const struct profile *p, const struct reason
 		m->losses += g_array_index(p->losses, struct profile_loss, i).count;
 		m->lost_ns += g_array_index(p->losses, struct profile_loss, i).time_ns;
 	}
+	for (guint i = 0; i < p->requests->len && !p->info.has_requests; i++)
+		add_request(m, profile_request(p, i));
 	m->windows++;
 	m->window_ns += p->info.duration_ns;
 }
@@ -213,6 +249,59 @@ static void histogram(const struct metrics *m, GString *s, const char *name)
 	}
 }
 
+static void request_bucket(GString *s, const char *name, const char *request, const char *edge, uint64_t cnt)
+{
+	begin_label(s, name, "request", request);
+	g_string_append_printf(s, ",le=\"%s\"}", edge);
+	number(s, cnt);
+}
+
+static void request_histogram(GString *s, const char *name, const struct request_counters *c)
+{
+	g_autofree char *bucket = g_strconcat(name, "_bucket", NULL), *sum_name = g_strconcat(name, "_sum", NULL),
+			*count_name = g_strconcat(name, "_count", NULL);
+	unsigned slot = 0;
+	uint64_t cnt = 0;
+
+	for (size_t k = 0; k < G_N_ELEMENTS(request_edges); k++) {
+		uint64_t edge_ns = UINT64_C(1) << request_edges[k];
+		g_autofree char *edge = g_strdup_printf("%" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT,
+							(guint64)(edge_ns / NS_A_SECOND), (guint64)(edge_ns % NS_A_SECOND));
+
+		for (; slot < OFFCPU_REQUEST_SLOTS && request_slot_high(slot) <= edge_ns; slot++)
+			cnt += c->sum.hist[slot];
+		request_bucket(s, bucket, c->name, edge, cnt);
+	}
+	for (; slot < OFFCPU_REQUEST_SLOTS; slot++)
+		cnt += c->sum.hist[slot];
+	request_bucket(s, bucket, c->name, "+Inf", cnt);
+	begin_label(s, sum_name, "request", c->name);
+	g_string_append_c(s, '}');
+	seconds(s, c->sum.all.wall_ns);
+	metrics_labelled(s, count_name, "request", c->name, cnt);
+}
+
+static void requests_text(const struct metrics *m, GString *s)
+{
+	if (!m->requests->len)
+		return;
+	metrics_head(s, "offcpu_request_duration_seconds", "histogram", "How long requests took, by name.");
+	for (guint i = 0; i < m->requests->len; i++)
+		request_histogram(s, "offcpu_request_duration_seconds", m->requests->pdata[i]);
+	metrics_head(s, "offcpu_request_seconds_total", "counter", "Time of requests by what they did.");
+	for (guint i = 0; i < m->requests->len; i++) {
+		const struct request_counters *c = m->requests->pdata[i];
+		const uint64_t ns[CLASSES] = { c->sum.all.on_cpu_ns, c->sum.all.blocked_ns, c->sum.all.runnable_ns,
+					       c->sum.all.preempted_ns };
+
+		for (int k = 0; k < CLASSES; k++) {
+			begin_label(s, "offcpu_request_seconds_total", "request", c->name);
+			g_string_append_printf(s, ",class=\"%s\"}", classes[k]);
+			seconds(s, ns[k]);
+		}
+	}
+}
+
 void metrics_text(const struct metrics *m, GString *s)
 {
 	metrics_head(s, "offcpu_thread_seconds_total", "counter", "Time of threads by what they did.");
@@ -231,6 +320,7 @@ void metrics_text(const struct metrics *m, GString *s)
 	by_reason(m, s, "offcpu_waits_total", false);
 	metrics_head(s, "offcpu_wait_duration_seconds", "histogram", "How long waits took that were not idle.");
 	histogram(m, s, "offcpu_wait_duration_seconds");
+	requests_text(m, s);
 	metrics_number(s, "offcpu_windows_total", "counter", "Windows that were recorded.", m->windows);
 	metrics_seconds(s, "offcpu_window_seconds_total", "counter", "Time that was recorded.", m->window_ns);
 	metrics_number(s, "offcpu_losses_total", "counter", "Events that could not be recorded.", m->losses);

@@ -10,12 +10,14 @@
 #include "render/html/html.h"
 #include "render/json/diff.h"
 #include "render/json/json.h"
+#include "render/json/latency.h"
 #include "render/json/summary.h"
 #include "render/json/write.h"
 #include "render/text/diff.h"
 #include "server/ask.h"
 #include "server/ranges.h"
 #include "store/error.h"
+#include "store/request_line.h"
 
 #define KEPT_MAX_BYTES (192 << 20)	/* of profiles that are kept */
 #define WAITS_MAX 1000000		/* rows of a profile that is written out */
@@ -294,6 +296,26 @@ static bool answer_line(const struct request *r, void *ctx, struct answer *ret, 
 	return give(ret, out, error);
 }
 
+/* Requests over time, as `report --history --requests --json` has them. */
+static bool answer_requests(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	const struct history *h = ctx;
+	struct store_extent extent;
+	struct request_line *line;
+	struct ask_line ask;
+	GString *out;
+
+	if (!read_extent(ctx, &extent, error) || !ask_line(r, &extent, &ask, error))
+		return false;
+	line = request_line_read(h->dir, ask.range.from_ns, ask.range.to_ns, ask.step_ns, error);
+	if (!line)
+		return told(error);
+	out = g_string_new(NULL);
+	json_latency(out, line);
+	request_line_free(line);
+	return give(ret, out, error);
+}
+
 static bool take_rows(const struct request *r, unsigned *ret_rows, GError **error)
 {
 	guint64 rows = *ret_rows;
@@ -546,6 +568,7 @@ const struct route history_routes[] = {
 	{ "", "text/html; charset=utf-8", NULL, page_csp, answer_page, false },
 	{ "api/extent", "application/json", NULL, NULL, answer_extent, false },
 	{ "api/line", "application/json", NULL, NULL, answer_line, false },
+	{ "api/requests", "application/json", NULL, NULL, answer_requests, false },
 	{ "api/summary", "application/json", NULL, NULL, answer_summary, false },
 	{ "api/report", "application/json", NULL, NULL, answer_report, false },
 	{ "api/flame.html", "text/html; charset=utf-8", NULL, route_page_csp, answer_flame, false },

@@ -48,7 +48,7 @@ static bool wants_tables(const struct collect_options *o)
 
 bool session_may_cut(const struct collect_options *o)
 {
-	return o->may_cut && o->mode == COLLECT_WAITS && o->chain_depth < 2 && !o->requests && !o->min_ns &&
+	return o->may_cut && o->mode == COLLECT_WAITS && o->chain_depth < 2 && (!o->requests || o->requests_beside) && !o->min_ns &&
 	       !o->max_ns && !o->lines;
 }
 
@@ -170,7 +170,8 @@ static void fill_config(struct session *s, struct offcpu_config *cfg)
 		.want_tables = s->tables != NULL,
 		.may_sample = o->mode == COLLECT_WAITS && (o->sample_ns || o->may_raise),
 		.may_cut = session_may_cut(o),
-		.lists_all = !o->min_ns && !o->max_ns && !o->state_mask && !o->requests,
+		.lists_all = !o->min_ns && !o->max_ns && !o->state_mask &&
+			     (!o->requests || o->requests_beside),
 		.has_prev_state = feature_supported(FEATURE_PREV_STATE),
 		.page_shift = (uint8_t)__builtin_ctz((unsigned)getpagesize()),
 		.has_quota = quota_is_used("/sys/fs/cgroup"),

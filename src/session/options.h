@@ -48,6 +48,7 @@ struct collect_options {
 	uint32_t budget_ppm;	/* of all CPUs' time, for our own cost; 0: it is not measured */
 	/* COLLECT_WAITS: only waits inside of these are listed; NULL: there are none */
 	const struct request_plan *requests;
+	bool requests_beside;	/* with may_cut: all other waits are listed, too; requests are of the window they end in */
 	bool request_spans;	/* and single requests are told, for a recording */
 	uint64_t request_slower_ns;	/* and only those of requests that take so long; 0: of all */
 	/* COLLECT_WAITS: sums are kept apart by slices of the window of this length; 0: they are not */

@@ -139,7 +139,7 @@ unsigned probes_drain_ms(const struct session *s, unsigned usual)
 	unsigned i;
 
 	FOR_EACH_WANTED(s, p, i)
-		if (p->drain_ms)
+		if (p->drain_ms && !s->options->requests_beside)
 			usual = MIN(usual, p->drain_ms);
 	return usual;
 }

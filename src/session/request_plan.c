@@ -378,7 +378,7 @@ static bool goes_together(const struct request_plan *plan, GError **error)
 	return false;
 }
 
-struct request_plan *request_plan_new(char **specs, const GArray *pids, const char *program, bool every, GError **error)
+struct request_plan *request_plan_new_empty(void)
 {
 	struct request_plan *plan = g_new0(struct request_plan, 1);
 
@@ -389,6 +389,47 @@ struct request_plan *request_plan_new(char **specs, const GArray *pids, const ch
 	plan->ports = g_array_new(FALSE, FALSE, sizeof(struct request_port));
 	plan->go_places = g_array_new(FALSE, FALSE, sizeof(struct request_place));
 	plan->fds = g_array_new(FALSE, FALSE, sizeof(int));
+	return plan;
+}
+
+/* What was added since is one, under that name. */
+static void call_it(struct request_plan *plan, guint first, guint first_probe, const char *name)
+{
+	for (guint i = first_probe; i < plan->probes->len; i++)
+		g_array_index(plan->probes, struct request_probe, i).func = first;
+	g_ptr_array_set_size(plan->names, (gint)first + 1);
+	g_ptr_array_set_size(plan->files, (gint)first + 1);
+	g_free(plan->names->pdata[first]);
+	plan->names->pdata[first] = g_strdup(name);
+}
+
+bool request_plan_add(struct request_plan *plan, const char *name, const char *spec, const GArray *pids, GError **error)
+{
+	const guint first = plan->names->len, probes = plan->probes->len, ports = plan->ports->len;
+	bool had_others = plan->has_others, is_well = plan_spec(plan, spec, pids, NULL, true, error);
+
+	if (is_well && plan->has_go)
+		request_fail(error, "%s: a function of Go, whose scheduler would have to be probed all the time", spec);
+	if (!is_well || plan->has_go || !goes_together(plan, error)) {
+		g_ptr_array_set_size(plan->names, (gint)first);
+		g_ptr_array_set_size(plan->files, (gint)first);
+		g_array_set_size(plan->probes, probes);
+		g_array_set_size(plan->ports, ports);
+		g_array_set_size(plan->go_places, 0);
+		plan->has_go = false;
+		plan->has_others = had_others;
+		return false;
+	}
+	call_it(plan, first, probes, name);
+	if (plan->has_functions)
+		request_add_catches(plan, pids);
+	return true;
+}
+
+struct request_plan *request_plan_new(char **specs, const GArray *pids, const char *program, bool every, GError **error)
+{
+	struct request_plan *plan = request_plan_new_empty();
+
 	for (char **spec = specs; *spec; spec++) {
 		if (plan_spec(plan, *spec, pids, program, every, error) && plan->names->len <= OFFCPU_REQUEST_FUNCS_MAX)
 			continue;

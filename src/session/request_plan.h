@@ -57,6 +57,12 @@ struct request_plan {
  */
 struct request_plan *request_plan_new(char **specs, const GArray *pids, const char *program, bool every,
 				      GError **error);
+/*
+ * The same one by one, each under a name of its own: all functions that match are that.  False, with a sentence, and the
+ * plan as it was.  Functions of Go are refused: what goroutines are parked for costs too much to be on for always.
+ */
+struct request_plan *request_plan_new_empty(void);
+bool request_plan_add(struct request_plan *plan, const char *name, const char *spec, const GArray *pids, GError **error);
 /* Several functions, whose calls may lie inside of one another. */
 static inline bool request_plan_has_calls(const struct request_plan *p)
 {

@@ -26,6 +26,7 @@
 
 #define STATES_MIN 256U
 #define STATES_MAX 8192U
+#define STATES_BESIDE_MAX 2048U	/* for always, so in less memory of the kernel's: 5 MB */
 #define SITES_MAX 16384U
 /* Requests are watched so long before the window opens, and so long after the last new place that one returned to. */
 #define SITES_WITHIN_NS 300000000ULL
@@ -39,6 +40,20 @@ struct site_key {
 	uint64_t dev, ino, offset;
 };
 
+/* A part as the kernel has it: its stacks may be on their way. */
+struct told_part {
+	struct offcpu_request_part_key key;
+	struct offcpu_request_part part;
+};
+
+/* Of windows that are cut: sums only grow, so what is new of a half is what has come since it was read before. */
+struct beside {
+	struct offcpu_request_sum *before;	/* two of each function, as the kernel has them */
+	struct offcpu_request_sum *sums;	/* of each function, in this window */
+	struct offcpu_loss_count counts[OFFCPU_REQUEST_COUNT];	/* before this window */
+	GArray *parts;		/* struct told_part, of this window */
+};
+
 struct requests {
 	struct offcpu_bpf *skel;
 	const struct request_plan *plan;
@@ -49,7 +64,8 @@ struct requests {
 	char *refused_why;
 	struct request_go_names *go_names;	/* NULL: not read, or there are none */
 	GArray *ports;		/* uint16_t, of the plan */
-	struct open_requests *open;
+	struct open_requests *open;	/* NULL: windows are cut, and only the last one would tell */
+	struct beside *beside;	/* NULL: the session is about requests alone */
 };
 
 static guint site_hash(gconstpointer p)
@@ -67,10 +83,10 @@ static gboolean site_equal(gconstpointer a, gconstpointer b)
 }
 
 /* plan: NULL where no requests are wanted. */
-static void select_parts(struct offcpu_bpf *skel, const struct request_plan *plan, bool keeps_waits)
+static void select_parts(struct offcpu_bpf *skel, const struct request_plan *plan, bool keeps_waits, bool by_call)
 {
 	bool wanted = plan != NULL, by_socket = plan && plan->ports->len;
-	bool by_call = plan && request_plan_has_calls(plan), by_goroutine = plan && plan->has_go;
+	bool by_goroutine = plan && plan->has_go;
 	struct bpf_map *const maps[] = { skel->maps.request_states, skel->maps.request_sums,  skel->maps.request_counts,
 					 skel->maps.request_sites,  skel->maps.request_notes, skel->maps.request_parts };
 	struct bpf_program *prog;
@@ -103,13 +119,15 @@ static void size_maps(const struct session *s, struct offcpu_config *cfg, const 
 
 	/* of goroutines there may be any number */
 	cfg->requests_max = cfg->by_goroutine ? STATES_MAX : CLAMP(2 * s->thread_cnt, STATES_MIN, STATES_MAX);
+	if (cfg->requests_beside)
+		cfg->requests_max = MIN(cfg->requests_max, STATES_BESIDE_MAX);
 	bpf_map__set_max_entries(skel->maps.request_states, cfg->requests_max);
 	if (cfg->request_slower_ns)
 		bpf_map__set_max_entries(skel->maps.request_waits, cfg->requests_max);
 	if (cfg->by_goroutine)
 		bpf_map__set_max_entries(skel->maps.request_goroutines, cfg->requests_max);
 	bpf_map__set_max_entries(skel->maps.request_notes, cfg->requests_max);
-	bpf_map__set_max_entries(skel->maps.request_sums, plan->names->len);
+	bpf_map__set_max_entries(skel->maps.request_sums, plan->names->len * (cfg->requests_beside ? 2 : 1));
 	if (plan->names->len > SUMS_PER_CPU_MAX)
 		bpf_map__set_type(skel->maps.request_sums, BPF_MAP_TYPE_ARRAY);
 	if (cfg->want_calls) {
@@ -118,18 +136,40 @@ static void size_maps(const struct session *s, struct offcpu_config *cfg, const 
 	}
 }
 
+static struct beside *beside_new(guint names)
+{
+	struct beside *b = g_new0(struct beside, 1);
+
+	b->before = g_new0(struct offcpu_request_sum, 2 * (gsize)names);
+	b->sums = g_new0(struct offcpu_request_sum, names);
+	b->parts = g_array_new(FALSE, FALSE, sizeof(struct told_part));
+	return b;
+}
+
+static void beside_free(struct beside *b)
+{
+	if (!b)
+		return;
+	g_array_unref(b->parts);
+	g_free(b->before);
+	g_free(b->sums);
+	g_free(b);
+}
+
 static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_state)
 {
 	const struct collect_options *o = s->options;
 	const struct request_plan *plan = o->requests;
 	struct requests *r;
 
-	select_parts(s->skel, plan, o->request_slower_ns);
+	select_parts(s->skel, plan, o->request_slower_ns,
+		     plan && !o->requests_beside && request_plan_has_calls(plan));
 	if (!plan)
 		return false;
 	cfg->want_requests = 1;
 	cfg->want_spans = o->request_spans;
-	cfg->want_calls = request_plan_has_calls(plan);
+	cfg->requests_beside = o->requests_beside && session_may_cut(o);
+	cfg->want_calls = request_plan_has_calls(plan) && !cfg->requests_beside;
 	cfg->by_goroutine = plan->has_go;
 	cfg->request_slower_ns = o->request_slower_ns;
 	size_maps(s, cfg, plan);
@@ -141,6 +181,10 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 	r->ports = g_array_new(FALSE, FALSE, sizeof(uint16_t));
 	for (guint i = 0; i < plan->ports->len; i++)
 		g_array_append_val(r->ports, g_array_index(plan->ports, struct request_port, i).port);
+	if (cfg->requests_beside) {
+		r->beside = beside_new(plan->names->len);
+		return true;
+	}
 	r->open = open_requests_new("/proc", plan->names, r->ports->len ? r->ports : NULL);
 	fold_set_open_requests(s->fold, r->open);
 	return true;
@@ -152,7 +196,9 @@ static void requests_free(void *state)
 
 	probe_set_free(r->probes);
 	g_hash_table_destroy(r->sites);
-	open_requests_free(r->open);
+	if (r->open)
+		open_requests_free(r->open);
+	beside_free(r->beside);
 	g_array_unref(r->ports);
 	spans_free(r->spans);
 	request_go_names_free(r->go_names);
@@ -270,7 +316,7 @@ static bool start(struct session *s, void *state, GError **error)
 
 		cnt = alike(probes, i);
 		err = add_probes(r, p, cnt);
-		if (err) {
+		if (err && !r->beside) {	/* of others beside it the rest is worth having */
 			g_autofree char *what = g_strdup_printf("the kernel refuses a probe on %s%s", p->what,
 								cnt > 1 ? " and those beside it" : "");
 
@@ -433,6 +479,16 @@ static void add_times(struct offcpu_request_times *sum, const struct offcpu_requ
 	sum->preempted_ns += one->preempted_ns;
 }
 
+static void add_sum(struct offcpu_request_sum *sum, const struct offcpu_request_sum *one)
+{
+	add_times(&sum->all, &one->all);
+	add_times(&sum->slow, &one->slow);
+	sum->unwound_cnt += one->unwound_cnt;
+	sum->max_ns = MAX(sum->max_ns, one->max_ns);
+	for (unsigned k = 0; k < OFFCPU_REQUEST_SLOTS; k++)
+		sum->hist[k] += one->hist[k];
+}
+
 void requests_read(const struct requests *r, uint32_t func, struct offcpu_request_sum *ret_sum)
 {
 	bool is_per_cpu = bpf_map__type(r->skel->maps.request_sums) == BPF_MAP_TYPE_PERCPU_ARRAY;
@@ -442,14 +498,8 @@ void requests_read(const struct requests *r, uint32_t func, struct offcpu_reques
 	*ret_sum = (struct offcpu_request_sum){ 0 };
 	if (bpf_map_lookup_elem(bpf_map__fd(r->skel->maps.request_sums), &func, each))
 		return;
-	for (int i = 0; i < cpus; i++) {
-		add_times(&ret_sum->all, &each[i].all);
-		add_times(&ret_sum->slow, &each[i].slow);
-		ret_sum->unwound_cnt += each[i].unwound_cnt;
-		ret_sum->max_ns = MAX(ret_sum->max_ns, each[i].max_ns);
-		for (unsigned k = 0; k < OFFCPU_REQUEST_SLOTS; k++)
-			ret_sum->hist[k] += each[i].hist[k];
-	}
+	for (int i = 0; i < cpus; i++)
+		add_sum(ret_sum, &each[i]);
 }
 
 static void read_parts(const struct requests *r, struct fold *fold, struct profile *p)
@@ -484,9 +534,92 @@ bool requests_read_calls(const struct requests *r, uint32_t func, struct offcpu_
 	return true;
 }
 
+/* Those of a half, which are taken out: programs add to the other one meanwhile. */
+static void take_parts(struct beside *b, int fd, bool second)
+{
+	g_autoptr(GArray) keys = g_array_new(FALSE, FALSE, sizeof(struct offcpu_request_part_key));
+	struct offcpu_request_part_key key, *last = NULL;
+
+	for (unsigned i = 0; i < OFFCPU_REQUEST_PARTS_MAX && !bpf_map_get_next_key(fd, last, &key); i++) {
+		last = &key;
+		if (!(key.flags & OFFCPU_PART_SECOND) == !second)
+			g_array_append_val(keys, key);
+	}
+	for (guint i = 0; i < keys->len; i++) {
+		struct told_part told = { .key = g_array_index(keys, struct offcpu_request_part_key, i) };
+
+		if (bpf_map_lookup_and_delete_elem(fd, &told.key, &told.part) == 0)
+			g_array_append_val(b->parts, told);
+	}
+}
+
+/* A program that was preempted may add to a half that was read: that is told when it is read again. */
+static void read_half(struct session *s, void *state, bool second, bool is_last)
+{
+	struct requests *r = state;
+	struct beside *b = r->beside;
+
+	(void)s;
+	(void)is_last;
+	if (!b)
+		return;
+	for (guint i = 0; i < r->plan->names->len; i++) {
+		struct offcpu_request_sum now, more, *before = &b->before[2 * i + second];
+
+		requests_read(r, 2 * i + second, &now);
+		request_since(&now, before, &more);
+		*before = now;
+		add_sum(&b->sums[i], &more);
+	}
+	take_parts(b, bpf_map__fd(r->skel->maps.request_parts), second);
+}
+
+static void read_new_counts(struct requests *r, struct profile *p)
+{
+	struct offcpu_loss_count now[OFFCPU_REQUEST_COUNT], *before = r->beside->counts;
+
+	for (uint32_t i = 0; i < OFFCPU_REQUEST_COUNT; i++) {
+		now[i] = before[i];
+		bpf_map_lookup_elem(bpf_map__fd(r->skel->maps.request_counts), &i, &now[i]);
+		before[i] = (struct offcpu_loss_count){ now[i].count - before[i].count,
+							now[i].time_ns - before[i].time_ns };
+	}
+	before[OFFCPU_REQUEST_UNANSWERED] = (struct offcpu_loss_count){ 0 };	/* clients go: nothing is lost */
+	requests_add_losses(p, before);
+	memcpy(before, now, sizeof(now));
+}
+
+/* What came in the window. */
+static void finish_beside(struct session *s, struct requests *r, struct profile *p)
+{
+	struct beside *b = r->beside;
+
+	for (guint i = 0; i < r->plan->names->len; i++) {
+		const struct request_row row = { .name = profile_string(p, r->plan->names->pdata[i]),
+						 .file = profile_string(p, r->plan->files->pdata[i]),
+						 .sum = b->sums[i] };
+
+		g_array_append_val(p->requests, row);
+		b->sums[i] = (struct offcpu_request_sum){ 0 };
+	}
+	for (guint i = 0; i < b->parts->len && p->threads->len; i++) {
+		const struct told_part *told = &g_array_index(b->parts, struct told_part, i);
+		const struct request_part own = fold_request_part(s->fold, &told->key, &told->part);
+
+		g_array_append_val(p->request_parts, own);
+	}
+	g_array_set_size(b->parts, 0);
+	read_new_counts(r, p);
+}
+
 static void finish(struct session *s, void *state, struct profile *p)
 {
 	struct requests *r = state;
+
+	if (r->beside) {
+		finish_beside(s, r, p);
+		return;
+	}
 
 	for (guint i = 0; i < r->plan->names->len; i++) {
 		struct request_row row = { .name = profile_string(p, r->plan->names->pdata[i]),
@@ -505,6 +638,23 @@ static void finish(struct session *s, void *state, struct profile *p)
 	spans_finish(r->spans, s->fold, p);
 }
 
+/* What sums lack; what is no loss, as calls inside of a request, is left out. */
+void requests_add_losses(struct profile *p, const struct offcpu_loss_count counts[OFFCPU_REQUEST_COUNT])
+{
+	static const struct {
+		const char *name, *help;
+	} words[OFFCPU_REQUEST_COUNT] = {
+#define X(id, text, help) [OFFCPU_REQUEST_##id] = { "request_" text, help },
+		OFFCPU_REQUEST_COUNTS(X)
+#undef X
+	};
+
+	for (unsigned i = 0; i < OFFCPU_REQUEST_COUNT; i++)
+		if (counts[i].count && i != OFFCPU_REQUEST_NESTED && i != OFFCPU_REQUEST_AT_START &&
+		    i != OFFCPU_REQUEST_AT_END)
+			profile_add_loss(p, words[i].name, words[i].help, counts[i].count, counts[i].time_ns);
+}
+
 static const struct session_record records[] = {
 	{ OFFCPU_REC_REQUEST_SITE, .take = take_site }, { OFFCPU_REC_REQUEST_SPAN, .take = take_span }, { 0 },
 };
@@ -516,6 +666,7 @@ const struct session_probe probe_requests = {
 	.configure = configure,
 	.start = start,
 	.prepare = prepare,
+	.read_half = read_half,
 	.finish = finish,
 	.free = requests_free,
 };

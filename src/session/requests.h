@@ -7,6 +7,7 @@
 
 #include "abi/offcpu_abi.h"
 #include "abi/request_abi.h"
+#include "profile/profile.h"
 #include "session/request_plan.h"
 
 /* Requests while they are traced (bpf/request.bpf.h): their probes, the places they return to, their sums. */
@@ -27,6 +28,8 @@ struct requests_open {
 /* When the profile is finished: those that are in no sum. */
 void requests_read_counts(const struct requests *r, uint64_t start_ns, uint64_t stop_ns,
 			  struct offcpu_loss_count ret_counts[OFFCPU_REQUEST_COUNT], struct requests_open *ret_open);
+/* As losses of the profile. */
+void requests_add_losses(struct profile *p, const struct offcpu_loss_count counts[OFFCPU_REQUEST_COUNT]);
 /* Places that were asked for so far. */
 unsigned requests_site_cnt(const struct requests *r);
 /* Places, of functions or of returns to them, that cannot have a probe; why, of the last of them, or NULL. */

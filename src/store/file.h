@@ -6,6 +6,7 @@
 #include "store/files.h"
 #include "store/line.h"
 #include "store/merge.h"
+#include "store/request_bytes.h"
 
 /* One file of a history: an SQLite database (docs/history.md). */
 
@@ -69,6 +70,8 @@ struct profile *store_file_read(struct store_file *f, uint64_t seq, struct profi
  * are too many.
  */
 uint8_t *store_file_cells(struct store_file *f, uint64_t seq, size_t *ret_bytes, GError **error);
+/* The same of its requests; NULL without a sentence: it has none. */
+uint8_t *store_file_requests(struct store_file *f, uint64_t seq, size_t *ret_bytes, GError **error);
 /* Before `with` is freed and the file is read for another profile. */
 void store_file_leave(struct store_file *f);
 /* Adds a row's window to the sum. */
@@ -76,9 +79,11 @@ bool store_file_load(struct store_file *f, uint64_t seq, struct merger *into, GE
 
 /*
  * One transaction.  After a failure the file is of no use: close it, and open it again.  cells NULL: none are known.
+ * requests NULL: it has none.
  */
 bool store_file_add(struct store_file *f, const struct store_row *row, const struct profile *window,
-		    const struct line_sums *line, const struct cells *cells, GError **error);
+		    const struct line_sums *line, const struct cells *cells, struct request_cells *requests,
+		    GError **error);
 bool store_file_add_gap(struct store_file *f, const struct store_gap *gap, GError **error);
 
 #endif

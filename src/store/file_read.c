@@ -50,6 +50,12 @@ const struct store_table store_tables[] = {
 		"  bytes INTEGER, -- unpacked\n"
 		"  packed BLOB\n"
 		")"},
+	{.name = "requests",
+	 .sql = "CREATE TABLE requests( -- of a window, latencies and what they were spent on\n"
+		"  seq INTEGER PRIMARY KEY,\n"
+		"  bytes INTEGER, -- unpacked\n"
+		"  packed BLOB\n"
+		")"},
 	{NULL, NULL},
 };
 
@@ -524,6 +530,18 @@ uint8_t *store_file_cells(struct store_file *f, uint64_t seq, size_t *ret_bytes,
 	uint8_t *plain = read_blob(f, f->cells, seq, false, ret_bytes, error);
 
 	sqlite3_reset(f->cells);
+	return plain;
+}
+
+uint8_t *store_file_requests(struct store_file *f, uint64_t seq, size_t *ret_bytes, GError **error)
+{
+	if (!f->requests)
+		f->requests = store_file_prepare(f, "SELECT bytes, packed FROM requests WHERE seq = ?", error);
+	if (!f->requests)
+		return NULL;
+	uint8_t *plain = read_blob(f, f->requests, seq, false, ret_bytes, error);
+
+	sqlite3_reset(f->requests);
 	return plain;
 }
 

@@ -13,7 +13,7 @@
 
 struct store_file {
 	sqlite3 *db;
-	sqlite3_stmt *cells;	/* asked for many times; NULL: not yet */
+	sqlite3_stmt *cells, *requests;	/* asked for many times; NULL: not yet */
 	struct store_name name;
 	char *path;
 	struct dict *dict;	/* NULL: not read yet; a writer's is in `writer` */

@@ -116,6 +116,7 @@ void store_file_close(struct store_file *f)
 	if (!f)
 		return;
 	sqlite3_finalize(f->cells);
+	sqlite3_finalize(f->requests);
 	dict_map_free(f->map);
 	if (f->is_writable && f->db)	/* a reader that is at it keeps it as it is, and the next writer tries again */
 		sqlite3_exec(f->db, "PRAGMA busy_timeout=0; PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
@@ -249,6 +250,18 @@ static bool put_cells(struct store_file *f, uint64_t seq, const struct cells *ce
 	return put_packed(f, "INSERT INTO cells VALUES(?, ?, ?)", seq, bytes, error);
 }
 
+/* Without them where there is no room for names. */
+static bool put_requests(struct store_file *f, uint64_t seq, struct request_cells *requests, GError **error)
+{
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+	struct naming naming = { f, error, true };
+	bool is_whole = requests && request_cells_encode(requests, number_of, &naming, bytes);
+
+	if (!naming.ok || !is_whole)
+		return naming.ok;
+	return put_packed(f, "INSERT INTO requests VALUES(?, ?, ?)", seq, bytes, error);
+}
+
 static bool put_rows(struct store_file *f, const struct store_row *row, const struct profile *window, GError **error)
 {
 	g_autoptr(GByteArray) plain = g_byte_array_new();
@@ -265,12 +278,13 @@ static bool put_rows(struct store_file *f, const struct store_row *row, const st
 }
 
 bool store_file_add(struct store_file *f, const struct store_row *row, const struct profile *window,
-		    const struct line_sums *line, const struct cells *cells, GError **error)
+		    const struct line_sums *line, const struct cells *cells, struct request_cells *requests,
+		    GError **error)
 {
 	if (!learn(f, error) || !run(f, "BEGIN IMMEDIATE", error))
 		return false;
 	if (put_rows(f, row, window, error) && put_window(f, row, line, error) &&
-	    put_cells(f, row->seq, cells, error) && run(f, "COMMIT", error))
+	    put_cells(f, row->seq, cells, error) && put_requests(f, row->seq, requests, error) && run(f, "COMMIT", error))
 		return true;
 	sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
 	return false;

@@ -5,6 +5,7 @@
 
 #include "profile/on_cpu.h"
 #include "profile/profile_schema.h"
+#include "profile/requests.h"
 #include "profile/profile_sum.h"
 #include "store/error.h"
 #include "store/merge_part.h"
@@ -196,6 +197,31 @@ static void add_crowd(struct merge_step *s)
 	}
 }
 
+/* Rows of a name are one; what requests did stays apart by window: who looks at it sums it up (store/latency.h). */
+static void add_requests(struct merge_step *s)
+{
+	struct profile *p = s->m->p;
+	const guint first = p->requests->len;
+
+	for (guint i = 0; i < s->window->requests->len; i++) {
+		struct request_row row = *profile_request(s->window, i);
+
+		row.name = profile_string(p, row.name);
+		row.file = profile_string(p, row.file);
+		g_array_append_val(p->requests, row);
+	}
+	for (guint i = 0; i < s->window->request_parts->len; i++) {
+		struct request_part part = *profile_request_part(s->window, i);
+
+		part.func += first;
+		part.wait.thread = s->thread[part.wait.thread];
+		part.wait.user = profile_map_node(&s->map, part.wait.user);
+		part.wait.kernel = profile_map_node(&s->map, part.wait.kernel);
+		part.wait.object = profile_map_object(&s->map, part.wait.object);
+		g_array_append_val(p->request_parts, part);
+	}
+}
+
 static void begin_info(struct profile *p, const struct profile_info *info)
 {
 	p->info = *info;
@@ -264,6 +290,7 @@ bool merge_add(struct merger *m, const struct profile *window, GError **error)
 	add_samples(&s);
 	add_crowd(&s);
 	merge_tasks(&s);
+	add_requests(&s);
 	if (m->has_window)
 		add_info(m->p, info);
 	else

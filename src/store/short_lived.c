@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "profile/on_cpu.h"
 #include "profile/profile_sum.h"
+#include "profile/requests.h"
 
 #define NOT_YET UINT32_MAX
 
@@ -395,6 +396,15 @@ static void tell_rest(struct folding *f)
 		profile_add_storm(f->p, &s);
 	}
 	g_array_append_vals(f->p->losses, f->old->losses->data, f->old->losses->len);
+	g_array_append_vals(f->p->requests, f->old->requests->data, f->old->requests->len);
+	for (guint i = 0; i < f->old->request_parts->len; i++) {
+		struct request_part part = *profile_request_part(f->old, i);
+
+		if (f->is_excluded[part.wait.thread])
+			part.wait.user = part.wait.kernel = part.wait.object = 0;
+		part.wait.thread = f->row[part.wait.thread];
+		g_array_append_val(f->p->request_parts, part);
+	}
 }
 
 static uint32_t *table_of(guint cnt)

@@ -212,13 +212,38 @@ static void add_cells(struct store_file *f, const struct store_row *row, const G
 		g_clear_pointer(cells, cells_free);
 }
 
+/* The small rows that go with a row. */
+struct sums {
+	struct line_sums *line;
+	struct cells *cells;	/* NULL: a row has none */
+	struct request_cells *requests;	/* NULL: no row has any */
+};
+
 /* A row of a tier into the sum of the next one. */
 struct summing {
 	struct store_file *reader;	/* of the row before, for the next one */
 	struct merger *m;
-	struct line_sums *line;
-	struct cells *cells;	/* NULL: a row has none */
+	struct sums sums;
 };
+
+static void sums_free(struct sums *sums)
+{
+	line_sums_free(sums->line);
+	cells_free(sums->cells);
+	request_cells_free(sums->requests);
+}
+
+/* What cannot be read is left out. */
+static void add_requests(struct store_file *f, const struct store_row *row, const GPtrArray *names, struct sums *sums)
+{
+	size_t bytes = 0;
+	g_autofree uint8_t *packed = store_file_requests(f, row->seq, &bytes, NULL);
+
+	if (packed && !sums->requests)
+		sums->requests = request_cells_new();
+	if (packed)
+		request_cells_add_bytes(sums->requests, packed, bytes, names);
+}
 
 static bool add_row(struct store *s, const struct store_row *row, struct summing *sum, GError **error)
 {
@@ -232,23 +257,24 @@ static bool add_row(struct store *s, const struct store_row *row, struct summing
 	if (ok) {
 		const struct store_row *own = &g_array_index(rows, struct store_row, 0);
 
-		add_cells(f, row, names, &sum->cells);
-		ok = line_sums_add_bytes(sum->line, own->line, own->line_bytes, name_of,
+		add_cells(f, row, names, &sum->sums.cells);
+		add_requests(f, row, names, &sum->sums);
+		ok = line_sums_add_bytes(sum->sums.line, own->line, own->line_bytes, name_of,
 					 (void *)(uintptr_t)names);
 	}
 	return ok;
 }
 
 static bool add_rows(struct store *s, struct store_file *f, const struct store_row *row, const struct profile *p,
-		     const struct line_sums *line, const struct cells *cells, GError **error)
+		     const struct sums *sums, GError **error)
 {
 	if (!s->preempted_stacks)
-		return store_file_add(f, row, p, line, cells, error);
+		return store_file_add(f, row, p, sums->line, sums->cells, sums->requests, error);
 	struct profile *coarse = merge_coarse(p, s->preempted_stacks, error);
 
 	if (coarse)
 		digits_round(coarse);
-	bool ok = coarse && store_file_add(f, row, coarse, line, cells, error);
+	bool ok = coarse && store_file_add(f, row, coarse, sums->line, sums->cells, sums->requests, error);
 
 	profile_free(coarse);
 	return ok;
@@ -256,12 +282,12 @@ static bool add_rows(struct store *s, struct store_file *f, const struct store_r
 
 /* Threads that came and went are told by name: a row for each would make sums as large as all windows. */
 static bool write_sum(struct store *s, enum store_tier tier, const struct store_row *row, struct profile *p,
-		      const struct line_sums *line, const struct cells *cells, GError **error)
+		      const struct sums *sums, GError **error)
 {
 	const struct short_lived_options options = { .may_fold = !s->keep_ended };
 	struct profile *folded = short_lived_fold(p, &options);
 	struct store_file *f = file_for(s, tier, store_day_of(row->start_unix_ns), error);
-	bool ok = f && add_rows(s, f, row, folded ? folded : p, line, cells, error);
+	bool ok = f && add_rows(s, f, row, folded ? folded : p, sums, error);
 
 	profile_free_rows(folded);
 	if (!ok)
@@ -275,7 +301,7 @@ static bool sum_up(struct store *s, enum store_tier from, guint cnt)
 	const struct store_row *first = &g_array_index(s->pending[from], struct store_row, 0), *last = first + cnt - 1;
 	struct store_row row = { .seq = first->seq, .last_seq = last->last_seq, .start_unix_ns = first->start_unix_ns,
 				 .start_ns = first->start_ns };
-	struct summing sum = { .m = merge_new(), .line = line_sums_new(), .cells = cells_new() };
+	struct summing sum = { .m = merge_new(), .sums = { line_sums_new(), cells_new(), NULL } };
 	bool ok = true;
 
 	for (guint i = 0; i < cnt && ok; i++)
@@ -287,7 +313,7 @@ static bool sum_up(struct store *s, enum store_tier from, guint cnt)
 		enum store_tier tier = from + 1;
 
 		row.duration_ns = p->info.duration_ns;
-		ok = write_sum(s, tier, &row, p, sum.line, sum.cells, NULL);
+		ok = write_sum(s, tier, &row, p, &sum.sums, NULL);
 		if (ok && tier < TIER_HOUR) {
 			row.in = *store_file_name(s->files[tier]);
 			g_array_append_val(s->pending[tier], row);
@@ -296,8 +322,7 @@ static bool sum_up(struct store *s, enum store_tier from, guint cnt)
 		ok = true;	/* its file is damaged or gone: nothing is to be had of it */
 	}
 	profile_free(p);
-	line_sums_free(sum.line);
-	cells_free(sum.cells);
+	sums_free(&sum.sums);
 	return ok;
 }
 
@@ -446,17 +471,15 @@ struct store *store_open(const struct store_options *options, GError **error)
 static bool write_window(struct store *s, struct store_file *f, const struct store_row *row, const struct profile *own,
 			 const struct reasons *reasons, GError **error)
 {
-	struct line_sums *line = line_sums_new();
-	struct cells *cells = cells_new();
+	struct sums sums = { line_sums_new(), cells_new(), request_cells_of(own) };
 	struct reasons *made = reasons ? NULL : reasons_new(own, NULL);
 
-	cells_add_profile(cells, own, made ? made : reasons, NULL);
+	cells_add_profile(sums.cells, own, made ? made : reasons, NULL);
 	reasons_free(made);
-	line_sums_add_cells(line, cells, false);
-	bool ok = add_rows(s, f, row, own, line, cells, error);
+	line_sums_add_cells(sums.line, sums.cells, false);
+	bool ok = add_rows(s, f, row, own, &sums, error);
 
-	line_sums_free(line);
-	cells_free(cells);
+	sums_free(&sums);
 	return ok;
 }
 

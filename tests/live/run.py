@@ -27,8 +27,8 @@ CORE = ["waits", "traces", "lives", "filters", "event_files", "command", "whole"
 # One of the two at each commit (see tools/run-tests): what is told and of which languages; other commands and the agent.
 TURNS = [["planted", "reasons", "troubles", "servers", "request_servers", "tasks", "jit", "languages", "python", "scripts", "java", "go",
           "inline", "imports"],
-         ["agent", "agent_rights", "agent_troubles", "never_answers", "request", "request_socket", "doctor", "mcp", "diff", "sampling", "io", "looks",
-          "oncpu", "slices", "cuts", "pair", "top", "together", "migrating", "wakeuptime"]]
+         ["agent", "agent_rights", "agent_requests", "agent_troubles", "never_answers", "request", "request_socket", "doctor", "mcp", "diff",
+          "sampling", "io", "looks", "oncpu", "slices", "cuts", "pair", "top", "together", "migrating", "wakeuptime"]]
 
 SHOWN = 12  # problems of one case
 # Of a case that failed and says nothing (see why_again): so many at least, and more while there is time.

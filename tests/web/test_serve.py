@@ -22,7 +22,7 @@ from served import Served
 OFFCPU = MAKE_FLAME = MAKE_HISTORY = None
 START = 1790000000    # of the history: 300 s of a server, a minute of nothing, 60 s of an application, 60 s of the server
 SECOND = 10**9
-ROUTES = ("", "api/extent", "api/line", "api/summary", "api/report", "api/flame.html", "api/export?format=folded", "debug/pprof/off_cpu")
+ROUTES = ("", "api/extent", "api/line", "api/requests", "api/summary", "api/report", "api/flame.html", "api/export?format=folded", "debug/pprof/off_cpu")
 
 
 def at(seconds):

@@ -35,6 +35,7 @@ function drawSub() {
 function draw() {
 	drawFrame();
 	drawLine();
+	drawRequests();
 	drawRange();
 }
 
@@ -55,6 +56,7 @@ async function update(isNew) {
 	readRange();
 	try {
 		if ((await readLine(plotWidth())) && mine === V.shown) drawLine();
+		if (V.line && mine === V.shown) await readRequests(V.line.step);
 	} catch (e) {
 		if (markField(e.message)) return;
 		V.line = null;
@@ -85,6 +87,7 @@ async function follow() {
 	const due = (S.to - S.from) / 60;
 	drawFrame();
 	if (await readLine(plotWidth())) drawLine();
+	if (V.line) await readRequests(V.line.step);
 	if (!S.range && Date.now() - (V.rangeAt || 0) > Math.max(POLL_MS, due) && S.tab === 'stacks') {
 		V.rangeAt = Date.now();
 		await readRange(true);
@@ -135,6 +138,7 @@ function listen() {
 		clearTimeout(listen.timer);
 		listen.timer = setTimeout(() => {
 			drawLine();
+			drawRequests();
 			drawHeat();
 		}, 60);
 	}).observe(one('#line'));

@@ -4,7 +4,7 @@
  * OUT first.  Each request sleeps and burns; the server reads the clock after its receive and before its send, the client
  * before its send and after its receive: a request's wall time lies between the two.
  *
- * plain: two connections, a thread each.  pieces: each request comes in two halves.  overlap: one thread receives from
+ * plain: two connections, a thread each.  tail: the same, and every fiftieth request waits for 6 ms more.  pieces: each request comes in two halves.  overlap: one thread receives from
  * two connections before it answers both.  within: one thread receives from the first, waits, and receives and answers
  * those of the second before the first is closed.  handed: another thread answers.  unanswered: the server closes.  abandoned: the thread that
  * received it ends; then some connections are answered, others closed, and the last two stay open.  datagrams: UDP.
@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -28,11 +29,12 @@ struct connection {
 	int server, client;
 	uint64_t count;
 	uint64_t in_ns, around_ns, longest_ns;	/* by the server's clock, by the client's */
+	uint64_t *took_ns;	/* of each, by the server's; NULL: it is not asked for */
 };
 
 static struct connection connections[PAIRS];
 static const char *mode;
-static bool in_pieces;
+static bool in_pieces, has_tail;
 static sem_t received, answered;
 
 static void pause_ns(uint64_t ns)
@@ -77,6 +79,23 @@ static void transmit(int fd, const char *bytes, size_t len)
 		truth_die("sending", errno);
 }
 
+SITE void wait_before(void)
+{
+	pause_ns(PAUSE_NS);
+}
+
+SITE void wait_within(void)
+{
+	pause_ns(3 * PAUSE_NS);
+}
+
+SITE void look_up(void)
+{
+	struct timespec ts = { .tv_nsec = 3 * PAUSE_NS };
+
+	nanosleep(&ts, NULL);
+}
+
 SITE void *server_main(void *arg)
 {
 	struct connection *c = arg;
@@ -86,7 +105,11 @@ SITE void *server_main(void *arg)
 
 		pause_ns(PAUSE_NS);
 		burn();
+		if (has_tail && i % 50 == 49)
+			look_up();
 		took_ns = truth_now_ns() - at_ns;
+		if (c->took_ns)
+			c->took_ns[i] = took_ns;
 		c->in_ns += took_ns;
 		c->longest_ns = took_ns > c->longest_ns ? took_ns : c->longest_ns;
 		transmit(c->server, "answered", 8);
@@ -131,16 +154,6 @@ static void *handing_main(void *arg)
 		sem_wait(&answered);
 	}
 	return arg;
-}
-
-SITE void wait_before(void)
-{
-	pause_ns(PAUSE_NS);
-}
-
-SITE void wait_within(void)
-{
-	pause_ns(3 * PAUSE_NS);
 }
 
 /* Requests of the second connection while one of the first is open, which has waited before each of them. */
@@ -275,6 +288,26 @@ static void run(int pairs)
 		pthread_join(threads[i], NULL);
 }
 
+static int by_length(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Of both connections; the sums come in the last line, as ever. */
+static void tell_percentiles(uint64_t count)
+{
+	uint64_t *all = calloc(PAIRS * count, sizeof(*all));
+
+	for (int k = 0; k < PAIRS; k++)
+		memcpy(all + k * count, connections[k].took_ns, count * sizeof(*all));
+	qsort(all, PAIRS * count, sizeof(*all), by_length);
+	truth_printf("{\"p50_ns\":%llu,\"p99_ns\":%llu}\n", (unsigned long long)all[PAIRS * count / 2 - 1],
+		     (unsigned long long)all[PAIRS * count * 99 / 100 - 1]);
+	free(all);
+}
+
 int main(int argc, char **argv)
 {
 	struct sockaddr_in address;
@@ -283,9 +316,10 @@ int main(int argc, char **argv)
 
 	mode = truth_arg_string(argc, argv, 2);
 	in_pieces = strcmp(mode, "pieces") == 0;
+	has_tail = strcmp(mode, "tail") == 0;
 	type = strcmp(mode, "datagrams") == 0 ? SOCK_DGRAM : SOCK_STREAM;
 	pairs = strcmp(mode, "plain") == 0 || strcmp(mode, "overlap") == 0 || strcmp(mode, "within") == 0 ||
-				in_pieces ?
+				in_pieces || has_tail ?
 			PAIRS :
 			1;
 	sem_init(&received, 0, 0);
@@ -296,8 +330,10 @@ int main(int argc, char **argv)
 		connect_all(listener, &address, type, pairs);
 	truth_printf("{\"port\":%u}\n", ntohs(address.sin_port));
 	truth_ready(NULL, 0);
-	for (int k = 0; k < pairs; k++)
+	for (int k = 0; k < pairs; k++) {
 		connections[k].count = count;
+		connections[k].took_ns = has_tail ? calloc(count, sizeof(uint64_t)) : NULL;
+	}
 	if (strcmp(mode, "unanswered") == 0)
 		close_unanswered(listener, &address, count);
 	else if (strcmp(mode, "abandoned") == 0)
@@ -312,6 +348,8 @@ int main(int argc, char **argv)
 		around_ns += connections[k].around_ns;
 		longest_ns = connections[k].longest_ns > longest_ns ? connections[k].longest_ns : longest_ns;
 	}
+	if (has_tail)
+		tell_percentiles(count);
 	truth_printf("{\"requests\":%llu,\"in_ns\":%llu,\"around_ns\":%llu,\"longest_ns\":%llu}\n", (unsigned long long)all,
 		     (unsigned long long)in_ns, (unsigned long long)around_ns, (unsigned long long)longest_ns);
 	truth_done();

@@ -34,6 +34,9 @@ static void test_conditions(void)
 		{ "reason=cpu waits > 1000", "cpu", ALERT_WAITS, 1000, false },
 		{ "reason=lock threads > 2x yesterday", "lock", ALERT_THREADS, 2, true },
 		{ "process=nginx storms > 10", NULL, ALERT_STORMS, 10, false },
+		{ "request=checkout p99 > 50ms", NULL, ALERT_P99, 50e6, false },
+		{ "request=checkout rate < 100", NULL, ALERT_RATE, 100, false },
+		{ "request=checkout p99 > 2x yesterday", NULL, ALERT_P99, 2, true },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
@@ -73,6 +76,13 @@ static void test_refused(void)
 		{ "reason=lock threads > 2 yesterday", "is not such as 2x yesterday" },
 		{ "reason=lock threads > 2x today", "'today' stands behind the threshold" },
 		{ "reason=lock storms > 10", "storms have no reason" },
+		{ "reason=any rate > 10", "rate is of requests" },
+		{ "request=a share > 10%", "of a request there are p50, p90, p99, max and rate" },
+		{ "request=a process=b p99 > 1ms", "a request has no process" },
+		{ "request=a p99 = 1ms", "is not such as request=checkout p99 > 50ms" },
+		{ "request=a p99", "is not such as request=checkout p99 > 50ms" },
+		{ "request=a p99 > 50", "duration" },
+		{ "request=a p99 > 2 yesterday", "is not such as 2x yesterday" },
 		{ "a b c d e f g h i", "is longer than a condition can be" },
 	};
 
@@ -124,6 +134,41 @@ static struct profile *window_new(void)
 	add_wait(p, shop, "vfs_fsync_range", 'D', 10, 1 * S, 0);
 	add_wait(p, shop, "schedule", 'R', 100, 0, 4 * S);
 	return p;
+}
+
+/* 400 requests of 1 ms and 100 of 100 ms in 10 s, and none of another name. */
+static void test_requests(void)
+{
+	static const struct {
+		const char *when;
+		bool is_known;
+		double low, high;
+	} all[] = {
+		{ "request=a p50 > 1ms", true, 0.94e6, 1.07e6 },   { "request=a p99 > 1ms", true, 94e6, 107e6 },
+		{ "request=a max > 1ms", true, 100e6, 100e6 },	   { "request=a rate < 100", true, 50, 50 },
+		{ "request=b p99 > 1ms", false, 0, 0 },		   { "request=b rate < 100", true, 0, 0 },
+		{ "request=another rate < 100", false, 0, 0 },
+	};
+	struct profile *p = profile_new();
+	struct request_row a = { .name = "a", .file = "" }, b = { .name = "b", .file = "" };
+
+	p->info.duration_ns = 10 * S;
+	a.sum.hist[offcpu_request_slot(1 * MS, 19)] = 400;
+	a.sum.hist[offcpu_request_slot(100 * MS, 26)] = 100;
+	a.sum.all.count = 500;
+	a.sum.max_ns = 100 * MS;
+	g_array_append_val(p->requests, a);
+	g_array_append_val(p->requests, b);
+	for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
+		struct alert_rule *r = rule(all[i].when);
+		struct alert_value v = alert_value(r, p, NULL);
+
+		g_assert_cmpint(v.is_known, ==, all[i].is_known);
+		g_assert_cmpfloat(v.value, >=, all[i].low);
+		g_assert_cmpfloat(v.value, <=, all[i].high);
+		alert_rule_free(r);
+	}
+	profile_free(p);
 }
 
 static void test_values(void)
@@ -291,5 +336,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/alert/values", test_values);
 	g_test_add_func("/alert/steps", test_steps);
 	g_test_add_func("/alert/text", test_text);
+	g_test_add_func("/alert/requests", test_requests);
 	return g_test_run();
 }

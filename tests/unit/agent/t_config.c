@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "agent/alert.h"
+#include "agent/request_rule.h"
 #include "agent/config.h"
 
 #include <string.h>
@@ -65,7 +66,7 @@ static void test_refused(void)
 		const char *text, *says;
 	} bad[] = {
 		{ "[agent]\n\nwindw = 1s\n", "a.conf, line 3: [agent] has no key 'windw'" },
-		{ "[agents]\n", "a.conf, line 1: there is no group [agents]; there are [agent], [store], [push], [metrics], [record] and [alert NAME]" },
+		{ "[agents]\n", "a.conf, line 1: there is no group [agents]; there are [agent], [store], [push], [metrics], [record], [request NAME] and [alert NAME]" },
 		{ "window = 1s\n", "a.conf, line 1: 'window' stands before any group such as [record]" },
 		{ "[agent]\nwindow\n", "a.conf, line 2: 'window' is not KEY = VALUE" },
 		{ "[agent\n", "a.conf, line 1: '[agent' is not a group such as [record]" },
@@ -81,7 +82,7 @@ static void test_refused(void)
 		{ "[record]\nlocks = no\nlocks = yes\n", "a.conf, line 3: 'locks' stands there twice" },
 		{ "[store]\ndir = here\n", "a.conf: [store] dir: 'here' is not an absolute path" },
 		{ "[store]\nmax-size = off\n", "a.conf, line 2: max-size: 'off' is not a size such as 512M or 2G, or off" },
-		{ "[alert ]\n", "a.conf, line 1: there is no group [alert]; there are [agent], [store], [push], [metrics], [record] and [alert NAME]" },
+		{ "[alert ]\n", "a.conf, line 1: there is no group [alert]; there are [agent], [store], [push], [metrics], [record], [request NAME] and [alert NAME]" },
 		{ "[alert a]\nfor = 2\n", "a.conf: [alert a] has no 'when'" },
 		{ "[alert a]\nwhen = reason=lock share > 30%\n[alert a]\n", "a.conf, line 3: [alert a] stands there twice" },
 		{ "[alert a]\nif = x\n", "a.conf, line 2: [alert a] has no key 'if'; there are when, for and run" },
@@ -104,6 +105,55 @@ static void test_refused(void)
 		agent_config_free(c);
 		g_assert_error(error, AGENT_CONFIG_ERROR, 0);
 		g_assert_cmpstr(error->message, ==, bad[i].says);
+	}
+}
+
+static void test_requests(void)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "[request a]\n", "a.conf: [request a] has neither 'socket' nor 'function'" },
+		{ "[request a]\nsocket = 0\n", "a.conf, line 2: socket: '0' is not a port, a number from 1 to 65535" },
+		{ "[request a]\nsocket = 1\nfunction = f of g\n",
+		  "a.conf, line 3: [request a] has a socket or a function, not both" },
+		{ "[request a]\nfunction = f\n",
+		  "a.conf, line 2: function: 'f' is not PATTERN of PROGRAM, such as dispatch_command of mariadbd" },
+		{ "[request a]\nport = 1\n", "a.conf, line 2: [request a] has no key 'port'; there are socket and function" },
+		{ "[request a]\nroute = /x of y\n",
+		  "a.conf, line 2: route: where a request of a trace begins and ends is not seen, so it has no latency: "
+		  "take socket = PORT or function = PATTERN of PROGRAM" },
+		{ "[request a]\nsocket = 1\n[request b]\nsocket = 1\n",
+		  "a.conf: [request a] and [request b] have the same socket" },
+		{ "[request a]\nsocket = 1\n[request b]\nfunction = f of g\n",
+		  "a.conf: [request a] is a socket and [request b] a function: an agent has requests of one kind, for a "
+		  "thread has one kind at a time" },
+		{ "[request a]\nsocket = 1\n[request a]\n", "a.conf, line 3: [request a] stands there twice" },
+		{ "[request a b]\n", "a.conf, line 1: a request's name is a word of 1 to 64 bytes" },
+		{ "[alert x]\nwhen = request=a p99 > 1ms\n", "a.conf: [alert x]: there is no [request a]" },
+	};
+	static const char good[] = "[request a]\nfunction = my of name(int) of mariadbd\n[request b]\nfunction = g*  of /bin/x\n"
+				   "[alert x]\nwhen = request=a p99 > 1ms\n";
+	struct agent_config *c = agent_config_new();
+	g_autoptr(GError) error = NULL;
+	const struct request_rule *a, *b;
+
+	g_assert_true(agent_config_take(c, good, strlen(good), "a.conf", &error));
+	g_assert_no_error(error);
+	a = request_rules_find(c->requests, "a");
+	b = request_rules_find(c->requests, "b");
+	g_assert_cmpstr(a->pattern, ==, "my of name(int)");
+	g_assert_cmpstr(a->program, ==, "mariadbd");
+	g_assert_cmpstr(b->pattern, ==, "g*");
+	g_assert_cmpstr(b->program, ==, "/bin/x");
+	agent_config_free(c);
+	for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+		g_autoptr(GError) why = NULL;
+
+		c = agent_config_new();
+		g_assert_false(agent_config_take(c, bad[i].text, strlen(bad[i].text), "a.conf", &why));
+		g_assert_cmpstr(why->message, ==, bad[i].says);
+		agent_config_free(c);
 	}
 }
 
@@ -226,6 +276,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent-config/all-keys", test_all_keys);
 	g_test_add_func("/agent-config/refused", test_refused);
 	g_test_add_func("/agent-config/alerts", test_alerts);
+	g_test_add_func("/agent-config/requests", test_requests);
 	g_test_add_func("/agent-config/files", test_files);
 	g_test_add_func("/agent-config/drop-ins", test_drop_ins);
 	g_test_add_func("/agent-config/settings", test_settings);

@@ -62,7 +62,7 @@ static void roll_up(void)
 static void parts_of_a_day(void)
 {
 	char *dir = new_dir();
-	const struct store_options options = { .dir = dir, .max_bytes = 2400000 };
+	const struct store_options options = { .dir = dir, .max_bytes = 2600000 };
 	struct sim *sim = sim_new(21, 20, 7500 * S);
 	struct store *s = store_open(&options, NULL);
 	guint parts;

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "agent/request_rule.h"
+
+#include <string.h>
+
+#include "agent/config.h"
+
+#define OF " of "
+
+static bool wrong(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static bool wrong(GError **error, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	g_set_error_literal(error, AGENT_CONFIG_ERROR, 0, text);
+	return false;
+}
+
+struct request_rule *request_rule_new(const char *name)
+{
+	struct request_rule *r = g_new0(struct request_rule, 1);
+
+	r->name = g_strdup(name);
+	return r;
+}
+
+void request_rule_free(struct request_rule *r)
+{
+	if (!r)
+		return;
+	g_free(r->name);
+	g_free(r->pattern);
+	g_free(r->program);
+	g_free(r);
+}
+
+static bool take_socket(struct request_rule *r, const char *value, GError **error)
+{
+	guint64 port;
+
+	if (!g_ascii_string_to_unsigned(value, 10, 1, UINT16_MAX, &port, NULL))
+		return wrong(error, "socket: '%s' is not a port, a number from 1 to 65535", value);
+	r->port = (uint16_t)port;
+	return true;
+}
+
+/* A name of C++ may have " of " in it, the name of a program has not. */
+static bool take_function(struct request_rule *r, const char *value, GError **error)
+{
+	const char *of = g_strrstr(value, OF);
+
+	if (!of || of == value || !of[strlen(OF)] || strchr(of + strlen(OF), ' '))
+		return wrong(error, "function: '%s' is not PATTERN of PROGRAM, such as dispatch_command of mariadbd",
+			     value);
+	r->pattern = g_strchomp(g_strndup(value, (gsize)(of - value)));
+	r->program = g_strdup(of + strlen(OF));
+	if (g_str_has_prefix(r->pattern, "socket:") || g_str_has_prefix(r->pattern, "usdt:"))
+		return wrong(error, "function: '%s' is none", r->pattern);
+	return true;
+}
+
+bool request_rule_take(struct request_rule *r, const char *key, const char *value, GError **error)
+{
+	bool is_socket = strcmp(key, "socket") == 0;
+
+	if (strcmp(key, "route") == 0)
+		return wrong(error,
+			     "route: where a request of a trace begins and ends is not seen, so it has no latency: "
+			     "take socket = PORT or function = PATTERN of PROGRAM");
+	if (!is_socket && strcmp(key, "function") != 0)
+		return wrong(error, "[request %s] has no key '%s'; there are socket and function", r->name, key);
+	if (r->port || r->pattern)
+		return wrong(error, "[request %s] has a socket or a function, not both", r->name);
+	return is_socket ? take_socket(r, value, error) : take_function(r, value, error);
+}
+
+bool request_rules_check(const GPtrArray *rules, GError **error)
+{
+	const struct request_rule *socket = NULL, *function = NULL;
+
+	for (guint i = 0; i < rules->len; i++) {
+		const struct request_rule *r = rules->pdata[i];
+
+		if (!r->port && !r->pattern)
+			return wrong(error, "[request %s] has neither 'socket' nor 'function'", r->name);
+		socket = r->port ? r : socket;
+		function = r->pattern ? r : function;
+		for (guint k = 0; k < i && r->port; k++)
+			if (((const struct request_rule *)rules->pdata[k])->port == r->port)
+				return wrong(error, "[request %s] and [request %s] have the same socket",
+					     ((const struct request_rule *)rules->pdata[k])->name, r->name);
+	}
+	if (socket && function)
+		return wrong(error,
+			     "[request %s] is a socket and [request %s] a function: an agent has requests of one kind, for a "
+			     "thread has one kind at a time",
+			     socket->name, function->name);
+	return true;
+}
+
+const struct request_rule *request_rules_find(const GPtrArray *rules, const char *name)
+{
+	for (guint i = 0; i < rules->len; i++)
+		if (strcmp(((const struct request_rule *)rules->pdata[i])->name, name) == 0)
+			return rules->pdata[i];
+	return NULL;
+}
+
+bool request_rules_same(const GPtrArray *a, const GPtrArray *b)
+{
+	for (guint i = 0; i < a->len && a->len == b->len; i++) {
+		const struct request_rule *x = a->pdata[i], *y = b->pdata[i];
+
+		if (strcmp(x->name, y->name) != 0 || x->port != y->port || g_strcmp0(x->pattern, y->pattern) != 0 ||
+		    g_strcmp0(x->program, y->program) != 0)
+			return false;
+	}
+	return a->len == b->len;
+}
+
+char *request_rule_text(const struct request_rule *r)
+{
+	return r->port ? g_strdup_printf("socket %u", r->port) : g_strconcat(r->pattern, OF, r->program, NULL);
+}

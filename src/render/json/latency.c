@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/json/latency.h"
+
+#include "analyse/requests.h"
+#include "explain/latency.h"
+#include "render/json/write.h"
+
+static void put_sum(struct json *j, const struct offcpu_request_sum *sum)
+{
+	bool is_any = sum->all.count != 0;
+
+	json_member_uint(j, "count", sum->all.count);
+	json_member_known(j, "p50_ns", request_percentile(sum, 0.5), is_any);
+	json_member_known(j, "p90_ns", request_percentile(sum, 0.9), is_any);
+	json_member_known(j, "p99_ns", request_percentile(sum, 0.99), is_any);
+	json_member_known(j, "max_ns", sum->max_ns, is_any);
+	json_member_uint(j, "wall_ns", sum->all.wall_ns);
+	json_member_uint(j, "on_cpu_ns", sum->all.on_cpu_ns);
+	json_member_uint(j, "blocked_ns", sum->all.blocked_ns);
+	json_member_uint(j, "runnable_ns", sum->all.runnable_ns);
+	json_member_uint(j, "preempted_ns", sum->all.preempted_ns);
+}
+
+/* What waits were for, by reason alone. */
+static void put_reasons(struct json *j, const struct request_cell *cell)
+{
+	uint64_t ns[REASON_COUNT] = { 0 };
+
+	for (guint i = 0; i < cell->causes->len; i++) {
+		const struct request_cause_cell *cause = cell->causes->pdata[i];
+
+		ns[cause->reason] += request_cause_from(cause, 0);
+	}
+	json_member_object(j, "reasons_ns");
+	for (unsigned i = 0; i < REASON_COUNT; i++)
+		if (ns[i])
+			json_member_uint(j, reason_name((enum reason)i), ns[i]);
+	json_object_end(j);
+}
+
+static void put_step(struct json *j, const struct request_line *l, const struct request_series *series, uint32_t i)
+{
+	const struct request_cell *cell = series->steps[i];
+
+	json_object_begin(j);
+	json_member_uint(j, "at_unix_ns", l->from_unix_ns + i * l->step_ns);
+	json_member_uint(j, "observed_ns", cell->observed_ns);
+	put_sum(j, &cell->sum);
+	put_reasons(j, cell);
+	json_object_end(j);
+}
+
+static void put_causes(struct json *j, const struct request_cell *cell, uint32_t from)
+{
+	g_autoptr(GArray) parts = latency_parts(cell, from);
+
+	json_member_array(j, "causes");
+	for (guint i = 0; i < parts->len; i++) {
+		const struct latency_part *part = &g_array_index(parts, struct latency_part, i);
+
+		json_object_begin(j);
+		json_member_string(j, "reason", part->cause ? reason_name(part->cause->reason) : NULL);
+		json_member_string(j, "where", part->cause ? part->cause->where : NULL);
+		json_member_uint(j, "ns", part->ns);
+		json_member_uint(j, "slowest_ns", part->slowest_ns);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void put_latencies(struct json *j, const struct offcpu_request_sum *sum)
+{
+	json_member_array(j, "latency_ns");
+	for (unsigned i = 0; i < OFFCPU_REQUEST_SLOTS; i++) {
+		if (!sum->hist[i])
+			continue;
+		json_array_begin(j);
+		json_uint(j, request_slot_low(i));
+		json_uint(j, sum->hist[i]);
+		json_array_end(j);
+	}
+	json_array_end(j);
+}
+
+static void put_series(struct json *j, const struct request_line *l, const struct request_series *series)
+{
+	g_autoptr(GString) sentence = g_string_new(NULL);
+	uint32_t from = request_cell_slowest(series->all, LATENCY_SLOWEST);
+
+	latency_append_sentence(sentence, l, series);
+	json_object_begin(j);
+	json_member_string(j, "name", series->name);
+	json_member_string(j, "sentence", sentence->str);
+	json_member_uint(j, "observed_ns", series->all->observed_ns);
+	put_sum(j, &series->all->sum);
+	put_latencies(j, &series->all->sum);
+	json_member_object(j, "slowest");
+	json_member_uint(j, "from_ns", from < OFFCPU_REQUEST_RANGES ? request_slot_low(from * OFFCPU_REQUEST_RANGE_SLOTS) : 0);
+	json_member_uint(j, "count", request_cell_count_from(series->all, from));
+	json_member_uint(j, "wall_ns", request_cell_wall_from(series->all, from));
+	json_object_end(j);
+	put_causes(j, series->all, from);
+	json_member_array(j, "steps");
+	for (uint32_t i = 0; i < l->steps; i++)
+		if (series->steps[i])
+			put_step(j, l, series, i);
+	json_array_end(j);
+	json_object_end(j);
+}
+
+void json_latency(GString *out, const struct request_line *l)
+{
+	struct json j;
+
+	json_init(&j, out);
+	json_object_begin(&j);
+	json_member_string(&j, "schema", "offcpu.requests/1");
+	json_member_uint(&j, "from_unix_ns", l->from_unix_ns);
+	json_member_uint(&j, "to_unix_ns", l->from_unix_ns + l->steps * l->step_ns);
+	json_member_uint(&j, "step_ns", l->step_ns);
+	json_member_uint(&j, "handed", l->uncounted.handed);
+	json_member_uint(&j, "not_counted", l->uncounted.others);
+	json_member_array(&j, "requests");
+	for (guint i = 0; i < l->series->len; i++)
+		put_series(&j, l, &g_array_index(l->series, struct request_series, i));
+	json_array_end(&j);
+	json_object_end(&j);
+	g_string_append_c(out, '\n');
+}
