@@ -47,8 +47,8 @@ const char *history_dir(void)
 {
 	if (!history.incident)
 		return history_store();
-	g_free(history.incident_dir);
-	history.incident_dir = incident_dir(history_store(), history.incident);
+	if (!history.incident_dir)	/* asked for when all options are read */
+		history.incident_dir = incident_dir(history_store(), history.incident);
 	return history.incident_dir;
 }
 
