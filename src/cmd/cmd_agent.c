@@ -119,8 +119,14 @@ static void show_config(const struct agent_config *c, const char *path)
 	for (guint i = 0; i < c->alerts->len; i++) {
 		const struct alert_rule *rule = c->alerts->pdata[i];
 
-		printf("Alert          %s: %s, in %u windows%s%s\n", rule->name, rule->when, rule->for_windows,
+		printf("Alert          %s: %s, in %u windows%s%s", rule->name, rule->when, rule->for_windows,
 		       rule->run ? "; runs " : "", rule->run ? rule->run[0] : "");
+		if (rule->keep_before_ns + rule->keep_after_ns) {
+			show_span("; keeps", rule->keep_before_ns);
+			show_span(" before and", rule->keep_after_ns);
+			fputs(" after", stdout);
+		}
+		putchar('\n');
 	}
 	if (c->metrics_listen)
 		printf("Metrics        for Prometheus, at http://%s/metrics\n", c->metrics_listen);

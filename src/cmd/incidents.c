@@ -92,6 +92,8 @@ static void print_json(const GPtrArray *all, const struct answer_args *answer)
 	for (guint i = all->len; i--;)
 		write_incident(&j, all->pdata[i]);
 	json_array_end(&j);
+	if (!all->len)
+		json_member_string(&j, "none", "nothing was put aside: alerts with keep do that, and offcpu agent --keep");
 	json_object_end(&j);
 	g_string_append_c(out, '\n');
 	answer_print("incidents", out, answer);

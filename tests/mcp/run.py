@@ -123,7 +123,7 @@ def pages(t, client):
 
 
 def incidents(t, client):
-    t.that(t.answer(client, "incidents")["incidents"] == [], "incidents before there are any")
+    t.that("none" in t.answer(client, "incidents"), "incidents before there are any")
     subprocess.run([t.offcpu, "agent", "--config", "/dev/null", "--set", f"store.dir={t.folder}/history", "--keep", "deploy 17",
                     "--from", PAST["from_"], "--to", PAST["to"]], check=True, stdout=subprocess.DEVNULL)
     one = t.answer(client, "incidents")["incidents"][0]
