@@ -13,7 +13,7 @@ _offcpu_options() {
 	local capture='--user-stacks-only --kernel-stacks-only --max-depth= --unwind= --exact'
 	local crowd='--wakers --runq-blame --storms'
 	local sampling='--sample= --max-overhead='
-	local read='--from= --to= --history= --state= --comm= --grep= --attribute= --trace= --weight= --user-threads --kernel-threads'
+	local read='--from= --to= --history= --incident= --state= --comm= --grep= --attribute= --trace= --weight= --user-threads --kernel-threads'
 
 	case $1 in
 	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --no-objects --no-wakers --tasks --duration= --output= --slice= --estimate --until-eof --max-loss= --cpu --frequency= --help" ;;
@@ -22,21 +22,21 @@ _offcpu_options() {
 	sample) echo "$target --frequency= --proc --user-stacks-only --kernel-stacks-only --duration= --output= --help" ;;
 	tasks) echo "--pid= --duration= --frequency= --top= --json --json=summary --max-bytes= --help" ;;
 	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --json=summary --max-bytes= --count= --rows= --no-objects --wakers --since-start --help" ;;
-	report) echo "$read --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --requests --rules= --explain= --json --json=summary --max-bytes= --id= --cursor= --markdown --csv --help" ;;
+	report) echo "$read --incidents --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --requests --rules= --explain= --json --json=summary --max-bytes= --id= --cursor= --markdown --csv --help" ;;
 	flame)
 		echo "$read --output= --open --title= --subtitle= --width= --min-width= --idle= --palette= --inverted --reverse --by= \
 --wakers --wakeup --tasks --delimiter --pid= --input-unit= --help"
 		;;
 	push) echo "--pyroscope= --clickhouse= --otlp= --parca= --metrics= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;
-	serve) echo "--history= --fleet= --database= --credentials= --ca= --listen= --token-file= --audit --host= --rules= --open --help" ;;
-	view) echo "--open --port= --idle= --from= --to= --history= --state= --comm= --grep= --attribute= --trace= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
+	serve) echo "--history= --incident= --fleet= --database= --credentials= --ca= --listen= --token-file= --audit --host= --rules= --open --help" ;;
+	view) echo "--open --port= --idle= --from= --to= --history= --incident= --state= --comm= --grep= --attribute= --trace= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
 	export)
 		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --idle= --tasks --no-delimiter --annotate --lines \
 --input-unit= --help"
 		;;
 	diff)
 		echo "--state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --by= --fail-if= --requests= --normalize= --noise= --top= --all --json --json=summary --max-bytes= --id= --cursor= --output= --title= \
---negated --inverted --from= --to= --history= --before-from= --before-to= --after-from= --after-to= --before-comm= --before-grep= --before-state= --before-pid= --before-tid= --after-comm= --after-grep= \
+--negated --inverted --from= --to= --history= --incident= --before-from= --before-to= --after-from= --after-to= --before-comm= --before-grep= --before-state= --before-pid= --before-tid= --after-comm= --after-grep= \
 --after-state= --after-pid= --after-tid= --help"
 		;;
 	hist)
@@ -50,7 +50,7 @@ _offcpu_options() {
 		echo "$target $filter $capture --duration= --format= --output= --runq --who-preempted --wakers --objects \
 --runq-blame --stacks --json --ring-size= --help"
 		;;
-	agent) echo "--config= --check --set= --windows= --help" ;;
+	agent) echo "--config= --check --set= --windows= --keep= --from= --to= --help" ;;
 	mcp) echo "--allow-record --record-with= --history= --help" ;;
 	doctor) echo "--no-test --pid= --json --json=summary --max-bytes= --help" ;;
 	esac

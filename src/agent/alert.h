@@ -50,6 +50,8 @@ struct alert_rule {
 	bool is_of_yesterday;
 	/* in so many in a row it holds before it is told, and so many it does not before it is over */
 	uint32_t for_windows;
+	/* windows that are put aside, from when it begins and from when it is over; both 0: none */
+	uint64_t keep_before_ns, keep_after_ns;
 	char **run;			/* a command and its arguments; NULL: none */
 };
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/alert.h"
+#include "agent/aside.h"
 #include "base/privileges.h"
 #include "analyse/reason/reasons.h"
 #include "base/clock.h"
@@ -37,6 +38,7 @@ struct standing {
 
 struct alerter {
 	GArray *standings;	/* struct standing */
+	struct aside *aside;
 	char *dir;
 	log_fn log;
 };
@@ -69,6 +71,7 @@ struct alerter *alerter_new(const struct agent_config *config, struct alerter *o
 		go_on(&s, old);
 		g_array_append_val(a->standings, s);
 	}
+	a->aside = aside_new(config, old ? g_steal_pointer(&old->aside) : NULL, log);
 	alerter_free(old);
 	return a;
 }
@@ -83,6 +86,7 @@ void alerter_free(struct alerter *a)
 		if (command)
 			kill(command, SIGTERM);
 	}
+	aside_free(a->aside);
 	g_array_unref(a->standings);
 	g_free(a->dir);
 	g_free(a);
@@ -191,8 +195,9 @@ static void run(const struct alerter *a, struct standing *s, const struct alert_
 }
 
 static void tell(const struct alerter *a, struct standing *s, enum alert_change change, const struct alert_value *v,
-		 uint64_t end_unix_ns)
+		 const struct profile_info *window)
 {
+	uint64_t end_unix_ns = window->start_unix_ns + window->duration_ns;
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	alert_append_text(text, s->rule, v, s->yesterday);
@@ -201,6 +206,10 @@ static void tell(const struct alerter *a, struct standing *s, enum alert_change 
 	else
 		log_say(a->log, LOG_LEVEL_NOTICE, "alert %s is over after %.0f s: %s", s->rule->name,
 		    (double)(end_unix_ns - s->state.since_unix_ns) / 1e9, text->str);
+	if (change == ALERT_FIRES)
+		aside_begin(a->aside, s->rule, text->str, end_unix_ns - s->rule->for_windows * window->duration_ns, end_unix_ns);
+	else
+		aside_over(a->aside, s->rule, end_unix_ns);
 	run(a, s, v, text->str);
 }
 
@@ -214,12 +223,14 @@ void alerter_add(struct alerter *a, const struct profile *window, const struct r
 		enum alert_change change = alert_step(&s->state, s->rule, holds(a, s, &v, end_unix_ns), end_unix_ns);
 
 		if (change != ALERT_STAYS)
-			tell(a, s, change, &v, end_unix_ns);
+			tell(a, s, change, &v, &window->info);
 	}
+	aside_add(a->aside, end_unix_ns);
 }
 
 void alerter_keep_up(struct alerter *a)
 {
+	aside_keep_up(a->aside);
 	for (guint i = 0; i < a->standings->len; i++) {
 		struct standing *s = &g_array_index(a->standings, struct standing, i);
 		int status = 0;

@@ -38,6 +38,7 @@ static const struct row rows[] = {
 	{ "agent", "host", VALUE_TEXT, IN_CONFIG(host), 0, 0 },
 	{ "store", "dir", VALUE_TEXT, IN_CONFIG(dir), 0, 0 },
 	{ "store", "max-size", VALUE_SIZE, IN_CONFIG(max_bytes), 1 << 20, UINT64_C(1) << 50 },
+	{ "store", "incidents", VALUE_SIZE, IN_CONFIG(incidents_bytes), 1 << 20, UINT64_C(1) << 50 },
 	{ "store", "keep-windows", VALUE_SPAN, IN_CONFIG(keep_windows_ns), HOUR_NS, 400 * DAY_NS },
 	{ "store", "keep-minutes", VALUE_SPAN, IN_CONFIG(keep_minutes_ns), DAY_NS, 4000 * DAY_NS },
 	{ "store", "keep-hours", VALUE_SPAN, IN_CONFIG(keep_hours_ns), DAY_NS, 40000 * DAY_NS },
@@ -87,8 +88,9 @@ struct agent_config *agent_config_new(void)
 		.dir = g_strdup("/var/lib/offcpu"),
 		.max_bytes = UINT64_C(512) << 20,
 		.keep_windows_ns = 24 * HOUR_NS,
-		.keep_minutes_ns = 14 * DAY_NS,
+		.keep_minutes_ns = 35 * DAY_NS,
 		.keep_hours_ns = 400 * DAY_NS,
+		.incidents_bytes = UINT64_C(2) << 30,
 		.push_spool = g_strdup("/var/lib/offcpu/spool"),
 		.push_spool_bytes = UINT64_C(256) << 20,
 		.push_spool_age_ns = DAY_NS,
@@ -217,8 +219,9 @@ static const char *const wanted[] = {
 static bool value_of(const struct row *row, const char *text, uint64_t *ret, char **ret_wrong)
 {
 	const char *unit = "";
-	bool is_off = (row->kind == VALUE_PERCENT || (row->kind == VALUE_SIZE && strcmp(row->key, "memory") == 0)) &&
-		      strcmp(text, "off") == 0;
+	bool is_off = ((row->kind == VALUE_PERCENT || (row->kind == VALUE_SIZE && strcmp(row->key, "memory") == 0)) &&
+		       strcmp(text, "off") == 0) ||
+		      (strcmp(row->key, "incidents") == 0 && strcmp(text, "0") == 0);
 	bool is_well = false;
 
 	*ret = 0;
@@ -319,6 +322,28 @@ static bool begin_alert(struct place *at, GError **error)
 	return true;
 }
 
+/* "10m before, 5m after", or one of the two. */
+static bool keep_of(const char *text, uint64_t *ret_before_ns, uint64_t *ret_after_ns)
+{
+	g_auto(GStrv) parts = g_strsplit(text, ",", 3);
+	bool has_before = false, has_after = false;
+
+	*ret_before_ns = *ret_after_ns = 0;
+	for (char **part = parts; *part; part++) {
+		char *word = strrchr(g_strstrip(*part), ' ');
+		bool is_before = word && strcmp(word + 1, "before") == 0, *has = is_before ? &has_before : &has_after;
+		uint64_t *ns = is_before ? ret_before_ns : ret_after_ns;
+
+		if (!word || *has || (!is_before && strcmp(word + 1, "after") != 0))
+			return false;
+		*word = '\0';
+		if (!span_of(g_strchomp(*part), ns) || *ns > DAY_NS)
+			return false;
+		*has = true;
+	}
+	return *ret_before_ns + *ret_after_ns > 0;
+}
+
 /* A key of the last alert that was begun. */
 static bool take_alert_key(struct place *at, const char *key, const char *value, GError **error)
 {
@@ -331,6 +356,9 @@ static bool take_alert_key(struct place *at, const char *key, const char *value,
 		alert_rule_parse(rule, value, &why);
 	} else if (strcmp(key, "run") == 0) {
 		alert_rule_parse_run(rule, value, &why);
+	} else if (strcmp(key, "keep") == 0) {
+		if (!keep_of(value, &rule->keep_before_ns, &rule->keep_after_ns))
+			return wrong(at, error, "keep: '%s' is not '10m before, 5m after', of 0s to 24h each", value);
 	} else if (strcmp(key, "for") == 0) {
 		if (parse_u32(value, &windows, &why) && (!windows || windows > ALERT_FOR_MAX))
 			return wrong(at, error, "for: '%s' is not a number of windows from 1 to %d", value,
@@ -341,7 +369,7 @@ static bool take_alert_key(struct place *at, const char *key, const char *value,
 	}
 	if (why)
 		return wrong(at, error, "%s: %s", key, why->message);
-	return is_known || wrong(at, error, "[%s] has no key '%s'; there are when, for and run", at->group, key);
+	return is_known || wrong(at, error, "[%s] has no key '%s'; there are when, for, run and keep", at->group, key);
 }
 
 /* "[request NAME]" */

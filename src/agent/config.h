@@ -30,6 +30,7 @@ struct agent_config {
 	char *dir;
 	uint64_t max_bytes;
 	uint64_t keep_windows_ns, keep_minutes_ns, keep_hours_ns;
+	uint64_t incidents_bytes;	/* 0: none are kept */
 	/* [push] */
 	char *push_urls[PUSH_ENGINES];	/* NULL: not to that one */
 	char *push_database, *push_tenant, *push_credentials, *push_ca;	/* NULL: as push/target.h has it */

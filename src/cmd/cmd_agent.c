@@ -16,6 +16,7 @@
 #include "attach/rights.h"
 #include "base/size_text.h"
 #include "cmd/cmd.h"
+#include "cmd/incidents.h"
 #include "cmd/run.h"
 #include "push/clickhouse.h"
 #include "push/target.h"
@@ -27,6 +28,7 @@ static const char description[] =
 	"Examples:\n"
 	"  offcpu agent --check              what it would do here, and what is in its way\n"
 	"  offcpu agent                      as systemd starts it\n"
+	"  offcpu agent --keep 'deploy 17' --from 14:00 --to 14:20    put that aside, for as long as there is room\n"
 	"  offcpu agent --windows 3 --set agent.window=2s --set store.dir=/tmp/history   to try it\n"
 	"\n"
 	"Records all threads in windows of 10 s and adds each to the store in /var/lib/offcpu.\n"
@@ -98,6 +100,10 @@ static void show_config(const struct agent_config *c, const char *path)
 	show_span(", minutes", c->keep_minutes_ns);
 	show_span(", hours", c->keep_hours_ns);
 	show_size("; at most ", c->max_bytes, "\n");
+	if (c->incidents_bytes)
+		show_size("Incidents      are put aside; at most ", c->incidents_bytes, "\n");
+	else
+		puts("Incidents      none");
 	printf("Recorded       objects %s, locks %s, wakers %s, who held CPUs %s, services %s, tasks %s, samples on CPU ",
 	       yes_no(c->objects), yes_no(c->locks), yes_no(c->wakers), yes_no(c->runq_blame), yes_no(c->services),
 	       yes_no(c->tasks));
@@ -120,8 +126,14 @@ static void show_config(const struct agent_config *c, const char *path)
 	for (guint i = 0; i < c->alerts->len; i++) {
 		const struct alert_rule *rule = c->alerts->pdata[i];
 
-		printf("Alert          %s: %s, in %u windows%s%s\n", rule->name, rule->when, rule->for_windows,
+		printf("Alert          %s: %s, in %u windows%s%s", rule->name, rule->when, rule->for_windows,
 		       rule->run ? "; runs " : "", rule->run ? rule->run[0] : "");
+		if (rule->keep_before_ns + rule->keep_after_ns) {
+			show_span("; keeps", rule->keep_before_ns);
+			show_span(" before and", rule->keep_after_ns);
+			fputs(" after", stdout);
+		}
+		putchar('\n');
 	}
 	if (c->metrics_listen)
 		printf("Metrics        for Prometheus, at http://%s/metrics\n", c->metrics_listen);
@@ -330,6 +342,7 @@ int cmd_agent(int argc, char **argv)
 	g_auto(GStrv) settings = NULL;
 	gboolean is_check = FALSE;
 	gint windows = 0;
+	struct incident_request keep = { 0 };
 	const GOptionEntry entries[] = {
 		{ "config", 0, 0, G_OPTION_ARG_FILENAME, &path, "What to do (" AGENT_CONFIG_PATH ")", "FILE" },
 		{ "check", 0, 0, G_OPTION_ARG_NONE, &is_check, "Say what it would do and what is in its way, and end",
@@ -337,6 +350,12 @@ int cmd_agent(int argc, char **argv)
 		{ "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &settings,
 		  "A setting over the file's, as store.dir=/tmp/history", "GROUP.KEY=VALUE" },
 		{ "windows", 0, 0, G_OPTION_ARG_INT, &windows, "End after so many windows", "N" },
+		{ "keep", 0, 0, G_OPTION_ARG_STRING, &keep.name,
+		  "Put what --from and --to say aside under that name, and end", "NAME" },
+		{ "from", 0, 0, G_OPTION_ARG_STRING, &keep.from, "Of --keep: a clock time (an hour before --to)", "TIME" },
+		{ "to", 0, 0, G_OPTION_ARG_STRING, &keep.to, "Of --keep: a clock time (now)", "TIME" },
+		{ "said", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &keep.said, "", NULL },
+		{ "again", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &keep.may_replace, "", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	g_autofree char *arguments = g_strjoinv(" ", argv);
@@ -352,6 +371,10 @@ int cmd_agent(int argc, char **argv)
 			  argc > 1 ? argv[1] : "");
 		return EXIT_USAGE;
 	}
+	if (!keep.name && (keep.from || keep.to)) {
+		cmd_error("agent", "--from and --to: only with --keep");
+		return EXIT_USAGE;
+	}
 	options.config_path = path ? path : AGENT_CONFIG_PATH;
 	options.may_lack_config = !path;
 	options.settings = settings;
@@ -362,12 +385,16 @@ int cmd_agent(int argc, char **argv)
 		cmd_error("agent", "%s", error->message);
 		return EXIT_USAGE;
 	}
-	if (is_check) {
-		status = check(config, options.config_path);
+	if (is_check || keep.name) {
+		status = is_check ? check(config, options.config_path) : incidents_keep(config, &keep);
 		agent_config_free(config);
 	} else if (!agent_run(&options, config, &error)) {
 		log_say(log_line, LOG_LEVEL_ERROR, "%s", error->message);
 		status = run_status_of(error);
 	}
+	g_free(keep.name);
+	g_free(keep.from);
+	g_free(keep.to);
+	g_free(keep.said);
 	return status;
 }

@@ -9,6 +9,7 @@
 #include "cmd/filters.h"
 #include "cmd/history_requests.h"
 #include "cmd/fleet_input.h"
+#include "cmd/incidents.h"
 #include "cmd/input.h"
 #include "cmd/output.h"
 #include "cmd/range.h"
@@ -63,7 +64,7 @@ struct report_args {
 	struct range_args range;
 	struct fleet_args fleet;
 	struct answer_args answer;
-	gboolean json, csv, markdown, kernel_frames, requests;
+	gboolean json, csv, markdown, kernel_frames, requests, incidents;
 	struct view_arg *views;	/* views_cnt of them */
 };
 
@@ -449,6 +450,7 @@ int cmd_report(int argc, char **argv)
 		FILTERS_OPTIONS(a.filters),
 		RANGE_ENTRIES(a.range),
 		FLEET_ENTRIES(a.fleet),
+		{ "incidents", 0, 0, G_OPTION_ARG_NONE, &a.incidents, "List what was put aside of the history", NULL },
 		{ "kernel-frames", 0, 0, G_OPTION_ARG_NONE, &a.kernel_frames,
 		  "Stacks with the kernel's own way in and to sleep, too", NULL },
 		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle,
@@ -478,6 +480,8 @@ int cmd_report(int argc, char **argv)
 		else if (!answer_args_understand(&a.answer, a.json, &error) ||
 			 !fleet_args_check(&a.fleet, &a.range, argc > 1, &error) || !cmd_rules_load(a.rules, &error))
 			cmd_error("report", "%s", error->message);
+		else if (a.incidents)
+			status = incidents_show(history_store(), a.json, &a.answer);
 		else if (a.explain)
 			status = explain(a.explain);
 		else if (!range_source(argc > 1 ? argv[1] : NULL, &path, &error))

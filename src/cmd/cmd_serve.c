@@ -16,6 +16,7 @@
 #include "server/listen.h"
 #include "server/readers.h"
 #include "server/server.h"
+#include "store/incident.h"
 #include "store/store.h"
 
 #define COMMAND "serve"
@@ -34,7 +35,7 @@ static const char description[] =
 	"Only who has the token can read.  From another machine: ssh -L 8080:127.0.0.1:8080, or a reverse proxy with TLS.";
 
 struct serve_args {
-	char *history, *listen, *token_file, *rules;
+	char *history, *incident, *listen, *token_file, *rules;
 	char *fleet, *database, *credentials, *ca;	/* of ClickHouse */
 	char **names;
 	gboolean open, audit;
@@ -90,12 +91,21 @@ static bool check_names(char **names, GError **error)
 	return true;
 }
 
-static bool understand(const struct serve_args *a, int argc, char **argv, struct serve_plan *plan, GError **error)
+static bool understand(struct serve_args *a, int argc, char **argv, struct serve_plan *plan, GError **error)
 {
 	if (argc > 1)
 		return cmd_bad(error, "\"%s\": the folder of the history is named by --history", argv[1]);
+	if (a->incident && (a->fleet || !incident_check_name(a->incident, error)))
+		return a->fleet ? cmd_bad(error, "--fleet and --incident: only one of them is served") : false;
 	if (a->fleet && a->history)
 		return cmd_bad(error, "--fleet and --history: only one of them is served");
+	/* an incident is a history of its own */
+	if (a->incident) {
+		char *dir = incident_dir(a->history, a->incident);
+
+		g_free(a->history);
+		a->history = dir;
+	}
 	if (!a->fleet && (a->database || a->credentials || a->ca))
 		return cmd_bad(error, "--database, --credentials and --ca: only with --fleet");
 	if (a->listen && !listen_parse(a->listen, &plan->address, &plan->port, error)) {
@@ -263,7 +273,7 @@ static int serve(const struct serve_args *a, const struct serve_plan *plan)
 
 static void args_clear(struct serve_args *a, struct serve_plan *plan)
 {
-	char *const texts[] = { a->history, a->listen, a->token_file, a->rules, a->fleet, a->database, a->credentials, a->ca,
+	char *const texts[] = { a->history, a->incident, a->listen, a->token_file, a->rules, a->fleet, a->database, a->credentials, a->ca,
 				plan->address };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
@@ -282,6 +292,8 @@ int cmd_serve(int argc, char **argv)
 	GOptionEntry entries[] = {
 		{ "history", 0, 0, G_OPTION_ARG_FILENAME, &a.history, "Where the agent keeps it (" STORE_DIR_DEFAULT ")",
 		  "DIR" },
+		{ "incident", 0, 0, G_OPTION_ARG_STRING, &a.incident,
+		  "What was put aside of it under that name; offcpu report --incidents lists them", "NAME" },
 		{ "fleet", 0, 0, G_OPTION_ARG_STRING, &a.fleet,
 		  "The hosts that pushed to a ClickHouse there, in place of a history", "URL" },
 		{ "database", 0, 0, G_OPTION_ARG_STRING, &a.database, "Of --fleet (" TARGET_DATABASE ")", "NAME" },

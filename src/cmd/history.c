@@ -3,6 +3,7 @@
 
 #include "analyse/moment.h"
 #include "base/parse.h"
+#include "store/incident.h"
 #include "store/store.h"
 
 #define USUAL_NS (UINT64_C(3600) * 1000 * 1000 * 1000)
@@ -10,6 +11,8 @@
 static struct {
 	bool is_asked;
 	char *dir;
+	char *incident;		/* NULL: the history itself is read */
+	char *incident_dir;
 } history;
 
 gboolean history_option(const char *name, const char *value, gpointer data, GError **error)
@@ -20,20 +23,57 @@ gboolean history_option(const char *name, const char *value, gpointer data, GErr
 	return TRUE;
 }
 
+gboolean history_incident_option(const char *name, const char *value, gpointer data, GError **error)
+{
+	if (!incident_check_name(value, error))
+		return false;
+	history.is_asked = true;
+	g_free(history.incident);
+	history.incident = g_strdup(value);
+	return TRUE;
+}
+
 bool history_is_asked(void)
 {
 	return history.is_asked;
 }
 
-const char *history_dir(void)
+const char *history_store(void)
 {
 	return history.dir ? history.dir : STORE_DIR_DEFAULT;
 }
 
+const char *history_dir(void)
+{
+	if (!history.incident)
+		return history_store();
+	if (!history.incident_dir)	/* asked for when all options are read */
+		history.incident_dir = incident_dir(history_store(), history.incident);
+	return history.incident_dir;
+}
+
+/* False with a sentence: there is no such incident. */
+static bool extent_of_incident(struct store_extent *ret, GError **error)
+{
+	if (g_file_test(history_dir(), G_FILE_TEST_IS_DIR) || !g_file_test(history_store(), G_FILE_TEST_IS_DIR))
+		return store_extent(history_dir(), ret, error);
+	g_set_error(error, PARSE_ERROR, 0,
+		    "there is no incident called '%s' in '%s': offcpu report --incidents lists them", history.incident,
+		    history_store());
+	return false;
+}
+
 static bool parse_range(const char *from, const char *to, uint64_t *ret_from_ns, uint64_t *ret_to_ns, GError **error)
 {
-	const uint64_t now_ns = (uint64_t)g_get_real_time() * 1000;
+	struct store_extent all;
+	uint64_t now_ns = (uint64_t)g_get_real_time() * 1000;
 
+	/* of an incident "14:32" and "-5m" are of its time */
+	if (history.incident) {
+		if (!extent_of_incident(&all, error))
+			return false;
+		now_ns = all.to_unix_ns;
+	}
 	*ret_to_ns = now_ns;
 	if (from && !moment_parse(from, now_ns, ret_from_ns, error)) {
 		g_prefix_error(error, "--from: ");
@@ -44,7 +84,9 @@ static bool parse_range(const char *from, const char *to, uint64_t *ret_from_ns,
 		g_prefix_error(error, "--to: ");
 		return false;
 	}
-	if (!from)
+	if (!from && history.incident)
+		*ret_from_ns = all.from_unix_ns;
+	else if (!from)
 		*ret_from_ns = *ret_to_ns - MIN(*ret_to_ns, USUAL_NS);
 	return true;
 }
@@ -85,9 +127,14 @@ bool history_check_times(const char *from, const char *to, GError **error)
 	return history_range(from, to, &from_ns, &to_ns, error);
 }
 
-struct profile *history_read(const char *from, const char *to, GError **error)
+struct profile *history_read_of(const char *dir, const char *from, const char *to, GError **error)
 {
 	uint64_t from_ns, to_ns;
 
-	return history_range(from, to, &from_ns, &to_ns, error) ? store_read(history_dir(), from_ns, to_ns, error) : NULL;
+	return history_range(from, to, &from_ns, &to_ns, error) ? store_read(dir, from_ns, to_ns, error) : NULL;
+}
+
+struct profile *history_read(const char *from, const char *to, GError **error)
+{
+	return history_read_of(history_dir(), from, to, error);
 }

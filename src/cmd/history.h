@@ -13,6 +13,12 @@
  */
 
 gboolean history_option(const char *name, const char *value, gpointer data, GError **error);
+gboolean history_incident_option(const char *name, const char *value, gpointer data, GError **error);
+#define INCIDENT_ENTRY                                                                                                 \
+	{                                                                                                              \
+		"incident", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)history_incident_option,                            \
+			"Read what was put aside under that name; report --incidents lists them", "NAME"              \
+	}
 #define HISTORY_ENTRY                                                                                                                  \
 	{                                                                                                                              \
 		"history", 0, G_OPTION_FLAG_OPTIONAL_ARG, G_OPTION_ARG_CALLBACK, (gpointer)history_option,                             \
@@ -21,6 +27,8 @@ gboolean history_option(const char *name, const char *value, gpointer data, GErr
 	}
 
 bool history_is_asked(void);
+/* The folder of the history, of an incident that of its history. */
+const char *history_store(void);
 /* The folder that was asked for; it stands for the history in messages. */
 const char *history_dir(void);
 /* Are these times?  NULL: not given. */
@@ -32,6 +40,8 @@ bool history_check_times(const char *from, const char *to, GError **error);
 char *history_as_long(const char *begin, const char *from, const char *to);
 /* Up to now, and an hour of it, unless more is said; in CLOCK_REALTIME. */
 bool history_range(const char *from, const char *to, uint64_t *ret_from_ns, uint64_t *ret_to_ns, GError **error);
+/* Of the history in that folder. */
+struct profile *history_read_of(const char *dir, const char *from, const char *to, GError **error);
 struct profile *history_read(const char *from, const char *to, GError **error);
 
 #endif

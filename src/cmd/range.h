@@ -15,7 +15,7 @@ struct range_args {
 #define RANGE_ENTRIES(args) \
 	{ "from", 0, 0, G_OPTION_ARG_STRING, &(args).from, \
 	  "Only from then on: seconds into the window, -5s before its end, or a clock time", "TIME" }, \
-	{ "to", 0, 0, G_OPTION_ARG_STRING, &(args).to, "Only up to then, the same", "TIME" }, HISTORY_ENTRY
+	{ "to", 0, 0, G_OPTION_ARG_STRING, &(args).to, "Only up to then, the same", "TIME" }, HISTORY_ENTRY, INCIDENT_ENTRY
 
 void range_args_clear(struct range_args *a);
 bool range_is_asked(const struct range_args *a);

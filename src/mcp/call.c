@@ -267,7 +267,7 @@ struct call *call_start(const struct call_options *options, const struct tool *t
 	}
 	if (tool->records)
 		return record(c);
-	if (!c->input.values[PARAM_FILE] && tool_takes(tool, PARAM_FILE))
+	if (!c->input.values[PARAM_FILE] && !c->input.values[PARAM_INCIDENT] && tool_takes(tool, PARAM_FILE))
 		c->input.values[PARAM_FILE] = g_strdup(recordings_last(options->recordings));
 	return answer(c);
 }

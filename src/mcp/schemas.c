@@ -29,3 +29,5 @@ const char schema_compare[] = HEAD
 
 const char schema_doctor[] = HEAD
 	"\"may_record\":{\"type\":\"boolean\"},\"missing\":" ARRAY_OF("object") ",\"features\":" ARRAY_OF("string") ",\"findings\":" ARRAY_OF("object") ",\"runtimes\":" ARRAY_OF("object") "," TAIL;
+
+const char schema_incidents[] = HEAD "\"incidents\":" THINGS ",\"none\":" STRING "," TAIL;

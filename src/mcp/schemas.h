@@ -6,6 +6,6 @@
  * JSON schemas of the answers, as far as a client may rely on them (docs/answers.md): more members may come.  An answer to
  * an id has members of its own, so little is required.
  */
-extern const char schema_report[], schema_part[], schema_compare[], schema_doctor[];
+extern const char schema_report[], schema_part[], schema_compare[], schema_doctor[], schema_incidents[];
 
 #endif

@@ -28,6 +28,8 @@ const struct param_kind param_kinds[PARAM_COUNT] = {
 	[PARAM_CURSOR] = { "cursor", "The rest: \"cursor\" of \"next\" in the answer before", PARAM_NUMBER, 0, G_MAXUINT32 },
 	[PARAM_TARGET] = TEXT("target", "A process, by number or name; left out: the whole machine"),
 	[PARAM_SECONDS] = { "seconds", "How long", PARAM_NUMBER, 1, TOOL_SECONDS_MAX },
+	[PARAM_INCIDENT] = TEXT("incident", "In place of the history what was put aside of it under that name, as incidents lists "
+				"it; all of it unless from and to say less"),
 	[PARAM_ON_CPU] = { "on_cpu", "Also what threads do on CPU, by samples", PARAM_FLAG, 0, 0 },
 };
 
@@ -61,6 +63,7 @@ static void add_history(GPtrArray *words, const struct tool_input *in)
 		add_value(words, "history", in->options->history);
 	else
 		add(words, "--history");
+	add_value(words, "incident", in->values[PARAM_INCIDENT]);
 }
 
 /* "-" would be standard input. */
@@ -71,7 +74,7 @@ static void add_path(GPtrArray *words, const char *path)
 
 static bool reads_history(const struct tool_input *in)
 {
-	return g_strcmp0(in->values[PARAM_FILE], HISTORY) == 0;
+	return in->values[PARAM_INCIDENT] || g_strcmp0(in->values[PARAM_FILE], HISTORY) == 0;
 }
 
 static void report_of(GPtrArray *words, const struct tool_input *in, const char *id, guint max_bytes)
@@ -114,6 +117,13 @@ static void words_of_history(GPtrArray *words, const struct tool_input *in, guin
 	add_history(words, in);
 }
 
+static void words_of_incidents(GPtrArray *words, const struct tool_input *in, guint max_bytes)
+{
+	begin(words, "report", max_bytes);
+	add(words, "--incidents");
+	add_history(words, in);
+}
+
 static void words_of_compare(GPtrArray *words, const struct tool_input *in, guint max_bytes)
 {
 	const char *before = in->values[PARAM_BEFORE], *after = in->values[PARAM_AFTER];
@@ -143,14 +153,15 @@ static void words_of_doctor(GPtrArray *words, const struct tool_input *in, guint
 	add_value(words, "pid", in->values[PARAM_PROCESS]);
 }
 
-#define SOURCE PARAM_FILE, PARAM_FROM, PARAM_TO
+#define SOURCE PARAM_FILE, PARAM_FROM, PARAM_TO, PARAM_INCIDENT
 #define FILTERS PARAM_PROCESS, PARAM_THREAD, PARAM_GREP
 
 static const enum param of_findings[] = { SOURCE, FILTERS, PARAM_COUNT };
 static const enum param of_explain[] = { PARAM_ID, PARAM_CURSOR, SOURCE, FILTERS, PARAM_COUNT };
 static const enum param of_stacks[] = { SOURCE, FILTERS, PARAM_CURSOR, PARAM_COUNT };
 static const enum param of_requests[] = { SOURCE, PARAM_CURSOR, PARAM_COUNT };
-static const enum param of_history[] = { PARAM_FROM, PARAM_TO, PARAM_SERVICE, PARAM_COUNT };
+static const enum param of_history[] = { PARAM_FROM, PARAM_TO, PARAM_INCIDENT, PARAM_SERVICE, PARAM_COUNT };
+static const enum param of_incidents[] = { PARAM_COUNT };
 static const enum param of_compare[] = { PARAM_BEFORE, PARAM_AFTER, PARAM_FROM, PARAM_TO, PARAM_BEFORE_FROM,
 					 PARAM_BEFORE_TO, PARAM_PROCESS, PARAM_ID, PARAM_CURSOR, PARAM_COUNT };
 static const enum param of_doctor[] = { PARAM_PROCESS, PARAM_COUNT };
@@ -182,6 +193,10 @@ static const struct tool tools[] = {
 	  "As findings, of what the agent of this host kept; the last hour unless from or to say more. Go deeper by explain "
 	  "with file \"history\" and the same from and to.",
 	  of_history, 0, schema_report, words_of_history, false },
+	{ "incidents", "Times that were put aside",
+	  "Windows of the history that an alert or somebody put aside, which stay when the history has forgotten them: when, how "
+	  "long, what the alert said, the first headline. id is the incident of findings, history, stacks and explain.",
+	  of_incidents, 0, schema_incidents, words_of_incidents, false },
 	{ "doctor", "What can be recorded here",
 	  "What this kernel and these rights allow; of a process: its runtime, and what its stacks and names lack.",
 	  of_doctor, 0, schema_doctor, words_of_doctor, false },

@@ -20,7 +20,9 @@
 #define LOCK_MODE 0640
 #define MAX_BYTES_DEFAULT (UINT64_C(512) << 20)
 #define WINDOW_HOURS_DEFAULT 24
-#define MINUTE_DAYS_DEFAULT 14
+#define MINUTE_DAYS_DEFAULT 35
+/* Minutes older than that are kept where there is room alone: before them no window goes. */
+#define MINUTE_DAYS_SURE 14
 #define HOUR_DAYS_DEFAULT 400
 #define NS_AN_HOUR (UINT64_C(3600) * 1000 * 1000 * 1000)
 /* A file above that part of all bytes is followed by another one of the same day, so that old ones can go. */
@@ -354,6 +356,12 @@ static bool is_open(const struct store *s, const struct store_name *name)
 	return is_of(s->files[name->tier], name);
 }
 
+static bool is_spare(const struct store *s, const struct store_name *name)
+{
+	return name->tier == TIER_MINUTE &&
+	       ((uint64_t)MAX(name->day, 0) + 1 + MINUTE_DAYS_SURE) * STORE_NS_A_DAY < s->now_ns;
+}
+
 static void forget(struct store *s)
 {
 	g_autoptr(GArray) names = store_list(s->dir, NULL);
@@ -370,16 +378,18 @@ static void forget(struct store *s)
 		else
 			all += bytes[i] = store_file_bytes(path);
 	}
-	/* finest and oldest first: in the order of the list */
-	for (guint i = 0; names && i < names->len && all > s->max_bytes; i++) {
-		const struct store_name *name = &g_array_index(names, struct store_name, i);
-		g_autofree char *path = store_path(s->dir, name);
+	/* finest and oldest first: in the order of the list, but for minutes that are there because there was room */
+	for (int pass = 0; pass < 2; pass++)
+		for (guint i = 0; names && i < names->len && all > s->max_bytes; i++) {
+			const struct store_name *name = &g_array_index(names, struct store_name, i);
+			g_autofree char *path = store_path(s->dir, name);
 
-		if (!bytes[i] || is_open(s, name))
-			continue;
-		store_file_unlink(path);
-		all -= bytes[i];
-	}
+			if (!bytes[i] || is_open(s, name) || (pass == 0 && !is_spare(s, name)))
+				continue;
+			store_file_unlink(path);
+			all -= bytes[i];
+			bytes[i] = 0;
+		}
 }
 
 /* ---- opening ---- */

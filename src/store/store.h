@@ -29,7 +29,7 @@ struct store_options {
 	 * of a thread and window that are told apart: see merge_coarse(); 0: all, and all digits of what was sampled
 	 */
 	unsigned preempted_stacks;
-	uint32_t window_hours, minute_days, hour_days;	/* how long windows, minutes, hours are kept; 0: 24, 14, 400 */
+	uint32_t window_hours, minute_days, hour_days;	/* how long windows, minutes, hours are kept; 0: 24, 35, 400 */
 };
 
 struct store;

@@ -239,10 +239,10 @@ def start_jit(env):
 
 @case
 def agent_alerts(env):
-    """A program whose threads wait for a lock, and its end: an alert is told, run and over; and it may do nothing that we may."""
+    """A program whose threads wait for a lock, and its end: an alert is told, run and over, with windows that stay; and its command may do nothing."""
     store, config, told = env.temporary("history"), env.temporary("agent.conf"), env.temporary("told")
     with open(config, "w", encoding="ascii") as file:
-        file.write("[alert held]\nwhen = process=planted reason=lock share > 30%\nfor = 2\n"
+        file.write("[alert held]\nwhen = process=planted reason=lock share > 30%\nfor = 2\nkeep = 3s before, 1s after\n"
                    f"run = /bin/sh -c 'echo \"$OFFCPU_STATE|$OFFCPU_ALERT|$OFFCPU_TEXT|$(grep CapEff /proc/self/status)\" >> {told}'\n"
                    "[alert never]\nwhen = process=planted reason=disk.read share > 99%\nfor = 1\n")
     agent = Agent(env, store, "--config", config)
@@ -264,6 +264,24 @@ def agent_alerts(env):
         env.check.that("reason=lock share" in line[2], f"its text: {line[2]}")
     env.check.that("alert never" not in agent.log(), f"no other alert: {agent.log()}")
     check_when(env, store, "planted")
+    check_incident(env, store)
+
+
+def check_incident(env, store):
+    """What the alert put aside is there when the history is not; an incident by hand is one of the whole history."""
+    keep = [env.offcpu, "agent", "--set", f"store.dir={store}", "--config", "/dev/null", "--keep", "by hand"]
+    env.check.equal([subprocess.run(keep, capture_output=True).returncode for _ in range(2)], [0, 1], "by hand, and the name is taken")
+    for name in os.listdir(store):
+        if name.endswith(".db"):
+            os.unlink(os.path.join(store, name))
+    report = [env.offcpu, "report", "--history", store]
+    listed = json.loads(subprocess.check_output([*report, "--incidents", "--json"]))["incidents"]
+    env.check.equal(sorted(i["id"].split()[0] for i in listed), ["by", "held"], "incidents")
+    held = next(i for i in listed if i["id"].startswith("held"))
+    env.check.that("reason=lock share > 30%: it is" in held["said"], f"what the alert said: {held}")
+    env.check.that(held["windows"] > 3 and held["minutes"] == 0, f"whole windows: {held}")
+    findings = json.loads(subprocess.check_output([*report, "--incident", held["id"], "--pid", "planted", "--json"]))["findings"]
+    env.check.that(any(f["reason"].startswith("lock") for f in findings), f"the lock is in it: {findings}")
 
 
 def check_when(env, store, name):

@@ -24,7 +24,7 @@ from schema import walk_schema  # noqa: E402
 
 BYTES_MAX, LIST_BYTES_MAX = 8192, 16384
 RECORDINGS = ("trace", "crowd", "before", "after", "tasks", "requests", "hostile", "wakers")
-TOOLS = ["findings", "explain", "stacks", "compare", "requests", "history", "doctor"]
+TOOLS = ["findings", "explain", "stacks", "compare", "requests", "history", "incidents", "doctor"]
 PAST = {"from_": "2025-11-25T14:45", "to": "2025-11-25T14:50"}
 
 
@@ -122,6 +122,18 @@ def pages(t, client):
     t.that([row["process"] for row in filtered.get("stacks", [])] == ["server"], f"filters: {filtered}")
 
 
+def incidents(t, client):
+    t.that("none" in t.answer(client, "incidents"), "incidents before there are any")
+    subprocess.run([t.offcpu, "agent", "--config", "/dev/null", "--set", f"store.dir={t.folder}/history", "--keep", "deploy 17",
+                    "--from", PAST["from_"], "--to", PAST["to"]], check=True, stdout=subprocess.DEVNULL)
+    one = t.answer(client, "incidents")["incidents"][0]
+    t.that(one["id"] == "deploy 17" and one["headline"] and not one["said"], f"an incident: {one}")
+    found = t.answer(client, "findings", incident=one["id"])
+    t.that("file" not in found and t.answer(client, "explain", incident=one["id"], id=found["headlines"][0]["id"]), "its findings")
+    t.error(client, "findings", "there is no incident called", incident="nope")
+    t.error(client, "findings", "no name of an incident", incident="../history")
+
+
 def others(t, client):
     t.that(t.answer(client, "requests", file="requests.offcpu").get("requests"), "no requests")
     t.that("none" in t.answer(client, "requests", file="trace.offcpu"), "requests of none")
@@ -136,6 +148,7 @@ def others(t, client):
     t.that(t.answer(client, "explain", file="history", id=one, **PAST)["id"] == one, "explain of the history")
     t.error(client, "history", "there is nothing from")
     t.that("may_record" in t.answer(client, "doctor"), "doctor")
+    incidents(t, client)
     t.that(t.answer(client, "doctor", process=str(os.getpid()))["pid"] == os.getpid(), "doctor of a process")
 
 

@@ -29,6 +29,7 @@ static void test_defaults(void)
 	g_assert_cmpstr(c->dir, ==, "/var/lib/offcpu");
 	g_assert_cmpuint(c->max_bytes, ==, UINT64_C(512) << 20);
 	g_assert_cmpuint(c->keep_windows_ns, ==, 24 * 3600 * S);
+	g_assert_cmpuint(c->incidents_bytes, ==, UINT64_C(2) << 30);
 	g_assert_true(c->objects && c->locks && c->services && c->kernel_threads && c->fold_short_lived);
 	g_assert_cmpuint(c->on_cpu_hz, ==, 19);
 	g_assert_null(c->comm);
@@ -40,7 +41,7 @@ static void test_all_keys(void)
 {
 	struct agent_config *c = parse("# a comment\n; another\r\n"
 				       "[agent]\nwindow = 30s\nbudget=0.5%\n memory = off\n"
-				       "[store]\ndir = /srv/h\nmax-size = 2G\nkeep-windows = 2d\nkeep-minutes=30d\nkeep-hours = 800d\n"
+				       "[store]\ndir = /srv/h\nmax-size = 2G\nkeep-windows = 2d\nkeep-minutes=30d\nkeep-hours = 800d\nincidents = 0\n"
 				       "[record]\nobjects=no\nlocks = off\nwakers = false\nrunq-blame = no\nservices = no\nkernel-threads = no\n"
 				       "fold-short-lived = no\ncpu-samples = 0\ncomm = my*\ncgroups = a.slice; /b ;\nexclude = secret*\n");
 
@@ -50,6 +51,7 @@ static void test_all_keys(void)
 	g_assert_cmpstr(c->dir, ==, "/srv/h");
 	g_assert_cmpuint(c->max_bytes, ==, UINT64_C(2) << 30);
 	g_assert_cmpuint(c->keep_windows_ns, ==, 48 * 3600 * S);
+	g_assert_cmpuint(c->incidents_bytes, ==, 0);
 	g_assert_cmpuint(c->keep_hours_ns, ==, 800 * 24 * 3600 * S);
 	g_assert_false(c->objects || c->locks || c->wakers || c->runq_blame || c->services || c->kernel_threads || c->fold_short_lived);
 	g_assert_cmpuint(c->on_cpu_hz, ==, 0);
@@ -58,6 +60,34 @@ static void test_all_keys(void)
 	g_assert_cmpstr(c->cgroups[1], ==, "/b");
 	g_assert_cmpstr(c->exclude[0], ==, "secret*");
 	agent_config_free(c);
+}
+
+static void test_keep(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t before_ns, after_ns;	/* both 0: it is refused */
+	} cases[] = {
+		{ "10m before, 5m after", 600 * S, 300 * S }, { "5m after,10s before", 10 * S, 300 * S },
+		{ "1h before", 3600 * S, 0 }, { "0s before, 5s after", 0, 5 * S },
+		{ "", 0, 0 }, { "10m", 0, 0 }, { "before", 0, 0 }, { "10m before, 5m before", 0, 0 }, { "25h before", 0, 0 },
+		{ "10m before, 5m after, 1m after", 0, 0 }, { "-1m before", 0, 0 }, { "0s before, 0s after", 0, 0 },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *text = g_strdup_printf("[alert a]\nwhen = reason=lock share > 1%%\nkeep = %s\n", cases[i].text);
+		struct agent_config *c = agent_config_new();
+		bool is_well = agent_config_take(c, text, strlen(text), "a.conf", NULL);
+
+		g_assert_cmpint(is_well, ==, cases[i].before_ns + cases[i].after_ns > 0);
+		if (is_well) {
+			const struct alert_rule *rule = c->alerts->pdata[0];
+
+			g_assert_cmpuint(rule->keep_before_ns, ==, cases[i].before_ns);
+			g_assert_cmpuint(rule->keep_after_ns, ==, cases[i].after_ns);
+		}
+		agent_config_free(c);
+	}
 }
 
 static void test_refused(void)
@@ -85,7 +115,7 @@ static void test_refused(void)
 		{ "[alert ]\n", "a.conf, line 1: there is no group [alert]; there are [agent], [store], [push], [metrics], [record], [request NAME] and [alert NAME]" },
 		{ "[alert a]\nfor = 2\n", "a.conf: [alert a] has no 'when'" },
 		{ "[alert a]\nwhen = reason=lock share > 30%\n[alert a]\n", "a.conf, line 3: [alert a] stands there twice" },
-		{ "[alert a]\nif = x\n", "a.conf, line 2: [alert a] has no key 'if'; there are when, for and run" },
+		{ "[alert a]\nif = x\n", "a.conf, line 2: [alert a] has no key 'if'; there are when, for, run and keep" },
 		{ "[alert a]\nfor = 0\n", "a.conf, line 2: for: '0' is not a number of windows from 1 to 8640" },
 		{ "[alert a]\nrun = mail root\n", "a.conf, line 2: run: 'mail': a command is given with its whole path" },
 		{ "[alert a]\nrun = /bin/echo 'a\n", "a.conf, line 2: run: '/bin/echo 'a' is no command: Text ended before matching quote was "
@@ -274,6 +304,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/agent-config/defaults", test_defaults);
 	g_test_add_func("/agent-config/all-keys", test_all_keys);
+	g_test_add_func("/agent-config/keep", test_keep);
 	g_test_add_func("/agent-config/refused", test_refused);
 	g_test_add_func("/agent-config/alerts", test_alerts);
 	g_test_add_func("/agent-config/requests", test_requests);

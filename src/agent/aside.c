@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "agent/aside.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/privileges.h"
+#include "store/incident.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define LONGEST_NS (3600 * SECOND_NS)	/* of an alert that holds on and on the first hour is kept */
+
+struct piece {
+	char *alert, *name, *said;
+	uint64_t from_ns, to_ns;	/* in clock time; to_ns 0: the alert still holds */
+	uint64_t since_ns, after_ns;
+	bool is_due;			/* it is to be kept up to now */
+};
+
+struct aside {
+	char *dir;
+	uint64_t max_bytes, now_ns;
+	log_fn log;
+	GPtrArray *pieces;		/* struct piece */
+	GPid keeper;			/* 0: none runs */
+	char *keeping;			/* the incident's name */
+};
+
+static void piece_free(gpointer data)
+{
+	struct piece *p = data;
+
+	g_free(p->alert);
+	g_free(p->name);
+	g_free(p->said);
+	g_free(p);
+}
+
+struct aside *aside_new(const struct agent_config *config, struct aside *old, log_fn log)
+{
+	struct aside *a = old ? old : g_new0(struct aside, 1);
+
+	if (!old)
+		a->pieces = g_ptr_array_new_with_free_func(piece_free);
+	g_free(a->dir);
+	a->dir = g_strdup(config->dir);
+	a->max_bytes = config->incidents_bytes;
+	a->log = log;
+	return a;
+}
+
+static void become_nobody(gpointer data)
+{
+	sigset_t none;
+
+	(void)data;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	privileges_limits_drop();
+	privileges_drop(0, NULL);
+}
+
+static char *time_word(uint64_t unix_ns)
+{
+	return g_strdup_printf("@%" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT, unix_ns / SECOND_NS, unix_ns % SECOND_NS);
+}
+
+static void keep(struct aside *a, const struct piece *p)
+{
+	uint64_t to_ns = p->to_ns ? MIN(p->to_ns, a->now_ns) : a->now_ns;
+	g_autofree char *dir = g_strconcat("store.dir=", a->dir, NULL);
+	g_autofree char *size = g_strdup_printf("store.incidents=%" G_GUINT64_FORMAT "K", a->max_bytes >> 10);
+	g_autofree char *from = time_word(p->from_ns), *to = time_word(to_ns);
+	char *words[] = { "/proc/self/exe", "agent", "--config", "/dev/null", "--set", dir, "--set", size, "--keep", p->name,
+			  "--from", from, "--to", to, "--said", p->said, "--again", NULL };
+	char *environment[] = { NULL, NULL };
+	g_autofree char *zone = g_getenv("TZ") ? g_strconcat("TZ=", g_getenv("TZ"), NULL) : NULL;
+	g_autoptr(GError) error = NULL;
+
+	environment[0] = zone;
+	if (!g_spawn_async("/", words, environment, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL,
+			   become_nobody, NULL, &a->keeper, &error)) {
+		a->keeper = 0;
+		log_say(a->log, LOG_LEVEL_ERROR, "the incident %s is not kept: %s", p->name, error->message);
+		return;
+	}
+	g_free(a->keeping);
+	a->keeping = g_strdup(p->name);
+}
+
+static void end_keeper(struct aside *a, int status)
+{
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		log_say(a->log, LOG_LEVEL_ERROR, "the incident %s is not kept", a->keeping);
+	else
+		log_say(a->log, LOG_LEVEL_INFO, "the incident %s is kept", a->keeping);
+	a->keeper = 0;
+}
+
+/* One at a time. */
+void aside_keep_up(struct aside *a)
+{
+	int status = 0;
+
+	if (a->keeper && waitpid(a->keeper, &status, WNOHANG) == 0)
+		return;
+	if (a->keeper)
+		end_keeper(a, status);
+	for (guint i = 0; i < a->pieces->len; i++) {
+		struct piece *p = a->pieces->pdata[i];
+		bool is_complete = p->to_ns && a->now_ns >= p->to_ns;
+
+		if (!p->is_due && !is_complete)
+			continue;
+		keep(a, p);
+		p->is_due = false;
+		if (is_complete)
+			g_ptr_array_remove_index(a->pieces, i);
+		return;
+	}
+}
+
+void aside_free(struct aside *a)
+{
+	if (!a)
+		return;
+	for (guint i = 0; i < a->pieces->len; i++) {
+		struct piece *p = a->pieces->pdata[i];
+
+		p->to_ns = a->now_ns;
+	}
+	do {
+		int status = 0;
+
+		if (a->keeper && waitpid(a->keeper, &status, 0) == a->keeper)
+			end_keeper(a, status);
+		a->keeper = 0;
+		aside_keep_up(a);
+	} while (a->keeper);
+	g_ptr_array_unref(a->pieces);
+	g_free(a->keeping);
+	g_free(a->dir);
+	g_free(a);
+}
+
+void aside_begin(struct aside *a, const struct alert_rule *rule, const char *text, uint64_t from_unix_ns,
+		 uint64_t now_unix_ns)
+{
+	g_autoptr(GDateTime) at = g_date_time_new_from_unix_local((gint64)(now_unix_ns / SECOND_NS));
+	g_autofree char *time = at ? g_date_time_format(at, " %Y-%m-%d %H:%M:%S") : g_strdup("");
+	g_autofree char *safe = incident_name_of(rule->name);
+
+	if (!(rule->keep_before_ns + rule->keep_after_ns) || !a->max_bytes)
+		return;
+	struct piece *p = g_new0(struct piece, 1);
+
+	p->alert = g_strdup(rule->name);
+	p->name = g_strconcat(safe, time, NULL);
+	p->said = g_strdup(text);
+	p->from_ns = from_unix_ns - MIN(from_unix_ns, rule->keep_before_ns);
+	p->since_ns = now_unix_ns;
+	p->after_ns = rule->keep_after_ns;
+	p->is_due = true;
+	g_ptr_array_add(a->pieces, p);
+}
+
+void aside_over(struct aside *a, const struct alert_rule *rule, uint64_t now_unix_ns)
+{
+	for (guint i = 0; i < a->pieces->len; i++) {
+		struct piece *p = a->pieces->pdata[i];
+
+		if (!p->to_ns && strcmp(p->alert, rule->name) == 0)
+			p->to_ns = now_unix_ns + p->after_ns;
+	}
+}
+
+void aside_add(struct aside *a, uint64_t now_unix_ns)
+{
+	a->now_ns = now_unix_ns;
+	for (guint i = 0; i < a->pieces->len; i++) {
+		struct piece *p = a->pieces->pdata[i];
+
+		if (!p->to_ns && now_unix_ns - p->since_ns > LONGEST_NS)
+			p->to_ns = now_unix_ns;
+	}
+}
