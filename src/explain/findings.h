@@ -32,6 +32,8 @@ struct finding_by {
 	int64_t does_frame;
 	uint32_t does_wait; /* index + 1 of the longest row of that; 0: none */
 	uint64_t does_ns, off_cpu_ns; /* that, and all of it */
+	/* its own time limit ends all of its waits in which somebody could signal it: how often, and how long that is; 0: not */
+	uint64_t timeouts_cnt, timeout_ns;
 };
 
 /* Not what threads wait for, but what they do while others' requests wait in their queue: busy.h. */

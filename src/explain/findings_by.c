@@ -7,6 +7,7 @@
 #include "analyse/actors.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
+#include "analyse/reason/timeouts.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
 #include "explain/deadlock.h"
@@ -833,6 +834,28 @@ static void find_work(const struct cause_finder *c, struct finding *row)
 		find_meanwhile(c, row);
 }
 
+/* Who ends waits of its process only when its own have timed out may not be told of what it is handed. */
+static void find_timeouts(const struct cause_finder *c, struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+	uint32_t at = row->by.tid ? thread_by_id(p, row->by.pid, row->by.tid) : NONE;
+	struct timeouts sum = { 0 };
+
+	if (at == NONE || row->by.threads_cnt > 1 || row->by.is_peer || row->pid != row->by.pid ||
+	    !timeouts_is_signalled(row->reason))
+		return;
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+
+		if (profile_wait(p, wake->wait)->thread == at && timeouts_is_signalled(reasons_of(c->f->reasons, wake->wait)))
+			timeouts_add(&sum, p, wake);
+	}
+	if (!timeouts_are_all(&sum))
+		return;
+	row->by.timeouts_cnt = sum.timed_out_cnt;
+	row->by.timeout_ns = sum.timed_out_ns / sum.timed_out_cnt;
+}
+
 static void find_by(const struct cause_finder *c, struct finding *row)
 {
 	const struct profile *p = c->f->profile;
@@ -900,6 +923,8 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		if (!is_held)
 			find_running(c, row, is_holder, computes_in);
 	}
+	if (!is_held)
+		find_timeouts(c, row);
 	if (best == &child_itself)
 		find_deadlock_of_child(c, row);
 	if (sentence_is_for_workers(c->f, row))

@@ -330,6 +330,9 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (is_of_team(f, row) && row->by.does == REASON_CPU_QUEUE && row->by.does_ns > row->by.off_cpu_ns / 2)
 		return "The others wait for a CPU themselves: fewer threads (OMP_NUM_THREADS), or CPUs that others leave free. "
 		       "If one of them has more to do, share out better (schedule(dynamic)).";
+	if (row->by.timeouts_cnt)
+		return "Nobody signals the thread that ends these waits, so it goes on only when it times out: if it waits for what "
+		       "these threads hand it, let them signal that. A clock that ticks may stay as it is.";
 	if (is_of_resolver(f, row))
 		return advice_of_resolver(f, row);
 	if (advice_of_unended(f, row))

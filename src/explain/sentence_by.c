@@ -93,6 +93,15 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 	append_next(s, f, by);
 }
 
+/* ", which waits itself until it times out: 13 times, after 385 ms" */
+static void append_timeouts(GString *s, const struct finding_by *by)
+{
+	g_string_append(s, ", which waits itself until it times out: ");
+	text_thousands(s, by->timeouts_cnt);
+	g_string_append(s, " times, after ");
+	text_duration(s, by->timeout_ns);
+}
+
 /* "; held by thread 4711, which is none of its own (logger, process 4700)" */
 static void append_lost_holder(GString *s, const struct finding_by *by)
 {
@@ -130,7 +139,9 @@ void sentence_by(GString *s, const struct findings *f, const struct finding *row
 	}
 	if (by->frame >= 0 && profile_get_frame(f->profile, (uint32_t)by->frame)->name) /* an address tells nothing here */
 		sentence_function(s, f, by->frame, " in ");
-	if (by->does_ns)
+	if (by->timeouts_cnt)
+		append_timeouts(s, by);
+	else if (by->does_ns)
 		append_doing(s, f, row, is_held);
 	else if (row->reason != REASON_LOCK_GIL && by->blocked_ns < row->time_ns - row->time_ns / 100)
 		/* of the GIL it is the last piece only */

@@ -7,6 +7,7 @@
 #include "analyse/reason/reasons.h"
 #include "analyse/reason/starved.h"
 #include "analyse/reason/taken.h"
+#include "analyse/reason/timeouts.h"
 #include "analyse/roles.h"
 #include "analyse/wakers.h"
 #include "profile/limits.h"
@@ -769,6 +770,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	find_withheld(&f);
 	starved_find(p, &(struct starved_input){ f.roles, f.depth, rule, reason }, ret_idle);
 	taken_find(p, reason, ret_idle);
+	timeouts_find(p, &(struct timeouts_input){ pl, f.depth, rule, reason }, ret_idle);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		if (loop[i])
 			ret_idle[i] = IDLE_NOT;

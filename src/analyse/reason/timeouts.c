@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/reason/timeouts.h"
+
+#include "analyse/actors.h"
+#include "analyse/reason/reasons.h"
+#include "analyse/wakers.h"
+#include "profile/on_cpu.h"
+
+#define TIMEOUTS_MIN 3	/* fewer tell nothing */
+#define ENDED_SHARE 10	/* of its waits' time: less ends otherwise */
+#define NONE UINT32_MAX
+
+/* Of a wait: what threads ended whose own waits time out, which one did so for longest, and by which waker. */
+struct ended {
+	uint64_t all_ns, by_ns, by_cnt, most_ns;
+	uint32_t by, waker;
+};
+
+void timeouts_add(struct timeouts *t, const struct profile *p, const struct wake *wake)
+{
+	t->cnt += wake->count;
+	t->ns += wake->blocked_ns;
+	if (!t->longest || profile_wait(p, wake->wait)->blocked_ns > profile_wait(p, t->longest - 1)->blocked_ns)
+		t->longest = wake->wait + 1;
+	if (!waker_is_timer(profile_get_waker(p, wake->waker)))
+		return;
+	t->timed_out_cnt += wake->count;
+	t->timed_out_ns += wake->blocked_ns;
+}
+
+bool timeouts_are_all(const struct timeouts *t)
+{
+	return t->timed_out_cnt >= TIMEOUTS_MIN && t->timed_out_ns >= t->ns - t->ns / 20;
+}
+
+static struct timeouts *timeouts_new(const struct profile *p, const uint8_t *reason)
+{
+	struct timeouts *all = g_new0(struct timeouts, (gsize)p->threads->len + 1);
+
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+
+		if (timeouts_is_signalled((enum reason)reason[wake->wait]))
+			timeouts_add(&all[profile_wait(p, wake->wait)->thread], p, wake);
+	}
+	return all;
+}
+
+static void add_ended(const struct profile *p, struct ended *e, const struct wake *wake, uint32_t by,
+		      const struct timeouts *timeouts)
+{
+	const struct thread *t = profile_thread(p, profile_wait(p, wake->wait)->thread);
+
+	e->all_ns += wake->blocked_ns;
+	if (by == NONE || by == profile_wait(p, wake->wait)->thread || profile_thread(p, by)->pid != t->pid ||
+	    !timeouts_are_all(&timeouts[by]))
+		return;
+	e->by_ns += wake->blocked_ns;
+	e->by_cnt += wake->count;
+	if (wake->blocked_ns < e->most_ns)
+		return;
+	e->most_ns = wake->blocked_ns;
+	e->by = by;
+	e->waker = wake->waker;
+}
+
+static const char *function_of(const struct profile *p, struct plumbing *pl, uint32_t node)
+{
+	int64_t frame = node ? plumbing_user_parent(pl, node) : -1;
+
+	return frame >= 0 ? profile_get_frame(p, (uint32_t)frame)->name : NULL;
+}
+
+static bool is_owed(const struct profile *p, const struct timeouts_input *in, const struct ended *e, uint32_t wait,
+		    const struct timeouts *t)
+{
+	const struct wait *w = profile_wait(p, wait), *own = profile_wait(p, t->longest - 1);
+	const char *waits_in = function_of(p, in->pl, own->user);
+
+	if (!e->by_ns || e->by_ns < e->all_ns - e->all_ns / ENDED_SHARE)
+		return false;
+	if (e->by_cnt > t->timed_out_cnt + t->timed_out_cnt / 2)
+		return true;
+	return in->depth[w->user] >= 2 && waits_in && waits_in == function_of(p, in->pl, profile_get_waker(p, e->waker)->user);
+}
+
+void timeouts_find(const struct profile *p, const struct timeouts_input *in, uint8_t *idle)
+{
+	g_autofree uint32_t *threads = actors_threads_of_wakers(p);
+	g_autofree struct timeouts *timeouts = timeouts_new(p, in->reason);
+	g_autofree struct ended *ended = g_new0(struct ended, (gsize)p->waits->len + 1);
+
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+
+		if (idle[wake->wait] == IDLE_POOL)
+			add_ended(p, &ended[wake->wait], wake, threads[wake->waker], timeouts);
+	}
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct rule *rule = in->rule[i];
+		bool is_by_evidence = !rule || rule->idle == RULE_IDLE_UNSAID;
+
+		if (idle[i] == IDLE_POOL && is_by_evidence && in->reason[i] != REASON_POOL_IDLE &&
+		    timeouts_is_signalled((enum reason)in->reason[i]) && ended[i].by_ns &&
+		    is_owed(p, in, &ended[i], i, &timeouts[ended[i].by]))
+			idle[i] = IDLE_NOT;
+	}
+}
