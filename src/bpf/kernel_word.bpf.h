@@ -12,10 +12,12 @@ static __always_inline __u64 word_at(__u64 addr)
 {
 	__u64 word;
 
+#ifndef WITHOUT_CAST
 	if (cfg.timespec64_id) {
 		const struct timespec64 *at = bpf_rdonly_cast((const void *)addr, cfg.timespec64_id);
 		return at->tv_sec;
 	}
+#endif
 	return bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr) ? 0 : word;
 }
 

@@ -286,9 +286,12 @@ static __always_inline __u64 scale_now(void)
 
 /*
  * Makes a pointer to the kernel's memory readable without a helper; Linux 6.2 (a35b9af4ec2c), elsewhere the types' ids
- * are 0.  Newer bpf_core_read.h says the same.
+ * are 0.  Newer bpf_core_read.h says the same.  The object for older kernels is compiled without it: whether a function
+ * is in a module, after all, libbpf may look up with CAP_SYS_ADMIN only, which the agent does not have.
  */
+#ifndef WITHOUT_CAST
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
+#endif
 
 /*
  * The task, to follow its pointers.  Where the verifier trusts a task it looks through all of the kernel's
@@ -296,7 +299,12 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
  */
 static __always_inline const struct task_struct *plain(const struct task_struct *task)
 {
+#ifdef WITHOUT_CAST
+	barrier_var(task);	/* else clang goes on with what it has compared the pointer with, which may be a number */
+	return task;
+#else
 	return cfg.task_struct_id ? bpf_rdonly_cast(task, cfg.task_struct_id) : task;
+#endif
 }
 
 /* To what lies at a multiple of 8 bytes; without a helper, which takes several times as long. */

@@ -20,6 +20,7 @@
 #include "supply/tables.h"
 #include "supply/thread_table.h"
 #include "offcpu.skel.h"
+#include "offcpu_6_1.skel.h"
 
 /* Our pid namespace's number, 0 for the initial one. */
 static uint32_t pid_namespace(void)
@@ -217,16 +218,35 @@ static bool fill_filters(struct session *s, GError **error)
 	       map_fill(s->skel->maps.filter_cgroups, s->options->cgroup_ids, error);
 }
 
+/* As the skeleton does, which always takes the first object; NULL with errno. */
+static struct offcpu_bpf *open_object(const void *elf, size_t elf_bytes, const struct bpf_object_open_opts *opts)
+{
+	struct offcpu_bpf *skel = calloc(1, sizeof(*skel));
+	int err = skel ? offcpu_bpf__create_skeleton(skel) : -ENOMEM;
+
+	if (!err) {
+		skel->skeleton->data = (void *)elf;
+		skel->skeleton->data_sz = elf_bytes;
+		err = bpf_object__open_skeleton(skel->skeleton, opts);
+	}
+	if (!err)
+		return skel;
+	offcpu_bpf__destroy(skel);
+	errno = -err;
+	return NULL;
+}
+
 /* Opens the programs and what goes along with them. */
 static bool open_programs(struct session *s, GError **error)
 {
 	size_t elf_bytes;
-	const void *elf = offcpu_bpf__elf_bytes(&elf_bytes);
+	const void *elf = feature_cast_id("task_struct") ? offcpu_bpf__elf_bytes(&elf_bytes) :
+							   offcpu_6_1_bpf__elf_bytes(&elf_bytes);
 
 	if (feature_kernel_btf())
 		s->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(s->core_btf));
-	s->skel = offcpu_bpf__open_opts(&opts);
+	s->skel = open_object(elf, elf_bytes, &opts);
 	if (!s->skel) {
 		attach_set_error(error, -errno, "open the BPF object");
 		return false;
