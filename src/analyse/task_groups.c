@@ -31,6 +31,16 @@ static const struct idle_rule {
 	  { "net/http.(*persistConn).readLoop", "bufio.(*Reader).Peek" },
 	  "connections kept open (net/http client)" },
 	{ "select", { "net/http.(*persistConn).writeLoop" }, "connections kept open (net/http client)" },
+	{ "IO wait", { "net/http.(*http2serverConn).readFrames" }, "connections whose next frame is awaited (HTTP/2)" },
+	{ "IO wait", { "golang.org/x/net/http2.(*serverConn).readFrames" }, "connections whose next frame is awaited (HTTP/2)" },
+	{ "IO wait", { "net/http.(*http2clientConnReadLoop).run" }, "connections kept open (HTTP/2 client)" },
+	{ "IO wait", { "golang.org/x/net/http2.(*clientConnReadLoop).run" }, "connections kept open (HTTP/2 client)" },
+	{ "IO wait",
+	  { "google.golang.org/grpc/internal/transport.(*http2Server).HandleStreams" },
+	  "connections whose next frame is awaited (gRPC)" },
+	{ "IO wait",
+	  { "google.golang.org/grpc/internal/transport.(*http2Client).reader" },
+	  "connections kept open (gRPC client)" },
 	{ "select", { "database/sql.(*DB).connectionOpener" }, "background work of database/sql" },
 	{ "select", { "database/sql.(*DB).connectionCleaner" }, "background work of database/sql" },
 	{ NULL, { "os/signal.signal_recv" }, "waits for signals" },
@@ -107,6 +117,11 @@ bool task_answers_request(const struct task_row *row)
 {
 	return has_function(row, "net/http.serverHandler.ServeHTTP") ||
 	       has_function(row, "google.golang.org/grpc.(*Server).processUnaryRPC");
+}
+
+bool task_reads_request(const struct task_row *row)
+{
+	return has_function(row, "net/http.serverHandler.ServeHTTP") && has_function(row, "net/http.(*body).Read");
 }
 
 static bool is_go_library(const char *name)

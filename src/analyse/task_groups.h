@@ -32,6 +32,8 @@ const char *task_lock_function(const struct task_row *row);
 
 /* A handler of a server of Go's runs below it: somebody waits for its answer. */
 bool task_answers_request(const struct task_row *row);
+/* Does it wait, as it waits for the network, for more of its client's request? */
+bool task_reads_request(const struct task_row *row);
 
 /* Tasks that are told by one sentence. */
 struct task_group {

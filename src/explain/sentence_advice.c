@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <string.h>
 
+#include "base/net_table.h"
 #include "analyse/actors.h"
 #include "analyse/wakers.h"
 #include "explain/backlog.h"
@@ -211,6 +212,17 @@ static const char *advice_of_resolver(const struct findings *f, const struct fin
 		       "asked; cache names.";
 }
 
+static const char *advice_of_syns(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+
+	if (o && net_text_is_loopback(o->name))
+		return "Waits of 1, 3 or 7 s are SYNs sent again: the listener's accept queue is full (it accepts too slowly, "
+		       "or its backlog or somaxconn is small), or packets are lost.";
+	return "Nobody there answers to SYNs, which are sent again after 1, 3, 7 s: a firewall or a route drops them, the host is "
+	       "down, or its accept queue is full. A shorter connect timeout bounds the wait.";
+}
+
 /* Nobody ended a wait that took nearly all of the window: who should is not slow, but does not do it at all. */
 static const char *advice_of_unended(const struct findings *f, const struct finding *row)
 {
@@ -338,8 +350,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (advice_of_unended(f, row))
 		return advice_of_unended(f, row);
 	if (has_repeated_syn(row))
-		return "Waits of 1, 3 or 7 s are SYNs sent again: the listener's accept queue is full (it accepts too slowly, "
-		       "or its backlog or somaxconn is small), or packets are lost.";
+		return advice_of_syns(f, row);
 	if (row->is_broadcast)
 		return "Wake one thread for one event (signal), or have a condition for each kind of event.";
 	if (sentence_is_for_workers(f, row) && row->by.does_ns)
@@ -369,7 +380,10 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "A shorter timeout bounds the wait.";
 	if (row->timed_out_cnt > row->woken_cnt / 2 &&
 	    (row->reason == REASON_EVENT_LOOP || row->reason == REASON_NETWORK_RECEIVE))
-		return "Nobody answers within the timeout: look at the peer; a shorter timeout bounds the wait.";
+		return row->timed_out_cnt > row->woken_cnt / 10 * 9 ?
+			       "Nobody answers within the timeout: look at the peer; a shorter timeout bounds the wait." :
+			       "Answers come, and between them a time limit of a library's own wakes it: look at the peer that it "
+			       "waits for.";
 	if (row->timed_out_cnt > row->woken_cnt / 2 && row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row))
 		return "Its own time limit ends most of these waits, so nobody holds it up: see whether it should look that often, "
 		       "and what it looks for.";

@@ -56,6 +56,7 @@ static void add_group(struct task_findings *f, const struct tasks *t, const stru
 		.creator = text_or_empty(g->creator),
 		.idle = text_or_empty(idle),
 		.answers_request = g->example && task_answers_request(g->example),
+		.reads_request = g->example && task_reads_request(g->example),
 		.looks = t->looks,
 		.tasks = g->tasks,
 		.task_ns = MIN(g->task_ns, NS_MAX),
@@ -80,7 +81,8 @@ static void add_population(struct task_findings *f, const struct tasks *t)
 }
 
 enum kind {
-	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, PLACE, PEERS, GROUP, CONDITION, SLEEP, NETWORK, SELECT, LIBRARY, CONNECTIONS, RUNNABLE, NOTHING,
+	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, PLACE, PEERS, GROUP, CONDITION, SLEEP, NETWORK, REQUEST, SELECT, LIBRARY,
+	CONNECTIONS, RUNNABLE, NOTHING,
 	SEMAPHORE, LOCK, ACQUIRE, PUT, CONNECT,	/* of asyncio */
 	SYSTEM_CALL,	/* it has a thread, whose findings tell of it */
 };
@@ -108,6 +110,9 @@ static const struct {
 	[CONDITION] = { "wait for a condition to be signalled", "Look at who is to signal it." },
 	[SLEEP] = { "sleep until a timer", NULL },
 	[NETWORK] = { "wait for the network", "Look at the peer; ask it less often, or in parallel." },
+	[REQUEST] = { "wait for the rest of a request from its client",
+		      "The client sends slowly, or in two pieces of which TCP holds back the second (Nagle): see who it is. A proxy "
+		      "that buffers requests keeps that away." },
 	[SELECT] = { "wait in a select", "Look at who is to send to its channels." },
 	[LIBRARY] = { "wait for an answer", "Look at the peer; ask it less often, or in parallel." },
 	[CONNECTIONS] = { "wait for a connection of a pool",
@@ -187,7 +192,7 @@ static enum kind kind_of(const struct task_wait *w)
 	if (g_str_has_prefix(w->call, "net/http.") || g_str_has_prefix(w->call, "database/sql."))
 		return LIBRARY;
 	if (has(w->reason, "IO wait"))
-		return NETWORK;
+		return w->reads_request ? REQUEST : NETWORK;
 	if (has(w->reason, "chan receive"))
 		return RECEIVE;
 	if (has(w->reason, "chan send"))

@@ -24,6 +24,7 @@ struct task_wait {
 	const char *creator;	/* "": not known */
 	const char *idle;	/* why it has nothing to do; "": it may have */
 	bool answers_request;	/* somebody waits for it */
+	bool reads_request;	/* more of it is awaited from its client */
 	uint32_t line;
 	uint64_t looks, task_ns;
 	double tasks;		/* mean number */
