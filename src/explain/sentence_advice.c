@@ -12,6 +12,7 @@
 #include "explain/pool.h"
 #include "explain/sentence.h"
 #include "explain/servers.h"
+#include "explain/spawns.h"
 #include "profile/object_upstream.h"
 
 #define SYN_REPEATED_NS 1000000000ULL
@@ -292,6 +293,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "small process.";
 	if (row->is_waited_for || (row->clock_ns > row->time_ns / 2 && !is_of_rule(f, row)))
 		return advice_of_clock(row);
+	if (spawns_advice(f, row) && !(row->reason == REASON_CHILD_EXIT && !row->spawned_cnt && row->by.does_ns))
+		return spawns_advice(f, row);
 	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns)
 		return row->by.does == REASON_ON_CPU ?
 			       "The child computes: a CPU profile of it tells more." :
