@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analyse/actors.h"
-#include "base/hash.h"
 #include "explain/findings_by.h"
 
 #define SHORT_NS 100000000	/* a process that lives for less does little beside being started */
