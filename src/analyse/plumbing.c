@@ -260,6 +260,36 @@ static bool is_thread_start(const struct plumbing *pl, uint32_t node)
 	return g_strcmp0(caller, "__clone") == 0;
 }
 
+static bool has_suffix(const char *name, const char *const *suffixes)
+{
+	for (size_t i = 0; name && suffixes[i]; i++)
+		if (g_str_has_suffix(name, suffixes[i]))
+			return true;
+	return false;
+}
+
+/*
+ * A function that an extension written in C has for a script is that script's library: the innermost function of the
+ * script that called it; -1: the frame is no such, or no script has called it.
+ */
+static int64_t script_of_extension(const struct plumbing *pl, uint32_t node)
+{
+	static const char *const extensions[] = { ".so", ".node", NULL };
+	static const char *const scripts[] = { ".php", ".rb", ".py", ".pl", ".pm", ".js", ".cjs", ".mjs", NULL };
+	const struct frame *f = profile_get_frame(pl->profile, profile_get_node(pl->profile, node)->frame);
+
+	if (!has_suffix(f->module, extensions))
+		return -1;
+	for (uint32_t n = profile_get_node(pl->profile, node)->parent; n; n = profile_get_node(pl->profile, n)->parent) {
+		uint32_t frame = profile_get_node(pl->profile, n)->frame;
+
+		if (pl->classes[frame].named && pl->classes[frame].level == RUNTIME_NONE &&
+		    has_suffix(profile_get_frame(pl->profile, frame)->file, scripts))
+			return frame;
+	}
+	return -1;
+}
+
 static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 {
 	struct user_pick pick = { .caller = -1, .api = -1, .library = -1, .entry = -1, .library_api = -1, .other = -1 };
@@ -295,6 +325,13 @@ static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 			continue;
 		inside = false;
 		if (c->named) {
+			int64_t script = script_of_extension(pl, n);
+
+			if (script >= 0) {
+				pick.api = frame;
+				pick.caller = script;
+				return pick;
+			}
 			pick.is_outer = pick.caller >= 0;
 			pick.caller = frame;
 			return pick;

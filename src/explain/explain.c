@@ -84,7 +84,8 @@ static void choose(struct explanation *e)
 	while (e->headlines->len < HEADLINES_MAX) {
 		const struct finding *row = next_finding(e, &at);
 		const struct task_wait *w = next_task(e, &task_at);
-		bool is_task = w && (!row || (task_at <= at && w->rank_ns >= finding_rank_ns(row)));
+		bool is_task = w && (!row || (task_at <= at && (w->rank_ns >= finding_rank_ns(row) ||
+								task_findings_precede(e->findings, w, row))));
 		struct headline h;
 
 		if (!row && !w)

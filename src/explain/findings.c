@@ -12,6 +12,7 @@
 #include "explain/limits.h"
 #include "explain/lock_kinds.h"
 #include "explain/requests_of.h"
+#include "explain/spawns.h"
 #include "analyse/actors.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
@@ -606,6 +607,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	clocks_find_waited_for(f);
 	find_told_with(f);
 	find_forks(f);
+	spawns_find(f);
 	if (!p->info.imported && !p->info.has_requests && !p->info.looks.rounds)
 		busy_find(f);
 	limits_find(f);

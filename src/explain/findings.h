@@ -107,6 +107,7 @@ struct finding {
 	struct finding_limit limit;
 	const struct profile_limit *backlog; /* connections wait to be accepted by these workers: backlog.h; NULL: none */
 	uint64_t woken_cnt, timed_out_cnt, signalled_cnt; /* wakings that are known; of these by a time limit, by a timer's signal */
+	uint64_t spawned_cnt; /* short processes of the kind that ends most of these waits, if these are many: spawns.h */
 	const char *route; /* the request that most of it was for, as trace contexts say; NULL: not known */
 	uint64_t route_ns, routed_ns; /* of time_ns: for that, and for any that is known */
 	uint32_t routes_cnt;

@@ -23,6 +23,7 @@
 #include "explain/owed.h"
 #include "explain/pool.h"
 #include "explain/requests_of.h"
+#include "explain/spawns.h"
 #include "explain/text.h"
 
 #define HOLDERS_SHOWN 3
@@ -578,6 +579,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	append_meanwhile(s, f, r->meanwhile);
 	append_limit(s, f, r);
 	backlog_append_evidence(s, r);
+	spawns_append_evidence(s, f, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
 		append_holders(s, f);
 }

@@ -13,6 +13,7 @@
 #include "explain/pool.h"
 #include "explain/sentence.h"
 #include "explain/servers.h"
+#include "explain/spawns.h"
 #include "profile/object_upstream.h"
 
 #define SYN_REPEATED_NS 1000000000ULL
@@ -194,6 +195,22 @@ static bool is_barrier(const struct findings *f, const struct finding *row)
 	return rule && strstr(rule->name, "barrier");
 }
 
+/*
+ * Nobody woke most of them.  A worker without work, whom another one hands some, looks just as one that waits for its turn,
+ * and a large pool has many of the former.  What is a semaphore nobody waits for with nothing to do.
+ */
+static bool is_mostly_at_rest(const struct findings *f, const struct finding *row)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; row->reason != REASON_LOCK_SEMAPHORE && i < f->profile->waits->len; i++) {
+		const struct wait *w = profile_wait(f->profile, i);
+
+		cnt += f->blocked_in[i] == row->id && w->count == 1 && w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END;
+	}
+	return cnt > row->threads_cnt / 2;
+}
+
 static bool is_of_resolver(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
@@ -335,6 +352,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "small process.";
 	if (row->is_waited_for || (row->clock_ns > row->time_ns / 2 && !is_of_rule(f, row)))
 		return advice_of_clock(row);
+	if (spawns_advice(f, row) && !(row->reason == REASON_CHILD_EXIT && !row->spawned_cnt && row->by.does_ns))
+		return spawns_advice(f, row);
 	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns)
 		return row->by.does == REASON_ON_CPU ?
 			       "The child computes: a CPU profile of it tells more." :
@@ -365,7 +384,10 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE ||
 	     (row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row))) &&
 	    row->by.are_peers && row->threads_cnt > 2 && !is_barrier(f, row))
-		return "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
+		return is_mostly_at_rest(f, row) ?
+			       "Most of these threads slept all the time: workers without work that others of their kind give some, or "
+			       "threads that are short of something. Look at what those do that end the waits." :
+			       "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
 	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
 		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";
 	if (nagle_has_delayed_acks(f, row))

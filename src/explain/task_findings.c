@@ -39,6 +39,30 @@ static const char *path_of(struct task_findings *f, enum tasks_kind kind, const 
 	return g_string_chunk_insert_len(f->strings, path->str, (gssize)path->len);
 }
 
+static bool ends_with_function(const char *name, const char *function)
+{
+	const char *point = strrchr(name, '.');
+
+	return strcmp(point ? point + 1 : name, function) == 0;
+}
+
+/* Of a pool of connections what waits until one is free: of httpcore, aiohttp from 3.12 on, psycopg_pool; aiohttp before. */
+static bool awaits_connection(const struct tasks *t, const struct task_row *row)
+{
+	static const char *const waits[] = { "wait_for_connection", "_wait_for_available_connection", "getconn" };
+
+	for (unsigned i = 0; t->kind == TASKS_ASYNCIO && row && i < row->frame_cnt; i++) {
+		const char *name = text_or_empty(row->frames[i].name), *file = text_or_empty(row->frames[i].file);
+
+		for (size_t k = 0; k < G_N_ELEMENTS(waits); k++)
+			if (ends_with_function(name, waits[k]))
+				return true;
+		if (i == 0 && ends_with_function(name, "connect") && g_str_has_suffix(file, "/aiohttp/connector.py"))
+			return true;
+	}
+	return false;
+}
+
 static void add_group(struct task_findings *f, const struct tasks *t, const struct task_group *g, const char *idle)
 {
 	const struct task_wait w = {
@@ -57,6 +81,7 @@ static void add_group(struct task_findings *f, const struct tasks *t, const stru
 		.idle = text_or_empty(idle),
 		.answers_request = g->example && task_answers_request(g->example),
 		.reads_request = g->example && task_reads_request(g->example),
+		.awaits_connection = awaits_connection(t, g->example),
 		.looks = t->looks,
 		.tasks = g->tasks,
 		.task_ns = MIN(g->task_ns, NS_MAX),
@@ -83,7 +108,7 @@ static void add_population(struct task_findings *f, const struct tasks *t)
 enum kind {
 	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, PLACE, PEERS, GROUP, CONDITION, SLEEP, NETWORK, REQUEST, SELECT, LIBRARY,
 	CONNECTIONS, RUNNABLE, NOTHING,
-	SEMAPHORE, LOCK, ACQUIRE, PUT, CONNECT,	/* of asyncio */
+	SEMAPHORE, LOCK, ACQUIRE, PUT, CONNECT, POOLED,	/* of asyncio */
 	SYSTEM_CALL,	/* it has a thread, whose findings tell of it */
 };
 
@@ -128,6 +153,9 @@ static const struct {
 		      "Hold it for less time (await nothing slow under it), or allow more at once." },
 	[PUT] = { "wait for room in a queue", "Who gets from it is slower than who puts: more of those, or faster ones." },
 	[CONNECT] = { "wait for a connection to be made", "Look at the peer, or keep connections open." },
+	[POOLED] = { "wait for a connection of a pool",
+		     "All are in use: raise the pool's limit (TCPConnector(limit=), max_connections=, max_size=) if the peer takes "
+		     "more at once, or look at what those in use wait for." },
 	[SYSTEM_CALL] = { "are in a system call", "" },
 };
 
@@ -139,9 +167,7 @@ static bool has(const char *text, const char *part)
 /* "acquire" of "Semaphore.acquire": before Python 3.11 functions are without their classes. */
 static bool is_called(const struct task_wait *w, const char *function)
 {
-	const char *point = strrchr(w->call, '.');
-
-	return strcmp(point ? point + 1 : w->call, function) == 0;
+	return ends_with_function(w->call, function);
 }
 
 /* What a task of asyncio waits for, by the function that the program's own awaits. */
@@ -149,6 +175,8 @@ static enum kind asyncio_kind_of(const struct task_wait *w)
 {
 	if (strcmp(w->state, "waiting") != 0)
 		return NOTHING;
+	if (w->awaits_connection)
+		return POOLED;
 	if (strcmp(w->call, "Semaphore.acquire") == 0)
 		return SEMAPHORE;
 	if (strcmp(w->call, "Lock.acquire") == 0)
@@ -257,7 +285,7 @@ static uint64_t rank_of(const struct task_findings *f, const struct task_wait *w
 {
 	enum kind k = kind_of(w);
 	/* who reads, sleeps or awaits a future may serve a connection that has nothing to ask */
-	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT;
+	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT || k == POOLED;
 	bool is_loop = k == SLEEP && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
 
 	if (*w->idle || !is_waiting(k) || is_loop || w->tasks < TASKS_LITTLE || (is_main(w) && waits_for_work(k)))
@@ -366,7 +394,7 @@ static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 	enum kind k = kind_of(w);
 	bool is_channel = k == RECEIVE || k == SEND;
 
-	if (!is_channel && k != CONNECTIONS && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK && k != ACQUIRE)
+	if (!is_channel && k != CONNECTIONS && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK && k != ACQUIRE && k != POOLED)
 		return;
 	const bool are_peers = is_channel && are_all_peers(f, w);
 	w->meanwhile = meanwhile_of(f, w, PAST_FUNCTION);
@@ -526,6 +554,14 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		}
 	}
 	return f;
+}
+
+bool task_findings_precede(const struct findings *f, const struct task_wait *w, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+
+	return w->kind == TASKS_ASYNCIO && w->task_ns > w->busy_ns / 2 && row->pid == w->pid && !row->loop && !row->deadlock &&
+	       row->reason == REASON_NETWORK_RECEIVE && o && o->kind == OBJECT_EPOLL;
 }
 
 bool task_findings_outweigh(const struct task_findings *f, const struct finding *row, uint64_t window_ns)

@@ -25,6 +25,7 @@ struct task_wait {
 	const char *idle;	/* why it has nothing to do; "": it may have */
 	bool answers_request;	/* somebody waits for it */
 	bool reads_request;	/* more of it is awaited from its client */
+	bool awaits_connection;	/* of asyncio: a pool has none to give it */
 	uint32_t line;
 	uint64_t looks, task_ns;
 	double tasks;		/* mean number */
@@ -57,6 +58,13 @@ struct finding;
  * than a twentieth of the window hold up less than that of any task's time.
  */
 bool task_findings_outweigh(const struct task_findings *f, const struct finding *row, uint64_t window_ns);
+
+/*
+ * Most of the time of the process's tasks is that finding's, and its loop's thread only waits for answers: to those few
+ * tasks that have asked.
+ */
+struct findings;
+bool task_findings_precede(const struct findings *f, const struct task_wait *w, const struct finding *row);
 void task_findings_free(struct task_findings *f);	/* NULL is fine */
 
 #endif
