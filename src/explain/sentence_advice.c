@@ -323,6 +323,30 @@ static const char *advice_of_holder(const struct findings *f, const struct findi
 	return NULL;
 }
 
+/* Threads of one kind that end each other's waits; NULL: they are none. */
+static const char *advice_of_peers(const struct findings *f, const struct finding *row)
+{
+	bool is_signalled = row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE ||
+			    (row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row));
+
+	if (!is_signalled || !row->by.are_peers || row->threads_cnt <= 2 || is_barrier(f, row))
+		return NULL;
+	return is_mostly_at_rest(f, row) ?
+		       "Most of these threads slept all the time: workers without work that others of their kind give some, or "
+		       "threads that are short of something. Look at what those do that end the waits." :
+		       "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
+}
+
+/* Its children, where it waits for one, or what many of them write; NULL: nothing more is known of them. */
+static const char *advice_of_children(const struct findings *f, const struct finding *row)
+{
+	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns && !row->spawned_cnt)
+		return row->by.does == REASON_ON_CPU ?
+			       "The child computes: a CPU profile of it tells more." :
+			       "The child is in this recording, too: look at what it waits for.";
+	return spawns_advice(f, row);
+}
+
 const char *sentence_advice(const struct findings *f, const struct finding *row)
 {
 	if (row->deadlock)
@@ -352,12 +376,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "small process.";
 	if (row->is_waited_for || (row->clock_ns > row->time_ns / 2 && !is_of_rule(f, row)))
 		return advice_of_clock(row);
-	if (spawns_advice(f, row) && !(row->reason == REASON_CHILD_EXIT && !row->spawned_cnt && row->by.does_ns))
-		return spawns_advice(f, row);
-	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns)
-		return row->by.does == REASON_ON_CPU ?
-			       "The child computes: a CPU profile of it tells more." :
-			       "The child is in this recording, too: look at what it waits for.";
+	if (advice_of_children(f, row))
+		return advice_of_children(f, row);
 	if (is_of_team(f, row) && row->by.does == REASON_CPU_QUEUE && row->by.does_ns > row->by.off_cpu_ns / 2)
 		return "The others wait for a CPU themselves: fewer threads (OMP_NUM_THREADS), or CPUs that others leave free. "
 		       "If one of them has more to do, share out better (schedule(dynamic)).";
@@ -381,13 +401,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 			       "Look at what the workers wait for: that is what the result takes.";
 	if (sentence_is_for_workers(f, row) && sentence_is_starved(f, row))
 		return STARVED;
-	if ((row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE ||
-	     (row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row))) &&
-	    row->by.are_peers && row->threads_cnt > 2 && !is_barrier(f, row))
-		return is_mostly_at_rest(f, row) ?
-			       "Most of these threads slept all the time: workers without work that others of their kind give some, or "
-			       "threads that are short of something. Look at what those do that end the waits." :
-			       "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
+	if (advice_of_peers(f, row))
+		return advice_of_peers(f, row);
 	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
 		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";
 	if (nagle_has_delayed_acks(f, row))

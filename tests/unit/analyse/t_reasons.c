@@ -373,46 +373,6 @@ static void test_starved(void)
 	}
 }
 
-#define TIMED "start_thread@libc.so.6 saver@app pthread_cond_timedwait@libc.so.6"
-#define PUSH "start_thread@libc.so.6 saver@app push@app pthread_cond_signal@libc.so.6"
-#define DONE "start_thread@libc.so.6 saver@app pthread_cond_signal@libc.so.6"
-
-/* Who is handed something and not told so finds it when its wait times out; a clock hands out work. */
-static void test_timeouts(void)
-{
-	static const struct {
-		const char *waits, *ends;
-		uint64_t cnt, timed_out_cnt, told_cnt; /* of the waits; of those of who ends them */
-		bool is_idle;
-	} cases[] = {
-		{ ASK, DONE, 20, 20, 0, false },
-		{ ASK, PUSH, 20, 20, 0, true }, /* as a clock that pushes to a queue */
-		{ ASK, PUSH, 40, 20, 0, false }, /* it answers at once, too */
-		{ "start_thread@libc.so.6 worker@app pthread_cond_wait@libc.so.6", DONE, 20, 20, 0, true },
-		{ ASK, DONE, 20, 10, 10, true }, /* it is told, too */
-		{ ASK, DONE, 20, 2, 0, true },
-	};
-
-	for (unsigned k = 0; k < G_N_ELEMENTS(cases); k++) {
-		struct maker m = maker_new("process 1");
-		uint32_t saver = thread_of(m.p, 1, 2, "saver", 0), asker = thread_of(m.p, 1, 3, "asker", 0);
-		uint32_t timed = wait_of(m.p, saver, 'S', TIMED, FUTEX, cases[k].timed_out_cnt);
-		uint32_t asks = wait_of(m.p, asker, 'S', cases[k].waits, FUTEX, cases[k].cnt);
-
-		woken_by(m.p, timed, UINT32_MAX, "");
-		woken_by(m.p, asks, saver, cases[k].ends);
-		if (cases[k].told_cnt)
-			woken_by(m.p, wait_of(m.p, saver, 'S', TIMED, FUTEX, cases[k].told_cnt), asker, PUSH);
-		struct findings *f = findings_new(m.p, NULL);
-		if (reasons_is_idle(f->reasons, asks) != cases[k].is_idle)
-			g_error("case %u", k);
-		const struct finding *row = f->rows->len ? &g_array_index(f->rows, struct finding, 0) : NULL;
-		g_assert_cmpuint(row ? row->by.timeouts_cnt : 0, ==, cases[k].is_idle ? 0 : cases[k].timed_out_cnt);
-		findings_free(f);
-		profile_free(m.p);
-	}
-}
-
 /* Only who calls for the sleep tells that it is one between retries: what is tried may sleep for itself. */
 static void test_retries(void)
 {
@@ -1004,7 +964,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/pools", test_pools);
 	g_test_add_func("/reasons/pools/numbered", test_numbered);
 	g_test_add_func("/reasons/starved", test_starved);
-	g_test_add_func("/reasons/timeouts", test_timeouts);
 	g_test_add_func("/reasons/retries", test_retries);
 	g_test_add_func("/reasons/withheld", test_withheld);
 	g_test_add_func("/reasons/nothing-to-say", test_nothing_to_say);
