@@ -12,6 +12,7 @@
 
 #include "store/error.h"
 #include "store/read.h"
+#include "store/small_rows.h"
 #include "store/store.h"
 
 #define FOLDER "incidents"
@@ -266,18 +267,6 @@ struct keeping {
 	struct incident *about;
 };
 
-static const char *name_of(void *ctx, uint64_t number)
-{
-	const GPtrArray *names = ctx;
-
-	return number <= names->len ? g_ptr_array_index(names, number - 1) : NULL;
-}
-
-static void add_group(void *ctx, const struct cell_group *g)
-{
-	cells_add_group(ctx, g);
-}
-
 /* The file of that tier and day, whichever part of it the row is in. */
 static struct store_file *file_to(struct keeping *k, enum store_tier tier, int64_t day, GError **error)
 {
@@ -290,28 +279,6 @@ static struct store_file *file_to(struct keeping *k, enum store_tier tier, int64
 	return k->to;
 }
 
-static struct cells *cells_of(struct store_file *f, uint64_t seq, const GPtrArray *names)
-{
-	size_t bytes = 0;
-	g_autofree uint8_t *packed = store_file_cells(f, seq, &bytes, NULL);
-	struct cells *cells = packed ? cells_new() : NULL;
-
-	if (cells && !cells_decode(packed, bytes, names, NULL, add_group, cells))
-		g_clear_pointer(&cells, cells_free);
-	return cells;
-}
-
-static struct request_cells *requests_of(struct store_file *f, uint64_t seq, const GPtrArray *names)
-{
-	size_t bytes = 0;
-	g_autofree uint8_t *packed = store_file_requests(f, seq, &bytes, NULL);
-	struct request_cells *requests = packed ? request_cells_new() : NULL;
-
-	if (requests && !request_cells_add_bytes(requests, packed, bytes, names))
-		g_clear_pointer(&requests, request_cells_free);
-	return requests;
-}
-
 /* As it is: nothing is rounded or folded again. */
 static bool copy_row(struct keeping *k, const struct store_row *row, GError **error)
 {
@@ -322,21 +289,17 @@ static bool copy_row(struct keeping *k, const struct store_row *row, GError **er
 	struct profile *p = ok ? merge_end(m) : NULL;
 
 	store_file_leave(from);		/* the next row goes into another profile */
-	struct line_sums *line = line_sums_new();
-	struct cells *cells = ok ? cells_of(from, row->seq, names) : NULL;
-	struct request_cells *requests = ok ? requests_of(from, row->seq, names) : NULL;
+	struct small_rows beside = { line_sums_new(), cells_new(), NULL };
 
 	if (!ok)
 		merge_free(m);
-	if (ok && (!p || !line_sums_add_bytes(line, row->line, row->line_bytes, name_of, (void *)(uintptr_t)names)))
+	if (ok && (!p || !small_rows_add(&beside, from, row, names)))
 		ok = store_fail(error, STORE_ERROR_DAMAGED, "the history in '%s' is damaged", k->c->dir);
 	struct store_file *to = ok ? file_to(k, row->in.tier, row->in.day, error) : NULL;
 
-	ok = to && store_file_add(to, row, p, line, cells, requests, error);
+	ok = to && store_file_add(to, row, p, beside.line, beside.cells, beside.requests, error);
 	profile_free(p);
-	line_sums_free(line);
-	cells_free(cells);
-	request_cells_free(requests);
+	small_rows_free(&beside);
 	return ok;
 }
 

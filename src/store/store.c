@@ -15,6 +15,7 @@
 #include "store/file.h"
 #include "store/pack.h"
 #include "store/short_lived.h"
+#include "store/small_rows.h"
 
 #define DIR_MODE 0750
 #define LOCK_MODE 0640
@@ -192,60 +193,12 @@ static guint run_of(const GArray *pending, uint64_t step_ns)
 	return 0;
 }
 
-static const char *name_of(void *ctx, uint64_t number)
-{
-	const GPtrArray *names = ctx;
-
-	return number <= names->len ? g_ptr_array_index(names, number - 1) : NULL;
-}
-
-static void add_group(void *ctx, const struct cell_group *g)
-{
-	cells_add_group(ctx, g);
-}
-
-/* *cells becomes NULL where the row has none, or none that can be read. */
-static void add_cells(struct store_file *f, const struct store_row *row, const GPtrArray *names, struct cells **cells)
-{
-	size_t bytes = 0;
-	g_autofree uint8_t *packed = *cells ? store_file_cells(f, row->seq, &bytes, NULL) : NULL;
-
-	if (!packed || !cells_decode(packed, bytes, names, NULL, add_group, *cells))
-		g_clear_pointer(cells, cells_free);
-}
-
-/* The small rows that go with a row. */
-struct sums {
-	struct line_sums *line;
-	struct cells *cells;	/* NULL: a row has none */
-	struct request_cells *requests;	/* NULL: no row has any */
-};
-
 /* A row of a tier into the sum of the next one. */
 struct summing {
 	struct store_file *reader;	/* of the row before, for the next one */
 	struct merger *m;
-	struct sums sums;
+	struct small_rows sums;
 };
-
-static void sums_free(struct sums *sums)
-{
-	line_sums_free(sums->line);
-	cells_free(sums->cells);
-	request_cells_free(sums->requests);
-}
-
-/* What cannot be read is left out. */
-static void add_requests(struct store_file *f, const struct store_row *row, const GPtrArray *names, struct sums *sums)
-{
-	size_t bytes = 0;
-	g_autofree uint8_t *packed = store_file_requests(f, row->seq, &bytes, NULL);
-
-	if (packed && !sums->requests)
-		sums->requests = request_cells_new();
-	if (packed)
-		request_cells_add_bytes(sums->requests, packed, bytes, names);
-}
 
 static bool add_row(struct store *s, const struct store_row *row, struct summing *sum, GError **error)
 {
@@ -255,20 +208,11 @@ static bool add_row(struct store *s, const struct store_row *row, struct summing
 		  store_file_rows(f, 0, 0, row->seq - 1, true, rows, error);
 	const GPtrArray *names = ok ? store_file_names(f, error) : NULL;
 
-	ok = names && rows->len;
-	if (ok) {
-		const struct store_row *own = &g_array_index(rows, struct store_row, 0);
-
-		add_cells(f, row, names, &sum->sums.cells);
-		add_requests(f, row, names, &sum->sums);
-		ok = line_sums_add_bytes(sum->sums.line, own->line, own->line_bytes, name_of,
-					 (void *)(uintptr_t)names);
-	}
-	return ok;
+	return names && rows->len && small_rows_add(&sum->sums, f, &g_array_index(rows, struct store_row, 0), names);
 }
 
 static bool add_rows(struct store *s, struct store_file *f, const struct store_row *row, const struct profile *p,
-		     const struct sums *sums, GError **error)
+		     const struct small_rows *sums, GError **error)
 {
 	if (!s->preempted_stacks)
 		return store_file_add(f, row, p, sums->line, sums->cells, sums->requests, error);
@@ -284,7 +228,7 @@ static bool add_rows(struct store *s, struct store_file *f, const struct store_r
 
 /* Threads that came and went are told by name: a row for each would make sums as large as all windows. */
 static bool write_sum(struct store *s, enum store_tier tier, const struct store_row *row, struct profile *p,
-		      const struct sums *sums, GError **error)
+		      const struct small_rows *sums, GError **error)
 {
 	const struct short_lived_options options = { .may_fold = !s->keep_ended };
 	struct profile *folded = short_lived_fold(p, &options);
@@ -324,7 +268,7 @@ static bool sum_up(struct store *s, enum store_tier from, guint cnt)
 		ok = true;	/* its file is damaged or gone: nothing is to be had of it */
 	}
 	profile_free(p);
-	sums_free(&sum.sums);
+	small_rows_free(&sum.sums);
 	return ok;
 }
 
@@ -481,7 +425,7 @@ struct store *store_open(const struct store_options *options, GError **error)
 static bool write_window(struct store *s, struct store_file *f, const struct store_row *row, const struct profile *own,
 			 const struct reasons *reasons, GError **error)
 {
-	struct sums sums = { line_sums_new(), cells_new(), request_cells_of(own) };
+	struct small_rows sums = { line_sums_new(), cells_new(), request_cells_of(own) };
 	struct reasons *made = reasons ? NULL : reasons_new(own, NULL);
 
 	cells_add_profile(sums.cells, own, made ? made : reasons, NULL);
@@ -489,7 +433,7 @@ static bool write_window(struct store *s, struct store_file *f, const struct sto
 	line_sums_add_cells(sums.line, sums.cells, false);
 	bool ok = add_rows(s, f, row, own, &sums, error);
 
-	sums_free(&sums);
+	small_rows_free(&sums);
 	return ok;
 }
 
