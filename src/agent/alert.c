@@ -42,19 +42,6 @@ void alert_rule_free(struct alert_rule *r)
 	g_free(r);
 }
 
-static bool wrong(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool wrong(GError **error, const char *format, ...)
-{
-	g_autofree char *text = NULL;
-	va_list args;
-
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
-	g_set_error_literal(error, AGENT_CONFIG_ERROR, 0, text);
-	return false;
-}
-
 static bool is_reason(const char *name)
 {
 	for (int r = 0; r < REASON_COUNT; r++)
@@ -80,9 +67,9 @@ static bool take_subject(struct alert_rule *r, const char *word, bool *ret_is_on
 			continue;
 		*ret_is_one = true;
 		if (!*value || *subjects[i].to)
-			return wrong(error, *value ? "'%s' is one too many" : "'%s' has nothing behind it", word);
+			return config_wrong(error, *value ? "'%s' is one too many" : "'%s' has nothing behind it", word);
 		if (subjects[i].to == &r->reason && strcmp(value, "any") != 0 && !is_reason(value))
-			return wrong(error, "there is no reason '%s'; there are %s", value, reason_names());
+			return config_wrong(error, "there is no reason '%s'; there are %s", value, reason_names());
 		*subjects[i].to = g_strdup(value);
 	}
 	return true;
@@ -96,7 +83,7 @@ static bool take_number(struct alert_rule *r, const char *text, const char *unit
 	r->threshold = g_ascii_isdigit(text[0]) || text[0] == '.' ? g_ascii_strtod(text, &end) : -1;
 	if (r->threshold > 0 && r->threshold < 1e12 && !is_hex && strcmp(end, unit) == 0)
 		return true;
-	return wrong(error, "'%s' is not a number above 0%s%s", text, *unit ? " and " : "", unit);
+	return config_wrong(error, "'%s' is not a number above 0%s%s", text, *unit ? " and " : "", unit);
 }
 
 /* What stands behind the '>'. */
@@ -107,17 +94,17 @@ static bool take_threshold(struct alert_rule *r, char **words, guint cnt, GError
 
 	r->is_of_yesterday = cnt == 2 && strcmp(words[1], "yesterday") == 0;
 	if (cnt != 1 && !r->is_of_yesterday)
-		return wrong(error, "'%s' stands behind the threshold", words[1]);
+		return config_wrong(error, "'%s' stands behind the threshold", words[1]);
 	if (r->is_of_yesterday && r->request)
 		return g_str_has_suffix(text, "x") ? take_number(r, text, "x", error) :
-						     wrong(error, "'%s yesterday' is not such as 2x yesterday", text);
+						     config_wrong(error, "'%s yesterday' is not such as 2x yesterday", text);
 	if (r->is_of_yesterday) {
 		if (r->metric != ALERT_THREADS || r->process || r->service)
-			return wrong(
+			return config_wrong(
 				error,
 				"of yesterday only the threads of all processes are known: reason=lock threads > 2x yesterday");
 		return g_str_has_suffix(text, "x") ? take_number(r, text, "x", error) :
-						     wrong(error, "'%s yesterday' is not such as 2x yesterday", text);
+						     config_wrong(error, "'%s yesterday' is not such as 2x yesterday", text);
 	}
 	if (r->metric == ALERT_SHARE)
 		return take_number(r, text, "%", error);
@@ -127,7 +114,7 @@ static bool take_threshold(struct alert_rule *r, char **words, guint cnt, GError
 	if (!parse_duration(text, 0, &ns, error))
 		return false;
 	r->threshold = (double)ns;
-	return ns > 0 || wrong(error, "'%s' is not above 0", text);
+	return ns > 0 || config_wrong(error, "'%s' is not above 0", text);
 }
 
 static bool take_metric(struct alert_rule *r, const char *word, GError **error)
@@ -137,21 +124,21 @@ static bool take_metric(struct alert_rule *r, const char *word, GError **error)
 			r->metric = (enum alert_metric)m;
 			return true;
 		}
-	return wrong(error, "'%s' is none of share, threads, waits, p50, p90, p99, max, storms and rate", word);
+	return config_wrong(error, "'%s' is none of share, threads, waits, p50, p90, p99, max, storms and rate", word);
 }
 
 /* words: METRIC, > or <, and the threshold. */
 static bool parse_of_request(struct alert_rule *r, const char *when, char **words, guint cnt, GError **error)
 {
 	if (cnt < 3 || (strcmp(words[1], ">") != 0 && strcmp(words[1], "<") != 0))
-		return wrong(error, "'%s' is not such as request=checkout p99 > 50ms", when);
+		return config_wrong(error, "'%s' is not such as request=checkout p99 > 50ms", when);
 	if (r->process || r->service || r->reason)
-		return wrong(error, "'%s': a request has no process, service or reason", when);
+		return config_wrong(error, "'%s': a request has no process, service or reason", when);
 	if (!take_metric(r, words[0], error))
 		return false;
 	if (r->metric != ALERT_RATE && r->metric != ALERT_P50 && r->metric != ALERT_P90 && r->metric != ALERT_P99 &&
 	    r->metric != ALERT_MAX)
-		return wrong(error, "'%s': of a request there are p50, p90, p99, max and rate", words[0]);
+		return config_wrong(error, "'%s': of a request there are p50, p90, p99, max and rate", words[0]);
 	r->is_below = *words[1] == '<';
 	if (!take_threshold(r, words + 2, cnt - 2, error))
 		return false;
@@ -165,7 +152,7 @@ bool alert_rules_check(const GPtrArray *rules, const GPtrArray *requests, GError
 		const struct alert_rule *r = rules->pdata[i];
 
 		if (r->request && !request_rules_find(requests, r->request))
-			return wrong(error, "[alert %s]: there is no [request %s]", r->name, r->request);
+			return config_wrong(error, "[alert %s]: there is no [request %s]", r->name, r->request);
 	}
 	return true;
 }
@@ -181,7 +168,7 @@ bool alert_rule_parse(struct alert_rule *r, const char *when, GError **error)
 		if (!**w)
 			continue;
 		if (cnt == WORDS_MAX)
-			return wrong(error, "'%s' is longer than a condition can be", when);
+			return config_wrong(error, "'%s' is longer than a condition can be", when);
 		words[cnt++] = *w;
 	}
 	for (; at < cnt; at++) {
@@ -195,13 +182,13 @@ bool alert_rule_parse(struct alert_rule *r, const char *when, GError **error)
 	if (r->request)
 		return parse_of_request(r, when, words + at, cnt - at, error);
 	if ((!r->reason && !is_storms) || at + 2 >= cnt || strcmp(words[at + 1], ">") != 0)
-		return wrong(error, "'%s' is not such as reason=lock share > 30%%", when);
+		return config_wrong(error, "'%s' is not such as reason=lock share > 30%%", when);
 	if (!take_metric(r, words[at], error) || !take_threshold(r, words + at + 2, cnt - at - 2, error))
 		return false;
 	if (r->metric == ALERT_RATE)
-		return wrong(error, "rate is of requests: request=NAME rate < 100");
+		return config_wrong(error, "rate is of requests: request=NAME rate < 100");
 	if (is_storms && (r->reason || r->service))
-		return wrong(error, "storms have no reason and no service, but who wakes: process=nginx storms > 10");
+		return config_wrong(error, "storms have no reason and no service, but who wakes: process=nginx storms > 10");
 	if (g_strcmp0(r->reason, "any") == 0)
 		g_clear_pointer(&r->reason, g_free);
 	r->when = g_strdup(when);
@@ -213,8 +200,8 @@ bool alert_rule_parse_run(struct alert_rule *r, const char *run, GError **error)
 	g_autoptr(GError) why = NULL;
 
 	if (!g_shell_parse_argv(run, NULL, &r->run, &why))
-		return wrong(error, "'%s' is no command: %s", run, why->message);
-	return r->run[0][0] == '/' || wrong(error, "'%s': a command is given with its whole path", r->run[0]);
+		return config_wrong(error, "'%s' is no command: %s", run, why->message);
+	return r->run[0][0] == '/' || config_wrong(error, "'%s': a command is given with its whole path", r->run[0]);
 }
 
 bool alert_rules_same(const struct alert_rule *a, const struct alert_rule *b)

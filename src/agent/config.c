@@ -20,6 +20,18 @@
 
 G_DEFINE_QUARK(offcpu-agent-config-error, agent_config_error)
 
+bool config_wrong(GError **error, const char *format, ...)
+{
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	g_set_error_literal(error, AGENT_CONFIG_ERROR, 0, text);
+	return false;
+}
+
 enum value_kind { VALUE_SPAN, VALUE_SIZE, VALUE_PERCENT, VALUE_YES_NO, VALUE_NUMBER, VALUE_TEXT, VALUE_LIST };
 
 /* A key of a group; where its value goes, and its bounds in the unit it is kept in. */

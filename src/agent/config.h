@@ -19,6 +19,8 @@
 
 #define AGENT_CONFIG_ERROR (agent_config_error_quark())
 GQuark agent_config_error_quark(void);
+/* What is wrong with a value, without where it stands; false. */
+bool config_wrong(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 struct agent_config {
 	/* [agent] */

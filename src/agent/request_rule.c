@@ -7,19 +7,6 @@
 
 #define OF " of "
 
-static bool wrong(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool wrong(GError **error, const char *format, ...)
-{
-	g_autofree char *text = NULL;
-	va_list args;
-
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
-	g_set_error_literal(error, AGENT_CONFIG_ERROR, 0, text);
-	return false;
-}
-
 struct request_rule *request_rule_new(const char *name)
 {
 	struct request_rule *r = g_new0(struct request_rule, 1);
@@ -43,7 +30,7 @@ static bool take_socket(struct request_rule *r, const char *value, GError **erro
 	guint64 port;
 
 	if (!g_ascii_string_to_unsigned(value, 10, 1, UINT16_MAX, &port, NULL))
-		return wrong(error, "socket: '%s' is not a port, a number from 1 to 65535", value);
+		return config_wrong(error, "socket: '%s' is not a port, a number from 1 to 65535", value);
 	r->port = (uint16_t)port;
 	return true;
 }
@@ -54,12 +41,12 @@ static bool take_function(struct request_rule *r, const char *value, GError **er
 	const char *of = g_strrstr(value, OF);
 
 	if (!of || of == value || !of[strlen(OF)] || strchr(of + strlen(OF), ' '))
-		return wrong(error, "function: '%s' is not PATTERN of PROGRAM, such as dispatch_command of mariadbd",
+		return config_wrong(error, "function: '%s' is not PATTERN of PROGRAM, such as dispatch_command of mariadbd",
 			     value);
 	r->pattern = g_strchomp(g_strndup(value, (gsize)(of - value)));
 	r->program = g_strdup(of + strlen(OF));
 	if (g_str_has_prefix(r->pattern, "socket:") || g_str_has_prefix(r->pattern, "usdt:"))
-		return wrong(error, "function: '%s' is none", r->pattern);
+		return config_wrong(error, "function: '%s' is none", r->pattern);
 	return true;
 }
 
@@ -68,13 +55,13 @@ bool request_rule_take(struct request_rule *r, const char *key, const char *valu
 	bool is_socket = strcmp(key, "socket") == 0;
 
 	if (strcmp(key, "route") == 0)
-		return wrong(error,
+		return config_wrong(error,
 			     "route: where a request of a trace begins and ends is not seen, so it has no latency: "
 			     "take socket = PORT or function = PATTERN of PROGRAM");
 	if (!is_socket && strcmp(key, "function") != 0)
-		return wrong(error, "[request %s] has no key '%s'; there are socket and function", r->name, key);
+		return config_wrong(error, "[request %s] has no key '%s'; there are socket and function", r->name, key);
 	if (r->port || r->pattern)
-		return wrong(error, "[request %s] has a socket or a function, not both", r->name);
+		return config_wrong(error, "[request %s] has a socket or a function, not both", r->name);
 	return is_socket ? take_socket(r, value, error) : take_function(r, value, error);
 }
 
@@ -86,16 +73,16 @@ bool request_rules_check(const GPtrArray *rules, GError **error)
 		const struct request_rule *r = rules->pdata[i];
 
 		if (!r->port && !r->pattern)
-			return wrong(error, "[request %s] has neither 'socket' nor 'function'", r->name);
+			return config_wrong(error, "[request %s] has neither 'socket' nor 'function'", r->name);
 		socket = r->port ? r : socket;
 		function = r->pattern ? r : function;
 		for (guint k = 0; k < i && r->port; k++)
 			if (((const struct request_rule *)rules->pdata[k])->port == r->port)
-				return wrong(error, "[request %s] and [request %s] have the same socket",
+				return config_wrong(error, "[request %s] and [request %s] have the same socket",
 					     ((const struct request_rule *)rules->pdata[k])->name, r->name);
 	}
 	if (socket && function)
-		return wrong(error,
+		return config_wrong(error,
 			     "[request %s] is a socket and [request %s] a function: an agent has requests of one kind, for a "
 			     "thread has one kind at a time",
 			     socket->name, function->name);

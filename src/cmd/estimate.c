@@ -2,29 +2,9 @@
 #include "cmd/estimate.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <glib/gstdio.h>
 
 #include "cmd/cmd.h"
 #include "profile/profile_file.h"
-
-/* Bytes of the file that p would be; 0: no room to try. */
-static uint64_t file_bytes(const struct profile *p)
-{
-	g_autofree char *folder = g_dir_make_tmp("offcpu-estimate-XXXXXX", NULL);
-	g_autofree char *path = folder ? g_build_filename(folder, "estimate.offcpu", NULL) : NULL;
-	struct stat st = { 0 };
-
-	if (!folder)
-		return 0;
-	if (profile_file_write(p, path, NULL) && stat(path, &st))
-		st.st_size = 0;
-	unlink(path);
-	rmdir(folder);
-	return (uint64_t)st.st_size;
-}
 
 /* "0.3%", "0.04%", "12%" */
 static const char *percent(double share, char text[16])
@@ -54,21 +34,21 @@ int estimate_print(struct run *run)
 	struct session_shares shares = session_shares(run->session);
 	struct profile *p = session_take_profile(run->session);
 	double seconds = (double)p->info.duration_ns / 1e9;
-	uint64_t recorded = 0, bytes;
+	uint64_t recorded = 0;
 
 	for (guint i = 0; i < p->threads->len; i++)
 		recorded += profile_thread(p, i)->switches;
 	session_unload(run->session);
-	bytes = file_bytes(p);
+	g_autoptr(GBytes) file = profile_file_bytes(p, NULL, NULL, NULL);
 	printf("An estimate, by %.1f s that were recorded and thrown away.\n", seconds);
 	printf("switches  %.0f a second, %.0f of them of the %u threads that were recorded\n",
 	       (double)p->info.switches / seconds, (double)recorded / seconds, p->threads->len);
 	print_cost(&shares, &p->info, run->target->collect.may_raise);
 	printf("start     %.0f ms of CPU, once; memory %.0f MiB\n", (double)p->info.tracer_start_cpu_ns / 1e6,
 	       (double)p->info.tracer_peak_rss_bytes / (1 << 20));
-	if (bytes)
+	if (file)
 		printf("file      %.1f MiB for these %.1f s; more time adds what is new, not as much again\n",
-		       (double)bytes / (1 << 20), seconds);
+		       (double)g_bytes_get_size(file) / (1 << 20), seconds);
 	profile_free(p);
 	return EXIT_OK;
 }

@@ -428,6 +428,14 @@ static void add_loop_samples(const struct maker *m, struct finding *row)
 	}
 }
 
+const char *finding_process_name(const struct findings *f, uint32_t pid)
+{
+	for (uint32_t i = 0; i < f->profile->threads->len; i++)
+		if (profile_thread(f->profile, i)->pid == pid)
+			return profile_thread(f->profile, i)->process;
+	return NULL;
+}
+
 uint64_t finding_rank_ns(const struct finding *f)
 {
 	if (f->deadlock)	/* that goes on for ever: before all else */

@@ -186,6 +186,9 @@ static inline uint32_t finding_pid(const struct findings *f, const struct findin
 	return profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->pid;
 }
 
+/* NULL: none of the recording. */
+const char *finding_process_name(const struct findings *f, uint32_t pid);
+
 /* Is time of the wait in that row? */
 static inline bool finding_has_wait(const struct findings *f, const struct finding *row, uint32_t wait)
 {

@@ -63,14 +63,6 @@ void owed_append_evidence(GString *s, const struct finding *row)
 	g_string_append(s, "there");
 }
 
-static const char *name_of(const struct profile *p, uint32_t pid)
-{
-	for (uint32_t i = 0; i < p->threads->len; i++)
-		if (profile_thread(p, i)->pid == pid)
-			return profile_thread(p, i)->process;
-	return "a process";
-}
-
 bool owed_append_most(GString *s, const struct findings *f)
 {
 	uint32_t most_cnt = 0, most_made = 0, pid = 0;
@@ -92,7 +84,7 @@ bool owed_append_most(GString *s, const struct findings *f)
 		return false;
 	text_thousands(s, most_cnt);
 	g_string_append(s, " clients of ");
-	text_safe_cut(s, name_of(f->profile, pid), FINDING_NAME_COLUMNS);
+	text_safe_cut(s, finding_process_name(f, pid) ?: "a process", FINDING_NAME_COLUMNS);
 	g_string_append(s, " waited for answers as the recording ended");
 	if (most_there) {
 		g_string_append(s, ", with ");

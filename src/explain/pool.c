@@ -103,17 +103,9 @@ bool pool_find(const struct findings *f, const struct finding *row, struct findi
 	return ret->is_full || (!is_known && has_asked(f, row, l->pid));
 }
 
-static const char *name_of(const struct profile *p, uint32_t pid)
-{
-	for (uint32_t i = 0; i < p->threads->len; i++)
-		if (profile_thread(p, i)->pid == pid)
-			return profile_thread(p, i)->process;
-	return NULL;
-}
-
 static void append_name(GString *s, const struct findings *f, const struct finding *row)
 {
-	const char *name = name_of(f->profile, row->limit.limit->pid);
+	const char *name = finding_process_name(f, row->limit.limit->pid);
 
 	if (name)
 		text_safe_cut(s, name, FINDING_NAME_COLUMNS);

@@ -46,10 +46,10 @@ void foreign_threads_free(struct foreign_threads *f)
 	g_free(f);
 }
 
-static bool is_own_namespace(const struct foreign_threads *f, uint32_t pid)
+bool foreign_threads_are_ours(const char *proc_dir, uint32_t pid)
 {
-	g_autofree char *theirs = g_strdup_printf("%s/%" PRIu32 "/ns/pid", f->proc_dir, pid);
-	g_autofree char *ours = g_strdup_printf("%s/self/ns/pid", f->proc_dir);
+	g_autofree char *theirs = g_strdup_printf("%s/%" PRIu32 "/ns/pid", proc_dir, pid);
+	g_autofree char *ours = g_strdup_printf("%s/self/ns/pid", proc_dir);
 	struct stat a, b;
 
 	return opener_stat(theirs, &a) && stat(ours, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
@@ -94,7 +94,7 @@ static struct process *process_of(struct foreign_threads *f, uint32_t pid, uint6
 		g_hash_table_remove_all(f->processes);
 	p = g_new0(struct process, 1);
 	p->start_ns = start_ns;
-	p->is_ours = is_own_namespace(f, pid);
+	p->is_ours = foreign_threads_are_ours(f->proc_dir, pid);
 	p->threads = g_hash_table_new(NULL, NULL);
 	p->pause_us = FOREIGN_PAUSE_US;
 	g_hash_table_replace(f->processes, GUINT_TO_POINTER(pid), p);

@@ -2,6 +2,7 @@
 #ifndef FOLD_FOREIGN_THREADS_H
 #define FOLD_FOREIGN_THREADS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <glib.h>
@@ -16,6 +17,9 @@
 #define FOREIGN_PROCESSES_MAX 4096	/* that are remembered; beyond that all are looked at again */
 #define FOREIGN_PAUSE_US 100000 /* between two readings of a process at first; twice that after each one, up to */
 #define FOREIGN_PAUSE_MAX_US 5000000
+
+/* Is the process in our pid namespace, so that its threads have there the numbers that they have here? */
+bool foreign_threads_are_ours(const char *proc_dir, uint32_t pid);
 
 struct foreign_threads *foreign_threads_new(const char *proc_dir);
 void foreign_threads_free(struct foreign_threads *f);

@@ -4,13 +4,13 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/opener.h"
 #include "base/proc_status.h"
 #include "fold/cycle.h"
+#include "fold/foreign_threads.h"
 #include "fold/full_queue.h"
 #include "fold/group_limits.h"
 #include "fold/nagle.h"
@@ -331,15 +331,6 @@ static bool is_there(const char *proc_dir, uint32_t tid)
 	return state && *state != 'Z' && *state != 'X';
 }
 
-/* Threads of a namespace of its own have other numbers there, which are what their locks have. */
-static bool has_our_pids(const char *proc_dir, uint32_t pid)
-{
-	g_autofree char *own = g_strdup_printf("%s/self/ns/pid", proc_dir), *its = g_strdup_printf("%s/%" PRIu32 "/ns/pid", proc_dir, pid);
-	struct stat a, b;
-
-	return opener_stat(own, &a) && opener_stat(its, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
-}
-
 /* A lock that processes share, taken by one that has ended; of one that is private the recording tells that itself. */
 static void look_at_holders(struct profile *p, const char *proc_dir)
 {
@@ -359,7 +350,7 @@ static void look_at_holders(struct profile *p, const char *proc_dir)
 		if (!holder)
 			continue;
 		left--;
-		if (!is_there(proc_dir, holder) && has_our_pids(proc_dir, pid) && !profile_find_limit(p, LIMIT_GONE, pid, holder))
+		if (!is_there(proc_dir, holder) && foreign_threads_are_ours(proc_dir, pid) && !profile_find_limit(p, LIMIT_GONE, pid, holder))
 			profile_add_limit(p, LIMIT_GONE, pid, holder, is_file ? "file" : "mutex");
 	}
 }

@@ -50,7 +50,8 @@ void profile_file_complete(struct profile_file *f);
 bool profile_file_end(struct profile_file *f, void (*at_last)(void), GError **error);
 
 /*
- * A recording as bytes, with more tables that `more` makes: readers ignore them.  `more` gives SQLite's result code.
+ * A recording as bytes, with more tables that `more` makes, unless it is NULL: readers ignore them.  `more` gives
+ * SQLite's result code.
  */
 typedef int (*profile_file_more)(sqlite3 *db, void *data);
 GBytes *profile_file_bytes(const struct profile *p, profile_file_more more, void *data, GError **error);

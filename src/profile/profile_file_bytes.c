@@ -19,7 +19,7 @@ static int fill(sqlite3 *db, const struct profile *p, profile_file_more more, vo
 		rc = profile_write_threads(db, &plain);
 	if (rc == SQLITE_OK)
 		rc = profile_write_rest(db, &plain);
-	if (rc == SQLITE_OK)
+	if (rc == SQLITE_OK && more)
 		rc = more(db, data);
 	return rc == SQLITE_OK ? sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) : rc;
 }
