@@ -28,7 +28,7 @@ _offcpu_options() {
 --wakers --wakeup --tasks --delimiter --pid= --input-unit= --help"
 		;;
 	push) echo "--pyroscope= --clickhouse= --otlp= --parca= --metrics= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;
-	serve) echo "--history= --incident= --fleet= --database= --credentials= --ca= --listen= --token-file= --audit --host= --rules= --open --help" ;;
+	serve) echo "--history= --incident= --fleet= --database= --credentials= --ca= --listen= --token-file= --audit --host= --rules= --mcp --open --help" ;;
 	view) echo "--open --port= --idle= --from= --to= --history= --incident= --state= --comm= --grep= --attribute= --trace= --user-threads --kernel-threads --pid= --tid= --input-unit= --help" ;;
 	export)
 		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --idle= --tasks --no-delimiter --annotate --lines \

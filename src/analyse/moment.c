@@ -146,3 +146,23 @@ bool moment_parse_end(const char *text, const char *from, uint64_t from_unix_ns,
 		*ret_unix_ns = MIN(ns, now_unix_ns);
 	return true;
 }
+
+bool moment_range(const char *from, const char *to, const char *dashes, uint64_t usual_ns, uint64_t now_unix_ns,
+		  uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns, GError **error)
+{
+	*ret_to_unix_ns = now_unix_ns;
+	if (from && !moment_parse(from, now_unix_ns, ret_from_unix_ns, error)) {
+		g_prefix_error(error, "%sfrom: ", dashes);
+		return false;
+	}
+	if (to && !(from ? moment_parse_end(to, from, *ret_from_unix_ns, now_unix_ns, ret_to_unix_ns, error)
+			 : moment_parse(to, now_unix_ns, ret_to_unix_ns, error))) {
+		g_prefix_error(error, "%sto: ", dashes);
+		return false;
+	}
+	if (!from)
+		*ret_from_unix_ns = *ret_to_unix_ns - MIN(*ret_to_unix_ns, usual_ns);
+	if (*ret_from_unix_ns < *ret_to_unix_ns)
+		return true;
+	return refuse(error, PARSE_ERROR, 0, "the range from '%s' to '%s' is empty", from ? from : "an hour before", to ? to : "now");
+}

@@ -23,4 +23,13 @@ bool moment_parse(const char *text, uint64_t now_unix_ns, uint64_t *ret_unix_ns,
 bool moment_parse_end(const char *text, const char *from, uint64_t from_unix_ns, uint64_t now_unix_ns,
 		      uint64_t *ret_unix_ns, GError **error);
 
+#define MOMENT_RANGE_USUAL_NS (UINT64_C(3600) * 1000 * 1000 * 1000)
+
+/*
+ * A range of the past, from and to as above; to NULL: now, from NULL: usual_ns before that.  dashes: "--" where from and to
+ * are options, for the sentence of a false.
+ */
+bool moment_range(const char *from, const char *to, const char *dashes, uint64_t usual_ns, uint64_t now_unix_ns,
+		  uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns, GError **error);
+
 #endif

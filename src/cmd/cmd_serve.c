@@ -11,6 +11,7 @@
 #include "cmd/rules.h"
 #include "cmd/serving.h"
 #include "explain/text.h"
+#include "mcp/over_http.h"
 #include "server/fleet_pages.h"
 #include "server/history.h"
 #include "server/listen.h"
@@ -38,7 +39,7 @@ struct serve_args {
 	char *history, *incident, *listen, *token_file, *rules;
 	char *fleet, *database, *credentials, *ca;	/* of ClickHouse */
 	char **names;
-	gboolean open, audit;
+	gboolean open, audit, mcp;
 };
 
 struct serve_plan {
@@ -106,6 +107,8 @@ static bool understand(struct serve_args *a, int argc, char **argv, struct serve
 		g_free(a->history);
 		a->history = dir;
 	}
+	if (a->fleet && a->mcp)
+		return cmd_bad(error, "--mcp: answers of one host's history, and not with --fleet");
 	if (!a->fleet && (a->database || a->credentials || a->ca))
 		return cmd_bad(error, "--database, --credentials and --ca: only with --fleet");
 	if (a->listen && !listen_parse(a->listen, &plan->address, &plan->port, error)) {
@@ -151,6 +154,8 @@ static void print_links(const struct serve_args *a, const struct serve_plan *pla
 	printf("The history in %s (%s, %" G_GUINT64_FORMAT " windows) is served until Ctrl-C.\n", name->str,
 	       length->str, extent->windows);
 	printf("  page           %s\n  go tool pprof  %sdebug/pprof/off_cpu?seconds=60\n", url, url);
+	if (a->mcp)
+		printf("  assistants     %smcp\n", url);
 	if (plan->readers)
 		printf("TOKEN stands in %s.\n", a->token_file);
 	fflush(stdout);
@@ -239,6 +244,7 @@ static int serve_fleet(const struct serve_args *a, const struct serve_plan *plan
 static int serve(const struct serve_args *a, const struct serve_plan *plan)
 {
 	struct history *history = history_new(a->history);
+	g_autofree struct route *routes = g_new(struct route, history_routes_cnt + 1);
 	struct before_serving before = {
 		.confine = { .calls = CONFINE_SERVER,
 			     .folder = a->history ? a->history : STORE_DIR_DEFAULT,
@@ -251,9 +257,11 @@ static int serve(const struct serve_args *a, const struct serve_plan *plan)
 	struct server *s = NULL;
 	int status = EXIT_FAILED;
 
+	memcpy(routes, history_routes, history_routes_cnt * sizeof(*routes));
+	routes[history_routes_cnt] = mcp_route;
 	options.workers = HISTORY_WORKERS;
-	options.routes = history_routes;
-	options.routes_cnt = history_routes_cnt;
+	options.routes = routes;
+	options.routes_cnt = history_routes_cnt + (a->mcp ? 1 : 0);
 	options.ctx = history;
 	/* said at once, and not to the first who asks */
 	if (store_extent(a->history, &extent, &error))
@@ -310,6 +318,7 @@ int cmd_serve(int argc, char **argv)
 		  "A name by which it is called, as by a reverse proxy; several may be given", "NAME" },
 		{ "rules", 0, 0, G_OPTION_ARG_FILENAME, &a.rules,
 		  "Rules of your own for reasons, tried before the built-in ones", "FILE" },
+		{ "mcp", 0, 0, G_OPTION_ARG_NONE, &a.mcp, "Also answer assistants there (man offcpu-mcp)", NULL },
 		{ "open", 0, 0, G_OPTION_ARG_NONE, &a.open, "Open the page in the browser", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};

@@ -6,8 +6,6 @@
 #include "store/incident.h"
 #include "store/store.h"
 
-#define USUAL_NS (UINT64_C(3600) * 1000 * 1000 * 1000)
-
 static struct {
 	bool is_asked;
 	char *dir;
@@ -63,43 +61,19 @@ static bool extent_of_incident(struct store_extent *ret, GError **error)
 	return false;
 }
 
-static bool parse_range(const char *from, const char *to, uint64_t *ret_from_ns, uint64_t *ret_to_ns, GError **error)
+bool history_range(const char *from, const char *to, uint64_t *ret_from_ns, uint64_t *ret_to_ns, GError **error)
 {
+	uint64_t now_ns = (uint64_t)g_get_real_time() * 1000, usual_ns = MOMENT_RANGE_USUAL_NS;
 	struct store_extent all;
-	uint64_t now_ns = (uint64_t)g_get_real_time() * 1000;
 
 	/* of an incident "14:32" and "-5m" are of its time */
 	if (history.incident) {
 		if (!extent_of_incident(&all, error))
 			return false;
 		now_ns = all.to_unix_ns;
+		usual_ns = all.to_unix_ns - all.from_unix_ns;
 	}
-	*ret_to_ns = now_ns;
-	if (from && !moment_parse(from, now_ns, ret_from_ns, error)) {
-		g_prefix_error(error, "--from: ");
-		return false;
-	}
-	if (to && !(from ? moment_parse_end(to, from, *ret_from_ns, now_ns, ret_to_ns, error)
-			 : moment_parse(to, now_ns, ret_to_ns, error))) {
-		g_prefix_error(error, "--to: ");
-		return false;
-	}
-	if (!from && history.incident)
-		*ret_from_ns = all.from_unix_ns;
-	else if (!from)
-		*ret_from_ns = *ret_to_ns - MIN(*ret_to_ns, USUAL_NS);
-	return true;
-}
-
-bool history_range(const char *from, const char *to, uint64_t *ret_from_ns, uint64_t *ret_to_ns, GError **error)
-{
-	if (!parse_range(from, to, ret_from_ns, ret_to_ns, error))
-		return false;
-	if (*ret_from_ns < *ret_to_ns)
-		return true;
-	g_set_error(error, PARSE_ERROR, 0, "the range from '%s' to '%s' is empty", from ? from : "an hour before",
-		    to ? to : "now");
-	return false;
+	return moment_range(from, to, "--", usual_ns, now_ns, ret_from_ns, ret_to_ns, error);
 }
 
 char *history_as_long(const char *begin, const char *from, const char *to)

@@ -10,7 +10,7 @@
 #include "cmd/history.h"
 #include "explain/explain.h"
 #include "explain/text.h"
-#include "render/json/write.h"
+#include "render/json/incidents.h"
 #include "store/incident.h"
 #include "store/store.h"
 
@@ -60,45 +60,6 @@ static void append_incident(GString *s, const struct incident *i)
 	}
 }
 
-static void write_incident(struct json *j, const struct incident *i)
-{
-	json_object_begin(j);
-	json_member_string(j, "id", i->name);
-	json_member_uint(j, "bytes", i->bytes);
-	if (i->damage) {
-		json_member_string(j, "damage", i->damage);
-	} else {
-		json_member_uint(j, "start_unix_ns", i->from_unix_ns);
-		json_member_uint(j, "duration_ns", i->to_unix_ns - i->from_unix_ns);
-		json_member_uint(j, "windows", i->windows);
-		json_member_uint(j, "minutes", i->minutes);
-		json_member_uint(j, "hours", i->hours);
-		json_member_string(j, "said", i->said);
-		json_member_string(j, "headline", i->headline);
-	}
-	json_object_end(j);
-}
-
-/* The newest first: where there is no room for all, those are wanted. */
-static void print_json(const GPtrArray *all, const struct answer_args *answer)
-{
-	g_autoptr(GString) out = g_string_new(NULL);
-	struct json j;
-
-	json_init(&j, out);
-	json_object_begin(&j);
-	json_key(&j, "incidents");
-	json_array_begin(&j);
-	for (guint i = all->len; i--;)
-		write_incident(&j, all->pdata[i]);
-	json_array_end(&j);
-	if (!all->len)
-		json_member_string(&j, "none", "nothing was put aside: alerts with keep do that, and offcpu agent --keep");
-	json_object_end(&j);
-	g_string_append_c(out, '\n');
-	answer_print("incidents", out, answer);
-}
-
 int incidents_show(const char *dir, bool is_json, const struct answer_args *answer)
 {
 	g_autoptr(GError) error = NULL;
@@ -110,7 +71,10 @@ int incidents_show(const char *dir, bool is_json, const struct answer_args *answ
 		return EXIT_FAILED;
 	}
 	if (is_json || answer_is_asked(answer)) {
-		print_json(all, answer);
+		g_autoptr(GString) out = g_string_new(NULL);
+
+		json_incidents(out, all);
+		answer_print("incidents", out, answer);
 		return EXIT_OK;
 	}
 	for (guint i = 0; i < all->len; i++)

@@ -7,11 +7,10 @@
 
 #include "mcp/arguments.h"
 #include "mcp/child.h"
-#include "mcp/message.h"
+#include "mcp/protocol.h"
 
 #define READ_SECONDS 60
 #define AROUND_SECONDS 30	/* a recording takes so much longer than its window, to begin and to write the file */
-#define SENTENCE_MAX 1000
 #define FILE_NAME_MAX 512	/* a longer one would be too much of an answer, and the caller knows it */
 #define PREFIX "offcpu "
 #define RIGHTS_HINT "; start `offcpu mcp` with rights, or with --record-with 'sudo -n'"
@@ -37,47 +36,6 @@ const char *call_id(const struct call *c)
 bool call_records(const struct call *c)
 {
 	return c->tool->records;
-}
-
-static void write_text(struct json *j, const char *text)
-{
-	json_key(j, "content");
-	json_array_begin(j);
-	json_object_begin(j);
-	json_member_string(j, "type", "text");
-	json_member_string(j, "text", text);
-	json_object_end(j);
-	json_array_end(j);
-}
-
-char *call_error_result(const char *sentence)
-{
-	GString *out = g_string_new(NULL);
-	struct json j;
-
-	json_init(&j, out);
-	j.string_max = SENTENCE_MAX;
-	json_object_begin(&j);
-	write_text(&j, sentence);
-	json_member_bool(&j, "isError", true);
-	json_object_end(&j);
-	return g_string_free(out, FALSE);
-}
-
-/* The same JSON twice: as text for clients that know no other. */
-static char *answer_result(const char *answer)
-{
-	GString *out = g_string_new(NULL);
-	struct json j;
-
-	json_init(&j, out);
-	json_object_begin(&j);
-	write_text(&j, answer);
-	json_key(&j, "structuredContent");
-	json_raw(&j, answer, strlen(answer));
-	json_member_bool(&j, "isError", false);
-	json_object_end(&j);
-	return g_string_free(out, FALSE);
 }
 
 static void stop_ticking(struct call *c)
@@ -125,7 +83,7 @@ static char *failure_of(const struct call *c, const struct child_result *r)
 				  WEXITSTATUS(r->status) == STATUS_NOT_PERMITTED;
 	g_autofree char *whole = g_strconcat(sentence, lacks_rights ? RIGHTS_HINT : "", NULL);
 
-	return call_error_result(whole);
+	return protocol_tool_error(whole);
 }
 
 /* `doctor` has an answer, and a status, where something is missing. */
@@ -162,11 +120,11 @@ static void on_answered(const struct child_result *r, void *data)
 		finish(c, failure_of(c, r));
 	} else if (!message_is_json(line, strlen(line))) {
 		/* the reader was led astray by what it read: nothing of that goes on */
-		finish(c, call_error_result("the answer was no JSON"));
+		finish(c, protocol_tool_error("the answer was no JSON"));
 	} else {
 		g_autofree char *file = file_member(c), *answer = g_strconcat("{", file, line + 1, NULL);
 
-		finish(c, answer_result(answer));
+		finish(c, protocol_tool_answer(answer));
 	}
 }
 
@@ -176,7 +134,7 @@ static bool run(struct call *c, const struct child_options *options)
 
 	c->child = child_start(options, &error);
 	if (!c->child)
-		finish(c, call_error_result(error->message));
+		finish(c, protocol_tool_error(error->message));
 	return c->child != NULL;
 }
 
@@ -232,7 +190,7 @@ static struct call *record(struct call *c)
 
 	c->recording = recordings_next(c->options->recordings, &error);
 	if (!c->recording) {
-		finish(c, call_error_result(error->message));
+		finish(c, protocol_tool_error(error->message));
 		return NULL;
 	}
 	where = g_strconcat("--output=", c->recording, NULL);
@@ -262,7 +220,7 @@ struct call *call_start(const struct call_options *options, const struct tool *t
 	c->token = g_strdup(token);
 	c->input.options = &options->tool;
 	if (!arguments_read(&c->input, tool, arguments, &error)) {
-		finish(c, call_error_result(error->message));
+		finish(c, protocol_tool_error(error->message));
 		return NULL;
 	}
 	if (tool->records)

@@ -28,7 +28,4 @@ bool call_records(const struct call *c);
 /* Its processes end, then it is over without a result. */
 void call_cancel(struct call *c);
 
-/* A result that says in one sentence what went wrong; for g_free(). */
-char *call_error_result(const char *sentence);
-
 #endif

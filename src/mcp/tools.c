@@ -217,7 +217,7 @@ bool tool_takes(const struct tool *tool, enum param param)
 
 static bool is_allowed(const struct tool_options *options, const struct tool *tool)
 {
-	return !tool->records || options->allows_recording;
+	return options->of_history ? g_strv_contains(options->of_history, tool->name) : !tool->records || options->allows_recording;
 }
 
 const struct tool *tools_find(const struct tool_options *options, const char *name)
@@ -243,7 +243,12 @@ static void write_param(struct json *j, const struct param_kind *kind)
 	json_object_end(j);
 }
 
-static void write_input(struct json *j, const struct tool *tool)
+static bool names_file(enum param param)
+{
+	return param == PARAM_FILE || param == PARAM_BEFORE || param == PARAM_AFTER;
+}
+
+static void write_input(struct json *j, const struct tool *tool, const struct tool_options *options)
 {
 	json_key(j, "inputSchema");
 	json_object_begin(j);
@@ -251,7 +256,8 @@ static void write_input(struct json *j, const struct tool *tool)
 	json_key(j, "properties");
 	json_object_begin(j);
 	for (const enum param *param = tool->params; *param != PARAM_COUNT; param++)
-		write_param(j, &param_kinds[*param]);
+		if (!options->of_history || !names_file(*param))
+			write_param(j, &param_kinds[*param]);
 	json_object_end(j);
 	if (tool->required) {
 		json_key(j, "required");
@@ -265,13 +271,13 @@ static void write_input(struct json *j, const struct tool *tool)
 	json_object_end(j);
 }
 
-static void write_tool(struct json *j, const struct tool *tool)
+static void write_tool(struct json *j, const struct tool *tool, const struct tool_options *options)
 {
 	json_object_begin(j);
 	json_member_string(j, "name", tool->name);
 	json_member_string(j, "title", tool->title);
 	json_member_string(j, "description", tool->description);
-	write_input(j, tool);
+	write_input(j, tool, options);
 	json_key(j, "outputSchema");
 	json_raw(j, tool->schema, strlen(tool->schema));
 	json_key(j, "annotations");
@@ -289,6 +295,6 @@ void tools_write(struct json *j, const struct tool_options *options)
 	json_array_begin(j);
 	for (guint i = 0; i < G_N_ELEMENTS(tools); i++)
 		if (is_allowed(options, &tools[i]))
-			write_tool(j, &tools[i]);
+			write_tool(j, &tools[i], options);
 	json_array_end(j);
 }

@@ -44,6 +44,8 @@ extern const struct param_kind param_kinds[PARAM_COUNT];
 
 struct tool_options {
 	const char *history;	/* the folder; NULL: where the agent keeps it */
+	/* Names of tools, which are all there are and read the history alone; NULL ends them.  NULL: all, and files too. */
+	const char *const *of_history;
 	bool allows_recording;
 };
 

@@ -91,6 +91,7 @@ bool ask_filter(const struct request *r, struct ask_filter *ret, GError **error)
 	    !take_text(r, "reason", &ret->reason, error) || !take_text(r, "comm", &ret->comm, error) ||
 	    !take_text(r, "grep", &ret->grep, error))
 		return false;
+	ret->processes = NULL;
 	memcpy(ret->only, r->only, sizeof(ret->only));
 	if (ret->reason && !is_reason(ret->reason))
 		return refuse(error, "reason: no reason has that name; known are %s", reason_names());
@@ -101,7 +102,7 @@ bool ask_filter(const struct request *r, struct ask_filter *ret, GError **error)
 
 bool ask_filter_is_empty(const struct ask_filter *f)
 {
-	return !f->process && !f->service && !f->reason && !f->comm && !f->grep && !f->only[0] && !f->only[1];
+	return !f->processes && !f->process && !f->service && !f->reason && !f->comm && !f->grep && !f->only[0] && !f->only[1];
 }
 
 static bool matches(const char *glob, const char *text)
@@ -140,7 +141,7 @@ static void narrow_to_reason(const struct profile *p, const char *reason, struct
 
 struct selection *ask_select(const struct ask_filter *f, const struct profile *p, GError **error)
 {
-	const struct query q = { .comm = f->comm, .grep = f->grep };
+	const struct query q = { .comm = f->comm, .grep = f->grep, .processes = f->processes };
 	g_autoptr(GError) why = NULL;
 	struct selection *s = selection_new(p, &q, &why);
 

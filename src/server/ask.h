@@ -41,6 +41,7 @@ bool ask_last(const struct request *r, const struct store_extent *extent, struct
 
 /* Which threads and waits.  Texts belong to the request; NULL: all. */
 struct ask_filter {
+	const char *const *processes;	/* as in struct query; no address says it */
 	const char *process;	/* glob on the process's name */
 	const char *service;	/* glob on the service; "(no service)" and "(kernel)" are two, as in time lines */
 	const char *reason;	/* a reason or its family */

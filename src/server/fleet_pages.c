@@ -374,9 +374,9 @@ static const char *list_csp(void)
 }
 
 const struct route fleet_routes[] = {
-	{ "", "text/html; charset=utf-8", NULL, list_csp, answer_page, false },
-	{ "api/hosts", "application/json", NULL, NULL, answer_hosts, false },
-	{ "api/flame.html", "text/html; charset=utf-8", NULL, route_page_csp, answer_flame, false },
-	{ "api/report", "application/json", NULL, NULL, answer_report, false },
+	{ "", "text/html; charset=utf-8", NULL, list_csp, answer_page, ROUTE_GET },
+	{ "api/hosts", "application/json", NULL, NULL, answer_hosts, ROUTE_GET },
+	{ "api/flame.html", "text/html; charset=utf-8", NULL, route_page_csp, answer_flame, ROUTE_GET },
+	{ "api/report", "application/json", NULL, NULL, answer_report, ROUTE_GET },
 };
 const gsize fleet_routes_cnt = G_N_ELEMENTS(fleet_routes);

@@ -64,6 +64,11 @@ static bool fail(GError **error, unsigned status, const char *why)
 	return false;
 }
 
+const char *history_dir_of(const struct history *h)
+{
+	return h->dir ? h->dir : STORE_DIR_DEFAULT;
+}
+
 bool history_enter(struct history *h, GError **error)
 {
 	gint64 end_us = g_get_monotonic_time() + TURN_MAX_US;
@@ -99,7 +104,7 @@ static bool give(struct answer *ret, GString *out, GError **error)
 	return true;
 }
 
-static bool read_extent(const struct history *h, struct store_extent *ret, GError **error)
+bool history_extent(const struct history *h, struct store_extent *ret, GError **error)
 {
 	g_autoptr(GError) why = NULL;
 
@@ -127,29 +132,25 @@ static bool told(GError **error)
 	return false;
 }
 
-/* A part of the history, and what of it is asked for. */
-struct part {
-	const struct request *request;
-	struct ask_range range;
-	struct ask_filter filter;
-	const struct profile *profile;
-	struct selection *selection;
-	char *text;	/* of the filter */
-};
-
-static void part_clear(struct history *h, struct part *part)
+void history_part_clear(struct history *h, struct history_part *part)
 {
 	selection_free(part->selection);
-	ranges_put(h->ranges, part->profile);
+	if (!part->own)
+		ranges_put(h->ranges, part->profile);
+	profile_free(part->own);
 	g_free(part->text);
 }
 
-/* Of the range and filter that are there already. */
-static bool part_read(struct history *h, struct part *part, enum range_form form, GError **error)
+bool history_part_read(struct history *h, struct history_part *part, enum range_form form, GError **error)
 {
-	if (part->range.from_ns >= part->range.to_ns)
+	const struct ask_range *range = &part->range;
+
+	if (range->from_ns >= range->to_ns)
 		return fail(error, SERVER_NOT_FOUND, "the history has nothing of that range");
-	part->profile = ranges_get(h->ranges, part->range.from_ns, part->range.to_ns, form, error);
+	if (part->incident)
+		part->profile = part->own = store_read(part->incident, range->from_ns, range->to_ns, error);
+	else
+		part->profile = ranges_get(h->ranges, range->from_ns, range->to_ns, form, error);
 	if (!part->profile)
 		return told(error);
 	if (part->profile->waits->len > WAITS_MAX)
@@ -158,6 +159,11 @@ static bool part_read(struct history *h, struct part *part, enum range_form form
 	part->text = ask_filter_text(&part->filter);
 	return part->selection != NULL;
 }
+
+struct part {
+	const struct request *request;
+	struct history_part of;
+};
 
 /* What an answer of one part is made by: appends. */
 typedef bool (*part_fn)(const struct part *part, struct answer *ret, GString *out, GError **error);
@@ -172,8 +178,8 @@ static bool with_part(const struct request *r, struct history *h, struct part *p
 		return false;
 	out = g_string_new(NULL);
 	part->request = r;
-	ok = part_read(h, part, form, error) && write(part, ret, out, error);
-	part_clear(h, part);
+	ok = history_part_read(h, &part->of, form, error) && write(part, ret, out, error);
+	history_part_clear(h, &part->of);
 	history_leave(h);
 	if (ok)
 		return give(ret, out, error);
@@ -187,9 +193,9 @@ static bool answer_part(const struct request *r, struct history *h, enum range_f
 	struct part part = { 0 };
 	struct store_extent extent;
 
-	return read_extent(h, &extent, error) &&
-	       ask_range(r, "from", "to", &extent, ASK_RANGE_MAX_NS, &part.range, error) &&
-	       ask_filter(r, &part.filter, error) && with_part(r, h, &part, form, write, ret, error);
+	return history_extent(h, &extent, error) &&
+	       ask_range(r, "from", "to", &extent, ASK_RANGE_MAX_NS, &part.of.range, error) &&
+	       ask_filter(r, &part.of.filter, error) && with_part(r, h, &part, form, write, ret, error);
 }
 
 /* Routes */
@@ -209,13 +215,13 @@ static bool answer_extent(const struct request *r, void *ctx, struct answer *ret
 	GString *out;
 	struct json j;
 
-	if (!read_extent(h, &e, error))
+	if (!history_extent(h, &e, error))
 		return false;
 	out = g_string_new(NULL);
 	json_init(&j, out);
 	json_object_begin(&j);
 	json_member_string(&j, "schema", "offcpu.extent/1");
-	json_member_string(&j, "history", h->dir ? h->dir : STORE_DIR_DEFAULT);
+	json_member_string(&j, "history", history_dir_of(h));
 	json_member_string(&j, "host", g_get_host_name());
 	json_member_uint(&j, "from_unix_ns", e.from_unix_ns);
 	json_member_uint(&j, "to_unix_ns", e.to_unix_ns);
@@ -285,7 +291,7 @@ static bool answer_line(const struct request *r, void *ctx, struct answer *ret, 
 	struct store_line *line;
 	GString *out;
 
-	if (!read_extent(h, &extent, error) || !ask_line(r, &extent, &ask, error) || !ask_filter(r, &filter, error))
+	if (!history_extent(h, &extent, error) || !ask_line(r, &extent, &ask, error) || !ask_filter(r, &filter, error))
 		return false;
 	line = read_line(h, &ask, &filter, error);
 	if (!line)
@@ -305,7 +311,7 @@ static bool answer_requests(const struct request *r, void *ctx, struct answer *r
 	struct ask_line ask;
 	GString *out;
 
-	if (!read_extent(ctx, &extent, error) || !ask_line(r, &extent, &ask, error))
+	if (!history_extent(ctx, &extent, error) || !ask_line(r, &extent, &ask, error))
 		return false;
 	line = request_line_read(h->dir, ask.range.from_ns, ask.range.to_ns, ask.step_ns, error);
 	if (!line)
@@ -342,7 +348,7 @@ static bool write_summary(const struct part *part, struct answer *ret, GString *
 		return false;
 	}
 	options.with_idle = choice == 1;
-	json_summary(out, part->profile, part->selection, &options);
+	json_summary(out, part->of.profile, part->of.selection, &options);
 	return true;
 }
 
@@ -353,7 +359,7 @@ static bool answer_summary(const struct request *r, void *ctx, struct answer *re
 
 static bool write_report(const struct part *part, struct answer *ret, GString *out, GError **error)
 {
-	json_report_within(out, part->profile, part->selection, BODY_MAX_BYTES);
+	json_report_within(out, part->of.profile, part->of.selection, BODY_MAX_BYTES);
 	return true;
 }
 
@@ -369,10 +375,10 @@ static enum weight weight_of(const struct profile *p)
 
 static bool write_flame(const struct part *part, struct answer *ret, GString *out, GError **error)
 {
-	const struct html_options page = { .selection = part->selection, .selection_text = part->text,
-					   .view = { .weight = weight_of(part->profile) } };
+	const struct html_options page = { .selection = part->of.selection, .selection_text = part->of.text,
+					   .view = { .weight = weight_of(part->of.profile) } };
 
-	html_page(part->profile, &page, out);
+	html_page(part->of.profile, &page, out);
 	return true;
 }
 
@@ -394,12 +400,12 @@ static bool put_bounded(void *ctx, const void *bytes, gsize len_bytes, GError **
 
 static bool write_format(const struct format *format, const struct part *part, GString *out, GError **error)
 {
-	const struct export_plan plan = { .selection = part->selection, .selection_text = part->text,
-					  .folded = { .weight = weight_of(part->profile) }, .columns = 1 };
+	const struct export_plan plan = { .selection = part->of.selection, .selection_text = part->of.text,
+					  .folded = { .weight = weight_of(part->of.profile) }, .columns = 1 };
 	const struct sink sink = { put_bounded, out };
 	g_autoptr(GError) why = NULL;
 
-	if (format_write(format, part->profile, &plan, &sink, &why))
+	if (format_write(format, part->of.profile, &plan, &sink, &why))
 		return true;
 	if (why->domain == EXCHANGE_ERROR)
 		return fail(error, SERVER_BAD_REQUEST, why->message);
@@ -412,7 +418,7 @@ static bool write_export(const struct part *part, struct answer *ret, GString *o
 	const struct format *format = format_by_name(request_text(part->request, "format"));
 
 	ret->media_type = format->media_type;
-	ret->file_name = g_strdup_printf("off-cpu-%" G_GUINT64_FORMAT ".%s", part->range.from_ns / 1000000000,
+	ret->file_name = g_strdup_printf("off-cpu-%" G_GUINT64_FORMAT ".%s", part->of.range.from_ns / 1000000000,
 					 format->extension);
 	if (strcmp(format->name, "json") == 0)
 		return write_report(part, ret, out, error);
@@ -441,8 +447,8 @@ static bool answer_pprof(const struct request *r, void *ctx, struct answer *ret,
 	struct part part = { 0 };
 	struct store_extent extent;
 
-	return read_extent(h, &extent, error) && ask_last(r, &extent, &part.range, error) &&
-	       ask_filter(r, &part.filter, error) &&
+	return history_extent(h, &extent, error) && ask_last(r, &extent, &part.of.range, error) &&
+	       ask_filter(r, &part.of.filter, error) &&
 	       with_part(r, h, &part, RANGE_WITH_OBJECTS, write_pprof_of, ret, error);
 }
 
@@ -487,10 +493,10 @@ static char *range_text(const struct ask_range *range)
 	return g_strdup_printf("%s to %s", a, b);
 }
 
-static bool compare(const struct part *before, const struct part *after, enum diff_form form, unsigned rows,
+static bool compare(const struct history_part *before, const struct history_part *after, enum diff_form form, unsigned rows,
 		    struct answer *ret, GString *out, GError **error)
 {
-	const struct part *const parts[DIFF_SIDES] = { before, after };
+	const struct history_part *const parts[DIFF_SIDES] = { before, after };
 	const struct diff_options options = { .noise = DIFF_NOISE_DEFAULT };
 	struct diff_input in[DIFF_SIDES];
 	char *names[DIFF_SIDES];
@@ -512,7 +518,7 @@ static bool compare(const struct part *before, const struct part *after, enum di
 
 static bool diff_of(const struct request *r, struct history *h, unsigned form, struct answer *ret, GError **error)
 {
-	struct part before = { 0 }, after = { 0 };
+	struct history_part before = { 0 }, after = { 0 };
 	struct store_extent extent;
 	unsigned rows = DIFF_ROWS_DEFAULT;
 	GString *out;
@@ -520,17 +526,17 @@ static bool diff_of(const struct request *r, struct history *h, unsigned form, s
 
 	if (!request_text(r, "before_from") || !request_text(r, "before_to"))
 		return fail(error, SERVER_BAD_REQUEST, "before_from and before_to say with what to compare");
-	if (!read_extent(h, &extent, error) ||
+	if (!history_extent(h, &extent, error) ||
 	    !ask_range(r, "from", "to", &extent, ASK_RANGE_MAX_NS, &after.range, error) ||
 	    !ask_range(r, "before_from", "before_to", &extent, ASK_RANGE_MAX_NS, &before.range, error) ||
 	    !ask_filter(r, &after.filter, error) || !take_rows(r, &rows, error) || !history_enter(h, error))
 		return false;
 	before.filter = after.filter;
 	out = g_string_new(NULL);
-	ok = part_read(h, &before, RANGE_PLAIN, error) && part_read(h, &after, RANGE_PLAIN, error) &&
+	ok = history_part_read(h, &before, RANGE_PLAIN, error) && history_part_read(h, &after, RANGE_PLAIN, error) &&
 	     compare(&before, &after, (enum diff_form)form, rows, ret, out, error);
-	part_clear(h, &before);
-	part_clear(h, &after);
+	history_part_clear(h, &before);
+	history_part_clear(h, &after);
 	history_leave(h);
 	if (ok)
 		return give(ret, out, error);
@@ -565,17 +571,17 @@ static const char *page_csp(void)
 }
 
 const struct route history_routes[] = {
-	{ "", "text/html; charset=utf-8", NULL, page_csp, answer_page, false },
-	{ "api/extent", "application/json", NULL, NULL, answer_extent, false },
-	{ "api/line", "application/json", NULL, NULL, answer_line, false },
-	{ "api/requests", "application/json", NULL, NULL, answer_requests, false },
-	{ "api/summary", "application/json", NULL, NULL, answer_summary, false },
-	{ "api/report", "application/json", NULL, NULL, answer_report, false },
-	{ "api/flame.html", "text/html; charset=utf-8", NULL, route_page_csp, answer_flame, false },
-	{ "api/diff", "application/json", NULL, NULL, answer_diff, false },
-	{ "api/diff.html", "text/html; charset=utf-8", NULL, route_page_csp, answer_diff_page, false },
-	{ "api/export", "application/octet-stream", NULL, NULL, answer_export, false },
-	{ "debug/pprof/off_cpu", "application/octet-stream", NULL, NULL, answer_pprof, false },
+	{ "", "text/html; charset=utf-8", NULL, page_csp, answer_page, ROUTE_GET },
+	{ "api/extent", "application/json", NULL, NULL, answer_extent, ROUTE_GET },
+	{ "api/line", "application/json", NULL, NULL, answer_line, ROUTE_GET },
+	{ "api/requests", "application/json", NULL, NULL, answer_requests, ROUTE_GET },
+	{ "api/summary", "application/json", NULL, NULL, answer_summary, ROUTE_GET },
+	{ "api/report", "application/json", NULL, NULL, answer_report, ROUTE_GET },
+	{ "api/flame.html", "text/html; charset=utf-8", NULL, route_page_csp, answer_flame, ROUTE_GET },
+	{ "api/diff", "application/json", NULL, NULL, answer_diff, ROUTE_GET },
+	{ "api/diff.html", "text/html; charset=utf-8", NULL, route_page_csp, answer_diff_page, ROUTE_GET },
+	{ "api/export", "application/octet-stream", NULL, NULL, answer_export, ROUTE_GET },
+	{ "debug/pprof/off_cpu", "application/octet-stream", NULL, NULL, answer_pprof, ROUTE_GET },
 	SYMBOL_ROUTE,
 };
 const gsize history_routes_cnt = G_N_ELEMENTS(history_routes);

@@ -2,7 +2,8 @@
 #ifndef SERVER_HISTORY_H
 #define SERVER_HISTORY_H
 
-#include "server/route.h"
+#include "server/ask.h"
+#include "server/ranges.h"
 
 /*
  * The store of `offcpu agent` as a page, as JSON and for the viewers of others: what `offcpu serve` serves
@@ -19,6 +20,26 @@ struct history;
 /* dir NULL: the store's own folder. */
 struct history *history_new(const char *dir);
 void history_free(struct history *h);	/* NULL is fine */
+
+const char *history_dir_of(const struct history *h);
+
+/* What the history holds; false with a sentence: there is none. */
+bool history_extent(const struct history *h, struct store_extent *ret, GError **error);
+
+/* A part of the history, and what of it is asked for. */
+struct history_part {
+	struct ask_range range;
+	struct ask_filter filter;
+	const char *incident;	/* its folder, which is read in place of the history; NULL: the history */
+	/* What is read: */
+	const struct profile *profile;
+	struct profile *own;	/* the same, where nobody else has it */
+	struct selection *selection;
+	char *text;	/* of the filter */
+};
+/* Within a turn, for history_part_clear() whatever comes of it.  False with a sentence and a status. */
+bool history_part_read(struct history *h, struct history_part *part, enum range_form form, GError **error);
+void history_part_clear(struct history *h, struct history_part *part);
 
 extern const struct route history_routes[];	/* their ctx is the history */
 extern const gsize history_routes_cnt;

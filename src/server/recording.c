@@ -65,7 +65,7 @@ static bool answer_pprof(const struct request *r, void *ctx, struct answer *ret,
 }
 
 const struct route recording_routes[] = {
-	{ "", "text/html; charset=utf-8", NULL, route_page_csp, answer_page, false },
+	{ "", "text/html; charset=utf-8", NULL, route_page_csp, answer_page, ROUTE_GET },
 	{ SPEEDSCOPE_PATH, "application/json", SPEEDSCOPE_ORIGIN, NULL, answer_speedscope, false },
 	{ FIREFOX_PATH, "application/json", FIREFOX_ORIGIN, NULL, answer_firefox, false },
 	{ PPROF_PATH, "application/octet-stream", NULL, NULL, answer_pprof, false },

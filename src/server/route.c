@@ -20,6 +20,15 @@ static struct verdict refuse_reader(struct verdict v, unsigned status, const cha
 	return (struct verdict){ .status = status, .why = why, .reader = v.reader, .who = v.who };
 }
 
+static struct verdict refuse_method(struct verdict v, bool wants_post)
+{
+	struct verdict refused = refuse_reader(v, SERVER_METHOD_NOT_ALLOWED,
+					       wants_post ? "only POST is answered here" : "only GET and HEAD are answered");
+
+	refused.allow = wants_post ? "POST" : "GET, HEAD";
+	return refused;
+}
+
 /*
  * A page of another site can have its own name resolve to our address ("DNS rebinding").  What it asks for then has
  * that name as host.
@@ -102,13 +111,12 @@ static bool is_foreign(const struct request *r)
 struct verdict gate_check(const struct gate *gate, const struct route *routes, gsize routes_cnt,
 			  struct request *r)
 {
-	static const char wrong_method[] = "only GET and HEAD are answered";
 	struct verdict v = { .status = SERVER_OK };
 	bool is_post = strcmp(r->method, "POST") == 0;
 	const char *path;
 
 	if (!is_post && strcmp(r->method, "GET") != 0 && strcmp(r->method, "HEAD") != 0)
-		return refuse(SERVER_METHOD_NOT_ALLOWED, wrong_method);
+		return refuse_method(v, false);
 	if (r->has_body && !is_post)
 		return refuse(SERVER_BAD_REQUEST, "a request has no body here");
 	if (!is_our_host(gate, r->host))
@@ -126,8 +134,8 @@ struct verdict gate_check(const struct gate *gate, const struct route *routes, g
 			v.route = &routes[i];
 	if (!v.route)
 		return refuse_reader(v, SERVER_NOT_FOUND, "there is nothing at this address");
-	if (is_post && !v.route->takes_post)
-		return refuse_reader(v, SERVER_METHOD_NOT_ALLOWED, wrong_method);
+	if (is_post ? v.route->takes == ROUTE_GET : v.route->takes == ROUTE_POST)
+		return refuse_method(v, !is_post);
 	if (r->origin && v.route->cors && strcmp(r->origin, v.route->cors) == 0)
 		v.allow_origin = v.route->cors;
 	else if (r->origin ? !is_own_origin(gate, r) : is_foreign(r))

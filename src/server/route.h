@@ -15,6 +15,7 @@
 /* HTTP's numbers, as codes of SERVER_ERROR, and as verdicts. */
 enum server_status {
 	SERVER_OK = 200,
+	SERVER_ACCEPTED = 202,
 	SERVER_SEE_OTHER = 303,
 	SERVER_BAD_REQUEST = 400,
 	SERVER_FORBIDDEN = 403,
@@ -32,9 +33,11 @@ struct request {
 	const char *method, *path;	/* the path with its escapes undone, without the query */
 	const char *host, *origin, *authorization;
 	const char *fetch_site, *fetch_mode;
+	const char *mcp_revision;	/* MCP-Protocol-Version */
 	const char *user, *services;	/* X-Forwarded-User, X-Offcpu-Services: only a proxy's count */
 	const char *peer;		/* the address that it comes from */
 	bool has_body;
+	GString *body;			/* where the route reads it */
 	GHashTable *query;		/* char * -> char *; NULL: none */
 	/* Set by the gate: lists of globs, each of which the services that are shown match; NULL: all do. */
 	const char *only[2];
@@ -45,6 +48,7 @@ struct answer {
 	bool is_gzip;	/* the body is packed, and the reader is told so */
 	const char *media_type;	/* NULL: the route's */
 	char *file_name;	/* to be saved under; NULL: to be shown */
+	bool is_accepted;	/* SERVER_ACCEPTED, without a body: nothing is answered to what was told */
 };
 
 struct route {
@@ -54,8 +58,13 @@ struct route {
 	const char *(*csp)(void);	/* NULL: a document of that type may load and run nothing */
 	/* Runs in a worker.  Errors of SERVER_ERROR go to the client with their status, others as 500. */
 	bool (*answer)(const struct request *r, void *ctx, struct answer *ret, GError **error);
-	bool takes_post;		/* a body is read, up to a bound, and dropped */
+	enum {
+		ROUTE_GET,	/* it has no body */
+		ROUTE_DROPS,	/* POST, too: a body is read, up to a bound, and dropped */
+		ROUTE_POST,	/* POST alone: the body is request.body, of at most ROUTE_BODY_MAX_BYTES */
+	} takes;
 };
+#define ROUTE_BODY_MAX_BYTES (256u << 10)
 
 struct gate {
 	const struct reader *readers;	/* one without a token ends them */
@@ -70,6 +79,7 @@ struct verdict {
 	const struct route *route;
 	const struct reader *reader;	/* whose token it was; NULL: nobody's */
 	const char *who;		/* the reader, or the user that a proxy names */
+	const char *allow;		/* for Allow, where the method is refused */
 	const char *allow_origin;	/* for Access-Control-Allow-Origin; NULL: not to be sent */
 };
 
@@ -84,7 +94,7 @@ const char *route_page_csp(void);
  * A route of pprof's: it asks by POST for the names of addresses, and gives up where nobody answers.  We know none
  * beside those that stand in the profile.
  */
-#define SYMBOL_ROUTE { "debug/pprof/symbol", "text/plain", NULL, NULL, answer_no_symbols, true }
+#define SYMBOL_ROUTE { "debug/pprof/symbol", "text/plain", NULL, NULL, answer_no_symbols, ROUTE_DROPS }
 bool answer_no_symbols(const struct request *r, void *ctx, struct answer *ret, GError **error);
 
 /* A number of the query.  True with *ret_value unchanged where it is not there; false with a sentence for bad ones. */

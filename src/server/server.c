@@ -57,9 +57,10 @@ struct exchange {
 	struct verdict verdict;
 	struct answer answer;
 	GError *error;
-	gsize sending_bytes, dropped_bytes;
+	gsize sending_bytes, body_bytes;
 	unsigned status;	/* that was sent; 0: none */
 	char peer[INET6_ADDRSTRLEN];
+	bool is_too_large;	/* the body, for the route */
 	bool is_asked, is_done;	/* is_done: written by the worker before it resumes the connection */
 };
 
@@ -108,6 +109,7 @@ static void read_request(struct exchange *x, const char *method, const char *pat
 		.authorization = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization"),
 		.fetch_site = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Site"),
 		.fetch_mode = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Mode"),
+		.mcp_revision = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "MCP-Protocol-Version"),
 		.user = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Forwarded-User"),
 		.services = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "X-Offcpu-Services"),
 		.peer = x->peer,
@@ -122,6 +124,8 @@ static void exchange_free(struct exchange *x)
 	if (x->sending_bytes)
 		g_atomic_pointer_add(&x->server->sending_bytes, -(gssize)x->sending_bytes);
 	g_hash_table_unref(x->request.query);
+	if (x->request.body)
+		g_string_free(x->request.body, TRUE);
 	g_clear_pointer(&x->answer.body, g_bytes_unref);
 	g_free(x->answer.file_name);
 	g_clear_error(&x->error);
@@ -167,7 +171,7 @@ static enum MHD_Result send_text(struct exchange *x, unsigned status, const char
 		return MHD_NO;
 	add_headers(response, "text/plain; charset=utf-8", forbid_all);
 	if (status == SERVER_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(response, "Allow", "GET, HEAD");
+		MHD_add_response_header(response, "Allow", x->verdict.allow);
 	if (status == SERVER_SEE_OTHER)
 		MHD_add_response_header(response, "Location", x->server->url);
 	if (status == SERVER_UNAVAILABLE)
@@ -207,7 +211,7 @@ static enum MHD_Result send_answer(struct exchange *x)
 		MHD_add_response_header(response, "Vary", "Origin");
 	if (x->verdict.allow_origin)
 		MHD_add_response_header(response, "Access-Control-Allow-Origin", x->verdict.allow_origin);
-	return queue(x, SERVER_OK, response);
+	return queue(x, x->answer.is_accepted ? SERVER_ACCEPTED : SERVER_OK, response);
 }
 
 static enum MHD_Result finish(struct exchange *x)
@@ -281,6 +285,19 @@ static bool give_to_worker(struct exchange *x)
 	return !is_ending;
 }
 
+/* False: it goes on for so long that the connection is ended. */
+static bool take_body(struct exchange *x, const char *bytes, gsize len)
+{
+	x->body_bytes += len;
+	x->is_too_large = x->verdict.route->takes == ROUTE_POST && x->body_bytes > ROUTE_BODY_MAX_BYTES;
+	if (x->verdict.route->takes != ROUTE_POST || x->is_too_large)
+		return x->body_bytes <= BODY_MAX_BYTES;
+	if (!x->request.body)
+		x->request.body = g_string_new(NULL);
+	g_string_append_len(x->request.body, bytes, (gssize)len);
+	return true;
+}
+
 static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const char *path, const char *method,
 				  const char *version, const char *upload, size_t *upload_len, void **context)
 {
@@ -298,10 +315,13 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const ch
 			send_text(x, x->verdict.status, x->verdict.why ? x->verdict.why : "this way");
 	}
 	if (*upload_len) {
-		x->dropped_bytes += *upload_len;
+		bool is_taken = take_body(x, upload, *upload_len);
+
 		*upload_len = 0;
-		return x->dropped_bytes > BODY_MAX_BYTES ? MHD_NO : MHD_YES;
+		return is_taken ? MHD_YES : MHD_NO;
 	}
+	if (x->is_too_large)
+		return send_text(x, SERVER_TOO_LARGE, "the body is longer than 256 KiB");
 	if (x->is_done) {
 		now_does(x, PEER_ANSWERING);
 		return finish(x);

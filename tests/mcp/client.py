@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""A client of `offcpu mcp` over its standard input and output."""
+"""A client of `offcpu mcp` over its standard input and output, and one of `offcpu serve --mcp`."""
 import json
 import os
 import subprocess
 import time
+import urllib.error
+import urllib.request
 
 SLOW = 60    # seconds until an answer is missed
 
@@ -67,3 +69,42 @@ class Client:
         self.process.stdin.close()
         rest = self.process.stdout.read()
         return self.process.wait(SLOW), rest
+
+
+class HttpClient:
+    """The same of `offcpu serve --mcp`."""
+
+    def __init__(self, offcpu, *words, cwd):
+        self.process = subprocess.Popen([offcpu, "serve", "--mcp", *words], cwd=cwd, stdout=subprocess.PIPE, text=True,
+                                        env={**os.environ, "TZ": "UTC"})
+        lines = [self.process.stdout.readline() for _ in range(4)]
+        self.url = next(line.split()[1] for line in lines if line.startswith("  assistants"))
+        self.count = 0
+
+    def post(self, body, method="POST", url=None, **headers):
+        """Status, header and body."""
+        request = urllib.request.Request(url or self.url, data=body, method=method, headers={
+            "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+            **{name.replace("_", "-"): value for name, value in headers.items()}})
+        try:
+            with urllib.request.urlopen(request, timeout=SLOW) as answer:
+                return answer.status, answer.headers, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers, error.read()
+
+    def ask(self, method, params=None):
+        self.count += 1
+        message = {"jsonrpc": "2.0", "id": self.count, "method": method, **({"params": params} if params is not None else {})}
+        status, headers, body = self.post(json.dumps(message).encode(), MCP_Protocol_Version="2025-11-25")
+        assert status == 200 and headers["Content-Type"] == "application/json", f"{method}: {status} {body[:200]!r}"
+        answer = json.loads(body)
+        assert answer["id"] == self.count, f"{answer}"
+        return answer
+
+    def call(self, tool, **arguments):
+        return self.ask("tools/call", {"name": tool, "arguments": {key.rstrip("_"): value for key, value in arguments.items()}})["result"]
+
+    def end(self):
+        self.process.terminate()
+        self.process.stdout.close()
+        return self.process.wait(SLOW)

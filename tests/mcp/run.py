@@ -19,12 +19,13 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "exchange"))
 
-from client import Client  # noqa: E402
+from client import Client, HttpClient  # noqa: E402
 from schema import walk_schema  # noqa: E402
 
 BYTES_MAX, LIST_BYTES_MAX = 8192, 16384
 RECORDINGS = ("trace", "crowd", "before", "after", "tasks", "requests", "hostile", "wakers")
 TOOLS = ["findings", "explain", "stacks", "compare", "requests", "history", "incidents", "doctor"]
+OF_HISTORY = ["findings", "explain", "stacks", "compare", "history", "incidents"]
 PAST = {"from_": "2025-11-25T14:45", "to": "2025-11-25T14:50"}
 
 
@@ -271,9 +272,62 @@ def leaving(t, client):
     t.that(done.returncode == 2 and b"--allow-record" in done.stderr and not done.stdout, f"{done}")
 
 
+def over_http(t, _):
+    """The history's tools of a server that can open nothing else; what was put aside before is there, too."""
+    client = HttpClient(t.offcpu, "--history", "history", cwd=t.folder)
+    try:
+        t.that(initialize(client, "2025-06-18")["result"]["protocolVersion"] == "2025-06-18", "another revision")
+        tools = client.ask("tools/list")["result"]["tools"]
+        t.that([tool["name"] for tool in tools] == OF_HISTORY, f"other tools: {[tool['name'] for tool in tools]}")
+        t.that(not any({"file", "before", "after"} & set(tool["inputSchema"]["properties"]) for tool in tools), "files are offered")
+        same = t.client("--history", "history")
+        for tool, arguments in (("history", PAST), ("stacks", PAST), ("findings", {**PAST, "process": "server,mysql*"}),
+                                ("incidents", {}), ("findings", {"incident": "deploy 17"}),
+                                ("compare", {"before_from": "2025-11-25T14:15", **PAST})):
+            over_stdin = {"file": "history"} if tool == "stacks" or "process" in arguments else {}
+            one = without(t.answer(client, tool, **arguments))
+            other = without(t.answer(same, tool, **arguments, **over_stdin))
+            t.that(one == other, f"{tool} differs in {[key for key in {**one, **other} if one.get(key) != other.get(key)]}")
+        same.leave()
+        one = t.answer(client, "history", **PAST)["headlines"][0]["id"]
+        t.that(t.answer(client, "explain", file="history", id=one, **PAST)["id"] == one, "explain")
+        t.error(client, "findings", "no files are read here", file="trace.offcpu")
+        t.error(client, "findings", "there is no", incident="nope")
+        t.error(client, "findings", "no name of an incident", incident="../history")
+        t.error(client, "history", "is no time", from_="tomorrow")
+        t.error(client, "compare", "before_from is wanted")
+        for name in ("record", "doctor", "requests", "no"):
+            t.that(client.ask("tools/call", {"name": name})["error"]["code"] == -32602, f"{name} is there")
+        refused(t, client)
+    finally:
+        t.that(client.end() == 0, "it does not end well")
+
+
+def without(answer):
+    """How the two say what was asked."""
+    return {key: value for key, value in answer.items() if key not in ("file", "before", "after")}
+
+
+def refused(t, client):
+    ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    told = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+    port = client.url.split("/")[2].rpartition(":")[2]
+    for status, how in ((200, {"body": ping}), (202, {"body": told}), (405, {"body": None, "method": "GET"}),
+                        (405, {"body": ping, "method": "DELETE"}), (400, {"body": ping, "MCP_Protocol_Version": "2024-11-05"}),
+                        (403, {"body": ping, "Origin": "https://evil.example"}), (403, {"body": ping, "Host": "evil.example"}),
+                        (403, {"body": ping, "url": f"http://127.0.0.1:{port}/mcp"}), (413, {"body": ping + b" " * 300000}),
+                        (405, {"body": ping, "url": client.url.removesuffix("mcp")})):
+        got, headers, body = client.post(**how)
+        t.that(got == status and (got != 202 or not body), f"{got} for {how}"[:200])
+        t.that(got != 405 or headers["Allow"] in ("POST", "GET, HEAD"), f"Allow {headers['Allow']}")
+    for body in (b"", b"nonsense", b"[]", b"[" * 100000, b"{}", ping[:-1] + b"\x00}"):
+        got, _, answer = client.post(body=body)
+        t.that(got == 200 and json.loads(answer)["error"]["code"] in (-32700, -32600), f"{body[:20]}: {got} {answer[:200]}")
+
+
 def main():
     offcpu, make = (os.path.abspath(word) for word in sys.argv[1:3])
-    parts = (hello, resources, recordings, pages, others, bad_arguments, hostile_lines, crowd, recording, deaf, leaving)
+    parts = (hello, resources, recordings, pages, others, bad_arguments, hostile_lines, crowd, recording, deaf, over_http, leaving)
     failed = 0
     print(f"1..{len(parts)}")
     with tempfile.TemporaryDirectory() as folder:

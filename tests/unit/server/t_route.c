@@ -16,9 +16,9 @@ static bool answer_nothing(const struct request *r, void *ctx, struct answer *re
 }
 
 static const struct route routes[] = {
-	{ "", "text/html", NULL, NULL, answer_nothing, false },
-	{ "api/report", "application/json", NULL, NULL, answer_nothing, false },
-	{ "data.json", "application/json", VIEWER, NULL, answer_nothing, false },
+	{ "", "text/html", NULL, NULL, answer_nothing, ROUTE_GET },
+	{ "api/report", "application/json", NULL, NULL, answer_nothing, ROUTE_GET },
+	{ "data.json", "application/json", VIEWER, NULL, answer_nothing, ROUTE_GET },
 	SYMBOL_ROUTE,
 };
 #define TEAM "0123456789-team-token"

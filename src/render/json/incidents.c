@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/json/incidents.h"
+
+#include "render/json/write.h"
+#include "store/incident.h"
+
+static void write_incident(struct json *j, const struct incident *i)
+{
+	json_object_begin(j);
+	json_member_string(j, "id", i->name);
+	json_member_uint(j, "bytes", i->bytes);
+	if (i->damage) {
+		json_member_string(j, "damage", i->damage);
+	} else {
+		json_member_uint(j, "start_unix_ns", i->from_unix_ns);
+		json_member_uint(j, "duration_ns", i->to_unix_ns - i->from_unix_ns);
+		json_member_uint(j, "windows", i->windows);
+		json_member_uint(j, "minutes", i->minutes);
+		json_member_uint(j, "hours", i->hours);
+		json_member_string(j, "said", i->said);
+		json_member_string(j, "headline", i->headline);
+	}
+	json_object_end(j);
+}
+
+void json_incidents(GString *out, const GPtrArray *all)
+{
+	struct json j;
+
+	json_init(&j, out);
+	json_object_begin(&j);
+	json_key(&j, "incidents");
+	json_array_begin(&j);
+	for (guint i = all->len; i--;)
+		write_incident(&j, all->pdata[i]);
+	json_array_end(&j);
+	if (!all->len)
+		json_member_string(&j, "none", "nothing was put aside: alerts with keep do that, and offcpu agent --keep");
+	json_object_end(&j);
+	g_string_append_c(out, '\n');
+}
