@@ -138,6 +138,7 @@ static const char *rank_reason(const struct headline *h)
 		return "behind others, as what it waits for is in the recording, too";
 	if (row->is_told_with)
 		return row->reason == REASON_CHILD_EXIT ? "behind others, as it is told with the fork" :
+		       row->reason == REASON_PIPE	? "behind others, as whom it waits for waits, too" :
 							  "behind others, as it is told with the loop that waits for it";
 	if (row->is_waited_for)
 		return "behind others, as it is told with what waits for it";

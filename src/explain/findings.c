@@ -536,18 +536,30 @@ static void find_stuck(const struct maker *m)
 	}
 }
 
-/* What those wait for themselves who end the wait that holds up a loop is told with that. */
+/* Of a pipeline that is as fast as its slowest part: whom it waits for waits for a third one, which is nearer to that. */
+static bool is_passed_on(const struct finding *row, const struct finding *cause)
+{
+	return row->reason == REASON_PIPE && cause->reason == REASON_PIPE && cause->process != row->process &&
+	       g_strcmp0(cause->by.comm, row->process) != 0;
+}
+
+/*
+ * What those wait for themselves who end the wait that holds up a loop is told with that; and whoever waits in a pipeline
+ * behind who waits there is told with that one.
+ */
 static void find_told_with(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+		struct finding *row = &g_array_index(f->rows, struct finding, i);
 		uint32_t id = row->by.does_ns && row->by.does_wait ? f->blocked_in[row->by.does_wait - 1] : 0;
 
-		for (guint k = 0; row->loop && id && k < f->rows->len; k++) {
+		for (guint k = 0; id && k < f->rows->len; k++) {
 			struct finding *cause = &g_array_index(f->rows, struct finding, k);
 
-			if (cause->id == id && !cause->loop && cause->process == row->process)
+			if (cause->id == id && row->loop && !cause->loop && cause->process == row->process)
 				cause->is_told_with = true;
+			if (cause->id == id && is_passed_on(row, cause))
+				row->is_told_with = true;
 		}
 	}
 }

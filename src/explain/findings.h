@@ -115,7 +115,8 @@ struct finding {
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, or a task for its pool, whose own time is in the recording */
 	uint64_t clock_ns; /* of threads that only sleep, the same time again and again: clocks.h */
-	bool is_told_with; /* a loop of the same process is held up meanwhile, whose finding names it as the cause */
+	/* a loop of the same process is held up meanwhile, whose finding names it as the cause; or a pipeline's next part is */
+	bool is_told_with;
 	bool is_waited_for; /* others wait for a lock that is held there: told with them */
 	bool is_poll_loop; /* a timer ends most of many short waits */
 	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */

@@ -53,6 +53,22 @@ static uint64_t spawned_of(const struct findings *f, GHashTable *programs)
 	return g_hash_table_size(pids);
 }
 
+/* All of the recording is what it has started, and that waits as well. */
+static bool is_told_by_children(const struct findings *f, const struct finding *row)
+{
+	const char *filters = f->profile->info.filters;
+	uint64_t theirs_ns = 0;
+
+	if (row->reason != REASON_CHILD_EXIT || row->spawned_cnt || !filters || !g_str_has_prefix(filters, "command "))
+		return false;
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct finding *other = &g_array_index(f->rows, struct finding, i);
+
+		theirs_ns += other->process != row->process ? other->time_ns : 0;
+	}
+	return theirs_ns > row->time_ns / 2;
+}
+
 void spawns_find(struct findings *f)
 {
 	g_autofree uint32_t *threads = actors_threads_of_wakers(f->profile);
@@ -66,6 +82,7 @@ void spawns_find(struct findings *f)
 		g_autoptr(GHashTable) programs = programs_of(f, row, threads);
 		uint64_t cnt = programs ? spawned_of(f, programs) : 0;
 		row->spawned_cnt = cnt >= seconds * SPAWNS_PER_S ? cnt : 0;
+		row->is_told_elsewhere = row->is_told_elsewhere || is_told_by_children(f, row);
 	}
 }
 

@@ -678,6 +678,37 @@ static void test_compile(void)
 	}
 }
 
+#define PIPE_READ "__x64_sys_read@[kernel] anon_pipe_read@[kernel]"
+
+/*
+ * In a pipeline whoever waits for who waits is told behind that one, and the shell that started it behind both; but two that
+ * answer each other through pipes wait for nobody else.
+ */
+static void test_pipeline(void)
+{
+	for (unsigned is_pair = 0; is_pair < 2; is_pair++) {
+		struct profile *p = window_new();
+		uint32_t shell = thread_of(p, 11, "report.sh", 1), last = fixture_thread(p, 40, 40, "sort", "sort");
+		uint32_t middle = fixture_thread(p, 41, 41, "cut", "cut"), first = fixture_thread(p, 42, 42, "curl", "curl");
+		uint32_t of_last = add_wait(p, last, 'S', 99, 100, "main@sort read@libc.so.6", PIPE_READ);
+		uint32_t of_middle = add_wait(p, middle, 'S', 98, 100, "main@cut read@libc.so.6", PIPE_READ);
+
+		p->info.has_wakers = true;
+		p->info.filters = profile_string(p, "command report.sh");
+		add_wait(p, shell, 'S', 1, 9990, "main@report.sh waitpid@libc.so.6", WAIT4);
+		add_wait(p, first, 'S', 97, 100, "main@curl nanosleep@libc.so.6", NAP);
+		woken_in(p, of_last, middle, "write@libc.so.6", 99, 9900);
+		woken_in(p, of_middle, is_pair ? last : first, "write@libc.so.6", 98, 9800);
+		struct explanation *e = explanation_new(p, NULL);
+		const char *said = g_array_index(e->headlines, struct headline, 0).sentence;
+
+		g_assert_nonnull(strstr(said, is_pair ? "sort waits for data in a pipe" : "cut waits for data in a pipe"));
+		g_assert_nonnull(strstr(headline_with(e, "waits for a child")->evidence, "what it waits for is in the recording"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /*
  * A child that fills the pipe which its parent reads, that waits until it ends, is a deadlock of the two; not if another
  * thread of the parent may read, if somebody else reads, or if it came to that a moment ago.
@@ -922,6 +953,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/numbered-processes", test_numbered_processes);
 	g_test_add_func("/explain/pool-of-processes", test_pool_of_processes);
 	g_test_add_func("/explain/compile", test_compile);
+	g_test_add_func("/explain/pipeline", test_pipeline);
 	g_test_add_func("/explain/full-pipe-of-child", test_full_pipe_of_child);
 	g_test_add_func("/explain/futex-advice", test_futex_advice);
 	g_test_add_func("/explain/epoll-sets", test_epoll_sets);
