@@ -746,8 +746,13 @@ static void test_loops(void)
 	uint32_t polled = wait_of(m.p, t, 'S', RUN_TASK "app::price@app usleep@libc.so.6", NAP, 1);
 	uint32_t handed = wait_of(m.p, t, 'S', RUN_TASK "tokio::task::blocking::block_in_place@app app::price@app usleep@libc.so.6",
 				  NAP, 1);
+	uint32_t alone = wait_of(m.p, t, 'S', "BaseServer._handle_request_noblock@socketserver.py H.do_GET@app.py recv@libc.so.6", NAP, 1);
+	uint32_t threads = wait_of(m.p, t, 'S', "ThreadingMixIn.process_request_thread@socketserver.py H.do_GET@app.py recv@libc.so.6",
+				   NAP, 1);
 	struct reasons *r = reasons_new(m.p, NULL);
 
+	g_assert_cmpstr(reasons_loop(r, alone)->name, ==, "socketserver");
+	g_assert_null(reasons_loop(r, threads));
 	g_assert_cmpstr(reasons_loop(r, served)->name, ==, "nginx");
 	g_assert_null(reasons_loop(r, awaits));
 	g_assert_cmpstr(reasons_loop(r, polled)->name, ==, "tokio-runtime");
