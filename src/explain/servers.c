@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-#define OF_QUEUE "A command that waits for work (BRPOP, XREAD, SUBSCRIBE, reserve) is no problem. Else see what that server runs: "
+#define OF_QUEUE                                                                                                  \
+	"A command that waits for work (BRPOP, XREAD, SUBSCRIBE, reserve) is no problem on a connection of its own; others on "  \
+	"that one wait behind it. Else see what that server runs: "
 #define OF_MYSQL "See what its sessions do: SHOW PROCESSLIST, SHOW ENGINE INNODB STATUS, its slow query log."
 
 static const struct {
