@@ -24,7 +24,7 @@ _offcpu_options() {
 	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --json=summary --max-bytes= --count= --rows= --no-objects --wakers --since-start --help" ;;
 	report) echo "$read --incidents --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --requests --rules= --explain= --json --json=summary --max-bytes= --id= --cursor= --markdown --csv --help" ;;
 	flame)
-		echo "$read --output= --open --title= --subtitle= --width= --min-width= --idle= --palette= --inverted --reverse --by= \
+		echo "$read --output= --html --open --title= --subtitle= --width= --min-width= --idle= --palette= --inverted --reverse --by= \
 --wakers --wakeup --tasks --delimiter --pid= --input-unit= --help"
 		;;
 	push) echo "--pyroscope= --clickhouse= --otlp= --parca= --metrics= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;

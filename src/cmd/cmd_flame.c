@@ -36,7 +36,7 @@ static const char description[] =
 struct flame_args {
 	char *output, *title, *subtitle, *width, *min_width, *palette, *by, *weight, *grep, *comm, *state, *idle, *pids;
 	struct range_args range;
-	gboolean user, kernel, inverted, reverse, delimiters, wakers, wakeup, open, tasks;
+	gboolean user, kernel, inverted, reverse, delimiters, wakers, wakeup, open, html, tasks;
 };
 
 /* The same, understood. */
@@ -94,17 +94,14 @@ static bool parse_min_width(const char *s, unsigned width_px, double *ret_share,
 	return true;
 }
 
-static char *default_output(const char *input)
+static char *default_output(const char *input, bool is_html)
 {
-	size_t len = strlen(input);
+	const char *name = strcmp(input, "-") == 0 ? "offcpu" : history_is_asked() ? "history" : input;
+	size_t len = strlen(name);
 
-	if (strcmp(input, "-") == 0)
-		return g_strdup("offcpu.svg");
-	if (history_is_asked())
-		return g_strdup("history.svg");
-	if (g_str_has_suffix(input, ".offcpu"))
+	if (g_str_has_suffix(name, ".offcpu"))
 		len -= strlen(".offcpu");
-	return g_strdup_printf("%.*s.svg", (int)len, input);
+	return g_strdup_printf("%.*s.%s", (int)len, name, is_html ? "html" : "svg");
 }
 
 static bool understand_words(const struct flame_args *a, struct flame_job *job, GError **error)
@@ -140,8 +137,8 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 		return cmd_bad(error, "--open serves the page and writes no file: leave out -o");
 	job->open = a->open;
 	job->tasks = a->tasks;
-	job->output = a->output ? g_strdup(a->output) : default_output(job->input);
-	job->html = cmd_is_html(job->output);
+	job->output = a->output ? g_strdup(a->output) : default_output(job->input, a->html);
+	job->html = a->html || cmd_is_html(job->output);
 	if (!cmd_may_draw(job->output, error))
 		return false;
 	job->svg = (struct svg_options){ .title = a->title, .subtitle = a->subtitle, .width_px = 1200,
@@ -295,6 +292,7 @@ int cmd_flame(int argc, char **argv)
 	GOptionEntry entries[] = {
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &a.output,
 		  "Where to; .html gives a web page, - is stdout (default: FILE with .svg)", "OUT" },
+		{ "html", 0, 0, G_OPTION_ARG_NONE, &a.html, "A web page, whatever OUT is called", NULL },
 		{ "open", 0, 0, G_OPTION_ARG_NONE, &a.open,
 		  "Serve the page on this machine and open it in the browser, as offcpu view does", NULL },
 		{ "title", 0, 0, G_OPTION_ARG_STRING, &a.title, "Title in place of the kind of time shown", "TEXT" },

@@ -44,16 +44,24 @@ struct record_options {
 	double max_loss_pct;
 };
 
+static bool is_stdout(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+static bool stdout_is_free(bool is_taken, GError **error)
+{
+	if (is_taken)
+		return cmd_bad(error, "-o -: the command prints there, too");
+	return !isatty(STDOUT_FILENO) ||
+	       cmd_bad(error, "-o -: a recording is no text: send it into a file or a pipe; `offcpu trace` and `offcpu export` print");
+}
+
 /* Finds out before an hour of tracing, not after, that the recording cannot be written. */
 static bool output_is_writable(const char *path, GError **error)
 {
 	g_autofree char *folder = g_path_get_dirname(path);
 
-	if (strcmp(path, "-") == 0) {
-		g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-				    "-o -: a recording is a file; `offcpu trace` and `offcpu export` print");
-		return false;
-	}
 	if (!profile_file_may_write(path, error))
 		return false;
 	if (access(folder, W_OK | X_OK)) {
@@ -108,9 +116,9 @@ static int parse_own(struct record_options *o, struct run *run, int argc, char *
 	if (o->is_estimate) {
 		run->duration_ns = run->duration_ns ? run->duration_ns : ESTIMATE_NS;
 		run->target->collect.grace_ns = ESTIMATE_EXACT_NS;
-	} else if (!output_is_writable(o->output, &error)) {
+	} else if (is_stdout(o->output) ? !stdout_is_free(run->target->command, &error) : !output_is_writable(o->output, &error)) {
 		cmd_error("record", "%s", error->message);
-		return EXIT_FAILED;
+		return is_stdout(o->output) ? EXIT_USAGE : EXIT_FAILED;
 	}
 	return EXIT_OK;
 }
@@ -151,10 +159,10 @@ static void print_losses(const struct profile *p, uint64_t observed_ns)
 			observed_ns ? 100.0 * (double)time_ns / (double)observed_ns : 0);
 }
 
-static void print_summary(const struct profile *p, const char *path)
+/* name: of what has the recording. */
+static void print_summary(const struct profile *p, const char *name, gsize bytes)
 {
 	struct coverage c;
-	struct stat st;
 	uint64_t observed = 0, switches = 0;
 	int64_t residual = 0;
 	g_autoptr(GString) time = g_string_new(NULL);
@@ -168,7 +176,7 @@ static void print_summary(const struct profile *p, const char *path)
 	fprintf(stderr,
 		"%s: %.1f KiB, %.3f s, %u thread%s, %" G_GUINT64_FORMAT " wait%s listed, %" G_GUINT64_FORMAT
 		" switch%s\n",
-		path, stat(path, &st) == 0 ? (double)st.st_size / 1024 : 0, (double)p->info.duration_ns / 1e9,
+		name, (double)bytes / 1024, (double)p->info.duration_ns / 1e9,
 		p->threads->len, p->threads->len == 1 ? "" : "s", c.waits_cnt, c.waits_cnt == 1 ? "" : "s", switches,
 		switches == 1 ? "" : "es");
 	if (!p->threads->len)
@@ -250,31 +258,49 @@ static bool end_file(struct profile_file *file, GError **error)
 	return ok;
 }
 
+static bool print_file(const struct profile *p, gsize *ret_bytes, GError **error)
+{
+	g_autoptr(GBytes) bytes = profile_file_bytes(p, NULL, NULL, error);
+	const void *text = bytes ? g_bytes_get_data(bytes, ret_bytes) : NULL;
+
+	return text && cmd_write_output(NULL, text, *ret_bytes, error);
+}
+
+static gsize size_of_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (gsize)st.st_size;
+}
+
 /*
  * The file is written while the waits are added up and the programs taken out of the kernel.  Not while the window is
  * ended: what the threads did then is looked at as fast as can be.
  */
 static int write_recording(struct run *run, struct record_options *o, const char *command_line)
 {
-	struct profile_file *file = begin_file(session_threads(run->session), o->output);
+	const bool is_file = !is_stdout(o->output);
+	struct profile_file *file = is_file ? begin_file(session_threads(run->session), o->output) : NULL;
 	struct profile *p = session_take_profile(run->session);
 	g_autofree char *filters = target_describe(run->target);
 	g_autofree char *walks = run->target->verbose ? session_walks_text(run->session) : NULL;
 	g_autoptr(GError) error = NULL;
 	int status = EXIT_OK;
+	gsize bytes = 0;
 
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
 	limits_look(p, "/proc");
 	if (o->tasks)
 		record_tasks_put(g_steal_pointer(&o->tasks), p);
-	profile_file_complete(file);
+	if (is_file)
+		profile_file_complete(file);
 	session_unload(run->session);
-	if (!end_file(file, &error)) {
+	if (is_file ? !end_file(file, &error) : !print_file(p, &bytes, &error)) {
 		cmd_error("record", "%s", error->message);
 		status = EXIT_FAILED;
 	} else {
-		print_summary(p, o->output);
+		print_summary(p, is_file ? o->output : "standard output", is_file ? size_of_file(o->output) : bytes);
 		if (walks)
 			fputs(walks, stderr);
 		if (o->max_loss && lost_share_pct(p) > o->max_loss_pct) {
@@ -301,7 +327,7 @@ int cmd_record(int argc, char **argv)
 	const GOptionEntry own_entries[] = {
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)",
 		  "TIME" },
-		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &own.output, "The recording (trace.offcpu)", "FILE" },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &own.output, "The recording (trace.offcpu); - is standard output", "FILE" },
 		{ "slice", 0, 0, G_OPTION_ARG_STRING, &own.slice,
 		  "How finely time is told apart for --from and --to, 10ms or more (100ms)", "TIME" },
 		{ "tasks", 0, 0, G_OPTION_ARG_NONE, &own.wants_tasks,

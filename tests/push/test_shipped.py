@@ -35,6 +35,28 @@ def run(_program, _recordings, _folder):
     kubernetes()
 
 
+STAND_IN = """#!/bin/sh
+case "$1" in
+get) printf 'node-7.example\\nweb containerd://%064d\\n' 7 ;;
+create) cat >"$MANIFEST"; exit 1 ;;
+esac
+"""
+
+
+def pod_of_plugin(plugin, place):
+    """What `kubectl offcpu` asks for, by a kubectl that refuses to make it."""
+    stand_in, manifest = place / "kubectl", place / "kubectl-offcpu.yaml"
+    stand_in.write_text(STAND_IN, encoding="ascii")
+    stand_in.chmod(0o755)
+    done = subprocess.run([plugin, "web-6d4cf56db6-x7k2p", "-d", "2m"], stdin=subprocess.DEVNULL, capture_output=True, check=False,
+                          env={**os.environ, "PATH": f"{place}:{os.environ['PATH']}", "MANIFEST": str(manifest)})
+    point("kubectl offcpu says why no pod could be made", None if b"it must allow privileged pods" in done.stderr else done.stderr.decode())
+    text = manifest.read_text(encoding="ascii")
+    point("its pod is on the node, and ends by itself", None if "nodeName: node-7.example" in text and "activeDeadlineSeconds: 420" in text else text)
+    stand_in.unlink()
+    return manifest
+
+
 def kubernetes():
     """Each manifest, and what kubectl makes of them all."""
     folder = SHARE / "kubernetes"
@@ -44,6 +66,7 @@ def kubernetes():
         return
     manifests = [file for file in sorted(folder.glob("*.yaml")) if file.name != "kustomization.yaml"]
     with tempfile.TemporaryDirectory() as place:
+        manifests.append(pod_of_plugin(folder / "kubectl-offcpu", Path(place)))
         if shutil.which("kubectl"):
             built = Path(place, "kustomized.yaml")
             built.write_bytes(subprocess.run(["kubectl", "kustomize", str(folder)], stdout=subprocess.PIPE, check=True).stdout)

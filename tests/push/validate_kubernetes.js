@@ -8,6 +8,7 @@ const { loadAll } = require("js-yaml");
 const { DaemonSet } = require("kubernetes-models/apps/v1/DaemonSet");
 const kinds = {
     DaemonSet,
+    Pod: require("kubernetes-models/v1/Pod").Pod,
     Namespace: require("kubernetes-models/v1/Namespace").Namespace,
     ConfigMap: require("kubernetes-models/v1/ConfigMap").ConfigMap,
 };
