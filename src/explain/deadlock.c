@@ -25,6 +25,7 @@ struct finder {
 	GHashTable *open;	/* (pid, tid) -> index + 1 of the wait that goes on as the window ends */
 	GHashTable *ended;	/* lock -> thread + 1 whose wait for it has ended, or SEVERAL */
 	GHashTable *files;	/* pid -> the same as open, of a process of one thread that waits for the lock of a file */
+	GHashTable *monitors;	/* (pid, tid) -> index + 1 of the longest wait for a monitor, whose holder the JVM told */
 };
 
 static uint64_t *key_new(uint32_t pid, uint32_t tid)
@@ -71,6 +72,34 @@ static bool goes_on(const struct thread *t, const struct wait *w, uint64_t open_
 {
 	return t->flags & THREAD_OPEN_AT_END && w->flags & WAIT_OPEN_AT_END && open_cnt == 1 && !w->runnable_ns &&
 	       !w->preempted_ns;
+}
+
+/*
+ * Java's: the JVM wakes who waits now and then, so no wait goes on for long.  But who has the monitor it told itself, as
+ * the recording ended, and only of threads that wait for one still.
+ */
+static void find_monitors(struct finder *f)
+{
+	const struct profile *p = f->p;
+	g_autofree uint64_t *blocked_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+	g_autofree uint32_t *longest = g_new0(uint32_t, (gsize)p->threads->len + 1);
+
+	if (p->info.range.is_cut)
+		return;
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct thread *t = profile_thread(p, w->thread);
+
+		if (!profile_monitor_holder(p, t->pid, t->tid) || !wait_is_for_monitor(p, w))
+			continue;
+		blocked_ns[w->thread] += w->blocked_ns;
+		if (!longest[w->thread] || w->blocked_ns > profile_wait(p, longest[w->thread] - 1)->blocked_ns)
+			longest[w->thread] = i + 1;
+	}
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		if (longest[i] && blocked_ns[i] >= deadlock_long_ns(p))
+			g_hash_table_insert(f->monitors, key_new(profile_thread(p, i)->pid, profile_thread(p, i)->tid),
+					    GUINT_TO_POINTER(longest[i]));
 }
 
 static void sort_waits(struct finder *f)
@@ -158,7 +187,11 @@ static uint32_t next_of(const struct finder *f, uint32_t wait)
 	/* as the kernel told when the recording had ended, and both wait on */
 	if (GPOINTER_TO_UINT(g_hash_table_lookup(f->files, GUINT_TO_POINTER(pid))) == wait + 1)
 		return GPOINTER_TO_UINT(g_hash_table_lookup(f->files, GUINT_TO_POINTER(profile_file_lock_holder(f->p, pid))));
-	g_autofree uint64_t *key = key_new(pid, profile_wait_object(f->p, w)->holder_tid);
+	uint32_t monitor_holder = profile_monitor_holder(f->p, pid, profile_thread(f->p, w->thread)->tid);
+	g_autofree uint64_t *key = key_new(pid, monitor_holder ? monitor_holder : profile_wait_object(f->p, w)->holder_tid);
+
+	if (monitor_holder)
+		return GPOINTER_TO_UINT(g_hash_table_lookup(f->monitors, key));
 	uint32_t next = GPOINTER_TO_UINT(g_hash_table_lookup(f->open, key));
 
 	return next && is_held_still(f, w, profile_wait(f->p, next - 1)) ? next : 0;
@@ -168,16 +201,18 @@ uint32_t *deadlock_rings_new(const struct profile *p, const uint32_t *locks)
 {
 	g_autoptr(GHashTable) open = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	g_autoptr(GHashTable) ended = g_hash_table_new(NULL, NULL), files = g_hash_table_new(NULL, NULL);
-	struct finder f = { .p = p, .locks = locks, .open = open, .ended = ended, .files = files };
+	g_autoptr(GHashTable) monitors = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	struct finder f = { .p = p, .locks = locks, .open = open, .ended = ended, .files = files, .monitors = monitors };
 	uint32_t *rings = g_new0(uint32_t, (gsize)p->waits->len + 1);
 	/* which walk came by first; each goes on to the end, or to where one has been */
 	g_autofree uint32_t *walk_of = g_new0(uint32_t, (gsize)p->waits->len + 1);
-	GHashTable *const starts[] = { open, files };
+	GHashTable *const starts[] = { open, files, monitors };
 	GHashTableIter iter;
 	gpointer value;
 	uint32_t walk = 0;
 
 	sort_waits(&f);
+	find_monitors(&f);
 	for (size_t i = 0; i < G_N_ELEMENTS(starts); i++) {
 		g_hash_table_iter_init(&iter, starts[i]);
 		while (g_hash_table_iter_next(&iter, NULL, &value)) {

@@ -662,6 +662,13 @@ static uint32_t child_of(const struct cause_finder *c, const struct finding *row
 	return tid ? thread_by_id(c->f->profile, pid, tid) : NONE;
 }
 
+/* Of which nothing but that it ends these waits, or will, is known. */
+static struct candidate candidate_of(const struct thread *t, const struct finding *row)
+{
+	return (struct candidate){ .comm = t->comm, .pid = t->pid, .tid = t->tid, .threads_cnt = 1, .blocked_ns = row->time_ns,
+				   .most_ns = row->time_ns, .weight = row->time_ns, .frame = -1 };
+}
+
 /* A child that has not ended yet as the recording ends. */
 static bool find_child(const struct cause_finder *c, const struct finding *row, struct candidate *ret)
 {
@@ -669,9 +676,7 @@ static bool find_child(const struct cause_finder *c, const struct finding *row, 
 
 	if (at == NONE)
 		return false;
-	const struct thread *t = profile_thread(c->f->profile, at);
-	*ret = (struct candidate){ .comm = t->comm, .pid = t->pid, .tid = t->tid, .threads_cnt = 1,
-				   .blocked_ns = row->time_ns, .most_ns = row->time_ns, .weight = row->time_ns, .frame = -1 };
+	*ret = candidate_of(profile_thread(c->f->profile, at), row);
 	return true;
 }
 
@@ -685,8 +690,21 @@ static bool find_file_holder(const struct cause_finder *c, const struct finding 
 
 	if (at == NONE)
 		return false;
-	*ret = (struct candidate){ .comm = profile_thread(p, at)->comm, .pid = holder, .tid = holder, .threads_cnt = 1,
-				   .blocked_ns = row->time_ns, .most_ns = row->time_ns, .weight = row->time_ns, .frame = -1 };
+	*ret = candidate_of(profile_thread(p, at), row);
+	return true;
+}
+
+/* The thread that the JVM said has the monitor for which most of these threads wait, as the recording ended. */
+static bool find_monitor_holder(const struct cause_finder *c, const struct finding *row, struct candidate *ret)
+{
+	const struct profile *p = c->f->profile;
+	const struct thread *waiter = profile_thread(p, profile_wait(p, row->wait)->thread);
+	uint32_t holder = profile_monitor_holder(p, waiter->pid, waiter->tid);
+	uint32_t at = holder && wait_is_for_monitor(p, profile_wait(p, row->wait)) ? thread_by_id(p, waiter->pid, holder) : NONE;
+
+	if (at == NONE)
+		return false;
+	*ret = candidate_of(profile_thread(p, at), row);
 	return true;
 }
 
@@ -875,11 +893,15 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	row->never_let_go = !holder && never_let_go(c, row);
 	row->nobody_works = sentence_is_for_workers(c->f, row) ? nobody_works(c, row) : SOMEBODY_WORKS;
 	find_lost_holder(c, row);
-	struct candidate child_itself, file_holder;
+	struct candidate child_itself, file_holder, monitor_holder;
 	if (!best && find_child(c, row, &child_itself))
 		best = &child_itself;
 	if (!best && find_file_holder(c, row, &file_holder))
 		best = &file_holder;
+	if (row->never_let_go && find_monitor_holder(c, row, &monitor_holder)) {
+		holder = best = &monitor_holder;
+		row->never_let_go = false;
+	}
 	if (!best && sentence_is_for_workers(c->f, row) && !row->nobody_works)
 		find_meanwhile(c, row);
 	if (!best || row->deadlock)

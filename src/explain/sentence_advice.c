@@ -305,8 +305,23 @@ static const char *advice_of_server(const struct findings *f, const struct findi
 }
 
 /* By what the holder of a lock does meanwhile; NULL: that says nothing more. */
+static bool is_held_by_deadlocked(const struct findings *f, const struct finding *row)
+{
+	uint32_t id = row->by.does_wait && finding_is_held(f, row) ? f->blocked_in[row->by.does_wait - 1] : 0;
+
+	for (guint i = 0; id && i < f->rows->len; i++) {
+		const struct finding *other = &g_array_index(f->rows, struct finding, i);
+
+		if (other->id == id && other != row && other->deadlock)
+			return true;
+	}
+	return false;
+}
+
 static const char *advice_of_holder(const struct findings *f, const struct finding *row)
 {
+	if (is_held_by_deadlocked(f, row))
+		return "Who holds it is deadlocked itself, as told before: it goes on when that is mended.";
 	if ((row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) &&
 	    row->by.does_ns > row->by.off_cpu_ns / 2) {
 		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)

@@ -13,6 +13,7 @@
 #include "fold/foreign_threads.h"
 #include "fold/full_queue.h"
 #include "fold/group_limits.h"
+#include "fold/monitors.h"
 #include "fold/nagle.h"
 #include "fold/owed.h"
 #include "fold/pool.h"
@@ -396,6 +397,7 @@ void limits_look(struct profile *p, const char *proc_dir)
 	group_limits_free(groups);
 	look_at_cpus(p, proc_dir);
 	look_at_file_locks(p, proc_dir);
+	monitors_look(p, proc_dir);
 	look_at_holders(p, proc_dir);
 	look_at_policies(p);
 	look_at_slack(p, proc_dir);

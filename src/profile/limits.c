@@ -18,7 +18,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_BACKLOG] = "backlog", [LIMIT_FULL] = "full",
 	[LIMIT_OWED] = "owed",	     [LIMIT_NAGLE] = "nagle",   [LIMIT_CYCLE] = "cycle",
 	[LIMIT_SLACK] = "slack",   [LIMIT_FILE_LOCK] = "file-lock",
-	[LIMIT_GONE] = "gone",
+	[LIMIT_GONE] = "gone",	     [LIMIT_MONITOR] = "monitor",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -43,12 +43,29 @@ const struct profile_limit *profile_find_limit(const struct profile *p, enum pro
 	return NULL;
 }
 
-uint32_t profile_file_lock_holder(const struct profile *p, uint32_t pid)
+static uint32_t holder_of(const struct profile_limit *l)
 {
-	const struct profile_limit *l = profile_find_limit(p, LIMIT_FILE_LOCK, pid, 0);
 	uint32_t holder = 0;
 
 	return l && sscanf(l->text, "%" SCNu32, &holder) == 1 ? holder : 0;
+}
+
+uint32_t profile_file_lock_holder(const struct profile *p, uint32_t pid)
+{
+	return holder_of(profile_find_limit(p, LIMIT_FILE_LOCK, pid, 0));
+}
+
+uint32_t profile_monitor_holder(const struct profile *p, uint32_t pid, uint32_t tid)
+{
+	return holder_of(profile_find_limit(p, LIMIT_MONITOR, pid, tid));
+}
+
+bool wait_is_for_monitor(const struct profile *p, const struct wait *w)
+{
+	/* hotspot share/runtime/objectMonitor.cpp */
+	static const char *const functions[] = { "ObjectMonitor::enter", "ObjectMonitor::EnterI", "ObjectMonitor::ReenterI", NULL };
+
+	return profile_stack_names(p, w->user, functions);
 }
 
 bool wait_is_for_file_lock(const struct profile *p, const struct wait *w)

@@ -32,6 +32,7 @@ enum profile_limit_kind {
 	LIMIT_CYCLE,	/* a process waits for another one, of which it does not accept a connection: LIMIT_CYCLE_FORMAT */
 	LIMIT_SLACK,	/* the thread lets its timers be late by so many nanoseconds: "40000000" */
 	LIMIT_GONE,	/* who holds the lock that threads of the process wait for has ended: its number is tid, the text "mutex" or "file" */
+	LIMIT_MONITOR,	/* who has the monitor of Java that the thread waits for: its thread number */
 	LIMIT_KIND_COUNT
 };
 
@@ -84,6 +85,11 @@ struct limit_pool {
 uint32_t profile_file_lock_holder(const struct profile *p, uint32_t pid);
 /* Does it wait for one as the recording ends? */
 bool wait_is_for_file_lock(const struct profile *p, const struct wait *w);
+
+/* Who has the monitor that the thread waits for as the recording ends; 0: not known. */
+uint32_t profile_monitor_holder(const struct profile *p, uint32_t pid, uint32_t tid);
+/* Does it wait for a monitor of Java's? */
+bool wait_is_for_monitor(const struct profile *p, const struct wait *w);
 
 /* False: the limit is none of LIMIT_POOL, or makes no sense. */
 bool limit_pool_read(const struct profile_limit *l, struct limit_pool *ret);

@@ -4,6 +4,7 @@
 
 #include "../unit/symbolize/hotspot_image.h"
 #include "symbolize/runtime/hotspot_inline.h"
+#include "symbolize/runtime/hotspot_monitors.h"
 #include "symbolize/runtime/hotspot_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -36,6 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (unsigned i = 0; i < h.heap_cnt; i++)
 			if (h.heaps[i].high - h.heaps[i].low < 1 << 20)
 				hotspot_for_each_blob(&h, &h.heaps[i], see, &h.heaps[i]);
+		g_autoptr(GArray) monitors = g_array_new(FALSE, FALSE, sizeof(struct hotspot_monitor));
+
+		hotspot_monitors(&h, monitors);
 		for (unsigned i = 0; i < hotspot_names_code(n, &h, code + 20, true, &names); i++)
 			if (!g_utf8_validate(names[i], -1, NULL))
 				abort();

@@ -121,6 +121,42 @@ def java_monitor_is_a_lock_and_a_pool_is_idle(env):
         env.check.that((locks[0]["function"] or {}).get("name") in ("Service.audit", "Service.contend"), f"{locks[0]['function']}")
 
 
+RING = """
+class Service {
+    Service next;
+    long cents;
+    synchronized void pay() throws Exception { cents++; Thread.sleep(20); next.take(); }
+    synchronized void take() { cents--; }
+    synchronized long peek() { return cents; }
+    static void run(Service one, String name) { new Thread(() -> { try { for (;;) one.pay(); } catch (Exception e) { } }, name).start(); }
+    public static void main(String[] words) throws Exception {
+        Service[] all = { new Service(), new Service(), new Service() };
+        for (int i = 0; i < 3; i++) all[i].next = all[(i + 1) % 3];
+        for (int i = 0; i < 3; i++) run(all[i], "teller-" + i);
+        Thread.sleep(200);
+        Service asked = all[0];
+        new Thread(asked::peek, "visitor").start();
+    }
+}
+"""
+
+
+@case
+def java_deadlock_of_monitors_is_told(env):
+    """Three threads in a ring, by the JVM's own word; who waits for one of them is told who has it."""
+    process = begin_java(env, RING)
+    if not wait_until(lambda: threads_called(process.pid, "visitor"), 60):
+        raise Skip("the Java program did not begin within a minute")
+    recorder = Recorder(env, "-p", process.pid, "--exact", "-d", SECONDS)
+    recorder.wait()
+    found = of_waits(recorder.report())
+    env.check.equal([finding["deadlock"] for finding in found[:2]], [True, False], f"which of these is a deadlock: {found[:2]}")
+    for finding, threads, function in zip(found, (3, 1), ("Service.take", "Service.peek")):
+        env.check.equal(finding["threads"], threads, "threads")
+        env.check.that(finding["by"]["role"] == "holder" and finding["by"]["comm"].startswith("teller-"), f"who has it: {finding['by']}")
+        env.check.equal((finding["function"] or {}).get("name"), function, "where")
+
+
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "JavaWaits.java")
 COUNT = 400
 NAMED_MIN = 0.98    # of the time by the program's own clock, of all threads together

@@ -58,7 +58,17 @@
 	X(IMMUTABLE, "nmethod", "_immutable_data")                               \
 	X(SCOPES_OFFSET, "nmethod", "_scopes_data_offset")                       \
 	X(MUTABLE, "CodeBlob", "_mutable_data")                                  \
-	X(RELOCATION_SIZE, "CodeBlob", "_relocation_size")
+	X(RELOCATION_SIZE, "CodeBlob", "_relocation_size")                       \
+	/* and for who has a monitor */                                          \
+	X(THREADS, "ThreadsSMRSupport", "_java_thread_list")                     \
+	X(THREADS_LENGTH, "ThreadsList", "_length")                              \
+	X(THREADS_LIST, "ThreadsList", "_threads")                               \
+	X(THREAD_SYSTEM, "JavaThread", "_osthread")                              \
+	X(THREAD_STACK, "JavaThread", "_stack_base")                             \
+	X(THREAD_STACK_SIZE, "JavaThread", "_stack_size")                        \
+	X(THREAD_PENDING, "JavaThread", "_current_pending_monitor")              \
+	X(SYSTEM_THREAD_ID, "OSThread", "_thread_id")                            \
+	X(MONITOR_OWNER, "ObjectMonitor", "_owner")
 
 #define HOTSPOT_OPTIONAL_FIRST HOTSPOT_SCOPES_BEGIN
 

@@ -143,6 +143,33 @@ static void test_handed_on(void)
 	assert_ring(p, first, true);
 }
 
+/* The JVM told who has the monitors: a ring of three, however often it woke them; not of waits that are short. */
+static void test_monitors(void)
+{
+	static const char *const holders[] = { "2", "3", "1" };
+
+	for (unsigned is_short = 0; is_short < 2; is_short++) {
+		struct profile *p = profile_of(4);
+		uint32_t waits[3];
+
+		for (uint32_t i = 0; i < 3; i++) {
+			const uint64_t ns = is_short ? WINDOW_NS / 100 : WINDOW_NS;
+			const struct wait w = { .thread = i, .state = 'S', .count = 5, .blocked_ns = ns, .max_ns = ns / 5,
+						.user = fixture_stack(p, FRAME_USER, STACK_COMPLETE,
+								      "Shop.pay@jvm ObjectMonitor::enter(JavaThread*)@libjvm.so") };
+
+			waits[i] = profile_add_wait(p, &w);
+			profile_add_limit(p, LIMIT_MONITOR, PID, i + 1, holders[i]);
+		}
+		profile_add_limit(p, LIMIT_MONITOR, PID, 4, "1");
+		g_autofree uint32_t *rings = rings_of(p);
+
+		for (unsigned i = 0; i < 3; i++)
+			g_assert_cmpuint(rings[waits[i]], ==, is_short ? 0 : waits[(i + 1) % 3] + 1);
+		profile_free(p);
+	}
+}
+
 /* What would tell it may not be in the recording. */
 static void test_not_all(void)
 {
@@ -319,6 +346,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/deadlock/file locks", test_file_locks);
 	g_test_add_func("/deadlock/none", test_none);
 	g_test_add_func("/deadlock/handed-on", test_handed_on);
+	g_test_add_func("/deadlock/monitors", test_monitors);
 	g_test_add_func("/deadlock/not-all", test_not_all);
 	g_test_add_func("/deadlock/part", test_part);
 	g_test_add_func("/deadlock/windows", test_windows);

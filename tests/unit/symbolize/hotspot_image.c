@@ -27,6 +27,10 @@ static const struct {
 	{ "Klass", "_name", "Symbol*", 16 }, { "Symbol", "_length", "u2", 4 }, { "Symbol", "_body", NULL, 6 },
 	{ "nmethod", "_compile_id", "int", 40 }, { "PcDesc", "_pc_offset", "int", 0 },
 	{ "PcDesc", "_scope_decode_offset", "int", 4 }, { "nmethod", "_scopes_pcs_offset", "int", 44 },
+	{ "ThreadsList", "_length", "const uint", 0 }, { "ThreadsList", "_threads", "JavaThread *const *const", 8 },
+	{ "JavaThread", "_osthread", "OSThread*", 0 }, { "JavaThread", "_stack_base", "address", 8 },
+	{ "JavaThread", "_stack_size", "size_t", 16 }, { "JavaThread", "_current_pending_monitor", "ObjectMonitor*", 24 },
+	{ "OSThread", "_thread_id", "OSThread::thread_id_t", 0 }, { "ObjectMonitor", "_owner", NULL, 8 },
 };
 
 static uint64_t address(const void *p)
@@ -81,9 +85,10 @@ static void put_struct(struct hotspot_image *image, uint64_t *entry, const char 
 	entry[5] = at;
 }
 
-static void put_structs(struct hotspot_image *image, uint64_t heaps, uint64_t interpreter, uint64_t stub, uint64_t major)
+static void put_structs(struct hotspot_image *image, uint64_t heaps, uint64_t interpreter, uint64_t stub, uint64_t major,
+			uint64_t threads)
 {
-	uint64_t *table = take(image, (G_N_ELEMENTS(told) + 5) * STRUCT_WORDS), *at = table;
+	uint64_t *table = take(image, (G_N_ELEMENTS(told) + 6) * STRUCT_WORDS), *at = table;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(told); i++, at += STRUCT_WORDS)
 		put_struct(image, at, told[i].type, told[i].field, told[i].kind, told[i].offset, 0);
@@ -91,6 +96,7 @@ static void put_structs(struct hotspot_image *image, uint64_t heaps, uint64_t in
 	put_struct(image, at += STRUCT_WORDS, "AbstractInterpreter", "_code", "StubQueue*", 0, interpreter);
 	put_struct(image, at += STRUCT_WORDS, "StubRoutines", "_call_stub_return_address", "address", 0, stub);
 	put_struct(image, at += STRUCT_WORDS, "Abstract_VM_Version", "_vm_major_version", "int", 0, major);
+	put_struct(image, at += STRUCT_WORDS, "ThreadsSMRSupport", "_java_thread_list", "ThreadsList*", 0, threads);
 	put_variable(image, HOTSPOT_SYMBOL_STRUCTS, address(table));
 	for (unsigned i = 0; i < STRUCT_WORDS; i++)
 		put_variable(image, HOTSPOT_SYMBOL_STRUCT_TYPE + i, i * 8);
@@ -155,6 +161,29 @@ static void put_method(struct hotspot_image *image)
 	image->klass[2] = address(image->class_name);
 }
 
+/* Three threads: the first waits for what the second has, which waits for what the first has had since nobody else wanted it. */
+static uint64_t *put_threads(struct hotspot_image *image)
+{
+	uint64_t *list = take(image, 2), *array = take(image, 3), *monitors = take(image, 4), *stack = take(image, 8);
+
+	list[0] = 3;
+	list[1] = address(array);
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t *thread = take(image, 4), *system = take(image, 1);
+
+		system[0] = 101 + i;
+		thread[0] = address(system);
+		thread[1] = i ? 0 : address(stack + 8);
+		thread[2] = i ? 0 : 64;
+		thread[3] = i < 2 ? address(monitors + 2 * i) : 0;
+		array[i] = address(thread);
+	}
+	monitors[1] = array[1];
+	monitors[3] = address(stack + 2);
+	image->owner = &monitors[1];
+	return list;
+}
+
 void hotspot_image_make(struct hotspot_image *image)
 {
 	static const char *const types[] = { "HeapBlock", "ConstantPool", "PcDesc" };
@@ -171,11 +200,13 @@ void hotspot_image_make(struct hotspot_image *image)
 	heaps[0] = 1;
 	heaps[1] = address(array);
 	queue = take(image, 2);
-	variables = take(image, 4);
+	variables = take(image, 5);
 	variables[0] = address(heaps);
 	variables[1] = address(queue);
 	variables[3] = 17;
-	put_structs(image, address(&variables[0]), address(&variables[1]), address(&variables[2]), address(&variables[3]));
+	variables[4] = address(put_threads(image));
+	put_structs(image, address(&variables[0]), address(&variables[1]), address(&variables[2]), address(&variables[3]),
+		    address(&variables[4]));
 	put_numbers(image, HOTSPOT_SYMBOL_TYPES, types, bytes, G_N_ELEMENTS(types));
 	put_numbers(image, HOTSPOT_SYMBOL_INTS, constants, minus_one, G_N_ELEMENTS(constants));
 }

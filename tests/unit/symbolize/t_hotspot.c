@@ -4,6 +4,7 @@
 
 #include "hotspot_image.h"
 #include "symbolize/runtime/hotspot_inline.h"
+#include "symbolize/runtime/hotspot_monitors.h"
 #include "symbolize/runtime/hotspot_names.h"
 
 static struct hotspot_image image;
@@ -74,6 +75,37 @@ static void test_stale(void)
 	hotspot_names_free(n);
 }
 
+/* Each thread and whose monitor it waits for: "101:102". */
+static char *monitors_now(const struct hotspot *h)
+{
+	g_autoptr(GArray) monitors = g_array_new(FALSE, FALSE, sizeof(struct hotspot_monitor));
+	static char text[64];
+	gsize len = 0;
+
+	text[0] = '\0';
+	hotspot_monitors(h, monitors);
+	for (guint i = 0; i < monitors->len && i < 3; i++) {
+		const struct hotspot_monitor *one = &g_array_index(monitors, struct hotspot_monitor, i);
+
+		len += (gsize)g_snprintf(text + len, sizeof(text) - len, "%u:%u ", one->tid, one->holder_tid);
+	}
+	return text;
+}
+
+/* Who has a monitor is told by its thread or by a place on its stack; not of nobody's, and not where owners are numbers. */
+static void test_monitors(void)
+{
+	struct hotspot h;
+
+	hotspot_image_make(&image);
+	g_assert_true(hotspot_image_open(&image, &h));
+	g_assert_cmpstr(monitors_now(&h), ==, "101:102 102:101 ");
+	*image.owner = 1;	/* ANONYMOUS_OWNER of JDK 21 */
+	g_assert_cmpstr(monitors_now(&h), ==, "102:101 ");
+	h.layout.major = 24;
+	g_assert_cmpstr(monitors_now(&h), ==, "");
+}
+
 static void test_damaged_heap(void)
 {
 	struct hotspot_blob blob;
@@ -115,6 +147,7 @@ static void test_hostile(void)
 			if (hotspot_image_open(&image, &h)) {
 				hotspot_names_code(n, &h, whole->blob[1] + 20, true, &names);
 				hotspot_blocks_hash(&h);
+				monitors_now(&h);
 			} else {
 				refused++;
 			}
@@ -151,6 +184,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/hotspot/whole", test_whole);
 	g_test_add_func("/hotspot/stale", test_stale);
+	g_test_add_func("/hotspot/monitors", test_monitors);
 	g_test_add_func("/hotspot/damaged-heap", test_damaged_heap);
 	g_test_add_func("/hotspot/hostile", test_hostile);
 	g_test_add_func("/hotspot/numbers", test_numbers);

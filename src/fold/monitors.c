@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/monitors.h"
+
+#include "fold/foreign_threads.h"
+#include "profile/limits.h"
+#include "symbolize/process/maps.h"
+#include "symbolize/runtime/hotspot_monitors.h"
+
+#define PROCESSES_MAX 4
+#define HOLDERS_MAX 32		/* of a process */
+#define WAITING_SHARE 2		/* of the window: who waited so long for a monitor has a holder to be asked for */
+#define MAPS_BYTES_MAX (16 << 20)
+
+static void add(struct profile *p, uint32_t pid, const GArray *monitors, bool waits_itself, guint *left)
+{
+	for (guint i = 0; i < monitors->len; i++) {
+		const struct hotspot_monitor *one = &g_array_index(monitors, struct hotspot_monitor, i);
+		g_autofree char *holder = g_strdup_printf("%" PRIu32, one->holder_tid);
+		bool is_found = false;
+
+		for (guint k = 0; k < monitors->len && !is_found; k++)
+			is_found = g_array_index(monitors, struct hotspot_monitor, k).tid == one->holder_tid;
+		if (is_found != waits_itself || !*left)
+			continue;
+		(*left)--;
+		profile_add_limit(p, LIMIT_MONITOR, pid, one->tid, holder);
+	}
+}
+
+static void look_at(struct profile *p, const char *proc_dir, uint32_t pid)
+{
+	g_autofree char *text = living_maps(proc_dir, pid, MAPS_BYTES_MAX);
+	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+	g_autoptr(GArray) monitors = g_array_new(FALSE, FALSE, sizeof(struct hotspot_monitor));
+	g_autofree struct hotspot *jvm = g_new0(struct hotspot, 1);
+	guint left = HOLDERS_MAX;
+
+	/* in another pid namespace its threads have other numbers than ours */
+	if (!lines || !foreign_threads_are_ours(proc_dir, pid) || !hotspot_open(jvm, proc_dir, pid, lines))
+		return;
+	hotspot_monitors(jvm, monitors);
+	/* those of a ring first */
+	add(p, pid, monitors, true, &left);
+	add(p, pid, monitors, false, &left);
+}
+
+void monitors_look(struct profile *p, const char *proc_dir)
+{
+	g_autoptr(GHashTable) sums = g_hash_table_new_full(NULL, NULL, NULL, g_free);	/* pid -> ns */
+	unsigned left = PROCESSES_MAX;
+
+	for (guint i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		gpointer pid = GUINT_TO_POINTER(profile_thread(p, w->thread)->pid);
+
+		if (!wait_is_for_monitor(p, w))
+			continue;
+		uint64_t *ns = g_hash_table_lookup(sums, pid);
+
+		if (!ns) {
+			ns = g_new0(uint64_t, 1);
+			g_hash_table_insert(sums, pid, ns);
+		}
+		if (*ns < p->info.duration_ns / WAITING_SHARE && *ns + w->blocked_ns >= p->info.duration_ns / WAITING_SHARE && left) {
+			left--;
+			look_at(p, proc_dir, GPOINTER_TO_UINT(pid));
+		}
+		*ns += w->blocked_ns;
+	}
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/runtime/hotspot_monitors.h"
+
+#include "symbolize/runtime/memory.h"
+
+#define THREADS_MAX 8192
+#define NUMBERED_OWNERS 24	/* JDK-8338383: an owner is a java.lang.Thread's number */
+
+struct thread {
+	uint64_t at;		/* its JavaThread */
+	uint64_t stack, stack_bytes;	/* its highest address */
+	uint64_t pending;	/* the monitor that it waits for; 0: none */
+	uint32_t tid;
+};
+
+static bool tells(const struct hotspot_layout *l)
+{
+	for (unsigned i = HOTSPOT_THREADS; i <= HOTSPOT_MONITOR_OWNER; i++)
+		if (!l->field[i].bytes)
+			return false;
+	return l->major && l->major < NUMBERED_OWNERS;
+}
+
+static bool read_thread(const struct hotspot *h, uint64_t at, struct thread *ret)
+{
+	const struct hotspot_layout *l = &h->layout;
+	uint64_t system, tid;
+
+	*ret = (struct thread){ .at = at };
+	if (!at || !hotspot_field_at(l, h->pid, HOTSPOT_THREAD_SYSTEM, at, &system) ||
+	    !hotspot_field_at(l, h->pid, HOTSPOT_SYSTEM_THREAD_ID, system, &tid) ||
+	    !hotspot_field_at(l, h->pid, HOTSPOT_THREAD_STACK, at, &ret->stack) ||
+	    !hotspot_field_at(l, h->pid, HOTSPOT_THREAD_STACK_SIZE, at, &ret->stack_bytes) ||
+	    !hotspot_field_at(l, h->pid, HOTSPOT_THREAD_PENDING, at, &ret->pending))
+		return false;
+	ret->tid = (uint32_t)tid;
+	return true;
+}
+
+static GArray *threads_new(const struct hotspot *h)
+{
+	GArray *threads = g_array_new(FALSE, FALSE, sizeof(struct thread));
+	uint64_t list, length, array, at;
+	struct thread t;
+
+	if (!hotspot_field_at(&h->layout, h->pid, HOTSPOT_THREADS, 0, &list) ||
+	    !hotspot_field_at(&h->layout, h->pid, HOTSPOT_THREADS_LENGTH, list, &length) ||
+	    !hotspot_field_at(&h->layout, h->pid, HOTSPOT_THREADS_LIST, list, &array))
+		return threads;
+	length = MIN((uint32_t)length, THREADS_MAX);
+	for (uint64_t i = 0; i < length; i++)
+		if (memory_read(h->pid, array + i * sizeof(at), &at, sizeof(at)) && read_thread(h, at, &t))
+			g_array_append_val(threads, t);
+	return threads;
+}
+
+/* The owner is its JavaThread, or, of one that was a lock on its stack before anybody waited, an address in that. */
+static bool is_owner(const struct thread *t, uint64_t owner)
+{
+	return owner == t->at || (owner < t->stack && t->stack - owner <= t->stack_bytes);
+}
+
+static GArray *look(const struct hotspot *h)
+{
+	GArray *found = g_array_new(FALSE, FALSE, sizeof(struct hotspot_monitor));
+
+	memory_keep_pages(h->pid);
+	g_autoptr(GArray) threads = threads_new(h);
+
+	for (guint i = 0; i < threads->len; i++) {
+		const struct thread *t = &g_array_index(threads, struct thread, i);
+		uint64_t owner = 0;
+
+		if (!t->pending || !hotspot_field_at(&h->layout, h->pid, HOTSPOT_MONITOR_OWNER, t->pending, &owner) || !owner)
+			continue;
+		for (guint k = 0; k < threads->len; k++) {
+			const struct thread *other = &g_array_index(threads, struct thread, k);
+			const struct hotspot_monitor one = { .tid = t->tid, .holder_tid = other->tid };
+
+			if (k == i || !is_owner(other, owner))
+				continue;
+			g_array_append_val(found, one);
+			break;
+		}
+	}
+	memory_drop_pages();
+	return found;
+}
+
+void hotspot_monitors(const struct hotspot *h, GArray *ret)
+{
+	if (!tells(&h->layout))
+		return;
+	g_autoptr(GArray) first = look(h), second = look(h);
+
+	for (guint i = 0; i < first->len; i++) {
+		const struct hotspot_monitor *one = &g_array_index(first, struct hotspot_monitor, i);
+
+		for (guint k = 0; k < second->len; k++) {
+			const struct hotspot_monitor *again = &g_array_index(second, struct hotspot_monitor, k);
+
+			if (one->tid == again->tid && one->holder_tid == again->holder_tid)
+				g_array_append_val(ret, *one);
+		}
+	}
+}

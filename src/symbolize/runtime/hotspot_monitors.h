@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef SYMBOLIZE_HOTSPOT_MONITORS_H
+#define SYMBOLIZE_HOTSPOT_MONITORS_H
+
+#include "symbolize/runtime/hotspot_code.h"
+
+/* A thread of a JVM that waits for a monitor (synchronized), and who has that; thread numbers as the process has them. */
+struct hotspot_monitor {
+	uint32_t tid, holder_tid;
+};
+
+/*
+ * Appends those that two looks at the process's memory agree on: HotSpot tells debuggers where each thread's pending
+ * monitor and a monitor's owner are.  Nothing where this version does not tell (JDK 24 and later name owners otherwise).
+ * The memory is not trusted: counts are bounded, and what makes no sense is left out.
+ */
+void hotspot_monitors(const struct hotspot *h, GArray *ret);
+
+#endif
