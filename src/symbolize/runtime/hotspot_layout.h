@@ -64,10 +64,16 @@
 	X(THREADS_LENGTH, "ThreadsList", "_length")                              \
 	X(THREADS_LIST, "ThreadsList", "_threads")                               \
 	X(THREAD_SYSTEM, "JavaThread", "_osthread")                              \
+	X(THREAD_SYSTEM_BASE, "Thread", "_osthread")                             \
 	X(THREAD_STACK, "JavaThread", "_stack_base")                             \
 	X(THREAD_STACK_SIZE, "JavaThread", "_stack_size")                        \
 	X(THREAD_PENDING, "JavaThread", "_current_pending_monitor")              \
 	X(SYSTEM_THREAD_ID, "OSThread", "_thread_id")                            \
+	X(THREAD_NUMBER, "JavaThread", "_monitor_owner_id")                      \
+	X(THREAD_LOCKS, "JavaThread", "_lock_stack")                             \
+	X(LOCKS_TOP, "LockStack", "_top")                                        \
+	X(LOCKS_BASE, "LockStack", "_base[0]")                                   \
+	X(MONITOR_OBJECT, "ObjectMonitor", "_object")                            \
 	X(MONITOR_OWNER, "ObjectMonitor", "_owner")
 
 #define HOTSPOT_OPTIONAL_FIRST HOTSPOT_SCOPES_BEGIN

@@ -11,8 +11,7 @@ struct hotspot_monitor {
 
 /*
  * Appends those that two looks at the process's memory agree on: HotSpot tells debuggers where each thread's pending
- * monitor and a monitor's owner are.  Nothing where this version does not tell (JDK 24 and later name owners otherwise).
- * The memory is not trusted: counts are bounded, and what makes no sense is left out.
+ * monitor and a monitor's owner are.  Nothing where this version does not tell.  The memory is not trusted: counts are bounded, and what makes no sense is left out.
  */
 void hotspot_monitors(const struct hotspot *h, GArray *ret);
 

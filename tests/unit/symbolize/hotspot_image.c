@@ -30,7 +30,9 @@ static const struct {
 	{ "ThreadsList", "_length", "const uint", 0 }, { "ThreadsList", "_threads", "JavaThread *const *const", 8 },
 	{ "JavaThread", "_osthread", "OSThread*", 0 }, { "JavaThread", "_stack_base", "address", 8 },
 	{ "JavaThread", "_stack_size", "size_t", 16 }, { "JavaThread", "_current_pending_monitor", "ObjectMonitor*", 24 },
-	{ "OSThread", "_thread_id", "OSThread::thread_id_t", 0 }, { "ObjectMonitor", "_owner", NULL, 8 },
+	{ "JavaThread", "_monitor_owner_id", "int64_t", 32 }, { "OSThread", "_thread_id", "OSThread::thread_id_t", 0 }, { "ObjectMonitor", "_owner", NULL, 8 },
+	{ "ObjectMonitor", "_object", NULL, 0 }, { "JavaThread", "_lock_stack", "LockStack", 40 },
+	{ "LockStack", "_top", "uint32_t", 0 }, { "LockStack", "_base[0]", "oop", 8 },
 };
 
 static uint64_t address(const void *p)
@@ -164,23 +166,28 @@ static void put_method(struct hotspot_image *image)
 /* Three threads: the first waits for what the second has, which waits for what the first has had since nobody else wanted it. */
 static uint64_t *put_threads(struct hotspot_image *image)
 {
-	uint64_t *list = take(image, 2), *array = take(image, 3), *monitors = take(image, 4), *stack = take(image, 8);
+	uint64_t *list = take(image, 2), *array = take(image, 3), *monitors = take(image, 4), *stack = take(image, 8), *handle = take(image, 1);
 
 	list[0] = 3;
 	list[1] = address(array);
 	for (unsigned i = 0; i < 3; i++) {
-		uint64_t *thread = take(image, 4), *system = take(image, 1);
+		uint64_t *thread = take(image, 7), *system = take(image, 1);
 
 		system[0] = 101 + i;
 		thread[0] = address(system);
 		thread[1] = i ? 0 : address(stack + 8);
 		thread[2] = i ? 0 : 64;
+		thread[5] = i < 2 ? 48 : 56;	/* the third has locked something */
+		thread[6] = address(stack);
 		thread[3] = i < 2 ? address(monitors + 2 * i) : 0;
 		array[i] = address(thread);
 	}
+	handle[0] = address(stack);
+	monitors[0] = address(handle);
 	monitors[1] = array[1];
 	monitors[3] = address(stack + 2);
 	image->owner = &monitors[1];
+	image->threads = array;
 	return list;
 }
 

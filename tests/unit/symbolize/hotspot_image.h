@@ -16,6 +16,7 @@ struct hotspot_image {
 	uint64_t words[IMAGE_WORDS];	/* the heap comes first, then what it points to */
 	uint64_t symbols[HOTSPOT_SYMBOL_CNT];
 	uint64_t *segmap, *heap, *blob, *method, *constants, *pool, *klass, *class_name, *method_name;
+	uint64_t *threads;	/* addresses of three JavaThreads, the fifth word of which is the number that an owner may have */
 	uint64_t *owner;	/* of the monitor that the first thread waits for */
 	unsigned used;
 };

@@ -75,6 +75,11 @@ static void test_stale(void)
 	hotspot_names_free(n);
 }
 
+static void memory_set(uint64_t at, uint64_t word)
+{
+	*(uint64_t *)(uintptr_t)at = word;
+}
+
 /* Each thread and whose monitor it waits for: "101:102". */
 static char *monitors_now(const struct hotspot *h)
 {
@@ -92,7 +97,7 @@ static char *monitors_now(const struct hotspot *h)
 	return text;
 }
 
-/* Who has a monitor is told by its thread or by a place on its stack; not of nobody's, and not where owners are numbers. */
+/* Who has a monitor is told by its thread or by a place on its stack; not of nobody's; later versions by its number. */
 static void test_monitors(void)
 {
 	struct hotspot h;
@@ -100,10 +105,14 @@ static void test_monitors(void)
 	hotspot_image_make(&image);
 	g_assert_true(hotspot_image_open(&image, &h));
 	g_assert_cmpstr(monitors_now(&h), ==, "101:102 102:101 ");
-	*image.owner = 1;	/* ANONYMOUS_OWNER of JDK 21 */
+	*image.owner = 1;	/* whoever has the object on its lock stack, as from JDK 21 on */
+	g_assert_cmpstr(monitors_now(&h), ==, "101:103 102:101 ");
+	*image.owner = 0;
 	g_assert_cmpstr(monitors_now(&h), ==, "102:101 ");
-	h.layout.major = 24;
-	g_assert_cmpstr(monitors_now(&h), ==, "");
+	for (uint64_t i = 0; i < 3; i++)	/* as from JDK 24 on */
+		memory_set(image.threads[i] + 32, 7 + i);
+	*image.owner = 9;
+	g_assert_cmpstr(monitors_now(&h), ==, "101:103 ");
 }
 
 static void test_damaged_heap(void)
