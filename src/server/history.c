@@ -360,7 +360,8 @@ static bool write_summary(const struct part *part, struct answer *ret, GString *
 	if (!take_rows(part->request, &options.top, error) || !ask_word(part->request, "idle", idle, &choice, error))
 		return false;
 	options.by = TOP_BY_REASON;
-	if (!options.by_wait && !top_by_parse(by, &options.by)) {
+	options.attribute = by ? top_by_attribute(by) : NULL;
+	if (!options.by_wait && !options.attribute && !top_by_parse(by, &options.by)) {
 		g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "by: no such grouping; known are wait, %s",
 			    top_by_names());
 		return false;
