@@ -16,8 +16,8 @@ _offcpu_options() {
 	local read='--from= --to= --history= --incident= --state= --comm= --grep= --attribute= --trace= --weight= --user-threads --kernel-threads'
 
 	case $1 in
-	record) echo "$target $filter $capture $crowd $sampling --inline --locks --objects --no-objects --no-wakers --tasks --duration= --output= --slice= --estimate --until-eof --max-loss= --cpu --frequency= --help" ;;
-	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --locks --objects --folded --delimited --stack-storage-size= --help" ;;
+	record) echo "$target $filter $capture $crowd $sampling --inline --attributes= --locks --objects --no-objects --no-wakers --tasks --duration= --output= --slice= --estimate --until-eof --max-loss= --cpu --frequency= --help" ;;
+	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --attributes= --locks --objects --folded --delimited --stack-storage-size= --help" ;;
 	io) echo "--slower= --stacks --block --count --pid= --follow --cgroup= --user-stacks-only --kernel-stacks-only --duration= --top= --folded --json --json=summary --max-bytes= --output= --help" ;;
 	sample) echo "$target --frequency= --proc --user-stacks-only --kernel-stacks-only --duration= --output= --help" ;;
 	tasks) echo "--pid= --duration= --frequency= --top= --json --json=summary --max-bytes= --help" ;;
@@ -44,7 +44,7 @@ _offcpu_options() {
 --timestamp --json --help"
 		;;
 	request)
-		echo "$target $filter $capture $crowd --inline --locks --objects --no-objects --duration= --slower= --line --quiet --every --top= --output= --json --json=summary --max-bytes= --help"
+		echo "$target $filter $capture $crowd --inline --attributes= --locks --objects --no-objects --duration= --by= --slower= --line --quiet --every --top= --output= --json --json=summary --max-bytes= --help"
 		;;
 	events)
 		echo "$target $filter $capture --duration= --format= --output= --runq --who-preempted --wakers --objects \
@@ -81,7 +81,7 @@ _offcpu_values() {
 	--by)
 		case $1 in
 		top) _offcpu_words 'process thread reason object stack' ;;
-		report) _offcpu_words 'leaf stack thread process service comm state syscall reason object route role task request request-percentile' ;;
+		report) _offcpu_words 'leaf stack thread process service comm state syscall reason object route role task request request-percentile request-route' ;;
 		diff) _offcpu_words 'reason stack function leaf state comm process syscall lock' ;;
 		flame) _offcpu_words 'process thread' ;;
 		export) _offcpu_words 'comm thread' ;;

@@ -16,6 +16,7 @@
 #include "agent/notify.h"
 #include "agent/processes.h"
 #include "agent/pusher.h"
+#include "agent/recorder.h"
 #include "agent/requests.h"
 #include "agent/wall_clock.h"
 #include "attach/error.h"
@@ -49,6 +50,7 @@ struct agent {
 	struct keeper *keeper;
 	struct pusher *pusher;
 	struct alerter *alerter;
+	struct recorder *recorder;	/* NULL: no alert records */
 	struct exporter *exporter;	/* NULL: none */
 	struct notify *notify;
 	struct wall_clock clock;
@@ -422,6 +424,8 @@ static bool reload(struct agent *a, GError **error)
 		g_set_error(&bad, AGENT_CONFIG_ERROR, 0, "[store] dir is another one: that takes a restart");
 	if (c && !bad && g_strcmp0(c->metrics_listen, old->metrics_listen) != 0)
 		g_set_error(&bad, AGENT_CONFIG_ERROR, 0, "[metrics] listen is another one: that takes a restart");
+	if (c && !bad && !a->recorder && agent_config_records(c))
+		g_set_error(&bad, AGENT_CONFIG_ERROR, 0, "an [alert] has record, and none had before: that takes a restart");
 	a->reloaded_unix_ns = clock_ns(CLOCK_REALTIME);
 	a->is_reload_bad = bad != NULL;
 	if (bad) {
@@ -436,7 +440,7 @@ static bool reload(struct agent *a, GError **error)
 	a->pusher = NULL;
 	keeper = a->keeper = keeper_new(c, a->options->log, error);
 	a->config = c;
-	a->alerter = alerter_new(c, a->alerter, a->options->log);
+	a->alerter = alerter_new(c, a->alerter, a->recorder, a->options->log);
 	a->pusher = pusher_new(c, a->options->log);
 	if (!is_same)
 		set_collect(a);
@@ -592,6 +596,7 @@ static bool begin(struct agent *a, GError **error)
 
 	if (!hold_signals(a, error))
 		return false;
+	a->recorder = recorder_new(a->options, a->config);
 	processes_begin(a->config, a->options->log);
 	set_collect(a);
 	a->exporter = exporter_new(a->config, a->options->log, &bad);
@@ -603,7 +608,7 @@ static bool begin(struct agent *a, GError **error)
 	if (!a->keeper || !processes_give_up(a->config, a->options->log, error))
 		return false;
 	a->pusher = pusher_new(a->config, a->options->log);
-	a->alerter = alerter_new(a->config, NULL, a->options->log);
+	a->alerter = alerter_new(a->config, NULL, a->recorder, a->options->log);
 	if (!begin_session(a, error))
 		return false;
 	now = clock_ns(CLOCK_MONOTONIC);
@@ -649,6 +654,7 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 	keeper_free(a.keeper);
 	pusher_free(a.pusher);
 	alerter_free(a.alerter);
+	recorder_free(a.recorder);
 	exporter_free(a.exporter);
 	task_sampler_free(a.tasks);
 	session_free(a.session);

@@ -153,6 +153,8 @@ bool alert_rules_check(const GPtrArray *rules, const GPtrArray *requests, GError
 
 		if (r->request && !request_rules_find(requests, r->request))
 			return config_wrong(error, "[alert %s]: there is no [request %s]", r->name, r->request);
+		if (r->record_ns && !(r->keep_before_ns + r->keep_after_ns))
+			return config_wrong(error, "[alert %s]: record is kept with windows: it takes keep, too", r->name);
 	}
 	return true;
 }

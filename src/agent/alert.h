@@ -52,6 +52,7 @@ struct alert_rule {
 	uint32_t for_windows;
 	/* windows that are put aside, from when it begins and from when it is over; both 0: none */
 	uint64_t keep_before_ns, keep_after_ns;
+	uint64_t record_ns;		/* a full recording of that length as it begins; 0: none */
 	char **run;			/* a command and its arguments; NULL: none */
 };
 
@@ -61,7 +62,7 @@ void alert_rule_free(struct alert_rule *r);	/* NULL is fine */
 bool alert_rule_parse(struct alert_rule *r, const char *when, GError **error);
 /* A command as a shell would split it, but run by none. */
 bool alert_rule_parse_run(struct alert_rule *r, const char *run, GError **error);
-/* Each request that a rule is about is among these (struct request_rule); false with a sentence. */
+/* What they ask for is there, of requests these (struct request_rule); false with a sentence. */
 bool alert_rules_check(const GPtrArray *rules, const GPtrArray *requests, GError **error);
 bool alert_rules_same(const struct alert_rule *a, const struct alert_rule *b);
 

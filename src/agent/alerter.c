@@ -58,7 +58,7 @@ static void go_on(struct standing *s, const struct alerter *old)
 	}
 }
 
-struct alerter *alerter_new(const struct agent_config *config, struct alerter *old, log_fn log)
+struct alerter *alerter_new(const struct agent_config *config, struct alerter *old, struct recorder *recorder, log_fn log)
 {
 	struct alerter *a = g_new0(struct alerter, 1);
 
@@ -71,7 +71,7 @@ struct alerter *alerter_new(const struct agent_config *config, struct alerter *o
 		go_on(&s, old);
 		g_array_append_val(a->standings, s);
 	}
-	a->aside = aside_new(config, old ? g_steal_pointer(&old->aside) : NULL, log);
+	a->aside = aside_new(config, old ? g_steal_pointer(&old->aside) : NULL, recorder, log);
 	alerter_free(old);
 	return a;
 }

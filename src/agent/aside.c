@@ -16,6 +16,8 @@ struct piece {
 	char *alert, *name, *said;
 	uint64_t from_ns, to_ns;	/* in clock time; to_ns 0: the alert still holds */
 	uint64_t since_ns, after_ns;
+	char *recording;		/* a file that goes with it; NULL: none */
+	bool is_recording;		/* that is not there yet */
 	bool is_due;			/* it is to be kept up to now */
 };
 
@@ -23,6 +25,7 @@ struct aside {
 	char *dir;
 	uint64_t max_bytes, now_ns;
 	log_fn log;
+	struct recorder *recorder;	/* not ours; NULL: none */
 	GPtrArray *pieces;		/* struct piece */
 	GPid keeper;			/* 0: none runs */
 	char *keeping;			/* the incident's name */
@@ -35,10 +38,11 @@ static void piece_free(gpointer data)
 	g_free(p->alert);
 	g_free(p->name);
 	g_free(p->said);
+	g_free(p->recording);
 	g_free(p);
 }
 
-struct aside *aside_new(const struct agent_config *config, struct aside *old, log_fn log)
+struct aside *aside_new(const struct agent_config *config, struct aside *old, struct recorder *recorder, log_fn log)
 {
 	struct aside *a = old ? old : g_new0(struct aside, 1);
 
@@ -48,6 +52,7 @@ struct aside *aside_new(const struct agent_config *config, struct aside *old, lo
 	a->dir = g_strdup(config->dir);
 	a->max_bytes = config->incidents_bytes;
 	a->log = log;
+	a->recorder = recorder;
 	return a;
 }
 
@@ -74,11 +79,15 @@ static void keep(struct aside *a, const struct piece *p)
 	g_autofree char *size = g_strdup_printf("store.incidents=%" G_GUINT64_FORMAT "K", a->max_bytes >> 10);
 	g_autofree char *from = time_word(p->from_ns), *to = time_word(to_ns);
 	char *words[] = { "/proc/self/exe", "agent", "--config", "/dev/null", "--set", dir, "--set", size, "--keep", p->name,
-			  "--from", from, "--to", to, "--said", p->said, "--again", NULL };
+			  "--from", from, "--to", to, "--said", p->said, "--again", NULL, NULL, NULL };
 	char *environment[] = { NULL, NULL };
 	g_autofree char *zone = g_getenv("TZ") ? g_strconcat("TZ=", g_getenv("TZ"), NULL) : NULL;
 	g_autoptr(GError) error = NULL;
 
+	if (p->recording && !p->is_recording) {
+		words[G_N_ELEMENTS(words) - 3] = "--recording";
+		words[G_N_ELEMENTS(words) - 2] = p->recording;
+	}
 	environment[0] = zone;
 	if (!g_spawn_async("/", words, environment, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL,
 			   become_nobody, NULL, &a->keeper, &error)) {
@@ -99,6 +108,25 @@ static void end_keeper(struct aside *a, int status)
 	a->keeper = 0;
 }
 
+/* What the alert had recorded is kept as soon as it is there. */
+static void take_recording(struct aside *a)
+{
+	enum recorder_state state = recorder_check(a->recorder);
+
+	for (guint i = 0; i < a->pieces->len; i++) {
+		struct piece *p = a->pieces->pdata[i];
+
+		if (!p->is_recording || state < RECORDER_DONE)
+			continue;
+		p->is_recording = false;
+		p->is_due = true;
+		if (state == RECORDER_FAILED)
+			g_clear_pointer(&p->recording, g_free);
+		log_say(a->log, state == RECORDER_FAILED ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "the recording of the alert %s %s",
+			p->alert, state == RECORDER_FAILED ? "failed" : "is done");
+	}
+}
+
 /* One at a time. */
 void aside_keep_up(struct aside *a)
 {
@@ -108,9 +136,10 @@ void aside_keep_up(struct aside *a)
 		return;
 	if (a->keeper)
 		end_keeper(a, status);
+	take_recording(a);
 	for (guint i = 0; i < a->pieces->len; i++) {
 		struct piece *p = a->pieces->pdata[i];
-		bool is_complete = p->to_ns && a->now_ns >= p->to_ns;
+		bool is_complete = p->to_ns && a->now_ns >= p->to_ns && !p->is_recording;
 
 		if (!p->is_due && !is_complete)
 			continue;
@@ -130,7 +159,11 @@ void aside_free(struct aside *a)
 		struct piece *p = a->pieces->pdata[i];
 
 		p->to_ns = a->now_ns;
+		if (p->is_recording)
+			g_clear_pointer(&p->recording, g_free);	/* it ends with the agent */
+		p->is_recording = false;
 	}
+	a->recorder = NULL;
 	do {
 		int status = 0;
 
@@ -163,6 +196,9 @@ void aside_begin(struct aside *a, const struct alert_rule *rule, const char *tex
 	p->since_ns = now_unix_ns;
 	p->after_ns = rule->keep_after_ns;
 	p->is_due = true;
+	if (rule->record_ns && a->recorder)
+		p->recording = recorder_begin(a->recorder, rule->record_ns);
+	p->is_recording = p->recording != NULL;
 	g_ptr_array_add(a->pieces, p);
 }
 

@@ -5,6 +5,7 @@
 #include "agent/alert.h"
 #include "agent/config.h"
 #include "agent/log.h"
+#include "agent/recorder.h"
 
 /*
  * Windows around an alert, put aside as an incident (store/incident.h): as it begins those that there are, and again
@@ -13,8 +14,11 @@
  */
 struct aside;
 
-/* old: the one before a reload, whose incidents go on; it is freed.  NULL: none. */
-struct aside *aside_new(const struct agent_config *config, struct aside *old, log_fn log);
+/*
+ * old: the one before a reload, whose incidents go on; it is freed.  NULL: none.  recorder: makes the recordings that
+ * are kept with them, and stays the caller's; NULL: nobody does.
+ */
+struct aside *aside_new(const struct agent_config *config, struct aside *old, struct recorder *recorder, log_fn log);
 /* What is not complete is kept up to now; waits for that. */
 void aside_free(struct aside *a);	/* NULL is fine */
 

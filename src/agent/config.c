@@ -15,6 +15,7 @@
 #define DAY_NS (24 * HOUR_NS)
 #define LIST_MAX 64
 #define ALERTS_MAX 32
+#define RECORD_MAX_NS (300 * SECOND_NS)
 #define ALERT_GROUP "alert "
 #define REQUEST_GROUP "request "
 
@@ -371,6 +372,9 @@ static bool take_alert_key(struct place *at, const char *key, const char *value,
 	} else if (strcmp(key, "keep") == 0) {
 		if (!keep_of(value, &rule->keep_before_ns, &rule->keep_after_ns))
 			return wrong(at, error, "keep: '%s' is not '10m before, 5m after', of 0s to 24h each", value);
+	} else if (strcmp(key, "record") == 0) {
+		if (!span_of(value, &rule->record_ns) || rule->record_ns < SECOND_NS || rule->record_ns > RECORD_MAX_NS)
+			return wrong(at, error, "record: '%s' is not a time from 1s to 5m, such as 30s", value);
 	} else if (strcmp(key, "for") == 0) {
 		if (parse_u32(value, &windows, &why) && (!windows || windows > ALERT_FOR_MAX))
 			return wrong(at, error, "for: '%s' is not a number of windows from 1 to %d", value,
@@ -381,7 +385,7 @@ static bool take_alert_key(struct place *at, const char *key, const char *value,
 	}
 	if (why)
 		return wrong(at, error, "%s: %s", key, why->message);
-	return is_known || wrong(at, error, "[%s] has no key '%s'; there are when, for, run and keep", at->group, key);
+	return is_known || wrong(at, error, "[%s] has no key '%s'; there are when, for, run, keep and record", at->group, key);
 }
 
 /* "[request NAME]" */
@@ -589,6 +593,14 @@ bool agent_config_storms(const struct agent_config *c)
 		if (((const struct alert_rule *)c->alerts->pdata[i])->metric == ALERT_STORMS)
 			return true;
 	return c->storms;
+}
+
+bool agent_config_records(const struct agent_config *c)
+{
+	for (guint i = 0; i < c->alerts->len; i++)
+		if (((const struct alert_rule *)c->alerts->pdata[i])->record_ns)
+			return c->incidents_bytes > 0;
+	return false;
 }
 
 bool agent_config_records_same(const struct agent_config *a, const struct agent_config *b)

@@ -71,6 +71,8 @@ struct agent_config *agent_config_read(const char *path, bool may_lack, GError *
 bool agent_config_set(struct agent_config *c, const char *setting, GError **error);
 /* They are asked for, be it by an alert. */
 bool agent_config_storms(const struct agent_config *c);
+/* An alert asks for recordings, and there is room for them. */
+bool agent_config_records(const struct agent_config *c);
 /* Do both record the same?  Then a change asks for no new session. */
 bool agent_config_records_same(const struct agent_config *a, const struct agent_config *b);
 

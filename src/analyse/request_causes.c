@@ -141,22 +141,12 @@ static void find_top(const struct request_span *s, const struct request_causes *
 	}
 }
 
-GArray *request_slowest(const struct profile *p, int64_t func, guint most)
+static void find_tops(const struct profile *p, GArray *tops)
 {
-	GArray *tops = g_array_new(FALSE, TRUE, sizeof(struct span_top));
 	g_autoptr(GArray) waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
 	struct request_causes *causes;
 	guint first = 0;
 
-	for (guint i = 0; i < p->spans->len; i++) {
-		struct span_top top = { .span = i };
-
-		if (func < 0 || profile_span(p, i)->func == func)
-			g_array_append_val(tops, top);
-	}
-	g_array_sort_with_data(tops, slowest_first, (gpointer)p);
-	if (most && tops->len > most)
-		g_array_set_size(tops, most);
 	for (guint i = 0; i < tops->len; i++) {
 		const struct request_span *s = profile_span(p, g_array_index(tops, struct span_top, i).span);
 
@@ -175,6 +165,35 @@ GArray *request_slowest(const struct profile *p, int64_t func, guint most)
 		first += s->wait_cnt;
 	}
 	request_causes_free(causes);
+}
+
+GArray *request_slowest(const struct profile *p, int64_t func, guint most)
+{
+	GArray *tops = g_array_new(FALSE, TRUE, sizeof(struct span_top));
+
+	for (guint i = 0; i < p->spans->len; i++) {
+		struct span_top top = { .span = i };
+
+		if (func < 0 || profile_span(p, i)->func == func)
+			g_array_append_val(tops, top);
+	}
+	g_array_sort_with_data(tops, slowest_first, (gpointer)p);
+	if (most && tops->len > most)
+		g_array_set_size(tops, most);
+	find_tops(p, tops);
+	return tops;
+}
+
+GArray *request_tops(const struct profile *p, const GArray *spans)
+{
+	GArray *tops = g_array_new(FALSE, TRUE, sizeof(struct span_top));
+
+	for (guint i = 0; i < spans->len; i++) {
+		struct span_top top = { .span = g_array_index(spans, uint32_t, i) };
+
+		g_array_append_val(tops, top);
+	}
+	find_tops(p, tops);
 	return tops;
 }
 

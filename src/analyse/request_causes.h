@@ -42,6 +42,9 @@ struct span_top {
 /* The slowest spans, at most so many (0: all) and of that function (-1: any), the slowest first: struct span_top. */
 GArray *request_slowest(const struct profile *p, int64_t func, guint most);
 
+/* The same of these spans, uint32_t, in their order. */
+GArray *request_tops(const struct profile *p, const GArray *spans);
+
 /*
  * By reasons, most first: what the requests of a function spent beside on-CPU time, by its parts.  struct
  * request_share.

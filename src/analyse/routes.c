@@ -5,6 +5,7 @@
 
 struct routes {
 	const struct profile *p;
+	const char *attribute;	/* NULL: the route */
 	GHashTable *by_context;	/* node of the context's innermost frame -> name, "" for none */
 	GStringChunk *names;
 };
@@ -19,12 +20,18 @@ static bool has_contexts(const struct profile *p)
 
 struct routes *routes_new(const struct profile *p)
 {
+	return routes_new_of(p, NULL);
+}
+
+struct routes *routes_new_of(const struct profile *p, const char *attribute)
+{
 	struct routes *r;
 
 	if (!has_contexts(p))
 		return NULL;
 	r = g_new0(struct routes, 1);
 	r->p = p;
+	r->attribute = attribute;
 	r->by_context = g_hash_table_new(NULL, NULL);
 	r->names = g_string_chunk_new(1024);
 	return r;
@@ -50,7 +57,10 @@ const char *routes_of(struct routes *r, uint32_t node)
 	if (!name) {
 		g_autoptr(GString) s = g_string_new(NULL);
 
-		context_append_route(r->p, at, s);
+		if (r->attribute)
+			g_string_append(s, context_value(r->p, at, r->attribute) ?: "");
+		else
+			context_append_route(r->p, at, s);
 		name = g_string_chunk_insert_const(r->names, s->str);
 		g_hash_table_insert(r->by_context, GUINT_TO_POINTER(at), (gpointer)name);
 	}

@@ -26,7 +26,7 @@ const char *top_by_name(enum top_by by)
 
 const char *top_by_names(void)
 {
-	return "leaf, stack, thread, process, service, comm, state, syscall, reason, object, route";
+	return "leaf, stack, thread, process, service, comm, state, syscall, reason, object, route, attribute:KEY";
 }
 
 bool top_by_parse(const char *name, enum top_by *ret_by)
@@ -38,6 +38,13 @@ bool top_by_parse(const char *name, enum top_by *ret_by)
 		}
 	}
 	return false;
+}
+
+const char *top_by_attribute(const char *name)
+{
+	static const char prefix[] = "attribute:";
+
+	return g_str_has_prefix(name, prefix) && name[strlen(prefix)] ? name + strlen(prefix) : NULL;
 }
 
 /* What rows are told apart by; unused parts are 0, strings are interned pointers. */
@@ -104,10 +111,10 @@ static const char *service_name(const struct thread *t)
 /* The same. */
 static const char *route_name(const struct top *t, const struct wait *w)
 {
-	static const char none[] = "(no request)";
+	static const char none[] = "(no request)", none_of[] = "(not told)";
 	const char *route = routes_of(t->routes, w->user);
 
-	return route ? route : none;
+	return route ? route : t->attribute ? none_of : none;
 }
 
 /* plumbing.h returns one pointer for equal strings, and the profile interns comms. */
@@ -388,7 +395,7 @@ static void judge_queues(struct top *t)
 }
 
 static struct top *make(struct plumbing *plumbing, const struct profile *p, const struct selection *selection,
-			enum top_by by, enum weight weight)
+			enum top_by by, const char *attribute, enum weight weight)
 {
 	struct top *t = g_new0(struct top, 1);
 	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
@@ -398,6 +405,7 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 	struct wakes_by_wait *wakes;
 
 	t->by = by;
+	t->attribute = attribute;
 	t->weight = weight;
 	t->rows_are = p->info.rows_are;
 	t->without_idle = selection && selection->without_idle;
@@ -410,7 +418,7 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 	t->strings = g_string_chunk_new(4096);
 	t->locks = lock_ids_new(p);
 	t->reasons = by == TOP_BY_REASON ? reasons_new(p, NULL) : NULL;
-	t->routes = by == TOP_BY_ROUTE ? routes_new(p) : NULL;
+	t->routes = by == TOP_BY_ROUTE ? routes_new_of(p, attribute) : NULL;
 	wakes = by == TOP_BY_REASON ? wakes_by_wait_new(p) : NULL;
 	if (totals)
 		add_totals(t, p, selection, index);
@@ -448,13 +456,24 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 struct top *top_new(const struct profile *p, const struct selection *selection, enum top_by by,
 		    enum weight weight)
 {
-	return make(plumbing_new(p), p, selection, by, weight);
+	return make(plumbing_new(p), p, selection, by, NULL, weight);
 }
 
 struct top *top_new_beside(const struct top *other, const struct profile *p, const struct selection *selection,
 			   enum top_by by, enum weight weight)
 {
-	return make(plumbing_ref(other->plumbing), p, selection, by, weight);
+	return make(plumbing_ref(other->plumbing), p, selection, by, NULL, weight);
+}
+
+struct top *top_new_of(const struct profile *p, const struct selection *selection, const char *attribute,
+		       enum weight weight)
+{
+	return make(plumbing_new(p), p, selection, TOP_BY_ROUTE, attribute, weight);
+}
+
+const char *top_title(const struct top *t)
+{
+	return t->attribute ? t->attribute : top_by_name(t->by);
 }
 
 void top_free(struct top *t)

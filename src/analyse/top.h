@@ -31,6 +31,8 @@ enum top_by {
 const char *top_by_name(enum top_by by);	/* "leaf" */
 const char *top_by_names(void);			/* "leaf, stack, ..." for messages */
 bool top_by_parse(const char *name, enum top_by *ret_by);
+/* The attribute that "attribute:rpc.service" names; NULL: it names none. */
+const char *top_by_attribute(const char *name);
 
 struct top_row {
 	const char *name;	/* what they share; for stacks the headline name.  Not escaped */
@@ -54,6 +56,7 @@ struct top_row {
 
 struct top {
 	enum top_by by;
+	const char *attribute;	/* of TOP_BY_ROUTE: rows are its values; NULL: they are routes */
 	enum weight weight;
 	GArray *rows;		/* struct top_row; ties by name, then ids: always the same order */
 	uint64_t sum;		/* weight of all rows */
@@ -80,7 +83,12 @@ struct top *top_new(const struct profile *p, const struct selection *selection, 
 /* The same of the profile of another one, which may be freed first: what that has found out of stacks is kept. */
 struct top *top_new_beside(const struct top *other, const struct profile *p, const struct selection *selection,
 			   enum top_by by, enum weight weight);
+/* By the values of an attribute of trace contexts, which must outlive the result. */
+struct top *top_new_of(const struct profile *p, const struct selection *selection, const char *attribute,
+		       enum weight weight);
 void top_free(struct top *t);
+/* "route", "rpc.service": what rows share. */
+const char *top_title(const struct top *t);
 
 /* weight / whole in percent; 0 of nothing. */
 double top_percent(const struct top *t, uint64_t weight);

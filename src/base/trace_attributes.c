@@ -15,7 +15,17 @@ bool trace_attribute_is_route(const char *name)
 	return false;
 }
 
+static char *const *asked_for;
+
+void trace_attributes_want(char *const *names)
+{
+	asked_for = names;
+}
+
 bool trace_attribute_is_wanted(const char *name)
 {
+	for (char *const *asked = asked_for; asked && *asked; asked++)
+		if (!strcmp(name, *asked))
+			return true;
 	return trace_attribute_is_route(name) || !strcmp(name, TRACE_METHOD) || !strcmp(name, TRACE_RPC_SERVICE);
 }

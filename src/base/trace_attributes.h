@@ -16,7 +16,9 @@
 extern const char *const trace_routes[];
 bool trace_attribute_is_route(const char *name);
 
-/* Is it one of those, or says something beside the route? */
+/* Is it one of those, or says something beside the route, or was it asked for? */
 bool trace_attribute_is_wanted(const char *name);
+/* Asks for these, too, in all of this process: before anything is recorded.  Borrowed; NULL ends them, or is none. */
+void trace_attributes_want(char *const *names);
 
 #endif

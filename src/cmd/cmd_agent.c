@@ -133,6 +133,8 @@ static void show_config(const struct agent_config *c, const char *path)
 			show_span(" before and", rule->keep_after_ns);
 			fputs(" after", stdout);
 		}
+		if (rule->record_ns)
+			show_span("; records", rule->record_ns);
 		putchar('\n');
 	}
 	if (c->metrics_listen)
@@ -355,6 +357,7 @@ int cmd_agent(int argc, char **argv)
 		{ "from", 0, 0, G_OPTION_ARG_STRING, &keep.from, "Of --keep: a clock time (an hour before --to)", "TIME" },
 		{ "to", 0, 0, G_OPTION_ARG_STRING, &keep.to, "Of --keep: a clock time (now)", "TIME" },
 		{ "said", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &keep.said, "", NULL },
+		{ "recording", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_FILENAME, &keep.recording, "", NULL },
 		{ "again", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &keep.may_replace, "", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -396,5 +399,6 @@ int cmd_agent(int argc, char **argv)
 	g_free(keep.from);
 	g_free(keep.to);
 	g_free(keep.said);
+	g_free(keep.recording);
 	return status;
 }

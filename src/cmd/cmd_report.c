@@ -45,8 +45,9 @@ static const char description[] =
 	"  offcpu report --by reason                  what waits were for\n"
 	"  offcpu report --history --from 'tue 14:32' --to 'tue 14:35'   what offcpu agent kept\n"
 	"\n"
-	"--by: leaf, stack, thread, process, service, comm, state, syscall, reason, object, route;\n"
-	"      of what offcpu request recorded: request, 'request percentile'; with record --tasks: task;\n"
+	"--by: leaf, stack, thread, process, service, comm, state, syscall, reason, object, route,\n"
+	"      attribute:KEY, of trace contexts;\n"
+	"      of what offcpu request recorded: request, 'request percentile', 'request route'; with record --tasks: task;\n"
 	"      with --wakers, --graph and --critical: role, thread, comm, process.\n"
 	"--weight: off_cpu, blocked, runnable, preempted, count.";
 
@@ -154,12 +155,13 @@ static bool plan_by(const struct report_args *a, struct report_plan *plan)
 {
 	bool actors = plan->view && plan->view->groups_actors;
 
-	plan->text.by = TOP_BY_STACK;
+	plan->text.by = !actors && a->by && top_by_attribute(a->by) ? TOP_BY_ROUTE : TOP_BY_STACK;
 	if (!a->by || (plan->view && is_named_by_grouping(a, plan->view)) ||
+	    (!actors && (plan->text.attribute = top_by_attribute(a->by))) ||
 	    (actors ? actor_by_parse(a->by, &plan->input.actors) : top_by_parse(a->by, &plan->text.by)))
 		return true;
 	cmd_error("report", "--by \"%s\": no such grouping; known are %s%s", a->by,
-		  actors ? actor_by_names() : top_by_names(), actors ? "" : ", task, request, request percentile");
+		  actors ? actor_by_names() : top_by_names(), actors ? "" : ", task, request, request percentile, request route");
 	return false;
 }
 

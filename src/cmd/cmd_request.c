@@ -35,7 +35,7 @@ static const char description[] =
 	"that the process has mapped; without it, it is the program. A request is the outermost call on its thread.";
 
 struct request_options {
-	char *duration, *slower, *output;
+	char *duration, *slower, *output, *by;
 	gboolean line, quiet, json, every;
 	gint top;
 	struct answer_args answer;
@@ -161,6 +161,11 @@ static int parse_own(struct request_options *o, struct run *run, const struct ta
 		cmd_error("request", "%s", error->message);
 		return EXIT_USAGE;
 	}
+	if (o->by && (strcmp(o->by, "route") != 0 || is_json(o))) {
+		cmd_error("request", strcmp(o->by, "route") != 0 ? "--by '%s': route is the only one" :
+			  "--by %s: the JSON of `offcpu report` has it, of a recording (-o FILE)", o->by);
+		return EXIT_USAGE;
+	}
 	if (o->top < 0) {
 		cmd_error("request", "--top %d: a number of rows is wanted, 0 for all", o->top);
 		return EXIT_USAGE;
@@ -253,6 +258,10 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 		for (guint i = 0; i < summary.rows_cnt; i++)
 			request_tail_text(out, p, i, &text);
 		request_waits_text(out, &summary, &text);
+		if (o->by) {
+			g_string_append_c(out, '\n');
+			requests_routes_text(out, p, &text);
+		}
 	}
 	fwrite(out->str, 1, out->len, stdout);
 	if (o->output && !profile_file_write(p, o->output, &error)) {
@@ -318,7 +327,7 @@ static struct request_plan *make_plan(char **specs, struct target *target, const
 	}
 	target->collect.requests = plan;
 	target->collect.request_slower_ns = o->slower_ns;
-	target->collect.request_spans = o->output != NULL;
+	target->collect.request_spans = o->output || o->by;
 	target->collect.may_raise = false;
 	return plan;
 }
@@ -364,6 +373,8 @@ int cmd_request(int argc, char **argv)
 		{ "slower", 0, 0, G_OPTION_ARG_STRING, &o.slower,
 		  "Only waits of requests that take this or more (a bare number is ms)", "TIME" },
 		{ "line", 0, 0, G_OPTION_ARG_NONE, &o.line, "One line a second in place of the distribution", NULL },
+		{ "by", 0, 0, G_OPTION_ARG_STRING, &o.by,
+		  "At the end requests of each route, too, of programs with trace contexts", "route" },
 		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &o.quiet, "Nothing until the end", NULL },
 		{ "every", 0, 0, G_OPTION_ARG_NONE, &o.every, "Every function that a name or pattern matches", NULL },
 		{ "top", 0, 0, G_OPTION_ARG_INT, &o.top, "Stacks at the end, 0 for all (3)", "N" },
@@ -390,6 +401,7 @@ int cmd_request(int argc, char **argv)
 	g_free(o.duration);
 	g_free(o.slower);
 	g_free(o.output);
+	g_free(o.by);
 	answer_args_clear(&o.answer);
 	return status;
 }

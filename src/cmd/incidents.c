@@ -31,7 +31,7 @@ static void append_coarse(GString *s, const struct incident *i)
 		g_string_append_printf(s, "; %" G_GUINT64_FORMAT " hours as sums, whose minutes were gone", i->hours);
 }
 
-static void append_incident(GString *s, const struct incident *i)
+static void append_incident(GString *s, const char *dir, const struct incident *i)
 {
 	text_safe(s, i->name);
 	g_string_append(s, "\n  ");
@@ -58,6 +58,13 @@ static void append_incident(GString *s, const struct incident *i)
 		text_safe(s, lines[k]);
 		g_string_append_c(s, '\n');
 	}
+	if (!i->has_recording)
+		return;
+	g_autofree char *path = incident_recording(dir, i->name), *quoted = g_shell_quote(path);
+
+	g_string_append(s, "  a recording of its first moments, with who woke the wakers: offcpu report ");
+	text_safe(s, quoted);
+	g_string_append_c(s, '\n');
 }
 
 int incidents_show(const char *dir, bool is_json, const struct answer_args *answer)
@@ -73,12 +80,12 @@ int incidents_show(const char *dir, bool is_json, const struct answer_args *answ
 	if (is_json || answer_is_asked(answer)) {
 		g_autoptr(GString) out = g_string_new(NULL);
 
-		json_incidents(out, all);
+		json_incidents(out, all, dir);
 		answer_print("incidents", out, answer);
 		return EXIT_OK;
 	}
 	for (guint i = 0; i < all->len; i++)
-		append_incident(s, all->pdata[i]);
+		append_incident(s, dir, all->pdata[i]);
 	if (!all->len)
 		g_string_append_printf(s, "No incidents are kept in '%s': offcpu agent --keep NAME, or keep in an [alert NAME].\n",
 				       dir);
@@ -106,7 +113,7 @@ static char *headline_of(const char *dir, const struct incident_request *r)
 int incidents_keep(const struct agent_config *c, const struct incident_request *r)
 {
 	const struct incident_options options = { .dir = c->dir, .max_bytes = c->incidents_bytes,
-						  .may_replace = r->may_replace };
+						  .may_replace = r->may_replace, .recording = r->recording };
 	struct incident about = { .name = r->name, .said = r->said };
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GString) s = g_string_new(NULL);

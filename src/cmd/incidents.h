@@ -11,7 +11,7 @@
 int incidents_show(const char *dir, bool is_json, const struct answer_args *answer);
 
 struct incident_request {
-	char *name, *from, *to, *said;	/* from, to: as with --history; said NULL: by hand */
+	char *name, *from, *to, *said, *recording;	/* from, to: as with --history; said NULL: by hand; recording NULL: none */
 	gboolean may_replace;
 };
 int incidents_keep(const struct agent_config *c, const struct incident_request *r);

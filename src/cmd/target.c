@@ -11,6 +11,7 @@
 
 #include "abi/sample.h"
 #include "base/parse.h"
+#include "base/trace_attributes.h"
 #include "base/process_ids.h"
 #include "base/proc_status.h"
 #include "cmd/cmd.h"
@@ -128,6 +129,8 @@ static void add_why(GArray *entries, struct target *t)
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	const GOptionEntry lines[] = {
+		{ "attributes", 0, 0, G_OPTION_ARG_STRING, &t->attributes,
+		  "Beside routes, attributes of trace contexts that waits are told apart by", "KEY[,KEY]" },
 		{ "inline", 0, 0, G_OPTION_ARG_NONE, &t->lines,
 		  "Inlined functions, files and lines, from the programs' debug information", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
@@ -481,6 +484,8 @@ int target_resolve(struct target *t, const char *command)
 	c->no_kernel_stacks = t->user_stacks_only;
 	c->follow = t->follow;
 	c->lines = t->lines;
+	t->attribute_list = t->attributes ? g_strsplit(t->attributes, ",", -1) : NULL;
+	trace_attributes_want(t->attribute_list);
 	c->frame_pointers_only = g_strcmp0(t->unwind, "fp") == 0;
 	c->max_depth = (unsigned)t->max_depth;
 	c->include_self = t->self;
@@ -510,6 +515,9 @@ void target_release(struct target *t)
 	g_free(t->user);
 	as_user_free(t->as);
 	g_free(t->comm);
+	g_free(t->attributes);
+	trace_attributes_want(NULL);
+	g_strfreev(t->attribute_list);
 	g_free(t->states);
 	g_free(t->min_block);
 	g_free(t->max_block);

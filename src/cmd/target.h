@@ -14,7 +14,8 @@ struct target {
 	bool tells_user;	/* it is not plain who that is */
 	/* as typed */
 	char **pids, **tids, **cgroups;
-	char *user, *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead, *frequency;
+	char *user, *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead, *frequency, *attributes;
+	char **attribute_list;
 	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines,
 		 no_objects, follow, cpu, verify_walks;
 	bool is_named;		/* TARGET_NAMED */

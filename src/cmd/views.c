@@ -157,6 +157,12 @@ static bool show_slowest(GString *out, const struct view_input *in, GError **err
 	return true;
 }
 
+static bool show_request_routes(GString *out, const struct view_input *in, GError **error)
+{
+	requests_routes_text(out, in->profile, in->text);
+	return true;
+}
+
 static bool show_full(GString *out, const struct view_input *in, GError **error)
 {
 	text_report(out, in->profile, in->query, in->selection, in->text);
@@ -284,6 +290,13 @@ const struct view views[] = {
 		.recorded_with = "offcpu request -o",
 		.is_there = has_requests,
 		.text = show_slowest,
+	},
+	{
+		.name = "by request route",
+		.needs = "requests",
+		.recorded_with = "offcpu request -o",
+		.is_there = has_requests,
+		.text = show_request_routes,
 	},
 	{
 		.name = "by task",

@@ -165,7 +165,7 @@ static bool answer_incidents(const struct asked *a, GString *out, GError **error
 	all = incident_list(history_dir_of(a->history), error);
 	if (!all)
 		return false;
-	json_incidents(whole, all);
+	json_incidents(whole, all, history_dir_of(a->history));
 	answer_object(out, "incidents", whole, NULL, TOOL_BYTES_MAX);
 	return true;
 }

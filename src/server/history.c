@@ -9,6 +9,7 @@
 #include "render/html/diff.h"
 #include "render/html/html.h"
 #include "render/json/diff.h"
+#include "render/json/incidents.h"
 #include "render/json/json.h"
 #include "render/json/latency.h"
 #include "render/json/summary.h"
@@ -17,6 +18,7 @@
 #include "server/ask.h"
 #include "server/ranges.h"
 #include "store/error.h"
+#include "store/incident.h"
 #include "store/request_line.h"
 
 #define KEPT_MAX_BYTES (192 << 20)	/* of profiles that are kept */
@@ -322,6 +324,22 @@ static bool answer_requests(const struct request *r, void *ctx, struct answer *r
 	return give(ret, out, error);
 }
 
+/* What was put aside.  Headlines name services, of which some readers may see only a few. */
+static bool answer_incidents(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	g_autoptr(GPtrArray) all = NULL;
+	GString *out;
+
+	if (r->only[0] || r->only[1])
+		return fail(error, SERVER_FORBIDDEN, "incidents are listed for readers who see all services");
+	all = incident_list(history_dir_of(ctx), error);
+	if (!all)
+		return told(error);
+	out = g_string_new(NULL);
+	json_incidents(out, all, history_dir_of(ctx));
+	return give(ret, out, error);
+}
+
 static bool take_rows(const struct request *r, unsigned *ret_rows, GError **error)
 {
 	guint64 rows = *ret_rows;
@@ -342,7 +360,8 @@ static bool write_summary(const struct part *part, struct answer *ret, GString *
 	if (!take_rows(part->request, &options.top, error) || !ask_word(part->request, "idle", idle, &choice, error))
 		return false;
 	options.by = TOP_BY_REASON;
-	if (!options.by_wait && !top_by_parse(by, &options.by)) {
+	options.attribute = by ? top_by_attribute(by) : NULL;
+	if (!options.by_wait && !options.attribute && !top_by_parse(by, &options.by)) {
 		g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "by: no such grouping; known are wait, %s",
 			    top_by_names());
 		return false;
@@ -575,6 +594,7 @@ const struct route history_routes[] = {
 	{ "api/extent", "application/json", NULL, NULL, answer_extent, ROUTE_GET },
 	{ "api/line", "application/json", NULL, NULL, answer_line, ROUTE_GET },
 	{ "api/requests", "application/json", NULL, NULL, answer_requests, ROUTE_GET },
+	{ "api/incidents", "application/json", NULL, NULL, answer_incidents, ROUTE_GET },
 	{ "api/summary", "application/json", NULL, NULL, answer_summary, ROUTE_GET },
 	{ "api/report", "application/json", NULL, NULL, answer_report, ROUTE_GET },
 	{ "api/flame.html", "text/html; charset=utf-8", NULL, route_page_csp, answer_flame, ROUTE_GET },

@@ -18,6 +18,7 @@
 #define FOLDER "incidents"
 #define ABOUT "about"
 #define LOCK ".lock"
+#define RECORDING "recording.offcpu"
 #define GROUP "incident"
 #define DIR_MODE 0750
 #define FILE_MODE 0640
@@ -33,6 +34,11 @@ static char *folder_of(const char *dir)
 char *incident_dir(const char *dir, const char *name)
 {
 	return g_build_filename(dir ? dir : STORE_DIR_DEFAULT, FOLDER, name, NULL);
+}
+
+char *incident_recording(const char *dir, const char *name)
+{
+	return g_build_filename(dir ? dir : STORE_DIR_DEFAULT, FOLDER, name, RECORDING, NULL);
 }
 
 bool incident_check_name(const char *name, GError **error)
@@ -218,6 +224,14 @@ static bool write_about(const struct incident *i, const char *dir, GError **erro
 
 /* ---- the list */
 
+static bool has_recording(const char *dir)
+{
+	g_autofree char *path = g_build_filename(dir, RECORDING, NULL);
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 static int by_time(gconstpointer a, gconstpointer b)
 {
 	const struct incident *x = *(const struct incident *const *)a, *y = *(const struct incident *const *)b;
@@ -246,6 +260,7 @@ GPtrArray *incident_list(const char *dir, GError **error)
 		i->name = g_strdup(name);
 		each_file(path, add_bytes, &i->bytes);
 		take_about(i, path);
+		i->has_recording = has_recording(path);
 		g_ptr_array_add(all, i);
 	}
 	g_clear_pointer(&d, g_dir_close);
@@ -404,6 +419,18 @@ static int take_lock(const char *folder, const struct stat *owner, GError **erro
 	return fd;
 }
 
+/* A new one, else that of the incident that is made anew.  The file stays where it was until all is well. */
+static bool take_recording(const struct incident_options *o, const char *half, const char *before, GError **error)
+{
+	g_autofree char *to = g_build_filename(half, RECORDING, NULL), *old = g_build_filename(before, RECORDING, NULL);
+
+	if (o->recording && link(o->recording, to) == 0)
+		return true;
+	if ((o->recording && errno != ENOENT) || (link(old, to) && errno != ENOENT))
+		return store_fail(error, STORE_ERROR_FILE, "cannot make '%s': %s", to, g_strerror(errno));
+	return true;
+}
+
 static bool put_in_place(const struct incident_options *o, const char *half, const char *path, GError **error)
 {
 	g_autofree char *old = g_strconcat(half, ".old", NULL);
@@ -439,7 +466,7 @@ static bool keep_locked(const struct incident_options *o, const char *folder, co
 		return store_fail(error, STORE_ERROR_BUSY, "there is an incident called '%s' already", about->name);
 	if (mkdir(half, DIR_MODE))
 		return store_fail(error, STORE_ERROR_FILE, "cannot make '%s': %s", half, g_strerror(errno));
-	bool ok = copy(&k, error);
+	bool ok = copy(&k, error) && take_recording(o, half, path, error);
 
 	if (ok) {
 		each_file(half, give, owner);
@@ -455,6 +482,8 @@ static bool keep_locked(const struct incident_options *o, const char *folder, co
 	if (!ok)
 		remove_folder(half);
 	sync_path(folder, NULL);
+	if (ok && o->recording)
+		unlink(o->recording);
 	if (ok)
 		keep_within(o, folder, about->name);
 	return ok;

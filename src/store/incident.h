@@ -24,13 +24,15 @@ struct incident {
 	uint64_t windows, minutes, hours;	/* how many rows of each: windows that were gone are told by their sums */
 	char *said;	/* what the alert said; "": by hand */
 	char *headline;	/* what a report of it begins with; "": not known */
+	bool has_recording;	/* incident_recording() */
 	char *damage;	/* why nothing but the name and size is known; NULL: all is */
 };
 
 struct incident_options {
 	const char *dir;	/* of the history; NULL: STORE_DIR_DEFAULT */
 	uint64_t max_bytes;	/* of all of them together: the oldest go first */
-	bool may_replace;	/* one of that name, which is made anew */
+	bool may_replace;	/* one of that name, which is made anew; a recording of its stays */
+	const char *recording;	/* a file that becomes a part of it; NULL, or not there: none */
 };
 
 /* Is it a name for one?  False with a sentence. */
@@ -39,6 +41,9 @@ bool incident_check_name(const char *name, GError **error);
 char *incident_name_of(const char *text);
 /* DIR/incidents/NAME; for g_free(). */
 char *incident_dir(const char *dir, const char *name);
+
+/* Where the recording of one is; for g_free(). */
+char *incident_recording(const char *dir, const char *name);
 
 /*
  * Copies what overlaps [from, to), the finest that is there.  Of `about` name, said and headline are read, the rest is

@@ -242,7 +242,7 @@ def agent_alerts(env):
     """A program whose threads wait for a lock, and its end: an alert is told, run and over, with windows that stay; and its command may do nothing."""
     store, config, told = env.temporary("history"), env.temporary("agent.conf"), env.temporary("told")
     with open(config, "w", encoding="ascii") as file:
-        file.write("[alert held]\nwhen = process=planted reason=lock share > 30%\nfor = 2\nkeep = 3s before, 1s after\n"
+        file.write("[alert held]\nwhen = process=planted reason=lock share > 30%\nfor = 2\nkeep = 3s before, 1s after\nrecord = 1s\n"
                    f"run = /bin/sh -c 'echo \"$OFFCPU_STATE|$OFFCPU_ALERT|$OFFCPU_TEXT|$(grep CapEff /proc/self/status)\" >> {told}'\n"
                    "[alert never]\nwhen = process=planted reason=disk.read share > 99%\nfor = 1\n")
     agent = Agent(env, store, "--config", config)
@@ -254,6 +254,7 @@ def agent_alerts(env):
     env.check.that(agent.await_log("alert held: process=planted reason=lock share > 30%: it is "), f"it is told: {agent.log()}")
     end_planted(planted, path)
     env.check.that(agent.await_log("alert held is over after"), f"and that it is over: {agent.log()}")
+    env.check.that(agent.await_log("the recording of the alert held is done"), f"it was recorded: {agent.log()}")
     wait_until(lambda: os.path.exists(told) and len(open(told, encoding="utf-8").readlines()) == 2, 20)
     env.check.equal(agent.end(), 0, "status")
     with open(told, encoding="utf-8") as file:
@@ -279,6 +280,8 @@ def check_incident(env, store):
     env.check.equal(sorted(i["id"].split()[0] for i in listed), ["by", "held"], "incidents")
     held = next(i for i in listed if i["id"].startswith("held"))
     env.check.that("reason=lock share > 30%: it is" in held["said"], f"what the alert said: {held}")
+    recorded = json.loads(subprocess.check_output([env.offcpu, "report", "--json", held["recording"]]))
+    env.check.that(recorded["window"]["duration_ns"] > SECOND * 9 // 10, f"a recording of its: {recorded['window']}")
     env.check.that(held["windows"] > 3 and held["minutes"] == 0, f"whole windows: {held}")
     findings = json.loads(subprocess.check_output([*report, "--incident", held["id"], "--pid", "planted", "--json"]))["findings"]
     env.check.that(any(f["reason"].startswith("lock") for f in findings), f"the lock is in it: {findings}")

@@ -95,3 +95,31 @@ def trace_hostile(env):
     env.check.equal({wait.get("route") for wait in mine}, {None}, "routes")
     losses = report.coverage["lost"]
     env.check.that(losses.get("trace_context", 0) >= 300, f"losses: {losses}")
+
+
+@case
+def trace_requests(env):
+    """Calls of one function, that two routes make and the others, too, are told apart by route, with the trace of the slowest."""
+    program = Program(env, "traces_own", REQUESTS)
+    out = env.temporary("routes.offcpu")
+    recorder = Recorder(env, "-p", program.pid, "-q", "--by", "route", "--attributes", "enduser.id", "-o", out, "nap_site", verb="request", out=env.temporary("text"))
+    recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    recorder.stop()
+    program.finish()
+    spans = json.loads(subprocess.check_output([env.offcpu, "report", "--json", out]))["spans"]
+    routes = collections.defaultdict(list)
+    for span in spans:
+        routes[span.get("route")].append(span)
+    env.check.equal(sorted(map(str, routes)), ["GET /search", "GET /stock/{id}", "None"], "routes")
+    for route, nap_ns in ("GET /search", 4_000_000), ("GET /stock/{id}", 3_000_000):
+        calls = sum(line["calls"] for line in program.truth() if line["kind"] == "route" and line["route"] == route)
+        env.check.that(calls * 0.8 <= len(routes[route]) <= calls, f"{route}: {len(routes[route])} of {calls} calls: those before a call's place is known lack")
+        env.check.that(all(span["wall_ns"] >= nap_ns for span in routes[route]), f"{route}: none is shorter than its nap")
+        env.check.that("trace_id" in routes[route][0], f"{route}: the slowest has its trace: {routes[route][0]}")
+    text = subprocess.check_output([env.offcpu, "report", "--by", "request route", out], text=True)
+    env.check.that("The slowest of GET /search" in text and routes["GET /search"][0]["trace_id"][:16] in text, text)
+    for attribute, value in ("http.request.method", "GET"), ("enduser.id", "user-"):
+        by = subprocess.check_output([env.offcpu, "report", "--by", f"attribute:{attribute}", out], text=True)
+        env.check.that(value in by and "(not told)" in by, by)

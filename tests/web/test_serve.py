@@ -22,7 +22,7 @@ from served import Served
 OFFCPU = MAKE_FLAME = MAKE_HISTORY = None
 START = 1790000000    # of the history: 300 s of a server, a minute of nothing, 60 s of an application, 60 s of the server
 SECOND = 10**9
-ROUTES = ("", "api/extent", "api/line", "api/requests", "api/summary", "api/report", "api/flame.html", "api/export?format=folded", "debug/pprof/off_cpu")
+ROUTES = ("", "api/extent", "api/line", "api/requests", "api/incidents", "api/summary", "api/report", "api/flame.html", "api/export?format=folded", "debug/pprof/off_cpu")
 
 
 def at(seconds):
@@ -80,6 +80,10 @@ class History(unittest.TestCase):
         files = [w if w.startswith("gap") else cls.files[w.split("*")[0]] + ("*" + w.split("*")[1] if "*" in w else "") for w in windows]
         subprocess.run([MAKE_HISTORY, folder, str(start), *files], check=True)
 
+    def keep(self, name, start, end):
+        subprocess.run([OFFCPU, "agent", "--config", "/dev/null", "--set", "store.dir=" + self.history, "--keep", name, "--from", f"@{START + start}",
+                        "--to", f"@{START + end}"], check=True, stdout=subprocess.DEVNULL)
+
     def ask(self, *args, **more):
         return self.served.ask(*args, **more)
 
@@ -110,6 +114,13 @@ class Api(History):
         e = self.get("api/extent")
         self.assertEqual((e["schema"], e["from_unix_ns"], e["to_unix_ns"], e["windows"]), ("offcpu.extent/1", at(0), at(480), 84))
         self.assertEqual(e["history"], self.history)
+
+    def test_incidents(self):
+        """What was put aside is listed, the newest first."""
+        self.keep("deploy <17>", 60, 120)
+        self.keep("later", 200, 210)
+        told = [(i["id"], i["start_unix_ns"], i["duration_ns"]) for i in self.get("api/incidents")["incidents"]]
+        self.assertEqual(told, [("later", at(200), 10 * SECOND), ("deploy <17>", at(60), 60 * SECOND)])
 
     def test_line(self):
         """The line adds up to what the report says, and a pause is no quiet time."""
@@ -311,6 +322,17 @@ class Page(History):
 
     def text(self, selector):
         return self.browser.run(f"document.querySelector({json.dumps(selector)}).textContent")
+
+    def test_incidents(self):
+        """One that is chosen is the range, and its name is text."""
+        self.keep("a <b>bold one", 60, 120)
+        self.open()
+        self.assertEqual(self.browser.run("document.querySelectorAll('#incidents li').length"), 1)
+        self.assertIn("offcpu serve --incident 'a <b>bold one'", self.text("#incidents li"))
+        self.browser.run("document.querySelector('#incidents').open = true")
+        self.browser.run("document.querySelector('#incidents button').click()")
+        self.settle()
+        self.assertEqual(self.browser.run("S.range"), [(START + 60) * 1000, (START + 120) * 1000])
 
     def x_of(self, seconds):
         """Where that instant is in the time line, and its middle."""

@@ -57,6 +57,7 @@ async function update(isNew) {
 	try {
 		if ((await readLine(plotWidth())) && mine === V.shown) drawLine();
 		if (V.line && mine === V.shown) await readRequests(V.line.step);
+		await readIncidents();
 	} catch (e) {
 		if (markField(e.message)) return;
 		V.line = null;
@@ -88,6 +89,7 @@ async function follow() {
 	drawFrame();
 	if (await readLine(plotWidth())) drawLine();
 	if (V.line) await readRequests(V.line.step);
+	await readIncidents();
 	if (!S.range && Date.now() - (V.rangeAt || 0) > Math.max(POLL_MS, due) && S.tab === 'stacks') {
 		V.rangeAt = Date.now();
 		await readRange(true);

@@ -4,7 +4,7 @@
 #include "render/json/write.h"
 #include "store/incident.h"
 
-static void write_incident(struct json *j, const struct incident *i)
+static void write_incident(struct json *j, const struct incident *i, const char *dir)
 {
 	json_object_begin(j);
 	json_member_string(j, "id", i->name);
@@ -19,11 +19,16 @@ static void write_incident(struct json *j, const struct incident *i)
 		json_member_uint(j, "hours", i->hours);
 		json_member_string(j, "said", i->said);
 		json_member_string(j, "headline", i->headline);
+		if (i->has_recording) {
+			g_autofree char *path = incident_recording(dir, i->name);
+
+			json_member_string(j, "recording", path);
+		}
 	}
 	json_object_end(j);
 }
 
-void json_incidents(GString *out, const GPtrArray *all)
+void json_incidents(GString *out, const GPtrArray *all, const char *dir)
 {
 	struct json j;
 
@@ -32,7 +37,7 @@ void json_incidents(GString *out, const GPtrArray *all)
 	json_key(&j, "incidents");
 	json_array_begin(&j);
 	for (guint i = all->len; i--;)
-		write_incident(&j, all->pdata[i]);
+		write_incident(&j, all->pdata[i], dir);
 	json_array_end(&j);
 	if (!all->len)
 		json_member_string(&j, "none", "nothing was put aside: alerts with keep do that, and offcpu agent --keep");

@@ -4,7 +4,7 @@
 
 #include <glib.h>
 
-/* Appends a line, `all` being of incident_list().  The newest first: where there is no room for all, those are wanted. */
-void json_incidents(GString *out, const GPtrArray *all);
+/* Appends a line, `all` being of incident_list(dir).  The newest first: where there is no room for all, those are wanted. */
+void json_incidents(GString *out, const GPtrArray *all, const char *dir);
 
 #endif

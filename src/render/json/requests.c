@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/request_causes.h"
+#include "analyse/request_routes.h"
 #include "analyse/requests.h"
 #include "render/json/parts.h"
 
@@ -37,11 +38,21 @@ void json_span(struct json *j, const struct profile *p, const struct span_top *t
 	write_cause(j, p, top);
 }
 
-static void write_span(struct json *j, const struct profile *p, const struct span_top *top)
+static void write_span(struct json *j, const struct profile *p, struct routes *routes, const struct span_top *top)
 {
+	const struct request_span *s = profile_span(p, top->span);
+	const char *route = request_route(routes, p, s);
+	const struct wait_trace *trace = routes ? request_trace(p, s) : NULL;
+
 	json_object_begin(j);
-	json_member_uint(j, "request", profile_span(p, top->span)->func);
+	json_member_uint(j, "request", s->func);
 	json_span(j, p, top);
+	if (route)
+		json_member_string(j, "route", route);
+	if (trace) {
+		json_member_string(j, "trace_id", trace->trace);
+		json_member_string(j, "span_id", trace->span);
+	}
 	json_object_end(j);
 }
 
@@ -67,9 +78,11 @@ void json_request(struct json *j, const struct request_row *row)
 void json_requests(struct json *j, const struct profile *p)
 {
 	g_autoptr(GArray) spans = NULL;
+	struct routes *routes;
 
 	if (!p->requests->len)
 		return;
+	routes = routes_new(p);
 	spans = request_slowest(p, -1, 0);
 	json_member_array(j, "requests");
 	for (guint i = 0; i < p->requests->len; i++) {
@@ -80,6 +93,7 @@ void json_requests(struct json *j, const struct profile *p)
 	json_array_end(j);
 	json_member_array(j, "spans");
 	for (guint i = 0; i < spans->len; i++)
-		write_span(j, p, &g_array_index(spans, struct span_top, i));
+		write_span(j, p, routes, &g_array_index(spans, struct span_top, i));
 	json_array_end(j);
+	routes_free(routes);
 }

@@ -200,13 +200,14 @@ static void write_wait_groups(struct json *j, const struct findings *f, const st
 	wait_groups_free(h);
 }
 
-static void write_groups(struct json *j, const struct findings *f, const struct selection *s, enum top_by by,
-			 unsigned most)
+static void write_groups(struct json *j, const struct findings *f, const struct selection *s,
+			 const struct summary_options *o)
 {
-	struct top *top = top_new(f->profile, s, by, WEIGHT_OFF_CPU);
-	guint cnt = most ? MIN(most, top->rows->len) : top->rows->len;
+	struct top *top = o->attribute ? top_new_of(f->profile, s, o->attribute, WEIGHT_OFF_CPU)
+				       : top_new(f->profile, s, o->by, WEIGHT_OFF_CPU);
+	guint cnt = o->top ? MIN(o->top, top->rows->len) : top->rows->len;
 
-	json_member_string(j, "by", top_by_name(by));
+	json_member_string(j, "by", top_title(top));
 	json_member_uint(j, "rows_total", top->rows->len);
 	json_member_uint(j, "sum_ns", top->sum);
 	json_member_array(j, "rows");
@@ -247,7 +248,7 @@ static void write_top(struct json *j, const struct findings *f, const struct sum
 	if (o->by_wait)
 		write_wait_groups(j, f, s, o->top);
 	else
-		write_groups(j, f, s, o->by, o->top);
+		write_groups(j, f, s, o);
 	json_object_end(j);
 	selection_free(narrow);
 }

@@ -12,6 +12,7 @@
 struct summary_options {
 	bool by_wait;	/* rows are who waits and what for (headlines.h), with the heaviest stack */
 	enum top_by by;	/* unless by_wait */
+	const char *attribute;	/* of trace contexts: it is by that; NULL: by `by` */
 	unsigned top;	/* rows; 0: all */
 	bool with_idle;	/* idle waits are rows, too */
 };

@@ -63,6 +63,8 @@ void requests_first_text(GString *s, const struct profile *p, const struct text_
  * these, 0 all.
  */
 void requests_table_text(GString *s, const struct profile *p, const struct text_options *options);
+/* Requests by the routes that their threads' trace contexts tell, and of each route the slowest; options->top of these. */
+void requests_routes_text(GString *s, const struct profile *p, const struct text_options *options);
 /* What is different in the slowest 1%, of each function. */
 void requests_tails_text(GString *s, const struct profile *p, const struct text_options *options);
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analyse/request_routes.h"
 #include "explain/text.h"
 #include "render/text/style.h"
 
@@ -137,7 +138,8 @@ static void append_flags(GString *s, uint8_t flags)
 		g_string_append_c(s, ']');
 }
 
-static void append_span(GString *s, const struct profile *p, const struct span_top *top, bool has_names,
+/* has_trace: a column of them, of 16 digits, which is what --trace needs. */
+static void append_span(GString *s, const struct profile *p, const struct span_top *top, bool has_names, bool has_trace,
 			const struct text_options *o)
 {
 	const struct request_span *span = profile_span(p, top->span);
@@ -155,6 +157,11 @@ static void append_span(GString *s, const struct profile *p, const struct span_t
 	if (has_names) {
 		text_safe_cell(line, profile_request(p, span->func)->name, 20);
 		g_string_append(line, "  ");
+	}
+	if (has_trace) {
+		const struct wait_trace *trace = request_trace(p, span);
+
+		g_string_append_printf(line, "%-16.16s  ", trace ? trace->trace : "-");
 	}
 	text_duration_cell(line, top->ns, CELL);
 	g_string_append_c(line, ' ');
@@ -186,7 +193,7 @@ static void append_spans(GString *s, const struct profile *p, bool has_names, co
 	g_string_append_printf(s, "%9s %9s %9s %9s %9s %7s  %s%9s\n", "AT (s)", "LATENCY", "ON-CPU", "BLOCKED",
 			       "RUN QUEUE", "TID", has_names ? "FUNCTION              " : "", "MOST");
 	for (guint i = 0; i < slowest->len; i++)
-		append_span(s, p, &g_array_index(slowest, struct span_top, i), has_names, o);
+		append_span(s, p, &g_array_index(slowest, struct span_top, i), has_names, false, o);
 	g_string_append(s, "Single requests in it: ");
 	text_thousands(s, p->spans->len);
 	if (kept < all) {
@@ -208,6 +215,62 @@ void requests_table_text(GString *s, const struct profile *p, const struct text_
 		append_spans(s, p, rows->len > 1, o);
 	}
 	requests_open_head_text(s, p, o);
+}
+
+static void append_route_row(GString *s, const struct request_route *row, const struct text_options *o)
+{
+	const struct offcpu_request_times *all = &row->sum.all;
+	uint64_t cnt = MAX(all->count, 1);
+	const uint64_t times[] = { all->wall_ns / cnt, request_percentile(&row->sum, 0.5), request_percentile(&row->sum, 0.99),
+				   row->sum.max_ns, all->on_cpu_ns / cnt, all->blocked_ns / cnt,
+				   (all->runnable_ns + all->preempted_ns) / cnt };
+	g_autoptr(GString) count = g_string_new(row->is_exact ? "" : "~");
+
+	text_thousands(count, all->count);
+	text_right(s, count->str, 11);
+	for (size_t k = 0; k < G_N_ELEMENTS(times); k++) {
+		g_string_append_c(s, ' ');
+		text_duration_cell(s, times[k], CELL);
+	}
+	g_string_append(s, "  ");
+	text_safe_cut(s, row->name ? row->name : "(not told)", text_room(o, 11 + (guint)G_N_ELEMENTS(times) * (CELL + 1) + 2));
+	g_string_append_c(s, '\n');
+}
+
+static void append_route_spans(GString *s, const struct profile *p, const struct request_route *row,
+			       const struct text_options *o)
+{
+	g_autoptr(GArray) tops = request_tops(p, row->slowest);
+
+	g_string_append_printf(s, "\n%sThe slowest of ", text_bold(o));
+	text_safe(s, row->name);
+	g_string_append_printf(s, "; what took most of each:%s\n%9s %9s %9s %9s %9s %7s  %-16s  %9s\n", text_plain(o), "AT (s)",
+			       "LATENCY", "ON-CPU", "BLOCKED", "RUN QUEUE", "TID", "TRACE", "MOST");
+	for (guint i = 0; i < tops->len; i++)
+		append_span(s, p, &g_array_index(tops, struct span_top, i), false, true, o);
+}
+
+void requests_routes_text(GString *s, const struct profile *p, const struct text_options *o)
+{
+	struct request_routes *routes = request_routes_new(p, o->top ? o->top : p->spans->len);
+
+	if (!routes->has_any) {
+		g_string_append(s, p->spans->len ? "No route of a request is known: no thread that waited in one had a trace context.\n"
+						 : "No single request is in it.\n");
+	} else {
+		g_string_append_printf(s, "%s%11s %9s %9s %9s %9s %9s %9s %9s  %s%s\n", text_bold(o), "REQUESTS", "MEAN", "P50",
+				       "P99", "MAX", "ON-CPU", "BLOCKED", "RUN QUEUE", "ROUTE", text_plain(o));
+		for (guint i = 0; i < routes->rows->len; i++)
+			append_route_row(s, routes->rows->pdata[i], o);
+		g_string_append(s, "A route is told by a thread as it waits: requests that never waited are (not told).\n");
+	}
+	for (guint i = 0; i < routes->rows->len; i++) {
+		const struct request_route *row = routes->rows->pdata[i];
+
+		if (row->name)
+			append_route_spans(s, p, row, o);
+	}
+	request_routes_free(routes);
 }
 
 void requests_tails_text(GString *s, const struct profile *p, const struct text_options *o)

@@ -507,10 +507,10 @@ void text_groups(GString *s, const struct profile *p, const struct top *top, con
 	uint64_t rest = top->sum;
 
 	append_whole(whole, top);
-	text_section(s, options, "Top by %s, of %s", top_by_name(top->by), whole->str);
+	text_section(s, options, "Top by %s, of %s", top_title(top), whole->str);
 	g_string_append_printf(s, "%s%9s %7s%s%10s%9s%9s%9s  %s%s\n", text_dim(options),
 			       top->rows_are && top->weight == WEIGHT_OFF_CPU ? "time" : weight_name(top->weight), "%",
-			       top->is_exact ? "" : "   error", top->rows_are ? "count" : "waits", "median", "p99", "max", top_by_name(top->by),
+			       top->is_exact ? "" : "   error", top->rows_are ? "count" : "waits", "median", "p99", "max", top_title(top),
 			       text_plain(options));
 	for (unsigned i = 0; i < shown; i++) {
 		const struct top_row *r = &g_array_index(top->rows, struct top_row, i);
@@ -535,7 +535,7 @@ void text_top(GString *s, const struct profile *p, const struct top *top, const 
 	text_section(s, options,
 		     top->by == TOP_BY_STACK ? "Top %ss, of %s (=> marks the first function outside the runtime)"
 					     : "Top by %s, of %s",
-		     top_by_name(top->by), whole->str);
+		     top_title(top), whole->str);
 	for (unsigned i = 0; i < shown; i++) {
 		append_row(s, p, top, i, why, options);
 		rest -= g_array_index(top->rows, struct top_row, i).weight;

@@ -362,7 +362,9 @@ void text_ranked(GString *s, const struct profile *p, const struct query *query,
 	else
 		text_header(s, p, query, options);
 	struct selection *users = foreground(s, p, query, selection);
-	struct top *top = top_new(p, users ? users : selection, options->by, options->weight);
+	const struct selection *shown = users ? users : selection;
+	struct top *top = options->attribute ? top_new_of(p, shown, options->attribute, options->weight)
+					     : top_new(p, shown, options->by, options->weight);
 
 	(top->by == TOP_BY_STACK ? text_top : text_groups)(s, p, top, options);
 	top_free(top);
@@ -390,7 +392,8 @@ void text_report(GString *s, const struct profile *p, const struct query *query,
 	if (options->by == TOP_BY_LEAF) {
 		text_top(s, p, leaves, options);
 	} else {
-		struct top *top = top_new_beside(leaves, p, ranked, options->by, options->weight);
+		struct top *top = options->attribute ? top_new_of(p, ranked, options->attribute, options->weight)
+						     : top_new_beside(leaves, p, ranked, options->by, options->weight);
 		text_top(s, p, top, options);
 		top_free(top);
 	}

@@ -17,6 +17,7 @@
 struct text_options {
 	unsigned top;		/* rows a section shows; 0: all */
 	enum top_by by;		/* of the last section */
+	const char *attribute;	/* of trace contexts: it is by that; NULL: by `by` */
 	enum weight weight;
 	bool colour;		/* ANSI escapes */
 	unsigned width;		/* columns to cut names to; 0: never cut */

@@ -75,7 +75,7 @@ static void test_keep(void)
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autofree char *text = g_strdup_printf("[alert a]\nwhen = reason=lock share > 1%%\nkeep = %s\n", cases[i].text);
+		g_autofree char *text = g_strdup_printf("[alert a]\nwhen = reason=lock share > 1%%\nkeep = %s\nrecord = 30s\n", cases[i].text);
 		struct agent_config *c = agent_config_new();
 		bool is_well = agent_config_take(c, text, strlen(text), "a.conf", NULL);
 
@@ -85,6 +85,10 @@ static void test_keep(void)
 
 			g_assert_cmpuint(rule->keep_before_ns, ==, cases[i].before_ns);
 			g_assert_cmpuint(rule->keep_after_ns, ==, cases[i].after_ns);
+			g_assert_cmpuint(rule->record_ns, ==, 30 * S);
+			g_assert_true(agent_config_records(c));
+			c->incidents_bytes = 0;
+			g_assert_false(agent_config_records(c));
 		}
 		agent_config_free(c);
 	}
@@ -115,7 +119,10 @@ static void test_refused(void)
 		{ "[alert ]\n", "a.conf, line 1: there is no group [alert]; there are [agent], [store], [push], [metrics], [record], [request NAME] and [alert NAME]" },
 		{ "[alert a]\nfor = 2\n", "a.conf: [alert a] has no 'when'" },
 		{ "[alert a]\nwhen = reason=lock share > 30%\n[alert a]\n", "a.conf, line 3: [alert a] stands there twice" },
-		{ "[alert a]\nif = x\n", "a.conf, line 2: [alert a] has no key 'if'; there are when, for, run and keep" },
+		{ "[alert a]\nif = x\n", "a.conf, line 2: [alert a] has no key 'if'; there are when, for, run, keep and record" },
+		{ "[alert a]\nwhen = reason=lock share > 1%\nkeep = 1m after\nrecord = 0s\n", "a.conf, line 4: record: '0s' is not a time from 1s to 5m, such as 30s" },
+		{ "[alert a]\nwhen = reason=lock share > 1%\nkeep = 1m after\nrecord = 6m\n", "a.conf, line 4: record: '6m' is not a time from 1s to 5m, such as 30s" },
+		{ "[alert a]\nwhen = reason=lock share > 1%\nrecord = 30s\n", "a.conf: [alert a]: record is kept with windows: it takes keep, too" },
 		{ "[alert a]\nfor = 0\n", "a.conf, line 2: for: '0' is not a number of windows from 1 to 8640" },
 		{ "[alert a]\nrun = mail root\n", "a.conf, line 2: run: 'mail': a command is given with its whole path" },
 		{ "[alert a]\nrun = /bin/echo 'a\n", "a.conf, line 2: run: '/bin/echo 'a' is no command: Text ended before matching quote was "

@@ -2,6 +2,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "analyse/request_routes.h"
 #include "analyse/requests.h"
 
 /* As the BPF programs do it, with the highest bit sought in another way. */
@@ -101,6 +102,63 @@ static void test_since(void)
 	g_free(diff);
 }
 
+/* A stack below a route. */
+static uint32_t stack_for(struct profile *p, const char *route)
+{
+	const struct frame outer = { .name = route, .module = "[http.route]", .kind = FRAME_CONTEXT };
+	const struct frame inner = { .name = "read", .module = "libc.so.6", .kind = FRAME_USER };
+	uint32_t node = route ? profile_node(p, 0, profile_frame(p, &outer)) : 0;
+
+	return profile_node(p, node, profile_frame(p, &inner));
+}
+
+static void add_request(struct profile *p, uint64_t wall_ns, uint8_t flags, const char *route, const char *other)
+{
+	const struct span_wait waits[] = { { .user = stack_for(p, other), .state = 'S', .count = 1, .blocked_ns = 10 },
+					   { .user = stack_for(p, route), .state = 'S', .count = 1, .blocked_ns = 20 } };
+	const struct request_span span = { .start_ns = 1000 + 100 * p->spans->len, .wall_ns = wall_ns, .blocked_ns = 30,
+					   .wait = p->span_waits->len, .wait_cnt = 2, .flags = flags };
+
+	g_array_append_vals(p->span_waits, waits, 2);
+	g_array_append_val(p->spans, span);
+}
+
+/* The route of most of its waits' time; the slowest count once, the sampled others for those that were not kept. */
+static void test_routes(void)
+{
+	struct profile *p = profile_new();
+	struct request_row row = { .name = "serve", .file = "shop" };
+	struct request_routes *routes;
+
+	row.sum.all.count = 11;
+	g_array_append_val(p->requests, row);
+	add_request(p, 1000, OFFCPU_SPAN_SLOWEST, "/a", "/b");
+	add_request(p, 5000, OFFCPU_SPAN_SLOWEST, "/a", NULL);
+	add_request(p, 9000, OFFCPU_SPAN_SLOWEST, "/b", "/b");
+	add_request(p, 400, 0, "/a", NULL);	/* each of these stands for two and two thirds */
+	add_request(p, 300, 0, NULL, NULL);
+	add_request(p, 200, 0, NULL, NULL);
+	routes = request_routes_new(p, 2);
+	g_assert_true(routes->has_any);
+	g_assert_cmpuint(routes->rows->len, ==, 3);
+
+	const struct request_route *b = routes->rows->pdata[0], *a = routes->rows->pdata[1], *none = routes->rows->pdata[2];
+
+	g_assert_cmpstr(a->name, ==, "/a");
+	g_assert_cmpstr(b->name, ==, "/b");
+	g_assert_null(none->name);
+	g_assert_true(b->is_exact && !a->is_exact && !none->is_exact);
+	g_assert_cmpuint(b->sum.all.count, ==, 1);
+	g_assert_cmpuint(a->sum.all.count, ==, 5);
+	g_assert_cmpuint(none->sum.all.count, ==, 5);
+	g_assert_cmpuint(a->sum.max_ns, ==, 5000);
+	g_assert_cmpuint(a->slowest->len, ==, 2);
+	g_assert_cmpuint(g_array_index(a->slowest, uint32_t, 0), ==, 1);
+	g_assert_cmpuint(g_array_index(a->slowest, uint32_t, 1), ==, 0);
+	request_routes_free(routes);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -108,5 +166,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/requests/percentiles", test_percentiles);
 	g_test_add_func("/requests/octaves", test_octaves);
 	g_test_add_func("/requests/since", test_since);
+	g_test_add_func("/requests/routes", test_routes);
 	return g_test_run();
 }

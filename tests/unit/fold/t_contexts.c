@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/trace_attributes.h"
 #include "base/wire.h"
 #include "fold/contexts.h"
 #include "fold/traces.h"
@@ -98,6 +99,22 @@ static void assert_route(const char *attributes, uint16_t bytes, const char *exp
 	profile_free(p);
 }
 
+static void assert_frames(const char *attributes, uint16_t bytes, const char *expected)
+{
+	struct profile *p = profile_new();
+	struct fold_contexts *c = fold_contexts_new(p, "/proc");
+	struct offcpu_rec_context rec = record_of(0, attributes, bytes);
+	uint32_t frames[FOLD_CONTEXT_FRAMES];
+	unsigned cnt = fold_contexts_frames(c, &rec, frames);
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	for (unsigned i = 0; i < cnt; i++)
+		g_string_append_printf(s, "%s%s", i ? " " : "", profile_get_frame(p, frames[i])->name);
+	g_assert_cmpstr(s->str, ==, expected);
+	fold_contexts_free(c);
+	profile_free(p);
+}
+
 static const char *const keys[] = { "enduser.id", "http.request.method", "http.route", "rpc.method", "rpc.service",
 				    "datadog.trace_endpoint", NULL };
 
@@ -116,6 +133,10 @@ static void test_routes(void)
 	assert_route("\2\4/a\0b", 6, "/a", 0);		/* a text ends where it ends */
 	assert_route("\2\2/\377", 4, "/\357\277\275", 0);
 	assert_route("", 0, "", 0);
+	assert_frames("\0\4me-7\2\2/a", 10, "/a");
+	trace_attributes_want((char *[]){ (char *)"enduser.id", NULL });	/* whoever asks for it gets it */
+	assert_frames("\0\4me-7\2\2/a", 10, "/a me-7");
+	trace_attributes_want(NULL);
 	munmap(head, 4096);
 	g_string_free(payload, TRUE);
 }

@@ -124,6 +124,39 @@ static void test_thinned(void)
 	sim_free(sim);
 }
 
+/* It goes with the incident, and stays as that is made anew; where the incident is refused its file is not touched. */
+static void test_recording(void)
+{
+	struct sim *sim = sim_new(7, 6, 300 * S);
+	char *dir = filled(sim, 120 * S);
+	g_autofree char *file = g_build_filename(dir, ".alert-1.offcpu", NULL), *kept = incident_recording(dir, "held");
+	struct incident_options options = { .dir = dir, .max_bytes = 10, .may_replace = true, .recording = file };
+	struct incident about = { .name = (char *)"held" };
+
+	g_assert_true(g_file_set_contents(file, "recorded", -1, NULL));
+	g_assert_false(incident_keep(&options, START, START + 60 * S, &about, NULL));
+	g_assert_true(g_file_test(file, G_FILE_TEST_EXISTS));
+	options.max_bytes = 100 * MIB;
+	for (int i = 0; i < 3; i++) {
+		g_autofree char *text = NULL;
+
+		g_assert_true(incident_keep(&options, START, START + 60 * S, &about, NULL));
+		g_assert_false(g_file_test(file, G_FILE_TEST_EXISTS));
+		g_assert_true(g_file_get_contents(kept, &text, NULL, NULL));
+		g_assert_cmpstr(text, ==, "recorded");
+		if (i == 1)
+			options.recording = NULL;
+	}
+	keep(dir, "without", 0, 60 * S, 100 * MIB);
+
+	g_autoptr(GPtrArray) all = list(dir);
+
+	g_assert_true(at(all, 0)->has_recording);
+	g_assert_false(at(all, 1)->has_recording);
+	remove_all(dir);
+	sim_free(sim);
+}
+
 static void test_names(void)
 {
 	struct sim *sim = sim_new(3, 6, 300 * S);
@@ -229,6 +262,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/incident/stays", test_stays);
 	g_test_add_func("/incident/thinned", test_thinned);
+	g_test_add_func("/incident/recording", test_recording);
 	g_test_add_func("/incident/names", test_names);
 	g_test_add_func("/incident/bound", test_bound);
 	g_test_add_func("/incident/hostile", test_hostile);
