@@ -137,7 +137,8 @@ static const char *rank_reason(const struct headline *h)
 	if (row->is_told_elsewhere)
 		return "behind others, as what it waits for is in the recording, too";
 	if (row->is_told_with)
-		return row->reason == REASON_CHILD_EXIT ? "behind others, as it is told with the fork" :
+		return row->waits_for_asker		? "behind others, as it waits for one that waits, too" :
+		       row->reason == REASON_CHILD_EXIT ? "behind others, as it is told with the fork" :
 		       row->reason == REASON_PIPE	? "behind others, as whom it waits for waits, too" :
 							  "behind others, as it is told with the loop that waits for it";
 	if (row->is_waited_for)

@@ -11,6 +11,7 @@
 #include "explain/findings_by.h"
 #include "explain/limits.h"
 #include "explain/lock_kinds.h"
+#include "explain/missed.h"
 #include "explain/requests_of.h"
 #include "explain/spawns.h"
 #include "analyse/actors.h"
@@ -627,6 +628,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	clocks_find_waited_for(f);
 	find_told_with(f);
 	find_forks(f);
+	missed_find(f);
 	spawns_find(f);
 	if (!p->info.imported && !p->info.has_requests && !p->info.looks.rounds)
 		busy_find(f);

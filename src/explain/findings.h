@@ -117,6 +117,8 @@ struct finding {
 	uint64_t clock_ns; /* of threads that only sleep, the same time again and again: clocks.h */
 	/* a loop of the same process is held up meanwhile, whose finding names it as the cause; or a pipeline's next part is */
 	bool is_told_with;
+	uint32_t asks; /* index + 1 of a thread that it asks, which waits for it meanwhile: missed.h; 0: none is known */
+	bool waits_for_asker; /* and it is told with that one's */
 	bool is_waited_for; /* others wait for a lock that is held there: told with them */
 	bool is_poll_loop; /* a timer ends most of many short waits */
 	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */

@@ -19,6 +19,7 @@
 #include "explain/cycle.h"
 #include "explain/lock_kinds.h"
 #include "explain/loss.h"
+#include "explain/missed.h"
 #include "explain/nagle.h"
 #include "explain/owed.h"
 #include "explain/pool.h"
@@ -576,6 +577,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	}
 	if (r->by.tid || (!has_timeouts(r) && !has_signals(r)) || g_strcmp0(r->by.comm, "timer") != 0)	/* else it is said */
 		sentence_by(s, f, r);
+	missed_append_evidence(s, f, r);
 	append_meanwhile(s, f, r->meanwhile);
 	append_limit(s, f, r);
 	backlog_append_evidence(s, r);

@@ -8,6 +8,7 @@
 #include "explain/connects.h"
 #include "explain/cycle.h"
 #include "explain/loss.h"
+#include "explain/missed.h"
 #include "explain/nagle.h"
 #include "explain/owed.h"
 #include "explain/pool.h"
@@ -396,6 +397,10 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (is_of_team(f, row) && row->by.does == REASON_CPU_QUEUE && row->by.does_ns > row->by.off_cpu_ns / 2)
 		return "The others wait for a CPU themselves: fewer threads (OMP_NUM_THREADS), or CPUs that others leave free. "
 		       "If one of them has more to do, share out better (schedule(dynamic)).";
+	if (row->asks)
+		return MISSED_ADVICE;
+	if (row->waits_for_asker)
+		return "It has nothing to do until the thread that ends these waits goes on: look at what that one waits for.";
 	if (row->by.timeouts_cnt)
 		return "Nobody signals the thread that ends these waits, so it goes on only when it times out: if it waits for what "
 		       "these threads hand it, let them signal that. A clock that ticks may stay as it is.";

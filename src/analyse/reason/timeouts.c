@@ -71,6 +71,48 @@ static const char *function_of(const struct profile *p, struct plumbing *pl, uin
 	return frame >= 0 ? profile_get_frame(p, (uint32_t)frame)->name : NULL;
 }
 
+/* Who ends nearly all of the waits of whom, and more than its own time outs in number: 0 or a thread's index + 1. */
+static uint32_t *asked_new(const struct profile *p, const uint8_t *reason, const uint32_t *threads,
+			   const struct timeouts *timeouts)
+{
+	g_autofree struct ended *ended = g_new0(struct ended, (gsize)p->threads->len + 1);
+	uint32_t *asked = g_new0(uint32_t, (gsize)p->threads->len + 1);
+
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+
+		add_ended(p, &ended[profile_wait(p, wake->wait)->thread], wake, threads[wake->waker], timeouts);
+	}
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		uint32_t asker = profile_wait(p, wake->wait)->thread, by = threads[wake->waker];
+		const struct ended *e = by != NONE ? &ended[by] : NULL;
+
+		if (e && e->by_ns && e->by == asker && timeouts_is_signalled((enum reason)reason[wake->wait]) &&
+		    e->by_ns >= e->all_ns - e->all_ns / ENDED_SHARE &&
+		    e->by_cnt > timeouts[asker].timed_out_cnt + timeouts[asker].timed_out_cnt / 2)
+			asked[asker] = by + 1;
+	}
+	return asked;
+}
+
+uint32_t *timeouts_asked_new(const struct profile *p, const uint8_t *reason)
+{
+	g_autofree uint32_t *threads = actors_threads_of_wakers(p);
+	g_autofree struct timeouts *timeouts = timeouts_new(p, reason);
+
+	return asked_new(p, reason, threads, timeouts);
+}
+
+/* Does the thread have a wait that is told, and thus no place to rest? */
+static bool waits_openly(const struct profile *p, uint32_t thread, const uint8_t *idle)
+{
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (profile_wait(p, i)->thread == thread && profile_wait(p, i)->state != ON_CPU_STATE && idle[i])
+			return false;
+	return true;
+}
+
 static bool is_owed(const struct profile *p, const struct timeouts_input *in, const struct ended *e, uint32_t wait,
 		    const struct timeouts *t)
 {
@@ -89,6 +131,7 @@ void timeouts_find(const struct profile *p, const struct timeouts_input *in, uin
 	g_autofree uint32_t *threads = actors_threads_of_wakers(p);
 	g_autofree struct timeouts *timeouts = timeouts_new(p, in->reason);
 	g_autofree struct ended *ended = g_new0(struct ended, (gsize)p->waits->len + 1);
+	g_autofree uint32_t *asked = asked_new(p, in->reason, threads, timeouts);
 
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(p, i);
@@ -96,13 +139,17 @@ void timeouts_find(const struct profile *p, const struct timeouts_input *in, uin
 		if (idle[wake->wait] == IDLE_POOL)
 			add_ended(p, &ended[wake->wait], wake, threads[wake->waker], timeouts);
 	}
+	for (uint32_t t = 0; t < p->threads->len; t++)
+		asked[t] = asked[t] && waits_openly(p, asked[t] - 1, idle) ? asked[t] : 0;
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct rule *rule = in->rule[i];
 		bool is_by_evidence = !rule || rule->idle == RULE_IDLE_UNSAID;
 
-		if (idle[i] == IDLE_POOL && is_by_evidence && in->reason[i] != REASON_POOL_IDLE &&
-		    timeouts_is_signalled((enum reason)in->reason[i]) && ended[i].by_ns &&
-		    is_owed(p, in, &ended[i], i, &timeouts[ended[i].by]))
+		if (idle[i] != IDLE_POOL || !is_by_evidence || in->reason[i] == REASON_POOL_IDLE ||
+		    !timeouts_is_signalled((enum reason)in->reason[i]))
+			continue;
+		if (asked[profile_wait(p, i)->thread] ||
+		    (ended[i].by_ns && is_owed(p, in, &ended[i], i, &timeouts[ended[i].by])))
 			idle[i] = IDLE_NOT;
 	}
 }

@@ -26,6 +26,13 @@ static inline bool timeouts_is_signalled(enum reason reason)
 bool timeouts_are_all(const struct timeouts *t);
 
 /*
+ * Of each thread whose waits all time out: the index + 1 of the thread of its process that it asks, 0: none.  It ends
+ * nearly all of that one's waits, and more often than it times out, so it goes on without a time limit, too; and that one
+ * has signalled it.  reason: of each wait.
+ */
+uint32_t *timeouts_asked_new(const struct profile *p, const uint8_t *reason);
+
+/*
  * A lost wakeup looks like a worker without work: one thread hands another one something, does not signal it, and waits
  * until it is done; the other one finds it when its time limit runs out.  So does a clock that hands out work.  What
  * tells: whoever takes what it is handed also answers at once when it is awake, or ends the wait in the function in which

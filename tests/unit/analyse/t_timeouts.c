@@ -82,9 +82,57 @@ static void test_timeouts(void)
 	}
 }
 
+#define ASKS "start_thread@libc.so.6 clerk@app write@libc.so.6"
+#define COLLECTS "start_thread@libc.so.6 clerk@app collect@app pthread_cond_timedwait@libc.so.6"
+#define DELIVERS "start_thread@libc.so.6 courier@app deliver@app pthread_cond_signal@libc.so.6"
+#define READS "start_thread@libc.so.6 courier@app read@libc.so.6"
+#define PIPE "__x64_sys_read@[kernel] ksys_read@[kernel] vfs_read@[kernel] anon_pipe_read@[kernel]"
+
+/* Whoever asks by a pipe and runs into its time limit, while whom it asks has nothing to do, is not idle. */
+static void test_missed(void)
+{
+	static const struct {
+		uint64_t asked_cnt, timed_out_cnt, signalled_cnt;
+		bool is_idle;
+	} cases[] = {
+		{ 80, 20, 1, false },
+		{ 80, 20, 0, true }, /* nobody ever answers: a clock that hands out some work each time */
+		{ 20, 20, 1, true }, /* it never goes on without its time limit */
+		{ 80, 20, 10, true }, /* it is mostly signalled */
+	};
+
+	for (unsigned k = 0; k < G_N_ELEMENTS(cases); k++) {
+		struct profile *p = profile_new();
+
+		p->info.filters = profile_string(p, "process 1");
+		p->info.duration_ns = 10000 * MS;
+		p->info.cpus = 2;
+		p->info.has_wakers = true;
+		const uint32_t clerk = add_thread(p, 2, "clerk"), courier = add_thread(p, 3, "courier");
+		const uint32_t timed = add_wait(p, clerk, COLLECTS, cases[k].timed_out_cnt, UINT32_MAX, "");
+		const uint32_t reads = add_wait(p, courier, READS, cases[k].asked_cnt, clerk, ASKS);
+
+		g_array_index(p->waits, struct wait, reads).kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, PIPE);
+		if (cases[k].signalled_cnt)
+			add_wait(p, clerk, COLLECTS, cases[k].signalled_cnt, courier, DELIVERS);
+		struct findings *f = findings_new(p, NULL);
+		if (reasons_is_idle(f->reasons, timed) != cases[k].is_idle)
+			g_error("case %u", k);
+		for (guint i = 0; i < f->rows->len; i++) {
+			const struct finding *row = &g_array_index(f->rows, struct finding, i);
+
+			g_assert_cmpuint(row->asks, ==, !cases[k].is_idle && f->blocked_in[timed] == row->id ? courier + 1 : 0);
+			g_assert_true(row->waits_for_asker == (!cases[k].is_idle && f->blocked_in[reads] == row->id));
+		}
+		findings_free(f);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/timeouts/find", test_timeouts);
+	g_test_add_func("/timeouts/missed", test_missed);
 	return g_test_run();
 }
