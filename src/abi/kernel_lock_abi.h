@@ -27,7 +27,7 @@ enum offcpu_kernel_lock {
 #define OFFCPU_LOCK_RT 8
 #define OFFCPU_LOCK_PERCPU 16
 #define OFFCPU_LOCK_MUTEX 32
-#define OFFCPU_LOCK_HAS_READERS 128	/* ours: readers have it, of whom nobody knows who they are */
+#define OFFCPU_LOCK_HAS_READERS 128	/* ours: readers have it, and the holder was the last to begin, and may be gone */
 
 #define OFFCPU_LOCK_PARTS 8	/* of a path */
 #define OFFCPU_LOCK_PART 40	/* bytes of each; longer ones are cut */

@@ -19,7 +19,7 @@
  */
 
 #define OWNER_FLAGS 7ULL	/* of a mutex (kernel/locking/mutex.c) */
-#define READER_OWNED 1ULL	/* of a rw_semaphore (kernel/locking/rwsem.c): the rest is who was the last to take it */
+#define READER_OWNED 1ULL	/* of a rw_semaphore (kernel/locking/rwsem.c): the rest is who was the last to begin */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -102,10 +102,8 @@ __noinline int note_lock_holder(struct thread_state *st)
 	owner = owner_word(st->lock.addr, st->lock.flags);
 	st->lock.holder = 0;
 	st->lock.flags &= ~OFFCPU_LOCK_HAS_READERS;
-	if (!(st->lock.flags & OFFCPU_LOCK_MUTEX) && owner & READER_OWNED) {
+	if (!(st->lock.flags & OFFCPU_LOCK_MUTEX) && owner & READER_OWNED)
 		st->lock.flags |= OFFCPU_LOCK_HAS_READERS;
-		return 0;
-	}
 	holder = owner & ~OWNER_FLAGS ? thread_of_address(owner & ~OWNER_FLAGS) : NULL;
 	if (holder && holder != st)
 		st->lock.holder = holder->tid;

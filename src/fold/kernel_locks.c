@@ -62,7 +62,8 @@ static void append_part(GString *s, const struct offcpu_rec_kernel_lock *rec, un
 static void append_path(const struct fold_kernel_locks *all, GString *s, const struct offcpu_rec_kernel_lock *rec)
 {
 	g_autofree char *mounts = g_strdup_printf("%s/%" PRIu32 "/mountinfo", all->proc_dir, rec->pid);
-	g_autofree char *text = rec->is_whole ? opener_text(mounts, OPENER_TEXT_MAX, NULL) : NULL;
+	size_t bytes;
+	g_autofree char *text = rec->is_whole ? opener_text(mounts, OPENER_TEXT_MAX, &bytes) : NULL;
 	g_autoptr(GString) path = g_string_new(NULL);
 
 	for (unsigned i = rec->parts; i-- > 0;) {
