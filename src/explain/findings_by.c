@@ -21,6 +21,7 @@
 #define BROADCAST_THREADS 8
 #define BROADCASTS_A_THREAD 2
 #define RUNS_PART 10 /* of the window: a thread that runs for longer may do what others wait for */
+#define CALL_PART 10 /* of its time may be in others than the system call that is told */
 #define CANDIDATES_MAX 256 /* and as many names of the others */
 #define NONE UINT32_MAX
 
@@ -33,7 +34,8 @@ struct candidate {
 	uint64_t weight; /* by which candidates compare; of most blocked_ns */
 	int64_t frame;
 	const char *place; /* of a GIL's holder; interned */
-	const char *call; /* in which it lets a lock of the kernel's go; NULL: not known */
+	const char *call; /* in which it lets a lock of the kernel's go, */
+	uint64_t call_ns; /* and how much of its time that is */
 };
 
 struct cause_finder {
@@ -79,12 +81,12 @@ static void count(const struct profile *p, GArray *all, const struct candidate *
 			c->threads_cnt++; /* at least: the same one may come again */
 		c->blocked_ns += one->blocked_ns;
 		c->weight += one->weight;
+		c->call_ns += one->call == c->call ? one->blocked_ns : 0;
 		if (one->blocked_ns > c->most_ns) {
 			c->most_ns = one->blocked_ns;
 			c->tid = one->tid;
 			c->frame = one->frame;
 			c->place = one->place;
-			c->call = one->call;
 		}
 		return;
 	}
@@ -197,6 +199,7 @@ static void count_waker(const struct cause_finder *c, GArray *all, const struct 
 		.weight = blocked_ns,
 		.frame = w->user ? plumbing_user_parent(pl, w->user) : -1,
 		.call = w->irq ? NULL : plumbing_entry(pl, w->kernel),
+		.call_ns = blocked_ns,
 	};
 
 	if (is_gil && w->irq)
@@ -924,7 +927,9 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		.does_frame = -1,
 		.place = best->place,
 	};
-	if (row->reason == REASON_LOCK_KERNEL && is_held && lets_go && !finding_is_file_lock(c->f, row))
+	/* who lets it go in several calls holds it in one of these: nobody knows in which */
+	if (row->reason == REASON_LOCK_KERNEL && is_held && lets_go && !finding_is_file_lock(c->f, row) &&
+	    lets_go->call_ns >= lets_go->blocked_ns / CALL_PART * (CALL_PART - 1))
 		row->by.call = lets_go->call;
 	if (best->place)
 		row->by.frame = frame_of_place(p, best->place);
