@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/locks.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "analyse/plumbing.h"
@@ -26,12 +27,12 @@ struct builder {
 
 /*
  * A futex word is one lock, whatever its waits say of it: a mutex whose inner frames have no names in one of the
- * stacks is a plain futex there.  Two things need their names, too: the word that joins wait for, which another thread
+ * stacks is a plain futex there.  Three things need their names, too: what is the kernel's and has no address, the word that joins wait for, which another thread
  * takes over with its stack, and a wait for several words at once, of which only the first one is in the address.
  */
 static bool is_known_by_address(const struct object *o)
 {
-	return o->pid && o->kind != LOCK_JOIN && strcmp(o->operation, "futex_waitv") != 0;
+	return o->pid && o->kind != LOCK_JOIN && o->kind != OBJECT_KERNEL_LOCK && strcmp(o->operation, "futex_waitv") != 0;
 }
 
 static guint lock_hash(gconstpointer key)
@@ -386,6 +387,8 @@ void lock_append_name(GString *s, const struct object *o)
 		return;
 	}
 	g_string_append_printf(s, "%s%s %s", object_kind_text(o->kind), is_set ? " of" : "", o->name);
+	if (o->kind == OBJECT_KERNEL_LOCK && o->pid)	/* "mmap_lock of httpd/4711" */
+		g_string_append_printf(s, "/%" PRIu32, o->pid);
 	if (object_is_lock(o) && g_str_has_suffix(s->str, " *"))	/* of many short-lived processes: no address is theirs */
 		g_string_truncate(s, s->len - strlen(" *"));
 }

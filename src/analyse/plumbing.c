@@ -508,6 +508,11 @@ const char *plumbing_waker(struct plumbing *pl, const struct waker *w)
 	return intern(pl, both);
 }
 
+const char *plumbing_entry(struct plumbing *pl, uint32_t kernel)
+{
+	return kernel ? entry_of(pl, kernel) : NULL;
+}
+
 const char *plumbing_syscall(struct plumbing *pl, const struct wait *w)
 {
 	const struct thread *t = profile_thread(pl->profile, w->thread);

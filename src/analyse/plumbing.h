@@ -50,6 +50,9 @@ const char *plumbing_waker(struct plumbing *pl, const struct waker *w);
  */
 const char *plumbing_syscall(struct plumbing *pl, const struct wait *w);
 
+/* The same of a kernel stack; NULL: there is none. */
+const char *plumbing_entry(struct plumbing *pl, uint32_t kernel);
+
 /* Index in the profile of the frame that is CALLER of that stack's headline, or -1. */
 int64_t plumbing_user_parent(const struct plumbing *pl, uint32_t user_node);
 /* Is what waits in functions that it calls and that have no name, as in a stripped program? */

@@ -172,6 +172,13 @@ static int probe_disk_events(void)
 	return args < 0 ? args : 0;
 }
 
+static int probe_kernel_locks(void)
+{
+	int args = tracepoint_args("btf_trace_contention_begin");
+
+	return args < 0 ? args : 0;
+}
+
 static int probe_mmap_events(void)
 {
 	struct perf_event_attr attr = {
@@ -259,6 +266,7 @@ static int (*const probes[FEATURE_COUNT])(void) = {
 	[FEATURE_BPF_LOOP] = probe_bpf_loop,
 	[FEATURE_PREV_STATE] = probe_prev_state,
 	[FEATURE_DISK_EVENTS] = probe_disk_events,
+	[FEATURE_KERNEL_LOCKS] = probe_kernel_locks,
 	[FEATURE_MMAP_EVENTS] = probe_mmap_events,
 	[FEATURE_OTHERS_MAPS] = rights_try_others_maps,
 	[FEATURE_OTHERS_FILES] = rights_try_others_files,

@@ -22,6 +22,8 @@ struct kernel_btf;
 	  "a wait's state letter can be wrong when its wakeup races")                                                  \
 	X(DISK_EVENTS, false, "completions of disk requests (block_rq_complete)",                                      \
 	  "interrupts that wake are named without their disk")                                                         \
+	X(KERNEL_LOCKS, false, "contention of the kernel's locks (contention_begin)",                                  \
+	  "waits for a lock of the kernel do not say which one, nor who held it")                                      \
 	X(MMAP_EVENTS, false, "mapping events (perf_event)", "processes that live shortly are not named")              \
 	X(OTHERS_MAPS, false, "other users' mappings and files (CAP_SYS_PTRACE)",                                      \
 	  "their programs and those in containers are walked by frame pointers, or have no names")                     \

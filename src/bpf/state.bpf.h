@@ -13,6 +13,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "abi/context_abi.h"
+#include "abi/kernel_lock_abi.h"
 #include "abi/language_abi.h"
 #include "abi/object_abi.h"
 #include "abi/offcpu_abi.h"
@@ -140,6 +141,14 @@ struct futex_wait {
 	__u32 pad;
 };
 
+/* The lock of the kernel's that a thread is about to sleep for: see bpf/kernel_lock.bpf.h. */
+struct kernel_lock_wait {
+	__u64 addr;		/* 0: none */
+	__u32 holder;		/* who has it; 0: not known */
+	__u8 flags;		/* as in a struct offcpu_rec_kernel_lock */
+	__u8 pad[3];
+};
+
 #define SEEN_TARGETS 4
 
 /* What the thread waited for lately: see bpf/target.bpf.h. */
@@ -263,6 +272,7 @@ struct thread_state {
 	__u64 burst_over;	/* it has slept again, or ended, since it was woken by this one */
 	__u64 burst_ran_ns, burst_delay_ns;	/* since its last waking */
 	__u64 target;		/* what the wait is for, but a futex: the id; 0: none, or not known */
+	struct kernel_lock_wait lock;
 	struct seen_target targets[SEEN_TARGETS];
 	__u32 end_cpu;		/* + 1: where it queued as the window ended, if it went elsewhere then */
 	__u32 request;		/* number of its struct request_state, + 1; 0: it has none */
@@ -390,6 +400,7 @@ struct scratch {
 	struct offcpu_rec_object object;
 	__u64 listed_object;	/* its id, of the wait that was listed last */
 	struct wait_target target;
+	struct offcpu_rec_kernel_lock lock;
 	struct offcpu_rec_event event;
 	struct offcpu_rec_switch sched;
 	struct offcpu_rec_thread cut_rec;

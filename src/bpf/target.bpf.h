@@ -3,6 +3,7 @@
 #define BPF_TARGET_BPF_H
 
 #include "bpf/calls.bpf.h"
+#include "bpf/kernel_lock.bpf.h"
 #include "bpf/kernel_word.bpf.h"
 #include "bpf/maps.bpf.h"
 #include "bpf/object.bpf.h"
@@ -508,30 +509,38 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 	return 0;
 }
 
-/* Says what the wait is for that ends, or that goes on as the window ends. */
-static __always_inline void look_at_target(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
+/* In a system call or a page fault. */
+static __always_inline __u64 target_of_wait(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
 {
 	struct pt_regs *regs;
 	struct syscall call;
 
+	if (st->futex.cnt || !plain(task)->mm || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+		return 0;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (!regs || is_32_bit(regs))
+		return 0;
+	syscall_of(regs, &call);
+	*(struct task_struct *volatile *)&scratch->target.task = task;
+	if (mostly(call.nr < CALLS_END))
+		return target_of_call(task, st, scratch, &call);
+	if (st->state != OFFCPU_STATE_D)
+		return 0;
+	scratch->target.stack_at = resting_sp(task);
+	return target_of_fault(st, &scratch->target);
+}
+
+/* Says what the wait is for that ends, or that goes on as the window ends. */
+static __always_inline void look_at_target(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
+{
 	if (!cfg.want_objects)
 		return;
 	st->target = 0;
-	if (st->futex.cnt || !plain(task)->mm || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
-		return;
 	if (st->state != OFFCPU_STATE_S && st->state != OFFCPU_STATE_D)
 		return;
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	if (!regs || is_32_bit(regs))
-		return;
-	syscall_of(regs, &call);
-	*(struct task_struct *volatile *)&scratch->target.task = task;
-	if (mostly(call.nr < CALLS_END)) {
-		st->target = target_of_call(task, st, scratch, &call);
-	} else if (st->state == OFFCPU_STATE_D) {
-		scratch->target.stack_at = resting_sp(task);
-		st->target = target_of_fault(st, &scratch->target);
-	}
+	st->target = target_of_wait(task, st, scratch);
+	if (rarely(st->lock.addr))
+		st->target = object_of_lock(st, &scratch->lock, st->target);
 }
 
 #endif

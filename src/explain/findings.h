@@ -26,6 +26,7 @@ struct finding_by {
 	uint64_t blocked_ns; /* of the finding's, because of them */
 	bool is_holder; /* it held the lock as the waits began; else it is known as who ended them */
 	int64_t frame; /* where in the program it did; -1: not known */
+	const char *call; /* of who lets a lock of the kernel's go: in which system call; NULL: not known */
 	const char *place; /* of a GIL's holder: that in words, with its callers; NULL: not known */
 	/* what they were off CPU for themselves, mostly: a holder below `frame`; valid if does_ns */
 	enum reason does;

@@ -21,6 +21,7 @@
 #define BROADCAST_THREADS 8
 #define BROADCASTS_A_THREAD 2
 #define RUNS_PART 10 /* of the window: a thread that runs for longer may do what others wait for */
+#define CALL_PART 10 /* of its time may be in others than the system call that is told */
 #define CANDIDATES_MAX 256 /* and as many names of the others */
 #define NONE UINT32_MAX
 
@@ -33,6 +34,8 @@ struct candidate {
 	uint64_t weight; /* by which candidates compare; of most blocked_ns */
 	int64_t frame;
 	const char *place; /* of a GIL's holder; interned */
+	const char *call; /* in which it lets a lock of the kernel's go, */
+	uint64_t call_ns; /* and how much of its time that is */
 };
 
 struct cause_finder {
@@ -78,6 +81,7 @@ static void count(const struct profile *p, GArray *all, const struct candidate *
 			c->threads_cnt++; /* at least: the same one may come again */
 		c->blocked_ns += one->blocked_ns;
 		c->weight += one->weight;
+		c->call_ns += one->call == c->call ? one->blocked_ns : 0;
 		if (one->blocked_ns > c->most_ns) {
 			c->most_ns = one->blocked_ns;
 			c->tid = one->tid;
@@ -97,13 +101,13 @@ static void count(const struct profile *p, GArray *all, const struct candidate *
 	}
 }
 
-/* The last program that it was. */
+/* The last program that it was; pid 0: of any process. */
 static uint32_t thread_by_id(const struct profile *p, uint32_t pid, uint32_t tid)
 {
 	for (uint32_t i = p->threads->len; i-- > 0;) {
 		const struct thread *t = profile_thread(p, i);
 
-		if (t->tid == tid && t->pid == pid)
+		if (t->tid == tid && (!pid || t->pid == pid))
 			return i;
 	}
 	return NONE;
@@ -118,12 +122,13 @@ static void count_holder(const struct cause_finder *c, GArray *all, uint32_t i)
 
 	if (!o || !o->holder_tid)
 		return;
-	uint32_t t = thread_by_id(c->f->profile, pid, o->holder_tid);
+	/* who is where a lock is private, or has a word in the process's memory, is one of its threads */
+	uint32_t t = thread_by_id(c->f->profile, o->kind == OBJECT_KERNEL_LOCK ? 0 : pid, o->holder_tid);
 	if (t == NONE)
 		return;
 	struct candidate one = {
 		.comm = profile_thread(c->f->profile, t)->comm,
-		.pid = pid,
+		.pid = profile_thread(c->f->profile, t)->pid,
 		.tid = o->holder_tid,
 		.threads_cnt = 1,
 		.blocked_ns = w->blocked_ns,
@@ -179,6 +184,7 @@ static bool gives_gil_away(const struct profile *p, uint32_t node)
 static void count_waker(const struct cause_finder *c, GArray *all, const struct wake *wake, bool is_gil,
 			const double *factors)
 {
+	struct plumbing *pl = reasons_plumbing(c->f->reasons);
 	const struct waker *w = profile_get_waker(c->f->profile, wake->waker);
 	uint64_t blocked_ns = factors ? (uint64_t)((double)wake->blocked_ns * factors[wake->waker]) : wake->blocked_ns;
 	uint32_t thread = c->threads_of_wakers[wake->waker];
@@ -191,7 +197,9 @@ static void count_waker(const struct cause_finder *c, GArray *all, const struct 
 		.blocked_ns = blocked_ns,
 		.most_ns = blocked_ns,
 		.weight = blocked_ns,
-		.frame = w->user ? plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user) : -1,
+		.frame = w->user ? plumbing_user_parent(pl, w->user) : -1,
+		.call = w->irq ? NULL : plumbing_entry(pl, w->kernel),
+		.call_ns = blocked_ns,
 	};
 
 	if (is_gil && w->irq)
@@ -230,6 +238,25 @@ static const struct candidate *most(const GArray *all)
 			best = c;
 	}
 	return best;
+}
+
+/*
+ * Who held the lock.  Of one of the kernel's the holder is known as long as nobody reads; of readers only who was the
+ * last to begin, which may be gone.  So it has to be known of most of the time, and to let the lock go now and then:
+ * else those who do say more.
+ */
+static const struct candidate *most_held(const struct findings *f, const struct finding *row, const GArray *holders,
+					 const GArray *wakers)
+{
+	const struct object *o = finding_object(f, row);
+	const struct candidate *best = most(holders);
+	uint64_t known_ns = 0;
+
+	if (!o || o->kind != OBJECT_KERNEL_LOCK || !wakers->len)
+		return best;
+	for (guint i = 0; i < holders->len; i++)
+		known_ns += g_array_index(holders, struct candidate, i).blocked_ns;
+	return best && known_ns >= row->time_ns / 2 && as_waker(wakers, best) ? best : NULL;
 }
 
 /* Is the function on the stack? */
@@ -888,7 +915,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 			count_holder(c, holders, i);
 	}
 	sum = count_wakings(c, row, wakers, is_holder);
-	const struct candidate *holder = most(holders), *waker = most(wakers),
+	const struct candidate *holder = most_held(c->f, row, holders, wakers), *waker = most(wakers),
 			       *best = is_lock && holder ? holder : waker;
 	row->never_let_go = !holder && never_let_go(c, row);
 	row->nobody_works = sentence_is_for_workers(c->f, row) ? nobody_works(c, row) : SOMEBODY_WORKS;
@@ -922,6 +949,10 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		.does_frame = -1,
 		.place = best->place,
 	};
+	/* who lets it go in several calls holds it in one of these: nobody knows in which */
+	if (row->reason == REASON_LOCK_KERNEL && is_held && lets_go && !finding_is_file_lock(c->f, row) &&
+	    lets_go->call_ns >= lets_go->blocked_ns / CALL_PART * (CALL_PART - 1))
+		row->by.call = lets_go->call;
 	if (best->place)
 		row->by.frame = frame_of_place(p, best->place);
 	if (!is_held && best != holder)

@@ -107,7 +107,8 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 {
 	static const struct { const char *prefix, *end; } nameless[] = { { "unix socket (", "" }, { "pipe ", ")" } };
 	size_t shown = strlen(o->name) - (g_str_has_suffix(o->name, "+0x0") ? strlen("+0x0") : 0);
-	g_autofree char *name = g_strndup(o->name, shown);
+	bool has_pid = o->kind == OBJECT_KERNEL_LOCK && o->pid;
+	g_autofree char *name = has_pid ? g_strdup_printf("%s/%" PRIu32, o->name, o->pid) : g_strndup(o->name, shown);
 
 	if (row->locks_cnt > 1 && object_is_lock(o) && row->reason != REASON_SLEEP) {
 		append_one_of(s, row, o);
@@ -302,6 +303,14 @@ bool sentence_is_starved(const struct findings *f, const struct finding *row)
 	       (row->by.is_peer || (own->comm != own->process && actors_same_kind(own->comm, row->by.comm)));
 }
 
+/* Who reads another's mappings, or its memory, in a way that the rule takes for its own. */
+static bool is_in_others_space(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+
+	return o && o->kind == OBJECT_KERNEL_LOCK && o->pid && o->pid != finding_pid(f, row);
+}
+
 /* What a rule says, but for what is known by who ends the waits. */
 const char *sentence_says(const struct findings *f, const struct finding *row)
 {
@@ -315,6 +324,8 @@ const char *sentence_says(const struct findings *f, const struct finding *row)
 		return "waits for fork() to copy its memory";
 	if (row->limit.limit && row->limit.limit->kind == LIMIT_FROZEN)
 		return "is frozen by its control group";
+	if (is_in_others_space(f, row))
+		return "waits for the lock of another program's address space";
 	if (backlog_is_of_clients(f, row))
 		return "waits for a client's next request, or the rest of one";
 	if (!sentence_is_in_worker(f, row) || !row->by.tid)

@@ -113,6 +113,17 @@ static void append_lost_holder(GString *s, const struct finding_by *by)
 	g_string_append_printf(s, " of process %u)", by->pid);
 }
 
+/* " in munmap, called by render_page"; but an address tells nothing here */
+static void append_where(GString *s, const struct findings *f, const struct finding_by *by)
+{
+	bool has_function = by->frame >= 0 && profile_get_frame(f->profile, (uint32_t)by->frame)->name;
+
+	if (by->call)
+		g_string_append_printf(s, " in %s%s", strchr(by->call, ' ') ? "a " : "", by->call);
+	if (has_function)
+		sentence_function(s, f, by->frame, by->call ? ", called by " : " in ");
+}
+
 void sentence_by(GString *s, const struct findings *f, const struct finding *row)
 {
 	const struct finding_by *by = &row->by;
@@ -137,8 +148,7 @@ void sentence_by(GString *s, const struct findings *f, const struct finding *row
 		g_string_append(s, ", the very thread that waits");
 		return;
 	}
-	if (by->frame >= 0 && profile_get_frame(f->profile, (uint32_t)by->frame)->name) /* an address tells nothing here */
-		sentence_function(s, f, by->frame, " in ");
+	append_where(s, f, by);
 	if (by->timeouts_cnt)
 		append_timeouts(s, by);
 	else if (by->does_ns)

@@ -2,6 +2,7 @@
 #include "fold/fold.h"
 
 #include "fold/inside.h"
+#include "fold/kernel_locks.h"
 #include "fold/objects.h"
 #include "fold/on_cpu.h"
 #include "fold/targets.h"
@@ -22,6 +23,7 @@ struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, un
 	f->wakers = fold_wakers_new(profile, f->stacks);
 	f->objects = fold_objects_new(profile, "/proc", "/usr/lib/debug");
 	f->targets = fold_targets_new(profile, "/proc");
+	f->kernel_locks = fold_kernel_locks_new(profile, symbolizer, "/proc");
 	f->on_cpu = fold_on_cpu_new();
 	f->threads = g_hash_table_new(NULL, NULL);
 	f->sums = sums_new();
@@ -39,6 +41,7 @@ void fold_free(struct fold *f)
 	fold_wakers_free(f->wakers);
 	fold_objects_free(f->objects);
 	fold_targets_free(f->targets);
+	fold_kernel_locks_free(f->kernel_locks);
 	fold_on_cpu_free(f->on_cpu);
 	fold_stacks_free(f->stacks);
 	g_hash_table_destroy(f->threads);
@@ -134,9 +137,18 @@ void fold_target(struct fold *f, const void *rec, size_t size)
 
 uint32_t fold_object_of(struct fold *f, uint64_t id, uint32_t user, uint32_t kernel)
 {
-	uint32_t object = id ? fold_targets_object(f->targets, id) : 0;
+	const struct offcpu_rec_kernel_lock *lock = id ? fold_kernel_locks_find(f->kernel_locks, id) : NULL;
+	uint64_t target = lock ? lock->target : id;
+	uint32_t object = target ? fold_targets_object(f->targets, target) : 0;
 
+	if (lock)
+		return fold_kernel_locks_object(f->kernel_locks, lock, object, kernel);
 	return object ? object : fold_objects_wait(f->objects, id, user, kernel);
+}
+
+void fold_kernel_lock(struct fold *f, const void *rec, size_t size)
+{
+	fold_kernel_locks_add(f->kernel_locks, rec, size);
 }
 
 void fold_object(struct fold *f, const void *rec, size_t size)
@@ -338,7 +350,7 @@ void fold_begin_window(struct fold *f)
 size_t fold_crossed_cnt(const struct fold *f)
 {
 	return fold_stacks_cnt(f->stacks) + fold_wakers_cnt(f->wakers) + fold_objects_cnt(f->objects) +
-	       fold_targets_cnt(f->targets);
+	       fold_targets_cnt(f->targets) + fold_kernel_locks_cnt(f->kernel_locks);
 }
 
 /* No window's profile is left: frames, stacks and strings that only they had go. */
@@ -360,6 +372,7 @@ void fold_forget(struct fold *f, bool are_windows_gone)
 	fold_wakers_forget(f->wakers);
 	fold_objects_forget(f->objects);
 	fold_targets_forget(f->targets, are_windows_gone);
+	fold_kernel_locks_forget(f->kernel_locks);
 	if (are_windows_gone)
 		compact(f);
 }

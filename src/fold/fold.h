@@ -37,6 +37,7 @@ void fold_chain(struct fold *f, const void *rec, size_t size);
 void fold_earlier(struct fold *f, const void *rec, size_t size);
 void fold_context(struct fold *f, const void *rec, size_t size);
 void fold_gil(struct fold *f, const void *record, size_t size);
+void fold_kernel_lock(struct fold *f, const void *rec, size_t size);
 void fold_language(struct fold *f, const void *rec, size_t size);
 void fold_object(struct fold *f, const void *rec, size_t size);
 void fold_sleep(struct fold *f, const void *rec, size_t size);

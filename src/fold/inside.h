@@ -12,6 +12,7 @@ struct fold {
 	struct fold_wakers *wakers;
 	struct fold_objects *objects;
 	struct fold_targets *targets;
+	struct fold_kernel_locks *kernel_locks;
 	struct fold_on_cpu *on_cpu;
 	GHashTable *threads;	/* tno -> index + 1 */
 	struct sums *sums;

@@ -15,6 +15,7 @@
 #include "attach/feature.h"
 #include "attach/said.h"
 #include "base/clock.h"
+#include "base/mount_point.h"
 #include "file.skel.h"
 #include "io/counts.h"
 #include "io/file_attach.h"
@@ -91,7 +92,7 @@ static void put_mount(const struct file_io *f, const struct file_rec_op *r)
 		return;
 	if (!g_file_get_contents(name, &text, NULL, NULL))
 		g_file_get_contents("/proc/self/mountinfo", &text, NULL, NULL);
-	file_path_mount(f->path, text, r->dev);
+	mount_point_prepend(f->path, text, r->dev);
 }
 
 static void take_op(struct file_io *f, const struct file_rec_op *r, size_t size)

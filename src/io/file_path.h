@@ -13,10 +13,4 @@
  */
 void file_path_append(GString *s, const struct file_rec_op *rec, const char *names, const char *given);
 
-/*
- * A path from the root of the file system `dev` (the kernel's number) gets the place in front where mountinfo, a
- * process's or NULL, says that it is mounted.
- */
-void file_path_mount(GString *path, const char *mountinfo, uint32_t dev);
-
 #endif

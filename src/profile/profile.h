@@ -136,6 +136,7 @@ enum object_kind {
 	OBJECT_AIO,		/* io_getevents() and io_uring */
 	OBJECT_DESCRIPTOR,	/* of another kind */
 	OBJECT_GOROUTINE,	/* parked; what for, as Go's runtime says */
+	OBJECT_KERNEL_LOCK,	/* a mutex or semaphore of the kernel's: a lock, too */
 	OBJECT_KIND_COUNT
 };
 const char *object_kind_text(unsigned kind);	/* "mutex", "socket"; of both enums */
@@ -582,7 +583,7 @@ static inline const struct object *profile_get_object(const struct profile *p, u
 /* NULL: the wait has none. */
 static inline bool object_is_lock(const struct object *o)
 {
-	return o->kind < LOCK_KIND_COUNT;
+	return o->kind < LOCK_KIND_COUNT || o->kind == OBJECT_KERNEL_LOCK;
 }
 
 static inline bool object_is_gil(const struct object *o)

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What waits are for: bpf/object.bpf.h and bpf/target.bpf.h are the kernel's half. */
+/* What waits are for: bpf/object.bpf.h, bpf/target.bpf.h and bpf/kernel_lock.bpf.h are the kernel's half. */
+#include <bpf/libbpf.h>
+
+#include "abi/kernel_lock_abi.h"
+#include "attach/feature.h"
 #include "fold/fold.h"
 #include "session/parts.h"
 #include "session/probe.h"
+#include "offcpu.skel.h"
 
 static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_state)
 {
 	const struct collect_options *o = s->options;
 	const bool has_mode = o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS;
+	struct bpf_program *const programs[] = { s->skel->progs.lock_begin, s->skel->progs.lock_end };
 
 	cfg->want_locks = o->want_locks && has_mode;
 	cfg->want_objects = o->want_objects && has_mode;
+	for (size_t i = 0; i < G_N_ELEMENTS(programs); i++)
+		bpf_program__set_autoload(programs[i], cfg->want_objects && feature_supported(FEATURE_KERNEL_LOCKS));
 	return cfg->want_locks || cfg->want_objects;
 }
 
@@ -31,6 +39,7 @@ static const struct session_option options[] = {
 static const struct session_record records[] = {
 	{ OFFCPU_REC_OBJECT, .fold = fold_object },
 	{ OFFCPU_REC_TARGET, .fold = fold_target },
+	{ OFFCPU_REC_KERNEL_LOCK, .fold = fold_kernel_lock },
 	{ 0 },
 };
 

@@ -605,6 +605,11 @@ bool symbolizer_sched_text(const struct symbolizer *s, uint64_t *ret_start, uint
 	return true;
 }
 
+const char *symbolizer_kernel_lock(const struct symbolizer *s, uint64_t addr)
+{
+	return s->kernel ? kallsyms_find_lock(s->kernel, addr) : NULL;
+}
+
 static bool kernel_find(const struct symbolizer *s, uint64_t addr, struct symbol *ret)
 {
 	const struct kallsyms *k = s->kernel;

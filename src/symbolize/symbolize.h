@@ -119,6 +119,9 @@ void symbolizer_kernel(struct symbolizer *s, uint64_t ip, bool is_return, struct
  */
 bool symbolizer_kernel_function(struct symbolizer *s, uint64_t word, const char **ret_name, uint64_t *ret_start);
 
+/* A lock that is a variable of the kernel's, by its address; NULL: none that is known.  As the one above. */
+const char *symbolizer_kernel_lock(const struct symbolizer *s, uint64_t addr);
+
 /*
  * Where the functions lie that the kernel takes for the scheduler's, [start, end).  False where that is not known,
  * or not yet: this does not make it read the kernel's symbols.

@@ -12,6 +12,7 @@ WITHIN = 0.02  # of what the program's own clock says, which sees the calls from
 # problem: reason, function, name of who ends the waits or holds the lock ("": whoever), what that one mostly does, a word of the advice
 PROBLEMS = {
     "flock": ("lock.kernel", "update_index", "troubles", "sleep", "Hold the lock for less time"),
+    "inode": ("lock.kernel", "add_note", "copier", "decision", "i_rwsem of"),
     "barrier": ("lock.condition", "exchange_halo", "part-3", "sleep", "later than the others"),
     "queue": ("lock.condition", "submit_document", "indexer", "sleep", "too slow"),
     "timeout": ("lock.condition", "look_for_change", "timer", None, "without a timeout"),

@@ -18,6 +18,26 @@ static bool is_text(char type)
 	return type == 't' || type == 'T' || type == 'w' || type == 'W' || type == 'i';
 }
 
+static bool is_data(char type)
+{
+	return type == 'd' || type == 'D' || type == 'b' || type == 'B';
+}
+
+/* A lock's name ends so, and hardly any other variable's. */
+static bool is_lock(const char *name, const char *line_end)
+{
+	static const char *const ends[] = { "mutex", "sem", "lock" };
+	const char *end = line_end[-1] == ']' ? memchr(name, '\t', (size_t)(line_end - name)) : line_end;
+
+	for (size_t i = 0; end && i < G_N_ELEMENTS(ends); i++) {
+		size_t n = strlen(ends[i]);
+
+		if ((size_t)(end - name) >= n && !memcmp(end - n, ends[i], n))
+			return true;
+	}
+	return false;
+}
+
 /* Names that mark a section or the padding before a function rather than a function. */
 static bool is_marker(const char *name, size_t len)
 {
@@ -79,13 +99,18 @@ static char *parse_hex(char *p, uint64_t *ret_value)
  * behind it for module symbols, "[module]\0" at *out: that is never ahead of the reading,
  * and since a name never starts with '[', no pointer to the module is needed.
  */
-static void parse_line(char *line, char *line_end, char *names, char **out, GArray *raw, bool *any_address)
+static void parse_line(char *line, char *line_end, char *names, char **out, GArray *raw, GArray *locks,
+		       bool *any_address)
 {
 	struct symtab_raw r = { .end = UINT64_MAX };
 	char *p = parse_hex(line, &r.addr), *name, *tab, *to = *out;
 	size_t len;
 
-	if (p == line || line_end - p < 4 || p[0] != ' ' || p[2] != ' ' || !is_text(p[1]))
+	if (p == line || line_end - p < 4 || p[0] != ' ' || p[2] != ' ')
+		return;
+	if (is_data(p[1]) && is_lock(p + 3, line_end))
+		raw = locks;
+	else if (!is_text(p[1]))
 		return;
 	if (!r.addr)
 		return;
@@ -144,6 +169,13 @@ static void note_bound(struct kallsyms *k, const struct symtab_raw *r, const cha
 		k->sched_end = r->addr;
 }
 
+static int compare_raw(gconstpointer va, gconstpointer vb)
+{
+	const struct symtab_raw *a = va, *b = vb;
+
+	return (a->addr > b->addr) - (a->addr < b->addr);
+}
+
 struct kallsyms *kallsyms_parse(char *text, size_t len)
 {
 	struct kallsyms *k = g_new0(struct kallsyms, 1);
@@ -152,12 +184,13 @@ struct kallsyms *kallsyms_parse(char *text, size_t len)
 	bool any_address = false;
 	guint cnt = 0;
 
+	k->locks = g_array_new(FALSE, FALSE, sizeof(struct symtab_raw));
 	for (line = text; line < end; line = line_end + 1) {
 		line_end = memchr(line, '\n', (size_t)(end - line));
 		if (!line_end)
 			line_end = end;
 		*line_end = 0;
-		parse_line(line, line_end, text, &out, raw, &any_address);
+		parse_line(line, line_end, text, &out, raw, k->locks, &any_address);
 		if (raw->len > cnt)
 			note_bound(k, &g_array_index(raw, struct symtab_raw, cnt++), text);
 	}
@@ -166,6 +199,7 @@ struct kallsyms *kallsyms_parse(char *text, size_t len)
 	text = g_realloc(text, (size_t)(out - text));
 	symtab_build(&k->table, raw, text, (size_t)(out - text));
 	limit_reach(k);
+	g_array_sort(k->locks, compare_raw);
 	return k;
 }
 
@@ -218,6 +252,7 @@ void kallsyms_free(struct kallsyms *k)
 	if (!k)
 		return;
 	symtab_clear(&k->table);
+	g_array_unref(k->locks);
 	g_free(k);
 }
 
@@ -232,4 +267,13 @@ bool kallsyms_find(const struct kallsyms *k, uint64_t addr, const char **ret_nam
 	*ret_module = entry_module(k, e);
 	*ret_symbol_offset = addr - e->addr;
 	return true;
+}
+
+const char *kallsyms_find_lock(const struct kallsyms *k, uint64_t addr)
+{
+	const struct symtab_raw key = { .addr = addr };
+	guint at;
+
+	return g_array_binary_search(k->locks, &key, compare_raw, &at) ?
+		       k->table.names + g_array_index(k->locks, struct symtab_raw, at).name : NULL;
 }

@@ -4,6 +4,7 @@
  * waits, by the program's own clock.
  */
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -15,9 +16,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -413,10 +416,80 @@ static void held_up_loop(void)
 	}
 }
 
+/*
+ * One writes to a file what comes slowly: a page of its buffer is there only once another thread has filled it.  So the
+ * file's lock in the kernel is held that long, off CPU, and others wait for it who write there, too.
+ */
+static int late_fd, notes_fd;
+static char *late;
+
+static void *fill_late(void *unused)
+{
+	struct uffd_msg msg;
+
+	(void)unused;
+	prctl(PR_SET_NAME, "filler");
+	while (read(late_fd, &msg, sizeof(msg)) == sizeof(msg)) {
+		struct uffdio_zeropage zero = { .range = { (uintptr_t)late, 4096 } };
+
+		usleep(20000);
+		ioctl(late_fd, UFFDIO_ZEROPAGE, &zero);
+	}
+	return NULL;
+}
+
+SITE void copy_in(void)
+{
+	madvise(late, 4096, MADV_DONTNEED);
+	MUST(pwrite(notes_fd, late, 4096, 0));
+}
+
+static void *copy_all(void *unused)
+{
+	(void)unused;
+	prctl(PR_SET_NAME, "copier");
+	while (goes_on())
+		copy_in();
+	return NULL;
+}
+
+SITE void add_note(void)
+{
+	TIMED(MUST(pwrite(notes_fd, "x", 1, 0)));
+	usleep(1000);
+}
+
+static void *add_notes(void *unused)
+{
+	(void)unused;
+	while (goes_on())
+		add_note();
+	return NULL;
+}
+
+static void inode_lock(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	pthread_t filler, copier;
+
+	notes_fd = open(lock_path, O_RDWR);
+	late_fd = (int)syscall(SYS_userfaultfd, 0);
+	MUST(late_fd);
+	MUST(ioctl(late_fd, UFFDIO_API, &api));
+	late = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct uffdio_register own = { .range = { (uintptr_t)late, 4096 }, .mode = UFFDIO_REGISTER_MODE_MISSING };
+	MUST(ioctl(late_fd, UFFDIO_REGISTER, &own));
+	pthread_create(&filler, NULL, fill_late, NULL);
+	pthread_create(&copier, NULL, copy_all, NULL);
+	with_threads(3, add_notes);
+	pthread_join(copier, NULL);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } problems[] = {
+	{ "inode", inode_lock },
 	{ "flock", file_lock }, { "barrier", barrier }, { "queue", full_queue }, { "timeout", timed_condition },
 	{ "rwlock", slow_reader }, { "semaphore", few_slots }, { "nagle", two_writes }, { "ask", polled_answer },
 	{ "loop", held_up_loop },

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/mount_point.h"
 #include "io/counts.h"
 #include "io/file_calls.h"
 #include "io/file_path.h"
@@ -66,7 +67,7 @@ static void check_mount(const char *mountinfo, uint32_t dev, const char *wanted)
 {
 	g_autoptr(GString) s = g_string_new("a/b");
 
-	file_path_mount(s, mountinfo, dev);
+	mount_point_prepend(s, mountinfo, dev);
 	g_assert_cmpstr(s->str, ==, wanted);
 }
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/mount_point.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define MINOR_BITS 20	/* include/linux/kdev_t.h */
+#define FIELDS 5
+
+/* Octal, as \040. */
+static void append_unescaped(GString *s, const char *text)
+{
+	for (; *text; text++) {
+		if (text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] >= '0' && text[2] <= '7' &&
+		    text[3] >= '0' && text[3] <= '7') {
+			g_string_append_c(s, (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0'));
+			text += 3;
+		} else {
+			g_string_append_c(s, *text);
+		}
+	}
+}
+
+bool mount_point_prepend(GString *path, const char *mountinfo, uint32_t dev)
+{
+	g_auto(GStrv) lines = g_strsplit(mountinfo ? mountinfo : "", "\n", -1);
+	g_autofree char *number = g_strdup_printf("%" PRIu32 ":%" PRIu32, dev >> MINOR_BITS,
+						  dev & ((1U << MINOR_BITS) - 1));
+
+	for (char **line = lines; *line; line++) {
+		g_auto(GStrv) field = g_strsplit(*line, " ", FIELDS + 1);	/* id, parent's, device, root, where */
+		g_autoptr(GString) at = g_string_new(NULL);
+
+		if (g_strv_length(field) < FIELDS || strcmp(field[2], number) != 0 || strcmp(field[3], "/") != 0)
+			continue;
+		append_unescaped(at, field[4]);
+		if (!g_str_has_suffix(at->str, "/"))
+			g_string_append_c(at, '/');
+		g_string_prepend_len(path, at->str, (gssize)at->len);
+		return true;
+	}
+	return false;
+}

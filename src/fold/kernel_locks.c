@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/kernel_locks.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mount_point.h"
+#include "base/opener.h"
+#include "fold/crossed.h"
+#include "fold/parts.h"
+
+#define MINOR_BITS 20	/* include/linux/kdev_t.h */
+
+struct lock {
+	struct crossed_row row;
+	struct offcpu_rec_kernel_lock rec;
+	char *name;	/* NULL: that of a variable, or none */
+};
+
+struct fold_kernel_locks {
+	struct profile *profile;
+	const struct symbolizer *symbolizer;
+	char *proc_dir;
+	struct crossed *seen;	/* struct lock */
+};
+
+static void lock_free(void *data)
+{
+	g_free(((struct lock *)data)->name);
+	g_free(data);
+}
+
+struct fold_kernel_locks *fold_kernel_locks_new(struct profile *profile, const struct symbolizer *symbolizer,
+						const char *proc_dir)
+{
+	struct fold_kernel_locks *all = g_new0(struct fold_kernel_locks, 1);
+
+	all->profile = profile;
+	all->symbolizer = symbolizer;
+	all->proc_dir = g_strdup(proc_dir);
+	all->seen = crossed_new(lock_free);
+	return all;
+}
+
+void fold_kernel_locks_free(struct fold_kernel_locks *all)
+{
+	if (!all)
+		return;
+	crossed_free(all->seen);
+	g_free(all->proc_dir);
+	g_free(all);
+}
+
+static void append_part(GString *s, const struct offcpu_rec_kernel_lock *rec, unsigned i)
+{
+	const char *part = (const char *)rec->path[i];
+
+	g_string_append_len(s, part, (gssize)strnlen(part, OFFCPU_LOCK_PART));
+}
+
+/* Names that were all that fitted may be cut: so may paths, which then begin with "...". */
+static void append_path(const struct fold_kernel_locks *all, GString *s, const struct offcpu_rec_kernel_lock *rec)
+{
+	g_autofree char *mounts = g_strdup_printf("%s/%" PRIu32 "/mountinfo", all->proc_dir, rec->pid);
+	size_t bytes;
+	g_autofree char *text = rec->is_whole ? opener_text(mounts, OPENER_TEXT_MAX, &bytes) : NULL;
+	g_autoptr(GString) path = g_string_new(NULL);
+
+	for (unsigned i = rec->parts; i-- > 0;) {
+		append_part(path, rec, i);
+		if (i)
+			g_string_append_c(path, '/');
+	}
+	if (!mount_point_prepend(path, text, rec->dev) && rec->parts)
+		g_string_prepend(path, ".../");
+	if (path->len)
+		g_string_append_len(s, path->str, (gssize)path->len);
+	else
+		g_string_append_printf(s, "inode %" G_GUINT64_FORMAT " of device %u:%u", (guint64)rec->ino, rec->dev >> MINOR_BITS,
+				       rec->dev & ((1U << MINOR_BITS) - 1));
+}
+
+static char *name_of(const struct fold_kernel_locks *all, const struct offcpu_rec_kernel_lock *rec)
+{
+	static const char *const members[] = {
+		[OFFCPU_LOCK_MMAP] = "mmap_lock", [OFFCPU_LOCK_INODE] = "i_rwsem", [OFFCPU_LOCK_MAPPINGS] = "i_mmap_rwsem",
+		[OFFCPU_LOCK_PAGES] = "invalidate_lock", [OFFCPU_LOCK_POSITION] = "f_pos_lock",
+		[OFFCPU_LOCK_UMOUNT] = "s_umount", [OFFCPU_LOCK_RENAME] = "s_vfs_rename_mutex",
+	};
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	if (!rec->what)
+		return NULL;
+	g_string_printf(s, "%s of ", members[rec->what]);
+	if (rec->what == OFFCPU_LOCK_MMAP || rec->what >= OFFCPU_LOCK_UMOUNT)
+		append_part(s, rec, 0);
+	else
+		append_path(all, s, rec);
+	return g_strdup(s->str);
+}
+
+void fold_kernel_locks_add(struct fold_kernel_locks *all, const struct offcpu_rec_kernel_lock *rec, size_t size)
+{
+	if (size < sizeof(*rec) || rec->what > OFFCPU_LOCK_RENAME || rec->parts > OFFCPU_LOCK_PARTS) {
+		fold_drop_record(all->profile);
+		return;
+	}
+	if (crossed_has(all->seen, rec->id))
+		return;
+	struct lock *l = g_new0(struct lock, 1);
+
+	l->row.id = rec->id;
+	l->rec = *rec;
+	l->name = name_of(all, rec);
+	crossed_add(all->seen, l);
+}
+
+guint fold_kernel_locks_cnt(const struct fold_kernel_locks *all)
+{
+	return crossed_cnt(all->seen);
+}
+
+void fold_kernel_locks_forget(struct fold_kernel_locks *all)
+{
+	crossed_forget(all->seen);
+}
+
+const struct offcpu_rec_kernel_lock *fold_kernel_locks_find(const struct fold_kernel_locks *all, uint64_t id)
+{
+	const struct lock *l = crossed_find(all->seen, id);
+
+	return l ? &l->rec : NULL;
+}
+
+/* Functions that take and wait for locks, which say nothing of the one that is taken. */
+static bool is_primitive(const char *name)
+{
+	static const char *const prefixes[] = { "schedule", "__schedule", "preempt_schedule", "rwsem_", "down_", "mutex_",
+						"ww_mutex_", "percpu_", "rt_mutex_", "rwbase_", "killable_" };
+
+	while (*name == '_')
+		name++;
+	for (size_t i = 0; i < G_N_ELEMENTS(prefixes); i++)
+		if (g_str_has_prefix(name, prefixes[i]))
+			return true;
+	return false;
+}
+
+/* The function that takes it; NULL: not known.  is_there: the wait is one for a lock at all, or nobody knows. */
+static const char *taker(const struct profile *p, uint32_t kernel, bool *ret_is_there)
+{
+	bool met = false;
+
+	*ret_is_there = true;
+	for (uint32_t n = kernel; n; n = profile_get_node(p, n)->parent) {
+		const char *name = profile_get_frame(p, profile_get_node(p, n)->frame)->name;
+
+		if (!name)
+			return NULL;
+		if (!is_primitive(name)) {
+			*ret_is_there = met;
+			return name;
+		}
+		met = met || !strstr(name, "schedule");
+	}
+	return NULL;
+}
+
+static const char *operation(uint8_t flags)
+{
+	if (flags & OFFCPU_LOCK_MUTEX)
+		return "mutex";
+	if (flags & OFFCPU_LOCK_READS)
+		return flags & OFFCPU_LOCK_HAS_READERS ? "read, behind readers" : "read";
+	if (flags & OFFCPU_LOCK_WRITES)
+		return flags & OFFCPU_LOCK_HAS_READERS ? "write, behind readers" : "write";
+	return "semaphore";
+}
+
+uint32_t fold_kernel_locks_object(struct fold_kernel_locks *all, const struct offcpu_rec_kernel_lock *lock,
+				  uint32_t target, uint32_t kernel)
+{
+	const struct lock *l = crossed_find(all->seen, lock->id);
+	const char *own = l->name ? l->name : symbolizer_kernel_lock(all->symbolizer, lock->addr);
+	bool is_there;
+	const char *function = taker(all->profile, kernel, &is_there);
+
+	if (!is_there || (!own && (!function || (target && !lock->holder))))
+		return target;
+	g_autofree char *taken = own ? NULL : g_strdup_printf("taken in %s", function);
+	const struct object o = { .kind = OBJECT_KERNEL_LOCK, .operation = operation(lock->flags), .name = own ? own : taken,
+				  .place = "", .pid = lock->owner, .holder_tid = lock->holder };
+
+	return profile_object(all->profile, &o) + 1;
+}
