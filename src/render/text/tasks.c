@@ -287,7 +287,7 @@ static void append_first(GString *s, const struct tasks *t, const struct text_op
 	if (t->kind != TASKS_GO && g.groups->len && busy > 0) {
 		const struct task_group *first = &g_array_index(g.groups, struct task_group, 0);
 
-		g_string_append_printf(line, "; %.0f%% of those not idle: ", 100 * first->tasks / busy);
+		g_string_append(line, "; of these ");	/* they may well have nothing to do */
 		append_finding(line, t->kind, first);
 	}
 	g_string_append_c(line, '.');
