@@ -77,7 +77,12 @@ static bool rule_holds(const struct idle_rule *rule, const struct task_row *row)
 /* Goroutines that the runtime has begun for itself, as runtime.isSystemGoroutine() has it. */
 static bool is_of_runtime(const struct task_row *row)
 {
-	const char *outermost = row->frame_cnt ? row->frames[row->frame_cnt - 1].name : NULL;
+	unsigned cnt = row->frame_cnt;
+
+	while (cnt && task_frame_is_label(&row->frames[cnt - 1]))
+		cnt--;
+
+	const char *outermost = cnt ? row->frames[cnt - 1].name : NULL;
 
 	return outermost && row->creator.name && g_str_has_prefix(outermost, "runtime.") &&
 	       g_str_has_prefix(row->creator.name, "runtime.") && strcmp(outermost, "runtime.main") != 0;
@@ -137,7 +142,7 @@ static bool is_go_library(const char *name)
 static bool is_library(enum tasks_kind kind, const struct task_frame *f)
 {
 	if (kind == TASKS_GO)
-		return is_go_library(f->name);
+		return task_frame_is_label(f) || is_go_library(f->name);
 	return kind == TASKS_ASYNCIO && is_python_library(f->file);
 }
 

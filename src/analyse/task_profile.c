@@ -20,6 +20,14 @@ static uint32_t push(struct profile *p, uint32_t node, const struct task_frame *
 	return profile_node(p, node, profile_frame(p, &frame));
 }
 
+/* As an attribute of a trace context: profile/context.h. */
+static uint32_t push_label(struct profile *p, uint32_t node, const struct task_frame *f)
+{
+	const struct frame frame = { .name = f->name, .module = f->file, .kind = FRAME_CONTEXT };
+
+	return profile_node(p, node, profile_frame(p, &frame));
+}
+
 static uint32_t push_word(struct profile *p, uint32_t node, const char *word)
 {
 	g_autofree char *name = g_strdup_printf("[%s]", word);
@@ -33,7 +41,7 @@ static uint32_t stack_of(struct profile *p, const struct tasks *t, const struct 
 	uint32_t node = idle ? push_word(p, push_word(p, 0, "idle"), idle) : 0;
 
 	for (unsigned i = row->frame_cnt; i-- > 0;)
-		node = push(p, node, &row->frames[i], t->kind == TASKS_ASYNCIO ? "[python]" : NULL);
+		node = task_frame_is_label(&row->frames[i]) ? push_label(p, node, &row->frames[i]) : push(p, node, &row->frames[i], t->kind == TASKS_ASYNCIO ? "[python]" : NULL);
 	node = push_word(p, node, task_reason_text(row->state, row->reason));
 	profile_stack_end(p, node, row->end == STACK_NONE ? STACK_COMPLETE : row->end);
 	return node;

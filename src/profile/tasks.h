@@ -26,6 +26,12 @@ struct task_frame {
 	uint32_t line;		/* 0: not known */
 };
 
+/* A label of tasks is a frame, the outermost ones of the stack: "/order/{id}", its file "[http.route]". */
+static inline bool task_frame_is_label(const struct task_frame *f)
+{
+	return f->file && f->file[0] == '[';
+}
+
 /* What tasks have in common that are told as one row. */
 struct task_row {
 	const char *state;	/* "waiting", "runnable", "running", "syscall" */

@@ -11,9 +11,11 @@
 #include "tasks/source.h"
 
 #define FRAMES_MAX 256	/* of a row, inlined functions among them */
+#define VALUES_MAX 1000	/* of labels, that are told apart */
 
 struct go_source {
 	struct go_program program;
+	GHashTable *values;	/* "http.route=/a" */
 };
 
 struct go_look {
@@ -25,6 +27,8 @@ struct go_look {
 static void *open_go(uint32_t pid, struct tasks *t, GError **error)
 {
 	struct go_source *s = g_new0(struct go_source, 1);
+
+	s->values = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	enum go_state state = go_program_open(&s->program, "/proc", pid);
 
 	if (state == GO_READABLE) {
@@ -39,6 +43,7 @@ static void *open_go(uint32_t pid, struct tasks *t, GError **error)
 			    module_base_name(s->program.path), pid, *s->program.file.version ? " of " : "",
 			    s->program.file.version);
 	go_program_close(&s->program);
+	g_hash_table_destroy(s->values);
 	g_free(s);
 	return NULL;
 }
@@ -48,6 +53,7 @@ static void close_go(void *source)
 	struct go_source *s = source;
 
 	go_program_close(&s->program);
+	g_hash_table_destroy(s->values);
 	g_free(s);
 }
 
@@ -86,12 +92,21 @@ static uint64_t key_of(const struct go_goroutine *g, const char *state)
 	key = hash_more(hash_more(key, g->start), (uint64_t)g->end << 1 | g->begins_at_pc);
 	for (unsigned i = 0; i < g->pc_cnt; i++)
 		key = hash_more(key, g->pcs[i]);
+	for (unsigned i = 0; g->labels && i < g->labels->cnt; i++)
+		key = hash_more(hash_more(key, g_str_hash(g->labels->label[i].key)), g_str_hash(g->labels->label[i].value));
 	return key * HASH_MIX;
 }
 
 static struct task_frame frame_of(struct tasks *t, const struct go_place *place)
 {
 	return (struct task_frame){ tasks_string(t, place->name), tasks_string(t, place->file), place->line };
+}
+
+static struct task_frame label_of(struct tasks *t, const struct go_label *label)
+{
+	g_autofree char *key = g_strdup_printf("[%s]", label->key);
+
+	return (struct task_frame){ .name = tasks_string(t, label->value), .file = tasks_string(t, key) };
 }
 
 static void name_frames(struct go_look *look, const struct go_goroutine *g, struct task_row *row)
@@ -109,6 +124,8 @@ static void name_frames(struct go_look *look, const struct go_goroutine *g, stru
 	/* one that runs, or that cannot be walked, is known by the function that it began with */
 	if (!cnt && (code = go_program_code(program, g->start, false)))
 		frames[cnt++] = (struct task_frame){ .name = tasks_string(look->tasks, code->places[0].name) };
+	for (unsigned i = g->labels ? g->labels->cnt : 0; i-- > 0 && cnt < FRAMES_MAX;)
+		frames[cnt++] = label_of(look->tasks, &g->labels->label[i]);
 	row->frames = g_memdup2(frames, cnt * sizeof(*frames));
 	row->frame_cnt = cnt;
 }
@@ -132,12 +149,37 @@ static void fill_in(struct go_look *look, const struct go_goroutine *g, const ch
 		row->creator = frame_of(look->tasks, &code->places[0]);
 }
 
-static void on_goroutine(void *ctx, const struct go_goroutine *g)
+/* A program whose routes are addresses with everybody's ids would have a row for each. */
+static void bound_values(struct go_source *s, struct go_labels *labels)
+{
+	for (unsigned i = 0; i < labels->cnt; i++) {
+		struct go_label *label = &labels->label[i];
+		g_autofree char *pair = g_strdup_printf("%s=%s", label->key, label->value);
+
+		if (g_hash_table_contains(s->values, pair))
+			continue;
+		if (g_hash_table_size(s->values) < VALUES_MAX)
+			g_hash_table_add(s->values, g_steal_pointer(&pair));
+		else
+			g_strlcpy(label->value, "[others]", sizeof(label->value));
+	}
+}
+
+static void on_goroutine(void *ctx, const struct go_goroutine *found)
 {
 	struct go_look *look = ctx;
+	struct go_labels labels;
+	struct go_goroutine own = *found, *g = &own;
 	const char *state = state_of(g);
+	struct task_row *row;
 	bool is_new;
-	struct task_row *row = tasks_row(look->tasks, key_of(g, state), &is_new);
+
+	if (found->labels) {
+		labels = *found->labels;
+		bound_values(look->source, &labels);
+		own.labels = &labels;
+	}
+	row = tasks_row(look->tasks, key_of(g, state), &is_new);
 
 	look->tasks->stale += g->is_stale;
 	if (!row)

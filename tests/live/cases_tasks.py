@@ -51,6 +51,10 @@ def own(row):
     return (row["own"] or {}).get("name")
 
 
+def label(row, key):
+    return next((frame["name"] for frame in row["stack"] if frame.get("file") == f"[{key}]"), None)
+
+
 def tasks_at(data, function, reasons):
     return sum(row["tasks_milli"] for row in data["rows"] if own(row) == function and row["reason"] in reasons) / 1000
 
@@ -71,6 +75,9 @@ def goroutines_are_counted_where_they_wait(env):
                           (("main.receiver", "chan receive"), ("main.napper", "sleep"), ("main.worker", "sleep")))
             env.check.that(38 <= waiting <= 40, f"{what}: {waiting} workers wait")
             send = next(row for row in data["rows"] if own(row) == "main.producer")
+            routes = {route: sum(row["tasks_milli"] for row in data["rows"] if own(row) == "main.routed" and label(row, "http.route") == route) / 1000
+                      for route in ("/order/{id}", "/stock", None)}
+            env.check.equal(routes, {"/order/{id}": 3, "/stock": 2, None: 1}, f"{what}: by label")
             with open(SOURCE, encoding="utf-8") as file:
                 lines = file.read().split("\n")
             env.check.equal(lines[send["own"]["line"] - 1].strip(), "c <- 1", f"{what}: the line")

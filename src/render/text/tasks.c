@@ -168,19 +168,35 @@ static void append_idle(GString *s, const struct task_groups *g, const struct te
 	text_wrap(s, line->str, "  ", text_screen_width(o));
 }
 
+/* ", [http.route] /order/{id}"; how many frames are none of these. */
+static unsigned append_labels(GString *s, const struct task_row *row)
+{
+	unsigned cnt = row->frame_cnt;
+
+	for (; cnt && task_frame_is_label(&row->frames[cnt - 1]); cnt--) {
+		g_string_append(s, ", ");
+		text_safe(s, row->frames[cnt - 1].file);
+		g_string_append_c(s, ' ');
+		text_safe(s, row->frames[cnt - 1].name);
+	}
+	return cnt;
+}
+
 static void append_stack(GString *s, const struct tasks *t, const struct task_row *row, const struct text_options *o)
 {
 	append_numbers(s, t, row->tasks, row->task_ns, (double)row->task_se_ns);
 	g_string_append_printf(s, "  %s", text_bold(o));
 	text_safe(s, task_reason_text(row->state, row->reason));
+	unsigned functions = append_labels(s, row);
+
 	g_string_append_printf(s, "%s\n", text_plain(o));
-	for (unsigned i = 0; i < row->frame_cnt && i < STACK_FRAMES; i++) {
+	for (unsigned i = 0; i < functions && i < STACK_FRAMES; i++) {
 		g_string_append(s, "             ");
 		append_place(s, &row->frames[i]);
 		g_string_append_c(s, '\n');
 	}
-	if (row->frame_cnt > STACK_FRAMES)
-		g_string_append_printf(s, "             ... %u more\n", row->frame_cnt - STACK_FRAMES);
+	if (functions > STACK_FRAMES)
+		g_string_append_printf(s, "             ... %u more\n", functions - STACK_FRAMES);
 	if (row->frame_cnt && row->end != STACK_COMPLETE && row->end != STACK_NONE)
 		g_string_append_printf(s, "             [%s]\n", stack_end_text(row->end));
 	if (row->creator.name) {

@@ -31,6 +31,7 @@ struct reader {
 	uint8_t more[STACK_MORE_BYTES];
 	uint64_t pcs[BATCH][GO_FRAMES_MAX];
 	struct go_goroutine found[BATCH];
+	struct go_labels labels[BATCH];
 };
 
 static uint64_t word(const uint8_t *g, uint32_t at)
@@ -124,11 +125,16 @@ static bool walk(struct reader *r, struct go_goroutine *g, const uint8_t *saved,
 	return true;
 }
 
+static uint64_t labels_of(const struct go_layout *l, const uint8_t *g)
+{
+	return l->labels ? word(g, l->labels) : 0;
+}
+
 static bool is_same(const struct go_layout *l, const uint8_t *a, const uint8_t *b)
 {
 	return status_of(l, a) == status_of(l, b) && word(a, l->goid) == word(b, l->goid) &&
 	       a[l->reason] == b[l->reason] && !memcmp(a + STACK_LO_AT, b + STACK_LO_AT, 16) &&
-	       !memcmp(a + SCHED_SP_AT, b + SCHED_SP_AT, 16);
+	       !memcmp(a + SCHED_SP_AT, b + SCHED_SP_AT, 16) && labels_of(l, a) == labels_of(l, b);
 }
 
 static void walk_one(struct reader *r, size_t i)
@@ -188,6 +194,10 @@ static void take(struct reader *r, size_t i)
 		r->found[i].reason = r->p->reasons[reason];
 	if (has_stack(l, g))
 		walk_one(r, i);
+	if (!labels_of(l, g))
+		return;
+	go_labels_read(r->p->pid, l->minor, labels_of(l, g), &r->labels[i]);
+	r->found[i].labels = r->labels[i].cnt ? &r->labels[i] : NULL;
 }
 
 static void read_again(struct reader *r, size_t cnt)
@@ -196,12 +206,13 @@ static void read_again(struct reader *r, size_t cnt)
 	struct memory_piece pieces[BATCH] = { 0 };
 
 	for (size_t i = 0; i < cnt; i++)
-		pieces[i] = (struct memory_piece){ r->addrs[i], r->after[i], l->reason + 8 };
+		pieces[i] = (struct memory_piece){ r->addrs[i], r->after[i], l->labels ? l->bytes : l->reason + 8 };
 	memory_read_pieces(r->p->pid, pieces, cnt, r->is_read_again);
 	for (size_t i = 0; i < cnt; i++)
 		if (r->is_read[i] && (!r->is_read_again[i] || !is_same(l, r->before[i], r->after[i]))) {
 			r->found[i].is_stale = true;
 			r->found[i].pc_cnt = 0;
+			r->found[i].labels = NULL;
 		}
 }
 

@@ -3,6 +3,7 @@
 #define SYMBOLIZE_GO_GOROUTINES_H
 
 #include "base/frame.h"
+#include "symbolize/runtime/go_labels.h"
 #include "symbolize/runtime/go_program.h"
 
 /*
@@ -38,6 +39,7 @@ struct go_goroutine {
 	const uint64_t *pcs;	/* innermost first */
 	unsigned pc_cnt;	/* 0: it runs, or could not be read */
 	enum stack_end end;
+	const struct go_labels *labels;	/* NULL: none */
 };
 
 typedef void (*go_goroutine_fn)(void *ctx, const struct go_goroutine *g);

@@ -8,6 +8,7 @@
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/go_goroutines.h"
+#include "symbolize/runtime/go_labels.h"
 #include "symbolize/runtime/memory.h"
 
 #define MAPS_TEXT_MAX (64 << 20)
@@ -226,6 +227,12 @@ static void take_version(struct go_program *p)
 
 	if (sscanf(p->file.version, "go1.%2u", &minor) == 1)
 		p->layout.has_parent = minor >= 21;
+	p->layout.minor = minor;
+	p->layout.labels = go_labels_at(minor, p->layout.start);
+	if (p->layout.labels && p->layout.labels + 8 <= GO_GOROUTINE_BYTES_MAX)
+		p->layout.bytes = p->layout.labels + 8;
+	else
+		p->layout.labels = 0;
 }
 
 static bool open_line(struct go_program *p, const char *proc_dir, const struct maps_line *line)

@@ -27,6 +27,8 @@ struct go_layout {
 	uint32_t status, goid, wait_since, reason, parent, creator, start;
 	uint32_t bytes;		/* that have to be read of it */
 	bool has_parent;	/* from Go 1.21 on */
+	uint32_t labels;	/* 0: not known */
+	unsigned minor;		/* 19 of "go1.19" */
 };
 
 struct go_program {

@@ -6,9 +6,11 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime/pprof"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -82,6 +84,23 @@ func spawn(count int) {
 	}
 }
 
+//go:noinline
+func routed(c chan int) {
+	<-c
+}
+
+// Requests of two routes, each with a number that says nothing, and one without a label.
+func serve() {
+	c := make(chan int)
+	for i, route := range []string{"/order/{id}", "/order/{id}", "/order/{id}", "/stock", "/stock", ""} {
+		labels := pprof.Labels("number", strconv.Itoa(i))
+		if route != "" {
+			labels = pprof.Labels("http.route", route, "number", strconv.Itoa(i), "enduser", "x")
+		}
+		go pprof.Do(context.Background(), labels, func(context.Context) { routed(c) })
+	}
+}
+
 var turns int64
 
 // Changes all the time.
@@ -100,6 +119,7 @@ func main() {
 		go worker(i)
 	}
 	spawn(count)
+	serve()
 	if len(os.Args) > 2 {
 		a, b := make(chan int), make(chan int)
 		go busy(a, b)

@@ -270,6 +270,81 @@ static void test_arm64(void)
 	go_program_close(&program);
 }
 
+struct text {
+	const char *addr;
+	uint64_t bytes;
+};
+/* Of a map of Go up to 1.23: two buckets of eight. */
+struct bucket {
+	uint8_t used[8];
+	struct text keys[8], values[8];
+	uint64_t next;
+};
+struct map {
+	uint64_t count;
+	uint8_t flags, bits;
+	uint16_t overflows;
+	uint32_t seed;
+	const void *buckets, *old;
+};
+
+static struct text text(const char *s)
+{
+	return (struct text){ s, strlen(s) };
+}
+
+static void put(struct bucket *b, unsigned slot, const char *key, const char *value)
+{
+	b->used[slot] = 77;
+	b->keys[slot] = text(key);
+	b->values[slot] = text(value);
+}
+
+static void assert_labels(unsigned minor, const void *addr, const char *expected)
+{
+	struct go_labels labels;
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	go_labels_read((uint32_t)getpid(), minor, (uint64_t)(uintptr_t)addr, &labels);
+	for (unsigned i = 0; i < labels.cnt; i++)
+		g_string_append_printf(s, "%s%s=%s", i ? " " : "", labels.label[i].key, labels.label[i].value);
+	g_assert_cmpstr(s->str, ==, expected);
+}
+
+/* Maps of old versions, pairs of new ones; only labels that say routes, and none of what is no text. */
+static void test_labels(void)
+{
+	struct bucket buckets[2] = { 0 };
+	struct map map = { .count = 3, .bits = 1, .buckets = buckets };
+	const struct map *of_map = &map;
+	struct text pairs[3][2] = { { text("http.route"), text("/a") }, { text("request"), text("17") },
+				    { text("rpc.method"), text("Find") } };
+	struct {
+		const void *pairs;
+		uint64_t cnt, room;
+	} slice = { pairs, 3, 3 };
+
+	put(&buckets[1], 7, "http.route", "/a");
+	put(&buckets[0], 2, "request", "17");
+	put(&buckets[0], 3, "rpc.method", "Find");
+	put(&buckets[0], 4, "endpoint", "/gone");
+	buckets[0].used[4] = 1;	/* it was taken away */
+	assert_labels(19, &of_map, "http.route=/a rpc.method=Find");
+	assert_labels(24, &slice, "http.route=/a rpc.method=Find");
+	buckets[1].values[7].bytes = 1u << 20;
+	pairs[0][1] = (struct text){ "\xff", 1 };
+	assert_labels(19, &of_map, "rpc.method=Find");
+	assert_labels(24, &slice, "rpc.method=Find");
+	map.old = buckets;	/* it changes, which a set of labels does not */
+	slice.pairs = (void *)8;
+	assert_labels(19, &of_map, "");
+	assert_labels(24, &slice, "");
+	assert_labels(19, NULL, "");
+	assert_labels(19, (const uint8_t *)&of_map + 1, "");
+	g_assert_cmpuint(go_labels_at(19, 296), ==, 344);
+	g_assert_cmpuint(go_labels_at(99, 296), ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -280,5 +355,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/goroutines/random", test_random);
 	g_test_add_func("/goroutines/stale", test_stale);
 	g_test_add_func("/goroutines/arm64", test_arm64);
+	g_test_add_func("/goroutines/labels", test_labels);
 	return g_test_run();
 }
