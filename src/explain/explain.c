@@ -49,16 +49,26 @@ static struct headline of_task(const struct task_wait *w)
 	return (struct headline){ .kind = HEADLINE_TASKS, .task = w, .time_ns = w->task_ns, .whole_ns = w->busy_ns };
 }
 
-/* From *at on the next finding of threads that is worth a headline; NULL: none. */
+/*
+ * From *at on the next finding of threads that is worth a headline; NULL: none.  Behind one that is too small only a run
+ * queue is, which ranks by a part of its time.
+ */
 static const struct finding *next_finding(const struct explanation *e, guint *at)
 {
 	const struct findings *f = e->findings;
+	bool is_over = false;
 
 	for (; *at < f->rows->len; (*at)++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, *at);
 
-		if (!row->deadlock && !is_worth(row->time_ns, f->matters_ns, !*at))
-			return NULL;
+		bool is_queue = row->reason == REASON_CPU_QUEUE && !row->is_yield;
+
+		if (!row->deadlock && !is_worth(row->time_ns, f->matters_ns, !*at)) {
+			is_over = true;
+			continue;
+		}
+		if (is_over && !is_queue)
+			continue;
 		if (!is_nothing(e, row))
 			return row;
 	}

@@ -461,7 +461,9 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns / CLOCK_WEIGHT;
 	if (f->is_told_elsewhere)	/* behind that, which may be a queue */
 		return f->time_ns / QUEUE_WEIGHT / QUEUE_WEIGHT;
-	return f->reason == REASON_CPU_QUEUE && !f->is_yield ? f->time_ns / QUEUE_WEIGHT : f->time_ns;
+	if (f->reason == REASON_CPU_QUEUE && !f->is_yield && !f->is_kept_off)
+		return f->time_ns / QUEUE_WEIGHT;
+	return f->time_ns;
 }
 
 static void count_looks(struct findings *f)

@@ -123,6 +123,8 @@ struct finding {
 	bool is_waited_for; /* others wait for a lock that is held there: told with them */
 	bool is_poll_loop; /* a timer ends most of many short waits */
 	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */
+	/* the same of threads that may use few CPUs, on which others ran meanwhile: no load of their own makes them wait */
+	bool is_kept_off;
 	bool is_spin; /* a yield of a runtime that looks for work before it sleeps: nobody waits for that */
 	enum finding_busy busy; /* then time_ns is what they were busy for, and no part of the time that matters */
 	const struct rule *loop; /* the event loop that these waits hold up; NULL: none */

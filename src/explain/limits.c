@@ -8,7 +8,9 @@
 #include "explain/nagle.h"
 #include "explain/owed.h"
 #include "explain/pool.h"
+#include "explain/ran.h"
 
+#define KEPT_OFF_PART 3	/* of the time of threads that may use few CPUs */
 #define SLACK_PART 4	/* of a sleep, on average */
 
 /* Threads of the process that wait for a CPU, and may not use all: where they wait for half of the time it is that. */
@@ -117,12 +119,29 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 	return found;
 }
 
+/* For a third of their time, and somebody else ran there. */
+static bool is_kept_off(const struct findings *f, const struct finding *row)
+{
+	uint64_t observed_ns = 0;
+
+	if (!ran_of(f, row).program)
+		return false;
+	for (uint32_t i = 0; i < f->profile->threads->len; i++) {
+		const struct thread *t = profile_thread(f->profile, i);
+
+		if (f->programs[i] == row->process && profile_find_limit(f->profile, LIMIT_CPUS, t->pid, t->tid))
+			observed_ns += thread_observed_ns(t);
+	}
+	return row->time_ns > observed_ns / KEPT_OFF_PART;
+}
+
 void limits_find(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, i);
 
 		row->limit = limit_of(f, row);
+		row->is_kept_off = is_kept_off(f, row);
 	}
 	backlog_find(f);
 }

@@ -23,6 +23,7 @@
 #include "explain/nagle.h"
 #include "explain/owed.h"
 #include "explain/pool.h"
+#include "explain/ran.h"
 #include "explain/requests_of.h"
 #include "explain/spawns.h"
 #include "explain/text.h"
@@ -595,4 +596,6 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	spawns_append_evidence(s, f, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
 		append_holders(s, f);
+	else
+		ran_append_evidence(s, f, r);
 }

@@ -12,6 +12,7 @@
 #include "explain/nagle.h"
 #include "explain/owed.h"
 #include "explain/pool.h"
+#include "explain/ran.h"
 #include "explain/sentence.h"
 #include "explain/servers.h"
 #include "explain/spawns.h"
@@ -25,7 +26,23 @@
 #define CPUS_OWN 0.1	/* the same: less does not keep others from a CPU */
 #define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
 
-static const char *advice_of_limit(const struct finding *row)
+/* Of threads that may not use all CPUs. */
+static const char *advice_of_cpus(const struct findings *f, const struct finding *row)
+{
+	const struct ran r = ran_of(f, row);
+
+	if (r.policy)
+		return "A real-time thread comes before all others on a CPU: let these use other CPUs (taskset, cpuset, "
+		       "sched_setaffinity), or run it without that policy or with pauses.";
+	if (r.is_same)
+		return "Let these threads, or those that ran there, use other CPUs, too (taskset, cpuset, sched_setaffinity).";
+	if (row->limit.is_others)
+		return "They ran little there, so others hold these CPUs: see who (record --runq-blame), or let these threads use "
+		       "others, too (taskset, cpuset, sched_setaffinity).";
+	return "They may not use the other CPUs (taskset, cpuset, sched_setaffinity): let them, or run fewer.";
+}
+
+static const char *advice_of_limit(const struct findings *f, const struct finding *row)
 {
 	const struct profile_limit *l = row->limit.limit;
 
@@ -35,10 +52,7 @@ static const char *advice_of_limit(const struct finding *row)
 	case LIMIT_STOPPED:
 		return "A stopped process answers nobody: continue it (kill -CONT), or detach its debugger.";
 	case LIMIT_CPUS:
-		if (row->limit.is_others)
-			return "They ran little there, so others hold these CPUs: see who (record --runq-blame), or let these threads use "
-			       "others, too (taskset, cpuset, sched_setaffinity).";
-		return "They may not use the other CPUs (taskset, cpuset, sched_setaffinity): let them, or run fewer.";
+		return advice_of_cpus(f, row);
 	case LIMIT_DISK:
 		return "If it is at that limit raise it, or read and write less; if not see which device is slow: "
 		       "offcpu io.";
@@ -167,7 +181,7 @@ static const char *advice_of_stuck_rwlock(const struct findings *f, const struct
 static const char *advice_of_stuck(const struct findings *f, const struct finding *row)
 {
 	if (row->limit.limit && row->limit.limit->kind == LIMIT_GONE)
-		return advice_of_limit(row);
+		return advice_of_limit(f, row);
 	return row->never_let_go && row->reason == REASON_LOCK_RWLOCK ?
 		       advice_of_stuck_rwlock(f, row) :
 		       "Nobody let go of it while this was recorded: a deadlock, or whoever holds it is stuck. See what its other "
@@ -377,8 +391,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "Another pool for tasks that others wait for.";
 	if (row->busy)
 		return sentence_busy_advice(row);
-	if (advice_of_limit(row))
-		return advice_of_limit(row);
+	if (advice_of_limit(f, row))
+		return advice_of_limit(f, row);
 	if (row->reason == REASON_CPU_QUEUE && !row->is_yield)
 		return advice_of_queue(f, row);
 	if (sentence_is_for_cpu(row))

@@ -21,6 +21,7 @@
 
 #define HELD_SHARE 2	/* of the window: who waits so long for a lock has a holder to be asked for */
 #define QUEUE_SHARE 20	/* of a thread's time: it waits for a CPU often enough to ask which it may use */
+#define RAN_SHARE 10	/* of the window: a thread ran for long enough to keep others from a CPU */
 #define ASKS_SHARE 2	/* of the window */
 #define POOL_WAITERS 2	/* that a process has at a time, on average, to ask what it has connections for */
 #define SLACK_SLEEPS_MIN 10
@@ -72,6 +73,14 @@ static uint32_t cpus_of(const char *list)
 	return (uint32_t)MIN(sum, UINT32_MAX);
 }
 
+/* It waits for CPUs, or others may wait for the one that it has. */
+static bool is_for_cpus(const struct profile *p, const struct thread *t)
+{
+	return !(t->flags & (THREAD_KERNEL | THREAD_EXITED | THREAD_EXECED)) &&
+	       (t->runnable_ns + t->preempted_ns > thread_observed_ns(t) / QUEUE_SHARE ||
+		t->on_cpu_ns > p->info.duration_ns / RAN_SHARE);
+}
+
 static void look_at_cpus(struct profile *p, const char *proc_dir)
 {
 	unsigned left = LIMITS_THREADS_MAX;
@@ -79,8 +88,7 @@ static void look_at_cpus(struct profile *p, const char *proc_dir)
 	for (uint32_t i = 0; i < p->threads->len && left; i++) {
 		const struct thread *t = profile_thread(p, i);
 
-		if ((t->flags & (THREAD_KERNEL | THREAD_EXITED | THREAD_EXECED)) ||
-		    t->runnable_ns + t->preempted_ns <= thread_observed_ns(t) / QUEUE_SHARE)
+		if (!is_for_cpus(p, t))
 			continue;
 		left--;
 		g_autofree char *status = status_of(proc_dir, t->pid, t->tid);
@@ -127,6 +135,27 @@ static void look_at_policies(struct profile *p)
 
 		if (text)
 			profile_add_limit(p, LIMIT_POLICY, t->pid, t->tid, text);
+	}
+}
+
+/* Whom threads without a real-time policy wait for that want the same CPU. */
+static void look_at_realtime(struct profile *p)
+{
+	unsigned left = LIMITS_THREADS_MAX;
+
+	for (uint32_t i = 0; i < p->threads->len && left; i++) {
+		const struct thread *t = profile_thread(p, i);
+		struct policy a = { .size = sizeof(a) };
+
+		if (t->flags & (THREAD_KERNEL | THREAD_EXITED | THREAD_EXECED) || t->on_cpu_ns <= p->info.duration_ns / RAN_SHARE)
+			continue;
+		left--;
+		g_autofree char *name = syscall(SYS_sched_getattr, t->tid, &a, sizeof(a), 0) ? NULL : policy_text(&a);
+		g_autofree char *text = name && a.policy != SCHED_DEADLINE ? g_strdup_printf("%s %" PRIu32, name, a.priority) :
+									     g_strdup(name);
+
+		if (text)
+			profile_add_limit(p, LIMIT_REALTIME, t->pid, t->tid, text);
 	}
 }
 
@@ -400,5 +429,6 @@ void limits_look(struct profile *p, const char *proc_dir)
 	monitors_look(p, proc_dir);
 	look_at_holders(p, proc_dir);
 	look_at_policies(p);
+	look_at_realtime(p);
 	look_at_slack(p, proc_dir);
 }

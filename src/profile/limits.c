@@ -19,6 +19,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_OWED] = "owed",	     [LIMIT_NAGLE] = "nagle",   [LIMIT_CYCLE] = "cycle",
 	[LIMIT_SLACK] = "slack",   [LIMIT_FILE_LOCK] = "file-lock",
 	[LIMIT_GONE] = "gone",	     [LIMIT_MONITOR] = "monitor",
+	[LIMIT_REALTIME] = "realtime",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)

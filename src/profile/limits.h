@@ -33,6 +33,7 @@ enum profile_limit_kind {
 	LIMIT_SLACK,	/* the thread lets its timers be late by so many nanoseconds: "40000000" */
 	LIMIT_GONE,	/* who holds the lock that threads of the process wait for has ended: its number is tid, the text "mutex" or "file" */
 	LIMIT_MONITOR,	/* who has the monitor of Java that the thread waits for: its thread number */
+	LIMIT_REALTIME,	/* the thread ran much, by a real-time policy: "SCHED_FIFO 50" */
 	LIMIT_KIND_COUNT
 };
 

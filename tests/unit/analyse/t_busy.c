@@ -201,6 +201,19 @@ static void test_limits(void)
 	for (uint32_t i = 0; i < 4; i++)	/* then it is somebody else who holds that CPU */
 		g_array_index(p->threads, struct thread, i).on_cpu_ns = 20 * MS;
 	assert_advice(p, "They ran little there, so others hold these CPUs");
+	const uint32_t other = runner(p, 20, "compact");
+
+	g_array_index(p->threads, struct thread, other).on_cpu_ns = 9000 * MS;
+	p->info.filters = "";
+	assert_told(p, "evidence", "may use only CPU 1; meanwhile compact/20 ran most of all, for 9.00 s");
+	profile_add_limit(p, LIMIT_CPUS, 10, 20, "1");
+	assert_told(p, "evidence", "; compact/20 may use only the same, too, and ran for 9.00 s");
+	assert_advice(p, "Let these threads, or those that ran there, use other CPUs");
+	profile_add_limit(p, LIMIT_REALTIME, 10, 20, "SCHED_FIFO 50");
+	assert_told(p, "evidence", "; compact/20 (SCHED_FIFO 50) may use only the same, too");
+	assert_advice(p, "A real-time thread comes before all others");
+	p->info.filters = profile_string(p, "process 10");	/* who else ran is not known */
+	assert_advice(p, "They ran little there, so others hold these CPUs");
 	profile_free(p);
 	p = window_new();
 	add_wait(p, runner(p, 10, "load"), 'D', 9, 100, "main@load load_page@load read@libc.so.6",

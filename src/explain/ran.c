@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/ran.h"
+
+#include <string.h>
+
+#include "explain/sentence.h"
+#include "explain/text.h"
+
+#define RAN_PART 4 /* of the window: less keeps nobody from a CPU for long */
+
+static bool is_asked(const struct findings *f, const struct finding *row)
+{
+	const struct profile_info *info = &f->profile->info;
+
+	return row->reason == REASON_CPU_QUEUE && row->limit.limit && row->limit.limit->kind == LIMIT_CPUS &&
+	       row->limit.is_others && !info->imported && !(info->filters && *info->filters);
+}
+
+static void add(GHashTable *all, const struct findings *f, uint32_t i, bool is_same)
+{
+	const struct thread *t = profile_thread(f->profile, i);
+	struct ran *r = g_hash_table_lookup(all, f->programs[i]);
+
+	if (!r) {
+		r = g_new0(struct ran, 1);
+		*r = (struct ran){ .program = f->programs[i], .thread = i, .is_same = true };
+		g_hash_table_insert(all, (gpointer)f->programs[i], r);
+	}
+	r->ns += t->on_cpu_ns;
+	if (t->on_cpu_ns < f->profile->info.duration_ns / RAN_PART / 2)
+		return;
+	r->threads_cnt++;
+	r->is_same = r->is_same && is_same;
+	r->thread = t->on_cpu_ns > profile_thread(f->profile, r->thread)->on_cpu_ns ? i : r->thread;
+	r->policy = r->policy ?: profile_find_limit(f->profile, LIMIT_REALTIME, t->pid, t->tid);
+}
+
+struct ran ran_of(const struct findings *f, const struct finding *row)
+{
+	g_autoptr(GHashTable) all = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	const struct profile *p = f->profile;
+	struct ran best = { 0 }, *r;
+	GHashTableIter iter;
+
+	for (uint32_t i = 0; i < p->threads->len && is_asked(f, row); i++) {
+		const struct thread *t = profile_thread(p, i);
+		const struct profile_limit *l = profile_find_limit(p, LIMIT_CPUS, t->pid, t->tid);
+
+		if (!(t->flags & THREAD_KERNEL) && f->programs[i] != row->process)
+			add(all, f, i, row->limit.is_same && l && !strcmp(l->text, row->limit.limit->text));
+	}
+	g_hash_table_iter_init(&iter, all);
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&r)) {
+		bool is_known = r->is_same || r->policy, best_is = best.is_same || best.policy;
+
+		if (r->threads_cnt && r->ns >= p->info.duration_ns / RAN_PART &&
+		    (!best.program || (is_known == best_is ? r->ns > best.ns : is_known)))
+			best = *r;
+	}
+	return best;
+}
+
+void ran_append_evidence(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct ran r = ran_of(f, row);
+
+	if (!r.program)
+		return;
+	g_string_append(s, r.is_same || r.policy ? "; " : "; meanwhile ");
+	text_safe_cut(s, r.program, FINDING_NAME_COLUMNS);
+	if (r.threads_cnt == 1)
+		g_string_append_printf(s, "/%u", profile_thread(f->profile, r.thread)->tid);
+	if (r.policy) {
+		g_string_append(s, " (");
+		text_safe_cut(s, r.policy->text, FINDING_NAME_COLUMNS);
+		g_string_append_c(s, ')');
+	}
+	if (r.is_same)
+		g_string_append(s, r.threads_cnt == 1 ? " may use only the same, too, and ran for " :
+							" threads may use only the same, too, and ran for ");
+	else
+		g_string_append(s, r.policy ? " ran meanwhile for " : " ran most of all, for ");
+	text_duration(s, r.ns);
+}
