@@ -603,6 +603,11 @@ static inline const struct wait *profile_wait(const struct profile *p, uint32_t 
 	return &g_array_index(p->waits, struct wait, i);
 }
 
+static inline const struct tcp_wait *profile_tcp_wait(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->tcp_waits, struct tcp_wait, i);
+}
+
 static inline const struct object *profile_get_object(const struct profile *p, uint32_t i)
 {
 	return &g_array_index(p->objects, struct object, i);
