@@ -411,7 +411,7 @@ struct scratch {
 	struct offcpu_chain_sum chain_sum, no_chain_sum;	/* the second is never written: zeroes */
 	struct offcpu_rec_object object;
 	__u64 listed_object;	/* its id, of the wait that was listed last */
-	struct tcp_sum tcp, no_tcp;	/* of that wait; never written: zeroes */
+	struct tcp_sum tcp;	/* of that wait, if it was for a TCP socket */
 	struct wait_target target;
 	struct offcpu_rec_event event;
 	struct offcpu_rec_switch sched;

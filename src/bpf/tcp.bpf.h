@@ -39,6 +39,9 @@ struct {
 	__type(value, struct tcp_sum);
 } tcp_sums SEC(".maps");
 
+/* Zeroes of a map: Linux 6.1 takes a value from no memory that a global function was given, and the stack has no room. */
+const volatile __u64 no_tcp_sum[sizeof(struct tcp_sum) / 8] = { 0 };
+
 #define TCP_NUMBER(sock, member) NUMBER(struct tcp_sock, sock, member)
 
 /* include/uapi/linux/io_uring.h: sendmsg, connect, send, send_zc, sendmsg_zc. */
@@ -351,7 +354,7 @@ __noinline int sum_tcp_wait(struct thread_state *st, struct scratch *scratch, __
 	st->tcp.left = TCP_OTHERS;
 	sum = bpf_map_lookup_elem(&tcp_sums, &key);
 	if (!sum) {
-		bpf_map_update_elem(&tcp_sums, &key, &scratch->no_tcp, BPF_NOEXIST);
+		bpf_map_update_elem(&tcp_sums, &key, (const void *)&no_tcp_sum, BPF_NOEXIST);
 		sum = bpf_map_lookup_elem(&tcp_sums, &key);
 		if (!sum)
 			return 0;
