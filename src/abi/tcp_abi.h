@@ -29,9 +29,9 @@ struct tcp_sum {
 	__u64 unasked_ns;	/* nothing had been sent since the last data came */
 	__u64 peer_ns;		/* all that was sent was acknowledged; of sending: its window was closed */
 	__u64 peer_long_ns;	/* of that in waits where an answer that was lost could have been sent again */
-	__u64 path_ns;		/* the least round trip of each; of sending: its window was open */
+	__u64 path_ns;		/* the least round trip of each; of sending: it acknowledged as fast as ever */
 	__u64 resent_ns;	/* until what was lost was sent again */
-	__u64 hidden_ns;	/* until the acknowledgement, beyond the least round trip */
+	__u64 hidden_ns;	/* until the acknowledgement, beyond the least round trip; of sending: it came late */
 	__u32 resent;		/* segments */
 	__u32 srtt_us, min_rtt_us;	/* as the last of them ended; 0: not known */
 	__u32 is_young;		/* the least round trip is, at most, that of the connection's handshake */

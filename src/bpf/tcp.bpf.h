@@ -260,7 +260,8 @@ static __always_inline void split_send(const struct thread_state *st, struct tcp
 		closed = ticks;
 	sum->resent = TCP_NUMBER(e->sock, total_retrans) - b->resent;
 	sum->peer_ns = all_ns * closed / ticks;
-	sum->path_ns = all_ns - sum->peer_ns;
+	/* a peer whose buffer is nearly full acknowledges late, as it reads, and so do queues on the way */
+	*(sum->srtt_us < sum->min_rtt_us + sum->min_rtt_us / 2 ? &sum->path_ns : &sum->hidden_ns) = all_ns - sum->peer_ns;
 }
 
 static __always_inline void split_connect(struct tcp_sum *sum, const struct tcp_ended *e)

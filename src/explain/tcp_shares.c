@@ -5,6 +5,7 @@
 
 #include "base/net_table.h"
 #include "explain/text.h"
+#include "profile/object_upstream.h"
 
 #define SHORT_WAY_US 1000	/* to a process of this machine: the kernel hands segments over at once */
 #define RTT_PART 10	/* a round trip below this part of a wait is the network's alone, whoever acknowledged */
@@ -28,7 +29,7 @@ static bool is_accepted(const struct object *o)
 /* Nothing on such a way takes time: what is not clear is the peer's. */
 static bool has_short_way(const struct object *o, const struct tcp_wait *t)
 {
-	return net_text_is_loopback(o->name) || (o->pid && t->min_rtt_us && t->min_rtt_us < SHORT_WAY_US);
+	return net_text_is_loopback(object_upstream(o) ?: o->name) || (o->pid && t->min_rtt_us && t->min_rtt_us < SHORT_WAY_US);
 }
 
 struct tcp_shares tcp_shares_of(const struct profile *p, const struct tcp_wait *t)
