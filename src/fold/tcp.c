@@ -3,20 +3,21 @@
 #include "fold/fold.h"
 #include "fold/inside.h"
 #include "fold/targets.h"
+#include "fold/tcp.h"
 
-static struct tcp_wait row_of(const struct fold_tcp_sum *one, uint32_t object, bool is_lossy)
+struct tcp_wait tcp_wait_of_sum(const struct tcp_sum *sum, uint32_t direction, uint32_t object, bool is_lossy)
 {
-	const struct tcp_sum *sum = &one->sum;
-	const bool is_path = one->key.direction != TCP_RECEIVE || sum->is_young;
+	/* the peer's program may have waited before its kernel acknowledged, but not as it set up the connection */
+	const bool is_path = direction != TCP_RECEIVE || sum->is_young;
 	/* where segments are lost, the peer's answer may have been, too, which it sends again as late */
-	const uint64_t doubtful_ns = is_lossy && one->key.direction == TCP_RECEIVE ? sum->peer_long_ns : 0;
+	const uint64_t doubtful_ns = is_lossy && direction == TCP_RECEIVE ? MIN(sum->peer_long_ns, sum->peer_ns) : 0;
 
 	return (struct tcp_wait){
 		.object = object,
-		.direction = (uint8_t)one->key.direction,
+		.direction = (uint8_t)direction,
 		.count = (sum->count_q8 + 128) / 256,
 		.blocked_ns = sum->blocked_ns,
-		.peer_ns = sum->peer_ns - MIN(doubtful_ns, sum->peer_ns),
+		.peer_ns = sum->peer_ns - doubtful_ns,
 		.network_ns = sum->resent_ns + (is_path ? sum->path_ns : 0),
 		.unasked_ns = sum->unasked_ns,
 		.unclear_ns = sum->hidden_ns + doubtful_ns + (is_path ? 0 : sum->path_ns),
@@ -42,7 +43,9 @@ void fold_tcp_sums(struct fold *f, const GArray *sums)
 
 		if (!object || one->key.direction >= TCP_DIRECTION_COUNT || !one->sum.count_q8)
 			continue;
-		const struct tcp_wait row = row_of(one, object - 1, g_hash_table_contains(lossy, GUINT_TO_POINTER(object)));
+		const struct tcp_wait row = tcp_wait_of_sum(&one->sum, one->key.direction, object - 1,
+							    g_hash_table_contains(lossy, GUINT_TO_POINTER(object)));
+
 		profile_add_tcp_wait(f->profile, &row);
 	}
 }
