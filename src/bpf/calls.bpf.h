@@ -8,6 +8,8 @@
 enum call_waits {
 	CALL_OTHER = 0,
 	CALL_FD,	/* the first is a descriptor */
+	CALL_SEND,	/* the same, to write to; to connect */
+	CALL_CONNECT,
 	CALL_COPY,	/* the first is one to write to, the second one of a file to read from */
 	CALL_POLL,	/* an array of descriptors, and how many */
 	CALL_SELECT,	/* the second is a set of descriptors */

@@ -94,9 +94,13 @@ int connect_state(unsigned long long *ctx)
 		who.tid = st->tid;
 		bpf_map_update_elem(&connecting, &key, &who, BPF_ANY);
 	} else if (before == TCP_SYN_SENT) {
+		__u64 at = bpf_ktime_get_ns();
+
 		known = bpf_map_lookup_elem(&connecting, &key);
 		if (!known)
 			return 0;
+		if (now != TCP_CLOSED)
+			bpf_map_update_elem(&connected, &key, &at, BPF_ANY);
 		if (now == TCP_CLOSED && in_window(bpf_ktime_get_ns()))
 			count_failed_connect(sk, known);
 		bpf_map_delete_elem(&connecting, &key);

@@ -114,6 +114,8 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 	if (key.object && key.object == st->futex.gil && st->mode == MODE_ASLEEP)
 		begin_gil_sum(st, &scratch->kept);
 	summed = sum_wait(st, &key, &scratch->kept);
+	if (rarely(scratch->target.sock))
+		sum_tcp_wait(st, scratch, now);
 	if (rarely(st->speaks & SPACE_HAS_CONTEXT)) {
 		scratch->context.is_longest = summed == SUM_LONGEST;
 		scratch->context.trace.key = key;
@@ -218,7 +220,7 @@ static __noinline int walk_and_list(struct task_struct *task, struct thread_stat
 		look_at_futex(task, st, scratch, false);
 		look_at_target(task, st, scratch);
 	} else {
-		st->target = 0;
+		st->target = scratch->target.sock = 0;
 	}
 	if (cfg.want_events) {
 		copy_comm(scratch->event.comm, task);

@@ -219,6 +219,8 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 	draw_sleep(st, scratch, now);
 	begin_user_stack(ctx, prev, st, scratch, scale, now);
 	note_futex(prev, st, scratch);
+	if (cfg.want_objects && rarely(st->tcp.sock))
+		begin_tcp_wait(st);
 }
 
 /* The first event of a thread in the window is that it gets a CPU. */

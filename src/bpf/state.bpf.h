@@ -21,6 +21,7 @@
 #include "abi/sched_abi.h"
 #include "abi/space_abi.h"
 #include "abi/target_abi.h"
+#include "abi/tcp_abi.h"
 #ifdef __TARGET_ARCH_x86
 #include "bpf/x86/walk_types.h"
 #else
@@ -156,6 +157,23 @@ struct seen_target {
 	__u64 file, ino;
 	__u64 id;
 	__u64 call;		/* what of a struct wait_target tells one call on the file from another */
+	__u64 sock;		/* of TCP, else 0; or WATCHES_SOCKETS */
+};
+
+#define WATCHES_SOCKETS 1	/* no socket but a set of descriptors: who is ready is asked each time */
+
+/* What a socket said as the wait began, if it is the one that the thread's last wait was for: see bpf/tcp.bpf.h. */
+struct tcp_begun {
+	__u64 sock;		/* 0: none, nothing is noted */
+	__u64 since_ns;		/* of the wait */
+	__u64 awake_ns;		/* when the thread's last sleep before that ended */
+	__u64 jiffies;
+	__u32 segs_out, resent;
+	__u32 closed;		/* so far, by the peer's window, in jiffies */
+	__u8 direction;		/* of the last wait; enum tcp_direction */
+	__u8 asked;		/* enum tcp_asked */
+	__u8 left;		/* so many waits may be for something else */
+	__u8 pad;
 };
 
 #define STACK_PIECE 56	/* words */
@@ -165,6 +183,9 @@ struct seen_target {
 /* While it is looked for. */
 struct wait_target {
 	__u64 task;
+	__u64 sock;		/* of TCP that the wait was for; 0: none */
+	__u32 direction;	/* enum tcp_direction */
+	__u32 pad;
 	__u32 fd, fd_cnt;	/* fd: of a child, which; 0: any */
 	__u16 events;		/* of poll(), for the first descriptor */
 	__u16 purpose;
@@ -264,6 +285,7 @@ struct thread_state {
 	__u32 by_pid, by_tid;
 	char by_comm[OFFCPU_COMM_LEN];
 	__u64 seen_waker;	/* as a waker: the last id known to have crossed */
+	struct tcp_begun tcp;
 	struct futex_wait futex;
 	__u64 seen_object;	/* the last id known to have crossed */
 	__u64 moved_ns;		/* last put from one CPU's queue into another's */
@@ -399,6 +421,7 @@ struct scratch {
 	struct offcpu_chain_sum chain_sum, no_chain_sum;	/* the second is never written: zeroes */
 	struct offcpu_rec_object object;
 	__u64 listed_object;	/* its id, of the wait that was listed last */
+	struct tcp_sum tcp;	/* of that wait, if it was for a TCP socket */
 	struct wait_target target;
 	struct offcpu_rec_kernel_lock lock;
 	struct offcpu_rec_event event;

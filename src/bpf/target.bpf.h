@@ -7,6 +7,7 @@
 #include "bpf/kernel_word.bpf.h"
 #include "bpf/maps.bpf.h"
 #include "bpf/object.bpf.h"
+#include "bpf/tcp.bpf.h"
 #include "bpf/target_types.h"
 
 /*
@@ -179,6 +180,20 @@ static __always_inline __u64 intern_target(const struct thread_state *st, struct
 	return send_crossing(rec, sizeof(*rec), &id, OFFCPU_LOSS_OBJECT) ? id : 0;
 }
 
+/* Of TCP, or what watches some. */
+static __always_inline __u64 sock_of(const struct offcpu_rec_target *rec, __u64 file)
+{
+	__u64 sk;
+
+	if (rec->is_anon)
+		return *(const __u64 *)rec->text == *(const __u64 *)"[eventpo" ? WATCHES_SOCKETS : 0;
+	if (rec->sock_type != SOCKET_STREAM || (rec->family != FAMILY_INET && rec->family != FAMILY_INET6) ||
+	    rec->sock_state == TCP_LISTEN || rec->fd_cnt > 1)
+		return 0;
+	sk = READ_POINTER(struct socket, READ_POINTER(struct file, file, private_data), sk);
+	return is_tcp(sk) ? sk : 0;
+}
+
 /* The same thread and the same file: nothing else need be read. */
 static __always_inline struct seen_target *seen_of(struct thread_state *st, __u32 fd)
 {
@@ -211,8 +226,11 @@ __noinline __u64 target_of_fd(struct thread_state *st, struct wait_target *t)
 	inode = READ_POINTER(struct file, file, f_inode);
 	ino = READ_POINTER(struct inode, inode, i_ino);
 	seen = seen_of(st, fd);
-	if (seen->file == file && seen->ino == ino && seen->call == call)
+	if (seen->file == file && seen->ino == ino && seen->call == call) {
+		t->sock = seen->sock == WATCHES_SOCKETS ? ready_socket(file) : seen->sock;
+		t->rec.purpose = t->purpose;
 		return seen->id;
+	}
 	__builtin_memset(&t->rec, 0, sizeof(t->rec));
 	t->rec.what = OFFCPU_TARGET_FD;
 	t->rec.fd = fd;
@@ -223,6 +241,7 @@ __noinline __u64 target_of_fd(struct thread_state *st, struct wait_target *t)
 	if (t->rec.family && !t->purpose)
 		t->rec.purpose = purpose_of_socket(&t->rec, file, t->events);
 	id = intern_target(st, &t->rec, file);
+	t->sock = sock_of(&t->rec, file);
 	/* a socket that is not connected may be, one day */
 	if (t->rec.family && ((!t->rec.remote_port && !t->rec.peer_ino) || t->rec.purpose == OFFCPU_FOR_CONNECTION))
 		return id;
@@ -230,6 +249,9 @@ __noinline __u64 target_of_fd(struct thread_state *st, struct wait_target *t)
 	seen->ino = ino;
 	seen->call = call;
 	seen->id = id;
+	seen->sock = t->sock;
+	if (t->sock == WATCHES_SOCKETS)
+		t->sock = ready_socket(file);
 	return id;
 }
 
@@ -464,6 +486,8 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 			t->fd = call->second;
 		return target_of_fd(st, t);
 	case CALL_FD:
+	case CALL_SEND:
+	case CALL_CONNECT:
 		return target_of_fd(st, t);
 	case CALL_POLL:
 	case CALL_SELECT:
@@ -509,6 +533,33 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 	return 0;
 }
 
+/* enum tcp_direction; TCP_DIRECTION_COUNT: both, or neither. */
+static __always_inline __u32 direction_of(const struct wait_target *t, __u32 call)
+{
+	bool wants_room = t->events & EVENT_OUT, wants_data = t->events & EVENT_IN;
+
+	switch (call) {
+	case CALL_SEND:
+	case CALL_COPY:
+		return TCP_SEND;
+	case CALL_CONNECT:
+		return TCP_CONNECT;
+	case CALL_POLL:
+		if (wants_room == wants_data)
+			return TCP_DIRECTION_COUNT;
+		break;
+	case CALL_SELECT:
+		break;
+	case CALL_URING:
+		return direction_of_operation(t->purpose & 0xff);
+	default:
+		return TCP_RECEIVE;
+	}
+	if (!wants_room)
+		return TCP_RECEIVE;
+	return t->rec.purpose == OFFCPU_FOR_CONNECTION ? TCP_CONNECT : TCP_SEND;
+}
+
 /* In a system call or a page fault. */
 static __always_inline __u64 target_of_wait(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
 {
@@ -522,8 +573,13 @@ static __always_inline __u64 target_of_wait(struct task_struct *task, struct thr
 		return 0;
 	syscall_of(regs, &call);
 	*(struct task_struct *volatile *)&scratch->target.task = task;
-	if (mostly(call.nr < CALLS_END))
-		return target_of_call(task, st, scratch, &call);
+	if (mostly(call.nr < CALLS_END)) {
+		__u64 target = target_of_call(task, st, scratch, &call);
+
+		if (rarely(scratch->target.sock))
+			scratch->target.direction = direction_of(&scratch->target, call_waits_for(call.nr));
+		return target;
+	}
 	if (st->state != OFFCPU_STATE_D)
 		return 0;
 	scratch->target.stack_at = resting_sp(task);
@@ -536,6 +592,7 @@ static __always_inline void look_at_target(struct task_struct *task, struct thre
 	if (!cfg.want_objects)
 		return;
 	st->target = 0;
+	scratch->target.sock = 0;
 	if (st->state != OFFCPU_STATE_S && st->state != OFFCPU_STATE_D)
 		return;
 	st->target = target_of_wait(task, st, scratch);

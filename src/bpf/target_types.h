@@ -106,6 +106,7 @@ struct sock {
 	struct sock_common __sk_common;
 	struct socket *sk_socket;
 	__u16 sk_type;	/* 16 bits of its own since Linux 5.6 */
+	__u16 sk_protocol;	/* the same */
 	int sk_err;
 };
 
@@ -114,9 +115,51 @@ struct socket {
 	struct sock *sk;
 };
 
+struct minmax_sample {
+	__u32 v;
+};
+
+struct minmax {
+	struct minmax_sample s[3];
+};
+
+struct tcp_rack {
+	__u64 mstamp;		/* when the segment left that was acknowledged last, in us of the monotonic clock */
+	__u32 rtt_us;		/* and how long that took */
+	__u32 end_seq;
+};
+
 /* Its first member is a socket. */
 struct tcp_sock {
 	__u32 data_segs_in, data_segs_out, write_seq;
+	__u32 snd_una, rcv_nxt, rcv_wup, copied_seq;
+	__u32 lsndtime, total_retrans, srtt_us;
+	__u64 bytes_received;
+	struct minmax rtt_min;
+	struct tcp_rack rack;
+	__u32 chrono_start, chrono_stat[3];
+	__u8 chrono_type : 2;
+};
+
+/* The same. */
+struct inet_connection_sock {
+	struct {
+		__u8 pingpong;
+		__u32 lrcvtime;
+	} icsk_ack;
+};
+
+struct epoll_filefd {
+	struct file *file;
+};
+
+struct epitem {
+	struct list_head rdllink;
+	struct epoll_filefd ffd;
+};
+
+struct eventpoll {
+	struct list_head rdllist;
 };
 
 /* Of an io_uring: what is next to be taken, what has been reaped. */

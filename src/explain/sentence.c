@@ -26,6 +26,7 @@
 #include "explain/ran.h"
 #include "explain/requests_of.h"
 #include "explain/spawns.h"
+#include "explain/tcp_shares.h"
 #include "explain/text.h"
 
 #define HOLDERS_SHOWN 3
@@ -381,8 +382,10 @@ void sentence_finding(GString *s, const struct findings *f, const struct finding
 		g_string_append(s, " is deadlocked and");
 	g_string_append_c(s, ' ');
 	append_what(s, f, row);
-	if (!sentence_is_for_cpu(row))
-		append_peers_limit(s, f, row);
+	if (sentence_is_for_cpu(row))
+		return;
+	append_peers_limit(s, f, row);
+	tcp_shares_append(s, f, row);
 }
 
 void sentence_wait(GString *s, const struct findings *f, const struct finding *row)

@@ -5,6 +5,7 @@
 #include "abi/object_abi.h"
 #include "abi/oncpu_abi.h"
 #include "abi/target_abi.h"
+#include "abi/tcp_abi.h"
 #include "abi/language_abi.h"
 #include "abi/offcpu_abi.h"
 #include "abi/request_abi.h"
@@ -106,6 +107,14 @@ struct request_part fold_request_part(struct fold *f, const struct offcpu_reques
 struct span_wait fold_span_wait(struct fold *f, const struct offcpu_request_note *note);
 /* The profile's object + 1 of a wait with these stacks; a futex, or whatever else: ids of both are hashes.  0: none. */
 uint32_t fold_object_of(struct fold *f, uint64_t id, uint32_t user, uint32_t kernel);
+/*
+ * After fold_finish(): what waits for TCP sockets went on.  sums: struct fold_tcp_sum.
+ */
+struct fold_tcp_sum {
+	struct tcp_sum_key key;
+	struct tcp_sum sum;
+};
+void fold_tcp_sums(struct fold *f, const GArray *sums);
 /* The profile's row of a waker; false when it has not arrived.  Stacks that have not either show as pending. */
 bool fold_find_waker(struct fold *f, uint64_t id, uint32_t *ret_waker);
 

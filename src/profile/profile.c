@@ -154,6 +154,7 @@ static const struct key {
 					PART(chain_node, loop_steps) } },
 	[INDEX_BLAME] = { OF(blames), { PART(blame, thread), PART(blame, kind), PART(blame, pid), PART(blame, comm) } },
 	[INDEX_STORM] = { OF(storms), { PART(storm, waker) } },
+	[INDEX_TCP_WAIT] = { OF(tcp_waits), { PART(tcp_wait, object), PART(tcp_wait, direction) } },
 };
 
 static GArray *rows_of(const struct profile *p, enum profile_index index)
@@ -422,6 +423,12 @@ void profile_add_storm(struct profile *p, const struct storm *s)
 	put_or_merge(p, INDEX_STORM, TABLE_STORM, s);
 }
 
+void profile_add_tcp_wait(struct profile *p, const struct tcp_wait *t)
+{
+	assert(t->object < p->objects->len && t->direction < TCP_WAIT_DIRECTION_COUNT);
+	put_or_merge(p, INDEX_TCP_WAIT, TABLE_TCP_WAIT, t);
+}
+
 uint32_t profile_object(struct profile *p, const struct object *o)
 {
 	struct object own = *o;
@@ -496,10 +503,10 @@ unsigned profile_chain_len(const struct profile *p, uint32_t chain)
 #define ROW_TABLES(p)                                                                                                  \
 	{                                                                                                              \
 		&(p)->threads, &(p)->waits, &(p)->on_cpu, &(p)->states, &(p)->wakes, &(p)->chains, &(p)->stories,      \
-			&(p)->blames, &(p)->storms, &(p)->traces, &(p)->losses, &(p)->limits, &(p)->requests,         \
+			&(p)->blames, &(p)->storms, &(p)->traces, &(p)->tcp_waits, &(p)->losses, &(p)->limits, &(p)->requests,         \
 			&(p)->request_parts                                                                    \
 	}
-#define ROW_TABLE_CNT 14
+#define ROW_TABLE_CNT 15
 
 static void begin_index(struct id_index **index)
 {

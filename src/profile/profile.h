@@ -211,6 +211,31 @@ struct state_total {
 	uint64_t blocked_ns, runnable_ns, preempted_ns;
 };
 
+/* The numbers are those of recordings. */
+enum tcp_wait_direction {
+	TCP_WAIT_RECEIVE,
+	TCP_WAIT_SEND,
+	TCP_WAIT_CONNECT,
+	TCP_WAIT_DIRECTION_COUNT
+};
+const char *tcp_wait_direction_text(unsigned direction);	/* "receive" */
+
+/*
+ * What the waits for an object went on, as its TCP sockets say; equal ones are one row.  Times are parts of blocked_ns,
+ * and what is in none of them is not known (SEMANTICS, "The network or the peer").
+ */
+struct tcp_wait {
+	uint32_t object;	/* index */
+	uint8_t direction;	/* enum tcp_wait_direction */
+	uint64_t count, blocked_ns;
+	uint64_t peer_ns;	/* it had acknowledged all; its window was closed */
+	uint64_t network_ns;	/* the least round trips, and until what was lost was sent again */
+	uint64_t unasked_ns;	/* nothing had been sent since the last data came */
+	uint64_t unclear_ns;	/* the peer, or the way there: its acknowledgement came late, or with the answer */
+	uint64_t resent;	/* segments that were sent again */
+	uint32_t srtt_us, min_rtt_us;	/* of the socket seen last; 0: not known */
+};
+
 /*
  * What made threads runnable (SEMANTICS, "The waker"): a thread at a place, or an interrupt.
  * Equal ones are one row.
@@ -407,7 +432,7 @@ static inline uint64_t profile_running_cpu_ns(const struct profile_info *info)
 /* What finds rows of which each is there once; from INDEX_WAIT on those of one window. */
 enum profile_index {
 	INDEX_STRING, INDEX_FRAME, INDEX_STACK, INDEX_OBJECT, INDEX_WAKER,
-	INDEX_WAIT, INDEX_WAKE, INDEX_CHAIN, INDEX_BLAME, INDEX_STORM,
+	INDEX_WAIT, INDEX_WAKE, INDEX_CHAIN, INDEX_BLAME, INDEX_STORM, INDEX_TCP_WAIT,
 	INDEX_CNT
 };
 
@@ -430,6 +455,7 @@ struct profile {
 	GArray *blames;		/* struct blame */
 	GArray *storms;		/* struct storm, one a waker */
 	GArray *traces;		/* struct wait_trace, in the order of waits, at most one of each */
+	GArray *tcp_waits;	/* struct tcp_wait */
 	GArray *losses;		/* struct profile_loss, one per reason, never all 0 */
 	GArray *build_ids;	/* struct module_id, one a module, of those that have one */
 	GArray *limits;		/* struct profile_limit: see limits.h */
@@ -521,6 +547,8 @@ void profile_add_story(struct profile *p, const struct story *s);
 unsigned profile_chain_len(const struct profile *p, uint32_t chain);
 /* Sums *b into the blame with the same thread, kind and culprit. */
 void profile_add_blame(struct profile *p, const struct blame *b);
+/* Sums *t into the row with the same object and direction. */
+void profile_add_tcp_wait(struct profile *p, const struct tcp_wait *t);
 /* Sums *s into the storm with the same waker. */
 void profile_add_storm(struct profile *p, const struct storm *s);
 /* Appends; strings become the profile's own.  Of a wait that has one already the longer stays, once they are sorted. */
@@ -574,6 +602,11 @@ static inline double profile_looks_hz(const struct profile_info *info)
 static inline const struct wait *profile_wait(const struct profile *p, uint32_t i)
 {
 	return &g_array_index(p->waits, struct wait, i);
+}
+
+static inline const struct tcp_wait *profile_tcp_wait(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->tcp_waits, struct tcp_wait, i);
 }
 
 static inline const struct object *profile_get_object(const struct profile *p, uint32_t i)

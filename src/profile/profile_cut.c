@@ -167,6 +167,7 @@ static void empty_tables(struct profile *p)
 	g_array_set_size(p->blames, 0);
 	g_array_set_size(p->storms, 0);
 	g_array_set_size(p->traces, 0);
+	g_array_set_size(p->tcp_waits, 0);
 }
 
 /* Of each thread, what its waits that were mostly a quota's took in queues. */

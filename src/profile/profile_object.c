@@ -23,6 +23,15 @@ const char *lock_kind_text(enum lock_kind kind)
 	return object_kind_text((unsigned)kind);
 }
 
+const char *tcp_wait_direction_text(unsigned direction)
+{
+	static const char *const texts[TCP_WAIT_DIRECTION_COUNT] = {
+		[TCP_WAIT_RECEIVE] = "receive", [TCP_WAIT_SEND] = "send", [TCP_WAIT_CONNECT] = "connect",
+	};
+
+	return direction < TCP_WAIT_DIRECTION_COUNT ? texts[direction] : "unknown";
+}
+
 bool object_kind_parse(const char *text, uint8_t *ret_kind)
 {
 	for (unsigned i = 0; i < OBJECT_KIND_COUNT; i++) {

@@ -135,6 +135,24 @@ static const struct column object_columns[] = {
 	       .is_nullable = true),
 };
 
+static const struct column tcp_wait_columns[] = {
+	COLUMN(ID, tcp_wait, object, "object_id", NULL, .of = TABLE_OBJECT),
+	COLUMN(NUMBER, tcp_wait, direction, "direction", "0 receive, 1 send, 2 connect", .max = TCP_WAIT_DIRECTION_COUNT - 1),
+	COLUMN(NUMBER, tcp_wait, count, "count", NULL, .merge = MERGE_SUM),
+	COLUMN(NS, tcp_wait, blocked_ns, "blocked_ns", "of which the next four are parts; what is in none is not known",
+	       .merge = MERGE_SUM),
+	COLUMN(NS, tcp_wait, peer_ns, "peer_ns", "all was acknowledged; of sending: its window was closed", .merge = MERGE_SUM),
+	COLUMN(NS, tcp_wait, network_ns, "network_ns", "least round trips, and until something was sent again",
+	       .merge = MERGE_SUM),
+	COLUMN(NS, tcp_wait, unasked_ns, "unasked_ns", "nothing was sent since the last data came", .merge = MERGE_SUM),
+	COLUMN(NS, tcp_wait, unclear_ns, "unclear_ns", "the peer, or the way there", .merge = MERGE_SUM),
+	COLUMN(NUMBER, tcp_wait, resent, "resent", "segments that were sent again", .merge = MERGE_SUM),
+	COLUMN(NUMBER, tcp_wait, srtt_us, "srtt_us", "smoothed round trip; NULL: not known", .is_nullable = true,
+	       .merge = MERGE_LAST),
+	COLUMN(NUMBER, tcp_wait, min_rtt_us, "min_rtt_us", "least round trip; NULL: not known", .is_nullable = true,
+	       .merge = MERGE_LAST),
+};
+
 static const struct column wait_columns[] = {
 	COLUMN(ID, wait, thread, "thread_id", NULL, .of = TABLE_THREAD),
 	COLUMN(ID, wait, user, "user_stack_id", "NULL: none", .of = TABLE_STACK, .is_nullable = true),
@@ -507,6 +525,8 @@ const struct profile_table profile_tables[TABLE_CNT] = {
 	TABLE(TRACE, struct wait_trace, trace,
 	      "of rows of waits: for which trace the longest was, as the thread's trace context said",
 	      .array = OF(traces), .add = add_trace, .came_later = true),
+	TABLE(TCP_WAIT, struct tcp_wait, tcp_wait, "what waits for an object went on, as its TCP sockets say",
+	      .array = OF(tcp_waits), .add = add_tcp_wait, .came_later = true),
 	TABLE(SLICE, uint8_t, slice, "the window in pieces of meta's slice_ns, the first one being 0",
 	      .max_rows = SLICES_MAX, .write = slices_write, .read = row_of_slice),
 	TABLE(SLICE_CELLS, uint8_t, slice_cells, "the same for each wait row",
@@ -736,6 +756,11 @@ const char profile_views[] =
 	"  t.name, t.awaited_by, t.task_ns * 1.0 / p.window_ns AS tasks, t.task_ns, t.task_se_ns\n"
 	"FROM task t JOIN task_population p ON p.id = t.population_id LEFT JOIN v_stack s ON s.id = t.stack_id\n"
 	"  LEFT JOIN v_frame f ON f.id = t.creator_frame_id;\n"
+	"CREATE VIEW v_tcp_wait AS SELECT t.id, o.name AS object,\n"
+	"  CASE t.direction WHEN 0 THEN 'receive' WHEN 1 THEN 'send' ELSE 'connect' END AS direction, t.count, t.blocked_ns,\n"
+	"  t.peer_ns, t.network_ns, t.unasked_ns, t.unclear_ns,\n"
+	"  t.blocked_ns - t.peer_ns - t.network_ns - t.unasked_ns - t.unclear_ns AS unknown_ns, t.resent, t.srtt_us, t.min_rtt_us\n"
+	"FROM tcp_wait t JOIN object o ON o.id = t.object_id;\n"
 	"CREATE VIEW v_storm AS SELECT s.id, coalesce(a.irq, a.comm) AS waker, a.pid, a.tid, s.events, s.woken, s.most,\n"
 	"  s.ended, s.again, s.again * 100.0 / s.ended AS again_percent, s.cpu_ns, s.again_ns, s.delay_ns,\n"
 	"  a.user_stack_id AS waker_user_stack_id, a.kernel_stack_id AS waker_kernel_stack_id\n"

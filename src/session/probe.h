@@ -65,7 +65,7 @@ struct session_probe {
 };
 
 extern const struct session_probe probe_blame, probe_connects, probe_languages, probe_objects, probe_on_cpu, probe_requests,
-	probe_services, probe_storms, probe_switches, probe_wakers;
+	probe_services, probe_storms, probe_switches, probe_tcp, probe_wakers;
 
 #define SESSION_PROBES_MAX 16
 #define SESSION_RECORDS_MAX 64	/* types of records */

@@ -8,6 +8,7 @@ const struct session_probe *const session_probes[] = {
 	&probe_wakers,
 	&probe_objects,
 	&probe_connects,
+	&probe_tcp,
 	&probe_languages,
 	&probe_services,
 	&probe_blame,

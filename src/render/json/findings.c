@@ -141,6 +141,7 @@ void json_finding(struct json *j, const struct findings *f, const struct finding
 	if (row->busy)
 		write_busy(j, row);
 	write_limit(j, row);
+	json_tcp_shares(j, f, row);
 	if (row->loop)
 		json_member_string(j, "holds_up_loop", row->loop->name);
 	if (row->loop_on_cpu_ns) {

@@ -538,6 +538,7 @@ static void report(GString *out, const struct profile *p, const struct selection
 	json_rows_left_out(&j, rows);
 	json_runq_blame(&j, p, selection);
 	json_storms(&j, &writer, selection);
+	json_tcp_waits(&j, p, selection);
 	json_slices(&j, p, selection);
 	json_requests(&j, p);
 	json_tasks(&j, p, selection, rows->drain);

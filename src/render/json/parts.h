@@ -39,6 +39,9 @@ void json_longest(struct json *j, const struct profile *p, const struct wait_gro
 /* What is selected and does not idle, as a selection of its own. */
 struct selection *json_without_idle(const struct findings *f);
 /* findings.c: one object each, of the report's "findings", "budget" and "task_findings". */
+/* A member "tcp", of a finding that waits for a TCP socket; the rows of all, as a member "tcp_waits". */
+void json_tcp_shares(struct json *j, const struct findings *f, const struct finding *row);
+void json_tcp_waits(struct json *j, const struct profile *p, const struct selection *selection);
 void json_finding(struct json *j, const struct findings *f, const struct finding *row);
 void json_process(struct json *j, const struct finding_class *c);
 void json_task_wait(struct json *j, const struct task_wait *w);

@@ -36,6 +36,8 @@ static void write_headline(struct json *j, const struct findings *f, const struc
 	json_member_string(j, "evidence", h->evidence);
 	json_member_string(j, "advice", h->advice);
 	json_member_string(j, "command", h->command);
+	if (row)
+		json_tcp_shares(j, f, row);
 	json_object_end(j);
 }
 

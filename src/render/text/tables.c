@@ -522,6 +522,8 @@ void text_groups(GString *s, const struct profile *p, const struct top *top, con
 		g_string_append(s, "  no wait to show\n");
 	append_rest(s, top, rest, all - shown);
 	append_lacks(s, p, top);
+	if (top->by == TOP_BY_OBJECT)
+		text_tcp_waits(s, p, top, shown, options);
 }
 
 void text_top(GString *s, const struct profile *p, const struct top *top, const struct text_options *options)

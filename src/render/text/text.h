@@ -56,6 +56,9 @@ void text_accounts(GString *s, const struct accounts *a, const struct text_optio
 void text_headline(GString *s, const struct top *leaves, const struct text_options *options);
 void text_top(GString *s, const struct profile *p, const struct top *top, const struct text_options *options);
 /* The same as a table, one row a line. */
+/* Whose time waits for TCP sockets were, of the objects in the first `shown` rows; nothing where there are none. */
+void text_tcp_waits(GString *s, const struct profile *p, const struct top *top, unsigned shown,
+		    const struct text_options *options);
 void text_groups(GString *s, const struct profile *p, const struct top *top, const struct text_options *options);
 
 /* `offcpu report --runq-blame`: who held the CPU while threads waited for it.  Appends. */

@@ -89,11 +89,68 @@ static void test_number(void)
 	}
 }
 
+/* Ten seconds of waits for data from a peer, of 50 ms each. */
+static void test_tcp(void)
+{
+	static const struct {
+		const char *name, *says;	/* NULL: nothing is said */
+		uint64_t peer_ms, network_ms, unasked_ms, unclear_ms, resent;
+		uint32_t pid, rtt_us, all_s;
+	} cases[] = {
+		{ "10.0.0.5:3306", "in query; RTT 300 us, nothing was sent twice: the peer takes the time", 6000, 100, 0, 500, 0, 0, 300, 8 },
+		{ "10.0.0.5:3306", "; RTT 40.0 ms, nothing was sent twice: the network takes the time", 100, 7000, 0, 500, 0, 0, 40000, 8 },
+		{ "10.0.0.5:3306", "; RTT 20.0 ms, nothing was sent twice: the peer takes the time, the network 38% of it",
+		  4800, 3000, 0, 0, 0, 0, 20000, 8 },
+		{ "10.0.0.5:3306", "; RTT 300 us, 12 segments were sent again: the network takes the time",
+		  100, 7000, 0, 500, 12, 0, 300, 8 },
+		{ "10.0.0.5:3306", "; RTT 300 us, nothing was sent twice: the peer takes the time, or the way to it",
+		  100, 0, 0, 7000, 0, 0, 300, 8 },
+		/* on an old connection such a round trip may be the peer's */
+		{ "10.0.0.5:3306", NULL, 100, 0, 0, 7000, 0, 0, 40000, 8 },
+		/* a way that takes no time */
+		{ "127.0.0.1:3306", "the peer takes the time", 100, 0, 0, 7000, 0, 0, 300, 8 },
+		{ "172.17.0.2:3306 (mariadbd)", "nothing was sent twice: the peer takes the time", 0, 0, 0, 7000, 0, 80, 300, 8 },
+		{ "10.0.0.5:3306", "; nothing was sent there since the last data came", 0, 0, 7000, 0, 0, 0, 300, 8 },
+		{ "10.0.0.5:3306", NULL, 2000, 2000, 0, 0, 0, 0, 300, 8 },
+		/* others wait for it, too, and most of the time is theirs */
+		{ "10.0.0.5:3306", NULL, 30000, 0, 0, 0, 0, 0, 300, 40 },
+		/* the client of a server has its own reasons */
+		{ ":80 from 10.0.0.7", NULL, 7000, 0, 0, 0, 0, 0, 300, 8 },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		const struct object peer = { .kind = OBJECT_SOCKET, .operation = "", .name = cases[i].name, .place = "tcp",
+					     .pid = cases[i].pid };
+		uint32_t wait = add_wait(p, thread_of(p, 11, "app", 10), 'S', 160, 50, "main@app query@app recv@libc.so.6",
+					 SYSCALL "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+		struct tcp_wait row = {
+			.object = profile_object(p, &peer), .count = 160, .blocked_ns = cases[i].all_s * 1000 * MS,
+			.peer_ns = cases[i].peer_ms * MS, .network_ns = cases[i].network_ms * MS,
+			.unasked_ns = cases[i].unasked_ms * MS, .unclear_ns = cases[i].unclear_ms * MS,
+			.resent = cases[i].resent, .min_rtt_us = cases[i].rtt_us,
+		};
+
+		g_array_index(p->waits, struct wait, wait).object = row.object + 1;
+		profile_add_tcp_wait(p, &row);
+		struct explanation *e = explanation_new(p, NULL);
+		const char *sentence = e->headlines->len ? g_array_index(e->headlines, struct headline, 0).sentence : "";
+
+		if (cases[i].says && !g_str_has_suffix(sentence, cases[i].says))
+			g_error("case %zu: %s", i, sentence);
+		if (!cases[i].says && (strstr(sentence, "takes the time") || strstr(sentence, "was sent")))
+			g_error("case %zu: %s", i, sentence);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/fork", test_fork);
 	g_test_add_func("/explain/timer-signal", test_timer_signal);
 	g_test_add_func("/explain/number", test_number);
+	g_test_add_func("/explain/tcp", test_tcp);
 	return g_test_run();
 }

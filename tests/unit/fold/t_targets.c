@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fold/targets.h"
+#include "fold/tcp.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -370,6 +371,34 @@ static void test_upstream_unix(struct fixture *x, gconstpointer data)
 	close(listener);
 }
 
+/* What the kernel cannot tell apart is nobody's: an old connection's least round trip, an answer that may have been lost. */
+static void test_tcp(struct fixture *x, gconstpointer data)
+{
+	const struct tcp_sum sum = {
+		.count_q8 = 10 * 256, .blocked_ns = 1000, .unasked_ns = 50, .peer_ns = 400, .peer_long_ns = 300, .path_ns = 200,
+		.resent_ns = 100, .hidden_ns = 150, .resent = 2, .srtt_us = 9, .min_rtt_us = 7,
+	};
+	struct tcp_sum young = sum;
+
+	(void)x;
+	(void)data;
+	young.is_young = 1;
+	struct tcp_wait w = tcp_wait_of_sum(&young, TCP_RECEIVE, 3, false);
+	g_assert_cmpuint(w.object, ==, 3);
+	g_assert_cmpuint(w.count, ==, 10);
+	g_assert_cmpuint(w.peer_ns, ==, 400);
+	g_assert_cmpuint(w.network_ns, ==, 300);
+	g_assert_cmpuint(w.unasked_ns, ==, 50);
+	g_assert_cmpuint(w.unclear_ns, ==, 150);
+	w = tcp_wait_of_sum(&sum, TCP_RECEIVE, 3, true);
+	g_assert_cmpuint(w.peer_ns, ==, 100);
+	g_assert_cmpuint(w.network_ns, ==, 100);
+	g_assert_cmpuint(w.unclear_ns, ==, 150 + 200 + 300);
+	w = tcp_wait_of_sum(&sum, TCP_SEND, 3, true);
+	g_assert_cmpuint(w.peer_ns, ==, 400);
+	g_assert_cmpuint(w.network_ns, ==, 300);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -377,7 +406,7 @@ int main(int argc, char **argv)
 		void (*run)(struct fixture *x, gconstpointer data);
 	} tests[] = {
 		{ "/targets/file", test_file }, { "/targets/pipe", test_pipe }, { "/targets/own_pipe", test_own_pipe }, { "/targets/sockets", test_sockets },
-		{ "/targets/forgets", test_forgets },
+		{ "/targets/forgets", test_forgets }, { "/targets/tcp", test_tcp },
 		{ "/targets/events", test_events }, { "/targets/child_and_set", test_child_and_set }, { "/targets/fault", test_fault },
 		{ "/targets/hostile", test_hostile }, { "/targets/frames", test_frames },
 		{ "/targets/upstream", test_upstream }, { "/targets/upstream_unix", test_upstream_unix },

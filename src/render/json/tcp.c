@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/tcp_shares.h"
+#include "render/json/parts.h"
+#include "render/json/write.h"
+
+static void write_shares(struct json *j, const struct tcp_shares *t)
+{
+	json_member_string(j, "direction", tcp_wait_direction_text(t->direction));
+	json_member_uint(j, "blocked_ns", t->all_ns);
+	for (unsigned i = 0; i < TCP_SHARE_COUNT; i++) {
+		g_autofree char *name = g_strdup_printf("%s_ns", tcp_share_name((enum tcp_share)i));
+
+		json_member_uint(j, name, t->ns[i]);
+	}
+	json_member_string(j, "mostly", tcp_share_name(t->most));
+	json_member_uint(j, "resent", t->resent);
+	json_member_known(j, "rtt_us", t->rtt_us, t->rtt_us);
+	json_member_known(j, "srtt_us", t->srtt_us, t->srtt_us);
+}
+
+void json_tcp_shares(struct json *j, const struct findings *f, const struct finding *row)
+{
+	struct tcp_shares t;
+
+	if (!tcp_shares_find(f, row, &t))
+		return;
+	json_member_object(j, "tcp");
+	write_shares(j, &t);
+	json_object_end(j);
+}
+
+/* Of each object: is a selected wait for it? */
+static bool *selected_objects(const struct profile *p, const struct selection *selection)
+{
+	bool *is_selected = g_new0(bool, p->objects->len + 1);
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		is_selected[profile_wait(p, i)->object] |= !selection || selection->waits[i];
+	return is_selected;
+}
+
+void json_tcp_waits(struct json *j, const struct profile *p, const struct selection *selection)
+{
+	g_autofree bool *is_selected = selected_objects(p, selection);
+
+	if (!p->tcp_waits->len)
+		return;
+	json_member_array(j, "tcp_waits");
+	for (guint i = 0; i < p->tcp_waits->len; i++) {
+		const struct tcp_wait *w = profile_tcp_wait(p, i);
+		const struct tcp_shares t = tcp_shares_of(p, w);
+
+		if (!is_selected[w->object + 1])
+			continue;
+		json_object_begin(j);
+		json_member_string(j, "object", profile_get_object(p, w->object)->name);
+		json_member_uint(j, "count", w->count);
+		write_shares(j, &t);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
