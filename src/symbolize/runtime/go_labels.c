@@ -10,7 +10,7 @@
 #define BEHIND_START 48		/* racectx, waiting, cgoCtxt (a slice), labels */
 #define FIRST_MINOR 18
 #define FIRST_SORTED 24		/* a sorted slice of pairs, no map any more */
-#define LAST_MINOR 25
+#define LAST_MINOR 26
 #define SLOTS 8			/* of a bucket of a map */
 #define BUCKETS_MAX 8
 #define PAIRS_MAX (SLOTS * BUCKETS_MAX)
