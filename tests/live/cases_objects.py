@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """What each wait was for, of a program that knows: files, sockets, pipes, ... and who is at their other ends."""
 
+import json
 import os
 import shutil
+import sys
 
 from check import names
-from lib import case
+from lib import Broken, Recorder, Skip, case
 
 ROUNDS = 60
 KINDS = 20
@@ -50,3 +52,39 @@ def objects_are_named(env):
     env.check.equal(len(lines), KINDS, "objects that the program waited for")
     for line in lines:
         check_line(env, report, line)
+
+
+def check_shares(env, shares, truth):
+    """
+    The network's time is not said to be the peer's, nor the peer's the network's, but for 5% or 1 ms a wait; and most of
+    both is told.  What neither of both told of, as a busy machine's delays, may be anybody's.
+    """
+    room_s = truth["count"] * 1e-3
+    for who, other in (("peer", "network"), ("network", "peer")):
+        claimed_s, own_s, others_s = shares[f"{who}_ns"] / 1e9, truth[f"{who}_s"], truth[f"{other}_s"]
+        said = f"port {truth['port']}: {claimed_s:.3f} s are the {who}'s; {truth}, {shares}"
+        env.check.that(claimed_s <= (truth["waited_s"] - others_s) * 1.05 + room_s, f"too much: {said}")
+        env.check.that(claimed_s >= own_s / 2 - room_s, f"too little: {said}")
+
+
+@case
+def network_or_peer(env):
+    """A server that sleeps, behind a relay that delays or drops segments: whose time the client waits is told."""
+    path = env.temporary("relayed.truth")
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "relayed.py")
+    recorder = Recorder(env, "--exact", command=[sys.executable, program, path])
+    status = recorder.wait()
+    if status == 2:
+        raise Skip("no TUN device, or no network namespace of its own")
+    if status:
+        raise Broken(f"`{recorder.line}` failed: {recorder.stderr()}")
+    rows = recorder.report().data.get("tcp_waits", [])
+    with open(path, encoding="ascii") as file:
+        truths = json.load(file)
+    for truth in truths:
+        shares = [row for row in rows if row["direction"] == "receive" and row["object"].split(" ")[0].endswith(f":{truth['port']}")
+                  and " from " not in row["object"]]
+        if env.check.equal(len(shares), 1, f"rows of port {truth['port']}"):
+            check_shares(env, shares[0], truth)
+    if len(rows) > 1:
+        env.check.that(any(row["resent"] for row in rows), "no segment was sent again")
