@@ -145,8 +145,8 @@ static bool has_any(const GArray *patterns, const uint32_t *ids, uint32_t cnt)
 /* A callback may run its loop anew, as a dialog does: what waits for events there holds nothing up. */
 static bool keeps_order(const struct reasons_base *r, const struct rule *rule, uint32_t user)
 {
-	const struct rule_condition *c = &g_array_index(rule->conditions, struct rule_condition, 0), *end = c + rule->conditions->len,
-				    *callback = c, *before = c;
+	const struct rule_condition *callback = &g_array_index(rule->conditions, struct rule_condition, 0);
+	const struct rule_condition *before = callback, *end = callback + rule->conditions->len;
 
 	while (before < end && !before->is_before)
 		before++;
