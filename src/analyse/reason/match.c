@@ -232,7 +232,7 @@ bool matcher_agrees(const struct matcher *m, const struct rule *rule)
 
 		for (guint k = 0; k < c->patterns->len && !any; k++)
 			any = m->marked[g_array_index(c->patterns, uint32_t, k)] == m->question;
-		if (any == c->is_not)
+		if (any == c->is_not && !c->is_before)
 			return false;
 	}
 	return true;

@@ -21,7 +21,7 @@ void matcher_mark_frame(struct matcher *m, uint32_t frame); /* kernel, or user a
 void matcher_mark_path(struct matcher *m, uint32_t node); /* all frames of the stack that ends there */
 void matcher_mark_text(struct matcher *m, enum rule_field field, const char *text); /* NULL: none */
 
-/* Do all conditions agree with what was marked since matcher_begin()? */
+/* Do all conditions, but those of order, agree with what was marked since matcher_begin()? */
 bool matcher_agrees(const struct matcher *m, const struct rule *rule);
 
 /* The ids of the patterns that agree with a frame; valid until another frame is asked about. */

@@ -131,12 +131,48 @@ static void sort_rules(struct reasons_base *r)
 	}
 }
 
-static const struct rule *first_that_agrees(const struct reasons_base *r, const GArray *rules)
+static bool has_any(const GArray *patterns, const uint32_t *ids, uint32_t cnt)
+{
+	for (guint i = 0; i < patterns->len; i++) {
+		for (uint32_t k = 0; k < cnt; k++) {
+			if (g_array_index(patterns, uint32_t, i) == ids[k])
+				return true;
+		}
+	}
+	return false;
+}
+
+/* A callback may run its loop anew, as a dialog does: what waits for events there holds nothing up. */
+static bool keeps_order(const struct reasons_base *r, const struct rule *rule, uint32_t user)
+{
+	const struct rule_condition *callback = &g_array_index(rule->conditions, struct rule_condition, 0);
+	const struct rule_condition *before = callback, *end = callback + rule->conditions->len;
+
+	while (before < end && !before->is_before)
+		before++;
+	if (before == end)
+		return true;
+	while (callback < end && (callback->field != RULE_USER || callback->is_not || callback->is_before))
+		callback++;
+	for (uint32_t n = callback == end ? 0 : user; n; n = profile_get_node(r->profile, n)->parent) {
+		uint32_t cnt;
+		const uint32_t *ids = matcher_frame(r->matcher, profile_get_node(r->profile, n)->frame, &cnt);
+
+		if (has_any(before->patterns, ids, cnt))
+			return false;
+		if (has_any(callback->patterns, ids, cnt))
+			return true;
+	}
+	return false;
+}
+
+/* The patterns of the stack `user` are marked. */
+static const struct rule *first_that_agrees(const struct reasons_base *r, const GArray *rules, uint32_t user)
 {
 	for (guint i = 0; i < rules->len; i++) {
 		const struct rule *rule = g_array_index(rules, const struct rule *, i);
 
-		if (matcher_agrees(r->matcher, rule))
+		if (matcher_agrees(r->matcher, rule) && keeps_order(r, rule, user))
 			return rule;
 	}
 	return NULL;
@@ -307,7 +343,7 @@ static const struct rule *ask_rules(struct reasons_base *r, const struct profile
 		matcher_mark_text(r->matcher, RULE_THREAD, t->comm);
 		matcher_mark_text(r->matcher, RULE_PROCESS, t->process);
 	}
-	return first_that_agrees(r, r->reason_rules);
+	return first_that_agrees(r, r->reason_rules, w->user);
 }
 
 static const struct rule *find_by_frames(struct reasons_base *r, struct frame_rules *rules, uint32_t user)
@@ -319,7 +355,7 @@ static const struct rule *find_by_frames(struct reasons_base *r, struct frame_ru
 	if (!*at) {
 		matcher_begin(r->matcher);
 		matcher_mark_path(r->matcher, user);
-		*at = first_that_agrees(r, rules->rules) ?: &no_rule;
+		*at = first_that_agrees(r, rules->rules, user) ?: &no_rule;
 	}
 	return *at == &no_rule ? NULL : *at;
 }

@@ -125,16 +125,17 @@ void rule_append_text(GString *s, const struct rule_set *set, const struct rule 
 		const struct rule_condition *c = &g_array_index(rule->conditions, struct rule_condition, i);
 		bool is_more = false;
 
-		for (guint k = 0; k < i && !c->is_not; k++) {
+		for (guint k = 0; k < i && !c->is_not && !c->is_before; k++) {
 			const struct rule_condition *before = &g_array_index(rule->conditions, struct rule_condition,
 									     k);
 
-			is_more = is_more || (!before->is_not && before->field == c->field);
+			is_more = is_more || (!before->is_not && !before->is_before && before->field == c->field);
 		}
 		g_autofree char *key = g_strdup_printf("%s%s",
-						       c->is_not ? "not "
-						       : is_more ? "and "
-								 : "",
+						       c->is_not      ? "not "
+						       : c->is_before ? "before "
+						       : is_more      ? "and "
+								      : "",
 						       rule_field_name((enum rule_field)c->field));
 
 		g_string_append_printf(s, "  %-9s", key);

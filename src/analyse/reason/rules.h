@@ -43,6 +43,7 @@ const char *rule_field_name(enum rule_field field);
 struct rule_condition {
 	uint8_t field; /* enum rule_field */
 	bool is_not; /* none of the patterns agrees */
+	bool is_before; /* of a loop: a function of its "user" comes before these, from the innermost one out */
 	GArray *patterns; /* uint32_t, index in the set's patterns: any of these */
 };
 

@@ -153,24 +153,29 @@ static uint32_t pattern_id(struct rule_set *set, enum rule_field field, const ch
 	return set->patterns->len - 1;
 }
 
+enum prefix { PREFIX_NONE, PREFIX_NOT, PREFIX_AND, PREFIX_BEFORE, PREFIX_COUNT };
+static const char *const prefix_names[PREFIX_COUNT] = { "", "not", "and", "before" };
+
 /* The words behind a condition's key.  Another line of that key goes on with the condition, unless it says "and". */
-static bool read_condition(struct parser *p, enum rule_field field, bool is_not, bool is_and)
+static bool read_condition(struct parser *p, enum rule_field field, enum prefix prefix)
 {
 	g_autoptr(GString) word = g_string_new(NULL);
 	struct rule_condition *c = NULL;
+	bool is_not = prefix == PREFIX_NOT, is_before = prefix == PREFIX_BEFORE;
 	const char *where;
 	int got;
 
-	for (guint i = 0; i < p->rule->conditions->len && !is_and; i++) {
+	for (guint i = 0; i < p->rule->conditions->len && prefix != PREFIX_AND; i++) {
 		struct rule_condition *old = &g_array_index(p->rule->conditions, struct rule_condition, i);
 
-		if (old->field == field && old->is_not == is_not)
+		if (old->field == field && old->is_not == is_not && old->is_before == is_before)
 			c = old;
 	}
 	if (!c) {
 		struct rule_condition made = {
 			.field = (uint8_t)field,
 			.is_not = is_not,
+			.is_before = is_before,
 			.patterns = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		};
 		g_array_append_val(p->rule->conditions, made);
@@ -360,19 +365,24 @@ static bool read_line(struct parser *p, GString *word)
 		if (strcmp(word->str, key_names[i]) == 0)
 			return read_key(p, (enum key)i, where, word);
 	}
-	bool is_not = strcmp(word->str, "not") == 0, is_and = strcmp(word->str, "and") == 0;
-	got = is_not || is_and ? next_word(p, word, &where) : 1;
+	enum prefix prefix = PREFIX_COUNT - 1;
+	while (prefix != PREFIX_NONE && strcmp(word->str, prefix_names[prefix]) != 0)
+		prefix--;
+	if (prefix == PREFIX_BEFORE && p->rule->kind != RULE_LOOP)
+		return wrong(p, where, "\"before\" is for loops");
+	got = prefix != PREFIX_NONE ? next_word(p, word, &where) : 1;
 	if (got <= 0)
-		return got < 0 ? false
-			       : wrong(p, where, "a condition is wanted after \"%s\"", is_not ? "not" : "and");
+		return got < 0 ? false : wrong(p, where, "a condition is wanted after \"%s\"", prefix_names[prefix]);
+	if (prefix == PREFIX_BEFORE && strcmp(word->str, rule_field_name(RULE_USER)) != 0)
+		return wrong(p, where, "\"user\" is wanted after \"before\"");
 	for (unsigned i = 0; i < RULE_FIELD_COUNT; i++) {
 		if (strcmp(word->str, rule_field_name((enum rule_field)i)) == 0)
-			return read_condition(p, (enum rule_field)i, is_not, is_and);
+			return read_condition(p, (enum rule_field)i, prefix);
 	}
 	g_autofree char *text = shown(word->str, word->len);
 	return wrong(p, where,
 		     "\"%s\": no such key; known are reason, syscall, kernel, user, module, state, object, name, "
-		     "path, operation, thread, process, task, not, and, protocol, idle, objectless, anywhere, says, advice, source",
+		     "path, operation, thread, process, task, not, and, before, protocol, idle, objectless, anywhere, says, advice, source",
 		     text);
 }
 

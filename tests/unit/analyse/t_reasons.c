@@ -779,6 +779,63 @@ static void test_loops(void)
 	profile_free(m.p);
 }
 
+#define GLIB "main@app g_main_loop_run@libglib-2.0.so.0 g_main_context_dispatch@libglib-2.0.so.0 "
+#define GREENLET "bootstrap@_greenlet.cpython-311-x86_64-linux-gnu.so "
+#define EPOLL "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]"
+
+/* Of each library: a callback that waits, and the loop's own wait. */
+static void test_loops_of_libraries(void)
+{
+	static const struct {
+		const char *user, *kernel, *loop;
+	} cases[] = {
+		{ GLIB "tick@app usleep@libc.so.6", NAP, "GMainLoop" },
+		{ GLIB "tick@app PQexec@libpq.so.5 poll@libc.so.6", POLL, "GMainLoop" },
+		/* a dialog: the loop runs anew */
+		{ GLIB "clicked@app gtk_dialog_run@libgtk-3.so.0 g_main_loop_run@libglib-2.0.so.0 poll@libc.so.6", POLL, NULL },
+		{ GLIB "clicked@app gtk_dialog_run@libgtk-3.so.0 g_main_loop_run@libglib-2.0.so.0 "
+		       "g_main_context_dispatch@libglib-2.0.so.0 tick@app usleep@libc.so.6", NAP, "GMainLoop" },
+		{ "main@app g_main_loop_run@libglib-2.0.so.0 poll@libc.so.6", POLL, NULL },
+		{ "main@app QEventLoop::exec@libQt5Core.so.5 QCoreApplication::notifyInternal2@libQt5Core.so.5 save@app fsync@libc.so.6",
+		  NAP, "QEventLoop" },
+		{ "main@app QEventLoop::exec@libQt5Core.so.5 QCoreApplication::notifyInternal2@libQt5Core.so.5 ask@app "
+		  "QEventLoop::exec@libQt5Core.so.5 poll@libc.so.6", POLL, NULL },
+		{ "main@app QCoreApplication::notifyInternal2@libQt5Core.so.5 init@app usleep@libc.so.6", NAP, NULL },
+		{ "main@app event_base_loop@libevent-2.1.so.7 on_read@app PQexec@libpq.so.5 poll@libc.so.6", POLL, "event_base" },
+		{ "main@app event_base_loop@libevent-2.1.so.7 epoll_wait@libc.so.6", EPOLL, NULL },
+		{ "main@app ev_run@libev.so.4 ev_invoke_pending@libev.so.4 on_read@app usleep@libc.so.6", NAP, "ev_loop" },
+		{ "main@app ev_run@libev.so.4 ev_invoke_pending@libev.so.4 on_read@app ev_run@libev.so.4 epoll_wait@libc.so.6", EPOLL, NULL },
+		{ GREENLET "Hub.run@hub.py run@corecext.cpython-311-x86_64-linux-gnu.so tick@app.py usleep@libc.so.6", NAP, "gevent-hub" },
+		{ GREENLET "Hub.run@hub.py run@corecext.cpython-311-x86_64-linux-gnu.so epoll_wait@libc.so.6", EPOLL, NULL },
+		{ GREENLET "BaseHub.run@hub.py BaseHub.fire_timers@hub.py tick@app.py usleep@libc.so.6", NAP, "eventlet-hub" },
+		{ GREENLET "BaseHub.run@hub.py Hub.wait@poll.py poll@libc.so.6", POLL, NULL },
+		{ "run@_run.py unrolled_run@_run.py view@app.py usleep@libc.so.6", NAP, "trio" },
+		{ "run@_run.py EpollIOManager.get_events@_io_epoll.py epoll_wait@libc.so.6", EPOLL, NULL },
+		{ "_SignalReactorMixin.mainLoop@base.py ReactorBase.runUntilCurrent@base.py view@app.py usleep@libc.so.6", NAP, "Twisted" },
+		{ "EventMachine_t::Run@em.so EventMachine_t::_RunTimers@em.so view@app.rb usleep@libc.so.6", NAP, "EventMachine" },
+		{ "main@app boost::asio::detail::scheduler::do_run_one@app boost::asio::detail::wait_handler<F>::do_complete@app f@app usleep@libc.so.6",
+		  NAP, "io_context" },
+		{ "boost::asio::thread_pool::thread_function::operator()@app boost::asio::detail::scheduler::do_run_one@app "
+		  "boost::asio::detail::executor_op<F>::do_complete@app f@app usleep@libc.so.6", NAP, NULL },
+		{ "smol::spawn::f@app async_task::raw::RawTask<F,T,S>::run@app shop::f@app usleep@libc.so.6", NAP, "async-executor" },
+		{ "blocking::Executor::main_loop@app async_task::raw::RawTask<F,T,S>::run@app shop::f@app usleep@libc.so.6", NAP, NULL },
+	};
+	struct maker m = maker_new("");
+	uint32_t t = thread_of(m.p, 1, 1, "app", 0), waits[G_N_ELEMENTS(cases)];
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
+		waits[i] = wait_of(m.p, t, 'S', cases[i].user, cases[i].kernel, 5);
+	struct reasons *r = reasons_new(m.p, NULL);
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct rule *loop = reasons_loop(r, waits[i]);
+
+		if (g_strcmp0(loop ? loop->name : NULL, cases[i].loop))
+			g_error("%s: %s", cases[i].user, loop ? loop->name : "no loop");
+	}
+	reasons_free(r);
+	profile_free(m.p);
+}
+
 /* Who held the GIL as waits for it began: by function, whatever the line. */
 static void test_gil(void)
 {
@@ -979,6 +1036,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/at-rest", test_at_rest);
 	g_test_add_func("/reasons/cut-off-sleep", test_cut_off_sleep);
 	g_test_add_func("/reasons/loops", test_loops);
+	g_test_add_func("/reasons/loops-of-libraries", test_loops_of_libraries);
 	g_test_add_func("/reasons/gil", test_gil);
 	g_test_add_func("/reasons/gil-of-nobody", test_gil_of_nobody);
 	g_test_add_func("/reasons/sums", test_sums);
