@@ -12,6 +12,7 @@
 #include "explain/limits.h"
 #include "explain/lock_kinds.h"
 #include "explain/missed.h"
+#include "explain/pauses.h"
 #include "explain/requests_of.h"
 #include "explain/spawns.h"
 #include "analyse/actors.h"
@@ -631,6 +632,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	find_told_with(f);
 	find_forks(f);
 	missed_find(f);
+	pauses_find(f);
 	spawns_find(f);
 	if (!p->info.imported && !p->info.has_requests && !p->info.looks.rounds)
 		busy_find(f);

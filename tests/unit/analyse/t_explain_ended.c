@@ -89,11 +89,41 @@ static void test_number(void)
 	}
 }
 
+/* Who asks each time it has slept pauses between questions; who asks seldom, or serves a client, does not. */
+static void test_pauses(void)
+{
+	static const struct { const char *peer; uint64_t asks; bool is_told; } cases[] = {
+		{ "10.0.0.5:80", 20, true }, { "10.0.0.5:80", 5, false }, { ":80 from 10.0.0.5", 20, false },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		const struct object peer = { .kind = OBJECT_SOCKET, .operation = "", .name = cases[i].peer, .place = "tcp" };
+		uint32_t thread = thread_of(p, 11, "relay", 500);
+
+		p->info.has_wakers = true;
+		p->info.filters = profile_string(p, "process 10");
+		add_wait(p, thread, 'S', 20, 200, "main@relay push@relay back_off@relay usleep@libc.so.6",
+			 SYSCALL "__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel]");
+		uint32_t asks = add_wait(p, thread, 'S', cases[i].asks, 400 / cases[i].asks, "main@relay push@relay recv@libc.so.6",
+					 SYSCALL "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+		g_array_index(p->waits, struct wait, asks).object = profile_object(p, &peer) + 1;
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "sleeps until a timer in back_off");
+
+		g_assert_true(!!strstr(h->evidence, "between its sleeps it asks 10.0.0.5:80") == cases[i].is_told);
+		g_assert_true(g_str_has_prefix(h->advice, "A pause between tries") == cases[i].is_told);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/fork", test_fork);
 	g_test_add_func("/explain/timer-signal", test_timer_signal);
 	g_test_add_func("/explain/number", test_number);
+	g_test_add_func("/explain/pauses", test_pauses);
 	return g_test_run();
 }
