@@ -377,6 +377,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "Another pool for tasks that others wait for.";
 	if (row->busy)
 		return sentence_busy_advice(row);
+	if (row->is_behind)
+		return "It only queues behind the finding that leads: mend that one first.";
 	if (advice_of_limit(f, row))
 		return advice_of_limit(f, row);
 	if (row->reason == REASON_CPU_QUEUE && !row->is_yield)

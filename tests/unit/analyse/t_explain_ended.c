@@ -118,6 +118,44 @@ static void test_pauses(void)
 	}
 }
 
+#define FUTEX_WAIT SYSCALL "__x64_sys_futex@[kernel] futex_wait@[kernel]"
+#define PIPE_WRITE SYSCALL "__x64_sys_write@[kernel] ksys_write@[kernel] vfs_write@[kernel] anon_pipe_write@[kernel]"
+#define DISK_WRITE SYSCALL "__x64_sys_fsync@[kernel] do_fsync@[kernel] ext4_sync_file@[kernel] io_schedule@[kernel]"
+
+/* Behind a lock whose holder waits for another program that one leads; a holder that waits for a disk can let go before. */
+static void test_behind(void)
+{
+	for (int is_pipe = 0; is_pipe < 2; is_pipe++) {
+		struct profile *p = window_new();
+		const struct object mutex = { .kind = LOCK_MUTEX, .operation = "", .name = "journal_lock", .place = "heap" };
+		const struct waker lets_go = { .pid = 10, .tid = 12, .comm = "app",
+			.user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, "main@app note@app pthread_mutex_unlock@libc.so.6") };
+		const struct waker reads = { .pid = 20, .tid = 20, .comm = "reader" };
+		uint32_t waits = add_wait(p, thread_of(p, 11, "app", 500), 'S', 100, 80, "main@app note@app pthread_mutex_lock@libc.so.6",
+					  FUTEX_WAIT);
+		uint32_t holds = add_wait(p, thread_of(p, 12, "app", 500), 'S', 100, 60, "main@app note@app write@libc.so.6",
+					  is_pipe ? PIPE_WRITE : DISK_WRITE);
+		const struct wake wakes[] = {
+			{ .wait = waits, .waker = profile_waker(p, &lets_go), .count = 100, .blocked_ns = 8000 * MS },
+			{ .wait = holds, .waker = profile_waker(p, &reads), .count = 100, .blocked_ns = 6000 * MS },
+		};
+
+		p->info.has_wakers = true;
+		g_array_index(p->waits, struct wait, waits).object = profile_object(p, &mutex) + 1;
+		profile_add_wake(p, &wakes[0]);
+		profile_add_wake(p, &wakes[1]);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+		const struct headline *lock = headline_with(e, "waits for a mutex, journal_lock, in note");
+
+		g_assert_true((first == lock) == !is_pipe);
+		g_assert_true(g_str_has_prefix(lock->advice, "It only queues behind") == is_pipe);
+		g_assert_true(!!strstr(first->evidence, "first, as others queue behind it") == is_pipe);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -125,5 +163,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/timer-signal", test_timer_signal);
 	g_test_add_func("/explain/number", test_number);
 	g_test_add_func("/explain/pauses", test_pauses);
+	g_test_add_func("/explain/behind", test_behind);
 	return g_test_run();
 }
