@@ -147,10 +147,13 @@ static const char *rank_reason(const struct headline *h)
 	if (row->is_told_elsewhere)
 		return "behind others, as what it waits for is in the recording, too";
 	if (row->is_told_with)
-		return row->waits_for_asker		? "behind others, as it waits for one that waits, too" :
+		return row->is_behind			? "behind others, as it only queues behind them" :
+		       row->waits_for_asker		? "behind others, as it waits for one that waits, too" :
 		       row->reason == REASON_CHILD_EXIT ? "behind others, as it is told with the fork" :
 		       row->reason == REASON_PIPE	? "behind others, as whom it waits for waits, too" :
 							  "behind others, as it is told with the loop that waits for it";
+	if (row->leads_ns)
+		return "first, as others queue behind it";
 	if (row->is_waited_for)
 		return "behind others, as it is told with what waits for it";
 	if (row->is_spin)

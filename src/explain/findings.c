@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "explain/asked.h"
+#include "explain/behind.h"
 #include "explain/busy.h"
 #include "explain/clocks.h"
 #include "explain/deadlock.h"
@@ -12,6 +13,7 @@
 #include "explain/limits.h"
 #include "explain/lock_kinds.h"
 #include "explain/missed.h"
+#include "explain/pauses.h"
 #include "explain/requests_of.h"
 #include "explain/spawns.h"
 #include "analyse/actors.h"
@@ -456,14 +458,14 @@ uint64_t finding_rank_ns(const struct finding *f)
 	if (f->reason == REASON_SLEEP && !f->loop && !f->limit.limit)
 		return (f->time_ns - f->clock_ns) / SLEEP_WEIGHT + f->clock_ns / CLOCK_WEIGHT;
 	if (f->is_told_with)
-		return f->time_ns / TOLD_WEIGHT;
+		return (f->time_ns + f->leads_ns) / TOLD_WEIGHT;
 	if (f->is_spin)
 		return f->time_ns / CLOCK_WEIGHT;
 	if (f->is_told_elsewhere)	/* behind that, which may be a queue */
 		return f->time_ns / QUEUE_WEIGHT / QUEUE_WEIGHT;
 	if (f->reason == REASON_CPU_QUEUE && !f->is_yield && !f->is_kept_off)
 		return f->time_ns / QUEUE_WEIGHT;
-	return f->time_ns;
+	return f->time_ns + f->leads_ns;
 }
 
 static void count_looks(struct findings *f)
@@ -539,34 +541,6 @@ static void find_stuck(const struct maker *m)
 	}
 }
 
-/* Of a pipeline that is as fast as its slowest part: whom it waits for waits for a third one, which is nearer to that. */
-static bool is_passed_on(const struct finding *row, const struct finding *cause)
-{
-	return row->reason == REASON_PIPE && cause->reason == REASON_PIPE && cause->process != row->process &&
-	       g_strcmp0(cause->by.comm, row->process) != 0;
-}
-
-/*
- * What those wait for themselves who end the wait that holds up a loop is told with that; and whoever waits in a pipeline
- * behind who waits there is told with that one.
- */
-static void find_told_with(struct findings *f)
-{
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
-		uint32_t id = row->by.does_ns && row->by.does_wait ? f->blocked_in[row->by.does_wait - 1] : 0;
-
-		for (guint k = 0; id && k < f->rows->len; k++) {
-			struct finding *cause = &g_array_index(f->rows, struct finding, k);
-
-			if (cause->id == id && row->loop && !cause->loop && cause->process == row->process)
-				cause->is_told_with = true;
-			if (cause->id == id && is_passed_on(row, cause))
-				row->is_told_with = true;
-		}
-	}
-}
-
 /* Who forks a large process waits for a child that has little to do, and copies for as long: told with what that holds up. */
 static void find_forks(struct findings *f)
 {
@@ -628,13 +602,15 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	g_array_sort(f->classes, compare_classes);
 	findings_find_causes(f, m.locks);
 	clocks_find_waited_for(f);
-	find_told_with(f);
+	behind_find(f);
 	find_forks(f);
 	missed_find(f);
+	pauses_find(f);
 	spawns_find(f);
 	if (!p->info.imported && !p->info.has_requests && !p->info.looks.rounds)
 		busy_find(f);
 	limits_find(f);
+	behind_find_peers(f);
 	asked_find(f);
 	requests_of_find(f);
 	g_array_sort(f->rows, compare_findings);

@@ -118,7 +118,11 @@ struct finding {
 	uint64_t clock_ns; /* of threads that only sleep, the same time again and again: clocks.h */
 	/* a loop of the same process is held up meanwhile, whose finding names it as the cause; or a pipeline's next part is */
 	bool is_told_with;
+	bool is_behind; /* it only queues behind another one of the list: behind.h */
+	uint64_t leads_ns; /* of those that queue behind it */
 	uint32_t asks; /* index + 1 of a thread that it asks, which waits for it meanwhile: missed.h; 0: none is known */
+	uint32_t asks_object; /* of a sleep: index + 1 of where its threads ask each time; 0: nowhere.  pauses.h */
+	bool may_hold; /* the same: they use what others wait for, of whom nobody knows who has it */
 	bool waits_for_asker; /* and it is told with that one's */
 	bool is_waited_for; /* others wait for a lock that is held there: told with them */
 	bool is_poll_loop; /* a timer ends most of many short waits */

@@ -901,6 +901,15 @@ static void find_timeouts(const struct cause_finder *c, struct finding *row)
 	row->by.timeout_ns = sum.timed_out_ns / sum.timed_out_cnt;
 }
 
+/* Where it waits in the function that others wait in for the lock, that one took it: of one that ends by letting go, a jump, only its caller is seen. */
+static void find_taker(const struct profile *p, struct finding *row)
+{
+	if (row->by.does_ns && row->by.does_wait && row->by.frame >= 0 && row->frame >= 0 &&
+	    same_function(p, row->by.does_frame, row->frame) && !same_function(p, row->by.frame, row->frame) &&
+	    passes(p, profile_wait(p, row->by.does_wait - 1)->user, row->by.frame))
+		row->by.frame = row->frame;
+}
+
 static void find_by(const struct cause_finder *c, struct finding *row)
 {
 	const struct profile *p = c->f->profile;
@@ -976,7 +985,9 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		if (!is_held)
 			find_running(c, row, is_holder, computes_in);
 	}
-	if (!is_held)
+	if (is_held)
+		find_taker(p, row);
+	else
 		find_timeouts(c, row);
 	if (best == &child_itself)
 		find_deadlock_of_child(c, row);

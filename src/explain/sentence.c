@@ -22,6 +22,7 @@
 #include "explain/missed.h"
 #include "explain/nagle.h"
 #include "explain/owed.h"
+#include "explain/pauses.h"
 #include "explain/pool.h"
 #include "explain/ran.h"
 #include "explain/requests_of.h"
@@ -567,9 +568,12 @@ static void append_meanwhile(GString *s, const struct findings *f, uint32_t id)
 		struct finding plain = { .reason = row->reason, .wait = row->wait, .process = row->process, .frame = row->frame,
 					 .asked_frame = -1, .object = row->object, .by = { .frame = -1, .does_frame = -1 } };
 
+		bool sleeps = row->reason == REASON_SLEEP;
+
 		g_string_append(s, "; meanwhile ");
 		text_thousands(s, row->threads_cnt);
-		g_string_append(s, row->threads_cnt == 1 ? " other thread waits for " : " other threads wait for ");
+		g_string_append(s, row->threads_cnt == 1 ? " other thread " : sleeps ? " other threads, each of which " : " other threads ");
+		g_string_append(s, sleeps ? "" : row->threads_cnt == 1 ? "waits for " : "wait for ");
 		sentence_wait(s, f, &plain);
 	}
 }
@@ -593,6 +597,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	if (r->by.tid || (!has_timeouts(r) && !has_signals(r)) || g_strcmp0(r->by.comm, "timer") != 0)	/* else it is said */
 		sentence_by(s, f, r);
 	missed_append_evidence(s, f, r);
+	pauses_append_evidence(s, f, r);
 	append_meanwhile(s, f, r->meanwhile);
 	append_limit(s, f, r);
 	backlog_append_evidence(s, r);

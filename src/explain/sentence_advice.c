@@ -11,6 +11,7 @@
 #include "explain/missed.h"
 #include "explain/nagle.h"
 #include "explain/owed.h"
+#include "explain/pauses.h"
 #include "explain/pool.h"
 #include "explain/ran.h"
 #include "explain/sentence.h"
@@ -391,6 +392,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "Another pool for tasks that others wait for.";
 	if (row->busy)
 		return sentence_busy_advice(row);
+	if (row->is_behind)
+		return "It only queues behind the finding that leads: mend that one first.";
 	if (advice_of_limit(f, row))
 		return advice_of_limit(f, row);
 	if (row->reason == REASON_CPU_QUEUE && !row->is_yield)
@@ -406,6 +409,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "small process.";
 	if (row->is_waited_for || (row->clock_ns > row->time_ns / 2 && !is_of_rule(f, row)))
 		return advice_of_clock(row);
+	if (row->reason == REASON_SLEEP && !is_of_rule(f, row) && (row->is_poll_loop || pauses_advice(row)))
+		return pauses_advice(row) ?: "If it looks whether something has come, wait for that instead; a pause that is meant may stay.";
 	if (advice_of_children(f, row))
 		return advice_of_children(f, row);
 	if (is_of_team(f, row) && row->by.does == REASON_CPU_QUEUE && row->by.does_ns > row->by.off_cpu_ns / 2)

@@ -491,7 +491,10 @@ static void rank(struct task_findings *f)
 
 		w->rank_ns = rank_of(f, w);
 		w->says = kinds[kind_of(w)].says;
-		w->advice = kinds[kind_of(w)].advice ?: reason_advice(kind_of(w) == SLEEP ? REASON_SLEEP : REASON_LOCK_RWLOCK);
+		w->advice = kinds[kind_of(w)].advice ?: kind_of(w) != SLEEP ? reason_advice(REASON_LOCK_RWLOCK) :
+			    w->answers_request ? "A request waits for that pause: see whether it limits a rate, tries again, or looks whether something "
+						 "has come." :
+						 reason_advice(REASON_SLEEP);
 		f->cnt += w->rank_ns > 0;
 	}
 	g_array_sort(f->rows, by_rank);

@@ -53,7 +53,8 @@ static const struct reason_row {
 	[REASON_POOL_IDLE] = { FAMILY_POOL_IDLE, "pool_idle", "pool idle", "waits for work",
 			       "Nothing to do: there is no work." },
 	[REASON_SLEEP] = { FAMILY_SLEEP, "sleep", "sleep", "sleeps until a timer",
-			   "If it looks whether something has come, wait for that instead; a pause that is meant may stay." },
+			   "See why it pauses: if it looks whether something has come, wait for that instead; a limit of its rate or a "
+			   "pause between tries may be meant." },
 	[REASON_CHILD_EXIT] = { FAMILY_CHILD_EXIT, "child_exit", "child exit", "waits for a child to end",
 				"Look at what the child does: record it, too (--follow)." },
 	[REASON_PIPE] = { FAMILY_PIPE, "pipe", "pipe", "waits for the other end of a pipe",

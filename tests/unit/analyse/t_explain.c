@@ -256,7 +256,7 @@ static void test_clock(void)
 		g_assert_cmpint(g_array_index(e->headlines, struct headline, 0).finding->reason, ==, REASON_DISK_READ);
 		const struct headline *sleep = headline_with(e, "sleeps until a timer");
 		g_assert_cmpint(sleep->finding->clock_ns > 0, ==, i == STALL);
-		g_assert_true(g_str_has_prefix(sleep->advice, sleep->finding->clock_ns ? "It only sleeps" : "If it looks"));
+		g_assert_true(g_str_has_prefix(sleep->advice, sleep->finding->clock_ns ? "It only sleeps" : "See why it pauses"));
 		explanation_free(e);
 		profile_free(p);
 	}

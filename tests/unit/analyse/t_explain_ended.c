@@ -32,11 +32,11 @@ static struct explanation *explain_ended(struct profile *p, const char *user, co
 /* Its memory is locked while fork() copies it; what else unlocks it is another matter.  Who holds it does not sleep. */
 static void test_fork(void)
 {
-	static const struct { const char *waker_kernel, *says, *advice; } cases[] = {
+	static const struct { const char *waker_kernel, *says, *advice, *held; } cases[] = {
 		{ SYSCALL "kernel_clone@[kernel] copy_process@[kernel] dup_mmap@[kernel] up_write@[kernel] rwsem_wake@[kernel]",
-		  "app waits for fork() to copy its memory in render", "posix_spawn()" },
+		  "app waits for fork() to copy its memory in render", "posix_spawn()", "in clone, called by run_hook" },
 		{ SYSCALL "__x64_sys_munmap@[kernel] __vm_munmap@[kernel] up_write@[kernel] rwsem_wake@[kernel]",
-		  "app waits for the lock of its address space in render", "map less often" },
+		  "app waits for the lock of its address space in render", "map less often", "in munmap, called by run_hook" },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -45,7 +45,7 @@ static void test_fork(void)
 		const struct headline *h = headline_with(e, cases[i].says);
 
 		g_assert_nonnull(strstr(h->advice, cases[i].advice));
-		g_assert_nonnull(strstr(h->evidence, "held by app/12 in run_hook"));
+		g_assert_nonnull(strstr(h->evidence, cases[i].held));
 		g_assert_null(strstr(h->evidence, "meanwhile"));
 		explanation_free(e);
 		profile_free(p);
@@ -145,6 +145,73 @@ static void test_tcp(void)
 	}
 }
 
+/* Who asks each time it has slept pauses between questions; who asks seldom, or serves a client, does not. */
+static void test_pauses(void)
+{
+	static const struct { const char *peer; uint64_t asks; bool is_told; } cases[] = {
+		{ "10.0.0.5:80", 20, true }, { "10.0.0.5:80", 5, false }, { ":80 from 10.0.0.5", 20, false },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		const struct object peer = { .kind = OBJECT_SOCKET, .operation = "", .name = cases[i].peer, .place = "tcp" };
+		uint32_t thread = thread_of(p, 11, "relay", 500);
+
+		p->info.has_wakers = true;
+		p->info.filters = profile_string(p, "process 10");
+		add_wait(p, thread, 'S', 20, 200, "main@relay push@relay back_off@relay usleep@libc.so.6",
+			 SYSCALL "__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel]");
+		uint32_t asks = add_wait(p, thread, 'S', cases[i].asks, 400 / cases[i].asks, "main@relay push@relay recv@libc.so.6",
+					 SYSCALL "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+		g_array_index(p->waits, struct wait, asks).object = profile_object(p, &peer) + 1;
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "sleeps until a timer in back_off");
+
+		g_assert_true(!!strstr(h->evidence, "between its sleeps it asks 10.0.0.5:80") == cases[i].is_told);
+		g_assert_true(g_str_has_prefix(h->advice, "A pause between tries") == cases[i].is_told);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+#define FUTEX_WAIT SYSCALL "__x64_sys_futex@[kernel] futex_wait@[kernel]"
+#define PIPE_WRITE SYSCALL "__x64_sys_write@[kernel] ksys_write@[kernel] vfs_write@[kernel] anon_pipe_write@[kernel]"
+#define DISK_WRITE SYSCALL "__x64_sys_fsync@[kernel] do_fsync@[kernel] ext4_sync_file@[kernel] io_schedule@[kernel]"
+
+/* Behind a lock whose holder waits for another program that one leads; a holder that waits for a disk can let go before. */
+static void test_behind(void)
+{
+	for (int is_pipe = 0; is_pipe < 2; is_pipe++) {
+		struct profile *p = window_new();
+		const struct object mutex = { .kind = LOCK_MUTEX, .operation = "", .name = "journal_lock", .place = "heap" };
+		const struct waker lets_go = { .pid = 10, .tid = 12, .comm = "app",
+			.user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, "main@app note@app pthread_mutex_unlock@libc.so.6") };
+		const struct waker reads = { .pid = 20, .tid = 20, .comm = "reader" };
+		uint32_t waits = add_wait(p, thread_of(p, 11, "app", 500), 'S', 100, 80, "main@app note@app pthread_mutex_lock@libc.so.6",
+					  FUTEX_WAIT);
+		uint32_t holds = add_wait(p, thread_of(p, 12, "app", 500), 'S', 100, 60, "main@app note@app write@libc.so.6",
+					  is_pipe ? PIPE_WRITE : DISK_WRITE);
+		const struct wake wakes[] = {
+			{ .wait = waits, .waker = profile_waker(p, &lets_go), .count = 100, .blocked_ns = 8000 * MS },
+			{ .wait = holds, .waker = profile_waker(p, &reads), .count = 100, .blocked_ns = 6000 * MS },
+		};
+
+		p->info.has_wakers = true;
+		g_array_index(p->waits, struct wait, waits).object = profile_object(p, &mutex) + 1;
+		profile_add_wake(p, &wakes[0]);
+		profile_add_wake(p, &wakes[1]);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+		const struct headline *lock = headline_with(e, "waits for a mutex, journal_lock, in note");
+
+		g_assert_true((first == lock) == !is_pipe);
+		g_assert_true(g_str_has_prefix(lock->advice, "It only queues behind") == is_pipe);
+		g_assert_true(!!strstr(first->evidence, "first, as others queue behind it") == is_pipe);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -152,5 +219,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/timer-signal", test_timer_signal);
 	g_test_add_func("/explain/number", test_number);
 	g_test_add_func("/explain/tcp", test_tcp);
+	g_test_add_func("/explain/pauses", test_pauses);
+	g_test_add_func("/explain/behind", test_behind);
 	return g_test_run();
 }

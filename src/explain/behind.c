@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/behind.h"
+
+#include <string.h>
+
+#include "explain/sentence.h"
+
+/* The row in which those wait who end or hold up this one; NULL: none is known. */
+static struct finding *cause_of(struct findings *f, const struct finding *row)
+{
+	uint32_t id = row->by.does_ns && row->by.does_wait ? f->blocked_in[row->by.does_wait - 1] : 0;
+
+	for (guint k = 0; id && k < f->rows->len; k++) {
+		struct finding *cause = &g_array_index(f->rows, struct finding, k);
+
+		if (cause->id == id)
+			return cause != row ? cause : NULL;
+	}
+	return NULL;
+}
+
+static bool rule_begins(const struct findings *f, const struct finding *row, const char *name)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && g_str_has_prefix(rule->name, name);
+}
+
+/* Of a pipeline that is as fast as its slowest part: whom it waits for waits for a third one, which is nearer to that. */
+static bool is_passed_on(const struct finding *row, const struct finding *cause)
+{
+	return row->reason == REASON_PIPE && cause->reason == REASON_PIPE && cause->process != row->process &&
+	       g_strcmp0(cause->by.comm, row->process) != 0;
+}
+
+/*
+ * Who holds the lock waits for another program to go on, a pipe's reader or a file system's server: whoever has no lock
+ * there waits for that one, too.
+ */
+static bool is_lock_before_program(const struct findings *f, const struct finding *row, const struct finding *cause)
+{
+	bool is_pipe = cause->reason == REASON_PIPE && rule_begins(f, cause, "pipe-write");
+
+	return finding_is_held(f, row) && reason_family(row->reason) == FAMILY_LOCK && !row->deadlock && !row->never_let_go &&
+	       !row->stuck_weight && cause->process == row->process && row->by.does_ns > row->by.off_cpu_ns / 2 &&
+	       (is_pipe || rule_begins(f, cause, "fuse")) && cause->by.pid && cause->by.pid != row->pid;
+}
+
+/* Those who do these tasks wait for others' tasks themselves. */
+static bool is_of_starved_workers(const struct findings *f, const struct finding *row, const struct finding *cause)
+{
+	return sentence_is_for_workers(f, row) && !sentence_is_in_worker(f, row) && sentence_is_in_worker(f, cause) &&
+	       cause->process == row->process;
+}
+
+void behind_find(struct findings *f)
+{
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
+		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause = cause_of(f, row);
+
+		if (!cause)
+			continue;
+		if (row->loop && !cause->loop && cause->process == row->process)
+			cause->is_told_with = true; /* that loop's finding names it */
+		if (is_passed_on(row, cause))
+			row->is_told_with = true;
+		if (is_lock_before_program(f, row, cause) || is_of_starved_workers(f, row, cause)) {
+			row->is_told_with = row->is_behind = true;
+			cause->leads_ns += row->time_ns;
+		}
+	}
+}
+
+/* What limits it besides is nothing that the next one waits for. */
+static bool has_own_limit(const struct finding *row)
+{
+	const struct profile_limit *l = row->limit.limit;
+	uint32_t made = 0;
+	const char *there;
+
+	return l && (l->kind != LIMIT_OWED || limit_owed_read(l, &made, &there) > made);
+}
+
+/* Whom it has asked asks a third one for most of that time. */
+static bool is_asked_on(const struct finding *row, const struct finding *cause)
+{
+	return row->reason == REASON_NETWORK_RECEIVE && cause->reason == REASON_NETWORK_RECEIVE && row->pid && cause->pid &&
+	       cause->pid == row->by.pid && row->pid != cause->pid && cause->by.pid != row->pid && !has_own_limit(row) &&
+	       !row->deadlock && row->by.does_ns > row->by.off_cpu_ns / 2 && row->by.blocked_ns > row->time_ns / 2 &&
+	       cause->time_ns > row->time_ns / 2;
+}
+
+void behind_find_peers(struct findings *f)
+{
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
+		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause = cause_of(f, row);
+
+		if (cause && is_asked_on(row, cause)) {
+			row->is_told_with = row->is_behind = true;
+			cause->leads_ns += row->time_ns;
+		}
+	}
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/pauses.h"
+
+#include <string.h>
+
+#include "explain/sentence.h"
+#include "explain/text.h"
+
+#define ASKS_MIN 3
+
+/* It asks there, and does not wait for its own clients. */
+static bool is_asked(const struct findings *f, uint32_t wait)
+{
+	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, wait));
+	enum reason reason = reasons_of(f->reasons, wait);
+
+	return (reason == REASON_NETWORK_RECEIVE || reason == REASON_NETWORK_CONNECT) && o && o->kind == OBJECT_SOCKET &&
+	       *o->name && *o->name != ':' && !strstr(o->name, " from") && !reasons_is_idle(f->reasons, wait);
+}
+
+/* Whom these threads ask at least half as often as they sleep: the object's index + 1; 0: nobody. */
+static uint32_t whom_asks(const struct findings *f, const struct finding *row, const bool *sleeps)
+{
+	const struct profile *p = f->profile;
+	g_autofree uint64_t *cnt = g_new0(uint64_t, (gsize)p->objects->len + 1);
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		if (!sleeps[w->thread] || !w->blocked_ns || !is_asked(f, i))
+			continue;
+		cnt[w->object] += w->count;
+		most = cnt[w->object] > cnt[most] ? w->object : most;
+	}
+	return cnt[most] >= MAX(row->count / 2, ASKS_MIN) ? most : 0;
+}
+
+/* Nobody knows who has the database that these wait for. */
+static bool is_of_unknown_holder(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return row->reason == REASON_LOCK_OTHER && rule && rule->protocol && *rule->protocol && !row->by.tid && !row->deadlock;
+}
+
+/* Do these threads wait for that now and then, but for hardly as long as they sleep? */
+static bool use_it_too(const struct findings *f, const struct finding *lock, const bool *sleeps, uint64_t sleep_ns)
+{
+	const struct rule *rule = reasons_rule(f->reasons, lock->wait);
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < f->profile->waits->len; i++) {
+		const struct wait *w = profile_wait(f->profile, i);
+
+		ns += sleeps[w->thread] && w->blocked_ns && reasons_rule(f->reasons, i) == rule ? w->blocked_ns : 0;
+	}
+	return ns && ns < sleep_ns / 4;
+}
+
+static void find_lock(struct findings *f, struct finding *row, const bool *sleeps)
+{
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
+		struct finding *lock = &g_array_index(f->rows, struct finding, i);
+
+		if (!row->pid || lock->pid != row->pid || lock->time_ns < row->time_ns || !is_of_unknown_holder(f, lock) ||
+		    !use_it_too(f, lock, sleeps, row->time_ns))
+			continue;
+		row->may_hold = true;
+		lock->meanwhile = lock->meanwhile ? lock->meanwhile : row->id;
+	}
+}
+
+void pauses_find(struct findings *f)
+{
+	const struct profile *p = f->profile;
+
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
+		struct finding *row = &g_array_index(f->rows, struct finding, i);
+		g_autofree bool *sleeps = row->reason == REASON_SLEEP ? g_new0(bool, (gsize)p->threads->len + 1) : NULL;
+
+		for (uint32_t k = 0; sleeps && k < p->waits->len; k++)
+			if (f->blocked_in[k] == row->id)
+				sleeps[profile_wait(p, k)->thread] = true;
+		if (!sleeps)
+			continue;
+		row->asks_object = whom_asks(f, row, sleeps);
+		find_lock(f, row, sleeps);
+	}
+}
+
+void pauses_append_evidence(GString *s, const struct findings *f, const struct finding *row)
+{
+	if (row->reason != REASON_SLEEP || !row->asks_object)
+		return;
+	g_string_append(s, row->threads_cnt == 1 ? "; between its sleeps it asks " : "; between their sleeps they ask ");
+	text_safe_cut(s, profile_get_object(f->profile, row->asks_object - 1)->name, FINDING_NAME_COLUMNS);
+}
+
+const char *pauses_advice(const struct finding *row)
+{
+	if (row->may_hold)
+		return "Others wait meanwhile for a lock that this thread uses, too: if it sleeps with it, as within a transaction, let it "
+		       "go before.";
+	return row->asks_object ? "A pause between tries, a limit of its rate, or a look whether something has come: see what is answered, "
+				  "and why it pauses." :
+				  NULL;
+}
