@@ -303,11 +303,13 @@ struct lock_table *lock_table_new(const struct profile *p, const struct selectio
 		g_hash_table_insert(all.by_tid, GUINT_TO_POINTER(profile_thread(p, i)->tid), GUINT_TO_POINTER(i + 1));
 	for (guint i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
+		const struct object *o = profile_wait_object(p, w);
+		bool is_of_kernel = o && o->kind == OBJECT_KERNEL_LOCK;	/* most of these are waited for in state D */
 
-		if ((selection && !selection->waits[i]) || w->state != 'S')
+		if ((selection && !selection->waits[i]) || (w->state != 'S' && !is_of_kernel))
 			continue;
 		t->asleep_ns += w->blocked_ns;
-		if (w->object && object_is_lock(profile_wait_object(p, w)))
+		if (o && object_is_lock(o))
 			add_wait(&all, by, i);
 	}
 	take_rows(t, all.rows);

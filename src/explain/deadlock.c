@@ -116,7 +116,7 @@ static void sort_waits(struct finder *f)
 		    goes_on(t, w, open_cnt[w->thread]) && w->blocked_ns >= deadlock_long_ns(p) &&
 		    deadlock_is_alone(p, t->pid) && deadlock_knows_all(p, t->pid))
 			g_hash_table_insert(f->files, GUINT_TO_POINTER(t->pid), GUINT_TO_POINTER(i + 1));
-		if (!o || !lock_is_held(o))
+		if (!o || !lock_is_held(o) || o->kind == OBJECT_KERNEL_LOCK)
 			continue;
 		gpointer lock = GUINT_TO_POINTER(f->locks[w->object]);
 		uint32_t of = GPOINTER_TO_UINT(g_hash_table_lookup(f->ended, lock));

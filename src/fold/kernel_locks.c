@@ -58,7 +58,7 @@ static void append_part(GString *s, const struct offcpu_rec_kernel_lock *rec, un
 	g_string_append_len(s, part, (gssize)strnlen(part, OFFCPU_LOCK_PART));
 }
 
-/* Names that were all that fitted may be cut: so may paths, which then begin with "...". */
+/* A path of which only the last names are known, or which is mounted elsewhere only, begins with "...". */
 static void append_path(const struct fold_kernel_locks *all, GString *s, const struct offcpu_rec_kernel_lock *rec)
 {
 	g_autofree char *mounts = g_strdup_printf("%s/%" PRIu32 "/mountinfo", all->proc_dir, rec->pid);
@@ -146,7 +146,20 @@ static bool is_primitive(const char *name)
 	return false;
 }
 
-/* The function that takes it; NULL: not known.  is_there: the wait is one for a lock at all, or nobody knows. */
+/* Functions that take one lock alone, for kernels that do not list their variables (CONFIG_KALLSYMS_ALL). */
+static const char *lock_of_taker(const char *function)
+{
+	static const struct { const char *function, *lock; } known[] = {
+		{ "rtnl_lock", "rtnl_mutex" }, { "rtnl_lock_killable", "rtnl_mutex" }, { "cgroup_kn_lock_live", "cgroup_mutex" },
+	};
+
+	for (size_t i = 0; function && i < G_N_ELEMENTS(known); i++)
+		if (!strcmp(function, known[i].function))
+			return known[i].lock;
+	return NULL;
+}
+
+/* The function that takes it; NULL: not known.  ret_is_there: the wait is one for a lock at all, or nobody knows. */
 static const char *taker(const struct profile *p, uint32_t kernel, bool *ret_is_there)
 {
 	bool met = false;
@@ -185,6 +198,7 @@ uint32_t fold_kernel_locks_object(struct fold_kernel_locks *all, const struct of
 	bool is_there;
 	const char *function = taker(all->profile, kernel, &is_there);
 
+	own = own ? own : lock_of_taker(function);
 	if (!is_there || (!own && (!function || (target && !lock->holder))))
 		return target;
 	g_autofree char *taken = own ? NULL : g_strdup_printf("taken in %s", function);

@@ -376,7 +376,8 @@ static void look_at_holders(struct profile *p, const char *proc_dir)
 		if (!(w->flags & WAIT_OPEN_AT_END) || w->blocked_ns < p->info.duration_ns / HELD_SHARE)
 			continue;
 		file = is_file ? profile_find_limit(p, LIMIT_FILE_LOCK, pid, 0) : NULL;
-		holder = file ? profile_file_lock_holder(p, pid) : o && !is_file && !o->is_private ? o->holder_tid : 0;
+		bool is_shared = o && !is_file && !o->is_private && o->kind != OBJECT_KERNEL_LOCK;
+		holder = file ? profile_file_lock_holder(p, pid) : is_shared ? o->holder_tid : 0;
 		if (!holder)
 			continue;
 		left--;

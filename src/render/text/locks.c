@@ -88,6 +88,10 @@ static void append_where(GString *s, const struct object *o)
 {
 	g_string_append(s, "     ");
 	text_safe(s, o->operation);
+	if (o->kind == OBJECT_KERNEL_LOCK) {	/* of all processes, and its address is nobody's business */
+		g_string_append_c(s, '\n');
+		return;
+	}
 	g_string_append(s, o->is_private ? ", private" : ", shared");
 	if (o->pid)
 		g_string_append_printf(s, ", at 0x%" PRIx64, o->addr);

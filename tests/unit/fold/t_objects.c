@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/kernel_locks.h"
 #include "fold/objects.h"
 
 #include <linux/futex.h>
@@ -176,6 +177,51 @@ static void test_bad_records(struct fixture *x, gconstpointer data)
 	g_assert_cmpuint(x->profile->losses->len, ==, 1);
 }
 
+static const struct object *kernel_lock(struct fixture *x, struct offcpu_rec_kernel_lock rec, uint32_t target, uint32_t kernel)
+{
+	static uint64_t id;
+	struct symbolizer *symbolizer = symbolizer_new();
+	struct fold_kernel_locks *all = fold_kernel_locks_new(x->profile, symbolizer, "/proc");
+
+	rec.id = ++id;
+	rec.pid = (uint32_t)getpid();
+	fold_kernel_locks_add(all, &rec, sizeof(rec));
+	uint32_t object = fold_kernel_locks_object(all, fold_kernel_locks_find(all, id), target, kernel);
+	fold_kernel_locks_free(all);
+	symbolizer_free(symbolizer);
+	return object == target ? NULL : object_of(x, object);
+}
+
+static void test_kernel_locks(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_kernel_lock space = { .what = OFFCPU_LOCK_MMAP, .flags = OFFCPU_LOCK_WRITES, .parts = 1, .owner = 7,
+						.holder = 9, .path = { "httpd" } };
+	struct offcpu_rec_kernel_lock cut = { .what = OFFCPU_LOCK_INODE, .flags = OFFCPU_LOCK_READS | OFFCPU_LOCK_HAS_READERS,
+					      .parts = 2, .path = { "q", "spool" } };
+	struct offcpu_rec_kernel_lock gone = { .what = OFFCPU_LOCK_INODE, .ino = 12, .dev = 254 << 20 | 1 };
+	struct offcpu_rec_kernel_lock any = { .flags = OFFCPU_LOCK_MUTEX, .addr = 16 };
+	struct frame take = { .name = "ext4_map_blocks", .module = "[kernel]", .kind = FRAME_KERNEL },
+		     slow = { .name = "__mutex_lock", .module = "[kernel]", .kind = FRAME_KERNEL };
+	uint32_t taker = profile_node(x->profile, 0, profile_frame(x->profile, &take));
+	uint32_t lock = profile_node(x->profile, taker, profile_frame(x->profile, &slow));
+	const struct object *o = kernel_lock(x, space, 0, lock);
+
+	(void)data;
+	g_assert_cmpstr(o->name, ==, "mmap_lock of httpd");
+	g_assert_cmpstr(o->operation, ==, "write");
+	g_assert_cmpuint(o->pid, ==, 7);
+	g_assert_cmpuint(o->holder_tid, ==, 9);
+	g_assert_true(object_is_lock(o));
+	o = kernel_lock(x, cut, 0, lock);
+	g_assert_cmpstr(o->name, ==, "i_rwsem of .../spool/q");
+	g_assert_cmpstr(o->operation, ==, "read, behind readers");
+	g_assert_cmpstr(kernel_lock(x, gone, 0, lock)->name, ==, "i_rwsem of inode 12 of device 254:1");
+	g_assert_cmpstr(kernel_lock(x, any, 0, lock)->name, ==, "taken in ext4_map_blocks");
+	/* what the system call is for says more than a function; and where nobody waits for a lock it is that in any case */
+	g_assert_null(kernel_lock(x, any, 77, lock));
+	g_assert_null(kernel_lock(x, space, 77, taker));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -186,6 +232,7 @@ int main(int argc, char **argv)
 	ADD("stripped", test_stripped);
 	ADD("elsewhere", test_elsewhere);
 	ADD("gil", test_gil);
+	ADD("kernel-locks", test_kernel_locks);
 	ADD("bad-records", test_bad_records);
 	return g_test_run();
 }

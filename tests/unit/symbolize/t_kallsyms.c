@@ -57,6 +57,25 @@ static void test_names(void)
 	kallsyms_free(k);
 }
 
+static void test_locks(void)
+{
+	struct kallsyms *k = parse("ffffffff82000040 d rtnl_mutex\n"
+				   "ffffffff81000110 t down_read\n"
+				   "ffffffff82000000 D event_mutex\n"
+				   "ffffffff82000080 b jiffies\n"
+				   "ffffffffc0203000 d nfsd_mutex\t[nfsd]\n");
+
+	g_assert_cmpstr(kallsyms_find_lock(k, 0xffffffff82000000), ==, "event_mutex");
+	g_assert_cmpstr(kallsyms_find_lock(k, 0xffffffff82000040), ==, "rtnl_mutex");
+	g_assert_cmpstr(kallsyms_find_lock(k, 0xffffffffc0203000), ==, "nfsd_mutex");
+	g_assert_null(kallsyms_find_lock(k, 0xffffffff82000008));	/* inside of it */
+	g_assert_null(kallsyms_find_lock(k, 0xffffffff82000080));
+	g_assert_null(kallsyms_find_lock(k, 0xffffffff81000110));
+	is(k, 0xffffffff81000115, "down_read", "[kernel]", 5);
+	is(k, 0xffffffff82000040, NULL, NULL, 0);
+	kallsyms_free(k);
+}
+
 static void test_sched_text(void)
 {
 	struct kallsyms *k = parse("ffffffff81000000 T _stext\n"
@@ -169,6 +188,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/kallsyms/names", test_names);
+	g_test_add_func("/kallsyms/locks", test_locks);
 	g_test_add_func("/kallsyms/sched_text", test_sched_text);
 	g_test_add_func("/kallsyms/order", test_order);
 	g_test_add_func("/kallsyms/hidden", test_hidden);
