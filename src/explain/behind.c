@@ -53,6 +53,13 @@ static bool is_of_starved_workers(const struct findings *f, const struct finding
 	       cause->process == row->process;
 }
 
+/* What a script sleeps by is a program of its own: the script is what looks, or pauses. */
+static bool is_shells_sleep(const struct finding *row, const struct finding *cause)
+{
+	return row->reason == REASON_CHILD_EXIT && cause->reason == REASON_SLEEP && cause->process != row->process &&
+	       strcmp(cause->process, "sleep") == 0 && row->by.does == REASON_SLEEP && row->by.does_ns > row->time_ns / 2;
+}
+
 void behind_find(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
@@ -62,6 +69,10 @@ void behind_find(struct findings *f)
 			continue;
 		if (row->loop && !cause->loop && cause->process == row->process)
 			cause->is_told_with = true; /* that loop's finding names it */
+		if (is_shells_sleep(row, cause)) {
+			row->is_told_elsewhere = false;
+			row->has_sleep = cause->is_told_elsewhere = cause->is_shells_sleep = true;
+		}
 		if (is_passed_on(row, cause))
 			row->is_told_with = true;
 		if (is_lock_before_program(f, row, cause) || is_of_starved_workers(f, row, cause)) {

@@ -144,6 +144,8 @@ static const char *rank_reason(const struct headline *h)
 		return "first, as it holds up what else its process does";
 	if (row->reason == REASON_MEMORY_SWAP || row->reason == REASON_MEMORY_RECLAIM || row->is_fork)
 		return "first, as it takes CPU time, too";
+	if (row->is_shells_sleep)
+		return "behind others, as it is told with the script that waits for it";
 	if (row->is_told_elsewhere)
 		return "behind others, as what it waits for is in the recording, too";
 	if (row->is_told_with)

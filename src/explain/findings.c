@@ -455,6 +455,8 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns * MEMORY_WEIGHT;
 	if (f->busy)
 		return f->time_ns - f->queue_ns + f->queue_ns / QUEUE_WEIGHT;
+	if (f->is_shells_sleep)
+		return f->time_ns / CLOCK_WEIGHT;
 	if (f->reason == REASON_SLEEP && !f->loop && !f->limit.limit)
 		return (f->time_ns - f->clock_ns) / SLEEP_WEIGHT + f->clock_ns / CLOCK_WEIGHT;
 	if (f->is_told_with)

@@ -119,6 +119,8 @@ struct finding {
 	/* a loop of the same process is held up meanwhile, whose finding names it as the cause; or a pipeline's next part is */
 	bool is_told_with;
 	bool is_behind; /* it only queues behind another one of the list: behind.h */
+	bool has_sleep; /* a script waits for such processes */
+	bool is_shells_sleep; /* a process that only sleeps, told with the shell that waits for it */
 	uint64_t leads_ns; /* of those that queue behind it */
 	uint32_t asks; /* index + 1 of a thread that it asks, which waits for it meanwhile: missed.h; 0: none is known */
 	uint32_t asks_object; /* of a sleep: index + 1 of where its threads ask each time; 0: nowhere.  pauses.h */

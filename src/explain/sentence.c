@@ -34,6 +34,22 @@
 #define LIMIT_COLUMNS 120
 #define GREP_WHOLE 5
 
+/* wait_for, zread: functions of the shell's own, none of its script's. */
+static bool is_of_shell(const struct frame *fr)
+{
+	static const char *const shells[] = { "bash", "dash", "sh", "zsh", "ksh", "mksh", "ash", NULL };
+	const char *module = module_base_name(fr->module);
+
+	return module && g_strv_contains(shells, module);
+}
+
+bool sentence_is_nameless(const struct findings *f, const struct finding *row)
+{
+	const struct frame *fr = row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame) : NULL;
+
+	return fr && !fr->name && g_strcmp0(fr->module, "[anon]") == 0;
+}
+
 void sentence_function(GString *s, const struct findings *f, int64_t frame, const char *before)
 {
 	const struct frame *fr;
@@ -44,7 +60,7 @@ void sentence_function(GString *s, const struct findings *f, int64_t frame, cons
 	fr = profile_get_frame(f->profile, (uint32_t)frame);
 	/* loops of interpreters and libc are nobody's own */
 	enum runtime_level level = plumbing_frame_level(reasons_plumbing(f->reasons), (uint32_t)frame);
-	if (fr->why == FRAME_PENDING || level == RUNTIME_ENTRY || level == RUNTIME_LIBC)
+	if (is_of_shell(fr) || fr->why == FRAME_PENDING || level == RUNTIME_ENTRY || level == RUNTIME_LIBC)
 		return;
 	if (!fr->name && g_strcmp0(fr->module, "[anon]") == 0)	/* what a compiler made at run time; its address tells nothing */
 		return;
@@ -282,7 +298,7 @@ static bool is_own_address(const struct findings *f, const struct finding *row)
 
 static bool tells_function(const struct findings *f, const struct finding *row)
 {
-	return row->frame >= 0 && !reasons_is_anywhere(f->reasons, row->wait) && !is_loop_upstream(f, row) && !is_library_loop(f, row) && !is_own_address(f, row);
+	return row->frame >= 0 && !is_of_shell(profile_get_frame(f->profile, (uint32_t)row->frame)) && !reasons_is_anywhere(f->reasons, row->wait) && !is_loop_upstream(f, row) && !is_library_loop(f, row) && !is_own_address(f, row);
 }
 
 bool sentence_is_for_workers(const struct findings *f, const struct finding *row)
@@ -596,6 +612,8 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	}
 	if (r->by.tid || (!has_timeouts(r) && !has_signals(r)) || g_strcmp0(r->by.comm, "timer") != 0)	/* else it is said */
 		sentence_by(s, f, r);
+	if (sentence_is_nameless(f, r) && !sentence_is_for_cpu(r))
+		g_string_append(s, "; functions that were compiled at run time have no names here");
 	missed_append_evidence(s, f, r);
 	pauses_append_evidence(s, f, r);
 	append_meanwhile(s, f, r->meanwhile);

@@ -39,6 +39,8 @@ void sentence_busy_evidence(GString *s, const struct finding *row);
 const char *sentence_busy_advice(const struct finding *row);
 
 /* Others' load makes these waits; what the thread itself called is beside the point. */
+/* What waits was compiled at run time, and nobody told its name. */
+bool sentence_is_nameless(const struct findings *f, const struct finding *row);
 bool sentence_is_for_cpu(const struct finding *row);
 /* Does it wait for what the workers of a pool do?  And is it one of these workers itself, so that they may run out? */
 bool sentence_is_for_workers(const struct findings *f, const struct finding *row);

@@ -360,6 +360,9 @@ static const char *advice_of_peers(const struct findings *f, const struct findin
 	bool is_signalled = row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE ||
 			    (row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row));
 
+	if (is_signalled && sentence_is_nameless(f, row))
+		return "What they wait for only their functions tell: record once more with names (Mono: --jitmap; `offcpu doctor -p PID` "
+		       "tells how).";
 	if (!is_signalled || !row->by.are_peers || row->threads_cnt <= 2 || is_barrier(f, row))
 		return NULL;
 	return is_mostly_at_rest(f, row) ?
@@ -392,6 +395,11 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "Another pool for tasks that others wait for.";
 	if (row->busy)
 		return sentence_busy_advice(row);
+	if (row->has_sleep)
+		return "The script starts `sleep` again and again: if it looks whether something has come, wait for that instead (wait, "
+		       "inotifywait, a pipe); a pause that is meant may stay.";
+	if (row->is_shells_sleep)
+		return "It is told with the script that waits for it.";
 	if (row->is_behind)
 		return "It only queues behind the finding that leads: mend that one first.";
 	if (advice_of_limit(f, row))

@@ -59,7 +59,7 @@ static bool is_told_by_children(const struct findings *f, const struct finding *
 	const char *filters = f->profile->info.filters;
 	uint64_t theirs_ns = 0;
 
-	if (row->reason != REASON_CHILD_EXIT || row->spawned_cnt || !filters || !g_str_has_prefix(filters, "command "))
+	if (row->reason != REASON_CHILD_EXIT || row->spawned_cnt || row->has_sleep || !filters || !g_str_has_prefix(filters, "command "))
 		return false;
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *other = &g_array_index(f->rows, struct finding, i);

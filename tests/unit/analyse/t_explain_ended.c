@@ -212,6 +212,39 @@ static void test_behind(void)
 	}
 }
 
+#define WAITS_FOR_CHILD SYSCALL "__x64_sys_wait4@[kernel] do_wait@[kernel]"
+#define SLEEPS SYSCALL "__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel]"
+
+/* A script leads before the `sleep` that it waits for, and no function of the shell is told as one of its own. */
+static void test_shell(void)
+{
+	struct profile *p = window_new();
+	uint32_t script = thread_of(p, 10, "publish.sh", 100);
+	uint32_t waits = add_wait(p, script, 'S', 20, 400, "main@bash wait_for@bash wait4@libc.so.6", WAITS_FOR_CHILD);
+	add_wait(p, script, 'S', 5, 200, "main@bash zread@bash read@libc.so.6",
+		 SYSCALL "__x64_sys_read@[kernel] ksys_read@[kernel] vfs_read@[kernel] anon_pipe_read@[kernel]");
+	const struct object child = { .kind = OBJECT_CHILD, .operation = "", .name = "sleep", .place = "", .pid = 20 };
+	const struct waker ends = { .pid = 20, .tid = 20, .comm = "sleep" };
+	uint32_t sleep = fixture_thread(p, 20, 20, "sleep", "sleep");
+	const struct wake wake = { .wait = waits, .waker = profile_waker(p, &ends), .count = 20, .blocked_ns = 8000 * MS };
+
+	g_array_index(p->threads, struct thread, sleep).to_ns = WINDOW_MS * MS;
+	p->info.has_wakers = true;
+	p->info.filters = profile_string(p, "command publish.sh");
+	g_array_index(p->waits, struct wait, waits).object = profile_object(p, &child) + 1;
+	profile_add_wake(p, &wake);
+	add_wait(p, sleep, 'S', 20, 390, "main@sleep run@sleep xnanosleep@sleep clock_nanosleep@libc.so.6", SLEEPS);
+	struct explanation *e = explanation_new(p, NULL);
+	const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+
+	g_assert_nonnull(strstr(first->sentence, "publish.sh waits for a child to end"));
+	g_assert_null(strstr(first->sentence, "wait_for"));
+	g_assert_true(g_str_has_prefix(first->advice, "The script starts `sleep` again and again"));
+	g_assert_null(strstr(headline_with(e, "publish.sh waits for data in a pipe")->sentence, "zread"));
+	explanation_free(e);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -221,5 +254,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/tcp", test_tcp);
 	g_test_add_func("/explain/pauses", test_pauses);
 	g_test_add_func("/explain/behind", test_behind);
+	g_test_add_func("/explain/shell", test_shell);
 	return g_test_run();
 }
