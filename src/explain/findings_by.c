@@ -14,13 +14,13 @@
 #include "explain/ended.h"
 #include "explain/held.h"
 #include "explain/sentence.h"
+#include "explain/work.h"
 #include "profile/limits.h"
 
 #define POLLS_PER_S 20 /* of a thread, ended by a timer: a poll loop */
 #define POLLS_PER_S_SIGNALLED 4 /* the same of what somebody could signal */
 #define BROADCAST_THREADS 8
 #define BROADCASTS_A_THREAD 2
-#define RUNS_PART 10 /* of the window: a thread that runs for longer may do what others wait for */
 #define CALL_PART 10 /* of its time may be in others than the system call that is told */
 #define CANDIDATES_MAX 256 /* and as many names of the others */
 #define NONE UINT32_MAX
@@ -499,8 +499,7 @@ struct wakings {
 	uint64_t woken_ns, timer_ns, peers_ns, fork_ns, broadcast_ns, broadcast_cnt;
 };
 
-/* The threads that wait in this row. */
-static bool *waiters_new(const struct findings *f, const struct finding *row)
+bool *finding_waiters_new(const struct findings *f, const struct finding *row)
 {
 	bool *waits = g_new0(bool, (gsize)f->profile->threads->len + 1);
 
@@ -517,7 +516,7 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 	bool is_gil = row->reason == REASON_LOCK_GIL;
 	g_autofree double *factors = reason_family(row->reason) == FAMILY_LOCK && !is_gil ?
 					     held_factors_new(c->f, row, c->threads_of_wakers) : NULL;
-	g_autofree bool *waits_too = waiters_new(c->f, row);
+	g_autofree bool *waits_too = finding_waiters_new(c->f, row);
 	struct wakings sum = { 0 };
 
 	for (guint i = 0; i < p->wakes->len; i++) {
@@ -760,125 +759,6 @@ static void find_deadlock_of_child(const struct cause_finder *c, struct finding 
 	row->deadlock_next = row->by.does_wait;
 }
 
-/*
- * Who hands a result over may have it from workers that are other processes of the program, or have come to their end:
- * those that are busy for most of the time that one waits for them compute it.
- */
-static void find_busy_workers(const struct cause_finder *c, struct finding *row)
-{
-	const struct profile *p = c->f->profile;
-	g_autofree bool *waits = waiters_new(c->f, row);
-	uint64_t each_ns = row->time_ns / MAX(row->threads_cnt, 1), most_ns = 0, on_cpu_ns = 0, all_ns = 0;
-	uint32_t cnt = 0, most = 0;
-	bool is_one_process = true;
-
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-		uint64_t busy_ns = t->on_cpu_ns + t->runnable_ns + t->preempted_ns;
-
-		if (waits[i] || c->f->programs[i] != row->process || busy_ns <= each_ns / 2)
-			continue;
-		most = busy_ns > most_ns ? i : most;
-		most_ns = MAX(most_ns, busy_ns);
-		is_one_process = is_one_process && t->pid == profile_thread(p, most)->pid;
-		on_cpu_ns += t->on_cpu_ns;
-		all_ns += busy_ns;
-		cnt++;
-	}
-	if (!cnt)
-		return;
-	row->by = (struct finding_by){
-		.comm = profile_thread(p, most)->comm,
-		.pid = profile_thread(p, most)->pid,
-		.tid = profile_thread(p, most)->tid,
-		.threads_cnt = cnt,
-		.is_program = !is_one_process,
-		.blocked_ns = row->time_ns,
-		.frame = -1,
-		.does = on_cpu_ns > all_ns / 2 ? REASON_ON_CPU : REASON_CPU_QUEUE,
-		.does_frame = -1,
-		.does_ns = all_ns,
-	};
-}
-
-/* The largest finding of threads that are none of these waiters, if that is long enough to be what they wait for. */
-static void find_meanwhile(const struct cause_finder *c, struct finding *row)
-{
-	const struct findings *f = c->f;
-	g_autofree bool *waits = waiters_new(f, row);
-	g_autofree uint64_t *ns = g_new0(uint64_t, (gsize)f->rows->len + 1);
-	uint64_t each_ns = row->time_ns / MAX(row->threads_cnt, 1);
-	uint32_t most = 0;
-
-	for (uint32_t i = 0; i < f->profile->waits->len; i++) {
-		const struct wait *w = profile_wait(f->profile, i);
-		uint32_t id = f->blocked_in[i];
-
-		if (!id || waits[w->thread] || !g_str_has_prefix(reasons_says(f->reasons, i), "waits for ") ||
-		    f->programs[w->thread] != row->process)
-			continue;
-		ns[id] += w->blocked_ns;
-		most = ns[id] > ns[most] ? id : most;
-	}
-	if (ns[most] > each_ns / 2)
-		row->meanwhile = most;
-}
-
-/* It has nothing to do, and nothing from outside, as data or an event, can have it end a task. */
-static bool is_bystander(const struct findings *f, uint32_t wait)
-{
-	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, wait));
-	enum reason reason = reasons_of(f->reasons, wait);
-
-	return reasons_is_idle(f->reasons, wait) && (!o || o->kind < LOCK_KIND_COUNT || o->kind == OBJECT_CHILD) &&
-	       (reason == REASON_POOL_IDLE || reason == REASON_SLEEP || reason == REASON_CHILD_EXIT ||
-		reason_family(reason) == FAMILY_LOCK);
-}
-
-/*
- * Each of these workers was there as the recording began and ended, and waited for a task all the time; no other thread
- * of the process does any: it neither computes nor waits for anything but work, a timer or its own threads.
- */
-static enum nobody_works nobody_works(const struct cause_finder *c, const struct finding *row)
-{
-	const struct profile *p = c->f->profile;
-	const char *comm = profile_thread(p, profile_wait(p, row->wait)->thread)->comm;
-	const enum nobody_works of_pool = sentence_is_in_worker(c->f, row) ? NOBODY_OF_POOL : SOMEBODY_WORKS;
-	enum nobody_works all = NOBODY_OF_PROCESS;
-
-	if (!row->pid || row->woken_cnt || !p->info.has_wakers || !deadlock_knows_all(p, row->pid) ||
-	    row->max_ns < deadlock_long_ns(p))
-		return SOMEBODY_WORKS;
-	for (uint32_t i = 0; i < p->threads->len; i++)
-		if (profile_thread(p, i)->pid == row->pid && profile_thread(p, i)->on_cpu_ns > p->info.duration_ns / RUNS_PART)
-			return SOMEBODY_WORKS;
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-		const struct thread *t = profile_thread(p, w->thread);
-		const struct finding of_wait = { .wait = i };
-
-		if (t->pid != row->pid || !w->blocked_ns ||
-		    (sentence_is_for_workers(c->f, &of_wait) && w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END))
-			continue;
-		if (sentence_is_for_workers(c->f, &of_wait) || !is_bystander(c->f, i) || t->comm == comm ||
-		    actors_same_kind(t->comm, comm))
-			return SOMEBODY_WORKS;
-		all = of_pool;
-	}
-	return all;
-}
-
-/* A task takes what its workers take, and where no others wait for them, that is told of these. */
-static void find_work(const struct cause_finder *c, struct finding *row)
-{
-	if (!row->by.does_ns && !row->by.is_peer)
-		find_busy_workers(c, row);
-	row->is_told_elsewhere = row->by.does_ns && row->threads_cnt <= row->by.threads_cnt &&
-				 (row->by.does == REASON_ON_CPU || row->by.does == REASON_CPU_QUEUE);
-	if (!row->by.does_ns)
-		find_meanwhile(c, row);
-}
-
 /* Who ends waits of its process only when its own have timed out may not be told of what it is handed. */
 static void find_timeouts(const struct cause_finder *c, struct finding *row)
 {
@@ -927,7 +807,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	const struct candidate *holder = most_held(c->f, row, holders, wakers), *waker = most(wakers),
 			       *best = is_lock && holder ? holder : waker;
 	row->never_let_go = !holder && never_let_go(c, row);
-	row->nobody_works = sentence_is_for_workers(c->f, row) ? nobody_works(c, row) : SOMEBODY_WORKS;
+	row->nobody_works = sentence_is_for_workers(c->f, row) ? work_nobody(c->f, row) : SOMEBODY_WORKS;
 	find_lost_holder(c, row);
 	struct candidate child_itself, file_holder, monitor_holder;
 	if (!best && find_child(c, row, &child_itself))
@@ -939,7 +819,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		row->never_let_go = false;
 	}
 	if (!best && sentence_is_for_workers(c->f, row) && !row->nobody_works)
-		find_meanwhile(c, row);
+		work_find_meanwhile(c->f, row);
 	if (!best || row->deadlock)
 		return;
 	const struct candidate *lets_go = as_waker(wakers, best);
@@ -992,7 +872,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if (best == &child_itself)
 		find_deadlock_of_child(c, row);
 	if (sentence_is_for_workers(c->f, row))
-		find_work(c, row);
+		work_find(c->f, row);
 	/* in a library: that says nothing of who lets go */
 	if (row->by.frame >= 0 && plumbing_frame_is_runtime(reasons_plumbing(c->f->reasons), (uint32_t)row->by.frame))
 		row->by.frame = -1;

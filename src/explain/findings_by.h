@@ -7,6 +7,9 @@
 /* The function of the program that the wait is told by; -1: none is known. */
 int64_t finding_frame(const struct findings *f, uint32_t wait);
 
+/* For each thread, whether it waits in that finding; for g_free(). */
+bool *finding_waiters_new(const struct findings *f, const struct finding *row);
+
 #define STUCK_PERMILLE 900 /* of the window, in one wait for a lock: it is stuck */
 #define FINDINGS_WITH_CAUSES 8	/* rows, from the first: causes of more are nobody's question */
 

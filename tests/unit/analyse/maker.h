@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef ANALYSE_MAKER_H
+#define ANALYSE_MAKER_H
+
+/* A profile of ten seconds, made by hand, whose reasons are asked. */
+#include "../fixture.h"
+
+#define MS UINT64_C(1000000)
+
+struct maker {
+	struct profile *p;
+};
+
+static inline struct maker maker_new(const char *filters)
+{
+	struct maker m = { .p = profile_new() };
+
+	m.p->info.filters = profile_string(m.p, filters);
+	m.p->info.duration_ns = 10000 * MS;
+	m.p->info.cpus = 2;
+	return m;
+}
+
+static inline uint32_t thread_of(struct profile *p, uint32_t pid, uint32_t tid, const char *comm, uint32_t flags)
+{
+	struct thread t = {
+		.pid = pid,
+		.tid = tid,
+		.comm = profile_string(p, comm),
+		.process = profile_string(p, comm),
+		.flags = flags,
+		.to_ns = 10000 * MS,
+	};
+
+	return profile_add_thread(p, &t);
+}
+
+/* A wait of 10 ms each, and the thread's account with it. */
+static inline uint32_t wait_of(struct profile *p, uint32_t thread, char state, const char *user, const char *kernel,
+			uint64_t count)
+{
+	struct thread *t = &g_array_index(p->threads, struct thread, thread);
+	struct wait w = {
+		.thread = thread,
+		.state = (uint8_t)state,
+		.count = count,
+		.max_ns = 10 * MS,
+		.user = *user ? fixture_stack(p, FRAME_USER, STACK_COMPLETE, user) : 0,
+		.kernel = *kernel ? fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, kernel) : 0,
+	};
+
+	w.hist[profile_hist_slot(10 * MS)] = (uint32_t)count;
+	if (state == 'R') {
+		w.preempted_ns = count * 10 * MS;
+		t->preempted_ns += w.preempted_ns;
+	} else {
+		w.blocked_ns = count * 10 * MS;
+		t->blocked_ns += w.blocked_ns;
+	}
+	return profile_add_wait(p, &w);
+}
+
+static inline void woken_by(struct profile *p, uint32_t wait, uint32_t thread, const char *user)
+{
+	const struct wait *w = profile_wait(p, wait);
+	struct waker waker = { .comm = "", .irq = "timer" };
+	struct wake wake = { .wait = wait, .count = w->count, .blocked_ns = w->blocked_ns };
+
+	if (thread != UINT32_MAX) {
+		const struct thread *t = profile_thread(p, thread);
+
+		waker = (struct waker){ .pid = t->pid, .tid = t->tid, .comm = t->comm };
+		waker.user = *user ? fixture_stack(p, FRAME_USER, STACK_COMPLETE, user) : 0;
+	}
+	wake.waker = profile_waker(p, &waker);
+	profile_add_wake(p, &wake);
+}
+
+#endif
