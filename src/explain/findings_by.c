@@ -36,6 +36,7 @@ struct candidate {
 	const char *place; /* of a GIL's holder; interned */
 	const char *call; /* in which it lets a lock of the kernel's go, */
 	uint64_t call_ns; /* and how much of its time that is */
+	bool is_child, is_holder; /* known at the end alone: the child that is waited for, the monitor's owner */
 };
 
 struct cause_finder {
@@ -781,13 +782,38 @@ static void find_timeouts(const struct cause_finder *c, struct finding *row)
 	row->by.timeout_ns = sum.timed_out_ns / sum.timed_out_cnt;
 }
 
-/* Where it waits in the function that others wait in for the lock, that one took it: of one that ends by letting go, a jump, only its caller is seen. */
+/*
+ * Where the holder waits in the function in which others wait for the lock, that one took it: of a function that ends by
+ * letting go, which compilers make a jump, only the caller is seen.
+ */
 static void find_taker(const struct profile *p, struct finding *row)
 {
 	if (row->by.does_ns && row->by.does_wait && row->by.frame >= 0 && row->frame >= 0 &&
 	    same_function(p, row->by.does_frame, row->frame) && !same_function(p, row->by.frame, row->frame) &&
 	    passes(p, profile_wait(p, row->by.does_wait - 1)->user, row->by.frame))
 		row->by.frame = row->frame;
+}
+
+/* Where no waking and no lock tells who ends it: what others know of as the recording ended.  NULL: nobody does. */
+static const struct candidate *found_at_end(const struct cause_finder *c, struct finding *row, bool is_known, struct candidate *ret)
+{
+	if (row->never_let_go && find_monitor_holder(c, row, ret)) {
+		row->never_let_go = false;
+		ret->is_holder = true;
+		return ret;
+	}
+	if (is_known)
+		return NULL;
+	ret->is_child = find_child(c, row, ret);
+	return ret->is_child || find_file_holder(c, row, ret) ? ret : NULL;
+}
+
+/* Who lets it go in several calls holds it in one of these: nobody knows in which. */
+static void find_call(const struct cause_finder *c, struct finding *row, const struct candidate *lets_go)
+{
+	if (row->reason == REASON_LOCK_KERNEL && lets_go && !finding_is_file_lock(c->f, row) &&
+	    lets_go->call_ns >= lets_go->blocked_ns / CALL_PART * (CALL_PART - 1))
+		row->by.call = lets_go->call;
 }
 
 static void find_by(const struct cause_finder *c, struct finding *row)
@@ -809,15 +835,10 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	row->never_let_go = !holder && never_let_go(c, row);
 	row->nobody_works = sentence_is_for_workers(c->f, row) ? work_nobody(c->f, row) : SOMEBODY_WORKS;
 	find_lost_holder(c, row);
-	struct candidate child_itself, file_holder, monitor_holder;
-	if (!best && find_child(c, row, &child_itself))
-		best = &child_itself;
-	if (!best && find_file_holder(c, row, &file_holder))
-		best = &file_holder;
-	if (row->never_let_go && find_monitor_holder(c, row, &monitor_holder)) {
-		holder = best = &monitor_holder;
-		row->never_let_go = false;
-	}
+	struct candidate at_end = { 0 };
+	const struct candidate *found = found_at_end(c, row, best, &at_end);
+	best = found ? found : best;
+	holder = at_end.is_holder ? found : holder;
 	if (!best && sentence_is_for_workers(c->f, row) && !row->nobody_works)
 		work_find_meanwhile(c->f, row);
 	if (!best || row->deadlock)
@@ -838,10 +859,8 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		.does_frame = -1,
 		.place = best->place,
 	};
-	/* who lets it go in several calls holds it in one of these: nobody knows in which */
-	if (row->reason == REASON_LOCK_KERNEL && is_held && lets_go && !finding_is_file_lock(c->f, row) &&
-	    lets_go->call_ns >= lets_go->blocked_ns / CALL_PART * (CALL_PART - 1))
-		row->by.call = lets_go->call;
+	if (is_held)
+		find_call(c, row, lets_go);
 	if (best->place)
 		row->by.frame = frame_of_place(p, best->place);
 	if (!is_held && best != holder)
@@ -869,7 +888,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		find_taker(p, row);
 	else
 		find_timeouts(c, row);
-	if (best == &child_itself)
+	if (at_end.is_child)
 		find_deadlock_of_child(c, row);
 	if (sentence_is_for_workers(c->f, row))
 		work_find(c->f, row);

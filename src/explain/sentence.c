@@ -298,7 +298,8 @@ static bool is_own_address(const struct findings *f, const struct finding *row)
 
 static bool tells_function(const struct findings *f, const struct finding *row)
 {
-	return row->frame >= 0 && !is_of_shell(profile_get_frame(f->profile, (uint32_t)row->frame)) && !reasons_is_anywhere(f->reasons, row->wait) && !is_loop_upstream(f, row) && !is_library_loop(f, row) && !is_own_address(f, row);
+	return row->frame >= 0 && !is_of_shell(profile_get_frame(f->profile, (uint32_t)row->frame)) &&
+	       !reasons_is_anywhere(f->reasons, row->wait) && !is_loop_upstream(f, row) && !is_library_loop(f, row) && !is_own_address(f, row);
 }
 
 bool sentence_is_for_workers(const struct findings *f, const struct finding *row)

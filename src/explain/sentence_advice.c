@@ -381,27 +381,75 @@ static const char *advice_of_children(const struct findings *f, const struct fin
 	return spawns_advice(f, row);
 }
 
+/* Nobody is left to do the tasks that these threads wait for; NULL: somebody is. */
+static const char *advice_of_nobody(const struct finding *row)
+{
+	if (row->nobody_works == NOBODY_OF_POOL)
+		return "All threads of that pool wait so all the time, and no other thread works: if these tasks are for the same pool "
+		       "nobody is left to do them, until a restart. Another pool for tasks that others wait for.";
+	return row->nobody_works ?
+		       "All threads of the process wait so, and nobody is left to do these tasks: it stands still until a restart. "
+		       "Another pool for tasks that others wait for." :
+		       NULL;
+}
+
+/* It is told with another finding, or is one of a script's own pauses; NULL: it is none. */
+static const char *advice_of_told(const struct finding *row)
+{
+	if (row->has_sleep)
+		return "The script starts `sleep` again and again: if it looks whether something has come, wait for that instead (wait, "
+		       "inotifywait, a pipe); a pause that is meant may stay.";
+	if (row->is_shells_sleep)
+		return "It is told with the script that waits for it.";
+	return row->is_behind ? "It only queues behind the finding that leads: mend that one first." : NULL;
+}
+
+/* Time limits, its own or of who ends its waits, end most of these; NULL: not, or nothing follows from it. */
+static const char *advice_of_timeouts(const struct findings *f, const struct finding *row)
+{
+	if (row->timed_out_cnt <= row->woken_cnt / 2)
+		return NULL;
+	if (row->reason == REASON_NETWORK_CONNECT)
+		return "Nobody takes the connection: the listener's accept queue is full, packets are dropped, or the host is down. "
+		       "A shorter timeout bounds the wait.";
+	if (row->reason == REASON_EVENT_LOOP || row->reason == REASON_NETWORK_RECEIVE)
+		return row->timed_out_cnt > row->woken_cnt / 10 * 9 ?
+			       "Nobody answers within the timeout: look at the peer; a shorter timeout bounds the wait." :
+			       "Answers come, and between them a time limit of a library's own wakes it: look at the peer that it "
+			       "waits for.";
+	if (row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row))
+		return "Its own time limit ends most of these waits, so nobody holds it up: see whether it should look that often, "
+		       "and what it looks for.";
+	return NULL;
+}
+
+/* Of what waits for the result of a task; NULL: it does not, or it is not known who does that. */
+static const char *advice_of_workers(const struct findings *f, const struct finding *row)
+{
+	if (!sentence_is_for_workers(f, row))
+		return NULL;
+	if (sentence_is_starved(f, row))
+		return STARVED;
+	if (!row->by.does_ns)
+		return NULL;
+	if (row->by.threads_cnt < row->threads_cnt)
+		return "More wait than there are workers: more workers, or a shorter wait of theirs.";
+	return row->by.does == REASON_ON_CPU ? "The workers compute: a CPU profile of them tells more." :
+					       "Look at what the workers wait for: that is what the result takes.";
+}
+
 const char *sentence_advice(const struct findings *f, const struct finding *row)
 {
 	if (row->deadlock)
 		return advice_of_deadlock(row);
 	if (row->never_let_go || sentence_is_ended_by_kill(f, row))
 		return advice_of_stuck(f, row);
-	if (row->nobody_works == NOBODY_OF_POOL)
-		return "All threads of that pool wait so all the time, and no other thread works: if these tasks are for the same pool "
-		       "nobody is left to do them, until a restart. Another pool for tasks that others wait for.";
-	if (row->nobody_works)
-		return "All threads of the process wait so, and nobody is left to do these tasks: it stands still until a restart. "
-		       "Another pool for tasks that others wait for.";
+	if (advice_of_nobody(row))
+		return advice_of_nobody(row);
 	if (row->busy)
 		return sentence_busy_advice(row);
-	if (row->has_sleep)
-		return "The script starts `sleep` again and again: if it looks whether something has come, wait for that instead (wait, "
-		       "inotifywait, a pipe); a pause that is meant may stay.";
-	if (row->is_shells_sleep)
-		return "It is told with the script that waits for it.";
-	if (row->is_behind)
-		return "It only queues behind the finding that leads: mend that one first.";
+	if (advice_of_told(row))
+		return advice_of_told(row);
 	if (advice_of_limit(f, row))
 		return advice_of_limit(f, row);
 	if (row->reason == REASON_CPU_QUEUE && !row->is_yield)
@@ -439,15 +487,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice_of_syns(f, row);
 	if (row->is_broadcast)
 		return "Wake one thread for one event (signal), or have a condition for each kind of event.";
-	if (sentence_is_for_workers(f, row) && row->by.does_ns)
-		return sentence_is_starved(f, row) ? STARVED :
-		       row->by.threads_cnt < row->threads_cnt ?
-			       "More wait than there are workers: more workers, or a shorter wait of theirs." :
-		       row->by.does == REASON_ON_CPU ?
-			       "The workers compute: a CPU profile of them tells more." :
-			       "Look at what the workers wait for: that is what the result takes.";
-	if (sentence_is_for_workers(f, row) && sentence_is_starved(f, row))
-		return STARVED;
+	if (advice_of_workers(f, row))
+		return advice_of_workers(f, row);
 	if (advice_of_peers(f, row))
 		return advice_of_peers(f, row);
 	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
@@ -458,19 +499,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return backlog_advice(f, row);
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
-	if (row->timed_out_cnt > row->woken_cnt / 2 &&
-	    row->reason == REASON_NETWORK_CONNECT)
-		return "Nobody takes the connection: the listener's accept queue is full, packets are dropped, or the host is down. "
-		       "A shorter timeout bounds the wait.";
-	if (row->timed_out_cnt > row->woken_cnt / 2 &&
-	    (row->reason == REASON_EVENT_LOOP || row->reason == REASON_NETWORK_RECEIVE))
-		return row->timed_out_cnt > row->woken_cnt / 10 * 9 ?
-			       "Nobody answers within the timeout: look at the peer; a shorter timeout bounds the wait." :
-			       "Answers come, and between them a time limit of a library's own wakes it: look at the peer that it "
-			       "waits for.";
-	if (row->timed_out_cnt > row->woken_cnt / 2 && row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row))
-		return "Its own time limit ends most of these waits, so nobody holds it up: see whether it should look that often, "
-		       "and what it looks for.";
+	if (advice_of_timeouts(f, row))
+		return advice_of_timeouts(f, row);
 	if (is_many_small(f, row))
 		return "Each answer comes soon, and the next question at once: ask for many at a time (a join, one query for a list, a "
 		       "batch, a pipeline).";

@@ -76,7 +76,9 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 	bool is_anywhere = by->does_wait && reasons_is_anywhere(f->reasons, by->does_wait - 1);
 	/* what stops a thread, which end of a pipe and which kind of lock it waits for, the reason's own words do not tell */
 	const struct rule *rule = by->does_wait ? reasons_rule(f->reasons, by->does_wait - 1) : NULL;
-	bool is_served = rule && g_str_has_prefix(rule->name, "fuse");
+	/* and whose server or lock it is: of a FUSE file system, of a database */
+	bool is_served = rule && (g_str_has_prefix(rule->name, "fuse") ||
+				  (by->does == REASON_LOCK_OTHER && rule->protocol && *rule->protocol));
 	bool by_rule = is_anywhere || is_served || (by->does_wait && (by->does == REASON_STOPPED || by->does == REASON_PIPE ||
 							 by->does == REASON_LOCK_KERNEL || by->does == REASON_LOCK_MUTEX));
 	g_string_append(s, by_rule ? reasons_says(f->reasons, by->does_wait - 1) : reason_says(by->does));
