@@ -157,7 +157,7 @@ class FlameCommand(unittest.TestCase):
             for status, words, *args in ((2, "no command", "record", "--"), (2, "above 0", "events", "-d", "0"),
                                          (2, "--max-depth", "record", "--max-depth", "0"),
                                          (2, "-P and -L", "hist", "-P", "-L"), (2, "--on-cpu", "hist", "--on-cpu", "--state", "D"),
-                                         (1, "is a file", "record", "-o", "-"), (1, "x.offcpu.old", "record", "-o", "x.offcpu"),
+                                         (2, "prints there, too", "record", "-o", "-", "--", "true"), (1, "x.offcpu.old", "record", "-o", "x.offcpu"),
                                          (1, "has ended", "record", "-p", str(ended.pid)),
                                          (2, "--unit: not of csv", "export", "-f", "csv", "--unit", "ms", "db.offcpu"),
                                          (2, "would replace", "export", "-f", "csv", "db.offcpu", "-o", "./db.offcpu")):
