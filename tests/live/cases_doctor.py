@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from cases_languages import build_go, pythons, real_version
-from lib import Skip, case, wait_until
+from lib import Skip, case, nightly, wait_until
 
 SLEEPER = """
 import time
@@ -94,6 +94,7 @@ class Examined:
 
 
 @case
+@nightly
 def doctor_names_python(env):
     tried = set()
     for interpreter in pythons():

@@ -11,7 +11,7 @@ import time
 
 from cases_reasons import check_sums, has_kernel_stack, of_waits
 from check import names
-from lib import Broken, Recorder, Skip, case, fetched, wait_until
+from lib import Broken, Recorder, Skip, case, fetched, nightly, wait_until
 
 SECONDS = 2
 SERVICE = """
@@ -245,6 +245,7 @@ def check_java(env, major, path):
 
 
 @case
+@nightly
 def java_methods_without_any_option(env):
     """Compiled, inlined and interpreted methods, on each JVM there is."""
     machines = virtual_machines()

@@ -161,6 +161,7 @@ def threads_beyond_a_recording_as_histograms(env):
 
 
 @case
+@nightly
 def threads_beyond_the_first_table(env):
     """More threads alive at once than there was room for at the start, on a machine of few CPUs: each has its account."""
     cnt = 20_000
@@ -175,6 +176,7 @@ def threads_beyond_the_first_table(env):
 
 
 @case
+@nightly
 def threads_that_end_beyond_the_ring(env):
     """More threads end than the ring buffer has room for, while the reader has no CPU: each has its account."""
     cnt = 15_000

@@ -8,7 +8,7 @@ import subprocess
 
 from cases_unwind import ALLOWED, check_all_complete, check_chain
 from check import check_account, names
-from lib import Recorder, Skip, case, exact
+from lib import Recorder, Skip, case, exact, nightly
 
 
 def many_mappings(env, libraries, mappings):
@@ -37,6 +37,7 @@ def unwind_600_libraries(env):
 
 
 @case
+@nightly
 def unwind_2000_libraries(env):
     many_mappings(env, 2000, 0)
 

@@ -3,7 +3,7 @@
 
 import os
 
-from lib import Recorder, case
+from lib import Recorder, case, nightly
 
 MAX_OTHER = 0.03  # of the off-CPU time
 SECONDS = 2
@@ -85,6 +85,7 @@ def planted_problems_are_the_first_finding(env):
 
 
 @case
+@nightly
 def planted_problems_by_default_options(env):
     expected = {name: PROBLEMS[name][:2] for name in BY_DEFAULT if name in PROBLEMS}
     expected["yield"] = ("cpu.queue", "spin_until_ready")

@@ -15,7 +15,7 @@ import time
 from cases_request_socket import has_tracepoint
 from cases_whole import Database
 from check import names
-from lib import Broken, Recorder, Skip, case, default_signals, wait_until
+from lib import Broken, Recorder, Skip, case, default_signals, nightly, wait_until
 
 
 def summary(recorder, path):
@@ -140,6 +140,7 @@ def request_postgres_transactions(env):
 
 
 @case
+@nightly
 def request_postgres_new_backends(env):
     """A connection for each transaction: each is a process that is born in the window.  The server's own statistics count the same."""
     server = Postgres(env)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from lib import Skip, case, fetched, wait_until
+from lib import Skip, case, fetched, nightly, wait_until
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "go_tasks.go")
 # OFFCPU_GOS names more compilers: "/opt/go1.24/bin/go:/opt/go1.26/bin/go"
@@ -134,6 +134,7 @@ def goroutines_that_change_have_no_wrong_stack(env):
 
 
 @case
+@nightly
 def a_million_goroutines_are_looked_at_within_the_budget(env):
     if not GOS:
         raise Skip("go is not installed")
