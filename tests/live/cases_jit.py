@@ -11,7 +11,7 @@ import time
 
 from cases_unwind import ALLOWED, check_all_complete, check_chain
 from check import check_account, names
-from lib import Recorder, Skip, cached, case, fetched, until_switched, wait_until
+from lib import Recorder, Skip, cached, case, fetched, nightly, until_switched, wait_until
 
 JAVA = """
 class Waiter {
@@ -130,6 +130,7 @@ def check_functions(env, report, functions, complete=True):
 
 
 @case
+@nightly
 def jit_java(env):
     """HotSpot keeps frame pointers where it is told to, and writes a perf map when it is asked."""
     for tool in ("java", "javac", "jcmd"):

@@ -336,6 +336,7 @@ def asyncio_tasks_know_who_gathers_them(env):
 
 
 @case
+@nightly
 def asyncio_time_is_what_tasks_measure(env):
     from cases_languages import pythons
     found = [python for python in pythons() if can_be_seen(python)]

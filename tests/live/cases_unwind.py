@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from check import EDGE_LOSSES, check_account, names
-from lib import Program, Recorder, Skip, TooLate, case, default_signals, descriptors, read_truth
+from lib import Program, Recorder, Skip, TooLate, case, default_signals, descriptors, nightly, read_truth
 
 LIBC = re.compile(r"/(libc|libc-[\d.]+|libpthread[^/]*|ld-[^/]*)\.so|^\[vdso\]$")
 WRAPPERS = {
@@ -577,6 +577,7 @@ def memory_of_maps(pid):
 
 
 @case
+@nightly
 def unwind_many_programs(env):
     """200 processes of 200 programs, each with an unwind table of its own."""
     started = []

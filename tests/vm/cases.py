@@ -16,7 +16,7 @@ NOT_ON_RT = {"futex_contention", "chain_by_a_signal"}
 OF_KERNEL = {
     "6.1": [*CORE, "pipe_ping_pong_threads", "exec_from_the_first_thread", "killed_leaves_nothing_loaded", "filter_thread", "command_exit_status",
             "file_operations_at_the_edges", "unwind_short_lived"],
-    "other": [*CORE, "unwind_short_lived", "cpu_that_comes_back", "memory_high_is_named", "stopped_by_itself",
+    "other": [*CORE, "cpu_that_comes_back", "memory_high_is_named", "stopped_by_itself",
               "file_operations_at_the_edges"],
     "rt": [case for case in CORE if case not in NOT_ON_RT] + ["cpu_that_comes_back", "exec_from_the_first_thread"],
     # Other code: the walk in the kernel, system calls' registers, the scheduler's frames.
