@@ -84,13 +84,16 @@ static void find_monitors(struct finder *f)
 	g_autofree uint64_t *blocked_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
 	g_autofree uint32_t *longest = g_new0(uint32_t, (gsize)p->threads->len + 1);
 
+	g_autofree bool *is_told = g_new0(bool, (gsize)p->threads->len + 1);
+
 	if (p->info.range.is_cut)
 		return;
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		is_told[i] = profile_monitor_holder(p, profile_thread(p, i)->pid, profile_thread(p, i)->tid);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
-		const struct thread *t = profile_thread(p, w->thread);
 
-		if (!profile_monitor_holder(p, t->pid, t->tid) || !wait_is_for_monitor(p, w))
+		if (!is_told[w->thread] || !wait_is_for_monitor(p, w))
 			continue;
 		blocked_ns[w->thread] += w->blocked_ns;
 		if (!longest[w->thread] || w->blocked_ns > profile_wait(p, longest[w->thread] - 1)->blocked_ns)

@@ -44,8 +44,22 @@ static void look_at(struct profile *p, const char *proc_dir, uint32_t pid)
 	add(p, pid, monitors, false, &left);
 }
 
+/* Nearly no recording has one: then its stacks need not be walked. */
+static bool has_monitors(const struct profile *p)
+{
+	for (guint i = 0; i < p->frames->len; i++) {
+		const char *name = profile_get_frame(p, i)->name;
+
+		if (name && g_str_has_prefix(name, "ObjectMonitor::"))
+			return true;
+	}
+	return false;
+}
+
 void monitors_look(struct profile *p, const char *proc_dir)
 {
+	if (!has_monitors(p))
+		return;
 	g_autoptr(GHashTable) sums = g_hash_table_new_full(NULL, NULL, NULL, g_free);	/* pid -> ns */
 	unsigned left = PROCESSES_MAX;
 
