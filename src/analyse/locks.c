@@ -27,8 +27,9 @@ struct builder {
 
 /*
  * A futex word is one lock, whatever its waits say of it: a mutex whose inner frames have no names in one of the
- * stacks is a plain futex there.  Three things need their names, too: what is the kernel's and has no address, the word that joins wait for, which another thread
- * takes over with its stack, and a wait for several words at once, of which only the first one is in the address.
+ * stacks is a plain futex there.  Three things need their names, too: what is the kernel's and has no address, the word
+ * that joins wait for, which another thread takes over with its stack, and a wait for several words at once, of which only
+ * the first one is in the address.
  */
 static bool is_known_by_address(const struct object *o)
 {

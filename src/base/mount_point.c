@@ -21,17 +21,22 @@ static void append_unescaped(GString *s, const char *text)
 	}
 }
 
+void device_append(GString *s, uint32_t dev)
+{
+	g_string_append_printf(s, "%" PRIu32 ":%" PRIu32, dev >> MINOR_BITS, dev & ((1U << MINOR_BITS) - 1));
+}
+
 bool mount_point_prepend(GString *path, const char *mountinfo, uint32_t dev)
 {
 	g_auto(GStrv) lines = g_strsplit(mountinfo ? mountinfo : "", "\n", -1);
-	g_autofree char *number = g_strdup_printf("%" PRIu32 ":%" PRIu32, dev >> MINOR_BITS,
-						  dev & ((1U << MINOR_BITS) - 1));
+	g_autoptr(GString) number = g_string_new(NULL);
 
+	device_append(number, dev);
 	for (char **line = lines; *line; line++) {
 		g_auto(GStrv) field = g_strsplit(*line, " ", FIELDS + 1);	/* id, parent's, device, root, where */
 		g_autoptr(GString) at = g_string_new(NULL);
 
-		if (g_strv_length(field) < FIELDS || strcmp(field[2], number) != 0 || strcmp(field[3], "/") != 0)
+		if (g_strv_length(field) < FIELDS || strcmp(field[2], number->str) != 0 || strcmp(field[3], "/") != 0)
 			continue;
 		append_unescaped(at, field[4]);
 		if (!g_str_has_suffix(at->str, "/"))

@@ -12,4 +12,7 @@
  */
 bool mount_point_prepend(GString *path, const char *mountinfo, uint32_t dev);
 
+/* "8:1": such a number as people and mountinfo have it. */
+void device_append(GString *s, uint32_t dev);
+
 #endif

@@ -9,8 +9,6 @@
 #include "fold/crossed.h"
 #include "fold/parts.h"
 
-#define MINOR_BITS 20	/* include/linux/kdev_t.h */
-
 struct lock {
 	struct crossed_row row;
 	struct offcpu_rec_kernel_lock rec;
@@ -73,11 +71,12 @@ static void append_path(const struct fold_kernel_locks *all, GString *s, const s
 	}
 	if (!mount_point_prepend(path, text, rec->dev) && rec->parts)
 		g_string_prepend(path, ".../");
-	if (path->len)
+	if (path->len) {
 		g_string_append_len(s, path->str, (gssize)path->len);
-	else
-		g_string_append_printf(s, "inode %" G_GUINT64_FORMAT " of device %u:%u", (guint64)rec->ino, rec->dev >> MINOR_BITS,
-				       rec->dev & ((1U << MINOR_BITS) - 1));
+		return;
+	}
+	g_string_append_printf(s, "inode %" G_GUINT64_FORMAT " of device ", (guint64)rec->ino);
+	device_append(s, rec->dev);
 }
 
 static char *name_of(const struct fold_kernel_locks *all, const struct offcpu_rec_kernel_lock *rec)

@@ -15,7 +15,6 @@
 #include "store/error.h"
 #include "store/incident.h"
 
-#define HISTORY "history"
 #define bad(error, ...) refuse(error, SERVER_ERROR, SERVER_BAD_REQUEST, __VA_ARGS__)
 
 /* A call: of what, and who asks. */
@@ -180,7 +179,7 @@ static const struct tool_options options = { .of_history = names };
 static bool check_files(const struct tool_input *in, GError **error)
 {
 	if (in->values[PARAM_BEFORE] || in->values[PARAM_AFTER] ||
-	    (in->values[PARAM_FILE] && strcmp(in->values[PARAM_FILE], HISTORY) != 0))
+	    (in->values[PARAM_FILE] && strcmp(in->values[PARAM_FILE], TOOL_HISTORY) != 0))
 		return bad(error, "no files are read here: leave it out, it is the history that is asked");
 	return true;
 }

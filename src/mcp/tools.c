@@ -5,7 +5,6 @@
 
 #include "mcp/schemas.h"
 
-#define HISTORY "history"
 #define BIT(param) (1u << (param))
 
 #define TEXT(name, help) { (name), (help), PARAM_TEXT, 0, 0 }
@@ -74,7 +73,7 @@ static void add_path(GPtrArray *words, const char *path)
 
 static bool reads_history(const struct tool_input *in)
 {
-	return in->values[PARAM_INCIDENT] || g_strcmp0(in->values[PARAM_FILE], HISTORY) == 0;
+	return in->values[PARAM_INCIDENT] || g_strcmp0(in->values[PARAM_FILE], TOOL_HISTORY) == 0;
 }
 
 static void report_of(GPtrArray *words, const struct tool_input *in, const char *id, guint max_bytes)

@@ -10,6 +10,7 @@
  */
 
 #define TOOL_BYTES_MAX 8192	/* of an answer */
+#define TOOL_HISTORY "history"	/* the file that is none: what the agent kept */
 #define TOOL_SECONDS_MAX 60	/* of a recording */
 
 enum param {
