@@ -326,7 +326,7 @@ unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_
 	if (!is_mergeable)
 		fold_languages_count_lost(l);
 	*ret_end = (enum stack_end)n->end;
-	memory_keep_pages(rec->pid);	/* what names a frame lies near what names the next */
+	memory_begin_names();	/* what names a frame lies near what names the next */
 	for (unsigned i = 0; i < n->cnt && cnt < FOLD_LANGUAGE_SPOTS; i++) {
 		bool is_entry = !is_mergeable || !is_eval[i] || at >= rec->depth;
 		uint32_t own = n->spots[i] & ~SPOT_IS_EVAL;
@@ -340,7 +340,7 @@ unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_
 			ret_spots[cnt++] = by->spot_of(by->ctx, frame_of(l, rec, at++));
 		}
 	}
-	memory_drop_pages();
+	memory_end_names();
 	return fold_interpreter_runs(l->profile, by, module, ret_spots, cnt);
 }
 
@@ -357,7 +357,7 @@ void fold_languages_append_holder(struct fold_languages *l, const struct offcpu_
 	uint32_t frames[OFFCPU_GIL_DEPTH];	/* a new one may move the others */
 	unsigned cnt = 0, first = 0;
 
-	memory_keep_pages(rec->pid);
+	memory_begin_names();
 	for (unsigned i = 0; i < MIN(rec->depth, OFFCPU_GIL_DEPTH); i++) {
 		struct frame f;
 
@@ -365,7 +365,7 @@ void fold_languages_append_holder(struct fold_languages *l, const struct offcpu_
 		if (name_frame(l, rec, i, &f))
 			frames[cnt++] = profile_frame(l->profile, &f);
 	}
-	memory_drop_pages();
+	memory_end_names();
 	while (first < cnt && is_pythons_own(profile_get_frame(l->profile, frames[first])->file))
 		first++;
 	for (unsigned i = first < cnt ? first : 0; i < cnt; i++) {

@@ -15,6 +15,7 @@
 #include "fold/lines.h"
 #include "fold/parts.h"
 #include "symbolize/elf/table.h"
+#include "symbolize/runtime/memory.h"
 
 #define TRACERS_FRAMES_MAX 12U
 /*
@@ -561,6 +562,7 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	forget_replaced(f, rec);
 	bool is_exact = rec->is_user || rec->is_exact || is_beginning(f, rec);
 	unsigned inner_cnt = rec->is_user ? 0 : sleep_path(f, rec, inner);
+	memory_begin_names();
 	for (unsigned i = 0; i < inner_cnt; i++)
 		cnt += add_spots(f, rec, inner[i], 0, true, spots + cnt, 1);
 	for (unsigned i = rec->is_user ? 0 : tracers_frames(f, rec); i < rec->depth && cnt < G_N_ELEMENTS(spots); i++) {
@@ -569,6 +571,7 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 
 		cnt += add_spots(f, rec, rec->ip[i], code, is_return, spots + cnt, G_N_ELEMENTS(spots) - cnt);
 	}
+	memory_end_names();
 	for (unsigned i = 0; i < cnt; i++)
 		frames[i] = frame_of(f, spots[i]);
 	unsigned mapped_cnt = rec->is_user ? cut_astray(f->profile, frames, cnt) : cnt;

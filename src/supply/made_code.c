@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/hotspot_code.h"
+#include "symbolize/runtime/memory.h"
 #include "unwind/table.h"
 
 #define MAPS_TEXT_MAX (64 << 20)
@@ -242,7 +243,9 @@ bool made_code_look(struct made_code *m, uint64_t *refused_cnt)
 	if (now_us < m->due_us)
 		return false;
 	m->pause_us = MIN(m->pause_us * 2, PAUSE_MAX_US);
+	memory_begin_names();
 	is_changed = look(m, now_us);
+	memory_end_names();
 	*refused_cnt += m->refused_cnt;
 	m->refused_cnt = 0;
 	m->due_us = g_get_monotonic_time() + m->pause_us;

@@ -55,9 +55,14 @@ bool hotspot_open(struct hotspot *h, const char *proc_dir, uint32_t pid, const G
 {
 	uint64_t symbols[HOTSPOT_SYMBOL_CNT];
 
+	bool is_read;
+
 	*h = (struct hotspot){ .pid = pid };
-	return find_symbols(proc_dir, pid, lines, symbols) && hotspot_layout_read(pid, symbols, &h->layout) &&
-	       h->layout.sender_sp_words == -1 && hotspot_read_heaps(h);
+	memory_begin_names();	/* thousands of words that stand side by side */
+	is_read = find_symbols(proc_dir, pid, lines, symbols) && hotspot_layout_read(pid, symbols, &h->layout) &&
+		  h->layout.sender_sp_words == -1 && hotspot_read_heaps(h);
+	memory_end_names();
+	return is_read;
 }
 
 static bool read_field(const struct hotspot *h, enum hotspot_field field, uint64_t base, uint64_t *ret)

@@ -5,11 +5,14 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/hash.h"
 #include "base/opener.h"
 
 #define PAGE_BYTES 4096
 #define PIECES_AT_ONCE 256
 #define KEPT_PAGES_MAX 1024
+#define ADDRESS_BITS 48
+#define NAMES_US 20000	/* what is named has waited longer than that in the ring */
 
 /* Another process reads it where there is one: it may never answer. */
 static bool ask_all(uint32_t pid, const struct memory_piece *pieces, size_t cnt, bool *is_read)
@@ -33,65 +36,118 @@ static bool ask_long(uint32_t pid, uint64_t addr, char *ret, size_t bytes)
 	return is_read;
 }
 
-static _Thread_local struct {
-	uint32_t pid;	/* 0: none are kept */
-	GHashTable *pages;	/* of a page's number: its bytes */
-} kept;
+struct kept_pages {
+	GHashTable *pages;	/* of page_key(): its bytes */
+	uint32_t pid;		/* 0: any process's */
+	unsigned depth;		/* 0: none are looked at */
+	int64_t since_us;
+};
+
+static void kept_free(gpointer p)
+{
+	struct kept_pages *k = p;
+
+	g_clear_pointer(&k->pages, g_hash_table_unref);
+	g_free(k);
+}
+
+static _Thread_local struct kept_pages kept;	/* between memory_keep_pages() and memory_drop_pages() */
+static GPrivate named_of_thread = G_PRIVATE_INIT(kept_free);	/* what names are read of */
+
+/* 48 bits of an address and 22 of a process (PID_MAX_LIMIT): no two pages have the same. */
+static gpointer page_key(uint32_t pid, uint64_t number)
+{
+	return GSIZE_TO_POINTER((uint64_t)pid << 36 | number);
+}
+
+static guint page_hash(gconstpointer key)
+{
+	return hash_end(hash_pointer(key));
+}
 
 void memory_keep_pages(uint32_t pid)
 {
-	kept.pid = pid;
-	kept.pages = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+	kept = (struct kept_pages){ .pages = g_hash_table_new_full(page_hash, NULL, NULL, g_free), .pid = pid, .depth = 1 };
 }
 
 void memory_drop_pages(void)
 {
 	g_clear_pointer(&kept.pages, g_hash_table_unref);
-	kept.pid = 0;
+	kept.depth = 0;
+}
+
+void memory_begin_names(void)
+{
+	struct kept_pages *named = g_private_get(&named_of_thread);
+	int64_t now_us = g_get_monotonic_time();
+
+	if (!named) {
+		named = g_new0(struct kept_pages, 1);
+		g_private_set(&named_of_thread, named);
+	}
+	if (now_us - named->since_us > NAMES_US) {
+		g_clear_pointer(&named->pages, g_hash_table_unref);
+		named->pages = g_hash_table_new_full(page_hash, NULL, NULL, g_free);
+		named->since_us = now_us;
+	}
+	named->depth++;
+}
+
+void memory_end_names(void)
+{
+	struct kept_pages *named = g_private_get(&named_of_thread);
+
+	named->depth--;
 }
 
 /* NULL: not all of it can be read. */
-static const char *kept_page(uint64_t number)
+static const char *kept_page(struct kept_pages *k, uint32_t pid, uint64_t number)
 {
-	gpointer key = GSIZE_TO_POINTER(number);
-	char *page = g_hash_table_lookup(kept.pages, key);
+	gpointer key = page_key(pid, number);
+	char *page = g_hash_table_lookup(k->pages, key);
 
 	if (page)
 		return page;
 	page = g_malloc(PAGE_BYTES);
-	if (!ask_long(kept.pid, number * PAGE_BYTES, page, PAGE_BYTES)) {
+	if (!ask_long(pid, number * PAGE_BYTES, page, PAGE_BYTES)) {
 		g_free(page);
 		return NULL;
 	}
-	if (g_hash_table_size(kept.pages) >= KEPT_PAGES_MAX)
-		g_hash_table_remove_all(kept.pages);
-	g_hash_table_insert(kept.pages, key, page);
+	if (g_hash_table_size(k->pages) >= KEPT_PAGES_MAX)
+		g_hash_table_remove_all(k->pages);
+	g_hash_table_insert(k->pages, key, page);
 	return page;
 }
 
 /* At most PAGE_BYTES, which are on one page or two. */
-static bool read_kept(uint64_t addr, char *ret, size_t bytes)
+static bool read_kept(struct kept_pages *k, uint32_t pid, uint64_t addr, char *ret, size_t bytes)
 {
 	size_t first = MIN(PAGE_BYTES - addr % PAGE_BYTES, bytes);
-	const char *page = kept_page(addr / PAGE_BYTES);
+	const char *page = kept_page(k, pid, addr / PAGE_BYTES);
 
 	if (page)
 		memcpy(ret, page + addr % PAGE_BYTES, first);
-	page = page && first < bytes ? kept_page(addr / PAGE_BYTES + 1) : page;
+	page = page && first < bytes ? kept_page(k, pid, addr / PAGE_BYTES + 1) : page;
 	if (page && first < bytes)
 		memcpy(ret + first, page, bytes - first);
-	return page || ask_long(kept.pid, addr, ret, bytes);
+	return page || ask_long(pid, addr, ret, bytes);
 }
 
 bool memory_read(uint32_t pid, uint64_t addr, void *ret, size_t bytes)
 {
 	struct iovec here = { ret, bytes }, there = { (void *)(uintptr_t)addr, bytes };
+	struct kept_pages *named;
 
 	if (!bytes)
 		return false;
 	if (!opener_is_there())
 		return process_vm_readv((int)pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
-	return kept.pid == pid && bytes <= PAGE_BYTES ? read_kept(addr, ret, bytes) : ask_long(pid, addr, ret, bytes);
+	if (bytes > PAGE_BYTES || addr >> ADDRESS_BITS)
+		return ask_long(pid, addr, ret, bytes);
+	if (kept.depth && kept.pid == pid)
+		return read_kept(&kept, pid, addr, ret, bytes);
+	named = g_private_get(&named_of_thread);
+	return named && named->depth ? read_kept(named, pid, addr, ret, bytes) : ask_long(pid, addr, ret, bytes);
 }
 
 /* What lies behind the text may be unreadable, but only from another page on. */

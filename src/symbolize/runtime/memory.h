@@ -17,6 +17,13 @@ bool memory_read(uint32_t pid, uint64_t addr, void *ret, size_t bytes);
 void memory_keep_pages(uint32_t pid);
 void memory_drop_pages(void);
 
+/*
+ * The same while the calling thread names what is in stacks, of any process: the pages stay for the next stack, for 20
+ * ms.  Then they are read anew, as code and its names may move.  These may lie within each other.
+ */
+void memory_begin_names(void);
+void memory_end_names(void);
+
 /* A text that ends with a 0 byte within `room` bytes; false where there is none. */
 bool memory_text(uint32_t pid, uint64_t addr, char *ret, size_t room);
 

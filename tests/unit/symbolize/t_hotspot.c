@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* A JVM's tables and code cache in our own memory, whole and damaged; packed numbers. */
 #include <string.h>
+#include <unistd.h>
 
+#include "base/opener.h"
 #include "hotspot_image.h"
 #include "symbolize/runtime/hotspot_inline.h"
 #include "symbolize/runtime/hotspot_monitors.h"
 #include "symbolize/runtime/hotspot_names.h"
+#include "symbolize/runtime/memory.h"
 
 static struct hotspot_image image;
 
@@ -188,6 +191,43 @@ static void test_numbers(void)
 	g_assert_cmpuint(hotspot_unpack(five, 5, false, &number), ==, 5);
 }
 
+static uint64_t word_now(const uint64_t *word)
+{
+	uint64_t seen = 0;
+
+	g_assert_true(memory_read((uint32_t)getpid(), (uintptr_t)word, &seen, sizeof(seen)));
+	return seen;
+}
+
+/* While names are read, a page serves for the next ones; whoever wants what is there now gets that. */
+static void test_pages_of_names(void)
+{
+	uint64_t word = 1;
+
+	opener_begin();
+	if (!opener_is_there()) {
+		g_test_skip("no process can be had");
+		return;
+	}
+	memory_begin_names();
+	g_assert_cmpuint(word_now(&word), ==, 1);
+	word = 2;
+	memory_begin_names();
+	g_assert_cmpuint(word_now(&word), ==, 1);
+	memory_end_names();
+	memory_keep_pages((uint32_t)getpid());
+	g_assert_cmpuint(word_now(&word), ==, 2);
+	memory_drop_pages();
+	g_assert_cmpuint(word_now(&word), ==, 1);
+	memory_end_names();
+	g_assert_cmpuint(word_now(&word), ==, 2);
+	g_usleep(25000);
+	memory_begin_names();
+	g_assert_cmpuint(word_now(&word), ==, 2);
+	memory_end_names();
+	opener_stop();
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -197,5 +237,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/hotspot/damaged-heap", test_damaged_heap);
 	g_test_add_func("/hotspot/hostile", test_hostile);
 	g_test_add_func("/hotspot/numbers", test_numbers);
+	g_test_add_func("/hotspot/pages-of-names", test_pages_of_names);
 	return g_test_run();
 }
