@@ -172,6 +172,8 @@ struct finder {
 	GArray *starts, *guesses;
 	uint64_t entries_left, bytes_left;	/* sections may overlap, and so may FDEs */
 	bool is_fixed;	/* loaded where it is linked to */
+	uint64_t *near;	/* a bit for each block of text, which has some of a gap; NULL: not known */
+	uint64_t near_start, near_bytes;
 };
 
 static void note(const struct finder *f, GArray *to, uint64_t vaddr)
@@ -242,6 +244,61 @@ static void add_section(struct finder *f, Elf_Scn *scn)
 		add_pointers(f, scn);
 }
 
+/* ---- calls: most functions have none that leads into a gap, which is seen without looking at each instruction */
+
+#define BLOCK_SHIFT 6
+#define NEAR_BYTES_MAX (1u << 30)
+
+static uint64_t *block_word(const struct finder *f, uint64_t at)
+{
+	return &f->near[at >> (BLOCK_SHIFT + 6)];
+}
+
+static void find_near(struct finder *f)
+{
+	uint64_t start = g_array_index(f->gaps, struct code_gap, 0).start,
+		 bytes = g_array_index(f->gaps, struct code_gap, f->gaps->len - 1).end - start;
+
+	if (!f->arch->leads_by_words || bytes > NEAR_BYTES_MAX)
+		return;
+	f->near_start = start;
+	f->near_bytes = bytes;
+	f->near = g_new0(uint64_t, (bytes >> (BLOCK_SHIFT + 6)) + 1);
+	for (guint i = 0; i < f->gaps->len; i++) {
+		const struct code_gap *g = &g_array_index(f->gaps, struct code_gap, i);
+
+		for (uint64_t at = (g->start - start) >> BLOCK_SHIFT << BLOCK_SHIFT; at < g->end - start; at += 1u << BLOCK_SHIFT)
+			*block_word(f, at) |= 1ull << (at >> BLOCK_SHIFT & 63);
+	}
+}
+
+static inline bool is_near(const struct finder *f, uint64_t vaddr)
+{
+	uint64_t at = vaddr - f->near_start;
+
+	return at < f->near_bytes && *block_word(f, at) >> (at >> BLOCK_SHIFT & 63) & 1;
+}
+
+/* False: no instruction of a function leads into a gap, or takes an address there.  An eighth of what going over it costs. */
+static bool may_lead(struct finder *f, const uint8_t *code, uint64_t vaddr, uint64_t bytes)
+{
+	bool is_beside = !f->near;
+
+	for (uint64_t at = 0; !is_beside && at < bytes + 2 * CODE_NEAR; at += 1u << BLOCK_SHIFT)
+		is_beside = is_near(f, vaddr + at - CODE_NEAR);
+	if (is_beside || is_near(f, vaddr + bytes + CODE_NEAR))
+		return true;
+	f->bytes_left -= MIN(bytes / 8, f->bytes_left);
+	for (uint64_t at = 0; at + 4 <= bytes && f->bytes_left; at++) {
+		int32_t word;
+
+		memcpy(&word, code + at, sizeof(word));
+		if (is_near(f, vaddr + at + 4 + (uint64_t)(int64_t)word) || (f->is_fixed && is_near(f, (uint32_t)word)))
+			return true;
+	}
+	return false;
+}
+
 /* Calls from text that FDEs tell of: its instructions are known to begin where they do. */
 static void add_calls(struct finder *f, const uint8_t *code, uint64_t vaddr, uint64_t bytes)
 {
@@ -271,7 +328,7 @@ static void add_calls_of_text(struct finder *f, const struct text *t)
 		const struct cfi_fde *fde = &g_array_index(f->fdes, struct cfi_fde, i);
 		uint64_t start = MAX(fde->start, t->start), end = MIN(fde->end, t->end);
 
-		if (start < end)
+		if (start < end && may_lead(f, code + (start - t->start), start, end - start))
 			add_calls(f, code + (start - t->start), start, end - start);
 	}
 }
@@ -315,8 +372,10 @@ bool code_starts_find(const struct elf_file *file, const struct code_arch *arch,
 	note(&f, starts, header.e_entry);
 	while ((scn = elf_nextscn(file->elf, scn)))
 		add_section(&f, scn);
+	find_near(&f);
 	for (guint i = 0; i < texts->len; i++)
 		add_calls_of_text(&f, &g_array_index(texts, struct text, i));
+	g_free(f.near);
 	tidy(starts);
 	tidy(guesses);
 	return f.is_fixed;

@@ -50,9 +50,13 @@ static inline uint64_t code_step_taken(const struct code_step *step, bool is_fix
 	return step->reference || !is_fixed ? step->reference : step->constant;
 }
 
+#define CODE_NEAR 130
+
 /* One of these for each architecture that this is done for. */
 struct code_arch {
 	unsigned insn_bytes;	/* of the shortest instruction; they begin at multiples of it */
+	/* What leads far ends with 4 bytes that say how far, or which address; all else leads at most CODE_NEAR bytes on. */
+	bool leads_by_words;
 	uint32_t relative, irelative;	/* types of relocations with nothing but an address */
 	/* At the first instruction of a function, and where it may return. */
 	struct code_state entry;
