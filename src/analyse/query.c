@@ -162,6 +162,17 @@ static bool is_of_request(const struct profile *p, const struct query *q, uint32
 	       (!q->trace || is_of_trace(p, wait, q->trace));
 }
 
+/* Where stacks were asked for, whoever has no such wait has no part in it: its accounts would tell of something else. */
+static void keep_threads_with_waits(const struct profile *p, struct selection *s)
+{
+	g_autofree bool *has_waits = g_new0(bool, p->threads->len + 1);
+
+	for (unsigned i = 0; i < p->waits->len; i++)
+		has_waits[profile_wait(p, i)->thread] |= s->waits[i];
+	for (guint i = 0; i < p->threads->len; i++)
+		s->threads[i] &= has_waits[i];
+}
+
 struct selection *selection_new(const struct profile *p, const struct query *q, GError **error)
 {
 	g_autofree bool *nodes = NULL;
@@ -189,6 +200,8 @@ struct selection *selection_new(const struct profile *p, const struct query *q, 
 			      (!q->states || (w->state && strchr(q->states, w->state))) &&
 			      (!nodes || nodes[w->user] || nodes[w->kernel]) && is_of_request(p, q, i);
 	}
+	if (s->by_stack)
+		keep_threads_with_waits(p, s);
 	return s;
 }
 

@@ -21,7 +21,7 @@ struct query {
 };
 
 struct selection {
-	bool *threads;	/* one per thread of the profile: comm, pid and tid agree */
+	bool *threads;	/* one per thread of the profile: comm, pid and tid agree, and by stacks it has such a wait */
 	bool *waits;	/* one per wait: its thread is selected, state and stacks agree */
 	bool whole;	/* the query asked for everything */
 	bool by_stack;	/* stacks took part: what is known per thread and state does not tell */

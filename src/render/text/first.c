@@ -382,6 +382,11 @@ static void append_nobody(GString *body, const struct profile *p, const struct q
 		text_wrap(body, line->str, "", text_screen_width(o));
 		return;
 	}
+	if (query && (query->grep || query->attribute || query->trace)) {
+		text_wrap(body, "No wait of a thread is what was asked for. `offcpu report --stacks` tells which there are.", "",
+			  text_screen_width(o));
+		return;
+	}
 	g_string_append(line, "No thread of it is what was asked for.");
 	for (guint i = 0; i < p->threads->len; i++)
 		g_ptr_array_add(names, (gpointer)profile_thread(p, i)->process);
