@@ -17,6 +17,7 @@
 #include "attach/feature.h"
 #include "attach/said.h"
 #include "base/clock.h"
+#include "base/hurry.h"
 #include "base/opener.h"
 #include "base/parse.h"
 #include "base/proc_status.h"
@@ -297,7 +298,7 @@ static gboolean on_signal(gint fd, GIOCondition condition, gpointer data)
 	if (info.ssi_signo == SIGCHLD)
 		reap_command(w->run);
 	else
-		opener_hurry();
+		hurry_begin();
 	if (info.ssi_signo != SIGCHLD || w->run->child_ended)
 		g_main_loop_quit(w->loop);
 	return G_SOURCE_CONTINUE;

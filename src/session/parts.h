@@ -19,7 +19,7 @@ struct offcpu_bpf;
 /* What is counted from the session's start on, as the windows before have told it. */
 struct session_told {
 	uint64_t losses[OFFCPU_LOSS_COUNT], losses_ns[OFFCPU_LOSS_COUNT];
-	uint64_t refused, mmap_lost, replaced, replaced_ns, skipped;
+	uint64_t refused, mmap_lost, replaced, replaced_ns, skipped, left_out;
 	uint64_t switches, bpf_ns, cpu_ns;
 };
 
