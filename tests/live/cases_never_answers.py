@@ -48,12 +48,12 @@ class Stranger:
 
     def end(self):
         os.kill(self.server, signal.SIGKILL)
-        subprocess.run(["umount", "-q", "-f", "-l", self.mount], check=False)
+        subprocess.run(["umount", "-f", "-l", self.mount], stderr=subprocess.DEVNULL, check=False)
         for process in filter(None, (self.python, self.program.process)):
             process.kill()
         perf_map = f"/tmp/perf-{self.pid}.map"
         if os.path.lexists(perf_map):
-            subprocess.run(["umount", "-q", "-l", perf_map], check=False)
+            subprocess.run(["umount", "-l", perf_map], stderr=subprocess.DEVNULL, check=False)
             os.unlink(perf_map)
 
 
