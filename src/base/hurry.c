@@ -6,12 +6,18 @@
 
 /* Of all threads, each value by itself. */
 static gint is_begun, is_hangup_other;
+static gint64 due_us;		/* 0: never */
 static gint64 until_us;		/* 0: the end was not asked for when somebody looked last */
 static uint64_t left_out;
 
 void hurry_begin(void)
 {
 	g_atomic_int_set(&is_begun, 1);
+}
+
+void hurry_after_ms(int64_t ms)
+{
+	__atomic_store_n(&due_us, g_get_monotonic_time() + ms * 1000, __ATOMIC_RELAXED);
 }
 
 void hurry_not_by_hangup(void)
@@ -21,9 +27,10 @@ void hurry_not_by_hangup(void)
 
 bool hurry_is_asked(void)
 {
+	gint64 due = __atomic_load_n(&due_us, __ATOMIC_RELAXED);
 	sigset_t set;
 
-	if (g_atomic_int_get(&is_begun))
+	if (g_atomic_int_get(&is_begun) || (due && g_get_monotonic_time() >= due))
 		return true;
 	return sigpending(&set) == 0 &&
 	       (sigismember(&set, SIGINT) == 1 || sigismember(&set, SIGTERM) == 1 ||

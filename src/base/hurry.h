@@ -14,6 +14,8 @@
 
 /* A signal that asks for the end was taken. */
 void hurry_begin(void);
+/* It will be then, by itself: whoever ends a recording in time is waited for no longer than that. */
+void hurry_after_ms(int64_t ms);
 /* SIGHUP does not ask for the end of this process. */
 void hurry_not_by_hangup(void);
 /* It is asked for: by hurry_begin(), or by a signal that is held back, since recorders take those when they wait. */

@@ -26,6 +26,7 @@
 #include "cmd/types_memory.h"
 
 #define SHORT_NS 1000000000ULL
+#define NAMES_MS 10000	/* behind the window's end */
 #define LONG_NS 5000000000ULL
 
 int run_status_of(const GError *error)
@@ -255,6 +256,7 @@ static gboolean on_timer(gint fd, GIOCondition condition, gpointer data)
 	(void)fd;	/* not read: set_timer() clears it */
 	(void)condition;
 	if (run->duration_ns && elapsed >= run->duration_ns) {
+		hurry_after_ms(NAMES_MS);
 		g_main_loop_quit(w->loop);
 		return G_SOURCE_CONTINUE;
 	}

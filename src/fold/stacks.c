@@ -15,6 +15,7 @@
 #include "fold/lines.h"
 #include "fold/parts.h"
 #include "symbolize/elf/table.h"
+#include "symbolize/runtime/memory.h"
 
 #define TRACERS_FRAMES_MAX 12U
 /*
@@ -561,6 +562,9 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	forget_replaced(f, rec);
 	bool is_exact = rec->is_user || rec->is_exact || is_beginning(f, rec);
 	unsigned inner_cnt = rec->is_user ? 0 : sleep_path(f, rec, inner);
+
+	if (rec->is_user)
+		memory_keep_pages_since(rec->pid, rec->ts_ns);	/* a JVM's frames are read from its memory, each from several places */
 	for (unsigned i = 0; i < inner_cnt; i++)
 		cnt += add_spots(f, rec, inner[i], 0, true, spots + cnt, 1);
 	for (unsigned i = rec->is_user ? 0 : tracers_frames(f, rec); i < rec->depth && cnt < G_N_ELEMENTS(spots); i++) {
@@ -569,6 +573,7 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 
 		cnt += add_spots(f, rec, rec->ip[i], code, is_return, spots + cnt, G_N_ELEMENTS(spots) - cnt);
 	}
+	memory_leave_pages();
 	for (unsigned i = 0; i < cnt; i++)
 		frames[i] = frame_of(f, spots[i]);
 	unsigned mapped_cnt = rec->is_user ? cut_astray(f->profile, frames, cnt) : cnt;
@@ -670,6 +675,7 @@ void fold_stacks_keep(struct fold_stacks *f, struct profile_compact *c)
 
 void fold_stacks_finish(struct fold_stacks *f)
 {
+	memory_drop_pages();
 	if (f->lines)
 		fold_lines_finish(f->lines, put_lined, f);
 	give_up_waiting(f);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/clock.h"
+#include "base/hash.h"
 #include "base/opener.h"
 
 #define PAGE_BYTES 4096
@@ -33,15 +35,32 @@ static bool ask_long(uint32_t pid, uint64_t addr, char *ret, size_t bytes)
 	return is_read;
 }
 
+#define NUMBER_BITS 36	/* of a page, where addresses have 48 */
+
+struct page {
+	uint64_t key;	/* process and number */
+	char bytes[PAGE_BYTES];
+};
+
 static _Thread_local struct {
-	uint32_t pid;	/* 0: none are kept */
-	GHashTable *pages;	/* of a page's number: its bytes */
+	uint32_t pid;	/* 0: none are read */
+	GHashTable *pages;	/* struct page, by its key */
+	uint64_t from_ns;	/* none was read before */
 } kept;
+
+static void forget_pages(void)
+{
+	if (kept.pages)
+		g_hash_table_remove_all(kept.pages);
+	else
+		kept.pages = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	kept.from_ns = clock_ns(CLOCK_MONOTONIC);
+}
 
 void memory_keep_pages(uint32_t pid)
 {
+	forget_pages();
 	kept.pid = pid;
-	kept.pages = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 }
 
 void memory_drop_pages(void)
@@ -50,23 +69,36 @@ void memory_drop_pages(void)
 	kept.pid = 0;
 }
 
+void memory_keep_pages_since(uint32_t pid, uint64_t seen_ns)
+{
+	if (!kept.pages || kept.from_ns < seen_ns)
+		forget_pages();
+	kept.pid = pid;
+}
+
+void memory_leave_pages(void)
+{
+	kept.pid = 0;
+}
+
 /* NULL: not all of it can be read. */
 static const char *kept_page(uint64_t number)
 {
-	gpointer key = GSIZE_TO_POINTER(number);
-	char *page = g_hash_table_lookup(kept.pages, key);
+	const uint64_t key = (uint64_t)kept.pid << NUMBER_BITS | number;
+	struct page *page = number >> NUMBER_BITS ? NULL : g_hash_table_lookup(kept.pages, &key);
 
-	if (page)
-		return page;
-	page = g_malloc(PAGE_BYTES);
-	if (!ask_long(kept.pid, number * PAGE_BYTES, page, PAGE_BYTES)) {
+	if (page || number >> NUMBER_BITS)
+		return page ? page->bytes : NULL;
+	page = g_new(struct page, 1);
+	page->key = key;
+	if (!ask_long(kept.pid, number * PAGE_BYTES, page->bytes, PAGE_BYTES)) {
 		g_free(page);
 		return NULL;
 	}
 	if (g_hash_table_size(kept.pages) >= KEPT_PAGES_MAX)
 		g_hash_table_remove_all(kept.pages);
-	g_hash_table_insert(kept.pages, key, page);
-	return page;
+	g_hash_table_add(kept.pages, page);
+	return page->bytes;
 }
 
 /* At most PAGE_BYTES, which are on one page or two. */

@@ -16,6 +16,12 @@ bool memory_read(uint32_t pid, uint64_t addr, void *ret, size_t bytes);
  */
 void memory_keep_pages(uint32_t pid);
 void memory_drop_pages(void);
+/*
+ * The same for one thing after the other that was seen at some time (CLOCK_MONOTONIC), of any process: a page that was
+ * read after that time is as good as now.  Between memory_leave_pages() and the next one nothing kept is read.
+ */
+void memory_keep_pages_since(uint32_t pid, uint64_t seen_ns);
+void memory_leave_pages(void);
 
 /* A text that ends with a 0 byte within `room` bytes; false where there is none. */
 bool memory_text(uint32_t pid, uint64_t addr, char *ret, size_t room);

@@ -4,6 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/opener.h"
+#include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/python_code.h"
 #include "symbolize/runtime/python_find.h"
 #include "symbolize/runtime/thread_layout.h"
@@ -207,9 +210,41 @@ static void test_musl(void)
 	check_told(musl_offset_arm64, arm64, G_N_ELEMENTS(arm64));
 }
 
+/* Pages are kept as long as what is looked at was seen before they were read. */
+static void kept_pages(void)
+{
+	const uint32_t self = (uint32_t)getpid();
+	const uint64_t seen_ns = clock_ns(CLOCK_MONOTONIC);
+	volatile uint64_t number = 1;
+	uint64_t got = 0;
+
+	opener_begin();
+	if (!opener_is_there()) {
+		g_test_skip("no process can be had that reads memory");
+		return;
+	}
+	memory_keep_pages_since(self, seen_ns);
+	g_assert_true(memory_read(self, (uintptr_t)&number, &got, sizeof(got)));
+	g_assert_cmpuint(got, ==, 1);
+	memory_leave_pages();
+	number = 2;
+	g_assert_true(memory_read(self, (uintptr_t)&number, &got, sizeof(got)));
+	g_assert_cmpuint(got, ==, 2);	/* nobody asked for what is kept */
+	memory_keep_pages_since(self, seen_ns);
+	g_assert_true(memory_read(self, (uintptr_t)&number, &got, sizeof(got)));
+	g_assert_cmpuint(got, ==, 1);
+	memory_leave_pages();
+	memory_keep_pages_since(self, clock_ns(CLOCK_MONOTONIC));
+	g_assert_true(memory_read(self, (uintptr_t)&number, &got, sizeof(got)));
+	g_assert_cmpuint(got, ==, 2);
+	memory_drop_pages();
+	opener_stop();
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/memory/kept-pages", kept_pages);
 	g_test_add_func("/python/lines", test_lines);
 	g_test_add_func("/python/files", test_files);
 	g_test_add_func("/python/code", test_code);
