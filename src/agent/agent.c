@@ -21,6 +21,7 @@
 #include "agent/wall_clock.h"
 #include "attach/error.h"
 #include "base/clock.h"
+#include "base/hurry.h"
 #include "base/opener.h"
 #include "base/parser.h"
 #include "base/proc_status.h"
@@ -518,10 +519,12 @@ static void take_signals(struct agent *a)
 	struct signalfd_siginfo info;
 
 	while (read(a->signal_fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGHUP)
+		if (info.ssi_signo == SIGHUP) {
 			a->wants_reload = true;
-		else
-			a->is_over = true;
+			continue;
+		}
+		a->is_over = true;
+		hurry_begin();
 	}
 }
 
@@ -577,6 +580,7 @@ static bool hold_signals(struct agent *a, GError **error)
 {
 	sigset_t set;
 
+	hurry_not_by_hangup();
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);

@@ -15,7 +15,7 @@
 
 #include "attach/probe.h"
 #include "base/confine.h"
-#include "base/opener.h"
+#include "base/hurry.h"
 #include "base/parser.h"
 
 #define SOCKET_FD 3
@@ -97,7 +97,7 @@ static bool await(const struct probe_holder *h, int64_t ms)
 	struct pollfd p = { .fd = h->socket, .events = POLLIN };
 
 	for (int64_t end_us = g_get_monotonic_time() + ms * 1000; poll(&p, 1, LOOK_MS) <= 0;)
-		if (opener_end_is_asked() || g_get_monotonic_time() > end_us)
+		if (hurry_is_asked() || g_get_monotonic_time() > end_us)
 			return false;
 	return true;
 }

@@ -18,7 +18,7 @@
  * another one takes its place.  What it did not answer for is skipped for a while, and is told by name.
  *
  * Where there is none, each function makes the same calls in the process itself.  All may be called from any thread.
- * Those that fail set errno; ETIMEDOUT: it did not answer, or had not the last time.
+ * Those that fail set errno; ETIMEDOUT: it did not answer, or had not the last time, or our end is long due (hurry.h).
  */
 
 /*
@@ -37,10 +37,6 @@ bool opener_is_apart(void);
 bool opener_is_there(void);
 /* Whoever begins openers has ended: nothing can be opened any more. */
 bool opener_is_lost(void);
-/* Somebody waits for the process's end: no answer is waited for long any more. */
-void opener_hurry(void);
-/* A signal asks for the end, and is held back: recorders take such when they wait. */
-bool opener_end_is_asked(void);
 /* Of the one that is asked now; 0: none is. */
 pid_t opener_pid(void);
 /* CPU time of all openers so far, about. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file_text.h"
+#include "base/hurry.h"
 #include "base/opener_skipped.h"
 #include "base/opener_wire.h"
 #include "base/parser.h"
@@ -39,7 +40,6 @@ static struct channel {
 	int control, socket;
 	pid_t keeper, helper;
 	bool is_there, is_lost;
-	gint is_hurried;
 	int64_t granted_us, granted_at_us, none_until_us;
 	uint64_t ended_cpu_ns;
 	struct opener_counts counts;
@@ -61,24 +61,6 @@ bool opener_is_lost(void)
 }
 
 /* ---- time */
-
-void opener_hurry(void)
-{
-	g_atomic_int_set(&channel.is_hurried, 1);
-}
-
-bool opener_end_is_asked(void)
-{
-	sigset_t set;
-
-	return sigpending(&set) == 0 &&
-	       (sigismember(&set, SIGINT) == 1 || sigismember(&set, SIGTERM) == 1 || sigismember(&set, SIGHUP) == 1);
-}
-
-static bool is_end_awaited(void)
-{
-	return g_atomic_int_get(&channel.is_hurried) || opener_end_is_asked();
-}
 
 static int64_t patience_us(struct channel *c)
 {
@@ -123,7 +105,7 @@ static bool await_reply(struct channel *c, int64_t begun_us, int64_t patience)
 	int64_t starved_us = 0, at_us = g_get_monotonic_time();
 
 	while (!can_be_read(c->socket, SLICE_MS)) {
-		int64_t now = g_get_monotonic_time(), most = is_end_awaited() ? PATIENCE_LAST_US : patience;
+		int64_t now = g_get_monotonic_time(), most = hurry_is_asked() ? PATIENCE_LAST_US : patience;
 
 		if (starved_us < STARVED_US && is_starved(c->helper)) {
 			starved_us += now - at_us;
@@ -224,7 +206,7 @@ static enum answer exchange(struct channel *c, const struct opener_request *requ
 		memcpy(&error, reply, sizeof(error));
 		if (error != EINPROGRESS)
 			return ANSWERED;
-		begun_us = is_end_awaited() ? begun_us : g_get_monotonic_time();
+		begun_us = hurry_is_asked() ? begun_us : g_get_monotonic_time();
 	}
 }
 
@@ -284,6 +266,10 @@ long opener_ask(const struct opener_asked *a, void *reply, size_t bytes, int *re
 	}
 	if (opener_has_ended(a->subject)) {
 		errno = ENOENT;
+		return -1;
+	}
+	if (hurry_is_over()) {
+		errno = ETIMEDOUT;
 		return -1;
 	}
 	if (a->path_bytes)

@@ -10,7 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/hurry.h"
+
 #define TRIES_MAX 4
+#define LOOK_MS 50	/* whether this process is to end */
 #define CHANNELS 2
 #define ANSWER_MAX_BYTES ((uint64_t)256 << 20)
 
@@ -104,13 +107,13 @@ static bool await_reply(struct channel *c, int wait_ms, struct parser_reply *ret
 		gint64 left_us = until_us - g_get_monotonic_time();
 
 		*ret_fd = -1;
-		if (left_us <= 0)
+		if (left_us <= 0 || hurry_is_over())
 			return false;
-		int n = poll(&p, 1, (int)(left_us / 1000) + 1);
+		int n = poll(&p, 1, (int)MIN(left_us / 1000 + 1, LOOK_MS));
 
-		if (n < 0 && errno == EINTR)
+		if (n == 0 || (n < 0 && errno == EINTR))
 			continue;
-		if (n <= 0 || parser_receive(c->ask_fd, ret, sizeof(*ret), ret_fd) != (long)sizeof(*ret)) {
+		if (n < 0 || parser_receive(c->ask_fd, ret, sizeof(*ret), ret_fd) != (long)sizeof(*ret)) {
 			if (*ret_fd >= 0)
 				close(*ret_fd);
 			*ret_fd = -1;
@@ -216,7 +219,7 @@ GByteArray *parser_ask(enum parser_job job, int fd, const void *question, size_t
 	unsigned i = job == PARSER_UNWIND;
 	GByteArray *answer;
 
-	if (question_bytes > PARSER_QUESTION_MAX)
+	if (question_bytes > PARSER_QUESTION_MAX || hurry_is_over())
 		return NULL;
 	g_mutex_lock(&channels[i].lock);
 	answer = ask(&channels[i], &asked, kinds[i].patience_ms);

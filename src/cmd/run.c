@@ -17,6 +17,7 @@
 #include "attach/feature.h"
 #include "attach/said.h"
 #include "base/clock.h"
+#include "base/hurry.h"
 #include "base/opener.h"
 #include "base/parse.h"
 #include "base/proc_status.h"
@@ -25,6 +26,7 @@
 #include "cmd/types_memory.h"
 
 #define SHORT_NS 1000000000ULL
+#define NAMES_MS 10000	/* behind the window's end */
 #define LONG_NS 5000000000ULL
 
 int run_status_of(const GError *error)
@@ -254,6 +256,7 @@ static gboolean on_timer(gint fd, GIOCondition condition, gpointer data)
 	(void)fd;	/* not read: set_timer() clears it */
 	(void)condition;
 	if (run->duration_ns && elapsed >= run->duration_ns) {
+		hurry_after_ms(NAMES_MS);
 		g_main_loop_quit(w->loop);
 		return G_SOURCE_CONTINUE;
 	}
@@ -297,7 +300,7 @@ static gboolean on_signal(gint fd, GIOCondition condition, gpointer data)
 	if (info.ssi_signo == SIGCHLD)
 		reap_command(w->run);
 	else
-		opener_hurry();
+		hurry_begin();
 	if (info.ssi_signo != SIGCHLD || w->run->child_ended)
 		g_main_loop_quit(w->loop);
 	return G_SOURCE_CONTINUE;

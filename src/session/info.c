@@ -10,6 +10,7 @@
 
 #include "abi/space_abi.h"
 #include "attach/feature.h"
+#include "base/hurry.h"
 #include "base/proc_status.h"
 #include "base/version.h"
 #include "fold/fold.h"
@@ -176,6 +177,14 @@ static void record_skipped(struct session *s)
 	profile_add_loss(s->profile, "not_answered", help, since_told(&s->told.skipped, opener_counts().skipped), 0);
 }
 
+static void record_left_out(struct session *s)
+{
+	profile_add_loss(s->profile, "ended_early",
+			 "the end was asked for while the machine left no CPU for names: those still missing half a second later "
+			 "were not looked for",
+			 since_told(&s->told.left_out, hurry_left_out()), 0);
+}
+
 #define NO_TABLE_EVER \
 	"a user stack was walked by frame pointers: /proc is of another pid namespace, so the program's files are not known"
 
@@ -203,6 +212,7 @@ static void record_losses(struct session *s, uint64_t recursion)
 	}
 	record_replaced(s);
 	record_skipped(s);
+	record_left_out(s);
 	if (s->tables)
 		profile_add_loss(s->profile, "unwind_room",
 				 "no room was left for a file's unwind table or a program's mappings",

@@ -19,7 +19,7 @@ struct offcpu_bpf;
 /* What is counted from the session's start on, as the windows before have told it. */
 struct session_told {
 	uint64_t losses[OFFCPU_LOSS_COUNT], losses_ns[OFFCPU_LOSS_COUNT];
-	uint64_t refused, mmap_lost, replaced, replaced_ns, skipped;
+	uint64_t refused, mmap_lost, replaced, replaced_ns, skipped, left_out;
 	uint64_t switches, bpf_ns, cpu_ns;
 };
 
@@ -92,6 +92,8 @@ void session_foresee_mappings(struct session *s);
 void session_empty_ring(struct session *s);
 /* Takes the accounts of threads that the ring had no room for as they ended.  False: some of them were not given. */
 bool session_take_parked(struct session *s);
+/* What there is, but no longer than a round: on a machine without CPU as much comes in meanwhile.  True: there is more. */
+bool session_take_round(struct session *s);
 
 /* Ends the window for who waits until the records of its threads have come: see session_cut(). */
 void session_await_dying(struct session *s);

@@ -236,19 +236,32 @@ static void empty_ring(struct session *s)
 		;
 }
 
+/* False: there are none, or they cannot be had. */
+static bool send_parked(struct session *s)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	/* A CPU that is just about to park one is waited for. */
+	return (s->skel->bss->parked || s->skel->bss->parked_asked) &&
+	       !bpf_prog_test_run_opts(bpf_program__fd(s->skel->progs.send_parked), &opts);
+}
+
 bool session_take_parked(struct session *s)
 {
 	const struct offcpu_bpf__bss *bss = s->skel->bss;
 
-	/* A CPU that is just about to park one is waited for. */
-	for (unsigned i = 0; i < PARKED_RUNS && (bss->parked || bss->parked_asked); i++) {
-		LIBBPF_OPTS(bpf_test_run_opts, opts);
-
-		if (bpf_prog_test_run_opts(bpf_program__fd(s->skel->progs.send_parked), &opts))
-			break;
+	for (unsigned i = 0; i < PARKED_RUNS && send_parked(s); i++)
 		empty_ring(s);
-	}
 	return !bss->parked && !bss->parked_asked;
+}
+
+bool session_take_round(struct session *s)
+{
+	bool is_more = ring_buffer__consume(s->ring) == -EAGAIN;
+
+	while (!is_more && send_parked(s))
+		is_more = ring_buffer__consume(s->ring) == -EAGAIN;
+	return is_more;
 }
 
 void session_empty_ring(struct session *s)

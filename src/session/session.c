@@ -357,8 +357,7 @@ bool session_drain(struct session *s)
 	apply_tables(s, false);
 	s->records = 0;
 	s->round_ns = clock_ns(CLOCK_MONOTONIC);
-	is_more = ring_buffer__consume(s->ring) == -EAGAIN;
-	session_take_parked(s);
+	is_more = session_take_round(s);
 	govern(s);
 	tell_sched_text(s);
 	if (s->skel->bss->wait_entries > swap_at(s->skel->rodata->cfg.wait_slots) || probes_are_filling(s) ||

@@ -5,6 +5,7 @@
 
 #include "abi/unwind_abi.h"
 #include "base/clock.h"
+#include "base/hurry.h"
 #include "base/urgency.h"
 #include "symbolize/dwarf/lines.h"
 #include "symbolize/jit/perf_map.h"
@@ -492,7 +493,7 @@ static const char *executed_as(struct symbolizer *s, const struct space_map *m, 
 
 static struct elf_table *map_table(struct symbolizer *s, struct space_map *m, struct generation *g)
 {
-	if (!m->table_tried) {
+	if (!m->table_tried && !hurry_is_over()) {
 		/* a child that is gone, and whose files lie in a container, would leave its parent without names, too */
 		struct generation *by = spaces_living(s->spaces, g);
 

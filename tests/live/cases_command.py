@@ -3,12 +3,13 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import time
 
 from check import EDGE_LOSSES, check_account, check_truth
-from lib import Program, Recorder, TooLate, bpf_program_ids, case, programs_of, wait_until
+from lib import Program, Recorder, TooLate, bpf_program_ids, case, default_signals, nightly, programs_of, wait_until
 
 
 def children_named(pid, comm):
@@ -137,6 +138,31 @@ def hangup_ends_unless_ignored(env):
         env.report(recorder.out)
 
 
+GONE_S = 5  # after a SIGKILL
+KILLS, KILLED_WITHIN_S = 40, 2
+
+
+@case
+@nightly
+def killed_at_any_time(env):
+    """While it loads, records or writes: it is gone within seconds, and what it left beside its file the next one clears away."""
+    folder, chance, slowest_s = env.temporary("killed"), random.Random(46), 0
+    os.mkdir(folder)
+    words = [env.offcpu, "record", "-a", "-d", "0.3", "-o", os.path.join(folder, "recording.offcpu")]
+    for _ in range(KILLS):
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=default_signals)
+        env.running.append(process)
+        time.sleep(chance.uniform(0, KILLED_WITHIN_S))
+        begun = time.monotonic()
+        process.kill()
+        process.wait(60)
+        slowest_s = max(slowest_s, time.monotonic() - begun)
+    env.check.that(slowest_s < GONE_S, f"the slowest was gone {slowest_s:.1f} s after SIGKILL")
+    env.check.equal(subprocess.run(words, capture_output=True, timeout=60, check=False).returncode, 0, "status of the next recording")
+    left = set(os.listdir(folder)) - {"recording.offcpu", "recording.offcpu.old"}
+    env.check.equal(left, set(), "files left beside the recording")
+
+
 @case
 def killed_leaves_nothing_loaded(env):
     out = env.temporary("recording.offcpu")
@@ -147,7 +173,7 @@ def killed_leaves_nothing_loaded(env):
     env.check.equal(own - bpf_program_ids(), set(), "its programs that are not loaded")
     time.sleep(1.2)
     recorder.process.kill()
-    recorder.wait()
+    recorder.wait(GONE_S)
     wait_until(lambda: not own & bpf_program_ids(), 5, 0.05)
     env.check.equal(own & bpf_program_ids(), set(), "programs still loaded")
     if os.path.exists(out):

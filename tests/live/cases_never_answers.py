@@ -2,13 +2,15 @@
 """Processes whose memory or program lies in a file system that never answers: whoever reads it sleeps where no signal ends it."""
 
 import os
+import shutil
 import signal
 import subprocess
+import sys
 import time
 
 from cases_agent import Agent, windows
 from cases_agent_rights import children_of, comm_of
-from lib import Program, Skip, case, default_signals, wait_until
+from lib import Program, Skip, case, default_signals, nightly, wait_until
 
 TURN_S = 15  # a recording of 1 s has ended by then, on a busy machine too; without the opener it never does
 
@@ -19,19 +21,40 @@ class Stranger:
     def __init__(self, env, how):
         folder = env.temporary("silent")
         os.mkdir(folder, 0o755)
-        self.program = Program(env, "never_answers", folder, how)
+        self.mount = os.path.join(folder, ".debug" if how == "debug" else "silent")
+        self.python = None
+        self.program = Program(env, self.executable(env, folder, how), folder, "serve" if how == "heap" else how)
         self.pid = self.program.pid
         told = self.program.truth()[0]
         self.server = told["server"]
-        self.mount = os.path.join(folder, "silent")
         if not told["is_there"]:
             raise Skip("no FUSE here")
         self.program.go()
+        if how == "heap":
+            self.begin_python(env)
+
+    @staticmethod
+    def executable(env, folder, how):
+        """Separate debug information is looked for beside the program, so that one lies where the file system is."""
+        return shutil.copy(os.path.join(env.programs, "never_answers_debug"), folder) if how == "debug" else "never_answers"
+
+    def begin_python(self, env):
+        """An interpreter whose code objects lie in the file."""
+        script = os.path.join(os.path.dirname(__file__), "programs", "never_answers_heap.py")
+        self.python = subprocess.Popen([sys.executable, script, os.path.join(self.mount, "file")], stdout=subprocess.PIPE, preexec_fn=default_signals)
+        env.running.append(self.python)
+        self.python.stdout.readline()
+        self.pid = self.python.pid
 
     def end(self):
         os.kill(self.server, signal.SIGKILL)
-        subprocess.run(["umount", "-q", "-f", "-l", self.mount], check=False)
-        self.program.process.kill()
+        subprocess.run(["umount", "-f", "-l", self.mount], stderr=subprocess.DEVNULL, check=False)
+        for process in filter(None, (self.python, self.program.process)):
+            process.kill()
+        perf_map = f"/tmp/perf-{self.pid}.map"
+        if os.path.lexists(perf_map):
+            subprocess.run(["umount", "-l", perf_map], stderr=subprocess.DEVNULL, check=False)
+            os.unlink(perf_map)
 
 
 def end_of(env, *arguments, after_s=None):
@@ -137,3 +160,66 @@ def agent_never_answered(env):
         for stranger in strangers:
             stranger.end()
         wait_until(lambda: agent.process.poll() is not None, 5)
+
+
+# What looks at such a process: the words behind `offcpu`, from its number and a path to write to.
+COMMANDS = {
+    "record": lambda pid, path: ["record", "-p", pid, "-d", "1", "-o", path],
+    "record of all": lambda pid, path: ["record", "-a", "-d", "1", "-o", path],
+    "record of all that there is": lambda pid, path: ["record", "-p", pid, "-d", "1", "--wakers", "--locks", "--objects", "--cpu", "--tasks", "-o", path],
+    "top": lambda pid, path: ["top", "-p", pid, "--batch", "-n", "2"],
+    "trace": lambda pid, path: ["trace", "-p", pid, "1"],
+    "request": lambda pid, path: ["request", "-p", pid, "-d", "1", "sleep_site"],
+    "tasks": lambda pid, path: ["tasks", "-p", pid],
+    "sample": lambda pid, path: ["sample", "-p", pid, "-d", "1", "-o", path],
+    "sample --proc": lambda pid, path: ["sample", "--proc", "-p", pid, "-d", "1", "-o", path],
+    "doctor": lambda pid, path: ["doctor", "-p", pid],
+}
+HOWS = ("arguments", "text", "overlay", "stack", "perf_map", "debug", "heap")
+MATRIX_TURN_S = 20  # of a command in a recording of a second; without the opener most never end
+END_S = 2           # of the agent and of a recording, once they are told to
+
+
+def agent_ends(env, settle_s):
+    """In its second window; how long it takes from SIGTERM on."""
+    agent = Agent(env, env.temporary("history"))
+    env.check.that(agent.await_windows(1), f"windows come: {agent.log()}")
+    time.sleep(settle_s)
+    begun = time.monotonic()
+    env.check.equal(agent.end(), 0, f"status of the agent: {agent.log()}")
+    return time.monotonic() - begun
+
+
+def look_by_all(env, how):
+    stranger = Stranger(env, how)
+    try:
+        for name, words in COMMANDS.items():
+            begun = time.monotonic()
+            try:
+                result = subprocess.run([env.offcpu, *words(str(stranger.pid), env.temporary("matrix.offcpu"))], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=MATRIX_TURN_S, check=False)
+                said, status = result.stdout, result.returncode
+            except subprocess.TimeoutExpired:
+                said, status = "", None
+            took_s = time.monotonic() - begun
+            print(f"# {how}, {name}: status {status} after {took_s:.1f} s", file=sys.stderr, flush=True)
+            env.check.that(status is not None, f"{name} has not ended after {MATRIX_TURN_S} s")
+            env.check.that(status in (0, 1, None), f"status {status} of {name}: {said}")  # 1: nothing to tell
+        took_s = agent_ends(env, 0.5)
+        print(f"# {how}, agent: ended {took_s:.1f} s after SIGTERM", file=sys.stderr, flush=True)
+        env.check.that(took_s < END_S, f"SIGTERM ends the agent in {took_s:.1f} s")
+    finally:
+        stranger.end()
+
+
+def case_of(how):
+    def look(env):
+        look_by_all(env, how)
+
+    look.__name__ = f"never_answered_by_any_{how}"
+    look.__doc__ = f"Every command that looks at a process ends beside {how} of one that never answers."
+    return look
+
+
+for one in HOWS:
+    nightly(case(case_of(one)))

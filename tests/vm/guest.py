@@ -59,6 +59,8 @@ def archive_of(offcpu, programs, command, root=None):
         archive.copy(script, f"/live/programs/{script.name}")
     archive.copy(HERE / "live.py", "/live/live.py")
     add_go(archive, bool(root))
+    for module in kernels.cache_folder().glob("*/modules/*.ko"):
+        archive.copy(module, f"/modules/{module.parent.parent.name.removeprefix('linux-image-')}/{module.name}")
     static = ROOT / ("build-arm64-static" if root else "build-static") / "offcpu"
     if static.exists():
         archive.copy(static, "/static/offcpu")

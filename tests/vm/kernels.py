@@ -2,9 +2,10 @@
 """Gets the kernels of the matrix from the distribution's packages, once.
 
 They are kept under ${XDG_CACHE_HOME:-~/.cache}/offcpu-vm, one folder for each package, which
-holds vmlinuz; the newest one there serves a machine without a network.
+holds vmlinuz and MODULES; the newest one there serves a machine without a network.
 """
 
+import lzma
 import os
 import re
 import shutil
@@ -82,6 +83,7 @@ def is_arm64(name):
 APT_OF_SUITE = """APT::Architecture "{1}"; APT::Architectures {{ "{1}"; }}; Dir::State "{0}"; Dir::State::status "{0}/status"; Dir::State::lists "{0}/lists"; Dir::Cache "{0}/cache";
 Dir::Etc::sourcelist "{0}/sources.list"; Dir::Etc::sourceparts "-"; APT::Sandbox::User "root"; Debug::NoLocking "true";
 """
+MODULES = ("fuse.ko", "overlay.ko")     # for tests/live/cases_never_answers.py; packages that were got before have none
 LISTS_LAST_S = 86400
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
@@ -133,6 +135,14 @@ def newest_package(before, meta, pattern):
     return max(found, key=version_key)
 
 
+def keep_modules(root, folder):
+    folder.mkdir()
+    for name in MODULES:
+        for path in root.glob(f"**/kernel/fs/**/{name}*"):
+            data = path.read_bytes()
+            (folder / name).write_bytes(lzma.decompress(data) if path.suffix == ".xz" else data)
+
+
 def unpack(before, package, folder):
     """Downloads a package and leaves folder/vmlinuz, whole or not at all."""
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -147,6 +157,7 @@ def unpack(before, package, folder):
             raise NoKernel(f"{binary} holds no vmlinuz")
         (Path(work) / "keep").mkdir()
         shutil.copy(image, f"{work}/keep/vmlinuz")
+        keep_modules(Path(work) / "x", Path(work) / "keep" / "modules")
         os.rename(f"{work}/keep", folder)
 
 

@@ -34,6 +34,7 @@ lib.Program._line = patient(lib.Program._line, 2)
 lib.Recorder.wait_attached.__defaults__ = (240,)    # an emulated verifier takes its time
 
 import cases_guest  # noqa: E402,F401
+import cases_never_answers  # noqa: E402
 import cases_locks  # noqa: E402
 import check  # noqa: E402
 import run  # noqa: E402
@@ -42,10 +43,12 @@ import stories  # noqa: E402
 check.TOLERANCE_NS = 3_000_000
 check.TOLERANCE = 0.05
 stories.TOLERANCE_NS = 500_000  # of a hop: the tracer's own programs take a tenth of a millisecond in it
+cases_never_answers.END_S *= PATIENCE
+cases_never_answers.MATRIX_TURN_S *= PATIENCE     # each loads programs first, half a minute of an emulated verifier
 cases_locks.ROUNDS, cases_locks.HOLD_US = 15, 20_000
 cases_locks.TOLERANCE_NS = 500_000  # the same: the kernel counts them as CPU time of the thread that is to run, we as off CPU
 run.ATTEMPTS, run.ATTEMPTS_S = 1, 0     # the tries are here: eight in each of three held a guest until it was stopped
-run.CASE_S, run.ONCE_MORE = 600, False  # tests/vm/run boots the guest once more, alone, for what failed
+run.CASE_S, run.ONCE_MORE = 1200, False  # tests/vm/run boots the guest once more, alone, for what failed
 run_once = run.run_attempts
 
 

@@ -5,6 +5,9 @@
  *   text       the code it runs, of a file whose file system has answered up to now
  *   overlay    the same through an overlayfs in a mount namespace of its own
  *   stack      where another of its threads sleeps
+ *   perf_map   the list of functions compiled at run time, one of which calls what sleeps
+ *   debug      its own separate debug information: FOLDER/.debug, beside a copy of it
+ *   serve      the file system alone, for a process that maps its file where it likes
  * Then it sleeps by turns until its stdin ends.  Without FUSE it says so, and only sleeps.
  */
 #include "truth.h"
@@ -213,6 +216,33 @@ static int open_by_overlay(const char *folder)
 }
 
 typedef void (*code_fn)(void);
+typedef void (*call_fn)(void (*)(void));
+
+static char perf_map_path[64];
+
+/* A list that never comes, and code that it would name: "call its argument". */
+static call_fn compile(void)
+{
+	static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 };
+	void *at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/file", mount_path);
+	snprintf(perf_map_path, sizeof(perf_map_path), "/tmp/perf-%d.map", (int)getpid());
+	close(open(perf_map_path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+	if (at == MAP_FAILED || mount(path, perf_map_path, NULL, MS_BIND, NULL))
+		truth_die("a perf map", errno);
+	memcpy(at, code, sizeof(code));
+	return (call_fn)(uintptr_t)at;
+}
+
+static void drop_perf_map(void)
+{
+	if (!perf_map_path[0])
+		return;
+	umount2(perf_map_path, MNT_DETACH);
+	unlink(perf_map_path);
+}
 
 SITE void sleep_site(void)
 {
@@ -227,6 +257,7 @@ int main(int argc, char **argv)
 	const char *folder = truth_arg_string(argc, argv, 2), *how = truth_arg_string(argc, argv, 3);
 	struct pollfd end = { .fd = STDIN_FILENO, .events = POLLIN };
 	const volatile char *code = NULL;
+	call_fn calls = NULL;
 	pid_t server;
 	int fd = -1;
 
@@ -239,7 +270,7 @@ int main(int argc, char **argv)
 	}
 	prctl(PR_SET_NAME, "never_answers");
 	is_silent = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	snprintf(mount_path, sizeof(mount_path), "%s/silent", folder);
+	snprintf(mount_path, sizeof(mount_path), "%s/%s", folder, strcmp(how, "debug") ? "silent" : ".debug");
 	snprintf(path, sizeof(path), "%s/file", mount_path);
 	bool is_overlay = strcmp(how, "overlay") == 0, is_text = is_overlay || strcmp(how, "text") == 0;
 
@@ -259,10 +290,17 @@ int main(int argc, char **argv)
 	*is_silent = 1;
 	if (fd >= 0 && strcmp(how, "stack") == 0)
 		map_over_stack(fd);
-	else if (fd >= 0 && !is_text)
+	else if (fd >= 0 && strcmp(how, "arguments") == 0)
 		map_over_strings(fd, argv);
-	while (poll(&end, 1, 0) == 0)
-		sleep_site();
+	else if (fd >= 0 && strcmp(how, "perf_map") == 0)
+		calls = compile();
+	while (poll(&end, 1, 0) == 0) {
+		if (calls)
+			calls(sleep_site);
+		else
+			sleep_site();
+	}
+	drop_perf_map();
 	/* its memory ends with its file system, and whoever waits for that goes on */
 	if (server)
 		kill(server, SIGKILL);

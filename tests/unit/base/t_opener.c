@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/hurry.h"
 #include "base/parser.h"
 #include "base/privileges.h"
 
@@ -350,6 +351,43 @@ static void leaves_behind(void)
 	opener_stop();
 }
 
+/* Asked for by a signal that is held back: nothing takes long any more once that was a while ago. */
+static void leaves_out_at_the_end(void)
+{
+	const struct timespec now = { 0 };
+	sigset_t held, before;
+	size_t len;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &held, &before);
+	opener_begin();
+	g_assert_false(hurry_is_asked());
+	kill(getpid(), SIGHUP);
+	g_assert_true(hurry_is_asked());
+	hurry_not_by_hangup();
+	g_assert_false(hurry_is_asked() || hurry_is_over());
+	kill(getpid(), SIGTERM);
+	g_assert_true(hurry_is_asked());
+	g_assert_false(hurry_is_over());
+	g_usleep(HURRY_MS * 1000);
+	g_assert_true(hurry_is_over());
+	uint64_t left_out = hurry_left_out();
+	g_autofree char *maps = own("maps"), *none = opener_is_there() ? opener_text(maps, 100, &len) : NULL;
+
+	g_assert_null(none);
+	g_assert_cmpuint(hurry_left_out(), ==, left_out + opener_is_there());
+	while (sigtimedwait(&held, NULL, &now) > 0)
+		;
+	g_assert_false(hurry_is_asked() || hurry_is_over());
+	g_autofree char *text = opener_text(maps, 100, &len);
+
+	g_assert_nonnull(text);
+	opener_stop();
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 static void calls_alike(void)
 {
 	g_autoptr(GError) error = NULL;
@@ -376,6 +414,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/opener/name-of-a-mount", name_of_a_mount);
 	g_test_add_func("/opener/calls-alike", calls_alike);
 	g_test_add_func("/opener/leaves-behind", leaves_behind);
+	g_test_add_func("/opener/leaves-out-at-the-end", leaves_out_at_the_end);
 	int status = g_test_run();
 
 	end_server();
