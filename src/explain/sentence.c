@@ -23,6 +23,7 @@
 #include "explain/nagle.h"
 #include "explain/owed.h"
 #include "explain/pauses.h"
+#include "explain/pinned.h"
 #include "explain/pool.h"
 #include "explain/ran.h"
 #include "explain/requests_of.h"
@@ -604,6 +605,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	append_evidence(s, f, r);
 	requests_of_append_share(s, r);
 	append_timeouts(s, r);
+	pinned_append_evidence(s, f, r);
 	if (r->queue_at_once)
 		g_string_append_printf(s, "; libuv does %" PRIu32 " of them at a time, so others queue", r->queue_at_once);
 	if (r->loop_on_cpu_ns) {

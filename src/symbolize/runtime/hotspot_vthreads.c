@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "symbolize/runtime/hotspot_vthreads.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "symbolize/process/maps.h"
+#include "symbolize/runtime/memory.h"
+
+#define MAPS_TEXT_MAX (64 << 20)
+#define TABLE_MAX (1u << 24)
+#define CHAIN_MAX 65536
+#define CHUNKS_MAX 8
+#define STACK_BYTES_MAX (64u << 10)
+#define LOOKS_MAX 3	/* at the same, where a garbage collection comes between */
+#define AT_ONCE 256
+#define TRIES_AGAIN 2	/* of one that changed while it was read */
+#define CHECKED_AT_ONCE 96	/* pieces: so little time passes that few threads change */
+#define CHUNK_WORDS_MAX (1 << 24)
+#define ANCHOR_BYTES 24
+#define MAJOR_MONITORS_DO_NOT_PIN 24	/* JEP 491 */
+#define WORD 8
+#define REDUCED 16	/* what a call leaves below its caller's frame */
+#define NAME_MAX_BYTES 256
+
+/* ConcurrentHashMap.Node.hash */
+#define HASH_MOVED (-1)
+#define HASH_TREE (-2)
+
+#define SUSPENDED 0x100	/* VirtualThread.SUSPENDED */
+
+/* What VirtualThread.state means, by the names that each version has; what is not here has not begun, or is over. */
+static const struct state {
+	const char *name;
+	enum java_vthread_does does;
+	bool is_pinned;
+} states[] = {
+	{ "STARTED", JAVA_RUNNABLE, false },	 { "RUNNABLE", JAVA_RUNNABLE, false },	  { "RUNNING", JAVA_RUNS, false },
+	{ "PARKING", JAVA_RUNS, false },	 { "PARKED", JAVA_PARKED, false },	  { "PINNED", JAVA_PARKED, true },
+	{ "TIMED_PARKING", JAVA_RUNS, false },	 { "TIMED_PARKED", JAVA_PARKED_FOR_A_TIME, false },
+	{ "TIMED_PINNED", JAVA_PARKED_FOR_A_TIME, true }, { "UNPARKED", JAVA_RUNNABLE, false }, { "YIELDING", JAVA_RUNS, false },
+	{ "YIELDED", JAVA_RUNNABLE, false },	 { "BLOCKING", JAVA_RUNS, false },	  { "BLOCKED", JAVA_BLOCKED, false },
+	{ "UNBLOCKED", JAVA_RUNNABLE, false },	 { "WAITING", JAVA_RUNS, false },	  { "WAIT", JAVA_WAITS, false },
+	{ "TIMED_WAITING", JAVA_RUNS, false },	 { "TIMED_WAIT", JAVA_WAITS, false },
+};
+
+/* What was read, to be read again. */
+struct evidence {
+	uint64_t at;
+	uint8_t *bytes;
+	uint32_t cnt;
+	guint of;	/* in `seen` */
+};
+
+struct lock {
+	uint64_t at, holder;	/* the number of a thread */
+	const char *class;
+};
+
+struct seen {
+	struct java_vthread t;
+	bool is_taken_again;	/* it had changed: another one of these has it */
+	struct java_stack stacks[CHUNKS_MAX];
+	unsigned stack_cnt;
+};
+
+struct look {
+	struct java_vthreads *v;
+	GArray *threads;	/* uint64_t */
+	GHashTable *known;	/* the same, once each */
+	GArray *seen;		/* struct seen */
+	GArray *evidence;	/* struct evidence */
+	guint checked;		/* so many of these */
+	GHashTable *locks;	/* struct lock, by address */
+	struct java_vthreads_census *census;
+};
+
+static void evidence_clear(gpointer p)
+{
+	g_free(((struct evidence *)p)->bytes);
+}
+
+/* What was read until now counts no more. */
+static void read_anew(const struct look *l)
+{
+	memory_drop_pages();
+	memory_keep_pages(l->v->hotspot.pid);
+}
+
+static void look_begin(struct look *l)
+{
+	l->threads = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+	l->known = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	l->seen = g_array_new(FALSE, TRUE, sizeof(struct seen));
+	l->evidence = g_array_new(FALSE, TRUE, sizeof(struct evidence));
+	g_array_set_clear_func(l->evidence, evidence_clear);
+	l->checked = 0;
+	l->locks = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
+}
+
+static void look_end(struct look *l)
+{
+	g_array_unref(l->threads);
+	g_hash_table_unref(l->known);
+	g_array_unref(l->seen);
+	g_array_unref(l->evidence);
+	g_hash_table_unref(l->locks);
+}
+
+/* ---- opening */
+
+static bool read_states(struct java_vthreads *v)
+{
+	uint64_t statics = java_class_statics(&v->objects, v->threads);
+	int32_t number;
+
+	v->states = g_hash_table_new(NULL, NULL);
+	for (size_t i = 0; i < G_N_ELEMENTS(states); i++) {
+		uint32_t offset = java_field_offset(&v->objects, v->threads, states[i].name);
+
+		if (statics && offset && memory_read(v->hotspot.pid, statics + offset, &number, sizeof(number)))
+			g_hash_table_insert(v->states, GINT_TO_POINTER(number), (gpointer)&states[i]);
+	}
+	return g_hash_table_size(v->states) > G_N_ELEMENTS(states) / 3;
+}
+
+enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char *proc_dir, uint32_t pid)
+{
+	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
+	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+	enum java_objects_state state;
+
+	*v = (struct java_vthreads){ 0 };
+	if (!lines || !hotspot_open(&v->hotspot, proc_dir, pid, lines))
+		return JAVA_VTHREADS_NO_JVM;
+	state = java_objects_open(&v->objects, &v->hotspot);
+	if (state != JAVA_OBJECTS_READABLE)
+		return state == JAVA_OBJECTS_MOVE ? JAVA_VTHREADS_MOVE : JAVA_VTHREADS_UNKNOWN;
+	v->containers = java_class_find(&v->objects, "jdk/internal/vm/ThreadContainers");
+	v->threads = v->containers ? java_class_find(&v->objects, "java/lang/VirtualThread") : 0;
+	if (!v->threads)
+		return JAVA_VTHREADS_NONE;
+	v->names = hotspot_names_new();
+	v->strings = g_string_chunk_new(1024);
+	return read_states(v) ? JAVA_VTHREADS_READABLE : JAVA_VTHREADS_UNKNOWN;
+}
+
+void java_vthreads_close(struct java_vthreads *v)
+{
+	java_objects_close(&v->objects);
+	hotspot_names_free(v->names);
+	g_clear_pointer(&v->strings, g_string_chunk_free);
+	g_clear_pointer(&v->states, g_hash_table_unref);
+}
+
+/* ---- the list */
+
+typedef void (*member_fn)(struct look *l, uint64_t object);
+
+/* A set that is gone through. */
+struct members {
+	struct look *look;
+	member_fn fn;
+	uint64_t next;	/* a table that grows has parts of it in the next one */
+};
+
+static void add_thread(struct look *l, uint64_t object)
+{
+	if (l->threads->len >= JAVA_VTHREADS_MAX) {
+		l->census->is_cut = true;
+		return;
+	}
+	if (java_class_of(&l->v->objects, object) == l->v->threads &&
+	    g_hash_table_add(l->known, g_memdup2(&object, sizeof(object))))
+		g_array_append_val(l->threads, object);
+}
+
+static void each_of_chain(void *ctx, uint64_t at)
+{
+	struct members *m = ctx;
+	const struct java_objects *o = &m->look->v->objects;
+	struct java_object node;
+	unsigned left = CHAIN_MAX;
+	int32_t hash;
+
+	while (at && left-- && java_read(o, at, &node) && java_get_int(o, &node, "hash", &hash)) {
+		if (hash == HASH_MOVED) {
+			m->next = m->next ?: java_get(o, &node, "nextTable");
+			return;
+		}
+		if (hash != HASH_TREE)
+			m->fn(m->look, java_get(o, &node, "key"));
+		at = java_get(o, &node, hash == HASH_TREE ? "first" : "next");
+		if (!at)
+			return;
+	}
+	m->look->census->is_cut = true;
+}
+
+/* What ConcurrentHashMap.newKeySet() made. */
+static void each_of_set(struct look *l, uint64_t set, member_fn fn)
+{
+	const struct java_objects *o = &l->v->objects;
+	uint64_t table = java_follow(o, java_follow(o, set, "map"), "table");
+	struct members m = { .look = l, .fn = fn };
+
+	if (table && !java_each_of_array(o, table, TABLE_MAX, each_of_chain, &m))
+		l->census->is_cut = true;
+	if (m.next && !java_each_of_array(o, m.next, TABLE_MAX, each_of_chain, &m))
+		l->census->is_cut = true;
+}
+
+/* An executor with a thread for each task, a pool whose threads are virtual; others have no virtual threads. */
+static void add_container(struct look *l, uint64_t reference)
+{
+	const struct java_objects *o = &l->v->objects;
+	struct java_object container;
+
+	if (java_read(o, java_follow(o, reference, "referent"), &container))
+		each_of_set(l, java_get(o, &container, "virtualThreads") ?: java_get(o, &container, "threads"), add_thread);
+}
+
+static uint64_t static_object(const struct java_objects *o, uint64_t class, const char *name)
+{
+	uint32_t offset = java_field_offset(o, class, name);
+	uint64_t statics = offset ? java_class_statics(o, class) : 0;
+
+	return statics ? java_object_at(o, statics + offset) : 0;
+}
+
+/* Those that were started directly: THREADS until JDK 21. */
+static void list_threads(struct look *l)
+{
+	const struct java_objects *o = &l->v->objects;
+	uint64_t root = java_class_of(o, static_object(o, l->v->containers, "ROOT_CONTAINER")),
+		 set = static_object(o, root, "VTHREADS") ?: static_object(o, root, "THREADS");
+
+	l->census->is_partial = !set;
+	each_of_set(l, set, add_thread);
+	each_of_set(l, static_object(o, l->v->containers, "CONTAINER_REGISTRY"), add_container);
+	l->census->listed = l->threads->len;
+	l->v->listed = l->threads->len;
+}
+
+/* ---- one thread */
+
+static const uint8_t *keep(struct look *l, guint of, uint64_t at, uint8_t *bytes, size_t cnt)
+{
+	const struct evidence e = { .at = at, .bytes = bytes, .cnt = (uint32_t)cnt, .of = of };
+
+	g_array_append_val(l->evidence, e);
+	return bytes;
+}
+
+/* Reads it now, and again after some more threads. */
+static const uint8_t *take(struct look *l, guint of, uint64_t at, size_t cnt)
+{
+	g_autofree uint8_t *bytes = at && cnt && cnt <= STACK_BYTES_MAX + REDUCED ? g_malloc(cnt) : NULL;
+
+	return bytes && memory_read(l->v->hotspot.pid, at, bytes, cnt) ? keep(l, of, at, g_steal_pointer(&bytes), cnt) : NULL;
+}
+
+/* All of an object but what its header has for locks. */
+static bool take_object(struct look *l, guint of, uint64_t at, struct java_object *ret)
+{
+	uint64_t bytes = java_read(&l->v->objects, at, ret) ? java_class_bytes(&l->v->objects, ret->class) : 0;
+
+	if (bytes <= WORD || bytes > ret->cnt)
+		return false;
+	keep(l, of, at + WORD, g_memdup2(ret->bytes + WORD, bytes - WORD), bytes - WORD);
+	return true;
+}
+
+/* The stack that it left on the heap: the innermost frames of each chunk, as many as fit. */
+static void take_chunks(struct look *l, guint of, struct seen *s, uint64_t at)
+{
+	const struct java_objects *o = &l->v->objects;
+	struct java_object chunk;
+	int32_t size, sp, bottom, arguments;
+
+	for (; at && s->stack_cnt < CHUNKS_MAX; at = java_get(o, &chunk, "parent")) {
+		struct java_stack *copy = &s->stacks[s->stack_cnt];
+
+		if (!take_object(l, of, at, &chunk) || !java_get_int(o, &chunk, "size", &size) || !java_get_int(o, &chunk, "sp", &sp))
+			return;
+		if (!java_get_int(o, &chunk, "bottom", &bottom))	/* since JDK 22 */
+			bottom = java_get_int(o, &chunk, "argsize", &arguments) ? size - arguments : -1;
+		if (sp < 0 || bottom < sp || size < bottom || size > CHUNK_WORDS_MAX)
+			return;
+		if (sp == bottom)
+			continue;
+		at += java_class_bytes(o, chunk.class);
+		*copy = (struct java_stack){ .sp = at + (uint64_t)sp * WORD, .end = at + (uint64_t)bottom * WORD, .is_chunk = true };
+		copy->cnt = MIN((size_t)(bottom - sp) * WORD, STACK_BYTES_MAX) + REDUCED;
+		copy->bytes = take(l, of, copy->sp - REDUCED, copy->cnt);
+		if (!copy->bytes)
+			return;
+		s->stack_cnt++;
+	}
+}
+
+/* Is it the thread that this JavaThread runs? */
+static bool runs(const struct java_vthreads *v, uint64_t java_thread, uint64_t object)
+{
+	uint64_t handle, current;
+
+	return hotspot_field_at(&v->hotspot.layout, v->hotspot.pid, HOTSPOT_THREAD_RUNS, java_thread, &handle) && handle &&
+	       memory_read(v->hotspot.pid, handle, &current, sizeof(current)) && current == object;
+}
+
+static uint64_t anchor_word(const struct java_vthreads *v, const uint8_t *anchor, enum hotspot_field field)
+{
+	uint64_t word;
+
+	return hotspot_field_of(&v->hotspot.layout, field, anchor, ANCHOR_BYTES, &word) ? word : 0;
+}
+
+/* The stack of its carrier, which stands still where that is in native code or blocked: only then the JVM says where it is. */
+static void take_mounted(struct look *l, guint of, struct seen *s, uint64_t carrier)
+{
+	const struct java_vthreads *v = l->v;
+	const struct hotspot_layout *layout = &v->hotspot.layout;
+	uint64_t at, base, blocked_by = 0, waits_for = 0;
+	struct java_object thread;
+	const uint8_t *anchor;
+
+	if (!java_read(&v->objects, carrier, &thread) || !java_get_long(&v->objects, &thread, "eetop", &at) ||
+	    !runs(v, at, s->t.object) || !layout->field[HOTSPOT_THREAD_ANCHOR].bytes ||
+	    !hotspot_field_at(layout, v->hotspot.pid, HOTSPOT_THREAD_STACK, at, &base))
+		return;
+	anchor = take(l, of, at + layout->field[HOTSPOT_THREAD_ANCHOR].at, ANCHOR_BYTES);
+	if (!anchor)
+		return;
+	struct java_stack copy = { .sp = anchor_word(v, anchor, HOTSPOT_ANCHOR_SP), .pc = anchor_word(v, anchor, HOTSPOT_ANCHOR_PC),
+				   .fp = anchor_word(v, anchor, HOTSPOT_ANCHOR_FP), .end = base };
+
+	if (copy.sp < REDUCED || copy.sp >= base)
+		return;
+	copy.cnt = MIN(base - copy.sp, STACK_BYTES_MAX) + REDUCED;
+	copy.bytes = take(l, of, copy.sp - REDUCED, copy.cnt);
+	if (copy.bytes)
+		s->stacks[s->stack_cnt++] = copy;
+	hotspot_field_at(layout, v->hotspot.pid, HOTSPOT_THREAD_PENDING, at, &blocked_by);
+	hotspot_field_at(layout, v->hotspot.pid, HOTSPOT_THREAD_WAITING, at, &waits_for);
+	if (s->t.does == JAVA_RUNS && (blocked_by || waits_for)) {
+		s->t.does = blocked_by ? JAVA_BLOCKED : JAVA_WAITS;
+		s->t.pin = JAVA_PIN_UNKNOWN;
+	}
+}
+
+/* LockSupport notes what a thread parks for; locks of java.util.concurrent, who has them. */
+static const struct lock *lock_of(struct look *l, uint64_t at)
+{
+	const struct java_objects *o = &l->v->objects;
+	struct lock *lock = g_hash_table_lookup(l->locks, &at);
+	char class[NAME_MAX_BYTES];
+	struct java_object object, owner;
+
+	if (lock)
+		return lock;
+	lock = g_new0(struct lock, 1);
+	lock->at = at;
+	g_hash_table_insert(l->locks, &lock->at, lock);
+	if (!java_read(o, at, &object))
+		return lock;
+	if (java_class_name(o, object.class, class, sizeof(class)))
+		lock->class = g_string_chunk_insert_const(l->v->strings, class);
+	if (java_read(o, java_get(o, &object, "exclusiveOwnerThread"), &owner))
+		java_get_long(o, &owner, "tid", &lock->holder);
+	return lock;
+}
+
+static void take_thread(struct look *l, uint64_t at)
+{
+	const struct java_vthreads *v = l->v;
+	const struct java_objects *o = &v->objects;
+	struct seen s = { .t.object = at };
+	const guint of = l->seen->len, taken = l->evidence->len;
+	struct java_object object, continuation;
+	const struct state *state;
+	int32_t number;
+
+	if (!take_object(l, of, at, &object) || !java_get_int(o, &object, "state", &number) ||
+	    !java_get_long(o, &object, "tid", &s.t.number)) {
+		l->census->unreadable++;
+		return;
+	}
+	state = g_hash_table_lookup(v->states, GINT_TO_POINTER(number & ~SUSPENDED));
+	if (!state) {	/* it has not begun, or is over */
+		g_array_set_size(l->evidence, taken);
+		return;
+	}
+	s.t.does = state->does;
+	s.t.pin = state->is_pinned ? JAVA_PIN_UNKNOWN : JAVA_PIN_NONE;
+	if (state->is_pinned || state->does == JAVA_RUNS)
+		take_mounted(l, of, &s, java_get(o, &object, "carrierThread"));
+	/* of one that is mounted the outer frames may still be there */
+	if ((s.stack_cnt || state->does != JAVA_RUNS) && take_object(l, of, java_get(o, &object, "cont"), &continuation))
+		take_chunks(l, of, &s, java_get(o, &continuation, "tail"));
+	s.t.blocker = state->does == JAVA_PARKED || state->does == JAVA_PARKED_FOR_A_TIME ? java_get(o, &object, "parkBlocker") : 0;
+	if (s.t.blocker) {
+		const struct lock *lock = lock_of(l, s.t.blocker);
+
+		s.t.blocker_class = lock->class;
+		s.t.holder = lock->holder;
+	}
+	g_array_append_val(l->seen, s);
+}
+
+/* ---- what holds still */
+
+static void read_again(const struct look *l, const struct evidence *first, guint cnt, bool *is_same)
+{
+	struct memory_piece pieces[AT_ONCE];
+	bool is_read[AT_ONCE];
+	size_t bytes = 0;
+
+	for (guint i = 0; i < cnt; i++)
+		bytes += first[i].cnt;
+	g_autofree uint8_t *room = g_malloc(bytes + 1);
+	uint8_t *at = room;
+	for (guint i = 0; i < cnt; at += first[i++].cnt)
+		pieces[i] = (struct memory_piece){ first[i].at, at, first[i].cnt };
+	memory_read_pieces(l->v->hotspot.pid, pieces, cnt, is_read);
+	for (guint i = 0; i < cnt; i++)
+		is_same[i] = is_read[i] && !memcmp(pieces[i].ret, first[i].bytes, first[i].cnt);
+}
+
+/* And lets go of pages that were read before: what comes next has to be as it is then. */
+static void check(struct look *l)
+{
+	bool is_same[AT_ONCE];
+	guint cnt;
+
+	for (; l->checked < l->evidence->len; l->checked += cnt) {
+		cnt = MIN(l->evidence->len - l->checked, AT_ONCE);
+		read_again(l, &g_array_index(l->evidence, struct evidence, l->checked), cnt, is_same);
+		for (guint i = 0; i < cnt; i++) {
+			guint of = g_array_index(l->evidence, struct evidence, l->checked + i).of;
+
+			if (!is_same[i] && of < l->seen->len)
+				g_array_index(l->seen, struct seen, of).t.is_stale = true;
+		}
+	}
+	read_anew(l);
+}
+
+static void take_and_check(struct look *l, uint64_t at)
+{
+	take_thread(l, at);
+	if (l->evidence->len - l->checked >= CHECKED_AT_ONCE)
+		check(l);
+}
+
+/* Few change while they are read, mostly those that others wait for. */
+static void take_changed_again(struct look *l)
+{
+	guint cnt = l->seen->len;
+
+	for (guint i = 0; i < cnt; i++) {
+		struct seen *s = &g_array_index(l->seen, struct seen, i);
+
+		if (!s->t.is_stale || s->is_taken_again)
+			continue;
+		s->is_taken_again = true;
+		take_and_check(l, s->t.object);
+	}
+	check(l);
+}
+
+static void forget_all(struct look *l)
+{
+	for (guint i = 0; i < l->seen->len; i++)
+		g_array_index(l->seen, struct seen, i).t.is_stale = true;
+}
+
+/* ---- its frames */
+
+static void find_pin(const struct java_vthreads *v, const struct java_frames *f, struct java_vthread *t)
+{
+	if (!t->pin || f->end != STACK_COMPLETE)
+		return;
+	if (!f->entered) {
+		t->pin = v->hotspot.layout.major < MAJOR_MONITORS_DO_NOT_PIN ? JAVA_PIN_MONITOR : JAVA_PIN_UNKNOWN;
+		return;
+	}
+	t->pinned_by = f->names[f->entered - 1];
+	t->pin = JAVA_PIN_CLASS;
+	if (!g_str_has_suffix(t->pinned_by, ".<clinit>")) {
+		t->pin = JAVA_PIN_NATIVE;
+		t->pinned_by = f->names[f->entered];
+	}
+}
+
+static void tell(const struct look *l, struct java_code *code, struct seen *s, java_vthread_fn fn, void *ctx)
+{
+	struct java_frames f = { 0 };
+
+	for (unsigned i = 0; i < s->stack_cnt && !s->t.is_stale && f.end != STACK_COMPLETE && (!i || f.is_at_barrier); i++)
+		java_frames_add(&f, code, &s->stacks[i]);
+	s->t.names = f.names;
+	s->t.frame_cnt = f.cnt;
+	s->t.end = f.cnt ? f.end : STACK_NONE;
+	find_pin(l->v, &f, &s->t);
+	fn(ctx, &s->t);
+}
+
+static bool look_once(struct look *l, uint64_t first, uint64_t stride)
+{
+	uint64_t before, after;
+	bool is_calm = java_objects_collections(&l->v->objects, &before);
+
+	list_threads(l);
+	read_anew(l);
+	for (uint64_t i = first; i < l->threads->len; i += stride)
+		take_and_check(l, g_array_index(l->threads, uint64_t, i));
+	check(l);
+	for (unsigned i = 0; i < TRIES_AGAIN; i++)
+		take_changed_again(l);
+	return is_calm && java_objects_collections(&l->v->objects, &after) && before == after;
+}
+
+bool java_vthreads_read(struct java_vthreads *v, uint64_t first, uint64_t stride, java_vthread_fn fn, void *ctx,
+			struct java_vthreads_census *ret)
+{
+	struct look l = { .v = v, .census = ret };
+	struct java_code *code;
+	uint64_t list;
+	bool is_sure = false;
+
+	hotspot_names_next_turn(v->names);
+	g_string_chunk_clear(v->strings);
+	for (unsigned i = 0; i < LOOKS_MAX && !is_sure; i++) {
+		if (i) {
+			look_end(&l);
+			read_anew(&l);
+		}
+		*ret = (struct java_vthreads_census){ 0 };
+		look_begin(&l);
+		is_sure = look_once(&l, first, stride);
+	}
+	if (!is_sure)
+		forget_all(&l);
+	code = java_code_new(&v->hotspot, v->names);
+	for (guint i = 0; i < l.seen->len; i++)
+		if (!g_array_index(l.seen, struct seen, i).is_taken_again)
+			tell(&l, code, &g_array_index(l.seen, struct seen, i), fn, ctx);
+	java_code_free(code);
+	look_end(&l);
+	return hotspot_field_at(&v->hotspot.layout, v->hotspot.pid, HOTSPOT_THREADS, 0, &list);
+}
