@@ -461,9 +461,26 @@ static const struct task_wait *meanwhile_of(const struct task_findings *f, const
 	return best;
 }
 
+/* Who keeps carriers that others could run on. */
+static const struct task_wait *pinned_of(const struct task_findings *f, const struct task_wait *w)
+{
+	const struct task_wait *best = NULL;
+
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
+
+		if (same_process(o, w) && kind_of(o) == PINNED && (!best || o->task_ns > best->task_ns))
+			best = o;
+	}
+	return best;
+}
+
 static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 {
 	enum kind k = kind_of(w);
+
+	if (k == CARRIERLESS)
+		w->meanwhile = pinned_of(f, w);
 	bool is_channel = k == RECEIVE || k == SEND;
 
 	if (!is_channel && k != CONNECTIONS && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK && k != ACQUIRE && k != POOLED &&

@@ -226,7 +226,7 @@ static bool look_java(void *source, struct tasks *t, uint64_t first, uint64_t st
 		g_free((gpointer)one->names);
 	}
 	t->unreadable += census.unreadable;
-	t->is_cut |= census.is_cut;
+	t->is_cut |= census.is_cut || census.is_partial;
 	return is_there;
 }
 

@@ -245,6 +245,13 @@ static void append_lacks(GString *s, const struct tasks *t)
 			g_string_append_printf(s, "lacks: %" G_GUINT64_FORMAT " %s\n", lacks[i].cnt, lacks[i].text);
 	if (!t->is_cut)
 		return;
+	if (t->kind == TASKS_JAVA) {
+		g_string_append(s, "lacks: virtual threads that none of the JDK's own lists has: those of -Djdk.trackAllThreads=false, and "
+				   "beyond the first ");
+		text_thousands(s, tasks_most(t->kind));
+		g_string_append_c(s, '\n');
+		return;
+	}
 	g_string_append(s, "lacks: tasks beyond the first ");
 	text_thousands(s, tasks_most(t->kind));
 	g_string_append(s, ", or the list of tasks could not be read to its end\n");

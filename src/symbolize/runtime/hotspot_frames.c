@@ -8,6 +8,10 @@
 
 #define WORD 8
 #define STEPS_MAX 512
+#define KNOWN_MAX 8192
+#define CHECKED_AT_ONCE 256u
+#define HEAD_BYTES 384	/* with a compiled method's number */
+#define METHOD_BYTES 64	/* with its constants */
 
 /* An interpreted frame, in words from its frame pointer: frame_x86.hpp. */
 #define METHOD_WORDS (-3)
@@ -31,6 +35,9 @@ struct known {
 	unsigned cnt;
 	const char *const *names;
 	const char *name;	/* of a method */
+	uint64_t read_at;	/* what it was read from, and how that begins */
+	uint32_t head_cnt;
+	uint8_t head[HEAD_BYTES];
 };
 
 struct java_code {
@@ -39,41 +46,81 @@ struct java_code {
 	GHashTable *known;	/* struct known */
 };
 
-struct java_code *java_code_new(struct hotspot *h, struct hotspot_names *n)
+struct java_code *java_code_new(struct hotspot *h)
 {
 	struct java_code *c = g_new0(struct java_code, 1);
 
 	c->hotspot = h;
-	c->names = n;
+	c->names = hotspot_names_new();
 	c->known = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
 	return c;
 }
 
 void java_code_free(struct java_code *c)
 {
+	if (!c)
+		return;
 	g_hash_table_unref(c->known);
+	hotspot_names_free(c->names);
 	g_free(c);
 }
 
-static struct known *known_new(struct java_code *c, uint64_t at)
+static void check_some(struct java_code *c, struct known *const *known, guint cnt)
+{
+	g_autofree uint8_t *now = g_malloc0(CHECKED_AT_ONCE * HEAD_BYTES);
+	struct memory_piece pieces[CHECKED_AT_ONCE] = { 0 };
+	bool is_read[CHECKED_AT_ONCE];
+
+	for (guint i = 0; i < cnt; i++)
+		pieces[i] = (struct memory_piece){ known[i]->read_at, now + (size_t)i * HEAD_BYTES, known[i]->head_cnt };
+	memory_read_pieces(c->hotspot->pid, pieces, cnt, is_read);
+	for (guint i = 0; i < cnt; i++)
+		if (!is_read[i] || memcmp(known[i]->head, now + (size_t)i * HEAD_BYTES, known[i]->head_cnt) != 0)
+			g_hash_table_remove(c->known, &known[i]->at);
+}
+
+void java_code_check(struct java_code *c)
+{
+	g_autofree gpointer *values = NULL;
+	guint cnt = g_hash_table_size(c->known);
+	GHashTableIter iter;
+	gpointer value;
+
+	if (cnt > KNOWN_MAX) {
+		g_hash_table_remove_all(c->known);
+		hotspot_names_free(c->names);
+		c->names = hotspot_names_new();
+		return;
+	}
+	values = g_new(gpointer, cnt + 1);
+	g_hash_table_iter_init(&iter, c->known);
+	for (guint i = 0; g_hash_table_iter_next(&iter, NULL, &value); i++)
+		values[i] = value;
+	for (guint i = 0; i < cnt; i += CHECKED_AT_ONCE)
+		check_some(c, (struct known *const *)values + i, MIN(cnt - i, CHECKED_AT_ONCE));
+}
+
+static struct known *known_new(struct java_code *c, uint64_t at, uint64_t read_at, uint32_t head_cnt)
 {
 	struct known *k = g_new0(struct known, 1);
 
 	k->at = at;
+	k->read_at = read_at;
+	k->head_cnt = head_cnt;
+	memory_read(c->hotspot->pid, read_at, k->head, head_cnt);
 	g_hash_table_insert(c->known, &k->at, k);
 	return k;
 }
 
+/* NULL: there is none. */
 static const struct known *code_at(struct java_code *c, uint64_t pc)
 {
 	struct known *k = g_hash_table_lookup(c->known, &pc);
 	struct hotspot_blob blob;
 
-	if (k)
+	if (k || !hotspot_find_blob(c->hotspot, pc, &blob))
 		return k;
-	k = known_new(c, pc);
-	if (!hotspot_find_blob(c->hotspot, pc, &blob))
-		return k;
+	k = known_new(c, pc, blob.at, HEAD_BYTES);
 	k->is_entry = blob.kind == HOTSPOT_KIND_CALL_STUB;
 	k->frame_bytes = blob.frame_bytes;
 	k->cnt = k->is_entry ? 0 : hotspot_names_code(c->names, c->hotspot, pc, true, &k->names);
@@ -86,7 +133,7 @@ static const char *name_of(struct java_code *c, uint64_t method)
 	struct known *k = g_hash_table_lookup(c->known, &method);
 
 	if (!k) {
-		k = known_new(c, method);
+		k = known_new(c, method, method, METHOD_BYTES);
 		k->name = hotspot_names_method(c->names, c->hotspot, method);
 	}
 	return k->name;
@@ -176,6 +223,8 @@ static bool step(struct java_frames *f, struct java_code *code, const struct jav
 	if (at->pc >= h->interpreter && at->pc < h->interpreter_end)
 		return step_interpreted(f, code, s, at);
 	known = code_at(code, at->pc);
+	if (!known)
+		return false;
 	f->is_at_barrier = known->is_barrier;
 	if (known->is_barrier)
 		return false;

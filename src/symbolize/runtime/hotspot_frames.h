@@ -18,17 +18,19 @@ struct java_stack {
 };
 
 struct java_frames {
-	const char *names[JAVA_FRAMES_MAX];	/* innermost first, for as long as struct hotspot_names keeps them */
+	const char *names[JAVA_FRAMES_MAX];	/* innermost first, until java_code_check() */
 	unsigned cnt;
 	bool is_at_barrier;	/* the next one is in the thread's chunk */
 	unsigned entered;	/* so many frames are within a call from native code or the JVM; 0: none */
 	enum stack_end end;	/* complete: out to where virtual threads begin */
 };
 
-/* What is known of code, while no other code takes its place: for the stacks of one look. */
+/* What is known of code. */
 struct java_code;
-struct java_code *java_code_new(struct hotspot *h, struct hotspot_names *n);	/* borrows both */
-void java_code_free(struct java_code *c);
+struct java_code *java_code_new(struct hotspot *h);	/* borrows it */
+void java_code_free(struct java_code *c);	/* NULL is fine */
+/* Forgets where other code, or another method, has taken the place since: before the stacks of each look. */
+void java_code_check(struct java_code *c);
 
 /* Appends the frames of one stack, or of one chunk; begin with zeros. */
 void java_frames_add(struct java_frames *f, struct java_code *code, const struct java_stack *s);

@@ -20,6 +20,7 @@
 #define ADDRESS_MAX (UINT64_C(1) << 47)
 #define WORD 8
 #define HEADER_BYTES 16
+#define AHEAD_AT_ONCE 256u
 #define PAGE_BYTES 4096u
 #define ARRAY_BYTES_AT_ONCE 4096u
 
@@ -51,6 +52,55 @@ static bool read_either(const struct java_objects *o, enum hotspot_field field, 
 static bool read_memory(const struct java_objects *o, uint64_t addr, void *ret, size_t bytes)
 {
 	return addr && addr < ADDRESS_MAX && memory_read(o->hotspot->pid, addr, ret, bytes);
+}
+
+/* ---- many at once */
+
+struct ahead {
+	uint64_t at;
+	uint32_t cnt;
+	uint8_t bytes[];
+};
+
+static void read_some_ahead(const struct java_objects *o, const struct java_piece *wanted, size_t cnt)
+{
+	struct memory_piece pieces[AHEAD_AT_ONCE] = { 0 };
+	struct ahead *ahead[AHEAD_AT_ONCE];
+	bool is_read[AHEAD_AT_ONCE];
+
+	for (size_t i = 0; i < cnt; i++) {
+		ahead[i] = g_malloc(sizeof(*ahead[i]) + wanted[i].cnt);
+		ahead[i]->at = wanted[i].at;
+		ahead[i]->cnt = wanted[i].cnt;
+		pieces[i] = (struct memory_piece){ wanted[i].at, ahead[i]->bytes, wanted[i].cnt };
+	}
+	memory_read_pieces(o->hotspot->pid, pieces, cnt, is_read);
+	for (size_t i = 0; i < cnt; i++)
+		if (is_read[i])
+			g_hash_table_replace(o->ahead, &ahead[i]->at, ahead[i]);
+		else
+			g_free(ahead[i]);
+}
+
+void java_read_ahead(const struct java_objects *o, const struct java_piece *pieces, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i += AHEAD_AT_ONCE)
+		read_some_ahead(o, pieces + i, MIN(cnt - i, AHEAD_AT_ONCE));
+}
+
+void java_forget_ahead(const struct java_objects *o)
+{
+	g_hash_table_remove_all(o->ahead);
+}
+
+bool java_memory(const struct java_objects *o, uint64_t at, void *ret, size_t cnt)
+{
+	const struct ahead *ahead = g_hash_table_lookup(o->ahead, &at);
+
+	if (!ahead || ahead->cnt < cnt)
+		return read_memory(o, at, ret, cnt);
+	memcpy(ret, ahead->bytes, cnt);
+	return true;
 }
 
 /* ---- how this JVM has its objects */
@@ -115,12 +165,14 @@ enum java_objects_state java_objects_open(struct java_objects *o, const struct h
 	o->oop_shift = (uint8_t)oop_shift;
 	o->class_shift = (uint8_t)class_shift;
 	o->offsets = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	o->ahead = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
 	return JAVA_OBJECTS_READABLE;
 }
 
 void java_objects_close(struct java_objects *o)
 {
 	g_clear_pointer(&o->offsets, g_hash_table_unref);
+	g_clear_pointer(&o->ahead, g_hash_table_unref);
 }
 
 /* Past what is kept of pages: it has to be as it is by now. */
@@ -309,11 +361,15 @@ uint32_t java_field_offset(const struct java_objects *o, uint64_t class, const c
 bool java_read(const struct java_objects *o, uint64_t object, struct java_object *ret)
 {
 	uint32_t cnt = JAVA_OBJECT_BYTES_MAX, on_page = (uint32_t)(PAGE_BYTES - object % PAGE_BYTES);
+	const struct ahead *ahead = g_hash_table_lookup(o->ahead, &object);
 
 	ret->at = ret->class = 0;
 	if (!object || object % WORD)
 		return false;
-	if (!read_memory(o, object, ret->bytes, cnt)) {
+	if (ahead && ahead->cnt >= HEADER_BYTES) {
+		cnt = MIN(cnt, ahead->cnt);
+		memcpy(ret->bytes, ahead->bytes, cnt);
+	} else if (!read_memory(o, object, ret->bytes, cnt)) {
 		cnt = MIN(cnt, on_page);
 		if (cnt < HEADER_BYTES || !read_memory(o, object, ret->bytes, cnt))
 			return false;

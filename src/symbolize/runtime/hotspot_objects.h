@@ -15,6 +15,7 @@ struct java_objects {
 	uint8_t oop_bytes, oop_shift, class_shift;
 	bool is_compact;	/* the class is in the header's first word */
 	GHashTable *offsets;	/* of a class and a field's name */
+	GHashTable *ahead;	/* what java_read_ahead() has read */
 };
 
 enum java_objects_state {
@@ -60,6 +61,18 @@ bool java_get_int(const struct java_objects *o, const struct java_object *object
 bool java_get_long(const struct java_objects *o, const struct java_object *object, const char *name, uint64_t *ret);
 /* java_read() and java_get(): for one field. */
 uint64_t java_follow(const struct java_objects *o, uint64_t object, const char *name);
+
+/*
+ * Many pieces at once, since each question costs two switches: java_read() and java_memory() take what begins at such an
+ * address from there, until java_forget_ahead().
+ */
+struct java_piece {
+	uint64_t at;
+	uint32_t cnt;
+};
+void java_read_ahead(const struct java_objects *o, const struct java_piece *pieces, size_t cnt);
+void java_forget_ahead(const struct java_objects *o);
+bool java_memory(const struct java_objects *o, uint64_t at, void *ret, size_t cnt);
 
 /* An array of references: tells `fn` of each that is no null.  False: it cannot be read, or there are more than max. */
 bool java_each_of_array(const struct java_objects *o, uint64_t array, uint32_t max, void (*fn)(void *ctx, uint64_t object), void *ctx);

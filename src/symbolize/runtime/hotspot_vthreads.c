@@ -8,14 +8,17 @@
 #include "symbolize/runtime/memory.h"
 
 #define MAPS_TEXT_MAX (64 << 20)
-#define TABLE_MAX (1u << 24)
-#define CHAIN_MAX 65536
+#define TABLE_MAX (1u << 22)
+#define CHAIN_MAX 1024
+#define NODE_BYTES 40
+#define CONTINUATION_BYTES 72
+#define CHUNK_BYTES 64
 #define CHUNKS_MAX 8
 #define STACK_BYTES_MAX (64u << 10)
 #define LOOKS_MAX 3	/* at the same, where a garbage collection comes between */
 #define AT_ONCE 256
 #define TRIES_AGAIN 2	/* of one that changed while it was read */
-#define CHECKED_AT_ONCE 96	/* pieces: so little time passes that few threads change */
+#define THREADS_AT_ONCE 64	/* so little time passes that few of them change */
 #define CHUNK_WORDS_MAX (1 << 24)
 #define ANCHOR_BYTES 24
 #define MAJOR_MONITORS_DO_NOT_PIN 24	/* JEP 491 */
@@ -85,6 +88,7 @@ static void read_anew(const struct look *l)
 {
 	memory_drop_pages();
 	memory_keep_pages(l->v->hotspot.pid);
+	java_forget_ahead(&l->v->objects);
 }
 
 static void look_begin(struct look *l)
@@ -140,7 +144,7 @@ enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char 
 	v->threads = v->containers ? java_class_find(&v->objects, "java/lang/VirtualThread") : 0;
 	if (!v->threads)
 		return JAVA_VTHREADS_NONE;
-	v->names = hotspot_names_new();
+	v->code = java_code_new(&v->hotspot);
 	v->strings = g_string_chunk_new(1024);
 	return read_states(v) ? JAVA_VTHREADS_READABLE : JAVA_VTHREADS_UNKNOWN;
 }
@@ -148,7 +152,7 @@ enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char 
 void java_vthreads_close(struct java_vthreads *v)
 {
 	java_objects_close(&v->objects);
-	hotspot_names_free(v->names);
+	java_code_free(v->code);
 	g_clear_pointer(&v->strings, g_string_chunk_free);
 	g_clear_pointer(&v->states, g_hash_table_unref);
 }
@@ -157,57 +161,74 @@ void java_vthreads_close(struct java_vthreads *v)
 
 typedef void (*member_fn)(struct look *l, uint64_t object);
 
-/* A set that is gone through. */
-struct members {
-	struct look *look;
-	member_fn fn;
-	uint64_t next;	/* a table that grows has parts of it in the next one */
-};
-
 static void add_thread(struct look *l, uint64_t object)
 {
 	if (l->threads->len >= JAVA_VTHREADS_MAX) {
 		l->census->is_cut = true;
 		return;
 	}
-	if (java_class_of(&l->v->objects, object) == l->v->threads &&
-	    g_hash_table_add(l->known, g_memdup2(&object, sizeof(object))))
+	if (object && g_hash_table_add(l->known, g_memdup2(&object, sizeof(object))))
 		g_array_append_val(l->threads, object);
 }
 
-static void each_of_chain(void *ctx, uint64_t at)
+static void add_node(void *nodes, uint64_t node)
 {
-	struct members *m = ctx;
-	const struct java_objects *o = &m->look->v->objects;
-	struct java_object node;
-	unsigned left = CHAIN_MAX;
-	int32_t hash;
+	const struct java_piece piece = { node, NODE_BYTES };
 
-	while (at && left-- && java_read(o, at, &node) && java_get_int(o, &node, "hash", &hash)) {
-		if (hash == HASH_MOVED) {
-			m->next = m->next ?: java_get(o, &node, "nextTable");
-			return;
-		}
-		if (hash != HASH_TREE)
-			m->fn(m->look, java_get(o, &node, "key"));
-		at = java_get(o, &node, hash == HASH_TREE ? "first" : "next");
-		if (!at)
-			return;
-	}
-	m->look->census->is_cut = true;
+	g_array_append_val(nodes, piece);
 }
 
-/* What ConcurrentHashMap.newKeySet() made. */
-static void each_of_set(struct look *l, uint64_t set, member_fn fn)
+static void add_nodes(struct look *l, GArray *nodes, uint64_t table)
+{
+	if (table && !java_each_of_array(&l->v->objects, table, TABLE_MAX, add_node, nodes))
+		l->census->is_cut = true;
+}
+
+/* Tells of a node's key, and adds what follows it; *next: a table that grows has parts of it in that one. */
+static bool add_member(struct look *l, uint64_t at, GArray *nodes, uint64_t *next, member_fn fn)
 {
 	const struct java_objects *o = &l->v->objects;
-	uint64_t table = java_follow(o, java_follow(o, set, "map"), "table");
-	struct members m = { .look = l, .fn = fn };
+	struct java_object node;
+	int32_t hash;
+	uint64_t behind;
 
-	if (table && !java_each_of_array(o, table, TABLE_MAX, each_of_chain, &m))
-		l->census->is_cut = true;
-	if (m.next && !java_each_of_array(o, m.next, TABLE_MAX, each_of_chain, &m))
-		l->census->is_cut = true;
+	if (!java_read(o, at, &node) || !java_get_int(o, &node, "hash", &hash))
+		return false;
+	if (hash == HASH_MOVED) {
+		*next = *next ?: java_get(o, &node, "nextTable");
+		return true;
+	}
+	behind = java_get(o, &node, hash == HASH_TREE ? "first" : "next");
+	if (behind)
+		add_node(nodes, behind);
+	if (hash != HASH_TREE)
+		fn(l, java_get(o, &node, "key"));
+	return true;
+}
+
+/* What ConcurrentHashMap.newKeySet() made: first nodes of all its chains, then second ones. */
+static void each_of_set(struct look *l, uint64_t set, member_fn fn)
+{
+	g_autoptr(GArray) nodes = g_array_new(FALSE, FALSE, sizeof(struct java_piece));
+	const struct java_objects *o = &l->v->objects;
+	uint64_t next = 0;
+	guint done = 0;
+
+	add_nodes(l, nodes, java_follow(o, java_follow(o, set, "map"), "table"));
+	for (unsigned round = 0; done < nodes->len || next; round++) {
+		guint len = nodes->len;
+
+		java_read_ahead(o, &g_array_index(nodes, struct java_piece, done), len - done);
+		for (; done < len; done++)
+			if (round >= CHAIN_MAX || len > JAVA_VTHREADS_MAX ||
+			    !add_member(l, g_array_index(nodes, struct java_piece, done).at, nodes, &next, fn))
+				l->census->is_cut = true;
+		if (done == nodes->len && next) {
+			add_nodes(l, nodes, next);
+			next = 0;
+		}
+	}
+	java_forget_ahead(o);
 }
 
 /* An executor with a thread for each task, a pool whose threads are virtual; others have no virtual threads. */
@@ -257,7 +278,7 @@ static const uint8_t *take(struct look *l, guint of, uint64_t at, size_t cnt)
 {
 	g_autofree uint8_t *bytes = at && cnt && cnt <= STACK_BYTES_MAX + REDUCED ? g_malloc(cnt) : NULL;
 
-	return bytes && memory_read(l->v->hotspot.pid, at, bytes, cnt) ? keep(l, of, at, g_steal_pointer(&bytes), cnt) : NULL;
+	return bytes && java_memory(&l->v->objects, at, bytes, cnt) ? keep(l, of, at, g_steal_pointer(&bytes), cnt) : NULL;
 }
 
 /* All of an object but what its header has for locks. */
@@ -271,32 +292,105 @@ static bool take_object(struct look *l, guint of, uint64_t at, struct java_objec
 	return true;
 }
 
-/* The stack that it left on the heap: the innermost frames of each chunk, as many as fit. */
+/* Where a chunk has frames, the innermost of them as many as fit; false: there is none, or it makes no sense. */
+static bool stack_of(const struct java_objects *o, const struct java_object *chunk, struct java_stack *ret)
+{
+	uint64_t at = chunk->at + java_class_bytes(o, chunk->class);
+	int32_t size, sp, bottom, arguments;
+
+	if (!java_get_int(o, chunk, "size", &size) || !java_get_int(o, chunk, "sp", &sp))
+		return false;
+	if (!java_get_int(o, chunk, "bottom", &bottom))	/* since JDK 22 */
+		bottom = java_get_int(o, chunk, "argsize", &arguments) ? size - arguments : -1;
+	if (sp < 0 || bottom <= sp || size < bottom || size > CHUNK_WORDS_MAX)
+		return false;
+	*ret = (struct java_stack){ .sp = at + (uint64_t)sp * WORD, .end = at + (uint64_t)bottom * WORD, .is_chunk = true };
+	ret->cnt = MIN((size_t)(bottom - sp) * WORD, STACK_BYTES_MAX) + REDUCED;
+	return true;
+}
+
+/* The stack that it left on the heap. */
 static void take_chunks(struct look *l, guint of, struct seen *s, uint64_t at)
 {
 	const struct java_objects *o = &l->v->objects;
 	struct java_object chunk;
-	int32_t size, sp, bottom, arguments;
 
-	for (; at && s->stack_cnt < CHUNKS_MAX; at = java_get(o, &chunk, "parent")) {
+	for (; at && s->stack_cnt < CHUNKS_MAX && take_object(l, of, at, &chunk); at = java_get(o, &chunk, "parent")) {
 		struct java_stack *copy = &s->stacks[s->stack_cnt];
 
-		if (!take_object(l, of, at, &chunk) || !java_get_int(o, &chunk, "size", &size) || !java_get_int(o, &chunk, "sp", &sp))
-			return;
-		if (!java_get_int(o, &chunk, "bottom", &bottom))	/* since JDK 22 */
-			bottom = java_get_int(o, &chunk, "argsize", &arguments) ? size - arguments : -1;
-		if (sp < 0 || bottom < sp || size < bottom || size > CHUNK_WORDS_MAX)
-			return;
-		if (sp == bottom)
+		if (!stack_of(o, &chunk, copy))
 			continue;
-		at += java_class_bytes(o, chunk.class);
-		*copy = (struct java_stack){ .sp = at + (uint64_t)sp * WORD, .end = at + (uint64_t)bottom * WORD, .is_chunk = true };
-		copy->cnt = MIN((size_t)(bottom - sp) * WORD, STACK_BYTES_MAX) + REDUCED;
 		copy->bytes = take(l, of, copy->sp - REDUCED, copy->cnt);
 		if (!copy->bytes)
 			return;
 		s->stack_cnt++;
 	}
+}
+
+/* ---- many threads at once */
+
+static void want(GArray *pieces, uint64_t at, size_t cnt)
+{
+	const struct java_piece piece = { at, (uint32_t)cnt };
+
+	if (at)
+		g_array_append_val(pieces, piece);
+}
+
+static GArray *pieces_new(void)
+{
+	return g_array_new(FALSE, FALSE, sizeof(struct java_piece));
+}
+
+static void read_pieces(const struct java_objects *o, const GArray *pieces)
+{
+	java_read_ahead(o, (const struct java_piece *)(void *)pieces->data, pieces->len);
+}
+
+/* What a field of those objects has. */
+static GArray *behind(const struct java_objects *o, const GArray *pieces, const char *field, size_t cnt)
+{
+	GArray *found = pieces_new();
+	struct java_object object;
+
+	for (guint i = 0; i < pieces->len; i++)
+		if (java_read(o, g_array_index(pieces, struct java_piece, i).at, &object))
+			want(found, java_get(o, &object, field), cnt);
+	read_pieces(o, found);
+	return found;
+}
+
+static void add_stacks(const struct java_objects *o, const GArray *chunks, GArray *stacks)
+{
+	struct java_object chunk;
+	struct java_stack stack;
+
+	for (guint i = 0; i < chunks->len; i++)
+		if (java_read(o, g_array_index(chunks, struct java_piece, i).at, &chunk) && stack_of(o, &chunk, &stack))
+			want(stacks, stack.sp - REDUCED, stack.cnt);
+}
+
+/* Those that are parked need few questions: for themselves, their continuations, chunks, and the stacks in these. */
+static void read_ahead(struct look *l, uint64_t first, uint64_t stride)
+{
+	const struct java_objects *o = &l->v->objects;
+	g_autoptr(GArray) threads = pieces_new(), stacks = pieces_new(), conts = NULL;
+	GArray *chunks;
+
+	for (uint64_t i = first, k = 0; i < l->threads->len && k < THREADS_AT_ONCE; i += stride, k++)
+		want(threads, g_array_index(l->threads, uint64_t, i), JAVA_OBJECT_BYTES_MAX);
+	read_pieces(o, threads);
+	conts = behind(o, threads, "cont", CONTINUATION_BYTES);
+	chunks = behind(o, conts, "tail", CHUNK_BYTES);
+	for (unsigned i = 0; i < CHUNKS_MAX && chunks->len; i++) {
+		GArray *parents = behind(o, chunks, "parent", CHUNK_BYTES);
+
+		add_stacks(o, chunks, stacks);
+		g_array_unref(chunks);
+		chunks = parents;
+	}
+	g_array_unref(chunks);
+	read_pieces(o, stacks);
 }
 
 /* Is it the thread that this JavaThread runs? */
@@ -380,6 +474,8 @@ static void take_thread(struct look *l, uint64_t at)
 	const struct state *state;
 	int32_t number;
 
+	if (java_read(o, at, &object) && object.class != v->threads)
+		return;	/* a thread of the system's own, in an executor */
 	if (!take_object(l, of, at, &object) || !java_get_int(o, &object, "state", &number) ||
 	    !java_get_long(o, &object, "tid", &s.t.number)) {
 		l->census->unreadable++;
@@ -445,13 +541,6 @@ static void check(struct look *l)
 	read_anew(l);
 }
 
-static void take_and_check(struct look *l, uint64_t at)
-{
-	take_thread(l, at);
-	if (l->evidence->len - l->checked >= CHECKED_AT_ONCE)
-		check(l);
-}
-
 /* Few change while they are read, mostly those that others wait for. */
 static void take_changed_again(struct look *l)
 {
@@ -463,9 +552,9 @@ static void take_changed_again(struct look *l)
 		if (!s->t.is_stale || s->is_taken_again)
 			continue;
 		s->is_taken_again = true;
-		take_and_check(l, s->t.object);
+		take_thread(l, s->t.object);
+		check(l);
 	}
-	check(l);
 }
 
 static void forget_all(struct look *l)
@@ -492,12 +581,12 @@ static void find_pin(const struct java_vthreads *v, const struct java_frames *f,
 	}
 }
 
-static void tell(const struct look *l, struct java_code *code, struct seen *s, java_vthread_fn fn, void *ctx)
+static void tell(const struct look *l, struct seen *s, java_vthread_fn fn, void *ctx)
 {
 	struct java_frames f = { 0 };
 
 	for (unsigned i = 0; i < s->stack_cnt && !s->t.is_stale && f.end != STACK_COMPLETE && (!i || f.is_at_barrier); i++)
-		java_frames_add(&f, code, &s->stacks[i]);
+		java_frames_add(&f, l->v->code, &s->stacks[i]);
 	s->t.names = f.names;
 	s->t.frame_cnt = f.cnt;
 	s->t.end = f.cnt ? f.end : STACK_NONE;
@@ -512,8 +601,13 @@ static bool look_once(struct look *l, uint64_t first, uint64_t stride)
 
 	list_threads(l);
 	read_anew(l);
-	for (uint64_t i = first; i < l->threads->len; i += stride)
-		take_and_check(l, g_array_index(l->threads, uint64_t, i));
+	for (uint64_t i = first, k = 0; i < l->threads->len; i += stride, k++) {
+		if (k % THREADS_AT_ONCE == 0) {
+			check(l);
+			read_ahead(l, i, stride);
+		}
+		take_thread(l, g_array_index(l->threads, uint64_t, i));
+	}
 	check(l);
 	for (unsigned i = 0; i < TRIES_AGAIN; i++)
 		take_changed_again(l);
@@ -524,11 +618,9 @@ bool java_vthreads_read(struct java_vthreads *v, uint64_t first, uint64_t stride
 			struct java_vthreads_census *ret)
 {
 	struct look l = { .v = v, .census = ret };
-	struct java_code *code;
 	uint64_t list;
 	bool is_sure = false;
 
-	hotspot_names_next_turn(v->names);
 	g_string_chunk_clear(v->strings);
 	for (unsigned i = 0; i < LOOKS_MAX && !is_sure; i++) {
 		if (i) {
@@ -541,11 +633,10 @@ bool java_vthreads_read(struct java_vthreads *v, uint64_t first, uint64_t stride
 	}
 	if (!is_sure)
 		forget_all(&l);
-	code = java_code_new(&v->hotspot, v->names);
+	java_code_check(v->code);
 	for (guint i = 0; i < l.seen->len; i++)
 		if (!g_array_index(l.seen, struct seen, i).is_taken_again)
-			tell(&l, code, &g_array_index(l.seen, struct seen, i), fn, ctx);
-	java_code_free(code);
+			tell(&l, &g_array_index(l.seen, struct seen, i), fn, ctx);
 	look_end(&l);
 	return hotspot_field_at(&v->hotspot.layout, v->hotspot.pid, HOTSPOT_THREADS, 0, &list);
 }

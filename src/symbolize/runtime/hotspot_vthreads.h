@@ -51,7 +51,7 @@ struct java_vthread {
 struct java_vthreads {
 	struct hotspot hotspot;
 	struct java_objects objects;
-	struct hotspot_names *names;
+	struct java_code *code;
 	uint64_t containers, threads;	/* the classes jdk.internal.vm.ThreadContainers and java.lang.VirtualThread */
 	GHashTable *states;	/* a number of VirtualThread.state: what it means */
 	GStringChunk *strings;	/* of one look */
