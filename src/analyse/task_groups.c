@@ -185,6 +185,9 @@ const char *task_call(enum tasks_kind kind, const struct task_row *row)
 	const struct task_frame *own = task_own_frame(kind, row);
 	const char *pool = kind == TASKS_GO && own ? pool_call(row) : NULL;
 
+	if (kind == TASKS_JAVA && strcmp(row->state, "waiting") != 0)
+		return NULL;	/* what it has been through already */
+
 	if (pool)
 		return pool;
 	if (!own || own == row->frames)

@@ -91,6 +91,11 @@ static char *kind_of_lock(const char *class)
 	return g_strndup(class, strcspn(class, "$"));
 }
 
+static char *lock_text(const struct java_vthread *t)
+{
+	return t->does == JAVA_BLOCKED ? g_strdup("monitor") : kind_of_lock(t->blocker_class) ?: g_strdup("lock");
+}
+
 static void on_vthread(void *ctx, const struct java_vthread *t)
 {
 	struct java_source *s = ctx;
@@ -101,7 +106,7 @@ static void on_vthread(void *ctx, const struct java_vthread *t)
 	if (t->holder && !t->is_stale && !g_hash_table_contains(s->holders, &t->holder)) {
 		struct holder *h = g_new0(struct holder, 1);
 
-		*h = (struct holder){ .number = t->holder, .lock = t->blocker, .kind = kind_of_lock(t->blocker_class) ?: g_strdup("lock") };
+		*h = (struct holder){ .number = t->holder, .lock = t->blocker, .kind = lock_text(t) };
 		g_hash_table_insert(s->holders, &h->number, h);
 	}
 }
@@ -114,6 +119,14 @@ static const char *state_of(const struct java_vthread *t)
 					  : "waiting";
 }
 
+/* "monitor (synchronized) of shop.Ledger" */
+static char *monitor_of(const struct java_vthread *t)
+{
+	char *text = g_strconcat("monitor (synchronized)", t->blocker_class ? " of " : NULL, t->blocker_class, NULL);
+
+	return g_strdelimit(text, "/", '.');
+}
+
 static char *wait_of(const struct java_vthread *t)
 {
 	g_autofree char *lock = kind_of_lock(t->blocker_class);
@@ -123,7 +136,7 @@ static char *wait_of(const struct java_vthread *t)
 	case JAVA_PARKED_FOR_A_TIME:
 		return lock ? g_strdup_printf("parked for a %s", lock) : g_strdup(t->does == JAVA_PARKED ? "parked" : "parked for a time");
 	case JAVA_BLOCKED:
-		return g_strdup("monitor (synchronized)");
+		return monitor_of(t);
 	case JAVA_WAITS:
 		return g_strdup("Object.wait()");
 	default:
@@ -137,7 +150,9 @@ static char *reason_of(const struct java_vthread *t)
 	switch (t->is_stale ? JAVA_PIN_NONE : t->pin) {
 	case JAVA_PIN_MONITOR:
 		return g_strconcat(PINNED, ": ", t->does == JAVA_BLOCKED ? "waits for a monitor (synchronized)"
-						 : t->does == JAVA_WAITS ? "in Object.wait()" : "holds a monitor", NULL);
+						 : t->does == JAVA_WAITS ? "in Object.wait()"
+						 : t->pinned_by ? "holds the monitor of " : "holds a monitor",
+				   t->does == JAVA_PARKED || t->does == JAVA_PARKED_FOR_A_TIME ? t->pinned_by : NULL, NULL);
 	case JAVA_PIN_NATIVE:
 		return g_strconcat(PINNED, ": native frame of ", t->pinned_by, NULL);
 	case JAVA_PIN_CLASS:
@@ -192,7 +207,7 @@ static void add(struct java_source *s, struct tasks *t, const struct java_vthrea
 	const char *state = state_of(of);
 	const struct holder *held = of->is_stale ? NULL : g_hash_table_lookup(s->holders, &of->number);
 	/* who waits for it again has let it go meanwhile */
-	const bool is_held = held && held->lock != of->blocker;
+	const bool is_held = held && held->lock != of->blocker && of->does != JAVA_BLOCKED;
 	g_autofree char *reason = reason_of(of), *awaited = is_held ? g_strdup_printf("others, for the %s that it holds", held->kind) : NULL;
 	bool is_new;
 	struct task_row *row = tasks_row(t, key_of(of, state, reason, awaited), &is_new);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "symbolize/runtime/hotspot_inline.h"
 #include "symbolize/runtime/memory.h"
 
 #define WORD 8
@@ -11,6 +12,7 @@
 #define KNOWN_MAX 8192
 #define CHECKED_AT_ONCE 256u
 #define HEAD_BYTES 384	/* with a compiled method's number */
+#define ACCESS_SYNCHRONIZED 0x20
 #define METHOD_BYTES 64	/* with its constants */
 
 /* An interpreted frame, in words from its frame pointer: frame_x86.hpp. */
@@ -35,6 +37,7 @@ struct known {
 	unsigned cnt;
 	const char *const *names;
 	const char *name;	/* of a method */
+	uint64_t synchronized;	/* which of them are: bits */
 	uint64_t read_at;	/* what it was read from, and how that begins */
 	uint32_t head_cnt;
 	uint8_t head[HEAD_BYTES];
@@ -112,6 +115,27 @@ static struct known *known_new(struct java_code *c, uint64_t at, uint64_t read_a
 	return k;
 }
 
+static bool is_synchronized(const struct hotspot *h, uint64_t method)
+{
+	uint64_t flags;
+
+	return hotspot_field_at(&h->layout, h->pid, HOTSPOT_METHOD_ACCESS, method, &flags) && flags & ACCESS_SYNCHRONIZED;
+}
+
+/* Of the methods that run at a place in compiled code. */
+static uint64_t synchronized_at(const struct hotspot *h, const struct hotspot_blob *blob, uint64_t pc, unsigned cnt)
+{
+	uint64_t methods[HOTSPOT_INLINED_MAX], bits = 0;
+
+	if (hotspot_inlined(h, blob, pc, true, methods) != cnt) {
+		methods[0] = blob->method;
+		cnt = cnt == 1;
+	}
+	for (unsigned i = 0; i < cnt; i++)
+		bits |= (uint64_t)is_synchronized(h, methods[i]) << i;
+	return bits;
+}
+
 /* NULL: there is none. */
 static const struct known *code_at(struct java_code *c, uint64_t pc)
 {
@@ -124,19 +148,21 @@ static const struct known *code_at(struct java_code *c, uint64_t pc)
 	k->is_entry = blob.kind == HOTSPOT_KIND_CALL_STUB;
 	k->frame_bytes = blob.frame_bytes;
 	k->cnt = k->is_entry ? 0 : hotspot_names_code(c->names, c->hotspot, pc, true, &k->names);
+	k->synchronized = blob.method ? synchronized_at(c->hotspot, &blob, pc, k->cnt) : 0;
 	k->is_barrier = k->cnt == 1 && g_str_has_prefix(k->names[0], RETURN_BARRIER);
 	return k;
 }
 
-static const char *name_of(struct java_code *c, uint64_t method)
+static const struct known *method_at(struct java_code *c, uint64_t method)
 {
 	struct known *k = g_hash_table_lookup(c->known, &method);
 
 	if (!k) {
 		k = known_new(c, method, method, METHOD_BYTES);
 		k->name = hotspot_names_method(c->names, c->hotspot, method);
+		k->synchronized = k->name && is_synchronized(c->hotspot, method);
 	}
-	return k->name;
+	return k;
 }
 
 static bool word_at(const struct java_stack *s, uint64_t at, uint64_t *ret)
@@ -161,12 +187,13 @@ static bool read_place(const struct java_stack *s, uint64_t sp, struct place *re
 	return true;
 }
 
-static bool add_name(struct java_frames *f, const char *name)
+static bool add_name(struct java_frames *f, const char *name, bool is_synchronized)
 {
 	if (!name || f->cnt == JAVA_FRAMES_MAX) {
 		f->end = name ? STACK_TRUNCATED : STACK_BROKEN;
 		return false;
 	}
+	f->is_synchronized[f->cnt] = is_synchronized;
 	f->names[f->cnt++] = name;
 	if (!strcmp(name, OUTERMOST))
 		f->end = STACK_COMPLETE;
@@ -176,9 +203,12 @@ static bool add_name(struct java_frames *f, const char *name)
 static bool step_interpreted(struct java_frames *f, struct java_code *code, const struct java_stack *s, struct place *at)
 {
 	uint64_t method, unextended, fp = at->fp;
+	const struct known *known;
 
-	if (fp < at->sp - 2 * WORD || !word_at(s, fp + (uint64_t)(METHOD_WORDS * WORD), &method) ||
-	    !add_name(f, name_of(code, method)) || !read_place(s, fp + 2 * WORD, at))
+	if (fp < at->sp - 2 * WORD || !word_at(s, fp + (uint64_t)(METHOD_WORDS * WORD), &method))
+		return false;
+	known = method_at(code, method);
+	if (!add_name(f, known->name, known->synchronized) || !read_place(s, fp + 2 * WORD, at))
 		return false;
 	if (!word_at(s, fp + (uint64_t)(SENDER_SP_WORDS * WORD), &unextended))
 		return false;
@@ -190,7 +220,7 @@ static bool step_interpreted(struct java_frames *f, struct java_code *code, cons
 static bool step_compiled(struct java_frames *f, const struct java_stack *s, const struct known *known, struct place *at)
 {
 	for (unsigned i = 0; i < known->cnt; i++)
-		if (!add_name(f, known->names[i]))
+		if (!add_name(f, known->names[i], known->synchronized >> i & 1))
 			return false;
 	return known->cnt && known->frame_bytes && read_place(s, at->unextended + known->frame_bytes, at);
 }

@@ -19,6 +19,7 @@ struct java_stack {
 
 struct java_frames {
 	const char *names[JAVA_FRAMES_MAX];	/* innermost first, until java_code_check() */
+	bool is_synchronized[JAVA_FRAMES_MAX];	/* the method holds a monitor as long as it runs */
 	unsigned cnt;
 	bool is_at_barrier;	/* the next one is in the thread's chunk */
 	unsigned entered;	/* so many frames are within a call from native code or the JVM; 0: none */

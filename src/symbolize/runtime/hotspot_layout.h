@@ -117,7 +117,7 @@
 	X(ANCHOR_PC, "JavaFrameAnchor", "_last_Java_pc")                         \
 	X(ANCHOR_FP, "JavaFrameAnchor", "_last_Java_fp")                         \
 	X(WRAPPER_ANCHOR, "JavaCallWrapper", "_anchor")                          \
-	X(THREAD_OBJECT, "JavaThread", "_threadObj")
+	X(METHOD_ACCESS, "Method", "_access_flags")
 
 #define HOTSPOT_OPTIONAL_FIRST HOTSPOT_SCOPES_BEGIN
 

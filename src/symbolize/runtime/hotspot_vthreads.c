@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "symbolize/process/maps.h"
+#include "symbolize/runtime/hotspot_monitors.h"
 #include "symbolize/runtime/memory.h"
 
 #define MAPS_TEXT_MAX (64 << 20)
@@ -128,27 +129,6 @@ static bool read_states(struct java_vthreads *v)
 	return g_hash_table_size(v->states) > G_N_ELEMENTS(states) / 3;
 }
 
-enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char *proc_dir, uint32_t pid)
-{
-	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
-	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
-	enum java_objects_state state;
-
-	*v = (struct java_vthreads){ 0 };
-	if (!lines || !hotspot_open(&v->hotspot, proc_dir, pid, lines))
-		return JAVA_VTHREADS_NO_JVM;
-	state = java_objects_open(&v->objects, &v->hotspot);
-	if (state != JAVA_OBJECTS_READABLE)
-		return state == JAVA_OBJECTS_MOVE ? JAVA_VTHREADS_MOVE : JAVA_VTHREADS_UNKNOWN;
-	v->containers = java_class_find(&v->objects, "jdk/internal/vm/ThreadContainers");
-	v->threads = v->containers ? java_class_find(&v->objects, "java/lang/VirtualThread") : 0;
-	if (!v->threads)
-		return JAVA_VTHREADS_NONE;
-	v->code = java_code_new(&v->hotspot);
-	v->strings = g_string_chunk_new(1024);
-	return read_states(v) ? JAVA_VTHREADS_READABLE : JAVA_VTHREADS_UNKNOWN;
-}
-
 void java_vthreads_close(struct java_vthreads *v)
 {
 	java_objects_close(&v->objects);
@@ -261,6 +241,41 @@ static void list_threads(struct look *l)
 	each_of_set(l, static_object(o, l->v->containers, "CONTAINER_REGISTRY"), add_container);
 	l->census->listed = l->threads->len;
 	l->v->listed = l->threads->len;
+}
+
+/* A JVM has these classes before it has a virtual thread. */
+static bool has_any(struct java_vthreads *v)
+{
+	struct java_vthreads_census census = { 0 };
+	struct look l = { .v = v, .census = &census };
+
+	look_begin(&l);
+	list_threads(&l);
+	look_end(&l);
+	return census.listed > 0;
+}
+
+enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char *proc_dir, uint32_t pid)
+{
+	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
+	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+	enum java_objects_state state;
+
+	*v = (struct java_vthreads){ 0 };
+	if (!lines || !hotspot_open(&v->hotspot, proc_dir, pid, lines))
+		return JAVA_VTHREADS_NO_JVM;
+	state = java_objects_open(&v->objects, &v->hotspot);
+	if (state != JAVA_OBJECTS_READABLE)
+		return state == JAVA_OBJECTS_MOVE ? JAVA_VTHREADS_MOVE : JAVA_VTHREADS_UNKNOWN;
+	v->containers = java_class_find(&v->objects, "jdk/internal/vm/ThreadContainers");
+	v->threads = v->containers ? java_class_find(&v->objects, "java/lang/VirtualThread") : 0;
+	if (!v->threads)
+		return JAVA_VTHREADS_NONE;
+	v->code = java_code_new(&v->hotspot);
+	v->strings = g_string_chunk_new(1024);
+	if (!read_states(v))
+		return JAVA_VTHREADS_UNKNOWN;
+	return has_any(v) ? JAVA_VTHREADS_READABLE : JAVA_VTHREADS_NONE;
 }
 
 /* ---- one thread */
@@ -565,12 +580,22 @@ static void forget_all(struct look *l)
 
 /* ---- its frames */
 
+/* One that is synchronized; a block within a method leaves nothing to be known by. */
+static const char *monitor_frame(const struct java_frames *f)
+{
+	for (unsigned i = 0; i < f->cnt; i++)
+		if (f->is_synchronized[i])
+			return f->names[i];
+	return NULL;
+}
+
 static void find_pin(const struct java_vthreads *v, const struct java_frames *f, struct java_vthread *t)
 {
 	if (!t->pin || f->end != STACK_COMPLETE)
 		return;
 	if (!f->entered) {
 		t->pin = v->hotspot.layout.major < MAJOR_MONITORS_DO_NOT_PIN ? JAVA_PIN_MONITOR : JAVA_PIN_UNKNOWN;
+		t->pinned_by = t->pin == JAVA_PIN_MONITOR ? monitor_frame(f) : NULL;
 		return;
 	}
 	t->pinned_by = f->names[f->entered - 1];
@@ -594,6 +619,37 @@ static void tell(const struct look *l, struct seen *s, java_vthread_fn fn, void 
 	fn(ctx, &s->t);
 }
 
+static bool is_blocked(const struct seen *s)
+{
+	return s->t.does == JAVA_BLOCKED && !s->t.pin && !s->t.is_stale && !s->is_taken_again;
+}
+
+/* Which monitor each of them waits for is not to be had: it is known where there is but one that anybody waits for. */
+static void find_monitor(struct look *l)
+{
+	g_autoptr(GArray) contended = NULL;
+	const struct lock *lock = NULL;
+	uint64_t owner = 0;
+
+	for (guint i = 0; i < l->seen->len; i++) {
+		struct seen *s = &g_array_index(l->seen, struct seen, i);
+
+		if (!is_blocked(s))
+			continue;
+		if (!contended) {
+			contended = g_array_new(FALSE, FALSE, sizeof(struct hotspot_contended));
+			if (!hotspot_contended(&l->v->hotspot, contended) || contended->len != 1)
+				return;
+			const struct hotspot_contended *one = &g_array_index(contended, struct hotspot_contended, 0);
+
+			owner = one->owner;
+			lock = one->object ? lock_of(l, one->object) : NULL;
+		}
+		s->t.holder = owner;
+		s->t.blocker_class = lock ? lock->class : NULL;
+	}
+}
+
 static bool look_once(struct look *l, uint64_t first, uint64_t stride)
 {
 	uint64_t before, after;
@@ -611,6 +667,7 @@ static bool look_once(struct look *l, uint64_t first, uint64_t stride)
 	check(l);
 	for (unsigned i = 0; i < TRIES_AGAIN; i++)
 		take_changed_again(l);
+	find_monitor(l);
 	return is_calm && java_objects_collections(&l->v->objects, &after) && before == after;
 }
 
