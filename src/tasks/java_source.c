@@ -38,6 +38,8 @@ static bool is_readable(enum java_vthreads_state state, uint32_t pid, GError **e
 {
 	if (state == JAVA_VTHREADS_MOVE)
 		return refuse_with(error, pid, "its garbage collector (ZGC, Shenandoah) moves objects at any time");
+	if (state == JAVA_VTHREADS_UNLISTED)
+		return refuse_with(error, pid, "none of its executors has any, and others are in no list (-Djdk.trackAllThreads=false)");
 	if (state == JAVA_VTHREADS_UNKNOWN)
 		return refuse_with(error, pid, "its version, or how it keeps its objects, is not known");
 	return state == JAVA_VTHREADS_READABLE;

@@ -163,6 +163,9 @@ static bool read_constants(struct hotspot_layout *l, uint32_t pid, const uint64_
 			l->sender_sp_words = (int32_t)entry_word(&t, 1);
 		if (!strcmp(t.name, "frame::entry_frame_call_wrapper_offset"))
 			l->wrapper_words = (int32_t)entry_word(&t, 1);
+		/* of Serial and Parallel, and of G1 */
+		if (!strcmp(t.name, "BarrierSet::CardTableBarrierSet") || !strcmp(t.name, "BarrierSet::G1BarrierSet"))
+			l->stopping_barriers |= 1u << (entry_word(&t, 1) & 31);
 	}
 	return true;
 }

@@ -149,6 +149,7 @@ struct hotspot_layout {
 	int32_t sender_sp_words;	/* frame::interpreter_frame_sender_sp_offset; 0: not told */
 	uint32_t major;			/* 17; 0: not told */
 	int32_t wrapper_words;		/* frame::entry_frame_call_wrapper_offset; 0: not told */
+	uint32_t stopping_barriers;	/* kinds of barriers of collectors that move objects only while all threads stand: bits */
 };
 
 /* The symbols by which the tables are found, and their addresses in the process. */

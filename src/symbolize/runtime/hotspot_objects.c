@@ -26,9 +26,6 @@
 
 /* markWord::klass_shift */
 #define COMPACT_CLASS_SHIFT 42
-/* BarrierSet::Name of Serial, Parallel and G1, which move objects while all threads are stopped */
-#define BARRIERS_CARD_TABLE 1
-#define BARRIERS_G1 3
 /* FieldInfo::FieldFlags; each of these adds a number to the field */
 #define FIELD_IS_INITIALIZED (1u << 0)
 #define FIELD_IS_GENERIC (1u << 2)
@@ -136,7 +133,7 @@ static bool stays_between_collections(const struct java_objects *o)
 	if (!read_field(o, HOTSPOT_BARRIERS, 0, &barriers) || !has_field(o, HOTSPOT_BARRIERS_KIND) ||
 	    !read_field(o, HOTSPOT_BARRIERS_TAG, barriers + l->field[HOTSPOT_BARRIERS_KIND].at, &tag))
 		return false;
-	return (uint32_t)tag == BARRIERS_CARD_TABLE || (uint32_t)tag == BARRIERS_G1;
+	return (uint32_t)tag < 32 && l->stopping_barriers >> tag & 1;
 }
 
 enum java_objects_state java_objects_open(struct java_objects *o, const struct hotspot *h)

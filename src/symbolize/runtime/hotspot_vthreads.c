@@ -244,7 +244,7 @@ static void list_threads(struct look *l)
 }
 
 /* A JVM has these classes before it has a virtual thread. */
-static bool has_any(struct java_vthreads *v)
+static enum java_vthreads_state are_there(struct java_vthreads *v)
 {
 	struct java_vthreads_census census = { 0 };
 	struct look l = { .v = v, .census = &census };
@@ -252,7 +252,7 @@ static bool has_any(struct java_vthreads *v)
 	look_begin(&l);
 	list_threads(&l);
 	look_end(&l);
-	return census.listed > 0;
+	return census.listed ? JAVA_VTHREADS_READABLE : census.is_partial ? JAVA_VTHREADS_UNLISTED : JAVA_VTHREADS_NONE;
 }
 
 enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char *proc_dir, uint32_t pid)
@@ -273,9 +273,7 @@ enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char 
 		return JAVA_VTHREADS_NONE;
 	v->code = java_code_new(&v->hotspot);
 	v->strings = g_string_chunk_new(1024);
-	if (!read_states(v))
-		return JAVA_VTHREADS_UNKNOWN;
-	return has_any(v) ? JAVA_VTHREADS_READABLE : JAVA_VTHREADS_NONE;
+	return read_states(v) ? are_there(v) : JAVA_VTHREADS_UNKNOWN;
 }
 
 /* ---- one thread */
@@ -612,6 +610,8 @@ static void tell(const struct look *l, struct seen *s, java_vthread_fn fn, void 
 
 	for (unsigned i = 0; i < s->stack_cnt && !s->t.is_stale && f.end != STACK_COMPLETE && (!i || f.is_at_barrier); i++)
 		java_frames_add(&f, l->v->code, &s->stacks[i]);
+	if (s->t.does == JAVA_RUNS && f.end != STACK_COMPLETE)
+		f.cnt = 0;	/* it was about to leave its carrier, or to come, and these are the carrier's */
 	s->t.names = f.names;
 	s->t.frame_cnt = f.cnt;
 	s->t.end = f.cnt ? f.end : STACK_NONE;

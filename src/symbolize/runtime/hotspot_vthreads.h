@@ -18,6 +18,7 @@ enum java_vthreads_state {
 	JAVA_VTHREADS_READABLE,
 	JAVA_VTHREADS_NO_JVM,
 	JAVA_VTHREADS_NONE,	/* there is none yet, or it is older than JDK 21 */
+	JAVA_VTHREADS_UNLISTED,	/* there may be some: -Djdk.trackAllThreads=false */
 	JAVA_VTHREADS_UNKNOWN,	/* its tables lack something */
 	JAVA_VTHREADS_MOVE,	/* ZGC or Shenandoah */
 };
