@@ -229,7 +229,7 @@ static enum kind java_kind_of(const struct task_wait *w)
 		return JAVA_LOCK;
 	if (has(w->reason, "Semaphore"))
 		return SEMAPHORE;
-	if (has(w->call, "HttpClientImpl.send"))
+	if (has(w->call, "HttpClientFacade.send") || has(w->call, "HttpClientImpl.send"))
 		return LIBRARY;
 	if (w->reads_socket)
 		return NETWORK;

@@ -433,7 +433,8 @@ uint64_t java_object_at(const struct java_objects *o, uint64_t addr)
 }
 
 /* Its length is where other objects' fields begin. */
-bool java_each_of_array(const struct java_objects *o, uint64_t array, uint32_t max, void (*fn)(void *ctx, uint64_t object), void *ctx)
+bool java_each_of_array(const struct java_objects *o, uint64_t array, uint32_t max,
+			void (*fn)(void *ctx, uint32_t index, uint64_t object), void *ctx)
 {
 	uint64_t length_at = o->is_compact ? WORD : WORD + sizeof(uint32_t), first = length_at + sizeof(uint32_t);
 	uint8_t bytes[ARRAY_BYTES_AT_ONCE];
@@ -450,7 +451,7 @@ bool java_each_of_array(const struct java_objects *o, uint64_t array, uint32_t m
 			uint64_t object = reference_in(o, bytes + (size_t)k * o->oop_bytes);
 
 			if (object)
-				fn(ctx, object);
+				fn(ctx, i + k, object);
 		}
 	}
 	return true;

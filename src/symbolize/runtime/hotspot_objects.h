@@ -75,6 +75,7 @@ void java_forget_ahead(const struct java_objects *o);
 bool java_memory(const struct java_objects *o, uint64_t at, void *ret, size_t cnt);
 
 /* An array of references: tells `fn` of each that is no null.  False: it cannot be read, or there are more than max. */
-bool java_each_of_array(const struct java_objects *o, uint64_t array, uint32_t max, void (*fn)(void *ctx, uint64_t object), void *ctx);
+bool java_each_of_array(const struct java_objects *o, uint64_t array, uint32_t max,
+			void (*fn)(void *ctx, uint32_t index, uint64_t object), void *ctx);
 
 #endif

@@ -11,6 +11,8 @@
 #define MAPS_TEXT_MAX (64 << 20)
 #define TABLE_MAX (1u << 22)
 #define CHAIN_MAX 1024
+#define FEW 64
+#define SCATTER 2654435761u	/* Knuth, The Art of Computer Programming, 6.4 */
 #define NODE_BYTES 40
 #define CONTINUATION_BYTES 72
 #define CHUNK_BYTES 64
@@ -70,6 +72,7 @@ struct seen {
 
 struct look {
 	struct java_vthreads *v;
+	uint64_t first, stride;
 	GArray *threads;	/* uint64_t */
 	GHashTable *known;	/* the same, once each */
 	GArray *seen;		/* struct seen */
@@ -151,16 +154,31 @@ static void add_thread(struct look *l, uint64_t object)
 		g_array_append_val(l->threads, object);
 }
 
-static void add_node(void *nodes, uint64_t node)
+/* Of a large set about every stride-th of the table's chains, so that what a look costs can be chosen. */
+struct chains {
+	GArray *nodes;	/* struct java_piece */
+	uint64_t first, stride;
+};
+
+static void add_node(GArray *nodes, uint64_t node)
 {
 	const struct java_piece piece = { node, NODE_BYTES };
 
 	g_array_append_val(nodes, piece);
 }
 
-static void add_nodes(struct look *l, GArray *nodes, uint64_t table)
+static void add_chain(void *ctx, uint32_t index, uint64_t node)
 {
-	if (table && !java_each_of_array(&l->v->objects, table, TABLE_MAX, add_node, nodes))
+	const struct chains *c = ctx;
+
+	/* places in the table are numbers of threads, which may well be even ones only */
+	if ((index * SCATTER >> 8) % c->stride == c->first)
+		add_node(c->nodes, node);
+}
+
+static void add_nodes(struct look *l, struct chains *c, uint64_t table)
+{
+	if (table && !java_each_of_array(&l->v->objects, table, TABLE_MAX, add_chain, c))
 		l->census->is_cut = true;
 }
 
@@ -187,14 +205,15 @@ static bool add_member(struct look *l, uint64_t at, GArray *nodes, uint64_t *nex
 }
 
 /* What ConcurrentHashMap.newKeySet() made: first nodes of all its chains, then second ones. */
-static void each_of_set(struct look *l, uint64_t set, member_fn fn)
+static void each_of_set(struct look *l, uint64_t set, uint64_t stride, member_fn fn)
 {
 	g_autoptr(GArray) nodes = g_array_new(FALSE, FALSE, sizeof(struct java_piece));
+	struct chains chains = { nodes, l->first % stride, stride };
 	const struct java_objects *o = &l->v->objects;
 	uint64_t next = 0;
 	guint done = 0;
 
-	add_nodes(l, nodes, java_follow(o, java_follow(o, set, "map"), "table"));
+	add_nodes(l, &chains, java_follow(o, java_follow(o, set, "map"), "table"));
 	for (unsigned round = 0; done < nodes->len || next; round++) {
 		guint len = nodes->len;
 
@@ -204,7 +223,7 @@ static void each_of_set(struct look *l, uint64_t set, member_fn fn)
 			    !add_member(l, g_array_index(nodes, struct java_piece, done).at, nodes, &next, fn))
 				l->census->is_cut = true;
 		if (done == nodes->len && next) {
-			add_nodes(l, nodes, next);
+			add_nodes(l, &chains, next);
 			next = 0;
 		}
 	}
@@ -218,7 +237,7 @@ static void add_container(struct look *l, uint64_t reference)
 	struct java_object container;
 
 	if (java_read(o, java_follow(o, reference, "referent"), &container))
-		each_of_set(l, java_get(o, &container, "virtualThreads") ?: java_get(o, &container, "threads"), add_thread);
+		each_of_set(l, java_get(o, &container, "virtualThreads") ?: java_get(o, &container, "threads"), l->stride, add_thread);
 }
 
 static uint64_t static_object(const struct java_objects *o, uint64_t class, const char *name)
@@ -237,21 +256,23 @@ static void list_threads(struct look *l)
 		 set = static_object(o, root, "VTHREADS") ?: static_object(o, root, "THREADS");
 
 	l->census->is_partial = !set;
-	each_of_set(l, set, add_thread);
-	each_of_set(l, static_object(o, l->v->containers, "CONTAINER_REGISTRY"), add_container);
-	l->census->listed = l->threads->len;
-	l->v->listed = l->threads->len;
+	each_of_set(l, set, l->stride, add_thread);
+	each_of_set(l, static_object(o, l->v->containers, "CONTAINER_REGISTRY"), 1, add_container);
+	l->census->listed = l->v->listed = l->threads->len * l->stride;
 }
 
 /* A JVM has these classes before it has a virtual thread. */
 static enum java_vthreads_state are_there(struct java_vthreads *v)
 {
 	struct java_vthreads_census census = { 0 };
-	struct look l = { .v = v, .census = &census };
+	struct look l = { .v = v, .census = &census, .stride = FEW };
 
-	look_begin(&l);
-	list_threads(&l);
-	look_end(&l);
+	/* many need not all be gone through */
+	for (; !census.listed && l.stride; l.stride /= FEW) {
+		look_begin(&l);
+		list_threads(&l);
+		look_end(&l);
+	}
 	return census.listed ? JAVA_VTHREADS_READABLE : census.is_partial ? JAVA_VTHREADS_UNLISTED : JAVA_VTHREADS_NONE;
 }
 
@@ -384,13 +405,13 @@ static void add_stacks(const struct java_objects *o, const GArray *chunks, GArra
 }
 
 /* Those that are parked need few questions: for themselves, their continuations, chunks, and the stacks in these. */
-static void read_ahead(struct look *l, uint64_t first, uint64_t stride)
+static void read_ahead(struct look *l, guint first)
 {
 	const struct java_objects *o = &l->v->objects;
 	g_autoptr(GArray) threads = pieces_new(), stacks = pieces_new(), conts = NULL;
 	GArray *chunks;
 
-	for (uint64_t i = first, k = 0; i < l->threads->len && k < THREADS_AT_ONCE; i += stride, k++)
+	for (guint i = first; i < l->threads->len && i - first < THREADS_AT_ONCE; i++)
 		want(threads, g_array_index(l->threads, uint64_t, i), JAVA_OBJECT_BYTES_MAX);
 	read_pieces(o, threads);
 	conts = behind(o, threads, "cont", CONTINUATION_BYTES);
@@ -650,17 +671,17 @@ static void find_monitor(struct look *l)
 	}
 }
 
-static bool look_once(struct look *l, uint64_t first, uint64_t stride)
+static bool look_once(struct look *l)
 {
 	uint64_t before, after;
 	bool is_calm = java_objects_collections(&l->v->objects, &before);
 
 	list_threads(l);
 	read_anew(l);
-	for (uint64_t i = first, k = 0; i < l->threads->len; i += stride, k++) {
-		if (k % THREADS_AT_ONCE == 0) {
+	for (guint i = 0; i < l->threads->len; i++) {
+		if (i % THREADS_AT_ONCE == 0) {
 			check(l);
-			read_ahead(l, i, stride);
+			read_ahead(l, i);
 		}
 		take_thread(l, g_array_index(l->threads, uint64_t, i));
 	}
@@ -674,7 +695,7 @@ static bool look_once(struct look *l, uint64_t first, uint64_t stride)
 bool java_vthreads_read(struct java_vthreads *v, uint64_t first, uint64_t stride, java_vthread_fn fn, void *ctx,
 			struct java_vthreads_census *ret)
 {
-	struct look l = { .v = v, .census = ret };
+	struct look l = { .v = v, .census = ret, .first = first, .stride = stride };
 	uint64_t list;
 	bool is_sure = false;
 
@@ -686,7 +707,7 @@ bool java_vthreads_read(struct java_vthreads *v, uint64_t first, uint64_t stride
 		}
 		*ret = (struct java_vthreads_census){ 0 };
 		look_begin(&l);
-		is_sure = look_once(&l, first, stride);
+		is_sure = look_once(&l);
 	}
 	if (!is_sure)
 		forget_all(&l);

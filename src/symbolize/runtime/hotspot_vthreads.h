@@ -61,7 +61,8 @@ struct java_vthreads {
 
 /* What was found, and what could not be. */
 struct java_vthreads_census {
-	uint64_t listed, unreadable;
+	uint64_t listed;	/* about so many there are */
+	uint64_t unreadable;
 	bool is_cut;		/* some of the lists could not be read to their end */
 	bool is_partial;	/* those that were started directly are not listed: -Djdk.trackAllThreads=false */
 };
@@ -71,7 +72,10 @@ typedef void (*java_vthread_fn)(void *ctx, const struct java_vthread *t);
 enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char *proc_dir, uint32_t pid);
 void java_vthreads_close(struct java_vthreads *v);
 
-/* Tells `fn` of every stride-th virtual thread from `first` on.  False: the process is gone. */
+/*
+ * Tells `fn` of about every stride-th virtual thread: of those in every stride-th chain of the JDK's tables, from `first`
+ * on.  False: the process is gone.
+ */
 bool java_vthreads_read(struct java_vthreads *v, uint64_t first, uint64_t stride, java_vthread_fn fn, void *ctx,
 			struct java_vthreads_census *ret);
 
