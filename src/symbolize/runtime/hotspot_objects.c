@@ -213,27 +213,32 @@ bool java_class_name(const struct java_objects *o, uint64_t class, char *ret, si
 	       read_symbol(o, symbol, ret, room);
 }
 
-uint64_t java_class_find(const struct java_objects *o, const char *name)
+void java_classes_find(const struct java_objects *o, const char *const *names, uint64_t *ret, unsigned cnt)
 {
 	char found[NAME_MAX_BYTES];
-	unsigned left = CLASSES_MAX;
+	unsigned left = CLASSES_MAX, missing = cnt;
 	uint64_t loader, class;
 
+	memset(ret, 0, cnt * sizeof(*ret));
 	if (!read_field(o, HOTSPOT_LOADERS, 0, &loader))
-		return 0;
-	for (unsigned i = 0; loader && i < LOADERS_MAX; i++) {
+		return;
+	for (unsigned i = 0; loader && i < LOADERS_MAX && missing; i++) {
 		if (!read_field(o, HOTSPOT_LOADER_CLASSES, loader, &class))
-			return 0;
-		for (; class && left; left--) {
-			if (java_class_name(o, class, found, sizeof(found)) && !strcmp(found, name))
-				return class;
+			return;
+		for (; class && left && missing; left--) {
+			bool is_named = java_class_name(o, class, found, sizeof(found));
+
+			for (unsigned k = 0; is_named && k < cnt; k++)
+				if (!ret[k] && !strcmp(found, names[k])) {
+					ret[k] = class;
+					missing--;
+				}
 			if (!read_field(o, HOTSPOT_CLASS_NEXT, class, &class))
 				break;
 		}
 		if (!read_field(o, HOTSPOT_LOADER_NEXT, loader, &loader))
-			return 0;
+			return;
 	}
-	return 0;
 }
 
 /* As the object's header has it. */

@@ -30,8 +30,8 @@ void java_objects_close(struct java_objects *o);
 /* How many collections there were; false: one goes on, or it cannot be read. */
 bool java_objects_collections(const struct java_objects *o, uint64_t *ret);
 
-/* A class by its name, "java/lang/Thread", among those that are loaded: takes milliseconds. */
-uint64_t java_class_find(const struct java_objects *o, const char *name);
+/* Classes by their names, "java/lang/Thread", among those that are loaded: takes milliseconds.  0: there is none. */
+void java_classes_find(const struct java_objects *o, const char *const *names, uint64_t *ret, unsigned cnt);
 uint64_t java_class_of(const struct java_objects *o, uint64_t object);
 /* "java/util/concurrent/locks/ReentrantLock$NonfairSync"; false: it has none. */
 bool java_class_name(const struct java_objects *o, uint64_t class, char *ret, size_t room);

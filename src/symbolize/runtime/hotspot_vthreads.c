@@ -280,6 +280,8 @@ enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char 
 {
 	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
 	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+	static const char *const names[] = { "jdk/internal/vm/ThreadContainers", "java/lang/VirtualThread" };
+	uint64_t classes[G_N_ELEMENTS(names)];
 	enum java_objects_state state;
 
 	*v = (struct java_vthreads){ 0 };
@@ -288,9 +290,10 @@ enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char 
 	state = java_objects_open(&v->objects, &v->hotspot);
 	if (state != JAVA_OBJECTS_READABLE)
 		return state == JAVA_OBJECTS_MOVE ? JAVA_VTHREADS_MOVE : JAVA_VTHREADS_UNKNOWN;
-	v->containers = java_class_find(&v->objects, "jdk/internal/vm/ThreadContainers");
-	v->threads = v->containers ? java_class_find(&v->objects, "java/lang/VirtualThread") : 0;
-	if (!v->threads)
+	java_classes_find(&v->objects, names, classes, G_N_ELEMENTS(names));
+	v->containers = classes[0];
+	v->threads = classes[1];
+	if (!v->containers || !v->threads)
 		return JAVA_VTHREADS_NONE;
 	v->code = java_code_new(&v->hotspot);
 	v->strings = g_string_chunk_new(1024);
