@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/task_java.h"
 #include "base/hash.h"
 
 /* Evidence that a goroutine has nothing to do: what it waits for, or functions on its stack, all of one row. */
@@ -110,6 +111,8 @@ const char *task_idle(enum tasks_kind kind, const struct task_row *row)
 		return NULL;
 	if (kind == TASKS_ASYNCIO)
 		return is_python_server(row) ? "waits for connections" : NULL;
+	if (kind == TASKS_JAVA)
+		return task_java_idle(row);
 	if (kind == TASKS_TOKIO)
 		return NULL;
 	for (size_t i = 0; i < G_N_ELEMENTS(go_rules); i++)
@@ -120,7 +123,7 @@ const char *task_idle(enum tasks_kind kind, const struct task_row *row)
 
 bool task_answers_request(const struct task_row *row)
 {
-	return has_function(row, "net/http.serverHandler.ServeHTTP") ||
+	return task_java_answers_request(row) || has_function(row, "net/http.serverHandler.ServeHTTP") ||
 	       has_function(row, "google.golang.org/grpc.(*Server).processUnaryRPC");
 }
 
@@ -143,6 +146,8 @@ static bool is_library(enum tasks_kind kind, const struct task_frame *f)
 {
 	if (kind == TASKS_GO)
 		return task_frame_is_label(f) || is_go_library(f->name);
+	if (kind == TASKS_JAVA)
+		return task_java_is_library(f->name);
 	return kind == TASKS_ASYNCIO && is_python_library(f->file);
 }
 
@@ -152,6 +157,11 @@ const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_
 		if (row->frames[i].name && !is_library(kind, &row->frames[i]))
 			return &row->frames[i];
 	return NULL;
+}
+
+const char *task_noun(enum tasks_kind kind)
+{
+	return kind == TASKS_GO ? "goroutine" : kind == TASKS_JAVA ? "virtual thread" : "task";
 }
 
 bool task_is_pool_call(const char *call)
@@ -174,6 +184,9 @@ const char *task_call(enum tasks_kind kind, const struct task_row *row)
 {
 	const struct task_frame *own = task_own_frame(kind, row);
 	const char *pool = kind == TASKS_GO && own ? pool_call(row) : NULL;
+
+	if (kind == TASKS_JAVA && strcmp(row->state, "waiting") != 0)
+		return NULL;	/* what it has been through already */
 
 	if (pool)
 		return pool;

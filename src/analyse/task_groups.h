@@ -6,6 +6,9 @@
 
 /* What is to be said of a population of tasks: who waits where for what, and who merely has nothing to do. */
 
+/* "goroutine", "virtual thread", "task" */
+const char *task_noun(enum tasks_kind kind);
+
 /* Why a task has nothing to do: "waits for connections", "background work of the runtime"; NULL: it may have. */
 const char *task_idle(enum tasks_kind kind, const struct task_row *row);
 
@@ -30,7 +33,7 @@ bool task_is_pool_call(const char *call);
  */
 const char *task_lock_function(const struct task_row *row);
 
-/* A handler of a server of Go's runs below it: somebody waits for its answer. */
+/* A handler of a server of Go's or Java's runs below it: somebody waits for its answer. */
 bool task_answers_request(const struct task_row *row);
 /* Does it wait, as it waits for the network, for more of its client's request? */
 bool task_reads_request(const struct task_row *row);

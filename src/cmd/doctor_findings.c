@@ -212,9 +212,13 @@ static void look_at_virtual_threads(GArray *findings, const struct recognised *r
 {
 	if (!is_java_inlined_known(major))
 		add(findings, "java-inlined", false, "Java methods that are inlined: told of the method around them");
-	if (major >= JAVA_VIRTUAL_MAJOR)
+	if (major >= JAVA_VIRTUAL_MAJOR && r->are_objects_readable)
+		add(findings, "java-virtual-threads", true,
+		    "virtual threads, also those that wait without a thread: looked at by `record -p`, and by `offcpu tasks -p %u`", r->pid);
+	else if (major >= JAVA_VIRTUAL_MAJOR)
 		advise(add(findings, "java-virtual-threads", false,
-			   "virtual threads that wait without a thread: only those are seen that are mounted on one"),
+			   "virtual threads that wait without a thread: its garbage collector (ZGC, Shenandoah) moves them at any time, so only "
+			   "those are seen that are mounted on one"),
 		       "Ask the JVM itself: `jcmd %u Thread.dump_to_file -format=json FILE`.", r->pid);
 }
 

@@ -23,6 +23,7 @@
 #include "explain/nagle.h"
 #include "explain/owed.h"
 #include "explain/pauses.h"
+#include "explain/pinned.h"
 #include "explain/pool.h"
 #include "explain/ran.h"
 #include "explain/requests_of.h"
@@ -108,6 +109,12 @@ bool sentence_is_for_cpu(const struct finding *row)
 	return (row->reason == REASON_CPU_QUEUE && !row->is_yield) || row->reason == REASON_CPU_THROTTLED;
 }
 
+/* What it waits for is nothing that anybody holds: of a pinned thread the carrier's own parking place. */
+static bool sleeps(const struct finding *row)
+{
+	return row->reason == REASON_SLEEP || row->reason == REASON_LOCK_PINNED;
+}
+
 /* ", one of 12,", ", one of 64 in stripes," */
 static void append_one_of(GString *s, const struct finding *row, const struct object *o)
 {
@@ -129,7 +136,7 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 	bool has_pid = o->kind == OBJECT_KERNEL_LOCK && o->pid;
 	g_autofree char *name = has_pid ? g_strdup_printf("%s/%" PRIu32, o->name, o->pid) : g_strndup(o->name, shown);
 
-	if (row->locks_cnt > 1 && object_is_lock(o) && row->reason != REASON_SLEEP) {
+	if (row->locks_cnt > 1 && object_is_lock(o) && !sleeps(row)) {
 		append_one_of(s, row, o);
 		return;
 	}
@@ -431,7 +438,7 @@ static uint64_t percentile(const struct finding *row, double share)
 
 static bool has_timeouts(const struct finding *row)
 {
-	return row->reason != REASON_SLEEP && row->timed_out_cnt && row->timed_out_cnt >= row->woken_cnt / 10;
+	return !sleeps(row) && row->timed_out_cnt && row->timed_out_cnt >= row->woken_cnt / 10;
 }
 
 static bool has_signals(const struct finding *row)
@@ -585,12 +592,12 @@ static void append_meanwhile(GString *s, const struct findings *f, uint32_t id)
 		struct finding plain = { .reason = row->reason, .wait = row->wait, .process = row->process, .frame = row->frame,
 					 .asked_frame = -1, .object = row->object, .by = { .frame = -1, .does_frame = -1 } };
 
-		bool sleeps = row->reason == REASON_SLEEP;
+		bool is_asleep = row->reason == REASON_SLEEP;
 
 		g_string_append(s, "; meanwhile ");
 		text_thousands(s, row->threads_cnt);
-		g_string_append(s, row->threads_cnt == 1 ? " other thread " : sleeps ? " other threads, each of which " : " other threads ");
-		g_string_append(s, sleeps ? "" : row->threads_cnt == 1 ? "waits for " : "wait for ");
+		g_string_append(s, row->threads_cnt == 1 ? " other thread " : is_asleep ? " other threads, each of which " : " other threads ");
+		g_string_append(s, is_asleep ? "" : row->threads_cnt == 1 ? "waits for " : "wait for ");
 		sentence_wait(s, f, &plain);
 	}
 }
@@ -604,6 +611,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	append_evidence(s, f, r);
 	requests_of_append_share(s, r);
 	append_timeouts(s, r);
+	pinned_append_evidence(s, f, r);
 	if (r->queue_at_once)
 		g_string_append_printf(s, "; libuv does %" PRIu32 " of them at a time, so others queue", r->queue_at_once);
 	if (r->loop_on_cpu_ns) {

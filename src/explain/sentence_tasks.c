@@ -4,16 +4,12 @@
 #include <string.h>
 
 #include "analyse/plumbing.h"
+#include "analyse/task_groups.h"
 #include "base/module.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 
 #define NAME_COLUMNS 60
-
-static const char *noun_of(const struct task_wait *w)
-{
-	return w->kind == TASKS_GO ? "goroutine" : "task";
-}
 
 /* "15 goroutines wait for a mutex", "1 goroutine waits"; inside of a sentence "an average of 0.4 goroutines wait" */
 static void append_tasks(GString *s, const struct task_wait *w, bool is_inside)
@@ -26,7 +22,7 @@ static void append_tasks(GString *s, const struct task_wait *w, bool is_inside)
 		g_string_append_printf(s, "%s%.1f", is_inside ? "an average of " : "", tasks);
 	else
 		text_thousands(s, (uint64_t)(tasks + 0.5));
-	g_string_append_printf(s, " %s%s ", noun_of(w), is_one ? "" : "s");
+	g_string_append_printf(s, " %s%s ", task_noun(w->kind), is_one ? "" : "s");
 	if (strcmp(w->state, "syscall") == 0 && *w->call) {
 		g_string_append(s, is_one ? "is in " : "are in ");
 		text_safe_cut(s, w->call, NAME_COLUMNS);
@@ -71,7 +67,7 @@ void sentence_task(GString *s, const struct task_wait *w)
 void sentence_tasks_whole(GString *s, const struct task_wait *w)
 {
 	text_safe_cut(s, w->program, NAME_COLUMNS);
-	g_string_append_printf(s, "'s %ss", noun_of(w));
+	g_string_append_printf(s, "'s %ss", task_noun(w->kind));
 }
 
 void sentence_task_evidence(GString *s, const struct findings *f, const struct task_wait *w)

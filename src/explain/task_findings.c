@@ -6,6 +6,7 @@
 #include "explain/findings.h"
 #include "explain/servers.h"
 #include "analyse/task_groups.h"
+#include "analyse/task_java.h"
 #include "profile/object_upstream.h"
 #include "profile/tasks_file.h"
 
@@ -51,6 +52,8 @@ static bool awaits_connection(const struct tasks *t, const struct task_row *row)
 {
 	static const char *const waits[] = { "wait_for_connection", "_wait_for_available_connection", "getconn" };
 
+	if (t->kind == TASKS_JAVA)
+		return row && task_java_awaits_connection(row);
 	for (unsigned i = 0; t->kind == TASKS_ASYNCIO && row && i < row->frame_cnt; i++) {
 		const char *name = text_or_empty(row->frames[i].name), *file = text_or_empty(row->frames[i].file);
 
@@ -82,6 +85,8 @@ static void add_group(struct task_findings *f, const struct tasks *t, const stru
 		.answers_request = g->example && task_answers_request(g->example),
 		.reads_request = g->example && task_reads_request(g->example),
 		.awaits_connection = awaits_connection(t, g->example),
+		.reads_socket = t->kind == TASKS_JAVA && g->example && task_java_reads_socket(g->example),
+		.has_asked = t->kind == TASKS_JAVA && g->example && task_java_has_asked(g->example),
 		.looks = t->looks,
 		.tasks = g->tasks,
 		.task_ns = MIN(g->task_ns, NS_MAX),
@@ -110,6 +115,8 @@ enum kind {
 	CONNECTIONS, RUNNABLE, NOTHING,
 	SEMAPHORE, LOCK, ACQUIRE, PUT, CONNECT, POOLED,	/* of asyncio */
 	SYSTEM_CALL,	/* it has a thread, whose findings tell of it */
+	MONITOR, JAVA_LOCK, TAKE, RESULT, JAVA_POOLED, CARRIERLESS,	/* of Java */
+	PINNED,	/* as SYSTEM_CALL */
 };
 
 static const struct {
@@ -157,6 +164,17 @@ static const struct {
 		     "All are in use: raise the pool's limit (TCPConnector(limit=), max_connections=, max_size=) if the peer takes "
 		     "more at once, or look at what those in use wait for." },
 	[SYSTEM_CALL] = { "are in a system call", "" },
+	[MONITOR] = { "wait for a monitor (synchronized)", "Hold the lock for less time (no I/O or sleep under it), or split it." },
+	[JAVA_LOCK] = { "wait for a lock", "Hold the lock for less time (no I/O or sleep under it), or split it." },
+	[TAKE] = { "wait to take from a queue", "If it is a pool, what they take is short: hold it for less time, or have more of it. If it is a "
+						"queue, who puts is slower than who takes." },
+	[RESULT] = { "wait for the result of a task", "The slowest of the tasks counts: look at what they wait for." },
+	[JAVA_POOLED] = { "wait for a connection of a pool",
+			  "All are in use: raise the pool's limit (maximumPoolSize) if the peer takes more at once, or look at what those in use "
+			  "wait for." },
+	[CARRIERLESS] = { "are runnable without a carrier thread",
+			  "All carriers run, or are held up by threads that are pinned to them: look for those, or compute less." },
+	[PINNED] = { "hold up a carrier thread (pinned)", "" },
 };
 
 static bool has(const char *text, const char *part)
@@ -192,11 +210,49 @@ static enum kind asyncio_kind_of(const struct task_wait *w)
 	return is_called(w, "drain") || g_str_has_prefix(w->call, "StreamReader.") ? NETWORK : OTHER;
 }
 
+/* What a virtual thread waits for, by what it is parked for and by the function that the program's own calls. */
+static enum kind java_kind_of(const struct task_wait *w)
+{
+	if (strcmp(w->state, "runnable") == 0)
+		return CARRIERLESS;
+	if (strcmp(w->state, "waiting") != 0)
+		return NOTHING;
+	if (g_str_has_prefix(w->reason, "pinned"))
+		return PINNED;
+	if (w->awaits_connection)
+		return JAVA_POOLED;
+	if (has(w->reason, "monitor"))
+		return MONITOR;
+	if (has(w->reason, "ReentrantReadWriteLock") || has(w->call, "StampedLock"))
+		return RWLOCK;
+	if (has(w->reason, "ReentrantLock"))
+		return JAVA_LOCK;
+	if (has(w->reason, "Semaphore"))
+		return SEMAPHORE;
+	if (has(w->call, "HttpClientFacade.send") || has(w->call, "HttpClientImpl.send"))
+		return LIBRARY;
+	if (w->reads_socket)
+		return NETWORK;
+	if (is_called(w, "sleep"))
+		return SLEEP;
+	if (has(w->call, "Queue.put") || has(w->call, "Deque.put"))
+		return PUT;
+	if (has(w->call, "Queue.") || has(w->call, "Deque."))
+		return TAKE;
+	if (has(w->call, "Future.") || has(w->call, "invokeAll"))
+		return RESULT;
+	if (has(w->call, "CountDownLatch") || has(w->call, "CyclicBarrier") || is_called(w, "join"))
+		return GROUP;
+	return has(w->reason, "condition") || has(w->reason, "Object.wait") ? CONDITION : OTHER;
+}
+
 /* What a goroutine waits for, by its call or by the runtime's reason (runtime2.go: waitReasonStrings). */
 static enum kind kind_of(const struct task_wait *w)
 {
 	if (w->kind == TASKS_ASYNCIO)
 		return asyncio_kind_of(w);
+	if (w->kind == TASKS_JAVA)
+		return java_kind_of(w);
 	if (w->kind == TASKS_TOKIO)	/* what it awaits is not known */
 		return NOTHING;
 	if (strcmp(w->state, "runnable") == 0)
@@ -245,7 +301,7 @@ static bool is_main(const struct task_wait *w)
 /* It waits, and for more than a system call's end. */
 static bool is_waiting(enum kind k)
 {
-	return k != NOTHING && k != SYSTEM_CALL;
+	return k != NOTHING && k != SYSTEM_CALL && k != PINNED;
 }
 
 /* It waits for others to give it work, or to be done. */
@@ -280,16 +336,32 @@ static bool is_given_from_within(const struct task_findings *f, const struct tas
 	return is_there;
 }
 
+/*
+ * Of virtual threads locks and pools are clear.  Who sleeps, reads or takes from a queue may well have nothing to do,
+ * unless somebody waits for its answer.
+ */
+static uint64_t java_rank_of(const struct task_wait *w, enum kind k)
+{
+	bool is_clear = k == MONITOR || k == JAVA_LOCK || k == RWLOCK || k == SEMAPHORE || k == JAVA_POOLED || k == LIBRARY || k == PUT;
+
+	if (k == CARRIERLESS)
+		return w->task_ns / RUNNABLE_WEIGHT;
+	return is_clear || w->answers_request || w->has_asked ? w->task_ns : 0;
+}
+
 /* 0: it has nothing to do, or is told by the findings of threads. */
 static uint64_t rank_of(const struct task_findings *f, const struct task_wait *w)
 {
 	enum kind k = kind_of(w);
 	/* who reads, sleeps or awaits a future may serve a connection that has nothing to ask */
 	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT || k == POOLED;
-	bool is_loop = k == SLEEP && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
+	bool is_java = w->kind == TASKS_JAVA;
+	bool is_loop = !is_java && k == SLEEP && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
 
 	if (*w->idle || !is_waiting(k) || is_loop || w->tasks < TASKS_LITTLE || (is_main(w) && waits_for_work(k)))
 		return 0;
+	if (is_java)
+		return java_rank_of(w, k);
 	/* what holds their loop up most of the time comes first: they all wait for that, too */
 	if (w->kind == TASKS_ASYNCIO)
 		return is_clear && w->tasks >= TASKS_MIN ? (uint64_t)((double)w->task_ns / w->tasks) / 2 : 0;
@@ -389,12 +461,30 @@ static const struct task_wait *meanwhile_of(const struct task_findings *f, const
 	return best;
 }
 
+/* Who keeps carriers that others could run on. */
+static const struct task_wait *pinned_of(const struct task_findings *f, const struct task_wait *w)
+{
+	const struct task_wait *best = NULL;
+
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
+
+		if (same_process(o, w) && kind_of(o) == PINNED && (!best || o->task_ns > best->task_ns))
+			best = o;
+	}
+	return best;
+}
+
 static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 {
 	enum kind k = kind_of(w);
+
+	if (k == CARRIERLESS)
+		w->meanwhile = pinned_of(f, w);
 	bool is_channel = k == RECEIVE || k == SEND;
 
-	if (!is_channel && k != CONNECTIONS && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK && k != ACQUIRE && k != POOLED)
+	if (!is_channel && k != CONNECTIONS && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK && k != ACQUIRE && k != POOLED &&
+	    k != MONITOR && k != JAVA_LOCK && k != TAKE && k != JAVA_POOLED)
 		return;
 	const bool are_peers = is_channel && are_all_peers(f, w);
 	w->meanwhile = meanwhile_of(f, w, PAST_FUNCTION);
@@ -537,7 +627,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 	f->rows = g_array_new(FALSE, TRUE, sizeof(struct task_wait));
 	f->strings = g_string_chunk_new(1024);
 	for (guint i = 0; i < p->tasks->len; i++)
-		if ((profile_tasks(p, i)->kind == TASKS_GO || profile_tasks(p, i)->window_ns) &&
+		if ((profile_tasks(p, i)->kind == TASKS_GO || profile_tasks(p, i)->kind == TASKS_JAVA || profile_tasks(p, i)->window_ns) &&
 		    is_selected(p, selection, profile_tasks(p, i)->pid))
 			add_population(f, profile_tasks(p, i));
 	rank(f);

@@ -9,7 +9,7 @@
 #include "profile/tasks.h"
 
 /*
- * What goroutines and tasks of asyncio wait for that hold no thread, as findings of a recording beside those of its
+ * What goroutines, tasks of asyncio and virtual threads of Java wait for that hold no thread, as findings of a recording beside those of its
  * threads.  Their time is that of tasks, and is in no sum of threads.
  */
 
@@ -25,7 +25,8 @@ struct task_wait {
 	const char *idle;	/* why it has nothing to do; "": it may have */
 	bool answers_request;	/* somebody waits for it */
 	bool reads_request;	/* more of it is awaited from its client */
-	bool awaits_connection;	/* of asyncio: a pool has none to give it */
+	bool awaits_connection;	/* of asyncio and Java: a pool has none to give it */
+	bool reads_socket, has_asked;	/* of Java; the second: within a client's call */
 	uint32_t line;
 	uint64_t looks, task_ns;
 	double tasks;		/* mean number */

@@ -4,11 +4,20 @@
 #include <string.h>
 
 #include "explain/text.h"
+#include "profile/tasks_file.h"
 
 #define NAME_COLUMNS 60
 
 /* "VirtualThread-unparker", as much of it as the kernel keeps: since Java 21, where virtual threads wait for a time. */
 #define UNPARKER "VirtualThread-u"
+
+static bool are_looked_at(const struct profile *p, uint32_t pid)
+{
+	for (guint i = 0; i < p->tasks->len; i++)
+		if (profile_tasks(p, i)->kind == TASKS_JAVA && profile_tasks(p, i)->pid == pid)
+			return true;
+	return false;
+}
 
 char *unseen_new(const struct profile *p, const struct selection *selection)
 {
@@ -19,7 +28,8 @@ char *unseen_new(const struct profile *p, const struct selection *selection)
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 
-		if ((selection && !selection->threads[i]) || strncmp(t->comm, UNPARKER, strlen(UNPARKER)) != 0)
+		if ((selection && !selection->threads[i]) || strncmp(t->comm, UNPARKER, strlen(UNPARKER)) != 0 ||
+		    are_looked_at(p, t->pid))
 			continue;
 		others = others || (found && found->pid != t->pid);
 		found = found ? found : t;

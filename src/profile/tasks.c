@@ -42,7 +42,7 @@ GPtrArray *tasks_list_new(void)
 }
 
 static const char *const kinds[TASKS_KINDS] = { [TASKS_GO] = "goroutine", [TASKS_ASYNCIO] = "asyncio",
-						[TASKS_TOKIO] = "tokio" };
+						[TASKS_TOKIO] = "tokio", [TASKS_JAVA] = "java" };
 
 const char *tasks_kind_name(enum tasks_kind kind)
 {

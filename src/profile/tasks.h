@@ -9,14 +9,14 @@
 #include "base/frame.h"
 
 /*
- * Tasks of a runtime (goroutines, asyncio's tasks, Tokio's) as looks at a process have found them: a population of its own,
+ * Tasks of a runtime (goroutines, asyncio's tasks, Tokio's, virtual threads of Java) as looks at a process have found them: a population of its own,
  * whose time is never added to that of threads.
  */
 
 #define TASKS_ROWS_MAX 65536u	/* kinds of waiting that are told apart */
 
-enum tasks_kind { TASKS_GO, TASKS_ASYNCIO, TASKS_TOKIO, TASKS_KINDS };
-/* "goroutine", "asyncio", "tokio": as recordings and tables have it. */
+enum tasks_kind { TASKS_GO, TASKS_ASYNCIO, TASKS_TOKIO, TASKS_JAVA, TASKS_KINDS };
+/* "goroutine", "asyncio", "tokio", "java": as recordings and tables have it. */
 const char *tasks_kind_name(enum tasks_kind kind);
 bool tasks_kind_parse(const char *name, enum tasks_kind *ret);
 
@@ -104,7 +104,7 @@ struct tasks {
 };
 
 /* So many tasks of a process are looked at. */
-enum { TASKS_MOST_GO = 16 << 20, TASKS_MOST_ASYNCIO = 1 << 20, TASKS_MOST_TOKIO = 16384 };
+enum { TASKS_MOST_GO = 16 << 20, TASKS_MOST_ASYNCIO = 1 << 20, TASKS_MOST_JAVA = 1 << 20, TASKS_MOST_TOKIO = 16384 };
 
 static inline uint64_t tasks_most(enum tasks_kind kind)
 {

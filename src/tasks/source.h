@@ -16,6 +16,6 @@ struct task_source {
 	bool (*look)(void *source, struct tasks *t, uint64_t first, uint64_t stride);
 };
 
-extern const struct task_source go_task_source, asyncio_task_source, tokio_task_source;
+extern const struct task_source go_task_source, asyncio_task_source, tokio_task_source, java_task_source;
 
 #endif

@@ -14,7 +14,7 @@
 #define LEAST_NS 100
 
 static const struct task_source *const sources[] = { &go_task_source, &asyncio_task_source,
-						     &tokio_task_source };
+						     &tokio_task_source, &java_task_source };
 
 GQuark census_error_quark(void)
 {
@@ -65,7 +65,7 @@ static bool open_source(struct watched *w, uint32_t pid, GError **error)
 	}
 	return refuse(error, CENSUS_ERROR, CENSUS_NO_RUNTIME,
 		      "process %u has no runtime whose tasks can be seen: it is neither a Go program (Go 1.18 or later), "
-		      "nor CPython, nor a Rust program with symbols and tasks of Tokio",
+		      "nor CPython, nor a Rust program with symbols and tasks of Tokio, nor a JVM with virtual threads",
 		      pid);
 }
 

@@ -3,11 +3,28 @@
 #include <string.h>
 
 #include "../unit/symbolize/hotspot_image.h"
+#include "symbolize/runtime/hotspot_frames.h"
 #include "symbolize/runtime/hotspot_inline.h"
 #include "symbolize/runtime/hotspot_monitors.h"
 #include "symbolize/runtime/hotspot_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The same bytes as a stack, of a thread or on the heap. */
+static void walk(struct hotspot *h, const uint8_t *data, size_t size)
+{
+	struct java_code *code = java_code_new(h);
+
+	for (unsigned is_chunk = 0; is_chunk < 2; is_chunk++) {
+		const struct java_stack s = { .bytes = data, .cnt = size, .sp = 4096, .end = 4096 + size, .is_chunk = is_chunk };
+		struct java_frames f = { 0 };
+
+		java_frames_add(&f, code, &s);
+		if (f.cnt > JAVA_FRAMES_MAX)
+			abort();
+	}
+	java_code_free(code);
+}
 
 static bool see(void *ctx, const struct hotspot_blob *blob)
 {
@@ -24,6 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct hotspot_image image;
 	struct hotspot_names *n = hotspot_names_new();
 	const char *const *names;
+	const uint8_t *all = data;
+	const size_t all_size = size;
 	struct hotspot h;
 	uint64_t code;
 	uint32_t number;
@@ -40,6 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		g_autoptr(GArray) monitors = g_array_new(FALSE, FALSE, sizeof(struct hotspot_monitor));
 
 		hotspot_monitors(&h, monitors);
+		walk(&h, all, all_size);
 		for (unsigned i = 0; i < hotspot_names_code(n, &h, code + 20, true, &names); i++)
 			if (!g_utf8_validate(names[i], -1, NULL))
 				abort();

@@ -5,7 +5,7 @@ const POLL_MS = 5000;
 const STALE_MS = 90e3;
 
 const REASONS =
-	'network disk lock memory cpu network.receive network.send network.connect network.accept disk.read disk.write disk.sync disk.metadata lock.mutex lock.rwlock lock.condition lock.semaphore lock.gil lock.other lock.kernel event_loop pool_idle sleep child_exit pipe terminal memory.file memory.swap memory.reclaim cpu.throttled cpu.queue stopped device decision other'.split(
+	'network disk lock memory cpu network.receive network.send network.connect network.accept disk.read disk.write disk.sync disk.metadata lock.mutex lock.rwlock lock.condition lock.semaphore lock.gil lock.other lock.kernel lock.pinned event_loop pool_idle sleep child_exit pipe terminal memory.file memory.swap memory.reclaim cpu.throttled cpu.queue stopped device decision other'.split(
 		' ',
 	);
 

@@ -48,6 +48,9 @@ static const struct reason_row {
 	[REASON_LOCK_KERNEL] =
 		{ FAMILY_LOCK, "lock.kernel", "kernel lock", "waits for a lock of the kernel",
 		  "Fewer threads on one file, address space or socket at a time; see the kernel frames: --stacks." },
+	[REASON_LOCK_PINNED] = { FAMILY_LOCK, "lock.pinned", "pinned carrier", "holds up its carrier thread (pinned)",
+				 "Meanwhile the carrier runs no other virtual thread: do not wait inside synchronized (before Java 24), native "
+				 "code or a class initialiser." },
 	[REASON_EVENT_LOOP] = { FAMILY_EVENT_LOOP, "event_loop", "event loop", "waits for events",
 				"If events are late, look at who sends them." },
 	[REASON_POOL_IDLE] = { FAMILY_POOL_IDLE, "pool_idle", "pool idle", "waits for work",

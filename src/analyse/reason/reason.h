@@ -24,6 +24,7 @@ enum reason {
 	REASON_LOCK_GIL, /* an interpreter's global lock */
 	REASON_LOCK_OTHER, /* another futex, a lock of the application's own */
 	REASON_LOCK_KERNEL, /* and file locks */
+	REASON_LOCK_PINNED, /* a virtual thread of Java keeps its carrier while it waits */
 	REASON_EVENT_LOOP,
 	REASON_POOL_IDLE, /* a worker parked for work */
 	REASON_SLEEP, /* a timer */

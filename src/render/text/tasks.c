@@ -15,11 +15,6 @@
 #define STACK_FRAMES 24
 #define FIRST_POPULATIONS 2
 
-static const char *one_of(enum tasks_kind kind)
-{
-	return kind == TASKS_GO ? "goroutine" : "task";
-}
-
 /* "1,024", and what is between 0 and 10 on average with a digit behind the point. */
 static void append_tasks(GString *s, double tasks)
 {
@@ -49,7 +44,7 @@ static void append_head(GString *s, const struct tasks *t)
 		text_safe(s, t->version);
 	g_string_append(s, t->version ? ": " : "");
 	text_thousands(s, (uint64_t)(t->tasks + 0.5));
-	g_string_append_printf(s, " %s%s", one_of(t->kind), t->tasks == 1 ? "" : "s");
+	g_string_append_printf(s, " %s%s", task_noun(t->kind), t->tasks == 1 ? "" : "s");
 	if (t->window_ns) {
 		g_string_append(s, " on average, ");
 		text_duration(s, (uint64_t)(t->tasks * (double)t->window_ns));
@@ -70,7 +65,7 @@ static void append_finding(GString *s, enum tasks_kind kind, const struct task_g
 	bool is_one = fabs(g->tasks - 1) < 0.05;
 
 	append_tasks(s, g->tasks);
-	g_string_append_printf(s, " %s%s", one_of(kind), is_one ? "" : "s");
+	g_string_append_printf(s, " %s%s", task_noun(kind), is_one ? "" : "s");
 	if (kind == TASKS_ASYNCIO && !strcmp(g->state, "waiting") && (g->call || g->at))
 		g_string_append_printf(s, " %s ", is_one ? "awaits" : "await");
 	else if (!strcmp(g->state, "waiting"))
@@ -80,7 +75,7 @@ static void append_finding(GString *s, enum tasks_kind kind, const struct task_g
 	else
 		g_string_append_printf(s, " %s ", is_one ? "is" : "are");
 	text_safe(s, g->call ? g->call : task_reason_text(g->state, g->reason));
-	if (g->call && kind == TASKS_GO) {
+	if (g->call && g->reason && (kind == TASKS_GO || kind == TASKS_JAVA)) {
 		g_string_append(s, " (");
 		text_safe(s, task_reason_text(g->state, g->reason));
 		g_string_append_c(s, ')');
@@ -93,7 +88,7 @@ static void append_finding(GString *s, enum tasks_kind kind, const struct task_g
 		g_string_append(s, ": created by ");
 		text_safe(s, g->creator);
 		if (g->parent)
-			g_string_append_printf(s, " in %s %" G_GUINT64_FORMAT, one_of(kind), g->parent);
+			g_string_append_printf(s, " in %s %" G_GUINT64_FORMAT, task_noun(kind), g->parent);
 	}
 }
 
@@ -250,6 +245,13 @@ static void append_lacks(GString *s, const struct tasks *t)
 			g_string_append_printf(s, "lacks: %" G_GUINT64_FORMAT " %s\n", lacks[i].cnt, lacks[i].text);
 	if (!t->is_cut)
 		return;
+	if (t->kind == TASKS_JAVA) {
+		g_string_append(s, "lacks: virtual threads that none of the JDK's own lists has: those of -Djdk.trackAllThreads=false, and "
+				   "beyond the first ");
+		text_thousands(s, tasks_most(t->kind));
+		g_string_append_c(s, '\n');
+		return;
+	}
 	g_string_append(s, "lacks: tasks beyond the first ");
 	text_thousands(s, tasks_most(t->kind));
 	g_string_append(s, ", or the list of tasks could not be read to its end\n");
@@ -283,7 +285,7 @@ void text_tasks_of(GString *s, const struct profile *p, const struct selection *
 	if (!is_any)
 		g_string_append(
 			s,
-			"No process here had tasks that could be seen: goroutines (Go), or tasks of asyncio (CPython).\n");
+			"No process here had tasks that could be seen: goroutines (Go), tasks of asyncio (CPython) or Tokio, or virtual threads (Java).\n");
 }
 
 static void append_first(GString *s, const struct tasks *t, const struct text_options *o)
@@ -298,9 +300,9 @@ static void append_first(GString *s, const struct tasks *t, const struct text_op
 	text_safe(line, t->program);
 	g_string_append_printf(line, " (%u), apart from its threads: ", t->pid);
 	append_tasks(line, t->tasks);
-	g_string_append_printf(line, " %s%s", one_of(t->kind), fabs(t->tasks - 1) < 0.05 ? "" : "s");
+	g_string_append_printf(line, " %s%s", task_noun(t->kind), fabs(t->tasks - 1) < 0.05 ? "" : "s");
 	/* of goroutines that is a finding: task_finding.c */
-	if (t->kind != TASKS_GO && g.groups->len && busy > 0) {
+	if (t->kind != TASKS_GO && t->kind != TASKS_JAVA && g.groups->len && busy > 0) {
 		const struct task_group *first = &g_array_index(g.groups, struct task_group, 0);
 
 		g_string_append(line, "; of these ");	/* they may well have nothing to do */

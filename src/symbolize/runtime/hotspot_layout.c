@@ -26,6 +26,7 @@ static const struct {
 
 static const char *const wanted_type[HOTSPOT_TYPE_CNT] = {
 	[HOTSPOT_BLOCK] = "HeapBlock", [HOTSPOT_POOL] = "ConstantPool", [HOTSPOT_PLACE] = "PcDesc",
+	[HOTSPOT_FLAG] = "JVMFlag",
 };
 
 /* A table of entries of one size, which ends with an entry without a name. */
@@ -88,7 +89,9 @@ static void take_kind(struct hotspot_layout *l, unsigned i, const char *kind)
 		uint8_t bytes;
 		bool is_signed;
 	} kinds[] = { { "u1", 1, false }, { "bool", 1, false }, { "u2", 2, false },      { "int16_t", 2, true },
-		      { "int", 4, true }, { "u4", 4, false },   { "uint32_t", 4, false } };
+		      { "int", 4, true }, { "u4", 4, false },   { "uint32_t", 4, false },
+		      { "jint", 4, true }, { "unsigned int", 4, false }, { "narrowKlass", 4, false },
+		      { "BarrierSet::Name", 4, false } };
 
 	l->field[i].bytes = sizeof(uint64_t);	/* pointers, and objects, of which only the place matters */
 	for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++)
@@ -155,9 +158,15 @@ static bool read_constants(struct hotspot_layout *l, uint32_t pid, const uint64_
 
 	if (!table_begin(&t, pid, symbols, HOTSPOT_SYMBOL_INTS, 2))
 		return false;
-	while (table_next(&t))
+	while (table_next(&t)) {
 		if (!strcmp(t.name, "frame::interpreter_frame_sender_sp_offset"))
 			l->sender_sp_words = (int32_t)entry_word(&t, 1);
+		if (!strcmp(t.name, "frame::entry_frame_call_wrapper_offset"))
+			l->wrapper_words = (int32_t)entry_word(&t, 1);
+		/* of Serial and Parallel, and of G1 */
+		if (!strcmp(t.name, "BarrierSet::CardTableBarrierSet") || !strcmp(t.name, "BarrierSet::G1BarrierSet"))
+			l->stopping_barriers |= 1u << (entry_word(&t, 1) & 31);
+	}
 	return true;
 }
 

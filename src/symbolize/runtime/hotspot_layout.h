@@ -74,7 +74,50 @@
 	X(LOCKS_TOP, "LockStack", "_top")                                        \
 	X(LOCKS_BASE, "LockStack", "_base[0]")                                   \
 	X(MONITOR_OBJECT, "ObjectMonitor", "_object")                            \
-	X(MONITOR_OWNER, "ObjectMonitor", "_owner")
+	X(MONITOR_OWNER, "ObjectMonitor", "_owner")                              \
+	X(MONITOR_CONTENTIONS, "ObjectMonitor", "_contentions")                  \
+	X(MONITOR_NEXT, "ObjectMonitor", "_next_om")                             \
+	X(MONITORS, "ObjectSynchronizer", "_in_use_list")                        \
+	X(MONITORS_HEAD, "MonitorList", "_head")                                 \
+	/* and for objects on the heap; what has two names had the second one before JDK 24 */ \
+	X(GC, "Universe", "_collectedHeap")                                      \
+	X(GC_CNT, "CollectedHeap", "_total_collections")                         \
+	X(GC_ACTIVE, "CollectedHeap", "_is_stw_gc_active")                       \
+	X(GC_ACTIVE_OLD, "CollectedHeap", "_is_gc_active")                       \
+	X(BARRIERS, "BarrierSet", "_barrier_set")                                \
+	X(BARRIERS_KIND, "BarrierSet", "_fake_rtti")                             \
+	X(BARRIERS_TAG, "BarrierSet::FakeRtti", "_concrete_tag")                 \
+	X(OOP_BASE, "CompressedOops", "_base")                                   \
+	X(OOP_SHIFT, "CompressedOops", "_shift")                                 \
+	X(OOP_BASE_OLD, "CompressedOops", "_narrow_oop._base")                   \
+	X(OOP_SHIFT_OLD, "CompressedOops", "_narrow_oop._shift")                 \
+	X(CLASS_BASE, "CompressedKlassPointers", "_base")                        \
+	X(CLASS_SHIFT, "CompressedKlassPointers", "_shift")                      \
+	X(CLASS_BASE_OLD, "CompressedKlassPointers", "_narrow_klass._base")      \
+	X(CLASS_SHIFT_OLD, "CompressedKlassPointers", "_narrow_klass._shift")    \
+	X(OBJECT_CLASS, "oopDesc", "_metadata._compressed_klass")                \
+	X(FLAGS, "JVMFlag", "flags")                                             \
+	X(FLAGS_CNT, "JVMFlag", "numFlags")                                      \
+	X(FLAG_NAME, "JVMFlag", "_name")                                         \
+	X(FLAG_AT, "JVMFlag", "_addr")                                           \
+	X(LOADERS, "ClassLoaderDataGraph", "_head")                              \
+	X(LOADER_NEXT, "ClassLoaderData", "_next")                               \
+	X(LOADER_CLASSES, "ClassLoaderData", "_klasses")                         \
+	X(CLASS_NEXT, "Klass", "_next_link")                                     \
+	X(CLASS_SUPER, "Klass", "_super")                                        \
+	X(CLASS_MIRROR, "Klass", "_java_mirror")                                 \
+	X(CLASS_SIZE, "Klass", "_layout_helper")                                 \
+	X(CLASS_FIELDS, "InstanceKlass", "_fieldinfo_stream")                    \
+	X(BYTES_DATA, "Array<u1>", "_data")                                      \
+	/* and for stacks of virtual threads that are mounted */                 \
+	X(THREAD_ANCHOR, "JavaThread", "_anchor")                                \
+	X(THREAD_RUNS, "JavaThread", "_vthread")                                 \
+	X(THREAD_WAITING, "JavaThread", "_current_waiting_monitor")              \
+	X(ANCHOR_SP, "JavaFrameAnchor", "_last_Java_sp")                         \
+	X(ANCHOR_PC, "JavaFrameAnchor", "_last_Java_pc")                         \
+	X(ANCHOR_FP, "JavaFrameAnchor", "_last_Java_fp")                         \
+	X(WRAPPER_ANCHOR, "JavaCallWrapper", "_anchor")                          \
+	X(METHOD_ACCESS, "Method", "_access_flags")
 
 #define HOTSPOT_OPTIONAL_FIRST HOTSPOT_SCOPES_BEGIN
 
@@ -90,6 +133,7 @@ enum hotspot_type {
 	HOTSPOT_BLOCK,
 	HOTSPOT_POOL,
 	HOTSPOT_PLACE,
+	HOTSPOT_FLAG,
 	HOTSPOT_TYPE_CNT
 };
 
@@ -104,6 +148,8 @@ struct hotspot_layout {
 	uint32_t type_bytes[HOTSPOT_TYPE_CNT];
 	int32_t sender_sp_words;	/* frame::interpreter_frame_sender_sp_offset; 0: not told */
 	uint32_t major;			/* 17; 0: not told */
+	int32_t wrapper_words;		/* frame::entry_frame_call_wrapper_offset; 0: not told */
+	uint32_t stopping_barriers;	/* kinds of barriers of collectors that move objects only while all threads stand: bits */
 };
 
 /* The symbols by which the tables are found, and their addresses in the process. */

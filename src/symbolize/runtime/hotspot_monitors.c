@@ -4,6 +4,7 @@
 #include "symbolize/runtime/memory.h"
 
 #define THREADS_MAX 8192
+#define MONITORS_MAX 4096
 #define ANONYMOUS_OWNER 1	/* somebody whose lock stack has the object */
 #define LOCKS_MAX 8		/* LockStack::CAPACITY */
 
@@ -150,4 +151,27 @@ void hotspot_monitors(const struct hotspot *h, GArray *ret)
 				g_array_append_val(ret, *one);
 		}
 	}
+}
+
+bool hotspot_contended(const struct hotspot *h, GArray *ret)
+{
+	const struct hotspot_layout *l = &h->layout;
+	uint64_t at, owner, contentions;
+
+	if (!l->field[HOTSPOT_THREAD_NUMBER].bytes || !l->field[HOTSPOT_MONITORS].bytes || !l->field[HOTSPOT_MONITORS_HEAD].bytes ||
+	    !memory_read(h->pid, l->field[HOTSPOT_MONITORS].at + l->field[HOTSPOT_MONITORS_HEAD].at, &at, sizeof(at)))
+		return false;
+	for (unsigned i = 0; at; i++) {
+		if (i == MONITORS_MAX || !hotspot_field_at(l, h->pid, HOTSPOT_MONITOR_CONTENTIONS, at, &contentions) ||
+		    !hotspot_field_at(l, h->pid, HOTSPOT_MONITOR_OWNER, at, &owner))
+			return false;
+		if ((int64_t)contentions > 0) {
+			const struct hotspot_contended one = { object_of(h, at), owner };
+
+			g_array_append_val(ret, one);
+		}
+		if (!hotspot_field_at(l, h->pid, HOTSPOT_MONITOR_NEXT, at, &at))
+			return false;
+	}
+	return true;
 }

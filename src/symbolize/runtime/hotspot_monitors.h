@@ -15,4 +15,13 @@ struct hotspot_monitor {
  */
 void hotspot_monitors(const struct hotspot *h, GArray *ret);
 
+/* A monitor that somebody waits for, virtual threads among them, and who has it: since JDK 24. */
+struct hotspot_contended {
+	uint64_t object;	/* that is locked; 0: not known */
+	uint64_t owner;		/* the number of a thread, virtual or not */
+};
+
+/* Appends them; false: this version does not tell, or there are more than are looked at. */
+bool hotspot_contended(const struct hotspot *h, GArray *ret);
+
 #endif

@@ -15,7 +15,7 @@
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/go_program.h"
-#include "symbolize/runtime/hotspot_code.h"
+#include "symbolize/runtime/hotspot_objects.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/python_tasks.h"
 #include "symbolize/runtime/tokio_program.h"
@@ -146,9 +146,14 @@ static char *version_of(const char *proc_dir, uint32_t pid, enum runtime runtime
 
 static void look_at_jvm(struct recognised *r, const char *proc_dir, const GArray *lines)
 {
+	struct java_objects objects;
 	struct hotspot jvm;
 
 	r->is_jvm_readable = recognised_is(r, RUNTIME_JAVA) && hotspot_open(&jvm, proc_dir, r->pid, lines);
+	if (r->is_jvm_readable && java_objects_open(&objects, &jvm) == JAVA_OBJECTS_READABLE) {
+		r->are_objects_readable = true;
+		java_objects_close(&objects);
+	}
 }
 
 static void look_at_python(struct recognised *r, const char *proc_dir, const GArray *lines)

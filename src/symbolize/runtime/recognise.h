@@ -61,6 +61,7 @@ struct recognised {
 	enum ruby_state ruby;
 	enum php_state php;
 	bool is_jvm_readable;	/* a JVM whose own tables tell of its code and methods */
+	bool are_objects_readable;	/* and its garbage collector leaves objects where they are while the program runs */
 	bool is_v8_readable;	/* V8 that tells where it keeps its functions */
 	bool has_v8_inlined;	/* ... and of which it inlined */
 	bool are_goroutines_readable;

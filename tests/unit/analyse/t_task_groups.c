@@ -435,6 +435,101 @@ static void test_asyncio_findings(void)
 	profile_free(p);
 }
 
+static const struct task_frame java_lock[] = {
+	{ "java.util.concurrent.locks.LockSupport.park", NULL, 0 }, { "java.util.concurrent.locks.ReentrantLock.lock", NULL, 0 },
+	{ "shop.Ledger.credit", NULL, 0 }, { "shop.Api.handle", NULL, 0 }, { "java.lang.VirtualThread.run", NULL, 0 },
+};
+static const struct task_frame holds[] = {
+	{ "java.lang.Thread.sleep", NULL, 0 }, { "shop.Ledger.write", NULL, 0 }, { "shop.Ledger.credit", NULL, 0 },
+	{ "shop.Api.handle", NULL, 0 }, { "java.lang.VirtualThread.run", NULL, 0 },
+};
+static const struct task_frame reads[] = {
+	{ "sun.nio.ch.NioSocketImpl.read", NULL, 0 }, { "java.io.InputStream.read", NULL, 0 }, { "shop.Wire.next", NULL, 0 },
+};
+static const struct task_frame asks[] = {
+	{ "java.util.concurrent.CompletableFuture.get", NULL, 0 }, { "jdk.internal.net.http.HttpClientImpl.send", NULL, 0 },
+	{ "shop.Prices.ask", NULL, 0 },
+};
+static const struct task_frame accepts[] = {
+	{ "sun.nio.ch.NioSocketImpl.accept", NULL, 0 }, { "java.net.ServerSocket.accept", NULL, 0 }, { "shop.Main.serve", NULL, 0 },
+};
+
+static const struct task_wait *java_findings(struct tasks *t, struct profile *p, struct task_findings **ret)
+{
+	for (unsigned i = 0; i < 5; i++)
+		tasks_look_done(t, (i + 1) * (uint64_t)200000000, 200000000);
+	tasks_finish(t);
+	*ret = findings_of(p, t);
+	return &g_array_index((*ret)->rows, struct task_wait, 0);
+}
+
+/* Of virtual threads locks are findings, with what the one does that has it; who sleeps or reads may have nothing to do. */
+static void test_java_lock(void)
+{
+	struct tasks *t = tasks_new(TASKS_JAVA, 12);
+	struct profile *p = profile_new();
+	g_autoptr(GString) s = g_string_new(NULL);
+	struct task_findings *f;
+	const struct task_wait *w;
+
+	see(t, row_of(t, 1, "parked for a ReentrantLock", java_lock, 5), 199);
+	see(t, row_of(t, 2, "parked for a time", holds, 5), 1);
+	see(t, row_of(t, 3, "parked", reads, 3), 500);
+	w = java_findings(t, p, &f);
+	g_assert_cmpuint(f->cnt, ==, 1);
+	g_assert_cmpstr(w->call, ==, "java.util.concurrent.locks.ReentrantLock.lock");
+	g_assert_nonnull(w->meanwhile);
+	g_assert_cmpstr(w->meanwhile->function, ==, "shop.Ledger.write");
+	sentence_task(s, w);
+	g_assert_true(g_str_has_suffix(s->str, " virtual threads wait for a lock in shop.Ledger.credit"));
+	task_findings_free(f);
+	profile_free(p);
+}
+
+/* A thousand that read sockets, and few requests: nothing to find, but for who has asked somebody by a client. */
+static void test_java_healthy(void)
+{
+	for (unsigned is_client = 0; is_client < 2; is_client++) {
+		struct tasks *t = tasks_new(TASKS_JAVA, 12);
+		struct profile *p = profile_new();
+		struct task_findings *f;
+
+		see(t, row_of(t, 1, "parked", reads, 3), 1000);
+		see(t, row_of(t, 2, "parked", accepts, 3), 1);
+		see(t, row_of(t, 3, "parked for a time", holds, 5), 3);
+		if (is_client)
+			see(t, row_of(t, 4, "parked", asks, 3), 4);
+		const struct task_wait *w = java_findings(t, p, &f);
+
+		g_assert_cmpuint(f->cnt, ==, is_client);
+		if (is_client)
+			g_assert_cmpstr(w->function, ==, "shop.Prices.ask");
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
+/* Who finds no carrier is told with those that are pinned to them, whose time is that of threads. */
+static void test_java_without_carrier(void)
+{
+	struct tasks *t = tasks_new(TASKS_JAVA, 12);
+	struct profile *p = profile_new();
+	struct task_findings *f;
+	struct task_row *row = row_of(t, 1, NULL, NULL, 0);
+
+	row->state = "runnable";
+	see(t, row, 198);
+	see(t, row_of(t, 2, "pinned to its carrier: holds a monitor", holds, 5), 2);
+	const struct task_wait *w = java_findings(t, p, &f);
+
+	g_assert_cmpuint(f->cnt, ==, 1);
+	g_assert_cmpstr(w->says, ==, "are runnable without a carrier thread");
+	g_assert_nonnull(w->meanwhile);
+	g_assert_cmpstr(w->meanwhile->function, ==, "shop.Ledger.write");
+	task_findings_free(f);
+	profile_free(p);
+}
+
 /* As a file may have them: without stacks and names, with times beyond all sums. */
 static void test_hostile_findings(void)
 {
@@ -498,6 +593,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/between-requests", test_between_requests);
 	g_test_add_func("/tasks/async-with", test_async_with);
 	g_test_add_func("/tasks/asyncio-findings", test_asyncio_findings);
+	g_test_add_func("/tasks/java/lock", test_java_lock);
+	g_test_add_func("/tasks/java/healthy", test_java_healthy);
+	g_test_add_func("/tasks/java/without-carrier", test_java_without_carrier);
 	g_test_add_func("/tasks/hostile-findings", test_hostile_findings);
 	g_test_add_func("/tasks/idle", test_idle);
 	return g_test_run();

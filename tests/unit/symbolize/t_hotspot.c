@@ -5,6 +5,7 @@
 
 #include "base/opener.h"
 #include "hotspot_image.h"
+#include "symbolize/runtime/hotspot_frames.h"
 #include "symbolize/runtime/hotspot_inline.h"
 #include "symbolize/runtime/hotspot_monitors.h"
 #include "symbolize/runtime/hotspot_names.h"
@@ -76,6 +77,52 @@ static void test_stale(void)
 	g_assert_null(hotspot_names_method(n, &h, image.blob[4] + 4));
 	g_assert_null(hotspot_names_method(n, &h, 0));
 	hotspot_names_free(n);
+}
+
+#define INTERPRETER 0x100000u
+#define STACK_WORDS 32
+
+/* A compiled frame called by an interpreted one, which a compiled one has called: as a thread's stack, or a chunk of one. */
+static unsigned frames_of(struct hotspot *h, bool is_chunk, int64_t unextended)
+{
+	static uint64_t w[STACK_WORDS];
+	const uint64_t at = (uint64_t)(uintptr_t)w, code = image.blob[1] + 20;
+	const struct java_stack s = { .bytes = (const uint8_t *)w, .cnt = sizeof(w), .sp = at + 2 * 8, .end = at + 24 * 8,
+				      .is_chunk = is_chunk };
+	struct java_code *c = java_code_new(h);
+	struct java_frames f = { 0 };
+
+	memset(w, 0, sizeof(w));
+	w[1] = w[15] = code;
+	w[7] = INTERPRETER + 8;
+	w[6] = is_chunk ? 8 : at + 14 * 8;
+	w[11] = (uint64_t)(uintptr_t)image.method;
+	w[13] = is_chunk ? (uint64_t)unextended : at + (uint64_t)(14 + unextended) * 8;
+	java_frames_add(&f, c, &s);
+	g_assert_cmpint(f.is_at_barrier, ==, is_chunk && f.cnt == 3);
+	g_assert_cmpint(f.end, ==, STACK_BROKEN);	/* no virtual thread begins there */
+	for (unsigned i = 0; i < f.cnt; i++)
+		g_assert_cmpstr(f.names[i], ==, "com.example.Shop.pay");
+	java_code_check(c);
+	java_code_free(c);
+	return f.cnt;
+}
+
+static void test_frames(void)
+{
+	struct hotspot h;
+
+	hotspot_image_make(&image);
+	g_assert_true(hotspot_image_open(&image, &h));
+	h.interpreter = INTERPRETER;
+	h.interpreter_end = INTERPRETER + 64;
+	for (unsigned is_chunk = 0; is_chunk < 2; is_chunk++) {
+		g_assert_cmpuint(frames_of(&h, is_chunk, 3), ==, 3);
+		g_assert_cmpuint(frames_of(&h, is_chunk, -3), ==, 2);	/* the caller's frame cannot lie further in */
+	}
+	image.blob[5] = 79;
+	image.klass[1] = 0;
+	g_assert_cmpuint(frames_of(&h, true, 3), ==, 0);
 }
 
 static void memory_set(uint64_t at, uint64_t word)
@@ -233,6 +280,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/hotspot/whole", test_whole);
 	g_test_add_func("/hotspot/stale", test_stale);
+	g_test_add_func("/hotspot/frames", test_frames);
 	g_test_add_func("/hotspot/monitors", test_monitors);
 	g_test_add_func("/hotspot/damaged-heap", test_damaged_heap);
 	g_test_add_func("/hotspot/hostile", test_hostile);
