@@ -16,7 +16,8 @@ static const char *const by_names[TOP_BY_COUNT] = {
 	[TOP_BY_LEAF] = "leaf",	     [TOP_BY_STACK] = "stack", [TOP_BY_THREAD] = "thread",
 	[TOP_BY_PROCESS] = "process", [TOP_BY_COMM] = "comm",	[TOP_BY_STATE] = "state",
 	[TOP_BY_SYSCALL] = "syscall", [TOP_BY_REASON] = "reason", [TOP_BY_OBJECT] = "object",
-	[TOP_BY_SERVICE] = "service", [TOP_BY_ROUTE] = "route",
+	[TOP_BY_SERVICE] = "service", [TOP_BY_ROUTE] = "route", [TOP_BY_POD] = "pod",
+	[TOP_BY_CONTAINER] = "container", [TOP_BY_UNIT] = "unit",
 };
 
 const char *top_by_name(enum top_by by)
@@ -26,7 +27,8 @@ const char *top_by_name(enum top_by by)
 
 const char *top_by_names(void)
 {
-	return "leaf, stack, thread, process, service, comm, state, syscall, reason, object, route, attribute:KEY";
+	return "leaf, stack, thread, process, service, pod, container, unit, comm, state, syscall, reason, object, route, "
+	       "attribute:KEY";
 }
 
 bool top_by_parse(const char *name, enum top_by *ret_by)
@@ -100,12 +102,43 @@ static enum reason reason_of(const struct top *t, const struct wait *part)
 	return reasons_of(t->reasons, part->object);
 }
 
-/* One pointer for equal ones. */
-static const char *service_name(const struct thread *t)
+/* "pod:NAMESPACE/WORKLOAD", without the container's name that may stand behind it. */
+static const char *pod_name(const struct top *t, const char *service)
 {
-	static const char none[] = "(no service)", kernel[] = "(kernel)";
+	const char *workload = strchr(service, '/'), *container = workload ? strchr(workload + 1, '/') : NULL;
+	g_autofree char *pod = container ? g_strndup(service, (gsize)(container - service)) : g_strdup(service);
 
-	return t->service ? t->service : t->flags & THREAD_KERNEL ? kernel : none;
+	return g_string_chunk_insert_const(t->strings, pod);
+}
+
+/* By what the agent calls them (docs/agent.md). */
+static bool is_unit(const char *service)
+{
+	return g_str_has_suffix(service, ".service") || g_str_has_suffix(service, ".scope") ||
+	       g_str_has_suffix(service, ".slice");
+}
+
+/* One pointer for equal ones. */
+static const char *service_name(const struct top *t, const struct thread *th)
+{
+	static const char none[] = "(no service)", kernel[] = "(kernel)", no_pod[] = "(no pod)",
+			  no_container[] = "(no container)", no_unit[] = "(no unit)";
+	const char *service = th->service ? th->service : "";
+	const bool is_pod = g_str_has_prefix(service, "pod:");
+
+	if (!*service && th->flags & THREAD_KERNEL)
+		return kernel;
+	switch (t->by) {
+	case TOP_BY_POD: return is_pod ? pod_name(t, service) : no_pod;
+	case TOP_BY_CONTAINER: return is_pod || g_str_has_prefix(service, "container:") ? service : no_container;
+	case TOP_BY_UNIT: return is_unit(service) ? service : no_unit;
+	default: return *service ? service : none;
+	}
+}
+
+static bool is_by_service(enum top_by by)
+{
+	return by == TOP_BY_SERVICE || by == TOP_BY_POD || by == TOP_BY_CONTAINER || by == TOP_BY_UNIT;
 }
 
 /* The same. */
@@ -128,7 +161,10 @@ static struct row_key key_of(const struct top *t, const struct profile *p, const
 	case TOP_BY_LEAF: key.name = plumbing_leaf(t->plumbing, w); break;
 	case TOP_BY_SYSCALL: key.name = plumbing_syscall(t->plumbing, w); break;
 	case TOP_BY_COMM: key.name = th->comm; break;
-	case TOP_BY_SERVICE: key.name = service_name(th); break;
+	case TOP_BY_SERVICE:
+	case TOP_BY_POD:
+	case TOP_BY_CONTAINER:
+	case TOP_BY_UNIT: key.name = service_name(t, th); break;
 	case TOP_BY_ROUTE: key.name = route_name(t, w); break;
 	case TOP_BY_STATE: key.a = w->state; break;
 	case TOP_BY_THREAD: key.a = w->thread; break;
@@ -180,7 +216,10 @@ static const char *row_name(const struct top *t, const struct profile *p, const 
 	case TOP_BY_STACK: return plumbing_leaf(t->plumbing, w);
 	case TOP_BY_SYSCALL: return plumbing_syscall(t->plumbing, w);
 	case TOP_BY_COMM: return th->comm ? th->comm : "";
-	case TOP_BY_SERVICE: return service_name(th);
+	case TOP_BY_SERVICE:
+	case TOP_BY_POD:
+	case TOP_BY_CONTAINER:
+	case TOP_BY_UNIT: return service_name(t, th);
 	case TOP_BY_ROUTE: return route_name(t, w);
 	case TOP_BY_REASON: return reason_name(reason_of(t, w));
 	case TOP_BY_STATE: name = g_strdup_printf("%c %s", w->state, state_text(w->state)); break;
@@ -318,10 +357,16 @@ static uint32_t row_of(struct top *t, const struct profile *p, GHashTable *index
 	return t->rows->len - 1;
 }
 
+/* Another tool's distributions: their sums are estimates. */
+static bool is_estimate(const struct profile *p)
+{
+	return p->info.imported && p->waits->len && profile_wait(p, 0)->off_cpu_se_ns;
+}
+
 /* Are rows of this kind known exactly, without waits?  Then those give only their shape. */
 static bool has_totals(const struct profile *p, const struct selection *selection, enum top_by by, enum weight weight)
 {
-	bool by_state = by == TOP_BY_THREAD || by == TOP_BY_PROCESS || by == TOP_BY_SERVICE || by == TOP_BY_COMM ||
+	bool by_state = by == TOP_BY_THREAD || by == TOP_BY_PROCESS || is_by_service(by) || by == TOP_BY_COMM ||
 			by == TOP_BY_STATE;
 
 	return by_state && weight != WEIGHT_TIME && weight != WEIGHT_ON_CPU && profile_is_sampled(p) &&
@@ -409,8 +454,9 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 	t->weight = weight;
 	t->rows_are = p->info.rows_are;
 	t->without_idle = selection && selection->without_idle;
-	t->is_exact = (totals || !profile_is_sampled(p)) && weight != WEIGHT_TIME && weight != WEIGHT_ON_CPU;
-	t->sums_on_cpu = (by == TOP_BY_THREAD || by == TOP_BY_PROCESS || by == TOP_BY_SERVICE || by == TOP_BY_COMM ||
+	t->is_exact = (totals || !profile_is_sampled(p)) && !is_estimate(p) && weight != WEIGHT_TIME &&
+		      weight != WEIGHT_ON_CPU;
+	t->sums_on_cpu = (by == TOP_BY_THREAD || by == TOP_BY_PROCESS || is_by_service(by) || by == TOP_BY_COMM ||
 			  by == TOP_BY_STATE || by == TOP_BY_REASON) &&
 			 !(selection && selection->by_stack);
 	t->rows = g_array_new(FALSE, TRUE, sizeof(struct top_row));

@@ -18,6 +18,9 @@ enum top_by {
 	TOP_BY_THREAD,
 	TOP_BY_PROCESS,
 	TOP_BY_SERVICE,		/* what threads belong to */
+	TOP_BY_POD,		/* the same, of pods alone, without their containers */
+	TOP_BY_CONTAINER,
+	TOP_BY_UNIT,		/* of systemd */
 	TOP_BY_COMM,
 	TOP_BY_STATE,
 	TOP_BY_SYSCALL,

@@ -496,6 +496,8 @@ static bool is_of_one_kind(const struct diff_args *a, struct diff_plan *plan,
 	if (before != after)
 		return cmd_bad(error, "BEFORE holds %s and AFTER %s: they do not compare", before ? before->many : "waits",
 			   after ? after->many : "waits");
+	if (before && profile_rows_are_counted(before->many))
+		return cmd_bad(error, "BEFORE and AFTER hold %s, which have no times to compare", before->many);
 	if (before && before->what && !a->by)
 		g_array_remove_index(plan->tables, 0);
 	return true;

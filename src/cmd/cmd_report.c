@@ -45,8 +45,8 @@ static const char description[] =
 	"  offcpu report --by reason                  what waits were for\n"
 	"  offcpu report --history --from 'tue 14:32' --to 'tue 14:35'   what offcpu agent kept\n"
 	"\n"
-	"--by: leaf, stack, thread, process, service, comm, state, syscall, reason, object, route,\n"
-	"      attribute:KEY, of trace contexts;\n"
+	"--by: leaf, stack, thread, process, service, pod, container, unit, comm, state, syscall,\n"
+	"      reason, object; route, attribute:KEY, of trace contexts;\n"
 	"      of what offcpu request recorded: request, 'request percentile', 'request route'; with record --tasks: task;\n"
 	"      with --wakers, --graph and --critical: role, thread, comm, process.\n"
 	"--weight: off_cpu, blocked, runnable, preempted, count.";

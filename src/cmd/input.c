@@ -214,7 +214,14 @@ bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, c
 {
 	const char *states = query ? query->states : NULL;
 	bool wants = (is_asked && is_with_on_cpu(*weight)) || (states && strchr(states, ON_CPU_STATE));
+	const bool is_counted = profile_rows_are_counted(p->info.rows_are);
 
+	if (is_counted && is_asked && *weight != WEIGHT_COUNT) {
+		set_lack(error, p, path, "times: only --weight count is of it", NULL, NULL);
+		return false;
+	}
+	if (is_counted)
+		*weight = WEIGHT_COUNT;
 	if (!profile_has_on_cpu(p)) {
 		if (!wants)
 			return true;

@@ -123,6 +123,12 @@ bool sniff_pprof(const char *bytes, gsize len_bytes);
 bool read_pprof(struct source *source, const struct import_options *options, struct profile *p, GError **error);
 bool sniff_speedscope(const char *bytes, gsize len_bytes);
 bool read_speedscope(struct source *source, const struct import_options *options, struct profile *p, GError **error);
+bool sniff_gdb(const char *bytes, gsize len_bytes);
+bool read_gdb(struct source *source, const struct import_options *options, struct profile *p, GError **error);
+bool sniff_procstat(const char *bytes, gsize len_bytes);
+bool read_procstat(struct source *source, const struct import_options *options, struct profile *p, GError **error);
+bool sniff_simpleperf(const char *bytes, gsize len_bytes);
+bool read_simpleperf(struct source *source, const struct import_options *options, struct profile *p, GError **error);
 bool sniff_perf_script(const char *bytes, gsize len_bytes);
 bool read_perf_script(struct source *source, const struct import_options *options, struct profile *p, GError **error);
 

@@ -83,7 +83,7 @@ static void write_thread(struct jsonl *s, guint i)
 		json_member_string(j, "service", t->service);
 	number(j, "observed_ns", thread_observed_ns(t), account);
 	number(j, "on_cpu_ns", t->on_cpu_ns, account);
-	json_member_uint(j, "off_cpu_ns", thread_off_cpu_ns(t));
+	number(j, "off_cpu_ns", thread_off_cpu_ns(t), profile_rows_are_counted(s->p->info.rows_are));
 	number(j, "blocked_ns", t->blocked_ns, parts);
 	number(j, "runnable_ns", t->runnable_ns, parts);
 	number(j, "preempted_ns", t->preempted_ns, parts);
@@ -125,7 +125,7 @@ static void write_wait(struct jsonl *s, guint i)
 	json_member_uint(j, "thread", w->thread);
 	json_member_string(j, "state", w->state == '?' ? NULL : state);
 	number(j, "count", w->count, unknown & UNKNOWN_COUNTS);
-	json_member_uint(j, "off_cpu_ns", wait_off_cpu_ns(w));
+	number(j, "off_cpu_ns", wait_off_cpu_ns(w), profile_rows_are_counted(s->p->info.rows_are));
 	number(j, "blocked_ns", w->blocked_ns, unknown & UNKNOWN_PARTS);
 	number(j, "runnable_ns", w->runnable_ns, unknown & UNKNOWN_PARTS);
 	number(j, "preempted_ns", w->preempted_ns, unknown & UNKNOWN_PARTS);

@@ -325,6 +325,8 @@ static void write_profiles(struct otlp *w, GString *scope)
 				   : weight == WEIGHT_COUNT ? UNKNOWN_COUNTS
 							    : UNKNOWN_PARTS;
 
+		if (weight != WEIGHT_COUNT && profile_rows_are_counted(w->p->info.rows_are))
+			continue;
 		if (!w->p->info.on_cpu_as_waits && (weight == WEIGHT_ON_CPU || weight == WEIGHT_TIME))
 			continue;
 		if (unknown & w->p->info.unknown || (w->plan->has_weight && weight != w->plan->folded.weight))

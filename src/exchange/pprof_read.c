@@ -41,6 +41,7 @@ struct pprof {
 		uint64_t name, unit;
 	} types[TYPES_MAX];
 	guint types_cnt;
+	uint64_t period_name; /* of the type of what passes between two samples */
 	int at[PART_CNT]; /* index of the sample type, -1: none */
 	uint64_t unit_ns[PART_CNT];
 };
@@ -151,7 +152,7 @@ static void read_location(struct pprof *r, struct cursor c)
 	g_array_append_val(r->locations, l);
 }
 
-static void read_type(struct pprof *r, struct cursor c)
+static struct value_type type_of(struct cursor c)
 {
 	struct value_type type = { 0 };
 
@@ -161,9 +162,7 @@ static void read_type(struct pprof *r, struct cursor c)
 		else if (f.number == TYPE_UNIT)
 			type.unit = f.value;
 	}
-	if (r->types_cnt < TYPES_MAX)
-		r->types[r->types_cnt] = type;
-	r->types_cnt++;
+	return type;
 }
 
 /* Strings on their own first: everything else points to them. */
@@ -190,8 +189,10 @@ static bool read_tables(struct pprof *r, struct cursor c)
 			r->p->info.duration_ns = f.value;
 		if (f.type != WIRE_BYTES)
 			continue;
-		if (f.number == PROFILE_SAMPLE_TYPE)
-			read_type(r, f.bytes);
+		if (f.number == PROFILE_SAMPLE_TYPE && r->types_cnt++ < TYPES_MAX)
+			r->types[r->types_cnt - 1] = type_of(f.bytes);
+		else if (f.number == PROFILE_PERIOD_TYPE)
+			r->period_name = type_of(f.bytes).name;
 		else if (f.number == PROFILE_MAPPING)
 			read_mapping(r, f.bytes);
 		else if (f.number == PROFILE_FUNCTION)
@@ -262,6 +263,18 @@ static void take_part(struct pprof *r, const struct part_name *n)
 	}
 }
 
+/* A type that is called "time" alone may be any: fgprof tells only by its period that it looks at the wall clock. */
+static void tell_by_period(struct pprof *r)
+{
+	const char *name = string_at(r, r->period_name);
+
+	if (g_strcmp0(r->p->info.rows_are, ROWS_SAMPLES) != 0)
+		return;
+	for (size_t i = 0; i < G_N_ELEMENTS(part_names); i++)
+		if (part_names[i].part == PART_TIME && part_names[i].rows_are && strcmp(part_names[i].name, name) == 0)
+			r->p->info.rows_are = part_names[i].rows_are;
+}
+
 static bool find_types(struct pprof *r, GError **error)
 {
 	g_autoptr(GString) names = g_string_new(NULL);
@@ -272,6 +285,7 @@ static bool find_types(struct pprof *r, GError **error)
 		r->at[part] = -1;
 	for (size_t i = 0; i < G_N_ELEMENTS(part_names); i++)
 		take_part(r, &part_names[i]);
+	tell_by_period(r);
 	for (guint i = 0; i < r->types_cnt; i++)
 		g_string_append_printf(names, "%s%s/%s", i ? ", " : "", string_at(r, r->types[i].name),
 				       string_at(r, r->types[i].unit));

@@ -323,7 +323,7 @@ static void write_sample(struct pprof *w, uint32_t row)
 				    wait->preempted_ns,
 				    wait->on_cpu_ns,
 				    wait_off_cpu_ns(wait) + wait->on_cpu_ns };
-	gsize cnt = w->p->info.unknown & UNKNOWN_PARTS ? 2 : w->p->info.on_cpu_as_waits ? G_N_ELEMENTS(values) : 5;
+	gsize cnt = profile_rows_are_counted(w->p->info.rows_are) ? 1 : w->p->info.unknown & UNKNOWN_PARTS ? 2 : w->p->info.on_cpu_as_waits ? G_N_ELEMENTS(values) : 5;
 
 	path_own_frames(w->p, wait->user, wait->kernel, w->path);
 	append_locations(w, sample);
@@ -363,6 +363,7 @@ static void write_types(struct pprof *w, enum weight preferred)
 
 	for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
 		if (types[i].unknown & w->p->info.unknown ||
+		    (types[i].weight != WEIGHT_COUNT && profile_rows_are_counted(w->p->info.rows_are)) ||
 		    (!w->p->info.on_cpu_as_waits &&
 		     (types[i].weight == WEIGHT_ON_CPU || types[i].weight == WEIGHT_TIME)))
 			continue;

@@ -7,6 +7,7 @@
  *   wakeuptime     "target: COMM", the waker's kernel frames with their addresses, "waker: COMM", the sum
  *   DTrace         maybe a name, frames as module`function+0x12, the sum in nanoseconds, or in its place a distribution
  *                  by powers of two
+ *   SystemTap      frames as "0xffff12 : schedule+0x2c/0x90 [kernel]", then a number, taken as microseconds
  *   bpftrace       "@NAME[", stacks and words with commas between, "]: SUM", in nanoseconds
  */
 #include <string.h>
@@ -30,7 +31,7 @@ struct block {
 	struct import im;
 	GPtrArray *lines; /* char *, stripped */
 	uint64_t unit_ns, number; /* unit_ns 0: not told by a header or the user */
-	bool is_bcc;
+	bool is_us;
 	struct distribution distribution;
 	GArray *estimates; /* struct wait: of distributions, which count where the file has no sums */
 };
@@ -48,6 +49,12 @@ static bool is_bcc_thread(const char *line)
 	return HAS_PREFIX(line, "- ") && open && open[strlen(open) - 1] == ')' && g_ascii_isdigit(open[1]);
 }
 
+/* "0xffffffff81b2a5c0 : schedule+0x2c/0x90 [kernel]" */
+static bool is_stap_frame(const char *line)
+{
+	return HAS_PREFIX(line, "0x") && HAS_PREFIX(line + 2 + strspn(line + 2, "0123456789abcdef"), " : ");
+}
+
 bool sniff_stack_text(const char *bytes, gsize len_bytes)
 {
 	g_autofree char *text = g_strndup(bytes, len_bytes);
@@ -59,7 +66,7 @@ bool sniff_stack_text(const char *bytes, gsize len_bytes)
 
 		if (HAS_PREFIX(s, "Tracing off-CPU time") || HAS_PREFIX(s, "Tracing blocked time"))
 			return true;
-		if (indented && (is_bcc_thread(s) || strchr(s, '`')))
+		if (indented && (is_bcc_thread(s) || strchr(s, '`') || is_stap_frame(s)))
 			return true;
 		if (!indented && *s == '@' && strchr(s, '['))
 			return true;
@@ -246,6 +253,33 @@ static bool take_offwaketime(struct block *b, uint64_t ns, guint target, GError 
 	return true;
 }
 
+/* What a frame of SystemTap's lies in, cut off its end: a path, or a part of the kernel. */
+static char *cut_stap_module(char *line)
+{
+	char *open = strrchr(line, '['), *end = open ? strchr(open, ']') : NULL;
+
+	if (!end || open == line || open[-1] != ' ')
+		return NULL;
+	open[-1] = *end = '\0';
+	return open + 1;
+}
+
+static void add_stap_frame(struct block *b, char *line, struct wait *w)
+{
+	char *name = strstr(line, " : ") + strlen(" : "), *module = cut_stap_module(name), *plus = strstr(name, "+0x");
+	struct import_frame f = { .module = module, .is_kernel = module && *module != '/' };
+	uint32_t *stack = f.is_kernel ? &w->kernel : &w->user;
+
+	if (plus)
+		*plus = '\0';
+	if (HAS_PREFIX(name, "0x"))
+		f.offset = g_ascii_strtoull(name, NULL, 16);
+	else
+		f.name = name;
+	*stack = import_node(&b->im, *stack, &f);
+	b->im.is_any_time = true;	/* the script decides what it sums: a number of samples looks the same */
+}
+
 static bool is_dtrace_frame(const char *line)
 {
 	return strchr(line, '`') || HAS_PREFIX(line, "0x");
@@ -272,7 +306,10 @@ static void add_dtrace_stack(struct block *b, guint from, guint to, struct wait 
 		is_kernel |= is_kernel_module(line_at(b, i));
 	stack = is_kernel ? &w->kernel : &w->user;
 	for (guint i = to; i-- > from;)
-		*stack = add_frame(b, *stack, line_at(b, i), is_kernel);
+		if (is_stap_frame(line_at(b, i)))
+			add_stap_frame(b, line_at(b, i), w);
+		else
+			*stack = add_frame(b, *stack, line_at(b, i), is_kernel);
 }
 
 /* The program's name stands before the stacks or behind them, as the aggregation has its keys.  "ns" is a label. */
@@ -317,14 +354,15 @@ static bool take_dtrace(struct block *b, uint64_t ns, GError **error)
 static bool take_block(struct block *b, const char *sum, GError **error)
 {
 	guint thread = 0, target = find_line(b, "target:"), waker = find_line(b, "waker:");
-	bool bcc, ok;
+	bool is_us, ok;
 	uint64_t ns;
 
 	while (thread < b->lines->len && !is_bcc_thread(line_at(b, thread)))
 		thread++;
-	bcc = thread < b->lines->len || target < b->lines->len;
-	b->is_bcc = b->is_bcc || bcc;
-	if (!import_time(sum, strlen(sum), b->unit_ns ? b->unit_ns : bcc ? 1000 : 1, &ns))
+	is_us = thread < b->lines->len || target < b->lines->len ||
+		(b->lines->len && is_stap_frame(line_at(b, b->lines->len - 1)));
+	b->is_us = b->is_us || is_us;
+	if (!import_time(sum, strlen(sum), b->unit_ns ? b->unit_ns : is_us ? 1000 : 1, &ns))
 		return import_bad(error, "line %" G_GUINT64_FORMAT ": the sum is out of range", b->number);
 	if (target < waker && waker < b->lines->len) {
 		ok = take_wakeuptime(b, ns, target, waker, error);
@@ -575,7 +613,7 @@ static void tell(struct block *b)
 	g_autofree char *from = g_strdup_printf("stacks with %s (numbers taken as %s)",
 						is_estimated ? "distributions, whose sums are estimates, at most a third off" : "sums",
 						import_unit_name(b->unit_ns  ? b->unit_ns
-								 : b->is_bcc ? 1000
+								 : b->is_us ? 1000
 									     : 1));
 
 	b->im.p->info.imported = profile_string(b->im.p, from);

@@ -14,6 +14,7 @@ static const struct rows_kind kinds[] = {
 	  "contentions" },
 	{ ROWS_SAMPLES, "sample", "stacks with times of a kind that it does not name", "Time by stack", "time",
 	  "samples" },
+	{ ROWS_LOOKS, "look at a thread", "where threads stood, not for how long", "Looks at threads by stack", NULL, "looks" },
 };
 
 const struct rows_kind *profile_rows_kind(const char *rows_are)
@@ -22,6 +23,13 @@ const struct rows_kind *profile_rows_kind(const char *rows_are)
 		if (g_strcmp0(rows_are, kinds[i].many) == 0)
 			return &kinds[i];
 	return NULL;
+}
+
+bool profile_rows_are_counted(const char *rows_are)
+{
+	const struct rows_kind *kind = profile_rows_kind(rows_are);
+
+	return kind && !kind->time_type;
 }
 
 const char *profile_rows_known(const char *text)

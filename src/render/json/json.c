@@ -219,7 +219,7 @@ static void write_thread(struct json *j, const struct profile *p, uint32_t index
 	json_member_known(j, "runnable_ns", t->runnable_ns, parts);
 	json_member_known(j, "preempted_ns", t->preempted_ns, parts);
 	json_member_uint(j, "throttled_ns", throttled_ns);
-	json_member_uint(j, "off_cpu_ns", thread_off_cpu_ns(t));
+	json_member_known(j, "off_cpu_ns", thread_off_cpu_ns(t), !profile_rows_are_counted(p->info.rows_are));
 	if (account)
 		json_member_int(j, "residual_ns", thread_residual_ns(t));
 	json_member_known(j, "filtered_ns", t->filtered_ns, account);
@@ -416,7 +416,7 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 			   reasons_is_idle(writer->reasons, wait) ? idle_kind_name(reasons_idle(writer->reasons, wait))
 								  : NULL);
 	json_member_known(j, "count", w->count, !(unknown & UNKNOWN_COUNTS));
-	json_member_uint(j, "off_cpu_ns", wait_off_cpu_ns(w));
+	json_member_known(j, "off_cpu_ns", wait_off_cpu_ns(w), !profile_rows_are_counted(p->info.rows_are));
 	json_member_known(j, "blocked_ns", w->blocked_ns, parts);
 	json_member_known(j, "runnable_ns", w->runnable_ns, parts);
 	json_member_known(j, "preempted_ns", w->preempted_ns, parts);

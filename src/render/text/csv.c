@@ -83,7 +83,7 @@ void csv_waits(GString *out, const struct profile *p, const struct selection *se
 		g_string_append_c(out, w->state ? (char)w->state : '?');
 		g_string_append_c(out, ',');
 		known_field(out, w->count, !(unknown & UNKNOWN_COUNTS));
-		number_field(out, wait_off_cpu_ns(w));
+		known_field(out, wait_off_cpu_ns(w), !profile_rows_are_counted(p->info.rows_are));
 		known_field(out, w->blocked_ns, !(unknown & UNKNOWN_PARTS));
 		known_field(out, w->runnable_ns, !(unknown & UNKNOWN_PARTS));
 		known_field(out, w->preempted_ns, !(unknown & UNKNOWN_PARTS));

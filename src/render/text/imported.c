@@ -12,7 +12,7 @@ void text_imported(GString *to, const struct profile *p, const struct query *que
 	g_autoptr(GString) s = g_string_new(NULL);
 	g_autofree char *asked = query ? query_text(query) : NULL;
 	g_autofree char *imported = profile_imported_text(&p->info);
-	const bool has_waits = !p->info.rows_are;
+	const bool has_waits = !p->info.rows_are, is_counted = profile_rows_are_counted(p->info.rows_are);
 	struct coverage c;
 
 	coverage_of(p, selection, &c);
@@ -22,10 +22,11 @@ void text_imported(GString *to, const struct profile *p, const struct query *que
 	if (has_waits)
 		g_string_append_printf(s, "; unknown: %s", unknown);
 	g_string_append(s, "\nHolds     ");
-	text_duration(s, c.listed_ns);
+	if (!is_counted)
+		text_duration(s, c.listed_ns);
 	g_string_append(s, has_waits ? " off CPU" : "");
 	if (!(p->info.unknown & UNKNOWN_COUNTS)) {
-		g_string_append(s, " in ");
+		g_string_append(s, is_counted ? "" : " in ");
 		text_thousands(s, c.waits_cnt);
 		g_string_append_printf(s, " %s", profile_rows_word(p->info.rows_are, c.waits_cnt));
 	}
@@ -48,8 +49,10 @@ void text_imported(GString *to, const struct profile *p, const struct query *que
 	if (asked && *asked) {
 		g_string_append(s, "Shown     ");
 		text_safe(s, asked);
-		g_string_append(s, ": ");
-		text_duration(s, c.selected_ns);
+		if (!is_counted) {
+			g_string_append(s, ": ");
+			text_duration(s, c.selected_ns);
+		}
 		g_string_append_c(s, '\n');
 	}
 	text_fit(to, s->str, "          ", options);

@@ -418,7 +418,8 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 	g_string_append_printf(s, "  %.1f%%  ", top_percent(t, r->weight));
 	append_row_name(s, p, t, r, o);
 	g_string_append_printf(s, "%s\n", text_plain(o));
-	text_row_numbers(numbers, p->info.unknown, r, t->is_exact);
+	if (!profile_rows_are_counted(t->rows_are))
+		text_row_numbers(numbers, p->info.unknown, r, t->is_exact);
 	if (t->by == TOP_BY_STACK)
 		append_longest(numbers, p, r);
 	text_fit(s, numbers->str, "       ", o);

@@ -72,6 +72,41 @@ static void test_groups(void)
 	check(TOP_BY_THREAD, WEIGHT_OFF_CPU, thread, G_N_ELEMENTS(thread));
 }
 
+static char *text_of(struct profile *p, enum top_by by)
+{
+	struct top *t = top_new(p, NULL, by, WEIGHT_OFF_CPU);
+	GString *s = g_string_new(NULL);
+
+	for (guint i = 0; i < t->rows->len; i++) {
+		const struct top_row *r = &g_array_index(t->rows, struct top_row, i);
+
+		g_string_append_printf(s, "%s %" G_GUINT64_FORMAT "\n", r->name, r->weight / MS);
+	}
+	top_free(t);
+	return g_string_free(s, FALSE);
+}
+
+/* Services of one kind, all others in one row; of a pod its containers are one, whatever their names. */
+static void test_services(void)
+{
+	static const char *const services[] = { "pod:shop/web", "pod:shop/web/proxy", "container:shop/db", "cron.service" };
+	struct profile *p = fixture_new();
+
+	for (guint i = 0, named = 0; i < p->threads->len && named < G_N_ELEMENTS(services); i++) {
+		struct thread *th = &g_array_index(p->threads, struct thread, i);
+
+		if (!(th->flags & THREAD_KERNEL))
+			th->service = services[named++];
+	}
+	g_autofree char *pods = text_of(p, TOP_BY_POD), *containers = text_of(p, TOP_BY_CONTAINER), *units = text_of(p, TOP_BY_UNIT);
+
+	g_assert_cmpstr(pods, ==, "pod:shop/web 1780\n(no pod) 1180\n(kernel) 1000\n");
+	g_assert_cmpstr(containers, ==,
+			"(kernel) 1000\ncontainer:shop/db 1000\npod:shop/web 980\npod:shop/web/proxy 800\n(no container) 180\n");
+	g_assert_cmpstr(units, ==, "(no unit) 2780\n(kernel) 1000\ncron.service 180\n");
+	profile_free(p);
+}
+
 static void test_weights(void)
 {
 	static const struct expected_row runnable[] = {
@@ -248,6 +283,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/top/equal-processes", test_equal_processes);
 	g_test_add_func("/top/leaf", test_leaf);
 	g_test_add_func("/top/groups", test_groups);
+	g_test_add_func("/top/services", test_services);
 	g_test_add_func("/top/weights", test_weights);
 	g_test_add_func("/top/stack", test_stack);
 	g_test_add_func("/top/whole", test_whole);

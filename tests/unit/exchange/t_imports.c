@@ -195,6 +195,149 @@ static void test_dtrace_distributions(void)
 	refused(cut, "none of quantize()");
 }
 
+/* The script decides what it sums: it is time off CPU where threads stop in the scheduler, else of a kind that is not named. */
+static void test_systemtap(void)
+{
+	static const char frames[] = " 0x7f1d2c0d7e63 : epoll_wait+0x33/0x90 [/usr/lib64/libc-2.17.so]\n"
+				     " 0x42f7c1 : ngx_process(int)+0x31/0x4f0 [/opt/nginx/sbin/nginx]\n 0x7f1d : 0x7f1d [/usr/lib64/libx.so]\n";
+	g_autofree char *waits = g_strconcat("WARNING: Tracing 8736 (/opt/nginx/sbin/nginx)...\n"
+					     " 0xffffffff8161a2c4 : schedule+0x44/0xb0 [kernel]\n"
+					     " 0xffffffffc0123456 : xfs_file_read+0x1d/0x90 [xfs] (inexact)\n", frames, "\t4500\n", NULL);
+	g_autofree char *samples = g_strconcat(frames, "\t7\n", NULL);
+	struct profile *p = check(waits, "stacks with sums (numbers taken as microseconds)",
+				  "-0/0;libx.so+0x7f1d;ngx_process(int);epoll_wait;-;xfs_file_read;schedule 4500000\n");
+
+	g_assert_null(p->info.rows_are);
+	profile_free(p);
+	p = check(samples, "stacks with sums (numbers taken as microseconds)", "-0/0;libx.so+0x7f1d;ngx_process(int);epoll_wait 7000\n");
+	g_assert_cmpstr(p->info.rows_are, ==, ROWS_SAMPLES);
+	profile_free(p);
+}
+
+/* Looks are counted: nobody knows how long a thread stood there. */
+static struct profile *check_looks(const char *text, const char *from, const char *expected)
+{
+	const struct folded_options options = { .weight = WEIGHT_COUNT, .by_thread = true, .delimiter = true };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GString) s = g_string_new(NULL);
+	struct profile *p = read_text(text, &error);
+
+	g_assert_no_error(error);
+	folded_render(s, p, NULL, &options, NULL);
+	g_assert_cmpstr(s->str, ==, expected);
+	g_assert_cmpstr(p->info.imported, ==, from);
+	g_assert_cmpstr(p->info.rows_are, ==, ROWS_LOOKS);
+	for (guint i = 0; i < p->waits->len; i++)
+		g_assert_cmpuint(wait_off_cpu_ns(profile_wait(p, i)), ==, 0);
+	return p;
+}
+
+#define GDB_FIRST \
+	"[New LWP 12]\n0x1f in poll () at poll.c:29\n\nThread 2 (Thread 0x7f1d (LWP 12) \"io (\\\"x\"):\n" \
+	"#0  0x00007f4d in __GI___poll (fds=0x0, nfds=0) at ../sysdeps/poll.c:29\n" \
+	"#1  0x000055f3 in std::function<void (int)>::operator()(int) const (this=0x1, s=0x2 \"a)(\") at /src/my (app)/t.cc:7\n" \
+	"        local = {x = 1 (2)}\n#2  <signal handler called>\n#3  run (\n    arg=0x0)\n    from /lib/libx.so.1\n#4  0x1f in ?? ()\n" \
+	"Backtrace stopped: previous frame identical to this frame (corrupt stack?)\n\n"
+#define GDB_SECOND "Thread 1 (Thread 0x7f1e (LWP 11)):\n#0  main () at t.cc:9\n\n"
+#define GDB_STACK "0x1f;run;<signal handler called>;std::function<void (int)>::operator()(int) const;__GI___poll"
+
+static void test_gdb(void)
+{
+	struct profile *p = check_looks(GDB_FIRST GDB_SECOND "[Inferior 1 (process 11) detached]\n(gdb) " GDB_FIRST,
+					"gdb's backtraces (2 snapshots)", "-0/11;main 1\nio (\\\"x-0/12;" GDB_STACK " 2\n");
+	const struct frame *leaf = profile_get_frame(p, profile_get_node(p, profile_wait(p, 0)->user)->frame);
+
+	g_assert_cmpstr(leaf->file, ==, "../sysdeps/poll.c");
+	g_assert_cmpuint(leaf->line, ==, 29);
+	g_assert_cmpuint(p->info.unknown, ==, UNKNOWN_ALL & ~(unsigned)(UNKNOWN_IDS | UNKNOWN_COUNTS));
+	profile_free(p);
+	/* threads without ids are no snapshots of one another */
+	profile_free(check_looks("Thread 2 (Thread 0x7f1d):\n#0  f ()\n\nThread 1 (Thread 0x7f1e):\n#0  g ()\n", "gdb's backtraces (1 snapshot)",
+				 "-0/0;f 1\n-0/0;g 1\n"));
+	refused("Thread 1 (LWP 7):\n#0\n", "holds no time");
+}
+
+static void test_procstat(void)
+{
+	static const char head[] = "  PID    TID COMM                TDNAME              KSTACK                       \n";
+	static const char one[] = "  653 100079 devd                -                   mi_switch+0xe1 sleepq_wait_sig+0xf\n"
+				  "                                 pipe_read+0x3d7 sys_read+0xbc \n";
+	g_autofree char *text = g_strconcat(head, "   11 100003 idle                idle: cpu0          <running>\n", one,
+					    "123456 100101 my sql              flusher             mi_switch zil_commit\nno ids\n", head, one, NULL);
+	struct profile *p = check_looks(text, "procstat's kernel stacks (2 snapshots)",
+					"devd-653/100079;-;sys_read;pipe_read;sleepq_wait_sig;mi_switch 2\n"
+					"flusher-123456/100101;-;zil_commit;mi_switch 1\nidle: cpu0-11/100003;-;<running> 1\n");
+
+	g_assert_cmpstr(profile_thread(p, 2)->process, ==, "my sql");
+	g_assert_cmpstr(only_loss(p)->reason, ==, "not_readable");
+	profile_free(p);
+}
+
+#define SP_HEAD(trace) "meta_info:\n  trace_offcpu: " trace "\n  event_type: cpu-clock\n"
+#define SP_SAMPLE(event, time, count) \
+	"sample:\n  event_type: " event "\n  time: " time "\n  event_count: " count "\n  thread_id: 71\n  thread_name: Render: 1\n" \
+	"  vaddr_in_file: ffffffc010\n  file: [kernel.kallsyms]\n  symbol: __schedule\n  callchain:\n" \
+	"    vaddr_in_file: 7d\n    file: /system/lib64/libc.so\n    symbol: syscall\n"
+#define SP_ON(time) "context_switch:\n  switch_on: true\n  time: " time "\n  thread_id: 71\n"
+
+static void test_simpleperf(void)
+{
+	struct profile *p = check(SP_HEAD("true") SP_SAMPLE("cpu-clock:u", "1000", "250") SP_SAMPLE("sched:sched_switch", "2000", "1")
+				  "context_switch:\n  switch_on: false\n  time: 2001\n  thread_id: 71\n" SP_ON("9000")
+				  SP_SAMPLE("sched:sched_switch", "9500", "1") "lost_situation:\n  sample_count: 3\n  lost_count: 0\n",
+				  "simpleperf (sched_switch)", "Render: 1-0/71;syscall;-;__schedule 7000\n");
+
+	g_assert_null(p->info.rows_are);
+	g_assert_cmpuint(profile_wait(p, 0)->max_ns, ==, 7000);
+	g_assert_cmpuint(p->info.duration_ns, ==, 8500);
+	g_assert_cmpstr(only_loss(p)->reason, ==, "missed_switch");
+	profile_free(p);
+	/* of older versions the end is where the thread was seen again */
+	p = check(SP_HEAD("true") SP_SAMPLE("sched:sched_switch", "2000", "1") SP_SAMPLE("cpu-clock", "5000", "250"),
+		  "simpleperf (sched_switch; waits last up to the thread's next sample, which is too long)",
+		  "Render: 1-0/71;syscall;-;__schedule 3000\n");
+	g_assert_true(p->info.unknown & UNKNOWN_DURATIONS);
+	profile_free(p);
+	p = check(SP_HEAD("false") SP_SAMPLE("cpu-clock", "1000", "250"), "simpleperf (cpu-clock)", "Render: 1-0/71;syscall;-;__schedule 250\n");
+	g_assert_cmpstr(p->info.rows_are, ==, ROWS_CPU);
+	profile_free(p);
+	refused(SP_HEAD("false") SP_SAMPLE("cpu-cycles", "1000", "250"), "of cpu-cycles, which is no time");
+	refused(SP_HEAD("true") "sample:\n  event_type: cpu-clock\n", "has no samples that make sense");
+}
+
+/* As fgprof writes it: its type is "time", and only the period tells of which clock; `period` of a length of 9 bytes. */
+static void check_period(const char *period, const char *rows_are)
+{
+	static const char head[] = "\x0a\x04\x08\x01\x10\x02"	/* samples, count */
+				   "\x0a\x04\x08\x03\x10\x04"	/* time, nanoseconds */
+				   "\x12\x08\x0a\x01\x01\x12\x03\x02\x88\x27"	/* at location 1: 2 of them, 5000 */
+				   "\x1a\x02\x08\x01"		/* a mapping */
+				   "\x22\x08\x08\x01\x10\x01\x22\x02\x08\x01"	/* location 1, function 1 */
+				   "\x2a\x04\x08\x01\x10\x06"	/* its name */
+				   "\x32\x00\x32\x07samples\x32\x05" "count\x32\x04time\x32\x0bnanoseconds\x32\x09";
+	static const char tail[] = "\x32\x0bmain.commit\x5a\x04\x08\x05\x10\x04";	/* the period's type, nanoseconds */
+	g_autoptr(GString) bytes = g_string_new_len(head, sizeof(head) - 1);
+	g_autoptr(GError) error = NULL;
+
+	g_string_append(bytes, period);
+	g_string_append_len(bytes, tail, sizeof(tail) - 1);
+	struct source *s = source_of_bytes(bytes->str, bytes->len);
+	struct profile *p = exchange_read(s, "input", &(struct import_options){ 0 }, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpstr(p->info.rows_are, ==, rows_are);
+	g_assert_cmpuint(profile_wait(p, 0)->blocked_ns, ==, 5000);
+	g_assert_cmpuint(profile_wait(p, 0)->count, ==, 2);
+	profile_free(p);
+	source_free(s);
+}
+
+static void test_fgprof(void)
+{
+	check_period("wallclock", ROWS_WALL);
+	check_period("somewhat1", ROWS_SAMPLES);
+}
+
 /* libbpf-tools' offcputime draws no line between the kernel's frames and the user's. */
 static void test_offcputime_of_libbpf_tools(void)
 {
@@ -542,6 +685,11 @@ int main(int argc, char **argv)
 	g_test_add_func("/imports/dtrace", test_dtrace);
 	g_test_add_func("/imports/dtrace-both-stacks", test_dtrace_both_stacks);
 	g_test_add_func("/imports/dtrace-distributions", test_dtrace_distributions);
+	g_test_add_func("/imports/systemtap", test_systemtap);
+	g_test_add_func("/imports/fgprof", test_fgprof);
+	g_test_add_func("/imports/gdb", test_gdb);
+	g_test_add_func("/imports/procstat", test_procstat);
+	g_test_add_func("/imports/simpleperf", test_simpleperf);
 	g_test_add_func("/imports/offcputime-of-libbpf-tools", test_offcputime_of_libbpf_tools);
 	g_test_add_func("/imports/bpftrace", test_bpftrace);
 	g_test_add_func("/imports/sched_switch", test_sched_switch);
