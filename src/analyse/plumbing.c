@@ -458,9 +458,11 @@ static const char *running_leaf(struct plumbing *pl, const struct wait *w)
 
 const char *plumbing_leaf(struct plumbing *pl, const struct wait *w)
 {
-	const struct rows_kind *kind = profile_rows_kind(pl->profile->info.rows_are);
+	const char *rows_are = pl->profile->info.rows_are;
+	const struct rows_kind *kind = profile_rows_kind(rows_are);
 
-	if (w->state == ON_CPU_STATE || (kind && kind->what))
+	/* threads of a snapshot wait, mostly */
+	if (w->state == ON_CPU_STATE || (kind && kind->what && !profile_rows_are_counted(rows_are)))
 		return running_leaf(pl, w);
 	const char *user = w->user ? user_part(pl, w->user) : "";
 	const char *kernel = NULL;

@@ -39,6 +39,10 @@ static const struct rule kernel_rules[] = {
 	{ "finish_task_switch", NULL },
 	{ "__switch_to*", NULL },
 	{ "schedule_tail", NULL },
+	/* FreeBSD's, of other tools' profiles */
+	{ "mi_switch", NULL },
+	{ "sleepq_*", NULL },
+	{ "_sleep", NULL },
 	/* helpers that queue a sleeper and wait */
 	{ "futex_wait_queue*", NULL },
 	{ "futex_do_wait", NULL },

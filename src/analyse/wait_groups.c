@@ -34,6 +34,8 @@ static int row_compare(gconstpointer va, gconstpointer vb)
 
 	if (a->off_cpu_ns != b->off_cpu_ns)
 		return a->off_cpu_ns > b->off_cpu_ns ? -1 : 1;
+	if (!a->off_cpu_ns && a->count != b->count)	/* of looks there are no times */
+		return a->count > b->count ? -1 : 1;
 	int by_name = strcmp(a->name, b->name);
 
 	return by_name ? by_name : a->wait < b->wait ? -1 : a->wait > b->wait;

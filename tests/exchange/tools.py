@@ -102,6 +102,15 @@ def check_waker(offcpu, path):
     point(f"{path.name}: relay wakes reader, in write()", re.search(r";--;.*pipe_write;.*ksys_write;.*;relay \d+$", line), line + done.stderr.decode())
 
 
+def check_looks(offcpu, path):
+    """No form of a report says how long, or how complete, of what nobody knows."""
+    for form in ((), ("--markdown",), ("--json=summary",)):
+        done = subprocess.run([offcpu, "report", *form, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        text = done.stdout.decode()
+        good = "where threads stood, not for how long" in text and "complete" not in text and "0 CPUs" not in text
+        point(f"{path.name}: {' '.join(('report', *form))}", good, text[:600] + done.stderr.decode())
+
+
 def main():
     offcpu = sys.argv[1]
     for path in sorted(HERE.iterdir()):
@@ -113,6 +122,8 @@ def main():
             last_column if re.search(r"-d?f\.txt$", path.name) else numbers_alone
         check_sum(offcpu, path, truth(text))
         check_parts(offcpu, path)
+        if truth is of_gdb:
+            check_looks(offcpu, path)
         if "offwaketime" in path.name:
             check_waker(offcpu, path)
     print(f"1..{count}")

@@ -53,6 +53,25 @@ static guint at_most(const struct report *r, guint cnt)
 	return r->is_list ? ALL_MAX : cnt;
 }
 
+/* In place of where and how completely it was recorded, which another tool does not tell. */
+static void write_imported(const struct report *r)
+{
+	struct json *j = answer_member(r->a, "recording");
+	const struct profile_info *info = &r->p->info;
+	const struct rows_kind *kind = profile_rows_kind(info->rows_are);
+	g_autofree char *unknown = profile_unknown_text(info->unknown, info->has_wakers);
+
+	json_object_begin(j);
+	json_member_string(j, "imported", info->imported);
+	if (kind)
+		json_member_string(j, "what", kind->what);
+	json_member_string(j, "unknown", unknown);
+	if (!(info->unknown & UNKNOWN_WINDOW))
+		json_member_uint(j, "duration_ns", info->duration_ns);
+	json_object_end(j);
+	answer_end(r->a, RANK_RECORDING);
+}
+
 static void write_recording(const struct report *r)
 {
 	struct json *j = answer_member(r->a, "recording");
@@ -262,10 +281,16 @@ static void write_others(const struct report *r)
 
 static void write_summary(const struct report *r)
 {
-	write_recording(r);
+	g_autofree char *imported = profile_imported_text(&r->p->info);
+
+	if (imported)
+		write_imported(r);
+	else
+		write_recording(r);
 	write_headlines(r);
 	things_write_requests(r->a, r->things, RANK_REQUESTS);
-	write_time(r);
+	if (!imported)
+		write_time(r);
 	write_stacks(r);
 	write_processes(r);
 	write_on_cpu(r);

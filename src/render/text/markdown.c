@@ -68,17 +68,29 @@ static void append_sentence(GString *s, const char *text)
 	append_text(s, command ? command : "", true);
 }
 
+/* Of what another tool wrote: where and how completely it was taken nobody knows. */
+static void append_imported(GString *head, const char *imported, const struct profile_info *info)
+{
+	g_autofree char *unknown = profile_unknown_text(info->unknown, info->has_wakers);
+
+	g_string_append_printf(head, "%s; unknown: %s", imported, unknown);
+}
+
 static void append_head(GString *s, const struct explanation *e, const struct query *query)
 {
 	const struct profile *p = e->findings->profile;
 	g_autoptr(GString) head = g_string_new("offcpu: ");
-	g_autofree char *asked = query ? query_text(query) : NULL;
+	g_autofree char *asked = query ? query_text(query) : NULL, *imported = profile_imported_text(&p->info);
 
-	text_target(head, e->findings);
-	g_string_append(head, ", ");
-	text_duration(head, p->info.duration_ns);
-	g_string_append_printf(head, ", %u CPU%s, ", p->info.cpus, p->info.cpus == 1 ? "" : "s");
-	text_verdict(head, p);
+	if (imported) {
+		append_imported(head, imported, &p->info);
+	} else {
+		text_target(head, e->findings);
+		g_string_append(head, ", ");
+		text_duration(head, p->info.duration_ns);
+		g_string_append_printf(head, ", %u CPU%s, ", p->info.cpus, p->info.cpus == 1 ? "" : "s");
+		text_verdict(head, p);
+	}
 	g_string_append(s, "**");
 	append_text(s, head->str, false);
 	g_string_append(s, "**\n");
@@ -183,15 +195,21 @@ static void append_stacks(GString *s, const struct findings *f, const struct sel
 	const struct profile *p = f->profile;
 	struct selection *awake = p->info.imported ? NULL : json_without_idle(f);
 	const struct selection *shown = awake ? awake : selection;
-	const struct tree_options options = { .weight = WEIGHT_OFF_CPU, .keep = shown ? shown->waits : NULL };
+	const bool is_counted = profile_rows_are_counted(p->info.rows_are);
+	const struct tree_options options = { .weight = is_counted ? WEIGHT_COUNT : WEIGHT_OFF_CPU, .keep = shown ? shown->waits : NULL };
 	struct tree *t = tree_from_profile(p, &options);
 	g_autoptr(GHashTable) runtime = runtime_labels(f);
 
 	if (tree_node(t, 0)->total) {
 		g_string_append_printf(s, "\n<details><summary>The heaviest stacks, of ");
-		text_duration(s, tree_node(t, 0)->total);
+		if (is_counted)
+			text_thousands(s, tree_node(t, 0)->total);
+		else
+			text_duration(s, tree_node(t, 0)->total);
 		g_string_append_printf(s, " %s</summary>\n\n```text\n",
-				       p->info.imported ? "in all" : "off CPU without idle time");
+				       is_counted	? p->info.rows_are :
+				       p->info.imported ? "in all" :
+							  "off CPU without idle time");
 		text_tree(s, t, runtime, TREE_LINES);
 		g_string_append(s, "```\n\n</details>\n");
 	}

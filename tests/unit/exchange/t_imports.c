@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "analyse/top.h"
 #include "explain/explain.h"
 
 #include "../fixture.h"
@@ -269,6 +270,10 @@ static void test_procstat(void)
 					"flusher-123456/100101;-;zil_commit;mi_switch 1\nidle: cpu0-11/100003;-;<running> 1\n");
 
 	g_assert_cmpstr(profile_thread(p, 2)->process, ==, "my sql");
+	struct top *leaves = top_new(p, NULL, TOP_BY_LEAF, WEIGHT_COUNT);
+
+	g_assert_cmpstr(g_array_index(leaves->rows, struct top_row, 0).name, ==, "pipe_read");
+	top_free(leaves);
 	g_assert_cmpstr(only_loss(p)->reason, ==, "not_readable");
 	profile_free(p);
 }
