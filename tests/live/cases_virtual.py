@@ -17,7 +17,7 @@ SERVICE = """
 import java.util.concurrent.*;
 import java.util.concurrent.locks.*;
 
-public class Service {
+class Service {
     static final ReentrantLock ledger = new ReentrantLock();
     static final Object bell = new Object();
     static final Semaphore places = new Semaphore(0);
@@ -51,7 +51,7 @@ public class Service {
 FIGHT = """
 import java.util.concurrent.locks.*;
 
-public class Fight {
+class Fight {
     static final ReentrantLock table = new ReentrantLock();
     static byte[] garbage;
     static void book() { try { Thread.sleep(5); } catch (InterruptedException e) { } }
