@@ -3,11 +3,19 @@
 
 #include <glib.h>
 #include <math.h>
+#include <string.h>
 
 #define NEVER INFINITY
 #define WARM_UP 0.1	/* the part of the cycles that is not counted: the replay begins with all at the first step */
 
-enum doing { COMPUTES, WAITS, SLEEPS /* for a station */, WAKES /* and will try to take it */ };
+enum doing {
+	COMPUTES,
+	WAITS,
+	SLEEPS,		/* for a station */
+	WAKES,		/* and will try to take it */
+	QUEUES,		/* for a CPU, in turn, to compute */
+	QUEUES_AWAKE,	/* the same, to try to take a station */
+};
 
 struct one {
 	enum doing doing;
@@ -16,6 +24,7 @@ struct one {
 	double until_ns;	/* WAITS, WAKES */
 	double since_ns;	/* of this step */
 	double work_ns;		/* COMPUTES: all of it */
+	bool has_cpu;		/* in turn */
 };
 
 struct replay {
@@ -23,6 +32,8 @@ struct replay {
 	struct one one[CLOSED_THREADS_MAX];
 	uint32_t taken[CLOSED_STATIONS_MAX];
 	uint32_t queue[CLOSED_STATIONS_MAX][CLOSED_THREADS_MAX], queued[CLOSED_STATIONS_MAX];
+	uint32_t cpus, cpu_queue[CLOSED_THREADS_MAX], cpu_queued;	/* in turn: free ones, and who waits for them */
+	double speed;
 	uint64_t random;
 	double now_ns;
 	uint64_t cycles;
@@ -39,13 +50,13 @@ static double uniform(struct replay *r)
 	return ((double)((z ^ (z >> 31)) >> 11) + 1) * 0x1p-53;
 }
 
-static double length_of(struct replay *r, double mean_ns)
+static double length_of(struct replay *r, const struct closed_step *s)
 {
 	double product = 1;
 
-	for (uint32_t i = 0; i < r->m->phases; i++)
+	for (uint32_t i = 0; i < s->phases; i++)
 		product *= uniform(r);
-	return -log(product) * mean_ns / r->m->phases;
+	return -log(product) * s->ns / s->phases;
 }
 
 /* A sleeper stands in the queue until it has the station: woken in vain, it is the first again. */
@@ -74,6 +85,40 @@ static void leave_queue(struct replay *r, uint32_t station, uint32_t thread)
 		queue[at] = queue[at + 1];
 }
 
+static void got_cpu(struct replay *r, uint32_t thread);
+
+static void leave_cpu(struct replay *r, uint32_t thread)
+{
+	if (!r->one[thread].has_cpu)
+		return;
+	r->one[thread].has_cpu = false;
+	r->cpus++;
+	if (!r->cpu_queued)
+		return;
+	uint32_t next = r->cpu_queue[0];
+	r->cpu_queued--;
+	memmove(r->cpu_queue, r->cpu_queue + 1, r->cpu_queued * sizeof(*r->cpu_queue));
+	r->cpus--;
+	r->one[next].has_cpu = true;
+	got_cpu(r, next);
+}
+
+/* False: it stands in line. */
+static bool want_cpu(struct replay *r, uint32_t thread, enum doing otherwise)
+{
+	struct one *o = &r->one[thread];
+
+	if (!r->m->is_in_turn || o->has_cpu)
+		return true;
+	if (r->cpus) {
+		r->cpus--;
+		return o->has_cpu = true;
+	}
+	r->cpu_queue[r->cpu_queued++] = thread;
+	o->doing = otherwise;
+	return false;
+}
+
 /* False: it sleeps. */
 static bool take(struct replay *r, uint32_t thread, bool is_woken)
 {
@@ -85,6 +130,7 @@ static bool take(struct replay *r, uint32_t thread, bool is_woken)
 			r->queue[station][r->queued[station]++] = thread;
 		o->doing = SLEEPS;
 		r->sum.sleeps[station]++;
+		leave_cpu(r, thread);
 		return false;
 	}
 	if (is_woken)
@@ -112,13 +158,33 @@ static void go_on(struct replay *r, uint32_t thread)
 			if (!take(r, thread, false))
 				return;
 		} else if (s->ns > 0) {
-			double ns = length_of(r, s->ns);
-			o->doing = s->kind == CLOSED_CPU ? COMPUTES : WAITS;
-			o->left_ns = o->work_ns = ns;
-			o->until_ns = r->now_ns + ns;
+			o->left_ns = o->work_ns = length_of(r, s);
+			o->until_ns = r->now_ns + o->work_ns;
+			if (s->kind == CLOSED_DELAY) {
+				o->doing = WAITS;
+				leave_cpu(r, thread);
+			} else if (want_cpu(r, thread, QUEUES)) {
+				o->doing = COMPUTES;
+			}
 			return;
 		}
 	}
+}
+
+static void try_again(struct replay *r, uint32_t thread)
+{
+	if (!take(r, thread, true))
+		return;
+	r->one[thread].step++;
+	go_on(r, thread);
+}
+
+static void got_cpu(struct replay *r, uint32_t thread)
+{
+	if (r->one[thread].doing == QUEUES)
+		r->one[thread].doing = COMPUTES;
+	else
+		try_again(r, thread);
 }
 
 /* Up to the next event; returns whose it is. */
@@ -129,11 +195,11 @@ static uint32_t advance(struct replay *r)
 
 	for (uint32_t i = 0; i < r->m->threads; i++)
 		computing += r->one[i].doing == COMPUTES;
-	double rate = computing > r->m->cpus ? r->m->cpus / computing : 1;
+	double rate = r->m->is_in_turn ? r->speed : computing > r->m->cpus ? r->m->cpus / computing : 1;
 	for (uint32_t i = 0; i < r->m->threads; i++) {
 		const struct one *o = &r->one[i];
-		double end_ns = o->doing == SLEEPS ? NEVER : o->doing == COMPUTES ? r->now_ns + o->left_ns / rate :
-									       o->until_ns;
+		double end_ns = o->doing == COMPUTES ? r->now_ns + o->left_ns / rate :
+				o->doing == WAITS || o->doing == WAKES ? o->until_ns : NEVER;
 		if (end_ns < at_ns) {
 			at_ns = end_ns;
 			next = i;
@@ -152,8 +218,11 @@ static void end_step(struct replay *r, uint32_t thread)
 
 	if (o->doing == COMPUTES)
 		r->sum.queue_ns += r->now_ns - o->since_ns - o->work_ns;
-	if (o->doing == WAKES && !take(r, thread, true))
+	if (o->doing == WAKES) {
+		if (want_cpu(r, thread, QUEUES_AWAKE))
+			try_again(r, thread);
 		return;
+	}
 	o->step++;
 	go_on(r, thread);
 }
@@ -174,10 +243,12 @@ void closed_solve(const struct closed_model *m, uint32_t cycles, struct closed_r
 	uint64_t counted_from = 0;
 
 	*ret = (struct closed_result){ 0 };
-	g_assert(m->phases && m->threads && m->threads <= CLOSED_THREADS_MAX && m->cpus > 0);
+	g_assert(m->threads && m->threads <= CLOSED_THREADS_MAX && m->cpus > 0);
 	if (!takes_time(m))
 		return;
 	r->m = m;
+	r->cpus = (uint32_t)fmax(1, ceil(m->cpus - 1e-6));
+	r->speed = m->cpus / r->cpus;
 	for (uint32_t i = 0; i < m->threads; i++)
 		go_on(r, i);
 	while (r->cycles < cycles + warm_up) {

@@ -17,7 +17,7 @@
 #define CLOSED_THREADS_MAX 256
 
 enum closed_kind {
-	CLOSED_CPU,	/* computes: CPUs are shared equally by those who want one (processor sharing) */
+	CLOSED_CPU,	/* computes */
 	CLOSED_DELAY,	/* waits for what serves everybody at once */
 	CLOSED_TAKE,	/* waits for one of a station's servers, as of a lock, which has one */
 	CLOSED_GIVE,	/* gives it back */
@@ -26,7 +26,8 @@ enum closed_kind {
 struct closed_step {
 	enum closed_kind kind;
 	uint32_t station;	/* of TAKE and GIVE */
-	double ns;		/* the mean of CPU and DELAY */
+	uint32_t phases;	/* of CPU and DELAY: it is the sum of so many exponential times (Erlang); 1 varies most */
+	double ns;		/* its mean */
 };
 
 struct closed_station {
@@ -41,7 +42,11 @@ struct closed_station {
 struct closed_model {
 	uint32_t threads;
 	double cpus;		/* what is left of them for these threads */
-	uint32_t phases;	/* times are sums of so many exponential ones (Erlang): 1 varies most */
+	/*
+	 * Who has a CPU keeps it until it waits, and others stand in line, as far as that is below the scheduler's slice.
+	 * Else all who want a CPU have an equal part of it (processor sharing).
+	 */
+	bool is_in_turn;
 	uint32_t steps_cnt, stations_cnt;
 	struct closed_step steps[CLOSED_STEPS_MAX];
 	struct closed_station stations[CLOSED_STATIONS_MAX];

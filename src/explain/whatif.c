@@ -20,9 +20,9 @@
 #define SLEEP_MAX 0.03
 #define OTHERS_MAX 0.1		/* of the waits for what is changed, or of its holders */
 #define BUSY_MIN 0.85		/* the slowest stage of a pipeline that is full */
-#define OFF_MAX 0.1		/* the replay of what is, and the recording */
+#define WAYS_MIN 2		/* that must agree with the recording */
 #define WIDTH_MAX 1.5
-#define MARGIN 0.03		/* what windows of some seconds differ by themselves */
+#define MARGIN 0.04		/* what windows of some seconds differ by themselves */
 #define MARGIN_GAIN 0.05
 #define JOBS_MAX 64
 
@@ -230,8 +230,8 @@ static bool is_closed(const struct work *w, GError **error)
 	if (w->outside > OUTSIDE_MAX)
 		return no("these threads wait for work from outside for %.0f%% of their time, and how much comes is not "
 			  "theirs to change: an open system has no gain in throughput", 100 * w->outside);
-	if (w->sleep > SLEEP_MAX && w->is_regular)
-		return no("these threads sleep for %.0f%% of their time, as regularly as a clock ticks: work that a timer "
+	if (w->sleep > SLEEP_MAX && w->is_ticking)
+		return no("these threads sleep for %.0f%% of their time, and the more they do the less they sleep: work that a timer "
 			  "starts comes as often as before, whatever it takes", 100 * w->sleep);
 	return true;
 }
@@ -246,7 +246,7 @@ static bool answer_cycle(const struct work_source *s, struct work *w, struct wha
 	if (w->threads_cnt > CLOSED_THREADS_MAX)
 		return no("they are %u threads, more than the %u that are replayed", w->threads_cnt, CLOSED_THREADS_MAX);
 	fit_work(w, s->changes, s->changes_cnt, &fit);
-	if (fit.off > OFF_MAX)
+	if (fit.cnt < WAYS_MIN)
 		return no("no cycle of these threads waits as they did (%.0f%% off): something else holds them up",
 			  100 * fit.off);
 	for (unsigned i = 0; i < fit.cnt; i++) {
@@ -301,26 +301,24 @@ static void note_stage(struct stages *s, double busy)
  */
 static bool answer_pipeline(const struct work_source *s, const struct work *chosen, struct whatif *ret, GError **error)
 {
-	const char *process = profile_thread(s->p, chosen->first_thread)->process;
+	const struct thread *first = profile_thread(s->p, chosen->first_thread);
 	g_autofree bool *threads = g_new0(bool, (gsize)s->p->threads->len + 1);
 	struct stages now = { 0 }, then = { 0 };
 	unsigned cnt = 0;
 
 	for (guint i = 0; i < s->changes_cnt; i++)
 		if (s->changes[i].kind == WHATIF_LOCK || s->changes[i].kind == WHATIF_CPUS)
-			return no("these threads hand work on to others for %.0f%% of their time: what a lock or CPUs gain a "
-				  "pipeline cannot be told", 100 * chosen->handed);
+			return no("these threads hand work on to others for %.0f%% of their time: what a lock or CPUs gain "
+				  "cannot be told of a pipeline", 100 * chosen->handed);
 	for (guint r = 0; r < s->roles->rows->len; r++) {
 		struct work w;
 
-		if (g_array_index(s->roles->rows, struct role, r).process != process)
-			continue;
 		for (guint i = 0; i < s->p->threads->len; i++)
-			threads[i] = s->roles->of_thread[i] == r;
+			threads[i] = s->roles->of_thread[i] == r && profile_thread(s->p, i)->pid == first->pid;
 		work_of(s, threads, &w);
 		if (w.on_cpu + w.delay[0] < 0.001)	/* it only waits for the others to end */
 			continue;
-		if (w.outside > OUTSIDE_MAX || (w.sleep > SLEEP_MAX && w.is_regular))
+		if (w.outside > OUTSIDE_MAX || (w.sleep > SLEEP_MAX && w.is_ticking))
 			return is_closed(&w, error);
 		cnt++;
 		note_stage(&now, busy_of(s, &w, false));
@@ -331,7 +329,7 @@ static bool answer_pipeline(const struct work_source *s, const struct work *chos
 			  100 * chosen->handed);
 	if (now.first < BUSY_MIN)
 		return no("no stage of %s is busy all the time (the busiest for %.0f%%): its work comes from elsewhere, or "
-			  "its stages take turns", process, 100 * now.first);
+			  "its stages take turns", first->process, 100 * now.first);
 	double before = now.second / now.first, after = then.second / then.first;
 	double jobs = jobs_of(now.first, before), best = 1 / then.first;
 	ret->is_pipeline = true;
@@ -339,6 +337,26 @@ static bool answer_pipeline(const struct work_source *s, const struct work *chos
 	ret->rate_high = best;
 	ret->rate_low = fmin(ret->rate, best * closed_cyclic_utilisation(after, fmax(1, jobs / 2)));
 	return true;
+}
+
+/* Do other threads of its program wait for what it hands on?  Then they may be what holds it up, once it is faster. */
+static bool is_stage(const struct work_source *s, const struct work *chosen)
+{
+	uint32_t pid = profile_thread(s->p, chosen->first_thread)->pid;
+	double handed = 0, busy = 0;
+
+	for (guint i = 0; i < s->changes_cnt; i++)
+		if (s->changes[i].kind == WHATIF_LOCK || s->changes[i].kind == WHATIF_CPUS)
+			return false;
+	for (guint i = 0; i < s->p->waits->len; i++) {
+		const struct wait *w = profile_wait(s->p, i);
+		if (profile_thread(s->p, w->thread)->pid != pid)
+			continue;
+		handed += part_is_handed(s, i) ? (double)w->blocked_ns : 0;
+	}
+	for (guint i = 0; i < s->p->threads->len; i++)
+		busy += profile_thread(s->p, i)->pid == pid ? (double)profile_thread(s->p, i)->on_cpu_ns : 0;
+	return handed > HANDED_MAX * chosen->total_ns && busy > (1 + HANDED_MAX) * chosen->on_cpu * chosen->total_ns;
 }
 
 static void describe(const struct work_source *s, const struct work *w, struct whatif *ret)
@@ -374,7 +392,7 @@ static bool answer(const struct work_source *s, const char *of, struct whatif *r
 	if (!w.threads_cnt || !changes_are_of(s, &w, error) || !is_closed(&w, error))
 		return w.threads_cnt > 0 ? false : no("there are no threads in it");
 	describe(s, &w, ret);
-	if (!(w.handed > HANDED_MAX ? answer_pipeline(s, &w, ret, error) : answer_cycle(s, &w, ret, error)))
+	if (!(w.handed > HANDED_MAX || is_stage(s, &w) ? answer_pipeline(s, &w, ret, error) : answer_cycle(s, &w, ret, error)))
 		return false;
 	double margin = exp(MARGIN + MARGIN_GAIN * fabs(log(ret->rate)));
 	ret->rate_low /= margin;

@@ -5,16 +5,17 @@
 
 #include "analyse/closed.h"
 
-#define FIT_CYCLES 6000
-#define ANSWER_CYCLES 40000
+#define FIT_CYCLES 3000
+#define ANSWER_CYCLES 20000
 #define PASSES 5
-#define HALVINGS 11
+#define HALVINGS 9
+#define FIT_OFF_MAX 0.05	/* a cycle that differs more from the recorded one is none of these threads */
 #define CYCLE_NS 1e6	/* where nothing says how long one is: only ratios count then */
 
 /* What is assumed, one of the ways. */
 struct way {
-	uint32_t phases;	/* how little times vary */
-	bool is_woken_late;	/* sleepers need time to wake, and others may take the lock meanwhile */
+	uint32_t phases;	/* how little CPU times and holds vary: a recording does not say */
+	bool is_woken_late;	/* sleepers need as long to wake as recorded, and CPUs are shared; else CPUs go in turn */
 	bool has_less_cpu;	/* what it waits for CPUs beyond its own load: others' load; else it is a delay */
 	bool holds_waits;	/* of the time of holds: delays that may lie in them come first; else CPU time */
 	bool is_queue;		/* who is not in the recording serves one at a time; else all at once */
@@ -22,8 +23,8 @@ struct way {
 
 static const struct way ways[] = {
 	{ 1, true, true, true, false },
-	{ 4, true, false, false, true },
-	{ 1, false, false, true, true },
+	{ 16, true, false, false, true },
+	{ 16, false, false, true, true },
 	{ 4, false, true, false, false },
 };
 
@@ -44,12 +45,12 @@ struct building {
 	double cpu, delay[WHATIF_CHANGES_MAX + 1];	/* what is left of them */
 };
 
-static void step(struct closed_model *m, enum closed_kind kind, uint32_t station, double ns)
+static void step(struct closed_model *m, enum closed_kind kind, uint32_t station, uint32_t phases, double ns)
 {
 	if (kind <= CLOSED_DELAY && ns <= 0)
 		return;
 	g_assert(m->steps_cnt < CLOSED_STEPS_MAX);
-	m->steps[m->steps_cnt++] = (struct closed_step){ kind, station, ns };
+	m->steps[m->steps_cnt++] = (struct closed_step){ kind, station, phases, ns };
 }
 
 /* How many serve at once what a change is of; 0: everybody is served at once. */
@@ -95,11 +96,11 @@ static void add_hold(const struct fit *f, uint32_t i, bool is_changed, struct bu
 	if (f->way->holds_waits)
 		cpu = fmin(left, b->cpu);
 	b->cpu -= cpu;
-	step(&b->m, CLOSED_TAKE, i, 0);
-	step(&b->m, CLOSED_CPU, 0, cpu * times * f->cycle_ns);
+	step(&b->m, CLOSED_TAKE, i, 0, 0);
+	step(&b->m, CLOSED_CPU, 0, f->way->phases, cpu * times * f->cycle_ns);
 	for (int c = 0; c <= WHATIF_CHANGES_MAX; c++)
-		step(&b->m, CLOSED_DELAY, 0, part[c] * times * factor(f, c, is_changed) * f->cycle_ns);
-	step(&b->m, CLOSED_GIVE, i, 0);
+		step(&b->m, CLOSED_DELAY, 0, f->w->phases[c], part[c] * times * factor(f, c, is_changed) * f->cycle_ns);
+	step(&b->m, CLOSED_GIVE, i, 0, 0);
 }
 
 static void add_service(const struct fit *f, guint change, bool is_changed, struct building *b)
@@ -110,15 +111,15 @@ static void add_service(const struct fit *f, guint change, bool is_changed, stru
 	b->delay[change] = 0;
 	if (servers) {
 		b->m.stations[station].servers = servers;
-		step(&b->m, CLOSED_TAKE, station, 0);
-		step(&b->m, CLOSED_DELAY, 0, f->service[change] * times * f->cycle_ns);
-		step(&b->m, CLOSED_GIVE, station, 0);
-		step(&b->m, CLOSED_DELAY, 0, f->apart[change] * f->cycle_ns);
+		step(&b->m, CLOSED_TAKE, station, 0, 0);
+		step(&b->m, CLOSED_DELAY, 0, f->way->phases, f->service[change] * times * f->cycle_ns);
+		step(&b->m, CLOSED_GIVE, station, 0, 0);
+		step(&b->m, CLOSED_DELAY, 0, 1, f->apart[change] * f->cycle_ns);
 		return;
 	}
 	double taken = fmin(left, served(f, change));
-	step(&b->m, CLOSED_DELAY, 0, taken * times * f->cycle_ns);
-	step(&b->m, CLOSED_DELAY, 0, (left - taken) * (times > 0 ? 1 : 0) * f->cycle_ns);
+	step(&b->m, CLOSED_DELAY, 0, f->w->phases[change], taken * times * f->cycle_ns);
+	step(&b->m, CLOSED_DELAY, 0, 1, (left - taken) * (times > 0 ? 1 : 0) * f->cycle_ns);
 }
 
 static double cpus_added(const struct fit *f, bool is_changed)
@@ -135,7 +136,7 @@ static void solve(const struct fit *f, bool is_changed, uint32_t cycles, struct 
 	const struct work *w = f->w;
 	struct building b = { .cpu = w->on_cpu };
 
-	b.m = (struct closed_model){ .threads = MIN(w->threads_cnt, CLOSED_THREADS_MAX), .phases = f->way->phases,
+	b.m = (struct closed_model){ .threads = MIN(w->threads_cnt, CLOSED_THREADS_MAX), .is_in_turn = !f->way->is_woken_late,
 				     .cpus = fmax(f->cpus + cpus_added(f, is_changed), 0.05),
 				     .stations_cnt = w->locks_cnt + f->changes_cnt };
 	for (int c = 0; c <= WHATIF_CHANGES_MAX; c++)
@@ -149,8 +150,15 @@ static void solve(const struct fit *f, bool is_changed, uint32_t cycles, struct 
 		if (f->changes[c].kind != WHATIF_LOCK)
 			add_service(f, c, is_changed, &b);
 	}
-	step(&b.m, CLOSED_CPU, 0, b.cpu * f->cycle_ns);
-	step(&b.m, CLOSED_DELAY, 0, (b.delay[WHATIF_CHANGES_MAX] + f->excess) * f->cycle_ns);
+	double excess = f->excess;
+	for (guint c = 0; is_changed && c < f->changes_cnt; c++)
+		if (f->changes[c].kind != WHATIF_LOCK && f->changes[c].kind != WHATIF_CPUS && f->changes[c].factor == 0) {
+			b.cpu -= fmin(w->cpu_in_calls[c], b.cpu);
+			excess -= w->queue > 0 ? f->excess * w->queue_behind[c] / w->queue : 0;
+		}
+	step(&b.m, CLOSED_CPU, 0, f->way->phases, b.cpu * f->cycle_ns);
+	step(&b.m, CLOSED_DELAY, 0, 1, excess * f->cycle_ns);
+	step(&b.m, CLOSED_DELAY, 0, w->phases[WHATIF_CHANGES_MAX], b.delay[WHATIF_CHANGES_MAX] * f->cycle_ns);
 	closed_solve(&b.m, cycles, ret);
 }
 
@@ -221,8 +229,11 @@ static void fit_pass(struct fit *f)
 		solve(f, false, FIT_CYCLES, &r);
 		f->apart[c] = fmax(0, w->delay[c] - f->service[c] - r.wait_ns[w->locks_cnt + c] / f->cycle_ns);
 	}
-	if (f->way->has_less_cpu)
+	if (f->way->has_less_cpu || cpus_added(f, true) != 0) {
+		double before = f->cpus;
 		fit_value(f, &f->cpus, 0.05, w->cpus, queues_more, 0);
+		f->cpus = (f->cpus + before) / 2;	/* it and the holds depend on each other */
+	}
 	solve(f, false, FIT_CYCLES, &r);
 	f->excess = fmax(0, w->queue - r.queue_ns / f->cycle_ns);
 	fit_cycle(f);
@@ -230,7 +241,7 @@ static void fit_pass(struct fit *f)
 
 void fit_work(const struct work *w, const struct whatif_change *changes, guint cnt, struct fit_result *ret)
 {
-	*ret = (struct fit_result){ .cnt = G_N_ELEMENTS(ways) };
+	*ret = (struct fit_result){ .off = INFINITY };
 	for (guint i = 0; i < G_N_ELEMENTS(ways); i++) {
 		struct fit f = { .w = w, .changes = changes, .changes_cnt = cnt, .way = &ways[i], .cpus = w->cpus,
 				 .cycle_ns = CYCLE_NS };
@@ -240,10 +251,9 @@ void fit_work(const struct work *w, const struct whatif_change *changes, guint c
 			fit_pass(&f);
 		solve(&f, false, ANSWER_CYCLES, &now);
 		solve(&f, true, ANSWER_CYCLES, &then);
-		ret->off = fmax(ret->off, fabs(now.cycle_ns / f.cycle_ns - 1));
-		ret->rate[i] = then.cycle_ns > 0 ? now.cycle_ns / then.cycle_ns : INFINITY;
-		if (g_getenv("WHATIF_DEBUG"))
-			g_printerr("way %u: cycle %.0f now %.3f then %.3f rate %.3f hold %.4f %.4f service %.4f apart %.4f cpus %.2f excess %.4f\n", i, f.cycle_ns,
-				   now.cycle_ns / f.cycle_ns, then.cycle_ns / f.cycle_ns, ret->rate[i], f.hold[0], f.hold[1], f.service[0], f.apart[0], f.cpus, f.excess);
+		ret->off = fmin(ret->off, fabs(now.cycle_ns / f.cycle_ns - 1));
+		if (fabs(now.cycle_ns / f.cycle_ns - 1) > FIT_OFF_MAX)
+			continue;
+		ret->rate[ret->cnt++] = then.cycle_ns > 0 ? now.cycle_ns / then.cycle_ns : INFINITY;
 	}
 }

@@ -10,9 +10,9 @@
  * it does not say, as how much holds vary, is assumed in several ways, and the answers' range is the interval.
  */
 struct fit_result {
-	double rate[8];		/* with the changes, as a multiple */
+	double rate[8];		/* with the changes, as a multiple; of each way that agrees with the recording */
 	unsigned cnt;
-	double off;		/* how much the worst of the cycles differs from the recorded one, as a part */
+	double off;		/* how much the best of them differs from the recorded cycle, as a part */
 };
 void fit_work(const struct work *w, const struct whatif_change *changes, guint cnt, struct fit_result *ret);
 

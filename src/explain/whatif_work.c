@@ -12,8 +12,7 @@
 #include "profile/slices.h"
 
 #define LOCK_PART_MIN 0.003	/* of the time: less is a delay as any other */
-#define REGULAR_SLEEPS_MIN 20
-#define REGULAR_OFF_MAX 1.6	/* sleeps from an even count: a slice cuts one at either end */
+#define TICKS_VARY_MAX 0.5	/* of the variance of what lies between sleeps */
 
 /* Is it called so?  By the name, the name with its kind, or what stands before or in parentheses. */
 static bool is_named(const struct object *o, const char *name)
@@ -72,6 +71,11 @@ static enum part part_of(const struct work_source *s, uint32_t wait, int change)
 	case REASON_STOPPED: return PART_OUTSIDE;
 	default: return idle == IDLE_NOT ? PART_DELAY : PART_OUTSIDE;
 	}
+}
+
+bool part_is_handed(const struct work_source *s, uint32_t wait)
+{
+	return part_of(s, wait, work_change_of(s, wait)) == PART_HANDED;
 }
 
 static const char *function_of(const struct work_source *s, const struct wait *w)
@@ -140,6 +144,8 @@ static void add_wait(const struct work_source *s, const bool *chosen, uint32_t w
 		work->outside += ns;
 	else
 		work->delay[change >= 0 ? change : WHATIF_CHANGES_MAX] += ns;
+	if (change >= 0 && part != PART_LOCK)
+		work->queue_behind[change] += (double)w->runnable_ns;
 	if (part == PART_SLEEP)
 		work->sleep += ns;
 }
@@ -197,58 +203,61 @@ static void find_service(const struct work_source *s, const bool *chosen, struct
 	}
 }
 
+#define BINS 12
+
 struct counting {
-	const bool *sleeps;	/* by wait */
 	const struct profile *p;
-	double *counts;		/* by thread and slice */
+	const bool *sleeps;	/* by wait */
+	uint32_t slices;
+	double ns[BINS], count[BINS];
 };
 
 static void count_part(uint32_t slice, const struct slice_part *part, void *data)
 {
 	struct counting *c = data;
+	uint32_t bin = slice * BINS / c->slices;
 
-	if (c->sleeps[part->wait])
-		c->counts[(gsize)profile_wait(c->p, part->wait)->thread * profile_slice_cnt(c->p) + slice] +=
-			(double)part->count_q8 / SLICE_COUNT_Q8;
+	if (!c->sleeps[part->wait])
+		return;
+	c->ns[bin] += (double)part->blocked_ns;
+	c->count[bin] += (double)part->count_q8 / SLICE_COUNT_Q8;
 }
 
-/* Is there never more than one sleep too few or too many, whenever one counts? */
-static bool is_even(const double *counts, uint32_t cnt)
+static double variance(const double *values)
 {
-	double all = 0, so_far = 0;
+	double sum = 0, squares = 0;
 
-	for (uint32_t i = 0; i < cnt; i++)
-		all += counts[i];
-	for (uint32_t i = 0; i < cnt && all >= REGULAR_SLEEPS_MIN; i++) {
-		so_far += counts[i];
-		if (fabs(so_far - all * (i + 1) / cnt) > REGULAR_OFF_MAX)
-			return false;
+	for (int i = 0; i < BINS; i++) {
+		sum += values[i];
+		squares += values[i] * values[i];
 	}
-	return true;
+	return fmax(0, squares / BINS - sum * sum / BINS / BINS);
 }
 
 /*
- * Who sleeps until the next tick of a clock comes as often as the clock ticks, whatever it has to do; who pauses for a
- * time between comes the later the more it had to do.  Counts that are even throughout speak of a clock.
+ * Who sleeps until a clock's next tick sleeps the less the more it had to do before, so both together vary less than what
+ * lies between the sleeps alone.  Who pauses for a time sleeps as long as ever, and both vary as much.
  */
-static bool sleeps_are_regular(const struct work_source *s, const bool *chosen)
+static bool sleeps_are_ticks(const struct work_source *s, const bool *chosen, uint32_t threads)
 {
 	const struct profile *p = s->p;
 	g_autofree bool *sleeps = g_new0(bool, (gsize)p->waits->len + 1);
-	guint threads = 0, even = 0;
+	double slices[BINS] = { 0 }, both[BINS], between[BINS];
 
-	if (!profile_has_slices(p))
+	if (!profile_has_slices(p) || profile_slice_cnt(p) < 2 * BINS)
 		return true;
-	uint32_t cnt = profile_slice_cnt(p) - 1;	/* the last one may be longer */
-	g_autofree double *counts = g_new0(double, ((gsize)p->threads->len + 1) * (cnt + 1));
+	struct counting c = { .p = p, .sleeps = sleeps, .slices = profile_slice_cnt(p) };
 	for (guint i = 0; i < p->waits->len; i++)
 		sleeps[i] = chosen[profile_wait(p, i)->thread] && reasons_of(s->reasons, i) == REASON_SLEEP;
-	profile_slices_visit(p, count_part, &(struct counting){ sleeps, p, counts });
-	for (guint i = 0; i < p->threads->len; i++) {
-		threads += chosen[i];
-		even += chosen[i] && is_even(counts + (gsize)i * (cnt + 1), cnt);
+	profile_slices_visit(p, count_part, &c);
+	for (uint32_t i = 0; i < c.slices; i++)
+		slices[i * BINS / c.slices]++;
+	slices[BINS - 1] += (double)p->info.duration_ns / (double)profile_slice_ns(p) - c.slices;
+	for (int i = 0; i < BINS; i++) {
+		both[i] = (double)profile_slice_ns(p) * slices[i] * threads / fmax(c.count[i], 1);
+		between[i] = both[i] - c.ns[i] / fmax(c.count[i], 1);
 	}
-	return 2 * even > threads;
+	return variance(both) < TICKS_VARY_MAX * variance(between);
 }
 
 static double cpus_of(const struct profile *p, uint32_t thread)
@@ -258,6 +267,62 @@ static double cpus_of(const struct profile *p, uint32_t thread)
 	g_autoptr(GArray) list = l ? cpu_list_parse(l->text) : NULL;
 
 	return list && list->len ? list->len : MAX(p->info.cpus, 1);
+}
+
+static const char *leaf_of(const struct profile *p, uint32_t user)
+{
+	return user ? profile_get_frame(p, profile_get_node(p, user)->frame)->name : NULL;
+}
+
+/* CPU time in the calls that wait for what is changed, as samples tell: it goes where the calls go. */
+static void add_calls(const struct work_source *s, const bool *chosen, struct work *work)
+{
+	g_autoptr(GHashTable) calls = g_hash_table_new(NULL, NULL);	/* names are interned */
+	double all = 0, inside[WHATIF_CHANGES_MAX] = { 0 };
+
+	for (guint i = 0; i < s->p->waits->len; i++) {
+		const struct wait *w = profile_wait(s->p, i);
+		int change = chosen[w->thread] ? work_change_of(s, i) : -1;
+		if (change >= 0 && s->changes[change].kind != WHATIF_LOCK && leaf_of(s->p, w->user))
+			g_hash_table_insert(calls, (gpointer)leaf_of(s->p, w->user), GINT_TO_POINTER(change + 1));
+	}
+	for (guint i = 0; i < s->p->on_cpu->len; i++) {
+		const struct on_cpu_sample *o = &g_array_index(s->p->on_cpu, struct on_cpu_sample, i);
+		if (!chosen[o->thread])
+			continue;
+		double ns = (double)o->samples * (double)o->weight_ns;
+		int change = GPOINTER_TO_INT(g_hash_table_lookup(calls, leaf_of(s->p, o->user))) - 1;
+		all += ns;
+		if (change >= 0 && o->kernel)
+			inside[change] += ns;
+	}
+	for (guint c = 0; c < s->changes_cnt && all > 0; c++)
+		work->cpu_in_calls[c] = work->on_cpu * inside[c] / all;
+}
+
+#define PHASES_MAX 64
+
+/* Durations are known to a power of two: one power alone says that they vary little. */
+static void find_phases(const struct work_source *s, const bool *chosen, struct work *work)
+{
+	double cnt[WHATIF_CHANGES_MAX + 1] = { 0 }, sum[WHATIF_CHANGES_MAX + 1] = { 0 };
+	double squares[WHATIF_CHANGES_MAX + 1] = { 0 };
+
+	for (guint i = 0; i < s->p->waits->len; i++) {
+		const struct wait *w = profile_wait(s->p, i);
+		int change = work_change_of(s, i), at = change >= 0 ? change : WHATIF_CHANGES_MAX;
+		enum part part = part_of(s, i, change);
+		for (int slot = 0; chosen[w->thread] && part <= PART_SLEEP && slot < PROFILE_HIST_SLOTS; slot++) {
+			double ns = 1.5 * exp2(slot);
+			cnt[at] += w->hist[slot];
+			sum[at] += w->hist[slot] * ns;
+			squares[at] += w->hist[slot] * ns * ns;
+		}
+	}
+	for (int c = 0; c <= WHATIF_CHANGES_MAX; c++) {
+		double relative = sum[c] > 0 ? cnt[c] * squares[c] / (sum[c] * sum[c]) - 1 : 1;
+		work->phases[c] = (uint32_t)CLAMP(1 / fmax(relative, 1e-3), 1, PHASES_MAX);
+	}
 }
 
 /* Locks that are hardly waited for are delays, and times become shares. */
@@ -282,6 +347,10 @@ static void as_shares(struct work *work)
 	work->locks_cnt = kept;
 	for (guint c = 0; c <= WHATIF_CHANGES_MAX; c++)
 		work->delay[c] /= total;
+	for (guint c = 0; c < WHATIF_CHANGES_MAX; c++) {
+		work->queue_behind[c] /= total;
+		work->cpu_in_calls[c] /= total;
+	}
 	work->on_cpu /= total;
 	work->queue /= total;
 	work->sleep /= total;
@@ -314,6 +383,8 @@ void work_of(const struct work_source *s, const bool *chosen, struct work *ret)
 	ret->away = 1 - ret->total_ns / ((double)s->p->info.duration_ns * ret->threads_cnt);
 	find_service(s, chosen, ret);
 	ret->cpus = cpus_of(s->p, ret->first_thread);
-	ret->is_regular = sleeps_are_regular(s, chosen);
+	ret->is_ticking = sleeps_are_ticks(s, chosen, ret->threads_cnt);
+	add_calls(s, chosen, ret);
+	find_phases(s, chosen, ret);
 	as_shares(ret);
 }

@@ -33,6 +33,7 @@ struct work {
 	double total_ns;
 	double on_cpu, queue;		/* queue: but for that behind locks */
 	double delay[WHATIF_CHANGES_MAX + 1];	/* by the change that they are of; the last: of none */
+	uint32_t phases[WHATIF_CHANGES_MAX + 1];	/* of `delay`, by the spread of its waits: see closed_step */
 	double sleep;			/* in `delay`, too */
 	double handed;			/* waits for other threads of the program to hand something over */
 	double outside;			/* waits for work from elsewhere */
@@ -41,7 +42,9 @@ struct work {
 	struct work_lock locks[WORK_LOCKS_MAX];
 	struct work_service service[WHATIF_CHANGES_MAX];
 	double cpus;			/* that it may use */
-	bool is_regular;		/* its sleeps end as regularly as a clock ticks */
+	bool is_ticking;		/* its sleeps last until a clock's next tick, or that is not known */
+	double queue_behind[WHATIF_CHANGES_MAX];	/* of `queue`, behind the waits that a change is of */
+	double cpu_in_calls[WHATIF_CHANGES_MAX];	/* of `on_cpu`, in the calls that wait so; 0: not sampled */
 };
 
 struct work_source {
@@ -55,6 +58,8 @@ struct work_source {
 
 /* Which change is of that wait; -1: none. */
 int work_change_of(const struct work_source *s, uint32_t wait);
+/* Is it a wait for another thread of the program to hand something over? */
+bool part_is_handed(const struct work_source *s, uint32_t wait);
 /* chosen: by thread. */
 void work_of(const struct work_source *s, const bool *chosen, struct work *ret);
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -240,6 +241,7 @@ int main(int argc, char **argv)
 			if (!strncmp(argv[i], settings[k].name, strlen(settings[k].name)) &&
 			    argv[i][strlen(settings[k].name)] == '=')
 				settings[k].value = atol(strchr(argv[i], '=') + 1);
+	prctl(PR_SET_TIMERSLACK, 1);	/* a sleep is as long as asked for */
 	if (!strcmp(mode, "serve") || !strcmp(mode, "serve-queue")) {
 		alarm((unsigned)setting("seconds"));
 		serve(!strcmp(mode, "serve-queue"));

@@ -11,9 +11,9 @@
 static struct closed_model repairmen(uint32_t threads, uint32_t servers, double z_ns, double s_ns)
 {
 	return (struct closed_model){
-		.threads = threads, .cpus = 1, .phases = 1, .steps_cnt = 4, .stations_cnt = 1,
-		.steps = { { CLOSED_DELAY, 0, z_ns }, { CLOSED_TAKE, 0, 0 }, { CLOSED_DELAY, 0, s_ns },
-			   { CLOSED_GIVE, 0, 0 } },
+		.threads = threads, .cpus = 1, .steps_cnt = 4, .stations_cnt = 1,
+		.steps = { { CLOSED_DELAY, 0, 1, z_ns }, { CLOSED_TAKE, 0, 0, 0 }, { CLOSED_DELAY, 0, 1, s_ns },
+			   { CLOSED_GIVE, 0, 0, 0 } },
 		.stations = { { .servers = servers } },
 	};
 }
@@ -50,7 +50,7 @@ static void test_repairmen(void)
 		}
 }
 
-/* Processor sharing of c CPUs has the same states as c servers in turn. */
+/* Processor sharing of c CPUs has the same states as c servers in turn, where times are exponential. */
 static void test_cpus(void)
 {
 	struct closed_model m = repairmen(7, 1, 2000, 1000);
@@ -58,12 +58,16 @@ static void test_cpus(void)
 
 	m.cpus = 2;
 	m.steps_cnt = 2;
-	m.steps[1] = (struct closed_step){ CLOSED_CPU, 0, 1000 };
-	closed_solve(&m, CYCLES, &r);
-	near(7 / r.cycle_ns, repairmen_rate(7, 2, 2000, 1000), 0.01);
-	near(r.cycle_ns, 3000 + r.queue_ns, 0.01);
+	m.steps[1] = (struct closed_step){ CLOSED_CPU, 0, 1, 1000 };
+	for (int in_turn = 0; in_turn < 2; in_turn++) {
+		m.is_in_turn = in_turn;
+		closed_solve(&m, CYCLES, &r);
+		near(7 / r.cycle_ns, repairmen_rate(7, 2, 2000, 1000), 0.01);
+		near(r.cycle_ns, 3000 + r.queue_ns, 0.01);
+	}
+	m.is_in_turn = false;
 	m.steps[0].ns = 0;	/* nothing but CPU time, whatever it varies */
-	m.phases = 4;
+	m.steps[1].phases = 4;
 	closed_solve(&m, CYCLES, &r);
 	near(r.cycle_ns, 3500, 0.01);
 }
