@@ -54,6 +54,8 @@ static double length_of(struct replay *r, const struct closed_step *s)
 {
 	double product = 1;
 
+	if (!s->phases)
+		return s->ns;
 	for (uint32_t i = 0; i < s->phases; i++)
 		product *= uniform(r);
 	return -log(product) * s->ns / s->phases;

@@ -26,7 +26,7 @@ enum closed_kind {
 struct closed_step {
 	enum closed_kind kind;
 	uint32_t station;	/* of TAKE and GIVE */
-	uint32_t phases;	/* of CPU and DELAY: it is the sum of so many exponential times (Erlang); 1 varies most */
+	uint32_t phases;	/* of CPU and DELAY: it is the sum of so many exponential times (Erlang); 0: always the same */
 	double ns;		/* its mean */
 };
 

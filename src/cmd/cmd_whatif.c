@@ -27,17 +27,23 @@ static bool is_change(const char *text)
 	       g_str_has_prefix(text, "cpus+") || g_str_has_prefix(text, "cpus-");
 }
 
-static int print(const struct profile *p, const struct whatif_change *changes, guint cnt, const char *of, bool is_json)
+/* As the options come. */
+struct whatif_args {
+	char *of;
+	gboolean pauses, json;
+};
+
+static int print(const struct profile *p, const struct whatif_change *changes, guint cnt, const struct whatif_args *args)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 	g_autoptr(GError) error = NULL;
 	struct whatif w;
 
-	if (!whatif_answer(p, changes, cnt, of, &w, &error)) {
+	if (!whatif_answer(p, changes, cnt, args->of, args->pauses, &w, &error)) {
 		cmd_error(COMMAND, "%s", error->message);
 		return EXIT_FAILED;
 	}
-	if (is_json)
+	if (args->json)
 		whatif_json(text, &w);
 	else
 		text_whatif(text, &w);
@@ -46,24 +52,13 @@ static int print(const struct profile *p, const struct whatif_change *changes, g
 	return EXIT_OK;
 }
 
-int cmd_whatif(int argc, char **argv)
+/* The recording, and what of it is asked; its exit status. */
+static int answer(int argc, char **argv, const struct whatif_args *args)
 {
 	struct whatif_change changes[WHATIF_CHANGES_MAX];
-	g_autofree char *of = NULL;
 	g_autoptr(GError) error = NULL;
-	gboolean json = FALSE;
-	GOptionEntry entries[] = {
-		{ "of", 0, 0, G_OPTION_ARG_STRING, &of,
-		  "Whose work: comm, comm/function, or request:NAME (who waits longest for what is changed)", "WORK" },
-		{ "json", 0, 0, G_OPTION_ARG_NONE, &json, "One JSON object", NULL },
-		{ NULL, 0, 0, 0, NULL, NULL, NULL },
-	};
-	int status = EXIT_OK, first = 1;
+	int first = argc > 1 && !is_change(argv[1]) ? 2 : 1;
 
-	if (!cmd_parse(COMMAND, "[FILE] CHANGE ...", description, entries, &argc, &argv, &status))
-		return status;
-	if (argc > 1 && !is_change(argv[1]))
-		first = 2;
 	if (argc == first || argc - first > WHATIF_CHANGES_MAX) {
 		cmd_error(COMMAND, "tell one to %d changes, as 'lock=NAME hold*0.5'", WHATIF_CHANGES_MAX);
 		return EXIT_USAGE;
@@ -78,7 +73,25 @@ int cmd_whatif(int argc, char **argv)
 		cmd_error(COMMAND, "%s", error->message);
 		return EXIT_FAILED;
 	}
-	status = print(p, changes, (guint)(argc - first), of, json);
+	int status = print(p, changes, (guint)(argc - first), args);
 	profile_free(p);
+	return status;
+}
+
+int cmd_whatif(int argc, char **argv)
+{
+	struct whatif_args args = { 0 };
+	GOptionEntry entries[] = {
+		{ "of", 0, 0, G_OPTION_ARG_STRING, &args.of,
+		  "Whose work: comm, comm/function, or request:NAME (who waits longest for what is changed)", "WORK" },
+		{ "pauses", 0, 0, G_OPTION_ARG_NONE, &args.pauses, "Sleeps are pauses, and no wait for a timer's next tick", NULL },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &args.json, "One JSON object", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+	int status = EXIT_OK;
+
+	if (cmd_parse(COMMAND, "[FILE] CHANGE ...", description, entries, &argc, &argv, &status))
+		status = answer(argc, argv, &args);
+	g_free(args.of);
 	return status;
 }

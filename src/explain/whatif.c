@@ -25,6 +25,8 @@
 #define MARGIN 0.04		/* what windows of some seconds differ by themselves */
 #define MARGIN_GAIN 0.05
 #define JOBS_MAX 64
+#define STAGE_BUSY_MIN 0.001
+#define PACE_STEPS 20
 
 #define no(...) refuse(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, __VA_ARGS__)
 
@@ -221,7 +223,7 @@ static bool changes_are_of(const struct work_source *s, const struct work *w, GE
 }
 
 /* No cycle, or one whose pace others set: that is no closed population. */
-static bool is_closed(const struct work *w, GError **error)
+static bool is_closed(const struct work_source *s, const struct work *w, GError **error)
 {
 	if (w->lost > LOST_MAX)
 		return no("%.0f%% of these threads' time is not known: it was lost or filtered", 100 * w->lost);
@@ -230,9 +232,10 @@ static bool is_closed(const struct work *w, GError **error)
 	if (w->outside > OUTSIDE_MAX)
 		return no("these threads wait for work from outside for %.0f%% of their time, and how much comes is not "
 			  "theirs to change: an open system has no gain in throughput", 100 * w->outside);
-	if (w->sleep > SLEEP_MAX && w->is_ticking)
-		return no("these threads sleep for %.0f%% of their time, and the more they do the less they sleep: work that a timer "
-			  "starts comes as often as before, whatever it takes", 100 * w->sleep);
+	if (w->sleep > SLEEP_MAX && !s->has_pauses)
+		return no("these threads sleep for %.0f%% of their time, and a recording does not tell a pause, which is as long "
+			  "whatever they do, from sleep until a timer's next tick: if they are pauses say --pauses",
+			  100 * w->sleep);
 	return true;
 }
 
@@ -260,10 +263,10 @@ static bool answer_cycle(const struct work_source *s, struct work *w, struct wha
 	return true;
 }
 
-/* The busy part of a stage, with the changes. */
-static double busy_of(const struct work_source *s, const struct work *w, bool is_changed)
+/* The busy part of a stage, with the changes; queue: how much longer it waits for CPUs then. */
+static double busy_of(const struct work_source *s, const struct work *w, bool is_changed, double queue)
 {
-	double busy = w->on_cpu + w->queue + w->delay[WHATIF_CHANGES_MAX];
+	double busy = w->on_cpu + w->queue * queue + w->delay[WHATIF_CHANGES_MAX];
 
 	for (uint32_t i = 0; i < w->locks_cnt; i++)
 		busy += w->locks[i].wait;
@@ -273,6 +276,13 @@ static double busy_of(const struct work_source *s, const struct work *w, bool is
 		busy += served * times + (w->delay[i] - served) * (times > 0 ? 1 : 0);
 	}
 	return busy;
+}
+
+/* How a queue for CPUs grows with their use (Sakasegawa, Annals of the ISM 29, 1977). */
+static double queue_of(double used, double cpus)
+{
+	used = fmin(used, 0.98);
+	return pow(used, sqrt(2 * (cpus + 1)) - 1) / (1 - used);
 }
 
 /* With so many jobs between them the slower of two stages is that busy. */
@@ -285,14 +295,50 @@ static double jobs_of(double busy, double ratio)
 	return jobs;
 }
 
+#define STAGES_MAX 32
+
 struct stages {
-	double first, second;	/* the busiest */
+	struct work work[STAGES_MAX];
+	unsigned cnt;
+	double used, cpus;	/* of the CPUs, by all that was recorded */
 };
 
-static void note_stage(struct stages *s, double busy)
+struct pace {
+	double first, second;	/* how busy the busiest stages are, of the time that an item takes now */
+};
+
+static struct pace pace_of(const struct work_source *s, const struct stages *all, bool is_changed, double rate)
 {
-	s->second = fmax(s->second, fmin(s->first, busy));
-	s->first = fmax(s->first, busy);
+	double queue = queue_of(all->used * rate, all->cpus) / fmax(queue_of(all->used, all->cpus), 1e-9);
+	struct pace pace = { 0 };
+
+	for (unsigned i = 0; i < all->cnt; i++) {
+		double busy = busy_of(s, &all->work[i], is_changed, queue);
+		pace.second = fmax(pace.second, fmin(pace.first, busy));
+		pace.first = fmax(pace.first, busy);
+	}
+	return pace;
+}
+
+static bool find_stages(const struct work_source *s, uint32_t pid, struct stages *ret, GError **error)
+{
+	g_autofree bool *threads = g_new0(bool, (gsize)s->p->threads->len + 1);
+
+	for (guint r = 0; r < s->roles->rows->len && ret->cnt < STAGES_MAX; r++) {
+		struct work *w = &ret->work[ret->cnt];
+		for (guint i = 0; i < s->p->threads->len; i++)
+			threads[i] = s->roles->of_thread[i] == r && profile_thread(s->p, i)->pid == pid;
+		work_of(s, threads, w);
+		if (!w->threads_cnt || w->on_cpu + w->delay[0] < STAGE_BUSY_MIN)
+			continue;
+		if (!is_closed(s, w, error))
+			return false;
+		ret->cnt++;
+		ret->cpus = w->cpus;
+	}
+	for (guint i = 0; i < s->p->threads->len; i++)
+		ret->used += (double)profile_thread(s->p, i)->on_cpu_ns / ((double)s->p->info.duration_ns * ret->cpus);
+	return true;
 }
 
 /*
@@ -302,40 +348,32 @@ static void note_stage(struct stages *s, double busy)
 static bool answer_pipeline(const struct work_source *s, const struct work *chosen, struct whatif *ret, GError **error)
 {
 	const struct thread *first = profile_thread(s->p, chosen->first_thread);
-	g_autofree bool *threads = g_new0(bool, (gsize)s->p->threads->len + 1);
-	struct stages now = { 0 }, then = { 0 };
-	unsigned cnt = 0;
+	g_autofree struct stages *stages = g_new0(struct stages, 1);
 
 	for (guint i = 0; i < s->changes_cnt; i++)
 		if (s->changes[i].kind == WHATIF_LOCK || s->changes[i].kind == WHATIF_CPUS)
 			return no("these threads hand work on to others for %.0f%% of their time: what a lock or CPUs gain "
 				  "cannot be told of a pipeline", 100 * chosen->handed);
-	for (guint r = 0; r < s->roles->rows->len; r++) {
-		struct work w;
-
-		for (guint i = 0; i < s->p->threads->len; i++)
-			threads[i] = s->roles->of_thread[i] == r && profile_thread(s->p, i)->pid == first->pid;
-		work_of(s, threads, &w);
-		if (w.on_cpu + w.delay[0] < 0.001)	/* it only waits for the others to end */
-			continue;
-		if (w.outside > OUTSIDE_MAX || (w.sleep > SLEEP_MAX && w.is_ticking))
-			return is_closed(&w, error);
-		cnt++;
-		note_stage(&now, busy_of(s, &w, false));
-		note_stage(&then, busy_of(s, &w, true));
-	}
-	if (cnt < 2)
+	if (!find_stages(s, first->pid, stages, error))
+		return false;
+	if (stages->cnt < 2)
 		return no("these threads wait for each other for %.0f%% of their time, and what for is not known",
 			  100 * chosen->handed);
+	struct pace now = pace_of(s, stages, false, 1), then = pace_of(s, stages, true, 1);
 	if (now.first < BUSY_MIN)
 		return no("no stage of %s is busy all the time (the busiest for %.0f%%): its work comes from elsewhere, or "
 			  "its stages take turns", first->process, 100 * now.first);
-	double before = now.second / now.first, after = then.second / then.first;
-	double jobs = jobs_of(now.first, before), best = 1 / then.first;
+	double jobs = jobs_of(now.first, now.second / now.first);
 	ret->is_pipeline = true;
-	ret->rate = best * closed_cyclic_utilisation(after, jobs);
-	ret->rate_high = best;
-	ret->rate_low = fmin(ret->rate, best * closed_cyclic_utilisation(after, fmax(1, jobs / 2)));
+	ret->rate_high = 1 / then.first;
+	ret->rate = 1;
+	for (int i = 0; i < PACE_STEPS; i++) {	/* the more passes, the longer the queues for CPUs */
+		then = pace_of(s, stages, true, ret->rate);
+		double next = closed_cyclic_utilisation(then.second / then.first, jobs) / then.first;
+		ret->rate = (ret->rate + next) / 2;
+	}
+	ret->rate_low = fmin(ret->rate, closed_cyclic_utilisation(then.second / then.first, fmax(1, jobs / 2)) / then.first);
+	ret->rate_high = fmax(ret->rate, ret->rate_high);
 	return true;
 }
 
@@ -389,7 +427,7 @@ static bool answer(const struct work_source *s, const char *of, struct whatif *r
 	if (!choose(s, of, chosen, error))
 		return false;
 	work_of(s, chosen, &w);
-	if (!w.threads_cnt || !changes_are_of(s, &w, error) || !is_closed(&w, error))
+	if (!w.threads_cnt || !changes_are_of(s, &w, error) || !is_closed(s, &w, error))
 		return w.threads_cnt > 0 ? false : no("there are no threads in it");
 	describe(s, &w, ret);
 	if (!(w.handed > HANDED_MAX || is_stage(s, &w) ? answer_pipeline(s, &w, ret, error) : answer_cycle(s, &w, ret, error)))
@@ -404,9 +442,9 @@ static bool answer(const struct work_source *s, const char *of, struct whatif *r
 }
 
 bool whatif_answer(const struct profile *p, const struct whatif_change *changes, guint cnt, const char *of,
-		   struct whatif *ret, GError **error)
+		   bool has_pauses, struct whatif *ret, GError **error)
 {
-	struct work_source s = { .p = p, .changes = changes, .changes_cnt = cnt };
+	struct work_source s = { .p = p, .changes = changes, .changes_cnt = cnt, .has_pauses = has_pauses };
 	bool ok;
 
 	*ret = (struct whatif){ 0 };

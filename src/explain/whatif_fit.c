@@ -18,14 +18,15 @@ struct way {
 	bool is_woken_late;	/* sleepers need as long to wake as recorded, and CPUs are shared; else CPUs go in turn */
 	bool has_less_cpu;	/* what it waits for CPUs beyond its own load: others' load; else it is a delay */
 	bool holds_waits;	/* of the time of holds: delays that may lie in them come first; else CPU time */
+	bool has_even_naps;	/* sleeps for a fixed time take exactly that */
 	bool is_queue;		/* who is not in the recording serves one at a time; else all at once */
 };
 
 static const struct way ways[] = {
-	{ 1, true, true, true, false },
-	{ 16, true, false, false, true },
-	{ 16, false, false, true, true },
-	{ 4, false, true, false, false },
+	{ 1, true, true, true, false, false },
+	{ 16, true, false, false, true, true },
+	{ 16, false, false, true, true, true },
+	{ 4, false, true, false, true, false },
 };
 
 struct fit {
@@ -51,6 +52,14 @@ static void step(struct closed_model *m, enum closed_kind kind, uint32_t station
 		return;
 	g_assert(m->steps_cnt < CLOSED_STEPS_MAX);
 	m->steps[m->steps_cnt++] = (struct closed_step){ kind, station, phases, ns };
+}
+
+/* Sleeps of one length keep threads in step, so nearly none meets another one at a lock. */
+static uint32_t delay_phases(const struct fit *f, int change)
+{
+	bool is_even = change == WHATIF_CHANGES_MAX && f->w->has_even_naps && f->way->has_even_naps;
+
+	return is_even ? 0 : f->w->phases[change];
 }
 
 /* How many serve at once what a change is of; 0: everybody is served at once. */
@@ -99,7 +108,7 @@ static void add_hold(const struct fit *f, uint32_t i, bool is_changed, struct bu
 	step(&b->m, CLOSED_TAKE, i, 0, 0);
 	step(&b->m, CLOSED_CPU, 0, f->way->phases, cpu * times * f->cycle_ns);
 	for (int c = 0; c <= WHATIF_CHANGES_MAX; c++)
-		step(&b->m, CLOSED_DELAY, 0, f->w->phases[c], part[c] * times * factor(f, c, is_changed) * f->cycle_ns);
+		step(&b->m, CLOSED_DELAY, 0, delay_phases(f, c), part[c] * times * factor(f, c, is_changed) * f->cycle_ns);
 	step(&b->m, CLOSED_GIVE, i, 0, 0);
 }
 
@@ -158,7 +167,7 @@ static void solve(const struct fit *f, bool is_changed, uint32_t cycles, struct 
 		}
 	step(&b.m, CLOSED_CPU, 0, f->way->phases, b.cpu * f->cycle_ns);
 	step(&b.m, CLOSED_DELAY, 0, 1, excess * f->cycle_ns);
-	step(&b.m, CLOSED_DELAY, 0, w->phases[WHATIF_CHANGES_MAX], b.delay[WHATIF_CHANGES_MAX] * f->cycle_ns);
+	step(&b.m, CLOSED_DELAY, 0, delay_phases(f, WHATIF_CHANGES_MAX), b.delay[WHATIF_CHANGES_MAX] * f->cycle_ns);
 	closed_solve(&b.m, cycles, ret);
 }
 

@@ -9,10 +9,8 @@
 #include "analyse/plumbing.h"
 #include "base/cpu_list.h"
 #include "profile/limits.h"
-#include "profile/slices.h"
 
 #define LOCK_PART_MIN 0.003	/* of the time: less is a delay as any other */
-#define TICKS_VARY_MAX 0.5	/* of the variance of what lies between sleeps */
 
 /* Is it called so?  By the name, the name with its kind, or what stands before or in parentheses. */
 static bool is_named(const struct object *o, const char *name)
@@ -203,63 +201,6 @@ static void find_service(const struct work_source *s, const bool *chosen, struct
 	}
 }
 
-#define BINS 12
-
-struct counting {
-	const struct profile *p;
-	const bool *sleeps;	/* by wait */
-	uint32_t slices;
-	double ns[BINS], count[BINS];
-};
-
-static void count_part(uint32_t slice, const struct slice_part *part, void *data)
-{
-	struct counting *c = data;
-	uint32_t bin = slice * BINS / c->slices;
-
-	if (!c->sleeps[part->wait])
-		return;
-	c->ns[bin] += (double)part->blocked_ns;
-	c->count[bin] += (double)part->count_q8 / SLICE_COUNT_Q8;
-}
-
-static double variance(const double *values)
-{
-	double sum = 0, squares = 0;
-
-	for (int i = 0; i < BINS; i++) {
-		sum += values[i];
-		squares += values[i] * values[i];
-	}
-	return fmax(0, squares / BINS - sum * sum / BINS / BINS);
-}
-
-/*
- * Who sleeps until a clock's next tick sleeps the less the more it had to do before, so both together vary less than what
- * lies between the sleeps alone.  Who pauses for a time sleeps as long as ever, and both vary as much.
- */
-static bool sleeps_are_ticks(const struct work_source *s, const bool *chosen, uint32_t threads)
-{
-	const struct profile *p = s->p;
-	g_autofree bool *sleeps = g_new0(bool, (gsize)p->waits->len + 1);
-	double slices[BINS] = { 0 }, both[BINS], between[BINS];
-
-	if (!profile_has_slices(p) || profile_slice_cnt(p) < 2 * BINS)
-		return true;
-	struct counting c = { .p = p, .sleeps = sleeps, .slices = profile_slice_cnt(p) };
-	for (guint i = 0; i < p->waits->len; i++)
-		sleeps[i] = chosen[profile_wait(p, i)->thread] && reasons_of(s->reasons, i) == REASON_SLEEP;
-	profile_slices_visit(p, count_part, &c);
-	for (uint32_t i = 0; i < c.slices; i++)
-		slices[i * BINS / c.slices]++;
-	slices[BINS - 1] += (double)p->info.duration_ns / (double)profile_slice_ns(p) - c.slices;
-	for (int i = 0; i < BINS; i++) {
-		both[i] = (double)profile_slice_ns(p) * slices[i] * threads / fmax(c.count[i], 1);
-		between[i] = both[i] - c.ns[i] / fmax(c.count[i], 1);
-	}
-	return variance(both) < TICKS_VARY_MAX * variance(between);
-}
-
 static double cpus_of(const struct profile *p, uint32_t thread)
 {
 	const struct thread *t = profile_thread(p, thread);
@@ -301,12 +242,14 @@ static void add_calls(const struct work_source *s, const bool *chosen, struct wo
 }
 
 #define PHASES_MAX 64
+#define NAPS_EVEN_PART 0.95	/* of their lengths lie within two powers of two: a sleep for a fixed time */
+#define NAPS_PART_MIN 0.8	/* of the delays that no change is of */
 
 /* Durations are known to a power of two: one power alone says that they vary little. */
 static void find_phases(const struct work_source *s, const bool *chosen, struct work *work)
 {
 	double cnt[WHATIF_CHANGES_MAX + 1] = { 0 }, sum[WHATIF_CHANGES_MAX + 1] = { 0 };
-	double squares[WHATIF_CHANGES_MAX + 1] = { 0 };
+	double squares[WHATIF_CHANGES_MAX + 1] = { 0 }, naps[PROFILE_HIST_SLOTS] = { 0 }, all = 0, most = 0;
 
 	for (guint i = 0; i < s->p->waits->len; i++) {
 		const struct wait *w = profile_wait(s->p, i);
@@ -317,8 +260,14 @@ static void find_phases(const struct work_source *s, const bool *chosen, struct 
 			cnt[at] += w->hist[slot];
 			sum[at] += w->hist[slot] * ns;
 			squares[at] += w->hist[slot] * ns * ns;
+			naps[slot] += part == PART_SLEEP ? w->hist[slot] : 0;
 		}
 	}
+	for (int slot = 0; slot < PROFILE_HIST_SLOTS; slot++) {
+		all += naps[slot];
+		most = fmax(most, naps[slot] + (slot ? naps[slot - 1] : 0));
+	}
+	work->has_even_naps = most >= NAPS_EVEN_PART * all && work->sleep >= NAPS_PART_MIN * work->delay[WHATIF_CHANGES_MAX];
 	for (int c = 0; c <= WHATIF_CHANGES_MAX; c++) {
 		double relative = sum[c] > 0 ? cnt[c] * squares[c] / (sum[c] * sum[c]) - 1 : 1;
 		work->phases[c] = (uint32_t)CLAMP(1 / fmax(relative, 1e-3), 1, PHASES_MAX);
@@ -383,7 +332,6 @@ void work_of(const struct work_source *s, const bool *chosen, struct work *ret)
 	ret->away = 1 - ret->total_ns / ((double)s->p->info.duration_ns * ret->threads_cnt);
 	find_service(s, chosen, ret);
 	ret->cpus = cpus_of(s->p, ret->first_thread);
-	ret->is_ticking = sleeps_are_ticks(s, chosen, ret->threads_cnt);
 	add_calls(s, chosen, ret);
 	find_phases(s, chosen, ret);
 	as_shares(ret);

@@ -34,6 +34,7 @@ struct work {
 	double on_cpu, queue;		/* queue: but for that behind locks */
 	double delay[WHATIF_CHANGES_MAX + 1];	/* by the change that they are of; the last: of none */
 	uint32_t phases[WHATIF_CHANGES_MAX + 1];	/* of `delay`, by the spread of its waits: see closed_step */
+	bool has_even_naps;		/* the delays of no change are sleeps of one length */
 	double sleep;			/* in `delay`, too */
 	double handed;			/* waits for other threads of the program to hand something over */
 	double outside;			/* waits for work from elsewhere */
@@ -42,7 +43,6 @@ struct work {
 	struct work_lock locks[WORK_LOCKS_MAX];
 	struct work_service service[WHATIF_CHANGES_MAX];
 	double cpus;			/* that it may use */
-	bool is_ticking;		/* its sleeps last until a clock's next tick, or that is not known */
 	double queue_behind[WHATIF_CHANGES_MAX];	/* of `queue`, behind the waits that a change is of */
 	double cpu_in_calls[WHATIF_CHANGES_MAX];	/* of `on_cpu`, in the calls that wait so; 0: not sampled */
 };
@@ -54,6 +54,7 @@ struct work_source {
 	uint32_t *lock_ids;
 	const struct whatif_change *changes;
 	guint changes_cnt;
+	bool has_pauses;	/* sleeps are pauses, as whoever asks says */
 };
 
 /* Which change is of that wait; -1: none. */
