@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Programs of known structure for `offcpu whatif`: whatif MODE [KEY=NUMBER ...].  It prints its cycles a second, of
- * `seconds` behind the first 0.3, and ends.  Times are in us and vary by half, so nothing runs in step.
+ * `seconds` behind the first 0.3, and ends.  Times are in us and vary by half, or, with wild=1,
+ * exponentially, so nothing runs in step.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,7 +26,7 @@ static struct {
 	long value;
 } settings[] = { { "threads", 4 }, { "hold", 0 },  { "hold2", 0 },    { "cpu", 0 }, { "wait", 0 },
 		 { "port", 0 },    { "calls", 1 }, { "service", 0 },  { "nap", 0 }, { "seconds", 8 },
-		 { "sync", 1 },	   { "burn", 0 },  { "period", 0 } };
+		 { "sync", 1 },	   { "burn", 0 },  { "period", 0 }, { "wild", 0 } };
 
 static long setting(const char *name)
 {
@@ -48,6 +50,8 @@ static int64_t now_ns(clockid_t clock)
 
 static int64_t vary(long us)
 {
+	if (setting("wild"))	/* exponential */
+		return (int64_t)(-1000.0 * (double)us * log((rand_r(&seed) + 1.0) / ((double)RAND_MAX + 1)));
 	return us * (500 + rand_r(&seed) % 1001);
 }
 
