@@ -112,7 +112,7 @@ static const char *change_text(const struct whatif_change *c)
 	return texts[c->kind];
 }
 
-/* The role whose threads wait longest for what is changed; UINT32_MAX: nobody does. */
+/* The role whose threads wait longest for what is changed, or want CPUs longest; UINT32_MAX: nobody does. */
 static uint32_t role_by_waits(const struct work_source *s)
 {
 	g_autofree double *ns = g_new0(double, (gsize)s->roles->rows->len + 1);
@@ -121,17 +121,18 @@ static uint32_t role_by_waits(const struct work_source *s)
 
 	for (guint i = 0; i < s->changes_cnt; i++)
 		is_cpus = is_cpus && s->changes[i].kind == WHATIF_CPUS;
+	for (guint i = 0; i < s->p->threads->len && is_cpus; i++)
+		ns[s->roles->of_thread[i]] += (double)profile_thread(s->p, i)->on_cpu_ns;
 	for (guint i = 0; i < s->p->waits->len; i++) {
 		const struct wait *w = profile_wait(s->p, i);
 		uint32_t role = s->roles->of_thread[w->thread];
 
-		if (is_cpus)
-			ns[role] += (double)(w->runnable_ns + w->preempted_ns);
-		else if (work_change_of(s, i) >= 0)
-			ns[role] += (double)w->blocked_ns;
+		ns[role] += is_cpus ? (double)(w->runnable_ns + w->preempted_ns) :
+			    work_change_of(s, i) >= 0 ? (double)w->blocked_ns : 0;
+	}
+	for (uint32_t role = 0; role < s->roles->rows->len; role++)
 		if (ns[role] > (most == UINT32_MAX ? 0 : ns[most]))
 			most = role;
-	}
 	return most;
 }
 
@@ -436,8 +437,8 @@ static bool answer(const struct work_source *s, const char *of, struct whatif *r
 	ret->rate_low /= margin;
 	ret->rate_high *= margin;
 	if (!(ret->rate_high / ret->rate_low <= WIDTH_MAX))
-		return no("it lies between %.2f and %.2f times as many cycles a second, which is no answer: whether who is "
-			  "waited for serves all at once is not known; record it, too", ret->rate_low, ret->rate_high);
+		return no("it lies between %.2f and %.2f times as many cycles a second, which is no answer: how much "
+			  "times vary and whether a peer serves all at once is not known, and here it matters", ret->rate_low, ret->rate_high);
 	return true;
 }
 

@@ -18,14 +18,14 @@ struct way {
 	bool is_woken_late;	/* sleepers need as long to wake as recorded, and CPUs are shared; else CPUs go in turn */
 	bool has_less_cpu;	/* what it waits for CPUs beyond its own load: others' load; else it is a delay */
 	bool holds_waits;	/* of the time of holds: delays that may lie in them come first; else CPU time */
-	bool has_even_naps;	/* sleeps for a fixed time take exactly that */
+	bool has_even_delays;	/* those that may all be of one length are */
 	bool is_queue;		/* who is not in the recording serves one at a time; else all at once */
 };
 
 static const struct way ways[] = {
 	{ 1, true, true, true, false, false },
 	{ 16, true, false, false, true, true },
-	{ 16, false, false, true, true, true },
+	{ 64, false, false, true, true, true },
 	{ 4, false, true, false, true, false },
 };
 
@@ -54,12 +54,10 @@ static void step(struct closed_model *m, enum closed_kind kind, uint32_t station
 	m->steps[m->steps_cnt++] = (struct closed_step){ kind, station, phases, ns };
 }
 
-/* Sleeps of one length keep threads in step, so nearly none meets another one at a lock. */
+/* Delays of one length keep threads in step, so nearly none meets another one at a lock. */
 static uint32_t delay_phases(const struct fit *f, int change)
 {
-	bool is_even = change == WHATIF_CHANGES_MAX && f->w->has_even_naps && f->way->has_even_naps;
-
-	return is_even ? 0 : f->w->phases[change];
+	return f->w->is_even[change] && f->way->has_even_delays ? 0 : f->w->phases[change];
 }
 
 /* How many serve at once what a change is of; 0: everybody is served at once. */
@@ -127,7 +125,7 @@ static void add_service(const struct fit *f, guint change, bool is_changed, stru
 		return;
 	}
 	double taken = fmin(left, served(f, change));
-	step(&b->m, CLOSED_DELAY, 0, f->w->phases[change], taken * times * f->cycle_ns);
+	step(&b->m, CLOSED_DELAY, 0, delay_phases(f, (int)change), taken * times * f->cycle_ns);
 	step(&b->m, CLOSED_DELAY, 0, 1, (left - taken) * (times > 0 ? 1 : 0) * f->cycle_ns);
 }
 

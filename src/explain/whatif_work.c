@@ -242,35 +242,34 @@ static void add_calls(const struct work_source *s, const bool *chosen, struct wo
 }
 
 #define PHASES_MAX 64
-#define NAPS_EVEN_PART 0.95	/* of their lengths lie within two powers of two: a sleep for a fixed time */
-#define NAPS_PART_MIN 0.8	/* of the delays that no change is of */
+#define EVEN_PART 0.95	/* of the lengths lie within two powers of two: they may all be the same */
 
-/* Durations are known to a power of two: one power alone says that they vary little. */
+/* Durations are known to a power of two. */
 static void find_phases(const struct work_source *s, const bool *chosen, struct work *work)
 {
-	double cnt[WHATIF_CHANGES_MAX + 1] = { 0 }, sum[WHATIF_CHANGES_MAX + 1] = { 0 };
-	double squares[WHATIF_CHANGES_MAX + 1] = { 0 }, naps[PROFILE_HIST_SLOTS] = { 0 }, all = 0, most = 0;
+	static const struct wait none;
+	g_autofree double *hist = g_new0(double, (WHATIF_CHANGES_MAX + 1) * PROFILE_HIST_SLOTS);
 
 	for (guint i = 0; i < s->p->waits->len; i++) {
-		const struct wait *w = profile_wait(s->p, i);
 		int change = work_change_of(s, i), at = change >= 0 ? change : WHATIF_CHANGES_MAX;
-		enum part part = part_of(s, i, change);
-		for (int slot = 0; chosen[w->thread] && part <= PART_SLEEP && slot < PROFILE_HIST_SLOTS; slot++) {
-			double ns = 1.5 * exp2(slot);
-			cnt[at] += w->hist[slot];
-			sum[at] += w->hist[slot] * ns;
-			squares[at] += w->hist[slot] * ns * ns;
-			naps[slot] += part == PART_SLEEP ? w->hist[slot] : 0;
-		}
+		bool is_delay = chosen[profile_wait(s->p, i)->thread] && part_of(s, i, change) <= PART_SLEEP;
+		const struct wait *w = is_delay ? profile_wait(s->p, i) : &none;
+		for (int slot = 0; slot < PROFILE_HIST_SLOTS; slot++)
+			hist[at * PROFILE_HIST_SLOTS + slot] += w->hist[slot];
 	}
-	for (int slot = 0; slot < PROFILE_HIST_SLOTS; slot++) {
-		all += naps[slot];
-		most = fmax(most, naps[slot] + (slot ? naps[slot - 1] : 0));
-	}
-	work->has_even_naps = most >= NAPS_EVEN_PART * all && work->sleep >= NAPS_PART_MIN * work->delay[WHATIF_CHANGES_MAX];
 	for (int c = 0; c <= WHATIF_CHANGES_MAX; c++) {
-		double relative = sum[c] > 0 ? cnt[c] * squares[c] / (sum[c] * sum[c]) - 1 : 1;
+		const double *h = hist + c * PROFILE_HIST_SLOTS;
+		double cnt = 0, sum = 0, squares = 0, most = 0;
+		for (int slot = 0; slot < PROFILE_HIST_SLOTS; slot++) {
+			double ns = 1.5 * exp2(slot);
+			cnt += h[slot];
+			sum += h[slot] * ns;
+			squares += h[slot] * ns * ns;
+			most = fmax(most, h[slot] + (slot ? h[slot - 1] : 0));
+		}
+		double relative = sum > 0 ? cnt * squares / (sum * sum) - 1 : 1;
 		work->phases[c] = (uint32_t)CLAMP(1 / fmax(relative, 1e-3), 1, PHASES_MAX);
+		work->is_even[c] = most >= EVEN_PART * cnt;
 	}
 }
 

@@ -34,7 +34,7 @@ struct work {
 	double on_cpu, queue;		/* queue: but for that behind locks */
 	double delay[WHATIF_CHANGES_MAX + 1];	/* by the change that they are of; the last: of none */
 	uint32_t phases[WHATIF_CHANGES_MAX + 1];	/* of `delay`, by the spread of its waits: see closed_step */
-	bool has_even_naps;		/* the delays of no change are sleeps of one length */
+	bool is_even[WHATIF_CHANGES_MAX + 1];		/* they may all be of one length */
 	double sleep;			/* in `delay`, too */
 	double handed;			/* waits for other threads of the program to hand something over */
 	double outside;			/* waits for work from elsewhere */
