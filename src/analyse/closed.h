@@ -12,7 +12,7 @@
  * solve a model, the replay gives the same: the unit test compares them.
  */
 
-#define CLOSED_STEPS_MAX 64
+#define CLOSED_STEPS_MAX 160
 #define CLOSED_STATIONS_MAX 16
 #define CLOSED_THREADS_MAX 256
 

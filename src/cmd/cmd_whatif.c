@@ -33,7 +33,8 @@ struct whatif_args {
 	gboolean pauses, json;
 };
 
-static int print(const struct profile *p, const struct whatif_change *changes, guint cnt, const struct whatif_args *args)
+static int print(const struct profile *p, const struct whatif_change *changes, guint cnt,
+		 const struct whatif_args *args)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 	g_autoptr(GError) error = NULL;

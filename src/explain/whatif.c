@@ -438,7 +438,8 @@ static bool answer(const struct work_source *s, const char *of, struct whatif *r
 	ret->rate_high *= margin;
 	if (!(ret->rate_high / ret->rate_low <= WIDTH_MAX))
 		return no("it lies between %.2f and %.2f times as many cycles a second, which is no answer: how much "
-			  "times vary and whether a peer serves all at once is not known, and here it matters", ret->rate_low, ret->rate_high);
+			  "times vary and whether a peer serves all at once is not known, and here it matters",
+			  ret->rate_low, ret->rate_high);
 	return true;
 }
 

@@ -35,8 +35,8 @@ struct whatif {
 };
 
 /*
- * of: "comm", "comm/function" or "request:NAME"; NULL: who waits longest for what is changed.  has_pauses: its sleeps are
- * pauses of a fixed time, which no recording tells from sleep until a timer's next tick.  False: why it cannot tell.
+ * of: "comm", "comm/function" or "request:NAME"; NULL: who waits longest for what is changed.  has_pauses: its sleeps
+ * are pauses of a fixed time, which no recording tells from sleep until a timer's next tick.  False: why it cannot tell.
  */
 bool whatif_answer(const struct profile *p, const struct whatif_change *changes, guint cnt, const char *of,
 		   bool has_pauses, struct whatif *ret, GError **error);
