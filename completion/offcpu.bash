@@ -34,6 +34,7 @@ _offcpu_options() {
 		echo "$read --pid= --tid= --format= --output= --by= --unit= --columns= --wakers --wakeup --idle= --tasks --no-delimiter --annotate --lines \
 --input-unit= --help"
 		;;
+	whatif) echo "--of= --pauses --json --help" ;;
 	diff)
 		echo "--state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --by= --fail-if= --requests= --normalize= --noise= --top= --all --json --json=summary --max-bytes= --id= --cursor= --output= --title= \
 --negated --inverted --from= --to= --history= --incident= --before-from= --before-to= --after-from= --after-to= --before-comm= --before-grep= --before-state= --before-pid= --before-tid= --after-comm= --after-grep= \
@@ -93,7 +94,7 @@ _offcpu_values() {
 
 _offcpu() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-	local commands='record top trace sample tasks io report flame view serve diff push export hist request events mcp agent doctor' i
+	local commands='record top trace sample tasks io report flame view serve diff whatif push export hist request events mcp agent doctor' i
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_offcpu_words "$commands help --help --version"

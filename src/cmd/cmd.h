@@ -69,6 +69,7 @@ int cmd_serve(int argc, char **argv);
 int cmd_agent(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_whatif(int argc, char **argv);
 int cmd_hist(int argc, char **argv);
 int cmd_request(int argc, char **argv);
 int cmd_events(int argc, char **argv);

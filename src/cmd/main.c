@@ -24,6 +24,7 @@ static const struct command commands[] = {
 	{ "view", "FILE [--open]", "serve a recording to the browser, and to other viewers", cmd_view },
 	{ "serve", "[--history DIR]", "the history of the agent in the browser, over any range of time", cmd_serve },
 	{ "diff", "BEFORE AFTER", "what changed between two recordings", cmd_diff },
+	{ "whatif", "FILE CHANGE ...", "what a shorter hold, a faster peer or more CPUs would gain", cmd_whatif },
 	{ "hist", "[TARGET] [INTERVAL [COUNT]]", "histograms of off-CPU, on-CPU or run-queue time", cmd_hist },
 	{ "request", "-p PID [BIN:]FUNC | socket:PORT ...",
 	  "latency of calls or requests to a port, and what they wait for", cmd_request },

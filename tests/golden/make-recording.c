@@ -88,13 +88,53 @@ static struct profile *make_hostile(void)
 	return p;
 }
 
-/* make-recording OUT [hostile|requests|wakers|chains|crowd|before|after|before-more|after-more|cpu|tasks|tasks-more|history]: the recording written by hand (tests/unit/fixture.c, crowd.c, change.c), as a file; with more. */
+#define MS UINT64_C(1000000)
+#define CLERKS 4
+
+static void add_clerk_wait(struct profile *p, uint32_t thread, const char *user, const char *kernel, uint32_t object,
+			   uint64_t count, uint64_t ns)
+{
+	struct wait w = { .thread = thread, .state = 'S', .count = count, .blocked_ns = ns, .max_ns = ns / count, .object = object };
+
+	w.user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, user);
+	w.kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, kernel);
+	w.hist[profile_hist_slot(w.max_ns)] = (uint32_t)count;
+	g_array_index(p->threads, struct thread, thread).blocked_ns += ns;
+	profile_add_wait(p, &w);
+}
+
+/* A closed cycle: four clerks wait for a mutex that one of them always holds, each for a quarter of the time, and sync a file. */
+static struct profile *make_clerks(void)
+{
+	struct profile *p = profile_new();
+	const struct object lock = { .kind = LOCK_MUTEX, .operation = "FUTEX_WAIT", .name = "till_lock", .place = "/opt/shop",
+				     .pid = 7, .addr = 4096, .is_private = true };
+
+	p->info.duration_ns = 1000 * MS;
+	p->info.cpus = 8;
+	p->info.has_locks = p->info.has_objects = true;
+	uint32_t object = profile_object(p, &lock) + 1;
+	for (uint32_t i = 0; i < CLERKS; i++) {
+		uint32_t thread = fixture_thread(p, 7, 8 + i, "clerk", "shop");
+		struct thread *t = &g_array_index(p->threads, struct thread, thread);
+		t->to_ns = 1000 * MS;
+		t->on_cpu_ns = 300 * MS;
+		add_clerk_wait(p, thread, "work@/opt/shop sell@/opt/shop pthread_mutex_lock@libc.so.6",
+			       "__x64_sys_futex@[kernel] futex_wait@[kernel]", object, 250, 500 * MS);
+		add_clerk_wait(p, thread, "work@/opt/shop print@/opt/shop fsync@libc.so.6",
+			       "__x64_sys_fsync@[kernel] ext4_sync_file@[kernel]", 0, 250, 200 * MS);
+	}
+	return p;
+}
+
+/* make-recording OUT [clerks|hostile|requests|wakers|chains|crowd|before|after|before-more|after-more|cpu|tasks|tasks-more|history]: the recording written by hand (tests/unit/fixture.c, crowd.c, change.c), as a file; with more. */
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
 
 	const char *more = argc == 3 ? argv[2] : "";
 	bool chains = strcmp(more, "chains") == 0, wakers = strcmp(more, "wakers") == 0, is_crowd = strcmp(more, "crowd") == 0;
+	bool is_clerks = strcmp(more, "clerks") == 0;
 	bool is_hostile = strcmp(more, "hostile") == 0, is_cpu = strcmp(more, "cpu") == 0;
 	bool is_requests = strcmp(more, "requests") == 0, is_tasks = g_str_has_prefix(more, "tasks");
 	bool is_before = g_str_has_prefix(more, "before"), is_after = g_str_has_prefix(more, "after");
@@ -106,12 +146,12 @@ int main(int argc, char **argv)
 			fprintf(stderr, "make-recording: %s\n", error->message);
 		return made ? 0 : 1;
 	}
-	if (argc != 2 && !is_hostile && !is_requests && !wakers && !chains && !is_crowd && !is_cpu && !is_tasks && !is_before && !is_after) {
-		fprintf(stderr, "usage: make-recording OUT [hostile|requests|wakers|chains|crowd|cpu|tasks|tasks-more|\n"
+	if (argc != 2 && !is_clerks && !is_hostile && !is_requests && !wakers && !chains && !is_crowd && !is_cpu && !is_tasks && !is_before && !is_after) {
+		fprintf(stderr, "usage: make-recording OUT [clerks|hostile|requests|wakers|chains|crowd|cpu|tasks|tasks-more|\n"
 				"                           before|after|before-more|after-more|before-batches|after-batches]\n");
 		return 2;
 	}
-	struct profile *p = is_hostile ? make_hostile() : is_crowd ? crowd_new() : is_before || is_after ? change_new(is_after) : fixture_new();
+	struct profile *p = is_clerks ? make_clerks() : is_hostile ? make_hostile() : is_crowd ? crowd_new() : is_before || is_after ? change_new(is_after) : fixture_new();
 	if (wakers || chains)
 		fixture_add_wakers(p);
 	if (chains)

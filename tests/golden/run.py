@@ -7,7 +7,7 @@
 A case is a folder AREA/NAME with `cmd`, the arguments in shell quoting, one command a line, run
 in an empty folder that holds the recording as trace.offcpu, with wakers as wakers.offcpu, with
 chains of them as chains.offcpu, one of threads in one another's way as crowd.offcpu, two with goroutines as tasks.offcpu and tasks-more.offcpu,
-one with names that deceive as hostile.offcpu, one with requests as requests.offcpu, and two that differ as before.offcpu
+one with names that deceive as hostile.offcpu, one of a closed cycle as clerks.offcpu, one with requests as requests.offcpu, and two that differ as before.offcpu
 and after.offcpu; where it has --history these many times over as a history, in the folder history.  Beside it `stdout`, and where they are not empty or 0, `stderr` and `exit` of the last command.  --update rewrites these from what
 the program does now: read the difference before committing it.  The program's own version, another one in each build, is read as VERSION.  Prints TAP.
 """
@@ -32,7 +32,7 @@ def version_of(offcpu):
 
 def make_recordings(make_recording, folder):
     subprocess.run([make_recording, os.path.join(folder, "trace.offcpu")], check=True)
-    for more in ("wakers", "chains", "crowd", "before", "after", "cpu", "tasks", "tasks-more", "hostile", "requests"):
+    for more in ("wakers", "chains", "crowd", "before", "after", "cpu", "tasks", "tasks-more", "hostile", "requests", "clerks"):
         subprocess.run([make_recording, os.path.join(folder, f"{more}.offcpu"), more], check=True)
     subprocess.run([make_recording, os.path.join(folder, "history"), "history"], check=True)
 

@@ -28,7 +28,7 @@ CORE = ["waits", "traces", "lives", "filters", "event_files", "command", "whole"
 TURNS = [["planted", "reasons", "troubles", "servers", "request_servers", "tasks", "jit", "languages", "python", "scripts", "java", "virtual", "go",
           "inline", "imports"],
          ["agent", "agent_rights", "agent_requests", "agent_troubles", "never_answers", "request", "request_socket", "doctor", "mcp", "kubectl", "diff",
-          "sampling", "io", "looks", "oncpu", "slices", "cuts", "pair", "top", "together", "migrating", "wakeuptime"]]
+          "whatif", "sampling", "io", "looks", "oncpu", "slices", "cuts", "pair", "top", "together", "migrating", "wakeuptime"]]
 
 SHOWN = 12  # problems of one case
 # Of a case that failed and says nothing (see why_again): so many at least, and more while there is time.

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef EXPLAIN_WHATIF_WORK_H
+#define EXPLAIN_WHATIF_WORK_H
+
+#include "analyse/reason/reasons.h"
+#include "analyse/roles.h"
+#include "explain/whatif.h"
+
+/* What the threads of one cycle spend their time on: shares of it, but for what is called _ns. */
+
+#define WORK_LOCKS_MAX 6
+
+struct work_lock {
+	uint32_t id;		/* of lock_ids_new() */
+	const char *function;	/* the program's that waits for it longest */
+	int change;		/* index of the change of its holds; -1: none */
+	double wait, sleeps_a_ns;
+	double wake_ns;		/* from the waking to the CPU, a sleep */
+	double inside[WHATIF_CHANGES_MAX + 1];	/* delays below the same function, as those of struct work */
+	double longest_ns;	/* private: what `function` is by */
+	double held_by_others;	/* of its waits, the part with a holder that is not of this work */
+};
+
+/* What the waits that a change is of are served by. */
+struct work_service {
+	uint32_t servers;	/* threads of the peer; 0: not recorded */
+	double busy;		/* of the servers' time, a thread of this work */
+	double others;		/* of the waits for it, the part of other threads */
+};
+
+struct work {
+	uint32_t threads_cnt, first_thread;
+	double total_ns;
+	double on_cpu, queue;		/* queue: but for that behind locks */
+	double delay[WHATIF_CHANGES_MAX + 1];	/* by the change that they are of; the last: of none */
+	uint32_t phases[WHATIF_CHANGES_MAX + 1];	/* of `delay`, by the spread of its waits: see closed_step */
+	bool is_even[WHATIF_CHANGES_MAX + 1];		/* they may all be of one length */
+	double sleep;			/* in `delay`, too */
+	double handed;			/* waits for other threads of the program to hand something over */
+	double outside;			/* waits for work from elsewhere */
+	double lost, away;		/* not known; the part of the window in which its threads were not there */
+	uint32_t locks_cnt;
+	struct work_lock locks[WORK_LOCKS_MAX];
+	struct work_service service[WHATIF_CHANGES_MAX];
+	double cpus;			/* that it may use */
+	double queue_behind[WHATIF_CHANGES_MAX];	/* of `queue`, behind the waits that a change is of */
+	double cpu_in_calls[WHATIF_CHANGES_MAX];	/* of `on_cpu`, in the calls that wait so; 0: not sampled */
+};
+
+struct work_source {
+	const struct profile *p;
+	struct reasons *reasons;
+	struct roles *roles;
+	uint32_t *lock_ids;
+	const struct whatif_change *changes;
+	guint changes_cnt;
+	bool has_pauses;	/* sleeps are pauses, as whoever asks says */
+};
+
+/* Which change is of that wait; -1: none. */
+int work_change_of(const struct work_source *s, uint32_t wait);
+/* Is it a wait for another thread of the program to hand something over? */
+bool part_is_handed(const struct work_source *s, uint32_t wait);
+/* chosen: by thread. */
+void work_of(const struct work_source *s, const bool *chosen, struct work *ret);
+
+#endif
