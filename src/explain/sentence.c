@@ -223,6 +223,20 @@ static void append_file_holder(GString *s, const struct findings *f, const struc
 		g_string_append_printf(s, "; process %" PRIu32 " has it", holder);
 }
 
+/* "; process 4711 took it and has ended, and cat/4712 has its file open" */
+static void append_gone(GString *s, const struct profile_limit *l)
+{
+	const char *name;
+	uint32_t pid = limit_gone_keeper(l, &name);
+
+	g_string_append_printf(s, "; %s %" PRIu32 " took it and has ended", limit_gone_is_file(l) ? "process" : "thread", l->tid);
+	if (!pid)
+		return;
+	g_string_append(s, ", and ");
+	text_safe_cut(s, name, FINDING_NAME_COLUMNS);
+	g_string_append_printf(s, "/%" PRIu32 " has its file open", pid);
+}
+
 /* "; its control group allows 1.00 MiB/s of reads", "; 4 of its threads may use only CPU 1" */
 static void append_limit(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -246,7 +260,7 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 		g_string_append(s, " late, by its own timer slack");
 	}
 	if (l && l->kind == LIMIT_GONE)
-		g_string_append_printf(s, "; %s %" PRIu32 " took it and has ended", strcmp(l->text, "file") ? "thread" : "process", l->tid);
+		append_gone(s, l);
 	if (l && l->kind == LIMIT_OWED)
 		owed_append_evidence(s, row);
 	if (!l || l->kind == LIMIT_STOPPED || is_in_sentence(l) || l->kind >= LIMIT_POOL)
