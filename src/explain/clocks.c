@@ -5,8 +5,7 @@
 
 #define TURNS_MIN 4
 #define OTHER_SHARE 20	/* of its sleep: so much a clock may wait for beside it, but for an interpreter's lock */
-#define OTHER_TURNS 2	/* who waits for others in more than every second turn serves them, */
-#define SOON_NS 2000000	/* unless these answer as soon, on average: then they are not slow, and its pauses are its own choice */
+#define OTHER_TURNS 2	/* who waits for others in more than every second turn serves them */
 #define ON_CPU_SHARE 20	/* of its time */
 
 struct clock {
@@ -52,9 +51,7 @@ static bool is_regular(const struct clock *c)
 
 static bool is_clock(const struct clock *c, const struct thread *t)
 {
-	bool is_soon = c->other_ns <= c->other_cnt * SOON_NS;
-
-	return c->count >= TURNS_MIN && c->other_ns <= c->sleep_ns / OTHER_SHARE && (is_soon || c->other_cnt <= c->count / OTHER_TURNS) &&
+	return c->count >= TURNS_MIN && c->other_ns <= c->sleep_ns / OTHER_SHARE && c->other_cnt <= c->count / OTHER_TURNS &&
 	       t->on_cpu_ns <= thread_observed_ns(t) / ON_CPU_SHARE && is_regular(c);
 }
 

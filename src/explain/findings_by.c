@@ -838,6 +838,28 @@ static bool is_queue_of_commands(const struct cause_finder *c, const struct find
 	       o && o->kind == OBJECT_CHILD && o->pid && thread_by_id(p, o->pid, o->pid) != NONE;
 }
 
+static bool is_shell(const char *name)
+{
+	static const char *const shells[] = { "bash", "dash", "sh", "zsh", "ksh", "mksh", "ash", "fish", NULL };
+
+	return g_strv_contains(shells, name);
+}
+
+/*
+ * On a whole machine: who reads what a shell and its programs print, or the commands that a shell is given, waits for those
+ * as one that waits for a child: their own time is in the recording, too.
+ */
+static bool is_pipe_of_shell(const struct cause_finder *c, const struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+	const struct object *o = finding_object(c->f, row);
+	uint32_t writer = o && o->kind == OBJECT_PIPE && o->pid ? thread_by_id(p, o->pid, o->pid) : NONE;
+	const char *own = profile_thread(p, profile_wait(p, row->wait)->thread)->process;
+
+	return row->reason == REASON_PIPE && !(p->info.filters && *p->info.filters) && writer != NONE &&
+	       g_str_has_prefix(o->name, "pipe from ") && (is_shell(own) || is_shell(profile_thread(p, writer)->process));
+}
+
 static void find_by(const struct cause_finder *c, struct finding *row)
 {
 	const struct profile *p = c->f->profile;
@@ -942,6 +964,7 @@ void findings_find_causes(struct findings *f, const uint32_t *locks)
 			find_by_of_deadlock(&c, row);
 		else if (reason_family(row->reason) != FAMILY_CPU)
 			find_by(&c, row);
+		row->is_told_elsewhere = row->is_told_elsewhere || (!row->deadlock && is_pipe_of_shell(&c, row));
 	}
 	g_free(c.threads_of_wakers);
 }

@@ -54,7 +54,6 @@ char *unseen_new(const struct profile *p, const struct selection *selection)
 	if (jvm)
 		g_string_append_printf(s, "`jcmd %u Thread.dump_to_file FILE` lists them.", found->pid);
 	else
-		g_string_append(s, "One with a long queue of messages holds up those that call it: `process_info(Pid, message_queue_len)`, "
-				   "etop, observer.");
+		g_string_append(s, "Long queues of messages (message_queue_len, etop, observer) tell which one is slow.");
 	return g_string_free(s, FALSE);
 }
