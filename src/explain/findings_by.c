@@ -23,6 +23,7 @@
 #define BROADCASTS_A_THREAD 2
 #define CALL_PART 10 /* of its time may be in others than the system call that is told */
 #define CANDIDATES_MAX 256 /* and as many names of the others */
+#define SLEEP_PART 5 /* of a holder's sleep: shorter waits are not behind it */
 #define NONE UINT32_MAX
 
 /* Somebody by name: threads of one name in one process name, or an interrupt. */
@@ -343,6 +344,20 @@ static uint64_t on_cpu_ns(const struct profile *p, const bool *is_in)
 }
 
 /*
+ * Where a function ends by letting the lock go, which compilers make a jump, only its caller is seen, which may sleep
+ * between two such calls.  Who sleeps with the lock has others wait for about as long.
+ */
+static bool may_sleep_without(const struct cause_finder *c, const struct finding *row, const struct wait *sleep)
+{
+	const struct profile *p = c->f->profile;
+	bool is_caller = row->by.frame >= 0 && row->frame >= 0 && !same_function(p, row->by.frame, row->frame) &&
+			 passes(p, profile_wait(p, row->wait)->user, row->by.frame);
+
+	return is_caller && !passes(p, sleep->user, row->frame) &&
+	       wait_percentile_ns(row->hist, 0.5, row->durations_ns, row->max_ns) < sleep->blocked_ns / MAX(sleep->count, 1) / SLEEP_PART;
+}
+
+/*
  * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
  * a lock's holders those below the function that lets it go.  computes_in: the function in which they lost their CPU
  * for longest; -1: in none.
@@ -368,7 +383,7 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 
 		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
 		    (is_of_kernel && !may_be_in_kernel(reason)) ||
-		    (is_lock && !passes(p, w->user, function)) ||
+		    (is_lock && (!passes(p, w->user, function) || (reason == REASON_SLEEP && may_sleep_without(c, row, w)))) ||
 		    (is_lock && !is_of_file && reason == REASON_POOL_IDLE) ||	/* who waits for work has let it go before */
 		    (!is_lock && reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
 			continue;

@@ -368,6 +368,17 @@ const char *sentence_says(const struct findings *f, const struct finding *row)
 					     "waits for the result of a task";
 }
 
+/* " in its thread lru_maintainer": of a sleep without a function that name is all there is to tell what it is for. */
+static void append_sleeper(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct thread *t = waiter(f, row);
+
+	if (row->reason != REASON_SLEEP || row->threads_cnt != 1 || strcmp(t->comm, t->process) == 0)
+		return;
+	g_string_append(s, " in its thread ");
+	text_safe_cut(s, t->comm, FINDING_NAME_COLUMNS);
+}
+
 /* "waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
 static void append_what(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -389,6 +400,8 @@ static void append_what(GString *s, const struct findings *f, const struct findi
 		sentence_function(s, f, row->asked_frame, " for ");
 	else if (tells_function(f, row))
 		sentence_function(s, f, row->frame, " in ");
+	else
+		append_sleeper(s, f, row);
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);
 	if (*protocol && !strstr(says, protocol)) {
