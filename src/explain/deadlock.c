@@ -147,11 +147,17 @@ bool deadlock_knows_all(const struct profile *p, uint32_t pid)
 
 bool deadlock_is_alone(const struct profile *p, uint32_t pid)
 {
-	guint cnt = 0;
+	uint32_t tid = 0;
 
-	for (guint i = 0; i < p->threads->len; i++)
-		cnt += profile_thread(p, i)->pid == pid;
-	return cnt == 1;
+	/* of one that has become another program there are two with one number */
+	for (guint i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (t->pid == pid && tid && t->tid != tid)
+			return false;
+		tid = t->pid == pid ? t->tid : tid;
+	}
+	return tid;
 }
 
 /* The process whose end of the pipe it reads from, of one that waits for that since long and has no other thread; 0: none. */

@@ -374,6 +374,8 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 	const bool is_of_file = is_lock && finding_is_file_lock(c->f, row);
 	const bool is_of_kernel = is_lock && row->reason == REASON_LOCK_KERNEL && !finding_is_file_lock(c->f, row);
 
+	bool is_unsure = false;
+
 	if (is_lock && function < 0)
 		return;
 	for (uint32_t i = 0; i < p->waits->len; i++) {
@@ -383,10 +385,14 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 
 		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
 		    (is_of_kernel && !may_be_in_kernel(reason)) ||
-		    (is_lock && (!passes(p, w->user, function) || (reason == REASON_SLEEP && may_sleep_without(c, row, w)))) ||
+		    (is_lock && !passes(p, w->user, function)) ||
 		    (is_lock && !is_of_file && reason == REASON_POOL_IDLE) ||	/* who waits for work has let it go before */
 		    (!is_lock && reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
 			continue;
+		if (is_lock && reason == REASON_SLEEP && may_sleep_without(c, row, w)) {
+			is_unsure = true;
+			continue;
+		}
 		if (w->blocked_ns && (!is_lock || held_may_be_over(row, w))) {
 			sums[reason] += w->blocked_ns;
 			if (w->blocked_ns > longest[reason]) {
@@ -416,10 +422,10 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 		}
 	}
 	/* who computes for longer than it sleeps likely does so with the lock, and sleeps without */
-	if (row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
+	if ((is_unsure && row->by.does == REASON_CPU_QUEUE) || row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
 	    (is_lock && row->by.does == REASON_SLEEP && row->by.does_ns < on_cpu_ns(p, is_holder)))
 		row->by.does_ns = 0;
-	if (is_lock && !row->by.does_ns)
+	if (is_lock && !row->by.does_ns && !is_unsure)
 		find_overlap(c, row);
 }
 

@@ -37,7 +37,7 @@ static void test_rules(void)
 		{ 'S', "quote@app.rb with@connection_pool.rb pop@timed_stack.rb rb_mutex_sleep@libruby-3.1.so.3.1 pthread_cond_timedwait@libc.so.6",
 		  FUTEX, REASON_LOCK_SEMAPHORE, "ConnectionPool" },
 		{ 'S', "quote@app.rb pop@timed_stack.rb connect@redis.rb rb_io_wait@libruby-3.1.so.3.1 poll@libc.so.6",
-		  "__x64_sys_poll@[kernel] do_sys_poll@[kernel]", REASON_EVENT_LOOP, "" },
+		  "__x64_sys_poll@[kernel] do_sys_poll@[kernel]", REASON_EVENT_LOOP, "Ruby" },
 		{ 'S', "Fares.bookSeat@[java] org.apache.commons.pool2.impl.GenericObjectPool.borrowObject@[java] Unsafe_Park@libjvm.so "
 		       "pthread_cond_wait@libc.so.6", FUTEX, REASON_LOCK_SEMAPHORE, "Java connection pool" },
 		{ 'S', "System_Threading_ThreadPoolWorkQueue_Dispatch@[anon] System_Threading_Tasks_Task_InternalWait_int@[anon] "
