@@ -147,11 +147,39 @@ bool deadlock_knows_all(const struct profile *p, uint32_t pid)
 
 bool deadlock_is_alone(const struct profile *p, uint32_t pid)
 {
-	guint cnt = 0;
+	uint32_t tid = 0;
 
-	for (guint i = 0; i < p->threads->len; i++)
-		cnt += profile_thread(p, i)->pid == pid;
-	return cnt == 1;
+	/* of one that has become another program there are two with one number */
+	for (guint i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (t->pid == pid && tid && t->tid != tid)
+			return false;
+		tid = t->pid == pid ? t->tid : tid;
+	}
+	return tid;
+}
+
+/* The process whose end of the pipe it reads from, of one that waits for that since long and has no other thread; 0: none. */
+static uint32_t writer_to(const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+	uint32_t pid = profile_thread(p, w->thread)->pid;
+
+	return o && o->kind == OBJECT_PIPE && o->pid && g_str_has_prefix(o->name, "pipe from ") && !g_str_has_suffix(o->name, " more") &&
+	       w->flags & WAIT_OPEN_AT_END && w->max_ns >= deadlock_long_ns(p) && deadlock_is_alone(p, pid) &&
+	       deadlock_knows_all(p, pid) ? o->pid : 0;
+}
+
+uint32_t deadlock_of_pipes(const struct profile *p, uint32_t wait)
+{
+	const struct wait *w = profile_wait(p, wait);
+	uint32_t writer = p->info.range.is_cut ? 0 : writer_to(p, w), pid = profile_thread(p, w->thread)->pid;
+
+	for (uint32_t i = 0; writer && writer != pid && i < p->waits->len; i++)
+		if (profile_thread(p, profile_wait(p, i)->thread)->pid == writer && writer_to(p, profile_wait(p, i)) == pid)
+			return i + 1;
+	return 0;
 }
 
 static uint64_t begin_ns(const struct profile *p, const struct wait *w)

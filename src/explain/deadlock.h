@@ -18,4 +18,7 @@ uint64_t deadlock_long_ns(const struct profile *p);
 bool deadlock_knows_all(const struct profile *p, uint32_t pid);
 bool deadlock_is_alone(const struct profile *p, uint32_t pid);
 
+/* The wait, index + 1, of a process that reads what the wait's own process should write, while that reads from it; 0: none. */
+uint32_t deadlock_of_pipes(const struct profile *p, uint32_t wait);
+
 #endif

@@ -86,12 +86,23 @@ static const struct task_wait *next_task(const struct explanation *e, guint *at)
 	return NULL;
 }
 
+/* On a whole machine each of a few explains little: more are told then, for one of these may be what was looked for. */
+static bool is_enough(const struct explanation *e)
+{
+	uint64_t told_ns = 0;
+
+	for (guint i = 0; i < e->headlines->len; i++)
+		told_ns += g_array_index(e->headlines, struct headline, i).time_ns;
+	return e->headlines->len >= HEADLINES_MOST ||
+	       (e->headlines->len >= HEADLINES_MAX && told_ns >= e->findings->matters_ns / 2);
+}
+
 /* Times of tasks and of threads do not compare, so a second one of tasks comes behind the first one of threads. */
 static void choose(struct explanation *e)
 {
 	guint at = 0, task_at = 0;
 
-	while (e->headlines->len < HEADLINES_MAX) {
+	while (!is_enough(e)) {
 		const struct finding *row = next_finding(e, &at);
 		const struct task_wait *w = next_task(e, &task_at);
 		bool is_task = w && (!row || (task_at <= at && (w->rank_ns >= finding_rank_ns(row) ||
@@ -127,6 +138,20 @@ static void append_share(GString *s, const struct headline *h, bool has_share)
 	g_string_append(s, ": ");
 }
 
+/* "6%: java waits for a Java monitor (synchronized) in Acc.line" */
+static char *brief_of(const struct findings *f, const struct headline *h, bool has_share)
+{
+	GString *s = g_string_new(NULL);
+
+	if (has_share)
+		g_string_append_printf(s, "%.0f%%: ", text_percent(h->time_ns, h->whole_ns));
+	if (h->task)
+		sentence_task(s, h->task);
+	else
+		sentence_finding(s, f, h->finding);
+	return g_string_free(s, FALSE);
+}
+
 /* Why it does not stand where its time would put it. */
 static const char *rank_reason(const struct headline *h)
 {
@@ -158,6 +183,8 @@ static const char *rank_reason(const struct headline *h)
 		return "first, as others queue behind it";
 	if (row->is_waited_for)
 		return "behind others, as it is told with what waits for it";
+	if (row->is_own_limit)
+		return "behind others, as its own time limit ends it";
 	if (row->is_spin)
 		return "behind others, as nobody waits for it";
 	if (row->clock_ns)
@@ -193,6 +220,7 @@ static void say(const struct explanation *e, guint at)
 	const char *why = order_reason(e, at);
 
 	append_share(sentence, h, same_whole(first, h));
+	h->brief = brief_of(f, h, same_whole(first, h));
 	if (h->task) {
 		sentence_task(sentence, h->task);
 		sentence_task_evidence(evidence, f, h->task);
@@ -270,6 +298,7 @@ static void clear_headline(gpointer data)
 	struct headline *h = data;
 
 	g_free(h->sentence);
+	g_free(h->brief);
 	g_free(h->evidence);
 	g_free(h->command);
 }

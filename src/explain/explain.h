@@ -11,6 +11,7 @@
  */
 
 #define HEADLINES_MAX 3
+#define HEADLINES_MOST 6 /* where those tell less than half of the time that matters, as of a whole machine */
 
 enum headline_kind {
 	HEADLINE_WAIT = 0,	/* threads wait */
@@ -27,6 +28,7 @@ struct headline {
 	/* not escaped for any format; harmless on a terminal.  The sentence begins with its share where that is of the same
 	 * time as the first one's. */
 	char *sentence, *evidence;
+	char *brief;		/* the sentence for where there is a line for it alone: its share in short */
 	const char *advice;
 	char *command;		/* what shows more, with `offcpu ..` in backquotes; "": nothing */
 };
@@ -34,7 +36,7 @@ struct headline {
 struct explanation {
 	struct findings *findings;
 	struct task_findings *tasks;
-	GArray *headlines;	/* struct headline, at most HEADLINES_MAX; none where little is found */
+	GArray *headlines;	/* struct headline, at most HEADLINES_MOST; none where little is found */
 	char *little;		/* a sentence that says why there are none; NULL: there are some, or nothing is known of waits */
 	/* The run queue, where it has more time than all others but ranks behind: a sentence and a command; NULL: none. */
 	char *also;

@@ -35,6 +35,7 @@
 #define CLOCK_WEIGHT 16	/* of threads that only sleep: all that somebody waits for ranks before, unless it is small */
 /* Whoever sleeps chose to: what it waits for by others' doing ranks first, unless the sleep is as many times as long. */
 #define SLEEP_WEIGHT 4
+#define CAUSE_PART 20	/* of the time that matters */
 #define TOLD_WEIGHT 4	/* of what a loop's finding names already: likely behind that */
 #define DOUBT_WEIGHT 1000	/* behind all others */
 
@@ -457,8 +458,12 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns - f->queue_ns + f->queue_ns / QUEUE_WEIGHT;
 	if (f->is_shells_sleep)
 		return f->time_ns / CLOCK_WEIGHT;
+	if (f->is_beside_cause)
+		return f->time_ns / CLOCK_WEIGHT;
 	if (f->reason == REASON_SLEEP && !f->loop && !f->limit.limit)
 		return (f->time_ns - f->clock_ns) / SLEEP_WEIGHT + f->clock_ns / CLOCK_WEIGHT;
+	if (f->is_own_limit)
+		return f->time_ns / SLEEP_WEIGHT;
 	if (f->is_told_with)
 		return (f->time_ns + f->leads_ns) / TOLD_WEIGHT;
 	if (f->is_spin)
@@ -559,6 +564,23 @@ static void find_forks(struct findings *f)
 	}
 }
 
+/* A pause does not lead where something else of the process has a cause from outside that is known, and is worth telling. */
+static void find_pauses_beside(struct findings *f)
+{
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
+		const struct finding *cause = &g_array_index(f->rows, struct finding, i);
+		bool is_cause = cause->limit.limit && cause->limit.limit->kind != LIMIT_OWED && !cause->busy &&
+				cause->reason != REASON_SLEEP && cause->time_ns >= f->matters_ns / CAUSE_PART;
+
+		for (guint k = 0; is_cause && k < f->rows->len; k++) {
+			struct finding *row = &g_array_index(f->rows, struct finding, k);
+
+			if (row->reason == REASON_SLEEP && row->process == cause->process && !row->loop && !row->limit.limit)
+				row->is_beside_cause = true;
+		}
+	}
+}
+
 struct findings *findings_new(const struct profile *p, const struct selection *selection)
 {
 	struct findings *f = g_new0(struct findings, 1);
@@ -612,6 +634,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	if (!p->info.imported && !p->info.has_requests && !p->info.looks.rounds)
 		busy_find(f);
 	limits_find(f);
+	find_pauses_beside(f);
 	behind_find_peers(f);
 	asked_find(f);
 	requests_of_find(f);

@@ -124,10 +124,13 @@ struct finding {
 	uint64_t leads_ns; /* of those that queue behind it */
 	uint32_t asks; /* index + 1 of a thread that it asks, which waits for it meanwhile: missed.h; 0: none is known */
 	uint32_t asks_object; /* of a sleep: index + 1 of where its threads ask each time; 0: nowhere.  pauses.h */
+	bool is_beside_cause; /* a sleep of a process of which another finding has a cause that is known */
 	bool may_hold; /* the same: they use what others wait for, of whom nobody knows who has it */
 	bool waits_for_asker; /* and it is told with that one's */
 	bool is_waited_for; /* others wait for a lock that is held there: told with them */
 	bool is_poll_loop; /* a timer ends most of many short waits */
+	/* the same for nearly all, on a whole machine, where others wait for more: it looks now and then, as one that sleeps */
+	bool is_own_limit;
 	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */
 	/* the same of threads that may use few CPUs, on which others ran meanwhile: no load of their own makes them wait */
 	bool is_kept_off;

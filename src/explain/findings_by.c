@@ -23,6 +23,7 @@
 #define BROADCASTS_A_THREAD 2
 #define CALL_PART 10 /* of its time may be in others than the system call that is told */
 #define CANDIDATES_MAX 256 /* and as many names of the others */
+#define SLEEP_PART 5 /* of a holder's sleep: shorter waits are not behind it */
 #define NONE UINT32_MAX
 
 /* Somebody by name: threads of one name in one process name, or an interrupt. */
@@ -343,6 +344,20 @@ static uint64_t on_cpu_ns(const struct profile *p, const bool *is_in)
 }
 
 /*
+ * Where a function ends by letting the lock go, which compilers make a jump, only its caller is seen, which may sleep
+ * between two such calls.  Who sleeps with the lock has others wait for about as long.
+ */
+static bool may_sleep_without(const struct cause_finder *c, const struct finding *row, const struct wait *sleep)
+{
+	const struct profile *p = c->f->profile;
+	bool is_caller = row->by.frame >= 0 && row->frame >= 0 && !same_function(p, row->by.frame, row->frame) &&
+			 passes(p, profile_wait(p, row->wait)->user, row->by.frame);
+
+	return is_caller && !passes(p, sleep->user, row->frame) &&
+	       wait_percentile_ns(row->hist, 0.5, row->durations_ns, row->max_ns) < sleep->blocked_ns / MAX(sleep->count, 1) / SLEEP_PART;
+}
+
+/*
  * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
  * a lock's holders those below the function that lets it go.  computes_in: the function in which they lost their CPU
  * for longest; -1: in none.
@@ -356,7 +371,10 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 	int64_t frames[REASON_COUNT] = { 0 }, function = row->by.frame >= 0 ? row->by.frame : row->frame;
 	/* a lock of the kernel's has the object of the system call, as has what its holder does with that: a file */
 	const uint32_t own = row->object && object_is_lock(profile_get_object(p, row->object - 1)) ? c->locks[row->object] : 0;
+	const bool is_of_file = is_lock && finding_is_file_lock(c->f, row);
 	const bool is_of_kernel = is_lock && row->reason == REASON_LOCK_KERNEL && !finding_is_file_lock(c->f, row);
+
+	bool is_unsure = false;
 
 	if (is_lock && function < 0)
 		return;
@@ -368,8 +386,13 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
 		    (is_of_kernel && !may_be_in_kernel(reason)) ||
 		    (is_lock && !passes(p, w->user, function)) ||
+		    (is_lock && !is_of_file && reason == REASON_POOL_IDLE) ||	/* who waits for work has let it go before */
 		    (!is_lock && reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
 			continue;
+		if (is_lock && reason == REASON_SLEEP && may_sleep_without(c, row, w)) {
+			is_unsure = true;
+			continue;
+		}
 		if (w->blocked_ns && (!is_lock || held_may_be_over(row, w))) {
 			sums[reason] += w->blocked_ns;
 			if (w->blocked_ns > longest[reason]) {
@@ -399,10 +422,10 @@ static void find_doing(const struct cause_finder *c, struct finding *row, const 
 		}
 	}
 	/* who computes for longer than it sleeps likely does so with the lock, and sleeps without */
-	if (row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
+	if ((is_unsure && row->by.does == REASON_CPU_QUEUE) || row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
 	    (is_lock && row->by.does == REASON_SLEEP && row->by.does_ns < on_cpu_ns(p, is_holder)))
 		row->by.does_ns = 0;
-	if (is_lock && !row->by.does_ns)
+	if (is_lock && !row->by.does_ns && !is_unsure)
 		find_overlap(c, row);
 }
 
@@ -490,9 +513,14 @@ static void count_program(const GArray *wakers, const struct candidate *best, st
 	by->blocked_ns = blocked_ns;
 }
 
+static bool is_signalled(enum reason reason)
+{
+	return reason == REASON_LOCK_CONDITION || reason == REASON_LOCK_SEMAPHORE;
+}
+
 static unsigned polls_per_s(enum reason reason)
 {
-	return reason == REASON_LOCK_CONDITION || reason == REASON_LOCK_SEMAPHORE ? POLLS_PER_S_SIGNALLED : POLLS_PER_S;
+	return is_signalled(reason) ? POLLS_PER_S_SIGNALLED : POLLS_PER_S;
 }
 
 /* Wakings that end a finding's waits. */
@@ -556,6 +584,8 @@ static void judge_wakings(const struct profile *p, struct finding *row, const st
 
 	row->is_poll_loop = row->reason != REASON_LOCK_GIL && sum->timer_ns > sum->woken_ns / 2 &&
 			    row->count > polls_per_s(row->reason) * row->threads_cnt * MAX(seconds, 1);
+	row->is_own_limit = row->is_poll_loop && is_signalled(row->reason) && !(p->info.filters && *p->info.filters) &&
+			    row->timed_out_cnt > row->woken_cnt / 10 * 9;
 	row->is_fork = sum->fork_ns > sum->woken_ns / 2;
 	row->by.is_peer = sum->peers_ns > sum->woken_ns / 2;
 	/* once each is how a program lets its threads end */
@@ -600,6 +630,7 @@ static void find_by_of_deadlock(const struct cause_finder *c, struct finding *ro
 	const struct wait *w = profile_wait(c->f->profile, row->deadlock_next - 1);
 	const struct thread *t = profile_thread(c->f->profile, w->thread);
 
+	row->frame = finding_frame(c->f, row->deadlock - 1);	/* both sides of the ring, and not twice the longer one */
 	row->by = (struct finding_by){
 		.comm = t->comm,
 		.pid = t->pid,
@@ -816,6 +847,40 @@ static void find_call(const struct cause_finder *c, struct finding *row, const s
 		row->by.call = lets_go->call;
 }
 
+/* flock(1) waits for another one, which has started a program with the lock: what that does is in the recording, too. */
+static bool is_queue_of_commands(const struct cause_finder *c, const struct finding *row, const struct candidate *holder)
+{
+	const struct profile *p = c->f->profile;
+	const struct thread *waiter = profile_thread(p, profile_wait(p, row->wait)->thread);
+	const struct wait *does = row->by.does_wait ? profile_wait(p, row->by.does_wait - 1) : NULL;
+	const struct object *o = does ? profile_wait_object(p, does) : NULL;
+
+	return finding_is_file_lock(c->f, row) && holder->comm == waiter->comm && row->by.does_ns && row->by.does == REASON_CHILD_EXIT &&
+	       o && o->kind == OBJECT_CHILD && o->pid && thread_by_id(p, o->pid, o->pid) != NONE;
+}
+
+static bool is_shell(const char *name)
+{
+	static const char *const shells[] = { "bash", "dash", "sh", "zsh", "ksh", "mksh", "ash", "fish", NULL };
+
+	return g_strv_contains(shells, name);
+}
+
+/*
+ * On a whole machine: who reads what a shell and its programs print, or the commands that a shell is given, waits for those
+ * as one that waits for a child: their own time is in the recording, too.
+ */
+static bool is_pipe_of_shell(const struct cause_finder *c, const struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+	const struct object *o = finding_object(c->f, row);
+	uint32_t writer = o && o->kind == OBJECT_PIPE && o->pid ? thread_by_id(p, o->pid, o->pid) : NONE;
+	const char *own = profile_thread(p, profile_wait(p, row->wait)->thread)->process;
+
+	return row->reason == REASON_PIPE && !(p->info.filters && *p->info.filters) && writer != NONE &&
+	       g_str_has_prefix(o->name, "pipe from ") && (is_shell(own) || is_shell(profile_thread(p, writer)->process));
+}
+
 static void find_by(const struct cause_finder *c, struct finding *row)
 {
 	const struct profile *p = c->f->profile;
@@ -884,6 +949,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		if (!is_held)
 			find_running(c, row, is_holder, computes_in);
 	}
+	row->is_told_elsewhere = row->is_told_elsewhere || is_queue_of_commands(c, row, best);
 	if (is_held)
 		find_taker(p, row);
 	else
@@ -910,10 +976,16 @@ void findings_find_causes(struct findings *f, const uint32_t *locks)
 	for (uint32_t r = 0; r < rows; r++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, r);
 
+		uint32_t other = row->reason == REASON_PIPE ? deadlock_of_pipes(p, row->wait) : 0;
+		if (other) {
+			row->deadlock = row->wait + 1;
+			row->deadlock_next = other;
+		}
 		if (row->deadlock)
 			find_by_of_deadlock(&c, row);
 		else if (reason_family(row->reason) != FAMILY_CPU)
 			find_by(&c, row);
+		row->is_told_elsewhere = row->is_told_elsewhere || (!row->deadlock && is_pipe_of_shell(&c, row));
 	}
 	g_free(c.threads_of_wakers);
 }

@@ -230,6 +230,20 @@ static void append_file_holder(GString *s, const struct findings *f, const struc
 		g_string_append_printf(s, "; process %" PRIu32 " has it", holder);
 }
 
+/* "; process 4711 took it and has ended, and cat/4712 has its file open" */
+static void append_gone(GString *s, const struct profile_limit *l)
+{
+	const char *name;
+	uint32_t pid = limit_gone_keeper(l, &name);
+
+	g_string_append_printf(s, "; %s %" PRIu32 " took it and has ended", limit_gone_is_file(l) ? "process" : "thread", l->tid);
+	if (!pid)
+		return;
+	g_string_append(s, ", and ");
+	text_safe_cut(s, name, FINDING_NAME_COLUMNS);
+	g_string_append_printf(s, "/%" PRIu32 " has its file open", pid);
+}
+
 /* "; its control group allows 1.00 MiB/s of reads", "; 4 of its threads may use only CPU 1" */
 static void append_limit(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -253,7 +267,7 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 		g_string_append(s, " late, by its own timer slack");
 	}
 	if (l && l->kind == LIMIT_GONE)
-		g_string_append_printf(s, "; %s %" PRIu32 " took it and has ended", strcmp(l->text, "file") ? "thread" : "process", l->tid);
+		append_gone(s, l);
 	if (l && l->kind == LIMIT_OWED)
 		owed_append_evidence(s, row);
 	if (!l || l->kind == LIMIT_STOPPED || is_in_sentence(l) || l->kind >= LIMIT_POOL)
@@ -361,6 +375,17 @@ const char *sentence_says(const struct findings *f, const struct finding *row)
 					     "waits for the result of a task";
 }
 
+/* " in its thread lru_maintainer": of a sleep without a function that name is all there is to tell what it is for. */
+static void append_sleeper(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct thread *t = waiter(f, row);
+
+	if (row->reason != REASON_SLEEP || row->threads_cnt != 1 || strcmp(t->comm, t->process) == 0)
+		return;
+	g_string_append(s, " in its thread ");
+	text_safe_cut(s, t->comm, FINDING_NAME_COLUMNS);
+}
+
 /* "waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
 static void append_what(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -382,6 +407,8 @@ static void append_what(GString *s, const struct findings *f, const struct findi
 		sentence_function(s, f, row->asked_frame, " for ");
 	else if (tells_function(f, row))
 		sentence_function(s, f, row->frame, " in ");
+	else
+		append_sleeper(s, f, row);
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);
 	if (*protocol && !strstr(says, protocol)) {

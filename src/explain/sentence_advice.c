@@ -26,6 +26,9 @@
 #define CPUS_FULL 0.75	/* of all CPUs' time */
 #define CPUS_OWN 0.1	/* the same: less does not keep others from a CPU */
 #define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
+#define STARVED_LIMITED                                                                                              \
+	"Its time limit ends these waits, so nobody did those tasks: where all workers of a pool wait so nobody is left to. "  \
+	"Another pool for them, or no wait in a worker; without the limit it stands still for ever."
 
 /* Of threads that may not use all CPUs. */
 static const char *advice_of_cpus(const struct findings *f, const struct finding *row)
@@ -80,9 +83,12 @@ static const char *advice_of_limit(const struct findings *f, const struct findin
 		return "Sleeps that are meant to be shorter take so long by that: set it back (prctl(PR_SET_TIMERSLACK, 0)). Whoever "
 		       "started the thread may have left it so: /proc/TID/timerslack_ns.";
 	case LIMIT_GONE:
-		return strcmp(l->text, "file") ?
+		return !limit_gone_is_file(l) ?
 			       "Nobody can let it go: start all that share it anew. A mutex with PTHREAD_MUTEX_ROBUST is given to the next one "
 			       "(EOWNERDEAD), which mends what it guards." :
+		       limit_gone_keeper(l, NULL) ?
+			       "Who has the file open has the lock, also by inheritance: end that program, or close the file for such "
+			       "(O_CLOEXEC, 9>&- in a shell)." :
 			       "A program that it started has the file open still, and so the lock: see which (lsof, fuser). If that should "
 			       "not keep it close the file for such programs: O_CLOEXEC, 9>&- in a shell.";
 	case LIMIT_CYCLE:
@@ -299,6 +305,9 @@ static const char *advice_of_deadlock(const struct finding *row)
 	if (row->reason == REASON_CHILD_EXIT)
 		return "The child prints into a pipe that its parent alone reads, which waits until the child ends: neither goes on. "
 		       "Read what it prints before waiting for it (communicate()), or send that to a file.";
+	if (row->reason == REASON_PIPE)
+		return "Each waits for what the other is to write, so neither goes on: close the input of a program before reading what "
+		       "it makes of it till the end (communicate()), also where another program has inherited that end.";
 	return "Each of these threads holds what the next one waits for, so none goes on: take the locks in one order "
 	       "everywhere. Until that is mended only a restart helps.";
 }
@@ -430,12 +439,22 @@ static const char *advice_of_workers(const struct findings *f, const struct find
 		return NULL;
 	if (sentence_is_starved(f, row))
 		return STARVED;
+	if (sentence_is_in_worker(f, row) && row->timed_out_cnt && !row->by.tid)
+		return STARVED_LIMITED;
 	if (!row->by.does_ns)
 		return NULL;
 	if (row->by.threads_cnt < row->threads_cnt)
 		return "More wait than there are workers: more workers, or a shorter wait of theirs.";
 	return row->by.does == REASON_ON_CPU ? "The workers compute: a CPU profile of them tells more." :
 					       "Look at what the workers wait for: that is what the result takes.";
+}
+
+/* Known by its library's functions: who waits has to have a connection, with or without a time limit. */
+static bool is_of_connections(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && g_str_has_prefix(rule->name, "connections-");
 }
 
 const char *sentence_advice(const struct findings *f, const struct finding *row)
@@ -485,6 +504,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice_of_unended(f, row);
 	if (has_repeated_syn(row))
 		return advice_of_syns(f, row);
+	if (is_of_connections(f, row))
+		return reasons_advice(f->reasons, row->wait);
 	if (row->is_broadcast)
 		return "Wake one thread for one event (signal), or have a condition for each kind of event.";
 	if (advice_of_workers(f, row))

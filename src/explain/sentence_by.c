@@ -143,7 +143,7 @@ void sentence_by(GString *s, const struct findings *f, const struct finding *row
 		sentence_function(s, f, row->frame, "; they wait in ");
 		return;
 	}
-	bool is_still = row->reason == REASON_CHILD_EXIT && !row->woken_cnt;
+	bool is_still = (row->reason == REASON_CHILD_EXIT && !row->woken_cnt) || (row->deadlock && row->reason == REASON_PIPE);
 	g_string_append(s, is_still			      ? "; that is "
 			   : is_held			      ? "; held by "
 			   : row->reason == REASON_LOCK_GIL ? "; let go by " : "; ended by ");

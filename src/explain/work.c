@@ -70,13 +70,13 @@ void work_find_meanwhile(const struct findings *f, struct finding *row)
 		row->meanwhile = most;
 }
 
-/* It has nothing to do, and nothing from outside, as data or an event, can have it end a task. */
+/* It has nothing to do or sleeps, and nothing from outside, as data or an event, can have it end a task. */
 static bool is_bystander(const struct findings *f, uint32_t wait)
 {
 	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, wait));
 	enum reason reason = reasons_of(f->reasons, wait);
 
-	return reasons_is_idle(f->reasons, wait) && (!o || o->kind < LOCK_KIND_COUNT || o->kind == OBJECT_CHILD) &&
+	return (reasons_is_idle(f->reasons, wait) || reason == REASON_SLEEP) && (!o || o->kind < LOCK_KIND_COUNT || o->kind == OBJECT_CHILD) &&
 	       (reason == REASON_POOL_IDLE || reason == REASON_SLEEP || reason == REASON_CHILD_EXIT ||
 		reason_family(reason) == FAMILY_LOCK);
 }

@@ -361,10 +361,49 @@ static bool is_there(const char *proc_dir, uint32_t tid)
 	return state && *state != 'Z' && *state != 'X';
 }
 
+#define KEEPER_FDS 32	/* a program's own files; who inherits one for good keeps its number */
+#define KEEPER_LOOKS 20000
+
+/* Does this descriptor keep a lock that the process `taker` took?  "lock:\t1: FLOCK  ADVISORY  WRITE 4711 fe:00:12 0 EOF" */
+static bool keeps_lock(const char *proc_dir, uint32_t pid, int fd, uint32_t taker)
+{
+	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/fdinfo/%d", proc_dir, pid, fd);
+	size_t len;
+	g_autofree char *text = opener_text(path, OPENER_TEXT_MAX, &len);
+	uint32_t by;
+
+	for (const char *at = text; at && (at = strstr(at, "lock:")); at += strlen("lock:"))
+		if (sscanf(at, "lock: %*u: %*s %*s %*s %" SCNu32, &by) == 1 && by == taker)
+			return true;
+	return false;
+}
+
+/* "file", or "file 4712 cat": a program that has the file of the lock open by inheritance, and so the lock. */
+static char *file_keeper(const char *proc_dir, uint32_t taker)
+{
+	g_autoptr(GDir) dir = g_dir_open(proc_dir, 0, NULL);
+	unsigned left = KEEPER_LOOKS;
+
+	for (const char *name; dir && left >= KEEPER_FDS && (name = g_dir_read_name(dir));) {
+		uint32_t pid = (uint32_t)g_ascii_strtoull(name, NULL, 10);
+
+		for (int fd = 0; pid && fd < KEEPER_FDS; fd++, left--) {
+			if (!keeps_lock(proc_dir, pid, fd, taker))
+				continue;
+			g_autofree char *status = status_of(proc_dir, pid, pid), *comm = status ? field_of(status, "Name") : NULL;
+
+			return g_strdup_printf("file %" PRIu32 " %s", pid, comm ? comm : "");
+		}
+	}
+	return g_strdup("file");
+}
+
 /* A lock that processes share, taken by one that has ended; of one that is private the recording tells that itself. */
 static void look_at_holders(struct profile *p, const char *proc_dir)
 {
 	unsigned left = LIMITS_THREADS_MAX;
+	g_autofree char *keeper = NULL;
+	uint32_t of_taker = 0;
 
 	for (guint i = 0; i < p->waits->len && left; i++) {
 		const struct wait *w = profile_wait(p, i);
@@ -381,8 +420,14 @@ static void look_at_holders(struct profile *p, const char *proc_dir)
 		if (!holder)
 			continue;
 		left--;
-		if (!is_there(proc_dir, holder) && foreign_threads_are_ours(proc_dir, pid) && !profile_find_limit(p, LIMIT_GONE, pid, holder))
-			profile_add_limit(p, LIMIT_GONE, pid, holder, is_file ? "file" : "mutex");
+		if (is_there(proc_dir, holder) || !foreign_threads_are_ours(proc_dir, pid) || profile_find_limit(p, LIMIT_GONE, pid, holder))
+			continue;
+		if (is_file && holder != of_taker) {
+			g_free(keeper);
+			keeper = file_keeper(proc_dir, holder);
+			of_taker = holder;
+		}
+		profile_add_limit(p, LIMIT_GONE, pid, holder, is_file ? keeper : "mutex");
 	}
 }
 

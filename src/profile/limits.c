@@ -51,6 +51,23 @@ static uint32_t holder_of(const struct profile_limit *l)
 	return l && sscanf(l->text, "%" SCNu32, &holder) == 1 ? holder : 0;
 }
 
+bool limit_gone_is_file(const struct profile_limit *l)
+{
+	return g_str_has_prefix(l->text, "file");
+}
+
+uint32_t limit_gone_keeper(const struct profile_limit *l, const char **ret_name)
+{
+	uint32_t pid = 0;
+	int at = 0;
+
+	if (sscanf(l->text, "file %" SCNu32 " %n", &pid, &at) != 1 || !at)
+		return 0;
+	if (ret_name)
+		*ret_name = l->text + at;
+	return pid;
+}
+
 uint32_t profile_file_lock_holder(const struct profile *p, uint32_t pid)
 {
 	return holder_of(profile_find_limit(p, LIMIT_FILE_LOCK, pid, 0));

@@ -31,7 +31,7 @@ enum profile_limit_kind {
 	LIMIT_NAGLE,	/* a process holds back a small write to there, until an earlier one is acknowledged: "10.0.0.5:502" */
 	LIMIT_CYCLE,	/* a process waits for another one, of which it does not accept a connection: LIMIT_CYCLE_FORMAT */
 	LIMIT_SLACK,	/* the thread lets its timers be late by so many nanoseconds: "40000000" */
-	LIMIT_GONE,	/* who holds the lock that threads of the process wait for has ended: its number is tid, the text "mutex" or "file" */
+	LIMIT_GONE,	/* who holds the lock that threads of the process wait for has ended: its number is tid, the text "mutex", "file" or "file 4712 cat": who has that open */
 	LIMIT_MONITOR,	/* who has the monitor of Java that the thread waits for: its thread number */
 	LIMIT_REALTIME,	/* the thread ran much, by a real-time policy: "SCHED_FIFO 50" */
 	LIMIT_KIND_COUNT
@@ -82,6 +82,9 @@ struct limit_pool {
 	uint32_t waiting;	/* of these: sent something since they were sent something; 0: not known */
 	char there[64];		/* "10.0.0.5:5432", "[::1]:80", "/run/app.sock"; not escaped */
 };
+/* Of LIMIT_GONE: a lock of a file, and whoever has that open as the recording ends; 0: not known.  ret_name NULL is fine. */
+bool limit_gone_is_file(const struct profile_limit *l);
+uint32_t limit_gone_keeper(const struct profile_limit *l, const char **ret_name);
 /* Who has the lock of a file that a thread of the process waits for as the recording ends; 0: not known. */
 uint32_t profile_file_lock_holder(const struct profile *p, uint32_t pid);
 /* Does it wait for one as the recording ends? */

@@ -15,6 +15,7 @@
 
 #define INDENT "   "
 #define CLASSES_MAX 4
+#define CLASSES_SHORT 2
 #define BAR_CELLS 8
 #define ON_CPU_MAX 3
 #define ON_CPU_NAME 60
@@ -143,11 +144,11 @@ static void append_class(GString *s, const struct finding_class *c, const struct
 	g_string_append_c(s, '\n');
 }
 
-static unsigned classes_shown(const struct findings *f)
+static unsigned classes_shown(const struct findings *f, unsigned most)
 {
 	unsigned n = 0;
 
-	while (n < f->classes->len && n < CLASSES_MAX) {
+	while (n < f->classes->len && n < most) {
 		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, n);
 
 		if (n && finding_class_matters_ns(c) + c->on_cpu_ns < c->observed_ns / 100)
@@ -157,9 +158,10 @@ static unsigned classes_shown(const struct findings *f)
 	return n;
 }
 
-static void append_classes(GString *s, const struct findings *f, const struct text_options *o, enum idle_choice idle)
+static void append_classes(GString *s, const struct findings *f, const struct text_options *o, enum idle_choice idle,
+			   unsigned most)
 {
-	unsigned shown = classes_shown(f);
+	unsigned shown = classes_shown(f, most);
 	uint32_t more = 0;
 
 	for (guint i = 0; i < f->classes->len; i++) {
@@ -175,7 +177,8 @@ static void append_classes(GString *s, const struct findings *f, const struct te
 }
 
 /* "Idle, folded: 4.1 min in 9 threads (workers without work, event loops with nothing due)." */
-static void append_idle(GString *s, const struct findings *f, const struct text_options *o, enum idle_choice choice)
+static void append_idle(GString *s, const struct findings *f, const struct text_options *o, enum idle_choice choice,
+			bool has_kinds)
 {
 	g_autoptr(GString) line = g_string_new(NULL), kinds = g_string_new(NULL);
 	struct part parts[IDLE_KIND_COUNT];
@@ -196,7 +199,8 @@ static void append_idle(GString *s, const struct findings *f, const struct text_
 	if (f->idle_sum_ns) {
 		g_string_append(line, choice == IDLE_KEEP ? "Idle: " : "Idle, folded: ");
 		text_duration(line, f->idle_sum_ns);
-		g_string_append_printf(line, " in %u thread%s (%s).", threads, threads == 1 ? "" : "s", kinds->str);
+		g_string_append_printf(line, " in %u thread%s", threads, threads == 1 ? "" : "s");
+		g_string_append_printf(line, has_kinds ? " (%s)." : ".", kinds->str);
 	}
 	if (f->idle_ns[IDLE_KERNEL] && !f->has_kernel_only)
 		g_string_append_printf(line, "%s%u kernel thread%s: -k.", line->len ? " " : "",
@@ -346,22 +350,39 @@ static guint append_rows(GString *body, const struct explanation *e, unsigned us
 	return e->headlines->len;
 }
 
-static void append_headlines(GString *body, const struct explanation *e, unsigned used,
-			     const struct text_options *options)
+/* A line for each that there is no more room for: what leads may not be what was looked for. */
+static void append_briefs(GString *body, const struct explanation *e, guint at, unsigned used,
+			  const struct text_options *options)
 {
+	for (guint i = at; i < e->headlines->len && used + lines_of(body->str) < FIRST_LINES; i++) {
+		g_autoptr(GString) line = g_string_new(NULL);
+
+		g_string_printf(line, "%u. %s", i + 1, g_array_index(e->headlines, struct headline, i).brief);
+		text_safe_cut(body, line->str, text_screen_width(options));
+		g_string_append_c(body, '\n');
+	}
+}
+
+/* Returns how many are laid out whole. */
+static guint append_headlines(GString *body, const struct explanation *e, unsigned used,
+			      const struct text_options *options)
+{
+	g_autoptr(GString) also = g_string_new(NULL);
+	guint shown;
+
 	if (e->little) {
 		text_wrap(body, e->little, "", text_screen_width(options));
-		return;
+		return 0;
 	}
-	guint shown = append_rows(body, e, used, options);
+	shown = append_rows(body, e, used, options);
 	if (e->also && e->also_at >= shown) {
-		g_autoptr(GString) also = g_string_new(NULL);
-
 		text_wrap(also, e->also, "", text_screen_width(options));
 		g_string_truncate(body, 0);
-		append_rows(body, e, used + lines_of(also->str), options);
-		g_string_append(body, also->str);
+		shown = append_rows(body, e, used + lines_of(also->str), options);
 	}
+	append_briefs(body, e, shown, used + lines_of(also->str), options);
+	g_string_append(body, also->str);
+	return shown;
 }
 
 /* "No thread is what was asked for. Do you mean mariadbd?" */
@@ -403,30 +424,50 @@ static void append_nobody(GString *body, const struct profile *p, const struct q
 	text_wrap(body, line->str, "", text_screen_width(o));
 }
 
+struct screen {
+	const struct profile *p;
+	const struct selection *selection;
+	const struct explanation *e;
+	const struct text_options *options;
+	const struct first_options *first;
+};
+
+/* is_short: what was found needs the lines. */
+static void append_tail(GString *tail, const struct screen *w, bool is_short)
+{
+	const struct findings *f = w->e->findings;
+
+	if (w->e->storm)
+		text_wrap(tail, w->e->storm, "", text_screen_width(w->options));
+	append_classes(tail, f, w->options, w->first->idle, is_short ? CLASSES_SHORT : CLASSES_MAX);
+	append_on_cpu(tail, w->p, w->selection, w->options);
+	append_idle(tail, f, w->options, w->first->idle, !is_short);
+	if (w->first->rate > 0)
+		text_budget(tail, f, w->options, w->first->rate);
+	append_tasks(tail, f, w->options);
+	if (w->e->unseen)
+		text_wrap(tail, w->e->unseen, "", text_screen_width(w->options));
+	append_more(tail, w->p, w->options);
+}
+
 void text_first(GString *s, const struct profile *p, const struct query *query, const struct selection *selection,
 		const struct text_options *options, const struct first_options *first)
 {
 	struct explanation *e = explanation_new(p, selection);
-	const struct findings *f = e->findings;
+	const struct screen w = { p, selection, e, options, first };
 	g_autoptr(GString) head = g_string_new(NULL), body = g_string_new(NULL), tail = g_string_new(NULL);
 
-	append_head(head, f, query, options);
+	append_head(head, e->findings, query, options);
 	requests_first_text(head, p, options);
-	if (e->storm)
-		text_wrap(tail, e->storm, "", text_screen_width(options));
-	append_classes(tail, f, options, first->idle);
-	append_on_cpu(tail, p, selection, options);
-	append_idle(tail, f, options, first->idle);
-	if (first->rate > 0)
-		text_budget(tail, f, options, first->rate);
-	append_tasks(tail, f, options);
-	if (e->unseen)
-		text_wrap(tail, e->unseen, "", text_screen_width(options));
-	append_more(tail, p, options);
-	if (selection && !f->classes->len)
+	append_tail(tail, &w, false);
+	if (selection && !e->findings->classes->len) {
 		append_nobody(body, p, query, options);
-	else
+	} else if (append_headlines(body, e, lines_of(head->str) + lines_of(tail->str), options) < MIN(e->headlines->len, 2)) {
+		g_string_truncate(body, 0);
+		g_string_truncate(tail, 0);
+		append_tail(tail, &w, true);
 		append_headlines(body, e, lines_of(head->str) + lines_of(tail->str), options);
+	}
 	g_string_append(s, head->str);
 	g_string_append(s, body->str);
 	g_string_append(s, tail->str);

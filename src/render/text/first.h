@@ -6,7 +6,7 @@
 #include "render/text/text.h"
 
 /*
- * The first screen of `offcpu report`: what was recorded, one to three findings, where the time of each process
+ * The first screen of `offcpu report`: what was recorded, one to six findings, where the time of each process
  * went, idle time, and the commands that lead on.  At most FIRST_LINES lines of FIRST_COLUMNS columns, or of
  * options->width.
  */

@@ -315,6 +315,54 @@ static void test_itself(void)
 	profile_free(p);
 }
 
+/*
+ * Each reads from a pipe that the other alone writes to; with a second thread, or a third process, one may go on.  What a process was before is no
+ * thread beside it.
+ */
+static void test_pipes(void)
+{
+	for (unsigned n = 0; n < 4; n++) {
+		struct profile *p = profile_of(0);
+		bool is_told = n == 0 || n == 3;
+		struct parts parts;
+
+		for (uint32_t i = 0; i < 2; i++) {
+			const struct thread t = { .pid = 20 + i, .tid = 20 + i, .comm = profile_string(p, i ? "sort" : "totals"),
+						  .process = profile_string(p, i ? "sort" : "totals"), .to_ns = WINDOW_NS,
+						  .flags = THREAD_OPEN_AT_END };
+			const struct object o = { .kind = OBJECT_PIPE, .pid = 21 - i, .name = n == 2 && i ? "pipe from totals and 1 more" :
+						  i ? "pipe from totals" : "pipe from sort" };
+			const struct wait w = { .thread = profile_add_thread(p, &t), .state = 'S', .count = 1,
+						.object = profile_object(p, &o) + 1, .flags = WAIT_OPEN_AT_END,
+						.kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "__x64_sys_read pipe_read"),
+						.blocked_ns = LONG_NS, .max_ns = LONG_NS };
+
+			profile_add_wait(p, &w);
+		}
+		if (n == 1 || n == 3)
+			fixture_thread(p, 21, n == 3 ? 21 : 99, "sort", "sort");
+		struct findings *f = findings_new(p, NULL);
+		parts_of(f, 0, &parts);
+		g_assert_cmpint(strstr(parts.advice, "neither goes on") != NULL, ==, is_told);
+		g_assert_cmpint(strstr(parts.evidence, "; that is sort/21") || strstr(parts.evidence, "; that is totals/20"), ==, is_told);
+		parts_clear(&parts);
+		findings_free(f);
+		profile_free(p);
+	}
+}
+
+/* "file 4712 cat": who has the file of the lock open. */
+static void test_keeper(void)
+{
+	const struct profile_limit l = { .text = "file 4712 cat" }, none = { .text = "file" }, mutex = { .text = "mutex" };
+	const char *name = NULL;
+
+	g_assert_cmpuint(limit_gone_keeper(&l, &name), ==, 4712);
+	g_assert_cmpstr(name, ==, "cat");
+	g_assert_true(limit_gone_is_file(&l) && limit_gone_is_file(&none) && !limit_gone_is_file(&mutex));
+	g_assert_true(!limit_gone_keeper(&none, NULL) && !limit_gone_keeper(&mutex, NULL));
+}
+
 /* What others of the machine share, taken by a thread that is no more: none of the recording can let it go. */
 static void test_holder_ended(void)
 {
@@ -342,6 +390,8 @@ static void test_holder_ended(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/deadlock/pipes", test_pipes);
+	g_test_add_func("/deadlock/keeper", test_keeper);
 	g_test_add_func("/deadlock/rings", test_rings);
 	g_test_add_func("/deadlock/file locks", test_file_locks);
 	g_test_add_func("/deadlock/none", test_none);

@@ -32,6 +32,18 @@ static void test_rules(void)
 		  REASON_NETWORK_CONNECT, "" },
 		{ 'S', "main@app accept@libc.so.6", "__x64_sys_accept@[kernel] inet_csk_accept@[kernel]",
 		  REASON_NETWORK_ACCEPT, "" },
+		{ 'D', "main@app open@libc.so.6", "__x64_sys_openat@[kernel] mnt_want_write@[kernel] percpu_rwsem_wait@[kernel]",
+		  REASON_LOCK_KERNEL, "" },
+		{ 'S', "quote@app.rb with@connection_pool.rb pop@timed_stack.rb rb_mutex_sleep@libruby-3.1.so.3.1 pthread_cond_timedwait@libc.so.6",
+		  FUTEX, REASON_LOCK_SEMAPHORE, "ConnectionPool" },
+		{ 'S', "quote@app.rb pop@timed_stack.rb connect@redis.rb rb_io_wait@libruby-3.1.so.3.1 poll@libc.so.6",
+		  "__x64_sys_poll@[kernel] do_sys_poll@[kernel]", REASON_EVENT_LOOP, "Ruby" },
+		{ 'S', "Fares.bookSeat@[java] org.apache.commons.pool2.impl.GenericObjectPool.borrowObject@[java] Unsafe_Park@libjvm.so "
+		       "pthread_cond_wait@libc.so.6", FUTEX, REASON_LOCK_SEMAPHORE, "Java connection pool" },
+		{ 'S', "System_Threading_ThreadPoolWorkQueue_Dispatch@[anon] System_Threading_Tasks_Task_InternalWait_int@[anon] "
+		       "System_Threading_Monitor_Wait_object_int@[anon] pthread_cond_wait@libc.so.6", FUTEX, REASON_LOCK_CONDITION, ".NET future" },
+		{ 'S', "start_thread@libc.so.6 caml_thread_tick@app select@libc.so.6",
+		  "__x64_sys_pselect6@[kernel] do_pselect@[kernel]", REASON_SLEEP, "OCaml" },
 		{ 'D', "main@app fdatasync@libc.so.6", "__x64_sys_fdatasync@[kernel] jbd2_log_wait_commit@[kernel]",
 		  REASON_DISK_SYNC, "" },
 		{ 'D', "main@app read@libc.so.6",
