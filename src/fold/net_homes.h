@@ -22,6 +22,10 @@ void net_homes_note(struct net_homes *h, uint32_t pid);
 /* Processes may have moved, and namespaces got addresses: they are looked at again as they are noted. */
 void net_homes_forget(struct net_homes *h);
 
+/* The window ends: for NET_HOMES_END_US there are no pauses. */
+#define NET_HOMES_END_US 300000
+void net_homes_end(struct net_homes *h);
+
 /*
  * Inodes, of the socket with the same two ends the other way round, and of that which listens there.  0: no namespace
  * that is known has it, or several do, as where addresses were given twice.

@@ -383,6 +383,7 @@ uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
 		return 0;
 	if (!all->has_read_last) {
 		all->has_read_last = true;
+		net_homes_end(all->homes);
 		crossed_for_each(all->targets, find_inode, all);
 		bool is_read = all->sought->len;
 
