@@ -13,6 +13,7 @@
 #define HOMES_MAX 256
 #define ADDRESSES_MAX 64	/* of a namespace */
 #define PAUSE 100	/* behind each look at other namespaces' tables, in lengths of it */
+#define AGAIN_US 10000000	/* addresses are read again then, if one is missed: a namespace may get them late */
 #define TABLE_BYTES (1U << 20)	/* of a table of addresses; what is beyond is not read */
 
 struct home {
@@ -28,6 +29,7 @@ struct net_homes {
 	GHashTable *noted;	/* a set of pids */
 	GArray *homes;		/* struct home */
 	int64_t next_us, end_us;	/* no look before the one, but up to the other */
+	int64_t addresses_us;	/* not read again before */
 };
 
 static void clear_home(void *data)
@@ -165,6 +167,27 @@ static bool has_address(const struct home *home, const struct net_end *end)
 void net_homes_end(struct net_homes *h)
 {
 	h->end_us = g_get_monotonic_time() + NET_HOMES_END_US;
+	h->addresses_us = 0;
+}
+
+static bool is_at_home(const struct net_homes *h, const struct net_end *end)
+{
+	for (guint i = 0; i < h->homes->len; i++)
+		if (has_address(&g_array_index(h->homes, struct home, i), end))
+			return true;
+	return false;
+}
+
+static void read_again(struct net_homes *h)
+{
+	int64_t begun_us = g_get_monotonic_time();
+
+	if (begun_us < h->addresses_us)
+		return;
+	for (guint i = 0; i < h->homes->len; i++)
+		read_addresses(h, &g_array_index(h->homes, struct home, i));
+	int64_t ended_us = g_get_monotonic_time();
+	h->addresses_us = ended_us + MAX(AGAIN_US, (ended_us - begun_us) * PAUSE);
 }
 
 /* local NULL: who listens. */
@@ -188,9 +211,10 @@ static uint64_t look(struct net_homes *h, bool is_tcp, const struct net_end *loc
 
 static uint64_t find(struct net_homes *h, bool is_tcp, const struct net_end *local, const struct net_end *remote)
 {
+	if (!is_at_home(h, remote))
+		read_again(h);
 	int64_t begun_us = g_get_monotonic_time();
-
-	if (begun_us < h->next_us && begun_us >= h->end_us)
+	if (!is_at_home(h, remote) || (begun_us < h->next_us && begun_us >= h->end_us))
 		return 0;
 	uint64_t inode = look(h, is_tcp, local, remote);
 	int64_t ended_us = g_get_monotonic_time();

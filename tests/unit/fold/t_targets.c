@@ -418,7 +418,7 @@ static struct offcpu_rec_target connection_to_other(struct fixture *x)
 	return rec;
 }
 
-/* The other end is in a network namespace of its own, which is known only after the connection is. */
+/* The other end is in a network namespace of its own, which is known only after the connection is, and its address later. */
 static void test_other_namespace(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_target rec = connection_to_other(x), other = record_of(x, 5, S_IFREG, 99);
@@ -428,11 +428,11 @@ static void test_other_namespace(struct fixture *x, gconstpointer data)
 	write_file(x, "70/net", "tcp", TCP_HEAD);
 	write_file(x, "80/ns", "net", "");
 	write_file(x, "80/net", "tcp", TCP_HEAD ACCEPTED);
-	write_file(x, "80/net", "fib_trie", FIB_10_9_0_8);
 	add_fd(x, 80, 9, "socket:[8001]", "ino:\t8001\n");
 	fold_targets_add(x->targets, &rec, sizeof(rec));
 	other.pid = 80;
 	fold_targets_add(x->targets, &other, sizeof(other));
+	write_file(x, "80/net", "fib_trie", FIB_10_9_0_8);
 	check(object_of(x, &rec), OBJECT_SOCKET, "10.9.0.8:7301 (other; end)", 80);
 }
 
