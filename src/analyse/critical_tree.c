@@ -118,10 +118,12 @@ static void add_story(struct tree *t, uint32_t place, const struct story *s)
 }
 
 /* The sleeps of one wait that one waker, wake NONE: an unknown one, ended. */
-static void add_sleeps(struct tree *t, const struct wait *w, uint32_t wake, const struct wake *k)
+static void add_sleeps(struct tree *t, uint32_t wait, uint32_t wake, const struct wake *k)
 {
 	const struct waitgraph *g = t->c->graph;
-	uint32_t actor = wake == NONE ? g->actors->unknown : g->actors->of_waker[k->waker];
+	const struct wait *w = profile_wait(g->profile, wait);
+	uint32_t actor = wake == NONE ? g->actors->unknown : waitgraph_ended_by(g, wait, k->waker);
+	bool has_story = wake != NONE && actors_get(g->actors, g->actors->of_waker[k->waker])->kind == ACTOR_THREADS;
 	struct node key = { .parent = NONE, .actor = actor, .kind = CRITICAL_FOR };
 	uint64_t untold_ns = k->blocked_ns;
 
@@ -134,7 +136,7 @@ static void add_sleeps(struct tree *t, const struct wait *w, uint32_t wake, cons
 	uint32_t place = add(t, &key, k->blocked_ns, k->count);
 	if (!t->c->has_chains || actors_get(g->actors, actor)->kind != ACTOR_THREADS)
 		return;
-	for (uint32_t i = t->by_wake->first[wake]; i < t->by_wake->first[wake + 1]; i++) {
+	for (uint32_t i = t->by_wake->first[wake]; has_story && i < t->by_wake->first[wake + 1]; i++) {
 		const struct story *s = profile_story(g->profile, t->by_wake->order[i]);
 
 		untold_ns -= s->blocked_ns;
@@ -154,10 +156,10 @@ static void grow(struct tree *t)
 		if (!t->c->selection->waits[i] || !wait_is_sleep(w))
 			continue;
 		for (uint32_t n = t->by_wait->first[i]; n < t->by_wait->first[i + 1]; n++)
-			add_sleeps(t, w, t->by_wait->order[n], profile_wake(p, t->by_wait->order[n]));
+			add_sleeps(t, i, t->by_wait->order[n], profile_wake(p, t->by_wait->order[n]));
 		wakes_unknown(p, t->by_wait, i, &rest);
 		if (!(w->flags & WAIT_OPEN_AT_END))
-			add_sleeps(t, w, NONE, &rest);
+			add_sleeps(t, i, NONE, &rest);
 	}
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/far_end.h"
 #include "analyse/knots.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"
@@ -66,7 +67,7 @@ static void add_kernel_wakers(struct builder *b, const uint32_t *threads, uint32
 static void follow_kernel_threads(struct builder *b)
 {
 	const struct profile *p = b->graph->profile;
-	g_autofree uint32_t *threads = actors_threads_of_wakers(p);
+	const uint32_t *threads = b->graph->threads_of_wakers;
 	g_autofree uint32_t *first = g_new0(uint32_t, (gsize)p->threads->len + 2);
 	g_autofree uint32_t *waits = waits_by_thread(p, first);
 	g_autoptr(GArray) queue = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -83,6 +84,13 @@ static void follow_kernel_threads(struct builder *b)
 	}
 }
 
+uint32_t waitgraph_ended_by(const struct waitgraph *g, uint32_t wait, uint32_t waker)
+{
+	uint32_t thread = far_ends_behind(g->far_ends, wait, waker);
+
+	return thread != UNKNOWN ? g->actors->of_thread[thread] : g->actors->of_waker[waker];
+}
+
 static void add_wait(struct builder *b, uint32_t wait)
 {
 	struct waitgraph *g = b->graph;
@@ -97,7 +105,7 @@ static void add_wait(struct builder *b, uint32_t wait)
 		uint32_t waker = profile_wake(p, b->by_wait->order[n])->waker;
 
 		item.wake = b->by_wait->order[n];
-		item.to = g->actors->of_waker[waker];
+		item.to = waitgraph_ended_by(g, wait, waker);
 		item.waker_leaf = plumbing_waker(g->plumbing, profile_get_waker(p, waker));
 		g_array_append_val(b->items, item);
 	}
@@ -233,6 +241,8 @@ struct waitgraph *waitgraph_new(const struct profile *p, const struct selection 
 	g->reasons = reasons_new(p, NULL);
 	g->plumbing = reasons_plumbing(g->reasons);
 	g->actors = actors_new(p, g->plumbing, by);
+	g->threads_of_wakers = actors_threads_of_wakers(p);
+	g->far_ends = far_ends_new(p, g->threads_of_wakers);
 	g->edges = g_array_new(FALSE, FALSE, sizeof(struct wait_edge));
 	g->places = g_array_new(FALSE, FALSE, sizeof(struct wait_place));
 	g->wakes = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -266,6 +276,8 @@ void waitgraph_free(struct waitgraph *g)
 	g_free(g->asleep_cnt);
 	g_free(g->waited_ns);
 	g_free(g->ended_ns);
+	far_ends_free(g->far_ends);
+	g_free(g->threads_of_wakers);
 	reasons_free(g->reasons);
 	g_free(g);
 }

@@ -42,6 +42,8 @@ struct waitgraph {
 	struct plumbing *plumbing;	/* whose the texts of the places are */
 	/* private */
 	struct reasons *reasons;	/* whose the plumbing is */
+	uint32_t *threads_of_wakers;
+	struct far_ends *far_ends;
 	GArray *wakes;		/* uint32_t, by edge: indices of the profile's wakes; UINT32_MAX: unknown */
 };
 
@@ -52,6 +54,9 @@ struct waitgraph {
 struct waitgraph *waitgraph_new(const struct profile *p, const struct selection *selection, enum actor_by by,
 				bool and_their_wakers);
 void waitgraph_free(struct waitgraph *g);	/* NULL is fine */
+
+/* Whom a wait was for that this waker ended: of a packet that an interrupt carried who sent it, if that is known. */
+uint32_t waitgraph_ended_by(const struct waitgraph *g, uint32_t wait, uint32_t waker);
 
 static inline const struct wait_edge *waitgraph_edge(const struct waitgraph *g, uint32_t i)
 {

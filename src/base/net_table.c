@@ -14,13 +14,18 @@
 #define FRESH_NS 1000000000ULL
 #define V4_BYTES 4
 #define HEX_DIGITS 32	/* of an IPv6 address */
+#define KEPT_MAX 8	/* namespaces whose tables are kept for a while */
+
+struct kept {
+	GArray *sockets;	/* struct net_socket; NULL: none yet */
+	uint64_t read_ns;
+	dev_t dev;		/* of the namespace that they are of */
+	ino_t ino;
+};
 
 struct net_tables {
 	char *proc_dir;
-	GArray *sockets;	/* struct net_socket */
-	uint64_t read_ns;	/* 0: never */
-	dev_t dev;		/* of the namespace that they are of */
-	ino_t ino;
+	struct kept kept[KEPT_MAX];
 	GArray *unix_sockets;	/* struct unix_socket; NULL: never read, or not readable */
 	uint64_t unix_ns;	/* when; 0: never */
 };
@@ -30,7 +35,6 @@ struct net_tables *net_tables_new(const char *proc_dir)
 	struct net_tables *t = g_new0(struct net_tables, 1);
 
 	t->proc_dir = g_strdup(proc_dir);
-	t->sockets = g_array_new(FALSE, FALSE, sizeof(struct net_socket));
 	return t;
 }
 
@@ -38,7 +42,8 @@ void net_tables_free(struct net_tables *t)
 {
 	if (!t)
 		return;
-	g_array_unref(t->sockets);
+	for (size_t i = 0; i < KEPT_MAX; i++)
+		g_clear_pointer(&t->kept[i].sockets, g_array_unref);
 	g_clear_pointer(&t->unix_sockets, g_array_unref);
 	g_free(t->proc_dir);
 	g_free(t);
@@ -140,26 +145,39 @@ static GArray *read_all(const struct net_tables *t, uint32_t pid)
 	return sockets;
 }
 
+/* Of that namespace, or else the one that was read longest ago. */
+static struct kept *kept_of(struct net_tables *t, const struct stat *ns)
+{
+	struct kept *oldest = &t->kept[0];
+
+	for (size_t i = 0; i < KEPT_MAX; i++) {
+		struct kept *k = &t->kept[i];
+
+		if (k->sockets && k->ino == ns->st_ino && k->dev == ns->st_dev)
+			return k;
+		if (k->read_ns < oldest->read_ns)
+			oldest = k;
+	}
+	return oldest;
+}
+
 /* What was read stays when a process is gone: to read such a table walks the kernel's whole hash, for 7 ms each. */
 const GArray *net_tables_of(struct net_tables *t, uint32_t pid)
 {
 	g_autofree char *net = g_strdup_printf("%s/%" PRIu32 "/ns/net", t->proc_dir, pid);
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct stat st = { 0 };
-	bool is_known = opener_stat(net, &st) && t->read_ns && st.st_ino == t->ino && st.st_dev == t->dev;
+	bool has_ns = opener_stat(net, &st);
+	struct kept *k = kept_of(t, &st);
 
-	if (!is_known || now_ns - t->read_ns >= FRESH_NS) {
-		GArray *sockets = read_all(t, pid);
-
-		if (!sockets)
-			return NULL;
-		g_array_unref(t->sockets);
-		t->sockets = sockets;
-		t->read_ns = now_ns;
-		t->dev = st.st_dev;
-		t->ino = st.st_ino;
-	}
-	return t->sockets;
+	if (has_ns && k->sockets && k->ino == st.st_ino && k->dev == st.st_dev && now_ns - k->read_ns < FRESH_NS)
+		return k->sockets;
+	GArray *sockets = read_all(t, pid);
+	if (!sockets)
+		return NULL;
+	g_clear_pointer(&k->sockets, g_array_unref);
+	*k = (struct kept){ .sockets = sockets, .read_ns = now_ns, .dev = st.st_dev, .ino = st.st_ino };
+	return k->sockets;
 }
 
 static bool net_end_equal(const struct net_end *a, const struct net_end *b)

@@ -34,8 +34,8 @@ struct net_tables *net_tables_new(const char *proc_dir);
 void net_tables_free(struct net_tables *t);	/* NULL is fine */
 
 /*
- * struct net_socket: those of the process's namespace, read anew after a second at the earliest.  NULL: they cannot be
- * read.
+ * struct net_socket: those of the process's namespace, read anew after a second at the earliest, and valid until the next
+ * call.  NULL: they cannot be read.
  */
 const GArray *net_tables_of(struct net_tables *t, uint32_t pid);
 

@@ -5,20 +5,6 @@
 
 #include "explain/sentence.h"
 
-/* The row in which those wait who end or hold up this one; NULL: none is known. */
-static struct finding *cause_of(struct findings *f, const struct finding *row)
-{
-	uint32_t id = row->by.does_ns && row->by.does_wait ? f->blocked_in[row->by.does_wait - 1] : 0;
-
-	for (guint k = 0; id && k < f->rows->len; k++) {
-		struct finding *cause = &g_array_index(f->rows, struct finding, k);
-
-		if (cause->id == id)
-			return cause != row ? cause : NULL;
-	}
-	return NULL;
-}
-
 static bool rule_begins(const struct findings *f, const struct finding *row, const char *name)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
@@ -63,7 +49,7 @@ static bool is_shells_sleep(const struct finding *row, const struct finding *cau
 void behind_find(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause = cause_of(f, row);
+		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause = finding_cause(f, row);
 
 		if (!cause)
 			continue;
@@ -104,7 +90,7 @@ static bool is_asked_on(const struct finding *row, const struct finding *cause)
 void behind_find_peers(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause = cause_of(f, row);
+		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause = finding_cause(f, row);
 
 		if (cause && is_asked_on(row, cause)) {
 			row->is_told_with = row->is_behind = true;

@@ -20,6 +20,7 @@
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "base/hash.h"
+#include "profile/object_upstream.h"
 #include "profile/on_cpu.h"
 
 /*
@@ -438,6 +439,42 @@ const char *finding_process_name(const struct findings *f, uint32_t pid)
 		if (profile_thread(f->profile, i)->pid == pid)
 			return profile_thread(f->profile, i)->process;
 	return NULL;
+}
+
+struct finding *finding_cause(const struct findings *f, const struct finding *row)
+{
+	uint32_t id = row->by.does_ns && row->by.does_wait ? f->blocked_in[row->by.does_wait - 1] : 0;
+
+	for (guint k = 0; id && k < f->rows->len; k++) {
+		struct finding *cause = &g_array_index(f->rows, struct finding, k);
+
+		if (cause->id == id)
+			return cause != row ? cause : NULL;
+	}
+	return NULL;
+}
+
+bool finding_ends_far(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+	bool is_connection = o && (o->kind == OBJECT_SOCKET || object_upstream(o));
+
+	return is_connection && o->pid && row->by.pid == o->pid && row->by.pid != finding_pid(f, row);
+}
+
+unsigned finding_follow(const struct findings *f, const struct finding *row, const struct finding *ret[FINDING_HOPS_MAX])
+{
+	unsigned cnt = 0;
+
+	for (const struct finding *next = row; cnt < FINDING_HOPS_MAX; ret[cnt++] = next) {
+		next = finding_cause(f, next);
+		if (!next || !next->by.does_ns || !finding_ends_far(f, next) || next->by.pid == row->by.pid)
+			break;
+		for (unsigned k = 0; k < cnt; k++)
+			if (next->by.pid == ret[k]->by.pid)
+				return cnt;
+	}
+	return cnt;
 }
 
 uint64_t finding_rank_ns(const struct finding *f)

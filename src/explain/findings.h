@@ -30,6 +30,7 @@ struct finding_by {
 	const char *place; /* of a GIL's holder: that in words, with its callers; NULL: not known */
 	/* what they were off CPU for themselves, mostly: a holder below `frame`; valid if does_ns */
 	enum reason does;
+	bool is_passed_on; /* not they, but threads of their process for which they wait themselves */
 	int64_t does_frame;
 	uint32_t does_wait; /* index + 1 of the longest row of that; 0: none */
 	uint64_t does_ns, off_cpu_ns; /* that, and all of it */
@@ -209,6 +210,20 @@ static inline bool finding_has_wait(const struct findings *f, const struct findi
 {
 	return row->id && (f->blocked_in[wait] == row->id || f->queued_in[wait] == row->id);
 }
+
+/* The row in which those wait who end or hold up this one; NULL: none is known. */
+struct finding *finding_cause(const struct findings *f, const struct finding *row);
+
+/* Is whoever ends these waits the process at the other end of the socket that they are for, another one? */
+bool finding_ends_far(const struct findings *f, const struct finding *row);
+
+#define FINDING_HOPS_MAX 4
+
+/*
+ * On through sockets: the findings of what those wait for who end the waits of this one, and so on, each of which ends
+ * with a process that is not among those before.  How many.
+ */
+unsigned finding_follow(const struct findings *f, const struct finding *row, const struct finding *ret[FINDING_HOPS_MAX]);
 
 /* Programs hold it, for as long as they like, though it is a lock of the kernel's: flock(), fcntl(). */
 bool finding_is_file_lock(const struct findings *f, const struct finding *row);

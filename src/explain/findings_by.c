@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/actors.h"
+#include "analyse/far_end.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/timeouts.h"
@@ -44,6 +45,7 @@ struct cause_finder {
 	struct findings *f;
 	const uint32_t *locks;
 	uint32_t *threads_of_wakers;
+	struct far_ends *far_ends;
 };
 
 static bool same_function(const struct profile *p, int64_t a, int64_t b)
@@ -182,6 +184,26 @@ static bool gives_gil_away(const struct profile *p, uint32_t node)
  * functions.
  */
 #define GIL_INTERVAL_NS 5000000
+
+/* The thread behind a waking: of a packet that an interrupt carried the one that sent it. */
+static uint32_t thread_behind(const struct cause_finder *c, const struct wake *wake)
+{
+	uint32_t far = far_ends_behind(c->far_ends, wake->wait, wake->waker);
+
+	return far != NONE ? far : c->threads_of_wakers[wake->waker];
+}
+
+/* Through a socket it was the other end: where that sent it nobody saw. */
+static void count_far_end(const struct cause_finder *c, GArray *all, const struct wake *wake, uint32_t thread)
+{
+	const struct thread *t = profile_thread(c->f->profile, thread);
+	const struct candidate one = {
+		.comm = t->comm, .program = c->f->programs[thread], .pid = t->pid, .tid = t->tid, .threads_cnt = 1,
+		.blocked_ns = wake->blocked_ns, .most_ns = wake->blocked_ns, .weight = wake->blocked_ns, .frame = -1,
+	};
+
+	count(c->f->profile, all, &one, false);
+}
 
 static void count_waker(const struct cause_finder *c, GArray *all, const struct wake *wake, bool is_gil,
 			const double *factors)
@@ -446,6 +468,35 @@ static void find_running(const struct cause_finder *c, struct finding *row, cons
 }
 
 /*
+ * At the far end a loop that only passes on waits for nothing itself: what those threads of its process do that wake it,
+ * if it is for them that it waits.
+ */
+static void find_passed_on(const struct cause_finder *c, struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+	uint32_t loop = row->by.tid && row->by.threads_cnt == 1 ? thread_by_id(p, row->by.pid, row->by.tid) : NONE;
+	g_autofree bool *is_worker = g_new0(bool, (gsize)p->threads->len + 1);
+	uint64_t for_them_ns = 0;
+	int64_t unused;
+
+	for (guint i = 0; loop != NONE && i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		uint32_t thread = c->threads_of_wakers[wake->waker];
+
+		if (profile_wait(p, wake->wait)->thread != loop || thread == NONE || thread == loop ||
+		    profile_thread(p, thread)->pid != row->by.pid)
+			continue;
+		is_worker[thread] = true;
+		for_them_ns += wake->blocked_ns;
+	}
+	if (for_them_ns < row->by.blocked_ns / 2)
+		return;
+	find_doing(c, row, is_worker, false, &unused);
+	row->by.does_ns = row->by.does_wait ? row->by.does_ns : 0;	/* who only wants a CPU is not told by name */
+	row->by.is_passed_on = row->by.does_ns;
+}
+
+/*
  * A child's whole process is what its parent waits for; of others the thread that ends the wait, or all of its kind
  * that do.
  */
@@ -554,7 +605,11 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 
 		if (c->f->blocked_in[wake->wait] != row->id)
 			continue;
-		count_waker(c, wakers, wake, is_gil, factors);
+		uint32_t thread = thread_behind(c, wake);
+		if (thread != c->threads_of_wakers[wake->waker])
+			count_far_end(c, wakers, wake, thread);
+		else
+			count_waker(c, wakers, wake, is_gil, factors);
 		sum.woken_ns += wake->blocked_ns;
 		row->woken_cnt += wake->count;
 		if (waker_is_broadcast(p, w)) {
@@ -569,7 +624,6 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 		}
 		if (row->reason == REASON_LOCK_KERNEL && ended_by_fork(p, w))
 			sum.fork_ns += wake->blocked_ns;
-		uint32_t thread = c->threads_of_wakers[wake->waker];
 		if (thread == NONE)
 			continue;
 		is_holder[thread] = true;
@@ -825,8 +879,21 @@ static void find_taker(const struct profile *p, struct finding *row)
 		row->by.frame = row->frame;
 }
 
+/* The process at the other end of a socket, whose answers nobody saw come. */
+static bool find_far_end(const struct cause_finder *c, const struct finding *row, bool *is_holder, struct candidate *ret)
+{
+	uint32_t at = far_ends_thread(c->far_ends, row->wait);
+
+	if (at == NONE)
+		return false;
+	is_holder[at] = true;
+	*ret = candidate_of(profile_thread(c->f->profile, at), row);
+	return true;
+}
+
 /* Where no waking and no lock tells who ends it: what others know of as the recording ended.  NULL: nobody does. */
-static const struct candidate *found_at_end(const struct cause_finder *c, struct finding *row, bool is_known, struct candidate *ret)
+static const struct candidate *found_at_end(const struct cause_finder *c, struct finding *row, bool is_known, bool *is_holder,
+					    struct candidate *ret)
 {
 	if (row->never_let_go && find_monitor_holder(c, row, ret)) {
 		row->never_let_go = false;
@@ -836,7 +903,7 @@ static const struct candidate *found_at_end(const struct cause_finder *c, struct
 	if (is_known)
 		return NULL;
 	ret->is_child = find_child(c, row, ret);
-	return ret->is_child || find_file_holder(c, row, ret) ? ret : NULL;
+	return ret->is_child || find_file_holder(c, row, ret) || find_far_end(c, row, is_holder, ret) ? ret : NULL;
 }
 
 /* Who lets it go in several calls holds it in one of these: nobody knows in which. */
@@ -901,7 +968,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	row->nobody_works = sentence_is_for_workers(c->f, row) ? work_nobody(c->f, row) : SOMEBODY_WORKS;
 	find_lost_holder(c, row);
 	struct candidate at_end = { 0 };
-	const struct candidate *found = found_at_end(c, row, best, &at_end);
+	const struct candidate *found = found_at_end(c, row, best, is_holder, &at_end);
 	best = found ? found : best;
 	holder = at_end.is_holder ? found : holder;
 	if (!best && sentence_is_for_workers(c->f, row) && !row->nobody_works)
@@ -948,6 +1015,8 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		find_doing(c, row, is_holder, is_held, &computes_in);
 		if (!is_held)
 			find_running(c, row, is_holder, computes_in);
+		if (!row->by.does_ns && finding_ends_far(c->f, row))
+			find_passed_on(c, row);
 	}
 	row->is_told_elsewhere = row->is_told_elsewhere || is_queue_of_commands(c, row, best);
 	if (is_held)
@@ -973,6 +1042,7 @@ void findings_find_causes(struct findings *f, const uint32_t *locks)
 		.threads_of_wakers = actors_threads_of_wakers(p),
 	};
 
+	c.far_ends = far_ends_new(p, c.threads_of_wakers);
 	for (uint32_t r = 0; r < rows; r++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, r);
 
@@ -987,5 +1057,6 @@ void findings_find_causes(struct findings *f, const uint32_t *locks)
 			find_by(&c, row);
 		row->is_told_elsewhere = row->is_told_elsewhere || (!row->deadlock && is_pipe_of_shell(&c, row));
 	}
+	far_ends_free(c.far_ends);
 	g_free(c.threads_of_wakers);
 }

@@ -65,14 +65,39 @@ static void append_next(GString *s, const struct findings *f, const struct findi
 		sentence_function(s, f, frame, " in ");
 }
 
+#define PART_MAX_PERCENT 102	/* who does more than that waited for does it for others, too */
+
+/* " (92% of that time)": of what is waited for there. */
+static void append_part(GString *s, const struct finding *row)
+{
+	double percent = text_percent(row->by.does_ns, row->time_ns);
+
+	if (percent <= PART_MAX_PERCENT)
+		g_string_append_printf(s, " (%.0f%% of that time)", MIN(percent, 100));
+}
+
+/* ", for which worker/4712 " */
+static void append_worker(GString *s, const struct findings *f, const struct finding_by *by)
+{
+	const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, by->does_wait - 1)->thread);
+	const struct finding_by who = { .comm = t->comm, .pid = t->pid, .tid = t->tid, .threads_cnt = 1 };
+
+	g_string_append(s, ", for which ");
+	sentence_who(s, &who);
+	g_string_append_c(s, ' ');
+}
+
 /* ", which meanwhile waits for fsync in my_sync" */
 static void append_doing(GString *s, const struct findings *f, const struct finding *row, bool is_held)
 {
 	const struct finding_by *by = &row->by;
 	bool is_many = by->threads_cnt > 1 || by->is_program;
 
-	g_string_append(s, is_many ? ", each of which " : ", which ");
-	g_string_append(s, is_held ? "meanwhile " : is_many ? "mostly " : "itself mostly ");
+	if (by->is_passed_on)
+		append_worker(s, f, by);
+	else
+		g_string_append(s, is_many ? ", each of which " : ", which ");
+	g_string_append(s, is_held || by->is_passed_on ? "meanwhile " : is_many ? "mostly " : "itself mostly ");
 	bool is_anywhere = by->does_wait && reasons_is_anywhere(f->reasons, by->does_wait - 1);
 	/* what stops a thread, which end of a pipe and which kind of lock it waits for, the reason's own words do not tell */
 	const struct rule *rule = by->does_wait ? reasons_rule(f->reasons, by->does_wait - 1) : NULL;
@@ -95,6 +120,19 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 	if (s->str[s->len - 1] == ',')	/* behind an object */
 		g_string_truncate(s, s->len - 1);
 	append_next(s, f, by);
+}
+
+/* On through sockets, and how much of the last one's time it is. */
+static void append_followed(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct finding *hops[FINDING_HOPS_MAX];
+	unsigned cnt = finding_follow(f, row, hops);
+	const struct finding *last = cnt ? hops[cnt - 1] : row;
+
+	for (unsigned i = 0; i < cnt; i++)
+		append_doing(s, f, hops[i], true);
+	if (finding_ends_far(f, last))
+		append_part(s, last);
 }
 
 /* ", which waits itself until it times out: 13 times, after 385 ms" */
@@ -143,8 +181,9 @@ void sentence_by(GString *s, const struct findings *f, const struct finding *row
 		sentence_function(s, f, row->frame, "; they wait in ");
 		return;
 	}
-	bool is_still = (row->reason == REASON_CHILD_EXIT && !row->woken_cnt) || (row->deadlock && row->reason == REASON_PIPE);
-	g_string_append(s, is_still			      ? "; that is "
+	bool is_still = !row->woken_cnt && !is_held && by->tid, is_pipes = row->deadlock && row->reason == REASON_PIPE;
+	g_string_append(s, is_pipes || (is_still && row->reason == REASON_CHILD_EXIT) ? "; that is "
+			   : is_still			      ? "; at the other end is "
 			   : is_held			      ? "; held by "
 			   : row->reason == REASON_LOCK_GIL ? "; let go by " : "; ended by ");
 	sentence_who(s, by);
@@ -155,9 +194,10 @@ void sentence_by(GString *s, const struct findings *f, const struct finding *row
 	append_where(s, f, by);
 	if (by->timeouts_cnt)
 		append_timeouts(s, by);
-	else if (by->does_ns)
+	else if (by->does_ns) {
 		append_doing(s, f, row, is_held);
-	else if (row->reason != REASON_LOCK_GIL && by->blocked_ns < row->time_ns - row->time_ns / 100)
+		append_followed(s, f, row);
+	} else if (row->reason != REASON_LOCK_GIL && by->blocked_ns < row->time_ns - row->time_ns / 100)
 		/* of the GIL it is the last piece only */
 		g_string_append_printf(s, " (%.0f%% of the time)", text_percent(by->blocked_ns, row->time_ns));
 }

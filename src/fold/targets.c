@@ -9,6 +9,7 @@
 #include "fold/crossed.h"
 #include "fold/fd_link.h"
 #include "fold/fd_owners.h"
+#include "fold/net_homes.h"
 #include "fold/parts.h"
 #include "fold/sock_peers.h"
 #include "fold/target_text.h"
@@ -39,6 +40,7 @@ struct fold_targets {
 	struct fd_owners *owners;
 	struct sock_peers *peers;
 	struct net_tables *nets;
+	struct net_homes *homes;
 	bool has_read_last;
 };
 
@@ -61,6 +63,7 @@ struct fold_targets *fold_targets_new(struct profile *profile, const char *proc_
 	t->targets = crossed_new(target_free);
 	t->sought = g_ptr_array_new();
 	t->nets = net_tables_new(proc_dir);
+	t->homes = net_homes_new(proc_dir, t->nets);
 	return t;
 }
 
@@ -72,6 +75,7 @@ void fold_targets_free(struct fold_targets *t)
 	g_ptr_array_unref(t->sought);
 	fd_owners_free(t->owners);
 	sock_peers_free(t->peers);
+	net_homes_free(t->homes);
 	net_tables_free(t->nets);
 	g_free(t->proc_dir);
 	g_free(t);
@@ -88,12 +92,12 @@ static void find_upstream(struct fold_targets *all, struct target *t)
 
 	if (t->peer)
 		return;
-	if (!upstream_find(all->nets, all->proc_dir, t->rec.pid, t->rec.fd, &up)) {
+	if (!upstream_find(all->nets, all->homes, all->proc_dir, t->rec.pid, t->rec.fd, &up)) {
 		if (!cut)
 			return;
 		/* the connection is closed again: who listens there may be told all the same */
 		up.address = g_strdup(cut + strlen(OBJECT_UPSTREAM));
-		up.listener = upstream_listener(all->nets, t->rec.pid, up.address);
+		up.listener = upstream_listener(all->nets, all->homes, t->rec.pid, up.address);
 	}
 	g_autofree char *address = up.address, *before = t->base, *name = NULL;
 
@@ -149,6 +153,18 @@ static void seek_peer(struct fold_targets *all, struct target *t)
 		g_ptr_array_add(all->sought, t);
 }
 
+/* In this process's network namespace, or in another one. */
+static uint64_t inet_peer(struct fold_targets *all, const struct offcpu_rec_target *rec)
+{
+	size_t bytes = rec->family == AF_INET ? 4 : 16;
+	const struct net_end local = net_end_of(rec->local, bytes, rec->local_port),
+			     remote = net_end_of(rec->remote, bytes, rec->remote_port);
+	uint64_t inode = sock_peers_inode(all->peers, rec);
+
+	return inode || !rec->remote_port ? inode :
+					    net_homes_peer(all->homes, rec->sock_type == SOCK_STREAM, &local, &remote);
+}
+
 static void name_socket(struct fold_targets *all, struct target *t)
 {
 	const struct offcpu_rec_target *rec = &t->rec;
@@ -161,7 +177,7 @@ static void name_socket(struct fold_targets *all, struct target *t)
 		if (!all->peers)
 			all->peers = sock_peers_new(all->proc_dir, all->nets);
 		t->is_server = rec->remote_port && sock_peers_is_server(all->peers, rec);
-		t->peer_ino = sock_peers_inode(all->peers, rec);
+		t->peer_ino = inet_peer(all, rec);
 	}
 	t->base = target_socket(rec, t->is_server);
 	t->detail = g_strdup(target_protocol(rec));
@@ -247,6 +263,7 @@ void fold_targets_add(struct fold_targets *all, const struct offcpu_rec_target *
 	t->row.id = rec->id;
 	t->rec = *rec;
 	crossed_add(all->targets, t);
+	net_homes_note(all->homes, rec->pid);
 	switch ((enum offcpu_target)rec->what) {
 	case OFFCPU_TARGET_FD: name_file(all, t); break;
 	case OFFCPU_TARGET_FAULT: name_fault(all, t); break;
@@ -282,6 +299,7 @@ static void leave_profile(void *target, void *unused)
 void fold_targets_forget(struct fold_targets *all, bool is_profile_empty)
 {
 	crossed_forget(all->targets);
+	net_homes_forget(all->homes);
 	g_ptr_array_set_size(all->sought, 0);
 	crossed_for_each(all->targets, seek_on, all);
 	if (is_profile_empty)
@@ -344,6 +362,19 @@ static void find_upstreams(struct fold_targets *all, bool is_read)
 		find_upstreams_once(all);
 }
 
+/* By the window's end more namespaces are known. */
+static void find_inode(void *row, void *data)
+{
+	struct fold_targets *all = data;
+	struct target *t = row;
+
+	if (t->kind != OBJECT_SOCKET || t->is_complete || t->peer_ino ||
+	    (t->rec.family != AF_INET && t->rec.family != AF_INET6))
+		return;
+	t->peer_ino = inet_peer(all, &t->rec);
+	seek_peer(all, t);
+}
+
 uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
 {
 	struct target *t = crossed_find(all->targets, id);
@@ -352,6 +383,8 @@ uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
 		return 0;
 	if (!all->has_read_last) {
 		all->has_read_last = true;
+		net_homes_end(all->homes);
+		crossed_for_each(all->targets, find_inode, all);
 		bool is_read = all->sought->len;
 
 		find_peers(all, true);

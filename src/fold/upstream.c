@@ -51,14 +51,26 @@ static bool is_of_server(const GArray *sockets, uint16_t port)
 	return false;
 }
 
-/* The other end of that connection, or else who listens there. */
-static uint64_t inode_at(const GArray *sockets, const struct net_socket *of)
+/* Who listens there, in the namespace of these sockets or in another one. */
+static uint64_t listener_at(const GArray *sockets, struct net_homes *homes, const struct net_end *there)
 {
-	const struct net_socket *found = net_table_peer(sockets, true, &of->local, &of->remote);
+	const struct net_socket *found = sockets ? net_table_listener(sockets, there) : NULL;
 
-	if (!found)
-		found = net_table_listener(sockets, &of->remote);
-	return found ? found->inode : 0;
+	return found ? found->inode : net_homes_listener(homes, there);
+}
+
+/* The other end of that connection, or else who listens there. */
+static void find_inodes(const GArray *sockets, struct net_homes *homes, const struct net_socket *of, struct upstream *ret)
+{
+	const struct net_socket copy = *of;	/* other namespaces' tables may take the place of these */
+	const struct net_socket *found = net_table_peer(sockets, true, &copy.local, &copy.remote);
+
+	ret->inode = found ? found->inode : 0;
+	ret->listener = listener_at(sockets, homes, &copy.remote);
+	if (!ret->inode)
+		ret->inode = net_homes_peer(homes, true, &copy.local, &copy.remote);
+	if (!ret->inode)
+		ret->inode = ret->listener;
 }
 
 static uint64_t listener_of(const GArray *sockets, const char *name)
@@ -106,16 +118,15 @@ static void find_by_unix(const GArray *sockets, GHashTable *watched, bool serves
 	ret->listener = listener_of(sockets, best->name);
 }
 
-uint64_t upstream_listener(struct net_tables *tables, uint32_t pid, const char *there)
+uint64_t upstream_listener(struct net_tables *tables, struct net_homes *homes, uint32_t pid, const char *there)
 {
-	const GArray *sockets = net_tables_of(tables, pid);
 	struct net_end end;
-	const struct net_socket *listener = sockets && net_end_read(there, &end) ? net_table_listener(sockets, &end) : NULL;
 
-	return listener ? listener->inode : 0;
+	return net_end_read(there, &end) ? listener_at(net_tables_of(tables, pid), homes, &end) : 0;
 }
 
-bool upstream_find(struct net_tables *tables, const char *proc_dir, uint32_t pid, int epoll_fd, struct upstream *ret)
+bool upstream_find(struct net_tables *tables, struct net_homes *homes, const char *proc_dir, uint32_t pid, int epoll_fd,
+		   struct upstream *ret)
 {
 	g_autoptr(GHashTable) watched = watched_new(proc_dir, pid, epoll_fd);
 	g_autoptr(GHashTable) cnts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -144,10 +155,7 @@ bool upstream_find(struct net_tables *tables, const char *proc_dir, uint32_t pid
 	}
 	if (best) {
 		ret->address = net_end_text(&best->remote);
-		const struct net_socket *listener = net_table_listener(sockets, &best->remote);
-
-		ret->inode = inode_at(sockets, best);
-		ret->listener = listener ? listener->inode : 0;
+		find_inodes(sockets, homes, best, ret);
 	}
 	if (g_hash_table_size(watched))
 		find_by_unix(net_tables_unix(tables), watched, serves, ret);

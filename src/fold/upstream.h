@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/net_table.h"
+#include "fold/net_homes.h"
 
 #define UPSTREAM_WATCHED_MAX 1024
 
@@ -20,9 +21,10 @@ struct upstream {
  * Whom an event loop has asked: the far end of most of the TCP or Unix connections that an epoll set watches and that this
  * process made itself.  False: it watches no such connection.
  */
-bool upstream_find(struct net_tables *tables, const char *proc_dir, uint32_t pid, int epoll_fd, struct upstream *ret);
+bool upstream_find(struct net_tables *tables, struct net_homes *homes, const char *proc_dir, uint32_t pid, int epoll_fd,
+		   struct upstream *ret);
 
 /* The socket that listens at "127.0.0.1:8081"; 0: not on this machine, or it is no such address. */
-uint64_t upstream_listener(struct net_tables *tables, uint32_t pid, const char *there);
+uint64_t upstream_listener(struct net_tables *tables, struct net_homes *homes, uint32_t pid, const char *there);
 
 #endif

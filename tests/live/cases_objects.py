@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 
@@ -65,6 +66,25 @@ def check_shares(env, shares, truth):
         said = f"port {truth['port']}: {claimed_s:.3f} s are the {who}'s; {truth}, {shares}"
         env.check.that(claimed_s <= (truth["waited_s"] - others_s) * 1.05 + room_s, f"too much: {said}")
         env.check.that(claimed_s >= own_s / 2 - room_s, f"too little: {said}")
+
+
+@case
+def waits_are_followed(env):
+    """
+    From who asks through two sockets, one of them into another network namespace, to what the last one waits for: by the
+    sockets alone, since nobody looks at wakers here.
+    """
+    if not shutil.which("nsenter") or not shutil.which("ip"):
+        raise Skip("no ip or nsenter here")
+    report, truth, program = env.record("hops", 40, extra=("--objects", "--exact"))
+    told = [h["evidence"] for h in report.data["headlines"] if "load_cart" in h["sentence"]]
+    share = 100 * truth[0]["slept_ns"] / truth[0]["waited_ns"]
+    parts = re.search(r"at the other end is quoter/\d+, which itself mostly waits for data from the network, 127.0.0.1:7301 \(ledgerd\), "
+                      r"in relay_quote, which meanwhile sleeps until a timer in commit_order \((\d+)% of that time\)", told[0] if told else "")
+    if env.check.that(parts, f"process {program.pid} is told {told}"):
+        env.check.that(float(parts[1]) >= share - 5, f"{parts[1]}% of that time; the program says {share:.0f}%")
+    peers = {w["object"] for w in report.waits if "load_cart" in names(w["user"]) and w["state"] == "S"}
+    env.check.equal(peers, {"10.254.93.2:7302 (quoter)"}, "what cart waits for")
 
 
 @case

@@ -32,6 +32,30 @@ static void write_function(struct json *j, const struct profile *p, const char *
 	json_object_end(j);
 }
 
+/* What they do for whom it waits: through sockets in other processes, too. */
+static void write_followed(struct json *j, const struct findings *f, const struct finding *row)
+{
+	const struct finding *hops[FINDING_HOPS_MAX];
+	unsigned cnt = finding_follow(f, row, hops);
+
+	if (!cnt)
+		return;
+	json_member_array(j, "followed");
+	for (unsigned i = 0; i < cnt; i++) {
+		const struct finding_by *by = &hops[i]->by;
+
+		json_object_begin(j);
+		json_member_string(j, "comm", by->comm);
+		json_member_uint(j, "pid", by->pid);
+		json_member_uint(j, "waited_for_ns", hops[i]->time_ns);
+		json_member_string(j, "meanwhile", reason_name(by->does));
+		json_member_uint(j, "meanwhile_ns", by->does_ns);
+		write_function(j, f->profile, "meanwhile_function", by->does_frame);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
 static void write_by(struct json *j, const struct findings *f, const struct finding *row)
 {
 	const struct finding_by *by = &row->by;
@@ -58,6 +82,7 @@ static void write_by(struct json *j, const struct findings *f, const struct find
 		json_member_uint(j, "meanwhile_ns", by->does_ns);
 		json_member_uint(j, "off_cpu_ns", by->off_cpu_ns);
 		write_function(j, p, "meanwhile_function", by->does_frame);
+		write_followed(j, f, row);
 	}
 	json_object_end(j);
 }

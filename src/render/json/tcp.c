@@ -39,19 +39,32 @@ static bool *selected_objects(const struct profile *p, const struct selection *s
 	return is_selected;
 }
 
+#define TCP_WAITS_MAX 1000	/* each client of a server may be one */
+
+static int compare_blocked(gconstpointer va, gconstpointer vb)
+{
+	const struct tcp_wait *a = *(const struct tcp_wait *const *)va, *b = *(const struct tcp_wait *const *)vb;
+
+	return (a->blocked_ns < b->blocked_ns) - (a->blocked_ns > b->blocked_ns);
+}
+
 void json_tcp_waits(struct json *j, const struct profile *p, const struct selection *selection)
 {
 	g_autofree bool *is_selected = selected_objects(p, selection);
+	g_autoptr(GPtrArray) rows = g_ptr_array_new();
 
+	for (guint i = 0; i < p->tcp_waits->len; i++)
+		if (is_selected[profile_tcp_wait(p, i)->object + 1])
+			g_ptr_array_add(rows, (gpointer)profile_tcp_wait(p, i));
 	if (!p->tcp_waits->len)
 		return;
+	if (rows->len > TCP_WAITS_MAX)	/* else in the order of the recording */
+		g_ptr_array_sort(rows, compare_blocked);
 	json_member_array(j, "tcp_waits");
-	for (guint i = 0; i < p->tcp_waits->len; i++) {
-		const struct tcp_wait *w = profile_tcp_wait(p, i);
+	for (guint i = 0; i < MIN(rows->len, TCP_WAITS_MAX); i++) {
+		const struct tcp_wait *w = g_ptr_array_index(rows, i);
 		const struct tcp_shares t = tcp_shares_of(p, w);
 
-		if (!is_selected[w->object + 1])
-			continue;
 		json_object_begin(j);
 		json_member_string(j, "object", profile_get_object(p, w->object)->name);
 		json_member_uint(j, "count", w->count);
@@ -59,4 +72,6 @@ void json_tcp_waits(struct json *j, const struct profile *p, const struct select
 		json_object_end(j);
 	}
 	json_array_end(j);
+	if (rows->len > TCP_WAITS_MAX)
+		json_member_uint(j, "tcp_waits_left_out", rows->len - TCP_WAITS_MAX);
 }

@@ -245,6 +245,92 @@ static void test_shell(void)
 	profile_free(p);
 }
 
+/* A connection to that process, which only one on another machine has no number of. */
+static struct object connection(const char *name, uint32_t pid)
+{
+	return (struct object){ .kind = OBJECT_SOCKET, .operation = "", .name = name, .place = "tcp", .pid = pid };
+}
+
+static uint32_t add_thread(struct profile *p, uint32_t pid, uint32_t tid, const char *name)
+{
+	uint32_t thread = thread_of(p, tid, name, 10);
+
+	g_array_index(p->threads, struct thread, thread).pid = pid;
+	return thread;
+}
+
+/* All of a wait's sleeps end by that thread; NULL: by a packet in an interrupt. */
+static void end_by(struct profile *p, uint32_t wait, const struct thread *by)
+{
+	const struct waker waker = { .pid = by ? by->pid : 0, .tid = by ? by->tid : 0, .comm = by ? by->comm : "",
+				     .irq = by ? NULL : "softirq:NET_RX" };
+	const struct wait *w = profile_wait(p, wait);
+	const struct wake wake = { .wait = wait, .waker = profile_waker(p, &waker), .count = w->count, .blocked_ns = w->blocked_ns };
+
+	profile_add_wake(p, &wake);
+}
+
+#define RECV SYSCALL "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]"
+
+static uint32_t add_receive(struct profile *p, uint32_t thread, const char *user, struct object peer, uint64_t each_ms)
+{
+	uint32_t wait = add_wait(p, thread, 'S', 160, each_ms, user, RECV);
+
+	g_array_index(p->waits, struct wait, wait).object = profile_object(p, &peer) + 1;
+	return wait;
+}
+
+/*
+ * cart asks quoter, which asks ledgerd, whose loop has a worker that syncs.  Packets come in interrupts.  No worker: the
+ * loop waits for nobody.  twice: some other thread of quoter waits for cart, too, so that nobody knows which answers.
+ */
+static struct profile *hops_new(bool has_worker, bool twice)
+{
+	struct profile *p = window_new();
+	uint32_t cart = add_thread(p, 11, 11, "cart"), quoter = add_thread(p, 20, 21, "quoter"),
+		 loop = add_thread(p, 30, 30, "ledgerd"), worker = add_thread(p, 30, 31, "flusher");
+
+	p->info.has_wakers = true;
+	end_by(p, add_receive(p, cart, "main@cart load_cart@cart recv@libc.so.6", connection("10.9.0.2:7302 (quoter)", 20), 50), NULL);
+	end_by(p, add_receive(p, quoter, "main@quoter serve@quoter recv@libc.so.6", connection(":7302 from 10.9.0.1 (cart)", 11), 5),
+	       NULL);
+	end_by(p, add_receive(p, quoter, "main@quoter quote@quoter recv@libc.so.6", connection("10.9.0.3:7301 (ledgerd)", 30), 45),
+	       profile_thread(p, loop));
+	if (twice)
+		add_receive(p, add_thread(p, 20, 22, "auditor"), "main@quoter watch@quoter recv@libc.so.6",
+			    connection(":7302 from 10.9.0.1 (cart)", 11), 5);
+	end_by(p, add_wait(p, loop, 'S', 160, 44, "main@ledgerd run_loop@ledgerd epoll_wait@libc.so.6",
+			   SYSCALL "__x64_sys_epoll_wait@[kernel] do_epoll_wait@[kernel] ep_poll@[kernel]"),
+	       has_worker ? profile_thread(p, worker) : profile_thread(p, quoter));
+	add_wait(p, worker, 'D', 160, 40, "start_thread@libc.so.6 commit_order@ledgerd fsync@libc.so.6",
+		 SYSCALL "__x64_sys_fsync@[kernel] ext4_sync_file@[kernel] jbd2_log_wait_commit@[kernel]");
+	return p;
+}
+
+/* Through both sockets to what is waited for at the end, whoever carried the packets. */
+static void test_follow(void)
+{
+	static const struct { bool has_worker, twice; const char *has, *has_not; } cases[] = {
+		{ true, false, "; ended by quoter/21, which itself mostly waits for data from the network, 10.9.0.3:7301 (ledgerd), "
+			       "in quote, for which flusher/31 meanwhile waits for data to be safe on disk (fsync) in commit_order "
+			       "(89% of that time)", NULL },
+		{ false, false, "; ended by quoter/21, which itself mostly waits for data from the network, 10.9.0.3:7301 (ledgerd)",
+		  "fsync" },
+		{ true, true, "; ended by the network", "quoter/21" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = hops_new(cases[i].has_worker, cases[i].twice);
+		struct explanation *e = explanation_new(p, NULL);
+		const char *evidence = headline_with(e, "in load_cart")->evidence;
+
+		if (!strstr(evidence, cases[i].has) || (cases[i].has_not && strstr(evidence, cases[i].has_not)))
+			g_error("case %zu: %s", i, evidence);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -252,6 +338,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/timer-signal", test_timer_signal);
 	g_test_add_func("/explain/number", test_number);
 	g_test_add_func("/explain/tcp", test_tcp);
+	g_test_add_func("/explain/follow", test_follow);
 	g_test_add_func("/explain/pauses", test_pauses);
 	g_test_add_func("/explain/behind", test_behind);
 	g_test_add_func("/explain/shell", test_shell);

@@ -399,6 +399,67 @@ static void test_tcp(struct fixture *x, gconstpointer data)
 	g_assert_cmpuint(w.network_ns, ==, 300);
 }
 
+#define TCP_HEAD "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+#define FIB_10_9_0_8 "Main:\n  +-- 0.0.0.0/0 2 0 2\n     |-- 10.9.0.0\n        /24 link UNICAST\nLocal:\n  +-- 0.0.0.0/0 2 0 2\n" \
+		     "     |-- 10.9.0.8\n        /32 host LOCAL\n     |-- 127.0.0.1\n        /32 host LOCAL\n"
+/* 10.9.0.8:7301 from 10.9.0.7:50000, as the one that accepted has it */
+#define ACCEPTED "   0: 0800090A:1C85 0700090A:C350 01 00000000:00000000 00:00000000 00000000     0        0 8001 1 0 20 4 0 10 -1\n"
+
+static struct offcpu_rec_target connection_to_other(struct fixture *x)
+{
+	struct offcpu_rec_target rec = record_of(x, 7, S_IFSOCK, 701);
+
+	rec.family = AF_INET;
+	rec.sock_type = SOCK_STREAM;
+	rec.local_port = 50000;
+	rec.remote_port = 7301;
+	memcpy(rec.local, (const uint8_t[]){ 10, 9, 0, 7 }, 4);
+	memcpy(rec.remote, (const uint8_t[]){ 10, 9, 0, 8 }, 4);
+	return rec;
+}
+
+/* The other end is in a network namespace of its own, which is known only after the connection is, and its address later. */
+static void test_other_namespace(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_target rec = connection_to_other(x), other = record_of(x, 5, S_IFREG, 99);
+
+	(void)data;
+	write_file(x, "70/ns", "net", "");
+	write_file(x, "70/net", "tcp", TCP_HEAD);
+	write_file(x, "80/ns", "net", "");
+	write_file(x, "80/net", "tcp", TCP_HEAD ACCEPTED);
+	add_fd(x, 80, 9, "socket:[8001]", "ino:\t8001\n");
+	fold_targets_add(x->targets, &rec, sizeof(rec));
+	other.pid = 80;
+	fold_targets_add(x->targets, &other, sizeof(other));
+	write_file(x, "80/net", "fib_trie", FIB_10_9_0_8);
+	check(object_of(x, &rec), OBJECT_SOCKET, "10.9.0.8:7301 (other; end)", 80);
+}
+
+/* Two have that address, and such a connection: nobody can tell which it is. */
+static void test_twin_namespaces(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_target rec = connection_to_other(x), other = record_of(x, 5, S_IFREG, 99);
+	g_autofree char *twin = g_strdup(TCP_HEAD ACCEPTED);
+
+	(void)data;
+	memcpy(strstr(twin, " 8001 "), " 9001 ", 6);
+	write_file(x, "70/ns", "net", "");
+	write_file(x, "70/net", "tcp", TCP_HEAD);
+	for (unsigned pid = 80; pid <= 90; pid += 10) {
+		g_autofree char *ns = g_strdup_printf("%u/ns", pid), *net = g_strdup_printf("%u/net", pid);
+
+		write_file(x, ns, "net", "");
+		write_file(x, net, "tcp", pid == 80 ? TCP_HEAD ACCEPTED : twin);
+		write_file(x, net, "fib_trie", FIB_10_9_0_8);
+		add_fd(x, pid, 9, pid == 80 ? "socket:[8001]" : "socket:[9001]", "");
+		other.id = x->next_id++;
+		other.pid = pid;
+		fold_targets_add(x->targets, &other, sizeof(other));
+	}
+	check(object_of(x, &rec), OBJECT_SOCKET, "10.9.0.8:7301", 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -409,6 +470,7 @@ int main(int argc, char **argv)
 		{ "/targets/forgets", test_forgets }, { "/targets/tcp", test_tcp },
 		{ "/targets/events", test_events }, { "/targets/child_and_set", test_child_and_set }, { "/targets/fault", test_fault },
 		{ "/targets/hostile", test_hostile }, { "/targets/frames", test_frames },
+		{ "/targets/other_namespace", test_other_namespace }, { "/targets/twin_namespaces", test_twin_namespaces },
 		{ "/targets/upstream", test_upstream }, { "/targets/upstream_unix", test_upstream_unix },
 	};
 
