@@ -14,6 +14,7 @@
 #include "profile/requests.h"
 
 #define LOST_MAX 0.02		/* of the time */
+#define BESIDE_MAX 0.3		/* of the time: what threads do between requests, of which no wait is listed */
 #define AWAY_MAX 0.1
 #define HANDED_MAX 0.05		/* more: the threads are a stage of a pipeline */
 #define OUTSIDE_MAX 0.03
@@ -226,7 +227,7 @@ static bool changes_are_of(const struct work_source *s, const struct work *w, GE
 /* No cycle, or one whose pace others set: that is no closed population. */
 static bool is_closed(const struct work_source *s, const struct work *w, GError **error)
 {
-	if (w->lost > LOST_MAX)
+	if (w->lost > (s->p->info.has_requests ? BESIDE_MAX : LOST_MAX))
 		return no("%.0f%% of these threads' time is not known: it was lost or filtered", 100 * w->lost);
 	if (w->away > AWAY_MAX)
 		return no("these threads come and go: they lived for %.0f%% of the window", 100 * (1 - w->away));
