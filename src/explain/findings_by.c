@@ -265,9 +265,9 @@ static const struct candidate *most(const GArray *all)
 }
 
 /*
- * Who held the lock.  Of one of the kernel's the holder is known as long as nobody reads; of readers only who was the
- * last to begin, which may be gone.  So it has to be known of most of the time, and to let the lock go now and then:
- * else those who do say more.
+ * Who held the lock.  Of one of the kernel's, or an rwlock, the holder is known as long as nobody reads; of readers at
+ * most who was the last to begin, which may be gone.  So it has to be known of most of the time, and to let the lock go
+ * now and then: else those who do say more.
  */
 static const struct candidate *most_held(const struct findings *f, const struct finding *row, const GArray *holders,
 					 const GArray *wakers)
@@ -276,7 +276,7 @@ static const struct candidate *most_held(const struct findings *f, const struct 
 	const struct candidate *best = most(holders);
 	uint64_t known_ns = 0;
 
-	if (!o || o->kind != OBJECT_KERNEL_LOCK || !wakers->len)
+	if (!o || (o->kind != OBJECT_KERNEL_LOCK && o->kind != LOCK_RWLOCK) || !wakers->len)
 		return best;
 	for (guint i = 0; i < holders->len; i++)
 		known_ns += g_array_index(holders, struct candidate, i).blocked_ns;
