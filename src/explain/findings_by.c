@@ -11,6 +11,7 @@
 #include "analyse/reason/timeouts.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
+#include "explain/cause_does.h"
 #include "explain/deadlock.h"
 #include "explain/ended.h"
 #include "explain/held.h"
@@ -24,8 +25,6 @@
 #define BROADCASTS_A_THREAD 2
 #define CALL_PART 10 /* of its time may be in others than the system call that is told */
 #define CANDIDATES_MAX 256 /* and as many names of the others */
-#define SLEEP_PART 5 /* of a holder's sleep: shorter waits are not behind it */
-#define NONE UINT32_MAX
 
 /* Somebody by name: threads of one name in one process name, or an interrupt. */
 struct candidate {
@@ -40,20 +39,6 @@ struct candidate {
 	uint64_t call_ns; /* and how much of its time that is */
 	bool is_child, is_holder; /* known at the end alone: the child that is waited for, the monitor's owner */
 };
-
-struct cause_finder {
-	struct findings *f;
-	const uint32_t *locks;
-	uint32_t *threads_of_wakers;
-	struct far_ends *far_ends;
-};
-
-static bool same_function(const struct profile *p, int64_t a, int64_t b)
-{
-	if (a < 0 || b < 0)
-		return a == b;
-	return a == b || profile_get_frame(p, (uint32_t)a)->name == profile_get_frame(p, (uint32_t)b)->name;
-}
 
 /* "crunch (app.py:" of "crunch (app.py:12) < main (app.py:40)": lines of one function are one place. */
 static size_t function_bytes(const char *place)
@@ -79,7 +64,7 @@ static void count(const struct profile *p, GArray *all, const struct candidate *
 		struct candidate *c = &g_array_index(all, struct candidate, i);
 
 		if (c->comm != one->comm || c->pid != one->pid ||
-		    (by_function && (!same_function(p, c->frame, one->frame) || !same_place(c->place, one->place))))
+		    (by_function && (!cause_same_function(p, c->frame, one->frame) || !same_place(c->place, one->place))))
 			continue;
 		if (c->tid != one->tid)
 			c->threads_cnt++; /* at least: the same one may come again */
@@ -105,18 +90,6 @@ static void count(const struct profile *p, GArray *all, const struct candidate *
 	}
 }
 
-/* The last program that it was; pid 0: of any process. */
-static uint32_t thread_by_id(const struct profile *p, uint32_t pid, uint32_t tid)
-{
-	for (uint32_t i = p->threads->len; i-- > 0;) {
-		const struct thread *t = profile_thread(p, i);
-
-		if (t->tid == tid && (!pid || t->pid == pid))
-			return i;
-	}
-	return NONE;
-}
-
 /* Those who held the lock of a wait as it began. */
 static void count_holder(const struct cause_finder *c, GArray *all, uint32_t i)
 {
@@ -127,8 +100,8 @@ static void count_holder(const struct cause_finder *c, GArray *all, uint32_t i)
 	if (!o || !o->holder_tid)
 		return;
 	/* who is where a lock is private, or has a word in the process's memory, is one of its threads */
-	uint32_t t = thread_by_id(c->f->profile, o->kind == OBJECT_KERNEL_LOCK ? 0 : pid, o->holder_tid);
-	if (t == NONE)
+	uint32_t t = cause_thread(c->f->profile, o->kind == OBJECT_KERNEL_LOCK ? 0 : pid, o->holder_tid);
+	if (t == CAUSE_NONE)
 		return;
 	struct candidate one = {
 		.comm = profile_thread(c->f->profile, t)->comm,
@@ -190,7 +163,7 @@ static uint32_t thread_behind(const struct cause_finder *c, const struct wake *w
 {
 	uint32_t far = far_ends_behind(c->far_ends, wake->wait, wake->waker);
 
-	return far != NONE ? far : c->threads_of_wakers[wake->waker];
+	return far != CAUSE_NONE ? far : c->threads_of_wakers[wake->waker];
 }
 
 /* Through a socket it was the other end: where that sent it nobody saw. */
@@ -214,7 +187,7 @@ static void count_waker(const struct cause_finder *c, GArray *all, const struct 
 	uint32_t thread = c->threads_of_wakers[wake->waker];
 	struct candidate one = {
 		.comm = w->irq ? w->irq : w->comm,
-		.program = thread != NONE ? c->f->programs[thread] : NULL,
+		.program = thread != CAUSE_NONE ? c->f->programs[thread] : NULL,
 		.pid = w->pid,
 		.tid = w->tid,
 		.threads_cnt = 1,
@@ -281,249 +254,6 @@ static const struct candidate *most_held(const struct findings *f, const struct 
 	for (guint i = 0; i < holders->len; i++)
 		known_ns += g_array_index(holders, struct candidate, i).blocked_ns;
 	return best && known_ns >= row->time_ns / 2 && as_waker(wakers, best) ? best : NULL;
-}
-
-/* Is the function on the stack? */
-static bool passes(const struct profile *p, uint32_t node, int64_t function)
-{
-	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent) {
-		if (same_function(p, profile_get_node(p, n)->frame, function))
-			return true;
-	}
-	return false;
-}
-
-/*
- * What they do for less than this part of the time that others wait for them is not what these wait for; of many who
- * wait for one at a time: of each.
- */
-#define DOES_MIN 10
-
-/* Several can wait for the same one at a time. */
-static uint64_t waiters_on_one(const struct finding *row)
-{
-	bool is_one = row->by.threads_cnt == 1 || reason_family(row->reason) == FAMILY_LOCK;
-
-	return is_one ? MAX(row->threads_cnt, 1) : 1;
-}
-
-/* Who holds a lock of the kernel's is in a system call, where one neither sleeps at will nor waits for other programs. */
-static bool may_be_in_kernel(enum reason reason)
-{
-	enum reason_family family = reason_family(reason);
-
-	return family == FAMILY_DISK || family == FAMILY_MEMORY || family == FAMILY_CPU || family == FAMILY_DEVICE ||
-	       family == FAMILY_OTHER || reason == REASON_LOCK_KERNEL;
-}
-
-static uint64_t longest_waiter_ns(const struct findings *f, const struct finding *row)
-{
-	const struct profile *p = f->profile;
-	g_autofree uint64_t *waited_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
-	uint64_t most_ns = 0;
-
-	for (uint32_t i = 0; i < p->waits->len; i++)
-		if (f->blocked_in[i] == row->id)
-			most_ns = MAX(most_ns, waited_ns[profile_wait(p, i)->thread] += profile_wait(p, i)->blocked_ns);
-	return most_ns;
-}
-
-/*
- * Stacks of scripts may not show the function that holds a lock.  A thread that held it for most of its time, and waited
- * for something else for most of it, did both at once.
- */
-static void find_overlap(const struct cause_finder *c, struct finding *row)
-{
-	const struct profile *p = c->f->profile;
-	uint32_t at = row->by.tid && row->by.threads_cnt == 1 && row->reason != REASON_LOCK_GIL ?
-			      thread_by_id(p, row->by.pid, row->by.tid) : NONE;
-
-	if (at == NONE)
-		return;
-	uint64_t held_ns = longest_waiter_ns(c->f, row), all_ns = thread_observed_ns(profile_thread(p, at));
-	uint32_t most = 0;
-
-	for (uint32_t i = 0; i < p->waits->len; i++)
-		if (profile_wait(p, i)->thread == at && c->f->blocked_in[i] != row->id && !reasons_is_idle(c->f->reasons, i) &&
-		    (!most || profile_wait(p, i)->blocked_ns > profile_wait(p, most - 1)->blocked_ns))
-			most = i + 1;
-	uint64_t does_ns = most ? profile_wait(p, most - 1)->blocked_ns : 0;
-	if (!most || row->by.blocked_ns <= row->time_ns / 2 || does_ns + held_ns < all_ns + held_ns / 2)
-		return;
-	row->by.does = reasons_of(c->f->reasons, most - 1);
-	row->by.does_ns = row->by.off_cpu_ns = does_ns;
-	row->by.does_wait = most;
-	row->by.does_frame = finding_frame(c->f, most - 1);
-}
-
-static uint64_t on_cpu_ns(const struct profile *p, const bool *is_in)
-{
-	uint64_t ns = 0;
-
-	for (uint32_t i = 0; i < p->threads->len; i++)
-		ns += is_in[i] ? profile_thread(p, i)->on_cpu_ns : 0;
-	return ns;
-}
-
-/*
- * Where a function ends by letting the lock go, which compilers make a jump, only its caller is seen, which may sleep
- * between two such calls.  Who sleeps with the lock has others wait for about as long.
- */
-static bool may_sleep_without(const struct cause_finder *c, const struct finding *row, const struct wait *sleep)
-{
-	const struct profile *p = c->f->profile;
-	bool is_caller = row->by.frame >= 0 && row->frame >= 0 && !same_function(p, row->by.frame, row->frame) &&
-			 passes(p, profile_wait(p, row->wait)->user, row->by.frame);
-
-	return is_caller && !passes(p, sleep->user, row->frame) &&
-	       wait_percentile_ns(row->hist, 0.5, row->durations_ns, row->max_ns) < sleep->blocked_ns / MAX(sleep->count, 1) / SLEEP_PART;
-}
-
-/*
- * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
- * a lock's holders those below the function that lets it go.  computes_in: the function in which they lost their CPU
- * for longest; -1: in none.
- */
-static void find_doing(const struct cause_finder *c, struct finding *row, const bool *is_holder, bool is_lock,
-		       int64_t *computes_in)
-{
-	const struct profile *p = c->f->profile;
-	uint64_t sums[REASON_COUNT] = { 0 }, longest[REASON_COUNT] = { 0 };
-	uint32_t waits[REASON_COUNT] = { 0 };
-	int64_t frames[REASON_COUNT] = { 0 }, function = row->by.frame >= 0 ? row->by.frame : row->frame;
-	/* a lock of the kernel's has the object of the system call, as has what its holder does with that: a file */
-	const uint32_t own = row->object && object_is_lock(profile_get_object(p, row->object - 1)) ? c->locks[row->object] : 0;
-	const bool is_of_file = is_lock && finding_is_file_lock(c->f, row);
-	const bool is_of_kernel = is_lock && row->reason == REASON_LOCK_KERNEL && !finding_is_file_lock(c->f, row);
-
-	bool is_unsure = false;
-
-	if (is_lock && function < 0)
-		return;
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-		enum reason reason = reasons_of(c->f->reasons, i);
-		bool is_own = own && w->object && c->locks[w->object] == own;
-
-		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
-		    (is_of_kernel && !may_be_in_kernel(reason)) ||
-		    (is_lock && !passes(p, w->user, function)) ||
-		    (is_lock && !is_of_file && reason == REASON_POOL_IDLE) ||	/* who waits for work has let it go before */
-		    (!is_lock && reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
-			continue;
-		if (is_lock && reason == REASON_SLEEP && may_sleep_without(c, row, w)) {
-			is_unsure = true;
-			continue;
-		}
-		if (w->blocked_ns && (!is_lock || held_may_be_over(row, w))) {
-			sums[reason] += w->blocked_ns;
-			if (w->blocked_ns > longest[reason]) {
-				longest[reason] = w->blocked_ns;
-				waits[reason] = i + 1;
-				frames[reason] = plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
-			}
-		}
-		if (w->state == 'R') {	/* where it lost its CPU tells what it computes */
-			uint64_t ns = w->runnable_ns + w->preempted_ns;
-
-			sums[REASON_CPU_QUEUE] += ns;
-			if (ns > longest[REASON_CPU_QUEUE]) {
-				longest[REASON_CPU_QUEUE] = ns;
-				frames[REASON_CPU_QUEUE] = *computes_in =
-					plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
-			}
-		}
-	}
-	for (unsigned r = 0; r < REASON_COUNT; r++) {
-		row->by.off_cpu_ns += sums[r];
-		if (sums[r] > row->by.does_ns) {
-			row->by.does_ns = sums[r];
-			row->by.does = (enum reason)r;
-			row->by.does_frame = frames[r];
-			row->by.does_wait = waits[r];
-		}
-	}
-	/* who computes for longer than it sleeps likely does so with the lock, and sleeps without */
-	if ((is_unsure && row->by.does == REASON_CPU_QUEUE) || row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
-	    (is_lock && row->by.does == REASON_SLEEP && row->by.does_ns < on_cpu_ns(p, is_holder)))
-		row->by.does_ns = 0;
-	if (is_lock && !row->by.does_ns && !is_unsure)
-		find_overlap(c, row);
-}
-
-/*
- * A peer or child that runs for longer than it waits computes what is waited for, if it runs for most of that time.
- * What a lock's holder ran while it held it is not known.
- */
-static void find_running(const struct cause_finder *c, struct finding *row, const bool *is_holder, int64_t computes_in)
-{
-	uint64_t ran_ns = on_cpu_ns(c->f->profile, is_holder);
-
-	if (ran_ns <= row->by.off_cpu_ns || ran_ns < row->by.blocked_ns / 2 / waiters_on_one(row))
-		return;
-	row->by.does = REASON_ON_CPU;
-	row->by.does_ns = ran_ns;
-	row->by.does_frame = computes_in;
-	row->by.does_wait = 0;
-}
-
-/*
- * At the far end a loop that only passes on waits for nothing itself: what those threads of its process do that wake it,
- * if it is for them that it waits.
- */
-static void find_passed_on(const struct cause_finder *c, struct finding *row)
-{
-	const struct profile *p = c->f->profile;
-	uint32_t loop = row->by.tid && row->by.threads_cnt == 1 ? thread_by_id(p, row->by.pid, row->by.tid) : NONE;
-	g_autofree bool *is_worker = g_new0(bool, (gsize)p->threads->len + 1);
-	uint64_t for_them_ns = 0;
-	int64_t unused;
-
-	for (guint i = 0; loop != NONE && i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
-		uint32_t thread = c->threads_of_wakers[wake->waker];
-
-		if (profile_wait(p, wake->wait)->thread != loop || thread == NONE || thread == loop ||
-		    profile_thread(p, thread)->pid != row->by.pid)
-			continue;
-		is_worker[thread] = true;
-		for_them_ns += wake->blocked_ns;
-	}
-	if (for_them_ns < row->by.blocked_ns / 2)
-		return;
-	find_doing(c, row, is_worker, false, &unused);
-	row->by.does_ns = row->by.does_wait ? row->by.does_ns : 0;	/* who only wants a CPU is not told by name */
-	row->by.is_passed_on = row->by.does_ns;
-}
-
-/*
- * A child's whole process is what its parent waits for; of others the thread that ends the wait, or all of its kind
- * that do.
- */
-static void mark_helpers(const struct cause_finder *c, struct finding *row, bool *is_holder)
-{
-	const struct profile *p = c->f->profile;
-	bool are_many = row->by.threads_cnt > 1 || row->by.is_program;
-	uint32_t cnt = 0;
-
-	for (uint32_t i = 0; are_many && i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
-		is_holder[i] = is_holder[i] &&
-			       (row->by.is_program ? t->comm == row->by.comm || c->f->programs[i] == row->by.comm :
-						     t->pid == row->by.pid && actors_same_kind(t->comm, row->by.comm));
-		cnt += is_holder[i];
-	}
-	if (are_many) {
-		row->by.threads_cnt = MAX(cnt, 2);
-		return;
-	}
-	memset(is_holder, 0, p->threads->len * sizeof(*is_holder));
-	for (uint32_t i = 0; row->by.tid && i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
-		is_holder[i] = t->pid == row->by.pid && (t->tid == row->by.tid || row->reason == REASON_CHILD_EXIT);
-	}
 }
 
 /* Where each thread has a number in its name, all of the kind together end the waits. */
@@ -624,7 +354,7 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 		}
 		if (row->reason == REASON_LOCK_KERNEL && ended_by_fork(p, w))
 			sum.fork_ns += wake->blocked_ns;
-		if (thread == NONE)
+		if (thread == CAUSE_NONE)
 			continue;
 		is_holder[thread] = true;
 		sum.peers_ns += waits_too[thread] ? wake->blocked_ns : 0;
@@ -747,7 +477,7 @@ static void find_lost_holder(const struct cause_finder *c, struct finding *row)
 	uint32_t pid = profile_thread(p, w->thread)->pid;
 
 	if (!row->never_let_go || !(w->flags & WAIT_OPEN_AT_END) || !o || !lock_is_held(o) || object_is_gil(o) ||
-	    !o->is_private || !o->holder_tid || thread_by_id(p, pid, o->holder_tid) != NONE || !deadlock_knows_all(p, pid))
+	    !o->is_private || !o->holder_tid || cause_thread(p, pid, o->holder_tid) != CAUSE_NONE || !deadlock_knows_all(p, pid))
 		return;
 	row->deadlock = row->wait + 1;
 	row->by = (struct finding_by){ .comm = "", .tid = o->holder_tid, .threads_cnt = 1, .blocked_ns = row->time_ns,
@@ -768,10 +498,10 @@ static uint32_t child_of(const struct cause_finder *c, const struct finding *row
 	const struct object *o = finding_object(c->f, row);
 
 	if (row->reason != REASON_CHILD_EXIT)
-		return NONE;
+		return CAUSE_NONE;
 	if (o && o->kind == OBJECT_CHILD && o->pid)
-		return thread_by_id(c->f->profile, o->pid, o->pid);
-	return tid ? thread_by_id(c->f->profile, pid, tid) : NONE;
+		return cause_thread(c->f->profile, o->pid, o->pid);
+	return tid ? cause_thread(c->f->profile, pid, tid) : CAUSE_NONE;
 }
 
 /* Of which nothing but that it ends these waits, or will, is known. */
@@ -786,7 +516,7 @@ static bool find_child(const struct cause_finder *c, const struct finding *row, 
 {
 	uint32_t at = child_of(c, row, 0, 0);
 
-	if (at == NONE)
+	if (at == CAUSE_NONE)
 		return false;
 	*ret = candidate_of(profile_thread(c->f->profile, at), row);
 	return true;
@@ -798,9 +528,9 @@ static bool find_file_holder(const struct cause_finder *c, const struct finding 
 	const struct profile *p = c->f->profile;
 	uint32_t pid = profile_thread(p, profile_wait(p, row->wait)->thread)->pid;
 	uint32_t holder = finding_is_file_lock(c->f, row) ? profile_file_lock_holder(p, pid) : 0;
-	uint32_t at = holder ? thread_by_id(p, holder, holder) : NONE;
+	uint32_t at = holder ? cause_thread(p, holder, holder) : CAUSE_NONE;
 
-	if (at == NONE)
+	if (at == CAUSE_NONE)
 		return false;
 	*ret = candidate_of(profile_thread(p, at), row);
 	return true;
@@ -812,9 +542,9 @@ static bool find_monitor_holder(const struct cause_finder *c, const struct findi
 	const struct profile *p = c->f->profile;
 	const struct thread *waiter = profile_thread(p, profile_wait(p, row->wait)->thread);
 	uint32_t holder = profile_monitor_holder(p, waiter->pid, waiter->tid);
-	uint32_t at = holder && wait_is_for_monitor(p, profile_wait(p, row->wait)) ? thread_by_id(p, waiter->pid, holder) : NONE;
+	uint32_t at = holder && wait_is_for_monitor(p, profile_wait(p, row->wait)) ? cause_thread(p, waiter->pid, holder) : CAUSE_NONE;
 
-	if (at == NONE)
+	if (at == CAUSE_NONE)
 		return false;
 	*ret = candidate_of(profile_thread(p, at), row);
 	return true;
@@ -849,10 +579,10 @@ static void find_deadlock_of_child(const struct cause_finder *c, struct finding 
 static void find_timeouts(const struct cause_finder *c, struct finding *row)
 {
 	const struct profile *p = c->f->profile;
-	uint32_t at = row->by.tid ? thread_by_id(p, row->by.pid, row->by.tid) : NONE;
+	uint32_t at = row->by.tid ? cause_thread(p, row->by.pid, row->by.tid) : CAUSE_NONE;
 	struct timeouts sum = { 0 };
 
-	if (at == NONE || row->by.threads_cnt > 1 || row->by.is_peer || row->pid != row->by.pid ||
+	if (at == CAUSE_NONE || row->by.threads_cnt > 1 || row->by.is_peer || row->pid != row->by.pid ||
 	    !timeouts_is_signalled(row->reason))
 		return;
 	for (guint i = 0; i < p->wakes->len; i++) {
@@ -874,8 +604,8 @@ static void find_timeouts(const struct cause_finder *c, struct finding *row)
 static void find_taker(const struct profile *p, struct finding *row)
 {
 	if (row->by.does_ns && row->by.does_wait && row->by.frame >= 0 && row->frame >= 0 &&
-	    same_function(p, row->by.does_frame, row->frame) && !same_function(p, row->by.frame, row->frame) &&
-	    passes(p, profile_wait(p, row->by.does_wait - 1)->user, row->by.frame))
+	    cause_same_function(p, row->by.does_frame, row->frame) && !cause_same_function(p, row->by.frame, row->frame) &&
+	    cause_passes(p, profile_wait(p, row->by.does_wait - 1)->user, row->by.frame))
 		row->by.frame = row->frame;
 }
 
@@ -884,7 +614,7 @@ static bool find_far_end(const struct cause_finder *c, const struct finding *row
 {
 	uint32_t at = far_ends_thread(c->far_ends, row->wait);
 
-	if (at == NONE)
+	if (at == CAUSE_NONE)
 		return false;
 	is_holder[at] = true;
 	*ret = candidate_of(profile_thread(c->f->profile, at), row);
@@ -923,7 +653,7 @@ static bool is_queue_of_commands(const struct cause_finder *c, const struct find
 	const struct object *o = does ? profile_wait_object(p, does) : NULL;
 
 	return finding_is_file_lock(c->f, row) && holder->comm == waiter->comm && row->by.does_ns && row->by.does == REASON_CHILD_EXIT &&
-	       o && o->kind == OBJECT_CHILD && o->pid && thread_by_id(p, o->pid, o->pid) != NONE;
+	       o && o->kind == OBJECT_CHILD && o->pid && cause_thread(p, o->pid, o->pid) != CAUSE_NONE;
 }
 
 static bool is_shell(const char *name)
@@ -941,10 +671,10 @@ static bool is_pipe_of_shell(const struct cause_finder *c, const struct finding 
 {
 	const struct profile *p = c->f->profile;
 	const struct object *o = finding_object(c->f, row);
-	uint32_t writer = o && o->kind == OBJECT_PIPE && o->pid ? thread_by_id(p, o->pid, o->pid) : NONE;
+	uint32_t writer = o && o->kind == OBJECT_PIPE && o->pid ? cause_thread(p, o->pid, o->pid) : CAUSE_NONE;
 	const char *own = profile_thread(p, profile_wait(p, row->wait)->thread)->process;
 
-	return row->reason == REASON_PIPE && !(p->info.filters && *p->info.filters) && writer != NONE &&
+	return row->reason == REASON_PIPE && !(p->info.filters && *p->info.filters) && writer != CAUSE_NONE &&
 	       g_str_has_prefix(o->name, "pipe from ") && (is_shell(own) || is_shell(profile_thread(p, writer)->process));
 }
 
@@ -1002,9 +732,9 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	judge_wakings(p, row, &sum);
 	row->by.are_peers = row->by.is_peer && (row->by.threads_cnt > 1 || wakers->len > 2);
 	if (!is_held)
-		mark_helpers(c, row, is_holder);
+		cause_mark_helpers(c, row, is_holder);
 	uint32_t child = child_of(c, row, best->pid, best->tid);
-	row->is_told_elsewhere = child != NONE && c->f->programs[child] != row->process;
+	row->is_told_elsewhere = child != CAUSE_NONE && c->f->programs[child] != row->process;
 	/*
 	 * An interrupt waits for nothing, though others may end some of these waits.  What a thread does without the GIL its
 	 * stack does not tell from what it does with it.
@@ -1012,11 +742,11 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if (best->pid && row->reason != REASON_LOCK_GIL) {
 		int64_t computes_in = -1;
 
-		find_doing(c, row, is_holder, is_held, &computes_in);
+		cause_find_doing(c, row, is_holder, is_held, &computes_in);
 		if (!is_held)
-			find_running(c, row, is_holder, computes_in);
+			cause_find_running(c, row, is_holder, computes_in);
 		if (!row->by.does_ns && finding_ends_far(c->f, row))
-			find_passed_on(c, row);
+			cause_find_passed_on(c, row);
 	}
 	row->is_told_elsewhere = row->is_told_elsewhere || is_queue_of_commands(c, row, best);
 	if (is_held)

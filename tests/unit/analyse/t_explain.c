@@ -3,7 +3,6 @@
 
 #include "profile/limits.h"
 #include "profile/slices_build.h"
-#include "profile/tasks_file.h"
 
 #define READ "__x64_sys_pread64@[kernel] filemap_read@[kernel] folio_wait_bit_common@[kernel] io_schedule@[kernel]"
 #define NAP "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]"
@@ -53,75 +52,8 @@ static void test_healthy(void)
 	}
 }
 
-#define CARRIER "java.util.concurrent.ForkJoinPool.runWorker@jvm java.lang.VirtualThread.run@jvm shop.Order.charge@jvm "
 #define PARK "jdk.internal.misc.Unsafe.park@jvm Unsafe_Park@libjvm.so pthread_cond_timedwait@libc.so.6"
 #define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
-
-/* A carrier that waits below a virtual thread is no idle worker; and of those that are not mounted nothing is known. */
-static void test_virtual_threads(void)
-{
-	static const struct {
-		const char *user, *says;
-	} waits[] = {
-		{ CARRIER "java.lang.VirtualThread.sleepNanos@jvm java.lang.VirtualThread.parkOnCarrierThread@jvm " PARK,
-		  "holds up its carrier: it sleeps in a virtual thread that is pinned" },
-		{ CARRIER "java.util.concurrent.SynchronousQueue.take@jvm "
-			  "java.lang.VirtualThread.parkOnCarrierThread@jvm " PARK,
-		  "holds up its carrier: it waits in a virtual thread that is pinned" },
-		{ CARRIER "java.lang.Object.wait0@jvm JVM_MonitorWait@libjvm.so ObjectMonitor::wait@libjvm.so "
-			  "pthread_cond_timedwait@libc.so.6",
-		  "holds up its carrier: it is in Object.wait() in a virtual thread" },
-		{ "java.util.concurrent.ForkJoinPool.runWorker@jvm java.util.concurrent.ForkJoinPool.awaitWork@jvm " PARK,
-		  NULL },
-	};
-
-	for (size_t i = 0; i < G_N_ELEMENTS(waits); i++) {
-		struct profile *p = window_new();
-
-		thread_of(p, 31, "VirtualThread-u", 0);
-		add_wait(p, thread_of(p, 30, "ForkJoinPool-1-", 10), 'S', 30, 290, waits[i].user, FUTEX);
-		struct explanation *e = explanation_new(p, NULL);
-
-		g_assert_cmpuint(e->headlines->len, ==, waits[i].says != NULL);
-		if (waits[i].says)
-			g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).sentence, waits[i].says));
-		g_assert_nonnull(strstr(e->unseen, "Not seen: virtual threads of"));
-		explanation_free(e);
-		profile_free(p);
-	}
-}
-
-/* What looks at virtual threads have seen tells why one is pinned; then nothing is left to be told as not seen. */
-static void test_pinned_by(void)
-{
-	static const struct task_frame frames[] = { { "java.lang.Thread.sleep", NULL, 0 }, { "shop.Order.charge", NULL, 0 } };
-	struct profile *p = window_new();
-	uint32_t carrier = thread_of(p, 30, "ForkJoinPool-1-", 10);
-	struct tasks *t = tasks_new(TASKS_JAVA, profile_thread(p, carrier)->pid);
-	struct task_row *row;
-	bool is_new;
-
-	t->program = tasks_string(t, "java");
-	row = tasks_row(t, 1, &is_new);
-	row->state = "waiting";
-	row->reason = "pinned to its carrier: native frame of shop.Scorer.call";
-	row->frames = g_memdup2(frames, sizeof(frames));
-	row->frame_cnt = G_N_ELEMENTS(frames);
-	tasks_seen(t, row, 1);
-	tasks_look_done(t, 200 * MS, 200 * MS);
-	tasks_finish(t);
-	profile_add_tasks(p, t);
-	thread_of(p, 31, "VirtualThread-u", 0);
-	add_wait(p, carrier, 'S', 30, 290, CARRIER "java.lang.VirtualThread.sleepNanos@jvm java.lang.VirtualThread.parkOnCarrierThread@jvm "
-		 PARK, FUTEX);
-	struct explanation *e = explanation_new(p, NULL);
-
-	g_assert_cmpuint(e->headlines->len, ==, 1);
-	g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).evidence, "; pinned: native frame of shop.Scorer.call"));
-	g_assert_null(e->unseen);
-	explanation_free(e);
-	profile_free(p);
-}
 
 #define NGINX "main@nginx ngx_master_process_cycle@nginx ngx_spawn_process@nginx "
 #define SENDS "ngx_event_process_posted@nginx ngx_http_output_filter@nginx sendfile@libc.so.6"
@@ -343,7 +275,6 @@ static void test_order(void)
 	profile_free(p);
 }
 
-#define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
 
 static void set_lock(struct profile *p, uint32_t wait, uint8_t kind, const char *name, uint64_t addr)
 {
@@ -974,8 +905,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/pipe of nobody", test_pipe_of_nobody);
 	g_test_add_func("/explain/healthy but alone", test_healthy_but_alone);
 	g_test_add_func("/explain/computes", test_computes);
-	g_test_add_func("/explain/virtual-threads", test_virtual_threads);
-	g_test_add_func("/explain/virtual-threads/pinned-by", test_pinned_by);
 	g_test_add_func("/explain/order", test_order);
 	g_test_add_func("/explain/clock", test_clock);
 	g_test_add_func("/explain/tracer", test_tracer);

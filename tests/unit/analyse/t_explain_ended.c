@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What is told by what ended the waits; and of names of processes. */
+/* What is told by what ended the waits, of names of processes, and of Java's virtual threads. */
 #include "explain/sentence.h"
 #include "window.h"
+
+#include "profile/tasks_file.h"
 
 #define FAULT "asm_exc_page_fault@[kernel] exc_page_fault@[kernel] lock_mm_and_find_vma@[kernel] down_read_killable@[kernel]"
 #define SYSCALL "entry_SYSCALL_64_after_hwframe@[kernel] do_syscall_64@[kernel] "
@@ -331,6 +333,76 @@ static void test_follow(void)
 	}
 }
 
+#define CARRIER "java.util.concurrent.ForkJoinPool.runWorker@jvm java.lang.VirtualThread.run@jvm shop.Order.charge@jvm "
+#define PARK "jdk.internal.misc.Unsafe.park@jvm Unsafe_Park@libjvm.so pthread_cond_timedwait@libc.so.6"
+#define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
+
+/* A carrier that waits below a virtual thread is no idle worker; and of those that are not mounted nothing is known. */
+static void test_virtual_threads(void)
+{
+	static const struct {
+		const char *user, *says;
+	} waits[] = {
+		{ CARRIER "java.lang.VirtualThread.sleepNanos@jvm java.lang.VirtualThread.parkOnCarrierThread@jvm " PARK,
+		  "holds up its carrier: it sleeps in a virtual thread that is pinned" },
+		{ CARRIER "java.util.concurrent.SynchronousQueue.take@jvm "
+			  "java.lang.VirtualThread.parkOnCarrierThread@jvm " PARK,
+		  "holds up its carrier: it waits in a virtual thread that is pinned" },
+		{ CARRIER "java.lang.Object.wait0@jvm JVM_MonitorWait@libjvm.so ObjectMonitor::wait@libjvm.so "
+			  "pthread_cond_timedwait@libc.so.6",
+		  "holds up its carrier: it is in Object.wait() in a virtual thread" },
+		{ "java.util.concurrent.ForkJoinPool.runWorker@jvm java.util.concurrent.ForkJoinPool.awaitWork@jvm " PARK,
+		  NULL },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(waits); i++) {
+		struct profile *p = window_new();
+
+		thread_of(p, 31, "VirtualThread-u", 0);
+		add_wait(p, thread_of(p, 30, "ForkJoinPool-1-", 10), 'S', 30, 290, waits[i].user, FUTEX);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpuint(e->headlines->len, ==, waits[i].says != NULL);
+		if (waits[i].says)
+			g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).sentence, waits[i].says));
+		g_assert_nonnull(strstr(e->unseen, "Not seen: virtual threads of"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* What looks at virtual threads have seen tells why one is pinned; then nothing is left to be told as not seen. */
+static void test_pinned_by(void)
+{
+	static const struct task_frame frames[] = { { "java.lang.Thread.sleep", NULL, 0 }, { "shop.Order.charge", NULL, 0 } };
+	struct profile *p = window_new();
+	uint32_t carrier = thread_of(p, 30, "ForkJoinPool-1-", 10);
+	struct tasks *t = tasks_new(TASKS_JAVA, profile_thread(p, carrier)->pid);
+	struct task_row *row;
+	bool is_new;
+
+	t->program = tasks_string(t, "java");
+	row = tasks_row(t, 1, &is_new);
+	row->state = "waiting";
+	row->reason = "pinned to its carrier: native frame of shop.Scorer.call";
+	row->frames = g_memdup2(frames, sizeof(frames));
+	row->frame_cnt = G_N_ELEMENTS(frames);
+	tasks_seen(t, row, 1);
+	tasks_look_done(t, 200 * MS, 200 * MS);
+	tasks_finish(t);
+	profile_add_tasks(p, t);
+	thread_of(p, 31, "VirtualThread-u", 0);
+	add_wait(p, carrier, 'S', 30, 290, CARRIER "java.lang.VirtualThread.sleepNanos@jvm java.lang.VirtualThread.parkOnCarrierThread@jvm "
+		 PARK, FUTEX);
+	struct explanation *e = explanation_new(p, NULL);
+
+	g_assert_cmpuint(e->headlines->len, ==, 1);
+	g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).evidence, "; pinned: native frame of shop.Scorer.call"));
+	g_assert_null(e->unseen);
+	explanation_free(e);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -342,5 +414,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/pauses", test_pauses);
 	g_test_add_func("/explain/behind", test_behind);
 	g_test_add_func("/explain/shell", test_shell);
+	g_test_add_func("/explain/virtual-threads", test_virtual_threads);
+	g_test_add_func("/explain/virtual-threads/pinned-by", test_pinned_by);
 	return g_test_run();
 }

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/cause_does.h"
+
+#include <string.h>
+
+#include "analyse/actors.h"
+#include "analyse/locks.h"
+#include "analyse/plumbing.h"
+#include "explain/findings_by.h"
+#include "explain/held.h"
+
+#define SLEEP_PART 5 /* of a holder's sleep: shorter waits are not behind it */
+
+bool cause_same_function(const struct profile *p, int64_t a, int64_t b)
+{
+	if (a < 0 || b < 0)
+		return a == b;
+	return a == b || profile_get_frame(p, (uint32_t)a)->name == profile_get_frame(p, (uint32_t)b)->name;
+}
+
+uint32_t cause_thread(const struct profile *p, uint32_t pid, uint32_t tid)
+{
+	for (uint32_t i = p->threads->len; i-- > 0;) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (t->tid == tid && (!pid || t->pid == pid))
+			return i;
+	}
+	return CAUSE_NONE;
+}
+
+/* Is the function on the stack? */
+bool cause_passes(const struct profile *p, uint32_t node, int64_t function)
+{
+	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent) {
+		if (cause_same_function(p, profile_get_node(p, n)->frame, function))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What they do for less than this part of the time that others wait for them is not what these wait for; of many who
+ * wait for one at a time: of each.
+ */
+#define DOES_MIN 10
+
+/* Several can wait for the same one at a time. */
+static uint64_t waiters_on_one(const struct finding *row)
+{
+	bool is_one = row->by.threads_cnt == 1 || reason_family(row->reason) == FAMILY_LOCK;
+
+	return is_one ? MAX(row->threads_cnt, 1) : 1;
+}
+
+/* Who holds a lock of the kernel's is in a system call, where one neither sleeps at will nor waits for other programs. */
+static bool may_be_in_kernel(enum reason reason)
+{
+	enum reason_family family = reason_family(reason);
+
+	return family == FAMILY_DISK || family == FAMILY_MEMORY || family == FAMILY_CPU || family == FAMILY_DEVICE ||
+	       family == FAMILY_OTHER || reason == REASON_LOCK_KERNEL;
+}
+
+static uint64_t longest_waiter_ns(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	g_autofree uint64_t *waited_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+	uint64_t most_ns = 0;
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (f->blocked_in[i] == row->id)
+			most_ns = MAX(most_ns, waited_ns[profile_wait(p, i)->thread] += profile_wait(p, i)->blocked_ns);
+	return most_ns;
+}
+
+/*
+ * Stacks of scripts may not show the function that holds a lock.  A thread that held it for most of its time, and waited
+ * for something else for most of it, did both at once.
+ */
+static void find_overlap(const struct cause_finder *c, struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+	uint32_t at = row->by.tid && row->by.threads_cnt == 1 && row->reason != REASON_LOCK_GIL ?
+			      cause_thread(p, row->by.pid, row->by.tid) : CAUSE_NONE;
+
+	if (at == CAUSE_NONE)
+		return;
+	uint64_t held_ns = longest_waiter_ns(c->f, row), all_ns = thread_observed_ns(profile_thread(p, at));
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (profile_wait(p, i)->thread == at && c->f->blocked_in[i] != row->id && !reasons_is_idle(c->f->reasons, i) &&
+		    (!most || profile_wait(p, i)->blocked_ns > profile_wait(p, most - 1)->blocked_ns))
+			most = i + 1;
+	uint64_t does_ns = most ? profile_wait(p, most - 1)->blocked_ns : 0;
+	if (!most || row->by.blocked_ns <= row->time_ns / 2 || does_ns + held_ns < all_ns + held_ns / 2)
+		return;
+	row->by.does = reasons_of(c->f->reasons, most - 1);
+	row->by.does_ns = row->by.off_cpu_ns = does_ns;
+	row->by.does_wait = most;
+	row->by.does_frame = finding_frame(c->f, most - 1);
+}
+
+static uint64_t on_cpu_ns(const struct profile *p, const bool *is_in)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		ns += is_in[i] ? profile_thread(p, i)->on_cpu_ns : 0;
+	return ns;
+}
+
+/*
+ * Where a function ends by letting the lock go, which compilers make a jump, only its caller is seen, which may sleep
+ * between two such calls.  Who sleeps with the lock has others wait for about as long.
+ */
+static bool may_sleep_without(const struct cause_finder *c, const struct finding *row, const struct wait *sleep)
+{
+	const struct profile *p = c->f->profile;
+	bool is_caller = row->by.frame >= 0 && row->frame >= 0 && !cause_same_function(p, row->by.frame, row->frame) &&
+			 cause_passes(p, profile_wait(p, row->wait)->user, row->by.frame);
+
+	return is_caller && !cause_passes(p, sleep->user, row->frame) &&
+	       wait_percentile_ns(row->hist, 0.5, row->durations_ns, row->max_ns) < sleep->blocked_ns / MAX(sleep->count, 1) / SLEEP_PART;
+}
+
+/*
+ * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
+ * a lock's holders those below the function that lets it go.  computes_in: the function in which they lost their CPU
+ * for longest; -1: in none.
+ */
+void cause_find_doing(const struct cause_finder *c, struct finding *row, const bool *is_holder, bool is_lock,
+		       int64_t *computes_in)
+{
+	const struct profile *p = c->f->profile;
+	uint64_t sums[REASON_COUNT] = { 0 }, longest[REASON_COUNT] = { 0 };
+	uint32_t waits[REASON_COUNT] = { 0 };
+	int64_t frames[REASON_COUNT] = { 0 }, function = row->by.frame >= 0 ? row->by.frame : row->frame;
+	/* a lock of the kernel's has the object of the system call, as has what its holder does with that: a file */
+	const uint32_t own = row->object && object_is_lock(profile_get_object(p, row->object - 1)) ? c->locks[row->object] : 0;
+	const bool is_of_file = is_lock && finding_is_file_lock(c->f, row);
+	const bool is_of_kernel = is_lock && row->reason == REASON_LOCK_KERNEL && !finding_is_file_lock(c->f, row);
+
+	bool is_unsure = false;
+
+	if (is_lock && function < 0)
+		return;
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		enum reason reason = reasons_of(c->f->reasons, i);
+		bool is_own = own && w->object && c->locks[w->object] == own;
+
+		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
+		    (is_of_kernel && !may_be_in_kernel(reason)) ||
+		    (is_lock && !cause_passes(p, w->user, function)) ||
+		    (is_lock && !is_of_file && reason == REASON_POOL_IDLE) ||	/* who waits for work has let it go before */
+		    (!is_lock && reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
+			continue;
+		if (is_lock && reason == REASON_SLEEP && may_sleep_without(c, row, w)) {
+			is_unsure = true;
+			continue;
+		}
+		if (w->blocked_ns && (!is_lock || held_may_be_over(row, w))) {
+			sums[reason] += w->blocked_ns;
+			if (w->blocked_ns > longest[reason]) {
+				longest[reason] = w->blocked_ns;
+				waits[reason] = i + 1;
+				frames[reason] = plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
+			}
+		}
+		if (w->state == 'R') {	/* where it lost its CPU tells what it computes */
+			uint64_t ns = w->runnable_ns + w->preempted_ns;
+
+			sums[REASON_CPU_QUEUE] += ns;
+			if (ns > longest[REASON_CPU_QUEUE]) {
+				longest[REASON_CPU_QUEUE] = ns;
+				frames[REASON_CPU_QUEUE] = *computes_in =
+					plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
+			}
+		}
+	}
+	for (unsigned r = 0; r < REASON_COUNT; r++) {
+		row->by.off_cpu_ns += sums[r];
+		if (sums[r] > row->by.does_ns) {
+			row->by.does_ns = sums[r];
+			row->by.does = (enum reason)r;
+			row->by.does_frame = frames[r];
+			row->by.does_wait = waits[r];
+		}
+	}
+	/* who computes for longer than it sleeps likely does so with the lock, and sleeps without */
+	if ((is_unsure && row->by.does == REASON_CPU_QUEUE) || row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
+	    (is_lock && row->by.does == REASON_SLEEP && row->by.does_ns < on_cpu_ns(p, is_holder)))
+		row->by.does_ns = 0;
+	if (is_lock && !row->by.does_ns && !is_unsure)
+		find_overlap(c, row);
+}
+
+/*
+ * A peer or child that runs for longer than it waits computes what is waited for, if it runs for most of that time.
+ * What a lock's holder ran while it held it is not known.
+ */
+void cause_find_running(const struct cause_finder *c, struct finding *row, const bool *is_holder, int64_t computes_in)
+{
+	uint64_t ran_ns = on_cpu_ns(c->f->profile, is_holder);
+
+	if (ran_ns <= row->by.off_cpu_ns || ran_ns < row->by.blocked_ns / 2 / waiters_on_one(row))
+		return;
+	row->by.does = REASON_ON_CPU;
+	row->by.does_ns = ran_ns;
+	row->by.does_frame = computes_in;
+	row->by.does_wait = 0;
+}
+
+/*
+ * At the far end a loop that only passes on waits for nothing itself: what those threads of its process do that wake it,
+ * if it is for them that it waits.
+ */
+void cause_find_passed_on(const struct cause_finder *c, struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+	uint32_t loop = row->by.tid && row->by.threads_cnt == 1 ? cause_thread(p, row->by.pid, row->by.tid) : CAUSE_NONE;
+	g_autofree bool *is_worker = g_new0(bool, (gsize)p->threads->len + 1);
+	uint64_t for_them_ns = 0;
+	int64_t unused;
+
+	for (guint i = 0; loop != CAUSE_NONE && i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		uint32_t thread = c->threads_of_wakers[wake->waker];
+
+		if (profile_wait(p, wake->wait)->thread != loop || thread == CAUSE_NONE || thread == loop ||
+		    profile_thread(p, thread)->pid != row->by.pid)
+			continue;
+		is_worker[thread] = true;
+		for_them_ns += wake->blocked_ns;
+	}
+	if (for_them_ns < row->by.blocked_ns / 2)
+		return;
+	cause_find_doing(c, row, is_worker, false, &unused);
+	row->by.does_ns = row->by.does_wait ? row->by.does_ns : 0;	/* who only wants a CPU is not told by name */
+	row->by.is_passed_on = row->by.does_ns;
+}
+
+/*
+ * A child's whole process is what its parent waits for; of others the thread that ends the wait, or all of its kind
+ * that do.
+ */
+void cause_mark_helpers(const struct cause_finder *c, struct finding *row, bool *is_holder)
+{
+	const struct profile *p = c->f->profile;
+	bool are_many = row->by.threads_cnt > 1 || row->by.is_program;
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; are_many && i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		is_holder[i] = is_holder[i] &&
+			       (row->by.is_program ? t->comm == row->by.comm || c->f->programs[i] == row->by.comm :
+						     t->pid == row->by.pid && actors_same_kind(t->comm, row->by.comm));
+		cnt += is_holder[i];
+	}
+	if (are_many) {
+		row->by.threads_cnt = MAX(cnt, 2);
+		return;
+	}
+	memset(is_holder, 0, p->threads->len * sizeof(*is_holder));
+	for (uint32_t i = 0; row->by.tid && i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		is_holder[i] = t->pid == row->by.pid && (t->tid == row->by.tid || row->reason == REASON_CHILD_EXIT);
+	}
+}
