@@ -259,7 +259,7 @@ bool session_take_round(struct session *s)
 {
 	bool is_more = ring_buffer__consume(s->ring) == -EAGAIN;
 
-	while (!is_more && send_parked(s))
+	for (unsigned i = 0; i < PARKED_RUNS && !is_more && send_parked(s); i++)
 		is_more = ring_buffer__consume(s->ring) == -EAGAIN;
 	return is_more;
 }
