@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "analyse/actors.h"
-#include "analyse/locks.h"
 #include "analyse/plumbing.h"
+#include "analyse/wakers.h"
 #include "explain/findings_by.h"
 #include "explain/held.h"
 
