@@ -6,6 +6,7 @@
 
 #include "analyse/actors.h"
 #include "analyse/far_end.h"
+#include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/timeouts.h"
 #include "analyse/wakers.h"

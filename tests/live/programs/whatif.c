@@ -4,7 +4,6 @@
  * `seconds` behind the first 0.3, and ends.  Times are in us and vary by half, or, with wild=1,
  * exponentially, so nothing runs in step.
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <math.h>
