@@ -112,19 +112,19 @@ struct finding {
 	uint64_t spawned_cnt; /* short processes of the kind that ends most of these waits, if these are many: spawns.h */
 	const char *route; /* the request that most of it was for, as trace contexts say; NULL: not known */
 	uint64_t route_ns, routed_ns; /* of time_ns: for that, and for any that is known */
+	uint64_t clock_ns; /* of threads that only sleep, the same time again and again: clocks.h */
+	uint64_t leads_ns; /* of those that queue behind it */
 	uint32_t routes_cnt;
+	uint32_t asks; /* index + 1 of a thread that it asks, which waits for it meanwhile: missed.h; 0: none is known */
+	uint32_t asks_object; /* of a sleep: index + 1 of where its threads ask each time; 0: nowhere.  pauses.h */
 	bool is_fork; /* they wait while fork() copies the address space of their process */
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, or a task for its pool, whose own time is in the recording */
-	uint64_t clock_ns; /* of threads that only sleep, the same time again and again: clocks.h */
 	/* a loop of the same process is held up meanwhile, whose finding names it as the cause; or a pipeline's next part is */
 	bool is_told_with;
 	bool is_behind; /* it only queues behind another one of the list: behind.h */
 	bool has_sleep; /* a script waits for such processes */
 	bool is_shells_sleep; /* a process that only sleeps, told with the shell that waits for it */
-	uint64_t leads_ns; /* of those that queue behind it */
-	uint32_t asks; /* index + 1 of a thread that it asks, which waits for it meanwhile: missed.h; 0: none is known */
-	uint32_t asks_object; /* of a sleep: index + 1 of where its threads ask each time; 0: nowhere.  pauses.h */
 	bool is_beside_cause; /* a sleep of a process of which another finding has a cause that is known */
 	bool may_hold; /* the same: they use what others wait for, of whom nobody knows who has it */
 	bool waits_for_asker; /* and it is told with that one's */

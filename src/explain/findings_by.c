@@ -678,6 +678,36 @@ static bool is_pipe_of_shell(const struct cause_finder *c, const struct finding 
 	       g_str_has_prefix(o->name, "pipe from ") && (is_shell(own) || is_shell(profile_thread(p, writer)->process));
 }
 
+static struct finding_by by_of(const struct candidate *best, bool is_holder, const struct candidate *lets_go)
+{
+	return (struct finding_by){
+		.comm = best->comm,
+		.pid = best->pid,
+		.tid = best->tid,
+		.threads_cnt = best->threads_cnt,
+		.blocked_ns = best->blocked_ns,
+		.is_holder = is_holder,
+		.frame = best->frame >= 0 || !lets_go ? best->frame : lets_go->frame,
+		.does_frame = -1,
+		.place = best->place,
+	};
+}
+
+/*
+ * An interrupt waits for nothing, though others may end some of these waits.  What a thread does without the GIL its
+ * stack does not tell from what it does with it.
+ */
+static void find_what_they_do(const struct cause_finder *c, struct finding *row, const bool *is_holder, bool is_held)
+{
+	int64_t computes_in = -1;
+
+	cause_find_doing(c, row, is_holder, is_held, &computes_in);
+	if (!is_held)
+		cause_find_running(c, row, is_holder, computes_in);
+	if (!row->by.does_ns && finding_ends_far(c->f, row))
+		cause_find_passed_on(c, row);
+}
+
 static void find_by(const struct cause_finder *c, struct finding *row)
 {
 	const struct profile *p = c->f->profile;
@@ -710,17 +740,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		memset(is_holder, 0, p->threads->len * sizeof(*is_holder));
 	if (holder || (is_held && best->pid))
 		mark_holders(c, row, holder ? holder : best, is_holder);
-	row->by = (struct finding_by){
-		.comm = best->comm,
-		.pid = best->pid,
-		.tid = best->tid,
-		.threads_cnt = best->threads_cnt,
-		.blocked_ns = best->blocked_ns,
-		.is_holder = best == holder,
-		.frame = best->frame >= 0 || !lets_go ? best->frame : lets_go->frame,
-		.does_frame = -1,
-		.place = best->place,
-	};
+	row->by = by_of(best, best == holder, lets_go);
 	if (is_held)
 		find_call(c, row, lets_go);
 	if (best->place)
@@ -735,19 +755,8 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		cause_mark_helpers(c, row, is_holder);
 	uint32_t child = child_of(c, row, best->pid, best->tid);
 	row->is_told_elsewhere = child != CAUSE_NONE && c->f->programs[child] != row->process;
-	/*
-	 * An interrupt waits for nothing, though others may end some of these waits.  What a thread does without the GIL its
-	 * stack does not tell from what it does with it.
-	 */
-	if (best->pid && row->reason != REASON_LOCK_GIL) {
-		int64_t computes_in = -1;
-
-		cause_find_doing(c, row, is_holder, is_held, &computes_in);
-		if (!is_held)
-			cause_find_running(c, row, is_holder, computes_in);
-		if (!row->by.does_ns && finding_ends_far(c->f, row))
-			cause_find_passed_on(c, row);
-	}
+	if (best->pid && row->reason != REASON_LOCK_GIL)
+		find_what_they_do(c, row, is_holder, is_held);
 	row->is_told_elsewhere = row->is_told_elsewhere || is_queue_of_commands(c, row, best);
 	if (is_held)
 		find_taker(p, row);

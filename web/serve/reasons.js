@@ -22,7 +22,7 @@ const INKS = {
 	'lock.gil': [354, 92, 58, 50],
 	'lock.kernel': [318, 58, 58, 46],
 	'lock.other': [358, 92, 70, 34],
-	'lock.pinned': [346, 58, 46, 62],
+	'lock.pinned': [2, 58, 32, 26],
 	event_loop: [236, 92, 61, 50],
 	pool_idle: [238, 92, 49, 34],
 	sleep: [262, 34, 61, 50],
