@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from check import EDGE_LOSSES, check_account, check_time, check_truth, names, of_kind, tolerance_ns
-from lib import Program, Recorder, Skip, TooLate, case, enter_cgroup, threads_of_machine, wait_until
+from lib import Program, Recorder, Skip, TooLate, case, enter_cgroup, nightly, threads_of_machine, wait_until
 
 
 def together(env, programs, *options):
@@ -321,6 +321,7 @@ def bounded(env, low_ns, high_ns, *options):
 
 
 @case
+@nightly
 def bound_minimum(env):
     bounded(env, 10_000_000, 1 << 62, "-m", "10ms")
 

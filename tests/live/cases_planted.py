@@ -10,7 +10,7 @@ import textwrap
 
 from cases_reasons import of_waits
 from cases_servers import free_port
-from lib import Recorder, Skip, case, default_signals, wait_until
+from lib import Recorder, Skip, case, default_signals, nightly, wait_until
 from told import Told
 
 GO = """
@@ -188,6 +188,7 @@ def children(pid):
 
 
 @case
+@nightly
 def writer_that_starves_comes_first(env):
     recorder = Recorder(env, command=[os.path.join(env.programs, "planted"), "rwstarve", "1"])
     recorder.wait()
@@ -308,6 +309,7 @@ time.sleep(60)
 
 
 @case
+@nightly
 def who_takes_no_more_is_told(env):
     """A peer that takes no connections, and a proxy whose own connections are all busy: sockets tell, no stack does."""
     for text, kind, says in [(NOBODY, "failed_connects", "refuses connections"), (PROXY, "pool", "pooler's 2 connections to")]:

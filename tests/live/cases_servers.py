@@ -13,7 +13,7 @@ from cases_reasons import of_waits
 from cases_request_servers import Postgres
 from cases_whole import Database
 from check import names
-from lib import Recorder, Skip, case, default_signals, wait_until
+from lib import Recorder, Skip, case, default_signals, nightly, wait_until
 
 MAX_OTHER = 0.03  # of the off-CPU time
 SECONDS = 2
@@ -226,6 +226,7 @@ def comms(pid):
 
 
 @case
+@nightly
 def pool_starved_by_its_own_tasks(env):
     env.tolerate_unseen()
     python = start(env, ["python3", "-c", STARVED])

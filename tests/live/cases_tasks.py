@@ -113,6 +113,7 @@ def goroutines_time_is_what_they_measure(env):
 
 
 @case
+@nightly
 def goroutines_that_change_have_no_wrong_stack(env):
     if not GOS:
         raise Skip("go is not installed")

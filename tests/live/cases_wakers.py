@@ -312,6 +312,7 @@ def chain_of_disk_reads(env):
 
 
 @case
+@nightly
 def chain_of_disk_writes(env):
     """16 MB of a new file that are forced to the disk: a kernel thread completes them after the disk has; then the rest."""
     check_disk(env, "sync", 16, 40)
