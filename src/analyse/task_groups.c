@@ -187,7 +187,6 @@ const char *task_call(enum tasks_kind kind, const struct task_row *row)
 
 	if (kind == TASKS_JAVA && strcmp(row->state, "waiting") != 0)
 		return NULL;	/* what it has been through already */
-
 	if (pool)
 		return pool;
 	if (!own || own == row->frames)

@@ -137,16 +137,18 @@ static uint32_t role_by_waits(const struct work_source *s)
 	return most;
 }
 
-static bool thread_runs(const struct profile *p, uint32_t thread, const char *function)
+/* For each thread, whether it waits below the function. */
+static bool *threads_in(const struct profile *p, const char *function)
 {
 	const char *const names[] = { function, NULL };
+	bool *is_in = g_new0(bool, (gsize)p->threads->len + 1);
 
 	for (guint i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
-		if (w->thread == thread && profile_stack_names(p, w->user, names))
-			return true;
+
+		is_in[w->thread] = is_in[w->thread] || profile_stack_names(p, w->user, names);
 	}
-	return false;
+	return is_in;
 }
 
 /* Of "request:NAME": the threads that served it, as its single requests tell. */
@@ -179,10 +181,11 @@ static bool choose_asked(const struct work_source *s, const char *of, bool *chos
 	if (g_str_has_prefix(of, "request:"))
 		return choose_request(s->p, of + strlen("request:"), chosen, error);
 	g_autofree const char **kinds = actors_kind_names(s->p, names);
+	g_autofree bool *is_in = slash ? threads_in(s->p, slash + 1) : NULL;
 	for (guint i = 0; i < s->p->threads->len; i++) {
 		const struct thread *t = profile_thread(s->p, i);
 		chosen[i] = (!strcmp(t->comm, comm) || !strcmp(kinds[i], comm)) &&
-			    (!slash || thread_runs(s->p, i, slash + 1));
+			    (!slash || is_in[i]);
 		any |= chosen[i];
 	}
 	return any || no("no thread in it is called '%s'%s%s", comm, slash ? " and waits in " : "", slash ? slash + 1 : "");

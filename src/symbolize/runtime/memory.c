@@ -38,8 +38,8 @@ static bool ask_long(uint32_t pid, uint64_t addr, char *ret, size_t bytes)
 
 struct kept_pages {
 	GHashTable *pages;	/* of page_key(): its bytes */
-	uint32_t pid;		/* 0: any process's */
-	unsigned depth;		/* 0: none are looked at */
+	uint32_t pid;		/* whose they are, of those that are kept; 0: none are */
+	unsigned depth;		/* of those for names: 0: none are read */
 	int64_t since_us;
 };
 
@@ -67,13 +67,13 @@ static guint page_hash(gconstpointer key)
 
 void memory_keep_pages(uint32_t pid)
 {
-	kept = (struct kept_pages){ .pages = g_hash_table_new_full(page_hash, NULL, NULL, g_free), .pid = pid, .depth = 1 };
+	kept = (struct kept_pages){ .pages = g_hash_table_new_full(page_hash, NULL, NULL, g_free), .pid = pid };
 }
 
 void memory_drop_pages(void)
 {
 	g_clear_pointer(&kept.pages, g_hash_table_unref);
-	kept.depth = 0;
+	kept.pid = 0;
 }
 
 void memory_begin_names(void)
@@ -144,7 +144,7 @@ bool memory_read(uint32_t pid, uint64_t addr, void *ret, size_t bytes)
 		return process_vm_readv((int)pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
 	if (bytes > PAGE_BYTES || addr >> ADDRESS_BITS)
 		return ask_long(pid, addr, ret, bytes);
-	if (kept.depth && kept.pid == pid)
+	if (kept.pid == pid)
 		return read_kept(&kept, pid, addr, ret, bytes);
 	named = g_private_get(&named_of_thread);
 	return named && named->depth ? read_kept(named, pid, addr, ret, bytes) : ask_long(pid, addr, ret, bytes);
