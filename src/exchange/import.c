@@ -70,6 +70,17 @@ char *import_line(struct import *im, struct source *source, gsize *ret_len_bytes
 	return line;
 }
 
+bool import_lines(struct import *im, struct source *source, import_take_fn take, void *reader, GError **why)
+{
+	bool ok = true;
+	char *line;
+	gsize len;
+
+	while (ok && (line = import_line(im, source, &len, why)))
+		ok = take(reader, line, why) || import_skip(im, why);
+	return ok && !*why;
+}
+
 /* Do threads stop in most of these stacks?  Those of samples of a CPU, or of a clock, end anywhere. */
 static bool has_waits(const struct profile *p)
 {

@@ -32,6 +32,9 @@ void import_begin(struct import *im, struct profile *p, const char *format, uint
 bool import_skip(struct import *im, GError **why);
 /* As source_line(), without lines that are too long, which are skipped so. */
 char *import_line(struct import *im, struct source *source, gsize *ret_len_bytes, GError **why);
+/* All lines, each taken by the reader or skipped; false with `why`: it cannot go on. */
+typedef bool (*import_take_fn)(void *reader, char *line, GError **error);
+bool import_lines(struct import *im, struct source *source, import_take_fn take, void *reader, GError **why);
 /* Fails when nothing was read.  Called in any case, with ok false after a failure; gives ok back or fails. */
 bool import_end(struct import *im, bool ok, GError **error);
 

@@ -511,8 +511,9 @@ static bool take_head(struct script *s, const char *line, GError **error)
 	return ok;
 }
 
-static bool take_line(struct script *s, char *line, GError **error)
+static bool take_line(void *reader, char *line, GError **error)
 {
+	struct script *s = reader;
 	char *text = skip_blanks(line);
 
 	if (take_rest(s, line))
@@ -618,15 +619,12 @@ bool read_perf_script(struct source *source, const struct import_options *option
 			   .samples = g_array_new(FALSE, FALSE, sizeof(struct sample)),
 			   .line = g_string_new(NULL) };
 	g_autoptr(GError) why = NULL;
-	bool ok = true;
-	char *line;
-	gsize len;
+	bool ok;
 
 	s.states = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
 	import_begin(&s.im, p, "perf script", UNKNOWN_ALL);
-	while (ok && (line = import_line(&s.im, source, &len, &why)))
-		ok = take_line(&s, line, &why) || import_skip(&s.im, &why);
-	ok = ok && !why && (take_event(&s, &why) || import_skip(&s.im, &why)) && end(&s, &why);
+	ok = import_lines(&s.im, source, take_line, &s, &why) && (take_event(&s, &why) || import_skip(&s.im, &why)) &&
+	     end(&s, &why);
 	if (ok)
 		tell(&s);
 	if (why)

@@ -193,8 +193,9 @@ static void take_field(struct simpleperf *s, const char *key, const char *value)
 	}
 }
 
-static bool take_line(struct simpleperf *s, char *line, GError **error)
+static bool take_line(void *reader, char *line, GError **error)
 {
+	struct simpleperf *s = reader;
 	char *colon;
 
 	g_strchomp(line);
@@ -267,16 +268,13 @@ bool read_simpleperf(struct source *source, const struct import_options *options
 				.event = g_string_new(NULL),
 				.comm = g_string_new(NULL) };
 	g_autoptr(GError) why = NULL;
-	bool ok = true;
-	char *line;
-	gsize len;
+	bool ok;
 
 	s.off = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
 	g_array_set_clear_func(s.stack, line_clear);
 	import_begin(&s.im, p, "simpleperf", UNKNOWN_ALL);
-	while (ok && (line = import_line(&s.im, source, &len, &why)))
-		ok = take_line(&s, line, &why) || import_skip(&s.im, &why);
-	ok = ok && !why && (end_record(&s, &why) || import_skip(&s.im, &why)) && (s.has_waits || add_samples(&s, &why));
+	ok = import_lines(&s.im, source, take_line, &s, &why) && (end_record(&s, &why) || import_skip(&s.im, &why)) &&
+	     (s.has_waits || add_samples(&s, &why));
 	if (ok)
 		tell(&s);
 	if (why)

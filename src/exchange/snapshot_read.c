@@ -199,8 +199,9 @@ static bool is_more(const struct gdb *g, const char *indented)
 		!(strstr(g->frame->str, ") at ") || strstr(g->frame->str, ") from ") || g_str_has_suffix(g->frame->str, ")")));
 }
 
-static bool take_gdb_line(struct gdb *g, char *line, GError **error)
+static bool take_gdb_line(void *reader, char *line, GError **error)
 {
+	struct gdb *g = reader;
 	char *text = line + strspn(line, " \t");
 
 	g_strchomp(line);
@@ -231,14 +232,10 @@ bool read_gdb(struct source *source, const struct import_options *options, struc
 {
 	struct gdb g = { .frames = g_ptr_array_new_with_free_func(g_free), .frame = g_string_new(NULL) };
 	g_autoptr(GError) why = NULL;
-	bool ok = true;
-	char *line;
-	gsize len;
+	bool ok;
 
 	begin(&g.s, p, "gdb's backtraces");
-	while (ok && (line = import_line(&g.s.im, source, &len, &why)))
-		ok = take_gdb_line(&g, line, &why) || import_skip(&g.s.im, &why);
-	ok = ok && !why && end_gdb_thread(&g, &why);
+	ok = import_lines(&g.s.im, source, take_gdb_line, &g, &why) && end_gdb_thread(&g, &why);
 	g_ptr_array_unref(g.frames);
 	g_string_free(g.frame, TRUE);
 	return end(&g.s, "gdb's backtraces", ok, &why, error);
@@ -315,12 +312,14 @@ static bool end_procstat_thread(struct procstat *t, GError **error)
 	return end_look(&t->s, error);
 }
 
-static bool take_procstat_line(struct procstat *t, char *line, GError **error)
+static bool take_procstat_line(void *reader, char *line, GError **error)
 {
+	struct procstat *t = reader;
 	char *at = line + strspn(line, " "), *end;
 	gsize comm_width, name_width;
 	uint64_t ids[2];
 
+	t->s.number++;
 	if (take_procstat_head(g_strchomp(line), &comm_width, &name_width)) {
 		bool ok = end_procstat_thread(t, error);
 
@@ -357,16 +356,10 @@ bool read_procstat(struct source *source, const struct import_options *options, 
 {
 	struct procstat t = { .stack = g_string_new(NULL) };
 	g_autoptr(GError) why = NULL;
-	bool ok = true;
-	char *line;
-	gsize len;
+	bool ok;
 
 	begin(&t.s, p, "procstat's kernel stacks");
-	while (ok && (line = import_line(&t.s.im, source, &len, &why))) {
-		t.s.number++;
-		ok = take_procstat_line(&t, line, &why) || import_skip(&t.s.im, &why);
-	}
-	ok = ok && !why && end_procstat_thread(&t, &why);
+	ok = import_lines(&t.s.im, source, take_procstat_line, &t, &why) && end_procstat_thread(&t, &why);
 	g_string_free(t.stack, TRUE);
 	return end(&t.s, "procstat's kernel stacks", ok, &why, error);
 }
