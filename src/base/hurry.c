@@ -9,6 +9,7 @@ static gint is_begun, is_hangup_other;
 static gint64 due_us;		/* 0: never */
 static gint64 until_us;		/* 0: the end was not asked for when somebody looked last */
 static uint64_t left_out;
+static _Thread_local bool is_for_later;
 
 void hurry_begin(void)
 {
@@ -37,6 +38,11 @@ bool hurry_is_asked(void)
 		(sigismember(&set, SIGHUP) == 1 && !g_atomic_int_get(&is_hangup_other)));
 }
 
+void hurry_for_later(bool is)
+{
+	is_for_later = is;
+}
+
 bool hurry_is_over(void)
 {
 	gint64 now_us = g_get_monotonic_time(), until = __atomic_load_n(&until_us, __ATOMIC_RELAXED);
@@ -45,6 +51,8 @@ bool hurry_is_over(void)
 		__atomic_store_n(&until_us, 0, __ATOMIC_RELAXED);
 		return false;
 	}
+	if (is_for_later)
+		return true;
 	if (!until) {
 		until = now_us + HURRY_MS * 1000;
 		__atomic_store_n(&until_us, until, __ATOMIC_RELAXED);

@@ -23,5 +23,7 @@ bool hurry_is_asked(void);
 /* It was asked for that long ago: whoever calls this leaves out what takes long, and that is counted. */
 bool hurry_is_over(void);
 uint64_t hurry_left_out(void);
+/* This thread works for the time to come: that is over as soon as the end is asked for, and nothing is left out. */
+void hurry_for_later(bool is);
 
 #endif

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hurry.h"
 #include "base/process_ids.h"
 #include "base/urgency.h"
 #include "tasks/periods.h"
@@ -82,7 +83,9 @@ static void try(struct task_sampler *s, uint32_t pid, uint64_t now_ns)
 	if (c && now_ns < c->next_try_ns)
 		return;
 	uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC);
+	hurry_for_later(true);
 	e.watched = watched_open(pid, NULL);
+	hurry_for_later(false);
 	uint64_t took_ns = clock_ns(CLOCK_MONOTONIC) - begun_ns;
 	if (e.watched) {
 		g_array_append_val(s->seen, e);

@@ -51,23 +51,35 @@
 #define STATE_RUNS_15 4	/* the same, from 3.15 on */
 #define MINOR_STATES 15
 
-/* Pointers in a piece of _PyRuntime that lead to a dict with a module of that name. */
-static uint64_t module_in(struct python_program *p, const uint64_t *words, size_t cnt, const char *name)
+/* In memory without a file: there lie dicts that a program makes.  What lies nowhere is the dearest to be asked for. */
+static bool is_of_heap(const GArray *lines, uint64_t addr)
 {
-	uint64_t types[RUNTIME_PIECE_WORDS];
-	struct memory_piece pieces[RUNTIME_PIECE_WORDS] = { 0 };
-	bool is_read[RUNTIME_PIECE_WORDS];
-	size_t at[RUNTIME_PIECE_WORDS], found = 0;
+	guint from = 0, to = lines->len;
 
-	for (size_t i = 0; i < cnt; i++)
-		if (words[i] > PAGE_BYTES && words[i] % 8 == 0) {
-			pieces[found] = (struct memory_piece){ words[i] + PYTHON_TYPE_AT, &types[found], 8 };
-			at[found++] = i;
-		}
-	memory_read_pieces(p->pid, pieces, found, is_read);
-	for (size_t i = 0; i < found; i++) {
-		uint64_t module = is_read[i] && types[i] == p->dict_type ? python_dict_find(p, words[at[i]], name) : 0;
+	while (from < to) {
+		const guint middle = from + (to - from) / 2;
+		const struct maps_line *m = &g_array_index(lines, struct maps_line, middle);
 
+		if (addr >= m->start && addr < m->end)
+			return m->is_readable && !m->inode;
+		if (addr < m->start)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return false;
+}
+
+/* Pointers in a piece of _PyRuntime that lead to a dict with a module of that name. */
+static uint64_t module_in(struct python_program *p, const GArray *lines, const uint64_t *words, size_t cnt,
+			  const char *name)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		uint64_t module;
+
+		if (words[i] % 8 || !is_of_heap(lines, words[i]) || python_type(p, words[i]) != p->dict_type)
+			continue;
+		module = python_dict_find(p, words[i], name);
 		if (module && python_type(p, module) == p->module_type)
 			return python_word(p, module + MODULE_DICT_AT);
 	}
@@ -75,29 +87,29 @@ static uint64_t module_in(struct python_program *p, const uint64_t *words, size_
 }
 
 /* Before 3.11: one of the first pointers there leads to it. */
-static uint64_t find_module_behind(struct python_program *p, const char *name)
+static uint64_t find_module_behind(struct python_program *p, const GArray *lines, const char *name)
 {
 	uint64_t heads[RUNTIME_HEAD_WORDS], words[RUNTIME_PIECE_WORDS], found = 0;
 
 	if (!memory_read(p->pid, p->runtime, heads, sizeof(heads)))
 		return 0;
 	for (size_t i = 0; i < RUNTIME_HEAD_WORDS && !found; i++)
-		if (heads[i] > PAGE_BYTES && heads[i] % 8 == 0 && memory_read(p->pid, heads[i], words, sizeof(words)))
-			found = module_in(p, words, RUNTIME_PIECE_WORDS, name);
+		if (heads[i] % 8 == 0 && is_of_heap(lines, heads[i]) && memory_read(p->pid, heads[i], words, sizeof(words)))
+			found = module_in(p, lines, words, RUNTIME_PIECE_WORDS, name);
 	return found;
 }
 
 /* The main interpreter lies in _PyRuntime, and sys.modules is one of its dicts. */
-static uint64_t find_module(struct python_program *p, const char *name)
+static uint64_t find_module(struct python_program *p, const GArray *lines, const char *name)
 {
 	uint64_t words[RUNTIME_PIECE_WORDS], found = 0;
 
 	if (p->minor < MINOR_WHOLE)
-		return find_module_behind(p, name);
+		return find_module_behind(p, lines, name);
 	for (uint64_t at = 0; at < RUNTIME_MAX_BYTES && !found; at += sizeof(words)) {
 		if (!memory_read(p->pid, p->runtime + at, words, sizeof(words)))
 			break;
-		found = module_in(p, words, RUNTIME_PIECE_WORDS, name);
+		found = module_in(p, lines, words, RUNTIME_PIECE_WORDS, name);
 	}
 	return found;
 }
@@ -143,7 +155,7 @@ enum python_tasks_state python_tasks_open(struct python_program *p, const char *
 	    python_look(proc_dir, pid, lines, &unused).is_free_threaded)
 		return PYTHON_TASKS_OTHER_VERSION;
 	p->code = python_code_new();
-	p->module = find_module(p, "asyncio.tasks");
+	p->module = find_module(p, lines, "asyncio.tasks");
 	if (p->minor >= MINOR_LISTS && !python_task_lists_open(&p->lists, proc_dir, pid, p->runtime, lines))
 		return PYTHON_TASKS_NO_ASYNCIO;
 	return p->module ? PYTHON_TASKS_READABLE : PYTHON_TASKS_NO_ASYNCIO;
