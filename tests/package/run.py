@@ -36,7 +36,7 @@ def main():
     parser.add_argument("--only", default="")
     args = parser.parse_args()
     turn = os.environ.get("OFFCPU_TEST_TURN", "both")
-    left_out = None if turn == "both" or args.only else TURNS[1 - int(turn)]
+    left_out = None if turn == "both" or args.only else TURNS[1 - int(turn) % 2]
     chosen = RELEASE_POINTS + [point for part in TURNS if part is not left_out for point in part[1]]
     points = [point for point in chosen if args.only in point.__name__]
     failed = 0
