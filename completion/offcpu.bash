@@ -20,7 +20,7 @@ _offcpu_options() {
 	trace) echo "$target $filter $capture $crowd $sampling --wakeup --offwake --inline --attributes= --locks --objects --folded --delimited --stack-storage-size= --help" ;;
 	io) echo "--slower= --stacks --block --count --pid= --follow --cgroup= --user-stacks-only --kernel-stacks-only --duration= --top= --folded --json --json=summary --max-bytes= --output= --help" ;;
 	sample) echo "$target --frequency= --proc --user-stacks-only --kernel-stacks-only --duration= --output= --help" ;;
-	tasks) echo "--pid= --duration= --frequency= --top= --json --json=summary --max-bytes= --help" ;;
+	tasks) echo "--pid= --cgroup= --duration= --frequency= --top= --json --json=summary --max-bytes= --help" ;;
 	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --json=summary --max-bytes= --count= --rows= --no-objects --wakers --since-start --help" ;;
 	report) echo "$read --incidents --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --idle= --rate= --requests --rules= --explain= --json --json=summary --max-bytes= --id= --cursor= --markdown --csv --help" ;;
 	flame)

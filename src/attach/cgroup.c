@@ -2,6 +2,7 @@
 #include "attach/cgroup.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -29,4 +30,34 @@ bool cgroup_id(const char *path, uint64_t *ret_id, GError **error)
 			      "cgroup %s: not a folder of the cgroup version 2 hierarchy", path);
 	*ret_id = st.st_ino;
 	return true;
+}
+
+static bool is_one_of(const GArray *ids, uint64_t id)
+{
+	for (guint i = 0; i < ids->len; i++)
+		if (g_array_index(ids, uint64_t, i) == id)
+			return true;
+	return false;
+}
+
+/* It stands as "0::/a/b" there. */
+bool cgroup_has_thread(const GArray *ids, const char *mount, pid_t pid, pid_t tid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/task/%d/cgroup", pid, tid), *text = NULL, *group = NULL;
+	const char *line;
+
+	if (!mount || !g_file_get_contents(path, &text, NULL, NULL))
+		return false;
+	line = g_str_has_prefix(text, "0::/") ? text : strstr(text, "\n0::/");
+	if (!line)
+		return false;
+	line = strchr(line, '/');
+	group = g_strdup_printf("%s%.*s", mount, (int)strcspn(line, "\n"), line);
+	for (size_t root = strlen(mount); strlen(group) >= root; *strrchr(group, '/') = '\0') {
+		uint64_t id;
+
+		if (cgroup_id(group, &id, NULL) && is_one_of(ids, id))
+			return true;
+	}
+	return false;
 }

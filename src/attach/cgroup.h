@@ -5,11 +5,18 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * The id of a group of the version 2 hierarchy: its inode number.  A relative path is looked for where that is
  * mounted.  False with a sentence.
  */
 bool cgroup_id(const char *path, uint64_t *ret_id, GError **error);
+
+/*
+ * Is this thread's group of version 2 one of ids (of uint64_t), or below one?  mount: where that hierarchy is; NULL: it
+ * is nowhere.
+ */
+bool cgroup_has_thread(const GArray *ids, const char *mount, pid_t pid, pid_t tid);
 
 #endif

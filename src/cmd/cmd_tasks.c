@@ -24,28 +24,43 @@ static const char description[] =
 	"Examples:\n"
 	"  offcpu tasks -p 1234              what the tasks of this process wait for now\n"
 	"  offcpu tasks -p shop -d 10        the same over 10 s, in task-seconds\n"
-	"  offcpu tasks -p 1234 --json\n"
+	"  offcpu tasks --cgroup container:shop/web\n"
 	"\n"
 	"Tasks are goroutines (Go), tasks of asyncio (CPython 3.8 to 3.15) and of Tokio (Rust), and virtual threads (Java 21 and later). The process is read from outside: it is never stopped.";
 
 struct tasks_options {
-	char **pids, *hz, *duration;
+	char **pids, **groups, *hz, *duration;
 	gboolean json;
 	struct answer_args answer;
 	gint top;
 };
 
-static int parse_own(struct tasks_options *o, struct run *run, int argc, char **argv, struct census_options *ret)
+/* 0, and it is said why. */
+static uint32_t chosen_process(const struct tasks_options *o)
 {
 	g_autoptr(GArray) pids = NULL;
+	g_autoptr(GError) error = NULL;
+	uint32_t pid = 0;
+
+	if (!target_processes(o->pids, &pids, &error) || !target_group_processes(o->groups, &pids, &error))
+		cmd_error(COMMAND, "%s", error->message);
+	else if (!pids->len)
+		cmd_error(COMMAND, "--cgroup: no process is in %s", o->groups[0]);
+	else if (!(pid = census_choose(pids, &error)))
+		cmd_error(COMMAND, "%s", error->message);
+	return pid;
+}
+
+static int parse_own(struct tasks_options *o, struct run *run, int argc, char **argv, struct census_options *ret)
+{
 	g_autoptr(GError) error = NULL;
 
 	if (argc > 1) {
 		cmd_error(COMMAND, "unexpected argument '%s'", argv[1]);
 		return EXIT_USAGE;
 	}
-	if (!o->pids) {
-		cmd_error(COMMAND, "-p PID is needed: tasks are looked at in one process");
+	if (!o->pids && !o->groups) {
+		cmd_error(COMMAND, "-p PID or --cgroup NAME is needed: tasks are looked at in one process");
 		return EXIT_USAGE;
 	}
 	if (!answer_args_understand(&o->answer, o->json, &error)) {
@@ -62,15 +77,6 @@ static int parse_own(struct tasks_options *o, struct run *run, int argc, char **
 	}
 	if (!run_parse_duration(run, o->duration))
 		return EXIT_USAGE;
-	if (!target_processes(o->pids, &pids, &error)) {
-		cmd_error(COMMAND, "%s", error->message);
-		return run_status_of(error);
-	}
-	if (pids->len != 1) {
-		cmd_error(COMMAND, "-p names %u processes, tasks are looked at in one", pids->len);
-		return EXIT_USAGE;
-	}
-	ret->pid = g_array_index(pids, uint32_t, 0);
 	ret->duration_ns = run->duration_ns;
 	ret->budget_ppm = BUDGET_PPM;
 	return EXIT_OK;
@@ -97,6 +103,11 @@ static int take(struct census_options *options, const struct tasks_options *o)
 	struct tasks *t;
 
 	opener_begin();
+	options->pid = chosen_process(o);
+	if (!options->pid) {
+		run_end_opener(COMMAND);
+		return EXIT_FAILED;
+	}
 	options->stop = stop_catch();
 	t = census_take(options, &error);
 	stop_release();
@@ -124,6 +135,8 @@ int cmd_tasks(int argc, char **argv)
 	struct census_options options = { 0 };
 	GOptionEntry entries[] = {
 		{ "pid", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &own.pids, "The process, by its number or its name", "PID" },
+		{ "cgroup", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &own.groups,
+		  "The one with tasks in this cgroup (version 2), unit or container", "PATH|NAME" },
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration,
 		  "Look again and again, for this time (a bare number is s)", "TIME" },
 		{ "frequency", 'F', 0, G_OPTION_ARG_STRING, &own.hz, "With -d: looks a second (" DEFAULT_HZ ")", "HZ" },
@@ -139,6 +152,7 @@ int cmd_tasks(int argc, char **argv)
 	    (status = parse_own(&own, &run, argc, argv, &options)) == EXIT_OK)
 		status = take(&options, &own);
 	g_strfreev(own.pids);
+	g_strfreev(own.groups);
 	g_free(own.hz);
 	g_free(own.duration);
 	answer_args_clear(&own.answer);

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "abi/sample.h"
+#include "attach/cgroup.h"
+#include "base/cgroup_mount.h"
 #include "base/parse.h"
 #include "base/trace_attributes.h"
 #include "base/process_ids.h"
@@ -297,18 +299,41 @@ bool target_processes(char **typed, GArray **ret_ids, GError **error)
 	return ids_of(typed, "process", ret_ids, error);
 }
 
-static bool resolve_existing(struct target *t, GError **error)
+static bool group_ids(char **typed, GArray **ret_ids, GError **error)
 {
-	if (!ids_of(t->pids, "process", &t->collect.pids, error) ||
-	    !ids_of(t->tids, "thread", &t->collect.tids, error))
-		return false;
-	for (char **path = t->cgroups; path && *path; path++) {
-		if (!t->collect.cgroup_ids)
-			t->collect.cgroup_ids = g_array_new(FALSE, FALSE, sizeof(uint64_t));
-		if (!named_groups(*path, t->collect.cgroup_ids, error))
+	for (char **path = typed; path && *path; path++) {
+		if (!*ret_ids)
+			*ret_ids = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+		if (!named_groups(*path, *ret_ids, error))
 			return false;
 	}
 	return true;
+}
+
+bool target_group_processes(char **typed, GArray **ret_ids, GError **error)
+{
+	g_autoptr(GArray) groups = NULL, all = NULL;
+	g_autofree char *mount = NULL;
+
+	if (!group_ids(typed, &groups, error))
+		return false;
+	all = process_ids();
+	mount = cgroup_mount("/proc", NULL);
+	if (!*ret_ids)
+		*ret_ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	for (guint i = 0; groups && i < all->len; i++) {
+		uint32_t pid = g_array_index(all, uint32_t, i);
+
+		if (cgroup_has_thread(groups, mount, (pid_t)pid, (pid_t)pid) && !process_ids_contain(*ret_ids, pid))
+			g_array_append_val(*ret_ids, pid);
+	}
+	return true;
+}
+
+static bool resolve_existing(struct target *t, GError **error)
+{
+	return ids_of(t->pids, "process", &t->collect.pids, error) && ids_of(t->tids, "thread", &t->collect.tids, error) &&
+	       group_ids(t->cgroups, &t->collect.cgroup_ids, error);
 }
 
 /* "0.5" or "0.5%" in parts per million. */

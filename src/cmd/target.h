@@ -61,6 +61,9 @@ void target_release(struct target *t);
  */
 bool target_processes(char **typed, GArray **ret_ids, GError **error);
 
+/* The processes that have a thread in one of these control groups, units or containers, or below it; they may be none. */
+bool target_group_processes(char **typed, GArray **ret_ids, GError **error);
+
 /* "PID 12, state D, waits from 1ms", or "" for everything. */
 char *target_describe(const struct target *t);
 

@@ -161,36 +161,6 @@ static bool look(struct sampler *s, struct sampled *t)
 	return look_again(s, t, now_ns);
 }
 
-static bool is_chosen(const struct sampler *s, uint64_t id)
-{
-	for (guint i = 0; i < s->options.cgroup_ids->len; i++)
-		if (g_array_index(s->options.cgroup_ids, uint64_t, i) == id)
-			return true;
-	return false;
-}
-
-/* Its control group of version 2, as "0::/a/b", or one above that. */
-static bool is_in_cgroups(const struct sampler *s, pid_t pid, pid_t tid)
-{
-	g_autofree char *path = g_strdup_printf("/proc/%d/task/%d/cgroup", pid, tid), *text = NULL, *group = NULL;
-	const char *line;
-
-	if (!g_file_get_contents(path, &text, NULL, NULL))
-		return false;
-	line = g_str_has_prefix(text, "0::/") ? text : strstr(text, "\n0::/");
-	if (!line || !s->cgroup_mount)
-		return false;
-	line = strchr(line, '/');
-	group = g_strdup_printf("%s%.*s", s->cgroup_mount, (int)strcspn(line, "\n"), line);
-	for (size_t root = strlen(s->cgroup_mount); strlen(group) >= root; *strrchr(group, '/') = '\0') {
-		uint64_t id;
-
-		if (cgroup_id(group, &id, NULL) && is_chosen(s, id))
-			return true;
-	}
-	return false;
-}
-
 static void meet(struct sampler *s, pid_t pid, pid_t tid, uint64_t now_ns)
 {
 	struct proc_thread files;
@@ -201,7 +171,7 @@ static void meet(struct sampler *s, pid_t pid, pid_t tid, uint64_t now_ns)
 	proc_thread_init(&files, pid, tid);
 	if (proc_thread_stat(&files, &stat) && is_alive(stat.state) &&
 	    sampler_wants(s, pid, tid, stat.comm, stat.is_kernel) &&
-	    (!s->options.cgroup_ids || is_in_cgroups(s, pid, tid))) {
+	    (!s->options.cgroup_ids || cgroup_has_thread(s->options.cgroup_ids, s->cgroup_mount, pid, tid))) {
 		struct sampled *t = sampler_meet(s, pid, tid, &stat, stat.start_ticks * s->tick_ns, now_ns);
 
 		t->files = files;

@@ -5,10 +5,13 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/refuse.h"
+#include "base/safe_text.h"
 #include "tasks/periods.h"
 #include "tasks/watched.h"
 
 #define NS_PER_S 1e9
+#define NAMED_MOST 5	/* processes to choose from */
 
 static bool is_stopped(const struct census_options *o)
 {
@@ -39,6 +42,51 @@ static void watch(struct watched *w, const struct census_options *o)
 			return;
 		i = now + 1;
 	}
+}
+
+static void append_process(GString *text, uint32_t pid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%u/comm", pid), *comm = NULL;
+
+	if (text->len)
+		g_string_append(text, ", ");
+	g_string_append_printf(text, "%u", pid);
+	if (g_file_get_contents(path, &comm, NULL, NULL)) {
+		g_string_append(text, " (");
+		text_safe(text, g_strchomp(comm));
+		g_string_append_c(text, ')');
+	}
+}
+
+uint32_t census_choose(const GArray *pids, GError **error)
+{
+	g_autoptr(GString) names = g_string_new(NULL);
+	g_autoptr(GError) first = NULL;
+	uint32_t chosen = 0, cnt = 0;
+
+	if (pids->len == 1)
+		return g_array_index(pids, uint32_t, 0);
+	for (guint i = 0; i < pids->len; i++) {
+		uint32_t pid = g_array_index(pids, uint32_t, i);
+		struct watched *w = watched_open(pid, first ? NULL : &first);
+
+		if (!w)
+			continue;
+		tasks_free(watched_close(w));
+		chosen = pid;
+		if (cnt++ < NAMED_MOST)
+			append_process(names, pid);
+	}
+	if (cnt == 1)
+		return chosen;
+	if (!cnt)
+		refuse(error, CENSUS_ERROR, CENSUS_NO_RUNTIME, "of these %u processes none has tasks that can be seen: %s",
+		       pids->len, first->message);
+	else
+		refuse(error, CENSUS_ERROR, CENSUS_FAILED,
+		       "tasks are looked at in one process, and %u of these have a runtime of such: %s%s; name one by -p",
+		       cnt, names->str, cnt > NAMED_MOST ? ", ..." : "");
+	return 0;
 }
 
 struct tasks *census_take(const struct census_options *options, GError **error)

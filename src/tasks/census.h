@@ -18,6 +18,12 @@ enum census_error {
 	CENSUS_NO_RUNTIME,	/* whose tasks can be seen */
 };
 
+/*
+ * Which of these (of uint32_t, at least one) has tasks that can be seen.  0 with a sentence where none has, or more than
+ * one.
+ */
+uint32_t census_choose(const GArray *pids, GError **error);
+
 struct census_options {
 	uint32_t pid;
 	uint64_t duration_ns;	/* 0: one look, at all tasks */

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from lib import Skip, case, fetched, nightly, wait_until
+from lib import Skip, case, enter_cgroup, fetched, nightly, wait_until
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "go_tasks.go")
 # OFFCPU_GOS names more compilers: "/opt/go1.24/bin/go:/opt/go1.26/bin/go"
@@ -248,6 +248,20 @@ def can_be_seen(python):
     return version.returncode == 0 and 8 <= int(version.stdout) <= 15
 
 
+def check_group(env, pid):
+    """It is found by its control group, beside a process that has no tasks."""
+    group = env.cgroup(f"offcpu-tasks-{pid}")
+    other = subprocess.Popen(["sleep", "60"])
+    env.running.append(other)
+    for member in (pid, other.pid):
+        enter_cgroup(group, member)
+    shown = subprocess.run([env.offcpu, "tasks", "--cgroup", os.path.basename(group), "--json"], stdin=subprocess.DEVNULL,
+                           capture_output=True, text=True, timeout=60, check=False)
+    other.kill()
+    other.wait()
+    env.check.equal(json.loads(shown.stdout or "{}").get("pid"), pid, f"by its group: {shown.stderr.strip()}")
+
+
 @case
 def asyncio_tasks_are_known_by_their_coroutines(env):
     from cases_languages import pythons
@@ -257,6 +271,7 @@ def asyncio_tasks_are_known_by_their_coroutines(env):
     for python in found:
         program = PythonProgram(env, python)
         data = look(env, program)
+        check_group(env, program.process.pid)
         program.stop()
         counts = {function: sum(row["tasks_milli"] for row in data["rows"] if own(row) == function) / 1000
                   for function in ("fetch", "locked", "reader", "chief", "napper", "receiver", "main")}
