@@ -269,8 +269,8 @@ static bool has_suffix(const char *name, const char *const *suffixes)
 }
 
 /*
- * A function that an extension written in C has for a script is that script's library: the innermost function of the
- * script that called it; -1: the frame is no such, or no script has called it.
+ * A function that an extension written in C, or a library below it, has for a script is that script's library: the
+ * innermost function of the script that called it; -1: the frame is no such, or no script has called it.
  */
 static int64_t script_of_extension(const struct plumbing *pl, uint32_t node)
 {
@@ -278,7 +278,7 @@ static int64_t script_of_extension(const struct plumbing *pl, uint32_t node)
 	static const char *const scripts[] = { ".php", ".rb", ".py", ".pl", ".pm", ".js", ".cjs", ".mjs", NULL };
 	const struct frame *f = profile_get_frame(pl->profile, profile_get_node(pl->profile, node)->frame);
 
-	if (!has_suffix(f->module, extensions))
+	if (!has_suffix(f->module, extensions) && !(f->module && strstr(f->module, ".so.")))	/* libzmq.so.5 */
 		return -1;
 	for (uint32_t n = profile_get_node(pl->profile, node)->parent; n; n = profile_get_node(pl->profile, n)->parent) {
 		uint32_t frame = profile_get_node(pl->profile, n)->frame;

@@ -125,6 +125,14 @@ static bool may_sleep_without(const struct cause_finder *c, const struct finding
 	       wait_percentile_ns(row->hist, 0.5, row->durations_ns, row->max_ns) < sleep->blocked_ns / MAX(sleep->count, 1) / SLEEP_PART;
 }
 
+/* For so long in all its holders can have slept with a lock that one has at a time: who sleeps for longer does so without. */
+static uint64_t one_at_a_time_ns(const struct profile *p, const struct finding *row)
+{
+	bool is_shared = row->reason == REASON_LOCK_RWLOCK || row->reason == REASON_LOCK_KERNEL;
+
+	return is_shared ? UINT64_MAX : p->info.duration_ns / 20 * 21 * MAX(row->locks_cnt, 1);
+}
+
 /*
  * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
  * a lock's holders those below the function that lets it go.  computes_in: the function in which they lost their CPU
@@ -179,6 +187,10 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 					plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
 			}
 		}
+	}
+	if (is_lock && sums[REASON_SLEEP] > one_at_a_time_ns(p, row)) {
+		sums[REASON_SLEEP] = 0;
+		is_unsure = true;
 	}
 	for (unsigned r = 0; r < REASON_COUNT; r++) {
 		row->by.off_cpu_ns += sums[r];

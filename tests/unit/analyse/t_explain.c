@@ -430,6 +430,36 @@ static void test_clock_with_lock(void)
 	}
 }
 
+/* All of its holders sleep and write in one function: for longer than the window is none can have slept with the lock. */
+static void test_sleep_beside_lock(void)
+{
+	enum { THREADS = 6, CNT = 400 };
+
+	for (unsigned ms = 3; ms <= 6; ms += 3) {
+		struct profile *p = window_new();
+		uint32_t threads[THREADS];
+
+		p->info.has_wakers = true;
+		for (unsigned i = 0; i < THREADS; i++)
+			threads[i] = thread_of(p, 11 + i, "shop", 40);
+		for (unsigned i = 0; i < THREADS; i++) {
+			uint32_t lock = add_wait(p, threads[i], 'S', CNT, 10, "main@shop note@shop pthread_mutex_lock@libc.so.6", FUTEX);
+
+			add_wait(p, threads[i], 'D', CNT, 2, "main@shop note@shop fsync@libc.so.6",
+				 "__x64_sys_fsync@[kernel] ext4_sync_file@[kernel] jbd2_log_wait_commit@[kernel]");
+			add_wait(p, threads[i], 'S', CNT, ms, "main@shop note@shop clock_nanosleep@libc.so.6", NAP);
+			woken_in(p, lock, threads[(i + 1) % THREADS], "main@shop note@shop pthread_mutex_unlock@libc.so.6", CNT, CNT * 10);
+		}
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "waits for a mutex in note");
+
+		if (!strstr(h->evidence, ms == 3 ? "meanwhile sleeps" : "meanwhile waits for data to be safe on disk"))
+			g_error("%u: %s", ms, h->evidence);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /*
  * One thread asks hundreds of times a second, and each answer comes soon; with eight threads, or fewer questions, each
  * rests.  Slower ones are many where they come in a row, and not two for each thing that it is asked for itself.
@@ -932,6 +962,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/futex-advice", test_futex_advice);
 	g_test_add_func("/explain/epoll-sets", test_epoll_sets);
 	g_test_add_func("/explain/clock-with-lock", test_clock_with_lock);
+	g_test_add_func("/explain/sleep-beside-lock", test_sleep_beside_lock);
 	g_test_add_func("/explain/nameless-pipe", test_nameless_pipe);
 	g_test_add_func("/explain/delayed-ack", test_delayed_ack);
 	g_test_add_func("/explain/forked-lock", test_forked_lock);
