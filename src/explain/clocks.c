@@ -2,10 +2,11 @@
 #include "explain/clocks.h"
 
 #include "explain/findings_by.h"
+#include "explain/pauses.h"
 
 #define TURNS_MIN 4
 #define OTHER_SHARE 20	/* of its sleep: so much a clock may wait for beside it, but for an interpreter's lock */
-#define OTHER_TURNS 2	/* who waits for others in more than every second turn serves them */
+#define OTHER_TURNS 2	/* who waits for others in more than every second turn serves them, unless it asks them itself */
 #define ON_CPU_SHARE 20	/* of its time */
 
 struct clock {
@@ -26,7 +27,7 @@ static struct clock *sleepers_new(const struct findings *f)
 
 		if (!f->blocked_in[i] || reason != REASON_SLEEP) {
 			c->other_ns += reason == REASON_LOCK_GIL ? 0 : w->blocked_ns;
-			c->other_cnt += reason == REASON_LOCK_GIL || !w->blocked_ns ? 0 : w->count;
+			c->other_cnt += reason == REASON_LOCK_GIL || !w->blocked_ns || pauses_is_question(f, i) ? 0 : w->count;
 			continue;
 		}
 		c->sleep_ns += w->blocked_ns;
@@ -37,14 +38,14 @@ static struct clock *sleepers_new(const struct findings *f)
 	return clocks;
 }
 
-/* Nine in ten of its sleeps take about the same time: they lie in one slot or the next, each twice as wide. */
+/* Nine in ten of its sleeps take about the same time: they lie in three slots, each twice as wide as the one before. */
 static bool is_regular(const struct clock *c)
 {
 	uint64_t all = 0, most = 0;
 
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
 		all += c->hist[i];
-		most = MAX(most, c->hist[i] + (i + 1 < PROFILE_HIST_SLOTS ? c->hist[i + 1] : 0));
+		most = MAX(most, c->hist[i] + (i >= 1 ? c->hist[i - 1] : 0) + (i >= 2 ? c->hist[i - 2] : 0));
 	}
 	return all && most >= all - all / 10;
 }
@@ -63,9 +64,10 @@ void clocks_find(struct findings *f)
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 
-		if (f->blocked_in[i] && reasons_of(f->reasons, i) == REASON_SLEEP &&
-		    is_clock(&clocks[w->thread], profile_thread(p, w->thread)))
-			g_array_index(f->rows, struct finding, f->blocked_in[i] - 1).clock_ns += w->blocked_ns;
+		if (!f->blocked_in[i] || !is_clock(&clocks[w->thread], profile_thread(p, w->thread)))
+			continue;
+		struct finding *row = &g_array_index(f->rows, struct finding, f->blocked_in[i] - 1);
+		*(reasons_of(f->reasons, i) == REASON_SLEEP ? &row->clock_ns : &row->beside_clock_ns) += w->blocked_ns;
 	}
 }
 

@@ -113,6 +113,7 @@ struct finding {
 	const char *route; /* the request that most of it was for, as trace contexts say; NULL: not known */
 	uint64_t route_ns, routed_ns; /* of time_ns: for that, and for any that is known */
 	uint64_t clock_ns; /* of threads that only sleep, the same time again and again: clocks.h */
+	uint64_t beside_clock_ns; /* what such threads wait for beside, which is little by itself */
 	uint64_t leads_ns; /* of those that queue behind it */
 	uint32_t routes_cnt;
 	uint32_t asks; /* index + 1 of a thread that it asks, which waits for it meanwhile: missed.h; 0: none is known */

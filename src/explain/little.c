@@ -102,7 +102,7 @@ static bool is_little(const struct findings *f)
 			continue;
 		if (is_certain(row) || (!(is_queue && is_of_work) && is_noticed(row)))
 			return false;
-		sum_ns += is_of_work || is_others_load(f, row) ? 0 : row->time_ns;
+		sum_ns += is_of_work || is_others_load(f, row) ? 0 : row->time_ns - row->beside_clock_ns;
 	}
 	return sum_ns < f->profile->info.duration_ns / WAITING_PART;
 }

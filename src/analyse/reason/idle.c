@@ -8,6 +8,7 @@
 #include "analyse/reason/starved.h"
 #include "analyse/reason/taken.h"
 #include "analyse/reason/timeouts.h"
+#include "analyse/reason/withheld.h"
 #include "analyse/roles.h"
 #include "analyse/wakers.h"
 #include "profile/limits.h"
@@ -43,8 +44,6 @@
 #define SLEEP_DEPTH 2 /* functions of the program: housekeeping sleeps in its main function or what that calls */
 #define BROADCAST_THREADS 8
 #define BROADCAST_CPU_NS 100000 /* as storms have it: less CPU time than that after a wakeup means in vain */
-#define WITHHELD_NS 10000000 /* a server that answers from memory takes less, but for commands that wait */
-#define SERVER_BUSY_SHARE 10 /* of the time of a server that has enough to do to be what its clients wait for */
 #define ANSWERED_SHARE 3 /* of a loop's waiting time: between answers clients send, too */
 #define OWED_SHARE 10 /* the same of one whose clients wait for its answers */
 #define PATH_MAX_NODES 256
@@ -658,65 +657,6 @@ static enum idle_kind decide(const struct finder *f, uint32_t i)
 	return kind ? kind : at_rest(f, i);
 }
 
-/* Of the main thread of a process, which may work alone. */
-struct leisure {
-	uint64_t idle_ns, observed_ns;
-};
-
-static struct leisure *leisure_of(GHashTable *of_pid, uint32_t pid)
-{
-	struct leisure *l = g_hash_table_lookup(of_pid, GUINT_TO_POINTER(pid));
-
-	if (!l) {
-		l = g_new0(struct leisure, 1);
-		g_hash_table_insert(of_pid, GUINT_TO_POINTER(pid), l);
-	}
-	return l;
-}
-
-static GHashTable *leisure_new(const struct finder *f)
-{
-	GHashTable *of_pid = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-
-	for (uint32_t i = 0; i < f->p->threads->len; i++) {
-		const struct thread *t = profile_thread(f->p, i);
-
-		if (is_main(t))
-			leisure_of(of_pid, t->pid)->observed_ns += thread_observed_ns(t);
-	}
-	for (uint32_t i = 0; i < f->p->waits->len; i++) {
-		const struct thread *t = profile_thread(f->p, profile_wait(f->p, i)->thread);
-
-		if (is_main(t) && (f->idle[i] == IDLE_LOOP || f->idle[i] == IDLE_POOL))
-			leisure_of(of_pid, t->pid)->idle_ns += profile_wait(f->p, i)->blocked_ns;
-	}
-	return of_pid;
-}
-
-/* Is nearly all of its time idle?  False: it was not recorded. */
-static bool is_at_leisure(const struct leisure *l)
-{
-	return l && l->observed_ns && l->idle_ns > l->observed_ns - l->observed_ns / SERVER_BUSY_SHARE;
-}
-
-/*
- * A server that keeps all in memory answers at once. Where it does not, and has nothing to do meanwhile, the command was
- * one that waits for work (BRPOP, SUBSCRIBE), whatever the client's functions are called. So does who reads from a pipe
- * what a program writes that has nothing to do itself, as `tail -F`.
- */
-static bool may_be_withheld(const struct finder *f, uint32_t i)
-{
-	const struct wait *w = profile_wait(f->p, i);
-	const struct object *o = profile_wait_object(f->p, w);
-
-	if (f->idle[i] || !o || !o->pid || w->state == 'R' || w->blocked_ns / MAX(w->count, 1) < WITHHELD_NS)
-		return false;
-	if (f->reason[i] == REASON_PIPE)
-		return o->pid != profile_thread(f->p, w->thread)->pid &&
-		       g_str_has_prefix(plumbing_syscall(f->pl, w), "read");
-	return f->rule[i] && g_str_has_prefix(f->rule[i]->name, RULES_MEMORY_SERVER);
-}
-
 /* It listens for notices; a wait that goes on as the recording ends is as the others of its place. */
 static bool is_listener(const struct finder *f, uint32_t i)
 {
@@ -726,17 +666,11 @@ static bool is_listener(const struct finder *f, uint32_t i)
 	return f->reason[i] == REASON_NETWORK_RECEIVE && w->user && e->notice_ns > ended_sum(e) / 2;
 }
 
-static void find_withheld(struct finder *f)
+static void find_listeners(struct finder *f)
 {
-	g_autoptr(GHashTable) of_pid = leisure_new(f);
-
-	for (uint32_t i = 0; i < f->p->waits->len; i++) {
-		const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
-
-		if (is_listener(f, i) ||
-		    (may_be_withheld(f, i) && is_at_leisure(g_hash_table_lookup(of_pid, GUINT_TO_POINTER(o->pid)))))
+	for (uint32_t i = 0; i < f->p->waits->len; i++)
+		if (is_listener(f, i))
 			f->idle[i] = IDLE_POOL;
-	}
 }
 
 void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule,
@@ -767,7 +701,8 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_answered(&f, i))
 			reason[i] = REASON_NETWORK_RECEIVE;
 	}
-	find_withheld(&f);
+	find_listeners(&f);
+	withheld_find(p, &(struct withheld_input){ pl, rule, reason }, ret_idle);
 	starved_find(p, &(struct starved_input){ f.roles, f.depth, rule, reason }, ret_idle);
 	taken_find(p, reason, ret_idle);
 	timeouts_find(p, &(struct timeouts_input){ pl, f.depth, rule, reason }, ret_idle);
