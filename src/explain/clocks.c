@@ -82,7 +82,7 @@ bool clocks_is_all(const struct findings *f, const struct finding *row)
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
 	return row->clock_ns && row->clock_ns >= row->time_ns - row->time_ns / 10 && !(rule && rule->advice) &&
-	       !row->is_waited_for && !row->backlog && !row->limit.limit && !row->loop;
+	       !row->is_waited_for && !row->leads_ns && !row->backlog && !row->limit.limit && !row->loop;
 }
 
 void clocks_find_waited_for(struct findings *f)

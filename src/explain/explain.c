@@ -180,7 +180,7 @@ static const char *rank_reason(const struct headline *h)
 		       row->reason == REASON_PIPE	? "behind others, as whom it waits for waits, too" :
 							  "behind others, as it is told with the loop that waits for it";
 	if (row->leads_ns)
-		return "first, as others queue behind it";
+		return row->reason == REASON_SLEEP ? "first, as others wait until it ends" : "first, as others queue behind it";
 	if (row->is_waited_for)
 		return "behind others, as it is told with what waits for it";
 	if (row->is_own_limit)

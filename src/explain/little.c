@@ -11,6 +11,7 @@
 #include "explain/owed.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
+#include "explain/unsignalled.h"
 #include "profile/requests.h"
 
 #define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
@@ -181,6 +182,7 @@ static char *say_idle(const struct findings *f, uint64_t observed_ns)
 		append_clock(s, f, clock);
 	connects_append_most(s, f);
 	backlog_append_most(s, f);
+	unsignalled_append_most(s, f);
 	return g_string_free(s, FALSE);
 }
 

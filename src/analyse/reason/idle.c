@@ -81,6 +81,7 @@ struct finder {
 	struct ended *ended; /* of each wait */
 	struct ended *of_object; /* of each object: of all waits for it */
 	struct ended *of_place; /* of each user node: of all threads that wait there */
+	GHashTable *waited_for; /* pids of children for whose end others wait */
 	bool has_several; /* processes of one kind: see has_several() */
 	bool is_whole; /* the machine */
 };
@@ -500,10 +501,11 @@ static enum idle_kind served(const struct finder *f, uint32_t i)
 	return facts->base_depth && f->depth[w->user] > facts->base_depth ? IDLE_NOT : IDLE_CLIENT;
 }
 
-/* A thread that is made for a piece of work, and ends with it, keeps no house. */
-static bool is_for_one_task(const struct thread *t)
+/* A thread that is made for a piece of work, and ends with it, keeps no house; nor does a process for whose end another waits. */
+static bool is_for_one_task(const struct finder *f, const struct thread *t)
 {
-	return !is_main(t) && (t->flags & THREAD_EXITED) && !(t->flags & THREAD_OPEN_AT_START);
+	return (!is_main(t) || g_hash_table_contains(f->waited_for, GUINT_TO_POINTER(t->pid))) && (t->flags & THREAD_EXITED) &&
+	       !(t->flags & THREAD_OPEN_AT_START);
 }
 
 /* It sleeps until it tries again what fails: that is no rest, unless it has time. */
@@ -524,11 +526,24 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 
 	if (rule_is_shell_sleep(f->rule[i]))
 		return per_second(f, w) < LOOKS_PER_S_POLL ? IDLE_TIMER : IDLE_NOT;
-	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(profile_thread(f->p, w->thread)) || is_retry(f, i))
+	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(f, profile_thread(f->p, w->thread)) || is_retry(f, i))
 		return IDLE_NOT;
 	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
 		return IDLE_NOT;
 	return per_second(f, w) < TICKS_PER_S && is_own_sleep(f, w) ? IDLE_TIMER : IDLE_NOT;
+}
+
+static GHashTable *waited_for_new(const struct profile *p, const uint8_t *reason)
+{
+	GHashTable *pids = g_hash_table_new(NULL, NULL);
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct object *o = profile_wait_object(p, profile_wait(p, i));
+
+		if (reason[i] == REASON_CHILD_EXIT && o && o->kind == OBJECT_CHILD && o->pid)
+			g_hash_table_add(pids, GUINT_TO_POINTER(o->pid));
+	}
+	return pids;
 }
 
 /* Two processes of one name, or of names that differ by a number.  Found once: threads times waits would take hours. */
@@ -683,6 +698,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		.reason = reason,
 		.idle = ret_idle,
 		.roles = roles_new(p, pl),
+		.waited_for = waited_for_new(p, reason),
 		.has_several = has_several(p),
 		.is_whole = !p->info.filters || !*p->info.filters,
 	};
@@ -714,6 +730,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		     reason[i] == REASON_LOCK_OTHER))
 			reason[i] = REASON_POOL_IDLE;
 	}
+	g_hash_table_unref(f.waited_for);
 	g_free(f.facts);
 	g_free(f.depth);
 	g_free(f.ended);
