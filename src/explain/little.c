@@ -161,14 +161,14 @@ static void append_clock(GString *s, const struct findings *f, const struct find
 	g_string_append_printf(s, ", %.*f times a second. %s", digits, (double)row->count / seconds, sentence_advice(f, row));
 }
 
-static char *say_idle(const struct findings *f, uint64_t observed_ns)
+static char *say_idle(const struct findings *f, uint64_t observed_ns, bool has_unseen)
 {
 	GString *s = g_string_new(NULL);
 	const struct finding *clock = NULL;
 	uint64_t clocks_ns = 0;
 
 	/* no all-clear while others wait */
-	g_string_append(s, owed_append_most(s, f) ? ": " : "Little to find: ");
+	g_string_append(s, owed_append_most(s, f) ? ": " : has_unseen ? "Little to find in threads: " : "Little to find: ");
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
 
@@ -186,7 +186,7 @@ static char *say_idle(const struct findings *f, uint64_t observed_ns)
 	return g_string_free(s, FALSE);
 }
 
-char *little_new(const struct findings *f, const struct task_findings *tasks)
+char *little_new(const struct findings *f, const struct task_findings *tasks, bool has_unseen)
 {
 	const struct profile_info *info = &f->profile->info;
 	const struct finding_class *most = NULL;
@@ -207,5 +207,5 @@ char *little_new(const struct findings *f, const struct task_findings *tasks)
 	if (most && computes(f, most) &&
 	    most->on_cpu_ns > (f->idle_sum_ns + f->matters_ns - MIN(elsewhere_ns(f, NULL), f->matters_ns)) / 2)
 		return say_computes(f, most);
-	return say_idle(f, observed_ns);
+	return say_idle(f, observed_ns, has_unseen);
 }

@@ -471,6 +471,16 @@ static bool is_answered(const struct finder *f, uint32_t i)
 	       (e->upstream_ns > ended_sum(e) / OWED_SHARE && profile_find_limit(f->p, LIMIT_OWED, pid, 0));
 }
 
+/* All that it watches are pipes into which another program writes, as a server does that has started one for a request. */
+static bool is_for_output(const struct finder *f, uint32_t i)
+{
+	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
+	const struct ended *e = &f->ended[i];
+	const char *name = o && o->kind == OBJECT_EPOLL ? o->name + strspn(o->name, "0123456789 ") : "";
+
+	return (g_str_has_prefix(name, "pipe (fd") || g_str_has_prefix(name, "pipes (fd")) && e->others_ns > ended_sum(e) / 2;
+}
+
 static enum idle_kind loop(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
@@ -716,6 +726,8 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		ret_idle[i] = (uint8_t)decide(&f, i);
 		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_answered(&f, i))
 			reason[i] = REASON_NETWORK_RECEIVE;
+		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_for_output(&f, i))
+			reason[i] = REASON_PIPE;
 	}
 	find_listeners(&f);
 	withheld_find(p, &(struct withheld_input){ pl, rule, reason }, ret_idle);
