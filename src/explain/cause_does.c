@@ -54,8 +54,7 @@ static uint64_t waiters_on_one(const struct finding *row)
 	return is_one ? MAX(row->threads_cnt, 1) : 1;
 }
 
-/* Who holds a lock of the kernel's is in a system call, where one neither sleeps at will nor waits for other programs. */
-static bool may_be_in_kernel(enum reason reason)
+bool cause_may_be_in_kernel(enum reason reason)
 {
 	enum reason_family family = reason_family(reason);
 
@@ -166,7 +165,7 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		bool is_own = own && w->object && c->locks[w->object] == own;
 
 		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
-		    (is_of_kernel && !may_be_in_kernel(reason)) ||
+		    (is_of_kernel && !cause_may_be_in_kernel(reason)) ||
 		    (is_lock && !cause_passes(p, w->user, function)) ||
 		    (is_lock && is_before_lock(c, row, i, function)) ||
 		    (is_lock && !is_of_file && reason == REASON_POOL_IDLE) ||	/* who waits for work has let it go before */

@@ -38,16 +38,16 @@ static struct clock *sleepers_new(const struct findings *f)
 	return clocks;
 }
 
-/* Nine in ten of its sleeps take about the same time: they lie in three slots, each twice as wide as the one before. */
+/* Seven in eight of its sleeps take about the same time: they lie in one slot or the next, each twice as wide. */
 static bool is_regular(const struct clock *c)
 {
 	uint64_t all = 0, most = 0;
 
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
 		all += c->hist[i];
-		most = MAX(most, c->hist[i] + (i >= 1 ? c->hist[i - 1] : 0) + (i >= 2 ? c->hist[i - 2] : 0));
+		most = MAX(most, c->hist[i] + (i + 1 < PROFILE_HIST_SLOTS ? c->hist[i + 1] : 0));
 	}
-	return all && most >= all - all / 10;
+	return all && most >= all - all / 8;
 }
 
 static bool is_clock(const struct clock *c, const struct thread *t)

@@ -6,7 +6,7 @@
 #include "explain/text.h"
 
 #define QUEUE_TIMES 2	/* as many clients as connections: fewer have come just now */
-#define WAKES_EACH 10	/* of a server's threads for one request, and hardly more */
+#define WAKES_EACH 5	/* of a server's threads for one request, and hardly more */
 #define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 
 bool owed_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
@@ -76,6 +76,14 @@ static bool are_quick(const struct findings *f, uint32_t pid, uint32_t clients)
 		wakes += profile_thread(f->profile, w->thread)->pid == pid ? w->count : 0;
 	}
 	return (double)f->profile->info.duration_ns * clients * WAKES_EACH < (double)wakes * NOTICED_NS;
+}
+
+bool owed_is_quick(const struct findings *f, const struct finding *row)
+{
+	const char *there;
+	uint32_t made = 0, clients = limit_owed_read(row->limit.limit, &made, &there);
+
+	return clients && clients < QUEUE_TIMES * made && are_quick(f, finding_pid(f, row), clients);
 }
 
 bool owed_append_most(GString *s, const struct findings *f)

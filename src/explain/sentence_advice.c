@@ -350,6 +350,12 @@ static bool is_held_by_deadlocked(const struct findings *f, const struct finding
 
 static const char *advice_of_holder(const struct findings *f, const struct finding *row)
 {
+	const struct object *o = finding_object(f, row);
+
+	if (row->reason == REASON_LOCK_KERNEL && o && g_str_has_prefix(o->name, "mmap_lock") && o->pid == finding_pid(f, row) &&
+	    row->by.pid && row->by.pid != o->pid && finding_is_held(f, row))
+		return "Another program looks into this one (smaps or maps of /proc/PID, its memory): let it do so less often; smaps_rollup "
+		       "and statm tell sums.";
 	if (is_held_by_deadlocked(f, row))
 		return "Who holds it is deadlocked itself, as told before: it goes on when that is mended.";
 	if ((row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) &&
@@ -500,7 +506,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return "fork() takes the longer the more memory its process has: start programs with posix_spawn() or vfork(), or from a "
 		       "small process.";
 	if (row->is_waited_for || (row->reason == REASON_SLEEP && row->leads_ns) ||
-	    (row->clock_ns > row->time_ns / 2 && !is_of_rule(f, row)))
+	    (row->clock_ns > row->time_ns / 2 && !is_of_rule(f, row) && !row->asks_object))
 		return advice_of_clock(row);
 	if (row->reason == REASON_SLEEP && !is_of_rule(f, row) && (row->is_poll_loop || pauses_advice(row)))
 		return pauses_advice(row) ?: "If it looks whether something has come, wait for that instead; a pause that is meant may stay.";

@@ -63,7 +63,7 @@ struct ended {
 
 struct role_facts {
 	uint64_t asleep_ns; /* at places that could be idle or not, of all kinds */
-	uint64_t on_cpu_ns, wakings;
+	uint64_t on_cpu_ns, wakings, questions; /* the last: waits for answers */
 	uint16_t base_depth; /* of the outermost place that could be idle; UINT16_MAX: none */
 	uint16_t work_depth; /* of the outermost place that cannot */
 	uint16_t busy_depth;	/* the same, or that sleeps until a timer */
@@ -309,6 +309,14 @@ static bool is_whole_stack(const struct finder *f, const struct wait *w)
 	return w->user && profile_get_node(f->p, w->user)->end == STACK_COMPLETE;
 }
 
+/* It asked somebody through a connection that it has made. */
+static bool is_question(const struct finder *f, uint32_t i)
+{
+	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
+
+	return f->reason[i] == REASON_NETWORK_RECEIVE && o && o->kind == OBJECT_SOCKET && !is_served(f, i);
+}
+
 static void find_facts(struct finder *f)
 {
 	const struct profile *p = f->p;
@@ -325,6 +333,7 @@ static void find_facts(struct finder *f)
 			continue;
 		facts->asleep_ns += w->blocked_ns;
 		facts->wakings += w->count;
+		facts->questions += is_question(f, i) ? w->count : 0;
 	}
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
@@ -539,6 +548,9 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(f, profile_thread(f->p, w->thread)) || is_retry(f, i))
 		return IDLE_NOT;
 	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
+		return IDLE_NOT;
+	/* a worker that asks for its work, and pauses within it */
+	if (facts->questions >= w->count / 2 && facts->questions && per_second(f, w) >= LOOKS_PER_S_POLL)
 		return IDLE_NOT;
 	return per_second(f, w) < TICKS_PER_S && is_own_sleep(f, w) ? IDLE_TIMER : IDLE_NOT;
 }
