@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/clocks.h"
 
+#include "explain/cause_does.h"
 #include "explain/findings_by.h"
 #include "explain/pauses.h"
 
@@ -10,9 +11,28 @@
 #define ON_CPU_SHARE 20	/* of its time */
 
 struct clock {
-	uint64_t sleep_ns, other_ns, count, other_cnt;
+	uint64_t sleep_ns, other_ns, count, other_cnt, work_cnt;
+	uint64_t longest_ns;
+	int64_t sleeps_in; /* the function in which it does so for longest; -1: not known */
 	uint64_t hist[PROFILE_HIST_SLOTS];
 };
+
+/*
+ * Who asks for work, and sleeps in another function than that in which it asks, pauses within its work; a client that asks
+ * now and then, and a health check, sleep where they call what asks.
+ */
+static void count_work(const struct findings *f, struct clock *clocks)
+{
+	const struct profile *p = f->profile;
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		struct clock *c = &clocks[w->thread];
+
+		if (c->count && c->sleeps_in >= 0 && w->user && pauses_is_of_connection(f, i) && !cause_passes(p, w->user, c->sleeps_in))
+			c->work_cnt += w->count;
+	}
+}
 
 static struct clock *sleepers_new(const struct findings *f)
 {
@@ -30,11 +50,16 @@ static struct clock *sleepers_new(const struct findings *f)
 			c->other_cnt += reason == REASON_LOCK_GIL || !w->blocked_ns || pauses_is_question(f, i) ? 0 : w->count;
 			continue;
 		}
+		if (w->blocked_ns > c->longest_ns) {
+			c->longest_ns = w->blocked_ns;
+			c->sleeps_in = finding_frame(f, i);
+		}
 		c->sleep_ns += w->blocked_ns;
 		c->count += w->count;
 		for (unsigned s = 0; s < PROFILE_HIST_SLOTS; s++)
 			c->hist[s] += w->hist[s];
 	}
+	count_work(f, clocks);
 	return clocks;
 }
 
@@ -53,7 +78,7 @@ static bool is_regular(const struct clock *c)
 static bool is_clock(const struct clock *c, const struct thread *t)
 {
 	return c->count >= TURNS_MIN && c->other_ns <= c->sleep_ns / OTHER_SHARE && c->other_cnt <= c->count / OTHER_TURNS &&
-	       t->on_cpu_ns <= thread_observed_ns(t) / ON_CPU_SHARE && is_regular(c);
+	       c->work_cnt < TURNS_MIN && t->on_cpu_ns <= thread_observed_ns(t) / ON_CPU_SHARE && is_regular(c);
 }
 
 void clocks_find(struct findings *f)

@@ -171,7 +171,7 @@ static const char *rank_reason(const struct headline *h)
 		return "first, as it takes CPU time, too";
 	if (row->is_shells_sleep)
 		return "behind others, as it is told with the script that waits for it";
-	if (row->is_told_elsewhere)
+	if (row->is_told_elsewhere && !row->is_for_one_job)
 		return "behind others, as what it waits for is in the recording, too";
 	if (row->is_told_with)
 		return row->is_behind			? "behind others, as it only queues behind them" :
@@ -185,8 +185,6 @@ static const char *rank_reason(const struct headline *h)
 		return "behind others, as it is told with what waits for it";
 	if (row->is_own_limit)
 		return "behind others, as its own time limit ends it";
-	if (row->is_of_client && !row->backlog && !row->limit.limit)
-		return "behind others, as its client may have nothing to ask";
 	if (row->is_spin)
 		return "behind others, as nobody waits for it";
 	if (row->clock_ns)
@@ -365,7 +363,7 @@ const char *explanation_advice_of(const struct explanation *e, uint32_t wait)
 	}
 	const struct object *o = profile_wait_object(e->findings->profile, profile_wait(e->findings->profile, wait));
 
-	return servers_advice_of_wait(e->findings->reasons, wait, o) ?: reasons_advice(e->findings->reasons, wait);
+	return servers_advice_of_wait(e->findings->reasons, wait, o, NULL) ?: reasons_advice(e->findings->reasons, wait);
 }
 
 static struct finding finding_of_wait(const struct explanation *e, uint32_t wait)

@@ -122,13 +122,13 @@ struct finding {
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, or a task for its pool, whose own time is in the recording */
 	/* a loop of the same process is held up meanwhile, whose finding names it as the cause; or a pipeline's next part is */
+	bool is_for_one_job; /* is_told_elsewhere, but for a child that computes for most of the window: nothing else tells of that */
 	bool is_told_with;
 	bool is_behind; /* it only queues behind another one of the list: behind.h */
 	bool has_sleep; /* a script waits for such processes */
 	bool is_shells_sleep; /* a process that only sleeps, told with the shell that waits for it */
 	bool is_beside_cause; /* a sleep of a process of which another finding has a cause that is known */
 	bool may_hold; /* the same: they use what others wait for, of whom nobody knows who has it */
-	bool is_of_client; /* what the client of a connection that it has accepted sends next */
 	bool waits_for_asker; /* and it is told with that one's */
 	bool is_waited_for; /* others wait for a lock that is held there: told with them */
 	bool is_poll_loop; /* a timer ends most of many short waits */

@@ -367,7 +367,7 @@ const char *sentence_says(const struct findings *f, const struct finding *row)
 		return "is frozen by its control group";
 	if (is_in_others_space(f, row))
 		return "waits for the lock of another program's address space";
-	if (row->is_of_client || backlog_is_of_clients(f, row))
+	if (backlog_is_of_clients(f, row))
 		return "waits for a client's next request, or the rest of one";
 	if (!sentence_is_in_worker(f, row) || !row->by.tid)
 		return reasons_says(f->reasons, row->wait);

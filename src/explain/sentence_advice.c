@@ -330,8 +330,10 @@ static bool is_many_small(const struct findings *f, const struct finding *row)
 static const char *advice_of_server(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
+	/* of a socket in a file only who ends the waits is known */
+	g_autofree char *by = row->by.pid && row->by.pid != finding_pid(f, row) ? g_strdup_printf("(%s)", row->by.comm) : NULL;
 
-	return servers_advice_of_wait(f->reasons, row->wait, o);
+	return servers_advice_of_wait(f->reasons, row->wait, o, by);
 }
 
 /* By what the holder of a lock does meanwhile; NULL: that says nothing more. */
@@ -433,7 +435,7 @@ static const char *advice_of_timeouts(const struct findings *f, const struct fin
 		return "Nobody takes the connection: the listener's accept queue is full, packets are dropped, or the host is down. "
 		       "A shorter timeout bounds the wait.";
 	if (row->reason == REASON_EVENT_LOOP || row->reason == REASON_NETWORK_RECEIVE)
-		return row->timed_out_cnt > row->woken_cnt / 10 * 9 ?
+		return row->timed_out_cnt * 10 > row->woken_cnt * 9 ?
 			       "Nobody answers within the timeout: look at the peer; a shorter timeout bounds the wait." :
 			       "Answers come, and between them a time limit of a library's own wakes it: look at the peer that it "
 			       "waits for.";
@@ -542,8 +544,6 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return NAGLE_ADVICE;
 	if (backlog_is_of_clients(f, row))
 		return backlog_advice(f, row);
-	if (row->is_of_client)
-		return "Between two requests of its client it has nothing to do; if one is late look at who sends it.";
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
 	if (advice_of_timeouts(f, row))

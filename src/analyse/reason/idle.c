@@ -490,12 +490,32 @@ static bool is_for_output(const struct finder *f, uint32_t i)
 	return (g_str_has_prefix(name, "pipe (fd") || g_str_has_prefix(name, "pipes (fd")) && e->others_ns > ended_sum(e) / 2;
 }
 
+/* A poll on one connection that was accepted, and nothing else: its client has asked nothing yet. */
+static bool is_for_next_request(const struct finder *f, uint32_t i)
+{
+	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
+
+	return o && o->kind == OBJECT_SOCKET && *o->name == ':' && strstr(o->name, " from ");
+}
+
+/* Threads of its own process tell it by a pipe that there is something to do, as they do with an epoll set. */
+static bool has_own_pipe(const struct finder *f, const struct wait *w)
+{
+	static const char from[] = "pipe from ";
+	const struct object *o = profile_wait_object(f->p, w);
+	const char *own = profile_thread(f->p, w->thread)->process;
+
+	return o && g_str_has_prefix(o->name, from) && g_str_has_prefix(o->name + strlen(from), own);
+}
+
 static enum idle_kind loop(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
-	bool is_epoll = g_str_has_prefix(plumbing_syscall(f->pl, w), "epoll");
+	bool is_epoll = g_str_has_prefix(plumbing_syscall(f->pl, w), "epoll") || has_own_pipe(f, w);
 
+	if (is_for_next_request(f, i))
+		return IDLE_CLIENT;
 	if (is_whole_stack(f, w) && f->depth[w->user] > facts->base_depth)
 		return IDLE_NOT;
 	if (is_answered(f, i))
@@ -547,6 +567,10 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 		return per_second(f, w) < LOOKS_PER_S_POLL ? IDLE_TIMER : IDLE_NOT;
 	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(f, profile_thread(f->p, w->thread)) || is_retry(f, i))
 		return IDLE_NOT;
+	/* it sleeps all the time, and some calls further in */
+	if (!is_main(profile_thread(f->p, w->thread)) && w->count == 1 && w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END &&
+	    f->depth[w->user] <= SLEEP_DEPTH + 2)
+		return IDLE_TIMER;
 	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
 		return IDLE_NOT;
 	/* a worker that asks for its work, and pauses within it */
