@@ -30,10 +30,10 @@ const char *servers_advice(const char *peer)
 	return NULL;
 }
 
-const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const struct object *o)
+const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const struct object *o, const char *by)
 {
 	const struct rule *rule = reasons_rule(r, wait);
 	bool is_asked = o && reasons_of(r, wait) == REASON_NETWORK_RECEIVE && !(rule && rule->advice);
 
-	return is_asked ? servers_advice(o->name) : NULL;
+	return is_asked ? servers_advice(o->name) ?: servers_advice(by) : NULL;
 }
