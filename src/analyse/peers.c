@@ -101,6 +101,7 @@ static void take(struct peer *peer, const struct peer_ask *ask, const struct pee
 		peer->how = how;
 		peer->host = r->host;
 		peer->process = r->process;
+		peer->local = r->local;
 		peer->gap_ns = gap_of(ask, r);
 	}
 	peer->gap_ns = MIN(peer->gap_ns, gap_of(ask, r));

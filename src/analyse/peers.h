@@ -40,7 +40,7 @@ enum peer_how {
 struct peer {
 	enum peer_how how;
 	const char *host;	/* the rows'; of PEER_SEVERAL one of them; NULL: nobody */
-	const char *process;	/* of the first row */
+	const char *process, *local;	/* of the first row */
 	uint32_t pids[PEERS_MAX];
 	guint pid_cnt;
 	uint64_t gap_ns;	/* of PEER_APART: between its windows and the asker's, at least */

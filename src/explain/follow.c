@@ -24,6 +24,7 @@ struct doing {
 	struct findings *findings;
 	const struct finding *row;	/* what they mostly wait for; NULL: nothing */
 	uint64_t on_cpu_ns;
+	uint64_t work_ns;	/* on CPU, and off without being idle or waiting for a client */
 	bool is_borrowed;	/* the first one's findings are of all chains */
 };
 
@@ -51,9 +52,9 @@ static double rate(uint64_t ns, const struct profile *p)
 	return p->info.duration_ns ? (double)ns / (double)p->info.duration_ns : 0;
 }
 
-static bool serves(const struct object *o, const char *there, const char *client)
+static bool serves(const struct object *o, const char *local, const char *client)
 {
-	const char *port = strrchr(there, ':'), *from = o->kind == OBJECT_SOCKET ? strstr(o->name, " from ") : NULL;
+	const char *port = strrchr(local, ':'), *from = o->kind == OBJECT_SOCKET ? strstr(o->name, " from ") : NULL;
 	size_t len = port ? strlen(port) : 0;
 
 	if (!from || !port || strncmp(o->name, port, len) != 0 || o->name + len != from)
@@ -63,7 +64,7 @@ static bool serves(const struct object *o, const char *there, const char *client
 }
 
 /* Of these processes the threads that wait for a request of the client's; none: others do it for them, as of event loops. */
-static GArray *serving_threads(const struct profile *p, const struct peer *peer, const char *there, const char *client)
+static GArray *serving_threads(const struct profile *p, const struct peer *peer, const char *client)
 {
 	GArray *tids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	g_autoptr(GHashTable) noted = g_hash_table_new(NULL, NULL);
@@ -74,7 +75,7 @@ static GArray *serving_threads(const struct profile *p, const struct peer *peer,
 		bool is_one = false;
 
 		for (guint k = 0; o && k < peer->pid_cnt; k++)
-			is_one = is_one || (peer->pids[k] == t->pid && serves(o, there, client));
+			is_one = is_one || (peer->pids[k] == t->pid && serves(o, peer->local, client));
 		if (is_one && g_hash_table_add(noted, GUINT_TO_POINTER(t->tid)))
 			g_array_append_val(tids, t->tid);
 	}
@@ -90,21 +91,33 @@ static void doing_clear(struct doing *d)
 	*d = (struct doing){ 0 };
 }
 
-static const struct finding *first_row(const struct findings *f)
+/* ":3306 from 10.0.0.9": for the next request, or until the client has read. */
+static bool is_for_client(const struct findings *f, const struct finding *row)
 {
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+	const struct object *o = finding_object(f, row);
 
-		if (!row->busy)
-			return row;
+	return o && o->kind == OBJECT_SOCKET && *o->name == ':' && strstr(o->name, " from ");
+}
+
+static void sum_up(struct doing *d)
+{
+	for (guint i = 0; i < d->p->threads->len; i++)
+		d->on_cpu_ns += d->selection->threads[i] ? profile_thread(d->p, i)->on_cpu_ns : 0;
+	d->work_ns = d->on_cpu_ns + d->findings->matters_ns;
+	for (guint i = 0; i < d->findings->rows->len; i++) {
+		const struct finding *row = &g_array_index(d->findings->rows, struct finding, i);
+
+		if (!row->busy && is_for_client(d->findings, row))
+			d->work_ns -= MIN(d->work_ns, row->time_ns);
+		else if (!row->busy && !d->row)
+			d->row = row;
 	}
-	return NULL;
 }
 
 /* What whoever serves it did.  client: the address of who asks, where connections are told apart; else "". */
-static bool look_at(struct doing *ret, const struct profile *p, const struct peer *peer, const char *there, const char *client)
+static bool look_at(struct doing *ret, const struct profile *p, const struct peer *peer, const char *client)
 {
-	g_autoptr(GArray) tids = serving_threads(p, peer, there, client);
+	g_autoptr(GArray) tids = serving_threads(p, peer, client);
 	const struct query q = { .pids = tids->len ? NULL : peer->pids, .pids_cnt = tids->len ? 0 : peer->pid_cnt,
 				 .tids = (const uint32_t *)(const void *)tids->data, .tids_cnt = tids->len };
 
@@ -112,9 +125,7 @@ static bool look_at(struct doing *ret, const struct profile *p, const struct pee
 	if (!ret->selection)
 		return false;
 	ret->findings = findings_new(p, ret->selection);
-	ret->row = first_row(ret->findings);
-	for (guint i = 0; i < p->threads->len; i++)
-		ret->on_cpu_ns += ret->selection->threads[i] ? profile_thread(p, i)->on_cpu_ns : 0;
+	sum_up(ret);
 	return true;
 }
 
@@ -204,7 +215,7 @@ static void set_share(struct follow_hop *hop, const struct doing *d, double wait
 		hop->of = "that time";
 		return;
 	}
-	hop->percent = text_percent(ns, d->findings->matters_ns + d->on_cpu_ns);
+	hop->percent = text_percent(ns, d->work_ns);
 	hop->of = "the time in which it is at work, for all of its clients";
 }
 
@@ -219,9 +230,9 @@ static bool tell_peer(struct walk *w, const struct doing *d, const struct peer *
 	};
 
 	set_share(&hop, d, waited, ns);
-	if (100 * rate(d->findings->matters_ns + d->on_cpu_ns, d->p) < BUSY_PERCENT * waited) {
+	if (100 * rate(d->work_ns, d->p) < BUSY_PERCENT * waited) {
 		hop.of = "that time";
-		hop.percent = 100 * rate(d->findings->matters_ns + d->on_cpu_ns, d->p) / waited;
+		hop.percent = 100 * rate(d->work_ns, d->p) / waited;
 		hop.reason = "";
 		add_hop(w, d, &hop, " is at work");
 		end_chain(w, "The rest passes on the way there, or before it takes the request: see its queue of connections and the "
@@ -284,7 +295,7 @@ static bool step(struct walk *w, struct doing *d, GError **error)
 		return false;
 	}
 	const struct profile *p = w->source->recording(w->source->ctx, peer.host, error);
-	if (!p || !look_at(&next, p, &peer, there, client))
+	if (!p || !look_at(&next, p, &peer, client))
 		return false;
 	bool goes_on = tell_peer(w, &next, &peer, waited);
 	doing_clear(d);

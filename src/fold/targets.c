@@ -2,6 +2,7 @@
 #include "fold/targets.h"
 
 #include <inttypes.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -395,7 +396,7 @@ static void tell_socket(struct fold_targets *all, const struct offcpu_rec_target
 		return;
 	if (remote.port)
 		connections_add(all->connections, rec->pid, is_server ? CONNECTION_SERVER : CONNECTION_CLIENT, &local, &remote);
-	else
+	else if (rec->sock_state == TCP_LISTEN)
 		connections_add_listener(all->connections, rec->pid, &local);
 }
 
