@@ -24,14 +24,14 @@ char *peers_address_of(const struct object *o)
 	return text && net_end_read(text, &end) && end.port ? g_strndup(text, strcspn(text, " ")) : NULL;
 }
 
-const char **peers_locals(const struct profile *p, uint32_t pid, const char *there)
+const char **peers_locals(const struct profile *p, const struct selection *selection, const char *there)
 {
 	GPtrArray *locals = g_ptr_array_new();
 
 	for (guint i = 0; i < p->connections->len; i++) {
 		const struct connection *c = profile_connection(p, i);
 
-		if (c->pid == pid && c->side == CONNECTION_CLIENT && !strcmp(c->remote, there))
+		if (c->side == CONNECTION_CLIENT && !strcmp(c->remote, there) && selection_has_process(selection, p, c->pid))
 			g_ptr_array_add(locals, (gpointer)c->local);
 	}
 	g_ptr_array_add(locals, NULL);

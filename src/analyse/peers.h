@@ -2,6 +2,7 @@
 #ifndef ANALYSE_PEERS_H
 #define ANALYSE_PEERS_H
 
+#include "analyse/query.h"
 #include "profile/profile.h"
 
 /*
@@ -52,8 +53,8 @@ const char *peer_how_name(enum peer_how how);	/* "connection" */
 
 /* "10.0.0.5:3306" of what a wait was for, to where its process connected, for g_free(); NULL: it is for no such thing. */
 char *peers_address_of(const struct object *o);
-/* The own ends of a process's connections to there, borrowed; the last one is NULL.  Free with g_free(). */
-const char **peers_locals(const struct profile *p, uint32_t pid, const char *there);
+/* The own ends of connections to there, borrowed; the last one is NULL.  selection NULL: of all.  Free with g_free(). */
+const char **peers_locals(const struct profile *p, const struct selection *selection, const char *there);
 /* Appends a struct peer_row for each process of the recording that serves that address, or one of those connections. */
 void peers_add_rows(GArray *rows, const struct profile *p, const struct peer_ask *ask);
 
