@@ -41,6 +41,7 @@ static const struct table {
 	{ "tasks", OF_WINDOW ", " OF_TASKS ", state, reason, idle, call, function, stack, end, creator, creator_file, creator_line, parent, name, "
 			     "awaited_by, seen, task_ns, task_se_ns" },
 	{ "findings", OF_WINDOW ", service, process, kind, reason, time_ns, whole_ns, sentence, evidence, advice" },
+	{ "connections", OF_WINDOW ", service, process, pid, side, local, remote" },
 	{ "losses", OF_WINDOW ", reason, help, count, time_ns" },
 	{ "windows", OF_WINDOW
 	  ", start_unix_ns, start_ns, duration_ns, cpus, kernel, version, command_line, filters, switches, "
@@ -293,6 +294,31 @@ static void put_tasks(struct rows *r)
 	rows_end(r, "tasks");
 }
 
+static const struct thread *thread_of(const struct profile *p, uint32_t pid)
+{
+	for (guint i = 0; i < p->threads->len; i++)
+		if (profile_thread(p, i)->pid == pid)
+			return profile_thread(p, i);
+	return NULL;
+}
+
+static void put_connections(struct rows *r)
+{
+	for (guint i = 0; i < r->p->connections->len; i++) {
+		const struct connection *c = profile_connection(r->p, i);
+		const struct thread *t = thread_of(r->p, c->pid);
+
+		rows_of_window(r);
+		rb_text(r->out, t ? rows_service(t) : "");
+		rb_text(r->out, t ? t->process : "");
+		rb_u32(r->out, c->pid);
+		rb_text(r->out, c->side == CONNECTION_SERVER ? "server" : "client");
+		rb_text(r->out, c->local);
+		rb_text(r->out, c->remote);
+	}
+	rows_end(r, "connections");
+}
+
 static void put_losses(struct rows *r)
 {
 	for (guint i = 0; i < r->p->losses->len; i++) {
@@ -373,6 +399,7 @@ struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons 
 	put_on_cpu(&r);
 	put_tasks(&r);
 	rows_put_findings(&r);
+	put_connections(&r);
 	put_losses(&r);
 	put_window(&r);
 	g_string_free(r.out, TRUE);

@@ -404,6 +404,21 @@ bool fleet_on_cpu_row(struct fleet *f, struct cursor *c, GError **error)
 	return true;
 }
 
+bool fleet_connection_row(struct fleet *f, struct cursor *c, GError **error)
+{
+	struct connection row = { .pid = cursor_u32(c) };
+
+	row.side = cursor_u8(c) ? CONNECTION_SERVER : CONNECTION_CLIENT;
+	fleet_text(c, f->a);
+	fleet_text(c, f->b);
+	row.local = f->a->str;
+	row.remote = f->b->str;
+	if (c->bad)
+		return fleet_bad(error, "a connection is damaged");
+	profile_add_connection(f->p, &row);
+	return true;
+}
+
 bool fleet_loss_row(struct fleet *f, struct cursor *c, GError **error)
 {
 	fleet_text(c, f->a);
