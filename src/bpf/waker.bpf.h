@@ -238,10 +238,10 @@ static __always_inline __u64 intern_waker(struct offcpu_rec_waker *rec, struct t
 		id = 1;
 	if (wst && wst->seen_waker == id)
 		return id;
-	if (!bpf_map_lookup_elem(&crossed, &id)) {
+	if (!has_crossed(id)) {
 		rec->id = id;
 		fill_waker(rec, task, wst, note);
-		if (!send_crossing(rec, sizeof(*rec), &id, OFFCPU_LOSS_WAKER))
+		if (!send_crossing(rec, sizeof(*rec), id, OFFCPU_LOSS_WAKER))
 			return 0;
 	}
 	if (wst)
