@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/parse.h"
+#include "base/process_ids.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_io.h"
 #include "cmd/io_json.h"
@@ -48,6 +49,8 @@ static bool find_only(struct io_options *o, GError **error)
 		if (!named_groups(*group, o->cgroup_ids, error))
 			return false;
 	}
+	if (o->follow && o->processes)
+		process_ids_add_descendants(o->processes);
 	o->only = (struct io_only){ .pids = o->processes, .cgroups = o->cgroup_ids, .follow = o->follow };
 	return true;
 }
@@ -254,7 +257,7 @@ int cmd_io(int argc, char **argv)
 		  "Only what this process does, by number or name; may be repeated", "PID" },
 		{ "cgroup", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &own.groups,
 		  "Only what this cgroup (version 2), unit or container does; may be repeated", "PATH|NAME" },
-		{ "follow", 0, 0, G_OPTION_ARG_NONE, &own.follow, "With -p: the children that these fork, too", NULL },
+		{ "follow", 0, 0, G_OPTION_ARG_NONE, &own.follow, "With -p: their children, too", NULL },
 		{ "user-stacks-only", 'U', 0, G_OPTION_ARG_NONE, &own.no_kernel_stacks, "No kernel stacks", NULL },
 		{ "kernel-stacks-only", 'K', 0, G_OPTION_ARG_NONE, &own.no_user_stacks, "No user stacks", NULL },
 		{ "duration", 'd', 0, G_OPTION_ARG_STRING, &own.duration, "Stop after this (a bare number is s)",

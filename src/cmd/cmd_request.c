@@ -313,11 +313,6 @@ static struct request_plan *make_plan(char **specs, struct target *target, const
 	g_autoptr(GError) error = NULL;
 	struct request_plan *plan;
 
-	if (target->collect.pids) {
-		/* children that a server has forked already are its as well as those that it will */
-		process_ids_add_descendants(target->collect.pids);
-		target->collect.follow = target->collect.with_forked = true;
-	}
 	plan = request_plan_new(specs, target->collect.pids, target->command ? target->command[0] : NULL, o->every,
 				&error);
 	if (!plan) {

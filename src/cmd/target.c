@@ -36,7 +36,7 @@ static void add_who(GArray *entries, struct target *t)
 		{ "pid", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &t->pids, "These processes, by number or name",
 		  "PID|NAME[,...]" },
 		{ "tid", 't', 0, G_OPTION_ARG_STRING_ARRAY, &t->tids, "These threads", "TID[,TID]" },
-		{ "follow", 0, 0, G_OPTION_ARG_NONE, &t->follow, "With -p or -t: the children that these fork, too",
+		{ "follow", 0, 0, G_OPTION_ARG_NONE, &t->follow, "With -p or -t: their children, too; of -t those forked from now on",
 		  NULL },
 		{ "cgroup", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &t->cgroups,
 		  "Threads in this cgroup (version 2), unit or container, or below it", "PATH|NAME" },
@@ -467,7 +467,7 @@ static void warn_of_children(const GArray *pids, const char *command)
 	for (guint i = pids->len; i < family->len; i++)
 		left_out += process_ids_contain(of_name, g_array_index(family, uint32_t, i));
 	if (left_out)
-		cmd_error(command, "warning: %s (%u) has forked %u process%s of that name, left out here: -p %s takes all of them",
+		cmd_error(command, "warning: %s (%u) has forked %u process%s of that name, left out here: --follow takes them, -p %s all of that name",
 			  comm, first, left_out, left_out == 1 ? "" : "es", comm);
 }
 
@@ -507,7 +507,10 @@ int target_resolve(struct target *t, const char *command)
 	c->no_kernel_threads = t->user_threads;
 	c->no_user_stacks = t->kernel_stacks_only;
 	c->no_kernel_stacks = t->user_stacks_only;
-	c->follow = t->follow;
+	c->follow = t->follow || (c->pids && t->takes_children);
+	c->with_forked = c->follow && c->pids;
+	if (c->with_forked)	/* a server has forked its children before anybody looks */
+		process_ids_add_descendants(c->pids);
 	c->lines = t->lines;
 	t->attribute_list = t->attributes ? g_strsplit(t->attributes, ",", -1) : NULL;
 	trace_attributes_want(t->attribute_list);
@@ -521,7 +524,7 @@ int target_resolve(struct target *t, const char *command)
 	c->want_locks |= t->is_named && !t->no_objects;
 	c->want_objects |= t->is_named && !t->no_objects;
 	c->chain_depth = t->wakers_cnt > 1 ? t->wakers_cnt : 0;
-	if (c->pids && c->pids->len && !t->takes_children)
+	if (c->pids && c->pids->len && !c->follow)
 		warn_of_children(c->pids, command);
 	return EXIT_OK;
 }

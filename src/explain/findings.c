@@ -315,6 +315,8 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 		key.lock = m->kinds[m->locks[w->object]];
 	else
 		key.function = is_anywhere ? NULL : own_function(m, i);
+	if (!key.function && reason == REASON_LOCK_KERNEL && o && o->kind == OBJECT_FILE)	/* as of flock(1) */
+		key.lock = m->locks[w->object];
 	if (reason != REASON_LOCK_GIL && !is_anywhere)	/* that is others' doing */
 		key.loop = reasons_loop(f->reasons, i);
 	f->blocked_ns += w->blocked_ns;

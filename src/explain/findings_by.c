@@ -669,7 +669,10 @@ static void find_call(const struct cause_finder *c, struct finding *row, const s
 		row->by.call = lets_go->call;
 }
 
-/* flock(1) waits for another one, which has started a program with the lock: what that does is in the recording, too. */
+/*
+ * flock(1) waits for another one, which has started a program with the lock: what that does is in the recording, too.
+ * Where several wait at a time, that is less than what they lose.
+ */
 static bool is_queue_of_commands(const struct cause_finder *c, const struct finding *row, const struct candidate *holder)
 {
 	const struct profile *p = c->f->profile;
@@ -678,7 +681,8 @@ static bool is_queue_of_commands(const struct cause_finder *c, const struct find
 	const struct object *o = does ? profile_wait_object(p, does) : NULL;
 
 	return finding_is_file_lock(c->f, row) && holder->comm == waiter->comm && row->by.does_ns && row->by.does == REASON_CHILD_EXIT &&
-	       o && o->kind == OBJECT_CHILD && o->pid && cause_thread(p, o->pid, o->pid) != CAUSE_NONE;
+	       row->time_ns / 3 <= row->by.does_ns / 2 && o && o->kind == OBJECT_CHILD && o->pid &&
+	       cause_thread(p, o->pid, o->pid) != CAUSE_NONE;
 }
 
 static bool is_shell(const char *name)

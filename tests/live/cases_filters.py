@@ -61,14 +61,17 @@ def filter_process_by_name(env):
         env.check.equal(program.pid in processes(report), True, "the named process in the report")
         asleep = sum(row["blocked_ns"] for row in report.threads if row["comm"] == "sleep")
         env.check.equal(not follow or 250e6 <= asleep < 400e6, True, f"time that the children slept ({asleep})")
-    # a server's first process is recorded alone, which is said
+    # a server's first process is recorded alone, which is said; with --follow its children are in, too
     script = "exec 3<&0; for i in 1 2 3; do (read wait <&3; :) & done; echo forked; read end; wait"
     with subprocess.Popen([shell, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         server.stdout.readline()
-        said = [subprocess.run([env.offcpu, "record", "-d", "0.1", "-o", env.temporary("some.offcpu"), "-p", target],
-                               stderr=subprocess.PIPE, text=True, check=False).stderr for target in (str(server.pid), os.path.basename(shell))]
+        some = env.temporary("some.offcpu")
+        said = [subprocess.run([env.offcpu, "record", "-d", "0.1", "-o", some, "-p", *target],
+                               stderr=subprocess.PIPE, text=True, check=False).stderr
+                for target in ((str(server.pid),), (os.path.basename(shell),), (str(server.pid), "--follow"))]
         server.stdin.close()
-    env.check.that("has forked 3 processes of that name" in said[0] and "has forked" not in said[1], f"children left out: {said}")
+    env.check.that("has forked 3 processes of that name" in said[0] and not any("has forked" in s for s in said[1:]), f"left out: {said}")
+    env.check.equal(len(processes(env.report(some))), 4, "processes of a server recorded with --follow")
     refused = subprocess.run([env.offcpu, "record", "-p", "no-such-name", "-d", "0.1", "-o", env.temporary("none.offcpu")],
                              stderr=subprocess.PIPE, text=True, check=False)
     env.check.equal((refused.returncode, refused.stderr), (1, "offcpu record: no process is called 'no-such-name'\n"), "a name of none")
