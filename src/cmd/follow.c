@@ -106,8 +106,7 @@ static const struct profile *first(struct sources *s, GError **error)
 static void say_nothing(GString *out, const struct profile *p)
 {
 	if (!p->connections->len)
-		g_string_append(out, "Nothing to follow: no connection is known. Record with --objects; a history and ranges of a recording "
-				     "have none.\n");
+		g_string_append(out, "Nothing to follow: no connection is known. Record with --objects.\n");
 	else
 		g_string_append(out, "Nothing to follow: little of the time that matters is waited for a connection. See `offcpu report`.\n");
 }
