@@ -363,7 +363,7 @@ const char *explanation_advice_of(const struct explanation *e, uint32_t wait)
 	}
 	const struct object *o = profile_wait_object(e->findings->profile, profile_wait(e->findings->profile, wait));
 
-	return servers_advice_of_wait(e->findings->reasons, wait, o, NULL) ?: reasons_advice(e->findings->reasons, wait);
+	return servers_advice_of_wait(e->findings->reasons, wait, o, NULL, false) ?: reasons_advice(e->findings->reasons, wait);
 }
 
 static struct finding finding_of_wait(const struct explanation *e, uint32_t wait)

@@ -792,7 +792,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	else
 		find_timeouts(c, row);
 	row->is_for_one_job = row->is_told_elsewhere && row->by.does_ns && row->by.does == REASON_ON_CPU &&
-			      row->max_ns > p->info.duration_ns / 2;
+			      row->max_ns > p->info.duration_ns / 2 && p->info.filters && *p->info.filters;
 	if (at_end.is_child)
 		find_deadlock_of_child(c, row);
 	if (sentence_is_for_workers(c->f, row))

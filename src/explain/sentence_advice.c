@@ -23,6 +23,10 @@
 #define SYN_REPEATED_SLOT 29 /* log2: 0.54 to 1.07 s */
 #define SMALL_ANSWER_NS 1000000	/* on average */
 #define SMALL_ANSWERS_PER_S 200	/* of a thread */
+#define LOST_MIN 5
+#define LOST_PART 20	/* of the answers */
+#define LOST_TIMES 50	/* as long as the median */
+#define AT_ONCE_NS 2000000ULL	/* of the median */
 #define BURST_WAITS_MIN 50
 #define BURST_NS 20000000ULL	/* of p99 */
 #define BURST_TIMES 100	/* as long as the median */
@@ -32,6 +36,11 @@
 #define STARVED_LIMITED                                                                                              \
 	"Its time limit ends these waits, so nobody did those tasks: where all workers of a pool wait so nobody is left to. "  \
 	"Another pool for them, or no wait in a worker; without the limit it stands still for ever."
+
+static uint64_t median_ns(const struct finding *row)
+{
+	return wait_percentile_ns(row->hist, 0.5, row->durations_ns, row->max_ns);
+}
 
 /* Of threads that may not use all CPUs. */
 static const char *advice_of_cpus(const struct findings *f, const struct finding *row)
@@ -331,9 +340,15 @@ static const char *advice_of_server(const struct findings *f, const struct findi
 {
 	const struct object *o = finding_object(f, row);
 	/* of a socket in a file only who ends the waits is known */
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	if (rule && g_str_has_prefix(rule->name, RULES_MEMORY_SERVER) && row->count > 1 && median_ns(row) < AT_ONCE_NS &&
+	    row->max_ns > median_ns(row) * LOST_TIMES)
+		return "Most answers come at once, and some only after long: the server did something else then, as one long command "
+		       "(SLOWLOG GET) or writing to the disk, or it did not run: stopped, paused, throttled.";
 	g_autofree char *by = row->by.pid && row->by.pid != finding_pid(f, row) ? g_strdup_printf("(%s)", row->by.comm) : NULL;
 
-	return servers_advice_of_wait(f->reasons, row->wait, o, by);
+	return servers_advice_of_wait(f->reasons, row->wait, o, by, row->by.does_ns && row->by.does == REASON_ON_CPU);
 }
 
 /* By what the holder of a lock does meanwhile; NULL: that says nothing more. */
@@ -429,6 +444,10 @@ static const char *advice_of_told(const struct finding *row)
 /* Time limits, its own or of who ends its waits, end most of these; NULL: not, or nothing follows from it. */
 static const char *advice_of_timeouts(const struct findings *f, const struct finding *row)
 {
+	if (row->reason == REASON_NETWORK_RECEIVE && row->timed_out_cnt >= LOST_MIN && row->timed_out_cnt <= row->woken_cnt / 2 &&
+	    row->timed_out_cnt >= row->woken_cnt / LOST_PART && median_ns(row) < row->max_ns / LOST_TIMES)
+		return "Answers come at once, or not at all: what waits until it times out takes the time. Questions or answers are lost, or the "
+		       "peer leaves some out (nstat, its log); a shorter timeout bounds the wait.";
 	if (row->timed_out_cnt <= row->woken_cnt / 2)
 		return NULL;
 	if (row->reason == REASON_NETWORK_CONNECT)
@@ -473,10 +492,9 @@ static bool is_of_connections(const struct findings *f, const struct finding *ro
 /* A disk that is fast, but for some waits: what it does then is somebody else's, or a limit's. */
 static const char *advice_of_bursts(const struct finding *row)
 {
-	uint64_t median_ns = wait_percentile_ns(row->hist, 0.5, row->durations_ns, row->max_ns);
 	uint64_t long_ns = wait_percentile_ns(row->hist, 0.99, row->durations_ns, row->max_ns);
 
-	if (row->reason != REASON_DISK_SYNC || row->count < BURST_WAITS_MIN || long_ns < BURST_NS || median_ns > long_ns / BURST_TIMES)
+	if (row->reason != REASON_DISK_SYNC || row->count < BURST_WAITS_MIN || long_ns < BURST_NS || median_ns(row) > long_ns / BURST_TIMES)
 		return NULL;
 	return "Most take a moment, and some over a hundred times as long: others write to that disk meanwhile, or a limit holds it: "
 	       "`offcpu io` tells. One fsync for many changes meets that less often.";
