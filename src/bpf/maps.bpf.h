@@ -304,6 +304,16 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 #endif
 
 /*
+ * Known as it is compiled where there is an object for either: each way that is not taken at one of 200 places the
+ * kernel would cut out at load, and move all of the program for it.
+ */
+#ifdef ALWAYS_CASTS
+#define can_cast() true
+#else
+#define can_cast() (cfg.task_struct_id && cfg.timespec64_id)
+#endif
+
+/*
  * The task, to follow its pointers.  Where the verifier trusts a task it looks through all of the kernel's
  * types for each pointer that is followed, some milliseconds each (Linux 6.4, 57539b1c0ac2).
  */
@@ -313,7 +323,7 @@ static __always_inline const struct task_struct *plain(const struct task_struct 
 	barrier_var(task);	/* else clang goes on with what it has compared the pointer with, which may be a number */
 	return task;
 #else
-	return cfg.task_struct_id ? bpf_rdonly_cast(task, cfg.task_struct_id) : task;
+	return can_cast() ? bpf_rdonly_cast(task, cfg.task_struct_id) : task;
 #endif
 }
 
