@@ -17,6 +17,7 @@
 #include "explain/sentence.h"
 #include "explain/servers.h"
 #include "explain/spawns.h"
+#include "explain/tcp_shares.h"
 #include "profile/object_upstream.h"
 
 #define SYN_REPEATED_NS 1000000000ULL
@@ -30,6 +31,8 @@
 #define BURST_WAITS_MIN 50
 #define BURST_NS 20000000ULL	/* of p99 */
 #define BURST_TIMES 100	/* as long as the median */
+#define ROW_ANSWER_NS 10000000	/* the same of questions of which so many come in a row, and that take most of the window */
+#define IN_A_ROW 10
 #define CPUS_FULL 0.75	/* of all CPUs' time */
 #define CPUS_OWN 0.1	/* the same: less does not keep others from a CPU */
 #define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
@@ -326,14 +329,39 @@ static const char *advice_of_deadlock(const struct finding *row)
 	       "everywhere. Until that is mended only a restart helps.";
 }
 
-/* Each thread asks again as soon as it has its answer, and that comes soon: what takes the time is how often. */
+/* Its threads wait so often for this before they wait for something else, as for the next request. */
+static uint64_t waits_in_a_row(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	g_autofree bool *is_its = g_new0(bool, (gsize)p->threads->len + 1);
+	uint64_t others = 0;
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		is_its[profile_wait(p, i)->thread] |= f->blocked_in[i] == row->id;
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		others += is_its[w->thread] && w->blocked_ns && f->blocked_in[i] != row->id ? w->count : 0;
+	}
+	return row->count / MAX(others, 1);
+}
+
+/*
+ * Each thread asks again as soon as it has its answer, and that comes soon: what takes the time is how often.  Whoever is
+ * sent what it has not asked for reads a stream.
+ */
 static bool is_many_small(const struct findings *f, const struct finding *row)
 {
-	const uint64_t seconds = MAX(f->profile->info.duration_ns / 1000000000, 1);
+	const uint64_t window_ns = f->profile->info.duration_ns, threads = MAX(row->threads_cnt, 1);
+	struct tcp_shares shares;
 
-	return row->reason == REASON_NETWORK_RECEIVE && !row->loop && !row->limit.limit && row->count &&
-	       row->time_ns / row->count <= SMALL_ANSWER_NS &&
-	       row->count / seconds / MAX(row->threads_cnt, 1) >= SMALL_ANSWERS_PER_S;
+	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || !row->count ||
+	    (tcp_shares_find(f, row, &shares) && shares.most == TCP_SHARE_UNASKED))
+		return false;
+	uint64_t answer_ns = row->time_ns / row->count;
+	if (answer_ns <= SMALL_ANSWER_NS)
+		return row->count / MAX(window_ns / 1000000000, 1) / threads >= SMALL_ANSWERS_PER_S;
+	return answer_ns <= ROW_ANSWER_NS && row->time_ns / threads >= window_ns / 2 && waits_in_a_row(f, row) >= IN_A_ROW;
 }
 
 static const char *advice_of_server(const struct findings *f, const struct finding *row)

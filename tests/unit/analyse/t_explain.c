@@ -430,17 +430,28 @@ static void test_clock_with_lock(void)
 	}
 }
 
-/* One thread asks hundreds of times a second, and each answer comes soon; with eight threads, or fewer questions, each rests. */
+/*
+ * One thread asks hundreds of times a second, and each answer comes soon; with eight threads, or fewer questions, each
+ * rests.  Slower ones are many where they come in a row, and not two for each thing that it is asked for itself.
+ */
 static void test_many_small(void)
 {
-	static const struct { unsigned threads, count; bool is_told; } cases[] = { { 1, 5000, true }, { 8, 1500, false }, { 1, 1500, false } };
+	static const struct { unsigned threads, count, ms, naps; bool is_told; } cases[] = {
+		{ 1, 5000, 1, 0, true }, { 8, 1500, 1, 0, false }, { 1, 1500, 1, 0, false },
+		{ 1, 2000, 4, 50, true }, { 1, 2000, 4, 1000, false }, { 1, 200, 40, 5, false },
+	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		struct profile *p = window_new();
 
-		for (unsigned k = 0; k < cases[i].threads; k++)
-			add_wait(p, thread_of(p, 11 + k, "shop", 10), 'S', cases[i].count, 1, "main@shop price_of@shop recv@libc.so.6",
+		for (unsigned k = 0; k < cases[i].threads; k++) {
+			uint32_t thread = thread_of(p, 11 + k, "shop", 10);
+
+			add_wait(p, thread, 'S', cases[i].count, cases[i].ms, "main@shop price_of@shop recv@libc.so.6",
 				 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+			if (cases[i].naps)
+				add_wait(p, thread, 'S', cases[i].naps, 1, "main@shop rest@shop clock_nanosleep@libc.so.6", NAP);
+		}
 		struct explanation *e = explanation_new(p, NULL);
 		const char *advice = e->headlines->len ? g_array_index(e->headlines, struct headline, 0).advice : "";
 
