@@ -2,10 +2,11 @@
 #include "explain/clocks.h"
 
 #include "explain/findings_by.h"
+#include "explain/pauses.h"
 
 #define TURNS_MIN 4
 #define OTHER_SHARE 20	/* of its sleep: so much a clock may wait for beside it, but for an interpreter's lock */
-#define OTHER_TURNS 2	/* who waits for others in more than every second turn serves them */
+#define OTHER_TURNS 2	/* who waits for others in more than every second turn serves them, unless it asks them itself */
 #define ON_CPU_SHARE 20	/* of its time */
 
 struct clock {
@@ -26,7 +27,7 @@ static struct clock *sleepers_new(const struct findings *f)
 
 		if (!f->blocked_in[i] || reason != REASON_SLEEP) {
 			c->other_ns += reason == REASON_LOCK_GIL ? 0 : w->blocked_ns;
-			c->other_cnt += reason == REASON_LOCK_GIL || !w->blocked_ns ? 0 : w->count;
+			c->other_cnt += reason == REASON_LOCK_GIL || !w->blocked_ns || pauses_is_question(f, i) ? 0 : w->count;
 			continue;
 		}
 		c->sleep_ns += w->blocked_ns;
@@ -37,7 +38,7 @@ static struct clock *sleepers_new(const struct findings *f)
 	return clocks;
 }
 
-/* Nine in ten of its sleeps take about the same time: they lie in one slot or the next, each twice as wide. */
+/* Seven in eight of its sleeps take about the same time: they lie in one slot or the next, each twice as wide. */
 static bool is_regular(const struct clock *c)
 {
 	uint64_t all = 0, most = 0;
@@ -46,7 +47,7 @@ static bool is_regular(const struct clock *c)
 		all += c->hist[i];
 		most = MAX(most, c->hist[i] + (i + 1 < PROFILE_HIST_SLOTS ? c->hist[i + 1] : 0));
 	}
-	return all && most >= all - all / 10;
+	return all && most >= all - all / 8;
 }
 
 static bool is_clock(const struct clock *c, const struct thread *t)
@@ -63,9 +64,10 @@ void clocks_find(struct findings *f)
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 
-		if (f->blocked_in[i] && reasons_of(f->reasons, i) == REASON_SLEEP &&
-		    is_clock(&clocks[w->thread], profile_thread(p, w->thread)))
-			g_array_index(f->rows, struct finding, f->blocked_in[i] - 1).clock_ns += w->blocked_ns;
+		if (!f->blocked_in[i] || !is_clock(&clocks[w->thread], profile_thread(p, w->thread)))
+			continue;
+		struct finding *row = &g_array_index(f->rows, struct finding, f->blocked_in[i] - 1);
+		*(reasons_of(f->reasons, i) == REASON_SLEEP ? &row->clock_ns : &row->beside_clock_ns) += w->blocked_ns;
 	}
 }
 
@@ -80,7 +82,7 @@ bool clocks_is_all(const struct findings *f, const struct finding *row)
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
 	return row->clock_ns && row->clock_ns >= row->time_ns - row->time_ns / 10 && !(rule && rule->advice) &&
-	       !row->is_waited_for && !row->backlog && !row->limit.limit && !row->loop;
+	       !row->is_waited_for && !row->leads_ns && !row->backlog && !row->limit.limit && !row->loop;
 }
 
 void clocks_find_waited_for(struct findings *f)

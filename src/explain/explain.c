@@ -180,11 +180,13 @@ static const char *rank_reason(const struct headline *h)
 		       row->reason == REASON_PIPE	? "behind others, as whom it waits for waits, too" :
 							  "behind others, as it is told with the loop that waits for it";
 	if (row->leads_ns)
-		return "first, as others queue behind it";
+		return row->reason == REASON_SLEEP ? "first, as others wait until it ends" : "first, as others queue behind it";
 	if (row->is_waited_for)
 		return "behind others, as it is told with what waits for it";
 	if (row->is_own_limit)
 		return "behind others, as its own time limit ends it";
+	if (row->is_of_client && !row->backlog && !row->limit.limit)
+		return "behind others, as its client may have nothing to ask";
 	if (row->is_spin)
 		return "behind others, as nobody waits for it";
 	if (row->clock_ns)
@@ -315,7 +317,7 @@ struct explanation *explanation_new(const struct profile *p, const struct select
 		return e;
 	e->storm = p->info.has_storms ? storm_of(e->findings) : NULL;
 	e->unseen = unseen_new(p, selection);
-	e->little = little_new(e->findings, e->tasks);
+	e->little = little_new(e->findings, e->tasks, e->unseen);
 	if (e->little)
 		return e;
 	choose(e);

@@ -130,6 +130,14 @@ static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 	return f->rows->len - 1;
 }
 
+static bool is_of_client(const struct findings *f, uint32_t wait)
+{
+	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, wait));
+
+	return reasons_of(f->reasons, wait) == REASON_EVENT_LOOP && o && o->kind == OBJECT_SOCKET && *o->name == ':' &&
+	       strstr(o->name, " from ");
+}
+
 /* So much of a wait is for that reason; returns the row's id. */
 static uint32_t add(struct maker *m, const struct key *key, uint32_t wait, uint64_t ns, bool has_shape)
 {
@@ -149,6 +157,7 @@ static uint32_t add(struct maker *m, const struct key *key, uint32_t wait, uint6
 		row->wait = wait;
 		row->frame = finding_frame(f, wait);
 		row->object = reasons_object(f->reasons, wait);
+		row->is_of_client = is_of_client(f, wait);
 	}
 	if (first_time(m->threads, at, w->thread))
 		row->threads_cnt++;
@@ -497,9 +506,9 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns / CLOCK_WEIGHT;
 	if (f->is_beside_cause)
 		return f->time_ns / CLOCK_WEIGHT;
-	if (f->reason == REASON_SLEEP && !f->loop && !f->limit.limit)
+	if (f->reason == REASON_SLEEP && !f->loop && !f->limit.limit && !f->leads_ns)
 		return (f->time_ns - f->clock_ns) / SLEEP_WEIGHT + f->clock_ns / CLOCK_WEIGHT;
-	if (f->is_own_limit)
+	if (f->is_own_limit || (f->is_of_client && !f->backlog && !f->limit.limit))
 		return f->time_ns / SLEEP_WEIGHT;
 	if (f->is_told_with)
 		return (f->time_ns + f->leads_ns) / TOLD_WEIGHT;

@@ -113,6 +113,7 @@ struct finding {
 	const char *route; /* the request that most of it was for, as trace contexts say; NULL: not known */
 	uint64_t route_ns, routed_ns; /* of time_ns: for that, and for any that is known */
 	uint64_t clock_ns; /* of threads that only sleep, the same time again and again: clocks.h */
+	uint64_t beside_clock_ns; /* what such threads wait for beside, which is little by itself */
 	uint64_t leads_ns; /* of those that queue behind it */
 	uint32_t routes_cnt;
 	uint32_t asks; /* index + 1 of a thread that it asks, which waits for it meanwhile: missed.h; 0: none is known */
@@ -127,6 +128,7 @@ struct finding {
 	bool is_shells_sleep; /* a process that only sleeps, told with the shell that waits for it */
 	bool is_beside_cause; /* a sleep of a process of which another finding has a cause that is known */
 	bool may_hold; /* the same: they use what others wait for, of whom nobody knows who has it */
+	bool is_of_client; /* what the client of a connection that it has accepted sends next */
 	bool waits_for_asker; /* and it is told with that one's */
 	bool is_waited_for; /* others wait for a lock that is held there: told with them */
 	bool is_poll_loop; /* a timer ends most of many short waits */

@@ -367,7 +367,7 @@ const char *sentence_says(const struct findings *f, const struct finding *row)
 		return "is frozen by its control group";
 	if (is_in_others_space(f, row))
 		return "waits for the lock of another program's address space";
-	if (backlog_is_of_clients(f, row))
+	if (row->is_of_client || backlog_is_of_clients(f, row))
 		return "waits for a client's next request, or the rest of one";
 	if (!sentence_is_in_worker(f, row) || !row->by.tid)
 		return reasons_says(f->reasons, row->wait);
@@ -380,9 +380,9 @@ static void append_sleeper(GString *s, const struct findings *f, const struct fi
 {
 	const struct thread *t = waiter(f, row);
 
-	if (row->reason != REASON_SLEEP || row->threads_cnt != 1 || strcmp(t->comm, t->process) == 0)
+	if (row->reason != REASON_SLEEP || strcmp(t->comm, t->process) == 0)
 		return;
-	g_string_append(s, " in its thread ");
+	g_string_append(s, row->threads_cnt == 1 ? " in its thread " : " in threads like ");
 	text_safe_cut(s, t->comm, FINDING_NAME_COLUMNS);
 }
 

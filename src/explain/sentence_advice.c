@@ -23,6 +23,9 @@
 #define SYN_REPEATED_SLOT 29 /* log2: 0.54 to 1.07 s */
 #define SMALL_ANSWER_NS 1000000	/* on average */
 #define SMALL_ANSWERS_PER_S 200	/* of a thread */
+#define BURST_WAITS_MIN 50
+#define BURST_NS 20000000ULL	/* of p99 */
+#define BURST_TIMES 100	/* as long as the median */
 #define CPUS_FULL 0.75	/* of all CPUs' time */
 #define CPUS_OWN 0.1	/* the same: less does not keep others from a CPU */
 #define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
@@ -204,6 +207,8 @@ static bool is_of_team(const struct findings *f, const struct finding *row)
 
 static const char *advice_of_clock(const struct finding *row)
 {
+	if (row->leads_ns)
+		return "Another program waits until it ends: see why it pauses, and what need not wait for it (of make what depends on it).";
 	return row->is_waited_for ? "Others wait meanwhile for a lock that it holds: do not sleep there." :
 				    "It only sleeps, the same time again and again: a clock that ticks may stay as it is. If it looks "
 				    "whether something has come, wait for that instead.";
@@ -345,6 +350,12 @@ static bool is_held_by_deadlocked(const struct findings *f, const struct finding
 
 static const char *advice_of_holder(const struct findings *f, const struct finding *row)
 {
+	const struct object *o = finding_object(f, row);
+
+	if (row->reason == REASON_LOCK_KERNEL && o && g_str_has_prefix(o->name, "mmap_lock") && o->pid == finding_pid(f, row) &&
+	    row->by.pid && row->by.pid != o->pid && finding_is_held(f, row))
+		return "Another program looks into this one (smaps or maps of /proc/PID, its memory): let it do so less often; smaps_rollup "
+		       "and statm tell sums.";
 	if (is_held_by_deadlocked(f, row))
 		return "Who holds it is deadlocked itself, as told before: it goes on when that is mended.";
 	if ((row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) &&
@@ -457,6 +468,18 @@ static bool is_of_connections(const struct findings *f, const struct finding *ro
 	return rule && g_str_has_prefix(rule->name, "connections-");
 }
 
+/* A disk that is fast, but for some waits: what it does then is somebody else's, or a limit's. */
+static const char *advice_of_bursts(const struct finding *row)
+{
+	uint64_t median_ns = wait_percentile_ns(row->hist, 0.5, row->durations_ns, row->max_ns);
+	uint64_t long_ns = wait_percentile_ns(row->hist, 0.99, row->durations_ns, row->max_ns);
+
+	if (row->reason != REASON_DISK_SYNC || row->count < BURST_WAITS_MIN || long_ns < BURST_NS || median_ns > long_ns / BURST_TIMES)
+		return NULL;
+	return "Most take a moment, and some over a hundred times as long: others write to that disk meanwhile, or a limit holds it: "
+	       "`offcpu io` tells. One fsync for many changes meets that less often.";
+}
+
 const char *sentence_advice(const struct findings *f, const struct finding *row)
 {
 	if (row->deadlock)
@@ -482,7 +505,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->is_fork)
 		return "fork() takes the longer the more memory its process has: start programs with posix_spawn() or vfork(), or from a "
 		       "small process.";
-	if (row->is_waited_for || (row->clock_ns > row->time_ns / 2 && !is_of_rule(f, row)))
+	if (row->is_waited_for || (row->reason == REASON_SLEEP && row->leads_ns) ||
+	    (row->clock_ns > row->time_ns / 2 && !is_of_rule(f, row) && !row->asks_object))
 		return advice_of_clock(row);
 	if (row->reason == REASON_SLEEP && !is_of_rule(f, row) && (row->is_poll_loop || pauses_advice(row)))
 		return pauses_advice(row) ?: "If it looks whether something has come, wait for that instead; a pause that is meant may stay.";
@@ -518,6 +542,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return NAGLE_ADVICE;
 	if (backlog_is_of_clients(f, row))
 		return backlog_advice(f, row);
+	if (row->is_of_client)
+		return "Between two requests of its client it has nothing to do; if one is late look at who sends it.";
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
 	if (advice_of_timeouts(f, row))
@@ -525,5 +551,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (is_many_small(f, row))
 		return "Each answer comes soon, and the next question at once: ask for many at a time (a join, one query for a list, a "
 		       "batch, a pipeline).";
+	if (advice_of_bursts(row) && !is_of_rule(f, row))
+		return advice_of_bursts(row);
 	return backlog_advice(f, row) ?: advice_of_server(f, row) ?: reasons_advice(f->reasons, row->wait);
 }
