@@ -17,6 +17,7 @@
 #include "symbolize/process/spaces.h"
 #include "symbolize/runtime/hotspot_inline.h"
 #include "symbolize/runtime/hotspot_names.h"
+#include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/tokio_place.h"
 #include "symbolize/runtime/v8_inline.h"
 #include "symbolize/runtime/v8_names.h"
@@ -355,6 +356,27 @@ static void take_jvm_name(const char *name, struct symbol *ret)
 		ret->offset = ret->symbol_offset = 0;
 }
 
+static unsigned jvm_names_at(struct symbolizer *s, struct hotspot *jvm, uint64_t ip, bool is_return, const char *const **ret)
+{
+	unsigned cnt;
+
+	/* its code stays where it is for longer than a look takes; what was not there then may be there by now */
+	memory_names_may_be_old(true);
+	cnt = hotspot_names_code(s->jvm_names, jvm, ip, is_return, ret);
+	memory_names_may_be_old(false);
+	return cnt ? cnt : hotspot_names_code(s->jvm_names, jvm, ip, is_return, ret);
+}
+
+static const char *jvm_method_name(struct symbolizer *s, struct hotspot *jvm, uint64_t method)
+{
+	const char *name;
+
+	memory_names_may_be_old(true);
+	name = hotspot_names_method(s->jvm_names, jvm, method);
+	memory_names_may_be_old(false);
+	return name ? name : hotspot_names_method(s->jvm_names, jvm, method);
+}
+
 /* The same of V8. */
 static struct v8 *v8_of(struct symbolizer *s, struct generation *g)
 {
@@ -423,7 +445,7 @@ static void method_find(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint
 		return;
 	}
 	ret->offset = method;
-	take_jvm_name(jvm ? hotspot_names_method(s->jvm_names, jvm, method) : NULL, ret);
+	take_jvm_name(jvm ? jvm_method_name(s, jvm, method) : NULL, ret);
 	if (!jvm)
 		ret->why = FRAME_PROCESS_GONE;
 }
@@ -432,7 +454,7 @@ static bool jvm_find(struct symbolizer *s, struct generation *g, uint64_t ip, bo
 {
 	struct hotspot *jvm = jvm_of(s, g);
 	const char *const *names;
-	unsigned cnt = jvm ? hotspot_names_code(s->jvm_names, jvm, ip, is_return, &names) : 0;
+	unsigned cnt = jvm ? jvm_names_at(s, jvm, ip, is_return, &names) : 0;
 
 	if (!cnt)
 		return false;
