@@ -16,6 +16,7 @@
 
 #define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 #define WAITING_PART 10		/* of the window: less is what a tenth of a thread waits on average */
+#define UNSEEN_MOST 2		/* waits of a finding */
 #define COMPUTES 9		/* times as much on CPU as in waits: a CPU profile tells more */
 #define NAME_COLUMNS 40
 
@@ -64,8 +65,11 @@ static bool is_certain(const struct finding *row)
 	       row->reason == REASON_CPU_THROTTLED;
 }
 
-static bool is_noticed(const struct finding *row)
+static bool is_noticed(const struct findings *f, const struct finding *row)
 {
+	/* one whose stack was lost may be idle, and there is no more to say of it; many count by their sum */
+	if (reasons_is_unseen(f->reasons, row->wait) && row->count <= UNSEEN_MOST)
+		return false;
 	/* single waits for a CPU are others' doing */
 	double share = row->reason == REASON_CPU_QUEUE ? 0.99 : 1;
 	uint64_t longest_ns = row->max_ns && share == 1 ? row->max_ns :
@@ -101,7 +105,7 @@ static bool is_little(const struct findings *f)
 
 		if (row->is_told_elsewhere || row->is_spin || clocks_is_all(f, row) || owed_is_quick(f, row))
 			continue;
-		if (is_certain(row) || (!(is_queue && is_of_work) && is_noticed(row)))
+		if (is_certain(row) || (!(is_queue && is_of_work) && is_noticed(f, row)))
 			return false;
 		sum_ns += is_of_work || is_others_load(f, row) ? 0 : row->time_ns - row->beside_clock_ns;
 	}
