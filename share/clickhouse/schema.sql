@@ -283,6 +283,49 @@ PARTITION BY toDate(start)
 ORDER BY (host, start, window, row)
 TTL start + INTERVAL 30 DAY;
 
+-- What waits for TCP sockets went on: parts of blocked_ns, what is in none is not known.  service: the one that waits longest for the object.
+CREATE TABLE IF NOT EXISTS offcpu.tcp_waits (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32 CODEC(Delta, ZSTD(1)),
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    object UInt64 CODEC(ZSTD(1)),
+    direction LowCardinality(String),
+    count UInt64 CODEC(T64, ZSTD(1)),
+    blocked_ns UInt64 CODEC(T64, ZSTD(1)),
+    peer_ns UInt64 CODEC(T64, ZSTD(1)),
+    network_ns UInt64 CODEC(T64, ZSTD(1)),
+    unasked_ns UInt64 CODEC(T64, ZSTD(1)),
+    unclear_ns UInt64 CODEC(T64, ZSTD(1)),
+    resent UInt64 CODEC(T64, ZSTD(1)),
+    srtt_us UInt32 CODEC(T64, ZSTD(1)),
+    min_rtt_us UInt32 CODEC(T64, ZSTD(1))
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
+-- TCP connections of processes, and ports that they serve: both ends of one name each other, on two hosts.  A client's end without a port
+-- stands for several, an empty remote end of a server for all of its clients.
+CREATE TABLE IF NOT EXISTS offcpu.connections (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32 CODEC(Delta, ZSTD(1)),
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    process LowCardinality(String) CODEC(ZSTD(1)),
+    pid UInt32 CODEC(ZSTD(1)),
+    side LowCardinality(String),
+    local String CODEC(ZSTD(1)),
+    remote String CODEC(ZSTD(1)),
+    INDEX by_local local TYPE bloom_filter GRANULARITY 4,
+    INDEX by_remote remote TYPE bloom_filter GRANULARITY 4
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
 -- What could not be recorded.
 CREATE TABLE IF NOT EXISTS offcpu.losses (
     host LowCardinality(String),

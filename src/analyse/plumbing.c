@@ -102,6 +102,12 @@ bool plumbing_is_scripts_library(const struct frame *f)
 	return false;
 }
 
+/* A module that Perl loads, "/usr/lib/x86_64-linux-gnu/perl-base/auto/IO/IO.so": the script called it. */
+static bool is_perl_module(const struct frame *f)
+{
+	return f->module && strstr(f->module, "/perl") && strstr(f->module, "/auto/");
+}
+
 static uint8_t level_of_frame(struct plumbing *pl, uint32_t frame, const uint8_t *levels)
 {
 	const struct frame *f = profile_get_frame(pl->profile, frame);
@@ -111,7 +117,7 @@ static uint8_t level_of_frame(struct plumbing *pl, uint32_t frame, const uint8_t
 
 	for (uint32_t i = 0; i < cnt; i++)
 		level = MAX(level, levels[ids[i]]);
-	if (level == RUNTIME_NONE && plumbing_is_scripts_library(f))
+	if (level == RUNTIME_NONE && (plumbing_is_scripts_library(f) || is_perl_module(f)))
 		level = RUNTIME_LIBRARY;
 	/* what a program inlines of the standard library stands in the program's own file */
 	if (level == RUNTIME_NONE && f->is_inline && f->name && plumbing_runtime_name(f->name))

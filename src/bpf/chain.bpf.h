@@ -163,11 +163,11 @@ static __always_inline __u64 intern_chain(struct offcpu_rec_chain *rec, struct c
 
 	if (c->seen == id)
 		return id;
-	if (!bpf_map_lookup_elem(&crossed, &id)) {
+	if (!has_crossed(id)) {
 		rec->type = OFFCPU_REC_CHAIN;
 		rec->pad = 0;
 		rec->id = id;
-		if (!send_crossing(rec, sizeof(*rec), &id, OFFCPU_LOSS_WAKER))
+		if (!send_crossing(rec, sizeof(*rec), id, OFFCPU_LOSS_WAKER))
 			return rec->waker[0];
 	}
 	c->seen = id;

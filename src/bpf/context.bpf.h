@@ -139,7 +139,7 @@ static __always_inline bool context_cross(const struct thread_state *st, struct 
 {
 	struct offcpu_rec_context *rec = &s->rec;
 
-	if (bpf_map_lookup_elem(&crossed, &id))
+	if (has_crossed(id))
 		return true;
 	rec->type = OFFCPU_REC_CONTEXT;
 	rec->shift = s->shift;
@@ -150,7 +150,7 @@ static __always_inline bool context_cross(const struct thread_state *st, struct 
 	rec->pid = st->pid;
 	rec->exec_no = st->exec_no;
 	__builtin_memcpy(rec->word, s->word, sizeof(rec->word));
-	return send_crossing(rec, sizeof(*rec), &id, OFFCPU_LOSS_RING_STACK);
+	return send_crossing(rec, sizeof(*rec), id, OFFCPU_LOSS_RING_STACK);
 }
 
 /*

@@ -146,7 +146,7 @@ static __always_inline bool gil_cross(const struct thread_state *st, struct offc
 	__u64 size = offsetof(struct offcpu_rec_language, frame) + (__u64)rec->depth * sizeof(rec->frame[0]),
 	      id = rec->id;
 
-	if (bpf_map_lookup_elem(&crossed, &id))
+	if (has_crossed(id))
 		return true;
 	rec->type = OFFCPU_REC_GIL;
 	rec->ts_ns = 0;
@@ -158,7 +158,7 @@ static __always_inline bool gil_cross(const struct thread_state *st, struct offc
 	barrier_var(size);
 	if (size > sizeof(*rec))
 		return false;
-	return send_crossing(rec, size, &id, OFFCPU_LOSS_OBJECT);
+	return send_crossing(rec, size, id, OFFCPU_LOSS_OBJECT);
 }
 
 /*

@@ -280,7 +280,7 @@ __noinline __u64 object_of_lock(struct thread_state *st, struct offcpu_rec_kerne
 	id = mix(mix(rec->addr, (__u64)rec->holder << 16 | rec->flags), rec->ino << 8 | rec->what);
 	id = mix(id, rec->target);
 	rec->id = id = id > 1 ? id : 2;
-	if (!bpf_map_lookup_elem(&crossed, &id) && !send_crossing(rec, sizeof(*rec), &id, OFFCPU_LOSS_OBJECT))
+	if (!has_crossed(id) && !send_crossing(rec, sizeof(*rec), id, OFFCPU_LOSS_OBJECT))
 		return target;
 	note_lock_holder(st);
 	return id;

@@ -13,9 +13,12 @@ static __always_inline __u64 word_at(__u64 addr)
 	__u64 word;
 
 #ifndef WITHOUT_CAST
-	if (cfg.timespec64_id) {
+	if (can_cast()) {
 		const struct timespec64 *at = bpf_rdonly_cast((const void *)addr, cfg.timespec64_id);
-		return at->tv_sec;
+
+		word = at->tv_sec;
+		barrier_var(word);	/* or clang makes one load of this and of another word on our stack */
+		return word;
 	}
 #endif
 	return bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr) ? 0 : word;

@@ -206,7 +206,7 @@ static __always_inline bool language_cross(const struct thread_state *st, struct
 {
 	__u64 size = offsetof(struct offcpu_rec_language, frame) + (__u64)rec->depth * sizeof(rec->frame[0]);
 
-	if (bpf_map_lookup_elem(&crossed, &id))
+	if (has_crossed(id))
 		return true;
 	rec->type = OFFCPU_REC_LANGUAGE;
 	rec->id = id;
@@ -220,7 +220,7 @@ static __always_inline bool language_cross(const struct thread_state *st, struct
 	barrier_var(size);
 	if (size > sizeof(*rec))
 		return false;
-	return send_crossing(rec, size, &id, OFFCPU_LOSS_RING_STACK);
+	return send_crossing(rec, size, id, OFFCPU_LOSS_RING_STACK);
 }
 
 /*

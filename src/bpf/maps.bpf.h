@@ -90,12 +90,21 @@ static __always_inline void *ring_reserve(__u64 size)
 	return record;
 }
 
-/* Stack ids that have crossed.  LRU: a forgotten one crosses again, user space knows it. */
+/*
+ * Ids that have crossed.  Each has one set, from which the oldest one falls: it crosses again, user space knows it.
+ * Not a hash map: to note an id in one took a microsecond, and to make it some milliseconds at start.
+ */
+#define CROSSED_SETS_SHIFT 13
+struct crossed_set {
+	__u64 mark[8];
+} __attribute__((aligned(64)));
+
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u64);
-	__type(value, __u32);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);	/* sets lie in one cache line each then */
+	__uint(max_entries, 1 << CROSSED_SETS_SHIFT);
+	__type(key, __u32);
+	__type(value, struct crossed_set);
 } crossed SEC(".maps");
 
 /*
@@ -239,7 +248,8 @@ volatile struct {
 } window = { ~0ULL, ~0ULL, ~0ULL };
 /* stop_ns is no end but a cut. */
 volatile __u8 is_cut RARELY_WRITTEN = 0;
-/* User space has emptied `crossed`; what is known of it elsewhere is to be forgotten, too: see cut.bpf.h. */
+/* User space counts it up, and all of `crossed` is forgotten; what is known of it elsewhere is to be, too: cut.bpf.h. */
+volatile __u64 crossed_turn RARELY_WRITTEN = 0;
 volatile __u8 forgets_crossed RARELY_WRITTEN = 0;
 /* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
 volatile __u64 scale_ns RARELY_WRITTEN = 0;
@@ -294,6 +304,16 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 #endif
 
 /*
+ * Known as it is compiled where there is an object for either: each way that is not taken at one of 200 places the
+ * kernel would cut out at load, and move all of the program for it.
+ */
+#ifdef ALWAYS_CASTS
+#define can_cast() true
+#else
+#define can_cast() (cfg.task_struct_id && cfg.timespec64_id)
+#endif
+
+/*
  * The task, to follow its pointers.  Where the verifier trusts a task it looks through all of the kernel's
  * types for each pointer that is followed, some milliseconds each (Linux 6.4, 57539b1c0ac2).
  */
@@ -303,7 +323,7 @@ static __always_inline const struct task_struct *plain(const struct task_struct 
 	barrier_var(task);	/* else clang goes on with what it has compared the pointer with, which may be a number */
 	return task;
 #else
-	return cfg.task_struct_id ? bpf_rdonly_cast(task, cfg.task_struct_id) : task;
+	return can_cast() ? bpf_rdonly_cast(task, cfg.task_struct_id) : task;
 #endif
 }
 
@@ -329,19 +349,56 @@ __noinline int count_loss(__u32 reason, __u64 time_ns)
 	return 0;
 }
 
-/*
- * Sends what has not crossed before.  id: on the stack, as Linux 6.1 takes a map's key from nowhere else.  False: it did
- * not get through, which is counted under `loss`.
- */
-static __always_inline bool send_crossing(const void *record, __u64 size, const __u64 *id, __u32 loss)
+static __always_inline __u64 crossed_mark(__u64 id)
 {
-	__u32 one = 1;
+	return mix(id, crossed_turn + 1) | 1;
+}
 
+static __always_inline struct crossed_set *crossed_set_of(__u64 mark)
+{
+	__u32 set = mark >> (64 - CROSSED_SETS_SHIFT);
+
+	return bpf_map_lookup_elem(&crossed, &set);
+}
+
+/* Global functions, these two: the verifier checks them once. */
+__noinline int has_crossed(__u64 id)
+{
+	__u64 mark = crossed_mark(id);
+	struct crossed_set *s = crossed_set_of(mark);
+
+	if (!s)
+		return false;
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		if (s->mark[i] == mark)
+			return true;
+	return false;
+}
+
+/* Two CPUs at once may lose one of two: it crosses again. */
+__noinline int note_crossed(__u64 id)
+{
+	__u64 mark = crossed_mark(id);
+	struct crossed_set *s = crossed_set_of(mark);
+
+	if (!s)
+		return 0;
+#pragma unroll
+	for (int i = 7; i > 0; i--)
+		s->mark[i] = s->mark[i - 1];
+	s->mark[0] = mark;
+	return 0;
+}
+
+/* Sends what has not crossed before.  False: it did not get through, which is counted under `loss`. */
+static __always_inline bool send_crossing(const void *record, __u64 size, __u64 id, __u32 loss)
+{
 	if (ring_send(record, size)) {
 		count_loss(loss, 0);
 		return false;
 	}
-	bpf_map_update_elem(&crossed, id, &one, BPF_ANY);
+	note_crossed(id);
 	return true;
 }
 

@@ -259,7 +259,7 @@ static __always_inline __u64 intern_object(struct thread_state *st, struct offcp
 
 	if (id == st->seen_object)
 		return id;
-	if (!bpf_map_lookup_elem(&crossed, &id)) {
+	if (!has_crossed(id)) {
 		rec->type = OFFCPU_REC_OBJECT;
 		rec->op = f->op;
 		rec->id = id;
@@ -272,7 +272,7 @@ static __always_inline __u64 intern_object(struct thread_state *st, struct offcp
 		rec->tid = st->tid;
 		rec->sp = f->sp;
 		__builtin_memcpy(rec->addr, f->addr, sizeof(rec->addr));
-		if (!send_crossing(rec, sizeof(*rec), &id, OFFCPU_LOSS_OBJECT))
+		if (!send_crossing(rec, sizeof(*rec), id, OFFCPU_LOSS_OBJECT))
 			return 0;
 	}
 	st->seen_object = id;

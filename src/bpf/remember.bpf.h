@@ -169,7 +169,7 @@ static __always_inline void forget_walks(struct memory *m, struct waker_memory *
 	if (!w)
 		return;
 	for (int i = 0; i < WAKER_WALKS; i++)
-		w->walks[i].id = 0;
+		w->walks[i].id = w->walks[i].inner = 0;
 }
 
 #define COLD_NS 1000000ULL	/* a wait of a thread after which what others remember is asked first */

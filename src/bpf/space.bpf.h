@@ -58,7 +58,6 @@ static __always_inline void note_fork(const struct task_struct *task, struct thr
 __noinline int ask_for_space(const struct thread_state *st)
 {
 	struct offcpu_rec_space rec = { .type = OFFCPU_REC_SPACE };
-	__u32 one = 1;
 	__u64 mark;
 
 	if (!st)
@@ -66,8 +65,8 @@ __noinline int ask_for_space(const struct thread_state *st)
 	rec.pid = st->pid;
 	rec.space = stack_seed(st);
 	mark = rec.space ^ SPACE_ASKED;
-	if (!bpf_map_lookup_elem(&crossed, &mark) && !ring_send(&rec, sizeof(rec)))
-		bpf_map_update_elem(&crossed, &mark, &one, BPF_ANY);
+	if (!has_crossed(mark) && !ring_send(&rec, sizeof(rec)))
+		note_crossed(mark);
 	return 0;
 }
 

@@ -60,7 +60,7 @@ static __always_inline bool stack_cross(struct offcpu_rec_stack *s, __u64 id, __
 {
 	__u64 size = offsetof(struct offcpu_rec_stack, ip) + (__u64)depth * sizeof(__u64);
 
-	if (bpf_map_lookup_elem(&crossed, &id))
+	if (has_crossed(id))
 		return true;
 	s->type = OFFCPU_REC_STACK;
 	s->depth = depth;
@@ -75,7 +75,7 @@ static __always_inline bool stack_cross(struct offcpu_rec_stack *s, __u64 id, __
 	barrier_var(size);	/* clang knows the bound of depth, and leaves out a test that Linux 6.1 needs */
 	if (size > sizeof(*s))
 		return false;
-	return send_crossing(s, size, &id, OFFCPU_LOSS_RING_STACK);
+	return send_crossing(s, size, id, OFFCPU_LOSS_RING_STACK);
 }
 
 /* By frame pointer, as the kernel walks it, also in 32-bit programs; the number of frames. */
@@ -305,7 +305,7 @@ __noinline __u64 take_kernel_stack(struct thread_state *st, struct scratch *scra
 	}
 	crossed_now = was_seen = seen && *seen == id;
 	if (!crossed_now) {
-		if (!bpf_map_lookup_elem(&crossed, &id))
+		if (!has_crossed(id))
 			send_sleep_path(sp, scratch, id);
 		crossed_now = stack_cross(&scratch->stack, id, depth, st, false, now);
 		if (crossed_now && seen)

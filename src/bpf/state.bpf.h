@@ -75,7 +75,8 @@ struct kernel_memory {
 	__u64 id;
 	__u64 hash;
 	__u64 last_at;		/* address of the outermost word */
-	__u64 inner;		/* hash of the words below the first return address that is told */
+	/* hash of the words below the first return address that is told; of a waker's walk: the last one done in full */
+	__u64 inner;
 	__u32 cnt;
 	__u32 found, depth;	/* while it is learned */
 	__u8 hot;
@@ -430,6 +431,7 @@ struct scratch {
 	struct thread_state cut;	/* as it was at a cut */
 	struct kernel_memory irq_walks[IRQ_WALKS];	/* where interrupts woke someone */
 	struct shared_kernel_walk shared_kernel_walks[SHARED_WALKS + 1];	/* see bpf/remember.bpf.h */
+	struct kernel_memory shared_waker_walks[SHARED_WALKS];
 	struct shared_pair shared_walks[SHARED_WALKS];
 	__u64 ctx_addr;
 	__u64 window[WALK_WINDOW / 8];	/* a piece of a user stack, so far above sp; and how much of it was read */

@@ -168,16 +168,16 @@ static __always_inline __u64 target_hash(const struct thread_state *st, const st
 /* Sends it unless it has crossed before; its id, or 0 when it did not get through. */
 static __always_inline __u64 intern_target(const struct thread_state *st, struct offcpu_rec_target *rec, __u64 file)
 {
-	__u64 id = target_hash(st, rec, file);	/* Linux 6.1 takes a map's key from the stack only */
+	__u64 id = target_hash(st, rec, file);
 
 	rec->id = id;
-	if (bpf_map_lookup_elem(&crossed, &id))
+	if (has_crossed(id))
 		return id;
 	rec->type = OFFCPU_REC_TARGET;
 	rec->proc_start_ns = st->proc_start_ns;
 	rec->pid = st->pid;
 	rec->exec_no = st->exec_no;
-	return send_crossing(rec, sizeof(*rec), &id, OFFCPU_LOSS_OBJECT) ? id : 0;
+	return send_crossing(rec, sizeof(*rec), id, OFFCPU_LOSS_OBJECT) ? id : 0;
 }
 
 /* Of TCP, or what watches some. */

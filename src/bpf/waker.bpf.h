@@ -238,10 +238,10 @@ static __always_inline __u64 intern_waker(struct offcpu_rec_waker *rec, struct t
 		id = 1;
 	if (wst && wst->seen_waker == id)
 		return id;
-	if (!bpf_map_lookup_elem(&crossed, &id)) {
+	if (!has_crossed(id)) {
 		rec->id = id;
 		fill_waker(rec, task, wst, note);
-		if (!send_crossing(rec, sizeof(*rec), &id, OFFCPU_LOSS_WAKER))
+		if (!send_crossing(rec, sizeof(*rec), id, OFFCPU_LOSS_WAKER))
 			return 0;
 	}
 	if (wst)
@@ -299,6 +299,14 @@ static __always_inline void compare_callers(const struct thread_state *st, const
 		count_loss(OFFCPU_LOSS_WAKER_ESTIMATED, WAKER_SURE_NS);
 }
 
+/* Where the walks of all threads that wake by the same system call are kept: a new one has none of its own. */
+static __always_inline struct kernel_memory *shared_waker_memory(struct scratch *scratch, struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return &scratch->shared_waker_walks[(regs ? call_number(regs) : 0) & (SHARED_WALKS - 1)];
+}
+
 /* The id of what runs now and wakes p, whose state is *st; *ret_wst: its thread, NULL for an interrupt. */
 static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_struct *p, struct thread_state *st,
 				       struct thread_state **ret_wst, __u64 now)
@@ -309,7 +317,7 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 	struct offcpu_rec_waker *rec;
 	struct thread_state *wst = NULL;
 	struct waker_memory *memory;
-	struct kernel_memory *m;
+	struct kernel_memory *m, *shared = NULL;
 	bool is_irq_stack;
 
 	*ret_wst = NULL;
@@ -341,11 +349,12 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 		/* in a soft interrupt of its own its frames lie on two stacks, and are not remembered */
 		memory = rec->nr < 0 ? waker_memory_of(wst) : NULL;
 		m = memory ? &memory->walks[(wst->entry >> 2) & (WAKER_WALKS - 1)] : NULL;
+		shared = rec->nr < 0 ? shared_waker_memory(scratch, task) : NULL;
 	} else {
 		st->waker_place = scratch->waker_before = 0;
 	}
 	if (cfg.want_kstack)
-		rec->kstack = waker_kernel_stack(ctx, m, scratch, note, now);
+		rec->kstack = waker_kernel_stack(ctx, m, shared, scratch, note, now);
 	*ret_wst = wst;
 	return intern_waker(rec, task, wst, note);
 }

@@ -9,6 +9,7 @@
 #include "cmd/filters.h"
 #include "cmd/history_requests.h"
 #include "cmd/fleet_input.h"
+#include "cmd/follow.h"
 #include "cmd/incidents.h"
 #include "cmd/input.h"
 #include "cmd/output.h"
@@ -41,6 +42,7 @@ static const char description[] =
 	"  offcpu report --wakers                     who woke whom, and who waits in a circle\n"
 	"  offcpu report --graph dot | dot -Tsvg      the same as a picture\n"
 	"  offcpu report --critical sysbench          for whom these threads waited\n"
+	"  offcpu report --follow web1.offcpu db1.offcpu   what the other host's threads wait for meanwhile\n"
 	"  offcpu report --full                       coverage, accounts, leaves and stacks\n"
 	"  offcpu report --by reason                  what waits were for\n"
 	"  offcpu report --history --from 'tue 14:32' --to 'tue 14:35'   what offcpu agent kept\n"
@@ -65,7 +67,7 @@ struct report_args {
 	struct range_args range;
 	struct fleet_args fleet;
 	struct answer_args answer;
-	gboolean json, csv, markdown, kernel_frames, requests, incidents;
+	gboolean json, csv, markdown, kernel_frames, requests, incidents, follow;
 	struct view_arg *views;	/* views_cnt of them */
 };
 
@@ -419,6 +421,20 @@ static int explain(const char *name)
 	return EXIT_FAILED;
 }
 
+/* Of the recordings that are named, of which only this takes several. */
+static int follow(struct report_args *a, char **paths, const char *usual)
+{
+	const char *const one[] = { usual, NULL };
+	g_autoptr(GError) error = NULL;
+	const struct follow_args args = { .filters = &a->filters, .range = &a->range, .fleet = &a->fleet, .json = a->json,
+					  .paths = *paths ? (const char *const *)paths : one };
+
+	if (filters_understand(&a->filters, &error))
+		return follow_report(&args);
+	cmd_error("report", "%s", error->message);
+	return EXIT_USAGE;
+}
+
 /* The usual options and one for each view; the caller frees. */
 static GOptionEntry *with_views(const GOptionEntry *usual, size_t cnt, struct view_arg *args)
 {
@@ -452,6 +468,9 @@ int cmd_report(int argc, char **argv)
 		FILTERS_OPTIONS(a.filters),
 		RANGE_ENTRIES(a.range),
 		FLEET_ENTRIES(a.fleet),
+		{ "follow", 0, 0, G_OPTION_ARG_NONE, &a.follow,
+		  "Of whom they wait for on other hosts, what these wait for: of several FILEs, or of --clickhouse", NULL },
+		{ "service", 0, 0, G_OPTION_ARG_STRING, &a.filters.pids, "The same as --pid", "PID|NAME" },
 		{ "incidents", 0, 0, G_OPTION_ARG_NONE, &a.incidents, "List what was put aside of the history", NULL },
 		{ "kernel-frames", 0, 0, G_OPTION_ARG_NONE, &a.kernel_frames,
 		  "Stacks with the kernel's own way in and to sleep, too", NULL },
@@ -477,8 +496,8 @@ int cmd_report(int argc, char **argv)
 	answer_args_note(&a.answer, argc, argv);
 	if (cmd_parse("report", "[FILE]", description, entries, &argc, &argv, &status)) {
 		status = EXIT_USAGE;
-		if (argc > 2)
-			cmd_error("report", "\"%s\": only one FILE is read", argv[2]);
+		if (argc > 2 && !a.follow)
+			cmd_error("report", "\"%s\": only one FILE is read, but with --follow", argv[2]);
 		else if (!answer_args_understand(&a.answer, a.json, &error) ||
 			 !fleet_args_check(&a.fleet, &a.range, argc > 1, &error) || !cmd_rules_load(a.rules, &error))
 			cmd_error("report", "%s", error->message);
@@ -488,6 +507,8 @@ int cmd_report(int argc, char **argv)
 			status = explain(a.explain);
 		else if (!range_source(argc > 1 ? argv[1] : NULL, &path, &error))
 			cmd_error("report", "%s", error->message);
+		else if (a.follow)
+			status = follow(&a, argv + 1, path);
 		else if (a.requests && !history_is_asked())
 			cmd_error("report", "--requests is of a history, so with --history; of a recording: --by request");
 		else if (a.requests && !range_args_check(&a.range, &error))

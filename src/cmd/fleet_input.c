@@ -52,7 +52,7 @@ bool fleet_args_check(const struct fleet_args *a, const struct range_args *range
 	return parse_range(range, &q, error);
 }
 
-struct profile *fleet_read_profile(const struct fleet_args *a, const struct range_args *range, GError **error)
+struct target *fleet_open(const struct fleet_args *a, const struct range_args *range, struct fleet_query *ret, GError **error)
 {
 	const struct target_options options = { .engine = PUSH_CLICKHOUSE,
 						.url = a->clickhouse,
@@ -60,8 +60,15 @@ struct profile *fleet_read_profile(const struct fleet_args *a, const struct rang
 						.credentials_path = a->credentials,
 						.ca_path = a->ca,
 						.timeout_s = TIMEOUT_S };
-	struct fleet_query q = { .host_glob = a->host };
-	struct target *t = parse_range(range, &q, error) ? target_open(&options, error) : NULL;
+
+	*ret = (struct fleet_query){ .host_glob = a->host };
+	return parse_range(range, ret, error) ? target_open(&options, error) : NULL;
+}
+
+struct profile *fleet_read_profile(const struct fleet_args *a, const struct range_args *range, GError **error)
+{
+	struct fleet_query q;
+	struct target *t = fleet_open(a, range, &q, error);
 	struct profile *p = t ? fleet_read(t, &q, error) : NULL;
 
 	target_close(t);

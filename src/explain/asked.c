@@ -14,7 +14,7 @@
  */
 static const struct work {
 	const char *runs, *asks;
-	bool is_slow; /* half of the threads may do such work at a time */
+	bool is_slow; /* half of the pool's threads may do such work at a time */
 } works[] = {
 	{ "uv__getaddrinfo_work", "uv_getaddrinfo", true },
 	{ "uv__getnameinfo_work", "uv_getnameinfo", true },
@@ -83,13 +83,22 @@ static void find_asker(const struct findings *f, const struct work *work, struct
 	}
 }
 
+/* All threads that do such work do it all the time, or take turns at it, so that half of them do; 0: others may, too. */
+static uint32_t at_once_of(const struct profile *p, const struct finding *row)
+{
+	const uint64_t full_ns = p->info.duration_ns - p->info.duration_ns / FULL;
+	const uint32_t half = (row->threads_cnt + 1) / 2;
+
+	return row->time_ns >= row->threads_cnt * full_ns ? row->threads_cnt : row->time_ns >= half * full_ns ? half : 0;
+}
+
 void asked_find(struct findings *f)
 {
 	const struct profile *p = f->profile;
 
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_WITH_CAUSES); i++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, i);
-		uint32_t user = profile_wait(p, row->wait)->user, at_once = (row->threads_cnt + 1) / 2;
+		uint32_t user = profile_wait(p, row->wait)->user;
 		bool is_own = row->frame >= 0 && !reasons_pool(f->reasons, row->wait) &&
 			      is_own_function(f, (uint32_t)row->frame);
 		const struct work *work = is_own ? NULL : work_of(p, user);
@@ -97,8 +106,8 @@ void asked_find(struct findings *f)
 		if (!work || row->reason == REASON_CPU_QUEUE || row->reason == REASON_CPU_THROTTLED)
 			continue;
 		find_asker(f, work, row);
-		if (work->is_slow && row->pid && row->threads_cnt > 1 &&
-		    row->time_ns >= at_once * (p->info.duration_ns - p->info.duration_ns / FULL))
-			row->queue_at_once = at_once;
+		row->frame = -1;	/* the pool's own */
+		if (work->is_slow && row->pid && row->threads_cnt > 1)
+			row->queue_at_once = at_once_of(p, row);
 	}
 }

@@ -95,7 +95,9 @@ bool backlog_is_of_clients(const struct findings *f, const struct finding *row)
 
 const char *backlog_advice(const struct findings *f, const struct finding *row)
 {
-	if (!row->backlog || row->reason != REASON_NETWORK_RECEIVE || row->limit.limit)
+	bool is_asked = row->reason == REASON_NETWORK_RECEIVE || row->reason == REASON_PIPE || row->reason == REASON_CHILD_EXIT;
+
+	if (!row->backlog || !is_asked || row->limit.limit)
 		return NULL;
 	return backlog_is_of_clients(f, row) ?
 		       "Clients that are slow, or keep connections and ask for nothing, hold all that could accept others: time limits "

@@ -32,6 +32,20 @@ static bool is_lock_before_program(const struct findings *f, const struct findin
 	       (is_pipe || rule_begins(f, cause, "fuse")) && cause->by.pid && cause->by.pid != row->pid;
 }
 
+/* Who holds the lock is throttled with it: the quota's finding of that process; NULL: not so. */
+static struct finding *throttle_of(const struct findings *f, const struct finding *row)
+{
+	if (!finding_is_held(f, row) || row->by.does != REASON_CPU_THROTTLED || row->by.does_ns <= row->by.off_cpu_ns / 2)
+		return NULL;
+	for (guint i = 0; i < f->rows->len; i++) {
+		struct finding *cause = &g_array_index(f->rows, struct finding, i);
+
+		if (cause->reason == REASON_CPU_THROTTLED && cause->process == row->process)
+			return cause;
+	}
+	return NULL;
+}
+
 /* Those who do these tasks wait for others' tasks themselves. */
 static bool is_of_starved_workers(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
@@ -46,11 +60,20 @@ static bool is_shells_sleep(const struct finding *row, const struct finding *cau
 	       strcmp(cause->process, "sleep") == 0 && row->by.does == REASON_SLEEP && row->by.does_ns > row->time_ns / 2;
 }
 
+/* Another program does a piece of work, which has ended, and pauses for most of that: nothing else goes on meanwhile. */
+static bool is_for_job_that_sleeps(const struct findings *f, const struct finding *row, const struct finding *cause)
+{
+	return row->reason == REASON_CHILD_EXIT && cause->reason == REASON_SLEEP && cause->process != row->process &&
+	       row->by.does_ns > row->time_ns / 2 && !(profile_wait(f->profile, row->wait)->flags & WAIT_OPEN_AT_END);
+}
+
 void behind_find(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause = finding_cause(f, row);
+		struct finding *throttle = throttle_of(f, row);
 
+		cause = throttle ? throttle : cause;
 		if (!cause)
 			continue;
 		if (row->loop && !cause->loop && cause->process == row->process)
@@ -58,10 +81,12 @@ void behind_find(struct findings *f)
 		if (is_shells_sleep(row, cause)) {
 			row->is_told_elsewhere = false;
 			row->has_sleep = cause->is_told_elsewhere = cause->is_shells_sleep = true;
+		} else if (is_for_job_that_sleeps(f, row, cause)) {
+			cause->leads_ns += row->time_ns;
 		}
 		if (is_passed_on(row, cause))
 			row->is_told_with = true;
-		if (is_lock_before_program(f, row, cause) || is_of_starved_workers(f, row, cause)) {
+		if (throttle || is_lock_before_program(f, row, cause) || is_of_starved_workers(f, row, cause)) {
 			row->is_told_with = row->is_behind = true;
 			cause->leads_ns += row->time_ns;
 		}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/actors.h"
+#include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
 #include "explain/findings_by.h"
@@ -53,8 +54,7 @@ static uint64_t waiters_on_one(const struct finding *row)
 	return is_one ? MAX(row->threads_cnt, 1) : 1;
 }
 
-/* Who holds a lock of the kernel's is in a system call, where one neither sleeps at will nor waits for other programs. */
-static bool may_be_in_kernel(enum reason reason)
+bool cause_may_be_in_kernel(enum reason reason)
 {
 	enum reason_family family = reason_family(reason);
 
@@ -134,6 +134,19 @@ static uint64_t one_at_a_time_ns(const struct profile *p, const struct finding *
 }
 
 /*
+ * A lock without a word of its own, as Java's, whose waiters park: who lets it go in that function waits there for the same
+ * lock before, and has not got it then.
+ */
+static bool is_before_lock(const struct cause_finder *c, const struct finding *row, uint32_t i, int64_t function)
+{
+	const struct profile *p = c->f->profile;
+	const struct object *o = finding_object(c->f, row);
+
+	return !(o && lock_is_held(o)) && reason_family(row->reason) == FAMILY_LOCK && reasons_of(c->f->reasons, i) == row->reason &&
+	       cause_same_function(p, finding_frame(c->f, i), function);
+}
+
+/*
  * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
  * a lock's holders those below the function that lets it go.  computes_in: the function in which they lost their CPU
  * for longest; -1: in none.
@@ -160,8 +173,9 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		bool is_own = own && w->object && c->locks[w->object] == own;
 
 		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
-		    (is_of_kernel && !may_be_in_kernel(reason)) ||
+		    (is_of_kernel && !cause_may_be_in_kernel(reason)) ||
 		    (is_lock && !cause_passes(p, w->user, function)) ||
+		    (is_lock && is_before_lock(c, row, i, function)) ||
 		    (is_lock && !is_of_file && reason == REASON_POOL_IDLE) ||	/* who waits for work has let it go before */
 		    (!is_lock && reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
 			continue;
@@ -179,11 +193,12 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		}
 		if (w->state == 'R') {	/* where it lost its CPU tells what it computes */
 			uint64_t ns = w->runnable_ns + w->preempted_ns;
+			enum reason why = reason == REASON_CPU_THROTTLED ? reason : REASON_CPU_QUEUE;
 
-			sums[REASON_CPU_QUEUE] += ns;
-			if (ns > longest[REASON_CPU_QUEUE]) {
-				longest[REASON_CPU_QUEUE] = ns;
-				frames[REASON_CPU_QUEUE] = *computes_in =
+			sums[why] += ns;
+			if (ns > longest[why]) {
+				longest[why] = ns;
+				frames[why] = *computes_in =
 					plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
 			}
 		}

@@ -19,6 +19,8 @@ struct cause_finder {
 
 /* Frames, by their function's name; -1: not known. */
 bool cause_same_function(const struct profile *p, int64_t a, int64_t b);
+/* Who holds a lock of the kernel's is in a system call, where one neither sleeps at will nor waits for other programs. */
+bool cause_may_be_in_kernel(enum reason reason);
 /* Is the function on the stack? */
 bool cause_passes(const struct profile *p, uint32_t node, int64_t function);
 /* The last program that it was; pid 0: of any process.  CAUSE_NONE: it is not in the recording. */

@@ -1,17 +1,38 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/clocks.h"
 
+#include "explain/cause_does.h"
 #include "explain/findings_by.h"
+#include "explain/pauses.h"
 
 #define TURNS_MIN 4
 #define OTHER_SHARE 20	/* of its sleep: so much a clock may wait for beside it, but for an interpreter's lock */
-#define OTHER_TURNS 2	/* who waits for others in more than every second turn serves them */
+#define OTHER_TURNS 2	/* who waits for others in more than every second turn serves them, unless it asks them itself */
 #define ON_CPU_SHARE 20	/* of its time */
 
 struct clock {
-	uint64_t sleep_ns, other_ns, count, other_cnt;
+	uint64_t sleep_ns, other_ns, count, other_cnt, work_cnt;
+	uint64_t longest_ns;
+	int64_t sleeps_in; /* the function in which it does so for longest; -1: not known */
 	uint64_t hist[PROFILE_HIST_SLOTS];
 };
+
+/*
+ * Who asks for work, and sleeps in another function than that in which it asks, pauses within its work; a client that asks
+ * now and then, and a health check, sleep where they call what asks.
+ */
+static void count_work(const struct findings *f, struct clock *clocks)
+{
+	const struct profile *p = f->profile;
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		struct clock *c = &clocks[w->thread];
+
+		if (c->count && c->sleeps_in >= 0 && w->user && pauses_is_of_connection(f, i) && !cause_passes(p, w->user, c->sleeps_in))
+			c->work_cnt += w->count;
+	}
+}
 
 static struct clock *sleepers_new(const struct findings *f)
 {
@@ -26,18 +47,23 @@ static struct clock *sleepers_new(const struct findings *f)
 
 		if (!f->blocked_in[i] || reason != REASON_SLEEP) {
 			c->other_ns += reason == REASON_LOCK_GIL ? 0 : w->blocked_ns;
-			c->other_cnt += reason == REASON_LOCK_GIL || !w->blocked_ns ? 0 : w->count;
+			c->other_cnt += reason == REASON_LOCK_GIL || !w->blocked_ns || pauses_is_question(f, i) ? 0 : w->count;
 			continue;
+		}
+		if (w->blocked_ns > c->longest_ns) {
+			c->longest_ns = w->blocked_ns;
+			c->sleeps_in = finding_frame(f, i);
 		}
 		c->sleep_ns += w->blocked_ns;
 		c->count += w->count;
 		for (unsigned s = 0; s < PROFILE_HIST_SLOTS; s++)
 			c->hist[s] += w->hist[s];
 	}
+	count_work(f, clocks);
 	return clocks;
 }
 
-/* Nine in ten of its sleeps take about the same time: they lie in one slot or the next, each twice as wide. */
+/* Seven in eight of its sleeps take about the same time: they lie in one slot or the next, each twice as wide. */
 static bool is_regular(const struct clock *c)
 {
 	uint64_t all = 0, most = 0;
@@ -46,13 +72,13 @@ static bool is_regular(const struct clock *c)
 		all += c->hist[i];
 		most = MAX(most, c->hist[i] + (i + 1 < PROFILE_HIST_SLOTS ? c->hist[i + 1] : 0));
 	}
-	return all && most >= all - all / 10;
+	return all && most >= all - all / 8;
 }
 
 static bool is_clock(const struct clock *c, const struct thread *t)
 {
 	return c->count >= TURNS_MIN && c->other_ns <= c->sleep_ns / OTHER_SHARE && c->other_cnt <= c->count / OTHER_TURNS &&
-	       t->on_cpu_ns <= thread_observed_ns(t) / ON_CPU_SHARE && is_regular(c);
+	       c->work_cnt < TURNS_MIN && t->on_cpu_ns <= thread_observed_ns(t) / ON_CPU_SHARE && is_regular(c);
 }
 
 void clocks_find(struct findings *f)
@@ -63,9 +89,10 @@ void clocks_find(struct findings *f)
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 
-		if (f->blocked_in[i] && reasons_of(f->reasons, i) == REASON_SLEEP &&
-		    is_clock(&clocks[w->thread], profile_thread(p, w->thread)))
-			g_array_index(f->rows, struct finding, f->blocked_in[i] - 1).clock_ns += w->blocked_ns;
+		if (!f->blocked_in[i] || !is_clock(&clocks[w->thread], profile_thread(p, w->thread)))
+			continue;
+		struct finding *row = &g_array_index(f->rows, struct finding, f->blocked_in[i] - 1);
+		*(reasons_of(f->reasons, i) == REASON_SLEEP ? &row->clock_ns : &row->beside_clock_ns) += w->blocked_ns;
 	}
 }
 
@@ -80,7 +107,7 @@ bool clocks_is_all(const struct findings *f, const struct finding *row)
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
 	return row->clock_ns && row->clock_ns >= row->time_ns - row->time_ns / 10 && !(rule && rule->advice) &&
-	       !row->is_waited_for && !row->backlog && !row->limit.limit && !row->loop;
+	       !row->is_waited_for && !row->leads_ns && !row->backlog && !row->limit.limit && !row->loop;
 }
 
 void clocks_find_waited_for(struct findings *f)

@@ -171,7 +171,7 @@ static const char *rank_reason(const struct headline *h)
 		return "first, as it takes CPU time, too";
 	if (row->is_shells_sleep)
 		return "behind others, as it is told with the script that waits for it";
-	if (row->is_told_elsewhere)
+	if (row->is_told_elsewhere && !row->is_for_one_job)
 		return "behind others, as what it waits for is in the recording, too";
 	if (row->is_told_with)
 		return row->is_behind			? "behind others, as it only queues behind them" :
@@ -180,7 +180,7 @@ static const char *rank_reason(const struct headline *h)
 		       row->reason == REASON_PIPE	? "behind others, as whom it waits for waits, too" :
 							  "behind others, as it is told with the loop that waits for it";
 	if (row->leads_ns)
-		return "first, as others queue behind it";
+		return row->reason == REASON_SLEEP ? "first, as others wait until it ends" : "first, as others queue behind it";
 	if (row->is_waited_for)
 		return "behind others, as it is told with what waits for it";
 	if (row->is_own_limit)
@@ -315,7 +315,7 @@ struct explanation *explanation_new(const struct profile *p, const struct select
 		return e;
 	e->storm = p->info.has_storms ? storm_of(e->findings) : NULL;
 	e->unseen = unseen_new(p, selection);
-	e->little = little_new(e->findings, e->tasks);
+	e->little = little_new(e->findings, e->tasks, e->unseen);
 	if (e->little)
 		return e;
 	choose(e);
@@ -363,7 +363,7 @@ const char *explanation_advice_of(const struct explanation *e, uint32_t wait)
 	}
 	const struct object *o = profile_wait_object(e->findings->profile, profile_wait(e->findings->profile, wait));
 
-	return servers_advice_of_wait(e->findings->reasons, wait, o) ?: reasons_advice(e->findings->reasons, wait);
+	return servers_advice_of_wait(e->findings->reasons, wait, o, NULL, false) ?: reasons_advice(e->findings->reasons, wait);
 }
 
 static struct finding finding_of_wait(const struct explanation *e, uint32_t wait)

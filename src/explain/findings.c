@@ -499,7 +499,7 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns / CLOCK_WEIGHT;
 	if (f->is_beside_cause)
 		return f->time_ns / CLOCK_WEIGHT;
-	if (f->reason == REASON_SLEEP && !f->loop && !f->limit.limit)
+	if (f->reason == REASON_SLEEP && !f->loop && !f->limit.limit && !f->leads_ns)
 		return (f->time_ns - f->clock_ns) / SLEEP_WEIGHT + f->clock_ns / CLOCK_WEIGHT;
 	if (f->is_own_limit)
 		return f->time_ns / SLEEP_WEIGHT;
@@ -507,7 +507,7 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return (f->time_ns + f->leads_ns) / TOLD_WEIGHT;
 	if (f->is_spin)
 		return f->time_ns / CLOCK_WEIGHT;
-	if (f->is_told_elsewhere)	/* behind that, which may be a queue */
+	if (f->is_told_elsewhere && !f->is_for_one_job)	/* behind that, which may be a queue */
 		return f->time_ns / QUEUE_WEIGHT / QUEUE_WEIGHT;
 	if (f->reason == REASON_CPU_QUEUE && !f->is_yield && !f->is_kept_off)
 		return f->time_ns / QUEUE_WEIGHT;

@@ -113,6 +113,7 @@ struct finding {
 	const char *route; /* the request that most of it was for, as trace contexts say; NULL: not known */
 	uint64_t route_ns, routed_ns; /* of time_ns: for that, and for any that is known */
 	uint64_t clock_ns; /* of threads that only sleep, the same time again and again: clocks.h */
+	uint64_t beside_clock_ns; /* what such threads wait for beside, which is little by itself */
 	uint64_t leads_ns; /* of those that queue behind it */
 	uint32_t routes_cnt;
 	uint32_t asks; /* index + 1 of a thread that it asks, which waits for it meanwhile: missed.h; 0: none is known */
@@ -121,6 +122,7 @@ struct finding {
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, or a task for its pool, whose own time is in the recording */
 	/* a loop of the same process is held up meanwhile, whose finding names it as the cause; or a pipeline's next part is */
+	bool is_for_one_job; /* is_told_elsewhere, but for a child that computes for most of the window: nothing else tells of that */
 	bool is_told_with;
 	bool is_behind; /* it only queues behind another one of the list: behind.h */
 	bool has_sleep; /* a script waits for such processes */

@@ -238,6 +238,31 @@ static const struct candidate *most(const GArray *all)
 }
 
 /*
+ * A lock of the kernel's that short-lived processes of one program hold by turns, as those of a script that reads files of
+ * /proc: all together.  NULL: others do more.
+ */
+static const struct candidate *most_of_program(const struct finding *row, const GArray *wakers)
+{
+	const struct candidate *best = row->reason == REASON_LOCK_KERNEL ? most(wakers) : NULL, *of_program = NULL;
+	uint64_t most_ns = 0;
+
+	for (guint i = 0; best && i < wakers->len; i++) {
+		const struct candidate *c = &g_array_index(wakers, struct candidate, i);
+		uint64_t sum_ns = 0;
+
+		if (c->comm == best->comm || !c->pid || (of_program && c->comm == of_program->comm))
+			continue;
+		for (guint k = 0; k < wakers->len; k++)
+			sum_ns += g_array_index(wakers, struct candidate, k).comm == c->comm ? g_array_index(wakers, struct candidate, k).blocked_ns : 0;
+		if (sum_ns > MAX(most_ns, best->blocked_ns)) {
+			most_ns = sum_ns;
+			of_program = c;
+		}
+	}
+	return of_program;
+}
+
+/*
  * Who held the lock.  Of one of the kernel's, or an rwlock, the holder is known as long as nobody reads; of readers at
  * most who was the last to begin, which may be gone.  So it has to be known of most of the time, and to let the lock go
  * now and then: else those who do say more.
@@ -726,7 +751,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 			count_holder(c, holders, i);
 	}
 	sum = count_wakings(c, row, wakers, is_holder);
-	const struct candidate *holder = most_held(c->f, row, holders, wakers), *waker = most(wakers),
+	const struct candidate *holder = most_held(c->f, row, holders, wakers), *waker = most_of_program(row, wakers) ?: most(wakers),
 			       *best = is_lock && holder ? holder : waker;
 	row->never_let_go = !holder && never_let_go(c, row);
 	row->nobody_works = sentence_is_for_workers(c->f, row) ? work_nobody(c->f, row) : SOMEBODY_WORKS;
@@ -751,7 +776,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		row->by.frame = frame_of_place(p, best->place);
 	if (!is_held && best != holder)
 		count_kind(wakers, &row->by);
-	if (!is_held && best != holder && !row->by.is_kind)
+	if ((!is_held || row->reason == REASON_LOCK_KERNEL) && best != holder && !row->by.is_kind)
 		count_program(wakers, best, &row->by);
 	judge_wakings(p, row, &sum);
 	row->by.are_peers = row->by.is_peer && (row->by.threads_cnt > 1 || wakers->len > 2);
@@ -766,6 +791,8 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		find_taker(p, row);
 	else
 		find_timeouts(c, row);
+	row->is_for_one_job = row->is_told_elsewhere && row->by.does_ns && row->by.does == REASON_ON_CPU &&
+			      row->max_ns > p->info.duration_ns / 2 && p->info.filters && *p->info.filters;
 	if (at_end.is_child)
 		find_deadlock_of_child(c, row);
 	if (sentence_is_for_workers(c->f, row))

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/held.h"
 
+#include <string.h>
+
+#include "analyse/plumbing.h"
 #include "base/hash.h"
+#include "explain/cause_does.h"
 #include "profile/slices.h"
 
 /*
@@ -233,13 +237,31 @@ static bool passes(const struct holder_finder *h, uint32_t node, uint32_t throug
 	return node == through;
 }
 
+/* A lock of the kernel's is held in a system call or a page fault: not while the thread sleeps, or lost its CPU in the program. */
+static bool is_outside_kernel(const struct holder_finder *h, uint32_t w)
+{
+	const struct wait *wait = profile_wait(h->f->profile, w);
+	const char *entry = plumbing_entry(reasons_plumbing(h->f->reasons), wait->kernel);
+	bool is_in_program = wait->state == 'R' && entry && (strcmp(entry, "interrupt") == 0 || strcmp(entry, "exit to user mode") == 0);
+
+	return is_in_program || !cause_may_be_in_kernel(reasons_of(h->f->reasons, w));
+}
+
 static void find_limits(struct holder_finder *h)
 {
 	const struct profile *p = h->f->profile;
 	double waiters = queue_length(h);
+	const bool is_of_kernel = h->row->reason == REASON_LOCK_KERNEL && !finding_is_file_lock(h->f, h->row);
 	g_autofree uint32_t *first = g_new0(uint32_t, (gsize)p->threads->len + 1);	/* place + 1 of each thread */
 	g_autofree uint32_t *next = g_new0(uint32_t, (gsize)h->places->len + 1);
+	g_autofree double *woke_ns = g_new0(double, (gsize)p->threads->len + 1);
 
+	for (guint i = 0; i < h->places->len; i++) {
+		const struct place *at = &g_array_index(h->places, struct place, i);
+
+		if (at->thread != NONE)
+			woke_ns[at->thread] += at->woke_ns;
+	}
 	for (guint i = 0; i < h->places->len; i++) {
 		struct place *at = &g_array_index(h->places, struct place, i);
 
@@ -247,14 +269,15 @@ static void find_limits(struct holder_finder *h)
 			continue;
 		const struct thread *t = profile_thread(p, at->thread);
 		at->may_pass_ns = at->waited_ns * waiters;
-		at->can_ns = (double)t->on_cpu_ns * waiters;
+		/* it ran in one of its places at a time */
+		at->can_ns = woke_ns[at->thread] > 0 ? (double)t->on_cpu_ns * waiters * at->woke_ns / woke_ns[at->thread] : 0;
 		next[i] = first[at->thread];
 		first[at->thread] = i + 1;
 	}
 	for (uint32_t w = 0; w < p->waits->len; w++) {
 		const struct wait *wait = profile_wait(p, w);
 
-		if (is_of_row(h, w) || !first[wait->thread])
+		if (is_of_row(h, w) || !first[wait->thread] || (is_of_kernel && is_outside_kernel(h, w)))
 			continue;
 		uint32_t node = functions_of(h, wait->user);
 		for (uint32_t i = first[wait->thread]; i; i = next[i - 1]) {

@@ -11,10 +11,12 @@
 #include "explain/owed.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
+#include "explain/unsignalled.h"
 #include "profile/requests.h"
 
 #define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 #define WAITING_PART 10		/* of the window: less is what a tenth of a thread waits on average */
+#define UNSEEN_MOST 2		/* waits of a finding */
 #define COMPUTES 9		/* times as much on CPU as in waits: a CPU profile tells more */
 #define NAME_COLUMNS 40
 
@@ -63,8 +65,11 @@ static bool is_certain(const struct finding *row)
 	       row->reason == REASON_CPU_THROTTLED;
 }
 
-static bool is_noticed(const struct finding *row)
+static bool is_noticed(const struct findings *f, const struct finding *row)
 {
+	/* one whose stack was lost may be idle, and there is no more to say of it; many count by their sum */
+	if (reasons_is_unseen(f->reasons, row->wait) && row->count <= UNSEEN_MOST)
+		return false;
 	/* single waits for a CPU are others' doing */
 	double share = row->reason == REASON_CPU_QUEUE ? 0.99 : 1;
 	uint64_t longest_ns = row->max_ns && share == 1 ? row->max_ns :
@@ -98,11 +103,11 @@ static bool is_little(const struct findings *f)
 		bool is_of_work = process_computes(f, row->process);
 		bool is_queue = row->reason == REASON_CPU_QUEUE;
 
-		if (row->is_told_elsewhere || clocks_is_all(f, row))
+		if (row->is_told_elsewhere || row->is_spin || clocks_is_all(f, row) || owed_is_quick(f, row))
 			continue;
-		if (is_certain(row) || (!(is_queue && is_of_work) && is_noticed(row)))
+		if (is_certain(row) || (!(is_queue && is_of_work) && is_noticed(f, row)))
 			return false;
-		sum_ns += is_of_work || is_others_load(f, row) ? 0 : row->time_ns;
+		sum_ns += is_of_work || is_others_load(f, row) ? 0 : row->time_ns - row->beside_clock_ns;
 	}
 	return sum_ns < f->profile->info.duration_ns / WAITING_PART;
 }
@@ -132,7 +137,7 @@ static void append_waits(GString *s, const struct findings *f, uint64_t clocks_n
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
 
-		waits += clocks_is_all(f, row) ? 0 : row->count;
+		waits += clocks_is_all(f, row) || owed_is_quick(f, row) ? 0 : row->count;
 	}
 	g_string_append(s, requests || waits ? "; " : ".");
 	if (!requests && !waits)
@@ -160,31 +165,34 @@ static void append_clock(GString *s, const struct findings *f, const struct find
 	g_string_append_printf(s, ", %.*f times a second. %s", digits, (double)row->count / seconds, sentence_advice(f, row));
 }
 
-static char *say_idle(const struct findings *f, uint64_t observed_ns)
+static char *say_idle(const struct findings *f, uint64_t observed_ns, bool has_unseen)
 {
 	GString *s = g_string_new(NULL);
 	const struct finding *clock = NULL;
-	uint64_t clocks_ns = 0;
+	uint64_t clocks_ns = 0, quick_ns = 0;
 
 	/* no all-clear while others wait */
-	g_string_append(s, owed_append_most(s, f) ? ": " : "Little to find: ");
+	g_string_append(s, owed_append_most(s, f) ? ": " : has_unseen ? "Little to find in threads: " : "Little to find: ");
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
 
 		clocks_ns += clocks_is_all(f, row) ? row->time_ns : 0;
+		quick_ns += owed_is_quick(f, row) ? row->time_ns : 0;
 		clock = clocks_is_all(f, row) && (!clock || row->time_ns > clock->time_ns) ? row : clock;
 	}
-	g_string_append_printf(s, "%.1f%% of the threads' time is idle%s",
-			       text_percent(f->idle_sum_ns + clocks_ns, observed_ns), clock ? " or a clock's" : "");
-	append_waits(s, f, clocks_ns);
+	g_string_append_printf(s, "%.1f%% of the threads' time is idle%s%s",
+			       text_percent(f->idle_sum_ns + clocks_ns + quick_ns, observed_ns), clock ? " or a clock's" : "",
+			       quick_ns ? " or for answers that come soon" : "");
+	append_waits(s, f, clocks_ns + quick_ns);
 	if (clock)
 		append_clock(s, f, clock);
 	connects_append_most(s, f);
 	backlog_append_most(s, f);
+	unsignalled_append_most(s, f);
 	return g_string_free(s, FALSE);
 }
 
-char *little_new(const struct findings *f, const struct task_findings *tasks)
+char *little_new(const struct findings *f, const struct task_findings *tasks, bool has_unseen)
 {
 	const struct profile_info *info = &f->profile->info;
 	const struct finding_class *most = NULL;
@@ -205,5 +213,5 @@ char *little_new(const struct findings *f, const struct task_findings *tasks)
 	if (most && computes(f, most) &&
 	    most->on_cpu_ns > (f->idle_sum_ns + f->matters_ns - MIN(elsewhere_ns(f, NULL), f->matters_ns)) / 2)
 		return say_computes(f, most);
-	return say_idle(f, observed_ns);
+	return say_idle(f, observed_ns, has_unseen);
 }

@@ -9,8 +9,9 @@
  * A healthy service waits, too, and the largest share of next to nothing is no finding.  Waits are little if nobody would
  * notice one of them, and if their sum is small: beside what the process computes, or by itself.
  *
- * A sentence that says so, to be freed; NULL: there is something to tell.
+ * A sentence that says so, to be freed; NULL: there is something to tell.  has_unseen: the runtime has threads of its own,
+ * which nobody saw wait.
  */
-char *little_new(const struct findings *f, const struct task_findings *tasks);
+char *little_new(const struct findings *f, const struct task_findings *tasks, bool has_unseen);
 
 #endif

@@ -6,6 +6,8 @@
 #include "explain/text.h"
 
 #define QUEUE_TIMES 2	/* as many clients as connections: fewer have come just now */
+#define WAKES_EACH 5	/* of a server's threads for one request, and hardly more */
+#define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 
 bool owed_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
 {
@@ -63,6 +65,27 @@ void owed_append_evidence(GString *s, const struct finding *row)
 	g_string_append(s, "there");
 }
 
+/* By how often its threads wake: so many requests at a time and so many a second tell how long each takes. */
+static bool are_quick(const struct findings *f, uint32_t pid, uint32_t clients)
+{
+	uint64_t wakes = 0;
+
+	for (uint32_t i = 0; i < f->profile->waits->len; i++) {
+		const struct wait *w = profile_wait(f->profile, i);
+
+		wakes += profile_thread(f->profile, w->thread)->pid == pid ? w->count : 0;
+	}
+	return (double)f->profile->info.duration_ns * clients * WAKES_EACH < (double)wakes * NOTICED_NS;
+}
+
+bool owed_is_quick(const struct findings *f, const struct finding *row)
+{
+	const char *there;
+	uint32_t made = 0, clients = limit_owed_read(row->limit.limit, &made, &there);
+
+	return clients && clients < QUEUE_TIMES * made && are_quick(f, finding_pid(f, row), clients);
+}
+
 bool owed_append_most(GString *s, const struct findings *f)
 {
 	uint32_t most_cnt = 0, most_made = 0, pid = 0;
@@ -73,7 +96,8 @@ bool owed_append_most(GString *s, const struct findings *f)
 		const char *there;
 		uint32_t made, clients = limit_owed_read(l, &made, &there);
 
-		if (clients <= most_cnt || !selection_has_process(f->selection, f->profile, l->pid))
+		if (clients <= most_cnt || !selection_has_process(f->selection, f->profile, l->pid) ||
+		    (clients < QUEUE_TIMES * made && are_quick(f, l->pid, clients)))
 			continue;
 		most_cnt = clients;
 		most_made = made;

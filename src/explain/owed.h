@@ -16,6 +16,8 @@ bool owed_find(const struct findings *f, const struct finding *row, struct findi
  * recording ended, with one connection to 127.0.0.1:8081 (python3), and little is found in its threads".  False: of none.
  */
 bool owed_append_most(GString *s, const struct findings *f);
+/* Few clients for the connections, and it wakes so often that none of them can have waited for long: a proxy at work. */
+bool owed_is_quick(const struct findings *f, const struct finding *row);
 /* "127.0.0.1:8081 (python3)"; NULL: it has no LIMIT_OWED. */
 const char *owed_upstream(const struct finding *row);
 /* "; as the recording ended 20 clients waited for answers, over one connection to 127.0.0.1:8081" */

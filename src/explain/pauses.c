@@ -8,14 +8,19 @@
 
 #define ASKS_MIN 3
 
-/* It asks there, and does not wait for its own clients. */
-static bool is_asked(const struct findings *f, uint32_t wait)
+bool pauses_is_of_connection(const struct findings *f, uint32_t wait)
 {
 	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, wait));
 	enum reason reason = reasons_of(f->reasons, wait);
 
-	return (reason == REASON_NETWORK_RECEIVE || reason == REASON_NETWORK_CONNECT) && o && o->kind == OBJECT_SOCKET &&
-	       *o->name && *o->name != ':' && !strstr(o->name, " from") && !reasons_is_idle(f->reasons, wait);
+	return (reason == REASON_NETWORK_RECEIVE || reason == REASON_NETWORK_CONNECT) && o &&
+	       (o->kind == OBJECT_SOCKET || o->kind == OBJECT_POLL) &&
+	       *o->name && *o->name != ':' && !strstr(o->name, " from");
+}
+
+bool pauses_is_question(const struct findings *f, uint32_t wait)
+{
+	return pauses_is_of_connection(f, wait) && !reasons_is_idle(f->reasons, wait);
 }
 
 /* Whom these threads ask at least half as often as they sleep: the object's index + 1; 0: nobody. */
@@ -28,7 +33,7 @@ static uint32_t whom_asks(const struct findings *f, const struct finding *row, c
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 
-		if (!sleeps[w->thread] || !w->blocked_ns || !is_asked(f, i))
+		if (!sleeps[w->thread] || !w->blocked_ns || !pauses_is_question(f, i))
 			continue;
 		cnt[w->object] += w->count;
 		most = cnt[w->object] > cnt[most] ? w->object : most;

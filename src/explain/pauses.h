@@ -13,6 +13,11 @@ void pauses_find(struct findings *f);
 /* "; between its sleeps it asks 127.0.0.1:18106"; nothing of other rows */
 void pauses_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 
+/* For an answer, or for work, through a connection that it has made. */
+bool pauses_is_of_connection(const struct findings *f, uint32_t wait);
+/* It asks somebody there, and does not wait for its own clients. */
+bool pauses_is_question(const struct findings *f, uint32_t wait);
+
 /* NULL: nothing is known of what it sleeps for. */
 const char *pauses_advice(const struct finding *row);
 

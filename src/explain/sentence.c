@@ -380,9 +380,9 @@ static void append_sleeper(GString *s, const struct findings *f, const struct fi
 {
 	const struct thread *t = waiter(f, row);
 
-	if (row->reason != REASON_SLEEP || row->threads_cnt != 1 || strcmp(t->comm, t->process) == 0)
+	if (row->reason != REASON_SLEEP || strcmp(t->comm, t->process) == 0)
 		return;
-	g_string_append(s, " in its thread ");
+	g_string_append(s, row->threads_cnt == 1 ? " in its thread " : " in threads like ");
 	text_safe_cut(s, t->comm, FINDING_NAME_COLUMNS);
 }
 

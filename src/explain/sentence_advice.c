@@ -24,7 +24,14 @@
 #define SYN_REPEATED_SLOT 29 /* log2: 0.54 to 1.07 s */
 #define SMALL_ANSWER_NS 1000000	/* on average */
 #define SMALL_ANSWERS_PER_S 200	/* of a thread */
-#define ROW_ANSWER_NS 10000000 /* the same of questions of which so many come in a row, and that take most of the window */
+#define LOST_MIN 5
+#define LOST_PART 20	/* of the answers */
+#define LOST_TIMES 50	/* as long as the median */
+#define AT_ONCE_NS 2000000ULL	/* of the median */
+#define BURST_WAITS_MIN 50
+#define BURST_NS 20000000ULL	/* of p99 */
+#define BURST_TIMES 100	/* as long as the median */
+#define ROW_ANSWER_NS 10000000	/* the same of questions of which so many come in a row, and that take most of the window */
 #define IN_A_ROW 10
 #define CPUS_FULL 0.75	/* of all CPUs' time */
 #define CPUS_OWN 0.1	/* the same: less does not keep others from a CPU */
@@ -32,6 +39,11 @@
 #define STARVED_LIMITED                                                                                              \
 	"Its time limit ends these waits, so nobody did those tasks: where all workers of a pool wait so nobody is left to. "  \
 	"Another pool for them, or no wait in a worker; without the limit it stands still for ever."
+
+static uint64_t median_ns(const struct finding *row)
+{
+	return wait_percentile_ns(row->hist, 0.5, row->durations_ns, row->max_ns);
+}
 
 /* Of threads that may not use all CPUs. */
 static const char *advice_of_cpus(const struct findings *f, const struct finding *row)
@@ -207,6 +219,8 @@ static bool is_of_team(const struct findings *f, const struct finding *row)
 
 static const char *advice_of_clock(const struct finding *row)
 {
+	if (row->leads_ns)
+		return "Another program waits until it ends: see why it pauses, and what need not wait for it (of make what depends on it).";
 	return row->is_waited_for ? "Others wait meanwhile for a lock that it holds: do not sleep there." :
 				    "It only sleeps, the same time again and again: a clock that ticks may stay as it is. If it looks "
 				    "whether something has come, wait for that instead.";
@@ -353,8 +367,16 @@ static bool is_many_small(const struct findings *f, const struct finding *row)
 static const char *advice_of_server(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
+	/* of a socket in a file only who ends the waits is known */
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
-	return servers_advice_of_wait(f->reasons, row->wait, o);
+	if (rule && g_str_has_prefix(rule->name, RULES_MEMORY_SERVER) && row->count > 1 && median_ns(row) < AT_ONCE_NS &&
+	    row->max_ns > median_ns(row) * LOST_TIMES)
+		return "Most answers come at once, and some only after long: the server did something else then, as one long command "
+		       "(SLOWLOG GET) or writing to the disk, or it did not run: stopped, paused, throttled.";
+	g_autofree char *by = row->by.pid && row->by.pid != finding_pid(f, row) ? g_strdup_printf("(%s)", row->by.comm) : NULL;
+
+	return servers_advice_of_wait(f->reasons, row->wait, o, by, row->by.does_ns && row->by.does == REASON_ON_CPU);
 }
 
 /* By what the holder of a lock does meanwhile; NULL: that says nothing more. */
@@ -373,6 +395,12 @@ static bool is_held_by_deadlocked(const struct findings *f, const struct finding
 
 static const char *advice_of_holder(const struct findings *f, const struct finding *row)
 {
+	const struct object *o = finding_object(f, row);
+
+	if (row->reason == REASON_LOCK_KERNEL && o && g_str_has_prefix(o->name, "mmap_lock") && o->pid == finding_pid(f, row) &&
+	    row->by.pid && row->by.pid != o->pid && finding_is_held(f, row))
+		return "Another program looks into this one (smaps or maps of /proc/PID, its memory): let it do so less often; smaps_rollup "
+		       "and statm tell sums.";
 	if (is_held_by_deadlocked(f, row))
 		return "Who holds it is deadlocked itself, as told before: it goes on when that is mended.";
 	if ((row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) &&
@@ -444,13 +472,17 @@ static const char *advice_of_told(const struct finding *row)
 /* Time limits, its own or of who ends its waits, end most of these; NULL: not, or nothing follows from it. */
 static const char *advice_of_timeouts(const struct findings *f, const struct finding *row)
 {
+	if (row->reason == REASON_NETWORK_RECEIVE && row->timed_out_cnt >= LOST_MIN && row->timed_out_cnt <= row->woken_cnt / 2 &&
+	    row->timed_out_cnt >= row->woken_cnt / LOST_PART && median_ns(row) < row->max_ns / LOST_TIMES)
+		return "Answers come at once, or not at all: what waits until it times out takes the time. Questions or answers are lost, or the "
+		       "peer leaves some out (nstat, its log); a shorter timeout bounds the wait.";
 	if (row->timed_out_cnt <= row->woken_cnt / 2)
 		return NULL;
 	if (row->reason == REASON_NETWORK_CONNECT)
 		return "Nobody takes the connection: the listener's accept queue is full, packets are dropped, or the host is down. "
 		       "A shorter timeout bounds the wait.";
 	if (row->reason == REASON_EVENT_LOOP || row->reason == REASON_NETWORK_RECEIVE)
-		return row->timed_out_cnt > row->woken_cnt / 10 * 9 ?
+		return row->timed_out_cnt * 10 > row->woken_cnt * 9 ?
 			       "Nobody answers within the timeout: look at the peer; a shorter timeout bounds the wait." :
 			       "Answers come, and between them a time limit of a library's own wakes it: look at the peer that it "
 			       "waits for.";
@@ -485,6 +517,17 @@ static bool is_of_connections(const struct findings *f, const struct finding *ro
 	return rule && g_str_has_prefix(rule->name, "connections-");
 }
 
+/* A disk that is fast, but for some waits: what it does then is somebody else's, or a limit's. */
+static const char *advice_of_bursts(const struct finding *row)
+{
+	uint64_t long_ns = wait_percentile_ns(row->hist, 0.99, row->durations_ns, row->max_ns);
+
+	if (row->reason != REASON_DISK_SYNC || row->count < BURST_WAITS_MIN || long_ns < BURST_NS || median_ns(row) > long_ns / BURST_TIMES)
+		return NULL;
+	return "Most take a moment, and some over a hundred times as long: others write to that disk meanwhile, or a limit holds it: "
+	       "`offcpu io` tells. One fsync for many changes meets that less often.";
+}
+
 const char *sentence_advice(const struct findings *f, const struct finding *row)
 {
 	if (row->deadlock)
@@ -510,7 +553,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->is_fork)
 		return "fork() takes the longer the more memory its process has: start programs with posix_spawn() or vfork(), or from a "
 		       "small process.";
-	if (row->is_waited_for || (row->clock_ns > row->time_ns / 2 && !is_of_rule(f, row)))
+	if (row->is_waited_for || (row->reason == REASON_SLEEP && row->leads_ns) ||
+	    (row->clock_ns > row->time_ns / 2 && !is_of_rule(f, row) && !row->asks_object))
 		return advice_of_clock(row);
 	if (row->reason == REASON_SLEEP && !is_of_rule(f, row) && (row->is_poll_loop || pauses_advice(row)))
 		return pauses_advice(row) ?: "If it looks whether something has come, wait for that instead; a pause that is meant may stay.";
@@ -553,5 +597,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (is_many_small(f, row))
 		return "Each answer comes soon, and the next question at once: ask for many at a time (a join, one query for a list, a "
 		       "batch, a pipeline).";
+	if (advice_of_bursts(row) && !is_of_rule(f, row))
+		return advice_of_bursts(row);
 	return backlog_advice(f, row) ?: advice_of_server(f, row) ?: reasons_advice(f->reasons, row->wait);
 }

@@ -15,7 +15,7 @@
 #define PATH_FUNCTIONS_MAX 6
 #define NS_MAX (UINT64_C(1) << 50)	/* of task time: 13 days; sums over all groups stay far below 64 bits */
 #define SLEEP_DEPTH 2	/* as idle.c has it: housekeeping sleeps in its main function, or in what that calls */
-#define TASKS_MIN 0.5	/* of asyncio, on average: fewer are no bottleneck */
+#define TASKS_MIN 0.5	/* of asyncio, and of those that want a CPU, on average: fewer are no bottleneck */
 #define TASKS_LITTLE 0.1	/* the same of goroutines, as little.c has it of threads */
 #define HELD_UP_PART 20	/* of the window: less is nothing beside what tasks wait for */
 #define RUNNABLE_WEIGHT 4	/* load from outside makes goroutines wait for a CPU, too */
@@ -365,8 +365,8 @@ static uint64_t rank_of(const struct task_findings *f, const struct task_wait *w
 	/* what holds their loop up most of the time comes first: they all wait for that, too */
 	if (w->kind == TASKS_ASYNCIO)
 		return is_clear && w->tasks >= TASKS_MIN ? (uint64_t)((double)w->task_ns / w->tasks) / 2 : 0;
-	if (k == RUNNABLE)
-		return w->task_ns / RUNNABLE_WEIGHT;
+	if (k == RUNNABLE)	/* fewer are those that were just woken */
+		return w->tasks < TASKS_MIN ? 0 : w->task_ns / RUNNABLE_WEIGHT;
 	/* a handler may well wait in a select for what happens next, but for the rest only while it owes an answer */
 	if (!waits_for_work(k) || (w->answers_request && k != SELECT))
 		return w->task_ns;
@@ -549,6 +549,18 @@ static struct answers answers_of(const struct profile *p, uint32_t pid)
 	return a;
 }
 
+/* Is the process in the recording, and was its main thread not at leisure? */
+static bool is_busy(const struct profile *p, uint32_t pid)
+{
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (t->pid == pid && t->tid == pid && t->on_cpu_ns > p->info.duration_ns / HELD_UP_PART)
+			return true;
+	}
+	return false;
+}
+
 static void find_peer(const struct profile *p, struct task_wait *w)
 {
 	enum kind k = kind_of(w);
@@ -560,7 +572,7 @@ static void find_peer(const struct profile *p, struct task_wait *w)
 
 	if (is_alone && a.epoll && a.epoll->pid == a.most->pid) {
 		w->peer = object_upstream(a.epoll);
-		w->advice = servers_advice(w->peer) ?: w->advice;
+		w->advice = servers_advice(w->peer, is_busy(p, a.epoll->pid)) ?: w->advice;
 	} else if (a.most && a.most_ns > a.all_ns / 2) {
 		w->ended_by = a.most;
 		w->ended_percent = 100 * (double)a.most_ns / (double)a.all_ns;

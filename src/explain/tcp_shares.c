@@ -8,6 +8,7 @@
 #include "profile/object_upstream.h"
 
 #define SHORT_WAY_US 1000	/* to a process of this machine: the kernel hands segments over at once */
+#define NETWORK_TOLD 5	/* of the time: that is told as a share of its own */
 #define RTT_PART 10	/* a round trip below this part of a wait is the network's alone, whoever acknowledged */
 
 const char *tcp_share_name(enum tcp_share share)
@@ -107,6 +108,9 @@ static void append_facts(GString *s, const struct tcp_shares *t)
 		text_thousands(s, t->resent);
 		g_string_append(s, " segments were sent again");
 	}
+	/* else it is said below */
+	if (t->resent && t->most == TCP_SHARE_PEER && t->ns[TCP_SHARE_NETWORK] < t->all_ns / NETWORK_TOLD)
+		g_string_append_printf(s, " (%.0f%% of the time)", text_percent(t->ns[TCP_SHARE_NETWORK], t->all_ns));
 	g_string_append(s, ": ");
 }
 
@@ -134,7 +138,7 @@ void tcp_shares_append(GString *s, const struct findings *f, const struct findin
 		return;
 	append_facts(s, &t);
 	g_string_append(s, says[t.direction][t.most]);
-	if (t.direction == TCP_WAIT_RECEIVE && t.most == TCP_SHARE_PEER && t.ns[TCP_SHARE_NETWORK] >= t.all_ns / 5)
+	if (t.direction == TCP_WAIT_RECEIVE && t.most == TCP_SHARE_PEER && t.ns[TCP_SHARE_NETWORK] >= t.all_ns / NETWORK_TOLD)
 		g_string_append_printf(s, ", the network %.0f%% of it", text_percent(t.ns[TCP_SHARE_NETWORK], t.all_ns));
 	if (t.most == TCP_SHARE_NETWORK && t.ns[TCP_SHARE_PEER] >= t.all_ns / 5)
 		g_string_append_printf(s, ", the peer %.0f%% of it", text_percent(t.ns[TCP_SHARE_PEER], t.all_ns));

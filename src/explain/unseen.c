@@ -30,6 +30,23 @@ static bool is_of_jvm(const struct thread *t)
 	return strncmp(t->comm, UNPARKER, strlen(UNPARKER)) == 0;
 }
 
+/* The thread that the runtime of Haskell's compiler has for its clock, in programs with and without -threaded. */
+static bool is_of_ghc(const struct thread *t)
+{
+	return strcmp(t->comm, "ghc_ticker") == 0;
+}
+
+static const struct {
+	bool (*is_one)(const struct thread *t);
+	const char *what, *waits_for, *step;	/* step NULL: offcpu shows them itself */
+} runtimes[] = {
+	{ is_of_jvm, "virtual threads of ", "a lock, a reply, a timer", NULL },
+	{ is_of_beam, "processes of Erlang within ", "a message, a reply, a timer",
+	  "Long queues of messages (message_queue_len, etop, observer) tell which one is slow." },
+	{ is_of_ghc, "threads of Haskell's own within ", "an MVar, STM, a socket, a child",
+	  "GHC's event log shows them (+RTS -l, ThreadScope)." },
+};
+
 static const struct thread *first_of(const struct profile *p, const struct selection *selection,
 				     bool (*is_one)(const struct thread *), bool *ret_others)
 {
@@ -49,20 +66,23 @@ static const struct thread *first_of(const struct profile *p, const struct selec
 
 char *unseen_new(const struct profile *p, const struct selection *selection)
 {
-	bool jvms, beams;
-	const struct thread *jvm = first_of(p, selection, is_of_jvm, &jvms), *beam = first_of(p, selection, is_of_beam, &beams);
-	const struct thread *found = jvm ? jvm : beam;
-	GString *s;
+	for (size_t i = 0; i < G_N_ELEMENTS(runtimes); i++) {
+		bool has_others;
+		const struct thread *found = first_of(p, selection, runtimes[i].is_one, &has_others);
 
-	if (!found)
-		return NULL;
-	s = g_string_new(jvm ? "Not seen: virtual threads of " : "Not seen: processes of Erlang within ");
-	text_safe_cut(s, found->process, NAME_COLUMNS);
-	g_string_append_printf(s, " (%u)%s that wait without a thread of the kernel's: for a %s, a reply, a timer. ", found->pid,
-			       (jvm ? jvms : beams) ? " and of others" : "", jvm ? "lock" : "message");
-	if (jvm)
-		g_string_append_printf(s, "`offcpu tasks -p %u` shows them, and record --tasks.", found->pid);
-	else
-		g_string_append(s, "Long queues of messages (message_queue_len, etop, observer) tell which one is slow.");
-	return g_string_free(s, FALSE);
+		if (!found)
+			continue;
+		GString *s = g_string_new("Not seen: ");
+
+		g_string_append(s, runtimes[i].what);
+		text_safe_cut(s, found->process, NAME_COLUMNS);
+		g_string_append_printf(s, " (%u)%s that wait without a thread of the kernel's: for %s. ", found->pid,
+				       has_others ? " and of others" : "", runtimes[i].waits_for);
+		if (runtimes[i].step)
+			g_string_append(s, runtimes[i].step);
+		else
+			g_string_append_printf(s, "`offcpu tasks -p %u` shows them, and record --tasks.", found->pid);
+		return g_string_free(s, FALSE);
+	}
+	return NULL;
 }

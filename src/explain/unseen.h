@@ -7,7 +7,7 @@
 
 /*
  * A sentence about what waits in the profile's processes and no thread tells of: virtual threads of Java that are not
- * mounted, processes of Erlang.  The caller's; NULL: nothing is known to.  selection NULL: everything.
+ * mounted, processes of Erlang, threads of Haskell's own.  The caller's; NULL: nothing is known to.  selection NULL: everything.
  */
 char *unseen_new(const struct profile *p, const struct selection *selection);
 

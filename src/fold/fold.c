@@ -343,6 +343,7 @@ void fold_begin_window(struct fold *f)
 	f->lost_thread = 0;
 	f->is_later_window = true;
 	fold_stacks_next_window(f->stacks);
+	fold_targets_next_window(f->targets);
 	if (f->services)
 		fold_services_next_window(f->services);
 }

@@ -17,7 +17,7 @@ struct lock {
 
 struct fold_kernel_locks {
 	struct profile *profile;
-	const struct symbolizer *symbolizer;
+	struct symbolizer *symbolizer;
 	char *proc_dir;
 	struct crossed *seen;	/* struct lock */
 };
@@ -28,7 +28,7 @@ static void lock_free(void *data)
 	g_free(data);
 }
 
-struct fold_kernel_locks *fold_kernel_locks_new(struct profile *profile, const struct symbolizer *symbolizer,
+struct fold_kernel_locks *fold_kernel_locks_new(struct profile *profile, struct symbolizer *symbolizer,
 						const char *proc_dir)
 {
 	struct fold_kernel_locks *all = g_new0(struct fold_kernel_locks, 1);

@@ -10,7 +10,7 @@
 struct fold_kernel_locks;
 
 /* Borrows the first two.  proc_dir: "/proc". */
-struct fold_kernel_locks *fold_kernel_locks_new(struct profile *profile, const struct symbolizer *symbolizer,
+struct fold_kernel_locks *fold_kernel_locks_new(struct profile *profile, struct symbolizer *symbolizer,
 						const char *proc_dir);
 void fold_kernel_locks_free(struct fold_kernel_locks *all);	/* NULL is fine */
 

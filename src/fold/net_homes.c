@@ -156,6 +156,15 @@ void net_homes_forget(struct net_homes *h)
 	g_array_set_size(h->homes, 0);
 }
 
+const GArray *net_homes_addresses(struct net_homes *h, uint32_t pid)
+{
+	g_autofree char *net = g_strdup_printf("%s/%" PRIu32 "/ns/net", h->proc_dir, pid);
+	struct stat st;
+	const struct home *home = opener_stat(net, &st) ? home_of(h, &st) : NULL;
+
+	return home ? home->addresses : NULL;
+}
+
 static bool has_address(const struct home *home, const struct net_end *end)
 {
 	for (guint i = 0; i < home->addresses->len; i++)

@@ -19,6 +19,8 @@ void net_homes_free(struct net_homes *h);	/* NULL is fine */
 
 /* The namespace of that process is known from now on. */
 void net_homes_note(struct net_homes *h, uint32_t pid);
+/* struct net_end, without ports: the addresses of that process's namespace but loopback's.  NULL: it is not known. */
+const GArray *net_homes_addresses(struct net_homes *h, uint32_t pid);
 /* Processes may have moved, and namespaces got addresses: they are looked at again as they are noted. */
 void net_homes_forget(struct net_homes *h);
 

@@ -2,10 +2,12 @@
 #include "fold/targets.h"
 
 #include <inttypes.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "fold/connections.h"
 #include "fold/crossed.h"
 #include "fold/fd_link.h"
 #include "fold/fd_owners.h"
@@ -29,6 +31,8 @@ struct target {
 	char *peer_name;
 	char *detail;
 	bool is_complete;	/* `base` is all that will be told */
+	GArray *watched;	/* struct upstream_socket, of an epoll set; NULL: not looked at */
+	bool is_told;		/* its connections are in this window */
 	uint32_t object;	/* index + 1, once it is in the profile */
 };
 
@@ -41,6 +45,7 @@ struct fold_targets {
 	struct sock_peers *peers;
 	struct net_tables *nets;
 	struct net_homes *homes;
+	struct connections *connections;
 	bool has_read_last;
 };
 
@@ -51,6 +56,7 @@ static void target_free(void *data)
 	g_free(t->base);
 	g_free(t->peer_name);
 	g_free(t->detail);
+	g_clear_pointer(&t->watched, g_array_unref);
 	g_free(t);
 }
 
@@ -64,6 +70,7 @@ struct fold_targets *fold_targets_new(struct profile *profile, const char *proc_
 	t->sought = g_ptr_array_new();
 	t->nets = net_tables_new(proc_dir);
 	t->homes = net_homes_new(proc_dir, t->nets);
+	t->connections = connections_new(profile, t->homes);
 	return t;
 }
 
@@ -75,6 +82,7 @@ void fold_targets_free(struct fold_targets *t)
 	g_ptr_array_unref(t->sought);
 	fd_owners_free(t->owners);
 	sock_peers_free(t->peers);
+	connections_free(t->connections);
 	net_homes_free(t->homes);
 	net_tables_free(t->nets);
 	g_free(t->proc_dir);
@@ -92,7 +100,10 @@ static void find_upstream(struct fold_targets *all, struct target *t)
 
 	if (t->peer)
 		return;
-	if (!upstream_find(all->nets, all->homes, all->proc_dir, t->rec.pid, t->rec.fd, &up)) {
+	if (!t->watched)
+		t->watched = g_array_new(FALSE, FALSE, sizeof(struct upstream_socket));
+	g_array_set_size(t->watched, 0);
+	if (!upstream_find(all->nets, all->homes, all->proc_dir, t->rec.pid, t->rec.fd, &up, t->watched)) {
 		if (!cut)
 			return;
 		/* the connection is closed again: who listens there may be told all the same */
@@ -375,6 +386,49 @@ static void find_inode(void *row, void *data)
 	seek_peer(all, t);
 }
 
+static void tell_socket(struct fold_targets *all, const struct offcpu_rec_target *rec, bool is_server)
+{
+	size_t bytes = rec->family == AF_INET ? 4 : 16;
+	const struct net_end local = net_end_of(rec->local, bytes, rec->local_port),
+			     remote = net_end_of(rec->remote, bytes, rec->remote_port);
+
+	if (rec->sock_type != SOCK_STREAM || (rec->family != AF_INET && rec->family != AF_INET6))
+		return;
+	if (remote.port)
+		connections_add(all->connections, rec->pid, is_server ? CONNECTION_SERVER : CONNECTION_CLIENT, &local, &remote);
+	else if (rec->sock_state == TCP_LISTEN)
+		connections_add_listener(all->connections, rec->pid, &local);
+}
+
+/* Of a socket, or of all that an epoll set watched as it was looked at last. */
+static void tell_connections(struct fold_targets *all, struct target *t)
+{
+	if (t->rec.what == OFFCPU_TARGET_FD && (t->rec.mode & S_IFMT) == S_IFSOCK && !t->is_told)
+		tell_socket(all, &t->rec, t->is_server);
+	for (guint i = 0; t->watched && !t->is_told && i < t->watched->len; i++) {
+		const struct upstream_socket *s = &g_array_index(t->watched, struct upstream_socket, i);
+
+		if (s->remote.port)
+			connections_add(all->connections, t->rec.pid, s->is_server ? CONNECTION_SERVER : CONNECTION_CLIENT,
+					&s->local, &s->remote);
+		else
+			connections_add_listener(all->connections, t->rec.pid, &s->local);
+	}
+	t->is_told = true;
+}
+
+static void begin_telling(void *target, void *unused)
+{
+	(void)unused;
+	((struct target *)target)->is_told = false;
+}
+
+void fold_targets_next_window(struct fold_targets *all)
+{
+	connections_next_window(all->connections);
+	crossed_for_each(all->targets, begin_telling, NULL);
+}
+
 uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
 {
 	struct target *t = crossed_find(all->targets, id);
@@ -392,5 +446,6 @@ uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
 	}
 	if (!t->object)
 		t->object = intern(all, t);
+	tell_connections(all, t);
 	return t->object;
 }

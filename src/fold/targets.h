@@ -20,6 +20,9 @@ void fold_targets_add(struct fold_targets *all, const struct offcpu_rec_target *
 /* The object with this id, index + 1; 0: there is none. */
 uint32_t fold_targets_object(struct fold_targets *all, uint64_t id);
 
+/* Which connections are a window's is told as its waits are: another one begins. */
+void fold_targets_next_window(struct fold_targets *all);
+
 /* See fold_forget().  is_profile_empty: the profile has no objects any more. */
 void fold_targets_forget(struct fold_targets *all, bool is_profile_empty);
 unsigned fold_targets_cnt(const struct fold_targets *all);

@@ -118,6 +118,14 @@ static void find_by_unix(const GArray *sockets, GHashTable *watched, bool serves
 	ret->listener = listener_of(sockets, best->name);
 }
 
+static void tell(GArray *told, const struct net_socket *s, bool is_server)
+{
+	const struct upstream_socket one = { .local = s->local, .remote = s->remote, .is_server = is_server };
+
+	if (told->len < UPSTREAM_SOCKETS_MAX && (s->state == TCP_ESTABLISHED || s->state == TCP_LISTEN))
+		g_array_append_val(told, one);
+}
+
 uint64_t upstream_listener(struct net_tables *tables, struct net_homes *homes, uint32_t pid, const char *there)
 {
 	struct net_end end;
@@ -126,7 +134,7 @@ uint64_t upstream_listener(struct net_tables *tables, struct net_homes *homes, u
 }
 
 bool upstream_find(struct net_tables *tables, struct net_homes *homes, const char *proc_dir, uint32_t pid, int epoll_fd,
-		   struct upstream *ret)
+		   struct upstream *ret, GArray *told)
 {
 	g_autoptr(GHashTable) watched = watched_new(proc_dir, pid, epoll_fd);
 	g_autoptr(GHashTable) cnts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -138,9 +146,14 @@ bool upstream_find(struct net_tables *tables, struct net_homes *homes, const cha
 	for (guint i = 0; sockets && i < sockets->len; i++) {
 		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
 
-		if (!s->is_tcp || s->state != TCP_ESTABLISHED || !g_hash_table_contains(watched, &s->inode))
+		if (!s->is_tcp || !g_hash_table_contains(watched, &s->inode))
 			continue;
-		if (is_of_server(sockets, s->local.port)) {
+		bool is_server = is_of_server(sockets, s->local.port);
+
+		tell(told, s, is_server);
+		if (s->state != TCP_ESTABLISHED)
+			continue;
+		if (is_server) {
 			serves = true;
 			continue;
 		}

@@ -4,6 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "attach/kernel_names.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "fold/stacks.h"
@@ -23,6 +24,8 @@ struct io_places *io_places_new(struct profile *p, bool with_kernel)
 	struct io_places *s = g_new0(struct io_places, 1);
 
 	s->symbolizer = symbolizer_new();
+	if (with_kernel)
+		kernel_names_use(s->symbolizer);
 	s->stacks = fold_stacks_new(p, s->symbolizer, OFFCPU_MAX_DEPTH);
 	s->spaces = spaces_read_new();
 	s->places = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);

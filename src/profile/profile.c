@@ -154,6 +154,8 @@ static const struct key {
 					PART(chain_node, loop_steps) } },
 	[INDEX_BLAME] = { OF(blames), { PART(blame, thread), PART(blame, kind), PART(blame, pid), PART(blame, comm) } },
 	[INDEX_STORM] = { OF(storms), { PART(storm, waker) } },
+	[INDEX_CONNECTION] = { OF(connections), { PART(connection, pid), PART(connection, side),
+						  PART(connection, local), PART(connection, remote) } },
 	[INDEX_TCP_WAIT] = { OF(tcp_waits), { PART(tcp_wait, object), PART(tcp_wait, direction) } },
 };
 
@@ -429,6 +431,20 @@ void profile_add_tcp_wait(struct profile *p, const struct tcp_wait *t)
 	put_or_merge(p, INDEX_TCP_WAIT, TABLE_TCP_WAIT, t);
 }
 
+void profile_add_connection(struct profile *p, const struct connection *c)
+{
+	struct connection own = *c;
+
+	assert(c->side < CONNECTION_SIDE_COUNT);
+	own.local = profile_string(p, c->local ? c->local : "");
+	own.remote = profile_string(p, c->remote ? c->remote : "");
+	if (p->connections->len < CONNECTIONS_MAX)
+		put(p, INDEX_CONNECTION, &own);
+	else
+		profile_add_loss(p, PROFILE_LOSS_CONNECTIONS, "TCP connections beyond the first ones of a window: --follow does not find them",
+				 1, 0);
+}
+
 uint32_t profile_object(struct profile *p, const struct object *o)
 {
 	struct object own = *o;
@@ -503,10 +519,10 @@ unsigned profile_chain_len(const struct profile *p, uint32_t chain)
 #define ROW_TABLES(p)                                                                                                  \
 	{                                                                                                              \
 		&(p)->threads, &(p)->waits, &(p)->on_cpu, &(p)->states, &(p)->wakes, &(p)->chains, &(p)->stories,      \
-			&(p)->blames, &(p)->storms, &(p)->traces, &(p)->tcp_waits, &(p)->losses, &(p)->limits, &(p)->requests,         \
-			&(p)->request_parts                                                                    \
+			&(p)->blames, &(p)->storms, &(p)->traces, &(p)->tcp_waits, &(p)->connections, &(p)->losses,          \
+			&(p)->limits, &(p)->requests, &(p)->request_parts                                                      \
 	}
-#define ROW_TABLE_CNT 15
+#define ROW_TABLE_CNT 16
 
 static void begin_index(struct id_index **index)
 {

@@ -236,6 +236,21 @@ struct tcp_wait {
 	uint32_t srtt_us, min_rtt_us;	/* of the socket seen last; 0: not known */
 };
 
+enum connection_side { CONNECTION_CLIENT, CONNECTION_SERVER, CONNECTION_SIDE_COUNT };
+
+/*
+ * A TCP connection of a process that threads waited for, or a port that it serves.  Both ends together say which wait of
+ * another host's recording is for this one.  A client's end without a port ("10.0.0.9") stands for all its connections
+ * to there that are not told apart; a server's remote end "" for all of its clients.
+ */
+struct connection {
+	uint32_t pid;
+	uint8_t side;		/* enum connection_side: what the process is */
+	const char *local, *remote;	/* "10.0.0.9:48120", "10.0.0.5:3306" */
+};
+
+#define CONNECTIONS_MAX 4096	/* of one window: each process has a few */
+
 /*
  * What made threads runnable (SEMANTICS, "The waker"): a thread at a place, or an interrupt.
  * Equal ones are one row.
@@ -334,6 +349,7 @@ struct module_id {
 };
 
 #define PROFILE_LOSS_SLICES "slices"
+#define PROFILE_LOSS_CONNECTIONS "connections"
 
 struct profile_loss {
 	const char *reason;	/* short id, "ring_stack" */
@@ -432,7 +448,7 @@ static inline uint64_t profile_running_cpu_ns(const struct profile_info *info)
 /* What finds rows of which each is there once; from INDEX_WAIT on those of one window. */
 enum profile_index {
 	INDEX_STRING, INDEX_FRAME, INDEX_STACK, INDEX_OBJECT, INDEX_WAKER,
-	INDEX_WAIT, INDEX_WAKE, INDEX_CHAIN, INDEX_BLAME, INDEX_STORM, INDEX_TCP_WAIT,
+	INDEX_WAIT, INDEX_WAKE, INDEX_CHAIN, INDEX_BLAME, INDEX_STORM, INDEX_TCP_WAIT, INDEX_CONNECTION,
 	INDEX_CNT
 };
 
@@ -456,6 +472,7 @@ struct profile {
 	GArray *storms;		/* struct storm, one a waker */
 	GArray *traces;		/* struct wait_trace, in the order of waits, at most one of each */
 	GArray *tcp_waits;	/* struct tcp_wait */
+	GArray *connections;	/* struct connection */
 	GArray *losses;		/* struct profile_loss, one per reason, never all 0 */
 	GArray *build_ids;	/* struct module_id, one a module, of those that have one */
 	GArray *limits;		/* struct profile_limit: see limits.h */
@@ -549,6 +566,8 @@ unsigned profile_chain_len(const struct profile *p, uint32_t chain);
 void profile_add_blame(struct profile *p, const struct blame *b);
 /* Sums *t into the row with the same object and direction. */
 void profile_add_tcp_wait(struct profile *p, const struct tcp_wait *t);
+/* Once of equal ones.  Those beyond CONNECTIONS_MAX are the loss PROFILE_LOSS_CONNECTIONS. */
+void profile_add_connection(struct profile *p, const struct connection *c);
 /* Sums *s into the storm with the same waker. */
 void profile_add_storm(struct profile *p, const struct storm *s);
 /* Appends; strings become the profile's own.  Of a wait that has one already the longer stays, once they are sorted. */
@@ -607,6 +626,11 @@ static inline const struct wait *profile_wait(const struct profile *p, uint32_t 
 static inline const struct tcp_wait *profile_tcp_wait(const struct profile *p, uint32_t i)
 {
 	return &g_array_index(p->tcp_waits, struct tcp_wait, i);
+}
+
+static inline const struct connection *profile_connection(const struct profile *p, uint32_t i)
+{
+	return &g_array_index(p->connections, struct connection, i);
 }
 
 static inline const struct object *profile_get_object(const struct profile *p, uint32_t i)

@@ -196,6 +196,12 @@ uint32_t add_tcp_wait(struct reader *r, const void *row)
 	return 0;
 }
 
+uint32_t add_connection(struct reader *r, const void *row)
+{
+	profile_add_connection(r->p, row);
+	return 0;
+}
+
 static bool is_hex(const char *text, size_t digits)
 {
 	return strlen(text) == digits && strspn(text, "0123456789abcdef") == digits;

@@ -58,6 +58,7 @@ uint32_t add_stack(struct reader *r, const void *row);
 uint32_t add_thread(struct reader *r, const void *row);
 uint32_t add_object(struct reader *r, const void *row);
 uint32_t add_tcp_wait(struct reader *r, const void *row);
+uint32_t add_connection(struct reader *r, const void *row);
 uint32_t add_wait(struct reader *r, const void *row);
 uint32_t add_waker(struct reader *r, const void *row);
 uint32_t add_wake(struct reader *r, const void *row);

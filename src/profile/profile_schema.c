@@ -153,6 +153,13 @@ static const struct column tcp_wait_columns[] = {
 	       .merge = MERGE_LAST),
 };
 
+static const struct column connection_columns[] = {
+	COLUMN(NUMBER, connection, pid, "pid", NULL),
+	COLUMN(NUMBER, connection, side, "side", "0: it connected, 1: it serves", .max = CONNECTION_SIDE_COUNT - 1),
+	COLUMN(TEXT, connection, local, "local", "address:port; of a client without a port: several"),
+	COLUMN(TEXT, connection, remote, "remote", "the other end; of a server an address or nothing: several"),
+};
+
 static const struct column wait_columns[] = {
 	COLUMN(ID, wait, thread, "thread_id", NULL, .of = TABLE_THREAD),
 	COLUMN(ID, wait, user, "user_stack_id", "NULL: none", .of = TABLE_STACK, .is_nullable = true),
@@ -527,6 +534,8 @@ const struct profile_table profile_tables[TABLE_CNT] = {
 	      .array = OF(traces), .add = add_trace, .came_later = true),
 	TABLE(TCP_WAIT, struct tcp_wait, tcp_wait, "what waits for an object went on, as its TCP sockets say",
 	      .array = OF(tcp_waits), .add = add_tcp_wait, .came_later = true),
+	TABLE(CONNECTION, struct connection, connection, "TCP connections that threads waited for, and ports that processes serve",
+	      .max_rows = CONNECTIONS_MAX, .array = OF(connections), .add = add_connection, .came_later = true),
 	TABLE(SLICE, uint8_t, slice, "the window in pieces of meta's slice_ns, the first one being 0",
 	      .max_rows = SLICES_MAX, .write = slices_write, .read = row_of_slice),
 	TABLE(SLICE_CELLS, uint8_t, slice_cells, "the same for each wait row",

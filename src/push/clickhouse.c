@@ -41,6 +41,9 @@ static const struct table {
 	{ "tasks", OF_WINDOW ", " OF_TASKS ", state, reason, idle, call, function, stack, end, creator, creator_file, creator_line, parent, name, "
 			     "awaited_by, seen, task_ns, task_se_ns" },
 	{ "findings", OF_WINDOW ", service, process, kind, reason, time_ns, whole_ns, sentence, evidence, advice" },
+	{ "tcp_waits", OF_WINDOW ", service, object, direction, count, blocked_ns, peer_ns, network_ns, unasked_ns, unclear_ns, "
+				 "resent, srtt_us, min_rtt_us" },
+	{ "connections", OF_WINDOW ", service, process, pid, side, local, remote" },
 	{ "losses", OF_WINDOW ", reason, help, count, time_ns" },
 	{ "windows", OF_WINDOW
 	  ", start_unix_ns, start_ns, duration_ns, cpus, kernel, version, command_line, filters, switches, "
@@ -293,6 +296,70 @@ static void put_tasks(struct rows *r)
 	rows_end(r, "tasks");
 }
 
+/* Of each object: index + 1 of the longest row of its waits; 0: nobody waited for it. */
+static uint32_t *longest_waits(const struct profile *p)
+{
+	uint32_t *longest = g_new0(uint32_t, p->objects->len + 1);
+
+	for (guint i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		uint32_t *into = w->object ? &longest[w->object - 1] : NULL;
+
+		if (into && (!*into || profile_wait(p, *into - 1)->blocked_ns < w->blocked_ns))
+			*into = i + 1;
+	}
+	return longest;
+}
+
+/* Each is told with the service that waits longest for it. */
+static void put_tcp_waits(struct rows *r)
+{
+	g_autofree uint32_t *longest = longest_waits(r->p);
+
+	for (guint i = 0; i < r->p->tcp_waits->len; i++) {
+		const struct tcp_wait *t = profile_tcp_wait(r->p, i);
+		const uint64_t numbers[] = { t->count,	     t->blocked_ns, t->peer_ns, t->network_ns,
+					     t->unasked_ns, t->unclear_ns, t->resent };
+
+		if (!longest[t->object])
+			continue;
+		rows_of_window(r);
+		rb_text(r->out, rows_service(profile_thread(r->p, profile_wait(r->p, longest[t->object] - 1)->thread)));
+		rb_u64(r->out, r->ids->objects[t->object]);
+		rb_text(r->out, tcp_wait_direction_text(t->direction));
+		for (size_t k = 0; k < G_N_ELEMENTS(numbers); k++)
+			rb_u64(r->out, numbers[k]);
+		rb_u32(r->out, t->srtt_us);
+		rb_u32(r->out, t->min_rtt_us);
+	}
+	rows_end(r, "tcp_waits");
+}
+
+static const struct thread *thread_of(const struct profile *p, uint32_t pid)
+{
+	for (guint i = 0; i < p->threads->len; i++)
+		if (profile_thread(p, i)->pid == pid)
+			return profile_thread(p, i);
+	return NULL;
+}
+
+static void put_connections(struct rows *r)
+{
+	for (guint i = 0; i < r->p->connections->len; i++) {
+		const struct connection *c = profile_connection(r->p, i);
+		const struct thread *t = thread_of(r->p, c->pid);
+
+		rows_of_window(r);
+		rb_text(r->out, t ? rows_service(t) : "");
+		rb_text(r->out, t ? t->process : "");
+		rb_u32(r->out, c->pid);
+		rb_text(r->out, c->side == CONNECTION_SERVER ? "server" : "client");
+		rb_text(r->out, c->local);
+		rb_text(r->out, c->remote);
+	}
+	rows_end(r, "connections");
+}
+
 static void put_losses(struct rows *r)
 {
 	for (guint i = 0; i < r->p->losses->len; i++) {
@@ -373,6 +440,8 @@ struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons 
 	put_on_cpu(&r);
 	put_tasks(&r);
 	rows_put_findings(&r);
+	put_tcp_waits(&r);
+	put_connections(&r);
 	put_losses(&r);
 	put_window(&r);
 	g_string_free(r.out, TRUE);

@@ -42,7 +42,8 @@
 static const struct fleet_select {
 	const char *sql;
 	fleet_row_fn row;
-	enum { OF_ALL, ONLY_WAKERS, ONLY_TASKS } of;	/* the others are left out where no window has any */
+	/* the others are left out where no window has any, or nobody asks */
+	enum { OF_ALL, ONLY_WAKERS, ONLY_TASKS, ONLY_OBJECTS, ONLY_CONNECTIONS } of;
 } selects[] = {
 	{ "SELECT host, start_unix_ns, start_ns, duration_ns, cpus, kernel, version, command_line, filters, switches, tracer_cpu_ns, "
 	  "tracer_start_cpu_ns, tracer_stop_cpu_ns, tracer_bpf_ns, tracer_peak_rss_bytes, knows, unknown, on_cpu_hz, on_cpu_end_hz, "
@@ -95,6 +96,13 @@ static const struct fleet_select {
 		 "task_se_ns") " FROM $Ttasks FINAL WHERE $W GROUP BY " OF_TASKS ", " OF_TASK
 			       " ORDER BY min(start), host, min(row)",
 	  fleet_task_row, ONLY_TASKS },
+	{ "SELECT object, direction, sum(count), sum(blocked_ns), sum(peer_ns), sum(network_ns), sum(unasked_ns), sum(unclear_ns), "
+	  "sum(resent), argMax(srtt_us, start), argMax(min_rtt_us, start) FROM $Ttcp_waits FINAL WHERE $W GROUP BY object, direction "
+	  "ORDER BY min(start), min(row), object, direction",
+	  fleet_tcp_row, ONLY_OBJECTS },
+	{ "SELECT pid, side = 'server', local, remote FROM $Tconnections FINAL WHERE $W GROUP BY pid, side, local, remote "
+	  "ORDER BY min(start), min(row), pid, side, local, remote",
+	  fleet_connection_row, ONLY_CONNECTIONS },
 	{ "SELECT reason, any(help), sum(count), sum(time_ns) FROM $Tlosses FINAL WHERE $W GROUP BY reason ORDER BY min(row), reason",
 	  fleet_loss_row, OF_ALL },
 };
@@ -276,7 +284,9 @@ static bool read_all(struct target *t, struct fleet *f, const struct fleet_query
 	places->contents = contents_of(f, q);
 	for (size_t i = 1; i < G_N_ELEMENTS(selects); i++) {
 		if ((selects[i].of == ONLY_WAKERS && !f->p->info.has_wakers) ||
-		    (selects[i].of == ONLY_TASKS && !f->p->info.has_tasks))
+		    (selects[i].of == ONLY_OBJECTS && !f->p->info.has_objects) ||
+		    (selects[i].of == ONLY_TASKS && !f->p->info.has_tasks) ||
+		    (selects[i].of == ONLY_CONNECTIONS && !q->with_connections))
 			continue;
 		if (!read_rows(t, f, &selects[i], places, error))
 			return false;

@@ -11,6 +11,7 @@
 struct fleet_query {
 	uint64_t from_unix_ns, to_unix_ns;	/* windows that began in [from, to), so adjoining ranges add up */
 	const char *host_glob;	/* * and ?; NULL: all */
+	bool with_connections;	/* of one host: processes of several have the same numbers */
 };
 
 /*

@@ -404,6 +404,61 @@ bool fleet_on_cpu_row(struct fleet *f, struct cursor *c, GError **error)
 	return true;
 }
 
+static bool take_direction(struct fleet *f, struct cursor *c, uint8_t *ret)
+{
+	fleet_text(c, f->a);
+	for (*ret = 0; *ret < TCP_WAIT_DIRECTION_COUNT; ++*ret)
+		if (!strcmp(tcp_wait_direction_text(*ret), f->a->str))
+			return true;
+	return false;
+}
+
+static bool is_in_range(const struct tcp_wait *t)
+{
+	const uint64_t parts[] = { t->count, t->blocked_ns, t->peer_ns, t->network_ns, t->unasked_ns, t->unclear_ns, t->resent };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++)
+		if (parts[i] > PROFILE_NS_MAX)
+			return false;
+	return true;
+}
+
+bool fleet_tcp_row(struct fleet *f, struct cursor *c, GError **error)
+{
+	struct tcp_wait t = { 0 };
+	uint64_t object = cursor_u64(c);
+	bool ok = take_direction(f, c, &t.direction);
+	uint64_t *const numbers[] = { &t.count,	     &t.blocked_ns, &t.peer_ns, &t.network_ns,
+				      &t.unasked_ns, &t.unclear_ns, &t.resent };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
+		*numbers[i] = cursor_u64(c);
+	t.srtt_us = cursor_u32(c);
+	t.min_rtt_us = cursor_u32(c);
+	if (c->bad || !ok || !is_in_range(&t))
+		return fleet_bad(error, "a row of TCP's waits is damaged");
+	if (!fleet_room(f, error))
+		return false;
+	if (fleet_content(f, f->objects, object, &t.object))
+		profile_add_tcp_wait(f->p, &t);
+	return true;
+}
+
+bool fleet_connection_row(struct fleet *f, struct cursor *c, GError **error)
+{
+	struct connection row = { .pid = cursor_u32(c) };
+
+	row.side = cursor_u8(c) ? CONNECTION_SERVER : CONNECTION_CLIENT;
+	fleet_text(c, f->a);
+	fleet_text(c, f->b);
+	row.local = f->a->str;
+	row.remote = f->b->str;
+	if (c->bad)
+		return fleet_bad(error, "a connection is damaged");
+	profile_add_connection(f->p, &row);
+	return true;
+}
+
 bool fleet_loss_row(struct fleet *f, struct cursor *c, GError **error)
 {
 	fleet_text(c, f->a);

@@ -52,6 +52,8 @@ bool fleet_wake_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_on_cpu_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_population_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_task_row(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_tcp_row(struct fleet *f, struct cursor *c, GError **error);
+bool fleet_connection_row(struct fleet *f, struct cursor *c, GError **error);
 bool fleet_loss_row(struct fleet *f, struct cursor *c, GError **error);
 void fleet_end_tasks(struct fleet *f);	/* all rows are read */
 void fleet_end_contents(struct fleet *f);

@@ -6,7 +6,6 @@
 
 #include "attach/apart.h"
 #include "attach/error.h"
-#include "attach/map_read.h"
 #include "attach/visit.h"
 #include "fold/fold.h"
 #include "fold/windows.h"
@@ -51,20 +50,12 @@ static void await(uint64_t edge_ns)
 	}
 }
 
-static void take_nothing(const void *key, const void *value, void *data)
-{
-	(void)key;
-	(void)value;
-	(void)data;
-}
-
 /* Before a cut: where much has crossed the programs are to forget it, each at its own place (bpf/cut.bpf.h). */
 static bool begin_forgetting(struct session *s)
 {
 	if (!s->options->forgets_always && fold_crossed_cnt(s->fold) <= s->crossed_kept + CROSSED_NEW_MAX)
 		return false;
-	if (!map_read_out(s->skel->maps.crossed, take_nothing, NULL))
-		return false;
+	s->skel->data->crossed_turn++;
 	s->skel->data->forgets_crossed = 1;
 	return true;
 }

@@ -10,6 +10,7 @@
 #include "attach/apart.h"
 #include "attach/core_btf.h"
 #include "attach/error.h"
+#include "attach/kernel_names.h"
 #include "attach/time_offset.h"
 #include "attach/visit.h"
 #include "attach/wait_table.h"
@@ -69,6 +70,8 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	s->with_tables = g_new0(struct pid_set, 1);
 	s->profile = profile_new();
 	s->symbolizer = symbolizer_new();
+	if (session_wants_kernel_symbols(options))
+		kernel_names_use(s->symbolizer);
 	/* Of a command's first programs each moment counts; else on a busy machine it would hold up the start. */
 	if (options->command_pid && session_wants_kernel_symbols(options))
 		symbolizer_foresee_kernel(s->symbolizer);

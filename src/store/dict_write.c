@@ -123,6 +123,11 @@ uint32_t dict_writer_node(struct dict_writer *w, uint32_t node)
 	return profile_map_node(&w->map, node);
 }
 
+uint32_t dict_writer_object(struct dict_writer *w, uint32_t object)
+{
+	return profile_map_object(&w->map, object);
+}
+
 uint32_t dict_writer_waker(struct dict_writer *w, uint32_t waker)
 {
 	return profile_map_waker(&w->map, waker);

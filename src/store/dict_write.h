@@ -19,6 +19,7 @@ const struct dict *dict_writer_dict(const struct dict_writer *w);
 void dict_writer_begin(struct dict_writer *w, const struct profile *p);
 uint32_t dict_writer_node(struct dict_writer *w, uint32_t node);
 uint32_t dict_writer_waker(struct dict_writer *w, uint32_t waker);
+uint32_t dict_writer_object(struct dict_writer *w, uint32_t object);	/* both with 1 added */
 uint32_t dict_writer_string(struct dict_writer *w, const char *s);	/* with 1 added; 0: NULL */
 uint32_t dict_writer_thread(struct dict_writer *w, const struct thread *t);
 /* thread: of the dictionary, the rest of the profile. */

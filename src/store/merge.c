@@ -197,6 +197,20 @@ static void add_crowd(struct merge_step *s)
 	}
 }
 
+static void add_network(struct merge_step *s)
+{
+	const struct profile *w = s->window;
+
+	for (guint i = 0; i < w->tcp_waits->len; i++) {
+		struct tcp_wait t = *profile_tcp_wait(w, i);
+
+		t.object = profile_map_object(&s->map, t.object + 1) - 1;
+		profile_add_tcp_wait(s->m->p, &t);
+	}
+	for (guint i = 0; i < w->connections->len; i++)
+		profile_add_connection(s->m->p, profile_connection(w, i));
+}
+
 /* Rows of a name are one; what requests did stays apart by window: who looks at it sums it up (store/latency.h). */
 static void add_requests(struct merge_step *s)
 {
@@ -289,6 +303,7 @@ bool merge_add(struct merger *m, const struct profile *window, GError **error)
 	merge_waits(&s);
 	add_samples(&s);
 	add_crowd(&s);
+	add_network(&s);
 	merge_tasks(&s);
 	add_requests(&s);
 	if (m->has_window)

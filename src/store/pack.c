@@ -7,6 +7,7 @@
 #include "store/error.h"
 #include "store/pack_hist.h"
 #include "store/pack_longest.h"
+#include "store/pack_network.h"
 #include "store/pack_part.h"
 
 struct packer {
@@ -338,8 +339,8 @@ static void pack_crowd(struct packer *k)
 bool pack_rows(struct dict_writer *w, const struct profile *p, GByteArray *into, GError **error)
 {
 	struct packer k = { .w = w, .p = p, .into = into };
-	const guint rows[] = { p->threads->len, p->waits->len,  p->on_cpu->len, p->wakes->len,
-			       p->blames->len,  p->storms->len, p->losses->len };
+	const guint rows[] = { p->threads->len, p->waits->len,	p->on_cpu->len, p->wakes->len,
+			       p->blames->len,	p->storms->len, p->losses->len, p->tcp_waits->len };
 
 	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
 		if (rows[i] > PACK_ROWS_MAX)
@@ -363,6 +364,7 @@ bool pack_rows(struct dict_writer *w, const struct profile *p, GByteArray *into,
 	pack_longest(p, k.waits, k.wakes, into);
 	if (p->info.has_tasks)
 		pack_tasks(w, p, into);
+	pack_network(w, p, into);
 	g_array_unref(k.wakes);
 	g_array_unref(k.threads);
 	g_array_unref(k.waits);

@@ -407,6 +407,41 @@ static void tell_rest(struct folding *f)
 	}
 }
 
+/* Whose threads are all excluded is not told by its connections either. */
+static bool is_told(const struct folding *f, uint32_t pid)
+{
+	bool is_known = false;
+
+	for (guint i = 0; i < f->old->threads->len; i++) {
+		if (profile_thread(f->old, i)->pid != pid)
+			continue;
+		if (!f->is_excluded[i])
+			return true;
+		is_known = true;
+	}
+	return !is_known;
+}
+
+/* Rows of objects that waits are for. */
+static void tell_network(struct folding *f)
+{
+	g_autoptr(GHashTable) objects = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < f->p->waits->len; i++)
+		g_hash_table_add(objects, GUINT_TO_POINTER(profile_wait(f->p, i)->object));
+	for (guint i = 0; i < f->old->tcp_waits->len; i++) {
+		struct tcp_wait t = *profile_tcp_wait(f->old, i);
+
+		if (!g_hash_table_contains(objects, GUINT_TO_POINTER(t.object + 1)))
+			t.object = f->object[t.object];
+		if (t.object != NOT_YET && g_hash_table_contains(objects, GUINT_TO_POINTER(t.object + 1)))
+			profile_add_tcp_wait(f->p, &t);
+	}
+	for (guint i = 0; i < f->old->connections->len; i++)
+		if (is_told(f, profile_connection(f->old, i)->pid))
+			profile_add_connection(f->p, profile_connection(f->old, i));
+}
+
 static uint32_t *table_of(guint cnt)
 {
 	uint32_t *table = g_new(uint32_t, cnt + 1);
@@ -436,6 +471,7 @@ struct profile *short_lived_fold(struct profile *window, const struct short_live
 		tell_states(&f);
 		tell_samples(&f);
 		tell_rest(&f);
+		tell_network(&f);
 		GPtrArray *tasks = window->tasks;
 
 		window->tasks = f.p->tasks;

@@ -6,6 +6,7 @@
 #include "store/blob.h"
 #include "store/pack_hist.h"
 #include "store/pack_longest.h"
+#include "store/pack_network.h"
 #include "store/pack_part.h"
 
 struct unpacker {
@@ -420,6 +421,8 @@ bool unpack_rows(struct dict_map *m, const uint8_t *bytes, size_t len_bytes, str
 		unpack_longest(rows, &u.c);
 	if (!u.c.bad && rows->info.has_tasks)
 		unpack_tasks(m, &u.c, rows);
+	if (!u.c.bad)
+		unpack_network(m, &u.c, rows);
 	g_hash_table_unref(u.first);
 	g_free(u.thread_id);
 	g_free(u.sums);

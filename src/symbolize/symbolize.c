@@ -10,13 +10,14 @@
 #include "symbolize/dwarf/lines.h"
 #include "symbolize/jit/perf_map.h"
 #include "symbolize/names/demangle.h"
-#include "symbolize/names/kallsyms.h"
+#include "symbolize/names/kernel.h"
 #include "symbolize/process/map_set.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/process/modules.h"
 #include "symbolize/process/spaces.h"
 #include "symbolize/runtime/hotspot_inline.h"
 #include "symbolize/runtime/hotspot_names.h"
+#include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/tokio_place.h"
 #include "symbolize/runtime/v8_inline.h"
 #include "symbolize/runtime/v8_names.h"
@@ -33,12 +34,9 @@
 #define INLINED_MAX (HOTSPOT_INLINED_MAX > V8_INLINED_MAX ? HOTSPOT_INLINED_MAX : V8_INLINED_MAX)
 /* So long after its end a process is asked about at most: stacks cross within a round of the event loop. */
 #define EXITED_KEPT_NS UINT64_C(30000000000)
-/* Modules and BPF programs come and go: an unknown kernel address is worth another look, seldom. */
-#define KERNEL_READS_MAX 8
-#define KERNEL_PAUSE_US 2000000
 
 struct symbolizer {
-	char *proc_dir, *kallsyms_path, *debug_dir;
+	char *proc_dir, *debug_dir;
 	struct modules *modules;
 	struct spaces *spaces;
 	GHashTable *demangled;	/* name in a table -> what to show, NULL: itself */
@@ -49,11 +47,7 @@ struct symbolizer {
 	struct hotspot_names *jvm_names;
 	struct v8_names *v8_names;
 	struct symbol_frame inlined[INLINED_MAX];	/* of the last answer */
-	struct kallsyms *kernel;
-	GStringChunk *kernel_names;	/* those that were asked for, as they outlive the table */
-	GThread *kernel_early;	/* gives the first table; NULL: not foreseen, or taken */
-	unsigned kernel_reads;
-	int64_t kernel_next_us;
+	struct kernel_symbols *kernel;
 };
 
 struct symbolizer *symbolizer_new_at(const char *proc_dir, const char *kallsyms_path, const char *debug_dir)
@@ -61,7 +55,6 @@ struct symbolizer *symbolizer_new_at(const char *proc_dir, const char *kallsyms_
 	struct symbolizer *s = g_new0(struct symbolizer, 1);
 
 	s->proc_dir = g_strdup(proc_dir);
-	s->kallsyms_path = g_strdup(kallsyms_path);
 	s->debug_dir = g_strdup(debug_dir);
 	s->modules = modules_new(proc_dir, debug_dir);
 	s->spaces = spaces_new(s->modules, proc_dir);
@@ -69,7 +62,7 @@ struct symbolizer *symbolizer_new_at(const char *proc_dir, const char *kallsyms_
 	s->strings = g_string_chunk_new(4096);
 	s->jvm_names = hotspot_names_new();
 	s->v8_names = v8_names_new();
-	s->kernel_names = g_string_chunk_new(4096);
+	s->kernel = kernel_symbols_new(kallsyms_path);
 	return s;
 }
 
@@ -83,33 +76,28 @@ size_t symbolizer_table_bytes(const struct symbolizer *s)
 	return modules_table_bytes(s->modules);
 }
 
-static gpointer read_early(gpointer path)
+void symbolizer_ask_kernel(struct symbolizer *s, const struct symbolizer_kernel *kernel)
 {
-	return kallsyms_read(path, NULL);
+	kernel_symbols_ask(s->kernel, kernel);
 }
 
 void symbolizer_foresee_kernel(struct symbolizer *s)
 {
-	if (!s->kernel_early && !s->kernel_reads)
-		s->kernel_early = urgency_thread_new("kallsyms", read_early, s->kallsyms_path);
+	kernel_symbols_foresee(s->kernel);
 }
 
 void symbolizer_free(struct symbolizer *s)
 {
 	if (!s)
 		return;
-	if (s->kernel_early)
-		kallsyms_free(g_thread_join(s->kernel_early));
 	spaces_free(s->spaces);
 	modules_free(s->modules);
 	hotspot_names_free(s->jvm_names);
 	v8_names_free(s->v8_names);
 	g_hash_table_unref(s->demangled);
 	g_string_chunk_free(s->strings);
-	g_string_chunk_free(s->kernel_names);
-	kallsyms_free(s->kernel);
+	kernel_symbols_free(s->kernel);
 	g_free(s->proc_dir);
-	g_free(s->kallsyms_path);
 	g_free(s->debug_dir);
 	g_free(s);
 }
@@ -368,6 +356,27 @@ static void take_jvm_name(const char *name, struct symbol *ret)
 		ret->offset = ret->symbol_offset = 0;
 }
 
+static unsigned jvm_names_at(struct symbolizer *s, struct hotspot *jvm, uint64_t ip, bool is_return, const char *const **ret)
+{
+	unsigned cnt;
+
+	/* its code stays where it is for longer than a look takes; what was not there then may be there by now */
+	memory_names_may_be_old(true);
+	cnt = hotspot_names_code(s->jvm_names, jvm, ip, is_return, ret);
+	memory_names_may_be_old(false);
+	return cnt ? cnt : hotspot_names_code(s->jvm_names, jvm, ip, is_return, ret);
+}
+
+static const char *jvm_method_name(struct symbolizer *s, struct hotspot *jvm, uint64_t method)
+{
+	const char *name;
+
+	memory_names_may_be_old(true);
+	name = hotspot_names_method(s->jvm_names, jvm, method);
+	memory_names_may_be_old(false);
+	return name ? name : hotspot_names_method(s->jvm_names, jvm, method);
+}
+
 /* The same of V8. */
 static struct v8 *v8_of(struct symbolizer *s, struct generation *g)
 {
@@ -436,7 +445,7 @@ static void method_find(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint
 		return;
 	}
 	ret->offset = method;
-	take_jvm_name(jvm ? hotspot_names_method(s->jvm_names, jvm, method) : NULL, ret);
+	take_jvm_name(jvm ? jvm_method_name(s, jvm, method) : NULL, ret);
 	if (!jvm)
 		ret->why = FRAME_PROCESS_GONE;
 }
@@ -445,7 +454,7 @@ static bool jvm_find(struct symbolizer *s, struct generation *g, uint64_t ip, bo
 {
 	struct hotspot *jvm = jvm_of(s, g);
 	const char *const *names;
-	unsigned cnt = jvm ? hotspot_names_code(s->jvm_names, jvm, ip, is_return, &names) : 0;
+	unsigned cnt = jvm ? jvm_names_at(s, jvm, ip, is_return, &names) : 0;
 
 	if (!cnt)
 		return false;
@@ -576,51 +585,14 @@ void symbolizer_method(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint6
 	method_find(s, pid, ts_ns, ip, code, is_return, ret);
 }
 
-/* False when it is too early or no use to read again. */
-static bool kernel_read(struct symbolizer *s)
+bool symbolizer_sched_text(struct symbolizer *s, uint64_t *ret_start, uint64_t *ret_end)
 {
-	struct kallsyms *k;
-
-	if (s->kernel_reads >= KERNEL_READS_MAX || (s->kernel && s->kernel->hidden) ||
-	    g_get_monotonic_time() < s->kernel_next_us)
-		return false;
-	s->kernel_reads++;
-	k = s->kernel_early ? g_thread_join(s->kernel_early) : kallsyms_read(s->kallsyms_path, NULL);
-	s->kernel_early = NULL;
-	s->kernel_next_us = g_get_monotonic_time() + KERNEL_PAUSE_US * (1 << s->kernel_reads);
-	if (!k)
-		return false;
-	kallsyms_free(s->kernel);
-	s->kernel = k;
-	return true;
+	return kernel_symbols_sched_text(s->kernel, ret_start, ret_end);
 }
 
-bool symbolizer_sched_text(const struct symbolizer *s, uint64_t *ret_start, uint64_t *ret_end)
+const char *symbolizer_kernel_lock(struct symbolizer *s, uint64_t addr)
 {
-	const struct kallsyms *k = s->kernel;
-
-	if (!k || !k->sched_start || k->sched_end <= k->sched_start)
-		return false;
-	*ret_start = k->sched_start;
-	*ret_end = k->sched_end;
-	return true;
-}
-
-const char *symbolizer_kernel_lock(const struct symbolizer *s, uint64_t addr)
-{
-	return s->kernel ? kallsyms_find_lock(s->kernel, addr) : NULL;
-}
-
-static bool kernel_find(const struct symbolizer *s, uint64_t addr, struct symbol *ret)
-{
-	const struct kallsyms *k = s->kernel;
-
-	if (!k || !kallsyms_find(k, addr, &ret->name, &ret->module, &ret->symbol_offset))
-		return false;
-	ret->name = g_string_chunk_insert_const(s->kernel_names, ret->name);
-	ret->module = g_string_chunk_insert_const(s->kernel_names, ret->module);
-	ret->why = FRAME_NAMED;
-	return true;
+	return kernel_symbols_lock(s->kernel, addr);
 }
 
 void symbolizer_kernel(struct symbolizer *s, uint64_t ip, bool is_return, struct symbol *ret)
@@ -628,17 +600,14 @@ void symbolizer_kernel(struct symbolizer *s, uint64_t ip, bool is_return, struct
 	uint64_t addr = is_return && ip ? ip - 1 : ip;
 
 	*ret = (struct symbol){ .module = "[kernel]", .offset = addr, .why = FRAME_NO_SYMBOLS };
-	if (!kernel_find(s, addr, ret) && kernel_read(s))
-		kernel_find(s, addr, ret);
+	kernel_symbols_find(s->kernel, addr, true, ret);
 }
 
 bool symbolizer_kernel_function(struct symbolizer *s, uint64_t word, const char **ret_name, uint64_t *ret_start)
 {
 	struct symbol symbol = { 0 };
 
-	if (!s->kernel)
-		kernel_read(s);
-	if (!word || !kernel_find(s, word - 1, &symbol))
+	if (!word || !kernel_symbols_find(s->kernel, word - 1, false, &symbol))
 		return false;
 	*ret_name = symbol.name;
 	*ret_start = word - 1 - symbol.symbol_offset;

@@ -15,12 +15,26 @@ struct elf_table;
  * Addresses to names.  One symbolizer per recording; not thread safe.  It keeps every
  * process's executable mappings over time (fed by the four notes below, and read from
  * /proc/PID/maps at the first question about a process that was there before), one symbol
- * table per file shared by all processes, and the kernel's symbols, read at first use.
+ * table per file shared by all processes, and the kernel's symbols: asked for one by one where the kernel answers, else
+ * read at first use.
  */
 struct symbolizer;
 
 struct symbolizer *symbolizer_new(void);
-/* Kernel symbols will be asked for: they are read meanwhile, by a thread (50 ms for 200,000). */
+#define SYMBOLIZER_KERNEL_NAME_MAX 640
+
+/* Who answers for the kernel's symbols in place of /proc/kallsyms. */
+struct symbolizer_kernel {
+	/* "name+0x1f/0xa0", " [module]" behind it, or a number alone; false: it does not answer (any more) */
+	bool (*name)(void *ctx, uint64_t addr, char *ret, size_t room);
+	uint64_t (*address)(void *ctx, const char *name);	/* 0: there is none */
+	void (*free)(void *ctx);
+	void *ctx;
+};
+
+/* From now on; the symbolizer frees ctx. */
+void symbolizer_ask_kernel(struct symbolizer *s, const struct symbolizer_kernel *kernel);
+/* Kernel symbols will be asked for: unless the kernel answers they are read meanwhile, by a thread (50 ms for 200,000). */
 void symbolizer_foresee_kernel(struct symbolizer *s);
 void symbolizer_free(struct symbolizer *s);
 
@@ -120,13 +134,13 @@ void symbolizer_kernel(struct symbolizer *s, uint64_t ip, bool is_return, struct
 bool symbolizer_kernel_function(struct symbolizer *s, uint64_t word, const char **ret_name, uint64_t *ret_start);
 
 /* A lock that is a variable of the kernel's, by its address; NULL: none that is known.  As the one above. */
-const char *symbolizer_kernel_lock(const struct symbolizer *s, uint64_t addr);
+const char *symbolizer_kernel_lock(struct symbolizer *s, uint64_t addr);
 
 /*
  * Where the functions lie that the kernel takes for the scheduler's, [start, end).  False where that is not known,
  * or not yet: this does not make it read the kernel's symbols.
  */
-bool symbolizer_sched_text(const struct symbolizer *s, uint64_t *ret_start, uint64_t *ret_end);
+bool symbolizer_sched_text(struct symbolizer *s, uint64_t *ret_start, uint64_t *ret_end);
 
 /*
  * Inlined functions, files and lines.  They are looked up when all stacks are there, since

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const fleet_row_fn kinds[] = {
 	fleet_window_row,     fleet_thread_row, fleet_state_row, fleet_frame_row, fleet_stack_row,
 	fleet_object_row,     fleet_waker_row,  fleet_wait_row,  fleet_wake_row,  fleet_on_cpu_row,
-	fleet_population_row, fleet_task_row,   fleet_loss_row,
+	fleet_population_row, fleet_task_row,	fleet_tcp_row,	 fleet_connection_row, fleet_loss_row,
 };
 
 static bool take_rows(struct fleet *f, struct cursor *c, GError **error)

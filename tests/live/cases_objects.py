@@ -5,10 +5,11 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 
 from check import names
-from lib import Broken, Recorder, Skip, case
+from lib import Broken, Program, Recorder, Skip, case, nightly
 
 ROUNDS = 60
 KINDS = 20
@@ -85,6 +86,45 @@ def waits_are_followed(env):
         env.check.that(float(parts[1]) >= share - 5, f"{parts[1]}% of that time; the program says {share:.0f}%")
     peers = {w["object"] for w in report.waits if "load_cart" in names(w["user"]) and w["state"] == "S"}
     env.check.equal(peers, {"10.254.93.2:7302 (quoter)"}, "what cart waits for")
+
+
+@case
+@nightly
+def waits_are_followed_to_other_hosts(env):
+    """
+    Three services in a network namespace each, recorded as by three hosts: from the first one's recording what the last
+    one does is told, with how much of the time it is; without the last one's that nobody is known there.
+    """
+    if not all(map(shutil.which, ("nsenter", "ip", "unshare"))):
+        raise Skip("no ip, nsenter or unshare here")
+    program = Program(env, "hops", 40, "apart")
+    recorders = []
+    for host, pid in zip(("web1", "db1", "mid1"), program.pids):
+        before = ["unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', host]
+        recorders.append(Recorder(env, "-p", pid, "--objects", "--exact", before=before))
+    for recorder in recorders:
+        recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    for recorder in recorders:
+        env.check.equal(recorder.stop(), 0, f"status of {recorder.line}")
+    program.finish()
+    truth = program.truth()[0]
+    chains = []
+    for some in (recorders, recorders[::2]):
+        done = subprocess.run([env.offcpu, "report", "--follow", "--json", *(r.out for r in some)], stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=60, check=True)
+        chains.append(json.loads(done.stdout)["chains"])
+    for chain, end in zip(chains, (None, "Nobody is known who serves 10.254.94.2:7301")):
+        if not env.check.equal(len(chain), 1, f"chains of {chains}"):
+            return
+        hops = [(hop["host"], hop["process"], hop["reason"], hop["found_by"]) for hop in chain[0]["hops"]]
+        expected = [("web1", "cart", "network.receive", None), ("mid1", "quoter", "network.receive", "connection"), ("db1", "ledgerd", "sleep", "connection")]
+        env.check.equal(hops, expected[:2] if end else expected, "hops")
+        env.check.that(not end or chain[0]["end"].startswith(end), f"its end is told as {chain[0]['end']}")
+    slept = 100 * truth["slept_ns"] / truth["waited_ns"]
+    parts = [hop["percent"] / 100 for hop in chains[0][0]["hops"][1:]]
+    env.check.that(abs(100 * parts[0] * parts[1] - slept) < 10, f"ledgerd slept for {slept:.0f}% of what cart waited; told are {parts}")
 
 
 @case

@@ -122,3 +122,17 @@ def recorder_without_address_space(env):
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
         env.check.that(done.returncode in (0, 1, 3, 4, 127), f"{megabytes} MiB: {done.returncode}: {done.stderr[-300:]}")
         env.check.that(done.stderr.strip(), f"{megabytes} MiB: says nothing")
+
+
+@case
+def kernel_functions_are_those_of_kallsyms(env):
+    """The kernel is asked for each by itself where it answers: with the names and modules that it lists."""
+    with open("/proc/kallsyms", encoding="ascii") as file:
+        listed = {(words[2], words[3] if len(words) > 3 else "[kernel]") for words in map(str.split, file)}
+    recorder = Recorder(env, "-a", "-d", "1")
+    recorder.wait()
+    frames = {(frame["name"], frame["module"]) for wait in recorder.report().waits for frame in wait["kernel"] or []
+              if frame["name"] and frame["module"]}
+    env.check.that(len(frames) > 30, f"{len(frames)} functions")
+    # a BPF program of somebody else may have come or gone
+    env.check.equal([frame for frame in frames - listed if frame[1] != "[bpf]"], [], "not listed so")

@@ -285,6 +285,7 @@ def check_disk(env, what, megabytes, cnt):
     trace = ktrace.Trace(env)
     _, _, report, lines, stolen = record_chains(env, "disk", env.disk_file(), what, megabytes, cnt)
     witness = trace.stop()
+    env.unseen |= witness.has_gaps
     log = stories.Log(lines[0])
     waits = stories.waits_at(report, log.tid, "disk_site")
     check_calls(env, log, waits, witness)
@@ -301,7 +302,7 @@ def check_disk(env, what, megabytes, cnt):
         DISK.search(name or "") for name in names(waker["kernel"])))
     env.check.that(right_ns >= (1 - stories.SHARE) * sleeper.told_ns, f"{right_ns} of {sleeper.told_ns} ns have a waker at work for a disk")
     env.notes += [f"{' <- '.join('thread' if isinstance(who, int) else who for who in path)}: {of.count} times, "
-                  f"awake {of.awake.hi / 1e6:.2f} ms by the kernel, {seen[path].awake / 1e6:.2f} by offcpu; the last one's "
+                  f"awake {of.awake.hi / 1e6:.2f} ms by the kernel, {seen[path].awake / 1e6:.2f} by offcpu (ready {of.ready.hi / 1e6:.2f}, {seen[path].ready / 1e6:.2f}); the last one's "
                   f"{of.rest.hi / 1e6:.2f}, {seen[path].rest / 1e6:.2f}" for path, of in told.items()]
 
 

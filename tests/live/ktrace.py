@@ -60,7 +60,7 @@ def kind_of_interrupt(flags):
 
 
 class Witness:
-    """Each thread's sleeps, and when it had a CPU."""
+    """Each thread's sleeps, and when it had a CPU; has_gaps: somebody acts who was not seen to get one."""
 
     def __init__(self, text):
         self.sleeps = collections.defaultdict(list)  # tid: [Sleep], by time
@@ -68,6 +68,7 @@ class Witness:
         self._asleep = {}  # tid: (since when, who woke it as it was about to)
         self._early = {}  # tid: who woke it while it ran
         self._completed = {}  # (cpu, kind of interrupt that goes on): when
+        self.has_gaps = False
         for line in text.splitlines():
             match = LINE.match(line)
             if match and not line.startswith("#"):
@@ -75,6 +76,8 @@ class Witness:
                 self._add(int(tid), int(cpu), flags, int(s) * 10**9 + int(us) * 1000, what, rest)
 
     def _add(self, tid, cpu, flags, ns, what, rest):
+        if tid and self.switches[tid] and not self.switches[tid][-1][1]:
+            self.has_gaps = True    # a switch from a guarded process to it is not told
         if what == "block_rq_complete":
             self._completed[cpu, kind_of_interrupt(flags)] = ns
         elif what == "irq_handler_exit":

@@ -2,6 +2,8 @@
 """Real ClickHouses, of before and of today: rows read back are the recording's to the nanosecond, whatever is sent twice or while it is away."""
 import json
 import os
+import shutil
+import sqlite3
 import subprocess
 import time
 import urllib.error
@@ -195,6 +197,42 @@ def check_questions(program, server, r):
     same(f"{server.title}, queries.sql: what the fleet waits for", {row[2] for row in answers[1]}, {str(hosts)})
 
 
+# of a client that waits for a server, whose other end is in a recording of another host; no golden recording has objects
+CLIENT = """UPDATE string SET text = 'tcp_recvmsg' WHERE text = 'anon_pipe_read.constprop.0';
+INSERT INTO object (id, name, kind, is_private, operation, place, pid, address) VALUES (0, '10.0.0.5:3306', 'socket', 0, '', 'tcp', 0, 0);
+UPDATE wait SET object_id = 0 WHERE thread_id = (SELECT id FROM thread WHERE pid = 200);
+INSERT INTO tcp_wait (id, object_id, direction, count, blocked_ns, peer_ns, network_ns, unasked_ns, unclear_ns, resent, min_rtt_us)
+VALUES (0, 0, 0, 5, 150000000, 120000000, 1000000, 0, 0, 2, 300);
+INSERT INTO connection (id, pid, side, local, remote) VALUES (0, 200, 0, '10.0.0.9:48120', '10.0.0.5:3306')"""
+SERVER = "INSERT INTO connection (id, pid, side, local, remote) VALUES (0, 100, 1, '10.0.0.5:3306', '10.0.0.9:48120')"
+
+
+def as_host(r, folder, host, changes):
+    path = os.path.join(folder, f"{host}.offcpu")
+    shutil.copy(r.path, path)
+    with sqlite3.connect(path) as db:
+        db.executescript(f"{changes};\nUPDATE meta SET value = '{host}' WHERE key = 'host'; UPDATE meta SET value = 1 WHERE key = 'has_objects'")
+    return path
+
+
+def check_follow(program, server, r, folder):
+    """From the service that waits to the host that serves it: the same of tables as of files; and what TCP's waits went on."""
+    paths = [as_host(r, folder, "web1", CLIENT), as_host(r, folder, "db1", SERVER)]
+    server.begin_anew()
+    for path in paths:
+        status, _, err = program.run("push", path, "--clickhouse", server.url)
+        point(f"{server.title}, follow: exit status", err if status else None)
+    _, expected, _ = program.run("report", "--follow", "-p", "evil", "--json", *paths)
+    hops = [(h["host"], h["reason"], h["found_by"]) for chain in json.loads(expected)["chains"] for h in chain["hops"]]
+    same(f"{server.title}, follow: hops", hops, [("web1", "network.receive", None), ("db1", "disk.sync", "connection")])
+    words = ("report", "--clickhouse", server.url, *around(r), "--json", "--host", "web1")
+    same(f"{server.title}, follow: of tables", program.run(*words, "--service", "evil", "--follow")[:2], (0, expected))
+    kept, read = (json.loads(program.run(*words)[1])["tcp_waits"] for words in (("report", paths[0], "--json"), words))
+    same(f"{server.title}, follow: what TCP's waits went on", read, kept)
+    server.ask("ALTER TABLE offcpu.connections DELETE WHERE host = 'db1' SETTINGS mutations_sync = 1")
+    contains(f"{server.title}, follow: nobody there", program.run(*words, "--service", "evil", "--follow")[1], "Nobody is known who serves 10.0.0.5:3306")
+
+
 READERS = clickhouse_server.SHIPPED / "readers.sql"
 USERS = """<clickhouse><profiles><default/></profiles><quotas><default/></quotas><users><default><password></password>
 <networks><ip>::/0</ip></networks><profile>default</profile><quota>default</quota><databases><offcpu>{filters}</offcpu></databases>
@@ -304,6 +342,7 @@ def check_server(program, server, recordings, folder):
         check_outage(program, server, recordings["plain"], recordings["crowd"], folder)
         check_names(program, server, recordings["wakers"], folder)
         check_retention(program, server, recordings["wakers"])
+        check_follow(program, server, recordings["wakers"], folder)
         check_fleet(program, server, recordings["wakers"], folder)
         check_readers(program, server, recordings["wakers"])
         check_questions(program, server, recordings["wakers"])

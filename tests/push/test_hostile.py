@@ -67,7 +67,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         sql = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        table = "hosts" if "most_service" in sql else "frames" if " ARRAY JOIN " in sql else "" if sql == "SELECT 1" else sql.split(" FROM `offcpu`.", 1)[1].split(" ", 1)[0]
+        table = "hosts" if "most_service" in sql else "peers" if "side = 'server' AND" in sql else "frames" if " ARRAY JOIN " in sql else "" if sql == "SELECT 1" else sql.split(" FROM `offcpu`.", 1)[1].split(" ", 1)[0]
         body = self.server.answers.get(table, b"")
         self.send_response(self.server.status)
         self.send_header("Content-Length", str(len(body)))
@@ -147,6 +147,26 @@ def check_random(program, server):
     point("answers with bytes changed: a report or a sentence", "\n".join(wrong[:3]))
 
 
+def peer_row(host="h", local="10.0.0.5:80"):
+    return text(host) + text("p") + struct.pack("<I", 1) + text(local) + text("") + struct.pack("<QQ", 0, 2**64 - 1)
+
+
+def check_follow(program, server):
+    """Whom --follow asks: rows of hosts, then of connections, whose host is asked."""
+    client = struct.pack("<IB", 1, 0) + text("10.0.0.9:1") + text("10.0.0.5:80")
+    socket_row = struct.pack("<Q", 5) + text("socket") + b"\0" + text("") + text("10.0.0.5:80") + text("tcp") + bytes(16)
+    waits = wait_row().replace(struct.pack("<4Q", 7, 0, 0, 99), struct.pack("<4Q", 0, 7, 5, 99))
+    good = answers(hosts=host_row(), frames=frame_row(name=text("tcp_recvmsg"), kind=1), objects=socket_row, waits=waits, connections=client, peers=peer_row())
+    for name, changes, words in (
+            ("what is right is followed", {}, "Meanwhile on h"), ("a host that is called as a lie", {"peers": peer_row(host="\x1b[31m$W")}, ""),
+            ("half a row of a connection", {"peers": peer_row()[:-1]}, "damaged"), ("more rows than were asked for", {"peers": peer_row() * 10001}, "damaged"),
+            ("half a connection", {"connections": client[:-1]}, "damaged"), ("connections without end", {"connections": client * 5000}, "Meanwhile on h"),
+            ("no address at all", {"connections": struct.pack("<IB", 1, 9) + text("") + text("")}, "Meanwhile on h")):
+        server.answers = {**good, **changes}
+        status, out, err = program.run("report", "--clickhouse", f"http://127.0.0.1:{server.server_address[1]}", "--from", "2023-11-14T00:00", "--follow")
+        point(f"hostile: follow: {name}", None if is_well(status, out, err) and words in out + err and "\x1b" not in out + err else f"{status} {out} {err}")
+
+
 def host_row(host="h", finding="<script>&"):
     return (text(host) + text("0.1") + text("6.1") + struct.pack("<I7Q", 2, 1, 10**18, 10**9, 1, 0, 10**9, 10**9) + text("<i>") + text("lock") +
             struct.pack("<Q", 1) + text(finding))
@@ -188,6 +208,7 @@ def run(program, recordings, folder):
           None if is_well(status, out, err) and len(err) < 1000 and "\x1b" not in err else err)
     server.status = 200
     check_random(program, server)
+    check_follow(program, server)
     check_fleet(program, server, folder)
     server.shutdown()
     server.server_close()

@@ -8,6 +8,7 @@
 #include "analyse/reason/starved.h"
 #include "analyse/reason/taken.h"
 #include "analyse/reason/timeouts.h"
+#include "analyse/reason/withheld.h"
 #include "analyse/roles.h"
 #include "analyse/wakers.h"
 #include "profile/limits.h"
@@ -43,8 +44,6 @@
 #define SLEEP_DEPTH 2 /* functions of the program: housekeeping sleeps in its main function or what that calls */
 #define BROADCAST_THREADS 8
 #define BROADCAST_CPU_NS 100000 /* as storms have it: less CPU time than that after a wakeup means in vain */
-#define WITHHELD_NS 10000000 /* a server that answers from memory takes less, but for commands that wait */
-#define SERVER_BUSY_SHARE 10 /* of the time of a server that has enough to do to be what its clients wait for */
 #define ANSWERED_SHARE 3 /* of a loop's waiting time: between answers clients send, too */
 #define OWED_SHARE 10 /* the same of one whose clients wait for its answers */
 #define PATH_MAX_NODES 256
@@ -64,7 +63,7 @@ struct ended {
 
 struct role_facts {
 	uint64_t asleep_ns; /* at places that could be idle or not, of all kinds */
-	uint64_t on_cpu_ns, wakings;
+	uint64_t on_cpu_ns, wakings, questions; /* the last: waits for answers */
 	uint16_t base_depth; /* of the outermost place that could be idle; UINT16_MAX: none */
 	uint16_t work_depth; /* of the outermost place that cannot */
 	uint16_t busy_depth;	/* the same, or that sleeps until a timer */
@@ -82,6 +81,7 @@ struct finder {
 	struct ended *ended; /* of each wait */
 	struct ended *of_object; /* of each object: of all waits for it */
 	struct ended *of_place; /* of each user node: of all threads that wait there */
+	GHashTable *waited_for; /* pids of children for whose end others wait */
 	bool has_several; /* processes of one kind: see has_several() */
 	bool is_whole; /* the machine */
 };
@@ -309,6 +309,14 @@ static bool is_whole_stack(const struct finder *f, const struct wait *w)
 	return w->user && profile_get_node(f->p, w->user)->end == STACK_COMPLETE;
 }
 
+/* It asked somebody through a connection that it has made. */
+static bool is_question(const struct finder *f, uint32_t i)
+{
+	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
+
+	return f->reason[i] == REASON_NETWORK_RECEIVE && o && o->kind == OBJECT_SOCKET && !is_served(f, i);
+}
+
 static void find_facts(struct finder *f)
 {
 	const struct profile *p = f->p;
@@ -325,6 +333,7 @@ static void find_facts(struct finder *f)
 			continue;
 		facts->asleep_ns += w->blocked_ns;
 		facts->wakings += w->count;
+		facts->questions += is_question(f, i) ? w->count : 0;
 	}
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
@@ -471,12 +480,42 @@ static bool is_answered(const struct finder *f, uint32_t i)
 	       (e->upstream_ns > ended_sum(e) / OWED_SHARE && profile_find_limit(f->p, LIMIT_OWED, pid, 0));
 }
 
+/* All that it watches are pipes into which another program writes, as a server does that has started one for a request. */
+static bool is_for_output(const struct finder *f, uint32_t i)
+{
+	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
+	const struct ended *e = &f->ended[i];
+	const char *name = o && o->kind == OBJECT_EPOLL ? o->name + strspn(o->name, "0123456789 ") : "";
+
+	return (g_str_has_prefix(name, "pipe (fd") || g_str_has_prefix(name, "pipes (fd")) && e->others_ns > ended_sum(e) / 2;
+}
+
+/* A poll on one connection that was accepted, and nothing else: its client has asked nothing yet. */
+static bool is_for_next_request(const struct finder *f, uint32_t i)
+{
+	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
+
+	return o && o->kind == OBJECT_SOCKET && *o->name == ':' && strstr(o->name, " from ");
+}
+
+/* Threads of its own process tell it by a pipe that there is something to do, as they do with an epoll set. */
+static bool has_own_pipe(const struct finder *f, const struct wait *w)
+{
+	static const char from[] = "pipe from ";
+	const struct object *o = profile_wait_object(f->p, w);
+	const char *own = profile_thread(f->p, w->thread)->process;
+
+	return o && g_str_has_prefix(o->name, from) && g_str_has_prefix(o->name + strlen(from), own);
+}
+
 static enum idle_kind loop(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
-	bool is_epoll = g_str_has_prefix(plumbing_syscall(f->pl, w), "epoll");
+	bool is_epoll = g_str_has_prefix(plumbing_syscall(f->pl, w), "epoll") || has_own_pipe(f, w);
 
+	if (is_for_next_request(f, i))
+		return IDLE_CLIENT;
 	if (is_whole_stack(f, w) && f->depth[w->user] > facts->base_depth)
 		return IDLE_NOT;
 	if (is_answered(f, i))
@@ -501,10 +540,11 @@ static enum idle_kind served(const struct finder *f, uint32_t i)
 	return facts->base_depth && f->depth[w->user] > facts->base_depth ? IDLE_NOT : IDLE_CLIENT;
 }
 
-/* A thread that is made for a piece of work, and ends with it, keeps no house. */
-static bool is_for_one_task(const struct thread *t)
+/* A thread that is made for a piece of work, and ends with it, keeps no house; nor does a process for whose end another waits. */
+static bool is_for_one_task(const struct finder *f, const struct thread *t)
 {
-	return !is_main(t) && (t->flags & THREAD_EXITED) && !(t->flags & THREAD_OPEN_AT_START);
+	return (!is_main(t) || g_hash_table_contains(f->waited_for, GUINT_TO_POINTER(t->pid))) && (t->flags & THREAD_EXITED) &&
+	       !(t->flags & THREAD_OPEN_AT_START);
 }
 
 /* It sleeps until it tries again what fails: that is no rest, unless it has time. */
@@ -525,11 +565,31 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 
 	if (rule_is_shell_sleep(f->rule[i]))
 		return per_second(f, w) < LOOKS_PER_S_POLL ? IDLE_TIMER : IDLE_NOT;
-	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(profile_thread(f->p, w->thread)) || is_retry(f, i))
+	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(f, profile_thread(f->p, w->thread)) || is_retry(f, i))
 		return IDLE_NOT;
+	/* it sleeps all the time, and some calls further in */
+	if (!is_main(profile_thread(f->p, w->thread)) && w->count == 1 && w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END &&
+	    f->depth[w->user] <= SLEEP_DEPTH + 2)
+		return IDLE_TIMER;
 	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
 		return IDLE_NOT;
+	/* a worker that asks for its work, and pauses within it */
+	if (facts->questions >= w->count / 2 && facts->questions && per_second(f, w) >= LOOKS_PER_S_POLL)
+		return IDLE_NOT;
 	return per_second(f, w) < TICKS_PER_S && is_own_sleep(f, w) ? IDLE_TIMER : IDLE_NOT;
+}
+
+static GHashTable *waited_for_new(const struct profile *p, const uint8_t *reason)
+{
+	GHashTable *pids = g_hash_table_new(NULL, NULL);
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct object *o = profile_wait_object(p, profile_wait(p, i));
+
+		if (reason[i] == REASON_CHILD_EXIT && o && o->kind == OBJECT_CHILD && o->pid)
+			g_hash_table_add(pids, GUINT_TO_POINTER(o->pid));
+	}
+	return pids;
 }
 
 /* Two processes of one name, or of names that differ by a number.  Found once: threads times waits would take hours. */
@@ -658,65 +718,6 @@ static enum idle_kind decide(const struct finder *f, uint32_t i)
 	return kind ? kind : at_rest(f, i);
 }
 
-/* Of the main thread of a process, which may work alone. */
-struct leisure {
-	uint64_t idle_ns, observed_ns;
-};
-
-static struct leisure *leisure_of(GHashTable *of_pid, uint32_t pid)
-{
-	struct leisure *l = g_hash_table_lookup(of_pid, GUINT_TO_POINTER(pid));
-
-	if (!l) {
-		l = g_new0(struct leisure, 1);
-		g_hash_table_insert(of_pid, GUINT_TO_POINTER(pid), l);
-	}
-	return l;
-}
-
-static GHashTable *leisure_new(const struct finder *f)
-{
-	GHashTable *of_pid = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-
-	for (uint32_t i = 0; i < f->p->threads->len; i++) {
-		const struct thread *t = profile_thread(f->p, i);
-
-		if (is_main(t))
-			leisure_of(of_pid, t->pid)->observed_ns += thread_observed_ns(t);
-	}
-	for (uint32_t i = 0; i < f->p->waits->len; i++) {
-		const struct thread *t = profile_thread(f->p, profile_wait(f->p, i)->thread);
-
-		if (is_main(t) && (f->idle[i] == IDLE_LOOP || f->idle[i] == IDLE_POOL))
-			leisure_of(of_pid, t->pid)->idle_ns += profile_wait(f->p, i)->blocked_ns;
-	}
-	return of_pid;
-}
-
-/* Is nearly all of its time idle?  False: it was not recorded. */
-static bool is_at_leisure(const struct leisure *l)
-{
-	return l && l->observed_ns && l->idle_ns > l->observed_ns - l->observed_ns / SERVER_BUSY_SHARE;
-}
-
-/*
- * A server that keeps all in memory answers at once. Where it does not, and has nothing to do meanwhile, the command was
- * one that waits for work (BRPOP, SUBSCRIBE), whatever the client's functions are called. So does who reads from a pipe
- * what a program writes that has nothing to do itself, as `tail -F`.
- */
-static bool may_be_withheld(const struct finder *f, uint32_t i)
-{
-	const struct wait *w = profile_wait(f->p, i);
-	const struct object *o = profile_wait_object(f->p, w);
-
-	if (f->idle[i] || !o || !o->pid || w->state == 'R' || w->blocked_ns / MAX(w->count, 1) < WITHHELD_NS)
-		return false;
-	if (f->reason[i] == REASON_PIPE)
-		return o->pid != profile_thread(f->p, w->thread)->pid &&
-		       g_str_has_prefix(plumbing_syscall(f->pl, w), "read");
-	return f->rule[i] && g_str_has_prefix(f->rule[i]->name, RULES_MEMORY_SERVER);
-}
-
 /* It listens for notices; a wait that goes on as the recording ends is as the others of its place. */
 static bool is_listener(const struct finder *f, uint32_t i)
 {
@@ -726,17 +727,11 @@ static bool is_listener(const struct finder *f, uint32_t i)
 	return f->reason[i] == REASON_NETWORK_RECEIVE && w->user && e->notice_ns > ended_sum(e) / 2;
 }
 
-static void find_withheld(struct finder *f)
+static void find_listeners(struct finder *f)
 {
-	g_autoptr(GHashTable) of_pid = leisure_new(f);
-
-	for (uint32_t i = 0; i < f->p->waits->len; i++) {
-		const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
-
-		if (is_listener(f, i) ||
-		    (may_be_withheld(f, i) && is_at_leisure(g_hash_table_lookup(of_pid, GUINT_TO_POINTER(o->pid)))))
+	for (uint32_t i = 0; i < f->p->waits->len; i++)
+		if (is_listener(f, i))
 			f->idle[i] = IDLE_POOL;
-	}
 }
 
 void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule,
@@ -749,6 +744,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		.reason = reason,
 		.idle = ret_idle,
 		.roles = roles_new(p, pl),
+		.waited_for = waited_for_new(p, reason),
 		.has_several = has_several(p),
 		.is_whole = !p->info.filters || !*p->info.filters,
 	};
@@ -766,8 +762,11 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		ret_idle[i] = (uint8_t)decide(&f, i);
 		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_answered(&f, i))
 			reason[i] = REASON_NETWORK_RECEIVE;
+		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_for_output(&f, i))
+			reason[i] = REASON_PIPE;
 	}
-	find_withheld(&f);
+	find_listeners(&f);
+	withheld_find(p, &(struct withheld_input){ pl, rule, reason }, ret_idle);
 	starved_find(p, &(struct starved_input){ f.roles, f.depth, rule, reason }, ret_idle);
 	taken_find(p, reason, ret_idle);
 	timeouts_find(p, &(struct timeouts_input){ pl, f.depth, rule, reason }, ret_idle);
@@ -779,6 +778,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		     reason[i] == REASON_LOCK_OTHER))
 			reason[i] = REASON_POOL_IDLE;
 	}
+	g_hash_table_unref(f.waited_for);
 	g_free(f.facts);
 	g_free(f.depth);
 	g_free(f.ended);

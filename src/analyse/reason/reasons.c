@@ -586,8 +586,7 @@ enum idle_kind reasons_idle(const struct reasons *r, uint32_t wait)
 	return (enum idle_kind)r->idle[wait];
 }
 
-/* No rule could know it. */
-static bool is_unseen(const struct reasons *r, uint32_t wait)
+bool reasons_is_unseen(const struct reasons *r, uint32_t wait)
 {
 	const struct wait *w = profile_wait(r->profile, wait);
 
@@ -627,7 +626,7 @@ const char *reasons_says(const struct reasons *r, uint32_t wait)
 {
 	const struct rule *rule = r->rule[wait];
 
-	if (is_unseen(r, wait))
+	if (reasons_is_unseen(r, wait))
 		return has_frames(r, wait) ? "waits for something unknown (its functions have no names)" :
 					     "waits for something unknown: its stacks were lost";
 	if (rule && rule->reason == REASON_EVENT_LOOP && r->reason[wait] == REASON_NETWORK_RECEIVE &&
@@ -640,9 +639,9 @@ const char *reasons_advice(const struct reasons *r, uint32_t wait)
 {
 	const struct rule *rule = r->rule[wait];
 
-	if (is_unseen(r, wait) && has_frames(r, wait))
+	if (reasons_is_unseen(r, wait) && has_frames(r, wait))
 		return "Run `offcpu doctor` where this was recorded: it tells which rights the names need.";
-	if (is_unseen(r, wait))
+	if (reasons_is_unseen(r, wait))
 		return "Why is told by `offcpu report --full`; record fewer threads (-p), or once more.";
 	return rule && rule->advice && rule->reason == r->reason[wait] ? rule->advice
 								       : reason_advice(reasons_of(r, wait));

@@ -2,8 +2,8 @@
 #ifndef BPF_ARM64_WAKER_WALK_BPF_H
 #define BPF_ARM64_WAKER_WALK_BPF_H
 
-static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory *m, struct scratch *scratch,
-						struct irq_note *note, __u64 now)
+static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory *m, struct kernel_memory *shared,
+						struct scratch *scratch, struct irq_note *note, __u64 now)
 {
 	long n = bpf_get_stack(ctx, scratch->stack.ip, sizeof(scratch->stack.ip), 0);
 	__u32 depth = n <= 0 ? 0 : (__u32)n / sizeof(__u64);

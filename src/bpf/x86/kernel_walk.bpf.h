@@ -263,7 +263,7 @@ static __always_inline void fetch_stack_early(const struct task_struct *task)
 {
 	const __u64 sp = resting_sp(task);
 
-	if (!cfg.timespec64_id)
+	if (!can_cast())
 		return;		/* a helper would have to read it */
 #pragma unroll
 	for (int i = 0; i < EARLY_LINES; i++) {

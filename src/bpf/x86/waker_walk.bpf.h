@@ -138,11 +138,24 @@ static __always_inline __u32 keep_irq_walk(struct kernel_memory *m, __u32 found,
 	return found;
 }
 
+/* Is the walk the same as the last one that was done in full there?  What is not met again is not searched for. */
+static __always_inline bool is_met_again(struct kernel_memory *m, __u64 id)
+{
+	bool is_again;
+
+	if (!m)
+		return false;
+	is_again = m->inner == id;
+	m->inner = id;
+	return is_again;
+}
+
 /*
- * Takes over the walk in scratch->stack, of which `depth` is set: its id.  *m, where it may be remembered, is NULL
- * otherwise.  A global function: the verifier checks its searches once, and not on every path to it.
+ * Takes over the walk in scratch->stack, of which `depth` is set: its id.  *m and *shared, where it may be remembered,
+ * are NULL otherwise.  A global function: the verifier checks its searches once, and not on every path to it.
  */
-__noinline __u64 take_waker_stack(struct kernel_memory *m, struct scratch *scratch, struct irq_note *note, __u64 now)
+__noinline __u64 take_waker_stack(struct kernel_memory *m, struct kernel_memory *shared, struct scratch *scratch,
+				  struct irq_note *note, __u64 now)
 {
 	bool is_irq, forgotten;
 	__u32 depth, found = 0;
@@ -159,6 +172,12 @@ __noinline __u64 take_waker_stack(struct kernel_memory *m, struct scratch *scrat
 	stack->end = depth >= OFFCPU_MAX_DEPTH ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
 	forgotten = forget_tracers_frames(stack);
 	id = stack_hash(stack, depth, 0);
+	if (!is_irq) {
+		bool is_shared = is_met_again(shared, id);
+
+		if (!is_met_again(m, id))
+			m = is_shared ? shared : NULL;
+	}
 	if (m && cfg.can_walk && (is_irq || m->id == id || may_replace(m->id, &m->hot)))
 		found = locate_waker_walk(m, stack, depth, scratch->ctx_addr, !is_irq && m->id == id, note);
 	if (m && is_irq) {
@@ -177,10 +196,10 @@ __noinline __u64 take_waker_stack(struct kernel_memory *m, struct scratch *scrat
 /*
  * The kernel stack of what runs now.  The kernel unwinds the thread's stack too, below the
  * interrupt's: where the interrupt has a stack of its own, only what lies there is its.  m: NULL where it is not to be
- * remembered.
+ * remembered; shared: where other threads' walks are, NULL for an interrupt.
  */
-static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory *m, struct scratch *scratch,
-						struct irq_note *note, __u64 now)
+static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory *m, struct kernel_memory *shared,
+						struct scratch *scratch, struct irq_note *note, __u64 now)
 {
 	bool is_irq = scratch->waker.kind != OFFCPU_WAKER_TASK;
 	__u64 id, remembered;
@@ -192,6 +211,8 @@ static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory 
 	if (m && is_irq)
 		m->last_at = scratch->ctx_addr + m->at[0];
 	remembered = remembered_kernel_walk(m, scratch->ctx_addr);
+	if (!remembered && shared)
+		remembered = others_kernel_walk(shared, m, scratch->ctx_addr);
 	if (remembered && !cfg.verify_walks)
 		return remembered;
 	n = bpf_get_stack(ctx, scratch->stack.ip, sizeof(scratch->stack.ip), 0);
@@ -200,7 +221,7 @@ static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory 
 		return 0;
 	}
 	scratch->stack.depth = (__u32)n / sizeof(__u64);
-	id = take_waker_stack(m, scratch, note, now);
+	id = take_waker_stack(m, shared, scratch, note, now);
 	if (cfg.verify_walks && remembered && remembered != id)
 		count_loss(OFFCPU_LOSS_REMEMBERED, 0);
 	return id;

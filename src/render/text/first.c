@@ -48,15 +48,18 @@ static void append_head(GString *s, const struct findings *f, const struct query
 {
 	const struct profile *p = f->profile;
 	g_autofree char *asked = query ? query_text(query) : NULL;
+	g_autoptr(GString) head = g_string_new("offcpu: ");
 
-	g_string_append_printf(s, "%soffcpu: ", text_bold(o));
-	text_target(s, f);
-	g_string_append(s, ", ");
-	text_duration(s, p->info.duration_ns);
-	g_string_append_printf(s, ", %u CPU%s, ", p->info.cpus, p->info.cpus == 1 ? "" : "s");
-	text_verdict(s, p);
+	text_target(head, f);
+	g_string_append(head, ", ");
+	text_duration(head, p->info.duration_ns);
+	g_string_append_printf(head, ", %u CPU%s, ", p->info.cpus, p->info.cpus == 1 ? "" : "s");
+	text_verdict(head, p);
 	if (text_lost_percent(p) > 0)
-		g_string_append(s, " (see --full)");
+		g_string_append(head, " (see --full)");
+	g_string_append(s, text_bold(o));
+	text_wrap(s, head->str, "  ", text_screen_width(o));
+	g_string_truncate(s, s->len - 1);
 	g_string_append_printf(s, "%s\n", text_plain(o));
 	if (p->info.history.windows) {
 		g_autoptr(GString) line = g_string_new("From the history: ");

@@ -4,6 +4,7 @@
 #include "render/text/text.h"
 #include "explain/text.h"
 
+#define DEAR_PPM 50000	/* of all CPUs' time */
 #define TARGETS_NAMED 5	/* of more there is only their number */
 
 static bool is_shown(const struct findings *f, uint32_t i)
@@ -62,4 +63,7 @@ void text_verdict(GString *s, const struct profile *p)
 		g_string_append_printf(s, "%.1f%% lost", lost);
 	else
 		g_string_append(s, p->info.history.gap_cnt ? "complete but for gaps" : "complete");
+	/* who reads on has to know what else the programs waited for */
+	if (p->info.sampling.has_used && p->info.sampling.used_ppm >= DEAR_PPM)
+		g_string_append_printf(s, ", tracing took %.0f%% of all CPUs", (double)p->info.sampling.used_ppm / 1e4);
 }

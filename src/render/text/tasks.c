@@ -13,6 +13,7 @@
 #define FINDINGS 3
 #define SHARE_MIN 0.05	/* of the tasks that are not idle: a finding behind the first has to be more */
 #define STACK_FRAMES 24
+#define TASKS_NONE 0.05	/* a mean of so many is written as 0 */
 #define FIRST_POPULATIONS 2
 
 /* "1,024", and what is between 0 and 10 on average with a digit behind the point. */
@@ -319,7 +320,7 @@ void text_tasks_first(GString *s, const struct profile *p, const struct selectio
 	guint shown = 0, left = 0;
 
 	for (guint i = 0; i < p->tasks->len; i++) {
-		if (!selection_has_process(selection, p, profile_tasks(p, i)->pid))
+		if (!selection_has_process(selection, p, profile_tasks(p, i)->pid) || profile_tasks(p, i)->tasks < TASKS_NONE)
 			continue;
 		if (shown < FIRST_POPULATIONS)
 			append_first(s, profile_tasks(p, i), o);

@@ -23,19 +23,30 @@ static bool is_data(char type)
 	return type == 'd' || type == 'D' || type == 'b' || type == 'B';
 }
 
-/* A lock's name ends so, and hardly any other variable's. */
-static bool is_lock(const char *name, const char *line_end)
+static bool ends_as_lock(const char *name, size_t len)
 {
 	static const char *const ends[] = { "mutex", "sem", "lock" };
-	const char *end = line_end[-1] == ']' ? memchr(name, '\t', (size_t)(line_end - name)) : line_end;
 
-	for (size_t i = 0; end && i < G_N_ELEMENTS(ends); i++) {
+	for (size_t i = 0; i < G_N_ELEMENTS(ends); i++) {
 		size_t n = strlen(ends[i]);
 
-		if ((size_t)(end - name) >= n && !memcmp(end - n, ends[i], n))
+		if (len >= n && !memcmp(name + len - n, ends[i], n))
 			return true;
 	}
 	return false;
+}
+
+bool kallsyms_is_lock(const char *name)
+{
+	return ends_as_lock(name, strlen(name));
+}
+
+/* Before a module's name, too. */
+static bool is_lock(const char *name, const char *line_end)
+{
+	const char *end = line_end[-1] == ']' ? memchr(name, '\t', (size_t)(line_end - name)) : line_end;
+
+	return end && ends_as_lock(name, (size_t)(end - name));
 }
 
 /* Names that mark a section or the padding before a function rather than a function. */

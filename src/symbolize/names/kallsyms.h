@@ -18,6 +18,9 @@ struct kallsyms {
 	uint64_t sched_start, sched_end;
 };
 
+/* A lock's name ends so, and hardly any other variable's. */
+bool kallsyms_is_lock(const char *name);
+
 /* Reads the file at path ("/proc/kallsyms"). */
 struct kallsyms *kallsyms_read(const char *path, GError **error);
 /* Takes over text, g_malloc'ed with len + 2 bytes of room; lines that make no sense are skipped. */

@@ -13,6 +13,8 @@
 #define KEPT_PAGES_MAX 1024
 #define ADDRESS_BITS 48
 #define NAMES_US 20000	/* what is named has waited longer than that in the ring */
+#define NAMES_OLD_US 200000
+#define NAMES_KEPT_US (5 * G_USEC_PER_SEC)	/* then their memory is given back */
 
 /* Another process reads it where there is one: it may never answer. */
 static bool ask_all(uint32_t pid, const struct memory_piece *pieces, size_t cnt, bool *is_read)
@@ -36,11 +38,18 @@ static bool ask_long(uint32_t pid, uint64_t addr, char *ret, size_t bytes)
 	return is_read;
 }
 
+struct kept_page {
+	int64_t read_us;
+	char bytes[PAGE_BYTES];
+};
+
 struct kept_pages {
-	GHashTable *pages;	/* of page_key(): its bytes */
+	GHashTable *pages;	/* struct kept_page, by page_key() */
 	uint32_t pid;		/* whose they are, of those that are kept; 0: none are */
 	unsigned depth;		/* of those for names: 0: none are read */
-	int64_t since_us;
+	int64_t now_us;
+	int64_t from_us;	/* those that were read before are read anew */
+	int64_t cleared_us;
 };
 
 static void kept_free(gpointer p)
@@ -65,9 +74,14 @@ static guint page_hash(gconstpointer key)
 	return hash_end(hash_pointer(key));
 }
 
+static GHashTable *pages_new(void)
+{
+	return g_hash_table_new_full(page_hash, NULL, NULL, g_free);
+}
+
 void memory_keep_pages(uint32_t pid)
 {
-	kept = (struct kept_pages){ .pages = g_hash_table_new_full(page_hash, NULL, NULL, g_free), .pid = pid };
+	kept = (struct kept_pages){ .pages = pages_new(), .pid = pid };
 }
 
 void memory_drop_pages(void)
@@ -79,18 +93,28 @@ void memory_drop_pages(void)
 void memory_begin_names(void)
 {
 	struct kept_pages *named = g_private_get(&named_of_thread);
-	int64_t now_us = g_get_monotonic_time();
 
 	if (!named) {
 		named = g_new0(struct kept_pages, 1);
+		named->pages = pages_new();
 		g_private_set(&named_of_thread, named);
 	}
-	if (now_us - named->since_us > NAMES_US) {
-		g_clear_pointer(&named->pages, g_hash_table_unref);
-		named->pages = g_hash_table_new_full(page_hash, NULL, NULL, g_free);
-		named->since_us = now_us;
+	if (named->depth++)
+		return;
+	named->now_us = g_get_monotonic_time();
+	named->from_us = named->now_us - NAMES_US;
+	if (named->now_us - named->cleared_us > NAMES_KEPT_US) {
+		g_hash_table_remove_all(named->pages);
+		named->cleared_us = named->now_us;
 	}
-	named->depth++;
+}
+
+void memory_names_may_be_old(bool may)
+{
+	struct kept_pages *named = g_private_get(&named_of_thread);
+
+	if (named && named->depth)
+		named->from_us = named->now_us - (may ? NAMES_OLD_US : NAMES_US);
 }
 
 void memory_end_names(void)
@@ -104,19 +128,21 @@ void memory_end_names(void)
 static const char *kept_page(struct kept_pages *k, uint32_t pid, uint64_t number)
 {
 	gpointer key = page_key(pid, number);
-	char *page = g_hash_table_lookup(k->pages, key);
+	struct kept_page *page = g_hash_table_lookup(k->pages, key);
 
-	if (page)
-		return page;
-	page = g_malloc(PAGE_BYTES);
-	if (!ask_long(pid, number * PAGE_BYTES, page, PAGE_BYTES)) {
+	if (page && page->read_us >= k->from_us)
+		return page->bytes;
+	page = g_new(struct kept_page, 1);
+	page->read_us = k->now_us;
+	if (!ask_long(pid, number * PAGE_BYTES, page->bytes, PAGE_BYTES)) {
+		g_hash_table_remove(k->pages, key);
 		g_free(page);
 		return NULL;
 	}
 	if (g_hash_table_size(k->pages) >= KEPT_PAGES_MAX)
 		g_hash_table_remove_all(k->pages);
-	g_hash_table_insert(k->pages, key, page);
-	return page;
+	g_hash_table_replace(k->pages, key, page);
+	return page->bytes;
 }
 
 /* At most PAGE_BYTES, which are on one page or two. */

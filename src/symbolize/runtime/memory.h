@@ -23,6 +23,8 @@ void memory_drop_pages(void);
  */
 void memory_begin_names(void);
 void memory_end_names(void);
+/* Within these: pages that are up to 200 ms old will do, for what stays where it is for longer. */
+void memory_names_may_be_old(bool may);
 
 /* A text that ends with a 0 byte within `room` bytes; false where there is none. */
 bool memory_text(uint32_t pid, uint64_t addr, char *ret, size_t room);

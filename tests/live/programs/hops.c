@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * hops OUT ROUNDS: cart asks quoter, which asks ledgerd, which sleeps before each answer.  cart has a network namespace of
- * its own, the others have one together: packets go by a pair of veths, and then by loopback.  OUT gets how long cart
- * waited and ledgerd slept.
+ * hops OUT ROUNDS [apart]: cart asks quoter, which asks ledgerd, which sleeps before each answer.  cart has a network
+ * namespace of its own, the others have one together: packets go by a pair of veths, and then by loopback.  apart: ledgerd
+ * has one, too.  OUT gets how long cart waited and ledgerd slept.
  */
 #include "truth.h"
 
@@ -11,8 +11,10 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -24,6 +26,10 @@
 #define SLEEP_NS 20000000
 #define CLIENT "10.254.93.1"
 #define SERVER "10.254.93.2"
+#define QUOTER "10.254.94.1"	/* where ledgerd is apart */
+#define LEDGER "10.254.94.2"
+
+static const char *ledger = "127.0.0.1";
 
 static void must(long result, const char *what)
 {
@@ -109,7 +115,7 @@ static void ledgerd(void)
 
 static void quoter(void)
 {
-	int upstream = connect_to("127.0.0.1", LEDGER_PORT), fd = accept_at(QUOTER_PORT);
+	int upstream = connect_to(ledger, LEDGER_PORT), fd = accept_at(QUOTER_PORT);
 	char byte;
 
 	prctl(PR_SET_NAME, "quoter");
@@ -132,11 +138,15 @@ static pid_t child(void (*run)(void))
 	exit(0);
 }
 
-static void run_ip(const char *format, int pid)
+/* A pair of veths from our namespace into that process's. */
+static void link_to(int pid, const char *name, const char *here, const char *there)
 {
-	char command[256];
+	char command[512];
 
-	snprintf(command, sizeof(command), format, pid);
+	snprintf(command, sizeof(command),
+		 "ip link add %1$s0 type veth peer name %1$s1 netns %2$d && ip addr add %3$s/24 dev %1$s0 && ip link set %1$s0 up && "
+		 "nsenter --net=/proc/%2$d/ns/net sh -c 'ip addr add %4$s/24 dev %1$s1 && ip link set %1$s1 up'",
+		 name, pid, here, there);
 	if (system(command))
 		truth_die(command, 0);
 }
@@ -145,18 +155,23 @@ int main(int argc, char **argv)
 {
 	uint64_t rounds = truth_arg(argc, argv, 2), waited_ns = 0;
 	int fd, pids[3] = { getpid() };
+	bool is_apart = argc > 3 && !strcmp(argv[3], "apart");
 
 	truth_open(truth_arg_string(argc, argv, 1));
 	prctl(PR_SET_NAME, "cart");
 	/* the servers' namespace is made first, and cart's leaves it */
 	must(unshare(CLONE_NEWNET), "unshare");
-	run_ip("ip link set lo up", 0);
+	if (system("ip link set lo up"))
+		truth_die("ip", 0);
 	pids[1] = child(ledgerd);
+	if (is_apart) {
+		ledger = LEDGER;
+		must(unshare(CLONE_NEWNET), "unshare");
+		link_to(pids[1], "far", QUOTER, LEDGER);
+	}
 	pids[2] = child(quoter);
 	must(unshare(CLONE_NEWNET), "unshare");
-	run_ip("ip link add hop0 type veth peer name hop1 netns %d", pids[2]);
-	run_ip("ip addr add " CLIENT "/24 dev hop0 && ip link set hop0 up", 0);
-	run_ip("nsenter --net=/proc/%d/ns/net sh -c 'ip addr add " SERVER "/24 dev hop1 && ip link set hop1 up'", pids[2]);
+	link_to(pids[2], "hop", CLIENT, SERVER);
 	fd = connect_to(SERVER, QUOTER_PORT);
 	load_cart(fd);	/* whatever is done once is done */
 	truth_ready(pids, 3);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What is told by what ended the waits, of names of processes, and of Java's virtual threads. */
+#include "explain/follow.h"
 #include "explain/sentence.h"
 #include "window.h"
 
@@ -333,6 +334,160 @@ static void test_follow(void)
 	}
 }
 
+#define START_NS UINT64_C(1700000000000000000)
+
+static struct profile *host_new(const char *name)
+{
+	struct profile *p = window_new();
+
+	p->info.host = profile_string(p, name);
+	p->info.start_unix_ns = START_NS;
+	return p;
+}
+
+static void connect_host(struct profile *p, uint32_t pid, uint8_t side, const char *local, const char *remote)
+{
+	const struct connection c = { .pid = pid, .side = side, .local = local, .remote = remote };
+
+	profile_add_connection(p, &c);
+}
+
+static bool rows_of_all(void *ctx, const struct peer_ask *ask, GArray *rows, GError **error)
+{
+	const GPtrArray *hosts = ctx;
+
+	(void)error;
+	for (guint i = 0; i < hosts->len; i++)
+		peers_add_rows(rows, g_ptr_array_index(hosts, i), ask);
+	return true;
+}
+
+static const struct profile *recording_of(void *ctx, const char *name, GError **error)
+{
+	const GPtrArray *hosts = ctx;
+
+	for (guint i = 0; i < hosts->len; i++) {
+		const struct profile *p = g_ptr_array_index(hosts, i);
+
+		if (!strcmp(p->info.host, name))
+			return p;
+	}
+	g_set_error_literal(error, g_quark_from_static_string("test"), 0, "no such host");
+	return NULL;
+}
+
+/* How the second and the third host differ from cart on web1, which asks quoter on mid1, which asks ledgerd on db1. */
+struct far_case {
+	const char *asked;	/* where cart connects to; NULL: where quoter serves */
+	const char *quoter_remote;	/* the other end that quoter's host knows; NULL: cart's own */
+	uint64_t later_s;	/* mid1's clock */
+	bool has_twin, has_db1, is_calm;	/* a fourth host has quoter's address; ledgerd does little */
+	const char *says[4];	/* hops, and the end */
+};
+
+static GPtrArray *hosts_new(const struct far_case *c)
+{
+	GPtrArray *hosts = g_ptr_array_new_with_free_func((GDestroyNotify)profile_free);
+	struct profile *web = host_new("web1"), *mid = host_new("mid1"), *db = host_new("db1"), *twin = host_new("mid2");
+	const char *asked = c->asked ? c->asked : "10.9.0.2:7302";
+	uint32_t quoter = add_thread(mid, 20, 21, "quoter"), other = add_thread(mid, 20, 22, "rotate"),
+		 ledger = add_thread(db, 30, 31, "ledgerd");
+
+	add_receive(web, add_thread(web, 11, 11, "cart"), "main@cart load_cart@cart recv@libc.so.6", connection(asked, 0), 50);
+	connect_host(web, 11, CONNECTION_CLIENT, "10.9.0.1:48120", asked);
+	mid->info.start_unix_ns += c->later_s * 1000 * MS;
+	add_receive(mid, quoter, "main@quoter serve@quoter recv@libc.so.6", connection(":7302 from 10.9.0.1", 0), 5);
+	add_receive(mid, quoter, "main@quoter quote@quoter recv@libc.so.6", connection("10.9.0.3:7301", 0), 45);
+	add_wait(mid, other, 'D', 160, 55, "start_thread@libc.so.6 rotate_log@quoter fsync@libc.so.6", DISK_WRITE);
+	connect_host(mid, 20, CONNECTION_SERVER, "10.9.0.2:7302", c->quoter_remote ? c->quoter_remote : "10.9.0.1:48120");
+	connect_host(mid, 20, CONNECTION_CLIENT, "10.9.0.2:50000", "10.9.0.3:7301");
+	add_receive(db, ledger, "main@ledgerd serve@ledgerd recv@libc.so.6", connection(":7301 from 10.9.0.2", 0), 10);
+	add_wait(db, ledger, 'D', 160, c->is_calm ? 1 : 40, "start_thread@libc.so.6 commit_order@ledgerd fsync@libc.so.6", DISK_WRITE);
+	connect_host(db, 30, CONNECTION_SERVER, "10.9.0.3:7301", "10.9.0.2:50000");
+	connect_host(twin, 20, CONNECTION_SERVER, c->has_twin ? "10.9.0.2:7302" : "127.0.0.1:7302", "");
+	g_ptr_array_add(hosts, web);
+	g_ptr_array_add(hosts, mid);
+	g_ptr_array_add(hosts, twin);
+	if (c->has_db1)
+		g_ptr_array_add(hosts, db);
+	else
+		profile_free(db);
+	return hosts;
+}
+
+/* Into recordings of other hosts, by both ends of connections; what is not known is told, and no times of other windows. */
+static void test_hosts(void)
+{
+	static const char first[] = "On web1, 100% of the time that matters: cart waits for data from the network";
+	static const char mid[] = "Meanwhile on mid1, 90% of that time: quoter waits for data from the network, 10.9.0.3:7301, in quote";
+	static const struct far_case cases[] = {
+		{ .has_db1 = true,
+		  .says = { first, mid, "Meanwhile on db1, 89% of that time: ledgerd waits for data to be safe on disk (fsync) in commit_order",
+			    "Batch: one fsync" } },
+		{ .has_db1 = true, .is_calm = true, .says = { first, mid, "Meanwhile on db1, 2% of that time: ledgerd is at work", "The rest passes on the way" } },
+		{ .says = { first, mid, "Nobody is known who serves 10.9.0.3:7301" } },
+		{ .quoter_remote = "",
+		  .says = { first, "Meanwhile on mid1, 100% of the time in which it is at work, for all of its clients, found by its address "
+				   "alone: quoter waits for data", "Nobody is known" } },
+		{ .asked = "10.96.0.1:80",
+		  .says = { first, "Meanwhile on mid1, 90% of that time, behind an address that is rewritten: quoter waits", "Nobody is known" } },
+		{ .later_s = 70, .says = { first, "mid1 serves 10.9.0.2:7302, but no window of it overlaps: it was recorded at another time, or "
+						  "its clock is off, by 60.0 s or more" } },
+		{ .has_twin = true, .quoter_remote = "10.9.0.9:1", .says = { first, "Several hosts have the address 10.9.0.2:7302" } },
+		{ .has_twin = true, .says = { first, mid, "Nobody is known" } },
+		{ .asked = "127.0.0.1:7302", .quoter_remote = "", .says = { first, "Nobody is known who serves 127.0.0.1:7302" } },
+		{ .asked = ":80 from 10.9.0.7", .says = { NULL } },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GPtrArray) hosts = hosts_new(&cases[i]);
+		const struct follow_source source = { .add_rows = rows_of_all, .recording = recording_of, .ctx = hosts };
+		g_autoptr(GPtrArray) chains = follow_new(g_ptr_array_index(hosts, 0), NULL, &source, NULL);
+		const struct follow_chain *c = chains->len ? g_ptr_array_index(chains, 0) : NULL;
+
+		g_assert_cmpuint(chains->len, ==, cases[i].says[0] != NULL);
+		for (guint k = 0; c && k <= c->hops->len; k++) {
+			const char *said = k < c->hops->len ? g_array_index(c->hops, struct follow_hop, k).sentence : c->end;
+
+			if (!cases[i].says[k] || !g_str_has_prefix(said, cases[i].says[k]))
+				g_error("case %zu, %u: %s", i, k, said);
+		}
+	}
+}
+
+/* Rows come from anybody: however many, and whatever they say, what is found is bounded. */
+static void test_hostile_peers(void)
+{
+	static const char *const locals[] = { "10.0.0.9:48120", "10.0.0.9", "", NULL };
+	const struct peer_ask ask = { .host = "web1", .there = "10.0.0.5:80", .locals = locals, .from_unix_ns = 10, .to_unix_ns = 20 };
+	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct peer_row));
+	struct peer_row row = { .host = "db1", .process = "", .local = "10.0.0.5:80", .remote = "", .from_unix_ns = 15, .to_unix_ns = UINT64_MAX };
+
+	for (uint32_t i = 0; i < 10000; i++) {
+		row.pid = i;
+		g_array_append_val(rows, row);
+	}
+	struct peer found = peers_find(&ask, rows);
+	g_assert_cmpint(found.how, ==, PEER_ADDRESS);
+	g_assert_cmpuint(found.pid_cnt, ==, PEERS_MAX);
+	/* neither an address without a port nor nothing is a connection; a window that ends before it begins is none */
+	row.remote = "10.0.0.9";
+	row.local = "10.0.0.6:80";
+	g_array_set_size(rows, 0);
+	g_array_append_val(rows, row);
+	g_assert_cmpint(peers_find(&ask, rows).how, ==, PEER_NONE);
+	row = (struct peer_row){ .host = "db1", .process = "", .local = "10.0.0.5:80", .remote = "", .from_unix_ns = UINT64_MAX };
+	g_array_append_val(rows, row);
+	g_assert_cmpint(peers_find(&ask, rows).how, ==, PEER_APART);
+	/* a host that claims somebody else's connection */
+	row = (struct peer_row){ .host = "db1", .process = "", .local = "10.0.0.5:80", .remote = locals[0], .to_unix_ns = 30 };
+	g_array_append_val(rows, row);
+	g_assert_cmpint(peers_find(&ask, rows).how, ==, PEER_CONNECTION);
+	row.host = "evil";
+	g_array_append_val(rows, row);
+	g_assert_cmpint(peers_find(&ask, rows).how, ==, PEER_SEVERAL);
+}
+
 #define CARRIER "java.util.concurrent.ForkJoinPool.runWorker@jvm java.lang.VirtualThread.run@jvm shop.Order.charge@jvm "
 #define PARK "jdk.internal.misc.Unsafe.park@jvm Unsafe_Park@libjvm.so pthread_cond_timedwait@libc.so.6"
 #define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
@@ -411,6 +566,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/number", test_number);
 	g_test_add_func("/explain/tcp", test_tcp);
 	g_test_add_func("/explain/follow", test_follow);
+	g_test_add_func("/explain/follow/hosts", test_hosts);
+	g_test_add_func("/explain/follow/hostile", test_hostile_peers);
 	g_test_add_func("/explain/pauses", test_pauses);
 	g_test_add_func("/explain/behind", test_behind);
 	g_test_add_func("/explain/shell", test_shell);

@@ -300,6 +300,18 @@ static void test_frames(struct fixture *x, gconstpointer data)
 	g_assert_cmpuint(n->depth, ==, 1);
 }
 
+static void check_connections(const struct fixture *x, const char *expected)
+{
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	for (guint i = 0; i < x->p->connections->len; i++) {
+		const struct connection *c = profile_connection(x->p, i);
+
+		g_string_append_printf(s, "%s%s %s %s", i ? ", " : "", c->side == CONNECTION_SERVER ? "server" : "client", c->local, c->remote);
+	}
+	g_assert_cmpstr(s->str, ==, expected);
+}
+
 /* Whom the loop has asked: the connections that it made itself, and who has the other end of them, or listens there. */
 static void test_upstream(struct fixture *x, gconstpointer data)
 {
@@ -323,6 +335,8 @@ static void test_upstream(struct fixture *x, gconstpointer data)
 	add_fd(x, 80, 4, "socket:[901]", "ino:\t901\n");
 	write_file(x, "70/net", "tcp", table);
 	check(object_of(x, &rec), OBJECT_EPOLL, "3 sockets (fd 7 of waiter) -> 127.0.0.1:8081 (other; end)", 80);
+	check_connections(x, "server 127.0.0.1:8080 127.0.0.1:40000, client 127.0.0.1:40001 127.0.0.1:8081, "
+			     "client 127.0.0.1:40002 127.0.0.1:8081");
 	/* one that only serves has asked nobody */
 	check(object_of(x, &other), OBJECT_EPOLL, "1 socket (fd 8 of waiter)", 0);
 }
@@ -436,6 +450,39 @@ static void test_other_namespace(struct fixture *x, gconstpointer data)
 	check(object_of(x, &rec), OBJECT_SOCKET, "10.9.0.8:7301 (other; end)", 80);
 }
 
+/* Who connects anew for each request has a few rows, in each window; who listens anywhere those of its namespace's addresses. */
+static void test_connections(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_target listens = record_of(x, 9, S_IFSOCK, 604);
+	uint64_t first = x->next_id;
+
+	(void)data;
+	write_file(x, "70/ns", "net", "");
+	write_file(x, "70/net", "fib_trie", FIB_10_9_0_8);
+	for (uint16_t i = 0; i < 1000; i++) {
+		struct offcpu_rec_target rec = connection_to_other(x);
+
+		rec.local_port = 50000 + i;
+		rec.ino = 10000 + i;
+		object_of(x, &rec);
+		object_of(x, &rec);
+	}
+	g_assert_cmpuint(x->p->connections->len, ==, 9);
+	g_assert_cmpstr(profile_connection(x->p, 8)->local, ==, "10.9.0.7");
+	profile_empty_rows(x->p);
+	fold_targets_next_window(x->targets);
+	fold_targets_object(x->targets, first);
+	listens.family = AF_INET;
+	listens.sock_type = SOCK_STREAM;
+	listens.local_port = 80;
+	object_of(x, &listens);
+	check_connections(x, "client 10.9.0.7:50000 10.9.0.8:7301");
+	listens.id = x->next_id++;
+	listens.sock_state = 10;
+	object_of(x, &listens);
+	check_connections(x, "client 10.9.0.7:50000 10.9.0.8:7301, server 127.0.0.1:80 , server 10.9.0.8:80 ");
+}
+
 /* Two have that address, and such a connection: nobody can tell which it is. */
 static void test_twin_namespaces(struct fixture *x, gconstpointer data)
 {
@@ -471,6 +518,7 @@ int main(int argc, char **argv)
 		{ "/targets/events", test_events }, { "/targets/child_and_set", test_child_and_set }, { "/targets/fault", test_fault },
 		{ "/targets/hostile", test_hostile }, { "/targets/frames", test_frames },
 		{ "/targets/other_namespace", test_other_namespace }, { "/targets/twin_namespaces", test_twin_namespaces },
+		{ "/targets/connections", test_connections },
 		{ "/targets/upstream", test_upstream }, { "/targets/upstream_unix", test_upstream_unix },
 	};
 

@@ -150,6 +150,70 @@ static void each_by_itself(void)
 	remove_dir(dir);
 }
 
+static struct profile *window_with_network(const struct sim *sim, unsigned i)
+{
+	const struct object peer = { .kind = OBJECT_SOCKET, .operation = "", .name = "10.0.0.5:3306", .place = "tcp" };
+	struct profile *p = sim_window(sim, i * 10 * S, (i + 1) * 10 * S);
+	const struct tcp_wait row = { .object = profile_object(p, &peer), .direction = TCP_WAIT_SEND, .count = 3, .blocked_ns = S,
+				      .peer_ns = S / 2, .resent = i, .min_rtt_us = 300 };
+	const uint32_t pid = profile_thread(p, 0)->pid;
+
+	g_array_index(p->waits, struct wait, 0).object = row.object + 1;
+	profile_add_tcp_wait(p, &row);
+	for (unsigned k = 0; k < 9; k++) {
+		g_autofree char *local = g_strdup_printf("10.0.0.9:%u", 40000 + 9 * i + k);
+		const struct connection client = { .pid = pid, .local = local, .remote = "10.0.0.5:3306" },
+					serves = { .pid = pid, .side = CONNECTION_SERVER, .local = "[fd00::7]:80", .remote = local };
+
+		profile_add_connection(p, &client);
+		profile_add_connection(p, &serves);
+	}
+	return p;
+}
+
+static void assert_network(const char *dir, uint64_t to_ns, unsigned windows)
+{
+	struct profile *p = read_range(dir, 0, to_ns);
+	const struct tcp_wait *row = profile_tcp_wait(p, 0);
+
+	g_assert_cmpuint(p->tcp_waits->len, ==, 1);
+	g_assert_cmpstr(profile_get_object(p, row->object)->name, ==, "10.0.0.5:3306");
+	g_assert_cmpuint(row->direction, ==, TCP_WAIT_SEND);
+	g_assert_cmpuint(row->blocked_ns, ==, windows * S);
+	g_assert_cmpuint(row->peer_ns, ==, windows * S / 2);
+	g_assert_cmpuint(row->resent, ==, windows * (windows - 1) / 2);
+	g_assert_cmpuint(row->min_rtt_us, ==, 300);
+	g_assert_cmpuint(p->connections->len, ==, 2);
+	g_assert_cmpstr(profile_connection(p, 0)->local, ==, "10.0.0.9");
+	g_assert_cmpstr(profile_connection(p, 1)->local, ==, "[fd00::7]:80");
+	g_assert_cmpstr(profile_connection(p, 1)->remote, ==, "");
+	profile_free(p);
+}
+
+/* What TCP waits went on, and connections without the ports that the kernel chose: of windows, and the minute of them. */
+static void network_is_kept(void)
+{
+	char *dir = new_dir();
+	struct sim *sim = sim_new(3, 5, 100 * S);
+	struct store *s = open_store(dir);
+
+	for (unsigned i = 0; i < 10; i++) {
+		struct profile *p = window_with_network(sim, i);
+
+		g_assert_true(store_add(s, p, NULL, NULL));
+		profile_free(p);
+	}
+	assert_network(dir, 10 * S, 1);
+	assert_network(dir, 100 * S, 10);
+	store_close(s);
+	g_autofree char *fine = g_build_filename(dir, "2025-11-25.10s.db", NULL);
+
+	g_assert_cmpint(g_unlink(fine), ==, 0);
+	assert_network(dir, 60 * S, 6);
+	sim_free(sim);
+	remove_dir(dir);
+}
+
 /* Gaps are told; who lived on both sides has no residual. */
 static void gaps(void)
 {
@@ -326,6 +390,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/store/parts_of_a_day", parts_of_a_day);
 	g_test_add_func("/store/came_and_went", came_and_went);
 	g_test_add_func("/store/each_by_itself", each_by_itself);
+	g_test_add_func("/store/network", network_is_kept);
 	g_test_add_func("/store/gaps", gaps);
 	g_test_add_func("/store/opened_anew", opened_anew);
 	g_test_add_func("/store/clock_set_back", clock_set_back);

@@ -150,6 +150,7 @@ static void check_unsized(const char *library, bool is_stripped)
 	g_assert_cmpstr(name_at(t, fill + 32 + 2), ==, is_stripped ? NULL : "hidden");
 	g_assert_cmpstr(name_at(t, fill + 64), ==, "leave");
 	g_assert_cmpstr(name_at(t, fill + 96), ==, is_stripped ? NULL : "second");
+	g_assert_cmpstr(name_at(t, fill + 96 + 8), ==, NULL);	/* behind its end: of another function, which has no symbol */
 	g_assert_cmpstr(name_at(t, fill + 128), ==, "after");
 	elf_table_free(t);
 }

@@ -272,6 +272,20 @@ static void test_pages_of_names(void)
 	memory_begin_names();
 	g_assert_cmpuint(word_now(&word), ==, 2);
 	memory_end_names();
+	word = 3;
+	g_usleep(25000);
+	memory_begin_names();
+	memory_names_may_be_old(true);
+	g_assert_cmpuint(word_now(&word), ==, 2);
+	memory_names_may_be_old(false);
+	g_assert_cmpuint(word_now(&word), ==, 3);
+	memory_end_names();
+	word = 4;
+	g_usleep(205000);
+	memory_begin_names();
+	memory_names_may_be_old(true);
+	g_assert_cmpuint(word_now(&word), ==, 4);
+	memory_end_names();
 	opener_stop();
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "symbolize/names/kallsyms.h"
+#include "symbolize/names/kernel.h"
 
 static struct kallsyms *parse(const char *text)
 {
@@ -184,6 +185,91 @@ static void test_missing(void)
 	g_assert_nonnull(strstr(error->message, "/nonexistent/kallsyms"));
 }
 
+/* ---- symbols that the kernel is asked for */
+
+struct kernel {
+	unsigned asked;
+	bool is_silent, is_freed;
+};
+
+static bool answer(void *ctx, uint64_t addr, char *ret, size_t room)
+{
+	static const struct {
+		uint64_t addr;
+		const char *text;
+	} all[] = { { 0xffffffff81000203, "schedule+0x3/0xa0" },
+		    { 0xffffffffc0000010, "ext4_sync_file+0x10/0x300 [ext4]" },
+		    { 0xffffffffc0100007, "bpf_prog_117f02a358e0a4ec_visit+0x7/0x52" },
+		    { 0xffffffff82000000, "cgroup_mutex+0x0/0x20" },
+		    { 0xffffffff82000008, "cgroup_mutex+0x8/0x20" },
+		    { 0xffffffff82000040, "nr_threads+0x0/0x4" },
+		    { 0xffffffff81000300, "no_end+0x3" },
+		    { 0xffffffff81000301, "+0x1/0x2" } };
+	struct kernel *k = ctx;
+
+	k->asked++;
+	g_strlcpy(ret, "0xffffffffffffffff", room);
+	for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
+		if (all[i].addr == addr)
+			g_strlcpy(ret, all[i].text, room);
+	return !k->is_silent;
+}
+
+static uint64_t answer_address(void *ctx, const char *name)
+{
+	((struct kernel *)ctx)->asked++;
+	return !strcmp(name, "__sched_text_start") ? 0x1000 : !strcmp(name, "__sched_text_end") ? 0x2000 : 0;
+}
+
+static void end_kernel(void *ctx)
+{
+	((struct kernel *)ctx)->is_freed = true;
+}
+
+static void asked_is(struct kernel_symbols *s, uint64_t addr, const char *name, const char *module, uint64_t offset)
+{
+	struct symbol got = { .why = FRAME_NO_SYMBOLS };
+
+	g_assert_cmpint(kernel_symbols_find(s, addr, true, &got), ==, name != NULL);
+	g_assert_cmpstr(got.name, ==, name);
+	g_assert_cmpstr(got.module, ==, module);
+	g_assert_cmphex(got.symbol_offset, ==, offset);
+	g_assert_cmpint(got.why == FRAME_NAMED, ==, name != NULL);
+}
+
+static void test_asked(void)
+{
+	struct kernel kernel = { 0 };
+	const struct symbolizer_kernel by = { answer, answer_address, end_kernel, &kernel };
+	struct kernel_symbols *s = kernel_symbols_new("/nonexistent/kallsyms");
+	uint64_t start, end;
+
+	kernel_symbols_ask(s, &by);
+	asked_is(s, 0xffffffff81000203, "schedule", "[kernel]", 3);
+	asked_is(s, 0xffffffffc0000010, "ext4_sync_file", "[ext4]", 0x10);
+	asked_is(s, 0xffffffffc0100007, "bpf_prog_117f02a358e0a4ec_visit", "[bpf]", 7);
+	asked_is(s, 0xffffffff81000300, NULL, NULL, 0);
+	asked_is(s, 0xffffffff81000301, NULL, NULL, 0);
+	asked_is(s, 0xffffffff81000400, NULL, NULL, 0);
+	g_assert_cmpstr(kernel_symbols_lock(s, 0xffffffff82000000), ==, "cgroup_mutex");
+	g_assert_null(kernel_symbols_lock(s, 0xffffffff82000008));
+	g_assert_null(kernel_symbols_lock(s, 0xffffffff82000040));
+	/* known by now, and no kernel's address at all */
+	kernel.asked = 0;
+	asked_is(s, 0xffffffff81000203, "schedule", "[kernel]", 3);
+	asked_is(s, 0x7f0000001000, NULL, NULL, 0);
+	g_assert_cmpuint(kernel.asked, ==, 0);
+	g_assert_true(kernel_symbols_sched_text(s, &start, &end) && start == 0x1000 && end == 0x2000);
+	/* who does not answer any more is not asked again: the file is read, which is not there */
+	kernel.is_silent = true;
+	asked_is(s, 0xffffffff81000500, NULL, NULL, 0);
+	g_assert_true(kernel.is_freed);
+	kernel.asked = 0;
+	asked_is(s, 0xffffffff81000203, NULL, NULL, 0);
+	g_assert_cmpuint(kernel.asked, ==, 0);
+	kernel_symbols_free(s);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -195,5 +281,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/kallsyms/damaged", test_damaged);
 	g_test_add_func("/kallsyms/live", test_live);
 	g_test_add_func("/kallsyms/missing", test_missing);
+	g_test_add_func("/kallsyms/asked", test_asked);
 	return g_test_run();
 }

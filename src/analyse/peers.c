@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/peers.h"
+
+#include "base/net_table.h"
+#include "profile/object_upstream.h"
+
+static const char *const hows[PEER_HOW_COUNT] = {
+	[PEER_NONE] = "none",	    [PEER_CONNECTION] = "connection", [PEER_REWRITTEN] = "rewritten",
+	[PEER_ADDRESS] = "address", [PEER_APART] = "apart",	      [PEER_SEVERAL] = "several",
+};
+
+const char *peer_how_name(enum peer_how how)
+{
+	return hows[how];
+}
+
+char *peers_address_of(const struct object *o)
+{
+	const char *text = object_upstream(o);
+	struct net_end end;
+
+	if (!text && (o->kind == OBJECT_SOCKET || o->kind == OBJECT_POLL))
+		text = o->name;
+	return text && net_end_read(text, &end) && end.port ? g_strndup(text, strcspn(text, " ")) : NULL;
+}
+
+const char **peers_locals(const struct profile *p, const struct selection *selection, const char *there)
+{
+	GPtrArray *locals = g_ptr_array_new();
+
+	for (guint i = 0; i < p->connections->len; i++) {
+		const struct connection *c = profile_connection(p, i);
+
+		if (c->side == CONNECTION_CLIENT && !strcmp(c->remote, there) && selection_has_process(selection, p, c->pid))
+			g_ptr_array_add(locals, (gpointer)c->local);
+	}
+	g_ptr_array_add(locals, NULL);
+	return (const char **)g_ptr_array_free(locals, FALSE);
+}
+
+/* It is the other end of one of these, with ports. */
+static bool is_of_ours(const struct peer_ask *ask, const char *remote)
+{
+	struct net_end end;
+
+	for (const char *const *local = ask->locals; *local; local++)
+		if (!strcmp(*local, remote))
+			return net_end_read(remote, &end);
+	return false;
+}
+
+void peers_add_rows(GArray *rows, const struct profile *p, const struct peer_ask *ask)
+{
+	for (guint i = 0; i < p->connections->len; i++) {
+		const struct connection *c = profile_connection(p, i);
+		struct peer_row row = { .host = p->info.host, .process = "", .pid = c->pid, .local = c->local,
+					.remote = c->remote, .from_unix_ns = p->info.start_unix_ns };
+
+		row.to_unix_ns = row.from_unix_ns + p->info.duration_ns;
+		if (c->side != CONNECTION_SERVER || (strcmp(c->local, ask->there) != 0 && !is_of_ours(ask, c->remote)))
+			continue;
+		for (guint k = 0; k < p->threads->len; k++)
+			if (profile_thread(p, k)->pid == c->pid)
+				row.process = profile_thread(p, k)->process;
+		g_array_append_val(rows, row);
+	}
+}
+
+static bool overlaps(const struct peer_ask *ask, const struct peer_row *r)
+{
+	return r->from_unix_ns < ask->to_unix_ns && ask->from_unix_ns < r->to_unix_ns;
+}
+
+/* Loopback's addresses are each host's own. */
+static enum peer_how how_of(const struct peer_ask *ask, const struct peer_row *r)
+{
+	bool is_there = !strcmp(r->local, ask->there), is_ours = is_of_ours(ask, r->remote);
+	bool is_here = net_text_is_loopback(ask->there) || (is_ours && net_text_is_loopback(r->remote));
+
+	if ((!is_there && !is_ours) || (is_here && strcmp(r->host, ask->host) != 0))
+		return PEER_NONE;
+	if (!overlaps(ask, r))
+		return PEER_APART;
+	return is_there && is_ours ? PEER_CONNECTION : is_ours ? PEER_REWRITTEN : PEER_ADDRESS;
+}
+
+static uint64_t gap_of(const struct peer_ask *ask, const struct peer_row *r)
+{
+	if (r->from_unix_ns >= ask->to_unix_ns)
+		return r->from_unix_ns - ask->to_unix_ns;
+	return ask->from_unix_ns >= r->to_unix_ns ? ask->from_unix_ns - r->to_unix_ns : 0;
+}
+
+static void take(struct peer *peer, const struct peer_ask *ask, const struct peer_row *r, enum peer_how how)
+{
+	if (peer->how != PEER_NONE && strcmp(peer->host, r->host) != 0) {
+		peer->how = PEER_SEVERAL;
+		return;
+	}
+	if (peer->how == PEER_NONE) {
+		peer->how = how;
+		peer->host = r->host;
+		peer->process = r->process;
+		peer->local = r->local;
+		peer->gap_ns = gap_of(ask, r);
+	}
+	peer->gap_ns = MIN(peer->gap_ns, gap_of(ask, r));
+	for (guint i = 0; i < peer->pid_cnt; i++)
+		if (peer->pids[i] == r->pid)
+			return;
+	if (peer->pid_cnt < PEERS_MAX)
+		peer->pids[peer->pid_cnt++] = r->pid;
+}
+
+struct peer peers_find(const struct peer_ask *ask, const GArray *rows)
+{
+	struct peer found[PEER_HOW_COUNT] = { 0 };
+
+	for (guint i = 0; i < rows->len; i++) {
+		const struct peer_row *r = &g_array_index(rows, struct peer_row, i);
+		enum peer_how how = how_of(ask, r);
+
+		if (how != PEER_NONE)
+			take(&found[how], ask, r, how);
+	}
+	for (int how = PEER_CONNECTION; how <= PEER_APART; how++)
+		if (found[how].how != PEER_NONE)
+			return found[how];
+	return found[PEER_NONE];
+}

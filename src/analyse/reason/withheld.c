@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/reason/withheld.h"
+
+#include "analyse/reason/reasons.h"
+#include "base/hash.h"
+#include "profile/on_cpu.h"
+
+#define WITHHELD_NS 10000000 /* a server that answers from memory takes less, but for commands that wait */
+#define SERVER_BUSY_SHARE 10 /* of the time of a server that has enough to do to be what its clients wait for */
+#define OTHERS_PART 10 /* of what another client would have waited, too, had the server worked for this one */
+
+/* Of the main thread of a process, which may work alone. */
+struct leisure {
+	uint64_t idle_ns, observed_ns;
+};
+
+static struct leisure *leisure_of(GHashTable *of_pid, uint32_t pid)
+{
+	struct leisure *l = g_hash_table_lookup(of_pid, GUINT_TO_POINTER(pid));
+
+	if (!l) {
+		l = g_new0(struct leisure, 1);
+		g_hash_table_insert(of_pid, GUINT_TO_POINTER(pid), l);
+	}
+	return l;
+}
+
+static GHashTable *leisure_new(const struct profile *p, const uint8_t *idle)
+{
+	GHashTable *of_pid = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (t->pid == t->tid)
+			leisure_of(of_pid, t->pid)->observed_ns += thread_observed_ns(t);
+	}
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct thread *t = profile_thread(p, profile_wait(p, i)->thread);
+
+		if (t->pid == t->tid && (idle[i] == IDLE_LOOP || idle[i] == IDLE_POOL))
+			leisure_of(of_pid, t->pid)->idle_ns += profile_wait(p, i)->blocked_ns;
+	}
+	return of_pid;
+}
+
+/* Is nearly all of its time idle?  False: it was not recorded. */
+static bool is_at_leisure(const struct leisure *l)
+{
+	return l && l->observed_ns && l->idle_ns > l->observed_ns - l->observed_ns / SERVER_BUSY_SHARE;
+}
+
+static bool is_of_memory_server(const struct withheld_input *in, uint32_t i)
+{
+	return in->rule[i] && g_str_has_prefix(in->rule[i]->name, RULES_MEMORY_SERVER);
+}
+
+/* What one thread waits for a server in all. */
+struct client {
+	uint64_t ns, count;
+	uint32_t pid;	/* of the server */
+	uint32_t thread;
+};
+
+/* Of each thread and server, by both. */
+static GHashTable *clients_new(const struct profile *p, const struct withheld_input *in)
+{
+	GHashTable *clients = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct object *o = profile_wait_object(p, w);
+		uint64_t key = o ? (uint64_t)o->pid << 32 | w->thread : 0;
+		struct client *c = is_of_memory_server(in, i) && key >> 32 ? g_hash_table_lookup(clients, &key) : NULL;
+
+		if (!is_of_memory_server(in, i) || !(key >> 32))
+			continue;
+		if (!c) {
+			c = g_new0(struct client, 1);
+			*c = (struct client){ .pid = o->pid, .thread = w->thread };
+			g_hash_table_insert(clients, g_memdup2(&key, sizeof(key)), c);
+		}
+		c->ns += w->blocked_ns;
+		c->count += w->count;
+	}
+	return clients;
+}
+
+/* Of each server the client that asks most often. */
+static GHashTable *busiest_new(GHashTable *clients)
+{
+	GHashTable *busiest = g_hash_table_new(NULL, NULL);	/* pid -> struct client */
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, clients);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		struct client *c = value, *most = g_hash_table_lookup(busiest, GUINT_TO_POINTER(c->pid));
+
+		if (!most || c->count > most->count || (c->count == most->count && c->thread < most->thread))
+			g_hash_table_insert(busiest, GUINT_TO_POINTER(c->pid), c);
+	}
+	return busiest;
+}
+
+/*
+ * Such a server does one thing at a time. Had it worked for this client all the while, another one that asks again and
+ * again would have waited, too: each time for half of what goes on, and in all no longer than that.
+ */
+static bool is_answering(const struct profile *p, const struct client *c, const struct client *other)
+{
+	double window_ns = (double)thread_observed_ns(profile_thread(p, c->thread));
+	double expected_ns = window_ns > 0 ? (double)other->count * ((double)c->ns / window_ns) * (double)c->ns / (double)c->count / 2 : 0;
+
+	return other != c && (double)other->ns < MIN(expected_ns, (double)c->ns) / OTHERS_PART;
+}
+
+static bool may_be_withheld(const struct profile *p, const struct withheld_input *in, const uint8_t *idle, uint32_t i)
+{
+	const struct wait *w = profile_wait(p, i);
+	const struct object *o = profile_wait_object(p, w);
+
+	if (idle[i] || !o || !o->pid || w->state == 'R')
+		return false;
+	if (in->reason[i] == REASON_PIPE)
+		return o->pid != profile_thread(p, w->thread)->pid &&
+		       g_str_has_prefix(plumbing_syscall(in->pl, w), "read");
+	return is_of_memory_server(in, i);
+}
+
+void withheld_find(const struct profile *p, const struct withheld_input *in, uint8_t *idle)
+{
+	g_autoptr(GHashTable) of_pid = leisure_new(p, idle), clients = clients_new(p, in), busiest = busiest_new(clients);
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct object *o = profile_wait_object(p, w);
+
+		if (!may_be_withheld(p, in, idle, i))
+			continue;
+		uint64_t key = (uint64_t)o->pid << 32 | w->thread;
+		const struct client *c = g_hash_table_lookup(clients, &key);
+		bool is_long = w->blocked_ns / MAX(w->count, 1) >= WITHHELD_NS;
+
+		/* single answers of a client that mostly waits long may have come soon */
+		if ((is_long && is_at_leisure(g_hash_table_lookup(of_pid, GUINT_TO_POINTER(o->pid)))) ||
+		    (c && (is_long || c->ns / MAX(c->count, 1) >= WITHHELD_NS) &&
+		     is_answering(p, c, g_hash_table_lookup(busiest, GUINT_TO_POINTER(o->pid)))))
+			idle[i] = IDLE_POOL;
+	}
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/json/follow.h"
+
+#include "render/json/write.h"
+
+static void put_hop(struct json *j, const struct follow_hop *h)
+{
+	json_object_begin(j);
+	json_member_string(j, "host", h->host);
+	json_member_string(j, "process", h->process);
+	json_member_string(j, "reason", *h->reason ? h->reason : NULL);
+	json_member_string(j, "found_by", h->how == PEER_NONE ? NULL : peer_how_name(h->how));
+	json_member_uint(j, "time_ns", h->time_ns);
+	json_member_uint(j, "window_ns", h->window_ns);
+	json_member_uint(j, "percent", (uint64_t)(MIN(h->percent, 100) + 0.5));
+	json_member_string(j, "percent_of", h->of);
+	json_member_string(j, "sentence", h->sentence);
+	json_object_end(j);
+}
+
+void json_follow(GString *out, const GPtrArray *chains)
+{
+	struct json j;
+
+	json_init(&j, out);
+	json_object_begin(&j);
+	json_member_string(&j, "schema", "offcpu.io/1");
+	json_member_string(&j, "type", "follow");
+	json_member_array(&j, "chains");
+	for (guint i = 0; i < chains->len; i++) {
+		const struct follow_chain *c = g_ptr_array_index(chains, i);
+
+		json_object_begin(&j);
+		json_member_array(&j, "hops");
+		for (guint k = 0; k < c->hops->len; k++)
+			put_hop(&j, &g_array_index(c->hops, struct follow_hop, k));
+		json_array_end(&j);
+		json_member_string(&j, "end", c->end);
+		json_object_end(&j);
+	}
+	json_array_end(&j);
+	json_object_end(&j);
+	g_string_append_c(out, '\n');
+}

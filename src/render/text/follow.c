@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "render/text/follow.h"
+
+#include "render/text/style.h"
+
+void text_follow(GString *s, const GPtrArray *chains, const struct text_options *options)
+{
+	const unsigned width = text_screen_width(options);
+
+	for (guint i = 0; i < chains->len; i++) {
+		const struct follow_chain *c = g_ptr_array_index(chains, i);
+		g_autofree char *number = g_strdup_printf("%u. ", i + 1);
+
+		for (guint k = 0; k < c->hops->len; k++) {
+			g_autofree char *line = g_strconcat(k ? "   " : number, g_array_index(c->hops, struct follow_hop, k).sentence, NULL);
+
+			text_wrap(s, line, "   ", width);
+		}
+		if (!c->end)
+			continue;
+		g_autofree char *line = g_strconcat("   ", c->end, NULL);
+		text_wrap(s, line, "   ", width);
+	}
+}
