@@ -7,7 +7,6 @@
 #include "base/net_table.h"
 #include "base/opener.h"
 #include "base/parse.h"
-#include "base/process_ids.h"
 #include "cmd/answering.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
