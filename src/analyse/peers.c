@@ -66,6 +66,17 @@ void peers_add_rows(GArray *rows, const struct profile *p, const struct peer_ask
 	}
 }
 
+bool peers_has(const struct profile *p, const struct peer *peer)
+{
+	for (guint i = 0; i < p->connections->len && !strcmp(p->info.host, peer->host); i++) {
+		const struct connection *c = profile_connection(p, i);
+
+		if (c->side == CONNECTION_SERVER && c->pid == peer->pids[0] && !strcmp(c->local, peer->local))
+			return true;
+	}
+	return false;
+}
+
 static bool overlaps(const struct peer_ask *ask, const struct peer_row *r)
 {
 	return r->from_unix_ns < ask->to_unix_ns && ask->from_unix_ns < r->to_unix_ns;

@@ -425,10 +425,17 @@ static int explain(const char *name)
 static int follow(struct report_args *a, char **paths, const char *usual)
 {
 	const char *const one[] = { usual, NULL };
+	struct report_plan plan = { 0 };
 	g_autoptr(GError) error = NULL;
 	const struct follow_args args = { .filters = &a->filters, .range = &a->range, .fleet = &a->fleet, .json = a->json,
 					  .paths = *paths ? (const char *const *)paths : one };
 
+	if (!plan_form(a, &plan))
+		return EXIT_USAGE;
+	if (plan.view || a->csv || a->markdown || answer_is_asked(&a->answer)) {
+		cmd_error("report", "--follow: is text, or --json, and not together with other views");
+		return EXIT_USAGE;
+	}
 	if (filters_understand(&a->filters, &error))
 		return follow_report(&args);
 	cmd_error("report", "%s", error->message);

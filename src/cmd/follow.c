@@ -49,19 +49,19 @@ static struct profile *read_host(struct sources *s, const char *host, GError **e
 	return p;
 }
 
-static const struct profile *recording(void *ctx, const char *host, GError **error)
+static const struct profile *recording(void *ctx, const struct peer *peer, GError **error)
 {
 	struct sources *s = ctx;
 
 	for (guint i = 0; i < s->profiles->len; i++) {
 		const struct profile *p = g_ptr_array_index(s->profiles, i);
 
-		if (!strcmp(p->info.host, host))
+		if (peers_has(p, peer))
 			return p;
 	}
 	if (s->target)
-		return read_host(s, host, error);
-	cmd_bad(error, "there is no recording of %s", host);
+		return read_host(s, peer->host, error);
+	cmd_bad(error, "there is no recording of %s", peer->host);
 	return NULL;
 }
 
@@ -79,7 +79,7 @@ static const struct profile *first_host(struct sources *s, GError **error)
 		cmd_bad(error, "no host pushed anything of %s in that time", services ? services : "any service");
 		return NULL;
 	}
-	return recording(s, g_array_index(hosts, struct fleet_host_row, 0).host, error);
+	return read_host(s, g_array_index(hosts, struct fleet_host_row, 0).host, error);
 }
 
 static bool read_files(struct sources *s, GError **error)

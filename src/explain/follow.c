@@ -319,7 +319,7 @@ static bool look_there(struct walk *w, const struct doing *d, const char *there,
 		return true;
 	const bool is_told_apart = ret_peer->how == PEER_CONNECTION || ret_peer->how == PEER_REWRITTEN;
 	g_autofree char *client = without_port(is_told_apart ? locals[0] : "");
-	const struct profile *p = w->source->recording(w->source->ctx, ret_peer->host, error);
+	const struct profile *p = w->source->recording(w->source->ctx, ret_peer, error);
 
 	if (p)
 		look_at(ret, p, ret_peer, client);

@@ -17,8 +17,8 @@
 struct follow_source {
 	/* Appends a struct peer_row for whoever may serve that.  False with one sentence. */
 	bool (*add_rows)(void *ctx, const struct peer_ask *ask, GArray *rows, GError **error);
-	/* The recording of that host, valid as long as the source.  NULL with one sentence. */
-	const struct profile *(*recording)(void *ctx, const char *host, GError **error);
+	/* The recording of that host, with that process, valid as long as the source.  NULL with one sentence. */
+	const struct profile *(*recording)(void *ctx, const struct peer *peer, GError **error);
 	void *ctx;
 };
 

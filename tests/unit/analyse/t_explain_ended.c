@@ -362,14 +362,14 @@ static bool rows_of_all(void *ctx, const struct peer_ask *ask, GArray *rows, GEr
 	return true;
 }
 
-static const struct profile *recording_of(void *ctx, const char *name, GError **error)
+static const struct profile *recording_of(void *ctx, const struct peer *peer, GError **error)
 {
 	const GPtrArray *hosts = ctx;
 
 	for (guint i = 0; i < hosts->len; i++) {
 		const struct profile *p = g_ptr_array_index(hosts, i);
 
-		if (!strcmp(p->info.host, name))
+		if (peers_has(p, peer))
 			return p;
 	}
 	g_set_error_literal(error, g_quark_from_static_string("test"), 0, "no such host");
@@ -381,7 +381,7 @@ struct far_case {
 	const char *asked;	/* where cart connects to; NULL: where quoter serves */
 	const char *quoter_remote;	/* the other end that quoter's host knows; NULL: cart's own */
 	uint64_t later_s;	/* mid1's clock */
-	bool has_twin, has_db1, is_calm;	/* a fourth host has quoter's address; ledgerd does little */
+	bool has_twin, has_db1, is_calm, is_beside;	/* a fourth host has quoter's address; ledgerd does little; mid1 is web1 */
 	const char *says[4];	/* hops, and the end */
 };
 
@@ -404,6 +404,8 @@ static GPtrArray *hosts_new(const struct far_case *c)
 	add_receive(db, ledger, "main@ledgerd serve@ledgerd recv@libc.so.6", connection(":7301 from 10.9.0.2", 0), 10);
 	add_wait(db, ledger, 'D', 160, c->is_calm ? 1 : 40, "start_thread@libc.so.6 commit_order@ledgerd fsync@libc.so.6", DISK_WRITE);
 	connect_host(db, 30, CONNECTION_SERVER, "10.9.0.3:7301", "10.9.0.2:50000");
+	/* recorded apart, on the same host */
+	mid->info.host = c->is_beside ? web->info.host : mid->info.host;
 	connect_host(twin, 20, CONNECTION_SERVER, c->has_twin ? "10.9.0.2:7302" : "127.0.0.1:7302", "");
 	g_ptr_array_add(hosts, web);
 	g_ptr_array_add(hosts, mid);
@@ -436,6 +438,7 @@ static void test_hosts(void)
 		{ .has_twin = true, .quoter_remote = "10.9.0.9:1", .says = { first, "Several hosts have the address 10.9.0.2:7302" } },
 		{ .has_twin = true, .says = { first, mid, "Nobody is known" } },
 		{ .asked = "127.0.0.1:7302", .quoter_remote = "", .says = { first, "Nobody is known who serves 127.0.0.1:7302" } },
+		{ .is_beside = true, .says = { first, "Meanwhile on web1, 90% of that time: quoter waits for data", "Nobody is known" } },
 		{ .asked = ":80 from 10.9.0.7", .says = { NULL } },
 	};
 
