@@ -11,9 +11,9 @@ char *function_plain_name(const char *name)
 	if (g_str_has_prefix(name, "block ("))	/* Ruby: "block (2 levels) in run" */
 		return g_strdup(name);
 	for (const char *c = name; *c; c++) {
-		if (*c == '<' || *c == '[')
+		if (*c == '<' || *c == '[' || *c == '{')
 			depth++;
-		else if ((*c == '>' && c > name && c[-1] != '-') || *c == ']')
+		else if ((*c == '>' && c > name && c[-1] != '-') || *c == ']' || *c == '}')
 			depth--;
 		else if (*c == '(' && depth <= 0 && c > name && !g_str_has_prefix(c, "(anonymous namespace)") &&
 			 !g_str_has_prefix(c, "()(") && !(c[-1] == '.' && c[1] == '*'))	/* Go: "net.(*conn).Read" */

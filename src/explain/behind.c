@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "explain/backlog.h"
 #include "explain/sentence.h"
 
 static bool rule_begins(const struct findings *f, const struct finding *row, const char *name)
@@ -112,12 +113,19 @@ static bool is_asked_on(const struct finding *row, const struct finding *cause)
 	       cause->time_ns > row->time_ns / 2;
 }
 
+/* The workers of whom it asks are all taken by clients that ask for nothing, so that it has not been accepted yet. */
+static bool is_for_free_worker(const struct findings *f, const struct finding *row, const struct finding *cause)
+{
+	return row->reason == REASON_NETWORK_RECEIVE && cause->process != row->process && backlog_is_of_clients(f, cause) &&
+	       row->by.does_ns > row->by.off_cpu_ns / 2 && !has_own_limit(row) && !row->deadlock;
+}
+
 void behind_find_peers(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause = finding_cause(f, row);
 
-		if (cause && is_asked_on(row, cause)) {
+		if (cause && (is_asked_on(row, cause) || is_for_free_worker(f, row, cause))) {
 			row->is_told_with = row->is_behind = true;
 			cause->leads_ns += row->time_ns;
 		}

@@ -164,6 +164,8 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 	const bool is_of_kernel = is_lock && row->reason == REASON_LOCK_KERNEL && !finding_is_file_lock(c->f, row);
 
 	bool is_unsure = false;
+	uint64_t before_ns = 0;
+	uint32_t before = 0;	/* index + 1 of the longest of these waits */
 
 	if (is_lock && function < 0)
 		return;
@@ -175,10 +177,14 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
 		    (is_of_kernel && !cause_may_be_in_kernel(reason)) ||
 		    (is_lock && !cause_passes(p, w->user, function)) ||
-		    (is_lock && is_before_lock(c, row, i, function)) ||
 		    (is_lock && !is_of_file && reason == REASON_POOL_IDLE) ||	/* who waits for work has let it go before */
 		    (!is_lock && reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
 			continue;
+		if (is_lock && is_before_lock(c, row, i, function)) {
+			before_ns += w->blocked_ns;
+			before = !before || w->blocked_ns > profile_wait(p, before - 1)->blocked_ns ? i + 1 : before;
+			continue;
+		}
 		if (is_lock && reason == REASON_SLEEP && may_sleep_without(c, row, w)) {
 			is_unsure = true;
 			continue;
@@ -220,6 +226,13 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 	if ((is_unsure && row->by.does == REASON_CPU_QUEUE) || row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
 	    (is_lock && row->by.does == REASON_SLEEP && row->by.does_ns < on_cpu_ns(p, is_holder)))
 		row->by.does_ns = 0;
+	if (!row->by.does_ns && before_ns >= row->by.blocked_ns / DOES_MIN / waiters_on_one(row) && before) {
+		/* nothing else: it queues itself, as a writer behind readers does */
+		row->by.does = row->reason;
+		row->by.does_ns = row->by.off_cpu_ns = before_ns;
+		row->by.does_wait = before;
+		row->by.does_frame = finding_frame(c->f, before - 1);
+	}
 	if (is_lock && !row->by.does_ns && !is_unsure)
 		find_overlap(c, row);
 }

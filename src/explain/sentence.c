@@ -151,6 +151,8 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 	}
 	if ((o->kind == OBJECT_EVENTFD || o->kind == OBJECT_EPOLL) && row->reason == REASON_SLEEP)
 		return;		/* nobody writes to it: a way to sleep */
+	if (o->kind == OBJECT_EPOLL && strstr(name, "signalfd"))
+		return;		/* PostgreSQL's own, of which its rules tell more */
 	if (o->kind == OBJECT_EPOLL && reason_family(row->reason) == FAMILY_LOCK)
 		return;		/* a lock whose waiters are told by a socket or pipe */
 	for (size_t i = 0; i < G_N_ELEMENTS(nameless); i++) {

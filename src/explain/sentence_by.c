@@ -103,7 +103,7 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 	const struct rule *rule = by->does_wait ? reasons_rule(f->reasons, by->does_wait - 1) : NULL;
 	/* and whose server or lock it is: of a FUSE file system, of a database */
 	bool is_served = rule && (g_str_has_prefix(rule->name, "fuse") ||
-				  (by->does == REASON_LOCK_OTHER && rule->protocol && *rule->protocol));
+				  (rule->says && rule->protocol && *rule->protocol && rule->reason == by->does));
 	bool by_rule = is_anywhere || is_served || (by->does_wait && (by->does == REASON_STOPPED || by->does == REASON_PIPE ||
 							 by->does == REASON_LOCK_KERNEL || by->does == REASON_LOCK_MUTEX));
 	g_string_append(s, by_rule ? reasons_says(f->reasons, by->does_wait - 1) : reason_says(by->does));

@@ -66,6 +66,15 @@ static bool awaits_connection(const struct tasks *t, const struct task_row *row)
 	return false;
 }
 
+/* Of Go: its socket has no room. */
+static bool waits_to_write(const struct task_row *row)
+{
+	for (unsigned i = 0; i < row->frame_cnt; i++)
+		if (g_strcmp0(row->frames[i].name, "internal/poll.(*pollDesc).waitWrite") == 0)
+			return true;
+	return false;
+}
+
 static void add_group(struct task_findings *f, const struct tasks *t, const struct task_group *g, const char *idle)
 {
 	const struct task_wait w = {
@@ -85,6 +94,7 @@ static void add_group(struct task_findings *f, const struct tasks *t, const stru
 		.answers_request = g->example && task_answers_request(g->example),
 		.reads_request = g->example && task_reads_request(g->example),
 		.awaits_connection = awaits_connection(t, g->example),
+		.writes = t->kind == TASKS_GO && g->example && waits_to_write(g->example),
 		.reads_socket = t->kind == TASKS_JAVA && g->example && task_java_reads_socket(g->example),
 		.has_asked = t->kind == TASKS_JAVA && g->example && task_java_has_asked(g->example),
 		.looks = t->looks,
@@ -111,7 +121,7 @@ static void add_population(struct task_findings *f, const struct tasks *t)
 }
 
 enum kind {
-	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, PLACE, PEERS, GROUP, CONDITION, SLEEP, NETWORK, REQUEST, SELECT, LIBRARY,
+	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, PLACE, PEERS, GROUP, CONDITION, SLEEP, NETWORK, FULL, REQUEST, SELECT, LIBRARY,
 	CONNECTIONS, RUNNABLE, NOTHING,
 	SEMAPHORE, LOCK, ACQUIRE, PUT, CONNECT, POOLED,	/* of asyncio */
 	SYSTEM_CALL,	/* it has a thread, whose findings tell of it */
@@ -142,6 +152,9 @@ static const struct {
 	[CONDITION] = { "wait for a condition to be signalled", "Look at who is to signal it." },
 	[SLEEP] = { "sleep until a timer", NULL },
 	[NETWORK] = { "wait for the network", "Look at the peer; ask it less often, or in parallel." },
+	[FULL] = { "wait for a peer that reads too slowly",
+		   "The peer does not read what it is sent, or slowly, so its connection is full (Send-Q of `ss -tnp` tells which): send it less, "
+		   "give up on it after a while (SetWriteDeadline()), and hold no lock meanwhile." },
 	[REQUEST] = { "wait for the rest of a request from its client",
 		      "The client sends slowly, or in two pieces of which TCP holds back the second (Nagle): see who it is. A proxy "
 		      "that buffers requests keeps that away." },
@@ -276,7 +289,7 @@ static enum kind kind_of(const struct task_wait *w)
 	if (g_str_has_prefix(w->call, "net/http.") || g_str_has_prefix(w->call, "database/sql."))
 		return LIBRARY;
 	if (has(w->reason, "IO wait"))
-		return w->reads_request ? REQUEST : NETWORK;
+		return w->reads_request ? REQUEST : w->writes ? FULL : NETWORK;
 	if (has(w->reason, "chan receive"))
 		return RECEIVE;
 	if (has(w->reason, "chan send"))

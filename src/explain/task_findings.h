@@ -24,6 +24,7 @@ struct task_wait {
 	const char *creator;	/* "": not known */
 	const char *idle;	/* why it has nothing to do; "": it may have */
 	bool answers_request;	/* somebody waits for it */
+	bool writes;		/* of Go: to a socket that has no room */
 	bool reads_request;	/* more of it is awaited from its client */
 	bool awaits_connection;	/* of asyncio and Java: a pool has none to give it */
 	bool reads_socket, has_asked;	/* of Java; the second: within a client's call */
