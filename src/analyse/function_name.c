@@ -55,6 +55,8 @@ char *function_shown_name(const char *name)
 			break;
 		depth += (before == ')' || before == '>') - (before == '(' || before == '<');
 	}
+	if (start == lambda)	/* in nothing */
+		return g_steal_pointer(&plain);
 	g_autofree char *whole = g_strndup(start, (gsize)(lambda - start)), *outer = function_plain_name(whole);
 	return g_strdup_printf("lambda in %s", outer);
 }

@@ -382,6 +382,26 @@ static void test_withheld(void)
 	}
 }
 
+/* The same where the server is not recorded: another client that asks there all the time is answered at once, or waits, too. */
+static void test_withheld_from_one(void)
+{
+	for (int busy = 0; busy < 2; busy++) {
+		struct maker m = maker_new("process 2");
+		uint32_t worker = thread_of(m.p, 2, 2, "app", 0), asker = thread_of(m.p, 2, 3, "app", 0), waits[2];
+
+		waits[0] = wait_of(m.p, worker, 'S', "main@app take@app recv@libc.so.6", RECV, 100);
+		waits[1] = wait_of(m.p, asker, 'S', "main@app put@app recv@libc.so.6", RECV, 2000);
+		g_array_index(m.p->waits, struct wait, waits[1]).blocked_ns = busy ? 500 * MS : 50 * MS;
+		for (int i = 0; i < 2; i++)
+			wait_for(m.p, waits[i], OBJECT_SOCKET, "127.0.0.1:6399 (redis-server)", 1);
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, waits[0]), ==, busy ? IDLE_NOT : IDLE_POOL);
+		g_assert_cmpint(reasons_idle(r, waits[1]), ==, IDLE_NOT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 /* Who listens for notices of PostgreSQL, and who reads what an idle program writes: tail -F | awk. */
 static void test_nothing_to_say(void)
 {
@@ -601,6 +621,13 @@ static void test_at_rest(void)
 		{ "perl", "main@perl Perl_pp_sselect@perl select@libc.so.6", SELECT, 0, NULL, NULL, 500, REASON_SLEEP, IDLE_NOT },
 		{ "perl", "main@perl Perl_pp_sselect@perl select@libc.so.6", SELECT, OBJECT_PIPE, "pipe", "", 5,
 		  REASON_EVENT_LOOP, IDLE_LOOP },
+		/* a connection that was accepted, and one that was made: PHP polls before it reads */
+		{ "cache", "main@cache serve@cache next@cache poll@libc.so.6", POLL, OBJECT_SOCKET, ":80 from 10.0.0.5", "tcp", 300,
+		  REASON_EVENT_LOOP, IDLE_CLIENT },
+		{ "php", "main@php fgets@php _php_stream_fill_read_buffer@php poll@libc.so.6", POLL, OBJECT_SOCKET, "10.0.0.5:80", "tcp",
+		  30, REASON_NETWORK_RECEIVE, IDLE_NOT },
+		{ "app", "main@app curl_easy_perform@libcurl.so.4 curl_multi_poll@libcurl.so.4 poll@libc.so.6", POLL, OBJECT_SOCKET,
+		  "10.0.0.5:80", "tcp", 30, REASON_NETWORK_RECEIVE, IDLE_NOT },
 		{ "app", "main@app take@app read@libc.so.6", "__x64_sys_read@[kernel] eventfd_read@[kernel]", OBJECT_EVENTFD, "fd 3",
 		  "", 30, REASON_POOL_IDLE, IDLE_POOL },
 	};
@@ -853,6 +880,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/starved", test_starved);
 	g_test_add_func("/reasons/retries", test_retries);
 	g_test_add_func("/reasons/withheld", test_withheld);
+	g_test_add_func("/reasons/withheld-from-one", test_withheld_from_one);
 	g_test_add_func("/reasons/nothing-to-say", test_nothing_to_say);
 	g_test_add_func("/reasons/master", test_master);
 	g_test_add_func("/reasons/main", test_main);

@@ -207,7 +207,8 @@ static void test_role_names(void)
 		{ "std::_Function_handler<void (), work<int>(int)::{lambda(int)#2}>::_M_invoke(std::_Any_data const&)", "lambda in work<int>" },
 		{ "camlChatd__broadcast_301", "Chatd.broadcast" }, { "camlChatd__fun_387", "Chatd.fun_387" },
 		{ "camlShop__Cart__add_item_12", "Shop.Cart.add_item" }, { "caml_main", "caml_main" }, { "camlX__", "X." },
-		{ "<)::{lambda(", "lambda in <)" }, { "::{lambda(", "::{lambda" }, { "serve(int)", "serve" }, { "", "" },
+		{ "<)::{lambda(", "lambda in <)" }, { "::{lambda(", "::{lambda(" }, { "serve(int)", "serve" }, { "", "" },
+		{ "main::{lambda()#1}::operator()() const", "lambda in main" },
 	};
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(functions); i++) {
