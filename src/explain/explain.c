@@ -69,7 +69,7 @@ static const struct finding *next_finding(const struct explanation *e, guint *at
 		}
 		if (is_over && !is_queue)
 			continue;
-		if (!is_nothing(e, row))
+		if (!is_nothing(e, row) && !row->is_link)
 			return row;
 	}
 	return NULL;
@@ -117,9 +117,25 @@ static void choose(struct explanation *e)
 	}
 }
 
+/* Its time is of a clock's, which the sentence says, and no share of what others have. */
+static bool is_alone(const struct headline *h)
+{
+	return h->finding && h->finding->busy == BUSY_ALONE;
+}
+
+/* The first one whose share is told. */
+static const struct headline *first_with_share(const struct explanation *e)
+{
+	const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+
+	return is_alone(first) && e->headlines->len > 1 ? first + 1 : first;
+}
+
 /* Is the share of both of one whole? */
 static bool same_whole(const struct headline *a, const struct headline *b)
 {
+	if (is_alone(b))
+		return false;
 	if (a->kind != b->kind || a->kind == HEADLINE_BUSY)
 		return a == b;
 	return a->kind == HEADLINE_WAIT ||
@@ -216,7 +232,7 @@ static const char *order_reason(const struct explanation *e, guint at)
 static void say(const struct explanation *e, guint at)
 {
 	const struct findings *f = e->findings;
-	const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+	const struct headline *first = first_with_share(e);
 	struct headline *h = &g_array_index(e->headlines, struct headline, at);
 	GString *sentence = g_string_new(NULL), *evidence = g_string_new(NULL), *command = g_string_new(NULL);
 	const char *why = order_reason(e, at);
@@ -244,7 +260,7 @@ static void say(const struct explanation *e, guint at)
 static char *also_of(const struct explanation *e, const struct finding *row)
 {
 	GString *s = g_string_new("Also: ");
-	const struct headline *first = &g_array_index(e->headlines, struct headline, 0), h = of_finding(e, row);
+	const struct headline *first = first_with_share(e), h = of_finding(e, row);
 
 	append_share(s, &h, !e->headlines->len || first->kind == HEADLINE_WAIT);
 	sentence_process(s, row->process, NAME_COLUMNS);

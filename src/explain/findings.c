@@ -15,6 +15,7 @@
 #include "explain/missed.h"
 #include "explain/pauses.h"
 #include "explain/requests_of.h"
+#include "explain/serial.h"
 #include "explain/spawns.h"
 #include "analyse/actors.h"
 #include "analyse/locks.h"
@@ -500,6 +501,8 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns * STUCK_WEIGHT_MIN;
 	if (f->reason == REASON_MEMORY_SWAP || f->reason == REASON_MEMORY_RECLAIM || f->is_fork)
 		return f->time_ns * MEMORY_WEIGHT;
+	if (f->busy == BUSY_ALONE)	/* what a clock on the wall shows */
+		return UINT64_MAX / 8 + f->time_ns / 8;
 	if (f->busy)
 		return f->time_ns - f->queue_ns + f->queue_ns / QUEUE_WEIGHT;
 	if (f->is_shells_sleep)
@@ -684,6 +687,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	behind_find_peers(f);
 	asked_find(f);
 	requests_of_find(f);
+	serial_find(f);
 	g_array_sort(f->rows, compare_findings);
 	g_hash_table_unref(m.index);
 	g_hash_table_unref(m.threads);
@@ -705,6 +709,7 @@ void findings_free(struct findings *f)
 	g_free(f->blocked_in);
 	g_free(f->queued_in);
 	g_array_unref(f->classes);
+	serial_free(f->serial);
 	routes_free(f->routes);
 	reasons_free(f->reasons);
 	g_free(f->programs);

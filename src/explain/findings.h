@@ -43,6 +43,7 @@ enum finding_busy {
 	BUSY_NOT = 0,
 	BUSY_LOOP, /* an event loop computes */
 	BUSY_POOL, /* all threads of a pool are busy */
+	BUSY_ALONE, /* a process that a command waits for while nothing else of it works: serial.h */
 };
 
 /* All threads of a pool wait for the results of tasks, and none got one. */
@@ -123,6 +124,7 @@ struct finding {
 	bool is_told_elsewhere; /* a shell waits for another program, or a task for its pool, whose own time is in the recording */
 	/* a loop of the same process is held up meanwhile, whose finding names it as the cause; or a pipeline's next part is */
 	bool is_told_with;
+	bool is_link; /* it waits for others of a command, of which a finding of BUSY_ALONE tells */
 	bool is_behind; /* it only queues behind another one of the list: behind.h */
 	bool has_sleep; /* a script waits for such processes */
 	bool is_shells_sleep; /* a process that only sleeps, told with the shell that waits for it */
@@ -170,6 +172,7 @@ struct findings {
 	const struct profile *profile;
 	const struct selection *selection; /* NULL: everything */
 	struct reasons *reasons;
+	struct serial *serial; /* of the row of BUSY_ALONE; NULL: there is none */
 	struct routes *routes; /* NULL: nothing is known of requests */
 	const char **programs; /* of each thread: its process's name, or that of its kind, "worker-*"; equal ones are one */
 	GStringChunk *strings;

@@ -27,6 +27,7 @@
 #include "explain/pool.h"
 #include "explain/ran.h"
 #include "explain/requests_of.h"
+#include "explain/serial.h"
 #include "explain/spawns.h"
 #include "explain/tcp_shares.h"
 #include "explain/text.h"
@@ -421,6 +422,10 @@ static void append_what(GString *s, const struct findings *f, const struct findi
 
 void sentence_finding(GString *s, const struct findings *f, const struct finding *row)
 {
+	if (row->busy == BUSY_ALONE) {
+		serial_append(s, f, row);
+		return;
+	}
 	if (row->busy) {
 		sentence_busy(s, f, row);
 		return;
@@ -587,6 +592,10 @@ void sentence_command(GString *s, const struct findings *f, const struct finding
 	const char *name = is_told ? profile_get_frame(f->profile, (uint32_t)row->frame)->name : NULL;
 	g_autofree char *function = name ? function_plain_name(name) : NULL;
 
+	if (row->busy == BUSY_ALONE) {
+		serial_append_command(s, f, row);
+		return;
+	}
 	if (row->busy) {
 		g_string_append(s, row->has_samples ? "`offcpu report --weight on_cpu --stacks`"
 						    : "Functions: `offcpu record --cpu`");
@@ -631,6 +640,10 @@ static void append_meanwhile(GString *s, const struct findings *f, uint32_t id)
 
 void sentence_evidence(GString *s, const struct findings *f, const struct finding *r)
 {
+	if (r->busy == BUSY_ALONE) {
+		serial_append_evidence(s, f);
+		return;
+	}
 	if (r->busy) {
 		sentence_busy_evidence(s, r);
 		return;

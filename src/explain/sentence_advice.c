@@ -15,6 +15,7 @@
 #include "explain/pool.h"
 #include "explain/ran.h"
 #include "explain/sentence.h"
+#include "explain/serial.h"
 #include "explain/servers.h"
 #include "explain/spawns.h"
 #include "profile/object_upstream.h"
@@ -488,6 +489,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice_of_stuck(f, row);
 	if (advice_of_nobody(row))
 		return advice_of_nobody(row);
+	if (row->busy == BUSY_ALONE)
+		return serial_advice(f);
 	if (row->busy)
 		return sentence_busy_advice(row);
 	if (advice_of_told(row))

@@ -89,7 +89,7 @@ static void write_by(struct json *j, const struct findings *f, const struct find
 
 static void write_busy(struct json *j, const struct finding *row)
 {
-	json_member_string(j, "busy", row->busy == BUSY_POOL ? "pool" : "loop");
+	json_member_string(j, "busy", row->busy == BUSY_POOL ? "pool" : row->busy == BUSY_ALONE ? "alone" : "loop");
 	json_member_string(j, "busy_rule", row->busy_rule ? row->busy_rule->name : NULL);
 	json_member_uint(j, "observed_ns", row->observed_ns);
 	json_member_uint(j, "on_cpu_ns", row->on_cpu_ns);

@@ -5,6 +5,7 @@
 #include "explain/findings.h"
 #include "explain/sentence.h"
 #include "profile/limits.h"
+#include "profile/slices_build.h"
 #include "../parts.h"
 #include "render/text/first.h"
 
@@ -633,6 +634,120 @@ static void test_little(void)
 	profile_free(p);
 }
 
+#define COMMAND_MS 6000
+#define SLICE_MS 100
+
+/* A process of a command, which computes for as long as it lives. */
+struct part {
+	uint32_t from_ms, to_ms;
+	bool is_reader;		/* it waits all the time for what the one before it writes */
+};
+
+static uint32_t add_process(struct profile *p, uint32_t pid, const char *comm, uint64_t from_ms, uint64_t to_ms)
+{
+	uint32_t thread = fixture_thread(p, pid, pid, comm, comm);
+	struct thread *t = &g_array_index(p->threads, struct thread, thread);
+
+	t->flags = THREAD_EXITED;
+	t->from_ns = from_ms * MS;
+	t->to_ns = to_ms * MS;
+	t->on_cpu_ns = t->to_ns - t->from_ns;
+	return thread;
+}
+
+/* One wait through the thread's life, which the other one ends. */
+static void wait_for(struct profile *p, uint32_t thread, uint32_t other, const char *kernel, struct slice_builder *b,
+		     GArray *codes)
+{
+	const struct thread *t = profile_thread(p, thread), *by = profile_thread(p, other);
+	const uint64_t ns = by->to_ns - t->from_ns;
+	const struct waker waker = { .pid = by->pid, .tid = by->tid, .comm = by->comm };
+	struct slice_cell cell = { .row = codes->len, .count_q8 = SLICE_COUNT_Q8, .blocked_ns = ns, .max_ns = ns };
+
+	add_wait(p, thread, 'S', 1, ns / MS, "main@sh", kernel);
+	const struct wake wake = { .wait = p->waits->len - 1, .waker = profile_waker(p, &waker), .count = 1, .blocked_ns = ns };
+	const uint32_t code = slice_code_of_wait(wake.wait);
+	profile_add_wake(p, &wake);
+	g_array_append_val(codes, code);
+	slice_hist_add(&cell.bars, profile_hist_slot(ns), SLICE_COUNT_Q8);
+	slice_builder_add_wait(b, t->from_ns, &cell);
+}
+
+/* make, whose children these are, and what its first screen says of one of them; NULL: nothing. */
+static char *told_of(const struct part *parts, unsigned cnt, const char *filters)
+{
+	struct profile *p = window_new();
+	struct slice_builder *b = slice_builder_new(SLICE_MS * MS);
+	g_autoptr(GArray) codes = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	uint32_t make, last = 0, longest = 0;
+	char *told = NULL;
+
+	p->info.filters = profile_string(p, filters);
+	p->info.duration_ns = COMMAND_MS * MS;
+	make = add_process(p, 10, "make", 0, COMMAND_MS);
+	for (unsigned i = 0; i < cnt; i++) {
+		uint32_t child = add_process(p, 11 + i, "cc1", parts[i].from_ms, parts[i].to_ms);
+		if (parts[i].is_reader)
+			wait_for(p, child, last, "__x64_sys_read@[kernel] pipe_read@[kernel]", b, codes);
+		longest = parts[i].to_ms * MS > (longest ? profile_thread(p, longest)->to_ns : 0) ? child : longest;
+		last = child;
+	}
+	wait_for(p, make, longest, "__x64_sys_wait4@[kernel] do_wait@[kernel]", b, codes);
+	for (uint32_t i = make + 1; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+		const struct waker waker = { .pid = t->pid, .tid = t->tid, .comm = t->comm };
+		const struct wake wake = { .wait = p->waits->len - 1, .count = 1, .waker = profile_waker(p, &waker) };
+
+		profile_add_wake(p, &wake);
+	}
+	p->slices = slice_builder_finish(b, p, (const uint32_t *)(void *)codes->data);
+	slice_builder_free(b);
+	struct findings *f = findings_new(p, NULL);
+	const struct finding *row = busy_of(f);
+
+	if (row) {
+		GString *s = g_string_new(NULL);
+
+		g_assert_cmpint(row->busy, ==, BUSY_ALONE);
+		g_assert_true(row == &g_array_index(f->rows, struct finding, 0));
+		sentence_finding(s, f, row);
+		g_string_append(s, "; ");
+		sentence_evidence(s, f, row);
+		told = g_string_free(s, FALSE);
+	}
+	findings_free(f);
+	profile_free(p);
+	return told;
+}
+
+static void assert_alone(const struct part *parts, unsigned cnt, const char *filters, const char *text)
+{
+	g_autofree char *told = told_of(parts, cnt, filters);
+
+	g_assert_cmpstr(told, ==, text);
+}
+
+/* For a quarter of the command's time and more only one of its processes works. */
+static void test_alone(void)
+{
+	static const struct part straggler[] = { { 0, 1000, 0 }, { 0, 5500, 0 }, { 0, 1500, 0 } };
+	static const struct part serial[] = { { 0, 4000, 0 }, { 4100, 5000, 0 }, { 4100, 5000, 0 }, { 4100, 5500, 0 } };
+	static const struct part healthy[] = { { 0, 5000, 0 }, { 0, 4500, 0 }, { 0, 5500, 0 } };
+	static const struct part one_by_one[] = { { 0, 4000, 0 }, { 4000, 5000, 0 }, { 5000, 5500, 0 } };
+	static const struct part pipeline[] = { { 0, 5400, 0 }, { 0, 5500, 1 } };
+
+	assert_alone(straggler, 3, "command make",
+		     "make waits for one process alone for 4.00 s of 6.00 s, a straggler: cc1/12, which mostly computes; "
+		     "the other 2 that worked beside it had ended; that one ran for 5.50 s");
+	assert_alone(serial, 4, "command make",
+		     "make waits for one process alone for 4.00 s of 6.00 s, a serial step: cc1/11, which mostly computes; "
+		     "at other times up to 3 children of make work at once; that one ran for 4.00 s");
+	assert_alone(straggler, 3, "pid 10", NULL);
+	assert_alone(healthy, 3, "command make", NULL);
+	assert_alone(one_by_one, 3, "command make", NULL);
+	assert_alone(pipeline, 2, "command make", NULL);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -652,5 +767,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/busy/cycle", test_cycle);
 	g_test_add_func("/busy/hidden queue", test_hidden_queue);
 	g_test_add_func("/busy/little", test_little);
+	g_test_add_func("/busy/alone", test_alone);
 	return g_test_run();
 }
