@@ -188,7 +188,7 @@ static void find_weak_parents(struct tree *t)
 		uint32_t parent = (uint32_t)pair;
 
 		if (child->parent == NONE || votes[parent] > votes[child->parent] ||
-		    (votes[parent] == votes[child->parent] && parent < child->parent))
+		    (parent < child->parent && votes[parent] == votes[child->parent]))
 			child->parent = parent;
 	}
 	for (uint32_t i = 1; i < t->processes->len; i++)

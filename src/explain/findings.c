@@ -14,6 +14,7 @@
 #include "explain/lock_kinds.h"
 #include "explain/missed.h"
 #include "explain/pauses.h"
+#include "explain/one_by_one.h"
 #include "explain/requests_of.h"
 #include "explain/serial.h"
 #include "explain/spawns.h"
@@ -682,6 +683,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	requests_of_find(f);
 	serial_find(f);
 	g_array_sort(f->rows, compare_findings);
+	one_by_one_find(f);
 	g_hash_table_unref(m.index);
 	g_hash_table_unref(m.threads);
 	g_hash_table_unref(m.members);

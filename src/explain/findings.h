@@ -119,6 +119,7 @@ struct finding {
 	uint32_t routes_cnt;
 	uint32_t asks; /* index + 1 of a thread that it asks, which waits for it meanwhile: missed.h; 0: none is known */
 	uint32_t asks_object; /* of a sleep: index + 1 of where its threads ask each time; 0: nowhere.  pauses.h */
+	uint32_t one_by_one; /* index + 1 of the wait of another thread for each of its threads: one_by_one.h; 0: none */
 	bool is_fork; /* they wait while fork() copies the address space of their process */
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, or a task for its pool, whose own time is in the recording */

@@ -21,6 +21,7 @@
 #include "explain/loss.h"
 #include "explain/missed.h"
 #include "explain/nagle.h"
+#include "explain/one_by_one.h"
 #include "explain/owed.h"
 #include "explain/pauses.h"
 #include "explain/pinned.h"
@@ -667,6 +668,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 		g_string_append(s, "; functions that were compiled at run time have no names here");
 	missed_append_evidence(s, f, r);
 	pauses_append_evidence(s, f, r);
+	one_by_one_append_evidence(s, f, r);
 	append_meanwhile(s, f, r->meanwhile);
 	append_limit(s, f, r);
 	backlog_append_evidence(s, r);

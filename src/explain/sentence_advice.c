@@ -467,6 +467,9 @@ static const char *advice_of_told(const struct finding *row)
 		       "inotifywait, a pipe); a pause that is meant may stay.";
 	if (row->is_shells_sleep)
 		return "It is told with the script that waits for it.";
+	if (row->one_by_one)
+		return "Each of them begins when the one before has ended: begin several, and wait when all have begun (a future that "
+		       "std::async() returns waits where it is dropped: keep it).";
 	return row->is_behind ? "It only queues behind the finding that leads: mend that one first." : NULL;
 }
 

@@ -207,7 +207,7 @@ void serial_append_evidence(GString *s, const struct findings *f)
 		text_safe_cut(s, profile_thread(f->profile, a->parent)->process, FINDING_NAME_COLUMNS);
 		g_string_append(s, " work at once");
 	}
-	g_string_append(s, "; it ran for ");
+	g_string_append(s, "; that one ran for ");
 	text_duration(s, f->serial->on_cpu_ns);
 	if (f->serial->queue_ns > a->alone_ns / 10) {
 		g_string_append(s, ", waited for a CPU for ");

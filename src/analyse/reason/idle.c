@@ -56,6 +56,7 @@ struct ended {
 	uint64_t process_ns; /* other threads of its process */
 	uint64_t timer_ns;
 	uint64_t others_ns; /* other processes, interrupts */
+	uint64_t children_ns; /* processes of a command that began after it did */
 	uint64_t upstream_ns; /* of it: whom the loop has asked */
 	uint64_t broadcast_ns; /* by threads that woke it from a broadcast */
 	uint64_t notice_ns; /* by a server that passed on what its client listens for */
@@ -84,6 +85,7 @@ struct finder {
 	GHashTable *waited_for; /* pids of children for whose end others wait */
 	bool has_several; /* processes of one kind: see has_several() */
 	bool is_whole; /* the machine */
+	bool is_command; /* all processes are of one that was started for the recording */
 };
 
 /*
@@ -270,6 +272,9 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 		e->process_ns += ns;
 	else
 		e->others_ns += ns;
+	if (f->is_command && by != NONE && waker->pid != profile_thread(f->p, sleeper)->pid &&
+	    waker->start_ns > profile_thread(f->p, sleeper)->start_ns)
+		e->children_ns += ns;
 	if (!waker->irq && is_asked(f->p, profile_wait(f->p, wake->wait), waker))
 		e->upstream_ns += ns;
 	if (facts[wake->waker].is_broadcast)
@@ -747,6 +752,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		.waited_for = waited_for_new(p, reason),
 		.has_several = has_several(p),
 		.is_whole = !p->info.filters || !*p->info.filters,
+		.is_command = p->info.filters && g_str_has_prefix(p->info.filters, "command "),
 	};
 
 	f.facts = g_new0(struct role_facts, (gsize)f.roles->rows->len + 1);
@@ -764,6 +770,9 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 			reason[i] = REASON_NETWORK_RECEIVE;
 		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_for_output(&f, i))
 			reason[i] = REASON_PIPE;
+		/* something is due: what its children do, whose time is counted as theirs */
+		if (ret_idle[i] == IDLE_LOOP && f.ended[i].children_ns > ended_sum(&f.ended[i]) / 2)
+			ret_idle[i] = IDLE_JOIN;
 	}
 	find_listeners(&f);
 	withheld_find(p, &(struct withheld_input){ pl, rule, reason }, ret_idle);

@@ -23,7 +23,7 @@ static const struct {
 	[IDLE_POOL] = { "pool", "workers without work" },
 	[IDLE_CLIENT] = { "client", "connections without requests" },
 	[IDLE_TIMER] = { "timer", "housekeeping" },
-	[IDLE_JOIN] = { "join", "waits for own threads" },
+	[IDLE_JOIN] = { "join", "waits for own threads and children" },
 	[IDLE_MACHINE] = { "machine", "daemons and shells" },
 };
 

@@ -27,7 +27,7 @@ enum idle_kind {
 	IDLE_POOL, /* a worker without work */
 	IDLE_CLIENT, /* a connection whose client asks for nothing */
 	IDLE_TIMER, /* housekeeping between its turns */
-	IDLE_JOIN, /* it waits for threads of its own, whose time is counted as theirs */
+	IDLE_JOIN, /* it waits for threads of its own, or children of a command, whose time is counted as theirs */
 	IDLE_MACHINE, /* a shell, an agent or a daemon that slept all the time, in a recording of the whole machine */
 	IDLE_KIND_COUNT
 };

@@ -738,14 +738,49 @@ static void test_alone(void)
 
 	assert_alone(straggler, 3, "command make",
 		     "make waits for one process alone for 4.00 s of 6.00 s, a straggler: cc1/12, which mostly computes; "
-		     "the other 2 that worked beside it had ended; it ran for 5.50 s");
+		     "the other 2 that worked beside it had ended; that one ran for 5.50 s");
 	assert_alone(serial, 4, "command make",
 		     "make waits for one process alone for 4.00 s of 6.00 s, a serial step: cc1/11, which mostly computes; "
-		     "at other times up to 3 children of make work at once; it ran for 4.00 s");
+		     "at other times up to 3 children of make work at once; that one ran for 4.00 s");
 	assert_alone(straggler, 3, "pid 10", NULL);
 	assert_alone(healthy, 3, "command make", NULL);
 	assert_alone(one_by_one, 3, "command make", NULL);
 	assert_alone(pipeline, 2, "command make", NULL);
+}
+
+/* Threads that main waits for in measure(), each of which asks a peer for 90 ms; is_apart: one after the other. */
+static void assert_one_by_one(bool is_apart, bool is_told)
+{
+	struct profile *p = window_new();
+	uint32_t first = runner(p, 10, "lathe");
+
+	add_wait(p, first, 'S', 10, 90, "main@lathe measure@lathe pthread_join@libc.so.6", FUTEX);
+	for (uint32_t i = 0; i < 10; i++) {
+		uint32_t thread = fixture_thread(p, 10, 20 + i, "lathe", "lathe");
+		struct thread *t = &g_array_index(p->threads, struct thread, thread);
+		const struct waker waker = { .pid = 10, .tid = 20 + i, .comm = t->comm };
+		const struct wake wake = { .wait = 0, .waker = profile_waker(p, &waker), .count = 1, .blocked_ns = 90 * MS };
+
+		t->from_ns = (is_apart ? i * 100 : 10) * MS;
+		t->to_ns = t->from_ns + 100 * MS;
+		t->on_cpu_ns = 100 * MS;
+		t->flags = THREAD_EXITED;
+		add_wait(p, thread, 'S', 1, 90, "start_thread@libc.so.6 ask@lathe read@libc.so.6", "__x64_sys_read@[kernel] pipe_read@[kernel]");
+		profile_add_wake(p, &wake);
+	}
+	struct findings *f = findings_new(p, NULL);
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	sentence_evidence(s, f, &g_array_index(f->rows, struct finding, 0));
+	g_assert_true((strstr(s->str, "; no two of these 10 threads live at once: lathe/10 waits for each in measure") != NULL) == is_told);
+	findings_free(f);
+	profile_free(p);
+}
+
+static void test_one_by_one(void)
+{
+	assert_one_by_one(true, true);
+	assert_one_by_one(false, false);
 }
 
 int main(int argc, char **argv)
@@ -768,5 +803,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/busy/hidden queue", test_hidden_queue);
 	g_test_add_func("/busy/little", test_little);
 	g_test_add_func("/busy/alone", test_alone);
+	g_test_add_func("/busy/one by one", test_one_by_one);
 	return g_test_run();
 }

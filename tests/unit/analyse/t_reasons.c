@@ -870,6 +870,36 @@ static void test_object_frames(void)
 	profile_free(m.p);
 }
 
+/* Children that a command's loop looks after are something due; whom it serves began before it. */
+static void test_children(void)
+{
+	static const struct {
+		const char *filters;
+		uint64_t other_start_ns;
+		enum idle_kind idle;
+	} cases[] = { { "command R", 9, IDLE_JOIN }, { "command R", 3, IDLE_LOOP }, { "pid 1", 9, IDLE_LOOP } };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new(cases[i].filters);
+		uint32_t parent = thread_of(m.p, 1, 1, "R", 0), other = thread_of(m.p, 2, 2, "worker", 0);
+
+		g_array_index(m.p->threads, struct thread, parent).start_ns = 5;
+		g_array_index(m.p->threads, struct thread, other).start_ns = cases[i].other_start_ns;
+		uint32_t w = wait_of(m.p, parent, 'S', "main@R select@libc.so.6",
+				     "__x64_sys_select@[kernel] do_select@[kernel] schedule@[kernel]", 4);
+		const struct waker waker = { .pid = 2, .tid = 2, .start_ns = cases[i].other_start_ns, .comm = "worker" };
+		const struct wake wake = { .wait = w, .waker = profile_waker(m.p, &waker), .count = 4, .blocked_ns = 40 * MS };
+
+		profile_add_wake(m.p, &wake);
+		struct reasons *r = reasons_new(m.p, NULL);
+
+		g_assert_cmpint(reasons_of(r, w), ==, REASON_EVENT_LOOP);
+		g_assert_cmpint(reasons_idle(r, w), ==, cases[i].idle);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -894,6 +924,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/many", test_many);
 	g_test_add_func("/reasons/many-masters", test_many_masters);
 	g_test_add_func("/reasons/processes", test_processes);
+	g_test_add_func("/reasons/children", test_children);
 	g_test_add_func("/reasons/object-frames", test_object_frames);
 	return g_test_run();
 }
