@@ -2,6 +2,7 @@
 """The static program: what it is, and that it works where there is nothing else."""
 import http.server
 import json
+import os
 import re
 import shutil
 import signal
@@ -232,6 +233,56 @@ def agent_in_image(folder, manifests):
     expect(re.search(r'offcpu_build_info\{version="[^"]+",commit="[^"]*"\} 1', text), f"no version: {text}")
 
 
+# A cluster of one node, this one, whose container is a control group; the pod is the image, with its manifest's rights.
+KUBECTL = """#!/usr/bin/env python3
+import os, re, sys
+from pathlib import Path
+here, words = Path(sys.argv[0]).parent, sys.argv[1:]
+if words[0] == "get":
+    print("this-node\\nweb containerd://" + (here / "id").read_text())
+elif words[0] == "create":
+    (here / "manifest").write_text(sys.stdin.read())
+elif words[0] == "exec":
+    rights = re.search(r"add: \\[(.*)\\]", (here / "manifest").read_text())[1].split(", ")
+    command = words[words.index("--") + 1:]
+    assert command[0] == "offcpu"
+    os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, "-c", {enter!r}, {folder!r},
+                          ",".join(str({capabilities!r}[right]) for right in rights), "/usr/bin/offcpu", *command[1:]])
+"""
+SERVICE = """import os
+def commit(file):
+    os.pwrite(file, b"x", 0)
+    os.fsync(file)
+file = os.open("journal", os.O_CREAT | os.O_WRONLY)
+while True:
+    commit(file)
+"""
+
+
+def plugin_in_image(folder, plugin, here):
+    """`kubectl offcpu POD` as its users type it; what it starts is the image."""
+    mount = next((line.split()[1] for line in Path("/proc/mounts").read_text().splitlines() if line.split()[2] == "cgroup2"), None)
+    expect(mount, "no cgroup v2 hierarchy is mounted")
+    number = f"{os.getpid():064x}"
+    group = Path(mount, f"cri-containerd-{number}.scope")
+    here.mkdir()
+    (here / "kubectl").write_text(KUBECTL.format(enter=ENTER_WITH, folder=str(folder), capabilities=CAPABILITIES))
+    (here / "kubectl").chmod(0o755)
+    (here / "id").write_text(number)
+    group.mkdir()
+    try:
+        with subprocess.Popen([sys.executable, "-c", SERVICE], cwd=here,
+                              preexec_fn=lambda: (group / "cgroup.procs").write_text("0")) as service:
+            try:
+                said = run(plugin, "web-0", "-d", "1s", cwd=here, env={**os.environ, "PATH": f"{here}:{os.environ['PATH']}"})
+            finally:
+                service.kill()
+    finally:
+        group.rmdir()
+    expect("fsync" in said and "in commit" in said, f"the pod's wait is not told: {said[:800]}")
+    expect(all((here / f"web-0.{kind}").stat().st_size > 10000 for kind in ("offcpu", "html")), "recording or page are not there")
+
+
 def static_is_a_container_image(place):
     """Built by a container engine; what it would start is tried in the image's folder, since an engine here may not give the rights to trace."""
     context = place.need_static().parent
@@ -252,6 +303,7 @@ def static_is_a_container_image(place):
         size = sum(file.lstat().st_size for file in Path(folder).rglob("*") if "proc" not in file.parts and "sys" not in file.parts and file.is_file())
         expect(size <= IMAGE_MAX_BYTES, f"the image has {size} bytes")
         agent_in_image(folder, context.parent / "share" / "kubernetes")
+        plugin_in_image(folder, context.parent / "share" / "kubernetes" / "kubectl-offcpu", place.folder / "cluster")
     finally:
         run(*buildah, "umount", name)
 

@@ -351,6 +351,54 @@ static void wait_for(struct profile *p, uint32_t wait, enum object_kind kind, co
 	g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
 }
 
+#define MALLOCS "waits for a lock of malloc's"
+#define HANDSHAKE "waits for the other side's part of a TLS handshake"
+#define MUTEX_SAYS "waits for a mutex"
+
+/* What a rule is for, and beside it what looks alike. */
+static void test_says(void)
+{
+	static const struct {
+		const char *user, *kernel, *socket, *says;
+	} cases[] = {
+		{ "main@app save_all@app sync@libc.so.6", "__x64_sys_sync@[kernel] ksys_sync@[kernel]", NULL,
+		  "waits for what all programs have written to be safe on disk (sync)" },
+		{ "main@app save_all@app syncfs@libc.so.6", "__x64_sys_syncfs@[kernel] sync_filesystem@[kernel]", NULL,
+		  "waits for data to be safe on disk (fsync)" },
+		{ "main@app report@app msgsnd@libc.so.6", "__x64_sys_msgsnd@[kernel] do_msgsnd@[kernel]", NULL,
+		  "waits for room in a full message queue" },
+		{ "main@app report@app mq_receive@libc.so.6", "__x64_sys_mq_timedreceive@[kernel] do_mq_timedreceive@[kernel]", NULL,
+		  "waits for a message of a queue" },
+		{ "main@app build@app calloc@libc.so.6 __lll_lock_wait_private@libc.so.6", FUTEX, NULL, MALLOCS },
+		{ "main@app malloc_report@app pthread_mutex_lock@libc.so.6 __lll_lock_wait@libc.so.6", FUTEX, NULL, MUTEX_SAYS },
+		{ "main@app build@app malloc@libjemalloc.so.2 pthread_mutex_lock@libc.so.6", FUTEX, NULL, MALLOCS },
+		{ "java.lang.Runtime.gc@[jit] JVM_GC@libjvm.so pthread_cond_wait@libc.so.6", FUTEX, NULL,
+		  "waits for a garbage collection that it has asked for (System.gc)" },
+		{ "main@app ask_bank@app SSL_connect@libssl.so.3 read@libc.so.6", RECV, "10.0.0.5:443", HANDSHAKE },
+		{ "main@app ask_bank@app gnutls_handshake@libgnutls.so.30 recv@libc.so.6", RECV, "10.0.0.5:443", HANDSHAKE },
+		{ "main@app ask_bank@app SSL_read@libssl.so.3 read@libc.so.6", RECV, "10.0.0.5:443",
+		  "waits for data from the network" },
+	};
+	struct maker m = maker_new("process 1");
+	uint32_t waits[G_N_ELEMENTS(cases)];
+
+	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		waits[i] = wait_of(m.p, thread_of(m.p, 1, 1 + i, "app", 0), 'S', cases[i].user, cases[i].kernel, 10);
+		woken_by(m.p, waits[i], UINT32_MAX, "");
+		if (cases[i].socket)
+			wait_for(m.p, waits[i], OBJECT_SOCKET, cases[i].socket, 0);
+	}
+	/* jemalloc's own thread, stripped */
+	uint32_t own = wait_of(m.p, thread_of(m.p, 1, 100, "jemalloc_bg_thd", 0), 'S',
+			       "start_thread@libc.so.6 ?@libjemalloc.so.2 pthread_cond_timedwait@libc.so.6", FUTEX, 10);
+	struct reasons *r = reasons_new(m.p, NULL);
+	for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++)
+		g_assert_cmpstr(reasons_says(r, waits[i]), ==, cases[i].says);
+	g_assert_cmpstr(reasons_says(r, own), !=, MALLOCS);
+	reasons_free(r);
+	profile_free(m.p);
+}
+
 #define RUBY_GET "main@app rb_io_wait@libruby-3.1.so ppoll@libc.so.6"
 #define POLL "__x64_sys_ppoll@[kernel] do_sys_poll@[kernel]"
 
@@ -908,6 +956,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/pools", test_pools);
 	g_test_add_func("/reasons/pools/numbered", test_numbered);
 	g_test_add_func("/reasons/starved", test_starved);
+	g_test_add_func("/reasons/says", test_says);
 	g_test_add_func("/reasons/retries", test_retries);
 	g_test_add_func("/reasons/withheld", test_withheld);
 	g_test_add_func("/reasons/withheld-from-one", test_withheld_from_one);
