@@ -146,6 +146,36 @@ static bool is_before_lock(const struct cause_finder *c, const struct finding *r
 	       cause_same_function(p, finding_frame(c->f, i), function);
 }
 
+/* Of each reason. */
+struct doing {
+	uint64_t ns[REASON_COUNT], longest_ns[REASON_COUNT];
+	uint32_t waits[REASON_COUNT];	/* index + 1 of the longest */
+	int64_t frames[REASON_COUNT];	/* in which it waits */
+};
+
+/* True: it is the longest so far. */
+static bool doing_add(struct doing *d, enum reason reason, uint64_t ns)
+{
+	bool is = ns > d->longest_ns[reason];
+
+	d->ns[reason] += ns;
+	d->longest_ns[reason] = MAX(d->longest_ns[reason], ns);
+	return is;
+}
+
+static void take_most(const struct doing *d, struct finding *row)
+{
+	for (unsigned r = 0; r < REASON_COUNT; r++) {
+		row->by.off_cpu_ns += d->ns[r];
+		if (d->ns[r] > row->by.does_ns) {
+			row->by.does_ns = d->ns[r];
+			row->by.does = (enum reason)r;
+			row->by.does_frame = d->frames[r];
+			row->by.does_wait = d->waits[r];
+		}
+	}
+}
+
 /*
  * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
  * a lock's holders those below the function that lets it go.  computes_in: the function in which they lost their CPU
@@ -155,9 +185,8 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		       int64_t *computes_in)
 {
 	const struct profile *p = c->f->profile;
-	uint64_t sums[REASON_COUNT] = { 0 }, longest[REASON_COUNT] = { 0 };
-	uint32_t waits[REASON_COUNT] = { 0 };
-	int64_t frames[REASON_COUNT] = { 0 }, function = row->by.frame >= 0 ? row->by.frame : row->frame;
+	struct doing d = { 0 };
+	int64_t function = row->by.frame >= 0 ? row->by.frame : row->frame;
 	/* a lock of the kernel's has the object of the system call, as has what its holder does with that: a file */
 	const uint32_t own = row->object && object_is_lock(profile_get_object(p, row->object - 1)) ? c->locks[row->object] : 0;
 	const bool is_of_file = is_lock && finding_is_file_lock(c->f, row);
@@ -189,39 +218,21 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 			is_unsure = true;
 			continue;
 		}
-		if (w->blocked_ns && (!is_lock || held_may_be_over(row, w))) {
-			sums[reason] += w->blocked_ns;
-			if (w->blocked_ns > longest[reason]) {
-				longest[reason] = w->blocked_ns;
-				waits[reason] = i + 1;
-				frames[reason] = plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
-			}
+		if (w->blocked_ns && (!is_lock || held_may_be_over(row, w)) && doing_add(&d, reason, w->blocked_ns)) {
+			d.waits[reason] = i + 1;
+			d.frames[reason] = plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
 		}
-		if (w->state == 'R') {	/* where it lost its CPU tells what it computes */
-			uint64_t ns = w->runnable_ns + w->preempted_ns;
-			enum reason why = reason == REASON_CPU_THROTTLED ? reason : REASON_CPU_QUEUE;
+		enum reason why = reason == REASON_CPU_THROTTLED ? reason : REASON_CPU_QUEUE;
 
-			sums[why] += ns;
-			if (ns > longest[why]) {
-				longest[why] = ns;
-				frames[why] = *computes_in =
-					plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
-			}
-		}
+		/* where it lost its CPU tells what it computes */
+		if (w->state == 'R' && doing_add(&d, why, w->runnable_ns + w->preempted_ns))
+			d.frames[why] = *computes_in = plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
 	}
-	if (is_lock && sums[REASON_SLEEP] > one_at_a_time_ns(p, row)) {
-		sums[REASON_SLEEP] = 0;
+	if (is_lock && d.ns[REASON_SLEEP] > one_at_a_time_ns(p, row)) {
+		d.ns[REASON_SLEEP] = 0;
 		is_unsure = true;
 	}
-	for (unsigned r = 0; r < REASON_COUNT; r++) {
-		row->by.off_cpu_ns += sums[r];
-		if (sums[r] > row->by.does_ns) {
-			row->by.does_ns = sums[r];
-			row->by.does = (enum reason)r;
-			row->by.does_frame = frames[r];
-			row->by.does_wait = waits[r];
-		}
-	}
+	take_most(&d, row);
 	/* who computes for longer than it sleeps likely does so with the lock, and sleeps without */
 	if ((is_unsure && row->by.does == REASON_CPU_QUEUE) || row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
 	    (is_lock && row->by.does == REASON_SLEEP && row->by.does_ns < on_cpu_ns(p, is_holder)))

@@ -430,7 +430,7 @@ def tasks_are_told_in_ranges(env):
     program = subprocess.Popen([found[0], source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     env.running.append(program)
     program.stdout.readline()
-    recorder = subprocess.Popen([env.offcpu, "record", "-p", str(program.pid), "-d", "3", "-o", recording],
+    recorder = subprocess.Popen([env.offcpu, "record", "--max-overhead", "50", "-p", str(program.pid), "-d", "3", "-o", recording],
                                 stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     env.running.append(recorder)
     time.sleep(2)
