@@ -35,20 +35,18 @@ struct tasks_options {
 	gint top;
 };
 
-/* 0, and it is said why. */
-static uint32_t chosen_process(const struct tasks_options *o)
+/* At least one, the caller's; NULL with a sentence. */
+static GArray *processes_of(const struct tasks_options *o, GError **error)
 {
 	g_autoptr(GArray) pids = NULL;
-	g_autoptr(GError) error = NULL;
-	uint32_t pid = 0;
 
-	if (!target_processes(o->pids, &pids, &error) || !target_group_processes(o->groups, &pids, &error))
-		cmd_error(COMMAND, "%s", error->message);
-	else if (!pids->len)
-		cmd_error(COMMAND, "--cgroup: no process is in %s", o->groups[0]);
-	else if (!(pid = census_choose(pids, &error)))
-		cmd_error(COMMAND, "%s", error->message);
-	return pid;
+	if (!target_processes(o->pids, &pids, error) || !target_group_processes(o->groups, &pids, error))
+		return NULL;
+	if (!pids->len) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "--cgroup: no process is in %s", o->groups[0]);
+		return NULL;
+	}
+	return g_steal_pointer(&pids);
 }
 
 static int parse_own(struct tasks_options *o, struct run *run, int argc, char **argv, struct census_options *ret)
@@ -99,17 +97,14 @@ static int take(struct census_options *options, const struct tasks_options *o)
 		.top = (unsigned)o->top, .colour = cmd_stdout_has_colour(), .width = cmd_stdout_width(),
 	};
 	g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(GArray) pids = NULL;
 	g_autoptr(GError) error = NULL;
 	struct tasks *t;
 
 	opener_begin();
-	options->pid = chosen_process(o);
-	if (!options->pid) {
-		run_end_opener(COMMAND);
-		return EXIT_FAILED;
-	}
+	options->pids = pids = processes_of(o, &error);
 	options->stop = stop_catch();
-	t = census_take(options, &error);
+	t = pids ? census_take(options, &error) : NULL;
 	stop_release();
 	run_end_opener(COMMAND);
 	if (!t) {

@@ -58,40 +58,45 @@ static void append_process(GString *text, uint32_t pid)
 	}
 }
 
-uint32_t census_choose(const GArray *pids, GError **error)
+/* Several at once, of which one may have tasks. */
+static struct watched *open_one_of(const GArray *pids, GError **error)
 {
 	g_autoptr(GString) names = g_string_new(NULL);
 	g_autoptr(GError) first = NULL;
-	uint32_t chosen = 0, cnt = 0;
+	struct watched *chosen = NULL;
+	uint32_t cnt = 0;
 
-	if (pids->len == 1)
-		return g_array_index(pids, uint32_t, 0);
 	for (guint i = 0; i < pids->len; i++) {
 		uint32_t pid = g_array_index(pids, uint32_t, i);
 		struct watched *w = watched_open(pid, first ? NULL : &first);
 
 		if (!w)
 			continue;
-		tasks_free(watched_close(w));
-		chosen = pid;
 		if (cnt++ < NAMED_MOST)
 			append_process(names, pid);
+		if (cnt == 1)
+			chosen = w;
+		else
+			tasks_free(watched_close(w));
 	}
 	if (cnt == 1)
 		return chosen;
-	if (!cnt)
+	if (!cnt) {
 		refuse(error, CENSUS_ERROR, CENSUS_NO_RUNTIME, "of these %u processes none has tasks that can be seen: %s",
 		       pids->len, first->message);
-	else
-		refuse(error, CENSUS_ERROR, CENSUS_FAILED,
-		       "tasks are looked at in one process, and %u of these have a runtime of such: %s%s; name one by -p",
-		       cnt, names->str, cnt > NAMED_MOST ? ", ..." : "");
-	return 0;
+		return NULL;
+	}
+	tasks_free(watched_close(chosen));
+	refuse(error, CENSUS_ERROR, CENSUS_FAILED,
+	       "tasks are looked at in one process, and %u of these have a runtime of such: %s%s; name one by -p", cnt, names->str,
+	       cnt > NAMED_MOST ? ", ..." : "");
+	return NULL;
 }
 
 struct tasks *census_take(const struct census_options *options, GError **error)
 {
-	struct watched *w = watched_open(options->pid, error);
+	struct watched *w = options->pids->len == 1 ? watched_open(g_array_index(options->pids, uint32_t, 0), error) :
+						      open_one_of(options->pids, error);
 	struct tasks *t;
 
 	if (!w)
@@ -102,8 +107,7 @@ struct tasks *census_take(const struct census_options *options, GError **error)
 		watched_look(w, 0, 0, 0);
 	t = watched_close(w);
 	if (!t)
-		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED, "process %u ended before its tasks could be read",
-			    options->pid);
+		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED, "the process ended before its tasks could be read");
 	else
 		t->rate_hz = options->duration_ns ? options->hz : 0;
 	return t;

@@ -18,14 +18,8 @@ enum census_error {
 	CENSUS_NO_RUNTIME,	/* whose tasks can be seen */
 };
 
-/*
- * Which of these (of uint32_t, at least one) has tasks that can be seen.  0 with a sentence where none has, or more than
- * one.
- */
-uint32_t census_choose(const GArray *pids, GError **error);
-
 struct census_options {
-	uint32_t pid;
+	const GArray *pids;	/* uint32_t, at least one: of several the one that has tasks which can be seen */
 	uint64_t duration_ns;	/* 0: one look, at all tasks */
 	double hz;		/* looks a second, at random instants */
 	/* of one CPU: with more tasks than that suffices for a look sees some of them, chosen at random */
@@ -33,7 +27,7 @@ struct census_options {
 	const volatile int *stop;	/* becomes true: enough */
 };
 
-/* NULL with a sentence.  Free with tasks_free(). */
+/* NULL with a sentence, also where several have tasks.  Free with tasks_free(). */
 struct tasks *census_take(const struct census_options *options, GError **error);
 
 #endif
