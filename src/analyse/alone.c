@@ -34,6 +34,7 @@ struct tree {
 	const struct profile *p;
 	struct reasons *reasons;
 	GArray *processes;	/* by start; a parent stands before its children */
+	GHashTable *by_pid;	/* pid -> index + 1 */
 	uint32_t *of_thread;	/* NONE: a thread of the kernel's */
 	uint32_t *of_waker;	/* thread */
 	bool *passive;		/* of each wait */
@@ -79,16 +80,16 @@ static int compare_processes(gconstpointer va, gconstpointer vb)
 }
 
 /* False: a pid was used twice, so lives are not known by it. */
-static bool add_thread(struct tree *t, GHashTable *by_pid, uint32_t i)
+static bool add_thread(struct tree *t, uint32_t i)
 {
 	const struct thread *thread = profile_thread(t->p, i);
-	uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(by_pid, GUINT_TO_POINTER(thread->pid)));
+	uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(t->by_pid, GUINT_TO_POINTER(thread->pid)));
 	const struct process fresh = { .pid = thread->pid, .main = i, .parent = NONE, .from_ns = UINT64_MAX };
 
 	if (!at) {
 		g_array_append_val(t->processes, fresh);
 		at = t->processes->len;
-		g_hash_table_insert(by_pid, GUINT_TO_POINTER(thread->pid), GUINT_TO_POINTER(at));
+		g_hash_table_insert(t->by_pid, GUINT_TO_POINTER(thread->pid), GUINT_TO_POINTER(at));
 	}
 	struct process *process = process_at(t, at - 1);
 	const struct thread *main = profile_thread(t->p, process->main);
@@ -105,19 +106,16 @@ static bool add_thread(struct tree *t, GHashTable *by_pid, uint32_t i)
 
 static bool add_processes(struct tree *t)
 {
-	g_autoptr(GHashTable) by_pid = g_hash_table_new(NULL, NULL);
-
 	for (uint32_t i = 0; i < t->p->threads->len; i++)
-		if (!(profile_thread(t->p, i)->flags & THREAD_KERNEL) && !add_thread(t, by_pid, i))
+		if (!(profile_thread(t->p, i)->flags & THREAD_KERNEL) && !add_thread(t, i))
 			return false;
 	g_array_sort(t->processes, compare_processes);
-	g_hash_table_remove_all(by_pid);
 	for (uint32_t i = 0; i < t->processes->len; i++)
-		g_hash_table_insert(by_pid, GUINT_TO_POINTER(process_at(t, i)->pid), GUINT_TO_POINTER(i + 1));
+		g_hash_table_insert(t->by_pid, GUINT_TO_POINTER(process_at(t, i)->pid), GUINT_TO_POINTER(i + 1));
 	for (uint32_t i = 0; i < t->p->threads->len; i++) {
 		const struct thread *thread = profile_thread(t->p, i);
 
-		t->of_thread[i] = GPOINTER_TO_UINT(g_hash_table_lookup(by_pid, GUINT_TO_POINTER(thread->pid))) - 1;
+		t->of_thread[i] = GPOINTER_TO_UINT(g_hash_table_lookup(t->by_pid, GUINT_TO_POINTER(thread->pid))) - 1;
 		if (thread->flags & THREAD_KERNEL)
 			t->of_thread[i] = NONE;
 	}
@@ -135,26 +133,34 @@ static void set_parent(struct tree *t, uint32_t child, uint32_t parent)
 	process_at(t, child)->is_strong = true;
 }
 
+static uint32_t process_that_waits(const struct tree *t, const struct wake *wake)
+{
+	return t->of_thread[profile_wait(t->p, wake->wait)->thread];
+}
+
+/* NONE: an interrupt, the kernel, or nobody who is known. */
+static uint32_t process_that_wakes(const struct tree *t, const struct wake *wake)
+{
+	uint32_t thread = t->of_waker[wake->waker];
+
+	return thread == NONE ? NONE : t->of_thread[thread];
+}
+
 /* Who waits for a child's end is its parent. */
 static void find_strong_parents(struct tree *t)
 {
-	g_autoptr(GHashTable) by_pid = g_hash_table_new(NULL, NULL);
-
-	for (uint32_t i = 0; i < t->processes->len; i++)
-		g_hash_table_insert(by_pid, GUINT_TO_POINTER(process_at(t, i)->pid), GUINT_TO_POINTER(i + 1));
 	for (uint32_t i = 0; i < t->p->waits->len; i++) {
 		const struct wait *w = profile_wait(t->p, i);
 		const struct object *o = profile_wait_object(t->p, w);
 		uint32_t child = o && o->kind == OBJECT_CHILD && o->pid ?
-			GPOINTER_TO_UINT(g_hash_table_lookup(by_pid, GUINT_TO_POINTER(o->pid))) : 0;
+			GPOINTER_TO_UINT(g_hash_table_lookup(t->by_pid, GUINT_TO_POINTER(o->pid))) : 0;
 
 		if (child && t->of_thread[w->thread] < child - 1)
 			set_parent(t, child - 1, t->of_thread[w->thread]);
 	}
 	for (guint i = 0; i < t->p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(t->p, i);
-		uint32_t parent = t->of_thread[profile_wait(t->p, wake->wait)->thread], by = t->of_waker[wake->waker];
-		uint32_t child = by == NONE ? NONE : t->of_thread[by];
+		uint32_t parent = process_that_waits(t, wake), child = process_that_wakes(t, wake);
 
 		if (child != NONE && parent < child && reasons_of(t->reasons, wake->wait) == REASON_CHILD_EXIT)
 			set_parent(t, child, parent);
@@ -171,8 +177,7 @@ static void find_weak_parents(struct tree *t)
 
 	for (guint i = 0; i < t->p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(t->p, i);
-		uint32_t parent = t->of_thread[profile_wait(t->p, wake->wait)->thread], by = t->of_waker[wake->waker];
-		uint32_t child = by == NONE ? NONE : t->of_thread[by];
+		uint32_t parent = process_that_waits(t, wake), child = process_that_wakes(t, wake);
 
 		if (child == NONE || parent >= child || process_at(t, child)->is_strong ||
 		    !is_alive_at(process_at(t, parent), process_at(t, child)->from_ns))
@@ -205,9 +210,9 @@ static void find_passive(struct tree *t)
 
 	for (guint i = 0; i < t->p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(t->p, i);
-		uint32_t by = t->of_waker[wake->waker];
+		bool is_own = t->of_waker[wake->waker] == profile_wait(t->p, wake->wait)->thread;
 
-		if (by != NONE && t->of_thread[by] != NONE && by != profile_wait(t->p, wake->wait)->thread)
+		if (process_that_wakes(t, wake) != NONE && !is_own)
 			inner_ns[wake->wait] += wake->blocked_ns;
 	}
 	for (uint32_t i = 0; i < t->p->waits->len; i++)
@@ -225,8 +230,7 @@ static void find_partners(struct tree *t)
 {
 	for (guint i = 0; i < t->p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(t->p, i);
-		uint32_t a = t->of_thread[profile_wait(t->p, wake->wait)->thread], by = t->of_waker[wake->waker];
-		uint32_t b = by == NONE ? NONE : t->of_thread[by];
+		uint32_t a = process_that_waits(t, wake), b = process_that_wakes(t, wake);
 
 		if (a != NONE && b != NONE && a != b && process_at(t, a)->parent == process_at(t, b)->parent &&
 		    wake->blocked_ns >= PIPE_MIN_NS && is_passed(reasons_of(t->reasons, wake->wait)))
@@ -500,6 +504,7 @@ struct alone *alone_new(const struct profile *p, struct reasons *reasons)
 		.p = p,
 		.reasons = reasons,
 		.processes = g_array_new(FALSE, TRUE, sizeof(struct process)),
+		.by_pid = g_hash_table_new(NULL, NULL),
 		.of_thread = g_new(uint32_t, (gsize)p->threads->len + 1),
 		.of_waker = actors_threads_of_wakers(p),
 		.passive = g_new0(bool, (gsize)p->waits->len + 1),
@@ -512,6 +517,7 @@ struct alone *alone_new(const struct profile *p, struct reasons *reasons)
 	if (!tree_fill(&t) || !find_one(&t, a))
 		g_clear_pointer(&a, alone_free);
 	g_array_unref(t.processes);
+	g_hash_table_unref(t.by_pid);
 	g_free(t.of_thread);
 	g_free(t.of_waker);
 	g_free(t.cells);
