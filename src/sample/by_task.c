@@ -12,6 +12,7 @@
 #include "attach/direct_map.h"
 #include "attach/error.h"
 #include "attach/feature.h"
+#include "attach/kernel_names.h"
 #include "attach/map_fill.h"
 #include "attach/said.h"
 #include "base/clock.h"
@@ -104,6 +105,7 @@ struct task_source *task_source_new(struct sampler *s, GError **error)
 		task_source_free(source);
 		return NULL;
 	}
+	kernel_names_use(s->symbolizer);
 	symbolizer_foresee_kernel(s->symbolizer);
 	return source;
 }

@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/kernel_names.h"
 #include "base/cgroup_mount.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -41,7 +40,6 @@ struct sampler *sampler_new(const struct sampler_options *options, GError **erro
 	s->options = *options;
 	s->profile = profile_new();
 	s->symbolizer = symbolizer_new();
-	kernel_names_use(s->symbolizer);
 	s->stacks = fold_stacks_new(s->profile, s->symbolizer, OFFCPU_MAX_DEPTH);
 	s->spaces = spaces_read_new();
 	s->looks = looks_new(s->profile);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/names/kernel.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -98,9 +97,18 @@ static bool read_all(struct kernel_symbols *k)
 	return true;
 }
 
-static bool find_read(const struct kernel_symbols *k, uint64_t addr, struct answer *ret)
+static void keep_texts(struct kernel_symbols *k, struct answer *a)
 {
-	return k->table && kallsyms_find(k->table, addr, &ret->name, &ret->module, &ret->offset);
+	a->name = g_string_chunk_insert_const(k->names, a->name);
+	a->module = g_string_chunk_insert_const(k->names, a->module);
+}
+
+static bool find_read(struct kernel_symbols *k, uint64_t addr, struct answer *ret)
+{
+	if (!k->table || !kallsyms_find(k->table, addr, &ret->name, &ret->module, &ret->offset))
+		return false;
+	keep_texts(k, ret);
+	return true;
 }
 
 /* ---- one by one */
@@ -138,8 +146,7 @@ static bool ask(struct kernel_symbols *k, uint64_t addr, struct answer *ret)
 	}
 	if (!understand(text, ret))
 		return false;
-	ret->name = g_string_chunk_insert_const(k->names, ret->name);
-	ret->module = g_string_chunk_insert_const(k->names, ret->module);
+	keep_texts(k, ret);
 	return true;
 }
 
@@ -173,8 +180,8 @@ bool kernel_symbols_find(struct kernel_symbols *k, uint64_t addr, bool again, st
 		is_found = find_read(k, addr, &found) || ((again || !k->table) && read_all(k) && find_read(k, addr, &found));
 	if (!is_found)
 		return false;
-	ret->name = g_string_chunk_insert_const(k->names, found.name);
-	ret->module = g_string_chunk_insert_const(k->names, found.module);
+	ret->name = found.name;
+	ret->module = found.module;
 	ret->symbol_offset = found.offset;
 	ret->why = FRAME_NAMED;
 	return true;
