@@ -36,21 +36,24 @@ void connections_next_window(struct connections *c)
 	g_hash_table_remove_all(c->cnts);
 }
 
+static char *row_key(uint32_t pid, uint8_t side, const char *local, const char *remote)
+{
+	return g_strdup_printf("%" PRIu32 " %u %s %s", pid, side, local, remote);
+}
+
 static void put(struct connections *c, uint32_t pid, uint8_t side, const char *local, const char *remote)
 {
 	const struct connection row = { .pid = pid, .side = side, .local = local, .remote = remote };
-	char *key = g_strdup_printf("%" PRIu32 " %u %s %s", pid, side, local, remote);
 
-	if (g_hash_table_add(c->noted, key))
+	if (g_hash_table_add(c->noted, row_key(pid, side, local, remote)))
 		profile_add_connection(c->profile, &row);
 }
 
 /* May one more of them be told? */
-static bool is_told_apart(struct connections *c, uint32_t pid, uint8_t side, const char *served, const char *other)
+static bool is_told_apart(struct connections *c, uint32_t pid, uint8_t side, const char *local, const char *remote)
 {
-	g_autofree char *whole = side == CONNECTION_SERVER ? g_strdup_printf("%" PRIu32 " %u %s %s", pid, side, served, other) :
-							     g_strdup_printf("%" PRIu32 " %u %s %s", pid, side, other, served);
-	g_autofree char *key = g_strdup_printf("%" PRIu32 " %u %s", pid, side, served);
+	g_autofree char *whole = row_key(pid, side, local, remote);
+	g_autofree char *key = g_strdup_printf("%" PRIu32 " %u %s", pid, side, side == CONNECTION_SERVER ? local : remote);
 	guint cnt = GPOINTER_TO_UINT(g_hash_table_lookup(c->cnts, key));
 
 	if (g_hash_table_contains(c->noted, whole))
@@ -75,7 +78,7 @@ void connections_add(struct connections *c, uint32_t pid, uint8_t side, const st
 
 	if (!pid || !local->port || !remote->port)
 		return;
-	if (!is_told_apart(c, pid, side, serves ? here : there, serves ? there : here)) {
+	if (!is_told_apart(c, pid, side, here, there)) {
 		if (serves)
 			*there = '\0';
 		else
