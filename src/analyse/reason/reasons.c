@@ -322,6 +322,16 @@ static void mark_caller(const struct reasons_base *r, const struct wait *w)
 	}
 }
 
+/* Not one function of a program's: a thread that a library has started for itself. */
+static bool is_all_library(const struct reasons_base *r, uint32_t user)
+{
+	uint32_t n = user;
+
+	while (n && plumbing_frame_is_runtime(r->plumbing, profile_get_node(r->profile, n)->frame))
+		n = profile_get_node(r->profile, n)->parent;
+	return user && !n;
+}
+
 static const struct rule *ask_rules(struct reasons_base *r, const struct profile *p, const struct wait *w,
 				    enum ended ended)
 {
@@ -337,6 +347,8 @@ static const struct rule *ask_rules(struct reasons_base *r, const struct profile
 		mark_call_of_libc(r, w);
 	matcher_mark_text(r->matcher, RULE_STATE, state);
 	matcher_mark_text(r->matcher, RULE_TASK, t->flags & THREAD_KERNEL ? "kernel" : "user");
+	if (is_all_library(r, w->user))
+		matcher_mark_text(r->matcher, RULE_TASK, "library");
 	mark_ended(r->matcher, ended);
 	mark_object(r->matcher, profile_wait_object(p, w));
 	if (r->asks_threads) {

@@ -355,6 +355,9 @@ static void wait_for(struct profile *p, uint32_t wait, enum object_kind kind, co
 #define HANDSHAKE "waits for the other side's part of a TLS handshake"
 #define MUTEX_SAYS "waits for a mutex"
 
+#define POLL "__x64_sys_ppoll@[kernel] do_sys_poll@[kernel]"
+#define DRIVERS_OWN "is a thread of a GPU's driver that has nothing to do"
+
 /* What a rule is for, and beside it what looks alike. */
 static void test_says(void)
 {
@@ -378,6 +381,15 @@ static void test_says(void)
 		{ "main@app ask_bank@app gnutls_handshake@libgnutls.so.30 recv@libc.so.6", RECV, "10.0.0.5:443", HANDSHAKE },
 		{ "main@app ask_bank@app SSL_read@libssl.so.3 read@libc.so.6", RECV, "10.0.0.5:443",
 		  "waits for data from the network" },
+		{ "main@app infer@app cudaStreamSynchronize@libcudart.so.12 cuStreamSynchronize@libcuda.so.1 poll@libc.so.6",
+		  POLL, NULL, "waits for the GPU (CUDA)" },
+		{ "start_thread@libc.so.6 ?@libcuda.so.1 poll@libc.so.6", POLL, NULL, DRIVERS_OWN },
+		{ "main@app draw@app ?@libvulkan_radeon.so ioctl@libc.so.6",
+		  "__x64_sys_ioctl@[kernel] drm_ioctl@[kernel] drm_syncobj_array_wait_timeout@[kernel]", NULL,
+		  "waits for the GPU" },
+		{ "main@app draw@app ?@libvulkan_lvp.so pthread_cond_wait@libc.so.6", FUTEX, NULL,
+		  "waits for a GPU's work that CPUs do here" },
+		{ "start_thread@libc.so.6 ?@libvulkan_lvp.so pthread_cond_wait@libc.so.6", FUTEX, NULL, DRIVERS_OWN },
 	};
 	struct maker m = maker_new("process 1");
 	uint32_t waits[G_N_ELEMENTS(cases)];
@@ -400,7 +412,6 @@ static void test_says(void)
 }
 
 #define RUBY_GET "main@app rb_io_wait@libruby-3.1.so ppoll@libc.so.6"
-#define POLL "__x64_sys_ppoll@[kernel] do_sys_poll@[kernel]"
 
 /* A server that answers at once and has nothing to do holds back what is asked for until there is work. */
 static void test_withheld(void)
