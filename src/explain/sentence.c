@@ -572,7 +572,8 @@ static void append_holders(GString *s, const struct findings *f)
 
 	unsigned shown = 0;
 
-	for (guint i = 0; i < t->culprits->len && shown < HOLDERS_SHOWN; i++) {
+	/* under a BPF scheduler nobody is known */
+	for (guint i = 0; i < t->culprits->len && shown < HOLDERS_SHOWN && !f->profile->info.scheduler; i++) {
 		const struct blame_row *r = &g_array_index(t->culprits, struct blame_row, i);
 
 		if (shown && blame_row_ns(r) < all / 10)

@@ -172,6 +172,8 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 	if (wakers_are_connections(f->profile, f->programs, row->process))
 		return "Most of its wakings are by connections that come in, which many threads wait for: record --storms tells "
 		       "how many wake in vain. EPOLLEXCLUSIVE or SO_REUSEPORT wakes one for each.";
+	if (info->scheduler)
+		return "A BPF scheduler (sched_ext) decides who gets a CPU: look at what it tells of itself, or compare without it.";
 	if (wakers_watch_apart(f->profile, f->programs, row->process))
 		return "Most of its wakings are by events that go to many epoll sets: record --storms tells how many wake in vain. "
 		       "EPOLLEXCLUSIVE, or one set for all threads, wakes one for each.";

@@ -432,6 +432,7 @@ struct profile_info {
 	const char *imported;
 	/* with imported: what is in place of waits, of rows_kind.h; NULL: waits */
 	const char *rows_are;
+	const char *scheduler;	/* the BPF scheduler (sched_ext) that had the CPUs; NULL: none */
 	uint32_t unknown;	/* enum profile_unknown, of what was imported or looked at */
 	struct profile_range range;
 	struct profile_history history;

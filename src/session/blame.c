@@ -182,8 +182,9 @@ static void finish(struct session *s, void *state, struct profile *p)
 		profile_add_loss(p, "unread_blames", "sums of who held CPUs could not be read out of the kernel",
 				 b->unread_cnt, 0);
 	b->unread_cnt = 0;
+	/* what a BPF scheduler has queued is in no CPU's queue: who ran there meanwhile held nobody up */
 	g_hash_table_iter_init(&iter, b->sums);
-	while (g_hash_table_iter_next(&iter, &key, &value))
+	while (!p->info.scheduler && g_hash_table_iter_next(&iter, &key, &value))
 		tell_blame(s, rests, key, value, p);
 	g_hash_table_remove_all(b->sums);
 }

@@ -57,6 +57,7 @@ struct session {
 	uint64_t begun_ns;
 	uint64_t swapped_ns;
 	uint64_t start_ns, stop_ns, start_unix_ns;	/* of the window */
+	uint64_t schedulers_begun;	/* sched_ext_begun() as the window began */
 	struct fold_windows *windows;	/* NULL: there is one window */
 	struct session_told told;	/* of the windows before */
 	size_t crossed_kept;	/* rows of what crossed, when it last forgot */

@@ -11,6 +11,7 @@
 #include "attach/core_btf.h"
 #include "attach/error.h"
 #include "attach/kernel_names.h"
+#include "attach/sched_ext.h"
 #include "attach/time_offset.h"
 #include "attach/visit.h"
 #include "attach/wait_table.h"
@@ -275,6 +276,7 @@ bool session_start(struct session *s, GError **error)
 	await_tables(s);
 	apply_tables(s, true);
 	probes_prepare(s);
+	s->schedulers_begun = sched_ext_begun(SCHED_EXT_ROOT);
 	s->start_ns = set_edge(&s->skel->data->window.start_ns);
 	s->skel->data->is_open = 1;
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - s->start_ns);
@@ -498,12 +500,24 @@ bool session_stop(struct session *s, GError **error)
 	return true;
 }
 
+/* One that was begun and ended within the window has left no name. */
+static void take_scheduler(struct session *s)
+{
+	g_autofree char *name = sched_ext_name(SCHED_EXT_ROOT);
+	uint64_t begun = sched_ext_begun(SCHED_EXT_ROOT);
+
+	if (name || begun != s->schedulers_begun)
+		s->profile->info.scheduler = profile_string(s->profile, name ?: "ended");
+	s->schedulers_begun = begun;
+}
+
 void session_finish_profile(struct session *s)
 {
 	/* what is told of single waits is told by the clock */
 	s->profile->info.start_unix_ns = s->start_unix_ns;
 	s->profile->info.start_ns = s->start_ns;
 	fold_finish(s->fold);
+	take_scheduler(s);
 	if (!s->skel->rodata->cfg.want_blame)
 		fold_finish_throttled(s->fold);
 	probes_finish(s, s->profile);

@@ -3,9 +3,10 @@
 
 import json
 import os
+import subprocess
 
 from check import names
-from lib import Program, Recorder, Skip, case, exact
+from lib import Program, Recorder, Skip, case, exact, nightly
 
 MS = 1_000_000
 
@@ -97,6 +98,28 @@ def blame_of_hogs(env):
     check_held(env, lines["victim"], held_of["victim"])
     env.check.that(held_of["victim"].get("hog-1", 0) > 0 and held_of["victim"].get("hog-2", 0) > 0,
                    f"no hog held the victim's CPU: {held_of['victim']}")
+
+
+@case
+@nightly
+def blame_under_a_bpf_scheduler(env):
+    """Where a BPF scheduler has the CPUs nobody is blamed for who is in its queue, and the times are what they were."""
+    program = os.path.join(env.programs, "bpf_scheduler")
+    scheduler = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        if scheduler.stdout.readline() != "ready\n":
+            raise Skip("this kernel has no sched_ext")
+        report, truth = record(env, "--runq-blame", "runq", 2, 1500)
+    finally:
+        scheduler.stdin.close()
+        scheduler.wait()
+    env.tolerate_unseen()
+    check_adds_up(env, report)
+    env.check.that(report.data["host"].get("scheduler") == "one_queue", f"its name is not told: {report.data['host']}")
+    for line in truth:
+        held = held_by(report, line["tid"])
+        env.check.that(set(held) <= {"[unknown]", "[throttled]"}, f"{line['name']} was held up by {held}")
+    env.check.that(sum(held_by(report, truth[0]["tid"]).values()) > 100 * MS, "hogs did not wait for one another")
 
 
 @case

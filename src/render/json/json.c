@@ -48,6 +48,8 @@ static void write_window(struct json *j, const struct profile_info *info)
 	json_member_string(j, "kernel", info->kernel);
 	json_member_uint(j, "cpus", info->cpus);
 	json_member_string(j, "name", info->host);
+	if (info->scheduler)
+		json_member_string(j, "scheduler", info->scheduler);
 	json_object_end(j);
 
 	json_member_object(j, "recorder");

@@ -76,6 +76,13 @@ void blame_text(GString *s, const struct profile *p, const struct selection *sel
 
 	text_duration(whole, whole_ns);
 	text_section(s, options, "Who held the CPU while threads waited for it, of %s", whole->str);
+	if (whole_ns && p->info.scheduler) {
+		g_autoptr(GString) line = g_string_new("  A BPF scheduler, ");
+
+		text_safe(line, p->info.scheduler);
+		g_string_append(line, ", queued the threads in its own way: who held whom up cannot be told.");
+		text_wrap(s, line->str, "  ", text_screen_width(options));
+	}
 	if (!whole_ns) {
 		g_string_append(s, "  no thread waited for a CPU\n");
 	} else {

@@ -130,6 +130,11 @@ void text_header(GString *s, const struct profile *p, const struct query *query,
 	g_string_append(s, ", kernel ");
 	text_safe(s, info->kernel);
 	g_string_append_printf(s, ", %u CPU%s\n", info->cpus, info->cpus == 1 ? "" : "s");
+	if (info->scheduler) {
+		g_autofree char *line = g_strdup_printf("%s (sched_ext)", info->scheduler);
+
+		header_line(s, "Scheduler", line);
+	}
 	header_line(s, "Command", info->command_line);
 	header_line(s, "Recorder", info->version);
 	header_line(s, "Filters", info->filters && *info->filters ? info->filters : "none");
