@@ -300,6 +300,9 @@ static const char *advice_of_unended(const struct findings *f, const struct find
 		{ "message-queue",
 		  "Nobody took from it, or sent into it, while this was recorded. One of System V may be full of messages of a type that "
 		  "nobody takes: `ipcs -q` lists them, `ipcs -q -i ID` tells who sent and received last." },
+		{ "file-lock",
+		  "Nobody let go of it while this was recorded. The standby of a leader waits so, and is meant to; if this is none, see what "
+		  "the lock's holder waits for, or end it." },
 		{ "python-process-lock",
 		  "Nobody let go of it while this was recorded: see what its holder waits for. If that was killed nobody can: start these "
 		  "processes anew." },
@@ -414,7 +417,7 @@ static const char *advice_of_holder(const struct findings *f, const struct findi
 			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
 	}
 	if (row->reason == REASON_LOCK_KERNEL && row->by.tid && finding_is_held(f, row) && finding_is_file_lock(f, row))
-		return reason_advice(REASON_LOCK_MUTEX);
+		return advice_of_unended(f, row) ?: reason_advice(REASON_LOCK_MUTEX);
 	if (row->reason == REASON_LOCK_KERNEL && !is_of_rule(f, row) && row->by.does_ns &&
 	    (row->by.does == REASON_DISK_SYNC || row->by.does == REASON_DISK_WRITE))
 		return "Who holds it waits for the disk meanwhile (O_SYNC, fsync): write and sync more at once, from one thread, or have "
