@@ -501,13 +501,11 @@ static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 		return;
 	const bool are_peers = is_channel && are_all_peers(f, w);
 	w->meanwhile = meanwhile_of(f, w, PAST_FUNCTION);
-	if (!w->meanwhile && are_peers)
+	if (!w->meanwhile && is_channel)
 		w->meanwhile = meanwhile_of(f, w, PAST_CALLER);
-	bool may_be_pool = is_channel && w->meanwhile;
-	if (!w->meanwhile) {
+	const bool may_be_pool = is_channel && w->meanwhile;
+	if (!w->meanwhile)
 		w->meanwhile = meanwhile_of(f, w, is_channel ? ANYWHERE : PAST_TYPE);
-		may_be_pool = is_channel && w->meanwhile && is_past(w->meanwhile, w, PAST_CALLER);
-	}
 	if (may_be_pool)
 		w->advice = kinds[are_peers ? PEERS : k == RECEIVE ? POOL : PLACE].advice;
 }
