@@ -652,7 +652,8 @@ static enum idle_kind at_rest(const struct finder *f, uint32_t i)
 
 	if (is_master(f, i))
 		return IDLE_MACHINE;
-	if (!f->is_whole || keeps_others_waiting(f, i))
+	/* what a rule knows for certain to be no rest (a row's lock) is none however long it takes */
+	if (!f->is_whole || (f->rule[i] && f->rule[i]->idle == RULE_IDLE_NO) || keeps_others_waiting(f, i))
 		return IDLE_NOT;
 	switch ((enum reason)f->reason[i]) {
 	case REASON_CHILD_EXIT:
