@@ -387,6 +387,9 @@ static void test_says(void)
 		{ "main@app draw@app ?@libvulkan_radeon.so ioctl@libc.so.6",
 		  "__x64_sys_ioctl@[kernel] drm_ioctl@[kernel] drm_syncobj_array_wait_timeout@[kernel]", NULL,
 		  "waits for the GPU" },
+		{ "A.load@[jit] LinkResolver::resolve_field@libjvm.so InstanceKlass::initialize_impl@libjvm.so "
+		  "ObjectMonitor::wait@libjvm.so pthread_cond_wait@libc.so.6", FUTEX, NULL,
+		  "waits for another thread to initialise a class" },
 		{ "main@app draw@app ?@libvulkan_lvp.so pthread_cond_wait@libc.so.6", FUTEX, NULL,
 		  "waits for a GPU's work that CPUs do here" },
 		{ "start_thread@libc.so.6 ?@libvulkan_lvp.so pthread_cond_wait@libc.so.6", FUTEX, NULL, DRIVERS_OWN },
