@@ -86,6 +86,7 @@ struct finder {
 	bool has_several; /* processes of one kind: see has_several() */
 	bool is_whole; /* the machine */
 	bool is_command; /* all processes are of one that was started for the recording */
+	uint64_t first_start_ns; /* of the process that began first */
 };
 
 /*
@@ -545,11 +546,17 @@ static enum idle_kind served(const struct finder *f, uint32_t i)
 	return facts->base_depth && f->depth[w->user] > facts->base_depth ? IDLE_NOT : IDLE_CLIENT;
 }
 
+/* A program that a recorded command starts is part of its work; the command itself may be a server. */
+static bool is_child_of_command(const struct finder *f, const struct thread *t)
+{
+	return f->is_command && t->start_ns > f->first_start_ns;
+}
+
 /* A thread that is made for a piece of work, and ends with it, keeps no house; nor does a process for whose end another waits. */
 static bool is_for_one_task(const struct finder *f, const struct thread *t)
 {
-	return (!is_main(t) || g_hash_table_contains(f->waited_for, GUINT_TO_POINTER(t->pid))) && (t->flags & THREAD_EXITED) &&
-	       !(t->flags & THREAD_OPEN_AT_START);
+	return (!is_main(t) || g_hash_table_contains(f->waited_for, GUINT_TO_POINTER(t->pid)) || is_child_of_command(f, t)) &&
+	       (t->flags & THREAD_EXITED) && !(t->flags & THREAD_OPEN_AT_START);
 }
 
 /* It sleeps until it tries again what fails: that is no rest, unless it has time. */
@@ -740,6 +747,15 @@ static void find_listeners(struct finder *f)
 			f->idle[i] = IDLE_POOL;
 }
 
+static uint64_t first_start_ns(const struct profile *p)
+{
+	uint64_t first_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		first_ns = MIN(first_ns, profile_thread(p, i)->start_ns);
+	return first_ns;
+}
+
 void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule,
 	       const struct rule *const *loop, uint8_t *reason, uint8_t *ret_idle)
 {
@@ -754,6 +770,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		.has_several = has_several(p),
 		.is_whole = !p->info.filters || !*p->info.filters,
 		.is_command = p->info.filters && g_str_has_prefix(p->info.filters, "command "),
+		.first_start_ns = first_start_ns(p),
 	};
 
 	f.facts = g_new0(struct role_facts, (gsize)f.roles->rows->len + 1);
