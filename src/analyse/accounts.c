@@ -13,19 +13,7 @@ struct process_key {
 	const char *process;	/* interned: the pointer is the identity */
 };
 
-static guint key_hash(gconstpointer k)
-{
-	const struct process_key *key = k;
-
-	return hash_end(hash_more(hash_pointer(key->process), key->pid));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	const struct process_key *x = a, *y = b;
-
-	return x->pid == y->pid && x->process == y->process;
-}
+HASH_KEY(key, struct process_key, pid, process)
 
 static void add_thread(struct account_row *row, const struct thread *t)
 {

@@ -178,19 +178,7 @@ struct passage {
 	guint roles_cnt, last_role;	/* the latter + 1 */
 };
 
-static guint passage_hash(gconstpointer key)
-{
-	const struct passage *k = key;
-
-	return hash_end(hash_more(hash_pointer(k->comm), hash_pointer(k->function)));
-}
-
-static gboolean passage_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct passage *a = va, *b = vb;
-
-	return a->comm == b->comm && a->function == b->function;
-}
+HASH_KEY(passage, struct passage, comm, function)
 
 static GHashTable *passages_of_roles(const struct profile *p, const struct roles *roles)
 {

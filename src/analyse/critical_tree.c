@@ -33,22 +33,7 @@ struct tree {
 	struct stories_by_wake *by_wake;
 };
 
-static guint node_hash(gconstpointer key)
-{
-	const struct node *n = key;
-	uint64_t hash = (uint64_t)n->parent << 32 | n->actor;
-
-	hash = hash_more(hash, (uint64_t)n->kind << 32 | (unsigned)n->end);
-	return hash_end(hash_more(hash_more(hash, hash_pointer(n->wait)), hash_pointer(n->waker)));
-}
-
-static gboolean node_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct node *a = va, *b = vb;
-
-	return a->parent == b->parent && a->actor == b->actor && a->kind == b->kind && a->end == b->end &&
-	       a->wait == b->wait && a->waker == b->waker;
-}
+HASH_KEY(node, struct node, parent, actor, kind, end, wait, waker)
 
 /* Adds to the node of that key; its index. */
 static uint32_t add(struct tree *t, const struct node *key, uint64_t ns, uint64_t count)

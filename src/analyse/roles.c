@@ -343,19 +343,7 @@ struct name_key {
 	bool is_kernel;
 };
 
-static guint name_hash(gconstpointer key)
-{
-	const struct name_key *k = key;
-
-	return hash_end(hash_more(hash_more(hash_pointer(k->comm), hash_pointer(k->process)), k->is_kernel));
-}
-
-static gboolean name_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct name_key *a = va, *b = vb;
-
-	return a->is_kernel == b->is_kernel && a->comm == b->comm && a->process == b->process;
-}
+HASH_KEY(name, struct name_key, is_kernel, comm, process)
 
 /* Into the party of the thread's name. */
 static void sort_in(struct finder *f, GHashTable *names, uint32_t thread)
@@ -406,19 +394,7 @@ struct sleep_key {
 	int64_t frame;		/* plumbing_user_parent(); -1: none */
 };
 
-static guint sleep_hash(gconstpointer key)
-{
-	const struct sleep_key *k = key;
-
-	return hash_end(hash_more(hash_more(hash_pointer(k->comm), hash_pointer(k->process)), (uint64_t)k->frame));
-}
-
-static gboolean sleep_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct sleep_key *a = va, *b = vb;
-
-	return a->comm == b->comm && a->process == b->process && a->frame == b->frame;
-}
+HASH_KEY(sleep, struct sleep_key, comm, process, frame)
 
 static struct sleep_key sleep_of(const struct finder *f, uint32_t thread)
 {

@@ -189,21 +189,8 @@ static int compare_rows(gconstpointer va, gconstpointer vb)
 	return a->waker < b->waker ? -1 : 1;
 }
 
-static guint place_hash(gconstpointer key)
-{
-	const struct waker *w = key;
-
-	return hash_end(
-		hash_more(hash_more(hash_pointer(w->comm), hash_pointer(w->irq)), (uint64_t)w->user << 32 | w->kernel));
-}
-
 /* Strings of a profile are interned. */
-static gboolean same_place(gconstpointer va, gconstpointer vb)
-{
-	const struct waker *a = va, *b = vb;
-
-	return a->comm == b->comm && a->irq == b->irq && a->user == b->user && a->kernel == b->kernel;
-}
+HASH_KEY(place, struct waker, comm, irq, user, kernel)
 
 static void add_storm(struct storm *into, const struct storm *s)
 {
@@ -222,7 +209,7 @@ static void add_storm(struct storm *into, const struct storm *s)
 static GArray *group_wakers(const struct profile *p, uint32_t *ret_row_of)
 {
 	GArray *rows = g_array_new(FALSE, FALSE, sizeof(struct storm_row));
-	g_autoptr(GHashTable) by_place = g_hash_table_new(place_hash, same_place);	/* struct waker -> row + 1 */
+	g_autoptr(GHashTable) by_place = g_hash_table_new(place_hash, place_equal);	/* struct waker -> row + 1 */
 
 	for (uint32_t i = 0; i < p->storms->len; i++) {
 		const struct storm *s = profile_storm(p, i);

@@ -55,18 +55,7 @@ struct row_key {
 	uint32_t a, b, c, d, e;
 };
 
-static guint key_hash(gconstpointer k)
-{
-	const struct row_key *key = k;
-	uint64_t h = hash_more(hash_pointer(key->name), (uint64_t)key->a << 32 | key->b);
-
-	return hash_end(hash_more(hash_more(h, (uint64_t)key->c << 32 | key->d), key->e));
-}
-
-static gboolean key_equal(gconstpointer x, gconstpointer y)
-{
-	return memcmp(x, y, sizeof(struct row_key)) == 0;
-}
+HASH_BYTES(key, struct row_key)
 
 /* One stack may read thousands of files, or wait for as many children: those are no rows of their own. */
 static uint32_t told_apart(const struct top *t, const struct profile *p, const struct wait *w)

@@ -13,20 +13,7 @@ struct key {
 	uint32_t reason, is_idle;
 };
 
-static guint key_hash(gconstpointer data)
-{
-	const struct key *k = data;
-
-	return hash_end(hash_more(hash_more(hash_pointer(k->comm), hash_pointer(k->name)),
-				  (uint64_t)k->reason << 1 | k->is_idle));
-}
-
-static gboolean key_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct key *a = va, *b = vb;
-
-	return a->comm == b->comm && a->name == b->name && a->reason == b->reason && a->is_idle == b->is_idle;
-}
+HASH_KEY(key, struct key, comm, name, reason, is_idle)
 
 static int row_compare(gconstpointer va, gconstpointer vb)
 {

@@ -20,19 +20,7 @@ struct sample {
 	uint64_t at_ns, weight_ns;
 };
 
-static guint key_hash(gconstpointer k)
-{
-	const struct stack_key *key = k;
-
-	return hash_end(hash_more(hash_more(key->prefix, key->frame), key->category));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	const struct stack_key *x = a, *y = b;
-
-	return x->prefix == y->prefix && x->frame == y->frame && x->category == y->category;
-}
+HASH_KEY(key, struct stack_key, prefix, frame, category)
 
 static uint32_t text_id(struct firefox_track *t, const char *text)
 {

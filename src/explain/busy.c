@@ -41,19 +41,7 @@ struct row_key {
 	uint64_t kind;
 };
 
-static guint key_hash(gconstpointer key)
-{
-	const struct row_key *k = key;
-
-	return hash_end(hash_more(hash_more(hash_pointer(k->process), hash_pointer(k->rule)), k->kind));
-}
-
-static gboolean key_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct row_key *a = va, *b = vb;
-
-	return a->process == b->process && a->rule == b->rule && a->kind == b->kind;
-}
+HASH_KEY(key, struct row_key, process, rule, kind)
 
 static bool is_selected(const struct findings *f, uint32_t thread)
 {

@@ -50,22 +50,7 @@ struct key {
 	uint32_t lock, reason;
 };
 
-static guint key_hash(gconstpointer key)
-{
-	const struct key *k = key;
-
-	uint64_t h = hash_more(hash_more(hash_pointer(k->process), hash_pointer(k->function)), hash_pointer(k->loop));
-
-	return hash_end(hash_more(h, (uint64_t)k->lock << 32 | k->reason));
-}
-
-static gboolean key_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct key *a = va, *b = vb;
-
-	return a->process == b->process && a->function == b->function && a->lock == b->lock && a->reason == b->reason &&
-	       a->loop == b->loop;
-}
+HASH_KEY(key, struct key, process, function, lock, reason, loop)
 
 struct maker {
 	struct findings *f;

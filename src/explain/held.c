@@ -75,19 +75,7 @@ struct function_key {
 	uint32_t parent, frame;	/* the latter of what has no name */
 };
 
-static guint function_key_hash(gconstpointer key)
-{
-	const struct function_key *k = key;
-
-	return hash_end(hash_more(hash_more(hash_pointer(k->name), hash_pointer(k->module)), (uint64_t)k->parent << 32 | k->frame));
-}
-
-static gboolean function_key_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct function_key *a = va, *b = vb;
-
-	return a->name == b->name && a->module == b->module && a->parent == b->parent && a->frame == b->frame;
-}
+HASH_KEY(function_key, struct function_key, name, module, parent, frame)
 
 static uint32_t add_function(struct holder_finder *h, uint32_t parent, uint32_t frame)
 {

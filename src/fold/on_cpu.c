@@ -15,19 +15,7 @@ struct fold_on_cpu {
 	uint64_t length_ns;	/* of slices, when they were last made longer */
 };
 
-static guint key_hash(gconstpointer data)
-{
-	const struct sample_key *k = data;
-
-	return hash_end(hash_more(hash_more(hash_more(k->ustack, k->kstack), k->at_ns), k->tno));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	const struct sample_key *x = a, *y = b;
-
-	return x->ustack == y->ustack && x->kstack == y->kstack && x->at_ns == y->at_ns && x->tno == y->tno;
-}
+HASH_KEY(key, struct sample_key, ustack, kstack, at_ns, tno)
 
 static GHashTable *sums_new(void)
 {

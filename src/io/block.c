@@ -45,20 +45,7 @@ struct block_io {
 	uint64_t start_ns, start_unix_ns, stop_ns, open_at_end, kernels;
 };
 
-static guint row_key_hash(gconstpointer p)
-{
-	const struct row_key *k = p;
-
-	return hash_end(
-		hash_more(hash_more(hash_more(hash_pointer(k->comm), hash_pointer(k->disk)),
-				    hash_more(hash_pointer(k->op), hash_pointer(k->file))),
-			  hash_more(hash_more(hash_pointer(k->dirtier), (uint64_t)k->user << 32 | k->kernel), k->pid)));
-}
-
-static gboolean row_key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct row_key)) == 0;
-}
+HASH_BYTES(row_key, struct row_key)
 
 static const char *op_text(uint32_t op)
 {

@@ -28,18 +28,7 @@ struct file_rows {
 	struct file_counts counts;
 };
 
-static guint key_hash(gconstpointer p)
-{
-	const struct row_key *k = p;
-
-	return hash_end(hash_more(hash_more(hash_pointer(k->op), hash_pointer(k->path)),
-				  hash_more((uint64_t)k->user << 32 | k->kernel, k->thread)));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct row_key)) == 0;
-}
+HASH_BYTES(key, struct row_key)
 
 struct file_rows *file_rows_new(struct profile *p)
 {

@@ -68,19 +68,7 @@ struct requests {
 	struct beside *beside;	/* NULL: the session is about requests alone */
 };
 
-static guint site_hash(gconstpointer p)
-{
-	const struct site_key *k = p;
-
-	return hash_end(hash_more(hash_more(k->dev, k->ino), k->offset));
-}
-
-static gboolean site_equal(gconstpointer a, gconstpointer b)
-{
-	const struct site_key *x = a, *y = b;
-
-	return x->dev == y->dev && x->ino == y->ino && x->offset == y->offset;
-}
+HASH_KEY(site, struct site_key, dev, ino, offset)
 
 /* plan: NULL where no requests are wanted. */
 static void select_parts(struct offcpu_bpf *skel, const struct request_plan *plan, bool keeps_waits, bool by_call)

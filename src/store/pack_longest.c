@@ -34,19 +34,7 @@ struct stack_key {
 	const char *process;	/* interned */
 };
 
-static guint key_hash(gconstpointer p)
-{
-	const struct stack_key *k = p;
-
-	return hash_end(hash_more(hash_pointer(k->process), k->stacks));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	const struct stack_key *x = a, *y = b;
-
-	return x->stacks == y->stacks && x->process == y->process;
-}
+HASH_KEY(key, struct stack_key, stacks, process)
 
 struct packing {
 	const struct profile *p;

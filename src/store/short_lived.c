@@ -36,22 +36,7 @@ struct folding {
 	struct bunch others;
 };
 
-static guint key_hash(gconstpointer p)
-{
-	const struct row_key *k = p;
-	uint64_t h = hash_more(hash_pointer(k->comm), hash_end(hash_pointer(k->process)));
-
-	return hash_end(
-		hash_more(hash_more(h, hash_end(hash_pointer(k->service))), (uint64_t)k->pid << 1 | k->is_kernel));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	const struct row_key *x = a, *y = b;
-
-	return x->comm == y->comm && x->process == y->process && x->service == y->service && x->pid == y->pid &&
-	       x->is_kernel == y->is_kernel;
-}
+HASH_KEY(key, struct row_key, comm, process, service, pid, is_kernel)
 
 /*
  * The row of an exec's old program counts, too: the thread goes on as another one.  Who began before the window keeps
@@ -341,19 +326,7 @@ static void tell_states(struct folding *f)
 		profile_add_state(f->p, &g_array_index(totals, struct state_total, i));
 }
 
-static guint sample_hash(gconstpointer p)
-{
-	const struct on_cpu_sample *s = p;
-
-	return hash_end(hash_more(hash_more(s->thread, (uint64_t)s->user << 32 | s->kernel), s->slice));
-}
-
-static gboolean sample_equal(gconstpointer a, gconstpointer b)
-{
-	const struct on_cpu_sample *x = a, *y = b;
-
-	return x->thread == y->thread && x->user == y->user && x->kernel == y->kernel && x->slice == y->slice;
-}
+HASH_KEY(sample, struct on_cpu_sample, thread, user, kernel, slice)
 
 static void tell_samples(struct folding *f)
 {

@@ -9,6 +9,7 @@
 
 #include "abi/space_abi.h"
 #include "attach/error.h"
+#include "base/hash.h"
 #include "supply/extents.h"
 
 /* No file takes more than this part of the room that is left: one made to be large must not take it all. */
@@ -28,17 +29,7 @@ struct slabs {
 	GHashTable *stored;	/* struct slab_table by its contents' hash */
 };
 
-static guint stored_hash(gconstpointer p)
-{
-	return (guint)(((const struct slab_table *)p)->hash >> 32);
-}
-
-static gboolean stored_equal(gconstpointer a, gconstpointer b)
-{
-	const struct slab_table *x = a, *y = b;
-
-	return x->hash == y->hash && x->row_cnt == y->row_cnt && x->page_cnt == y->page_cnt;
-}
+HASH_KEY(stored, struct slab_table, hash, row_cnt, page_cnt)
 
 int slabs_create_map(struct bpf_map *like, int inner_fd)
 {

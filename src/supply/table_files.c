@@ -58,17 +58,7 @@ struct table_files {
 	int64_t swept_us;
 };
 
-static guint file_key_hash(gconstpointer p)
-{
-	const struct table_file_key *k = p;
-
-	return hash_end(hash_more(hash_more(hash_more(k->device, k->inode), k->bytes), (uint64_t)k->mtime_ns));
-}
-
-static gboolean file_key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct table_file_key)) == 0;
-}
+HASH_BYTES(file_key, struct table_file_key)
 
 static void file_free(struct table_files *tf, struct table_file *file)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "profile/slices.h"
 
+#include "base/hash.h"
 #include "profile/on_cpu.h"
 #include "render/html/bytes.h"
 
@@ -119,19 +120,7 @@ static void write_rows(const GArray *rows, uint32_t waits_cnt, uint32_t unit_ns,
 		bytes_put(out, all[i].count_q8);
 }
 
-static guint sample_hash(gconstpointer data)
-{
-	const struct wait *w = data;
-
-	return w->thread * 2654435761u ^ w->user * 40503u ^ w->kernel;
-}
-
-static gboolean sample_equal(gconstpointer a, gconstpointer b)
-{
-	const struct wait *x = a, *y = b;
-
-	return x->thread == y->thread && x->user == y->user && x->kernel == y->kernel;
-}
+HASH_KEY(sample, struct wait, thread, user, kernel)
 
 /*
  * What a row of samples stands for goes to its slices as their samples weigh; the last one takes what rounding left.

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "symbolize/elf/debug_file.h"
 #include "symbolize/elf/debuginfod.h"
 #include "symbolize/process/fileopen.h"
@@ -65,17 +66,7 @@ static gboolean module_equal(gconstpointer a, gconstpointer b)
 	       !strcmp(x->path, y->path);
 }
 
-static guint file_id_hash(gconstpointer key)
-{
-	const struct file_id *id = key;
-
-	return (guint)((id->inode * 31 + (uint64_t)id->mtime_ns) * 0x9e3779b1u ^ (uint64_t)id->mtime_s ^ id->dev);
-}
-
-static gboolean file_id_equal(gconstpointer a, gconstpointer b)
-{
-	return !memcmp(a, b, sizeof(struct file_id));
-}
+HASH_BYTES(file_id, struct file_id)
 
 static void module_free(gpointer data)
 {

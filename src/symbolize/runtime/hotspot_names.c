@@ -39,19 +39,7 @@ struct hotspot_names {
 	GStringChunk *strings;
 };
 
-static guint method_hash(gconstpointer p)
-{
-	const struct method *m = p;
-
-	return hash_end(hash_more(m->at, m->pid));
-}
-
-static gboolean method_equal(gconstpointer a, gconstpointer b)
-{
-	const struct method *x = a, *y = b;
-
-	return x->at == y->at && x->pid == y->pid;
-}
+HASH_KEY(method, struct method, at, pid)
 
 static guint place_hash(gconstpointer p)
 {
