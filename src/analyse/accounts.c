@@ -5,6 +5,7 @@
 
 #include "analyse/blame.h"
 #include "base/hash.h"
+#include "base/order.h"
 #include "profile/on_cpu.h"
 
 /* A pid used again by another program, or an exec, is another row. */
@@ -34,17 +35,7 @@ static void add_thread(struct account_row *row, const struct thread *t)
 	row->residual_abs_ns += residual_ns < 0 ? 0 - (uint64_t)residual_ns : (uint64_t)residual_ns;
 }
 
-static int row_compare(gconstpointer a, gconstpointer b)
-{
-	const struct account_row *x = a, *y = b;
-
-	if (x->off_cpu_ns != y->off_cpu_ns)
-		return x->off_cpu_ns > y->off_cpu_ns ? -1 : 1;
-	int by_name = g_strcmp0(x->process, y->process);
-	if (by_name)
-		return by_name;
-	return (x->pid > y->pid) - (x->pid < y->pid);
-}
+ORDER(row_compare, struct account_row, ORDER_HIGH(off_cpu_ns) ORDER_TEXT(process) ORDER_LOW(pid))
 
 struct accounts *accounts_new(const struct profile *p, const struct selection *selection)
 {

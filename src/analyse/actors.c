@@ -9,6 +9,7 @@
 #include "analyse/roles.h"
 #include "analyse/strset.h"
 #include "base/hash.h"
+#include "base/order.h"
 
 #define NONE UINT32_MAX
 
@@ -46,18 +47,7 @@ struct who {
 	uint64_t start_ns;
 };
 
-static int compare_who(const void *va, const void *vb)
-{
-	const struct who *a = va, *b = vb;
-
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	return (a->thread > b->thread) - (a->thread < b->thread);
-}
+ORDER(compare_who, struct who, ORDER_LOW(tid) ORDER_LOW(pid) ORDER_LOW(start_ns) ORDER_LOW(thread))
 
 /* Index of the first that is not before the waker. */
 static uint32_t first_not_before(const struct who *threads, uint32_t cnt, const struct who *waker)

@@ -7,6 +7,7 @@
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
 #include "base/hash.h"
+#include "base/order.h"
 
 #define NONE UINT32_MAX
 
@@ -240,14 +241,7 @@ static bool is_own_time(const struct critical *c, uint32_t i)
 	return is_leaf && part->actor != NONE;
 }
 
-static int compare_shares(gconstpointer va, gconstpointer vb)
-{
-	const struct critical_share *a = va, *b = vb;
-
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? 1 : -1;
-	return (a->actor > b->actor) - (a->actor < b->actor);
-}
+ORDER(compare_shares, struct critical_share, ORDER_HIGH(ns) ORDER_LOW(actor))
 
 void critical_sum_shares(struct critical *c)
 {

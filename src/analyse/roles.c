@@ -7,6 +7,7 @@
 #include "analyse/plumbing.h"
 #include "analyse/strset.h"
 #include "base/hash.h"
+#include "base/order.h"
 
 #define BEGINNINGS_MAX (1 << 20)	/* of more distinct ones than this, names alone tell the roles */
 #define NONE UINT32_MAX
@@ -61,12 +62,7 @@ static uint32_t *cut_nodes(const struct profile *p)
 	return cut;
 }
 
-static int compare_beginnings(gconstpointer va, gconstpointer vb)
-{
-	const struct beginning *a = va, *b = vb;
-
-	return (a->node > b->node) - (a->node < b->node);
-}
+ORDER(compare_beginnings, struct beginning, ORDER_LOW(node))
 
 static void sum_equal(GArray *beginnings)
 {
@@ -174,14 +170,7 @@ struct way {
 	uint64_t ns;
 };
 
-static int compare_ways(gconstpointer va, gconstpointer vb)
-{
-	const struct way *a = va, *b = vb;
-
-	if (a->node != b->node)
-		return a->node < b->node ? -1 : 1;
-	return (a->thread > b->thread) - (a->thread < b->thread);
-}
+ORDER(compare_ways, struct way, ORDER_LOW(node) ORDER_LOW(thread))
 
 /* The ways of one thread of the party; those below a tenth of its time are dropped, but for the longest. */
 static void ways_of(const struct finder *f, const struct party *party, uint32_t index, GArray *ways)
@@ -457,12 +446,7 @@ static void settle_blind(struct finder *f)
 	}
 }
 
-static int compare_roles(gconstpointer va, gconstpointer vb)
-{
-	const struct role *a = va, *b = vb;
-
-	return (a->first_thread > b->first_thread) - (a->first_thread < b->first_thread);
-}
+ORDER(compare_roles, struct role, ORDER_LOW(first_thread))
 
 /* In the order of their threads, whatever way they were found. */
 static void put_in_order(struct roles *r, uint32_t threads_cnt)

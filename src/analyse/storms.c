@@ -5,6 +5,7 @@
 
 #include "analyse/wakers.h"
 #include "base/hash.h"
+#include "base/order.h"
 
 #define IN_VAIN_PERCENT 50
 #define PARTLY_PERCENT 20
@@ -161,14 +162,7 @@ static void group_sleepers(const struct profile *p, GArray *sleepers)
 	g_array_set_size(sleepers, kept);
 }
 
-static int compare_sleepers(gconstpointer va, gconstpointer vb)
-{
-	const struct storm_sleepers *a = va, *b = vb;
-
-	if (a->count != b->count)
-		return a->count < b->count ? 1 : -1;
-	return a->wait < b->wait ? -1 : a->wait > b->wait;
-}
+ORDER(compare_sleepers, struct storm_sleepers, ORDER_HIGH(count) ORDER_LOW(wait))
 
 /* How bad each verdict is, the worst first. */
 static const uint8_t rank_of[] = {

@@ -10,6 +10,7 @@
 #include "analyse/reason/reasons.h"
 #include "analyse/wakers.h"
 #include "base/hash.h"
+#include "base/order.h"
 #include "profile/on_cpu.h"
 
 static const char *const by_names[TOP_BY_COUNT] = {
@@ -273,25 +274,9 @@ static void add_wait(struct top *t, struct top_row *row, const struct wait *w)
 }
 
 /* Rows refer to what they share by ids that do not depend on the order of hashing. */
-static int row_compare(gconstpointer a, gconstpointer b)
-{
-	const struct top_row *x = a, *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	int by_name = strcmp(x->name, y->name);
-	if (by_name)
-		return by_name;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->state != y->state)
-		return x->state < y->state ? -1 : 1;
-	if (x->user != y->user)
-		return x->user < y->user ? -1 : 1;
-	if (x->kernel != y->kernel)
-		return x->kernel < y->kernel ? -1 : 1;
-	return (x->object > y->object) - (x->object < y->object);
-}
+ORDER(row_compare, struct top_row,
+      ORDER_HIGH(weight) ORDER_TEXT(name) ORDER_LOW(thread) ORDER_LOW(state) ORDER_LOW(user) ORDER_LOW(kernel)
+      ORDER_LOW(object))
 
 static uint64_t whole_of(const struct top *t, const struct profile *p, const struct selection *selection)
 {

@@ -5,6 +5,7 @@
 
 #include "analyse/plumbing.h"
 #include "base/hash.h"
+#include "base/order.h"
 #include "profile/on_cpu.h"
 
 /* Both strings are one pointer each for equal texts. */
@@ -69,25 +70,9 @@ struct member {
 	uint32_t row, thread, user, kernel;
 };
 
-static int member_compare_threads(gconstpointer va, gconstpointer vb)
-{
-	const struct member *a = va, *b = vb;
+ORDER(member_compare_threads, struct member, ORDER_LOW(row) ORDER_LOW(thread))
 
-	if (a->row != b->row)
-		return a->row < b->row ? -1 : 1;
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
-
-static int member_compare_stacks(gconstpointer va, gconstpointer vb)
-{
-	const struct member *a = va, *b = vb;
-
-	if (a->row != b->row)
-		return a->row < b->row ? -1 : 1;
-	if (a->user != b->user)
-		return a->user < b->user ? -1 : 1;
-	return a->kernel < b->kernel ? -1 : a->kernel > b->kernel;
-}
+ORDER(member_compare_stacks, struct member, ORDER_LOW(row) ORDER_LOW(user) ORDER_LOW(kernel))
 
 /* By sorting: sets of their own for each row would take more. */
 static void count_members(struct wait_groups *h, GArray *members)

@@ -6,6 +6,7 @@
 
 #include "analyse/label.h"
 #include "analyse/wakers.h"
+#include "base/order.h"
 #include "cmd/cmd_io.h"
 #include "cmd/stack_text.h"
 #include "explain/text.h"
@@ -157,12 +158,7 @@ static void append_not_seen(GString *s, const struct file_result *r)
 	g_string_append_c(s, '\n');
 }
 
-static int compare_file_counts(gconstpointer va, gconstpointer vb)
-{
-	const struct file_by_file *a = va, *b = vb;
-
-	return a->sum.count == b->sum.count ? 0 : a->sum.count > b->sum.count ? -1 : 1;
-}
+ORDER(compare_file_counts, struct file_by_file, ORDER_HIGH(sum.count))
 
 static void append_files(GString *s, const struct file_result *r, const struct file_text_options *o)
 {
@@ -250,12 +246,7 @@ static void append_row(GString *s, const struct file_result *r, guint at)
 	text_quantize(s, hist, "");
 }
 
-static int compare_row_counts(gconstpointer va, gconstpointer vb)
-{
-	const struct file_row *a = va, *b = vb;
-
-	return a->sum.count == b->sum.count ? 0 : a->sum.count > b->sum.count ? -1 : 1;
-}
+ORDER(compare_row_counts, struct file_row, ORDER_HIGH(sum.count))
 
 void file_text(GString *s, const struct file_result *r, const struct file_text_options *o)
 {

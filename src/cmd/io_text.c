@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "analyse/wakers.h"
+#include "base/order.h"
 #include "base/size_text.h"
 #include "cmd/cmd_io.h"
 #include "cmd/stack_text.h"
@@ -218,12 +219,7 @@ static void append_row(GString *s, const struct block_result *r, guint at, uint6
 	append_hist(s, &row->sum, "");
 }
 
-static int compare_counts(gconstpointer va, gconstpointer vb)
-{
-	const struct block_row *a = va, *b = vb;
-
-	return a->sum.count == b->sum.count ? 0 : a->sum.count > b->sum.count ? -1 : 1;
-}
+ORDER(compare_counts, struct block_row, ORDER_HIGH(sum.count))
 
 void io_text(GString *s, const struct block_result *r, const struct io_text_options *o)
 {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "explain/asked.h"
 #include "explain/behind.h"
 #include "explain/busy.h"
@@ -516,14 +517,7 @@ static void count_looks(struct findings *f)
 	}
 }
 
-static int compare_findings(gconstpointer va, gconstpointer vb)
-{
-	const struct finding *a = va, *b = vb;
-
-	if (finding_rank_ns(a) != finding_rank_ns(b))
-		return finding_rank_ns(a) > finding_rank_ns(b) ? -1 : 1;
-	return (a->wait > b->wait) - (a->wait < b->wait);
-}
+ORDER(compare_findings, struct finding, ORDER_HIGH_OF(finding_rank_ns) ORDER_LOW(wait))
 
 uint64_t finding_class_matters_ns(const struct finding_class *c)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/requests.h"
+#include "base/order.h"
 #include "explain/text.h"
 
 /*
@@ -93,14 +94,7 @@ bool latency_change(const struct request_line *l, const struct request_series *s
 	return true;
 }
 
-static gint slowest_first(gconstpointer a, gconstpointer b)
-{
-	const struct latency_part *x = a, *y = b;
-
-	if (x->slowest_ns != y->slowest_ns)
-		return x->slowest_ns < y->slowest_ns ? 1 : -1;
-	return (x->ns < y->ns) - (x->ns > y->ns);
-}
+ORDER(slowest_first, struct latency_part, ORDER_HIGH(slowest_ns) ORDER_HIGH(ns))
 
 GArray *latency_parts(const struct request_cell *cell, uint32_t slowest_from)
 {

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "analyse/actors.h"
+#include "base/order.h"
 #include "explain/findings_by.h"
 #include "explain/sentence.h"
 
@@ -17,12 +18,7 @@ struct life {
 	uint64_t from_ns, to_ns;
 };
 
-static int compare_lives(gconstpointer va, gconstpointer vb)
-{
-	const struct life *a = va, *b = vb;
-
-	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
-}
+ORDER(compare_lives, struct life, ORDER_LOW(from_ns))
 
 /* The threads that wait there; false: one of them is a main thread, or of another process. */
 static bool find_members(const struct findings *f, const struct finding *row, bool *is_member, GArray *lives)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "explain/findings.h"
 #include "explain/servers.h"
 #include "analyse/task_groups.h"
@@ -590,12 +591,7 @@ static void find_peer(const struct profile *p, struct task_wait *w)
 	}
 }
 
-static gint by_rank(gconstpointer a, gconstpointer b)
-{
-	const struct task_wait *x = a, *y = b;
-
-	return x->rank_ns < y->rank_ns ? 1 : x->rank_ns > y->rank_ns ? -1 : 0;
-}
+ORDER(by_rank, struct task_wait, ORDER_HIGH(rank_ns))
 
 static void rank(struct task_findings *f)
 {

@@ -2,6 +2,7 @@
 #include "fold/on_cpu.h"
 
 #include "base/hash.h"
+#include "base/order.h"
 #include "profile/on_cpu.h"
 
 struct sample_key {
@@ -87,18 +88,7 @@ size_t fold_on_cpu_cnt(const struct fold_on_cpu *o)
 	return g_hash_table_size(o->sums);
 }
 
-static gint by_key(gconstpointer a, gconstpointer b)
-{
-	const struct sample_key *x = *(struct sample_key *const *)a, *y = *(struct sample_key *const *)b;
-
-	if (x->tno != y->tno)
-		return x->tno < y->tno ? -1 : 1;
-	if (x->at_ns != y->at_ns)
-		return x->at_ns < y->at_ns ? -1 : 1;
-	if (x->ustack != y->ustack)
-		return x->ustack < y->ustack ? -1 : 1;
-	return (x->kstack > y->kstack) - (x->kstack < y->kstack);
-}
+ORDER_POINTERS(by_key, struct sample_key, ORDER_LOW(tno) ORDER_LOW(at_ns) ORDER_LOW(ustack) ORDER_LOW(kstack))
 
 void fold_on_cpu_finish(struct fold_on_cpu *o, struct fold_stacks *stacks, GHashTable *threads, struct profile *p,
 			uint64_t length_ns, uint32_t slice_cnt)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "profile/id_index.h"
 #include "profile/limits.h"
 #include "profile/profile_schema.h"
@@ -471,14 +472,7 @@ void profile_add_trace(struct profile *p, const struct wait_trace *t)
 	g_array_append_val(p->traces, own);
 }
 
-static int compare_traces(const void *a, const void *b)
-{
-	const struct wait_trace *x = a, *y = b;
-
-	if (x->wait != y->wait)
-		return x->wait < y->wait ? -1 : 1;
-	return (x->ns < y->ns) - (x->ns > y->ns);
-}
+ORDER(compare_traces, struct wait_trace, ORDER_LOW(wait) ORDER_HIGH(ns))
 
 void profile_sort_traces(struct profile *p)
 {

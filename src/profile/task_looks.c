@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "profile/task_looks.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -104,12 +105,7 @@ void task_looks_begin(struct tasks *t, uint64_t end_ns, uint64_t period_ns)
 	note_missing(t);
 }
 
-static int by_row(const void *a, const void *b)
-{
-	const struct task_cell *x = a, *y = b;
-
-	return x->row < y->row ? -1 : x->row > y->row;
-}
+ORDER(by_row, struct task_cell, ORDER_LOW(row))
 
 void task_looks_renumber(struct tasks *t)
 {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "profile/on_cpu.h"
 #include "store/blob.h"
 
@@ -307,13 +308,7 @@ static void take_group(void *ctx, const struct cell_group *g)
 		g_ptr_array_add(e->groups, (gpointer)(uintptr_t)g);
 }
 
-static int by_name(gconstpointer a, gconstpointer b)
-{
-	const struct cell_group *x = *(const struct cell_group *const *)a, *y = *(const struct cell_group *const *)b;
-	int order = strcmp(x->process, y->process);
-
-	return order ? order : strcmp(x->service, y->service);
-}
+ORDER_POINTERS(by_name, struct cell_group, ORDER_TEXT(process) ORDER_TEXT(service))
 
 bool cells_encode(const struct cells *c, cells_number_of number_of, void *ctx, GByteArray *into)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "store/pack.h"
 
+#include "base/order.h"
 #include "profile/on_cpu.h"
 #include "profile/profile_schema.h"
 #include "store/blob.h"
@@ -21,12 +22,7 @@ struct packer {
 	struct pack_sums *sums;	/* of each thread */
 };
 
-static int by_id(gconstpointer a, gconstpointer b)
-{
-	const struct pack_row *x = a, *y = b;
-
-	return x->id != y->id ? (x->id < y->id ? -1 : 1) : (x->at > y->at) - (x->at < y->at);
-}
+ORDER(by_id, struct pack_row, ORDER_LOW(id) ORDER_LOW(at))
 
 static GArray *sorted(GArray *rows)
 {

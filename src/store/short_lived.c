@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/order.h"
 #include "profile/on_cpu.h"
 #include "profile/profile_sum.h"
 #include "profile/requests.h"
@@ -290,12 +291,7 @@ static void tell_waits(struct folding *f)
 	}
 }
 
-static gint by_thread(gconstpointer a, gconstpointer b)
-{
-	const struct state_total *x = a, *y = b;
-
-	return (x->thread > y->thread) - (x->thread < y->thread);
-}
+ORDER(by_thread, struct state_total, ORDER_LOW(thread))
 
 static void tell_states(struct folding *f)
 {

@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "store/error.h"
 #include "store/file.h"
 #include "store/pack.h"
@@ -367,12 +368,7 @@ static bool look_at(struct store *s, const struct store_name *name, uint64_t *up
 	return ok;
 }
 
-static int by_seq(gconstpointer a, gconstpointer b)
-{
-	const struct store_row *x = a, *y = b;
-
-	return (x->seq > y->seq) - (x->seq < y->seq);
-}
+ORDER(by_seq, struct store_row, ORDER_LOW(seq))
 
 /* Coarse tiers first: what they hold needs no sum any more.  A damaged file is put aside as it is written to. */
 static bool look_around(struct store *s, GError **error)

@@ -6,6 +6,7 @@
 #include "abi/unwind_abi.h"
 #include "base/clock.h"
 #include "base/hurry.h"
+#include "base/order.h"
 #include "base/urgency.h"
 #include "symbolize/dwarf/lines.h"
 #include "symbolize/jit/perf_map.h"
@@ -166,12 +167,7 @@ static void append_names(GArray *all, const struct symtab *t)
 		g_array_append_val(all, names);
 }
 
-static int by_place(gconstpointer a, gconstpointer b)
-{
-	const struct names *x = a, *y = b;
-
-	return (x->from > y->from) - (x->from < y->from);
-}
+ORDER(by_place, struct names, ORDER_LOW(from))
 
 static gboolean is_in_names(gpointer raw, gpointer shown, gpointer data)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "tasks/sampler.h"
 
+#include "base/order.h"
 #include "profile/tasks_file.h"
 
 static bool is_recorded(const struct profile *p, uint32_t pid)
@@ -11,12 +12,7 @@ static bool is_recorded(const struct profile *p, uint32_t pid)
 	return false;
 }
 
-static gint by_tasks(gconstpointer a, gconstpointer b)
-{
-	const struct tasks *x = *(struct tasks *const *)a, *y = *(struct tasks *const *)b;
-
-	return x->tasks < y->tasks ? 1 : x->tasks > y->tasks ? -1 : x->pid < y->pid ? -1 : x->pid > y->pid;
-}
+ORDER_POINTERS(by_tasks, struct tasks, ORDER_HIGH(tasks) ORDER_LOW(pid))
 
 void tasks_put(struct profile *p, GPtrArray *tasks)
 {

@@ -2,6 +2,7 @@
 #include "analyse/label.h"
 #include "analyse/objects.h"
 #include "analyse/wakers.h"
+#include "base/order.h"
 #include "explain/text.h"
 #include "tui/view.h"
 
@@ -90,12 +91,7 @@ static gint compare_woken(gconstpointer a, gconstpointer b)
 					       : -1;
 }
 
-static gint compare_who(gconstpointer a, gconstpointer b)
-{
-	const struct woken_by *x = a, *y = b;
-
-	return (x->waker > y->waker) - (x->waker < y->waker);
-}
+ORDER(compare_who, struct woken_by, ORDER_LOW(waker))
 
 /* A row for each waker. */
 static void fold_wakers(GArray *all)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "unwind/cfi.h"
 
 #define GAP_BYTES_MIN 16	/* less is padding */
@@ -25,12 +26,7 @@ struct text {
 	uint64_t start, end;
 };
 
-static int text_cmp(const void *a, const void *b)
-{
-	const struct text *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
+ORDER(text_cmp, struct text, ORDER_LOW(start))
 
 /* By address; none overlap. */
 static GArray *texts_of(const struct elf_file *file)

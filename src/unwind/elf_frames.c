@@ -4,6 +4,7 @@
 #include <gelf.h>
 
 #include "base/cursor.h"
+#include "base/order.h"
 #include "base/refuse.h"
 #include "unwind/dwarf_cfi.h"
 
@@ -17,12 +18,7 @@ struct finder {
 	struct elf_frames *frames;
 };
 
-static int text_cmp(const void *a, const void *b)
-{
-	const struct elf_text *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
+ORDER(text_cmp, struct elf_text, ORDER_LOW(start))
 
 static void find_text(const struct elf_file *file, struct elf_frames *frames)
 {

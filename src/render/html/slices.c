@@ -2,6 +2,7 @@
 #include "profile/slices.h"
 
 #include "base/hash.h"
+#include "base/order.h"
 #include "profile/on_cpu.h"
 #include "render/html/bytes.h"
 
@@ -66,16 +67,7 @@ static void add_part(uint32_t slice, const struct slice_part *part, void *data)
 	g->pending = g->rows->len;
 }
 
-static gint by_place(gconstpointer a, gconstpointer b)
-{
-	const struct row *x = a, *y = b;
-
-	if (x->wait != y->wait)
-		return x->wait < y->wait ? -1 : 1;
-	if (x->slice != y->slice)
-		return x->slice < y->slice ? -1 : 1;
-	return (x->slot > y->slot) - (x->slot < y->slot);
-}
+ORDER(by_place, struct row, ORDER_LOW(wait) ORDER_LOW(slice) ORDER_LOW(slot))
 
 /* Rows of one place become one, of slices `factor` times as long. */
 static void merge(GArray *rows, uint32_t factor)

@@ -7,6 +7,7 @@
 #include "analyse/accounts.h"
 #include "analyse/top.h"
 #include "base/alike.h"
+#include "base/order.h"
 #include "explain/text.h"
 #include "render/text/head.h"
 #include "render/text/request.h"
@@ -80,14 +81,7 @@ struct part {
 	uint64_t ns;
 };
 
-static int compare_parts(gconstpointer va, gconstpointer vb)
-{
-	const struct part *a = va, *b = vb;
-
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	return strcmp(a->name, b->name);
-}
+ORDER(compare_parts, struct part, ORDER_HIGH(ns) ORDER_TEXT(name))
 
 static GArray *parts_of(const struct finding_class *c, enum idle_choice idle)
 {

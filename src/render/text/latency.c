@@ -2,6 +2,7 @@
 #include "render/text/latency.h"
 
 #include "analyse/requests.h"
+#include "base/order.h"
 #include "explain/latency.h"
 #include "explain/text.h"
 #include "render/text/style.h"
@@ -37,12 +38,7 @@ struct share {
 	uint64_t ns;
 };
 
-static gint most_first(gconstpointer a, gconstpointer b)
-{
-	const struct share *x = a, *y = b;
-
-	return (x->ns < y->ns) - (x->ns > y->ns);
-}
+ORDER(most_first, struct share, ORDER_HIGH(ns))
 
 /* "lock 61%, on CPU 20%, disk 12%", of all of its requests. */
 static void append_reasons(GString *s, const struct request_cell *cell)

@@ -5,6 +5,7 @@
 
 #include "analyse/label.h"
 #include "analyse/plumbing.h"
+#include "base/order.h"
 #include "explain/explain.h"
 #include "explain/text.h"
 #include "render/json/parts.h"
@@ -133,14 +134,7 @@ struct family_part {
 	uint64_t ns;
 };
 
-static int compare_families(const void *va, const void *vb)
-{
-	const struct family_part *a = va, *b = vb;
-
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	return (a->family > b->family) - (a->family < b->family);
-}
+ORDER(compare_families, struct family_part, ORDER_HIGH(ns) ORDER_LOW(family))
 
 /* "lock 28%, disk 15%" */
 static void append_families(GString *s, const struct finding_class *c)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/top.h"
+#include "base/order.h"
 #include "explain/text.h"
 #include "profile/profile_unknown.h"
 #include "render/text/style.h"
@@ -90,14 +91,7 @@ static void split_line(GString *s, const char *what, const struct offcpu_request
 	g_string_append_c(s, '\n');
 }
 
-static gint most_parked_first(gconstpointer a, gconstpointer b)
-{
-	const struct request_parked *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return g_strcmp0(x->name, y->name);
-}
+ORDER(most_parked_first, struct request_parked, ORDER_HIGH(ns) ORDER_TEXT(name))
 
 static void add_parked(GArray *parked, const char *name, const struct wait *w)
 {
@@ -271,14 +265,7 @@ static void counts_text(GString *s, const struct request_summary *r, const struc
 	g_string_append_printf(s, "%s\n", text_plain(o));
 }
 
-static gint by_own_time(gconstpointer a, gconstpointer b)
-{
-	const struct request_row *x = *(const struct request_row *const *)a, *y = *(const struct request_row *const *)b;
-
-	if (x->calls.self.wall_ns != y->calls.self.wall_ns)
-		return x->calls.self.wall_ns < y->calls.self.wall_ns ? 1 : -1;
-	return g_strcmp0(x->name, y->name);
-}
+ORDER_POINTERS(by_own_time, struct request_row, ORDER_HIGH(calls.self.wall_ns) ORDER_TEXT(name))
 
 static void calls_row_text(GString *s, const struct request_row *row, const struct text_options *o)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyse/request_routes.h"
+#include "base/order.h"
 #include "explain/text.h"
 #include "render/text/style.h"
 
@@ -16,14 +17,7 @@
 #define NAME_COLUMNS 40
 #define FIRST_PERCENT 1
 
-static gint by_time(gconstpointer a, gconstpointer b)
-{
-	const struct request_row *x = *(const struct request_row *const *)a, *y = *(const struct request_row *const *)b;
-
-	if (x->sum.all.wall_ns != y->sum.all.wall_ns)
-		return x->sum.all.wall_ns < y->sum.all.wall_ns ? 1 : -1;
-	return g_strcmp0(x->name, y->name);
-}
+ORDER_POINTERS(by_time, struct request_row, ORDER_HIGH(sum.all.wall_ns) ORDER_TEXT(name))
 
 /* Those that had requests, the most time first; free with g_ptr_array_unref(). */
 static GPtrArray *rows_of(const struct profile *p)

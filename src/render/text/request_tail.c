@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/request_causes.h"
+#include "base/order.h"
 #include "render/text/style.h"
 #include "explain/text.h"
 
@@ -104,12 +105,7 @@ static void add_cause(GArray *causes, bool is_slow, uint64_t ns, const struct re
 		c->middle_ns += ns;
 }
 
-static gint by_difference(gconstpointer a, gconstpointer b)
-{
-	const struct cause *x = a, *y = b;
-
-	return (x->more_ns < y->more_ns) - (x->more_ns > y->more_ns);
-}
+ORDER(by_difference, struct cause, ORDER_HIGH(more_ns))
 
 /* Behind all others. */
 static void add_rest(GArray *causes, const struct group *slow, const struct group *middle)

@@ -8,6 +8,7 @@
 #include "analyse/reason/reason.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
+#include "base/order.h"
 #include "explain/text.h"
 #include "render/text/stack_why.h"
 #include "render/text/style.h"
@@ -77,15 +78,7 @@ static void account_sum(struct account_row *a, const struct account_row *b)
 	a->residual_ns = (int64_t)((uint64_t)a->residual_ns + (uint64_t)b->residual_ns);
 }
 
-static int by_throttled(gconstpointer va, gconstpointer vb)
-{
-	const struct account_row *a = *(const struct account_row *const *)va,
-				 *b = *(const struct account_row *const *)vb;
-
-	if (a->throttled_ns != b->throttled_ns)
-		return a->throttled_ns < b->throttled_ns ? 1 : -1;
-	return (a->pid > b->pid) - (a->pid < b->pid);
-}
+ORDER_POINTERS(by_throttled, struct account_row, ORDER_HIGH(throttled_ns) ORDER_LOW(pid))
 
 #define THROTTLED_NAMED 3
 

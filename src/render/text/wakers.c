@@ -6,6 +6,7 @@
 
 #include "analyse/knots.h"
 #include "analyse/wakers.h"
+#include "base/order.h"
 #include "render/text/style.h"
 #include "explain/text.h"
 
@@ -237,30 +238,10 @@ struct sleep {
 	uint32_t first, cnt;	/* of the sorted places */
 };
 
-static int compare_places(gconstpointer va, gconstpointer vb)
-{
-	const struct wait_place *a = va, *b = vb;
+ORDER(compare_places, struct wait_place,
+      ORDER_LOW(from) ORDER_TEXT(wait) ORDER_HIGH(blocked_ns) ORDER_LOW(to) ORDER_TEXT(waker))
 
-	if (a->from != b->from)
-		return a->from < b->from ? -1 : 1;
-	int by_wait = strcmp(a->wait, b->wait);
-	if (by_wait)
-		return by_wait;
-	if (a->blocked_ns != b->blocked_ns)
-		return a->blocked_ns < b->blocked_ns ? 1 : -1;
-	if (a->to != b->to)
-		return a->to < b->to ? -1 : 1;
-	return strcmp(a->waker, b->waker);
-}
-
-static int compare_sleeps(gconstpointer va, gconstpointer vb)
-{
-	const struct sleep *a = va, *b = vb;
-
-	if (a->blocked_ns != b->blocked_ns)
-		return a->blocked_ns < b->blocked_ns ? 1 : -1;
-	return (a->first > b->first) - (a->first < b->first);
-}
+ORDER(compare_sleeps, struct sleep, ORDER_HIGH(blocked_ns) ORDER_LOW(first))
 
 static GArray *sleeps_of(const GArray *places)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/order.h"
 #include "symbolize/dwarf/lines.h"
 #include "symbolize/dwarf/names.h"
 
@@ -251,12 +252,7 @@ static void search_unit(struct finder *f, const struct dwarf_unit_head *head)
 	dwarf_unit_free(u);
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct query *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
+ORDER(by_address, struct query, ORDER_LOW(addr))
 
 static int by_unit(const void *a, const void *b)
 {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/order.h"
 #include "symbolize/elf/debug_file.h"
 #include "symbolize/elf/debuginfod.h"
 #include "symbolize/process/fileopen.h"
@@ -414,12 +415,7 @@ size_t modules_table_bytes(const struct modules *ms)
 	return ms->table_bytes;
 }
 
-static int by_use(gconstpointer a, gconstpointer b)
-{
-	const struct elf_table *x = *(struct elf_table *const *)a, *y = *(struct elf_table *const *)b;
-
-	return (x->used_turn > y->used_turn) - (x->used_turn < y->used_turn);
-}
+ORDER_POINTERS(by_use, struct elf_table, ORDER_LOW(used_turn))
 
 /* Those not used in this turn or the one before, longest ago first. */
 static GPtrArray *unused_tables(const struct modules *ms)
