@@ -50,8 +50,7 @@ static void append_held(GString *line, const struct held *h)
 		text_safe(line, h->comm);
 		g_string_append_printf(line, "[*/%u]", h->pid);
 	}
-	g_string_append_c(line, ' ');
-	text_duration(line, h->ns);
+	g_string_append_printf(line, " %s", TEXT_NS(h->ns));
 }
 
 /* Who had the CPU while the thread waited for it; all of it adds up to DELAY. */
@@ -71,10 +70,8 @@ static void append_all_held(GString *s, const GArray *held, uint64_t unknown_ns)
 		g_string_append(line, line->len > nothing ? ", " : "");
 		append_held(line, h);
 	}
-	if (rest_ns) {
-		g_string_append_printf(line, ", %u others ", held->len - HELD_SHOWN);
-		text_duration(line, rest_ns);
-	}
+	if (rest_ns)
+		g_string_append_printf(line, ", %u others %s", held->len - HELD_SHOWN, TEXT_NS(rest_ns));
 	if (unknown_ns) {
 		g_string_append(line, line->len > nothing ? ", unknown " : "unknown ");
 		text_duration(line, unknown_ns);

@@ -42,8 +42,7 @@ static void append_incident(GString *s, const char *dir, const struct incident *
 		return;
 	}
 	append_time(s, i->from_unix_ns);
-	g_string_append(s, ", ");
-	text_duration(s, i->to_unix_ns - i->from_unix_ns);
+	g_string_append_printf(s, ", %s", TEXT_NS(i->to_unix_ns - i->from_unix_ns));
 	g_string_append_printf(s, ", %" G_GUINT64_FORMAT " windows, ", i->windows);
 	size_text(s, i->bytes);
 	append_coarse(s, i);

@@ -47,8 +47,7 @@ void backlog_find(struct findings *f)
 
 static void append_backlog(GString *s, uint32_t cnt, const char *where)
 {
-	text_thousands(s, cnt);
-	g_string_append(s, " connections at ");
+	g_string_append_printf(s, "%s connections at ", TEXT_COUNT(cnt));
 	text_safe_cut(s, where, FINDING_NAME_COLUMNS);
 	g_string_append(s, " waited to be accepted");
 }

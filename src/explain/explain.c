@@ -262,10 +262,8 @@ static char *also_of(const struct explanation *e, const struct finding *row)
 
 	append_share(s, &h, !e->headlines->len || first->kind == HEADLINE_WAIT);
 	sentence_process(s, row->process, NAME_COLUMNS);
-	g_string_append(s, " waits for a CPU, ");
-	text_duration(s, row->time_ns);
-	g_string_append_printf(s, " in %u thread%s. `offcpu report --weight runnable --stacks`", row->threads_cnt,
-			       row->threads_cnt == 1 ? "" : "s");
+	g_string_append_printf(s, " waits for a CPU, %s in %u thread%s. `offcpu report --weight runnable --stacks`",
+			       TEXT_NS(row->time_ns), row->threads_cnt, row->threads_cnt == 1 ? "" : "s");
 	return g_string_free(s, FALSE);
 }
 

@@ -233,10 +233,9 @@ static void append_change(GString *s, const struct request_line *l, const struct
 	if (cause) {
 		g_string_append(s, ends_grown ? "; what grew is " : "; what went is ");
 		latency_append_cause(s, cause, 0);
-		g_string_append(s, ", of each of the slowest 1% from ");
-		text_duration(s, (uint64_t)(ends_grown ? less_ns : more_ns));
-		g_string_append(s, " to ");
-		text_duration(s, (uint64_t)(ends_grown ? more_ns : less_ns));
+		g_string_append_printf(s, ", of each of the slowest 1%% from %s to %s",
+				       TEXT_NS((uint64_t)(ends_grown ? less_ns : more_ns)),
+				       TEXT_NS((uint64_t)(ends_grown ? more_ns : less_ns)));
 	} else {
 		g_string_append(s, "; no one thing makes up the difference");
 	}
@@ -295,10 +294,8 @@ void latency_append_uncounted(GString *s, const struct request_line *l)
 		g_string_append(s, " were answered by another thread than the one that received them, so take a function "
 				   "of the program in place of its socket");
 	}
-	if (l->uncounted.others) {
-		g_string_append(s, l->uncounted.handed ? "; " : "");
-		text_thousands(s, l->uncounted.others);
-		g_string_append(s, " were left, or their end was not seen");
-	}
+	if (l->uncounted.others)
+		g_string_append_printf(s, "%s%s were left, or their end was not seen", l->uncounted.handed ? "; " : "",
+				       TEXT_COUNT(l->uncounted.others));
 	g_string_append_c(s, '.');
 }

@@ -95,18 +95,14 @@ bool tcp_shares_find(const struct findings *f, const struct finding *row, struct
 static void append_facts(GString *s, const struct tcp_shares *t)
 {
 	g_string_append(s, "; ");
-	if (t->rtt_us) {
-		g_string_append(s, "RTT ");
-		text_duration(s, t->rtt_us * 1000);
-		g_string_append(s, ", ");
-	}
+	if (t->rtt_us)
+		g_string_append_printf(s, "RTT %s, ", TEXT_NS(t->rtt_us * 1000));
 	if (!t->resent)
 		g_string_append(s, "nothing was sent twice");
 	else if (t->resent == 1)
 		g_string_append(s, "1 segment was sent again");
 	else {
-		text_thousands(s, t->resent);
-		g_string_append(s, " segments were sent again");
+		g_string_append_printf(s, "%s segments were sent again", TEXT_COUNT(t->resent));
 	}
 	/* else it is said below */
 	if (t->resent && t->most == TCP_SHARE_PEER && t->ns[TCP_SHARE_NETWORK] < t->all_ns / NETWORK_TOLD)

@@ -77,6 +77,15 @@ void text_thousands(GString *s, uint64_t n)
 	}
 }
 
+const char *text_number(char *room, void (*append)(GString *s, uint64_t n), uint64_t n)
+{
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	append(s, n);
+	g_strlcpy(room, s->str, TEXT_ROOM);
+	return room;
+}
+
 static unsigned char_width(gunichar c)
 {
 	return g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;

@@ -34,8 +34,7 @@ static void add_frames(const struct view *v, GPtrArray *lines, uint32_t node, co
 
 static void append_time(GString *line, const char *before, uint64_t ns)
 {
-	g_string_append(line, before);
-	text_duration(line, ns);
+	g_string_append_printf(line, "%s%s", before, TEXT_NS(ns));
 }
 
 static void add_numbers(const struct view *v, GPtrArray *lines, const struct activity_row *r)

@@ -33,8 +33,7 @@ const char *diff_text_unit(const struct diff *d)
 
 static void diff_text_scaled(GString *s, const struct diff *d, double scaled_ns)
 {
-	text_duration(s, (uint64_t)rounded(fmax(scaled_ns, 0)));
-	g_string_append(s, diff_text_unit(d));
+	g_string_append_printf(s, "%s%s", TEXT_NS((uint64_t)rounded(fmax(scaled_ns, 0))), diff_text_unit(d));
 }
 
 void diff_text_percent(GString *s, double percent)
@@ -61,9 +60,7 @@ static void append_plain_percent(GString *s, double percent)
 /* "3.1 s -> 3.5 s" */
 static void append_from_to(GString *s, double before, double after)
 {
-	text_duration(s, (uint64_t)rounded(before));
-	g_string_append(s, " -> ");
-	text_duration(s, (uint64_t)rounded(after));
+	g_string_append_printf(s, "%s -> %s", TEXT_NS((uint64_t)rounded(before)), TEXT_NS((uint64_t)rounded(after)));
 }
 
 /* "(+0.40 s, +-0.10 s)": with twice its standard error, between which it is of 20 times 19. */
@@ -71,9 +68,7 @@ static void append_change(GString *s, const struct diff_change *c)
 {
 	g_string_append(s, "(");
 	append_signed(s, c->by);
-	g_string_append(s, " ±");
-	text_duration(s, (uint64_t)rounded(2 * c->se));
-	g_string_append(s, ")");
+	g_string_append_printf(s, " ±%s)", TEXT_NS((uint64_t)rounded(2 * c->se)));
 }
 
 static bool has_grown(const struct diff_row *r)
@@ -166,9 +161,8 @@ static void append_what_changed(GString *s, const struct diff *d, const struct d
 
 static void append_totals(GString *s, const struct diff *d)
 {
-	g_string_append_printf(s, "BEFORE %s ", does(d));
-	text_duration(s, (uint64_t)rounded(d->total.side[DIFF_BEFORE].scaled_ns));
-	g_string_append(s, ", AFTER ");
+	g_string_append_printf(s, "BEFORE %s %s, AFTER ", does(d),
+			       TEXT_NS((uint64_t)rounded(d->total.side[DIFF_BEFORE].scaled_ns)));
 	diff_text_scaled(s, d, d->total.side[DIFF_AFTER].scaled_ns);
 }
 
@@ -331,20 +325,16 @@ void diff_text_side(GString *s, const struct diff *d, enum diff_side side)
 	double lost = text_lost_percent(in->profile);
 
 	text_safe(s, in->name ? in->name : "");
-	g_string_append(s, ": ");
-	text_thousands(s, d->threads_cnt[side]);
-	g_string_append(s, d->threads_cnt[side] == 1 ? " thread" : " threads");
+	g_string_append_printf(s, ": %s%s", TEXT_COUNT(d->threads_cnt[side]),
+			       d->threads_cnt[side] == 1 ? " thread" : " threads");
 	if (info->unknown & UNKNOWN_WINDOW) {
 		g_string_append(s, ", imported");
 	} else {
-		g_string_append(s, " in ");
-		text_duration(s, info->duration_ns);
+		g_string_append_printf(s, " in %s", TEXT_NS(info->duration_ns));
 	}
-	if (d->options.norm == DIFF_PER_REQUEST) {
-		g_string_append(s, ", ");
-		text_thousands(s, in->requests);
-		g_string_append(s, in->requests == 1 ? " request" : " requests");
-	}
+	if (d->options.norm == DIFF_PER_REQUEST)
+		g_string_append_printf(s, ", %s%s", TEXT_COUNT(in->requests),
+				       in->requests == 1 ? " request" : " requests");
 	if (in->filters && *in->filters) {
 		g_string_append(s, ", only ");
 		text_safe(s, in->filters);

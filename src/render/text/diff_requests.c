@@ -9,10 +9,7 @@
 
 static void append_pair(GString *s, const char *name, double before_ns, double after_ns)
 {
-	g_string_append_printf(s, ", %s ", name);
-	text_duration(s, (uint64_t)before_ns);
-	g_string_append(s, " -> ");
-	text_duration(s, (uint64_t)after_ns);
+	g_string_append_printf(s, ", %s %s -> %s", name, TEXT_NS((uint64_t)before_ns), TEXT_NS((uint64_t)after_ns));
 }
 
 /* "  dispatch_command: 8,950 -> 9,544; mean 219 us -> 240 us (+21.0 us ±5.00 us), p50 ..." */
@@ -22,16 +19,11 @@ static void append_row(GString *s, const struct diff_request *r)
 
 	g_string_append(s, "  ");
 	text_safe(s, r->name);
-	g_string_append(s, ": ");
-	text_thousands(s, x->count);
-	g_string_append(s, " -> ");
-	text_thousands(s, y->count);
+	g_string_append_printf(s, ": %s -> %s", TEXT_COUNT(x->count), TEXT_COUNT(y->count));
 	append_pair(s, "mean", x->mean_ns, y->mean_ns);
 	g_string_append(s, r->mean_by_ns >= 0 ? " (+" : " (");
 	text_duration_signed(s, llround(r->mean_by_ns));
-	g_string_append(s, " ±");
-	text_duration(s, (uint64_t)llround(2 * r->mean_by_se_ns));
-	g_string_append_c(s, ')');
+	g_string_append_printf(s, " ±%s)", TEXT_NS((uint64_t)llround(2 * r->mean_by_se_ns)));
 	append_pair(s, "p50", (double)x->p50_ns, (double)y->p50_ns);
 	append_pair(s, "p99", (double)x->p99_ns, (double)y->p99_ns);
 	append_pair(s, "max", (double)x->max_ns, (double)y->max_ns);

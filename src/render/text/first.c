@@ -52,9 +52,8 @@ static void append_head(GString *s, const struct findings *f, const struct query
 	g_autoptr(GString) head = g_string_new("offcpu: ");
 
 	text_target(head, f);
-	g_string_append(head, ", ");
-	text_duration(head, p->info.duration_ns);
-	g_string_append_printf(head, ", %u CPU%s, ", p->info.cpus, p->info.cpus == 1 ? "" : "s");
+	g_string_append_printf(head, ", %s, %u CPU%s, ", TEXT_NS(p->info.duration_ns),
+			       p->info.cpus, p->info.cpus == 1 ? "" : "s");
 	text_verdict(head, p);
 	if (text_lost_percent(p) > 0)
 		g_string_append(head, " (see --full)");
@@ -188,15 +187,12 @@ static void append_idle(GString *s, const struct findings *f, const struct text_
 	qsort(parts, IDLE_KIND_COUNT, sizeof(parts[0]), compare_parts);
 	for (unsigned i = 0; i < IDLE_KIND_COUNT && parts[i].ns; i++) {
 		g_string_append_printf(kinds, "%s%s", i ? ", " : "", parts[i].name);
-		if (choice == IDLE_KEEP) {
-			g_string_append_c(kinds, ' ');
-			text_duration(kinds, parts[i].ns);
-		}
+		if (choice == IDLE_KEEP)
+			g_string_append_printf(kinds, " %s", TEXT_NS(parts[i].ns));
 	}
 	if (f->idle_sum_ns) {
-		g_string_append(line, choice == IDLE_KEEP ? "Idle: " : "Idle, folded: ");
-		text_duration(line, f->idle_sum_ns);
-		g_string_append_printf(line, " in %u thread%s", threads, threads == 1 ? "" : "s");
+		g_string_append_printf(line, "%s%s in %u thread%s", choice == IDLE_KEEP ? "Idle: " : "Idle, folded: ",
+				       TEXT_NS(f->idle_sum_ns), threads, threads == 1 ? "" : "s");
 		g_string_append_printf(line, has_kinds ? " (%s)." : ".", kinds->str);
 	}
 	if (f->idle_ns[IDLE_KERNEL] && !f->has_kernel_only)

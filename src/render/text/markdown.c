@@ -87,9 +87,8 @@ static void append_head(GString *s, const struct explanation *e, const struct qu
 		append_imported(head, imported, &p->info);
 	} else {
 		text_target(head, e->findings);
-		g_string_append(head, ", ");
-		text_duration(head, p->info.duration_ns);
-		g_string_append_printf(head, ", %u CPU%s, ", p->info.cpus, p->info.cpus == 1 ? "" : "s");
+		g_string_append_printf(head, ", %s, %u CPU%s, ", TEXT_NS(p->info.duration_ns),
+				       p->info.cpus, p->info.cpus == 1 ? "" : "s");
 		text_verdict(head, p);
 	}
 	g_string_append(s, "**");

@@ -52,15 +52,9 @@ static void append_row(GString *line, const struct profile *p, const struct requ
 	bool has_any = false;
 
 	text_safe_cut(line, row->name, NAME_COLUMNS);
-	g_string_append_c(line, ' ');
-	text_thousands(line, all->count);
-	g_string_append(line, ", p50 ");
-	text_duration(line, request_percentile(&row->sum, 0.5));
-	g_string_append(line, ", p99 ");
-	text_duration(line, request_percentile(&row->sum, 0.99));
-	g_string_append(line, ", max ");
-	text_duration(line, row->sum.max_ns);
-	g_string_append(line, ": ");
+	g_string_append_printf(line, " %s, p50 %s, p99 %s, max %s: ", TEXT_COUNT(all->count),
+			       TEXT_NS(request_percentile(&row->sum, 0.5)),
+			       TEXT_NS(request_percentile(&row->sum, 0.99)), TEXT_NS(row->sum.max_ns));
 	append_share(line, "on CPU", all->on_cpu_ns, all->wall_ns, &has_any);
 	append_share(line, "run queue", all->runnable_ns + all->preempted_ns, all->wall_ns, &has_any);
 	for (guint i = 0; i < shares->len && i < FIRST_REASONS; i++) {
@@ -188,13 +182,9 @@ static void append_spans(GString *s, const struct profile *p, bool has_names, co
 			       "RUN QUEUE", "TID", has_names ? "FUNCTION              " : "", "MOST");
 	for (guint i = 0; i < slowest->len; i++)
 		append_span(s, p, &g_array_index(slowest, struct span_top, i), has_names, false, o);
-	g_string_append(s, "Single requests in it: ");
-	text_thousands(s, p->spans->len);
-	if (kept < all) {
-		g_string_append(s, ", the ");
-		text_thousands(s, kept);
-		g_string_append(s, " slowest and a sample of the others");
-	}
+	g_string_append_printf(s, "Single requests in it: %s", TEXT_COUNT(p->spans->len));
+	if (kept < all)
+		g_string_append_printf(s, ", the %s slowest and a sample of the others", TEXT_COUNT(kept));
 	g_string_append(s, ".\n");
 }
 

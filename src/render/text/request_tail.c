@@ -191,14 +191,9 @@ void request_tail_text(GString *s, const struct profile *p, uint32_t func, const
 	g_string_append_printf(s, "\n%sThe slowest %.2g%% of ", text_bold(o),
 			       100 * (double)slow.requests / (double)MAX(row->sum.all.count, 1));
 	text_safe(s, row->name);
-	g_string_append(s, " (");
-	text_thousands(s, slow.requests);
-	g_string_append(s, ", from ");
-	text_duration(s, request_slot_low(slow.from * OFFCPU_REQUEST_RANGE_SLOTS));
-	g_string_append(s, ") take ");
-	text_duration(s, slow.wall_ns / slow.requests);
-	g_string_append(s, ", the middle half ");
-	text_duration(s, middle.wall_ns / middle.requests);
+	g_string_append_printf(s, " (%s, from %s) take %s, the middle half %s", TEXT_COUNT(slow.requests),
+			       TEXT_NS(request_slot_low(slow.from * OFFCPU_REQUEST_RANGE_SLOTS)),
+			       TEXT_NS(slow.wall_ns / slow.requests), TEXT_NS(middle.wall_ns / middle.requests));
 	g_string_append_printf(s, "; a request, most of the difference first:%s\n   SLOWEST    MIDDLE\n",
 			       text_plain(o));
 	for (guint i = 0; i < causes->len && i < ROWS; i++) {

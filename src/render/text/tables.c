@@ -369,8 +369,7 @@ static void append_longest(GString *s, const struct profile *p, const struct top
 		return;
 	const struct thread *t = profile_thread(p, w->thread);
 
-	g_string_append(s, "     longest ");
-	text_duration(s, w->max_ns);
+	g_string_append_printf(s, "     longest %s", TEXT_NS(w->max_ns));
 	if (t->tid)
 		g_string_append_printf(s, ": thread %u ", t->tid);
 	else

@@ -108,9 +108,7 @@ void unknown_wakers_text(GString *s, const struct profile *p, const struct text_
 			continue;
 		g_string_append_printf(s, "%*s%s", (int)indent, "", text_dim(o));
 		text_safe(s, l->reason);
-		g_string_append(s, ", ");
-		text_thousands(s, l->count);
-		g_string_append(s, l->count == 1 ? " time: " : " times: ");
+		g_string_append_printf(s, ", %s%s", TEXT_COUNT(l->count), l->count == 1 ? " time: " : " times: ");
 		text_safe(s, l->help);
 		g_string_append_printf(s, "%s\n", text_plain(o));
 	}
@@ -119,11 +117,9 @@ void unknown_wakers_text(GString *s, const struct profile *p, const struct text_
 /* What the table does not say by itself. */
 static void table_notes(GString *s, const struct waitgraph *g, const struct text_options *o)
 {
-	if (g->all_asleep_ns) {
-		g_string_append(s, "Still asleep when the window ended, so woken by nobody yet: ");
-		text_duration(s, g->all_asleep_ns);
-		g_string_append(s, ".\n");
-	}
+	if (g->all_asleep_ns)
+		g_string_append_printf(s, "Still asleep when the window ended, so woken by nobody yet: %s.\n",
+				       TEXT_NS(g->all_asleep_ns));
 	g_string_append(s, "Delays are from histograms in powers of two, taken as even within each.\n");
 	if (has_unknown(g)) {
 		g_autoptr(GString) losses = g_string_new(NULL);
@@ -188,9 +184,8 @@ static void append_others(GString *s, const struct waitgraph *g, const struct kn
 static void knot_lines(GString *s, const struct waitgraph *g, const struct knot *k, unsigned number,
 		       const struct text_options *o)
 {
-	g_string_append_printf(s, "%s%3u. ", text_bold(o), number);
-	text_duration(s, k->held);
-	g_string_append_printf(s, "  %.1f%%  ", text_percent(k->held, g->blocked_ns));
+	g_string_append_printf(s, "%s%3u. %s  %.1f%%  ", text_bold(o), number, TEXT_NS(k->held),
+			       text_percent(k->held, g->blocked_ns));
 	if (k->nodes->len == 1)
 		g_string_append(s, "threads of one kind wait for each other");
 	else
@@ -198,15 +193,11 @@ static void knot_lines(GString *s, const struct waitgraph *g, const struct knot 
 	if (!k->outside) {
 		g_string_append(s, ", and for nobody else");
 	} else {
-		g_string_append(s, "; for others ");
-		text_duration(s, k->outside);
+		g_string_append_printf(s, "; for others %s", TEXT_NS(k->outside));
 	}
 	g_string_append(s, text_plain(o));
-	if (k->nodes->len > 1) {
-		g_string_append(s, "\n     tightest, each for the next at least ");
-		text_duration(s, k->cycle_weight);
-		g_string_append_c(s, ':');
-	}
+	if (k->nodes->len > 1)
+		g_string_append_printf(s, "\n     tightest, each for the next at least %s:", TEXT_NS(k->cycle_weight));
 	g_string_append_c(s, '\n');
 	append_cycle(s, g, k, o);
 	append_others(s, g, k, o);
@@ -295,14 +286,11 @@ static void sleep_lines(GString *s, const struct waitgraph *g, const struct slee
 	uint32_t shown = sleep->cnt > WAKERS_SHOWN + 1 ? WAKERS_SHOWN : sleep->cnt;
 	uint64_t rest_ns = sleep->blocked_ns;
 
-	g_string_append_printf(s, "%s%3u. ", text_bold(o), number);
-	text_duration(s, sleep->blocked_ns);
-	g_string_append_printf(s, "  %.1f%%  ", text_percent(sleep->blocked_ns, g->blocked_ns));
+	g_string_append_printf(s, "%s%3u. %s  %.1f%%  ", text_bold(o), number, TEXT_NS(sleep->blocked_ns),
+			       text_percent(sleep->blocked_ns, g->blocked_ns));
 	actor_text(s, actors_get(g->actors, sleep->from), text_room(o, 44));
-	g_string_append(s, text_plain(o));
-	g_string_append(s, ", ");
-	text_thousands(s, sleep->count);
-	g_string_append(s, sleep->count == 1 ? " time, in\n     " : " times, in\n     ");
+	g_string_append_printf(s, "%s, %s%s", text_plain(o), TEXT_COUNT(sleep->count),
+			       sleep->count == 1 ? " time, in\n     " : " times, in\n     ");
 	text_safe_cut(s, sleep->wait, text_room(o, 5));
 	g_string_append_c(s, '\n');
 	for (uint32_t i = 0; i < shown; i++) {
