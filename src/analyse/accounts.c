@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "analyse/blame.h"
+#include "base/each.h"
 #include "base/hash.h"
 #include "base/order.h"
 #include "profile/on_cpu.h"
@@ -22,10 +23,7 @@ static void add_thread(struct account_row *row, const struct thread *t)
 
 	row->threads_cnt++;
 	row->observed_ns += thread_observed_ns(t);
-	row->on_cpu_ns += t->on_cpu_ns;
-	row->blocked_ns += t->blocked_ns;
-	row->runnable_ns += t->runnable_ns;
-	row->preempted_ns += t->preempted_ns;
+	ADD_MEMBERS(row, t, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
 	row->off_cpu_ns += thread_off_cpu_ns(t);
 	row->filtered_ns += t->filtered_ns;
 	row->lost_ns += t->lost_ns;

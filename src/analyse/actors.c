@@ -8,6 +8,7 @@
 #include "analyse/plumbing.h"
 #include "analyse/roles.h"
 #include "analyse/strset.h"
+#include "base/each.h"
 #include "base/hash.h"
 #include "base/order.h"
 
@@ -120,10 +121,7 @@ static void add_account(struct actor *row, const struct thread *t)
 	}
 	row->threads_cnt++;
 	row->observed_ns += thread_observed_ns(t);
-	row->on_cpu_ns += t->on_cpu_ns;
-	row->blocked_ns += t->blocked_ns;
-	row->runnable_ns += t->runnable_ns;
-	row->preempted_ns += t->preempted_ns;
+	ADD_MEMBERS(row, t, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
 }
 
 /*

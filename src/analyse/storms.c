@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/wakers.h"
+#include "base/each.h"
 #include "base/hash.h"
 #include "base/order.h"
 
@@ -192,11 +193,7 @@ static void add_storm(struct storm *into, const struct storm *s)
 	into->call_cnt += s->call_cnt;
 	into->woken_cnt += s->woken_cnt;
 	into->most_cnt = MAX(into->most_cnt, s->most_cnt);
-	into->ended_cnt += s->ended_cnt;
-	into->again_cnt += s->again_cnt;
-	into->cpu_ns += s->cpu_ns;
-	into->again_ns += s->again_ns;
-	into->delay_ns += s->delay_ns;
+	ADD_MEMBERS(into, s, ended_cnt, again_cnt, cpu_ns, again_ns, delay_ns);
 }
 
 /* One row for each place; ret_row_of: + 1, by waker. */

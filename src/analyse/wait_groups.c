@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/plumbing.h"
+#include "base/each.h"
 #include "base/hash.h"
 #include "base/order.h"
 #include "profile/on_cpu.h"
@@ -53,10 +54,7 @@ static void add(struct wait_group *row, const struct profile *p, uint32_t wait)
 	if (wait_off_cpu_ns(w) > wait_off_cpu_ns(most))
 		row->wait = wait;
 	row->off_cpu_ns += wait_off_cpu_ns(w);
-	row->blocked_ns += w->blocked_ns;
-	row->runnable_ns += w->runnable_ns;
-	row->preempted_ns += w->preempted_ns;
-	row->count += w->count;
+	ADD_MEMBERS(row, w, blocked_ns, runnable_ns, preempted_ns, count);
 	if (w->max_ns > row->max_ns) {
 		row->max_ns = w->max_ns;
 		row->longest = wait + 1;

@@ -14,4 +14,13 @@
 #define EACH_OF(m1, m2, m3, m4, m5, m6, m7, m8, each, ...) each
 #define EACH(f, ...) EACH_OF(__VA_ARGS__, EACH_8, EACH_7, EACH_6, EACH_5, EACH_4, EACH_3, EACH_2, EACH_1)(f, __VA_ARGS__)
 
+/* Adds these members of *from to those of *into; both may be of any type that has them. */
+#define ADD_MEMBER(member) add_into_->member += add_from_->member;
+#define ADD_MEMBERS(into, from, ...)                                            \
+	do {                                                                    \
+		__typeof__(into) add_into_ = (into);                            \
+		__typeof__(from) add_from_ = (from);                            \
+		EACH(ADD_MEMBER, __VA_ARGS__)                                   \
+	} while (0)
+
 #endif

@@ -9,13 +9,7 @@ static void write_numbers(struct json *j, const struct activity_row *r)
 	uint64_t median_ns = activity_percentile_ns(r, 0.5);
 
 	json_member_uint(j, "threads", r->threads_cnt);
-	json_member_uint(j, "observed_ns", r->observed_ns);
-	json_member_uint(j, "on_cpu_ns", r->on_cpu_ns);
-	json_member_uint(j, "blocked_ns", r->blocked_ns);
-	json_member_uint(j, "runnable_ns", r->runnable_ns);
-	json_member_uint(j, "preempted_ns", r->preempted_ns);
-	json_member_uint(j, "idle_ns", r->idle_ns);
-	json_member_uint(j, "unlisted_ns", r->unlisted_ns);
+	JSON_UINTS(j, r, observed_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns, idle_ns, unlisted_ns);
 	json_member_int(j, "residual_ns", r->residual_ns);
 	json_member_uint(j, "switches", r->switches);
 	json_member_uint(j, "waits", r->waits);
@@ -60,11 +54,7 @@ void top_json(GString *s, const struct view *v, guint rows_max)
 	json_object_begin(&j);
 	json_member_string(&j, "format", "offcpu-top");
 	json_member_uint(&j, "version", 1);
-	json_member_uint(&j, "start_unix_ns", info->start_unix_ns);
-	json_member_uint(&j, "start_ns", info->start_ns);
-	json_member_uint(&j, "duration_ns", info->duration_ns);
-	json_member_uint(&j, "cpus", info->cpus);
-	json_member_uint(&j, "switches", info->switches);
+	JSON_UINTS(&j, info, start_unix_ns, start_ns, duration_ns, cpus, switches);
 	json_member_bool(&j, "sampled", profile_is_sampled(v->shown->profile));
 	json_member_uint(&j, "tracer_cpu_ns", profile_running_cpu_ns(info));
 	json_member_known(&j, "tracer_bpf_ns", info->tracer_bpf_ns, info->has_bpf_ns);

@@ -13,6 +13,7 @@
 #include "attach/feature.h"
 #include "attach/said.h"
 #include "base/clock.h"
+#include "base/each.h"
 #include "base/hash.h"
 #include "block.skel.h"
 #include "io/counts.h"
@@ -373,13 +374,7 @@ static int compare_rows(gconstpointer va, gconstpointer vb)
 
 static void merge(struct block_sum *into, const struct block_sum *s)
 {
-	into->count += s->count;
-	into->bytes += s->bytes;
-	into->held_cnt += s->held_cnt;
-	into->held_unknown_cnt += s->held_unknown_cnt;
-	into->held_ns += s->held_ns;
-	into->queue_ns += s->queue_ns;
-	into->device_ns += s->device_ns;
+	ADD_MEMBERS(into, s, count, bytes, held_cnt, held_unknown_cnt, held_ns, queue_ns, device_ns);
 	into->max_ns = MAX(into->max_ns, s->max_ns);
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		into->hist[i] += s->hist[i];

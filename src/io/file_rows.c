@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/each.h"
 #include "base/hash.h"
 
 #define FILES_MAX 20000	/* paths that are kept apart: a walk through a file system has millions */
@@ -149,10 +150,7 @@ static void add(struct file_sum *s, const struct file_op *op)
 	s->errors += op->error != 0;
 	s->all_ns += op->latency_ns;
 	s->async_ns += op->is_async ? op->latency_ns : 0;
-	s->blocked_ns += op->blocked_ns;
-	s->runq_ns += op->runq_ns;
-	s->disk_ns += op->disk_ns;
-	s->requests += op->requests;
+	ADD_MEMBERS(s, op, blocked_ns, runq_ns, disk_ns, requests);
 	s->max_ns = MAX(s->max_ns, op->latency_ns);
 	s->hist[profile_hist_slot(op->latency_ns)]++;
 }
@@ -223,15 +221,8 @@ static int compare_files(gconstpointer a, gconstpointer b)
 
 static void merge(struct file_sum *into, const struct file_sum *s)
 {
-	into->count += s->count;
-	into->bytes += s->bytes;
-	into->errors += s->errors;
-	into->all_ns += s->all_ns;
-	into->async_ns += s->async_ns;
-	into->blocked_ns += s->blocked_ns;
-	into->runq_ns += s->runq_ns;
-	into->disk_ns += s->disk_ns;
-	into->requests += s->requests;
+	ADD_MEMBERS(into, s, count, bytes, errors, all_ns, async_ns, blocked_ns, runq_ns, disk_ns);
+	ADD_MEMBERS(into, s, requests);
 	into->max_ns = MAX(into->max_ns, s->max_ns);
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		into->hist[i] += s->hist[i];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "profile/task_looks.h"
+#include "base/each.h"
 #include "base/order.h"
 
 #include <math.h>
@@ -53,10 +54,7 @@ static void note_missing(struct tasks *t)
 static void join(struct task_look *to, const struct task_look *from)
 {
 	to->period_ns = from->start_ns + from->period_ns - to->start_ns;
-	to->looks += from->looks;
-	to->stale += from->stale;
-	to->unreadable += from->unreadable;
-	to->no_row += from->no_row;
+	ADD_MEMBERS(to, from, looks, stale, unreadable, no_row);
 	to->weight = MAX(to->weight, from->weight);
 }
 

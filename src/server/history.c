@@ -241,9 +241,7 @@ static void write_line(GString *out, const struct store_line *line)
 	json_init(&j, out);
 	json_object_begin(&j);
 	json_member_string(&j, "schema", "offcpu.line/1");
-	json_member_uint(&j, "from_unix_ns", line->from_unix_ns);
-	json_member_uint(&j, "step_ns", line->step_ns);
-	json_member_uint(&j, "steps", line->steps);
+	JSON_UINTS(&j, line, from_unix_ns, step_ns, steps);
 	json_member_array(&j, "gaps");
 	for (uint32_t i = 0; i < line->steps; i++)
 		if (line->is_gap && line->is_gap[i])

@@ -12,6 +12,7 @@
 #include "attach/error.h"
 #include "attach/probe_place.h"
 #include "attach/probe.h"
+#include "base/each.h"
 #include "base/hash.h"
 #include "fold/fold.h"
 #include "fold/open_requests.h"
@@ -459,12 +460,7 @@ unsigned requests_refused(const struct requests *r, const char **ret_why)
 
 static void add_times(struct offcpu_request_times *sum, const struct offcpu_request_times *one)
 {
-	sum->count += one->count;
-	sum->wall_ns += one->wall_ns;
-	sum->on_cpu_ns += one->on_cpu_ns;
-	sum->blocked_ns += one->blocked_ns;
-	sum->runnable_ns += one->runnable_ns;
-	sum->preempted_ns += one->preempted_ns;
+	ADD_MEMBERS(sum, one, count, wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
 }
 
 static void add_sum(struct offcpu_request_sum *sum, const struct offcpu_request_sum *one)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "store/pack.h"
 
+#include "base/each.h"
 #include "base/order.h"
 #include "profile/on_cpu.h"
 #include "profile/profile_schema.h"
@@ -201,10 +202,7 @@ static void pack_states(struct packer *k)
 		const struct state_total *t = profile_state(k->p, i);
 		struct state_total *into = &all[(gsize)t->thread * PACK_STATE_CNT + pack_state_at(t->state)];
 
-		into->count += t->count;
-		into->blocked_ns += t->blocked_ns;
-		into->runnable_ns += t->runnable_ns;
-		into->preempted_ns += t->preempted_ns;
+		ADD_MEMBERS(into, t, count, blocked_ns, runnable_ns, preempted_ns);
 	}
 	for (guint i = 0; i < k->threads->len && k->p->states->len; i++) {
 		uint32_t at = g_array_index(k->threads, struct pack_row, i).at;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/each.h"
 #include "profile/profile.h"
 #include "store/dict_map.h"
 #include "store/dict_write.h"
@@ -37,10 +38,7 @@ static inline void pack_sums_add(struct pack_sums *s, const struct wait *w)
 {
 	struct state_total *t = &s->states[pack_state_at(w->state)];
 
-	t->count += w->count;
-	t->blocked_ns += w->blocked_ns;
-	t->runnable_ns += w->runnable_ns;
-	t->preempted_ns += w->preempted_ns;
+	ADD_MEMBERS(t, w, count, blocked_ns, runnable_ns, preempted_ns);
 	s->blocked_ns += w->blocked_ns;
 	s->runnable_ns += w->runnable_ns;
 	s->preempted_ns += w->preempted_ns;

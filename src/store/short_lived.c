@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/each.h"
 #include "base/hash.h"
 #include "base/order.h"
 #include "profile/on_cpu.h"
@@ -146,13 +147,7 @@ static void add_to_row(struct folding *f, uint32_t row, const struct thread *t)
 	struct thread *sum = &g_array_index(f->p->threads, struct thread, row);
 
 	sum->to_ns += thread_observed_ns(t);
-	sum->on_cpu_ns += t->on_cpu_ns;
-	sum->blocked_ns += t->blocked_ns;
-	sum->runnable_ns += t->runnable_ns;
-	sum->preempted_ns += t->preempted_ns;
-	sum->filtered_ns += t->filtered_ns;
-	sum->lost_ns += t->lost_ns;
-	sum->switches += t->switches;
+	ADD_MEMBERS(sum, t, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns, filtered_ns, lost_ns, switches);
 }
 
 static uint32_t row_of(struct folding *f, struct bunch *b)
@@ -312,10 +307,7 @@ static void tell_states(struct folding *f)
 		}
 		struct state_total *sum = &g_array_index(totals, struct state_total, GPOINTER_TO_UINT(index));
 
-		sum->count += own.count;
-		sum->blocked_ns += own.blocked_ns;
-		sum->runnable_ns += own.runnable_ns;
-		sum->preempted_ns += own.preempted_ns;
+		ADD_MEMBERS(sum, &own, count, blocked_ns, runnable_ns, preempted_ns);
 	}
 	g_array_sort(totals, by_thread);	/* which keeps the order of each thread's */
 	for (guint i = 0; i < totals->len; i++)

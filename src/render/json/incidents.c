@@ -14,9 +14,7 @@ static void write_incident(struct json *j, const struct incident *i, const char 
 	} else {
 		json_member_uint(j, "start_unix_ns", i->from_unix_ns);
 		json_member_uint(j, "duration_ns", i->to_unix_ns - i->from_unix_ns);
-		json_member_uint(j, "windows", i->windows);
-		json_member_uint(j, "minutes", i->minutes);
-		json_member_uint(j, "hours", i->hours);
+		JSON_UINTS(j, i, windows, minutes, hours);
 		json_member_string(j, "said", i->said);
 		json_member_string(j, "headline", i->headline);
 		if (i->has_recording) {

@@ -156,9 +156,7 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 	json_member_known(j, "switches", p->info.switches, p->info.switches);
 	json_member_uint(j, "thread_switches", a->total.switches);
 	write_lost(j, p);
-	json_member_uint(j, "lost_ns", a->total.lost_ns);
-	json_member_uint(j, "observed_ns", a->total.observed_ns);
-	json_member_uint(j, "off_cpu_ns", a->total.off_cpu_ns);
+	JSON_UINTS(j, &a->total, lost_ns, observed_ns, off_cpu_ns);
 	json_member_int(j, "residual_ns", a->total.residual_ns);
 	json_member_uint(j, "residual_abs_ns", a->total.residual_abs_ns);
 	json_member_uint(j, "filtered_ns", a->total.filtered_ns);
@@ -190,10 +188,7 @@ static void write_states(struct json *j, const struct profile *p, uint32_t threa
 
 		json_object_begin(j);
 		json_member_string(j, "state", state);
-		json_member_uint(j, "count", total->count);
-		json_member_uint(j, "blocked_ns", total->blocked_ns);
-		json_member_uint(j, "runnable_ns", total->runnable_ns);
-		json_member_uint(j, "preempted_ns", total->preempted_ns);
+		JSON_UINTS(j, total, count, blocked_ns, runnable_ns, preempted_ns);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -329,9 +324,7 @@ static void write_wakers(struct json *j, const struct wait_writer *w, uint32_t w
 
 		json_object_begin(j);
 		json_who(j, waker);
-		json_member_uint(j, "count", k->count);
-		json_member_uint(j, "blocked_ns", k->blocked_ns);
-		json_member_uint(j, "runnable_ns", k->runnable_ns);
+		JSON_UINTS(j, k, count, blocked_ns, runnable_ns);
 		json_member_hist(j, k->hist);
 		json_stack(j, w, "user", waker->user);
 		json_stack(j, w, "kernel", waker->kernel);

@@ -5,12 +5,7 @@
 static void write_slice(struct json *j, const struct slice_total *total)
 {
 	json_object_begin(j);
-	json_member_uint(j, "from_ns", total->from_ns);
-	json_member_uint(j, "to_ns", total->to_ns);
-	json_member_uint(j, "count", total->count);
-	json_member_uint(j, "blocked_ns", total->blocked_ns);
-	json_member_uint(j, "runnable_ns", total->runnable_ns);
-	json_member_uint(j, "preempted_ns", total->preempted_ns);
+	JSON_UINTS(j, total, from_ns, to_ns, count, blocked_ns, runnable_ns, preempted_ns);
 	json_member_array(j, "log2_ns");
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
 		if (!total->hist[i])

@@ -7,6 +7,7 @@
 #include "analyse/plumbing_tables.h"
 #include "analyse/reason/reason.h"
 #include "analyse/wakers.h"
+#include "base/each.h"
 #include "base/module.h"
 #include "base/order.h"
 #include "explain/text.h"
@@ -68,13 +69,7 @@ static void account_line(GString *s, const char *pid, const char *process, const
 /* Adds b to a, all but the identity. */
 static void account_sum(struct account_row *a, const struct account_row *b)
 {
-	a->threads_cnt += b->threads_cnt;
-	a->observed_ns += b->observed_ns;
-	a->on_cpu_ns += b->on_cpu_ns;
-	a->blocked_ns += b->blocked_ns;
-	a->runnable_ns += b->runnable_ns;
-	a->preempted_ns += b->preempted_ns;
-	a->off_cpu_ns += b->off_cpu_ns;
+	ADD_MEMBERS(a, b, threads_cnt, observed_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns, off_cpu_ns);
 	a->residual_ns = (int64_t)((uint64_t)a->residual_ns + (uint64_t)b->residual_ns);
 }
 
