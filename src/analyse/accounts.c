@@ -7,7 +7,6 @@
 #include "base/each.h"
 #include "base/hash.h"
 #include "base/order.h"
-#include "profile/on_cpu.h"
 
 /* A pid used again by another program, or an exec, is another row. */
 struct process_key {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analyse/objects.h"
+#include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
 #include "base/each.h"

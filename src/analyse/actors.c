@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/function_name.h"
+#include "analyse/label.h"
 #include "analyse/plumbing.h"
 #include "analyse/roles.h"
 #include "analyse/strset.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analyse/rows.h"
-#include "analyse/wakers.h"
 #include "base/each.h"
 
 struct stories_by_wake *stories_by_wake_new(const struct profile *p)

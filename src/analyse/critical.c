@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/critical.h"
-#include "analyse/critical_tree.h"
 #include "base/each.h"
 
 #include <fnmatch.h>

@@ -4,7 +4,7 @@
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "base/order.h"
-#include "profile/profile_sum.h"
+#include "profile/profile.h"
 
 const struct request_cause request_cause_queue = { .reason = REASON_CPU_QUEUE, .frame = -1 };
 const struct request_cause request_cause_on_cpu = { .reason = REASON_ON_CPU, .frame = -1 };

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "analyse/task_java.h"
 #include "base/hash.h"
 #include "base/order.h"
 

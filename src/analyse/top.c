@@ -5,13 +5,11 @@
 #include <string.h>
 
 #include "analyse/locks.h"
-#include "analyse/objects.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"
 #include "analyse/wakers.h"
 #include "base/hash.h"
 #include "base/order.h"
-#include "profile/on_cpu.h"
 
 static const char *const by_names[TOP_BY_COUNT] = {
 	[TOP_BY_LEAF] = "leaf",	     [TOP_BY_STACK] = "stack", [TOP_BY_THREAD] = "thread",

@@ -7,7 +7,7 @@
 #include "base/each.h"
 #include "base/hash.h"
 #include "base/order.h"
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 
 /* Both strings are one pointer each for equal texts. */
 struct key {

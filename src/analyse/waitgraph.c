@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/far_end.h"
 #include "analyse/knots.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/file_text.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyse/label.h"
 #include "analyse/wakers.h"
 #include "base/order.h"
 #include "cmd/cmd_io.h"
-#include "cmd/stack_text.h"
 #include "explain/text.h"
 
 #define WHO_WIDTH 22

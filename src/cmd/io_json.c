@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/io_json.h"
+#include "cmd/cmd_io.h"
 
 #include <string.h>
 

@@ -4,8 +4,7 @@
 #include <inttypes.h>
 
 #include "base/hash.h"
-#include "exchange/paths.h"
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 #include "profile/requests.h"
 
 #define NONE UINT32_MAX

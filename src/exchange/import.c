@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "exchange/kernel_part.h"
+#include "exchange/parts.h"
 #include "symbolize/names/demangle.h"
 
 struct import_key {

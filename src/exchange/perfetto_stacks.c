@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "exchange/perfetto_stacks.h"
+#include "exchange/perfetto_events.h"
 
 #include <string.h>
 

@@ -6,15 +6,13 @@
  */
 #include <string.h>
 
-#include "analyse/label.h"
 #include "analyse/strset.h"
 #include "analyse/weight.h"
 #include "base/hash.h"
 #include "base/module.h"
-#include "exchange/locations.h"
-#include "exchange/paths.h"
+#include "exchange/parts.h"
 #include "exchange/pprof.h"
-#include "profile/context.h"
+#include "profile/profile.h"
 #include "base/wire.h"
 
 #define PAGE_BYTES 4096

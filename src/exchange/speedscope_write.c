@@ -7,8 +7,7 @@
 #include "analyse/strset.h"
 #include "base/order.h"
 #include "base/version.h"
-#include "exchange/frames.h"
-#include "exchange/paths.h"
+#include "exchange/parts.h"
 #include "render/json/write.h"
 
 struct group {

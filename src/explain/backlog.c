@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/backlog.h"
+#include "explain/findings_part.h"
 
 #include "explain/sentence.h"
 #include "explain/text.h"
 #include "profile/limits.h"
-#include "profile/object_accepted.h"
 
 #define BUSY_SHARE 2	/* of the workers' time: whoever mostly rests was only just sent these connections */
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/busy.h"
+#include "explain/findings_part.h"
 
 #include <string.h>
 
 #include "analyse/plumbing.h"
 #include "base/hash.h"
-#include "profile/on_cpu.h"
 
 /*
  * An event loop is known by its waits in epoll, or by frames of a `loop` rule on its stacks.  It holds up its clients

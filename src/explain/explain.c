@@ -6,12 +6,10 @@
 
 #include "analyse/storms.h"
 #include "analyse/wakers.h"
-#include "explain/findings_by.h"
+#include "explain/findings_part.h"
 #include "explain/little.h"
 #include "explain/sentence.h"
-#include "explain/servers.h"
 #include "explain/text.h"
-#include "explain/unseen.h"
 
 #define HEADLINE_PERCENT 5	/* of its whole: below that only the first one is worth telling */
 #define NAME_COLUMNS 20

@@ -5,26 +5,12 @@
 #include <string.h>
 
 #include "base/order.h"
-#include "explain/asked.h"
-#include "explain/behind.h"
-#include "explain/busy.h"
-#include "explain/clocks.h"
-#include "explain/deadlock.h"
-#include "explain/findings_by.h"
+#include "explain/findings_part.h"
 #include "explain/limits.h"
-#include "explain/lock_kinds.h"
-#include "explain/missed.h"
-#include "explain/pauses.h"
-#include "explain/one_by_one.h"
-#include "explain/requests_of.h"
-#include "explain/serial.h"
-#include "explain/spawns.h"
 #include "analyse/actors.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "base/hash.h"
-#include "profile/object_upstream.h"
-#include "profile/on_cpu.h"
 
 /*
  * A lock that somebody waits for all the time counts as if all threads of its process did, or so many: what else waits a

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/held.h"
 
 #include <string.h>
 
 #include "analyse/plumbing.h"
 #include "base/hash.h"
-#include "explain/cause_does.h"
+#include "explain/findings_part.h"
 #include "profile/slices.h"
 
 /*

@@ -5,13 +5,10 @@
 #include <string.h>
 
 #include "analyse/wakers.h"
-#include "explain/backlog.h"
-#include "explain/clocks.h"
-#include "explain/connects.h"
-#include "explain/owed.h"
+#include "explain/findings_part.h"
+#include "explain/limits.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
-#include "explain/unsignalled.h"
 #include "profile/requests.h"
 
 #define NOTICED_NS 100000000ULL	/* people notice a wait of that length */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/one_by_one.h"
 
 #include <inttypes.h>
 
 #include "analyse/actors.h"
 #include "base/order.h"
-#include "explain/findings_by.h"
+#include "explain/findings_part.h"
 #include "explain/sentence.h"
 
 #define ROWS_MAX 6		/* that can be told on the first screen */

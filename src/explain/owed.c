@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/owed.h"
+#include "explain/limits.h"
 
 #include "base/net_table.h"
 #include "explain/sentence.h"

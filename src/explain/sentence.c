@@ -7,31 +7,60 @@
 
 #include "analyse/actors.h"
 #include "analyse/blame.h"
-#include "analyse/function_name.h"
 #include "analyse/label.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
-#include "profile/object_upstream.h"
-#include "explain/backlog.h"
-#include "explain/connects.h"
-#include "explain/cycle.h"
-#include "explain/lock_kinds.h"
-#include "explain/loss.h"
-#include "explain/missed.h"
-#include "explain/nagle.h"
-#include "explain/one_by_one.h"
-#include "explain/owed.h"
-#include "explain/pauses.h"
-#include "explain/pinned.h"
-#include "explain/pool.h"
-#include "explain/ran.h"
-#include "explain/requests_of.h"
-#include "explain/serial.h"
-#include "explain/spawns.h"
-#include "explain/tcp_shares.h"
+#include "explain/limits.h"
+#include "explain/findings_part.h"
 #include "explain/text.h"
+#include "profile/profile.h"
+#include "profile/tasks.h"
+
+#define PINNED "pinned to its carrier: "	/* as tasks/java_source.c has it */
+
+static bool has_function(const struct task_row *row, const char *function)
+{
+	for (unsigned i = 0; i < row->frame_cnt; i++)
+		if (!g_strcmp0(row->frames[i].name, function))
+			return true;
+	return false;
+}
+
+/* Seen most in that function. */
+static const struct task_row *pinned_row(const struct findings *f, const struct finding *row)
+{
+	const char *function = row->frame < 0 ? NULL : profile_get_frame(f->profile, (uint32_t)row->frame)->name;
+	const struct task_row *best = NULL;
+
+	for (guint i = 0; function && i < f->profile->tasks->len; i++) {
+		const struct tasks *t = profile_tasks(f->profile, i);
+
+		for (guint k = 0; t->kind == TASKS_JAVA && t->pid == row->pid && k < t->rows->len; k++) {
+			const struct task_row *one = tasks_get(t, k);
+
+			if (one->reason && g_str_has_prefix(one->reason, PINNED) && has_function(one, function) &&
+			    (!best || one->seen > best->seen))
+				best = one;
+		}
+	}
+	return best;
+}
+
+/*
+ * Why a virtual thread of Java keeps its carrier while it waits: "; pinned by a native frame of Scorer.call", where looks
+ * at its tasks have seen that.
+ */
+static void pinned_append_evidence(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct task_row *seen = row->reason == REASON_LOCK_PINNED ? pinned_row(f, row) : NULL;
+
+	if (!seen)
+		return;
+	g_string_append(s, "; pinned: ");
+	text_safe_cut(s, seen->reason + strlen(PINNED), FINDING_NAME_COLUMNS);
+}
 
 #define HOLDERS_SHOWN 3
 #define LIMIT_COLUMNS 120

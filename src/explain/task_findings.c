@@ -5,11 +5,8 @@
 
 #include "base/order.h"
 #include "explain/findings.h"
-#include "explain/servers.h"
+#include "explain/sentence.h"
 #include "analyse/task_groups.h"
-#include "analyse/task_java.h"
-#include "profile/object_upstream.h"
-#include "profile/tasks_file.h"
 
 #define STILL_LOOKS 10	/* a fifth of a second each: fewer tell too little */
 #define GROUPS_MAX 24	/* of one process */

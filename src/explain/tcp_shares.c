@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/tcp_shares.h"
+#include "explain/limits.h"
 
 #include <string.h>
 
 #include "base/net_table.h"
 #include "explain/text.h"
-#include "profile/object_upstream.h"
+#include "profile/profile.h"
 
 #define SHORT_WAY_US 1000	/* to a process of this machine: the kernel hands segments over at once */
 #define NETWORK_TOLD 5	/* of the time: that is told as a share of its own */

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/size_text.h"
 #include "profile/profile.h"
 
 #define BAR_WIDTH 40

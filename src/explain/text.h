@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/safe_text.h"
+#include "base/text.h"
 
 /* Small things every text output needs. */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/unsignalled.h"
+#include "explain/little.h"
 
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"

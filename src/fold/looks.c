@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "profile/on_cpu.h"
 
 struct row_key {
 	uint32_t thread, user, kernel;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/on_cpu.h"
+#include "fold/parts.h"
 
 #include "base/hash.h"
 #include "base/order.h"
-#include "profile/on_cpu.h"
 
 struct sample_key {
 	uint64_t ustack, kstack;

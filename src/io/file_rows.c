@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "io/file_rows.h"
+#include "io/file_part.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "profile/on_cpu.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/order.h"
-#include "profile/profile_sum.h"
+#include "profile/profile.h"
 
 #define NOT_SAMPLED "[on CPU, not sampled]"
 

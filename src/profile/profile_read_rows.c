@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "profile/limits.h"
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 #include "profile/profile_reader.h"
-#include "profile/profile_schema.h"
-#include "profile/slices.h"
 
 static void build_ids_row(struct reader *r)
 {

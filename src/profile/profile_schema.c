@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "profile/profile_rows.h"
-#include "profile/profile_sum.h"
+#include "profile/profile.h"
 #include "profile/slices.h"
-#include "profile/task_looks.h"
-#include "profile/tasks_file.h"
 
 #define RATE_MAX_MILLI_HZ 1000000
 #define WEIGHT_MAX_MILLI (UINT64_C(1) << 48)

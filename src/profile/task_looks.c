@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "profile/task_looks.h"
 #include "base/each.h"
+#include "profile/tasks.h"
 #include "base/order.h"
 
 #include <math.h>

@@ -6,7 +6,6 @@
 
 #include "base/hash.h"
 #include "base/order.h"
-#include "profile/task_looks.h"
 
 struct tasks *tasks_new(enum tasks_kind kind, uint32_t pid)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analyse/task_profile.h"
+#include "analyse/task_groups.h"
 #include "base/hash.h"
 #include "base/wire.h"
 #include "exchange/format.h"

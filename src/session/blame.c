@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "abi/blame_abi.h"
-#include "attach/map_read.h"
+#include "attach/maps.h"
 #include "base/hash.h"
 #include "fold/fold.h"
 #include "session/parts.h"

@@ -7,7 +7,7 @@
 
 #include "abi/connect_abi.h"
 #include "attach/feature.h"
-#include "attach/map_read.h"
+#include "attach/maps.h"
 #include "base/net_table.h"
 #include "base/order.h"
 #include "profile/limits.h"

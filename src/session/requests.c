@@ -10,17 +10,14 @@
 #include <unistd.h>
 
 #include "attach/error.h"
-#include "attach/probe_place.h"
 #include "attach/probe.h"
 #include "base/each.h"
 #include "base/hash.h"
 #include "fold/fold.h"
-#include "fold/open_requests.h"
 #include "fold/spans.h"
 #include "profile/requests.h"
 #include "session/parts.h"
 #include "session/probe.h"
-#include "session/request_place.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "offcpu.skel.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/cells.h"
+#include "store/line.h"
 
 #include <string.h>
 
 #include "base/order.h"
-#include "profile/on_cpu.h"
 #include "store/blob.h"
 
 #define CELLS_VERSION 1

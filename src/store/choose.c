@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/read.h"
+#include "store/file.h"
 
 #include <string.h>
 
 #include "base/order.h"
-#include "store/error.h"
+#include "store/blob.h"
 
 #define FILES_OPEN_MAX 2000
 

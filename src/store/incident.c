@@ -11,9 +11,8 @@
 #include <unistd.h>
 
 #include "base/order.h"
-#include "store/error.h"
-#include "store/read.h"
-#include "store/small_rows.h"
+#include "store/blob.h"
+#include "store/file.h"
 #include "store/store.h"
 
 #define FOLDER "incidents"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Time lines: from the small rows alone, but for a part that those do not tell. */
-#include "store/error.h"
+#include "store/blob.h"
 #include "base/order.h"
 #include "store/line.h"
-#include "store/read.h"
+#include "store/file.h"
 #include "store/store.h"
 
 #define STEPS_MAX 100000

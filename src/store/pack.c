@@ -3,13 +3,8 @@
 
 #include "base/each.h"
 #include "base/order.h"
-#include "profile/on_cpu.h"
 #include "profile/profile_schema.h"
 #include "store/blob.h"
-#include "store/error.h"
-#include "store/pack_hist.h"
-#include "store/pack_longest.h"
-#include "store/pack_network.h"
 #include "store/pack_part.h"
 
 struct packer {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/read.h"
+#include "store/file.h"
 
 #include "base/order.h"
-#include "store/error.h"
+#include "store/blob.h"
 #include "store/short_lived.h"
 #include "store/store.h"
 

@@ -6,8 +6,6 @@
 #include "base/each.h"
 #include "base/hash.h"
 #include "base/order.h"
-#include "profile/on_cpu.h"
-#include "profile/profile_sum.h"
 #include "profile/requests.h"
 
 #define NOT_YET UINT32_MAX

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/cpu_list.h"
-#include "base/opener.h"
 #include "base/order.h"
+#include "base/parse.h"
+#include "base/opener.h"
 
 /* About 1000 to 4000 records; a build job makes some thousand a second on one CPU. */
 /* of a storm of execs half a second, while the programs are loaded on a busy machine */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "supply/slabs.h"
+#include "supply/tables_part.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -7,10 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "abi/space_abi.h"
 #include "attach/error.h"
 #include "base/hash.h"
-#include "supply/extents.h"
 
 /* No file takes more than this part of the room that is left: one made to be large must not take it all. */
 #define SHARE_MAX 4

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "supply/table_files.h"
+#include "supply/tables_part.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -10,13 +10,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "abi/space_abi.h"
 #include "base/hash.h"
 #include "base/quiet_thread.h"
 #include "base/urgency.h"
 #include "symbolize/process/fileopen.h"
-#include "unwind/table.h"
-#include "unwind/table_cache.h"
 
 #define BUILDERS_MAX 2
 #define HURRY_NICE (-10)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/label.h"
-#include "analyse/objects.h"
+#include "analyse/locks.h"
 #include "analyse/wakers.h"
 #include "base/order.h"
 #include "explain/text.h"

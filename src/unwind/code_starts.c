@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "unwind/code_starts.h"
+#include "unwind/frames.h"
 
 #include <string.h>
 
 #include "base/order.h"
-#include "unwind/cfi.h"
 
 #define GAP_BYTES_MIN 16	/* less is padding */
 /*

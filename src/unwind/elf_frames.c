@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "unwind/elf_frames.h"
+#include "unwind/frames.h"
 
 #include <gelf.h>
 
 #include "base/cursor.h"
 #include "base/order.h"
 #include "base/refuse.h"
-#include "unwind/dwarf_cfi.h"
 
 /* Four million rows take some 30 MB. */
 #define SECTION_MAX_BYTES (64u << 20)

@@ -4,10 +4,7 @@
 #include "base/order.h"
 #include "base/parser.h"
 #include "unwind/cfi.h"
-#include "unwind/code_frames.h"
-#include "unwind/elf_frames.h"
-#include "unwind/go_frames.h"
-#include "unwind/table_bytes.h"
+#include "unwind/frames.h"
 
 #define PAGE_BYTES (1ull << UNWIND_PAGE_SHIFT)
 

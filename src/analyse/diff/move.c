@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "analyse/diff/name.h"
 #include "base/hash.h"
 #include "base/order.h"
 

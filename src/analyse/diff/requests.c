@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/diff/requests.h"
+#include "analyse/diff/diff.h"
 
 #include <math.h>
 

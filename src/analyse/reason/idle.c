@@ -5,16 +5,10 @@
 
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
-#include "analyse/reason/starved.h"
-#include "analyse/reason/taken.h"
 #include "analyse/reason/timeouts.h"
-#include "analyse/reason/withheld.h"
-#include "analyse/roles.h"
 #include "analyse/wakers.h"
 #include "base/each.h"
 #include "profile/limits.h"
-#include "profile/object_upstream.h"
-#include "profile/on_cpu.h"
 
 /*
  * A worker goes in a circle: it takes a piece of work, does it, and comes back to one place to wait for the next.

@@ -5,14 +5,13 @@
 
 #include "analyse/actors.h"
 #include "analyse/label.h"
-#include "analyse/objects.h"
+#include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/idle.h"
 #include "analyse/reason/match.h"
 #include "analyse/wakers.h"
 #include "base/hash.h"
 #include "profile/limits.h"
-#include "profile/on_cpu.h"
 
 static const struct {
 	const char *name, *text;

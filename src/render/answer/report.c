@@ -6,8 +6,6 @@
 #include "analyse/accounts.h"
 #include "explain/text.h"
 #include "render/answer/things.h"
-#include "render/json/parts.h"
-#include "render/text/head.h"
 #include "render/text/text.h"
 
 #define STACKS_MAX 30

@@ -2,9 +2,8 @@
 #include <string.h>
 
 #include "analyse/label.h"
-#include "analyse/objects.h"
+#include "analyse/locks.h"
 #include "analyse/plumbing.h"
-#include "analyse/plumbing_tables.h"
 #include "base/order.h"
 #include "explain/sentence.h"
 #include "render/answer/things.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/html/bytes.h"
 #include "base/hash.h"
+#include "render/html/part.h"
 
 HASH_KEY(wait, struct wait, thread, user, kernel, object, state)
 

@@ -3,8 +3,7 @@
 
 #include "base/hash.h"
 #include "base/order.h"
-#include "profile/on_cpu.h"
-#include "render/html/bytes.h"
+#include "render/html/part.h"
 
 /*
  * What each wait row was in each slice, apart by how long the waits were: rows of (wait, slice, slot of duration).  A

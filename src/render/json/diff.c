@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/json/diff.h"
+#include "render/json/json.h"
 
 #include <math.h>
-
-#include "analyse/diff/requests.h"
-#include "analyse/diff/tasks.h"
-#include "render/json/write.h"
 
 int64_t diff_json_rounded(double v)
 {

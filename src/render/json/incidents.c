@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/json/incidents.h"
+#include "render/json/json.h"
 
-#include "render/json/write.h"
 #include "store/incident.h"
 
 static void write_incident(struct json *j, const struct incident *i, const char *dir)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/json/latency.h"
+#include "render/json/json.h"
 
 #include "analyse/requests.h"
 #include "explain/latency.h"
-#include "render/json/write.h"
 
 static void put_sum(struct json *j, const struct offcpu_request_sum *sum)
 {

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/json/summary.h"
+#include "render/json/json.h"
 
 #include <string.h>
 
 #include "analyse/accounts.h"
 #include "analyse/wait_groups.h"
 #include "analyse/label.h"
-#include "analyse/objects.h"
-#include "profile/on_cpu.h"
+#include "analyse/locks.h"
 #include "render/json/parts.h"
-#include "render/json/write.h"
 
 #define PROCESSES_MAX 12
 #define FRAMES_MAX 256		/* of a stack, the innermost ones */

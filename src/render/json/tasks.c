@@ -2,7 +2,6 @@
 #include "render/json/json.h"
 
 #include "analyse/task_groups.h"
-#include "profile/tasks_file.h"
 #include "render/json/parts.h"
 
 static void put_frame(struct json *j, const struct task_frame *f)

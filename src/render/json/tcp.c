@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/tcp_shares.h"
+#include "explain/limits.h"
 #include "base/order.h"
 #include "render/json/parts.h"
 #include "render/json/write.h"

@@ -4,7 +4,7 @@
 #include "analyse/wakers.h"
 #include "render/json/write.h"
 #include "render/text/text.h"
-#include "render/text/waitgraph_dot.h"
+#include "render/text/wakers.h"
 
 /* What docs/wait-graph.md describes; fields may be added, never changed. */
 #define GRAPH_SCHEMA 1

@@ -7,8 +7,6 @@
 #include "base/each.h"
 #include "base/module.h"
 #include "render/svg/head.h"
-#include "render/svg/idle.h"
-#include "render/svg/text.h"
 #include "render/svg/web.h"
 
 /*

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "analyse/blame.h"
-#include "render/text/style.h"
 #include "explain/text.h"
 
 #define NAME_COLUMNS 20

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 
 #include "explain/text.h"
-#include "render/text/first.h"
-#include "render/text/style.h"
+#include "render/text/text.h"
 
 #define PART_PERCENT 1.0 /* measured and expected part: by more than that of the threads' time */
 

@@ -2,7 +2,6 @@
 #include "render/text/text.h"
 
 #include "analyse/chains.h"
-#include "render/text/style.h"
 #include "explain/text.h"
 #include "render/text/wakers.h"
 

@@ -5,8 +5,84 @@
 #include <math.h>
 #include <string.h>
 
-#include "render/text/style.h"
+#include "analyse/task_groups.h"
 #include "explain/text.h"
+
+#define ROWS_MAX 4
+
+static void append_pair(GString *s, const char *name, double before_ns, double after_ns)
+{
+	g_string_append_printf(s, ", %s %s -> %s", name, TEXT_NS((uint64_t)before_ns), TEXT_NS((uint64_t)after_ns));
+}
+
+/* "  dispatch_command: 8,950 -> 9,544; mean 219 us -> 240 us (+21.0 us ±5.00 us), p50 ..." */
+static void append_request(GString *s, const struct diff_request *r)
+{
+	const struct diff_latency *x = &r->side[DIFF_BEFORE], *y = &r->side[DIFF_AFTER];
+
+	g_string_append(s, "  ");
+	text_safe(s, r->name);
+	g_string_append_printf(s, ": %s -> %s", TEXT_COUNT(x->count), TEXT_COUNT(y->count));
+	append_pair(s, "mean", x->mean_ns, y->mean_ns);
+	g_string_append(s, r->mean_by_ns >= 0 ? " (+" : " (");
+	text_duration_signed(s, llround(r->mean_by_ns));
+	g_string_append_printf(s, " ±%s)", TEXT_NS((uint64_t)llround(2 * r->mean_by_se_ns)));
+	append_pair(s, "p50", (double)x->p50_ns, (double)y->p50_ns);
+	append_pair(s, "p99", (double)x->p99_ns, (double)y->p99_ns);
+	append_pair(s, "max", (double)x->max_ns, (double)y->max_ns);
+	g_string_append_c(s, '\n');
+}
+
+void diff_text_requests(GString *s, const struct diff *d)
+{
+	g_autoptr(GArray) rows = diff_requests(d);
+
+	if (rows->len)
+		g_string_append(s, "Requests, and how long they took:\n");
+	for (guint i = 0; i < MIN(rows->len, ROWS_MAX); i++)
+		append_request(s, &g_array_index(rows, struct diff_request, i));
+	if (rows->len > ROWS_MAX)
+		g_string_append_printf(s, "  and %u more functions: --json has them\n", rows->len - ROWS_MAX);
+}
+
+/* "  shop: 12.0 -> 1,024.0 goroutines (+1,012.0 ±3.0): chan send at main.producer, created by main.start" */
+static void append_task(GString *s, const struct diff_task *t)
+{
+	double before = t->tasks[DIFF_BEFORE], after = t->tasks[DIFF_AFTER];
+
+	g_string_append(s, "  ");
+	text_safe(s, t->program);
+	g_string_append_printf(s, ": %.1f -> %.1f %s (%+.1f ±%.1f): ", before, after,
+			       t->kind == TASKS_GO ? "goroutines" : "tasks", after - before,
+			       2 * sqrt(t->variance[DIFF_BEFORE] + t->variance[DIFF_AFTER]));
+	text_safe(s, t->call ? t->call : task_reason_text(t->state, t->reason));
+	if (t->at) {
+		g_string_append(s, t->kind == TASKS_GO ? " at " : " in ");
+		text_safe(s, t->at);
+	}
+	if (t->creator) {
+		g_string_append(s, ", created by ");
+		text_safe(s, t->creator);
+	}
+	g_string_append_c(s, '\n');
+}
+
+void diff_text_tasks(GString *s, const struct diff *d)
+{
+	g_autoptr(GArray) rows = diff_tasks(d);
+	guint real = 0;
+
+	if (!rows)
+		return;
+	while (real < rows->len && g_array_index(rows, struct diff_task, real).is_real)
+		real++;
+	g_string_append(s, real ? "Tasks that hold no thread, on average:\n"
+				: "Tasks that hold no thread: as many as before, within what looks miss.\n");
+	for (guint i = 0; i < MIN(real, ROWS_MAX); i++)
+		append_task(s, &g_array_index(rows, struct diff_task, i));
+	if (real > ROWS_MAX)
+		g_string_append_printf(s, "  and %u more kinds: --json has them\n", real - ROWS_MAX);
+}
 
 #define FILTERS_WIDTH 60	/* a list of processes may be long: its beginning says enough */
 #define LOST_SHARE 0.005	/* of a side's time, from which on lost stacks are told */

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/first.h"
+#include "render/text/text.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyse/accounts.h"
-#include "analyse/top.h"
-#include "base/alike.h"
+#include "base/text.h"
 #include "base/order.h"
 #include "explain/text.h"
-#include "render/text/head.h"
 #include "render/text/request.h"
-#include "render/text/style.h"
-#include "render/text/text.h"
 
 #define INDENT "   "
 #define CLASSES_MAX 4

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/hist.h"
+#include "render/text/text.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "analyse/wakers.h"
-#include "profile/profile.h"
 #include "render/json/write.h"
 #include "explain/text.h"
 

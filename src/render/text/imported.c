@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What a report says of a profile that another tool wrote, in place of header, coverage and accounts. */
 #include "analyse/wakers.h"
-#include "render/text/style.h"
 #include "render/text/text.h"
 #include "explain/text.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/latency.h"
+#include "render/text/text.h"
 
 #include "analyse/requests.h"
 #include "base/order.h"
 #include "explain/latency.h"
 #include "explain/text.h"
-#include "render/text/style.h"
 
 #define CELL 9
 #define REASONS_TOLD 3

@@ -6,7 +6,6 @@
 #include "analyse/label.h"
 #include "analyse/locks.h"
 #include "explain/text.h"
-#include "render/text/style.h"
 
 #define HOLDERS_SHOWN 3
 #define PLACES_SHOWN 3

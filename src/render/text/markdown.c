@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/markdown.h"
 
 #include <string.h>
 
@@ -9,7 +8,7 @@
 #include "explain/explain.h"
 #include "explain/text.h"
 #include "render/json/parts.h"
-#include "render/text/head.h"
+#include "render/text/text.h"
 
 #define PROCESSES_MAX 6
 #define FAMILIES_MAX 3

@@ -8,8 +8,7 @@
 #include "analyse/top.h"
 #include "base/order.h"
 #include "explain/text.h"
-#include "profile/profile_unknown.h"
-#include "render/text/style.h"
+#include "profile/profile.h"
 
 #define REASON_ROWS 6
 #define OFTEN_PER_S 50000

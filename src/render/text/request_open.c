@@ -5,7 +5,6 @@
 
 #include "explain/explain.h"
 #include "explain/text.h"
-#include "render/text/style.h"
 
 /* Requests that go on as the window ends: nothing counts them, and what hangs is among them. */
 

@@ -7,7 +7,6 @@
 #include "analyse/request_routes.h"
 #include "base/order.h"
 #include "explain/text.h"
-#include "render/text/style.h"
 
 /* Requests out of a recording. */
 

@@ -4,9 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyse/request_causes.h"
 #include "base/order.h"
-#include "render/text/style.h"
 #include "explain/text.h"
 
 /* What is different in the slowest 1% of requests, against the middle half. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <inttypes.h>
 
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 #include "render/text/text.h"
 #include "explain/text.h"
 

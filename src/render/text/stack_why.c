@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/stack_why.h"
+#include "render/text/text.h"
 
 #include "analyse/label.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"
 #include "analyse/wakers.h"
 #include "base/order.h"
-#include "render/text/style.h"
 #include "explain/text.h"
 
 #define WAKERS_SHOWN 3

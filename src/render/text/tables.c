@@ -4,15 +4,13 @@
 
 #include "analyse/label.h"
 #include "analyse/locks.h"
-#include "analyse/plumbing_tables.h"
+#include "analyse/plumbing.h"
 #include "analyse/reason/reason.h"
 #include "analyse/wakers.h"
 #include "base/each.h"
 #include "base/module.h"
 #include "base/order.h"
 #include "explain/text.h"
-#include "render/text/stack_why.h"
-#include "render/text/style.h"
 #include "render/text/text.h"
 
 #define ACCOUNT_WIDE 105	/* columns that all of the table takes */

@@ -7,8 +7,6 @@
 #include "analyse/task_groups.h"
 #include "base/module.h"
 #include "explain/text.h"
-#include "profile/tasks_file.h"
-#include "render/text/style.h"
 
 #define FINDINGS 3
 #define SHARE_MIN 0.05	/* of the tasks that are not idle: a finding behind the first has to be more */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/waitgraph_dot.h"
+#include "render/text/wakers.h"
 
 #include <inttypes.h>
 #include <string.h>

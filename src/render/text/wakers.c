@@ -7,7 +7,6 @@
 #include "analyse/knots.h"
 #include "analyse/wakers.h"
 #include "base/order.h"
-#include "render/text/style.h"
 #include "explain/text.h"
 
 #define NAME_LEAST 8

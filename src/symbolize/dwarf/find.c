@@ -5,8 +5,6 @@
 
 #include "base/hash.h"
 #include "base/order.h"
-#include "symbolize/dwarf/lines.h"
-#include "symbolize/dwarf/names.h"
 
 #define NO_UNIT UINT32_MAX
 #define HEAD_BYTES ((size_t)1024)	/* of a unit: its first entry, to see which addresses are its own */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/dwarf/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +6,7 @@
 
 #include "base/order.h"
 #include "symbolize/dwarf/find.h"
-#include "symbolize/elf/go_lines.h"
+#include "symbolize/elf/functions.h"
 #include "symbolize/elf/table.h"
 #include "symbolize/process/fileopen.h"
 

@@ -8,8 +8,7 @@
 #include "base/elf_file.h"
 #include "base/go_table.h"
 #include "base/order.h"
-#include "symbolize/dwarf/inlined.h"
-#include "symbolize/elf/debug_file.h"
+#include "symbolize/dwarf/find.h"
 #include "symbolize/names/demangle.h"
 #include "symbolize/process/fileopen.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/process/modules.h"
+#include "symbolize/process/spaces.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "base/order.h"
-#include "symbolize/elf/debug_file.h"
+#include "symbolize/elf/functions.h"
 #include "symbolize/elf/debuginfod.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/hotspot_names.h"
+#include "symbolize/runtime/hotspot_frames.h"
 
 #include <string.h>
 
 #include "base/hash.h"
-#include "symbolize/runtime/hotspot_inline.h"
 #include "symbolize/runtime/memory.h"
 
 #define CONST_BYTES 96	/* of a ConstMethod: all that is asked for */
