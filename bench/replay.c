@@ -16,7 +16,6 @@
 #include <time.h>
 
 #include "push/sender.h"
-#include "store/read.h"
 #include "store/file.h"
 #include "store/store.h"
 

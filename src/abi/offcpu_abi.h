@@ -23,7 +23,7 @@
 /* What the sum of a wait is keyed by besides the stacks. */
 enum offcpu_key_flag {
 	OFFCPU_OPEN_AT_START = 1 << 0,	/* was asleep when the window began */
-	/* shorter than the scale: stands for others, which fold/calibrate.h makes exact */
+	/* shorter than the scale: stands for others, which fold/sums.h makes exact */
 	OFFCPU_KEY_SAMPLED = 1 << 1,
 	OFFCPU_KEY_ONCPU = 1 << 2,	/* hist: a stretch on CPU, not a wait */
 	OFFCPU_KEY_RUNQ = 1 << 3,	/* hist: run-queue delay only */

@@ -9,7 +9,7 @@
 #include "analyse/reason/reasons.h"
 #include "analyse/wakers.h"
 #include "base/parse.h"
-#include "base/safe_text.h"
+#include "base/text.h"
 
 #define WORDS_MAX 8
 

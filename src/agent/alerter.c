@@ -10,11 +10,11 @@
 
 #include "agent/alert.h"
 #include "agent/aside.h"
-#include "base/privileges.h"
+#include "base/confine.h"
 #include "analyse/reason/reasons.h"
 #include "base/clock.h"
 #include "push/metrics.h"
-#include "store/request_line.h"
+#include "store/line.h"
 #include "store/store.h"
 
 #define SECOND_NS UINT64_C(1000000000)

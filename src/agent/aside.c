@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/privileges.h"
+#include "base/confine.h"
 #include "store/incident.h"
 
 #define SECOND_NS UINT64_C(1000000000)

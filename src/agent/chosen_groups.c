@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-#include "base/cgroup_mount.h"
-#include "session/named_groups.h"
+#include "base/mount_point.h"
+#include "session/session.h"
 
 GArray *chosen_groups(char **names, char **ret_missing, char **ret_why)
 {

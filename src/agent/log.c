@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "agent/log.h"
 
-#include "base/safe_text.h"
+#include "base/text.h"
 
 void log_say(log_fn log, enum log_level level, const char *format, ...)
 {

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/safe_text.h"
+#include "base/text.h"
 
 struct notify {
 	int fd;		/* -1: nobody listens */

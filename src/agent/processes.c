@@ -4,14 +4,14 @@
 #include "attach/error.h"
 #include "base/opener.h"
 #include "base/parser.h"
-#include "base/privileges.h"
-#include "fold/containers.h"
+#include "base/confine.h"
+#include "fold/services.h"
 #include "symbolize/process/process_context.h"
-#include "symbolize/elf/table_bytes.h"
+#include "symbolize/elf/table.h"
 #include "symbolize/jit/perf_map.h"
 #include "symbolize/runtime/go_answers.h"
 #include "symbolize/runtime/variables.h"
-#include "unwind/table_bytes.h"
+#include "unwind/table.h"
 
 /* The kernel lets nobody else count the programs' time, and some none else take samples. */
 static uint64_t opens_with(const struct agent_config *c)

@@ -9,8 +9,8 @@
 #include "agent/request_rule.h"
 #include "base/clock.h"
 #include "base/opener.h"
-#include "base/process_ids.h"
-#include "session/request_plan.h"
+#include "base/proc_status.h"
+#include "session/requests.h"
 
 #define LOOK_NS UINT64_C(30000000000)
 #define FILES_MAX 8	/* of processes of one name */

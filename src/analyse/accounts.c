@@ -4,8 +4,9 @@
 #include <math.h>
 
 #include "analyse/blame.h"
+#include "base/each.h"
 #include "base/hash.h"
-#include "profile/on_cpu.h"
+#include "base/order.h"
 
 /* A pid used again by another program, or an exec, is another row. */
 struct process_key {
@@ -13,19 +14,7 @@ struct process_key {
 	const char *process;	/* interned: the pointer is the identity */
 };
 
-static guint key_hash(gconstpointer k)
-{
-	const struct process_key *key = k;
-
-	return hash_end(hash_more(hash_pointer(key->process), key->pid));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	const struct process_key *x = a, *y = b;
-
-	return x->pid == y->pid && x->process == y->process;
-}
+HASH_KEY(key, struct process_key, pid, process)
 
 static void add_thread(struct account_row *row, const struct thread *t)
 {
@@ -33,10 +22,7 @@ static void add_thread(struct account_row *row, const struct thread *t)
 
 	row->threads_cnt++;
 	row->observed_ns += thread_observed_ns(t);
-	row->on_cpu_ns += t->on_cpu_ns;
-	row->blocked_ns += t->blocked_ns;
-	row->runnable_ns += t->runnable_ns;
-	row->preempted_ns += t->preempted_ns;
+	ADD_MEMBERS(row, t, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
 	row->off_cpu_ns += thread_off_cpu_ns(t);
 	row->filtered_ns += t->filtered_ns;
 	row->lost_ns += t->lost_ns;
@@ -46,17 +32,7 @@ static void add_thread(struct account_row *row, const struct thread *t)
 	row->residual_abs_ns += residual_ns < 0 ? 0 - (uint64_t)residual_ns : (uint64_t)residual_ns;
 }
 
-static int row_compare(gconstpointer a, gconstpointer b)
-{
-	const struct account_row *x = a, *y = b;
-
-	if (x->off_cpu_ns != y->off_cpu_ns)
-		return x->off_cpu_ns > y->off_cpu_ns ? -1 : 1;
-	int by_name = g_strcmp0(x->process, y->process);
-	if (by_name)
-		return by_name;
-	return (x->pid > y->pid) - (x->pid < y->pid);
-}
+ORDER(row_compare, struct account_row, ORDER_HIGH(off_cpu_ns) ORDER_TEXT(process) ORDER_LOW(pid))
 
 struct accounts *accounts_new(const struct profile *p, const struct selection *selection)
 {

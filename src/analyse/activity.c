@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-#include "analyse/objects.h"
+#include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
+#include "base/each.h"
 #include "base/hash.h"
 
 /* A row while it is summed. */
@@ -108,10 +109,7 @@ static void add_account(struct sum *sum, const struct thread *t)
 	struct activity_row *r = &sum->row;
 
 	r->observed_ns += thread_observed_ns(t);
-	r->on_cpu_ns += t->on_cpu_ns;
-	r->blocked_ns += t->blocked_ns;
-	r->runnable_ns += t->runnable_ns;
-	r->preempted_ns += t->preempted_ns;
+	ADD_MEMBERS(r, t, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
 	r->unlisted_ns += t->filtered_ns + t->lost_ns;
 	r->residual_ns += thread_residual_ns(t);
 	r->switches += t->switches;

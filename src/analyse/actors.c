@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/function_name.h"
+#include "analyse/label.h"
 #include "analyse/plumbing.h"
 #include "analyse/roles.h"
 #include "analyse/strset.h"
+#include "base/each.h"
 #include "base/hash.h"
+#include "base/order.h"
 
 #define NONE UINT32_MAX
 
@@ -46,18 +48,7 @@ struct who {
 	uint64_t start_ns;
 };
 
-static int compare_who(const void *va, const void *vb)
-{
-	const struct who *a = va, *b = vb;
-
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	return (a->thread > b->thread) - (a->thread < b->thread);
-}
+ORDER(compare_who, struct who, ORDER_LOW(tid) ORDER_LOW(pid) ORDER_LOW(start_ns) ORDER_LOW(thread))
 
 /* Index of the first that is not before the waker. */
 static uint32_t first_not_before(const struct who *threads, uint32_t cnt, const struct who *waker)
@@ -130,10 +121,7 @@ static void add_account(struct actor *row, const struct thread *t)
 	}
 	row->threads_cnt++;
 	row->observed_ns += thread_observed_ns(t);
-	row->on_cpu_ns += t->on_cpu_ns;
-	row->blocked_ns += t->blocked_ns;
-	row->runnable_ns += t->runnable_ns;
-	row->preempted_ns += t->preempted_ns;
+	ADD_MEMBERS(row, t, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
 }
 
 /*
@@ -178,19 +166,7 @@ struct passage {
 	guint roles_cnt, last_role;	/* the latter + 1 */
 };
 
-static guint passage_hash(gconstpointer key)
-{
-	const struct passage *k = key;
-
-	return hash_end(hash_more(hash_pointer(k->comm), hash_pointer(k->function)));
-}
-
-static gboolean passage_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct passage *a = va, *b = vb;
-
-	return a->comm == b->comm && a->function == b->function;
-}
+HASH_KEY(passage, struct passage, comm, function)
 
 static GHashTable *passages_of_roles(const struct profile *p, const struct roles *roles)
 {

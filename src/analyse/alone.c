@@ -5,6 +5,7 @@
 
 #include "analyse/actors.h"
 #include "base/hash.h"
+#include "base/order.h"
 #include "profile/slices.h"
 
 #define CELLS_MAX (4u << 20)	/* of processes in slices: 32 MiB */
@@ -70,14 +71,7 @@ static uint64_t since_start_ns(const struct tree *t, uint64_t ns)
 	return MIN(ns, t->p->info.duration_ns);
 }
 
-static int compare_processes(gconstpointer va, gconstpointer vb)
-{
-	const struct process *a = va, *b = vb;
-
-	if (a->from_ns != b->from_ns)
-		return a->from_ns < b->from_ns ? -1 : 1;
-	return (a->pid > b->pid) - (a->pid < b->pid);
-}
+ORDER(compare_processes, struct process, ORDER_LOW(from_ns) ORDER_LOW(pid))
 
 /* False: a pid was used twice, so lives are not known by it. */
 static bool add_thread(struct tree *t, uint32_t i)

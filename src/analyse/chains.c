@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyse/rows.h"
-#include "analyse/wakers.h"
+#include "base/each.h"
 
 struct stories_by_wake *stories_by_wake_new(const struct profile *p)
 {
@@ -94,10 +94,7 @@ static gboolean row_equal(gconstpointer va, gconstpointer vb)
 
 static void add_to_row(struct chain_row *row, const struct story *s)
 {
-	row->count += s->count;
-	row->blocked_ns += s->blocked_ns;
-	row->runnable_ns += s->runnable_ns;
-	row->rest_ns += s->rest_ns;
+	ADD_MEMBERS(row, s, count, blocked_ns, runnable_ns, rest_ns);
 	for (unsigned i = 0; i < row->cnt; i++) {
 		row->hop[i].ran_ns += s->hop[i].ran_ns;
 		row->hop[i].runnable_ns += s->hop[i].runnable_ns;

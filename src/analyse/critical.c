@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/critical.h"
-#include "analyse/critical_tree.h"
+#include "base/each.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -119,10 +119,7 @@ struct critical *critical_new(const struct profile *p, const char *subject, enum
 		c->observed_ns += thread_observed_ns(t);
 		c->filtered_ns += t->filtered_ns;
 		c->lost_ns += t->lost_ns;
-		sum.on_cpu_ns += t->on_cpu_ns;
-		sum.blocked_ns += t->blocked_ns;
-		sum.runnable_ns += t->runnable_ns;
-		sum.preempted_ns += t->preempted_ns;
+		ADD_MEMBERS(&sum, t, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
 		residual_ns = (int64_t)((uint64_t)residual_ns + (uint64_t)thread_residual_ns(t));
 	}
 	c->selection = waits_of(p, threads);

@@ -84,4 +84,11 @@ static inline const struct critical_part *critical_get(const struct critical *c,
  */
 uint32_t critical_next(const struct critical *c, bool *ret_is_own);
 
+/* Between the two files that make a critical path. */
+
+/* Appends the parts below WAITING that have a waker: FOR, PLACE and, with chains, what those did. */
+void critical_append_waiting(struct critical *c, uint32_t waiting);
+/* Fills c->shares from the parts. */
+void critical_sum_shares(struct critical *c);
+
 #endif

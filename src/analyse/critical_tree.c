@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/critical_tree.h"
+#include "analyse/critical.h"
 
 #include <string.h>
 
@@ -7,6 +7,7 @@
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
 #include "base/hash.h"
+#include "base/order.h"
 
 #define NONE UINT32_MAX
 
@@ -33,22 +34,7 @@ struct tree {
 	struct stories_by_wake *by_wake;
 };
 
-static guint node_hash(gconstpointer key)
-{
-	const struct node *n = key;
-	uint64_t hash = (uint64_t)n->parent << 32 | n->actor;
-
-	hash = hash_more(hash, (uint64_t)n->kind << 32 | (unsigned)n->end);
-	return hash_end(hash_more(hash_more(hash, hash_pointer(n->wait)), hash_pointer(n->waker)));
-}
-
-static gboolean node_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct node *a = va, *b = vb;
-
-	return a->parent == b->parent && a->actor == b->actor && a->kind == b->kind && a->end == b->end &&
-	       a->wait == b->wait && a->waker == b->waker;
-}
+HASH_KEY(node, struct node, parent, actor, kind, end, wait, waker)
 
 /* Adds to the node of that key; its index. */
 static uint32_t add(struct tree *t, const struct node *key, uint64_t ns, uint64_t count)
@@ -255,14 +241,7 @@ static bool is_own_time(const struct critical *c, uint32_t i)
 	return is_leaf && part->actor != NONE;
 }
 
-static int compare_shares(gconstpointer va, gconstpointer vb)
-{
-	const struct critical_share *a = va, *b = vb;
-
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? 1 : -1;
-	return (a->actor > b->actor) - (a->actor < b->actor);
-}
+ORDER(compare_shares, struct critical_share, ORDER_HIGH(ns) ORDER_LOW(actor))
 
 void critical_sum_shares(struct critical *c)
 {

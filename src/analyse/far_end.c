@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/far_end.h"
+#include "analyse/waitgraph.h"
 
 #include <string.h>
 
 #include "base/hash.h"
-#include "profile/object_upstream.h"
 
 #define NONE UINT32_MAX
 

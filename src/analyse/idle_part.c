@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analyse/task_profile.h"
+#include "analyse/task_groups.h"
 #include "profile/slices_build.h"
 
 #define IDLE_FRAME "[idle]"

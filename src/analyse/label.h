@@ -2,6 +2,8 @@
 #ifndef ANALYSE_LABEL_H
 #define ANALYSE_LABEL_H
 
+#include <glib.h>
+
 #include "profile/profile.h"
 
 /* How a frame is called where it has no name; one rule for every report and picture. */
@@ -18,10 +20,19 @@ void label_append(GString *s, const struct frame *f);
  */
 void label_append_line(GString *s, const struct frame *f);
 
-/* "[python3]": it stands for functions without a name, as fold/interpreter_runs.h has it. */
+/* "[python3]": it stands for functions without a name, as fold/languages.h has it. */
 bool label_is_run(const struct frame *f);
 
 /* The same as a table, one string per frame of the profile; free with g_ptr_array_unref(). */
 GPtrArray *label_all(const struct profile *p);
+
+/* "do_command" of "do_command(THD*, bool)": a function's name without arguments.  Free with g_free(). */
+char *function_plain_name(const char *name);
+
+/*
+ * The same for people: "lambda in serve" of "std::thread::_State_impl<...<serve(int)::{lambda()#1}> > >::_M_run()".
+ * Free with g_free().
+ */
+char *function_shown_name(const char *name);
 
 #endif

@@ -8,6 +8,7 @@
 #include "analyse/rows.h"
 #include "analyse/wakers.h"
 #include "base/hash.h"
+#include "base/order.h"
 
 /* While it is added up. */
 struct building {
@@ -218,27 +219,9 @@ static void add_wait(struct builder *all, const struct wakes_by_wait *by, uint32
 		add_released(all, b, profile_wake(all->p, by->order[n]));
 }
 
-static int compare_holders(gconstpointer va, gconstpointer vb)
-{
-	const struct lock_holder *a = va, *b = vb;
+ORDER(compare_holders, struct lock_holder, ORDER_HIGH(blocked_ns) ORDER_LOW(tid) ORDER_LOW(user) ORDER_LOW(kernel))
 
-	if (a->blocked_ns != b->blocked_ns)
-		return a->blocked_ns < b->blocked_ns ? 1 : -1;
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	if (a->user != b->user)
-		return a->user < b->user ? -1 : 1;
-	return (a->kernel > b->kernel) - (a->kernel < b->kernel);
-}
-
-static int compare_places(gconstpointer va, gconstpointer vb)
-{
-	const struct lock_place *a = va, *b = vb;
-
-	if (a->blocked_ns != b->blocked_ns)
-		return a->blocked_ns < b->blocked_ns ? 1 : -1;
-	return (a->frame > b->frame) - (a->frame < b->frame);
-}
+ORDER(compare_places, struct lock_place, ORDER_HIGH(blocked_ns) ORDER_LOW(frame))
 
 static int compare_rows(gconstpointer va, gconstpointer vb)
 {

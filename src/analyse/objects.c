@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/objects.h"
 
 #include "analyse/locks.h"
 #include "profile/requests.h"

@@ -2,7 +2,6 @@
 #include "analyse/peers.h"
 
 #include "base/net_table.h"
-#include "profile/object_upstream.h"
 
 static const char *const hows[PEER_HOW_COUNT] = {
 	[PEER_NONE] = "none",	    [PEER_CONNECTION] = "connection", [PEER_REWRITTEN] = "rewritten",

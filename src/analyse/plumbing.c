@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "analyse/label.h"
-#include "analyse/plumbing_tables.h"
 #include "analyse/reason/match.h"
 #include "analyse/strset.h"
 #include "base/module.h"
-#include "profile/on_cpu.h"
 
 /* What the tables say of a frame, asked once per frame instead of once per wait. */
 struct frame_class {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/plumbing_tables.h"
+#include "analyse/plumbing.h"
 
 #include <string.h>
 
@@ -8,12 +8,12 @@
  * that tells nothing into `kernel_rules` with NULL, or one spelled differently by kernel
  * versions with the spelling to show.
  */
-struct rule {
+struct plumbing_rule {
 	const char *name;
 	const char *shown;	/* NULL: plumbing */
 };
 
-static const struct rule kernel_rules[] = {
+static const struct plumbing_rule kernel_rules[] = {
 	/* a tracer's own: stacks that other tools took at a tracepoint begin with them */
 	{ "__traceiter_*", NULL },
 	{ "bpf_prog_*", NULL },
@@ -233,7 +233,7 @@ static const char *const preempting_functions[] = {
 };
 
 /* Where the kernel was entered; the outermost match counts. */
-static const struct rule entry_rules[] = {
+static const struct plumbing_rule entry_rules[] = {
 	{ "asm_exc_page_fault", "page fault" }, { "exc_page_fault", "page fault" },
 	{ "do_user_addr_fault", "page fault" }, { "do_page_fault", "page fault" },
 	{ "do_mem_abort", "page fault" }, { "handle_mm_fault", "page fault" },
@@ -248,7 +248,7 @@ static const struct rule entry_rules[] = {
 };
 
 /* What a system call jumps to instead of calling it, so that its own frame is gone. */
-static const struct rule tail_rules[] = {
+static const struct plumbing_rule tail_rules[] = {
 	{ "kernel_wait4", "wait4" }, { "kernel_waitid", "waitid" }, { "kernel_clone", "clone" },
 	{ "do_epoll_wait", "epoll_wait" }, { "do_sys_poll", "poll" }, { "core_sys_select", "select" },
 	{ "do_futex", "futex" }, { "hrtimer_nanosleep", "nanosleep" }, { "do_sys_openat2", "openat" },

@@ -7,9 +7,8 @@
 #include "abi/offcpu_abi.h"
 #include "analyse/label.h"
 #include "base/refuse.h"
-#include "profile/context.h"
 
-/* And of samples on CPU: see profile/on_cpu.h. */
+/* And of samples on CPU: see profile/profile.h. */
 #define LETTERS OFFCPU_STATE_LETTERS "C"
 
 /*

@@ -3,7 +3,8 @@
 
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
-#include "profile/profile_sum.h"
+#include "base/order.h"
+#include "profile/profile.h"
 
 const struct request_cause request_cause_queue = { .reason = REASON_CPU_QUEUE, .frame = -1 };
 const struct request_cause request_cause_on_cpu = { .reason = REASON_ON_CPU, .frame = -1 };
@@ -197,14 +198,7 @@ GArray *request_tops(const struct profile *p, const GArray *spans)
 	return tops;
 }
 
-static gint most_first(gconstpointer a, gconstpointer b)
-{
-	const struct request_share *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return (x->reason > y->reason) - (x->reason < y->reason);
-}
+ORDER(most_first, struct request_share, ORDER_HIGH(ns) ORDER_LOW(reason))
 
 GArray *request_shares(const struct profile *p, uint32_t func)
 {

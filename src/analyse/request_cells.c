@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyse/request_causes.h"
-#include "profile/profile_sum.h"
+#include "profile/profile.h"
 
 struct request_cells {
 	GPtrArray *list;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/request_routes.h"
 
-#include "analyse/routes.h"
-
 static void row_free(gpointer data)
 {
 	struct request_route *row = data;

@@ -6,7 +6,7 @@
 #include "analyse/routes.h"
 
 /*
- * Requests by route, where threads have trace contexts (profile/context.h).  A context is read as its thread waits, so
+ * Requests by route, where threads have trace contexts (profile/profile.h).  A context is read as its thread waits, so
  * a request that waits for nothing is of no route that is known.  Routes are those of single requests, which are the
  * slowest and a sample of the others: counts and sums are exact where all were kept, else estimates.
  */

@@ -7,6 +7,7 @@
 #include "analyse/plumbing.h"
 #include "analyse/strset.h"
 #include "base/hash.h"
+#include "base/order.h"
 
 #define BEGINNINGS_MAX (1 << 20)	/* of more distinct ones than this, names alone tell the roles */
 #define NONE UINT32_MAX
@@ -61,12 +62,7 @@ static uint32_t *cut_nodes(const struct profile *p)
 	return cut;
 }
 
-static int compare_beginnings(gconstpointer va, gconstpointer vb)
-{
-	const struct beginning *a = va, *b = vb;
-
-	return (a->node > b->node) - (a->node < b->node);
-}
+ORDER(compare_beginnings, struct beginning, ORDER_LOW(node))
 
 static void sum_equal(GArray *beginnings)
 {
@@ -174,14 +170,7 @@ struct way {
 	uint64_t ns;
 };
 
-static int compare_ways(gconstpointer va, gconstpointer vb)
-{
-	const struct way *a = va, *b = vb;
-
-	if (a->node != b->node)
-		return a->node < b->node ? -1 : 1;
-	return (a->thread > b->thread) - (a->thread < b->thread);
-}
+ORDER(compare_ways, struct way, ORDER_LOW(node) ORDER_LOW(thread))
 
 /* The ways of one thread of the party; those below a tenth of its time are dropped, but for the longest. */
 static void ways_of(const struct finder *f, const struct party *party, uint32_t index, GArray *ways)
@@ -343,19 +332,7 @@ struct name_key {
 	bool is_kernel;
 };
 
-static guint name_hash(gconstpointer key)
-{
-	const struct name_key *k = key;
-
-	return hash_end(hash_more(hash_more(hash_pointer(k->comm), hash_pointer(k->process)), k->is_kernel));
-}
-
-static gboolean name_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct name_key *a = va, *b = vb;
-
-	return a->is_kernel == b->is_kernel && a->comm == b->comm && a->process == b->process;
-}
+HASH_KEY(name, struct name_key, is_kernel, comm, process)
 
 /* Into the party of the thread's name. */
 static void sort_in(struct finder *f, GHashTable *names, uint32_t thread)
@@ -406,19 +383,7 @@ struct sleep_key {
 	int64_t frame;		/* plumbing_user_parent(); -1: none */
 };
 
-static guint sleep_hash(gconstpointer key)
-{
-	const struct sleep_key *k = key;
-
-	return hash_end(hash_more(hash_more(hash_pointer(k->comm), hash_pointer(k->process)), (uint64_t)k->frame));
-}
-
-static gboolean sleep_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct sleep_key *a = va, *b = vb;
-
-	return a->comm == b->comm && a->process == b->process && a->frame == b->frame;
-}
+HASH_KEY(sleep, struct sleep_key, comm, process, frame)
 
 static struct sleep_key sleep_of(const struct finder *f, uint32_t thread)
 {
@@ -481,12 +446,7 @@ static void settle_blind(struct finder *f)
 	}
 }
 
-static int compare_roles(gconstpointer va, gconstpointer vb)
-{
-	const struct role *a = va, *b = vb;
-
-	return (a->first_thread > b->first_thread) - (a->first_thread < b->first_thread);
-}
+ORDER(compare_roles, struct role, ORDER_LOW(first_thread))
 
 /* In the order of their threads, whatever way they were found. */
 static void put_in_order(struct roles *r, uint32_t threads_cnt)

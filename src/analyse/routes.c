@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/routes.h"
 
-#include "profile/context.h"
-
 struct routes {
 	const struct profile *p;
 	const char *attribute;	/* NULL: the route */

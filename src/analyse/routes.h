@@ -4,7 +4,7 @@
 
 #include "profile/profile.h"
 
-/* For which requests threads waited, as their trace contexts say: see profile/context.h. */
+/* For which requests threads waited, as their trace contexts say: see profile/profile.h. */
 struct routes;
 
 /* Borrows from p.  NULL: it has no trace contexts; the others take that. */

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "analyse/wakers.h"
+#include "base/each.h"
 #include "base/hash.h"
+#include "base/order.h"
 
 #define IN_VAIN_PERCENT 50
 #define PARTLY_PERCENT 20
@@ -161,14 +163,7 @@ static void group_sleepers(const struct profile *p, GArray *sleepers)
 	g_array_set_size(sleepers, kept);
 }
 
-static int compare_sleepers(gconstpointer va, gconstpointer vb)
-{
-	const struct storm_sleepers *a = va, *b = vb;
-
-	if (a->count != b->count)
-		return a->count < b->count ? 1 : -1;
-	return a->wait < b->wait ? -1 : a->wait > b->wait;
-}
+ORDER(compare_sleepers, struct storm_sleepers, ORDER_HIGH(count) ORDER_LOW(wait))
 
 /* How bad each verdict is, the worst first. */
 static const uint8_t rank_of[] = {
@@ -189,21 +184,8 @@ static int compare_rows(gconstpointer va, gconstpointer vb)
 	return a->waker < b->waker ? -1 : 1;
 }
 
-static guint place_hash(gconstpointer key)
-{
-	const struct waker *w = key;
-
-	return hash_end(
-		hash_more(hash_more(hash_pointer(w->comm), hash_pointer(w->irq)), (uint64_t)w->user << 32 | w->kernel));
-}
-
 /* Strings of a profile are interned. */
-static gboolean same_place(gconstpointer va, gconstpointer vb)
-{
-	const struct waker *a = va, *b = vb;
-
-	return a->comm == b->comm && a->irq == b->irq && a->user == b->user && a->kernel == b->kernel;
-}
+HASH_KEY(place, struct waker, comm, irq, user, kernel)
 
 static void add_storm(struct storm *into, const struct storm *s)
 {
@@ -211,18 +193,14 @@ static void add_storm(struct storm *into, const struct storm *s)
 	into->call_cnt += s->call_cnt;
 	into->woken_cnt += s->woken_cnt;
 	into->most_cnt = MAX(into->most_cnt, s->most_cnt);
-	into->ended_cnt += s->ended_cnt;
-	into->again_cnt += s->again_cnt;
-	into->cpu_ns += s->cpu_ns;
-	into->again_ns += s->again_ns;
-	into->delay_ns += s->delay_ns;
+	ADD_MEMBERS(into, s, ended_cnt, again_cnt, cpu_ns, again_ns, delay_ns);
 }
 
 /* One row for each place; ret_row_of: + 1, by waker. */
 static GArray *group_wakers(const struct profile *p, uint32_t *ret_row_of)
 {
 	GArray *rows = g_array_new(FALSE, FALSE, sizeof(struct storm_row));
-	g_autoptr(GHashTable) by_place = g_hash_table_new(place_hash, same_place);	/* struct waker -> row + 1 */
+	g_autoptr(GHashTable) by_place = g_hash_table_new(place_hash, place_equal);	/* struct waker -> row + 1 */
 
 	for (uint32_t i = 0; i < p->storms->len; i++) {
 		const struct storm *s = profile_storm(p, i);

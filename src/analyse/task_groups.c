@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "analyse/task_java.h"
 #include "base/hash.h"
+#include "base/order.h"
 
 /* Evidence that a goroutine has nothing to do: what it waits for, or functions on its stack, all of one row. */
 static const struct idle_rule {
@@ -255,12 +255,7 @@ static void add(GArray *groups, GHashTable *index, const struct task_group *part
 	g->variance += (double)row->task_se_ns * (double)row->task_se_ns;
 }
 
-static gint by_tasks(gconstpointer a, gconstpointer b)
-{
-	const struct task_group *x = a, *y = b;
-
-	return x->tasks < y->tasks ? 1 : x->tasks > y->tasks ? -1 : 0;
-}
+ORDER(by_tasks, struct task_group, ORDER_HIGH(tasks))
 
 void task_groups_make(struct task_groups *g, const struct tasks *t)
 {

@@ -2,6 +2,7 @@
 #ifndef ANALYSE_TASK_GROUPS_H
 #define ANALYSE_TASK_GROUPS_H
 
+#include "profile/profile.h"
 #include "profile/tasks.h"
 
 /* What is to be said of a population of tasks: who waits where for what, and who merely has nothing to do. */
@@ -64,5 +65,26 @@ void task_groups_clear(struct task_groups *g);
 
 /* What a state and a reason are called together: "chan send", "runnable", "a system call". */
 const char *task_reason_text(const char *state, const char *reason);
+
+/*
+ * The tasks of a recording as rows of a profile of their own, so that pictures and other programs' formats show them:
+ * task time in place of off-CPU time, a process for each population, the mean number of tasks as count.  What they wait
+ * for is the innermost frame, in brackets; those that have nothing to do stand below a frame "[idle]".  Threads' time
+ * is no part of it.  NULL: there are none.  Free with profile_free().
+ */
+struct profile *task_profile_new(const struct profile *p);
+/* Of such a row: do its tasks have nothing to do? */
+bool task_profile_is_idle(const struct profile *tasks, const struct wait *w);
+
+/* Is the function Java's own? */
+bool task_java_is_library(const char *name);
+/* As task_idle() has it, of one that waits. */
+const char *task_java_idle(const struct task_row *row);
+bool task_java_answers_request(const struct task_row *row);
+bool task_java_reads_socket(const struct task_row *row);
+/* It waits within a client's call, HTTP or a database. */
+bool task_java_has_asked(const struct task_row *row);
+/* A pool has no connection to give it. */
+bool task_java_awaits_connection(const struct task_row *row);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What stacks of Java's virtual threads say. */
-#include "analyse/task_java.h"
+#include "analyse/task_groups.h"
 
 #include <string.h>
 

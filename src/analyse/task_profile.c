@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/task_profile.h"
 
 #include "analyse/task_groups.h"
 #include "profile/slices_build.h"
-#include "profile/task_looks.h"
-#include "profile/tasks_file.h"
 
 #define SLICE_NS (UINT64_C(200) * 1000 * 1000)	/* as often as there are looks */
 #define NO_WAIT UINT32_MAX
@@ -20,7 +17,7 @@ static uint32_t push(struct profile *p, uint32_t node, const struct task_frame *
 	return profile_node(p, node, profile_frame(p, &frame));
 }
 
-/* As an attribute of a trace context: profile/context.h. */
+/* As an attribute of a trace context: profile/profile.h. */
 static uint32_t push_label(struct profile *p, uint32_t node, const struct task_frame *f)
 {
 	const struct frame frame = { .name = f->name, .module = f->file, .kind = FRAME_CONTEXT };

@@ -5,12 +5,11 @@
 #include <string.h>
 
 #include "analyse/locks.h"
-#include "analyse/objects.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"
 #include "analyse/wakers.h"
 #include "base/hash.h"
-#include "profile/on_cpu.h"
+#include "base/order.h"
 
 static const char *const by_names[TOP_BY_COUNT] = {
 	[TOP_BY_LEAF] = "leaf",	     [TOP_BY_STACK] = "stack", [TOP_BY_THREAD] = "thread",
@@ -55,18 +54,7 @@ struct row_key {
 	uint32_t a, b, c, d, e;
 };
 
-static guint key_hash(gconstpointer k)
-{
-	const struct row_key *key = k;
-	uint64_t h = hash_more(hash_pointer(key->name), (uint64_t)key->a << 32 | key->b);
-
-	return hash_end(hash_more(hash_more(h, (uint64_t)key->c << 32 | key->d), key->e));
-}
-
-static gboolean key_equal(gconstpointer x, gconstpointer y)
-{
-	return memcmp(x, y, sizeof(struct row_key)) == 0;
-}
+HASH_BYTES(key, struct row_key)
 
 /* One stack may read thousands of files, or wait for as many children: those are no rows of their own. */
 static uint32_t told_apart(const struct top *t, const struct profile *p, const struct wait *w)
@@ -284,25 +272,9 @@ static void add_wait(struct top *t, struct top_row *row, const struct wait *w)
 }
 
 /* Rows refer to what they share by ids that do not depend on the order of hashing. */
-static int row_compare(gconstpointer a, gconstpointer b)
-{
-	const struct top_row *x = a, *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	int by_name = strcmp(x->name, y->name);
-	if (by_name)
-		return by_name;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->state != y->state)
-		return x->state < y->state ? -1 : 1;
-	if (x->user != y->user)
-		return x->user < y->user ? -1 : 1;
-	if (x->kernel != y->kernel)
-		return x->kernel < y->kernel ? -1 : 1;
-	return (x->object > y->object) - (x->object < y->object);
-}
+ORDER(row_compare, struct top_row,
+      ORDER_HIGH(weight) ORDER_TEXT(name) ORDER_LOW(thread) ORDER_LOW(state) ORDER_LOW(user) ORDER_LOW(kernel)
+      ORDER_LOW(object))
 
 static uint64_t whole_of(const struct top *t, const struct profile *p, const struct selection *selection)
 {

@@ -7,7 +7,6 @@
 #include "analyse/chains.h"
 #include "analyse/label.h"
 #include "analyse/wakers.h"
-#include "profile/on_cpu.h"
 
 /*
  * Building costs one table look-up per frame of each wait: (parent, label) -> child, in an

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "analyse/plumbing.h"
+#include "base/each.h"
 #include "base/hash.h"
-#include "profile/on_cpu.h"
+#include "base/order.h"
+#include "profile/profile.h"
 
 /* Both strings are one pointer each for equal texts. */
 struct key {
@@ -13,20 +15,7 @@ struct key {
 	uint32_t reason, is_idle;
 };
 
-static guint key_hash(gconstpointer data)
-{
-	const struct key *k = data;
-
-	return hash_end(hash_more(hash_more(hash_pointer(k->comm), hash_pointer(k->name)),
-				  (uint64_t)k->reason << 1 | k->is_idle));
-}
-
-static gboolean key_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct key *a = va, *b = vb;
-
-	return a->comm == b->comm && a->name == b->name && a->reason == b->reason && a->is_idle == b->is_idle;
-}
+HASH_KEY(key, struct key, comm, name, reason, is_idle)
 
 static int row_compare(gconstpointer va, gconstpointer vb)
 {
@@ -65,10 +54,7 @@ static void add(struct wait_group *row, const struct profile *p, uint32_t wait)
 	if (wait_off_cpu_ns(w) > wait_off_cpu_ns(most))
 		row->wait = wait;
 	row->off_cpu_ns += wait_off_cpu_ns(w);
-	row->blocked_ns += w->blocked_ns;
-	row->runnable_ns += w->runnable_ns;
-	row->preempted_ns += w->preempted_ns;
-	row->count += w->count;
+	ADD_MEMBERS(row, w, blocked_ns, runnable_ns, preempted_ns, count);
 	if (w->max_ns > row->max_ns) {
 		row->max_ns = w->max_ns;
 		row->longest = wait + 1;
@@ -82,25 +68,9 @@ struct member {
 	uint32_t row, thread, user, kernel;
 };
 
-static int member_compare_threads(gconstpointer va, gconstpointer vb)
-{
-	const struct member *a = va, *b = vb;
+ORDER(member_compare_threads, struct member, ORDER_LOW(row) ORDER_LOW(thread))
 
-	if (a->row != b->row)
-		return a->row < b->row ? -1 : 1;
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
-
-static int member_compare_stacks(gconstpointer va, gconstpointer vb)
-{
-	const struct member *a = va, *b = vb;
-
-	if (a->row != b->row)
-		return a->row < b->row ? -1 : 1;
-	if (a->user != b->user)
-		return a->user < b->user ? -1 : 1;
-	return a->kernel < b->kernel ? -1 : a->kernel > b->kernel;
-}
+ORDER(member_compare_stacks, struct member, ORDER_LOW(row) ORDER_LOW(user) ORDER_LOW(kernel))
 
 /* By sorting: sets of their own for each row would take more. */
 static void count_members(struct wait_groups *h, GArray *members)

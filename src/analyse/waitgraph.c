@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/far_end.h"
 #include "analyse/knots.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"
 #include "analyse/wakers.h"
+#include "base/order.h"
 
 #define UNKNOWN UINT32_MAX
 
@@ -165,26 +165,9 @@ static void add_to_place(struct waitgraph *g, struct wait_edge *e, const struct 
 	place->runnable_ns += sums->runnable_ns;
 }
 
-static int compare_places(const void *va, const void *vb)
-{
-	const struct wait_place *a = va, *b = vb;
+ORDER(compare_places, struct wait_place, ORDER_HIGH(blocked_ns) ORDER_TEXT(wait) ORDER_TEXT(waker))
 
-	if (a->blocked_ns != b->blocked_ns)
-		return a->blocked_ns < b->blocked_ns ? 1 : -1;
-	int by_wait = strcmp(a->wait, b->wait);
-	return by_wait ? by_wait : strcmp(a->waker, b->waker);
-}
-
-static int compare_edges(gconstpointer va, gconstpointer vb)
-{
-	const struct wait_edge *a = va, *b = vb;
-
-	if (a->blocked_ns != b->blocked_ns)
-		return a->blocked_ns < b->blocked_ns ? 1 : -1;
-	if (a->from != b->from)
-		return a->from < b->from ? -1 : 1;
-	return (a->to > b->to) - (a->to < b->to);
-}
+ORDER(compare_edges, struct wait_edge, ORDER_HIGH(blocked_ns) ORDER_LOW(from) ORDER_LOW(to))
 
 static void make_edges(struct builder *b)
 {

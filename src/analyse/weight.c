@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/weight.h"
 
-#include "profile/on_cpu.h"
-
 static const char *const names[WEIGHT_KINDS] = {
 	[WEIGHT_OFF_CPU] = "off_cpu",
 	[WEIGHT_BLOCKED] = "blocked",

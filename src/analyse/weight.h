@@ -11,7 +11,7 @@ enum weight {
 	WEIGHT_RUNNABLE,
 	WEIGHT_PREEMPTED,
 	WEIGHT_COUNT,	/* events, not time */
-	WEIGHT_ON_CPU,	/* by samples: profile/on_cpu.h */
+	WEIGHT_ON_CPU,	/* by samples: profile/profile.h */
 	WEIGHT_TIME,	/* that and off_cpu */
 	WEIGHT_KINDS
 };
@@ -26,7 +26,7 @@ bool weight_parse(const char *name, enum weight *ret_weight);
 /* Nanoseconds, or events for WEIGHT_COUNT. */
 uint64_t weight_of_wait(const struct wait *w, enum weight weight);
 
-/* Of a row of waits their time, of a row of samples on CPU (profile/on_cpu.h) what these stand for. */
+/* Of a row of waits their time, of a row of samples on CPU (profile/profile.h) what these stand for. */
 static inline uint64_t wait_or_on_cpu_ns(const struct wait *w)
 {
 	return wait_off_cpu_ns(w) + w->on_cpu_ns;

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include "base/cgroup_mount.h"
+#include "base/mount_point.h"
 #include "base/refuse.h"
 
 #define CGROUP2_MAGIC 0x63677270	/* CGROUP2_SUPER_MAGIC, linux/magic.h */

@@ -19,4 +19,10 @@ bool cgroup_id(const char *path, uint64_t *ret_id, GError **error);
  */
 bool cgroup_has_thread(const GArray *ids, const char *mount, pid_t pid, pid_t tid);
 
+/*
+ * Has a cgroup at or below `root` ("/sys/fs/cgroup") a CPU quota, of version 1 or 2?  True also where there are too
+ * many to look at.
+ */
+bool quota_is_used(const char *root);
+
 #endif

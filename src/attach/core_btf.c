@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "attach/core_btf.h"
+#include "attach/kernel_btf.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -2,13 +2,11 @@
 #include "attach/error.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "attach/feature.h"
-#include "attach/said.h"
 
 G_DEFINE_QUARK(attach-error-quark, attach_error)
 

@@ -25,4 +25,15 @@ void attach_set_load_error(GError **error, int err);
 /* Does this kernel give events of perf's to nobody without CAP_SYS_ADMIN?  Debian's do so by default. */
 bool attach_perf_takes_admin(void);
 
+/* What libbpf says, and in its words the verifier, as programs are loaded.  Any thread may load some. */
+
+/* From now on it is kept, in place of printed. */
+void said_keep(void);
+/* All of it since the last call; to be freed. */
+char *said_take(void);
+/* Of what is kept, the line that says why a load failed; NULL: there is none.  To be freed. */
+char *said_why(void);
+/* The same of a text. */
+char *said_why_of(const char *log);
+
 #endif

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "attach/kernel_btf.h"
-#include "attach/rights.h"
 #include "base/opener.h"
 
 /* Each returns 0 or a negative errno.  What is kept is the kernel's, of which there is one; any thread may ask. */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/btf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,8 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "attach/probe_holder.h"
-
 /* Newer than the headers that this may be built with: include/uapi/linux/bpf.h of Linux 6.6. */
 #define TRACE_UPROBE_MULTI 48
 

@@ -39,4 +39,36 @@ int probe_set_add(struct probe_set *s, const struct bpf_program *prog, int file_
  */
 int probe_link(int prog_fd, int file_fd, const uint64_t *numbers, bool has_semaphores, size_t cnt);
 
+/* Where in the code of 64-bit x86 a probe costs least. */
+
+/*
+ * How far behind the entry of a function a probe is to lie: at the first push or nop, if each run of the function
+ * passes it once, with the stack as at the entry.  0: at the entry.
+ */
+size_t insn_entry_place(const uint8_t *code, size_t len);
+/*
+ * The same behind a call: at the first instruction that the kernel emulates, with the stack pointer as after the call.
+ */
+size_t insn_return_place(const uint8_t *code, size_t len);
+
+/*
+ * The kernel sets a uprobe, and takes it away, in every process that maps the file, and waits for each one's memory
+ * without an end: a process that faults in a page of a file system that never answers holds whoever probes, and no
+ * signal ends that.  So a process of its own makes the links and keeps them.  It is left behind where it does not come
+ * back, as openers are (base/opener.h).
+ */
+struct probe_holder;
+
+/* NULL: no process can be had. */
+struct probe_holder *probe_holder_new(void);
+/* Takes all links away, which is waited for for a while; NULL is fine. */
+void probe_holder_free(struct probe_holder *h);
+
+/*
+ * A link of the program to offsets of a file, which are followed by as many counters that switch the places on (all 0:
+ * none), and by as many cookies.  0 or a negative errno; -ETIMEDOUT: it does not come back, or somebody asked for the
+ * end meanwhile, and there will be no more links.
+ */
+int probe_holder_add(struct probe_holder *h, int prog_fd, int file_fd, const uint64_t *numbers, uint32_t cnt);
+
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "attach/probe_holder.h"
 
 #include <errno.h>
 #include <glib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "attach/probe_place.h"
+#include "attach/probe.h"
 
 #include <string.h>
 

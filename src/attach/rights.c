@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "attach/rights.h"
+#include "attach/feature.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glib.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "attach/said.h"
+#include "attach/error.h"
 
 #include <bpf/libbpf.h>
-#include <glib.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

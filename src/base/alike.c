@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "base/alike.h"
+#include "base/text.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define WORD_MAX 128

@@ -15,7 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/privileges.h"
 #include "base/refuse.h"
 
 #define USER "offcpu"		/* where the administrator has made one */

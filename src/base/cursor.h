@@ -107,4 +107,17 @@ static inline int64_t cursor_sleb(struct cursor *c)
 	return 0;
 }
 
+/* Unsigned LEB128, as cursor_uleb() reads it. */
+static inline void uleb_put(GByteArray *into, uint64_t value)
+{
+	uint8_t bytes[10];
+	guint cnt = 0;
+
+	do {
+		bytes[cnt++] = (uint8_t)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
+		value >>= 7;
+	} while (value);
+	g_byte_array_append(into, bytes, cnt);
+}
+
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "base/file_text.h"
+#include "base/opener_wire.h"
 
 #include <errno.h>
-#include <glib.h>
 #include <unistd.h>
 
 char *file_read_fd(int fd, size_t max_bytes, size_t *ret_len)

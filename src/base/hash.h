@@ -3,7 +3,11 @@
 #define BASE_HASH_H
 
 #include <glib.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "base/each.h"
 
 #define HASH_MIX 0x9e3779b97f4a7c15ULL	/* 2^64 over the golden ratio: Knuth, "The Art of Computer Programming", 6.4 */
 
@@ -35,5 +39,46 @@ static inline guint hash_u64(gconstpointer key)
 {
 	return hash_end(*(const uint64_t *)key);
 }
+
+/* Of bytes without padding. */
+static inline guint hash_bytes(const void *bytes, size_t cnt)
+{
+	uint64_t hash = 0, part;
+
+	for (size_t i = 0; i < cnt; i += sizeof(part)) {
+		part = 0;
+		memcpy(&part, (const char *)bytes + i, MIN(sizeof(part), cnt - i));
+		hash = hash_more(hash, part);
+	}
+	return hash_end(hash);
+}
+
+#define HASH_PART(m) h = hash_more(h, (uint64_t)k->m);
+#define HASH_SAME(m)         \
+	if (a->m != b->m)    \
+		return FALSE;
+
+/* Defines NAME_hash() and NAME_equal() for GHashTable, by up to eight members: numbers and interned strings. */
+#define HASH_KEY(name, type, ...)                                               \
+	static guint name##_hash(gconstpointer key)                             \
+	{                                                                       \
+		const type *k = key;                                            \
+		uint64_t h = 0;                                                 \
+                                                                                \
+		EACH(HASH_PART, __VA_ARGS__)                                    \
+		return hash_end(h);                                             \
+	}                                                                       \
+	static gboolean name##_equal(gconstpointer va, gconstpointer vb)        \
+	{                                                                       \
+		const type *a = va, *b = vb;                                    \
+                                                                                \
+		EACH(HASH_SAME, __VA_ARGS__)                                    \
+		return TRUE;                                                    \
+	}
+
+/* The same by all bytes of a type that has no padding. */
+#define HASH_BYTES(name, type)                                                                                          \
+	static guint name##_hash(gconstpointer key) { return hash_bytes(key, sizeof(type)); }                           \
+	static gboolean name##_equal(gconstpointer a, gconstpointer b) { return memcmp(a, b, sizeof(type)) == 0; }
 
 #endif

@@ -4,12 +4,10 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <netinet/tcp.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/opener.h"
-#include "base/unix_table.h"
 
 #define FRESH_NS 1000000000ULL
 #define V4_BYTES 4

@@ -5,8 +5,8 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 #include <stdio.h>
+#include <string.h>
 
 /*
  * The TCP and UDP sockets of a process's network namespace, as /proc/PID/net tells.  The kernel's answers about single
@@ -73,5 +73,23 @@ const struct net_socket *net_table_peer(const GArray *sockets, bool is_tcp, cons
 /* The TCP socket that listens for connections to there; NULL: none of these. */
 const struct net_socket *net_table_listener(const GArray *sockets, const struct net_end *there);
 bool net_table_has_port(const GArray *sockets, uint16_t port);
+
+/*
+ * The Unix stream sockets of our own network namespace, as the kernel answers (sock_diag): /proc/net/unix does not tell
+ * which two belong together. Inodes are unique over all namespaces, so who looks up a foreign one finds nothing.
+ */
+
+#define UNIX_TABLE_MAX 65536	/* sockets */
+#define UNIX_NAME_BYTES 109
+
+struct unix_socket {
+	uint64_t inode, peer;	/* peer 0: not accepted yet, or it has none */
+	uint32_t queued;	/* of one that listens: connections that nobody has accepted yet */
+	bool listens;
+	char name[UNIX_NAME_BYTES];	/* what it was bound to, '@' in front of an abstract name; "": nothing */
+};
+
+GArray *unix_table_new(void);	/* struct unix_socket; NULL: the kernel does not answer */
+const struct unix_socket *unix_table_find(const GArray *sockets, uint64_t inode);	/* NULL: none of these */
 
 #endif

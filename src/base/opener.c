@@ -10,7 +10,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/file_text.h"
 #include "base/opener_wire.h"
 
 static struct {

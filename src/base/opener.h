@@ -22,7 +22,7 @@
  */
 
 /*
- * Before there are threads, since it forks.  kept: the opener's capabilities, as privileges.h has them, which the
+ * Before there are threads, since it forks.  kept: the opener's capabilities, as confine.h has them, which the
  * caller can give up then.  False with a sentence.
  */
 bool opener_start(uint64_t kept, GError **error);

@@ -10,9 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file_text.h"
 #include "base/hurry.h"
-#include "base/opener_skipped.h"
 #include "base/opener_wire.h"
 #include "base/parser.h"
 

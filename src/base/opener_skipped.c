@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "base/opener_skipped.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -10,7 +9,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/file_text.h"
 #include "base/opener_wire.h"
 #include "base/proc_status.h"
 

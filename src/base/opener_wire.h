@@ -109,4 +109,25 @@ int opener_copy(int fd, void (*go_on)(void));
 /* The same of a text whose first bytes were read already, as far as max_bytes. */
 int opener_copy_text(int fd, const char *first, long first_bytes, uint64_t max_bytes);
 
+/*
+ * What an opener did not answer for, by subjects as opener_subject_of_path() names them.  It is skipped for a minute,
+ * and each time it is tried in vain twice as long, up to an hour.  After some processes of one user all of his are, so
+ * that others keep their openers.  Not thread-safe: the channel's lock is held.
+ */
+struct opener_skipped;
+
+struct opener_skipped *opener_skipped_new(void);
+void opener_skipped_free(struct opener_skipped *s);
+/* now_us: g_get_monotonic_time(), as below. */
+bool opener_skipped_has(const struct opener_skipped *s, const char *subject, int64_t now_us);
+void opener_skipped_add(struct opener_skipped *s, const char *subject, int64_t waited_us, int64_t now_us);
+/* A sentence about a subject, once. */
+void opener_skipped_tell(struct opener_skipped *s, const char *subject, char *sentence);
+/* opener_news(), opener_last_news(). */
+char *opener_skipped_news(struct opener_skipped *s);
+char *opener_skipped_last_news(const struct opener_skipped *s);
+
+/* What is left of a file, up to max_bytes, and a zero byte behind it.  NULL with errno; free with g_free(). */
+char *file_read_fd(int fd, size_t max_bytes, size_t *ret_len);
+
 #endif

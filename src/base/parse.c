@@ -2,9 +2,47 @@
 #include "base/parse.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/refuse.h"
+
+#define CPUS_MAX 65536
+
+char *cpu_list_online(GError **error)
+{
+	char *online = NULL;
+
+	return g_file_get_contents("/sys/devices/system/cpu/online", &online, NULL, error) ? online : NULL;
+}
+
+GArray *cpu_list_parse(const char *list)
+{
+	GArray *cpus = g_array_new(FALSE, FALSE, sizeof(int));
+
+	for (const char *p = list; *p >= '0' && *p <= '9';) {
+		char *end;
+		long first = strtol(p, &end, 10), last = first;
+
+		if (*end == '-')
+			last = strtol(end + 1, &end, 10);
+		for (long i = first; i <= last && i < CPUS_MAX; i++) {
+			int cpu = (int)i;
+
+			g_array_append_val(cpus, cpu);
+		}
+		p = *end == ',' ? end + 1 : "";
+	}
+	return cpus;
+}
+
+bool cpu_list_has(const GArray *cpus, int cpu)
+{
+	for (guint i = 0; i < cpus->len; i++)
+		if (g_array_index(cpus, int, i) == cpu)
+			return true;
+	return false;
+}
 
 G_DEFINE_QUARK(parse-error-quark, parse_error)
 

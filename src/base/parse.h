@@ -30,4 +30,28 @@ bool parse_state_letters(const char *text, char **ret_letters, GError **error);
  */
 bool parse_name_glob(const char *text, size_t max_bytes, size_t name_bytes, GError **error);
 
+/* The CPUs that are online, as the kernel lists them: "0-3,8"; NULL with *error.  Free with g_free(). */
+char *cpu_list_online(GError **error);
+/* Those of such a list (int). */
+GArray *cpu_list_parse(const char *list);
+bool cpu_list_has(const GArray *cpus, int cpu);
+
+/* Bytes as hexadecimal digits in lower case, 2 * cnt of them and a 0 byte. */
+static inline void hex_text(char *ret, const uint8_t *bytes, size_t cnt)
+{
+	ret[0] = '\0';
+	for (size_t i = 0; i < cnt; i++)
+		g_snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+}
+
+/* As many bytes as there are pairs of digits, at most `room`; how many. */
+static inline size_t hex_bytes(uint8_t *ret, size_t room, const char *text)
+{
+	size_t cnt = 0;
+
+	for (; cnt < room && g_ascii_isxdigit(text[0]) && g_ascii_isxdigit(text[1]); text += 2)
+		ret[cnt++] = (uint8_t)(g_ascii_xdigit_value(text[0]) << 4 | g_ascii_xdigit_value(text[1]));
+	return cnt;
+}
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "base/privileges.h"
+#include "base/confine.h"
 
 #include <errno.h>
 #include <linux/capability.h>

@@ -2,6 +2,7 @@
 #ifndef BASE_PROC_STATUS_H
 #define BASE_PROC_STATUS_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,5 +29,23 @@ bool proc_is_ours(const char *proc_dir);
 
 /* How many threads of the machine run or could, and how many there are, as /proc/loadavg says; false: it does not. */
 bool loadavg_threads(unsigned *ret_runnable, unsigned *ret_all);
+
+/*
+ * The processes that there are now, in our pid namespace: uint32_t, owned by the caller; empty where /proc cannot be
+ * read.
+ */
+GArray *process_ids(void);
+
+/*
+ * Appends to ids (uint32_t) the processes whose name, or whose executable's file name, is `name`; not the caller.
+ * False: there is none.
+ */
+bool process_ids_named(const char *name, GArray *ids);
+
+/* ids: uint32_t; NULL: none. */
+bool process_ids_contain(const GArray *ids, uint32_t id);
+
+/* Appends to ids the processes that these have forked, and those that these have; not the caller. */
+void process_ids_add_descendants(GArray *ids);
 
 #endif

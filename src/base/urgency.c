@@ -2,7 +2,6 @@
 #include "base/urgency.h"
 
 #include <fcntl.h>
-#include <glib.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <sched.h>

@@ -4,6 +4,7 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -59,5 +60,23 @@ enum urgency_step urgency_judge(struct urgency_state *state, uint64_t now_ns, ui
 				unsigned runnable_cnt);
 /* Time to look whether there is a crowd: only then the last one is asked for. */
 bool urgency_asks_for_crowd(const struct urgency_state *state, uint64_t now_ns);
+
+/*
+ * Says where each thread of this process stands, once nobody has fed it for so long, and goes on: whoever waits for the
+ * process, or sends a report of that, has what it takes then.  Once until it is fed again.
+ */
+struct watchdog_options {
+	unsigned after_ms;
+	const char *why;	/* the first line */
+	void (*say)(const char *line, void *data);	/* from a thread of its own */
+	void *data;
+};
+
+#define WATCHDOG_AFTER_MS 10000
+
+/* One at a time; until the end of the process, or watchdog_end(). */
+void watchdog_begin(const struct watchdog_options *options);
+void watchdog_feed(void);	/* nothing where there is none */
+void watchdog_end(void);
 
 #endif

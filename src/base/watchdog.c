@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "base/watchdog.h"
+#include "base/urgency.h"
 
-#include <glib.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/quiet_thread.h"

@@ -13,7 +13,7 @@
  * in the thread's saved registers.  They are taken at switch-out, since only then what
  * lies around the futex still says who holds it: when the wait ends, that one has let it go.  Whether it
  * is a lock of a kind that says so the kernel cannot know, so what looks like one goes along, and
- * user space believes it only where the thread's stack agrees (fold/lock_kind.h).
+ * user space believes it only where the thread's stack agrees (fold/objects.h).
  */
 
 /* include/uapi/linux/futex.h */

@@ -10,7 +10,7 @@
 /*
  * Samples of what runs, by a timer on each CPU (perf's software event cpu-clock), only where they are asked for.  A
  * sample is a thread and its stacks, as those of a wait: the same walker, ids and records.  User space makes time of
- * the samples: each thread's share its account, which is exact (profile/on_cpu.h).
+ * the samples: each thread's share its account, which is exact (profile/profile.h).
  *
  * The timer interrupts a thread anywhere.  Nothing is remembered of such a walk: the next one begins elsewhere.  What
  * it is done with is apart from what the programs at the scheduler's tracepoints use, which an interrupt may find half

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -12,9 +13,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/help_text.h"
-#include "cmd/output.h"
-#include "explain/text.h"
+#include "base/text.h"
+#include "cmd/run.h"
+
+static volatile int stop_asked;
+
+static void on_stop(int sig)
+{
+	(void)sig;
+	stop_asked = 1;
+}
+
+const volatile int *stop_catch(void)
+{
+	run_on_signals(on_stop);
+	return &stop_asked;
+}
+
+void stop_release(void)
+{
+	run_window_over();
+}
 
 void cmd_error(const char *command, const char *format, ...)
 {

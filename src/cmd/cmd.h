@@ -44,7 +44,7 @@ int cmd_unexpected(const char *command, const char *argument);
 bool cmd_parse(const char *command, const char *args, const char *description, GOptionEntry *entries,
 	       int *argc, char ***argv, int *ret_status);
 
-/* All of `text` to `path`, or to stdout for NULL or "-", as cmd/output.h says. */
+/* All of `text` to `path`, or to stdout for NULL or "-", see below. */
 bool cmd_write_output(const char *path, const char *text, gsize len, GError **error);
 
 /* By any spelling of the paths, and through links. */
@@ -79,5 +79,39 @@ int cmd_io(int argc, char **argv);
 int cmd_tasks(int argc, char **argv);
 int cmd_mcp(int argc, char **argv);
 int cmd_push(int argc, char **argv);
+
+/* Of commands that go on until they are told to end, and then print: a signal asks them to. */
+
+/* From now on SIGINT, SIGTERM and SIGHUP only set what this gives. */
+const volatile int *stop_catch(void);
+/* They end the process again. */
+void stop_release(void);
+
+/*
+ * Where the system gives no memory, GLib aborts.  From here on the process says so in one sentence instead, and ends
+ * with EXIT_FAILED.  Threads that call spare_stack_use() are held to it, too, however they run out.
+ */
+void no_room_tell(void);
+
+/*
+ * A command's help with lines of at most `width` columns: what a line's last column is too narrow for goes on below it,
+ * in that column.
+ */
+char *help_text_wrap(const char *text, unsigned width);
+
+/*
+ * What a command writes, part by part: to `path`, or to stdout for NULL or "-".  A file appears whole or not at all,
+ * and one that was there keeps its mode; what is no plain file (a link, a device, a FIFO) is written into, as by a
+ * shell.
+ */
+struct output;
+
+/* NULL with a sentence. */
+struct output *output_begin(const char *path, GError **error);
+bool output_put(struct output *o, const void *bytes, gsize len, GError **error);
+/* Frees o; from now on the file is there.  False with a sentence, and the one before is as it was. */
+bool output_end(struct output *o, GError **error);
+/* In place of output_end(): there is no file; NULL is fine. */
+void output_drop(struct output *o);
 
 #endif

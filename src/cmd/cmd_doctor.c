@@ -7,7 +7,7 @@
 #include "attach/feature.h"
 #include "base/version.h"
 #include "cmd/cmd.h"
-#include "cmd/doctor_process.h"
+#include "cmd/doctor.h"
 #include "cmd/run.h"
 #include "cmd/selftest.h"
 #include "cmd/target.h"

@@ -3,15 +3,14 @@
 #include <unistd.h>
 
 #include "analyse/idle_part.h"
-#include "analyse/objects.h"
+#include "analyse/locks.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
 #include "cmd/input.h"
-#include "cmd/output.h"
 #include "cmd/range.h"
 #include "exchange/format.h"
-#include "profile/on_cpu.h"
-#include "render/text/first.h"
+#include "profile/profile.h"
+#include "render/text/text.h"
 #include "explain/text.h"
 
 #define COMMAND "export"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/objects.h"
+#include "analyse/locks.h"
 #include "analyse/query.h"
 #include "analyse/tree.h"
 #include "base/parse.h"
@@ -15,7 +15,7 @@
 #include "cmd/serving.h"
 #include "render/html/html.h"
 #include "render/svg/svg.h"
-#include "render/text/first.h"
+#include "render/text/text.h"
 
 #define COMMAND "flame"
 

@@ -11,7 +11,7 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
-#include "render/text/hist.h"
+#include "render/text/text.h"
 
 static const char description[] =
 	"Examples:\n"

@@ -6,19 +6,15 @@
 
 #include "base/clock.h"
 #include "base/parse.h"
-#include "base/process_ids.h"
+#include "base/proc_status.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_io.h"
-#include "cmd/io_json.h"
-#include "cmd/io_limits.h"
-#include "cmd/io_text.h"
 #include "cmd/run.h"
-#include "cmd/stop.h"
 #include "cmd/target.h"
 #include "io/block.h"
 #include "profile/profile_file.h"
 #include "render/text/folded.h"
-#include "session/named_groups.h"
+#include "session/session.h"
 
 #define COMMAND "io"
 #define TOP_DEFAULT 10

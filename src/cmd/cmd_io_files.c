@@ -6,9 +6,6 @@
 #include "base/opener.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_io.h"
-#include "cmd/file_text.h"
-#include "cmd/io_json.h"
-#include "cmd/io_limits.h"
 #include "cmd/run.h"
 #include "io/file.h"
 

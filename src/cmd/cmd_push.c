@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "base/size_text.h"
+#include "base/text.h"
 #include "analyse/reason/reasons.h"
 #include "cmd/cmd.h"
 #include "cmd/input.h"

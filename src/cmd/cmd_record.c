@@ -10,15 +10,147 @@
 #include "analyse/accounts.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
-#include "cmd/estimate.h"
 #include "cmd/input.h"
-#include "cmd/record_tasks.h"
 #include "cmd/run.h"
+#include "cmd/target.h"
+#include "explain/text.h"
 #include "fold/limits.h"
+#include "profile/profile.h"
 #include "profile/profile_file.h"
 #include "profile/slices.h"
 #include "render/text/text.h"
-#include "explain/text.h"
+#include "tasks/sampler.h"
+
+/*
+ * record --estimate: what recording this would cost, by a recording of ESTIMATE_NS that is thrown away.  An empty
+ * program would tell how many switches there are, but not what one takes: between loads that differs by ten times
+ * (docs/performance.md).
+ */
+#define ESTIMATE_NS 2000000000ULL
+#define ESTIMATE_EXACT_NS 1000000000ULL	/* of it: then the governor may sample */
+
+/* "0.3%", "0.04%", "12%" */
+static const char *percent(double share, char text[16])
+{
+	snprintf(text, 16, share < 0.001 ? "%.2f%%" : share < 0.1 ? "%.1f%%" : "%.0f%%", 100 * share);
+	return text;
+}
+
+static void print_cost(const struct session_shares *shares, const struct profile_info *info, bool may_sample)
+{
+	char now[16], exact[16], own[16], budget[16];
+
+	if (!shares->are_known) {
+		printf("cost      not known: this kernel does not count the time of BPF programs for us\n");
+		return;
+	}
+	printf("cost      about %s of the machine's %u CPUs, of it %s our own threads", percent(shares->now, now),
+	       info->cpus, percent(shares->own, own));
+	if (may_sample && info->sampling.end_ns)
+		printf(": above %s short waits are sampled; %s with --exact",
+		       percent(info->sampling.budget_ppm / 1e6, budget), percent(shares->exact, exact));
+	printf("\n");
+}
+
+/* Prints it after the run; an exit status. */
+static int estimate_print(struct run *run)
+{
+	struct session_shares shares = session_shares(run->session);
+	struct profile *p = session_take_profile(run->session);
+	double seconds = (double)p->info.duration_ns / 1e9;
+	uint64_t recorded = 0;
+
+	for (guint i = 0; i < p->threads->len; i++)
+		recorded += profile_thread(p, i)->switches;
+	session_unload(run->session);
+	g_autoptr(GBytes) file = profile_file_bytes(p, NULL, NULL, NULL);
+	printf("An estimate, by %.1f s that were recorded and thrown away.\n", seconds);
+	printf("switches  %.0f a second, %.0f of them of the %u threads that were recorded\n",
+	       (double)p->info.switches / seconds, (double)recorded / seconds, p->threads->len);
+	print_cost(&shares, &p->info, run->target->collect.may_raise);
+	printf("start     %.0f ms of CPU, once; memory %.0f MiB\n", (double)p->info.tracer_start_cpu_ns / 1e6,
+	       (double)p->info.tracer_peak_rss_bytes / (1 << 20));
+	if (file)
+		printf("file      %.1f MiB for these %.1f s; more time adds what is new, not as much again\n",
+		       (double)g_bytes_get_size(file) / (1 << 20), seconds);
+	profile_free(p);
+	return EXIT_OK;
+}
+
+/*
+ * The tasks of the processes that are recorded, looked at beside the recording: with --tasks all that are known, else the
+ * goroutines of the Go programs that -p names, or of COMMAND, for these wait for one another without a thread.
+ */
+struct record_tasks {
+	struct task_sampler *sampler;
+	GPtrArray *done;	/* struct tasks; NULL: it goes on */
+	bool is_asked;
+};
+
+/* False after a sentence: of what is asked for there is no saying whose tasks are meant. */
+static bool record_tasks_may(const struct target *target)
+{
+	if (!target->collect.tids)
+		return true;
+	cmd_error("record",
+		  "--tasks and -t: tasks are of whole processes, and move from thread to thread: -p is wanted");
+	return false;
+}
+
+/*
+ * Once tracing has begun.  is_asked: by --tasks.  NULL: there is nothing to look at.  The looks take half of the budget at
+ * most.
+ */
+static struct record_tasks *record_tasks_begin(const struct target *target, bool is_asked)
+{
+	const struct collect_options *collect = &target->collect;
+	g_autoptr(GArray) command = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	struct task_sampler_options options = {
+		.pids = target->collect.pids,
+		.follow = target->collect.follow,
+		.budget_ppm = task_sampler_budget(target->collect.budget_ppm),
+	};
+	struct record_tasks *r;
+
+	if (!is_asked && (collect->tids || (!collect->pids && !collect->command_pid)))
+		return NULL;
+	r = g_new0(struct record_tasks, 1);
+	r->is_asked = is_asked;
+	if (target->collect.command_pid) {
+		g_array_append_val(command, target->collect.command_pid);
+		options.pids = command;
+		options.follow = true;
+	}
+	r->sampler = task_sampler_start(&options);
+	return r;
+}
+
+/* As it ends. */
+static void record_tasks_end(struct record_tasks *r)
+{
+	if (r->sampler)
+		r->done = task_sampler_stop(r->sampler);
+	r->sampler = NULL;
+}
+
+/* NULL is fine */
+static void record_tasks_free(struct record_tasks *r)
+{
+	if (!r)
+		return;
+	record_tasks_end(r);
+	g_clear_pointer(&r->done, g_ptr_array_unref);
+	g_free(r);
+}
+
+/* Gives p those of its processes, largest first; frees r. */
+static void record_tasks_put(struct record_tasks *r, struct profile *p)
+{
+	record_tasks_end(r);
+	tasks_put(p, g_steal_pointer(&r->done));
+	p->info.has_tasks = r->is_asked || p->tasks->len;
+	record_tasks_free(r);
+}
 
 /* Chosen from measurements: docs/performance-notes.md, "Sampling and the governor". */
 #define DEFAULT_SAMPLE_NS 0

@@ -13,7 +13,6 @@
 #include "profile/profile_file.h"
 #include "render/answer/report.h"
 #include "render/text/request.h"
-#include "session/request_place.h"
 #include "session/requests.h"
 
 #define INTERVAL_NS 1000000000ULL

@@ -8,8 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/run.h"
-#include "cmd/stop.h"
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 #include "profile/profile_file.h"
 #include "sample/sampler.h"
 

@@ -8,10 +8,10 @@
 
 #include "base/confine.h"
 #include "cmd/cmd.h"
-#include "cmd/rules.h"
+#include "cmd/filters.h"
 #include "cmd/serving.h"
 #include "explain/text.h"
-#include "mcp/over_http.h"
+#include "mcp/server.h"
 #include "server/fleet_pages.h"
 #include "server/history.h"
 #include "server/listen.h"

@@ -7,7 +7,6 @@
 #include "cmd/answering.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
-#include "cmd/stop.h"
 #include "render/answer/report.h"
 #include "render/json/json.h"
 #include "render/text/text.h"

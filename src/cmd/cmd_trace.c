@@ -8,9 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/run.h"
 #include "render/text/folded.h"
-#include "render/text/folded_wakers.h"
 #include "render/text/text.h"
-#include "render/text/trace.h"
 
 static const char description[] =
 	"Examples:\n"

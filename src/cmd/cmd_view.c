@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <string.h>
 
-#include "analyse/objects.h"
+#include "analyse/locks.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"

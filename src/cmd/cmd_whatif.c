@@ -5,7 +5,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/input.h"
-#include "render/text/whatif.h"
+#include "render/text/text.h"
 
 #define COMMAND "whatif"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/doctor_findings.h"
+#include "cmd/doctor.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

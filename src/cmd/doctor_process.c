@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* offcpu doctor -p: what can be known of a process. */
-#include "cmd/doctor_process.h"
+#include "cmd/doctor.h"
 
 #include <stdio.h>
 
 #include "base/opener.h"
 #include "cmd/cmd.h"
-#include "cmd/doctor_findings.h"
 #include "cmd/run.h"
 #include "render/json/write.h"
 #include "explain/text.h"
@@ -17,7 +16,7 @@
 #define FORMAT_VERSION 1
 #define LINE_WIDTH 80
 
-/* musl has no tables, but its code tells by what it does (unwind/code_frames.h). */
+/* musl has no tables, but its code tells by what it does (unwind/frames.h). */
 static bool has_rules(int fd)
 {
 	struct unwind_table *t = unwind_table_build(fd, NULL);

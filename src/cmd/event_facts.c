@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/event_facts.h"
+#include "cmd/events.h"
 
 #include <string.h>
 
-#include "analyse/objects.h"
+#include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"
 #include "base/hash.h"

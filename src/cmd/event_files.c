@@ -201,17 +201,7 @@ struct thread_key {
 	char comm[OFFCPU_COMM_LEN];
 };
 
-static guint thread_hash(gconstpointer key)
-{
-	const struct thread_key *k = key;
-
-	return hash_end((uint64_t)k->pid << 32 | k->tid);
-}
-
-static gboolean thread_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct thread_key)) == 0;
-}
+HASH_BYTES(thread, struct thread_key)
 
 /* A row for each thread under each name that it had. */
 static uint32_t thread_row(struct profile *p, GHashTable *rows, const struct offcpu_rec_event *rec)

@@ -50,8 +50,7 @@ static void append_held(GString *line, const struct held *h)
 		text_safe(line, h->comm);
 		g_string_append_printf(line, "[*/%u]", h->pid);
 	}
-	g_string_append_c(line, ' ');
-	text_duration(line, h->ns);
+	g_string_append_printf(line, " %s", TEXT_NS(h->ns));
 }
 
 /* Who had the CPU while the thread waited for it; all of it adds up to DELAY. */
@@ -71,10 +70,8 @@ static void append_all_held(GString *s, const GArray *held, uint64_t unknown_ns)
 		g_string_append(line, line->len > nothing ? ", " : "");
 		append_held(line, h);
 	}
-	if (rest_ns) {
-		g_string_append_printf(line, ", %u others ", held->len - HELD_SHOWN);
-		text_duration(line, rest_ns);
-	}
+	if (rest_ns)
+		g_string_append_printf(line, ", %u others %s", held->len - HELD_SHOWN, TEXT_NS(rest_ns));
 	if (unknown_ns) {
 		g_string_append(line, line->len > nothing ? ", unknown " : "unknown ");
 		text_duration(line, unknown_ns);
@@ -209,19 +206,11 @@ static void append_json(struct json *j, const struct wait_event *e)
 	char name[OFFCPU_COMM_LEN + 1];
 
 	text_safe(at, e->where);
-	json_member_uint(j, "end_ns", rec->end_ns);
-	json_member_uint(j, "cpu", rec->cpu);
-	json_member_uint(j, "pid", rec->pid);
-	json_member_uint(j, "tid", rec->tid);
+	JSON_UINTS(j, rec, end_ns, cpu, pid, tid);
 	json_member_string(j, "comm", wait_event_comm(rec->comm, name));
 	json_member_string(j, "state", state);
 	json_member_bool(j, "open_at_start", rec->open_at_start);
-	json_member_uint(j, "blocked_ns", rec->blocked_ns);
-	json_member_uint(j, "runnable_ns", rec->runnable_ns);
-	json_member_uint(j, "preempted_ns", rec->preempted_ns);
-	json_member_uint(j, "ran_ns", rec->ran_ns);
-	json_member_uint(j, "by_pid", rec->by_pid);
-	json_member_uint(j, "by_tid", rec->by_tid);
+	JSON_UINTS(j, rec, blocked_ns, runnable_ns, preempted_ns, ran_ns, by_pid, by_tid);
 	json_member_string(j, "by_comm", rec->by_comm[0] ? wait_event_comm(rec->by_comm, name) : NULL);
 	json_member_string(j, "reason", reason_name(e->reason));
 	json_member_string(j, "where", at->str);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/file_text.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyse/label.h"
 #include "analyse/wakers.h"
+#include "base/order.h"
 #include "cmd/cmd_io.h"
-#include "cmd/stack_text.h"
 #include "explain/text.h"
 
 #define WHO_WIDTH 22
@@ -83,9 +81,7 @@ static void append_part(GString *s, uint64_t cnt, const char *text)
 {
 	if (!cnt)
 		return;
-	g_string_append(s, ", ");
-	text_thousands(s, cnt);
-	g_string_append_printf(s, " %s", text);
+	g_string_append_printf(s, ", %s %s", TEXT_COUNT(cnt), text);
 }
 
 /* "File operations of 10 ms or more in 5.00 s: 12, 1.23 s in all (blocked 1.20 s, ...)", and what is missing. */
@@ -94,15 +90,9 @@ static void append_head(GString *s, const struct file_result *r, const struct fi
 	const struct file_counts *c = &r->counts;
 
 	g_string_append(s, "File operations");
-	if (o->slower_ns) {
-		g_string_append(s, " of ");
-		text_duration(s, o->slower_ns);
-		g_string_append(s, " or more");
-	}
-	g_string_append(s, " in ");
-	text_duration(s, r->duration_ns);
-	g_string_append(s, ": ");
-	text_thousands(s, c->done);
+	if (o->slower_ns)
+		g_string_append_printf(s, " of %s or more", TEXT_NS(o->slower_ns));
+	g_string_append_printf(s, " in %s: %s", TEXT_NS(r->duration_ns), TEXT_COUNT(c->done));
 	append_part(s, c->open_at_end, "of them still going on (>)");
 	append_part(s, c->begun_before, "begun before (>)");
 	append_part(s, c->lost_op, "lost: the ring buffer was full");
@@ -121,14 +111,10 @@ static void append_head(GString *s, const struct file_result *r, const struct fi
 	text_duration(s, r->all.runq_ns);
 	g_string_append(s, ", on CPU ");
 	text_duration(s, r->all.all_ns - MIN(r->all.blocked_ns + r->all.runq_ns + r->all.async_ns, r->all.all_ns));
-	if (r->all.async_ns) {
-		g_string_append(s, ", in io_uring ");
-		text_duration(s, r->all.async_ns);
-	}
-	if (r->all.requests) {
-		g_string_append(s, "; own disk requests under way ");
-		text_duration(s, r->all.disk_ns);
-	}
+	if (r->all.async_ns)
+		g_string_append_printf(s, ", in io_uring %s", TEXT_NS(r->all.async_ns));
+	if (r->all.requests)
+		g_string_append_printf(s, "; own disk requests under way %s", TEXT_NS(r->all.disk_ns));
 	g_string_append_c(s, '\n');
 }
 
@@ -157,12 +143,7 @@ static void append_not_seen(GString *s, const struct file_result *r)
 	g_string_append_c(s, '\n');
 }
 
-static int compare_file_counts(gconstpointer va, gconstpointer vb)
-{
-	const struct file_by_file *a = va, *b = vb;
-
-	return a->sum.count == b->sum.count ? 0 : a->sum.count > b->sum.count ? -1 : 1;
-}
+ORDER(compare_file_counts, struct file_by_file, ORDER_HIGH(sum.count))
 
 static void append_files(GString *s, const struct file_result *r, const struct file_text_options *o)
 {
@@ -209,8 +190,7 @@ static void append_percentile(GString *s, const char *name, const struct file_su
 
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		hist[i] = sum->hist[i];
-	g_string_append_printf(s, "%s ", name);
-	text_duration(s, wait_percentile_ns(hist, share, sum->all_ns, sum->max_ns));
+	g_string_append_printf(s, "%s %s", name, TEXT_NS(wait_percentile_ns(hist, share, sum->all_ns, sum->max_ns)));
 }
 
 static void append_row(GString *s, const struct file_result *r, guint at)
@@ -219,27 +199,19 @@ static void append_row(GString *s, const struct file_result *r, guint at)
 	const struct thread *t = profile_thread(r->profile, row->thread);
 	uint64_t hist[PROFILE_HIST_SLOTS];
 
-	g_string_append_printf(s, "\n%3u. ", at + 1);
-	text_duration(s, row->sum.all_ns);
-	g_string_append_printf(s, "  %.1f%%  ", text_percent(row->sum.all_ns, r->all.all_ns));
+	g_string_append_printf(s, "\n%3u. %s  %.1f%%  ", at + 1, TEXT_NS(row->sum.all_ns),
+			       text_percent(row->sum.all_ns, r->all.all_ns));
 	text_safe(s, t->comm);
 	g_string_append_printf(s, " (%" PRIu32 ")  %s of ", t->pid, row->op);
 	text_safe(s, *row->path ? row->path : NO_PATH);
-	g_string_append(s, "\n     ");
-	text_thousands(s, row->sum.count);
-	g_string_append(s, row->sum.count == 1 ? " operation; blocked " : " operations; blocked ");
-	text_duration(s, row->sum.blocked_ns);
-	g_string_append(s, ", run queue ");
-	text_duration(s, row->sum.runq_ns);
-	if (row->sum.requests) {
-		g_string_append(s, ", own disk requests ");
-		text_duration(s, row->sum.disk_ns);
-	}
+	g_string_append_printf(s, "\n     %s%s%s, run queue %s", TEXT_COUNT(row->sum.count),
+			       row->sum.count == 1 ? " operation; blocked " : " operations; blocked ",
+			       TEXT_NS(row->sum.blocked_ns), TEXT_NS(row->sum.runq_ns));
+	if (row->sum.requests)
+		g_string_append_printf(s, ", own disk requests %s", TEXT_NS(row->sum.disk_ns));
 	append_percentile(s, "; median", &row->sum, 0.5);
 	append_percentile(s, ", p99", &row->sum, 0.99);
-	g_string_append(s, ", max ");
-	text_duration(s, row->sum.max_ns);
-	g_string_append_c(s, '\n');
+	g_string_append_printf(s, ", max %s\n", TEXT_NS(row->sum.max_ns));
 	stack_text(s, r->profile, row->kernel);
 	if (row->user) {
 		g_string_append(s, "       --\n");
@@ -250,12 +222,7 @@ static void append_row(GString *s, const struct file_result *r, guint at)
 	text_quantize(s, hist, "");
 }
 
-static int compare_row_counts(gconstpointer va, gconstpointer vb)
-{
-	const struct file_row *a = va, *b = vb;
-
-	return a->sum.count == b->sum.count ? 0 : a->sum.count > b->sum.count ? -1 : 1;
-}
+ORDER(compare_row_counts, struct file_row, ORDER_HIGH(sum.count))
 
 void file_text(GString *s, const struct file_result *r, const struct file_text_options *o)
 {

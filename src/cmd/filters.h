@@ -2,6 +2,9 @@
 #ifndef CMD_FILTERS_H
 #define CMD_FILTERS_H
 
+#include <glib.h>
+#include <stdbool.h>
+
 #include "analyse/query.h"
 
 /* The options of a reading command that choose threads and waits, and what they mean. */
@@ -40,5 +43,14 @@ const char *const *filters_names(const GPtrArray *names);
 /* Makes f->query of the options; false with a sentence about the first that is no good. */
 bool filters_understand(struct filters *f, GError **error);
 void filters_clear(struct filters *f);
+
+/*
+ * Makes the rules of a file, before the built-in ones, what all analyses of this process go by.  NULL: the built-in
+ * ones alone. False with one sentence.
+ */
+bool cmd_rules_load(const char *path, GError **error);
+
+/* Appends a rule by its name, or all that give a reason; false: there is none of that name. */
+bool cmd_rules_explain(GString *out, const char *name);
 
 #endif

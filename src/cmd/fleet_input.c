@@ -2,7 +2,6 @@
 #include "cmd/fleet_input.h"
 
 #include "analyse/range.h"
-#include "push/fleet.h"
 
 #define FROM_DEFAULT "-60m"
 #define HOST_MAX_BYTES 256

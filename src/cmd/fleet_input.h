@@ -2,6 +2,7 @@
 #ifndef CMD_FLEET_INPUT_H
 #define CMD_FLEET_INPUT_H
 
+#include "cmd/filters.h"
 #include "cmd/range.h"
 #include "push/fleet.h"
 #include "push/target.h"
@@ -28,5 +29,20 @@ bool fleet_args_check(const struct fleet_args *a, const struct range_args *range
 struct target *fleet_open(const struct fleet_args *a, const struct range_args *range, struct fleet_query *ret, GError **error);
 /* The windows that began in the range, or the last hour; NULL with one sentence. */
 struct profile *fleet_read_profile(const struct fleet_args *a, const struct range_args *range, GError **error);
+
+/*
+ * report --follow: what others wait for meanwhile, of whom the chosen threads wait, on their hosts.  Of recordings, the
+ * first of which is the one that is followed, or of what hosts pushed.
+ */
+struct follow_args {
+	const struct filters *filters;	/* understood */
+	const struct range_args *range;
+	const struct fleet_args *fleet;
+	const char *const *paths;	/* without --clickhouse; NULL ends them */
+	bool json;
+};
+
+/* Prints it; the exit status. */
+int follow_report(const struct follow_args *a);
 
 #endif

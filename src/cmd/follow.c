@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/follow.h"
+#include "cmd/fleet_input.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "explain/follow.h"
-#include "push/fleet_hosts.h"
-#include "push/fleet_peers.h"
-#include "render/json/follow.h"
-#include "render/text/follow.h"
+#include "render/json/json.h"
+#include "render/text/text.h"
 
 /* Where recordings come from, each of which is read once. */
 struct sources {

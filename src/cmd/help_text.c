@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/help_text.h"
+#include "cmd/cmd.h"
 
 #include <string.h>
 

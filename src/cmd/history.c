@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/history.h"
+#include "cmd/range.h"
 
-#include "analyse/moment.h"
+#include "analyse/range.h"
 #include "base/parse.h"
 #include "store/incident.h"
 #include "store/store.h"

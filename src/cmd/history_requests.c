@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/history_requests.h"
+#include "cmd/range.h"
 
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "render/json/latency.h"
-#include "render/text/latency.h"
-#include "store/request_line.h"
+#include "render/json/json.h"
+#include "render/text/text.h"
+#include "store/line.h"
 #include "store/store.h"
 
 #define SECOND_NS UINT64_C(1000000000)

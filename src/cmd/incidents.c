@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/incidents.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/safe_text.h"
-#include "base/size_text.h"
+#include "base/text.h"
 #include "cmd/cmd.h"
-#include "cmd/history.h"
+#include "cmd/range.h"
 #include "explain/explain.h"
 #include "explain/text.h"
-#include "render/json/incidents.h"
+#include "render/json/json.h"
 #include "store/incident.h"
-#include "store/store.h"
 
 static void append_time(GString *s, uint64_t unix_ns)
 {
@@ -42,8 +39,7 @@ static void append_incident(GString *s, const char *dir, const struct incident *
 		return;
 	}
 	append_time(s, i->from_unix_ns);
-	g_string_append(s, ", ");
-	text_duration(s, i->to_unix_ns - i->from_unix_ns);
+	g_string_append_printf(s, ", %s", TEXT_NS(i->to_unix_ns - i->from_unix_ns));
 	g_string_append_printf(s, ", %" G_GUINT64_FORMAT " windows, ", i->windows);
 	size_text(s, i->bytes);
 	append_coarse(s, i);

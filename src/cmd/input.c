@@ -9,10 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analyse/task_profile.h"
-#include "cmd/history.h"
+#include "analyse/task_groups.h"
+#include "cmd/range.h"
 #include "exchange/format.h"
-#include "profile/on_cpu.h"
 #include "profile/profile_file.h"
 
 #define MAGIC_BYTES 16

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/io_json.h"
+#include "cmd/cmd_io.h"
 
 #include <string.h>
 
@@ -31,9 +31,7 @@ void io_json_op(GString *out, const struct file_op *op)
 	struct json j;
 
 	begin(&j, out, "operation");
-	json_member_uint(&j, "start_unix_ns", op->start_unix_ns);
-	json_member_uint(&j, "pid", op->pid);
-	json_member_uint(&j, "tid", op->tid);
+	JSON_UINTS(&j, op, start_unix_ns, pid, tid);
 	json_member_string(&j, "process", op->process);
 	json_member_string(&j, "comm", op->comm);
 	json_member_string(&j, "op", op->op);
@@ -57,17 +55,11 @@ void io_json_request(GString *out, const struct block_op *op)
 	struct json j;
 
 	begin(&j, out, "request");
-	json_member_uint(&j, "start_unix_ns", op->start_unix_ns);
-	json_member_uint(&j, "pid", op->pid);
-	json_member_uint(&j, "tid", op->tid);
+	JSON_UINTS(&j, op, start_unix_ns, pid, tid);
 	json_member_string(&j, "comm", op->comm);
 	json_member_string(&j, "disk", op->disk);
 	json_member_string(&j, "op", op->op);
-	json_member_uint(&j, "sector", op->sector);
-	json_member_uint(&j, "bytes", op->bytes);
-	json_member_uint(&j, "held_ns", op->held_ns);
-	json_member_uint(&j, "queue_ns", op->queue_ns);
-	json_member_uint(&j, "device_ns", op->device_ns);
+	JSON_UINTS(&j, op, sector, bytes, held_ns, queue_ns, device_ns);
 	put_path(&j, op->file);
 	json_member_string(&j, "dirtied_by", *op->dirtier ? op->dirtier : NULL);
 	end(&j, out);
@@ -112,9 +104,7 @@ static void put_thread(struct json *j, const struct profile *p, uint32_t id)
 
 static void put_file_sum(struct json *j, const struct file_sum *s)
 {
-	json_member_uint(j, "count", s->count);
-	json_member_uint(j, "bytes", s->bytes);
-	json_member_uint(j, "errors", s->errors);
+	JSON_UINTS(j, s, count, bytes, errors);
 	json_member_uint(j, "latency_ns", s->all_ns);
 	json_member_uint(j, "blocked_ns", s->blocked_ns);
 	json_member_uint(j, "runq_ns", s->runq_ns);
@@ -193,9 +183,7 @@ static void put_block_sum(struct json *j, const struct block_sum *s)
 	json_member_uint(j, "bytes", s->bytes);
 	json_member_uint(j, "held_requests", s->held_cnt);
 	json_member_uint(j, "held_unknown", s->held_unknown_cnt);
-	json_member_uint(j, "held_ns", s->held_ns);
-	json_member_uint(j, "queue_ns", s->queue_ns);
-	json_member_uint(j, "device_ns", s->device_ns);
+	JSON_UINTS(j, s, held_ns, queue_ns, device_ns);
 	put_percentiles(j, s->hist, block_sum_ns(s), s->max_ns);
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/io_limits.h"
+#include "cmd/cmd_io.h"
 
 #include <inttypes.h>
 
 #include "explain/text.h"
-#include "fold/group_limits.h"
-#include "profile/profile.h"
+#include "fold/limits.h"
 
 #define PROCESSES_MAX 64	/* of many that are looked at, most are in one group */
 #define LIMIT_COLUMNS 120

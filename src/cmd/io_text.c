@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/io_text.h"
 
 #include <inttypes.h>
 
+#include "analyse/label.h"
 #include "analyse/wakers.h"
-#include "base/size_text.h"
+#include "base/order.h"
+#include "base/text.h"
 #include "cmd/cmd_io.h"
-#include "cmd/stack_text.h"
 #include "explain/text.h"
+
+void stack_text(GString *s, const struct profile *p, uint32_t node)
+{
+	for (; node; node = profile_get_node(p, node)->parent) {
+		g_autoptr(GString) label = g_string_new(NULL);
+
+		label_append(label, profile_get_frame(p, profile_get_node(p, node)->frame));
+		g_string_append(s, "       ");
+		text_safe(s, label->str);
+		g_string_append_c(s, '\n');
+	}
+}
 
 #define WHO_WIDTH 16
 
@@ -29,36 +41,27 @@ static void percentile(GString *s, const char *name, const struct block_sum *sum
 /* "held 12.4 s (4 more for an unknown time), ", "40 held for an unknown time, " */
 static void append_held(GString *s, const struct block_sum *sum)
 {
-	if (sum->held_ns) {
-		g_string_append(s, "held ");
-		text_duration(s, sum->held_ns);
-	}
-	if (sum->held_unknown_cnt) {
-		g_string_append(s, sum->held_ns ? " (" : "");
-		text_thousands(s, sum->held_unknown_cnt);
-		g_string_append(s, sum->held_ns ? " more for an unknown time)" : " held for an unknown time");
-	}
+	if (sum->held_ns)
+		g_string_append_printf(s, "held %s", TEXT_NS(sum->held_ns));
+	if (sum->held_unknown_cnt)
+		g_string_append_printf(s, "%s%s%s", sum->held_ns ? " (" : "", TEXT_COUNT(sum->held_unknown_cnt),
+				       sum->held_ns ? " more for an unknown time)" : " held for an unknown time");
 	g_string_append(s, sum->held_cnt ? ", " : "");
 }
 
 static void append_times(GString *s, const struct block_sum *sum)
 {
 	append_held(s, sum);
-	g_string_append(s, "queue ");
-	text_duration(s, sum->queue_ns);
-	g_string_append(s, ", device ");
-	text_duration(s, sum->device_ns);
+	g_string_append_printf(s, "queue %s, device %s", TEXT_NS(sum->queue_ns), TEXT_NS(sum->device_ns));
 	percentile(s, "; median", sum, 0.5);
 	percentile(s, ", p99", sum, 0.99);
-	g_string_append(s, ", max ");
-	text_duration(s, sum->max_ns);
+	g_string_append_printf(s, ", max %s", TEXT_NS(sum->max_ns));
 }
 
 static void append_amount(GString *s, const struct block_sum *sum)
 {
-	text_thousands(s, sum->count);
-	g_string_append(s, sum->count == 1 ? " request, " : " requests, ");
-	size_text(s, sum->bytes);
+	g_string_append_printf(s, "%s%s%s", TEXT_COUNT(sum->count), sum->count == 1 ? " request, " : " requests, ",
+			       TEXT_SIZE(sum->bytes));
 }
 
 static void append_hist(GString *s, const struct block_sum *sum, const char *indent)
@@ -93,22 +96,13 @@ static void append_head(GString *s, const struct block_result *r, const struct i
 		{ c->lost_room, "lost: too many at once" },
 	};
 
-	g_string_append(s, "Block requests of ");
-	text_duration(s, r->duration_ns);
-	g_string_append(s, ": ");
-	text_thousands(s, c->done);
-	g_string_append(s, " done");
-	if (!o->is_of_some) {
-		g_string_append(s, " (the disks count ");
-		text_thousands(s, c->kernels);
-		g_string_append_c(s, ')');
-	}
+	g_string_append_printf(s, "Block requests of %s: %s done", TEXT_NS(r->duration_ns), TEXT_COUNT(c->done));
+	if (!o->is_of_some)
+		g_string_append_printf(s, " (the disks count %s)", TEXT_COUNT(c->kernels));
 	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++) {
 		if (!parts[i].cnt || (o->is_of_some && parts[i].text == parts[0].text))
 			continue;
-		g_string_append(s, ", ");
-		text_thousands(s, parts[i].cnt);
-		g_string_append_printf(s, " %s", parts[i].text);
+		g_string_append_printf(s, ", %s %s", TEXT_COUNT(parts[i].cnt), parts[i].text);
 	}
 	g_string_append_c(s, '\n');
 }
@@ -179,8 +173,7 @@ static void append_files(GString *s, const struct block_result *r, unsigned top)
 		text_safe_cell(s, *f->file ? f->file : "[no file]", 28);
 		g_string_append_printf(s, " %s ", f->op);
 		append_amount(s, &f->sum);
-		g_string_append(s, ", ");
-		text_duration(s, block_sum_ns(&f->sum));
+		g_string_append_printf(s, ", %s", TEXT_NS(block_sum_ns(&f->sum)));
 		percentile(s, "; median", &f->sum, 0.5);
 		percentile(s, ", p99", &f->sum, 0.99);
 		append_dirtier(s, f->dirtier);
@@ -193,9 +186,8 @@ static void append_row(GString *s, const struct block_result *r, guint at, uint6
 	const struct block_row *row = &g_array_index(r->rows, struct block_row, at);
 	const struct thread *t = profile_thread(r->profile, row->thread);
 
-	g_string_append_printf(s, "\n%3u. ", at + 1);
-	text_duration(s, block_sum_ns(&row->sum));
-	g_string_append_printf(s, "  %.1f%%  ", text_percent(block_sum_ns(&row->sum), whole_ns));
+	g_string_append_printf(s, "\n%3u. %s  %.1f%%  ", at + 1, TEXT_NS(block_sum_ns(&row->sum)),
+			       text_percent(block_sum_ns(&row->sum), whole_ns));
 	text_safe(s, t->comm);
 	g_string_append_printf(s, " (%" PRIu32 ")  ", t->pid);
 	text_safe(s, *row->disk ? row->disk : "?");
@@ -218,12 +210,7 @@ static void append_row(GString *s, const struct block_result *r, guint at, uint6
 	append_hist(s, &row->sum, "");
 }
 
-static int compare_counts(gconstpointer va, gconstpointer vb)
-{
-	const struct block_row *a = va, *b = vb;
-
-	return a->sum.count == b->sum.count ? 0 : a->sum.count > b->sum.count ? -1 : 1;
-}
+ORDER(compare_counts, struct block_row, ORDER_HIGH(sum.count))
 
 void io_text(GString *s, const struct block_result *r, const struct io_text_options *o)
 {

@@ -9,7 +9,6 @@
 
 #include "base/version.h"
 #include "cmd/cmd.h"
-#include "cmd/no_room.h"
 #include "build_version.h"
 
 static const struct command commands[] = {

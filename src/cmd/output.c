@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/output.h"
+#include "cmd/cmd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,26 +4,62 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib-unix.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "attach/error.h"
 #include "attach/feature.h"
-#include "attach/said.h"
 #include "base/clock.h"
 #include "base/hurry.h"
 #include "base/opener.h"
 #include "base/parse.h"
 #include "base/proc_status.h"
-#include "base/watchdog.h"
+#include "base/urgency.h"
 #include "cmd/cmd.h"
-#include "cmd/types_memory.h"
+
+/*
+ * Memory for what libbpf reads anew for each of a session's objects: the kernel's types, 5 MB and as much for a copy.
+ * In new memory that is a page fault every 4 KiB, which costs more than to read them, most of all in a virtual
+ * machine.  So the process keeps what it has freed, for all threads, and begins with huge pages where there are some.
+ */
+
+#define HUGE_PAGE_BYTES (2u << 20)
+#define TYPES_AT_ONCE 4	/* two objects are loaded at a time, and libbpf has the types of each twice */
+
+/* Before a session is made. */
+static void types_memory_take(void)
+{
+	struct stat st;
+
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, 128 << 20);
+	if (stat("/sys/kernel/btf/vmlinux", &st))
+		return;
+	size_t bytes = ((size_t)st.st_size * TYPES_AT_ONCE / HUGE_PAGE_BYTES + 1) * HUGE_PAGE_BYTES;
+	void *room = aligned_alloc(HUGE_PAGE_BYTES, bytes);
+
+	if (room)
+		madvise(room, bytes, MADV_HUGEPAGE);
+	free(room);
+}
+
+/* When its programs are loaded, of a session that goes on: what is free goes back to the system, from now on, too. */
+static void types_memory_give_back(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	mallopt(M_TRIM_THRESHOLD, 4 << 20);
+	malloc_trim(0);
+}
 
 #define SHORT_NS 1000000000ULL
 #define NAMES_MS 10000	/* behind the window's end */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/confine.h"
-#include "cmd/as_user.h"
+#include "cmd/target.h"
 #include "cmd/cmd.h"
 #include "explain/text.h"
 #include "server/recording.h"

@@ -11,13 +11,12 @@
 
 #include "abi/sample.h"
 #include "attach/cgroup.h"
-#include "base/cgroup_mount.h"
+#include "base/mount_point.h"
 #include "base/parse.h"
 #include "base/trace_attributes.h"
-#include "base/process_ids.h"
 #include "base/proc_status.h"
 #include "cmd/cmd.h"
-#include "session/named_groups.h"
+#include "session/session.h"
 #include "session/probe.h"
 
 /* What no number has makes a word the name of a process. */

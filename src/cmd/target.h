@@ -2,8 +2,30 @@
 #ifndef CMD_TARGET_H
 #define CMD_TARGET_H
 
-#include "cmd/as_user.h"
+#include <glib.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include "session/options.h"
+
+/* Programs that are not ours to run as root: as whom they run, with that user's groups and environment. */
+struct as_user {
+	uid_t uid;
+	gid_t gid;
+	char *name, *home, *shell;
+	GArray *groups; /* gid_t, gid among them */
+};
+
+/*
+ * asked: a name, or NULL for who called sudo, where we are root by sudo.  *ret is NULL where programs run as we do.  False
+ * with a sentence.
+ */
+bool as_user_find(const char *asked, struct as_user **ret, GError **error);
+/* Ours, with what it says of a user changed; for NULL as it is.  Free with g_strfreev(). */
+char **as_user_environment(const struct as_user *u);
+/* In a child, for good; NULL changes nothing.  False with errno. */
+bool as_user_become(const struct as_user *u);
+void as_user_free(struct as_user *u);	/* NULL is fine */
 
 /* The options that record, trace, hist and events share. */
 

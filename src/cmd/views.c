@@ -5,11 +5,7 @@
 
 #include "analyse/critical.h"
 #include "analyse/waitgraph.h"
-#include "cmd/history.h"
-#include "render/json/json.h"
 #include "render/text/request.h"
-#include "render/text/text.h"
-#include "render/text/waitgraph_dot.h"
 #include "render/text/wakers.h"
 
 static bool has_wakers(const struct profile_info *info)

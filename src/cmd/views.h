@@ -7,7 +7,6 @@
 #include "analyse/actors.h"
 #include "analyse/query.h"
 #include "profile/profile.h"
-#include "render/text/first.h"
 #include "render/text/text.h"
 
 /* What `offcpu report` can show in place of its usual text.  A new view is a row in views.c. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "exchange/import.h"
-#include "exchange/kernel_part.h"
+#include "exchange/parts.h"
 
 #define LINES_TO_LOOK_AT 64
 #define UNIT_NS 1000 /* offcputime's, and ours by default; the format has no place for it */

@@ -9,7 +9,6 @@
 #include "exchange/firefox.h"
 
 #include "base/module.h"
-#include "exchange/paths.h"
 #include "profile/requests.h"
 
 #define PROCESSED_VERSION 48

@@ -5,7 +5,7 @@
 #include "analyse/reason/reasons.h"
 #include "analyse/strset.h"
 #include "analyse/wakers.h"
-#include "exchange/frames.h"
+#include "exchange/parts.h"
 #include "exchange/format.h"
 #include "render/json/write.h"
 

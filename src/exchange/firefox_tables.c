@@ -4,8 +4,7 @@
 #include <inttypes.h>
 
 #include "base/hash.h"
-#include "exchange/paths.h"
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 #include "profile/requests.h"
 
 #define NONE UINT32_MAX
@@ -20,19 +19,7 @@ struct sample {
 	uint64_t at_ns, weight_ns;
 };
 
-static guint key_hash(gconstpointer k)
-{
-	const struct stack_key *key = k;
-
-	return hash_end(hash_more(hash_more(key->prefix, key->frame), key->category));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	const struct stack_key *x = a, *y = b;
-
-	return x->prefix == y->prefix && x->frame == y->frame && x->category == y->category;
-}
+HASH_KEY(key, struct stack_key, prefix, frame, category)
 
 static uint32_t text_id(struct firefox_track *t, const char *text)
 {

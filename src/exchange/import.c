@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "exchange/kernel_part.h"
+#include "exchange/parts.h"
 #include "symbolize/names/demangle.h"
 
 struct import_key {
@@ -12,19 +12,7 @@ struct import_key {
 	uint32_t pid, tid;
 };
 
-static guint key_hash(gconstpointer k)
-{
-	const struct import_key *key = k;
-
-	return hash_end(hash_more(hash_pointer(key->comm), (uint64_t)key->pid << 32 | key->tid));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	const struct import_key *x = a, *y = b;
-
-	return x->comm == y->comm && x->pid == y->pid && x->tid == y->tid;
-}
+HASH_KEY(key, struct import_key, comm, pid, tid)
 
 bool import_bad(GError **error, const char *format, ...)
 {

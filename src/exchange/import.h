@@ -15,7 +15,7 @@ struct import {
 	GHashTable *threads; /* struct import_key -> index + 1 */
 	GHashTable *names; /* of C++ and Rust as linkers know them, profile's -> as people do, profile's */
 	/*
-	 * What the time is, of rows_kind.h, the format does not tell: where most stacks do not end in the scheduler it is
+	 * What the time is, of profile.h, the format does not tell: where most stacks do not end in the scheduler it is
 	 * "samples", which may have been taken of anything.
 	 */
 	bool is_any_time;

@@ -3,9 +3,8 @@
  * A JSON object a line, each with its "type": for programs that read line by line.  Durations are integer
  * nanoseconds.
  */
-#include "exchange/paths.h"
+#include "exchange/parts.h"
 #include "analyse/label.h"
-#include "profile/on_cpu.h"
 #include "render/json/write.h"
 
 struct jsonl {

@@ -9,11 +9,10 @@
 
 #include "analyse/strset.h"
 #include "base/hash.h"
-#include "base/hex.h"
+#include "base/parse.h"
 #include "base/version.h"
-#include "exchange/locations.h"
-#include "exchange/paths.h"
-#include "profile/context.h"
+#include "exchange/parts.h"
+#include "profile/profile.h"
 #include "base/wire.h"
 
 enum { REQUEST_RESOURCE = 1, REQUEST_DICTIONARY };

@@ -7,9 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "exchange/paths.h"
-#include "profile/on_cpu.h"
-#include "render/json/write.h"
+#include "exchange/parts.h"
+#include "profile/profile.h"
 #include "explain/text.h"
 
 static void append_frame(GString *out, const struct frame *f)

@@ -14,9 +14,8 @@
 
 #include "analyse/wakers.h"
 #include "base/wire.h"
-#include "exchange/paths.h"
+#include "exchange/parts.h"
 #include "exchange/perfetto.h"
-#include "exchange/perfetto_stacks.h"
 
 #define CPU_FLUSH_BYTES (64 * 1024)
 #define CPUS_MAX 1024	/* the trace processor takes no more */

@@ -2,6 +2,8 @@
 #ifndef EXCHANGE_PERFETTO_EVENTS_H
 #define EXCHANGE_PERFETTO_EVENTS_H
 
+#include <glib.h>
+
 #include "exchange/sink.h"
 #include "exchange/wait_event.h"
 
@@ -34,5 +36,20 @@ void perfetto_events_flush(struct perfetto_events *w, bool lost_switches);
 /* Something was lost, so often: stands at that time. */
 void perfetto_events_lost(struct perfetto_events *w, uint64_t at_ns, const char *reason, uint64_t cnt);
 void perfetto_events_free(struct perfetto_events *w);	/* after a flush; NULL is fine */
+
+/* Stacks of single waits as Perfetto's interned data: each is told once, and its number after that. */
+struct perfetto_stacks;
+
+struct perfetto_stacks *perfetto_stacks_new(void);
+void perfetto_stacks_free(struct perfetto_stacks *s);	/* NULL is fine */
+/* All is to be told anew: the reader has forgotten it. */
+void perfetto_stacks_clear(struct perfetto_stacks *s);
+/* It is time for that: what is kept is bounded. */
+bool perfetto_stacks_are_full(const struct perfetto_stacks *s);
+/*
+ * The number of the wait's stack; 0: it has none.  *ret_interned: a message InternedData of what is new of it, for the
+ * packet that uses it first; valid until the next call.
+ */
+guint perfetto_stacks_find(struct perfetto_stacks *s, const struct wait_event *e, const GString **ret_interned);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "exchange/perfetto_stacks.h"
+#include "exchange/perfetto_events.h"
 
 #include <string.h>
 
@@ -21,17 +21,7 @@ struct perfetto_stacks {
 	GString *interned, *b;
 };
 
-static guint key_hash(gconstpointer key)
-{
-	const struct stack_key *k = key;
-
-	return hash_end(hash_more(k->user, k->kernel));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct stack_key)) == 0;
-}
+HASH_BYTES(key, struct stack_key)
 
 struct perfetto_stacks *perfetto_stacks_new(void)
 {

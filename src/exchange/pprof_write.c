@@ -6,15 +6,13 @@
  */
 #include <string.h>
 
-#include "analyse/label.h"
 #include "analyse/strset.h"
 #include "analyse/weight.h"
 #include "base/hash.h"
 #include "base/module.h"
-#include "exchange/locations.h"
-#include "exchange/paths.h"
+#include "exchange/parts.h"
 #include "exchange/pprof.h"
-#include "profile/context.h"
+#include "profile/profile.h"
 #include "base/wire.h"
 
 #define PAGE_BYTES 4096
@@ -46,17 +44,7 @@ struct function_key {
 	const char *name, *file; /* interned */
 };
 
-static guint function_hash(gconstpointer k)
-{
-	const struct function_key *key = k;
-
-	return hash_end(hash_more(hash_pointer(key->name), hash_pointer(key->file)));
-}
-
-static gboolean function_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct function_key)) == 0;
-}
+HASH_BYTES(function, struct function_key)
 
 static uint32_t string_id(struct pprof *w, const char *s)
 {

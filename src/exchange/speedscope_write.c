@@ -5,9 +5,9 @@
  * several; then there is one a thread, most time first.
  */
 #include "analyse/strset.h"
+#include "base/order.h"
 #include "base/version.h"
-#include "exchange/frames.h"
-#include "exchange/paths.h"
+#include "exchange/parts.h"
 #include "render/json/write.h"
 
 struct group {
@@ -33,14 +33,7 @@ static void group_clear(gpointer data)
 	g_array_unref(g->waits);
 }
 
-static int by_time(gconstpointer a, gconstpointer b)
-{
-	const struct group *x = a, *y = b;
-
-	if (x->total != y->total)
-		return x->total < y->total ? 1 : -1;
-	return g_strcmp0(x->name, y->name);
-}
+ORDER(by_time, struct group, ORDER_HIGH(total) ORDER_TEXT(name))
 
 static GArray *make_groups(const struct profile *p, const struct export_plan *plan)
 {

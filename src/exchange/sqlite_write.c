@@ -6,7 +6,6 @@
 #include "analyse/reason/reasons.h"
 #include "exchange/format.h"
 #include "explain/sentence.h"
-#include "profile/on_cpu.h"
 #include "profile/profile_file.h"
 #include "profile/profile_insert.h"
 #include "render/answer/things.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "exchange/import.h"
-#include "exchange/kernel_part.h"
+#include "exchange/parts.h"
 
 #define BLOCK_LINES_MAX (2 * PROFILE_DEPTH_MAX)
 

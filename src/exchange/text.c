@@ -2,8 +2,7 @@
 /* The formats that `report` knows, too: they are written by render. */
 #include "exchange/format.h"
 #include "render/json/json.h"
-#include "render/text/csv.h"
-#include "render/text/folded_wakers.h"
+#include "render/text/text.h"
 
 static void flush(void *ctx)
 {

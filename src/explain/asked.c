@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/asked.h"
 
 #include <string.h>
 
 #include "analyse/plumbing.h"
-#include "explain/findings_by.h"
+#include "explain/findings_part.h"
 
 #define FULL 10	/* but for a tenth of the window as many were under way as may be */
 

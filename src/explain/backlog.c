@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/backlog.h"
+#include "explain/findings_part.h"
 
 #include "explain/sentence.h"
 #include "explain/text.h"
 #include "profile/limits.h"
-#include "profile/object_accepted.h"
 
 #define BUSY_SHARE 2	/* of the workers' time: whoever mostly rests was only just sent these connections */
 
@@ -47,8 +46,7 @@ void backlog_find(struct findings *f)
 
 static void append_backlog(GString *s, uint32_t cnt, const char *where)
 {
-	text_thousands(s, cnt);
-	g_string_append(s, " connections at ");
+	g_string_append_printf(s, "%s connections at ", TEXT_COUNT(cnt));
 	text_safe_cut(s, where, FINDING_NAME_COLUMNS);
 	g_string_append(s, " waited to be accepted");
 }

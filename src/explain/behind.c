@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/behind.h"
+#include "explain/findings_part.h"
 
 #include <string.h>
 
-#include "explain/backlog.h"
 #include "explain/sentence.h"
 
 static bool rule_begins(const struct findings *f, const struct finding *row, const char *name)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/busy.h"
+#include "explain/findings_part.h"
 
 #include <string.h>
 
 #include "analyse/plumbing.h"
 #include "base/hash.h"
-#include "profile/on_cpu.h"
 
 /*
  * An event loop is known by its waits in epoll, or by frames of a `loop` rule on its stacks.  It holds up its clients
@@ -41,19 +40,7 @@ struct row_key {
 	uint64_t kind;
 };
 
-static guint key_hash(gconstpointer key)
-{
-	const struct row_key *k = key;
-
-	return hash_end(hash_more(hash_more(hash_pointer(k->process), hash_pointer(k->rule)), k->kind));
-}
-
-static gboolean key_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct row_key *a = va, *b = vb;
-
-	return a->process == b->process && a->rule == b->rule && a->kind == b->kind;
-}
+HASH_KEY(key, struct row_key, process, rule, kind)
 
 static bool is_selected(const struct findings *f, uint32_t thread)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/cause_does.h"
 
 #include <string.h>
 
@@ -7,8 +6,7 @@
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
-#include "explain/findings_by.h"
-#include "explain/held.h"
+#include "explain/findings_part.h"
 
 #define SLEEP_PART 5 /* of a holder's sleep: shorter waits are not behind it */
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/clocks.h"
 
-#include "explain/cause_does.h"
-#include "explain/findings_by.h"
-#include "explain/pauses.h"
+#include "explain/findings_part.h"
 
 #define TURNS_MIN 4
 #define OTHER_SHARE 20	/* of its sleep: so much a clock may wait for beside it, but for an interpreter's lock */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/cycle.h"
+#include "explain/limits.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "explain/deadlock.h"
-#include "explain/findings_by.h"
+#include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 

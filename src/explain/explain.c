@@ -6,12 +6,10 @@
 
 #include "analyse/storms.h"
 #include "analyse/wakers.h"
-#include "explain/findings_by.h"
+#include "explain/findings_part.h"
 #include "explain/little.h"
 #include "explain/sentence.h"
-#include "explain/servers.h"
 #include "explain/text.h"
-#include "explain/unseen.h"
 
 #define HEADLINE_PERCENT 5	/* of its whole: below that only the first one is worth telling */
 #define NAME_COLUMNS 20
@@ -262,10 +260,8 @@ static char *also_of(const struct explanation *e, const struct finding *row)
 
 	append_share(s, &h, !e->headlines->len || first->kind == HEADLINE_WAIT);
 	sentence_process(s, row->process, NAME_COLUMNS);
-	g_string_append(s, " waits for a CPU, ");
-	text_duration(s, row->time_ns);
-	g_string_append_printf(s, " in %u thread%s. `offcpu report --weight runnable --stacks`", row->threads_cnt,
-			       row->threads_cnt == 1 ? "" : "s");
+	g_string_append_printf(s, " waits for a CPU, %s in %u thread%s. `offcpu report --weight runnable --stacks`",
+			       TEXT_NS(row->time_ns), row->threads_cnt, row->threads_cnt == 1 ? "" : "s");
 	return g_string_free(s, FALSE);
 }
 

@@ -4,26 +4,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "explain/asked.h"
-#include "explain/behind.h"
-#include "explain/busy.h"
-#include "explain/clocks.h"
-#include "explain/deadlock.h"
-#include "explain/findings_by.h"
+#include "base/order.h"
+#include "explain/findings_part.h"
 #include "explain/limits.h"
-#include "explain/lock_kinds.h"
-#include "explain/missed.h"
-#include "explain/pauses.h"
-#include "explain/one_by_one.h"
-#include "explain/requests_of.h"
-#include "explain/serial.h"
-#include "explain/spawns.h"
 #include "analyse/actors.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "base/hash.h"
-#include "profile/object_upstream.h"
-#include "profile/on_cpu.h"
 
 /*
  * A lock that somebody waits for all the time counts as if all threads of its process did, or so many: what else waits a
@@ -50,22 +37,7 @@ struct key {
 	uint32_t lock, reason;
 };
 
-static guint key_hash(gconstpointer key)
-{
-	const struct key *k = key;
-
-	uint64_t h = hash_more(hash_more(hash_pointer(k->process), hash_pointer(k->function)), hash_pointer(k->loop));
-
-	return hash_end(hash_more(h, (uint64_t)k->lock << 32 | k->reason));
-}
-
-static gboolean key_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct key *a = va, *b = vb;
-
-	return a->process == b->process && a->function == b->function && a->lock == b->lock && a->reason == b->reason &&
-	       a->loop == b->loop;
-}
+HASH_KEY(key, struct key, process, function, lock, reason, loop)
 
 struct maker {
 	struct findings *f;
@@ -531,14 +503,7 @@ static void count_looks(struct findings *f)
 	}
 }
 
-static int compare_findings(gconstpointer va, gconstpointer vb)
-{
-	const struct finding *a = va, *b = vb;
-
-	if (finding_rank_ns(a) != finding_rank_ns(b))
-		return finding_rank_ns(a) > finding_rank_ns(b) ? -1 : 1;
-	return (a->wait > b->wait) - (a->wait < b->wait);
-}
+ORDER(compare_findings, struct finding, ORDER_HIGH_OF(finding_rank_ns) ORDER_LOW(wait))
 
 uint64_t finding_class_matters_ns(const struct finding_class *c)
 {

@@ -38,12 +38,12 @@ struct finding_by {
 	uint64_t timeouts_cnt, timeout_ns;
 };
 
-/* Not what threads wait for, but what they do while others' requests wait in their queue: busy.h. */
+/* Not what threads wait for, but what they do while others' requests wait in their queue: busy.c. */
 enum finding_busy {
 	BUSY_NOT = 0,
 	BUSY_LOOP, /* an event loop computes */
 	BUSY_POOL, /* all threads of a pool are busy */
-	BUSY_ALONE, /* a process that a command waits for while nothing else of it works: serial.h */
+	BUSY_ALONE, /* a process that a command waits for while nothing else of it works: serial.c */
 };
 
 /* All threads of a pool wait for the results of tasks, and none got one. */
@@ -62,13 +62,13 @@ struct finding_limit {
 	uint32_t threads_cnt;
 	bool is_same;
 	bool is_others; /* and they ran there for less than half of the window */
-	/* of LIMIT_POOL, as the sockets tell: pool.h */
+	/* of LIMIT_POOL, as the sockets tell: pool.c */
 	struct limit_pool pool;
 	double waiting; /* requests that wait for the process, on average */
 	bool is_full; /* who is at the other end of its connections had hardly a rest */
 	const char *server; /* the process there; NULL: not known */
-	struct limit_connect failed; /* of LIMIT_CONNECT: connects.h */
-	/* of LIMIT_CYCLE: the other one's wait, index + 1, 0: not known; and that neither has another thread: cycle.h */
+	struct limit_connect failed; /* of LIMIT_CONNECT: connects.c */
+	/* of LIMIT_CYCLE: the other one's wait, index + 1, 0: not known; and that neither has another thread: cycle.c */
 	uint32_t cycle_wait;
 	bool is_cycle;
 };
@@ -91,15 +91,15 @@ struct finding {
 	uint64_t hist[PROFILE_HIST_SLOTS]; /* of a run queue: of preemptions, and of wakings where wakers are known */
 	uint64_t durations_ns; /* the sum of what hist holds: of whole waits */
 	int64_t frame; /* the function of the program that waits; -1: not known */
-	int64_t asked_frame; /* of a pool's thread: the function of the program whose work it does, as asked.h has it; -1 */
+	int64_t asked_frame; /* of a pool's thread: the function of the program whose work it does, see asked.c; -1 */
 	uint32_t queue_at_once; /* more such work waits in the pool's queue, which does so much at a time; 0: not known */
 	uint32_t object; /* index + 1 of what it mostly waits for; 0: none */
-	/* so many locks of one kind and place, as lock_kinds.h has it; 0: no locks; and with how many threads, each of each */
+	/* so many locks of one kind and place, see lock_kinds.c; 0: no locks; and with how many threads, each of each */
 	uint32_t locks_cnt, lock_waiters_cnt;
 	/* a lock that one waits for nearly all through the window: its time counts so often; 0: no such */
 	uint32_t stuck_weight;
 	/*
-	 * a wait, index + 1, that is part of a deadlock's ring, and that of the lock's holder: deadlock.h; 0: none.  Without
+	 * a wait, index + 1, that is part of a deadlock's ring, and that of the lock's holder: deadlock.c; 0: none.  Without
 	 * the latter the holder is no thread of the process: that was forked while the lock was held.
 	 */
 	uint32_t deadlock, deadlock_next;
@@ -108,18 +108,18 @@ struct finding {
 	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */
 	struct finding_by by;
 	struct finding_limit limit;
-	const struct profile_limit *backlog; /* connections wait to be accepted by these workers: backlog.h; NULL: none */
+	const struct profile_limit *backlog; /* connections wait to be accepted by these workers: backlog.c; NULL: none */
 	uint64_t woken_cnt, timed_out_cnt, signalled_cnt; /* wakings that are known; of these by a time limit, by a timer's signal */
-	uint64_t spawned_cnt; /* short processes of the kind that ends most of these waits, if these are many: spawns.h */
+	uint64_t spawned_cnt; /* short processes of the kind that ends most of these waits, if these are many: spawns.c */
 	const char *route; /* the request that most of it was for, as trace contexts say; NULL: not known */
 	uint64_t route_ns, routed_ns; /* of time_ns: for that, and for any that is known */
-	uint64_t clock_ns; /* of threads that only sleep, the same time again and again: clocks.h */
+	uint64_t clock_ns; /* of threads that only sleep, the same time again and again: clocks.c */
 	uint64_t beside_clock_ns; /* what such threads wait for beside, which is little by itself */
 	uint64_t leads_ns; /* of those that queue behind it */
 	uint32_t routes_cnt;
-	uint32_t asks; /* index + 1 of a thread that it asks, which waits for it meanwhile: missed.h; 0: none is known */
-	uint32_t asks_object; /* of a sleep: index + 1 of where its threads ask each time; 0: nowhere.  pauses.h */
-	uint32_t one_by_one; /* index + 1 of the wait of another thread for each of its threads: one_by_one.h; 0: none */
+	uint32_t asks; /* index + 1 of a thread that it asks, which waits for it meanwhile: missed.c; 0: none is known */
+	uint32_t asks_object; /* of a sleep: index + 1 of where its threads ask each time; 0: nowhere.  pauses.c */
+	uint32_t one_by_one; /* index + 1 of the wait of another thread for each of its threads: one_by_one.c; 0: none */
 	bool is_fork; /* they wait while fork() copies the address space of their process */
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, or a task for its pool, whose own time is in the recording */
@@ -127,7 +127,7 @@ struct finding {
 	bool is_for_one_job; /* is_told_elsewhere, but for a child that computes for most of the window: nothing else tells of that */
 	bool is_told_with;
 	bool is_link; /* it waits for others of a command, of which a finding of BUSY_ALONE tells */
-	bool is_behind; /* it only queues behind another one of the list: behind.h */
+	bool is_behind; /* it only queues behind another one of the list: behind.c */
 	bool has_sleep; /* a script waits for such processes */
 	bool is_shells_sleep; /* a process that only sleeps, told with the shell that waits for it */
 	bool is_beside_cause; /* a sleep of a process of which another finding has a cause that is known */

@@ -1,23 +1,37 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/findings_by.h"
+#include "explain/findings_part.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "analyse/actors.h"
-#include "analyse/far_end.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/timeouts.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
-#include "explain/cause_does.h"
-#include "explain/deadlock.h"
-#include "explain/ended.h"
-#include "explain/held.h"
 #include "explain/sentence.h"
-#include "explain/work.h"
 #include "profile/limits.h"
+
+/*
+ * By the kernel's part of the waker's stack: a timer sent its owner a signal, which interrupts the wait.
+ * setitimer(), alarm(): kernel/time/itimer.c; timer_create(): kernel/time/posix-timers.c, whose name changed in 6.12
+ */
+static bool ended_by_timer_signal(const struct profile *p, const struct waker *w)
+{
+	static const char *const of_signals[] = { "it_real_fn", "posix_timer_fn", "posix_timer_event",
+						  "posixtimer_send_sigqueue", NULL };
+
+	return waker_is_timer(w) && profile_stack_names(p, w->kernel, of_signals);
+}
+
+/* fork() had copied the address space: dup_mmap() takes its lock, and compilers may put it into its callers. */
+static bool ended_by_fork(const struct profile *p, const struct waker *w)
+{
+	static const char *const of_fork[] = { "dup_mmap", "dup_mm", "copy_process", NULL };
+
+	return profile_stack_names(p, w->kernel, of_fork);
+}
 
 #define POLLS_PER_S 20 /* of a thread, ended by a timer: a poll loop */
 #define POLLS_PER_S_SIGNALLED 4 /* the same of what somebody could signal */

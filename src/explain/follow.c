@@ -6,7 +6,7 @@
 #include "analyse/reason/reason.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
-#include "profile/object_upstream.h"
+#include "profile/profile.h"
 
 #define WORTH_PERCENT 5		/* of the time that matters: what is less is not followed */
 /* Of the time waited for it: who does less than that has not got the request yet; or passes it on, if it is connected on. */

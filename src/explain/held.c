@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/held.h"
 
 #include <string.h>
 
 #include "analyse/plumbing.h"
 #include "base/hash.h"
-#include "explain/cause_does.h"
+#include "explain/findings_part.h"
 #include "profile/slices.h"
 
 /*
@@ -75,19 +74,7 @@ struct function_key {
 	uint32_t parent, frame;	/* the latter of what has no name */
 };
 
-static guint function_key_hash(gconstpointer key)
-{
-	const struct function_key *k = key;
-
-	return hash_end(hash_more(hash_more(hash_pointer(k->name), hash_pointer(k->module)), (uint64_t)k->parent << 32 | k->frame));
-}
-
-static gboolean function_key_equal(gconstpointer va, gconstpointer vb)
-{
-	const struct function_key *a = va, *b = vb;
-
-	return a->name == b->name && a->module == b->module && a->parent == b->parent && a->frame == b->frame;
-}
+HASH_KEY(function_key, struct function_key, name, module, parent, frame)
 
 static uint32_t add_function(struct holder_finder *h, uint32_t parent, uint32_t frame)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/requests.h"
+#include "base/order.h"
 #include "explain/text.h"
 
 /*
@@ -93,14 +94,7 @@ bool latency_change(const struct request_line *l, const struct request_series *s
 	return true;
 }
 
-static gint slowest_first(gconstpointer a, gconstpointer b)
-{
-	const struct latency_part *x = a, *y = b;
-
-	if (x->slowest_ns != y->slowest_ns)
-		return x->slowest_ns < y->slowest_ns ? 1 : -1;
-	return (x->ns < y->ns) - (x->ns > y->ns);
-}
+ORDER(slowest_first, struct latency_part, ORDER_HIGH(slowest_ns) ORDER_HIGH(ns))
 
 GArray *latency_parts(const struct request_cell *cell, uint32_t slowest_from)
 {
@@ -239,10 +233,9 @@ static void append_change(GString *s, const struct request_line *l, const struct
 	if (cause) {
 		g_string_append(s, ends_grown ? "; what grew is " : "; what went is ");
 		latency_append_cause(s, cause, 0);
-		g_string_append(s, ", of each of the slowest 1% from ");
-		text_duration(s, (uint64_t)(ends_grown ? less_ns : more_ns));
-		g_string_append(s, " to ");
-		text_duration(s, (uint64_t)(ends_grown ? more_ns : less_ns));
+		g_string_append_printf(s, ", of each of the slowest 1%% from %s to %s",
+				       TEXT_NS((uint64_t)(ends_grown ? less_ns : more_ns)),
+				       TEXT_NS((uint64_t)(ends_grown ? more_ns : less_ns)));
 	} else {
 		g_string_append(s, "; no one thing makes up the difference");
 	}
@@ -301,10 +294,8 @@ void latency_append_uncounted(GString *s, const struct request_line *l)
 		g_string_append(s, " were answered by another thread than the one that received them, so take a function "
 				   "of the program in place of its socket");
 	}
-	if (l->uncounted.others) {
-		g_string_append(s, l->uncounted.handed ? "; " : "");
-		text_thousands(s, l->uncounted.others);
-		g_string_append(s, " were left, or their end was not seen");
-	}
+	if (l->uncounted.others)
+		g_string_append_printf(s, "%s%s were left, or their end was not seen", l->uncounted.handed ? "; " : "",
+				       TEXT_COUNT(l->uncounted.others));
 	g_string_append_c(s, '.');
 }

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/limits.h"
 
-#include "explain/backlog.h"
-#include "explain/connects.h"
-#include "explain/cycle.h"
-#include "explain/loss.h"
-#include "explain/nagle.h"
-#include "explain/owed.h"
-#include "explain/pool.h"
-#include "explain/ran.h"
+#include "explain/findings_part.h"
 
 #define KEPT_OFF_PART 3	/* of the time of threads that may use few CPUs */
 #define SLACK_PART 4	/* of a sleep, on average */

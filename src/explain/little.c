@@ -5,13 +5,10 @@
 #include <string.h>
 
 #include "analyse/wakers.h"
-#include "explain/backlog.h"
-#include "explain/clocks.h"
-#include "explain/connects.h"
-#include "explain/owed.h"
+#include "explain/findings_part.h"
+#include "explain/limits.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
-#include "explain/unsignalled.h"
 #include "profile/requests.h"
 
 #define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
@@ -144,14 +141,12 @@ static void append_waits(GString *s, const struct findings *f, uint64_t clocks_n
 		return;
 	text_thousands(s, requests ? requests : waits);
 	if (requests) {
-		g_string_append(s, requests == 1 ? " request waited " : " requests waited ");
-		text_duration(s, off_cpu_ns / requests);
-		g_string_append(s, requests == 1 ? "." : " each.");
+		g_string_append_printf(s, "%s%s%s", requests == 1 ? " request waited " : " requests waited ",
+				       TEXT_NS(off_cpu_ns / requests), requests == 1 ? "." : " each.");
 		return;
 	}
-	g_string_append(s, waits == 1 ? " wait took " : " waits took ");
-	text_duration(s, f->matters_ns - MIN(clocks_ns, f->matters_ns));
-	g_string_append(s, waits == 1 ? "." : " in all.");
+	g_string_append_printf(s, "%s%s%s", waits == 1 ? " wait took " : " waits took ",
+			       TEXT_NS(f->matters_ns - MIN(clocks_ns, f->matters_ns)), waits == 1 ? "." : " in all.");
 }
 
 /* " pacer sleeps until a timer in pace_frames, 60 times a second.", and what its finding would advise */

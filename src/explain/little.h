@@ -2,8 +2,10 @@
 #ifndef EXPLAIN_LITTLE_H
 #define EXPLAIN_LITTLE_H
 
+#include "analyse/query.h"
 #include "explain/findings.h"
 #include "explain/task_findings.h"
+#include "profile/profile.h"
 
 /*
  * A healthy service waits, too, and the largest share of next to nothing is no finding.  Waits are little if nobody would
@@ -13,5 +15,18 @@
  * which nobody saw wait.
  */
 char *little_new(const struct findings *f, const struct task_findings *tasks, bool has_unseen);
+
+/*
+ * A sentence about what waits in the profile's processes and no thread tells of: virtual threads of Java that are not
+ * mounted, processes of Erlang, threads of Haskell's own.  The caller's; NULL: nothing is known to.  selection NULL: everything.
+ */
+char *unseen_new(const struct profile *p, const struct selection *selection);
+
+/*
+ * Threads of several functions wait for one condition, and time limits end their waits.  Tickers that share a condition by
+ * which they are told to stop do, and so do threads that a signal for one of another kind does not reach: only the program
+ * tells them apart, so this is a sentence and no finding.  Nothing where there are none.
+ */
+void unsignalled_append_most(GString *s, const struct findings *f);
 
 #endif

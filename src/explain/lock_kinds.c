@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/lock_kinds.h"
 
 #include <string.h>
 
 #include "analyse/locks.h"
-#include "analyse/plumbing.h"
 #include "base/hash.h"
-#include "explain/findings_by.h"
+#include "explain/findings_part.h"
 
 /* All that is known of one lock: of the row with most of its time, and of all. */
 struct lock_facts {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/loss.h"
+#include "explain/limits.h"
 
 #include <string.h>
 
@@ -90,8 +90,7 @@ void loss_append_full_evidence(GString *s, const struct finding *row)
 	text_thousands(s, cnt);
 	g_string_append(s, cnt == 1 ? " connection waited to be accepted at " : " connections waited to be accepted at ");
 	text_safe_cut(s, there, FINDING_NAME_COLUMNS);
-	g_string_append(s, ", whose queue is for ");
-	text_thousands(s, room);
+	g_string_append_printf(s, ", whose queue is for %s", TEXT_COUNT(room));
 }
 
 void loss_append_evidence(GString *s, const struct finding *row)
@@ -101,8 +100,6 @@ void loss_append_evidence(GString *s, const struct finding *row)
 
 	if (!cnt)
 		return;
-	g_string_append(s, "; TCP sent ");
-	text_thousands(s, cnt);
-	g_string_append(s, " segments again to ");
+	g_string_append_printf(s, "; TCP sent %s segments again to ", TEXT_COUNT(cnt));
 	text_safe_cut(s, there, FINDING_NAME_COLUMNS);
 }

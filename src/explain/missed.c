@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/missed.h"
+#include "explain/findings_part.h"
 
 #include "analyse/reason/timeouts.h"
 #include "explain/sentence.h"

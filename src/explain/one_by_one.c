@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/one_by_one.h"
 
 #include <inttypes.h>
 
 #include "analyse/actors.h"
-#include "explain/findings_by.h"
+#include "base/order.h"
+#include "explain/findings_part.h"
 #include "explain/sentence.h"
 
 #define ROWS_MAX 6		/* that can be told on the first screen */
@@ -17,12 +17,7 @@ struct life {
 	uint64_t from_ns, to_ns;
 };
 
-static int compare_lives(gconstpointer va, gconstpointer vb)
-{
-	const struct life *a = va, *b = vb;
-
-	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
-}
+ORDER(compare_lives, struct life, ORDER_LOW(from_ns))
 
 /* The threads that wait there; false: one of them is a main thread, or of another process. */
 static bool find_members(const struct findings *f, const struct finding *row, bool *is_member, GArray *lives)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/owed.h"
+#include "explain/limits.h"
 
 #include "base/net_table.h"
 #include "explain/sentence.h"
@@ -58,9 +58,8 @@ void owed_append_evidence(GString *s, const struct finding *row)
 
 	if (!clients)
 		return;
-	g_string_append(s, "; as the recording ended ");
-	text_thousands(s, clients);
-	g_string_append(s, " clients waited for answers, with ");
+	g_string_append_printf(s, "; as the recording ended %s clients waited for answers, with ",
+			       TEXT_COUNT(clients));
 	append_made(s, made);
 	g_string_append(s, "there");
 }
@@ -106,8 +105,7 @@ bool owed_append_most(GString *s, const struct findings *f)
 	}
 	if (!most_cnt)
 		return false;
-	text_thousands(s, most_cnt);
-	g_string_append(s, " clients of ");
+	g_string_append_printf(s, "%s clients of ", TEXT_COUNT(most_cnt));
 	text_safe_cut(s, finding_process_name(f, pid) ?: "a process", FINDING_NAME_COLUMNS);
 	g_string_append(s, " waited for answers as the recording ended");
 	if (most_there) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/pool.h"
+#include "explain/limits.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "explain/sentence.h"
 #include "explain/text.h"
-#include "profile/object_upstream.h"
+#include "profile/profile.h"
 
 #define BUSY_PERCENT 90	/* of the window: less is no full pool */
 

@@ -7,31 +7,60 @@
 
 #include "analyse/actors.h"
 #include "analyse/blame.h"
-#include "analyse/function_name.h"
 #include "analyse/label.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/wakers.h"
 #include "base/module.h"
-#include "profile/object_upstream.h"
-#include "explain/backlog.h"
-#include "explain/connects.h"
-#include "explain/cycle.h"
-#include "explain/lock_kinds.h"
-#include "explain/loss.h"
-#include "explain/missed.h"
-#include "explain/nagle.h"
-#include "explain/one_by_one.h"
-#include "explain/owed.h"
-#include "explain/pauses.h"
-#include "explain/pinned.h"
-#include "explain/pool.h"
-#include "explain/ran.h"
-#include "explain/requests_of.h"
-#include "explain/serial.h"
-#include "explain/spawns.h"
-#include "explain/tcp_shares.h"
+#include "explain/limits.h"
+#include "explain/findings_part.h"
 #include "explain/text.h"
+#include "profile/profile.h"
+#include "profile/tasks.h"
+
+#define PINNED "pinned to its carrier: "	/* as tasks/java_source.c has it */
+
+static bool has_function(const struct task_row *row, const char *function)
+{
+	for (unsigned i = 0; i < row->frame_cnt; i++)
+		if (!g_strcmp0(row->frames[i].name, function))
+			return true;
+	return false;
+}
+
+/* Seen most in that function. */
+static const struct task_row *pinned_row(const struct findings *f, const struct finding *row)
+{
+	const char *function = row->frame < 0 ? NULL : profile_get_frame(f->profile, (uint32_t)row->frame)->name;
+	const struct task_row *best = NULL;
+
+	for (guint i = 0; function && i < f->profile->tasks->len; i++) {
+		const struct tasks *t = profile_tasks(f->profile, i);
+
+		for (guint k = 0; t->kind == TASKS_JAVA && t->pid == row->pid && k < t->rows->len; k++) {
+			const struct task_row *one = tasks_get(t, k);
+
+			if (one->reason && g_str_has_prefix(one->reason, PINNED) && has_function(one, function) &&
+			    (!best || one->seen > best->seen))
+				best = one;
+		}
+	}
+	return best;
+}
+
+/*
+ * Why a virtual thread of Java keeps its carrier while it waits: "; pinned by a native frame of Scorer.call", where looks
+ * at its tasks have seen that.
+ */
+static void pinned_append_evidence(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct task_row *seen = row->reason == REASON_LOCK_PINNED ? pinned_row(f, row) : NULL;
+
+	if (!seen)
+		return;
+	g_string_append(s, "; pinned: ");
+	text_safe_cut(s, seen->reason + strlen(PINNED), FINDING_NAME_COLUMNS);
+}
 
 #define HOLDERS_SHOWN 3
 #define LIMIT_COLUMNS 120
@@ -122,8 +151,7 @@ static void append_one_of(GString *s, const struct finding *row, const struct ob
 {
 	g_autofree char *array = g_strndup(o->name, lock_array_bytes(o));
 
-	g_string_append(s, ", one of ");
-	text_thousands(s, row->locks_cnt);
+	g_string_append_printf(s, ", one of %s", TEXT_COUNT(row->locks_cnt));
 	if (*array) {
 		g_string_append(s, " in ");
 		text_safe_cut(s, array, FINDING_NAME_COLUMNS);
@@ -179,9 +207,8 @@ static bool append_gil(GString *s, const struct findings *f, const struct findin
 	if (row->reason != REASON_LOCK_GIL || !by->comm || !row->object ||
 	    !object_is_gil(profile_get_object(f->profile, row->object - 1)))
 		return false;
-	g_string_append(s, ": ");
-	text_thousands(s, row->threads_cnt);
-	g_string_append_printf(s, " %s for the GIL, held by ", row->threads_cnt == 1 ? "thread waits" : "threads wait");
+	g_string_append_printf(s, ": %s %s for the GIL, held by ", TEXT_COUNT(row->threads_cnt),
+			       row->threads_cnt == 1 ? "thread waits" : "threads wait");
 	sentence_who(s, by);
 	if (by->frame >= 0) {
 		sentence_function(s, f, by->frame, " in ");
@@ -265,11 +292,9 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 		loss_append_full_evidence(s, row);
 	if (l && l->kind == LIMIT_CYCLE)
 		cycle_append_evidence(s, f, row);
-	if (l && l->kind == LIMIT_SLACK) {
-		g_string_append(s, "; its timers may be ");
-		text_duration(s, g_ascii_strtoull(l->text, NULL, 10));
-		g_string_append(s, " late, by its own timer slack");
-	}
+	if (l && l->kind == LIMIT_SLACK)
+		g_string_append_printf(s, "; its timers may be %s late, by its own timer slack",
+				       TEXT_NS(g_ascii_strtoull(l->text, NULL, 10)));
 	if (l && l->kind == LIMIT_GONE)
 		append_gone(s, l);
 	if (l && l->kind == LIMIT_OWED)
@@ -277,9 +302,7 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 	if (!l || l->kind == LIMIT_STOPPED || is_in_sentence(l) || l->kind >= LIMIT_POOL)
 		return;
 	if (l->kind == LIMIT_CPUS) {
-		g_string_append(s, "; ");
-		text_thousands(s, row->limit.threads_cnt);
-		g_string_append(s, " of its threads may use only ");
+		g_string_append_printf(s, "; %s of its threads may use only ", TEXT_COUNT(row->limit.threads_cnt));
 		if (!row->limit.is_same) {
 			g_string_append(s, "some CPUs");
 			return;
@@ -483,11 +506,7 @@ static bool has_signals(const struct finding *row)
 
 static void append_part(GString *s, uint64_t cnt, const struct finding *row, const char *what)
 {
-	g_string_append(s, "; ");
-	text_thousands(s, cnt);
-	g_string_append(s, " of ");
-	text_thousands(s, row->woken_cnt);
-	g_string_append(s, what);
+	g_string_append_printf(s, "; %s of %s%s", TEXT_COUNT(cnt), TEXT_COUNT(row->woken_cnt), what);
 }
 
 /* Of a wait that need not end by a timer: "; 25 of 25 timed out", "; 16 of 16 were interrupted by a timer's signal". */
@@ -513,15 +532,11 @@ static void append_when(GString *s, const struct profile *p, const struct findin
 /* " ±1.2 s, seen in about 12 looks" */
 static void append_looks(GString *s, const struct finding *row)
 {
-	if (row->time_se_ns > 0) {
-		g_string_append(s, " ±");
-		text_duration(s, (uint64_t)llround(2 * row->time_se_ns));
-	}
+	if (row->time_se_ns > 0)
+		g_string_append_printf(s, " ±%s", TEXT_NS((uint64_t)llround(2 * row->time_se_ns)));
 	g_string_append(s, row->looks == 1 ? ", seen in about one look" : ", seen in about ");
-	if (row->looks > 1) {
-		text_thousands(s, row->looks);
-		g_string_append(s, " looks");
-	}
+	if (row->looks > 1)
+		g_string_append_printf(s, "%s looks", TEXT_COUNT(row->looks));
 }
 
 /* "8 threads, 12,402 waits of 3.1 s; median 1.1 ms, p99 14 ms, max 20 ms" */
@@ -536,10 +551,8 @@ static void append_evidence(GString *s, const struct findings *f, const struct f
 		text_safe_cut(s, process, FINDING_NAME_COLUMNS);
 	}
 	g_string_append(s, ", ");
-	if (!(f->profile->info.unknown & UNKNOWN_COUNTS)) {
-		text_thousands(s, row->count);
-		g_string_append(s, row->count == 1 ? " wait, " : " waits, ");
-	}
+	if (!(f->profile->info.unknown & UNKNOWN_COUNTS))
+		g_string_append_printf(s, "%s%s", TEXT_COUNT(row->count), row->count == 1 ? " wait, " : " waits, ");
 	text_duration(s, row->time_ns);
 	if (row->looks)
 		append_looks(s, row);
@@ -551,15 +564,11 @@ static void append_evidence(GString *s, const struct findings *f, const struct f
 	if (!has_shape(row) || row->count < 2)
 		return;
 	bool is_many = row->count > 2;	/* of two the longest and the sum tell all */
-	if (is_many) {
-		g_string_append(s, "; median ");
-		text_duration(s, percentile(row, 0.5));
-		g_string_append(s, ", p99 ");
-		text_duration(s, percentile(row, 0.99));
-	}
+	if (is_many)
+		g_string_append_printf(s, "; median %s, p99 %s", TEXT_NS(percentile(row, 0.5)),
+				       TEXT_NS(percentile(row, 0.99)));
 	if (row->max_ns) {
-		g_string_append(s, is_many ? ", max " : "; max ");
-		text_duration(s, row->max_ns);
+		g_string_append_printf(s, "%s%s", is_many ? ", max " : "; max ", TEXT_NS(row->max_ns));
 		append_when(s, f->profile, row);
 	}
 }
@@ -659,8 +668,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	if (r->queue_at_once)
 		g_string_append_printf(s, "; libuv does %" PRIu32 " of them at a time, so others queue", r->queue_at_once);
 	if (r->loop_on_cpu_ns) {
-		g_string_append(s, "; callbacks ran ");
-		text_duration(s, r->loop_on_cpu_ns);
+		g_string_append_printf(s, "; callbacks ran %s", TEXT_NS(r->loop_on_cpu_ns));
 		sentence_function(s, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
 	}
 	if (r->by.tid || (!has_timeouts(r) && !has_signals(r)) || g_strcmp0(r->by.comm, "timer") != 0)	/* else it is said */

@@ -2,6 +2,7 @@
 #ifndef EXPLAIN_SENTENCE_H
 #define EXPLAIN_SENTENCE_H
 
+#include "analyse/reason/reasons.h"
 #include "explain/findings.h"
 #include "explain/task_findings.h"
 
@@ -53,5 +54,16 @@ bool sentence_is_ended_by_kill(const struct findings *f, const struct finding *r
 void sentence_task(GString *s, const struct task_wait *w);
 void sentence_tasks_whole(GString *s, const struct task_wait *w);
 void sentence_task_evidence(GString *s, const struct findings *f, const struct task_wait *w);
+
+/*
+ * Where a server that is waited for tells what it does: of "127.0.0.1:5432 (postgres)"; NULL: it is none that is known.
+ * is_busy: it has run meanwhile.
+ */
+const char *servers_advice(const char *peer, bool is_busy);
+/*
+ * The same of a wait for data from that object (or NULL), or of who ends it: "(mariadbd)", NULL; unless the rule of the wait
+ * has an advice of its own.
+ */
+const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const struct object *o, const char *by, bool is_busy);
 
 #endif

@@ -24,8 +24,7 @@ void sentence_busy(GString *s, const struct findings *f, const struct finding *r
 	if (row->busy == BUSY_POOL) {
 		g_string_append_printf(s, ": all %" PRIu32 " threads are busy", row->threads_cnt);
 	} else if (turn_ns(row)) {
-		g_string_append(s, ": each turn takes ");
-		text_duration(s, turn_ns(row));
+		g_string_append_printf(s, ": each turn takes %s", TEXT_NS(turn_ns(row)));
 	} else {
 		g_string_append(s, row->threads_cnt > 1 ? ": they never rest" : ": it never rests");
 	}
@@ -38,19 +37,15 @@ void sentence_busy_evidence(GString *s, const struct finding *row)
 	text_thousands(s, row->threads_cnt);
 	g_string_append(s, row->threads_cnt == 1 ? " thread, on CPU for " : " threads, on CPU for ");
 	text_duration(s, row->on_cpu_ns);
-	if (row->queue_ns > row->time_ns / 100) {
-		g_string_append(s, ", waited for a CPU for ");
-		text_duration(s, row->queue_ns);
-	}
+	if (row->queue_ns > row->time_ns / 100)
+		g_string_append_printf(s, ", waited for a CPU for %s", TEXT_NS(row->queue_ns));
 	if (row->busy == BUSY_POOL && row->time_ns > row->on_cpu_ns + row->queue_ns + row->time_ns / 100) {
 		g_string_append(s, ", for other things for ");
 		text_duration(s, row->time_ns - row->on_cpu_ns - row->queue_ns);
 	}
-	if (row->busy == BUSY_LOOP) {
-		g_string_append(s, ", waited for events ");
-		text_thousands(s, row->count);
-		g_string_append(s, row->count == 1 ? " time" : " times");
-	}
+	if (row->busy == BUSY_LOOP)
+		g_string_append_printf(s, ", waited for events %s%s", TEXT_COUNT(row->count),
+				       row->count == 1 ? " time" : " times");
 	if (row->frame < 0 || !row->looks_cnt)
 		return;
 	g_string_append_printf(s, "; %.0f%% of ", text_percent(row->in_frame_cnt, row->looks_cnt));

@@ -72,9 +72,7 @@ void sentence_tasks_whole(GString *s, const struct task_wait *w)
 
 void sentence_task_evidence(GString *s, const struct findings *f, const struct task_wait *w)
 {
-	text_duration(s, w->task_ns);
-	g_string_append(s, " in all within ");
-	text_duration(s, f->profile->info.duration_ns);
+	g_string_append_printf(s, "%s in all within %s", TEXT_NS(w->task_ns), TEXT_NS(f->profile->info.duration_ns));
 	g_string_append_printf(s, ", seen in %" PRIu64 " look%s", w->looks, w->looks == 1 ? "" : "s");
 	if (*w->call || *w->reason) {
 		g_string_append(s, *w->call ? "; call: " : "; state: ");

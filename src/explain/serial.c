@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/serial.h"
+#include "explain/findings_part.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -182,11 +182,8 @@ void serial_append(GString *s, const struct findings *f, const struct finding *r
 	const struct alone *a = f->serial->alone;
 
 	sentence_process(s, profile_thread(f->profile, a->parent)->process, 0);
-	g_string_append(s, " waits for one process alone for ");
-	text_duration(s, a->alone_ns);
-	g_string_append(s, " of ");
-	text_duration(s, a->whole_ns);
-	g_string_append(s, a->siblings_cnt ? ", a straggler: " : ", a serial step: ");
+	g_string_append_printf(s, " waits for one process alone for %s of %s%s", TEXT_NS(a->alone_ns),
+			       TEXT_NS(a->whole_ns), a->siblings_cnt ? ", a straggler: " : ", a serial step: ");
 	text_safe_cut(s, row->process, FINDING_NAME_COLUMNS);
 	g_string_append_printf(s, "/%" PRIu32, row->pid);
 	append_doing(s, f, row);
@@ -207,12 +204,9 @@ void serial_append_evidence(GString *s, const struct findings *f)
 		text_safe_cut(s, profile_thread(f->profile, a->parent)->process, FINDING_NAME_COLUMNS);
 		g_string_append(s, " work at once");
 	}
-	g_string_append(s, "; that one ran for ");
-	text_duration(s, f->serial->on_cpu_ns);
-	if (f->serial->queue_ns > a->alone_ns / 10) {
-		g_string_append(s, ", waited for a CPU for ");
-		text_duration(s, f->serial->queue_ns);
-	}
+	g_string_append_printf(s, "; that one ran for %s", TEXT_NS(f->serial->on_cpu_ns));
+	if (f->serial->queue_ns > a->alone_ns / 10)
+		g_string_append_printf(s, ", waited for a CPU for %s", TEXT_NS(f->serial->queue_ns));
 }
 
 void serial_append_command(GString *s, const struct findings *f, const struct finding *row)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/spawns.h"
 
 #include <string.h>
 
 #include "analyse/actors.h"
-#include "explain/findings_by.h"
+#include "explain/findings_part.h"
 
 #define SHORT_NS 100000000	/* a process that lives for less does little beside being started */
 #define SPAWNS_PER_S 20	/* fewer are how many programs work */

@@ -3,12 +3,10 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "explain/findings.h"
-#include "explain/servers.h"
+#include "explain/sentence.h"
 #include "analyse/task_groups.h"
-#include "analyse/task_java.h"
-#include "profile/object_upstream.h"
-#include "profile/tasks_file.h"
 
 #define STILL_LOOKS 10	/* a fifth of a second each: fewer tell too little */
 #define GROUPS_MAX 24	/* of one process */
@@ -590,12 +588,7 @@ static void find_peer(const struct profile *p, struct task_wait *w)
 	}
 }
 
-static gint by_rank(gconstpointer a, gconstpointer b)
-{
-	const struct task_wait *x = a, *y = b;
-
-	return x->rank_ns < y->rank_ns ? 1 : x->rank_ns > y->rank_ns ? -1 : 0;
-}
+ORDER(by_rank, struct task_wait, ORDER_HIGH(rank_ns))
 
 static void rank(struct task_findings *f)
 {

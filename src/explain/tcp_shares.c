@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/tcp_shares.h"
+#include "explain/limits.h"
 
 #include <string.h>
 
 #include "base/net_table.h"
 #include "explain/text.h"
-#include "profile/object_upstream.h"
+#include "profile/profile.h"
 
 #define SHORT_WAY_US 1000	/* to a process of this machine: the kernel hands segments over at once */
 #define NETWORK_TOLD 5	/* of the time: that is told as a share of its own */
@@ -95,18 +95,14 @@ bool tcp_shares_find(const struct findings *f, const struct finding *row, struct
 static void append_facts(GString *s, const struct tcp_shares *t)
 {
 	g_string_append(s, "; ");
-	if (t->rtt_us) {
-		g_string_append(s, "RTT ");
-		text_duration(s, t->rtt_us * 1000);
-		g_string_append(s, ", ");
-	}
+	if (t->rtt_us)
+		g_string_append_printf(s, "RTT %s, ", TEXT_NS(t->rtt_us * 1000));
 	if (!t->resent)
 		g_string_append(s, "nothing was sent twice");
 	else if (t->resent == 1)
 		g_string_append(s, "1 segment was sent again");
 	else {
-		text_thousands(s, t->resent);
-		g_string_append(s, " segments were sent again");
+		g_string_append_printf(s, "%s segments were sent again", TEXT_COUNT(t->resent));
 	}
 	/* else it is said below */
 	if (t->resent && t->most == TCP_SHARE_PEER && t->ns[TCP_SHARE_NETWORK] < t->all_ns / NETWORK_TOLD)

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/size_text.h"
 #include "profile/profile.h"
 
 #define BAR_WIDTH 40
@@ -75,6 +74,15 @@ void text_thousands(GString *s, uint64_t n)
 			g_string_append_c(s, ',');
 		g_string_append_c(s, digits[i]);
 	}
+}
+
+const char *text_number(char *room, void (*append)(GString *s, uint64_t n), uint64_t n)
+{
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	append(s, n);
+	g_strlcpy(room, s->str, TEXT_ROOM);
+	return room;
 }
 
 static unsigned char_width(gunichar c)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/safe_text.h"
+#include "base/text.h"
 
 /* Small things every text output needs. */
 
@@ -18,6 +18,13 @@ void text_duration_signed(GString *s, int64_t ns);
 void text_relative_error(GString *s, double se, uint64_t of);
 /* "1,234,567" */
 void text_thousands(GString *s, uint64_t n);
+
+/* The same, and a size, as strings for a format; they live as long as the block. */
+#define TEXT_ROOM 48
+#define TEXT_NS(ns) text_number((char[TEXT_ROOM]){ "" }, text_duration, ns)
+#define TEXT_COUNT(n) text_number((char[TEXT_ROOM]){ "" }, text_thousands, n)
+#define TEXT_SIZE(bytes) text_number((char[TEXT_ROOM]){ "" }, size_text, bytes)
+const char *text_number(char *room, void (*append)(GString *s, uint64_t n), uint64_t n);
 
 /* Columns `name` takes on a terminal, after text_safe(). */
 unsigned text_width(const char *safe);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/unseen.h"
+#include "explain/little.h"
 
 #include <string.h>
 
 #include "explain/text.h"
-#include "profile/tasks_file.h"
+#include "profile/tasks.h"
 
 #define NAME_COLUMNS 60
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/unsignalled.h"
+#include "explain/little.h"
 
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
@@ -96,9 +96,7 @@ void unsignalled_append_most(GString *s, const struct findings *f)
 			most = i;
 	if (!most)
 		return;
-	g_string_append_c(s, ' ');
-	text_thousands(s, all[most].threads_cnt);
-	g_string_append(s, " threads wait for one condition, ");
+	g_string_append_printf(s, " %s threads wait for one condition, ", TEXT_COUNT(all[most].threads_cnt));
 	text_safe_cut(s, profile_get_object(f->profile, most - 1)->name, FINDING_NAME_COLUMNS);
 	sentence_function(s, f, all[most].frames[0], ", in ");
 	sentence_function(s, f, all[most].frames[1], " and ");

@@ -7,10 +7,8 @@
 #include "analyse/actors.h"
 #include "analyse/closed.h"
 #include "analyse/locks.h"
-#include "analyse/objects.h"
 #include "base/refuse.h"
 #include "explain/text.h"
-#include "explain/whatif_fit.h"
 #include "profile/requests.h"
 
 #define LOST_MAX 0.02		/* of the time */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/whatif_fit.h"
+#include "explain/whatif.h"
 
 #include <math.h>
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/whatif_work.h"
+#include "explain/whatif.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "analyse/locks.h"
-#include "analyse/objects.h"
 #include "analyse/plumbing.h"
-#include "base/cpu_list.h"
+#include "base/parse.h"
 #include "profile/limits.h"
 
 #define LOCK_PART_MIN 0.003	/* of the time: less is a delay as any other */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/work.h"
 
 #include "analyse/actors.h"
-#include "explain/deadlock.h"
-#include "explain/findings_by.h"
+#include "explain/findings_part.h"
 #include "explain/sentence.h"
 
 #define RUNS_PART 10 /* of the window: a thread that runs for longer may do what others wait for */

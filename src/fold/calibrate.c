@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/calibrate.h"
+#include "fold/sums.h"
 
 #include <glib.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/connections.h"
+#include "fold/targets_part.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/containers.h"
+#include "fold/services.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/earlier_stories.h"
+#include "fold/earlier.h"
 
 #include <string.h>
 

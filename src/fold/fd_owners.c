@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/fd_owners.h"
+#include "fold/targets_part.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/opener.h"
+#include "base/order.h"
 #include "base/proc_status.h"
 
 struct owner {
@@ -87,14 +88,7 @@ static bool take_process(const struct opener_entry *e, void *data)
 	return r->owners->owners->len < FD_OWNERS_MAX && g_get_monotonic_time() < r->until_us;
 }
 
-static int compare(gconstpointer va, gconstpointer vb)
-{
-	const struct owner *a = va, *b = vb;
-
-	if (a->ino != b->ino)
-		return a->ino < b->ino ? -1 : 1;
-	return (a->pid > b->pid) - (a->pid < b->pid);
-}
+ORDER(compare, struct owner, ORDER_LOW(ino) ORDER_LOW(pid))
 
 bool fd_owners_read(struct fd_owners *o, bool now)
 {

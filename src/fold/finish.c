@@ -2,14 +2,11 @@
 /* The end of a window: sums and open waits become rows of the profile. */
 #include <string.h>
 
-#include "fold/calibrate.h"
-#include "fold/inside.h"
-#include "fold/on_cpu.h"
-#include "fold/open_requests.h"
-#include "fold/slices.h"
+#include "fold/parts.h"
+#include "fold/spans.h"
 #include "fold/stacks.h"
 #include "fold/sums.h"
-#include "fold/traces.h"
+#include "fold/contexts.h"
 #include "fold/wakers.h"
 #include "profile/slices.h"
 

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fold/fold.h"
 
-#include "fold/inside.h"
-#include "fold/kernel_locks.h"
 #include "fold/objects.h"
-#include "fold/on_cpu.h"
 #include "fold/targets.h"
 #include "fold/parts.h"
 #include "fold/services.h"
-#include "fold/slices.h"
 #include "fold/stacks.h"
 #include "fold/sums.h"
-#include "fold/traces.h"
+#include "fold/contexts.h"
 #include "fold/wakers.h"
 
 struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, unsigned max_depth)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/foreign_threads.h"
+#include "fold/limits.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "base/opener.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/group_limits.h"
+#include "fold/limits.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/cgroup_mount.h"
+#include "base/mount_point.h"
 #include "base/opener.h"
-#include "base/size_text.h"
+#include "base/text.h"
 
 #define DEPTH_MAX 32
 #define REACHED 0.9	/* of a memory limit: from here on it is what holds up */

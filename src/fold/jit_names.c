@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/jit_names.h"
+#include "fold/stacks_part.h"
 
 #include <string.h>
 

@@ -9,15 +9,6 @@
 
 #include "base/opener.h"
 #include "base/proc_status.h"
-#include "fold/cycle.h"
-#include "fold/foreign_threads.h"
-#include "fold/full_queue.h"
-#include "fold/group_limits.h"
-#include "fold/monitors.h"
-#include "fold/nagle.h"
-#include "fold/owed.h"
-#include "fold/pool.h"
-#include "profile/object_upstream.h"
 
 #define HELD_SHARE 2	/* of the window: who waits so long for a lock has a holder to be asked for */
 #define QUEUE_SHARE 20	/* of a thread's time: it waits for a CPU often enough to ask which it may use */

@@ -2,7 +2,14 @@
 #ifndef FOLD_LIMITS_H
 #define FOLD_LIMITS_H
 
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/net_table.h"
+#include "fold/sock_peers.h"
 #include "profile/limits.h"
+#include "profile/profile.h"
 
 /*
  * What held threads up from outside, as the window has just ended: CPUs that they may not use, their control group's
@@ -17,5 +24,102 @@
 
 /* proc_dir: "/proc", but for tests; its self/mounts tells where control groups are. */
 void limits_look(struct profile *p, const char *proc_dir);
+
+/* Who has the monitors that threads of Java have waited for through much of the window, as it has just ended: LIMIT_MONITOR. */
+void monitors_look(struct profile *p, const char *proc_dir);
+
+#define CYCLES_PAIRS_MAX 64	/* processes and whom they wait for that are looked at */
+
+/*
+ * A thread waits for an answer of another process, as the window ends, of which a connection to the thread's own process
+ * waits to be accepted: each may wait for the other.  Adds LIMIT_CYCLE to that process.
+ */
+void cycle_look(struct profile *p, struct net_tables *nets, const char *proc_dir);
+
+#define FULL_QUEUES_MAX 64	/* addresses that are looked at */
+
+/*
+ * Of the TCP servers of this machine that threads have waited for: is the queue of connections full that they have not
+ * accepted yet?  Then the kernel drops who else connects.  Adds LIMIT_FULL for each.
+ */
+void full_queue_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir);
+
+#define NAGLE_PROCESSES_MAX 16	/* whose sockets are looked at */
+
+/*
+ * Of processes that wait again and again for as long as TCP delays an acknowledgement: does a connection of theirs to
+ * there hold back a small write meanwhile?  Adds LIMIT_NAGLE then.
+ */
+void nagle_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir);
+
+#define OWED_PROCESSES_MAX 4	/* whose connections are looked at */
+#define OWED_AGE_NS 10000000	/* who has asked just now does not wait yet */
+#define OWED_MIN 2	/* clients: a single one may have asked just now */
+
+#define OWED_WAITS_MIN 10	/* for events, in a recording of the whole machine */
+
+/*
+ * Of processes with event loops: how many of their clients wait for an answer, and how many connections go where most do
+ * that the process has made, if it has made any.  Adds LIMIT_OWED where clients wait.  Connections in our network namespace alone are known.
+ */
+void owed_look(struct profile *p, struct sock_peers *peers, const char *proc_dir);
+
+/* Limits of control groups, of both versions, as their files say. */
+struct group_limits;
+
+/* proc_dir: "/proc", but for tests. */
+struct group_limits *group_limits_new(const char *proc_dir);
+void group_limits_free(struct group_limits *g);	/* NULL is fine */
+
+/* Adds what the group of a process, or the nearest one around it, is limited to: LIMIT_QUOTA, _DISK, _MEMORY or _FROZEN. */
+void group_limits_look(struct group_limits *g, struct profile *p, enum profile_limit_kind kind, uint32_t pid);
+
+/*
+ * Threads by what their own processes call them: what a lock holds is a thread's number in the pid namespace of those
+ * that use it. The words are theirs to write, and the answers take readings of /proc; so those are few, however many
+ * words there are.
+ */
+
+#define FOREIGN_TASKS_MAX 4096		/* of a process, that are looked at */
+#define FOREIGN_PROCESSES_MAX 4096	/* that are remembered; beyond that all are looked at again */
+#define FOREIGN_PAUSE_US 100000 /* between two readings of a process at first; twice that after each one, up to */
+#define FOREIGN_PAUSE_MAX_US 5000000
+
+/* Is the process in our pid namespace, so that its threads have there the numbers that they have here? */
+bool foreign_threads_are_ours(const char *proc_dir, uint32_t pid);
+
+struct foreign_threads *foreign_threads_new(const char *proc_dir);
+void foreign_threads_free(struct foreign_threads *f);
+
+/*
+ * The thread of process `pid`, which began at proc_start_ns, that calls itself `tid`, as we number it.  0: there is
+ * none, or it began so lately that the process has not been looked at since.
+ */
+uint32_t foreign_threads_find(struct foreign_threads *f, uint32_t pid, uint64_t proc_start_ns, uint32_t tid);
+
+#define POOL_SOCKETS_MAX 4096	/* of a process; one with more descriptors is not looked at */
+
+/*
+ * Of a process that others wait for: how many connections it has from clients, and how many it made itself and where
+ * most of these go; by TCP, and by Unix sockets of our own network namespace.  Adds LIMIT_POOL where the clients are
+ * more, else nothing.  peers NULL: how many clients wait is not known.
+ */
+void pool_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir, uint32_t pid);
+
+/*
+ * Inodes of the sockets that a process has (uint64_t *, a set); NULL: it has none, too many, or is gone.  Free with
+ * g_hash_table_unref().
+ */
+GHashTable *pool_sockets_new(const char *proc_dir, uint32_t pid);
+/* By port: somebody listens there, so who has a connection there did not make it.  Free with g_free(). */
+bool *pool_served_ports_new(const GArray *sockets);
+
+#define BACKLOG_MIN 2	/* connections: a single one may have come just now */
+
+/*
+ * Do connections wait to be accepted by that process, as its workers are all busy?  Adds LIMIT_BACKLOG for the socket
+ * at which most wait, else nothing.
+ */
+void backlog_look(struct profile *p, struct net_tables *nets, const char *proc_dir, uint32_t pid);
 
 #endif

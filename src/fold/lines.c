@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/lines.h"
+#include "fold/stacks_part.h"
 
 #include <string.h>
 
@@ -36,17 +36,7 @@ struct fold_lines {
 	GArray *spots;		/* uint32_t: places of all stacks, one after the other */
 };
 
-static guint place_hash(gconstpointer p)
-{
-	const struct place *x = p;
-
-	return hash_end(hash_more(hash_more(hash_pointer(x->source), x->offset), x->frame));
-}
-
-static gboolean place_equal(gconstpointer a, gconstpointer b)
-{
-	return !memcmp(a, b, sizeof(struct place));
-}
+HASH_BYTES(place, struct place)
 
 struct fold_lines *fold_lines_new(struct profile *profile, struct symbolizer *symbolizer)
 {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "profile/on_cpu.h"
 
 struct row_key {
 	uint32_t thread, user, kernel;
@@ -48,17 +47,7 @@ struct looks {
 	GHashTable *ran_index;	/* struct row_key -> of these + 1 */
 };
 
-static guint key_hash(gconstpointer p)
-{
-	const struct row_key *k = p;
-
-	return hash_end(hash_more((uint64_t)k->user << 32 | k->kernel, (uint64_t)k->thread << 8 | k->state));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct row_key)) == 0;
-}
+HASH_BYTES(key, struct row_key)
 
 struct looks *looks_new(struct profile *p)
 {

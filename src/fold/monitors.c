@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/monitors.h"
+#include "fold/limits.h"
 
-#include "fold/foreign_threads.h"
-#include "profile/limits.h"
 #include "symbolize/process/maps.h"
-#include "symbolize/runtime/hotspot_monitors.h"
+#include "symbolize/runtime/hotspot_frames.h"
 
 #define PROCESSES_MAX 4
 #define HOLDERS_MAX 32		/* of a process */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/net_homes.h"
+#include "fold/targets_part.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>

@@ -7,8 +7,7 @@
 #include "base/hash.h"
 #include "base/opener.h"
 #include "fold/crossed.h"
-#include "fold/foreign_threads.h"
-#include "fold/lock_kind.h"
+#include "fold/limits.h"
 #include "fold/parts.h"
 #include "symbolize/elf/data_symbols.h"
 

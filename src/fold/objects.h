@@ -2,9 +2,11 @@
 #ifndef FOLD_OBJECTS_H
 #define FOLD_OBJECTS_H
 
+#include "abi/kernel_lock_abi.h"
 #include "abi/language_abi.h"
 #include "abi/object_abi.h"
 #include "profile/profile.h"
+#include "symbolize/symbolize.h"
 
 /*
  * The locks that threads waited for: looked up in the process as they arrive, while it lives; what
@@ -27,5 +29,47 @@ uint32_t fold_objects_wait(struct fold_objects *o, uint64_t id, uint32_t user, u
 /* See fold_forget(). */
 void fold_objects_forget(struct fold_objects *o);
 unsigned fold_objects_cnt(const struct fold_objects *o);
+
+/* What a sleeper waits for, by its user stack and by what it asks of the kernel (op of struct offcpu_rec_object). */
+enum lock_kind lock_kind_of(const struct profile *p, uint32_t user, uint32_t op);
+
+/*
+ * The same where it waits inside of libc and no frame tells more, by what the memory looks like: in a stack walked by
+ * frame pointers; and sem_wait() and pthread_join() have no frame of their own, what they call is their last
+ * act and has a name in libc's debug symbols only.
+ */
+enum lock_kind lock_kind_by_holder(enum lock_kind kind, enum offcpu_holder holder);
+
+/* "FUTEX_WAIT_BITSET", "futex_waitv". */
+const char *lock_operation(uint32_t op);
+
+/*
+ * May what looks like a holder be believed?  The kernel's own protocol always; what lies in memory only
+ * if the frames say that it is of that kind.  glibc's layout of these types is part of its binary interface.
+ */
+bool lock_holder_is_sure(enum lock_kind kind, enum offcpu_holder holder);
+
+/* Locks of the kernel's that waits were for, and what they are called. */
+struct fold_kernel_locks;
+
+/* Borrows the first two.  proc_dir: "/proc". */
+struct fold_kernel_locks *fold_kernel_locks_new(struct profile *profile, struct symbolizer *symbolizer,
+						const char *proc_dir);
+void fold_kernel_locks_free(struct fold_kernel_locks *all);	/* NULL is fine */
+
+void fold_kernel_locks_add(struct fold_kernel_locks *all, const struct offcpu_rec_kernel_lock *rec, size_t size);
+guint fold_kernel_locks_cnt(const struct fold_kernel_locks *all);
+/* As fold_objects_forget(). */
+void fold_kernel_locks_forget(struct fold_kernel_locks *all);
+
+/* NULL: the id is of none. */
+const struct offcpu_rec_kernel_lock *fold_kernel_locks_find(const struct fold_kernel_locks *all, uint64_t id);
+/*
+ * The object, as index + 1, of a wait with that kernel stack for a lock that was found; 0: nothing is known.  target:
+ * the object, as index + 1 or 0, that its system call or page fault is for, which a lock without a name leaves its
+ * place to.
+ */
+uint32_t fold_kernel_locks_object(struct fold_kernel_locks *all, const struct offcpu_rec_kernel_lock *lock,
+				  uint32_t target, uint32_t kernel);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/on_cpu.h"
+#include "fold/parts.h"
 
 #include "base/hash.h"
-#include "profile/on_cpu.h"
+#include "base/order.h"
 
 struct sample_key {
 	uint64_t ustack, kstack;
@@ -15,19 +15,7 @@ struct fold_on_cpu {
 	uint64_t length_ns;	/* of slices, when they were last made longer */
 };
 
-static guint key_hash(gconstpointer data)
-{
-	const struct sample_key *k = data;
-
-	return hash_end(hash_more(hash_more(hash_more(k->ustack, k->kstack), k->at_ns), k->tno));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	const struct sample_key *x = a, *y = b;
-
-	return x->ustack == y->ustack && x->kstack == y->kstack && x->at_ns == y->at_ns && x->tno == y->tno;
-}
+HASH_KEY(key, struct sample_key, ustack, kstack, at_ns, tno)
 
 static GHashTable *sums_new(void)
 {
@@ -99,18 +87,7 @@ size_t fold_on_cpu_cnt(const struct fold_on_cpu *o)
 	return g_hash_table_size(o->sums);
 }
 
-static gint by_key(gconstpointer a, gconstpointer b)
-{
-	const struct sample_key *x = *(struct sample_key *const *)a, *y = *(struct sample_key *const *)b;
-
-	if (x->tno != y->tno)
-		return x->tno < y->tno ? -1 : 1;
-	if (x->at_ns != y->at_ns)
-		return x->at_ns < y->at_ns ? -1 : 1;
-	if (x->ustack != y->ustack)
-		return x->ustack < y->ustack ? -1 : 1;
-	return (x->kstack > y->kstack) - (x->kstack < y->kstack);
-}
+ORDER_POINTERS(by_key, struct sample_key, ORDER_LOW(tno) ORDER_LOW(at_ns) ORDER_LOW(ustack) ORDER_LOW(kstack))
 
 void fold_on_cpu_finish(struct fold_on_cpu *o, struct fold_stacks *stacks, GHashTable *threads, struct profile *p,
 			uint64_t length_ns, uint32_t slice_cnt)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/open_requests.h"
+#include "fold/spans.h"
 
 #include <inttypes.h>
 #include <netinet/tcp.h>
@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "fold/pool.h"
+#include "fold/limits.h"
 #include "fold/sock_peers.h"
 #include "profile/limits.h"
 

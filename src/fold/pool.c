@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/pool.h"
+#include "fold/limits.h"
 
 #include <inttypes.h>
 #include <netinet/tcp.h>
@@ -8,7 +8,6 @@
 
 #include "base/hash.h"
 #include "base/opener.h"
-#include "base/unix_table.h"
 
 #define PORTS (UINT16_MAX + 1)
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fold/services.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-#include "base/alike.h"
-#include "fold/containers.h"
+#include "base/text.h"
 
 #define UNIT_SUFFIX ".service"
 #define DEPTH_MAX 32

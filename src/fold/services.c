@@ -8,10 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cgroup_mount.h"
+#include "base/mount_point.h"
 #include "base/hash.h"
 #include "base/opener.h"
-#include "fold/containers.h"
 #include "symbolize/process/process_context.h"
 
 #define ENVIRON_MAX_BYTES (64 << 10)
@@ -46,19 +45,7 @@ struct fold_services {
 	GHashTable *containers;	/* id of 64 digits -> the profile's string, or NULL: no runtime tells its name */
 };
 
-static guint key_hash(gconstpointer p)
-{
-	const struct process_key *k = p;
-
-	return hash_end(hash_more(hash_more(k->start_ns, k->pid), hash_pointer(k->process)));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	const struct process_key *x = a, *y = b;
-
-	return x->start_ns == y->start_ns && x->pid == y->pid && x->process == y->process;
-}
+HASH_KEY(key, struct process_key, start_ns, pid, process)
 
 static GHashTable *processes_new(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/slices.h"
+#include "fold/parts.h"
 
 #include "abi/sample.h"
 #include "profile/slices_build.h"

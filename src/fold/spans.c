@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/order.h"
 #include "profile/requests.h"
 
 struct spans {
@@ -151,13 +152,7 @@ unsigned spans_shift(const struct spans *s)
 	return s->shift;
 }
 
-static gint by_start(gconstpointer a, gconstpointer b)
-{
-	const struct offcpu_rec_request_span *x = *(const struct offcpu_rec_request_span *const *)a;
-	const struct offcpu_rec_request_span *y = *(const struct offcpu_rec_request_span *const *)b;
-
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
+ORDER_POINTERS(by_start, struct offcpu_rec_request_span, ORDER_LOW(start_ns))
 
 void spans_finish(struct spans *s, struct fold *fold, struct profile *p)
 {

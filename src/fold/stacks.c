@@ -5,14 +5,12 @@
 
 #include "abi/unwind_abi.h"
 #include "base/hash.h"
-#include "base/hex.h"
+#include "base/parse.h"
 #include "base/module.h"
 #include "fold/contexts.h"
 #include "fold/crossed.h"
-#include "fold/interpreter_runs.h"
-#include "fold/jit_names.h"
 #include "fold/languages.h"
-#include "fold/lines.h"
+#include "fold/stacks_part.h"
 #include "fold/parts.h"
 #include "symbolize/elf/table.h"
 #include "symbolize/runtime/memory.h"
@@ -55,21 +53,7 @@ struct frame_key {
 	uint32_t is_return;
 };
 
-static guint frame_key_hash(gconstpointer p)
-{
-	const struct frame_key *k = p;
-	uint64_t h = hash_more(k->ip, k->proc_start_ns);
-
-	return hash_end(hash_more(h, (uint64_t)k->pid << 32 | k->exec_no)) ^ k->is_return;
-}
-
-static gboolean frame_key_equal(gconstpointer a, gconstpointer b)
-{
-	const struct frame_key *x = a, *y = b;
-
-	return x->ip == y->ip && x->proc_start_ns == y->proc_start_ns && x->pid == y->pid &&
-	       x->exec_no == y->exec_no && x->is_return == y->is_return;
-}
+HASH_KEY(frame_key, struct frame_key, ip, proc_start_ns, pid, exec_no, is_return)
 
 struct fold_stacks *fold_stacks_new(struct profile *profile, struct symbolizer *symbolizer, unsigned max_depth)
 {

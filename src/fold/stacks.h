@@ -6,7 +6,7 @@
 #include "abi/language_abi.h"
 #include "abi/offcpu_abi.h"
 #include "profile/profile.h"
-#include "profile/profile_compact.h"
+#include "profile/profile_map.h"
 #include "symbolize/symbolize.h"
 
 /* Stacks as they arrive: symbolized, put together of their parts, and kept as nodes of the profile. */
@@ -30,7 +30,7 @@ void fold_stacks_add_context(struct fold_stacks *f, const struct offcpu_rec_cont
 /* Of the kernel stack that comes next. */
 void fold_stacks_add_path(struct fold_stacks *f, const struct offcpu_rec_sleep_path *rec, size_t size);
 
-/* Names that compilers' lists give may have changed: see fold/jit_names.h. */
+/* Names that compilers' lists give may have changed: see fold/stacks_part.h. */
 void fold_stacks_look_at_names(struct fold_stacks *f);
 /* The id of that stack with the names of then, for what waited in it then.  Mostly its own. */
 uint64_t fold_stacks_id_at(struct fold_stacks *f, uint64_t id, uint64_t at_ns);

@@ -8,7 +8,6 @@
 #include "abi/sample.h"
 #include "base/array.h"
 #include "profile/id_index.h"
-#include "profile/profile.h"
 
 struct hist {
 	uint64_t slot_q8[OFFCPU_HIST_SLOTS];

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/target_text.h"
+#include "fold/targets_part.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-
-#include "profile/object_upstream.h"
-#include "profile/profile.h"
 
 #define PIDFD_LINK "anon_inode:[pidfd]"
 #define TCP_LISTENS 10	/* TCP_LISTEN */

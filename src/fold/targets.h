@@ -3,11 +3,12 @@
 #define FOLD_TARGETS_H
 
 #include "abi/target_abi.h"
+#include "abi/tcp_abi.h"
 #include "profile/profile.h"
 
 /*
  * What threads waited for but locks: files, sockets, pipes, children, ...  Named as they arrive, while the processes
- * live; who is at the other end is looked for as seldom as fd_owners.h says, and once more at the end.
+ * live; who is at the other end is looked for as seldom as targets_part.h says, and once more at the end.
  */
 struct fold_targets;
 
@@ -26,5 +27,8 @@ void fold_targets_next_window(struct fold_targets *all);
 /* See fold_forget().  is_profile_empty: the profile has no objects any more. */
 void fold_targets_forget(struct fold_targets *all, bool is_profile_empty);
 unsigned fold_targets_cnt(const struct fold_targets *all);
+
+/* What a sum of the kernel says of waits for that object.  is_lossy: segments to it were sent again in the window. */
+struct tcp_wait tcp_wait_of_sum(const struct tcp_sum *sum, uint32_t direction, uint32_t object, bool is_lossy);
 
 #endif

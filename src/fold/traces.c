@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/traces.h"
+#include "fold/contexts.h"
 
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/hex.h"
+#include "base/parse.h"
 
 struct fold_traces {
 	GHashTable *longest;	/* struct offcpu_rec_trace, by its key */

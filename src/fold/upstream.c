@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/upstream.h"
+#include "fold/targets_part.h"
 
 #include <inttypes.h>
 #include <netinet/tcp.h>
@@ -7,11 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <glib.h>
-
 #include "base/hash.h"
 #include "base/opener.h"
-#include "base/unix_table.h"
 
 /* Inodes of the sockets that the set watches, as a set of numbers. */
 static GHashTable *watched_new(const char *proc_dir, uint32_t pid, int epoll_fd)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fold/wait_blame.h"
+#include "base/order.h"
 
 #include <string.h>
 
@@ -76,16 +77,7 @@ void wait_blame_add(struct wait_blame *b, const struct offcpu_rec_blame *part)
 	g_array_append_val(p->parts, held);
 }
 
-static int by_time(gconstpointer va, gconstpointer vb)
-{
-	const struct held *a = va, *b = vb;
-
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	return (a->pid > b->pid) - (a->pid < b->pid);
-}
+ORDER(by_time, struct held, ORDER_HIGH(ns) ORDER_LOW(kind) ORDER_LOW(pid))
 
 GArray *wait_blame_take(struct wait_blame *b, const struct offcpu_rec_event *event, uint64_t *ret_unknown_ns)
 {

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fold/wakers.h"
 
-#include <string.h>
-
 #include "base/hash.h"
 #include "fold/crossed.h"
 #include "fold/earlier.h"
-#include "fold/earlier_stories.h"
-#include "fold/irq_name.h"
 #include "fold/parts.h"
 
 struct waker_row {

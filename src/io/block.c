@@ -3,21 +3,65 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <linux/btf.h>
 #include <errno.h>
+#include <linux/btf.h>
 #include <string.h>
 
 #include "abi/block_abi.h"
-#include "attach/core_btf.h"
+#include "attach/kernel_btf.h"
 #include "attach/error.h"
 #include "attach/feature.h"
-#include "attach/said.h"
 #include "base/clock.h"
+#include "base/each.h"
 #include "base/hash.h"
 #include "block.skel.h"
-#include "io/counts.h"
-#include "io/disk_stats.h"
-#include "io/place.h"
+
+#define BLOCK_DIR "/sys/block"
+
+/* Reads, writes and discards of one such text; 0 where it makes no sense. */
+static uint64_t disk_stats_parse(const char *text)
+{
+	/* Documentation/ABI/stable/sysfs-block: reads come first, writes fifth, discards twelfth (Linux 4.18) */
+	static const bool is_count[] = { [0] = true, [4] = true, [11] = true };
+	uint64_t sum = 0;
+	char *at = (char *)text;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(is_count); i++) {
+		char *before = at;
+		uint64_t value = g_ascii_strtoull(at, &at, 10);
+
+		if (at == before)
+			break;
+		sum += is_count[i] ? value : 0;
+	}
+	return sum;
+}
+
+/* Those without a queue of requests (loop does have one; zram, dm and md do not) are counted below, if at all. */
+static bool has_requests(const char *name)
+{
+	g_autofree char *path = g_strdup_printf(BLOCK_DIR "/%s/mq", name);
+
+	return g_file_test(path, G_FILE_TEST_IS_DIR);
+}
+
+/* How many requests the kernel itself counts as done by disks that have requests, all in all: /sys/block/DISK/stat. */
+static uint64_t disk_stats_sum(void)
+{
+	GDir *dir = g_dir_open(BLOCK_DIR, 0, NULL);
+	const char *name;
+	uint64_t sum = 0;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_strdup_printf(BLOCK_DIR "/%s/stat", name), *text = NULL;
+
+		if (has_requests(name) && g_file_get_contents(path, &text, NULL, NULL))
+			sum += disk_stats_parse(text);
+	}
+	if (dir)
+		g_dir_close(dir);
+	return sum;
+}
 
 #define EDGE_TRIES 100
 
@@ -45,20 +89,7 @@ struct block_io {
 	uint64_t start_ns, start_unix_ns, stop_ns, open_at_end, kernels;
 };
 
-static guint row_key_hash(gconstpointer p)
-{
-	const struct row_key *k = p;
-
-	return hash_end(
-		hash_more(hash_more(hash_more(hash_pointer(k->comm), hash_pointer(k->disk)),
-				    hash_more(hash_pointer(k->op), hash_pointer(k->file))),
-			  hash_more(hash_more(hash_pointer(k->dirtier), (uint64_t)k->user << 32 | k->kernel), k->pid)));
-}
-
-static gboolean row_key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct row_key)) == 0;
-}
+HASH_BYTES(row_key, struct row_key)
 
 static const char *op_text(uint32_t op)
 {
@@ -386,13 +417,7 @@ static int compare_rows(gconstpointer va, gconstpointer vb)
 
 static void merge(struct block_sum *into, const struct block_sum *s)
 {
-	into->count += s->count;
-	into->bytes += s->bytes;
-	into->held_cnt += s->held_cnt;
-	into->held_unknown_cnt += s->held_unknown_cnt;
-	into->held_ns += s->held_ns;
-	into->queue_ns += s->queue_ns;
-	into->device_ns += s->device_ns;
+	ADD_MEMBERS(into, s, count, bytes, held_cnt, held_unknown_cnt, held_ns, queue_ns, device_ns);
 	into->max_ns = MAX(into->max_ns, s->max_ns);
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		into->hist[i] += s->hist[i];

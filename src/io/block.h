@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "io/only.h"
+#include "io/counts.h"
 #include "profile/profile.h"
 
 /*

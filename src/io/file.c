@@ -9,20 +9,13 @@
 #include <unistd.h>
 
 #include "abi/file_abi.h"
-#include "abi/io_stack_abi.h"
-#include "attach/core_btf.h"
+#include "attach/kernel_btf.h"
 #include "attach/error.h"
 #include "attach/feature.h"
-#include "attach/said.h"
 #include "base/clock.h"
 #include "base/mount_point.h"
 #include "file.skel.h"
-#include "io/counts.h"
-#include "io/file_attach.h"
-#include "io/file_calls.h"
-#include "io/file_path.h"
-#include "io/file_rows.h"
-#include "io/place.h"
+#include "io/file_part.h"
 #include "symbolize/runtime/memory.h"
 
 #define ERRNO_MAX 4095	/* include/linux/err.h */

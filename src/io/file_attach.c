@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "io/file_attach.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -12,7 +11,7 @@
 #include "attach/error.h"
 #include "attach/feature.h"
 #include "attach/kernel_btf.h"
-#include "io/file_calls.h"
+#include "io/file_part.h"
 #include "file.skel.h"
 
 #ifdef __aarch64__

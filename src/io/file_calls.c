@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "io/file_calls.h"
+#include "io/file_part.h"
 
-#include <glib.h>
-#include <stddef.h>
 #include <sys/syscall.h>
 
 #ifdef __aarch64__

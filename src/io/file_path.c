@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "io/file_path.h"
+#include "io/file_part.h"
 
 #include <string.h>
 

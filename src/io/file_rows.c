@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "io/file_rows.h"
+#include "io/file_part.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/each.h"
 #include "base/hash.h"
 
 #define FILES_MAX 20000	/* paths that are kept apart: a walk through a file system has millions */
@@ -28,18 +29,7 @@ struct file_rows {
 	struct file_counts counts;
 };
 
-static guint key_hash(gconstpointer p)
-{
-	const struct row_key *k = p;
-
-	return hash_end(hash_more(hash_more(hash_pointer(k->op), hash_pointer(k->path)),
-				  hash_more((uint64_t)k->user << 32 | k->kernel, k->thread)));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct row_key)) == 0;
-}
+HASH_BYTES(key, struct row_key)
 
 struct file_rows *file_rows_new(struct profile *p)
 {
@@ -160,10 +150,7 @@ static void add(struct file_sum *s, const struct file_op *op)
 	s->errors += op->error != 0;
 	s->all_ns += op->latency_ns;
 	s->async_ns += op->is_async ? op->latency_ns : 0;
-	s->blocked_ns += op->blocked_ns;
-	s->runq_ns += op->runq_ns;
-	s->disk_ns += op->disk_ns;
-	s->requests += op->requests;
+	ADD_MEMBERS(s, op, blocked_ns, runq_ns, disk_ns, requests);
 	s->max_ns = MAX(s->max_ns, op->latency_ns);
 	s->hist[profile_hist_slot(op->latency_ns)]++;
 }
@@ -234,15 +221,8 @@ static int compare_files(gconstpointer a, gconstpointer b)
 
 static void merge(struct file_sum *into, const struct file_sum *s)
 {
-	into->count += s->count;
-	into->bytes += s->bytes;
-	into->errors += s->errors;
-	into->all_ns += s->all_ns;
-	into->async_ns += s->async_ns;
-	into->blocked_ns += s->blocked_ns;
-	into->runq_ns += s->runq_ns;
-	into->disk_ns += s->disk_ns;
-	into->requests += s->requests;
+	ADD_MEMBERS(into, s, count, bytes, errors, all_ns, async_ns, blocked_ns, runq_ns, disk_ns);
+	ADD_MEMBERS(into, s, requests);
 	into->max_ns = MAX(into->max_ns, s->max_ns);
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		into->hist[i] += s->hist[i];

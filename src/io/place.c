@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "io/place.h"
+#include "io/counts.h"
 
-#include <glib.h>
 #include <string.h>
 
 #include "attach/kernel_names.h"

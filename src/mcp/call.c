@@ -5,8 +5,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "mcp/arguments.h"
-#include "mcp/child.h"
 #include "mcp/protocol.h"
 
 #define READ_SECONDS 60

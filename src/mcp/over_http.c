@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "mcp/over_http.h"
+#include "mcp/server.h"
 
 #include <string.h>
 
 #include "analyse/diff/diff.h"
-#include "analyse/moment.h"
+#include "analyse/range.h"
 #include "base/refuse.h"
 #include "base/version.h"
-#include "mcp/arguments.h"
+#include "mcp/tools.h"
 #include "mcp/protocol.h"
 #include "render/answer/report.h"
-#include "render/json/incidents.h"
+#include "render/json/json.h"
 #include "render/text/diff.h"
-#include "store/error.h"
 #include "store/incident.h"
 
 #define bad(error, ...) refuse(error, SERVER_ERROR, SERVER_BAD_REQUEST, __VA_ARGS__)

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "mcp/resources.h"
-
 #define SENTENCE_MAX 1000
 
 static const char *const revisions[] = { "2025-11-25", "2025-06-18" };	/* the newest first */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "mcp/recordings.h"
+#include "mcp/call.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>

@@ -5,6 +5,8 @@
 #include <glib.h>
 #include <stdbool.h>
 
+#include "server/history.h"
+
 /*
  * A server of the Model Context Protocol, revisions 2025-11-25 and 2025-06-18, for the client at the other end of standard
  * input and output.
@@ -18,5 +20,12 @@ struct mcp_options {
 
 /* Until the client leaves or a signal comes; then nothing runs and no file is left.  False: it could not be answered. */
 bool mcp_serve(const struct mcp_options *options);
+
+/*
+ * The same protocol by HTTP, as its revisions call "streamable HTTP": each message is a POST, each answer one JSON object.
+ * Nothing is kept between two of them, and nothing is streamed.  The tools are those that read the history, here in the
+ * server's own process, which can open nothing else; they show a reader what the pages show.
+ */
+extern const struct route mcp_route;	/* its ctx is the history */
 
 #endif

@@ -72,4 +72,19 @@ const struct tool *tools_find(const struct tool_options *options, const char *na
 void tools_write(struct json *j, const struct tool_options *options);
 bool tool_takes(const struct tool *tool, enum param param);
 
+/*
+ * JSON schemas of the answers, as far as a client may rely on them (docs/answers.md): more members may come.  An answer to
+ * an id has members of its own, so little is required.
+ */
+extern const char schema_report[], schema_part[], schema_compare[], schema_doctor[], schema_incidents[];
+
+#define ARGUMENT_TEXT_MAX 4096	/* bytes */
+
+/*
+ * Reads the arguments of a call, an object that is valid JSON, into in->values.  False with a sentence that tells the
+ * caller what is wanted; for arguments_clear() all the same.
+ */
+bool arguments_read(struct tool_input *in, const struct tool *tool, const char *object, GError **error);
+void arguments_clear(struct tool_input *in);
+
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "profile/context.h"
-
-#include <string.h>
+#include "profile/profile.h"
 
 #include "base/trace_attributes.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/net_table.h"
-#include "profile/object_upstream.h"
 
 #define LIMIT_BACKLOG_SCAN "%" SCNu32 " connections wait at %n"
 #define TEXT_MAX_BYTES 16000	/* of all: readers take no longer text */

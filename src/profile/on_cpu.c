@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "profile/on_cpu.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#include "profile/profile_sum.h"
+#include "base/order.h"
+#include "profile/profile.h"
 
 #define NOT_SAMPLED "[on CPU, not sampled]"
 
@@ -15,16 +15,7 @@ void profile_add_on_cpu(struct profile *p, const struct on_cpu_sample *s)
 	g_array_append_vals(p->on_cpu, s, 1);
 }
 
-static gint by_stack(gconstpointer a, gconstpointer b)
-{
-	const struct on_cpu_sample *x = a, *y = b;
-
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->user != y->user)
-		return x->user < y->user ? -1 : 1;
-	return (x->kernel > y->kernel) - (x->kernel < y->kernel);
-}
+ORDER(by_stack, struct on_cpu_sample, ORDER_LOW(thread) ORDER_LOW(user) ORDER_LOW(kernel))
 
 GArray *profile_on_cpu_of_stacks(const struct profile *p)
 {

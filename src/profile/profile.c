@@ -2,16 +2,82 @@
 #include "profile/profile.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "profile/id_index.h"
 #include "profile/limits.h"
 #include "profile/profile_schema.h"
-#include "profile/profile_sum.h"
 #include "profile/requests.h"
-#include "profile/tasks_file.h"
 #include "profile/slices_build.h"
+#include "profile/tasks.h"
+
+/* The modules are few: strings of the profile, compared by pointer. */
+void profile_set_build_id(struct profile *p, const char *module, const char *hex)
+{
+	struct module_id id = { .module = profile_string(p, module) };
+
+	if (!module || !hex || !*hex || strlen(hex) > PROFILE_BUILD_ID_MAX_DIGITS ||
+	    strspn(hex, "0123456789abcdef") != strlen(hex))
+		return;
+	if (profile_build_id(p, id.module) || p->build_ids->len >= PROFILE_MODULES_MAX)
+		return;
+	id.hex = profile_string(p, hex);
+	g_array_append_val(p->build_ids, id);
+}
+
+const char *profile_build_id(const struct profile *p, const char *module)
+{
+	for (guint i = 0; i < p->build_ids->len; i++) {
+		const struct module_id *id = &g_array_index(p->build_ids, struct module_id, i);
+
+		if (id->module == module)
+			return id->hex;
+	}
+	return NULL;
+}
+
+static const char *const kinds[OBJECT_KIND_COUNT] = {
+	[LOCK_FUTEX] = "futex", [LOCK_MUTEX] = "mutex", [LOCK_CONDITION] = "condition variable",
+	[LOCK_RWLOCK] = "rwlock", [LOCK_SEMAPHORE] = "semaphore", [LOCK_BARRIER] = "barrier", [LOCK_JOIN] = "join",
+	[LOCK_ONCE] = "once", [LOCK_LIBC] = "libc lock", [LOCK_PARK] = "park",
+	[OBJECT_FILE] = "file", [OBJECT_DIRECTORY] = "directory", [OBJECT_SOCKET] = "socket", [OBJECT_PIPE] = "pipe",
+	[OBJECT_EVENTFD] = "eventfd", [OBJECT_TIMERFD] = "timerfd", [OBJECT_SIGNALFD] = "signalfd",
+	[OBJECT_INOTIFY] = "inotify", [OBJECT_EPOLL] = "epoll", [OBJECT_POLL] = "poll", [OBJECT_CHILD] = "child",
+	[OBJECT_BLOCK_DEVICE] = "block device", [OBJECT_TERMINAL] = "terminal", [OBJECT_DEVICE] = "device",
+	[OBJECT_FAULT] = "page fault", [OBJECT_AIO] = "asynchronous I/O", [OBJECT_DESCRIPTOR] = "descriptor",
+	[OBJECT_GOROUTINE] = "goroutine", [OBJECT_KERNEL_LOCK] = "kernel lock",
+};
+
+const char *object_kind_text(unsigned kind)
+{
+	return kind < OBJECT_KIND_COUNT ? kinds[kind] : "unknown";
+}
+
+const char *lock_kind_text(enum lock_kind kind)
+{
+	return object_kind_text((unsigned)kind);
+}
+
+const char *tcp_wait_direction_text(unsigned direction)
+{
+	static const char *const texts[TCP_WAIT_DIRECTION_COUNT] = {
+		[TCP_WAIT_RECEIVE] = "receive", [TCP_WAIT_SEND] = "send", [TCP_WAIT_CONNECT] = "connect",
+	};
+
+	return direction < TCP_WAIT_DIRECTION_COUNT ? texts[direction] : "unknown";
+}
+
+bool object_kind_parse(const char *text, uint8_t *ret_kind)
+{
+	for (unsigned i = 0; i < OBJECT_KIND_COUNT; i++) {
+		if (g_strcmp0(text, kinds[i]) == 0) {
+			*ret_kind = (uint8_t)i;
+			return true;
+		}
+	}
+	return false;
+}
 
 /* Those that are no table of rows. */
 #define OTHER_ARRAYS(p) { (p)->span_waits, (p)->build_ids, (p)->limits }
@@ -471,14 +537,7 @@ void profile_add_trace(struct profile *p, const struct wait_trace *t)
 	g_array_append_val(p->traces, own);
 }
 
-static int compare_traces(const void *a, const void *b)
-{
-	const struct wait_trace *x = a, *y = b;
-
-	if (x->wait != y->wait)
-		return x->wait < y->wait ? -1 : 1;
-	return (x->ns < y->ns) - (x->ns > y->ns);
-}
+ORDER(compare_traces, struct wait_trace, ORDER_LOW(wait) ORDER_HIGH(ns))
 
 void profile_sort_traces(struct profile *p)
 {

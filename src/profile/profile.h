@@ -9,8 +9,6 @@
 
 #include "abi/blame_abi.h"
 #include "base/frame.h"
-#include "profile/rows_kind.h"
-#include "profile/profile_unknown.h"
 
 /*
  * The model of a recording: threads with their accounts, interned frames, stacks as a
@@ -30,7 +28,7 @@
 #define PROFILE_BUILD_ID_MAX_DIGITS 128
 #define PROFILE_NS_MAX (UINT64_C(1) << 62)	/* no time or duration is above: 146 years */
 
-enum frame_kind { FRAME_USER = 0, FRAME_KERNEL = 1, FRAME_CONTEXT = 2 /* see context.h */ };
+enum frame_kind { FRAME_USER = 0, FRAME_KERNEL = 1, FRAME_CONTEXT = 2 /* see below */ };
 
 /* Strings belong to the profile (interned) once the frame is in it. */
 struct frame {
@@ -170,11 +168,11 @@ struct wait {
 	uint64_t max_start_unix_ns;	/* when the longest began; 0: not known */
 	uint64_t count;
 	uint64_t blocked_ns, runnable_ns, preempted_ns;
-	uint64_t on_cpu_ns;	/* of a row of state 'C' alone, which is none of a wait: see on_cpu.h */
+	uint64_t on_cpu_ns;	/* of a row of state 'C' alone, which is none of a wait: see below */
 	uint64_t max_ns;
 	/*
 	 * Where short waits were sampled, else 0: the true value is most likely within three times that
-	 * (fold/calibrate.h).
+	 * (fold/sums.h).
 	 */
 	uint64_t off_cpu_se_ns, count_se;
 	uint32_t hist[PROFILE_HIST_SLOTS];
@@ -191,7 +189,7 @@ static inline unsigned profile_hist_slot(uint64_t ns)
 	return slot < PROFILE_HIST_SLOTS - 1 ? slot : PROFILE_HIST_SLOTS - 1;
 }
 
-/* Samples of a thread on CPU with the same stacks in the same slice: see on_cpu.h. */
+/* Samples of a thread on CPU with the same stacks in the same slice: see below. */
 struct on_cpu_sample {
 	uint32_t thread;	/* index */
 	uint32_t user, kernel;	/* stack nodes, 0: none; kernel: what it did there when it was met in the kernel */
@@ -430,7 +428,7 @@ struct profile_info {
 	struct profile_looks looks;
 	/* what it was read from: "pprof (off_cpu in nanoseconds)"; what else than waits it holds; NULL: a recording */
 	const char *imported;
-	/* with imported: what is in place of waits, of rows_kind.h; NULL: waits */
+	/* with imported: what is in place of waits, one of ROWS_*; NULL: waits */
 	const char *rows_are;
 	const char *scheduler;	/* the BPF scheduler (sched_ext) that had the CPUs; NULL: none */
 	uint32_t unknown;	/* enum profile_unknown, of what was imported or looked at */
@@ -678,5 +676,155 @@ static inline const struct storm *profile_storm(const struct profile *p, uint32_
 {
 	return &g_array_index(p->storms, struct storm, i);
 }
+
+/* Inside the profile layer: a sum that stops at the highest value instead of wrapping. */
+static inline uint64_t profile_sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/*
+ * What stands in a profile's rows in place of waits of threads: info.rows_are is its plural, one of these.  No rule,
+ * reason or finding is about such rows, and nobody calls their time off CPU.
+ */
+#define ROWS_REQUESTS "requests"	/* at block devices, of `offcpu io` */
+#define ROWS_OPERATIONS "operations"	/* on files, of `offcpu io` */
+#define ROWS_TASKS "tasks"
+/* of other tools' profiles */
+#define ROWS_CPU "CPU samples"
+#define ROWS_WALL "wall-clock samples"
+#define ROWS_CONTENTIONS "contentions"
+#define ROWS_GOROUTINES "waits of goroutines"
+#define ROWS_SAMPLES "samples"
+#define ROWS_LOOKS "looks at threads"
+
+struct rows_kind {
+	const char *many, *one;
+	const char *what;	/* "a CPU profile"; NULL: a recording of ours */
+	const char *title;	/* "CPU time by stack" */
+	/* as formats call a type of sample that is such time, and the type that counts them */
+	const char *time_type, *count_type;	/* time_type NULL: see profile_rows_are_counted() */
+};
+
+/* NULL: rows are waits, or it is no plural that is known. */
+const struct rows_kind *profile_rows_kind(const char *rows_are);
+
+/* For how long is not known: all times are 0, and the number of rows is the only weight. */
+bool profile_rows_are_counted(const char *rows_are);
+/* The same plural as a constant of ours; NULL: not one that is known. */
+const char *profile_rows_known(const char *text);
+/* What so many rows are: "wait", "waits", "operations". */
+const char *profile_rows_word(const char *rows_are, uint64_t cnt);
+
+/*
+ * What another tool's format does not tell, or looks do not.  Of a traced recording nothing is unknown in this sense.
+ * What is unknown is 0, and nobody shows it: where the parts of a wait are unknown all of its time is in blocked_ns,
+ * and its state is '?'.
+ */
+enum profile_unknown {
+	UNKNOWN_STATES = 1 << 0,
+	UNKNOWN_PARTS = 1 << 1,		/* of off-CPU time: blocked, runnable, preempted */
+	UNKNOWN_COUNTS = 1 << 2,	/* of waits */
+	UNKNOWN_DURATIONS = 1 << 3,	/* of single waits: maximum, histogram */
+	UNKNOWN_ACCOUNTS = 1 << 4,	/* of threads: observed, on-CPU time, switches */
+	UNKNOWN_IDS = 1 << 5,		/* of processes and threads */
+	UNKNOWN_WINDOW = 1 << 6,	/* how long was observed */
+	UNKNOWN_HOST = 1 << 7,		/* where: host, kernel, CPUs, the recorder */
+	UNKNOWN_STACK_ENDS = 1 << 8,	/* whether stacks are complete */
+};
+#define UNKNOWN_ALL ((1 << 9) - 1)
+/* what recordings of our own may lack, not those made of other tools' profiles */
+#define UNKNOWN_RECORDED (UNKNOWN_STATES | UNKNOWN_PARTS | UNKNOWN_COUNTS | UNKNOWN_DURATIONS | UNKNOWN_ACCOUNTS)
+/* "states, wakers, ..." for people: what of a profile is unknown; free with g_free(). */
+char *profile_unknown_text(uint32_t unknown, bool has_wakers);
+
+/*
+ * What threads did on CPU, made of samples (SEMANTICS, "On-CPU samples").  A thread's samples say in what proportion
+ * its time went where; how long that was its account says, which is exact.
+ */
+
+/* All samples of one thread with the same stacks, and what they stand for. */
+struct on_cpu_row {
+	uint32_t thread, user, kernel;
+	uint64_t samples;	/* 0: the thread ran, and no sample met it: its time is known, not where it went */
+	uint64_t on_cpu_ns;	/* over the rows of a thread: its on_cpu_ns */
+	uint64_t on_cpu_se_ns;	/* standard error of that */
+};
+
+#define ON_CPU_STATE 'C'	/* in the place of a wait's state */
+
+static inline bool profile_has_on_cpu(const struct profile *p)
+{
+	return p->info.on_cpu_hz != 0;
+}
+
+/* struct on_cpu_sample, by thread: those with the same stacks become one, whatever their slice. */
+GArray *profile_on_cpu_of_stacks(const struct profile *p);
+
+/* struct on_cpu_row, by thread.  It adds stacks of one frame to the profile. */
+GArray *profile_on_cpu_rows(struct profile *p);
+
+/*
+ * The same as rows of waits, behind all others: of state ON_CPU_STATE, with on_cpu_ns, and samples in the place of a
+ * count.  Whatever sums off-CPU time finds none in them.  Nothing where nothing was sampled, or where it is done.
+ */
+void profile_on_cpu_as_waits(struct profile *p);
+
+/* Appends; the thread and the stacks are the profile's. */
+void profile_add_on_cpu(struct profile *p, const struct on_cpu_sample *s);
+/* The standard error of `part` of all_ns of a thread of which so many of all samples are. */
+double on_cpu_error(uint64_t all_ns, uint64_t part, uint64_t all);
+
+#define OBJECT_UPSTREAM " -> "	/* in the name of an epoll set, before whom its loop has asked */
+
+/* "127.0.0.1:8081 (python3)"; NULL: it is no epoll set, or has asked nobody. */
+static inline const char *object_upstream(const struct object *o)
+{
+	const char *at = o && o->kind == OBJECT_EPOLL && o->name ? strstr(o->name, OBJECT_UPSTREAM) : NULL;
+
+	return at ? at + strlen(OBJECT_UPSTREAM) : NULL;
+}
+
+#define OBJECT_BOUND " bound"	/* in the name of a socket for datagrams without a peer, behind its own port */
+#define PORT_OF_NOBODY 32768	/* from here on Linux gives ports to those that do not ask for one */
+
+/* Its port was chosen, so that others send there: a server. */
+static inline bool object_serves_datagrams(const struct object *o)
+{
+	const char *end = o->kind == OBJECT_SOCKET ? strstr(o->name, OBJECT_BOUND) : NULL;
+	unsigned port = 0, unit = 1;
+
+	for (; end && end > o->name && g_ascii_isdigit(end[-1]) && port < PORT_OF_NOBODY; end--, unit *= 10)
+		port += unit * (unsigned)(end[-1] - '0');
+	return port && port < PORT_OF_NOBODY;
+}
+
+/* A connection that this side has accepted at there, as LIMIT_BACKLOG has it: ":8080 from 10.0.0.7", "/run/app.sock from". */
+static inline bool object_is_accepted_at(const struct object *o, const char *there)
+{
+	static const char from[] = " from";
+	size_t len = strlen(there);
+
+	return o->kind == OBJECT_SOCKET && len && strncmp(o->name, there, len) == 0 &&
+	       strncmp(o->name + len, from, strlen(from)) == 0;
+}
+
+/*
+ * What a thread worked for as it waited: attributes of its trace context are the outermost frames of its user stack,
+ * of kind FRAME_CONTEXT.  Such a frame has the attribute's value as its name, and "[http.route]" as its module.
+ */
+
+/* The node of the innermost frame of the stack's context, which is a stack that says all of it; 0: it has none. */
+uint32_t context_node(const struct profile *p, uint32_t node);
+
+/* The value of an attribute of a stack; NULL: it has none of that name. */
+const char *context_value(const struct profile *p, uint32_t node, const char *attribute);
+
+/* Calls for each attribute, from the outermost frame on. */
+typedef void (*context_fn)(const char *attribute, const char *value, void *data);
+void context_for_each(const struct profile *p, uint32_t node, context_fn fn, void *data);
+
+/* What the request is called, as people say it: "POST /order/create".  Appends; false where nothing is known of it. */
+bool context_append_route(const struct profile *p, uint32_t node, GString *s);
 
 #endif

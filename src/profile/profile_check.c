@@ -5,7 +5,7 @@
 #include "profile/profile_rows.h"
 #include "profile/requests.h"
 #include "profile/slices_build.h"
-#include "profile/tasks_file.h"
+#include "profile/tasks.h"
 
 G_DEFINE_QUARK(profile-file-error, profile_file_error)
 

@@ -4,7 +4,7 @@
 
 #include "base/refuse.h"
 #include "profile/cut_accounts.h"
-#include "profile/profile_sum.h"
+#include "profile/profile.h"
 #include "profile/requests.h"
 #include "profile/slices.h"
 #include "profile/slices_build.h"

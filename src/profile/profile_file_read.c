@@ -150,7 +150,7 @@ static bool check_schema_row(sqlite3_stmt *stmt, bool *is_found, GError **error)
 static bool has_all_tables(const bool *is_found)
 {
 	for (unsigned i = 0; i < TABLE_CNT; i++)
-		if (!is_found[i] && !profile_tables[i].came_later)
+		if (!is_found[i])
 			return false;
 	return true;
 }

@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "profile/limits.h"
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 #include "profile/profile_reader.h"
-#include "profile/profile_schema.h"
-#include "profile/slices.h"
 
 static void build_ids_row(struct reader *r)
 {
@@ -228,12 +226,6 @@ uint32_t add_on_cpu(struct reader *r, const void *row)
 	return 0;
 }
 
-static bool lacks_table(sqlite3 *db, const struct profile_table *t)
-{
-	return t->came_later &&
-	       sqlite3_table_column_metadata(db, "main", t->name, NULL, NULL, NULL, NULL, NULL, NULL) != SQLITE_OK;
-}
-
 bool profile_read_rows(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error)
 {
 	const uint32_t root = 0;
@@ -250,7 +242,7 @@ bool profile_read_rows(sqlite3 *db, struct profile *p, uint64_t text_budget_byte
 		r.ids[i] = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	g_array_append_val(r.ids[TABLE_STACK], root);
 	for (int i = 0; i < TABLE_CNT && ok; i++)
-		ok = lacks_table(db, &profile_tables[i]) || reader_table(&r, (enum table_id)i, error);
+		ok = reader_table(&r, (enum table_id)i, error);
 	for (int i = 0; i < TABLE_CNT; i++)
 		g_array_unref(r.ids[i]);
 	g_ptr_array_unref(r.strings);

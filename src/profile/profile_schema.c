@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "profile/profile_rows.h"
-#include "profile/profile_sum.h"
+#include "profile/profile.h"
 #include "profile/slices.h"
-#include "profile/task_looks.h"
-#include "profile/tasks_file.h"
 
 #define RATE_MAX_MILLI_HZ 1000000
 #define WEIGHT_MAX_MILLI (UINT64_C(1) << 48)
@@ -532,11 +530,11 @@ const struct profile_table profile_tables[TABLE_CNT] = {
 	      .array = OF(storms), .add = add_storm),
 	TABLE(TRACE, struct wait_trace, trace,
 	      "of rows of waits: for which trace the longest was, as the thread's trace context said",
-	      .array = OF(traces), .add = add_trace, .came_later = true),
+	      .array = OF(traces), .add = add_trace),
 	TABLE(TCP_WAIT, struct tcp_wait, tcp_wait, "what waits for an object went on, as its TCP sockets say",
-	      .array = OF(tcp_waits), .add = add_tcp_wait, .came_later = true),
+	      .array = OF(tcp_waits), .add = add_tcp_wait),
 	TABLE(CONNECTION, struct connection, connection, "TCP connections that threads waited for, and ports that processes serve",
-	      .max_rows = CONNECTIONS_MAX, .array = OF(connections), .add = add_connection, .came_later = true),
+	      .max_rows = CONNECTIONS_MAX, .array = OF(connections), .add = add_connection),
 	TABLE(SLICE, uint8_t, slice, "the window in pieces of meta's slice_ns, the first one being 0",
 	      .max_rows = SLICES_MAX, .write = slices_write, .read = row_of_slice),
 	TABLE(SLICE_CELLS, uint8_t, slice_cells, "the same for each wait row",

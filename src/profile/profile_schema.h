@@ -111,7 +111,6 @@ struct profile_table {
 	unsigned column_cnt;
 	int64_t first_id;		/* -1: rows have no id */
 	int64_t min_rows, max_rows;	/* max_rows 0: PROFILE_ROWS_MAX */
-	bool came_later;		/* recordings of before lack it: then it has no rows */
 	size_t row_bytes;
 	/* where rows are: a GArray of the profile, or the one of the info, or what next() makes */
 	size_t array;

@@ -6,7 +6,6 @@
 
 #include "profile/limits.h"
 #include "profile/profile_insert.h"
-#include "profile/profile_schema.h"
 #include "profile/slices.h"
 
 #define BUILD_IDS_MAX_BYTES 16000	/* readers take no longer text; some 160 files */

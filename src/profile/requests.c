@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "profile/profile_rows.h"
-#include "profile/profile_sum.h"
 
 uint64_t request_slot_low(unsigned slot)
 {

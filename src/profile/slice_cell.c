@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "profile/slice_cell.h"
+#include "profile/slices_build.h"
 
 #include <string.h>
 
-#include "base/uleb.h"
-#include "profile/profile_sum.h"
+#include "profile/profile.h"
 
 enum head {
 	HEAD_BLOCKED = 1 << 0,	/* this time is not 0 and follows, as the next two */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "profile/profile_rows.h"
-#include "profile/profile_sum.h"
 #include "profile/slices_build.h"
 
 bool profile_has_slices(const struct profile *p)

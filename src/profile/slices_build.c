@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "profile/slices_build.h"
+#include "base/order.h"
 
 #include <string.h>
 
@@ -69,12 +70,7 @@ struct place {
 	uint32_t row, at;
 };
 
-static int by_row(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-
-	return x->row != y->row ? (x->row < y->row ? -1 : 1) : x->at < y->at ? -1 : x->at > y->at;
-}
+ORDER(by_row, struct place, ORDER_LOW(row) ORDER_LOW(at))
 
 /* Its cells in the order of the codes of their rows; those that are left out are not there. */
 static GArray *sorted_places(const GByteArray *bytes, const uint32_t *codes)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "profile/task_looks.h"
+#include "base/each.h"
+#include "profile/tasks.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,10 +54,7 @@ static void note_missing(struct tasks *t)
 static void join(struct task_look *to, const struct task_look *from)
 {
 	to->period_ns = from->start_ns + from->period_ns - to->start_ns;
-	to->looks += from->looks;
-	to->stale += from->stale;
-	to->unreadable += from->unreadable;
-	to->no_row += from->no_row;
+	ADD_MEMBERS(to, from, looks, stale, unreadable, no_row);
 	to->weight = MAX(to->weight, from->weight);
 }
 
@@ -104,12 +103,7 @@ void task_looks_begin(struct tasks *t, uint64_t end_ns, uint64_t period_ns)
 	note_missing(t);
 }
 
-static int by_row(const void *a, const void *b)
-{
-	const struct task_cell *x = a, *y = b;
-
-	return x->row < y->row ? -1 : x->row > y->row;
-}
+ORDER(by_row, struct task_cell, ORDER_LOW(row))
 
 void task_looks_renumber(struct tasks *t)
 {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* When tasks were seen, in a recording: written and read. */
 #include "base/cursor.h"
-#include "base/uleb.h"
 #include "profile/profile_insert.h"
 #include "profile/profile_reader.h"
 #include "profile/profile_rows.h"
-#include "profile/task_looks.h"
-#include "profile/tasks_file.h"
+#include "profile/tasks.h"
 
 #define BLOB_BYTES 32768U	/* and a cell: readers take none above 64 KiB */
 #define MILLI 1000

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "profile/task_looks.h"
+#include "base/order.h"
 
 struct tasks *tasks_new(enum tasks_kind kind, uint32_t pid)
 {
@@ -113,12 +113,7 @@ void tasks_look_done(struct tasks *t, uint64_t end_ns, uint64_t period_ns)
 	t->now_weight = 1;
 }
 
-static gint by_tasks(gconstpointer a, gconstpointer b)
-{
-	const struct task_row *x = a, *y = b;
-
-	return x->tasks < y->tasks ? 1 : x->tasks > y->tasks ? -1 : 0;
-}
+ORDER(by_tasks, struct task_row, ORDER_HIGH(tasks))
 
 /*
  * Periods are strata with one random instant each.  The variance of such a sum is estimated by the differences of

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/frame.h"
+#include "profile/profile.h"
 
 /*
  * Tasks of a runtime (goroutines, asyncio's tasks, Tokio's, virtual threads of Java) as looks at a process have found them: a population of its own,
@@ -141,5 +142,52 @@ void tasks_cut_rows(struct tasks *t, guint max);
  * counts with its part.  False: nothing does, or it is not known when.
  */
 bool tasks_cut_range(struct tasks *t, uint64_t from_ns, uint64_t to_ns);
+
+/* Tasks in a recording: a population a process, whose frames and texts are the profile's. */
+
+#define TASKS_POPULATIONS_MAX 1024
+#define TASKS_RECORDED_MAX (1u << 14)	/* rows of all populations together */
+#define TASKS_DEPTH_MAX 256
+#define TASKS_PPM 1000000	/* of a share that is kept as a number */
+
+static inline const struct tasks *profile_tasks(const struct profile *p, guint i)
+{
+	return g_ptr_array_index(p->tasks, i);
+}
+
+/* Takes t over, with looks at a window.  Its rows get stacks of the profile; rows beyond TASKS_RECORDED_MAX are
+ * left out and counted; outer frames beyond TASKS_DEPTH_MAX are cut. */
+void profile_add_tasks(struct profile *p, struct tasks *t);
+
+/* Of a row that has a stack of the profile, the frames of that; of its creator the frame in the profile + 1. */
+void tasks_take_frames(const struct profile *p, struct task_row *row);
+uint32_t tasks_creator_frame(struct profile *p, const struct task_frame *creator);
+/* Rows of all populations together are no more than TASKS_RECORDED_MAX, those of most tasks of each. */
+void profile_bound_tasks(struct profile *p);
+
+/* Ids in range, and times that fit; else *error says what is wrong. */
+bool tasks_check(const struct profile *p, GError **error);
+
+/* Inside of tasks.c: the list of looks, by which a part of the window is told. */
+
+/* A look of that period follows, and what it found. */
+void task_looks_begin(struct tasks *t, uint64_t end_ns, uint64_t period_ns);
+void task_looks_add(struct tasks *t, guint row, uint64_t seen, uint64_t task_ns);
+/* Rows have been sorted: row->number is where each one was. */
+void task_looks_renumber(struct tasks *t);
+/* The last rows are gone. */
+void task_looks_cut_rows(struct tasks *t);
+
+/* In the order of time, with cells of rows that there are, and sums far below 64 bits. */
+bool task_looks_check(const struct tasks *t);
+
+static inline const struct task_look *task_looks_get(const struct tasks *t, guint i)
+{
+	return &g_array_index(t->when, struct task_look, i);
+}
+static inline const struct task_cell *task_looks_cell(const struct tasks *t, guint i)
+{
+	return &g_array_index(t->cells, struct task_cell, i);
+}
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Tasks in a recording: their what of their tables does not follow from their description. */
-#include "profile/tasks_file.h"
+#include "profile/tasks.h"
 
 #include <string.h>
 
 #include "profile/profile_reader.h"
 #include "profile/profile_rows.h"
-#include "profile/task_looks.h"
 
 static guint rows_of_all(const struct profile *p)
 {

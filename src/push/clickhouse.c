@@ -3,10 +3,8 @@
 
 #include <string.h>
 
-#include "analyse/reason/reasons.h"
 #include "analyse/task_groups.h"
-#include "profile/on_cpu.h"
-#include "profile/tasks_file.h"
+#include "profile/tasks.h"
 #include "push/clickhouse_rows.h"
 #include "push/http.h"
 #include "push/rowbinary.h"

@@ -3,9 +3,9 @@
 #define PUSH_CLICKHOUSE_ROWS_H
 
 #include "analyse/reason/reasons.h"
-#include "profile/tasks_file.h"
+#include "profile/tasks.h"
 #include "push/identity.h"
-#include "push/sent.h"
+#include "push/clickhouse.h"
 #include "push/unit.h"
 
 /* Inside of clickhouse.c: a window that becomes rows. */

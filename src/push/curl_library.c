@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "push/curl_library.h"
 
 #ifdef OFFCPU_STATIC
 #include <netdb.h>

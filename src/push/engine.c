@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "push/engine.h"
 
-#include "push/otlp.h"
-#include "push/parca.h"
-#include "push/pyroscope.h"
-
 #define HOUR_S 3600
 #define OTLP_PATH "/v1development/profiles"
 

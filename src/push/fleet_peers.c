@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "push/fleet_peers.h"
+#include "push/fleet.h"
 
 #include "base/net_table.h"
 #include "push/clickhouse.h"

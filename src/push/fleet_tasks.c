@@ -2,7 +2,7 @@
 /* Tasks: a population a process, summed over windows by the server. */
 #include "push/fleet_rows.h"
 
-#include "profile/tasks_file.h"
+#include "profile/tasks.h"
 
 #define MILLI 1000
 #define PPM 1000000

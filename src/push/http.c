@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/version.h"
-#include "push/curl_library.h"
 
 #define CONNECT_S 10L
 #define SLOW_BYTES 100L	/* a second, over SLOW_S: then nobody is there */

@@ -2,10 +2,9 @@
 #ifndef PUSH_HTTP_H
 #define PUSH_HTTP_H
 
+#include <curl/curl.h>
 #include <glib.h>
 #include <stdbool.h>
-
-#include "push/credentials.h"
 
 /*
  * HTTP by libcurl, which is loaded when the first client is made: the other commands do not pay for it.  https is
@@ -73,5 +72,42 @@ enum push_error {
 	PUSH_ERROR_FAILED,
 	PUSH_ERROR_EMPTY,	/* there is no such window */
 };
+
+/* Who we are to an engine.  Never from a command line, which all users can read. */
+struct credentials {
+	char *user, *password;	/* basic authentication; NULL: none */
+	char *token;		/* bearer; NULL: none */
+};
+
+/*
+ * From a file of lines "user NAME", "password SECRET", "token SECRET", which nobody but its owner may read, or where
+ * path is NULL from OFFCPU_PUSH_USER, OFFCPU_PUSH_PASSWORD and OFFCPU_PUSH_TOKEN.  False with one sentence, without
+ * any of the secrets.
+ */
+bool credentials_read(const char *path, struct credentials *ret, GError **error);
+bool credentials_are_there(const struct credentials *c);
+void credentials_clear(struct credentials *c);
+
+#define CURL_DISABLE_TYPECHECK 1
+
+/*
+ * libcurl as loaded at run time: with its own libraries it takes longer to load than most of our commands take to run.
+ */
+struct curl_library {
+	CURL *(*easy_init)(void);
+	void (*easy_cleanup)(CURL *h);
+	void (*easy_reset)(CURL *h);
+	CURLcode (*setopt)(CURL *h, CURLoption option, ...);
+	CURLcode (*perform)(CURL *h);
+	CURLcode (*getinfo)(CURL *h, CURLINFO info, ...);
+	const char *(*strerror)(CURLcode code);
+	struct curl_slist *(*slist_append)(struct curl_slist *list, const char *text);
+	void (*slist_free_all)(struct curl_slist *list);
+};
+
+/*
+ * The same each time, for as long as the process lives; NULL with one sentence.  Threads may call it at the same time.
+ */
+const struct curl_library *curl_library(GError **error);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "analyse/reason/reasons.h"
 #include "analyse/request_cells.h"
 #include "push/services.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "push/pyroscope.h"
+#include "push/series.h"
 
 #include "base/wire.h"
 

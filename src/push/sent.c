@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "push/sent.h"
+#include "push/clickhouse.h"
 
 /* Hosts that began together must not send everything again together. */
 #define JITTER_S (6 * 3600)

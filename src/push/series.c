@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analyse/task_profile.h"
+#include "analyse/task_groups.h"
 #include "base/hash.h"
 #include "base/wire.h"
 #include "exchange/format.h"
@@ -31,19 +31,7 @@ struct push {
 	uint64_t key;
 };
 
-static guint sum_hash(gconstpointer k)
-{
-	const struct stack_sum *s = k;
-
-	return hash_end(hash_more(hash_pointer(s->service) + s->is_idle, (uint64_t)s->user << 32 | s->kernel));
-}
-
-static gboolean sum_equal(gconstpointer a, gconstpointer b)
-{
-	const struct stack_sum *x = a, *y = b;
-
-	return x->service == y->service && x->user == y->user && x->kernel == y->kernel && x->is_idle == y->is_idle;
-}
+HASH_KEY(sum, struct stack_sum, service, user, kernel, is_idle)
 
 static void add(struct push *push, const struct stack_sum *s)
 {

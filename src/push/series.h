@@ -46,4 +46,42 @@ void series_append_label(GString *out, unsigned field, const struct series_label
 /* A label's value as engines take it: valid UTF-8 and not too long; free with g_free(). */
 char *series_value(const char *value);
 
+/* Windows for Pyroscope's push.v1: a gzipped pprof with its labels, as a protobuf. */
+#define PYROSCOPE_SAMPLES_MAX 16000
+#define PYROSCOPE_BYTES_MAX 1900000 /* of a profile before it is packed: the engine's rate limit has a burst of 2 MB */
+
+extern const struct series_format pyroscope_series;
+
+/*
+ * Windows for Parca's ProfileStoreService/WriteRaw, a gzipped pprof with its labels, by gRPC-Web: that needs no
+ * HTTP/2.
+ */
+#define PARCA_SAMPLES_MAX 16000
+#define PARCA_BYTES_MAX (8 << 20)	/* of a profile before it is packed; the server takes messages of 32 MB */
+
+extern const struct series_format parca_series;
+
+/*
+ * gRPC's status of an answer, which is anybody's: from its body, or from the lines of its head.  0: taken; -1: none is
+ * there. *ret_words: its message; free with g_free(), may be NULL.
+ */
+long parca_status(const void *bytes, gsize len_bytes, const char *headers, char **ret_words);
+
+/*
+ * Windows as OpenTelemetry profiles over HTTP (OTLP 1.10 and later, v1development): a request for each service, its
+ * name and the host as attributes of the resource.
+ */
+#define OTLP_SAMPLES_MAX 16000
+#define OTLP_BYTES_MAX (8 << 20)	/* before it is packed; a collector takes 20 MiB */
+
+extern const struct series_format otlp_series;
+
+/*
+ * What a collector says in its answer, which is anybody's: how many of the profiles of a request that it took it
+ * dropped (0: none), and its words, cut from the bytes; free with g_free().
+ */
+uint64_t otlp_rejected(const void *bytes, gsize len_bytes, char **ret_words);
+/* The words of an answer that is a failure, which is a google.rpc.Status; NULL when it is none. */
+char *otlp_words(const void *bytes, gsize len_bytes);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "push/services.h"
+#include "base/order.h"
 
 #include <string.h>
 
@@ -43,14 +44,7 @@ static const char *service_of(const struct thread *t)
 	return t->service ? t->service : t->process;
 }
 
-static gint most_first(gconstpointer a, gconstpointer b)
-{
-	const struct time_of *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return strcmp(x->service, y->service);
-}
+ORDER(most_first, struct time_of, ORDER_HIGH(ns) ORDER_TEXT(service))
 
 void services_learn(struct services *s, const struct profile *p)
 {

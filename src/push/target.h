@@ -18,7 +18,7 @@ struct target_options {
 	const char *url;
 	const char *database;	/* of ClickHouse; NULL: TARGET_DATABASE */
 	const char *tenant;	/* of Pyroscope, and collectors in front of it, X-Scope-OrgID; NULL: none */
-	const char *credentials_path;	/* NULL: the environment, see credentials.h */
+	const char *credentials_path;	/* NULL: the environment, see http.h */
 	const char *ca_path;	/* NULL: the system's */
 	unsigned timeout_s;	/* of a request; 0: HTTP_TIMEOUT_S */
 	gint64 until_us;	/* as in http.h; 0: no end */
@@ -55,5 +55,13 @@ GByteArray *target_query(struct target *t, const char *sql, gsize max_bytes, GEr
 const char *target_database(const struct target *t);
 /* After how many days ClickHouse drops a window; 0: never, as far as it says. */
 unsigned target_keeps_days(struct target *t);
+
+/*
+ * What the user can do about an answer that is a failure, for the end of a sentence; NULL: nothing that we know.
+ * words are the engine's; free with g_free().
+ */
+char *advice_on(const struct engine *e, const struct http_answer *a, const char *words, bool has_credentials);
+/* Is that a page for people, as proxies and log-ins answer with?  No engine's answer begins so. */
+bool advice_is_page(const void *text, gsize len_bytes);
 
 #endif

@@ -9,7 +9,7 @@
 #include "attach/cgroup.h"
 #include "base/clock.h"
 #include "base/opener.h"
-#include "base/process_ids.h"
+#include "base/proc_status.h"
 #include "sample/parts.h"
 
 #define SCAN_ALL_NS 1000000000ULL

@@ -8,16 +8,13 @@
 #include <unistd.h>
 
 #include "abi/look_abi.h"
-#include "attach/core_btf.h"
-#include "attach/direct_map.h"
+#include "attach/kernel_btf.h"
 #include "attach/error.h"
 #include "attach/feature.h"
 #include "attach/kernel_names.h"
-#include "attach/map_fill.h"
-#include "attach/said.h"
+#include "attach/maps.h"
 #include "base/clock.h"
 #include "sample/parts.h"
-#include "sample/run_samples.h"
 #include "look.skel.h"
 
 #define READ_BYTES (256 * 1024)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "sample/run_samples.h"
+#include "sample/parts.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -9,9 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "abi/look_abi.h"
 #include "attach/error.h"
-#include "base/cpu_list.h"
+#include "base/parse.h"
 #include "look.skel.h"
 
 #define SECOND_NS 1000000000ULL

@@ -9,11 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cgroup_mount.h"
+#include "base/mount_point.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/proc_status.h"
-#include "base/process_ids.h"
 #include "base/version.h"
 #include "sample/parts.h"
 

@@ -6,7 +6,7 @@
 
 #include "analyse/reason/reasons.h"
 #include "explain/text.h"
-#include "store/cells.h"
+#include "store/line.h"
 
 #define LAST_DEFAULT_S 60
 

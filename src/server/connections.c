@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "server/connections.h"
 
-#include "server/fields.h"
-
 void connections_changed(void *peers, struct MHD_Connection *c, void **socket_context,
 			 enum MHD_ConnectionNotificationCode code)
 {

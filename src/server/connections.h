@@ -2,6 +2,7 @@
 #ifndef SERVER_CONNECTIONS_H
 #define SERVER_CONNECTIONS_H
 
+#include <glib.h>
 #include <microhttpd.h>
 
 #include "server/peers.h"
@@ -15,5 +16,18 @@ void connections_changed(void *peers, struct MHD_Connection *c, void **socket_co
 void connection_does(struct peers *peers, struct MHD_Connection *c, enum peer_doing doing);
 /* Why its header is refused with 400, or NULL. */
 const char *connection_refusal(struct MHD_Connection *c);
+
+/*
+ * The fields of a request's header, taken one by one.  What two programs on the way, as a proxy and this server, could
+ * read in two ways is refused (RFC 9112, 3.2, 5.1, 6.3): who asks, and where a request ends, must be one thing.
+ */
+struct fields {
+	unsigned hosts, lengths, codings;
+	const char *why;
+};
+
+void fields_take(struct fields *f, const char *name, const char *value);
+/* A sentence for a 400, or NULL. */
+const char *fields_refusal(const struct fields *f);
 
 #endif

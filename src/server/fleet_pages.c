@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "explain/text.h"
-#include "profile/on_cpu.h"
-#include "analyse/objects.h"
-#include "push/fleet_hosts.h"
+#include "profile/profile.h"
+#include "analyse/locks.h"
+#include "push/fleet.h"
 #include "render/html/html.h"
 #include "render/html/web.h"
 #include "render/json/json.h"
 #include "render/json/write.h"
-#include "render/svg/text.h"
+#include "render/svg/svg.h"
 #include "server/ask.h"
 
 #define NS_A_SECOND UINT64_C(1000000000)

@@ -5,21 +5,14 @@
 
 #include "analyse/diff/diff.h"
 #include "exchange/format.h"
-#include "profile/on_cpu.h"
-#include "render/html/diff.h"
+#include "profile/profile.h"
 #include "render/html/html.h"
-#include "render/json/diff.h"
-#include "render/json/incidents.h"
 #include "render/json/json.h"
-#include "render/json/latency.h"
-#include "render/json/summary.h"
 #include "render/json/write.h"
 #include "render/text/diff.h"
-#include "server/ask.h"
-#include "server/ranges.h"
-#include "store/error.h"
+#include "store/blob.h"
 #include "store/incident.h"
-#include "store/request_line.h"
+#include "store/line.h"
 
 #define KEPT_MAX_BYTES (192 << 20)	/* of profiles that are kept */
 #define WAITS_MAX 1000000		/* rows of a profile that is written out */
@@ -241,9 +234,7 @@ static void write_line(GString *out, const struct store_line *line)
 	json_init(&j, out);
 	json_object_begin(&j);
 	json_member_string(&j, "schema", "offcpu.line/1");
-	json_member_uint(&j, "from_unix_ns", line->from_unix_ns);
-	json_member_uint(&j, "step_ns", line->step_ns);
-	json_member_uint(&j, "steps", line->steps);
+	JSON_UINTS(&j, line, from_unix_ns, step_ns, steps);
 	json_member_array(&j, "gaps");
 	for (uint32_t i = 0; i < line->steps; i++)
 		if (line->is_gap && line->is_gap[i])

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "server/ranges.h"
 
-#include "analyse/objects.h"
-#include "profile/on_cpu.h"
+#include "analyse/locks.h"
 
 #define KEPT_MAX 8
 #define KEPT_MAX_US (600 * G_USEC_PER_SEC)	/* by then the store may have dropped what it was made of */

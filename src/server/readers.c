@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "server/listen.h"
-#include "server/token.h"
 
 #define NAME_MAX_LEN 64
 #define GLOB_MAX_LEN 255

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "render/html/html.h"
-#include "server/token.h"
 
 #define BEARER "Bearer "
 

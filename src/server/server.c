@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/quiet_thread.h"
-#include "explain/text.h"
+#include "base/text.h"
 #include "server/connections.h"
 #include "server/listen.h"
-#include "server/token.h"
+#include "server/readers.h"
 
 #define CONNECTIONS_MAX 256
 #define HEADER_MAX_BYTES (16 << 10)	/* of a connection: its buffer holds request and answer's header */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "server/token.h"
+#include "server/readers.h"
 
 #include <errno.h>
 #include <string.h>

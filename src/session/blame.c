@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "abi/blame_abi.h"
-#include "attach/map_read.h"
+#include "attach/maps.h"
 #include "base/hash.h"
 #include "fold/fold.h"
 #include "session/parts.h"
@@ -39,19 +39,7 @@ static void select_parts(struct offcpu_bpf *skel, bool wanted)
 		bpf_map__set_max_entries(skel->maps.blame_rings, (uint32_t)MAX(cpus, 1));
 }
 
-static guint key_hash(gconstpointer p)
-{
-	const struct blame_key *k = p;
-
-	return hash_end(hash_more(k->culprit, (uint64_t)k->tno << 32 | k->kind));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	const struct blame_key *x = a, *y = b;
-
-	return x->culprit == y->culprit && x->tno == y->tno && x->kind == y->kind;
-}
+HASH_KEY(key, struct blame_key, culprit, tno, kind)
 
 static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_state)
 {

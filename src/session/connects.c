@@ -7,8 +7,9 @@
 
 #include "abi/connect_abi.h"
 #include "attach/feature.h"
-#include "attach/map_read.h"
+#include "attach/maps.h"
 #include "base/net_table.h"
+#include "base/order.h"
 #include "profile/limits.h"
 #include "session/parts.h"
 #include "session/probe.h"
@@ -129,12 +130,7 @@ static void cut(struct session *s, void *state)
 	read_all(state);
 }
 
-static int compare(gconstpointer va, gconstpointer vb)
-{
-	const struct failed *a = va, *b = vb;
-
-	return (a->cnt < b->cnt) - (a->cnt > b->cnt);
-}
+ORDER(compare, struct failed, ORDER_HIGH(cnt))
 
 static enum connect_failure failure_of(uint32_t error)
 {

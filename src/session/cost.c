@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "session/cost.h"
+#include "session/parts.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <glib.h>
 #include <unistd.h>
-
-#include "base/clock.h"
-#include "base/opener.h"
 
 /*
  * By fewer switches than that a burst does not tell what one costs; it goes on for a while then, and the ones before

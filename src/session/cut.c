@@ -6,7 +6,7 @@
 
 #include "attach/apart.h"
 #include "attach/error.h"
-#include "attach/visit.h"
+#include "attach/maps.h"
 #include "fold/fold.h"
 #include "fold/windows.h"
 #include "session/parts.h"

@@ -10,6 +10,7 @@
 
 #include "abi/space_abi.h"
 #include "attach/feature.h"
+#include "base/each.h"
 #include "base/hurry.h"
 #include "base/proc_status.h"
 #include "base/version.h"
@@ -21,11 +22,7 @@
 
 static void add_counts(struct offcpu_counts *sum, const struct offcpu_counts *one)
 {
-	sum->switches += one->switches;
-	sum->listed += one->listed;
-	sum->user_walks += one->user_walks;
-	sum->kernel_walks += one->kernel_walks;
-	sum->listing_ns += one->listing_ns;
+	ADD_MEMBERS(sum, one, switches, listed, user_walks, kernel_walks, listing_ns);
 	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
 		sum->waits_q8[i] += one->waits_q8[i];
 }

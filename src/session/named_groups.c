@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "session/named_groups.h"
+#include "session/session.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #include "attach/cgroup.h"
-#include "base/cgroup_mount.h"
+#include "base/mount_point.h"
 #include "fold/services.h"
 
 static bool add_path(const char *path, GArray *ids, GError **error)

@@ -11,9 +11,9 @@
 
 #include "abi/oncpu_abi.h"
 #include "attach/error.h"
-#include "attach/map_read.h"
+#include "attach/maps.h"
 #include "base/clock.h"
-#include "base/cpu_list.h"
+#include "base/parse.h"
 #include "base/opener.h"
 #include "fold/fold.h"
 #include "session/parts.h"

@@ -2,9 +2,13 @@
 #ifndef SESSION_PARTS_H
 #define SESSION_PARTS_H
 
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/offcpu_abi.h"
 #include "base/clock.h"
 #include "base/opener.h"
-#include "session/cost.h"
 #include "session/governor.h"
 #include "session/probe.h"
 #include "session/session.h"
@@ -122,5 +126,73 @@ void session_begin_window(struct session *s);
 struct offcpu_counts session_counts(struct session *s);
 /* At the end: what the recording says of itself, with what was lost. */
 void session_fill_info(struct session *s);
+
+struct bpf_object;
+
+/*
+ * Measures what we cost: CPU time of this process, and time in the programs of some objects.  The kernel counts that
+ * only while asked to, and counting costs some 20 to 60 ns a run; so it is asked for COST_BURST_NS in each
+ * COST_PERIOD_NS, and the cost of a switch found there is taken for all the switches of the period.  Where a machine
+ * is quiet or works in bursts of its own, a burst lasts up to COST_BURST_MAX_NS, and what those before it found counts
+ * with it.
+ */
+#define COST_PERIOD_NS 1000000000ULL
+#define COST_BURST_NS 50000000ULL
+#define COST_BURST_MAX_NS 250000000ULL
+
+struct cost;
+
+/*
+ * programs: objects, behind the last one NULL; they outlive this.  cpus: those online.  count: gives the sums of all
+ * CPUs' counts as they are, from `data`.
+ */
+struct cost *cost_new(struct bpf_object *const *programs, uint32_t cpus, struct offcpu_counts (*count)(void *data),
+		      void *data);
+void cost_free(struct cost *c);	/* NULL is fine */
+
+/* Begins. */
+void cost_start(struct cost *c);
+
+/*
+ * To be called at any time and often; true, with a reading, at the end of a burst.  Never where
+ * the kernel does not let us count.
+ */
+bool cost_poll(struct cost *c, struct governor_reading *ret_reading);
+
+/* Something has changed: the next burst begins now. */
+void cost_hurry(struct cost *c);
+
+/*
+ * Time in the programs over that many switches, by the readings so far; false where there is none,
+ * as where c is NULL.
+ */
+bool cost_estimate(const struct cost *c, uint64_t switches, uint64_t *ret_bpf_ns);
+
+/* Of all the objects' programs, as far as the kernel has counted it. */
+struct program_cost {
+	uint64_t ns, runs, missed;	/* missed: runs that were skipped */
+};
+
+/* programs: as for cost_new(). */
+struct program_cost cost_programs(struct bpf_object *const *programs);
+
+/* The kernel's PID_MAX_LIMIT. */
+#define PID_SET_MAX (1u << 22)
+
+/* Process ids that were met: a bit each, half a megabyte of which only the pages in use are memory. */
+struct pid_set {
+	uint8_t bits[PID_SET_MAX / 8];
+};
+
+static inline void pid_set_add(struct pid_set *s, uint32_t pid)
+{
+	if (pid < PID_SET_MAX)
+		s->bits[pid / 8] |= (uint8_t)(1u << pid % 8);
+}
+
+static inline bool pid_set_has(const struct pid_set *s, uint32_t pid)
+{
+	return pid < PID_SET_MAX && s->bits[pid / 8] >> pid % 8 & 1;
+}
 
 #endif

@@ -1,7 +1,56 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "session/probe.h"
 
+#include "abi/context_abi.h"
+#include "fold/fold.h"
 #include "session/parts.h"
+
+/* What processes belong to: accounts tell their cgroup. */
+static bool configure_services(struct session *s, struct offcpu_config *cfg, void **ret_state)
+{
+	(void)ret_state;
+	cfg->want_services = s->options->want_services && s->options->mode == COLLECT_WAITS;
+	if (s->options->want_services)
+		fold_with_services(s->fold);
+	return cfg->want_services;
+}
+
+const struct session_probe probe_services = { .name = "services", .configure = configure_services };
+
+/* Context switches one by one: bpf/sched.bpf.h is the kernel's half. */
+static bool configure_switches(struct session *s, struct offcpu_config *cfg, void **ret_state)
+{
+	(void)ret_state;
+	cfg->want_switches = s->options->mode == COLLECT_EVENTS && s->options->on_switch;
+	return cfg->want_switches;
+}
+
+static void take_switch(struct session *s, void *state, const void *record, size_t size)
+{
+	(void)state;
+	if (size >= sizeof(struct offcpu_rec_switch))
+		s->options->on_switch(record, s->options->callback_data);
+}
+
+static const struct session_record switches_records[] = { { OFFCPU_REC_SWITCH, .take = take_switch }, { 0 } };
+
+const struct session_probe probe_switches = {
+	.name = "switches", .records = switches_records, .configure = configure_switches,
+};
+
+/*
+ * Interpreters' own stacks and who held their locks, and threads' trace contexts: bpf/language.bpf.h and
+ * bpf/context.bpf.h are the kernel's half, which supply/ tells where these are.
+ */
+static const struct session_record languages_records[] = {
+	{ OFFCPU_REC_LANGUAGE, .fold = fold_language },
+	{ OFFCPU_REC_GIL, .fold = fold_gil },
+	{ OFFCPU_REC_CONTEXT, .fold = fold_context },
+	{ OFFCPU_REC_TRACE, .fold = fold_trace },
+	{ 0 },
+};
+
+const struct session_probe probe_languages = { .name = "languages", .records = languages_records };
 
 const struct session_probe *const session_probes[] = {
 	&probe_requests,	/* the first to go: each call that it probes costs the traced program time */

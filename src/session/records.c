@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/pid_set.h"
-#include "base/process_ids.h"
+#include "base/proc_status.h"
 #include "fold/fold.h"
 #include "fold/windows.h"
 #include "session/parts.h"

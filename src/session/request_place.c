@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "session/request_place.h"
+#include "session/requests.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "attach/error.h"
-#include "attach/probe_place.h"
+#include "attach/probe.h"
 #include "base/opener.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"

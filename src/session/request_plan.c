@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "session/request_plan.h"
+#include "session/requests.h"
 
 #include <linux/btf.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "abi/request_abi.h"
 #include "attach/feature.h"
 #include "attach/kernel_btf.h"
-#include "base/alike.h"
-#include "session/request_place.h"
-#include "symbolize/elf/functions.h"
+#include "base/text.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
-#include "symbolize/runtime/runtime_files.h"
+#include "symbolize/runtime/variables.h"
 
 #define PROC "/proc"
 #define LISTED_MAX 10

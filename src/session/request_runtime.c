@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "session/request_place.h"
+#include "session/requests.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/runtime/go_program.h"
 

@@ -10,16 +10,14 @@
 #include <unistd.h>
 
 #include "attach/error.h"
-#include "attach/probe_place.h"
 #include "attach/probe.h"
+#include "base/each.h"
 #include "base/hash.h"
 #include "fold/fold.h"
-#include "fold/open_requests.h"
 #include "fold/spans.h"
 #include "profile/requests.h"
 #include "session/parts.h"
 #include "session/probe.h"
-#include "session/request_place.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "offcpu.skel.h"
@@ -68,19 +66,7 @@ struct requests {
 	struct beside *beside;	/* NULL: the session is about requests alone */
 };
 
-static guint site_hash(gconstpointer p)
-{
-	const struct site_key *k = p;
-
-	return hash_end(hash_more(hash_more(k->dev, k->ino), k->offset));
-}
-
-static gboolean site_equal(gconstpointer a, gconstpointer b)
-{
-	const struct site_key *x = a, *y = b;
-
-	return x->dev == y->dev && x->ino == y->ino && x->offset == y->offset;
-}
+HASH_KEY(site, struct site_key, dev, ino, offset)
 
 /* plan: NULL where no requests are wanted. */
 static void select_parts(struct offcpu_bpf *skel, const struct request_plan *plan, bool keeps_waits, bool by_call)
@@ -471,12 +457,7 @@ unsigned requests_refused(const struct requests *r, const char **ret_why)
 
 static void add_times(struct offcpu_request_times *sum, const struct offcpu_request_times *one)
 {
-	sum->count += one->count;
-	sum->wall_ns += one->wall_ns;
-	sum->on_cpu_ns += one->on_cpu_ns;
-	sum->blocked_ns += one->blocked_ns;
-	sum->runnable_ns += one->runnable_ns;
-	sum->preempted_ns += one->preempted_ns;
+	ADD_MEMBERS(sum, one, count, wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
 }
 
 static void add_sum(struct offcpu_request_sum *sum, const struct offcpu_request_sum *one)

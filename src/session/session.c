@@ -4,28 +4,55 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "attach/apart.h"
-#include "attach/core_btf.h"
 #include "attach/error.h"
+#include "attach/kernel_btf.h"
 #include "attach/kernel_names.h"
+#include "attach/maps.h"
 #include "attach/sched_ext.h"
-#include "attach/time_offset.h"
-#include "attach/visit.h"
 #include "attach/wait_table.h"
-#include "base/pid_set.h"
 #include "base/proc_status.h"
+#include "base/refuse.h"
 #include "base/urgency.h"
 #include "fold/fold.h"
 #include "fold/windows.h"
 #include "offcpu.skel.h"
-#include "session/cost.h"
 #include "session/parts.h"
 #include "supply/mmap_events.h"
 #include "supply/tables.h"
-#include "supply/thread_table.h"
+
+/* Lines as "monotonic   86400   0": seconds and nanoseconds. */
+static bool has_offset(const char *text)
+{
+	g_auto(GStrv) lines = g_strsplit(text, "\n", 16);
+
+	for (char **line = lines; *line; line++)
+		if (strpbrk(*line, "123456789"))
+			return true;
+	return false;
+}
+
+/*
+ * In a time namespace with an offset our clocks differ from those of BPF programs, perf events and start times.  The
+ * kernel tells the offsets of our children's namespace; if that is not our own, ours are unknown.
+ */
+static bool time_offset_check(GError **error)
+{
+	g_autofree char *own = g_file_read_link("/proc/self/ns/time", NULL);
+	g_autofree char *childrens = g_file_read_link("/proc/self/ns/time_for_children", NULL), *text = NULL;
+
+	if (!own || !g_file_get_contents("/proc/self/timens_offsets", &text, NULL, NULL))
+		return true;
+	if (childrens && strcmp(own, childrens) == 0 && !has_offset(text))
+		return true;
+	return refuse(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
+		      "the clocks of this time namespace are not the kernel's own: record from outside of it, "
+		      "as with `nsenter --time --target 1`");
+}
 
 /* The window's edges are set this much ahead, so that every CPU knows of them in time. */
 #define EDGE_AHEAD_NS 1000000

@@ -2,6 +2,9 @@
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
 
+#include <glib.h>
+#include <stdbool.h>
+
 #include "profile/profile.h"
 #include "session/options.h"
 
@@ -96,5 +99,11 @@ struct session_shares session_shares(const struct session *s);
 
 /* How well walks were remembered, for people: "walks: ...\n". */
 char *session_walks_text(struct session *s);
+
+/*
+ * Appends the ids (uint64_t) of the control groups that somebody means: by a path, or by the name of a unit, container
+ * or pod.  What is called the same has another id once it was started again.
+ */
+bool named_groups(const char *typed, GArray *ids, GError **error);
 
 #endif

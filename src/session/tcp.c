@@ -3,7 +3,7 @@
 #include <bpf/libbpf.h>
 #include <string.h>
 
-#include "attach/map_read.h"
+#include "attach/maps.h"
 #include "fold/fold.h"
 #include "session/parts.h"
 #include "session/probe.h"

@@ -1,7 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "store/blob.h"
 
+#include <stdarg.h>
 #include <zstd.h>
+
+G_DEFINE_QUARK(store-error, store_error)
+
+bool store_fail(GError **error, enum store_error code, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	if (error)
+		*error = g_error_new_valist(STORE_ERROR, (int)code, format, ap);
+	va_end(ap);
+	return false;
+}
 
 void *blob_pack(const GByteArray *plain, int level, size_t *ret_bytes)
 {

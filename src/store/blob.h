@@ -2,8 +2,10 @@
 #ifndef STORE_BLOB_H
 #define STORE_BLOB_H
 
+#include <glib.h>
+#include <stdbool.h>
+
 #include "base/cursor.h"
-#include "base/uleb.h"
 
 /*
  * Numbers as bytes, and bytes packed by zstd (docs/history.md).  Rows of a table are written column by column, so that
@@ -176,5 +178,18 @@ static inline uint32_t blob_get_cnt(struct cursor *c, uint32_t max)
 void *blob_pack(const GByteArray *plain, int level, size_t *ret_bytes);
 /* So many bytes, or NULL: it is something else.  Free with g_free(). */
 uint8_t *blob_unpack(const void *packed, size_t packed_bytes, size_t plain_bytes);
+
+#define STORE_ERROR store_error_quark()
+GQuark store_error_quark(void);
+enum store_error {
+	STORE_ERROR_FILE,	/* it cannot be opened, read or written */
+	STORE_ERROR_DAMAGED,	/* a file of the history is none, or is cut off, corrupted or forged */
+	STORE_ERROR_EMPTY,	/* there is nothing in that time */
+	STORE_ERROR_TOO_MUCH,
+	STORE_ERROR_BUSY,	/* another process writes */
+};
+
+/* Sets *error; false. */
+bool store_fail(GError **error, enum store_error code, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/cells.h"
+#include "store/line.h"
 
 #include <string.h>
 
-#include "profile/on_cpu.h"
+#include "base/order.h"
 #include "store/blob.h"
 
 #define CELLS_VERSION 1
@@ -307,13 +307,7 @@ static void take_group(void *ctx, const struct cell_group *g)
 		g_ptr_array_add(e->groups, (gpointer)(uintptr_t)g);
 }
 
-static int by_name(gconstpointer a, gconstpointer b)
-{
-	const struct cell_group *x = *(const struct cell_group *const *)a, *y = *(const struct cell_group *const *)b;
-	int order = strcmp(x->process, y->process);
-
-	return order ? order : strcmp(x->service, y->service);
-}
+ORDER_POINTERS(by_name, struct cell_group, ORDER_TEXT(process) ORDER_TEXT(service))
 
 bool cells_encode(const struct cells *c, cells_number_of number_of, void *ctx, GByteArray *into)
 {

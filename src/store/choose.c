@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/read.h"
+#include "store/file.h"
 
 #include <string.h>
 
-#include "store/error.h"
+#include "base/order.h"
+#include "store/blob.h"
 
 #define FILES_OPEN_MAX 2000
 
@@ -12,19 +13,9 @@ struct taken {
 	uint64_t first, last;
 };
 
-static int by_first(gconstpointer a, gconstpointer b)
-{
-	const struct taken *x = a, *y = b;
+ORDER(by_first, struct taken, ORDER_LOW(first))
 
-	return (x->first > y->first) - (x->first < y->first);
-}
-
-static int by_seq(gconstpointer a, gconstpointer b)
-{
-	const struct store_row *x = a, *y = b;
-
-	return (x->seq > y->seq) - (x->seq < y->seq);
-}
+ORDER(by_seq, struct store_row, ORDER_LOW(seq))
 
 /* taken is sorted, and no two of them overlap. */
 static bool is_taken(const GArray *taken, const struct store_row *row)

@@ -85,4 +85,45 @@ void dict_encode(const struct dict *d, const struct dict_size *since, const GArr
  */
 bool dict_decode(struct dict *d, uint8_t *bytes, size_t len_bytes);
 
+/* From numbers of a dictionary that was read to ids of a profile; what is asked for is made there. */
+struct dict_map;
+
+/* Borrows both; the dictionary must not grow meanwhile. */
+struct dict_map *dict_map_new(const struct dict *d, struct profile *to);
+void dict_map_free(struct dict_map *m);	/* NULL is fine */
+const struct dict *dict_map_dict(const struct dict_map *m);
+uint32_t dict_map_node(struct dict_map *m, uint32_t node);
+uint32_t dict_map_object(struct dict_map *m, uint32_t object);	/* both with 1 added */
+uint32_t dict_map_waker(struct dict_map *m, uint32_t waker);
+/* With 1 added; the profile's own, NULL for 0. */
+const char *dict_map_string(struct dict_map *m, uint32_t string);
+/* Identity and names, all else 0. */
+struct thread dict_map_thread(struct dict_map *m, uint32_t thread);
+/* The build ids of modules. */
+void dict_map_modules(struct dict_map *m);
+
+/* A dictionary that grows: what is in it is found by its content. */
+struct dict_writer;
+
+/*
+ * Goes on with one that was read, and takes it.  NULL with a sentence: it says something twice, and so is none of
+ * ours.
+ */
+struct dict_writer *dict_writer_new(struct dict *from, GError **error);
+void dict_writer_free(struct dict_writer *w);	/* NULL is fine */
+const struct dict *dict_writer_dict(const struct dict_writer *w);
+
+/* The profile that numbers are asked for from now on; it must stay as it is until dict_writer_end(). */
+void dict_writer_begin(struct dict_writer *w, const struct profile *p);
+uint32_t dict_writer_node(struct dict_writer *w, uint32_t node);
+uint32_t dict_writer_waker(struct dict_writer *w, uint32_t waker);
+uint32_t dict_writer_object(struct dict_writer *w, uint32_t object);	/* both with 1 added */
+uint32_t dict_writer_string(struct dict_writer *w, const char *s);	/* with 1 added; 0: NULL */
+uint32_t dict_writer_thread(struct dict_writer *w, const struct thread *t);
+/* thread: of the dictionary, the rest of the profile. */
+uint32_t dict_writer_key(struct dict_writer *w, uint32_t thread, uint32_t user, uint32_t kernel, uint32_t object,
+			 uint8_t state, uint8_t flags);
+/* What is new, as a piece; NULL: nothing is.  Free with g_byte_array_unref(). */
+GByteArray *dict_writer_end(struct dict_writer *w);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/dict_map.h"
+#include "store/dict.h"
 
 struct dict_map {
 	const struct dict *d;

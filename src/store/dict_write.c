@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/dict_write.h"
+#include "store/dict.h"
 
 #include "profile/id_index.h"
-#include "store/error.h"
-#include "store/merge_part.h"
+#include "profile/profile_map.h"
+#include "store/blob.h"
 
 /* The profile has no rows: it finds equal frames, stacks, objects and wakers, and its numbers are the dictionary's. */
 struct dict_writer {

@@ -2,11 +2,44 @@
 #ifndef STORE_FILE_H
 #define STORE_FILE_H
 
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "profile/profile.h"
-#include "store/files.h"
 #include "store/line.h"
 #include "store/merge.h"
-#include "store/request_bytes.h"
+
+/* The files of a history: which there are, and how they are called (docs/history.md). */
+
+enum store_tier { TIER_WINDOW, TIER_MINUTE, TIER_HOUR, TIER_CNT };
+uint64_t tier_step_ns(enum store_tier tier);
+
+struct store_name {
+	int64_t day;		/* since 1970, UTC: of the starts of its windows */
+	enum store_tier tier;
+	uint32_t part;		/* a day that is too large for one file has several */
+	bool is_ended;		/* of store_list(): there is a later part, so nobody writes to this one any more */
+};
+
+#define STORE_NS_A_DAY (UINT64_C(86400) * 1000 * 1000 * 1000)
+static inline int64_t store_day_of(uint64_t unix_ns)
+{
+	return (int64_t)(unix_ns / STORE_NS_A_DAY);
+}
+
+/* "DIR/2026-11-25.10s.db"; free with g_free(). */
+char *store_path(const char *dir, const struct store_name *name);
+int store_name_compare(gconstpointer a, gconstpointer b);	/* tier, day, part */
+/*
+ * struct store_name, by tier, day and part; what has another name is none of ours.  NULL with a sentence: there is no
+ * such folder.
+ */
+GArray *store_list(const char *dir, GError **error);
+/* Of the file and what SQLite has beside it; 0: there is none. */
+uint64_t store_file_bytes(const char *path);
+/* Removes it and what SQLite has beside it. */
+void store_file_unlink(const char *path);
 
 /* One file of a history: an SQLite database (docs/history.md). */
 
@@ -85,5 +118,37 @@ bool store_file_add(struct store_file *f, const struct store_row *row, const str
 		    const struct line_sums *line, const struct cells *cells, struct request_cells *requests,
 		    GError **error);
 bool store_file_add_gap(struct store_file *f, const struct store_gap *gap, GError **error);
+
+/* What stands beside a row of the history, and sums of it. */
+struct small_rows {
+	struct line_sums *line;
+	struct cells *cells;	/* NULL: a row has none */
+	struct request_cells *requests;	/* NULL: no row has any */
+};
+
+/*
+ * Adds what stands beside a row of f; names: of that file.  Cells become NULL where the row has none that can be read;
+ * what of its requests cannot be read is left out.  False: its line is damaged.
+ */
+bool small_rows_add(struct small_rows *sums, struct store_file *f, const struct store_row *row, const GPtrArray *names);
+void small_rows_free(struct small_rows *sums);	/* what they point to */
+
+/* Which rows of a history make up a range. */
+struct store_choice {
+	char *dir;
+	GArray *rows;		/* struct store_row, by seq: no window is in two of them */
+	GArray *gaps;		/* struct store_gap */
+	GPtrArray *files;	/* struct store_file, those that rows are in */
+};
+
+/*
+ * Rows whose sum is the windows that overlap [from, to): the coarsest that lie within and are no longer than step_ns,
+ * for they hold the same and are read quicker; finer ones at the edges; and where those are gone whatever is left,
+ * beyond the edges.
+ */
+struct store_choice *store_choose(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns,
+				  bool want_lines, GError **error);
+void store_choice_free(struct store_choice *c);	/* NULL is fine */
+struct store_file *store_choice_file(const struct store_choice *c, const struct store_row *row);
 
 #endif

@@ -4,9 +4,8 @@
 
 #include <sqlite3.h>
 
-#include "store/dict_map.h"
-#include "store/dict_write.h"
-#include "store/error.h"
+#include "store/dict.h"
+#include "store/blob.h"
 #include "store/file.h"
 
 /* Inside of file: what who reads and who writes have in common. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/files.h"
+#include "store/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/error.h"
+#include "store/blob.h"
 
 #define FILES_MAX 100000	/* a folder with more is none of ours */
 

@@ -10,9 +10,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "store/error.h"
-#include "store/read.h"
-#include "store/small_rows.h"
+#include "base/order.h"
+#include "store/blob.h"
+#include "store/file.h"
 #include "store/store.h"
 
 #define FOLDER "incidents"
@@ -232,14 +232,7 @@ static bool has_recording(const char *dir)
 	return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-static int by_time(gconstpointer a, gconstpointer b)
-{
-	const struct incident *x = *(const struct incident *const *)a, *y = *(const struct incident *const *)b;
-
-	if (x->from_unix_ns != y->from_unix_ns)
-		return x->from_unix_ns < y->from_unix_ns ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
+ORDER_POINTERS(by_time, struct incident, ORDER_LOW(from_unix_ns) ORDER_TEXT(name))
 
 GPtrArray *incident_list(const char *dir, GError **error)
 {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "store/blob.h"
 
 #define LINE_VERSION 1
@@ -201,12 +202,7 @@ struct group {
 	uint64_t ns;
 };
 
-static int largest_first(gconstpointer a, gconstpointer b)
-{
-	const struct group *x = a, *y = b;
-
-	return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : strcmp(x->name, y->name);
-}
+ORDER(largest_first, struct group, ORDER_HIGH(ns) ORDER_TEXT(name))
 
 static GArray *groups_of(const struct line_sums *s, unsigned by, uint64_t *ret_rest_ns)
 {

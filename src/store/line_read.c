@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Time lines: from the small rows alone, but for a part that those do not tell. */
-#include "store/error.h"
+#include "store/blob.h"
+#include "base/order.h"
 #include "store/line.h"
-#include "store/read.h"
+#include "store/file.h"
 #include "store/store.h"
 
 #define STEPS_MAX 100000
@@ -288,12 +289,7 @@ static bool draw_file(struct drawing *d, const struct store_choice *c, struct st
 	return ok;
 }
 
-static int largest_first(gconstpointer a, gconstpointer b)
-{
-	const struct group *x = *(const struct group *const *)a, *y = *(const struct group *const *)b;
-
-	return x->all_ns != y->all_ns ? (x->all_ns > y->all_ns ? -1 : 1) : g_strcmp0(x->name, y->name);
-}
+ORDER_POINTERS(largest_first, struct group, ORDER_HIGH(all_ns) ORDER_TEXT(name))
 
 static void add_series(struct store_line *l, const char *name, uint64_t *ns)
 {

@@ -3,11 +3,9 @@
 
 #include <string.h>
 
-#include "profile/on_cpu.h"
 #include "profile/profile_schema.h"
 #include "profile/requests.h"
-#include "profile/profile_sum.h"
-#include "store/error.h"
+#include "store/blob.h"
 #include "store/merge_part.h"
 
 static struct merger *new_into(struct profile *p)

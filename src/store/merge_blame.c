@@ -2,7 +2,7 @@
 /* Who held the CPU while a thread waited, in fewer rows: on a busy machine everybody holds it for a while. */
 #include <string.h>
 
-#include "profile/profile_sum.h"
+#include "profile/profile.h"
 #include "store/merge_part.h"
 
 #define TOLD_MAX 4

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/hash.h"
-#include "profile/tasks_file.h"
+#include "profile/tasks.h"
 #include "store/merge_part.h"
 
 static struct tasks *population_of(struct profile *p, const struct tasks *t, const char *program)

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "store/pack.h"
 
-#include "profile/on_cpu.h"
+#include "base/each.h"
+#include "base/order.h"
 #include "profile/profile_schema.h"
 #include "store/blob.h"
-#include "store/error.h"
-#include "store/pack_hist.h"
-#include "store/pack_longest.h"
-#include "store/pack_network.h"
 #include "store/pack_part.h"
 
 struct packer {
@@ -21,12 +18,7 @@ struct packer {
 	struct pack_sums *sums;	/* of each thread */
 };
 
-static int by_id(gconstpointer a, gconstpointer b)
-{
-	const struct pack_row *x = a, *y = b;
-
-	return x->id != y->id ? (x->id < y->id ? -1 : 1) : (x->at > y->at) - (x->at < y->at);
-}
+ORDER(by_id, struct pack_row, ORDER_LOW(id) ORDER_LOW(at))
 
 static GArray *sorted(GArray *rows)
 {
@@ -205,10 +197,7 @@ static void pack_states(struct packer *k)
 		const struct state_total *t = profile_state(k->p, i);
 		struct state_total *into = &all[(gsize)t->thread * PACK_STATE_CNT + pack_state_at(t->state)];
 
-		into->count += t->count;
-		into->blocked_ns += t->blocked_ns;
-		into->runnable_ns += t->runnable_ns;
-		into->preempted_ns += t->preempted_ns;
+		ADD_MEMBERS(into, t, count, blocked_ns, runnable_ns, preempted_ns);
 	}
 	for (guint i = 0; i < k->threads->len && k->p->states->len; i++) {
 		uint32_t at = g_array_index(k->threads, struct pack_row, i).at;

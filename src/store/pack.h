@@ -3,8 +3,7 @@
 #define STORE_PACK_H
 
 #include "profile/profile.h"
-#include "store/dict_map.h"
-#include "store/dict_write.h"
+#include "store/dict.h"
 
 /*
  * The rows of a window as bytes (docs/history.md, "rows").  What follows from other numbers takes next to nothing: a

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/pack_hist.h"
 
 #include "store/blob.h"
 #include "store/pack_part.h"

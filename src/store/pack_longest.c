@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/pack_longest.h"
 
 #include "base/hash.h"
 #include "store/blob.h"
@@ -34,19 +33,7 @@ struct stack_key {
 	const char *process;	/* interned */
 };
 
-static guint key_hash(gconstpointer p)
-{
-	const struct stack_key *k = p;
-
-	return hash_end(hash_more(hash_pointer(k->process), k->stacks));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	const struct stack_key *x = a, *y = b;
-
-	return x->stacks == y->stacks && x->process == y->process;
-}
+HASH_KEY(key, struct stack_key, stacks, process)
 
 struct packing {
 	const struct profile *p;

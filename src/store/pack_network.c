@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/pack_network.h"
+#include "store/pack_part.h"
 
 #include "profile/profile_schema.h"
 #include "store/blob.h"

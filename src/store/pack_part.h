@@ -4,9 +4,10 @@
 
 #include <string.h>
 
+#include "base/cursor.h"
+#include "base/each.h"
 #include "profile/profile.h"
-#include "store/dict_map.h"
-#include "store/dict_write.h"
+#include "store/dict.h"
 
 /* Inside of pack: what numbers are expected to be, for who writes and who reads. */
 
@@ -37,10 +38,7 @@ static inline void pack_sums_add(struct pack_sums *s, const struct wait *w)
 {
 	struct state_total *t = &s->states[pack_state_at(w->state)];
 
-	t->count += w->count;
-	t->blocked_ns += w->blocked_ns;
-	t->runnable_ns += w->runnable_ns;
-	t->preempted_ns += w->preempted_ns;
+	ADD_MEMBERS(t, w, count, blocked_ns, runnable_ns, preempted_ns);
 	s->blocked_ns += w->blocked_ns;
 	s->runnable_ns += w->runnable_ns;
 	s->preempted_ns += w->preempted_ns;
@@ -125,5 +123,38 @@ static inline unsigned pack_wake_top(const struct wake *w)
 void pack_tasks(struct dict_writer *w, const struct profile *p, GByteArray *into);
 /* False: these are no such bytes. */
 bool unpack_tasks(struct dict_map *m, struct cursor *c, struct profile *p);
+
+/*
+ * What TCP waits went on, and connections, behind all other rows of a window; nothing where there are none, as in windows
+ * of before December 2026.  Of connections the ports that the kernel chose are left out: they would fill the dictionary.
+ */
+void pack_network(struct dict_writer *w, const struct profile *p, GByteArray *into);
+/* Up to the end of the bytes.  False: they are none of ours. */
+bool unpack_network(struct dict_map *m, struct cursor *c, struct profile *rows);
+
+/*
+ * Histograms as bytes, in two columns: which slots there are, from the longest down, and how many are in each but the
+ * last, which takes what is left of `count`.  top: the slot of the longest that is expected.  One that does not add up
+ * is in the first column alone.
+ */
+void pack_hist_shape(GByteArray *into, const uint32_t *hist, uint64_t count, unsigned top);
+void pack_hist_counts(GByteArray *into, const uint32_t *hist, uint64_t count);
+
+/* True: its counts follow in the other column; slots that there are hold 1 meanwhile. */
+bool unpack_hist_shape(struct cursor *c, uint32_t *hist, uint64_t count, unsigned top);
+void unpack_hist_counts(struct cursor *c, uint32_t *hist, uint64_t count);
+
+/*
+ * When the longest waits began and who ended them.  Of each stack of a process the longest wait of the window is
+ * written, from 1 ms on, to the millisecond.  A single wait at an edge of the window needs no bytes: it begins or ends
+ * there.  The waker of a single wait is its only one.
+ */
+
+/* waits, wakes: struct pack_row, as they were written. */
+void pack_longest(const struct profile *p, const GArray *waits, const GArray *wakes, GByteArray *into);
+/* The rows of p are in that order.  False: these are no such bytes. */
+bool unpack_longest(struct profile *p, struct cursor *c);
+/* What needs no bytes, also of windows that were written without the others. */
+void unpack_longest_at_edges(struct profile *p);
 
 #endif

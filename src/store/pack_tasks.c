@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "store/pack_part.h"
 
-#include "profile/tasks_file.h"
+#include "profile/tasks.h"
 #include "store/blob.h"
 
 #define PPM 1000000

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/read.h"
+#include "store/file.h"
 
-#include "store/error.h"
+#include "base/order.h"
+#include "store/blob.h"
 #include "store/short_lived.h"
 #include "store/store.h"
 
@@ -72,12 +73,7 @@ static char *time_text(uint64_t unix_ns)
 	return at ? g_date_time_format(at, "%Y-%m-%d %H:%M:%S") : g_strdup("?");
 }
 
-static int by_start(gconstpointer a, gconstpointer b)
-{
-	const struct store_row *x = *(const struct store_row *const *)a, *y = *(const struct store_row *const *)b;
-
-	return (x->start_unix_ns > y->start_unix_ns) - (x->start_unix_ns < y->start_unix_ns);
-}
+ORDER_POINTERS(by_start, struct store_row, ORDER_LOW(start_unix_ns))
 
 /* Clocks drift: less than that between two windows is no gap. */
 #define GAP_MIN_NS (UINT64_C(100) * 1000 * 1000)

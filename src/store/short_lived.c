@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "base/each.h"
 #include "base/hash.h"
-#include "profile/on_cpu.h"
-#include "profile/profile_sum.h"
+#include "base/order.h"
 #include "profile/requests.h"
 
 #define NOT_YET UINT32_MAX
@@ -36,22 +36,7 @@ struct folding {
 	struct bunch others;
 };
 
-static guint key_hash(gconstpointer p)
-{
-	const struct row_key *k = p;
-	uint64_t h = hash_more(hash_pointer(k->comm), hash_end(hash_pointer(k->process)));
-
-	return hash_end(
-		hash_more(hash_more(h, hash_end(hash_pointer(k->service))), (uint64_t)k->pid << 1 | k->is_kernel));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	const struct row_key *x = a, *y = b;
-
-	return x->comm == y->comm && x->process == y->process && x->service == y->service && x->pid == y->pid &&
-	       x->is_kernel == y->is_kernel;
-}
+HASH_KEY(key, struct row_key, comm, process, service, pid, is_kernel)
 
 /*
  * The row of an exec's old program counts, too: the thread goes on as another one.  Who began before the window keeps
@@ -160,13 +145,7 @@ static void add_to_row(struct folding *f, uint32_t row, const struct thread *t)
 	struct thread *sum = &g_array_index(f->p->threads, struct thread, row);
 
 	sum->to_ns += thread_observed_ns(t);
-	sum->on_cpu_ns += t->on_cpu_ns;
-	sum->blocked_ns += t->blocked_ns;
-	sum->runnable_ns += t->runnable_ns;
-	sum->preempted_ns += t->preempted_ns;
-	sum->filtered_ns += t->filtered_ns;
-	sum->lost_ns += t->lost_ns;
-	sum->switches += t->switches;
+	ADD_MEMBERS(sum, t, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns, filtered_ns, lost_ns, switches);
 }
 
 static uint32_t row_of(struct folding *f, struct bunch *b)
@@ -305,12 +284,7 @@ static void tell_waits(struct folding *f)
 	}
 }
 
-static gint by_thread(gconstpointer a, gconstpointer b)
-{
-	const struct state_total *x = a, *y = b;
-
-	return (x->thread > y->thread) - (x->thread < y->thread);
-}
+ORDER(by_thread, struct state_total, ORDER_LOW(thread))
 
 static void tell_states(struct folding *f)
 {
@@ -331,29 +305,14 @@ static void tell_states(struct folding *f)
 		}
 		struct state_total *sum = &g_array_index(totals, struct state_total, GPOINTER_TO_UINT(index));
 
-		sum->count += own.count;
-		sum->blocked_ns += own.blocked_ns;
-		sum->runnable_ns += own.runnable_ns;
-		sum->preempted_ns += own.preempted_ns;
+		ADD_MEMBERS(sum, &own, count, blocked_ns, runnable_ns, preempted_ns);
 	}
 	g_array_sort(totals, by_thread);	/* which keeps the order of each thread's */
 	for (guint i = 0; i < totals->len; i++)
 		profile_add_state(f->p, &g_array_index(totals, struct state_total, i));
 }
 
-static guint sample_hash(gconstpointer p)
-{
-	const struct on_cpu_sample *s = p;
-
-	return hash_end(hash_more(hash_more(s->thread, (uint64_t)s->user << 32 | s->kernel), s->slice));
-}
-
-static gboolean sample_equal(gconstpointer a, gconstpointer b)
-{
-	const struct on_cpu_sample *x = a, *y = b;
-
-	return x->thread == y->thread && x->user == y->user && x->kernel == y->kernel && x->slice == y->slice;
-}
+HASH_KEY(sample, struct on_cpu_sample, thread, user, kernel, slice)
 
 static void tell_samples(struct folding *f)
 {

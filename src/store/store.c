@@ -11,11 +11,57 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "store/error.h"
+#include "base/order.h"
+#include "store/blob.h"
 #include "store/file.h"
 #include "store/pack.h"
 #include "store/short_lived.h"
-#include "store/small_rows.h"
+
+static const char *name_of(void *ctx, uint64_t number)
+{
+	const GPtrArray *names = ctx;
+
+	return number <= names->len ? g_ptr_array_index(names, number - 1) : NULL;
+}
+
+static void add_group(void *ctx, const struct cell_group *g)
+{
+	cells_add_group(ctx, g);
+}
+
+static void add_cells(struct store_file *f, uint64_t seq, const GPtrArray *names, struct cells **cells)
+{
+	size_t bytes = 0;
+	g_autofree uint8_t *packed = *cells ? store_file_cells(f, seq, &bytes, NULL) : NULL;
+
+	if (!packed || !cells_decode(packed, bytes, names, NULL, add_group, *cells))
+		g_clear_pointer(cells, cells_free);
+}
+
+static void add_requests(struct store_file *f, uint64_t seq, const GPtrArray *names, struct request_cells **requests)
+{
+	size_t bytes = 0;
+	g_autofree uint8_t *packed = store_file_requests(f, seq, &bytes, NULL);
+
+	if (packed && !*requests)
+		*requests = request_cells_new();
+	if (packed)
+		request_cells_add_bytes(*requests, packed, bytes, names);
+}
+
+bool small_rows_add(struct small_rows *sums, struct store_file *f, const struct store_row *row, const GPtrArray *names)
+{
+	add_cells(f, row->seq, names, &sums->cells);
+	add_requests(f, row->seq, names, &sums->requests);
+	return line_sums_add_bytes(sums->line, row->line, row->line_bytes, name_of, (void *)(uintptr_t)names);
+}
+
+void small_rows_free(struct small_rows *sums)
+{
+	line_sums_free(sums->line);
+	cells_free(sums->cells);
+	request_cells_free(sums->requests);
+}
 
 #define DIR_MODE 0750
 #define LOCK_MODE 0640
@@ -367,12 +413,7 @@ static bool look_at(struct store *s, const struct store_name *name, uint64_t *up
 	return ok;
 }
 
-static int by_seq(gconstpointer a, gconstpointer b)
-{
-	const struct store_row *x = a, *y = b;
-
-	return (x->seq > y->seq) - (x->seq < y->seq);
-}
+ORDER(by_seq, struct store_row, ORDER_LOW(seq))
 
 /* Coarse tiers first: what they hold needs no sum any more.  A damaged file is put aside as it is written to. */
 static bool look_around(struct store *s, GError **error)

@@ -2,8 +2,8 @@
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
-#include "analyse/reason/reasons.h"
 #include "analyse/query.h"
+#include "analyse/reason/reasons.h"
 #include "profile/profile.h"
 
 /*

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "store/pack.h"
 
-#include "profile/on_cpu.h"
 #include "profile/profile_schema.h"
 #include "store/blob.h"
-#include "store/pack_hist.h"
-#include "store/pack_longest.h"
-#include "store/pack_network.h"
 #include "store/pack_part.h"
 
 struct unpacker {

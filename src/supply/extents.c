@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "supply/extents.h"
-
-#include <glib.h>
+#include "supply/tables_part.h"
 
 struct extent {
 	uint32_t first, cnt;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "supply/handover.h"
+#include "supply/tables_part.h"
 
 #include <bpf/bpf.h>
-#include <glib.h>
 #include <string.h>
 
 #define KEY_MIX 0x9e3779b97f4a7c15ULL	/* odd: no two parts of a program share a key */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "supply/made_code.h"
+#include "supply/tables_part.h"
 
-#include "abi/space_abi.h"
 #include "base/clock.h"
-#include "symbolize/process/maps.h"
 #include "symbolize/runtime/hotspot_code.h"
 #include "symbolize/runtime/memory.h"
-#include "unwind/table.h"
 
 #define MAPS_TEXT_MAX (64 << 20)
 #define GRACE_US 5000000	/* as in table_files.c */

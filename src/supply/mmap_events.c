@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/cpu_list.h"
+#include "base/order.h"
+#include "base/parse.h"
 #include "base/opener.h"
 
 /* About 1000 to 4000 records; a build job makes some thousand a second on one CPU. */
@@ -344,14 +345,7 @@ static unsigned tell(const struct mmap_events_sink *sink, const struct perf_even
 	}
 }
 
-static int pending_compare(const void *a, const void *b)
-{
-	const struct pending *x = a, *y = b;
-
-	if (x->ts_ns != y->ts_ns)
-		return x->ts_ns < y->ts_ns ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
-}
+ORDER(pending_compare, struct pending, ORDER_LOW(ts_ns) ORDER_LOW(number))
 
 /* Keeps only the pending records from index `told` on. */
 static void forget_told(struct mmap_events *me, guint told)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "supply/runtimes.h"
+#include "supply/tables_part.h"
 
 #include "abi/unwind_abi.h"
 #include "symbolize/runtime/language.h"
 #include "symbolize/runtime/python_find.h"
 #include "symbolize/process/process_context.h"
-#include "symbolize/runtime/runtime_files.h"
-#include "symbolize/runtime/thread_context.h"
-#include "symbolize/runtime/v8_layout.h"
+#include "symbolize/runtime/variables.h"
+#include "symbolize/runtime/recognise.h"
+#include "symbolize/runtime/v8_names.h"
 
 #define FIRST_PAUSE_US 10000
 #define CONTEXT_FIRST_US 1000000	/* after a program was first met without a context */

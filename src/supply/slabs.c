@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "supply/slabs.h"
+#include "supply/tables_part.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -7,9 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "abi/space_abi.h"
 #include "attach/error.h"
-#include "supply/extents.h"
+#include "base/hash.h"
 
 /* No file takes more than this part of the room that is left: one made to be large must not take it all. */
 #define SHARE_MAX 4
@@ -28,17 +27,7 @@ struct slabs {
 	GHashTable *stored;	/* struct slab_table by its contents' hash */
 };
 
-static guint stored_hash(gconstpointer p)
-{
-	return (guint)(((const struct slab_table *)p)->hash >> 32);
-}
-
-static gboolean stored_equal(gconstpointer a, gconstpointer b)
-{
-	const struct slab_table *x = a, *y = b;
-
-	return x->hash == y->hash && x->row_cnt == y->row_cnt && x->page_cnt == y->page_cnt;
-}
+HASH_KEY(stored, struct slab_table, hash, row_cnt, page_cnt)
 
 int slabs_create_map(struct bpf_map *like, int inner_fd)
 {

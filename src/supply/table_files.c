@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "supply/table_files.h"
+#include "supply/tables_part.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -10,13 +10,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "abi/space_abi.h"
 #include "base/hash.h"
 #include "base/quiet_thread.h"
 #include "base/urgency.h"
 #include "symbolize/process/fileopen.h"
-#include "unwind/table.h"
-#include "unwind/table_cache.h"
 
 #define BUILDERS_MAX 2
 #define HURRY_NICE (-10)
@@ -58,17 +55,7 @@ struct table_files {
 	int64_t swept_us;
 };
 
-static guint file_key_hash(gconstpointer p)
-{
-	const struct table_file_key *k = p;
-
-	return hash_end(hash_more(hash_more(hash_more(k->device, k->inode), k->bytes), (uint64_t)k->mtime_ns));
-}
-
-static gboolean file_key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct table_file_key)) == 0;
-}
+HASH_BYTES(file_key, struct table_file_key)
 
 static void file_free(struct table_files *tf, struct table_file *file)
 {

@@ -7,13 +7,9 @@
 #include <unistd.h>
 
 #include "abi/space_abi.h"
-#include "base/process_ids.h"
+#include "base/proc_status.h"
 #include "base/urgency.h"
-#include "supply/handover.h"
-#include "supply/runtimes.h"
-#include "supply/slabs.h"
-#include "supply/table_files.h"
-#include "symbolize/process/maps.h"
+#include "supply/tables_part.h"
 
 #define MAPS_TEXT_MAX (64 << 20)	/* as many lines as there may be mappings, of 1,000 characters each */
 #define YOUNG_US 50000	/* most short-lived processes are gone by then */

@@ -71,4 +71,21 @@ uint64_t tables_refused_cnt(const struct tables *t);
 typedef void (*tables_crowded_fn)(uint32_t pid, uint32_t left_out, void *data);
 void tables_for_each_crowded(struct tables *t, tables_crowded_fn fn, void *data);
 
+/* The kernel's memory of each thread (bpf/threads.bpf.h): one table to begin with, more as threads grow in number. */
+struct offcpu_bpf;
+struct thread_table;
+
+/*
+ * Makes the first table, for so many threads that there are and for those that will be born, and says in the
+ * configuration how long it is; before the programs are loaded.  NULL with error: there is no room for it.
+ */
+struct thread_table *thread_table_new(struct offcpu_bpf *skel, unsigned threads, GError **error);
+void thread_table_free(struct thread_table *t);	/* NULL is fine */
+
+/* Waits until the first table is in its place; before the programs are attached.  0 or a negative error. */
+int thread_table_ready(struct thread_table *t);
+
+/* Sees to it that there will be one table more than the threads need; now and then.  It never waits. */
+void thread_table_grow(struct thread_table *t);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "supply/thread_table.h"
+#include "supply/tables.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "abi/offcpu_abi.h"
 #include "attach/error.h"
 #include "base/urgency.h"
-#include "supply/slabs.h"
+#include "supply/tables_part.h"
 #include "offcpu.skel.h"
 
 #define BITS_MIN 13	/* 6.5 MiB */

@@ -6,22 +6,17 @@
 #include "abi/unwind_abi.h"
 #include "base/clock.h"
 #include "base/hurry.h"
-#include "base/urgency.h"
-#include "symbolize/dwarf/lines.h"
+#include "base/order.h"
+#include "symbolize/dwarf/find.h"
 #include "symbolize/jit/perf_map.h"
 #include "symbolize/names/demangle.h"
 #include "symbolize/names/kernel.h"
-#include "symbolize/process/map_set.h"
 #include "symbolize/process/maps.h"
-#include "symbolize/process/modules.h"
 #include "symbolize/process/spaces.h"
-#include "symbolize/runtime/hotspot_inline.h"
-#include "symbolize/runtime/hotspot_names.h"
+#include "symbolize/runtime/hotspot_frames.h"
 #include "symbolize/runtime/memory.h"
-#include "symbolize/runtime/tokio_place.h"
-#include "symbolize/runtime/v8_inline.h"
+#include "symbolize/runtime/tokio_program.h"
 #include "symbolize/runtime/v8_names.h"
-#include "symbolize/symbolizer.h"
 
 #define JIT_MAX_BYTES ((size_t)256 << 20)	/* all perf maps together */
 #define JIT_PAUSE_MAX_US 5000000
@@ -166,12 +161,7 @@ static void append_names(GArray *all, const struct symtab *t)
 		g_array_append_val(all, names);
 }
 
-static int by_place(gconstpointer a, gconstpointer b)
-{
-	const struct names *x = a, *y = b;
-
-	return (x->from > y->from) - (x->from < y->from);
-}
+ORDER(by_place, struct names, ORDER_LOW(from))
 
 static gboolean is_in_names(gpointer raw, gpointer shown, gpointer data)
 {

@@ -4,8 +4,8 @@
 
 #include <glib.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/frame.h"
 
@@ -172,5 +172,11 @@ void symbolizer_next_turn(struct symbolizer *s, uint64_t now_ns, size_t max_byte
 
 /* True for a function in which a thread's user stack begins: _start, __clone3, ... */
 bool symbol_is_thread_start(const char *name);
+
+/* For tests: a symbolizer that looks elsewhere than in /proc, /proc/kallsyms and /usr/lib/debug. */
+struct symbolizer;
+struct symbolizer *symbolizer_new_at(const char *proc_dir, const char *kallsyms_path, const char *debug_dir);
+/* What the symbols of files take. */
+size_t symbolizer_table_bytes(const struct symbolizer *s);
 
 #endif

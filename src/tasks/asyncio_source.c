@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/opener.h"
 #include "symbolize/runtime/python_tasks.h"
-#include "tasks/source.h"
+#include "tasks/parts.h"
 
 #define SEVERAL "several tasks"
 

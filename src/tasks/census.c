@@ -6,9 +6,8 @@
 
 #include "base/clock.h"
 #include "base/refuse.h"
-#include "base/safe_text.h"
-#include "tasks/periods.h"
-#include "tasks/watched.h"
+#include "base/text.h"
+#include "tasks/parts.h"
 
 #define NS_PER_S 1e9
 #define NAMED_MOST 5	/* processes to choose from */

@@ -4,11 +4,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/hash.h"
 #include "base/module.h"
-#include "symbolize/runtime/go_goroutines.h"
-#include "tasks/source.h"
+#include "symbolize/runtime/go_program.h"
+#include "tasks/parts.h"
 
 #define FRAMES_MAX 256	/* of a row, inlined functions among them */
 #define VALUES_MAX 1000	/* of labels, that are told apart */

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/opener.h"
 #include "symbolize/runtime/hotspot_vthreads.h"
-#include "tasks/source.h"
+#include "tasks/parts.h"
 
 #define LAMBDA "$$Lambda"
 #define PINNED "pinned to its carrier"

@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/module.h"
 #include "symbolize/runtime/tokio_program.h"
-#include "tasks/source.h"
+#include "tasks/parts.h"
 
 struct tokio_source {
 	struct tokio_program program;

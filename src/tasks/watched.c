@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "tasks/watched.h"
 
 #include <errno.h>
 #include <time.h>
@@ -8,7 +7,7 @@
 #include "base/opener.h"
 #include "base/refuse.h"
 #include "symbolize/runtime/memory.h"
-#include "tasks/source.h"
+#include "tasks/parts.h"
 
 #define FIRST_GUESS_NS 2000	/* of CPU time that a task costs, until that is measured */
 #define LEAST_NS 100

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/label.h"
-#include "analyse/objects.h"
+#include "analyse/locks.h"
 #include "analyse/wakers.h"
+#include "base/order.h"
 #include "explain/text.h"
 #include "tui/view.h"
 
@@ -33,8 +34,7 @@ static void add_frames(const struct view *v, GPtrArray *lines, uint32_t node, co
 
 static void append_time(GString *line, const char *before, uint64_t ns)
 {
-	g_string_append(line, before);
-	text_duration(line, ns);
+	g_string_append_printf(line, "%s%s", before, TEXT_NS(ns));
 }
 
 static void add_numbers(const struct view *v, GPtrArray *lines, const struct activity_row *r)
@@ -90,12 +90,7 @@ static gint compare_woken(gconstpointer a, gconstpointer b)
 					       : -1;
 }
 
-static gint compare_who(gconstpointer a, gconstpointer b)
-{
-	const struct woken_by *x = a, *y = b;
-
-	return (x->waker > y->waker) - (x->waker < y->waker);
-}
+ORDER(compare_who, struct woken_by, ORDER_LOW(waker))
 
 /* A row for each waker. */
 static void fold_wakers(GArray *all)

@@ -262,9 +262,8 @@ static void add_title(const struct view *v, GPtrArray *lines)
 	g_string_append_c(s, STYLE_BOLD);
 	g_string_append_printf(s, "offcpu top %s  ", clock);
 	text_safe(s, *v->target ? v->target : "whole system");
-	g_string_append_printf(s, ", %u thread%s, ", p->threads->len, p->threads->len == 1 ? "" : "s");
-	text_duration(s, p->info.duration_ns);
-	g_string_append(s, profile_is_sampled(p) ? ", sampled" : ", exact");
+	g_string_append_printf(s, ", %u thread%s, %s%s", p->threads->len, p->threads->len == 1 ? "" : "s",
+			       TEXT_NS(p->info.duration_ns), profile_is_sampled(p) ? ", sampled" : ", exact");
 	g_string_append_c(s, STYLE_PLAIN);
 	if (v->is_since_start)
 		g_string_append(s, "  [since the start]");

@@ -2,12 +2,16 @@
 #ifndef TUI_VIEW_H
 #define TUI_VIEW_H
 
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "analyse/activity.h"
 #include "explain/explain.h"
 
 /*
  * The screen of `offcpu top` as data: which rows of the last interval it shows in which order, what is selected, what
- * keys do, and the lines that come of it.  It knows no terminal: screen.h draws the lines and reads the keys.
+ * keys do, and the lines that come of it.  It knows no terminal: screen.c draws the lines and reads the keys.
  */
 
 /* One interval: the profile of a window, and what its waits were for; reasons are those of the explanation. */
@@ -101,7 +105,7 @@ void view_show(struct view *v, const struct interval *interval);
 enum view_action view_key(struct view *v, uint32_t key);
 void view_say(struct view *v, const char *message);
 
-/* baseline.c: an interval that others are compared with. */
+/* An interval that others are compared with. */
 
 struct view_base;
 struct view_base *view_base_new(const struct activity *a, uint64_t length_ns);
@@ -150,5 +154,24 @@ void view_paint_detail(const struct view *v, GPtrArray *lines);
 void view_paint_help(const struct view *v, GPtrArray *lines);
 /* Appends the line, styles and all, cut or filled to so many columns. */
 void view_add_line(const struct view *v, GPtrArray *lines, const char *text);
+
+/* The terminal: lines as view_paint() makes them, and keys as view_key() takes them.  There is one at most. */
+
+/* Takes the terminal on stdin and stdout.  False with a sentence: it cannot, and is as it was. */
+bool screen_begin(GError **error);
+/* Gives it back as it was; nothing where that was done.  So does any signal that ends the program, but SIGKILL. */
+void screen_end(void);
+
+void screen_size(unsigned *ret_rows, unsigned *ret_columns);
+bool screen_has_utf8(void);
+/*
+ * Where Ctrl-Z was pressed: gives the terminal back and stops the program until it is continued.  True: so draw all
+ * anew.
+ */
+bool screen_stop_if_asked(void);
+/* anew: as if nothing was on the screen. */
+void screen_draw(const GPtrArray *lines, bool anew);
+/* The next key that was pressed; 0: none.  *ret_is_resized: the size is another. */
+uint32_t screen_key(bool *ret_is_resized);
 
 #endif

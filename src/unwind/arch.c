@@ -3,6 +3,45 @@
 
 #include <elf.h>
 
+static struct cfi_rule where(uint8_t where, int32_t at)
+{
+	if (where == CODE_SAVED)
+		return (struct cfi_rule){ .how = CFI_OFFSET, .off = at };
+	return (struct cfi_rule){ .how = where == CODE_KEPT ? CFI_SAME : CFI_UNDEFINED };
+}
+
+/* The frame pointer points at the caller's, behind which the return address lies. */
+static bool has_record(const struct code_state *s)
+{
+	return s->has_bp && s->bp == CODE_SAVED && s->bp_at == -s->bp_off && s->ra == CODE_SAVED && s->ra_at == s->bp_at + 8;
+}
+
+uint32_t code_rule(const struct code_state *s, const struct unwind_arch *arch)
+{
+	struct cfi_state as_told = { .cfa.how = CFI_REGISTER };
+	uint32_t rule;
+
+	if (s->is_outermost) {
+		as_told.column[CFI_RA].how = CFI_UNDEFINED;
+		return arch->compile(&as_told);
+	}
+	/* a walk crosses it by frame pointer, and must in V8's: its callees pop their arguments, so sp is not known there */
+	if (s->ra == CODE_LOST || has_record(s))
+		return 0;
+	if (s->has_sp && s->sp_off >= arch->code->entry.sp_off) {
+		as_told.cfa.reg = arch->sp_reg;
+		as_told.cfa.off = s->sp_off;
+	} else if (s->has_bp && s->bp_off >= arch->code->entry.sp_off) {
+		as_told.cfa.reg = arch->bp_reg;
+		as_told.cfa.off = s->bp_off;
+	} else {
+		return 0;
+	}
+	as_told.column[CFI_RA] = where(s->ra, s->ra_at);
+	as_told.column[CFI_BP] = where(s->bp, s->bp_at);
+	rule = arch->compile(&as_told);
+	return unwind_rule_cfa(rule) == UNWIND_CFA_COMPLEX ? 0 : rule;
+}
 
 const struct unwind_arch *unwind_arch_of(uint16_t machine)
 {

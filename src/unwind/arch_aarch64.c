@@ -3,8 +3,6 @@
 
 #include <elf.h>
 
-#include "unwind/rule.h"
-
 #define COMPLEX unwind_make_rule(UNWIND_CFA_COMPLEX, 0)
 
 /* What a frame has saved at CFA + off; false where the rule cannot hold that. */

@@ -3,10 +3,8 @@
 
 #include <elf.h>
 
-#include "abi/unwind_abi.h"
 #include "base/cursor.h"
 #include "unwind/dwarf_cfi.h"
-#include "unwind/rule.h"
 
 static uint32_t packed_rule(enum unwind_cfa kind, int64_t off, uint64_t extra)
 {

@@ -67,9 +67,9 @@ struct cfi_cie {
 	const struct cfi_section *section;
 };
 
-/* In place of a CIE: the function's rows come from Go's own table (unwind/go_frames.h). */
+/* In place of a CIE: the function's rows come from Go's own table (unwind/frames.h). */
 #define CFI_CIE_GO UINT32_MAX
-/* They come from its instructions (unwind/code_frames.h). */
+/* They come from its instructions (unwind/frames.h). */
 #define CFI_CIE_CODE (UINT32_MAX - 1)
 
 /* Frame description entry: what holds in [start, end). */

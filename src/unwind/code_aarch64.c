@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "unwind/code_step.h"
+#include "unwind/arch.h"
 
 enum { FP = 29, LR = 30, SP = 31 };	/* 31 is the zero register elsewhere */
 

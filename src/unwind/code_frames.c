@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "unwind/code_frames.h"
+#include "unwind/frames.h"
 
 #include "abi/unwind_abi.h"
-#include "unwind/arch.h"
-#include "unwind/code_starts.h"
-#include "unwind/code_step.h"
 
 #define STEPS_MAX (16u << 20)	/* guesses that prove wrong are gone over again and again */
 #define GUESSES_MAX (1u << 20)

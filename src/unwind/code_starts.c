@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "unwind/code_starts.h"
+#include "unwind/frames.h"
 
 #include <string.h>
 
-#include "unwind/cfi.h"
+#include "base/order.h"
 
 #define GAP_BYTES_MIN 16	/* less is padding */
 /*
@@ -25,12 +25,7 @@ struct text {
 	uint64_t start, end;
 };
 
-static int text_cmp(const void *a, const void *b)
-{
-	const struct text *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
+ORDER(text_cmp, struct text, ORDER_LOW(start))
 
 /* By address; none overlap. */
 static GArray *texts_of(const struct elf_file *file)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "unwind/code_step.h"
 
 #include <elf.h>
 #include <string.h>
 
 #include "abi/unwind_abi.h"
 #include "base/insn_x86.h"
-#include "unwind/rule.h"
+#include "unwind/arch.h"
 
 enum { RSP = 4, RBP = 5 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "unwind/elf_frames.h"
+#include "unwind/frames.h"
 
 #include <gelf.h>
 
 #include "base/cursor.h"
+#include "base/order.h"
 #include "base/refuse.h"
-#include "unwind/dwarf_cfi.h"
 
 /* Four million rows take some 30 MB. */
 #define SECTION_MAX_BYTES (64u << 20)
@@ -17,12 +17,7 @@ struct finder {
 	struct elf_frames *frames;
 };
 
-static int text_cmp(const void *a, const void *b)
-{
-	const struct elf_text *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
+ORDER(text_cmp, struct elf_text, ORDER_LOW(start))
 
 static void find_text(const struct elf_file *file, struct elf_frames *frames)
 {

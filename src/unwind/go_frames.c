@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "unwind/go_frames.h"
+#include "unwind/frames.h"
 
 #include <string.h>
 

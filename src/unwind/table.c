@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "unwind/table.h"
 
+#include "base/order.h"
 #include "base/parser.h"
 #include "unwind/cfi.h"
-#include "unwind/code_frames.h"
-#include "unwind/elf_frames.h"
-#include "unwind/go_frames.h"
-#include "unwind/table_bytes.h"
+#include "unwind/frames.h"
 
 #define PAGE_BYTES (1ull << UNWIND_PAGE_SHIFT)
 
@@ -22,14 +20,7 @@ struct builder {
 	bool is_full;
 };
 
-static int fde_cmp(const void *a, const void *b)
-{
-	const struct cfi_fde *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
-}
+ORDER(fde_cmp, struct cfi_fde, ORDER_LOW(start) ORDER_LOW(order))
 
 /* Linkers write them in order mostly. */
 static void sort_fdes(GArray *fdes)

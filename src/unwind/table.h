@@ -56,5 +56,37 @@ uint32_t unwind_table_find(const struct unwind_table *t, uint64_t vaddr);
 /* The row that holds there, NULL outside the table. */
 const struct unwind_row *unwind_table_row(const struct unwind_table *t, uint64_t vaddr);
 
+/* A table on its way from the process that compiled it (base/parser.h). */
+
+/* For parser_start(): what that process answers. */
+bool unwind_table_parse(int fd, const void *question, size_t question_bytes, GByteArray *into);
+/* The table that it made; NULL with a sentence. */
+struct unwind_table *unwind_table_ask(int fd, GError **error);
+
+void unwind_table_write(const struct unwind_table *t, GByteArray *into);
+/* The bytes are a stranger's: whatever they are, the table is one as unwind/table.h says.  NULL: they are none. */
+struct unwind_table *unwind_table_from_bytes(const void *bytes, size_t len_bytes);
+/* Its pages, of its rows. */
+void unwind_table_index(struct unwind_table *t);
+
+/*
+ * What compiling files came to that take long, kept on disk from one recording to the next: the tables of node take 0.7 s of CPU.
+ * They are in /var/cache/offcpu, or for who is not root in $XDG_CACHE_HOME/offcpu; OFFCPU_CACHE=off in the environment
+ * keeps none.  An entry is of one inode as it was when that last changed (st_ctime), which nobody can forge: of two
+ * files with one build-id one may be a stranger's.  All functions may be called by several threads.
+ */
+#define TABLE_CACHE_NS_MIN 20000000	/* what takes less is compiled again */
+#define TABLE_CACHE_BYTES_MAX (128ULL << 20)	/* of all; what was used longest ago goes first */
+
+struct table_cache;
+
+/* NULL where there is to be none, or the folder is not ours alone. */
+struct table_cache *table_cache_open(void);
+/* The same in that folder, which is made where it is missing, for tables that take so long to compile. */
+struct table_cache *table_cache_open_in(const char *folder, uint64_t ns_min);
+void table_cache_close(struct table_cache *c);	/* NULL is fine */
+
+/* As unwind_table_build(), which it calls where c, which may be NULL, does not have the table; and then keeps that. */
+struct unwind_table *table_cache_build(struct table_cache *c, int fd, GError **error);
 
 #endif

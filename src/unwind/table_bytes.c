@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "unwind/table_bytes.h"
+#include "unwind/table.h"
 
 #include <string.h>
 
 #include "base/cursor.h"
 #include "base/parser.h"
-#include "unwind/elf_frames.h"
+#include "unwind/frames.h"
 
 #define SEGMENTS_MAX 65536
 

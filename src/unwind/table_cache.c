@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "unwind/table_cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,7 +11,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/version.h"
-#include "unwind/table_bytes.h"
+#include "unwind/table.h"
 
 #define OF_ROOT "/var/cache/offcpu"
 #define ENTRY_SUFFIX ".table"
@@ -24,7 +23,7 @@ struct table_cache {
 	char key[16];	/* of the program: another version may read other tables out of a file */
 };
 
-/* Before the bytes of table_bytes.h.  A machine that loses power may leave an entry half written. */
+/* Before the bytes of table_bytes.c.  A machine that loses power may leave an entry half written. */
 struct entry_head {
 	char key[16];
 	uint64_t len_bytes, sum;

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "abi/offcpu_abi.h"
-#include "unwind/step.h"
 #include "unwind/arch.h"
 #include "unwind/table.h"
 

@@ -2,8 +2,7 @@
 /* What engines answer to a push: the first byte tells how long the lines of the head are, the others are the body. */
 #include <stdlib.h>
 
-#include "push/otlp.h"
-#include "push/parca.h"
+#include "push/series.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

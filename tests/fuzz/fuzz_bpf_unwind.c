@@ -2,7 +2,7 @@
 /*
  * The kernel's walk of a user stack, compiled for this machine: any tables, any stack.  It reads nothing beyond what
  * it may, and ends.  Where the tables are as user space makes them each step is also the one that the rules say
- * (unwind/step.h), what a walk is recognised by later is true, and reading by page tables makes no difference, also
+ * (unwind/arch.h), what a walk is recognised by later is true, and reading by page tables makes no difference, also
  * where the kernel moves a page meanwhile.
  */
 #include "native/machine.h"	/* first */

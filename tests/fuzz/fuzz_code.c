@@ -2,8 +2,7 @@
 #include <stdlib.h>
 
 #include "unwind/arch.h"
-#include "unwind/code_frames.h"
-#include "unwind/code_starts.h"
+#include "unwind/frames.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,6 @@
 
 #include "unwind/arch.h"
 #include "unwind/cfi.h"
-#include "unwind/step.h"
 #include "unwind/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

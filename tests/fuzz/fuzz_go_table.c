@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../unit/unwind/go_image.h"
-#include "symbolize/elf/go_lines.h"
+#include "symbolize/elf/functions.h"
 #include "symbolize/elf/table.h"
 #include "symbolize/runtime/go_answers.h"
 #include "unwind/table.h"

@@ -4,9 +4,6 @@
 
 #include "../unit/symbolize/hotspot_image.h"
 #include "symbolize/runtime/hotspot_frames.h"
-#include "symbolize/runtime/hotspot_inline.h"
-#include "symbolize/runtime/hotspot_monitors.h"
-#include "symbolize/runtime/hotspot_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

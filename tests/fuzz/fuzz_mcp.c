@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcp/arguments.h"
-#include "mcp/message.h"
-#include "mcp/resources.h"
+#include "mcp/tools.h"
+#include "mcp/protocol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,6 @@
 #include "profile/profile_file.h"
 #include "render/json/parts.h"
 #include "render/text/text.h"
-#include "render/text/waitgraph_dot.h"
 #include "render/text/wakers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

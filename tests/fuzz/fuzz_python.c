@@ -3,8 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/runtime/python_code.h"
-#include "symbolize/runtime/python_layout.h"
+#include "symbolize/runtime/language.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 
 #include "../unit/fixture.h"
 #include "server/ask.h"
-#include "server/fields.h"
+#include "server/connections.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

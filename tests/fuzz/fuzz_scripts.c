@@ -4,8 +4,7 @@
 #include <unistd.h>
 
 #include "pointers.h"
-#include "symbolize/runtime/php_code.h"
-#include "symbolize/runtime/ruby_code.h"
+#include "symbolize/runtime/language.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fold/containers.h"
 #include "symbolize/process/process_context.h"
 #include "fold/services.h"
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "store/blob.h"
-#include "store/cells.h"
 #include "store/dict.h"
 #include "store/line.h"
 #include "store/merge.h"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/elf/table_bytes.h"
+#include "symbolize/elf/table.h"
 #include "symbolize/runtime/go_answers.h"
-#include "unwind/table_bytes.h"
+#include "unwind/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

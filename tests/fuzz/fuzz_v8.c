@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "../unit/symbolize/v8_image.h"
-#include "symbolize/runtime/v8_inline.h"
 #include "symbolize/runtime/v8_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

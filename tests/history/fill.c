@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "profile/profile_file.h"
-#include "store/error.h"
+#include "store/blob.h"
 #include "store/store.h"
 
 #define PID_STEP 100003		/* a prime: numbers of two turns are unlikely to meet */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fixture.h"
 
-#include "profile/tasks_file.h"
+#include "profile/tasks.h"
 
 #include <string.h>
 
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 
 /*
  * Window 1 s, threads (ms):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 // Names are other users' bytes.  What could move, hide or turn the text around it is told as text_safe() of
-// src/base/safe_text.c tells it: \x1b, \u202e.  tests/web/hostile_names.txt holds both to one list.
+// src/base/text.c tells it: \x1b, \u202e.  tests/web/hostile_names.txt holds both to one list.
 
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cn}\p{Cs}\p{Zl}\p{Zp}]/gu;
 

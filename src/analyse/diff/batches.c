@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/diff/batches.h"
+#include "analyse/diff/merge.h"
 
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 #include "profile/slices.h"
 
 /* A key is tested from ten times this share on: what is less does not decide. */

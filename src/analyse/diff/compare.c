@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/diff/stats.h"
+#include "base/order.h"
 
 #define SHORT_SHARE 0.05	/* of the time: the shortest waits that hold it do not tell how long a wait is */
 
@@ -96,15 +97,7 @@ static void estimate(const struct diff *d, enum diff_side side, const struct tal
 	a->scaled_cnt_se = d->scale[side] * count_error;
 }
 
-static int compare_shares(gconstpointer a, gconstpointer b)
-{
-	const struct share *x = a, *y = b;
-	int by_comm = strcmp(x->comm, y->comm);
-
-	if (by_comm)
-		return by_comm;
-	return (x->scaled_ns < y->scaled_ns) - (x->scaled_ns > y->scaled_ns);
-}
+ORDER(compare_shares, struct share, ORDER_TEXT(comm) ORDER_HIGH(scaled_ns))
 
 static GArray *shares_of(const struct diff *d, enum diff_side side, const struct tally *t, uint32_t key)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyse/diff/compare.h"
-#include "analyse/diff/name.h"
+#include "analyse/diff/keys.h"
 #include "analyse/diff/stats.h"
 #include "analyse/query.h"
 #include "analyse/reason/reason.h"

@@ -7,8 +7,6 @@
 #include "analyse/diff/compare.h"
 #include "analyse/diff/keys.h"
 #include "analyse/diff/stats.h"
-#include "analyse/diff/tally.h"
-#include "profile/on_cpu.h"
 
 #define NS_PER_MINUTE 60e9
 

@@ -5,6 +5,7 @@
 #include "analyse/query.h"
 #include "analyse/tree.h"
 #include "profile/profile.h"
+#include "profile/tasks.h"
 
 /*
  * What two recordings, or two parts of one, differ in: waits summed by what they have in common on both sides, each
@@ -179,5 +180,47 @@ uint64_t diff_all_ns(const struct diff *d, enum diff_side side);
 /* Change in percent of before; INFINITY of nothing. */
 double diff_percent(const struct diff_row *r);
 double diff_each_percent(const struct diff_row *r);
+
+/* Requests of both sides, where both recordings have some. */
+
+/* All that a recording knows of, of all functions; 0: it has none. */
+uint64_t diff_request_cnt(const struct profile *p);
+
+struct diff_latency {
+	uint64_t count, p50_ns, p99_ns, max_ns;
+	double mean_ns, mean_se_ns;
+};
+
+struct diff_request {
+	const char *name;	/* not escaped */
+	struct diff_latency side[DIFF_SIDES];
+	double mean_by_ns, mean_by_se_ns;	/* after - before */
+};
+
+/* Functions of that name on both sides, most requests before first: struct diff_request; free with g_array_unref(). */
+GArray *diff_requests(const struct diff *d);
+
+/*
+ * Tasks of both sides, where both recordings looked at them: how many there were on average, in which state, for what,
+ * where.
+ */
+
+struct diff_task {
+	const char *program;	/* not escaped, as all texts */
+	enum tasks_kind kind;
+	const char *state, *reason;	/* reason NULL: none */
+	const char *at;		/* the innermost function that is the program's own; NULL: none */
+	const char *call;	/* what of a library it calls; NULL: none */
+	const char *creator;	/* NULL: not known */
+	double tasks[DIFF_SIDES];
+	double variance[DIFF_SIDES];
+	bool is_real;		/* the difference is more than what looks miss */
+};
+
+/*
+ * Most different first, real ones before others: struct diff_task; NULL: one side did not look.  Free with
+ * g_array_unref().
+ */
+GArray *diff_tasks(const struct diff *d);
 
 #endif

@@ -3,10 +3,8 @@
 
 #include <string.h>
 
-#include "analyse/diff/name.h"
 #include "analyse/locks.h"
 #include "analyse/weight.h"
-#include "profile/on_cpu.h"
 
 /*
  * A grouping is a row of a table: its name, and a function that says which keys a wait's time belongs to.  Where a

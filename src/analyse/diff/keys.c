@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "analyse/actors.h"
-#include "analyse/diff/batches.h"
-#include "analyse/diff/name.h"
+#include "analyse/diff/merge.h"
 #include "analyse/label.h"
 #include "analyse/locks.h"
 #include "base/hash.h"

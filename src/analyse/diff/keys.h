@@ -5,10 +5,11 @@
 #include "analyse/diff/diff.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"
+#include "profile/profile.h"
 
 /*
  * What waits of two recordings have in common, as numbers that are the same on both sides: private to the diff.
- * Names are compared as name.h spells them and shown as AFTER has them.
+ * Names are compared as diff_name_append() spells them and shown as AFTER has them.
  */
 
 /* A part of a wait's time and what it counts for. */
@@ -21,7 +22,7 @@ struct diff_part {
 /* What is known of one side. */
 struct diff_side_keys {
 	const struct profile *p;
-	struct row_batches *batches;	/* see batches.h; NULL: none */
+	struct row_batches *batches;	/* see merge.h; NULL: none */
 	struct plumbing *plumbing;	/* of the reasons */
 	struct reasons *reasons;
 	const char **comms, **processes;	/* by thread: as they are compared */
@@ -76,5 +77,26 @@ struct diff_moves {
 /* weights: by node, time of the waits that end there, of each side. */
 struct diff_moves *diff_moves_new(const struct tree *t, const uint64_t *const weights[DIFF_SIDES], bool same_kernel);
 void diff_moves_free(struct diff_moves *moves);
+
+/*
+ * Names by which two recordings are compared.  Another build, another version of a library or another compiler spells
+ * the name of a function differently; what is spelled here is only compared and never shown.
+ */
+
+/*
+ * Appends the name without what a build adds to it: ".constprop.0", ".part.1", ".isra.0", ".cold", ".llvm.123", "
+ * [clone ...]", "@@GLIBC_2.34", Rust's "::h0123456789abcdef", "[abi:cxx11]", numbers of lambdas, std's inline
+ * namespaces, default allocators and the like, and blanks that compilers set differently.
+ */
+void diff_name_append(GString *s, const char *name);
+
+/* The same, without template arguments and parameters: "ns::queue<int>::push(int)" is "ns::queue::push". */
+void diff_name_append_loose(GString *s, const char *name);
+
+/* The frame's name; "libfoo.so+?" for one without a name, whatever the version of the library and the address. */
+void diff_name_append_frame(GString *s, const struct frame *f, bool loose);
+
+/* "kworker/#:#": every number as one sign. */
+void diff_name_append_numberless(GString *s, const char *comm);
 
 #endif

@@ -3,11 +3,8 @@
 
 #include <math.h>
 
-#include "analyse/diff/batches.h"
-#include "analyse/diff/keys.h"
 #include "analyse/diff/stats.h"
-#include "analyse/diff/wakes.h"
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 
 /* Stacks of the diff's tree as stacks of the profile. */
 struct merger {

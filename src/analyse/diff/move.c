@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "analyse/diff/name.h"
 #include "base/hash.h"
+#include "base/order.h"
 
 /*
  * A stack of one side alone is often the same wait by another path: a function was inlined, wrapped, called from
@@ -73,14 +73,7 @@ static uint32_t *loose_names(const struct tree *t)
 	return loose;
 }
 
-static int by_weight(gconstpointer a, gconstpointer b)
-{
-	const struct stray *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return (x->node > y->node) - (x->node < y->node);
-}
+ORDER(by_weight, struct stray, ORDER_HIGH(ns) ORDER_LOW(node))
 
 static int by_number(gconstpointer a, gconstpointer b)
 {
@@ -165,18 +158,7 @@ static double alike(struct matcher *m, const struct stray *x, const struct stray
 	return common < ALL * (double)shorter ? 0 : common / (double)longer;
 }
 
-static int by_likeness(gconstpointer a, gconstpointer b)
-{
-	const struct pair *x = a, *y = b;
-
-	if (x->alike != y->alike)
-		return x->alike > y->alike ? -1 : 1;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	if (x->before != y->before)
-		return x->before < y->before ? -1 : 1;
-	return (x->after > y->after) - (x->after < y->after);
-}
+ORDER(by_likeness, struct pair, ORDER_HIGH(alike) ORDER_HIGH(ns) ORDER_LOW(before) ORDER_LOW(after))
 
 /* Indices of the strays of each family, the heaviest first. */
 static GHashTable *by_family(struct matcher *m, const GArray *strays)

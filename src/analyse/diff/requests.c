@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/diff/requests.h"
+#include "analyse/diff/diff.h"
 
 #include <math.h>
 
 #include "analyse/requests.h"
+#include "base/order.h"
 #include "profile/requests.h"
 
 uint64_t diff_request_cnt(const struct profile *p)
@@ -51,14 +52,7 @@ static const struct request_row *row_named(const struct profile *p, const char *
 	return NULL;
 }
 
-static gint by_count(gconstpointer a, gconstpointer b)
-{
-	const struct diff_request *x = a, *y = b;
-
-	if (x->side[DIFF_BEFORE].count != y->side[DIFF_BEFORE].count)
-		return x->side[DIFF_BEFORE].count < y->side[DIFF_BEFORE].count ? 1 : -1;
-	return g_strcmp0(x->name, y->name);
-}
+ORDER(by_count, struct diff_request, ORDER_HIGH(side[DIFF_BEFORE].count) ORDER_TEXT(name))
 
 GArray *diff_requests(const struct diff *d)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/diff/tally.h"
+#include "analyse/diff/compare.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "analyse/diff/stats.h"
 #include "base/hash.h"
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 
 /* Cells by key and thread, in a table of our own: with functions there is one look-up for each frame of each wait. */
 struct cell_index {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/diff/tasks.h"
+#include "analyse/diff/diff.h"
 
 #include <math.h>
 
 #include "analyse/task_groups.h"
 #include "base/hash.h"
-#include "profile/tasks_file.h"
 
 #define ERRORS 3	/* a change is more than so many standard errors */
 

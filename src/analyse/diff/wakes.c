@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/diff/wakes.h"
-
-#include "analyse/diff/keys.h"
+#include "analyse/diff/merge.h"
 
 uint32_t diff_frame_of_label(struct profile *p, const struct tree_label *label)
 {

@@ -5,15 +5,10 @@
 
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
-#include "analyse/reason/starved.h"
-#include "analyse/reason/taken.h"
 #include "analyse/reason/timeouts.h"
-#include "analyse/reason/withheld.h"
-#include "analyse/roles.h"
 #include "analyse/wakers.h"
+#include "base/each.h"
 #include "profile/limits.h"
-#include "profile/object_upstream.h"
-#include "profile/on_cpu.h"
 
 /*
  * A worker goes in a circle: it takes a piece of work, does it, and comes back to one place to wait for the next.
@@ -286,13 +281,7 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 
 static void add_ended(struct ended *sum, const struct ended *e)
 {
-	sum->peers_ns += e->peers_ns;
-	sum->passed_ns += e->passed_ns;
-	sum->process_ns += e->process_ns;
-	sum->timer_ns += e->timer_ns;
-	sum->others_ns += e->others_ns;
-	sum->upstream_ns += e->upstream_ns;
-	sum->notice_ns += e->notice_ns;
+	ADD_MEMBERS(sum, e, peers_ns, passed_ns, process_ns, timer_ns, others_ns, upstream_ns, notice_ns);
 }
 
 static void find_ended(struct finder *f)

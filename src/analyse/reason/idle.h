@@ -4,6 +4,7 @@
 
 #include "analyse/plumbing.h"
 #include "analyse/reason/rules.h"
+#include "analyse/roles.h"
 #include "profile/profile.h"
 
 /*
@@ -13,5 +14,39 @@
  */
 void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule,
 	       const struct rule *const *loop, uint8_t *reason, uint8_t *ret_idle);
+
+/*
+ * Workers that clients take up: each waits on a connection whose client is slow or asks for nothing, while other
+ * connections wait to be accepted.  Makes such waits IDLE_NOT and network.receive, in arrays of one a wait.
+ */
+void taken_find(const struct profile *p, uint8_t *reason, uint8_t *idle);
+
+struct withheld_input {
+	struct plumbing *pl;
+	const struct rule *const *rule;	/* of each wait */
+	const uint8_t *reason;
+};
+
+/*
+ * A server that keeps all in memory answers at once. Where it does not, and has nothing to do meanwhile, the command was
+ * one that waits for work (BRPOP, SUBSCRIBE), whatever the client's functions are called: these waits are idle. So are
+ * those of who reads from a pipe what a program writes that has nothing to do itself, as `tail -F`.
+ */
+void withheld_find(const struct profile *p, const struct withheld_input *in, uint8_t *idle);
+
+/* What idle.c knows by then, of p. */
+struct starved_input {
+	const struct roles *roles;
+	const uint16_t *depth;	/* of each user node: functions of the program on its path */
+	const struct rule *const *rule;	/* of each wait, and so is reason */
+	const uint8_t *reason;
+};
+
+/*
+ * Threads that wait for an answer look like a pool without work.  What tells: there are three or more of a kind, fewer
+ * others end nearly all of their waits, and those have no idle time themselves.  Then they wait for these, whether they
+ * have asked them or get their work from them.  Makes such waits of `idle` (enum idle_kind, one a wait) IDLE_NOT.
+ */
+void starved_find(const struct profile *p, const struct starved_input *in, uint8_t *idle);
 
 #endif

@@ -3,11 +3,34 @@
 
 #include <string.h>
 
-#include "analyse/function_name.h"
-#include "analyse/objects.h"
-#include "analyse/plumbing_tables.h"
-#include "analyse/reason/glob.h"
+#include "analyse/label.h"
+#include "analyse/locks.h"
+#include "analyse/plumbing.h"
 #include "base/module.h"
+
+/* The last star is the only one worth going back to: what stood before it was found as early as possible. */
+bool glob_match(const char *pattern, const char *text, size_t text_len)
+{
+	const char *end = text + text_len, *star = NULL, *retry = NULL;
+
+	while (text < end) {
+		if (*pattern == '*') {
+			star = pattern++;
+			retry = text;
+		} else if (*pattern && (*pattern == '?' || *pattern == *text)) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star + 1;
+			text = ++retry;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
 
 #define WHEEL_HASH_CHARS 8
 #define TEXT_BYTES_MAX 1024	/* of a name: what is behind takes no part */

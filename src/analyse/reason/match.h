@@ -2,6 +2,9 @@
 #ifndef ANALYSE_REASON_MATCH_H
 #define ANALYSE_REASON_MATCH_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "analyse/reason/rules.h"
 #include "profile/profile.h"
 
@@ -29,5 +32,11 @@ const uint32_t *matcher_frame(struct matcher *m, uint32_t frame, uint32_t *ret_c
 
 /* As rules call a user function: "ns::f" of "ns::f(int)", "pthread_cond_wait" of "pthread_cond_wait@@GLIBC_2.3.2". */
 char *matcher_plain_name(const struct frame *f); /* free with g_free(); NULL of NULL */
+
+/*
+ * Does the whole of text agree with the pattern?  '*' is any bytes, '?' any one byte.  Bytes, no characters.  The
+ * time is bounded by the product of both lengths, whatever they hold.
+ */
+bool glob_match(const char *pattern, const char *text, size_t text_len);
 
 #endif

@@ -5,14 +5,13 @@
 
 #include "analyse/actors.h"
 #include "analyse/label.h"
-#include "analyse/objects.h"
+#include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/idle.h"
 #include "analyse/reason/match.h"
 #include "analyse/wakers.h"
 #include "base/hash.h"
 #include "profile/limits.h"
-#include "profile/on_cpu.h"
 
 static const struct {
 	const char *name, *text;
@@ -79,18 +78,7 @@ struct verdict_key {
 	uint32_t state; /* and whether it is a kernel thread, and what ended it */
 };
 
-static guint key_hash(gconstpointer key)
-{
-	const struct verdict_key *k = key;
-	uint64_t h = hash_more((uint64_t)k->user << 32 | k->kernel, (uint64_t)k->object << 32 | k->state);
-
-	return hash_end(hash_more(hash_more(h, (uintptr_t)k->comm), (uintptr_t)k->process));
-}
-
-static gboolean key_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct verdict_key)) == 0;
-}
+HASH_BYTES(key, struct verdict_key)
 
 /* Any of its words will do; where two protocols have a word in common the first has it. */
 static void add_protocol(struct reasons_base *r, const struct rule *rule)

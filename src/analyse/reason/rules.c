@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/reason/rules.h"
 
-#include <string.h>
-
 #include "analyse/reason/rules_text.h"
 
 static const char *const field_names[RULE_FIELD_COUNT] = {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/reason/starved.h"
+#include "analyse/reason/idle.h"
 
 #include <string.h>
 
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
-#include "profile/on_cpu.h"
 
 #define THREADS_MIN 3	/* one or two may write a log, or the like, for one that is always busy */
 #define OTHERS_SHARE 5	/* less than a fifth of their waits ends otherwise */

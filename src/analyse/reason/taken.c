@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/reason/taken.h"
+#include "analyse/reason/idle.h"
 
 #include <string.h>
 
 #include "analyse/reason/reasons.h"
 #include "profile/limits.h"
-#include "profile/object_accepted.h"
-#include "profile/on_cpu.h"
 
 /*
  * A wait for a client's next request is idle while somebody else accepts connections.  It is not where all who could

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/reason/withheld.h"
+#include "analyse/reason/idle.h"
 
 #include "analyse/reason/reasons.h"
 #include "base/hash.h"
-#include "profile/on_cpu.h"
 
 #define WITHHELD_NS 10000000 /* a server that answers from memory takes less, but for commands that wait */
 #define SERVER_BUSY_SHARE 10 /* of the time of a server that has enough to do to be what its clients wait for */

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyse/query.h"
 #include "base/json_read.h"
 #include "base/refuse.h"
 

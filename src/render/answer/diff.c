@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-#include "analyse/diff/requests.h"
-#include "analyse/diff/tasks.h"
-#include "analyse/plumbing_tables.h"
+#include "analyse/diff/diff.h"
+#include "analyse/plumbing.h"
 
 #define ROWS_MAX 30	/* of a table */
 #define OBJECTS_MAX 20

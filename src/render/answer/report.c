@@ -6,8 +6,6 @@
 #include "analyse/accounts.h"
 #include "explain/text.h"
 #include "render/answer/things.h"
-#include "render/json/parts.h"
-#include "render/text/head.h"
 #include "render/text/text.h"
 
 #define STACKS_MAX 30
@@ -83,9 +81,7 @@ static void write_recording(const struct report *r)
 	json_object_begin(j);
 	answer_text(r->a, "target", what->str);
 	json_member_string(j, "verdict", verdict->str);
-	json_member_uint(j, "start_unix_ns", info->start_unix_ns);
-	json_member_uint(j, "duration_ns", info->duration_ns);
-	json_member_uint(j, "cpus", info->cpus);
+	JSON_UINTS(j, info, start_unix_ns, duration_ns, cpus);
 	json_member_string(j, "host", info->host);
 	if (info->filters && *info->filters)
 		json_member_string(j, "filters", info->filters);
@@ -107,9 +103,7 @@ static void write_time(const struct report *r)
 
 	json_object_begin(j);
 	json_member_uint(j, "threads", a->total.threads_cnt);
-	json_member_uint(j, "observed_ns", a->total.observed_ns);
-	json_member_uint(j, "on_cpu_ns", a->total.on_cpu_ns);
-	json_member_uint(j, "off_cpu_ns", a->total.off_cpu_ns);
+	JSON_UINTS(j, &a->total, observed_ns, on_cpu_ns, off_cpu_ns);
 	json_member_uint(j, "idle_ns", f->idle_sum_ns);
 	json_member_uint(j, "matters_ns", f->matters_ns);
 	json_member_uint(j, "run_queue_ns", f->queue_ns);

@@ -4,7 +4,7 @@
 
 #include "analyse/query.h"
 #include "render/answer/answer.h"
-#include "render/json/diff.h"
+#include "render/json/json.h"
 
 /*
  * `offcpu report --json=summary`, in ANSWER_SCHEMA (docs/answers.md): what was recorded, the headlines, the stacks and

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "analyse/label.h"
-#include "analyse/objects.h"
+#include "analyse/locks.h"
 #include "analyse/plumbing.h"
-#include "analyse/plumbing_tables.h"
+#include "base/order.h"
 #include "explain/sentence.h"
 #include "render/answer/things.h"
 #include "render/json/parts.h"
@@ -271,14 +271,7 @@ struct part {
 	uint64_t ns, count;
 };
 
-static int compare_parts(gconstpointer va, gconstpointer vb)
-{
-	const struct part *a = va, *b = vb;
-
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	return a->at < b->at ? -1 : a->at > b->at;
-}
+ORDER(compare_parts, struct part, ORDER_HIGH(ns) ORDER_LOW(at))
 
 /* struct part, most time first; by_thread: of threads, else of rows. */
 static GArray *parts_of(const struct things *t, const struct thing *thing, bool by_thread)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/html/bytes.h"
+#include "render/html/part.h"
 
 #include <zlib.h>
 
-#include "render/svg/text.h"
+#include "render/svg/svg.h"
 
 void bytes_put(GByteArray *out, uint64_t n)
 {

@@ -2,17 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyse/label.h"
 #include "analyse/plumbing.h"
-#include "analyse/plumbing_tables.h"
 #include "analyse/wakers.h"
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 #include "profile/slices.h"
-#include "render/html/bytes.h"
-#include "render/html/diff.h"
-#include "render/html/facet.h"
 #include "render/html/html.h"
-#include "render/html/words.h"
+#include "render/html/part.h"
 
 /*
  * Only what the selected waits need is written, and renumbered in the order in which the script meets it: stacks depth

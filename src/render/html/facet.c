@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/html/facet.h"
+#include "render/html/part.h"
 
 #include <string.h>
 
 #include "analyse/reason/reasons.h"
-#include "analyse/weight.h"
-#include "profile/on_cpu.h"
 
 static void category_clear(gpointer category)
 {

@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/html/bytes.h"
+#include "base/hash.h"
+#include "render/html/part.h"
 
-static guint wait_hash(gconstpointer data)
-{
-	const struct wait *w = data;
-
-	return w->thread * 2654435761u ^ w->user * 40503u ^ w->kernel * 69069u ^ w->object * 97u ^ w->state;
-}
-
-static gboolean wait_equal(gconstpointer a, gconstpointer b)
-{
-	const struct wait *x = a, *y = b;
-
-	return x->thread == y->thread && x->user == y->user && x->kernel == y->kernel && x->object == y->object &&
-	       x->state == y->state;
-}
+HASH_KEY(wait, struct wait, thread, user, kernel, object, state)
 
 /* The page's rows by what a span's waits know of them. */
 static GHashTable *index_waits(const struct profile *p, const uint32_t *number)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "profile/slices.h"
 
-#include "profile/on_cpu.h"
-#include "render/html/bytes.h"
+#include "base/hash.h"
+#include "base/order.h"
+#include "render/html/part.h"
 
 /*
  * What each wait row was in each slice, apart by how long the waits were: rows of (wait, slice, slot of duration).  A
@@ -65,16 +66,7 @@ static void add_part(uint32_t slice, const struct slice_part *part, void *data)
 	g->pending = g->rows->len;
 }
 
-static gint by_place(gconstpointer a, gconstpointer b)
-{
-	const struct row *x = a, *y = b;
-
-	if (x->wait != y->wait)
-		return x->wait < y->wait ? -1 : 1;
-	if (x->slice != y->slice)
-		return x->slice < y->slice ? -1 : 1;
-	return (x->slot > y->slot) - (x->slot < y->slot);
-}
+ORDER(by_place, struct row, ORDER_LOW(wait) ORDER_LOW(slice) ORDER_LOW(slot))
 
 /* Rows of one place become one, of slices `factor` times as long. */
 static void merge(GArray *rows, uint32_t factor)
@@ -119,19 +111,7 @@ static void write_rows(const GArray *rows, uint32_t waits_cnt, uint32_t unit_ns,
 		bytes_put(out, all[i].count_q8);
 }
 
-static guint sample_hash(gconstpointer data)
-{
-	const struct wait *w = data;
-
-	return w->thread * 2654435761u ^ w->user * 40503u ^ w->kernel;
-}
-
-static gboolean sample_equal(gconstpointer a, gconstpointer b)
-{
-	const struct wait *x = a, *y = b;
-
-	return x->thread == y->thread && x->user == y->user && x->kernel == y->kernel;
-}
+HASH_KEY(sample, struct wait, thread, user, kernel)
 
 /*
  * What a row of samples stands for goes to its slices as their samples weigh; the last one takes what rounding left.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/html/words.h"
+#include "render/html/part.h"
 
-#include "render/text/head.h"
+#include "render/text/text.h"
 
 /* Where in the page it is: of which time, the longest of its rows, and the function that its sentence names. */
 static void write_place(struct json *j, const struct html_words *w, const struct finding *row)

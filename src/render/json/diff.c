@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/json/diff.h"
+#include "render/json/json.h"
 
 #include <math.h>
-
-#include "analyse/diff/requests.h"
-#include "analyse/diff/tasks.h"
-#include "render/json/write.h"
 
 int64_t diff_json_rounded(double v)
 {
@@ -101,9 +97,7 @@ static void write_side(struct json *j, const char *key, const struct diff *d, en
 	json_member_string(j, "filters", in->filters ? in->filters : "");
 	json_member_string(j, "host", info->host);
 	json_member_string(j, "kernel", info->kernel);
-	json_member_uint(j, "cpus", info->cpus);
-	json_member_uint(j, "start_unix_ns", info->start_unix_ns);
-	json_member_uint(j, "duration_ns", info->duration_ns);
+	JSON_UINTS(j, info, cpus, start_unix_ns, duration_ns);
 	json_member_uint(j, "threads", d->threads_cnt[side]);
 	json_member_uint(j, "observed_ns", d->observed_ns[side]);
 	if (d->options.norm == DIFF_PER_REQUEST)
@@ -120,9 +114,7 @@ static void write_latency(struct json *j, const char *key, const struct diff_lat
 	json_member_uint(j, "count", l->count);
 	json_member_int(j, "mean_ns", diff_json_rounded(l->mean_ns));
 	json_member_int(j, "mean_se_ns", diff_json_rounded(l->mean_se_ns));
-	json_member_uint(j, "p50_ns", l->p50_ns);
-	json_member_uint(j, "p99_ns", l->p99_ns);
-	json_member_uint(j, "max_ns", l->max_ns);
+	JSON_UINTS(j, l, p50_ns, p99_ns, max_ns);
 	json_object_end(j);
 }
 

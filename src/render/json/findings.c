@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <math.h>
 
-#include "analyse/locks.h"
 #include "explain/sentence.h"
 #include "analyse/wakers.h"
 #include "render/json/parts.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/json/follow.h"
-
-#include "render/json/write.h"
+#include "render/json/json.h"
 
 static void put_hop(struct json *j, const struct follow_hop *h)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/json/incidents.h"
+#include "render/json/json.h"
 
-#include "render/json/write.h"
 #include "store/incident.h"
 
 static void write_incident(struct json *j, const struct incident *i, const char *dir)
@@ -14,9 +13,7 @@ static void write_incident(struct json *j, const struct incident *i, const char 
 	} else {
 		json_member_uint(j, "start_unix_ns", i->from_unix_ns);
 		json_member_uint(j, "duration_ns", i->to_unix_ns - i->from_unix_ns);
-		json_member_uint(j, "windows", i->windows);
-		json_member_uint(j, "minutes", i->minutes);
-		json_member_uint(j, "hours", i->hours);
+		JSON_UINTS(j, i, windows, minutes, hours);
 		json_member_string(j, "said", i->said);
 		json_member_string(j, "headline", i->headline);
 		if (i->has_recording) {

@@ -5,10 +5,83 @@
 #include "analyse/blame.h"
 #include "analyse/chains.h"
 #include "analyse/wakers.h"
+#include "profile/slices.h"
 #include "render/json/parts.h"
-#include "render/json/rows.h"
-#include "render/json/write.h"
-#include "profile/on_cpu.h"
+
+static gint heaviest_first(gconstpointer a, gconstpointer b, gpointer profile)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct wait *of_x = profile_wait(profile, x), *of_y = profile_wait(profile, y);
+	uint64_t x_ns = wait_off_cpu_ns(of_x) + of_x->on_cpu_ns, y_ns = wait_off_cpu_ns(of_y) + of_y->on_cpu_ns;
+
+	return x_ns != y_ns ? (x_ns > y_ns ? -1 : 1) : (x > y) - (x < y);
+}
+
+uint32_t *json_rows_order(const struct profile *p)
+{
+	uint32_t *order = g_new(uint32_t, (gsize)p->waits->len + 1);
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		order[i] = i;
+	g_qsort_with_data(order, (gint)p->waits->len, sizeof(*order), heaviest_first, (gpointer)(uintptr_t)p);
+	return order;
+}
+
+bool json_rows_room(const struct json *j, struct json_rows *rows, const struct wait *w, unsigned quarters)
+{
+	if (!rows->max_bytes || j->out->len < (rows->order ? rows->max_bytes / 4 * quarters : rows->max_bytes))
+		return true;
+	rows->left_rows++;
+	rows->left_cnt += w->state == ON_CPU_STATE ? 0 : w->count;
+	rows->left_ns += wait_off_cpu_ns(w);
+	rows->left_on_cpu_ns += w->on_cpu_ns;
+	return false;
+}
+
+void json_rows_left_out(struct json *j, const struct json_rows *rows)
+{
+	if (!rows->left_rows)
+		return;
+	json_member_object(j, "left_out");
+	json_member_uint(j, "rows", rows->left_rows);
+	json_member_uint(j, "count", rows->left_cnt);
+	json_member_uint(j, "off_cpu_ns", rows->left_ns);
+	json_member_uint(j, "on_cpu_ns", rows->left_on_cpu_ns);
+	json_object_end(j);
+}
+
+static void write_slice(struct json *j, const struct slice_total *total)
+{
+	json_object_begin(j);
+	JSON_UINTS(j, total, from_ns, to_ns, count, blocked_ns, runnable_ns, preempted_ns);
+	json_member_array(j, "log2_ns");
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		if (!total->hist[i])
+			continue;
+		json_array_begin(j);
+		json_uint(j, i);
+		json_uint(j, total->hist[i]);
+		json_array_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
+void json_slices(struct json *j, const struct profile *p, const struct selection *selection)
+{
+	g_autofree struct slice_total *totals = NULL;
+
+	if (!profile_has_slices(p))
+		return;
+	totals = profile_slice_totals(p, selection ? selection->waits : NULL);
+	json_member_object(j, "slices");
+	json_member_uint(j, "length_ns", profile_slice_ns(p));
+	json_member_array(j, "each");
+	for (uint32_t i = 0; i < profile_slice_cnt(p); i++)
+		write_slice(j, &totals[i]);
+	json_array_end(j);
+	json_object_end(j);
+}
 
 /* Which part of the recording's window this is. */
 static void write_range(struct json *j, const struct profile_range *range)
@@ -156,9 +229,7 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 	json_member_known(j, "switches", p->info.switches, p->info.switches);
 	json_member_uint(j, "thread_switches", a->total.switches);
 	write_lost(j, p);
-	json_member_uint(j, "lost_ns", a->total.lost_ns);
-	json_member_uint(j, "observed_ns", a->total.observed_ns);
-	json_member_uint(j, "off_cpu_ns", a->total.off_cpu_ns);
+	JSON_UINTS(j, &a->total, lost_ns, observed_ns, off_cpu_ns);
 	json_member_int(j, "residual_ns", a->total.residual_ns);
 	json_member_uint(j, "residual_abs_ns", a->total.residual_abs_ns);
 	json_member_uint(j, "filtered_ns", a->total.filtered_ns);
@@ -190,10 +261,7 @@ static void write_states(struct json *j, const struct profile *p, uint32_t threa
 
 		json_object_begin(j);
 		json_member_string(j, "state", state);
-		json_member_uint(j, "count", total->count);
-		json_member_uint(j, "blocked_ns", total->blocked_ns);
-		json_member_uint(j, "runnable_ns", total->runnable_ns);
-		json_member_uint(j, "preempted_ns", total->preempted_ns);
+		JSON_UINTS(j, total, count, blocked_ns, runnable_ns, preempted_ns);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -329,9 +397,7 @@ static void write_wakers(struct json *j, const struct wait_writer *w, uint32_t w
 
 		json_object_begin(j);
 		json_who(j, waker);
-		json_member_uint(j, "count", k->count);
-		json_member_uint(j, "blocked_ns", k->blocked_ns);
-		json_member_uint(j, "runnable_ns", k->runnable_ns);
+		JSON_UINTS(j, k, count, blocked_ns, runnable_ns);
 		json_member_hist(j, k->hist);
 		json_stack(j, w, "user", waker->user);
 		json_stack(j, w, "kernel", waker->kernel);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/json/latency.h"
+#include "render/json/json.h"
 
 #include "analyse/requests.h"
 #include "explain/latency.h"
-#include "render/json/write.h"
 
 static void put_sum(struct json *j, const struct offcpu_request_sum *sum)
 {
@@ -14,11 +13,7 @@ static void put_sum(struct json *j, const struct offcpu_request_sum *sum)
 	json_member_known(j, "p90_ns", request_percentile(sum, 0.9), is_any);
 	json_member_known(j, "p99_ns", request_percentile(sum, 0.99), is_any);
 	json_member_known(j, "max_ns", sum->max_ns, is_any);
-	json_member_uint(j, "wall_ns", sum->all.wall_ns);
-	json_member_uint(j, "on_cpu_ns", sum->all.on_cpu_ns);
-	json_member_uint(j, "blocked_ns", sum->all.blocked_ns);
-	json_member_uint(j, "runnable_ns", sum->all.runnable_ns);
-	json_member_uint(j, "preempted_ns", sum->all.preempted_ns);
+	JSON_UINTS(j, &sum->all, wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
 }
 
 /* What waits were for, by reason alone. */

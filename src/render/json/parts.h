@@ -4,9 +4,9 @@
 
 #include "analyse/query.h"
 #include "analyse/request_causes.h"
-#include "explain/explain.h"
 #include "analyse/top.h"
 #include "analyse/wait_groups.h"
+#include "explain/explain.h"
 #include "profile/profile.h"
 #include "render/drain.h"
 #include "render/json/write.h"
@@ -63,5 +63,20 @@ void json_span(struct json *j, const struct profile *p, const struct span_top *t
 /* The same of one without tasks.  drain: as of the report, NULL without. */
 void json_tasks(struct json *j, const struct profile *p, const struct selection *selection, const struct drain *drain);
 void json_storms(struct json *j, const struct wait_writer *w, const struct selection *selection);
+
+/* Rows as they come, or heaviest first, up to some size. */
+struct json_rows {
+	const struct drain *drain;
+	uint32_t *order;	/* NULL: as they come */
+	size_t max_bytes;	/* of the whole text; 0: no bound */
+	uint64_t left_rows, left_cnt, left_ns, left_on_cpu_ns;
+};
+
+/* Waits, those of most time first.  For g_free(). */
+uint32_t *json_rows_order(const struct profile *p);
+/* Is there room for it, of heaviest ones within so many quarters of max_bytes?  Else it is counted. */
+bool json_rows_room(const struct json *j, struct json_rows *rows, const struct wait *w, unsigned quarters);
+/* What was counted, if anything. */
+void json_rows_left_out(struct json *j, const struct json_rows *rows);
 
 #endif

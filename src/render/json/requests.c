@@ -25,12 +25,7 @@ void json_span(struct json *j, const struct profile *p, const struct span_top *t
 
 	json_member_uint(j, "pid", t->pid);
 	json_member_uint(j, "tid", t->tid);
-	json_member_uint(j, "start_ns", s->start_ns);
-	json_member_uint(j, "wall_ns", s->wall_ns);
-	json_member_uint(j, "on_cpu_ns", s->on_cpu_ns);
-	json_member_uint(j, "blocked_ns", s->blocked_ns);
-	json_member_uint(j, "runnable_ns", s->runnable_ns);
-	json_member_uint(j, "preempted_ns", s->preempted_ns);
+	JSON_UINTS(j, s, start_ns, wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
 	json_member_bool(j, "nested", s->flags & OFFCPU_SPAN_NESTED);
 	json_member_bool(j, "recursed", s->flags & OFFCPU_SPAN_RECURSED);
 	json_member_bool(j, "thrown", s->flags & OFFCPU_SPAN_THROWN);
@@ -62,12 +57,7 @@ void json_request(struct json *j, const struct request_row *row)
 
 	json_member_string(j, "name", row->name);
 	json_member_string(j, "file", row->file);
-	json_member_uint(j, "count", all->count);
-	json_member_uint(j, "wall_ns", all->wall_ns);
-	json_member_uint(j, "on_cpu_ns", all->on_cpu_ns);
-	json_member_uint(j, "blocked_ns", all->blocked_ns);
-	json_member_uint(j, "runnable_ns", all->runnable_ns);
-	json_member_uint(j, "preempted_ns", all->preempted_ns);
+	JSON_UINTS(j, all, count, wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
 	json_member_uint(j, "slow", row->sum.slow.count);
 	json_member_uint(j, "thrown", row->sum.unwound_cnt);
 	json_member_uint(j, "p50_ns", request_percentile(&row->sum, 0.5));

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/json/summary.h"
+#include "render/json/json.h"
 
 #include <string.h>
 
 #include "analyse/accounts.h"
 #include "analyse/wait_groups.h"
 #include "analyse/label.h"
-#include "analyse/objects.h"
-#include "profile/on_cpu.h"
+#include "analyse/locks.h"
 #include "render/json/parts.h"
-#include "render/json/write.h"
 
 #define PROCESSES_MAX 12
 #define FRAMES_MAX 256		/* of a stack, the innermost ones */
@@ -125,11 +123,7 @@ static void write_frames(struct json *j, const struct profile *p, const char *ke
 
 static void write_numbers(struct json *j, const struct top_row *r)
 {
-	json_member_uint(j, "off_cpu_ns", r->off_cpu_ns);
-	json_member_uint(j, "blocked_ns", r->blocked_ns);
-	json_member_uint(j, "runnable_ns", r->runnable_ns);
-	json_member_uint(j, "preempted_ns", r->preempted_ns);
-	json_member_uint(j, "count", r->count);
+	JSON_UINTS(j, r, off_cpu_ns, blocked_ns, runnable_ns, preempted_ns, count);
 	json_percentiles(j, r->hist, r->durations_ns, r->max_ns);
 }
 
@@ -284,10 +278,7 @@ static void write_about(struct json *j, const struct profile *p, const struct se
 	json_member_bool(j, "exact", !profile_is_sampled(p));
 	json_member_uint(j, "threads", a->total.threads_cnt);
 	json_member_bool(j, "gone_by_name", p->info.history.is_gone_by_name);
-	json_member_uint(j, "observed_ns", a->total.observed_ns);
-	json_member_uint(j, "on_cpu_ns", a->total.on_cpu_ns);
-	json_member_uint(j, "off_cpu_ns", a->total.off_cpu_ns);
-	json_member_uint(j, "lost_ns", a->total.lost_ns);
+	JSON_UINTS(j, &a->total, observed_ns, on_cpu_ns, off_cpu_ns, lost_ns);
 	accounts_free(a);
 }
 

@@ -2,7 +2,6 @@
 #include "render/json/json.h"
 
 #include "analyse/task_groups.h"
-#include "profile/tasks_file.h"
 #include "render/json/parts.h"
 
 static void put_frame(struct json *j, const struct task_frame *f)
@@ -76,9 +75,7 @@ static void put_population(struct json *j, const struct tasks *t, const struct d
 	json_member_uint(j, "cpu_ns", t->cpu_ns);
 	put_rows(j, t, drain);
 	json_member_object(j, "lacks");
-	json_member_uint(j, "stale", t->stale);
-	json_member_uint(j, "unreadable", t->unreadable);
-	json_member_uint(j, "no_row", t->no_row);
+	JSON_UINTS(j, t, stale, unreadable, no_row);
 	json_member_bool(j, "cut", t->is_cut);
 	json_object_end(j);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/tcp_shares.h"
+#include "explain/limits.h"
+#include "base/order.h"
 #include "render/json/parts.h"
 #include "render/json/write.h"
 
@@ -41,12 +42,7 @@ static bool *selected_objects(const struct profile *p, const struct selection *s
 
 #define TCP_WAITS_MAX 1000	/* each client of a server may be one */
 
-static int compare_blocked(gconstpointer va, gconstpointer vb)
-{
-	const struct tcp_wait *a = *(const struct tcp_wait *const *)va, *b = *(const struct tcp_wait *const *)vb;
-
-	return (a->blocked_ns < b->blocked_ns) - (a->blocked_ns > b->blocked_ns);
-}
+ORDER_POINTERS(compare_blocked, struct tcp_wait, ORDER_HIGH(blocked_ns))
 
 void json_tcp_waits(struct json *j, const struct profile *p, const struct selection *selection)
 {

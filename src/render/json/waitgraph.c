@@ -4,7 +4,7 @@
 #include "analyse/wakers.h"
 #include "render/json/write.h"
 #include "render/text/text.h"
-#include "render/text/waitgraph_dot.h"
+#include "render/text/wakers.h"
 
 /* What docs/wait-graph.md describes; fields may be added, never changed. */
 #define GRAPH_SCHEMA 1
@@ -33,11 +33,7 @@ static void write_node(struct json *j, const struct waitgraph *g, uint32_t i)
 	json_member_uint(j, "tid", a->tid);
 	json_member_bool(j, "kernel", a->is_kernel);
 	json_member_uint(j, "threads", a->threads_cnt);
-	json_member_uint(j, "observed_ns", a->observed_ns);
-	json_member_uint(j, "on_cpu_ns", a->on_cpu_ns);
-	json_member_uint(j, "blocked_ns", a->blocked_ns);
-	json_member_uint(j, "runnable_ns", a->runnable_ns);
-	json_member_uint(j, "preempted_ns", a->preempted_ns);
+	JSON_UINTS(j, a, observed_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
 	json_member_uint(j, "waited_ns", g->waited_ns[i]);
 	json_member_uint(j, "waited_for_ns", g->ended_ns[i]);
 	json_member_uint(j, "asleep_ns", g->asleep_ns[i]);
@@ -50,9 +46,7 @@ static void write_place(struct json *j, const struct wait_place *p)
 	json_object_begin(j);
 	json_member_string(j, "wait", p->wait);
 	json_member_string(j, "waker", *p->waker ? p->waker : NULL);
-	json_member_uint(j, "count", p->count);
-	json_member_uint(j, "blocked_ns", p->blocked_ns);
-	json_member_uint(j, "runnable_ns", p->runnable_ns);
+	JSON_UINTS(j, p, count, blocked_ns, runnable_ns);
 	json_object_end(j);
 }
 
@@ -62,11 +56,7 @@ static void write_edge(struct json *j, const struct waitgraph *g, const struct w
 	bool any = wait_edge_delays(g, e, hist);
 
 	json_object_begin(j);
-	json_member_uint(j, "from", e->from);
-	json_member_uint(j, "to", e->to);
-	json_member_uint(j, "count", e->count);
-	json_member_uint(j, "blocked_ns", e->blocked_ns);
-	json_member_uint(j, "runnable_ns", e->runnable_ns);
+	JSON_UINTS(j, e, from, to, count, blocked_ns, runnable_ns);
 	json_key(j, "delay_p50_ns");
 	if (any)
 		json_uint(j, waker_percentile_ns(hist, 0.5));
@@ -180,10 +170,7 @@ static void write_shares(struct json *j, const struct critical *c)
 		json_object_begin(j);
 		json_member_uint(j, "node", share->actor);
 		json_member_uint(j, "time_ns", share->ns);
-		json_member_uint(j, "ran_ns", share->ran_ns);
-		json_member_uint(j, "ready_ns", share->ready_ns);
-		json_member_uint(j, "earlier_ns", share->earlier_ns);
-		json_member_uint(j, "rest_ns", share->rest_ns);
+		JSON_UINTS(j, share, ran_ns, ready_ns, earlier_ns, rest_ns);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -195,9 +182,7 @@ static void write_subject(struct json *j, const struct critical *c)
 
 	json_member_object(j, "subject");
 	json_member_string(j, "name", c->name);
-	json_member_uint(j, "observed_ns", c->observed_ns);
-	json_member_uint(j, "filtered_ns", c->filtered_ns);
-	json_member_uint(j, "lost_ns", c->lost_ns);
+	JSON_UINTS(j, c, observed_ns, filtered_ns, lost_ns);
 	json_member_array(j, "threads");
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);

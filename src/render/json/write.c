@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/safe_text.h"
+#include "base/text.h"
 #include "profile/profile.h"
 
 void json_init(struct json *j, GString *out)

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/each.h"
+
 /*
  * Writes JSON text, compact, into a GString; it places the commas.  Numbers are integers.
  * Strings may hold any bytes: what is not valid UTF-8 becomes U+FFFD.  Nesting is at most
@@ -42,6 +44,14 @@ void json_raw(struct json *j, const char *text, gsize len);
 /* key and value */
 void json_member_string(struct json *j, const char *key, const char *s);
 void json_member_uint(struct json *j, const char *key, uint64_t n);
+/* Members of that name with the numbers in these members of *row. */
+#define JSON_UINTS(j, row, ...)                                                 \
+	do {                                                                    \
+		struct json *json_ = (j);                                       \
+		__typeof__(row) row_ = (row);                                   \
+		EACH(JSON_UINT, __VA_ARGS__)                                    \
+	} while (0)
+#define JSON_UINT(member) json_member_uint(json_, #member, row_->member);
 /* null where it is not known: 0 would be a claim */
 void json_member_known(struct json *j, const char *key, uint64_t n, bool is_known);
 void json_member_int(struct json *j, const char *key, int64_t n);

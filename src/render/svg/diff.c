@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/svg/diff.h"
+#include "render/svg/svg.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "analyse/diff/stats.h"
-#include "render/svg/text.h"
 #include "render/text/diff.h"
 
 /*

@@ -2,6 +2,7 @@
 #ifndef RENDER_SVG_HEAD_H
 #define RENDER_SVG_HEAD_H
 
+#include "analyse/idle_part.h"
 #include "render/svg/svg.h"
 
 /* The words around the frames of a flame graph; private to the SVG renderer. */
@@ -28,5 +29,15 @@ void svg_foot_append(const struct svg_head *head, unsigned y, GString *out);
 
 /* "sleeping", "uninterruptible", ... */
 const char *svg_state_text(enum tree_state state);
+
+/* Idle time beside the frames: one narrow column, not as wide as its time; private to the SVG renderer. */
+
+#define SVG_IDLE_PX 22	/* the column and the gap before it */
+
+/* "idle 12.3 s, 92%" */
+void svg_idle_text(GString *out, const struct idle_part *idle, enum weight weight);
+/* x, y: its upper left corner. */
+void svg_idle_append(GString *out, const struct idle_part *idle, enum weight weight, double x, double y,
+		     unsigned height_px);
 
 #endif

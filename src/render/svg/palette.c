@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/svg/palette.h"
+#include "render/svg/svg.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,10 +4,9 @@
 #include <inttypes.h>
 #include <limits.h>
 
+#include "base/each.h"
 #include "base/module.h"
 #include "render/svg/head.h"
-#include "render/svg/idle.h"
-#include "render/svg/text.h"
 #include "render/svg/web.h"
 
 /*
@@ -78,10 +77,7 @@ static struct svg_elided measure(struct canvas *c)
 		struct svg_elided below = elided_below(c, i);
 		bool marker = below.amount && (double)below.amount >= c->threshold;
 
-		all.frames_cnt += below.frames_cnt;
-		all.amount += below.amount;
-		all.deep_frames_cnt += below.deep_frames_cnt;
-		all.deep_amount += below.deep_amount;
+		ADD_MEMBERS(&all, &below, frames_cnt, amount, deep_frames_cnt, deep_amount);
 		c->rows = MAX(c->rows, tree_node(t, i)->depth + 1 + marker);
 	}
 	all.min_width = c->min_width;

@@ -2,10 +2,38 @@
 #ifndef RENDER_SVG_H
 #define RENDER_SVG_H
 
+#include "analyse/diff/diff.h"
 #include "analyse/idle_part.h"
 #include "analyse/query.h"
 #include "analyse/tree.h"
-#include "render/svg/palette.h"
+#include "analyse/weight.h"
+
+/*
+ * Colours of flame graphs.  A colour depends on the label alone (for PALETTE_STATE on the
+ * dominant state too), so a function looks the same in every graph.  Every frame colour
+ * keeps a contrast of at least 5:1 under PALETTE_INK, the colour of the text on it.
+ */
+
+enum palette {
+	PALETTE_IO,	/* blue */
+	PALETTE_WAKEUP,	/* aqua */
+	PALETTE_CHAIN,	/* blue; the wakers' frames aqua */
+	PALETTE_STATE,	/* by what the thread was waiting for */
+	PALETTE_CNT
+};
+
+#define PALETTE_INK "#10151f"
+
+/* "io", "wakeup", "chain", "state"; false, *ret_palette untouched, for any other word. */
+bool palette_parse(const char *word, enum palette *ret_palette);
+const char *palette_names(void);	/* "io, wakeup, ..." for messages */
+
+/* 0xRRGGBB. */
+uint32_t palette_colour(enum palette palette, const struct tree_label *label, const struct tree_node *node);
+/* The typical colour of a kind of frame, for the legend. */
+uint32_t palette_kind_colour(enum palette palette, enum tree_kind kind, bool waker);
+uint32_t palette_state_colour(enum tree_state state);
+const char *palette_background(enum palette palette);	/* "#rrggbb", nearly white */
 
 /* A flame graph as one self-contained SVG document: a picture everywhere, interactive in browsers. */
 
@@ -61,5 +89,44 @@ struct svg_elided {
  */
 void svg_flame(const struct profile *p, const struct tree *t, const struct svg_options *options, GString *out,
 	       struct svg_elided *ret_elided);
+
+/*
+ * `offcpu diff` as a flame graph: as wide as a stack is after, coloured by how it changed, and beside that the stacks
+ * that are gone, as wide as they were.  Orange with + is more, blue with - is less, grey is the same or noise.
+ */
+
+struct svg_diff_options {
+	const char *title;	/* NULL: that it is a difference */
+	const char *finding;	/* the subtitle's first line */
+	unsigned width_px;
+	double min_width;	/* as svg_options */
+	bool inverted;
+	bool negated;		/* as wide as before; beside that the stacks that are new */
+};
+
+/* Appends the document; false when no side has any time to draw. */
+bool svg_diff(GString *out, struct diff *d, const struct svg_diff_options *options);
+
+/* Text for SVG and HTML from untrusted bytes, and numbers for people. */
+
+/* Appends text_safe() of s as XML character data, good in a quoted attribute, too. */
+void svg_escape(GString *out, const char *s);
+/* The same without XML's escapes: for what is no markup. */
+void svg_clean(GString *out, const char *s);
+/* svg_escape(), at most `cells` columns wide (East Asian wide characters take two), "…" at a cut. */
+void svg_escape_cut(GString *out, const char *s, unsigned cells);
+unsigned svg_cells(const char *s);
+
+/* A length with two decimals at most, whatever the locale. */
+void svg_px(GString *out, double px);
+
+/* "1.23 s", "4 min 05 s", "12.3 ms", "45.6 µs", "789 ns". */
+void svg_time(GString *out, uint64_t ns);
+/* "1,234,567" */
+void svg_count(GString *out, uint64_t n);
+/* svg_time(), or "1,234 waits". */
+void svg_amount(GString *out, enum weight weight, uint64_t amount);
+/* "12.3%", "0.012%", "under 0.001%"; "0%" for nothing and for a whole of 0. */
+void svg_percent(GString *out, uint64_t part, uint64_t whole);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/svg/text.h"
+#include "render/svg/svg.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/safe_text.h"
+#include "base/text.h"
 
 /* A hostile name may be as long as its recording. */
 #define TEXT_MAX_CHARS 4096

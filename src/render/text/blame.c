@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "analyse/blame.h"
-#include "render/text/style.h"
 #include "explain/text.h"
 
 #define NAME_COLUMNS 20
@@ -60,11 +59,9 @@ static void append_whose(GString *s, const struct blame_table *t, uint64_t whole
 {
 	if (!t->own_ns && !t->others_ns)
 		return;
-	g_string_append(s, "Behind threads of their own process ");
-	text_duration(s, t->own_ns);
-	g_string_append_printf(s, ", %.1f%%; of other processes ", text_percent(t->own_ns, whole_ns));
-	text_duration(s, t->others_ns);
-	g_string_append_printf(s, ", %.1f%%\n", text_percent(t->others_ns, whole_ns));
+	g_string_append_printf(s, "Behind threads of their own process %s, %.1f%%; of other processes %s, %.1f%%\n",
+			       TEXT_NS(t->own_ns), text_percent(t->own_ns, whole_ns), TEXT_NS(t->others_ns),
+			       text_percent(t->others_ns, whole_ns));
 }
 
 void blame_text(GString *s, const struct profile *p, const struct selection *selection,

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 
 #include "explain/text.h"
-#include "render/text/first.h"
-#include "render/text/style.h"
+#include "render/text/text.h"
 
 #define PART_PERCENT 1.0 /* measured and expected part: by more than that of the threads' time */
 
@@ -13,9 +12,7 @@ static void append_part(GString *s, const char *name, uint64_t ns, uint64_t whol
 {
 	if (!ns)
 		return;
-	g_string_append_printf(s, "%s ", name);
-	text_duration(s, ns);
-	g_string_append_printf(s, " (%.1f%%)", text_percent(ns, whole));
+	g_string_append_printf(s, "%s %s (%.1f%%)", name, TEXT_NS(ns), text_percent(ns, whole));
 }
 
 /* "redis (812): 4 threads, 12.0 s = on-CPU 3.1 s (26%) + run queue ... + waits that matter ... + idle ..." */
@@ -38,9 +35,8 @@ static void append_process(GString *s, const struct finding_class *c, const stru
 	text_safe_cut(line, c->process, 30);
 	if (c->pid)
 		g_string_append_printf(line, " (%u)", c->pid);
-	g_string_append_printf(line, ": %u thread%s, ", c->threads_cnt, c->threads_cnt == 1 ? "" : "s");
-	text_duration(line, c->observed_ns);
-	g_string_append(line, " =");
+	g_string_append_printf(line, ": %u thread%s, %s =", c->threads_cnt, c->threads_cnt == 1 ? "" : "s",
+			       TEXT_NS(c->observed_ns));
 	for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++) {
 		if (!parts[i].ns)
 			continue;
@@ -79,12 +75,9 @@ static void append_rate(GString *s, const struct findings *f, const struct text_
 	double threads = (double)observed / 1e9 / window_s, cpu_s = (double)on_cpu / 1e9 / requests;
 	double expected = threads - rate * cpu_s;
 	double measured = (double)(f->blocked_ns + queue + idle) / 1e9 / window_s;
-	g_string_append_printf(line, "At %g requests/s, each takes ", rate);
-	text_duration(line, (uint64_t)(cpu_s * 1e9));
-	g_string_append(line, " of CPU, ");
-	text_duration(line, (uint64_t)((double)queue / requests));
-	g_string_append(line, " in run queues, ");
-	text_duration(line, (uint64_t)((double)f->blocked_ns / requests));
+	g_string_append_printf(line, "At %g requests/s, each takes %s of CPU, %s in run queues, %s", rate,
+			       TEXT_NS((uint64_t)(cpu_s * 1e9)), TEXT_NS((uint64_t)((double)queue / requests)),
+			       TEXT_NS((uint64_t)((double)f->blocked_ns / requests)));
 	g_string_append_printf(line, " of waits that matter. Off-CPU threads: %.2f expected, %.2f measured.",
 			       expected, measured);
 	text_wrap(s, line->str, "  ", text_screen_width(o));
@@ -93,8 +86,7 @@ static void append_rate(GString *s, const struct findings *f, const struct text_
 
 		g_string_append_printf(warning, "%.2f threads: that time was lost, filtered (",
 				       fabs(expected - measured));
-		text_duration(warning, unlisted);
-		g_string_append(warning, ") or is residual; see --full.");
+		g_string_append_printf(warning, "%s) or is residual; see --full.", TEXT_NS(unlisted));
 		text_wrap(s, warning->str, "  ", text_screen_width(o));
 	}
 }

@@ -79,9 +79,8 @@ static void append_count(GString *s, const struct chain_row *row)
 		return;
 	}
 	text_duration(mean, row->blocked_ns / MAX(row->count, 1));
-	g_string_append(s, ", ");
-	text_thousands(s, row->count);
-	g_string_append_printf(s, " time%s, %s each", row->count == 1 ? "" : "s", mean->str);
+	g_string_append_printf(s, ", %s time%s, %s each", TEXT_COUNT(row->count),
+			       row->count == 1 ? "" : "s", mean->str);
 }
 
 static void append_row(GString *s, const struct chain_row *row, uint64_t all_ns)

@@ -2,7 +2,6 @@
 #include "render/text/text.h"
 
 #include "analyse/chains.h"
-#include "render/text/style.h"
 #include "explain/text.h"
 #include "render/text/wakers.h"
 
@@ -39,9 +38,7 @@ static void amount(struct printer *pr, int64_t ns, unsigned depth)
 
 static void append_times(GString *s, uint64_t count)
 {
-	g_string_append(s, ", ");
-	text_thousands(s, count);
-	g_string_append(s, count == 1 ? " time" : " times");
+	g_string_append_printf(s, ", %s%s", TEXT_COUNT(count), count == 1 ? " time" : " times");
 }
 
 static void place_line(struct printer *pr, const struct critical_part *part)
@@ -65,14 +62,10 @@ static void unlisted_line(struct printer *pr, const struct critical_part *part)
 	g_string_append(pr->s, part->ns < 0 ? "listed beyond the account" : "in sleeps not listed");
 	if (profile_is_sampled(c->graph->profile))
 		g_string_append(pr->s, "; short ones were sampled");
-	if (c->filtered_ns) {
-		g_string_append(pr->s, "; filtered: ");
-		text_duration(pr->s, c->filtered_ns);
-	}
-	if (c->lost_ns) {
-		g_string_append(pr->s, "; lost: ");
-		text_duration(pr->s, c->lost_ns);
-	}
+	if (c->filtered_ns)
+		g_string_append_printf(pr->s, "; filtered: %s", TEXT_NS(c->filtered_ns));
+	if (c->lost_ns)
+		g_string_append_printf(pr->s, "; lost: %s", TEXT_NS(c->lost_ns));
 }
 
 static void rest_text(struct printer *pr, enum chain_end end)

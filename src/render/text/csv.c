@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/csv.h"
+#include "render/text/text.h"
 
 #include <string.h>
 
-#include "analyse/accounts.h"
 #include "render/json/write.h"
-#include "render/text/folded.h"
-#include "profile/on_cpu.h"
 #include "explain/text.h"
 
 void csv_field(GString *out, const char *s)

@@ -5,8 +5,84 @@
 #include <math.h>
 #include <string.h>
 
-#include "render/text/style.h"
+#include "analyse/task_groups.h"
 #include "explain/text.h"
+
+#define ROWS_MAX 4
+
+static void append_pair(GString *s, const char *name, double before_ns, double after_ns)
+{
+	g_string_append_printf(s, ", %s %s -> %s", name, TEXT_NS((uint64_t)before_ns), TEXT_NS((uint64_t)after_ns));
+}
+
+/* "  dispatch_command: 8,950 -> 9,544; mean 219 us -> 240 us (+21.0 us ±5.00 us), p50 ..." */
+static void append_request(GString *s, const struct diff_request *r)
+{
+	const struct diff_latency *x = &r->side[DIFF_BEFORE], *y = &r->side[DIFF_AFTER];
+
+	g_string_append(s, "  ");
+	text_safe(s, r->name);
+	g_string_append_printf(s, ": %s -> %s", TEXT_COUNT(x->count), TEXT_COUNT(y->count));
+	append_pair(s, "mean", x->mean_ns, y->mean_ns);
+	g_string_append(s, r->mean_by_ns >= 0 ? " (+" : " (");
+	text_duration_signed(s, llround(r->mean_by_ns));
+	g_string_append_printf(s, " ±%s)", TEXT_NS((uint64_t)llround(2 * r->mean_by_se_ns)));
+	append_pair(s, "p50", (double)x->p50_ns, (double)y->p50_ns);
+	append_pair(s, "p99", (double)x->p99_ns, (double)y->p99_ns);
+	append_pair(s, "max", (double)x->max_ns, (double)y->max_ns);
+	g_string_append_c(s, '\n');
+}
+
+void diff_text_requests(GString *s, const struct diff *d)
+{
+	g_autoptr(GArray) rows = diff_requests(d);
+
+	if (rows->len)
+		g_string_append(s, "Requests, and how long they took:\n");
+	for (guint i = 0; i < MIN(rows->len, ROWS_MAX); i++)
+		append_request(s, &g_array_index(rows, struct diff_request, i));
+	if (rows->len > ROWS_MAX)
+		g_string_append_printf(s, "  and %u more functions: --json has them\n", rows->len - ROWS_MAX);
+}
+
+/* "  shop: 12.0 -> 1,024.0 goroutines (+1,012.0 ±3.0): chan send at main.producer, created by main.start" */
+static void append_task(GString *s, const struct diff_task *t)
+{
+	double before = t->tasks[DIFF_BEFORE], after = t->tasks[DIFF_AFTER];
+
+	g_string_append(s, "  ");
+	text_safe(s, t->program);
+	g_string_append_printf(s, ": %.1f -> %.1f %s (%+.1f ±%.1f): ", before, after,
+			       t->kind == TASKS_GO ? "goroutines" : "tasks", after - before,
+			       2 * sqrt(t->variance[DIFF_BEFORE] + t->variance[DIFF_AFTER]));
+	text_safe(s, t->call ? t->call : task_reason_text(t->state, t->reason));
+	if (t->at) {
+		g_string_append(s, t->kind == TASKS_GO ? " at " : " in ");
+		text_safe(s, t->at);
+	}
+	if (t->creator) {
+		g_string_append(s, ", created by ");
+		text_safe(s, t->creator);
+	}
+	g_string_append_c(s, '\n');
+}
+
+void diff_text_tasks(GString *s, const struct diff *d)
+{
+	g_autoptr(GArray) rows = diff_tasks(d);
+	guint real = 0;
+
+	if (!rows)
+		return;
+	while (real < rows->len && g_array_index(rows, struct diff_task, real).is_real)
+		real++;
+	g_string_append(s, real ? "Tasks that hold no thread, on average:\n"
+				: "Tasks that hold no thread: as many as before, within what looks miss.\n");
+	for (guint i = 0; i < MIN(real, ROWS_MAX); i++)
+		append_task(s, &g_array_index(rows, struct diff_task, i));
+	if (real > ROWS_MAX)
+		g_string_append_printf(s, "  and %u more kinds: --json has them\n", real - ROWS_MAX);
+}
 
 #define FILTERS_WIDTH 60	/* a list of processes may be long: its beginning says enough */
 #define LOST_SHARE 0.005	/* of a side's time, from which on lost stacks are told */
@@ -33,8 +109,7 @@ const char *diff_text_unit(const struct diff *d)
 
 static void diff_text_scaled(GString *s, const struct diff *d, double scaled_ns)
 {
-	text_duration(s, (uint64_t)rounded(fmax(scaled_ns, 0)));
-	g_string_append(s, diff_text_unit(d));
+	g_string_append_printf(s, "%s%s", TEXT_NS((uint64_t)rounded(fmax(scaled_ns, 0))), diff_text_unit(d));
 }
 
 void diff_text_percent(GString *s, double percent)
@@ -61,9 +136,7 @@ static void append_plain_percent(GString *s, double percent)
 /* "3.1 s -> 3.5 s" */
 static void append_from_to(GString *s, double before, double after)
 {
-	text_duration(s, (uint64_t)rounded(before));
-	g_string_append(s, " -> ");
-	text_duration(s, (uint64_t)rounded(after));
+	g_string_append_printf(s, "%s -> %s", TEXT_NS((uint64_t)rounded(before)), TEXT_NS((uint64_t)rounded(after)));
 }
 
 /* "(+0.40 s, +-0.10 s)": with twice its standard error, between which it is of 20 times 19. */
@@ -71,9 +144,7 @@ static void append_change(GString *s, const struct diff_change *c)
 {
 	g_string_append(s, "(");
 	append_signed(s, c->by);
-	g_string_append(s, " ±");
-	text_duration(s, (uint64_t)rounded(2 * c->se));
-	g_string_append(s, ")");
+	g_string_append_printf(s, " ±%s)", TEXT_NS((uint64_t)rounded(2 * c->se)));
 }
 
 static bool has_grown(const struct diff_row *r)
@@ -166,9 +237,8 @@ static void append_what_changed(GString *s, const struct diff *d, const struct d
 
 static void append_totals(GString *s, const struct diff *d)
 {
-	g_string_append_printf(s, "BEFORE %s ", does(d));
-	text_duration(s, (uint64_t)rounded(d->total.side[DIFF_BEFORE].scaled_ns));
-	g_string_append(s, ", AFTER ");
+	g_string_append_printf(s, "BEFORE %s %s, AFTER ", does(d),
+			       TEXT_NS((uint64_t)rounded(d->total.side[DIFF_BEFORE].scaled_ns)));
 	diff_text_scaled(s, d, d->total.side[DIFF_AFTER].scaled_ns);
 }
 
@@ -331,20 +401,16 @@ void diff_text_side(GString *s, const struct diff *d, enum diff_side side)
 	double lost = text_lost_percent(in->profile);
 
 	text_safe(s, in->name ? in->name : "");
-	g_string_append(s, ": ");
-	text_thousands(s, d->threads_cnt[side]);
-	g_string_append(s, d->threads_cnt[side] == 1 ? " thread" : " threads");
+	g_string_append_printf(s, ": %s%s", TEXT_COUNT(d->threads_cnt[side]),
+			       d->threads_cnt[side] == 1 ? " thread" : " threads");
 	if (info->unknown & UNKNOWN_WINDOW) {
 		g_string_append(s, ", imported");
 	} else {
-		g_string_append(s, " in ");
-		text_duration(s, info->duration_ns);
+		g_string_append_printf(s, " in %s", TEXT_NS(info->duration_ns));
 	}
-	if (d->options.norm == DIFF_PER_REQUEST) {
-		g_string_append(s, ", ");
-		text_thousands(s, in->requests);
-		g_string_append(s, in->requests == 1 ? " request" : " requests");
-	}
+	if (d->options.norm == DIFF_PER_REQUEST)
+		g_string_append_printf(s, ", %s%s", TEXT_COUNT(in->requests),
+				       in->requests == 1 ? " request" : " requests");
 	if (in->filters && *in->filters) {
 		g_string_append(s, ", only ");
 		text_safe(s, in->filters);

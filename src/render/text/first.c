@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/first.h"
+#include "render/text/text.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyse/accounts.h"
-#include "analyse/top.h"
-#include "base/alike.h"
+#include "base/text.h"
+#include "base/order.h"
 #include "explain/text.h"
-#include "render/text/head.h"
 #include "render/text/request.h"
-#include "render/text/style.h"
-#include "render/text/text.h"
 
 #define INDENT "   "
 #define CLASSES_MAX 4
@@ -51,9 +47,8 @@ static void append_head(GString *s, const struct findings *f, const struct query
 	g_autoptr(GString) head = g_string_new("offcpu: ");
 
 	text_target(head, f);
-	g_string_append(head, ", ");
-	text_duration(head, p->info.duration_ns);
-	g_string_append_printf(head, ", %u CPU%s, ", p->info.cpus, p->info.cpus == 1 ? "" : "s");
+	g_string_append_printf(head, ", %s, %u CPU%s, ", TEXT_NS(p->info.duration_ns),
+			       p->info.cpus, p->info.cpus == 1 ? "" : "s");
 	text_verdict(head, p);
 	if (text_lost_percent(p) > 0)
 		g_string_append(head, " (see --full)");
@@ -80,14 +75,7 @@ struct part {
 	uint64_t ns;
 };
 
-static int compare_parts(gconstpointer va, gconstpointer vb)
-{
-	const struct part *a = va, *b = vb;
-
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	return strcmp(a->name, b->name);
-}
+ORDER(compare_parts, struct part, ORDER_HIGH(ns) ORDER_TEXT(name))
 
 static GArray *parts_of(const struct finding_class *c, enum idle_choice idle)
 {
@@ -194,15 +182,12 @@ static void append_idle(GString *s, const struct findings *f, const struct text_
 	qsort(parts, IDLE_KIND_COUNT, sizeof(parts[0]), compare_parts);
 	for (unsigned i = 0; i < IDLE_KIND_COUNT && parts[i].ns; i++) {
 		g_string_append_printf(kinds, "%s%s", i ? ", " : "", parts[i].name);
-		if (choice == IDLE_KEEP) {
-			g_string_append_c(kinds, ' ');
-			text_duration(kinds, parts[i].ns);
-		}
+		if (choice == IDLE_KEEP)
+			g_string_append_printf(kinds, " %s", TEXT_NS(parts[i].ns));
 	}
 	if (f->idle_sum_ns) {
-		g_string_append(line, choice == IDLE_KEEP ? "Idle: " : "Idle, folded: ");
-		text_duration(line, f->idle_sum_ns);
-		g_string_append_printf(line, " in %u thread%s", threads, threads == 1 ? "" : "s");
+		g_string_append_printf(line, "%s%s in %u thread%s", choice == IDLE_KEEP ? "Idle: " : "Idle, folded: ",
+				       TEXT_NS(f->idle_sum_ns), threads, threads == 1 ? "" : "s");
 		g_string_append_printf(line, has_kinds ? " (%s)." : ".", kinds->str);
 	}
 	if (f->idle_ns[IDLE_KERNEL] && !f->has_kernel_only)

@@ -126,17 +126,7 @@ struct id_key {
 	uint32_t who, user, kernel;
 };
 
-static guint id_hash(gconstpointer k)
-{
-	const struct id_key *key = k;
-
-	return hash_end(hash_more(key->who, (uint64_t)key->user << 32 | key->kernel));
-}
-
-static gboolean id_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, sizeof(struct id_key)) == 0;
-}
+HASH_BYTES(id, struct id_key)
 
 /* Who of each thread: an id equal for threads whose first frame is the same text. */
 static struct strset *who_names(const struct profile *p, const struct folded_options *options, uint32_t *who)

@@ -53,4 +53,18 @@ uint64_t folded_value(uint64_t weight, const struct folded_options *options);
 /* Appends one name in that spelling. */
 void folded_append_name(GString *s, const char *name);
 
+/* Folded stacks of who woke whom. */
+
+enum folded_wakers {
+	/* "comm;user;-;kernel;--;waker kernel;-;waker user;waker_comm", the waker's innermost first */
+	FOLDED_OFFWAKE,
+	/* "waker_comm;user;-;kernel;target": the waker's stack, root first, and whom it woke */
+	FOLDED_WAKEUP,
+};
+
+/* As folded_render(); the "-" between user and kernel frames are always there. */
+void folded_wakers_render(GString *out, const struct profile *p, const struct selection *selection,
+			  const struct folded_options *options, enum folded_wakers form,
+			  struct folded_result *ret_result);
+
 #endif

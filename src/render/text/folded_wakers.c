@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/folded_wakers.h"
+#include "render/text/folded.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/follow.h"
-
-#include "render/text/style.h"
+#include "render/text/text.h"
 
 void text_follow(GString *s, const GPtrArray *chains, const struct text_options *options)
 {

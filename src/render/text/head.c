@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/head.h"
 
 #include "render/text/text.h"
 #include "explain/text.h"

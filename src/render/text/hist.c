@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/hist.h"
+#include "render/text/text.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "analyse/wakers.h"
-#include "profile/profile.h"
 #include "render/json/write.h"
 #include "explain/text.h"
 
@@ -62,8 +61,7 @@ static void append_bar(GString *s, uint64_t count, uint64_t most)
 
 static void append_duration(GString *s, const char *name, uint64_t ns)
 {
-	g_string_append_printf(s, ", %s ", name);
-	text_duration(s, ns);
+	g_string_append_printf(s, ", %s %s", name, TEXT_NS(ns));
 }
 
 /* "     count 9,123, total 12.3 s, mean 1.35 ms, median 98.1 us, p99 24.0 ms, max 163 ms" */
@@ -75,8 +73,7 @@ static void append_sums(GString *s, const struct hist_row *row)
 		count += row->slots[i];
 	if (!count)
 		return;
-	g_string_append(s, "     count ");
-	text_thousands(s, count);
+	g_string_append_printf(s, "     count %s", TEXT_COUNT(count));
 	append_duration(s, "total", row->sum_ns);
 	append_duration(s, "mean", row->sum_ns / count);
 	append_duration(s, "median", wait_percentile_ns(row->slots, 0.5, row->sum_ns, row->max_ns));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What a report says of a profile that another tool wrote, in place of header, coverage and accounts. */
 #include "analyse/wakers.h"
-#include "render/text/style.h"
 #include "render/text/text.h"
 #include "explain/text.h"
 
@@ -25,34 +24,26 @@ void text_imported(GString *to, const struct profile *p, const struct query *que
 	if (!is_counted)
 		text_duration(s, c.listed_ns);
 	g_string_append(s, has_waits ? " off CPU" : "");
-	if (!(p->info.unknown & UNKNOWN_COUNTS)) {
-		g_string_append(s, is_counted ? "" : " in ");
-		text_thousands(s, c.waits_cnt);
-		g_string_append_printf(s, " %s", profile_rows_word(p->info.rows_are, c.waits_cnt));
-	}
-	if (!(p->info.unknown & UNKNOWN_WINDOW)) {
-		g_string_append(s, ", of a window of ");
-		text_duration(s, p->info.duration_ns);
-	}
+	if (!(p->info.unknown & UNKNOWN_COUNTS))
+		g_string_append_printf(s, "%s%s %s", is_counted ? "" : " in ", TEXT_COUNT(c.waits_cnt),
+				       profile_rows_word(p->info.rows_are, c.waits_cnt));
+	if (!(p->info.unknown & UNKNOWN_WINDOW))
+		g_string_append_printf(s, ", of a window of %s", TEXT_NS(p->info.duration_ns));
 	if (!imported)
 		g_string_append(s, "; they are no waits, and may overlap");
 	g_string_append_c(s, '\n');
 	for (guint i = 0; i < p->losses->len; i++) {
 		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
 
-		g_string_append(s, "Missing   ");
-		text_thousands(s, l->count);
-		g_string_append(s, ": ");
+		g_string_append_printf(s, "Missing   %s: ", TEXT_COUNT(l->count));
 		text_safe(s, l->help);
 		g_string_append_c(s, '\n');
 	}
 	if (asked && *asked) {
 		g_string_append(s, "Shown     ");
 		text_safe(s, asked);
-		if (!is_counted) {
-			g_string_append(s, ": ");
-			text_duration(s, c.selected_ns);
-		}
+		if (!is_counted)
+			g_string_append_printf(s, ": %s", TEXT_NS(c.selected_ns));
 		g_string_append_c(s, '\n');
 	}
 	text_fit(to, s->str, "          ", options);
@@ -75,20 +66,15 @@ static void append_percentiles(GString *s, const struct top_row *r)
 	}
 	if (!r->max_ns)
 		return;
-	g_string_append(s, ", max ");
-	text_duration(s, r->max_ns);
+	g_string_append_printf(s, ", max %s", TEXT_NS(r->max_ns));
 }
 
 /* "     190 samples, standard error 12.0 ms"; of what is exact there is none. */
 static void on_cpu_numbers(GString *s, const struct top_row *row)
 {
-	g_string_append(s, "     ");
-	text_thousands(s, row->samples);
-	g_string_append(s, row->samples == 1 ? " sample" : " samples");
-	if (row->off_cpu_se_ns > 0) {
-		g_string_append(s, ", standard error ");
-		text_duration(s, (uint64_t)row->off_cpu_se_ns);
-	}
+	g_string_append_printf(s, "     %s%s", TEXT_COUNT(row->samples), row->samples == 1 ? " sample" : " samples");
+	if (row->off_cpu_se_ns > 0)
+		g_string_append_printf(s, ", standard error %s", TEXT_NS((uint64_t)row->off_cpu_se_ns));
 	g_string_append_c(s, '\n');
 }
 
@@ -103,28 +89,20 @@ void text_row_numbers(GString *s, uint32_t unknown, const struct top_row *row, b
 	}
 	g_string_append(s, "     ");
 	if (!(unknown & UNKNOWN_COUNTS)) {
-		g_string_append(s, "count ");
-		text_thousands(s, row->count);
+		g_string_append_printf(s, "count %s", TEXT_COUNT(row->count));
 		if (!is_exact)
 			text_relative_error(s, row->count_se, row->count);
-		g_string_append(s, ", mean ");
-		text_duration(s, row->count ? row->off_cpu_ns / row->count : 0);
+		g_string_append_printf(s, ", mean %s", TEXT_NS(row->count ? row->off_cpu_ns / row->count : 0));
 	}
 	if (!(unknown & UNKNOWN_DURATIONS)) {
 		append_percentiles(s, row);
 	}
-	if (!(unknown & UNKNOWN_PARTS)) {
-		g_string_append(s, s->len > from + 5 ? "; blocked " : "blocked ");
-		text_duration(s, row->blocked_ns);
-		g_string_append(s, ", runnable ");
-		text_duration(s, row->runnable_ns);
-		g_string_append(s, ", preempted ");
-		text_duration(s, row->preempted_ns);
-	}
-	if (row->on_cpu_ns) {
-		g_string_append(s, "; on CPU ");
-		text_duration(s, row->on_cpu_ns);
-	}
+	if (!(unknown & UNKNOWN_PARTS))
+		g_string_append_printf(s, "%s%s, runnable %s, preempted %s",
+				       s->len > from + 5 ? "; blocked " : "blocked ", TEXT_NS(row->blocked_ns),
+				       TEXT_NS(row->runnable_ns), TEXT_NS(row->preempted_ns));
+	if (row->on_cpu_ns)
+		g_string_append_printf(s, "; on CPU %s", TEXT_NS(row->on_cpu_ns));
 	if (s->len == from + 5)
 		g_string_truncate(s, from);
 	else

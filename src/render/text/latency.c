@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/latency.h"
+#include "render/text/text.h"
 
 #include "analyse/requests.h"
+#include "base/order.h"
 #include "explain/latency.h"
 #include "explain/text.h"
-#include "render/text/style.h"
 
 #define CELL 9
 #define REASONS_TOLD 3
@@ -37,12 +37,7 @@ struct share {
 	uint64_t ns;
 };
 
-static gint most_first(gconstpointer a, gconstpointer b)
-{
-	const struct share *x = a, *y = b;
-
-	return (x->ns < y->ns) - (x->ns > y->ns);
-}
+ORDER(most_first, struct share, ORDER_HIGH(ns))
 
 /* "lock 61%, on CPU 20%, disk 12%", of all of its requests. */
 static void append_reasons(GString *s, const struct request_cell *cell)
@@ -134,17 +129,11 @@ static void append_series(GString *s, const struct request_line *l, const struct
 	text_wrap(s, head->str, "", text_screen_width(o));
 	if (!series->all->sum.all.count)
 		return;
-	g_string_append(s, "  ");
-	text_thousands(s, series->all->sum.all.count);
-	g_string_append(s, " requests, ");
+	g_string_append_printf(s, "  %s requests, ", TEXT_COUNT(series->all->sum.all.count));
 	append_rate(s, rate_of(series->all->sum.all.count, series->all->observed_ns));
-	g_string_append(s, " a second: p50 ");
-	text_duration(s, request_percentile(&series->all->sum, 0.5));
-	g_string_append(s, ", p99 ");
-	text_duration(s, request_percentile(&series->all->sum, 0.99));
-	g_string_append(s, ", max ");
-	text_duration(s, series->all->sum.max_ns);
-	g_string_append(s, "\n\n");
+	g_string_append_printf(s, " a second: p50 %s, p99 %s, max %s\n\n",
+			       TEXT_NS(request_percentile(&series->all->sum, 0.5)),
+			       TEXT_NS(request_percentile(&series->all->sum, 0.99)), TEXT_NS(series->all->sum.max_ns));
 	append_steps(s, l, series);
 	append_split(s, series->all, o);
 }

@@ -6,7 +6,6 @@
 #include "analyse/label.h"
 #include "analyse/locks.h"
 #include "explain/text.h"
-#include "render/text/style.h"
 
 #define HOLDERS_SHOWN 3
 #define PLACES_SHOWN 3
@@ -105,20 +104,14 @@ static void append_where(GString *s, const struct object *o)
 /* "     count 12, mean 1.03 ms, max 2.20 ms, 3 threads of mariadbd; then runnable 12.3 us" */
 static void append_numbers(GString *s, const struct lock_row *r)
 {
-	g_string_append(s, "     count ");
-	text_thousands(s, r->count);
-	g_string_append(s, ", mean ");
-	text_duration(s, r->count ? r->blocked_ns / r->count : 0);
-	g_string_append(s, ", max ");
-	text_duration(s, r->max_ns);
+	g_string_append_printf(s, "     count %s, mean %s, max %s", TEXT_COUNT(r->count),
+			       TEXT_NS(r->count ? r->blocked_ns / r->count : 0), TEXT_NS(r->max_ns));
 	g_string_append_printf(s, ", %" PRIu32 " thread%s", r->threads_cnt, r->threads_cnt == 1 ? "" : "s");
 	if (*r->process) {
 		g_string_append(s, " of ");
 		text_safe(s, r->process);
 	}
-	g_string_append(s, "; then runnable ");
-	text_duration(s, r->runnable_ns);
-	g_string_append_c(s, '\n');
+	g_string_append_printf(s, "; then runnable %s\n", TEXT_NS(r->runnable_ns));
 }
 
 static void append_row(GString *s, const struct profile *p, const struct lock_row *r, uint64_t whole_ns,
@@ -127,9 +120,8 @@ static void append_row(GString *s, const struct profile *p, const struct lock_ro
 	g_autoptr(GString) name = g_string_new(NULL), head = g_string_new(NULL), numbers = g_string_new(NULL);
 
 	lock_append_name(name, r->object);
-	g_string_append_printf(head, "%3u. ", number);
-	text_duration(head, r->blocked_ns);
-	g_string_append_printf(head, "  %.1f%%  ", text_percent(r->blocked_ns, whole_ns));
+	g_string_append_printf(head, "%3u. %s  %.1f%%  ", number, TEXT_NS(r->blocked_ns),
+			       text_percent(r->blocked_ns, whole_ns));
 	g_string_append_printf(s, "\n%s%s", text_bold(o), head->str);
 	text_safe_cut(s, name->str, text_room(o, text_width(head->str)));
 	g_string_append_printf(s, "%s\n", text_plain(o));
@@ -159,10 +151,8 @@ static void append_part(GString *s, const struct profile *p, const struct lock_t
 	if (!cnt)
 		return;
 	text_section(s, o, "%s", title);
-	text_duration(s, whole_ns);
-	g_string_append_printf(s, " for %u of them, %.1f%% of ", cnt, text_percent(whole_ns, t->asleep_ns));
-	text_duration(s, t->asleep_ns);
-	g_string_append(s, " that threads slept\n");
+	g_string_append_printf(s, "%s for %u of them, %.1f%% of %s that threads slept\n", TEXT_NS(whole_ns),
+			       cnt, text_percent(whole_ns, t->asleep_ns), TEXT_NS(t->asleep_ns));
 	rest_ns = whole_ns;
 	for (unsigned i = 0; i < t->rows->len && (!o->top || shown < o->top); i++) {
 		const struct lock_row *r = &g_array_index(t->rows, struct lock_row, i);
@@ -172,11 +162,8 @@ static void append_part(GString *s, const struct profile *p, const struct lock_t
 		append_row(s, p, r, whole_ns, ++shown, o);
 		rest_ns -= r->blocked_ns;
 	}
-	if (shown < cnt) {
-		g_string_append_printf(s, "\n     (%u more: ", cnt - shown);
-		text_duration(s, rest_ns);
-		g_string_append(s, ")\n");
-	}
+	if (shown < cnt)
+		g_string_append_printf(s, "\n     (%u more: %s)\n", cnt - shown, TEXT_NS(rest_ns));
 }
 
 void locks_text(GString *s, const struct profile *p, const struct selection *selection,

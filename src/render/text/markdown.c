@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/markdown.h"
 
 #include <string.h>
 
 #include "analyse/label.h"
 #include "analyse/plumbing.h"
+#include "base/order.h"
 #include "explain/explain.h"
 #include "explain/text.h"
 #include "render/json/parts.h"
-#include "render/text/head.h"
+#include "render/text/text.h"
 
 #define PROCESSES_MAX 6
 #define FAMILIES_MAX 3
@@ -86,9 +86,8 @@ static void append_head(GString *s, const struct explanation *e, const struct qu
 		append_imported(head, imported, &p->info);
 	} else {
 		text_target(head, e->findings);
-		g_string_append(head, ", ");
-		text_duration(head, p->info.duration_ns);
-		g_string_append_printf(head, ", %u CPU%s, ", p->info.cpus, p->info.cpus == 1 ? "" : "s");
+		g_string_append_printf(head, ", %s, %u CPU%s, ", TEXT_NS(p->info.duration_ns),
+				       p->info.cpus, p->info.cpus == 1 ? "" : "s");
 		text_verdict(head, p);
 	}
 	g_string_append(s, "**");
@@ -133,14 +132,7 @@ struct family_part {
 	uint64_t ns;
 };
 
-static int compare_families(const void *va, const void *vb)
-{
-	const struct family_part *a = va, *b = vb;
-
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	return (a->family > b->family) - (a->family < b->family);
-}
+ORDER(compare_families, struct family_part, ORDER_HIGH(ns) ORDER_LOW(family))
 
 /* "lock 28%, disk 15%" */
 static void append_families(GString *s, const struct finding_class *c)

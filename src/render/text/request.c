@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "analyse/top.h"
+#include "base/order.h"
 #include "explain/text.h"
-#include "profile/profile_unknown.h"
-#include "render/text/style.h"
+#include "profile/profile.h"
 
 #define REASON_ROWS 6
 #define OFTEN_PER_S 50000
@@ -74,9 +74,8 @@ void request_line_text(GString *s, const char *time, const struct request_row *r
 
 static void part_cell(GString *s, const char *name, uint64_t ns, const struct offcpu_request_times *t)
 {
-	g_string_append_printf(s, "%s%s ", name[0] == 'o' ? "" : ", ", name);
-	text_duration(s, t->count ? ns / t->count : 0);
-	g_string_append_printf(s, " %.1f%%", text_percent(ns, t->wall_ns));
+	g_string_append_printf(s, "%s%s %s %.1f%%", name[0] == 'o' ? "" : ", ", name,
+			       TEXT_NS(t->count ? ns / t->count : 0), text_percent(ns, t->wall_ns));
 }
 
 /* "on-CPU 1.2 ms 30%, blocked ..." of the mean request. */
@@ -90,14 +89,7 @@ static void split_line(GString *s, const char *what, const struct offcpu_request
 	g_string_append_c(s, '\n');
 }
 
-static gint most_parked_first(gconstpointer a, gconstpointer b)
-{
-	const struct request_parked *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return g_strcmp0(x->name, y->name);
-}
+ORDER(most_parked_first, struct request_parked, ORDER_HIGH(ns) ORDER_TEXT(name))
 
 static void add_parked(GArray *parked, const char *name, const struct wait *w)
 {
@@ -147,9 +139,8 @@ static void goroutine_lines(GString *s, const char *what, const struct request_s
 
 		g_string_append(s, i ? ", " : "    parked for: ");
 		text_safe(s, one->name);
-		g_string_append_c(s, ' ');
-		text_duration(s, t->count ? one->ns / t->count : 0);
-		g_string_append_printf(s, " %.1f%%", text_percent(one->ns, t->wall_ns));
+		g_string_append_printf(s, " %s %.1f%%", TEXT_NS(t->count ? one->ns / t->count : 0),
+				       text_percent(one->ns, t->wall_ns));
 	}
 	if (parked->len)
 		g_string_append_c(s, '\n');
@@ -171,10 +162,8 @@ static void row_text(GString *s, const struct request_summary *r, const struct r
 	g_string_append(s, text_plain(o));
 	g_string_append(s, " (");
 	text_safe(s, row->file);
-	g_string_append(s, "): ");
-	text_thousands(s, sum->all.count);
-	g_string_append_printf(s, " request%s in ", sum->all.count == 1 ? "" : "s");
-	text_duration(s, r->duration_ns);
+	g_string_append_printf(s, "): %s request%s in %s", TEXT_COUNT(sum->all.count), sum->all.count == 1 ? "" : "s",
+			       TEXT_NS(r->duration_ns));
 	if (r->duration_ns)
 		g_string_append_printf(s, ", %.1f a second", (double)sum->all.count * 1e9 / (double)r->duration_ns);
 	g_string_append_c(s, '\n');
@@ -183,8 +172,7 @@ static void row_text(GString *s, const struct request_summary *r, const struct r
 				   "take a function that is called less.\n");
 	if (!sum->all.count)
 		return;
-	g_string_append(s, "  latency: mean ");
-	text_duration(s, sum->all.wall_ns / sum->all.count);
+	g_string_append_printf(s, "  latency: mean %s", TEXT_NS(sum->all.wall_ns / sum->all.count));
 	const struct {
 		const char *name;
 		double share;
@@ -193,25 +181,16 @@ static void row_text(GString *s, const struct request_summary *r, const struct r
 		g_string_append_printf(s, ", %s ", points[i].name);
 		text_duration(s, request_percentile(sum, points[i].share));
 	}
-	g_string_append(s, ", max ");
-	text_duration(s, sum->max_ns);
-	g_string_append_c(s, '\n');
+	g_string_append_printf(s, ", max %s\n", TEXT_NS(sum->max_ns));
 	if (r->by_goroutine)
 		goroutine_lines(s, "  the mean one: ", r, (uint32_t)(row - r->rows), false);
 	else
 		split_line(s, "  the mean one: ", &sum->all);
-	if (sum->unwound_cnt) {
-		g_string_append(s, "  ended by an exception: ");
-		text_thousands(s, sum->unwound_cnt);
-		g_string_append_c(s, '\n');
-	}
+	if (sum->unwound_cnt)
+		g_string_append_printf(s, "  ended by an exception: %s\n", TEXT_COUNT(sum->unwound_cnt));
 	if (!r->slower_ns)
 		return;
-	g_string_append(s, "  of ");
-	text_duration(s, r->slower_ns);
-	g_string_append(s, " or more: ");
-	text_thousands(s, sum->slow.count);
-	g_string_append_c(s, '\n');
+	g_string_append_printf(s, "  of %s or more: %s\n", TEXT_NS(r->slower_ns), TEXT_COUNT(sum->slow.count));
 	if (sum->slow.count && r->by_goroutine)
 		goroutine_lines(s, "  the mean slow one: ", r, (uint32_t)(row - r->rows), true);
 	else if (sum->slow.count)
@@ -253,13 +232,9 @@ static void counts_text(GString *s, const struct request_summary *r, const struc
 			g_string_append_printf(s, "%sNot in these sums, or not in full:%s\n", text_dim(o),
 					       text_plain(o));
 		has_title = true;
-		g_string_append(s, "  ");
-		text_thousands(s, r->counts[i].count);
-		if (r->counts[i].time_ns) {
-			g_string_append(s, " (");
-			text_duration(s, r->counts[i].time_ns);
-			g_string_append_c(s, ')');
-		}
+		g_string_append_printf(s, "  %s", TEXT_COUNT(r->counts[i].count));
+		if (r->counts[i].time_ns)
+			g_string_append_printf(s, " (%s)", TEXT_NS(r->counts[i].time_ns));
 		g_string_append_printf(s, " %s\n", words[i]);
 	}
 	if (!r->refused_cnt)
@@ -271,14 +246,7 @@ static void counts_text(GString *s, const struct request_summary *r, const struc
 	g_string_append_printf(s, "%s\n", text_plain(o));
 }
 
-static gint by_own_time(gconstpointer a, gconstpointer b)
-{
-	const struct request_row *x = *(const struct request_row *const *)a, *y = *(const struct request_row *const *)b;
-
-	if (x->calls.self.wall_ns != y->calls.self.wall_ns)
-		return x->calls.self.wall_ns < y->calls.self.wall_ns ? 1 : -1;
-	return g_strcmp0(x->name, y->name);
-}
+ORDER_POINTERS(by_own_time, struct request_row, ORDER_HIGH(calls.self.wall_ns) ORDER_TEXT(name))
 
 static void calls_row_text(GString *s, const struct request_row *row, const struct text_options *o)
 {
@@ -350,10 +318,7 @@ static void handed_text(GString *s, const struct request_summary *r, const struc
 		all += r->rows[i].sum.all.count;
 	if (!handed || handed < all / HANDED_MIN)
 		return;
-	g_string_append(s, text_warn(o));
-	text_thousands(s, handed);
-	g_string_append(s, " of ");
-	text_thousands(s, all);
+	g_string_append_printf(s, "%s%s of %s", text_warn(o), TEXT_COUNT(handed), TEXT_COUNT(all));
 	g_string_append_printf(s, " requests moved between threads and %s not in these sums%s\n",
 			       handed == 1 ? "is" : "are", text_plain(o));
 }
@@ -398,10 +363,9 @@ static void waits_text(GString *s, const struct profile *p, const char *what, bo
 	if (!stacks->sum) {
 		g_string_append(s, only_slow ? "\nNo wait inside of slow requests.\n" : "\nNo wait inside of requests.\n");
 	} else {
-		g_string_append_printf(s, "\n%s%s inside of %srequests, ", text_bold(options), what,
-				       only_slow ? "slow " : "");
-		text_duration(s, stacks->sum);
-		g_string_append_printf(s, ":%s\n", text_plain(options));
+		g_string_append_printf(s, "\n%s%s inside of %srequests, %s:%s\n",
+				       text_bold(options), what, only_slow ? "slow " : "", TEXT_NS(stacks->sum),
+				       text_plain(options));
 		reasons_text(s, reasons, options);
 		text_top(s, p, stacks, options);
 	}

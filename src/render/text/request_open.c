@@ -5,7 +5,6 @@
 
 #include "explain/explain.h"
 #include "explain/text.h"
-#include "render/text/style.h"
 
 /* Requests that go on as the window ends: nothing counts them, and what hangs is among them. */
 
@@ -78,9 +77,8 @@ void requests_open_text(GString *s, const struct profile *p, const struct text_o
 		const struct row *row = &g_array_index(rows, struct row, i);
 		g_autoptr(GString) line = g_string_new(NULL);
 
-		g_string_append_printf(line, "  %u waiting for ", row->cnt);
-		text_duration(line, row->longest_ns);
-		g_string_append_printf(line, "%s: %s", row->began_before ? " and longer" : "", row->what);
+		g_string_append_printf(line, "  %u waiting for %s%s: %s", row->cnt, TEXT_NS(row->longest_ns),
+				       row->began_before ? " and longer" : "", row->what);
 		text_wrap(s, line->str, "    ", text_screen_width(o));
 	}
 	if (rows->len > ROWS)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "analyse/request_routes.h"
+#include "base/order.h"
 #include "explain/text.h"
-#include "render/text/style.h"
 
 /* Requests out of a recording. */
 
@@ -16,14 +16,7 @@
 #define NAME_COLUMNS 40
 #define FIRST_PERCENT 1
 
-static gint by_time(gconstpointer a, gconstpointer b)
-{
-	const struct request_row *x = *(const struct request_row *const *)a, *y = *(const struct request_row *const *)b;
-
-	if (x->sum.all.wall_ns != y->sum.all.wall_ns)
-		return x->sum.all.wall_ns < y->sum.all.wall_ns ? 1 : -1;
-	return g_strcmp0(x->name, y->name);
-}
+ORDER_POINTERS(by_time, struct request_row, ORDER_HIGH(sum.all.wall_ns) ORDER_TEXT(name))
 
 /* Those that had requests, the most time first; free with g_ptr_array_unref(). */
 static GPtrArray *rows_of(const struct profile *p)
@@ -58,15 +51,9 @@ static void append_row(GString *line, const struct profile *p, const struct requ
 	bool has_any = false;
 
 	text_safe_cut(line, row->name, NAME_COLUMNS);
-	g_string_append_c(line, ' ');
-	text_thousands(line, all->count);
-	g_string_append(line, ", p50 ");
-	text_duration(line, request_percentile(&row->sum, 0.5));
-	g_string_append(line, ", p99 ");
-	text_duration(line, request_percentile(&row->sum, 0.99));
-	g_string_append(line, ", max ");
-	text_duration(line, row->sum.max_ns);
-	g_string_append(line, ": ");
+	g_string_append_printf(line, " %s, p50 %s, p99 %s, max %s: ", TEXT_COUNT(all->count),
+			       TEXT_NS(request_percentile(&row->sum, 0.5)),
+			       TEXT_NS(request_percentile(&row->sum, 0.99)), TEXT_NS(row->sum.max_ns));
 	append_share(line, "on CPU", all->on_cpu_ns, all->wall_ns, &has_any);
 	append_share(line, "run queue", all->runnable_ns + all->preempted_ns, all->wall_ns, &has_any);
 	for (guint i = 0; i < shares->len && i < FIRST_REASONS; i++) {
@@ -194,13 +181,9 @@ static void append_spans(GString *s, const struct profile *p, bool has_names, co
 			       "RUN QUEUE", "TID", has_names ? "FUNCTION              " : "", "MOST");
 	for (guint i = 0; i < slowest->len; i++)
 		append_span(s, p, &g_array_index(slowest, struct span_top, i), has_names, false, o);
-	g_string_append(s, "Single requests in it: ");
-	text_thousands(s, p->spans->len);
-	if (kept < all) {
-		g_string_append(s, ", the ");
-		text_thousands(s, kept);
-		g_string_append(s, " slowest and a sample of the others");
-	}
+	g_string_append_printf(s, "Single requests in it: %s", TEXT_COUNT(p->spans->len));
+	if (kept < all)
+		g_string_append_printf(s, ", the %s slowest and a sample of the others", TEXT_COUNT(kept));
 	g_string_append(s, ".\n");
 }
 

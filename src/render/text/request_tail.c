@@ -4,8 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyse/request_causes.h"
-#include "render/text/style.h"
+#include "base/order.h"
 #include "explain/text.h"
 
 /* What is different in the slowest 1% of requests, against the middle half. */
@@ -104,12 +103,7 @@ static void add_cause(GArray *causes, bool is_slow, uint64_t ns, const struct re
 		c->middle_ns += ns;
 }
 
-static gint by_difference(gconstpointer a, gconstpointer b)
-{
-	const struct cause *x = a, *y = b;
-
-	return (x->more_ns < y->more_ns) - (x->more_ns > y->more_ns);
-}
+ORDER(by_difference, struct cause, ORDER_HIGH(more_ns))
 
 /* Behind all others. */
 static void add_rest(GArray *causes, const struct group *slow, const struct group *middle)
@@ -195,14 +189,9 @@ void request_tail_text(GString *s, const struct profile *p, uint32_t func, const
 	g_string_append_printf(s, "\n%sThe slowest %.2g%% of ", text_bold(o),
 			       100 * (double)slow.requests / (double)MAX(row->sum.all.count, 1));
 	text_safe(s, row->name);
-	g_string_append(s, " (");
-	text_thousands(s, slow.requests);
-	g_string_append(s, ", from ");
-	text_duration(s, request_slot_low(slow.from * OFFCPU_REQUEST_RANGE_SLOTS));
-	g_string_append(s, ") take ");
-	text_duration(s, slow.wall_ns / slow.requests);
-	g_string_append(s, ", the middle half ");
-	text_duration(s, middle.wall_ns / middle.requests);
+	g_string_append_printf(s, " (%s, from %s) take %s, the middle half %s", TEXT_COUNT(slow.requests),
+			       TEXT_NS(request_slot_low(slow.from * OFFCPU_REQUEST_RANGE_SLOTS)),
+			       TEXT_NS(slow.wall_ns / slow.requests), TEXT_NS(middle.wall_ns / middle.requests));
 	g_string_append_printf(s, "; a request, most of the difference first:%s\n   SLOWEST    MIDDLE\n",
 			       text_plain(o));
 	for (guint i = 0; i < causes->len && i < ROWS; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <inttypes.h>
 
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 #include "render/text/text.h"
 #include "explain/text.h"
 
@@ -83,9 +83,8 @@ static void looks_line(GString *s, const struct profile_info *info, const char *
 {
 	double asked = info->looks.asked_ns ? 1e9 / (double)info->looks.asked_ns : 0;
 
-	g_string_append_printf(s, "%ssampled   ", indent);
-	text_thousands(s, info->looks.rounds);
-	g_string_append(s, " times: each time counts as what the thread was seen to do in it (");
+	g_string_append_printf(s, "%ssampled   %s times: each time counts as what the thread was seen to do in it (",
+			       indent, TEXT_COUNT(info->looks.rounds));
 	text_looks_rate(s, info);
 	if (profile_looks_hz(info) < asked * 0.95)
 		g_string_append_printf(s, " in place of %g, to keep to %g%% of a CPU", asked,
@@ -102,9 +101,8 @@ static void on_cpu_line(GString *s, const struct profile *p, const char *indent)
 		return;
 	for (guint i = 0; i < p->on_cpu->len; i++)
 		samples += g_array_index(p->on_cpu, struct on_cpu_sample, i).samples;
-	g_string_append_printf(s, "%son CPU    ", indent);
-	text_thousands(s, samples);
-	g_string_append_printf(s, " samples, %u a second on each CPU", p->info.on_cpu_hz);
+	g_string_append_printf(s, "%son CPU    %s samples, %u a second on each CPU", indent, TEXT_COUNT(samples),
+			       p->info.on_cpu_hz);
 	if (p->info.on_cpu_end_hz != p->info.on_cpu_hz)
 		g_string_append_printf(s, ", in the end %u, to keep the budget", p->info.on_cpu_end_hz);
 	g_string_append(s, "; each thread's sum is exact, its stacks are estimates\n");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/stack_why.h"
+#include "render/text/text.h"
 
 #include "analyse/label.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"
 #include "analyse/wakers.h"
-#include "render/text/style.h"
+#include "base/order.h"
 #include "explain/text.h"
 
 #define WAKERS_SHOWN 3
@@ -61,14 +61,7 @@ static void add_share(GArray *shares, const struct wake *wake)
 	g_array_append_val(shares, fresh);
 }
 
-static gint most_first(gconstpointer a, gconstpointer b)
-{
-	const struct share *x = a, *y = b;
-
-	if (x->blocked_ns != y->blocked_ns)
-		return x->blocked_ns < y->blocked_ns ? 1 : -1;
-	return (x->waker > y->waker) - (x->waker < y->waker);
-}
+ORDER(most_first, struct share, ORDER_HIGH(blocked_ns) ORDER_LOW(waker))
 
 /* Who ended the row's waits, by the time that they were blocked; *ret_ns: all of that. */
 static GArray *shares_of(const struct stack_why *why, const struct top_row *row, uint64_t *ret_ns)

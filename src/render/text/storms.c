@@ -7,7 +7,6 @@
 #include "analyse/label.h"
 #include "analyse/storms.h"
 #include "analyse/wakers.h"
-#include "render/text/style.h"
 #include "explain/text.h"
 
 #define NAME_COLUMNS 20

@@ -4,13 +4,13 @@
 
 #include "analyse/label.h"
 #include "analyse/locks.h"
-#include "analyse/plumbing_tables.h"
+#include "analyse/plumbing.h"
 #include "analyse/reason/reason.h"
 #include "analyse/wakers.h"
+#include "base/each.h"
 #include "base/module.h"
+#include "base/order.h"
 #include "explain/text.h"
-#include "render/text/stack_why.h"
-#include "render/text/style.h"
 #include "render/text/text.h"
 
 #define ACCOUNT_WIDE 105	/* columns that all of the table takes */
@@ -67,25 +67,11 @@ static void account_line(GString *s, const char *pid, const char *process, const
 /* Adds b to a, all but the identity. */
 static void account_sum(struct account_row *a, const struct account_row *b)
 {
-	a->threads_cnt += b->threads_cnt;
-	a->observed_ns += b->observed_ns;
-	a->on_cpu_ns += b->on_cpu_ns;
-	a->blocked_ns += b->blocked_ns;
-	a->runnable_ns += b->runnable_ns;
-	a->preempted_ns += b->preempted_ns;
-	a->off_cpu_ns += b->off_cpu_ns;
+	ADD_MEMBERS(a, b, threads_cnt, observed_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns, off_cpu_ns);
 	a->residual_ns = (int64_t)((uint64_t)a->residual_ns + (uint64_t)b->residual_ns);
 }
 
-static int by_throttled(gconstpointer va, gconstpointer vb)
-{
-	const struct account_row *a = *(const struct account_row *const *)va,
-				 *b = *(const struct account_row *const *)vb;
-
-	if (a->throttled_ns != b->throttled_ns)
-		return a->throttled_ns < b->throttled_ns ? 1 : -1;
-	return (a->pid > b->pid) - (a->pid < b->pid);
-}
+ORDER_POINTERS(by_throttled, struct account_row, ORDER_HIGH(throttled_ns) ORDER_LOW(pid))
 
 #define THROTTLED_NAMED 3
 
@@ -376,8 +362,7 @@ static void append_longest(GString *s, const struct profile *p, const struct top
 		return;
 	const struct thread *t = profile_thread(p, w->thread);
 
-	g_string_append(s, "     longest ");
-	text_duration(s, w->max_ns);
+	g_string_append_printf(s, "     longest %s", TEXT_NS(w->max_ns));
 	if (t->tid)
 		g_string_append_printf(s, ": thread %u ", t->tid);
 	else

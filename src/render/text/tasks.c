@@ -7,8 +7,6 @@
 #include "analyse/task_groups.h"
 #include "base/module.h"
 #include "explain/text.h"
-#include "profile/tasks_file.h"
-#include "render/text/style.h"
 
 #define FINDINGS 3
 #define SHARE_MIN 0.05	/* of the tasks that are not idle: a finding behind the first has to be more */
@@ -43,14 +41,11 @@ static void append_head(GString *s, const struct tasks *t)
 	g_string_append_printf(s, " (%u), ", t->pid);
 	if (t->version)
 		text_safe(s, t->version);
-	g_string_append(s, t->version ? ": " : "");
-	text_thousands(s, (uint64_t)(t->tasks + 0.5));
-	g_string_append_printf(s, " %s%s", task_noun(t->kind), t->tasks == 1 ? "" : "s");
+	g_string_append_printf(s, "%s%s %s%s", t->version ? ": " : "", TEXT_COUNT((uint64_t)(t->tasks + 0.5)),
+			       task_noun(t->kind), t->tasks == 1 ? "" : "s");
 	if (t->window_ns) {
-		g_string_append(s, " on average, ");
-		text_duration(s, (uint64_t)(t->tasks * (double)t->window_ns));
-		g_string_append(s, " of task time in ");
-		text_duration(s, t->window_ns);
+		g_string_append_printf(s, " on average, %s of task time in %s",
+				       TEXT_NS((uint64_t)(t->tasks * (double)t->window_ns)), TEXT_NS(t->window_ns));
 		g_string_append_printf(s, ", %" G_GUINT64_FORMAT " look%s", t->looks, t->looks == 1 ? "" : "s");
 	} else {
 		g_string_append(s, ", one look");

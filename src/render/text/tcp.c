@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Below the list of objects: whose time waits for TCP sockets were. */
-#include "analyse/objects.h"
-#include "explain/tcp_shares.h"
+#include "analyse/locks.h"
+#include "explain/limits.h"
 #include "explain/text.h"
-#include "render/text/style.h"
 #include "render/text/text.h"
 
 /* Is it one of the objects that are listed? */

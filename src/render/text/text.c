@@ -7,9 +7,46 @@
 #include <string.h>
 
 #include "analyse/idle_part.h"
-#include "base/size_text.h"
+#include "base/text.h"
 #include "explain/text.h"
-#include "render/text/style.h"
+
+unsigned text_screen_width(const struct text_options *options)
+{
+	return options->width ? MAX(options->width, 60) : FIRST_COLUMNS;
+}
+
+void text_wrap(GString *s, const char *text, const char *indent, unsigned width)
+{
+	g_auto(GStrv) words = g_strsplit(text, " ", -1);
+	unsigned column = 0;
+
+	for (unsigned i = 0; words[i]; i++) {
+		unsigned wide = text_width(words[i]);
+
+		if (i && column + 1 + wide > width) {
+			g_string_append_printf(s, "\n%s", indent);
+			column = text_width(indent);
+		} else if (i) {
+			g_string_append_c(s, ' ');
+			column++;
+		}
+		g_string_append(s, words[i]);
+		column += wide;
+	}
+	g_string_append_c(s, '\n');
+}
+
+void text_fit(GString *s, const char *lines, const char *indent, const struct text_options *options)
+{
+	g_auto(GStrv) each = g_strsplit(lines, "\n", -1);
+
+	if (!options->width) {
+		g_string_append(s, lines);
+		return;
+	}
+	for (char **line = each; *line && (**line || line[1]); line++)
+		text_wrap(s, *line, indent, options->width);
+}
 
 #define COVERAGE_INDENT "            "
 
@@ -58,12 +95,8 @@ static void header_line(GString *s, const char *what, const char *text)
 /* Which part of the recording this is. */
 static void header_range(GString *s, const struct profile_range *range)
 {
-	g_string_append(s, "Range     ");
-	text_duration(s, range->from_ns);
-	g_string_append(s, " to ");
-	text_duration(s, range->to_ns);
-	g_string_append(s, " of the recording's ");
-	text_duration(s, range->window_ns);
+	g_string_append_printf(s, "Range     %s to %s of the recording's %s", TEXT_NS(range->from_ns),
+			       TEXT_NS(range->to_ns), TEXT_NS(range->window_ns));
 	if (range->is_estimated)
 		g_string_append(s, "; not all waits are listed, so the accounts of threads are estimates");
 	g_string_append(s, "\n          losses and the tracer's cost are those of the whole recording\n");
@@ -80,8 +113,7 @@ static void append_gaps(GString *s, const struct profile_history *h)
 		g_string_append(s, "no gaps");
 		return;
 	}
-	g_string_append_printf(s, "%u gap%s of ", h->gap_cnt, h->gap_cnt == 1 ? "" : "s");
-	text_duration(s, h->gap_ns);
+	g_string_append_printf(s, "%u gap%s of %s", h->gap_cnt, h->gap_cnt == 1 ? "" : "s", TEXT_NS(h->gap_ns));
 	if (h->gap_cnt > 1)
 		g_string_append(s, " in all");
 	if (*h->gap_why) {
@@ -115,9 +147,7 @@ void text_header(GString *s, const struct profile *p, const struct query *query,
 
 	g_string_append_printf(s, "%sWindow    ", text_bold(options));
 	append_start(s, info->start_unix_ns);
-	g_string_append(s, " for ");
-	text_duration(s, info->duration_ns);
-	g_string_append_printf(s, "%s\n", text_plain(options));
+	g_string_append_printf(s, " for %s%s\n", TEXT_NS(info->duration_ns), text_plain(options));
 	if (info->range.is_cut)
 		header_range(s, &info->range);
 	if (info->history.windows) {
@@ -155,8 +185,7 @@ static void coverage_residual(GString *s, const struct account_row *total, const
 	g_string_append_printf(s, " (%.4f%%) of ",
 			       total->observed_ns ? 100.0 * (double)total->residual_ns / (double)total->observed_ns
 						  : 0.0);
-	text_duration(s, total->observed_ns);
-	g_string_append(s, " observed");
+	g_string_append_printf(s, "%s observed", TEXT_NS(total->observed_ns));
 	if (total->residual_abs_ns != (total->residual_ns < 0 ? 0 - (uint64_t)total->residual_ns :
 							       (uint64_t)total->residual_ns)) {
 		g_string_append(s, "; the threads' amounts without sign sum to ");
@@ -179,13 +208,9 @@ static void coverage_lost(GString *s, const struct profile *p, const struct acco
 			continue;
 		g_string_append_printf(s, "  lost      %s", text_warn(o));
 		text_safe(s, l->reason);
-		g_string_append(s, ": ");
-		text_thousands(s, l->count);
-		g_string_append(s, l->count == 1 ? " time" : " times");
-		if (l->time_ns) {
-			g_string_append(s, ", ");
-			text_duration(s, l->time_ns);
-		}
+		g_string_append_printf(s, ": %s%s", TEXT_COUNT(l->count), l->count == 1 ? " time" : " times");
+		if (l->time_ns)
+			g_string_append_printf(s, ", %s", TEXT_NS(l->time_ns));
 		g_string_append(s, ": ");
 		text_safe(s, l->help);
 		g_string_append_printf(s, "%s\n", text_plain(o));
@@ -193,27 +218,21 @@ static void coverage_lost(GString *s, const struct profile *p, const struct acco
 	}
 	if (!any)
 		g_string_append(s, "  lost      nothing\n");
-	if (total->lost_ns) {
-		g_string_append_printf(s, "            %s", text_warn(o));
-		text_duration(s, total->lost_ns);
-		g_string_append_printf(s, " of off-CPU time is in the accounts but under no stack%s\n", text_plain(o));
-	}
+	if (total->lost_ns)
+		g_string_append_printf(s, "            %s%s of off-CPU time is in the accounts but under no stack%s\n",
+				       text_warn(o), TEXT_NS(total->lost_ns), text_plain(o));
 }
 
 /* Time no list below holds, by choice. */
 static void coverage_filtered(GString *s, const struct coverage *c, const struct account_row *total)
 {
 	if (total->filtered_ns) {
-		g_string_append(s, "  filtered  ");
-		text_duration(s, total->filtered_ns);
-		g_string_append(s, " (");
+		g_string_append_printf(s, "  filtered  %s (", TEXT_NS(total->filtered_ns));
 		append_share(s, total->filtered_ns, total->off_cpu_ns);
 		g_string_append(s, " of off-CPU) was kept from the lists by the recorder's filters\n");
 	}
 	if (c->selected_ns != c->listed_ns) {
-		g_string_append(s, "  shown     ");
-		text_duration(s, c->selected_ns);
-		g_string_append(s, " (");
+		g_string_append_printf(s, "  shown     %s (", TEXT_NS(c->selected_ns));
 		append_share(s, c->selected_ns, total->off_cpu_ns);
 		g_string_append(s, " of off-CPU) agrees with what was asked for\n");
 	}
@@ -229,15 +248,13 @@ static void coverage_stacks(GString *s, const struct coverage *c)
 		g_string_append_printf(s, "%s%s ", i ? ", " : "", stack_end_text(order[i]));
 		append_share(s, c->stacks_ns[order[i]], c->listed_ns);
 	}
-	g_string_append(s, " of ");
-	text_duration(s, c->listed_ns);
-	g_string_append(s, " listed (user stacks; none: kernel threads or not asked for)\n");
+	g_string_append_printf(s, " of %s listed (user stacks; none: kernel threads or not asked for)\n",
+			       TEXT_NS(c->listed_ns));
 }
 
 static void coverage_open(GString *s, const struct coverage *c)
 {
-	g_string_append(s, "  open      at the start ");
-	text_duration(s, c->open_start_ns);
+	g_string_append_printf(s, "  open      at the start %s", TEXT_NS(c->open_start_ns));
 	g_string_append_printf(s, " in %" PRIu64 " wait%s, at the end ", c->open_start_cnt,
 			       c->open_start_cnt == 1 ? "" : "s");
 	text_duration(s, c->open_end_ns);
@@ -256,16 +273,10 @@ static void coverage_tracer(GString *s, const struct profile_info *info)
 		g_string_append(s, "unknown");
 	g_string_append(s, info->looks.rounds && !info->has_bpf_ns ? "CPU " : ", CPU ");
 	text_duration(s, info->history.windows ? profile_running_cpu_ns(info) : info->tracer_cpu_ns);
-	if (info->tracer_stop_cpu_ns && !info->history.windows) {
-		g_string_append(s, " (start ");
-		text_duration(s, info->tracer_start_cpu_ns);
-		g_string_append(s, ", running ");
-		text_duration(s, profile_running_cpu_ns(info));
-		g_string_append(s, ", the rest to write it)");
-	}
-	g_string_append(s, ", peak memory ");
-	size_text(s, info->tracer_peak_rss_bytes);
-	g_string_append_c(s, '\n');
+	if (info->tracer_stop_cpu_ns && !info->history.windows)
+		g_string_append_printf(s, " (start %s, running %s, the rest to write it)",
+				       TEXT_NS(info->tracer_start_cpu_ns), TEXT_NS(profile_running_cpu_ns(info)));
+	g_string_append_printf(s, ", peak memory %s\n", TEXT_SIZE(info->tracer_peak_rss_bytes));
 }
 
 void text_coverage(GString *to, const struct profile *p, const struct selection *selection,
@@ -277,16 +288,11 @@ void text_coverage(GString *to, const struct profile *p, const struct selection 
 
 	coverage_of(p, selection, &c);
 	text_section(to, options, "Coverage");
-	g_string_append(s, "  switches  ");
-	text_thousands(s, a->total.switches);
-	g_string_append(s, " by these threads, ");
+	g_string_append_printf(s, "  switches  %s by these threads, ", TEXT_COUNT(a->total.switches));
 	if (!p->info.looks.rounds) {
-		if (p->info.switches) {
-			text_thousands(s, p->info.switches);
-			g_string_append(s, " on all CPUs; ");
-		}
-		text_thousands(s, c.waits_cnt);
-		g_string_append(s, " waits listed, ");
+		if (p->info.switches)
+			g_string_append_printf(s, "%s on all CPUs; ", TEXT_COUNT(p->info.switches));
+		g_string_append_printf(s, "%s waits listed, ", TEXT_COUNT(c.waits_cnt));
 	}
 	text_thousands(s, a->total.threads_cnt);
 	g_string_append(s, a->total.threads_cnt == 1 ? " thread\n" : " threads\n");
@@ -331,11 +337,9 @@ static struct selection *foreground(GString *s, const struct profile *p, const s
 	if (!kernel_cnt || !user_ns)
 		return NULL;
 	users.user_only = true;
-	g_string_append(s, "\nBelow: user threads. ");
-	text_thousands(s, kernel_cnt);
-	g_string_append(s, kernel_cnt == 1 ? " kernel thread, off CPU for " : " kernel threads, off CPU for ");
-	text_duration(s, kernel_ns);
-	g_string_append(s, ": see -k.\n");
+	g_string_append_printf(s, "\nBelow: user threads. %s%s%s: see -k.\n", TEXT_COUNT(kernel_cnt),
+			       kernel_cnt == 1 ? " kernel thread, off CPU for " : " kernel threads, off CPU for ",
+			       TEXT_NS(kernel_ns));
 	struct selection *left = selection_new(p, &users, NULL);
 
 	if (!left || !selection)
@@ -351,11 +355,9 @@ static void append_most_is_idle(GString *s, const struct profile *p, const struc
 {
 	struct idle_part *idle = idle_part_new(p, selection, WEIGHT_OFF_CPU);
 
-	if (idle->amount > idle->rest) {
-		g_string_append(s, "\nMost of it is idle time, ");
-		text_duration(s, idle->amount);
-		g_string_append(s, ": --idle=drop leaves that out.\n");
-	}
+	if (idle->amount > idle->rest)
+		g_string_append_printf(s, "\nMost of it is idle time, %s: --idle=drop leaves that out.\n",
+				       TEXT_NS(idle->amount));
 	idle_part_free(idle);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/trace.h"
+#include "render/text/text.h"
 
 #include <inttypes.h>
 #include <string.h>

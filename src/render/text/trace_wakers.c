@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/trace.h"
+#include "render/text/text.h"
 
 #include <inttypes.h>
 
 #include "analyse/label.h"
 #include "analyse/wakers.h"
+#include "base/order.h"
 #include "explain/text.h"
 
 struct printer {
@@ -53,14 +54,7 @@ struct woken {
 };
 #define NONE UINT32_MAX
 
-static int by_time(gconstpointer va, gconstpointer vb)
-{
-	const struct woken *a = va, *b = vb;
-
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? -1 : 1;
-	return a->order < b->order ? -1 : 1;
-}
+ORDER(by_time, struct woken, ORDER_LOW(ns) ORDER_LOW(order))
 
 static GArray *all_woken(const struct profile *p)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <string.h>
 
-#include "analyse/plumbing_tables.h"
+#include "analyse/plumbing.h"
 #include "explain/text.h"
-#include "render/text/markdown.h"
+#include "render/text/text.h"
 
 #define COLUMNS 110
 #define NAME_COLUMNS 48

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/waitgraph_dot.h"
+#include "render/text/wakers.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -64,12 +64,9 @@ static void node(const struct painter *pt, uint32_t i)
 	append_name(s, a->name);
 	if (a->threads_cnt > 1)
 		g_string_append_printf(s, "\\n%u threads", a->threads_cnt);
-	if (a->threads_cnt) {
-		g_string_append(s, "\\non CPU ");
-		text_duration(s, a->on_cpu_ns);
-		g_string_append(s, ", waited ");
-		text_duration(s, pt->g->waited_ns[i]);
-	}
+	if (a->threads_cnt)
+		g_string_append_printf(s, "\\non CPU %s, waited %s", TEXT_NS(a->on_cpu_ns),
+				       TEXT_NS(pt->g->waited_ns[i]));
 	g_string_append_c(s, '"');
 	if (a->kind == ACTOR_INTERRUPT)
 		g_string_append(s, ", shape=ellipse, style=filled, fillcolor=\"#dde7f3\"");
@@ -90,8 +87,7 @@ static void edge(const struct painter *pt, const struct wait_edge *e)
 	GString *s = pt->s;
 	g_autoptr(GString) tip = g_string_new(top->wait);
 
-	g_string_append_printf(s, "  n%u -> n%u [label=\"", e->from, e->to);
-	text_duration(s, e->blocked_ns);
+	g_string_append_printf(s, "  n%u -> n%u [label=\"%s", e->from, e->to, TEXT_NS(e->blocked_ns));
 	g_string_append_printf(s, "\\n%" PRIu64 "x\", penwidth=%.2f", e->count, 0.7 + (PEN_MAX - 0.7) * share);
 	if (inside)
 		g_string_append(s, ", color=\"#b03020\", fontcolor=\"#b03020\"");
@@ -106,9 +102,7 @@ static void caption_knot(const struct painter *pt, const struct knot *k)
 {
 	GString *s = pt->s;
 
-	g_string_append(s, "\\lknot of ");
-	text_duration(s, k->held);
-	g_string_append(s, ": ");
+	g_string_append_printf(s, "\\lknot of %s: ", TEXT_NS(k->held));
 	for (guint i = 0; i <= k->cycle->len; i++) {
 		if (i)
 			g_string_append(s, " -> ");
@@ -124,23 +118,15 @@ static void caption(const struct painter *pt)
 
 	for (unsigned i = 0; i < pt->edges_cnt; i++)
 		rest_ns -= waitgraph_edge(g, i)->blocked_ns;
-	g_string_append(s, "  label=\"Who waited for whom, by ");
-	g_string_append(s, actor_by_name(g->actors->by));
-	g_string_append(s, ", in ");
-	text_duration(s, g->profile->info.duration_ns);
-	g_string_append(s, ": ");
-	text_duration(s, g->blocked_ns);
-	g_string_append(s, " asleep until somebody came");
-	if (pt->edges_cnt < g->edges->len) {
-		g_string_append_printf(s, "; %u lighter edges, ", g->edges->len - pt->edges_cnt);
-		text_duration(s, rest_ns);
-		g_string_append(s, ", are not drawn");
-	}
-	if (g->all_asleep_ns) {
-		g_string_append(s, ";\\lbesides, ");
-		text_duration(s, g->all_asleep_ns);
-		g_string_append(s, " asleep with nobody come when the window ended");
-	}
+	g_string_append_printf(s, "  label=\"Who waited for whom, by %s, in %s: %s asleep until somebody came",
+			       actor_by_name(g->actors->by), TEXT_NS(g->profile->info.duration_ns),
+			       TEXT_NS(g->blocked_ns));
+	if (pt->edges_cnt < g->edges->len)
+		g_string_append_printf(s, "; %u lighter edges, %s, are not drawn", g->edges->len - pt->edges_cnt,
+				       TEXT_NS(rest_ns));
+	if (g->all_asleep_ns)
+		g_string_append_printf(s, ";\\lbesides, %s asleep with nobody come when the window ended",
+				       TEXT_NS(g->all_asleep_ns));
 	for (guint i = 0; i < MIN(pt->knots->len, KNOTS_NAMED); i++)
 		caption_knot(pt, g_ptr_array_index(pt->knots, i));
 	g_string_append(s, "\\l\";\n");

@@ -6,7 +6,7 @@
 
 #include "analyse/knots.h"
 #include "analyse/wakers.h"
-#include "render/text/style.h"
+#include "base/order.h"
 #include "explain/text.h"
 
 #define NAME_LEAST 8
@@ -107,9 +107,7 @@ void unknown_wakers_text(GString *s, const struct profile *p, const struct text_
 			continue;
 		g_string_append_printf(s, "%*s%s", (int)indent, "", text_dim(o));
 		text_safe(s, l->reason);
-		g_string_append(s, ", ");
-		text_thousands(s, l->count);
-		g_string_append(s, l->count == 1 ? " time: " : " times: ");
+		g_string_append_printf(s, ", %s%s", TEXT_COUNT(l->count), l->count == 1 ? " time: " : " times: ");
 		text_safe(s, l->help);
 		g_string_append_printf(s, "%s\n", text_plain(o));
 	}
@@ -118,11 +116,9 @@ void unknown_wakers_text(GString *s, const struct profile *p, const struct text_
 /* What the table does not say by itself. */
 static void table_notes(GString *s, const struct waitgraph *g, const struct text_options *o)
 {
-	if (g->all_asleep_ns) {
-		g_string_append(s, "Still asleep when the window ended, so woken by nobody yet: ");
-		text_duration(s, g->all_asleep_ns);
-		g_string_append(s, ".\n");
-	}
+	if (g->all_asleep_ns)
+		g_string_append_printf(s, "Still asleep when the window ended, so woken by nobody yet: %s.\n",
+				       TEXT_NS(g->all_asleep_ns));
 	g_string_append(s, "Delays are from histograms in powers of two, taken as even within each.\n");
 	if (has_unknown(g)) {
 		g_autoptr(GString) losses = g_string_new(NULL);
@@ -187,9 +183,8 @@ static void append_others(GString *s, const struct waitgraph *g, const struct kn
 static void knot_lines(GString *s, const struct waitgraph *g, const struct knot *k, unsigned number,
 		       const struct text_options *o)
 {
-	g_string_append_printf(s, "%s%3u. ", text_bold(o), number);
-	text_duration(s, k->held);
-	g_string_append_printf(s, "  %.1f%%  ", text_percent(k->held, g->blocked_ns));
+	g_string_append_printf(s, "%s%3u. %s  %.1f%%  ", text_bold(o), number, TEXT_NS(k->held),
+			       text_percent(k->held, g->blocked_ns));
 	if (k->nodes->len == 1)
 		g_string_append(s, "threads of one kind wait for each other");
 	else
@@ -197,15 +192,11 @@ static void knot_lines(GString *s, const struct waitgraph *g, const struct knot 
 	if (!k->outside) {
 		g_string_append(s, ", and for nobody else");
 	} else {
-		g_string_append(s, "; for others ");
-		text_duration(s, k->outside);
+		g_string_append_printf(s, "; for others %s", TEXT_NS(k->outside));
 	}
 	g_string_append(s, text_plain(o));
-	if (k->nodes->len > 1) {
-		g_string_append(s, "\n     tightest, each for the next at least ");
-		text_duration(s, k->cycle_weight);
-		g_string_append_c(s, ':');
-	}
+	if (k->nodes->len > 1)
+		g_string_append_printf(s, "\n     tightest, each for the next at least %s:", TEXT_NS(k->cycle_weight));
 	g_string_append_c(s, '\n');
 	append_cycle(s, g, k, o);
 	append_others(s, g, k, o);
@@ -237,30 +228,10 @@ struct sleep {
 	uint32_t first, cnt;	/* of the sorted places */
 };
 
-static int compare_places(gconstpointer va, gconstpointer vb)
-{
-	const struct wait_place *a = va, *b = vb;
+ORDER(compare_places, struct wait_place,
+      ORDER_LOW(from) ORDER_TEXT(wait) ORDER_HIGH(blocked_ns) ORDER_LOW(to) ORDER_TEXT(waker))
 
-	if (a->from != b->from)
-		return a->from < b->from ? -1 : 1;
-	int by_wait = strcmp(a->wait, b->wait);
-	if (by_wait)
-		return by_wait;
-	if (a->blocked_ns != b->blocked_ns)
-		return a->blocked_ns < b->blocked_ns ? 1 : -1;
-	if (a->to != b->to)
-		return a->to < b->to ? -1 : 1;
-	return strcmp(a->waker, b->waker);
-}
-
-static int compare_sleeps(gconstpointer va, gconstpointer vb)
-{
-	const struct sleep *a = va, *b = vb;
-
-	if (a->blocked_ns != b->blocked_ns)
-		return a->blocked_ns < b->blocked_ns ? 1 : -1;
-	return (a->first > b->first) - (a->first < b->first);
-}
+ORDER(compare_sleeps, struct sleep, ORDER_HIGH(blocked_ns) ORDER_LOW(first))
 
 static GArray *sleeps_of(const GArray *places)
 {
@@ -314,14 +285,11 @@ static void sleep_lines(GString *s, const struct waitgraph *g, const struct slee
 	uint32_t shown = sleep->cnt > WAKERS_SHOWN + 1 ? WAKERS_SHOWN : sleep->cnt;
 	uint64_t rest_ns = sleep->blocked_ns;
 
-	g_string_append_printf(s, "%s%3u. ", text_bold(o), number);
-	text_duration(s, sleep->blocked_ns);
-	g_string_append_printf(s, "  %.1f%%  ", text_percent(sleep->blocked_ns, g->blocked_ns));
+	g_string_append_printf(s, "%s%3u. %s  %.1f%%  ", text_bold(o), number, TEXT_NS(sleep->blocked_ns),
+			       text_percent(sleep->blocked_ns, g->blocked_ns));
 	actor_text(s, actors_get(g->actors, sleep->from), text_room(o, 44));
-	g_string_append(s, text_plain(o));
-	g_string_append(s, ", ");
-	text_thousands(s, sleep->count);
-	g_string_append(s, sleep->count == 1 ? " time, in\n     " : " times, in\n     ");
+	g_string_append_printf(s, "%s, %s%s", text_plain(o), TEXT_COUNT(sleep->count),
+			       sleep->count == 1 ? " time, in\n     " : " times, in\n     ");
 	text_safe_cut(s, sleep->wait, text_room(o, 5));
 	g_string_append_c(s, '\n');
 	for (uint32_t i = 0; i < shown; i++) {

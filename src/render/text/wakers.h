@@ -20,4 +20,16 @@ unsigned actor_text(GString *s, const struct actor *a, unsigned width);
  */
 void unknown_wakers_text(GString *s, const struct profile *p, const struct text_options *options, unsigned indent);
 
+/*
+ * The wait-for graph for graphviz: an arrow from who waited to whom for, as thick as the time is long, red
+ * within a knot.  The `top` heaviest edges, 0: all; what is left out is said in the caption.
+ */
+void waitgraph_dot(GString *s, const struct waitgraph *g, unsigned top);
+
+/* The whole of it as JSON: docs/wait-graph.md. */
+void waitgraph_json(GString *out, const struct waitgraph *g);
+
+/* Appends a quoted string of the DOT language: one line of text, whatever bytes it has. */
+void dot_quote(GString *s, const char *text);
+
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/dwarf/abbrev.h"
 
 #include "base/cursor.h"
 #include "base/hash.h"

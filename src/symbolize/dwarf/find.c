@@ -4,8 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "symbolize/dwarf/lines.h"
-#include "symbolize/dwarf/names.h"
+#include "base/order.h"
 
 #define NO_UNIT UINT32_MAX
 #define HEAD_BYTES ((size_t)1024)	/* of a unit: its first entry, to see which addresses are its own */
@@ -251,12 +250,7 @@ static void search_unit(struct finder *f, const struct dwarf_unit_head *head)
 	dwarf_unit_free(u);
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct query *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
+ORDER(by_address, struct query, ORDER_LOW(addr))
 
 static int by_unit(const void *a, const void *b)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/dwarf/inlined.h"
 
-#include "symbolize/dwarf/lines.h"
-#include "symbolize/dwarf/names.h"
+#include "symbolize/dwarf/find.h"
 
 #define DEPTH_MAX 4096
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/dwarf/lines.h"
+#include "symbolize/dwarf/find.h"
 
 #define PROGRAM_MAX_BYTES ((size_t)64 << 20)
 #define FILES_MAX (1u << 20)

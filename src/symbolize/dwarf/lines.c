@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/dwarf/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "symbolize/dwarf/find.h"
-#include "symbolize/elf/go_lines.h"
+#include "symbolize/elf/functions.h"
 #include "symbolize/elf/table.h"
 #include "symbolize/process/fileopen.h"
 
@@ -170,12 +170,7 @@ static void find_in_file(struct reading *r, int fd, struct symbol_place *places,
 	r->steps_left -= steps - budget.steps;
 }
 
-static int by_source(const void *a, const void *b)
-{
-	const struct symbol_place *x = *(struct symbol_place *const *)a, *y = *(struct symbol_place *const *)b;
-
-	return x->source < y->source ? -1 : x->source > y->source;
-}
+ORDER_POINTERS(by_source, struct symbol_place, ORDER_LOW(source))
 
 void lines_find(struct symbol_place *places, size_t cnt, const char *debug_dir, GStringChunk *strings,
 		uint64_t ret_missed[SYMBOL_MISSED_CNT])

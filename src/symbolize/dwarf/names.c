@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/dwarf/names.h"
+#include "symbolize/dwarf/find.h"
 
 #include "base/hash.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/dwarf/unit.h"
 
-#include "symbolize/dwarf/abbrev.h"
-
 #define HEADER_MAX_BYTES 40
 #define UNIT_MAX_BYTES ((size_t)256 << 20)
 #define INDIRECT_MAX 4

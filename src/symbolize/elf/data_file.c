@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/elf/data_file.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #include "base/parser.h"
-#include "symbolize/elf/debug_file.h"
+#include "symbolize/elf/functions.h"
 #include "symbolize/elf/reader.h"
-#include "symbolize/elf/table_bytes.h"
+#include "symbolize/elf/table.h"
 #include "symbolize/process/fileopen.h"
 
 #define SECTIONS_MAX 65536

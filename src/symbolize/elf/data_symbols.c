@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/module.h"
 #include "base/opener.h"
-#include "symbolize/elf/data_file.h"
+#include "symbolize/elf/table.h"
 #include "symbolize/names/demangle.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"

@@ -3,7 +3,6 @@
 
 #include <glib.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/late_library.h"

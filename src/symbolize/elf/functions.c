@@ -7,8 +7,8 @@
 
 #include "base/elf_file.h"
 #include "base/go_table.h"
-#include "symbolize/dwarf/inlined.h"
-#include "symbolize/elf/debug_file.h"
+#include "base/order.h"
+#include "symbolize/dwarf/find.h"
 #include "symbolize/names/demangle.h"
 #include "symbolize/process/fileopen.h"
 
@@ -337,12 +337,7 @@ static void function_clear(gpointer data)
 	g_free(f->whole);
 }
 
-static gint by_address(gconstpointer a, gconstpointer b)
-{
-	const struct elf_function *x = a, *y = b;
-
-	return x->addr != y->addr ? (x->addr > y->addr) - (x->addr < y->addr) : g_strcmp0(x->whole, y->whole);
-}
+ORDER(by_address, struct elf_function, ORDER_LOW(addr) ORDER_TEXT(whole))
 
 static void sort_out(GArray *list)
 {

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "symbolize/elf/table.h"
+#include "symbolize/symbolize.h"
+
 /* Functions and probes of an ELF file by name: where something can be attached. */
 
 struct elf_function {
@@ -44,5 +47,23 @@ struct elf_probe {
 GArray *elf_probes_find(int fd, const char *provider, const char *name, GError **error);
 /* char *: the names of that provider's probes; without one, the providers.  Each once, as they come. */
 GPtrArray *elf_probes_list(int fd, const char *provider);
+
+/*
+ * Where the separate debug file of t, which lies at path, may be: by its build-id, then by what .gnu_debuglink names
+ * in the places where gdb looks.  char *, freed with the array.
+ */
+GPtrArray *debug_file_paths(const struct elf_table *t, const char *path, const char *debug_dir);
+
+/*
+ * Reads the file behind fd, if it is the debug file of t: of the same build-id, or, where t has none, with the
+ * checksum that .gnu_debuglink tells.  NULL: it is not.
+ */
+struct elf_table *debug_file_read(const struct elf_table *t, int fd);
+
+/*
+ * Function, file and line of the places that have none yet, from Go's own table in the file behind fd.  Inlined
+ * functions have no frame of their own here.  Strings go to `strings`.
+ */
+void go_lines_find(int fd, struct symbol_place *places, size_t cnt, GStringChunk *strings);
 
 #endif

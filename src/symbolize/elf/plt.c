@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "symbolize/elf/reader.h"
+#include "base/order.h"
 
 /*
  * Linkers lay out these sections in many ways (lazy, with ENDBR64, BND, 8 or 16 bytes; on arm64 with "bti c", 16 or 24
@@ -31,12 +32,7 @@ struct plt_reader {
 	GString *names;
 };
 
-static int slot_compare(const void *a, const void *b)
-{
-	const struct slot *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
+ORDER(slot_compare, struct slot, ORDER_LOW(addr))
 
 static bool takes_resolver(const struct plt_reader *p, uint64_t type)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/elf/symtab.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,16 +10,7 @@
 /* Names are compared this far: a hostile file may hold millions of long equal ones. */
 #define COMPARED_BYTES 256
 
-static int raw_compare(const void *a, const void *b)
-{
-	const struct symtab_raw *x = a, *y = b;
-
-	if (x->addr != y->addr)
-		return x->addr < y->addr ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
-}
+ORDER(raw_compare, struct symtab_raw, ORDER_LOW(addr) ORDER_LOW(rank) ORDER_LOW(name))
 
 /*
  * Most tables come nearly in order; /proc/kallsyms has only aliases the wrong way round.  Puts

@@ -6,8 +6,6 @@
 
 #include "base/parser.h"
 #include "symbolize/elf/reader.h"
-#include "symbolize/elf/table_bytes.h"
-#include "symbolize/elf/unsized.h"
 
 /* Far above any real file (a debug build of a browser has 2 million functions), far below what hurts. */
 #define SYMTAB_MAX_BYTES (128 << 20)

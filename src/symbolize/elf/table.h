@@ -10,6 +10,25 @@
 #include "base/elf_file.h"
 #include "symbolize/elf/symtab.h"
 
+/* The variables of one ELF file; its contents are not trusted. */
+struct data_file {
+	struct symtab variables;
+	struct elf_segment *segments;
+	size_t segment_cnt;
+	bool has_all;	/* from .symtab; else only what is exported */
+};
+
+/*
+ * The file behind fd, which stays open; false: no ELF program or library.  In any case clear it.  It is parsed by a
+ * process without rights where there is one (base/parser.h).
+ */
+bool data_file_read(int fd, struct data_file *ret);
+/* For parser_start(): what that process answers. */
+bool data_file_parse(int fd, const void *question, size_t question_bytes, GByteArray *into);
+/* What a stripped one, which lies at path, lacks, from its debug file. */
+void data_file_add_debug(struct data_file *f, int fd, const char *path, const char *debug_dir);
+void data_file_clear(struct data_file *f);
+
 #define ELF_BUILD_ID_MAX 64
 
 /* What symbolizing needs of one ELF file, copied out of it: the file is closed afterwards. */
@@ -59,5 +78,24 @@ const char *elf_table_find(const struct elf_table *t, uint64_t vaddr, uint64_t *
 bool elf_table_vaddr(const struct elf_table *t, uint64_t off, uint64_t *ret_vaddr);
 
 size_t elf_table_memory_bytes(const struct elf_table *t);
+
+/* A table on its way from the process that parsed the file (base/parser.h). */
+
+/* For parser_start(): what that process answers. */
+bool elf_table_parse(int fd, const void *question, size_t question_bytes, GByteArray *into);
+/* The table that it made; NULL with a sentence. */
+struct elf_table *elf_table_ask(int fd, GError **error);
+
+/* Without names that no function has: a string table is mostly of others. */
+void elf_table_write(const struct elf_table *t, GByteArray *into);
+/* The bytes are a stranger's: whatever they are, the table is safe to ask.  NULL: they are none. */
+struct elf_table *elf_table_from_bytes(const void *bytes, size_t len_bytes);
+
+/* The same of variables; false: there is nothing to clear. */
+void data_file_write(const struct data_file *f, GByteArray *into);
+bool data_file_from_bytes(const void *bytes, size_t len_bytes, struct data_file *ret);
+/* So many segments, into *ret, which is g_free()d; false: they are none. */
+struct cursor;
+bool elf_segments_take(struct cursor *c, uint64_t cnt, struct elf_segment **ret);
 
 #endif

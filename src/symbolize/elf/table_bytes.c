@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/elf/table_bytes.h"
+#include "symbolize/elf/table.h"
 
 #include <string.h>
 

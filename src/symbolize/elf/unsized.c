@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/elf/unsized.h"
+#include "symbolize/elf/reader.h"
 
 #include "base/insn_x86.h"
 

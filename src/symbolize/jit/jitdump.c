@@ -2,10 +2,7 @@
 #include "base/hash.h"
 #include "symbolize/jit/perf_map.h"
 
-#include <glib.h>
 #include <inttypes.h>
-#include <stdbool.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "symbolize/process/fileopen.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/jit/perf_map.h"
 
-#include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
+#include "base/order.h"
 #include "base/parser.h"
 #include "base/proc_status.h"
 #include "symbolize/process/fileopen.h"
@@ -32,14 +32,7 @@ struct perf_map {
 	size_t *account;
 };
 
-static int line_compare(const void *a, const void *b)
-{
-	const struct line *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
-}
+ORDER(line_compare, struct line, ORDER_LOW(start) ORDER_LOW(number))
 
 static bool parse_number(char **at, uint64_t *ret)
 {

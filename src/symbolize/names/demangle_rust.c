@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "symbolize/names/demangle.h"
-#include "symbolize/names/rust_name.h"
 
 /*
  * Rust's symbol names, version 0 (RFC 2603): a grammar of tags, one letter each, with

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/names/kallsyms.h"
+#include "symbolize/names/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/opener.h"
+#include "base/order.h"
 
 /* A function reaches to the next one; before a gap (the end of a module, unlisted memory) at most this far. */
 #define REACH_BYTES (64 << 10)
@@ -180,12 +181,7 @@ static void note_bound(struct kallsyms *k, const struct symtab_raw *r, const cha
 		k->sched_end = r->addr;
 }
 
-static int compare_raw(gconstpointer va, gconstpointer vb)
-{
-	const struct symtab_raw *a = va, *b = vb;
-
-	return (a->addr > b->addr) - (a->addr < b->addr);
-}
+ORDER(compare_raw, struct symtab_raw, ORDER_LOW(addr))
 
 struct kallsyms *kallsyms_parse(char *text, size_t len)
 {

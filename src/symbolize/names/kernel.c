@@ -5,7 +5,6 @@
 
 #include "base/hash.h"
 #include "base/urgency.h"
-#include "symbolize/names/kallsyms.h"
 
 /* Modules and BPF programs come and go: an unknown kernel address is worth another look, seldom. */
 #define READS_MAX 8

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/names/rust_name.h"
+#include "symbolize/names/demangle.h"
 
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "symbolize/process/maps.h"
 
 #include <elf.h>
-#include <glib.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>

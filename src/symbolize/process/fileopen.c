@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/opener.h"
-#include "symbolize/process/maps.h"
 
 static int held_if_regular(int fd, struct stat *ret_stat)
 {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "base/file_text.h"
+#include "base/opener_wire.h"
 #include "symbolize/process/maps.h"
 
 /*

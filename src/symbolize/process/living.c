@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/process/maps.h"
 
-#include <glib.h>
 #include <inttypes.h>
-#include <stdbool.h>
 
 #include "base/opener.h"
 #include "symbolize/process/fileopen.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/process/map_set.h"
+#include "symbolize/process/spaces.h"
 
 #include <string.h>
 

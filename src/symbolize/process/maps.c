@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/process/maps.h"
 
-#include <glib.h>
 #include <string.h>
 
 #include "base/hash.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/process/modules.h"
+#include "symbolize/process/spaces.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,7 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "symbolize/elf/debug_file.h"
+#include "base/hash.h"
+#include "base/order.h"
+#include "symbolize/elf/functions.h"
 #include "symbolize/elf/debuginfod.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
@@ -65,17 +67,7 @@ static gboolean module_equal(gconstpointer a, gconstpointer b)
 	       !strcmp(x->path, y->path);
 }
 
-static guint file_id_hash(gconstpointer key)
-{
-	const struct file_id *id = key;
-
-	return (guint)((id->inode * 31 + (uint64_t)id->mtime_ns) * 0x9e3779b1u ^ (uint64_t)id->mtime_s ^ id->dev);
-}
-
-static gboolean file_id_equal(gconstpointer a, gconstpointer b)
-{
-	return !memcmp(a, b, sizeof(struct file_id));
-}
+HASH_BYTES(file_id, struct file_id)
 
 static void module_free(gpointer data)
 {
@@ -423,12 +415,7 @@ size_t modules_table_bytes(const struct modules *ms)
 	return ms->table_bytes;
 }
 
-static int by_use(gconstpointer a, gconstpointer b)
-{
-	const struct elf_table *x = *(struct elf_table *const *)a, *y = *(struct elf_table *const *)b;
-
-	return (x->used_turn > y->used_turn) - (x->used_turn < y->used_turn);
-}
+ORDER_POINTERS(by_use, struct elf_table, ORDER_LOW(used_turn))
 
 /* Those not used in this turn or the one before, longest ago first. */
 static GPtrArray *unused_tables(const struct modules *ms)

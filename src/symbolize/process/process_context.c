@@ -7,7 +7,6 @@
 #include "base/parser.h"
 #include "base/wire.h"
 #include "symbolize/process/fileopen.h"
-#include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 
 #define MAPS_MAX_BYTES (1u << 20)	/* some 10,000 mappings */

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/opener.h"
-#include "symbolize/process/map_set.h"
 #include "symbolize/process/maps.h"
 
 #define EXITED_MAX 4096		/* exited processes remembered */

@@ -6,9 +6,76 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "symbolize/elf/table.h"
 #include "symbolize/jit/perf_map.h"
-#include "symbolize/process/modules.h"
 #include "symbolize/symbolize.h"
+
+/*
+ * What is mapped (modules: interned device, inode and path) and the symbols of the files
+ * (tables: one per file as it is on disk, by device, inode, time of change and size).
+ * Tables live within a budget of memory, modules as long as they are mapped.
+ */
+enum module_kind {
+	MODULE_FILE,	/* may be an ELF file */
+	MODULE_VDSO,
+	MODULE_ANON,	/* no file: heap of a compiler, perhaps */
+	MODULE_SPECIAL,	/* "[vsyscall]", "[stack]": nothing to look up in */
+};
+
+struct module {
+	const char *path;	/* as the mapping has it */
+	const char *shown;	/* for people: without " (deleted)", "[anon]" for every anonymous one */
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+	enum module_kind kind;
+	bool is_deleted;
+	struct elf_table *last;	/* what the last process that could tell had here */
+	int64_t fresh_until_us;	/* until then that is taken for what any process has here */
+	bool is_used;		/* see modules_forget_unused() */
+	GHashTable *executed;	/* paths it was executed by; NULL: none */
+	char *own_path, *own_shown;
+};
+
+struct modules;
+
+/* debug_dir: "/usr/lib/debug". */
+struct modules *modules_new(const char *proc_dir, const char *debug_dir);
+void modules_free(struct modules *ms);
+
+/* From now on files with debug information are kept open; before the first table is asked for. */
+void modules_keep_debug_files(struct modules *ms);
+
+/* Adds the symbols that arrived from debuginfod meanwhile, never waiting for any. */
+void modules_poll(struct modules *ms);
+
+struct module *modules_intern(struct modules *ms, const struct symbolizer_mapping *m);
+/* That path, which lives as long as the module; NULL: it has been executed by too many. */
+const char *modules_executed(struct module *m, const char *path);
+
+/*
+ * The symbols of the file that process pid has mapped at [start, end), NULL when it cannot
+ * be opened or is no ELF file.  is_alive: /proc/pid is still that process; else only the
+ * path as we see it and what other processes had there can help.
+ */
+struct elf_table *modules_table(struct modules *ms, struct module *m, uint32_t pid, uint64_t start, uint64_t end,
+				bool is_alive);
+
+/* It was asked for a name just now. */
+void modules_note_use(const struct modules *ms, struct elf_table *t);
+
+/*
+ * A turn is over.  Where tables take more than that, those used longest ago go, until it is enough; none that was used
+ * in this turn or the one before.  NULL: none has to, else struct elf_table *, marked as evicted: whoever points to
+ * one or to its names is to forget it, then it is freed with the array.  What is asked for again is read again.
+ */
+GPtrArray *modules_evict(struct modules *ms, size_t max_bytes);
+size_t modules_table_bytes(const struct modules *ms);
+
+/* So many came since the last time that it pays to look which of them are still mapped, and to free the others. */
+bool modules_are_many(const struct modules *ms);
+/* is_used was set of all that are mapped; it is cleared. */
+void modules_forget_unused(struct modules *ms);
+size_t modules_cnt(const struct modules *ms);
 
 /*
  * The executable mappings of every process over time.  A process id stands for a row of
@@ -94,5 +161,32 @@ void spaces_forget_evicted(struct spaces *s);
 
 /* Adds the executable lines of the text of a /proc/PID/maps, which is changed. */
 void generation_add_maps_text(struct spaces *s, struct generation *g, char *text, uint64_t from_ns);
+
+/* Mappings of an address space over time; a fork shares the set until either side changes it. */
+struct map_set {
+	unsigned refs;
+	GArray *maps;	/* struct space_map, by start; of the same start the later one comes last */
+	uint32_t came_cnt;	/* so far; space_map.no comes from here */
+	uint64_t longest;	/* bytes of a mapping, at most */
+};
+
+struct map_set *map_set_new(void);
+struct map_set *map_set_ref(struct map_set *set);
+void map_set_unref(struct map_set *set);	/* NULL is fine */
+
+/* Does it lie where another file's mapping lay, or the same file's at another place? */
+bool map_set_replaces(struct map_set *set, const struct space_map *map);
+
+/*
+ * Adds a mapping unless the set has it already.  Replaces *set by a copy when it is shared.
+ * Bounded: when full, the older half goes.
+ */
+void map_set_add(struct map_set **set, const struct space_map *map);
+
+/*
+ * The mapping that covered addr at ts_ns: the newest that came until then, else one found in
+ * /proc later, which may have been there before; else NULL.
+ */
+struct space_map *map_set_find(struct map_set *set, uint64_t ts_ns, uint64_t addr);
 
 #endif

@@ -7,8 +7,8 @@
 #include "base/cursor.h"
 #include "base/elf_file.h"
 #include "base/go_table.h"
-#include "base/hex.h"
-#include "symbolize/elf/debug_file.h"
+#include "base/parse.h"
+#include "symbolize/elf/functions.h"
 #include "symbolize/process/fileopen.h"
 
 #define TEXT_SEEN_BYTES (1u << 20)	/* of each executable segment */

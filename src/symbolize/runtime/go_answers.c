@@ -8,7 +8,7 @@
 #include "base/cursor.h"
 #include "base/go_table.h"
 #include "base/parser.h"
-#include "symbolize/elf/table_bytes.h"
+#include "symbolize/elf/table.h"
 
 #define INLINED_MAX_WORDS 5
 #define TREES_TRIED 4

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/go_goroutines.h"
+#include "symbolize/runtime/go_program.h"
 
 #include <string.h>
 

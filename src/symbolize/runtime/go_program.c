@@ -7,8 +7,6 @@
 
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
-#include "symbolize/runtime/go_goroutines.h"
-#include "symbolize/runtime/go_labels.h"
 #include "symbolize/runtime/memory.h"
 
 #define MAPS_TEXT_MAX (64 << 20)

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/module.h"
+#include "base/order.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/variables.h"
 
@@ -85,12 +86,7 @@ static bool read_heap(const struct hotspot *h, uint64_t at, struct hotspot_heap 
 	       ret->high - ret->low <= HEAP_BYTES_MAX && ret->high < 1ull << 47;
 }
 
-static int heap_compare(const void *a, const void *b)
-{
-	const struct hotspot_heap *x = a, *y = b;
-
-	return x->low < y->low ? -1 : x->low > y->low;
-}
+ORDER(heap_compare, struct hotspot_heap, ORDER_LOW(low))
 
 /* Where the interpreter and the stubs are, which stay there. */
 static void read_landmarks(struct hotspot *h)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "symbolize/runtime/hotspot_inline.h"
 #include "symbolize/runtime/memory.h"
 
 #define WORD 8

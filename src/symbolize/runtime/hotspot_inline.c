@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/hotspot_inline.h"
+#include "symbolize/runtime/hotspot_frames.h"
 
 #include "symbolize/runtime/memory.h"
 

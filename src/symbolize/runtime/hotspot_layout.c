@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/hotspot_layout.h"
+#include "symbolize/runtime/hotspot_code.h"
 
-#include <glib.h>
 #include <string.h>
 
 #include "symbolize/runtime/memory.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/hotspot_names.h"
+#include "symbolize/runtime/hotspot_frames.h"
 
 #include <string.h>
 
 #include "base/hash.h"
-#include "symbolize/runtime/hotspot_inline.h"
 #include "symbolize/runtime/memory.h"
 
 #define CONST_BYTES 96	/* of a ConstMethod: all that is asked for */
@@ -39,19 +38,7 @@ struct hotspot_names {
 	GStringChunk *strings;
 };
 
-static guint method_hash(gconstpointer p)
-{
-	const struct method *m = p;
-
-	return hash_end(hash_more(m->at, m->pid));
-}
-
-static gboolean method_equal(gconstpointer a, gconstpointer b)
-{
-	const struct method *x = a, *y = b;
-
-	return x->at == y->at && x->pid == y->pid;
-}
+HASH_KEY(method, struct method, at, pid)
 
 static guint place_hash(gconstpointer p)
 {

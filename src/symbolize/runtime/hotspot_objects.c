@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "symbolize/runtime/hotspot_inline.h"
+#include "symbolize/runtime/hotspot_frames.h"
 #include "symbolize/runtime/memory.h"
 
 #define FLAGS_MAX 4096

@@ -5,7 +5,6 @@
 
 #include "base/hash.h"
 #include "symbolize/process/maps.h"
-#include "symbolize/runtime/hotspot_monitors.h"
 #include "symbolize/runtime/memory.h"
 
 #define MAPS_TEXT_MAX (64 << 20)

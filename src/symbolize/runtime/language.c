@@ -5,10 +5,8 @@
 
 #include "base/hash.h"
 #include "symbolize/process/maps.h"
-#include "symbolize/runtime/php_code.h"
 #include "symbolize/runtime/python_find.h"
-#include "symbolize/runtime/ruby_code.h"
-#include "symbolize/runtime/runtime_files.h"
+#include "symbolize/runtime/variables.h"
 
 #define MAPS_TEXT_MAX (64 << 20)
 

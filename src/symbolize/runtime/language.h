@@ -2,7 +2,9 @@
 #ifndef SYMBOLIZE_LANGUAGE_H
 #define SYMBOLIZE_LANGUAGE_H
 
+#include <glib.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "abi/language_abi.h"
@@ -45,5 +47,121 @@ struct language_early {
 	uint64_t python_key_at;	/* and that is CPython, alone: for python_has_begun(), else 0 */
 };
 bool language_find(const char *proc_dir, uint32_t pid, struct offcpu_language *ret, struct language_early *ret_early);
+
+/*
+ * PHP's functions: how a process's frames are found, and what they are called.  A script is compiled anew for each
+ * request unless its compiled form is shared, so functions are told by hashes of their names and files too.  What is
+ * read is not trusted.
+ */
+struct php_code;
+
+struct php_code *php_code_new(void);
+void php_code_free(struct php_code *p);	/* NULL is fine */
+/* False: the process is gone, or another function lies there by now. */
+bool php_code_name(struct php_code *p, const struct language_place *place, struct language_frame *ret);
+
+/* What is known of a process as a PHP program. */
+enum php_state {
+	PHP_NONE,		/* it has no file of an interpreter, or is gone */
+	PHP_READABLE,
+	/* the interpreter's file cannot be opened, or exports nothing; threaded builds (ZTS) are such */
+	PHP_NO_SYMBOLS,
+	PHP_OTHER_VERSION,
+};
+/* lines: of its mappings, as maps_parse() gives them; NULL: it is gone. */
+enum php_state php_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret);
+
+/*
+ * Ruby's methods and blocks (CRuby 3.0 to 3.4): how a process's frames are found, and what they are called.  What is
+ * read is not trusted: sizes are bounded, and what is no instruction sequence any more is not named.
+ */
+
+/* The function of C that executes Ruby's instructions: its bounds, as addresses in its file. */
+struct ruby_executor {
+	uint64_t start, end;
+};
+
+struct ruby_code;
+
+struct ruby_code *ruby_code_new(void);
+void ruby_code_free(struct ruby_code *r);	/* NULL is fine */
+/* False: the process is gone, or another object lies there by now. */
+bool ruby_code_name(struct ruby_code *r, const struct language_place *place, struct language_frame *ret);
+
+/* What executes an instruction sequence, where that has no symbol.  False: not known. */
+bool ruby_code_executor(struct ruby_code *r, const struct language_place *place, struct ruby_executor *ret);
+
+/* What is known of a process as a Ruby program. */
+enum ruby_state {
+	RUBY_NONE,		/* it has no file of an interpreter, or is gone */
+	RUBY_READABLE,
+	/* the interpreter's file cannot be opened, or does not tell where a thread keeps its frames */
+	RUBY_NO_SYMBOLS,
+	RUBY_OTHER_VERSION,
+	RUBY_NO_LIBC,		/* it is neither glibc nor musl */
+	RUBY_NOT_READY,
+};
+/* Of a frame; 0: the version is not known. */
+uint32_t ruby_frame_bytes(uint32_t version);
+/* lines: of its mappings, as maps_parse() gives them; NULL: it is gone. */
+enum ruby_state ruby_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret);
+
+/* By the address of what executes one instruction.  The process must live.  False: not known. */
+bool ruby_executor_find(uint32_t pid, uint64_t handler, struct ruby_executor *ret);
+
+/* How a code object tells which lines its instructions are of. */
+enum python_lines {
+	PYTHON_LINES_PAIRS,	/* co_lnotab, to 3.9 */
+	PYTHON_LINES_RANGES,	/* co_linetable of 3.10 */
+	PYTHON_LINES_LOCATIONS,	/* the same from 3.11 on */
+};
+
+/*
+ * Where one version of CPython keeps what (64 bits).  Offsets as the compiler of python.org's sources lays them out.
+ */
+struct python_layout {
+	struct offcpu_language walk;	/* without keys_at, key_at and code_type */
+	uint32_t key_at;		/* _PyRuntime: the key of thread-specific data, on x86-64 */
+	uint32_t gil;			/* _PyRuntime: the lock of all interpreters; 0: each has its own */
+	/* PyCodeObject */
+	uint16_t first_line, file, name, qualname, lines, code;	/* qualname 0: there is none */
+	uint8_t code_is_object;		/* `code` points to a bytes object; else the code itself lies there */
+	uint8_t instr_scale;		/* of an index */
+	uint8_t line_kind;		/* enum python_lines */
+	/* PyASCIIObject, PyCompactUnicodeObject */
+	uint8_t ascii_bytes, compact_bytes;
+	uint8_t more_in_head;		/* bytes that each object begins with, beyond those of a build with a GIL */
+};
+
+/* In a version: a build without a GIL. */
+#define PYTHON_FREE_THREADED 0x80
+
+/* NULL: not known. */
+const struct python_layout *python_layout_of(uint32_t version);
+
+/* In any version, but for more_in_head. */
+#define PYTHON_TYPE_AT 8	/* object: its type */
+#define PYTHON_SIZE_AT 16	/* bytes object: its length, and */
+#define PYTHON_BYTES_AT 32	/* its bytes */
+#define PYTHON_TEXT_SIZE_AT 16	/* str: its length, and */
+#define PYTHON_TEXT_STATE_AT 32	/* its kind: 2 bits of `interned`, 3 of the bytes a character, compact, ascii */
+
+/*
+ * Names of the code objects of CPython programs, read from their memory while they live.  What is read is not trusted:
+ * sizes are bounded, and an object that is no code object any more is not named.
+ */
+struct python_code;
+
+struct python_code *python_code_new(void);
+void python_code_free(struct python_code *p);	/* NULL is fine */
+
+/* False: the process is gone, or another object lies there by now. */
+bool python_code_name(struct python_code *p, const struct language_place *place, struct language_frame *ret);
+
+/*
+ * The line of the instruction at an offset, in bytes, of a code object whose table these untrusted bytes are; 0: it
+ * has none, or the table is damaged.
+ */
+uint32_t python_line(enum python_lines kind, const uint8_t *table, size_t bytes, uint32_t first_line, uint64_t offset);
 
 #endif

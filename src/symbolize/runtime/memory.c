@@ -2,7 +2,6 @@
 #include "symbolize/runtime/memory.h"
 
 #include <glib.h>
-#include <string.h>
 #include <sys/uio.h>
 
 #include "base/hash.h"

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/php_code.h"
+#include "symbolize/runtime/language.h"
 
-#include <glib.h>
 #include <string.h>
 
-#include "base/module.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
-#include "symbolize/runtime/runtime_files.h"
 #include "symbolize/runtime/variables.h"
 
 #define TEXT_MAX 1024

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/python_code.h"
+#include "symbolize/runtime/language.h"
 
 #include <string.h>
 
 #include "symbolize/runtime/memory.h"
-#include "symbolize/runtime/python_layout.h"
 
 #define HEAD_BYTES 208		/* of a code object: all that is asked for */
 #define MORE_IN_HEAD_MAX 16

@@ -6,7 +6,7 @@
 #include "base/module.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
-#include "symbolize/runtime/python_layout.h"
+#include "symbolize/runtime/language.h"
 #include "symbolize/runtime/thread_layout.h"
 #include "symbolize/runtime/variables.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/python_layout.h"
-
-#include <stddef.h>
+#include "symbolize/runtime/language.h"
 
 #define VERSION(minor) (3 << 8 | (minor))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/python_code.h"
+#include "symbolize/runtime/language.h"
 
 #include "base/cursor.h"
 

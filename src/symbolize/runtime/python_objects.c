@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/python_objects.h"
+#include "symbolize/runtime/python_tasks.h"
 
-#include <glib.h>
 #include <string.h>
 
 #include "symbolize/runtime/memory.h"
-#include "symbolize/runtime/python_layout.h"
 
 #define DICT_ENTRIES_MAX (1u << 20)
 #define NAME_TEXT_MAX 64
@@ -107,7 +105,6 @@ uint64_t python_dict_find(struct python_program *p, uint64_t dict, const char *k
 	}
 	return 0;
 }
-
 
 /* Most futures are of one class, so the last one that was no gather()'s is known. */
 static bool is_gathering(struct python_program *p, uint64_t future)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/python_task_lists.h"
+#include "symbolize/runtime/python_tasks.h"
 
 #include <string.h>
 
 #include "base/module.h"
 #include "symbolize/runtime/memory.h"
-#include "symbolize/runtime/python_layout.h"
 #include "symbolize/runtime/variables.h"
 
 #define OFFSET_MAX (1u << 20)

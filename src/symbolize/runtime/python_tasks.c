@@ -3,11 +3,8 @@
 
 #include <string.h>
 
-#include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/python_find.h"
-#include "symbolize/runtime/python_layout.h"
-#include "symbolize/runtime/python_objects.h"
 #include "symbolize/runtime/variables.h"
 
 #define MAPS_TEXT_MAX (64 << 20)

@@ -6,8 +6,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbolize/runtime/python_code.h"
-#include "symbolize/runtime/python_task_lists.h"
+#include "symbolize/process/maps.h"
+#include "symbolize/runtime/language.h"
+
+/*
+ * From 3.14 on asyncio's tasks are in a list of each thread, and those of threads that have ended in one of the
+ * interpreter.  Python itself tells where, in _PyRuntime and in a section of the module _asyncio.  Offsets, lists and
+ * sets are bounded.
+ */
+struct python_task_lists {
+	uint32_t pid;
+	uint64_t interpreter;	/* address of the pointer to the first interpreter; 0: there are no such lists */
+	uint64_t threads_at, next_thread_at, interpreter_tasks_at, thread_tasks_at;
+	uint64_t node_at, awaited_by_at, is_set_at;	/* of a task */
+};
+
+#define PYTHON_SET_MASK_AT 32
+#define PYTHON_SET_TABLE_AT 40
+
+/* lines: the process's mappings.  False: the module is not loaded, or does not tell. */
+bool python_task_lists_open(struct python_task_lists *l, const char *proc_dir, uint32_t pid, uint64_t runtime,
+			    const GArray *lines);
+/* Appends addresses of tasks, those that are done too, up to `max` in all; false: there are more. */
+bool python_task_lists_read(const struct python_task_lists *l, GArray *into, guint max);
+/* The task that awaits this one, also by gather(); 0: none. */
+uint64_t python_task_lists_awaited_by(const struct python_task_lists *l, uint64_t task, bool *ret_are_several);
 
 /*
  * The tasks of asyncio in a CPython process (3.8 to 3.15, 64 bits) while it runs: asyncio's own sets or lists of them,
@@ -100,5 +123,19 @@ struct python_tasks_census {
 typedef void (*python_task_fn)(void *ctx, const struct python_task *t);
 bool python_tasks_read(struct python_program *p, uint64_t first, uint64_t stride, python_task_fn fn, void *ctx,
 		       struct python_tasks_census *ret);
+
+/* Objects of CPython in a process that lives, for the reading of tasks.  What cannot be read is 0. */
+
+/* From then on frames lie in their coroutines, and the interpreter in _PyRuntime. */
+#define PYTHON_MINOR_WHOLE 11
+
+uint64_t python_word(const struct python_program *p, uint64_t addr);
+uint64_t python_type(const struct python_program *p, uint64_t object);
+
+/* The value of a key in a dict, which must be one; 0: there is none, or no entries are left to be looked at. */
+uint64_t python_dict_find(struct python_program *p, uint64_t dict, const char *key);
+
+/* The set of an asyncio.TaskGroup's tasks; 0: there is none. */
+uint64_t python_group_tasks(struct python_program *p, uint64_t group);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "base/module.h"
 #include "base/opener.h"
-#include "base/proc_status.h"
 #include "base/refuse.h"
 #include "symbolize/jit/perf_map.h"
 #include "symbolize/process/fileopen.h"
@@ -19,8 +18,7 @@
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/python_tasks.h"
 #include "symbolize/runtime/tokio_program.h"
-#include "symbolize/runtime/v8_layout.h"
-#include "symbolize/runtime/variables.h"
+#include "symbolize/runtime/v8_names.h"
 
 #define MAPS_TEXT_MAX (64u << 20)
 #define STATUS_MAX_BYTES 16384

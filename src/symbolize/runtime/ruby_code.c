@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/ruby_code.h"
+#include "symbolize/runtime/language.h"
 
-#include <glib.h>
 #include <string.h>
 
 #include "symbolize/runtime/memory.h"

@@ -5,8 +5,7 @@
 #include "base/module.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
-#include "symbolize/runtime/ruby_code.h"
-#include "symbolize/runtime/runtime_files.h"
+#include "symbolize/runtime/language.h"
 #include "symbolize/runtime/thread_layout.h"
 #include "symbolize/runtime/variables.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/runtime_files.h"
+#include "symbolize/runtime/variables.h"
 
 #include <string.h>
 

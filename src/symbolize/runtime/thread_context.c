@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/thread_context.h"
+#include "symbolize/runtime/recognise.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/trace_attributes.h"
-#include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
-#include "symbolize/runtime/variables.h"
 
 #define VARIABLE "otel_thread_ctx_v1"
 #define MAPS_MAX_BYTES (16u << 20)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/tokio_place.h"
 
-#include <glib.h>
 #include <limits.h>
 #include <string.h>
 

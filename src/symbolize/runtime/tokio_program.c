@@ -7,12 +7,10 @@
 
 #include "base/elf_file.h"
 #include "base/hash.h"
-#include "symbolize/elf/table.h"
 #include "symbolize/names/demangle.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
-#include "symbolize/runtime/tokio_place.h"
 
 #define MAPS_TEXT_MAX (64u << 20)
 #define WORD 8

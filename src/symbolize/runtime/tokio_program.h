@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "symbolize/elf/table.h"
+#include "symbolize/symbolize.h"
+
 /*
  * The tasks of Tokio in a living process of a Rust program, seen from outside.  A task begins with words that Tokio
  * lays out as C does: its state, a link, a table of functions, and the number of the list that it is in.  The table,
@@ -71,5 +74,34 @@ bool tokio_program_read(struct tokio_program *p, GArray *ret, bool *ret_is_cut);
 char *tokio_future_name(const char *function);
 /* The first type of a list of them, from behind its bracket on; NULL where it is only a letter.  Free with g_free(). */
 char *tokio_first_argument(const char *at);
+
+/*
+ * Where in the sources a task's future stands, without debug information and however symbols are mangled.  Each async
+ * function and block panics where it is polled once more after its end, and says its own file and line there: these
+ * bytes are in every program.  They are found in what polls the task, along its direct calls.
+ */
+
+struct tokio_place_search {
+	uint32_t pid;
+	const struct elf_table *table;
+	uint64_t bias;
+	bool (*may_read)(void *ctx, unsigned cnt);	/* counts what is read of the process */
+	void *ctx;
+};
+
+struct tokio_source_place {
+	char *file;	/* "src/shop.rs"; to be freed */
+	uint32_t line;
+	bool is_one_of_several;	/* what it awaits is inlined into it, and may be what is found */
+};
+
+/* False: nothing is found.  poll: address of the function that polls the task. */
+bool tokio_place_find(const struct tokio_place_search *s, uint64_t poll, struct tokio_source_place *ret);
+
+/*
+ * Where a compiler has put a future's own code into a function of Tokio's that polls it, the frame is named by the
+ * future, with its line.  addr: what symbol is found for, by its file; strings: where its texts go.
+ */
+void tokio_place_of_frame(struct symbol *symbol, uint32_t pid, uint64_t addr, GStringChunk *strings);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/v8_inline.h"
+#include "symbolize/runtime/v8_names.h"
 
 #include <glib.h>
 #include <string.h>

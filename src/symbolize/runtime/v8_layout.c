@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/v8_layout.h"
 
 #include <glib.h>
 #include <string.h>
@@ -7,8 +6,7 @@
 #include "abi/unwind_abi.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
-#include "symbolize/runtime/runtime_files.h"
-#include "symbolize/runtime/v8_inline.h"
+#include "symbolize/runtime/v8_names.h"
 #include "symbolize/runtime/variables.h"
 
 #define MAPS_TEXT_MAX (64u << 20)

@@ -35,19 +35,7 @@ struct v8_names {
 	GStringChunk *strings;
 };
 
-static guint function_hash(gconstpointer p)
-{
-	const struct function *f = p;
-
-	return hash_end(hash_more(f->shared, f->pid));
-}
-
-static gboolean function_equal(gconstpointer a, gconstpointer b)
-{
-	const struct function *x = a, *y = b;
-
-	return x->shared == y->shared && x->pid == y->pid;
-}
+HASH_KEY(function, struct function, shared, pid)
 
 struct v8_names *v8_names_new(void)
 {

@@ -8,7 +8,7 @@
 #include "base/cursor.h"
 #include "base/elf_file.h"
 #include "base/parser.h"
-#include "symbolize/elf/table_bytes.h"
+#include "symbolize/elf/table.h"
 #include "symbolize/process/fileopen.h"
 
 #define SYMBOLS_MAX_BYTES (64u << 20)

@@ -2,11 +2,10 @@
 #ifndef SYMBOLIZE_VARIABLES_H
 #define SYMBOLIZE_VARIABLES_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <glib.h>
 
 #include "symbolize/process/maps.h"
 
@@ -47,5 +46,28 @@ uint64_t variables_find_section(const char *proc_dir, uint32_t pid, const struct
 
 /* For parser_start(): what that process answers. */
 bool variables_parse(int fd, const void *question, size_t question_bytes, GByteArray *into);
+
+enum runtime {
+	RUNTIME_PYTHON,
+	RUNTIME_JAVA,
+	RUNTIME_NODE,
+	RUNTIME_DOTNET,
+	RUNTIME_MONO,
+	RUNTIME_RUBY,
+	RUNTIME_PHP,
+	RUNTIME_PERL,
+	RUNTIME_ERLANG,
+	RUNTIME_GO,
+	RUNTIME_CNT
+};
+
+/* "CPython", "Java (HotSpot)", ... */
+const char *runtime_name(enum runtime runtime);
+
+/* The runtime that a file of this path is part of; RUNTIME_CNT: of none.  Go is known by a file's contents only. */
+enum runtime runtime_of_file(const char *path);
+
+/* Its version as the path tells it ("/usr/lib/libruby-3.1.so.3.1.2": "3.1.2"), to be freed; NULL: it does not. */
+char *runtime_version_of_file(enum runtime runtime, const char *path);
 
 #endif

@@ -7,7 +7,7 @@
 #include "profile/limits.h"
 #include "profile/slices_build.h"
 #include "../parts.h"
-#include "render/text/first.h"
+#include "render/text/text.h"
 
 #define MS UINT64_C(1000000)
 #define WINDOW_MS 1000

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "explain/deadlock.h"
+#include "explain/findings_part.h"
 
 #include "explain/findings.h"
 #include "analyse/locks.h"

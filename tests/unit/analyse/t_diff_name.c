@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/diff/name.h"
+#include "analyse/diff/keys.h"
 
 static void check(void (*append)(GString *s, const char *name), const char *name, const char *want)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/diff/batches.h"
+#include "analyse/diff/merge.h"
 #include "analyse/diff/stats.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "explain/sentence.h"
 #include "window.h"
 
-#include "profile/tasks_file.h"
+#include "profile/tasks.h"
 
 #define FAULT "asm_exc_page_fault@[kernel] exc_page_fault@[kernel] lock_mm_and_find_vma@[kernel] down_read_killable@[kernel]"
 #define SYSCALL "entry_SYSCALL_64_after_hwframe@[kernel] do_syscall_64@[kernel] "

@@ -5,7 +5,7 @@
 #include "maker.h"
 #include "analyse/reason/reasons.h"
 #include "explain/findings.h"
-#include "explain/findings_by.h"
+#include "explain/findings_part.h"
 
 #define POLL "__x64_sys_ppoll@[kernel] do_sys_poll@[kernel]"
 #define NAP "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]"

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyse/moment.h"
+#include "analyse/range.h"
 
 #define S UINT64_C(1000000000)
 #define NOW (UINT64_C(1764167478) * S)	/* Wednesday 2025-11-26 14:31:18 UTC */

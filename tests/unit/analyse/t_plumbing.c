@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/plumbing.h"
-#include "analyse/plumbing_tables.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 
 #include "maker.h"
 #include "explain/findings.h"
-#include "analyse/objects.h"
+#include "analyse/locks.h"
 #include "analyse/top.h"
 #include "../parts.h"
 

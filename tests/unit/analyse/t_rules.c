@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "analyse/reason/glob.h"
 #include "analyse/reason/match.h"
 #include "../fixture.h"
 

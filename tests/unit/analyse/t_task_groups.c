@@ -5,11 +5,10 @@
 #include "../fixture.h"
 #include "analyse/idle_part.h"
 #include "analyse/task_groups.h"
-#include "analyse/task_profile.h"
 #include "explain/findings.h"
 #include "explain/sentence.h"
 #include "explain/task_findings.h"
-#include "profile/tasks_file.h"
+#include "profile/tasks.h"
 #include "render/json/json.h"
 #include "render/text/text.h"
 

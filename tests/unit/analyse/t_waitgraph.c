@@ -6,7 +6,7 @@
 
 #include "../fixture.h"
 #include "analyse/critical.h"
-#include "analyse/function_name.h"
+#include "analyse/label.h"
 #include "analyse/knots.h"
 #include "analyse/roles.h"
 #include "analyse/wakers.h"

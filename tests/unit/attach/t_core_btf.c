@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <linux/btf.h>
 
-#include "attach/core_btf.h"
+#include "attach/kernel_btf.h"
 
 static char *object_path;
 

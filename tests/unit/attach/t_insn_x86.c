@@ -2,7 +2,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "attach/probe_place.h"
+#include "attach/probe.h"
 #include "base/insn_x86.h"
 
 #define CODE(bytes) (const uint8_t *)(bytes), sizeof(bytes) - 1

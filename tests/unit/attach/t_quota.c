@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "attach/quota.h"
+#include "attach/cgroup.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>

@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "attach/said.h"
+#include "attach/error.h"
 
 static void expect(const char *log, const char *why)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <string.h>
 
-#include "base/alike.h"
+#include "base/text.h"
 
 static void test_rank(void)
 {

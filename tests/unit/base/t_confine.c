@@ -15,8 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/privileges.h"
-
 struct attempt {
 	const char *what;
 	bool (*succeeds)(const char *folder);

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/net_table.h"
-#include "base/unix_table.h"
 
 #define PID 42
 

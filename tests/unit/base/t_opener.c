@@ -17,7 +17,7 @@
 
 #include "base/hurry.h"
 #include "base/parser.h"
-#include "base/privileges.h"
+#include "base/confine.h"
 
 static int server = -1;
 static pid_t server_pid;

@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "base/safe_text.h"
+#include "base/text.h"
 
 static const char *names_file;
 

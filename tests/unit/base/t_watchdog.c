@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* A process that stands still says where its threads stand, once; one that goes on says nothing. */
-#include "base/watchdog.h"
+#include "base/urgency.h"
 
 #include <glib.h>
 #include <string.h>

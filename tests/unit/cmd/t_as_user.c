@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/as_user.h"
+#include "cmd/target.h"
 
 #include <grp.h>
 #include <sys/wait.h>

@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "cmd/doctor_findings.h"
+#include "cmd/doctor.h"
 
 static struct recognised *process(void)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* A process that gets no more memory, in each way in which GLib notices it, in the main thread and in another one. */
-#include "cmd/no_room.h"
 
 #include <glib.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Sampled rows against totals that are known. */
-#include "fold/calibrate.h"
+#include "fold/sums.h"
 
 #include <glib.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Files of container runtimes, as these wrote them, cut down to what stands around what is sought. */
-#include "fold/containers.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/foreign_threads.h"
+#include "fold/limits.h"
 
 #include <unistd.h>
 

@@ -11,7 +11,6 @@
 
 #include <glib/gstdio.h>
 
-#include "fold/pool.h"
 #include "../fixture.h"
 
 #define MS UINT64_C(1000000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/lock_kind.h"
+#include "fold/objects.h"
 
 #include <linux/futex.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <math.h>
 
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 
 #define PERIOD_NS UINT64_C(10000000)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/open_requests.h"
+#include "fold/spans.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -8,9 +8,7 @@
 
 #include "../fixture.h"
 #include "base/clock.h"
-#include "fold/full_queue.h"
-#include "fold/nagle.h"
-#include "fold/owed.h"
+#include "fold/limits.h"
 #include "profile/limits.h"
 
 #define MS UINT64_C(1000000)

@@ -8,9 +8,7 @@
 
 #include "base/mount_point.h"
 #include "io/counts.h"
-#include "io/file_calls.h"
-#include "io/file_path.h"
-#include "io/file_rows.h"
+#include "io/file_part.h"
 #include "profile/profile_file.h"
 #include "render/text/text.h"
 

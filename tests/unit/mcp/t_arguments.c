@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "mcp/arguments.h"
+#include "mcp/tools.h"
 
 #include "base/parse.h"
 

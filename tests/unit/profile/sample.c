@@ -2,7 +2,7 @@
 #include "sample.h"
 
 #include <string.h>
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 
 const struct sample_size sample_tiny = { 3, 6, 5, 24, 14 };
 const struct sample_size sample_small = { 5, 12, 8, 40, 60 };

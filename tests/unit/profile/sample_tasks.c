@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "sample.h"
 
-#include "profile/task_looks.h"
-#include "profile/tasks_file.h"
+#include "profile/tasks.h"
 
 #define LOOKS 10
 #define PERIOD_NS 200000000

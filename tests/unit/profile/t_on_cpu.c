@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #include "profile/id_index.h"
 #include "profile/limits.h"
 #include "profile/profile.h"
-#include "profile/profile_compact.h"
+#include "profile/profile_map.h"
 #include "profile/profile_file.h"
 #include "sample.h"
 

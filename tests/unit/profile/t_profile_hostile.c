@@ -205,7 +205,6 @@ static const struct {
 	{ "DELETE FROM blame", NULL },
 	{ "DELETE FROM storm", NULL },
 	{ "DELETE FROM trace", NULL },
-	{ "DROP TABLE trace", NULL },	/* as recordings were before it */
 	{ "UPDATE trace SET wait_id = 0 WHERE id = 1", "row 2 of table \"trace\" has an invalid wait_id" },
 	{ "UPDATE trace SET trace_id = upper('A' || substr(trace_id, 2)) WHERE id = 1", "row 2 of table \"trace\" has an invalid trace_id" },
 	{ "UPDATE trace SET span_id = '12' WHERE id = 1", "row 2 of table \"trace\" has an invalid trace_id" },
@@ -352,6 +351,7 @@ static const struct {
 	  "SELECT 'k' || i, 1 FROM n", "table \"meta\" has more than 64 rows" },
 	/* schema */
 	{ "DROP TABLE loss", "a table is missing" },
+	{ "DROP TABLE trace", "a table is missing" },
 	{ "ALTER TABLE wait ADD COLUMN x DEFAULT 1", "\"wait\" is not the table of its schema" },
 	{ "ALTER TABLE wait RENAME TO w; CREATE VIEW wait AS SELECT * FROM w", /* SQLite renames references, too */
 	  "\"wake\" is not the table of its schema" },

@@ -2,7 +2,7 @@
 /* The bytes of a cell. */
 #include <string.h>
 
-#include "profile/slice_cell.h"
+#include "profile/slices_build.h"
 
 #define MS UINT64_C(1000000)
 

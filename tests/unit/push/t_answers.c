@@ -2,8 +2,7 @@
 /* What engines answer is anybody's bytes. */
 #include <string.h>
 
-#include "push/otlp.h"
-#include "push/parca.h"
+#include "push/series.h"
 
 static void check_parca(const char *bytes, gsize len, const char *headers, long status, const char *words)
 {

@@ -4,8 +4,8 @@
 #include "exchange/pprof.h"
 #include "exchange/source.h"
 #include "base/wire.h"
-#include "profile/tasks_file.h"
-#include "push/pyroscope.h"
+#include "profile/tasks.h"
+#include "push/series.h"
 
 #define STACKS 40000
 #define NS 1000

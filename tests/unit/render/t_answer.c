@@ -3,7 +3,7 @@
 
 #include "render/answer/answer.h"
 #include "render/answer/report.h"
-#include "render/text/markdown.h"
+#include "render/text/text.h"
 
 #define HOSTILE "\"},{\"id\":\"\\\033[2J\r\n\xff\xe2\x80\xae</details>`|"
 

@@ -2,7 +2,7 @@
 #include "../fixture.h"
 #include "analyse/chains.h"
 #include "render/text/text.h"
-#include "render/text/folded_wakers.h"
+#include "render/text/folded.h"
 
 /* web waits 280 ms: db ran 12 ms, waited 8 for a CPU and 250 for disk, which did other things for 10 before. */
 static struct profile *waits_for_db(void)

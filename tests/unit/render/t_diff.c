@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/svg/diff.h"
+#include "render/svg/svg.h"
 
 #include <string.h>
 
 #include "../change.h"
 #include "../fixture.h"
-#include "render/json/diff.h"
+#include "render/json/json.h"
 #include "render/text/diff.h"
 
 #define MS UINT64_C(1000000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "render/text/hist.h"
+#include "render/text/text.h"
 
 #include "../fixture.h"
 

@@ -4,7 +4,7 @@
 
 #include "../../web/fixture.h"
 #include "profile/slices.h"
-#include "render/html/bytes.h"
+#include "render/html/part.h"
 #include "render/html/html.h"
 
 static uint64_t get(const guint8 **at)

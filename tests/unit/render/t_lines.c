@@ -7,10 +7,8 @@
 #include "analyse/tree.h"
 #include "render/json/json.h"
 #include "render/svg/svg.h"
-#include "render/text/csv.h"
 #include "render/text/folded.h"
 #include "render/text/text.h"
-#include "render/text/trace.h"
 
 static uint32_t push(struct profile *p, uint32_t node, const char *name, const char *file, uint32_t line, bool is_inline)
 {

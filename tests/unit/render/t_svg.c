@@ -6,7 +6,6 @@
 #include "../../web/fixture.h"
 #include "analyse/accounts.h"
 #include "render/svg/svg.h"
-#include "render/svg/text.h"
 
 /* ---- a reader of the documents, by GLib's XML parser */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../fixture.h"
-#include "base/size_text.h"
+#include "base/text.h"
 #include "explain/text.h"
 
 static void check_duration(uint64_t ns, const char *expected)

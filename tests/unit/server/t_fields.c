@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "server/fields.h"
+#include "server/connections.h"
 
 static const char *refusal(const char *first_name, const char *first, const char *name, const char *value)
 {

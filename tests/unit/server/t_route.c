@@ -4,7 +4,7 @@
 #include "server/listen.h"
 #include "server/recording.h"
 #include "server/route.h"
-#include "server/token.h"
+#include "server/readers.h"
 
 #define TOKEN "abcdefghijklmnopqrstuvwxyz012345"
 #define HOST "127.0.0.1:4711"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 
 #define STACKS 12
 #define PARTS_MAX 4000

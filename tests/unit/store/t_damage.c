@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "history.h"
-#include "store/files.h"
+#include "store/file.h"
 
 #define KILLS 100
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "history.h"
-#include "store/error.h"
+#include "store/blob.h"
 
 #define MIB (UINT64_C(1) << 20)
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "history.h"
-#include "store/cells.h"
-#include "store/error.h"
+#include "store/line.h"
+#include "store/blob.h"
 
 static uint64_t all_of(const struct store_line *l, const char *name)
 {

@@ -5,8 +5,7 @@
 #include "analyse/requests.h"
 #include "explain/latency.h"
 #include "history.h"
-#include "store/request_bytes.h"
-#include "store/request_line.h"
+#include "store/line.h"
 
 #define MS UINT64_C(1000000)
 #define COUNT 200	/* in a window */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "profile/on_cpu.h"
+#include "profile/profile.h"
 
 #define MS UINT64_C(1000000)
 #define START (100 * 1000 * MS)

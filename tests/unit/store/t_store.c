@@ -2,8 +2,8 @@
 #include <glib/gstdio.h>
 
 #include "history.h"
-#include "store/error.h"
-#include "store/files.h"
+#include "store/blob.h"
+#include "store/file.h"
 #include "store/merge.h"
 #include "store/short_lived.h"
 #include "store/store.h"

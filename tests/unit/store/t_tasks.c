@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "history.h"
-#include "profile/tasks_file.h"
+#include "profile/tasks.h"
 #include "store/merge.h"
 
 #define LOOKS 50

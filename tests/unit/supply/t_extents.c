@@ -2,7 +2,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "supply/extents.h"
+#include "supply/tables_part.h"
 
 #define BLOCKS 4096
 

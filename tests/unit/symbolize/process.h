@@ -7,7 +7,6 @@
 
 #include "symbolize/process/maps.h"
 #include "symbolize/symbolize.h"
-#include "symbolize/symbolizer.h"
 
 /* What is looked up: a function of the test itself. */
 int symbolizer_test_probe(int x);

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "symbolize/dwarf/find.h"
-#include "symbolize/dwarf/lines.h"
 #include "symbolize/elf/table.h"
 
 #define STEP_BYTES 3	/* between the addresses compared */

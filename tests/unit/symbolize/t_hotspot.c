@@ -6,9 +6,6 @@
 #include "base/opener.h"
 #include "hotspot_image.h"
 #include "symbolize/runtime/hotspot_frames.h"
-#include "symbolize/runtime/hotspot_inline.h"
-#include "symbolize/runtime/hotspot_monitors.h"
-#include "symbolize/runtime/hotspot_names.h"
 #include "symbolize/runtime/memory.h"
 
 static struct hotspot_image image;

@@ -2,7 +2,6 @@
 #include <glib.h>
 #include <string.h>
 
-#include "symbolize/names/kallsyms.h"
 #include "symbolize/names/kernel.h"
 
 static struct kallsyms *parse(const char *text)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/runtime/python_code.h"
+#include "symbolize/runtime/language.h"
 #include "symbolize/runtime/python_find.h"
 #include "symbolize/runtime/thread_layout.h"
 

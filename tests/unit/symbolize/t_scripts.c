@@ -4,8 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/runtime/php_code.h"
-#include "symbolize/runtime/ruby_code.h"
+#include "symbolize/runtime/language.h"
 
 static uint64_t at(const void *p)
 {

@@ -11,7 +11,6 @@
 #include "symbolize/elf/table.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/symbolize.h"
-#include "symbolize/symbolizer.h"
 
 static void test_own(void)
 {

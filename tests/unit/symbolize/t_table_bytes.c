@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Tables on their way between processes: they arrive as they were, and whatever else arrives is refused or safe to ask. */
-#include "symbolize/elf/table_bytes.h"
+#include "symbolize/elf/table.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/parser.h"
-#include "unwind/table_bytes.h"
+#include "unwind/table.h"
 
 #define DAMAGES 3000
 

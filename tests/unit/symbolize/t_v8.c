@@ -3,7 +3,6 @@
 #include <glib.h>
 #include <string.h>
 
-#include "symbolize/runtime/v8_inline.h"
 #include "symbolize/runtime/v8_names.h"
 #include "v8_image.h"
 

@@ -11,8 +11,7 @@
 #include "elf_image.h"
 #include "unwind/arch.h"
 #include "unwind/cfi.h"
-#include "unwind/code_frames.h"
-#include "unwind/code_starts.h"
+#include "unwind/frames.h"
 #include "unwind/table.h"
 
 #define CODE(bytes) (const uint8_t *)(bytes), sizeof(bytes) - 1

@@ -6,7 +6,7 @@
 
 #include "elf_image.h"
 #include "go_image.h"
-#include "symbolize/elf/go_lines.h"
+#include "symbolize/elf/functions.h"
 #include "symbolize/elf/table.h"
 #include "unwind/table.h"
 

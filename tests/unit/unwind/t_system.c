@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "unwind/arch.h"
-#include "unwind/step.h"
 #include "unwind/table.h"
 
 #define STACK_MAX 16

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Tables kept on disk: taken where they are right, compiled anew where anything is not. */
-#include "unwind/table_cache.h"
+#include "unwind/table.h"
 
 #include <fcntl.h>
 #include <glib/gstdio.h>

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef BASE_EACH_H
+#define BASE_EACH_H
+
+/* EACH(f, a, b, c) is f(a) f(b) f(c), for up to eight members of a structure. */
+#define EACH_1(f, a) f(a)
+#define EACH_2(f, a, ...) f(a) EACH_1(f, __VA_ARGS__)
+#define EACH_3(f, a, ...) f(a) EACH_2(f, __VA_ARGS__)
+#define EACH_4(f, a, ...) f(a) EACH_3(f, __VA_ARGS__)
+#define EACH_5(f, a, ...) f(a) EACH_4(f, __VA_ARGS__)
+#define EACH_6(f, a, ...) f(a) EACH_5(f, __VA_ARGS__)
+#define EACH_7(f, a, ...) f(a) EACH_6(f, __VA_ARGS__)
+#define EACH_8(f, a, ...) f(a) EACH_7(f, __VA_ARGS__)
+#define EACH_OF(m1, m2, m3, m4, m5, m6, m7, m8, each, ...) each
+#define EACH(f, ...) EACH_OF(__VA_ARGS__, EACH_8, EACH_7, EACH_6, EACH_5, EACH_4, EACH_3, EACH_2, EACH_1)(f, __VA_ARGS__)
+
+/* Adds these members of *from to those of *into; both may be of any type that has them. */
+#define ADD_MEMBER(member) add_into_->member += add_from_->member;
+#define ADD_MEMBERS(into, from, ...)                                            \
+	do {                                                                    \
+		__typeof__(into) add_into_ = (into);                            \
+		__typeof__(from) add_from_ = (from);                            \
+		EACH(ADD_MEMBER, __VA_ARGS__)                                   \
+	} while (0)
+
+#endif
