@@ -149,6 +149,7 @@ static inline __u32 offcpu_hist_place(__u32 slot)
 /* Of each CPU, since the window began; user space reads it meanwhile. */
 struct offcpu_counts {
 	__u64 switches;
+	__u64 unfollowed;	/* processes that selected threads have begun and that are not selected */
 	__u64 listed;		/* waits under stacks */
 	__u64 user_walks, kernel_walks;	/* of sleepers' stacks that were not remembered */
 	/* not where all are listed anyway: */

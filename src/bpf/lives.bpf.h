@@ -7,6 +7,14 @@
  * what it calls.
  */
 
+static __always_inline void count_unfollowed(void)
+{
+	struct scratch *scratch = my_scratch();
+
+	if (scratch)
+		__sync_fetch_and_add(&scratch->counts.unfollowed, 1);
+}
+
 /* Also for threads born before the window: the scheduler's path never has to make room. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags)
@@ -34,6 +42,8 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 		note_fork(task, st, parent, pst);
 	}
 	select_thread(task, st);
+	if (pst && pst->selected && !st->selected && now >= window.start_ns)
+		count_unfollowed();
 	st->from_ns = st->since_ns = now;
 	st->mode = MODE_NEW;
 	st->state = OFFCPU_STATE_R;

@@ -162,12 +162,15 @@ static void append_clock(GString *s, const struct findings *f, const struct find
 
 static char *say_idle(const struct findings *f, uint64_t observed_ns, bool has_unseen)
 {
+	const char *little = !has_unseen ? "Little to find: " :
+			     unseen_has_children(f->profile) ? "Little to find in these processes: " :
+							       "Little to find in threads: ";
 	GString *s = g_string_new(NULL);
 	const struct finding *clock = NULL;
 	uint64_t clocks_ns = 0, quick_ns = 0;
 
 	/* no all-clear while others wait */
-	g_string_append(s, owed_append_most(s, f) ? ": " : has_unseen ? "Little to find in threads: " : "Little to find: ");
+	g_string_append(s, owed_append_most(s, f) ? ": " : little);
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
 

@@ -12,14 +12,17 @@
  * notice one of them, and if their sum is small: beside what the process computes, or by itself.
  *
  * A sentence that says so, to be freed; NULL: there is something to tell.  has_unseen: the runtime has threads of its own,
- * which nobody saw wait.
+ * which nobody saw wait, or children that were not recorded.
  */
 char *little_new(const struct findings *f, const struct task_findings *tasks, bool has_unseen);
 
 /*
  * A sentence about what waits in the profile's processes and no thread tells of: virtual threads of Java that are not
- * mounted, processes of Erlang, threads of Haskell's own.  The caller's; NULL: nothing is known to.  selection NULL: everything.
+ * mounted, processes of Erlang, threads of Haskell's own; or that they began processes that were not recorded.  The
+ * caller's; NULL: nothing is known to.  selection NULL: everything.
  */
+/* The latter, so many that what they waited for may be what matters. */
+bool unseen_has_children(const struct profile *p);
 char *unseen_new(const struct profile *p, const struct selection *selection);
 
 /*

@@ -7,6 +7,7 @@
 #include "profile/tasks.h"
 
 #define NAME_COLUMNS 60
+#define CHILD_EVERY_NS 1000000000	/* of fewer children the waits for them tell enough */
 
 /* "VirtualThread-unparker", as much of it as the kernel keeps: since Java 21, where virtual threads wait for a time. */
 #define UNPARKER "VirtualThread-u"
@@ -64,8 +65,17 @@ static const struct thread *first_of(const struct profile *p, const struct selec
 	return found;
 }
 
+/* Servers that fork for each request wait in their children, and these began behind the choice of processes. */
+bool unseen_has_children(const struct profile *p)
+{
+	return p->info.unfollowed && p->info.unfollowed >= p->info.duration_ns / CHILD_EVERY_NS;
+}
+
 char *unseen_new(const struct profile *p, const struct selection *selection)
 {
+	if (unseen_has_children(p))
+		return g_strdup_printf("Not recorded: %s processes that these have begun meanwhile, and what they waited for: "
+				       "record --follow.", TEXT_COUNT(p->info.unfollowed));
 	for (size_t i = 0; i < G_N_ELEMENTS(runtimes); i++) {
 		bool has_others;
 		const struct thread *found = first_of(p, selection, runtimes[i].is_one, &has_others);

@@ -431,6 +431,7 @@ struct profile_info {
 	/* with imported: what is in place of waits, one of ROWS_*; NULL: waits */
 	const char *rows_are;
 	const char *scheduler;	/* the BPF scheduler (sched_ext) that had the CPUs; NULL: none */
+	uint64_t unfollowed;	/* processes that recorded threads began and that are not recorded */
 	uint32_t unknown;	/* enum profile_unknown, of what was imported or looked at */
 	struct profile_range range;
 	struct profile_history history;

@@ -46,6 +46,7 @@ static const struct column meta_columns[] = {
 	COLUMN(NUMBER, profile_info, unknown, "unknown", NULL, .is_nullable = true),
 	COLUMN(TEXT, profile_info, imported, "not_waits", NULL, .is_nullable = true),
 	COLUMN(TEXT, profile_info, rows_are, "rows_are", NULL, .is_nullable = true),
+	COLUMN(NUMBER, profile_info, unfollowed, "unfollowed", NULL, .is_nullable = true, .merge = MERGE_SUM),
 	COLUMN(TEXT, profile_info, scheduler, "scheduler", NULL, .is_nullable = true, .merge = MERGE_LAST),
 };
 

@@ -22,7 +22,7 @@
 
 static void add_counts(struct offcpu_counts *sum, const struct offcpu_counts *one)
 {
-	ADD_MEMBERS(sum, one, switches, listed, user_walks, kernel_walks, listing_ns);
+	ADD_MEMBERS(sum, one, switches, unfollowed, listed, user_walks, kernel_walks, listing_ns);
 	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
 		sum->waits_q8[i] += one->waits_q8[i];
 }
@@ -248,6 +248,7 @@ void session_fill_info(struct session *s)
 {
 	struct profile_info *info = &s->profile->info;
 	struct program_cost all = cost_programs(s->programs);
+	const struct offcpu_counts counts = session_counts(s);
 	struct utsname host;
 	struct rusage usage;
 
@@ -259,7 +260,8 @@ void session_fill_info(struct session *s)
 	info->kernel = profile_string(s->profile, host.release);
 	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 	info->version = profile_string(s->profile, version_text());
-	info->switches = since_told(&s->told.switches, switches_seen(s));
+	info->switches = since_told(&s->told.switches, counts.switches);
+	info->unfollowed = since_told(&s->told.unfollowed, counts.unfollowed);
 	if (feature_supported(FEATURE_BPF_STATS) && all.runs) {
 		info->has_bpf_ns = true;
 		info->tracer_bpf_ns = since_told(&s->told.bpf_ns, all.ns);

@@ -24,7 +24,7 @@ struct offcpu_bpf;
 struct session_told {
 	uint64_t losses[OFFCPU_LOSS_COUNT], losses_ns[OFFCPU_LOSS_COUNT];
 	uint64_t refused, mmap_lost, replaced, replaced_ns, skipped, left_out;
-	uint64_t switches, bpf_ns, cpu_ns;
+	uint64_t switches, unfollowed, bpf_ns, cpu_ns;
 };
 
 struct session {

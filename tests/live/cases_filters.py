@@ -59,6 +59,8 @@ def filter_process_by_name(env):
         children = {row["pid"] for row in report.threads} - {program.pid}
         env.check.equal(len(children), 5 if follow else 0, f"children in the report ({follow})")
         env.check.equal(program.pid in processes(report), True, "the named process in the report")
+        screen = subprocess.run([env.offcpu, "report", recorder.out], stdout=subprocess.PIPE, text=True, check=True).stdout
+        env.check.equal("Not recorded: 5 processes" in screen, not follow, f"children are missed ({follow}): {screen}")
         asleep = sum(row["blocked_ns"] for row in report.threads if row["comm"] == "sleep")
         env.check.equal(not follow or 250e6 <= asleep < 400e6, True, f"time that the children slept ({asleep})")
     # a server's first process is recorded alone, which is said; with --follow its children are in, too

@@ -529,6 +529,22 @@ static void test_virtual_threads(void)
 	}
 }
 
+/* Of a server that forks for each request the children are told that are not in the recording; of a few nothing is. */
+static void test_children_unrecorded(void)
+{
+	for (uint64_t cnt = 0; cnt < 2; cnt++) {
+		struct profile *p = window_new();
+
+		thread_of(p, 30, "popper", 0);
+		p->info.unfollowed = cnt * 140;
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpint(e->unseen && strstr(e->unseen, "140 processes that these have begun") != NULL, ==, cnt);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* What looks at virtual threads have seen tells why one is pinned; then nothing is left to be told as not seen. */
 static void test_pinned_by(void)
 {
@@ -575,6 +591,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/behind", test_behind);
 	g_test_add_func("/explain/shell", test_shell);
 	g_test_add_func("/explain/virtual-threads", test_virtual_threads);
+	g_test_add_func("/explain/children-unrecorded", test_children_unrecorded);
 	g_test_add_func("/explain/virtual-threads/pinned-by", test_pinned_by);
 	return g_test_run();
 }
