@@ -2,7 +2,6 @@
 #include "push/fleet_follow.h"
 
 #include "base/refuse.h"
-#include "push/fleet_peers.h"
 
 struct fleet_follow {
 	struct target *target;

@@ -3,7 +3,7 @@
 #define PUSH_FLEET_FOLLOW_H
 
 #include "explain/follow.h"
-#include "push/fleet_hosts.h"
+#include "push/fleet.h"
 
 /* Recordings of hosts for follow.h, each of which is read once. */
 struct fleet_follow;

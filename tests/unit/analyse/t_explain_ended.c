@@ -2,6 +2,7 @@
 /* What is told by what ended the waits, of names of processes, and of Java's virtual threads. */
 #include "explain/follow.h"
 #include "explain/sentence.h"
+#include "explain/service_map.h"
 #include "window.h"
 
 #include "profile/tasks.h"
@@ -352,30 +353,6 @@ static void connect_host(struct profile *p, uint32_t pid, uint8_t side, const ch
 	profile_add_connection(p, &c);
 }
 
-static bool rows_of_all(void *ctx, const struct peer_ask *ask, GArray *rows, GError **error)
-{
-	const GPtrArray *hosts = ctx;
-
-	(void)error;
-	for (guint i = 0; i < hosts->len; i++)
-		peers_add_rows(rows, g_ptr_array_index(hosts, i), ask);
-	return true;
-}
-
-static const struct profile *recording_of(void *ctx, const struct peer *peer, GError **error)
-{
-	const GPtrArray *hosts = ctx;
-
-	for (guint i = 0; i < hosts->len; i++) {
-		const struct profile *p = g_ptr_array_index(hosts, i);
-
-		if (peers_has(p, peer))
-			return p;
-	}
-	g_set_error_literal(error, g_quark_from_static_string("test"), 0, "no such host");
-	return NULL;
-}
-
 /* How the second and the third host differ from cart on web1, which asks quoter on mid1, which asks ledgerd on db1. */
 struct far_case {
 	const char *asked;	/* where cart connects to; NULL: where quoter serves */
@@ -444,7 +421,7 @@ static void test_hosts(void)
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GPtrArray) hosts = hosts_new(&cases[i]);
-		const struct follow_source source = { .add_rows = rows_of_all, .recording = recording_of, .ctx = hosts };
+		const struct follow_source source = follow_source_of(hosts);
 		g_autoptr(GPtrArray) chains = follow_new(g_ptr_array_index(hosts, 0), NULL, &source, NULL);
 		const struct follow_chain *c = chains->len ? g_ptr_array_index(chains, 0) : NULL;
 
@@ -455,6 +432,59 @@ static void test_hosts(void)
 			if (!cases[i].says[k] || !g_str_has_prefix(said, cases[i].says[k]))
 				g_error("case %zu, %u: %s", i, k, said);
 		}
+	}
+}
+
+static struct service_graph *graph_of(GPtrArray *hosts, const char *focus)
+{
+	struct service_map *map = service_map_new(START_NS, START_NS + WINDOW_MS * MS);
+
+	for (guint i = 0; i < hosts->len; i++)
+		service_map_add_profile(map, g_ptr_array_index(hosts, i), NULL);
+	struct service_graph *g = service_graph_new(map, focus);
+
+	service_map_free(map);
+	return g;
+}
+
+/* "cart>quoter 100% connection" */
+static char *edge_text(const struct service_graph *g, guint i)
+{
+	const struct service_edge *e = service_edge(g, i);
+
+	return g_strdup_printf("%s%s%s %.0f%% %s", service_node(g, e->from)->name, e->is_loop ? "~" : ">", service_node(g, e->to)->name,
+			       100 * e->threads, peer_how_name(e->how));
+}
+
+static void assert_edges(const struct service_graph *g, const char *const *says)
+{
+	for (guint i = 0; says[i] || i < g->edges->len; i++) {
+		g_autofree char *text = i < g->edges->len ? edge_text(g, i) : NULL;
+
+		g_assert_cmpstr(text, ==, says[i]);
+	}
+}
+
+/* The same as is followed, as a graph: by both ends, by a rewritten address, and of whom nobody knows the address alone. */
+static void test_service_graph(void)
+{
+	static const struct {
+		struct far_case hosts;
+		const char *says[4];
+	} cases[] = {
+		{ { .has_db1 = true }, { "cart>quoter 80% connection", "quoter>ledgerd 72% connection" } },
+		{ { .has_db1 = true, .asked = "10.96.0.1:80" }, { "cart>quoter 80% rewritten", "quoter>ledgerd 72% connection" } },
+		{ { .quoter_remote = "" }, { "cart>quoter 80% address", "quoter>10.9.0.3:7301 72% none" } },
+		{ { .has_twin = true, .quoter_remote = "10.9.0.9:1" }, { "cart>10.9.0.2:7302 80% several", "quoter>10.9.0.3:7301 72% none" } },
+		{ { .asked = "127.0.0.1:7302", .quoter_remote = "" }, { "cart>127.0.0.1:7302 80% none", "quoter>10.9.0.3:7301 72% none" } },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GPtrArray) hosts = hosts_new(&cases[i].hosts);
+		struct service_graph *g = graph_of(hosts, NULL);
+
+		assert_edges(g, cases[i].says);
+		service_graph_free(g);
 	}
 }
 
@@ -570,6 +600,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/tcp", test_tcp);
 	g_test_add_func("/explain/follow", test_follow);
 	g_test_add_func("/explain/follow/hosts", test_hosts);
+	g_test_add_func("/explain/services/hosts", test_service_graph);
 	g_test_add_func("/explain/follow/hostile", test_hostile_peers);
 	g_test_add_func("/explain/pauses", test_pauses);
 	g_test_add_func("/explain/behind", test_behind);
