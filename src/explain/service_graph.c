@@ -123,7 +123,7 @@ static void add_to_edge(struct joining *j, guint from, guint to, double threads,
 	struct service_edge *e = edge_of(j, from, to, &index);
 
 	e->threads += threads;
-	e->ns += ns;
+	service_add_ns(&e->ns, ns);
 	if (threads >= g_array_index(j->most, double, index)) {
 		g_array_index(j->most, double, index) = threads;
 		e->address = g_string_chunk_insert_const(j->graph->texts, there);
@@ -148,7 +148,7 @@ static void join_asked(struct joining *j, struct service_instance *i)
 		const guint to = target_of(j, i, there, a->locals, &how);
 
 		if (to == from)
-			i->own_ns[REASON_NETWORK_RECEIVE] += a->ns;
+			service_add_ns(&i->own_ns[REASON_NETWORK_RECEIVE], a->ns);
 		else
 			add_to_edge(j, from, to, rate_of(j->map, i->host, a->ns), a->ns, there, how);
 	}

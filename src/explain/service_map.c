@@ -86,7 +86,7 @@ void service_map_add_host(struct service_map *m, const char *host, uint64_t obse
 		ns = g_new0(uint64_t, 1);
 		g_hash_table_insert(m->observed, g_string_chunk_insert_const(m->texts, host), ns);
 	}
-	*ns += observed_ns;
+	service_add_ns(ns, observed_ns);
 }
 
 /* Added to what says for whom an event loop waits, if it waits for anybody. */
@@ -94,7 +94,7 @@ static void add_idle(struct service_instance *i, const struct service_time *t)
 {
 	if (!t->object || t->object->kind != OBJECT_EPOLL)
 		return;
-	i->loop_ns += t->ns;
+	service_add_ns(&i->loop_ns, t->ns);
 	i->has_asked = i->has_asked || object_upstream(t->object);
 }
 
@@ -107,9 +107,9 @@ void service_map_add_time(struct service_map *m, const struct service_time *t)
 	if (t->is_idle)
 		add_idle(i, t);
 	else if (there)
-		asked_of(m, i, there)->ns += t->ns;
+		service_add_ns(&asked_of(m, i, there)->ns, t->ns);
 	else if (!is_network || !peers_is_for_client(t->object))
-		i->own_ns[t->reason] += t->ns;
+		service_add_ns(&i->own_ns[t->reason], t->ns);
 }
 
 static void note_end(struct service_map *m, const char *end)

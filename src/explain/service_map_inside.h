@@ -30,4 +30,10 @@ struct service_map {
 	GStringChunk *texts;
 };
 
+/* Times come from anybody: a sum stops at what a time may be. */
+static inline void service_add_ns(uint64_t *to, uint64_t ns)
+{
+	*to += MIN(ns, PROFILE_NS_MAX - MIN(*to, PROFILE_NS_MAX));
+}
+
 #endif

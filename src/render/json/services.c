@@ -4,10 +4,11 @@
 #include "render/json/write.h"
 
 #define PPM 1e6
+#define PPM_MAX 1e18	/* however much a server says */
 
 static uint64_t ppm(double threads)
 {
-	return (uint64_t)(threads * PPM + 0.5);
+	return (uint64_t)(MIN(threads * PPM, PPM_MAX) + 0.5);
 }
 
 static void put_node(struct json *j, const struct service_node *n)

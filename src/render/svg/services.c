@@ -16,6 +16,7 @@
 #define OWN_TOLD 0.05	/* of what it does: below it waits for others */
 #define LINE_CELLS 30
 #define WIDTH_MAX 9.0	/* of an arrow */
+#define MUCH 0.5		/* threads: where no arrow and no bar has as many, none is long or thick */
 #define LABEL_PART 20	/* arrows below this part of the heaviest have their time in their title alone */
 
 struct picture {
@@ -108,7 +109,7 @@ static void put_edge(struct picture *p, guint i)
 {
 	const struct service_edge *e = service_edge(p->graph, g_array_index(p->edges, guint, i));
 	const GArray *path = g_ptr_array_index(p->layers->paths, i);
-	const double width = 1 + (p->most > 0 ? (WIDTH_MAX - 1) * sqrt(e->threads / p->most) : 0);
+	const double width = 1 + (WIDTH_MAX - 1) * sqrt(e->threads / p->most);
 	double x0 = 0, y0 = 0, label_x = 0, label_y = 0;
 
 	g_string_append_printf(p->out, "<g class=\"e%s\">", e->is_loop ? " l" : "");
@@ -201,7 +202,7 @@ static void put_node(struct picture *p, guint i)
 {
 	const struct service_node *n = service_node(p->graph, g_array_index(p->nodes, guint, i));
 	const struct layers_place *at = &g_array_index(p->layers->places, struct layers_place, i);
-	const double x = x_of(at), y = y_of(at) - NODE_HEIGHT / 2, scale = p->most_work > 0 ? (NODE_WIDTH - 16) / p->most_work : 0;
+	const double x = x_of(at), y = y_of(at) - NODE_HEIGHT / 2, scale = (NODE_WIDTH - 16) / p->most_work;
 	const bool is_focus = p->focus && n->is_known && !strcmp(p->focus, n->name);
 	g_autoptr(GString) own = g_string_new(NULL), name = g_string_new(n->name);
 	g_autofree char *escaped = g_uri_escape_string(n->name, NULL, FALSE);
@@ -267,7 +268,7 @@ static void put_head(GString *out, const struct layers *l)
 
 void svg_services(GString *out, const struct service_graph *g, const char *focus, const char *link)
 {
-	struct picture p = { .out = out, .graph = g, .focus = focus, .link = link };
+	struct picture p = { .out = out, .graph = g, .focus = focus, .link = link, .most = MUCH, .most_work = MUCH };
 	g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(struct layers_link));
 	g_autoptr(GArray) nodes = g_array_new(FALSE, FALSE, sizeof(guint)), edges = g_array_new(FALSE, FALSE, sizeof(guint));
 
