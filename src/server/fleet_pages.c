@@ -428,7 +428,7 @@ static bool answer_services_as(const struct request *r, struct fleet_pages *f, b
 	if (!map)
 		return false;
 	const struct html_services page = { .focus = focus, .from_unix_ns = a.range.from_unix_ns, .to_unix_ns = a.range.to_unix_ns,
-					    .home = "./", .home_text = "Hosts", .chains = chains };
+					    .host = a.host, .home = "./", .home_text = "Hosts", .chains = chains };
 	struct service_graph *g = service_graph_new(map, focus);
 	GString *out = g_string_new(NULL);
 

@@ -753,6 +753,9 @@ class Page(History):
         self.open_plain(served.url + "services?of=cart")
         self.assertEqual(self.browser.run("[...document.querySelectorAll('.services .s')].map((t) => t.textContent).sort()"), ["cart", "ledgerd", "quoter"])
         self.assertIn("ledgerd waits for data to be safe on disk (fsync), /var/lib/ledger", self.text(".chain"))
+        done = subprocess.run([OFFCPU, "report", "--follow", os.path.join(self.folder.name, "services-200"), "-p", "cart", "--from", utc(0), "--to", utc(30)],
+                              capture_output=True, text=True, check=True)    # a folder is a history
+        self.assertIn("ledgerd waits for data to be safe on disk", " ".join(done.stdout.split()))
         self.open_plain(served.url + "services?of=%3Cb%3Enobody", width=400, dark=True)
         self.assertIn("<b>nobody", self.text("h1"))
         self.assertEqual(self.browser.problems, [])

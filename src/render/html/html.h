@@ -89,6 +89,7 @@ void html_diff_about(struct json *j, const struct html_diff *diff);	/* a member 
 struct html_services {
 	const char *focus;	/* the service that is looked at; NULL: all */
 	uint64_t from_unix_ns, to_unix_ns;
+	const char *host;	/* of the hosts of such a name alone; NULL: of all */
 	const char *home;	/* an address that leads back; NULL: nothing does */
 	const char *home_text;
 	const GPtrArray *chains;	/* of the focus, as follow.h has them; NULL: none were asked for */

@@ -52,8 +52,8 @@ static void put_summary(GString *out, const struct service_graph *g, const struc
 		return;
 	}
 	g_string_append(out, "<p>An arrow leads from who waits to whom it waits for, and tells how long its threads did. "
-			     "A dashed one is of an event loop, which does not tell when it waits for an answer: those there were at work "
-			     "so long, at most. In a box, the orange bar is what a service does itself, the grey one that it waits for others. ");
+			     "A dashed one is of an event loop, which does not tell when it waits for an answer: the service there was at work "
+			     "for that long at most. In a box, the orange bar is what a service does itself, the grey one that it waits for others. ");
 	if (!page->focus)
 		g_string_append(out, "A box leads to its service. ");
 	if (g->drawn_edges < g->edges->len && !page->focus)
@@ -140,7 +140,9 @@ static void put_table(GString *out, const struct service_graph *g, bool drawn_on
 
 void html_services_page(GString *out, const struct service_graph *g, const struct html_services *page)
 {
-	g_autofree char *range = g_strdup_printf("from=%" PRIu64 "&amp;to=%" PRIu64, page->from_unix_ns, page->to_unix_ns);
+	g_autofree char *host = page->host ? g_uri_escape_string(page->host, NULL, FALSE) : NULL;
+	g_autofree char *range = g_strdup_printf("from=%" PRIu64 "&amp;to=%" PRIu64 "%s%s", page->from_unix_ns, page->to_unix_ns,
+						 host ? "&amp;host=" : "", host ? host : "");
 	g_autofree char *link = g_strdup_printf("?%s&amp;of=", range);
 
 	put_head(out, page);
