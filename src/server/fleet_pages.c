@@ -9,7 +9,6 @@
 #include "analyse/locks.h"
 #include "push/fleet_follow.h"
 #include "render/html/html.h"
-#include "render/html/web.h"
 #include "render/json/json.h"
 #include "render/json/write.h"
 #include "render/svg/svg.h"
@@ -260,11 +259,8 @@ static void append_ranges(GString *out, const struct fleet_asked *a)
 
 static void append_head(GString *out, const struct fleet_asked *a, guint hosts)
 {
-	g_string_append_printf(out,
-			       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-			       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Off-CPU time of hosts</title>\n"
-			       "<link rel=\"icon\" href=\"data:,\">\n<style>%s</style>\n</head>\n<body>\n<h1>%u host%s</h1>\n<p class=\"soft\">",
-			       web_fleet_css, hosts, hosts == 1 ? "" : "s");
+	html_plain_head(out, "Off-CPU time of hosts");
+	g_string_append_printf(out, "<h1>%u host%s</h1>\n<p class=\"soft\">", hosts, hosts == 1 ? "" : "s");
 	text_clock_as(out, a->range.from_unix_ns, "%F %T");
 	g_string_append(out, " to ");
 	text_clock_as(out, a->range.to_unix_ns, text_same_day(a->range.from_unix_ns, a->range.to_unix_ns) ? "%T" : "%F %T");

@@ -85,6 +85,9 @@ struct html_diff {
 };
 void html_diff_about(struct json *j, const struct html_diff *diff);	/* a member of what describes the page */
 
+/* Begins a page without a script, up to its body; title: needs no escapes. */
+void html_plain_head(GString *out, const char *title);
+
 /* The page of services: a picture of who waits for whom, and the same as a table.  It has no script. */
 struct html_services {
 	const char *focus;	/* the service that is looked at; NULL: all */

@@ -11,12 +11,18 @@
 
 #define ROWS_MAX 100
 
-static void put_head(GString *out, const struct html_services *page)
+void html_plain_head(GString *out, const char *title)
 {
 	g_string_append_printf(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-				    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Who waits for whom</title>\n"
-				    "<link rel=\"icon\" href=\"data:,\">\n<style>%s</style>\n</head>\n<body>\n<h1>Who waits for whom",
-			       web_fleet_css);
+				    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>%s</title>\n"
+				    "<link rel=\"icon\" href=\"data:,\">\n<style>%s</style>\n</head>\n<body>\n",
+			       title, web_fleet_css);
+}
+
+static void put_head(GString *out, const struct html_services *page)
+{
+	html_plain_head(out, "Who waits for whom");
+	g_string_append(out, "<h1>Who waits for whom");
 	if (page->focus) {
 		g_string_append(out, ": ");
 		svg_escape_cut(out, page->focus, 48);

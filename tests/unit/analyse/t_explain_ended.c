@@ -488,6 +488,68 @@ static void test_service_graph(void)
 	}
 }
 
+static void add_service(struct service_map *m, unsigned i, bool is_loop, uint64_t ns)
+{
+	g_autofree char *name = g_strdup_printf("s%u", i), *here = g_strdup_printf("10.0.%u.%u:80", i / 250, i % 250);
+	g_autofree char *there = g_strdup_printf("10.0.%u.%u:80", (i + 1) / 250, (i + 1) % 250), *set = g_strdup_printf("2 sockets -> %s", there);
+	const struct object socket = { .kind = OBJECT_SOCKET, .name = there }, epoll = { .kind = OBJECT_EPOLL, .name = set };
+	const struct service_time t = { .host = "h", .service = name, .reason = is_loop ? REASON_EVENT_LOOP : REASON_NETWORK_RECEIVE,
+					.object = is_loop ? &epoll : &socket, .is_idle = is_loop, .ns = ns };
+	const struct peer_row serves = { .host = "h", .process = name, .pid = i, .local = here, .remote = "", .from_unix_ns = 0, .to_unix_ns = 1000 },
+			      asks = { .host = "h", .process = name, .pid = i, .local = "10.0.9.9", .remote = there };
+
+	service_map_add_time(m, &t);
+	service_map_add_connection(m, &serves, CONNECTION_SERVER);
+	service_map_add_connection(m, &asks, CONNECTION_CLIENT);
+}
+
+/* Of many those with most time are drawn, and of one its neighbours; loops that have asked each other add nothing. */
+static void test_many_services(void)
+{
+	struct service_map *map = service_map_new(0, 1000);
+
+	for (unsigned i = 0; i < 300; i++)
+		add_service(map, i, false, 900 - 2 * i);
+	struct service_graph *g = service_graph_new(map, NULL), *near = service_graph_new(map, "s5"), *nobody = service_graph_new(map, "nobody");
+
+	g_assert_cmpuint(g->edges->len, ==, 300);
+	g_assert_cmpuint(g->linked_nodes, ==, 301);
+	g_assert_cmpuint(g->drawn_nodes, ==, SERVICES_DRAWN_MAX);
+	for (guint i = 0; i < g->edges->len; i++) {
+		g_assert_cmpint(service_edge(g, i)->is_drawn, ==, i < SERVICES_DRAWN_MAX - 1);
+		g_assert_true(!i || service_edge(g, i)->threads <= service_edge(g, i - 1)->threads);
+	}
+	g_assert_cmpfloat(g->drawn, <, g->all / 4);
+	g_assert_true(service_edge(near, 0)->is_drawn && service_edge(near, 5)->is_drawn);
+	g_assert_false(service_edge(near, 40)->is_drawn);
+	g_assert_cmpuint(nobody->drawn_nodes, ==, 0);
+	service_graph_free(g);
+	service_graph_free(near);
+	service_graph_free(nobody);
+	service_map_free(map);
+
+	map = service_map_new(0, 1000);
+	for (unsigned i = 0; i < 3; i++)
+		add_service(map, i, true, 900);
+	const struct service_time work = { .host = "h", .service = "s2", .reason = REASON_DISK_SYNC, .ns = 400 };
+	const struct peer_row back = { .host = "h", .process = "s1", .pid = 1, .local = "10.0.9.9", .remote = "10.0.0.0:80" };
+
+	service_map_add_time(map, &work);
+	service_map_add_connection(map, &back, CONNECTION_CLIENT);
+	g = service_graph_new(map, NULL);
+	for (guint i = 0; i < g->edges->len; i++) {
+		const struct service_edge *e = service_edge(g, i);
+		const bool is_back = !strcmp(service_node(g, e->to)->name, "s0"), is_known = service_node(g, e->to)->is_known;
+
+		g_assert_true(e->is_loop);
+		g_assert_cmpuint(e->ns, <=, 900);
+		g_assert_true(!is_known || is_back || e->ns >= 400);
+		g_assert_true(is_known || !e->ns);
+	}
+	service_graph_free(g);
+	service_map_free(map);
+}
+
 /* Rows come from anybody: however many, and whatever they say, what is found is bounded. */
 static void test_hostile_peers(void)
 {
@@ -601,6 +663,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/follow", test_follow);
 	g_test_add_func("/explain/follow/hosts", test_hosts);
 	g_test_add_func("/explain/services/hosts", test_service_graph);
+	g_test_add_func("/explain/services/many", test_many_services);
 	g_test_add_func("/explain/follow/hostile", test_hostile_peers);
 	g_test_add_func("/explain/pauses", test_pauses);
 	g_test_add_func("/explain/behind", test_behind);
