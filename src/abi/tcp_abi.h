@@ -35,6 +35,9 @@ struct tcp_sum {
 	__u32 resent;		/* segments */
 	__u32 srtt_us, min_rtt_us;	/* as the last of them ended; 0: not known */
 	__u32 is_young;		/* the least round trip is, at most, that of the connection's handshake */
+	/* of the first socket: its two ends, in the network's order; of an epoll set whom its loop has asked */
+	__u8 local[16], remote[16];
+	__u16 family, local_port, remote_port, unused;
 };
 
 #endif

@@ -23,6 +23,11 @@ char *peers_address_of(const struct object *o)
 	return text && net_end_read(text, &end) && end.port ? g_strndup(text, strcspn(text, " ")) : NULL;
 }
 
+bool peers_is_for_client(const struct object *o)
+{
+	return o->kind == OBJECT_SOCKET && *o->name == ':' && strstr(o->name, " from ");
+}
+
 const char **peers_locals(const struct profile *p, const struct selection *selection, const char *there)
 {
 	GPtrArray *locals = g_ptr_array_new();
@@ -74,6 +79,14 @@ bool peers_has(const struct profile *p, const struct peer *peer)
 			return true;
 	}
 	return false;
+}
+
+const struct profile *peers_recording(const GPtrArray *profiles, const struct peer *peer)
+{
+	for (guint i = 0; i < profiles->len; i++)
+		if (peers_has(g_ptr_array_index(profiles, i), peer))
+			return g_ptr_array_index(profiles, i);
+	return NULL;
 }
 
 static bool overlaps(const struct peer_ask *ask, const struct peer_row *r)

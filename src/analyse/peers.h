@@ -53,10 +53,14 @@ const char *peer_how_name(enum peer_how how);	/* "connection" */
 
 /* "10.0.0.5:3306" of what a wait was for, to where its process connected, for g_free(); NULL: it is for no such thing. */
 char *peers_address_of(const struct object *o);
+/* ":3306 from 10.0.0.9": for the next request of a client, or until it has read. */
+bool peers_is_for_client(const struct object *o);
 /* The own ends of connections to there, borrowed; the last one is NULL.  selection NULL: of all.  Free with g_free(). */
 const char **peers_locals(const struct profile *p, const struct selection *selection, const char *there);
 /* Is it a recording of that host, and one that has the process, as others of the host need not? */
 bool peers_has(const struct profile *p, const struct peer *peer);
+/* The first of these of which that holds; NULL: none. */
+const struct profile *peers_recording(const GPtrArray *profiles, const struct peer *peer);
 /* Appends a struct peer_row for each process of the recording that serves that address, or one of those connections. */
 void peers_add_rows(GArray *rows, const struct profile *p, const struct peer_ask *ask);
 

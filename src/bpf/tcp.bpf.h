@@ -332,6 +332,24 @@ static __always_inline bool is_young(const struct thread_state *st, __u64 sock)
 	       (at && bpf_ktime_get_ns() - *at < HANDSHAKE_COUNTS_NS);
 }
 
+/* A loop that connects anew for each request has closed the connection by the time that anybody looks at its set. */
+static __always_inline void note_ends(struct tcp_sum *sum, __u64 sock)
+{
+	__u16 port = 0;
+
+	bpf_probe_read_kernel(&sum->family, sizeof(sum->family), (void *)AT(struct sock, sock, __sk_common.skc_family));
+	bpf_probe_read_kernel(&sum->local_port, sizeof(sum->local_port), (void *)AT(struct sock, sock, __sk_common.skc_num));
+	bpf_probe_read_kernel(&port, sizeof(port), (void *)AT(struct sock, sock, __sk_common.skc_dport));
+	sum->remote_port = __builtin_bswap16(port);
+	if (sum->family == FAMILY_INET) {
+		bpf_probe_read_kernel(sum->local, 4, (void *)AT(struct sock, sock, __sk_common.skc_rcv_saddr));
+		bpf_probe_read_kernel(sum->remote, 4, (void *)AT(struct sock, sock, __sk_common.skc_daddr));
+	} else if (bpf_core_field_exists(((struct sock *)0)->__sk_common.skc_v6_daddr)) {
+		bpf_probe_read_kernel(sum->local, 16, (void *)AT(struct sock, sock, __sk_common.skc_v6_rcv_saddr));
+		bpf_probe_read_kernel(sum->remote, 16, (void *)AT(struct sock, sock, __sk_common.skc_v6_daddr));
+	}
+}
+
 /* The wait has been listed under scratch->listed_object, which is for the TCP socket of scratch->target. */
 __noinline int sum_tcp_wait(struct thread_state *st, struct scratch *scratch, __u64 now)
 {
@@ -360,6 +378,7 @@ __noinline int sum_tcp_wait(struct thread_state *st, struct scratch *scratch, __
 		if (!sum)
 			return 0;
 		sum->is_young = is_young(st, scratch->target.sock);
+		note_ends(sum, scratch->target.sock);
 	}
 	add_tcp(sum, &scratch->tcp, to_ns - st->since_ns, scratch->kept.weight_q8);
 	return 0;

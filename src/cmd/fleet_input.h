@@ -31,14 +31,14 @@ struct target *fleet_open(const struct fleet_args *a, const struct range_args *r
 struct profile *fleet_read_profile(const struct fleet_args *a, const struct range_args *range, GError **error);
 
 /*
- * report --follow: what others wait for meanwhile, of whom the chosen threads wait, on their hosts.  Of recordings, the
- * first of which is the one that is followed, or of what hosts pushed.
+ * report --follow: what others wait for meanwhile, of whom the chosen threads wait, on their hosts.  Of recordings and
+ * histories, the first of which is the one that is followed, or of what hosts pushed.
  */
 struct follow_args {
 	const struct filters *filters;	/* understood */
 	const struct range_args *range;
 	const struct fleet_args *fleet;
-	const char *const *paths;	/* without --clickhouse; NULL ends them */
+	const char *const *paths;	/* without --clickhouse; folders are histories; NULL ends them */
 	bool json;
 };
 

@@ -5,62 +5,23 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "explain/follow.h"
+#include "push/fleet_follow.h"
 #include "render/json/json.h"
 #include "render/text/text.h"
 
-/* Where recordings come from, each of which is read once. */
+/* Where recordings come from. */
 struct sources {
 	const struct follow_args *args;
-	GPtrArray *profiles;	/* struct profile */
+	GPtrArray *profiles;	/* struct profile; of files and histories */
 	struct target *target;	/* NULL: the profiles are all there is */
-	struct fleet_query query;
-	GStringChunk *texts;
+	struct fleet_follow *fleet;
 };
 
 static void sources_clear(struct sources *s)
 {
 	g_ptr_array_unref(s->profiles);
+	fleet_follow_free(s->fleet);
 	target_close(s->target);
-	g_string_chunk_free(s->texts);
-}
-
-static bool add_rows(void *ctx, const struct peer_ask *ask, GArray *rows, GError **error)
-{
-	struct sources *s = ctx;
-
-	if (s->target)
-		return fleet_peers(s->target, &s->query, ask, rows, s->texts, error);
-	for (guint i = 0; i < s->profiles->len; i++)
-		peers_add_rows(rows, g_ptr_array_index(s->profiles, i), ask);
-	return true;
-}
-
-static struct profile *read_host(struct sources *s, const char *host, GError **error)
-{
-	const struct fleet_query q = { .from_unix_ns = s->query.from_unix_ns, .to_unix_ns = s->query.to_unix_ns,
-				       .host_glob = host, .with_connections = true };
-	struct profile *p = fleet_read(s->target, &q, error);
-
-	if (p)
-		g_ptr_array_add(s->profiles, p);
-	return p;
-}
-
-static const struct profile *recording(void *ctx, const struct peer *peer, GError **error)
-{
-	struct sources *s = ctx;
-
-	for (guint i = 0; i < s->profiles->len; i++) {
-		const struct profile *p = g_ptr_array_index(s->profiles, i);
-
-		if (peers_has(p, peer))
-			return p;
-	}
-	if (s->target)
-		return read_host(s, peer->host, error);
-	cmd_bad(error, "there is no recording of %s", peer->host);
-	return NULL;
 }
 
 /* Of all hosts that have what is asked for, the one where it waits most. */
@@ -68,37 +29,37 @@ static const struct profile *first_host(struct sources *s, GError **error)
 {
 	const struct query *asked = &s->args->filters->query;
 	g_autofree char *services = asked->processes ? g_strjoinv(",", (char **)(uintptr_t)asked->processes) : NULL;
-	const struct fleet_hosts_query q = { .range = s->query, .only = { services } };
-	g_autoptr(GArray) hosts = fleet_hosts(s->target, &q, error);
+	struct fleet_hosts_query q = { .only = { services } };
 
-	if (!hosts)
+	s->target = fleet_open(s->args->fleet, s->args->range, &q.range, error);
+	if (!s->target)
 		return NULL;
-	if (!hosts->len) {
-		cmd_bad(error, "no host pushed anything of %s in that time", services ? services : "any service");
-		return NULL;
-	}
-	return read_host(s, g_array_index(hosts, struct fleet_host_row, 0).host, error);
+	s->fleet = fleet_follow_new(s->target, &q.range);
+	return fleet_follow_first(s->fleet, &q, error);
 }
 
-static bool read_files(struct sources *s, GError **error)
+/* A folder is a history, of which the range is read; a file is a recording. */
+static struct profile *read_path(struct sources *s, const char *path, GError **error)
 {
-	for (const char *const *path = s->args->paths; *path; path++) {
-		struct profile *p = range_read_profile(*path, s->args->range, error);
+	const struct range_args *range = s->args->range;
 
-		if (!p)
-			return false;
-		g_ptr_array_add(s->profiles, p);
-	}
-	return true;
+	if (!history_is_asked() && g_file_test(path, G_FILE_TEST_IS_DIR))
+		return history_read_of(path, range->from, range->to, error);
+	return range_read_profile(path, range, error);
 }
 
 static const struct profile *first(struct sources *s, GError **error)
 {
-	if (fleet_is_asked(s->args->fleet)) {
-		s->target = fleet_open(s->args->fleet, s->args->range, &s->query, error);
-		return s->target ? first_host(s, error) : NULL;
+	if (fleet_is_asked(s->args->fleet))
+		return first_host(s, error);
+	for (const char *const *path = s->args->paths; *path; path++) {
+		struct profile *p = read_path(s, *path, error);
+
+		if (!p)
+			return NULL;
+		g_ptr_array_add(s->profiles, p);
 	}
-	return read_files(s, error) ? g_ptr_array_index(s->profiles, 0) : NULL;
+	return g_ptr_array_index(s->profiles, 0);
 }
 
 static void say_nothing(GString *out, const struct profile *p)
@@ -111,7 +72,7 @@ static void say_nothing(GString *out, const struct profile *p)
 
 static bool print(struct sources *s, const struct profile *p, GError **error)
 {
-	const struct follow_source source = { .add_rows = add_rows, .recording = recording, .ctx = s };
+	const struct follow_source source = s->fleet ? fleet_follow_source(s->fleet) : follow_source_of(s->profiles);
 	struct selection *selection = selection_new(p, &s->args->filters->query, error);
 	g_autoptr(GPtrArray) chains = selection ? follow_new(p, selection, &source, error) : NULL;
 	g_autoptr(GString) out = g_string_new(NULL);
@@ -131,8 +92,7 @@ static bool print(struct sources *s, const struct profile *p, GError **error)
 
 int follow_report(const struct follow_args *a)
 {
-	struct sources s = { .args = a, .profiles = g_ptr_array_new_with_free_func((GDestroyNotify)profile_free),
-			     .texts = g_string_chunk_new(4096) };
+	struct sources s = { .args = a, .profiles = g_ptr_array_new_with_free_func((GDestroyNotify)profile_free) };
 	g_autoptr(GError) error = NULL;
 	const struct profile *p = first(&s, &error);
 	bool ok = p && print(&s, p, &error);

@@ -99,13 +99,11 @@ static void doing_clear(struct doing *d)
 	*d = (struct doing){ 0 };
 }
 
-/* ":3306 from 10.0.0.9": for the next request, or until the client has read. */
 static bool is_for_client(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
 
-	return o && reason_family(row->reason) == FAMILY_NETWORK && o->kind == OBJECT_SOCKET && *o->name == ':' &&
-	       strstr(o->name, " from ");
+	return o && reason_family(row->reason) == FAMILY_NETWORK && peers_is_for_client(o);
 }
 
 static void sum_up(struct doing *d)
@@ -488,6 +486,28 @@ static bool follow_loops(GPtrArray *chains, const struct doing *whole, const str
 	if (ok && !is_served(g_ptr_array_index(chains, chains->len - 1)))
 		g_ptr_array_set_size(chains, (gint)chains->len - 1);
 	return ok;
+}
+
+static bool add_rows_of_all(void *ctx, const struct peer_ask *ask, GArray *rows, GError **error)
+{
+	const GPtrArray *profiles = ctx;
+
+	(void)error;
+	for (guint i = 0; i < profiles->len; i++)
+		peers_add_rows(rows, g_ptr_array_index(profiles, i), ask);
+	return true;
+}
+
+/* The rows are of these, so one of them has it. */
+static const struct profile *recording_of_all(void *ctx, const struct peer *peer, GError **error)
+{
+	(void)error;
+	return peers_recording(ctx, peer);
+}
+
+struct follow_source follow_source_of(GPtrArray *profiles)
+{
+	return (struct follow_source){ .add_rows = add_rows_of_all, .recording = recording_of_all, .ctx = profiles };
 }
 
 GPtrArray *follow_new(const struct profile *p, const struct selection *selection, const struct follow_source *source,

@@ -22,6 +22,9 @@ struct follow_source {
 	void *ctx;
 };
 
+/* These recordings alone: struct profile, borrowed. */
+struct follow_source follow_source_of(GPtrArray *profiles);
+
 struct follow_hop {
 	char *host, *process;
 	const char *reason;	/* its name; "": it computes, or nothing is known */

@@ -92,7 +92,7 @@ bool tcp_shares_find(const struct findings *f, const struct finding *row, struct
 }
 
 /* "; RTT 0.3 ms, nothing was sent twice: ": what is known for sure, before what follows from it. */
-static void append_facts(GString *s, const struct tcp_shares *t)
+static void append_facts(GString *s, const struct tcp_shares *t, bool is_range)
 {
 	g_string_append(s, "; ");
 	if (t->rtt_us)
@@ -104,6 +104,8 @@ static void append_facts(GString *s, const struct tcp_shares *t)
 	else {
 		g_string_append_printf(s, "%s segments were sent again", TEXT_COUNT(t->resent));
 	}
+	if (t->resent && is_range)	/* when is not known */
+		g_string_append(s, " in the whole recording");
 	/* else it is said below */
 	if (t->resent && t->most == TCP_SHARE_PEER && t->ns[TCP_SHARE_NETWORK] < t->all_ns / NETWORK_TOLD)
 		g_string_append_printf(s, " (%.0f%% of the time)", text_percent(t->ns[TCP_SHARE_NETWORK], t->all_ns));
@@ -132,7 +134,7 @@ void tcp_shares_append(GString *s, const struct findings *f, const struct findin
 		g_string_append(s, "; nothing was sent there since the last data came");
 	if (!says[t.direction][t.most] || (t.most == TCP_SHARE_UNCLEAR && !t.rtt_us))
 		return;
-	append_facts(s, &t);
+	append_facts(s, &t, f->profile->info.range.is_cut);
 	g_string_append(s, says[t.direction][t.most]);
 	if (t.direction == TCP_WAIT_RECEIVE && t.most == TCP_SHARE_PEER && t.ns[TCP_SHARE_NETWORK] >= t.all_ns / NETWORK_TOLD)
 		g_string_append_printf(s, ", the network %.0f%% of it", text_percent(t.ns[TCP_SHARE_NETWORK], t.all_ns));

@@ -36,6 +36,16 @@ struct tcp_wait tcp_wait_of_sum(const struct tcp_sum *sum, uint32_t direction, u
 	};
 }
 
+static void note_ends(struct fold *f, const struct fold_tcp_sum *one)
+{
+	const size_t bytes = one->sum.family == AF_INET ? 4 : 16;
+	const struct net_end local = net_end_of(one->sum.local, bytes, one->sum.local_port),
+			     remote = net_end_of(one->sum.remote, bytes, one->sum.remote_port);
+
+	if (remote.port && (one->sum.family == AF_INET || one->sum.family == AF_INET6))
+		fold_targets_was_ready(f->targets, one->key.object, &local, &remote);
+}
+
 void fold_tcp_sums(struct fold *f, const GArray *sums)
 {
 	g_autoptr(GHashTable) lossy = g_hash_table_new(NULL, NULL);	/* objects + 1 */
@@ -56,6 +66,7 @@ void fold_tcp_sums(struct fold *f, const GArray *sums)
 							    g_hash_table_contains(lossy, GUINT_TO_POINTER(object)));
 
 		profile_add_tcp_wait(f->profile, &row);
+		note_ends(f, one);
 	}
 }
 
@@ -489,4 +500,20 @@ uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
 		t->object = intern(all, t);
 	tell_connections(all, t);
 	return t->object;
+}
+
+/* Of whom nobody knows yet whom it asks: the connection is closed each time somebody looks. */
+void fold_targets_was_ready(struct fold_targets *all, uint64_t id, const struct net_end *local, const struct net_end *remote)
+{
+	struct target *t = crossed_find(all->targets, id);
+	g_autofree char *before = NULL, *address = NULL;
+
+	if (!t || t->kind != OBJECT_EPOLL || !t->object || strstr(t->base, OBJECT_UPSTREAM))
+		return;
+	address = net_end_text(remote);
+	before = t->base;
+	t->base = g_strconcat(before, OBJECT_UPSTREAM, address, NULL);
+	find_upstream(all, t);
+	connections_add(all->connections, t->rec.pid, CONNECTION_CLIENT, local, remote);
+	profile_name_object(all->profile, t->object - 1, t->base, t->peer);
 }

@@ -521,6 +521,14 @@ uint32_t profile_object(struct profile *p, const struct object *o)
 	return put(p, INDEX_OBJECT, &own);
 }
 
+void profile_name_object(struct profile *p, uint32_t object, const char *name, uint32_t pid)
+{
+	struct object *o = &g_array_index(p->objects, struct object, object);
+
+	o->name = profile_string(p, name);
+	o->pid = pid;
+}
+
 void profile_add_story(struct profile *p, const struct story *s)
 {
 	assert(s->wake < p->wakes->len && s->chain < p->chains->len);

@@ -553,6 +553,8 @@ void profile_add_state(struct profile *p, const struct state_total *total);
 void profile_add_to_state(struct profile *p, const struct state_total *total);
 /* The id of an equal object, copied in when new; NULL strings become "". */
 uint32_t profile_object(struct profile *p, const struct object *o);
+/* It is told by another name, and another process at its other end, from now on: once more is known. */
+void profile_name_object(struct profile *p, uint32_t object, const char *name, uint32_t pid);
 /* The id of an equal waker, copied in when new. */
 uint32_t profile_waker(struct profile *p, const struct waker *w);
 /* Sums *w into the wake with the same wait and waker; its id. */

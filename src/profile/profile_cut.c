@@ -207,6 +207,51 @@ static void keep_throttled(struct cutting *c, const GArray *blames)
 	}
 }
 
+/* Of each object, how long it was waited for, and how often; for g_free(). */
+static struct wait *object_waits(const struct profile *p, const GArray *waits)
+{
+	struct wait *sums = g_new0(struct wait, (gsize)p->objects->len + 1);
+
+	for (guint i = 0; i < waits->len; i++) {
+		const struct wait *w = &g_array_index(waits, struct wait, i);
+		struct wait *sum = w->object ? &sums[w->object - 1] : NULL;
+
+		if (!sum)
+			continue;
+		sum->blocked_ns += w->blocked_ns;
+		sum->count += w->count;
+	}
+	return sums;
+}
+
+static uint64_t less(uint64_t ns, uint64_t by_ns)
+{
+	return ns - MIN(ns, by_ns);
+}
+
+/*
+ * When waits for TCP sockets went on what is not kept.  So much of each share must lie in the range as is more than all that
+ * was waited for the object outside of it; the rest is not known.
+ */
+static void keep_tcp_waits(struct cutting *c, const GArray *tcp_waits)
+{
+	g_autofree struct wait *all = object_waits(c->p, c->old.waits), *here = object_waits(c->p, c->p->waits);
+
+	for (guint i = 0; i < tcp_waits->len; i++) {
+		struct tcp_wait t = g_array_index(tcp_waits, struct tcp_wait, i);
+		const uint64_t outside_ns = less(all[t.object].blocked_ns, here[t.object].blocked_ns);
+
+		t.blocked_ns = less(t.blocked_ns, outside_ns);
+		t.peer_ns = less(t.peer_ns, outside_ns);
+		t.network_ns = less(t.network_ns, outside_ns);
+		t.unasked_ns = less(t.unasked_ns, outside_ns);
+		t.unclear_ns = less(t.unclear_ns, outside_ns);
+		t.count = MIN(t.count, here[t.object].count);
+		if (t.blocked_ns && t.count)
+			profile_add_tcp_wait(c->p, &t);
+	}
+}
+
 /* Samples of the range; what they stand for the threads' accounts of the range say. */
 static void cut_on_cpu(struct cutting *c)
 {
@@ -310,7 +355,7 @@ bool profile_cut(struct profile *p, uint64_t from_ns, uint64_t to_ns, GError **e
 	c.builder = slice_builder_new(c.length_ns);
 	c.codes = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	p->slices = NULL;
-	g_autoptr(GArray) blames = g_array_copy(p->blames);
+	g_autoptr(GArray) blames = g_array_copy(p->blames), tcp_waits = g_array_copy(p->tcp_waits);
 
 	c.old.threads = g_array_ref(p->threads);
 	empty_tables(p);
@@ -318,6 +363,7 @@ bool profile_cut(struct profile *p, uint64_t from_ns, uint64_t to_ns, GError **e
 	bool is_estimated = cut_accounts_apply(c.accounts, c.old.waits);
 
 	keep_throttled(&c, blames);
+	keep_tcp_waits(&c, tcp_waits);
 	cut_on_cpu(&c);
 	cut_spans(&c);
 	cut_tasks(&c);

@@ -185,26 +185,26 @@ static char *rows_of_windows(const char *tables, const struct fleet *f, const st
 	return g_string_free(sql, FALSE);
 }
 
-/* A host sends each of them once a day, so those of a window are of its day or of the one before. */
-static char *contents_of(const struct fleet *f, const struct fleet_query *q)
+void fleet_append_days(GString *sql, const struct fleet_query *q)
 {
-	GString *sql = g_string_new(NULL);
 	const uint64_t days[] = { q->from_unix_ns / NS_A_SECOND / SECONDS_A_DAY,
 				  q->to_unix_ns / NS_A_SECOND / SECONDS_A_DAY };
 
 	g_string_append_printf(sql, "day >= toDate(%u) AND day <= toDate(%u)",
 			       (unsigned)CLAMP(days[0], 1, UINT16_MAX) - 1, (unsigned)MIN(days[1], UINT16_MAX));
+}
+
+static char *contents_of(const struct fleet *f, const struct fleet_query *q)
+{
+	GString *sql = g_string_new(NULL);
+
+	fleet_append_days(sql, q);
 	append_hosts(sql, f, q);
 	return g_string_free(sql, FALSE);
 }
 
-/* What stands in a statement in place of $T, $W and $C. */
-struct places {
-	char *tables, *windows, *contents;
-};
-
 /* In one pass: a host may be called "$W". */
-static char *fill_in(const char *sql, const struct places *places)
+char *fleet_fill_in(const char *sql, const struct fleet_places *places)
 {
 	GString *s = g_string_new(NULL);
 
@@ -226,9 +226,9 @@ static char *fill_in(const char *sql, const struct places *places)
 }
 
 static bool read_rows(struct target *t, struct fleet *f, const struct fleet_select *select,
-		      const struct places *places, GError **error)
+		      const struct fleet_places *places, GError **error)
 {
-	g_autofree char *sql = fill_in(select->sql, places);
+	g_autofree char *sql = fleet_fill_in(select->sql, places);
 	g_autoptr(GByteArray) answer = target_query(t, sql, ANSWER_MAX_BYTES, error);
 
 	if (!answer)
@@ -271,7 +271,7 @@ static void sum_hosts(struct fleet *f)
 	}
 }
 
-static bool read_all(struct target *t, struct fleet *f, const struct fleet_query *q, struct places *places, GError **error)
+static bool read_all(struct target *t, struct fleet *f, const struct fleet_query *q, struct fleet_places *places, GError **error)
 {
 	g_autoptr(GString) windows = g_string_new(NULL);
 
@@ -298,7 +298,7 @@ struct profile *fleet_read(struct target *t, const struct fleet_query *q, GError
 {
 	g_autoptr(GString) tables = g_string_new(NULL);
 	struct fleet *f = fleet_new();
-	struct places places = { 0 };
+	struct fleet_places places = { 0 };
 
 	clickhouse_name(tables, target_database(t));
 	g_string_append_c(tables, '.');

@@ -53,6 +53,13 @@ struct fleet_hosts_query {
 /* struct fleet_host_row, the one that waits most first; NULL with one sentence.  Free with g_array_unref(). */
 GArray *fleet_hosts(struct target *t, const struct fleet_hosts_query *query, GError **error);
 
+/* " AND (0 OR match(service, '^a.*$') OR match(service, '^b$'))", for each of `only`; nothing where all are. */
+void fleet_append_services(GString *sql, const struct fleet_hosts_query *query);
+
+/* Of all services of these hosts what they wait for, and their connections: sums of the server's.  False with one sentence. */
+struct service_map;
+bool fleet_services(struct target *t, const struct fleet_hosts_query *query, struct service_map *map, GError **error);
+
 #define FLEET_PEERS_MAX 10000	/* rows of an answer */
 
 /*

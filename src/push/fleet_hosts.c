@@ -18,8 +18,7 @@ static void row_clear(gpointer data)
 	g_free(r->finding);
 }
 
-/* " AND (match(service, '^a.*$') OR match(service, '^b$'))" */
-static void append_services(GString *sql, const char *globs)
+static void append_list(GString *sql, const char *globs)
 {
 	g_auto(GStrv) list = g_strsplit(globs, ",", -1);
 
@@ -35,6 +34,13 @@ static void append_services(GString *sql, const char *globs)
 	g_string_append_c(sql, ')');
 }
 
+void fleet_append_services(GString *sql, const struct fleet_hosts_query *q)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(q->only); i++)
+		if (q->only[i])
+			append_list(sql, q->only[i]);
+}
+
 /* What a reader does not see of a host's services it does not see of the list either: such hosts are not in it. */
 static char *statement(const char *database, const struct fleet_hosts_query *q)
 {
@@ -45,9 +51,7 @@ static char *statement(const char *database, const struct fleet_hosts_query *q)
 	clickhouse_name(tables, database);
 	fleet_append_windows(windows, &q->range);
 	fleet_append_range(range, &q->range);
-	for (size_t i = 0; i < G_N_ELEMENTS(q->only); i++)
-		if (q->only[i])
-			append_services(services, q->only[i]);
+	fleet_append_services(services, q);
 	return g_strdup_printf(
 		"SELECT w.host, version, kernel, cpus, windows, last_ns, observed_ns, tracer_ns, lost_ns, matters_ns, most_ns, "
 		"most_service, most_reason, found_windows, finding FROM (SELECT host, argMax(version, start) AS version, argMax(kernel, start) AS kernel, "

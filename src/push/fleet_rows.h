@@ -65,6 +65,14 @@ void fleet_end_contents(struct fleet *f);
 struct fleet_query;
 void fleet_append_range(GString *sql, const struct fleet_query *q);
 void fleet_append_windows(GString *sql, const struct fleet_query *q);
+/* Of contents: a host sends each of them once a day, so those of a window are of its day or of the one before. */
+void fleet_append_days(GString *sql, const struct fleet_query *q);
+
+/* What stands in a statement in place of $T, $W and $C. */
+struct fleet_places {
+	char *tables, *windows, *contents;
+};
+char *fleet_fill_in(const char *sql, const struct fleet_places *places);	/* for g_free() */
 
 /* The parts of fleet_rows.c that fleet_stacks.c needs, too. */
 bool fleet_bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);

@@ -7,9 +7,8 @@
 #include "explain/text.h"
 #include "profile/profile.h"
 #include "analyse/locks.h"
-#include "push/fleet.h"
+#include "push/fleet_follow.h"
 #include "render/html/html.h"
-#include "render/html/web.h"
 #include "render/json/json.h"
 #include "render/json/write.h"
 #include "render/svg/svg.h"
@@ -19,7 +18,7 @@
 #define SECONDS_DEFAULT 3600
 #define SILENT_NS (300 * NS_A_SECOND)	/* a host that has sent nothing for so long is marked */
 #define BODY_MAX_BYTES (128 << 20)
-#define HOST_MAX_BYTES 256
+#define NAME_MAX_BYTES 256
 
 /* One client for lists and one for ranges, so that a large range holds up no list. */
 struct fleet_client {
@@ -88,6 +87,18 @@ struct fleet_asked {
 	const char *host;	/* a glob, of the list; the name, of a range; NULL: all */
 };
 
+/* Of a host or a service; NULL: it is not asked for. */
+static bool ask_name(const struct request *r, const char *of, const char **ret, GError **error)
+{
+	const char *name = request_text(r, of);
+
+	*ret = name && *name ? name : NULL;
+	if (!*ret || (strlen(name) <= NAME_MAX_BYTES && g_utf8_validate(name, -1, NULL)))
+		return true;
+	g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "%s: a name of at most 256 bytes is wanted, in UTF-8", of);
+	return false;
+}
+
 /* `from` and `to`, or the last `seconds`. */
 static bool ask(const struct request *r, struct fleet_asked *ret, GError **error)
 {
@@ -103,10 +114,8 @@ static bool ask(const struct request *r, struct fleet_asked *ret, GError **error
 		return false;
 	if (from >= to || to - from > ASK_RANGE_MAX_NS)
 		return fail(error, SERVER_BAD_REQUEST, "from is wanted before to, and at most 31 days");
-	ret->host = request_text(r, "host");
-	if (ret->host && (strlen(ret->host) > HOST_MAX_BYTES || !g_utf8_validate(ret->host, -1, NULL)))
-		return fail(error, SERVER_BAD_REQUEST, "host: a name of at most 256 bytes is wanted, in UTF-8");
-	ret->host = ret->host && *ret->host ? ret->host : NULL;
+	if (!ask_name(r, "host", &ret->host, error))
+		return false;
 	ret->range = (struct fleet_query){ .from_unix_ns = from, .to_unix_ns = to, .host_glob = ret->host };
 	return true;
 }
@@ -242,17 +251,16 @@ static void append_ranges(GString *out, const struct fleet_asked *a)
 	g_string_append(out, "<p>The last");
 	for (size_t i = 0; i < G_N_ELEMENTS(lengths); i++)
 		g_string_append_printf(out, " <a href=\"?seconds=%u&amp;host=%s\">%s</a>", lengths[i].seconds, host, lengths[i].name);
-	g_string_append_printf(out, "; <a href=\"?from=%" PRIu64 "&amp;to=%" PRIu64 "&amp;host=%s\">the same time before</a></p>\n",
-			       a->range.from_unix_ns - MIN(a->range.from_unix_ns, length_ns), a->range.from_unix_ns, host);
+	g_string_append_printf(out, "; <a href=\"?from=%" PRIu64 "&amp;to=%" PRIu64 "&amp;host=%s\">the same time before</a>; "
+			       "<a href=\"services?from=%" PRIu64 "&amp;to=%" PRIu64 "&amp;host=%s\">who waits for whom</a></p>\n",
+			       a->range.from_unix_ns - MIN(a->range.from_unix_ns, length_ns), a->range.from_unix_ns, host,
+			       a->range.from_unix_ns, a->range.to_unix_ns, host);
 }
 
 static void append_head(GString *out, const struct fleet_asked *a, guint hosts)
 {
-	g_string_append_printf(out,
-			       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-			       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Off-CPU time of hosts</title>\n"
-			       "<link rel=\"icon\" href=\"data:,\">\n<style>%s</style>\n</head>\n<body>\n<h1>%u host%s</h1>\n<p class=\"soft\">",
-			       web_fleet_css, hosts, hosts == 1 ? "" : "s");
+	html_plain_head(out, "Off-CPU time of hosts");
+	g_string_append_printf(out, "<h1>%u host%s</h1>\n<p class=\"soft\">", hosts, hosts == 1 ? "" : "s");
 	text_clock_as(out, a->range.from_unix_ns, "%F %T");
 	g_string_append(out, " to ");
 	text_clock_as(out, a->range.to_unix_ns, text_same_day(a->range.from_unix_ns, a->range.to_unix_ns) ? "%T" : "%F %T");
@@ -360,22 +368,90 @@ static bool answer_report(const struct request *r, void *ctx, struct answer *ret
 	return answer_range(r, ctx, false, write_report, ret, error);
 }
 
-/* --- the policies --- */
+/* --- services --- */
 
-static const char *list_csp(void)
+/* On from a service, as `report --follow` goes; not for who sees only some services, for others are on the way. */
+static bool follow(struct target *t, const struct request *r, const struct fleet_asked *a, const char *service, GPtrArray **ret, GError **error)
 {
-	static char *csp;
+	const struct fleet_hosts_query q = { .range = a->range, .only = { service } };
+	struct fleet_follow *f;
 
-	if (g_once_init_enter(&csp))
-		g_once_init_leave(&csp, g_strdup_printf("default-src 'none'; style-src 'sha256-%s'; img-src data:; base-uri 'none'; "
-							"form-action 'self'; frame-ancestors 'none'",
-							web_fleet_css_sha256));
-	return csp;
+	*ret = NULL;
+	if (!service || r->only[0] || r->only[1])
+		return true;
+	f = fleet_follow_new(t, &a->range);
+	const struct follow_source source = fleet_follow_source(f);
+	g_autoptr(GError) why = NULL;
+	const struct profile *p = fleet_follow_first(f, &q, &why);
+	struct selection *selection = p ? service_select(p, service) : NULL;
+
+	*ret = selection ? follow_new(p, selection, &source, &why) : NULL;
+	selection_free(selection);
+	fleet_follow_free(f);
+	if (why && !g_error_matches(why, PUSH_ERROR, PUSH_ERROR_EMPTY)) {
+		g_propagate_error(error, g_steal_pointer(&why));
+		return false;
+	}
+	return true;
+}
+
+static struct service_map *read_services(struct fleet_pages *f, const struct request *r, const struct fleet_asked *a, const char *focus,
+					 GPtrArray **ret_chains, GError **error)
+{
+	const struct fleet_hosts_query q = { .range = a->range, .only = { r->only[0], r->only[1] } };
+	struct service_map *map = service_map_new(a->range.from_unix_ns, a->range.to_unix_ns);
+
+	g_mutex_lock(&f->ranges.lock);
+	bool ok = fleet_services(f->ranges.target, &q, map, error) && follow(f->ranges.target, r, a, focus, ret_chains, error);
+
+	g_mutex_unlock(&f->ranges.lock);
+	if (ok)
+		return map;
+	service_map_free(map);
+	return NULL;
+}
+
+static bool answer_services_as(const struct request *r, struct fleet_pages *f, bool is_page, struct answer *ret, GError **error)
+{
+	const char *focus;
+	struct fleet_asked a;
+	g_autoptr(GPtrArray) chains = NULL;
+
+	if (!ask(r, &a, error) || !ask_name(r, "of", &focus, error))
+		return false;
+	struct service_map *map = read_services(f, r, &a, is_page ? focus : NULL, &chains, error);
+
+	if (!map)
+		return false;
+	const struct html_services page = { .focus = focus, .from_unix_ns = a.range.from_unix_ns, .to_unix_ns = a.range.to_unix_ns,
+					    .host = a.host, .home = "./", .home_text = "Hosts", .chains = chains };
+	struct service_graph *g = service_graph_new(map, focus);
+	GString *out = g_string_new(NULL);
+
+	if (is_page)
+		html_services_page(out, g, &page);
+	else
+		json_services(out, g, a.range.from_unix_ns, a.range.to_unix_ns);
+	service_graph_free(g);
+	service_map_free(map);
+	return give(ret, out, error);
+}
+
+static bool answer_services(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	return answer_services_as(r, ctx, true, ret, error);
+}
+
+static bool answer_services_json(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	return answer_services_as(r, ctx, false, ret, error);
 }
 
 const struct route fleet_routes[] = {
-	{ "", "text/html; charset=utf-8", NULL, list_csp, answer_page, ROUTE_GET },
+	{ "", "text/html; charset=utf-8", NULL, route_plain_csp, answer_page, ROUTE_GET },
 	{ "api/hosts", "application/json", NULL, NULL, answer_hosts, ROUTE_GET },
+	{ "services", "text/html; charset=utf-8", NULL, route_plain_csp, answer_services, ROUTE_GET },
+	{ "api/services", "application/json", NULL, NULL, answer_services_json, ROUTE_GET },
 	{ "api/flame.html", "text/html; charset=utf-8", NULL, route_page_csp, answer_flame, ROUTE_GET },
 	{ "api/report", "application/json", NULL, NULL, answer_report, ROUTE_GET },
 };

@@ -5,6 +5,7 @@
 
 #include "analyse/diff/diff.h"
 #include "exchange/format.h"
+#include "explain/follow.h"
 #include "profile/profile.h"
 #include "render/html/html.h"
 #include "render/json/json.h"
@@ -397,6 +398,62 @@ static bool answer_flame(const struct request *r, void *ctx, struct answer *ret,
 	return answer_part(r, ctx, RANGE_WITH_OBJECTS, write_flame, ret, error);
 }
 
+/* What of it is followed within this host. */
+static GPtrArray *follow(const struct part *part, const char *service)
+{
+	g_autoptr(GPtrArray) profiles = g_ptr_array_new();
+	struct selection *selection = service_select(part->of.profile, service);
+	const struct follow_source source = follow_source_of(profiles);
+
+	g_ptr_array_add(profiles, (gpointer)part->of.profile);
+	GPtrArray *chains = follow_new(part->of.profile, selection, &source, NULL);
+
+	selection_free(selection);
+	return chains;
+}
+
+static void write_services_as(const struct part *part, bool is_page, GString *out)
+{
+	const struct ask_range *range = &part->of.range;
+	const char *of = request_text(part->request, "of"), *focus = of && *of ? of : NULL;
+	struct service_map *map = service_map_new(range->from_ns, range->to_ns);
+
+	service_map_add_profile(map, part->of.profile, part->of.selection->whole ? NULL : part->of.selection);
+	struct service_graph *g = service_graph_new(map, focus);
+	/* others are on the way, of whom not everybody may see */
+	g_autoptr(GPtrArray) chains = is_page && focus && ask_filter_is_empty(&part->of.filter) ? follow(part, focus) : NULL;
+	const struct html_services page = { .focus = focus, .from_unix_ns = range->from_ns, .to_unix_ns = range->to_ns, .chains = chains };
+
+	if (is_page)
+		html_services_page(out, g, &page);
+	else
+		json_services(out, g, range->from_ns, range->to_ns);
+	service_graph_free(g);
+	service_map_free(map);
+}
+
+static bool write_services(const struct part *part, struct answer *ret, GString *out, GError **error)
+{
+	write_services_as(part, true, out);
+	return true;
+}
+
+static bool write_services_json(const struct part *part, struct answer *ret, GString *out, GError **error)
+{
+	write_services_as(part, false, out);
+	return true;
+}
+
+static bool answer_services(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	return answer_part(r, ctx, RANGE_PLAIN, write_services, ret, error);
+}
+
+static bool answer_services_json(const struct request *r, void *ctx, struct answer *ret, GError **error)
+{
+	return answer_part(r, ctx, RANGE_PLAIN, write_services_json, ret, error);
+}
+
 /* A sink that refuses what is more than an answer may have. */
 static bool put_bounded(void *ctx, const void *bytes, gsize len_bytes, GError **error)
 {
@@ -589,6 +646,8 @@ const struct route history_routes[] = {
 	{ "api/summary", "application/json", NULL, NULL, answer_summary, ROUTE_GET },
 	{ "api/report", "application/json", NULL, NULL, answer_report, ROUTE_GET },
 	{ "api/flame.html", "text/html; charset=utf-8", NULL, route_page_csp, answer_flame, ROUTE_GET },
+	{ "services", "text/html; charset=utf-8", NULL, route_plain_csp, answer_services, ROUTE_GET },
+	{ "api/services", "application/json", NULL, NULL, answer_services_json, ROUTE_GET },
 	{ "api/diff", "application/json", NULL, NULL, answer_diff, ROUTE_GET },
 	{ "api/diff.html", "text/html; charset=utf-8", NULL, route_page_csp, answer_diff_page, ROUTE_GET },
 	{ "api/export", "application/octet-stream", NULL, NULL, answer_export, ROUTE_GET },

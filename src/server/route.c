@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "render/html/html.h"
+#include "render/html/web.h"
 
 #define BEARER "Bearer "
 
@@ -162,6 +163,17 @@ bool request_number(const struct request *r, const char *name, guint64 max, guin
 	g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "%s is no whole number up to %" G_GUINT64_FORMAT, name,
 		    max);
 	return false;
+}
+
+const char *route_plain_csp(void)
+{
+	static char *csp;
+
+	if (g_once_init_enter(&csp))
+		g_once_init_leave(&csp, g_strdup_printf("default-src 'none'; style-src 'sha256-%s'; img-src data:; base-uri 'none'; "
+							"form-action 'self'; frame-ancestors 'self'",
+							web_fleet_css_sha256));
+	return csp;
 }
 
 const char *route_page_csp(void)

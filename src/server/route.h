@@ -90,6 +90,9 @@ struct verdict gate_check(const struct gate *gate, const struct route *routes, g
 /* For csp, of a flame graph's page: its own policy, and what only a header can say. */
 const char *route_page_csp(void);
 
+/* The same of a page without a script, whose style is web/fleet/fleet.css. */
+const char *route_plain_csp(void);
+
 /*
  * A route of pprof's: it asks by POST for the names of addresses, and gives up where nobody answers.  We know none
  * beside those that stand in the profile.

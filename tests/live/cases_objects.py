@@ -128,6 +128,17 @@ def waits_are_followed_to_other_hosts(env):
 
 
 @case
+def loop_that_connects_anew(env):
+    """Whom a loop asks whose connections are closed again is told, as the kernel sees what is ready."""
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "anew.py")
+    recorder = Recorder(env, "--objects", "--exact", command=[sys.executable, program, "7711", "1"])
+    if recorder.wait():
+        raise Broken(f"`{recorder.line}` failed: {recorder.stderr()}")
+    sets = {wait["object"] for wait in recorder.report().waits if wait.get("object_kind") == "epoll"}
+    env.check.that(any(" -> 127.0.0.1:7711" in name for name in sets), f"its set is called {sets}")
+
+
+@case
 def network_or_peer(env):
     """A server that sleeps, behind a relay that delays or drops segments: whose time the client waits is told."""
     path = env.temporary("relayed.truth")

@@ -229,8 +229,27 @@ def check_follow(program, server, r, folder):
     same(f"{server.title}, follow: of tables", program.run(*words, "--service", "evil", "--follow")[:2], (0, expected))
     kept, read = (json.loads(program.run(*words)[1])["tcp_waits"] for words in (("report", paths[0], "--json"), words))
     same(f"{server.title}, follow: what TCP's waits went on", read, kept)
+    check_services(program, server, r, folder)
     server.ask("ALTER TABLE offcpu.connections DELETE WHERE host = 'db1' SETTINGS mutations_sync = 1")
     contains(f"{server.title}, follow: nobody there", program.run(*words, "--service", "evil", "--follow")[1], "Nobody is known who serves 10.0.0.5:3306")
+
+
+def check_services(program, server, r, folder):
+    """The same two hosts as a graph: an arrow from who waits to who serves it, whose box says what it waits for itself."""
+    asked = f"from={r.start_ns - 10**9}&to={r.end_ns}"
+    served = Served(program, server.url, folder, "evil")
+    try:
+        graph = json.loads(served.get("all", f"api/services?{asked}")[1])
+        names = [s["name"] for s in graph["services"]]
+        edges = [(names[e["from"]], names[e["to"]], e["time_ns"], e["found_by"]) for e in graph["edges"]]
+        whole = int(server.ask("SELECT sum(blocked_ns) FROM offcpu.waits FINAL WHERE host = 'web1' AND service = 'evil' AND reason = 'network.receive'")[0][0])
+        same(f"{server.title}, services: who waits for whom", edges, [("evil", "server", whole, "connection")])
+        page = served.get("all", f"services?{asked}&of=evil&host=web1")[1]
+        contains(f"{server.title}, services: followed", page, "Meanwhile on db1", "</svg>")
+        _, page = served.get("shop", f"services?{asked}&of=evil")
+        point(f"{server.title}, services: a reader of one", page if "Meanwhile" in page or ">server<" in page or "10.0.0.5:3306" not in page else None)
+    finally:
+        served.stop()
 
 
 READERS = clickhouse_server.SHIPPED / "readers.sql"

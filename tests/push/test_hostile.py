@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Answers of a server that lies: one sentence, exit status 1, and nothing that a sanitizer would say."""
 import http.server
+import json
 import random
 import struct
 import threading
@@ -67,7 +68,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         sql = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        of_services = "most_service" not in sql and ("GROUP BY host, service" in sql or "GROUP BY host ORDER BY host LIMIT" in sql)
         table = "hosts" if "most_service" in sql else "peers" if "side = 'server' AND" in sql else "frames" if " ARRAY JOIN " in sql else "" if sql == "SELECT 1" else sql.split(" FROM `offcpu`.", 1)[1].split(" ", 1)[0]
+        table = f"services: {table}" if of_services else table
         body = self.server.answers.get(table, b"")
         self.send_response(self.server.status)
         self.send_header("Content-Length", str(len(body)))
@@ -189,6 +192,36 @@ def check_fleet(program, server, folder):
         served.stop()
 
 
+def service_rows(service="<b>&", name="10.0.0.5:80 (<i>)", ns=10**9, cnt=1, local="10.0.0.5:80"):
+    """By the table that a query reads from: one service that waits for another, which serves that address."""
+    asks = text("h") + text(service) + text("network.receive") + b"\0" + text("socket") + text(name) + struct.pack("<QQ", ns, 0)
+    serves = text("h") + text('"><script>') + struct.pack("<IB", 1, 1) + text(local) + text("")
+    return {"services: windows": text("h") + struct.pack("<Q", ns), "services: threads": text("h") + text(service) + struct.pack("<Q", ns),
+            "services: waits": asks * cnt, "services: connections": serves * cnt}
+
+
+def check_services(program, server, folder):
+    """What `serve --fleet` draws of rows of services."""
+    served = test_clickhouse.Served(program, f"http://127.0.0.1:{server.server_address[1]}", folder, "none")
+    try:
+        server.answers = service_rows()
+        status, page = served.get("all", "services")
+        point("hostile: names of services are no markup", None if status == 200 and "&lt;b&gt;&amp;" in page and "&quot;&gt;&lt;script&gt;" in page and
+              not any(bad in page for bad in ("<script", "<b>", "<i>")) else f"{status} {page[-900:]}")
+        for name, rows in (("times without end", service_rows(ns=2**64 - 1, cnt=3)), ("no time at all", service_rows(ns=0)), ("no address", service_rows(name=":::", local="")),
+                           ("a service without a name", service_rows(service="")), ("thousands of the same", service_rows(cnt=5000))):
+            server.answers = rows
+            graph = json.loads(served.get("all", "api/services")[1])
+            status = served.get("all", "services?of=%3Cb%3E%26")[0]
+            point(f"hostile: services: {name}", None if status == 200 and len(graph["edges"]) <= 1 else f"{status} {graph}")
+        for table in service_rows():
+            server.answers = {**service_rows(), table: service_rows()[table][:-1]}
+            status, said = served.get("all", "api/services")
+            point(f"hostile: {table}, half a row", None if status == 500 and len(said) < 200 and "damaged" in said else f"{status} {said[:300]}")
+    finally:
+        served.stop()
+
+
 def run(program, recordings, folder):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -210,5 +243,6 @@ def run(program, recordings, folder):
     check_random(program, server)
     check_follow(program, server)
     check_fleet(program, server, folder)
+    check_services(program, server, folder)
     server.shutdown()
     server.server_close()

@@ -363,3 +363,81 @@ struct profile *fixture_requests(void)
 	fixture_settle(p);
 	return p;
 }
+
+#define RECEIVE "|" SYSCALL "__x64_sys_recvfrom;tcp_recvmsg;sk_wait_data;schedule;__schedule"
+#define LOOP_SERVICE 4
+#define HOSTILE_SERVICE 5
+#define SERVICES_ASK_MAX 2
+
+static void wait_for(struct profile *p, uint32_t thread, char state, const char *stacks, uint8_t kind, const char *name, uint64_t ns)
+{
+	const struct object o = { .kind = kind, .name = name, .place = kind == OBJECT_SOCKET ? "tcp" : "" };
+	guint before = p->waits->len;
+	struct wait *w;
+
+	fixture_wait(p, thread, state, stacks, 100, ns, 0, 0);
+	g_assert_cmpuint(p->waits->len, ==, before + 1);
+	w = &g_array_index(p->waits, struct wait, before);
+	w->object = profile_object(p, &o) + 1;
+}
+
+/* It is there for its waits alone. */
+static uint32_t service_thread(struct profile *p, unsigned service, uint32_t tid, const char *name)
+{
+	uint32_t thread = fixture_thread(p, 100 + service, tid, name, name);
+	struct thread *t = &g_array_index(p->threads, struct thread, thread);
+
+	t->service = profile_string(p, name);
+	t->to_ns = 0;
+	return thread;
+}
+
+/* The service `from` waits so long for `to`, by a thread of its own. */
+static void ask_service(struct profile *p, unsigned from, unsigned to, uint64_t ns)
+{
+	g_autofree char *there = to ? g_strdup_printf("127.0.0.1:%u", 7000 + to) : g_strdup("10.0.0.5:3306");
+	g_autofree char *set = g_strdup_printf("3 sockets -> %s", there);
+	g_autofree char *stacks = g_strdup_printf("main;ask_%u;recv" LIBC RECEIVE, to);
+	const struct connection c = { .pid = 100 + from, .side = CONNECTION_CLIENT, .local = "127.0.0.1:48120", .remote = there };
+	const char *name = profile_thread(p, from)->process;
+	uint32_t thread = service_thread(p, from, 1000 + p->threads->len, name);
+
+	if (from == LOOP_SERVICE)
+		wait_for(p, thread, 'S', "main;uv_run;uv__io_poll;epoll_wait" LIBC "|" SYSCALL "do_epoll_wait;ep_poll;schedule;__schedule", OBJECT_EPOLL,
+			 set, 4500 * MS);
+	else
+		wait_for(p, thread, 'S', stacks, OBJECT_SOCKET, there, ns);
+	profile_add_connection(p, &c);
+}
+
+static void add_service(struct profile *p, unsigned i)
+{
+	static const char *const names[] = { "cart", "quoter", "ledgerd", "mail", "gateway-node", "\"><script>alert(1)</script>" };
+	g_autofree char *name = i < G_N_ELEMENTS(names) ? g_strdup(names[i]) : g_strdup_printf("service-%03u", i);
+	g_autofree char *local = g_strdup_printf("127.0.0.1:%u", 7000 + i);
+	const struct connection c = { .pid = 100 + i, .side = CONNECTION_SERVER, .local = local, .remote = "" };
+	uint32_t thread = service_thread(p, i, 100 + i, name);
+
+	wait_for(p, thread, 'D', "main;commit_order;fsync" LIBC "|" SYSCALL "__x64_sys_fsync;do_fsync;jbd2_log_wait_commit@[jbd2];schedule;__schedule",
+		 OBJECT_FILE, "/var/lib/ledger", (i == 2 ? 4400 : 20 + i % 17) * MS);
+	profile_add_connection(p, &c);
+}
+
+struct profile *fixture_services(unsigned cnt)
+{
+	struct profile *p = new_profile();
+
+	p->info.has_objects = true;
+	for (unsigned i = 0; i < cnt; i++)
+		add_service(p, i);
+	ask_service(p, 0, 1, 4800 * MS);
+	ask_service(p, 1, 2, 4500 * MS);
+	for (unsigned i = 2; i < cnt; i++)
+		for (unsigned k = 1; k <= SERVICES_ASK_MAX && i * SERVICES_ASK_MAX + k - 2 < cnt; k++)
+			if (i != 2)
+				ask_service(p, i, i * SERVICES_ASK_MAX + k - 2, 4000 * MS / (i * k));
+	if (cnt > 8)
+		ask_service(p, 8, 0, 900 * MS);
+	fixture_settle(p);
+	return p;
+}

@@ -25,6 +25,12 @@ struct profile *fixture_lanes(void);
 /* Two threads of a server and 400 requests of 3 ms, every 50th of which took 53 ms: of these a disk had 50 ms. */
 struct profile *fixture_requests(void);
 
+/*
+ * So many services of one host, at least 3: cart waits for quoter, which waits for ledgerd, which waits for its disk.  Each
+ * other one asks two more, one of them is an event loop, one has a hostile name, and one asks somebody who is not recorded.
+ */
+struct profile *fixture_services(unsigned cnt);
+
 /* So many frames of different names in stacks of some 40, of 64 threads, with wakers: to be slow on. */
 struct profile *fixture_many(unsigned frames_cnt);
 

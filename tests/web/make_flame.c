@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* make_flame server|hostile|one|empty|sliced|lanes|requests|many=FRAMES [palette=P] [inverted] [reverse] [thread] [html] [width=N] [all]
+/* make_flame server|hostile|one|empty|sliced|lanes|requests|services=N|many=FRAMES [palette=P] [inverted] [reverse] [thread] [html] [width=N] [all]
  *	[frames=N] [rows=N]: a graph on stdout, html: the page.
  * make_flame WHAT record=PATH: the recording. */
 #include <stdio.h>
@@ -15,6 +15,8 @@ static struct profile *fixture(const char *name)
 {
 	if (g_str_has_prefix(name, "many="))
 		return fixture_many((unsigned)atoi(name + 5));
+	if (g_str_has_prefix(name, "services="))
+		return fixture_services((unsigned)atoi(name + 9));
 	if (strcmp(name, "hostile") == 0)
 		return fixture_hostile();
 	if (strcmp(name, "sliced") == 0)

@@ -22,7 +22,7 @@ from served import Served
 OFFCPU = MAKE_FLAME = MAKE_HISTORY = None
 START = 1790000000    # of the history: 300 s of a server, a minute of nothing, 60 s of an application, 60 s of the server
 SECOND = 10**9
-ROUTES = ("", "api/extent", "api/line", "api/requests", "api/incidents", "api/summary", "api/report", "api/flame.html", "api/export?format=folded", "debug/pprof/off_cpu")
+ROUTES = ("", "api/extent", "api/line", "api/requests", "api/incidents", "api/summary", "api/report", "api/flame.html", "services", "api/services", "api/export?format=folded", "debug/pprof/off_cpu")
 
 
 def at(seconds):
@@ -692,6 +692,108 @@ class Page(History):
             self.browser.run("[...document.querySelectorAll('#detail .name')].forEach((b) => b.click())")
             self.assertIn("\\u202ereversed\\u202c", self.text("#detail"))
             self.assertEqual(self.browser.problems, [])
+        finally:
+            served.end()
+
+    # Boxes that overlap, and texts that leave theirs.
+    OVERLAPS = """(() => { const bad = [], rects = [...document.querySelectorAll('.services .b')].map((b) => b.getBoundingClientRect());
+        rects.forEach((x, i) => rects.slice(0, i).forEach((y) => {
+            if (Math.min(x.right, y.right) > Math.max(x.left, y.left) && Math.min(x.bottom, y.bottom) > Math.max(x.top, y.top)) bad.push([i, x.top]);
+        }));
+        for (const g of document.querySelectorAll('.services .n'))
+            for (const t of g.querySelectorAll('text'))
+                if (t.getBoundingClientRect().right > g.querySelector('.b').getBoundingClientRect().right) bad.push(t.textContent);
+        return bad; })()"""
+
+    def services(self, cnt):
+        file = os.path.join(self.folder.name, f"services-{cnt}.offcpu")
+        subprocess.run([MAKE_FLAME, f"services={cnt}", "record=" + file], check=True)
+        folder = os.path.join(self.folder.name, f"services-{cnt}")
+        subprocess.run([MAKE_HISTORY, folder, str(START), file + "*6"], check=True)
+        served = Served(OFFCPU, "serve", "--history", folder)
+        self.addCleanup(served.end)
+        self.browser.may_ask += (served.url,)
+        return served
+
+    def open_plain(self, url, width=1400, dark=False):
+        """A page without a script."""
+        self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.browser.call("Page.navigate", url="about:blank")
+        self.browser.call("Page.navigate", url=url)
+        for _ in range(200):
+            self.browser.pause(0.05)
+            if self.browser.run("location.protocol !== 'about:' && document.readyState === 'complete'"):
+                return
+        raise AssertionError("the page is not there: " + url)
+
+    def test_services(self):
+        """Who waits for whom: all of few services, of many those that matter, and what is folded is said."""
+        for cnt in (3, 20, 200):
+            served = self.services(cnt)
+            graph = json.loads(served.ask("api/services")[2])
+            names = [s["name"] for s in graph["services"]]
+            edges = [(names[e["from"]], names[e["to"]], e["time_ns"] // 10**6, e["at_most"]) for e in graph["edges"]]
+            self.assertEqual(edges[:2], [("cart", "quoter", 28800, False), ("quoter", "ledgerd", 27000, False)])
+            self.open_plain(served.url + "services")
+            screenshot(self.browser, f"services-{cnt}-light-1400")
+            boxes, arrows = self.browser.run("['.n', '.e'].map((c) => document.querySelectorAll('.services ' + c).length)")
+            self.assertEqual((boxes, arrows), (sum(s["drawn"] for s in graph["services"]), sum(e["drawn"] for e in graph["edges"])))
+            self.assertEqual(self.browser.run(self.OVERLAPS), [])
+            if cnt == 3:
+                self.assertEqual((boxes, arrows), (3, 2))
+                continue
+            self.assertIn(("gateway-node", "service-008", True), [(a, b, loop) for a, b, _, loop in edges])
+            self.assertIn("10.0.0.5:3306", names)
+            self.assertIn('"><script>alert(1)</script>', self.text("table"))
+            self.assertEqual(self.browser.run("document.querySelectorAll('script').length"), 0)
+            self.assertEqual("are folded" in self.text("body"), cnt == 200)
+            self.assertLessEqual(boxes, 24)
+        # of one only its neighbours, and in words what it waits for, of a chain with many others beside
+        self.open_plain(served.url + "services?of=cart")
+        self.assertEqual(self.browser.run("[...document.querySelectorAll('.services .s')].map((t) => t.textContent).sort()"), ["cart", "ledgerd", "quoter"])
+        self.assertIn("ledgerd waits for data to be safe on disk (fsync), /var/lib/ledger", self.text(".chain"))
+        done = subprocess.run([OFFCPU, "report", "--follow", os.path.join(self.folder.name, "services-200"), "-p", "cart", "--from", utc(0), "--to", utc(30)],
+                              capture_output=True, text=True, check=True)    # a folder is a history
+        self.assertIn("ledgerd waits for data to be safe on disk", " ".join(done.stdout.split()))
+        self.open_plain(served.url + "services?of=%3Cb%3Enobody", width=400, dark=True)
+        self.assertIn("<b>nobody", self.text("h1"))
+        self.assertEqual(self.browser.problems, [])
+
+    def test_services_tab(self):
+        """The picture is a part of the page, with its colours, as high as it is; what is chosen in it stays in it."""
+        served = self.services(20)
+        self.browser.open(served.url, f"#view={utc(0)}/{utc(30)}&tab=services&theme=dark")
+        for _ in range(100):
+            self.browser.pause(0.1)
+            if self.browser.run("one('iframe')?.contentDocument?.documentElement.dataset.theme || ''"):
+                break
+        inner = "one('iframe').contentDocument.documentElement"
+        self.assertEqual(self.browser.run(inner + ".dataset.theme"), "dark")
+        self.assertLessEqual(self.browser.run(f"{inner}.scrollHeight - {inner}.clientHeight"), 0)
+        self.browser.run("one('#detail').scrollIntoView()")
+        screenshot(self.browser, "serve-services-dark-1400")
+        self.browser.run("one('iframe').contentDocument.querySelector('.services a').dispatchEvent(new MouseEvent('click', { bubbles: true, view: one('iframe').contentWindow }))")
+        for _ in range(100):
+            self.browser.pause(0.1)
+            if self.browser.run("one('iframe').contentDocument.querySelector('h2')?.textContent || ''"):
+                break
+        self.assertEqual(self.browser.run("one('iframe').contentDocument.querySelector('h2').textContent"), "Followed")
+        self.assertEqual(self.browser.problems, [])
+
+    def test_services_of_some(self):
+        """A reader of one service sees what it waits for, and nobody else's name."""
+        self.services(3)
+        tokens = os.path.join(self.folder.name, "readers-services")
+        with open(os.open(tokens, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+            file.write("ops everything-0123456789\nshop shop-0123456789abcdef services=cart\n")
+        served = Served(OFFCPU, "serve", "--history", os.path.join(self.folder.name, "services-3"), "--token-file", tokens)
+        try:
+            body = served.ask("/api/services", Authorization="Bearer shop-0123456789abcdef")[2].decode()
+            self.assertEqual([s["name"] for s in json.loads(body)["services"]], ["cart", "127.0.0.1:7001"])
+            page = served.ask("/services?of=cart", Authorization="Bearer shop-0123456789abcdef")[2].decode()
+            self.assertNotIn("quoter", body + page)
+            self.assertIn("quoter", served.ask("/services?of=cart", Authorization="Bearer everything-0123456789")[2].decode())
         finally:
             served.end()
 

@@ -128,7 +128,7 @@ const HELP = [
 	[
 		'Range',
 		[
-			['1 2 3', 'stacks, flame graph, compare'],
+			['1 2 3 4', 'stacks, flame graph, compare, services'],
 			['p', 'compare with the time before'],
 			['y', 'compare with a day before'],
 			['i', 'show idle waits'],
@@ -178,6 +178,7 @@ const KEYS = {
 	1: () => setTab('stacks'),
 	2: () => setTab('flame'),
 	3: () => setTab('compare'),
+	4: () => setTab('services'),
 	p: () => compareWith(BEFORE[0][1]),
 	y: () => compareWith(BEFORE[2][1]),
 	i: () => {

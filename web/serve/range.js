@@ -339,11 +339,11 @@ function fit(iframe) {
 }
 
 // A picture of a long range takes a moment: an empty frame would look broken.
-function framed(iframe) {
+function framed(iframe, fitted = fit) {
 	const said = make('p', { class: 'none', text: 'Drawing…' });
 	iframe.addEventListener('load', () => {
 		said.remove();
-		fit(iframe);
+		fitted(iframe);
 	});
 	return make('div', { class: 'framed' }, said, iframe);
 }
@@ -364,6 +364,29 @@ function drawFlame(detail) {
 	readHeat();
 }
 
+// The page of services belongs to this one, too: in its colours, and as high as it is.
+function fitServices(iframe) {
+	const root = iframe.contentDocument && iframe.contentDocument.documentElement;
+	if (!root) return;
+	root.dataset.theme = themeName();
+	root.dataset.embedded = 'yes';
+	iframe.style.height = Math.max(GRAPH_MIN, Math.min(GRAPH_MAX, root.scrollHeight + 4)) + 'px';
+}
+function drawServices(detail) {
+	const { service, ...filters } = filterQuery(),
+		query = { ...rangeQuery(shownRange()), ...filters, of: service },
+		address = route('services', query).replace(/^api\//, '');
+	const had = detail.querySelector('iframe');
+	if (had && had.dataset.address === address) {
+		fitServices(had);
+		return;
+	}
+	detail.replaceChildren(
+		make('p', { class: 'tools' }, make('a', { href: address, target: '_blank', rel: 'noopener', text: 'Open in a tab' })),
+		framed(make('iframe', { src: address, title: 'Who waits for whom', dataset: { address } }), fitServices),
+	);
+}
+
 function drawShell() {
 	const range = shownRange(),
 		dir = V.extent.history === '/var/lib/offcpu' ? '' : '=' + V.extent.history,
@@ -382,6 +405,7 @@ function drawTabs() {
 	if (S.tab !== 'compare') delete detail.dataset.diff;
 	if (S.tab === 'flame') drawFlame(detail);
 	else if (S.tab === 'compare') drawCompare(detail);
+	else if (S.tab === 'services') drawServices(detail);
 	else if (V.summary) keepingPlace(detail, same, () => drawTable(detail));
 }
 

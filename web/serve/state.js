@@ -26,7 +26,7 @@ const S = {
 	service: '',
 	reason: '',
 	grep: '',
-	tab: 'stacks', // stacks, flame, compare
+	tab: 'stacks', // stacks, flame, compare, services
 	group: 'wait', // of the table
 	idle: false, // idle waits are in the table, too
 	theme: '', // '', light, dark
@@ -35,7 +35,7 @@ const S = {
 const V = { extent: null, line: null, summary: null, shown: 0, read: {} };
 
 const BYS = ['reason', 'process', 'service', 'class'],
-	TABS = ['stacks', 'flame', 'compare'],
+	TABS = ['stacks', 'flame', 'compare', 'services'],
 	GROUPS = ['wait', 'reason', 'object', 'process', 'service', 'comm', 'thread', 'syscall'],
 	FILTERS = ['process', 'service', 'reason', 'grep'];
 

@@ -7,6 +7,7 @@
 #include "analyse/diff/merge.h"
 #include "analyse/query.h"
 #include "analyse/tree.h"
+#include "explain/service_map.h"
 #include "render/json/write.h"
 
 /*
@@ -83,5 +84,19 @@ struct html_diff {
 	const struct html_diff_options *options;
 };
 void html_diff_about(struct json *j, const struct html_diff *diff);	/* a member of what describes the page */
+
+/* Begins a page without a script, up to its body; title: needs no escapes. */
+void html_plain_head(GString *out, const char *title);
+
+/* The page of services: a picture of who waits for whom, and the same as a table.  It has no script. */
+struct html_services {
+	const char *focus;	/* the service that is looked at; NULL: all */
+	uint64_t from_unix_ns, to_unix_ns;
+	const char *host;	/* of the hosts of such a name alone; NULL: of all */
+	const char *home;	/* an address that leads back; NULL: nothing does */
+	const char *home_text;
+	const GPtrArray *chains;	/* of the focus, as follow.h has them; NULL: none were asked for */
+};
+void html_services_page(GString *out, const struct service_graph *g, const struct html_services *page);
 
 #endif

@@ -10,6 +10,7 @@
 #include "analyse/request_cells.h"
 #include "analyse/top.h"
 #include "explain/follow.h"
+#include "explain/service_map.h"
 #include "profile/profile.h"
 #include "profile/tasks.h"
 #include "render/drain.h"
@@ -82,5 +83,8 @@ const char *diff_json_norm(const struct diff *d);
 int64_t diff_json_rounded(double v);
 /* A member in thousandths; null where there is no number. */
 void diff_json_milli(struct json *j, const char *key, double v);
+
+/* "offcpu.services/1": all of the graph.  Appends. */
+void json_services(GString *out, const struct service_graph *g, uint64_t from_unix_ns, uint64_t to_unix_ns);
 
 #endif

@@ -7,6 +7,7 @@
 #include "analyse/query.h"
 #include "analyse/tree.h"
 #include "analyse/weight.h"
+#include "explain/service_map.h"
 
 /*
  * Colours of flame graphs.  A colour depends on the label alone (for PALETTE_STATE on the
@@ -128,5 +129,11 @@ void svg_count(GString *out, uint64_t n);
 void svg_amount(GString *out, enum weight weight, uint64_t amount);
 /* "12.3%", "0.012%", "under 0.001%"; "0%" for nothing and for a whole of 0. */
 void svg_percent(GString *out, uint64_t part, uint64_t whole);
+
+/*
+ * What of the graph is drawn, as an <svg> within a page, which has its style (web/fleet/fleet.css).  link: begins the
+ * address of a service's own picture, good in an attribute; its name follows.
+ */
+void svg_services(GString *out, const struct service_graph *g, const char *focus, const char *link);
 
 #endif

@@ -2,6 +2,7 @@
 /* What is told by what ended the waits, of names of processes, and of Java's virtual threads. */
 #include "explain/follow.h"
 #include "explain/sentence.h"
+#include "explain/service_map.h"
 #include "window.h"
 
 #include "profile/tasks.h"
@@ -352,30 +353,6 @@ static void connect_host(struct profile *p, uint32_t pid, uint8_t side, const ch
 	profile_add_connection(p, &c);
 }
 
-static bool rows_of_all(void *ctx, const struct peer_ask *ask, GArray *rows, GError **error)
-{
-	const GPtrArray *hosts = ctx;
-
-	(void)error;
-	for (guint i = 0; i < hosts->len; i++)
-		peers_add_rows(rows, g_ptr_array_index(hosts, i), ask);
-	return true;
-}
-
-static const struct profile *recording_of(void *ctx, const struct peer *peer, GError **error)
-{
-	const GPtrArray *hosts = ctx;
-
-	for (guint i = 0; i < hosts->len; i++) {
-		const struct profile *p = g_ptr_array_index(hosts, i);
-
-		if (peers_has(p, peer))
-			return p;
-	}
-	g_set_error_literal(error, g_quark_from_static_string("test"), 0, "no such host");
-	return NULL;
-}
-
 /* How the second and the third host differ from cart on web1, which asks quoter on mid1, which asks ledgerd on db1. */
 struct far_case {
 	const char *asked;	/* where cart connects to; NULL: where quoter serves */
@@ -444,7 +421,7 @@ static void test_hosts(void)
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GPtrArray) hosts = hosts_new(&cases[i]);
-		const struct follow_source source = { .add_rows = rows_of_all, .recording = recording_of, .ctx = hosts };
+		const struct follow_source source = follow_source_of(hosts);
 		g_autoptr(GPtrArray) chains = follow_new(g_ptr_array_index(hosts, 0), NULL, &source, NULL);
 		const struct follow_chain *c = chains->len ? g_ptr_array_index(chains, 0) : NULL;
 
@@ -456,6 +433,121 @@ static void test_hosts(void)
 				g_error("case %zu, %u: %s", i, k, said);
 		}
 	}
+}
+
+static struct service_graph *graph_of(GPtrArray *hosts, const char *focus)
+{
+	struct service_map *map = service_map_new(START_NS, START_NS + WINDOW_MS * MS);
+
+	for (guint i = 0; i < hosts->len; i++)
+		service_map_add_profile(map, g_ptr_array_index(hosts, i), NULL);
+	struct service_graph *g = service_graph_new(map, focus);
+
+	service_map_free(map);
+	return g;
+}
+
+/* "cart>quoter 100% connection" */
+static char *edge_text(const struct service_graph *g, guint i)
+{
+	const struct service_edge *e = service_edge(g, i);
+
+	return g_strdup_printf("%s%s%s %.0f%% %s", service_node(g, e->from)->name, e->is_loop ? "~" : ">", service_node(g, e->to)->name,
+			       100 * e->threads, peer_how_name(e->how));
+}
+
+static void assert_edges(const struct service_graph *g, const char *const *says)
+{
+	for (guint i = 0; says[i] || i < g->edges->len; i++) {
+		g_autofree char *text = i < g->edges->len ? edge_text(g, i) : NULL;
+
+		g_assert_cmpstr(text, ==, says[i]);
+	}
+}
+
+/* The same as is followed, as a graph: by both ends, by a rewritten address, and of whom nobody knows the address alone. */
+static void test_service_graph(void)
+{
+	static const struct {
+		struct far_case hosts;
+		const char *says[4];
+	} cases[] = {
+		{ { .has_db1 = true }, { "cart>quoter 80% connection", "quoter>ledgerd 72% connection" } },
+		{ { .has_db1 = true, .asked = "10.96.0.1:80" }, { "cart>quoter 80% rewritten", "quoter>ledgerd 72% connection" } },
+		{ { .quoter_remote = "" }, { "cart>quoter 80% address", "quoter>10.9.0.3:7301 72% none" } },
+		{ { .has_twin = true, .quoter_remote = "10.9.0.9:1" }, { "cart>10.9.0.2:7302 80% several", "quoter>10.9.0.3:7301 72% none" } },
+		{ { .asked = "127.0.0.1:7302", .quoter_remote = "" }, { "cart>127.0.0.1:7302 80% none", "quoter>10.9.0.3:7301 72% none" } },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GPtrArray) hosts = hosts_new(&cases[i].hosts);
+		struct service_graph *g = graph_of(hosts, NULL);
+
+		assert_edges(g, cases[i].says);
+		service_graph_free(g);
+	}
+}
+
+static void add_service(struct service_map *m, unsigned i, bool is_loop, uint64_t ns)
+{
+	g_autofree char *name = g_strdup_printf("s%u", i), *here = g_strdup_printf("10.0.%u.%u:80", i / 250, i % 250);
+	g_autofree char *there = g_strdup_printf("10.0.%u.%u:80", (i + 1) / 250, (i + 1) % 250), *set = g_strdup_printf("2 sockets -> %s", there);
+	const struct object socket = { .kind = OBJECT_SOCKET, .name = there }, epoll = { .kind = OBJECT_EPOLL, .name = set };
+	const struct service_time t = { .host = "h", .service = name, .reason = is_loop ? REASON_EVENT_LOOP : REASON_NETWORK_RECEIVE,
+					.object = is_loop ? &epoll : &socket, .is_idle = is_loop, .ns = ns };
+	const struct peer_row serves = { .host = "h", .process = name, .pid = i, .local = here, .remote = "", .from_unix_ns = 0, .to_unix_ns = 1000 },
+			      asks = { .host = "h", .process = name, .pid = i, .local = "10.0.9.9", .remote = there };
+
+	service_map_add_time(m, &t);
+	service_map_add_connection(m, &serves, CONNECTION_SERVER);
+	service_map_add_connection(m, &asks, CONNECTION_CLIENT);
+}
+
+/* Of many those with most time are drawn, and of one its neighbours; loops that have asked each other add nothing. */
+static void test_many_services(void)
+{
+	struct service_map *map = service_map_new(0, 1000);
+
+	for (unsigned i = 0; i < 300; i++)
+		add_service(map, i, false, 900 - 2 * i);
+	struct service_graph *g = service_graph_new(map, NULL), *near = service_graph_new(map, "s5"), *nobody = service_graph_new(map, "nobody");
+
+	g_assert_cmpuint(g->edges->len, ==, 300);
+	g_assert_cmpuint(g->linked_nodes, ==, 301);
+	g_assert_cmpuint(g->drawn_nodes, ==, SERVICES_DRAWN_MAX);
+	for (guint i = 0; i < g->edges->len; i++) {
+		g_assert_cmpint(service_edge(g, i)->is_drawn, ==, i < SERVICES_DRAWN_MAX - 1);
+		g_assert_true(!i || service_edge(g, i)->threads <= service_edge(g, i - 1)->threads);
+	}
+	g_assert_cmpfloat(g->drawn, <, g->all / 4);
+	g_assert_true(service_edge(near, 0)->is_drawn && service_edge(near, 5)->is_drawn);
+	g_assert_false(service_edge(near, 40)->is_drawn);
+	g_assert_cmpuint(nobody->drawn_nodes, ==, 0);
+	service_graph_free(g);
+	service_graph_free(near);
+	service_graph_free(nobody);
+	service_map_free(map);
+
+	map = service_map_new(0, 1000);
+	for (unsigned i = 0; i < 3; i++)
+		add_service(map, i, true, 900);
+	const struct service_time work = { .host = "h", .service = "s2", .reason = REASON_DISK_SYNC, .ns = 400 };
+	const struct peer_row back = { .host = "h", .process = "s1", .pid = 1, .local = "10.0.9.9", .remote = "10.0.0.0:80" };
+
+	service_map_add_time(map, &work);
+	service_map_add_connection(map, &back, CONNECTION_CLIENT);
+	g = service_graph_new(map, NULL);
+	for (guint i = 0; i < g->edges->len; i++) {
+		const struct service_edge *e = service_edge(g, i);
+		const bool is_back = !strcmp(service_node(g, e->to)->name, "s0"), is_known = service_node(g, e->to)->is_known;
+
+		g_assert_true(e->is_loop);
+		g_assert_cmpuint(e->ns, <=, 900);
+		g_assert_true(!is_known || is_back || e->ns >= 400);
+		g_assert_true(is_known || !e->ns);
+	}
+	service_graph_free(g);
+	service_map_free(map);
 }
 
 /* Rows come from anybody: however many, and whatever they say, what is found is bounded. */
@@ -586,6 +678,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/tcp", test_tcp);
 	g_test_add_func("/explain/follow", test_follow);
 	g_test_add_func("/explain/follow/hosts", test_hosts);
+	g_test_add_func("/explain/services/hosts", test_service_graph);
+	g_test_add_func("/explain/services/many", test_many_services);
 	g_test_add_func("/explain/follow/hostile", test_hostile_peers);
 	g_test_add_func("/explain/pauses", test_pauses);
 	g_test_add_func("/explain/behind", test_behind);

@@ -337,7 +337,17 @@ static void test_upstream(struct fixture *x, gconstpointer data)
 	check_connections(x, "server 127.0.0.1:8080 127.0.0.1:40000, client 127.0.0.1:40001 127.0.0.1:8081, "
 			     "client 127.0.0.1:40002 127.0.0.1:8081");
 	/* one that only serves has asked nobody */
-	check(object_of(x, &other), OBJECT_EPOLL, "1 socket (fd 8 of waiter)", 0);
+	const struct object *set = object_of(x, &other);
+
+	check(set, OBJECT_EPOLL, "1 socket (fd 8 of waiter)", 0);
+	/* the kernel says what was ready there; who is known to ask somebody goes on to ask that one */
+	const uint8_t loopback[] = { 127, 0, 0, 1 };
+	const struct net_end local = net_end_of(loopback, 4, 40009), there = net_end_of(loopback, 4, 8081), elsewhere = net_end_of(loopback, 4, 9);
+
+	fold_targets_was_ready(x->targets, other.id, &local, &there);
+	fold_targets_was_ready(x->targets, rec.id, &local, &elsewhere);
+	fold_targets_was_ready(x->targets, other.id + 999, &local, &there);
+	check(set, OBJECT_EPOLL, "1 socket (fd 8 of waiter) -> 127.0.0.1:8081 (other; end)", 80);
 }
 
 static void add_socket(const struct fixture *x, uint32_t pid, int fd, int of)

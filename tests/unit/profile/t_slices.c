@@ -506,6 +506,51 @@ static void test_file(void)
 	history_free(h);
 }
 
+static uint64_t blocked_within(const struct truth *t, uint64_t from_ns, uint64_t to_ns)
+{
+	const uint64_t begin = MAX(t->start_ns, from_ns), end = MIN(t->start_ns + t->blocked_ns, to_ns);
+
+	return end > begin ? end - begin : 0;
+}
+
+/* Every tenth wait is for the network, the others for the peer: of a range no more is told than there is, and of nearly all of it most. */
+static void test_tcp_waits(void)
+{
+	static const uint64_t ranges[][2] = { { 0, 2400 }, { 100, 2400 }, { 0, 1200 }, { 1000, 1100 } };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(ranges); i++) {
+		struct history *h = history_new(6, 2345 * MS, 100 * MS);
+		const uint64_t from_ns = ranges[i][0] * MS, to_ns = ranges[i][1] * MS;
+		const struct object o = { .kind = OBJECT_SOCKET, .name = "10.0.0.5:80" };
+		struct tcp_wait all = { .object = profile_object(h->p, &o) }, here = { 0 };
+
+		for (guint k = 0; k < h->p->waits->len; k++)
+			g_array_index(h->p->waits, struct wait, k).object = 1;
+		for (guint k = 0; k < h->waits->len; k++) {
+			const struct truth *t = &g_array_index(h->waits, struct truth, k);
+			const uint64_t ns = blocked_within(t, from_ns, to_ns);
+
+			*(k % 10 ? &all.peer_ns : &all.network_ns) += t->blocked_ns;
+			*(k % 10 ? &here.peer_ns : &here.network_ns) += ns;
+			all.blocked_ns += t->blocked_ns;
+			here.blocked_ns += ns;
+			all.count++;
+		}
+		profile_add_tcp_wait(h->p, &all);
+		g_assert_true(profile_cut(h->p, from_ns, to_ns, NULL));
+		const struct tcp_wait *told = h->p->tcp_waits->len ? profile_tcp_wait(h->p, 0) : NULL;
+
+		g_assert_nonnull(told);
+		g_assert_cmpuint(told->blocked_ns, ==, here.blocked_ns);
+		g_assert_cmpuint(told->peer_ns, <=, here.peer_ns);
+		g_assert_cmpuint(told->network_ns, <=, here.network_ns);
+		g_assert_cmpuint(told->peer_ns + (all.blocked_ns - here.blocked_ns), >=, here.peer_ns);
+		if (i < 2)
+			g_assert_cmpuint(told->peer_ns, >, here.blocked_ns / 2);
+		history_free(h);
+	}
+}
+
 /* Bytes that are no cells, or of rows that there are not, or do not add up. */
 static void test_forged(void)
 {
@@ -540,6 +585,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/slices/bad-ranges", test_bad_ranges);
 	g_test_add_func("/slices/estimates", test_estimates);
 	g_test_add_func("/slices/file", test_file);
+	g_test_add_func("/slices/tcp-waits", test_tcp_waits);
 	g_test_add_func("/slices/forged", test_forged);
 	return g_test_run();
 }
