@@ -55,6 +55,7 @@ struct ended {
 	uint64_t upstream_ns; /* of it: whom the loop has asked */
 	uint64_t broadcast_ns; /* by threads that woke it from a broadcast */
 	uint64_t notice_ns; /* by a server that passed on what its client listens for */
+	uint64_t cnt, timer_cnt; /* how many of a row's sleeps, and of them by a timer */
 };
 
 struct role_facts {
@@ -260,6 +261,8 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 	struct ended *e = &f->ended[wake->wait];
 	uint64_t ns = wake->blocked_ns + 1;
 
+	e->cnt += wake->count;
+	e->timer_cnt += waker_is_timer(waker) ? wake->count : 0;
 	if (waker->irq)
 		*(waker_is_timer(waker) ? &e->timer_ns : &e->others_ns) += ns;
 	else if (by != NONE && (is_peer(f, by, sleeper) || passes_on(f, profile_wait(f->p, wake->wait), waker, by)))
@@ -377,6 +380,16 @@ static bool is_timed(const struct finder *f, uint32_t i)
 	return all >= 50 && most >= all / 20 * 19;
 }
 
+/* How often a timer ends them, where that is most of their time: what else comes between two ticks is no look. */
+static double looks_per_second(const struct finder *f, uint32_t i)
+{
+	const struct ended *e = &f->ended[i];
+
+	if (!is_timed(f, i))
+		return 0;
+	return per_second(f, profile_wait(f->p, i)) * (e->cnt ? (double)e->timer_cnt / (double)e->cnt : 1.0);
+}
+
 /* Nobody ever signals it: as good as a sleep. */
 static bool is_only_timed(const struct ended *e)
 {
@@ -451,7 +464,7 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 	/* one consumer may get nothing for a while, where others at its place do */
 	bool is_signalled = !is_only_timed(&f->of_place[w->user]);
 
-	if (is_timed(f, i) && per_second(f, w) >= (is_signalled ? LOOKS_PER_S_EPOLL : SLEEPS_PER_S))
+	if (looks_per_second(f, i) >= (is_signalled ? LOOKS_PER_S_EPOLL : SLEEPS_PER_S))
 		return IDLE_NOT;
 	/* who keeps what a place is short of for long ends some of its waits, too */
 	if (all)
@@ -518,7 +531,9 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 	/* a library's loop wakes for the program's timers, and polls nothing */
 	bool is_of_library = f->rule[i] && f->rule[i]->protocol;
 
-	if (!is_of_library && is_timed(f, i) && per_second(f, w) >= (is_epoll ? LOOKS_PER_S_EPOLL : LOOKS_PER_S_POLL))
+	/* who polls one client or peer has a time limit in each answer that it waits for */
+	if (!is_of_library &&
+	    (is_epoll ? looks_per_second(f, i) >= LOOKS_PER_S_EPOLL : is_timed(f, i) && per_second(f, w) >= LOOKS_PER_S_POLL))
 		return IDLE_NOT;
 	return IDLE_LOOP;
 }
