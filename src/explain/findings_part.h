@@ -6,19 +6,21 @@
 #include "explain/findings.h"
 #include "profile/profile.h"
 
-/* The function of the program that the wait is told by; -1: none is known. */
+/* The parts of findings.c: each fills in members of the rows, and says in words what it has found. */
+
+/* The program's function that a wait is reported with; -1: unknown. */
 int64_t finding_frame(const struct findings *f, uint32_t wait);
 
-/* For each thread, whether it waits in that finding; for g_free(). */
+/* For each thread: does it wait in this finding?  Free with g_free(). */
 bool *finding_waiters_new(const struct findings *f, const struct finding *row);
 
-#define STUCK_PERMILLE 900 /* of the window, in one wait for a lock: it is stuck */
-#define FINDINGS_WITH_CAUSES 8	/* rows, from the first: causes of more are nobody's question */
+#define STUCK_PERMILLE 900 /* of the window in one wait for a lock: the thread is stuck */
+#define FINDINGS_WITH_CAUSES 8	/* causes are sought for the first rows only */
 
-/* Fills in who holds up or wakes the first rows, of what the recording knows.  locks: of lock_ids_new(). */
+/* Fills in who holds up or wakes the threads of the first rows.  locks: of lock_ids_new(). */
 void findings_find_causes(struct findings *f, const uint32_t *locks);
 
-/* What those do meanwhile who end a finding's waits, or hold its lock: a part of findings_by.c, which says who they are. */
+/* cause_does.c: findings_by.c says who ends the waits or holds the lock; this says what those threads do meanwhile. */
 
 #define CAUSE_NONE UINT32_MAX
 
@@ -30,16 +32,16 @@ struct cause_finder {
 	struct far_ends *far_ends;
 };
 
-/* Frames, by their function's name; -1: not known. */
+/* Compares two frames by function name; -1: unknown. */
 bool cause_same_function(const struct profile *p, int64_t a, int64_t b);
-/* Who holds a lock of the kernel's is in a system call, where one neither sleeps at will nor waits for other programs. */
+/* The holder of a kernel lock is in a system call: it cannot sleep at will or wait for other programs. */
 bool cause_may_be_in_kernel(enum reason reason);
 /* Is the function on the stack? */
 bool cause_passes(const struct profile *p, uint32_t node, int64_t function);
-/* The last program that it was; pid 0: of any process.  CAUSE_NONE: it is not in the recording. */
+/* The thread's last row (it may have called exec); pid 0: any process.  CAUSE_NONE: not recorded. */
 uint32_t cause_thread(const struct profile *p, uint32_t pid, uint32_t tid);
 
-/* is_holder: of each thread whether it is one of them.  All fill in row->by. */
+/* is_holder: one flag per thread.  All fill in row->by. */
 void cause_mark_helpers(const struct cause_finder *c, struct finding *row, bool *is_holder);
 void cause_find_doing(const struct cause_finder *c, struct finding *row, const bool *is_holder, bool is_lock,
 		      int64_t *computes_in);
@@ -47,94 +49,85 @@ void cause_find_running(const struct cause_finder *c, struct finding *row, const
 void cause_find_passed_on(const struct cause_finder *c, struct finding *row);
 
 /*
- * Who held a lock up, where it is handed on: a thread that waited for long itself and then had it for a moment ends the
- * next one's long wait, but is not what that waited for.  For each waker of the profile the factor by which its part of
- * the row's blocked time counts; they keep the sum.  Free with g_free().  threads_of_wakers: actors_threads_of_wakers().
+ * Blame goes to who held the lock, not to who handed it over last.  Per waker: the factor for its part of the row's
+ * blocked time; the sum stays the same.  Free with g_free().  threads_of_wakers: actors_threads_of_wakers().
  */
 double *held_factors_new(const struct findings *f, const struct finding *row, const uint32_t *threads_of_wakers);
 
 /*
- * Can a lock have been held over that wait of its holder?  Whoever comes during a hold waits for half of it on average, so
- * where nearly all of the time that others wait is in far shorter waits, it was let go before.
+ * Can the lock have been held during that wait of its holder?  Waiters arrive evenly during a hold, and wait half of
+ * it on average.  If nearly all of their time is in far shorter waits, the lock was released before.
  */
 bool held_may_be_over(const struct finding *row, const struct wait *w);
 
-/* What is done for threads that wait for the result of a task. */
-
 /*
- * Nobody, if each of these workers was there as the recording began and ended, and waited for a task all the time, and no
- * other thread of the process does any: it neither computes nor waits for anything but work, a timer or its own threads.
+ * Threads that wait for a task's result.  Nobody works if each worker was there from start to end and waited for a
+ * task all the time, and if no other thread of the process computes, or waits for more than work, a timer or its
+ * threads.
  */
 enum nobody_works work_nobody(const struct findings *f, const struct finding *row);
-/* The largest finding of threads that are none of these waiters, if that is long enough to be what they wait for. */
+/* Sets `meanwhile`: the largest finding of other threads, if it is long enough to be the task. */
 void work_find_meanwhile(const struct findings *f, struct finding *row);
-/* A task takes what its workers take, and where no others wait for them, that is told of these. */
+/* Who does the task: busy workers, told in their own finding, or else `meanwhile`. */
 void work_find(const struct findings *f, struct finding *row);
 
 /*
- * The stripes of a table, or a channel for each reply, are one thing to people, though each is another lock.  Of each
- * lock (an id of lock_ids_new()) the one that stands for all of its kind and place: of one program, awaited for the same
- * reason in the same function, without a name of their own or with that of one array.  Those that somebody waits for all
- * the time, and those of a deadlock, are kinds of their own.
- *
- * rings: of deadlock_rings_new().  Reads `reasons`, `profile` and `selection` of the findings.  Free with g_free().
+ * Locks of one kind and place are one finding: the stripes of a table, a channel for each reply.  Maps each lock (an
+ * id of lock_ids_new()) to the one that stands for its kind: same program, reason and function, no name or that of
+ * one array.  A lock that somebody waits for all the time, or that is part of a deadlock, stays alone. rings: of
+ * deadlock_rings_new().  Reads `reasons`, `profile` and `selection` of the findings.  Free with g_free().
  */
 uint32_t *lock_kinds_new(const struct findings *f, const uint32_t *locks, const uint32_t *rings);
 
-/* Bytes of the name of the array or structure that the lock is in: "stripes" of "stripes+0x28".  0: it has none. */
+/* Length of the array's or structure's name in the lock's: "stripes" of "stripes+0x28".  0: it has none. */
 size_t lock_array_bytes(const struct object *o);
 
 /*
- * A thread of a pool waits for whoever gave it the work, and its own function is the pool's.  Fills in `asked_frame`
- * of findings about libuv's and Python's pools: the function of the program that handed in such work, which the stacks tell that woke
- * the pool's threads.  And `queue_at_once`: so many name lookups libuv does at a time, if they were under way all along.
+ * A pool's thread shows the pool's function only.  Sets `asked_frame` for the pools of libuv and Python: the
+ * program's function that handed in the work, from the stacks that woke the threads.  Sets `queue_at_once` if libuv's
+ * few places for name lookups were taken all the time.
  */
 void asked_find(struct findings *f);
 
 /*
- * A wait that only queues behind another one of the list is told behind that: what is nearer to the cause leads.  Once the
- * causes are known, and once the limits are, too.
+ * Moves a wait that only queues behind another finding below that one.  The first needs the causes, the second also
+ * the limits.
  */
 void behind_find(struct findings *f);
 void behind_find_peers(struct findings *f);
 
 /*
- * What threads do that others wait for where nobody's wait shows it: an event loop that computes, a pool all of whose
- * threads are busy.  Their queues hold requests or callbacks, and no thread waits in them.  Appends findings, whose
- * `busy` says which it is; the caller sorts.  Inside analyse.
+ * Busy threads that delay requests or callbacks in a queue, where no thread waits: an event loop that computes, a
+ * pool with no free thread.  Appends findings whose `busy` says which; the caller sorts.
  */
 void busy_find(struct findings *f);
 
 /*
- * A command waits for one process while nothing else of it works: a straggler, or a serial step (analyse/alone.h).  Told
- * where that takes a quarter of the command's time, as what a wall clock shows; what waits for it is a link of that.
+ * A command waits for one process while nothing else of it works, for a quarter of its time or more: a straggler, or a
+ * serial step (analyse/alone.h).  Appends a finding whose `busy` is BUSY_ALONE; the caller sorts.
  */
-
-/* Appends a finding, whose `busy` is BUSY_ALONE; the caller sorts. */
 void serial_find(struct findings *f);
 void serial_free(struct serial *serial);	/* NULL is fine */
-
-/* Of that finding. */
 void serial_append(GString *s, const struct findings *f, const struct finding *row);
 void serial_append_evidence(GString *s, const struct findings *f);
 void serial_append_command(GString *s, const struct findings *f, const struct finding *row);
 const char *serial_advice(const struct findings *f);
 
 /*
- * Workers that are all busy let connections wait to be accepted, in the kernel, where no thread waits for them. It is
- * told with what the workers do meanwhile: their first finding.
+ * Connections that wait in the kernel to be accepted, while all workers are busy.  Reported with the first finding
+ * about these workers.
  */
 void backlog_find(struct findings *f);
-/* Its workers wait for clients that are slow or ask for nothing: analyse/reason/idle.h. */
+/* The workers wait for slow or silent clients: analyse/reason/idle.h. */
 bool backlog_is_of_clients(const struct findings *f, const struct finding *row);
 void backlog_append_evidence(GString *s, const struct finding *row);
-/* " As the recording ended 17 connections at :80 waited to be accepted.": where no finding tells it; or nothing. */
+/* " As the recording ended 17 connections at :80 waited to be accepted.", if no finding says so. */
 void backlog_append_most(GString *s, const struct findings *f);
 const char *backlog_advice(const struct findings *f, const struct finding *row);	/* NULL: the finding's own says more */
 
 /*
- * A wait that runs into its time limit while the thread that it asks has long gone back to wait for the next question:
- * its signal may have been missed.  That thread's own wait is told with it.
+ * A wait times out though the thread that it asks went back to waiting for the next question long before: the signal
+ * may have been missed.
  */
 void missed_find(struct findings *f);
 
@@ -146,74 +139,69 @@ void missed_append_evidence(GString *s, const struct findings *f, const struct f
 	"Signal with the mutex held, and look at the state under it before waiting. A clock that ticks may stay as it is."
 
 /*
- * Threads that were made for what they wait for, and never two at once, as another thread of the process waits for each
- * before the next begins: a std::future of std::async() that nobody keeps, a join() in the loop that starts them.
+ * Threads that never run two at once, since their creator waits for each before it starts the next: a discarded
+ * std::future of std::async(), a join() in the loop.  Sets `one_by_one` of the first rows.
  */
-
-/* Sets `one_by_one` of the rows that lead. */
 void one_by_one_find(struct findings *f);
 /* "; no two of these 161 threads live at once: machine_order waits for each" */
 void one_by_one_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 
-/* Many processes that soon end, and that a finding's threads wait for one by one: what takes the time is how many. */
+/* Many short processes, awaited one by one: their number takes the time. */
 void spawns_find(struct findings *f);
 void spawns_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 /* NULL: nothing more is known of its children. */
 const char *spawns_advice(const struct findings *f, const struct finding *row);
 
-/* For which requests threads waited, as their trace contexts say: of each finding the route with most of its time. */
+/* By trace contexts: the route that most of a finding's time is for. */
 void requests_of_find(struct findings *f);
 
-/* ", for POST /order/create", where nearly all of it is of that one.  Appends. */
+/* ", for POST /order/create", if nearly all of it is. */
 void requests_of_append(GString *s, const struct finding *row);
-/* "; for GET /search 52%, of 3 routes", where it is of several.  Appends. */
+/* "; for GET /search 52%, of 3 routes" */
 void requests_of_append_share(GString *s, const struct finding *row);
 
 /*
- * Threads that do nothing but sleep the same time again and again, as tickers and health checks: notes in each finding
- * how much of it is theirs.  Nobody waits for them, so what others wait for ranks before.
+ * Threads that only sleep for the same time again and again: tickers, health checks.  Sets `clock_ns`.  Nobody waits
+ * for them, so they rank last.
  */
 void clocks_find(struct findings *f);
-/*
- * Is it told of these alone, is nobody seen to wait for them, and does no rule have an advice of its own?  Once the causes
- * are known.
- */
+/* Is the finding about such threads alone, with no waiter and no advice of a rule?  Needs the causes. */
 bool clocks_is_all(const struct findings *f, const struct finding *row);
-/* Of these, where somebody waits for a lock that is held meanwhile: once it is known by whom. */
+/* Such threads that sleep with a lock that others wait for.  Needs the causes. */
 void clocks_find_waited_for(struct findings *f);
 
 /*
- * What threads do between their sleeps tells pauses from looks: whether they ask somebody each time, or use what others
- * wait for meanwhile, and may hold it.
+ * What a thread does between its sleeps: it asks somebody each time (a poll), or uses what others wait for and may
+ * hold it.
  */
 void pauses_find(struct findings *f);
 
 /* "; between its sleeps it asks 127.0.0.1:18106"; nothing of other rows */
 void pauses_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 
-/* For an answer, or for work, through a connection that it has made. */
+/* A wait for an answer or for work on a connection that the thread made. */
 bool pauses_is_of_connection(const struct findings *f, uint32_t wait);
-/* It asks somebody there, and does not wait for its own clients. */
+/* A wait for an answer, not for clients. */
 bool pauses_is_question(const struct findings *f, uint32_t wait);
 
-/* NULL: nothing is known of what it sleeps for. */
+/* NULL: the sleep's purpose is unknown. */
 const char *pauses_advice(const struct finding *row);
 
 /*
- * Rings of threads each of which waits, as the window ends, for a lock that the next one holds, where that is certain.
- * Of each wait: index + 1 of the wait of the thread that holds its lock, if both are in one ring; else 0.  A thread
- * that waits for what it holds itself is a ring of one.  locks: of lock_ids_new().  Free with g_free().
+ * Deadlocks at the end of the window, where they are certain: rings of threads that each wait for a lock of the next.
+ * Per wait: index + 1 of the holder's wait in the same ring, else 0.  A thread that waits for its own lock is a ring
+ * of one. locks: of lock_ids_new().  Free with g_free().
  */
 uint32_t *deadlock_rings_new(const struct profile *p, const uint32_t *locks);
 
-/* Who waits for longer than that as the window ends, ns, does so for ever. */
+/* In ns: a wait that is longer at the end of the window counts as endless. */
 uint64_t deadlock_long_ns(const struct profile *p);
 
-/* Are all threads and waits of that process in the recording?  And is that a single thread? */
+/* Is the process recorded completely?  Has it a single thread? */
 bool deadlock_knows_all(const struct profile *p, uint32_t pid);
 bool deadlock_is_alone(const struct profile *p, uint32_t pid);
 
-/* The wait, index + 1, of a process that reads what the wait's own process should write, while that reads from it; 0: none. */
+/* Two processes that each read from a pipe that the other should write to: the other's wait, index + 1; 0: none. */
 uint32_t deadlock_of_pipes(const struct profile *p, uint32_t wait);
 
 #endif
