@@ -4,28 +4,24 @@
 
 #include "explain/findings.h"
 
-/* Fills in what holds each row up from outside. */
+/*
+ * What holds a finding up from outside.  Each kind has X_find(), which fills in the limit or returns false;
+ * docs/reasons.md, "Findings", has the rules.  X_append() and the like write parts of the sentence.
+ */
 void limits_find(struct findings *f);
 
 /*
- * Processes that wait for each other by sockets: one waits for an answer, and who owes it has asked back, in a connection
- * that the first one does not accept meanwhile.
+ * Processes that wait for each other by sockets: one waits for an answer, and the one that owes it has asked back, in
+ * a connection that the first does not accept meanwhile.
  */
-
-/* Fills in the limit; false: there is none. */
 bool cycle_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 /* ", of which a connection waits to be accepted here, at :8080" */
 void cycle_append(GString *s, const struct finding *row);
-/* "; billing/4711 waits for that connection in address (billing.py:2)", where it is in the recording */
+/* "; billing/4711 waits for that connection in address (billing.py:2)", if it was recorded */
 void cycle_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 const char *cycle_advice(const struct finding *row);
 
-/*
- * A proxy with fewer connections of its own than clients: the waits for it, and its own, are for a free one of these.
- * docs/reasons.md, "Findings", has the rules.
- */
-
-/* Fills in the limit of a finding that waits for such a process, or is its own; false: there is none. */
+/* A proxy with more clients than connections to its server: waits for it, and its own, are for a free connection. */
 bool pool_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 /* ": pgbouncer's 2 connections to 127.0.0.1:5432 (postgres) are all busy" */
 void pool_append(GString *s, const struct findings *f, const struct finding *row);
@@ -34,12 +30,12 @@ void pool_append_evidence(GString *s, const struct findings *f, const struct fin
 const char *pool_advice(const struct finding *row);
 
 /*
- * Who ran while threads waited for CPUs of which they may not use all: another program, in a recording of the whole
- * machine.  Which CPU somebody ran on is only known where that may use no other, too.
+ * The program that ran while threads waited for the few CPUs that they may use, in a recording of the whole machine.
+ * The CPU that a thread ran on is known only if it may use no other.
  */
 struct ran {
-	const char *program; /* NULL: nobody ran for a quarter of the window and more */
-	uint32_t thread; /* that ran for longest */
+	const char *program; /* NULL: none ran for a quarter of the window */
+	uint32_t thread; /* the one that ran longest */
 	uint32_t threads_cnt;
 	uint64_t ns;
 	bool is_same; /* it may use only the same CPUs */
@@ -50,31 +46,25 @@ struct ran ran_of(const struct findings *f, const struct finding *row);
 /* "; dsp/29191, SCHED_FIFO 50, may use only that, too, and ran for 5.02 s" */
 void ran_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 
-/*
- * Sleeps between tries to connect: who did not take the connections.  docs/reasons.md, "Findings", has the rules.
- */
-
-/* Fills in the limit of a finding of sleeps; false: there is none. */
+/* Sleeps between tries to connect: the address that did not take the connections. */
 bool connects_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 /* ": 127.0.0.1:7521 refuses connections" */
 void connects_append(GString *s, const struct finding *row);
 /* "; 35 connections to 127.0.0.1:7521 were refused" */
 void connects_append_evidence(GString *s, const struct finding *row);
-/* " 35 connections to 127.0.0.1:7521 were refused.": of an event loop, which has no sleeps; nothing where few failed. */
+/* " 35 connections to 127.0.0.1:7521 were refused.": for event loops, which have no sleeps; nothing if few failed. */
 void connects_append_most(GString *s, const struct findings *f);
 const char *connects_advice(const struct finding *row);
 
 /*
- * Nagle's algorithm holds back what a program writes in a second, small piece until the first is acknowledged, which
- * the other side delays for 40 ms and more, as it has nothing to send yet.
+ * Nagle's algorithm holds back a second small write until the first is acknowledged, and the other side delays that
+ * for 40 ms and more, since it has nothing to send yet.  The limit: such a write was seen.
  */
-
-/* Fills in the limit: such a write was seen.  False: there is none. */
 bool nagle_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 
 /*
- * Between two programs of this machine the evidence is that an interrupt ends such waits, on this side or of those who
- * answer: what is sent at once wakes in the context of the sender.
+ * Between two programs of this machine: an interrupt ends the waits, on either side.  What is sent at once wakes in
+ * the sender's context.
  */
 bool nagle_has_delayed_acks(const struct findings *f, const struct finding *row);
 
@@ -84,18 +74,17 @@ bool nagle_has_delayed_acks(const struct findings *f, const struct finding *row)
 	"in one piece, or set TCP_NODELAY on both sides."
 
 /*
- * An event loop that waits for an answer, and many times as many clients wait for its own as it has connections to whom
- * it asks: they may queue for these.
+ * An event loop waits for an answer, and has many more waiting clients than connections to the one it asks: the
+ * clients may queue for these.
  */
-
-/* Fills in the limit; false: there is none. */
 bool owed_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 /*
- * Of the process that most clients wait for, where nothing is found: "7 clients of haproxy waited for answers as the
- * recording ended, with one connection to 127.0.0.1:8081 (python3), and little is found in its threads".  False: of none.
+ * If nothing else is found, for the process with the most waiting clients: "7 clients of haproxy waited for answers
+ * as the recording ended, with one connection to 127.0.0.1:8081 (python3), and little is found in its threads".
+ * False: none.
  */
 bool owed_append_most(GString *s, const struct findings *f);
-/* Few clients for the connections, and it wakes so often that none of them can have waited for long: a proxy at work. */
+/* A proxy at work: few clients per connection, and it wakes too often for any of them to have waited long. */
 bool owed_is_quick(const struct findings *f, const struct finding *row);
 /* "127.0.0.1:8081 (python3)"; NULL: it has no LIMIT_OWED. */
 const char *owed_upstream(const struct finding *row);
@@ -104,18 +93,13 @@ void owed_append_evidence(GString *s, const struct finding *row);
 
 const char *owed_advice(const struct finding *row);	/* NULL: that of the wait */
 
-/*
- * Waits for a peer whose length is that of TCP's timer: segments were lost on the way, and the peer is not slow.
- * docs/reasons.md, "Findings", has the rules.
- */
-
-/* Fills in the limit, LIMIT_LOSS or LIMIT_FULL; false: there is none. */
+/* Waits for a peer as long as TCP's timer: segments were lost, the peer is not slow.  LIMIT_LOSS or LIMIT_FULL. */
 bool loss_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 /* "; TCP sent 57 segments to 10.0.0.5:5432 again", of LIMIT_LOSS */
 void loss_append_evidence(GString *s, const struct finding *row);
 /* "; as the recording ended 2 connections waited to be accepted by 127.0.0.1:80 (nginx), whose queue is for 1" */
 void loss_append_full_evidence(GString *s, const struct finding *row);
-/* Of what this machine sends to itself nothing is lost on a wire. */
+/* Between programs of this machine no wire loses anything. */
 bool loss_is_of_this_machine(const struct finding *row);
 
 #define LOSS_SAYS ": packets are lost on the way"
