@@ -60,6 +60,15 @@ static bool is_shells_sleep(const struct finding *row, const struct finding *cau
 	       strcmp(cause->process, "sleep") == 0 && row->by.does == REASON_SLEEP && row->by.does_ns > row->time_ns / 2;
 }
 
+/* The same where that program is not in the recording: the name of the child is. */
+static bool is_childs_sleep(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+
+	return row->reason == REASON_CHILD_EXIT && o && o->kind == OBJECT_CHILD &&
+	       (strcmp(o->name, "sleep") == 0 || g_str_has_prefix(o->name, "sleep "));
+}
+
 /* Another program does a piece of work, which has ended, and pauses for most of that: nothing else goes on meanwhile. */
 static bool is_for_job_that_sleeps(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
@@ -74,6 +83,7 @@ void behind_find(struct findings *f)
 		struct finding *throttle = throttle_of(f, row);
 
 		cause = throttle ? throttle : cause;
+		row->has_sleep = is_childs_sleep(f, row);
 		if (!cause)
 			continue;
 		if (row->loop && !cause->loop && cause->process == row->process)
