@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/wakers.h"
+#include "explain/at_once.h"
 #include "explain/findings_part.h"
 #include "explain/limits.h"
 #include "explain/sentence.h"
@@ -187,6 +188,7 @@ static char *say_idle(const struct findings *f, uint64_t observed_ns, bool has_u
 	connects_append_most(s, f);
 	backlog_append_most(s, f);
 	unsignalled_append_most(s, f);
+	at_once_append_most(s, f);
 	return g_string_free(s, FALSE);
 }
 

@@ -4,6 +4,7 @@
 #include "analyse/actors.h"
 #include "analyse/wakers.h"
 #include "base/net_table.h"
+#include "explain/at_once.h"
 #include "explain/limits.h"
 #include "explain/sentence.h"
 #include "explain/findings_part.h"
@@ -504,13 +505,24 @@ static const char *advice_of_told(const struct finding *row)
 	return row->is_behind ? "It only queues behind the finding that leads: mend that one first." : NULL;
 }
 
+/* For data from there, or polled with nothing else. */
+static bool waits_for_one_socket(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+
+	return row->reason == REASON_NETWORK_RECEIVE || (row->reason == REASON_EVENT_LOOP && o && o->kind == OBJECT_SOCKET);
+}
+
+/* Some of the answers come, soon, and time limits end the other waits. */
+static bool is_answered_at_once(const struct findings *f, const struct finding *row)
+{
+	return waits_for_one_socket(f, row) && row->timed_out_cnt >= LOST_MIN && row->timed_out_cnt <= row->woken_cnt / 2 &&
+	       row->timed_out_cnt >= row->woken_cnt / LOST_PART && median_ns(row) < row->max_ns / LOST_TIMES;
+}
+
 /* Time limits, its own or of who ends its waits, end most of these; NULL: not, or nothing follows from it. */
 static const char *advice_of_timeouts(const struct findings *f, const struct finding *row)
 {
-	if (row->reason == REASON_NETWORK_RECEIVE && row->timed_out_cnt >= LOST_MIN && row->timed_out_cnt <= row->woken_cnt / 2 &&
-	    row->timed_out_cnt >= row->woken_cnt / LOST_PART && median_ns(row) < row->max_ns / LOST_TIMES)
-		return "Answers come at once, or not at all: what waits until it times out takes the time. Questions or answers are lost, or the "
-		       "peer leaves some out (nstat, its log); a shorter timeout bounds the wait.";
 	if (row->timed_out_cnt <= row->woken_cnt / 2)
 		return NULL;
 	if (row->reason == REASON_NETWORK_CONNECT)
@@ -627,6 +639,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return NAGLE_ADVICE;
 	if (backlog_is_of_clients(f, row))
 		return backlog_advice(f, row);
+	if (is_answered_at_once(f, row))
+		return AT_ONCE_ADVICE;
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
 	if (advice_of_timeouts(f, row))

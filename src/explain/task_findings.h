@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "analyse/query.h"
+#include "explain/at_once.h"
 #include "profile/profile.h"
 #include "profile/tasks.h"
 
@@ -39,6 +40,7 @@ struct task_wait {
 	const char *peer;	/* who answers nearly all of what its process waits for, "127.0.0.1:6379 (redis-server)"; NULL */
 	const struct waker *ended_by;	/* who ends most of the process's waits for the network; NULL: nobody, or it is the peer */
 	double ended_percent;	/* of that */
+	struct at_once at_once;	/* of all that its process waits for in epoll sets; without answers: they take their time */
 	const char *says, *advice;	/* "wait for a mutex", of several */
 };
 
