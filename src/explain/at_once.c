@@ -38,16 +38,14 @@ bool at_once_is(const struct at_once *a)
 
 void at_once_append(GString *s, const struct at_once *a)
 {
-	text_thousands(s, a->answers_cnt);
-	g_string_append(s, " answers");
-	if (!a->most->irq) {
-		g_string_append(s, " of ");
-		text_safe_cut(s, a->most->comm, FINDING_NAME_COLUMNS);
+	text_safe_cut(s, waker_name(a->most), FINDING_NAME_COLUMNS);
+	if (!a->most->irq)
 		g_string_append_printf(s, "/%" G_GUINT32_FORMAT, a->most->pid);
-	}
-	g_string_append(s, " came at once (");
+	g_string_append(s, " ended ");
+	text_thousands(s, a->answers_cnt);
+	g_string_append(s, " waits for its sockets, after ");
 	text_duration(s, a->answers_ns / a->answers_cnt);
-	g_string_append_c(s, ')');
+	g_string_append(s, " on average, and timers ended all others");
 }
 
 /* Of one process. */
@@ -117,8 +115,8 @@ void at_once_append_most(GString *s, const struct findings *f)
 		return;
 	g_string_append_c(s, ' ');
 	sentence_process(s, finding_process_name(f, of) ?: "it", FINDING_NAME_COLUMNS);
-	g_string_append(s, " waits for its own timers: ");
+	g_string_append(s, " waits in its event loop: ");
 	at_once_append(s, &most->a);
-	g_string_append(s, ". An interval may be meant; if these are time limits or pauses between tries, see which questions are "
-			   "lost or refused.");
+	g_string_append(s, ". An interval may be meant; if these are time limits, or pauses between tries, questions are lost or refused: "
+			   "see what is answered.");
 }

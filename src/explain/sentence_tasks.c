@@ -81,7 +81,6 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
 	if (w->at_once.answers_cnt) {
 		g_string_append(s, "; ");
 		at_once_append(s, &w->at_once);
-		g_string_append(s, ", and timers end all other waits");
 	}
 	if (w->ended_by) {
 		uint32_t user = w->ended_by->user;

@@ -16,6 +16,14 @@
 #define TASKS_MIN 0.5	/* of asyncio, and of those that want a CPU, on average: fewer are no bottleneck */
 #define TASKS_LITTLE 0.1	/* the same of goroutines, as little.c has it of threads */
 #define HELD_UP_PART 20	/* of the window: less is nothing beside what tasks wait for */
+/* What comes to a server may be requests of its clients. */
+#define UNANSWERED_ADVICE                                                                                            \
+	"Hardly anything comes from its sockets meanwhile, so these waits end by a time limit: the peer does not answer, or " \
+	"questions or answers are lost (its log, nstat). A shorter timeout bounds the wait."
+/* Nobody knows which reads have a deadline. */
+#define UNDUE_ADVICE                                                                                                 \
+	"What comes does so at once, or not at all. If these reads have a deadline that takes the time: questions or answers are " \
+	"lost, or the peer leaves some out (nstat, its log). A connection on which nothing is due may wait so."
 #define RUNNABLE_WEIGHT 4	/* load from outside makes goroutines wait for a CPU, too */
 
 static const char *text_or_empty(const char *text)
@@ -586,7 +594,19 @@ static bool is_busy(const struct profile *p, uint32_t pid)
 	return false;
 }
 
-static void find_peer(const struct profile *p, struct task_wait *w)
+/* Its clients' requests come to the same sockets. */
+static bool serves(const struct task_findings *f, const struct task_wait *w)
+{
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
+
+		if (same_process(o, w) && o->task_ns && has(o->idle, "connections") && !has(o->idle, "kept open"))
+			return true;
+	}
+	return false;
+}
+
+static void find_peer(const struct profile *p, const struct task_findings *f, struct task_wait *w)
 {
 	enum kind k = kind_of(w);
 
@@ -596,7 +616,7 @@ static void find_peer(const struct profile *p, struct task_wait *w)
 
 	if (at_once_is(&a.at_once)) {
 		w->at_once = a.at_once;
-		w->advice = k == NETWORK ? AT_ONCE_ADVICE " A connection on which nothing is due may wait so, too." : AT_ONCE_ADVICE;
+		w->advice = k == NETWORK ? UNDUE_ADVICE : serves(f, w) ? UNANSWERED_ADVICE : AT_ONCE_ADVICE;
 		return;
 	}
 	bool is_alone = a.most_ns > a.all_ns / 10 * 9 && a.most_cnt > a.all_cnt / 10 * 9;
@@ -618,6 +638,7 @@ static void rank(const struct profile *p, struct task_findings *f)
 		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
 
 		w->rank_ns = rank_of(p, f, w);
+		w->is_sleep = kind_of(w) == SLEEP;
 		w->says = kinds[kind_of(w)].says;
 		w->advice = kinds[kind_of(w)].advice ?: kind_of(w) != SLEEP ? reason_advice(REASON_LOCK_RWLOCK) :
 			    w->answers_request ? "A request waits for that pause: see whether it limits a rate, tries again, or looks whether something "
@@ -673,7 +694,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
 
 		find_meanwhile(f, w);
-		find_peer(p, w);
+		find_peer(p, f, w);
 		if (stands_still(p, f, w))
 			w->advice = "All that do anything wait for locks, and nobody let go of one while this was recorded: a deadlock. Take "
 				    "locks in one order, and none twice: a second RLock() waits for ever behind a Lock() that came between.";
