@@ -22,6 +22,7 @@ void at_once_add(struct at_once *a, const struct profile *p, const struct wake *
 	}
 	if (by->pid == profile_thread(p, profile_wait(p, wake->wait)->thread)->pid)
 		return;
+	a->serves = a->serves || waker_is_connection(p, by);
 	a->answers_cnt += wake->count;
 	a->answers_ns += wake->blocked_ns;
 	if (wake->count > a->most_cnt) {
@@ -85,13 +86,25 @@ static GHashTable *loops_new(const struct findings *f)
 	return loops;
 }
 
-/* Each answer has about one timer, which takes most of the window. */
-static bool is_asker(const struct findings *f, const struct loop *loop)
+static bool is_for_timers(const struct findings *f, const struct loop *loop)
 {
-	const struct at_once *a = &loop->a;
+	return loop->longest_ns >= NOTICED_NS && loop->a.timers_ns > f->profile->info.duration_ns / 2;
+}
 
-	return at_once_is(a) && loop->longest_ns >= NOTICED_NS && a->timers_ns > f->profile->info.duration_ns / 2 &&
-	       a->timers_cnt <= a->answers_cnt * EACH_MOST && a->answers_cnt <= a->timers_cnt * EACH_MOST;
+/* Each answer has about one timer. */
+static bool is_asker(const struct at_once *a)
+{
+	return at_once_is(a) && !a->serves && a->timers_cnt <= a->answers_cnt * EACH_MOST &&
+	       a->answers_cnt <= a->timers_cnt * EACH_MOST;
+}
+
+/* Its clients wait for answers as the recording ends, and it has asked nobody. */
+static bool keeps_clients(const struct findings *f, uint32_t pid)
+{
+	const char *there;
+	uint32_t made;
+
+	return limit_owed_read(profile_find_limit(f->profile, LIMIT_OWED, pid, 0), &made, &there) && !made;
 }
 
 void at_once_append_most(GString *s, const struct findings *f)
@@ -106,7 +119,8 @@ void at_once_append_most(GString *s, const struct findings *f)
 	while (g_hash_table_iter_next(&iter, &pid, &value)) {
 		const struct loop *loop = value;
 
-		if (!is_asker(f, loop) || (most && loop->a.timers_ns < most->a.timers_ns))
+		if (!is_for_timers(f, loop) || (!is_asker(&loop->a) && !keeps_clients(f, GPOINTER_TO_UINT(pid))) ||
+		    (most && loop->a.timers_ns < most->a.timers_ns))
 			continue;
 		most = loop;
 		of = GPOINTER_TO_UINT(pid);
@@ -115,6 +129,11 @@ void at_once_append_most(GString *s, const struct findings *f)
 		return;
 	g_string_append_c(s, ' ');
 	sentence_process(s, finding_process_name(f, of) ?: "it", FINDING_NAME_COLUMNS);
+	if (!is_asker(&most->a)) {
+		g_string_append(s, " waits for its own timers, and has asked nobody: if it holds these clients back itself, by a limit of their "
+				   "rate or a pause, its settings tell.");
+		return;
+	}
 	g_string_append(s, " waits in its event loop: ");
 	at_once_append(s, &most->a);
 	g_string_append(s, ". An interval may be meant; if these are time limits, or pauses between tries, questions are lost or refused: "

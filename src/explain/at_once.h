@@ -16,6 +16,7 @@ struct at_once {
 	uint64_t timers_cnt, timers_ns;		/* that timers did */
 	uint64_t most_cnt;			/* of the answers, of that waker */
 	const struct waker *most;		/* NULL: none */
+	bool serves;				/* clients connect to it, so these may be requests */
 };
 
 /* One kind of waker of a wait for sockets or timers. */
@@ -29,7 +30,10 @@ void at_once_append(GString *s, const struct at_once *a);
 	"Answers come at once, or not at all: what waits until it times out takes the time. Questions or answers are lost, or " \
 	"the peer leaves some out (nstat, its log); a shorter timeout bounds the wait."
 
-/* Of the event loop that waits most for its timers, beside answers that come at once; or nothing. */
+/*
+ * Of the event loop that waits most for its timers, beside answers that come at once; or while its clients wait for its own
+ * answers; or nothing.
+ */
 void at_once_append_most(GString *s, const struct findings *f);
 
 #endif

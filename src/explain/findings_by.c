@@ -424,7 +424,7 @@ static void judge_wakings(const struct profile *p, struct finding *row, const st
 	uint64_t seconds = thread_observed_ns(profile_thread(p, profile_wait(p, row->wait)->thread)) / 1000000000;
 
 	row->is_poll_loop = row->reason != REASON_LOCK_GIL && sum->timer_ns > sum->woken_ns / 2 &&
-			    row->count > polls_per_s(row->reason) * row->threads_cnt * MAX(seconds, 1);
+			    row->timed_out_cnt > polls_per_s(row->reason) * row->threads_cnt * MAX(seconds, 1);
 	row->is_own_limit = row->is_poll_loop && is_signalled(row->reason) && !(p->info.filters && *p->info.filters) &&
 			    row->timed_out_cnt > row->woken_cnt / 10 * 9;
 	row->is_fork = sum->fork_ns > sum->woken_ns / 2;

@@ -616,7 +616,7 @@ static void find_peer(const struct profile *p, const struct task_findings *f, st
 
 	if (at_once_is(&a.at_once)) {
 		w->at_once = a.at_once;
-		w->advice = k == NETWORK ? UNDUE_ADVICE : serves(f, w) ? UNANSWERED_ADVICE : AT_ONCE_ADVICE;
+		w->advice = k == NETWORK ? UNDUE_ADVICE : a.at_once.serves || serves(f, w) ? UNANSWERED_ADVICE : AT_ONCE_ADVICE;
 		return;
 	}
 	bool is_alone = a.most_ns > a.all_ns / 10 * 9 && a.most_cnt > a.all_cnt / 10 * 9;

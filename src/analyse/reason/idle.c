@@ -50,7 +50,7 @@ struct ended {
 	uint64_t peers_ns; /* threads of its own role */
 	uint64_t passed_ns; /* the same, in the function that waits: who was woken there itself may pass that on */
 	uint64_t process_ns; /* other threads of its process */
-	uint64_t timer_ns;
+	uint64_t timer_ns, timer_cnt;
 	uint64_t others_ns; /* other processes, interrupts */
 	uint64_t children_ns; /* processes of a command that began after it did */
 	uint64_t upstream_ns; /* of it: whom the loop has asked */
@@ -274,6 +274,7 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 		e->children_ns += ns;
 	if (!waker->irq && is_asked(f->p, profile_wait(f->p, wake->wait), waker))
 		e->upstream_ns += ns;
+	e->timer_cnt += waker_is_timer(waker) ? wake->count : 0;
 	if (facts[wake->waker].is_broadcast)
 		e->broadcast_ns += ns;
 	if (facts[wake->waker].is_notice)
@@ -376,6 +377,14 @@ static bool is_timed(const struct finder *f, uint32_t i)
 		most = MAX(most, (uint64_t)w->hist[s] + (s + 1 < PROFILE_HIST_SLOTS ? w->hist[s + 1] : 0));
 	}
 	return all >= 50 && most >= all / 20 * 19;
+}
+
+/* How often a timer ends it: what others end meanwhile is no look of its own. */
+static double looks_per_second(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+
+	return ended_sum(&f->ended[i]) && w->count ? per_second(f, w) * (double)f->ended[i].timer_cnt / (double)w->count : per_second(f, w);
 }
 
 /* Nobody ever signals it: as good as a sleep. */
@@ -519,7 +528,8 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 	/* a library's loop wakes for the program's timers, and polls nothing */
 	bool is_of_library = f->rule[i] && f->rule[i]->protocol;
 
-	if (!is_of_library && is_timed(f, i) && per_second(f, w) >= (is_epoll ? LOOKS_PER_S_EPOLL : LOOKS_PER_S_POLL))
+	if (!is_of_library && is_timed(f, i) &&
+	    (is_epoll ? looks_per_second(f, i) >= LOOKS_PER_S_EPOLL : per_second(f, w) >= LOOKS_PER_S_POLL))
 		return IDLE_NOT;
 	return IDLE_LOOP;
 }

@@ -732,6 +732,35 @@ static void test_loop_at_once(void)
 	}
 }
 
+/* A server that rests until its own timers while clients wait; who has asked others may wait for these. */
+static void test_held_back(void)
+{
+	static const char *const owed[] = { "7 clients wait, 0 connections to nobody", "7 clients wait, 7 connections to 10.0.0.5:80" };
+	const struct object set = { .kind = OBJECT_EPOLL, .operation = "", .name = "9 sockets (fd 3 of app)", .place = "9 sockets" };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(owed); i++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 10, "app", 40), 'S', 1, 1, LOOP, EPOLL);
+		const struct waker client = { .pid = 20, .tid = 20, .comm = "curl",
+					      .kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "tcp_v4_rcv@[kernel] "
+								      "tcp_child_process@[kernel] sock_def_readable@[kernel]") };
+		const struct wake wake = { .wait = wait, .waker = profile_waker(p, &client), .count = 1, .blocked_ns = MS };
+
+		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &set) + 1;
+		ended_by_both(p, wait, 20, 12, 4000, 50, 9000);
+		profile_add_wake(p, &wake);
+		add_wait(p, thread_of(p, 11, "app", 40), 'D', 80, 4, "main@app load@app read@libc.so.6", SYSCALL "io_schedule@[kernel]");
+		profile_add_limit(p, LIMIT_OWED, 10, 0, owed[i]);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_nonnull(e->little);
+		g_assert_cmpint(!!strstr(e->little, " app waits for its own timers, and has asked nobody: if it holds"), ==, i == 0);
+		g_assert_null(strstr(e->little, "ended 12 waits"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* The same of a socket that is polled with a time limit: alone, or with others, which may be clients. */
 static void test_poll_at_once(void)
 {
@@ -810,6 +839,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/fork", test_fork);
 	g_test_add_func("/explain/timer-signal", test_timer_signal);
 	g_test_add_func("/explain/at-once/loop", test_loop_at_once);
+	g_test_add_func("/explain/at-once/held-back", test_held_back);
 	g_test_add_func("/explain/at-once/poll", test_poll_at_once);
 	g_test_add_func("/explain/at-once/ruby", test_ruby_timeout);
 	g_test_add_func("/explain/number", test_number);
