@@ -426,11 +426,24 @@ static struct answers answers_of(const struct profile *p, uint32_t pid)
 	return a;
 }
 
-static bool is_answered_at_once(const struct profile *p, const struct task_wait *w)
+/* Its clients' requests come to the same sockets. */
+static bool serves(const struct task_findings *f, const struct task_wait *w)
+{
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
+
+		if (same_process(o, w) && o->task_ns && has(o->idle, "connections") && !has(o->idle, "kept open"))
+			return true;
+	}
+	return false;
+}
+
+/* Nobody but those that it has asked sends it anything, and these do so at once. */
+static bool is_answered_at_once(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
 	const struct answers a = answers_of(p, w->pid);
 
-	return at_once_is(&a.at_once);
+	return at_once_is(&a.at_once) && !a.at_once.serves && !serves(f, w);
 }
 
 /* 0: it has nothing to do, or is told by the findings of threads. */
@@ -439,7 +452,7 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 	enum kind k = kind_of(w);
 	/* who reads, sleeps or awaits a future may serve a connection that has nothing to ask */
 	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT || k == POOLED ||
-			(k == LIMITED && is_answered_at_once(p, w));
+			(k == LIMITED && is_answered_at_once(p, f, w));
 	bool is_java = w->kind == TASKS_JAVA;
 	bool is_loop = !is_java && k == SLEEP && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
 
@@ -589,18 +602,6 @@ static bool is_busy(const struct profile *p, uint32_t pid)
 		const struct thread *t = profile_thread(p, i);
 
 		if (t->pid == pid && t->tid == pid && t->on_cpu_ns > p->info.duration_ns / HELD_UP_PART)
-			return true;
-	}
-	return false;
-}
-
-/* Its clients' requests come to the same sockets. */
-static bool serves(const struct task_findings *f, const struct task_wait *w)
-{
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
-
-		if (same_process(o, w) && o->task_ns && has(o->idle, "connections") && !has(o->idle, "kept open"))
 			return true;
 	}
 	return false;
