@@ -127,21 +127,24 @@ static bool is_selected(const struct findings *f, const struct profile_limit *l)
 	return !f->selection;
 }
 
-void connects_append_most(GString *s, const struct findings *f)
+bool connects_append_most(GString *s, const struct findings *f, uint32_t *ret_pid)
 {
 	struct limit_connect most = { 0 }, failed;
 
 	for (guint i = 0; i < f->profile->limits->len; i++) {
 		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
 
-		if (limit_connect_read(l, &failed) && failed.cnt > most.cnt && is_selected(f, l))
-			most = failed;
+		if (!limit_connect_read(l, &failed) || failed.cnt <= most.cnt || !is_selected(f, l))
+			continue;
+		most = failed;
+		*ret_pid = l->pid;
 	}
 	if (most.cnt < FEW || most.cnt < f->profile->info.duration_ns / PAUSE_NS)
-		return;
-	g_string_append_c(s, ' ');
+		return false;
 	append_failed(s, &most);
-	g_string_append_c(s, '.');
+	g_string_append(s, ", and little is found in the threads of ");
+	text_safe_cut(s, finding_process_name(f, *ret_pid) ?: "that program", FINDING_NAME_COLUMNS);
+	return true;
 }
 
 const char *connects_advice(const struct finding *row)

@@ -25,6 +25,22 @@ static bool ended_by_timer_signal(const struct profile *p, const struct waker *w
 	return waker_is_timer(w) && profile_stack_names(p, w->kernel, of_signals);
 }
 
+/* Of its own process, one that a library has for its time limits, Ruby's Timeout.timeout(): as good as a timer. */
+static bool ended_by_own_limit(const struct profile *p, const struct wake *wake)
+{
+	const struct waker *w = profile_get_waker(p, wake->waker);
+
+	if (w->irq || w->pid != profile_thread(p, profile_wait(p, wake->wait)->thread)->pid)
+		return false;
+	for (uint32_t n = w->user; n; n = profile_get_node(p, n)->parent) {
+		const struct frame *f = profile_get_frame(p, profile_get_node(p, n)->frame);
+
+		if ((f->file && g_str_has_suffix(f->file, "/timeout.rb")) || (f->module && g_str_has_suffix(f->module, "/timeout.rb")))
+			return true;
+	}
+	return false;
+}
+
 /* fork() had copied the address space: dup_mmap() takes its lock, and compilers may put it into its callers. */
 static bool ended_by_fork(const struct profile *p, const struct waker *w)
 {
@@ -375,9 +391,11 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 		if (c->f->blocked_in[wake->wait] != row->id)
 			continue;
 		uint32_t thread = thread_behind(c, wake);
+		const bool is_limit = row->reason == REASON_NETWORK_RECEIVE && ended_by_own_limit(p, wake);
+
 		if (thread != c->threads_of_wakers[wake->waker])
 			count_far_end(c, wakers, wake, thread);
-		else
+		else if (!is_limit)
 			count_waker(c, wakers, wake, is_gil, factors);
 		sum.woken_ns += wake->blocked_ns;
 		row->woken_cnt += wake->count;
@@ -387,7 +405,7 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 		}
 		if (ended_by_timer_signal(p, w)) {
 			row->signalled_cnt += wake->count;
-		} else if (waker_is_timer(w)) {
+		} else if (is_limit || waker_is_timer(w)) {
 			sum.timer_ns += wake->blocked_ns;
 			row->timed_out_cnt += wake->count;
 		}
@@ -406,7 +424,7 @@ static void judge_wakings(const struct profile *p, struct finding *row, const st
 	uint64_t seconds = thread_observed_ns(profile_thread(p, profile_wait(p, row->wait)->thread)) / 1000000000;
 
 	row->is_poll_loop = row->reason != REASON_LOCK_GIL && sum->timer_ns > sum->woken_ns / 2 &&
-			    MIN(row->count, row->timed_out_cnt) > polls_per_s(row->reason) * row->threads_cnt * MAX(seconds, 1);
+			    row->timed_out_cnt > polls_per_s(row->reason) * row->threads_cnt * MAX(seconds, 1);
 	row->is_own_limit = row->is_poll_loop && is_signalled(row->reason) && !(p->info.filters && *p->info.filters) &&
 			    row->timed_out_cnt > row->woken_cnt / 10 * 9;
 	row->is_fork = sum->fork_ns > sum->woken_ns / 2;

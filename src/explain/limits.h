@@ -52,8 +52,11 @@ bool connects_find(const struct findings *f, const struct finding *row, struct f
 void connects_append(GString *s, const struct finding *row);
 /* "; 35 connections to 127.0.0.1:7521 were refused" */
 void connects_append_evidence(GString *s, const struct finding *row);
-/* " 35 connections to 127.0.0.1:7521 were refused.": for event loops, which have no sleeps; nothing if few failed. */
-void connects_append_most(GString *s, const struct findings *f);
+/*
+ * Of an event loop or a pool, which has no sleeps: "35 connections to 127.0.0.1:7521 were refused, and little is found in the
+ * threads of shop"; false: few failed.
+ */
+bool connects_append_most(GString *s, const struct findings *f, uint32_t *ret_pid);
 const char *connects_advice(const struct finding *row);
 
 /*

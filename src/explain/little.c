@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/wakers.h"
+#include "explain/at_once.h"
 #include "explain/findings_part.h"
 #include "explain/limits.h"
 #include "explain/sentence.h"
@@ -160,7 +161,26 @@ static void append_clock(GString *s, const struct findings *f, const struct find
 	g_string_append_printf(s, ", %.*f times a second. %s", digits, (double)row->count / seconds, sentence_advice(f, row));
 }
 
-static char *say_idle(const struct findings *f, uint64_t observed_ns, bool has_unseen)
+/* Who sleeps meanwhile, if that are tasks, and what to do. */
+static void append_failing(GString *s, const struct task_findings *tasks, uint32_t pid)
+{
+	const struct task_wait *most = NULL;
+
+	for (guint i = 0; i < tasks->rows->len; i++) {
+		const struct task_wait *w = &g_array_index(tasks->rows, struct task_wait, i);
+
+		if (w->pid == pid && w->is_sleep && !*w->idle && (!most || w->task_ns > most->task_ns))
+			most = w;
+	}
+	g_string_append(s, " It tries again and again");
+	if (most) {
+		g_string_append(s, ", and ");
+		sentence_task(s, most);
+	}
+	g_string_append(s, ": if it needs that service, see why it fails.");
+}
+
+static char *say_idle(const struct findings *f, const struct task_findings *tasks, uint64_t observed_ns, bool has_unseen)
 {
 	const char *little = !has_unseen ? "Little to find: " :
 			     unseen_has_children(f->profile) ? "Little to find in these processes: " :
@@ -168,9 +188,12 @@ static char *say_idle(const struct findings *f, uint64_t observed_ns, bool has_u
 	GString *s = g_string_new(NULL);
 	const struct finding *clock = NULL;
 	uint64_t clocks_ns = 0, quick_ns = 0;
+	uint32_t failing = 0;
 
-	/* no all-clear while others wait */
-	g_string_append(s, owed_append_most(s, f) ? ": " : little);
+	/* no all-clear while others wait, or what the program needs may be missing */
+	const bool is_owing = owed_append_most(s, f), fails = !is_owing && connects_append_most(s, f, &failing);
+
+	g_string_append(s, is_owing || fails ? ": " : little);
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
 
@@ -184,9 +207,11 @@ static char *say_idle(const struct findings *f, uint64_t observed_ns, bool has_u
 	append_waits(s, f, clocks_ns + quick_ns);
 	if (clock)
 		append_clock(s, f, clock);
-	connects_append_most(s, f);
+	if (fails)
+		append_failing(s, tasks, failing);
 	backlog_append_most(s, f);
 	unsignalled_append_most(s, f);
+	at_once_append_most(s, f);
 	return g_string_free(s, FALSE);
 }
 
@@ -211,5 +236,5 @@ char *little_new(const struct findings *f, const struct task_findings *tasks, bo
 	if (most && computes(f, most) &&
 	    most->on_cpu_ns > (f->idle_sum_ns + f->matters_ns - MIN(elsewhere_ns(f, NULL), f->matters_ns)) / 2)
 		return say_computes(f, most);
-	return say_idle(f, observed_ns, has_unseen);
+	return say_idle(f, tasks, observed_ns, has_unseen);
 }

@@ -4,6 +4,7 @@
 #include "analyse/actors.h"
 #include "analyse/wakers.h"
 #include "base/net_table.h"
+#include "explain/at_once.h"
 #include "explain/limits.h"
 #include "explain/sentence.h"
 #include "explain/findings_part.h"
@@ -504,13 +505,25 @@ static const char *advice_of_told(const struct finding *row)
 	return row->is_behind ? "It only queues behind the finding that leads: mend that one first." : NULL;
 }
 
+/* Some answers come, soon, and time limits end the other waits; NULL: it is not so.  A set may hold clients' sockets, too. */
+static const char *advice_at_once(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+	const bool is_loop = row->reason == REASON_EVENT_LOOP;
+	const bool is_alone = !is_loop || (o && (o->kind == OBJECT_SOCKET || strcmp(o->place, "1 socket") == 0));
+
+	if ((!is_loop && row->reason != REASON_NETWORK_RECEIVE) || row->timed_out_cnt < LOST_MIN ||
+	    row->timed_out_cnt > row->woken_cnt / 2 || row->timed_out_cnt < row->woken_cnt / LOST_PART ||
+	    median_ns(row) >= row->max_ns / LOST_TIMES)
+		return NULL;
+	return is_alone ? AT_ONCE_ADVICE :
+			  "Events come at once, or not until it times out: if it has asked and waits for an answer, questions or answers "
+			  "are lost, or the peer leaves some out (nstat, its log); a shorter timeout bounds the wait.";
+}
+
 /* Time limits, its own or of who ends its waits, end most of these; NULL: not, or nothing follows from it. */
 static const char *advice_of_timeouts(const struct findings *f, const struct finding *row)
 {
-	if (row->reason == REASON_NETWORK_RECEIVE && row->timed_out_cnt >= LOST_MIN && row->timed_out_cnt <= row->woken_cnt / 2 &&
-	    row->timed_out_cnt >= row->woken_cnt / LOST_PART && median_ns(row) < row->max_ns / LOST_TIMES)
-		return "Answers come at once, or not at all: what waits until it times out takes the time. Questions or answers are lost, or the "
-		       "peer leaves some out (nstat, its log); a shorter timeout bounds the wait.";
 	if (row->timed_out_cnt <= row->woken_cnt / 2)
 		return NULL;
 	if (row->reason == REASON_NETWORK_CONNECT)
@@ -518,7 +531,8 @@ static const char *advice_of_timeouts(const struct findings *f, const struct fin
 		       "A shorter timeout bounds the wait.";
 	if (row->reason == REASON_EVENT_LOOP || row->reason == REASON_NETWORK_RECEIVE)
 		return row->timed_out_cnt * 10 > row->woken_cnt * 9 ?
-			       "Nobody answers within the timeout: look at the peer; a shorter timeout bounds the wait." :
+			       "Time limits end these waits: the peer does not answer, or at once or not at all, as where packets are lost "
+			       "(nstat, its log). A shorter timeout bounds the wait." :
 			       "Answers come, and between them a time limit of a library's own wakes it: look at the peer that it "
 			       "waits for.";
 	if (row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row))
@@ -627,6 +641,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return NAGLE_ADVICE;
 	if (backlog_is_of_clients(f, row))
 		return backlog_advice(f, row);
+	if (advice_at_once(f, row))
+		return advice_at_once(f, row);
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
 	if (advice_of_timeouts(f, row))

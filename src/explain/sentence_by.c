@@ -179,6 +179,9 @@ void sentence_by(GString *s, const struct findings *f, const struct finding *row
 		sentence_function(s, f, row->frame, "; they wait in ");
 		return;
 	}
+	/* who ends a hundredth of the time has not made them wait */
+	if (row->timed_out_cnt && !is_held && by->blocked_ns < row->time_ns / 100)
+		return;
 	bool is_still = !row->woken_cnt && !is_held && by->tid, is_pipes = row->deadlock && row->reason == REASON_PIPE;
 	g_string_append(s, is_pipes || (is_still && row->reason == REASON_CHILD_EXIT) ? "; that is "
 			   : is_still			      ? "; at the other end is "

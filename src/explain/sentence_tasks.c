@@ -78,6 +78,10 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
 		g_string_append(s, *w->call ? "; call: " : "; state: ");
 		text_safe_cut(s, *w->call ? w->call : w->reason, NAME_COLUMNS);
 	}
+	if (w->at_once.answers_cnt) {
+		g_string_append(s, "; ");
+		at_once_append(s, &w->at_once);
+	}
 	if (w->ended_by) {
 		uint32_t user = w->ended_by->user;
 

@@ -16,6 +16,14 @@
 #define TASKS_MIN 0.5	/* of asyncio, and of those that want a CPU, on average: fewer are no bottleneck */
 #define TASKS_LITTLE 0.1	/* the same of goroutines, as little.c has it of threads */
 #define HELD_UP_PART 20	/* of the window: less is nothing beside what tasks wait for */
+/* What comes to a server may be requests of its clients. */
+#define UNANSWERED_ADVICE                                                                                            \
+	"Hardly anything comes from its sockets meanwhile, so these waits end by a time limit: the peer does not answer, or " \
+	"questions or answers are lost (its log, nstat). A shorter timeout bounds the wait."
+/* Nobody knows which reads have a deadline. */
+#define UNDUE_ADVICE                                                                                                 \
+	"What comes does so at once, or not at all. If these reads have a deadline that takes the time: questions or answers are " \
+	"lost, or the peer leaves some out (nstat, its log). A connection on which nothing is due may wait so."
 #define RUNNABLE_WEIGHT 4	/* load from outside makes goroutines wait for a CPU, too */
 
 static const char *text_or_empty(const char *text)
@@ -122,6 +130,7 @@ enum kind {
 	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, PLACE, PEERS, GROUP, CONDITION, SLEEP, NETWORK, FULL, REQUEST, SELECT, LIBRARY,
 	CONNECTIONS, RUNNABLE, NOTHING,
 	SEMAPHORE, LOCK, ACQUIRE, PUT, CONNECT, POOLED,	/* of asyncio */
+	LIMITED,	/* of asyncio, too: for anything, with a time limit */
 	SYSTEM_CALL,	/* it has a thread, whose findings tell of it */
 	MONITOR, JAVA_LOCK, TAKE, RESULT, JAVA_POOLED, CARRIERLESS,	/* of Java */
 	PINNED,	/* as SYSTEM_CALL */
@@ -174,6 +183,7 @@ static const struct {
 	[POOLED] = { "wait for a connection of a pool",
 		     "All are in use: raise the pool's limit (TCPConnector(limit=), max_connections=, max_size=) if the peer takes "
 		     "more at once, or look at what those in use wait for." },
+	[LIMITED] = { "wait with a time limit", AT_ONCE_ADVICE },
 	[SYSTEM_CALL] = { "are in a system call", "" },
 	[MONITOR] = { "wait for a monitor (synchronized)", "Hold the lock for less time (no I/O or sleep under it), or split it." },
 	[JAVA_LOCK] = { "wait for a lock", "Hold the lock for less time (no I/O or sleep under it), or split it." },
@@ -218,6 +228,8 @@ static enum kind asyncio_kind_of(const struct task_wait *w)
 		return CONNECT;
 	if (is_called(w, "sleep"))
 		return SLEEP;
+	if (is_called(w, "wait_for"))
+		return LIMITED;
 	return is_called(w, "drain") || g_str_has_prefix(w->call, "StreamReader.") ? NETWORK : OTHER;
 }
 
@@ -360,12 +372,87 @@ static uint64_t java_rank_of(const struct task_wait *w, enum kind k)
 	return is_clear || w->answers_request || w->has_asked ? w->task_ns : 0;
 }
 
+/* Who ended waits of a process for its sockets, which its tasks share: no look tells which one each waits for. */
+struct answers {
+	uint64_t all_ns, all_cnt, most_ns, most_cnt;
+	const struct waker *most;
+	const struct object *epoll;
+	struct at_once at_once;
+};
+
+static void add_answer(const struct profile *p, struct answers *a, GHashTable *of_pid, const struct wake *wake)
+{
+	const struct waker *w = profile_get_waker(p, wake->waker);
+	struct answers *one = g_hash_table_lookup(of_pid, GUINT_TO_POINTER(w->pid));
+
+	if (!one) {
+		one = g_new0(struct answers, 1);
+		g_hash_table_insert(of_pid, GUINT_TO_POINTER(w->pid), one);
+	}
+	one->all_ns += wake->blocked_ns;
+	one->all_cnt += wake->count;
+	if (wake->blocked_ns >= one->most_ns) {	/* the waker of that process with most */
+		one->most_ns = wake->blocked_ns;
+		one->most = w;
+	}
+	a->all_ns += wake->blocked_ns;
+	a->all_cnt += wake->count;
+	if (one->all_ns >= a->most_ns) {
+		a->most_ns = one->all_ns;
+		a->most_cnt = one->all_cnt;
+		a->most = one->most;
+	}
+}
+
+static struct answers answers_of(const struct profile *p, uint32_t pid)
+{
+	g_autoptr(GHashTable) of_pid = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	struct answers a = { 0 };
+
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		const struct wait *w = profile_wait(p, wake->wait);
+		const struct object *o = profile_wait_object(p, w);
+		const struct waker *by = profile_get_waker(p, wake->waker);
+
+		if (profile_thread(p, w->thread)->pid != pid || !o || o->kind != OBJECT_EPOLL)
+			continue;
+		at_once_add(&a.at_once, p, wake);
+		if (by->irq || by->pid == pid)
+			continue;
+		add_answer(p, &a, of_pid, wake);
+		a.epoll = object_upstream(o) ? o : a.epoll;
+	}
+	return a;
+}
+
+/* Its clients' requests come to the same sockets. */
+static bool serves(const struct task_findings *f, const struct task_wait *w)
+{
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
+
+		if (same_process(o, w) && o->task_ns && has(o->idle, "connections") && !has(o->idle, "kept open"))
+			return true;
+	}
+	return false;
+}
+
+/* Nobody but those that it has asked sends it anything, and these do so at once. */
+static bool is_answered_at_once(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
+{
+	const struct answers a = answers_of(p, w->pid);
+
+	return at_once_is(&a.at_once) && !a.at_once.serves && !serves(f, w);
+}
+
 /* 0: it has nothing to do, or is told by the findings of threads. */
-static uint64_t rank_of(const struct task_findings *f, const struct task_wait *w)
+static uint64_t rank_of(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
 	enum kind k = kind_of(w);
 	/* who reads, sleeps or awaits a future may serve a connection that has nothing to ask */
-	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT || k == POOLED;
+	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT || k == POOLED ||
+			(k == LIMITED && is_answered_at_once(p, f, w));
 	bool is_java = w->kind == TASKS_JAVA;
 	bool is_loop = !is_java && k == SLEEP && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
 
@@ -508,56 +595,6 @@ static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 		w->advice = kinds[are_peers ? PEERS : k == RECEIVE ? POOL : PLACE].advice;
 }
 
-/* Who ended waits of a process for its sockets, which its tasks share: no look tells which one each waits for. */
-struct answers {
-	uint64_t all_ns, all_cnt, most_ns, most_cnt;
-	const struct waker *most;
-	const struct object *epoll;
-};
-
-static void add_answer(const struct profile *p, struct answers *a, GHashTable *of_pid, const struct wake *wake)
-{
-	const struct waker *w = profile_get_waker(p, wake->waker);
-	struct answers *one = g_hash_table_lookup(of_pid, GUINT_TO_POINTER(w->pid));
-
-	if (!one) {
-		one = g_new0(struct answers, 1);
-		g_hash_table_insert(of_pid, GUINT_TO_POINTER(w->pid), one);
-	}
-	one->all_ns += wake->blocked_ns;
-	one->all_cnt += wake->count;
-	if (wake->blocked_ns >= one->most_ns) {	/* the waker of that process with most */
-		one->most_ns = wake->blocked_ns;
-		one->most = w;
-	}
-	a->all_ns += wake->blocked_ns;
-	a->all_cnt += wake->count;
-	if (one->all_ns >= a->most_ns) {
-		a->most_ns = one->all_ns;
-		a->most_cnt = one->all_cnt;
-		a->most = one->most;
-	}
-}
-
-static struct answers answers_of(const struct profile *p, uint32_t pid)
-{
-	g_autoptr(GHashTable) of_pid = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-	struct answers a = { 0 };
-
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
-		const struct wait *w = profile_wait(p, wake->wait);
-		const struct object *o = profile_wait_object(p, w);
-		const struct waker *by = profile_get_waker(p, wake->waker);
-
-		if (profile_thread(p, w->thread)->pid != pid || !o || o->kind != OBJECT_EPOLL || by->irq || by->pid == pid)
-			continue;
-		add_answer(p, &a, of_pid, wake);
-		a.epoll = object_upstream(o) ? o : a.epoll;
-	}
-	return a;
-}
-
 /* Is the process in the recording, and was its main thread not at leisure? */
 static bool is_busy(const struct profile *p, uint32_t pid)
 {
@@ -570,13 +607,19 @@ static bool is_busy(const struct profile *p, uint32_t pid)
 	return false;
 }
 
-static void find_peer(const struct profile *p, struct task_wait *w)
+static void find_peer(const struct profile *p, const struct task_findings *f, struct task_wait *w)
 {
 	enum kind k = kind_of(w);
 
-	if (k != NETWORK && k != LIBRARY)
+	if (k != NETWORK && k != LIBRARY && k != LIMITED)
 		return;
 	const struct answers a = answers_of(p, w->pid);
+
+	if (at_once_is(&a.at_once)) {
+		w->at_once = a.at_once;
+		w->advice = k == NETWORK ? UNDUE_ADVICE : a.at_once.serves || serves(f, w) ? UNANSWERED_ADVICE : AT_ONCE_ADVICE;
+		return;
+	}
 	bool is_alone = a.most_ns > a.all_ns / 10 * 9 && a.most_cnt > a.all_cnt / 10 * 9;
 
 	if (is_alone && a.epoll && a.epoll->pid == a.most->pid) {
@@ -590,12 +633,13 @@ static void find_peer(const struct profile *p, struct task_wait *w)
 
 ORDER(by_rank, struct task_wait, ORDER_HIGH(rank_ns))
 
-static void rank(struct task_findings *f)
+static void rank(const struct profile *p, struct task_findings *f)
 {
 	for (guint i = 0; i < f->rows->len; i++) {
 		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
 
-		w->rank_ns = rank_of(f, w);
+		w->rank_ns = rank_of(p, f, w);
+		w->is_sleep = kind_of(w) == SLEEP;
 		w->says = kinds[kind_of(w)].says;
 		w->advice = kinds[kind_of(w)].advice ?: kind_of(w) != SLEEP ? reason_advice(REASON_LOCK_RWLOCK) :
 			    w->answers_request ? "A request waits for that pause: see whether it limits a rate, tries again, or looks whether something "
@@ -646,12 +690,12 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		if ((profile_tasks(p, i)->kind == TASKS_GO || profile_tasks(p, i)->kind == TASKS_JAVA || profile_tasks(p, i)->window_ns) &&
 		    is_selected(p, selection, profile_tasks(p, i)->pid))
 			add_population(f, profile_tasks(p, i));
-	rank(f);
+	rank(p, f);
 	for (guint i = 0; i < f->cnt; i++) {
 		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
 
 		find_meanwhile(f, w);
-		find_peer(p, w);
+		find_peer(p, f, w);
 		if (stands_still(p, f, w))
 			w->advice = "All that do anything wait for locks, and nobody let go of one while this was recorded: a deadlock. Take "
 				    "locks in one order, and none twice: a second RLock() waits for ever behind a Lock() that came between.";

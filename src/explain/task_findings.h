@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "analyse/query.h"
+#include "explain/at_once.h"
 #include "profile/profile.h"
 #include "profile/tasks.h"
 
@@ -27,6 +28,7 @@ struct task_wait {
 	bool writes;		/* of Go: to a socket that has no room */
 	bool reads_request;	/* more of it is awaited from its client */
 	bool awaits_connection;	/* of asyncio and Java: a pool has none to give it */
+	bool is_sleep;
 	bool reads_socket, has_asked;	/* of Java; the second: within a client's call */
 	uint32_t line;
 	uint64_t looks, task_ns;
@@ -39,6 +41,8 @@ struct task_wait {
 	const char *peer;	/* who answers nearly all of what its process waits for, "127.0.0.1:6379 (redis-server)"; NULL */
 	const struct waker *ended_by;	/* who ends most of the process's waits for the network; NULL: nobody, or it is the peer */
 	double ended_percent;	/* of that */
+	/* of all that its process waits for in epoll sets; nothing where answers take their time */
+	struct at_once at_once;
 	const char *says, *advice;	/* "wait for a mutex", of several */
 };
 

@@ -36,6 +36,7 @@
 #define SLEEPS_PER_S 5
 #define TICKS_PER_S 12 /* of a thread that does nothing but sleep and look: tenths of a second are a common clock */
 #define RETRIES_PER_S 0.5
+#define GROWING_SLOTS 4	/* of durations, one twice as long as the next */
 #define SLEEP_DEPTH 2 /* functions of the program: housekeeping sleeps in its main function or what that calls */
 #define BROADCAST_THREADS 8
 #define BROADCAST_CPU_NS 100000 /* as storms have it: less CPU time than that after a wakeup means in vain */
@@ -574,6 +575,18 @@ static bool is_retry(const struct finder *f, uint32_t i)
 	return per_second(f, w) >= RETRIES_PER_S && failed_cnt >= (is_known ? 1 : MAX(w->count / 2, 1));
 }
 
+/* Pauses that grow, each twice as long as the one before: a back-off. Clocks are even, and random pauses have a middle. */
+static bool grows(const struct wait *w)
+{
+	unsigned at = 0, slots = 0;
+
+	while (at < PROFILE_HIST_SLOTS && !w->hist[at])
+		at++;
+	for (unsigned s = at; s < PROFILE_HIST_SLOTS && w->hist[s] && (s == at || w->hist[s] <= w->hist[s - 1]); s++)
+		slots++;
+	return slots >= GROWING_SLOTS;
+}
+
 static enum idle_kind timer(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
@@ -590,7 +603,7 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
 		return IDLE_NOT;
 	/* a worker that asks for its work, and pauses within it */
-	if (facts->questions >= w->count / 2 && facts->questions && per_second(f, w) >= LOOKS_PER_S_POLL)
+	if (facts->questions >= w->count / 2 && facts->questions && (per_second(f, w) >= LOOKS_PER_S_POLL || grows(w)))
 		return IDLE_NOT;
 	return per_second(f, w) < TICKS_PER_S && is_own_sleep(f, w) ? IDLE_TIMER : IDLE_NOT;
 }

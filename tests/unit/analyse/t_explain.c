@@ -161,7 +161,9 @@ static void test_healthy_but_alone(void)
 		struct explanation *e = explanation_new(p, &selection);
 
 		g_assert_nonnull(e->little);
-		g_assert_cmpint(g_str_has_suffix(e->little, " 5 connections to 10.0.0.5:80 were refused."), ==, cases[i].is_told);
+		g_assert_cmpint(g_str_has_prefix(e->little, "5 connections to 10.0.0.5:80 were refused, and little is found in the threads "
+							    "of app: "), ==, cases[i].is_told);
+		g_assert_cmpint(g_str_has_suffix(e->little, "if it needs that service, see why it fails."), ==, cases[i].is_told);
 		explanation_free(e);
 		profile_free(p);
 	}

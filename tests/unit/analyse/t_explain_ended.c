@@ -669,11 +669,179 @@ static void test_pinned_by(void)
 	profile_free(p);
 }
 
+/* Waits of one row: so many that others of another process, or of its own, ended in all of that time, and so many that timers did. */
+static void ended_by_both(struct profile *p, uint32_t wait, uint32_t pid, uint64_t cnt, uint64_t us, uint64_t timers_cnt,
+			  uint64_t timers_ms)
+{
+	const struct waker by = { .pid = pid, .tid = pid, .comm = "api" }, timer = { .comm = "", .irq = "timer" };
+	const struct wake wakes[] = {
+		{ .wait = wait, .waker = profile_waker(p, &by), .count = cnt, .blocked_ns = us * 1000 },
+		{ .wait = wait, .waker = profile_waker(p, &timer), .count = timers_cnt, .blocked_ns = timers_ms * MS },
+	};
+	struct wait *w = &g_array_index(p->waits, struct wait, wait);
+
+	memset(w->hist, 0, sizeof(w->hist));
+	w->hist[profile_hist_slot(us * 1000 / MAX(cnt, 1))] += (uint32_t)cnt;
+	w->hist[profile_hist_slot(timers_ms * MS / MAX(timers_cnt, 1))] += (uint32_t)timers_cnt;
+	w->count = cnt + timers_cnt;
+	w->blocked_ns = us * 1000 + timers_ms * MS;
+	w->max_ns = MAX(us * 1000 / MAX(cnt, 1), timers_ms * MS / MAX(timers_cnt, 1));
+	p->info.has_wakers = true;
+	for (unsigned i = 0; i < 2; i++)
+		if (wakes[i].count)
+			profile_add_wake(p, &wakes[i]);
+}
+
+#define LOOP "main@app uv_run@libuv.so.1 uv__io_poll@libuv.so.1 epoll_wait@libc.so.6"
+#define EPOLL SYSCALL "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]"
+
+/* A loop whose answers come at once, beside timers; what takes its time, its own threads' and bursts of clients tell nothing. */
+static void test_loop_at_once(void)
+{
+	static const struct {
+		uint32_t pid;
+		uint64_t cnt, us, timers_cnt, timers_ms;
+		bool is_told;
+	} cases[] = {
+		{ 20, 12, 4000, 13, 9000, true },
+		{ 20, 12, 4000000, 13, 5000, false },	/* a third of a second each */
+		{ 20, 12, 4000, 3000, 9000, false },	/* timers that have nothing to do with them */
+		{ 20, 4000, 90000, 13, 9000, false },
+		{ 20, 3, 1000, 13, 9000, false },
+		{ 20, 12, 4000, 200, 9000, false },	/* nobody notices 45 ms */
+		{ 10, 12, 4000, 13, 9000, false },
+		{ 20, 0, 0, 13, 9000, false },
+	};
+	const struct object set = { .kind = OBJECT_EPOLL, .operation = "", .name = "1 socket (fd 3 of app)", .place = "1 socket" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 10, "app", 40), 'S', 1, 1, LOOP, EPOLL);
+
+		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &set) + 1;
+		ended_by_both(p, wait, cases[i].pid, cases[i].cnt, cases[i].us, cases[i].timers_cnt, cases[i].timers_ms);
+		add_wait(p, thread_of(p, 11, "app", 40), 'D', 80, 4, "main@app load@app read@libc.so.6", SYSCALL "io_schedule@[kernel]");
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_nonnull(e->little);
+		if (!!strstr(e->little, " app waits in its event loop: api/20 ended 12 waits for its sockets, after 333 us on average, and "
+					"timers ended all others. An interval may be meant;") != cases[i].is_told)
+			g_error("case %zu: %s", i, e->little);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A server that rests until its own timers while clients wait; who has asked others may wait for these. */
+static void test_held_back(void)
+{
+	static const char *const owed[] = { "7 clients wait, 0 connections to nobody", "7 clients wait, 7 connections to 10.0.0.5:80" };
+	const struct object set = { .kind = OBJECT_EPOLL, .operation = "", .name = "9 sockets (fd 3 of app)", .place = "9 sockets" };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(owed); i++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 10, "app", 40), 'S', 1, 1, LOOP, EPOLL);
+		const struct waker client = { .pid = 20, .tid = 20, .comm = "curl",
+					      .kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "tcp_v4_rcv@[kernel] "
+								      "tcp_child_process@[kernel] sock_def_readable@[kernel]") };
+		const struct wake wake = { .wait = wait, .waker = profile_waker(p, &client), .count = 1, .blocked_ns = MS };
+
+		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &set) + 1;
+		ended_by_both(p, wait, 20, 12, 4000, 50, 9000);
+		profile_add_wake(p, &wake);
+		add_wait(p, thread_of(p, 11, "app", 40), 'D', 80, 4, "main@app load@app read@libc.so.6", SYSCALL "io_schedule@[kernel]");
+		profile_add_limit(p, LIMIT_OWED, 10, 0, owed[i]);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_nonnull(e->little);
+		g_assert_cmpint(!!strstr(e->little, " app waits for its own timers, and has asked nobody: if it holds"), ==, i == 0);
+		g_assert_null(strstr(e->little, "ended 12 waits"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* The same of a socket that is polled with a time limit: alone, or with others, which may be clients. */
+static void test_poll_at_once(void)
+{
+	static const struct {
+		uint8_t kind;
+		const char *name, *place, *advice;
+		uint64_t cnt, us, timers_cnt;	/* of 800 ms each */
+	} cases[] = {
+		{ OBJECT_SOCKET, "127.0.0.1:7726", "udp", "Answers come at once, or not at all", 19, 1200, 9 },
+		{ OBJECT_EPOLL, "1 socket (fd 4 of app)", "1 socket", "Answers come at once, or not at all", 19, 1200, 9 },
+		{ OBJECT_POLL, "127.0.0.1:7726 and 1 more", "udp", "Events come at once, or not until it times out", 19, 1200, 9 },
+		{ OBJECT_SOCKET, "127.0.0.1:7726", "udp", "Time limits end these waits", 1, 100, 11 },
+		{ OBJECT_SOCKET, "127.0.0.1:7726", "udp", "If events are late", 30, 2000, 4 },
+		{ OBJECT_SOCKET, "127.0.0.1:7726", "udp", "If events are late", 19, 2000000, 9 },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		const struct object o = { .kind = cases[i].kind, .operation = "", .name = cases[i].name, .place = cases[i].place };
+		uint32_t thread = thread_of(p, 10, "app", 40);
+		uint32_t wait = add_wait(p, thread, 'S', 1, 1, "main@app get_oid@app ask@app poll@libc.so.6",
+					 SYSCALL "__x64_sys_poll@[kernel] do_sys_poll@[kernel]");
+
+		add_wait(p, thread, 'S', 1, 100, "main@app accept@libc.so.6", SYSCALL "inet_csk_accept@[kernel]");
+		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+		ended_by_both(p, wait, 20, cases[i].cnt, cases[i].us, cases[i].timers_cnt, cases[i].timers_cnt * 800);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "in ask");
+
+		if (!g_str_has_prefix(h->advice, cases[i].advice))
+			g_error("case %zu: %s: %s", i, h->sentence, h->advice);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* Ruby's Timeout has a thread that ends a wait: that is a time limit, and none of those that it waits for. */
+static void test_ruby_timeout(void)
+{
+	static const char *const limits[] = { "/usr/lib/ruby/3.1.0/timeout.rb", "/srv/jobs.rb" };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(limits); i++) {
+		struct profile *p = window_new();
+		const struct object o = { .kind = OBJECT_SOCKET, .operation = "", .name = "127.0.0.1:7962", .place = "udp" };
+		uint32_t thread = thread_of(p, 10, "app", 40), helper = thread_of(p, 11, "app", 40);
+		g_autofree char *stack = g_strdup_printf("main@app timeout@%s write@libc.so.6", limits[i]);
+		const struct waker own = { .pid = 10, .tid = 11, .comm = "app", .user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, stack) };
+		uint32_t wait = add_wait(p, thread, 'S', 1, 1, "main@app fetch_state@app recv@libc.so.6",
+					 SYSCALL "__x64_sys_recvfrom@[kernel] udp_recvmsg@[kernel]");
+
+		(void)helper;
+		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+		ended_by_both(p, wait, 20, 60, 6000, 0, 0);
+		struct wait *w = &g_array_index(p->waits, struct wait, wait);
+		const struct wake wake = { .wait = wait, .waker = profile_waker(p, &own), .count = 14, .blocked_ns = 7000 * MS };
+
+		w->count += wake.count;
+		w->blocked_ns += wake.blocked_ns;
+		w->max_ns = 500 * MS;
+		w->hist[profile_hist_slot(500 * MS)] += 14;
+		profile_add_wake(p, &wake);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "in fetch_state");
+
+		g_assert_cmpint(!!strstr(h->evidence, "14 of 74 timed out"), ==, i == 0);
+		g_assert_cmpint(g_str_has_prefix(h->advice, "Answers come at once, or not at all"), ==, i == 0);
+		g_assert_cmpint(!!strstr(h->evidence, "ended by"), ==, i == 1);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/fork", test_fork);
 	g_test_add_func("/explain/timer-signal", test_timer_signal);
+	g_test_add_func("/explain/at-once/loop", test_loop_at_once);
+	g_test_add_func("/explain/at-once/held-back", test_held_back);
+	g_test_add_func("/explain/at-once/poll", test_poll_at_once);
+	g_test_add_func("/explain/at-once/ruby", test_ruby_timeout);
 	g_test_add_func("/explain/number", test_number);
 	g_test_add_func("/explain/tcp", test_tcp);
 	g_test_add_func("/explain/follow", test_follow);

@@ -125,10 +125,42 @@ static void test_loops_of_libraries(void)
 	profile_free(m.p);
 }
 
+/* A thread that asks, and pauses for twice as long each time, backs off; even pauses are a clock, others are by chance. */
+static void test_growing_pauses(void)
+{
+	static const struct { uint32_t cnt[6]; enum idle_kind idle; } cases[] = {
+		{ { 6, 2, 1, 1, 0, 0 }, IDLE_NOT },
+		{ { 0, 3, 2, 2, 1, 0 }, IDLE_NOT },
+		{ { 10, 0, 0, 0, 0, 0 }, IDLE_TIMER },
+		{ { 7, 3, 0, 0, 0, 0 }, IDLE_TIMER },
+		{ { 1, 2, 4, 2, 1, 0 }, IDLE_TIMER },
+	};
+	const struct object api = { .kind = OBJECT_SOCKET, .operation = "", .name = "127.0.0.1:80", .place = "tcp" };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t t = thread_of(m.p, 1, 1, "up", 0), sleep = wait_of(m.p, t, 'S', "main@up usleep@libc.so.6", NAP, 10);
+		uint32_t ask = wait_of(m.p, t, 'S', "main@up put@up send@up recv@libc.so.6", "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]", 10);
+		struct wait *w = &g_array_index(m.p->waits, struct wait, sleep);
+
+		g_array_index(m.p->waits, struct wait, ask).object = profile_object(m.p, &api) + 1;
+		memset(w->hist, 0, sizeof(w->hist));
+		for (unsigned k = 0; k < G_N_ELEMENTS(cases[i].cnt); k++)
+			w->hist[27 + k] = cases[i].cnt[k];
+		woken_by(m.p, sleep, UINT32_MAX, "");
+		struct reasons *r = reasons_new(m.p, NULL);
+		if (reasons_idle(r, sleep) != cases[i].idle)
+			g_error("case %u: %s", i, idle_kind_name(reasons_idle(r, sleep)));
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/loops/asyncio-nginx-tokio", test_loops);
 	g_test_add_func("/loops/of-libraries", test_loops_of_libraries);
+	g_test_add_func("/loops/growing-pauses", test_growing_pauses);
 	return g_test_run();
 }

@@ -262,6 +262,66 @@ static void test_peer(void)
 }
 
 /*
+ * Answers that come at once, and waits of the loop that timers end: whoever waits has a time limit, as far as is known.  Who
+ * waits for a connection may have none, and what comes to a server may be requests.
+ */
+static void test_at_once(void)
+{
+	static const struct task_frame reads[] = { { "net.(*conn).Read", NULL, 0 }, { "main.consume", "/src/jobs.go", 4 } };
+	static const struct task_frame asks[] = { { "net/http.(*Client).Do", NULL, 0 }, { "main.fetch", "/src/jobs.go", 4 } };
+	static const struct task_frame listens[] = { { "Server.serve_forever", "/usr/lib/python3.11/asyncio/base_events.py", 372 } };
+	static const struct task_frame limited[] = { { "wait_for", "/usr/lib/python3.11/asyncio/tasks.py", 466 },
+						     { "read_sensor", "/srv/coap.py", 14 } };
+	static const struct {
+		enum tasks_kind kind;
+		const struct task_frame *frames;
+		const char *reason, *advice;	/* the second NULL: no finding */
+		bool serves;
+		uint64_t answers_ns;
+	} cases[] = {
+		{ TASKS_GO, reads, "IO wait", "What comes does so at once, or not at all. If", false, 2000000 },
+		{ TASKS_GO, asks, "select", "Answers come at once, or not at all", false, 2000000 },
+		{ TASKS_GO, asks, "select", "Hardly anything comes from its sockets", true, 2000000 },
+		{ TASKS_GO, reads, "IO wait", "Look at the peer", false, 2000000000 },
+		{ TASKS_ASYNCIO, limited, "a future", "Answers come at once, or not at all", false, 2000000 },
+		{ TASKS_ASYNCIO, limited, "a future", NULL, true, 2000000 },
+		{ TASKS_ASYNCIO, limited, "a future", NULL, false, 2000000000 },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = profile_new();
+		struct tasks *t = tasks_new(cases[i].kind, 12);
+		const struct object epoll = { .kind = OBJECT_EPOLL, .place = "", .operation = "", .name = "4 sockets (fd 4 of jobs)" };
+		const struct waker peer = { .pid = 50, .tid = 50, .comm = "api" }, timer = { .comm = "", .irq = "timer" };
+		const struct wait w = { .thread = fixture_thread(p, 12, 12, "jobs", "jobs"), .state = 'S', .count = 30,
+					.blocked_ns = 9000000000, .object = profile_object(p, &epoll) + 1 };
+		uint32_t wait = profile_add_wait(p, &w);
+		const struct wake wakes[] = {
+			{ .wait = wait, .waker = profile_waker(p, &peer), .count = 10, .blocked_ns = cases[i].answers_ns },
+			{ .wait = wait, .waker = profile_waker(p, &timer), .count = 20, .blocked_ns = 5000000000 },
+		};
+
+		profile_add_wake(p, &wakes[0]);
+		profile_add_wake(p, &wakes[1]);
+		see(t, row_of(t, 1, cases[i].reason, cases[i].frames, 2), 4);
+		if (cases[i].serves)
+			see(t, cases[i].kind == TASKS_GO ? row_of(t, 2, "IO wait", serve, 3) : row_of(t, 2, "a future", listens, 1), 1);
+		tasks_look_done(t, 200000000, 200000000);
+		tasks_finish(t);
+		struct task_findings *f = findings_of(p, t);
+		const struct task_wait *one = &g_array_index(f->rows, struct task_wait, 0);
+		const bool is_quick = cases[i].advice && cases[i].answers_ns < 1000000000;
+
+		if (f->cnt != (cases[i].advice ? 1 : 0) || (f->cnt && !g_str_has_prefix(one->advice, cases[i].advice)))
+			g_error("case %u: %s", i, one->advice);
+		g_assert_cmpuint(one->at_once.answers_cnt, ==, is_quick ? 10 : 0);
+		g_assert_cmpint(one->ended_by != NULL, ==, cases[i].advice && !is_quick);
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
+/*
  * A channel that counts places: others have come past it in the same function, or in the one that called it.  One whose
  * receivers are elsewhere is a queue, and where a goroutine of another kind is it may be one.
  */
@@ -586,6 +646,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/findings/library", test_lock_of_a_library);
 	g_test_add_func("/tasks/findings/semaphore", test_semaphore);
 	g_test_add_func("/tasks/findings/peer", test_peer);
+	g_test_add_func("/tasks/findings/at-once", test_at_once);
 	g_test_add_func("/tasks/turns-at-a-pool", test_turns_at_a_pool);
 	g_test_add_func("/tasks/handlers-that-receive", test_handlers_that_receive);
 	g_test_add_func("/tasks/threads-beside-tasks", test_threads_beside_tasks);
