@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/lock_function.h"
 #include "base/mount_point.h"
 #include "base/opener.h"
 #include "fold/crossed.h"
@@ -131,20 +132,6 @@ const struct offcpu_rec_kernel_lock *fold_kernel_locks_find(const struct fold_ke
 	return l ? &l->rec : NULL;
 }
 
-/* Functions that take and wait for locks, which say nothing of the one that is taken. */
-static bool is_primitive(const char *name)
-{
-	static const char *const prefixes[] = { "schedule", "__schedule", "preempt_schedule", "rwsem_", "down_", "mutex_",
-						"ww_mutex_", "percpu_", "rt_mutex_", "rwbase_", "killable_" };
-
-	while (*name == '_')
-		name++;
-	for (size_t i = 0; i < G_N_ELEMENTS(prefixes); i++)
-		if (g_str_has_prefix(name, prefixes[i]))
-			return true;
-	return false;
-}
-
 /* Functions that take one lock alone, for kernels that do not list their variables (CONFIG_KALLSYMS_ALL). */
 static const char *lock_of_taker(const char *function)
 {
@@ -169,11 +156,13 @@ static const char *taker(const struct profile *p, uint32_t kernel, bool *ret_is_
 
 		if (!name)
 			return NULL;
-		if (!is_primitive(name)) {
+		bool is_scheduler = strstr(name, "schedule");
+
+		if (!is_scheduler && !lock_function_is(name)) {
 			*ret_is_there = met;
 			return name;
 		}
-		met = met || !strstr(name, "schedule");
+		met = met || !is_scheduler;
 	}
 	return NULL;
 }
