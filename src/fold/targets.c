@@ -28,7 +28,7 @@ struct tcp_wait tcp_wait_of_sum(const struct tcp_sum *sum, uint32_t direction, u
 		.blocked_ns = sum->blocked_ns,
 		.peer_ns = sum->peer_ns - doubtful_ns,
 		.network_ns = sum->resent_ns + (is_path ? sum->path_ns : 0),
-		.unasked_ns = sum->unasked_ns,
+		.silent_ns = sum->silent_ns,
 		.unclear_ns = sum->hidden_ns + doubtful_ns + (is_path ? 0 : sum->path_ns),
 		.resent = sum->resent,
 		.srtt_us = sum->srtt_us,

@@ -98,7 +98,7 @@ static void test_tcp(void)
 {
 	static const struct {
 		const char *name, *says;	/* NULL: nothing is said */
-		uint64_t peer_ms, network_ms, unasked_ms, unclear_ms, resent;
+		uint64_t peer_ms, network_ms, silent_ms, unclear_ms, resent;
 		uint32_t pid, rtt_us, all_s;
 	} cases[] = {
 		{ "10.0.0.5:3306", "in query; RTT 300 us, nothing was sent twice: the peer takes the time", 6000, 100, 0, 500, 0, 0, 300, 8 },
@@ -131,7 +131,7 @@ static void test_tcp(void)
 		struct tcp_wait row = {
 			.object = profile_object(p, &peer), .count = 160, .blocked_ns = cases[i].all_s * 1000 * MS,
 			.peer_ns = cases[i].peer_ms * MS, .network_ns = cases[i].network_ms * MS,
-			.unasked_ns = cases[i].unasked_ms * MS, .unclear_ns = cases[i].unclear_ms * MS,
+			.silent_ns = cases[i].silent_ms * MS, .unclear_ns = cases[i].unclear_ms * MS,
 			.resent = cases[i].resent, .min_rtt_us = cases[i].rtt_us,
 		};
 
