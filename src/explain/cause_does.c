@@ -144,6 +144,18 @@ static bool is_before_lock(const struct cause_finder *c, const struct finding *r
 	       cause_same_function(p, finding_frame(c->f, i), function);
 }
 
+/* Threads of the kernel's rest in all their waits where they are looked at themselves; one that does one job works. */
+static bool rests(const struct cause_finder *c, uint32_t i)
+{
+	static const char *const any_job[] = { "worker_thread", NULL };
+	enum idle_kind idle = reasons_idle(c->f->reasons, i);
+
+	if (idle != IDLE_KERNEL)
+		return idle;
+	return reasons_of(c->f->reasons, i) == REASON_POOL_IDLE ||
+	       profile_stack_names(c->f->profile, profile_wait(c->f->profile, i)->kernel, any_job);
+}
+
 /* Of each reason. */
 struct doing {
 	uint64_t ns[REASON_COUNT], longest_ns[REASON_COUNT];
@@ -205,7 +217,7 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		    (is_of_kernel && !cause_may_be_in_kernel(reason)) ||
 		    (is_lock && !cause_passes(p, w->user, function)) ||
 		    (is_lock && !is_of_file && reason == REASON_POOL_IDLE) ||	/* who waits for work has let it go before */
-		    (!is_lock && reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
+		    (!is_lock && rests(c, i) && row->reason != REASON_CHILD_EXIT))
 			continue;
 		if (is_lock && is_before_lock(c, row, i, function)) {
 			before_ns += w->blocked_ns;

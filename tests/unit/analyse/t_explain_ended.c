@@ -335,6 +335,35 @@ static void test_follow(void)
 	}
 }
 
+/* A thread of the kernel's that does one job waits for what that takes; of one that does any job it is not known for whom. */
+static void test_kernel_thread(void)
+{
+	static const struct { const char *comm, *kernel; bool is_told; } cases[] = {
+		{ "jbd2/vda1-8", "kthread@[kernel] kjournald2@[kernel] jbd2_journal_commit_transaction@[kernel] bit_wait_io@[kernel]", true },
+		{ "jbd2/vda1-8", "kthread@[kernel] kjournald2@[kernel]", false },
+		{ "kworker/0:1", "kthread@[kernel] worker_thread@[kernel] wb_workfn@[kernel] folio_wait_bit@[kernel]", false },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t shop = add_thread(p, 11, 11, "shop"), other = add_thread(p, 40, 40, cases[i].comm);
+
+		p->info.has_wakers = true;
+		g_array_index(p->threads, struct thread, other).flags = THREAD_KERNEL;
+		end_by(p, add_wait(p, shop, 'D', 160, 50, "main@shop book_order@shop fsync@libc.so.6",
+				   SYSCALL "__x64_sys_fsync@[kernel] ext4_sync_file@[kernel] jbd2_log_wait_commit@[kernel]"),
+		       profile_thread(p, other));
+		add_wait(p, other, 'D', 160, 45, "", cases[i].kernel);
+		struct explanation *e = explanation_new(p, NULL);
+		const char *evidence = headline_with(e, "in book_order")->evidence;
+
+		if (!strstr(evidence, cases[i].comm) || (strstr(evidence, "itself mostly waits for a write to disk") != NULL) != cases[i].is_told)
+			g_error("case %zu: %s", i, evidence);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 #define START_NS UINT64_C(1700000000000000000)
 
 static struct profile *host_new(const char *name)
@@ -683,6 +712,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/follow/hostile", test_hostile_peers);
 	g_test_add_func("/explain/pauses", test_pauses);
 	g_test_add_func("/explain/behind", test_behind);
+	g_test_add_func("/explain/kernel-thread", test_kernel_thread);
 	g_test_add_func("/explain/shell", test_shell);
 	g_test_add_func("/explain/virtual-threads", test_virtual_threads);
 	g_test_add_func("/explain/children-unrecorded", test_children_unrecorded);
