@@ -135,6 +135,7 @@ enum object_kind {
 	OBJECT_DESCRIPTOR,	/* of another kind */
 	OBJECT_GOROUTINE,	/* parked; what for, as Go's runtime says */
 	OBJECT_KERNEL_LOCK,	/* a mutex or semaphore of the kernel's: a lock, too */
+	OBJECT_JOURNAL,		/* of a file system, by its device; held by the thread that commits it */
 	OBJECT_KIND_COUNT
 };
 const char *object_kind_text(unsigned kind);	/* "mutex", "socket"; of both enums */
