@@ -52,10 +52,16 @@ static uint64_t waiters_on_one(const struct finding *row)
 	return is_one ? MAX(row->threads_cnt, 1) : 1;
 }
 
-bool cause_may_be_in_kernel(enum reason reason)
+bool cause_may_hold_kernel_lock(const struct findings *f, uint32_t wait)
 {
-	enum reason_family family = reason_family(reason);
+	const struct wait *w = profile_wait(f->profile, wait);
+	const char *entry = plumbing_entry(reasons_plumbing(f->reasons), w->kernel);
+	const enum reason reason = reasons_of(f->reasons, wait);
+	const enum reason_family family = reason_family(reason);
 
+	/* it lost its CPU in the program */
+	if (w->state == 'R' && entry && (strcmp(entry, "interrupt") == 0 || strcmp(entry, "exit to user mode") == 0))
+		return false;
 	return family == FAMILY_DISK || family == FAMILY_MEMORY || family == FAMILY_CPU || family == FAMILY_DEVICE ||
 	       family == FAMILY_OTHER || reason == REASON_LOCK_KERNEL;
 }
@@ -214,7 +220,7 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		bool is_own = own && w->object && c->locks[w->object] == own;
 
 		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
-		    (is_of_kernel && !cause_may_be_in_kernel(reason)) ||
+		    (is_of_kernel && !cause_may_hold_kernel_lock(c->f, i)) ||
 		    (is_lock && !cause_passes(p, w->user, function)) ||
 		    (is_lock && !is_of_file && reason == REASON_POOL_IDLE) ||	/* who waits for work has let it go before */
 		    (!is_lock && rests(c, i) && row->reason != REASON_CHILD_EXIT))
