@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fold/fold.h"
 
-#include "fold/journal.h"
 #include "fold/objects.h"
 #include "fold/targets.h"
 #include "fold/parts.h"

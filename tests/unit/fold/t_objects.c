@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/journal.h"
 #include "fold/objects.h"
 
 #include <linux/futex.h>
