@@ -372,7 +372,7 @@ void lock_append_name(GString *s, const struct object *o)
 		g_string_append(s, o->name);	/* "unix socket (postgres)", "pipe from bash" */
 		return;
 	}
-	g_string_append_printf(s, "%s%s %s", object_kind_text(o->kind), is_set ? " of" : "", o->name);
+	g_string_append_printf(s, "%s%s %s", object_kind_text(o->kind), is_set || o->kind == OBJECT_JOURNAL ? " of" : "", o->name);
 	if (o->kind == OBJECT_KERNEL_LOCK && o->pid)	/* "mmap_lock of httpd/4711" */
 		g_string_append_printf(s, "/%" PRIu32, o->pid);
 	if (object_is_lock(o) && g_str_has_suffix(s->str, " *"))	/* of many short-lived processes: no address is theirs */

@@ -6,6 +6,7 @@
 #include "analyse/label.h"
 #include "analyse/reason/match.h"
 #include "analyse/strset.h"
+#include "base/lock_function.h"
 #include "base/module.h"
 
 /* What the tables say of a frame, asked once per frame instead of once per wait. */
@@ -446,11 +447,32 @@ static const char *runnable_leaf(struct plumbing *pl, const struct wait *w)
 	return intern(pl, "runnable");
 }
 
+/*
+ * "native_queued_spin_lock_slowpath <- futex_q_lock": the lock that a CPU spins for has no name, who takes it has one.
+ * What a tracer does there is left out.
+ */
+static const char *innermost(struct plumbing *pl, uint32_t node)
+{
+	const struct profile *p = pl->profile;
+	const char *inner = frame_text(pl, profile_get_node(p, node)->frame), *taker;
+
+	for (uint32_t n = profile_get_node(p, node)->parent; n && plumbing_is_tracer(inner); n = profile_get_node(p, n)->parent)
+		inner = frame_text(pl, profile_get_node(p, node = n)->frame);
+	taker = inner;
+	for (uint32_t n = node; n && lock_function_is(taker); n = profile_get_node(p, n)->parent)
+		taker = frame_text(pl, profile_get_node(p, n)->frame);
+	if (taker == inner)
+		return inner;
+	g_autofree char *both = g_strdup_printf("%s <- %s", inner, taker);
+
+	return intern(pl, both);
+}
+
 /* What runs, or was met there: the innermost function, and of the kernel's or a library's work who called for it. */
 static const char *running_leaf(struct plumbing *pl, const struct wait *w)
 {
 	uint32_t node = w->kernel ? w->kernel : w->user;
-	const char *inner = node ? frame_text(pl, profile_get_node(pl->profile, node)->frame) : "[no stack]";
+	const char *inner = node ? innermost(pl, node) : "[no stack]";
 	int64_t caller = w->user ? plumbing_user_parent(pl, w->user) : -1;
 	const char *by = caller >= 0 ? frame_text(pl, (uint32_t)caller) : inner;
 	const char *what = w->state == ON_CPU_STATE ? "on CPU: " : "";

@@ -81,6 +81,8 @@ bool plumbing_kernel_rule(const char *name, const char **ret_shown);
 bool plumbing_is_waking(const char *name);
 /* True of functions that take the CPU from a thread which could go on. */
 bool plumbing_is_preemption(const char *name);
+/* True of functions that only a tracer's own work passes through. */
+bool plumbing_is_tracer(const char *name);
 /* How the kernel was entered, if the function tells: "page fault", ...; or NULL. */
 const char *plumbing_entry_rule(const char *name);
 /* "read" of __x64_sys_read, or NULL; free with g_free(). */

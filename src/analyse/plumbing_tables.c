@@ -13,15 +13,11 @@ struct plumbing_rule {
 	const char *shown;	/* NULL: plumbing */
 };
 
+/* A tracer's own: stacks that are taken at a tracepoint begin with them. */
+static const char *const tracing_functions[] = { "__traceiter_*", "bpf_prog_*", "__bpf_trace_*", "bpf_trace_run*", "bpf_trampoline_*",
+						 "trace_call_bpf", "bpf_get_stackid*", "perf_trace_*" };
+
 static const struct plumbing_rule kernel_rules[] = {
-	/* a tracer's own: stacks that other tools took at a tracepoint begin with them */
-	{ "__traceiter_*", NULL },
-	{ "bpf_prog_*", NULL },
-	{ "bpf_trace_run*", NULL },
-	{ "__bpf_trace_*", NULL },
-	{ "trace_call_bpf", NULL },
-	{ "bpf_get_stackid*", NULL },
-	{ "perf_trace_*", NULL },
 	/* the scheduler's entrances */
 	{ "__schedule", NULL },
 	{ "schedule", NULL },
@@ -289,10 +285,24 @@ static bool rule_matches(const char *pattern, const char *name, size_t len)
 	return len == plen && memcmp(pattern, name, len) == 0;
 }
 
+static bool is_one_of(const char *const *patterns, size_t cnt, const char *name)
+{
+	size_t len = plain_len(name);
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (rule_matches(patterns[i], name, len))
+			return true;
+	}
+	return false;
+}
+
 bool plumbing_kernel_rule(const char *name, const char **ret_shown)
 {
 	size_t len = plain_len(name);
 
+	*ret_shown = NULL;
+	if (plumbing_is_tracer(name))
+		return true;
 	for (size_t i = 0; i < G_N_ELEMENTS(kernel_rules); i++) {
 		if (rule_matches(kernel_rules[i].name, name, len)) {
 			*ret_shown = kernel_rules[i].shown;
@@ -304,24 +314,17 @@ bool plumbing_kernel_rule(const char *name, const char **ret_shown)
 
 bool plumbing_is_waking(const char *name)
 {
-	size_t len = plain_len(name);
-
-	for (size_t i = 0; i < G_N_ELEMENTS(waking_functions); i++) {
-		if (rule_matches(waking_functions[i], name, len))
-			return true;
-	}
-	return false;
+	return is_one_of(waking_functions, G_N_ELEMENTS(waking_functions), name);
 }
 
 bool plumbing_is_preemption(const char *name)
 {
-	size_t len = plain_len(name);
+	return is_one_of(preempting_functions, G_N_ELEMENTS(preempting_functions), name);
+}
 
-	for (size_t i = 0; i < G_N_ELEMENTS(preempting_functions); i++) {
-		if (rule_matches(preempting_functions[i], name, len))
-			return true;
-	}
-	return false;
+bool plumbing_is_tracer(const char *name)
+{
+	return is_one_of(tracing_functions, G_N_ELEMENTS(tracing_functions), name);
 }
 
 const char *plumbing_entry_rule(const char *name)

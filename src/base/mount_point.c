@@ -70,7 +70,7 @@ bool mount_point_prepend(GString *path, const char *mountinfo, uint32_t dev)
 		if (g_strv_length(field) < FIELDS || strcmp(field[2], number->str) != 0 || strcmp(field[3], "/") != 0)
 			continue;
 		append_unescaped(at, field[4]);
-		if (!g_str_has_suffix(at->str, "/"))
+		if (path->len && !g_str_has_suffix(at->str, "/"))
 			g_string_append_c(at, '/');
 		g_string_prepend_len(path, at->str, (gssize)at->len);
 		return true;

@@ -219,7 +219,7 @@ static __always_inline void split_receive(const struct thread_state *st, struct 
 	if (e->asked == TCP_ASKED_LIKELY)
 		e->asked = is_acked && sent_ns + US_NS >= st->tcp.awake_ns ? TCP_ASKED : TCP_ASKED_UNKNOWN;
 	if (e->asked == TCP_ASKED_NOT && !e->segs && !e->resent) {
-		sum->unasked_ns = e->to_ns - from_ns;
+		sum->silent_ns = e->to_ns - from_ns;
 		return;
 	}
 	if (e->asked == TCP_ASKED_UNKNOWN || (e->asked == TCP_ASKED_NOT && (!is_acked || e->segs != 1 || e->resent)))
@@ -235,7 +235,7 @@ static __always_inline void split_receive(const struct thread_state *st, struct 
 		sent_ns = e->to_ns;
 	if (sent_ns > from_ns) {
 		if (e->asked == TCP_ASKED_NOT)
-			sum->unasked_ns = sent_ns - from_ns;
+			sum->silent_ns = sent_ns - from_ns;
 		else if (e->resent)
 			sum->resent_ns = sent_ns - from_ns;
 		from_ns = sent_ns;
@@ -283,7 +283,7 @@ __noinline int split_tcp_wait(struct thread_state *st, struct tcp_sum *sum, cons
 	e.sock = t->sock;
 	e.from_ns = st->since_ns;
 	e.to_ns = to_ns;
-	sum->unasked_ns = sum->peer_ns = sum->peer_long_ns = sum->path_ns = sum->resent_ns = sum->hidden_ns = 0;
+	sum->silent_ns = sum->peer_ns = sum->peer_long_ns = sum->path_ns = sum->resent_ns = sum->hidden_ns = 0;
 	sum->resent = 0;
 	sum->srtt_us = TCP_NUMBER(t->sock, srtt_us) >> 3;
 	sum->min_rtt_us = TCP_NUMBER(t->sock, rtt_min.s[0].v);
@@ -300,7 +300,7 @@ static __always_inline void add_tcp(struct tcp_sum *to, const struct tcp_sum *on
 {
 	to->count_q8 += weight_q8;
 	to->blocked_ns += ns * weight_q8 >> 8;
-	to->unasked_ns += one->unasked_ns * weight_q8 >> 8;
+	to->silent_ns += one->silent_ns * weight_q8 >> 8;
 	to->peer_ns += one->peer_ns * weight_q8 >> 8;
 	to->peer_long_ns += one->peer_long_ns * weight_q8 >> 8;
 	to->path_ns += one->path_ns * weight_q8 >> 8;

@@ -52,10 +52,16 @@ static uint64_t waiters_on_one(const struct finding *row)
 	return is_one ? MAX(row->threads_cnt, 1) : 1;
 }
 
-bool cause_may_be_in_kernel(enum reason reason)
+bool cause_may_hold_kernel_lock(const struct findings *f, uint32_t wait)
 {
-	enum reason_family family = reason_family(reason);
+	const struct wait *w = profile_wait(f->profile, wait);
+	const char *entry = plumbing_entry(reasons_plumbing(f->reasons), w->kernel);
+	const enum reason reason = reasons_of(f->reasons, wait);
+	const enum reason_family family = reason_family(reason);
 
+	/* it lost its CPU in the program */
+	if (w->state == 'R' && entry && (strcmp(entry, "interrupt") == 0 || strcmp(entry, "exit to user mode") == 0))
+		return false;
 	return family == FAMILY_DISK || family == FAMILY_MEMORY || family == FAMILY_CPU || family == FAMILY_DEVICE ||
 	       family == FAMILY_OTHER || reason == REASON_LOCK_KERNEL;
 }
@@ -144,6 +150,18 @@ static bool is_before_lock(const struct cause_finder *c, const struct finding *r
 	       cause_same_function(p, finding_frame(c->f, i), function);
 }
 
+/* Threads of the kernel's rest in all their waits where they are looked at themselves; one that does one job works. */
+static bool rests(const struct cause_finder *c, uint32_t i)
+{
+	static const char *const any_job[] = { "worker_thread", NULL };
+	enum idle_kind idle = reasons_idle(c->f->reasons, i);
+
+	if (idle != IDLE_KERNEL)
+		return idle;
+	return reasons_of(c->f->reasons, i) == REASON_POOL_IDLE ||
+	       profile_stack_names(c->f->profile, profile_wait(c->f->profile, i)->kernel, any_job);
+}
+
 /* Of each reason. */
 struct doing {
 	uint64_t ns[REASON_COUNT], longest_ns[REASON_COUNT];
@@ -202,10 +220,10 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		bool is_own = own && w->object && c->locks[w->object] == own;
 
 		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
-		    (is_of_kernel && !cause_may_be_in_kernel(reason)) ||
+		    (is_of_kernel && !cause_may_hold_kernel_lock(c->f, i)) ||
 		    (is_lock && !cause_passes(p, w->user, function)) ||
 		    (is_lock && !is_of_file && reason == REASON_POOL_IDLE) ||	/* who waits for work has let it go before */
-		    (!is_lock && reasons_is_idle(c->f->reasons, i) && row->reason != REASON_CHILD_EXIT))
+		    (!is_lock && rests(c, i) && row->reason != REASON_CHILD_EXIT))
 			continue;
 		if (is_lock && is_before_lock(c, row, i, function)) {
 			before_ns += w->blocked_ns;

@@ -34,8 +34,11 @@ struct cause_finder {
 
 /* Compares two frames by function name; -1: unknown. */
 bool cause_same_function(const struct profile *p, int64_t a, int64_t b);
-/* The holder of a kernel lock is in a system call: it cannot sleep at will or wait for other programs. */
-bool cause_may_be_in_kernel(enum reason reason);
+/*
+ * A thread that holds a kernel lock is in a system call or a page fault.  There it cannot sleep at will, wait for other
+ * programs, or be preempted in its own code.
+ */
+bool cause_may_hold_kernel_lock(const struct findings *f, uint32_t wait);
 /* Is the function on the stack? */
 bool cause_passes(const struct profile *p, uint32_t node, int64_t function);
 /* The thread's last row (it may have called exec); pid 0: any process.  CAUSE_NONE: not recorded. */

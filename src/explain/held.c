@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "analyse/plumbing.h"
 #include "base/hash.h"
 #include "explain/findings_part.h"
 #include "profile/slices.h"
@@ -224,16 +223,6 @@ static bool passes(const struct holder_finder *h, uint32_t node, uint32_t throug
 	return node == through;
 }
 
-/* A lock of the kernel's is held in a system call or a page fault: not while the thread sleeps, or lost its CPU in the program. */
-static bool is_outside_kernel(const struct holder_finder *h, uint32_t w)
-{
-	const struct wait *wait = profile_wait(h->f->profile, w);
-	const char *entry = plumbing_entry(reasons_plumbing(h->f->reasons), wait->kernel);
-	bool is_in_program = wait->state == 'R' && entry && (strcmp(entry, "interrupt") == 0 || strcmp(entry, "exit to user mode") == 0);
-
-	return is_in_program || !cause_may_be_in_kernel(reasons_of(h->f->reasons, w));
-}
-
 static void find_limits(struct holder_finder *h)
 {
 	const struct profile *p = h->f->profile;
@@ -264,7 +253,7 @@ static void find_limits(struct holder_finder *h)
 	for (uint32_t w = 0; w < p->waits->len; w++) {
 		const struct wait *wait = profile_wait(p, w);
 
-		if (is_of_row(h, w) || !first[wait->thread] || (is_of_kernel && is_outside_kernel(h, w)))
+		if (is_of_row(h, w) || !first[wait->thread] || (is_of_kernel && !cause_may_hold_kernel_lock(h->f, w)))
 			continue;
 		uint32_t node = functions_of(h, wait->user);
 		for (uint32_t i = first[wait->thread]; i; i = next[i - 1]) {

@@ -123,7 +123,7 @@ bool loss_is_of_this_machine(const struct finding *row);
 enum tcp_share {
 	TCP_SHARE_PEER,
 	TCP_SHARE_NETWORK,
-	TCP_SHARE_UNASKED,	/* nothing was sent since the last data came */
+	TCP_SHARE_SILENT,	/* nothing was sent since the last data came */
 	TCP_SHARE_UNCLEAR,	/* the peer's, or the way's there */
 	TCP_SHARE_UNKNOWN,
 	TCP_SHARE_COUNT

@@ -389,7 +389,7 @@ static bool is_many_small(const struct findings *f, const struct finding *row)
 	struct tcp_shares shares;
 
 	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || !row->count ||
-	    (tcp_shares_find(f, row, &shares) && shares.most == TCP_SHARE_UNASKED))
+	    (tcp_shares_find(f, row, &shares) && shares.most == TCP_SHARE_SILENT))
 		return false;
 	uint64_t answer_ns = row->time_ns / row->count;
 	if (answer_ns <= SMALL_ANSWER_NS)

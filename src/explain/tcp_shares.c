@@ -14,7 +14,7 @@
 const char *tcp_share_name(enum tcp_share share)
 {
 	static const char *const names[TCP_SHARE_COUNT] = {
-		[TCP_SHARE_PEER] = "peer", [TCP_SHARE_NETWORK] = "network", [TCP_SHARE_UNASKED] = "unasked",
+		[TCP_SHARE_PEER] = "peer", [TCP_SHARE_NETWORK] = "network", [TCP_SHARE_SILENT] = "silent",
 		[TCP_SHARE_UNCLEAR] = "peer_or_network", [TCP_SHARE_UNKNOWN] = "unknown",
 	};
 
@@ -41,7 +41,7 @@ struct tcp_shares tcp_shares_of(const struct profile *p, const struct tcp_wait *
 		.direction = t->direction, .all_ns = t->blocked_ns, .resent = t->resent, .srtt_us = t->srtt_us,
 		.most = TCP_SHARE_UNKNOWN,
 		.ns = { [TCP_SHARE_PEER] = t->peer_ns, [TCP_SHARE_NETWORK] = t->network_ns,
-			[TCP_SHARE_UNASKED] = t->unasked_ns, [TCP_SHARE_UNCLEAR] = t->unclear_ns },
+			[TCP_SHARE_SILENT] = t->silent_ns, [TCP_SHARE_UNCLEAR] = t->unclear_ns },
 	};
 
 	if (has_short_way(profile_get_object(p, t->object), t)) {
@@ -130,7 +130,7 @@ void tcp_shares_append(GString *s, const struct findings *f, const struct findin
 
 	if (row->limit.limit || !tcp_shares_find(f, row, &t))
 		return;
-	if (t.most == TCP_SHARE_UNASKED)
+	if (t.most == TCP_SHARE_SILENT)
 		g_string_append(s, "; nothing was sent there since the last data came");
 	if (!says[t.direction][t.most] || (t.most == TCP_SHARE_UNCLEAR && !t.rtt_us))
 		return;

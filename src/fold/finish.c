@@ -100,7 +100,7 @@ static void finish_sum(struct fold *f, struct calibration *calibration, size_t i
 	};
 
 	memcpy(w.hist, sum.hist, sizeof(w.hist));
-	w.object = fold_object_of(f, key->object, w.user, w.kernel);
+	w.object = fold_object_of(f, key->object, key->waker, w.user, w.kernel);
 	uint32_t wait = profile_add_wait(f->profile, &w), wake = 0;
 	struct wake k = {
 		.wait = wait, .count = sum.count, .blocked_ns = sum.blocked_ns, .runnable_ns = sum.runnable_ns,
@@ -139,7 +139,7 @@ static struct wait wait_of_open(struct fold *f, const struct open_wait *open)
 		.max_start_unix_ns = unix_ns_of(f, profile_thread(f->profile, open->thread)->to_ns - total),
 	};
 	w.hist[profile_hist_slot(total)] = 1;
-	w.object = fold_object_of(f, open->object, w.user, w.kernel);
+	w.object = fold_object_of(f, open->object, open->waker, w.user, w.kernel);
 	return w;
 }
 

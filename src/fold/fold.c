@@ -131,7 +131,7 @@ void fold_target(struct fold *f, const void *rec, size_t size)
 	fold_targets_add(f->targets, rec, size);
 }
 
-uint32_t fold_object_of(struct fold *f, uint64_t id, uint32_t user, uint32_t kernel)
+static uint32_t object_of(struct fold *f, uint64_t id, uint32_t user, uint32_t kernel)
 {
 	const struct offcpu_rec_kernel_lock *lock = id ? fold_kernel_locks_find(f->kernel_locks, id) : NULL;
 	uint64_t target = lock ? lock->target : id;
@@ -140,6 +140,15 @@ uint32_t fold_object_of(struct fold *f, uint64_t id, uint32_t user, uint32_t ker
 	if (lock)
 		return fold_kernel_locks_object(f->kernel_locks, lock, object, kernel);
 	return object ? object : fold_objects_wait(f->objects, id, user, kernel);
+}
+
+uint32_t fold_object_of(struct fold *f, uint64_t id, uint64_t waker, uint32_t user, uint32_t kernel)
+{
+	uint32_t object = object_of(f, id, user, kernel), journal = 0, by;
+
+	if (waker && fold_journal_is_awaited(f->profile, kernel, object) && fold_wakers_first(f->wakers, waker, &by))
+		journal = fold_journal_object(f->profile, profile_get_waker(f->profile, by));
+	return journal ? journal : object;
 }
 
 void fold_kernel_lock(struct fold *f, const void *rec, size_t size)
@@ -399,7 +408,7 @@ static uint32_t object_of_request(struct fold *f, uint8_t state, uint64_t id, ui
 	if (!state || state == '?')
 		return 0;
 	if (state != OFFCPU_REQUEST_PARKED)
-		return fold_object_of(f, id, user, kernel);
+		return object_of(f, id, user, kernel);
 	o.name = id < f->park_names_cnt ? f->park_names[id] : NULL;
 	return o.name && *o.name ? profile_object(f->profile, &o) + 1 : 0;
 }

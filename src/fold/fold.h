@@ -105,8 +105,11 @@ void fold_set_open_requests(struct fold *f, struct open_requests *requests);
 struct request_part fold_request_part(struct fold *f, const struct offcpu_request_part_key *key,
 				      const struct offcpu_request_part *part);
 struct span_wait fold_span_wait(struct fold *f, const struct offcpu_request_note *note);
-/* The profile's object + 1 of a wait with these stacks; a futex, or whatever else: ids of both are hashes.  0: none. */
-uint32_t fold_object_of(struct fold *f, uint64_t id, uint32_t user, uint32_t kernel);
+/*
+ * The profile's object + 1 of a wait with these stacks; a futex, or whatever else: ids of both are hashes.  0: none.
+ * waker: the id of who ended it, or of the chain.
+ */
+uint32_t fold_object_of(struct fold *f, uint64_t id, uint64_t waker, uint32_t user, uint32_t kernel);
 /*
  * After fold_finish(): what waits for TCP sockets went on.  sums: struct fold_tcp_sum.
  */

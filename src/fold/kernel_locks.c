@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/lock_function.h"
 #include "base/mount_point.h"
 #include "base/opener.h"
 #include "fold/crossed.h"
@@ -131,20 +132,6 @@ const struct offcpu_rec_kernel_lock *fold_kernel_locks_find(const struct fold_ke
 	return l ? &l->rec : NULL;
 }
 
-/* Functions that take and wait for locks, which say nothing of the one that is taken. */
-static bool is_primitive(const char *name)
-{
-	static const char *const prefixes[] = { "schedule", "__schedule", "preempt_schedule", "rwsem_", "down_", "mutex_",
-						"ww_mutex_", "percpu_", "rt_mutex_", "rwbase_", "killable_" };
-
-	while (*name == '_')
-		name++;
-	for (size_t i = 0; i < G_N_ELEMENTS(prefixes); i++)
-		if (g_str_has_prefix(name, prefixes[i]))
-			return true;
-	return false;
-}
-
 /* Functions that take one lock alone, for kernels that do not list their variables (CONFIG_KALLSYMS_ALL). */
 static const char *lock_of_taker(const char *function)
 {
@@ -169,11 +156,13 @@ static const char *taker(const struct profile *p, uint32_t kernel, bool *ret_is_
 
 		if (!name)
 			return NULL;
-		if (!is_primitive(name)) {
+		bool is_scheduler = strstr(name, "schedule");
+
+		if (!is_scheduler && !lock_function_is(name)) {
 			*ret_is_there = met;
 			return name;
 		}
-		met = met || !strstr(name, "schedule");
+		met = met || !is_scheduler;
 	}
 	return NULL;
 }
@@ -205,4 +194,47 @@ uint32_t fold_kernel_locks_object(struct fold_kernel_locks *all, const struct of
 				  .place = "", .pid = lock->owner, .holder_tid = lock->holder };
 
 	return profile_object(all->profile, &o) + 1;
+}
+
+#define JOURNAL_THREAD "jbd2/"	/* fs/jbd2/journal.c: kjournald2(), as "jbd2/vda1-8" */
+
+bool fold_journal_is_awaited(const struct profile *p, uint32_t kernel, bool has_file)
+{
+	/* fs/jbd2/transaction.c; the first two may be inlined into the next */
+	static const char *const functions[] = { "wait_transaction_", "add_transaction_credits", "start_this_handle", NULL };
+	const char *name = NULL, *caller = NULL;
+
+	for (uint32_t n = kernel; n && !caller; n = profile_get_node(p, n)->parent) {
+		const char *own = profile_get_frame(p, profile_get_node(p, n)->frame)->name;
+
+		if (!own)
+			return false;
+		if (name)
+			caller = own;
+		else if (!strstr(own, "schedule"))
+			name = own;
+	}
+	if (!name)
+		return false;
+	if (g_str_has_prefix(name, "jbd2_log_wait_commit"))
+		return !has_file || strstr(caller ? caller : "", "wait_for_space");
+	for (size_t i = 0; functions[i]; i++)
+		if (g_str_has_prefix(name, functions[i]))
+			return true;
+	return false;
+}
+
+uint32_t fold_journal_object(struct profile *p, const struct waker *waker)
+{
+	const char *device, *inode;
+
+	if (waker->irq || waker->user || !g_str_has_prefix(waker->comm, JOURNAL_THREAD))
+		return 0;
+	device = waker->comm + strlen(JOURNAL_THREAD);
+	inode = strrchr(device, '-');
+	/* a name has 15 characters, so what is behind the device may be missing, and its own end */
+	g_autofree char *name = inode ? g_strndup(device, (gsize)(inode - device)) : g_strdup_printf("%s...", device);
+	const struct object o = { .kind = OBJECT_JOURNAL, .operation = "", .name = name, .place = "", .holder_tid = waker->tid };
+
+	return profile_object(p, &o) + 1;
 }

@@ -72,4 +72,10 @@ const struct offcpu_rec_kernel_lock *fold_kernel_locks_find(const struct fold_ke
 uint32_t fold_kernel_locks_object(struct fold_kernel_locks *all, const struct offcpu_rec_kernel_lock *lock,
 				  uint32_t target, uint32_t kernel);
 
+/* Does a wait with that kernel stack go on until a commit is over?  Who wants a file (has_file) on disk waits for that. */
+bool fold_journal_is_awaited(const struct profile *profile, uint32_t kernel, bool has_file);
+
+/* The journal, as index + 1, that the thread which ended such a wait commits; 0: it is none of JBD2's. */
+uint32_t fold_journal_object(struct profile *profile, const struct waker *waker);
+
 #endif

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "base/mount_point.h"
+#include "base/opener.h"
 #include "fold/crossed.h"
 #include "fold/fold.h"
 #include "fold/parts.h"
@@ -28,7 +30,7 @@ struct tcp_wait tcp_wait_of_sum(const struct tcp_sum *sum, uint32_t direction, u
 		.blocked_ns = sum->blocked_ns,
 		.peer_ns = sum->peer_ns - doubtful_ns,
 		.network_ns = sum->resent_ns + (is_path ? sum->path_ns : 0),
-		.unasked_ns = sum->unasked_ns,
+		.silent_ns = sum->silent_ns,
 		.unclear_ns = sum->hidden_ns + doubtful_ns + (is_path ? 0 : sum->path_ns),
 		.resent = sum->resent,
 		.srtt_us = sum->srtt_us,
@@ -172,6 +174,21 @@ static void find_upstream(struct fold_targets *all, struct target *t)
 				  before, address, name ? " (" : "", name ? name : "", name ? ")" : "");
 }
 
+/* The directory that its name "/" says is the root of a file system, as the process has that mounted. */
+static char *root_path(const struct fold_targets *all, const struct offcpu_rec_target *rec)
+{
+	g_autofree char *mounts = g_strdup_printf("%s/%" PRIu32 "/mountinfo", all->proc_dir, rec->pid);
+	size_t bytes;
+	g_autofree char *text = opener_text(mounts, OPENER_TEXT_MAX, &bytes);
+	g_autoptr(GString) path = g_string_new(NULL);
+
+	if (!mount_point_prepend(path, text, rec->dev)) {
+		g_string_append(path, "root of device ");
+		device_append(path, rec->dev);
+	}
+	return g_string_free(g_steal_pointer(&path), FALSE);
+}
+
 /* The name from the inode's own process, which is where the descriptor is. */
 static void name_descriptor(struct fold_targets *all, struct target *t, const char *link)
 {
@@ -188,6 +205,8 @@ static void name_descriptor(struct fold_targets *all, struct target *t, const ch
 				      g_strdup_printf("fd %d of %s", rec->fd, comm ? comm : "?");
 		if (t->kind == OBJECT_EPOLL)
 			find_upstream(all, t);
+	} else if (!link && S_ISDIR(rec->mode) && rec->text_len == 1 && rec->text[0] == '/') {
+		t->base = root_path(all, rec);
 	} else {
 		t->base = target_path(rec, link);
 	}

@@ -147,6 +147,13 @@ bool fold_wakers_find(struct fold_wakers *f, uint64_t id, uint32_t *ret_waker)
 	return true;
 }
 
+bool fold_wakers_first(struct fold_wakers *f, uint64_t id, uint32_t *ret_waker)
+{
+	const struct offcpu_rec_chain *rec = g_hash_table_lookup(f->chains, &id);
+
+	return fold_wakers_find(f, rec && rec->cnt ? rec->waker[0] : id, ret_waker);
+}
+
 /* The wakers of a chain, nearest first; an interrupt ends it.  0: the first one is not known. */
 static unsigned chain_wakers(struct fold_wakers *f, const struct offcpu_rec_chain *rec, uint32_t *ret_wakers,
 			     uint8_t *ret_end)

@@ -27,6 +27,8 @@ void fold_wakers_add_sum(struct fold_wakers *f, const struct offcpu_wait_key *ke
 
 /* The profile's row of a waker, when all stacks have nodes; false when it has not arrived. */
 bool fold_wakers_find(struct fold_wakers *f, uint64_t id, uint32_t *ret_waker);
+/* The same of the first one where the id is that of a chain. */
+bool fold_wakers_first(struct fold_wakers *f, uint64_t id, uint32_t *ret_waker);
 
 /*
  * What ended the waits of *k, whose waker it fills in, goes into the profile; nothing where it is not known. Returns

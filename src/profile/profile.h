@@ -135,6 +135,7 @@ enum object_kind {
 	OBJECT_DESCRIPTOR,	/* of another kind */
 	OBJECT_GOROUTINE,	/* parked; what for, as Go's runtime says */
 	OBJECT_KERNEL_LOCK,	/* a mutex or semaphore of the kernel's: a lock, too */
+	OBJECT_JOURNAL,		/* of a file system, by its device; held by the thread that commits it */
 	OBJECT_KIND_COUNT
 };
 const char *object_kind_text(unsigned kind);	/* "mutex", "socket"; of both enums */
@@ -228,7 +229,7 @@ struct tcp_wait {
 	uint64_t count, blocked_ns;
 	uint64_t peer_ns;	/* it had acknowledged all; its window was closed */
 	uint64_t network_ns;	/* the least round trips, and until what was lost was sent again */
-	uint64_t unasked_ns;	/* nothing had been sent since the last data came */
+	uint64_t silent_ns;	/* nothing had been sent since the last data came */
 	uint64_t unclear_ns;	/* the peer, or the way there: its acknowledgement came late, or with the answer */
 	uint64_t resent;	/* segments that were sent again */
 	uint32_t srtt_us, min_rtt_us;	/* of the socket seen last; 0: not known */

@@ -244,7 +244,7 @@ static void keep_tcp_waits(struct cutting *c, const GArray *tcp_waits)
 		t.blocked_ns = less(t.blocked_ns, outside_ns);
 		t.peer_ns = less(t.peer_ns, outside_ns);
 		t.network_ns = less(t.network_ns, outside_ns);
-		t.unasked_ns = less(t.unasked_ns, outside_ns);
+		t.silent_ns = less(t.silent_ns, outside_ns);
 		t.unclear_ns = less(t.unclear_ns, outside_ns);
 		t.count = MIN(t.count, here[t.object].count);
 		if (t.blocked_ns && t.count)

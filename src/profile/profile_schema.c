@@ -144,7 +144,7 @@ static const struct column tcp_wait_columns[] = {
 	COLUMN(NS, tcp_wait, peer_ns, "peer_ns", "all was acknowledged; of sending: its window was closed", .merge = MERGE_SUM),
 	COLUMN(NS, tcp_wait, network_ns, "network_ns", "least round trips, and until something was sent again",
 	       .merge = MERGE_SUM),
-	COLUMN(NS, tcp_wait, unasked_ns, "unasked_ns", "nothing was sent since the last data came", .merge = MERGE_SUM),
+	COLUMN(NS, tcp_wait, silent_ns, "silent_ns", "nothing was sent since the last data came", .merge = MERGE_SUM),
 	COLUMN(NS, tcp_wait, unclear_ns, "unclear_ns", "the peer, or the way there", .merge = MERGE_SUM),
 	COLUMN(NUMBER, tcp_wait, resent, "resent", "segments that were sent again", .merge = MERGE_SUM),
 	COLUMN(NUMBER, tcp_wait, srtt_us, "srtt_us", "smoothed round trip; NULL: not known", .is_nullable = true,
@@ -767,8 +767,8 @@ const char profile_views[] =
 	"  LEFT JOIN v_frame f ON f.id = t.creator_frame_id;\n"
 	"CREATE VIEW v_tcp_wait AS SELECT t.id, o.name AS object,\n"
 	"  CASE t.direction WHEN 0 THEN 'receive' WHEN 1 THEN 'send' ELSE 'connect' END AS direction, t.count, t.blocked_ns,\n"
-	"  t.peer_ns, t.network_ns, t.unasked_ns, t.unclear_ns,\n"
-	"  t.blocked_ns - t.peer_ns - t.network_ns - t.unasked_ns - t.unclear_ns AS unknown_ns, t.resent, t.srtt_us, t.min_rtt_us\n"
+	"  t.peer_ns, t.network_ns, t.silent_ns, t.unclear_ns,\n"
+	"  t.blocked_ns - t.peer_ns - t.network_ns - t.silent_ns - t.unclear_ns AS unknown_ns, t.resent, t.srtt_us, t.min_rtt_us\n"
 	"FROM tcp_wait t JOIN object o ON o.id = t.object_id;\n"
 	"CREATE VIEW v_storm AS SELECT s.id, coalesce(a.irq, a.comm) AS waker, a.pid, a.tid, s.events, s.woken, s.most,\n"
 	"  s.ended, s.again, s.again * 100.0 / s.ended AS again_percent, s.cpu_ns, s.again_ns, s.delay_ns,\n"

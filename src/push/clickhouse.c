@@ -39,7 +39,7 @@ static const struct table {
 	{ "tasks", OF_WINDOW ", " OF_TASKS ", state, reason, idle, call, function, stack, end, creator, creator_file, creator_line, parent, name, "
 			     "awaited_by, seen, task_ns, task_se_ns" },
 	{ "findings", OF_WINDOW ", service, process, kind, reason, time_ns, whole_ns, sentence, evidence, advice" },
-	{ "tcp_waits", OF_WINDOW ", service, object, direction, count, blocked_ns, peer_ns, network_ns, unasked_ns, unclear_ns, "
+	{ "tcp_waits", OF_WINDOW ", service, object, direction, count, blocked_ns, peer_ns, network_ns, silent_ns, unclear_ns, "
 				 "resent, srtt_us, min_rtt_us" },
 	{ "connections", OF_WINDOW ", service, process, pid, side, local, remote" },
 	{ "losses", OF_WINDOW ", reason, help, count, time_ns" },
@@ -317,7 +317,7 @@ static void put_tcp_waits(struct rows *r)
 	for (guint i = 0; i < r->p->tcp_waits->len; i++) {
 		const struct tcp_wait *t = profile_tcp_wait(r->p, i);
 		const uint64_t numbers[] = { t->count,	     t->blocked_ns, t->peer_ns, t->network_ns,
-					     t->unasked_ns, t->unclear_ns, t->resent };
+					     t->silent_ns, t->unclear_ns, t->resent };
 
 		if (!longest[t->object])
 			continue;

@@ -96,7 +96,7 @@ static const struct fleet_select {
 		 "task_se_ns") " FROM $Ttasks FINAL WHERE $W GROUP BY " OF_TASKS ", " OF_TASK
 			       " ORDER BY min(start), host, min(row)",
 	  fleet_task_row, ONLY_TASKS },
-	{ "SELECT object, direction, sum(count), sum(blocked_ns), sum(peer_ns), sum(network_ns), sum(unasked_ns), sum(unclear_ns), "
+	{ "SELECT object, direction, sum(count), sum(blocked_ns), sum(peer_ns), sum(network_ns), sum(silent_ns), sum(unclear_ns), "
 	  "sum(resent), argMax(srtt_us, start), argMax(min_rtt_us, start) FROM $Ttcp_waits FINAL WHERE $W GROUP BY object, direction "
 	  "ORDER BY min(start), min(row), object, direction",
 	  fleet_tcp_row, ONLY_OBJECTS },

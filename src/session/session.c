@@ -592,7 +592,7 @@ bool session_event_wait(struct session *s, const struct offcpu_rec_event *e, str
 	};
 	has_user = has_user || fold_find(s->fold, e->ustack, &ret_wait->user);
 	has_kernel = has_kernel || fold_find(s->fold, e->kstack, &ret_wait->kernel);
-	ret_wait->object = fold_object_of(s->fold, e->object, ret_wait->user, ret_wait->kernel);
+	ret_wait->object = fold_object_of(s->fold, e->object, e->waker, ret_wait->user, ret_wait->kernel);
 	return has_user && has_kernel;
 }
 

@@ -24,7 +24,7 @@ OF = (("record --wakers", "wakers"), ("offcpu request", "requests"), ("record --
 OBJECTS = """
 INSERT INTO object (id, name, kind, is_private, operation, place, pid, address)
 VALUES (0, 'tcp 10.0.0.7:5432', 'socket', 0, '', '', 0, 0), (1, 'tcp 10.0.0.9:6379', 'socket', 0, '', '', 0, 0);
-INSERT INTO tcp_wait (id, object_id, direction, count, blocked_ns, peer_ns, network_ns, unasked_ns, unclear_ns, resent)
+INSERT INTO tcp_wait (id, object_id, direction, count, blocked_ns, peer_ns, network_ns, silent_ns, unclear_ns, resent)
 VALUES (0, 0, 0, 12, 900000000, 610000000, 250000000, 0, 30000000, 3), (1, 1, 0, 4, 200000000, 0, 4000000, 190000000, 0, 0);
 """
 RANGE = ["--from", "2025-11-25T14:45", "--to", "2025-11-25T14:50"]

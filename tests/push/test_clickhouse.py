@@ -201,7 +201,7 @@ def check_questions(program, server, r):
 CLIENT = """UPDATE string SET text = 'tcp_recvmsg' WHERE text = 'anon_pipe_read.constprop.0';
 INSERT INTO object (id, name, kind, is_private, operation, place, pid, address) VALUES (0, '10.0.0.5:3306', 'socket', 0, '', 'tcp', 0, 0);
 UPDATE wait SET object_id = 0 WHERE thread_id = (SELECT id FROM thread WHERE pid = 200);
-INSERT INTO tcp_wait (id, object_id, direction, count, blocked_ns, peer_ns, network_ns, unasked_ns, unclear_ns, resent, min_rtt_us)
+INSERT INTO tcp_wait (id, object_id, direction, count, blocked_ns, peer_ns, network_ns, silent_ns, unclear_ns, resent, min_rtt_us)
 VALUES (0, 0, 0, 5, 150000000, 120000000, 1000000, 0, 0, 2, 300);
 INSERT INTO connection (id, pid, side, local, remote) VALUES (0, 200, 0, '10.0.0.9:48120', '10.0.0.5:3306')"""
 SERVER = "INSERT INTO connection (id, pid, side, local, remote) VALUES (0, 100, 1, '10.0.0.5:3306', '10.0.0.9:48120')"

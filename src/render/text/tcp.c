@@ -54,7 +54,7 @@ void text_tcp_waits(GString *s, const struct profile *p, const struct top *top, 
 		if (!has_head) {
 			text_section(s, o, "TCP: whose time these waits were");
 			g_string_append_printf(s, "%s%9s%9s%8s%9s%9s%9s%9s%9s  %s%s\n", text_dim(o), "blocked", "RTT", "resent",
-					       "peer", "network", "unasked", "either", "unknown", "to do what, where", text_plain(o));
+					       "peer", "network", "silent", "either", "unknown", "to do what, where", text_plain(o));
 		}
 		has_head = true;
 		append_tcp_row(s, p, w, o);

@@ -855,7 +855,10 @@ static void test_delayed_ack(void)
 	}
 }
 
-/* Who holds a file's own lock writes to that file, with O_SYNC: the object of both is the file. */
+/*
+ * Who holds a file's own lock writes to that file, with O_SYNC: the object of both is the file.  It loses its CPU on the
+ * way back to the program, without the lock.
+ */
 static void test_kernel_lock(void)
 {
 	static const char user[] = "main@app append@app write@libc.so.6";
@@ -869,6 +872,7 @@ static void test_kernel_lock(void)
 
 		set_object(p, lock, &file);
 		set_object(p, add_wait(p, thread, 'D', 400, 11, user, "__x64_sys_write@[kernel] ext4_sync_file@[kernel]"), &file);
+		add_wait(p, thread, 'R', 400, 12, user, "do_syscall_64@[kernel] exit_to_user_mode_loop@[kernel] schedule@[kernel]");
 		woken_in(p, lock, i ? thread - 1 : thread, user, 400, 4800);
 	}
 	struct explanation *e = explanation_new(p, NULL);

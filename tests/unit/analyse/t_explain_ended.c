@@ -98,7 +98,7 @@ static void test_tcp(void)
 {
 	static const struct {
 		const char *name, *says;	/* NULL: nothing is said */
-		uint64_t peer_ms, network_ms, unasked_ms, unclear_ms, resent;
+		uint64_t peer_ms, network_ms, silent_ms, unclear_ms, resent;
 		uint32_t pid, rtt_us, all_s;
 	} cases[] = {
 		{ "10.0.0.5:3306", "in query; RTT 300 us, nothing was sent twice: the peer takes the time", 6000, 100, 0, 500, 0, 0, 300, 8 },
@@ -131,7 +131,7 @@ static void test_tcp(void)
 		struct tcp_wait row = {
 			.object = profile_object(p, &peer), .count = 160, .blocked_ns = cases[i].all_s * 1000 * MS,
 			.peer_ns = cases[i].peer_ms * MS, .network_ns = cases[i].network_ms * MS,
-			.unasked_ns = cases[i].unasked_ms * MS, .unclear_ns = cases[i].unclear_ms * MS,
+			.silent_ns = cases[i].silent_ms * MS, .unclear_ns = cases[i].unclear_ms * MS,
 			.resent = cases[i].resent, .min_rtt_us = cases[i].rtt_us,
 		};
 
@@ -329,6 +329,40 @@ static void test_follow(void)
 		const char *evidence = headline_with(e, "in load_cart")->evidence;
 
 		if (!strstr(evidence, cases[i].has) || (cases[i].has_not && strstr(evidence, cases[i].has_not)))
+			g_error("case %zu: %s", i, evidence);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A thread of the kernel's that does one job waits for what that takes; of one that does any job it is not known for whom. */
+static void test_kernel_thread(void)
+{
+#define COMMIT "kthread@[kernel] kjournald2@[kernel] jbd2_journal_commit_transaction@[kernel] "
+	static const struct { const char *comm, *kernel, *says; } cases[] = {
+		{ "jbd2/vda1-8", COMMIT "bit_wait_io@[kernel]", "a write to disk" },
+		{ "jbd2/vda1-8", COMMIT "jbd2_journal_wait_updates@[kernel]", "metadata of a file system" },
+		{ "jbd2/vda1-8", "kthread@[kernel] kjournald2@[kernel]", NULL },
+		{ "kworker/0:1", "kthread@[kernel] worker_thread@[kernel] wb_workfn@[kernel] folio_wait_bit@[kernel]", NULL },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t shop = add_thread(p, 11, 11, "shop"), other = add_thread(p, 40, 40, cases[i].comm);
+
+		p->info.has_wakers = true;
+		g_array_index(p->threads, struct thread, other).flags = THREAD_KERNEL;
+		end_by(p, add_wait(p, shop, 'D', 160, 50, "main@shop book_order@shop fsync@libc.so.6",
+				   SYSCALL "__x64_sys_fsync@[kernel] ext4_sync_file@[kernel] jbd2_log_wait_commit@[kernel]"),
+		       profile_thread(p, other));
+		add_wait(p, other, 'D', 160, 45, "", cases[i].kernel);
+		struct explanation *e = explanation_new(p, NULL);
+		const char *evidence = headline_with(e, "in book_order")->evidence;
+
+		const char *told = strstr(evidence, "itself mostly waits for ");
+
+		if (!strstr(evidence, cases[i].comm) || (told != NULL) != (cases[i].says != NULL) ||
+		    (told && !strstr(told, cases[i].says)))
 			g_error("case %zu: %s", i, evidence);
 		explanation_free(e);
 		profile_free(p);
@@ -851,6 +885,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/follow/hostile", test_hostile_peers);
 	g_test_add_func("/explain/pauses", test_pauses);
 	g_test_add_func("/explain/behind", test_behind);
+	g_test_add_func("/explain/kernel-thread", test_kernel_thread);
 	g_test_add_func("/explain/shell", test_shell);
 	g_test_add_func("/explain/virtual-threads", test_virtual_threads);
 	g_test_add_func("/explain/children-unrecorded", test_children_unrecorded);

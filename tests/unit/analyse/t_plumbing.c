@@ -74,6 +74,13 @@ static const struct expectation expectations[] = {
 	{ 'R', "", "__switch_to_asm", "preempted", "new thread" },
 	{ 'R', "", "ret_from_fork_asm", "preempted", "new thread" },
 	{ 'S', "", "", "[no stack]", "[no kernel stack]" },
+	/* what a CPU spins for is known by who takes it */
+	{ 'C', "main@/bin/a syscall@/lib/libc.so.6",
+	  ENTRY "__x64_sys_futex do_futex futex_wait futex_wait_setup futex_q_lock _raw_spin_lock native_queued_spin_lock_slowpath",
+	  "on CPU: native_queued_spin_lock_slowpath <- futex_q_lock (main)", "futex" },
+	{ 'C', "main@/bin/a", ENTRY "ksys_write vfs_write pipe_write __mutex_lock.constprop.0 osq_lock",
+	  "on CPU: osq_lock <- pipe_write (main)", "write" },
+	{ 'C', "main@/bin/a", ENTRY "ksys_write vfs_write pipe_write", "on CPU: pipe_write (main)", "write" },
 	{ 'S', "", ENTRY "x64_sys_call ?@[ext4] schedule", "[ext4]+0x1234", "[unknown entry]" },
 };
 

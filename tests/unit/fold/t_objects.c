@@ -221,6 +221,50 @@ static void test_kernel_locks(struct fixture *x, gconstpointer data)
 	g_assert_null(kernel_lock(x, space, 77, taker));
 }
 
+static uint32_t kernel_path(struct profile *p, const char *outer, const char *inner)
+{
+	struct frame frames[] = { { .name = outer }, { .name = inner }, { .name = "schedule" } };
+	uint32_t node = 0;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(frames); i++) {
+		frames[i].kind = FRAME_KERNEL;
+		node = profile_node(p, node, profile_frame(p, &frames[i]));
+	}
+	return node;
+}
+
+static const char *journal_of(const struct fixture *x, const struct waker *waker)
+{
+	uint32_t object = fold_journal_object(x->profile, waker);
+
+	return object ? object_of(x, object)->name : NULL;
+}
+
+static void test_journal(struct fixture *x, gconstpointer data)
+{
+	struct profile *p = x->profile;
+	struct waker waker = { .tid = 9, .comm = "jbd2/vda1-8" }, timer = { .comm = "", .irq = "timer" };
+
+	(void)data;
+	g_assert_true(fold_journal_is_awaited(p, kernel_path(p, "add_transaction_credits", "wait_transaction_locked.isra.0"), true));
+	g_assert_true(fold_journal_is_awaited(p, kernel_path(p, "ext4_sync_fs", "jbd2_log_wait_commit"), false));
+	/* of fsync() that is the file; room in the journal is not */
+	g_assert_false(fold_journal_is_awaited(p, kernel_path(p, "ext4_sync_file", "jbd2_log_wait_commit"), true));
+	g_assert_true(fold_journal_is_awaited(p, kernel_path(p, "__jbd2_log_wait_for_space", "jbd2_log_wait_commit"), true));
+	g_assert_false(fold_journal_is_awaited(p, kernel_path(p, "start_this_handle", "mutex_lock"), false));
+	g_assert_false(fold_journal_is_awaited(p, 0, false));
+
+	g_assert_cmpstr(journal_of(x, &waker), ==, "vda1");
+	g_assert_cmpuint(object_of(x, fold_journal_object(p, &waker))->holder_tid, ==, 9);
+	waker.comm = "jbd2/nvme0n1p2-";
+	g_assert_cmpstr(journal_of(x, &waker), ==, "nvme0n1p2");
+	waker.comm = "jbd2/nvme10n1p1";
+	g_assert_cmpstr(journal_of(x, &waker), ==, "nvme10n1p1...");
+	waker.comm = "kworker/0:1";
+	g_assert_null(journal_of(x, &waker));
+	g_assert_null(journal_of(x, &timer));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -232,6 +276,7 @@ int main(int argc, char **argv)
 	ADD("elsewhere", test_elsewhere);
 	ADD("gil", test_gil);
 	ADD("kernel-locks", test_kernel_locks);
+	ADD("journal", test_journal);
 	ADD("bad-records", test_bad_records);
 	return g_test_run();
 }

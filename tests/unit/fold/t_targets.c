@@ -398,7 +398,7 @@ static void test_upstream_unix(struct fixture *x, gconstpointer data)
 static void test_tcp(struct fixture *x, gconstpointer data)
 {
 	const struct tcp_sum sum = {
-		.count_q8 = 10 * 256, .blocked_ns = 1000, .unasked_ns = 50, .peer_ns = 400, .peer_long_ns = 300, .path_ns = 200,
+		.count_q8 = 10 * 256, .blocked_ns = 1000, .silent_ns = 50, .peer_ns = 400, .peer_long_ns = 300, .path_ns = 200,
 		.resent_ns = 100, .hidden_ns = 150, .resent = 2, .srtt_us = 9, .min_rtt_us = 7,
 	};
 	struct tcp_sum young = sum;
@@ -411,7 +411,7 @@ static void test_tcp(struct fixture *x, gconstpointer data)
 	g_assert_cmpuint(w.count, ==, 10);
 	g_assert_cmpuint(w.peer_ns, ==, 400);
 	g_assert_cmpuint(w.network_ns, ==, 300);
-	g_assert_cmpuint(w.unasked_ns, ==, 50);
+	g_assert_cmpuint(w.silent_ns, ==, 50);
 	g_assert_cmpuint(w.unclear_ns, ==, 150);
 	w = tcp_wait_of_sum(&sum, TCP_RECEIVE, 3, true);
 	g_assert_cmpuint(w.peer_ns, ==, 100);
