@@ -214,6 +214,20 @@ static void calibrate_cells(struct request_cells *c, const struct profile *p)
 	}
 }
 
+const struct thread *request_thread(const struct profile *p, const char *name)
+{
+	const struct request_part *most = NULL;
+
+	for (guint i = 0; i < p->request_parts->len; i++) {
+		const struct request_part *part = profile_request_part(p, i);
+
+		if (!part->wait.state && (!most || part->requests > most->requests) &&
+		    strcmp(profile_request(p, part->func)->name, name) == 0)
+			most = part;
+	}
+	return most ? profile_thread(p, most->wait.thread) : NULL;
+}
+
 /* Each of these losses is a request, unlike those of its parts. */
 static struct request_uncounted uncounted_of(const struct profile *p)
 {

@@ -42,6 +42,8 @@ struct request_cells *request_cells_new(void);
 void request_cells_free(struct request_cells *c);	/* NULL is fine */
 /* NULL where the profile has none. */
 struct request_cells *request_cells_of(const struct profile *p);
+/* One of the threads that such requests ran on, of those with most of them; NULL: not known. */
+const struct thread *request_thread(const struct profile *p, const char *name);
 /* struct request_cell, as they came. */
 const GPtrArray *request_cells_list(const struct request_cells *c);
 /* Made where there is none of that name. */
