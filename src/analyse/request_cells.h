@@ -33,7 +33,8 @@ struct request_cell {
 /* Of all names together: those that are in no number. */
 struct request_uncounted {
 	uint64_t handed;	/* another thread answered them */
-	uint64_t others;	/* left, or without room, or their return was not seen */
+	uint64_t no_route;	/* of a service whose routes are asked for, without one; they need not be of any name */
+	uint64_t others;	/* left, or without room, or their return was not seen, or their route was new */
 };
 
 struct request_cells;

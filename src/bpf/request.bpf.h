@@ -299,9 +299,17 @@ static __always_inline void end_request(struct request_state *r, struct offcpu_r
 		at->blocked_ns -= r->start.blocked_ns;
 		at->runnable_ns -= r->start.runnable_ns;
 		at->preempted_ns -= r->start.preempted_ns;
-		sum_request(r, at, by_exception);
-		add_request_parts(r, at);	/* from here: a chain of calls has 512 bytes of stack */
-		tell_request(r, at, by_exception);
+		/* from here: a chain of calls has 512 bytes of stack */
+		if (!cfg.want_routes || r->func != OFFCPU_REQUEST_NO_FUNC) {
+			sum_request(r, at, by_exception);
+			add_request_parts(r, at);
+			tell_request(r, at, by_exception);
+		}
+		if (cfg.want_routes && r->route_func != OFFCPU_REQUEST_NO_FUNC) {
+			r->func = r->route_func;
+			sum_request(r, at, by_exception);
+			add_request_parts(r, at);
+		}
 		r->note_cnt = 0;
 	}
 	r->wait_cnt = r->due_cnt;

@@ -3,6 +3,7 @@
 #define BPF_REQUEST_SOCKET_BPF_H
 
 #include "bpf/request.bpf.h"
+#include "bpf/request_route.bpf.h"
 #include "bpf/target.bpf.h"
 
 /*
@@ -32,7 +33,7 @@ const volatile __u64 none_before[sizeof(struct request_before) / sizeof(__u64)] 
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, OFFCPU_REQUEST_PORTS_MAX);
+	__uint(max_entries, OFFCPU_REQUEST_ALL_PORTS_MAX);
 	__type(key, __u32);	/* a port, ours */
 	__type(value, __u32);	/* what number it has among what is called a request */
 } request_ports SEC(".maps");
@@ -186,6 +187,7 @@ static __always_inline void begin_socket_request(struct task_struct *task, struc
 		r->flags = 0;
 		r->tno = st->tno;
 	}
+	r->route = 0;
 	__sync_fetch_and_add(&r->open_cnt, 1);
 	r->is_active = 1;
 }
@@ -273,6 +275,8 @@ int request_sent(unsigned long long *ctx)
 	}
 	now = request_now(task, st, &at);
 	if (now < requests_stop_ns()) {
+		if (cfg.want_routes)
+			r->route_func = func_of_answer(task, st, r, s->func, now);
 		end_socket_request(r, s, key, &at, now);
 		socket_request_over(s);
 		forget_socket_request(key, s->has_before);

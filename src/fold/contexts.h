@@ -25,6 +25,8 @@ bool fold_contexts_is_sound(const struct offcpu_rec_context *rec, size_t size);
  * process does not explain is left out, and counted.
  */
 unsigned fold_contexts_frames(struct fold_contexts *c, const struct offcpu_rec_context *rec, uint32_t *ret_frames);
+/* As its process calls itself; NULL: it does not say.  Valid until the next record. */
+const char *fold_contexts_service(struct fold_contexts *c, const struct offcpu_rec_context *rec);
 
 /* For which traces the longest waits were, until the rows of these are there. */
 struct fold_traces;
