@@ -71,7 +71,8 @@ struct request_state {
 	__u32 park_reason;
 	__u64 ran_ns, run_since_ns;	/* on threads so far; and since when it is on this one */
 	__u64 waits_ns;		/* of ran_ns: what the threads waited meanwhile */
-	__u64 route;		/* of requests by connection: as its trace context last said; 0: not known */
+	__u64 route;		/* as its trace context last said; 0: not known */
+	__u64 trace[3];		/* the same: 16 bytes and the span's 8, as W3C writes them; 0: not known */
 	__u32 route_func, pad2;	/* as it ends: what it is called by its route, or OFFCPU_REQUEST_NO_FUNC */
 	struct offcpu_request_times cut;	/* of the thread, what went on at cuts: it is in no account of its */
 	__u64 off_since_ns, ready_ns, park_stack;	/* on no thread since then; 0: nobody has woken it yet */
@@ -158,6 +159,7 @@ struct offcpu_rec_request_span {
 	__u16 note_cnt;
 	__u64 start_ns;
 	__u64 wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns;
+	__u64 route, trace[3];	/* as of struct request_state */
 	struct offcpu_request_note note[OFFCPU_REQUEST_NOTES_MAX];
 };
 
@@ -192,6 +194,13 @@ enum offcpu_request_count {
 	OFFCPU_REQUEST_COUNTS(X)
 #undef X
 	OFFCPU_REQUEST_COUNT
+};
+
+/* Of the attributes of a trace context. */
+struct offcpu_request_route {
+	__u64 from_ns;		/* such requests may be among the slowest of the route, and are told */
+	__u32 func;		/* what they are called, OFFCPU_REQUEST_NO_FUNC, or OFFCPU_REQUEST_ASKED */
+	__u32 pad;
 };
 
 /* Keys of the map of places that requests return to. */

@@ -186,11 +186,11 @@ __noinline __u64 context_stack(struct thread_state *st, struct walk_state *at, s
 		bpf_loop(OFFCPU_CONTEXT_BYTES / 2, context_attribute, &w, 0);
 		if (!s->is_bad && (!at->view.pgd || view_held(&at->view))) {
 			s->tno = st->tno;
-			if (s->hash == begun)
-				return ustack;
-			s->route = s->hash;
+			s->route = s->hash == begun ? 0 : s->hash;
 			if (cfg.want_routes && st->request)
 				saw_route(st, s, now);
+			if (!s->route)
+				return ustack;
 			id = mix(s->hash, ustack);
 			return ustack > OFFCPU_STACK_LOST && context_cross(st, s, id, ustack, now) ? id : ustack;
 		}
@@ -199,6 +199,13 @@ __noinline __u64 context_stack(struct thread_state *st, struct walk_state *at, s
 	if (s->is_bad)
 		count_loss(OFFCPU_LOSS_CONTEXT, 0);
 	return ustack;
+}
+
+/* The record's trace and span. */
+static __always_inline void context_trace(const struct context_scratch *s, __u64 *ret_words)
+{
+	for (__u32 i = 0; i < 3; i++)
+		ret_words[i] = *(const __u64 *)((const __u8 *)s->word + ((s->shift + 8 * i) & (CONTEXT_BUFFER - 1)));
 }
 
 /* The trace of the wait that was listed just now as the longest of its row, if the thread's context was read for it. */
@@ -213,8 +220,7 @@ __noinline int send_trace(struct thread_state *st, struct context_scratch *s, __
 	rec->type = OFFCPU_REC_TRACE;
 	rec->start_ns = st->since_ns;
 	rec->duration_ns = duration_ns;
-	for (__u32 i = 0; i < 3; i++)
-		word[i] = *(const __u64 *)((const __u8 *)s->word + ((s->shift + 8 * i) & (CONTEXT_BUFFER - 1)));
+	context_trace(s, word);
 	__builtin_memcpy(rec->trace, word, sizeof(rec->trace) + sizeof(rec->span));
 	if (ring_send(rec, sizeof(*rec)))
 		count_loss(OFFCPU_LOSS_RING_EVENT, 0);

@@ -3,7 +3,6 @@
 #define BPF_REQUEST_SOCKET_BPF_H
 
 #include "bpf/request.bpf.h"
-#include "bpf/request_route.bpf.h"
 #include "bpf/target.bpf.h"
 
 /*
@@ -187,7 +186,7 @@ static __always_inline void begin_socket_request(struct task_struct *task, struc
 		r->flags = 0;
 		r->tno = st->tno;
 	}
-	r->route = 0;
+	forget_route(r);
 	__sync_fetch_and_add(&r->open_cnt, 1);
 	r->is_active = 1;
 }
@@ -242,6 +241,7 @@ static __always_inline void end_socket_request(struct request_state *r, const st
 		r->start_ns = first_ns;
 		r->wait_cnt = kept_cnt;
 		r->note_cnt = note_cnt;
+		forget_route(r);
 		barrier();
 		r->is_active = 1;
 	}
@@ -275,8 +275,7 @@ int request_sent(unsigned long long *ctx)
 	}
 	now = request_now(task, st, &at);
 	if (now < requests_stop_ns()) {
-		if (cfg.want_routes)
-			r->route_func = func_of_answer(task, st, r, s->func, now);
+		know_route(task, st, r, now);
 		end_socket_request(r, s, key, &at, now);
 		socket_request_over(s);
 		forget_socket_request(key, s->has_before);

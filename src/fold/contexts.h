@@ -38,6 +38,8 @@ void fold_traces_free(struct fold_traces *t);	/* NULL is fine */
 bool fold_traces_add(struct fold_traces *t, const struct offcpu_rec_trace *rec, size_t size);
 /* The sum of that key became this row of waits. */
 void fold_traces_tell(struct fold_traces *t, struct profile *p, const struct offcpu_wait_key *key, uint32_t wait);
+/* An id in hexadecimal digits, up to 16 bytes; the profile's. */
+const char *fold_trace_text(struct profile *p, const uint8_t *bytes, size_t cnt);
 /* The window is over. */
 void fold_traces_finish(struct fold_traces *t, struct profile *p);
 

@@ -465,6 +465,8 @@ const char *fold_stacks_route(struct fold_stacks *f, const struct offcpu_rec_con
 	for (unsigned i = 0; i < cnt; i++)
 		at = profile_node(f->profile, at, outer[i]);
 	context_append_route(f->profile, at, ret_route);
+	if (!crossed_find(f->nodes, rec->id))
+		put_node(f, rec->id, true, at);
 	return fold_contexts_service(f->contexts, rec);
 }
 

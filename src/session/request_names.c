@@ -11,14 +11,15 @@
 
 struct request_names {
 	const struct request_plan *plan;
+	struct spans *spans;
 	int ports_fd, routes_fd;
 };
 
-struct request_names *request_names_new(const struct request_plan *plan, int ports_fd, int routes_fd)
+struct request_names *request_names_new(const struct request_plan *plan, struct spans *spans, int ports_fd, int routes_fd)
 {
 	struct request_names *n = g_new0(struct request_names, 1);
 
-	*n = (struct request_names){ .plan = plan, .ports_fd = ports_fd, .routes_fd = routes_fd };
+	*n = (struct request_names){ .plan = plan, .spans = spans, .ports_fd = ports_fd, .routes_fd = routes_fd };
 	return n;
 }
 
@@ -60,11 +61,27 @@ void request_names_take(struct request_names *n, struct fold *fold, const void *
 	struct fold_route route;
 
 	if (fold_route(fold, record, size, &route)) {
-		uint32_t func = func_of(n->plan, &route);
+		const struct offcpu_request_route known = { .from_ns = spans_route_from_ns(n->spans, rec->id),
+							    .func = func_of(n->plan, &route) };
 
-		bpf_map_update_elem(n->routes_fd, &rec->id, &func, BPF_ANY);
+		bpf_map_update_elem(n->routes_fd, &rec->id, &known, BPF_ANY);
 	}
 	g_string_free(route.text, TRUE);
+}
+
+void request_names_span(struct request_names *n, const void *record, size_t size)
+{
+	const struct offcpu_rec_request_span *span = record;
+	uint64_t route = size >= offsetof(struct offcpu_rec_request_span, note) ? span->route : 0;
+	uint64_t before_ns = spans_route_from_ns(n->spans, route), from_ns;
+	struct offcpu_request_route known;
+
+	spans_add(n->spans, record, size);
+	from_ns = spans_route_from_ns(n->spans, route);
+	if (from_ns == before_ns || bpf_map_lookup_elem(n->routes_fd, &route, &known))
+		return;
+	known.from_ns = from_ns;
+	bpf_map_update_elem(n->routes_fd, &route, &known, BPF_EXIST);
 }
 
 static bool is_named(const struct request_plan *plan, const struct profile *window, uint32_t pid)

@@ -72,10 +72,11 @@ struct requests {
 HASH_KEY(site, struct site_key, dev, ino, offset)
 
 /* plan: NULL where no requests are wanted. */
-static void select_parts(struct offcpu_bpf *skel, const struct request_plan *plan, bool keeps_waits, bool by_call)
+static void select_parts(struct offcpu_bpf *skel, const struct request_plan *plan, bool keeps_waits, bool by_call,
+			 bool wants_spans)
 {
 	bool wanted = plan != NULL, by_socket = plan && request_plan_is_by_socket(plan);
-	bool by_route = plan && plan->routes->len;
+	bool by_route = plan && (plan->routes->len || wants_spans) && !plan->has_go;
 	bool by_goroutine = plan && plan->has_go;
 	struct bpf_map *const maps[] = { skel->maps.request_states, skel->maps.request_sums,  skel->maps.request_counts,
 					 skel->maps.request_sites,  skel->maps.request_notes, skel->maps.request_parts };
@@ -119,6 +120,10 @@ static void size_maps(const struct session *s, struct offcpu_config *cfg, const 
 	if (cfg->by_goroutine)
 		bpf_map__set_max_entries(skel->maps.request_goroutines, cfg->requests_max);
 	bpf_map__set_max_entries(skel->maps.request_notes, cfg->requests_max);
+	if (cfg->want_routes && cfg->by_connection)
+		bpf_map__set_type(skel->maps.route_scratches, BPF_MAP_TYPE_PERCPU_ARRAY);
+	else if (cfg->want_routes)
+		bpf_map__set_max_entries(skel->maps.route_scratches, cfg->requests_max);
 	bpf_map__set_max_entries(skel->maps.request_sums, plan->names->len * (cfg->requests_beside ? 2 : 1));
 	if (plan->names->len > SUMS_PER_CPU_MAX)
 		bpf_map__set_type(skel->maps.request_sums, BPF_MAP_TYPE_ARRAY);
@@ -155,7 +160,7 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 	struct requests *r;
 
 	select_parts(s->skel, plan, o->request_slower_ns,
-		     plan && !o->requests_beside && request_plan_has_calls(plan));
+		     plan && !o->requests_beside && request_plan_has_calls(plan), o->request_spans);
 	if (!plan)
 		return false;
 	cfg->want_requests = 1;
@@ -163,7 +168,9 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 	cfg->requests_beside = o->requests_beside && session_may_cut(o);
 	cfg->want_calls = request_plan_has_calls(plan) && !cfg->requests_beside;
 	cfg->by_goroutine = plan->has_go;
-	cfg->want_routes = plan->routes->len != 0;
+	cfg->by_connection = request_plan_is_by_socket(plan);
+	cfg->named_routes = plan->routes->len != 0;
+	cfg->want_routes = (cfg->named_routes || cfg->want_spans) && !cfg->by_goroutine;
 	cfg->request_slower_ns = o->request_slower_ns;
 	size_maps(s, cfg, plan);
 	r = *ret_state = g_new0(struct requests, 1);
@@ -294,10 +301,9 @@ static bool start(struct session *s, void *state, GError **error)
 	const GArray *probes = r->plan->probes;
 	int err;
 
-	(void)s;
 	r->probes = probe_set_new();
-	if (r->plan->routes->len)
-		r->names = request_names_new(r->plan, bpf_map__fd(r->skel->maps.request_ports),
+	if (s->skel->rodata->cfg.want_routes)
+		r->names = request_names_new(r->plan, r->spans, bpf_map__fd(r->skel->maps.request_ports),
 					     bpf_map__fd(r->skel->maps.request_routes));
 	for (guint i = 0; i < r->plan->ports->len; i++) {
 		const struct request_port *p = &g_array_index(r->plan->ports, struct request_port, i);
@@ -419,7 +425,10 @@ static void take_span(struct session *s, void *state, const void *record, size_t
 	struct requests *r = state;
 
 	(void)s;
-	spans_add(r->spans, record, size);
+	if (r->names)
+		request_names_span(r->names, record, size);
+	else
+		spans_add(r->spans, record, size);
 	r->skel->bss->span_from_ns = spans_from_ns(r->spans);
 	r->skel->bss->span_shift = spans_shift(r->spans);
 }
@@ -610,7 +619,7 @@ static void finish_beside(struct session *s, struct requests *r, struct profile 
 	}
 	g_array_set_size(b->parts, 0);
 	read_new_counts(r, p);
-	if (r->names)
+	if (r->plan->routes->len)
 		request_names_look(r->names, p);
 }
 
