@@ -240,7 +240,7 @@ void requests_routes_text(GString *s, const struct profile *p, const struct text
 	struct request_routes *routes = request_routes_new(p, o->top ? o->top : p->spans->len);
 
 	if (!routes->has_any) {
-		g_string_append(s, p->spans->len ? "No route of a request is known: no thread that waited in one had a trace context.\n"
+		g_string_append(s, p->spans->len ? "No route of a request is known: no thread had a trace context in one that tells it.\n"
 						 : "No single request is in it.\n");
 	} else {
 		g_string_append_printf(s, "%s%11s %9s %9s %9s %9s %9s %9s %9s  %s%s\n", text_bold(o), "REQUESTS", "MEAN", "P50",
