@@ -113,3 +113,47 @@ WHERE start >= now() - 3600
 GROUP BY kind, reason, process
 ORDER BY hosts DESC, seconds DESC
 LIMIT 30;
+
+-- Requests of the last hour, over all hosts: rate, percentiles (to 6%) and the longest.
+SELECT request, hosts, requests, round(requests / seconds, 1) AS a_second, round(p50_ns / 1e6, 3) AS p50_ms, round(p99_ns / 1e6, 3) AS p99_ms,
+    round(longest_ns / 1e6, 3) AS max_ms
+FROM
+(
+    SELECT request, sum(n) AS requests, quantileExactWeighted(0.5)(took_ns, n) AS p50_ns, quantileExactWeighted(0.99)(took_ns, n) AS p99_ns
+    FROM offcpu.requests FINAL ARRAY JOIN from_ns AS took_ns, counts AS n
+    WHERE start >= now() - 3600
+    GROUP BY request
+) AS latencies
+ANY LEFT JOIN
+(
+    SELECT request, uniq(host) AS hosts, max(max_ns) AS longest_ns, sum(duration_ns) / 1e9 / uniq(host) AS seconds
+    FROM (SELECT host, window, request, max_ns FROM offcpu.requests FINAL WHERE start >= now() - 3600) AS r
+    ANY LEFT JOIN (SELECT host, window, duration_ns FROM offcpu.windows FINAL WHERE start >= now() - 7200) AS w USING host, window
+    GROUP BY request
+) AS observed USING request
+ORDER BY p99_ms DESC
+LIMIT 30;
+
+-- What requests of the last hour spent their time on, and what the slowest 1% of them did: percent of their time.
+SELECT request, reason, place, round(100 * all_ns / greatest(sum(all_ns) OVER (PARTITION BY request), 1), 1) AS percent,
+    round(100 * slow_ns / greatest(sum(slow_ns) OVER (PARTITION BY request), 1), 1) AS percent_of_slowest, hosts
+FROM
+(
+    SELECT request, reason, place, uniq(host) AS hosts, sum(ns) AS all_ns, sum(if(took_ns >= p99_ns, ns, 0)) AS slow_ns
+    FROM
+    (
+        SELECT host, request, reason, place, took_ns, ns
+        FROM offcpu.request_times FINAL ARRAY JOIN from_ns AS took_ns, times_ns AS ns
+        WHERE start >= now() - 3600
+    ) AS times
+    ANY LEFT JOIN
+    (
+        SELECT request, quantileExactWeighted(0.99)(took_ns, n) AS p99_ns
+        FROM offcpu.requests FINAL ARRAY JOIN from_ns AS took_ns, counts AS n
+        WHERE start >= now() - 3600
+        GROUP BY request
+    ) AS latencies USING request
+    GROUP BY request, reason, place
+) AS sums
+ORDER BY request, percent_of_slowest DESC
+LIMIT 100;

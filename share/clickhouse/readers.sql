@@ -20,6 +20,8 @@ GRANT SELECT ON offcpu.on_cpu TO offcpu_shop;
 GRANT SELECT ON offcpu.task_populations TO offcpu_shop;
 GRANT SELECT ON offcpu.tasks TO offcpu_shop;
 GRANT SELECT ON offcpu.findings TO offcpu_shop;
+GRANT SELECT ON offcpu.requests TO offcpu_shop;
+GRANT SELECT ON offcpu.request_times TO offcpu_shop;
 GRANT SELECT ON offcpu.tcp_waits TO offcpu_shop;
 GRANT SELECT ON offcpu.connections TO offcpu_shop;
 GRANT SELECT ON offcpu.stacks TO offcpu_shop;
@@ -29,7 +31,8 @@ GRANT SELECT ON offcpu.by_reason TO offcpu_shop;
 
 CREATE ROW POLICY IF NOT EXISTS offcpu_shop ON
     offcpu.threads, offcpu.states, offcpu.waits, offcpu.wakes, offcpu.on_cpu, offcpu.task_populations, offcpu.tasks,
-    offcpu.findings, offcpu.tcp_waits, offcpu.connections, offcpu.stacks, offcpu.objects, offcpu.wakers, offcpu.by_reason
+    offcpu.findings, offcpu.requests, offcpu.request_times, offcpu.tcp_waits, offcpu.connections, offcpu.stacks, offcpu.objects,
+    offcpu.wakers, offcpu.by_reason
     FOR SELECT USING service IN ('cart.service', 'payment.service') TO offcpu_shop;
 
 CREATE USER IF NOT EXISTS alice IDENTIFIED WITH sha256_password BY 'change this' DEFAULT ROLE offcpu_shop;

@@ -283,6 +283,48 @@ PARTITION BY toDate(start)
 ORDER BY (host, start, window, row)
 TTL start + INTERVAL 30 DAY;
 
+-- Requests, where a host was told what is one ([request NAME] of its agent.conf): how many ended in the window, and how long they took.
+-- counts: of latencies from from_ns to 6% more, without those that no request had.  max_ns: to such a step.  service: of a thread that
+-- they ran on.  A name without any requests has a row, too.
+CREATE TABLE IF NOT EXISTS offcpu.requests (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32 CODEC(Delta, ZSTD(1)),
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    request LowCardinality(String) CODEC(ZSTD(1)),
+    count UInt64 CODEC(ZSTD(1)),
+    wall_ns UInt64 CODEC(ZSTD(1)),
+    on_cpu_ns UInt64 CODEC(ZSTD(1)),
+    blocked_ns UInt64 CODEC(ZSTD(1)),
+    runnable_ns UInt64 CODEC(ZSTD(1)),
+    preempted_ns UInt64 CODEC(ZSTD(1)),
+    max_ns UInt64 CODEC(ZSTD(1)),
+    from_ns Array(UInt64) CODEC(ZSTD(1)),
+    counts Array(UInt64) CODEC(ZSTD(1))
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
+-- What they spent that time on: the CPU (on_cpu), its queue (cpu.queue), or what they waited for, and where.  times_ns: of requests
+-- whose latency was from from_ns to a quarter more.
+CREATE TABLE IF NOT EXISTS offcpu.request_times (
+    host LowCardinality(String),
+    start DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    window UInt64 CODEC(ZSTD(1)),
+    row UInt32 CODEC(Delta, ZSTD(1)),
+    service LowCardinality(String) CODEC(ZSTD(1)),
+    request LowCardinality(String) CODEC(ZSTD(1)),
+    reason LowCardinality(String) CODEC(ZSTD(1)),
+    place LowCardinality(String) CODEC(ZSTD(1)),
+    from_ns Array(UInt64) CODEC(ZSTD(1)),
+    times_ns Array(UInt64) CODEC(ZSTD(1))
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toDate(start)
+ORDER BY (host, start, window, row)
+TTL start + INTERVAL 30 DAY;
+
 -- What waits for TCP sockets went on: parts of blocked_ns, what is in none is not known.  service: the one that waits longest for the object.
 CREATE TABLE IF NOT EXISTS offcpu.tcp_waits (
     host LowCardinality(String),

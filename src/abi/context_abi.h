@@ -12,6 +12,7 @@
 
 #define OFFCPU_REC_CONTEXT 18	/* beside enum offcpu_rec_type */
 #define OFFCPU_REC_TRACE 19
+#define OFFCPU_REC_REQUEST_ROUTE 23	/* struct offcpu_rec_context of no stack: which name do such requests have? */
 #define OFFCPU_CONTEXTS_MAX 4096	/* programs */
 
 /* Where a program's threads have that variable. */

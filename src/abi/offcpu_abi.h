@@ -478,6 +478,9 @@ struct offcpu_config {
 	__u8 requests_beside;		/* windows with requests in them are cut: all other waits are listed, too */
 	__u8 want_spans;		/* requests one by one: see bpf/request_span.bpf.h */
 	__u8 want_calls;		/* of several functions, each call is summed: see bpf/request_calls.bpf.h */
+	__u8 named_routes;		/* requests have names by their routes */
+	__u8 by_connection;		/* they are those of sockets */
+	__u8 want_routes;		/* of requests: see bpf/request_route.bpf.h */
 	__u8 by_goroutine;		/* requests are goroutines', not threads': see bpf/request_go.bpf.h */
 	__u8 page_shift;		/* of the kernel's pages */
 	__u8 has_quota;			/* some cgroup has a CPU quota: woken threads' queues are looked at, too */

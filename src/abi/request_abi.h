@@ -13,6 +13,10 @@
 
 #define OFFCPU_REQUEST_FUNCS_MAX 4096
 #define OFFCPU_REQUEST_PORTS_MAX 64
+#define OFFCPU_REQUEST_ALL_PORTS_MAX 1024	/* with those of services whose routes are asked for */
+#define OFFCPU_REQUEST_ROUTES_MAX 16384	/* of all programs */
+#define OFFCPU_REQUEST_NO_FUNC (~0U)	/* a request of no name: its port is looked at for its routes alone */
+#define OFFCPU_REQUEST_ASKED (~1U)	/* of a route: user space has yet to say */
 #define OFFCPU_REQUEST_CALLS_MAX 32	/* calls of the functions inside of one another */
 #define OFFCPU_REQUEST_NOTES_MAX 32	/* waits of one request with different stacks, whose time is told apart */
 #define OFFCPU_REQUEST_PARTS_MAX 32768
@@ -67,6 +71,9 @@ struct request_state {
 	__u32 park_reason;
 	__u64 ran_ns, run_since_ns;	/* on threads so far; and since when it is on this one */
 	__u64 waits_ns;		/* of ran_ns: what the threads waited meanwhile */
+	__u64 route;		/* as its trace context last said; 0: not known */
+	__u64 trace[3];		/* the same: 16 bytes and the span's 8, as W3C writes them; 0: not known */
+	__u32 route_func, pad2;	/* as it ends: what it is called by its route, or OFFCPU_REQUEST_NO_FUNC */
 	struct offcpu_request_times cut;	/* of the thread, what went on at cuts: it is in no account of its */
 	__u64 off_since_ns, ready_ns, park_stack;	/* on no thread since then; 0: nobody has woken it yet */
 };
@@ -152,6 +159,7 @@ struct offcpu_rec_request_span {
 	__u16 note_cnt;
 	__u64 start_ns;
 	__u64 wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns;
+	__u64 route, trace[3];	/* as of struct request_state */
 	struct offcpu_request_note note[OFFCPU_REQUEST_NOTES_MAX];
 };
 
@@ -177,13 +185,22 @@ struct offcpu_rec_request_span {
 	X(UNANSWERED, "unanswered", "were not answered before the connection was closed, or the next came")            \
 	X(NO_GOROUTINE, "no_goroutine", "calls of a Go program outside of any goroutine, or of Go before 1.17")        \
 	X(GONE, "gone", "ended with their goroutine; the time is until then")                                         \
-	X(NO_STACK, "no_stack", "times that a goroutine was parked and its stack could not be read")
+	X(NO_STACK, "no_stack", "times that a goroutine was parked and its stack could not be read")                   \
+	X(NO_ROUTE, "no_route", "were answered, and no trace context told which route they are")                       \
+	X(NEW_ROUTE, "new_route", "were the first of their route, which had yet to be looked up")
 
 enum offcpu_request_count {
 #define X(id, name, help) OFFCPU_REQUEST_##id,
 	OFFCPU_REQUEST_COUNTS(X)
 #undef X
 	OFFCPU_REQUEST_COUNT
+};
+
+/* Of the attributes of a trace context. */
+struct offcpu_request_route {
+	__u64 from_ns;		/* such requests may be among the slowest of the route, and are told */
+	__u32 func;		/* what they are called, OFFCPU_REQUEST_NO_FUNC, or OFFCPU_REQUEST_ASKED */
+	__u32 pad;
 };
 
 /* Keys of the map of places that requests return to. */

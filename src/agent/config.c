@@ -532,7 +532,7 @@ static bool check(const struct agent_config *c, const char *path, GError **error
 			    c->push_spool ? c->push_spool : "");
 	else if (c->comm && !parse_name_glob(c->comm, 31, 15, &bad))
 		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [record] comm: %s", path, bad->message);
-	else if (!request_rules_check(c->requests, &bad) || !alert_rules_check(c->alerts, c->requests, &bad))
+	else if (!request_rules_check(c->requests, c->objects, &bad) || !alert_rules_check(c->alerts, c->requests, &bad))
 		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: %s", path, bad->message);
 	else if (!(idle = alert_without_condition(c)))
 		return check_push(c, path, error);

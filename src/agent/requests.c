@@ -57,6 +57,8 @@ static bool add_rule(struct agent_requests *r, const struct request_rule *rule, 
 	g_autofree char *spec = NULL;
 	bool is_path;
 
+	if (rule->route)
+		return request_plan_add_route(r->plan, rule->name, rule->route, rule->service, error);
 	if (rule->port) {
 		spec = g_strdup_printf("socket:%u", rule->port);
 		return request_plan_add(r->plan, rule->name, spec, NULL, error);

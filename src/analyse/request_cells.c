@@ -71,6 +71,7 @@ struct request_uncounted *request_cells_uncounted(struct request_cells *c)
 void request_uncounted_add(struct request_uncounted *into, const struct request_uncounted *more)
 {
 	into->handed = profile_sum(into->handed, more->handed);
+	into->no_route = profile_sum(into->no_route, more->no_route);
 	into->others = profile_sum(into->others, more->others);
 }
 
@@ -214,18 +215,35 @@ static void calibrate_cells(struct request_cells *c, const struct profile *p)
 	}
 }
 
+const struct thread *request_thread(const struct profile *p, const char *name)
+{
+	const struct request_part *most = NULL;
+
+	for (guint i = 0; i < p->request_parts->len; i++) {
+		const struct request_part *part = profile_request_part(p, i);
+
+		if (!part->wait.state && (!most || part->requests > most->requests) &&
+		    strcmp(profile_request(p, part->func)->name, name) == 0)
+			most = part;
+	}
+	return most ? profile_thread(p, most->wait.thread) : NULL;
+}
+
+static uint64_t count_of(const struct profile *p, const char *loss_name)
+{
+	const struct profile_loss *loss = profile_find_loss(p, loss_name);
+
+	return loss ? loss->count : 0;
+}
+
 /* Each of these losses is a request, unlike those of its parts. */
 static struct request_uncounted uncounted_of(const struct profile *p)
 {
-	static const char *const others[] = { "request_left", "request_no_site", "request_no_room" };
-	const struct profile_loss *handed = profile_find_loss(p, "request_handed");
-	struct request_uncounted u = { .handed = handed ? handed->count : 0 };
+	static const char *const others[] = { "request_left", "request_no_site", "request_no_room", "request_new_route" };
+	struct request_uncounted u = { .handed = count_of(p, "request_handed"), .no_route = count_of(p, "request_no_route") };
 
-	for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
-		const struct profile_loss *loss = profile_find_loss(p, others[i]);
-
-		u.others = profile_sum(u.others, loss ? loss->count : 0);
-	}
+	for (size_t i = 0; i < G_N_ELEMENTS(others); i++)
+		u.others = profile_sum(u.others, count_of(p, others[i]));
 	return u;
 }
 

@@ -33,7 +33,8 @@ struct request_cell {
 /* Of all names together: those that are in no number. */
 struct request_uncounted {
 	uint64_t handed;	/* another thread answered them */
-	uint64_t others;	/* left, or without room, or their return was not seen */
+	uint64_t no_route;	/* of a service whose routes are asked for, without one; they need not be of any name */
+	uint64_t others;	/* left, or without room, or their return was not seen, or their route was new */
 };
 
 struct request_cells;
@@ -42,6 +43,8 @@ struct request_cells *request_cells_new(void);
 void request_cells_free(struct request_cells *c);	/* NULL is fine */
 /* NULL where the profile has none. */
 struct request_cells *request_cells_of(const struct profile *p);
+/* One of the threads that such requests ran on, of those with most of them; NULL: not known. */
+const struct thread *request_thread(const struct profile *p, const char *name);
 /* struct request_cell, as they came. */
 const GPtrArray *request_cells_list(const struct request_cells *c);
 /* Made where there is none of that name. */

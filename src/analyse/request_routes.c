@@ -12,9 +12,11 @@ static void row_free(gpointer data)
 /* A wait of its may lie before the program said whose request it is, so the time of each route decides. */
 const char *request_route(struct routes *routes, const struct profile *p, const struct request_span *s)
 {
-	const char *best = NULL;
+	const char *best = s->context ? routes_of(routes, s->context) : NULL;
 	uint64_t best_ns = 0;
 
+	if (best)
+		return best;
 	for (uint32_t i = 0; i < s->wait_cnt; i++) {
 		const char *name = routes_of(routes, profile_span_wait(p, s->wait + i)->user);
 		uint64_t ns = 0;
@@ -137,11 +139,14 @@ void request_routes_free(struct request_routes *r)
 	g_free(r);
 }
 
-const struct wait_trace *request_trace(const struct profile *p, const struct request_span *s)
+const char *request_trace(const struct profile *p, const struct request_span *s, const char **ret_span)
 {
 	uint64_t start_ns = s->start_ns - MIN(s->start_ns, p->info.start_ns);
 	const struct wait_trace *longest = NULL;
 
+	*ret_span = s->trace_span;
+	if (s->trace)
+		return s->trace;
 	for (guint i = 0; i < p->traces->len; i++) {
 		const struct wait_trace *t = &g_array_index(p->traces, struct wait_trace, i);
 
@@ -149,5 +154,6 @@ const struct wait_trace *request_trace(const struct profile *p, const struct req
 		    t->start_ns + t->ns <= start_ns + s->wall_ns && (!longest || t->ns > longest->ns))
 			longest = t;
 	}
-	return longest;
+	*ret_span = longest ? longest->span : NULL;
+	return longest ? longest->trace : NULL;
 }

@@ -6,8 +6,8 @@
 #include "analyse/routes.h"
 
 /*
- * Requests by route, where threads have trace contexts (profile/profile.h).  A context is read as its thread waits, so
- * a request that waits for nothing is of no route that is known.  Routes are those of single requests, which are the
+ * Requests by route, where threads have trace contexts (profile/profile.h).  A context is read as a request ends, or as
+ * its thread waits.  Routes are those of single requests, which are the
  * slowest and a sample of the others: counts and sums are exact where all were kept, else estimates.
  */
 struct request_route {
@@ -32,9 +32,9 @@ void request_routes_free(struct request_routes *r);	/* NULL is fine */
 /* The route of one, of routes_new(p); NULL: not known. */
 const char *request_route(struct routes *routes, const struct profile *p, const struct request_span *s);
 /*
- * The trace that a request was a part of; NULL: not known.  Each row of waits has that of its longest wait, so it is
- * known of the requests that had one of these.
+ * The trace that a request was a part of, and the span; NULL: not known.  Where the request itself does not say, each row
+ * of waits has that of its longest wait, so it is known of the requests that had one of these.
  */
-const struct wait_trace *request_trace(const struct profile *p, const struct request_span *s);
+const char *request_trace(const struct profile *p, const struct request_span *s, const char **ret_span);
 
 #endif

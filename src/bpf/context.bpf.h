@@ -134,13 +134,11 @@ static __always_inline bool read_context(struct context_walk *w, const struct of
 	return context_words(w, (s->end + 7) / 8);
 }
 
-static __always_inline bool context_cross(const struct thread_state *st, struct context_scratch *s, __u64 id,
-					  __u64 ustack, __u64 now)
+static __always_inline void fill_context(const struct thread_state *st, struct context_scratch *s, __u64 id,
+					 __u64 ustack, __u64 now)
 {
 	struct offcpu_rec_context *rec = &s->rec;
 
-	if (has_crossed(id))
-		return true;
 	rec->type = OFFCPU_REC_CONTEXT;
 	rec->shift = s->shift;
 	rec->id = id;
@@ -150,8 +148,19 @@ static __always_inline bool context_cross(const struct thread_state *st, struct 
 	rec->pid = st->pid;
 	rec->exec_no = st->exec_no;
 	__builtin_memcpy(rec->word, s->word, sizeof(rec->word));
-	return send_crossing(rec, sizeof(*rec), id, OFFCPU_LOSS_RING_STACK);
 }
+
+static __always_inline bool context_cross(const struct thread_state *st, struct context_scratch *s, __u64 id,
+					  __u64 ustack, __u64 now)
+{
+	if (has_crossed(id))
+		return true;
+	fill_context(st, s, id, ustack, now);
+	return send_crossing(&s->rec, sizeof(s->rec), id, OFFCPU_LOSS_RING_STACK);
+}
+
+/* Of a thread with requests: see bpf/request_route.bpf.h. */
+int saw_route(struct thread_state *st, struct context_scratch *s, __u64 now);
 
 /*
  * The id of a user stack with the attributes of the thread's trace; that of the user stack where there are none, or
@@ -162,30 +171,41 @@ __noinline __u64 context_stack(struct thread_state *st, struct walk_state *at, s
 {
 	struct context_walk w = { .at = at, .s = s };
 	const struct offcpu_context_place *place;
-	__u64 key, begun;
+	__u64 key, begun, id;
 
 	if (!st || !at || !s)
 		return ustack;
 	s->tno = 0;
+	s->route = 0;
 	key = at->in_parents ? st->forked_space : stack_seed(st);
 	place = bpf_map_lookup_elem(&contexts, &key);
 	if (!place)
 		return ustack;
 	if (read_context(&w, place)) {
-		s->hash = begun = mix(key, ustack);
+		s->hash = begun = mix(key, OFFCPU_CONTEXT_HEAD_BYTES);
 		bpf_loop(OFFCPU_CONTEXT_BYTES / 2, context_attribute, &w, 0);
 		if (!s->is_bad && (!at->view.pgd || view_held(&at->view))) {
 			s->tno = st->tno;
-			if (ustack <= OFFCPU_STACK_LOST || s->hash == begun ||
-			    !context_cross(st, s, s->hash, ustack, now))
+			s->route = s->hash == begun ? 0 : s->hash;
+			if (cfg.want_routes && st->request)
+				saw_route(st, s, now);
+			if (!s->route)
 				return ustack;
-			return s->hash;
+			id = mix(s->hash, ustack);
+			return ustack > OFFCPU_STACK_LOST && context_cross(st, s, id, ustack, now) ? id : ustack;
 		}
 		s->is_bad = true;
 	}
 	if (s->is_bad)
 		count_loss(OFFCPU_LOSS_CONTEXT, 0);
 	return ustack;
+}
+
+/* The record's trace and span. */
+static __always_inline void context_trace(const struct context_scratch *s, __u64 *ret_words)
+{
+	for (__u32 i = 0; i < 3; i++)
+		ret_words[i] = *(const __u64 *)((const __u8 *)s->word + ((s->shift + 8 * i) & (CONTEXT_BUFFER - 1)));
 }
 
 /* The trace of the wait that was listed just now as the longest of its row, if the thread's context was read for it. */
@@ -200,8 +220,7 @@ __noinline int send_trace(struct thread_state *st, struct context_scratch *s, __
 	rec->type = OFFCPU_REC_TRACE;
 	rec->start_ns = st->since_ns;
 	rec->duration_ns = duration_ns;
-	for (__u32 i = 0; i < 3; i++)
-		word[i] = *(const __u64 *)((const __u8 *)s->word + ((s->shift + 8 * i) & (CONTEXT_BUFFER - 1)));
+	context_trace(s, word);
 	__builtin_memcpy(rec->trace, word, sizeof(rec->trace) + sizeof(rec->span));
 	if (ring_send(rec, sizeof(*rec)))
 		count_loss(OFFCPU_LOSS_RING_EVENT, 0);

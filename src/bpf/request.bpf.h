@@ -235,6 +235,7 @@ static __always_inline __u32 request_slot(__u64 ns)
 	return slot < OFFCPU_REQUEST_SLOTS ? slot : OFFCPU_REQUEST_SLOTS - 1;
 }
 
+#include "bpf/request_route.bpf.h"
 #include "bpf/request_part.bpf.h"
 #include "bpf/request_span.bpf.h"
 
@@ -299,9 +300,18 @@ static __always_inline void end_request(struct request_state *r, struct offcpu_r
 		at->blocked_ns -= r->start.blocked_ns;
 		at->runnable_ns -= r->start.runnable_ns;
 		at->preempted_ns -= r->start.preempted_ns;
-		sum_request(r, at, by_exception);
-		add_request_parts(r, at);	/* from here: a chain of calls has 512 bytes of stack */
-		tell_request(r, at, by_exception);
+		/* from here: a chain of calls has 512 bytes of stack */
+		if (!cfg.named_routes || r->func != OFFCPU_REQUEST_NO_FUNC) {
+			sum_request(r, at, by_exception);
+			add_request_parts(r, at);
+			tell_request(r, at, by_exception);
+		}
+		r->route_func = cfg.named_routes ? func_by_route(r) : OFFCPU_REQUEST_NO_FUNC;
+		if (cfg.named_routes && r->route_func != OFFCPU_REQUEST_NO_FUNC) {
+			r->func = r->route_func;
+			sum_request(r, at, by_exception);
+			add_request_parts(r, at);
+		}
 		r->note_cnt = 0;
 	}
 	r->wait_cnt = r->due_cnt;
@@ -401,6 +411,7 @@ static __always_inline void begin_request(struct task_struct *task, struct threa
 	r->note_cnt = 0;
 	r->flags = 0;
 	r->tno = st->tno;
+	forget_route(r);
 	barrier();
 	r->is_active = 1;
 }
@@ -501,6 +512,7 @@ int request_return(struct pt_regs *ctx)
 			leave_request(r, bpf_ktime_get_ns());
 	} else {
 		now = request_now(task, st, &at);
+		know_route(task, st, r, now);
 		if (now < requests_stop_ns())
 			end_request(r, &at, now, false);
 	}
@@ -575,6 +587,7 @@ int request_done(struct pt_regs *ctx)
 	if (r->func != (__u32)bpf_get_attach_cookie(ctx))
 		return 0;
 	now = request_now(task, st, &at);
+	know_route(task, st, r, now);
 	if (now < requests_stop_ns())
 		end_request(r, &at, now, false);
 	return 0;

@@ -131,6 +131,7 @@ __noinline int add_request_parts(struct request_state *r, const struct offcpu_re
 	p = request_part(&key);
 	if (!p)
 		return 0;
+	p->tno = r->tno;
 	__sync_fetch_and_add(&p->requests, 1);
 	__sync_fetch_and_add(&p->wall_ns, t->wall_ns);
 	__sync_fetch_and_add(&p->on_cpu_ns, t->on_cpu_ns);

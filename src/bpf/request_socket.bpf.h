@@ -32,7 +32,7 @@ const volatile __u64 none_before[sizeof(struct request_before) / sizeof(__u64)] 
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, OFFCPU_REQUEST_PORTS_MAX);
+	__uint(max_entries, OFFCPU_REQUEST_ALL_PORTS_MAX);
 	__type(key, __u32);	/* a port, ours */
 	__type(value, __u32);	/* what number it has among what is called a request */
 } request_ports SEC(".maps");
@@ -186,6 +186,7 @@ static __always_inline void begin_socket_request(struct task_struct *task, struc
 		r->flags = 0;
 		r->tno = st->tno;
 	}
+	forget_route(r);
 	__sync_fetch_and_add(&r->open_cnt, 1);
 	r->is_active = 1;
 }
@@ -240,6 +241,7 @@ static __always_inline void end_socket_request(struct request_state *r, const st
 		r->start_ns = first_ns;
 		r->wait_cnt = kept_cnt;
 		r->note_cnt = note_cnt;
+		forget_route(r);
 		barrier();
 		r->is_active = 1;
 	}
@@ -273,6 +275,7 @@ int request_sent(unsigned long long *ctx)
 	}
 	now = request_now(task, st, &at);
 	if (now < requests_stop_ns()) {
+		know_route(task, st, r, now);
 		end_socket_request(r, s, key, &at, now);
 		socket_request_over(s);
 		forget_socket_request(key, s->has_before);

@@ -23,7 +23,7 @@ __noinline int tell_request(struct request_state *r, const struct offcpu_request
 
 	if (!cfg.want_spans || !r || !t)
 		return 0;
-	is_slowest = t->wall_ns >= span_from_ns;
+	is_slowest = t->wall_ns >= span_from_ns || is_slow_of_route(r, t->wall_ns);
 	if (shift > OFFCPU_REQUEST_SHIFT_MAX)
 		shift = OFFCPU_REQUEST_SHIFT_MAX;
 	if (!is_slowest && bpf_get_prandom_u32() & ((1U << shift) - 1))
@@ -48,6 +48,10 @@ __noinline int tell_request(struct request_state *r, const struct offcpu_request
 	span->blocked_ns = t->blocked_ns;
 	span->runnable_ns = t->runnable_ns;
 	span->preempted_ns = t->preempted_ns;
+	span->route = r->route;
+	span->trace[0] = r->trace[0];
+	span->trace[1] = r->trace[1];
+	span->trace[2] = r->trace[2];
 	size = __builtin_offsetof(struct offcpu_rec_request_span, note) + cnt * sizeof(span->note[0]);
 	barrier_var(size);
 	if (size > sizeof(*span))

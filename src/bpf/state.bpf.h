@@ -388,6 +388,7 @@ struct context_scratch {
 	__u64 word[CONTEXT_BUFFER / 8 + 1];
 	__u64 keys[4];		/* as in struct offcpu_context_place */
 	__u64 hash, from;	/* of what is asked for; where the first word was read */
+	__u64 route;		/* that hash of the last one that was read; 0: it has none of that */
 	__u32 shift;		/* of the record's first byte */
 	__u32 words;		/* how many are read */
 	__u32 attribute_at, end;	/* the next attribute and the end of them all, in bytes from the first word */

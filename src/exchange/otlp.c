@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/parse.h"
 #include "base/version.h"
+#include "exchange/otlp_attribute.h"
 #include "exchange/parts.h"
 #include "profile/profile.h"
 #include "base/wire.h"
@@ -18,9 +19,6 @@
 enum { REQUEST_RESOURCE = 1, REQUEST_DICTIONARY };
 enum { RESOURCE_PROFILES_RESOURCE = 1, RESOURCE_PROFILES_SCOPE };
 enum { SCOPE_PROFILES_SCOPE = 1, SCOPE_PROFILES_PROFILE };
-enum { RESOURCE_ATTRIBUTE = 1 };
-enum { SCOPE_NAME = 1, SCOPE_VERSION };
-enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE };
 enum { ANY_STRING = 1, ANY_INT = 3 };
 enum { DICT_MAPPING = 1, DICT_LOCATION, DICT_FUNCTION, DICT_LINK, DICT_STRING, DICT_ATTRIBUTE, DICT_STACK };
 enum { PROFILE_TYPE = 1, PROFILE_SAMPLES, PROFILE_TIME, PROFILE_DURATION };
@@ -334,31 +332,19 @@ static void write_profiles(struct otlp *w, GString *scope)
 	}
 }
 
-static void resource_attribute(GString *resource, const char *name, const char *text)
-{
-	g_autoptr(GString) any = g_string_new(NULL), pair = g_string_new(NULL);
-
-	if (!text || !*text)
-		return;
-	append_any(any, text, 0);
-	wire_string(pair, KEY_VALUE_KEY, name);
-	wire_message(pair, KEY_VALUE_VALUE, any);
-	wire_message(resource, RESOURCE_ATTRIBUTE, pair);
-}
-
 /* All of the resource and the scope must be there: some servers look no further. */
 static void write_resource(struct otlp *w, GString *out)
 {
 	g_autoptr(GString) resource = g_string_new(NULL), scope = g_string_new(NULL), of_scope = g_string_new(NULL),
 			   all = g_string_new(NULL);
 
-	resource_attribute(resource, "service.name", w->plan->service ? w->plan->service : "offcpu");
-	resource_attribute(resource, "host.name", w->p->info.host);
-	resource_attribute(resource, "offcpu.idle", w->plan->idle);
-	resource_attribute(resource, "os.version", w->p->info.kernel);
+	otlp_attribute(resource, OTLP_RESOURCE_ATTRIBUTE, "service.name", w->plan->service ? w->plan->service : "offcpu");
+	otlp_attribute(resource, OTLP_RESOURCE_ATTRIBUTE, "host.name", w->p->info.host);
+	otlp_attribute(resource, OTLP_RESOURCE_ATTRIBUTE, "offcpu.idle", w->plan->idle);
+	otlp_attribute(resource, OTLP_RESOURCE_ATTRIBUTE, "os.version", w->p->info.kernel);
 	wire_message(all, RESOURCE_PROFILES_RESOURCE, resource);
-	wire_string(of_scope, SCOPE_NAME, "off_cpu");
-	wire_string(of_scope, SCOPE_VERSION, version_text());
+	wire_string(of_scope, OTLP_SCOPE_NAME, "off_cpu");
+	wire_string(of_scope, OTLP_SCOPE_VERSION, version_text());
 	wire_message(scope, SCOPE_PROFILES_SCOPE, of_scope);
 	write_profiles(w, scope);
 	wire_message(all, RESOURCE_PROFILES_SCOPE, scope);

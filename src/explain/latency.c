@@ -281,7 +281,7 @@ void latency_append_sentence(GString *s, const struct request_line *l, const str
 
 void latency_append_uncounted(GString *s, const struct request_line *l)
 {
-	uint64_t uncounted = l->uncounted.handed + l->uncounted.others, all = uncounted;
+	uint64_t uncounted = l->uncounted.handed + l->uncounted.no_route + l->uncounted.others, all = uncounted;
 
 	for (guint i = 0; i < l->series->len; i++)
 		all += g_array_index(l->series, struct request_series, i).all->sum.all.count;
@@ -294,8 +294,11 @@ void latency_append_uncounted(GString *s, const struct request_line *l)
 		g_string_append(s, " were answered by another thread than the one that received them, so take a function "
 				   "of the program in place of its socket");
 	}
+	if (l->uncounted.no_route)
+		g_string_append_printf(s, "%s%s were answered while no trace context told their route",
+				       l->uncounted.handed ? "; " : "", TEXT_COUNT(l->uncounted.no_route));
 	if (l->uncounted.others)
-		g_string_append_printf(s, "%s%s were left, or their end was not seen", l->uncounted.handed ? "; " : "",
-				       TEXT_COUNT(l->uncounted.others));
+		g_string_append_printf(s, "%s%s were left, their end was not seen, or their route was not known yet",
+				       l->uncounted.handed || l->uncounted.no_route ? "; " : "", TEXT_COUNT(l->uncounted.others));
 	g_string_append_c(s, '.');
 }

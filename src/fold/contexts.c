@@ -191,3 +191,10 @@ unsigned fold_contexts_frames(struct fold_contexts *c, const struct offcpu_rec_c
 		ret_frames[i] = bounded_frame(c, program, &list[i]);
 	return cnt;
 }
+
+const char *fold_contexts_service(struct fold_contexts *c, const struct offcpu_rec_context *rec)
+{
+	const struct program *program = program_of(c, rec);
+
+	return program->context ? program->context->service : NULL;
+}

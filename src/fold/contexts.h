@@ -25,6 +25,8 @@ bool fold_contexts_is_sound(const struct offcpu_rec_context *rec, size_t size);
  * process does not explain is left out, and counted.
  */
 unsigned fold_contexts_frames(struct fold_contexts *c, const struct offcpu_rec_context *rec, uint32_t *ret_frames);
+/* As its process calls itself; NULL: it does not say.  Valid until the next record. */
+const char *fold_contexts_service(struct fold_contexts *c, const struct offcpu_rec_context *rec);
 
 /* For which traces the longest waits were, until the rows of these are there. */
 struct fold_traces;
@@ -36,6 +38,8 @@ void fold_traces_free(struct fold_traces *t);	/* NULL is fine */
 bool fold_traces_add(struct fold_traces *t, const struct offcpu_rec_trace *rec, size_t size);
 /* The sum of that key became this row of waits. */
 void fold_traces_tell(struct fold_traces *t, struct profile *p, const struct offcpu_wait_key *key, uint32_t wait);
+/* An id in hexadecimal digits, up to 16 bytes; the profile's. */
+const char *fold_trace_text(struct profile *p, const uint8_t *bytes, size_t cnt);
 /* The window is over. */
 void fold_traces_finish(struct fold_traces *t, struct profile *p);
 

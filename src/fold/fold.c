@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fold/fold.h"
 
+#include <inttypes.h>
+
+#include "base/opener.h"
 #include "fold/objects.h"
 #include "fold/targets.h"
 #include "fold/parts.h"
@@ -9,6 +12,8 @@
 #include "fold/sums.h"
 #include "fold/contexts.h"
 #include "fold/wakers.h"
+
+#define COMM_MAX_BYTES 64
 
 struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, unsigned max_depth)
 {
@@ -74,6 +79,28 @@ void fold_language(struct fold *f, const void *rec, size_t size)
 void fold_context(struct fold *f, const void *rec, size_t size)
 {
 	fold_stacks_add_context(f->stacks, rec, size);
+}
+
+bool fold_route(struct fold *f, const void *record, size_t size, struct fold_route *ret)
+{
+	const struct offcpu_rec_context *rec = record;
+	g_autofree char *path = NULL, *comm = NULL;
+	size_t len;
+
+	*ret = (struct fold_route){ .text = g_string_new(NULL) };
+	ret->calls_itself = fold_stacks_route(f->stacks, rec, size, ret->text);
+	if (!fold_contexts_is_sound(rec, size)) {
+		fold_drop_record(f->profile);
+		return false;
+	}
+	path = g_strdup_printf("/proc/%" PRIu32 "/comm", rec->pid);
+	comm = opener_text(path, COMM_MAX_BYTES, &len);
+	if (!comm)
+		return true;
+	ret->process = fold_comm(f->profile, g_strchomp(comm));
+	if (f->services)
+		ret->service = fold_services_name(f->services, rec->pid, rec->proc_start_ns, ret->process, 0);
+	return true;
 }
 
 void fold_trace(struct fold *f, const void *rec, size_t size)

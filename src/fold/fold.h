@@ -45,6 +45,14 @@ void fold_sleep(struct fold *f, const void *rec, size_t size);
 void fold_target(struct fold *f, const void *rec, size_t size);
 void fold_trace(struct fold *f, const void *rec, size_t size);
 void fold_waker(struct fold *f, const void *rec, size_t size);
+/* What such a record says of a request, and of whom. */
+struct fold_route {
+	GString *text;	/* "POST /order/create"; "": no route.  The caller's. */
+	/* of its process, as rows of its threads have them, and as it calls itself in its context; NULL: not known */
+	const char *process, *service, *calls_itself;
+};
+/* False: it is no sound one; the text is the caller's all the same. */
+bool fold_route(struct fold *f, const void *rec, size_t size, struct fold_route *ret);
 /* What it adds to the profile, a thread and its states, stays as it is. */
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size);
 /* A sum of waits, as wait_table_read() hands it over. */

@@ -5,10 +5,12 @@
 
 #include "base/hash.h"
 #include "base/order.h"
+#include "fold/contexts.h"
 #include "profile/requests.h"
 
 struct spans {
 	GPtrArray *slowest;	/* struct offcpu_rec_request_span *, a heap with the fastest of them on top */
+	GHashTable *of_routes;	/* uint64_t -> the same, of those that are not among them */
 	GPtrArray *sampled;
 	guint slowest_max, sampled_max;
 	uint64_t from_ns;
@@ -16,11 +18,17 @@ struct spans {
 	uint64_t random;
 };
 
+static void heap_free(gpointer heap)
+{
+	g_ptr_array_unref(heap);
+}
+
 struct spans *spans_new(guint slowest, guint sampled)
 {
 	struct spans *s = g_new0(struct spans, 1);
 
 	s->slowest = g_ptr_array_new_with_free_func(g_free);
+	s->of_routes = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, heap_free);
 	s->sampled = g_ptr_array_new_with_free_func(g_free);
 	s->slowest_max = slowest;
 	s->sampled_max = sampled;
@@ -32,6 +40,7 @@ void spans_free(struct spans *s)
 	if (!s)
 		return;
 	g_ptr_array_unref(s->slowest);
+	g_hash_table_destroy(s->of_routes);
 	g_ptr_array_unref(s->sampled);
 	g_free(s);
 }
@@ -116,6 +125,33 @@ static void add_other(struct spans *s, struct offcpu_rec_request_span *span)
 		g_ptr_array_remove_index_fast(s->sampled, s->sampled->len - 1);
 }
 
+uint64_t spans_route_from_ns(const struct spans *s, uint64_t route)
+{
+	const GPtrArray *heap = g_hash_table_lookup(s->of_routes, &route);
+
+	return heap && heap->len >= SPANS_OF_ROUTE ? wall_ns(heap, 0) + 1 : 0;
+}
+
+/* It is none of the slowest of all, and was told for certain. */
+static void add_of_route(struct spans *s, struct offcpu_rec_request_span *span)
+{
+	uint64_t route = span->route;
+	GPtrArray *heap;
+
+	if (!route || span->wall_ns < spans_route_from_ns(s, route)) {
+		add_other(s, span);
+		return;
+	}
+	heap = g_hash_table_lookup(s->of_routes, &route);
+	if (!heap) {
+		heap = g_ptr_array_new_with_free_func(g_free);
+		g_hash_table_insert(s->of_routes, g_memdup2(&route, sizeof(route)), heap);
+	}
+	heap_push(heap, span);
+	if (heap->len > SPANS_OF_ROUTE)
+		add_other(s, heap_pop(heap));
+}
+
 void spans_add(struct spans *s, const void *record, size_t size)
 {
 	const struct offcpu_rec_request_span *span = record;
@@ -132,13 +168,13 @@ void spans_add(struct spans *s, const void *record, size_t size)
 	}
 	own->shift = 0;
 	if (own->wall_ns < s->from_ns) {
-		add_other(s, own);
+		add_of_route(s, own);
 		return;
 	}
 	heap_push(s->slowest, own);
 	if (s->slowest->len <= s->slowest_max)
 		return;
-	add_other(s, heap_pop(s->slowest));
+	add_of_route(s, heap_pop(s->slowest));
 	s->from_ns = wall_ns(s->slowest, 0);
 }
 
@@ -154,11 +190,29 @@ unsigned spans_shift(const struct spans *s)
 
 ORDER_POINTERS(by_start, struct offcpu_rec_request_span, ORDER_LOW(start_ns))
 
+static void put_trace(struct request_span *span, const struct offcpu_rec_request_span *from, struct fold *fold,
+		      struct profile *p)
+{
+	const uint8_t *bytes = (const uint8_t *)from->trace;
+
+	if (from->route)
+		fold_find(fold, from->route, &span->context);
+	if (!from->trace[0] && !from->trace[1])
+		return;
+	span->trace = fold_trace_text(p, bytes, 16);
+	span->trace_span = fold_trace_text(p, bytes + 16, 8);
+}
+
 void spans_finish(struct spans *s, struct fold *fold, struct profile *p)
 {
 	g_autoptr(GPtrArray) all = g_ptr_array_new();
+	GHashTableIter iter;
+	gpointer heap;
 
 	g_ptr_array_extend(all, s->slowest, NULL, NULL);
+	g_hash_table_iter_init(&iter, s->of_routes);
+	while (g_hash_table_iter_next(&iter, NULL, &heap))
+		g_ptr_array_extend(all, heap, NULL, NULL);
 	g_ptr_array_extend(all, s->sampled, NULL, NULL);
 	g_ptr_array_sort(all, by_start);
 	for (guint i = 0; i < all->len; i++) {
@@ -177,6 +231,7 @@ void spans_finish(struct spans *s, struct fold *fold, struct profile *p)
 
 		if (!fold_find_thread(fold, from->tno, &span.thread))
 			continue;
+		put_trace(&span, from, fold, p);
 		for (guint k = 0; k < from->note_cnt; k++) {
 			if (!from->note[k].count)
 				continue;	/* its thread's, of before */

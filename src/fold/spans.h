@@ -8,12 +8,13 @@
 #include "profile/profile.h"
 
 /*
- * Which requests a recording keeps as spans: the slowest of all, and of the others a sample in which each has the same
- * chance.  A request that is faster than the slowest kept ones can never be one of them, so the kernel need not tell
+ * Which requests a recording keeps as spans: the slowest of all, the slowest of each route, and of the others a sample in
+ * which each has the same chance.  A request that is faster than the slowest kept ones can never be one of them, so the kernel need not tell
  * it but for the sample.
  */
 
 #define SPANS_SLOWEST 5000
+#define SPANS_OF_ROUTE 20	/* of each route, of those that are not among these: the slowest */
 #define SPANS_SAMPLED 5000
 
 struct spans;
@@ -25,6 +26,8 @@ void spans_add(struct spans *s, const void *record, size_t size);
 /* What the kernel is to tell from now on: all from that latency on, and one in 2^*ret_shift of the others. */
 uint64_t spans_from_ns(const struct spans *s);
 unsigned spans_shift(const struct spans *s);
+/* Of such a route all from that latency on. */
+uint64_t spans_route_from_ns(const struct spans *s, uint64_t route);
 /* After fold_finish(): puts them into the profile, in the order in which they began. */
 void spans_finish(struct spans *s, struct fold *fold, struct profile *p);
 

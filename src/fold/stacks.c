@@ -454,6 +454,22 @@ static void put_context(struct fold_stacks *f, const struct offcpu_rec_context *
 	put_node(f, rec->id, true, graft(f, outer, cnt, node));
 }
 
+const char *fold_stacks_route(struct fold_stacks *f, const struct offcpu_rec_context *rec, size_t size, GString *ret_route)
+{
+	uint32_t outer[FOLD_CONTEXT_FRAMES], at = 0;
+	unsigned cnt;
+
+	if (!fold_contexts_is_sound(rec, size))
+		return NULL;
+	cnt = fold_contexts_frames(f->contexts, rec, outer);
+	for (unsigned i = 0; i < cnt; i++)
+		at = profile_node(f->profile, at, outer[i]);
+	context_append_route(f->profile, at, ret_route);
+	if (!crossed_find(f->nodes, rec->id))
+		put_node(f, rec->id, true, at);
+	return fold_contexts_service(f->contexts, rec);
+}
+
 void fold_stacks_add_context(struct fold_stacks *f, const struct offcpu_rec_context *rec, size_t size)
 {
 	uint32_t node;

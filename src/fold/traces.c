@@ -66,7 +66,7 @@ bool fold_traces_add(struct fold_traces *t, const struct offcpu_rec_trace *rec, 
 	return true;
 }
 
-static const char *hex(struct profile *p, const uint8_t *bytes, size_t cnt)
+const char *fold_trace_text(struct profile *p, const uint8_t *bytes, size_t cnt)
 {
 	char text[33];
 
@@ -82,8 +82,8 @@ void fold_traces_tell(struct fold_traces *t, struct profile *p, const struct off
 
 	if (!found || found->start_ns < p->info.start_ns)
 		return;
-	own.trace = hex(p, found->trace, sizeof(found->trace));
-	own.span = hex(p, found->span, sizeof(found->span));
+	own.trace = fold_trace_text(p, found->trace, sizeof(found->trace));
+	own.span = fold_trace_text(p, found->span, sizeof(found->span));
 	own.start_ns = found->start_ns - p->info.start_ns;
 	own.ns = found->duration_ns;
 	profile_add_trace(p, &own);

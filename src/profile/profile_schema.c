@@ -398,6 +398,11 @@ static const struct column span_columns[] = {
 	COLUMN(NUMBER, request_span, flags, "flags",
 	       "1 nested calls, 2 recursed, 4 thrown, 8 more waits than told apart, 16 slowest: stands for itself alone",
 	       .max = OFFCPU_SPAN_FLAGS),
+	COLUMN(ID, request_span, context, "context_stack_id",
+	       "of the attributes of its trace context as it ended, or waited last; NULL: none", .of = TABLE_STACK,
+	       .is_nullable = true),
+	COLUMN(TEXT, request_span, trace, "trace_id", "the same: 32 hexadecimal digits", .is_nullable = true),
+	COLUMN(TEXT, request_span, trace_span, "trace_span_id", "16", .is_nullable = true),
 };
 
 static const struct column span_wait_columns[] = {

@@ -171,6 +171,12 @@ static bool check_bars(const struct request_row *row, uint64_t *count)
 	return *count <= PROFILE_NS_MAX;
 }
 
+/* So many digits, or NULL. */
+static bool is_hex(const char *text, size_t len)
+{
+	return !text || (strlen(text) == len && strspn(text, "0123456789abcdef") == len);
+}
+
 bool requests_check(const struct profile *p, GError **error)
 {
 	uint64_t count = 0, sum_ns = 0;
@@ -181,6 +187,8 @@ bool requests_check(const struct profile *p, GError **error)
 	for (guint i = 0; i < p->spans->len; i++) {
 		const struct request_span *s = profile_span(p, i);
 
+		if (s->context >= p->nodes->len || !is_hex(s->trace, 32) || !is_hex(s->trace_span, 16))
+			return profile_damaged(error, "span %u has no valid trace", i);
 		if (s->wait_cnt > OFFCPU_REQUEST_NOTES_MAX || s->wait > p->span_waits->len ||
 		    s->wait_cnt > p->span_waits->len - s->wait)
 			return profile_damaged(error, "span %u has no valid waits", i);

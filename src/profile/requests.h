@@ -34,6 +34,9 @@ struct request_span {
 	uint64_t wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns;
 	uint32_t wait, wait_cnt;	/* its rows of span_waits, one behind the other */
 	uint8_t flags;		/* enum offcpu_span_flag */
+	/* as its thread's trace context said as it ended, or as the thread waited last in it; 0 and NULL: it said nothing */
+	uint32_t context;	/* node of a stack of its attributes */
+	const char *trace, *trace_span;	/* 32 and 16 hexadecimal digits */
 };
 
 /* The waits of a span with the same stacks, of those that are over as it ends. */

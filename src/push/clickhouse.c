@@ -39,6 +39,9 @@ static const struct table {
 	{ "tasks", OF_WINDOW ", " OF_TASKS ", state, reason, idle, call, function, stack, end, creator, creator_file, creator_line, parent, name, "
 			     "awaited_by, seen, task_ns, task_se_ns" },
 	{ "findings", OF_WINDOW ", service, process, kind, reason, time_ns, whole_ns, sentence, evidence, advice" },
+	{ "requests", OF_WINDOW ", service, request, count, wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns, max_ns, "
+				"from_ns, counts" },
+	{ "request_times", OF_WINDOW ", service, request, reason, place, from_ns, times_ns" },
 	{ "tcp_waits", OF_WINDOW ", service, object, direction, count, blocked_ns, peer_ns, network_ns, silent_ns, unclear_ns, "
 				 "resent, srtt_us, min_rtt_us" },
 	{ "connections", OF_WINDOW ", service, process, pid, side, local, remote" },
@@ -438,6 +441,7 @@ struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons 
 	put_on_cpu(&r);
 	put_tasks(&r);
 	rows_put_findings(&r);
+	rows_put_requests(&r);
 	put_tcp_waits(&r);
 	put_connections(&r);
 	put_losses(&r);

@@ -32,6 +32,7 @@ void rows_end(struct rows *r, const char *table);
 void rows_put_contents(struct rows *r);
 /* What a report begins with, in order. */
 void rows_put_findings(struct rows *r);
+void rows_put_requests(struct rows *r);
 
 static inline const char *rows_service(const struct thread *t)
 {

@@ -3,6 +3,7 @@
 
 #define HOUR_S 3600
 #define OTLP_PATH "/v1development/profiles"
+#define OTLP_METRICS_PATH "/v1/metrics"
 
 /* It took the request, though perhaps not all of it: what it dropped will not be to its liking another time either. */
 static enum target_outcome otlp_verdict(const struct http_answer *a, char **ret_words)
@@ -57,6 +58,7 @@ const struct engine engines[PUSH_ENGINES] = {
 			.series = &otlp_series,
 			.path = OTLP_PATH,
 			.content_type = "application/x-protobuf",
+			.metrics_path = OTLP_METRICS_PATH,
 			.verdict = otlp_verdict,
 			.words = otlp_words,
 		},

@@ -27,6 +27,7 @@ struct engine {
 	/* Of those that take a series a request and would count it twice; NULL: ClickHouse, which target.c knows. */
 	const struct series_format *series;
 	const char *path, *content_type;
+	const char *metrics_path;	/* of requests' latencies, which it takes apart; NULL: it takes none */
 	/*
 	 * What an answer with a status of success means, where that is not all, and its words (free with g_free(), may
 	 * be NULL).  NULL: all is taken.

@@ -21,8 +21,8 @@ struct counters {
 	uint64_t ns[REASON_COUNT][2], waits[REASON_COUNT][2];	/* [1]: idle */
 };
 
-/* Edges of what requests took: each is where a slot of the kernel's begins. */
-static const unsigned request_edges[] = { 14, 16, 18, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 32, 34 };
+const unsigned metrics_request_edges[METRICS_REQUEST_EDGES] = { 14, 16, 18, 20, 21, 22, 23, 24,
+								 25, 26, 27, 28, 29, 30, 32, 34 };
 
 /* Of one [request NAME] of the agent's configuration: there are few. */
 struct request_counters {
@@ -248,6 +248,19 @@ static void histogram(const struct metrics *m, GString *s, const char *name)
 	}
 }
 
+void metrics_request_buckets(const struct offcpu_request_sum *sum, uint64_t ret_counts[METRICS_REQUEST_EDGES + 1])
+{
+	size_t bucket = 0;
+
+	memset(ret_counts, 0, (METRICS_REQUEST_EDGES + 1) * sizeof(ret_counts[0]));
+	for (unsigned slot = 0; slot < OFFCPU_REQUEST_SLOTS; slot++) {
+		while (bucket < METRICS_REQUEST_EDGES &&
+		       request_slot_high(slot) > UINT64_C(1) << metrics_request_edges[bucket])
+			bucket++;
+		ret_counts[bucket] = profile_sum(ret_counts[bucket], sum->hist[slot]);
+	}
+}
+
 static void request_bucket(GString *s, const char *name, const char *request, const char *edge, uint64_t cnt)
 {
 	begin_label(s, name, "request", request);
@@ -259,20 +272,18 @@ static void request_histogram(GString *s, const char *name, const struct request
 {
 	g_autofree char *bucket = g_strconcat(name, "_bucket", NULL), *sum_name = g_strconcat(name, "_sum", NULL),
 			*count_name = g_strconcat(name, "_count", NULL);
-	unsigned slot = 0;
-	uint64_t cnt = 0;
+	uint64_t cnt = 0, counts[METRICS_REQUEST_EDGES + 1];
 
-	for (size_t k = 0; k < G_N_ELEMENTS(request_edges); k++) {
-		uint64_t edge_ns = UINT64_C(1) << request_edges[k];
+	metrics_request_buckets(&c->sum, counts);
+	for (size_t k = 0; k < METRICS_REQUEST_EDGES; k++) {
+		uint64_t edge_ns = UINT64_C(1) << metrics_request_edges[k];
 		g_autofree char *edge = g_strdup_printf("%" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT,
 							(guint64)(edge_ns / NS_A_SECOND), (guint64)(edge_ns % NS_A_SECOND));
 
-		for (; slot < OFFCPU_REQUEST_SLOTS && request_slot_high(slot) <= edge_ns; slot++)
-			cnt += c->sum.hist[slot];
+		cnt += counts[k];
 		request_bucket(s, bucket, c->name, edge, cnt);
 	}
-	for (; slot < OFFCPU_REQUEST_SLOTS; slot++)
-		cnt += c->sum.hist[slot];
+	cnt += counts[METRICS_REQUEST_EDGES];
 	request_bucket(s, bucket, c->name, "+Inf", cnt);
 	begin_label(s, sum_name, "request", c->name);
 	g_string_append_c(s, '}');

@@ -4,6 +4,7 @@
 
 #include "analyse/reason/reasons.h"
 #include "profile/profile.h"
+#include "profile/requests.h"
 
 /*
  * Windows as counters of Prometheus, which only grow as windows are added.  Labels are bounded: services as in
@@ -18,6 +19,10 @@ void metrics_add(struct metrics *m, const struct profile *p, const struct reason
 /* The text exposition format, appended. */
 void metrics_text(const struct metrics *m, GString *s);
 
+/* What requests took falls into buckets: below such powers of two of nanoseconds, and at last all that took longer. */
+#define METRICS_REQUEST_EDGES 16
+extern const unsigned metrics_request_edges[METRICS_REQUEST_EDGES];
+void metrics_request_buckets(const struct offcpu_request_sum *sum, uint64_t ret_counts[METRICS_REQUEST_EDGES + 1]);
 
 /* One that stands for itself, without labels: its head and its value; appended. */
 void metrics_number(GString *s, const char *name, const char *type, const char *help, uint64_t value);

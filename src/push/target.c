@@ -5,6 +5,7 @@
 
 #include "base/json_read.h"
 #include "push/clickhouse.h"
+#include "push/otlp_metrics.h"
 
 /* Of ClickHouse's error codes: what tells of tables. */
 enum { NO_SUCH_COLUMN = 16, UNKNOWN_IDENTIFIER = 47, UNKNOWN_TABLE = 60, UNKNOWN_DATABASE = 81 };
@@ -60,6 +61,7 @@ char *advice_on(const struct engine *e, const struct http_answer *a, const char 
 #define WORDS_MAX_BYTES 300	/* of an engine's answer in our messages */
 #define URL_MAX_BYTES 2048
 #define NS_A_SECOND 1000000000
+#define METRICS_AGAIN_S 3600	/* until an engine that takes no metrics is asked again */
 
 /* What servers know, by version; settings that one does not know are an error to it. */
 #define VERSION_ASYNC_INSERT 2111
@@ -71,6 +73,7 @@ struct target {
 	struct credentials credentials;
 	struct http *http;
 	struct services *services;
+	gint no_metrics_until_s;	/* atomic; CLOCK_MONOTONIC: it has said that it takes none */
 	/* of ClickHouse */
 	unsigned version;	/* year and month, 2111; 0: not asked yet */
 	struct sent *sent;
@@ -174,19 +177,32 @@ static void free_unit(gpointer u)
 	unit_free(u);
 }
 
+static gint now_s(void)
+{
+	return (gint)(g_get_monotonic_time() / G_USEC_PER_SEC);
+}
+
+static bool takes_metrics(struct target *t)
+{
+	return t->engine->metrics_path && now_s() >= g_atomic_int_get(&t->no_metrics_until_s);
+}
+
 GPtrArray *target_units(struct target *t, const struct profile *p, const struct reasons *reasons, GError **error)
 {
-	struct push_unit *u;
-	GPtrArray *units;
+	GPtrArray *units = t->engine->series ? series_units(p, reasons, t->services, t->engine->series, error)
+					     : g_ptr_array_new_with_free_func(free_unit);
+	struct push_unit *u = NULL;
 
-	if (t->engine->series)
-		return series_units(p, reasons, t->services, t->engine->series, error);
-	u = clickhouse_unit(p, reasons, t->sent, error);
-	if (!u)
-		return NULL;
-	units = g_ptr_array_new_with_free_func(free_unit);
-	g_ptr_array_add(units, u);
-	return units;
+	if (!t->engine->series)
+		u = clickhouse_unit(p, reasons, t->sent, error);
+	else if (units && takes_metrics(t))
+		u = otlp_metrics_unit(p, t->services, units->len);
+	if (u)
+		g_ptr_array_add(units, u);
+	if (u || t->engine->series)
+		return units;
+	g_ptr_array_unref(units);
+	return NULL;
 }
 
 /* --- what an answer says --- */
@@ -434,11 +450,22 @@ static enum target_outcome verdict(const struct target *t, const struct http_ans
 	return outcome;
 }
 
+/* A collector of profiles alone: what it has no place for must not hold up what it has one for. */
+static enum target_outcome refuse_metrics(struct target *t, char **ret_why)
+{
+	g_atomic_int_set(&t->no_metrics_until_s, now_s() + METRICS_AGAIN_S);
+	g_free(*ret_why);
+	*ret_why = g_strdup_printf("%s takes no metrics (%s: status 404), so it gets no latencies of requests for an hour",
+				   t->name, t->engine->metrics_path);
+	return TARGET_REFUSED;
+}
+
 static enum target_outcome send_series(struct target *t, const struct push_unit *u, char **ret_why,
 				       unsigned *ret_retry_after_s)
 {
 	const struct push_request *request = g_ptr_array_index(u->requests, 0);
-	g_autofree char *url = g_strconcat(t->url, t->engine->path, NULL);
+	bool is_metrics = strcmp(request->name, OTLP_METRICS) == 0 && t->engine->metrics_path;
+	g_autofree char *url = g_strconcat(t->url, is_metrics ? t->engine->metrics_path : t->engine->path, NULL);
 	struct http_answer a;
 	gsize len_bytes;
 	const void *body = g_bytes_get_data(request->body, &len_bytes);
@@ -464,6 +491,8 @@ static enum target_outcome send_series(struct target *t, const struct push_unit 
 		*ret_why = sentence(t, &a);
 		*ret_retry_after_s = a.retry_after_s;
 	}
+	if (is_metrics && a.outcome == HTTP_ANSWERED && a.status == 404)
+		outcome = refuse_metrics(t, ret_why);
 	http_answer_clear(&a);
 	return outcome;
 }

@@ -309,6 +309,14 @@ static const char *colon_of(const char *spec)
 	return NULL;
 }
 
+static bool can_see_sockets(const char *spec, GError **error)
+{
+	if (kernel_btf_id(feature_kernel_btf(), "btf_trace_sock_recv_length", BTF_KIND_TYPEDEF) >= 0)
+		return true;
+	request_fail(error, "%s: this kernel does not tell what sockets receive: Linux 6.3 or later is needed", spec);
+	return false;
+}
+
 /* "socket:5432": requests by connection. */
 static bool plan_socket(struct request_plan *plan, const char *spec, const GArray *pids, const char *program,
 			GError **error)
@@ -321,10 +329,8 @@ static bool plan_socket(struct request_plan *plan, const char *spec, const GArra
 		request_fail(error, "%s: socket:PORT is wanted, a number from 1 to 65535", spec);
 		return false;
 	}
-	if (kernel_btf_id(feature_kernel_btf(), "btf_trace_sock_recv_length", BTF_KIND_TYPEDEF) < 0) {
-		request_fail(error, "%s: this kernel does not tell what sockets receive: Linux 6.3 or later is needed", spec);
+	if (!can_see_sockets(spec, error))
 		return false;
-	}
 	if (plan->ports->len >= OFFCPU_REQUEST_PORTS_MAX) {
 		request_fail(error, "%s: there is room for %d ports", spec, OFFCPU_REQUEST_PORTS_MAX);
 		return false;
@@ -364,7 +370,7 @@ static bool plan_spec(struct request_plan *plan, const char *spec, const GArray 
 
 static bool goes_together(const struct request_plan *plan, GError **error)
 {
-	if (plan->ports->len && plan->probes->len)
+	if (request_plan_is_by_socket(plan) && plan->probes->len)
 		request_fail(error,
 		     "socket:PORT does not go with functions or probes: a thread has one kind of requests at a time");
 	else if (plan->has_go && plan->has_others)
@@ -373,6 +379,15 @@ static bool goes_together(const struct request_plan *plan, GError **error)
 	else
 		return true;
 	return false;
+}
+
+static void route_name_free(gpointer data)
+{
+	struct request_route_name *r = data;
+
+	g_free(r->glob);
+	g_free(r->service);
+	g_free(r);
 }
 
 struct request_plan *request_plan_new_empty(void)
@@ -384,6 +399,7 @@ struct request_plan *request_plan_new_empty(void)
 	plan->strings = g_ptr_array_new_with_free_func(g_free);
 	plan->probes = g_array_new(FALSE, TRUE, sizeof(struct request_probe));
 	plan->ports = g_array_new(FALSE, FALSE, sizeof(struct request_port));
+	plan->routes = g_ptr_array_new_with_free_func(route_name_free);
 	plan->go_places = g_array_new(FALSE, FALSE, sizeof(struct request_place));
 	plan->fds = g_array_new(FALSE, FALSE, sizeof(int));
 	return plan;
@@ -423,6 +439,20 @@ bool request_plan_add(struct request_plan *plan, const char *name, const char *s
 	return true;
 }
 
+bool request_plan_add_route(struct request_plan *plan, const char *name, const char *glob, const char *service,
+			    GError **error)
+{
+	struct request_route_name *r;
+
+	if (!can_see_sockets(glob, error))
+		return false;
+	r = g_new0(struct request_route_name, 1);
+	*r = (struct request_route_name){ .glob = g_strdup(glob), .service = g_strdup(service), .func = plan->names->len };
+	g_ptr_array_add(plan->routes, r);
+	add_name(plan, name, service);
+	return true;
+}
+
 struct request_plan *request_plan_new(char **specs, const GArray *pids, const char *program, bool every, GError **error)
 {
 	struct request_plan *plan = request_plan_new_empty();
@@ -455,6 +485,7 @@ void request_plan_free(struct request_plan *plan)
 	g_array_unref(plan->fds);
 	g_array_unref(plan->probes);
 	g_array_unref(plan->ports);
+	g_ptr_array_unref(plan->routes);
 	g_ptr_array_unref(plan->strings);
 	g_ptr_array_unref(plan->files);
 	g_ptr_array_unref(plan->names);

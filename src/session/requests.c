@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi/context_abi.h"
 #include "attach/error.h"
 #include "attach/probe.h"
 #include "base/each.h"
@@ -18,6 +19,7 @@
 #include "profile/requests.h"
 #include "session/parts.h"
 #include "session/probe.h"
+#include "session/request_names.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "offcpu.skel.h"
@@ -62,6 +64,7 @@ struct requests {
 	char *refused_why;
 	struct request_go_names *go_names;	/* NULL: not read, or there are none */
 	GArray *ports;		/* uint16_t, of the plan */
+	struct request_names *names;	/* NULL: none are by their routes */
 	struct open_requests *open;	/* NULL: windows are cut, and only the last one would tell */
 	struct beside *beside;	/* NULL: the session is about requests alone */
 };
@@ -69,9 +72,11 @@ struct requests {
 HASH_KEY(site, struct site_key, dev, ino, offset)
 
 /* plan: NULL where no requests are wanted. */
-static void select_parts(struct offcpu_bpf *skel, const struct request_plan *plan, bool keeps_waits, bool by_call)
+static void select_parts(struct offcpu_bpf *skel, const struct request_plan *plan, bool keeps_waits, bool by_call,
+			 bool wants_spans)
 {
-	bool wanted = plan != NULL, by_socket = plan && plan->ports->len;
+	bool wanted = plan != NULL, by_socket = plan && request_plan_is_by_socket(plan);
+	bool by_route = plan && (plan->routes->len || wants_spans) && !plan->has_go;
 	bool by_goroutine = plan && plan->has_go;
 	struct bpf_map *const maps[] = { skel->maps.request_states, skel->maps.request_sums,  skel->maps.request_counts,
 					 skel->maps.request_sites,  skel->maps.request_notes, skel->maps.request_parts };
@@ -87,6 +92,8 @@ static void select_parts(struct offcpu_bpf *skel, const struct request_plan *pla
 	bpf_map__set_autocreate(skel->maps.request_ports, wanted && by_socket);
 	bpf_map__set_autocreate(skel->maps.request_sockets, wanted && by_socket);
 	bpf_map__set_autocreate(skel->maps.request_befores, wanted && by_socket);
+	bpf_map__set_autocreate(skel->maps.request_routes, by_route);
+	bpf_map__set_autocreate(skel->maps.route_scratches, by_route);
 	bpf_object__for_each_program(prog, skel->obj) {
 		bool of_sockets = g_str_has_prefix(bpf_program__section_name(prog), "tp_btf/");
 		bool of_go = g_str_has_prefix(bpf_program__name(prog), "request_go_");
@@ -113,6 +120,10 @@ static void size_maps(const struct session *s, struct offcpu_config *cfg, const 
 	if (cfg->by_goroutine)
 		bpf_map__set_max_entries(skel->maps.request_goroutines, cfg->requests_max);
 	bpf_map__set_max_entries(skel->maps.request_notes, cfg->requests_max);
+	if (cfg->want_routes && cfg->by_connection)
+		bpf_map__set_type(skel->maps.route_scratches, BPF_MAP_TYPE_PERCPU_ARRAY);
+	else if (cfg->want_routes)
+		bpf_map__set_max_entries(skel->maps.route_scratches, cfg->requests_max);
 	bpf_map__set_max_entries(skel->maps.request_sums, plan->names->len * (cfg->requests_beside ? 2 : 1));
 	if (plan->names->len > SUMS_PER_CPU_MAX)
 		bpf_map__set_type(skel->maps.request_sums, BPF_MAP_TYPE_ARRAY);
@@ -149,7 +160,7 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 	struct requests *r;
 
 	select_parts(s->skel, plan, o->request_slower_ns,
-		     plan && !o->requests_beside && request_plan_has_calls(plan));
+		     plan && !o->requests_beside && request_plan_has_calls(plan), o->request_spans);
 	if (!plan)
 		return false;
 	cfg->want_requests = 1;
@@ -157,6 +168,9 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 	cfg->requests_beside = o->requests_beside && session_may_cut(o);
 	cfg->want_calls = request_plan_has_calls(plan) && !cfg->requests_beside;
 	cfg->by_goroutine = plan->has_go;
+	cfg->by_connection = request_plan_is_by_socket(plan);
+	cfg->named_routes = plan->routes->len != 0;
+	cfg->want_routes = (cfg->named_routes || cfg->want_spans) && !cfg->by_goroutine;
 	cfg->request_slower_ns = o->request_slower_ns;
 	size_maps(s, cfg, plan);
 	r = *ret_state = g_new0(struct requests, 1);
@@ -185,6 +199,7 @@ static void requests_free(void *state)
 	if (r->open)
 		open_requests_free(r->open);
 	beside_free(r->beside);
+	request_names_free(r->names);
 	g_array_unref(r->ports);
 	spans_free(r->spans);
 	request_go_names_free(r->go_names);
@@ -286,8 +301,10 @@ static bool start(struct session *s, void *state, GError **error)
 	const GArray *probes = r->plan->probes;
 	int err;
 
-	(void)s;
 	r->probes = probe_set_new();
+	if (s->skel->rodata->cfg.want_routes)
+		r->names = request_names_new(r->plan, r->spans, bpf_map__fd(r->skel->maps.request_ports),
+					     bpf_map__fd(r->skel->maps.request_routes));
 	for (guint i = 0; i < r->plan->ports->len; i++) {
 		const struct request_port *p = &g_array_index(r->plan->ports, struct request_port, i);
 		uint32_t port = p->port;
@@ -408,9 +425,20 @@ static void take_span(struct session *s, void *state, const void *record, size_t
 	struct requests *r = state;
 
 	(void)s;
-	spans_add(r->spans, record, size);
+	if (r->names)
+		request_names_span(r->names, record, size);
+	else
+		spans_add(r->spans, record, size);
 	r->skel->bss->span_from_ns = spans_from_ns(r->spans);
 	r->skel->bss->span_shift = spans_shift(r->spans);
+}
+
+static void take_route(struct session *s, void *state, const void *record, size_t size)
+{
+	struct requests *r = state;
+
+	if (r->names)
+		request_names_take(r->names, s->fold, record, size);
 }
 
 /* Are there calls whose return is told by where it goes, as of functions? */
@@ -591,6 +619,8 @@ static void finish_beside(struct session *s, struct requests *r, struct profile 
 	}
 	g_array_set_size(b->parts, 0);
 	read_new_counts(r, p);
+	if (r->plan->routes->len)
+		request_names_look(r->names, p);
 }
 
 static void finish(struct session *s, void *state, struct profile *p)
@@ -637,7 +667,10 @@ void requests_add_losses(struct profile *p, const struct offcpu_loss_count count
 }
 
 static const struct session_record records[] = {
-	{ OFFCPU_REC_REQUEST_SITE, .take = take_site }, { OFFCPU_REC_REQUEST_SPAN, .take = take_span }, { 0 },
+	{ OFFCPU_REC_REQUEST_SITE, .take = take_site },
+	{ OFFCPU_REC_REQUEST_SPAN, .take = take_span },
+	{ OFFCPU_REC_REQUEST_ROUTE, .take = take_route },
+	{ 0 },
 };
 
 const struct session_probe probe_requests = {

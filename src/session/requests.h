@@ -40,11 +40,18 @@ struct request_port {
 	uint32_t func;		/* of plan->names */
 };
 
+/* Requests by connection of a service, whose route is such a one. */
+struct request_route_name {
+	char *glob, *service;	/* both are globs */
+	uint32_t func;		/* of plan->names */
+};
+
 struct request_plan {
 	GPtrArray *names;	/* char *, by number: "dispatch_command" */
 	GPtrArray *files;	/* char *, of each the file's name */
 	GArray *probes;		/* struct request_probe */
 	GArray *ports;		/* struct request_port; where there is one there are no probes */
+	GPtrArray *routes;	/* struct request_route_name: which ports these are windows tell; no probes, either */
 	bool has_go;		/* all are functions of Go, which moves its calls from thread to thread */
 	bool has_functions;	/* whose return is to be found */
 	const char *exports_only;	/* file, stripped, of which a pattern found functions that it exports; or NULL */
@@ -68,10 +75,17 @@ struct request_plan *request_plan_new(char **specs, const GArray *pids, const ch
  */
 struct request_plan *request_plan_new_empty(void);
 bool request_plan_add(struct request_plan *plan, const char *name, const char *spec, const GArray *pids, GError **error);
+/* False where this kernel cannot tell, with a sentence. */
+bool request_plan_add_route(struct request_plan *plan, const char *name, const char *glob, const char *service,
+			    GError **error);
+static inline bool request_plan_is_by_socket(const struct request_plan *p)
+{
+	return p->ports->len || p->routes->len;
+}
 /* Several functions, whose calls may lie inside of one another. */
 static inline bool request_plan_has_calls(const struct request_plan *p)
 {
-	return p->names->len > 1 && !p->ports->len;
+	return p->names->len > 1 && !request_plan_is_by_socket(p);
 }
 
 void request_plan_free(struct request_plan *p);	/* NULL is fine */

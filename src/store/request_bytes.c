@@ -133,6 +133,7 @@ bool request_cells_encode(struct request_cells *c, request_cells_number_of numbe
 
 	blob_put(into, VERSION);
 	blob_put(into, request_cells_uncounted(c)->handed);
+	blob_put(into, request_cells_uncounted(c)->no_route);
 	blob_put(into, request_cells_uncounted(c)->others);
 	blob_put(into, cnt);
 	for (guint i = 0; i < cnt && ok; i++)
@@ -191,6 +192,7 @@ bool request_cells_add_bytes(struct request_cells *cells, const void *bytes, siz
 	if (cursor_uleb(&c) != VERSION)
 		return false;
 	uncounted.handed = blob_get(&c, PROFILE_NS_MAX);
+	uncounted.no_route = blob_get(&c, PROFILE_NS_MAX);
 	uncounted.others = blob_get(&c, PROFILE_NS_MAX);
 	request_uncounted_add(request_cells_uncounted(cells), &uncounted);
 	for (uint32_t cnt = blob_get_cnt(&c, REQUEST_CELLS_MAX); cnt && !c.bad; cnt--)

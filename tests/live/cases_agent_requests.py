@@ -7,7 +7,7 @@ import subprocess
 from cases_agent import Agent
 from cases_request import check_between
 from cases_request_socket import has_tracepoint
-from lib import Program, Skip, case, read_truth
+from lib import Program, Skip, case, nightly, read_truth
 
 SLOT = 1 / 16  # of the distribution, relative
 CLOCK_NS = 100_000  # between the kernel's receive and the server's look at its clock, and back
@@ -48,3 +48,33 @@ def agent_requests(env):
     env.check.that(abs(slowest - row["slowest"]["wall_ns"]) <= slowest * 0.01, f"of the slowest {slowest} of {row['slowest']} ns are told")
     told = sum(cause["ns"] for cause in row["causes"])
     env.check.that(abs(told - row["wall_ns"]) <= row["wall_ns"] * 0.01, f"causes are {told} of {row['wall_ns']} ns")
+
+
+@case
+@nightly
+def agent_routes(env):
+    """Requests by route: each is under the route that its thread says as it answers, also those that wait for nothing."""
+    if not has_tracepoint():
+        raise Skip("this kernel does not tell what sockets receive (Linux 6.3)")
+    count, store, config = 1500, env.temporary("history"), env.temporary("agent.conf")
+    program = Program(env, "served_routes", "routes", count)
+    with open(config, "w", encoding="ascii") as file:
+        file.write("[request create]\nroute = POST /order/* of served*\n[request stock]\nroute = /stock/* of served*\n"
+                   "[request elsewhere]\nroute = * of another\n")
+    agent = Agent(env, store, "--config", config)
+    env.check.that(agent.await_log("recording, "), f"it records: {agent.log()}")
+    program.go()
+    program.wait_done()
+    env.check.equal(agent.end(), 0, "status")
+    program.finish()
+    truth = {line["route"]: line for line in read_truth(program.truth_path) if "route" in line}
+    line = json.loads(subprocess.check_output([env.offcpu, "report", "--history", store, "--requests", "--json"]))
+    rows = {row["name"]: row for row in line["requests"]}
+    env.check.equal(rows.pop("elsewhere")["count"], 0, "requests of another service")
+    env.check.equal(sorted(rows), sorted(truth), "names")
+    for name, row in rows.items():
+        # its port is known from the second window on, of which there are several
+        env.check.that(count / 2 <= row["count"] <= count, f"{name}: {row['count']} of {count}")
+        env.check.that((row["p50_ns"] >= 2_000_000) == (name == "create"), f"{name}: p50 is {row['p50_ns']} ns")
+    env.check.that(line["without_route"] <= count * 0.01, f"{line['without_route']} had no route")
+    env.check.that(line["not_counted"] <= count * 0.2, f"{line['not_counted']} ended before their route was known")

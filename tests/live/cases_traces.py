@@ -7,7 +7,8 @@ import os
 import subprocess
 
 from check import names
-from lib import Program, Recorder, case, exact
+from cases_request_socket import has_tracepoint
+from lib import Program, Recorder, Skip, case, exact, nightly, read_truth
 
 SHARE = 0.99
 REQUESTS = 60
@@ -123,3 +124,26 @@ def trace_requests(env):
     for attribute, value in ("http.request.method", "GET"), ("enduser.id", "user-"):
         by = subprocess.check_output([env.offcpu, "report", "--by", f"attribute:{attribute}", out], text=True)
         env.check.that(value in by and "(not told)" in by, by)
+
+
+@case
+@nightly
+def trace_requests_by_connection(env):
+    """Requests of connections have the route and the trace that the thread says as it answers, also those that wait for nothing."""
+    if not has_tracepoint():
+        raise Skip("this kernel does not tell what sockets receive (Linux 6.3)")
+    program = Program(env, "served_routes", "routes", 5 * REQUESTS)
+    out = env.temporary("connections.offcpu")
+    port = read_truth(program.truth_path)[0]["port"]
+    recorder = Recorder(env, "-p", program.pid, "-q", "-o", out, f"socket:{port}", verb="request", out=env.temporary("text"))
+    recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    recorder.stop()
+    program.finish()
+    spans = json.loads(subprocess.check_output([env.offcpu, "report", "--json", out]))["spans"]
+    routes = collections.Counter(span.get("route") for span in spans)
+    env.check.equal(dict(routes), {"POST /order/create": 5 * REQUESTS, "GET /stock/{id}": 5 * REQUESTS}, "routes")
+    numbers = [int.from_bytes(bytes.fromhex(span["trace_id"])[:8], "little") for span in spans if "trace_id" in span]
+    env.check.equal(sorted(numbers), list(range(1, 10 * REQUESTS + 1)), "each request has its own trace")
+    env.check.that(all(span["span_id"] == span["trace_id"][:16] for span in spans), "and its span")

@@ -249,6 +249,7 @@ class Model:
 
     def clear(self, faults=()):
         self.faults, self.pushes, self.bad, self.asked, self.requests, self.ready = list(faults), [], [], [], 0, True
+        self.metrics, self.takes_metrics = [], True
 
     def take_fault(self):
         with self.lock:

@@ -22,7 +22,7 @@ import test_pyroscope
 import test_series
 import test_shipped
 
-KINDS = ("plain", "wakers", "cpu", "crowd", "before", "after", "tasks")
+KINDS = ("plain", "wakers", "cpu", "crowd", "before", "after", "tasks", "requests")
 GROUPS = {"answers": test_answers.run, "pyroscope": test_pyroscope.run, "series": test_series.run, "clickhouse": test_clickhouse.run,
           "hostile": test_hostile.run, "shipped": test_shipped.run, "outage": test_outage.run}
 
@@ -39,6 +39,7 @@ class Recording:
         self.off_cpu_ns = sum(wait["off_cpu_ns"] for wait in waits)
         self.waits = sum(wait["count"] for wait in waits)
         self.threads = len(report["threads"])
+        self.requests = report.get("requests", [])
 
 
 def main():

@@ -10,6 +10,7 @@ import struct
 from pyroscope_model import Bad, Handler, Model, check_profile, fields, first, message, packed
 
 OTLP_PATH = "/v1development/profiles"
+METRICS_PATH = "/v1/metrics"
 PARCA_PATH = "/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw"
 
 
@@ -88,12 +89,73 @@ def check_otlp(body, window):
     return {"labels": labels, "types": [row[0] for row in found], "sums": [row[2] for row in found]}
 
 
+def double(bits):
+    return struct.unpack("<d", struct.pack("<Q", bits))[0]
+
+
+def strings_of(message_, number):
+    return {first(pair, 1, b"").decode(): first(first(pair, 2, b""), 1, b"").decode() for pair in fields(message_, number)}
+
+
+def check_point(point, window, attribute):
+    start_ns, end_ns = first(point, 2), first(point, 3)
+    if not window[0] <= start_ns < end_ns <= window[1] + 10**9:
+        raise Bad(f"a point's time is {start_ns} to {end_ns}")
+    return strings_of(point, attribute)
+
+
+def check_histogram(data, window):
+    (point,) = fields(data, 1)
+    counts = [bits for (bits,) in struct.iter_unpack("<Q", first(point, 6, b""))]
+    bounds = [value for (value,) in struct.iter_unpack("<d", first(point, 7, b""))]
+    if len(counts) != len(bounds) + 1 or sorted(set(bounds)) != bounds:
+        raise Bad(f"{len(counts)} buckets have bounds {bounds}")
+    if sum(counts) != first(point, 4):
+        raise Bad(f"buckets have {sum(counts)} of {first(point, 4)}")
+    return {"count": first(point, 4), "sum": double(first(point, 5)), "max": double(first(point, 12)),
+            "buckets": list(zip(bounds, counts)), **check_point(point, window, 9)}
+
+
+def check_sum(data, window):
+    points = fields(data, 1)
+    if first(data, 3) != 1 or not points:
+        raise Bad("a sum is not monotonic, or has no points")
+    return [{"value": double(first(point, 4)) if first(point, 4) else first(point, 6), **check_point(point, window, 7)} for point in points]
+
+
+def check_metrics(body, window):
+    """Of ExportMetricsServiceRequest, opentelemetry-proto 1.11: each resource's attributes and metrics by their names."""
+    found = []
+    for resource in fields(body, 1):
+        labels = strings_of(first(resource, 1, b""), 1)
+        (scope,) = fields(resource, 2)
+        metrics = {}
+        for metric in fields(scope, 2):
+            name, histogram, total = first(metric, 1, b"").decode(), first(metric, 9, b""), first(metric, 7, b"")
+            if not name or name in metrics or not first(metric, 3, b"") or bool(histogram) == bool(total):
+                raise Bad(f"metric {name}")
+            if first(histogram or total, 2) != 1:
+                raise Bad(f"{name} does not say that it is a delta")
+            metrics[name] = check_histogram(histogram, window) if histogram else check_sum(total, window)
+        if not labels.get("service.name") or not labels.get("host.name") or not metrics:
+            raise Bad(f"resource {labels}")
+        found.append({"labels": labels, "metrics": metrics})
+    return found
+
+
 class OtlpHandler(Handler):
     def do_POST(self):
         model = self.server.model
+        if self.path == METRICS_PATH and not model.takes_metrics:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.answer(404)
+            return
         fault = model.take_fault()
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         model.requests += 1
+        if self.path == METRICS_PATH:
+            self.take_metrics(gzip.decompress(body))
+            return
         if self.path != OTLP_PATH or self.headers.get("Content-Type") != "application/x-protobuf":
             self.answer(404)
         elif self.headers.get("Content-Encoding") != "gzip":
@@ -102,6 +164,15 @@ class OtlpHandler(Handler):
             self.status(fault, "ordered by the test")
         else:
             self.take(gzip.decompress(body), fault)
+
+    def take_metrics(self, body):
+        model = self.server.model
+        try:
+            model.metrics += check_metrics(body, model.window)
+            self.answer(200)
+        except (Bad, ValueError) as err:
+            model.bad.append(f"metrics: {err}")
+            self.status(400, str(err))
 
     def status(self, code, words):
         """A google.rpc.Status."""

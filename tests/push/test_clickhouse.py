@@ -83,6 +83,41 @@ def check_tasks(program, server, r):
     same(f"{server.title}, queries.sql: what tasks wait for", [row[:6] for row in asked], TASKS_ASKED)
 
 
+def check_requests(program, server, r):
+    """Requests as the recording has them; those of a minute ago answer the questions that are shipped."""
+    server.begin_anew()
+    for _ in range(2):
+        status, _, err = program.run("push", r.path, "--clickhouse", server.url)
+        point(f"{server.title}, requests: exit status", err if status else None)
+    columns = ("count", "wall_ns", "on_cpu_ns", "blocked_ns", "runnable_ns", "preempted_ns", "max_ns")
+    rows = server.ask(f"SELECT request, {', '.join(columns)}, arraySum(counts) FROM offcpu.requests FINAL ORDER BY row")
+    same(f"{server.title}, requests: as recorded", [row[:-1] for row in rows],
+         [[q["name"], *(str(q[column]) for column in columns)] for q in r.requests])
+    same(f"{server.title}, requests: each has its latency", [row[-1] for row in rows], [row[1] for row in rows])
+    times = server.ask("SELECT reason, arraySum(times_ns) FROM offcpu.request_times FINAL WHERE place = ''")
+    point(f"{server.title}, requests: what they spent it on", None if int(dict(times).get("on_cpu", 0)) > 0 else times)
+    for table in ("requests", "request_times", "windows"):
+        columns = server.columns(table)
+        server.ask(f"INSERT INTO offcpu.{table} ({', '.join(columns)}) SELECT "
+                   f"{', '.join({'start': 'now() - 60'}.get(c, c) for c in columns)} FROM offcpu.{table} FINAL")
+    latencies, spent = server.load(QUERIES.read_text())[7:9]
+    asked = {q["name"]: q for q in r.requests if q["count"]}
+    same(f"{server.title}, queries.sql: requests", [(row[0], row[1], row[2]) for row in latencies],
+         [(name, "1", str(q["count"])) for name, q in asked.items()])
+    for row in latencies:
+        p50_ns, p99_ns = float(row[4]) * 1e6, float(row[5]) * 1e6
+        q = asked[row[0]]
+        point(f"{server.title}, queries.sql: percentiles", None if p50_ns <= q["p50_ns"] and p99_ns <= q["p99_ns"] else (row, q))
+    same(f"{server.title}, queries.sql: what they spent it on adds up", round(sum(float(row[3]) for row in spent)), 100 * len(asked))
+    # the slowest one of the recording is so slow that none of the times that it tells are of it
+    same(f"{server.title}, queries.sql: and what the slowest did", {float(row[4]) for row in spent}, {0.0})
+    server.ask("INSERT INTO offcpu.request_times SELECT * REPLACE (arrayMap(x -> toUInt64(1099511627776), from_ns) AS from_ns, row + 1000 AS row) "
+               "FROM offcpu.request_times FINAL WHERE start > now() - 3600 AND reason != 'on_cpu'")
+    spent = server.load(QUERIES.read_text())[8]
+    same(f"{server.title}, queries.sql: once there are some", round(sum(float(row[4]) for row in spent)), 100 * len(asked))
+    same(f"{server.title}, queries.sql: of these nothing was on CPU", [float(row[4]) for row in spent if row[1] == "on_cpu"], [0.0])
+
+
 def check_hosts(program, server, r):
     status, text, _ = program.run("report", "--clickhouse", server.url, *around(r), "--host", r.host[:1] + "*", "--json")
     same("--host, a glob that is one: exit status", (status, text[:1]), (0, "{"))
@@ -189,7 +224,7 @@ def check_questions(program, server, r):
     program.run("push", r.path, "--clickhouse", server.url)
     service, reason, user, kernel = plant(server, hosts)
     answers = server.load(QUERIES.read_text())
-    same(f"{server.title}, queries.sql: all of them run", len(answers), 7)
+    same(f"{server.title}, queries.sql: all of them run", len(answers), 9)
     same(f"{server.title}, queries.sql: whose p99 grew", [row[:3] + row[7:10] for row in answers[0]],
          [[service, reason, "8", str(hosts), user, kernel]])
     point(f"{server.title}, queries.sql: its frames", None if answers[0][0][10] and answers[0][0][10] in answers[0][0][11] else answers[0])
@@ -358,6 +393,7 @@ def check_server(program, server, recordings, folder):
         check_tasks(program, server, recordings["tasks"])
         check_same(program, server, recordings)
         check_hosts(program, server, recordings["after"])
+        check_requests(program, server, recordings["requests"])
         check_outage(program, server, recordings["plain"], recordings["crowd"], folder)
         check_names(program, server, recordings["wakers"], folder)
         check_retention(program, server, recordings["wakers"])

@@ -24,6 +24,32 @@ def check_rules(program, recordings, model, name, option):
         contains(f"{name}, {kind}: it is said", err, f"{name} at", "took")
 
 
+def check_otlp_requests(program, r, model):
+    """Latencies and what they were spent on are metrics; a collector that takes none gets its profiles all the same."""
+    words = ("push", r.path, "--otlp", model.url)
+    model.clear()
+    status, _, _ = program.run(*words)
+    same("OTLP, requests: exit status", (status, model.bad), (0, []))
+    asked = {request["name"]: request for request in r.requests if request["count"]}
+    got = {push["metrics"]["offcpu.request.duration"]["offcpu.request"]: push["metrics"] for push in model.metrics}
+    same("OTLP, requests: names, but those without any", sorted(got), sorted(asked))
+    for name, request in asked.items():
+        duration = got[name]["offcpu.request.duration"]
+        same(f"OTLP, {name}: how many, how long", (duration["count"], round(duration["sum"] * 1e9), round(duration["max"] * 1e9)),
+             (request["count"], request["wall_ns"], request["max_ns"]))
+        point(f"OTLP, {name}: buckets", None if duration["buckets"][0][0] == 2**14 / 1e9 and len(duration["buckets"]) == 16 else duration)
+        times = {row["offcpu.reason"]: row["value"] for row in got[name]["offcpu.request.time"]}
+        slowest = {row["offcpu.reason"]: row["value"] for row in got[name].get("offcpu.request.slowest.time", [])}
+        point(f"OTLP, {name}: what they spent it on", None if times["on_cpu"] > 0 and all(times[k] >= slowest[k] for k in slowest) else (times, slowest))
+        (some,) = got[name]["offcpu.request.slowest"]
+        point(f"OTLP, {name}: the slowest", None if 0 < some["value"] <= request["count"] else some)
+    model.clear()
+    model.takes_metrics = False
+    status, _, err = program.run(*words)
+    same("OTLP, no metrics: its profiles are there", model.total("off_cpu"), r.off_cpu_ns)
+    contains("OTLP, no metrics: it is said", err, "takes no metrics", "/v1/metrics")
+
+
 def check_otlp(program, r, model):
     words = ("push", r.path, "--otlp", model.url)
     model.clear(["warning"])
@@ -84,6 +110,7 @@ def run(program, recordings, _folder):
     otlp = model_of(OtlpHandler, window).start()
     check_rules(program, recordings, otlp, "OTLP", "--otlp")
     check_otlp(program, recordings["before"], otlp)
+    check_otlp_requests(program, recordings["requests"], otlp)
     otlp.stop()
     parca = model_of(ParcaHandler, window).start()
     check_rules(program, recordings, parca, "Parca", "--parca")

@@ -114,6 +114,7 @@ void json_latency(GString *out, const struct request_line *l)
 	json_member_uint(&j, "to_unix_ns", l->from_unix_ns + l->steps * l->step_ns);
 	json_member_uint(&j, "step_ns", l->step_ns);
 	json_member_uint(&j, "handed", l->uncounted.handed);
+	json_member_uint(&j, "without_route", l->uncounted.no_route);
 	json_member_uint(&j, "not_counted", l->uncounted.others);
 	json_member_array(&j, "requests");
 	for (guint i = 0; i < l->series->len; i++)

@@ -37,7 +37,7 @@ static void write_span(struct json *j, const struct profile *p, struct routes *r
 {
 	const struct request_span *s = profile_span(p, top->span);
 	const char *route = request_route(routes, p, s);
-	const struct wait_trace *trace = routes ? request_trace(p, s) : NULL;
+	const char *span = NULL, *trace = routes ? request_trace(p, s, &span) : NULL;
 
 	json_object_begin(j);
 	json_member_uint(j, "request", s->func);
@@ -45,8 +45,8 @@ static void write_span(struct json *j, const struct profile *p, struct routes *r
 	if (route)
 		json_member_string(j, "route", route);
 	if (trace) {
-		json_member_string(j, "trace_id", trace->trace);
-		json_member_string(j, "span_id", trace->span);
+		json_member_string(j, "trace_id", trace);
+		json_member_string(j, "span_id", span ? span : "");
 	}
 	json_object_end(j);
 }

@@ -146,9 +146,11 @@ static void append_span(GString *s, const struct profile *p, const struct span_t
 		g_string_append(line, "  ");
 	}
 	if (has_trace) {
-		const struct wait_trace *trace = request_trace(p, span);
+		const char *id, *trace = request_trace(p, span, &id);
+		g_autofree char *begin = g_strndup(trace ? trace : "-", 16);
 
-		g_string_append_printf(line, "%-16.16s  ", trace ? trace->trace : "-");
+		text_safe_cell(line, begin, 16);
+		g_string_append(line, "  ");
 	}
 	text_duration_cell(line, top->ns, CELL);
 	g_string_append_c(line, ' ');
@@ -238,14 +240,15 @@ void requests_routes_text(GString *s, const struct profile *p, const struct text
 	struct request_routes *routes = request_routes_new(p, o->top ? o->top : p->spans->len);
 
 	if (!routes->has_any) {
-		g_string_append(s, p->spans->len ? "No route of a request is known: no thread that waited in one had a trace context.\n"
+		g_string_append(s, p->spans->len ? "No route of a request is known: no thread had a trace context in one that tells it.\n"
 						 : "No single request is in it.\n");
 	} else {
 		g_string_append_printf(s, "%s%11s %9s %9s %9s %9s %9s %9s %9s  %s%s\n", text_bold(o), "REQUESTS", "MEAN", "P50",
 				       "P99", "MAX", "ON-CPU", "BLOCKED", "RUN QUEUE", "ROUTE", text_plain(o));
 		for (guint i = 0; i < routes->rows->len; i++)
 			append_route_row(s, routes->rows->pdata[i], o);
-		g_string_append(s, "A route is told by a thread as it waits: requests that never waited are (not told).\n");
+		if (!((const struct request_route *)routes->rows->pdata[routes->rows->len - 1])->name)
+			g_string_append(s, "(not told): the thread had no trace context as it ended, nor as it last waited in it.\n");
 	}
 	for (guint i = 0; i < routes->rows->len; i++) {
 		const struct request_route *row = routes->rows->pdata[i];

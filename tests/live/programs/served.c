@@ -8,6 +8,9 @@
  * two connections before it answers both.  within: one thread receives from the first, waits, and receives and answers
  * those of the second before the first is closed.  handed: another thread answers.  unanswered: the server closes.  abandoned: the thread that
  * received it ends; then some connections are answered, others closed, and the last two stay open.  datagrams: UDP.
+ * routes (of served_routes): the first connection's requests are POST /order/create, the second's GET /stock/{id}, which
+ * waits for nothing, and the thread's trace context says so from behind the receive to behind the send.  early: only to
+ * before the send.
  */
 #include "truth.h"
 
@@ -20,6 +23,14 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifdef WITH_ROUTES
+#include "trace_writer.h"
+#else
+#define trace_publish() (void)0
+#define trace_attach(number, method, route) (void)(number)
+#define trace_detach() (void)0
+#endif
 
 #define PAUSE_NS 2000000
 #define BURN_NS 300000
@@ -34,7 +45,7 @@ struct connection {
 
 static struct connection connections[PAIRS];
 static const char *mode;
-static bool in_pieces, has_tail;
+static bool in_pieces, has_tail, has_routes, ends_early;
 static sem_t received, answered;
 
 static void pause_ns(uint64_t ns)
@@ -103,7 +114,12 @@ SITE void *server_main(void *arg)
 	for (uint64_t i = 0; i < c->count; i++) {
 		uint64_t at_ns = receive(c->server), took_ns;
 
-		pause_ns(PAUSE_NS);
+		if (has_routes && c != connections)
+			trace_attach(2 * i + 1, "GET", "/stock/{id}");
+		else if (has_routes)
+			trace_attach(2 * i + 2, "POST", "/order/create");
+		if (!has_routes || c == connections)
+			pause_ns(PAUSE_NS);
 		burn();
 		if (has_tail && i % 50 == 49)
 			look_up();
@@ -112,7 +128,10 @@ SITE void *server_main(void *arg)
 			c->took_ns[i] = took_ns;
 		c->in_ns += took_ns;
 		c->longest_ns = took_ns > c->longest_ns ? took_ns : c->longest_ns;
+		if (ends_early)
+			trace_detach();
 		transmit(c->server, "answered", 8);
+		trace_detach();
 	}
 	return NULL;
 }
@@ -183,8 +202,11 @@ static void *client_main(void *arg)
 	struct connection *c = arg;
 
 	for (uint64_t i = 0; i < c->count; i++) {
-		uint64_t at_ns = truth_now_ns();
+		uint64_t at_ns;
 
+		if (has_routes && c != connections)
+			pause_ns(PAUSE_NS);	/* both take alike long */
+		at_ns = truth_now_ns();
 		transmit(c->client, "requests", in_pieces ? 4 : 8);
 		if (in_pieces) {
 			pause_ns(PAUSE_NS);
@@ -317,14 +339,17 @@ int main(int argc, char **argv)
 	mode = truth_arg_string(argc, argv, 2);
 	in_pieces = strcmp(mode, "pieces") == 0;
 	has_tail = strcmp(mode, "tail") == 0;
+	ends_early = strcmp(mode, "early") == 0;
+	has_routes = ends_early || strcmp(mode, "routes") == 0;
 	type = strcmp(mode, "datagrams") == 0 ? SOCK_DGRAM : SOCK_STREAM;
 	pairs = strcmp(mode, "plain") == 0 || strcmp(mode, "overlap") == 0 || strcmp(mode, "within") == 0 ||
-				in_pieces || has_tail ?
+				in_pieces || has_tail || has_routes ?
 			PAIRS :
 			1;
 	sem_init(&received, 0, 0);
 	sem_init(&answered, 0, 0);
 	truth_open(truth_arg_string(argc, argv, 1));
+	trace_publish();
 	listener = listen_here(type, &address);
 	if (strcmp(mode, "unanswered") != 0 && strcmp(mode, "abandoned") != 0)
 		connect_all(listener, &address, type, pairs);
@@ -342,6 +367,10 @@ int main(int argc, char **argv)
 		serve_within(count);
 	else
 		run(pairs);
+	for (int k = 0; k < pairs && has_routes; k++)
+		truth_printf("{\"route\":\"%s\",\"count\":%llu,\"route_in_ns\":%llu,\"route_around_ns\":%llu}\n",
+			     k ? "stock" : "create", (unsigned long long)connections[k].count,
+			     (unsigned long long)connections[k].in_ns, (unsigned long long)connections[k].around_ns);
 	for (int k = 0; k < pairs; k++) {
 		all += connections[k].count;
 		in_ns += connections[k].in_ns;

@@ -6,6 +6,8 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
+/* Once: readers outside are told of it all.  In trace_publish.c. */
+void trace_publish(void);
 /* The calling thread works for that request from here on; the attributes' numbers are traces.c's. */
 EXPORTED void trace_attach(uint64_t number, const char *method, const char *route);
 EXPORTED void trace_detach(void);

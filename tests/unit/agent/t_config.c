@@ -150,21 +150,26 @@ static void test_requests(void)
 	static const struct {
 		const char *text, *says;
 	} bad[] = {
-		{ "[request a]\n", "a.conf: [request a] has neither 'socket' nor 'function'" },
+		{ "[request a]\n", "a.conf: [request a] has none of 'socket', 'function' and 'route'" },
 		{ "[request a]\nsocket = 0\n", "a.conf, line 2: socket: '0' is not a port, a number from 1 to 65535" },
 		{ "[request a]\nsocket = 1\nfunction = f of g\n",
-		  "a.conf, line 3: [request a] has a socket or a function, not both" },
+		  "a.conf, line 3: [request a] has a socket, a function or a route: one of them" },
 		{ "[request a]\nfunction = f\n",
 		  "a.conf, line 2: function: 'f' is not PATTERN of PROGRAM, such as dispatch_command of mariadbd" },
-		{ "[request a]\nport = 1\n", "a.conf, line 2: [request a] has no key 'port'; there are socket and function" },
-		{ "[request a]\nroute = /x of y\n",
-		  "a.conf, line 2: route: where a request of a trace begins and ends is not seen, so it has no latency: "
-		  "take socket = PORT or function = PATTERN of PROGRAM" },
+		{ "[request a]\nport = 1\n", "a.conf, line 2: [request a] has no key 'port'; there are socket, function and route" },
+		{ "[request a]\nroute = /x\n",
+		  "a.conf, line 2: route: '/x' is not GLOB of SERVICE, such as POST /order/* of orders" },
 		{ "[request a]\nsocket = 1\n[request b]\nsocket = 1\n",
 		  "a.conf: [request a] and [request b] have the same socket" },
 		{ "[request a]\nsocket = 1\n[request b]\nfunction = f of g\n",
-		  "a.conf: [request a] is a socket and [request b] a function: an agent has requests of one kind, for a "
-		  "thread has one kind at a time" },
+		  "a.conf: [request a] is a socket and [request b] a function: an agent has requests by connection or by "
+		  "functions, for a thread has one kind at a time" },
+		{ "[request b]\nfunction = f of g\n[request a]\nroute = * of y\n",
+		  "a.conf: [request a] is a route and [request b] a function: an agent has requests by connection or by "
+		  "functions, for a thread has one kind at a time" },
+		{ "[record]\nobjects = no\n[request a]\nroute = * of y\n",
+		  "a.conf: [request a]: at which ports y serves routes the objects of its waits tell: it needs objects = yes in "
+		  "[record]" },
 		{ "[request a]\nsocket = 1\n[request a]\n", "a.conf, line 3: [request a] stands there twice" },
 		{ "[request a b]\n", "a.conf, line 1: a request's name is a word of 1 to 64 bytes" },
 		{ "[alert x]\nwhen = request=a p99 > 1ms\n", "a.conf: [alert x]: there is no [request a]" },
@@ -192,6 +197,28 @@ static void test_requests(void)
 		g_assert_cmpstr(why->message, ==, bad[i].says);
 		agent_config_free(c);
 	}
+}
+
+static void test_routes(void)
+{
+	static const char text[] = "[request a]\nroute = POST /order/* of orders\n[request b]\nroute = the list of x of or*s\n"
+				   "[request c]\nsocket = 80\n";
+	struct agent_config *c = agent_config_new();
+	g_autoptr(GError) error = NULL;
+	const struct request_rule *a, *b;
+
+	g_assert_true(agent_config_take(c, text, strlen(text), "a.conf", &error));
+	g_assert_no_error(error);
+	a = request_rules_find(c->requests, "a");
+	b = request_rules_find(c->requests, "b");
+	g_assert_cmpstr(a->route, ==, "POST /order/*");
+	g_assert_cmpstr(a->service, ==, "orders");
+	g_assert_cmpstr(b->route, ==, "the list of x");
+	g_assert_cmpstr(b->service, ==, "or*s");
+	g_autofree char *said = request_rule_text(a);
+
+	g_assert_cmpstr(said, ==, "route POST /order/* of orders");
+	agent_config_free(c);
 }
 
 static void test_files(void)
@@ -315,6 +342,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent-config/refused", test_refused);
 	g_test_add_func("/agent-config/alerts", test_alerts);
 	g_test_add_func("/agent-config/requests", test_requests);
+	g_test_add_func("/agent-config/routes", test_routes);
 	g_test_add_func("/agent-config/files", test_files);
 	g_test_add_func("/agent-config/drop-ins", test_drop_ins);
 	g_test_add_func("/agent-config/settings", test_settings);

@@ -130,6 +130,69 @@ static void test_unbiased(struct fixture *x, gconstpointer data)
 	g_rand_free(rand);
 }
 
+/* Requests of a fast route, among those of another one: its own slowest are kept, too, however late the kernel hears of it. */
+static void test_of_routes(struct fixture *x, gconstpointer data)
+{
+	enum { FAST = 7, SLOW = 9, FAST_MAX = 1000 };
+	const unsigned late = GPOINTER_TO_UINT(data);
+	GRand *rand = g_rand_new_with_seed(3);
+	struct spans *s = spans_new(SLOWEST, SAMPLED);
+	uint64_t from_ns = 0, route_ns[2] = { 0 };
+	guint fast = 0;
+
+	for (uint64_t i = 0; i < REQUESTS; i++) {
+		/* 7919 is no divisor: each once */
+		struct offcpu_rec_request_span span = { .type = OFFCPU_REC_REQUEST_SPAN, .tno = 5, .start_ns = i,
+							.wall_ns = 1 + i * 7919 % REQUESTS, .shift = (uint8_t)spans_shift(s) };
+		bool is_fast = span.wall_ns <= FAST_MAX;
+
+		span.route = is_fast ? FAST : SLOW;
+		if (span.wall_ns >= MIN(from_ns, route_ns[is_fast]))
+			span.flags = OFFCPU_SPAN_SLOWEST;
+		if (span.flags || !(g_rand_int(rand) & ((1U << span.shift) - 1)))
+			spans_add(s, &span, offsetof(struct offcpu_rec_request_span, note));
+		if (i % late == 0) {
+			from_ns = spans_from_ns(s);
+			route_ns[true] = spans_route_from_ns(s, FAST);
+			route_ns[false] = spans_route_from_ns(s, SLOW);
+		}
+	}
+	fold_finish(x->fold);
+	spans_finish(s, x->fold, x->profile);
+	for (guint i = 0; i < x->profile->spans->len; i++) {
+		const struct request_span *span = profile_span(x->profile, i);
+
+		if (span->wall_ns > FAST_MAX)
+			continue;
+		g_assert_true(!(span->flags & OFFCPU_SPAN_SLOWEST) == (span->wall_ns <= FAST_MAX - SPANS_OF_ROUTE));
+		fast += (span->flags & OFFCPU_SPAN_SLOWEST) != 0;
+	}
+	g_assert_cmpuint(fast, ==, SPANS_OF_ROUTE);
+	spans_free(s);
+	g_rand_free(rand);
+}
+
+static void test_traces(struct fixture *x, gconstpointer data)
+{
+	struct spans *s = spans_new(SLOWEST, SAMPLED);
+	struct offcpu_rec_request_span span = { .tno = 5, .wall_ns = 9, .route = 77 /* which never came */ };
+
+	(void)data;
+	memset(span.trace, 0xab, 16);
+	memset((uint8_t *)span.trace + 16, 0x1f, 8);
+	spans_add(s, &span, sizeof(span));
+	memset(span.trace, 0, sizeof(span.trace));
+	span.start_ns = 1;
+	spans_add(s, &span, sizeof(span));
+	fold_finish(x->fold);
+	spans_finish(s, x->fold, x->profile);
+	g_assert_cmpstr(profile_span(x->profile, 0)->trace, ==, "abababababababababababababababab");
+	g_assert_cmpstr(profile_span(x->profile, 0)->trace_span, ==, "1f1f1f1f1f1f1f1f");
+	g_assert_cmpuint(profile_span(x->profile, 0)->context, ==, 0);
+	g_assert_null(profile_span(x->profile, 1)->trace);
+	spans_free(s);
+}
+
 static void test_bad_records(struct fixture *x, gconstpointer data)
 {
 	struct spans *s = spans_new(SLOWEST, SAMPLED);
@@ -163,6 +226,9 @@ int main(int argc, char **argv)
 	ADD("told-late", 1000, test_slowest_and_sample);
 	ADD("unbiased", 1, test_unbiased);
 	ADD("unbiased-told-late", 1000, test_unbiased);
+	ADD("of-routes", 1, test_of_routes);
+	ADD("of-routes-told-late", 1000, test_of_routes);
+	ADD("traces", 0, test_traces);
 	ADD("bad-records", 0, test_bad_records);
 	return g_test_run();
 }

@@ -42,7 +42,9 @@ void sample_add_requests(struct profile *p, const GArray *stacks)
 		struct request_span span = {
 			.func = i / 5, .thread = i % p->threads->len, .start_ns = p->info.start_ns + i * 1000, .wall_ns = 2000 + i, .on_cpu_ns = 1000,
 			.blocked_ns = 900, .runnable_ns = 50, .preempted_ns = 50 + i, .flags = (uint8_t)(i | (i % 2 ? OFFCPU_SPAN_SLOWEST : 0)),
-			.wait = p->span_waits->len, .wait_cnt = i % 3,
+			.wait = p->span_waits->len, .wait_cnt = i % 3, .context = i % 2 ? stack : 0,
+			.trace = i % 2 ? profile_string(p, "0123456789abcdef0123456789abcdef") : NULL,
+			.trace_span = i % 2 ? profile_string(p, "0123456789abcdef") : NULL,
 		};
 
 		g_array_append_val(p->request_parts, part);
@@ -79,6 +81,9 @@ static void assert_spans_equal(const struct request_span *x, const struct reques
 	g_assert_cmpuint(x->flags, ==, y->flags);
 	g_assert_cmpuint(x->wait, ==, y->wait);
 	g_assert_cmpuint(x->wait_cnt, ==, y->wait_cnt);
+	g_assert_cmpuint(x->context, ==, y->context);
+	g_assert_cmpstr(x->trace, ==, y->trace);
+	g_assert_cmpstr(x->trace_span, ==, y->trace_span);
 }
 
 void assert_requests_equal(const struct profile *a, const struct profile *b)
