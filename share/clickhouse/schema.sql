@@ -338,7 +338,7 @@ CREATE TABLE IF NOT EXISTS offcpu.tcp_waits (
     blocked_ns UInt64 CODEC(T64, ZSTD(1)),
     peer_ns UInt64 CODEC(T64, ZSTD(1)),
     network_ns UInt64 CODEC(T64, ZSTD(1)),
-    unasked_ns UInt64 CODEC(T64, ZSTD(1)),
+    silent_ns UInt64 CODEC(T64, ZSTD(1)),
     unclear_ns UInt64 CODEC(T64, ZSTD(1)),
     resent UInt64 CODEC(T64, ZSTD(1)),
     srtt_us UInt32 CODEC(T64, ZSTD(1)),
