@@ -182,7 +182,7 @@ static const char *rank_reason(const struct headline *h)
 	if (row->stuck_weight || row->nobody_works)
 		return "first, as it holds up what else its process does";
 	if (row->is_cost)
-		return "behind others, as page faults take that CPU time";
+		return "behind others, as page faults take that time";
 	if (row->limit.refaults || row->reason == REASON_MEMORY_SWAP || row->reason == REASON_MEMORY_RECLAIM || row->is_fork)
 		return "first, as it takes CPU time, too";
 	if (row->is_shells_sleep)

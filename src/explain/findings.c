@@ -605,6 +605,18 @@ static uint64_t refaults_ns(const struct findings *f, const char *process)
 	return ns;
 }
 
+/* Its holder waits for such pages there. */
+static bool is_held_in_refaults(const struct findings *f, const struct finding *lock)
+{
+	for (guint i = 0; lock->reason == REASON_LOCK_GIL && lock->by.frame >= 0 && i < f->rows->len; i++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+
+		if (row->process == lock->process && row->limit.refaults && row->frame == lock->by.frame)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Page faults at a memory limit and reclaim are CPU time, too.  If that is most of what the program runs, that it runs
  * and that it waits for a CPU is no finding beside the limit's.
@@ -615,7 +627,7 @@ static void find_costs(struct findings *f)
 		struct finding *row = &g_array_index(f->rows, struct finding, i);
 		bool is_queue = row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->busy;
 
-		row->is_cost = (is_queue || row->busy == BUSY_LOOP || row->busy == BUSY_POOL) &&
+		row->is_cost = (is_queue || row->busy == BUSY_LOOP || row->busy == BUSY_POOL || is_held_in_refaults(f, row)) &&
 			       refaults_ns(f, row->process) > f->matters_ns / CAUSE_PART;
 	}
 }

@@ -603,7 +603,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (advice_of_nobody(row))
 		return advice_of_nobody(row);
 	if (row->is_cost)
-		return "Look at its memory limit first: page faults and reclaim take that CPU time.";
+		return "Look at its memory limit first: page faults and reclaim take that time.";
 	if (row->busy == BUSY_ALONE)
 		return serial_advice(f);
 	if (row->busy)

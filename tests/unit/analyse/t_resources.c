@@ -76,6 +76,32 @@ static void test_memory_loop(void)
 	}
 }
 
+/* Threads take turns at Python's lock, and whoever has it waits for such pages. */
+static void test_memory_gil(void)
+{
+	for (unsigned is_limit = 0; is_limit < 2; is_limit++) {
+		struct maker m = maker_new("pid 10");
+
+		m.p->info.has_wakers = true;
+		for (uint32_t t = 0; t < 2; t++) {
+			uint32_t thread = thread_of(m.p, 10, 10 + t, "python3", 0);
+
+			wait_of(m.p, thread, 'D', "work@m2.py score@m2.py", FAULT, 200);
+		}
+		for (uint32_t t = 0; t < 2; t++) {
+			uint32_t wait = wait_of(m.p, t, 'S', "work@m2.py take_gil@/usr/bin/python3.11 pthread_cond_timedwait@libc.so.6",
+						"__x64_sys_futex@[kernel] futex_wait_queue@[kernel]", 500);
+
+			woken_by(m.p, wait, 1 - t, "work@m2.py score@m2.py drop_gil@/usr/bin/python3.11");
+		}
+		profile_add_limit(m.p, LIMIT_MEMORY, 10, 0, "28.0 MiB of memory, of which 28.0 MiB are in use (memory.max)");
+		if (is_limit)
+			profile_add_limit(m.p, LIMIT_REFAULTS, 10, 0, "9296 pages a second, 85 percent in the kernel");
+		assert_first(&m, is_limit ? "waits for a page of a file" : "GIL", NULL, is_limit ? "The limit throws out pages" : "");
+		profile_free(m.p);
+	}
+}
+
 /* Who waits for a child that is not recorded is told what that did, if it still waited. */
 static void test_child(void)
 {
@@ -196,6 +222,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/resources/memory", test_memory);
 	g_test_add_func("/resources/memory-loop", test_memory_loop);
+	g_test_add_func("/resources/memory-gil", test_memory_gil);
 	g_test_add_func("/resources/child", test_child);
 	g_test_add_func("/resources/quota", test_quota);
 	g_test_add_func("/resources/bursts", test_bursts);
