@@ -32,6 +32,7 @@ static const char *const says[CHILD_DOES_COUNT] = {
 	[CHILD_NETWORK] = "waits for ",
 	[CHILD_EVENTS] = "waits for events, or at a descriptor",
 	[CHILD_OTHER] = "sleeps",
+	[CHILD_SEVERAL] = "and others had not ended",
 };
 
 void child_append_evidence(GString *s, const struct finding *row)
@@ -69,6 +70,9 @@ static const char *advice_of_work(enum child_does does)
 	case CHILD_EVENTS:
 		return "A child that serves others waits so while nothing comes. Else look at what it does: record it, too (its number with "
 		       "-p, or --follow from the start).";
+	case CHILD_SEVERAL:
+		return "A supervisor waits so until one of its children ends, which is meant. Else look at what they do: record them, too "
+		       "(their numbers with -p, or --follow from the start).";
 	default:
 		return "Look at what that child does: record it, too (its number with -p, or --follow from the start).";
 	}

@@ -88,7 +88,7 @@ static enum child_does look_at(const struct looker *l, uint32_t pid)
 	return status ? does_of(l, pid, status) : CHILD_GONE;
 }
 
-/* The only child that waits for no other one's output; pid 0: none is, or several. */
+/* The only child that waits for no other one's output, or the first of several; pid 0: there is none. */
 static struct child child_of(const struct looker *l, uint32_t pid)
 {
 	g_autofree char *name = g_strdup_printf("task/%" PRIu32 "/children", pid), *text = text_of(l, pid, name);
@@ -108,7 +108,7 @@ static struct child child_of(const struct looker *l, uint32_t pid)
 		}
 	}
 	if (others || left > CHILDREN_MAX)
-		found.pid = 0;
+		found.does = CHILD_SEVERAL;
 	return found;
 }
 
@@ -118,7 +118,7 @@ static struct child last_of(const struct looker *l, struct child c)
 	for (unsigned i = 0; i < DEPTH_MAX && (c.does == CHILD_WAITS || c.does == CHILD_PIPE); i++) {
 		struct child next = child_of(l, c.pid);
 
-		if (!next.pid)
+		if (!next.pid || next.does == CHILD_SEVERAL)
 			break;
 		c = next;
 	}

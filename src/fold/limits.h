@@ -131,8 +131,8 @@ void backlog_look(struct profile *p, struct net_tables *nets, const char *proc_d
 
 /*
  * What the child does, as the recording ends, that a process waits for and that was not recorded: the one below which
- * no other one is waited for.  Of several children that which does not wait for another one's output; nothing where that
- * leaves several.  Adds LIMIT_CHILD.  peers: NULL is fine.
+ * no other one is waited for.  Of several children that which does not wait for another one's output; where that leaves
+ * several only that they are there.  Adds LIMIT_CHILD.  peers: NULL is fine.
  */
 #define CHILDREN_LOOKS_MAX 16	/* processes whose children are looked for */
 

@@ -159,6 +159,7 @@ enum child_does {
 	CHILD_NETWORK,	/* on the only connection that it made */
 	CHILD_EVENTS,	/* sockets, of several or of clients */
 	CHILD_OTHER,
+	CHILD_SEVERAL,	/* it is one of those that the process waits for any of */
 	CHILD_DOES_COUNT
 };
 

@@ -438,7 +438,7 @@ static void test_child(void)
 		{ "20 ", "S (sleeping)", "poll_schedule_timeout.constprop.0", "7 0x7ffd 0x1", "20 events 0 - my tool" },
 		{ "20 ", "S (sleeping)", "do_wait", "61 0xffffffffffffffff", "30 lock 0 - deep" },	/* its own child */
 		{ "20 31 ", "S (sleeping)", "hrtimer_nanosleep", "230 0x0", "20 sleeps 0 - my tool" },	/* 31 reads what 20 writes */
-		{ "20 30 ", "S (sleeping)", "hrtimer_nanosleep", "230 0x0", NULL },	/* which of them? */
+		{ "20 30 ", "S (sleeping)", "hrtimer_nanosleep", "230 0x0", "20 several 0 - my tool" },	/* which of them? */
 		{ "20 ", "Z (zombie)", "0", "0", NULL },
 		{ "21 ", "S (sleeping)", "do_wait", "61", NULL },	/* it is not there */
 		{ "", "S (sleeping)", "do_wait", "61", NULL },
