@@ -172,6 +172,7 @@ struct record_options {
 	char *duration, *output, *max_loss, *slice;
 	gboolean wants_tasks, until_eof, is_estimate;
 	struct record_tasks *tasks;	/* NULL: not begun, or they are put already */
+	struct quota_users *quota;	/* NULL: there is nobody to be looked at */
 	uint64_t slice_ns;
 	double max_loss_pct;
 };
@@ -340,6 +341,8 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 
 	if (!o->tasks && !elapsed_ns)
 		o->tasks = record_tasks_begin(run->target, o->wants_tasks);
+	if (!o->quota && !elapsed_ns)
+		o->quota = quota_users_begin("/proc", run->target->collect.pids);
 	return true;
 }
 
@@ -423,6 +426,7 @@ static int write_recording(struct run *run, struct record_options *o, const char
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
 	limits_look(p, "/proc");
+	quota_users_end(g_steal_pointer(&o->quota), p);
 	if (o->tasks)
 		record_tasks_put(g_steal_pointer(&o->tasks), p);
 	if (is_file)
@@ -506,6 +510,7 @@ int cmd_record(int argc, char **argv)
 		status = run_command_status(&run);
 out:
 	record_tasks_free(own.tasks);
+	quota_users_free(own.quota);
 	run_release(&run);
 	target_release(&target);
 	g_free(own.duration);

@@ -181,7 +181,9 @@ static const char *rank_reason(const struct headline *h)
 		return "behind others, as its error is as large";
 	if (row->stuck_weight || row->nobody_works)
 		return "first, as it holds up what else its process does";
-	if (row->reason == REASON_MEMORY_SWAP || row->reason == REASON_MEMORY_RECLAIM || row->is_fork)
+	if (row->is_cost)
+		return "behind others, as page faults take that time";
+	if (row->limit.refaults || row->reason == REASON_MEMORY_SWAP || row->reason == REASON_MEMORY_RECLAIM || row->is_fork)
 		return "first, as it takes CPU time, too";
 	if (row->is_shells_sleep)
 		return "behind others, as it is told with the script that waits for it";
@@ -276,7 +278,7 @@ static void find_also(struct explanation *e)
 		if (!row->busy && (!most || row->time_ns > most->time_ns) && !is_nothing(e, row))
 			most = row;
 	}
-	if (!most || most->reason != REASON_CPU_QUEUE || most->is_yield)
+	if (!most || most->reason != REASON_CPU_QUEUE || most->is_yield || most->is_cost)
 		return;
 	while (e->also_at < e->headlines->len &&
 	       g_array_index(e->headlines, struct headline, e->also_at).finding != most)

@@ -25,6 +25,7 @@
 #define CLOCK_WEIGHT 16	/* of threads that only sleep: all that somebody waits for ranks before, unless it is small */
 /* Whoever sleeps chose to: what it waits for by others' doing ranks first, unless the sleep is as many times as long. */
 #define SLEEP_WEIGHT 4
+#define KERNEL_PCT 50
 #define CAUSE_PART 20	/* of the time that matters */
 #define TOLD_WEIGHT 4	/* of what a loop's finding names already: likely behind that */
 #define DOUBT_WEIGHT 1000	/* behind all others */
@@ -465,7 +466,9 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns * f->stuck_weight;
 	if (f->nobody_works == NOBODY_OF_POOL)
 		return f->time_ns * STUCK_WEIGHT_MIN;
-	if (f->reason == REASON_MEMORY_SWAP || f->reason == REASON_MEMORY_RECLAIM || f->is_fork)
+	if (f->is_cost)
+		return f->time_ns / CLOCK_WEIGHT;
+	if (f->reason == REASON_MEMORY_SWAP || f->reason == REASON_MEMORY_RECLAIM || f->limit.refaults || f->is_fork)
 		return f->time_ns * MEMORY_WEIGHT;
 	if (f->busy == BUSY_ALONE)	/* what a clock on the wall shows */
 		return UINT64_MAX / 8 + f->time_ns / 8;
@@ -485,7 +488,7 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns / CLOCK_WEIGHT;
 	if (f->is_told_elsewhere && !f->is_for_one_job)	/* behind that, which may be a queue */
 		return f->time_ns / QUEUE_WEIGHT / QUEUE_WEIGHT;
-	if (f->reason == REASON_CPU_QUEUE && !f->is_yield && !f->is_kept_off)
+	if (f->reason == REASON_CPU_QUEUE && !f->is_yield && !f->is_kept_off && !f->bursts.cnt)
 		return f->time_ns / QUEUE_WEIGHT;
 	return f->time_ns + f->leads_ns;
 }
@@ -572,13 +575,13 @@ static void find_forks(struct findings *f)
 	}
 }
 
-/* A pause does not lead where something else of the process has a cause from outside that is known, and is worth telling. */
+/* A pause does not lead where something else of the process has a cause that is known, and is worth telling. */
 static void find_pauses_beside(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
 		const struct finding *cause = &g_array_index(f->rows, struct finding, i);
-		bool is_cause = cause->limit.limit && cause->limit.limit->kind != LIMIT_OWED && !cause->busy &&
-				cause->reason != REASON_SLEEP && cause->time_ns >= f->matters_ns / CAUSE_PART;
+		bool is_cause = (finding_has_limit(cause) || cause->bursts.cnt) && !cause->busy && cause->reason != REASON_SLEEP &&
+				cause->time_ns >= f->matters_ns / CAUSE_PART;
 
 		for (guint k = 0; is_cause && k < f->rows->len; k++) {
 			struct finding *row = &g_array_index(f->rows, struct finding, k);
@@ -586,6 +589,46 @@ static void find_pauses_beside(struct findings *f)
 			if (row->reason == REASON_SLEEP && row->process == cause->process && !row->loop && !row->limit.limit)
 				row->is_beside_cause = true;
 		}
+	}
+}
+
+/* What waits for pages that a memory limit has thrown out: in many functions where these are the program's code. */
+static uint64_t refaults_ns(const struct findings *f, const char *process)
+{
+	uint64_t ns = 0;
+
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+
+		ns += row->process == process && row->limit.refaults && row->limit.kernel_pct >= KERNEL_PCT ? row->time_ns : 0;
+	}
+	return ns;
+}
+
+/* Its holder waits for such pages there. */
+static bool is_held_in_refaults(const struct findings *f, const struct finding *lock)
+{
+	for (guint i = 0; lock->reason == REASON_LOCK_GIL && lock->by.frame >= 0 && i < f->rows->len; i++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+
+		if (row->process == lock->process && row->limit.refaults && row->frame == lock->by.frame)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Page faults at a memory limit and reclaim are CPU time, too.  If that is most of what the program runs, that it runs
+ * and that it waits for a CPU is no finding beside the limit's.
+ */
+static void find_costs(struct findings *f)
+{
+	for (guint i = 0; i < f->rows->len; i++) {
+		struct finding *row = &g_array_index(f->rows, struct finding, i);
+		bool is_queue = row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->busy;
+
+		row->is_cost = (is_queue || row->busy == BUSY_LOOP || row->busy == BUSY_POOL || is_held_in_refaults(f, row)) &&
+			       refaults_ns(f, row->process) > f->matters_ns / CAUSE_PART;
 	}
 }
 
@@ -642,7 +685,9 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	if (!p->info.imported && !p->info.has_requests && !p->info.looks.rounds)
 		busy_find(f);
 	limits_find(f);
+	bursts_find(f);
 	find_pauses_beside(f);
+	find_costs(f);
 	behind_find_peers(f);
 	asked_find(f);
 	requests_of_find(f);

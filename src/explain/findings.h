@@ -60,6 +60,9 @@ struct finding_limit {
 	const struct profile_limit *limit; /* NULL: nothing is known */
 	/* of LIMIT_CPUS: of how many of its threads; whether all may use the same CPUs as that one */
 	uint32_t threads_cnt;
+	uint64_t refaults;	/* of LIMIT_MEMORY: pages a second that come back which it had thrown out */
+	uint32_t kernel_pct;	/* and that share of the process's CPU time was in the kernel */
+	struct limit_used used;	/* of LIMIT_QUOTA: who uses more of it; without a name nobody does */
 	bool is_same;
 	bool is_others; /* and they ran there for less than half of the window */
 	/* of LIMIT_POOL, as the sockets tell: pool.c */
@@ -71,6 +74,12 @@ struct finding_limit {
 	/* of LIMIT_CYCLE: the other one's wait, index + 1, 0: not known; and that neither has another thread: cycle.c */
 	uint32_t cycle_wait;
 	bool is_cycle;
+};
+
+/* Of a run queue: how often many threads start at once, the time that these wait, and how long that takes: bursts.h. */
+struct finding_bursts {
+	uint32_t cnt; /* 0: they do not */
+	uint64_t queue_ns, length_ns;
 };
 
 struct finding {
@@ -130,6 +139,8 @@ struct finding {
 	bool is_behind; /* it only queues behind another one of the list: behind.c */
 	bool has_sleep; /* a script waits for such processes */
 	bool is_shells_sleep; /* a process that only sleeps, told with the shell that waits for it */
+	struct finding_bursts bursts;
+	bool is_cost; /* what page faults at a memory limit cost, which another finding is */
 	bool is_beside_cause; /* a sleep of a process of which another finding has a cause that is known */
 	bool may_hold; /* the same: they use what others wait for, of whom nobody knows who has it */
 	bool waits_for_asker; /* and it is told with that one's */
@@ -195,6 +206,14 @@ void findings_free(struct findings *f); /* NULL is fine */
 
 /* What rows are sorted by: its time, or a part of it. */
 uint64_t finding_rank_ns(const struct finding *f);
+
+/* Something outside holds it up.  Clients that wait for it, and a child that has work, need not. */
+static inline bool finding_has_limit(const struct finding *row)
+{
+	const struct profile_limit *l = row->limit.limit;
+
+	return l && l->kind != LIMIT_OWED && l->kind != LIMIT_CHILD;
+}
 
 /* What it mostly waits for; NULL: nothing is known, or of its queue. */
 static inline const struct object *finding_object(const struct findings *f, const struct finding *row)

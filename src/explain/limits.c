@@ -68,6 +68,15 @@ static const struct profile_limit *gone_holder(const struct findings *f, const s
 	return holder && (w->flags & WAIT_OPEN_AT_END) ? profile_find_limit(p, LIMIT_GONE, pid, holder) : NULL;
 }
 
+static struct finding_limit memory_of(const struct findings *f, uint32_t pid)
+{
+	struct finding_limit found = { .limit = profile_find_limit(f->profile, LIMIT_MEMORY, pid, 0) };
+
+	if (found.limit)
+		found.refaults = limit_refaults_read(profile_find_limit(f->profile, LIMIT_REFAULTS, pid, 0), &found.kernel_pct);
+	return found;
+}
+
 static struct finding_limit limit_of(const struct findings *f, const struct finding *row)
 {
 	const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
@@ -86,11 +95,13 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 		found.limit = profile_find_limit(f->profile, LIMIT_POLICY, pid, tid);
 		if (!found.limit)
 			found.limit = profile_find_limit(f->profile, LIMIT_QUOTA, pid, 0);
+		if (!limit_used_read(profile_find_limit(f->profile, LIMIT_USED, pid, 0), &found.used))
+			found.used = (struct limit_used){ 0 };
 		return found;
 	case REASON_MEMORY_SWAP:
 	case REASON_MEMORY_RECLAIM:
 	case REASON_MEMORY_FILE:
-		found.limit = profile_find_limit(f->profile, LIMIT_MEMORY, pid, 0);
+		found = memory_of(f, pid);
 		break;
 	case REASON_STOPPED:
 		found.limit = reasons_is_anywhere(f->reasons, row->wait) ? profile_find_limit(f->profile, LIMIT_FROZEN, pid, 0) :
@@ -102,13 +113,15 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 		break;
 	default:
 		found.limit = stopped_peer(f, row);
-		if (!found.limit && !cycle_find(f, row, &found) && !pool_find(f, row, &found) && !connects_find(f, row, &found) &&
-		    !loss_find(f, row, &found) && !owed_find(f, row, &found) && !nagle_find(f, row, &found) && !slack_find(f, row, &found))
+		if (!found.limit && !child_find(f, row, &found) && !cycle_find(f, row, &found) &&
+		    !pool_find(f, row, &found) && !connects_find(f, row, &found) && !loss_find(f, row, &found) && !owed_find(f, row, &found) && !nagle_find(f, row, &found) && !slack_find(f, row, &found))
 			found = (struct finding_limit){ 0 };
 		return found;
 	}
 	if (!found.limit)
 		found.limit = profile_find_limit(f->profile, LIMIT_DISK, pid, 0);
+	if (!found.limit && row->reason == REASON_DISK_READ && profile_find_limit(f->profile, LIMIT_REFAULTS, pid, 0))
+		found = memory_of(f, pid);
 	return found;
 }
 

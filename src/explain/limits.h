@@ -146,4 +146,23 @@ bool tcp_shares_find(const struct findings *f, const struct finding *row, struct
 /* "; RTT 0.3 ms, nothing was sent twice: the peer takes the time"; or nothing. */
 void tcp_shares_append(GString *s, const struct findings *f, const struct finding *row);
 
+/* A process waits for a child that was not recorded: what that did as the recording ended. */
+bool child_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
+/* "; its child curl/4711 waits for 127.0.0.1:80, from where nothing has come for 7.50 s" */
+void child_append_evidence(GString *s, const struct finding *row);
+const char *child_advice(const struct findings *f, const struct finding *row);
+
+/*
+ * Many threads of a program start at the same moment, again and again, and queue behind each other for CPUs that it
+ * leaves alone in between.  Known by when they queue: nearly all of it lies in a small part of the window, in several
+ * pieces, with more threads at a time than CPUs can take, while the program itself keeps the CPUs busy.
+ */
+void bursts_find(struct findings *f);
+/* "; 84% of it in 8 bursts, which take 17% of the window, with 27 threads at a time"; nothing of other rows */
+void bursts_append_evidence(GString *s, const struct findings *f, const struct finding *row);
+
+#define BURSTS_ADVICE                                                                                               \
+	"Its threads start at the same moment and queue behind each other; between these bursts it hardly runs. Spread "     \
+	"them (a random delay, other seconds), or have fewer at a time. More CPUs would only shorten the bursts."
+
 #endif

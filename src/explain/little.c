@@ -59,8 +59,7 @@ static bool process_computes(const struct findings *f, const char *process)
 static bool is_certain(const struct finding *row)
 {
 	return row->deadlock || row->never_let_go || row->nobody_works || row->stuck_weight || row->busy ||
-	       (row->limit.limit && row->limit.limit->kind != LIMIT_OWED) ||
-	       row->reason == REASON_CPU_THROTTLED;
+	       finding_has_limit(row) || row->reason == REASON_CPU_THROTTLED;
 }
 
 static bool is_noticed(const struct findings *f, const struct finding *row)

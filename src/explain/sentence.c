@@ -275,6 +275,17 @@ static void append_gone(GString *s, const struct profile_limit *l)
 	g_string_append_printf(s, "/%" PRIu32 " has its file open", pid);
 }
 
+/* ", of which sidecar.sh/4711 used 0.13, and what is recorded 0.05" */
+static void append_used(GString *s, const struct limit_used *u)
+{
+	if (!u->name)
+		return;
+	g_string_append(s, ", of which ");
+	text_safe_cut(s, u->name, FINDING_NAME_COLUMNS);
+	g_string_append_printf(s, "/%" PRIu32 " used %.2f, and what is recorded %.2f", u->other_pid, u->other_permille / 1000.0,
+			       u->own_permille / 1000.0);
+}
+
 /* "; its control group allows 1.00 MiB/s of reads", "; 4 of its threads may use only CPU 1" */
 static void append_limit(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -282,6 +293,7 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 
 	if (!l)
 		append_file_holder(s, f, row);
+	child_append_evidence(s, row);
 	if (l && l->kind == LIMIT_POOL)
 		pool_append_evidence(s, f, row);
 	if (l && l->kind == LIMIT_CONNECT)
@@ -312,6 +324,14 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 		g_string_append(s, "; its control group allows ");
 	}
 	text_safe_cut(s, l->text, LIMIT_COLUMNS);
+	append_used(s, &row->limit.used);
+	if (!row->limit.refaults)
+		return;
+	g_string_append(s, "; as the recording ended ");
+	text_thousands(s, row->limit.refaults);
+	g_string_append(s, " pages a second came back that it had thrown out");
+	if (row->limit.kernel_pct)
+		g_string_append_printf(s, ", and %" PRIu32 "%% of the CPU time of the process was the kernel's", row->limit.kernel_pct);
 }
 
 /* The loop itself waits for whom it has asked: the function that runs the loop tells nothing. */
@@ -679,6 +699,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	pauses_append_evidence(s, f, r);
 	one_by_one_append_evidence(s, f, r);
 	append_meanwhile(s, f, r->meanwhile);
+	bursts_append_evidence(s, f, r);
 	append_limit(s, f, r);
 	backlog_append_evidence(s, r);
 	spawns_append_evidence(s, f, r);

@@ -89,6 +89,14 @@ static const char *advice_of_cpus(const struct findings *f, const struct finding
 	return "They may not use the other CPUs (taskset, cpuset, sched_setaffinity): let them, or run fewer.";
 }
 
+static const char *advice_of_quota(const struct finding *row)
+{
+	if (row->limit.used.name)
+		return "Another program of that group uses most of its quota: have it do less, or give it a group of its own. Else raise the "
+		       "quota (cpu.max).";
+	return row->threads_cnt == 1 ? "Raise the quota (cpu.max), or have what is in that group compute less." : NULL;
+}
+
 static const char *advice_of_limit(const struct findings *f, const struct finding *row)
 {
 	const struct profile_limit *l = row->limit.limit;
@@ -104,6 +112,9 @@ static const char *advice_of_limit(const struct findings *f, const struct findin
 		return "If it is at that limit raise it, or read and write less; if not see which device is slow: "
 		       "offcpu io.";
 	case LIMIT_MEMORY:
+		if (row->limit.refaults)
+			return "The limit throws out pages that are still used, and page faults and reclaim take CPU time, too: raise it, or "
+			       "use less memory.";
 		if (row->reason == REASON_MEMORY_FILE)
 			return "Pages of files go when that is full: if these were read before (workingset_refault_file in its memory.stat "
 			       "grows) raise that limit, or map less; if not warm the file before.";
@@ -138,8 +149,12 @@ static const char *advice_of_limit(const struct findings *f, const struct findin
 		return cycle_advice(row);
 	case LIMIT_NAGLE:
 		return NAGLE_ADVICE;
+	case LIMIT_QUOTA:
+		return advice_of_quota(row);
 	case LIMIT_OWED:
 		return owed_advice(row);
+	case LIMIT_CHILD:
+		return child_advice(f, row);
 	default:
 		return NULL;
 	}
@@ -199,6 +214,8 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 	if (wakers_are_connections(f->profile, f->programs, row->process))
 		return "Most of its wakings are by connections that come in, which many threads wait for: record --storms tells "
 		       "how many wake in vain. EPOLLEXCLUSIVE or SO_REUSEPORT wakes one for each.";
+	if (row->bursts.cnt)
+		return BURSTS_ADVICE;
 	if (info->scheduler)
 		return "A BPF scheduler (sched_ext) decides who gets a CPU: look at what it tells of itself, or compare without it.";
 	if (wakers_watch_apart(f->profile, f->programs, row->process))
@@ -585,6 +602,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice_of_stuck(f, row);
 	if (advice_of_nobody(row))
 		return advice_of_nobody(row);
+	if (row->is_cost)
+		return "Look at its memory limit first: page faults and reclaim take that time.";
 	if (row->busy == BUSY_ALONE)
 		return serial_advice(f);
 	if (row->busy)

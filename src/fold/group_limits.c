@@ -203,27 +203,25 @@ static bool tell_memory(const char *group, GString *s)
 	return false;
 }
 
-/* From the group outwards, but for the root, which has no limits. */
-static void look_in(struct profile *p, const char *mount, const char *path, enum profile_limit_kind kind, uint32_t pid)
+/* The first group from there outwards that has a limit, and its words; NULL: none has.  The root has no limits. */
+static char *limited_around(const char *mount, const char *path, enum profile_limit_kind kind, GString *text)
 {
 	bool (*const tells[LIMIT_KIND_COUNT])(const char *, GString *) = {
 		[LIMIT_QUOTA] = tell_cpu, [LIMIT_DISK] = tell_disk, [LIMIT_MEMORY] = tell_memory,
 	};
 	g_autofree char *at = g_strdup(path);
-	g_autoptr(GString) text = g_string_new(NULL);
 
 	for (unsigned i = 0; i < DEPTH_MAX && at[1]; i++) {
 		g_autofree char *group = g_build_filename(mount, at, NULL);
 
-		if (tells[kind](group, text)) {
-			profile_add_limit(p, kind, pid, 0, text->str);
-			return;
-		}
+		if (tells[kind](group, text))
+			return g_steal_pointer(&group);
 		char *outer = g_path_get_dirname(at);
 
 		g_free(at);
 		at = outer;
 	}
+	return NULL;
 }
 
 /* The outermost group that is frozen itself: what it holds is frozen by it.  NULL: none is. */
@@ -273,24 +271,63 @@ static enum controller controller_of(enum profile_limit_kind kind)
 	}
 }
 
-void group_limits_look(struct group_limits *g, struct profile *p, enum profile_limit_kind kind, uint32_t pid)
+/* Where the process is in the hierarchies, of version 1 with that controller and of version 2; false: nobody tells. */
+static bool paths_of(struct group_limits *g, uint32_t pid, enum controller controller, char **ret_first,
+		     char **ret_second)
 {
-	enum controller controller = controller_of(kind);
 	g_autofree char *file = g_strdup_printf("%s/%" PRIu32 "/cgroup", g->proc_dir, pid), *text = NULL;
 	size_t len;
 
 	text = opener_text(file, OPENER_TEXT_MAX, &len);
 	if (!text)
-		return;
+		return false;
 	if (!g->has_mounts)
 		cgroup_mounts(g->proc_dir, controllers, CONTROLLER_COUNT, g->mounts);
 	g->has_mounts = true;
-	g_autofree char *first = path_in(text, controllers[controller]), *second = path_in(text, NULL);
+	*ret_first = path_in(text, controllers[controller]);
+	*ret_second = path_in(text, NULL);
+	return true;
+}
 
-	if (kind == LIMIT_FROZEN)
-		look_at_freezers(g, p, first, second, pid);
-	else if (g->mounts[controller] && first)
-		look_in(p, g->mounts[controller], first, kind, pid);
-	else if (g->mounts[UNIFIED] && second)
-		look_in(p, g->mounts[UNIFIED], second, kind, pid);
+char *group_limits_find(struct group_limits *g, enum profile_limit_kind kind, uint32_t pid, GString *text)
+{
+	enum controller controller = controller_of(kind);
+	g_autofree char *first = NULL, *second = NULL;
+
+	if (!paths_of(g, pid, controller, &first, &second))
+		return NULL;
+	if (g->mounts[controller] && first)
+		return limited_around(g->mounts[controller], first, kind, text);
+	return g->mounts[UNIFIED] && second ? limited_around(g->mounts[UNIFIED], second, kind, text) : NULL;
+}
+
+void group_limits_look(struct group_limits *g, struct profile *p, enum profile_limit_kind kind, uint32_t pid)
+{
+	g_autofree char *first = NULL, *second = NULL, *group = NULL;
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	if (kind == LIMIT_FROZEN) {
+		if (paths_of(g, pid, FREEZER, &first, &second))
+			look_at_freezers(g, p, first, second, pid);
+		return;
+	}
+	group = group_limits_find(g, kind, pid, text);
+	if (group)
+		profile_add_limit(p, kind, pid, 0, text->str);
+}
+
+uint64_t group_limits_refaults(const char *group)
+{
+	g_autofree char *text = read_file(group, "memory.stat");
+	g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
+	/* of version 1 those that begin so are of the groups within, too, as all are of version 2 */
+	const char *prefix = text && strstr(text, "\ntotal_") ? "total_workingset_refault" : "workingset_refault";
+	uint64_t sum = 0;
+
+	for (char **line = lines; *line; line++) {
+		const char *number = g_str_has_prefix(*line, prefix) ? strchr(*line, ' ') : NULL;
+
+		sum += number ? g_ascii_strtoull(number, NULL, 10) : 0;
+	}
+	return sum;
 }

@@ -446,6 +446,7 @@ void limits_look(struct profile *p, const char *proc_dir)
 	look_at_peers(p, proc_dir);
 	look_at_pools(p, nets, ends, proc_dir);
 	look_at_backlogs(p, processes, nets, ends, proc_dir);
+	children_look(p, nets, ends, proc_dir);
 	sock_peers_free(ends);
 	net_tables_free(nets);
 	for (guint i = 0; i < MIN(processes->len, LIMITS_PROCESSES_MAX); i++) {
@@ -460,6 +461,7 @@ void limits_look(struct profile *p, const char *proc_dir)
 		if (one->frozen_ns)
 			group_limits_look(groups, p, LIMIT_FROZEN, one->pid);
 	}
+	refaults_look(p, groups, proc_dir);
 	group_limits_free(groups);
 	look_at_cpus(p, proc_dir);
 	look_at_file_locks(p, proc_dir);

@@ -73,6 +73,13 @@ void group_limits_free(struct group_limits *g);	/* NULL is fine */
 
 /* Adds what the group of a process, or the nearest one around it, is limited to: LIMIT_QUOTA, _DISK, _MEMORY or _FROZEN. */
 void group_limits_look(struct group_limits *g, struct profile *p, enum profile_limit_kind kind, uint32_t pid);
+/*
+ * The directory of the group that limits it, and its words appended to text; NULL: none does.  Free with g_free().  Not of
+ * LIMIT_FROZEN.
+ */
+char *group_limits_find(struct group_limits *g, enum profile_limit_kind kind, uint32_t pid, GString *text);
+/* Pages that were thrown out of the memory of a group, and those within, and read or swapped in again: since it began. */
+uint64_t group_limits_refaults(const char *group);
 
 /*
  * Threads by what their own processes call them: what a lock holds is a thread's number in the pid namespace of those
@@ -121,5 +128,41 @@ bool *pool_served_ports_new(const GArray *sockets);
  * at which most wait, else nothing.
  */
 void backlog_look(struct profile *p, struct net_tables *nets, const char *proc_dir, uint32_t pid);
+
+/*
+ * What the child does, as the recording ends, that a process waits for and that was not recorded: the one below which
+ * no other one is waited for.  Of several children that which does not wait for another one's output; where that leaves
+ * several only that they are there.  Adds LIMIT_CHILD.  peers: NULL is fine.
+ */
+#define CHILDREN_LOOKS_MAX 16	/* processes whose children are looked for */
+
+void children_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir);
+
+/*
+ * A group that is full of memory may hold pages that nobody misses, as caches do.  So of processes whose group has
+ * reached its limit (LIMIT_MEMORY) two looks, REFAULTS_PAUSE_US apart, tell whether pages come back that the limit has
+ * thrown out, and how much of what the process ran meanwhile was in the kernel.  Adds LIMIT_REFAULTS.
+ */
+#define REFAULTS_PAUSE_US 200000
+#define REFAULTS_PAUSES 5	/* at most: until the process has run for long enough, where pages come back */
+#define REFAULTS_MIN 50	/* a second */
+
+void refaults_look(struct profile *p, struct group_limits *groups, const char *proc_dir);
+
+/*
+ * Who uses the CPU quota of a control group: by the CPU time of its processes as the window begins and ends, with that of
+ * children they have waited for.  Processes that are recorded count as one side, others of one name as another.
+ */
+struct quota_users;
+
+#define QUOTA_TARGETS_MAX 32	/* processes whose groups are looked at */
+#define QUOTA_GROUPS_MAX 64	/* within a group that has a quota */
+#define QUOTA_MEMBERS_MAX 512
+
+/* pids: uint32_t, of who is to be recorded; NULL: nobody is looked at.  NULL: none has a quota. */
+struct quota_users *quota_users_begin(const char *proc_dir, const GArray *pids);
+/* Adds LIMIT_USED to processes that have LIMIT_QUOTA, where others use more of it, and frees; NULL is fine. */
+void quota_users_end(struct quota_users *q, struct profile *p);
+void quota_users_free(struct quota_users *q);	/* NULL is fine */
 
 #endif

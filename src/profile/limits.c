@@ -18,7 +18,8 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_OWED] = "owed",	     [LIMIT_NAGLE] = "nagle",   [LIMIT_CYCLE] = "cycle",
 	[LIMIT_SLACK] = "slack",   [LIMIT_FILE_LOCK] = "file-lock",
 	[LIMIT_GONE] = "gone",	     [LIMIT_MONITOR] = "monitor",
-	[LIMIT_REALTIME] = "realtime",
+	[LIMIT_REALTIME] = "realtime", [LIMIT_CHILD] = "child",
+	[LIMIT_REFAULTS] = "refaults", [LIMIT_USED] = "used",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -210,6 +211,63 @@ const char *limit_cycle_read(const struct profile_limit *l, uint32_t *ret_pid)
 	    !l->text[at])
 		return NULL;
 	return l->text + at;
+}
+
+static const char *const child_words[CHILD_DOES_COUNT] = {
+	[CHILD_GONE] = "gone",	   [CHILD_RUNS] = "runs",	[CHILD_DISK] = "disk",
+	[CHILD_STOPPED] = "stopped", [CHILD_WAITS] = "waits",	[CHILD_SLEEPS] = "sleeps",
+	[CHILD_LOCK] = "lock",	   [CHILD_PIPE] = "pipe",	[CHILD_PIPE_FULL] = "pipe-full",
+	[CHILD_FILE_LOCK] = "file-lock", [CHILD_TERMINAL] = "terminal", [CHILD_NETWORK] = "network",
+	[CHILD_EVENTS] = "events", [CHILD_OTHER] = "other", [CHILD_SEVERAL] = "several",
+};
+
+char *limit_child_text(const struct limit_child *c)
+{
+	return g_strdup_printf("%" PRIu32 " %s %" PRIu64 " %s %s", c->pid, child_words[c->does], c->silent_ns,
+			       c->there ? c->there : "-", c->name);
+}
+
+bool limit_child_read(const struct profile_limit *l, struct limit_child *ret, char *there, size_t size)
+{
+	char word[16], address[64];
+	int at = 0;
+
+	if (!l || l->kind != LIMIT_CHILD ||
+	    sscanf(l->text, "%" SCNu32 " %15s %" SCNu64 " %63s %n", &ret->pid, word, &ret->silent_ns, address, &at) != 4 || !at ||
+	    !l->text[at] || ret->silent_ns > PROFILE_NS_MAX)
+		return false;
+	g_strlcpy(there, address, size);
+	ret->there = strcmp(address, "-") ? there : NULL;
+	ret->name = l->text + at;
+	for (unsigned i = 0; i < CHILD_DOES_COUNT; i++) {
+		ret->does = (enum child_does)i;
+		if (strcmp(word, child_words[i]) == 0)
+			return i != CHILD_GONE;
+	}
+	return false;
+}
+
+bool limit_used_read(const struct profile_limit *l, struct limit_used *ret)
+{
+	int at = 0;
+
+	if (!l || l->kind != LIMIT_USED ||
+	    sscanf(l->text, "%" SCNu32 " of itself, %" SCNu32 " of process %" SCNu32 " %n", &ret->own_permille, &ret->other_permille,
+		   &ret->other_pid, &at) != 3 || !at || !l->text[at])
+		return false;
+	ret->name = l->text + at;
+	return true;
+}
+
+uint64_t limit_refaults_read(const struct profile_limit *l, uint32_t *ret_kernel_pct)
+{
+	uint64_t pages;
+
+	return l && l->kind == LIMIT_REFAULTS &&
+			       sscanf(l->text, "%" SCNu64 " pages a second, %" SCNu32 " percent", &pages, ret_kernel_pct) == 2 &&
+			       *ret_kernel_pct <= 100
+		       ? pages
+		       : 0;
 }
 
 const char *profile_upstream(const struct profile *p, const struct wait *w)

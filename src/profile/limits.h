@@ -34,6 +34,9 @@ enum profile_limit_kind {
 	LIMIT_GONE,	/* who holds the lock that threads of the process wait for has ended: its number is tid, the text "mutex", "file" or "file 4712 cat": who has that open */
 	LIMIT_MONITOR,	/* who has the monitor of Java that the thread waits for: its thread number */
 	LIMIT_REALTIME,	/* the thread ran much, by a real-time policy: "SCHED_FIFO 50" */
+	LIMIT_CHILD,	/* what the child does that the process waits for, which is not recorded: limit_child_text() */
+	LIMIT_REFAULTS,	/* the memory limit throws out what the process's group still uses: LIMIT_REFAULTS_FORMAT */
+	LIMIT_USED,	/* who used up the CPU quota that the process shares: LIMIT_USED_FORMAT */
 	LIMIT_KIND_COUNT
 };
 
@@ -59,6 +62,12 @@ enum profile_limit_kind {
 
 /* Behind it where: ":8080". */
 #define LIMIT_CYCLE_FORMAT "process %" PRIu32 " waits at "
+
+/* Pages that were read or swapped in again, and of what the process ran meanwhile that in the kernel. */
+#define LIMIT_REFAULTS_FORMAT "%" PRIu64 " pages a second, %" PRIu32 " percent in the kernel"
+
+/* Thousandths of a CPU: the process itself, and the one of its control group that took most; behind it that one's name. */
+#define LIMIT_USED_FORMAT "%" PRIu32 " of itself, %" PRIu32 " of process %" PRIu32 " "
 
 /* TCP's delayed acknowledgement takes 40 ms and more (TCP_DELACK_MIN; a slow clock makes it 50). */
 #define DELAYED_ACK_NS 40000000ULL
@@ -134,6 +143,44 @@ const char *profile_upstream(const struct profile *p, const struct wait *w);
 
 /* Where that process waits, and *ret_pid; NULL: it is none of LIMIT_CYCLE. */
 const char *limit_cycle_read(const struct profile_limit *l, uint32_t *ret_pid);
+
+enum child_does {
+	CHILD_GONE,	/* it has ended */
+	CHILD_RUNS,
+	CHILD_DISK,	/* uninterruptible sleep */
+	CHILD_STOPPED,
+	CHILD_WAITS,	/* for its own children, of which none or several are there */
+	CHILD_SLEEPS,
+	CHILD_LOCK,	/* in a futex */
+	CHILD_PIPE,
+	CHILD_PIPE_FULL,
+	CHILD_FILE_LOCK,
+	CHILD_TERMINAL,
+	CHILD_NETWORK,	/* on the only connection that it made */
+	CHILD_EVENTS,	/* sockets, of several or of clients */
+	CHILD_OTHER,
+	CHILD_SEVERAL,	/* it is one of those that the process waits for any of */
+	CHILD_DOES_COUNT
+};
+
+struct limit_child {
+	uint32_t pid;
+	enum child_does does;
+	uint64_t silent_ns;	/* since anything came from there; 0: not known */
+	const char *there;	/* "127.0.0.1:80"; NULL: not known */
+	const char *name;	/* not escaped */
+};
+char *limit_child_text(const struct limit_child *c);
+/* False: it is none of LIMIT_CHILD.  there: at most `size` bytes go there, and ret->there points to it or is NULL. */
+bool limit_child_read(const struct profile_limit *l, struct limit_child *ret, char *there, size_t size);
+
+struct limit_used {
+	uint32_t own_permille, other_permille, other_pid;	/* of a CPU */
+	const char *name;	/* of the other; not escaped */
+};
+bool limit_used_read(const struct profile_limit *l, struct limit_used *ret);
+/* Pages a second, and *ret_kernel_pct; 0: it is none of LIMIT_REFAULTS. */
+uint64_t limit_refaults_read(const struct profile_limit *l, uint32_t *ret_kernel_pct);
 
 /* How many segments were sent again, and *ret_there; 0: it is none of LIMIT_LOSS. */
 uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there);

@@ -105,6 +105,7 @@ static void write_limit(struct json *j, const struct finding *row)
 		[LIMIT_LOSS] = "packet_loss",	  [LIMIT_BACKLOG] = "backlog",	  [LIMIT_FULL] = "full_queue",
 		[LIMIT_OWED] = "few_connections", [LIMIT_NAGLE] = "nagle",	  [LIMIT_CYCLE] = "waits_for_each_other",
 		[LIMIT_SLACK] = "timer_slack",	  [LIMIT_GONE] = "holder_ended",
+		[LIMIT_CHILD] = "child",
 	};
 	const struct profile_limit *l = row->limit.limit;
 

@@ -423,6 +423,153 @@ static void test_connect_text(void)
 	profile_free(p);
 }
 
+/* What the child does that a process waits for, by what /proc tells of it. */
+static void test_child(void)
+{
+	static const struct {
+		const char *children, *state, *wchan, *call, *told;
+	} cases[] = {
+		{ "20 ", "S (sleeping)", "hrtimer_nanosleep", "230 0x0 0x0", "20 sleeps 0 - my tool" },
+		{ "20 ", "R (running)", "0", "running", "20 runs 0 - my tool" },
+		{ "20 ", "T (stopped)", "do_signal_stop", "0 0x0", "20 stopped 0 - my tool" },
+		{ "20 ", "D (disk sleep)", "folio_wait_bit_common", "0 0x3", "20 disk 0 - my tool" },
+		{ "20 ", "S (sleeping)", "wait_woken", "0 0x1 0x0", "20 terminal 0 - my tool" },
+		{ "20 ", "S (sleeping)", "wait_woken", "0 0x2 0x0", "20 events 0 - my tool" },
+		{ "20 ", "S (sleeping)", "poll_schedule_timeout.constprop.0", "7 0x7ffd 0x1", "20 events 0 - my tool" },
+		{ "20 ", "S (sleeping)", "do_wait", "61 0xffffffffffffffff", "30 lock 0 - deep" },	/* its own child */
+		{ "20 31 ", "S (sleeping)", "hrtimer_nanosleep", "230 0x0", "20 sleeps 0 - my tool" },	/* 31 reads what 20 writes */
+		{ "20 30 ", "S (sleeping)", "hrtimer_nanosleep", "230 0x0", "20 several 0 - my tool" },	/* which of them? */
+		{ "20 ", "Z (zombie)", "0", "0", NULL },
+		{ "21 ", "S (sleeping)", "do_wait", "61", NULL },	/* it is not there */
+		{ "", "S (sleeping)", "do_wait", "61", NULL },
+		{ "12 ", "S (sleeping)", "do_wait", "61", NULL },	/* it is recorded, too */
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new('S');
+		struct wait *w = &g_array_index(p->waits, struct wait, 0);
+		struct object any = { .kind = OBJECT_CHILD, .name = "any", .operation = "", .place = "" };
+
+		fixture_thread(p, 12, 12, "known", "known");
+		begin();
+		put("proc/10/task/10/children", "%s", cases[i].children);
+		put("proc/12/status", "%s", "Name:\tknown\nState:\tS (sleeping)\n");
+		put("proc/20/status", "Name:\tmy tool\nState:\t%s\n", cases[i].state);
+		put("proc/20/comm", "%s", "my tool\n");
+		put("proc/20/wchan", "%s", cases[i].wchan);
+		put("proc/20/syscall", "%s\n", cases[i].call);
+		put("proc/20/task/20/children", "%s", "30 ");
+		put("proc/30/status", "%s", "Name:\tdeep\nState:\tS (sleeping)\n");
+		put("proc/30/comm", "%s", "deep\n");
+		put("proc/30/wchan", "%s", "futex_wait_queue");
+		put("proc/31/status", "%s", "Name:\tgzip\nState:\tS (sleeping)\n");
+		put("proc/31/wchan", "%s", "anon_pipe_read");
+		put("proc/20/fd/2", "%s", "a file");
+		g_autofree char *fd = g_build_filename(folder, "proc/20/fd/1", NULL);
+		g_assert_cmpint(symlink("/dev/pts/7", fd), ==, 0);
+		w->object = profile_object(p, &any) + 1;
+		w->flags = WAIT_OPEN_AT_END;
+		w->kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "kernel_wait4@[kernel] do_wait@[kernel]");
+		look(p);
+		assert_limit(p, LIMIT_CHILD, 0, cases[i].told);
+		end(p);
+	}
+}
+
+/* Counts up in the files of a group and a process, as a kernel would, until it is told to end. */
+static gpointer thrash(gpointer data)
+{
+	gint *is_over = data;
+
+	for (uint64_t i = 1; !g_atomic_int_get(is_over); i++) {
+		put("cg/shop/memory.stat", "anon 5\nworkingset_refault_anon 7\nworkingset_refault_file %" G_GUINT64_FORMAT "\n", 1000 * i);
+		put("proc/10/stat", "10 (a) b) S 1 1 1 0 -1 0 0 0 0 0 %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " 0 0 20", i, 3 * i);
+		g_usleep(10000);
+	}
+	return NULL;
+}
+
+/* A group at its limit: pages that come back tell whether they are missed. */
+static void test_refaults(void)
+{
+	for (unsigned is_missed = 0; is_missed < 2; is_missed++) {
+		struct profile *p = window_new('D');
+		gint is_over = 0;
+		uint32_t pct = 0;
+
+		begin();
+		put("proc/self/mounts", "cgroup2 %s/cg cgroup2 rw 0 0\n", folder);
+		put("proc/10/cgroup", "0::/shop\n");
+		put("proc/10/stat", "%s", "10 (a) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20");
+		put("cg/shop/memory.max", "1000\n");
+		put("cg/shop/memory.current", "990\n");
+		put("cg/shop/memory.stat", "anon 5\nworkingset_refault_anon 7\nworkingset_refault_file 500000\n");
+		GThread *kernel = is_missed ? g_thread_new("kernel", thrash, &is_over) : NULL;
+
+		if (is_missed)
+			g_usleep(50000);
+		look(p);
+		g_atomic_int_set(&is_over, 1);
+		if (kernel)
+			g_thread_join(kernel);
+		const struct profile_limit *l = profile_find_limit(p, LIMIT_REFAULTS, 10, 0);
+
+		g_assert_nonnull(profile_find_limit(p, LIMIT_MEMORY, 10, 0));
+		g_assert_true((limit_refaults_read(l, &pct) > 0) == (is_missed > 0));
+		g_assert_cmpuint(pct, >=, is_missed ? 70 : 0);
+		g_assert_cmpuint(pct, <=, is_missed ? 80 : 0);
+		end(p);
+	}
+}
+
+/* Who uses a group's quota: the processes of groups within count, and children that have ended. */
+static void test_quota_users(void)
+{
+	for (unsigned is_other = 0; is_other < 2; is_other++) {
+		struct profile *p = window_new('R');
+		g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+		uint32_t pid = 10;
+		struct limit_used used;
+
+		begin();
+		put("proc/self/mounts", "cgroup2 %s/cg cgroup2 rw 0 0\n", folder);
+		put("proc/10/cgroup", "0::/pod/worker\n");
+		put("cg/pod/cpu.max", "20000 100000\n");
+		put("cg/pod/cgroup.procs", "%s", "");
+		put("cg/pod/worker/cgroup.procs", "10\n");
+		put("cg/pod/sidecar/cgroup.procs", "77\n78\n");
+		put("proc/10/stat", "%s", "10 (app) S 1 1 1 0 -1 0 0 0 0 0 500 0 0 0 20");
+		put("proc/77/stat", "%s", "77 (ship) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20");
+		put("proc/78/stat", "%s", "78 (ship) S 1 1 1 0 -1 0 0 0 0 0 1 0 0 0 20");
+		put("proc/77/comm", "%s", "ship\n");
+		put("proc/78/comm", "%s", "ship\n");
+		g_array_append_val(pids, pid);
+		g_autofree char *proc = g_build_filename(folder, "proc", NULL);
+		struct quota_users *q = quota_users_begin(proc, pids);
+
+		g_assert_nonnull(q);
+		put("proc/10/stat", "%s", is_other ? "10 (app) S 1 1 1 0 -1 0 0 0 0 0 503 0 0 0 20" :
+						     "10 (app) S 1 1 1 0 -1 0 0 0 0 0 999 0 0 0 20");
+		put("proc/77/stat", "%s", "77 (ship) S 1 1 1 0 -1 0 0 0 0 0 1 1 4 3 20");
+		put("proc/78/stat", "%s", "78 (ship) S 1 1 1 0 -1 0 0 0 0 0 2 0 0 0 20");
+		look(p);
+		quota_users_end(q, p);
+		const struct profile_limit *l = profile_find_limit(p, LIMIT_USED, 10, 0);
+
+		g_assert_true((l != NULL) == (is_other > 0));
+		if (l) {
+			g_assert_true(limit_used_read(l, &used));
+			g_assert_cmpuint(used.other_pid, ==, 77);
+			g_assert_cmpstr(used.name, ==, "ship");
+			/* 10 ticks and 3 */
+			g_assert_cmpuint(used.other_permille, >, 3 * used.own_permille);
+			g_assert_cmpuint(used.other_permille, <, 4 * used.own_permille);
+		}
+		g_assert_null(quota_users_begin(proc, NULL));
+		end(p);
+	}
+}
+
 /* As in a recording, and what a forged one may hold. */
 static void test_text(void)
 {
@@ -460,6 +607,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/limits/file-locks", test_file_locks);
 	g_test_add_func("/limits/pool-text", test_pool_text);
 	g_test_add_func("/limits/connect-text", test_connect_text);
+	g_test_add_func("/limits/child", test_child);
+	g_test_add_func("/limits/refaults", test_refaults);
+	g_test_add_func("/limits/quota-users", test_quota_users);
 	g_test_add_func("/limits/text", test_text);
 	return g_test_run();
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/proc_cpu.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/opener.h"
+
+bool proc_cpu_read(const char *proc_dir, uint32_t pid, struct proc_cpu *ret)
+{
+	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/stat", proc_dir, pid);
+	struct proc_cpu read = { 0 };
+	uint64_t children_user, children_kernel;
+	size_t len;
+	g_autofree char *text = opener_text(path, OPENER_TEXT_MAX, &len);
+	/* the name before it may have any signs */
+	const char *at = text ? strrchr(text, ')') : NULL;
+
+	if (!at || sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+			  &read.user, &read.kernel, &children_user, &children_kernel) != 4)
+		return false;
+	read.children = children_user + children_kernel;
+	*ret = read;
+	return true;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/limits.h"
+
+#include "explain/sentence.h"
+#include "explain/text.h"
+
+#define THERE_BYTES 64
+
+bool child_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
+{
+	const struct wait *w = profile_wait(f->profile, row->wait);
+
+	if ((row->reason != REASON_CHILD_EXIT && row->reason != REASON_PIPE) || !(w->flags & WAIT_OPEN_AT_END))
+		return false;
+	*ret = (struct finding_limit){
+		.limit = profile_find_limit(f->profile, LIMIT_CHILD, profile_thread(f->profile, w->thread)->pid, 0)
+	};
+	return ret->limit;
+}
+
+static const char *const says[CHILD_DOES_COUNT] = {
+	[CHILD_RUNS] = "runs",
+	[CHILD_DISK] = "waits for its disk, or another call that no signal ends",
+	[CHILD_STOPPED] = "is stopped",
+	[CHILD_WAITS] = "waits for children itself",
+	[CHILD_SLEEPS] = "sleeps until a timer",
+	[CHILD_LOCK] = "waits for a lock, or for another thread of its own",
+	[CHILD_PIPE] = "waits for data in a pipe",
+	[CHILD_PIPE_FULL] = "waits for room in a pipe",
+	[CHILD_FILE_LOCK] = "waits for a lock on a file",
+	[CHILD_TERMINAL] = "waits for a terminal",
+	[CHILD_NETWORK] = "waits for ",
+	[CHILD_EVENTS] = "waits for events, or at a descriptor",
+	[CHILD_OTHER] = "sleeps",
+	[CHILD_SEVERAL] = "and others had not ended",
+};
+
+void child_append_evidence(GString *s, const struct finding *row)
+{
+	char there[THERE_BYTES];
+	struct limit_child c;
+
+	if (!limit_child_read(row->limit.limit, &c, there, sizeof(there)))
+		return;
+	g_string_append(s, "; as the recording ended its child ");
+	text_safe_cut(s, c.name, FINDING_NAME_COLUMNS);
+	g_string_append_printf(s, "/%" PRIu32 " %s", c.pid, says[c.does]);
+	if (c.does != CHILD_NETWORK)
+		return;
+	text_safe_cut(s, c.there ? c.there : "a connection", FINDING_NAME_COLUMNS);
+	if (!c.silent_ns)
+		return;
+	g_string_append(s, ", from where nothing had come for ");
+	text_duration(s, c.silent_ns);
+}
+
+/* Nothing came from there for most of the window. */
+static bool is_unanswered(const struct findings *f, const struct limit_child *c)
+{
+	return c->does == CHILD_NETWORK && c->silent_ns > f->profile->info.duration_ns / 2;
+}
+
+static const char *advice_of_work(enum child_does does)
+{
+	switch (does) {
+	case CHILD_RUNS:
+		return "The child has work: a CPU profile of it tells more.";
+	case CHILD_SLEEPS:
+		return "See why the child pauses; a pause that is meant may stay.";
+	case CHILD_EVENTS:
+		return "A child that serves others waits so while nothing comes. Else look at what it does: record it, too (its number with "
+		       "-p, or --follow from the start).";
+	case CHILD_SEVERAL:
+		return "A supervisor waits so until one of its children ends, which is meant. Else look at what they do: record them, too "
+		       "(their numbers with -p, or --follow from the start).";
+	default:
+		return "Look at what that child does: record it, too (its number with -p, or --follow from the start).";
+	}
+}
+
+const char *child_advice(const struct findings *f, const struct finding *row)
+{
+	char there[THERE_BYTES];
+	struct limit_child c;
+
+	if (!limit_child_read(row->limit.limit, &c, there, sizeof(there)))
+		return NULL;
+	if (is_unanswered(f, &c))
+		return "The server there does not answer that child: look at it. A time limit bounds the wait (curl --max-time, "
+		       "`timeout 60 COMMAND`).";
+	switch (c.does) {
+	case CHILD_STOPPED:
+		return "A stopped process does nothing: continue it (kill -CONT), or detach its debugger.";
+	case CHILD_TERMINAL:
+		return "Somebody has to type there, or read: give the child its input otherwise (an option, </dev/null).";
+	case CHILD_FILE_LOCK:
+		return "Another process has that lock: /proc/locks tells which (lslocks).";
+	default:
+		return row->reason == REASON_PIPE ? NULL : advice_of_work(c.does);
+	}
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/limits.h"
+
+#include <netinet/tcp.h>
+#include <string.h>
+
+#include "base/opener.h"
+#include "base/proc_status.h"
+
+#define WAITED_SHARE 2	/* of the window: who waits so long for a child has one to be asked for */
+#define CHILDREN_MAX 16	/* of a process, that are looked at */
+#define DEPTH_MAX 8
+
+struct looker {
+	struct net_tables *nets;
+	struct sock_peers *peers;
+	const char *proc_dir;
+};
+
+static char *text_of(const struct looker *l, uint32_t pid, const char *name)
+{
+	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/%s", l->proc_dir, pid, name);
+	size_t len;
+
+	return opener_text(path, OPENER_TEXT_MAX, &len);
+}
+
+/* Where it sleeps in the kernel, as its wchan begins: "poll_schedule_timeout.constprop.0". */
+static const struct place {
+	const char *prefix;
+	enum child_does does;
+} places[] = {
+	{ "do_wait", CHILD_WAITS },
+	{ "hrtimer_nanosleep", CHILD_SLEEPS },
+	{ "do_nanosleep", CHILD_SLEEPS },
+	{ "futex_", CHILD_LOCK },
+	{ "anon_pipe_read", CHILD_PIPE },
+	{ "pipe_read", CHILD_PIPE },
+	{ "anon_pipe_write", CHILD_PIPE_FULL },
+	{ "pipe_write", CHILD_PIPE_FULL },
+	{ "locks_lock_inode_wait", CHILD_FILE_LOCK },
+	{ "flock_lock_inode_wait", CHILD_FILE_LOCK },
+	{ "posix_lock_inode_wait", CHILD_FILE_LOCK },
+	{ "fcntl_setlk", CHILD_FILE_LOCK },
+	{ "poll_schedule_timeout", CHILD_NETWORK },
+	{ "do_sys_poll", CHILD_NETWORK },
+	{ "do_select", CHILD_NETWORK },
+	{ "do_epoll_wait", CHILD_NETWORK },
+	{ "ep_poll", CHILD_NETWORK },
+	{ "wait_woken", CHILD_NETWORK },	/* a socket or a terminal */
+	{ "sk_wait_data", CHILD_NETWORK },
+	{ "inet_", CHILD_NETWORK },
+	{ "tcp_", CHILD_NETWORK },
+	{ "n_tty_read", CHILD_TERMINAL },
+};
+
+static enum child_does does_of(const struct looker *l, uint32_t pid, const char *status)
+{
+	const char *state = proc_status_field(status, "State");
+
+	state += state ? strspn(state, " \t") : 0;
+	if (!state || *state == 'Z' || *state == 'X')
+		return CHILD_GONE;
+	if (*state == 'R')
+		return CHILD_RUNS;
+	if (*state == 'T' || *state == 't')
+		return CHILD_STOPPED;
+	if (*state == 'D')
+		return CHILD_DISK;
+	g_autofree char *wchan = text_of(l, pid, "wchan");
+
+	for (unsigned i = 0; wchan && i < G_N_ELEMENTS(places); i++)
+		if (g_str_has_prefix(wchan, places[i].prefix))
+			return places[i].does;
+	return CHILD_OTHER;
+}
+
+/* How the process that is waited for was found, and what it does. */
+struct child {
+	uint32_t pid;
+	enum child_does does;
+};
+
+static enum child_does look_at(const struct looker *l, uint32_t pid)
+{
+	g_autofree char *status = text_of(l, pid, "status");
+
+	return status ? does_of(l, pid, status) : CHILD_GONE;
+}
+
+/* The only child that waits for no other one's output, or the first of several; pid 0: there is none. */
+static struct child child_of(const struct looker *l, uint32_t pid)
+{
+	g_autofree char *name = g_strdup_printf("task/%" PRIu32 "/children", pid), *text = text_of(l, pid, name);
+	struct child found = { 0 };
+	unsigned left = CHILDREN_MAX, others = 0;
+
+	for (char *at = text; at && g_ascii_isdigit(*at) && left--; at += strspn(at, " ")) {
+		struct child one = { .pid = (uint32_t)g_ascii_strtoull(at, &at, 10) };
+
+		one.does = look_at(l, one.pid);
+		if (one.does == CHILD_GONE)
+			continue;
+		others += found.pid && (one.does == CHILD_PIPE) == (found.does == CHILD_PIPE);
+		if (!found.pid || (found.does == CHILD_PIPE && one.does != CHILD_PIPE)) {
+			found = one;
+			others = 0;
+		}
+	}
+	if (others || left > CHILDREN_MAX)
+		found.does = CHILD_SEVERAL;
+	return found;
+}
+
+/* Down to the one that waits for none of its own. */
+static struct child last_of(const struct looker *l, struct child c)
+{
+	for (unsigned i = 0; i < DEPTH_MAX && (c.does == CHILD_WAITS || c.does == CHILD_PIPE); i++) {
+		struct child next = child_of(l, c.pid);
+
+		if (!next.pid || next.does == CHILD_SEVERAL)
+			break;
+		c = next;
+	}
+	return c;
+}
+
+/* Its only connection that it made itself; NULL: none, or several. */
+static const struct net_socket *connection_of(const struct looker *l, uint32_t pid)
+{
+	g_autoptr(GHashTable) own = pool_sockets_new(l->proc_dir, pid);
+	const GArray *sockets = own ? net_tables_of(l->nets, pid) : NULL;
+	g_autofree bool *served = sockets ? pool_served_ports_new(sockets) : NULL;
+	const struct net_socket *found = NULL;
+
+	for (guint i = 0; served && i < sockets->len; i++) {
+		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
+		bool is_open = s->is_tcp ? s->state == TCP_ESTABLISHED || s->state == TCP_SYN_SENT : !net_end_is_any(&s->remote);
+
+		if (!is_open || served[s->local.port] || !g_hash_table_contains(own, &s->inode))
+			continue;
+		if (found)
+			return NULL;
+		found = s;
+	}
+	return found;
+}
+
+/* The descriptor that its call has for its first argument is a terminal.  "0 0x0 0x7ffd.." */
+static bool has_terminal(const struct looker *l, uint32_t pid)
+{
+	g_autofree char *text = text_of(l, pid, "syscall");
+	const char *argument = text ? strchr(text, ' ') : NULL;
+	uint64_t fd = argument ? g_ascii_strtoull(argument + 1, NULL, 16) : UINT64_MAX;
+	g_autofree char *path = fd <= INT32_MAX ? g_strdup_printf("%s/%" PRIu32 "/fd/%d", l->proc_dir, pid, (int)fd) : NULL;
+	g_autofree char *link = path ? opener_link(path) : NULL;
+
+	return link && (g_str_has_prefix(link, "/dev/pts/") || g_str_has_prefix(link, "/dev/tty"));
+}
+
+static void add(struct profile *p, const struct looker *l, uint32_t waiter, struct child c)
+{
+	const struct net_socket *s = c.does == CHILD_NETWORK ? connection_of(l, c.pid) : NULL;
+	g_autofree char *there = s ? net_end_text(&s->remote) : NULL, *name = text_of(l, c.pid, "comm");
+	uint64_t silent_ns = 0, sent_ns;
+
+	if (!name)
+		return;
+	if (c.does == CHILD_NETWORK && !s)
+		c.does = has_terminal(l, c.pid) ? CHILD_TERMINAL : CHILD_EVENTS;
+	if (s && s->is_tcp && (!l->peers || !sock_peers_last_data(l->peers, c.pid, s, &silent_ns, &sent_ns)))
+		silent_ns = 0;
+	g_strdelimit(name, "\n", '\0');
+	g_autofree char *text = limit_child_text(&(struct limit_child){ .pid = c.pid, .does = c.does, .silent_ns = silent_ns,
+									.there = there, .name = name });
+
+	profile_add_limit(p, LIMIT_CHILD, waiter, 0, text);
+}
+
+/* The child that the wait is for: the system call names it, it is at the pipe's other end, or it is the only one. */
+static struct child waited_for(const struct looker *l, const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+	uint32_t pid = profile_thread(p, w->thread)->pid;
+	g_autofree char *status = o && o->pid && o->pid != pid ? text_of(l, o->pid, "status") : NULL;
+	struct child named = { .pid = o ? o->pid : 0 };
+
+	if (o && o->kind == OBJECT_CHILD && !o->pid)
+		return child_of(l, pid);
+	if (!status || proc_status_number(status, "PPid") != pid)
+		return (struct child){ 0 };
+	named.does = does_of(l, named.pid, status);
+	return named;
+}
+
+/* For a child, or for what it prints. */
+static bool is_for_child(const struct profile *p, const struct wait *w)
+{
+	static const char *const functions[] = { "do_wait", "pipe_read", "anon_pipe_read", NULL };
+
+	return w->flags & WAIT_OPEN_AT_END && w->blocked_ns >= p->info.duration_ns / WAITED_SHARE &&
+	       profile_stack_names(p, w->kernel, functions);
+}
+
+void children_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir)
+{
+	const struct looker l = { nets, peers, proc_dir };
+	g_autoptr(GHashTable) recorded = g_hash_table_new(NULL, NULL);
+	unsigned left = CHILDREN_LOOKS_MAX;
+
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		g_hash_table_add(recorded, GUINT_TO_POINTER(profile_thread(p, i)->pid));
+	for (guint i = 0; i < p->waits->len && left; i++) {
+		const struct wait *w = profile_wait(p, i);
+		uint32_t pid = profile_thread(p, w->thread)->pid;
+
+		if (!is_for_child(p, w) || profile_find_limit(p, LIMIT_CHILD, pid, 0))
+			continue;
+		left--;
+		struct child c = waited_for(&l, p, w);
+
+		if (c.pid && c.does != CHILD_GONE && !g_hash_table_contains(recorded, GUINT_TO_POINTER(c.pid)))
+			add(p, &l, pid, last_of(&l, c));
+	}
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <string.h>
+
+#include "maker.h"
+#include "explain/explain.h"
+#include "profile/limits.h"
+#include "profile/slices_build.h"
+
+/* What holds threads up is a limit or their own number, and not what that shows as first. */
+
+#define FAULT "asm_exc_page_fault@[kernel] filemap_fault@[kernel] io_schedule@[kernel]"
+#define WAIT4 "__x64_sys_wait4@[kernel] do_wait@[kernel]"
+
+static void assert_first(const struct maker *m, const char *sentence, const char *evidence, const char *advice)
+{
+	struct explanation *e = explanation_new(m->p, NULL);
+
+	g_assert_cmpuint(e->headlines->len, >=, 1);
+	const struct headline *h = &g_array_index(e->headlines, struct headline, 0);
+
+	g_assert_nonnull(strstr(h->sentence, sentence));
+	if (evidence)
+		g_assert_nonnull(strstr(h->evidence, evidence));
+	g_assert_true(g_str_has_prefix(h->advice, advice));
+	explanation_free(e);
+}
+
+/* Page faults at a memory limit are CPU time, too, so the run queue is their cost; of a cache that nobody misses it is not. */
+static void test_memory(void)
+{
+	static const struct {
+		const char *refaults;
+		bool is_limit;	/* that leads */
+	} cases[] = {
+		{ "7313 pages a second, 75 percent in the kernel", true },
+		{ "7313 pages a second, 20 percent in the kernel", false },
+		{ NULL, false },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("pid 10");
+
+		for (uint32_t t = 0; t < 4; t++) {
+			uint32_t thread = thread_of(m.p, 10, 10 + t, "searchd", 0);
+
+			wait_of(m.p, thread, 'D', "main@searchd look_up@searchd", FAULT, 40);
+			wait_of(m.p, thread, 'R', "main@searchd look_up@searchd", "", 600);
+		}
+		profile_add_limit(m.p, LIMIT_MEMORY, 10, 0, "60.0 MiB of memory, of which 59.9 MiB are in use (memory.max)");
+		if (cases[i].refaults)
+			profile_add_limit(m.p, LIMIT_REFAULTS, 10, 0, cases[i].refaults);
+		if (cases[i].is_limit)
+			assert_first(&m, "waits for a page of a file", "7,313 pages a second came back that it had thrown out, and 75% of",
+				     "The limit throws out pages");
+		else
+			assert_first(&m, "waits for a CPU", NULL, "Its own threads ran little");
+		profile_free(m.p);
+	}
+}
+
+/* An event loop that never rests, as each access to its code is a page fault. */
+static void test_memory_loop(void)
+{
+	for (unsigned is_limit = 0; is_limit < 2; is_limit++) {
+		struct maker m = maker_new("pid 10");
+		uint32_t thread = thread_of(m.p, 10, 10, "node", 0);
+
+		g_array_index(m.p->threads, struct thread, thread).on_cpu_ns = 8500 * MS;
+		wait_of(m.p, thread, 'D', "main@node uv_run@/usr/bin/node format@/usr/bin/node", FAULT, 150);
+		profile_add_limit(m.p, LIMIT_MEMORY, 10, 0, "28.0 MiB of memory, of which 28.0 MiB are in use (memory.max)");
+		if (is_limit)
+			profile_add_limit(m.p, LIMIT_REFAULTS, 10, 0, "36828 pages a second, 96 percent in the kernel");
+		assert_first(&m, is_limit ? "waits for a page of a file" : "never rests", NULL,
+			     is_limit ? "The limit throws out pages" : "Use an asynchronous call");
+		profile_free(m.p);
+	}
+}
+
+/* Threads take turns at Python's lock, and whoever has it waits for such pages. */
+static void test_memory_gil(void)
+{
+	for (unsigned is_limit = 0; is_limit < 2; is_limit++) {
+		struct maker m = maker_new("pid 10");
+
+		m.p->info.has_wakers = true;
+		for (uint32_t t = 0; t < 2; t++) {
+			uint32_t thread = thread_of(m.p, 10, 10 + t, "python3", 0);
+
+			wait_of(m.p, thread, 'D', "work@m2.py score@m2.py", FAULT, 200);
+		}
+		for (uint32_t t = 0; t < 2; t++) {
+			uint32_t wait = wait_of(m.p, t, 'S', "work@m2.py take_gil@/usr/bin/python3.11 pthread_cond_timedwait@libc.so.6",
+						"__x64_sys_futex@[kernel] futex_wait_queue@[kernel]", 500);
+
+			woken_by(m.p, wait, 1 - t, "work@m2.py score@m2.py drop_gil@/usr/bin/python3.11");
+		}
+		profile_add_limit(m.p, LIMIT_MEMORY, 10, 0, "28.0 MiB of memory, of which 28.0 MiB are in use (memory.max)");
+		if (is_limit)
+			profile_add_limit(m.p, LIMIT_REFAULTS, 10, 0, "9296 pages a second, 85 percent in the kernel");
+		assert_first(&m, is_limit ? "waits for a page of a file" : "GIL", NULL, is_limit ? "The limit throws out pages" : "");
+		profile_free(m.p);
+	}
+}
+
+/* Who waits for a child that is not recorded is told what that did, if it still waited. */
+static void test_child(void)
+{
+	static const struct {
+		const char *limit;
+		bool is_open;
+		const char *evidence, *advice;
+	} cases[] = {
+		{ "20 network 9000000000 10.0.0.5:80 cu rl", true,
+		  "; as the recording ended its child cu rl/20 waits for 10.0.0.5:80, from where nothing had come for 9.00 s",
+		  "The server there does not answer" },
+		{ "20 network 90000000 10.0.0.5:80 curl", true, "nothing had come for 90.0 ms", "Look at what that child does" },
+		{ "20 network 0 - curl", true, "curl/20 waits for a connection", "Look at what that child does" },
+		{ "20 runs 0 - xz", true, "its child xz/20 runs", "The child has work" },
+		{ "20 events 0 - nginx", true, "nginx/20 waits for events", "A child that serves others" },
+		{ "20 several 0 - a", true, "its child a/20 and others had not ended", "A supervisor waits so" },
+		{ "20 runs 0 - xz", false, NULL, "Look at what the child does" },
+		{ "20 dances 0 - xz", true, NULL, "Look at what the child does" },
+		{ "20 gone 0 - xz", true, NULL, "Look at what the child does" },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("process backup.sh");
+		uint32_t wait = wait_of(m.p, thread_of(m.p, 10, 10, "backup.sh", 0), 'S', "main@bash wait4@libc.so.6", WAIT4, 1000);
+
+		g_array_index(m.p->waits, struct wait, wait).flags = cases[i].is_open ? WAIT_OPEN_AT_END : 0;
+		profile_add_limit(m.p, LIMIT_CHILD, 10, 0, cases[i].limit);
+		assert_first(&m, "waits for a child to end", cases[i].evidence, cases[i].advice);
+		profile_free(m.p);
+	}
+}
+
+/* A quota that another program of the group uses up. */
+static void test_quota(void)
+{
+	static const struct {
+		const char *used;
+		uint32_t threads;
+		const char *evidence, *advice;
+	} cases[] = {
+		{ "34 of itself, 157 of process 77 side car", 1, "0.20 CPUs (cpu.max), of which side car/77 used 0.16, and what is recorded 0.03",
+		  "Another program of that group" },
+		{ NULL, 1, "0.20 CPUs (cpu.max)", "Raise the quota (cpu.max), or have what is in that group compute less." },
+		{ NULL, 3, "0.20 CPUs (cpu.max)", "Raise the quota (cpu.max), or run fewer threads" },
+		{ "34 of itself, 157 of process 77 ", 3, "0.20 CPUs (cpu.max)", "Raise the quota (cpu.max), or run fewer threads" },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("pid 10");
+
+		for (uint32_t t = 0; t < cases[i].threads; t++) {
+			uint32_t wait = wait_of(m.p, thread_of(m.p, 10, 10 + t, "worker.py", 0), 'R', "main@worker", "", 400);
+
+			g_array_index(m.p->waits, struct wait, wait).flags = WAIT_THROTTLED;
+		}
+		profile_add_limit(m.p, LIMIT_QUOTA, 10, 0, "0.20 CPUs (cpu.max)");
+		if (cases[i].used)
+			profile_add_limit(m.p, LIMIT_USED, 10, 0, cases[i].used);
+		assert_first(&m, "is throttled by its cgroup's CPU quota", cases[i].evidence, cases[i].advice);
+		profile_free(m.p);
+	}
+}
+
+#define SLICE_MS 100
+#define SLICES 100	/* of the window */
+
+/* Each of twelve threads waits for a CPU for as long in all: in every tenth slice, or a little in each. */
+static void add_queue(struct profile *p, bool in_bursts, uint64_t on_cpu_ms)
+{
+	struct slice_builder *b = slice_builder_new(SLICE_MS * MS);
+	uint32_t codes[12];
+
+	for (uint32_t t = 0; t < G_N_ELEMENTS(codes); t++) {
+		uint32_t thread = thread_of(p, 10, 10 + t, "probed", 0);
+		uint32_t wait = wait_of(p, thread, 'R', "main@probed check@probed", "", SLICES);
+
+		g_array_index(p->threads, struct thread, thread).on_cpu_ns = on_cpu_ms * MS;
+		codes[t] = slice_code_of_wait(wait);
+		for (uint32_t i = 0; i < SLICES; i += in_bursts ? 10 : 1) {
+			uint64_t cnt = in_bursts ? 10 : 1;
+			struct slice_cell cell = { .row = t, .count_q8 = cnt * SLICE_COUNT_Q8, .preempted_ns = cnt * 10 * MS,
+						   .max_ns = 10 * MS };
+
+			slice_hist_add(&cell.bars, profile_hist_slot(10 * MS), cnt * SLICE_COUNT_Q8);
+			slice_builder_add(b, i * SLICE_MS * MS + 50 * MS, &cell);
+		}
+	}
+	p->slices = slice_builder_finish(b, p, codes);
+	slice_builder_free(b);
+}
+
+/* Threads that start at one moment queue behind each other; of a lack of CPUs, and of CPUs that others hold, that is not said. */
+static void test_bursts(void)
+{
+	static const struct {
+		bool in_bursts;
+		uint64_t on_cpu_ms;	/* of each thread */
+		bool is_told;
+	} cases[] = { { true, 120, true }, { true, 5, false }, { false, 120, false } };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("pid 10");
+
+		add_queue(m.p, cases[i].in_bursts, cases[i].on_cpu_ms);
+		struct explanation *e = explanation_new(m.p, NULL);
+		const struct headline *h = &g_array_index(e->headlines, struct headline, 0);
+
+		g_assert_cmpuint(e->headlines->len, ==, 1);
+		g_assert_true(g_str_has_prefix(h->advice, "Its threads start at the same moment") == cases[i].is_told);
+		g_assert_true(!strstr(h->evidence, "; 80% of it in 8 bursts, which take 8% of the window, with 12 threads at a time") ==
+			      !cases[i].is_told);
+		explanation_free(e);
+		profile_free(m.p);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/resources/memory", test_memory);
+	g_test_add_func("/resources/memory-loop", test_memory_loop);
+	g_test_add_func("/resources/memory-gil", test_memory_gil);
+	g_test_add_func("/resources/child", test_child);
+	g_test_add_func("/resources/quota", test_quota);
+	g_test_add_func("/resources/bursts", test_bursts);
+	return g_test_run();
+}
