@@ -464,6 +464,50 @@ static void test_withheld_from_one(void)
 	}
 }
 
+/* Workers that take turns at accept by a lock: who has the turn waits for clients, so the others have nothing to do, either. */
+static void test_turns(void)
+{
+	static const struct {
+		uint64_t turn, accept, sleep, of_third, by_others;	/* hundredths of the window, of the first two threads and of the third */
+		bool is_idle;
+	} cases[] = {
+		{ 66, 33, 0, 66, 0, true },
+		{ 60, 20, 20, 60, 0, false },	/* who has the turn sleeps, too */
+		{ 30, 70, 0, 30, 0, false },	/* two rest at a time: that is no turn */
+		{ 95, 5, 0, 10, 0, false },	/* all wait at once, for somebody else */
+		{ 66, 33, 0, 66, 20, false },	/* others end their waits */
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t threads[3], turns[3];
+
+		for (uint32_t t = 0; t < 3; t++)
+			threads[t] = thread_of(m.p, 1 + t, 1 + t, "web", 0);
+		uint32_t other = thread_of(m.p, 9, 9, "other", 0);
+		for (uint32_t t = 0; t < 3; t++) {
+			uint64_t turn = t == 2 ? cases[i].of_third : cases[i].turn;
+
+			turns[t] = wait_of(m.p, threads[t], 'S', "main@web serve@web pthread_mutex_lock@libc.so.6", FUTEX,
+					   turn * 10 - cases[i].by_others);
+			woken_by(m.p, turns[t], threads[(t + 1) % 3], "main@web serve@web pthread_mutex_unlock@libc.so.6");
+			wait_of(m.p, threads[t], 'S', "main@web serve@web accept@libc.so.6",
+				"__x64_sys_accept@[kernel] inet_csk_accept@[kernel]", cases[i].accept * 10);
+			if (cases[i].sleep)
+				wait_of(m.p, threads[t], 'S', "main@web serve@web charge@web usleep@libc.so.6",
+					"__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]", cases[i].sleep * 10);
+			if (cases[i].by_others)
+				woken_by(m.p, wait_of(m.p, threads[t], 'S', "main@web serve@web lock@web pthread_mutex_lock@libc.so.6", FUTEX,
+						      cases[i].by_others * 10), other, "main@other");
+		}
+		struct reasons *r = reasons_new(m.p, NULL);
+		for (uint32_t t = 0; t < 3; t++)
+			g_assert_cmpint(reasons_idle(r, turns[t]), ==, cases[i].is_idle ? IDLE_POOL : IDLE_NOT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 /* Who listens for notices of PostgreSQL, and who reads what an idle program writes: tail -F | awk. */
 static void test_nothing_to_say(void)
 {
@@ -972,6 +1016,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/starved", test_starved);
 	g_test_add_func("/reasons/says", test_says);
 	g_test_add_func("/reasons/retries", test_retries);
+	g_test_add_func("/reasons/turns", test_turns);
 	g_test_add_func("/reasons/withheld", test_withheld);
 	g_test_add_func("/reasons/withheld-from-one", test_withheld_from_one);
 	g_test_add_func("/reasons/nothing-to-say", test_nothing_to_say);
