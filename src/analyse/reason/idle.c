@@ -6,7 +6,6 @@
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
 #include "analyse/reason/timeouts.h"
-#include "analyse/reason/turns.h"
 #include "analyse/wakers.h"
 #include "base/each.h"
 #include "profile/limits.h"

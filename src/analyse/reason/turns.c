@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/reason/turns.h"
+#include "analyse/reason/idle.h"
 
 #include <string.h>
 
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
-#include "profile/on_cpu.h"
 #include "profile/slices.h"
 
 #define IDLE_PART 10	/* of the window: so much may be missing, or too much */

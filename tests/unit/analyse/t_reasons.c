@@ -464,6 +464,41 @@ static void test_withheld_from_one(void)
 	}
 }
 
+/* Who listens all the time to what a peer sends on its own; and who asks, reads a slow answer's pieces, or does other things. */
+static void test_listens(void)
+{
+	static const struct {
+		uint64_t count, each_ms, unasked_ms, peer_ms;
+		uint64_t peer_cpu_ms;
+		bool is_idle;
+	} cases[] = {
+		{ 10, 970, 9000, 0, 0, true },
+		{ 10, 970, 0, 9000, 0, false },	/* it asks */
+		{ 97, 100, 9000, 0, 0, false },	/* pieces */
+		{ 5, 970, 4500, 0, 0, false },	/* it works, too */
+		{ 10, 970, 9000, 0, 5000, false },	/* the peer computes what it sends */
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("process 2");
+		uint32_t peer = thread_of(m.p, 1, 1, "primary", 0);
+		uint32_t w = wait_of(m.p, thread_of(m.p, 2, 2, "app", 0), 'S', "main@app next_change@app recv@libc.so.6", RECV, cases[i].count);
+		struct wait *row = &g_array_index(m.p->waits, struct wait, w);
+
+		row->blocked_ns = cases[i].count * cases[i].each_ms * MS;
+		g_array_index(m.p->threads, struct thread, peer).on_cpu_ns = cases[i].peer_cpu_ms * MS;
+		wait_for(m.p, w, OBJECT_SOCKET, "127.0.0.1:8040 (primary)", 1);
+		row = &g_array_index(m.p->waits, struct wait, w);
+		const struct tcp_wait t = { .object = row->object - 1, .direction = TCP_WAIT_RECEIVE, .count = cases[i].count,
+			.blocked_ns = row->blocked_ns, .silent_ns = cases[i].unasked_ms * MS, .peer_ns = cases[i].peer_ms * MS };
+		profile_add_tcp_wait(m.p, &t);
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, w), ==, cases[i].is_idle ? IDLE_CLIENT : IDLE_NOT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 /* Workers that take turns at accept by a lock: who has the turn waits for clients, so the others have nothing to do, either. */
 static void test_turns(void)
 {
@@ -1016,6 +1051,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/starved", test_starved);
 	g_test_add_func("/reasons/says", test_says);
 	g_test_add_func("/reasons/retries", test_retries);
+	g_test_add_func("/reasons/listens", test_listens);
 	g_test_add_func("/reasons/turns", test_turns);
 	g_test_add_func("/reasons/withheld", test_withheld);
 	g_test_add_func("/reasons/withheld-from-one", test_withheld_from_one);
