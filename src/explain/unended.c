@@ -35,6 +35,9 @@ static const struct ending {
 	  "Nothing came while this was recorded: a command that waits for work (BRPOP, XREAD, SUBSCRIBE, reserve) is meant to wait. "
 	  "If it was another one see what that server runs: SLOWLOG GET." },
 	{ "postgres-advisory-lock", true, NULL },
+	{ "named-pipe", false,
+	  "No program has the other end open: see whether the one that should has ended, and start it, or open the pipe without waiting "
+	  "(O_NONBLOCK, timeout(1))." },
 	{ "pipe-write", false,
 	  "Nobody read from it while this was recorded: see what the reader waits for. If that is room in a pipe that this writer "
 	  "reads, neither goes on: read and write at once (communicate(), a thread)." },
