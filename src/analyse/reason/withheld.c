@@ -156,26 +156,44 @@ static bool computes(const struct profile *p, uint32_t pid)
 	return false;
 }
 
+/* Of a thread: its waits for such peers, and how many for others. */
+struct listens {
+	uint64_t ns, cnt, others_cnt;
+};
+
 /* It listens all the time to what a peer sends on its own, now and then: changes, events, prices. */
+static bool listens(const struct profile *p, const struct listens *l, uint32_t i)
+{
+	const struct wait *w = profile_wait(p, i);
+	uint64_t observed_ns = thread_observed_ns(profile_thread(p, w->thread));
+
+	return l->ns >= observed_ns - observed_ns / LISTENS_SHARE && l->cnt && l->ns / l->cnt >= LISTENS_NS && l->others_cnt <= l->cnt / 2 &&
+	       !computes(p, profile_wait_object(p, w)->pid);
+}
+
 static void find_listeners(const struct profile *p, const uint8_t *reason, uint8_t *idle)
 {
 	g_autofree bool *is_unasked = unasked_new(p);
-	g_autofree uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1), *cnt = g_new0(uint64_t, (gsize)p->threads->len + 1);
+	g_autofree struct listens *threads = g_new0(struct listens, (gsize)p->threads->len + 1);
 
-	for (int is_second = 0; is_second < 2; is_second++) {
-		for (uint32_t i = 0; i < p->waits->len; i++) {
-			const struct wait *w = profile_wait(p, i);
-			uint64_t observed_ns = thread_observed_ns(profile_thread(p, w->thread));
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		struct listens *l = &threads[w->thread];
 
-			if (w->state == 'R' || w->state == ON_CPU_STATE || reason[i] != REASON_NETWORK_RECEIVE || !is_unasked[w->object])
-				continue;
-			if (!is_second) {
-				ns[w->thread] += w->blocked_ns;
-				cnt[w->thread] += w->count;
-			} else if (!idle[i] && ns[w->thread] >= observed_ns - observed_ns / LISTENS_SHARE &&
-				   ns[w->thread] / MAX(cnt[w->thread], 1) >= LISTENS_NS && !computes(p, profile_wait_object(p, w)->pid))
-				idle[i] = IDLE_CLIENT;
-		}
+		if (w->state == 'R' || w->state == ON_CPU_STATE)
+			continue;
+		if (reason[i] == REASON_NETWORK_RECEIVE && is_unasked[w->object]) {
+			l->ns += w->blocked_ns;
+			l->cnt += w->count;
+		} else
+			l->others_cnt += w->count;
+	}
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		if (!idle[i] && w->state != 'R' && w->state != ON_CPU_STATE && reason[i] == REASON_NETWORK_RECEIVE &&
+		    is_unasked[w->object] && listens(p, &threads[w->thread], i))
+			idle[i] = IDLE_CLIENT;
 	}
 }
 

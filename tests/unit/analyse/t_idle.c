@@ -87,29 +87,32 @@ static void test_withheld_from_one(void)
 static void test_listens(void)
 {
 	static const struct {
-		uint64_t count, each_ms, unasked_ms, peer_ms;
-		uint64_t peer_cpu_ms;
+		uint64_t count, each_ms, silent_ms, peer_ms;
+		uint64_t peer_cpu_ms, others;
 		bool is_idle;
 	} cases[] = {
-		{ 10, 970, 9000, 0, 0, true },
-		{ 10, 970, 0, 9000, 0, false },	/* it asks */
-		{ 97, 100, 9000, 0, 0, false },	/* pieces */
-		{ 5, 970, 4500, 0, 0, false },	/* it works, too */
-		{ 10, 970, 9000, 0, 5000, false },	/* the peer computes what it sends */
+		{ 10, 970, 9000, 0, 0, 1, true },
+		{ 10, 970, 0, 9000, 0, 0, false },	/* it asks */
+		{ 97, 100, 9000, 0, 0, 0, false },	/* pieces */
+		{ 5, 970, 4500, 0, 0, 0, false },	/* it works, too */
+		{ 10, 970, 9000, 0, 5000, 0, false },	/* the peer computes what it sends */
+		{ 10, 970, 9000, 0, 0, 9, false },	/* a greeting for each of its requests */
 	};
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
 		struct maker m = maker_new("process 2");
 		uint32_t peer = thread_of(m.p, 1, 1, "primary", 0);
-		uint32_t w = wait_of(m.p, thread_of(m.p, 2, 2, "app", 0), 'S', "main@app next_change@app recv@libc.so.6", RECV, cases[i].count);
-		struct wait *row = &g_array_index(m.p->waits, struct wait, w);
+		uint32_t app = thread_of(m.p, 2, 2, "app", 0);
+		uint32_t w = wait_of(m.p, app, 'S', "main@app next_change@app recv@libc.so.6", RECV, cases[i].count);
+		struct wait *row;
 
-		row->blocked_ns = cases[i].count * cases[i].each_ms * MS;
+		wait_of(m.p, app, 'S', "main@app accept@libc.so.6", "__x64_sys_accept@[kernel] inet_csk_accept@[kernel]", cases[i].others);
 		g_array_index(m.p->threads, struct thread, peer).on_cpu_ns = cases[i].peer_cpu_ms * MS;
 		wait_for(m.p, w, OBJECT_SOCKET, "127.0.0.1:8040 (primary)", 1);
 		row = &g_array_index(m.p->waits, struct wait, w);
+		row->blocked_ns = cases[i].count * cases[i].each_ms * MS;
 		const struct tcp_wait t = { .object = row->object - 1, .direction = TCP_WAIT_RECEIVE, .count = cases[i].count,
-			.blocked_ns = row->blocked_ns, .silent_ns = cases[i].unasked_ms * MS, .peer_ns = cases[i].peer_ms * MS };
+			.blocked_ns = row->blocked_ns, .silent_ns = cases[i].silent_ms * MS, .peer_ns = cases[i].peer_ms * MS };
 		profile_add_tcp_wait(m.p, &t);
 		struct reasons *r = reasons_new(m.p, NULL);
 		g_assert_cmpint(reasons_idle(r, w), ==, cases[i].is_idle ? IDLE_CLIENT : IDLE_NOT);
