@@ -26,7 +26,7 @@ struct tcp_sum_key {
 /* Times are parts of blocked_ns; what is in none of them is not known. */
 struct tcp_sum {
 	__u64 count_q8, blocked_ns;
-	__u64 silent_ns;	/* nothing had been sent since the last data came */
+	__u64 silent_ns;	/* nothing had been sent since the last data came, of which there was some */
 	__u64 peer_ns;		/* all that was sent was acknowledged; of sending: its window was closed */
 	__u64 peer_long_ns;	/* of that in waits where an answer that was lost could have been sent again */
 	__u64 path_ns;		/* the least round trip of each; of sending: it acknowledged as fast as ever */

@@ -219,7 +219,8 @@ static __always_inline void split_receive(const struct thread_state *st, struct 
 	if (e->asked == TCP_ASKED_LIKELY)
 		e->asked = is_acked && sent_ns + US_NS >= st->tcp.awake_ns ? TCP_ASKED : TCP_ASKED_UNKNOWN;
 	if (e->asked == TCP_ASKED_NOT && !e->segs && !e->resent) {
-		sum->silent_ns = e->to_ns - from_ns;
+		/* who connects asks by that, as for a greeting */
+		*(is_first_data(e->sock) ? &sum->peer_ns : &sum->silent_ns) = e->to_ns - from_ns;
 		return;
 	}
 	if (e->asked == TCP_ASKED_UNKNOWN || (e->asked == TCP_ASKED_NOT && (!is_acked || e->segs != 1 || e->resent)))

@@ -201,6 +201,8 @@ static const char *rank_reason(const struct headline *h)
 		return "behind others, as it is told with what waits for it";
 	if (row->is_own_limit)
 		return "behind others, as its own time limit ends it";
+	if (row->may_be_meant)
+		return "behind others, as a standby waits so, too";
 	if (row->is_spin)
 		return "behind others, as nobody waits for it";
 	if (row->clock_ns)

@@ -480,7 +480,7 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns / CLOCK_WEIGHT;
 	if (f->reason == REASON_SLEEP && !f->loop && !f->limit.limit && !f->leads_ns)
 		return (f->time_ns - f->clock_ns) / SLEEP_WEIGHT + f->clock_ns / CLOCK_WEIGHT;
-	if (f->is_own_limit)
+	if (f->is_own_limit || f->may_be_meant)
 		return f->time_ns / SLEEP_WEIGHT;
 	if (f->is_told_with)
 		return (f->time_ns + f->leads_ns) / TOLD_WEIGHT;
@@ -688,6 +688,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	bursts_find(f);
 	find_pauses_beside(f);
 	find_costs(f);
+	unended_find(f);
 	behind_find_peers(f);
 	asked_find(f);
 	requests_of_find(f);

@@ -143,6 +143,8 @@ struct finding {
 	bool is_cost; /* what page faults at a memory limit cost, which another finding is */
 	bool is_beside_cause; /* a sleep of a process of which another finding has a cause that is known */
 	bool may_hold; /* the same: they use what others wait for, of whom nobody knows who has it */
+	const char *unended; /* nobody ended its waits, which take the whole window: what to do; NULL: somebody did */
+	bool may_be_meant; /* the same, and a standby waits so, too */
 	bool waits_for_asker; /* and it is told with that one's */
 	bool is_waited_for; /* others wait for a lock that is held there: told with them */
 	bool is_poll_loop; /* a timer ends most of many short waits */

@@ -137,6 +137,12 @@ void missed_find(struct findings *f);
 /* "; courier/7555, which it asks, waits for the next question meanwhile"; nothing of other rows */
 void missed_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 
+/*
+ * Nobody ended a wait in the whole window: unended.c.  Sets finding.unended, the advice, and may_be_meant, which ranks it
+ * behind others.  Needs limits_find().
+ */
+void unended_find(struct findings *f);
+
 #define MISSED_ADVICE                                                                                                \
 	"Its time limit ends these waits, and whom it asks has nothing to do by then: a signal may come before this one waits. "      \
 	"Signal with the mutex held, and look at the state under it before waiting. A clock that ticks may stay as it is."

@@ -67,8 +67,8 @@ static bool is_noticed(const struct findings *f, const struct finding *row)
 	/* one whose stack was lost may be idle, and there is no more to say of it; many count by their sum */
 	if (reasons_is_unseen(f->reasons, row->wait) && row->count <= UNSEEN_MOST)
 		return false;
-	/* single waits for a CPU are others' doing */
-	double share = row->reason == REASON_CPU_QUEUE ? 0.99 : 1;
+	/* single waits for a CPU are others' doing: one in a hundred, and the longest of a few */
+	double share = row->reason == REASON_CPU_QUEUE ? MIN(0.99, 1 - 2.0 / (double)MAX(row->count, 2)) : 1;
 	uint64_t longest_ns = row->max_ns && share == 1 ? row->max_ns :
 							  wait_percentile_ns(row->hist, share, row->durations_ns, row->time_ns);
 

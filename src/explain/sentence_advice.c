@@ -326,41 +326,6 @@ static const char *advice_of_syns(const struct findings *f, const struct finding
 	       "down, or its accept queue is full. A shorter connect timeout bounds the wait.";
 }
 
-/* Nobody ended a wait that took nearly all of the window: who should is not slow, but does not do it at all. */
-static const char *advice_of_unended(const struct findings *f, const struct finding *row)
-{
-	static const struct {
-		const char *rule, *advice;
-	} all[] = {
-		{ "semaphore-sysv",
-		  "Nobody raised it while this was recorded. A process that took it and ended leaves it taken, unless it used SEM_UNDO: "
-		  "`ipcs -s` lists them, `ipcs -s -i ID` tells which process changed it last." },
-		{ "pipe-write",
-		  "Nobody read from it while this was recorded: see what the reader waits for. If that is room in a pipe that this writer "
-		  "reads, neither goes on: read and write at once (communicate(), a thread)." },
-		{ "pipe-read",
-		  "Nobody wrote into it while this was recorded: see what the writer waits for. Who reads till the end waits until all have "
-		  "closed it, also a daemon that inherited it: send that one's output elsewhere (>/dev/null 2>&1)." },
-		{ "message-queue",
-		  "Nobody took from it, or sent into it, while this was recorded. One of System V may be full of messages of a type that "
-		  "nobody takes: `ipcs -q` lists them, `ipcs -q -i ID` tells who sent and received last." },
-		{ "file-lock",
-		  "Nobody let go of it while this was recorded. The standby of a leader waits so, and is meant to; if this is none, see what "
-		  "the lock's holder waits for, or end it." },
-		{ "python-process-lock",
-		  "Nobody let go of it while this was recorded: see what its holder waits for. If that was killed nobody can: start these "
-		  "processes anew." },
-	};
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-
-	if (row->woken_cnt || !f->profile->info.has_wakers || row->max_ns < f->profile->info.duration_ns / 10 * 9)
-		return NULL;
-	for (size_t i = 0; rule && i < G_N_ELEMENTS(all); i++)
-		if (strcmp(rule->name, all[i].rule) == 0)
-			return all[i].advice;
-	return NULL;
-}
-
 static const char *advice_of_deadlock(const struct finding *row)
 {
 	if (row->deadlock == row->deadlock_next)
@@ -461,7 +426,7 @@ static const char *advice_of_holder(const struct findings *f, const struct findi
 			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
 	}
 	if (row->reason == REASON_LOCK_KERNEL && row->by.tid && finding_is_held(f, row) && finding_is_file_lock(f, row))
-		return advice_of_unended(f, row) ?: reason_advice(REASON_LOCK_MUTEX);
+		return row->unended ?: reason_advice(REASON_LOCK_MUTEX);
 	if (row->reason == REASON_LOCK_KERNEL && !is_of_rule(f, row) && row->by.does_ns &&
 	    (row->by.does == REASON_DISK_SYNC || row->by.does == REASON_DISK_WRITE))
 		return "Who holds it waits for the disk meanwhile (O_SYNC, fsync): write and sync more at once, from one thread, or have "
@@ -642,8 +607,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "these threads hand it, let them signal that. A clock that ticks may stay as it is.";
 	if (is_of_resolver(f, row))
 		return advice_of_resolver(f, row);
-	if (advice_of_unended(f, row))
-		return advice_of_unended(f, row);
+	if (row->unended)
+		return row->unended;
 	if (has_repeated_syn(row))
 		return advice_of_syns(f, row);
 	if (is_of_connections(f, row))

@@ -26,6 +26,13 @@
 	"lost, or the peer leaves some out (nstat, its log). A connection on which nothing is due may wait so."
 #define RUNNABLE_WEIGHT 4	/* load from outside makes goroutines wait for a CPU, too */
 
+#define STILL_ADVICE                                                                                                     \
+	"All that do anything wait for locks, and nobody let go of one while this was recorded: a deadlock. Take locks in one order, " \
+	"and none twice: a second RLock() waits for ever behind a Lock() that came between."
+#define UNRECEIVED_ADVICE                                                                                                \
+	"No goroutine was seen that would receive: who did has returned, or waits for these. Let who sends give up (a select with " \
+	"ctx.Done()), or give the channel room for what nobody may take (a buffer)."
+
 static const char *text_or_empty(const char *text)
 {
 	return text ? text : "";
@@ -658,26 +665,32 @@ static bool is_selected(const struct profile *p, const struct selection *selecti
 	return !selection;
 }
 
+static bool is_lock(const struct task_wait *w)
+{
+	return kind_of(w) == MUTEX || kind_of(w) == RWLOCK;
+}
+
 /*
- * In all looks whoever of the process does anything waits for a lock, and its threads hardly ran: nobody is left to let go
- * of one.
+ * In all looks whoever of the process does anything waits for a lock, or to send to a channel, and its threads hardly ran:
+ * nobody is left to let go of one, or to receive. Beside senders others may serve something now and then.
  */
 static bool stands_still(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
-	uint64_t on_cpu_ns = 0;
+	uint64_t on_cpu_ns = 0, others_ns = 0;
 
-	if ((kind_of(w) != MUTEX && kind_of(w) != RWLOCK) || w->looks < STILL_LOOKS)
+	if ((!is_lock(w) && kind_of(w) != SEND) || w->looks < STILL_LOOKS)
 		return false;
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
+		bool is_same = is_lock(w) ? is_lock(o) : kind_of(o) == SEND;
 
-		if (same_process(o, w) && o->task_ns && !*o->idle && kind_of(o) != MUTEX && kind_of(o) != RWLOCK &&
-		    !(is_main(o) && waits_for_work(kind_of(o))))
-			return false;
+		if (same_process(o, w) && !*o->idle && !is_same && !(is_main(o) && waits_for_work(kind_of(o))))
+			others_ns += o->task_ns;
 	}
 	for (uint32_t i = 0; i < p->threads->len; i++)
 		on_cpu_ns += profile_thread(p, i)->pid == w->pid ? profile_thread(p, i)->on_cpu_ns : 0;
-	return on_cpu_ns < p->info.duration_ns / 100;
+	return is_lock(w) ? !others_ns && on_cpu_ns < p->info.duration_ns / 100 :
+			    others_ns < w->task_ns / HELD_UP_PART && on_cpu_ns < p->info.duration_ns / HELD_UP_PART;
 }
 
 struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection)
@@ -697,8 +710,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		find_meanwhile(f, w);
 		find_peer(p, f, w);
 		if (stands_still(p, f, w))
-			w->advice = "All that do anything wait for locks, and nobody let go of one while this was recorded: a deadlock. Take "
-				    "locks in one order, and none twice: a second RLock() waits for ever behind a Lock() that came between.";
+			w->advice = is_lock(w) ? STILL_ADVICE : UNRECEIVED_ADVICE;
 		for (guint k = 0; k < f->rows->len; k++) {
 			const struct task_wait *o = &g_array_index(f->rows, struct task_wait, k);
 			bool counts = o->rank_ns || (o->kind == TASKS_ASYNCIO && !*o->idle);

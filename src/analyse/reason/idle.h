@@ -30,7 +30,8 @@ struct withheld_input {
 /*
  * A server that keeps all in memory answers at once. Where it does not, and has nothing to do meanwhile, the command was
  * one that waits for work (BRPOP, SUBSCRIBE), whatever the client's functions are called: these waits are idle. So are
- * those of who reads from a pipe what a program writes that has nothing to do itself, as `tail -F`.
+ * those of who reads from a pipe what a program writes that has nothing to do itself, as `tail -F`, and of who listens all the
+ * time to what a peer sends on its own, now and then.
  */
 void withheld_find(const struct profile *p, const struct withheld_input *in, uint8_t *idle);
 
@@ -48,5 +49,16 @@ struct starved_input {
  * have asked them or get their work from them.  Makes such waits of `idle` (enum idle_kind, one a wait) IDLE_NOT.
  */
 void starved_find(const struct profile *p, const struct starved_input *in, uint8_t *idle);
+
+/*
+ * Workers that take turns at a listening socket, by a lock, a semaphore or a token in a pipe: the one whose turn it is waits
+ * for clients, and the others wait for their turn. Makes such waits for a turn idle.
+ *
+ * Claim: of n workers that wait for one thing in turn, one at a time has it.  If they are idle for as long as the window in
+ * all, neither all at once nor two at a time, and do little else, then whoever has it is idle, so who waits for it is, too.
+ * A worker that works while it has its turn takes that time from the idle time, and somebody else who has it makes all of
+ * them wait at once.
+ */
+void turns_find(const struct profile *p, const uint8_t *reason, uint8_t *idle);
 
 #endif

@@ -6,6 +6,8 @@
 
 #define WITHHELD_NS 10000000 /* a server that answers from memory takes less, but for commands that wait */
 #define SERVER_BUSY_SHARE 10 /* of the time of a server that has enough to do to be what its clients wait for */
+#define LISTENS_NS 200000000 /* on average: what comes in pieces faster than that is read from somebody slow */
+#define LISTENS_SHARE 10 /* of its time: less is for anything else; of the waits: less is known to be for an answer */
 #define OTHERS_PART 10 /* of what another client would have waited, too, had the server worked for this one */
 
 /* Of the main thread of a process, which may work alone. */
@@ -127,6 +129,74 @@ static bool may_be_withheld(const struct profile *p, const struct withheld_input
 	return is_of_memory_server(in, i);
 }
 
+/* Of each object: what peers are listened to there, that were not asked for anything since they last sent some. */
+static bool *unasked_new(const struct profile *p)
+{
+	bool *is_unasked = g_new0(bool, (gsize)p->objects->len + 1);
+
+	for (guint i = 0; i < p->tcp_waits->len; i++) {
+		const struct tcp_wait *t = profile_tcp_wait(p, i);
+
+		if (t->direction == TCP_WAIT_RECEIVE && t->silent_ns >= t->blocked_ns / 2 &&
+		    t->peer_ns + t->network_ns + t->unclear_ns <= t->silent_ns / LISTENS_SHARE)
+			is_unasked[t->object + 1] = true;
+	}
+	return is_unasked;
+}
+
+/* Is the process in the recording, and computes what it sends? */
+static bool computes(const struct profile *p, uint32_t pid)
+{
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (t->pid == pid && t->on_cpu_ns > thread_observed_ns(t) / SERVER_BUSY_SHARE)
+			return true;
+	}
+	return false;
+}
+
+/* Of a thread: its waits for such peers, and how many for others. */
+struct listens {
+	uint64_t ns, cnt, others_cnt;
+};
+
+/* It listens all the time to what a peer sends on its own, now and then: changes, events, prices. */
+static bool listens(const struct profile *p, const struct listens *l, uint32_t i)
+{
+	const struct wait *w = profile_wait(p, i);
+	uint64_t observed_ns = thread_observed_ns(profile_thread(p, w->thread));
+
+	return l->ns >= observed_ns - observed_ns / LISTENS_SHARE && l->cnt && l->ns / l->cnt >= LISTENS_NS && l->others_cnt <= l->cnt / 2 &&
+	       !computes(p, profile_wait_object(p, w)->pid);
+}
+
+static void find_listeners(const struct profile *p, const uint8_t *reason, uint8_t *idle)
+{
+	g_autofree bool *is_unasked = unasked_new(p);
+	g_autofree struct listens *threads = g_new0(struct listens, (gsize)p->threads->len + 1);
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		struct listens *l = &threads[w->thread];
+
+		if (w->state == 'R' || w->state == ON_CPU_STATE)
+			continue;
+		if (reason[i] == REASON_NETWORK_RECEIVE && is_unasked[w->object]) {
+			l->ns += w->blocked_ns;
+			l->cnt += w->count;
+		} else
+			l->others_cnt += w->count;
+	}
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		if (!idle[i] && w->state != 'R' && w->state != ON_CPU_STATE && reason[i] == REASON_NETWORK_RECEIVE &&
+		    is_unasked[w->object] && listens(p, &threads[w->thread], i))
+			idle[i] = IDLE_CLIENT;
+	}
+}
+
 void withheld_find(const struct profile *p, const struct withheld_input *in, uint8_t *idle)
 {
 	g_autoptr(GHashTable) of_pid = leisure_new(p, idle), clients = clients_new(p, in), busiest = busiest_new(clients);
@@ -147,4 +217,5 @@ void withheld_find(const struct profile *p, const struct withheld_input *in, uin
 		     is_answering(p, c, g_hash_table_lookup(busiest, GUINT_TO_POINTER(o->pid)))))
 			idle[i] = IDLE_POOL;
 	}
+	find_listeners(p, in->reason, idle);
 }

@@ -76,4 +76,11 @@ static inline void woken_by(struct profile *p, uint32_t wait, uint32_t thread, c
 	profile_add_wake(p, &wake);
 }
 
+static inline void wait_for(struct profile *p, uint32_t wait, enum object_kind kind, const char *name, uint32_t pid)
+{
+	const struct object o = { .kind = kind, .pid = pid, .name = name, .place = "tcp", .operation = "" };
+
+	g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+}
+
 #endif

@@ -2,6 +2,10 @@
 #include "analyse/reason/reasons.h"
 #include "maker.h"
 
+#define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
+#define RECV "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]"
+#define POLL "__x64_sys_ppoll@[kernel] do_sys_poll@[kernel]"
+
 /* On a whole machine what slept all along is at rest, but not what is known to wait for a row's lock. */
 static void test_at_rest_of_machine(void)
 {
@@ -29,9 +33,145 @@ static void test_at_rest_of_machine(void)
 	profile_free(m.p);
 }
 
+#define RUBY_GET "main@app rb_io_wait@libruby-3.1.so ppoll@libc.so.6"
+
+/* A server that answers at once and has nothing to do holds back what is asked for until there is work. */
+static void test_withheld(void)
+{
+	for (int busy = 0; busy < 2; busy++) {
+		struct maker m = maker_new("process 1,2");
+		uint32_t server = thread_of(m.p, 1, 1, "redis-server", 0);
+		uint32_t client = thread_of(m.p, 2, 2, "app", 0), waits[3];
+
+		woken_by(m.p,
+			 wait_of(m.p, server, 'S', "main@redis-server aeMain@redis-server epoll_wait@libc.so.6",
+				 "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", busy ? 800 : 950),
+			 client, "");
+		waits[0] = wait_of(m.p, client, 'S', "main@app take@app recv@libc.so.6", RECV, 100);
+		wait_for(m.p, waits[0], OBJECT_SOCKET, "127.0.0.1:6399 (redis-server)", 1);
+		waits[1] = wait_of(m.p, client, 'S', RUBY_GET, POLL, 100);
+		wait_for(m.p, waits[1], OBJECT_POLL, "127.0.0.1:6399 (redis-server) and 1 more", 1);
+		waits[2] = wait_of(m.p, client, 'S', RUBY_GET, POLL, 100);
+		wait_for(m.p, waits[2], OBJECT_POLL, "127.0.0.1:5432 (postgres) and 1 more", 1);
+		struct reasons *r = reasons_new(m.p, NULL);
+		for (int i = 0; i < 3; i++) {
+			g_assert_cmpint(reasons_of(r, waits[i]), ==, REASON_NETWORK_RECEIVE);
+			g_assert_cmpint(reasons_idle(r, waits[i]), ==, busy || i == 2 ? IDLE_NOT : IDLE_POOL);
+		}
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* The same where the server is not recorded: another client that asks there all the time is answered at once, or waits, too. */
+static void test_withheld_from_one(void)
+{
+	for (int busy = 0; busy < 2; busy++) {
+		struct maker m = maker_new("process 2");
+		uint32_t worker = thread_of(m.p, 2, 2, "app", 0), asker = thread_of(m.p, 2, 3, "app", 0), waits[2];
+
+		waits[0] = wait_of(m.p, worker, 'S', "main@app take@app recv@libc.so.6", RECV, 100);
+		waits[1] = wait_of(m.p, asker, 'S', "main@app put@app recv@libc.so.6", RECV, 2000);
+		g_array_index(m.p->waits, struct wait, waits[1]).blocked_ns = busy ? 500 * MS : 50 * MS;
+		for (int i = 0; i < 2; i++)
+			wait_for(m.p, waits[i], OBJECT_SOCKET, "127.0.0.1:6399 (redis-server)", 1);
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, waits[0]), ==, busy ? IDLE_NOT : IDLE_POOL);
+		g_assert_cmpint(reasons_idle(r, waits[1]), ==, IDLE_NOT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* Who listens all the time to what a peer sends on its own; and who asks, reads a slow answer's pieces, or does other things. */
+static void test_listens(void)
+{
+	static const struct {
+		uint64_t count, each_ms, silent_ms, peer_ms;
+		uint64_t peer_cpu_ms, others;
+		bool is_idle;
+	} cases[] = {
+		{ 10, 970, 9000, 0, 0, 1, true },
+		{ 10, 970, 0, 9000, 0, 0, false },	/* it asks */
+		{ 97, 100, 9000, 0, 0, 0, false },	/* pieces */
+		{ 5, 970, 4500, 0, 0, 0, false },	/* it works, too */
+		{ 10, 970, 9000, 0, 5000, 0, false },	/* the peer computes what it sends */
+		{ 10, 970, 9000, 0, 0, 9, false },	/* a greeting for each of its requests */
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("process 2");
+		uint32_t peer = thread_of(m.p, 1, 1, "primary", 0);
+		uint32_t app = thread_of(m.p, 2, 2, "app", 0);
+		uint32_t w = wait_of(m.p, app, 'S', "main@app next_change@app recv@libc.so.6", RECV, cases[i].count);
+		struct wait *row;
+
+		wait_of(m.p, app, 'S', "main@app accept@libc.so.6", "__x64_sys_accept@[kernel] inet_csk_accept@[kernel]", cases[i].others);
+		g_array_index(m.p->threads, struct thread, peer).on_cpu_ns = cases[i].peer_cpu_ms * MS;
+		wait_for(m.p, w, OBJECT_SOCKET, "127.0.0.1:8040 (primary)", 1);
+		row = &g_array_index(m.p->waits, struct wait, w);
+		row->blocked_ns = cases[i].count * cases[i].each_ms * MS;
+		const struct tcp_wait t = { .object = row->object - 1, .direction = TCP_WAIT_RECEIVE, .count = cases[i].count,
+			.blocked_ns = row->blocked_ns, .silent_ns = cases[i].silent_ms * MS, .peer_ns = cases[i].peer_ms * MS };
+		profile_add_tcp_wait(m.p, &t);
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, w), ==, cases[i].is_idle ? IDLE_CLIENT : IDLE_NOT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* Workers that take turns at accept by a lock: who has the turn waits for clients, so the others have nothing to do, either. */
+static void test_turns(void)
+{
+	static const struct {
+		uint64_t turn, accept, sleep, of_third, by_others;	/* hundredths of the window, of the first two threads and of the third */
+		bool is_idle;
+	} cases[] = {
+		{ 66, 33, 0, 66, 0, true },
+		{ 60, 20, 20, 60, 0, false },	/* who has the turn sleeps, too */
+		{ 30, 70, 0, 30, 0, false },	/* two rest at a time: that is no turn */
+		{ 95, 5, 0, 10, 0, false },	/* all wait at once, for somebody else */
+		{ 66, 33, 0, 66, 20, false },	/* others end their waits */
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t threads[3], turns[3];
+
+		for (uint32_t t = 0; t < 3; t++)
+			threads[t] = thread_of(m.p, 1 + t, 1 + t, "web", 0);
+		uint32_t other = thread_of(m.p, 9, 9, "other", 0);
+		for (uint32_t t = 0; t < 3; t++) {
+			uint64_t turn = t == 2 ? cases[i].of_third : cases[i].turn;
+
+			turns[t] = wait_of(m.p, threads[t], 'S', "main@web serve@web pthread_mutex_lock@libc.so.6", FUTEX,
+					   turn * 10 - cases[i].by_others);
+			woken_by(m.p, turns[t], threads[(t + 1) % 3], "main@web serve@web pthread_mutex_unlock@libc.so.6");
+			wait_of(m.p, threads[t], 'S', "main@web serve@web accept@libc.so.6",
+				"__x64_sys_accept@[kernel] inet_csk_accept@[kernel]", cases[i].accept * 10);
+			if (cases[i].sleep)
+				wait_of(m.p, threads[t], 'S', "main@web serve@web charge@web usleep@libc.so.6",
+					"__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]", cases[i].sleep * 10);
+			if (cases[i].by_others)
+				woken_by(m.p, wait_of(m.p, threads[t], 'S', "main@web serve@web lock@web pthread_mutex_lock@libc.so.6", FUTEX,
+						      cases[i].by_others * 10), other, "main@other");
+		}
+		struct reasons *r = reasons_new(m.p, NULL);
+		for (uint32_t t = 0; t < 3; t++)
+			g_assert_cmpint(reasons_idle(r, turns[t]), ==, cases[i].is_idle ? IDLE_POOL : IDLE_NOT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/idle/at-rest/machine", test_at_rest_of_machine);
+	g_test_add_func("/idle/listens", test_listens);
+	g_test_add_func("/idle/turns", test_turns);
+	g_test_add_func("/idle/withheld", test_withheld);
+	g_test_add_func("/idle/withheld-from-one", test_withheld_from_one);
 	return g_test_run();
 }

@@ -344,13 +344,6 @@ static void test_retries(void)
 }
 
 /* A program's main thread that hands out work and ends with it waits for its threads; one that goes on may wait for work from them. */
-static void wait_for(struct profile *p, uint32_t wait, enum object_kind kind, const char *name, uint32_t pid)
-{
-	const struct object o = { .kind = kind, .pid = pid, .name = name, .place = "tcp", .operation = "" };
-
-	g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
-}
-
 #define MALLOCS "waits for a lock of malloc's"
 #define HANDSHAKE "waits for the other side's part of a TLS handshake"
 #define MUTEX_SAYS "waits for a mutex"
@@ -412,56 +405,6 @@ static void test_says(void)
 	g_assert_cmpstr(reasons_says(r, own), !=, MALLOCS);
 	reasons_free(r);
 	profile_free(m.p);
-}
-
-#define RUBY_GET "main@app rb_io_wait@libruby-3.1.so ppoll@libc.so.6"
-
-/* A server that answers at once and has nothing to do holds back what is asked for until there is work. */
-static void test_withheld(void)
-{
-	for (int busy = 0; busy < 2; busy++) {
-		struct maker m = maker_new("process 1,2");
-		uint32_t server = thread_of(m.p, 1, 1, "redis-server", 0);
-		uint32_t client = thread_of(m.p, 2, 2, "app", 0), waits[3];
-
-		woken_by(m.p,
-			 wait_of(m.p, server, 'S', "main@redis-server aeMain@redis-server epoll_wait@libc.so.6",
-				 "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", busy ? 800 : 950),
-			 client, "");
-		waits[0] = wait_of(m.p, client, 'S', "main@app take@app recv@libc.so.6", RECV, 100);
-		wait_for(m.p, waits[0], OBJECT_SOCKET, "127.0.0.1:6399 (redis-server)", 1);
-		waits[1] = wait_of(m.p, client, 'S', RUBY_GET, POLL, 100);
-		wait_for(m.p, waits[1], OBJECT_POLL, "127.0.0.1:6399 (redis-server) and 1 more", 1);
-		waits[2] = wait_of(m.p, client, 'S', RUBY_GET, POLL, 100);
-		wait_for(m.p, waits[2], OBJECT_POLL, "127.0.0.1:5432 (postgres) and 1 more", 1);
-		struct reasons *r = reasons_new(m.p, NULL);
-		for (int i = 0; i < 3; i++) {
-			g_assert_cmpint(reasons_of(r, waits[i]), ==, REASON_NETWORK_RECEIVE);
-			g_assert_cmpint(reasons_idle(r, waits[i]), ==, busy || i == 2 ? IDLE_NOT : IDLE_POOL);
-		}
-		reasons_free(r);
-		profile_free(m.p);
-	}
-}
-
-/* The same where the server is not recorded: another client that asks there all the time is answered at once, or waits, too. */
-static void test_withheld_from_one(void)
-{
-	for (int busy = 0; busy < 2; busy++) {
-		struct maker m = maker_new("process 2");
-		uint32_t worker = thread_of(m.p, 2, 2, "app", 0), asker = thread_of(m.p, 2, 3, "app", 0), waits[2];
-
-		waits[0] = wait_of(m.p, worker, 'S', "main@app take@app recv@libc.so.6", RECV, 100);
-		waits[1] = wait_of(m.p, asker, 'S', "main@app put@app recv@libc.so.6", RECV, 2000);
-		g_array_index(m.p->waits, struct wait, waits[1]).blocked_ns = busy ? 500 * MS : 50 * MS;
-		for (int i = 0; i < 2; i++)
-			wait_for(m.p, waits[i], OBJECT_SOCKET, "127.0.0.1:6399 (redis-server)", 1);
-		struct reasons *r = reasons_new(m.p, NULL);
-		g_assert_cmpint(reasons_idle(r, waits[0]), ==, busy ? IDLE_NOT : IDLE_POOL);
-		g_assert_cmpint(reasons_idle(r, waits[1]), ==, IDLE_NOT);
-		reasons_free(r);
-		profile_free(m.p);
-	}
 }
 
 /* Who listens for notices of PostgreSQL, and who reads what an idle program writes: tail -F | awk. */
@@ -972,8 +915,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/reasons/starved", test_starved);
 	g_test_add_func("/reasons/says", test_says);
 	g_test_add_func("/reasons/retries", test_retries);
-	g_test_add_func("/reasons/withheld", test_withheld);
-	g_test_add_func("/reasons/withheld-from-one", test_withheld_from_one);
 	g_test_add_func("/reasons/nothing-to-say", test_nothing_to_say);
 	g_test_add_func("/reasons/master", test_master);
 	g_test_add_func("/reasons/main", test_main);

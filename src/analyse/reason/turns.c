@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/reason/idle.h"
+
+#include <string.h>
+
+#include "analyse/actors.h"
+#include "analyse/reason/reasons.h"
+#include "profile/slices.h"
+
+#define IDLE_PART 10	/* of the window: so much may be missing, or too much */
+#define BUSY_PART 4	/* at most, of the window: what all of them do else */
+#define OTHERS_PART 10	/* of the waits for a turn: less is ended by others */
+#define NONE UINT32_MAX
+
+/* Threads of one kind, in one or many processes, that wait for the same reason. */
+struct queue {
+	GHashTable *members;	/* threads */
+	uint64_t observed_ns, waits_ns, idle_ns;
+	uint64_t ended_ns, by_members_ns;
+	bool is_of_turns;
+};
+
+struct search {
+	const struct profile *p;
+	const uint8_t *reason;
+	uint8_t *idle;
+	GHashTable *by_kind;	/* of names and reason: index + 1 */
+	GArray *queues;	/* struct queue */
+	uint32_t *of_wait;	/* of each: index + 1 of its queue; 0: none */
+};
+
+static bool may_be_turn(const struct search *s, uint32_t i)
+{
+	const struct wait *w = profile_wait(s->p, i);
+
+	if (w->state == 'R' || w->state == ON_CPU_STATE || s->idle[i])
+		return false;
+	switch ((enum reason)s->reason[i]) {
+	case REASON_LOCK_MUTEX:
+	case REASON_LOCK_SEMAPHORE:
+	case REASON_LOCK_CONDITION:
+	case REASON_LOCK_OTHER:
+	case REASON_LOCK_KERNEL:
+	case REASON_PIPE: return true;
+	default: return false;
+	}
+}
+
+static size_t kind_bytes(const char *name)
+{
+	size_t bytes = actors_kind_bytes(name);
+
+	return bytes ? bytes : strlen(name);
+}
+
+static guint queue_of(struct search *s, uint32_t i)
+{
+	const struct thread *t = profile_thread(s->p, profile_wait(s->p, i)->thread);
+	const char *process = t->process ?: "", *comm = t->comm ?: "";
+	char *key = g_strdup_printf("%u %.*s/%.*s", s->reason[i], (int)kind_bytes(process), process, (int)kind_bytes(comm), comm);
+	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(s->by_kind, key));
+
+	if (!at) {
+		const struct queue fresh = { .members = g_hash_table_new(NULL, NULL) };
+
+		g_array_append_val(s->queues, fresh);
+		at = s->queues->len;
+	}
+	g_hash_table_insert(s->by_kind, key, GUINT_TO_POINTER(at));
+	return at;
+}
+
+static void find_queues(struct search *s)
+{
+	for (uint32_t i = 0; i < s->p->waits->len; i++) {
+		const struct wait *w = profile_wait(s->p, i);
+
+		if (!may_be_turn(s, i))
+			continue;
+		s->of_wait[i] = queue_of(s, i);
+		struct queue *q = &g_array_index(s->queues, struct queue, s->of_wait[i] - 1);
+		q->waits_ns += w->blocked_ns;
+		if (g_hash_table_add(q->members, GUINT_TO_POINTER(w->thread + 1)))
+			q->observed_ns += thread_observed_ns(profile_thread(s->p, w->thread));
+	}
+}
+
+static bool is_member(const struct queue *q, uint32_t thread)
+{
+	return g_hash_table_contains(q->members, GUINT_TO_POINTER(thread + 1));
+}
+
+/* Of clients or of work that others bring; a worker that sleeps while it has its turn holds the others up. */
+static bool is_rest(enum idle_kind kind)
+{
+	return kind == IDLE_LOOP || kind == IDLE_CLIENT || kind == IDLE_POOL;
+}
+
+static uint64_t idle_ns_of(const struct search *s, const struct queue *q)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < s->p->waits->len; i++) {
+		const struct wait *w = profile_wait(s->p, i);
+
+		if (w->state != ON_CPU_STATE && is_rest((enum idle_kind)s->idle[i]) && is_member(q, w->thread))
+			ns += w->blocked_ns;
+	}
+	return ns;
+}
+
+static void find_who_ends(struct search *s)
+{
+	g_autofree uint32_t *threads = actors_threads_of_wakers(s->p);
+
+	for (guint i = 0; i < s->p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(s->p, i);
+		uint32_t at = s->of_wait[wake->wait], by = threads[wake->waker];
+		struct queue *q = at ? &g_array_index(s->queues, struct queue, at - 1) : NULL;
+
+		if (!q)
+			continue;
+		q->ended_ns += wake->blocked_ns;
+		q->by_members_ns += by != NONE && is_member(q, by) ? wake->blocked_ns : 0;
+	}
+}
+
+/* While all of them wait somebody else has what they wait for. */
+static bool do_all_wait(const struct search *s, guint queue, uint64_t window_ns)
+{
+	uint32_t members = g_hash_table_size(g_array_index(s->queues, struct queue, queue).members);
+	uint64_t all_ns = 0;
+
+	if (!profile_has_slices(s->p))
+		return false;
+	g_autofree bool *is_in = g_new0(bool, (gsize)s->p->waits->len + 1);
+	for (uint32_t i = 0; i < s->p->waits->len; i++)
+		is_in[i] = s->of_wait[i] == queue + 1;
+	g_autofree struct slice_total *slices = profile_slice_totals(s->p, is_in);
+	for (uint32_t i = 0; i < profile_slice_cnt(s->p); i++) {
+		uint64_t most_ns = (slices[i].to_ns - slices[i].from_ns) * (members - 1);
+
+		all_ns += slices[i].blocked_ns - MIN(slices[i].blocked_ns, most_ns);
+	}
+	return all_ns > window_ns / IDLE_PART;
+}
+
+static bool are_turns(const struct search *s, guint queue)
+{
+	struct queue *q = &g_array_index(s->queues, struct queue, queue);
+	uint32_t members = g_hash_table_size(q->members);
+	uint64_t window_ns = q->observed_ns / members;
+
+	if (members < 2 || !q->ended_ns || q->by_members_ns < q->ended_ns - q->ended_ns / OTHERS_PART ||
+	    q->waits_ns < window_ns / 2)
+		return false;
+	q->idle_ns = idle_ns_of(s, q);
+	return q->idle_ns >= window_ns - window_ns / IDLE_PART && q->idle_ns <= window_ns + window_ns / IDLE_PART &&
+	       q->idle_ns + q->waits_ns >= q->observed_ns - window_ns / BUSY_PART && !do_all_wait(s, queue, window_ns);
+}
+
+void turns_find(const struct profile *p, const uint8_t *reason, uint8_t *idle)
+{
+	struct search s = {
+		.p = p,
+		.reason = reason,
+		.idle = idle,
+		.by_kind = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+		.queues = g_array_new(FALSE, FALSE, sizeof(struct queue)),
+		.of_wait = g_new0(uint32_t, (gsize)p->waits->len + 1),
+	};
+
+	find_queues(&s);
+	find_who_ends(&s);
+	for (guint i = 0; i < s.queues->len; i++)
+		g_array_index(s.queues, struct queue, i).is_of_turns = are_turns(&s, i);
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (s.of_wait[i] && g_array_index(s.queues, struct queue, s.of_wait[i] - 1).is_of_turns)
+			idle[i] = IDLE_POOL;
+	for (guint i = 0; i < s.queues->len; i++)
+		g_hash_table_unref(g_array_index(s.queues, struct queue, i).members);
+	g_hash_table_unref(s.by_kind);
+	g_array_unref(s.queues);
+	g_free(s.of_wait);
+}
