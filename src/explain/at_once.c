@@ -128,7 +128,10 @@ void at_once_append_most(GString *s, const struct findings *f)
 	if (!most)
 		return;
 	g_string_append_c(s, ' ');
+	const gsize at = s->len;
 	sentence_process(s, finding_process_name(f, of) ?: "it", FINDING_NAME_COLUMNS);
+	if (g_str_has_prefix(s->str + at, "process "))
+		s->str[at] = 'P';
 	if (!is_asker(&most->a)) {
 		g_string_append(s, " waits for its own timers, and has asked nobody: if it holds these clients back itself, by a limit of their "
 				   "rate or a pause, its settings tell.");

@@ -27,6 +27,7 @@ struct search {
 	GHashTable *by_kind;	/* of names and reason: index + 1 */
 	GArray *queues;	/* struct queue */
 	uint32_t *of_wait;	/* of each: index + 1 of its queue; 0: none */
+	uint64_t *rests_ns;	/* of each thread */
 };
 
 static bool may_be_turn(const struct search *s, uint32_t i)
@@ -96,16 +97,28 @@ static bool is_rest(enum idle_kind kind)
 	return kind == IDLE_LOOP || kind == IDLE_CLIENT || kind == IDLE_POOL;
 }
 
-static uint64_t idle_ns_of(const struct search *s, const struct queue *q)
+/* Of each thread, how long it rested. */
+static uint64_t *rests_new(const struct search *s)
 {
-	uint64_t ns = 0;
+	uint64_t *ns = g_new0(uint64_t, (gsize)s->p->threads->len + 1);
 
 	for (uint32_t i = 0; i < s->p->waits->len; i++) {
 		const struct wait *w = profile_wait(s->p, i);
 
-		if (w->state != ON_CPU_STATE && is_rest((enum idle_kind)s->idle[i]) && is_member(q, w->thread))
-			ns += w->blocked_ns;
+		ns[w->thread] += w->state != ON_CPU_STATE && is_rest((enum idle_kind)s->idle[i]) ? w->blocked_ns : 0;
 	}
+	return ns;
+}
+
+static uint64_t idle_ns_of(const struct search *s, const struct queue *q)
+{
+	GHashTableIter iter;
+	gpointer member;
+	uint64_t ns = 0;
+
+	g_hash_table_iter_init(&iter, q->members);
+	while (g_hash_table_iter_next(&iter, &member, NULL))
+		ns += s->rests_ns[GPOINTER_TO_UINT(member) - 1];
 	return ns;
 }
 
@@ -172,6 +185,7 @@ void turns_find(const struct profile *p, const uint8_t *reason, uint8_t *idle)
 
 	find_queues(&s);
 	find_who_ends(&s);
+	s.rests_ns = rests_new(&s);
 	for (guint i = 0; i < s.queues->len; i++)
 		g_array_index(s.queues, struct queue, i).is_of_turns = are_turns(&s, i);
 	for (uint32_t i = 0; i < p->waits->len; i++)
@@ -182,4 +196,5 @@ void turns_find(const struct profile *p, const uint8_t *reason, uint8_t *idle)
 	g_hash_table_unref(s.by_kind);
 	g_array_unref(s.queues);
 	g_free(s.of_wait);
+	g_free(s.rests_ns);
 }
