@@ -17,6 +17,7 @@
 #define UNSEEN_MOST 2		/* waits of a finding */
 #define COMPUTES 9		/* times as much on CPU as in waits: a CPU profile tells more */
 #define NAME_COLUMNS 40
+#define PAUSES_MIN 4	/* of a thread: fewer are no rhythm */
 
 /* What waits for others' work, which counts where that is: of a class, NULL: of all. */
 static uint64_t elsewhere_ns(const struct findings *f, const struct finding_class *c)
@@ -179,6 +180,44 @@ static void append_failing(GString *s, const struct task_findings *tasks, uint32
 	g_string_append(s, ": if it needs that service, see why it fails.");
 }
 
+/* Nobody else is in the recording: of a server's master it is known what its pauses are for. */
+static bool is_lone(const struct profile *p, uint32_t thread)
+{
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		if (i != thread && !(profile_thread(p, i)->flags & THREAD_KERNEL))
+			return false;
+	return true;
+}
+
+/*
+ * " mailq.pl sleeps until a timer in next_mail, 4.0 times a second.": of a program with one thread a pause that takes most of
+ * its time is what its work takes, if it has any.
+ */
+static void append_pause(GString *s, const struct findings *f)
+{
+	const struct profile *p = f->profile;
+	const struct wait *most = NULL;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+
+		if (reasons_idle(f->reasons, i) == IDLE_TIMER && (!f->selection || f->selection->waits[i]) &&
+		    w->count >= PAUSES_MIN && w->blocked_ns > p->info.duration_ns / 2 && (!most || w->blocked_ns > most->blocked_ns)) {
+			most = w;
+			at = i;
+		}
+	}
+	if (!most || p->info.duration_ns < 1000000000 || !is_lone(p, most->thread))
+		return;
+	g_string_append_c(s, ' ');
+	sentence_process(s, f->programs[most->thread], NAME_COLUMNS);
+	g_string_append_printf(s, " %s", reasons_says(f->reasons, at));
+	sentence_function(s, f, finding_frame(f, at), " in ");
+	g_string_append_printf(s, ", %.1f times a second: a clock, or a pause that its work waits for.",
+			       (double)most->count * 1e9 / (double)p->info.duration_ns);
+}
+
 static char *say_idle(const struct findings *f, const struct task_findings *tasks, uint64_t observed_ns, bool has_unseen)
 {
 	const char *little = !has_unseen ? "Little to find: " :
@@ -206,6 +245,8 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	append_waits(s, f, clocks_ns + quick_ns);
 	if (clock)
 		append_clock(s, f, clock);
+	else if (!is_owing && !fails)
+		append_pause(s, f);
 	if (fails)
 		append_failing(s, tasks, failing);
 	backlog_append_most(s, f);

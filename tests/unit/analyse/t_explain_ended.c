@@ -655,6 +655,28 @@ static void test_virtual_threads(void)
 	}
 }
 
+/* A program of one thread that sleeps nearly all of its time is told by that, beside others it is their clock. */
+static void test_lone_pause(void)
+{
+	for (uint32_t others = 0; others < 2; others++) {
+		struct profile *p = window_new();
+
+		uint32_t mailq = thread_of(p, 30, "mailq", 0);
+
+		add_wait(p, mailq, 'S', 40, 9900, "main@mailq usleep@libc.so.6",
+			 SYSCALL "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]");
+		add_wait(p, mailq, 'S', 40, 1, "main@mailq log_mail@mailq pthread_mutex_lock@libc.so.6", FUTEX_WAIT);
+		for (uint32_t i = 0; i < others; i++)
+			thread_of(p, 31, "worker", 0);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_nonnull(e->little);
+		g_assert_cmpint(strstr(e->little, "mailq sleeps until a timer") != NULL, ==, !others);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* Of a server that forks for each request the children are told that are not in the recording; of a few nothing is. */
 static void test_children_unrecorded(void)
 {
@@ -888,6 +910,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/kernel-thread", test_kernel_thread);
 	g_test_add_func("/explain/shell", test_shell);
 	g_test_add_func("/explain/virtual-threads", test_virtual_threads);
+	g_test_add_func("/explain/lone-pause", test_lone_pause);
 	g_test_add_func("/explain/children-unrecorded", test_children_unrecorded);
 	g_test_add_func("/explain/virtual-threads/pinned-by", test_pinned_by);
 	return g_test_run();
