@@ -83,7 +83,6 @@ static __always_inline void look_at_unix(struct offcpu_rec_target *rec, __u64 sk
 static __always_inline void look_at_socket(struct offcpu_rec_target *rec, __u64 file)
 {
 	__u64 socket = READ_POINTER(struct file, file, private_data), sk = READ_POINTER(struct socket, socket, sk);
-	__u16 port = 0;
 
 	rec->sock_type = read_word(AT(struct socket, socket, type) & ~7ULL) >> (AT(struct socket, socket, type) & 7) * 8;
 	if (!sk)
@@ -97,17 +96,7 @@ static __always_inline void look_at_socket(struct offcpu_rec_target *rec, __u64 
 	}
 	if (rec->family != FAMILY_INET && rec->family != FAMILY_INET6)
 		return;
-	bpf_probe_read_kernel(&rec->local_port, sizeof(rec->local_port),
-			      (void *)AT(struct sock, sk, __sk_common.skc_num));
-	bpf_probe_read_kernel(&port, sizeof(port), (void *)AT(struct sock, sk, __sk_common.skc_dport));
-	rec->remote_port = __builtin_bswap16(port);
-	if (rec->family == FAMILY_INET) {
-		bpf_probe_read_kernel(rec->local, 4, (void *)AT(struct sock, sk, __sk_common.skc_rcv_saddr));
-		bpf_probe_read_kernel(rec->remote, 4, (void *)AT(struct sock, sk, __sk_common.skc_daddr));
-	} else if (bpf_core_field_exists(((struct sock *)0)->__sk_common.skc_v6_daddr)) {
-		bpf_probe_read_kernel(rec->local, 16, (void *)AT(struct sock, sk, __sk_common.skc_v6_rcv_saddr));
-		bpf_probe_read_kernel(rec->remote, 16, (void *)AT(struct sock, sk, __sk_common.skc_v6_daddr));
-	}
+	read_ends(sk, rec->family, &rec->local_port, &rec->remote_port, rec->local, rec->remote);
 }
 
 static __always_inline void look_at_file(struct offcpu_rec_target *rec, __u64 file, __u64 inode)

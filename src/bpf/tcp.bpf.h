@@ -333,22 +333,29 @@ static __always_inline bool is_young(const struct thread_state *st, __u64 sock)
 	       (at && bpf_ktime_get_ns() - *at < HANDSHAKE_COUNTS_NS);
 }
 
-/* A loop that connects anew for each request has closed the connection by the time that anybody looks at its set. */
-static __always_inline void note_ends(struct tcp_sum *sum, __u64 sock)
+/* Of an IP socket: ports in the host's order, addresses in the network's. */
+static __always_inline void read_ends(__u64 sk, __u16 family, __u16 *local_port, __u16 *remote_port, __u8 *local,
+				      __u8 *remote)
 {
 	__u16 port = 0;
 
-	bpf_probe_read_kernel(&sum->family, sizeof(sum->family), (void *)AT(struct sock, sock, __sk_common.skc_family));
-	bpf_probe_read_kernel(&sum->local_port, sizeof(sum->local_port), (void *)AT(struct sock, sock, __sk_common.skc_num));
-	bpf_probe_read_kernel(&port, sizeof(port), (void *)AT(struct sock, sock, __sk_common.skc_dport));
-	sum->remote_port = __builtin_bswap16(port);
-	if (sum->family == FAMILY_INET) {
-		bpf_probe_read_kernel(sum->local, 4, (void *)AT(struct sock, sock, __sk_common.skc_rcv_saddr));
-		bpf_probe_read_kernel(sum->remote, 4, (void *)AT(struct sock, sock, __sk_common.skc_daddr));
+	bpf_probe_read_kernel(local_port, sizeof(*local_port), (void *)AT(struct sock, sk, __sk_common.skc_num));
+	bpf_probe_read_kernel(&port, sizeof(port), (void *)AT(struct sock, sk, __sk_common.skc_dport));
+	*remote_port = __builtin_bswap16(port);
+	if (family == FAMILY_INET) {
+		bpf_probe_read_kernel(local, 4, (void *)AT(struct sock, sk, __sk_common.skc_rcv_saddr));
+		bpf_probe_read_kernel(remote, 4, (void *)AT(struct sock, sk, __sk_common.skc_daddr));
 	} else if (bpf_core_field_exists(((struct sock *)0)->__sk_common.skc_v6_daddr)) {
-		bpf_probe_read_kernel(sum->local, 16, (void *)AT(struct sock, sock, __sk_common.skc_v6_rcv_saddr));
-		bpf_probe_read_kernel(sum->remote, 16, (void *)AT(struct sock, sock, __sk_common.skc_v6_daddr));
+		bpf_probe_read_kernel(local, 16, (void *)AT(struct sock, sk, __sk_common.skc_v6_rcv_saddr));
+		bpf_probe_read_kernel(remote, 16, (void *)AT(struct sock, sk, __sk_common.skc_v6_daddr));
 	}
+}
+
+/* A loop that connects anew for each request has closed the connection by the time that anybody looks at its set. */
+static __always_inline void note_ends(struct tcp_sum *sum, __u64 sock)
+{
+	bpf_probe_read_kernel(&sum->family, sizeof(sum->family), (void *)AT(struct sock, sock, __sk_common.skc_family));
+	read_ends(sock, sum->family, &sum->local_port, &sum->remote_port, sum->local, sum->remote);
 }
 
 /* The wait has been listed under scratch->listed_object, which is for the TCP socket of scratch->target. */
