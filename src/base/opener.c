@@ -157,6 +157,14 @@ char *opener_text(const char *path, size_t max_bytes, size_t *ret_bytes)
 	return !text && is_refused() ? text_by_asking(path, max_bytes, ret_bytes) : text;
 }
 
+char *opener_process_text(const char *proc_dir, uint32_t pid, const char *name)
+{
+	g_autofree char *path = g_strdup_printf("%s/%u/%s", proc_dir, pid, name);
+	size_t len;
+
+	return opener_text(path, OPENER_TEXT_MAX, &len);
+}
+
 /* Where a path has to be looked up on a disk, or asked of a file system, another process does that. */
 static int hold_at_once(const char *root, const char *path, uint64_t flags, uint64_t resolve)
 {

@@ -58,6 +58,8 @@ FILE *opener_file(const char *path);
 #define OPENER_TEXT_MAX (32 << 10)	/* what it answers at once: more than most files of /proc have */
 /* Up to max_bytes of a file, and a zero byte behind them; NULL: it cannot be read. */
 char *opener_text(const char *path, size_t max_bytes, size_t *ret_bytes);
+/* The same of a file of a process, OPENER_TEXT_MAX at most: "comm", "task/17/children" below proc_dir/PID. */
+char *opener_process_text(const char *proc_dir, uint32_t pid, const char *name);
 /*
  * A descriptor that tells what is there and reads nothing (O_PATH), as openat2(2) below what `root` leads to, or NULL.
  * Of what others have, only files and links.  ESRCH: there is no such root.

@@ -9,11 +9,9 @@
 
 bool proc_cpu_read(const char *proc_dir, uint32_t pid, struct proc_cpu *ret)
 {
-	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/stat", proc_dir, pid);
 	struct proc_cpu read = { 0 };
 	uint64_t children_user, children_kernel;
-	size_t len;
-	g_autofree char *text = opener_text(path, OPENER_TEXT_MAX, &len);
+	g_autofree char *text = opener_process_text(proc_dir, pid, "stat");
 	/* the name before it may have any signs */
 	const char *at = text ? strrchr(text, ')') : NULL;
 

@@ -17,14 +17,6 @@ struct looker {
 	const char *proc_dir;
 };
 
-static char *text_of(const struct looker *l, uint32_t pid, const char *name)
-{
-	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/%s", l->proc_dir, pid, name);
-	size_t len;
-
-	return opener_text(path, OPENER_TEXT_MAX, &len);
-}
-
 /* Where it sleeps in the kernel, as its wchan begins: "poll_schedule_timeout.constprop.0". */
 static const struct place {
 	const char *prefix;
@@ -67,7 +59,7 @@ static enum child_does does_of(const struct looker *l, uint32_t pid, const char 
 		return CHILD_STOPPED;
 	if (*state == 'D')
 		return CHILD_DISK;
-	g_autofree char *wchan = text_of(l, pid, "wchan");
+	g_autofree char *wchan = opener_process_text(l->proc_dir, pid, "wchan");
 
 	for (unsigned i = 0; wchan && i < G_N_ELEMENTS(places); i++)
 		if (g_str_has_prefix(wchan, places[i].prefix))
@@ -83,7 +75,7 @@ struct child {
 
 static enum child_does look_at(const struct looker *l, uint32_t pid)
 {
-	g_autofree char *status = text_of(l, pid, "status");
+	g_autofree char *status = opener_process_text(l->proc_dir, pid, "status");
 
 	return status ? does_of(l, pid, status) : CHILD_GONE;
 }
@@ -91,7 +83,7 @@ static enum child_does look_at(const struct looker *l, uint32_t pid)
 /* The only child that waits for no other one's output, or the first of several; pid 0: there is none. */
 static struct child child_of(const struct looker *l, uint32_t pid)
 {
-	g_autofree char *name = g_strdup_printf("task/%" PRIu32 "/children", pid), *text = text_of(l, pid, name);
+	g_autofree char *name = g_strdup_printf("task/%" PRIu32 "/children", pid), *text = opener_process_text(l->proc_dir, pid, name);
 	struct child found = { 0 };
 	unsigned left = CHILDREN_MAX, others = 0;
 
@@ -149,7 +141,7 @@ static const struct net_socket *connection_of(const struct looker *l, uint32_t p
 /* The descriptor that its call has for its first argument is a terminal.  "0 0x0 0x7ffd.." */
 static bool has_terminal(const struct looker *l, uint32_t pid)
 {
-	g_autofree char *text = text_of(l, pid, "syscall");
+	g_autofree char *text = opener_process_text(l->proc_dir, pid, "syscall");
 	const char *argument = text ? strchr(text, ' ') : NULL;
 	uint64_t fd = argument ? g_ascii_strtoull(argument + 1, NULL, 16) : UINT64_MAX;
 	g_autofree char *path = fd <= INT32_MAX ? g_strdup_printf("%s/%" PRIu32 "/fd/%d", l->proc_dir, pid, (int)fd) : NULL;
@@ -161,7 +153,7 @@ static bool has_terminal(const struct looker *l, uint32_t pid)
 static void add(struct profile *p, const struct looker *l, uint32_t waiter, struct child c)
 {
 	const struct net_socket *s = c.does == CHILD_NETWORK ? connection_of(l, c.pid) : NULL;
-	g_autofree char *there = s ? net_end_text(&s->remote) : NULL, *name = text_of(l, c.pid, "comm");
+	g_autofree char *there = s ? net_end_text(&s->remote) : NULL, *name = opener_process_text(l->proc_dir, c.pid, "comm");
 	uint64_t silent_ns = 0, sent_ns;
 
 	if (!name)
@@ -182,7 +174,7 @@ static struct child waited_for(const struct looker *l, const struct profile *p, 
 {
 	const struct object *o = profile_wait_object(p, w);
 	uint32_t pid = profile_thread(p, w->thread)->pid;
-	g_autofree char *status = o && o->pid && o->pid != pid ? text_of(l, o->pid, "status") : NULL;
+	g_autofree char *status = o && o->pid && o->pid != pid ? opener_process_text(l->proc_dir, o->pid, "status") : NULL;
 	struct child named = { .pid = o ? o->pid : 0 };
 
 	if (o && o->kind == OBJECT_CHILD && !o->pid)
@@ -205,11 +197,9 @@ static bool is_for_child(const struct profile *p, const struct wait *w)
 void children_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir)
 {
 	const struct looker l = { nets, peers, proc_dir };
-	g_autoptr(GHashTable) recorded = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) recorded = limits_pids_new(p);
 	unsigned left = CHILDREN_LOOKS_MAX;
 
-	for (uint32_t i = 0; i < p->threads->len; i++)
-		g_hash_table_add(recorded, GUINT_TO_POINTER(profile_thread(p, i)->pid));
 	for (guint i = 0; i < p->waits->len && left; i++) {
 		const struct wait *w = profile_wait(p, i);
 		uint32_t pid = profile_thread(p, w->thread)->pid;

@@ -124,9 +124,7 @@ static guint first_of(const struct fd_owners *o, uint64_t ino)
 
 static bool has_one_thread(const struct fd_owners *o, uint32_t pid)
 {
-	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/status", o->proc_dir, pid);
-	size_t len;
-	g_autofree char *status = opener_text(path, OPENER_TEXT_MAX, &len);
+	g_autofree char *status = opener_process_text(o->proc_dir, pid, "status");
 
 	return status && proc_status_number(status, "Threads") == 1;
 }
@@ -161,9 +159,7 @@ uint32_t fd_owners_find(const struct fd_owners *o, uint64_t ino, unsigned access
 
 char *fd_owners_name(const struct fd_owners *o, uint32_t pid)
 {
-	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/comm", o->proc_dir, pid);
-	size_t len;
-	char *text = opener_text(path, OPENER_TEXT_MAX, &len);
+	char *text = opener_process_text(o->proc_dir, pid, "comm");
 
 	return text ? g_strchomp(text) : NULL;
 }

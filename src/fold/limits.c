@@ -436,6 +436,15 @@ static void look_at_file_locks(struct profile *p, const char *proc_dir)
 		add_file_locks(p, pids, text);
 }
 
+GHashTable *limits_pids_new(const struct profile *p)
+{
+	GHashTable *pids = g_hash_table_new(NULL, NULL);
+
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		g_hash_table_add(pids, GUINT_TO_POINTER(profile_thread(p, i)->pid));
+	return pids;
+}
+
 void limits_look(struct profile *p, const char *proc_dir)
 {
 	g_autoptr(GArray) processes = processes_new(p);

@@ -24,6 +24,8 @@
 
 /* proc_dir: "/proc", but for tests; its self/mounts tells where control groups are. */
 void limits_look(struct profile *p, const char *proc_dir);
+/* The processes that are recorded, as a set of their numbers.  Free with g_hash_table_unref(). */
+GHashTable *limits_pids_new(const struct profile *p);
 
 /* Who has the monitors that threads of Java have waited for through much of the window, as it has just ended: LIMIT_MONITOR. */
 void monitors_look(struct profile *p, const char *proc_dir);
