@@ -90,9 +90,7 @@ struct user {
 
 static void add_member(const struct quota_users *q, GHashTable *users, uint32_t pid, uint64_t ticks)
 {
-	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/comm", q->proc_dir, pid);
-	size_t len;
-	g_autofree char *name = opener_text(path, OPENER_TEXT_MAX, &len);
+	g_autofree char *name = opener_process_text(q->proc_dir, pid, "comm");
 	struct user *u = name ? g_hash_table_lookup(users, g_strdelimit(name, "\n", '\0')) : NULL;
 
 	if (!name)
@@ -115,12 +113,10 @@ static uint32_t permille_of(const struct quota_users *q, uint64_t ticks)
 	return seconds > 0 && hz > 0 ? (uint32_t)MIN((double)ticks / hz / seconds * 1000, UINT32_MAX / 2) : 0;
 }
 
-/* recorded: pids. */
-static void look_at(const struct quota_users *q, struct profile *p, GHashTable *recorded, uint32_t pid)
+/* Who in the group used most, if that is more than what is recorded of it; NULL: nobody.  recorded: pids. */
+static char *used_in(const struct quota_users *q, GHashTable *recorded, const char *group)
 {
-	g_autoptr(GString) words = g_string_new(NULL);
-	g_autofree char *group = group_limits_find(q->groups, LIMIT_QUOTA, pid, words);
-	g_autoptr(GArray) members = group ? members_new(group) : NULL;
+	g_autoptr(GArray) members = members_new(group);
 	g_autoptr(GHashTable) users = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	uint64_t own = 0;
 	const struct user *most = NULL;
@@ -128,7 +124,7 @@ static void look_at(const struct quota_users *q, struct profile *p, GHashTable *
 	GHashTableIter iter;
 	gpointer name, user;
 
-	for (guint i = 0; members && i < members->len; i++) {
+	for (guint i = 0; i < members->len; i++) {
 		uint32_t member = g_array_index(members, uint32_t, i);
 		uint64_t before = GPOINTER_TO_SIZE(g_hash_table_lookup(q->before, GUINT_TO_POINTER(member)));
 		uint64_t now = ticks_of(q->proc_dir, member), ticks = now - MIN(before, now);
@@ -148,25 +144,32 @@ static void look_at(const struct quota_users *q, struct profile *p, GHashTable *
 		}
 	}
 	if (!most || most->ticks <= own || permille_of(q, most->ticks) < TOLD_PERMILLE)
-		return;
-	g_autofree char *text = g_strdup_printf(LIMIT_USED_FORMAT "%s", permille_of(q, own), permille_of(q, most->ticks), most->pid,
-						most_name);
-
-	profile_add_limit(p, LIMIT_USED, pid, 0, text);
+		return NULL;
+	return g_strdup_printf(LIMIT_USED_FORMAT "%s", permille_of(q, own), permille_of(q, most->ticks), most->pid, most_name);
 }
 
 void quota_users_end(struct quota_users *q, struct profile *p)
 {
-	g_autoptr(GHashTable) recorded = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) recorded = limits_pids_new(p), told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	guint cnt = p->limits->len;
 
-	for (uint32_t i = 0; q && i < p->threads->len; i++)
-		g_hash_table_add(recorded, GUINT_TO_POINTER(profile_thread(p, i)->pid));
 	for (guint i = 0; q && i < cnt; i++) {
 		const struct profile_limit l = g_array_index(p->limits, struct profile_limit, i);
+		g_autoptr(GString) words = g_string_new(NULL);
+		char *group = l.kind == LIMIT_QUOTA && g_hash_table_contains(q->before, GUINT_TO_POINTER(l.pid)) ?
+				      group_limits_find(q->groups, LIMIT_QUOTA, l.pid, words) :
+				      NULL;
 
-		if (l.kind == LIMIT_QUOTA && g_hash_table_contains(q->before, GUINT_TO_POINTER(l.pid)))
-			look_at(q, p, recorded, l.pid);
+		if (!group)
+			continue;
+		/* processes of one group share what is told */
+		if (!g_hash_table_contains(told, group))
+			g_hash_table_insert(told, g_strdup(group), used_in(q, recorded, group));
+		const char *text = g_hash_table_lookup(told, group);
+
+		if (text)
+			profile_add_limit(p, LIMIT_USED, l.pid, 0, text);
+		g_free(group);
 	}
 	quota_users_free(q);
 }
