@@ -42,11 +42,8 @@ void at_once_append(GString *s, const struct at_once *a)
 	text_safe_cut(s, waker_name(a->most), FINDING_NAME_COLUMNS);
 	if (!a->most->irq)
 		g_string_append_printf(s, "/%" G_GUINT32_FORMAT, a->most->pid);
-	g_string_append(s, " ended ");
-	text_thousands(s, a->answers_cnt);
-	g_string_append(s, " waits for its sockets, after ");
-	text_duration(s, a->answers_ns / a->answers_cnt);
-	g_string_append(s, " on average, and timers ended all others");
+	g_string_append_printf(s, " ended %s waits for its sockets, after %s on average, and timers ended all others",
+			       TEXT_COUNT(a->answers_cnt), TEXT_NS(a->answers_ns / a->answers_cnt));
 }
 
 /* Of one process. */
@@ -128,10 +125,7 @@ void at_once_append_most(GString *s, const struct findings *f)
 	if (!most)
 		return;
 	g_string_append_c(s, ' ');
-	const gsize at = s->len;
-	sentence_process(s, finding_process_name(f, of) ?: "it", FINDING_NAME_COLUMNS);
-	if (g_str_has_prefix(s->str + at, "process "))
-		s->str[at] = 'P';
+	sentence_begin_process(s, finding_process_name(f, of) ?: "it", FINDING_NAME_COLUMNS);
 	if (!is_asker(&most->a)) {
 		g_string_append(s, " waits for its own timers, and has asked nobody: if it holds these clients back itself, by a limit of their "
 				   "rate or a pause, its settings tell.");

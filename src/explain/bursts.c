@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/limits.h"
 
+#include "base/order.h"
 #include "explain/text.h"
 #include "profile/slices.h"
 
@@ -16,14 +17,7 @@ struct slot {
 	uint64_t queue_ns, length_ns;
 };
 
-static int compare_slots(gconstpointer va, gconstpointer vb)
-{
-	const struct slot *a = va, *b = vb;
-
-	if (a->queue_ns != b->queue_ns)
-		return a->queue_ns > b->queue_ns ? -1 : 1;
-	return (a->slice > b->slice) - (a->slice < b->slice);
-}
+ORDER(compare_slots, struct slot, ORDER_HIGH(queue_ns) ORDER_LOW(slice))
 
 static GArray *slots_new(const struct findings *f, const struct finding *row, uint64_t *ret_all_ns)
 {

@@ -48,10 +48,8 @@ void child_append_evidence(GString *s, const struct finding *row)
 	if (c.does != CHILD_NETWORK)
 		return;
 	text_safe_cut(s, c.there ? c.there : "a connection", FINDING_NAME_COLUMNS);
-	if (!c.silent_ns)
-		return;
-	g_string_append(s, ", from where nothing had come for ");
-	text_duration(s, c.silent_ns);
+	if (c.silent_ns)
+		g_string_append_printf(s, ", from where nothing had come for %s", TEXT_NS(c.silent_ns));
 }
 
 /* Nothing came from there for most of the window. */

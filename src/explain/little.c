@@ -211,7 +211,7 @@ static void append_pause(GString *s, const struct findings *f)
 	if (!most || p->info.duration_ns < 1000000000 || !is_lone(p, most->thread))
 		return;
 	g_string_append_c(s, ' ');
-	sentence_process(s, f->programs[most->thread], NAME_COLUMNS);
+	sentence_begin_process(s, f->programs[most->thread], NAME_COLUMNS);
 	g_string_append_printf(s, " %s", reasons_says(f->reasons, at));
 	sentence_function(s, f, finding_frame(f, at), " in ");
 	g_string_append_printf(s, ", %.1f times a second: a clock, or a pause that its work waits for.",

@@ -128,10 +128,20 @@ static bool reads_as_several(const char *name)
 	       !strchr("isu", name[len - 2]);
 }
 
+static void append_process(GString *s, const char *name, unsigned width, const char *word)
+{
+	g_string_append(s, reads_as_several(name) ? word : "");
+	text_safe_cut(s, name, width);
+}
+
 void sentence_process(GString *s, const char *name, unsigned width)
 {
-	g_string_append(s, reads_as_several(name) ? "process " : "");
-	text_safe_cut(s, name, width);
+	append_process(s, name, width, "process ");
+}
+
+void sentence_begin_process(GString *s, const char *name, unsigned width)
+{
+	append_process(s, name, width, "Process ");
 }
 
 /* Others' load makes these waits; what the thread itself called is beside the point. */

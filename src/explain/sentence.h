@@ -28,6 +28,8 @@ void sentence_function(GString *s, const struct findings *f, int64_t frame, cons
  * told as a process's: "process threads waits".
  */
 void sentence_process(GString *s, const char *name, unsigned width);
+/* The same where a sentence begins. */
+void sentence_begin_process(GString *s, const char *name, unsigned width);
 /* "cpu-worker/4711" */
 void sentence_who(GString *s, const struct finding_by *by);
 /* ", audit_lock,"; of what has no name of its own who is at the other end: " (slow-database)"; or nothing. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/order.h"
 #include "explain/follow.h"
 #include "explain/service_map_inside.h"
 
@@ -274,14 +275,7 @@ static void join_loops(struct joining *j)
 
 /* --- what is drawn --- */
 
-static int compare_edges(gconstpointer a, gconstpointer b)
-{
-	const struct service_edge *x = a, *y = b;
-
-	return x->threads != y->threads ? (x->threads < y->threads) - (x->threads > y->threads) :
-	       x->from != y->from	? (x->from > y->from) - (x->from < y->from) :
-					  (x->to > y->to) - (x->to < y->to);
-}
+ORDER(compare_edges, struct service_edge, ORDER_HIGH(threads) ORDER_LOW(from) ORDER_LOW(to))
 
 /* Everything that edges lead to from there, or lead from to there. */
 static bool *reach(const struct service_graph *g, guint focus, bool is_down)

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 #define SWEEPS 8
 #define LINK_HEIGHT 0.4	/* of a link that passes */
 
@@ -70,12 +72,7 @@ struct order {
 	double wish;	/* where its neighbours are */
 };
 
-static int compare(gconstpointer a, gconstpointer b)
-{
-	const struct order *x = a, *y = b;
-
-	return x->wish != y->wish ? (x->wish > y->wish) - (x->wish < y->wish) : (x->place > y->place) - (x->place < y->place);
-}
+ORDER(compare, struct order, ORDER_LOW(wish) ORDER_LOW(place))
 
 /* The mean of those that it is linked to in that layer; its own place where there are none. */
 static double wish_of(const struct layers *l, guint of, guint layer)
