@@ -2,6 +2,18 @@
 #ifndef BASE_EACH_H
 #define BASE_EACH_H
 
+#include <glib.h>
+
+/*
+ * The rows of a GArray in turn: `type *row` at place i.  break and continue are a loop's, and the array may grow
+ * meanwhile.  EACH_POINTER() is for what a GPtrArray points to.
+ */
+#define EACH_AT(i, array, declaration)                                                                           \
+	for (guint i = 0, i##_goes_on = 1; i##_goes_on && i < (array)->len; i##_goes_on = !i##_goes_on, i++)     \
+		for (declaration; i##_goes_on; i##_goes_on = 0)
+#define EACH_ROW(i, type, row, array) EACH_AT(i, array, type *row = &g_array_index(array, type, i))
+#define EACH_POINTER(i, type, row, array) EACH_AT(i, array, type *row = (array)->pdata[i])
+
 /* EACH(f, a, b, c) is f(a) f(b) f(c), for up to eight members of a structure. */
 #define EACH_1(f, a) f(a)
 #define EACH_2(f, a, ...) f(a) EACH_1(f, __VA_ARGS__)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/each.h"
 #include "base/opener.h"
 
 #define FRESH_NS 1000000000ULL
@@ -225,25 +226,19 @@ bool net_end_read(const char *text, struct net_end *ret)
 const struct net_socket *net_table_peer(const GArray *sockets, bool is_tcp, const struct net_end *local,
 					const struct net_end *remote)
 {
-	for (guint i = 0; i < sockets->len; i++) {
-		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
-
+	EACH_ROW(i, const struct net_socket, s, sockets)
 		if (s->is_tcp == is_tcp && s->inode && net_end_equal(&s->local, remote) &&
 		    net_end_equal(&s->remote, local))
 			return s;
-	}
 	return NULL;
 }
 
 const struct net_socket *net_table_listener(const GArray *sockets, const struct net_end *there)
 {
-	for (guint i = 0; i < sockets->len; i++) {
-		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
-
+	EACH_ROW(i, const struct net_socket, s, sockets)
 		if (s->is_tcp && s->state == TCP_LISTEN && s->local.port == there->port &&
 		    (net_end_is_any(&s->local) || net_end_equal(&s->local, there)))
 			return s;
-	}
 	return NULL;
 }
 

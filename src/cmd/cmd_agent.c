@@ -116,15 +116,12 @@ static void show_config(const struct agent_config *c, const char *path)
 		printf("Only           the cgroup %s\n", *group);
 	for (char **name = c->exclude; name && *name; name++)
 		printf("Without names  %s\n", *name);
-	for (guint i = 0; i < c->requests->len; i++) {
-		const struct request_rule *rule = c->requests->pdata[i];
+	EACH_POINTER(i, const struct request_rule, rule, c->requests) {
 		g_autofree char *text = request_rule_text(rule);
 
 		printf("Requests       %s: %s\n", rule->name, text);
 	}
-	for (guint i = 0; i < c->alerts->len; i++) {
-		const struct alert_rule *rule = c->alerts->pdata[i];
-
+	EACH_POINTER(i, const struct alert_rule, rule, c->alerts) {
 		printf("Alert          %s: %s, in %u windows%s%s", rule->name, rule->when, rule->for_windows,
 		       rule->run ? "; runs " : "", rule->run ? rule->run[0] : "");
 		if (rule->keep_before_ns + rule->keep_after_ns) {
@@ -304,13 +301,10 @@ static void check_groups(const struct agent_config *c)
 
 static void check_alerts(const struct agent_config *c)
 {
-	for (guint i = 0; i < c->alerts->len; i++) {
-		const struct alert_rule *rule = c->alerts->pdata[i];
-
+	EACH_POINTER(i, const struct alert_rule, rule, c->alerts)
 		if (rule->run && access(rule->run[0], X_OK))
 			printf("  no   alert %s: %s cannot be run: %s\n       without it: the journal and the metrics tell\n",
 			       rule->name, rule->run[0], g_strerror(errno));
-	}
 }
 
 static int check(struct agent_config *c, const char *path)

@@ -261,8 +261,7 @@ static double lost_share_pct(const struct profile *p)
 {
 	uint64_t observed = 0, lost = 0;
 
-	for (guint i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		int64_t residual = thread_residual_ns(t);
 
 		observed += thread_observed_ns(t);

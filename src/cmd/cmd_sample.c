@@ -60,11 +60,8 @@ static int parse_own(const struct sample_options *o, struct run *run, int argc, 
 
 static void print_losses(const struct profile *p)
 {
-	for (guint i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-
+	EACH_ROW(i, const struct profile_loss, l, p->losses)
 		fprintf(stderr, "lacks: %s (%" G_GUINT64_FORMAT "): %s\n", l->reason, l->count, l->help);
-	}
 }
 
 static void print_summary(const struct profile *p, const char *path)

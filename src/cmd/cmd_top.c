@@ -101,11 +101,8 @@ static void write_row(struct json *j, const struct view *v, const struct activit
 static void write_losses(struct json *j, const struct profile *p)
 {
 	json_member_object(j, "losses");
-	for (guint i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-
+	EACH_ROW(i, const struct profile_loss, l, p->losses)
 		json_member_uint(j, l->reason, l->count);
-	}
 	json_object_end(j);
 }
 

@@ -83,11 +83,9 @@ static int print_profile(const struct profile *p, const struct trace_options *o,
 		trace_text(text, p, NULL, o->delimiter);
 	text_sampling(sampling, p, "");
 	fputs(sampling->str, stderr);
-	for (guint i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+	EACH_ROW(i, const struct profile_loss, l, p->losses)
 		fprintf(stderr, "WARNING: %" G_GUINT64_FORMAT " time%s: %s\n", l->count, l->count == 1 ? "" : "s",
 			l->help);
-	}
 	if (!text->len) {
 		g_autofree char *what = target_describe(target);
 

@@ -87,9 +87,7 @@ static void print_text(const struct recognised *r, const GArray *findings, unsig
 	if (same_cnt)
 		g_string_append_printf(out, "  %u more process%s called so; this is the first\n", same_cnt,
 				       same_cnt == 1 ? " is" : "es are");
-	for (guint i = 0; i < findings->len; i++) {
-		const struct doctor_finding *f = &g_array_index(findings, struct doctor_finding, i);
-
+	EACH_ROW(i, const struct doctor_finding, f, findings) {
 		append_wrapped(out, f->is_there ? "  yes  " : "  no   ", f->text);
 		if (f->advice)
 			append_wrapped(out, "       do: ", f->advice);
@@ -115,9 +113,7 @@ static void write_runtimes(struct json *j, const struct recognised *r)
 static void write_findings(struct json *j, const GArray *findings)
 {
 	json_member_array(j, "findings");
-	for (guint i = 0; i < findings->len; i++) {
-		const struct doctor_finding *f = &g_array_index(findings, struct doctor_finding, i);
-
+	EACH_ROW(i, const struct doctor_finding, f, findings) {
 		json_object_begin(j);
 		json_member_string(j, "what", f->what);
 		json_member_bool(j, "is_there", f->is_there);
@@ -131,9 +127,7 @@ static void write_findings(struct json *j, const GArray *findings)
 static void write_files(struct json *j, const struct recognised *r)
 {
 	json_member_array(j, "files");
-	for (guint i = 0; i < r->files->len; i++) {
-		const struct recognised_file *f = &g_array_index(r->files, struct recognised_file, i);
-
+	EACH_ROW(i, const struct recognised_file, f, r->files) {
 		json_object_begin(j);
 		json_member_string(j, "path", f->path);
 		json_member_bool(j, "is_program", f->is_program);

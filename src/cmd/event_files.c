@@ -117,11 +117,8 @@ static void end_perfetto(struct events *ev, struct profile *p)
 	struct perfetto_state *st = ev->state;
 
 	perfetto_events_flush(st->trace, false);
-	for (guint i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-
+	EACH_ROW(i, const struct profile_loss, l, p->losses)
 		perfetto_events_lost(st->trace, p->info.start_ns + p->info.duration_ns, l->reason, l->count);
-	}
 	writer_end(g_steal_pointer(&st->writer), NULL);
 }
 
@@ -182,8 +179,7 @@ static void stopped_firefox(struct events *ev)
 {
 	struct firefox_state *st = ev->state;
 
-	for (guint i = 0; i < st->events->len; i++) {
-		const struct offcpu_rec_event *rec = &g_array_index(st->events, struct offcpu_rec_event, i);
+	EACH_ROW(i, const struct offcpu_rec_event, rec, st->events) {
 		struct wait w;
 
 		session_event_wait(ev->run->session, rec, &w);

@@ -60,9 +60,7 @@ static void append_all_held(GString *s, const GArray *held, uint64_t unknown_ns)
 	const gsize nothing = line->len;
 	uint64_t rest_ns = 0;
 
-	for (guint i = 0; i < held->len; i++) {
-		const struct held *h = &g_array_index(held, struct held, i);
-
+	EACH_ROW(i, const struct held, h, held) {
 		if (i >= HELD_SHOWN && held->len > HELD_SHOWN + 1) {
 			rest_ns += h->ns;
 			continue;
@@ -147,9 +145,7 @@ static void wait_text(struct events *ev, const struct offcpu_rec_event *rec)
 static void append_held_json(struct json *j, const GArray *held, uint64_t unknown_ns)
 {
 	json_member_array(j, "held_by");
-	for (guint i = 0; i < held->len; i++) {
-		const struct held *h = &g_array_index(held, struct held, i);
-
+	EACH_ROW(i, const struct held, h, held) {
 		json_object_begin(j);
 		json_member_string(j, "kind", blame_kind_id((uint8_t)h->kind));
 		if (h->kind == BLAME_THREAD) {

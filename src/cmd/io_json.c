@@ -117,9 +117,7 @@ static void put_file_sum(struct json *j, const struct file_sum *s)
 static void put_files(struct json *j, const struct file_result *r)
 {
 	json_member_array(j, "files");
-	for (guint i = 0; i < r->files->len; i++) {
-		const struct file_by_file *f = &g_array_index(r->files, struct file_by_file, i);
-
+	EACH_ROW(i, const struct file_by_file, f, r->files) {
 		json_object_begin(j);
 		json_member_string(j, "op", f->op);
 		put_path(j, f->path);
@@ -136,9 +134,7 @@ static void put_files(struct json *j, const struct file_result *r)
 static void put_file_places(struct json *j, const struct file_result *r)
 {
 	json_member_array(j, "places");
-	for (guint i = 0; i < r->rows->len; i++) {
-		const struct file_row *row = &g_array_index(r->rows, struct file_row, i);
-
+	EACH_ROW(i, const struct file_row, row, r->rows) {
 		json_object_begin(j);
 		put_thread(j, r->profile, row->thread);
 		json_member_string(j, "op", row->op);
@@ -190,9 +186,7 @@ static void put_block_sum(struct json *j, const struct block_sum *s)
 static void put_disks(struct json *j, const struct block_result *r)
 {
 	json_member_array(j, "disks");
-	for (guint i = 0; i < r->disks->len; i++) {
-		const struct block_disk *d = &g_array_index(r->disks, struct block_disk, i);
-
+	EACH_ROW(i, const struct block_disk, d, r->disks) {
 		json_object_begin(j);
 		json_member_string(j, "disk", d->disk);
 		json_member_string(j, "op", d->op);

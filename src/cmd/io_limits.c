@@ -26,9 +26,7 @@ void io_limits_append(GString *s, const char *proc_dir, const GArray *pids)
 
 	for (guint i = 0; pids && i < MIN(pids->len, PROCESSES_MAX); i++)
 		group_limits_look(groups, p, LIMIT_DISK, g_array_index(pids, uint32_t, i));
-	for (guint i = 0; i < p->limits->len; i++) {
-		const struct profile_limit *l = &g_array_index(p->limits, struct profile_limit, i);
-
+	EACH_ROW(i, const struct profile_limit, l, p->limits) {
 		if (!is_first(p, i))
 			continue;
 		g_string_append_printf(s, "The control group of process %" PRIu32 " allows ", l->pid);

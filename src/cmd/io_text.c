@@ -109,9 +109,7 @@ static void append_head(GString *s, const struct block_result *r, const struct i
 
 static void append_disks(GString *s, const struct block_result *r, bool has_hist)
 {
-	for (guint i = 0; i < r->disks->len; i++) {
-		const struct block_disk *d = &g_array_index(r->disks, struct block_disk, i);
-
+	EACH_ROW(i, const struct block_disk, d, r->disks) {
 		g_string_append(s, has_hist ? "\n" : "  ");
 		text_safe(s, *d->disk ? d->disk : "?");
 		g_string_append_printf(s, " %s: ", d->op);

@@ -56,9 +56,7 @@ bool cmd_rules_explain(GString *out, const char *name)
 	const struct rule_set *set = rules_default();
 	bool any = false;
 
-	for (guint i = 0; i < set->rules->len; i++) {
-		const struct rule *rule = g_ptr_array_index(set->rules, i);
-
+	EACH_POINTER(i, const struct rule, rule, set->rules) {
 		if (strcmp(rule->name, name) != 0 &&
 		    !(rule->kind == RULE_REASON && reason_is_named((enum reason)rule->reason, name)))
 			continue;

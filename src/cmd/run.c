@@ -522,9 +522,7 @@ void run_release(struct run *run)
 
 void run_print_losses(const struct profile *p, const char *before, const char *but)
 {
-	for (guint i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-
+	EACH_ROW(i, const struct profile_loss, l, p->losses) {
 		if (g_strcmp0(l->reason, but) == 0)
 			continue;
 		fprintf(stderr, "%s%s %" G_GUINT64_FORMAT, before, l->reason, l->count);

@@ -83,8 +83,7 @@ static bool is_of_case(const struct profile *p, const struct wait *w, int which)
 static void measure(const struct profile *p, uint32_t tid, int which, struct measured *ret)
 {
 	*ret = (struct measured){ 0 };
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		if (profile_thread(p, w->thread)->tid != tid || !is_of_case(p, w, which))
 			continue;
 		ret->count += w->count;

@@ -74,9 +74,7 @@ static bool has_waits(const struct profile *p)
 {
 	double all_ns = 0, stopped_ns = 0;
 
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		all_ns += (double)wait_off_cpu_ns(w);
 		stopped_ns += kernel_part_stops(p, w->kernel) ? (double)wait_off_cpu_ns(w) : 0;
 	}

@@ -144,8 +144,7 @@ static void write_wait(struct jsonl *s, guint i)
 
 static void write_losses(struct jsonl *s)
 {
-	for (guint i = 0; i < s->p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(s->p->losses, struct profile_loss, i);
+	EACH_ROW(i, const struct profile_loss, l, s->p->losses) {
 		struct json *j = begin(s, "loss");
 
 		json_member_string(j, "reason", l->reason);

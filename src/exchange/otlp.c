@@ -303,8 +303,7 @@ static void write_profile(struct otlp *w, GString *scope, enum weight weight)
 	wire_uint(w->b, TYPE_NAME, name);
 	wire_uint(w->b, TYPE_UNIT, unit);
 	wire_message(profile, PROFILE_TYPE, w->b);
-	for (guint i = 0; i < w->p->waits->len; i++) {
-		const struct wait *wait = profile_wait(w->p, i);
+	EACH_ROW(i, const struct wait, wait, w->p->waits) {
 		uint64_t value = weight_of_wait(wait, weight);
 
 		if (value && plan_has(w->plan, i))

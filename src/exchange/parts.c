@@ -16,8 +16,7 @@ struct frame_list *frame_list_new(const struct profile *p)
 	l->labels = label_all(p);
 	l->first = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	l->id_of = g_new(uint32_t, p->frames->len + 1);
-	for (uint32_t i = 0; i < p->frames->len; i++) {
-		const struct frame *f = profile_get_frame(p, i);
+	EACH_ROW(i, const struct frame, f, p->frames) {
 		const char *file = f->file ? f->file : f->module;
 
 		g_string_printf(key, "%s\n%s\n%u", (char *)g_ptr_array_index(l->labels, i), file ? file : "", f->line);
@@ -162,12 +161,9 @@ GPtrArray *profile_notes(const struct profile *p, const struct export_plan *plan
 	note(notes, "shown", plan->selection_text);
 	if (profile_is_sampled(p))
 		g_ptr_array_add(notes, g_strdup("short waits were sampled: sums are estimates"));
-	for (guint i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-
+	EACH_ROW(i, const struct profile_loss, l, p->losses)
 		g_ptr_array_add(notes,
 				g_strdup_printf("lost: %s, %" G_GUINT64_FORMAT " times", l->reason, (guint64)l->count));
-	}
 	return notes;
 }
 

@@ -556,8 +556,7 @@ static bool add_samples(struct script *s, GError **error)
 		g_set_error_literal(error, EXCHANGE_ERROR, EXCHANGE_ERROR_TOO_MUCH, "it holds more samples than are read");
 		return false;
 	}
-	for (guint i = 0; i < s->samples->len; i++) {
-		const struct sample *one = &g_array_index(s->samples, struct sample, i);
+	EACH_ROW(i, const struct sample, one, s->samples) {
 		const struct wait w = { .thread = one->thread, .state = '?', .user = one->user, .kernel = one->kernel,
 					.count = 1, .blocked_ns = one->ns };
 

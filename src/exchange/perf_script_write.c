@@ -48,8 +48,7 @@ void write_perf_script(struct writer *writer, const struct profile *p, const str
 	const struct rows_kind *kind = profile_rows_kind(p->info.rows_are);
 	const bool is_cpu = g_strcmp0(p->info.rows_are, ROWS_CPU) == 0;
 
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct thread *t = profile_thread(p, w->thread);
 
 		if (!plan_has(plan, i))

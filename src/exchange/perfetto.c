@@ -64,9 +64,7 @@ static void write_process_tree(struct perfetto *w, const struct export_plan *pla
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 
 	g_string_truncate(w->a, 0);
-	for (guint i = 0; i < w->p->threads->len; i++) {
-		const struct thread *t = profile_thread(w->p, i);
-
+	EACH_ROW(i, const struct thread, t, w->p->threads) {
 		if (plan->selection && !plan->selection->threads[i])
 			continue;
 		append_process(w, t, seen);
@@ -305,8 +303,7 @@ static void write_spans(struct perfetto *w, const struct export_plan *plan)
 	g_autofree uint64_t(*until)[LANES_MAX] = w->p->spans->len ? g_malloc0_n(w->p->threads->len, sizeof(*until))
 								  : NULL;
 
-	for (guint i = 0; i < w->p->spans->len; i++) {
-		const struct request_span *s = profile_span(w->p, i);
+	EACH_ROW(i, const struct request_span, s, w->p->spans) {
 		unsigned lane = 0;
 
 		if (plan->selection && !plan->selection->threads[s->thread])

@@ -330,9 +330,7 @@ void perfetto_events_switch(struct perfetto_events *w, const struct offcpu_rec_s
 
 void perfetto_events_flush(struct perfetto_events *w, bool lost_switches)
 {
-	for (guint i = 0; i < w->cpus->len; i++) {
-		struct cpu_bundle *c = g_ptr_array_index(w->cpus, i);
-
+	EACH_POINTER(i, struct cpu_bundle, c, w->cpus) {
 		if (c && lost_switches)
 			c->has_lost = true;
 		flush_cpu(w, i);

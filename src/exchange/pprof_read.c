@@ -464,8 +464,7 @@ static void tell_go(struct pprof *r)
 {
 	double all_ns = 0, go_ns = 0, unlock_ns = 0;
 
-	for (guint i = 0; i < r->p->waits->len; i++) {
-		const struct wait *w = profile_wait(r->p, i);
+	EACH_ROW(i, const struct wait, w, r->p->waits) {
 		const struct frame *f = w->user ? profile_get_frame(r->p, profile_get_node(r->p, w->user)->frame) : NULL;
 		double ns = (double)w->blocked_ns;
 

@@ -202,8 +202,7 @@ static bool add_profile(struct scope *s, struct scope_profile *profile, GError *
 	if (!profile->weights->len)
 		return true;
 	thread = import_thread_text(&s->im, profile->name->str);
-	for (guint i = 0; i < profile->weights->len; i++) {
-		const struct number *n = &g_array_index(profile->weights, struct number, i);
+	EACH_ROW(i, const struct number, n, profile->weights) {
 		struct wait w = {
 			.thread = thread,
 			.state = '?',

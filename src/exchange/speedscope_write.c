@@ -42,8 +42,7 @@ static GArray *make_groups(const struct profile *p, const struct export_plan *pl
 	g_autoptr(GString) name = g_string_new(NULL);
 
 	g_array_set_clear_func(groups, group_clear);
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct thread *t = profile_thread(p, w->thread);
 		uint64_t weight = weight_of_wait(w, plan->folded.weight);
 

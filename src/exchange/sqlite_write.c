@@ -128,9 +128,7 @@ static int put_findings(struct told *t, sqlite3 *db)
 	const GArray *rows = t->e->findings->rows;
 
 	t->in = insert_into(db, "INSERT INTO finding VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
-	for (guint i = 0; i < t->e->headlines->len; i++) {
-		const struct headline *h = &g_array_index(t->e->headlines, struct headline, i);
-
+	EACH_ROW(i, const struct headline, h, t->e->headlines) {
 		if (h->finding)
 			put_finding(t, h->finding, h);
 		else

@@ -94,8 +94,7 @@ struct calibration *calibration_new(const struct profile *p, uint64_t scale_ns)
 	c->groups = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
 	c->rows = g_array_new(FALSE, FALSE, sizeof(struct row));
 	c->scale_ns = scale_ns;
-	for (guint i = 0; i < p->states->len; i++) {
-		const struct state_total *t = profile_state(p, i);
+	EACH_ROW(i, const struct state_total, t, p->states) {
 		struct group *g = add_group(c, t->thread, t->state);
 
 		g->rest = (struct amounts){ { t->count, t->blocked_ns, t->runnable_ns, t->preempted_ns } };
@@ -169,8 +168,7 @@ static void leave_out(struct calibration *c, uint32_t thread, uint64_t lost_ns)
 /* What the counts miss, shared out by variance.  At least one wait is left to each row, as it kept one. */
 static void adjust_counts(struct calibration *c)
 {
-	for (guint i = 0; i < c->rows->len; i++) {
-		struct row *row = &g_array_index(c->rows, struct row, i);
+	EACH_ROW(i, struct row, row, c->rows) {
 		const struct group *g = row->group;
 		double missing = (double)g->rest.of[COUNT] - (double)g->sampled.of[COUNT];
 
@@ -180,11 +178,8 @@ static void adjust_counts(struct calibration *c)
 	}
 	for (guint i = 0; i < c->rows->len; i++)
 		g_array_index(c->rows, struct row, i).group->sampled.of[COUNT] = 0;
-	for (guint i = 0; i < c->rows->len; i++) {
-		const struct row *row = &g_array_index(c->rows, struct row, i);
-
+	EACH_ROW(i, const struct row, row, c->rows)
 		row->group->sampled.of[COUNT] += (uint64_t)llround(row->count);
-	}
 }
 
 void calibration_settle(struct calibration *c, const struct profile *p)

@@ -46,9 +46,7 @@ static struct calibration *calibrate(const struct fold *f)
 		sums_get(f->sums, i, &sum);
 		calibration_tell(c, g_array_index(f->owners, uint32_t, i), key->state, is_sampled(key), &sum);
 	}
-	for (guint i = 0; i < f->open->len; i++) {
-		const struct open_wait *open = &g_array_index(f->open, struct open_wait, i);
-
+	EACH_ROW(i, const struct open_wait, open, f->open) {
 		if (open->flags & OFFCPU_OPEN_FILTERED)
 			continue;
 		sum = total_of_open(open);
@@ -229,9 +227,7 @@ static void add_rest(const struct calibration_rest *rest, void *data)
 /* All of a row are pieces of a wait that counts in another row, as of one for the GIL: it is there, so it has one. */
 static void settle_uncounted(struct profile *p)
 {
-	for (guint i = 0; i < p->waits->len; i++) {
-		struct wait *w = &g_array_index(p->waits, struct wait, i);
-
+	EACH_ROW(i, struct wait, w, p->waits) {
 		if (w->count)
 			continue;
 		w->count = 1;

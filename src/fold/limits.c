@@ -256,8 +256,7 @@ static GArray *processes_new(const struct profile *p)
 	GArray *processes = g_array_new(FALSE, FALSE, sizeof(struct process));
 	g_autoptr(GHashTable) index = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct thread *t = profile_thread(p, w->thread);
 
 		if (t->flags & THREAD_KERNEL)
@@ -304,8 +303,7 @@ static void look_at_pools(struct profile *p, struct net_tables *nets, struct soc
 	g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(struct process));
 	g_autoptr(GHashTable) index = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct object *o = profile_wait_object(p, w);
 
 		if (o && (o->kind == OBJECT_SOCKET || o->kind == OBJECT_EPOLL) && o->pid)

@@ -142,8 +142,7 @@ void fold_lines_finish(struct fold_lines *l, fold_lines_fn tell, void *data)
 	g_autoptr(GArray) frames = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	g_autofree struct expansion *all = expand_all(l, frames);
 
-	for (guint i = 0; i < l->stacks->len; i++) {
-		const struct stack *s = &g_array_index(l->stacks, struct stack, i);
+	EACH_ROW(i, const struct stack, s, l->stacks) {
 		uint32_t node = 0;
 
 		for (guint k = s->cnt; k-- > 0;) {

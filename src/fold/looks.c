@@ -266,9 +266,7 @@ void looks_finish(struct looks *l, uint32_t last_period, uint64_t last_period_ns
 {
 	g_autofree struct left *left = g_new0(struct left, (gsize)l->threads->len + 1);
 
-	for (uint32_t i = 0; i < l->threads->len; i++) {
-		struct watched *w = &g_array_index(l->threads, struct watched, i);
-
+	EACH_ROW(i, struct watched, w, l->threads) {
 		if (w->has_last && w->last.period == last_period)
 			w->last.period_ns = MIN(w->last.period_ns, last_period_ns);
 		if (w->has_last)
@@ -278,16 +276,10 @@ void looks_finish(struct looks *l, uint32_t last_period, uint64_t last_period_ns
 		left[i].ns[BLOCKED] = w->thread.blocked_ns;
 		left[i].ns[QUEUED] = w->thread.runnable_ns;
 	}
-	for (guint i = 0; i < l->rows->len; i++) {
-		const struct row *row = &g_array_index(l->rows, struct row, i);
-
+	EACH_ROW(i, const struct row, row, l->rows)
 		left[row->key.thread].rows[group_of(row->key.state)]++;
-	}
-	for (guint i = 0; i < l->rows->len; i++) {
-		const struct row *row = &g_array_index(l->rows, struct row, i);
-
+	EACH_ROW(i, const struct row, row, l->rows)
 		finish_row(l, row, &left[row->key.thread]);
-	}
 	for (guint i = 0; i < l->ran->len; i++)
 		profile_add_on_cpu(l->profile, &g_array_index(l->ran, struct on_cpu_sample, i));
 	for (uint32_t i = 0; i < l->threads->len; i++)

@@ -11,8 +11,7 @@
 
 static void add(struct profile *p, uint32_t pid, const GArray *monitors, bool waits_itself, guint *left)
 {
-	for (guint i = 0; i < monitors->len; i++) {
-		const struct hotspot_monitor *one = &g_array_index(monitors, struct hotspot_monitor, i);
+	EACH_ROW(i, const struct hotspot_monitor, one, monitors) {
 		g_autofree char *holder = g_strdup_printf("%" PRIu32, one->holder_tid);
 		bool is_found = false;
 
@@ -61,8 +60,7 @@ void monitors_look(struct profile *p, const char *proc_dir)
 	g_autoptr(GHashTable) sums = g_hash_table_new_full(NULL, NULL, NULL, g_free);	/* pid -> ns */
 	unsigned left = PROCESSES_MAX;
 
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		gpointer pid = GUINT_TO_POINTER(profile_thread(p, w->thread)->pid);
 
 		if (!wait_is_for_monitor(p, w))

@@ -122,12 +122,9 @@ static void read_addresses(const struct net_homes *h, struct home *home)
 
 static struct home *home_of(struct net_homes *h, const struct stat *st)
 {
-	for (guint i = 0; i < h->homes->len; i++) {
-		struct home *home = &g_array_index(h->homes, struct home, i);
-
+	EACH_ROW(i, struct home, home, h->homes)
 		if (home->ino == st->st_ino && home->dev == st->st_dev)
 			return home;
-	}
 	return NULL;
 }
 
@@ -204,8 +201,7 @@ static uint64_t look(struct net_homes *h, bool is_tcp, const struct net_end *loc
 {
 	uint64_t inode = 0;
 
-	for (guint i = 0; i < h->homes->len; i++) {
-		const struct home *home = &g_array_index(h->homes, struct home, i);
+	EACH_ROW(i, const struct home, home, h->homes) {
 		const GArray *sockets = has_address(home, remote) ? net_tables_of(h->tables, home->pid) : NULL;
 		const struct net_socket *peer = !sockets ? NULL :
 						local	 ? net_table_peer(sockets, is_tcp, local, remote) :

@@ -13,13 +13,10 @@ static bool is_queued_at(const GArray *sockets, const struct net_socket *s, GHas
 {
 	if (!s->is_tcp || s->inode || s->state != TCP_ESTABLISHED)
 		return false;
-	for (guint i = 0; i < sockets->len; i++) {
-		const struct net_socket *l = &g_array_index(sockets, struct net_socket, i);
-
+	EACH_ROW(i, const struct net_socket, l, sockets)
 		if (l->is_tcp && l->state == TCP_LISTEN && l->queued && l->local.port == s->local.port &&
 		    g_hash_table_contains(own, &l->inode))
 			return true;
-	}
 	return false;
 }
 
@@ -78,12 +75,9 @@ struct search {
 /* A listener at any address says nothing of where the other one is. */
 static bool is_of_this_machine(const GArray *sockets, const struct net_end *there)
 {
-	for (guint i = 0; i < sockets->len; i++) {
-		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
-
+	EACH_ROW(i, const struct net_socket, s, sockets)
 		if (memcmp(s->local.address, there->address, sizeof(there->address)) == 0)
 			return true;
-	}
 	return false;
 }
 

@@ -37,12 +37,9 @@ bool *pool_served_ports_new(const GArray *sockets)
 {
 	bool *served = g_new0(bool, PORTS);
 
-	for (guint i = 0; i < sockets->len; i++) {
-		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
-
+	EACH_ROW(i, const struct net_socket, s, sockets)
 		if (s->is_tcp && s->state == TCP_LISTEN)
 			served[s->local.port] = true;
-	}
 	return served;
 }
 
@@ -75,9 +72,7 @@ static void count_tcp(struct counts *c, const GArray *sockets, GHashTable *own, 
 {
 	g_autofree bool *served = pool_served_ports_new(sockets);
 
-	for (guint i = 0; i < sockets->len; i++) {
-		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
-
+	EACH_ROW(i, const struct net_socket, s, sockets) {
 		if (!s->is_tcp || s->state != TCP_ESTABLISHED || !g_hash_table_contains(own, &s->inode))
 			continue;
 		if (served[s->local.port]) {

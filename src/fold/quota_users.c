@@ -32,8 +32,7 @@ static GArray *members_new(const char *group)
 	g_autoptr(GPtrArray) dirs = g_ptr_array_new_with_free_func(g_free);
 
 	g_ptr_array_add(dirs, g_strdup(group));
-	for (guint d = 0; d < dirs->len; d++) {
-		const char *dir = g_ptr_array_index(dirs, d);
+	EACH_POINTER(d, const char, dir, dirs) {
 		g_autofree char *path = g_build_filename(dir, "cgroup.procs", NULL);
 		g_autoptr(GDir) inner = g_dir_open(dir, 0, NULL);
 		size_t len;

@@ -25,8 +25,7 @@ static GArray *looks_new(const struct profile *p, struct group_limits *groups, c
 	GArray *looks = g_array_new(FALSE, TRUE, sizeof(struct look));
 
 	g_array_set_clear_func(looks, clear_look);
-	for (guint i = 0; i < p->limits->len; i++) {
-		const struct profile_limit *l = &g_array_index(p->limits, struct profile_limit, i);
+	EACH_ROW(i, const struct profile_limit, l, p->limits) {
 		g_autoptr(GString) text = g_string_new(NULL);
 		struct look one = { .pid = l->pid };
 

@@ -215,8 +215,7 @@ void spans_finish(struct spans *s, struct fold *fold, struct profile *p)
 		g_ptr_array_extend(all, heap, NULL, NULL);
 	g_ptr_array_extend(all, s->sampled, NULL, NULL);
 	g_ptr_array_sort(all, by_start);
-	for (guint i = 0; i < all->len; i++) {
-		const struct offcpu_rec_request_span *from = all->pdata[i];
+	EACH_POINTER(i, const struct offcpu_rec_request_span, from, all) {
 		struct request_span span = {
 			.func = from->func,
 			.start_ns = from->start_ns,

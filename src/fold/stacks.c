@@ -400,12 +400,9 @@ static void give_up_waiting(struct fold_stacks *f)
 {
 	uint32_t node;
 
-	for (guint i = 0; i < f->waiting->len; i++) {
-		const struct offcpu_rec_language *rec = g_ptr_array_index(f->waiting, i);
-
+	EACH_POINTER(i, const struct offcpu_rec_language, rec, f->waiting)
 		if (!crossed_find(f->nodes, rec->id) && fold_stacks_find(f, rec->ustack, &node))
 			give_up(f, rec, node);
-	}
 	g_ptr_array_set_size(f->waiting, 0);
 }
 
@@ -489,12 +486,9 @@ void fold_stacks_add_context(struct fold_stacks *f, const struct offcpu_rec_cont
 /* User stacks have nodes by now; one that never arrived is shown as such. */
 static void put_waiting_contexts(struct fold_stacks *f)
 {
-	for (guint i = 0; i < f->contexts_waiting->len; i++) {
-		const struct offcpu_rec_context *rec = g_ptr_array_index(f->contexts_waiting, i);
-
+	EACH_POINTER(i, const struct offcpu_rec_context, rec, f->contexts_waiting)
 		if (!crossed_find(f->nodes, rec->id))
 			put_context(f, rec, fold_stacks_node(f, rec->ustack, FRAME_USER));
-	}
 	g_ptr_array_set_size(f->contexts_waiting, 0);
 }
 

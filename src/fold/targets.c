@@ -52,14 +52,10 @@ void fold_tcp_sums(struct fold *f, const GArray *sums)
 {
 	g_autoptr(GHashTable) lossy = g_hash_table_new(NULL, NULL);	/* objects + 1 */
 
-	for (guint i = 0; i < sums->len; i++) {
-		const struct fold_tcp_sum *one = &g_array_index(sums, struct fold_tcp_sum, i);
-
+	EACH_ROW(i, const struct fold_tcp_sum, one, sums)
 		if (one->sum.resent)
 			g_hash_table_add(lossy, GUINT_TO_POINTER(fold_targets_object(f->targets, one->key.object)));
-	}
-	for (guint i = 0; i < sums->len; i++) {
-		const struct fold_tcp_sum *one = &g_array_index(sums, struct fold_tcp_sum, i);
+	EACH_ROW(i, const struct fold_tcp_sum, one, sums) {
 		uint32_t object = fold_targets_object(f->targets, one->key.object);
 
 		if (!object || one->key.direction >= TCP_DIRECTION_COUNT || !one->sum.count_q8)
@@ -319,9 +315,7 @@ static void find_peers(struct fold_targets *all, bool now)
 
 	if (!all->sought->len || !fd_owners_read(all->owners, now))
 		return;
-	for (guint i = 0; i < all->sought->len; i++) {
-		struct target *t = g_ptr_array_index(all->sought, i);
-
+	EACH_POINTER(i, struct target, t, all->sought) {
 		find_peer(all, t);
 		if (t->is_sought)
 			g_ptr_array_index(all->sought, kept++) = t;

@@ -39,12 +39,9 @@ static GHashTable *watched_new(const char *proc_dir, uint32_t pid, int epoll_fd)
 /* It was made by who connected to us: some socket listens there. */
 static bool is_of_server(const GArray *sockets, uint16_t port)
 {
-	for (guint i = 0; i < sockets->len; i++) {
-		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
-
+	EACH_ROW(i, const struct net_socket, s, sockets)
 		if (s->is_tcp && s->state == TCP_LISTEN && s->local.port == port)
 			return true;
-	}
 	return false;
 }
 
@@ -72,12 +69,9 @@ static void find_inodes(const GArray *sockets, struct net_homes *homes, const st
 
 static uint64_t listener_of(const GArray *sockets, const char *name)
 {
-	for (guint i = 0; i < sockets->len; i++) {
-		const struct unix_socket *s = &g_array_index(sockets, struct unix_socket, i);
-
+	EACH_ROW(i, const struct unix_socket, s, sockets)
 		if (s->listens && strcmp(s->name, name) == 0)
 			return s->inode;
-	}
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fold/wait_blame.h"
+#include "base/each.h"
 #include "base/order.h"
 
 #include <string.h>
@@ -64,9 +65,7 @@ void wait_blame_add(struct wait_blame *b, const struct offcpu_rec_blame *part)
 			     .stretch_cnt = part->stretch_cnt };
 
 	memcpy(held.comm, part->by_comm, BLAME_COMM_LEN);
-	for (guint i = 0; i < p->parts->len; i++) {
-		struct held *have = &g_array_index(p->parts, struct held, i);
-
+	EACH_ROW(i, struct held, have, p->parts) {
 		if (have->kind != held.kind || have->pid != held.pid || strcmp(have->comm, held.comm) != 0)
 			continue;
 		have->tid = have->tid == held.tid ? have->tid : 0;

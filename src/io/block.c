@@ -425,9 +425,7 @@ static void merge(struct block_sum *into, const struct block_sum *s)
 
 static void add_disk(GArray *disks, const struct block_row *row)
 {
-	for (guint i = 0; i < disks->len; i++) {
-		struct block_disk *d = &g_array_index(disks, struct block_disk, i);
-
+	EACH_ROW(i, struct block_disk, d, disks) {
 		if (d->disk == row->disk && d->op == row->op) {
 			merge(&d->sum, &row->sum);
 			return;
@@ -516,8 +514,7 @@ struct profile *block_io_take_profile(struct block_io *b)
 	io_recording_info(p, "block requests, from their making to their end", ROWS_REQUESTS, b->start_ns,
 			  b->start_unix_ns, b->stop_ns);
 	add_losses(b);
-	for (guint i = 0; i < b->rows->len; i++) {
-		const struct block_row *row = &g_array_index(b->rows, struct block_row, i);
+	EACH_ROW(i, const struct block_row, row, b->rows) {
 		g_autofree char *name = g_strdup_printf("%s %s", row->disk, row->op);
 		const struct object disk = { .kind = OBJECT_BLOCK_DEVICE,
 					     .name = profile_string(p, name),

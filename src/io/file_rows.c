@@ -235,8 +235,7 @@ static GArray *merged(struct file_rows *r)
 	g_autoptr(GHashTable) first = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	GArray *ret = g_array_new(FALSE, TRUE, sizeof(struct file_row));
 
-	for (guint i = 0; i < r->rows->len; i++) {
-		const struct file_row *row = &g_array_index(r->rows, struct file_row, i);
+	EACH_ROW(i, const struct file_row, row, r->rows) {
 		const struct thread *t = profile_thread(r->profile, row->thread);
 		g_autofree char *name = g_strdup_printf("%u %s", t->pid, t->comm);
 		guint known = GPOINTER_TO_UINT(g_hash_table_lookup(first, name)), at;
@@ -270,8 +269,7 @@ void file_rows_result(struct file_rows *r, struct file_result *ret)
 
 void file_rows_to_profile(struct file_rows *r)
 {
-	for (guint i = 0; i < r->rows->len; i++) {
-		const struct file_row *row = &g_array_index(r->rows, struct file_row, i);
+	EACH_ROW(i, const struct file_row, row, r->rows) {
 		const struct object file = { .kind = OBJECT_FILE, .operation = row->op, .name = row->path };
 		struct thread *t = &g_array_index(r->profile->threads, struct thread, row->thread);
 		struct wait w = {

@@ -47,8 +47,7 @@ struct cut_accounts *cut_accounts_new(struct profile *p, uint64_t from_ns, uint6
 	a->members = g_new0(struct member, (gsize)p->threads->len + 1);
 	a->threads = g_array_new(FALSE, FALSE, sizeof(struct thread));
 	a->old_index = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		bool lives = t->from_ns < a->to_ns && (t->to_ns > a->from_ns || t->from_ns == t->to_ns);
 
 		/* waits of threads whose account was lost share a row that has no life of its own */
@@ -164,8 +163,7 @@ static uint64_t share_of(struct cut_accounts *a, const struct member *m, uint64_
 /* The totals of the thread's states, which say more than the listed waits where some were sampled or lost. */
 static void share_states(struct cut_accounts *a, const struct profile *p)
 {
-	for (guint i = 0; i < p->states->len; i++) {
-		const struct state_total *total = profile_state(p, i);
+	EACH_ROW(i, const struct state_total, total, p->states) {
 		struct member *m = &a->members[total->thread];
 		const struct sums *known = of_state(m->listed, total->state),
 				  *all = of_state(m->all_listed, total->state);
@@ -282,16 +280,10 @@ bool cut_accounts_apply(struct cut_accounts *a, const GArray *old_waits)
 {
 	struct profile *p = a->p;
 
-	for (guint i = 0; i < old_waits->len; i++) {
-		const struct wait *w = &g_array_index(old_waits, struct wait, i);
-
+	EACH_ROW(i, const struct wait, w, old_waits)
 		add_wait(of_state(a->members[w->thread].all_listed, w->state), w);
-	}
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits)
 		add_wait(of_state(a->members[g_array_index(a->old_index, uint32_t, w->thread)].listed, w->state), w);
-	}
 	for (guint i = 0; i < a->threads->len; i++) {
 		struct member *m = &a->members[g_array_index(a->old_index, uint32_t, i)];
 		const struct thread *t = &g_array_index(a->threads, struct thread, i);
@@ -305,13 +297,10 @@ bool cut_accounts_apply(struct cut_accounts *a, const GArray *old_waits)
 	for (guint i = 0; i < a->threads->len; i++)
 		cut_account(a, &a->members[g_array_index(a->old_index, uint32_t, i)],
 			    &g_array_index(a->threads, struct thread, i));
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits)
 		g_array_index(a->threads, struct thread, w->thread).flags |=
 			(w->flags & WAIT_OPEN_AT_START ? THREAD_OPEN_AT_START : 0) |
 			(w->flags & WAIT_OPEN_AT_END ? THREAD_OPEN_AT_END : 0);
-	}
 	g_array_unref(p->threads);
 	p->threads = g_array_ref(a->threads);
 	put_states(a);

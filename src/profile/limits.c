@@ -35,12 +35,9 @@ void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t
 const struct profile_limit *profile_find_limit(const struct profile *p, enum profile_limit_kind kind, uint32_t pid,
 					       uint32_t tid)
 {
-	for (guint i = 0; i < p->limits->len; i++) {
-		const struct profile_limit *l = &g_array_index(p->limits, struct profile_limit, i);
-
+	EACH_ROW(i, const struct profile_limit, l, p->limits)
 		if (l->kind == kind && l->pid == pid && l->tid == tid)
 			return l;
-	}
 	return NULL;
 }
 
@@ -134,8 +131,7 @@ uint64_t profile_failed_connects(const struct profile *p, uint32_t pid, uint32_t
 {
 	uint64_t cnt = 0;
 
-	for (guint i = 0; i < p->limits->len; i++) {
-		const struct profile_limit *l = &g_array_index(p->limits, struct profile_limit, i);
+	EACH_ROW(i, const struct profile_limit, l, p->limits) {
 		struct limit_connect failed;
 
 		if (l->pid == pid && (!tid || l->tid == tid) && limit_connect_read(l, &failed))
@@ -287,8 +283,7 @@ char *profile_limits_text(const struct profile *p)
 {
 	GString *s = g_string_new(NULL);
 
-	for (guint i = 0; i < p->limits->len; i++) {
-		const struct profile_limit *l = &g_array_index(p->limits, struct profile_limit, i);
+	EACH_ROW(i, const struct profile_limit, l, p->limits) {
 		g_autofree char *line = g_strdup_printf("%s %" PRIu32 " %" PRIu32 " %s", kinds[l->kind], l->pid, l->tid,
 							l->text);
 

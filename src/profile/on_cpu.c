@@ -23,8 +23,7 @@ GArray *profile_on_cpu_of_stacks(const struct profile *p)
 	guint kept = 0;
 
 	g_array_sort(all, by_stack);
-	for (guint i = 0; i < all->len; i++) {
-		const struct on_cpu_sample *s = &g_array_index(all, struct on_cpu_sample, i);
+	EACH_ROW(i, const struct on_cpu_sample, s, all) {
 		struct on_cpu_sample *last = kept ? &g_array_index(all, struct on_cpu_sample, kept - 1) : NULL;
 
 		if (last && by_stack(last, s) == 0) {
@@ -102,8 +101,7 @@ GArray *profile_on_cpu_rows(struct profile *p)
 	if (!profile_has_on_cpu(p))
 		return rows;
 	samples = profile_on_cpu_of_stacks(p);
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		const struct on_cpu_sample *all = (const void *)samples->data;
 		guint first = at;
 
@@ -128,8 +126,7 @@ void profile_on_cpu_as_waits(struct profile *p)
 		return;
 	p->info.on_cpu_as_waits = true;
 	rows = profile_on_cpu_rows(p);
-	for (guint i = 0; i < rows->len; i++) {
-		const struct on_cpu_row *row = &g_array_index(rows, struct on_cpu_row, i);
+	EACH_ROW(i, const struct on_cpu_row, row, rows) {
 		const struct wait w = {
 			.thread = row->thread,
 			.user = row->user,

@@ -28,12 +28,9 @@ void profile_set_build_id(struct profile *p, const char *module, const char *hex
 
 const char *profile_build_id(const struct profile *p, const char *module)
 {
-	for (guint i = 0; i < p->build_ids->len; i++) {
-		const struct module_id *id = &g_array_index(p->build_ids, struct module_id, i);
-
+	EACH_ROW(i, const struct module_id, id, p->build_ids)
 		if (id->module == module)
 			return id->hex;
-	}
 	return NULL;
 }
 
@@ -683,12 +680,9 @@ void profile_free_rows(struct profile *rows)
 
 struct profile_loss *profile_find_loss(const struct profile *p, const char *reason)
 {
-	for (guint i = 0; i < p->losses->len; i++) {
-		struct profile_loss *have = &g_array_index(p->losses, struct profile_loss, i);
-
+	EACH_ROW(i, struct profile_loss, have, p->losses)
 		if (g_strcmp0(have->reason, reason) == 0)
 			return have;
-	}
 	return NULL;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "abi/blame_abi.h"
+#include "base/each.h"
 #include "base/frame.h"
 
 /*

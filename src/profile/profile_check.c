@@ -104,9 +104,7 @@ static bool check_threads(const struct profile *p, GError **error)
 {
 	uint64_t observed_ns = 0;
 
-	for (guint i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		if (t->from_ns > t->to_ns)
 			return profile_damaged(error, "thread %u ends before it begins", i);
 		if (!total(&observed_ns, thread_observed_ns(t)))
@@ -117,12 +115,9 @@ static bool check_threads(const struct profile *p, GError **error)
 
 static bool check_stacks(const struct profile *p, GError **error)
 {
-	for (guint i = 0; i < p->frames->len; i++) {
-		const struct frame *f = profile_get_frame(p, i);
-
+	EACH_ROW(i, const struct frame, f, p->frames)
 		if (!f->name != (f->why != FRAME_NAMED))
 			return profile_damaged(error, "frame %u has a name and a reason for none, or neither", i);
-	}
 	for (guint i = 1; i < p->nodes->len; i++) {
 		const struct stack_node *n = profile_get_node(p, i);
 
@@ -134,12 +129,9 @@ static bool check_stacks(const struct profile *p, GError **error)
 
 static bool check_longest(const struct profile *p, GError **error)
 {
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits)
 		if (w->max_waker > p->wakers->len || w->max_start_unix_ns > PROFILE_NS_MAX)
 			return profile_damaged(error, "the longest wait of row %u has no valid waker or time", i);
-	}
 	return true;
 }
 
@@ -153,8 +145,7 @@ static bool check_wakes(const struct profile *p, GError **error)
 		rest[3 * (gsize)i + 1] = profile_wait(p, i)->blocked_ns;
 		rest[3 * (gsize)i + 2] = profile_wait(p, i)->runnable_ns;
 	}
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *w = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, w, p->wakes) {
 		const uint64_t parts[] = { w->count, w->blocked_ns, w->runnable_ns };
 
 		for (int k = 0; k < 3; k++) {
@@ -178,8 +169,7 @@ static bool check_stories(const struct profile *p, GError **error)
 		left[3 * (gsize)i + 1] = profile_wake(p, i)->blocked_ns;
 		left[3 * (gsize)i + 2] = profile_wake(p, i)->runnable_ns;
 	}
-	for (guint i = 0; i < p->stories->len; i++) {
-		const struct story *s = profile_story(p, i);
+	EACH_ROW(i, const struct story, s, p->stories) {
 		uint64_t sum_ns = s->rest_ns;
 
 		for (unsigned k = 0; k < PROFILE_CHAIN_MAX; k++)
@@ -208,9 +198,7 @@ static bool check_blames(const struct profile *p, GError **error)
 		rest[2 * (gsize)i] = profile_thread(p, i)->runnable_ns;
 		rest[2 * (gsize)i + 1] = profile_thread(p, i)->preempted_ns;
 	}
-	for (guint i = 0; i < p->blames->len; i++) {
-		const struct blame *b = profile_blame(p, i);
-
+	EACH_ROW(i, const struct blame, b, p->blames) {
 		if (b->kind < BLAME_THREAD)
 			return profile_damaged(error, "blame %u has no valid kind", i);
 		uint64_t *left = &rest[2 * (gsize)b->thread];
@@ -225,23 +213,17 @@ static bool check_blames(const struct profile *p, GError **error)
 
 static bool check_storms(const struct profile *p, GError **error)
 {
-	for (guint i = 0; i < p->storms->len; i++) {
-		const struct storm *s = profile_storm(p, i);
-
+	EACH_ROW(i, const struct storm, s, p->storms)
 		if (s->ended_cnt > s->woken_cnt || s->again_cnt > s->ended_cnt || s->most_cnt > s->woken_cnt)
 			return profile_damaged(error, "storm %u is more than it woke", i);
-	}
 	return true;
 }
 
 static bool check_on_cpu(const struct profile *p, GError **error)
 {
-	for (guint i = 0; i < p->on_cpu->len; i++) {
-		const struct on_cpu_sample *s = &g_array_index(p->on_cpu, struct on_cpu_sample, i);
-
+	EACH_ROW(i, const struct on_cpu_sample, s, p->on_cpu)
 		if (!s->samples || !s->weight_ns)
 			return profile_damaged(error, "on-CPU row %u has no samples", i);
-	}
 	return p->info.on_cpu_hz || !p->on_cpu->len || profile_damaged(error, "it has samples and no rate");
 }
 

@@ -49,12 +49,9 @@ static void keep_build_ids(struct profile_compact *c)
 		if (module)
 			g_hash_table_add(named, (gpointer)module);
 	}
-	for (guint i = 0; i < c->from->build_ids->len; i++) {
-		const struct module_id *id = &g_array_index(c->from->build_ids, struct module_id, i);
-
+	EACH_ROW(i, const struct module_id, id, c->from->build_ids)
 		if (g_hash_table_contains(named, id->module))
 			profile_set_build_id(c->to, id->module, id->hex);
-	}
 }
 
 static void keep_info(struct profile_compact *c)

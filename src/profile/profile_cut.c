@@ -175,12 +175,9 @@ static uint64_t *quota_waits(const GArray *waits, guint threads)
 {
 	uint64_t *ns = g_new0(uint64_t, (gsize)threads + 1);
 
-	for (guint i = 0; i < waits->len; i++) {
-		const struct wait *w = &g_array_index(waits, struct wait, i);
-
+	EACH_ROW(i, const struct wait, w, waits)
 		if (w->flags & WAIT_THROTTLED)
 			ns[w->thread] += w->runnable_ns + w->preempted_ns;
-	}
 	return ns;
 }
 
@@ -212,8 +209,7 @@ static struct wait *object_waits(const struct profile *p, const GArray *waits)
 {
 	struct wait *sums = g_new0(struct wait, (gsize)p->objects->len + 1);
 
-	for (guint i = 0; i < waits->len; i++) {
-		const struct wait *w = &g_array_index(waits, struct wait, i);
+	EACH_ROW(i, const struct wait, w, waits) {
 		struct wait *sum = w->object ? &sums[w->object - 1] : NULL;
 
 		if (!sum)

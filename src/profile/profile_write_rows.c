@@ -15,13 +15,10 @@ static GString *build_ids(const struct profile *p)
 {
 	GString *s = g_string_new(NULL);
 
-	for (guint i = 0; i < p->build_ids->len; i++) {
-		const struct module_id *id = &g_array_index(p->build_ids, struct module_id, i);
-
+	EACH_ROW(i, const struct module_id, id, p->build_ids)
 		if (s->len + strlen(id->hex) + strlen(id->module) + 2 <= BUILD_IDS_MAX_BYTES &&
 		    !strchr(id->module, '\n'))
 			g_string_append_printf(s, "%s %s\n", id->hex, id->module);
-	}
 	return s;
 }
 

@@ -49,9 +49,7 @@ double *request_span_weights(const struct profile *p)
 	g_autofree uint64_t *slowest = g_new0(uint64_t, p->requests->len + 1),
 			    *others = g_new0(uint64_t, p->requests->len + 1);
 
-	for (guint i = 0; i < p->spans->len; i++) {
-		const struct request_span *s = profile_span(p, i);
-
+	EACH_ROW(i, const struct request_span, s, p->spans) {
 		if (s->flags & OFFCPU_SPAN_SLOWEST)
 			slowest[s->func]++;
 		else
@@ -134,14 +132,11 @@ void requests_estimate(struct profile *p, const double *weights)
 	g_autofree double *counts = g_new0(double, p->requests->len + 1);
 
 	g_array_set_size(p->request_parts, 0);
-	for (guint i = 0; i < p->requests->len; i++) {
-		struct request_row *row = &g_array_index(p->requests, struct request_row, i);
-
+	EACH_ROW(i, struct request_row, row, p->requests) {
 		memset(&row->sum, 0, sizeof(row->sum));
 		memset(&row->calls, 0, sizeof(row->calls));
 	}
-	for (guint i = 0; i < p->spans->len; i++) {
-		const struct request_span *s = profile_span(p, i);
+	EACH_ROW(i, const struct request_span, s, p->spans) {
 		struct offcpu_request_sum *sum = &g_array_index(p->requests, struct request_row, s->func).sum;
 		double weight = s->flags & OFFCPU_SPAN_SLOWEST ? 1 : weights[s->func];
 		double before = counts[s->func];
@@ -184,18 +179,14 @@ bool requests_check(const struct profile *p, GError **error)
 	for (guint i = 0; i < p->requests->len; i++)
 		if (!check_bars(profile_request(p, i), &count))
 			return profile_damaged(error, "a number of request %u is out of range", i);
-	for (guint i = 0; i < p->spans->len; i++) {
-		const struct request_span *s = profile_span(p, i);
-
+	EACH_ROW(i, const struct request_span, s, p->spans) {
 		if (s->context >= p->nodes->len || !is_hex(s->trace, 32) || !is_hex(s->trace_span, 16))
 			return profile_damaged(error, "span %u has no valid trace", i);
 		if (s->wait_cnt > OFFCPU_REQUEST_NOTES_MAX || s->wait > p->span_waits->len ||
 		    s->wait_cnt > p->span_waits->len - s->wait)
 			return profile_damaged(error, "span %u has no valid waits", i);
 	}
-	for (guint i = 0; i < p->span_waits->len; i++) {
-		const struct span_wait *w = profile_span_wait(p, i);
-
+	EACH_ROW(i, const struct span_wait, w, p->span_waits) {
 		sum_ns = profile_sum(sum_ns, profile_sum(w->blocked_ns, profile_sum(w->runnable_ns, w->preempted_ns)));
 		if (w->user >= p->nodes->len || w->kernel >= p->nodes->len || w->object > p->objects->len || !w->state ||
 		    !strchr("SDTtPIR?", w->state) || sum_ns > INT64_MAX)

@@ -25,8 +25,7 @@ bool slices_for_each_cell(const struct slices *s, slice_cell_fn fn, void *data)
 {
 	struct slice_cell cell;
 
-	for (guint i = 0; i < s->cells->len; i++) {
-		const GByteArray *bytes = s->cells->pdata[i];
+	EACH_POINTER(i, const GByteArray, bytes, s->cells) {
 		struct cursor from = { 0 };
 		uint32_t last = 0;
 
@@ -334,13 +333,10 @@ static bool check_sums(const struct checking *c, GError **error)
 {
 	bool is_exact = !profile_is_sampled(c->p);
 
-	for (guint i = 0; i < c->p->waits->len; i++) {
-		const struct wait *w = profile_wait(c->p, i);
-
+	EACH_ROW(i, const struct wait, w, c->p->waits)
 		if (!agrees(&c->waits[i], w->count, w->blocked_ns, w->runnable_ns, is_exact) ||
 		    c->waits[i].preempted_ns != w->preempted_ns)
 			return profile_damaged(error, "the slices of wait %u do not add up to it", i);
-	}
 	for (guint i = 0; is_exact && i < c->p->wakes->len; i++) {
 		const struct wake *w = profile_wake(c->p, i);
 

@@ -101,8 +101,7 @@ static void for_each_merged(const GByteArray *bytes, const uint32_t *codes, merg
 	struct slice_cell sum, cell;
 	bool has_sum = false;
 
-	for (guint i = 0; i < places->len; i++) {
-		const struct place *place = &g_array_index(places, struct place, i);
+	EACH_ROW(i, const struct place, place, places) {
 		struct cursor from = { .at = bytes->data + place->at, .end = bytes->data + bytes->len };
 
 		slice_cell_get(&from, 0, &cell);
@@ -133,9 +132,7 @@ static void put_alone(const struct slice_cell *cell, void *data)
 static void merge_all(struct slice_builder *b)
 {
 	b->bytes = 0;
-	for (guint i = 0; i < b->cells->len; i++) {
-		GByteArray *bytes = b->cells->pdata[i];
-
+	EACH_POINTER(i, GByteArray, bytes, b->cells) {
 		if (!bytes)
 			continue;
 		GByteArray *merged = g_byte_array_sized_new(bytes->len);
@@ -160,8 +157,7 @@ static void double_length(struct slice_builder *b)
 
 	b->cells = g_ptr_array_new_with_free_func(free_bytes);
 	b->bytes = 0;
-	for (guint i = 0; i < old->len; i++) {
-		const GByteArray *bytes = old->pdata[i];
+	EACH_POINTER(i, const GByteArray, bytes, old) {
 		struct cursor from = { 0 };
 		struct slice_cell cell;
 

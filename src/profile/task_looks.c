@@ -111,11 +111,8 @@ void task_looks_renumber(struct tasks *t)
 
 	for (guint i = 0; i < t->rows->len; i++)
 		now[tasks_get(t, i)->number] = i;
-	for (guint i = 0; i < t->cells->len; i++) {
-		struct task_cell *cell = &g_array_index(t->cells, struct task_cell, i);
-
+	EACH_ROW(i, struct task_cell, cell, t->cells)
 		cell->row = now[cell->row];
-	}
 	for (guint i = 0; i < t->when->len; i++) {
 		const struct task_look *look = task_looks_get(t, i);
 
@@ -129,8 +126,7 @@ void task_looks_cut_rows(struct tasks *t)
 {
 	guint kept = 0;
 
-	for (guint i = 0; i < t->when->len; i++) {
-		struct task_look *look = &g_array_index(t->when, struct task_look, i);
+	EACH_ROW(i, struct task_look, look, t->when) {
 		const guint first = look->first_cell, cnt = look->cell_cnt;
 
 		look->first_cell = kept;
@@ -208,12 +204,9 @@ bool tasks_cut_range(struct tasks *t, uint64_t from_ns, uint64_t to_ns)
 	t->cells = g_array_new(FALSE, TRUE, sizeof(struct task_cell));
 	t->joined = 1;
 	empty_rows(t);
-	for (guint i = 0; i < when->len; i++) {
-		const struct task_look *look = &g_array_index(when, struct task_look, i);
-
+	EACH_ROW(i, const struct task_look, look, when)
 		if (look->start_ns < to_ns && look->start_ns + look->period_ns > from_ns)
 			tell_again(t, look, cells, from_ns, to_ns);
-	}
 	t->cpu_ns = (uint64_t)(cpu_ns * (double)t->looks);
 	tasks_finish(t);
 	drop_empty_rows(t);

@@ -91,8 +91,7 @@ void tasks_seen(struct tasks *t, struct task_row *row, double weight)
 void tasks_look_done(struct tasks *t, uint64_t end_ns, uint64_t period_ns)
 {
 	task_looks_begin(t, end_ns, period_ns);
-	for (guint i = 0; i < t->rows->len; i++) {
-		struct task_row *row = &g_array_index(t->rows, struct task_row, i);
+	EACH_ROW(i, struct task_row, row, t->rows) {
 		const uint64_t task_ns = (uint64_t)llround(row->now * (double)period_ns);
 		double step = row->now - row->before;
 
@@ -124,9 +123,7 @@ void tasks_finish(struct tasks *t)
 {
 	const double looks = (double)MAX(t->looks, 1), period_ns = (double)t->window_ns / looks;
 
-	for (guint i = 0; i < t->rows->len; i++) {
-		struct task_row *row = &g_array_index(t->rows, struct task_row, i);
-
+	EACH_ROW(i, struct task_row, row, t->rows) {
 		if (!t->window_ns)
 			row->tasks /= looks;
 		if (t->looks > 1)
@@ -140,9 +137,7 @@ void tasks_finish(struct tasks *t)
 void tasks_set_means(struct tasks *t)
 {
 	t->tasks = 0;
-	for (guint i = 0; i < t->rows->len; i++) {
-		struct task_row *row = &g_array_index(t->rows, struct task_row, i);
-
+	EACH_ROW(i, struct task_row, row, t->rows) {
 		if (t->window_ns)
 			row->tasks = (double)row->task_ns / (double)t->window_ns;
 		t->tasks += row->tasks;

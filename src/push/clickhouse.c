@@ -144,8 +144,7 @@ static void put_hist(struct rows *r, const uint32_t *hist)
 
 static void put_threads(struct rows *r)
 {
-	for (guint i = 0; i < r->p->threads->len; i++) {
-		const struct thread *t = profile_thread(r->p, i);
+	EACH_ROW(i, const struct thread, t, r->p->threads) {
 		const uint64_t numbers[] = { t->from_ns, t->to_ns, t->on_cpu_ns, t->blocked_ns, t->runnable_ns,
 					     t->preempted_ns, t->filtered_ns, t->lost_ns, t->switches };
 
@@ -156,9 +155,7 @@ static void put_threads(struct rows *r)
 			rb_u64(r->out, numbers[k]);
 	}
 	rows_end(r, "threads");
-	for (guint i = 0; i < r->p->states->len; i++) {
-		const struct state_total *s = profile_state(r->p, i);
-
+	EACH_ROW(i, const struct state_total, s, r->p->states) {
 		rows_of_window(r);
 		of_thread(r, s->thread);
 		letter(r, s->state);
@@ -203,9 +200,7 @@ static void put_waits(struct rows *r)
 	for (guint i = 0; i < r->p->waits->len; i++)
 		wait_row(r, i);
 	rows_end(r, "waits");
-	for (guint i = 0; i < r->p->wakes->len; i++) {
-		const struct wake *w = profile_wake(r->p, i);
-
+	EACH_ROW(i, const struct wake, w, r->p->wakes) {
 		rows_of_window(r);
 		rb_text(r->out, rows_service(profile_thread(r->p, profile_wait(r->p, w->wait)->thread)));
 		rb_u32(r->out, w->wait);
@@ -223,9 +218,7 @@ static void put_on_cpu(struct rows *r)
 {
 	g_autoptr(GArray) sums = profile_on_cpu_of_stacks(r->p);
 
-	for (guint i = 0; i < sums->len; i++) {
-		const struct on_cpu_sample *s = &g_array_index(sums, struct on_cpu_sample, i);
-
+	EACH_ROW(i, const struct on_cpu_sample, s, sums) {
 		rows_of_window(r);
 		of_thread(r, s->thread);
 		rb_u64(r->out, r->ids->stacks[s->user]);
@@ -302,8 +295,7 @@ static uint32_t *longest_waits(const struct profile *p)
 {
 	uint32_t *longest = g_new0(uint32_t, p->objects->len + 1);
 
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		uint32_t *into = w->object ? &longest[w->object - 1] : NULL;
 
 		if (into && (!*into || profile_wait(p, *into - 1)->blocked_ns < w->blocked_ns))
@@ -317,8 +309,7 @@ static void put_tcp_waits(struct rows *r)
 {
 	g_autofree uint32_t *longest = longest_waits(r->p);
 
-	for (guint i = 0; i < r->p->tcp_waits->len; i++) {
-		const struct tcp_wait *t = profile_tcp_wait(r->p, i);
+	EACH_ROW(i, const struct tcp_wait, t, r->p->tcp_waits) {
 		const uint64_t numbers[] = { t->count,	     t->blocked_ns, t->peer_ns, t->network_ns,
 					     t->silent_ns, t->unclear_ns, t->resent };
 
@@ -346,8 +337,7 @@ static const struct thread *thread_of(const struct profile *p, uint32_t pid)
 
 static void put_connections(struct rows *r)
 {
-	for (guint i = 0; i < r->p->connections->len; i++) {
-		const struct connection *c = profile_connection(r->p, i);
+	EACH_ROW(i, const struct connection, c, r->p->connections) {
 		const struct thread *t = thread_of(r->p, c->pid);
 
 		rows_of_window(r);
@@ -363,9 +353,7 @@ static void put_connections(struct rows *r)
 
 static void put_losses(struct rows *r)
 {
-	for (guint i = 0; i < r->p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(r->p->losses, struct profile_loss, i);
-
+	EACH_ROW(i, const struct profile_loss, l, r->p->losses) {
 		rows_of_window(r);
 		rb_text(r->out, l->reason);
 		rb_text(r->out, l->help);

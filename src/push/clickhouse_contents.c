@@ -26,8 +26,7 @@ void rows_put_findings(struct rows *r)
 {
 	struct explanation *e = explanation_new(r->p, NULL);
 
-	for (guint i = 0; i < e->headlines->len; i++) {
-		const struct headline *h = &g_array_index(e->headlines, struct headline, i);
+	EACH_ROW(i, const struct headline, h, e->headlines) {
 		const char *process = h->task ? h->task->program : h->finding->process;
 		const struct thread *t = thread_of(r, h);
 
@@ -116,8 +115,7 @@ static void note_all(struct contents *c)
 {
 	const struct profile *p = c->r->p;
 
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct service *s = service_of_thread(c, w->thread);
 
 		note_stacks(c, s, w->user, w->kernel);
@@ -126,16 +124,10 @@ static void note_all(struct contents *c)
 		if (w->max_waker)
 			note_waker(c, s, w->max_waker - 1);
 	}
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *w = profile_wake(p, i);
-
+	EACH_ROW(i, const struct wake, w, p->wakes)
 		note_waker(c, service_of_thread(c, profile_wait(p, w->wait)->thread), w->waker);
-	}
-	for (guint i = 0; i < p->on_cpu->len; i++) {
-		const struct on_cpu_sample *s = &g_array_index(p->on_cpu, struct on_cpu_sample, i);
-
+	EACH_ROW(i, const struct on_cpu_sample, s, p->on_cpu)
 		note_stacks(c, service_of_thread(c, s->thread), s->user, s->kernel);
-	}
 	for (guint i = 0; i < p->tasks->len; i++) {
 		const struct tasks *t = profile_tasks(p, i);
 
@@ -217,8 +209,7 @@ static void put(struct contents *c, enum content_kind kind)
 	struct rows *r = c->r;
 	uint64_t at_s = r->p->info.start_unix_ns / NS_A_SECOND;
 
-	for (guint i = 0; i < c->of[kind]->len; i++) {
-		const struct content *one = &g_array_index(c->of[kind], struct content, i);
+	EACH_ROW(i, const struct content, one, c->of[kind]) {
 		uint64_t id = id_of(r, kind, one->index);
 		uint64_t number = hash_more(hash_more(one->service->id, kind), id);
 

@@ -50,9 +50,7 @@ static void time_rows(struct rows *r, const struct request_cell *cell)
 {
 	g_autoptr(GPtrArray) causes = request_causes_bounded(cell->causes);
 
-	for (guint i = 0; i < causes->len; i++) {
-		const struct request_cause_cell *cause = causes->pdata[i];
-
+	EACH_POINTER(i, const struct request_cause_cell, cause, causes) {
 		begin_row(r, cell);
 		rb_text(r->out, reason_name(cause->reason));
 		rb_text(r->out, cause->where);

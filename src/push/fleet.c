@@ -263,9 +263,7 @@ static void sum_hosts(struct fleet *f)
 
 	info->host = f->hosts->len == 1 ? g_array_index(f->hosts, struct fleet_host, 0).name
 					: profile_string(f->p, several);
-	for (guint i = 0; i < f->hosts->len; i++) {
-		const struct fleet_host *host = &g_array_index(f->hosts, struct fleet_host, i);
-
+	EACH_ROW(i, const struct fleet_host, host, f->hosts) {
 		info->duration_ns = MAX(info->duration_ns, host->duration_ns);
 		info->cpus = host->cpus > UINT32_MAX - info->cpus ? UINT32_MAX : info->cpus + host->cpus;
 	}

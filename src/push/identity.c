@@ -131,8 +131,7 @@ static uint32_t *of_programs(struct hasher *h, const struct profile *p)
 	uint32_t *programs = g_new0(uint32_t, p->threads->len + 1);
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
-	for (guint i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		const char *service = t->tid ? NULL : t->service;
 		g_autofree char *key = g_strdup_printf("%u %u %" G_GUINT64_FORMAT " %p %p %p", t->pid, t->tid,
 						       (guint64)t->start_ns, (const void *)t->process,

@@ -68,12 +68,9 @@ static struct counters *counters_of(struct metrics *m, const struct thread *t)
 {
 	const char *service = services_name(m->services, t);
 
-	for (guint i = 0; i < m->counters->len; i++) {
-		struct counters *c = g_ptr_array_index(m->counters, i);
-
+	EACH_POINTER(i, struct counters, c, m->counters)
 		if (c->service == service || strcmp(c->service, service) == 0)
 			return c;
-	}
 	struct counters *c = g_new0(struct counters, 1);
 
 	c->service = service;
@@ -126,8 +123,7 @@ static void add_request(struct metrics *m, const struct request_row *row)
 void metrics_add(struct metrics *m, const struct profile *p, const struct reasons *reasons)
 {
 	services_learn(m->services, p);
-	for (guint i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		const uint64_t ns[CLASSES] = { t->on_cpu_ns, t->blocked_ns, t->runnable_ns, t->preempted_ns };
 		struct counters *c = counters_of(m, t);
 
@@ -203,9 +199,7 @@ void metrics_seconds(GString *s, const char *name, const char *type, const char 
 
 static void by_reason(const struct metrics *m, GString *s, const char *name, bool is_time)
 {
-	for (guint i = 0; i < m->counters->len; i++) {
-		const struct counters *c = g_ptr_array_index(m->counters, i);
-
+	EACH_POINTER(i, const struct counters, c, m->counters) {
 		for (int r = 0; r < REASON_COUNT; r++)
 			for (int idle = 0; idle < 2; idle++) {
 				uint64_t value = is_time ? c->ns[r][idle] : c->waits[r][idle];
@@ -299,8 +293,7 @@ static void requests_text(const struct metrics *m, GString *s)
 	for (guint i = 0; i < m->requests->len; i++)
 		request_histogram(s, "offcpu_request_duration_seconds", m->requests->pdata[i]);
 	metrics_head(s, "offcpu_request_seconds_total", "counter", "Time of requests by what they did.");
-	for (guint i = 0; i < m->requests->len; i++) {
-		const struct request_counters *c = m->requests->pdata[i];
+	EACH_POINTER(i, const struct request_counters, c, m->requests) {
 		const uint64_t ns[CLASSES] = { c->sum.all.on_cpu_ns, c->sum.all.blocked_ns, c->sum.all.runnable_ns,
 					       c->sum.all.preempted_ns };
 
@@ -315,9 +308,7 @@ static void requests_text(const struct metrics *m, GString *s)
 void metrics_text(const struct metrics *m, GString *s)
 {
 	metrics_head(s, "offcpu_thread_seconds_total", "counter", "Time of threads by what they did.");
-	for (guint i = 0; i < m->counters->len; i++) {
-		const struct counters *c = g_ptr_array_index(m->counters, i);
-
+	EACH_POINTER(i, const struct counters, c, m->counters) {
 		for (int k = 0; k < CLASSES; k++) {
 			begin_label(s, "offcpu_thread_seconds_total", "service", c->service);
 			g_string_append_printf(s, ",class=\"%s\"}", classes[k]);

@@ -96,12 +96,9 @@ static void put_times(const struct window *w, const char *name, const char *help
 	for (int reason = 0; reason < REASON_COUNT; reason++) {
 		uint64_t ns = 0;
 
-		for (guint i = 0; i < w->cell->causes->len; i++) {
-			const struct request_cause_cell *cause = w->cell->causes->pdata[i];
-
+		EACH_POINTER(i, const struct request_cause_cell, cause, w->cell->causes)
 			if ((int)cause->reason == reason)
 				ns += request_cause_from(cause, range);
-		}
 		if (!ns)
 			continue;
 		begin_point(w, point);

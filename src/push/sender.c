@@ -191,9 +191,7 @@ static void count_taken(struct sender *s, const struct push_unit *u)
 static void note_outcome(struct sender *s, const struct parcel *p, enum target_outcome outcome, unsigned retry_after_s)
 {
 	s->at_once = outcome == TARGET_TAKEN ? MIN(2 * s->at_once, PARCEL_MAX) : 1;
-	for (guint i = 0; i < p->names->len; i++) {
-		const char *name = g_ptr_array_index(p->names, i);
-
+	EACH_POINTER(i, const char, name, p->names) {
 		if (outcome == TARGET_LATER)
 			spool_keep(s->spool, name);
 		else

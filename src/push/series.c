@@ -50,8 +50,7 @@ static void add(struct push *push, const struct stack_sum *s)
 /* What a thread waited for a CPU is never idle, whatever came before. */
 static void sum_waits(struct push *push, const struct reasons *reasons, const struct services *services)
 {
-	for (guint i = 0; i < push->p->waits->len; i++) {
-		const struct wait *w = profile_wait(push->p, i);
+	EACH_ROW(i, const struct wait, w, push->p->waits) {
 		struct stack_sum s = { .service = services_name(services, profile_thread(push->p, w->thread)),
 				       .user = w->user,
 				       .kernel = w->kernel,
@@ -118,11 +117,8 @@ static struct profile *profile_of(const struct push *push, guint first, guint cn
 		profile_add_wait(p, &w);
 	}
 	profile_map_end(&map);
-	for (guint i = 0; i < push->p->build_ids->len; i++) {
-		const struct module_id *m = &g_array_index(push->p->build_ids, struct module_id, i);
-
+	EACH_ROW(i, const struct module_id, m, push->p->build_ids)
 		profile_set_build_id(p, m->module, m->hex);
-	}
 	return p;
 }
 
@@ -217,8 +213,7 @@ static void unit_free_element(gpointer data)
 
 static void sum_tasks(struct push *push, const struct services *services)
 {
-	for (guint i = 0; i < push->p->waits->len; i++) {
-		const struct wait *w = profile_wait(push->p, i);
+	EACH_ROW(i, const struct wait, w, push->p->waits) {
 		const struct stack_sum s = { .service = services_name(services, profile_thread(push->p, w->thread)),
 					     .user = w->user,
 					     .is_idle = task_profile_is_idle(push->p, w),

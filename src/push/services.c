@@ -54,8 +54,7 @@ void services_learn(struct services *s, const struct profile *p)
 
 	if (g_hash_table_size(s->names) >= s->max)
 		return;
-	for (guint i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, service_of(t)));
 		uint64_t ns = thread_off_cpu_ns(t) + t->on_cpu_ns;
 
@@ -72,12 +71,9 @@ void services_learn(struct services *s, const struct profile *p)
 		all_ns += ns;
 	}
 	g_array_sort(times, most_first);
-	for (guint i = 0; i < times->len; i++) {
-		const struct time_of *one = &g_array_index(times, struct time_of, i);
-
+	EACH_ROW(i, const struct time_of, one, times)
 		if (one->ns >= all_ns / SHARE_MIN)
 			services_add(s, one->service);
-	}
 }
 
 const char *services_name(const struct services *s, const struct thread *t)

@@ -109,8 +109,7 @@ static bool append_bodies(struct push_unit *to, GPtrArray *bodies, const struct 
 {
 	int at = -1;
 
-	for (guint i = 0; i < u->requests->len; i++) {
-		const struct push_request *own = g_ptr_array_index(u->requests, i);
+	EACH_POINTER(i, const struct push_request, own, u->requests) {
 		guint cnt = to->requests->len, place = request_of(to, own, at);
 		struct push_request *r = g_ptr_array_index(to->requests, place);
 		gsize len_bytes;
@@ -190,8 +189,7 @@ GBytes *unit_write(const struct push_unit *u)
 	wire_uint(out, UNIT_PART, u->part);
 	wire_uint(out, UNIT_START, u->start_unix_ns);
 	write_contents(out, u);
-	for (guint i = 0; i < u->requests->len; i++) {
-		const struct push_request *r = g_ptr_array_index(u->requests, i);
+	EACH_POINTER(i, const struct push_request, r, u->requests) {
 		gsize len_bytes;
 		const void *body = g_bytes_get_data(r->body, &len_bytes);
 

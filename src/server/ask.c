@@ -117,12 +117,9 @@ static bool may_see(const struct ask_filter *f, const char *service)
 
 static void narrow_threads(const struct profile *p, const struct ask_filter *f, struct selection *s)
 {
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads)
 		s->threads[i] = s->threads[i] && matches(f->process, cells_process(t)) && matches(f->service, cells_service(t)) &&
 				may_see(f, cells_service(t));
-	}
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		s->waits[i] = s->waits[i] && s->threads[profile_wait(p, i)->thread];
 	s->whole = false;

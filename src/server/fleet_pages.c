@@ -161,8 +161,7 @@ static bool answer_hosts(const struct request *r, void *ctx, struct answer *ret,
 	json_member_uint(&j, "from_unix_ns", a.range.from_unix_ns);
 	json_member_uint(&j, "to_unix_ns", a.range.to_unix_ns);
 	json_member_array(&j, "hosts");
-	for (guint i = 0; i < rows->len; i++) {
-		const struct fleet_host_row *h = &g_array_index(rows, struct fleet_host_row, i);
+	EACH_ROW(i, const struct fleet_host_row, h, rows) {
 		const struct {
 			const char *name;
 			uint64_t value;

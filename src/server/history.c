@@ -242,9 +242,7 @@ static void write_line(GString *out, const struct store_line *line)
 			json_uint(&j, i);
 	json_array_end(&j);
 	json_member_array(&j, "series");
-	for (guint n = 0; n < line->series->len; n++) {
-		const struct store_series *s = &g_array_index(line->series, struct store_series, n);
-
+	EACH_ROW(n, const struct store_series, s, line->series) {
 		json_object_begin(&j);
 		json_member_string(&j, "name", s->name);
 		json_member_array(&j, "ns");

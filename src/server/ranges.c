@@ -61,12 +61,9 @@ void ranges_free(struct ranges *r)
 
 static struct entry *find(const struct ranges *r, uint64_t from_ns, uint64_t to_ns, enum range_form form)
 {
-	for (guint i = 0; i < r->entries->len; i++) {
-		struct entry *e = g_ptr_array_index(r->entries, i);
-
+	EACH_POINTER(i, struct entry, e, r->entries)
 		if (e->from_ns == from_ns && e->to_ns == to_ns && e->form == form && !e->error)
 			return e;
-	}
 	return NULL;
 }
 
@@ -77,9 +74,7 @@ static struct entry *oldest(const struct ranges *r, unsigned *ret_unused_cnt, gs
 
 	*ret_unused_cnt = 0;
 	*ret_bytes = 0;
-	for (guint i = 0; i < r->entries->len; i++) {
-		struct entry *e = g_ptr_array_index(r->entries, i);
-
+	EACH_POINTER(i, struct entry, e, r->entries) {
 		if (e->users)
 			continue;
 		(*ret_unused_cnt)++;
@@ -182,9 +177,7 @@ void ranges_put(struct ranges *r, const struct profile *p)
 	if (!p)
 		return;
 	g_mutex_lock(&r->lock);
-	for (guint i = 0; i < r->entries->len; i++) {
-		struct entry *e = g_ptr_array_index(r->entries, i);
-
+	EACH_POINTER(i, struct entry, e, r->entries) {
 		if (e->profile == p) {
 			leave(r, e);
 			break;

@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "base/each.h"
 #include "server/listen.h"
 
 #define NAME_MAX_LEN 64
@@ -92,12 +93,9 @@ static bool take_line(struct reader *r, char **words, guint line, GError **error
 /* Two of one token would make it open which of them asks, and one of one name who asked. */
 static bool is_new(const GArray *all, const struct reader *r, guint line, GError **error)
 {
-	for (guint i = 0; i < all->len; i++) {
-		const struct reader *other = &g_array_index(all, struct reader, i);
-
+	EACH_ROW(i, const struct reader, other, all)
 		if (strcmp(other->token, r->token) == 0 || strcmp(other->name, r->name) == 0)
 			return bad(error, line, "its name or its token stands in a line before");
-	}
 	return all->len < READERS_MAX || bad(error, line, "that is more readers than can be");
 }
 

@@ -213,8 +213,7 @@ static void take_sums(struct on_cpu *o, struct fold *f, uint32_t first, uint32_t
 			g_array_append_val(keys, key);
 		last = &key;
 	}
-	for (guint i = 0; i < keys->len; i++) {
-		const struct oncpu_key *k = &g_array_index(keys, struct oncpu_key, i);
+	EACH_ROW(i, const struct oncpu_key, k, keys) {
 		struct oncpu_sum sum;
 
 		if (bpf_map_lookup_elem(fd, k, &sum) == 0 && bpf_map_delete_elem(fd, k) == 0)

@@ -86,9 +86,7 @@ void request_names_span(struct request_names *n, const void *record, size_t size
 
 static bool is_named(const struct request_plan *plan, const struct profile *window, uint32_t pid)
 {
-	for (guint i = 0; i < window->threads->len; i++) {
-		const struct thread *t = profile_thread(window, i);
-
+	EACH_ROW(i, const struct thread, t, window->threads) {
 		for (guint k = 0; t->pid == pid && k < plan->routes->len; k++) {
 			const char *glob = ((const struct request_route_name *)plan->routes->pdata[k])->service;
 
@@ -101,8 +99,7 @@ static bool is_named(const struct request_plan *plan, const struct profile *wind
 
 void request_names_look(struct request_names *n, const struct profile *window)
 {
-	for (guint i = 0; i < window->connections->len; i++) {
-		const struct connection *c = profile_connection(window, i);
+	EACH_ROW(i, const struct connection, c, window->connections) {
 		const char *colon = strrchr(c->local, ':');
 		uint32_t port = colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0, none = OFFCPU_REQUEST_NO_FUNC;
 

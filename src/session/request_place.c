@@ -70,9 +70,7 @@ static void add_place_as(struct request_plan *plan, GArray *places, int fd, cons
 	}
 	p.dev = st.st_dev;
 	p.ino = st.st_ino;
-	for (guint i = 0; i < places->len; i++) {
-		const struct request_place *q = &g_array_index(places, struct request_place, i);
-
+	EACH_ROW(i, const struct request_place, q, places) {
 		if (q->dev == p.dev && q->ino == p.ino) {
 			close(fd);
 			return;

@@ -155,8 +155,7 @@ static bool add_functions(struct request_plan *plan, const struct request_place 
 		return false;
 	}
 	numbers = g_hash_table_new(g_str_hash, g_str_equal);
-	for (guint i = 0; i < f->list->len; i++) {
-		const struct elf_function *one = &g_array_index(f->list, struct elf_function, i);
+	EACH_ROW(i, const struct elf_function, one, f->list) {
 		gpointer number;
 
 		if (!g_hash_table_lookup_extended(numbers, one->whole, NULL, &number)) {
@@ -253,8 +252,7 @@ static bool add_usdt(struct request_plan *plan, const struct request_place *plac
 		fail_no_probe(error, place, provider, name);
 		return false;
 	}
-	for (guint i = 0; i < found->len; i++) {
-		const struct elf_probe *p = &g_array_index(found, struct elf_probe, i);
+	EACH_ROW(i, const struct elf_probe, p, found) {
 		struct request_probe probe = { .fd = place->fd,
 					       .kind = kind,
 					       .func = func,

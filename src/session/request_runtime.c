@@ -62,12 +62,9 @@ static const struct elf_function *function_of(const GArray *list, const char *na
 /* Is the file's scheduler probed already? */
 static bool is_done(const struct request_plan *plan, const struct request_place *place)
 {
-	for (guint i = 0; i < plan->go_places->len; i++) {
-		const struct request_place *p = &g_array_index(plan->go_places, struct request_place, i);
-
+	EACH_ROW(i, const struct request_place, p, plan->go_places)
 		if (p->dev == place->dev && p->ino == place->ino)
 			return true;
-	}
 	return false;
 }
 

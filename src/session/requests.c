@@ -305,8 +305,7 @@ static bool start(struct session *s, void *state, GError **error)
 	if (s->skel->rodata->cfg.want_routes)
 		r->names = request_names_new(r->plan, r->spans, bpf_map__fd(r->skel->maps.request_ports),
 					     bpf_map__fd(r->skel->maps.request_routes));
-	for (guint i = 0; i < r->plan->ports->len; i++) {
-		const struct request_port *p = &g_array_index(r->plan->ports, struct request_port, i);
+	EACH_ROW(i, const struct request_port, p, r->plan->ports) {
 		uint32_t port = p->port;
 
 		if (bpf_map_update_elem(bpf_map__fd(r->skel->maps.request_ports), &port, &p->func, BPF_ANY)) {

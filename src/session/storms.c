@@ -132,8 +132,7 @@ static void finish(struct session *s, void *state, struct profile *p)
 	p->info.has_storms = true;
 	if (!all->has_read)
 		read_storms(all);
-	for (guint i = 0; i < all->cut->len; i++) {
-		const struct cut_storm *one = &g_array_index(all->cut, struct cut_storm, i);
+	EACH_ROW(i, const struct cut_storm, one, all->cut) {
 		const struct storm_sum *sum = &one->sum;
 		uint32_t waker;
 

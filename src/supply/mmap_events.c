@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/each.h"
 #include "base/order.h"
 #include "base/parse.h"
 #include "base/opener.h"
@@ -353,8 +354,7 @@ static void forget_told(struct mmap_events *me, guint told)
 	GByteArray *bytes = g_byte_array_new();
 
 	g_array_remove_range(me->pending, 0, told);
-	for (guint i = 0; i < me->pending->len; i++) {
-		struct pending *p = &g_array_index(me->pending, struct pending, i);
+	EACH_ROW(i, struct pending, p, me->pending) {
 		const struct perf_event_header *header = (const void *)(me->bytes->data + p->off);
 
 		p->off = bytes->len;

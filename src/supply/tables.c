@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "abi/space_abi.h"
+#include "base/each.h"
 #include "base/proc_status.h"
 #include "base/urgency.h"
 #include "supply/tables_part.h"
@@ -288,8 +289,7 @@ static GArray *mappings_with_table(const struct program *program)
 {
 	GArray *all = g_array_new(FALSE, TRUE, sizeof(struct space_mapping));
 
-	for (guint i = 0; i < program->mappings->len; i++) {
-		const struct program_mapping *m = &g_array_index(program->mappings, struct program_mapping, i);
+	EACH_ROW(i, const struct program_mapping, m, program->mappings) {
 		const struct table_file *file = m->file;
 		uint64_t vaddr;
 

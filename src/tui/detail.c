@@ -98,8 +98,7 @@ static void fold_wakers(GArray *all)
 	guint cnt = 0;
 
 	g_array_sort(all, compare_who);
-	for (guint i = 0; i < all->len; i++) {
-		const struct woken_by *one = &g_array_index(all, struct woken_by, i);
+	EACH_ROW(i, const struct woken_by, one, all) {
 		struct woken_by *last = cnt ? &g_array_index(all, struct woken_by, cnt - 1) : NULL;
 
 		if (last && last->waker == one->waker) {
@@ -131,8 +130,7 @@ static GArray *wakers_of(const struct view *v)
 	const struct wait *w = profile_wait(p, r->wait - 1);
 
 	all = g_array_new(FALSE, FALSE, sizeof(struct woken_by));
-	for (uint32_t i = 0; i < p->wakes->len; i++) {
-		const struct wake *k = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, k, p->wakes) {
 		const struct woken_by one = { k->waker, k->count, k->blocked_ns };
 
 		if (has_same_stack(p, w, profile_wait(p, k->wait)))

@@ -2,6 +2,7 @@
 #include "unwind/cfi.h"
 
 #include "base/cursor.h"
+#include "base/each.h"
 #include "unwind/arch.h"
 #include "unwind/dwarf_cfi.h"
 
@@ -194,8 +195,7 @@ struct pending_fde {
 
 static void add_pending(struct cfi_entries *e, const struct cfi_section *s, GArray *pending, GHashTable *cies)
 {
-	for (guint i = 0; i < pending->len; i++) {
-		const struct pending_fde *p = &g_array_index(pending, struct pending_fde, i);
+	EACH_ROW(i, const struct pending_fde, p, pending) {
 		gpointer no;
 
 		if (g_hash_table_lookup_extended(cies, GSIZE_TO_POINTER(p->cie_offset), NULL, &no))

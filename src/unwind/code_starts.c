@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
 #include "unwind/frames.h"
 
 #include <string.h>
@@ -146,9 +147,7 @@ uint32_t code_gaps_find(const struct elf_file *file, const struct code_arch *arc
 	uint64_t bytes = 0, all = 0;
 	guint next = 0;
 
-	for (guint i = 0; i < texts->len; i++) {
-		const struct text *t = &g_array_index(texts, struct text, i);
-
+	EACH_ROW(i, const struct text, t, texts) {
 		add_gaps(t, fdes, &next, gaps);
 		all += t->end - t->start;
 	}
@@ -259,9 +258,7 @@ static void find_near(struct finder *f)
 	f->near_start = start;
 	f->near_bytes = bytes;
 	f->near = g_new0(uint64_t, (bytes >> (BLOCK_SHIFT + 6)) + 1);
-	for (guint i = 0; i < f->gaps->len; i++) {
-		const struct code_gap *g = &g_array_index(f->gaps, struct code_gap, i);
-
+	EACH_ROW(i, const struct code_gap, g, f->gaps) {
 		for (uint64_t at = (g->start - start) >> BLOCK_SHIFT << BLOCK_SHIFT; at < g->end - start; at += 1u << BLOCK_SHIFT)
 			*block_word(f, at) |= 1ull << (at >> BLOCK_SHIFT & 63);
 	}

@@ -280,8 +280,7 @@ static void choose(struct answer *a)
 		g_ptr_array_add(order, piece_at(a, i));
 	}
 	g_ptr_array_sort(order, compare_ranks);
-	for (guint i = 0; i < order->len; i++) {
-		struct piece *piece = g_ptr_array_index(order, i);
+	EACH_POINTER(i, struct piece, piece, order) {
 		struct section *s = section_at(a, piece->section);
 
 		if (!(s->is_list && s->is_cut) && !take(a, piece))

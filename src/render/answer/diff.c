@@ -77,8 +77,7 @@ static void add_ids(struct difference *x, enum diff_by by)
 {
 	const struct diff_table *t = diff_table(x->d, by);
 
-	for (guint i = 0; i < t->rows->len; i++) {
-		const struct diff_row *r = &g_array_index(t->rows, struct diff_row, i);
+	EACH_ROW(i, const struct diff_row, r, t->rows) {
 		g_autoptr(GPtrArray) parts = by == DIFF_BY_STACK ? frames_of(x->d, r->key) : g_ptr_array_new();
 		struct row *row = g_new(struct row, 1);
 

@@ -55,8 +55,7 @@ static void write_spans(struct answer *a, const struct things *t, gint64 func, g
 {
 	g_autoptr(GArray) spans = request_slowest(t->p, func, most);
 
-	for (guint i = 0; i < spans->len; i++) {
-		const struct span_top *top = &g_array_index(spans, struct span_top, i);
+	EACH_ROW(i, const struct span_top, top, spans) {
 		struct json *j = answer_item(a, "slowest");
 
 		json_object_begin(j);

@@ -21,8 +21,7 @@ static void add_findings(struct things *t)
 {
 	const struct findings *f = t->e->findings;
 
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+	EACH_ROW(i, const struct finding, row, f->rows) {
 		const struct frame *frame = row->frame >= 0 ? profile_get_frame(t->p, (uint32_t)row->frame) : NULL;
 		const char *parts[] = { row->process, reason_name(row->reason), frame ? frame->name : NULL,
 					row->loop ? row->loop->name : NULL, row->busy_rule ? row->busy_rule->name : NULL };
@@ -111,9 +110,7 @@ const struct headline *things_headline(const struct things *t, const struct thin
 {
 	const struct explanation *e = t->e;
 
-	for (guint i = 0; i < e->headlines->len; i++) {
-		const struct headline *h = &g_array_index(e->headlines, struct headline, i);
-
+	EACH_ROW(i, const struct headline, h, e->headlines) {
 		if (thing->kind == THING_FINDING && h->finding &&
 		    h->finding == &g_array_index(e->findings->rows, struct finding, thing->at))
 			return h;

@@ -280,8 +280,7 @@ static GArray *parts_of(const struct things *t, const struct thing *thing, bool 
 	guint cnt = 0;
 
 	g_array_set_size(parts, by_thread ? t->p->threads->len : t->p->waits->len);
-	for (uint32_t i = 0; i < t->p->waits->len; i++) {
-		const struct wait *w = profile_wait(t->p, i);
+	EACH_ROW(i, const struct wait, w, t->p->waits) {
 		uint64_t ns = part_of(t, thing, i);
 		struct part *part = &g_array_index(parts, struct part, by_thread ? w->thread : i);
 

@@ -69,8 +69,7 @@ static void use_all(struct columns *c)
 		use_stack(c, profile_wait(p, i)->kernel);
 	}
 	g_array_sort_with_data(c->waits, by_thread_and_stack, (gpointer)p);
-	for (uint32_t i = 0; i < p->wakes->len; i++) {
-		const struct wake *k = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, k, p->wakes) {
 		const struct waker *w = profile_get_waker(p, k->waker);
 
 		if (!used[k->wait])
@@ -148,9 +147,7 @@ static void fold_labels(struct columns *c)
 static void write_labels(const struct columns *c, GByteArray *out)
 {
 	bytes_put(out, c->labels->labels->len);
-	for (uint32_t i = 0; i < c->labels->labels->len; i++) {
-		const struct tree_label *l = &g_array_index(c->labels->labels, struct tree_label, i);
-
+	EACH_ROW(i, const struct tree_label, l, c->labels->labels) {
 		bytes_put(out, texts_id(c->texts, l->text));
 		bytes_put(out, texts_id(c->texts, l->module));
 		bytes_put(out, (uint64_t)l->why << 2 | (uint64_t)c->is_folded[i] << 1 | (l->kind == TREE_KERNEL));
@@ -190,9 +187,7 @@ static void write_threads(const struct columns *c, GByteArray *out)
 	uint32_t pid = 0, tid = 0;
 
 	bytes_put(out, c->p->threads->len);
-	for (uint32_t i = 0; i < c->p->threads->len; i++) {
-		const struct thread *t = profile_thread(c->p, i);
-
+	EACH_ROW(i, const struct thread, t, c->p->threads) {
 		bytes_put_signed(out, (int64_t)t->pid - pid);
 		bytes_put_signed(out, (int64_t)t->tid - tid);
 		bytes_put(out, texts_id(c->texts, t->comm));
@@ -287,8 +282,7 @@ static void write_detail(const struct columns *c, const struct html_words *words
 static void write_objects(const struct columns *c, GByteArray *out)
 {
 	bytes_put(out, c->p->objects->len);
-	for (uint32_t i = 0; i < c->p->objects->len; i++) {
-		const struct object *o = profile_get_object(c->p, i);
+	EACH_ROW(i, const struct object, o, c->p->objects) {
 		g_autofree char *address = *o->name || !o->addr ? NULL
 								: g_strdup_printf("0x%" G_GINT64_MODIFIER "x", o->addr);
 
@@ -309,9 +303,7 @@ static void write_wakers(const struct columns *c, GByteArray *out)
 	for (uint32_t i = 0; i < p->wakers->len; i++)
 		id[i] = c->waker_used[i] ? cnt++ : 0;
 	bytes_put(out, cnt);
-	for (uint32_t i = 0; i < p->wakers->len; i++) {
-		const struct waker *w = profile_get_waker(p, i);
-
+	EACH_ROW(i, const struct waker, w, p->wakers) {
 		if (!c->waker_used[i])
 			continue;
 		bytes_put(out, texts_id(c->texts, waker_name(w)));

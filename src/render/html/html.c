@@ -29,16 +29,12 @@ void html_serve_page(GString *out)
 static void about_facets(struct json *j, GPtrArray *facets)
 {
 	json_member_array(j, "facets");
-	for (unsigned i = 0; i < facets->len; i++) {
-		const struct facet *f = g_ptr_array_index(facets, i);
-
+	EACH_POINTER(i, const struct facet, f, facets) {
 		json_object_begin(j);
 		json_member_string(j, "name", f->name);
 		json_member_int(j, "queue", f->queue);
 		json_member_array(j, "categories");
-		for (unsigned k = 0; k < f->categories->len; k++) {
-			const struct facet_category *category = &g_array_index(f->categories, struct facet_category, k);
-
+		EACH_ROW(k, const struct facet_category, category, f->categories) {
 			json_object_begin(j);
 			json_member_string(j, "name", category->name);
 			json_member_bool(j, "idle", category->is_idle);
@@ -53,9 +49,7 @@ static void about_facets(struct json *j, GPtrArray *facets)
 static void about_losses(struct json *j, const struct profile *p)
 {
 	json_member_array(j, "losses");
-	for (unsigned i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-
+	EACH_ROW(i, const struct profile_loss, l, p->losses) {
 		json_object_begin(j);
 		json_member_string(j, "help", l->help);
 		json_member_uint(j, "count", l->count);

@@ -18,9 +18,7 @@ static GHashTable *index_waits(const struct profile *p, const uint32_t *number)
 static void put_functions(const struct profile *p, struct texts *texts, GByteArray *out)
 {
 	bytes_put(out, p->requests->len);
-	for (guint i = 0; i < p->requests->len; i++) {
-		const struct request_row *row = profile_request(p, i);
-
+	EACH_ROW(i, const struct request_row, row, p->requests) {
 		bytes_put(out, texts_id(texts, row->name));
 		bytes_put(out, row->sum.all.count);
 	}
@@ -55,9 +53,7 @@ void html_requests(const struct profile *p, const uint32_t *number, struct texts
 
 	put_functions(p, texts, out);
 	bytes_put(out, p->spans->len);
-	for (guint i = 0; i < p->spans->len; i++) {
-		const struct request_span *s = profile_span(p, i);
-
+	EACH_ROW(i, const struct request_span, s, p->spans) {
 		bytes_put(out, s->func);
 		bytes_put(out, s->thread);
 		bytes_put_signed(out, (int64_t)s->start_ns - last_ns);

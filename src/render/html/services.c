@@ -80,9 +80,7 @@ static void put_chains(GString *out, const struct html_services *page)
 	g_string_append(out, "<h2>Followed</h2>\n");
 	if (!page->chains->len)
 		g_string_append(out, "<p>Little of the time that matters is waited for a connection.</p>\n");
-	for (guint i = 0; i < page->chains->len; i++) {
-		const struct follow_chain *c = g_ptr_array_index(page->chains, i);
-
+	EACH_POINTER(i, const struct follow_chain, c, page->chains) {
 		g_string_append(out, "<ol class=\"chain\">");
 		for (guint k = 0; k < c->hops->len; k++) {
 			g_string_append(out, "<li>");

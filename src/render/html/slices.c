@@ -76,8 +76,7 @@ static void merge(GArray *rows, uint32_t factor)
 	for (guint i = 0; i < rows->len; i++)
 		g_array_index(rows, struct row, i).slice /= factor;
 	g_array_sort(rows, by_place);
-	for (guint i = 0; i < rows->len; i++) {
-		const struct row *row = &g_array_index(rows, struct row, i);
+	EACH_ROW(i, const struct row, row, rows) {
 		struct row *last = kept ? &g_array_index(rows, struct row, kept - 1) : NULL;
 
 		if (last && by_place(last, row) == 0) {
@@ -127,8 +126,7 @@ static void add_on_cpu(struct gather *g, const struct profile *p)
 		if (profile_wait(p, i)->state == ON_CPU_STATE && g->number[i])
 			g_hash_table_insert(rows, (gpointer)profile_wait(p, i), GUINT_TO_POINTER(i + 1));
 	for (unsigned pass = 0; pass < 2; pass++) {
-		for (guint k = 0; k < p->on_cpu->len; k++) {
-			const struct on_cpu_sample *s = &g_array_index(p->on_cpu, struct on_cpu_sample, k);
+		EACH_ROW(k, const struct on_cpu_sample, s, p->on_cpu) {
 			const struct wait like = { .thread = s->thread, .user = s->user, .kernel = s->kernel };
 			uint32_t i = GPOINTER_TO_UINT(g_hash_table_lookup(rows, &like));
 

@@ -89,8 +89,7 @@ void json_runq_blame(struct json *j, const struct profile *p, const struct selec
 static void write_sleepers(struct json *j, const struct wait_writer *writer, const struct storm_row *r)
 {
 	json_member_array(j, "woken_waits");
-	for (guint i = 0; i < r->sleepers->len; i++) {
-		const struct storm_sleepers *s = &g_array_index(r->sleepers, struct storm_sleepers, i);
+	EACH_ROW(i, const struct storm_sleepers, s, r->sleepers) {
 		const struct wait *w = profile_wait(writer->p, s->wait);
 		const struct thread *t = profile_thread(writer->p, w->thread);
 

@@ -25,9 +25,7 @@ void json_follow(GString *out, const GPtrArray *chains)
 	json_member_string(&j, "schema", "offcpu.io/1");
 	json_member_string(&j, "type", "follow");
 	json_member_array(&j, "chains");
-	for (guint i = 0; i < chains->len; i++) {
-		const struct follow_chain *c = g_ptr_array_index(chains, i);
-
+	EACH_POINTER(i, const struct follow_chain, c, chains) {
 		json_object_begin(&j);
 		json_member_array(&j, "hops");
 		for (guint k = 0; k < c->hops->len; k++)

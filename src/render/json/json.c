@@ -138,9 +138,7 @@ static void write_window(struct json *j, const struct profile_info *info)
 static void write_lost(struct json *j, const struct profile *p)
 {
 	json_member_object(j, "lost");
-	for (unsigned i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-
+	EACH_ROW(i, const struct profile_loss, l, p->losses) {
 		json_any_key(j, l->reason);	/* a recording's reason may be any text */
 		json_uint(j, l->count);
 	}
@@ -309,8 +307,7 @@ static GPtrArray *write_frames(const struct profile *p)
 {
 	GPtrArray *frames = g_ptr_array_new_full(p->frames->len, (GDestroyNotify)g_bytes_unref);
 
-	for (unsigned i = 0; i < p->frames->len; i++) {
-		const struct frame *f = profile_get_frame(p, i);
+	EACH_ROW(i, const struct frame, f, p->frames) {
 		GString *text = g_string_new(NULL);
 		struct json j;
 

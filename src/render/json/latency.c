@@ -21,11 +21,8 @@ static void put_reasons(struct json *j, const struct request_cell *cell)
 {
 	uint64_t ns[REASON_COUNT] = { 0 };
 
-	for (guint i = 0; i < cell->causes->len; i++) {
-		const struct request_cause_cell *cause = cell->causes->pdata[i];
-
+	EACH_POINTER(i, const struct request_cause_cell, cause, cell->causes)
 		ns[cause->reason] += request_cause_from(cause, 0);
-	}
 	json_member_object(j, "reasons_ns");
 	for (unsigned i = 0; i < REASON_COUNT; i++)
 		if (ns[i])
@@ -50,9 +47,7 @@ static void put_causes(struct json *j, const struct request_cell *cell, uint32_t
 	g_autoptr(GArray) parts = latency_parts(cell, from);
 
 	json_member_array(j, "causes");
-	for (guint i = 0; i < parts->len; i++) {
-		const struct latency_part *part = &g_array_index(parts, struct latency_part, i);
-
+	EACH_ROW(i, const struct latency_part, part, parts) {
 		json_object_begin(j);
 		json_member_string(j, "reason", part->cause ? reason_name(part->cause->reason) : NULL);
 		json_member_string(j, "where", part->cause ? part->cause->where : NULL);

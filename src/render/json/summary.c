@@ -88,12 +88,9 @@ static void write_processes(struct json *j, const struct findings *f, const stru
 {
 	g_autoptr(GPtrArray) told = g_ptr_array_new();
 
-	for (guint i = 0; i < f->classes->len; i++) {
-		struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
-
+	EACH_ROW(i, struct finding_class, c, f->classes)
 		if (!selection || !selection->by_stack || has_waits(c))
 			g_ptr_array_add(told, c);
-	}
 	json_member_uint(j, "processes_total", told->len);
 	json_member_array(j, "processes");
 	for (guint i = 0; i < MIN(told->len, PROCESSES_MAX); i++) {
@@ -252,9 +249,7 @@ static void write_top(struct json *j, const struct findings *f, const struct sum
 static void write_losses(struct json *j, const struct profile *p)
 {
 	json_member_array(j, "losses");
-	for (unsigned i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-
+	EACH_ROW(i, const struct profile_loss, l, p->losses) {
 		json_object_begin(j);
 		json_member_string(j, "reason", l->reason);
 		json_member_string(j, "help", l->help);

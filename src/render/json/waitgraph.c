@@ -164,9 +164,7 @@ static void write_part(struct json *j, const struct critical *c, uint32_t i)
 static void write_shares(struct json *j, const struct critical *c)
 {
 	json_member_array(j, "shares");
-	for (guint i = 0; i < c->shares->len; i++) {
-		const struct critical_share *share = &g_array_index(c->shares, struct critical_share, i);
-
+	EACH_ROW(i, const struct critical_share, share, c->shares) {
 		json_object_begin(j);
 		json_member_uint(j, "node", share->actor);
 		json_member_uint(j, "time_ns", share->ns);
@@ -184,9 +182,7 @@ static void write_subject(struct json *j, const struct critical *c)
 	json_member_string(j, "name", c->name);
 	JSON_UINTS(j, c, observed_ns, filtered_ns, lost_ns);
 	json_member_array(j, "threads");
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		if (!c->selection->threads[i])
 			continue;
 		json_object_begin(j);

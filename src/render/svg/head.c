@@ -107,8 +107,7 @@ static GPtrArray *wrap(const GPtrArray *parts, unsigned width_px)
 	GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GString) line = g_string_new(NULL);
 
-	for (unsigned i = 0; i < parts->len; i++) {
-		const char *part = g_ptr_array_index(parts, i);
+	EACH_POINTER(i, const char, part, parts) {
 		unsigned cells = svg_cells(part);
 
 		if (used && used + 3 + cells > room) {

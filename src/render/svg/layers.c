@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/each.h"
 #include "base/order.h"
 
 #define SWEEPS 8
@@ -80,9 +81,7 @@ static double wish_of(const struct layers *l, guint of, guint layer)
 	double sum = 0;
 	guint cnt = 0;
 
-	for (guint i = 0; i < l->paths->len; i++) {
-		const GArray *path = g_ptr_array_index(l->paths, i);
-
+	EACH_POINTER(i, const GArray, path, l->paths) {
 		for (guint k = 1; k < path->len; k++) {
 			const guint a = g_array_index(path, guint, k - 1), b = g_array_index(path, guint, k);
 			const guint other = a == of ? b : b == of ? a : G_MAXUINT;

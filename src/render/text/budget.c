@@ -61,9 +61,7 @@ static void append_rate(GString *s, const struct findings *f, const struct text_
 	uint64_t observed = 0, on_cpu = 0, unlisted = 0, queue = 0, idle = 0;
 	g_autoptr(GString) line = g_string_new(NULL);
 
-	for (guint i = 0; i < f->classes->len; i++) {
-		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
-
+	EACH_ROW(i, const struct finding_class, c, f->classes) {
 		observed += c->observed_ns;
 		on_cpu += c->on_cpu_ns;
 		unlisted += c->unlisted_ns;

@@ -176,8 +176,7 @@ static void parts(struct printer *pr)
 	g_autofree bool *shown = g_new0(bool, (gsize)c->parts->len + 1);
 	uint32_t open = NONE;
 
-	for (uint32_t i = 0; i < c->parts->len; i++) {
-		const struct critical_part *part = critical_get(c, i);
+	EACH_ROW(i, const struct critical_part, part, c->parts) {
 		struct hidden *above = part->parent == NONE ? NULL : &hidden[part->parent];
 
 		if (part->parent != NONE && !shown[part->parent])
@@ -267,9 +266,7 @@ static void shares(struct printer *pr)
 	text_section(pr->s, pr->o, "Who had that time, anywhere in the chains");
 	g_string_append_printf(pr->s, "%s%10s %7s%10s%10s%10s%10s  who%s\n", text_dim(pr->o), "time", "%", "ran",
 			       "no CPU", "earlier", "rest", text_plain(pr->o));
-	for (guint i = 0; i < c->shares->len; i++) {
-		const struct critical_share *share = &g_array_index(c->shares, struct critical_share, i);
-
+	EACH_ROW(i, const struct critical_share, share, c->shares) {
 		if (i >= shown) {
 			rest_ns += share->ns;
 			continue;

@@ -67,8 +67,7 @@ void csv_waits(GString *out, const struct profile *p, const struct selection *se
 	g_string_append(out, "pid,tid,comm,process,state,count,off_cpu_ns,blocked_ns,runnable_ns,preempted_ns,max_ns,"
 			     "open_at_start,open_at_end,user_end,user,kernel");
 	g_string_append(out, p->info.on_cpu_as_waits ? ",on_cpu_ns,on_cpu_se_ns\n" : "\n");
-	for (unsigned i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct thread *t = profile_thread(p, w->thread);
 
 		if (selection && !selection->waits[i])

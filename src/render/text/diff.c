@@ -180,9 +180,7 @@ static const struct diff_row *main_row(struct diff *d, bool by_time)
 	for (unsigned i = 0; i < G_N_ELEMENTS(ways); i++) {
 		const struct diff_table *t = diff_table(d, ways[i]);
 
-		for (unsigned n = 0; n < t->rows->len; n++) {
-			const struct diff_row *r = &g_array_index(t->rows, struct diff_row, n);
-
+		EACH_ROW(n, const struct diff_row, r, t->rows) {
 			if (!by_time && is_real_change(r, t, n))
 				return r;
 			if (by_time && r->time.is_real && (r->time.by > 0) == (d->total.time.by > 0))
@@ -270,12 +268,9 @@ static const struct diff_row *likely_row(struct diff *d)
 {
 	const struct diff_table *t = diff_table(d, DIFF_BY_STACK);
 
-	for (unsigned n = 0; n < t->rows->len; n++) {
-		const struct diff_row *r = &g_array_index(t->rows, struct diff_row, n);
-
+	EACH_ROW(n, const struct diff_row, r, t->rows)
 		if ((r->time.by > 0) == (d->total.time.by > 0) && fabs(r->time.by) >= MOST * fabs(d->total.time.by))
 			return r;
-	}
 	return NULL;
 }
 

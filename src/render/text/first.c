@@ -155,9 +155,7 @@ static void append_classes(GString *s, const struct findings *f, const struct te
 	unsigned shown = classes_shown(f, most);
 	uint32_t more = 0;
 
-	for (guint i = 0; i < f->classes->len; i++) {
-		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
-
+	EACH_ROW(i, const struct finding_class, c, f->classes) {
 		if (i < shown)
 			append_class(s, c, o, idle);
 		else

@@ -134,9 +134,7 @@ static struct strset *who_names(const struct profile *p, const struct folded_opt
 	struct strset *names = strset_new();
 	g_autoptr(GString) s = g_string_new(NULL);
 
-	for (unsigned i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		g_string_truncate(s, 0);
 		folded_append_name(s, t->comm);
 		if (options->by_thread)
@@ -151,8 +149,7 @@ static GHashTable *sum_by_ids(const struct profile *p, const struct selection *s
 {
 	GHashTable *sums = g_hash_table_new_full(id_hash, id_equal, g_free, g_free);
 
-	for (unsigned i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct id_key key = { who[w->thread], w->user, w->kernel };
 		uint64_t add = weight_of_wait(w, weight);
 

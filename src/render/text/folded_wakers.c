@@ -196,8 +196,7 @@ void folded_wakers_render(GString *out, const struct profile *p, const struct se
 		.stories = stories_by_wake_new(p),
 	};
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *wait = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, wait, p->waits) {
 		struct wake rest;
 
 		if (selection && !selection->waits[i])

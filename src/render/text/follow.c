@@ -5,8 +5,7 @@ void text_follow(GString *s, const GPtrArray *chains, const struct text_options 
 {
 	const unsigned width = text_screen_width(options);
 
-	for (guint i = 0; i < chains->len; i++) {
-		const struct follow_chain *c = g_ptr_array_index(chains, i);
+	EACH_POINTER(i, const struct follow_chain, c, chains) {
 		g_autofree char *number = g_strdup_printf("%u. ", i + 1);
 
 		for (guint k = 0; k < c->hops->len; k++) {

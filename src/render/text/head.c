@@ -17,12 +17,9 @@ static void append_pids(GString *s, const struct findings *f, const char *proces
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 
-	for (uint32_t i = 0; i < f->profile->threads->len; i++) {
-		const struct thread *t = profile_thread(f->profile, i);
-
+	EACH_ROW(i, const struct thread, t, f->profile->threads)
 		if (f->programs[i] == process && is_shown(f, i) && g_hash_table_add(seen, GUINT_TO_POINTER(t->pid)))
 			g_string_append_printf(s, "%s%u", g_hash_table_size(seen) > 1 ? ", " : " (", t->pid);
-	}
 	if (g_hash_table_size(seen))
 		g_string_append_c(s, ')');
 }
@@ -37,9 +34,7 @@ void text_target(GString *s, const struct findings *f)
 		g_string_append_printf(s, "%u processes", all);
 		return;
 	}
-	for (guint i = 0; i < f->classes->len; i++) {
-		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
-
+	EACH_ROW(i, const struct finding_class, c, f->classes) {
 		g_string_append(s, i ? ", " : "");
 		text_safe(s, c->process);
 		if (all > TARGETS_NAMED)

@@ -32,9 +32,7 @@ void text_imported(GString *to, const struct profile *p, const struct query *que
 	if (!imported)
 		g_string_append(s, "; they are no waits, and may overlap");
 	g_string_append_c(s, '\n');
-	for (guint i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-
+	EACH_ROW(i, const struct profile_loss, l, p->losses) {
 		g_string_append_printf(s, "Missing   %s: ", TEXT_COUNT(l->count));
 		text_safe(s, l->help);
 		g_string_append_c(s, '\n');

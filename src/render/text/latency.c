@@ -45,9 +45,7 @@ static void append_reasons(GString *s, const struct request_cell *cell)
 	struct share shares[REASON_COUNT] = { 0 };
 	unsigned told = 0;
 
-	for (guint i = 0; i < cell->causes->len; i++) {
-		const struct request_cause_cell *cause = cell->causes->pdata[i];
-
+	EACH_POINTER(i, const struct request_cause_cell, cause, cell->causes) {
 		shares[cause->reason].name = cause->reason == REASON_ON_CPU ? "on CPU" : reason_text(cause->reason);
 		shares[cause->reason].ns += request_cause_from(cause, 0);
 	}

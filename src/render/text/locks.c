@@ -140,9 +140,7 @@ static void append_part(GString *s, const struct profile *p, const struct lock_t
 	uint64_t whole_ns = 0, rest_ns;
 	unsigned cnt = 0, shown = 0;
 
-	for (unsigned i = 0; i < t->rows->len; i++) {
-		const struct lock_row *r = &g_array_index(t->rows, struct lock_row, i);
-
+	EACH_ROW(i, const struct lock_row, r, t->rows) {
 		if (lock_is_held(r->object) != held)
 			continue;
 		whole_ns += r->blocked_ns;

@@ -105,9 +105,7 @@ static void append_headlines(GString *s, const struct explanation *e)
 {
 	const char *const others[] = { e->little, e->also, e->storm, e->unseen };
 
-	for (guint i = 0; i < e->headlines->len; i++) {
-		const struct headline *h = &g_array_index(e->headlines, struct headline, i);
-
+	EACH_ROW(i, const struct headline, h, e->headlines) {
 		g_string_append_printf(s, "%u. **", i + 1);
 		append_text(s, h->sentence, false);
 		g_string_append(s, "**\n   ");

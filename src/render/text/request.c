@@ -108,8 +108,7 @@ GArray *request_parked(const struct profile *p, uint32_t func, bool only_slow)
 {
 	GArray *parked = g_array_new(FALSE, FALSE, sizeof(struct request_parked));
 
-	for (guint i = 0; i < p->request_parts->len; i++) {
-		const struct request_part *part = profile_request_part(p, i);
+	EACH_ROW(i, const struct request_part, part, p->request_parts) {
 		const struct object *o = part->wait.object ? profile_get_object(p, part->wait.object - 1) : NULL;
 
 		if (part->func == func && o && o->kind == OBJECT_GOROUTINE && (part->is_slow || !only_slow))
@@ -383,9 +382,7 @@ static void thread_waits_text(GString *s, const struct request_summary *r, const
 
 	view.wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
 	view.waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
-	for (guint i = 0; i < r->p->waits->len; i++) {
-		const struct wait *w = profile_wait(r->p, i);
-
+	EACH_ROW(i, const struct wait, w, r->p->waits) {
 		if (request_is_without_goroutine(reasons, i))
 			without_ns += wait_off_cpu_ns(w);
 		else
@@ -419,12 +416,9 @@ void request_waits_text(GString *s, const struct request_summary *r, const struc
 	view.wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
 	view.waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
 	view.info.unknown |= UNKNOWN_DURATIONS;
-	for (guint i = 0; i < r->p->request_parts->len; i++) {
-		const struct request_part *part = profile_request_part(r->p, i);
-
+	EACH_ROW(i, const struct request_part, part, r->p->request_parts)
 		if (part->wait.state && part->wait.state != '?' && (part->is_slow || !r->slower_ns))
 			g_array_append_val(view.waits, part->wait);
-	}
 	waits_text(s, &view, r->by_goroutine ? "Parked or off CPU" : "Off CPU", r->slower_ns, options);
 	g_array_unref(view.wakes);
 	g_array_unref(view.waits);
@@ -464,9 +458,7 @@ static void parked_json(GString *s, const struct request_summary *r, uint32_t fu
 
 	g_string_append_printf(s, ",\"parked_ns\":%" PRIu64 ",\"parked\":[",
 			       (uint64_t)(t->wall_ns > known_ns ? t->wall_ns - known_ns : 0));
-	for (guint i = 0; i < parked->len; i++) {
-		const struct request_parked *one = &g_array_index(parked, struct request_parked, i);
-
+	EACH_ROW(i, const struct request_parked, one, parked) {
 		g_string_append(s, i ? ",{\"for\":" : "{\"for\":");
 		string_json(s, one->name);
 		g_string_append_printf(s, ",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 "}", one->count, one->ns);

@@ -31,9 +31,7 @@ static void add_wait(GArray *rows, const struct profile *p, const struct explana
 
 	explanation_sentence(what, e, wait);
 	g_string_append_printf(what, " (PID %u)", t->pid);
-	for (guint i = 0; i < rows->len; i++) {
-		struct row *row = &g_array_index(rows, struct row, i);
-
+	EACH_ROW(i, struct row, row, rows) {
 		if (strcmp(row->what, what->str) == 0) {
 			row->cnt++;
 			return;
@@ -50,8 +48,7 @@ static void append_connections(GString *s, const struct profile *p, const struct
 {
 	uint64_t longest_ns;
 
-	for (guint i = 0; i < p->limits->len; i++) {
-		const struct profile_limit *l = &g_array_index(p->limits, struct profile_limit, i);
+	EACH_ROW(i, const struct profile_limit, l, p->limits) {
 		uint32_t cnt = limit_unanswered_read(l, &longest_ns);
 		g_autoptr(GString) line = g_string_new(NULL);
 

@@ -250,12 +250,9 @@ void requests_routes_text(GString *s, const struct profile *p, const struct text
 		if (!((const struct request_route *)routes->rows->pdata[routes->rows->len - 1])->name)
 			g_string_append(s, "(not told): the thread had no trace context as it ended, nor as it last waited in it.\n");
 	}
-	for (guint i = 0; i < routes->rows->len; i++) {
-		const struct request_route *row = routes->rows->pdata[i];
-
+	EACH_POINTER(i, const struct request_route, row, routes->rows)
 		if (row->name)
 			append_route_spans(s, p, row, o);
-	}
 	request_routes_free(routes);
 }
 

@@ -32,9 +32,7 @@ static bool is_in(const struct group *g, const struct request_part *p)
 
 static void sum_group(struct group *g, const GArray *parts, uint32_t func)
 {
-	for (guint i = 0; i < parts->len; i++) {
-		const struct request_part *p = &g_array_index(parts, struct request_part, i);
-
+	EACH_ROW(i, const struct request_part, p, parts) {
 		if (p->func != func || p->wait.state || !is_in(g, p))
 			continue;
 		g->requests += p->requests;
@@ -48,12 +46,9 @@ static bool find_groups(const GArray *parts, uint32_t func, struct group *slow, 
 {
 	uint64_t counts[OFFCPU_REQUEST_RANGES] = { 0 }, all = 0, seen = 0;
 
-	for (guint i = 0; i < parts->len; i++) {
-		const struct request_part *p = &g_array_index(parts, struct request_part, i);
-
+	EACH_ROW(i, const struct request_part, p, parts)
 		if (p->func == func && !p->wait.state && p->range < OFFCPU_REQUEST_RANGES)
 			all += counts[p->range] += p->requests;
-	}
 	*middle = (struct group){ .from = OFFCPU_REQUEST_RANGES };
 	*slow = (struct group){ .from = OFFCPU_REQUEST_RANGES, .to = OFFCPU_REQUEST_RANGES };
 	for (uint32_t i = 0; i < OFFCPU_REQUEST_RANGES; i++) {
@@ -81,12 +76,9 @@ static struct cause *cause_of(GArray *causes, const struct request_cause *what)
 {
 	const struct cause fresh = { .what = *what };
 
-	for (guint i = 0; i < causes->len; i++) {
-		struct cause *c = &g_array_index(causes, struct cause, i);
-
+	EACH_ROW(i, struct cause, c, causes)
 		if (request_cause_equal(&c->what, what))
 			return c;
-	}
 	if (causes->len == CAUSES_MAX)	/* a forged recording's: they share the last */
 		return &g_array_index(causes, struct cause, causes->len - 1);
 	g_array_append_val(causes, fresh);
@@ -126,8 +118,7 @@ static GArray *find_causes(const struct profile *p, uint32_t func, const struct 
 			  is_slow = g_array_new(FALSE, FALSE, sizeof(bool));
 	struct request_causes *whats;
 
-	for (guint i = 0; i < p->request_parts->len; i++) {
-		const struct request_part *part = profile_request_part(p, i);
+	EACH_ROW(i, const struct request_part, part, p->request_parts) {
 		bool in_slow = is_in(slow, part);
 
 		if (part->func != func || !part->wait.state || (!in_slow && !is_in(middle, part)))
@@ -136,8 +127,7 @@ static GArray *find_causes(const struct profile *p, uint32_t func, const struct 
 		g_array_append_val(is_slow, in_slow);
 	}
 	whats = request_causes_new(p, waits);
-	for (guint i = 0; i < waits->len; i++) {
-		const struct wait *w = &g_array_index(waits, struct wait, i);
+	EACH_ROW(i, const struct wait, w, waits) {
 		struct request_cause what = request_causes_of(whats, i);
 
 		add_cause(causes, g_array_index(is_slow, bool, i), w->blocked_ns, &what);
@@ -148,12 +138,9 @@ static GArray *find_causes(const struct profile *p, uint32_t func, const struct 
 	add_cause(causes, true, slow->on_cpu_ns, &request_cause_on_cpu);
 	add_cause(causes, false, middle->on_cpu_ns, &request_cause_on_cpu);
 	add_rest(causes, slow, middle);
-	for (guint i = 0; i < causes->len; i++) {
-		struct cause *c = &g_array_index(causes, struct cause, i);
-
+	EACH_ROW(i, struct cause, c, causes)
 		c->more_ns = (double)c->slow_ns / (double)slow->requests -
 			     (double)c->middle_ns / (double)middle->requests;
-	}
 	g_array_sort(causes, by_difference);
 	return causes;
 }

@@ -49,9 +49,7 @@ static void add_share(GArray *shares, const struct wake *wake)
 {
 	struct share fresh = { .waker = wake->waker };
 
-	for (guint i = 0; i < shares->len; i++) {
-		struct share *s = &g_array_index(shares, struct share, i);
-
+	EACH_ROW(i, struct share, s, shares) {
 		if (s->waker == wake->waker) {
 			s->blocked_ns += wake->blocked_ns;
 			return;
@@ -69,9 +67,7 @@ static GArray *shares_of(const struct stack_why *why, const struct top_row *row,
 	GArray *shares = g_array_new(FALSE, FALSE, sizeof(struct share));
 
 	*ret_ns = 0;
-	for (guint i = 0; i < why->p->waits->len; i++) {
-		const struct wait *w = profile_wait(why->p, i);
-
+	EACH_ROW(i, const struct wait, w, why->p->waits) {
 		if (!is_of_row(w, row))
 			continue;
 		*ret_ns += w->blocked_ns;

@@ -117,8 +117,7 @@ void text_accounts(GString *s, const struct accounts *a, const struct text_optio
 		if (account_width(i, narrow))
 			g_string_append_printf(s, " %*s", (int)account_width(i, narrow), account_heads[i]);
 	g_string_append_printf(s, "%s\n", text_plain(options));
-	for (unsigned i = 0; i < a->rows->len; i++) {
-		const struct account_row *r = &g_array_index(a->rows, struct account_row, i);
+	EACH_ROW(i, const struct account_row, r, a->rows) {
 		g_autofree char *pid = g_strdup_printf("%u", r->pid);
 
 		if (i < shown)

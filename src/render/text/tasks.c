@@ -147,9 +147,7 @@ static void append_idle(GString *s, const struct task_groups *g, const struct te
 		return;
 	g_string_append(line, "Idle, folded: ");
 	append_tasks(line, g->idle_tasks);
-	for (guint i = 0; i < g->idle->len; i++) {
-		const struct task_group *why = &g_array_index(g->idle, struct task_group, i);
-
+	EACH_ROW(i, const struct task_group, why, g->idle) {
 		g_string_append(line, i ? "; " : " (");
 		g_string_append_printf(line, "%s: ", why->reason);
 		append_tasks(line, why->tasks);
@@ -212,9 +210,7 @@ static void append_stacks(GString *s, const struct tasks *t, const struct text_o
 	guint shown = 0, left = 0;
 
 	text_section(s, o, "Stacks, most tasks first");
-	for (guint i = 0; i < t->rows->len; i++) {
-		const struct task_row *row = &g_array_index(t->rows, struct task_row, i);
-
+	EACH_ROW(i, const struct task_row, row, t->rows) {
 		if (task_idle(t->kind, row))
 			continue;
 		if (o->top && shown >= o->top) {

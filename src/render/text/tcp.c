@@ -46,9 +46,7 @@ void text_tcp_waits(GString *s, const struct profile *p, const struct top *top, 
 {
 	bool has_head = false;
 
-	for (guint i = 0; i < p->tcp_waits->len; i++) {
-		const struct tcp_wait *w = profile_tcp_wait(p, i);
-
+	EACH_ROW(i, const struct tcp_wait, w, p->tcp_waits) {
 		if (!is_shown(top, shown, profile_get_object(p, w->object)))
 			continue;
 		if (!has_head) {

@@ -201,9 +201,7 @@ static void coverage_lost(GString *s, const struct profile *p, const struct acco
 {
 	bool any = false;
 
-	for (unsigned i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
-
+	EACH_ROW(i, const struct profile_loss, l, p->losses) {
 		if (!l->count && !l->time_ns)
 			continue;
 		g_string_append_printf(s, "  lost      %s", text_warn(o));
@@ -322,9 +320,7 @@ static struct selection *foreground(GString *s, const struct profile *p, const s
 
 	if (users.user_only || users.kernel_only || users.comm || users.pids_cnt || users.processes || users.tids_cnt)
 		return NULL;
-	for (guint i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		if (selection && !selection->threads[i])
 			continue;
 		if (t->flags & THREAD_KERNEL) {

@@ -46,8 +46,7 @@ static GArray *sum_entries(const struct profile *p, const struct selection *sele
 	GArray *entries = g_array_new(FALSE, FALSE, sizeof(struct entry));
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct thread *t = profile_thread(p, w->thread);
 		struct entry e = { t->comm, t->tid, w->user, w->kernel, wait_off_cpu_ns(w) };
 
@@ -55,8 +54,7 @@ static GArray *sum_entries(const struct profile *p, const struct selection *sele
 			g_array_append_val(entries, e);
 	}
 	g_array_sort(entries, by_key);
-	for (unsigned i = 0; i < entries->len; i++) {
-		struct entry *e = &g_array_index(entries, struct entry, i);
+	EACH_ROW(i, struct entry, e, entries) {
 		struct entry *last = kept ? &g_array_index(entries, struct entry, kept - 1) : NULL;
 
 		if (last && same_entry(last, e))
@@ -95,9 +93,7 @@ void trace_text(GString *s, const struct profile *p, const struct selection *sel
 	g_autoptr(GArray) entries = sum_entries(p, selection);
 	g_autoptr(GPtrArray) labels = label_all(p);
 
-	for (unsigned i = 0; i < entries->len; i++) {
-		const struct entry *e = &g_array_index(entries, struct entry, i);
-
+	EACH_ROW(i, const struct entry, e, entries) {
 		append_frames(s, p, labels, e->kernel);
 		if (delimiter && e->kernel && e->user)
 			g_string_append(s, "    --\n");

@@ -61,8 +61,7 @@ static GArray *all_woken(const struct profile *p)
 	GArray *all = g_array_new(FALSE, FALSE, sizeof(struct woken));
 	struct wakes_by_wait *by = wakes_by_wait_new(p);
 
-	for (uint32_t i = 0; i < p->wakes->len; i++) {
-		const struct wake *k = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, k, p->wakes) {
 		const struct woken row = { k->wait, k->waker, k->blocked_ns + k->runnable_ns, all->len };
 
 		g_array_append_val(all, row);
@@ -87,8 +86,7 @@ void trace_wakers_text(GString *s, const struct profile *p, bool only_waker)
 	g_autoptr(GArray) all = all_woken(p);
 	struct printer pr = { p, labels, s };
 
-	for (guint i = 0; i < all->len; i++) {
-		const struct woken *row = &g_array_index(all, struct woken, i);
+	EACH_ROW(i, const struct woken, row, all) {
 		const struct wait *w = profile_wait(p, row->wait);
 		const struct thread *t = profile_thread(p, w->thread);
 

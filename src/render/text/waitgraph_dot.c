@@ -134,9 +134,7 @@ static void caption(const struct painter *pt)
 
 static void mark_knots(struct painter *pt)
 {
-	for (guint i = 0; i < pt->knots->len; i++) {
-		const struct knot *k = g_ptr_array_index(pt->knots, i);
-
+	EACH_POINTER(i, const struct knot, k, pt->knots) {
 		for (guint n = 0; n < k->nodes->len; n++)
 			pt->knot_of[g_array_index(k->nodes, uint32_t, n)] = i + 1;
 	}

@@ -97,8 +97,7 @@ void unknown_wakers_text(GString *s, const struct profile *p, const struct text_
 {
 	static const char *const reasons[] = { "waker", "waker_sampled", "missed_wakeup", "storage", "hidden_thread" };
 
-	for (unsigned i = 0; i < p->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(p->losses, struct profile_loss, i);
+	EACH_ROW(i, const struct profile_loss, l, p->losses) {
 		bool ours = false;
 
 		for (unsigned k = 0; k < G_N_ELEMENTS(reasons); k++)
@@ -238,9 +237,7 @@ static GArray *sleeps_of(const GArray *places)
 	GArray *sleeps = g_array_new(FALSE, FALSE, sizeof(struct sleep));
 	struct sleep *last = NULL;
 
-	for (guint i = 0; i < places->len; i++) {
-		const struct wait_place *p = &g_array_index(places, struct wait_place, i);
-
+	EACH_ROW(i, const struct wait_place, p, places) {
 		if (!last || last->from != p->from || last->wait != p->wait) {
 			struct sleep sleep = { .from = p->from, .wait = p->wait, .first = i };
 
