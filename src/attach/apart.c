@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <glib.h>
 
+#include "base/each.h"
 #include "base/urgency.h"
 
 struct apart {
@@ -99,15 +100,7 @@ static void join(struct apart *a)
 	a->thread = NULL;
 }
 
-void apart_free(struct apart *a)
-{
-	if (!a)
-		return;
-	join(a);
-	bpf_link__destroy(a->link);
-	bpf_object__close(a->object);
-	g_free(a);
-}
+FREES(apart_free, struct apart, a, join(a); bpf_link__destroy(a->link); bpf_object__close(a->object))
 
 int apart_wait(struct apart *a)
 {

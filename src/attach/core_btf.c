@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/each.h"
 #include "base/elf_file.h"
 
 struct core_btf {
@@ -234,11 +235,4 @@ const char *core_btf_path(const struct core_btf *c)
 	return c ? c->path : NULL;
 }
 
-void core_btf_free(struct core_btf *c)
-{
-	if (!c)
-		return;
-	close(c->fd);
-	g_free(c->path);
-	g_free(c);
-}
+FREES(core_btf_free, struct core_btf, c, close(c->fd); g_free(c->path))

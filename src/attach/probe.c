@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/each.h"
+
 /* Newer than the headers that this may be built with: include/uapi/linux/bpf.h of Linux 6.6. */
 #define TRACE_UPROBE_MULTI 48
 
@@ -107,15 +109,8 @@ static void detach_links(GPtrArray *links, guint from)
 	g_ptr_array_set_size(links, (gint)from);
 }
 
-void probe_set_free(struct probe_set *s)
-{
-	if (!s)
-		return;
-	probe_holder_free(s->holder);
-	detach_links(s->single, 0);
-	g_ptr_array_unref(s->single);
-	g_free(s);
-}
+FREES(probe_set_free, struct probe_set, s, probe_holder_free(s->holder); detach_links(s->single, 0);
+	g_ptr_array_unref(s->single))
 
 static int add_multi(struct probe_set *s, const struct bpf_program *prog, int file_fd, const struct probe_point *points,
 		     size_t cnt)

@@ -14,6 +14,35 @@
 #define EACH_ROW(i, type, row, array) EACH_AT(i, array, type *row = &g_array_index(array, type, i))
 #define EACH_POINTER(i, type, row, array) EACH_AT(i, array, type *row = (array)->pdata[i])
 
+/*
+ * What frees: FREES(lines_free, struct lines, l, g_array_unref(l->rows)) is lines_free(struct lines *l), which does what
+ * the statements say, then frees l itself, and nothing for NULL.  FREES_DATA() takes a gpointer; CLEARS(), too, and
+ * leaves the row itself, which an array holds.
+ */
+#define FREES(name, type, it, ...)              \
+	void name(type *it)                     \
+	{                                       \
+		if (!it)                        \
+			return;                 \
+		__VA_ARGS__;                    \
+		g_free(it);                     \
+	}
+#define FREES_DATA(name, type, it, ...)         \
+	static void name(gpointer data)         \
+	{                                       \
+		type *it = data;                \
+                                                \
+		__VA_ARGS__;                    \
+		g_free(it);                     \
+	}
+#define CLEARS(name, type, it, ...)             \
+	static void name(gpointer data)         \
+	{                                       \
+		type *it = data;                \
+                                                \
+		__VA_ARGS__;                    \
+	}
+
 /* EACH(f, a, b, c) is f(a) f(b) f(c), for up to eight members of a structure. */
 #define EACH_1(f, a) f(a)
 #define EACH_2(f, a, ...) f(a) EACH_1(f, __VA_ARGS__)

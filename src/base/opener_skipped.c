@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/each.h"
 #include "base/opener_wire.h"
 #include "base/proc_status.h"
 
@@ -53,15 +54,8 @@ struct opener_skipped *opener_skipped_new(void)
 	return s;
 }
 
-void opener_skipped_free(struct opener_skipped *s)
-{
-	if (!s)
-		return;
-	g_hash_table_unref(s->subjects);
-	g_queue_clear_full(&s->news, g_free);
-	g_free(s->last);
-	g_free(s);
-}
+FREES(opener_skipped_free, struct opener_skipped, s, g_hash_table_unref(s->subjects);
+	g_queue_clear_full(&s->news, g_free); g_free(s->last))
 
 static const char *pid_of(const char *subject)
 {

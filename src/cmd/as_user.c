@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
 #include "cmd/target.h"
 
 #include <errno.h>
@@ -124,13 +125,4 @@ bool as_user_become(const struct as_user *u)
 		      setresgid(u->gid, u->gid, u->gid) == 0 && setresuid(u->uid, u->uid, u->uid) == 0);
 }
 
-void as_user_free(struct as_user *u)
-{
-	if (!u)
-		return;
-	g_free(u->name);
-	g_free(u->home);
-	g_free(u->shell);
-	g_array_unref(u->groups);
-	g_free(u);
-}
+FREES(as_user_free, struct as_user, u, g_free(u->name); g_free(u->home); g_free(u->shell); g_array_unref(u->groups))

@@ -29,14 +29,7 @@ static struct since *since_new(void)
 }
 
 /* NULL is fine; before the session */
-static void since_free(struct since *s)
-{
-	if (!s)
-		return;
-	merge_free(s->sum);
-	profile_free_rows(s->held);
-	g_free(s);
-}
+static FREES(since_free, struct since, s, merge_free(s->sum); profile_free_rows(s->held))
 
 /*
  * The next interval, right behind the one before, by session_keep_window().  False with a sentence: there are more

@@ -28,13 +28,7 @@ struct frame_list *frame_list_new(const struct profile *p)
 	return l;
 }
 
-void frame_list_free(struct frame_list *l)
-{
-	g_ptr_array_unref(l->labels);
-	g_array_unref(l->first);
-	g_free(l->id_of);
-	g_free(l);
-}
+FREES(frame_list_free, struct frame_list, l, g_ptr_array_unref(l->labels); g_array_unref(l->first); g_free(l->id_of))
 
 #define SCHEDULER_WITHIN 6	/* frames of the tracer's own may be further in */
 
@@ -195,16 +189,8 @@ struct locations *locations_new(const struct profile *p)
 	return l;
 }
 
-void locations_free(struct locations *l)
-{
-	g_array_unref(l->spans);
-	g_array_unref(l->frames);
-	g_free(l->alone);
-	strset_free(l->inlined);
-	g_array_unref(l->inlined_ids);
-	g_string_free(l->key, TRUE);
-	g_free(l);
-}
+FREES(locations_free, struct locations, l, g_array_unref(l->spans); g_array_unref(l->frames); g_free(l->alone);
+	strset_free(l->inlined); g_array_unref(l->inlined_ids); g_string_free(l->key, TRUE))
 
 static uint32_t add(struct locations *l, const uint32_t *frames, guint cnt)
 {

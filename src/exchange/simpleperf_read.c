@@ -57,13 +57,7 @@ struct simpleperf {
 	char *other; /* an event that is no time */
 };
 
-static void line_clear(gpointer data)
-{
-	struct line *line = data;
-
-	g_free(line->symbol);
-	g_free(line->file);
-}
+CLEARS(line_clear, struct line, line, g_free(line->symbol); g_free(line->file))
 
 bool sniff_simpleperf(const char *bytes, gsize len_bytes)
 {

@@ -102,14 +102,7 @@ struct calibration *calibration_new(const struct profile *p, uint64_t scale_ns)
 	return c;
 }
 
-void calibration_free(struct calibration *c)
-{
-	if (!c)
-		return;
-	g_hash_table_destroy(c->groups);
-	g_array_unref(c->rows);
-	g_free(c);
-}
+FREES(calibration_free, struct calibration, c, g_hash_table_destroy(c->groups); g_array_unref(c->rows))
 
 /*
  * The variance of a sum of weights is that of (w - 1) w for each that was kept; a bar of cnt stands for cnt / w of

@@ -21,14 +21,7 @@ struct connections *connections_new(struct profile *profile, struct net_homes *h
 	return c;
 }
 
-void connections_free(struct connections *c)
-{
-	if (!c)
-		return;
-	g_hash_table_unref(c->noted);
-	g_hash_table_unref(c->cnts);
-	g_free(c);
-}
+FREES(connections_free, struct connections, c, g_hash_table_unref(c->noted); g_hash_table_unref(c->cnts))
 
 void connections_next_window(struct connections *c)
 {

@@ -26,14 +26,8 @@ struct fold_contexts {
 	GHashTable *programs;	/* struct program, by its space */
 };
 
-static void program_free(gpointer data)
-{
-	struct program *program = data;
-
-	process_context_free(program->context);
-	g_hash_table_destroy(program->values);
-	g_free(program);
-}
+FREES_DATA(program_free, struct program, program, process_context_free(program->context);
+	g_hash_table_destroy(program->values))
 
 struct fold_contexts *fold_contexts_new(struct profile *profile, const char *proc_dir)
 {
@@ -45,13 +39,7 @@ struct fold_contexts *fold_contexts_new(struct profile *profile, const char *pro
 	return c;
 }
 
-void fold_contexts_free(struct fold_contexts *c)
-{
-	if (!c)
-		return;
-	g_hash_table_destroy(c->programs);
-	g_free(c);
-}
+FREES(fold_contexts_free, struct fold_contexts, c, g_hash_table_destroy(c->programs))
 
 bool fold_contexts_is_sound(const struct offcpu_rec_context *rec, size_t size)
 {

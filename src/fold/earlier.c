@@ -52,13 +52,7 @@ gboolean wait_key_equal(gconstpointer a, gconstpointer b)
 	return memcmp(a, b, sizeof(struct offcpu_wait_key)) == 0;
 }
 
-static void free_sleeps(gpointer p)
-{
-	struct sleeps *s = p;
-
-	g_free(s->at);
-	g_free(s);
-}
+FREES_DATA(free_sleeps, struct sleeps, s, g_free(s->at))
 
 static void free_nodes(gpointer nodes)
 {
@@ -74,14 +68,7 @@ struct earlier *earlier_new(void)
 	return e;
 }
 
-void earlier_free(struct earlier *e)
-{
-	if (!e)
-		return;
-	g_hash_table_destroy(e->sleeps);
-	g_hash_table_destroy(e->told);
-	g_free(e);
-}
+FREES(earlier_free, struct earlier, e, g_hash_table_destroy(e->sleeps); g_hash_table_destroy(e->told))
 
 static struct slept *slept_at(const struct sleeps *s, uint32_t i)
 {

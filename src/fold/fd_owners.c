@@ -35,14 +35,7 @@ struct fd_owners *fd_owners_new(const char *proc_dir)
 	return o;
 }
 
-void fd_owners_free(struct fd_owners *o)
-{
-	if (!o)
-		return;
-	g_array_unref(o->owners);
-	g_free(o->proc_dir);
-	g_free(o);
-}
+FREES(fd_owners_free, struct fd_owners, o, g_array_unref(o->owners); g_free(o->proc_dir))
 
 /* "socket:[123]", "pipe:[123]".  Nothing is opened or asked of a file system: that may hang. */
 static bool parse_link(const char *text, uint64_t *ret_ino)

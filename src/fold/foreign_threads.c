@@ -36,14 +36,7 @@ struct foreign_threads *foreign_threads_new(const char *proc_dir)
 	return f;
 }
 
-void foreign_threads_free(struct foreign_threads *f)
-{
-	if (!f)
-		return;
-	g_hash_table_destroy(f->processes);
-	g_free(f->proc_dir);
-	g_free(f);
-}
+FREES(foreign_threads_free, struct foreign_threads, f, g_hash_table_destroy(f->processes); g_free(f->proc_dir))
 
 bool foreign_threads_are_ours(const char *proc_dir, uint32_t pid)
 {

@@ -41,14 +41,7 @@ struct fold_kernel_locks *fold_kernel_locks_new(struct profile *profile, struct 
 	return all;
 }
 
-void fold_kernel_locks_free(struct fold_kernel_locks *all)
-{
-	if (!all)
-		return;
-	crossed_free(all->seen);
-	g_free(all->proc_dir);
-	g_free(all);
-}
+FREES(fold_kernel_locks_free, struct fold_kernel_locks, all, crossed_free(all->seen); g_free(all->proc_dir))
 
 static void append_part(GString *s, const struct offcpu_rec_kernel_lock *rec, unsigned i)
 {

@@ -104,14 +104,7 @@ struct fold_languages *fold_languages_new(struct profile *profile)
 	return l;
 }
 
-void fold_languages_free(struct fold_languages *l)
-{
-	if (!l)
-		return;
-	g_hash_table_destroy(l->natives);
-	free_codes(l);
-	g_free(l);
-}
+FREES(fold_languages_free, struct fold_languages, l, g_hash_table_destroy(l->natives); free_codes(l))
 
 /* The function that runs CPython's, Ruby's or PHP's code.  Compilers split the first in parts. */
 static bool is_eval(const struct frame *f)

@@ -49,15 +49,7 @@ struct net_homes *net_homes_new(const char *proc_dir, struct net_tables *tables)
 	return h;
 }
 
-void net_homes_free(struct net_homes *h)
-{
-	if (!h)
-		return;
-	g_array_unref(h->homes);
-	g_hash_table_unref(h->noted);
-	g_free(h->proc_dir);
-	g_free(h);
-}
+FREES(net_homes_free, struct net_homes, h, g_array_unref(h->homes); g_hash_table_unref(h->noted); g_free(h->proc_dir))
 
 static void add_address(GArray *addresses, const uint8_t *bytes, size_t cnt)
 {

@@ -29,13 +29,7 @@ struct gil {
 	char *place;
 };
 
-static void gil_free(gpointer data)
-{
-	struct gil *g = data;
-
-	g_free(g->place);
-	g_free(g);
-}
+FREES_DATA(gil_free, struct gil, g, g_free(g->place))
 
 struct fold_objects {
 	struct profile *profile;

@@ -30,13 +30,7 @@ struct fold_on_cpu *fold_on_cpu_new(void)
 	return o;
 }
 
-void fold_on_cpu_free(struct fold_on_cpu *o)
-{
-	if (!o)
-		return;
-	g_hash_table_destroy(o->sums);
-	g_free(o);
-}
+FREES(fold_on_cpu_free, struct fold_on_cpu, o, g_hash_table_destroy(o->sums))
 
 static void add(GHashTable *sums, const struct sample_key *key, const struct oncpu_sum *sum)
 {

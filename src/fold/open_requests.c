@@ -36,14 +36,7 @@ struct open_requests *open_requests_new(const char *proc_dir, const GPtrArray *f
 	return o;
 }
 
-void open_requests_free(struct open_requests *o)
-{
-	if (!o)
-		return;
-	g_hash_table_destroy(o->processes);
-	g_free(o->proc_dir);
-	g_free(o);
-}
+FREES(open_requests_free, struct open_requests, o, g_hash_table_destroy(o->processes); g_free(o->proc_dir))
 
 /* "handle(int)" and "handle.part.0" are the function "handle". */
 static bool is_function(const char *name, const char *function)

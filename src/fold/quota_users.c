@@ -173,12 +173,5 @@ void quota_users_end(struct quota_users *q, struct profile *p)
 	quota_users_free(q);
 }
 
-void quota_users_free(struct quota_users *q)
-{
-	if (!q)
-		return;
-	g_free(q->proc_dir);
-	group_limits_free(q->groups);
-	g_hash_table_unref(q->before);
-	g_free(q);
-}
+FREES(quota_users_free, struct quota_users, q, g_free(q->proc_dir); group_limits_free(q->groups);
+	g_hash_table_unref(q->before))

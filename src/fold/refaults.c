@@ -13,12 +13,7 @@ struct look {
 	struct proc_cpu cpu;
 };
 
-static void clear_look(gpointer data)
-{
-	struct look *l = data;
-
-	g_free(l->group);
-}
+CLEARS(clear_look, struct look, l, g_free(l->group))
 
 static GArray *looks_new(const struct profile *p, struct group_limits *groups, const char *proc_dir)
 {

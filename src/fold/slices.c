@@ -24,14 +24,7 @@ struct fold_slices *fold_slices_new(uint64_t slice_ns, uint64_t start_ns)
 	return f;
 }
 
-void fold_slices_free(struct fold_slices *f)
-{
-	if (!f)
-		return;
-	slice_builder_free(f->builder);
-	g_array_unref(f->codes);
-	g_free(f);
-}
+FREES(fold_slices_free, struct fold_slices, f, slice_builder_free(f->builder); g_array_unref(f->codes))
 
 void fold_slices_now(struct fold_slices *f, uint64_t now_ns, size_t row_cnt)
 {

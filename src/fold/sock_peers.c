@@ -17,6 +17,7 @@
 
 #include <glib.h>
 
+#include "base/each.h"
 #include "base/opener.h"
 
 #define ANSWER_BYTES 4096
@@ -81,14 +82,7 @@ struct sock_peers *sock_peers_new(const char *proc_dir, struct net_tables *table
 	return s;
 }
 
-void sock_peers_free(struct sock_peers *s)
-{
-	if (!s)
-		return;
-	close(s->fd);
-	g_free(s->proc_dir);
-	g_free(s);
-}
+FREES(sock_peers_free, struct sock_peers, s, close(s->fd); g_free(s->proc_dir))
 
 static bool is_our_net(const struct sock_peers *s, uint32_t pid)
 {

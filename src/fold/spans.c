@@ -35,15 +35,8 @@ struct spans *spans_new(guint slowest, guint sampled)
 	return s;
 }
 
-void spans_free(struct spans *s)
-{
-	if (!s)
-		return;
-	g_ptr_array_unref(s->slowest);
-	g_hash_table_destroy(s->of_routes);
-	g_ptr_array_unref(s->sampled);
-	g_free(s);
-}
+FREES(spans_free, struct spans, s, g_ptr_array_unref(s->slowest); g_hash_table_destroy(s->of_routes);
+	g_ptr_array_unref(s->sampled))
 
 static uint64_t wall_ns(const GPtrArray *heap, guint i)
 {

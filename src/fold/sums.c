@@ -37,15 +37,7 @@ struct sums *sums_new(void)
 	return s;
 }
 
-void sums_free(struct sums *s)
-{
-	if (!s)
-		return;
-	g_array_unref(s->entries);
-	g_array_unref(s->hists);
-	id_index_free(s->index);
-	g_free(s);
-}
+FREES(sums_free, struct sums, s, g_array_unref(s->entries); g_array_unref(s->hists); id_index_free(s->index))
 
 static struct entry *entry_at(const struct sums *s, size_t i)
 {

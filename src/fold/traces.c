@@ -42,13 +42,7 @@ struct fold_traces *fold_traces_new(void)
 	return t;
 }
 
-void fold_traces_free(struct fold_traces *t)
-{
-	if (!t)
-		return;
-	g_hash_table_destroy(t->longest);
-	g_free(t);
-}
+FREES(fold_traces_free, struct fold_traces, t, g_hash_table_destroy(t->longest))
 
 bool fold_traces_add(struct fold_traces *t, const struct offcpu_rec_trace *rec, size_t size)
 {

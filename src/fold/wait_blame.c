@@ -16,13 +16,7 @@ struct wait_blame {
 	GHashTable *threads;	/* tid -> struct pending */
 };
 
-static void pending_free(gpointer data)
-{
-	struct pending *p = data;
-
-	g_array_unref(p->parts);
-	g_free(p);
-}
+FREES_DATA(pending_free, struct pending, p, g_array_unref(p->parts))
 
 struct wait_blame *wait_blame_new(void)
 {
@@ -32,13 +26,7 @@ struct wait_blame *wait_blame_new(void)
 	return b;
 }
 
-void wait_blame_free(struct wait_blame *b)
-{
-	if (!b)
-		return;
-	g_hash_table_unref(b->threads);
-	g_free(b);
-}
+FREES(wait_blame_free, struct wait_blame, b, g_hash_table_unref(b->threads))
 
 static struct pending *pending_of(struct wait_blame *b, uint32_t tid, uint64_t since_ns)
 {

@@ -4,6 +4,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/each.h"
+
 struct fold_windows {
 	GHashTable *told;	/* tno -> struct offcpu_rec_thread, of the last cut that it was told at */
 	GArray *held;		/* struct offcpu_rec_thread, of the next window */
@@ -20,14 +22,7 @@ struct fold_windows *fold_windows_new(void)
 	return w;
 }
 
-void fold_windows_free(struct fold_windows *w)
-{
-	if (!w)
-		return;
-	g_hash_table_destroy(w->told);
-	g_array_unref(w->held);
-	g_free(w);
-}
+FREES(fold_windows_free, struct fold_windows, w, g_hash_table_destroy(w->told); g_array_unref(w->held))
 
 static void take_off(struct offcpu_state_total *from, const struct offcpu_state_total *what)
 {

@@ -121,13 +121,5 @@ void file_attach_settle(struct file_attach *a)
 	a->enter = NULL;
 }
 
-void file_attach_free(struct file_attach *a)
-{
-	if (!a)
-		return;
-	bpf_link__destroy(a->enter);
-	bpf_link__destroy(a->leave);
-	bpf_link__destroy(a->fault);
-	bpf_link__destroy(a->fault_end);
-	g_free(a);
-}
+FREES(file_attach_free, struct file_attach, a, bpf_link__destroy(a->enter); bpf_link__destroy(a->leave);
+	bpf_link__destroy(a->fault); bpf_link__destroy(a->fault_end))

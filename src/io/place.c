@@ -33,16 +33,8 @@ struct io_places *io_places_new(struct profile *p, bool with_kernel)
 	return s;
 }
 
-void io_places_free(struct io_places *s)
-{
-	if (!s)
-		return;
-	g_hash_table_destroy(s->places);
-	spaces_read_free(s->spaces);
-	fold_stacks_free(s->stacks);
-	symbolizer_free(s->symbolizer);
-	g_free(s);
-}
+FREES(io_places_free, struct io_places, s, g_hash_table_destroy(s->places); spaces_read_free(s->spaces);
+	fold_stacks_free(s->stacks); symbolizer_free(s->symbolizer))
 
 /* The node of s->rec, whose frames are filled in. */
 static uint32_t node_of(struct io_places *s, uint32_t pid, uint64_t code, bool is_user)

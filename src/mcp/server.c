@@ -33,13 +33,7 @@ struct server {
 	bool is_broken;		/* nobody reads what is written */
 };
 
-static void waiting_free(struct waiting *w)
-{
-	g_free(w->id);
-	g_free(w->token);
-	g_free(w->arguments);
-	g_free(w);
-}
+static FREES(waiting_free, struct waiting, w, g_free(w->id); g_free(w->token); g_free(w->arguments))
 
 static void leave_when_done(struct server *s)
 {

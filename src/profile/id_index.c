@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/each.h"
+
 #define SLOTS_FIRST 256	/* a power of two, as every later size */
 
 /* Half of the hash is enough to tell nearly all others apart, and there are fewer ids than that could place. */
@@ -78,13 +80,7 @@ struct id_index *id_index_new(void)
 	return ix;
 }
 
-void id_index_free(struct id_index *ix)
-{
-	if (!ix)
-		return;
-	slots_free(ix->slots, ix->slot_cnt);
-	g_free(ix);
-}
+FREES(id_index_free, struct id_index, ix, slots_free(ix->slots, ix->slot_cnt))
 
 static inline uint64_t rotate(uint64_t x, unsigned bits)
 {

@@ -70,19 +70,6 @@ static void keep_info(struct profile_compact *c)
 		c->to->field = was;                                                                                    \
 	} while (0)
 
-void profile_compact_end(struct profile_compact *c)
-{
-	keep_build_ids(c);
-	keep_info(c);
-	SWAP(frames);
-	SWAP(index[INDEX_FRAME]);
-	SWAP(nodes);
-	SWAP(index[INDEX_STACK]);
-	SWAP(build_ids);
-	SWAP(strings);
-	SWAP(string_list);
-	SWAP(index[INDEX_STRING]);
-	profile_free(c->to);
-	profile_map_end(&c->map);
-	g_free(c);
-}
+FREES(profile_compact_end, struct profile_compact, c, keep_build_ids(c); keep_info(c); SWAP(frames);
+	SWAP(index[INDEX_FRAME]); SWAP(nodes); SWAP(index[INDEX_STACK]); SWAP(build_ids); SWAP(strings);
+	SWAP(string_list); SWAP(index[INDEX_STRING]); profile_free(c->to); profile_map_end(&c->map))

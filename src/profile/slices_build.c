@@ -34,13 +34,7 @@ struct slice_builder *slice_builder_new(uint64_t length_ns)
 	return b;
 }
 
-void slice_builder_free(struct slice_builder *b)
-{
-	if (!b)
-		return;
-	g_ptr_array_unref(b->cells);
-	g_free(b);
-}
+FREES(slice_builder_free, struct slice_builder, b, g_ptr_array_unref(b->cells))
 
 uint64_t slice_builder_length_ns(const struct slice_builder *b)
 {
@@ -414,10 +408,4 @@ struct slices *slices_new(uint64_t length_ns, uint32_t cnt)
 	return s;
 }
 
-void slices_free(struct slices *s)
-{
-	if (!s)
-		return;
-	g_ptr_array_unref(s->cells);
-	g_free(s);
-}
+FREES(slices_free, struct slices, s, g_ptr_array_unref(s->cells))

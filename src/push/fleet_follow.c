@@ -21,14 +21,7 @@ struct fleet_follow *fleet_follow_new(struct target *t, const struct fleet_query
 	return f;
 }
 
-void fleet_follow_free(struct fleet_follow *f)
-{
-	if (!f)
-		return;
-	g_ptr_array_unref(f->profiles);
-	g_string_chunk_free(f->texts);
-	g_free(f);
-}
+FREES(fleet_follow_free, struct fleet_follow, f, g_ptr_array_unref(f->profiles); g_string_chunk_free(f->texts))
 
 static bool add_rows(void *ctx, const struct peer_ask *ask, GArray *rows, GError **error)
 {

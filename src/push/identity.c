@@ -166,13 +166,5 @@ struct identities *identities_new(const struct profile *p)
 	return ids;
 }
 
-void identities_free(struct identities *ids)
-{
-	if (!ids)
-		return;
-	g_free(ids->stacks);
-	g_free(ids->objects);
-	g_free(ids->wakers);
-	g_free(ids->programs);
-	g_free(ids);
-}
+FREES(identities_free, struct identities, ids, g_free(ids->stacks); g_free(ids->objects); g_free(ids->wakers);
+	g_free(ids->programs))

@@ -54,15 +54,8 @@ struct metrics *metrics_new(void)
 	return m;
 }
 
-void metrics_free(struct metrics *m)
-{
-	if (!m)
-		return;
-	services_free(m->services);
-	g_ptr_array_unref(m->counters);
-	g_ptr_array_unref(m->requests);
-	g_free(m);
-}
+FREES(metrics_free, struct metrics, m, services_free(m->services); g_ptr_array_unref(m->counters);
+	g_ptr_array_unref(m->requests))
 
 static struct counters *counters_of(struct metrics *m, const struct thread *t)
 {

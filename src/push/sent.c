@@ -24,15 +24,7 @@ struct sent *sent_new(void)
 	return s;
 }
 
-void sent_free(struct sent *s)
-{
-	if (!s)
-		return;
-	g_hash_table_unref(s->young);
-	g_hash_table_unref(s->old);
-	g_mutex_clear(&s->lock);
-	g_free(s);
-}
+FREES(sent_free, struct sent, s, g_hash_table_unref(s->young); g_hash_table_unref(s->old); g_mutex_clear(&s->lock))
 
 /* With the lock. */
 static void put(struct sent *s, uint64_t id, gpointer at_s)

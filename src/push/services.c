@@ -25,13 +25,7 @@ struct services *services_new(unsigned max)
 	return s;
 }
 
-void services_free(struct services *s)
-{
-	if (!s)
-		return;
-	g_hash_table_unref(s->names);
-	g_free(s);
-}
+FREES(services_free, struct services, s, g_hash_table_unref(s->names))
 
 static void services_add(struct services *s, const char *name)
 {

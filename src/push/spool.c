@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/each.h"
 #include "base/refuse.h"
 #include "push/http.h"
 
@@ -39,13 +40,7 @@ static bool fail(GError **error, int err, const char *what, const char *path)
 	return refuse(error, PUSH_ERROR, PUSH_ERROR_FAILED, "cannot %s '%s': %s", what, path, g_strerror(err));
 }
 
-static void file_free(gpointer data)
-{
-	struct file *f = data;
-
-	g_free(f->name);
-	g_free(f);
-}
+FREES_DATA(file_free, struct file, f, g_free(f->name))
 
 static char *path_of(const struct spool *s, const char *name)
 {

@@ -21,14 +21,7 @@ static const char magic[] = "offcpu push 1\n";
 enum unit_field { UNIT_KEY = 1, UNIT_PART, UNIT_START, UNIT_REQUEST, UNIT_CONTENTS };
 enum request_field { REQUEST_NAME = 1, REQUEST_BODY, REQUEST_ROWS, REQUEST_IS_GZIP };
 
-static void request_free(gpointer data)
-{
-	struct push_request *r = data;
-
-	g_free(r->name);
-	g_bytes_unref(r->body);
-	g_free(r);
-}
+FREES_DATA(request_free, struct push_request, r, g_free(r->name); g_bytes_unref(r->body))
 
 struct push_unit *unit_new(uint64_t key, uint32_t part, uint64_t start_unix_ns)
 {
@@ -42,14 +35,7 @@ struct push_unit *unit_new(uint64_t key, uint32_t part, uint64_t start_unix_ns)
 	return u;
 }
 
-void unit_free(struct push_unit *u)
-{
-	if (!u)
-		return;
-	g_ptr_array_unref(u->requests);
-	g_array_unref(u->contents);
-	g_free(u);
-}
+FREES(unit_free, struct push_unit, u, g_ptr_array_unref(u->requests); g_array_unref(u->contents))
 
 static void add(struct push_unit *u, char *name, GBytes *body, bool is_gzip, uint64_t rows)
 {

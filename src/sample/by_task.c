@@ -107,16 +107,8 @@ struct task_source *task_source_new(struct sampler *s, GError **error)
 	return source;
 }
 
-void task_source_free(struct task_source *source)
-{
-	if (!source)
-		return;
-	run_samples_free(source->runs);
-	look_bpf__destroy(source->skel);
-	core_btf_free(source->core_btf);
-	g_byte_array_unref(source->text);
-	g_free(source);
-}
+FREES(task_source_free, struct task_source, source, run_samples_free(source->runs); look_bpf__destroy(source->skel);
+	core_btf_free(source->core_btf); g_byte_array_unref(source->text))
 
 /* All that it tells in one round. */
 static bool read_all(struct task_source *source)

@@ -105,14 +105,7 @@ struct run_samples *run_samples_new(struct sampler *s, struct look_bpf *skel, do
 	return r;
 }
 
-void run_samples_free(struct run_samples *r)
-{
-	if (!r)
-		return;
-	ring_buffer__free(r->ring);
-	g_ptr_array_unref(r->links);
-	g_free(r);
-}
+FREES(run_samples_free, struct run_samples, r, ring_buffer__free(r->ring); g_ptr_array_unref(r->links))
 
 void run_samples_take(struct run_samples *r)
 {

@@ -24,13 +24,7 @@
 
 G_DEFINE_QUARK(offcpu-sampler-error, sampler_error)
 
-static void sampled_free(gpointer p)
-{
-	struct sampled *t = p;
-
-	proc_thread_close(&t->files);
-	g_free(t);
-}
+FREES_DATA(sampled_free, struct sampled, t, proc_thread_close(&t->files))
 
 struct sampler *sampler_new(const struct sampler_options *options, GError **error)
 {
@@ -59,21 +53,9 @@ struct sampler *sampler_new(const struct sampler_options *options, GError **erro
 	return NULL;
 }
 
-void sampler_free(struct sampler *s)
-{
-	if (!s)
-		return;
-	task_source_free(s->tasks);
-	g_hash_table_destroy(s->threads);
-	g_hash_table_destroy(s->kernel_nodes);
-	looks_free(s->looks);
-	spaces_read_free(s->spaces);
-	fold_stacks_free(s->stacks);
-	symbolizer_free(s->symbolizer);
-	profile_free(s->profile);
-	g_free(s->cgroup_mount);
-	g_free(s);
-}
+FREES(sampler_free, struct sampler, s, task_source_free(s->tasks); g_hash_table_destroy(s->threads);
+	g_hash_table_destroy(s->kernel_nodes); looks_free(s->looks); spaces_read_free(s->spaces);
+	fold_stacks_free(s->stacks); symbolizer_free(s->symbolizer); profile_free(s->profile); g_free(s->cgroup_mount))
 
 bool sampler_wants(const struct sampler *s, pid_t pid, pid_t tid, const char *comm, bool is_kernel)
 {

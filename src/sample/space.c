@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/each.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
@@ -51,13 +52,7 @@ struct reading {
 	int error;
 };
 
-static void program_free(gpointer p)
-{
-	struct program *program = p;
-
-	g_array_unref(program->ranges);
-	g_free(program);
-}
+FREES_DATA(program_free, struct program, program, g_array_unref(program->ranges))
 
 static void table_free(gpointer table)
 {
@@ -73,15 +68,8 @@ struct spaces_read *spaces_read_new(void)
 	return s;
 }
 
-void spaces_read_free(struct spaces_read *s)
-{
-	if (!s)
-		return;
-	g_hash_table_destroy(s->programs);
-	g_hash_table_destroy(s->files);
-	unwind_table_free(s->vdso);
-	g_free(s);
-}
+FREES(spaces_read_free, struct spaces_read, s, g_hash_table_destroy(s->programs); g_hash_table_destroy(s->files);
+	unwind_table_free(s->vdso))
 
 void spaces_read_forget(struct spaces_read *s, pid_t pid)
 {

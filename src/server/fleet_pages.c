@@ -49,14 +49,7 @@ struct fleet_pages *fleet_pages_new(const struct target_options *engine, GError 
 	return NULL;
 }
 
-void fleet_pages_free(struct fleet_pages *f)
-{
-	if (!f)
-		return;
-	target_close(f->lists.target);
-	target_close(f->ranges.target);
-	g_free(f);
-}
+FREES(fleet_pages_free, struct fleet_pages, f, target_close(f->lists.target); target_close(f->ranges.target))
 
 const char *fleet_pages_name(const struct fleet_pages *f)
 {

@@ -43,16 +43,8 @@ struct history *history_new(const char *dir)
 	return h;
 }
 
-void history_free(struct history *h)
-{
-	if (!h)
-		return;
-	ranges_free(h->ranges);
-	g_cond_clear(&h->is_free);
-	g_mutex_clear(&h->lock);
-	g_free(h->dir);
-	g_free(h);
-}
+FREES(history_free, struct history, h, ranges_free(h->ranges); g_cond_clear(&h->is_free); g_mutex_clear(&h->lock);
+	g_free(h->dir))
 
 static bool fail(GError **error, unsigned status, const char *why)
 {

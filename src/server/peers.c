@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
+#include "base/each.h"
+
 #define WAITING_MAX_US (10 * G_USEC_PER_SEC)
 #define ANSWERING_MAX_US (600 * G_USEC_PER_SEC)
 
@@ -29,12 +31,7 @@ struct peers *peers_new(unsigned max)
 	return peers;
 }
 
-void peers_free(struct peers *peers)
-{
-	g_queue_clear_full(&peers->all, g_free);
-	g_mutex_clear(&peers->lock);
-	g_free(peers);
-}
+FREES(peers_free, struct peers, peers, g_queue_clear_full(&peers->all, g_free); g_mutex_clear(&peers->lock))
 
 /* The loop that moves the bytes finds its end, and closes it. */
 static void shut(struct peer *p)

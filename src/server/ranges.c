@@ -26,12 +26,7 @@ struct ranges {
 	struct ranges_stats stats;
 };
 
-static void entry_free(struct entry *e)
-{
-	profile_free(e->profile);
-	g_clear_error(&e->error);
-	g_free(e);
-}
+static FREES(entry_free, struct entry, e, profile_free(e->profile); g_clear_error(&e->error))
 
 struct ranges *ranges_new(const char *dir, range_read_fn read, gsize max_bytes)
 {

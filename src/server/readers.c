@@ -10,15 +10,7 @@
 #define NAME_MAX_LEN 64
 #define GLOB_MAX_LEN 255
 
-static void clear(gpointer data)
-{
-	struct reader *r = data;
-
-	g_free(r->name);
-	g_free(r->token);
-	g_free(r->services);
-	g_free(r->proxy);
-}
+CLEARS(clear, struct reader, r, g_free(r->name); g_free(r->token); g_free(r->services); g_free(r->proxy))
 
 static GArray *readers_new(void)
 {

@@ -46,13 +46,7 @@ static void stop_counting(struct cost *c)
 	c->stats_fd = -1;
 }
 
-void cost_free(struct cost *c)
-{
-	if (!c)
-		return;
-	stop_counting(c);
-	g_free(c);
-}
+FREES(cost_free, struct cost, c, stop_counting(c))
 
 static void add_program(const struct bpf_program *prog, struct program_cost *sum)
 {

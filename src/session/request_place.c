@@ -30,13 +30,7 @@ void request_fail(GError **error, const char *format, ...)
 	g_set_error_literal(error, ATTACH_ERROR, ATTACH_ERROR_FAILED, text);
 }
 
-static void place_clear(gpointer data)
-{
-	struct request_place *p = data;
-
-	g_free(p->path);
-	g_free(p->name);
-}
+CLEARS(place_clear, struct request_place, p, g_free(p->path); g_free(p->name))
 
 static GArray *places_new(void)
 {

@@ -379,14 +379,7 @@ static bool goes_together(const struct request_plan *plan, GError **error)
 	return false;
 }
 
-static void route_name_free(gpointer data)
-{
-	struct request_route_name *r = data;
-
-	g_free(r->glob);
-	g_free(r->service);
-	g_free(r);
-}
+FREES_DATA(route_name_free, struct request_route_name, r, g_free(r->glob); g_free(r->service))
 
 struct request_plan *request_plan_new_empty(void)
 {

@@ -115,10 +115,4 @@ struct request_go_names *request_go_names_read(uint32_t pid)
 	return n;
 }
 
-void request_go_names_free(struct request_go_names *n)
-{
-	if (!n)
-		return;
-	g_free(n->text);
-	g_free(n);
-}
+FREES(request_go_names_free, struct request_go_names, n, g_free(n->text))

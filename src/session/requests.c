@@ -143,15 +143,7 @@ static struct beside *beside_new(guint names)
 	return b;
 }
 
-static void beside_free(struct beside *b)
-{
-	if (!b)
-		return;
-	g_array_unref(b->parts);
-	g_free(b->before);
-	g_free(b->sums);
-	g_free(b);
-}
+static FREES(beside_free, struct beside, b, g_array_unref(b->parts); g_free(b->before); g_free(b->sums))
 
 static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_state)
 {

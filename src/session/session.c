@@ -156,14 +156,7 @@ void session_unload(struct session *s)
 	*s = (struct session){ 0 };
 }
 
-void session_free(struct session *s)
-{
-	if (!s)
-		return;
-	session_unload(s);
-	urgency_end();
-	g_free(s);
-}
+FREES(session_free, struct session, s, session_unload(s); urgency_end())
 
 int session_iterate(const struct bpf_link *link, void (*make_room)(struct session *s), struct session *s)
 {

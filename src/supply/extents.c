@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
 #include "supply/tables_part.h"
 
 struct extent {
@@ -17,13 +18,7 @@ struct extents *extents_new(void)
 	return e;
 }
 
-void extents_free(struct extents *e)
-{
-	if (!e)
-		return;
-	g_array_unref(e->extents);
-	g_free(e);
-}
+FREES(extents_free, struct extents, e, g_array_unref(e->extents))
 
 static struct extent *at(const struct extents *e, guint i)
 {

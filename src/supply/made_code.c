@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
 #include "supply/tables_part.h"
 
 #include "base/clock.h"
@@ -59,12 +60,7 @@ void retired_tables_sweep(struct retired_tables *r, bool all)
 		g_array_remove_range(r->tables, 0, cnt);
 }
 
-void retired_tables_free(struct retired_tables *r)
-{
-	retired_tables_sweep(r, true);
-	g_array_unref(r->tables);
-	g_free(r);
-}
+FREES(retired_tables_free, struct retired_tables, r, retired_tables_sweep(r, true); g_array_unref(r->tables))
 
 struct heap_table {
 	uint64_t start, end;	/* what was told of when it was made */

@@ -23,13 +23,7 @@ struct view_base *view_base_new(const struct activity *a, uint64_t length_ns)
 	return b;
 }
 
-void view_base_free(struct view_base *b)
-{
-	if (!b)
-		return;
-	g_hash_table_destroy(b->rows);
-	g_free(b);
-}
+FREES(view_base_free, struct view_base, b, g_hash_table_destroy(b->rows))
 
 const struct activity_row *view_base_row(const struct view_base *b, const struct activity_key *key)
 {
@@ -62,20 +56,9 @@ struct view *view_new(void)
 	return v;
 }
 
-void view_free(struct view *v)
-{
-	if (!v)
-		return;
-	activity_free(v->activity);
-	view_base_free(v->base);
-	g_array_unref(v->order);
-	g_array_unref(v->levels);
-	g_string_free(v->typed, TRUE);
-	g_string_free(v->filter, TRUE);
-	g_string_free(v->search, TRUE);
-	g_free(v->message);
-	g_free(v);
-}
+FREES(view_free, struct view, v, activity_free(v->activity); view_base_free(v->base); g_array_unref(v->order);
+	g_array_unref(v->levels); g_string_free(v->typed, TRUE); g_string_free(v->filter, TRUE);
+	g_string_free(v->search, TRUE); g_free(v->message))
 
 void view_say(struct view *v, const char *message)
 {

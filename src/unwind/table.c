@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "unwind/table.h"
 
+#include "base/each.h"
 #include "base/order.h"
 #include "base/parser.h"
 #include "unwind/cfi.h"
@@ -258,15 +259,7 @@ struct unwind_table *unwind_table_of_rows(uint64_t base, const struct unwind_row
 	return t;
 }
 
-void unwind_table_free(struct unwind_table *t)
-{
-	if (!t)
-		return;
-	g_free(t->rows);
-	g_free(t->index);
-	g_free(t->segments);
-	g_free(t);
-}
+FREES(unwind_table_free, struct unwind_table, t, g_free(t->rows); g_free(t->index); g_free(t->segments))
 
 const struct unwind_row *unwind_table_row(const struct unwind_table *t, uint64_t vaddr)
 {

@@ -73,13 +73,7 @@ struct table_cache *table_cache_open(void)
 	return g_strcmp0(wish, "off") == 0 ? NULL : table_cache_open_in(own ? own : OF_ROOT, TABLE_CACHE_NS_MIN);
 }
 
-void table_cache_close(struct table_cache *c)
-{
-	if (!c)
-		return;
-	close(c->folder_fd);
-	g_free(c);
-}
+FREES(table_cache_close, struct table_cache, c, close(c->folder_fd))
 
 static bool name_of(int fd, char name[128])
 {

@@ -36,13 +36,7 @@ struct answer {
 	struct json json;
 };
 
-static void piece_clear(gpointer data)
-{
-	struct piece *piece = data;
-
-	g_free(piece->text);
-	g_free(piece->in_short);
-}
+CLEARS(piece_clear, struct piece, piece, g_free(piece->text); g_free(piece->in_short))
 
 struct answer *answer_new(const char *of, const struct answer_options *options)
 {
@@ -64,15 +58,8 @@ struct answer *answer_new(const char *of, const struct answer_options *options)
 	return a;
 }
 
-void answer_free(struct answer *a)
-{
-	if (!a)
-		return;
-	g_array_unref(a->sections);
-	g_array_unref(a->pieces);
-	g_string_free(a->text, TRUE);
-	g_free(a);
-}
+FREES(answer_free, struct answer, a, g_array_unref(a->sections); g_array_unref(a->pieces);
+	g_string_free(a->text, TRUE))
 
 static struct section *section_at(const struct answer *a, guint at)
 {

@@ -31,14 +31,7 @@ struct texts *texts_new(void)
 	return t;
 }
 
-void texts_free(struct texts *t)
-{
-	if (!t)
-		return;
-	g_hash_table_destroy(t->ids);
-	g_ptr_array_unref(t->list);
-	g_free(t);
-}
+FREES(texts_free, struct texts, t, g_hash_table_destroy(t->ids); g_ptr_array_unref(t->list))
 
 uint32_t texts_id(struct texts *t, const char *s)
 {

@@ -22,14 +22,7 @@ static struct facet *facet_new(const struct profile *p, const char *name)
 	return f;
 }
 
-static void facet_free(gpointer facet)
-{
-	struct facet *f = facet;
-
-	g_array_unref(f->categories);
-	g_free(f->of_wait);
-	g_free(f);
-}
+FREES_DATA(facet_free, struct facet, f, g_array_unref(f->categories); g_free(f->of_wait))
 
 static uint32_t facet_category(struct facet *f, const char *name, bool is_idle)
 {

@@ -164,9 +164,4 @@ struct layers *layers_new(guint nodes_cnt, const struct layers_link *links, guin
 	return l;
 }
 
-void layers_free(struct layers *l)
-{
-	g_array_unref(l->places);
-	g_ptr_array_unref(l->paths);
-	g_free(l);
-}
+FREES(layers_free, struct layers, l, g_array_unref(l->places); g_ptr_array_unref(l->paths))

@@ -86,14 +86,7 @@ struct folded_names *folded_names_new(const struct profile *p, const struct fold
 	return names;
 }
 
-void folded_names_free(struct folded_names *names)
-{
-	if (!names)
-		return;
-	g_ptr_array_unref(names->frames);
-	g_array_unref(names->path);
-	g_free(names);
-}
+FREES(folded_names_free, struct folded_names, names, g_ptr_array_unref(names->frames); g_array_unref(names->path))
 
 void folded_append_stack(GString *s, struct folded_names const *names, uint32_t node)
 {

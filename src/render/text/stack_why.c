@@ -31,14 +31,7 @@ struct stack_why *stack_why_new(const struct profile *p)
 	return why;
 }
 
-void stack_why_free(struct stack_why *why)
-{
-	if (!why)
-		return;
-	reasons_free(why->reasons);
-	wakes_by_wait_free(why->wakes);
-	g_free(why);
-}
+FREES(stack_why_free, struct stack_why, why, reasons_free(why->reasons); wakes_by_wait_free(why->wakes))
 
 static bool is_of_row(const struct wait *w, const struct top_row *row)
 {
