@@ -28,6 +28,10 @@ struct command {
 
 /* One sentence on stderr: "offcpu NAME: message". */
 void cmd_error(const char *command, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* The same, as a value: an exit status, or false. */
+#define cmd_failed(...) ({ cmd_error(__VA_ARGS__); EXIT_FAILED; })
+#define cmd_wrong(...) ({ cmd_error(__VA_ARGS__); EXIT_USAGE; })
+#define cmd_refuse(...) ({ cmd_error(__VA_ARGS__); false; })
 
 /* False, with a sentence about an option's value. */
 #define cmd_bad(error, ...) refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, __VA_ARGS__)

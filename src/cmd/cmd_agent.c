@@ -362,25 +362,19 @@ int cmd_agent(int argc, char **argv)
 
 	if (!cmd_parse("agent", NULL, description, (GOptionEntry *)entries, &argc, &argv, &status))
 		return status;
-	if (argc > 1 || windows < 0) {
-		cmd_error("agent", argc > 1 ? "unexpected argument '%s'" : "--windows takes a number from 1 on",
-			  argc > 1 ? argv[1] : "");
-		return EXIT_USAGE;
-	}
-	if (!keep.name && (keep.from || keep.to)) {
-		cmd_error("agent", "--from and --to: only with --keep");
-		return EXIT_USAGE;
-	}
+	if (argc > 1 || windows < 0)
+		return cmd_wrong("agent", argc > 1 ? "unexpected argument '%s'" : "--windows takes a number from 1 on",
+			argc > 1 ? argv[1] : "");
+	if (!keep.name && (keep.from || keep.to))
+		return cmd_wrong("agent", "--from and --to: only with --keep");
 	options.config_path = path ? path : AGENT_CONFIG_PATH;
 	options.may_lack_config = !path;
 	options.settings = settings;
 	options.windows = (unsigned)windows;
 	options.command_line = command_line;
 	config = agent_read_config(&options, &error);
-	if (!config) {
-		cmd_error("agent", "%s", error->message);
-		return EXIT_USAGE;
-	}
+	if (!config)
+		return cmd_wrong("agent", "%s", error->message);
 	if (is_check || keep.name) {
 		status = is_check ? check(config, options.config_path) : incidents_keep(config, &keep);
 		agent_config_free(config);

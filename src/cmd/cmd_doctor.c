@@ -125,10 +125,8 @@ static int look_at_process(char **typed, bool as_json, const struct answer_args 
 		cmd_error(COMMAND, "%s", error->message);
 		return g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT) ? EXIT_FAILED : EXIT_USAGE;
 	}
-	if (!ids || !ids->len) {
-		cmd_error(COMMAND, "-p names no process");
-		return EXIT_USAGE;
-	}
+	if (!ids || !ids->len)
+		return cmd_wrong(COMMAND, "-p names no process");
 	return doctor_process(g_array_index(ids, uint32_t, 0), ids->len - 1, as_json, answer);
 }
 
@@ -137,14 +135,10 @@ static int doctor(int argc, char **argv, char **pids, bool as_json, bool no_test
 	g_autoptr(GError) error = NULL;
 	struct utsname u;
 
-	if (argc > 1) {
-		cmd_error(COMMAND, "unexpected argument '%s'", argv[1]);
-		return EXIT_USAGE;
-	}
-	if (!answer_args_understand(answer, as_json, &error)) {
-		cmd_error(COMMAND, "%s", error->message);
-		return EXIT_USAGE;
-	}
+	if (argc > 1)
+		return cmd_wrong(COMMAND, "unexpected argument '%s'", argv[1]);
+	if (!answer_args_understand(answer, as_json, &error))
+		return cmd_wrong(COMMAND, "%s", error->message);
 	if (pids)
 		return look_at_process(pids, as_json, answer);
 	attach_errors_of_doctor();

@@ -134,18 +134,12 @@ static bool fit_together(const struct events *ev, const struct target *target, b
 {
 	const char *name = ev->format->name;
 
-	if (json && ev->format != &event_json) {
-		cmd_error("events", "--json and -f %s exclude each other", name);
-		return false;
-	}
-	if (ev->format->is_file && target->collect.want_blame) {
-		cmd_error("events", "--runq-blame: not of %s", name);
-		return false;
-	}
-	if (ev->format->is_file && !ev->path && isatty(STDOUT_FILENO)) {
-		cmd_error("events", "%s is no text: -o FILE is wanted", name);
-		return false;
-	}
+	if (json && ev->format != &event_json)
+		return cmd_refuse("events", "--json and -f %s exclude each other", name);
+	if (ev->format->is_file && target->collect.want_blame)
+		return cmd_refuse("events", "--runq-blame: not of %s", name);
+	if (ev->format->is_file && !ev->path && isatty(STDOUT_FILENO))
+		return cmd_refuse("events", "%s is no text: -o FILE is wanted", name);
 	return true;
 }
 
@@ -160,10 +154,9 @@ static int parse_own(struct events *ev, struct target *target, const char *durat
 		return EXIT_USAGE;
 	if (ring_size) {
 		if (!parse_u32(ring_size, &ring_kib, NULL) || ring_kib < 64 || ring_kib > 1 << 20 ||
-		    (ring_kib & (ring_kib - 1))) {
-			cmd_error("events", "'%s' is not a ring size: KiB, a power of two from 64 to 1048576", ring_size);
-			return EXIT_USAGE;
-		}
+		    (ring_kib & (ring_kib - 1)))
+			return cmd_wrong("events", "'%s' is not a ring size: KiB, a power of two from 64 to 1048576",
+				ring_size);
 		target->collect.ring_bytes = (size_t)ring_kib << 10;
 	}
 	return EXIT_OK;

@@ -93,19 +93,13 @@ static bool fits_format(const struct export_args *a, const struct format *format
 /* False after a sentence about two options that do not go together. */
 static bool fit_together(const struct export_args *a)
 {
-	if (a->wakers && a->wakeup) {
-		cmd_error(COMMAND, "--wakers and --wakeup: only one view at a time");
-		return false;
-	}
-	if ((a->wakers || a->wakeup) && (a->no_delimiter || a->columns == 2)) {
-		cmd_error(COMMAND, "%s: not together with %s", a->no_delimiter ? "--no-delimiter" : "--columns 2",
-			  a->wakers ? "--wakers" : "--wakeup");
-		return false;
-	}
-	if (a->columns == 2 && a->weight && strcmp(a->weight, "count") == 0) {
-		cmd_error(COMMAND, "--columns 2: the first one is the count already");
-		return false;
-	}
+	if (a->wakers && a->wakeup)
+		return cmd_refuse(COMMAND, "--wakers and --wakeup: only one view at a time");
+	if ((a->wakers || a->wakeup) && (a->no_delimiter || a->columns == 2))
+		return cmd_refuse(COMMAND, "%s: not together with %s",
+			a->no_delimiter ? "--no-delimiter" : "--columns 2", a->wakers ? "--wakers" : "--wakeup");
+	if (a->columns == 2 && a->weight && strcmp(a->weight, "count") == 0)
+		return cmd_refuse(COMMAND, "--columns 2: the first one is the count already");
 	return true;
 }
 
@@ -125,36 +119,22 @@ static bool make_plan(struct export_args *a, const struct format *format, struct
 	plan->columns = a->columns ? (unsigned)a->columns : 1;
 	options->two_columns = plan->columns == 2;
 	plan->has_weight = a->weight != NULL;
-	if (a->by && strcmp(a->by, "thread") != 0 && strcmp(a->by, "comm") != 0) {
-		cmd_error(COMMAND, "--by \"%s\": no such grouping; known are comm, thread", a->by);
-		return false;
-	}
+	if (a->by && strcmp(a->by, "thread") != 0 && strcmp(a->by, "comm") != 0)
+		return cmd_refuse(COMMAND, "--by \"%s\": no such grouping; known are comm, thread", a->by);
 	options->by_thread = a->by && strcmp(a->by, "thread") == 0;
 	plan->by_comm = a->by && !options->by_thread;
-	if (a->unit && !folded_unit_parse(a->unit, &options->unit)) {
-		cmd_error(COMMAND, "--unit \"%s\": no such unit; known are ns, us, ms, s", a->unit);
-		return false;
-	}
-	if (a->weight && !weight_parse(a->weight, &options->weight)) {
-		cmd_error(COMMAND, "--weight \"%s\": no such weight; known are %s", a->weight, weight_names());
-		return false;
-	}
-	if (a->idle && !idle_choice_parse(a->idle, &a->idle_choice)) {
-		cmd_error(COMMAND, "--idle \"%s\": fold, keep or drop is wanted", a->idle);
-		return false;
-	}
-	if (format->has_accounts && a->idle_choice == IDLE_FOLD) {
-		cmd_error(COMMAND, "--idle fold: %s is a row a wait, keep or drop is wanted", format->name);
-		return false;
-	}
-	if (plan->columns > 2 || a->columns < 0) {
-		cmd_error(COMMAND, "--columns %d: one or two are wanted", a->columns);
-		return false;
-	}
-	if (!filters_understand(&a->filters, &error)) {
-		cmd_error(COMMAND, "%s", error->message);
-		return false;
-	}
+	if (a->unit && !folded_unit_parse(a->unit, &options->unit))
+		return cmd_refuse(COMMAND, "--unit \"%s\": no such unit; known are ns, us, ms, s", a->unit);
+	if (a->weight && !weight_parse(a->weight, &options->weight))
+		return cmd_refuse(COMMAND, "--weight \"%s\": no such weight; known are %s", a->weight, weight_names());
+	if (a->idle && !idle_choice_parse(a->idle, &a->idle_choice))
+		return cmd_refuse(COMMAND, "--idle \"%s\": fold, keep or drop is wanted", a->idle);
+	if (format->has_accounts && a->idle_choice == IDLE_FOLD)
+		return cmd_refuse(COMMAND, "--idle fold: %s is a row a wait, keep or drop is wanted", format->name);
+	if (plan->columns > 2 || a->columns < 0)
+		return cmd_refuse(COMMAND, "--columns %d: one or two are wanted", a->columns);
+	if (!filters_understand(&a->filters, &error))
+		return cmd_refuse(COMMAND, "%s", error->message);
 	return true;
 }
 

@@ -232,11 +232,9 @@ static int draw(const struct profile *p, struct flame_job *job, const struct sel
 	job->tree.keep = selection->waits;
 	job->svg.selection = selection;
 	job->svg.selection_text = text;
-	if (!has_weight(p, job, selection)) {
-		cmd_error(COMMAND, "%s: nothing to draw, no wait%s%s has any %s weight", job->input,
-			  *text ? " with " : "", text, weight_name(job->tree.weight));
-		return EXIT_FAILED;
-	}
+	if (!has_weight(p, job, selection))
+		return cmd_failed(COMMAND, "%s: nothing to draw, no wait%s%s has any %s weight", job->input,
+			*text ? " with " : "", text, weight_name(job->tree.weight));
 	if (job->open)
 		return serve_page(p, job, selection, text);
 	if (job->html) {
@@ -245,10 +243,8 @@ static int draw(const struct profile *p, struct flame_job *job, const struct sel
 		html_page(p, &options, out);
 	} else
 		draw_picture(p, job, out);
-	if (!cmd_write_output(job->output, out->str, out->len, &error)) {
-		cmd_error(COMMAND, "%s", error->message);
-		return EXIT_FAILED;
-	}
+	if (!cmd_write_output(job->output, out->str, out->len, &error))
+		return cmd_failed(COMMAND, "%s", error->message);
 	if (strcmp(job->output, "-") != 0 && isatty(STDERR_FILENO))
 		fprintf(stderr, "wrote %s\n", job->output);
 	return EXIT_OK;

@@ -149,10 +149,8 @@ static int parse_own(struct hist *h, const struct target *target, int argc, char
 	if (argc > 3)
 		return cmd_unexpected("hist", argv[3]);
 	if ((argc > 1 && (!parse_duration(argv[1], 1000000000, &h->interval_ns, &error) || !h->interval_ns)) ||
-	    (argc > 2 && (!parse_u32(argv[2], &h->count, &error) || !h->count))) {
-		cmd_error("hist", "%s", error ? error->message : "INTERVAL and COUNT must be above 0");
-		return EXIT_USAGE;
-	}
+	    (argc > 2 && (!parse_u32(argv[2], &h->count, &error) || !h->count)))
+		return cmd_wrong("hist", "%s", error ? error->message : "INTERVAL and COUNT must be above 0");
 	if (h->on_cpu && h->runq)
 		wrong = "--on-cpu and --runq exclude each other";
 	else if (h->by_process && h->by_thread)

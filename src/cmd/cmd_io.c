@@ -56,10 +56,8 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 	g_autoptr(GError) error = NULL;
 	const char *wrong = NULL;
 
-	if (argc > 1) {
-		cmd_error(COMMAND, "unexpected argument '%s'", argv[1]);
-		return EXIT_USAGE;
-	}
+	if (argc > 1)
+		return cmd_wrong(COMMAND, "unexpected argument '%s'", argv[1]);
 	if (!run_parse_duration(run, o->duration))
 		return EXIT_USAGE;
 	if (o->by_block && o->by_stack)
@@ -78,24 +76,16 @@ static int parse_own(struct io_options *o, struct run *run, int argc, char **arg
 		wrong = "--follow is about the children of -p";
 	else if (o->no_kernel_stacks && o->no_user_stacks)
 		wrong = "-U and -K exclude each other";
-	if (wrong || !answer_args_understand(&o->answer, o->json, &error)) {
-		cmd_error(COMMAND, "%s", wrong ? wrong : error->message);
-		return EXIT_USAGE;
-	}
-	if (o->slower && !parse_duration(o->slower, MS_NS, &o->slower_ns, &error)) {
-		cmd_error(COMMAND, "--slower: %s", error->message);
-		return EXIT_USAGE;
-	}
+	if (wrong || !answer_args_understand(&o->answer, o->json, &error))
+		return cmd_wrong(COMMAND, "%s", wrong ? wrong : error->message);
+	if (o->slower && !parse_duration(o->slower, MS_NS, &o->slower_ns, &error))
+		return cmd_wrong(COMMAND, "--slower: %s", error->message);
 	if (o->by_stack && !o->slower)
 		o->slower_ns = STACKS_SLOWER_NS;
-	if (!find_only(o, &error)) {
-		cmd_error(COMMAND, "%s", error->message);
-		return EXIT_FAILED;
-	}
-	if (o->output && !profile_file_may_write(o->output, &error)) {
-		cmd_error(COMMAND, "%s", error->message);
-		return EXIT_FAILED;
-	}
+	if (!find_only(o, &error))
+		return cmd_failed(COMMAND, "%s", error->message);
+	if (o->output && !profile_file_may_write(o->output, &error))
+		return cmd_failed(COMMAND, "%s", error->message);
 	return EXIT_OK;
 }
 

@@ -40,14 +40,10 @@ int cmd_mcp(int argc, char **argv)
 		return status;
 	if (argc > 1)
 		return cmd_unexpected(COMMAND, argv[1]);
-	if (record_with && !allows_recording) {
-		cmd_error(COMMAND, "--record-with: goes with --allow-record");
-		return EXIT_USAGE;
-	}
-	if (record_with && !g_shell_parse_argv(record_with, NULL, &runner, &error)) {
-		cmd_error(COMMAND, "--record-with: %s", error->message);
-		return EXIT_USAGE;
-	}
+	if (record_with && !allows_recording)
+		return cmd_wrong(COMMAND, "--record-with: goes with --allow-record");
+	if (record_with && !g_shell_parse_argv(record_with, NULL, &runner, &error))
+		return cmd_wrong(COMMAND, "--record-with: %s", error->message);
 	if (isatty(STDIN_FILENO))
 		fputs("offcpu mcp: waits for messages of the Model Context Protocol, one a line; an assistant starts it (man offcpu-mcp)\n",
 		      stderr);

@@ -110,11 +110,9 @@ static bool send_unit(struct target *t, const struct push_unit *u, gint64 until_
 
 		if (outcome == TARGET_TAKEN)
 			return true;
-		if (outcome != TARGET_LATER || g_get_monotonic_time() + wait_us > until_us) {
-			g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED, "%s%s", why,
-				    outcome == TARGET_UNSURE ? "; it may have taken it, so it was not sent again" : "");
-			return false;
-		}
+		if (outcome != TARGET_LATER || g_get_monotonic_time() + wait_us > until_us)
+			return refuse(error, PUSH_ERROR, PUSH_ERROR_FAILED, "%s%s", why,
+				outcome == TARGET_UNSURE ? "; it may have taken it, so it was not sent again" : "");
 		g_usleep((gulong)wait_us);
 	}
 }

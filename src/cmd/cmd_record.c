@@ -191,11 +191,9 @@ static bool output_is_writable(const char *path, GError **error)
 
 	if (!profile_file_may_write(path, error))
 		return false;
-	if (access(folder, W_OK | X_OK)) {
-		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno), "%s: %s", folder,
-			    g_strerror(errno));
-		return false;
-	}
+	if (access(folder, W_OK | X_OK))
+		return refuse(error, G_FILE_ERROR, g_file_error_from_errno(errno), "%s: %s", folder,
+			g_strerror(errno));
 	return true;
 }
 
@@ -224,22 +222,16 @@ static int parse_own(struct record_options *o, struct run *run, int argc, char *
 		return cmd_unexpected("record", argv[1]);
 	if (!run_parse_duration(run, o->duration))
 		return EXIT_USAGE;
-	if (!parse_slice(o, &error)) {
-		cmd_error("record", "%s", error->message);
-		return EXIT_USAGE;
-	}
+	if (!parse_slice(o, &error))
+		return cmd_wrong("record", "%s", error->message);
 	if (o->max_loss) {
 		char *end;
 		o->max_loss_pct = g_ascii_strtod(o->max_loss, &end);
-		if (end == o->max_loss || *end || !(o->max_loss_pct >= 0 && o->max_loss_pct <= 100)) {
-			cmd_error("record", "'%s' is not a percentage from 0 to 100", o->max_loss);
-			return EXIT_USAGE;
-		}
+		if (end == o->max_loss || *end || !(o->max_loss_pct >= 0 && o->max_loss_pct <= 100))
+			return cmd_wrong("record", "'%s' is not a percentage from 0 to 100", o->max_loss);
 	}
-	if (o->is_estimate && run->target->command) {
-		cmd_error("record", "--estimate looks at what runs already, and starts no command");
-		return EXIT_USAGE;
-	}
+	if (o->is_estimate && run->target->command)
+		return cmd_wrong("record", "--estimate looks at what runs already, and starts no command");
 	if (o->is_estimate) {
 		run->duration_ns = run->duration_ns ? run->duration_ns : ESTIMATE_NS;
 		run->target->collect.grace_ns = ESTIMATE_EXACT_NS;

@@ -104,15 +104,12 @@ static bool plan_view(const struct report_args *a, struct report_plan *plan)
 
 		if (!a->views[i].is_asked && !value && !is_named_by_grouping(a, view))
 			continue;
-		if (plan->view) {
-			cmd_error("report", "--%s and --%s: only one of them at a time", plan->view->name, view->name);
-			return false;
-		}
-		if (value && !view_takes_value(view, value)) {
-			cmd_error("report", "--%s \"%s\": no such format; known are %s", view->name, value,
-				  view->values);
-			return false;
-		}
+		if (plan->view)
+			return cmd_refuse("report", "--%s and --%s: only one of them at a time", plan->view->name,
+				view->name);
+		if (value && !view_takes_value(view, value))
+			return cmd_refuse("report", "--%s \"%s\": no such format; known are %s", view->name, value,
+				view->values);
 		plan->view = view;
 		plan->input.value = value;
 	}
@@ -127,10 +124,8 @@ static bool plan_form(const struct report_args *a, struct report_plan *plan)
 	const char *form = NULL;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(forms); i++) {
-		if (form && forms[i]) {
-			cmd_error("report", "%s and %s: only one output at a time", form, forms[i]);
-			return false;
-		}
+		if (form && forms[i])
+			return cmd_refuse("report", "%s and %s: only one output at a time", form, forms[i]);
 		form = form ? form : forms[i];
 	}
 	if (!plan_view(a, plan))
@@ -165,10 +160,8 @@ static bool plan_first(const struct report_args *a, struct report_plan *plan)
 {
 	struct first_options *first = &plan->input.first;
 
-	if (a->idle && !idle_choice_parse(a->idle, &first->idle)) {
-		cmd_error("report", "--idle \"%s\": fold, keep or drop is wanted", a->idle);
-		return false;
-	}
+	if (a->idle && !idle_choice_parse(a->idle, &first->idle))
+		return cmd_refuse("report", "--idle \"%s\": fold, keep or drop is wanted", a->idle);
 	if (a->rate) {
 		char *end;
 
@@ -177,11 +170,9 @@ static bool plan_first(const struct report_args *a, struct report_plan *plan)
 			first->rate = history_request_rate(&a->range, a->rate);
 		else if (*end)
 			first->rate = 0;
-		if (!(first->rate > 0) || first->rate > 1e12) {
-			cmd_error("report", "--rate \"%s\": a number of requests per second is wanted%s", a->rate,
-				  history_is_asked() ? ", or the name of requests that the history has" : "");
-			return false;
-		}
+		if (!(first->rate > 0) || first->rate > 1e12)
+			return cmd_refuse("report", "--rate \"%s\": a number of requests per second is wanted%s",
+				a->rate, history_is_asked() ? ", or the name of requests that the history has" : "");
 	}
 	/* these are about sections that the first screen does not have */
 	plan->is_full = a->weight || a->top >= 0;
@@ -195,39 +186,28 @@ static bool plan_make(struct report_args *a, struct report_plan *plan)
 
 	if (!plan_form(a, plan) || !plan_by(a, plan))
 		return false;
-	if (a->weight && !weight_parse(a->weight, &plan->text.weight)) {
-		cmd_error("report", "--weight \"%s\": no such weight; known are %s", a->weight, weight_names());
-		return false;
-	}
-	if (a->top < -1) {
-		cmd_error("report", "--top %d: a number of rows is wanted, 0 for all", a->top);
-		return false;
-	}
-	if (!filters_understand(&a->filters, &error)) {
-		cmd_error("report", "%s", error->message);
-		return false;
-	}
+	if (a->weight && !weight_parse(a->weight, &plan->text.weight))
+		return cmd_refuse("report", "--weight \"%s\": no such weight; known are %s", a->weight,
+			weight_names());
+	if (a->top < -1)
+		return cmd_refuse("report", "--top %d: a number of rows is wanted, 0 for all", a->top);
+	if (!filters_understand(&a->filters, &error))
+		return cmd_refuse("report", "%s", error->message);
 	plan->text.top = a->top < 0 ? TOP_DEFAULT : (unsigned)a->top;
 	plan->input.graph_top = a->top < 0 ? TOP_GRAPH : (unsigned)a->top;
 	plan->text.colour = cmd_stdout_has_colour();
 	plan->text.kernel_frames = a->kernel_frames;
 	plan->text.width = isatty(STDOUT_FILENO) ? cmd_stdout_width() : 0;
 	g_autofree char *asked = query_text(&a->filters.query);
-	if (plan->view && plan->view->is_of_whole_time && *asked) {
-		cmd_error("report", "--%s %s: is about all of the time of these threads, not of %s", plan->view->name,
-			  plan->input.value, asked);
-		return false;
-	}
+	if (plan->view && plan->view->is_of_whole_time && *asked)
+		return cmd_refuse("report", "--%s %s: is about all of the time of these threads, not of %s",
+			plan->view->name, plan->input.value, asked);
 	if (plan->view && plan->view->is_of_whole_window && range_is_asked(&a->range) && !history_is_asked() &&
-	    !fleet_is_asked(&a->fleet)) {
-		cmd_error("report", "--%s: is known of the whole window only, not with --from or --to",
-			  plan->view->name);
-		return false;
-	}
-	if (!fleet_is_asked(&a->fleet) && !range_args_check(&a->range, &error)) {
-		cmd_error("report", "%s", error->message);
-		return false;
-	}
+	    !fleet_is_asked(&a->fleet))
+		return cmd_refuse("report", "--%s: is known of the whole window only, not with --from or --to",
+			plan->view->name);
+	if (!fleet_is_asked(&a->fleet) && !range_args_check(&a->range, &error))
+		return cmd_refuse("report", "%s", error->message);
 	if (!plan_first(a, plan))
 		return false;
 	if (a->by && !plan->view && !a->json && !a->csv && !answer_is_asked(&a->answer) && !a->markdown)
@@ -319,11 +299,9 @@ static bool has_what_is_wanted(const struct profile *p, const struct view *view,
 	const struct rows_kind *kind = profile_rows_kind(p->info.rows_are);
 	bool is_of_waits = view && (view->is_there || (kind && kind->what && strcmp(view->name, "accounts") == 0));
 
-	if (is_of_waits && p->info.imported) {
-		cmd_error("report", "%s: --%s is of recordings; %s does not tell enough", path, view->name,
-			  p->info.imported);
-		return false;
-	}
+	if (is_of_waits && p->info.imported)
+		return cmd_refuse("report", "%s: --%s is of recordings; %s does not tell enough", path, view->name,
+			p->info.imported);
 	if (!view || !view->is_there || view->is_there(&p->info))
 		return true;
 	g_autofree char *advice = recording_advice(view->recorded_with, view->agent_key);
@@ -338,11 +316,9 @@ static bool knows_grouping(const struct profile *p, const char *path, const stru
 	const struct query by_state = { .states = "S" };
 	const struct rows_kind *kind = profile_rows_kind(p->info.rows_are);
 
-	if (kind && kind->what && plan->text.by == TOP_BY_REASON) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: it is %s: no reason of a wait is known",
-			    path, kind->what);
-		return false;
-	}
+	if (kind && kind->what && plan->text.by == TOP_BY_REASON)
+		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			"%s: it is %s: no reason of a wait is known", path, kind->what);
 	return plan->text.by != TOP_BY_STATE || recording_knows(p, path, WEIGHT_OFF_CPU, &by_state, error);
 }
 
@@ -403,11 +379,9 @@ static int explain(const char *name)
 	g_autoptr(GString) out = g_string_new(NULL);
 	g_autoptr(GError) error = NULL;
 
-	if (!cmd_rules_explain(out, name)) {
-		cmd_error("report", "--explain \"%s\": no rule and no reason has that name; reasons are %s", name,
-			  reason_names());
-		return EXIT_USAGE;
-	}
+	if (!cmd_rules_explain(out, name))
+		return cmd_wrong("report", "--explain \"%s\": no rule and no reason has that name; reasons are %s",
+			name, reason_names());
 	if (cmd_write_output(NULL, out->str, out->len, &error))
 		return EXIT_OK;
 	cmd_error("report", "%s", error->message);
@@ -425,10 +399,8 @@ static int follow(struct report_args *a, char **paths, const char *usual)
 
 	if (!plan_form(a, &plan))
 		return EXIT_USAGE;
-	if (plan.view || a->csv || a->markdown || answer_is_asked(&a->answer)) {
-		cmd_error("report", "--follow: is text, or --json, and not together with other views");
-		return EXIT_USAGE;
-	}
+	if (plan.view || a->csv || a->markdown || answer_is_asked(&a->answer))
+		return cmd_wrong("report", "--follow: is text, or --json, and not together with other views");
 	if (filters_understand(&a->filters, &error))
 		return follow_report(&args);
 	cmd_error("report", "%s", error->message);

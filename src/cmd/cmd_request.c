@@ -147,31 +147,21 @@ static int parse_own(struct request_options *o, struct run *run, const struct ta
 
 	if (!run_parse_duration(run, o->duration))
 		return EXIT_USAGE;
-	if (o->slower && (!parse_duration(o->slower, 1000000, &o->slower_ns, &error) || !o->slower_ns)) {
-		cmd_error("request", "--slower: %s", error ? error->message : "a time above 0 is wanted");
-		return EXIT_USAGE;
-	}
-	if (o->slower_ns && target->wakers_cnt > 1) {
-		cmd_error("request", "--slower goes with --wakers, not with a chain of them");
-		return EXIT_USAGE;
-	}
-	if (!answer_args_understand(&o->answer, o->json, &error)) {
-		cmd_error("request", "%s", error->message);
-		return EXIT_USAGE;
-	}
+	if (o->slower && (!parse_duration(o->slower, 1000000, &o->slower_ns, &error) || !o->slower_ns))
+		return cmd_wrong("request", "--slower: %s", error ? error->message : "a time above 0 is wanted");
+	if (o->slower_ns && target->wakers_cnt > 1)
+		return cmd_wrong("request", "--slower goes with --wakers, not with a chain of them");
+	if (!answer_args_understand(&o->answer, o->json, &error))
+		return cmd_wrong("request", "%s", error->message);
 	if (o->by && (strcmp(o->by, "route") != 0 || is_json(o))) {
 		cmd_error("request", strcmp(o->by, "route") != 0 ? "--by '%s': route is the only one" :
 			  "--by %s: the JSON of `offcpu report` has it, of a recording (-o FILE)", o->by);
 		return EXIT_USAGE;
 	}
-	if (o->top < 0) {
-		cmd_error("request", "--top %d: a number of rows is wanted, 0 for all", o->top);
-		return EXIT_USAGE;
-	}
-	if (o->output && !profile_file_may_write(o->output, &error)) {
-		cmd_error("request", "%s", error->message);
-		return EXIT_FAILED;
-	}
+	if (o->top < 0)
+		return cmd_wrong("request", "--top %d: a number of rows is wanted, 0 for all", o->top);
+	if (o->output && !profile_file_may_write(o->output, &error))
+		return cmd_failed("request", "%s", error->message);
 	return EXIT_OK;
 }
 
@@ -332,10 +322,8 @@ static int request(struct run *run, struct requesting *q, struct request_options
 	struct request_plan *plan;
 	int status;
 
-	if (argc < 2) {
-		cmd_error("request", "which function is a request? [BIN:]FUNC or socket:PORT is wanted");
-		return EXIT_USAGE;
-	}
+	if (argc < 2)
+		return cmd_wrong("request", "which function is a request? [BIN:]FUNC or socket:PORT is wanted");
 	target->takes_children = true;
 	if ((status = target_resolve(target, "request")) != EXIT_OK ||
 	    (status = parse_own(o, run, target)) != EXIT_OK)

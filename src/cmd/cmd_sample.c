@@ -36,14 +36,10 @@ static int parse_own(const struct sample_options *o, struct run *run, int argc, 
 {
 	g_autoptr(GError) error = NULL;
 
-	if (argc > 1) {
-		cmd_error(COMMAND, "unexpected argument '%s'", argv[1]);
-		return EXIT_USAGE;
-	}
-	if (!parse_rate(o->hz ? o->hz : DEFAULT_HZ, HZ_MIN, HZ_MAX, ret_hz, &error)) {
-		cmd_error(COMMAND, "-F: %s", error->message);
-		return EXIT_USAGE;
-	}
+	if (argc > 1)
+		return cmd_wrong(COMMAND, "unexpected argument '%s'", argv[1]);
+	if (!parse_rate(o->hz ? o->hz : DEFAULT_HZ, HZ_MIN, HZ_MAX, ret_hz, &error))
+		return cmd_wrong(COMMAND, "-F: %s", error->message);
 	if (run->target->follow || run->target->command) {
 		cmd_error(COMMAND, "--follow and a command after -- are of record: "
 				   "sample takes -p, -t, --cgroup, --comm, -u and -k");
@@ -51,10 +47,8 @@ static int parse_own(const struct sample_options *o, struct run *run, int argc, 
 	}
 	if (!run_parse_duration(run, o->duration))
 		return EXIT_USAGE;
-	if (!profile_file_may_write(o->output, &error)) {
-		cmd_error(COMMAND, "%s", error->message);
-		return EXIT_FAILED;
-	}
+	if (!profile_file_may_write(o->output, &error))
+		return cmd_failed(COMMAND, "%s", error->message);
 	return EXIT_OK;
 }
 

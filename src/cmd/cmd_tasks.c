@@ -41,10 +41,9 @@ static GArray *processes_of(const struct tasks_options *o, GError **error)
 
 	if (!target_processes(o->pids, &pids, error) || !target_group_processes(o->groups, &pids, error))
 		return NULL;
-	if (!pids->len) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "--cgroup: no process is in %s", o->groups[0]);
-		return NULL;
-	}
+	if (!pids->len)
+		return refuse_null(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "--cgroup: no process is in %s",
+			o->groups[0]);
 	return g_steal_pointer(&pids);
 }
 
@@ -52,26 +51,16 @@ static int parse_own(struct tasks_options *o, struct run *run, int argc, char **
 {
 	g_autoptr(GError) error = NULL;
 
-	if (argc > 1) {
-		cmd_error(COMMAND, "unexpected argument '%s'", argv[1]);
-		return EXIT_USAGE;
-	}
-	if (!o->pids && !o->groups) {
-		cmd_error(COMMAND, "-p PID or --cgroup NAME is needed: tasks are looked at in one process");
-		return EXIT_USAGE;
-	}
-	if (!answer_args_understand(&o->answer, o->json, &error)) {
-		cmd_error(COMMAND, "%s", error->message);
-		return EXIT_USAGE;
-	}
-	if (o->top < 0) {
-		cmd_error(COMMAND, "--top takes 0 or more");
-		return EXIT_USAGE;
-	}
-	if (!parse_rate(o->hz ? o->hz : DEFAULT_HZ, HZ_MIN, HZ_MAX, &ret->hz, &error)) {
-		cmd_error(COMMAND, "-F: %s", error->message);
-		return EXIT_USAGE;
-	}
+	if (argc > 1)
+		return cmd_wrong(COMMAND, "unexpected argument '%s'", argv[1]);
+	if (!o->pids && !o->groups)
+		return cmd_wrong(COMMAND, "-p PID or --cgroup NAME is needed: tasks are looked at in one process");
+	if (!answer_args_understand(&o->answer, o->json, &error))
+		return cmd_wrong(COMMAND, "%s", error->message);
+	if (o->top < 0)
+		return cmd_wrong(COMMAND, "--top takes 0 or more");
+	if (!parse_rate(o->hz ? o->hz : DEFAULT_HZ, HZ_MIN, HZ_MAX, &ret->hz, &error))
+		return cmd_wrong(COMMAND, "-F: %s", error->message);
 	if (!run_parse_duration(run, o->duration))
 		return EXIT_USAGE;
 	ret->duration_ns = run->duration_ns;

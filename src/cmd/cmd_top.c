@@ -411,14 +411,10 @@ static int parse_own(struct top_options *o, struct top *top, const struct target
 
 	if (argc > 1)
 		return cmd_unexpected("top", argv[1]);
-	if (o->by && !activity_by_parse(o->by, &top->view->by)) {
-		cmd_error("top", "--by %s: process, thread, reason, object or stack", o->by);
-		return EXIT_USAGE;
-	}
-	if (parse_numbers(o, &error) != EXIT_OK) {
-		cmd_error("top", "%s", error->message);
-		return EXIT_USAGE;
-	}
+	if (o->by && !activity_by_parse(o->by, &top->view->by))
+		return cmd_wrong("top", "--by %s: process, thread, reason, object or stack", o->by);
+	if (parse_numbers(o, &error) != EXIT_OK)
+		return cmd_wrong("top", "%s", error->message);
 	wrong = why_not(target, o);
 	if (!wrong)
 		return EXIT_OK;
@@ -438,10 +434,8 @@ static bool begin_view(struct top *top, struct run *run)
 		top->view->rows = top->options->rows ? (unsigned)top->options->rows + 5 : 0;
 		return true;
 	}
-	if (!screen_begin(&error)) {
-		cmd_error("top", "%s", error->message);
-		return false;
-	}
+	if (!screen_begin(&error))
+		return cmd_refuse("top", "%s", error->message);
 	top->has_screen = true;
 	run->input_fd = STDIN_FILENO;
 	run->on_input = on_input;

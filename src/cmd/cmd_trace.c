@@ -31,10 +31,8 @@ static int parse_seconds(struct trace_options *o, int argc, char **argv)
 
 	if (argc > 2)
 		return cmd_unexpected("trace", argv[2]);
-	if (argc == 2 && (!parse_duration(argv[1], 1000000000, &o->duration_ns, &error) || !o->duration_ns)) {
-		cmd_error("trace", "%s", error ? error->message : "SECS must be above 0");
-		return EXIT_USAGE;
-	}
+	if (argc == 2 && (!parse_duration(argv[1], 1000000000, &o->duration_ns, &error) || !o->duration_ns))
+		return cmd_wrong("trace", "%s", error ? error->message : "SECS must be above 0");
 	return EXIT_OK;
 }
 

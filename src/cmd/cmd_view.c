@@ -32,16 +32,12 @@ static bool understand(struct view_args *a, int argc, char **argv, struct servin
 {
 	uint64_t idle_ns = (uint64_t)SERVING_IDLE_S * G_USEC_PER_SEC * 1000;
 
-	if (argc > 2) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "one recording at a time, and \"%s\" is a second one", argv[2]);
-		return false;
-	}
-	if (a->port < 0 || a->port > G_MAXUINT16) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "--port %d: 1 to 65535 are wanted, or 0 for any", a->port);
-		return false;
-	}
+	if (argc > 2)
+		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			"one recording at a time, and \"%s\" is a second one", argv[2]);
+	if (a->port < 0 || a->port > G_MAXUINT16)
+		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			"--port %d: 1 to 65535 are wanted, or 0 for any", a->port);
 	if (a->idle && !parse_duration(a->idle, G_USEC_PER_SEC * 1000, &idle_ns, error))
 		return false;
 	*v = (struct serving){

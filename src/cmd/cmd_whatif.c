@@ -40,10 +40,8 @@ static int print(const struct profile *p, const struct whatif_change *changes, g
 	g_autoptr(GError) error = NULL;
 	struct whatif w;
 
-	if (!whatif_answer(p, changes, cnt, args->of, args->pauses, &w, &error)) {
-		cmd_error(COMMAND, "%s", error->message);
-		return EXIT_FAILED;
-	}
+	if (!whatif_answer(p, changes, cnt, args->of, args->pauses, &w, &error))
+		return cmd_failed(COMMAND, "%s", error->message);
 	if (args->json)
 		whatif_json(text, &w);
 	else
@@ -60,20 +58,14 @@ static int answer(int argc, char **argv, const struct whatif_args *args)
 	g_autoptr(GError) error = NULL;
 	int first = argc > 1 && !is_change(argv[1]) ? 2 : 1;
 
-	if (argc == first || argc - first > WHATIF_CHANGES_MAX) {
-		cmd_error(COMMAND, "tell one to %d changes, as 'lock=NAME hold*0.5'", WHATIF_CHANGES_MAX);
-		return EXIT_USAGE;
-	}
+	if (argc == first || argc - first > WHATIF_CHANGES_MAX)
+		return cmd_wrong(COMMAND, "tell one to %d changes, as 'lock=NAME hold*0.5'", WHATIF_CHANGES_MAX);
 	for (int i = first; i < argc; i++)
-		if (!whatif_parse(argv[i], &changes[i - first], &error)) {
-			cmd_error(COMMAND, "%s", error->message);
-			return EXIT_USAGE;
-		}
+		if (!whatif_parse(argv[i], &changes[i - first], &error))
+			return cmd_wrong(COMMAND, "%s", error->message);
 	struct profile *p = recording_read(first == 2 ? argv[1] : RECORDING_DEFAULT_FILE, &error);
-	if (!p) {
-		cmd_error(COMMAND, "%s", error->message);
-		return EXIT_FAILED;
-	}
+	if (!p)
+		return cmd_failed(COMMAND, "%s", error->message);
 	int status = print(p, changes, (guint)(argc - first), args);
 	profile_free(p);
 	return status;

@@ -69,10 +69,8 @@ int incidents_show(const char *dir, bool is_json, const struct answer_args *answ
 	g_autoptr(GPtrArray) all = incident_list(dir, &error);
 	g_autoptr(GString) s = g_string_new(NULL);
 
-	if (!all) {
-		cmd_error("report", "%s", error->message);
-		return EXIT_FAILED;
-	}
+	if (!all)
+		return cmd_failed("report", "%s", error->message);
 	if (is_json || answer_is_asked(answer)) {
 		g_autoptr(GString) out = g_string_new(NULL);
 
@@ -116,15 +114,11 @@ int incidents_keep(const struct agent_config *c, const struct incident_request *
 	g_autofree char *headline = NULL;
 	uint64_t from_ns, to_ns;
 
-	if (!history_range(r->from, r->to, &from_ns, &to_ns, &error)) {
-		cmd_error("agent", "%s", error->message);
-		return EXIT_USAGE;
-	}
+	if (!history_range(r->from, r->to, &from_ns, &to_ns, &error))
+		return cmd_wrong("agent", "%s", error->message);
 	about.headline = headline = headline_of(c->dir, r);
-	if (!incident_keep(&options, from_ns, to_ns, &about, &error)) {
-		cmd_error("agent", "--keep %s: %s", r->name, error->message);
-		return EXIT_FAILED;
-	}
+	if (!incident_keep(&options, from_ns, to_ns, &about, &error))
+		return cmd_failed("agent", "--keep %s: %s", r->name, error->message);
 	append_time(s, about.from_unix_ns);
 	g_string_append(s, " to ");
 	append_time(s, about.to_unix_ns);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analyse/task_groups.h"
+#include "base/refuse.h"
 #include "cmd/range.h"
 #include "exchange/format.h"
 #include "profile/profile_file.h"
@@ -107,11 +108,9 @@ static struct profile *read_perf_data(const char *path, GError **error)
 		if (!g_spawn_async_with_pipes(NULL, (char **)(attempt ? no_period : argv), NULL,
 					      G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD |
 						      G_SPAWN_STDERR_TO_DEV_NULL,
-					      NULL, NULL, &pid, NULL, &out, NULL, NULL)) {
-			g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_UNKNOWN,
-				    "'%s' is perf.data, and perf, which reads it, is not here", path);
-			return NULL;
-		}
+					      NULL, NULL, &pid, NULL, &out, NULL, NULL))
+			return refuse_null(error, EXCHANGE_ERROR, EXCHANGE_ERROR_UNKNOWN,
+				"'%s' is perf.data, and perf, which reads it, is not here", path);
 		char more;
 
 		p = read_stream(out, path, &why);

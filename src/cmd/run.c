@@ -435,10 +435,8 @@ int run_session(struct run *run)
 		if (run->target->tells_user)
 			cmd_error(run->name, "note: %s runs as %s", run->target->command[0],
 				  run->target->as ? run->target->as->name : g_get_user_name());
-		if (!spawn_command(run)) {
-			cmd_error(run->name, "start %s: %s", run->target->command[0], g_strerror(errno));
-			return EXIT_FAILED;
-		}
+		if (!spawn_command(run))
+			return cmd_failed(run->name, "start %s: %s", run->target->command[0], g_strerror(errno));
 		run->target->collect.command_pid = (uint32_t)run->child;
 		run->target->collect.command_name = run->target->command[0];
 	}

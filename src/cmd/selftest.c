@@ -14,6 +14,7 @@
 
 #include "attach/error.h"
 #include "attach/feature.h"
+#include "base/refuse.h"
 #include "session/session.h"
 
 /* SEMANTICS is proved to 1 % or 100 us a wait. */
@@ -152,11 +153,9 @@ static void judge(const struct profile *p, const struct selftest_shared *shared,
 static bool trace_workload(struct selftest_shared *shared, pid_t child, struct session *session, GError **error)
 {
 	for (int ms = 0; !__atomic_load_n(&shared->ready, __ATOMIC_ACQUIRE); ms++) {
-		if (ms > GIVE_UP_MS || waitpid(child, NULL, WNOHANG) == child) {
-			g_set_error_literal(error, ATTACH_ERROR, ATTACH_ERROR_FAILED,
-					    "the self-test's workload did not start");
-			return false;
-		}
+		if (ms > GIVE_UP_MS || waitpid(child, NULL, WNOHANG) == child)
+			return refuse(error, ATTACH_ERROR, ATTACH_ERROR_FAILED,
+				"the self-test's workload did not start");
 		g_usleep(1000);
 	}
 	if (!session_start(session, error))
@@ -178,10 +177,8 @@ bool selftest_run(struct selftest_result *results, GError **error)
 	uint64_t stolen = stolen_ns();
 	bool ok = false;
 
-	if (shared == MAP_FAILED) {
-		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_FAILED, "shared memory: %s", g_strerror(errno));
-		return false;
-	}
+	if (shared == MAP_FAILED)
+		return refuse(error, ATTACH_ERROR, ATTACH_ERROR_FAILED, "shared memory: %s", g_strerror(errno));
 	pid_t child = start_workload(shared);
 	uint32_t pid = (uint32_t)child;
 	options.pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));

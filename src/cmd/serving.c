@@ -118,10 +118,8 @@ int serving_run(const struct serving *v, const struct profile *p, const struct h
 	g_autoptr(GError) error = NULL;
 	struct server *s = server_start(&options, &error);
 
-	if (!s) {
-		cmd_error(v->command, "%s", error->message);
-		return EXIT_FAILED;
-	}
+	if (!s)
+		return cmd_failed(v->command, "%s", error->message);
 	print_links(v, s);
 	print_rights(&before.confine);
 	if (!server_run(s, v->idle_s))

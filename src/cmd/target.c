@@ -341,11 +341,9 @@ static bool parse_budget(const char *text, uint32_t *ret_ppm, GError **error)
 	char *end;
 	double pct = g_ascii_isdigit(text[0]) || text[0] == '.' ? g_ascii_strtod(text, &end) : 0;
 
-	if (!(pct > 0 && pct <= 100) || (*end && strcmp(end, "%") != 0) || pct * 1e4 < 1) {
-		g_set_error(error, PARSE_ERROR, 0, "--max-overhead: '%s' is not a percentage above 0 and up to 100",
-			    text);
-		return false;
-	}
+	if (!(pct > 0 && pct <= 100) || (*end && strcmp(end, "%") != 0) || pct * 1e4 < 1)
+		return refuse(error, PARSE_ERROR, 0, "--max-overhead: '%s' is not a percentage above 0 and up to 100",
+			text);
 	*ret_ppm = (uint32_t)(pct * 1e4 + 0.5);
 	return true;
 }
@@ -362,17 +360,13 @@ static bool resolve_sampling(struct target *t, GError **error)
 	c->may_raise = !t->exact && c->budget_ppm;
 	if (!t->sample)
 		return true;
-	if (t->exact) {
-		g_set_error_literal(error, PARSE_ERROR, 0, "--exact and --sample exclude each other");
-		return false;
-	}
+	if (t->exact)
+		return refuse(error, PARSE_ERROR, 0, "--exact and --sample exclude each other");
 	if (!parse_duration(t->sample, 1000, &c->sample_ns, error))
 		return false;
-	if (c->sample_ns > SAMPLE_SCALE_MAX_NS) {
-		g_set_error(error, PARSE_ERROR, 0, "--sample: '%s' is above %gs", t->sample,
-			    SAMPLE_SCALE_MAX_NS / 1e9);
-		return false;
-	}
+	if (c->sample_ns > SAMPLE_SCALE_MAX_NS)
+		return refuse(error, PARSE_ERROR, 0, "--sample: '%s' is above %gs", t->sample,
+			SAMPLE_SCALE_MAX_NS / 1e9);
 	return true;
 }
 
@@ -393,11 +387,9 @@ static bool resolve_states(const char *text, uint32_t *ret_mask, GError **error)
 
 	if (!parse_state_letters(text, &letters, error))
 		return false;
-	if (strchr(letters, 'C')) {
-		g_set_error_literal(error, PARSE_ERROR, 0,
-				    "--state: C stands for samples on CPU, which --cpu adds, and no wait is in it");
-		return false;
-	}
+	if (strchr(letters, 'C'))
+		return refuse(error, PARSE_ERROR, 0,
+			"--state: C stands for samples on CPU, which --cpu adds, and no wait is in it");
 	for (const char *l = letters; *l; l++)
 		*ret_mask |= 1U << (strchr(OFFCPU_STATE_LETTERS, *l) - OFFCPU_STATE_LETTERS);
 	return true;
@@ -472,11 +464,9 @@ static void warn_of_children(const GArray *pids, const char *command)
 
 static bool resolve_user(struct target *t, GError **error)
 {
-	if (t->user && !t->command) {
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "--user says who runs COMMAND, and there is none");
-		return false;
-	}
+	if (t->user && !t->command)
+		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			"--user says who runs COMMAND, and there is none");
 	if (!t->command || as_user_find(t->user, &t->as, error)) {
 		t->tells_user = t->user || t->as;
 		return true;
@@ -491,10 +481,8 @@ int target_resolve(struct target *t, const char *command)
 	struct collect_options *c = &t->collect;
 	g_autoptr(GError) error = NULL;
 
-	if (!resolve_values(t, &error) || !resolve_user(t, &error)) {
-		cmd_error(command, "%s", error->message);
-		return EXIT_USAGE;
-	}
+	if (!resolve_values(t, &error) || !resolve_user(t, &error))
+		return cmd_wrong(command, "%s", error->message);
 	bool typed_wrong = false;
 	if (!resolve_existing(t, &error)) {
 		typed_wrong = error->domain == PARSE_ERROR;

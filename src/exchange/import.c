@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/refuse.h"
 #include "exchange/parts.h"
 #include "symbolize/names/demangle.h"
 
@@ -199,11 +200,9 @@ bool import_wait(struct import *im, const struct wait *w, GError **error)
 {
 	struct profile *p = im->p;
 
-	if (profile_most_rows(p) > PROFILE_ROWS_MAX) {
-		g_set_error_literal(error, EXCHANGE_ERROR, EXCHANGE_ERROR_TOO_MUCH,
-				    "it holds more threads, frames or stacks than a recording can");
-		return false;
-	}
+	if (profile_most_rows(p) > PROFILE_ROWS_MAX)
+		return refuse(error, EXCHANGE_ERROR, EXCHANGE_ERROR_TOO_MUCH,
+			"it holds more threads, frames or stacks than a recording can");
 	struct thread *t = &g_array_index(p->threads, struct thread, w->thread);
 
 	sum(&t->blocked_ns, w->blocked_ns);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/refuse.h"
 #include "exchange/import.h"
 
 #define THREADS_MAX PROFILE_ROWS_MAX
@@ -552,10 +553,8 @@ static bool end_open_waits(struct script *s, GError **error)
 
 static bool add_samples(struct script *s, GError **error)
 {
-	if (s->samples->len > PROFILE_ROWS_MAX) {
-		g_set_error_literal(error, EXCHANGE_ERROR, EXCHANGE_ERROR_TOO_MUCH, "it holds more samples than are read");
-		return false;
-	}
+	if (s->samples->len > PROFILE_ROWS_MAX)
+		return refuse(error, EXCHANGE_ERROR, EXCHANGE_ERROR_TOO_MUCH, "it holds more samples than are read");
 	EACH_ROW(i, const struct sample, one, s->samples) {
 		const struct wait w = { .thread = one->thread, .state = '?', .user = one->user, .kernel = one->kernel,
 					.count = 1, .blocked_ns = one->ns };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/task_groups.h"
+#include "base/refuse.h"
 #include "profile/tasks.h"
 #include "push/clickhouse_rows.h"
 #include "push/http.h"
@@ -406,18 +407,14 @@ static void put_window(struct rows *r)
 struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons *reasons, struct sent *sent,
 				  GError **error)
 {
-	if (p->info.imported) {
-		g_set_error(error, PUSH_ERROR, PUSH_ERROR_USAGE,
-			    "%s does not tell when and where: only recordings can be pushed to ClickHouse",
-			    p->info.imported);
-		return NULL;
-	}
-	if (p->waits->len > CLICKHOUSE_WAITS_MAX) {
-		g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED,
-			    "%u different waits are more than the %d of a window: record shorter ones", p->waits->len,
-			    CLICKHOUSE_WAITS_MAX);
-		return NULL;
-	}
+	if (p->info.imported)
+		return refuse_null(error, PUSH_ERROR, PUSH_ERROR_USAGE,
+			"%s does not tell when and where: only recordings can be pushed to ClickHouse",
+			p->info.imported);
+	if (p->waits->len > CLICKHOUSE_WAITS_MAX)
+		return refuse_null(error, PUSH_ERROR, PUSH_ERROR_FAILED,
+			"%u different waits are more than the %d of a window: record shorter ones", p->waits->len,
+			CLICKHOUSE_WAITS_MAX);
 	struct identities *ids = identities_new(p);
 	struct rows r = { .p = p, .reasons = reasons, .ids = ids, .sent = sent, .out = g_string_new(NULL),
 			  .window = identity_of_window(p) };

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/refuse.h"
 #include "base/version.h"
 
 #define CONNECT_S 10L
@@ -335,20 +336,18 @@ char *http_check_url(const char *url, GError **error)
 	g_autoptr(GUri) uri = g_uri_parse(url, G_URI_FLAGS_HAS_PASSWORD | G_URI_FLAGS_ENCODED, &cause);
 	const char *scheme = uri ? g_uri_get_scheme(uri) : NULL, *host = uri ? g_uri_get_host(uri) : NULL;
 
-	if (!uri || !host || !*host || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0)) {
-		g_set_error(error, PUSH_ERROR, PUSH_ERROR_USAGE, "\"%s\" is no address such as http://HOST:PORT", url);
-		return NULL;
-	}
+	if (!uri || !host || !*host || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
+		return refuse_null(error, PUSH_ERROR, PUSH_ERROR_USAGE,
+			"\"%s\" is no address such as http://HOST:PORT", url);
 	if (g_uri_get_userinfo(uri)) {
 		g_set_error(
 			error, PUSH_ERROR, PUSH_ERROR_USAGE,
 			"the address has a user or a password in it, which all users can read: --credentials FILE is wanted");
 		return NULL;
 	}
-	if (g_uri_get_query(uri) || g_uri_get_fragment(uri)) {
-		g_set_error(error, PUSH_ERROR, PUSH_ERROR_USAGE, "\"%s\": an address without a query is wanted", url);
-		return NULL;
-	}
+	if (g_uri_get_query(uri) || g_uri_get_fragment(uri))
+		return refuse_null(error, PUSH_ERROR, PUSH_ERROR_USAGE, "\"%s\": an address without a query is wanted",
+			url);
 	char *own = g_uri_to_string(uri);
 
 	while (g_str_has_suffix(own, "/"))

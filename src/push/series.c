@@ -5,6 +5,7 @@
 
 #include "analyse/task_groups.h"
 #include "base/hash.h"
+#include "base/refuse.h"
 #include "base/wire.h"
 #include "exchange/format.h"
 #include "profile/profile_map.h"
@@ -253,12 +254,10 @@ GPtrArray *series_units(const struct profile *p, const struct reasons *reasons, 
 	struct push push = { .p = p, .format = format, .key = identity_of_window(p) };
 	struct profile *tasks;
 
-	if (p->info.imported) {
-		g_set_error(error, PUSH_ERROR, PUSH_ERROR_USAGE,
-			    "%s does not tell when and where: only recordings can be pushed to %s", p->info.imported,
-			    format->engine);
-		return NULL;
-	}
+	if (p->info.imported)
+		return refuse_null(error, PUSH_ERROR, PUSH_ERROR_USAGE,
+			"%s does not tell when and where: only recordings can be pushed to %s", p->info.imported,
+			format->engine);
 	push.units = g_ptr_array_new_with_free_func(unit_free_element);
 	push.index = g_hash_table_new_full(sum_hash, sum_equal, g_free, NULL);
 	services_learn(services, p);

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/proc_status.h"
+#include "base/refuse.h"
 #include "base/version.h"
 #include "sample/parts.h"
 
@@ -381,10 +382,8 @@ bool sampler_run(struct sampler *s, GError **error)
 	s->first_cost_ns = (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	look_at_all(s);
 	s->first_cost_ns = (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) - s->first_cost_ns;
-	if (!g_hash_table_size(s->threads)) {
-		g_set_error_literal(error, SAMPLER_ERROR, SAMPLER_ERROR_FAILED, "there is no such thread to look at");
-		return false;
-	}
+	if (!g_hash_table_size(s->threads))
+		return refuse(error, SAMPLER_ERROR, SAMPLER_ERROR_FAILED, "there is no such thread to look at");
 	s->looks_cnt = 0;
 	s->profile->info.tracer_start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	s->start_ns = clock_ns(CLOCK_MONOTONIC);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/diff/diff.h"
+#include "base/refuse.h"
 #include "exchange/format.h"
 #include "explain/follow.h"
 #include "profile/profile.h"
@@ -343,11 +344,9 @@ static bool write_summary(const struct part *part, struct answer *ret, GString *
 		return false;
 	options.by = TOP_BY_REASON;
 	options.attribute = by ? top_by_attribute(by) : NULL;
-	if (!options.by_wait && !options.attribute && !top_by_parse(by, &options.by)) {
-		g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "by: no such grouping; known are wait, %s",
-			    top_by_names());
-		return false;
-	}
+	if (!options.by_wait && !options.attribute && !top_by_parse(by, &options.by))
+		return refuse(error, SERVER_ERROR, SERVER_BAD_REQUEST, "by: no such grouping; known are wait, %s",
+			top_by_names());
 	options.with_idle = choice == 1;
 	json_summary(out, part->of.profile, part->of.selection, &options);
 	return true;

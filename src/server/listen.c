@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/refuse.h"
 
 #define BACKLOG 1024
 
@@ -109,11 +110,9 @@ bool listen_parse(const char *text, char **ret_address, guint16 *ret_port, GErro
 
 	if ((end && end[1] && !colon) ||
 	    (colon && !g_ascii_string_to_unsigned(colon + 1, 10, 0, G_MAXUINT16, &port, NULL)) ||
-	    (*address ? !make_address(address, 0, &a, &len) : !colon)) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "\"%s\" is no address and port, like 127.0.0.1:8080", text);
-		return false;
-	}
+	    (*address ? !make_address(address, 0, &a, &len) : !colon))
+		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			"\"%s\" is no address and port, like 127.0.0.1:8080", text);
 	*ret_address = *address ? g_steal_pointer(&address) : NULL;
 	*ret_port = (guint16)port;
 	return true;

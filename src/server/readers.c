@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/each.h"
+#include "base/refuse.h"
 #include "server/listen.h"
 
 #define NAME_MAX_LEN 64
@@ -70,12 +71,10 @@ static bool take_line(struct reader *r, char **words, guint line, GError **error
 		r->name = g_strdup(words[0]);
 		r->token = g_strdup(words[1]);
 	}
-	if (!token_is_valid(r->token)) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "line %u: a token has %d to %d characters of A-Z, a-z, 0-9, - and _", line, TOKEN_MIN_LEN,
-			    TOKEN_MAX_LEN);
-		return false;
-	}
+	if (!token_is_valid(r->token))
+		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			"line %u: a token has %d to %d characters of A-Z, a-z, 0-9, - and _", line, TOKEN_MIN_LEN,
+			TOKEN_MAX_LEN);
 	for (guint i = 2; words[1] && words[i]; i++)
 		if (!take_option(r, words[i], line, error))
 			return false;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/refuse.h"
 #include "server/readers.h"
 
 #include <errno.h>
@@ -15,11 +16,9 @@ bool token_make(char ret_token[TOKEN_LEN + 1], GError **error)
 	do
 		n = getrandom(random, sizeof(random), 0);
 	while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(random)) {
-		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno), "no random numbers: %s",
-			    g_strerror(errno));
-		return false;
-	}
+	if (n != (ssize_t)sizeof(random))
+		return refuse(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno), "no random numbers: %s",
+			g_strerror(errno));
 	for (unsigned i = 0; i < TOKEN_LEN; i++)
 		ret_token[i] = letters[random[i] % 64];
 	ret_token[TOKEN_LEN] = '\0';

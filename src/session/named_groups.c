@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/refuse.h"
 #include "session/session.h"
 
 #include <stdint.h>
@@ -28,12 +29,10 @@ bool named_groups(const char *typed, GArray *ids, GError **error)
 	if (add_path(typed, ids, NULL))
 		return true;
 	paths = service_groups_find("/proc", mount, typed, &alike);
-	if (!paths->len) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
-			    "cgroup %s: there is no control group, unit or container of that name%s%s", typed,
-			    alike ? "; do you mean " : "", alike ?: "");
-		return false;
-	}
+	if (!paths->len)
+		return refuse(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+			"cgroup %s: there is no control group, unit or container of that name%s%s", typed,
+			alike ? "; do you mean " : "", alike ?: "");
 	for (guint i = 0; i < paths->len; i++)
 		if (!add_path(g_ptr_array_index(paths, i), ids, error))
 			return false;

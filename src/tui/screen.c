@@ -9,6 +9,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/refuse.h"
 #include "tui/view.h"
 
 /* The terminal is the process's, and so is this. */
@@ -106,11 +107,9 @@ static void begin_colours(void)
 
 bool screen_begin(GError **error)
 {
-	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-		g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
-				    "needs a terminal; --batch prints without one");
-		return false;
-	}
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return refuse(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+			"needs a terminal; --batch prints without one");
 	tcgetattr(STDIN_FILENO, &before);
 	/*
 	 * With a handler of its own, which curses takes where it finds none, it ignores Ctrl-Z while it writes: such a

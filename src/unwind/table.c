@@ -4,6 +4,7 @@
 #include "base/each.h"
 #include "base/order.h"
 #include "base/parser.h"
+#include "base/refuse.h"
 #include "unwind/cfi.h"
 #include "unwind/frames.h"
 
@@ -191,11 +192,9 @@ static struct unwind_table *build(struct elf_file *file, GError **error)
 	if (!elf_frames_find(file, &frames, error))
 		return NULL;
 	arch = unwind_arch_of(file->machine);
-	if (!arch) {
-		g_set_error(error, UNWIND_ERROR, 0, "the file is for a machine (ELF number %u) that is not supported",
-			    file->machine);
-		return NULL;
-	}
+	if (!arch)
+		return refuse_null(error, UNWIND_ERROR, 0,
+			"the file is for a machine (ELF number %u) that is not supported", file->machine);
 	t = b.table = g_new0(struct unwind_table, 1);
 	t->arch = arch;
 	t->base = frames.texts[0].start;
