@@ -9,7 +9,7 @@
 
 #define FORM "summary"
 #define FORM_TOOL "tool"	/* the same for who has no shell (mcp/): no commands that lead on */
-#define JSON "--json="
+#define JSON_WORD "--json="
 
 /* Is it one of these, with its value behind it or in it?  Then how many words it is. */
 static int words_of(const char *word, const char *const *names)
@@ -31,7 +31,7 @@ static char *command_without(int argc, char **argv, const char *const *left)
 	for (int i = 0; i < argc; i++) {
 		int words = words_of(argv[i], left);
 
-		if (words || (left[2] && g_str_has_prefix(argv[i], JSON))) {
+		if (words || (left[2] && g_str_has_prefix(argv[i], JSON_WORD))) {
 			i += MAX(words, 1) - 1;
 			continue;
 		}
@@ -52,8 +52,8 @@ void answer_args_note(struct answer_args *a, int argc, char **argv)
 	a->command = command_without(argc, argv, place);
 	a->plain = command_without(argc, argv, all);
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		g_autofree char *form = g_str_has_prefix(argv[i], JSON)
-						? g_strconcat("--json-as=", argv[i] + strlen(JSON), NULL)
+		g_autofree char *form = g_str_has_prefix(argv[i], JSON_WORD)
+						? g_strconcat("--json-as=", argv[i] + strlen(JSON_WORD), NULL)
 						: NULL;
 
 		if (form)

@@ -44,9 +44,7 @@ static bool print_features(void)
 static void write_missing(struct json *j, enum feature f)
 {
 	json_object_begin(j);
-	json_member_string(j, "name", feature_name(f));
-	json_member_bool(j, "is_essential", feature_essential(f));
-	json_member_string(j, "reason", feature_reason(f));
+	JSON(j, "name", feature_name(f), "is_essential", (bool)feature_essential(f), "reason", feature_reason(f));
 	json_member_string(j, "without", feature_without(f));
 	json_object_end(j);
 }
@@ -59,10 +57,7 @@ static bool write_features(GString *out, const struct utsname *u)
 
 	json_init(&j, out);
 	json_object_begin(&j);
-	json_member_uint(&j, "version", FORMAT_VERSION);
-	json_member_string(&j, "offcpu", version_text());
-	json_member_string(&j, "kernel", u->release);
-	json_member_string(&j, "machine", u->machine);
+	JSON(&j, "version", FORMAT_VERSION, "offcpu", version_text(), "kernel", u->release, "machine", u->machine);
 	json_member_array(&j, "missing");
 	for (int f = 0; f < FEATURE_COUNT; f++) {
 		if (feature_supported(f))

@@ -103,8 +103,7 @@ static void write_runtimes(struct json *j, const struct recognised *r)
 		if (!recognised_is(r, i))
 			continue;
 		json_object_begin(j);
-		json_member_string(j, "name", runtime_name(i));
-		json_member_string(j, "version", r->versions[i]);
+		JSON(j, "name", runtime_name(i), "version", r->versions[i]);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -115,10 +114,7 @@ static void write_findings(struct json *j, const GArray *findings)
 	json_member_array(j, "findings");
 	EACH_ROW(i, const struct doctor_finding, f, findings) {
 		json_object_begin(j);
-		json_member_string(j, "what", f->what);
-		json_member_bool(j, "is_there", f->is_there);
-		json_member_string(j, "text", f->text);
-		json_member_string(j, "advice", f->advice);
+		JSON(j, "what", f->what, "is_there", (bool)f->is_there, "text", f->text, "advice", f->advice);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -129,9 +125,7 @@ static void write_files(struct json *j, const struct recognised *r)
 	json_member_array(j, "files");
 	EACH_ROW(i, const struct recognised_file, f, r->files) {
 		json_object_begin(j);
-		json_member_string(j, "path", f->path);
-		json_member_bool(j, "is_program", f->is_program);
-		json_member_bool(j, "is_deleted", f->is_deleted);
+		JSON(j, "path", f->path, "is_program", f->is_program, "is_deleted", f->is_deleted);
 		json_member_bool(j, "is_readable", f->is_readable);
 		json_member_bool(j, "has_symbols", f->facts.has_symbols || f->facts.debug_file);
 		json_member_bool(j, "has_debug_info", f->facts.has_debug_info);
@@ -150,12 +144,8 @@ static void print_json(const struct recognised *r, const GArray *findings, const
 
 	json_init(&j, text);
 	json_object_begin(&j);
-	json_member_uint(&j, "version", FORMAT_VERSION);
-	json_member_uint(&j, "pid", r->pid);
-	json_member_uint(&j, "inner_pid", r->inner_pid);
-	json_member_string(&j, "name", r->name);
-	json_member_bool(&j, "has_own_root", r->has_own_root);
-	json_member_uint(&j, "made_code_bytes", r->made_bytes);
+	JSON(&j, "version", FORMAT_VERSION, "pid", r->pid, "inner_pid", r->inner_pid, "name", r->name);
+	JSON(&j, "has_own_root", r->has_own_root, "made_code_bytes", r->made_bytes);
 	write_runtimes(&j, r);
 	write_findings(&j, findings);
 	write_files(&j, r);

@@ -149,18 +149,14 @@ static void append_held_json(struct json *j, const GArray *held, uint64_t unknow
 		json_object_begin(j);
 		json_member_string(j, "kind", blame_kind_id((uint8_t)h->kind));
 		if (h->kind == BLAME_THREAD) {
-			json_member_string(j, "comm", h->comm);
-			json_member_uint(j, "pid", h->pid);
-			json_member_uint(j, "tid", h->tid);
+			JSON(j, "comm", h->comm, "pid", h->pid, "tid", h->tid);
 		}
-		json_member_uint(j, "time_ns", h->ns);
-		json_member_uint(j, "stretches", h->stretch_cnt);
+		JSON(j, "time_ns", h->ns, "stretches", h->stretch_cnt);
 		json_object_end(j);
 	}
 	if (unknown_ns) {
 		json_object_begin(j);
-		json_member_string(j, "kind", blame_kind_id(BLAME_UNKNOWN));
-		json_member_uint(j, "time_ns", unknown_ns);
+		JSON(j, "kind", blame_kind_id(BLAME_UNKNOWN), "time_ns", unknown_ns);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -174,9 +170,7 @@ static void append_waker_json(struct json *j, const struct waker *waker)
 		return;
 	}
 	json_object_begin(j);
-	json_member_string(j, "name", waker_name(waker));
-	json_member_bool(j, "interrupt", waker->irq != NULL);
-	json_member_uint(j, "pid", waker->pid);
+	JSON(j, "name", waker_name(waker), "interrupt", (bool)(waker->irq != NULL), "pid", waker->pid);
 	json_member_uint(j, "tid", waker->tid);
 	json_object_end(j);
 }
@@ -203,13 +197,10 @@ static void append_json(struct json *j, const struct wait_event *e)
 
 	text_safe(at, e->where);
 	JSON_UINTS(j, rec, end_ns, cpu, pid, tid);
-	json_member_string(j, "comm", wait_event_comm(rec->comm, name));
-	json_member_string(j, "state", state);
-	json_member_bool(j, "open_at_start", rec->open_at_start);
+	JSON(j, "comm", wait_event_comm(rec->comm, name), "state", state, "open_at_start", (bool)rec->open_at_start);
 	JSON_UINTS(j, rec, blocked_ns, runnable_ns, preempted_ns, ran_ns, by_pid, by_tid);
 	json_member_string(j, "by_comm", rec->by_comm[0] ? wait_event_comm(rec->by_comm, name) : NULL);
-	json_member_string(j, "reason", reason_name(e->reason));
-	json_member_string(j, "where", at->str);
+	JSON(j, "reason", reason_name(e->reason), "where", at->str);
 }
 
 static void wait_json(struct events *ev, const struct offcpu_rec_event *rec)

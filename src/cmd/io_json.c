@@ -11,8 +11,7 @@ static void begin(struct json *j, GString *out, const char *type)
 {
 	json_init(j, out);
 	json_object_begin(j);
-	json_member_string(j, "schema", "offcpu.io/1");
-	json_member_string(j, "type", type);
+	JSON(j, "schema", "offcpu.io/1", "type", type);
 }
 
 static void end(struct json *j, GString *out)
@@ -32,9 +31,7 @@ void io_json_op(GString *out, const struct file_op *op)
 
 	begin(&j, out, "operation");
 	JSON_UINTS(&j, op, start_unix_ns, pid, tid);
-	json_member_string(&j, "process", op->process);
-	json_member_string(&j, "comm", op->comm);
-	json_member_string(&j, "op", op->op);
+	JSON(&j, "process", op->process, "comm", op->comm, "op", op->op);
 	put_path(&j, op->path);
 	json_member_known(&j, "bytes", op->bytes, op->has_bytes);
 	json_member_string(&j, "error", op->error ? strerrorname_np(op->error) : NULL);
@@ -45,8 +42,7 @@ void io_json_op(GString *out, const struct file_op *op)
 	json_member_known(&j, "on_cpu_ns", op->on_cpu_ns, !op->is_async);
 	json_member_uint(&j, "disk_requests", op->requests);
 	json_member_known(&j, "disk_ns", op->disk_ns, op->requests);
-	json_member_bool(&j, "still_open", op->is_open);
-	json_member_bool(&j, "begun_before", op->is_before);
+	JSON(&j, "still_open", op->is_open, "begun_before", op->is_before);
 	end(&j, out);
 }
 
@@ -56,9 +52,7 @@ void io_json_request(GString *out, const struct block_op *op)
 
 	begin(&j, out, "request");
 	JSON_UINTS(&j, op, start_unix_ns, pid, tid);
-	json_member_string(&j, "comm", op->comm);
-	json_member_string(&j, "disk", op->disk);
-	json_member_string(&j, "op", op->op);
+	JSON(&j, "comm", op->comm, "disk", op->disk, "op", op->op);
 	JSON_UINTS(&j, op, sector, bytes, held_ns, queue_ns, device_ns);
 	put_path(&j, op->file);
 	json_member_string(&j, "dirtied_by", *op->dirtier ? op->dirtier : NULL);
@@ -72,8 +66,7 @@ static void put_percentiles(struct json *j, const uint32_t *hist, uint64_t sum_n
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		wide[i] = hist[i];
 	json_member_uint(j, "median_ns", wait_percentile_ns(wide, 0.5, sum_ns, max_ns));
-	json_member_uint(j, "p99_ns", wait_percentile_ns(wide, 0.99, sum_ns, max_ns));
-	json_member_uint(j, "max_ns", max_ns);
+	JSON(j, "p99_ns", wait_percentile_ns(wide, 0.99, sum_ns, max_ns), "max_ns", max_ns);
 	json_member_hist(j, hist);
 }
 
@@ -98,20 +91,15 @@ static void put_thread(struct json *j, const struct profile *p, uint32_t id)
 {
 	const struct thread *t = profile_thread(p, id);
 
-	json_member_uint(j, "pid", t->pid);
-	json_member_string(j, "comm", t->comm);
+	JSON(j, "pid", t->pid, "comm", t->comm);
 }
 
 static void put_file_sum(struct json *j, const struct file_sum *s)
 {
 	JSON_UINTS(j, s, count, bytes, errors);
-	json_member_uint(j, "latency_ns", s->all_ns);
-	json_member_uint(j, "blocked_ns", s->blocked_ns);
-	json_member_uint(j, "runq_ns", s->runq_ns);
+	JSON(j, "latency_ns", s->all_ns, "blocked_ns", s->blocked_ns, "runq_ns", s->runq_ns);
 	json_member_uint(j, "on_cpu_ns", s->all_ns - MIN(s->blocked_ns + s->runq_ns + s->async_ns, s->all_ns));
-	json_member_uint(j, "io_uring_ns", s->async_ns);
-	json_member_uint(j, "disk_requests", s->requests);
-	json_member_uint(j, "disk_ns", s->disk_ns);
+	JSON(j, "io_uring_ns", s->async_ns, "disk_requests", s->requests, "disk_ns", s->disk_ns);
 }
 
 static void put_files(struct json *j, const struct file_result *r)
@@ -122,8 +110,7 @@ static void put_files(struct json *j, const struct file_result *r)
 		json_member_string(j, "op", f->op);
 		put_path(j, f->path);
 		put_file_sum(j, &f->sum);
-		json_member_uint(j, "median_ns", file_percentile_ns(f, 0.5));
-		json_member_uint(j, "p99_ns", file_percentile_ns(f, 0.99));
+		JSON(j, "median_ns", file_percentile_ns(f, 0.5), "p99_ns", file_percentile_ns(f, 0.99));
 		json_member_uint(j, "max_ns", f->sum.max_ns);
 		json_member_hist(j, f->sum.hist);
 		json_object_end(j);
@@ -154,18 +141,11 @@ void io_json_files(GString *out, const struct file_result *r, uint64_t slower_ns
 	struct json j;
 
 	begin(&j, out, "files");
-	json_member_uint(&j, "duration_ns", r->duration_ns);
-	json_member_uint(&j, "slower_ns", slower_ns);
+	JSON(&j, "duration_ns", r->duration_ns, "slower_ns", slower_ns);
 	put_file_sum(&j, &r->all);
-	json_member_uint(&j, "still_open", c->open_at_end);
-	json_member_uint(&j, "begun_before", c->begun_before);
-	json_member_uint(&j, "slow_calls_on_no_file", c->not_file);
-	json_member_uint(&j, "io_uring_of_no_file", c->uring);
-	json_member_bool(&j, "sees_page_faults", r->has_faults);
-	json_member_uint(&j, "lost_operations", c->lost_op);
-	json_member_uint(&j, "lost_stacks", c->lost_stack);
-	json_member_uint(&j, "lost_no_memory", c->lost_room);
-	json_member_uint(&j, "lost_disk_requests", c->lost_disk);
+	JSON(&j, "still_open", c->open_at_end, "begun_before", c->begun_before, "slow_calls_on_no_file", c->not_file);
+	JSON(&j, "io_uring_of_no_file", c->uring, "sees_page_faults", r->has_faults, "lost_operations", c->lost_op);
+	JSON(&j, "lost_stacks", c->lost_stack, "lost_no_memory", c->lost_room, "lost_disk_requests", c->lost_disk);
 	json_member_uint(&j, "unlisted", c->unlisted);
 	put_files(&j, r);
 	if (with_places)
@@ -175,9 +155,7 @@ void io_json_files(GString *out, const struct file_result *r, uint64_t slower_ns
 
 static void put_block_sum(struct json *j, const struct block_sum *s)
 {
-	json_member_uint(j, "requests", s->count);
-	json_member_uint(j, "bytes", s->bytes);
-	json_member_uint(j, "held_requests", s->held_cnt);
+	JSON(j, "requests", s->count, "bytes", s->bytes, "held_requests", s->held_cnt);
 	json_member_uint(j, "held_unknown", s->held_unknown_cnt);
 	JSON_UINTS(j, s, held_ns, queue_ns, device_ns);
 	put_percentiles(j, s->hist, block_sum_ns(s), s->max_ns);
@@ -188,8 +166,7 @@ static void put_disks(struct json *j, const struct block_result *r)
 	json_member_array(j, "disks");
 	EACH_ROW(i, const struct block_disk, d, r->disks) {
 		json_object_begin(j);
-		json_member_string(j, "disk", d->disk);
-		json_member_string(j, "op", d->op);
+		JSON(j, "disk", d->disk, "op", d->op);
 		put_block_sum(j, &d->sum);
 		json_object_end(j);
 	}
@@ -202,8 +179,7 @@ static void put_block_row(struct json *j, const struct block_result *r, const st
 	json_object_begin(j);
 	if (with_place)
 		put_thread(j, r->profile, row->thread);
-	json_member_string(j, "disk", row->disk);
-	json_member_string(j, "op", row->op);
+	JSON(j, "disk", row->disk, "op", row->op);
 	put_path(j, row->file);
 	json_member_string(j, "dirtied_by", *row->dirtier ? row->dirtier : NULL);
 	put_block_sum(j, &row->sum);
@@ -228,15 +204,11 @@ void io_json_block(GString *out, const struct block_result *r, bool with_places,
 	struct json j;
 
 	begin(&j, out, "block");
-	json_member_uint(&j, "duration_ns", r->duration_ns);
-	json_member_uint(&j, "requests", c->done);
+	JSON(&j, "duration_ns", r->duration_ns, "requests", c->done);
 	json_member_known(&j, "disks_count", c->kernels, !is_of_some);
 	json_member_known(&j, "begun_before", c->open_at_start, !is_of_some);
-	json_member_uint(&j, "still_open", c->open_at_end);
-	json_member_uint(&j, "merged", c->merged);
-	json_member_uint(&j, "ended_untold", c->unseen);
-	json_member_uint(&j, "lost_requests", c->lost_done + c->lost_room);
-	json_member_uint(&j, "lost_stacks", c->lost_stack);
+	JSON(&j, "still_open", c->open_at_end, "merged", c->merged, "ended_untold", c->unseen);
+	JSON(&j, "lost_requests", c->lost_done + c->lost_room, "lost_stacks", c->lost_stack);
 	put_disks(&j, r);
 	put_block_rows(&j, r, r->files, false);
 	if (with_places)

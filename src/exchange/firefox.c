@@ -50,13 +50,8 @@ static void write_thread(struct firefox *w, uint32_t id, GArray *waits, GArray *
 	g_autofree char *requests = spans ? g_strconcat(th->comm ? th->comm : "", ", requests by the clock", NULL)
 					  : NULL;
 	json_object_begin(j);
-	json_member_string(j, "name", requests ? requests : th->comm);
-	json_member_string(j, "processName", th->process);
-	json_member_string(j, "processType", "default");
-	json_member_string(j, "pid", pid);
-	json_member_uint(j, "tid", th->tid);
-	json_member_bool(j, "isMainThread", th->tid == th->pid && !spans);
-	json_member_uint(j, "registerTime", 0);
+	JSON(j, "name", requests ? requests : th->comm, "processName", th->process, "processType", "default");
+	JSON(j, "pid", pid, "tid", th->tid, "isMainThread", (bool)(th->tid == th->pid && !spans), "registerTime", 0);
 	json_key(j, "unregisterTime");
 	json_null(j);
 	json_member_uint(j, "processStartupTime", 0);
@@ -74,8 +69,7 @@ static void write_categories(struct json *j)
 	json_member_array(j, "categories");
 	for (int i = 0; i < CATEGORIES; i++) {
 		json_object_begin(j);
-		json_member_string(j, "name", categories[i].name);
-		json_member_string(j, "color", categories[i].color);
+		JSON(j, "name", categories[i].name, "color", categories[i].color);
 		json_member_array(j, "subcategories");
 		json_string(j, "Other");
 		json_array_end(j);
@@ -121,23 +115,15 @@ static void write_meta(struct firefox *w)
 	struct json *j = &w->json;
 
 	json_member_object(j, "meta");
-	json_member_uint(j, "version", GECKO_VERSION);
-	json_member_uint(j, "preprocessedProfileVersion", PROCESSED_VERSION);
+	JSON(j, "version", GECKO_VERSION, "preprocessedProfileVersion", PROCESSED_VERSION);
 	g_autofree char *sums = g_strdup_printf("offcpu: sums of %s; the axis is each thread's sum, not the clock",
 						profile_rows_word(info->rows_are, 2));
 
-	json_member_string(j, "product", w->plan->single_waits ? "offcpu: waits, by the clock" : sums);
-	json_member_uint(j, "interval", 1);
+	JSON(j, "product", w->plan->single_waits ? "offcpu: waits, by the clock" : sums, "interval", 1);
 	firefox_member_ms(j, "startTime", info->start_unix_ns);
-	json_member_uint(j, "processType", 0);
-	json_member_uint(j, "stackwalk", 1);
-	json_member_uint(j, "debug", 0);
-	json_member_bool(j, "symbolicated", true);
-	json_member_bool(j, "usesOnlyOneStackType", true);
-	json_member_bool(j, "doesNotUseFrameImplementation", true);
-	json_member_bool(j, "sourceCodeIsNotOnSearchfox", true);
-	json_member_string(j, "oscpu", info->kernel);
-	json_member_string(j, "arguments", info->command_line);
+	JSON(j, "processType", 0, "stackwalk", 1, "debug", 0, "symbolicated", (bool)true);
+	JSON(j, "usesOnlyOneStackType", (bool)true, "doesNotUseFrameImplementation", (bool)true);
+	JSON(j, "sourceCodeIsNotOnSearchfox", (bool)true, "oscpu", info->kernel, "arguments", info->command_line);
 	json_key(j, "sampleUnits");
 	json_raw(j, units, sizeof(units) - 1);
 	json_key(j, "extensions");
@@ -162,12 +148,8 @@ static void write_libs(struct firefox *w)
 		const char *path = g_array_index(w->module_names, const char *, i);
 
 		json_object_begin(j);
-		json_member_string(j, "name", module_base_name(path));
-		json_member_string(j, "path", path);
-		json_member_string(j, "debugName", module_base_name(path));
-		json_member_string(j, "debugPath", path);
-		json_member_string(j, "breakpadId", "");
-		json_member_string(j, "codeId", profile_build_id(w->p, path));
+		JSON(j, "name", module_base_name(path), "path", path, "debugName", module_base_name(path));
+		JSON(j, "debugPath", path, "breakpadId", "", "codeId", profile_build_id(w->p, path));
 		json_member_string(j, "arch", NULL);
 		json_object_end(j);
 	}

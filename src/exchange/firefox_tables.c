@@ -397,8 +397,7 @@ static void put_marker_data(struct firefox *w, struct firefox_track *t, guint i)
 		json_member_string(j, "waker", waker_name(waker));
 	if (waker && waker->tid)
 		json_member_uint(j, "wakerTid", waker->tid);
-	json_member_string(j, "state", state_text(wait->state));
-	json_member_string(j, "reason", reason_name(reason_of(w, id)));
+	JSON(j, "state", state_text(wait->state), "reason", reason_name(reason_of(w, id)));
 	json_object_end(j);
 }
 

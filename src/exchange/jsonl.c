@@ -48,20 +48,15 @@ static void write_recording(struct jsonl *s, const struct export_plan *plan)
 	json_member_uint(j, "schema", 1);
 	number(j, "start_unix_ns", info->start_unix_ns, !info->start_unix_ns);
 	number(j, "duration_ns", info->duration_ns, info->unknown & UNKNOWN_WINDOW);
-	json_member_string(j, "host", info->host);
-	json_member_string(j, "kernel", info->kernel);
-	json_member_string(j, "command_line", info->command_line);
-	json_member_string(j, "filters", info->filters);
-	json_member_string(j, "selection", plan->selection_text);
-	json_member_bool(j, "sampled", profile_is_sampled(s->p));
-	json_member_string(j, "imported", info->imported);
+	JSON(j, "host", info->host, "kernel", info->kernel, "command_line", info->command_line);
+	JSON(j, "filters", info->filters, "selection", plan->selection_text);
+	JSON(j, "sampled", (bool)profile_is_sampled(s->p), "imported", info->imported);
 	if (info->imported) {
 		g_autofree char *unknown = profile_unknown_text(info->unknown, info->has_wakers);
 
 		const struct rows_kind *kind = profile_rows_kind(info->rows_are);
 
-		json_member_string(j, "what", kind ? kind->what : NULL);
-		json_member_string(j, "unknown", unknown);
+		JSON(j, "what", kind ? kind->what : NULL, "unknown", unknown);
 	}
 	end(s);
 }
@@ -76,8 +71,7 @@ static void write_thread(struct jsonl *s, guint i)
 	json_member_uint(j, "thread", i);
 	number(j, "pid", t->pid, ids);
 	number(j, "tid", t->tid, ids);
-	json_member_string(j, "comm", t->comm);
-	json_member_string(j, "process", t->process);
+	JSON(j, "comm", t->comm, "process", t->process);
 	if (t->service)
 		json_member_string(j, "service", t->service);
 	number(j, "observed_ns", thread_observed_ns(t), account);
@@ -104,10 +98,7 @@ static void write_on_cpu(struct jsonl *s, const struct wait *w)
 {
 	struct json *j = begin(s, "on_cpu");
 
-	json_member_uint(j, "thread", w->thread);
-	json_member_uint(j, "samples", w->count);
-	json_member_uint(j, "on_cpu_ns", w->on_cpu_ns);
-	json_member_uint(j, "on_cpu_se_ns", w->off_cpu_se_ns);
+	JSON(j, "thread", w->thread, "samples", w->count, "on_cpu_ns", w->on_cpu_ns, "on_cpu_se_ns", w->off_cpu_se_ns);
 	write_stack(s, "user", w->user, 0);
 	write_stack(s, "kernel", 0, w->kernel);
 	end(s);
@@ -121,8 +112,7 @@ static void write_wait(struct jsonl *s, guint i)
 	char state[2] = { (char)w->state, '\0' };
 	struct json *j = begin(s, "wait");
 
-	json_member_uint(j, "thread", w->thread);
-	json_member_string(j, "state", w->state == '?' ? NULL : state);
+	JSON(j, "thread", w->thread, "state", w->state == '?' ? NULL : state);
 	number(j, "count", w->count, unknown & UNKNOWN_COUNTS);
 	number(j, "off_cpu_ns", wait_off_cpu_ns(w), profile_rows_are_counted(s->p->info.rows_are));
 	number(j, "blocked_ns", w->blocked_ns, unknown & UNKNOWN_PARTS);
@@ -147,10 +137,7 @@ static void write_losses(struct jsonl *s)
 	EACH_ROW(i, const struct profile_loss, l, s->p->losses) {
 		struct json *j = begin(s, "loss");
 
-		json_member_string(j, "reason", l->reason);
-		json_member_string(j, "help", l->help);
-		json_member_uint(j, "count", l->count);
-		json_member_uint(j, "time_ns", l->time_ns);
+		JSON(j, "reason", l->reason, "help", l->help, "count", l->count, "time_ns", l->time_ns);
 		end(s);
 	}
 }

@@ -124,10 +124,8 @@ static void write_profile(struct speedscope *s, const char *name, const struct g
 	for (guint g = 0; g < cnt; g++)
 		total += groups[g].total;
 	json_object_begin(j);
-	json_member_string(j, "type", "sampled");
-	json_member_string(j, "name", name);
-	json_member_string(j, "unit", s->plan->folded.weight == WEIGHT_COUNT ? "none" : "nanoseconds");
-	json_member_uint(j, "startValue", 0);
+	JSON(j, "type", "sampled", "name", name);
+	JSON(j, "unit", s->plan->folded.weight == WEIGHT_COUNT ? "none" : "nanoseconds", "startValue", 0);
 	json_member_uint(j, "endValue", total);
 	write_samples(s, groups, cnt);
 	json_object_end(j);

@@ -63,8 +63,7 @@ static void write_text(struct json *j, const char *text)
 	json_key(j, "content");
 	json_array_begin(j);
 	json_object_begin(j);
-	json_member_string(j, "type", "text");
-	json_member_string(j, "text", text);
+	JSON(j, "type", "text", "text", text);
 	json_object_end(j);
 	json_array_end(j);
 }
@@ -109,9 +108,7 @@ static void write_initialize(struct json *j, const char *version, const struct m
 	json_raw(j, "{\"tools\":{},\"resources\":{}}", strlen("{\"tools\":{},\"resources\":{}}"));
 	json_key(j, "serverInfo");
 	json_object_begin(j);
-	json_member_string(j, "name", "offcpu");
-	json_member_string(j, "title", "offcpu: off-CPU analysis");
-	json_member_string(j, "version", version);
+	JSON(j, "name", "offcpu", "title", "offcpu: off-CPU analysis", "version", version);
 	json_object_end(j);
 	json_member_string(j, "instructions", instructions);
 	json_object_end(j);

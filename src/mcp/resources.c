@@ -63,10 +63,7 @@ static void write_head(struct json *j, const struct section *s)
 	g_autofree char *name = g_strdup_printf("%s: %s", s->document->title, s->title);
 
 	json_object_begin(j);
-	json_member_string(j, "uri", s->uri);
-	json_member_string(j, "name", name);
-	json_member_string(j, "mimeType", TYPE);
-	json_member_uint(j, "size", s->len);
+	JSON(j, "uri", s->uri, "name", name, "mimeType", TYPE, "size", s->len);
 	json_object_end(j);
 }
 
@@ -90,9 +87,7 @@ static void write_contents(struct json *j, const struct section *s)
 
 	json_array_begin(j);
 	json_object_begin(j);
-	json_member_string(j, "uri", s->uri);
-	json_member_string(j, "mimeType", TYPE);
-	json_member_string(j, "text", text);
+	JSON(j, "uri", s->uri, "mimeType", TYPE, "text", text);
 	json_object_end(j);
 	json_array_end(j);
 }

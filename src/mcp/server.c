@@ -111,15 +111,12 @@ static void on_progress(const char *token, unsigned seconds, unsigned total, voi
 
 	json_init(&j, out);
 	json_object_begin(&j);
-	json_member_string(&j, "jsonrpc", "2.0");
-	json_member_string(&j, "method", "notifications/progress");
+	JSON(&j, "jsonrpc", "2.0", "method", "notifications/progress");
 	json_key(&j, "params");
 	json_object_begin(&j);
 	json_key(&j, "progressToken");
 	json_raw(&j, token, strlen(token));
-	json_member_uint(&j, "progress", seconds);
-	json_member_uint(&j, "total", total);
-	json_member_string(&j, "message", text);
+	JSON(&j, "progress", seconds, "total", total, "message", text);
 	json_object_end(&j);
 	json_object_end(&j);
 	g_string_append_c(out, '\n');

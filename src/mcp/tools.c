@@ -262,11 +262,9 @@ static void write_param(struct json *j, const struct param_kind *kind)
 
 	json_key(j, kind->name);
 	json_object_begin(j);
-	json_member_string(j, "type", types[kind->type]);
-	json_member_string(j, "description", kind->help);
+	JSON(j, "type", types[kind->type], "description", kind->help);
 	if (kind->type == PARAM_NUMBER) {
-		json_member_uint(j, "minimum", kind->min);
-		json_member_uint(j, "maximum", kind->max);
+		JSON(j, "minimum", kind->min, "maximum", kind->max);
 	}
 	json_object_end(j);
 }
@@ -302,18 +300,14 @@ static void write_input(struct json *j, const struct tool *tool, const struct to
 static void write_tool(struct json *j, const struct tool *tool, const struct tool_options *options)
 {
 	json_object_begin(j);
-	json_member_string(j, "name", tool->name);
-	json_member_string(j, "title", tool->title);
-	json_member_string(j, "description", tool->description);
+	JSON(j, "name", tool->name, "title", tool->title, "description", tool->description);
 	write_input(j, tool, options);
 	json_key(j, "outputSchema");
 	json_raw(j, tool->schema, strlen(tool->schema));
 	json_key(j, "annotations");
 	json_object_begin(j);
-	json_member_bool(j, "readOnlyHint", !tool->records);
-	json_member_bool(j, "destructiveHint", false);
-	json_member_bool(j, "idempotentHint", !tool->records);
-	json_member_bool(j, "openWorldHint", false);
+	JSON(j, "readOnlyHint", (bool)(!tool->records), "destructiveHint", (bool)false);
+	JSON(j, "idempotentHint", (bool)(!tool->records), "openWorldHint", (bool)false);
 	json_object_end(j);
 	json_object_end(j);
 }

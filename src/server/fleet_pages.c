@@ -150,9 +150,7 @@ static bool answer_hosts(const struct request *r, void *ctx, struct answer *ret,
 	out = g_string_new(NULL);
 	json_init(&j, out);
 	json_object_begin(&j);
-	json_member_string(&j, "schema", "offcpu.hosts/1");
-	json_member_uint(&j, "from_unix_ns", a.range.from_unix_ns);
-	json_member_uint(&j, "to_unix_ns", a.range.to_unix_ns);
+	JSON(&j, "schema", "offcpu.hosts/1", "from_unix_ns", a.range.from_unix_ns, "to_unix_ns", a.range.to_unix_ns);
 	json_member_array(&j, "hosts");
 	EACH_ROW(i, const struct fleet_host_row, h, rows) {
 		const struct {
@@ -165,14 +163,10 @@ static bool answer_hosts(const struct request *r, void *ctx, struct answer *ret,
 				{ "most_ns", h->most_ns }, { "windows_with_finding", h->found_windows } };
 
 		json_object_begin(&j);
-		json_member_string(&j, "host", h->host);
-		json_member_string(&j, "version", h->version);
-		json_member_string(&j, "kernel", h->kernel);
+		JSON(&j, "host", h->host, "version", h->version, "kernel", h->kernel);
 		for (size_t k = 0; k < G_N_ELEMENTS(numbers); k++)
 			json_member_uint(&j, numbers[k].name, numbers[k].value);
-		json_member_string(&j, "most_service", h->most_service);
-		json_member_string(&j, "most_reason", h->most_reason);
-		json_member_string(&j, "finding", h->finding);
+		JSON(&j, "most_service", h->most_service, "most_reason", h->most_reason, "finding", h->finding);
 		json_object_end(&j);
 	}
 	json_array_end(&j);

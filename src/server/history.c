@@ -209,14 +209,9 @@ static bool answer_extent(const struct request *r, void *ctx, struct answer *ret
 	out = g_string_new(NULL);
 	json_init(&j, out);
 	json_object_begin(&j);
-	json_member_string(&j, "schema", "offcpu.extent/1");
-	json_member_string(&j, "history", history_dir_of(h));
-	json_member_string(&j, "host", g_get_host_name());
-	json_member_uint(&j, "from_unix_ns", e.from_unix_ns);
-	json_member_uint(&j, "to_unix_ns", e.to_unix_ns);
-	json_member_uint(&j, "now_unix_ns", (uint64_t)g_get_real_time() * 1000);
-	json_member_uint(&j, "windows", e.windows);
-	json_member_uint(&j, "bytes", e.bytes);
+	JSON(&j, "schema", "offcpu.extent/1", "history", history_dir_of(h), "host", g_get_host_name());
+	JSON(&j, "from_unix_ns", e.from_unix_ns, "to_unix_ns", e.to_unix_ns);
+	JSON(&j, "now_unix_ns", (uint64_t)g_get_real_time() * 1000, "windows", e.windows, "bytes", e.bytes);
 	json_object_end(&j);
 	return give(ret, out, error);
 }

@@ -372,9 +372,7 @@ bool answer_write(GString *out, struct answer *a, GError **error)
 		g_autofree char *words = g_strdup_printf("--id %s --cursor %u", a->options->id, next);
 
 		json_member_object(&j, "next");
-		json_member_string(&j, "options", words);
-		json_member_uint(&j, "cursor", next);
-		json_member_uint(&j, "pieces", paged - next);
+		JSON(&j, "options", words, "cursor", next, "pieces", paged - next);
 		json_object_end(&j);
 	}
 	json_object_end(&j);

@@ -120,8 +120,7 @@ static void write_row(struct difference *x, const char *key, enum diff_by by, co
 	struct json *j = answer_item(x->a, key);
 
 	json_object_begin(j);
-	json_member_string(j, "id", id_of(x, r));
-	json_member_string(j, "name", r->name);
+	JSON(j, "id", id_of(x, r), "name", r->name);
 	if (r->comm)
 		json_member_string(j, "comm", r->comm);
 	if (r->says)
@@ -164,12 +163,9 @@ static void write_side(struct difference *x, const char *key, enum diff_side sid
 	json_member_string(j, "recording", in->name);
 	if (in->filters && *in->filters)
 		json_member_string(j, "filters", in->filters);
-	json_member_string(j, "host", in->profile->info.host);
-	json_member_string(j, "kernel", in->profile->info.kernel);
-	json_member_uint(j, "start_unix_ns", in->profile->info.start_unix_ns);
-	json_member_uint(j, "duration_ns", in->profile->info.duration_ns);
-	json_member_uint(j, "threads", x->d->threads_cnt[side]);
-	json_member_uint(j, "observed_ns", x->d->observed_ns[side]);
+	JSON(j, "host", in->profile->info.host, "kernel", in->profile->info.kernel);
+	JSON(j, "start_unix_ns", in->profile->info.start_unix_ns, "duration_ns", in->profile->info.duration_ns);
+	JSON(j, "threads", x->d->threads_cnt[side], "observed_ns", x->d->observed_ns[side]);
 	json_member_bool(j, "is_sampled", profile_is_sampled(in->profile));
 	json_object_end(j);
 	answer_end(x->a, RANK_SIDE);
@@ -229,9 +225,7 @@ static void write_all(struct difference *x, const struct row *row)
 	json_init(&j, object);
 	j.string_max = ANSWER_NAME_MAX;
 	json_object_begin(&j);
-	json_member_string(&j, "by", diff_by_name(row->by));
-	json_member_string(&j, "says", row->row->says);
-	json_member_string(&j, "scaled_per", diff_json_norm(x->d));
+	JSON(&j, "by", diff_by_name(row->by), "says", row->row->says, "scaled_per", diff_json_norm(x->d));
 	diff_json_row(&j, row->row);
 	json_object_end(&j);
 	answer_members_of(x->a, object, 1);

@@ -104,9 +104,7 @@ static void write_time(const struct report *r)
 	json_object_begin(j);
 	json_member_uint(j, "threads", a->total.threads_cnt);
 	JSON_UINTS(j, &a->total, observed_ns, on_cpu_ns, off_cpu_ns);
-	json_member_uint(j, "idle_ns", f->idle_sum_ns);
-	json_member_uint(j, "matters_ns", f->matters_ns);
-	json_member_uint(j, "run_queue_ns", f->queue_ns);
+	JSON(j, "idle_ns", f->idle_sum_ns, "matters_ns", f->matters_ns, "run_queue_ns", f->queue_ns);
 	json_member_uint(j, "lost_ns", a->total.lost_ns);
 	json_object_end(j);
 	answer_end(r->a, RANK_TIME);
@@ -137,8 +135,7 @@ static void write_losses(const struct report *r)
 		json_object_begin(j);
 		json_member_string(j, "reason", l->reason);
 		answer_text(r->a, "help", l->help);
-		json_member_uint(j, "count", l->count);
-		json_member_uint(j, "time_ns", l->time_ns);
+		JSON(j, "count", l->count, "time_ns", l->time_ns);
 		json_object_end(j);
 		answer_end(r->a, RANK_LOSS);
 	}
@@ -245,9 +242,7 @@ static void write_on_cpu(const struct report *r)
 			continue;
 		j = answer_item(r->a, "on_cpu");
 		json_object_begin(j);
-		json_member_string(j, "name", row->name);
-		json_member_uint(j, "samples", row->samples);
-		json_member_uint(j, "on_cpu_ns", row->weight);
+		JSON(j, "name", row->name, "samples", row->samples, "on_cpu_ns", row->weight);
 		json_object_end(j);
 		answer_end(r->a, RANK_ON_CPU);
 	}

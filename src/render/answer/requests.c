@@ -19,8 +19,7 @@ static void write_shares(struct json *j, const struct things *t, guint at)
 		const struct request_share *share = &g_array_index(shares, struct request_share, i);
 
 		json_object_begin(j);
-		json_member_string(j, "reason", reason_name(share->reason));
-		json_member_uint(j, "ns", share->ns);
+		JSON(j, "reason", reason_name(share->reason), "ns", share->ns);
 		json_object_end(j);
 	}
 	json_array_end(j);

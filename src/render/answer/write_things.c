@@ -39,11 +39,9 @@ void things_write_headline(struct answer *a, const struct things *t, const struc
 	struct json *j = answer_item(a, "headlines");
 
 	json_object_begin(j);
-	json_member_string(j, "id", id);
-	json_member_string(j, "kind", headline_kind_name(h->kind));
+	JSON(j, "id", id, "kind", headline_kind_name(h->kind));
 	json_member_string(j, "reason", h->finding ? reason_name(h->finding->reason) : NULL);
-	json_member_uint(j, "share_ppm", json_share_ppm(h->time_ns, h->whole_ns));
-	json_member_uint(j, "time_ns", h->time_ns);
+	JSON(j, "share_ppm", json_share_ppm(h->time_ns, h->whole_ns), "time_ns", h->time_ns);
 	answer_text(a, "sentence", h->sentence);
 	answer_text(a, "evidence", h->evidence);
 	answer_text(a, "advice", h->advice);
@@ -173,16 +171,12 @@ static void write_group(struct json *j, const struct things *t, guint group)
 	const struct thread *thread = profile_thread(t->p, profile_wait(t->p, h->wait)->thread);
 	gint64 finding = things_finding_of(t, group);
 
-	json_member_string(j, "thread", thread->comm);
-	json_member_string(j, "process", thread->process);
-	json_member_string(j, "waits_in", h->name);
+	JSON(j, "thread", thread->comm, "process", thread->process, "waits_in", h->name);
 	json_member_string(j, "reason", reason_name(h->reason));
 	if (finding >= 0)
 		json_member_string(j, "behind", thing_id(t, THING_FINDING, (guint)finding));
 	member_share(j, t, h->off_cpu_ns);
-	json_member_uint(j, "off_cpu_ns", h->off_cpu_ns);
-	json_member_uint(j, "count", h->count);
-	json_member_uint(j, "threads", h->threads_cnt);
+	JSON(j, "off_cpu_ns", h->off_cpu_ns, "count", h->count, "threads", h->threads_cnt);
 	json_percentiles(j, h->hist, h->off_cpu_ns, h->max_ns);
 	member_object(j, t, h);
 }
@@ -202,9 +196,7 @@ void things_write_stack(struct answer *a, const struct things *t, const char *ke
 	answer_end(a, rank);
 	j = answer_in_short(a);
 	json_object_begin(j);
-	json_member_string(j, "id", id);
-	json_member_string(j, "thread", profile_thread(t->p, wait_of(t, group)->thread)->comm);
-	json_member_string(j, "waits_in", h->name);
+	JSON(j, "id", id, "thread", profile_thread(t->p, wait_of(t, group)->thread)->comm, "waits_in", h->name);
 	json_member_uint(j, "off_cpu_ns", h->off_cpu_ns);
 	json_object_end(j);
 	answer_end(a, rank);
@@ -231,8 +223,7 @@ void things_write_other(struct answer *a, const struct things *t, const char *ke
 
 	sentence_finding(sentence, f, row);
 	json_object_begin(j);
-	json_member_string(j, "id", thing_id(t, THING_FINDING, finding));
-	json_member_uint(j, "time_ns", row->time_ns);
+	JSON(j, "id", thing_id(t, THING_FINDING, finding), "time_ns", row->time_ns);
 	answer_text(a, "sentence", sentence->str);
 	json_object_end(j);
 	answer_end(a, rank);
@@ -305,10 +296,7 @@ static void write_threads(struct answer *a, const struct things *t, const struct
 		struct json *j = answer_item(a, "by_thread");
 
 		json_object_begin(j);
-		json_member_uint(j, "pid", thread->pid);
-		json_member_uint(j, "tid", thread->tid);
-		json_member_string(j, "comm", thread->comm);
-		json_member_uint(j, "off_cpu_ns", part->ns);
+		JSON(j, "pid", thread->pid, "tid", thread->tid, "comm", thread->comm, "off_cpu_ns", part->ns);
 		json_member_uint(j, "count", part->count);
 		json_object_end(j);
 		answer_end(a, RANK_ALL);
@@ -391,8 +379,7 @@ static void write_rows(struct answer *a, const struct things *t, const struct th
 		struct json *j = answer_item(a, "other_stacks");
 
 		json_object_begin(j);
-		json_member_uint(j, "off_cpu_ns", part->ns);
-		json_member_uint(j, "count", part->count);
+		JSON(j, "off_cpu_ns", part->ns, "count", part->count);
 		write_cut_stack(j, t, "user", profile_wait(t->p, part->at)->user);
 		json_object_end(j);
 		answer_end(a, RANK_ALL);

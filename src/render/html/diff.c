@@ -64,8 +64,7 @@ void html_diff_about(struct json *j, const struct html_diff *diff)
 	json_member_bool(j, "perTime", d->options.norm < DIFF_NOT_NORMALISED);
 	json_key(j, "noise");
 	fraction(j, d->options.noise);
-	json_member_bool(j, "counted", diff_has_counts(d));
-	json_member_uint(j, "beforeThreads", diff->merged->before_threads_cnt);
+	JSON(j, "counted", (bool)diff_has_counts(d), "beforeThreads", diff->merged->before_threads_cnt);
 	json_member_string(j, "wide", diff->options->negated ? "before" : "both");
 	json_object_end(j);
 }

@@ -36,8 +36,7 @@ static void about_facets(struct json *j, GPtrArray *facets)
 		json_member_array(j, "categories");
 		EACH_ROW(k, const struct facet_category, category, f->categories) {
 			json_object_begin(j);
-			json_member_string(j, "name", category->name);
-			json_member_bool(j, "idle", category->is_idle);
+			JSON(j, "name", category->name, "idle", (bool)category->is_idle);
 			json_object_end(j);
 		}
 		json_array_end(j);
@@ -51,9 +50,7 @@ static void about_losses(struct json *j, const struct profile *p)
 	json_member_array(j, "losses");
 	EACH_ROW(i, const struct profile_loss, l, p->losses) {
 		json_object_begin(j);
-		json_member_string(j, "help", l->help);
-		json_member_uint(j, "count", l->count);
-		json_member_uint(j, "ns", l->time_ns);
+		JSON(j, "help", l->help, "count", l->count, "ns", l->time_ns);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -66,17 +63,10 @@ static void about_coverage(struct json *j, const struct profile *p, const struct
 	struct coverage c;
 
 	coverage_of(p, selection, &c);
-	json_member_uint(j, "threads", a->total.threads_cnt);
-	json_member_uint(j, "observed", a->total.observed_ns);
-	json_member_uint(j, "onCpu", a->total.on_cpu_ns);
-	json_member_uint(j, "offCpu", a->total.off_cpu_ns);
-	json_member_uint(j, "listed", c.listed_ns);
-	json_member_uint(j, "selected", c.selected_ns);
-	json_member_uint(j, "filtered", a->total.filtered_ns);
-	json_member_uint(j, "lost", a->total.lost_ns);
-	json_member_uint(j, "lostEvents", c.lost_cnt);
-	json_member_uint(j, "residual", a->total.residual_abs_ns);
-	json_member_uint(j, "error", (uint64_t)c.listed_se_ns);
+	JSON(j, "threads", a->total.threads_cnt, "observed", a->total.observed_ns, "onCpu", a->total.on_cpu_ns);
+	JSON(j, "offCpu", a->total.off_cpu_ns, "listed", c.listed_ns, "selected", c.selected_ns);
+	JSON(j, "filtered", a->total.filtered_ns, "lost", a->total.lost_ns, "lostEvents", c.lost_cnt);
+	JSON(j, "residual", a->total.residual_abs_ns, "error", (uint64_t)c.listed_se_ns);
 	json_member_array(j, "stacks");
 	for (unsigned end = STACK_COMPLETE; end < STACK_END_COUNT; end++)
 		json_uint(j, c.stacks_ns[end]);
@@ -88,12 +78,8 @@ static void about_view(struct json *j, const struct html_options *o)
 {
 	json_member_object(j, "view");
 	json_member_string(j, "by", o->view.by_thread ? "thread" : o->by_process ? "process" : "comm");
-	json_member_string(j, "weight", weight_name(o->view.weight));
-	json_member_bool(j, "reverse", o->view.reverse);
-	json_member_bool(j, "down", o->inverted);
-	json_member_bool(j, "wakers", o->view.view != TREE_SLEEPERS);
-	json_member_string(j, "colours", o->colours);
-	json_member_bool(j, "idle", o->with_idle);
+	JSON(j, "weight", weight_name(o->view.weight), "reverse", (bool)o->view.reverse, "down", (bool)o->inverted);
+	JSON(j, "wakers", (bool)(o->view.view != TREE_SLEEPERS), "colours", o->colours, "idle", o->with_idle);
 	json_object_end(j);
 }
 
@@ -114,21 +100,11 @@ void html_about(const struct profile *p, const struct html_options *o, GPtrArray
 
 	json_init(&j, out);
 	json_object_begin(&j);
-	json_member_string(&j, "title", title_of(p, o));
-	json_member_string(&j, "imported", imported);
-	json_member_string(&j, "subtitle", o->subtitle);
-	json_member_string(&j, "host", info->host);
-	json_member_string(&j, "kernel", info->kernel);
-	json_member_uint(&j, "cpus", info->cpus);
-	json_member_uint(&j, "startMs", info->start_unix_ns / 1000000);
-	json_member_uint(&j, "window", info->duration_ns);
-	json_member_string(&j, "command", info->command_line);
-	json_member_string(&j, "filters", info->filters);
-	json_member_string(&j, "selection", o->selection_text);
-	json_member_string(&j, "version", version_text());
-	json_member_uint(&j, "switches", info->switches);
-	json_member_bool(&j, "sampled", profile_is_sampled(p));
-	json_member_uint(&j, "onCpuHz", info->on_cpu_as_waits ? info->on_cpu_hz : 0);
+	JSON(&j, "title", title_of(p, o), "imported", imported, "subtitle", o->subtitle, "host", info->host);
+	JSON(&j, "kernel", info->kernel, "cpus", info->cpus, "startMs", info->start_unix_ns / 1000000);
+	JSON(&j, "window", info->duration_ns, "command", info->command_line, "filters", info->filters);
+	JSON(&j, "selection", o->selection_text, "version", version_text(), "switches", info->switches);
+	JSON(&j, "sampled", (bool)profile_is_sampled(p), "onCpuHz", info->on_cpu_as_waits ? info->on_cpu_hz : 0);
 	json_member_bool(&j, "hasWakers", info->has_wakers);
 	if (info->rows_are)
 		json_member_string(&j, "rowsAre", info->rows_are);

@@ -18,11 +18,8 @@ static void write_place(struct json *j, const struct html_words *w, const struct
 static void write_headline(struct json *j, const struct html_words *w, const struct headline *h)
 {
 	json_object_begin(j);
-	json_member_string(j, "kind", headline_kind_name(h->kind));
-	json_member_string(j, "sentence", h->sentence);
-	json_member_string(j, "evidence", h->evidence);
-	json_member_string(j, "advice", h->advice);
-	json_member_string(j, "command", h->command);
+	JSON(j, "kind", headline_kind_name(h->kind), "sentence", h->sentence, "evidence", h->evidence);
+	JSON(j, "advice", h->advice, "command", h->command);
 	if (h->finding)
 		write_place(j, w, h->finding);
 	else	/* tasks are no threads: none of the page's rows is theirs */
@@ -59,8 +56,7 @@ void html_words_about(struct json *j, const struct html_words *w)
 		g_autoptr(GString) verdict = g_string_new(NULL);
 
 		text_verdict(verdict, findings->profile);
-		json_member_string(j, "target", target);
-		json_member_string(j, "verdict", verdict->str);
+		JSON(j, "target", target, "verdict", verdict->str);
 	}
 	json_member_object(j, "queue");
 	json_member_string(j, "says", reason_says(REASON_CPU_QUEUE));

@@ -22,8 +22,7 @@ static void write_culprit(struct json *j, const struct blame *b)
 	}
 	if (b->kind != BLAME_UNKNOWN)
 		json_member_uint(j, "stretches", b->count);
-	json_member_uint(j, "runnable_ns", b->runnable_ns);
-	json_member_uint(j, "preempted_ns", b->preempted_ns);
+	JSON(j, "runnable_ns", b->runnable_ns, "preempted_ns", b->preempted_ns);
 	json_object_end(j);
 }
 
@@ -48,10 +47,7 @@ static void write_sufferer(struct json *j, const struct thread *t, const GPtrArr
 				       .preempted_ns = rest->preempted_ns };
 
 	json_object_begin(j);
-	json_member_uint(j, "pid", t->pid);
-	json_member_uint(j, "tid", t->tid);
-	json_member_string(j, "comm", t->comm);
-	json_member_uint(j, "runnable_ns", t->runnable_ns);
+	JSON(j, "pid", t->pid, "tid", t->tid, "comm", t->comm, "runnable_ns", t->runnable_ns);
 	json_member_uint(j, "preempted_ns", t->preempted_ns);
 	json_member_array(j, "held_by");
 	for (guint i = first; i < end; i++)
@@ -94,9 +90,7 @@ static void write_sleepers(struct json *j, const struct wait_writer *writer, con
 		const struct thread *t = profile_thread(writer->p, w->thread);
 
 		json_object_begin(j);
-		json_member_string(j, "comm", t->comm);
-		json_member_uint(j, "threads", s->threads);
-		json_member_uint(j, "count", s->count);
+		JSON(j, "comm", t->comm, "threads", s->threads, "count", s->count);
 		json_stack(j, writer, "user", w->user);
 		json_stack(j, writer, "kernel", w->kernel);
 		json_object_end(j);
@@ -110,20 +104,11 @@ static void write_storm(struct json *j, const struct wait_writer *writer, const 
 	const struct waker *waker = profile_get_waker(writer->p, s->waker);
 
 	json_object_begin(j);
-	json_member_string(j, "kind", storm_kind_id(r->kind));
-	json_member_string(j, "verdict", storm_verdict_id(r->verdict));
-	json_member_bool(j, "one_by_one", r->one_by_one);
-	json_member_uint(j, "events", s->event_cnt);
-	json_member_uint(j, "calls", s->call_cnt);
-	json_member_uint(j, "woken", s->woken_cnt);
-	json_member_uint(j, "most", s->most_cnt);
-	json_member_uint(j, "ended", s->ended_cnt);
-	json_member_uint(j, "again", s->again_cnt);
-	json_member_uint(j, "again_within_ns", STORM_AGAIN_NS);
-	json_member_uint(j, "cpu_ns", s->cpu_ns);
-	json_member_uint(j, "again_cpu_ns", s->again_ns);
-	json_member_uint(j, "delay_ns", s->delay_ns);
-	json_member_uint(j, "wakers", r->wakers);
+	JSON(j, "kind", storm_kind_id(r->kind), "verdict", storm_verdict_id(r->verdict));
+	JSON(j, "one_by_one", (bool)r->one_by_one, "events", s->event_cnt, "calls", s->call_cnt);
+	JSON(j, "woken", s->woken_cnt, "most", s->most_cnt, "ended", s->ended_cnt, "again", s->again_cnt);
+	JSON(j, "again_within_ns", STORM_AGAIN_NS, "cpu_ns", s->cpu_ns, "again_cpu_ns", s->again_ns);
+	JSON(j, "delay_ns", s->delay_ns, "wakers", r->wakers);
 	json_member_object(j, "waker");
 	json_who(j, waker);
 	json_stack(j, writer, "user", waker->user);

@@ -23,9 +23,7 @@ static void write_amount(struct json *j, const char *key, const struct diff_amou
 	json_member_uint(j, "off_cpu_ns", a->off_cpu_ns);
 	json_member_int(j, "scaled_ns", diff_json_rounded(a->scaled_ns));
 	json_member_int(j, "scaled_se_ns", diff_json_rounded(a->scaled_se_ns));
-	json_member_uint(j, "count", a->count);
-	json_member_uint(j, "threads", a->threads_cnt);
-	json_member_uint(j, "whole_count", a->whole_cnt);
+	JSON(j, "count", a->count, "threads", a->threads_cnt, "whole_count", a->whole_cnt);
 	json_member_int(j, "mean_ns", diff_json_rounded(a->mean_ns));
 	json_member_int(j, "each_ns", diff_json_rounded(a->each_ns));
 	json_member_int(j, "p50_ns", diff_json_rounded(diff_quantile(a, 0.5)));
@@ -64,8 +62,7 @@ void diff_json_row(struct json *j, const struct diff_row *r)
 	json_member_string(j, "name", r->name);
 	if (r->comm)
 		json_member_string(j, "comm", r->comm);
-	json_member_string(j, "fate", r->fate == DIFF_ON_BOTH ? "both" : diff_fate_name(r->fate));
-	json_member_bool(j, "is_tested", r->is_tested);
+	JSON(j, "fate", r->fate == DIFF_ON_BOTH ? "both" : diff_fate_name(r->fate), "is_tested", r->is_tested);
 	write_change(j, "time", &r->time, diff_percent(r));
 	write_change(j, "each", &r->each, diff_each_percent(r));
 	write_amount(j, "before", &r->side[DIFF_BEFORE]);
@@ -93,17 +90,13 @@ static void write_side(struct json *j, const char *key, const struct diff *d, en
 	for (unsigned i = 0; i < in->profile->losses->len; i++)
 		lost += g_array_index(in->profile->losses, struct profile_loss, i).count;
 	json_member_object(j, key);
-	json_member_string(j, "recording", in->name);
-	json_member_string(j, "filters", in->filters ? in->filters : "");
-	json_member_string(j, "host", info->host);
+	JSON(j, "recording", in->name, "filters", in->filters ? in->filters : "", "host", info->host);
 	json_member_string(j, "kernel", info->kernel);
 	JSON_UINTS(j, info, cpus, start_unix_ns, duration_ns);
-	json_member_uint(j, "threads", d->threads_cnt[side]);
-	json_member_uint(j, "observed_ns", d->observed_ns[side]);
+	JSON(j, "threads", d->threads_cnt[side], "observed_ns", d->observed_ns[side]);
 	if (d->options.norm == DIFF_PER_REQUEST)
 		json_member_uint(j, "requests", in->requests);
-	json_member_bool(j, "is_sampled", profile_is_sampled(in->profile));
-	json_member_uint(j, "lost_events", lost);
+	JSON(j, "is_sampled", (bool)profile_is_sampled(in->profile), "lost_events", lost);
 	json_member_uint(j, "lost_stacks_ns", d->lost_ns[side]);
 	json_object_end(j);
 }
@@ -144,13 +137,8 @@ void diff_json_task(struct json *j, const GArray *rows, guint at)
 {
 	const struct diff_task *t = &g_array_index(rows, struct diff_task, at);
 
-	json_member_string(j, "program", t->program);
-	json_member_string(j, "kind", tasks_kind_name(t->kind));
-	json_member_string(j, "state", t->state);
-	json_member_string(j, "reason", t->reason);
-	json_member_string(j, "own", t->at);
-	json_member_string(j, "call", t->call);
-	json_member_string(j, "creator", t->creator);
+	JSON(j, "program", t->program, "kind", tasks_kind_name(t->kind), "state", t->state, "reason", t->reason);
+	JSON(j, "own", t->at, "call", t->call, "creator", t->creator);
 	diff_json_milli(j, "before_tasks_milli", t->tasks[DIFF_BEFORE]);
 	diff_json_milli(j, "after_tasks_milli", t->tasks[DIFF_AFTER]);
 	diff_json_milli(j, "change_se_milli", sqrt(t->variance[DIFF_BEFORE] + t->variance[DIFF_AFTER]));
@@ -163,9 +151,7 @@ static void write_table(struct json *j, struct diff *d, enum diff_by by, unsigne
 	unsigned cnt = top ? MIN(top, t->rows->len) : t->rows->len;
 
 	json_member_object(j, diff_by_name(by));
-	json_member_uint(j, "rows_total", t->rows->len);
-	json_member_uint(j, "tested", t->tested_cnt);
-	json_member_uint(j, "changed", t->real_cnt);
+	JSON(j, "rows_total", t->rows->len, "tested", t->tested_cnt, "changed", t->real_cnt);
 	json_member_array(j, "rows");
 	for (unsigned i = 0; i < cnt; i++)
 		write_row(j, d, by, &g_array_index(t->rows, struct diff_row, i));
@@ -178,12 +164,8 @@ void diff_json_condition(struct json *j, const struct condition *c, const struct
 	bool is_count = c->metric == CONDITION_COUNT;
 
 	json_object_begin(j);
-	json_member_string(j, "condition", c->text);
-	json_member_string(j, "metric", condition_metric_name(c->metric));
-	json_member_bool(j, "is_true", r->is_true);
-	json_member_bool(j, "has_waits", r->has_waits);
-	json_member_bool(j, "is_beyond_threshold", r->is_beyond);
-	json_member_bool(j, "is_change", r->change.is_real);
+	JSON(j, "condition", c->text, "metric", condition_metric_name(c->metric), "is_true", r->is_true);
+	JSON(j, "has_waits", r->has_waits, "is_beyond_threshold", r->is_beyond, "is_change", r->change.is_real);
 	diff_json_milli(j, "percent_milli", r->percent);
 	if (is_count) {	/* normalised: no whole numbers */
 		diff_json_milli(j, "before_milli", r->value[DIFF_BEFORE]);
@@ -209,9 +191,7 @@ void diff_json(GString *out, struct diff *d, const struct diff_json_options *opt
 
 	json_init(&j, out);
 	json_object_begin(&j);
-	json_member_string(&j, "schema", "offcpu.diff/1");
-	json_member_string(&j, "finding", options->finding);
-	json_member_string(&j, "scaled_per", diff_json_norm(d));
+	JSON(&j, "schema", "offcpu.diff/1", "finding", options->finding, "scaled_per", diff_json_norm(d));
 	diff_json_milli(&j, "noise_percent_milli", 100 * d->options.noise);
 	write_side(&j, "before", d, DIFF_BEFORE);
 	write_side(&j, "after", d, DIFF_AFTER);

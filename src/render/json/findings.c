@@ -24,10 +24,7 @@ static void write_function(struct json *j, const struct profile *p, const char *
 		return;
 	}
 	json_object_begin(j);
-	json_member_string(j, "name", f->name);
-	json_member_string(j, "module", f->module);
-	json_member_string(j, "file", f->file);
-	json_member_uint(j, "line", f->line);
+	JSON(j, "name", f->name, "module", f->module, "file", f->file, "line", f->line);
 	json_object_end(j);
 }
 
@@ -44,11 +41,8 @@ static void write_followed(struct json *j, const struct findings *f, const struc
 		const struct finding_by *by = &hops[i]->by;
 
 		json_object_begin(j);
-		json_member_string(j, "comm", by->comm);
-		json_member_uint(j, "pid", by->pid);
-		json_member_uint(j, "waited_for_ns", hops[i]->time_ns);
-		json_member_string(j, "meanwhile", reason_name(by->does));
-		json_member_uint(j, "meanwhile_ns", by->does_ns);
+		JSON(j, "comm", by->comm, "pid", by->pid, "waited_for_ns", hops[i]->time_ns);
+		JSON(j, "meanwhile", reason_name(by->does), "meanwhile_ns", by->does_ns);
 		write_function(j, f->profile, "meanwhile_function", by->does_frame);
 		json_object_end(j);
 	}
@@ -67,8 +61,7 @@ static void write_by(struct json *j, const struct findings *f, const struct find
 		return;
 	}
 	json_object_begin(j);
-	json_member_string(j, "role", is_held ? "holder" : "waker");
-	json_member_string(j, "comm", by->comm);
+	JSON(j, "role", is_held ? "holder" : "waker", "comm", by->comm);
 	json_member_bool(j, "several", by->threads_cnt > 1 || by->is_kind || by->is_program);
 	json_member_known(j, "pid", by->pid, by->pid && !by->is_program);
 	json_member_known(j, "tid", by->tid, by->tid && by->threads_cnt == 1 && !by->is_kind && !by->is_program);
@@ -77,9 +70,7 @@ static void write_by(struct json *j, const struct findings *f, const struct find
 	if (by->place)
 		json_member_string(j, "place", by->place);
 	if (by->does_ns) {
-		json_member_string(j, "meanwhile", reason_name(by->does));
-		json_member_uint(j, "meanwhile_ns", by->does_ns);
-		json_member_uint(j, "off_cpu_ns", by->off_cpu_ns);
+		JSON(j, "meanwhile", reason_name(by->does), "meanwhile_ns", by->does_ns, "off_cpu_ns", by->off_cpu_ns);
 		write_function(j, p, "meanwhile_function", by->does_frame);
 		write_followed(j, f, row);
 	}
@@ -89,10 +80,8 @@ static void write_by(struct json *j, const struct findings *f, const struct find
 static void write_busy(struct json *j, const struct finding *row)
 {
 	json_member_string(j, "busy", row->busy == BUSY_POOL ? "pool" : row->busy == BUSY_ALONE ? "alone" : "loop");
-	json_member_string(j, "busy_rule", row->busy_rule ? row->busy_rule->name : NULL);
-	json_member_uint(j, "observed_ns", row->observed_ns);
-	json_member_uint(j, "on_cpu_ns", row->on_cpu_ns);
-	json_member_uint(j, "run_queue_ns", row->queue_ns);
+	JSON(j, "busy_rule", row->busy_rule ? row->busy_rule->name : NULL, "observed_ns", row->observed_ns);
+	JSON(j, "on_cpu_ns", row->on_cpu_ns, "run_queue_ns", row->queue_ns);
 }
 
 static void write_limit(struct json *j, const struct finding *row)
@@ -112,9 +101,7 @@ static void write_limit(struct json *j, const struct finding *row)
 	if (!l)
 		return;
 	json_member_object(j, "limit");
-	json_member_string(j, "kind", kinds[l->kind]);
-	json_member_uint(j, "pid", l->pid);
-	json_member_string(j, "text", l->text);
+	JSON(j, "kind", kinds[l->kind], "pid", l->pid, "text", l->text);
 	if (l->kind == LIMIT_CPUS)
 		json_member_uint(j, "threads", row->limit.threads_cnt);
 	json_object_end(j);
@@ -128,17 +115,13 @@ void json_finding(struct json *j, const struct findings *f, const struct finding
 	bool is_of_reason = is_cpu || row->busy;	/* and of no rule */
 
 	json_object_begin(j);
-	json_member_string(j, "reason", reason_name(row->reason));
-	json_member_string(j, "process", row->process);
+	JSON(j, "reason", reason_name(row->reason), "process", row->process);
 	json_member_known(j, "pid", row->pid, row->pid);
-	json_member_string(j, "says", sentence_says(f, row));
-	json_member_string(j, "advice", sentence_advice(f, row));
+	JSON(j, "says", sentence_says(f, row), "advice", sentence_advice(f, row));
 	json_member_string(j, "rule", rule && !is_of_reason ? rule->name : NULL);
-	json_member_string(j, "protocol", is_of_reason ? "" : reasons_protocol(f->reasons, row->wait));
-	json_member_uint(j, "time_ns", row->time_ns);
+	JSON(j, "protocol", is_of_reason ? "" : reasons_protocol(f->reasons, row->wait), "time_ns", row->time_ns);
 	if (row->looks) {
-		json_member_uint(j, "looks", row->looks);
-		json_member_uint(j, "time_se_ns", (uint64_t)llround(row->time_se_ns));
+		JSON(j, "looks", row->looks, "time_se_ns", (uint64_t)llround(row->time_se_ns));
 	} else {
 		json_member_uint(j, "count", row->count);
 	}
@@ -147,21 +130,16 @@ void json_finding(struct json *j, const struct findings *f, const struct finding
 	if (row->longest && profile_wait(f->profile, row->longest - 1)->max_start_unix_ns)
 		json_member_uint(j, "max_start_unix_ns", profile_wait(f->profile, row->longest - 1)->max_start_unix_ns);
 	write_function(j, f->profile, "function", is_cpu ? -1 : row->frame);
-	json_member_string(j, "lock", o && !is_cpu && object_is_lock(o) ? o->name : NULL);
-	json_member_string(j, "object", o && !is_cpu ? o->name : NULL);
+	JSON(j, "lock", o && !is_cpu && object_is_lock(o) ? o->name : NULL, "object", o && !is_cpu ? o->name : NULL);
 	json_member_string(j, "object_kind", o && !is_cpu ? object_kind_text(o->kind) : NULL);
 	if (row->route) {
-		json_member_string(j, "route", row->route);
-		json_member_uint(j, "route_ns", row->route_ns);
-		json_member_uint(j, "routes", row->routes_cnt);
+		JSON(j, "route", row->route, "route_ns", row->route_ns, "routes", row->routes_cnt);
 	}
 	if (row->locks_cnt > 1)
 		json_member_uint(j, "locks", row->locks_cnt);
 	if (row->asked_frame >= 0)
 		write_function(j, f->profile, "asked_by", row->asked_frame);
-	json_member_bool(j, "poll_loop", row->is_poll_loop);
-	json_member_bool(j, "broadcast", row->is_broadcast);
-	json_member_bool(j, "yield", row->is_yield);
+	JSON(j, "poll_loop", row->is_poll_loop, "broadcast", row->is_broadcast, "yield", row->is_yield);
 	json_member_bool(j, "deadlock", row->deadlock);
 	if (row->busy)
 		write_busy(j, row);
@@ -182,14 +160,9 @@ void json_process(struct json *j, const struct finding_class *c)
 	json_object_begin(j);
 	json_member_string(j, "process", c->process);
 	json_member_known(j, "pid", c->pid, c->pid);
-	json_member_uint(j, "processes", c->processes_cnt);
-	json_member_uint(j, "threads", c->threads_cnt);
-	json_member_uint(j, "observed_ns", c->observed_ns);
-	json_member_uint(j, "on_cpu_ns", c->on_cpu_ns);
-	json_member_uint(j, "run_queue_ns", c->queue_ns);
-	json_member_uint(j, "throttled_ns", c->throttled_ns);
-	json_member_uint(j, "idle_ns", c->idle_ns);
-	json_member_uint(j, "not_listed_ns", c->unlisted_ns);
+	JSON(j, "processes", c->processes_cnt, "threads", c->threads_cnt, "observed_ns", c->observed_ns);
+	JSON(j, "on_cpu_ns", c->on_cpu_ns, "run_queue_ns", c->queue_ns, "throttled_ns", c->throttled_ns);
+	JSON(j, "idle_ns", c->idle_ns, "not_listed_ns", c->unlisted_ns);
 	json_member_int(j, "residual_ns", c->residual_ns);
 	json_member_object(j, "matters_ns");
 	for (unsigned i = 0; i < FAMILY_COUNT; i++) {
@@ -204,19 +177,9 @@ void json_process(struct json *j, const struct finding_class *c)
 void json_task_wait(struct json *j, const struct task_wait *w)
 {
 	json_object_begin(j);
-	json_member_uint(j, "pid", w->pid);
-	json_member_string(j, "program", w->program);
-	json_member_string(j, "says", w->says);
-	json_member_string(j, "state", w->state);
-	json_member_string(j, "wait_reason", w->reason);
-	json_member_string(j, "call", w->call);
-	json_member_string(j, "function", w->function);
-	json_member_string(j, "file", w->file);
-	json_member_uint(j, "line", w->line);
-	json_member_string(j, "created_by", w->creator);
-	json_member_uint(j, "looks", w->looks);
-	json_member_uint(j, "tasks_milli", (uint64_t)(w->tasks * 1000));
-	json_member_uint(j, "task_ns", w->task_ns);
+	JSON(j, "pid", w->pid, "program", w->program, "says", w->says, "state", w->state, "wait_reason", w->reason);
+	JSON(j, "call", w->call, "function", w->function, "file", w->file, "line", w->line, "created_by", w->creator);
+	JSON(j, "looks", w->looks, "tasks_milli", (uint64_t)(w->tasks * 1000), "task_ns", w->task_ns);
 	json_member_string(j, "meanwhile_function", w->meanwhile ? w->meanwhile->function : NULL);
 	json_object_end(j);
 }
@@ -241,9 +204,7 @@ void json_findings(struct json *j, const struct explanation *e)
 		json_finding(j, f, &g_array_index(f->rows, struct finding, i));
 	json_array_end(j);
 	json_member_object(j, "budget");
-	json_member_uint(j, "matters_ns", f->matters_ns);
-	json_member_uint(j, "blocked_ns", f->blocked_ns);
-	json_member_uint(j, "run_queue_ns", f->queue_ns);
+	JSON(j, "matters_ns", f->matters_ns, "blocked_ns", f->blocked_ns, "run_queue_ns", f->queue_ns);
 	json_member_object(j, "idle_ns");
 	for (unsigned i = IDLE_KERNEL; i < IDLE_KIND_COUNT; i++) {
 		if (f->idle_ns[i])
@@ -260,10 +221,7 @@ void json_findings(struct json *j, const struct explanation *e)
 static void write_reason(struct json *j, const struct top_row *r)
 {
 	json_object_begin(j);
-	json_member_string(j, "reason", r->name);
-	json_member_uint(j, "off_cpu_ns", r->off_cpu_ns);
-	json_member_uint(j, "count", r->count);
-	json_member_uint(j, "threads", r->threads_cnt);
+	JSON(j, "reason", r->name, "off_cpu_ns", r->off_cpu_ns, "count", r->count, "threads", r->threads_cnt);
 	if (r->reason != REASON_CPU_QUEUE || waker_percentile_ns(r->hist, 1))
 		json_percentiles(j, r->hist, r->durations_ns, r->max_ns);
 	json_object_end(j);

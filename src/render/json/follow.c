@@ -4,14 +4,9 @@
 static void put_hop(struct json *j, const struct follow_hop *h)
 {
 	json_object_begin(j);
-	json_member_string(j, "host", h->host);
-	json_member_string(j, "process", h->process);
-	json_member_string(j, "reason", *h->reason ? h->reason : NULL);
-	json_member_string(j, "found_by", h->how == PEER_NONE ? NULL : peer_how_name(h->how));
-	json_member_uint(j, "time_ns", h->time_ns);
-	json_member_uint(j, "window_ns", h->window_ns);
-	json_member_uint(j, "percent", (uint64_t)(MIN(h->percent, 100) + 0.5));
-	json_member_string(j, "percent_of", h->of);
+	JSON(j, "host", h->host, "process", h->process, "reason", *h->reason ? h->reason : NULL);
+	JSON(j, "found_by", h->how == PEER_NONE ? NULL : peer_how_name(h->how), "time_ns", h->time_ns);
+	JSON(j, "window_ns", h->window_ns, "percent", (uint64_t)(MIN(h->percent, 100) + 0.5), "percent_of", h->of);
 	json_member_string(j, "sentence", h->sentence);
 	json_object_end(j);
 }
@@ -22,8 +17,7 @@ void json_follow(GString *out, const GPtrArray *chains)
 
 	json_init(&j, out);
 	json_object_begin(&j);
-	json_member_string(&j, "schema", "offcpu.io/1");
-	json_member_string(&j, "type", "follow");
+	JSON(&j, "schema", "offcpu.io/1", "type", "follow");
 	json_member_array(&j, "chains");
 	EACH_POINTER(i, const struct follow_chain, c, chains) {
 		json_object_begin(&j);

@@ -6,16 +6,13 @@
 static void write_incident(struct json *j, const struct incident *i, const char *dir)
 {
 	json_object_begin(j);
-	json_member_string(j, "id", i->name);
-	json_member_uint(j, "bytes", i->bytes);
+	JSON(j, "id", i->name, "bytes", i->bytes);
 	if (i->damage) {
 		json_member_string(j, "damage", i->damage);
 	} else {
-		json_member_uint(j, "start_unix_ns", i->from_unix_ns);
-		json_member_uint(j, "duration_ns", i->to_unix_ns - i->from_unix_ns);
+		JSON(j, "start_unix_ns", i->from_unix_ns, "duration_ns", i->to_unix_ns - i->from_unix_ns);
 		JSON_UINTS(j, i, windows, minutes, hours);
-		json_member_string(j, "said", i->said);
-		json_member_string(j, "headline", i->headline);
+		JSON(j, "said", i->said, "headline", i->headline);
 		if (i->has_recording) {
 			g_autofree char *path = incident_recording(dir, i->name);
 

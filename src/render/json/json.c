@@ -43,9 +43,7 @@ void json_rows_left_out(struct json *j, const struct json_rows *rows)
 	if (!rows->left_rows)
 		return;
 	json_member_object(j, "left_out");
-	json_member_uint(j, "rows", rows->left_rows);
-	json_member_uint(j, "count", rows->left_cnt);
-	json_member_uint(j, "off_cpu_ns", rows->left_ns);
+	JSON(j, "rows", rows->left_rows, "count", rows->left_cnt, "off_cpu_ns", rows->left_ns);
 	json_member_uint(j, "on_cpu_ns", rows->left_on_cpu_ns);
 	json_object_end(j);
 }
@@ -87,9 +85,7 @@ void json_slices(struct json *j, const struct profile *p, const struct selection
 static void write_range(struct json *j, const struct profile_range *range)
 {
 	json_member_object(j, "range");
-	json_member_uint(j, "from_ns", range->from_ns);
-	json_member_uint(j, "to_ns", range->to_ns);
-	json_member_uint(j, "of_ns", range->window_ns);
+	JSON(j, "from_ns", range->from_ns, "to_ns", range->to_ns, "of_ns", range->window_ns);
 	json_member_bool(j, "estimated", range->is_estimated);
 	json_object_end(j);
 }
@@ -97,20 +93,15 @@ static void write_range(struct json *j, const struct profile_range *range)
 static void write_history(struct json *j, const struct profile_history *h)
 {
 	json_member_object(j, "history");
-	json_member_uint(j, "windows", h->windows);
-	json_member_uint(j, "to_unix_ns", h->to_unix_ns);
-	json_member_uint(j, "gaps", h->gap_cnt);
-	json_member_uint(j, "gap_ns", h->gap_ns);
-	json_member_string(j, "gap_why", h->gap_why);
-	json_member_bool(j, "gone_by_name", h->is_gone_by_name);
+	JSON(j, "windows", h->windows, "to_unix_ns", h->to_unix_ns, "gaps", h->gap_cnt, "gap_ns", h->gap_ns);
+	JSON(j, "gap_why", h->gap_why, "gone_by_name", h->is_gone_by_name);
 	json_object_end(j);
 }
 
 static void write_window(struct json *j, const struct profile_info *info)
 {
 	json_member_object(j, "window");
-	json_member_uint(j, "start_unix_ns", info->start_unix_ns);
-	json_member_uint(j, "duration_ns", info->duration_ns);
+	JSON(j, "start_unix_ns", info->start_unix_ns, "duration_ns", info->duration_ns);
 	if (info->range.is_cut)
 		write_range(j, &info->range);
 	if (info->history.windows)
@@ -118,19 +109,14 @@ static void write_window(struct json *j, const struct profile_info *info)
 	json_object_end(j);
 
 	json_member_object(j, "host");
-	json_member_string(j, "kernel", info->kernel);
-	json_member_uint(j, "cpus", info->cpus);
-	json_member_string(j, "name", info->host);
+	JSON(j, "kernel", info->kernel, "cpus", info->cpus, "name", info->host);
 	if (info->scheduler)
 		json_member_string(j, "scheduler", info->scheduler);
 	json_object_end(j);
 
 	json_member_object(j, "recorder");
-	json_member_string(j, "version", info->version);
-	json_member_string(j, "command_line", info->command_line);
-	json_member_string(j, "filters", info->filters);
-	json_member_bool(j, "self_excluded", info->self_excluded);
-	json_member_bool(j, "wakers", info->has_wakers);
+	JSON(j, "version", info->version, "command_line", info->command_line, "filters", info->filters);
+	JSON(j, "self_excluded", info->self_excluded, "wakers", info->has_wakers);
 	json_object_end(j);
 }
 
@@ -153,9 +139,7 @@ static void write_imported(struct json *j, const struct profile *p)
 	const struct rows_kind *kind = profile_rows_kind(info->rows_are);
 
 	json_member_object(j, "imported");
-	json_member_string(j, "format", info->imported);
-	json_member_string(j, "what", kind ? kind->what : NULL);
-	json_member_string(j, "unknown", unknown);
+	JSON(j, "format", info->imported, "what", kind ? kind->what : NULL, "unknown", unknown);
 	json_member_known(j, "start_unix_ns", info->start_unix_ns, info->start_unix_ns != 0);
 	json_member_known(j, "duration_ns", info->duration_ns, !(info->unknown & UNKNOWN_WINDOW));
 	write_lost(j, p);
@@ -170,10 +154,8 @@ static void write_tracer(struct json *j, const struct profile_info *info)
 		json_uint(j, info->tracer_bpf_ns);
 	else
 		json_null(j);
-	json_member_uint(j, "cpu_ns", info->tracer_cpu_ns);
-	json_member_uint(j, "start_cpu_ns", info->tracer_start_cpu_ns);
-	json_member_uint(j, "running_cpu_ns", profile_running_cpu_ns(info));
-	json_member_uint(j, "peak_rss_bytes", info->tracer_peak_rss_bytes);
+	JSON(j, "cpu_ns", info->tracer_cpu_ns, "start_cpu_ns", info->tracer_start_cpu_ns);
+	JSON(j, "running_cpu_ns", profile_running_cpu_ns(info), "peak_rss_bytes", info->tracer_peak_rss_bytes);
 	json_object_end(j);
 }
 
@@ -183,10 +165,8 @@ static void write_looks(struct json *j, const struct profile_info *info)
 	if (!info->looks.rounds)
 		return;
 	json_member_object(j, "looks");
-	json_member_uint(j, "rounds", info->looks.rounds);
-	json_member_uint(j, "period_ns", info->duration_ns / info->looks.rounds);
-	json_member_uint(j, "asked_period_ns", info->looks.asked_ns);
-	json_member_uint(j, "budget_ppm", info->looks.budget_ppm);
+	JSON(j, "rounds", info->looks.rounds, "period_ns", info->duration_ns / info->looks.rounds);
+	JSON(j, "asked_period_ns", info->looks.asked_ns, "budget_ppm", info->looks.budget_ppm);
 	json_object_end(j);
 }
 
@@ -195,14 +175,9 @@ static void write_sampling(struct json *j, const struct profile *p, const struct
 	const struct profile_sampling *sampling = &p->info.sampling;
 
 	json_member_object(j, "sampling");
-	json_member_uint(j, "scale_ns", sampling->end_ns);
-	json_member_uint(j, "scale_start_ns", sampling->start_ns);
-	json_member_uint(j, "scale_max_ns", sampling->max_ns);
-	json_member_uint(j, "listed_ns", c->listed_ns);
-	json_member_uint(j, "listed_se_ns", (uint64_t)(c->listed_se_ns + 0.5));
-	json_member_uint(j, "raised", sampling->raised_cnt);
-	json_member_uint(j, "lowered", sampling->lowered_cnt);
-	json_member_uint(j, "exceeded", sampling->over_cnt);
+	JSON(j, "scale_ns", sampling->end_ns, "scale_start_ns", sampling->start_ns, "scale_max_ns", sampling->max_ns);
+	JSON(j, "listed_ns", c->listed_ns, "listed_se_ns", (uint64_t)(c->listed_se_ns + 0.5));
+	JSON(j, "raised", sampling->raised_cnt, "lowered", sampling->lowered_cnt, "exceeded", sampling->over_cnt);
 	json_member_uint(j, "budget_ppm", sampling->budget_ppm);
 	json_key(j, "used_ppm");
 	if (sampling->has_used)
@@ -229,17 +204,13 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 	write_lost(j, p);
 	JSON_UINTS(j, &a->total, lost_ns, observed_ns, off_cpu_ns);
 	json_member_int(j, "residual_ns", a->total.residual_ns);
-	json_member_uint(j, "residual_abs_ns", a->total.residual_abs_ns);
-	json_member_uint(j, "filtered_ns", a->total.filtered_ns);
+	JSON(j, "residual_abs_ns", a->total.residual_abs_ns, "filtered_ns", a->total.filtered_ns);
 	json_member_object(j, "stacks");
-	json_member_uint(j, "complete_ns", c.stacks_ns[STACK_COMPLETE]);
-	json_member_uint(j, "truncated_ns", c.stacks_ns[STACK_TRUNCATED]);
-	json_member_uint(j, "broken_ns", c.stacks_ns[STACK_BROKEN]);
-	json_member_uint(j, "pending_ns", c.stacks_ns[STACK_PENDING]);
+	JSON(j, "complete_ns", c.stacks_ns[STACK_COMPLETE], "truncated_ns", c.stacks_ns[STACK_TRUNCATED]);
+	JSON(j, "broken_ns", c.stacks_ns[STACK_BROKEN], "pending_ns", c.stacks_ns[STACK_PENDING]);
 	json_member_uint(j, "none_ns", c.stacks_ns[STACK_NONE]);
 	json_object_end(j);
-	json_member_uint(j, "open_at_start_ns", c.open_start_ns);
-	json_member_uint(j, "open_at_end_ns", c.open_end_ns);
+	JSON(j, "open_at_start_ns", c.open_start_ns, "open_at_end_ns", c.open_end_ns);
 	write_sampling(j, p, &c);
 	write_looks(j, &p->info);
 	write_tracer(j, &p->info);
@@ -276,8 +247,7 @@ static void write_thread(struct json *j, const struct profile *p, uint32_t index
 	json_object_begin(j);
 	json_member_known(j, "pid", t->pid, ids);
 	json_member_known(j, "tid", t->tid, ids);
-	json_member_string(j, "comm", t->comm);
-	json_member_string(j, "process", t->process);
+	JSON(j, "comm", t->comm, "process", t->process);
 	if (t->service)
 		json_member_string(j, "service", t->service);
 	json_member_known(j, "start_ns", t->start_ns, account);
@@ -294,10 +264,8 @@ static void write_thread(struct json *j, const struct profile *p, uint32_t index
 	json_member_known(j, "lost_ns", t->lost_ns, account);
 	json_member_known(j, "switches", t->switches, account);
 	json_member_bool(j, "open_at_start", t->flags & THREAD_OPEN_AT_START);
-	json_member_bool(j, "open_at_end", t->flags & THREAD_OPEN_AT_END);
-	json_member_bool(j, "kernel", t->flags & THREAD_KERNEL);
-	json_member_bool(j, "exited", t->flags & THREAD_EXITED);
-	json_member_bool(j, "execed", t->flags & THREAD_EXECED);
+	JSON(j, "open_at_end", (bool)(t->flags & THREAD_OPEN_AT_END), "kernel", (bool)(t->flags & THREAD_KERNEL));
+	JSON(j, "exited", (bool)(t->flags & THREAD_EXITED), "execed", (bool)(t->flags & THREAD_EXECED));
 	write_states(j, p, index, states_at);
 	json_object_end(j);
 }
@@ -313,11 +281,7 @@ static GPtrArray *write_frames(const struct profile *p)
 
 		json_init(&j, text);
 		json_object_begin(&j);
-		json_member_string(&j, "name", f->name);
-		json_member_string(&j, "module", f->module);
-		json_member_uint(&j, "offset", f->offset);
-		json_member_string(&j, "file", f->file);
-		json_member_uint(&j, "line", f->line);
+		JSON(&j, "name", f->name, "module", f->module, "offset", f->offset, "file", f->file, "line", f->line);
 		json_member_bool(&j, "inline", f->is_inline);
 		if (!f->name)
 			json_member_string(&j, "why", frame_why_text((enum frame_why)f->why));
@@ -345,10 +309,7 @@ void json_stack(struct json *j, const struct wait_writer *w, const char *key, ui
 
 void json_who(struct json *j, const struct waker *waker)
 {
-	json_member_string(j, "comm", waker->comm);
-	json_member_uint(j, "pid", waker->pid);
-	json_member_uint(j, "tid", waker->tid);
-	json_member_string(j, "irq", waker->irq);
+	JSON(j, "comm", waker->comm, "pid", waker->pid, "tid", waker->tid, "irq", waker->irq);
 }
 
 static void write_story(struct json *j, const struct profile *p, const struct story *s)
@@ -356,14 +317,12 @@ static void write_story(struct json *j, const struct profile *p, const struct st
 	const struct chain_node *link = profile_get_chain(p, s->chain);
 
 	json_object_begin(j);
-	json_member_uint(j, "count", s->count);
-	json_member_uint(j, "blocked_ns", s->blocked_ns);
+	JSON(j, "count", s->count, "blocked_ns", s->blocked_ns);
 	json_member_array(j, "hops");
 	for (unsigned step = 0; step < PROFILE_CHAIN_MAX; step++) {
 		json_object_begin(j);
 		json_who(j, profile_get_waker(p, link->waker));
-		json_member_uint(j, "ran_ns", s->hop[step].ran_ns);
-		json_member_uint(j, "ready_ns", s->hop[step].runnable_ns);
+		JSON(j, "ran_ns", s->hop[step].ran_ns, "ready_ns", s->hop[step].runnable_ns);
 		json_member_uint(j, "earlier_ns", s->hop[step].earlier_ns);
 		json_object_end(j);
 		if (!link->next)
@@ -371,8 +330,7 @@ static void write_story(struct json *j, const struct profile *p, const struct st
 		link = profile_get_chain(p, link->next - 1);
 	}
 	json_array_end(j);
-	json_member_uint(j, "rest_ns", s->rest_ns);
-	json_member_string(j, "end", chain_end_name((enum chain_end)link->end));
+	JSON(j, "rest_ns", s->rest_ns, "end", chain_end_name((enum chain_end)link->end));
 	json_object_end(j);
 }
 
@@ -427,10 +385,7 @@ static void write_context(struct json *j, const struct wait_writer *writer, uint
 	if (!trace)
 		return;
 	json_member_object(j, "longest_trace");
-	json_member_string(j, "trace_id", trace->trace);
-	json_member_string(j, "span_id", trace->span);
-	json_member_uint(j, "start_ns", trace->start_ns);
-	json_member_uint(j, "ns", trace->ns);
+	JSON(j, "trace_id", trace->trace, "span_id", trace->span, "start_ns", trace->start_ns, "ns", trace->ns);
 	json_object_end(j);
 }
 
@@ -443,19 +398,12 @@ static void write_object(struct json *j, const struct object *o)
 	if (!o)
 		return;
 	if (!is_lock) {
-		json_member_string(j, "object_kind", object_kind_text(o->kind));
-		json_member_string(j, "object_detail", o->place);
-		json_member_uint(j, "peer_pid", o->pid);
+		JSON(j, "object_kind", object_kind_text(o->kind), "object_detail", o->place, "peer_pid", o->pid);
 		return;
 	}
 	json_member_object(j, "lock");
-	json_member_string(j, "kind", object_kind_text(o->kind));
-	json_member_string(j, "operation", o->operation);
-	json_member_bool(j, "private", o->is_private);
-	json_member_string(j, "place", o->place);
-	json_member_uint(j, "pid", o->pid);
-	json_member_uint(j, "address", o->addr);
-	json_member_uint(j, "holder_tid", o->holder_tid);
+	JSON(j, "kind", object_kind_text(o->kind), "operation", o->operation, "private", o->is_private);
+	JSON(j, "place", o->place, "pid", o->pid, "address", o->addr, "holder_tid", o->holder_tid);
 	json_object_end(j);
 }
 
@@ -473,8 +421,7 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	json_object_begin(j);
 	json_member_known(j, "pid", t->pid, ids);
 	json_member_known(j, "tid", t->tid, ids);
-	json_member_string(j, "comm", t->comm);
-	json_member_string(j, "state", w->state == '?' ? NULL : state);
+	JSON(j, "comm", t->comm, "state", w->state == '?' ? NULL : state);
 	json_member_string(j, "reason", reason_name(reasons_of(writer->reasons, wait)));
 	json_member_string(j, "protocol", reasons_protocol(writer->reasons, wait));
 	json_member_string(j, "idle",
@@ -493,12 +440,10 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	if (w->max_start_unix_ns)
 		write_longest(j, p, w);
 	write_context(j, writer, wait);
-	json_member_uint(j, "off_cpu_se_ns", w->off_cpu_se_ns);
-	json_member_uint(j, "count_se", w->count_se);
+	JSON(j, "off_cpu_se_ns", w->off_cpu_se_ns, "count_se", w->count_se);
 	json_member_hist(j, w->hist);
 	json_member_bool(j, "open_at_start", w->flags & WAIT_OPEN_AT_START);
-	json_member_bool(j, "open_at_end", w->flags & WAIT_OPEN_AT_END);
-	json_member_bool(j, "throttled", w->flags & WAIT_THROTTLED);
+	JSON(j, "open_at_end", (bool)(w->flags & WAIT_OPEN_AT_END), "throttled", (bool)(w->flags & WAIT_THROTTLED));
 	json_stack(j, writer, "user", w->user);
 	json_stack(j, writer, "kernel", w->kernel);
 	json_member_string(j, "user_end",
@@ -534,8 +479,7 @@ static void write_on_cpu(struct json *j, const struct wait_writer *writer, const
 	if (!p->info.on_cpu_as_waits)
 		return;
 	json_member_object(j, "on_cpu");
-	json_member_uint(j, "hz", p->info.on_cpu_hz);
-	json_member_uint(j, "end_hz", p->info.on_cpu_end_hz);
+	JSON(j, "hz", p->info.on_cpu_hz, "end_hz", p->info.on_cpu_end_hz);
 	json_member_array(j, "stacks");
 	for (unsigned i = 0; i < p->waits->len; i++) {
 		uint32_t at = rows->order ? rows->order[i] : i;
@@ -545,11 +489,7 @@ static void write_on_cpu(struct json *j, const struct wait_writer *writer, const
 		if (w->state != ON_CPU_STATE || (selection && !selection->waits[at]) || !json_rows_room(j, rows, w, 3))
 			continue;
 		json_object_begin(j);
-		json_member_uint(j, "pid", t->pid);
-		json_member_uint(j, "tid", t->tid);
-		json_member_string(j, "comm", t->comm);
-		json_member_uint(j, "samples", w->count);
-		json_member_uint(j, "on_cpu_ns", w->on_cpu_ns);
+		JSON(j, "pid", t->pid, "tid", t->tid, "comm", t->comm, "samples", w->count, "on_cpu_ns", w->on_cpu_ns);
 		json_member_uint(j, "on_cpu_se_ns", w->off_cpu_se_ns);
 		json_stack(j, writer, "user", w->user);
 		json_stack(j, writer, "kernel", w->kernel);

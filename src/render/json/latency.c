@@ -35,8 +35,7 @@ static void put_step(struct json *j, const struct request_line *l, const struct 
 	const struct request_cell *cell = series->steps[i];
 
 	json_object_begin(j);
-	json_member_uint(j, "at_unix_ns", l->from_unix_ns + i * l->step_ns);
-	json_member_uint(j, "observed_ns", cell->observed_ns);
+	JSON(j, "at_unix_ns", l->from_unix_ns + i * l->step_ns, "observed_ns", cell->observed_ns);
 	put_sum(j, &cell->sum);
 	put_reasons(j, cell);
 	json_object_end(j);
@@ -50,8 +49,7 @@ static void put_causes(struct json *j, const struct request_cell *cell, uint32_t
 	EACH_ROW(i, const struct latency_part, part, parts) {
 		json_object_begin(j);
 		json_member_string(j, "reason", part->cause ? reason_name(part->cause->reason) : NULL);
-		json_member_string(j, "where", part->cause ? part->cause->where : NULL);
-		json_member_uint(j, "ns", part->ns);
+		JSON(j, "where", part->cause ? part->cause->where : NULL, "ns", part->ns);
 		json_member_uint(j, "slowest_ns", part->slowest_ns);
 		json_object_end(j);
 	}
@@ -79,9 +77,7 @@ static void put_series(struct json *j, const struct request_line *l, const struc
 
 	latency_append_sentence(sentence, l, series);
 	json_object_begin(j);
-	json_member_string(j, "name", series->name);
-	json_member_string(j, "sentence", sentence->str);
-	json_member_uint(j, "observed_ns", series->all->observed_ns);
+	JSON(j, "name", series->name, "sentence", sentence->str, "observed_ns", series->all->observed_ns);
 	put_sum(j, &series->all->sum);
 	put_latencies(j, &series->all->sum);
 	json_member_object(j, "slowest");
@@ -104,12 +100,9 @@ void json_latency(GString *out, const struct request_line *l)
 
 	json_init(&j, out);
 	json_object_begin(&j);
-	json_member_string(&j, "schema", "offcpu.requests/1");
-	json_member_uint(&j, "from_unix_ns", l->from_unix_ns);
-	json_member_uint(&j, "to_unix_ns", l->from_unix_ns + l->steps * l->step_ns);
-	json_member_uint(&j, "step_ns", l->step_ns);
-	json_member_uint(&j, "handed", l->uncounted.handed);
-	json_member_uint(&j, "without_route", l->uncounted.no_route);
+	JSON(&j, "schema", "offcpu.requests/1", "from_unix_ns", l->from_unix_ns);
+	JSON(&j, "to_unix_ns", l->from_unix_ns + l->steps * l->step_ns, "step_ns", l->step_ns);
+	JSON(&j, "handed", l->uncounted.handed, "without_route", l->uncounted.no_route);
 	json_member_uint(&j, "not_counted", l->uncounted.others);
 	json_member_array(&j, "requests");
 	for (guint i = 0; i < l->series->len; i++)

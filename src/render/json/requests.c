@@ -9,8 +9,7 @@ static void write_cause(struct json *j, const struct profile *p, const struct sp
 	const struct request_cause *c = &top->cause;
 
 	json_member_object(j, "most");
-	json_member_uint(j, "ns", top->ns);
-	json_member_string(j, "reason", reason_name(c->reason));
+	JSON(j, "ns", top->ns, "reason", reason_name(c->reason));
 	if (c->object)
 		json_member_string(j, "object", profile_get_object(p, c->object - 1)->name);
 	if (c->frame >= 0 && profile_get_frame(p, (uint32_t)c->frame)->name)
@@ -23,13 +22,10 @@ void json_span(struct json *j, const struct profile *p, const struct span_top *t
 	const struct request_span *s = profile_span(p, top->span);
 	const struct thread *t = profile_thread(p, s->thread);
 
-	json_member_uint(j, "pid", t->pid);
-	json_member_uint(j, "tid", t->tid);
+	JSON(j, "pid", t->pid, "tid", t->tid);
 	JSON_UINTS(j, s, start_ns, wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
-	json_member_bool(j, "nested", s->flags & OFFCPU_SPAN_NESTED);
-	json_member_bool(j, "recursed", s->flags & OFFCPU_SPAN_RECURSED);
-	json_member_bool(j, "thrown", s->flags & OFFCPU_SPAN_THROWN);
-	json_member_bool(j, "slowest", s->flags & OFFCPU_SPAN_SLOWEST);
+	JSON(j, "nested", (bool)(s->flags & OFFCPU_SPAN_NESTED), "recursed", (bool)(s->flags & OFFCPU_SPAN_RECURSED));
+	JSON(j, "thrown", (bool)(s->flags & OFFCPU_SPAN_THROWN), "slowest", (bool)(s->flags & OFFCPU_SPAN_SLOWEST));
 	write_cause(j, p, top);
 }
 
@@ -45,8 +41,7 @@ static void write_span(struct json *j, const struct profile *p, struct routes *r
 	if (route)
 		json_member_string(j, "route", route);
 	if (trace) {
-		json_member_string(j, "trace_id", trace);
-		json_member_string(j, "span_id", span ? span : "");
+		JSON(j, "trace_id", trace, "span_id", span ? span : "");
 	}
 	json_object_end(j);
 }
@@ -55,13 +50,10 @@ void json_request(struct json *j, const struct request_row *row)
 {
 	const struct offcpu_request_times *all = &row->sum.all;
 
-	json_member_string(j, "name", row->name);
-	json_member_string(j, "file", row->file);
+	JSON(j, "name", row->name, "file", row->file);
 	JSON_UINTS(j, all, count, wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
-	json_member_uint(j, "slow", row->sum.slow.count);
-	json_member_uint(j, "thrown", row->sum.unwound_cnt);
-	json_member_uint(j, "p50_ns", request_percentile(&row->sum, 0.5));
-	json_member_uint(j, "p99_ns", request_percentile(&row->sum, 0.99));
+	JSON(j, "slow", row->sum.slow.count, "thrown", row->sum.unwound_cnt);
+	JSON(j, "p50_ns", request_percentile(&row->sum, 0.5), "p99_ns", request_percentile(&row->sum, 0.99));
 	json_member_uint(j, "max_ns", row->sum.max_ns);
 }
 

@@ -24,16 +24,11 @@ static void write_headline(struct json *j, const struct findings *f, const struc
 	const struct frame *frame = row && row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame) : NULL;
 
 	json_object_begin(j);
-	json_member_string(j, "kind", headline_kind_name(h->kind));
-	json_member_uint(j, "share_ppm", json_share_ppm(h->time_ns, h->whole_ns));
-	json_member_uint(j, "time_ns", h->time_ns);
-	json_member_string(j, "reason", row ? reason_name(row->reason) : NULL);
+	JSON(j, "kind", headline_kind_name(h->kind), "share_ppm", json_share_ppm(h->time_ns, h->whole_ns));
+	JSON(j, "time_ns", h->time_ns, "reason", row ? reason_name(row->reason) : NULL);
 	json_member_string(j, "process", row ? row->process : h->task->program);
-	json_member_string(j, "function", frame ? frame->name : row ? NULL : h->task->function);
-	json_member_string(j, "sentence", h->sentence);
-	json_member_string(j, "evidence", h->evidence);
-	json_member_string(j, "advice", h->advice);
-	json_member_string(j, "command", h->command);
+	JSON(j, "function", frame ? frame->name : row ? NULL : h->task->function, "sentence", h->sentence);
+	JSON(j, "evidence", h->evidence, "advice", h->advice, "command", h->command);
 	if (row)
 		json_tcp_shares(j, f, row);
 	json_object_end(j);
@@ -60,9 +55,7 @@ void json_process_parts(struct json *j, const struct finding_class *c)
 {
 	json_member_string(j, "process", c->process);
 	json_member_known(j, "pid", c->pid, c->pid);
-	json_member_uint(j, "processes", c->processes_cnt);
-	json_member_uint(j, "threads", c->threads_cnt);
-	json_member_uint(j, "observed_ns", c->observed_ns);
+	JSON(j, "processes", c->processes_cnt, "threads", c->threads_cnt, "observed_ns", c->observed_ns);
 	json_member_object(j, "parts_ns");
 	member_if(j, "on-CPU", c->on_cpu_ns);
 	member_if(j, "run queue", c->queue_ns);
@@ -131,10 +124,8 @@ void json_longest(struct json *j, const struct profile *p, const struct wait_gro
 	if (!w || !w->max_start_unix_ns)
 		return;
 	json_member_object(j, "longest");
-	json_member_uint(j, "tid", profile_thread(p, w->thread)->tid);
-	json_member_string(j, "comm", profile_thread(p, w->thread)->comm);
-	json_member_uint(j, "start_unix_ns", w->max_start_unix_ns);
-	json_member_bool(j, "began_before", w->flags & WAIT_OPEN_AT_START);
+	JSON(j, "tid", profile_thread(p, w->thread)->tid, "comm", profile_thread(p, w->thread)->comm);
+	JSON(j, "start_unix_ns", w->max_start_unix_ns, "began_before", (bool)(w->flags & WAIT_OPEN_AT_START));
 	if (w->max_waker) {
 		json_member_object(j, "waker");
 		json_who(j, profile_get_waker(p, w->max_waker - 1));
@@ -163,15 +154,9 @@ static void write_wait_group(struct json *j, const struct profile *p, const stru
 	json_object_begin(j);
 	json_member_string(j, "name", h->name);
 	write_numbers(j, &numbers);
-	json_member_string(j, "comm", t->comm);
-	json_member_string(j, "process", t->process);
-	json_member_string(j, "service", t->service);
-	json_member_string(j, "reason", reason_name(h->reason));
-	json_member_bool(j, "idle", h->is_idle);
-	json_member_uint(j, "threads", h->threads_cnt);
-	json_member_uint(j, "stacks", h->stacks_cnt);
-	json_member_string(j, "object", o ? object->str : NULL);
-	json_member_bool(j, "several_objects", h->has_several_objects);
+	JSON(j, "comm", t->comm, "process", t->process, "service", t->service, "reason", reason_name(h->reason));
+	JSON(j, "idle", (bool)h->is_idle, "threads", h->threads_cnt, "stacks", h->stacks_cnt);
+	JSON(j, "object", o ? object->str : NULL, "several_objects", h->has_several_objects);
 	write_frames(j, p, "user", w->user);
 	write_frames(j, p, "kernel", w->kernel);
 	json_longest(j, p, h);
@@ -183,9 +168,7 @@ static void write_wait_groups(struct json *j, const struct findings *f, const st
 	struct wait_groups *h = wait_groups_new(f->profile, f->reasons, s);
 	guint cnt = most ? MIN(most, h->rows->len) : h->rows->len;
 
-	json_member_string(j, "by", "wait");
-	json_member_uint(j, "rows_total", h->rows->len);
-	json_member_uint(j, "sum_ns", h->sum_ns);
+	JSON(j, "by", "wait", "rows_total", h->rows->len, "sum_ns", h->sum_ns);
 	json_member_array(j, "rows");
 	for (guint i = 0; i < cnt; i++)
 		write_wait_group(j, f->profile, &g_array_index(h->rows, struct wait_group, i));
@@ -200,9 +183,7 @@ static void write_groups(struct json *j, const struct findings *f, const struct 
 				       : top_new(f->profile, s, o->by, WEIGHT_OFF_CPU);
 	guint cnt = o->top ? MIN(o->top, top->rows->len) : top->rows->len;
 
-	json_member_string(j, "by", top_title(top));
-	json_member_uint(j, "rows_total", top->rows->len);
-	json_member_uint(j, "sum_ns", top->sum);
+	JSON(j, "by", top_title(top), "rows_total", top->rows->len, "sum_ns", top->sum);
 	json_member_array(j, "rows");
 	for (guint i = 0; i < cnt; i++) {
 		const struct top_row *r = &g_array_index(top->rows, struct top_row, i);
@@ -251,10 +232,7 @@ static void write_losses(struct json *j, const struct profile *p)
 	json_member_array(j, "losses");
 	EACH_ROW(i, const struct profile_loss, l, p->losses) {
 		json_object_begin(j);
-		json_member_string(j, "reason", l->reason);
-		json_member_string(j, "help", l->help);
-		json_member_uint(j, "count", l->count);
-		json_member_uint(j, "time_ns", l->time_ns);
+		JSON(j, "reason", l->reason, "help", l->help, "count", l->count, "time_ns", l->time_ns);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -265,14 +243,10 @@ static void write_about(struct json *j, const struct profile *p, const struct se
 	struct accounts *a = accounts_new(p, selection);
 
 	json_member_object(j, "window");
-	json_member_uint(j, "start_unix_ns", p->info.start_unix_ns);
-	json_member_uint(j, "duration_ns", p->info.duration_ns);
+	JSON(j, "start_unix_ns", p->info.start_unix_ns, "duration_ns", p->info.duration_ns);
 	json_object_end(j);
-	json_member_string(j, "host", p->info.host);
-	json_member_uint(j, "cpus", p->info.cpus);
-	json_member_bool(j, "exact", !profile_is_sampled(p));
-	json_member_uint(j, "threads", a->total.threads_cnt);
-	json_member_bool(j, "gone_by_name", p->info.history.is_gone_by_name);
+	JSON(j, "host", p->info.host, "cpus", p->info.cpus, "exact", (bool)(!profile_is_sampled(p)));
+	JSON(j, "threads", a->total.threads_cnt, "gone_by_name", p->info.history.is_gone_by_name);
 	JSON_UINTS(j, &a->total, observed_ns, on_cpu_ns, off_cpu_ns, lost_ns);
 	accounts_free(a);
 }
@@ -288,8 +262,7 @@ void json_summary(GString *out, const struct profile *p, const struct selection 
 	json_object_begin(&j);
 	json_member_string(&j, "schema", "offcpu.summary/1");
 	write_about(&j, p, selection);
-	json_member_uint(&j, "matters_ns", f->matters_ns);
-	json_member_uint(&j, "idle_ns", f->idle_sum_ns);
+	JSON(&j, "matters_ns", f->matters_ns, "idle_ns", f->idle_sum_ns);
 	json_headlines(&j, "findings", e);
 	write_processes(&j, f, selection);
 	write_top(&j, f, options);

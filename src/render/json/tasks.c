@@ -7,8 +7,7 @@
 static void put_frame(struct json *j, const struct task_frame *f)
 {
 	json_object_begin(j);
-	json_member_string(j, "name", f->name);
-	json_member_string(j, "file", f->file);
+	JSON(j, "name", f->name, "file", f->file);
 	json_member_known(j, "line", f->line, f->line);
 	json_object_end(j);
 }
@@ -24,9 +23,7 @@ static void put_row(struct json *j, const struct tasks *t, const struct task_row
 	const struct task_frame *own = task_own_frame(t->kind, row);
 
 	json_object_begin(j);
-	json_member_string(j, "state", row->state);
-	json_member_string(j, "reason", row->reason);
-	json_member_string(j, "idle", task_idle(t->kind, row));
+	JSON(j, "state", row->state, "reason", row->reason, "idle", task_idle(t->kind, row));
 	put_tasks(j, row->tasks);
 	json_member_known(j, "task_ns", row->task_ns, t->window_ns);
 	json_member_known(j, "task_se_ns", row->task_se_ns, t->window_ns);
@@ -47,8 +44,7 @@ static void put_row(struct json *j, const struct tasks *t, const struct task_row
 	else
 		json_null(j);
 	json_member_known(j, "parent", row->parent, row->parent);
-	json_member_string(j, "name", row->name);
-	json_member_string(j, "awaited_by", row->awaited_by);
+	JSON(j, "name", row->name, "awaited_by", row->awaited_by);
 	json_object_end(j);
 }
 
@@ -64,12 +60,8 @@ static void put_rows(struct json *j, const struct tasks *t, const struct drain *
 
 static void put_population(struct json *j, const struct tasks *t, const struct drain *drain)
 {
-	json_member_string(j, "kind", tasks_kind_name(t->kind));
-	json_member_uint(j, "pid", t->pid);
-	json_member_string(j, "program", t->program);
-	json_member_string(j, "version", t->version);
-	json_member_uint(j, "window_ns", t->window_ns);
-	json_member_uint(j, "looks", t->looks);
+	JSON(j, "kind", tasks_kind_name(t->kind), "pid", t->pid, "program", t->program, "version", t->version);
+	JSON(j, "window_ns", t->window_ns, "looks", t->looks);
 	json_member_uint(j, "looked_at_ppm", (uint64_t)(t->looked_at_share * 1e6 + 0.5));
 	put_tasks(j, t->tasks);
 	json_member_uint(j, "cpu_ns", t->cpu_ns);

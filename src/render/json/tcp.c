@@ -6,15 +6,13 @@
 
 static void write_shares(struct json *j, const struct tcp_shares *t)
 {
-	json_member_string(j, "direction", tcp_wait_direction_text(t->direction));
-	json_member_uint(j, "blocked_ns", t->all_ns);
+	JSON(j, "direction", tcp_wait_direction_text(t->direction), "blocked_ns", t->all_ns);
 	for (unsigned i = 0; i < TCP_SHARE_COUNT; i++) {
 		g_autofree char *name = g_strdup_printf("%s_ns", tcp_share_name((enum tcp_share)i));
 
 		json_member_uint(j, name, t->ns[i]);
 	}
-	json_member_string(j, "mostly", tcp_share_name(t->most));
-	json_member_uint(j, "resent", t->resent);
+	JSON(j, "mostly", tcp_share_name(t->most), "resent", t->resent);
 	json_member_known(j, "rtt_us", t->rtt_us, t->rtt_us);
 	json_member_known(j, "srtt_us", t->srtt_us, t->srtt_us);
 }
@@ -62,8 +60,7 @@ void json_tcp_waits(struct json *j, const struct profile *p, const struct select
 		const struct tcp_shares t = tcp_shares_of(p, w);
 
 		json_object_begin(j);
-		json_member_string(j, "object", profile_get_object(p, w->object)->name);
-		json_member_uint(j, "count", w->count);
+		JSON(j, "object", profile_get_object(p, w->object)->name, "count", w->count);
 		write_shares(j, &t);
 		json_object_end(j);
 	}

@@ -14,8 +14,7 @@
 static void write_window(struct json *j, const struct profile *p)
 {
 	json_member_object(j, "window");
-	json_member_uint(j, "start_unix_ns", p->info.start_unix_ns);
-	json_member_uint(j, "duration_ns", p->info.duration_ns);
+	JSON(j, "start_unix_ns", p->info.start_unix_ns, "duration_ns", p->info.duration_ns);
 	json_object_end(j);
 }
 
@@ -24,19 +23,11 @@ static void write_node(struct json *j, const struct waitgraph *g, uint32_t i)
 	const struct actor *a = actors_get(g->actors, i);
 
 	json_object_begin(j);
-	json_member_uint(j, "id", i);
-	json_member_string(j, "kind", actor_kind_text(a->kind));
-	json_member_string(j, "name", a->name);
-	json_member_string(j, "comm", *a->comm ? a->comm : NULL);
-	json_member_string(j, "process", *a->process ? a->process : NULL);
-	json_member_uint(j, "pid", a->pid);
-	json_member_uint(j, "tid", a->tid);
-	json_member_bool(j, "kernel", a->is_kernel);
-	json_member_uint(j, "threads", a->threads_cnt);
+	JSON(j, "id", i, "kind", actor_kind_text(a->kind), "name", a->name, "comm", *a->comm ? a->comm : NULL);
+	JSON(j, "process", *a->process ? a->process : NULL, "pid", a->pid, "tid", a->tid);
+	JSON(j, "kernel", (bool)a->is_kernel, "threads", a->threads_cnt);
 	JSON_UINTS(j, a, observed_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
-	json_member_uint(j, "waited_ns", g->waited_ns[i]);
-	json_member_uint(j, "waited_for_ns", g->ended_ns[i]);
-	json_member_uint(j, "asleep_ns", g->asleep_ns[i]);
+	JSON(j, "waited_ns", g->waited_ns[i], "waited_for_ns", g->ended_ns[i], "asleep_ns", g->asleep_ns[i]);
 	json_member_uint(j, "asleep", g->asleep_cnt[i]);
 	json_object_end(j);
 }
@@ -44,8 +35,7 @@ static void write_node(struct json *j, const struct waitgraph *g, uint32_t i)
 static void write_place(struct json *j, const struct wait_place *p)
 {
 	json_object_begin(j);
-	json_member_string(j, "wait", p->wait);
-	json_member_string(j, "waker", *p->waker ? p->waker : NULL);
+	JSON(j, "wait", p->wait, "waker", *p->waker ? p->waker : NULL);
 	JSON_UINTS(j, p, count, blocked_ns, runnable_ns);
 	json_object_end(j);
 }
@@ -86,8 +76,7 @@ static void write_knot(struct json *j, const struct knot *k)
 {
 	json_object_begin(j);
 	write_ids(j, "nodes", k->nodes);
-	json_member_uint(j, "held_ns", k->held);
-	json_member_uint(j, "outside_ns", k->outside);
+	JSON(j, "held_ns", k->held, "outside_ns", k->outside);
 	write_ids(j, "cycle", k->cycle);
 	json_member_uint(j, "cycle_min_ns", k->cycle_weight);
 	json_object_end(j);
@@ -113,12 +102,9 @@ void waitgraph_json(GString *out, const struct waitgraph *g)
 
 	json_init(&j, out);
 	json_object_begin(&j);
-	json_member_uint(&j, "schema", GRAPH_SCHEMA);
-	json_member_string(&j, "by", actor_by_name(g->actors->by));
+	JSON(&j, "schema", GRAPH_SCHEMA, "by", actor_by_name(g->actors->by));
 	write_window(&j, g->profile);
-	json_member_uint(&j, "count", g->count);
-	json_member_uint(&j, "blocked_ns", g->blocked_ns);
-	json_member_uint(&j, "asleep_ns", g->all_asleep_ns);
+	JSON(&j, "count", g->count, "blocked_ns", g->blocked_ns, "asleep_ns", g->all_asleep_ns);
 	json_member_array(&j, "nodes");
 	for (uint32_t i = 0; i < g->actors->rows->len; i++)
 		if (met[i])
@@ -155,8 +141,7 @@ static void write_part(struct json *j, const struct critical *c, uint32_t i)
 	if (part->kind == CRITICAL_REST)
 		json_member_string(j, "end", chain_end_name(part->end));
 	if (part->kind == CRITICAL_PLACE) {
-		json_member_string(j, "wait", part->wait);
-		json_member_string(j, "waker", *part->waker ? part->waker : NULL);
+		JSON(j, "wait", part->wait, "waker", *part->waker ? part->waker : NULL);
 	}
 	json_object_end(j);
 }
@@ -166,8 +151,7 @@ static void write_shares(struct json *j, const struct critical *c)
 	json_member_array(j, "shares");
 	EACH_ROW(i, const struct critical_share, share, c->shares) {
 		json_object_begin(j);
-		json_member_uint(j, "node", share->actor);
-		json_member_uint(j, "time_ns", share->ns);
+		JSON(j, "node", share->actor, "time_ns", share->ns);
 		JSON_UINTS(j, share, ran_ns, ready_ns, earlier_ns, rest_ns);
 		json_object_end(j);
 	}
@@ -186,9 +170,7 @@ static void write_subject(struct json *j, const struct critical *c)
 		if (!c->selection->threads[i])
 			continue;
 		json_object_begin(j);
-		json_member_uint(j, "pid", t->pid);
-		json_member_uint(j, "tid", t->tid);
-		json_member_string(j, "comm", t->comm);
+		JSON(j, "pid", t->pid, "tid", t->tid, "comm", t->comm);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -205,8 +187,7 @@ void critical_json(GString *out, const struct critical *c)
 			met[critical_get(c, i)->actor] = true;
 	json_init(&j, out);
 	json_object_begin(&j);
-	json_member_uint(&j, "schema", CRITICAL_SCHEMA);
-	json_member_string(&j, "by", actor_by_name(c->graph->actors->by));
+	JSON(&j, "schema", CRITICAL_SCHEMA, "by", actor_by_name(c->graph->actors->by));
 	write_window(&j, c->graph->profile);
 	write_subject(&j, c);
 	json_member_bool(&j, "chains", c->has_chains);

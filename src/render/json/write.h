@@ -52,6 +52,23 @@ void json_member_uint(struct json *j, const char *key, uint64_t n);
 		EACH(JSON_UINT, __VA_ARGS__)                                    \
 	} while (0)
 #define JSON_UINT(member) json_member_uint(json_, #member, row_->member);
+/* JSON(j, "pid", t->pid, "comm", t->comm): up to eight keys, each with a number of at least 0, a string or a bool. */
+#define JSON(j, ...)                                                            \
+	do {                                                                    \
+		struct json *json_ = (j);                                       \
+		JSON_OF(__VA_ARGS__, JSON_8, , JSON_7, , JSON_6, , JSON_5, , JSON_4, , JSON_3, , JSON_2, , JSON_1, )(__VA_ARGS__) \
+	} while (0)
+#define JSON_1(key, value)                                                                                      \
+	_Generic((value), bool: json_member_bool, char *: json_member_string, const char *: json_member_string, \
+		 default: json_member_uint)(json_, key, value);
+#define JSON_2(key, value, ...) JSON_1(key, value) JSON_1(__VA_ARGS__)
+#define JSON_3(key, value, ...) JSON_1(key, value) JSON_2(__VA_ARGS__)
+#define JSON_4(key, value, ...) JSON_1(key, value) JSON_3(__VA_ARGS__)
+#define JSON_5(key, value, ...) JSON_1(key, value) JSON_4(__VA_ARGS__)
+#define JSON_6(key, value, ...) JSON_1(key, value) JSON_5(__VA_ARGS__)
+#define JSON_7(key, value, ...) JSON_1(key, value) JSON_6(__VA_ARGS__)
+#define JSON_8(key, value, ...) JSON_1(key, value) JSON_7(__VA_ARGS__)
+#define JSON_OF(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, pick, ...) pick
 /* null where it is not known: 0 would be a claim */
 void json_member_known(struct json *j, const char *key, uint64_t n, bool is_known);
 void json_member_int(struct json *j, const char *key, int64_t n);

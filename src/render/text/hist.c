@@ -124,9 +124,7 @@ static void write_row(struct json *j, const struct hist_row *row)
 	json_member_string(j, "comm", row->comm);
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		count += row->slots[i];
-	json_member_uint(j, "count", count);
-	json_member_uint(j, "sum_ns", row->sum_ns);
-	json_member_uint(j, "max_ns", row->max_ns);
+	JSON(j, "count", count, "sum_ns", row->sum_ns, "max_ns", row->max_ns);
 	json_member_array(j, "log2_ns");
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
 		if (!row->slots[i])
@@ -147,11 +145,9 @@ void hist_json(GString *s, const char *what, uint64_t start_unix_ns, uint64_t du
 
 	json_init(&j, s);
 	json_object_begin(&j);
-	json_member_uint(&j, "schema", 1);
-	json_member_string(&j, "what", what);
+	JSON(&j, "schema", 1, "what", what);
 	json_member_object(&j, "interval");
-	json_member_uint(&j, "start_unix_ns", start_unix_ns);
-	json_member_uint(&j, "duration_ns", duration_ns);
+	JSON(&j, "start_unix_ns", start_unix_ns, "duration_ns", duration_ns);
 	json_object_end(&j);
 	json_member_array(&j, "histograms");
 	for (unsigned i = 0; i < rows_cnt; i++)

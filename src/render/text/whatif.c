@@ -53,9 +53,7 @@ void whatif_json(GString *s, const struct whatif *w)
 
 	json_init(&j, s);
 	json_object_begin(&j);
-	json_member_string(&j, "format", "offcpu-whatif/1");
-	json_member_string(&j, "work", w->work);
-	json_member_bool(&j, "is_pipeline", w->is_pipeline);
+	JSON(&j, "format", "offcpu-whatif/1", "work", w->work, "is_pipeline", w->is_pipeline);
 	member(&j, "rate_permille", w->rate, 1e3);
 	member(&j, "rate_low_permille", w->rate_low, 1e3);
 	member(&j, "rate_high_permille", w->rate_high, 1e3);
