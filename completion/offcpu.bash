@@ -22,7 +22,7 @@ _offcpu_options() {
 	sample) echo "$target --frequency= --proc --user-stacks-only --kernel-stacks-only --duration= --output= --help" ;;
 	tasks) echo "--pid= --cgroup= --duration= --frequency= --top= --json --json=summary --max-bytes= --help" ;;
 	top) echo "$target --state= $capture $sampling --interval= --by= --batch --json --json=summary --max-bytes= --count= --rows= --no-objects --wakers --since-start --help" ;;
-	report) echo "$read --incidents --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --follow --service= --idle= --rate= --requests --rules= --explain= --json --json=summary --max-bytes= --id= --cursor= --markdown --csv --help" ;;
+	report) echo "$read --incidents --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --follow --idle= --rate= --requests --rules= --explain= --json --json=summary --max-bytes= --id= --cursor= --markdown --csv --help" ;;
 	flame)
 		echo "$read --output= --html --open --title= --subtitle= --width= --min-width= --idle= --palette= --inverted --reverse --by= \
 --wakers --wakeup --tasks --delimiter --pid= --input-unit= --help"

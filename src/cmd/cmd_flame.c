@@ -299,8 +299,6 @@ int cmd_flame(int argc, char **argv)
 		{ "min-width", 0, 0, G_OPTION_ARG_STRING, &a.min_width, "Leave out narrower frames, 0.1% or 2px (0.1%)",
 		  "SHARE" },
 		{ "palette", 0, 0, G_OPTION_ARG_STRING, &a.palette, "Colours: io, wakeup, chain, or state (io)", "NAME" },
-		{ "color", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &a.palette, NULL, NULL },
-		{ "colors", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &a.palette, NULL, NULL },
 		{ "inverted", 0, 0, G_OPTION_ARG_NONE, &a.inverted, "Root at the top", NULL },
 		{ "reverse", 0, 0, G_OPTION_ARG_NONE, &a.reverse, "Merge from the leaves", NULL },
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &a.by,

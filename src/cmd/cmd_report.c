@@ -442,7 +442,6 @@ int cmd_report(int argc, char **argv)
 		FLEET_ENTRIES(a.fleet),
 		{ "follow", 0, 0, G_OPTION_ARG_NONE, &a.follow,
 		  "Of whom they wait for on other hosts, what these wait for: of several FILEs, or of --clickhouse", NULL },
-		{ "service", 0, 0, G_OPTION_ARG_STRING, &a.filters.pids, "The same as --pid", "PID|NAME" },
 		{ "incidents", 0, 0, G_OPTION_ARG_NONE, &a.incidents, "List what was put aside of the history", NULL },
 		{ "kernel-frames", 0, 0, G_OPTION_ARG_NONE, &a.kernel_frames,
 		  "Stacks with the kernel's own way in and to sleep, too", NULL },

@@ -363,7 +363,7 @@ static bool step(struct walk *w, struct doing *d, GError **error)
 	struct peer peer = { 0 };
 
 	if (d->asks->len && w->chain->hops->len > FOLLOW_HOPS_MAX)
-		end_chain(w, "So many hops are followed at once: go on from the last one with --service.");
+		end_chain(w, "So many hops are followed at once: go on from the last one with --pid.");
 	if (!d->asks->len || w->chain->hops->len > FOLLOW_HOPS_MAX || !look_on(w, d, &peer, &there, &next, error) || !there)
 		return false;
 	if (!next.p) {

@@ -261,12 +261,12 @@ def check_follow(program, server, r, folder):
     hops = [(h["host"], h["reason"], h["found_by"]) for chain in json.loads(expected)["chains"] for h in chain["hops"]]
     same(f"{server.title}, follow: hops", hops, [("web1", "network.receive", None), ("db1", "disk.sync", "connection")])
     words = ("report", "--clickhouse", server.url, *around(r), "--json", "--host", "web1")
-    same(f"{server.title}, follow: of tables", program.run(*words, "--service", "evil", "--follow")[:2], (0, expected))
+    same(f"{server.title}, follow: of tables", program.run(*words, "--pid", "evil", "--follow")[:2], (0, expected))
     kept, read = (json.loads(program.run(*words)[1])["tcp_waits"] for words in (("report", paths[0], "--json"), words))
     same(f"{server.title}, follow: what TCP's waits went on", read, kept)
     check_services(program, server, r, folder)
     server.ask("ALTER TABLE offcpu.connections DELETE WHERE host = 'db1' SETTINGS mutations_sync = 1")
-    contains(f"{server.title}, follow: nobody there", program.run(*words, "--service", "evil", "--follow")[1], "Nobody is known who serves 10.0.0.5:3306")
+    contains(f"{server.title}, follow: nobody there", program.run(*words, "--pid", "evil", "--follow")[1], "Nobody is known who serves 10.0.0.5:3306")
 
 
 def check_services(program, server, r, folder):

@@ -63,7 +63,7 @@ class FlameCommand(unittest.TestCase):
         for part in (b"T&lt;1&gt;", b"S&amp;2", b'width="800"', b'data-inverted="1"', b"sleeping "):
             self.assertIn(part, svg)
         self.assertIn("sysbench-901/902", [f[0] for f in self.frames("a.svg")])
-        self.run_flame("db.offcpu", "-o", "b.svg", "--reverse", "--color", "wakeup", "--weight", "preempted")
+        self.run_flame("db.offcpu", "-o", "b.svg", "--reverse", "--palette", "wakeup", "--weight", "preempted")
         self.assertEqual([f[0] for f in self.frames("b.svg")][:3], ["all", "__schedule", "schedule"])
         self.run_flame("db.offcpu", "-o", "c.svg", "--min-width", "20%")
         self.run_flame("db.offcpu", "-o", "d.svg", "--min-width", "236px")
