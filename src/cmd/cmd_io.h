@@ -54,7 +54,7 @@ void io_line(GString *s, const struct block_op *op);
 void io_line_heading(GString *s);
 
 /* A stack as `offcpu io` prints it: a frame a line, the innermost first.  Nothing of node 0. */
-void stack_text(GString *s, const struct profile *p, uint32_t node);
+void stack_text(GString *s, const struct profile *p, uint32_t node, int indent);
 
 /* What `offcpu io --json` prints, schema "offcpu.io/1" (docs: the man page of io).  Each appends one line. */
 

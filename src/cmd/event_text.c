@@ -5,6 +5,7 @@
 #include "analyse/blame.h"
 #include "analyse/label.h"
 #include "analyse/wakers.h"
+#include "cmd/cmd_io.h"
 #include "cmd/events.h"
 #include "render/json/write.h"
 #include "explain/text.h"
@@ -24,19 +25,6 @@ static void append_who(GString *line, const char *comm, uint32_t tid, uint32_t p
 static void append_cell(GString *line, const GString *cell, unsigned width)
 {
 	g_string_append_printf(line, "%-*s ", (int)width, cell->str);
-}
-
-static void append_stack(GString *s, const struct profile *p, uint32_t node)
-{
-	g_autoptr(GString) label = g_string_new(NULL);
-
-	for (; node; node = profile_get_node(p, node)->parent) {
-		g_string_truncate(label, 0);
-		label_append(label, profile_get_frame(p, profile_get_node(p, node)->frame));
-		g_string_append(s, "                ");
-		text_safe(s, label->str);
-		g_string_append_c(s, '\n');
-	}
 }
 
 /* "hog[12/10] 3.90 ms": who and how long. */
@@ -138,8 +126,8 @@ static void wait_text(struct events *ev, const struct offcpu_rec_event *rec)
 	if (!ev->stacks)
 		return;
 	session_event_wait(ev->run->session, rec, &stacks);
-	append_stack(ev->text, session_profile(ev->run->session), stacks.kernel);
-	append_stack(ev->text, session_profile(ev->run->session), stacks.user);
+	stack_text(ev->text, session_profile(ev->run->session), stacks.kernel, 16);
+	stack_text(ev->text, session_profile(ev->run->session), stacks.user, 16);
 }
 
 static void append_held_json(struct json *j, const GArray *held, uint64_t unknown_ns)

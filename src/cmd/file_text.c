@@ -212,10 +212,10 @@ static void append_row(GString *s, const struct file_result *r, guint at)
 	append_percentile(s, "; median", &row->sum, 0.5);
 	append_percentile(s, ", p99", &row->sum, 0.99);
 	g_string_append_printf(s, ", max %s\n", TEXT_NS(row->sum.max_ns));
-	stack_text(s, r->profile, row->kernel);
+	stack_text(s, r->profile, row->kernel, 7);
 	if (row->user) {
 		g_string_append(s, "       --\n");
-		stack_text(s, r->profile, row->user);
+		stack_text(s, r->profile, row->user, 7);
 	}
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		hist[i] = row->sum.hist[i];

@@ -9,13 +9,13 @@
 #include "cmd/cmd_io.h"
 #include "explain/text.h"
 
-void stack_text(GString *s, const struct profile *p, uint32_t node)
+void stack_text(GString *s, const struct profile *p, uint32_t node, int indent)
 {
 	for (; node; node = profile_get_node(p, node)->parent) {
 		g_autoptr(GString) label = g_string_new(NULL);
 
 		label_append(label, profile_get_frame(p, profile_get_node(p, node)->frame));
-		g_string_append(s, "       ");
+		g_string_append_printf(s, "%*s", indent, "");
 		text_safe(s, label->str);
 		g_string_append_c(s, '\n');
 	}
@@ -200,10 +200,10 @@ static void append_row(GString *s, const struct block_result *r, guint at, uint6
 	g_string_append(s, "; ");
 	append_times(s, &row->sum);
 	g_string_append_c(s, '\n');
-	stack_text(s, r->profile, row->kernel);
+	stack_text(s, r->profile, row->kernel, 7);
 	if (row->user) {
 		g_string_append(s, "       --\n");
-		stack_text(s, r->profile, row->user);
+		stack_text(s, r->profile, row->user, 7);
 	}
 	append_hist(s, &row->sum, "");
 }

@@ -170,16 +170,7 @@ static void write_sample(struct perfetto *w, const struct wait *wait, uint64_t a
 	const struct thread *t = profile_thread(w->p, wait->thread);
 	const guint stack = callstack_iid(w, wait, path);
 
-	g_string_truncate(w->a, 0);
-	g_string_truncate(w->b, 0);
-	wire_uint(w->b, TASK_PID, t->pid);
-	wire_uint(w->b, TASK_TID, t->tid);
-	wire_message(w->a, SAMPLE_TASK, w->b);
-	wire_uint(w->a, SAMPLE_CALLSTACK_IID, stack);
-	wire_uint_always(w->a, SAMPLE_WEIGHT, off_cpu_ns);
-	wire_uint(w->packet, PACKET_TIMESTAMP, w->p->info.start_ns + at_ns);
-	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
-	wire_message(w->packet, PACKET_STACK_SAMPLE, w->a);
+	perfetto_put_sample(w->packet, &(struct perfetto_sample){ t->pid, t->tid, stack, off_cpu_ns, w->p->info.start_ns + at_ns });
 	end_packet(w);
 }
 
@@ -264,21 +255,11 @@ static void append_annotation(struct perfetto *w, const char *name, unsigned fie
 	wire_message(w->a, EVENT_ANNOTATION, w->b);
 }
 
-/* An event whose annotations and flows stand in w->a already; name NULL: an end. */
 static void end_event(struct perfetto *w, unsigned type, uint64_t track, uint64_t ns, const char *category,
 		      const char *name)
 {
-	wire_uint(w->a, EVENT_TYPE, type);
-	wire_uint(w->a, EVENT_TRACK, track);
-	if (name) {
-		wire_string(w->a, EVENT_CATEGORY, category);
-		wire_string(w->a, EVENT_NAME, name);
-	}
-	wire_uint(w->packet, PACKET_TIMESTAMP, ns);
-	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
-	wire_message(w->packet, PACKET_TRACK_EVENT, w->a);
+	perfetto_put_event(w->packet, w->a, type, track, ns, category, name);
 	end_packet(w);
-	g_string_truncate(w->a, 0);
 }
 
 static void write_event(struct perfetto *w, uint64_t track, uint64_t ns, const struct request_span *begun)

@@ -331,18 +331,10 @@ void perfetto_events_flush(struct perfetto_events *w, bool lost_switches)
 /* It weighs the wait's time; what was interned for it goes along. */
 static void write_sample(struct perfetto_events *w, const struct wait_event *e, guint stack, const GString *interned)
 {
-	g_string_truncate(w->a, 0);
-	g_string_truncate(w->b, 0);
-	wire_uint(w->b, TASK_PID, e->rec->pid);
-	wire_uint(w->b, TASK_TID, e->rec->tid);
-	wire_message(w->a, SAMPLE_TASK, w->b);
-	wire_uint(w->a, SAMPLE_CALLSTACK_IID, stack);
-	wire_uint_always(w->a, SAMPLE_WEIGHT, wait_event_ns(e));
 	if (interned->len)
 		wire_message(w->packet, PACKET_INTERNED, interned);
-	wire_uint(w->packet, PACKET_TIMESTAMP, trace_ns(w, wait_event_start_ns(e)));
-	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
-	wire_message(w->packet, PACKET_STACK_SAMPLE, w->a);
+	perfetto_put_sample(w->packet, &(struct perfetto_sample){ e->rec->pid, e->rec->tid, stack, wait_event_ns(e),
+								  trace_ns(w, wait_event_start_ns(e)) });
 	end_packet(w);
 }
 
@@ -364,20 +356,10 @@ static void append_text(struct perfetto_events *w, const char *name, const char 
 	wire_message(w->a, EVENT_ANNOTATION, w->b);
 }
 
-/* An event whose annotations and flows stand in w->a already; name NULL: an end. */
 static void end_event(struct perfetto_events *w, unsigned type, uint64_t track, uint64_t ns, const char *name)
 {
-	wire_uint(w->a, EVENT_TYPE, type);
-	wire_uint(w->a, EVENT_TRACK, track);
-	if (name) {
-		wire_string(w->a, EVENT_CATEGORY, "wait");
-		wire_string(w->a, EVENT_NAME, name);
-	}
-	wire_uint(w->packet, PACKET_TIMESTAMP, trace_ns(w, ns));
-	wire_uint(w->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
-	wire_message(w->packet, PACKET_TRACK_EVENT, w->a);
+	perfetto_put_event(w->packet, w->a, type, track, trace_ns(w, ns), "wait", name);
 	end_packet(w);
-	g_string_truncate(w->a, 0);
 }
 
 static void append_waker(struct perfetto_events *w, const struct waker *waker)

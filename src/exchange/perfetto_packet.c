@@ -11,6 +11,35 @@ void perfetto_end_packet(struct writer *writer, GString *packet)
 	writer_flush(writer);
 }
 
+void perfetto_put_event(GString *packet, GString *event, unsigned type, uint64_t track, uint64_t ns, const char *category,
+			const char *name)
+{
+	wire_uint(event, EVENT_TYPE, type);
+	wire_uint(event, EVENT_TRACK, track);
+	if (name) {
+		wire_string(event, EVENT_CATEGORY, category);
+		wire_string(event, EVENT_NAME, name);
+	}
+	wire_uint(packet, PACKET_TIMESTAMP, ns);
+	wire_uint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+	wire_message(packet, PACKET_TRACK_EVENT, event);
+	g_string_truncate(event, 0);
+}
+
+void perfetto_put_sample(GString *packet, const struct perfetto_sample *s)
+{
+	g_autoptr(GString) task = g_string_new(NULL), sample = g_string_new(NULL);
+
+	wire_uint(task, TASK_PID, s->pid);
+	wire_uint(task, TASK_TID, s->tid);
+	wire_message(sample, SAMPLE_TASK, task);
+	wire_uint(sample, SAMPLE_CALLSTACK_IID, s->stack);
+	wire_uint_always(sample, SAMPLE_WEIGHT, s->weight_ns);
+	wire_uint(packet, PACKET_TIMESTAMP, s->ns);
+	wire_uint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+	wire_message(packet, PACKET_STACK_SAMPLE, sample);
+}
+
 void perfetto_append_clock(GString *snapshot, GString *scratch, unsigned clock, uint64_t ns)
 {
 	g_string_truncate(scratch, 0);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "abi/unwind_abi.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/parse.h"
 #include "base/module.h"
@@ -635,6 +636,23 @@ void fold_stacks_forget(struct fold_stacks *f)
 {
 	crossed_forget(f->nodes);
 	fold_languages_forget(f->languages, is_known, f);
+}
+
+uint32_t fold_stacks_take(struct fold_stacks *f, struct offcpu_rec_stack *rec, uint32_t pid, uint64_t space, bool is_user)
+{
+	uint64_t id = hash_more(space, is_user ? pid : 0);
+
+	for (uint32_t i = 0; i < rec->depth; i++)
+		id = hash_more(id, rec->ip[i]);
+	rec->type = OFFCPU_REC_STACK;
+	rec->id = (id * HASH_MIX) | 1;
+	rec->ts_ns = clock_ns(CLOCK_MONOTONIC);
+	rec->pid = is_user ? pid : 0;
+	rec->proc_start_ns = is_user ? space : 0;
+	rec->exec_no = 0;
+	rec->is_user = is_user;
+	fold_stacks_add(f, rec, sizeof(*rec));
+	return fold_stacks_node(f, rec->id, is_user ? FRAME_USER : FRAME_KERNEL);
 }
 
 static void keep_row(void *row, void *compact)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "attach/kernel_names.h"
-#include "base/clock.h"
 #include "base/hash.h"
 #include "fold/stacks.h"
 #include "sample/space.h"
@@ -36,25 +35,6 @@ struct io_places *io_places_new(struct profile *p, bool with_kernel)
 FREES(io_places_free, struct io_places, s, g_hash_table_destroy(s->places); spaces_read_free(s->spaces);
 	fold_stacks_free(s->stacks); symbolizer_free(s->symbolizer))
 
-/* The node of s->rec, whose frames are filled in. */
-static uint32_t node_of(struct io_places *s, uint32_t pid, uint64_t code, bool is_user)
-{
-	struct offcpu_rec_stack *rec = &s->rec;
-	uint64_t id = hash_more(code, is_user ? pid : 0);
-
-	for (uint32_t i = 0; i < rec->depth; i++)
-		id = hash_more(id, rec->ip[i]);
-	rec->type = OFFCPU_REC_STACK;
-	rec->id = (id * HASH_MIX) | 1;
-	rec->ts_ns = clock_ns(CLOCK_MONOTONIC);
-	rec->pid = is_user ? pid : 0;
-	rec->proc_start_ns = is_user ? code : 0;
-	rec->exec_no = 0;
-	rec->is_user = is_user;
-	fold_stacks_add(s->stacks, rec, sizeof(*rec));
-	return fold_stacks_node(s->stacks, rec->id, is_user ? FRAME_USER : FRAME_KERNEL);
-}
-
 void io_places_take(struct io_places *s, const struct io_rec_stack *r, size_t size)
 {
 	struct io_place place = { 0 };
@@ -66,7 +46,7 @@ void io_places_take(struct io_places *s, const struct io_rec_stack *r, size_t si
 		s->rec.depth = r->frames;
 		s->rec.end = r->frames >= IO_FRAMES_MAX ? OFFCPU_WALK_CUT : OFFCPU_WALK_COMPLETE;
 		memcpy(s->rec.ip, r->frame, r->frames * sizeof(r->frame[0]));
-		place.kernel = node_of(s, 0, 0, false);
+		place.kernel = fold_stacks_take(s->stacks, &s->rec, 0, 0, false);
 	}
 	if (r->ip) {
 		const struct space_regs regs = {
@@ -80,7 +60,7 @@ void io_places_take(struct io_places *s, const struct io_rec_stack *r, size_t si
 		};
 
 		spaces_read_walk(s->spaces, (pid_t)r->pid, r->code, &regs, &s->rec);
-		place.user = node_of(s, r->pid, r->code, true);
+		place.user = fold_stacks_take(s->stacks, &s->rec, r->pid, r->code, true);
 	}
 	struct io_place *kept = g_memdup2(&place, sizeof(place));
 

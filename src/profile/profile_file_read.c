@@ -103,13 +103,12 @@ static int spend(void *ctx)
 	return 0;
 }
 
-/* Nothing that a file can hold is trusted to run. */
-static void confine(sqlite3 *db, struct budget *budget)
+int profile_file_confine(sqlite3 *db, int max_bytes)
 {
-	static const struct {
+	const struct {
 		int id, value;
 	} limits[] = {
-		{ SQLITE_LIMIT_LENGTH, 65536 }, { SQLITE_LIMIT_SQL_LENGTH, 65536 }, { SQLITE_LIMIT_COLUMN, 100 },
+		{ SQLITE_LIMIT_LENGTH, max_bytes }, { SQLITE_LIMIT_SQL_LENGTH, 65536 }, { SQLITE_LIMIT_COLUMN, 100 },
 		{ SQLITE_LIMIT_EXPR_DEPTH, 50 }, { SQLITE_LIMIT_COMPOUND_SELECT, 5 }, { SQLITE_LIMIT_VDBE_OP, 25000 },
 		{ SQLITE_LIMIT_FUNCTION_ARG, 8 }, { SQLITE_LIMIT_ATTACHED, 0 }, { SQLITE_LIMIT_TRIGGER_DEPTH, 1 },
 		{ SQLITE_LIMIT_WORKER_THREADS, 0 }, { SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50 },
@@ -121,7 +120,7 @@ static void confine(sqlite3 *db, struct budget *budget)
 	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-	sqlite3_progress_handler(db, BUDGET_STEP, spend, budget);
+	return sqlite3_exec(db, "PRAGMA cell_size_check=ON; PRAGMA query_only=ON", NULL, NULL, NULL);
 }
 
 /* Notes the table that a row of sqlite_master describes; false when it may not be there. */
@@ -185,8 +184,8 @@ static bool read_database(sqlite3 *db, unsigned char *bytes, size_t len_bytes, s
 				     SQLITE_DESERIALIZE_READONLY);
 
 	if (rc == SQLITE_OK) {
-		confine(db, &budget);
-		rc = sqlite3_exec(db, "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
+		sqlite3_progress_handler(db, BUDGET_STEP, spend, &budget);
+		rc = profile_file_confine(db, 65536);
 	}
 	if (rc != SQLITE_OK)
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "%s", sqlite3_errmsg(db));

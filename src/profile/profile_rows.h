@@ -18,6 +18,8 @@ bool profile_damaged(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3
 int profile_write_threads(sqlite3 *db, const struct profile *p);
 /* The empty tables and the views; a transaction is open then. */
 int profile_create_tables(sqlite3 *db);
+/* Nothing that a file can hold is trusted to run.  max_bytes: of a value. */
+int profile_file_confine(sqlite3 *db, int max_bytes);
 int profile_write_rest(sqlite3 *db, const struct profile *p);
 
 /* Of tables that go their own way, for the description of tables. */

@@ -24,7 +24,8 @@ static const char *on_tables(const char *words)
 	}
 }
 
-bool advice_is_page(const void *text, gsize len_bytes)
+/* Is that a page for people, as proxies and log-ins answer with?  No engine's answer begins so. */
+static bool advice_is_page(const void *text, gsize len_bytes)
 {
 	const char *s = text;
 	gsize at = 0;
@@ -34,7 +35,11 @@ bool advice_is_page(const void *text, gsize len_bytes)
 	return at < len_bytes && s[at] == '<';
 }
 
-char *advice_on(const struct engine *e, const struct http_answer *a, const char *words, bool has_credentials)
+/*
+ * What the user can do about an answer that is a failure, for the end of a sentence; NULL: nothing that we know.
+ * words are the engine's; free with g_free().
+ */
+static char *advice_on(const struct engine *e, const struct http_answer *a, const char *words, bool has_credentials)
 {
 	const char *tables = e->series ? NULL : on_tables(words);
 

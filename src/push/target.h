@@ -56,12 +56,4 @@ const char *target_database(const struct target *t);
 /* After how many days ClickHouse drops a window; 0: never, as far as it says. */
 unsigned target_keeps_days(struct target *t);
 
-/*
- * What the user can do about an answer that is a failure, for the end of a sentence; NULL: nothing that we know.
- * words are the engine's; free with g_free().
- */
-char *advice_on(const struct engine *e, const struct http_answer *a, const char *words, bool has_credentials);
-/* Is that a page for people, as proxies and log-ins answer with?  No engine's answer begins so. */
-bool advice_is_page(const void *text, gsize len_bytes);
-
 #endif

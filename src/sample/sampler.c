@@ -11,7 +11,6 @@
 
 #include "base/mount_point.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/proc_status.h"
 #include "base/refuse.h"
 #include "base/version.h"
@@ -173,20 +172,7 @@ void sampler_lacks(struct sampler *s, struct sampled *t, enum lack lack)
 
 uint32_t sampler_stack(struct sampler *s, pid_t pid, uint64_t space, bool is_user)
 {
-	struct offcpu_rec_stack *rec = &s->rec;
-	uint64_t id = hash_more(space, is_user ? (uint64_t)pid : 0);
-
-	for (uint32_t i = 0; i < rec->depth; i++)
-		id = hash_more(id, rec->ip[i]);
-	rec->type = OFFCPU_REC_STACK;
-	rec->id = (id * HASH_MIX) | 1;
-	rec->ts_ns = clock_ns(CLOCK_MONOTONIC);
-	rec->pid = is_user ? (uint32_t)pid : 0;
-	rec->proc_start_ns = is_user ? space : 0;
-	rec->exec_no = 0;
-	rec->is_user = is_user;
-	fold_stacks_add(s->stacks, rec, sizeof(*rec));
-	return fold_stacks_node(s->stacks, rec->id, is_user ? FRAME_USER : FRAME_KERNEL);
+	return fold_stacks_take(s->stacks, &s->rec, (uint32_t)pid, space, is_user);
 }
 
 uint32_t sampler_user_stack(struct sampler *s, struct sampled *t, const struct space_regs *regs)

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "base/refuse.h"
 
 #define BACKLOG 1024

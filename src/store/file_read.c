@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "profile/profile_rows.h"
 #include "store/blob.h"
 #include "store/file_sql.h"
 #include "store/pack.h"
@@ -114,35 +115,6 @@ static sqlite3_stmt *store_file_prepare(struct store_file *f, const char *sql, G
 	return NULL;
 }
 
-/* Nothing that a file can hold is trusted to run. */
-static int confine(sqlite3 *db)
-{
-	static const struct {
-		int id, value;
-	} limits[] = {
-		{ SQLITE_LIMIT_LENGTH, STORE_BLOB_MAX_BYTES },
-		{ SQLITE_LIMIT_SQL_LENGTH, 65536 },
-		{ SQLITE_LIMIT_COLUMN, 100 },
-		{ SQLITE_LIMIT_EXPR_DEPTH, 50 },
-		{ SQLITE_LIMIT_COMPOUND_SELECT, 5 },
-		{ SQLITE_LIMIT_VDBE_OP, 25000 },
-		{ SQLITE_LIMIT_FUNCTION_ARG, 8 },
-		{ SQLITE_LIMIT_ATTACHED, 0 },
-		{ SQLITE_LIMIT_TRIGGER_DEPTH, 1 },
-		{ SQLITE_LIMIT_WORKER_THREADS, 0 },
-		{ SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50 },
-	};
-
-	for (size_t i = 0; i < G_N_ELEMENTS(limits); i++)
-		sqlite3_limit(db, limits[i].id, limits[i].value);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-	sqlite3_busy_timeout(db, BUSY_MS);
-	return sqlite3_exec(db, "PRAGMA cell_size_check=ON; PRAGMA query_only=ON", NULL, NULL, NULL);
-}
-
 static int64_t pragma_number(struct store_file *f, const char *sql, int *ret_rc)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -236,8 +208,9 @@ static int open_database(struct store_file *f, bool is_immutable)
 					 SQLITE_OPEN_NOMUTEX,
 				 NULL);
 
+	sqlite3_busy_timeout(f->db, BUSY_MS);
 	if (rc == SQLITE_OK)
-		rc = confine(f->db);
+		rc = profile_file_confine(f->db, STORE_BLOB_MAX_BYTES);
 	if (rc == SQLITE_OK)
 		pragma_number(f, "PRAGMA schema_version", &rc);
 	return rc;

@@ -8,7 +8,7 @@ struct view_base {
 	uint64_t length_ns;
 };
 
-struct view_base *view_base_new(const struct activity *a, uint64_t length_ns)
+static struct view_base *view_base_new(const struct activity *a, uint64_t length_ns)
 {
 	struct view_base *b = g_new0(struct view_base, 1);
 
@@ -23,7 +23,7 @@ struct view_base *view_base_new(const struct activity *a, uint64_t length_ns)
 	return b;
 }
 
-FREES(view_base_free, struct view_base, b, g_hash_table_destroy(b->rows))
+static FREES(view_base_free, struct view_base, b, g_hash_table_destroy(b->rows))
 
 const struct activity_row *view_base_row(const struct view_base *b, const struct activity_key *key)
 {

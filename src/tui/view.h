@@ -108,8 +108,6 @@ void view_say(struct view *v, const char *message);
 /* An interval that others are compared with. */
 
 struct view_base;
-struct view_base *view_base_new(const struct activity *a, uint64_t length_ns);
-void view_base_free(struct view_base *b);
 /* The row as it was then, with *ret_length_ns; NULL: there was none. */
 const struct activity_row *view_base_row(const struct view_base *b, const struct activity_key *key);
 uint64_t view_base_length_ns(const struct view_base *b);

@@ -17,7 +17,8 @@ static gint heaviest_first(gconstpointer a, gconstpointer b, gpointer profile)
 	return x_ns != y_ns ? (x_ns > y_ns ? -1 : 1) : (x > y) - (x < y);
 }
 
-uint32_t *json_rows_order(const struct profile *p)
+/* Waits, those of most time first.  For g_free(). */
+static uint32_t *json_rows_order(const struct profile *p)
 {
 	uint32_t *order = g_new(uint32_t, (gsize)p->waits->len + 1);
 
@@ -27,7 +28,8 @@ uint32_t *json_rows_order(const struct profile *p)
 	return order;
 }
 
-bool json_rows_room(const struct json *j, struct json_rows *rows, const struct wait *w, unsigned quarters)
+/* Is there room for it, of heaviest ones within so many quarters of max_bytes?  Else it is counted. */
+static bool json_rows_room(const struct json *j, struct json_rows *rows, const struct wait *w, unsigned quarters)
 {
 	if (!rows->max_bytes || j->out->len < (rows->order ? rows->max_bytes / 4 * quarters : rows->max_bytes))
 		return true;
@@ -38,7 +40,8 @@ bool json_rows_room(const struct json *j, struct json_rows *rows, const struct w
 	return false;
 }
 
-void json_rows_left_out(struct json *j, const struct json_rows *rows)
+/* What was counted, if anything. */
+static void json_rows_left_out(struct json *j, const struct json_rows *rows)
 {
 	if (!rows->left_rows)
 		return;
@@ -65,7 +68,8 @@ static void write_slice(struct json *j, const struct slice_total *total)
 	json_object_end(j);
 }
 
-void json_slices(struct json *j, const struct profile *p, const struct selection *selection)
+/* What of the selected waits lies in each slice of the window; nothing where the recording has no slices. */
+static void json_slices(struct json *j, const struct profile *p, const struct selection *selection)
 {
 	g_autofree struct slice_total *totals = NULL;
 

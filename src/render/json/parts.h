@@ -53,8 +53,6 @@ void json_percentiles(struct json *j, const uint64_t *hist, uint64_t sum_ns, uin
 
 /* json_crowd.c: members "runq_blame" and "storms" of the report; nothing where they were not recorded. */
 void json_runq_blame(struct json *j, const struct profile *p, const struct selection *selection);
-/* What of the selected waits lies in each slice of the window; nothing where the recording has no slices. */
-void json_slices(struct json *j, const struct profile *p, const struct selection *selection);
 /* Nothing of a recording without requests. */
 void json_requests(struct json *j, const struct profile *p);
 /* Members of a function's requests; and of one span. */
@@ -71,12 +69,5 @@ struct json_rows {
 	size_t max_bytes;	/* of the whole text; 0: no bound */
 	uint64_t left_rows, left_cnt, left_ns, left_on_cpu_ns;
 };
-
-/* Waits, those of most time first.  For g_free(). */
-uint32_t *json_rows_order(const struct profile *p);
-/* Is there room for it, of heaviest ones within so many quarters of max_bytes?  Else it is counted. */
-bool json_rows_room(const struct json *j, struct json_rows *rows, const struct wait *w, unsigned quarters);
-/* What was counted, if anything. */
-void json_rows_left_out(struct json *j, const struct json_rows *rows);
 
 #endif

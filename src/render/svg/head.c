@@ -10,7 +10,8 @@
 #define COLOUR 0xdfe4ec
 #define CHAR_PX 6.7	/* of the 12 px sans-serif text, on the wide side */
 
-void svg_idle_text(GString *out, const struct idle_part *idle, enum weight weight)
+/* "idle 12.3 s, 92%" */
+static void svg_idle_text(GString *out, const struct idle_part *idle, enum weight weight)
 {
 	g_string_append(out, "idle ");
 	svg_amount(out, weight, idle->amount);

@@ -34,8 +34,6 @@ const char *svg_state_text(enum tree_state state);
 
 #define SVG_IDLE_PX 22	/* the column and the gap before it */
 
-/* "idle 12.3 s, 92%" */
-void svg_idle_text(GString *out, const struct idle_part *idle, enum weight weight);
 /* x, y: its upper left corner. */
 void svg_idle_append(GString *out, const struct idle_part *idle, enum weight weight, double x, double y,
 		     unsigned height_px);

@@ -33,7 +33,11 @@ static void append_request(GString *s, const struct diff_request *r)
 	g_string_append_c(s, '\n');
 }
 
-void diff_text_requests(GString *s, const struct diff *d)
+/*
+ * Lines: how many requests there were and how long they took, of each function that both sides have; nothing where
+ * none is.
+ */
+static void diff_text_requests(GString *s, const struct diff *d)
 {
 	g_autoptr(GArray) rows = diff_requests(d);
 
@@ -67,7 +71,8 @@ static void append_task(GString *s, const struct diff_task *t)
 	g_string_append_c(s, '\n');
 }
 
-void diff_text_tasks(GString *s, const struct diff *d)
+/* Lines: which tasks there are more or fewer of; nothing where a side has not looked at them. */
+static void diff_text_tasks(GString *s, const struct diff *d)
 {
 	g_autoptr(GArray) rows = diff_tasks(d);
 	guint real = 0;

@@ -31,14 +31,6 @@ void diff_text_machines(GString *s, const struct diff *d);
 /* "b.offcpu: 8 threads for 10.0 s, only ..." */
 void diff_text_side(GString *s, const struct diff *d, enum diff_side side);
 
-/*
- * Lines: how many requests there were and how long they took, of each function that both sides have; nothing where
- * none is.
- */
-void diff_text_requests(GString *s, const struct diff *d);
-/* Lines: which tasks there are more or fewer of; nothing where a side has not looked at them. */
-void diff_text_tasks(GString *s, const struct diff *d);
-
 /* One line: what a condition is about, how it came out and why; no newline. */
 void diff_text_condition(GString *s, const struct diff *d, const struct condition *c, const struct condition_result *r);
 

@@ -24,17 +24,20 @@ static bool is_data(char type)
 	return type == 'd' || type == 'D' || type == 'b' || type == 'B';
 }
 
-static bool ends_as_lock(const char *name, size_t len)
+static bool ends_as(const char *name, size_t len, const char *const *ends)
 {
-	static const char *const ends[] = { "mutex", "sem", "lock" };
+	for (; *ends; ends++) {
+		size_t n = strlen(*ends);
 
-	for (size_t i = 0; i < G_N_ELEMENTS(ends); i++) {
-		size_t n = strlen(ends[i]);
-
-		if (len >= n && !memcmp(name + len - n, ends[i], n))
+		if (len >= n && !memcmp(name + len - n, *ends, n))
 			return true;
 	}
 	return false;
+}
+
+static bool ends_as_lock(const char *name, size_t len)
+{
+	return ends_as(name, len, (const char *const[]){ "mutex", "sem", "lock", NULL });
 }
 
 bool kallsyms_is_lock(const char *name)
@@ -53,17 +56,9 @@ static bool is_lock(const char *name, const char *line_end)
 /* Names that mark a section or the padding before a function rather than a function. */
 static bool is_marker(const char *name, size_t len)
 {
-	static const char *const ends[] = { "_start", "_end", "_begin", "_stext", "_etext", "_sinittext", "_einittext" };
-
-	if (g_str_has_prefix(name, "__pfx_") || !strcmp(name, "_text"))
-		return true;
-	for (size_t i = 0; i < G_N_ELEMENTS(ends); i++) {
-		size_t n = strlen(ends[i]);
-
-		if (len >= n && !strcmp(name + len - n, ends[i]))
-			return true;
-	}
-	return false;
+	return g_str_has_prefix(name, "__pfx_") || !strcmp(name, "_text") ||
+	       ends_as(name, len, (const char *const[]){ "_start", "_end", "_begin", "_stext", "_etext", "_sinittext",
+							  "_einittext", NULL });
 }
 
 /* Behind the last function of a section: nothing is there. */
