@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "analyse/wakers.h"
-#include "base/each.h"
 #include "base/hash.h"
 #include "base/order.h"
+#include "profile/profile_schema.h"
 
 #define IN_VAIN_PERCENT 50
 #define PARTLY_PERCENT 20
@@ -187,15 +187,6 @@ static int compare_rows(gconstpointer va, gconstpointer vb)
 /* Strings of a profile are interned. */
 HASH_KEY(place, struct waker, comm, irq, user, kernel)
 
-static void add_storm(struct storm *into, const struct storm *s)
-{
-	into->event_cnt += s->event_cnt;
-	into->call_cnt += s->call_cnt;
-	into->woken_cnt += s->woken_cnt;
-	into->most_cnt = MAX(into->most_cnt, s->most_cnt);
-	ADD_MEMBERS(into, s, ended_cnt, again_cnt, cpu_ns, again_ns, delay_ns);
-}
-
 /* One row for each place; ret_row_of: + 1, by waker. */
 static GArray *group_wakers(const struct profile *p, uint32_t *ret_row_of)
 {
@@ -219,7 +210,7 @@ static GArray *group_wakers(const struct profile *p, uint32_t *ret_row_of)
 		}
 		ret_row_of[s->waker] = row;
 		g_array_index(rows, struct storm_row, row - 1).wakers++;
-		add_storm(&g_array_index(rows, struct storm_row, row - 1).storm, s);
+		profile_merge_row(TABLE_STORM, &g_array_index(rows, struct storm_row, row - 1).storm, s);
 	}
 	return rows;
 }
