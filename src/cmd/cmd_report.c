@@ -262,7 +262,7 @@ static bool print(struct pour *pour, const struct report_args *a, const struct r
 	GString *out = pour->text;
 
 	if (plan->view && (!a->json || plan->view->json))
-		return (a->json ? plan->view->json : plan->view->text)(out, in, pour->error);
+		return a->json ? plan->view->json(out, in, pour->error) : view_append(plan->view, out, in, pour->error);
 	if (answer_is_asked(&a->answer))
 		return print_answer(out, a, in, pour->error);
 	if (a->json)
@@ -297,12 +297,12 @@ static bool print_out(const struct report_args *a, const struct report_plan *pla
 static bool has_what_is_wanted(const struct profile *p, const struct view *view, const char *path)
 {
 	const struct rows_kind *kind = profile_rows_kind(p->info.rows_are);
-	bool is_of_waits = view && (view->is_there || (kind && kind->what && strcmp(view->name, "accounts") == 0));
+	bool is_of_waits = view && (view->has || (kind && kind->what && strcmp(view->name, "accounts") == 0));
 
 	if (is_of_waits && p->info.imported)
 		return cmd_refuse("report", "%s: --%s is of recordings; %s does not tell enough", path, view->name,
 			p->info.imported);
-	if (!view || !view->is_there || view->is_there(&p->info))
+	if (!view || view_is_there(view, &p->info))
 		return true;
 	g_autofree char *advice = recording_advice(view->recorded_with, view->agent_key);
 

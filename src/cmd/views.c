@@ -8,36 +8,6 @@
 #include "render/text/request.h"
 #include "render/text/wakers.h"
 
-static bool has_wakers(const struct profile_info *info)
-{
-	return info->has_wakers;
-}
-
-static bool has_locks(const struct profile_info *info)
-{
-	return info->has_locks;
-}
-
-static bool has_blame(const struct profile_info *info)
-{
-	return info->has_blame;
-}
-
-static bool has_requests(const struct profile_info *info)
-{
-	return info->has_requests;
-}
-
-static bool has_tasks(const struct profile_info *info)
-{
-	return info->has_tasks;
-}
-
-static bool has_storms(const struct profile_info *info)
-{
-	return info->has_storms;
-}
-
 /*
  * Kernel threads nobody waited for are of no interest unless the query asks for them.  NULL: the input's own
  * selection.
@@ -123,42 +93,6 @@ static bool show_critical_json(GString *out, const struct view_input *in, GError
 	return c != NULL;
 }
 
-static bool show_locks(GString *out, const struct view_input *in, GError **error)
-{
-	locks_text(out, in->profile, in->selection, in->text);
-	return true;
-}
-
-static bool show_blame(GString *out, const struct view_input *in, GError **error)
-{
-	blame_text(out, in->profile, in->selection, in->text);
-	return true;
-}
-
-static bool show_storms(GString *out, const struct view_input *in, GError **error)
-{
-	storms_text(out, in->profile, in->selection, in->text);
-	return true;
-}
-
-static bool show_requests(GString *out, const struct view_input *in, GError **error)
-{
-	requests_table_text(out, in->profile, in->text);
-	return true;
-}
-
-static bool show_slowest(GString *out, const struct view_input *in, GError **error)
-{
-	requests_tails_text(out, in->profile, in->text);
-	return true;
-}
-
-static bool show_request_routes(GString *out, const struct view_input *in, GError **error)
-{
-	requests_routes_text(out, in->profile, in->text);
-	return true;
-}
-
 static bool show_full(GString *out, const struct view_input *in, GError **error)
 {
 	text_report(out, in->profile, in->query, in->selection, in->text);
@@ -215,7 +149,7 @@ const struct view views[] = {
 		.needs = "wakers",
 		.recorded_with = "--wakers",
 		.agent_key = "wakers = yes",
-		.is_there = has_wakers,
+		.has = offsetof(struct profile_info, has_wakers),
 		.groups_actors = true,
 		.text = show_wakers,
 	},
@@ -226,7 +160,7 @@ const struct view views[] = {
 		.needs = "wakers",
 		.recorded_with = "--wakers",
 		.agent_key = "wakers = yes",
-		.is_there = has_wakers,
+		.has = offsetof(struct profile_info, has_wakers),
 		.groups_actors = true,
 		.values = "dot, json",
 		.text = show_graph,
@@ -238,7 +172,7 @@ const struct view views[] = {
 		.needs = "wakers",
 		.recorded_with = "--wakers",
 		.agent_key = "wakers = yes",
-		.is_there = has_wakers,
+		.has = offsetof(struct profile_info, has_wakers),
 		.groups_actors = true,
 		.is_of_whole_time = true,
 		.text = show_critical,
@@ -250,8 +184,8 @@ const struct view views[] = {
 		.needs = "locks",
 		.recorded_with = "--locks",
 		.agent_key = "locks = yes",
-		.is_there = has_locks,
-		.text = show_locks,
+		.has = offsetof(struct profile_info, has_locks),
+		.of_waits = locks_text,
 	},
 	{
 		.name = "runq-blame",
@@ -259,9 +193,9 @@ const struct view views[] = {
 		.needs = "blame for run-queue delays",
 		.recorded_with = "--runq-blame",
 		.agent_key = "runq-blame = yes",
-		.is_there = has_blame,
+		.has = offsetof(struct profile_info, has_blame),
 		.is_of_whole_window = true,
-		.text = show_blame,
+		.of_waits = blame_text,
 	},
 	{
 		.name = "storms",
@@ -269,42 +203,53 @@ const struct view views[] = {
 		.needs = "wakeup storms",
 		.recorded_with = "--storms",
 		.agent_key = "storms = yes",
-		.is_there = has_storms,
+		.has = offsetof(struct profile_info, has_storms),
 		.is_of_whole_window = true,
-		.text = show_storms,
+		.of_waits = storms_text,
 	},
 	{
 		.name = "by request",
 		.needs = "requests",
 		.recorded_with = "offcpu request -o",
-		.is_there = has_requests,
-		.text = show_requests,
+		.has = offsetof(struct profile_info, has_requests),
+		.of_requests = requests_table_text,
 	},
 	{
 		.name = "by request percentile",
 		.needs = "requests",
 		.recorded_with = "offcpu request -o",
-		.is_there = has_requests,
-		.text = show_slowest,
+		.has = offsetof(struct profile_info, has_requests),
+		.of_requests = requests_tails_text,
 	},
 	{
 		.name = "by request route",
 		.needs = "requests",
 		.recorded_with = "offcpu request -o",
-		.is_there = has_requests,
-		.text = show_request_routes,
+		.has = offsetof(struct profile_info, has_requests),
+		.of_requests = requests_routes_text,
 	},
 	{
 		.name = "by task",
 		.needs = "tasks",
 		.recorded_with = "--tasks",
-		.is_there = has_tasks,
+		.has = offsetof(struct profile_info, has_tasks),
 		.text = show_tasks,
 	},
 };
 
 const struct view *const view_of_grouping = &views[1];
 const size_t views_cnt = G_N_ELEMENTS(views);
+
+bool view_append(const struct view *view, GString *out, const struct view_input *in, GError **error)
+{
+	if (view->text)
+		return view->text(out, in, error);
+	if (view->of_waits)
+		view->of_waits(out, in->profile, in->selection, in->text);
+	else
+		view->of_requests(out, in->profile, in->text);
+	return true;
+}
 
 bool view_takes_value(const struct view *view, const char *value)
 {
@@ -327,7 +272,7 @@ char **views_more(const struct profile_info *info, const char *command)
 		const struct view *v = &views[i];
 		const char *by = view_by(v);
 
-		if (v->value_name || (v->is_there && !v->is_there(info)))
+		if (v->value_name || !view_is_there(v, info))
 			continue;
 		add_pair(pairs, by ? g_strdup_printf("%s --by '%s'", command, by)
 				   : g_strdup_printf("%s --%s", command, v->name), by ? v->needs : v->help);
@@ -343,7 +288,7 @@ char **views_not_recorded(const struct profile_info *info)
 	for (size_t i = 0; i < views_cnt; i++) {
 		const struct view *v = &views[i];
 
-		if (!v->value_name && v->is_there && !v->is_there(info) && g_str_has_prefix(v->recorded_with, "--"))
+		if (!v->value_name && !view_is_there(v, info) && g_str_has_prefix(v->recorded_with, "--"))
 			add_pair(pairs, g_strdup(v->recorded_with), v->needs);
 	}
 	g_ptr_array_add(pairs, NULL);

@@ -30,17 +30,21 @@ struct view {
 	const char *value_name;	/* NULL: the option takes no value */
 	const char *help;
 	/*
-	 * What the recording must have, the record option for it, and whether it is there.  NULL: any recording will
-	 * do.
+	 * What the recording must have, the record option for it, and the flag of its info that says whether it is there.
+	 * NULL, 0: any recording will do.
 	 */
 	const char *needs, *recorded_with;
 	const char *agent_key;	/* of [record] in the agent's configuration; NULL: no history has it */
-	bool (*is_there)(const struct profile_info *info);
+	size_t has;
 	bool groups_actors;	/* --by is about who waits */
 	bool is_of_whole_time;	/* a query has no meaning */
 	bool is_of_whole_window;	/* what it shows is not known for a part of the window */
 	const char *values;	/* "dot, json": the only ones; NULL: any */
+	/* one of these */
 	view_fn text;
+	void (*of_waits)(GString *out, const struct profile *p, const struct selection *selection,
+			 const struct text_options *options);
+	void (*of_requests)(GString *out, const struct profile *p, const struct text_options *options);
 	/* NULL: --json gives the whole report, which holds this too; for `values` it is not asked for */
 	view_fn json;
 };
@@ -58,6 +62,14 @@ char **views_not_recorded(const struct profile_info *info);
 
 /* Whether the value is one of view->values. */
 bool view_takes_value(const struct view *view, const char *value);
+
+/* Appends what the view shows, as a view_fn does. */
+bool view_append(const struct view *view, GString *out, const struct view_input *in, GError **error);
+
+static inline bool view_is_there(const struct view *view, const struct profile_info *info)
+{
+	return !view->has || *(const bool *)((const char *)info + view->has);
+}
 
 /* The value of --by that names the view; NULL: it has an option of its own. */
 static inline const char *view_by(const struct view *view)

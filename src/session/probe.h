@@ -64,13 +64,16 @@ struct session_probe {
 	void (*free)(void *state);	/* before the programs leave the kernel */
 };
 
-extern const struct session_probe probe_blame, probe_connects, probe_languages, probe_objects, probe_on_cpu, probe_requests,
-	probe_services, probe_storms, probe_switches, probe_tcp, probe_wakers;
+/* All rows, in the order in which they are asked.  Requests are the first to go: each call that is probed costs time. */
+#define SESSION_PROBES(X) \
+	X(requests) X(wakers) X(objects) X(connects) X(tcp) X(languages) X(services) X(blame) X(storms) X(on_cpu) X(switches)
+#define SESSION_PROBE_DECLARE(name) extern const struct session_probe probe_##name;
+SESSION_PROBES(SESSION_PROBE_DECLARE)
 
 #define SESSION_PROBES_MAX 16
 #define SESSION_RECORDS_MAX 64	/* types of records */
 
-/* All rows; ends with NULL. */
+/* The same; ends with NULL. */
 extern const struct session_probe *const session_probes[];
 
 /* Which are wanted, with what they keep: a part of the session. */

@@ -52,20 +52,8 @@ static const struct session_record languages_records[] = {
 
 const struct session_probe probe_languages = { .name = "languages", .records = languages_records };
 
-const struct session_probe *const session_probes[] = {
-	&probe_requests,	/* the first to go: each call that it probes costs the traced program time */
-	&probe_wakers,
-	&probe_objects,
-	&probe_connects,
-	&probe_tcp,
-	&probe_languages,
-	&probe_services,
-	&probe_blame,
-	&probe_storms,
-	&probe_on_cpu,
-	&probe_switches,
-	NULL,
-};
+#define ROW(name) &probe_##name,
+const struct session_probe *const session_probes[] = { SESSION_PROBES(ROW) NULL };
 _Static_assert(G_N_ELEMENTS(session_probes) <= SESSION_PROBES_MAX, "");
 
 #define FOR_EACH_WANTED(s, p, i) \
