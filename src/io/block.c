@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/each.h"
 #include "base/hash.h"
+#include "base/order.h"
 #include "block.skel.h"
 
 #define BLOCK_DIR "/sys/block"
@@ -396,13 +397,8 @@ void block_io_stop(struct block_io *b)
 	io_places_finish(b->places);
 }
 
-static int compare_rows(gconstpointer va, gconstpointer vb)
-{
-	const struct block_row *a = va, *b = vb;
-	uint64_t x = block_sum_ns(&a->sum), y = block_sum_ns(&b->sum);
-
-	return x == y ? 0 : x > y ? -1 : 1;
-}
+#define ROW_NS(row) block_sum_ns(&(row)->sum)
+ORDER(compare_rows, struct block_row, ORDER_HIGH_OF(ROW_NS))
 
 static void merge(struct block_sum *into, const struct block_sum *s)
 {

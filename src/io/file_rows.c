@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/order.h"
 #include "io/file_part.h"
 
 #include <stdlib.h>
@@ -195,20 +196,9 @@ void file_rows_add(struct file_rows *r, const struct file_op *op, uint32_t user,
 	add(&g_array_index(r->rows, struct file_row, at).sum, op);
 }
 
-static int more_first(uint64_t a, uint64_t b)
-{
-	return a == b ? 0 : a > b ? -1 : 1;
-}
+ORDER(compare_rows, struct file_row, ORDER_HIGH(sum.all_ns))
 
-static int compare_rows(gconstpointer a, gconstpointer b)
-{
-	return more_first(((const struct file_row *)a)->sum.all_ns, ((const struct file_row *)b)->sum.all_ns);
-}
-
-static int compare_files(gconstpointer a, gconstpointer b)
-{
-	return more_first(((const struct file_by_file *)a)->sum.all_ns, ((const struct file_by_file *)b)->sum.all_ns);
-}
+ORDER(compare_files, struct file_by_file, ORDER_HIGH(sum.all_ns))
 
 static void merge(struct file_sum *into, const struct file_sum *s)
 {

@@ -5,6 +5,7 @@
 
 #include "analyse/task_groups.h"
 #include "base/hash.h"
+#include "base/order.h"
 #include "base/refuse.h"
 #include "base/wire.h"
 #include "exchange/format.h"
@@ -77,19 +78,8 @@ static int series_compare(const struct stack_sum *x, const struct stack_sum *y)
 	return order ? order : (int)x->is_idle - (int)y->is_idle;
 }
 
-static gint sum_compare(gconstpointer a, gconstpointer b)
-{
-	const struct stack_sum *x = a, *y = b;
-	int order = series_compare(x, y);
-
-	if (!order && x->ns != y->ns)
-		order = x->ns < y->ns ? 1 : -1;
-	if (!order && x->user != y->user)
-		order = x->user < y->user ? -1 : 1;
-	if (!order && x->kernel != y->kernel)
-		order = x->kernel < y->kernel ? -1 : 1;
-	return order;
-}
+#define ORDER_SERIES if (series_compare(a, b)) return series_compare(a, b);
+ORDER(sum_compare, struct stack_sum, ORDER_SERIES ORDER_HIGH(ns) ORDER_LOW(user) ORDER_LOW(kernel))
 
 /* --- a profile of one series --- */
 

@@ -81,14 +81,7 @@ struct woken_by {
 	uint64_t count, blocked_ns;
 };
 
-static gint compare_woken(gconstpointer a, gconstpointer b)
-{
-	const struct woken_by *x = a, *y = b;
-
-	return x->blocked_ns == y->blocked_ns  ? (x->count < y->count) - (x->count > y->count)
-	       : x->blocked_ns < y->blocked_ns ? 1
-					       : -1;
-}
+ORDER(compare_woken, struct woken_by, ORDER_HIGH(blocked_ns) ORDER_HIGH(count))
 
 ORDER(compare_who, struct woken_by, ORDER_LOW(waker))
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/order.h"
 #include "base/version.h"
 #include "unwind/table.h"
 
@@ -135,14 +136,7 @@ static void entry_clear(void *data)
 	g_free(((struct entry *)data)->name);
 }
 
-static int compare_used(gconstpointer va, gconstpointer vb)
-{
-	const struct timespec *a = &((const struct entry *)va)->used, *b = &((const struct entry *)vb)->used;
-
-	if (a->tv_sec != b->tv_sec)
-		return a->tv_sec < b->tv_sec ? -1 : 1;
-	return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
-}
+ORDER(compare_used, struct entry, ORDER_LOW(used.tv_sec) ORDER_LOW(used.tv_nsec))
 
 /* All that is in the folder, half-written entries of killed recorders included. */
 static GArray *entries_new(const struct table_cache *c, uint64_t *ret_bytes)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/order.h"
 #include "render/json/parts.h"
 
 #include <string.h>
@@ -27,17 +28,8 @@ static void write_culprit(struct json *j, const struct blame *b)
 }
 
 /* By thread, then the longest first. */
-static int compare(gconstpointer va, gconstpointer vb)
-{
-	const struct blame *a = *(const struct blame *const *)va, *b = *(const struct blame *const *)vb;
-	uint64_t a_ns = a->runnable_ns + a->preempted_ns, b_ns = b->runnable_ns + b->preempted_ns;
-
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a_ns != b_ns)
-		return a_ns < b_ns ? 1 : -1;
-	return a->tid != b->tid ? (a->tid < b->tid ? -1 : 1) : strcmp(a->comm, b->comm);
-}
+#define HELD_NS(b) ((b)->runnable_ns + (b)->preempted_ns)
+ORDER_POINTERS(compare, struct blame, ORDER_LOW(thread) ORDER_HIGH_OF(HELD_NS) ORDER_LOW(tid) ORDER_TEXT(comm))
 
 /* held_by: its blames, from `first` up to `end`; and what nobody is blamed for. */
 static void write_sufferer(struct json *j, const struct thread *t, const GPtrArray *blames, guint first, guint end,

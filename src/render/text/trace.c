@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/order.h"
 #include "render/text/text.h"
 
 #include <inttypes.h>
@@ -18,28 +19,10 @@ static bool same_entry(const struct entry *a, const struct entry *b)
 	return a->comm == b->comm && a->tid == b->tid && a->user == b->user && a->kernel == b->kernel;
 }
 
-static int by_key(gconstpointer x, gconstpointer y)
-{
-	const struct entry *a = x, *b = y;
-	int by_comm = a->comm == b->comm ? 0 : g_strcmp0(a->comm, b->comm);
+#define BY_KEY ORDER_TEXT(comm) ORDER_LOW(tid) ORDER_LOW(user) ORDER_LOW(kernel)
+ORDER(by_key, struct entry, BY_KEY)
 
-	if (by_comm)
-		return by_comm;
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	if (a->user != b->user)
-		return a->user < b->user ? -1 : 1;
-	return (a->kernel > b->kernel) - (a->kernel < b->kernel);
-}
-
-static int by_time(gconstpointer x, gconstpointer y)
-{
-	const struct entry *a = x, *b = y;
-
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? -1 : 1;
-	return by_key(x, y);
-}
+ORDER(by_time, struct entry, ORDER_LOW(ns) BY_KEY)
 
 static GArray *sum_entries(const struct profile *p, const struct selection *selection)
 {
