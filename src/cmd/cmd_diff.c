@@ -629,12 +629,8 @@ int cmd_diff(int argc, char **argv)
 	answer_args_note(&a.answer, argc, argv);
 	understand_requests(argc, argv);
 	if (cmd_parse(COMMAND, "BEFORE [AFTER]", description, entries, &argc, &argv, &status)) {
-		if (plan_make(&a, argc, argv, &plan, &error)) {
-			status = run(&a, &plan);
-		} else {
-			cmd_error(COMMAND, "%s", error->message);
-			status = EXIT_USAGE;
-		}
+		status = plan_make(&a, argc, argv, &plan, &error) ? run(&a, &plan)
+			: cmd_wrong(COMMAND, "%s", error->message);
 	}
 	plan_clear(&plan);
 	args_clear(&a);

@@ -216,8 +216,7 @@ static int finish(struct events *ev)
 		output_end(g_steal_pointer(&ev->out), &error);
 	if (!error || g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_PIPE))
 		return EXIT_OK;
-	cmd_error("events", "%s", error->message);
-	return EXIT_FAILED;
+	return cmd_failed("events", "%s", error->message);
 }
 
 static int trace(struct events *ev)

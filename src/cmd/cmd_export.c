@@ -84,8 +84,7 @@ static bool fits_format(const struct export_args *a, const struct format *format
 	for (guint i = 0; i < G_N_ELEMENTS(options); i++) {
 		if (!options[i].is_given || format->takes & options[i].takes)
 			continue;
-		cmd_error(COMMAND, "%s: not of %s", options[i].name, format->name);
-		return false;
+		return cmd_refuse(COMMAND, "%s: not of %s", options[i].name, format->name);
 	}
 	return true;
 }
@@ -263,8 +262,7 @@ static bool may_print(const struct export_args *a, const struct format *format)
 
 	if ((is_text && !format->gzip) || (a->out && strcmp(a->out, "-") != 0) || !isatty(STDOUT_FILENO))
 		return true;
-	cmd_error(COMMAND, "%s is no text: -o FILE.%s is wanted, or a pipe", format->name, format->extension);
-	return false;
+	return cmd_refuse(COMMAND, "%s is no text: -o FILE.%s is wanted, or a pipe", format->name, format->extension);
 }
 
 /* The help's list of formats is the table's. */

@@ -330,12 +330,8 @@ int cmd_flame(int argc, char **argv)
 	job.pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	job.processes = g_ptr_array_new_with_free_func(g_free);
 	if (cmd_parse(COMMAND, "[FILE]", description, entries, &argc, &argv, &status)) {
-		if (understand(&a, argc, argv, &job, &error))
-			status = run(&job);
-		else {
-			cmd_error(COMMAND, "%s", error->message);
-			status = EXIT_USAGE;
-		}
+		status = understand(&a, argc, argv, &job, &error) ? run(&job)
+			: cmd_wrong(COMMAND, "%s", error->message);
 	}
 	g_array_unref(job.pids);
 	g_ptr_array_unref(job.processes);

@@ -134,10 +134,8 @@ int io_give_away(struct profile *p, const struct io_options *o, const char *comm
 	p->info.command_line = profile_string(p, command_line);
 	if (o->folded)
 		print_folded(p, o->by_count);
-	if (o->output && !profile_file_write(p, o->output, &error)) {
-		cmd_error(COMMAND, "%s", error->message);
-		status = EXIT_FAILED;
-	}
+	if (o->output && !profile_file_write(p, o->output, &error))
+		status = cmd_failed(COMMAND, "%s", error->message);
 	profile_free(p);
 	return status;
 }

@@ -267,10 +267,8 @@ int cmd_push(int argc, char **argv)
 	if (cmd_parse(COMMAND, "[FILE]", description, entries, &argc, &argv, &status)) {
 		if (understand(&a, argc, argv, &error)) {
 			status = push(argc == 2 ? argv[1] : RECORDING_DEFAULT_FILE, &a);
-		} else {
-			cmd_error(COMMAND, "%s", error->message);
-			status = EXIT_USAGE;
-		}
+		} else
+			status = cmd_wrong(COMMAND, "%s", error->message);
 	}
 	args_clear(&a);
 	return status;

@@ -92,9 +92,8 @@ static bool record_tasks_may(const struct target *target)
 {
 	if (!target->collect.tids)
 		return true;
-	cmd_error("record",
+	return cmd_refuse("record",
 		  "--tasks and -t: tasks are of whole processes, and move from thread to thread: -p is wanted");
-	return false;
 }
 
 /*

@@ -134,9 +134,8 @@ static bool plan_form(const struct report_args *a, struct report_plan *plan)
 		g_auto(GStrv) known = plan->view->values ? g_strsplit(plan->view->values, ", ", -1) : NULL;
 		g_autofree char *values = known ? g_strjoinv(" or ", known) : g_strdup("");
 
-		cmd_error("report", "%s: not together with --%s%s%s", form, plan->view->name,
+		return cmd_refuse("report", "%s: not together with --%s%s%s", form, plan->view->name,
 			  known ? ", which is " : "", values);
-		return false;
 	}
 	return true;
 }
@@ -150,9 +149,8 @@ static bool plan_by(const struct report_args *a, struct report_plan *plan)
 	    (!actors && (plan->text.attribute = top_by_attribute(a->by))) ||
 	    (actors ? actor_by_parse(a->by, &plan->input.actors) : top_by_parse(a->by, &plan->text.by)))
 		return true;
-	cmd_error("report", "--by \"%s\": no such grouping; known are %s%s", a->by,
+	return cmd_refuse("report", "--by \"%s\": no such grouping; known are %s%s", a->by,
 		  actors ? actor_by_names() : top_by_names(), actors ? "" : ", task, request, request percentile, request route");
-	return false;
 }
 
 /* What the first screen is told; false after a sentence. */
@@ -306,8 +304,7 @@ static bool has_what_is_wanted(const struct profile *p, const struct view *view,
 		return true;
 	g_autofree char *advice = recording_advice(view->recorded_with, view->agent_key);
 
-	cmd_error("report", "%s: has no %s: %s", path, view->needs, advice);
-	return false;
+	return cmd_refuse("report", "%s: has no %s: %s", path, view->needs, advice);
 }
 
 /* False, with a sentence, when the list is asked for by something that an imported profile does not tell. */
@@ -384,8 +381,7 @@ static int explain(const char *name)
 			name, reason_names());
 	if (cmd_write_output(NULL, out->str, out->len, &error))
 		return EXIT_OK;
-	cmd_error("report", "%s", error->message);
-	return EXIT_FAILED;
+	return cmd_failed("report", "%s", error->message);
 }
 
 /* Of the recordings that are named, of which only this takes several. */
@@ -403,8 +399,7 @@ static int follow(struct report_args *a, char **paths, const char *usual)
 		return cmd_wrong("report", "--follow: is text, or --json, and not together with other views");
 	if (filters_understand(&a->filters, &error))
 		return follow_report(&args);
-	cmd_error("report", "%s", error->message);
-	return EXIT_USAGE;
+	return cmd_wrong("report", "%s", error->message);
 }
 
 /* The usual options and one for each view; the caller frees. */

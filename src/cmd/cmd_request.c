@@ -111,8 +111,7 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	}
 	if (someone_lives(run->target->collect.pids))
 		return true;
-	cmd_error("request", "the process has ended");
-	return false;
+	return cmd_refuse("request", "the process has ended");
 }
 
 /* A number mistyped would show as a server without requests. */
@@ -154,9 +153,8 @@ static int parse_own(struct request_options *o, struct run *run, const struct ta
 	if (!answer_args_understand(&o->answer, o->json, &error))
 		return cmd_wrong("request", "%s", error->message);
 	if (o->by && (strcmp(o->by, "route") != 0 || is_json(o))) {
-		cmd_error("request", strcmp(o->by, "route") != 0 ? "--by '%s': route is the only one" :
+		return cmd_wrong("request", strcmp(o->by, "route") != 0 ? "--by '%s': route is the only one" :
 			  "--by %s: the JSON of `offcpu report` has it, of a recording (-o FILE)", o->by);
-		return EXIT_USAGE;
 	}
 	if (o->top < 0)
 		return cmd_wrong("request", "--top %d: a number of rows is wanted, 0 for all", o->top);
@@ -252,10 +250,8 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 		}
 	}
 	fwrite(out->str, 1, out->len, stdout);
-	if (o->output && !profile_file_write(p, o->output, &error)) {
-		cmd_error("request", "%s", error->message);
-		status = EXIT_FAILED;
-	}
+	if (o->output && !profile_file_write(p, o->output, &error))
+		status = cmd_failed("request", "%s", error->message);
 	profile_free(p);
 	return status;
 }

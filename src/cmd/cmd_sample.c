@@ -41,9 +41,8 @@ static int parse_own(const struct sample_options *o, struct run *run, int argc, 
 	if (!parse_rate(o->hz ? o->hz : DEFAULT_HZ, HZ_MIN, HZ_MAX, ret_hz, &error))
 		return cmd_wrong(COMMAND, "-F: %s", error->message);
 	if (run->target->follow || run->target->command) {
-		cmd_error(COMMAND, "--follow and a command after -- are of record: "
+		return cmd_wrong(COMMAND, "--follow and a command after -- are of record: "
 				   "sample takes -p, -t, --cgroup, --comm, -u and -k");
-		return EXIT_USAGE;
 	}
 	if (!run_parse_duration(run, o->duration))
 		return EXIT_USAGE;

@@ -326,10 +326,8 @@ int cmd_serve(int argc, char **argv)
 	if (cmd_parse(COMMAND, "", description, entries, &argc, &argv, &status)) {
 		if (understand(&a, argc, argv, &plan, &error) && cmd_rules_load(a.rules, &error)) {
 			status = a.fleet ? serve_fleet(&a, &plan) : serve(&a, &plan);
-		} else {
-			cmd_error(COMMAND, "%s", error->message);
-			status = EXIT_USAGE;
-		}
+		} else
+			status = cmd_wrong(COMMAND, "%s", error->message);
 	}
 	args_clear(&a, &plan);
 	return status;

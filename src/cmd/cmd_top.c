@@ -414,8 +414,7 @@ static int parse_own(struct top_options *o, struct top *top, const struct target
 	wrong = why_not(target, o);
 	if (!wrong)
 		return EXIT_OK;
-	cmd_error("top", "%s", wrong);
-	return EXIT_USAGE;
+	return cmd_wrong("top", "%s", wrong);
 }
 
 static bool begin_view(struct top *top, struct run *run)

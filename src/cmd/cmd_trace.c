@@ -92,8 +92,7 @@ static int print_profile(const struct profile *p, const struct trace_options *o,
 	}
 	if (cmd_write_output(NULL, text->str, text->len, &error))
 		return EXIT_OK;
-	cmd_error("trace", "%s", error->message);
-	return EXIT_FAILED;
+	return cmd_failed("trace", "%s", error->message);
 }
 
 int cmd_trace(int argc, char **argv)

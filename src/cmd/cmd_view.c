@@ -101,12 +101,8 @@ int cmd_view(int argc, char **argv)
 	};
 
 	if (cmd_parse(COMMAND, "[FILE]", description, entries, &argc, &argv, &status)) {
-		if (understand(&a, argc, argv, &v, &error))
-			status = run(&a, &v);
-		else {
-			cmd_error(COMMAND, "%s", error->message);
-			status = EXIT_USAGE;
-		}
+		status = understand(&a, argc, argv, &v, &error) ? run(&a, &v)
+			: cmd_wrong(COMMAND, "%s", error->message);
 	}
 	g_free(a.idle);
 	range_args_clear(&a.range);

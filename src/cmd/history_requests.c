@@ -71,8 +71,7 @@ int history_requests(const struct range_args *range, bool is_json)
 	request_line_free(l);
 	if (!error && cmd_write_output(NULL, out->str, out->len, &error))
 		return EXIT_OK;
-	cmd_error("report", "%s", error->message);
-	return EXIT_FAILED;
+	return cmd_failed("report", "%s", error->message);
 }
 
 double history_request_rate(const struct range_args *range, const char *name)

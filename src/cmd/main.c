@@ -77,8 +77,7 @@ static int help(int argc, char **argv)
 		char *fallback[] = { argv[1], (char *)"--help", NULL };
 		return commands[i].run(2, fallback);
 	}
-	cmd_error(NULL, "there is no command '%s'", argv[1]);
-	return EXIT_USAGE;
+	return cmd_wrong(NULL, "there is no command '%s'", argv[1]);
 }
 
 /* What opens a file next would get the number, and be printed into. */
@@ -108,8 +107,7 @@ static int run(int argc, char **argv)
 	for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].run(argc - 1, argv + 1);
-	cmd_error(NULL, "there is no command '%s' (see `offcpu --help`)", argv[1]);
-	return EXIT_USAGE;
+	return cmd_wrong(NULL, "there is no command '%s' (see `offcpu --help`)", argv[1]);
 }
 
 static void set_locale(void)

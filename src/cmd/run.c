@@ -202,8 +202,7 @@ static bool release_command(struct run *run)
 	close(run->exec_error_fd);
 	if (n != sizeof(err))
 		return true;
-	cmd_error(run->name, "%s: %s", run->target->command[0], g_strerror(err));
-	return false;
+	return cmd_refuse(run->name, "%s: %s", run->target->command[0], g_strerror(err));
 }
 
 static void show_progress(const struct run *run, bool last)
@@ -401,8 +400,7 @@ bool run_parse_duration(struct run *run, const char *text)
 
 	if (!text || (parse_duration(text, 1000000000, &run->duration_ns, &error) && run->duration_ns))
 		return true;
-	cmd_error(run->name, "%s", error ? error->message : "-d takes a time above 0");
-	return false;
+	return cmd_refuse(run->name, "%s", error ? error->message : "-d takes a time above 0");
 }
 
 /* What all names would lack, said as tracing begins: a report that lacks them does not tell why. */
