@@ -113,8 +113,7 @@ static void of_thread(struct rows *r, uint32_t thread)
 	rb_text(r->out, rows_service(t));
 	rb_text(r->out, t->process);
 	rb_text(r->out, t->comm);
-	rb_u32(r->out, t->pid);
-	rb_u32(r->out, t->tid);
+	RB_U32(r->out, t->pid, t->tid);
 	rb_u64(r->out, t->start_ns);
 	rb_u32(r->out, r->ids->programs[thread]);
 }
@@ -146,24 +145,18 @@ static void put_hist(struct rows *r, const uint32_t *hist)
 static void put_threads(struct rows *r)
 {
 	EACH_ROW(i, const struct thread, t, r->p->threads) {
-		const uint64_t numbers[] = { t->from_ns, t->to_ns, t->on_cpu_ns, t->blocked_ns, t->runnable_ns,
-					     t->preempted_ns, t->filtered_ns, t->lost_ns, t->switches };
-
 		rows_of_window(r);
 		of_thread(r, i);
 		rb_u32(r->out, t->flags | (t->service ? CLICKHOUSE_HAS_SERVICE : 0));
-		for (size_t k = 0; k < G_N_ELEMENTS(numbers); k++)
-			rb_u64(r->out, numbers[k]);
+		RB_U64(r->out, t->from_ns, t->to_ns, t->on_cpu_ns, t->blocked_ns, t->runnable_ns, t->preempted_ns,
+			t->filtered_ns, t->lost_ns, t->switches);
 	}
 	rows_end(r, "threads");
 	EACH_ROW(i, const struct state_total, s, r->p->states) {
 		rows_of_window(r);
 		of_thread(r, s->thread);
 		letter(r, s->state);
-		rb_u64(r->out, s->count);
-		rb_u64(r->out, s->blocked_ns);
-		rb_u64(r->out, s->runnable_ns);
-		rb_u64(r->out, s->preempted_ns);
+		RB_U64(r->out, s->count, s->blocked_ns, s->runnable_ns, s->preempted_ns);
 	}
 	rows_end(r, "states");
 }
@@ -172,15 +165,6 @@ static void wait_row(struct rows *r, uint32_t i)
 {
 	const struct wait *w = profile_wait(r->p, i);
 	enum idle_kind idle = reasons_idle(r->reasons, i);
-	const uint64_t numbers[] = { w->count,
-				     w->blocked_ns,
-				     w->runnable_ns,
-				     w->preempted_ns,
-				     w->max_ns,
-				     w->max_start_unix_ns,
-				     w->max_waker ? r->ids->wakers[w->max_waker - 1] : 0,
-				     w->off_cpu_se_ns,
-				     w->count_se };
 
 	rows_of_window(r);
 	of_thread(r, w->thread);
@@ -188,11 +172,10 @@ static void wait_row(struct rows *r, uint32_t i)
 	rb_u8(r->out, w->flags);
 	rb_text(r->out, reason_name(reasons_of(r->reasons, i)));
 	rb_text(r->out, idle ? idle_kind_name(idle) : "");
-	rb_u64(r->out, r->ids->stacks[w->user]);
-	rb_u64(r->out, r->ids->stacks[w->kernel]);
-	rb_u64(r->out, w->object ? r->ids->objects[w->object - 1] : 0);
-	for (size_t k = 0; k < G_N_ELEMENTS(numbers); k++)
-		rb_u64(r->out, numbers[k]);
+	RB_U64(r->out, r->ids->stacks[w->user], r->ids->stacks[w->kernel],
+		w->object ? r->ids->objects[w->object - 1] : 0);
+	RB_U64(r->out, w->count, w->blocked_ns, w->runnable_ns, w->preempted_ns, w->max_ns, w->max_start_unix_ns,
+		w->max_waker ? r->ids->wakers[w->max_waker - 1] : 0, w->off_cpu_se_ns, w->count_se);
 	put_hist(r, w->hist);
 }
 
@@ -205,10 +188,7 @@ static void put_waits(struct rows *r)
 		rows_of_window(r);
 		rb_text(r->out, rows_service(profile_thread(r->p, profile_wait(r->p, w->wait)->thread)));
 		rb_u32(r->out, w->wait);
-		rb_u64(r->out, r->ids->wakers[w->waker]);
-		rb_u64(r->out, w->count);
-		rb_u64(r->out, w->blocked_ns);
-		rb_u64(r->out, w->runnable_ns);
+		RB_U64(r->out, r->ids->wakers[w->waker], w->count, w->blocked_ns, w->runnable_ns);
 		put_hist(r, w->hist);
 	}
 	rows_end(r, "wakes");
@@ -222,10 +202,7 @@ static void put_on_cpu(struct rows *r)
 	EACH_ROW(i, const struct on_cpu_sample, s, sums) {
 		rows_of_window(r);
 		of_thread(r, s->thread);
-		rb_u64(r->out, r->ids->stacks[s->user]);
-		rb_u64(r->out, r->ids->stacks[s->kernel]);
-		rb_u64(r->out, s->samples);
-		rb_u64(r->out, s->weight_ns);
+		RB_U64(r->out, r->ids->stacks[s->user], r->ids->stacks[s->kernel], s->samples, s->weight_ns);
 	}
 	rows_end(r, "on_cpu");
 }
@@ -259,21 +236,15 @@ static void task_row(struct rows *r, const struct tasks *t, const struct task_ro
 	rb_u64(r->out, row->parent);
 	rb_text(r->out, row->name);
 	rb_text(r->out, row->awaited_by);
-	rb_u64(r->out, row->seen);
-	rb_u64(r->out, row->task_ns);
-	rb_u64(r->out, row->task_se_ns);
+	RB_U64(r->out, row->seen, row->task_ns, row->task_se_ns);
 }
 
 static void population_row(struct rows *r, const struct tasks *t)
 {
-	const uint64_t numbers[] = { t->window_ns, t->looks, (uint64_t)(t->rate_hz * MILLI),
-				     MAX((uint64_t)(t->looked_at_share * PPM), 1), t->cpu_ns, t->stale, t->unreadable,
-				     t->no_row };
-
 	of_tasks(r, t);
 	rb_text(r->out, t->version);
-	for (size_t k = 0; k < G_N_ELEMENTS(numbers); k++)
-		rb_u64(r->out, numbers[k]);
+	RB_U64(r->out, t->window_ns, t->looks, (uint64_t)(t->rate_hz * MILLI),
+		MAX((uint64_t)(t->looked_at_share * PPM), 1), t->cpu_ns, t->stale, t->unreadable, t->no_row);
 	rb_u8(r->out, t->is_cut);
 }
 
@@ -311,19 +282,15 @@ static void put_tcp_waits(struct rows *r)
 	g_autofree uint32_t *longest = longest_waits(r->p);
 
 	EACH_ROW(i, const struct tcp_wait, t, r->p->tcp_waits) {
-		const uint64_t numbers[] = { t->count,	     t->blocked_ns, t->peer_ns, t->network_ns,
-					     t->silent_ns, t->unclear_ns, t->resent };
-
 		if (!longest[t->object])
 			continue;
 		rows_of_window(r);
 		rb_text(r->out, rows_service(profile_thread(r->p, profile_wait(r->p, longest[t->object] - 1)->thread)));
 		rb_u64(r->out, r->ids->objects[t->object]);
 		rb_text(r->out, tcp_wait_direction_text(t->direction));
-		for (size_t k = 0; k < G_N_ELEMENTS(numbers); k++)
-			rb_u64(r->out, numbers[k]);
-		rb_u32(r->out, t->srtt_us);
-		rb_u32(r->out, t->min_rtt_us);
+		RB_U64(r->out, t->count, t->blocked_ns, t->peer_ns, t->network_ns, t->silent_ns, t->unclear_ns,
+			t->resent);
+		RB_U32(r->out, t->srtt_us, t->min_rtt_us);
 	}
 	rows_end(r, "tcp_waits");
 }
@@ -358,8 +325,7 @@ static void put_losses(struct rows *r)
 		rows_of_window(r);
 		rb_text(r->out, l->reason);
 		rb_text(r->out, l->help);
-		rb_u64(r->out, l->count);
-		rb_u64(r->out, l->time_ns);
+		RB_U64(r->out, l->count, l->time_ns);
 	}
 	rows_end(r, "losses");
 }
@@ -374,32 +340,21 @@ static uint32_t knows(const struct profile_info *info)
 static void put_window(struct rows *r)
 {
 	const struct profile_info *i = &r->p->info;
-	const uint64_t numbers[] = { i->switches, i->tracer_cpu_ns, i->tracer_start_cpu_ns, i->tracer_stop_cpu_ns,
-				     i->tracer_bpf_ns, i->tracer_peak_rss_bytes };
-	const uint32_t smaller[] = { knows(i), i->unknown, i->on_cpu_hz, i->on_cpu_end_hz };
-	const uint32_t governor[] = { i->sampling.raised_cnt, i->sampling.lowered_cnt, i->sampling.over_cnt,
-				      i->sampling.budget_ppm, i->sampling.used_ppm,    i->sampling.peak_ppm };
 
 	rows_of_window(r);
-	rb_u64(r->out, i->start_unix_ns);
-	rb_u64(r->out, i->start_ns);
-	rb_u64(r->out, i->duration_ns);
+	RB_U64(r->out, i->start_unix_ns, i->start_ns, i->duration_ns);
 	rb_u32(r->out, i->cpus);
 	rb_text(r->out, i->kernel);
 	rb_text(r->out, i->version);
 	rb_text(r->out, i->command_line);
 	rb_text(r->out, i->filters);
-	for (size_t k = 0; k < G_N_ELEMENTS(numbers); k++)
-		rb_u64(r->out, numbers[k]);
-	for (size_t k = 0; k < G_N_ELEMENTS(smaller); k++)
-		rb_u32(r->out, smaller[k]);
-	rb_u64(r->out, i->sampling.start_ns);
-	rb_u64(r->out, i->sampling.end_ns);
-	rb_u64(r->out, i->sampling.max_ns);
-	for (size_t k = 0; k < G_N_ELEMENTS(governor); k++)
-		rb_u32(r->out, governor[k]);
-	rb_u64(r->out, i->looks.rounds);
-	rb_u64(r->out, i->looks.asked_ns);
+	RB_U64(r->out, i->switches, i->tracer_cpu_ns, i->tracer_start_cpu_ns, i->tracer_stop_cpu_ns, i->tracer_bpf_ns,
+		i->tracer_peak_rss_bytes);
+	RB_U32(r->out, knows(i), i->unknown, i->on_cpu_hz, i->on_cpu_end_hz);
+	RB_U64(r->out, i->sampling.start_ns, i->sampling.end_ns, i->sampling.max_ns);
+	RB_U32(r->out, i->sampling.raised_cnt, i->sampling.lowered_cnt, i->sampling.over_cnt, i->sampling.budget_ppm,
+		i->sampling.used_ppm, i->sampling.peak_ppm);
+	RB_U64(r->out, i->looks.rounds, i->looks.asked_ns);
 	rb_u32(r->out, i->looks.budget_ppm);
 	rows_end(r, "windows");
 }

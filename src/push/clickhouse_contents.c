@@ -35,8 +35,7 @@ void rows_put_findings(struct rows *r)
 		rb_text(r->out, process);
 		rb_text(r->out, headline_kind_name(h->kind));
 		rb_text(r->out, h->task ? h->task->reason : reason_name(h->finding->reason));
-		rb_u64(r->out, h->time_ns);
-		rb_u64(r->out, h->whole_ns);
+		RB_U64(r->out, h->time_ns, h->whole_ns);
 		rb_text(r->out, h->sentence);
 		rb_text(r->out, h->evidence);
 		rb_text(r->out, h->advice);
@@ -183,13 +182,11 @@ static void waker_row(struct rows *r, uint32_t index)
 {
 	const struct waker *w = profile_get_waker(r->p, index);
 
-	rb_u32(r->out, w->pid);
-	rb_u32(r->out, w->tid);
+	RB_U32(r->out, w->pid, w->tid);
 	rb_u64(r->out, w->start_ns);
 	rb_text(r->out, w->comm);
 	rb_text(r->out, w->irq);
-	rb_u64(r->out, r->ids->stacks[w->user]);
-	rb_u64(r->out, r->ids->stacks[w->kernel]);
+	RB_U64(r->out, r->ids->stacks[w->user], r->ids->stacks[w->kernel]);
 }
 
 static uint64_t id_of(const struct rows *r, enum content_kind kind, uint32_t index)

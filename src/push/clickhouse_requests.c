@@ -33,14 +33,12 @@ static void begin_row(struct rows *r, const struct request_cell *cell)
 static void request_row(struct rows *r, const struct request_cell *cell)
 {
 	const struct offcpu_request_times *all = &cell->sum.all;
-	const uint64_t numbers[] = { all->count,       all->wall_ns,	  all->on_cpu_ns,  all->blocked_ns,
-				     all->runnable_ns, all->preempted_ns, cell->sum.max_ns };
 
 	uint64_t slots[OFFCPU_REQUEST_SLOTS];
 
 	begin_row(r, cell);
-	for (size_t k = 0; k < G_N_ELEMENTS(numbers); k++)
-		rb_u64(r->out, numbers[k]);
+	RB_U64(r->out, all->count, all->wall_ns, all->on_cpu_ns, all->blocked_ns, all->runnable_ns, all->preempted_ns,
+		cell->sum.max_ns);
 	for (unsigned i = 0; i < OFFCPU_REQUEST_SLOTS; i++)
 		slots[i] = cell->sum.hist[i];
 	put_sparse(r, slots, OFFCPU_REQUEST_SLOTS, 1);

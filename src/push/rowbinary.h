@@ -29,6 +29,19 @@ static inline void rb_u64(GString *out, uint64_t value)
 	value = GUINT64_TO_LE(value);
 	g_string_append_len(out, (const char *)&value, sizeof(value));
 }
+/* Several in turn. */
+static inline void rb_each(GString *out, const uint64_t *values, size_t cnt, bool is_64)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (is_64)
+			rb_u64(out, values[i]);
+		else
+			rb_u32(out, (uint32_t)values[i]);
+}
+#define RB_EACH(out, is_64, ...) \
+	rb_each(out, (const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), is_64)
+#define RB_U32(out, ...) RB_EACH(out, false, __VA_ARGS__)
+#define RB_U64(out, ...) RB_EACH(out, true, __VA_ARGS__)
 /* NULL is "". */
 static inline void rb_text(GString *out, const char *text)
 {
