@@ -148,9 +148,7 @@ static bool parse_of_request(struct alert_rule *r, const char *when, char **word
 
 bool alert_rules_check(const GPtrArray *rules, const GPtrArray *requests, GError **error)
 {
-	for (guint i = 0; i < rules->len; i++) {
-		const struct alert_rule *r = rules->pdata[i];
-
+	EACH_POINTER(i, const struct alert_rule, r, rules) {
 		if (r->request && !request_rules_find(requests, r->request))
 			return config_wrong(error, "[alert %s]: there is no [request %s]", r->name, r->request);
 		if (r->record_ns && !(r->keep_before_ns + r->keep_after_ns))
@@ -302,8 +300,7 @@ static struct alert_value storms_value(const struct alert_rule *rule, const stru
 	uint64_t all = 0, most = 0;
 	struct alert_value v = { .is_known = window->info.has_storms };
 
-	for (guint i = 0; i < window->storms->len; i++) {
-		const struct storm *s = profile_storm(window, i);
+	EACH_ROW(i, const struct storm, s, window->storms) {
 		const char *name = waker_name(profile_get_waker(window, s->waker));
 
 		if (rule->process && !g_pattern_match_simple(rule->process, name))
@@ -362,12 +359,9 @@ static struct alert_value request_value(const struct alert_rule *rule, const str
 {
 	struct alert_value v = { 0 };
 
-	for (guint i = 0; i < window->requests->len; i++) {
-		const struct request_row *row = profile_request(window, i);
-
+	EACH_ROW(i, const struct request_row, row, window->requests)
 		if (strcmp(row->name, rule->request) == 0)
 			v.value = alert_request_value(rule, &row->sum, window->info.duration_ns, &v.is_known);
-	}
 	return v;
 }
 

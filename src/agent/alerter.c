@@ -106,8 +106,7 @@ static double threads_yesterday(const struct alerter *a, const struct alert_rule
 		if (l->is_gap[k])
 			continue;
 		steps++;
-		for (guint i = 0; i < l->series->len; i++) {
-			const struct store_series *one = &g_array_index(l->series, struct store_series, i);
+		EACH_ROW(i, const struct store_series, one, l->series) {
 			enum reason reason;
 
 			if (reason_parse(one->name, &reason) &&
@@ -217,8 +216,7 @@ void alerter_add(struct alerter *a, const struct profile *window, const struct r
 {
 	uint64_t end_unix_ns = window->info.start_unix_ns + window->info.duration_ns;
 
-	for (guint i = 0; i < a->standings->len; i++) {
-		struct standing *s = &g_array_index(a->standings, struct standing, i);
+	EACH_ROW(i, struct standing, s, a->standings) {
 		struct alert_value v = alert_value(s->rule, window, reasons);
 		enum alert_change change = alert_step(&s->state, s->rule, holds(a, s, &v, end_unix_ns), end_unix_ns);
 
@@ -231,8 +229,7 @@ void alerter_add(struct alerter *a, const struct profile *window, const struct r
 void alerter_keep_up(struct alerter *a)
 {
 	aside_keep_up(a->aside);
-	for (guint i = 0; i < a->standings->len; i++) {
-		struct standing *s = &g_array_index(a->standings, struct standing, i);
+	EACH_ROW(i, struct standing, s, a->standings) {
 		int status = 0;
 
 		if (!s->command)
@@ -263,9 +260,6 @@ void alerter_metrics(const struct alerter *a, GString *s)
 	if (!a->standings->len)
 		return;
 	metrics_head(s, "offcpu_alert_firing", "gauge", "Whether what [alert NAME] asks holds.");
-	for (guint i = 0; i < a->standings->len; i++) {
-		const struct standing *one = &g_array_index(a->standings, struct standing, i);
-
+	EACH_ROW(i, const struct standing, one, a->standings)
 		metrics_labelled(s, "offcpu_alert_firing", "alert", one->rule->name, one->state.is_firing);
-	}
 }

@@ -113,9 +113,7 @@ static void take_recording(struct aside *a)
 {
 	enum recorder_state state = recorder_check(a->recorder);
 
-	for (guint i = 0; i < a->pieces->len; i++) {
-		struct piece *p = a->pieces->pdata[i];
-
+	EACH_POINTER(i, struct piece, p, a->pieces) {
 		if (!p->is_recording || state < RECORDER_DONE)
 			continue;
 		p->is_recording = false;
@@ -137,8 +135,7 @@ void aside_keep_up(struct aside *a)
 	if (a->keeper)
 		end_keeper(a, status);
 	take_recording(a);
-	for (guint i = 0; i < a->pieces->len; i++) {
-		struct piece *p = a->pieces->pdata[i];
+	EACH_POINTER(i, struct piece, p, a->pieces) {
 		bool is_complete = p->to_ns && a->now_ns >= p->to_ns && !p->is_recording;
 
 		if (!p->is_due && !is_complete)
@@ -155,9 +152,7 @@ void aside_free(struct aside *a)
 {
 	if (!a)
 		return;
-	for (guint i = 0; i < a->pieces->len; i++) {
-		struct piece *p = a->pieces->pdata[i];
-
+	EACH_POINTER(i, struct piece, p, a->pieces) {
 		p->to_ns = a->now_ns;
 		if (p->is_recording)
 			g_clear_pointer(&p->recording, g_free);	/* it ends with the agent */
@@ -204,21 +199,15 @@ void aside_begin(struct aside *a, const struct alert_rule *rule, const char *tex
 
 void aside_over(struct aside *a, const struct alert_rule *rule, uint64_t now_unix_ns)
 {
-	for (guint i = 0; i < a->pieces->len; i++) {
-		struct piece *p = a->pieces->pdata[i];
-
+	EACH_POINTER(i, struct piece, p, a->pieces)
 		if (!p->to_ns && strcmp(p->alert, rule->name) == 0)
 			p->to_ns = now_unix_ns + p->after_ns;
-	}
 }
 
 void aside_add(struct aside *a, uint64_t now_unix_ns)
 {
 	a->now_ns = now_unix_ns;
-	for (guint i = 0; i < a->pieces->len; i++) {
-		struct piece *p = a->pieces->pdata[i];
-
+	EACH_POINTER(i, struct piece, p, a->pieces)
 		if (!p->to_ns && now_unix_ns - p->since_ns > LONGEST_NS)
 			p->to_ns = now_unix_ns;
-	}
 }

@@ -92,9 +92,7 @@ bool request_rules_check(const GPtrArray *rules, bool has_objects, GError **erro
 {
 	const struct request_rule *socket = NULL, *function = NULL;
 
-	for (guint i = 0; i < rules->len; i++) {
-		const struct request_rule *r = rules->pdata[i];
-
+	EACH_POINTER(i, const struct request_rule, r, rules) {
 		if (!is_by_socket(r) && !r->pattern)
 			return config_wrong(error, "[request %s] has none of 'socket', 'function' and 'route'", r->name);
 		if (r->route && !has_objects)

@@ -83,8 +83,7 @@ struct agent_requests *agent_requests_new(const struct agent_config *config, log
 	r->looked_ns = clock_ns(CLOCK_MONOTONIC);
 	r->files = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	r->plan = request_plan_new_empty();
-	for (guint i = 0; i < config->requests->len; i++) {
-		const struct request_rule *rule = config->requests->pdata[i];
+	EACH_POINTER(i, const struct request_rule, rule, config->requests) {
 		g_autoptr(GError) why = NULL;
 
 		if (rule->pattern)
@@ -118,11 +117,8 @@ bool agent_requests_have_changed(struct agent_requests *r, uint64_t now_ns)
 	if (!r || now_ns - r->looked_ns < LOOK_NS)
 		return false;
 	r->looked_ns = now_ns;
-	for (guint i = 0; i < r->rules->len; i++) {
-		const struct request_rule *rule = r->rules->pdata[i];
-
+	EACH_POINTER(i, const struct request_rule, rule, r->rules)
 		if (rule->pattern)
 			is_new |= note_files(r, rule);
-	}
 	return is_new;
 }

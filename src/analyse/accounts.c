@@ -42,8 +42,7 @@ struct accounts *accounts_new(const struct profile *p, const struct selection *s
 	g_autofree uint64_t *throttled_ns = throttled_by_thread(p);
 
 	a->rows = g_array_new(FALSE, TRUE, sizeof(struct account_row));
-	for (unsigned i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		struct process_key key = { .pid = t->pid, .process = t->process };
 		gpointer at;
 
@@ -97,8 +96,7 @@ void coverage_of(const struct profile *p, const struct selection *selection, str
 	struct coverage c = { 0 };
 	double variance_ns2 = 0;
 
-	for (unsigned i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		uint64_t ns = wait_off_cpu_ns(w);
 
 		if (w->state == ON_CPU_STATE || (selection && !selection->threads[w->thread]))

@@ -77,8 +77,7 @@ uint32_t *actors_threads_of_wakers(const struct profile *p)
 		threads[i] = (struct who){ t->pid, t->tid, i, t->start_ns };
 	}
 	qsort(threads, cnt, sizeof(*threads), compare_who);
-	for (uint32_t i = 0; i < p->wakers->len; i++) {
-		const struct waker *w = profile_get_waker(p, i);
+	EACH_ROW(i, const struct waker, w, p->wakers) {
 		const struct who who = { w->pid, w->tid, 0, w->start_ns };
 		uint32_t first = first_not_before(threads, cnt, &who);
 
@@ -172,8 +171,7 @@ static GHashTable *passages_of_roles(const struct profile *p, const struct roles
 {
 	GHashTable *all = g_hash_table_new_full(passage_hash, passage_equal, g_free, NULL);
 
-	for (guint i = 0; i < roles->rows->len; i++) {
-		const struct role *role = &g_array_index(roles->rows, struct role, i);
+	EACH_ROW(i, const struct role, role, roles->rows) {
 		struct passage one = { .comm = role->comm };
 
 		for (uint32_t n = role->trunk; (one.function = next_function(p, &n));
@@ -223,16 +221,14 @@ static void name_roles(struct actors *a, const struct profile *p, const struct p
 
 	for (guint i = 0; i < roles->rows->len; i++)
 		namesakes[strset_id(comms, g_array_index(roles->rows, struct role, i).comm)]++;
-	for (guint i = 0; i < roles->rows->len; i++) {
-		const struct role *role = &g_array_index(roles->rows, struct role, i);
+	EACH_ROW(i, const struct role, role, roles->rows) {
 		char *name = role_name(p, plumbing, role, namesakes[strset_id(comms, role->comm)]);
 
 		g_ptr_array_add(names, name);
 		if (name)
 			uses[strset_id(seen, name)]++;
 	}
-	for (guint i = 0; i < roles->rows->len; i++) {
-		const struct role *role = &g_array_index(roles->rows, struct role, i);
+	EACH_ROW(i, const struct role, role, roles->rows) {
 		const char *name = g_ptr_array_index(names, i);
 		g_autofree char *other = NULL;
 
@@ -287,8 +283,7 @@ static uint32_t actor_named(struct actors *a, GHashTable *index, char sort, cons
 
 static void by_name(struct actors *a, const struct profile *p, GHashTable *index)
 {
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		g_autofree char *name = thread_name(a->by, t->comm, t->process, t->pid, t->tid);
 
 		a->of_thread[i] = actor_named(a, index, 't', name, t->comm, t->process);

@@ -38,9 +38,7 @@ struct blame_rest *blame_rests_new(const struct profile *p)
 		rests[i].runnable_ns = profile_thread(p, i)->runnable_ns;
 		rests[i].preempted_ns = profile_thread(p, i)->preempted_ns;
 	}
-	for (uint32_t i = 0; i < p->blames->len; i++) {
-		const struct blame *b = profile_blame(p, i);
-
+	EACH_ROW(i, const struct blame, b, p->blames) {
 		rests[b->thread].runnable_ns -= b->runnable_ns;
 		rests[b->thread].preempted_ns -= b->preempted_ns;
 	}
@@ -102,9 +100,7 @@ struct blame_table *blame_table_new(const struct profile *p, const struct select
 	g_autofree struct blame_rest *rests = blame_rests_new(p);
 	struct blame_table *t = g_new0(struct blame_table, 1);
 
-	for (uint32_t i = 0; i < p->blames->len; i++) {
-		const struct blame *b = profile_blame(p, i);
-
+	EACH_ROW(i, const struct blame, b, p->blames) {
 		if (selection && !selection->threads[b->thread])
 			continue;
 		if (b->kind == BLAME_THREAD && b->pid)
@@ -113,9 +109,7 @@ struct blame_table *blame_table_new(const struct profile *p, const struct select
 			.sufferer = profile_thread(p, b->thread)->comm, .culprit = b->comm, .kind = b->kind,
 			.count = b->count, .runnable_ns = b->runnable_ns, .preempted_ns = b->preempted_ns });
 	}
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *thread = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, thread, p->threads) {
 		if (selection && !selection->threads[i])
 			continue;
 		t->runnable_ns += thread->runnable_ns;
@@ -144,11 +138,8 @@ uint64_t *throttled_by_thread(const struct profile *p)
 {
 	uint64_t *throttled_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
 
-	for (uint32_t i = 0; i < p->blames->len; i++) {
-		const struct blame *b = profile_blame(p, i);
-
+	EACH_ROW(i, const struct blame, b, p->blames)
 		if (b->kind == BLAME_THROTTLED)
 			throttled_ns[b->thread] += b->runnable_ns + b->preempted_ns;
-	}
 	return throttled_ns;
 }

@@ -25,9 +25,7 @@ static uint32_t choose(const struct profile *p, const char *subject, bool *threa
 	uint32_t cnt = 0;
 
 	for (int pass = 0; pass < 2 && !cnt; pass++) {
-		for (uint32_t i = 0; i < p->threads->len; i++) {
-			const struct thread *t = profile_thread(p, i);
-
+		EACH_ROW(i, const struct thread, t, p->threads) {
 			/* first by thread and exact name, then by process and glob */
 			if (is_number)
 				threads[i] = (pass ? t->pid : t->tid) == id;
@@ -110,9 +108,7 @@ struct critical *critical_new(const struct profile *p, const char *subject, enum
 	c->has_chains = p->stories->len > 0;
 	c->parts = g_array_new(FALSE, FALSE, sizeof(struct critical_part));
 	c->shares = g_array_new(FALSE, FALSE, sizeof(struct critical_share));
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		if (!threads[i])
 			continue;
 		c->single = c->threads_cnt++ ? NONE : i;

@@ -135,8 +135,7 @@ static void grow(struct tree *t)
 {
 	const struct profile *p = t->c->graph->profile;
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct wake rest;
 
 		if (!t->c->selection->waits[i] || !wait_is_sleep(w))

@@ -61,12 +61,9 @@ static uint32_t by_socket(const struct profile *p, uint32_t waiter, uint32_t pee
 {
 	g_autofree uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits)
 		if (profile_thread(p, w->thread)->pid == peer && peer_of(p, w) == waiter)
 			ns[w->thread] += wait_off_cpu_ns(w);
-	}
 	return most_of(p, ns);
 }
 
@@ -76,8 +73,7 @@ static uint32_t by_wakings(const struct far_ends *f, uint32_t waiter, uint32_t p
 	const struct profile *p = f->p;
 	g_autofree uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *k = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, k, p->wakes) {
 		const struct wait *w = profile_wait(p, k->wait);
 		uint32_t thread = f->threads_of_wakers[k->waker];
 

@@ -48,8 +48,7 @@ struct idle_part *idle_part_new(const struct profile *p, const struct selection 
 	bool beside_others = has_user_threads(p, selection);
 
 	idle->waits = g_new0(bool, p->waits->len + 1);
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		enum idle_kind kind = idle_kind_of(p, reasons, i);
 		uint64_t amount = 0;
 

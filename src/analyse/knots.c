@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/each.h"
+
 #define NONE UINT32_MAX
 
 /* The edges by their source: of node n from first[n] up to first[n + 1] - 1. */
@@ -219,11 +221,8 @@ static void find_cycle(struct knot *k, const struct inner *g)
 	uint32_t edge = edge_on_cycle(g, k->cycle_weight);
 	g_assert(edge != NONE);
 	append_way(k->cycle, g, k->cycle_weight, g->edges[edge].to, g->edges[edge].from);
-	for (guint i = 0; i < k->cycle->len; i++) {
-		uint32_t *node = &g_array_index(k->cycle, uint32_t, i);
-
+	EACH_ROW(i, uint32_t, node, k->cycle)
 		*node = g_array_index(k->nodes, uint32_t, *node);
-	}
 }
 
 static void knot_free(gpointer data)

@@ -80,14 +80,8 @@ void objects_as_frames(struct profile *p)
 
 	if (!p->info.has_objects)
 		return;
-	for (guint i = 0; i < p->waits->len; i++) {
-		struct wait *w = &g_array_index(p->waits, struct wait, i);
-
+	EACH_ROW(i, struct wait, w, p->waits)
 		w->kernel = above(p, frames, w->kernel, w->object);
-	}
-	for (guint i = 0; i < p->span_waits->len; i++) {
-		struct span_wait *w = &g_array_index(p->span_waits, struct span_wait, i);
-
+	EACH_ROW(i, struct span_wait, w, p->span_waits)
 		w->kernel = above(p, frames, w->kernel, w->object);
-	}
 }

@@ -32,12 +32,9 @@ const char **peers_locals(const struct profile *p, const struct selection *selec
 {
 	GPtrArray *locals = g_ptr_array_new();
 
-	for (guint i = 0; i < p->connections->len; i++) {
-		const struct connection *c = profile_connection(p, i);
-
+	EACH_ROW(i, const struct connection, c, p->connections)
 		if (c->side == CONNECTION_CLIENT && !strcmp(c->remote, there) && selection_has_process(selection, p, c->pid))
 			g_ptr_array_add(locals, (gpointer)c->local);
-	}
 	g_ptr_array_add(locals, NULL);
 	return (const char **)g_ptr_array_free(locals, FALSE);
 }
@@ -55,8 +52,7 @@ static bool is_of_ours(const struct peer_ask *ask, const char *remote)
 
 void peers_add_rows(GArray *rows, const struct profile *p, const struct peer_ask *ask)
 {
-	for (guint i = 0; i < p->connections->len; i++) {
-		const struct connection *c = profile_connection(p, i);
+	EACH_ROW(i, const struct connection, c, p->connections) {
 		struct peer_row row = { .host = p->info.host, .process = "", .pid = c->pid, .local = c->local,
 					.remote = c->remote, .from_unix_ns = p->info.start_unix_ns };
 
@@ -139,8 +135,7 @@ struct peer peers_find(const struct peer_ask *ask, const GArray *rows)
 {
 	struct peer found[PEER_HOW_COUNT] = { 0 };
 
-	for (guint i = 0; i < rows->len; i++) {
-		const struct peer_row *r = &g_array_index(rows, struct peer_row, i);
+	EACH_ROW(i, const struct peer_row, r, rows) {
 		enum peer_how how = how_of(ask, r);
 
 		if (how != PEER_NONE)

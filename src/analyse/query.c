@@ -94,9 +94,7 @@ static bool in_list(uint32_t id, const uint32_t *ids, unsigned cnt)
 
 static void select_threads(const struct profile *p, const struct query *q, struct selection *s)
 {
-	for (unsigned i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		bool kernel = t->flags & THREAD_KERNEL;
 
 		s->threads[i] = !(kernel && q->user_only) && !(!kernel && q->kernel_only) &&
@@ -192,13 +190,10 @@ struct selection *selection_new(const struct profile *p, const struct query *q, 
 	s->by_stack = q->grep || q->attribute || q->trace;
 	s->states = g_strdup(q->states);
 	select_threads(p, q, s);
-	for (unsigned i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits)
 		s->waits[i] = s->threads[w->thread] &&
 			      (!q->states || (w->state && strchr(q->states, w->state))) &&
 			      (!nodes || nodes[w->user] || nodes[w->kernel]) && is_of_request(p, q, i);
-	}
 	if (s->by_stack)
 		keep_threads_with_waits(p, s);
 	return s;

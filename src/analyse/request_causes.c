@@ -158,8 +158,7 @@ static void find_tops(const struct profile *p, GArray *tops)
 		}
 	}
 	causes = request_causes_new(p, waits);
-	for (guint i = 0; i < tops->len; i++) {
-		struct span_top *top = &g_array_index(tops, struct span_top, i);
+	EACH_ROW(i, struct span_top, top, tops) {
 		const struct request_span *s = profile_span(p, top->span);
 
 		find_top(s, causes, first, top);
@@ -207,12 +206,9 @@ GArray *request_shares(const struct profile *p, uint32_t func)
 	uint64_t sums[REASON_COUNT] = { 0 };
 	struct request_causes *causes;
 
-	for (guint i = 0; i < p->request_parts->len; i++) {
-		const struct request_part *part = profile_request_part(p, i);
-
+	EACH_ROW(i, const struct request_part, part, p->request_parts)
 		if (part->func == func && part->wait.state)
 			g_array_append_val(waits, part->wait);
-	}
 	causes = request_causes_new(p, waits);
 	for (guint i = 0; i < waits->len; i++)
 		sums[request_causes_of(causes, i).reason] += g_array_index(waits, struct wait, i).blocked_ns;

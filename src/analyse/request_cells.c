@@ -77,12 +77,9 @@ void request_uncounted_add(struct request_uncounted *into, const struct request_
 
 struct request_cell *request_cells_get(struct request_cells *c, const char *name)
 {
-	for (guint i = 0; i < c->list->len; i++) {
-		struct request_cell *cell = c->list->pdata[i];
-
+	EACH_POINTER(i, struct request_cell, cell, c->list)
 		if (strcmp(cell->name, name) == 0)
 			return cell;
-	}
 	g_ptr_array_add(c->list, request_cell_new(name));
 	return c->list->pdata[c->list->len - 1];
 }
@@ -131,11 +128,8 @@ void request_cell_add(struct request_cell *into, const struct request_cell *what
 {
 	request_sum_add(&into->sum, &what->sum);
 	add_ranges(into->wall_ns, what->wall_ns);
-	for (guint i = 0; i < what->causes->len; i++) {
-		const struct request_cause_cell *cause = what->causes->pdata[i];
-
+	EACH_POINTER(i, const struct request_cause_cell, cause, what->causes)
 		add_ranges(request_cause_get(into->causes, cause->reason, cause->where)->ns, cause->ns);
-	}
 }
 
 /* ---- of a window ---- */
@@ -201,16 +195,12 @@ static void calibrate(struct request_cell *cell, const uint64_t *blocked_ns, boo
 /* What requests of that name were blocked, as their threads' accounts tell it. */
 static void calibrate_cells(struct request_cells *c, const struct profile *p)
 {
-	for (guint n = 0; n < c->list->len; n++) {
-		struct request_cell *cell = c->list->pdata[n];
+	EACH_POINTER(n, struct request_cell, cell, c->list) {
 		uint64_t blocked_ns[OFFCPU_REQUEST_RANGES] = { 0 };
 
-		for (guint i = 0; i < p->request_parts->len; i++) {
-			const struct request_part *part = profile_request_part(p, i);
-
+		EACH_ROW(i, const struct request_part, part, p->request_parts)
 			if (!part->wait.state && strcmp(profile_request(p, part->func)->name, cell->name) == 0)
 				blocked_ns[part->range] = profile_sum(blocked_ns[part->range], part->wait.blocked_ns);
-		}
 		calibrate(cell, blocked_ns, p->info.sampling.max_ns != 0);
 	}
 }
@@ -219,13 +209,10 @@ const struct thread *request_thread(const struct profile *p, const char *name)
 {
 	const struct request_part *most = NULL;
 
-	for (guint i = 0; i < p->request_parts->len; i++) {
-		const struct request_part *part = profile_request_part(p, i);
-
+	EACH_ROW(i, const struct request_part, part, p->request_parts)
 		if (!part->wait.state && (!most || part->requests > most->requests) &&
 		    strcmp(profile_request(p, part->func)->name, name) == 0)
 			most = part;
-	}
 	return most ? profile_thread(p, most->wait.thread) : NULL;
 }
 
@@ -260,9 +247,7 @@ struct request_cells *request_cells_of(const struct profile *p)
 	c->uncounted = uncounted_of(p);
 	for (guint i = 0; i < p->requests->len; i++)
 		request_sum_add(&request_cells_get(c, profile_request(p, i)->name)->sum, &profile_request(p, i)->sum);
-	for (guint i = 0; i < p->request_parts->len; i++) {
-		const struct request_part *part = profile_request_part(p, i);
-
+	EACH_ROW(i, const struct request_part, part, p->request_parts) {
 		if (!part->wait.state) {
 			add_part(request_cells_get(c, profile_request(p, part->func)->name), part);
 			continue;
@@ -361,13 +346,10 @@ GPtrArray *request_causes_bounded(const GPtrArray *causes)
 	for (guint i = 0; i < causes->len; i++)
 		g_ptr_array_add(order, causes->pdata[i]);
 	g_ptr_array_sort(order, most_first);
-	for (guint i = 0; i < order->len; i++) {
-		const struct request_cause_cell *cause = order->pdata[i];
-
+	EACH_POINTER(i, const struct request_cause_cell, cause, order)
 		if (request_cause_from(cause, 0))
 			add_ranges(request_cause_get(some, cause->reason, i < REQUEST_CAUSES_MAX ? cause->where : "")->ns,
 				   cause->ns);
-	}
 	return some;
 }
 
@@ -388,9 +370,7 @@ void request_line_free(struct request_line *l)
 {
 	if (!l)
 		return;
-	for (guint i = 0; i < l->series->len; i++) {
-		struct request_series *s = &g_array_index(l->series, struct request_series, i);
-
+	EACH_ROW(i, struct request_series, s, l->series) {
 		for (uint32_t k = 0; k < l->steps; k++)
 			request_cell_free(s->steps[k]);
 		g_free(s->steps);
@@ -402,12 +382,9 @@ void request_line_free(struct request_line *l)
 
 const struct request_series *request_line_find(const struct request_line *l, const char *name)
 {
-	for (guint i = 0; i < l->series->len; i++) {
-		const struct request_series *s = &g_array_index(l->series, struct request_series, i);
-
+	EACH_ROW(i, const struct request_series, s, l->series)
 		if (strcmp(s->name, name) == 0)
 			return s;
-	}
 	return NULL;
 }
 

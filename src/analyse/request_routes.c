@@ -112,17 +112,14 @@ struct request_routes *request_routes_new(const struct profile *p, guint slowest
 
 	r->rows = g_ptr_array_new_with_free_func(row_free);
 	r->routes = routes_new(p);
-	for (uint32_t i = 0; i < p->spans->len; i++) {
-		const struct request_span *s = profile_span(p, i);
+	EACH_ROW(i, const struct request_span, s, p->spans) {
 		struct request_route *row = row_of(r, by_name, request_route(r->routes, p, s));
 
 		r->has_any |= row->name != NULL;
 		add_span(row, s, s->flags & OFFCPU_SPAN_SLOWEST ? 1 : weights[s->func]);
 		g_array_append_val(row->slowest, i);
 	}
-	for (guint i = 0; i < r->rows->len; i++) {
-		struct request_route *row = r->rows->pdata[i];
-
+	EACH_POINTER(i, struct request_route, row, r->rows) {
 		g_array_sort_with_data(row->slowest, slowest_first, (gpointer)p);
 		g_array_set_size(row->slowest, MIN(row->slowest->len, slowest_max));
 	}
@@ -147,13 +144,10 @@ const char *request_trace(const struct profile *p, const struct request_span *s,
 	*ret_span = s->trace_span;
 	if (s->trace)
 		return s->trace;
-	for (guint i = 0; i < p->traces->len; i++) {
-		const struct wait_trace *t = &g_array_index(p->traces, struct wait_trace, i);
-
+	EACH_ROW(i, const struct wait_trace, t, p->traces)
 		if (profile_wait(p, t->wait)->thread == s->thread && t->start_ns >= start_ns &&
 		    t->start_ns + t->ns <= start_ns + s->wall_ns && (!longest || t->ns > longest->ns))
 			longest = t;
-	}
 	*ret_span = longest ? longest->span : NULL;
 	return longest ? longest->trace : NULL;
 }

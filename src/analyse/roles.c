@@ -68,8 +68,7 @@ static void sum_equal(GArray *beginnings)
 {
 	guint kept = 0;
 
-	for (guint i = 0; i < beginnings->len; i++) {
-		const struct beginning *b = &g_array_index(beginnings, struct beginning, i);
+	EACH_ROW(i, const struct beginning, b, beginnings) {
 		struct beginning *last = kept ? &g_array_index(beginnings, struct beginning, kept - 1) : NULL;
 
 		if (last && last->thread == b->thread && last->node == b->node)
@@ -110,8 +109,7 @@ static void find_beginnings(struct finder *f)
 	g_autofree uint64_t *longest_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
 
 	f->beginnings = g_array_new(FALSE, FALSE, sizeof(struct beginning));
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct beginning b = { .thread = w->thread, .node = cut[w->user], .ns = w->blocked_ns + 1 };
 
 		if (w->state == 'R' || !w->user)
@@ -301,8 +299,7 @@ static void step(struct finder *f, struct party *party)
 	}
 	for (uint32_t i = 0; i < cnt; i++)
 		node[i] = NONE;
-	for (guint i = 0; i < ways->len; i++) {
-		const struct way *w = &g_array_index(ways, struct way, i);
+	EACH_ROW(i, const struct way, w, ways) {
 		uint32_t *only = &node[leader(lead, w->thread)];
 
 		*only = *only == NONE || *only == w->node ? w->node : party->node;
@@ -439,11 +436,8 @@ static void settle_blind(struct finder *f)
 		}
 		g_array_append_val(party->threads, thread);
 	}
-	for (guint i = 0; i < in_order->len; i++) {
-		const struct party *party = g_ptr_array_index(in_order, i);
-
+	EACH_POINTER(i, const struct party, party, in_order)
 		settle(f, party->threads, party->node);
-	}
 }
 
 ORDER(compare_roles, struct role, ORDER_LOW(first_thread))

@@ -146,8 +146,7 @@ static void group_sleepers(const struct profile *p, GArray *sleepers)
 	guint kept = 0;
 
 	g_array_sort_with_data(sleepers, compare_places_and_threads, (gpointer)p);
-	for (guint i = 0; i < sleepers->len; i++) {
-		struct storm_sleepers *s = &g_array_index(sleepers, struct storm_sleepers, i);
+	EACH_ROW(i, struct storm_sleepers, s, sleepers) {
 		struct storm_sleepers *last = kept ? &g_array_index(sleepers, struct storm_sleepers, kept - 1) : NULL;
 		const struct thread *thread = thread_of(p, s);
 
@@ -193,8 +192,7 @@ static GArray *group_wakers(const struct profile *p, uint32_t *ret_row_of)
 	GArray *rows = g_array_new(FALSE, FALSE, sizeof(struct storm_row));
 	g_autoptr(GHashTable) by_place = g_hash_table_new(place_hash, place_equal);	/* struct waker -> row + 1 */
 
-	for (uint32_t i = 0; i < p->storms->len; i++) {
-		const struct storm *s = profile_storm(p, i);
+	EACH_ROW(i, const struct storm, s, p->storms) {
 		const struct waker *place = profile_get_waker(p, s->waker);
 		uint32_t row = GPOINTER_TO_UINT(g_hash_table_lookup(by_place, place));
 
@@ -219,8 +217,7 @@ static GArray *group_wakers(const struct profile *p, uint32_t *ret_row_of)
 static void find_sleepers(const struct profile *p, const struct selection *selection, GArray *rows,
 			  const uint32_t *row_of)
 {
-	for (uint32_t i = 0; i < p->wakes->len; i++) {
-		const struct wake *k = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, k, p->wakes) {
 		const struct storm_sleepers s = { .wait = k->wait, .threads = 1, .count = k->count };
 		uint32_t row = row_of[k->waker];
 
@@ -257,9 +254,7 @@ struct storm_table *storm_table_new(const struct profile *p, const struct select
 	find_sleepers(p, selection, all, row_of);
 	t->rows = g_array_new(FALSE, FALSE, sizeof(struct storm_row));
 	g_array_set_clear_func(t->rows, row_clear);
-	for (uint32_t i = 0; i < all->len; i++) {
-		struct storm_row *row = &g_array_index(all, struct storm_row, i);
-
+	EACH_ROW(i, struct storm_row, row, all) {
 		if (selection && !selection->whole && !row->sleepers->len) {
 			row_clear(row);
 			continue;

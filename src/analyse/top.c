@@ -282,9 +282,7 @@ static uint64_t whole_of(const struct top *t, const struct profile *p, const str
 
 	if (t->weight == WEIGHT_COUNT || t->without_idle)
 		return t->sum;
-	for (unsigned i = 0; i < p->threads->len; i++) {
-		const struct thread *th = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, th, p->threads) {
 		if (selection && !selection->threads[i])
 			continue;
 		switch (t->weight) {
@@ -347,8 +345,7 @@ static bool has_totals(const struct profile *p, const struct selection *selectio
 
 static void add_totals(struct top *t, const struct profile *p, const struct selection *selection, GHashTable *index)
 {
-	for (unsigned i = 0; i < p->states->len; i++) {
-		const struct state_total *total = profile_state(p, i);
+	EACH_ROW(i, const struct state_total, total, p->states) {
 		const struct wait w = {
 			.thread = total->thread, .state = total->state, .count = total->count,
 			.blocked_ns = total->blocked_ns, .runnable_ns = total->runnable_ns,
@@ -440,9 +437,7 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 	wakes = by == TOP_BY_REASON ? wakes_by_wait_new(p) : NULL;
 	if (totals)
 		add_totals(t, p, selection, index);
-	for (unsigned i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct wait parts[2];
 		uint64_t durations_ns[2] = { wait_off_cpu_ns(w) };
 

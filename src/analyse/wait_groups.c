@@ -94,9 +94,7 @@ struct wait_groups *wait_groups_new(const struct profile *p, struct reasons *rea
 	g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(struct member));
 
 	h->rows = g_array_new(FALSE, FALSE, sizeof(struct wait_group));
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		if ((selection && !selection->waits[i]) || w->state == ON_CPU_STATE)
 			continue;
 		const struct key key = { .comm = profile_thread(p, w->thread)->comm,

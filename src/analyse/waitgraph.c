@@ -175,8 +175,7 @@ static void make_edges(struct builder *b)
 	struct wait_edge *e = NULL;
 
 	g_array_sort(b->items, compare_items);
-	for (guint i = 0; i < b->items->len; i++) {
-		const struct item *item = &g_array_index(b->items, struct item, i);
+	EACH_ROW(i, const struct item, item, b->items) {
 		struct wake sums;
 
 		item_sums(b, item, &sums);
@@ -200,9 +199,7 @@ static void make_edges(struct builder *b)
 
 static void sum_up(struct waitgraph *g)
 {
-	for (guint i = 0; i < g->edges->len; i++) {
-		const struct wait_edge *e = waitgraph_edge(g, i);
-
+	EACH_ROW(i, const struct wait_edge, e, g->edges) {
 		qsort(&g_array_index(g->places, struct wait_place, e->places_first), e->places_cnt,
 		      sizeof(struct wait_place), compare_places);
 		g->waited_ns[e->from] += e->blocked_ns;
@@ -305,8 +302,7 @@ GPtrArray *waitgraph_knots(const struct waitgraph *g)
 	g_autofree struct digraph_edge *edges = g_new(struct digraph_edge, (gsize)g->edges->len + 1);
 	uint32_t cnt = 0;
 
-	for (guint i = 0; i < g->edges->len; i++) {
-		const struct wait_edge *e = waitgraph_edge(g, i);
+	EACH_ROW(i, const struct wait_edge, e, g->edges) {
 		const struct digraph_edge edge = { e->from, e->to, held_ns(g, e) };
 
 		if (edge.weight)

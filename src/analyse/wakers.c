@@ -174,8 +174,7 @@ bool wakers_are_connections(const struct profile *p, const char *const *programs
 
 	for (uint32_t i = 0; i < p->wakers->len; i++)
 		is_connection[i] = waker_is_connection(p, profile_get_waker(p, i));
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		uint32_t thread = profile_wait(p, wake->wait)->thread;
 
 		if (programs[thread] != program)
@@ -203,17 +202,14 @@ bool wakers_watch_apart(const struct profile *p, const char *const *programs, co
 	g_autofree uint32_t *sets = g_new0(uint32_t, (gsize)p->wakers->len + 1);
 	uint64_t all = 0, apart = 0, on_cpu_ns = 0;
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct wait *w = profile_wait(p, wake->wait);
 		const struct object *o = profile_wait_object(p, w);
 
 		if (programs[w->thread] == program && o && o->kind == OBJECT_EPOLL)
 			sets[wake->waker] += is_new_pair(seen, wake->waker, w->object);
 	}
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
-
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		if (programs[profile_wait(p, wake->wait)->thread] != program)
 			continue;
 		all += wake->count;

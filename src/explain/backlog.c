@@ -67,8 +67,7 @@ void backlog_append_most(GString *s, const struct findings *f)
 	uint32_t most_cnt = 0;
 	const char *most = NULL, *where;
 
-	for (guint i = 0; i < f->profile->limits->len; i++) {
-		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
+	EACH_ROW(i, const struct profile_limit, l, f->profile->limits) {
 		uint32_t cnt = limit_backlog_read(l, &where);
 
 		if (cnt <= most_cnt || !selection_has_process(f->selection, f->profile, l->pid))

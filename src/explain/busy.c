@@ -66,8 +66,7 @@ static void add_waits(struct busy_finder *b)
 {
 	const struct profile *p = b->f->profile;
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct thread_sum *sum = &b->sums[w->thread];
 
 		if (!is_selected(b->f, w->thread))
@@ -215,8 +214,7 @@ static void name_function(const struct busy_finder *b, struct finding *row, cons
 
 	for (uint32_t i = 0; i < p->waits->len && !has_samples; i++)
 		has_samples = is_member[profile_wait(p, i)->thread] && profile_wait(p, i)->state == ON_CPU_STATE;
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		uint64_t weight = is_member[w->thread] && w->user ? looks_of(w, has_samples) : 0;
 
 		row->looks_cnt += weight;

@@ -214,8 +214,7 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 
 	if (is_lock && function < 0)
 		return;
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		enum reason reason = reasons_of(c->f->reasons, i);
 		bool is_own = own && w->object && c->locks[w->object] == own;
 

@@ -75,8 +75,7 @@ bool connects_find(const struct findings *f, const struct finding *row, struct f
 	*ret = (struct finding_limit){ 0 };
 	if (row->reason != REASON_SLEEP)
 		return false;
-	for (guint i = 0; i < f->profile->limits->len; i++) {
-		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
+	EACH_ROW(i, const struct profile_limit, l, f->profile->limits) {
 		struct limit_connect failed;
 
 		if (!limit_connect_read(l, &failed))
@@ -131,9 +130,7 @@ bool connects_append_most(GString *s, const struct findings *f, uint32_t *ret_pi
 {
 	struct limit_connect most = { 0 }, failed;
 
-	for (guint i = 0; i < f->profile->limits->len; i++) {
-		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
-
+	EACH_ROW(i, const struct profile_limit, l, f->profile->limits) {
 		if (!limit_connect_read(l, &failed) || failed.cnt <= most.cnt || !is_selected(f, l))
 			continue;
 		most = failed;

@@ -20,8 +20,7 @@ static uint32_t wait_of_peer(const struct findings *f, uint32_t peer, const char
 	const struct profile *p = f->profile;
 	size_t len = strlen(port);
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct object *o = profile_wait_object(p, w);
 		const char *at = o && o->kind == OBJECT_SOCKET ? strstr(o->name, port) : NULL;
 

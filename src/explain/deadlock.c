@@ -90,9 +90,7 @@ static void find_monitors(struct finder *f)
 		return;
 	for (uint32_t i = 0; i < p->threads->len; i++)
 		is_told[i] = profile_monitor_holder(p, profile_thread(p, i)->pid, profile_thread(p, i)->tid);
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		if (!is_told[w->thread] || !wait_is_for_monitor(p, w))
 			continue;
 		blocked_ns[w->thread] += w->blocked_ns;
@@ -110,8 +108,7 @@ static void sort_waits(struct finder *f)
 	const struct profile *p = f->p;
 	g_autofree uint64_t *open_cnt = open_waits_new(p);
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct object *o = profile_wait_object(p, w);
 		const struct thread *t = profile_thread(p, w->thread);
 
@@ -150,9 +147,7 @@ bool deadlock_is_alone(const struct profile *p, uint32_t pid)
 	uint32_t tid = 0;
 
 	/* of one that has become another program there are two with one number */
-	for (guint i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		if (t->pid == pid && tid && t->tid != tid)
 			return false;
 		tid = t->pid == pid ? t->tid : tid;

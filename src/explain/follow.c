@@ -111,9 +111,7 @@ static void sum_up(struct doing *d)
 	for (guint i = 0; i < d->p->threads->len; i++)
 		d->on_cpu_ns += d->selection->threads[i] ? profile_thread(d->p, i)->on_cpu_ns : 0;
 	d->work_ns = d->on_cpu_ns + d->findings->matters_ns;
-	for (guint i = 0; i < d->findings->rows->len; i++) {
-		const struct finding *row = &g_array_index(d->findings->rows, struct finding, i);
-
+	EACH_ROW(i, const struct finding, row, d->findings->rows) {
 		if (!row->busy && is_for_client(d->findings, row))
 			d->work_ns -= MIN(d->work_ns, row->time_ns);
 		else if (!row->busy && !d->row)
@@ -331,8 +329,7 @@ static bool look_on(struct walk *w, const struct doing *d, struct peer *ret_peer
 {
 	*ret = (struct doing){ 0 };
 	*ret_there = NULL;
-	for (guint i = 0; i < d->asks->len; i++) {
-		const char *there = g_ptr_array_index(d->asks, i);
+	EACH_POINTER(i, const char, there, d->asks) {
 		struct peer peer;
 		struct doing next;
 
@@ -445,8 +442,7 @@ static const struct thread *loops_of(const struct doing *whole, uint64_t *ret_ns
 	g_autofree bool *has_asked = g_new0(bool, p->threads->len + 1);
 	const struct thread *found = NULL;
 
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct object *o = profile_wait_object(p, w);
 
 		if (!o || o->kind != OBJECT_EPOLL || (whole->selection && !whole->selection->waits[i]))

@@ -157,8 +157,7 @@ static void find_stacks(struct holder_finder *h)
 {
 	const struct profile *p = h->f->profile;
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct wait *w = profile_wait(p, wake->wait);
 		uint32_t waker = h->threads_of_wakers[wake->waker];
 
@@ -174,8 +173,7 @@ static void find_edges(struct holder_finder *h)
 {
 	const struct profile *p = h->f->profile;
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct wait *w = profile_wait(p, wake->wait);
 		uint32_t thread = h->threads_of_wakers[wake->waker];
 
@@ -232,15 +230,10 @@ static void find_limits(struct holder_finder *h)
 	g_autofree uint32_t *next = g_new0(uint32_t, (gsize)h->places->len + 1);
 	g_autofree double *woke_ns = g_new0(double, (gsize)p->threads->len + 1);
 
-	for (guint i = 0; i < h->places->len; i++) {
-		const struct place *at = &g_array_index(h->places, struct place, i);
-
+	EACH_ROW(i, const struct place, at, h->places)
 		if (at->thread != NONE)
 			woke_ns[at->thread] += at->woke_ns;
-	}
-	for (guint i = 0; i < h->places->len; i++) {
-		struct place *at = &g_array_index(h->places, struct place, i);
-
+	EACH_ROW(i, struct place, at, h->places) {
 		if (at->thread == NONE || at->waited_ns <= 0)
 			continue;
 		const struct thread *t = profile_thread(p, at->thread);
@@ -250,9 +243,7 @@ static void find_limits(struct holder_finder *h)
 		next[i] = first[at->thread];
 		first[at->thread] = i + 1;
 	}
-	for (uint32_t w = 0; w < p->waits->len; w++) {
-		const struct wait *wait = profile_wait(p, w);
-
+	EACH_ROW(w, const struct wait, wait, p->waits) {
 		if (is_of_row(h, w) || !first[wait->thread] || (is_of_kernel && !cause_may_hold_kernel_lock(h->f, w)))
 			continue;
 		uint32_t node = functions_of(h, wait->user);
@@ -270,8 +261,7 @@ static double pass_on(struct holder_finder *h)
 {
 	double passed_ns = 0;
 
-	for (guint i = 0; i < h->places->len; i++) {
-		struct place *at = &g_array_index(h->places, struct place, i);
+	EACH_ROW(i, struct place, at, h->places) {
 		double take = at->waited_ns > 0 ? MIN(at->flow_ns, MAX(at->can_ns - at->own_ns, 0)) : at->flow_ns;
 
 		at->rest_ns = MIN(at->flow_ns - take, at->may_pass_ns);
@@ -280,8 +270,7 @@ static double pass_on(struct holder_finder *h)
 		at->flow_ns = 0;
 		passed_ns += at->rest_ns;
 	}
-	for (guint i = 0; i < h->edges->len; i++) {
-		const struct edge *e = &g_array_index(h->edges, struct edge, i);
+	EACH_ROW(i, const struct edge, e, h->edges) {
 		const struct place *from = e->from == NONE ? NULL : &g_array_index(h->places, struct place, e->from);
 
 		if (from && e->from != e->to && from->waited_ns > 0)
@@ -315,9 +304,7 @@ double *held_factors_new(const struct findings *f, const struct finding *row, co
 	find_stacks(&h);
 	find_edges(&h);
 	find_limits(&h);
-	for (guint i = 0; i < h.places->len; i++) {
-		struct place *at = &g_array_index(h.places, struct place, i);
-
+	EACH_ROW(i, struct place, at, h.places) {
 		at->flow_ns = at->woke_ns;
 		sum_ns += at->woke_ns;
 	}

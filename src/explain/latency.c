@@ -102,8 +102,7 @@ GArray *latency_parts(const struct request_cell *cell, uint32_t slowest_from)
 	struct latency_part rest = { .ns = request_cell_wall_from(cell, 0),
 				     .slowest_ns = request_cell_wall_from(cell, slowest_from) };
 
-	for (guint i = 0; i < cell->causes->len; i++) {
-		const struct request_cause_cell *cause = cell->causes->pdata[i];
+	EACH_POINTER(i, const struct request_cause_cell, cause, cell->causes) {
 		const struct latency_part part = { cause, request_cause_from(cause, 0),
 						   request_cause_from(cause, slowest_from) };
 
@@ -145,12 +144,9 @@ static double mean_of(const struct request_cell *cell, const struct request_caus
 {
 	uint64_t cnt = request_cell_count_from(cell, from);
 
-	for (guint i = 0; i < cell->causes->len; i++) {
-		const struct request_cause_cell *cause = cell->causes->pdata[i];
-
+	EACH_POINTER(i, const struct request_cause_cell, cause, cell->causes)
 		if (cause->reason == like->reason && strcmp(cause->where, like->where) == 0)
 			return cnt ? (double)request_cause_from(cause, from) / (double)cnt : 0;
-	}
 	return 0;
 }
 
@@ -167,8 +163,7 @@ static const struct request_cause_cell *grown(const struct request_cell *less, c
 	const struct request_cause_cell *most = NULL;
 	double by = GROWN_SHARE * wall;
 
-	for (guint i = 0; i < more->causes->len; i++) {
-		const struct request_cause_cell *cause = more->causes->pdata[i];
+	EACH_POINTER(i, const struct request_cause_cell, cause, more->causes) {
 		double more_ns = mean_of(more, cause, more_from), less_ns = mean_of(less, cause, less_from);
 
 		if (more_ns - less_ns <= by || by < 0)

@@ -57,8 +57,7 @@ static struct lock_facts *facts_new(const struct findings *f, const uint32_t *lo
 	const struct profile *p = f->profile;
 	struct lock_facts *facts = g_new0(struct lock_facts, (gsize)p->objects->len + 1);
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct lock_facts *of = &facts[locks[w->object]];
 
 		if (!locks[w->object] || reasons_is_idle(f->reasons, i) || (f->selection && !f->selection->waits[i]))

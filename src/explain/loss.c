@@ -25,8 +25,7 @@ static unsigned timer_slot(const struct finding *row)
 
 static const struct profile_limit *loss_of(const struct findings *f, const struct object *o, uint64_t least_cnt)
 {
-	for (guint i = 0; i < f->profile->limits->len; i++) {
-		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
+	EACH_ROW(i, const struct profile_limit, l, f->profile->limits) {
 		const char *there;
 		uint64_t cnt = limit_loss_read(l, &there);
 
@@ -38,8 +37,7 @@ static const struct profile_limit *loss_of(const struct findings *f, const struc
 
 static const struct profile_limit *full_of(const struct findings *f, const struct object *o)
 {
-	for (guint i = 0; i < f->profile->limits->len; i++) {
-		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
+	EACH_ROW(i, const struct profile_limit, l, f->profile->limits) {
 		const char *there;
 		uint32_t room;
 

@@ -23,9 +23,7 @@ static void find_of(struct findings *f, struct finding *row, uint32_t asked)
 {
 	const struct thread *asks = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
 
-	for (guint i = 0; i < f->rows->len; i++) {
-		struct finding *answers = &g_array_index(f->rows, struct finding, i);
-
+	EACH_ROW(i, struct finding, answers, f->rows) {
 		if (!is_of_thread(f, answers, asked) || answers->by.tid != asks->tid || answers->by.pid != asks->pid)
 			continue;
 		row->asks = asked + 1;

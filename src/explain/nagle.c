@@ -15,9 +15,7 @@ static bool ended_by_network(const struct findings *f, const struct finding *row
 	const struct profile *p = f->profile;
 	uint64_t all_ns = 0, network_ns = 0;
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
-
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		if (f->blocked_in[wake->wait] != row->id)
 			continue;
 		all_ns += wake->blocked_ns;
@@ -32,8 +30,7 @@ static bool answers_by_network(const struct findings *f, const struct finding *r
 	const struct profile *p = f->profile;
 	uint64_t network_ns = 0, cnt = 0;
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct wait *w = profile_wait(p, wake->wait);
 		const struct thread *t = profile_thread(p, w->thread);
 

@@ -44,9 +44,7 @@ static bool are_apart(const struct findings *f, GArray *lives)
 	uint64_t sum_ns = 0, both_ns = 0, end_ns = 0;
 
 	g_array_sort(lives, compare_lives);
-	for (guint i = 0; i < lives->len; i++) {
-		const struct life *l = &g_array_index(lives, struct life, i);
-
+	EACH_ROW(i, const struct life, l, lives) {
 		sum_ns += l->to_ns - l->from_ns;
 		both_ns += end_ns > l->from_ns ? MIN(end_ns, l->to_ns) - l->from_ns : 0;
 		end_ns = MAX(end_ns, l->to_ns);
@@ -61,8 +59,7 @@ static uint32_t waiter_of(const struct findings *f, const struct finding *row, c
 	uint64_t sum_ns = 0, most_ns = 0;
 	uint32_t best = 0;
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		uint32_t by = of_waker[wake->waker], sleeper = profile_wait(p, wake->wait)->thread;
 
 		enum reason reason = reasons_of(f->reasons, wake->wait);

@@ -69,11 +69,8 @@ static bool are_quick(const struct findings *f, uint32_t pid, uint32_t clients)
 {
 	uint64_t wakes = 0;
 
-	for (uint32_t i = 0; i < f->profile->waits->len; i++) {
-		const struct wait *w = profile_wait(f->profile, i);
-
+	EACH_ROW(i, const struct wait, w, f->profile->waits)
 		wakes += profile_thread(f->profile, w->thread)->pid == pid ? w->count : 0;
-	}
 	return (double)f->profile->info.duration_ns * clients * WAKES_EACH < (double)wakes * NOTICED_NS;
 }
 
@@ -90,8 +87,7 @@ bool owed_append_most(GString *s, const struct findings *f)
 	uint32_t most_cnt = 0, most_made = 0, pid = 0;
 	const char *most_there = NULL;
 
-	for (guint i = 0; i < f->profile->limits->len; i++) {
-		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
+	EACH_ROW(i, const struct profile_limit, l, f->profile->limits) {
 		const char *there;
 		uint32_t made, clients = limit_owed_read(l, &made, &there);
 

@@ -30,9 +30,7 @@ static uint32_t whom_asks(const struct findings *f, const struct finding *row, c
 	g_autofree uint64_t *cnt = g_new0(uint64_t, (gsize)p->objects->len + 1);
 	uint32_t most = 0;
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		if (!sleeps[w->thread] || !w->blocked_ns || !pauses_is_question(f, i))
 			continue;
 		cnt[w->object] += w->count;
@@ -55,11 +53,8 @@ static bool use_it_too(const struct findings *f, const struct finding *lock, con
 	const struct rule *rule = reasons_rule(f->reasons, lock->wait);
 	uint64_t ns = 0;
 
-	for (uint32_t i = 0; i < f->profile->waits->len; i++) {
-		const struct wait *w = profile_wait(f->profile, i);
-
+	EACH_ROW(i, const struct wait, w, f->profile->waits)
 		ns += sleeps[w->thread] && w->blocked_ns && reasons_rule(f->reasons, i) == rule ? w->blocked_ns : 0;
-	}
 	return ns && ns < sleep_ns / 4;
 }
 

@@ -32,8 +32,7 @@ static struct ends ends_of(const struct findings *f, uint32_t pid, const char *t
 	const struct profile *p = f->profile;
 	struct ends e = { .servers = g_hash_table_new(NULL, NULL) };
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct object *o = profile_wait_object(p, w);
 
 		if (!o || o->kind != OBJECT_SOCKET || o->pid != pid)

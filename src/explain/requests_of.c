@@ -69,8 +69,7 @@ void requests_of_find(struct findings *f)
 		return;
 	parts.sums = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
 	parts.numbers = g_hash_table_new(NULL, NULL);
-	for (uint32_t i = 0; i < f->profile->waits->len; i++) {
-		const struct wait *w = profile_wait(f->profile, i);
+	EACH_ROW(i, const struct wait, w, f->profile->waits) {
 		const char *route = f->blocked_in[i] || f->queued_in[i] ? routes_of(f->routes, w->user) : NULL;
 
 		if (!route)
@@ -79,12 +78,9 @@ void requests_of_find(struct findings *f)
 		add(&parts, f->queued_in[i], route, w->runnable_ns + w->preempted_ns);
 	}
 	rows = g_hash_table_new(NULL, NULL);
-	for (guint i = 0; i < f->rows->len; i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
-
+	EACH_ROW(i, struct finding, row, f->rows)
 		if (row->id)
 			g_hash_table_insert(rows, GUINT_TO_POINTER(row->id), row);
-	}
 	g_hash_table_iter_init(&iter, parts.sums);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		const struct part *part = value;

@@ -43,9 +43,7 @@ static void find_doing(const struct findings *f, struct serial *serial)
 	const uint32_t cnt = ids_cnt(f);
 	g_autofree uint64_t *sums = g_new0(uint64_t, cnt);
 
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		serial->on_cpu_ns += a->threads[i] ? t->on_cpu_ns : 0;
 		serial->queue_ns += a->threads[i] ? t->runnable_ns + t->preempted_ns : 0;
 	}
@@ -61,12 +59,9 @@ static void find_doing(const struct findings *f, struct serial *serial)
 /* A script that sleeps by a program of that name tells more than that one. */
 static void find_sleeps(struct findings *f, uint64_t of_scripts_ns)
 {
-	for (guint i = 0; i < f->rows->len; i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
-
+	EACH_ROW(i, struct finding, row, f->rows)
 		if (row->reason == REASON_SLEEP && strcmp(row->process, "sleep") == 0)
 			row->is_link = of_scripts_ns > row->time_ns / 2;
-	}
 }
 
 /* Others of the command end most of it: the wait is a link, and what these do is told. */
@@ -80,8 +75,7 @@ static void find_links(struct findings *f)
 
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		sums[f->blocked_in[i]] += a->passive[i] ? profile_wait(p, i)->blocked_ns : 0;
-	for (guint i = 0; i < f->rows->len; i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
+	EACH_ROW(i, struct finding, row, f->rows) {
 		enum reason_family family = reason_family(row->reason);
 		bool may_be_link = row->reason == REASON_CHILD_EXIT || row->reason == REASON_PIPE || family == FAMILY_EVENT_LOOP;
 		bool is_passive = !row->busy && sums[row->id] > row->time_ns / 2;
@@ -100,9 +94,7 @@ static uint32_t longest_wait(const struct findings *f)
 	uint32_t best = 0;
 	uint64_t best_ns = 0;
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		if (a->threads[w->thread] && wait_off_cpu_ns(w) > best_ns) {
 			best = i;
 			best_ns = wait_off_cpu_ns(w);

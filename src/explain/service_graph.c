@@ -167,8 +167,7 @@ static void sum_nodes(struct joining *j)
 	const gsize own_cnt = (gsize)cnt * REASON_COUNT + 1;
 	g_autofree double *own = g_new0(double, own_cnt), *most = g_new0(double, cnt + 1);
 
-	for (guint k = 0; k < m->instances->len; k++) {
-		const struct service_instance *i = g_ptr_array_index(m->instances, k);
+	EACH_POINTER(k, const struct service_instance, i, m->instances) {
 		const guint at = node_of(j, i->service, true);
 		struct service_node *n = service_node(j->graph, at);
 		double all = 0;
@@ -216,8 +215,7 @@ static GArray *loop_edges_new(struct joining *j)
 {
 	GArray *loops = g_array_new(FALSE, FALSE, sizeof(struct loop_edge));
 
-	for (guint k = 0; k < j->map->instances->len; k++) {
-		const struct service_instance *i = g_ptr_array_index(j->map->instances, k);
+	EACH_POINTER(k, const struct service_instance, i, j->map->instances) {
 		GHashTableIter iter;
 		gpointer there, asked;
 
@@ -249,11 +247,8 @@ static double *busy_new(const struct service_graph *g, const GArray *loops)
 		memcpy(before, busy, g->nodes->len * sizeof(*busy));
 		for (guint i = 0; i < g->nodes->len; i++)
 			busy[i] = service_node(g, i)->own + service_node(g, i)->asks;
-		for (guint i = 0; i < loops->len; i++) {
-			const struct loop_edge *e = &g_array_index(loops, struct loop_edge, i);
-
+		EACH_ROW(i, const struct loop_edge, e, loops)
 			busy[e->from] += MIN(e->loop, before[e->to]);
-		}
 	}
 	return busy;
 }
@@ -263,8 +258,7 @@ static void join_loops(struct joining *j)
 	g_autoptr(GArray) loops = loop_edges_new(j);
 	g_autofree double *busy = busy_new(j->graph, loops);
 
-	for (guint i = 0; i < loops->len; i++) {
-		const struct loop_edge *e = &g_array_index(loops, struct loop_edge, i);
+	EACH_ROW(i, const struct loop_edge, e, loops) {
 		const double threads = MIN(e->loop, busy[e->to]);
 		guint index;
 

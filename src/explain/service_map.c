@@ -146,8 +146,7 @@ static void add_waits(struct service_map *m, const struct profile *p, const stru
 {
 	struct reasons *reasons = reasons_new(p, NULL);
 
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct thread *t = profile_thread(p, w->thread);
 		struct service_time time = { .host = p->info.host, .service = service_name(t), .reason = reasons_of(reasons, i),
 					     .object = profile_wait_object(p, w), .is_idle = reasons_is_idle(reasons, i),
@@ -168,8 +167,7 @@ void service_map_add_profile(struct service_map *m, const struct profile *p, con
 	g_autoptr(GHashTable) services = g_hash_table_new(NULL, NULL);
 
 	service_map_add_host(m, p->info.host, p->info.duration_ns);
-	for (guint i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		const struct service_time time = { .host = p->info.host, .service = service_name(t), .reason = REASON_ON_CPU, .ns = t->on_cpu_ns };
 
 		if (t->flags & THREAD_KERNEL || (selection && !selection->threads[i]))
@@ -179,8 +177,7 @@ void service_map_add_profile(struct service_map *m, const struct profile *p, con
 			g_hash_table_insert(services, GUINT_TO_POINTER(t->pid), (gpointer)time.service);
 	}
 	add_waits(m, p, selection);
-	for (guint i = 0; i < p->connections->len; i++) {
-		const struct connection *c = profile_connection(p, i);
+	EACH_ROW(i, const struct connection, c, p->connections) {
 		const char *service = g_hash_table_lookup(services, GUINT_TO_POINTER(c->pid));
 		const struct peer_row row = { .host = p->info.host, .process = service ? service : "", .pid = c->pid, .local = c->local, .remote = c->remote,
 					      .from_unix_ns = m->from_unix_ns, .to_unix_ns = m->to_unix_ns };

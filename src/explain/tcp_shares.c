@@ -79,9 +79,7 @@ bool tcp_shares_find(const struct findings *f, const struct finding *row, struct
 
 	if (!o || row->busy || direction < 0 || is_accepted(o))
 		return false;
-	for (guint i = 0; i < f->profile->tcp_waits->len; i++) {
-		const struct tcp_wait *t = profile_tcp_wait(f->profile, i);
-
+	EACH_ROW(i, const struct tcp_wait, t, f->profile->tcp_waits) {
 		if (t->object != row->object - 1 || t->direction != direction)
 			continue;
 		*ret = tcp_shares_of(f->profile, t);

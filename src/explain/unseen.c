@@ -54,9 +54,7 @@ static const struct thread *first_of(const struct profile *p, const struct selec
 	const struct thread *found = NULL;
 
 	*ret_others = false;
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		if ((selection && !selection->threads[i]) || !is_one(t) || are_looked_at(p, t->pid))
 			continue;
 		*ret_others = *ret_others || (found && found->pid != t->pid);

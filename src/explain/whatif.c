@@ -122,8 +122,7 @@ static uint32_t role_by_waits(const struct work_source *s)
 		is_cpus = is_cpus && s->changes[i].kind == WHATIF_CPUS;
 	for (guint i = 0; i < s->p->threads->len && is_cpus; i++)
 		ns[s->roles->of_thread[i]] += (double)profile_thread(s->p, i)->on_cpu_ns;
-	for (guint i = 0; i < s->p->waits->len; i++) {
-		const struct wait *w = profile_wait(s->p, i);
+	EACH_ROW(i, const struct wait, w, s->p->waits) {
 		uint32_t role = s->roles->of_thread[w->thread];
 
 		ns[role] += is_cpus ? (double)(w->runnable_ns + w->preempted_ns) :
@@ -141,11 +140,8 @@ static bool *threads_in(const struct profile *p, const char *function)
 	const char *const names[] = { function, NULL };
 	bool *is_in = g_new0(bool, (gsize)p->threads->len + 1);
 
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits)
 		is_in[w->thread] = is_in[w->thread] || profile_stack_names(p, w->user, names);
-	}
 	return is_in;
 }
 
@@ -156,8 +152,7 @@ static bool choose_request(const struct profile *p, const char *name, bool *chos
 
 	if (!p->info.has_requests)
 		return no("it holds no requests: record them with offcpu request -o FILE");
-	for (guint i = 0; i < p->spans->len; i++) {
-		const struct request_span *span = profile_span(p, i);
+	EACH_ROW(i, const struct request_span, span, p->spans) {
 		bool is_it = !strcmp(profile_request(p, span->func)->name, name);
 		chosen[span->thread] |= is_it;
 		any |= is_it;
@@ -180,8 +175,7 @@ static bool choose_asked(const struct work_source *s, const char *of, bool *chos
 		return choose_request(s->p, of + strlen("request:"), chosen, error);
 	g_autofree const char **kinds = actors_kind_names(s->p, names);
 	g_autofree bool *is_in = slash ? threads_in(s->p, slash + 1) : NULL;
-	for (guint i = 0; i < s->p->threads->len; i++) {
-		const struct thread *t = profile_thread(s->p, i);
+	EACH_ROW(i, const struct thread, t, s->p->threads) {
 		chosen[i] = (!strcmp(t->comm, comm) || !strcmp(kinds[i], comm)) &&
 			    (!slash || is_in[i]);
 		any |= chosen[i];
@@ -389,8 +383,7 @@ static bool is_stage(const struct work_source *s, const struct work *chosen)
 	for (guint i = 0; i < s->changes_cnt; i++)
 		if (s->changes[i].kind == WHATIF_LOCK || s->changes[i].kind == WHATIF_CPUS)
 			return false;
-	for (guint i = 0; i < s->p->waits->len; i++) {
-		const struct wait *w = profile_wait(s->p, i);
+	EACH_ROW(i, const struct wait, w, s->p->waits) {
 		if (profile_thread(s->p, w->thread)->pid != pid)
 			continue;
 		handed += part_is_handed(s, i) ? (double)w->blocked_ns : 0;

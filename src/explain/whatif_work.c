@@ -173,8 +173,7 @@ static void find_service(const struct work_source *s, const bool *chosen, struct
 	for (guint i = 0; i < s->p->threads->len; i++)
 		busy[i] = (double)(profile_thread(s->p, i)->on_cpu_ns + profile_thread(s->p, i)->runnable_ns +
 				   profile_thread(s->p, i)->preempted_ns);
-	for (guint i = 0; i < s->p->waits->len; i++) {
-		const struct wait *w = profile_wait(s->p, i);
+	EACH_ROW(i, const struct wait, w, s->p->waits) {
 		int change = work_change_of(s, i);
 		enum reason reason = reasons_of(s->reasons, i);
 
@@ -220,14 +219,12 @@ static void add_calls(const struct work_source *s, const bool *chosen, struct wo
 	g_autoptr(GHashTable) calls = g_hash_table_new(NULL, NULL);	/* names are interned */
 	double all = 0, inside[WHATIF_CHANGES_MAX] = { 0 };
 
-	for (guint i = 0; i < s->p->waits->len; i++) {
-		const struct wait *w = profile_wait(s->p, i);
+	EACH_ROW(i, const struct wait, w, s->p->waits) {
 		int change = chosen[w->thread] ? work_change_of(s, i) : -1;
 		if (change >= 0 && s->changes[change].kind != WHATIF_LOCK && leaf_of(s->p, w->user))
 			g_hash_table_insert(calls, (gpointer)leaf_of(s->p, w->user), GINT_TO_POINTER(change + 1));
 	}
-	for (guint i = 0; i < s->p->on_cpu->len; i++) {
-		const struct on_cpu_sample *o = &g_array_index(s->p->on_cpu, struct on_cpu_sample, i);
+	EACH_ROW(i, const struct on_cpu_sample, o, s->p->on_cpu) {
 		if (!chosen[o->thread])
 			continue;
 		double ns = (double)o->samples * (double)o->weight_ns;
@@ -309,8 +306,7 @@ static void as_shares(struct work *work)
 void work_of(const struct work_source *s, const bool *chosen, struct work *ret)
 {
 	*ret = (struct work){ .first_thread = UINT32_MAX };
-	for (guint i = 0; i < s->p->threads->len; i++) {
-		const struct thread *t = profile_thread(s->p, i);
+	EACH_ROW(i, const struct thread, t, s->p->threads) {
 		if (!chosen[i])
 			continue;
 		ret->threads_cnt++;

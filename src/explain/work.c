@@ -18,8 +18,7 @@ static void find_busy_workers(const struct findings *f, struct finding *row)
 	uint32_t cnt = 0, most = 0;
 	bool is_one_process = true;
 
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		uint64_t busy_ns = t->on_cpu_ns + t->runnable_ns + t->preempted_ns;
 
 		if (waits[i] || f->programs[i] != row->process || busy_ns <= each_ns / 2)
@@ -54,8 +53,7 @@ void work_find_meanwhile(const struct findings *f, struct finding *row)
 	uint64_t each_ns = row->time_ns / MAX(row->threads_cnt, 1);
 	uint32_t most = 0;
 
-	for (uint32_t i = 0; i < f->profile->waits->len; i++) {
-		const struct wait *w = profile_wait(f->profile, i);
+	EACH_ROW(i, const struct wait, w, f->profile->waits) {
 		uint32_t id = f->blocked_in[i];
 
 		if (!id || waits[w->thread] || !g_str_has_prefix(reasons_says(f->reasons, i), "waits for ") ||
@@ -92,8 +90,7 @@ enum nobody_works work_nobody(const struct findings *f, const struct finding *ro
 	for (uint32_t i = 0; i < p->threads->len; i++)
 		if (profile_thread(p, i)->pid == row->pid && profile_thread(p, i)->on_cpu_ns > p->info.duration_ns / RUNS_PART)
 			return SOMEBODY_WORKS;
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct thread *t = profile_thread(p, w->thread);
 		const struct finding of_wait = { .wait = i };
 

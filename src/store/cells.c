@@ -144,20 +144,15 @@ void cells_add_profile(struct cells *c, const struct profile *p, const struct re
 {
 	g_autofree struct cell_group **groups = g_new0(struct cell_group *, p->threads->len + 1);
 
-	for (guint i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		if (selection && !selection->threads[i])
 			continue;
 		groups[i] = group_of(c, cells_process(t), cells_service(t));
 		add_accounts(groups[i], t);
 	}
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits)
 		if (w->state != ON_CPU_STATE && groups[w->thread] && (!selection || selection->waits[i]))
 			add_wait(cell_of(groups[w->thread], reasons_of(reasons, i)), w, reasons_is_idle(reasons, i));
-	}
 }
 
 void cells_visit(const struct cells *c, cells_fn fn, void *ctx)

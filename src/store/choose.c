@@ -43,8 +43,7 @@ static void take_rows(struct store_choice *c, GArray *all, GArray *taken, enum s
 	g_autoptr(GArray) more = g_array_new(FALSE, FALSE, sizeof(struct taken));
 	uint64_t last = 0;
 
-	for (guint i = 0; i < all->len; i++) {
-		struct store_row *row = &g_array_index(all, struct store_row, i);
+	EACH_ROW(i, struct store_row, row, all) {
 		bool is_within = row->start_unix_ns >= from_ns && store_row_end_ns(row) <= to_ns;
 
 		if (row->in.tier != tier || (within && !is_within) || row->seq <= last || is_taken(taken, row))
@@ -213,11 +212,8 @@ void store_choice_free(struct store_choice *c)
 
 struct store_file *store_choice_file(const struct store_choice *c, const struct store_row *row)
 {
-	for (guint i = 0; i < c->files->len; i++) {
-		struct store_file *f = g_ptr_array_index(c->files, i);
-
+	EACH_POINTER(i, struct store_file, f, c->files)
 		if (store_name_compare(store_file_name(f), &row->in) == 0)
 			return f;
-	}
 	return NULL;
 }

@@ -98,9 +98,7 @@ static void encode_nodes(const struct dict *d, guint from, uint64_t next_frame, 
 	PUT_NEAR(nodes, struct dict_node, from, row->frame, &next_frame);
 	PUT(nodes, struct dict_node, from, row->end);
 	blob_put(into, ends->len);
-	for (guint i = 0; i < ends->len; i++) {
-		const struct dict_end *e = &g_array_index(ends, struct dict_end, i);
-
+	EACH_ROW(i, const struct dict_end, e, ends) {
 		blob_put(into, e->node);
 		blob_put(into, e->end);
 	}

@@ -194,11 +194,8 @@ static void take_actors(struct dict_writer *w)
 
 static void take_modules(struct dict_writer *w)
 {
-	for (guint i = 0; i < w->source->build_ids->len; i++) {
-		const struct module_id *id = &g_array_index(w->source->build_ids, struct module_id, i);
-
+	EACH_ROW(i, const struct module_id, id, w->source->build_ids)
 		profile_set_build_id(w->p, id->module, id->hex);
-	}
 	for (guint i = w->d->modules->len; i < w->p->build_ids->len; i++) {
 		const struct module_id *id = &g_array_index(w->p->build_ids, struct module_id, i);
 		const struct dict_module own = { dict_writer_string(w, id->module), dict_writer_string(w, id->hex) };

@@ -322,8 +322,7 @@ static void count(struct incident *i, const struct store_row *row)
 
 static bool copy_gaps(struct keeping *k, GError **error)
 {
-	for (guint i = 0; i < k->c->gaps->len; i++) {
-		const struct store_gap *gap = &g_array_index(k->c->gaps, struct store_gap, i);
+	EACH_ROW(i, const struct store_gap, gap, k->c->gaps) {
 		struct store_file *f = file_to(k, TIER_HOUR, store_day_of(gap->from_unix_ns), error);
 
 		if (!f || !store_file_add_gap(f, gap, error))

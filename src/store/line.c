@@ -236,9 +236,7 @@ void line_sums_encode(const struct line_sums *s, line_number_of number_of, void 
 
 		blob_put(into, groups->len);
 		blob_put(into, rest_ns);
-		for (guint i = 0; i < groups->len; i++) {
-			const struct group *g = &g_array_index(groups, struct group, i);
-
+		EACH_ROW(i, const struct group, g, groups) {
 			blob_put(into, number_of(ctx, g->name));
 			blob_put(into, g->ns);
 		}

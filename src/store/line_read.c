@@ -318,8 +318,7 @@ static void rank(struct drawing *d, unsigned series_max)
 	while (g_hash_table_iter_next(&iter, NULL, &group))
 		g_ptr_array_add(groups, group);
 	g_ptr_array_sort(groups, largest_first);
-	for (guint i = 0; i < groups->len; i++) {
-		const struct group *g = g_ptr_array_index(groups, i);
+	EACH_POINTER(i, const struct group, g, groups) {
 		uint64_t *into = i < series_max ? g_new0(uint64_t, steps) : d->rest;
 
 		for (guint k = 0; k < g->pieces->len; k++)

@@ -70,9 +70,7 @@ static GArray *sum_by_name(const struct profile *window)
 
 	g_array_append_vals(all, window->blames->data, window->blames->len);
 	g_array_sort_with_data(all, by_name, (gpointer)(uintptr_t)window);
-	for (guint i = 0; i < all->len; i++) {
-		const struct blame *b = &g_array_index(all, struct blame, i);
-
+	EACH_ROW(i, const struct blame, b, all) {
 		if (i && by_name(b - 1, b, (gpointer)(uintptr_t)window) == 0)
 			add(&g_array_index(rows, struct blame, rows->len - 1), b);
 		else
@@ -87,15 +85,10 @@ GArray *merge_coarse_blames(const struct profile *window)
 	g_autofree uint64_t *whole_ns = g_new0(uint64_t, window->threads->len + 1);
 	unsigned of_thread = 0;
 
-	for (guint i = 0; i < rows->len; i++) {
-		const struct blame *b = &g_array_index(rows, struct blame, i);
-
+	EACH_ROW(i, const struct blame, b, rows)
 		whole_ns[b->thread] = profile_sum(whole_ns[b->thread], blame_ns(b));
-	}
 	g_array_sort(rows, by_thread_and_time);
-	for (guint i = 0; i < rows->len; i++) {
-		struct blame *b = &g_array_index(rows, struct blame, i);
-
+	EACH_ROW(i, struct blame, b, rows) {
 		if (!i || b[-1].thread != b->thread)
 			of_thread = 0;
 		if (!is_named(b))

@@ -106,13 +106,9 @@ void pack_longest(const struct profile *p, const GArray *waits, const GArray *wa
 
 void unpack_longest_at_edges(struct profile *p)
 {
-	for (guint i = 0; i < p->waits->len; i++) {
-		struct wait *w = &g_array_index(p->waits, struct wait, i);
-
+	EACH_ROW(i, struct wait, w, p->waits)
 		w->max_start_unix_ns = start_at_edge(p, w);
-	}
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *k = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, k, p->wakes) {
 		struct wait *w = &g_array_index(p->waits, struct wait, k->wait);
 
 		if (w->count == 1)

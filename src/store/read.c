@@ -24,9 +24,7 @@ static bool look_at(const char *dir, const struct store_name *name, struct store
 	struct store_file *f = store_file_open(dir, name, &is_missing, error);
 	bool ok = f ? store_file_rows(f, 0, 0, 0, false, rows, error) : is_missing;
 
-	for (guint i = 0; i < rows->len; i++) {
-		const struct store_row *row = &g_array_index(rows, struct store_row, i);
-
+	EACH_ROW(i, const struct store_row, row, rows) {
 		e->from_unix_ns = MIN(e->from_unix_ns, row->start_unix_ns);
 		e->to_unix_ns = MAX(e->to_unix_ns, store_row_end_ns(row));
 		if (name->tier == TIER_WINDOW) {
@@ -85,9 +83,7 @@ static void find_gaps(struct profile_history *h, const struct store_choice *c, u
 	for (guint i = 0; i < c->rows->len; i++)
 		g_ptr_array_add(rows, &g_array_index(c->rows, struct store_row, i));
 	g_ptr_array_sort(rows, by_start);
-	for (guint i = 0; i < rows->len; i++) {
-		const struct store_row *row = g_ptr_array_index(rows, i);
-
+	EACH_POINTER(i, const struct store_row, row, rows) {
 		h->windows += row->last_seq - row->seq + 1;
 		if (i == 0)
 			*ret_start_ns = row->start_unix_ns;
@@ -137,9 +133,7 @@ static struct profile *sum_up(const struct store_choice *c, GError **error)
 {
 	struct merger *m = merge_new();
 
-	for (guint i = 0; i < c->rows->len; i++) {
-		const struct store_row *row = &g_array_index(c->rows, struct store_row, i);
-
+	EACH_ROW(i, const struct store_row, row, c->rows) {
 		if (!store_file_load(store_choice_file(c, row), row->seq, m, error)) {
 			merge_free(m);
 			return NULL;

@@ -113,8 +113,7 @@ static bool encode_cell(const struct request_cell *cell, request_cells_number_of
 	put_sparse(into, hist, OFFCPU_REQUEST_SLOTS);
 	put_sparse(into, cell->wall_ns, OFFCPU_REQUEST_RANGES);
 	blob_put(into, causes->len);
-	for (guint i = 0; i < causes->len; i++) {
-		const struct request_cause_cell *cause = causes->pdata[i];
+	EACH_POINTER(i, const struct request_cause_cell, cause, causes) {
 		uint64_t reason = number_of(ctx, reason_name(cause->reason));
 
 		ok = ok && reason;

@@ -5,6 +5,7 @@
 
 #include "abi/unwind_abi.h"
 #include "base/clock.h"
+#include "base/each.h"
 #include "base/hurry.h"
 #include "base/order.h"
 #include "symbolize/dwarf/find.h"
@@ -196,9 +197,7 @@ void symbolizer_next_turn(struct symbolizer *s, uint64_t now_ns, size_t max_byte
 	if (!evicted)
 		return;
 	spaces_forget_evicted(s->spaces);
-	for (guint i = 0; i < evicted->len; i++) {
-		const struct elf_table *t = g_ptr_array_index(evicted, i);
-
+	EACH_POINTER(i, const struct elf_table, t, evicted) {
 		append_names(names, &t->symbols);
 		append_names(names, &t->plt);
 	}
@@ -211,8 +210,7 @@ static const char *jitdump_path(const struct generation *g)
 {
 	const struct space_map *newest = NULL;
 
-	for (guint i = 0; i < g->maps->maps->len; i++) {
-		const struct space_map *m = &g_array_index(g->maps->maps, struct space_map, i);
+	EACH_ROW(i, const struct space_map, m, g->maps->maps) {
 		const char *name = strrchr(m->module->path, '/');
 
 		if (name && g_str_has_prefix(name, "/jit-") && g_str_has_suffix(name, ".dump") &&

@@ -192,14 +192,9 @@ static void note_held(struct asyncio_source *s, struct relations *r, struct pyth
 
 static void relate(struct asyncio_source *s, struct relations *r)
 {
-	for (guint i = 0; i < s->seen->len; i++) {
-		struct python_task *task = &g_array_index(s->seen, struct python_task, i);
-
+	EACH_ROW(i, struct python_task, task, s->seen)
 		g_hash_table_insert(r->tasks, &task->address, task->name);
-	}
-	for (guint i = 0; i < s->seen->len; i++) {
-		struct python_task *task = &g_array_index(s->seen, struct python_task, i);
-
+	EACH_ROW(i, struct python_task, task, s->seen) {
 		if (g_hash_table_contains(r->tasks, &task->awaits))
 			note_awaited(r, &task->awaits, task->name);
 		else if (task->in)
@@ -222,8 +217,7 @@ static bool look_asyncio(void *source, struct tasks *t, uint64_t first, uint64_t
 	if (!python_tasks_read(&s->program, first, stride, on_task, s->seen, &census))
 		return false;
 	relate(s, &r);
-	for (guint i = 0; i < s->seen->len; i++) {
-		const struct python_task *task = &g_array_index(s->seen, struct python_task, i);
+	EACH_ROW(i, const struct python_task, task, s->seen) {
 		const char *stands_for = g_hash_table_lookup(gathered, &task->awaits);
 		const char *awaits = g_hash_table_contains(tasks, &task->awaits) ? "another task"
 				     : stands_for				 ? stands_for

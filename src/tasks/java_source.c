@@ -235,9 +235,7 @@ static bool look_java(void *source, struct tasks *t, uint64_t first, uint64_t st
 	g_array_set_size(s->seen, 0);
 	g_hash_table_remove_all(s->holders);
 	is_there = java_vthreads_read(&s->vthreads, first, stride, on_vthread, s, &census);
-	for (guint i = 0; i < s->seen->len; i++) {
-		struct java_vthread *one = &g_array_index(s->seen, struct java_vthread, i);
-
+	EACH_ROW(i, struct java_vthread, one, s->seen) {
 		if (is_there)
 			add(s, t, one, (double)stride);
 		g_free((gpointer)one->names);

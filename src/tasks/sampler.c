@@ -77,12 +77,9 @@ static void seen_end(struct task_sampler *s, guint i)
 
 static bool is_watched(const struct task_sampler *s, uint32_t pid)
 {
-	for (guint i = 0; i < s->seen->len; i++) {
-		const struct seen *e = &g_array_index(s->seen, struct seen, i);
-
+	EACH_ROW(i, const struct seen, e, s->seen)
 		if (e->pid == pid)
 			return true;
-	}
 	return false;
 }
 

@@ -306,9 +306,7 @@ void compare_together(const struct diff *d, GArray *rows, unsigned *ret_tested_c
 	size_t cnt = 0;
 
 	*ret_tested_cnt = *ret_real_cnt = 0;
-	for (unsigned i = 0; i < rows->len; i++) {
-		struct diff_row *r = &g_array_index(rows, struct diff_row, i);
-
+	EACH_ROW(i, struct diff_row, r, rows) {
 		if (!(r->is_tested = is_worth_a_test(d, r)))
 			continue;
 		p[cnt++] = r->time.p = stats_p(r->time.t, r->time.dof);
@@ -317,9 +315,7 @@ void compare_together(const struct diff *d, GArray *rows, unsigned *ret_tested_c
 		++*ret_tested_cnt;
 	}
 	double most = stats_threshold(p, cnt, DIFF_FALSE_SHARE);
-	for (unsigned i = 0; i < rows->len; i++) {
-		struct diff_row *r = &g_array_index(rows, struct diff_row, i);
-
+	EACH_ROW(i, struct diff_row, r, rows) {
 		r->time.is_real = r->is_tested && r->time.p <= most;
 		r->each.is_real = r->is_tested && r->each.p <= most;
 		*ret_real_cnt += diff_row_is_real(r);

@@ -297,9 +297,7 @@ void diff_keys_note_idle(struct diff_keys *k, enum diff_side side, const struct 
 		k->blocked_ns = g_new0(uint64_t, k->tree->nodes->len);
 		k->idle_ns = g_new0(uint64_t, k->tree->nodes->len);
 	}
-	for (uint32_t i = 0; i < s->p->waits->len; i++) {
-		const struct wait *w = profile_wait(s->p, i);
-
+	EACH_ROW(i, const struct wait, w, s->p->waits) {
 		if (selection && !selection->waits[i])
 			continue;
 		k->blocked_ns[s->paths[i]] += w->blocked_ns;

@@ -110,8 +110,7 @@ static void add_waits(struct merger *g, enum diff_side side)
 static void measure_squares(struct diff_merged *m)
 {
 	m->root_squares_ns = g_new0(uint64_t, m->profile->waits->len + 1);
-	for (uint32_t i = 0; i < m->profile->waits->len; i++) {
-		const struct wait *w = profile_wait(m->profile, i);
+	EACH_ROW(i, const struct wait, w, m->profile->waits) {
 		double squares = w->state == ON_CPU_STATE
 					 ? (double)w->on_cpu_ns * (double)w->on_cpu_ns / (double)MAX(w->count, 1)
 					 : stats_squares(w->hist, wait_off_cpu_ns(w), w->max_ns);

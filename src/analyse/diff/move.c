@@ -55,9 +55,7 @@ static uint32_t *loose_names(const struct tree *t)
 	g_autoptr(GString) s = g_string_new(NULL);
 	uint32_t *loose = g_new(uint32_t, t->labels->len + 1);
 
-	for (uint32_t i = 0; i < t->labels->len; i++) {
-		const struct tree_label *l = &g_array_index(t->labels, struct tree_label, i);
-
+	EACH_ROW(i, const struct tree_label, l, t->labels) {
 		g_string_assign(s, l->kind == TREE_KERNEL ? "k" : l->kind == TREE_USER ? "u" : "c");
 		if (l->kind == TREE_COMM)
 			g_string_append(s, l->text);
@@ -165,8 +163,7 @@ static GHashTable *by_family(struct matcher *m, const GArray *strays)
 {
 	GHashTable *families = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, (GDestroyNotify)g_array_unref);
 
-	for (uint32_t i = 0; i < strays->len; i++) {
-		struct stray *s = &g_array_index(strays, struct stray, i);
+	EACH_ROW(i, struct stray, s, strays) {
 		GArray *family = g_hash_table_lookup(families, &s->family);
 
 		if (!family) {
@@ -186,8 +183,7 @@ static GArray *alike_pairs(struct matcher *m, const GArray *before, const GArray
 	GArray *pairs = g_array_new(FALSE, FALSE, sizeof(struct pair));
 	g_autoptr(GHashTable) families = by_family(m, after);
 
-	for (uint32_t i = 0; i < before->len; i++) {
-		const struct stray *x = &g_array_index(before, struct stray, i);
+	EACH_ROW(i, const struct stray, x, before) {
 		const GArray *family = g_hash_table_lookup(families, &x->family);
 
 		for (uint32_t n = 0; family && n < family->len; n++) {
@@ -212,8 +208,7 @@ static void pair_off(struct matcher *m, const GArray *old, const GArray *new, st
 	g_autoptr(GArray) pairs = alike_pairs(m, old, new);
 
 	g_array_sort(pairs, by_likeness);
-	for (uint32_t i = 0; i < pairs->len; i++) {
-		const struct pair *pair = &g_array_index(pairs, struct pair, i);
+	EACH_ROW(i, const struct pair, pair, pairs) {
 		uint32_t from = g_array_index(old, struct stray, pair->before).node;
 		uint32_t to = g_array_index(new, struct stray, pair->after).node;
 
@@ -246,9 +241,7 @@ static void complete(struct matcher *m, const GArray *strays, const GArray *whol
 	g_autoptr(GHashTable) families = by_family(m, wholes);
 
 	m->all = all;	/* what is not found here was not missed there */
-	for (uint32_t i = 0; i < strays->len; i++) {
-		const struct stray *x = &g_array_index(strays, struct stray, i);
-
+	EACH_ROW(i, const struct stray, x, strays) {
 		if (to[x->node] || was[x->node])
 			continue;
 		const struct stray *whole = whole_of(m, x, wholes, g_hash_table_lookup(families, &x->family));

@@ -32,10 +32,8 @@ static void index_grow(struct cell_index *index, const GArray *cells)
 	g_free(index->slots);
 	index->mask = index->mask * 2 + 1;
 	index->slots = g_new0(uint32_t, index->mask + 1);
-	for (uint32_t i = 0; i < cells->len; i++) {
-		const struct tally_cell *c = &g_array_index(cells, struct tally_cell, i);
+	EACH_ROW(i, const struct tally_cell, c, cells)
 		index->slots[slot_of(index, cells, c->key, c->thread)] = i + 1;
-	}
 }
 
 static struct tally_cell *cell_of(struct cell_index *index, GArray *cells, uint32_t key, uint32_t thread)
@@ -163,10 +161,8 @@ static void sort_cells(struct tally *t)
 		t->first[g_array_index(t->cells, struct tally_cell, i).key + 2]++;
 	for (uint32_t i = 2; i < t->keys_cnt + 2; i++)
 		t->first[i] += t->first[i - 1];
-	for (uint32_t i = 0; i < t->cells->len; i++) {
-		const struct tally_cell *c = &g_array_index(t->cells, struct tally_cell, i);
+	EACH_ROW(i, const struct tally_cell, c, t->cells)
 		g_array_index(sorted, struct tally_cell, t->first[c->key + 1]++) = *c;
-	}
 	g_array_unref(t->cells);
 	t->cells = sorted;
 	for (uint32_t i = 0; i < t->keys_cnt; i++)
@@ -199,9 +195,7 @@ struct tally *tally_new(struct diff_keys *k, enum diff_side side, enum diff_by b
 
 	t->cells = g_array_new(FALSE, FALSE, sizeof(struct tally_cell));
 	t->batches = g_array_new(FALSE, TRUE, sizeof(struct batches));
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		if (selection && !selection->waits[i])
 			continue;
 		double squares = squares_of(w);
@@ -210,9 +204,7 @@ struct tally *tally_new(struct diff_keys *k, enum diff_side side, enum diff_by b
 		diff_keys_of(k, side, by, i, parts);
 		if (filter)
 			filter_parts(parts, filter, by == DIFF_BY_FUNCTION);
-		for (unsigned n = 0; n < parts->len; n++) {
-			const struct diff_part *part = &g_array_index(parts, struct diff_part, n);
-
+		EACH_ROW(n, const struct diff_part, part, parts) {
 			add_to_cell(cell_of(&index, t->cells, part->key, w->thread), w, part, squares);
 			add_to_amount(amount_of(t, p, part->key, i), w, part,
 				      diff_keys_is_idle(k, side, i));

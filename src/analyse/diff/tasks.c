@@ -33,8 +33,7 @@ static void add_population(GHashTable *rows, const struct tasks *t, enum diff_si
 	struct task_groups g;
 
 	task_groups_make(&g, t);
-	for (guint i = 0; i < g.groups->len; i++) {
-		const struct task_group *group = &g_array_index(g.groups, struct task_group, i);
+	EACH_ROW(i, const struct task_group, group, g.groups) {
 		const struct diff_task key = {
 			.program = t->program, .kind = t->kind, .state = group->state, .reason = group->reason,
 			.at = group->at ? group->at->name : NULL, .call = group->call, .creator = group->creator,

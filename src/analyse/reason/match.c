@@ -78,11 +78,8 @@ struct matcher *matcher_new(const struct rule_set *set, const struct profile *p)
 	m->profile = p;
 	for (unsigned i = 0; i < RULE_FIELD_COUNT; i++)
 		m->fields[i].plain = g_hash_table_new(g_str_hash, g_str_equal);
-	for (uint32_t i = 0; i < set->patterns->len; i++) {
-		const struct rule_pattern *pattern = &g_array_index(set->patterns, struct rule_pattern, i);
-
+	EACH_ROW(i, const struct rule_pattern, pattern, set->patterns)
 		index_pattern(&m->fields[pattern->field], pattern->text, i);
-	}
 	m->hits = g_array_sized_new(FALSE, FALSE, sizeof(uint32_t), 64);	/* data is never NULL */
 	m->found = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	m->first = g_new0(uint32_t, (gsize)p->frames->len + 1);
@@ -249,8 +246,7 @@ void matcher_mark_text(struct matcher *m, enum rule_field field, const char *tex
 
 bool matcher_agrees(const struct matcher *m, const struct rule *rule)
 {
-	for (guint i = 0; i < rule->conditions->len; i++) {
-		const struct rule_condition *c = &g_array_index(rule->conditions, struct rule_condition, i);
+	EACH_ROW(i, const struct rule_condition, c, rule->conditions) {
 		bool any = false;
 
 		for (guint k = 0; k < c->patterns->len && !any; k++)

@@ -2,6 +2,7 @@
 #include "analyse/reason/rules.h"
 
 #include "analyse/reason/rules_text.h"
+#include "base/each.h"
 
 static const char *const field_names[RULE_FIELD_COUNT] = {
 	[RULE_SYSCALL] = "syscall", [RULE_KERNEL] = "kernel",   [RULE_USER] = "user",
@@ -119,8 +120,7 @@ void rule_append_text(GString *s, const struct rule_set *set, const struct rule 
 	if (rule->kind == RULE_REASON)
 		append_line(s, "reason", reason_name((enum reason)rule->reason));
 	append_line(s, "level", rule->kind == RULE_RUNTIME ? levels[rule->level] : NULL);
-	for (guint i = 0; i < rule->conditions->len; i++) {
-		const struct rule_condition *c = &g_array_index(rule->conditions, struct rule_condition, i);
+	EACH_ROW(i, const struct rule_condition, c, rule->conditions) {
 		bool is_more = false;
 
 		for (guint k = 0; k < i && !c->is_not && !c->is_before; k++) {

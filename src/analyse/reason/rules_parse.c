@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/reason/rules.h"
+#include "base/each.h"
 #include "base/refuse.h"
 
 #define NAME_BYTES_MAX 64
@@ -324,13 +325,10 @@ static bool end_block(struct parser *p)
 		return wrong(p, p->line, "the rule \"%s\" above gives no reason", rule->name);
 	if (!rule->conditions->len)
 		return wrong(p, p->line, "\"%s\" above has no condition", rule->name);
-	for (guint i = 0; i < rule->conditions->len; i++) {
-		const struct rule_condition *c = &g_array_index(rule->conditions, struct rule_condition, i);
-
+	EACH_ROW(i, const struct rule_condition, c, rule->conditions)
 		if ((c->is_not && rule->kind != RULE_LOOP && rule->kind != RULE_POOL) ||
 		    (c->field != RULE_USER && c->field != RULE_MODULE && c->field != RULE_KERNEL))
 			frames_only = false;
-	}
 	if (rule->kind != RULE_REASON && !frames_only)
 		return wrong(p, p->line, "\"%s\" above: only user, module and kernel are known of a %s", rule->name,
 			     rule_kind_name((enum rule_kind)rule->kind));

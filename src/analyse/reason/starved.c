@@ -119,9 +119,7 @@ static void find_who_ends(struct finder *f)
 {
 	const struct profile *p = f->p;
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
-
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		if (!is_by_evidence(f, wake->wait))
 			continue;
 		note_object(f, wake->wait);
@@ -129,8 +127,7 @@ static void find_who_ends(struct finder *f)
 	}
 	for (guint c = 0; c < f->crews->len; c++)
 		g_array_index(f->crews, struct crew, c).by_ns = 0;
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		struct crew *c = crew_of(f, profile_wait(p, wake->wait)->thread), *by;
 		uint32_t user = profile_get_waker(p, wake->waker)->user;
 
@@ -180,14 +177,11 @@ static void find_busy_time(struct finder *f)
 {
 	const struct profile *p = f->p;
 
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		crew_of(f, i)->observed_ns += thread_observed_ns(t);
 		crew_of(f, i)->busy_ns += t->on_cpu_ns + t->runnable_ns + t->preempted_ns;
 	}
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct crew *c = crew_of(f, w->thread);
 
 		if (w->state != ON_CPU_STATE && f->idle[i] == IDLE_NOT && !is_source(f, i, c))

@@ -51,14 +51,10 @@ static bool may_accept(const struct search *s, uint32_t i)
 
 static void add_uses(struct search *s)
 {
-	for (uint32_t i = 0; i < s->p->threads->len; i++) {
-		const struct thread *t = profile_thread(s->p, i);
-
+	EACH_ROW(i, const struct thread, t, s->p->threads)
 		if (has_pid(s, i))
 			s->uses[i].busy_ns += t->on_cpu_ns + t->runnable_ns + t->preempted_ns;
-	}
-	for (uint32_t i = 0; i < s->p->waits->len; i++) {
-		const struct wait *w = profile_wait(s->p, i);
+	EACH_ROW(i, const struct wait, w, s->p->waits) {
 		struct use *use = &s->uses[w->thread];
 
 		if (w->state == 'R' || w->state == ON_CPU_STATE || !has_pid(s, w->thread))
@@ -85,8 +81,7 @@ static bool are_all_taken(const struct search *s)
 			return false;
 		g_hash_table_add(serving, GUINT_TO_POINTER(profile_thread(s->p, i)->pid));
 	}
-	for (uint32_t i = 0; i < s->p->threads->len; i++) {
-		const struct thread *t = profile_thread(s->p, i);
+	EACH_ROW(i, const struct thread, t, s->p->threads) {
 		const struct use *use = &s->uses[i];
 
 		if (!use->clients_ns && g_hash_table_contains(serving, GUINT_TO_POINTER(t->pid)) &&
@@ -98,9 +93,7 @@ static bool are_all_taken(const struct search *s)
 
 static void mark(struct search *s)
 {
-	for (uint32_t i = 0; i < s->p->waits->len; i++) {
-		const struct wait *w = profile_wait(s->p, i);
-
+	EACH_ROW(i, const struct wait, w, s->p->waits) {
 		if (!is_of_client(s, i) || s->uses[w->thread].clients_ns < thread_observed_ns(profile_thread(s->p, w->thread)) / 2)
 			continue;
 		s->idle[i] = IDLE_NOT;

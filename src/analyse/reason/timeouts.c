@@ -36,12 +36,9 @@ static struct timeouts *timeouts_new(const struct profile *p, const uint8_t *rea
 {
 	struct timeouts *all = g_new0(struct timeouts, (gsize)p->threads->len + 1);
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
-
+	EACH_ROW(i, const struct wake, wake, p->wakes)
 		if (timeouts_is_signalled((enum reason)reason[wake->wait]))
 			timeouts_add(&all[profile_wait(p, wake->wait)->thread], p, wake);
-	}
 	return all;
 }
 
@@ -77,13 +74,9 @@ static uint32_t *asked_new(const struct profile *p, const uint8_t *reason, const
 	g_autofree struct ended *ended = g_new0(struct ended, (gsize)p->threads->len + 1);
 	uint32_t *asked = g_new0(uint32_t, (gsize)p->threads->len + 1);
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
-
+	EACH_ROW(i, const struct wake, wake, p->wakes)
 		add_ended(p, &ended[profile_wait(p, wake->wait)->thread], wake, threads[wake->waker], timeouts);
-	}
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		uint32_t asker = profile_wait(p, wake->wait)->thread, by = threads[wake->waker];
 		const struct ended *e = by != NONE ? &ended[by] : NULL;
 
@@ -132,12 +125,9 @@ void timeouts_find(const struct profile *p, const struct timeouts_input *in, uin
 	g_autofree struct ended *ended = g_new0(struct ended, (gsize)p->waits->len + 1);
 	g_autofree uint32_t *asked = asked_new(p, in->reason, threads, timeouts);
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
-
+	EACH_ROW(i, const struct wake, wake, p->wakes)
 		if (idle[wake->wait] == IDLE_POOL)
 			add_ended(p, &ended[wake->wait], wake, threads[wake->waker], timeouts);
-	}
 	for (uint32_t t = 0; t < p->threads->len; t++)
 		asked[t] = asked[t] && waits_openly(p, asked[t] - 1, idle) ? asked[t] : 0;
 	for (uint32_t i = 0; i < p->waits->len; i++) {

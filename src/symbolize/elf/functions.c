@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/each.h"
 #include "base/elf_file.h"
 #include "base/go_table.h"
 #include "base/order.h"
@@ -291,8 +292,7 @@ static void search_inlined(struct search *s, int fd)
 		return;
 	strings = g_string_chunk_new(4096);
 	found = dwarf_inlined_find(im, is_wanted_name, s, CALLERS_MAX, strings);
-	for (guint i = 0; i < found->len; i++) {
-		const struct dwarf_inlined *one = &g_array_index(found, struct dwarf_inlined, i);
+	EACH_ROW(i, const struct dwarf_inlined, one, found) {
 		g_autofree char *demangled = demangle(one->caller),
 				*name = without_parameters(demangled ? demangled : one->caller);
 		g_autofree char *file = one->file ? g_path_get_basename(one->file) : NULL;
@@ -344,9 +344,7 @@ static void sort_out(GArray *list)
 	guint kept = 0;
 
 	g_array_sort(list, by_address);
-	for (guint i = 0; i < list->len; i++) {
-		struct elf_function *f = &g_array_index(list, struct elf_function, i);
-
+	EACH_ROW(i, struct elf_function, f, list) {
 		if (kept && g_array_index(list, struct elf_function, kept - 1).addr == f->addr) {
 			function_clear(f);
 			continue;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/each.h"
 #include "base/opener.h"
 #include "symbolize/process/maps.h"
 
@@ -227,9 +228,7 @@ static void for_each_map(const struct spaces *s, void (*fn)(struct space_map *m)
 
 	g_hash_table_iter_init(&iter, s->processes);
 	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&p))
-		for (guint i = 0; i < p->generations->len; i++) {
-			const struct generation *g = g_ptr_array_index(p->generations, i);
-
+		EACH_POINTER(i, const struct generation, g, p->generations) {
 			for (guint k = 0; k < g->maps->maps->len; k++)
 				fn(&g_array_index(g->maps->maps, struct space_map, k));
 		}
@@ -283,8 +282,7 @@ void generation_add_maps_text(struct spaces *s, struct generation *g, char *text
 {
 	g_autoptr(GArray) lines = maps_parse(text);
 
-	for (guint i = 0; i < lines->len; i++) {
-		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
+	EACH_ROW(i, const struct maps_line, m, lines) {
 		struct space_map map = { .start = m->start, .end = m->end, .pgoff = m->pgoff, .from_ns = from_ns,
 					 .from_proc = true };
 

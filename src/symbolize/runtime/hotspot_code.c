@@ -35,9 +35,7 @@ static bool find_symbols(const char *proc_dir, uint32_t pid, const GArray *lines
 
 	for (unsigned i = 0; i < HOTSPOT_SYMBOL_CNT; i++)
 		variables[i] = (struct variable){ .name = hotspot_symbol_name[i] };
-	for (guint i = 0; i < lines->len; i++) {
-		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW(i, const struct maps_line, line, lines) {
 		if (!line->inode || !hotspot_is_file(line->path))
 			continue;
 		if (!variables_find(proc_dir, pid, line, variables, G_N_ELEMENTS(variables)))

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
 #include "symbolize/runtime/hotspot_frames.h"
 
 #include "symbolize/runtime/memory.h"
@@ -114,15 +115,13 @@ static GArray *look(const struct hotspot *h)
 	memory_keep_pages(h->pid);
 	g_autoptr(GArray) threads = threads_new(h);
 
-	for (guint i = 0; i < threads->len; i++) {
-		const struct thread *t = &g_array_index(threads, struct thread, i);
+	EACH_ROW(i, const struct thread, t, threads) {
 		uint64_t owner = 0;
 
 		if (!t->pending || !hotspot_field_at(&h->layout, h->pid, HOTSPOT_MONITOR_OWNER, t->pending, &owner) || !owner)
 			continue;
 		uint64_t object = owner == ANONYMOUS_OWNER ? object_of(h, t->pending) : 0;
-		for (guint k = 0; k < threads->len; k++) {
-			const struct thread *other = &g_array_index(threads, struct thread, k);
+		EACH_ROW(k, const struct thread, other, threads) {
 			const struct hotspot_monitor one = { .tid = t->tid, .holder_tid = other->tid };
 
 			if (k == i || !is_owner(other, owner, object))
@@ -141,15 +140,10 @@ void hotspot_monitors(const struct hotspot *h, GArray *ret)
 		return;
 	g_autoptr(GArray) first = look(h), second = look(h);
 
-	for (guint i = 0; i < first->len; i++) {
-		const struct hotspot_monitor *one = &g_array_index(first, struct hotspot_monitor, i);
-
-		for (guint k = 0; k < second->len; k++) {
-			const struct hotspot_monitor *again = &g_array_index(second, struct hotspot_monitor, k);
-
+	EACH_ROW(i, const struct hotspot_monitor, one, first) {
+		EACH_ROW(k, const struct hotspot_monitor, again, second)
 			if (one->tid == again->tid && one->holder_tid == again->holder_tid)
 				g_array_append_val(ret, *one);
-		}
 	}
 }
 

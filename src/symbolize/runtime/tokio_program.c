@@ -434,9 +434,7 @@ static GArray *find_runtimes(const struct tokio_program *p, const GArray *lines)
 	g_autofree uint64_t *words = g_malloc(PIECE_BYTES);
 	uint64_t left = SEARCH_BYTES_MAX;
 
-	for (guint i = 0; i < lines->len; i++) {
-		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW(i, const struct maps_line, line, lines) {
 		for (uint64_t at = line->start; is_searched(line) && at < line->end && left; at += PIECE_BYTES) {
 			uint64_t bytes = MIN(MIN(line->end - at, PIECE_BYTES), left);
 
@@ -451,12 +449,9 @@ static GArray *find_runtimes(const struct tokio_program *p, const GArray *lines)
 /* How much of memory is there from addr on, up to `wanted`. */
 static uint64_t mapped_from(const GArray *lines, uint64_t addr, uint64_t wanted)
 {
-	for (guint i = 0; i < lines->len; i++) {
-		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW(i, const struct maps_line, line, lines)
 		if (addr >= line->start && addr < line->end)
 			return is_searched(line) ? MIN(line->end - addr, wanted) / WORD * WORD : 0;
-	}
 	return 0;
 }
 
@@ -585,9 +580,7 @@ bool tokio_program_read(struct tokio_program *p, GArray *ret, bool *ret_is_cut)
 	*ret_is_cut = false;
 	p->reads_left = READS_OF_LOOK;
 	g_array_set_size(ret, 0);
-	for (guint i = 0; i < p->places->len; i++) {
-		const struct tokio_place *place = &g_array_index(p->places, struct tokio_place, i);
-
+	EACH_ROW(i, const struct tokio_place, place, p->places) {
 		is_there |= memory_read(p->pid, place->from, &word, sizeof(word));
 		read_place(p, place, firsts, ret, ret_is_cut);
 	}
