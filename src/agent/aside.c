@@ -31,16 +31,7 @@ struct aside {
 	char *keeping;			/* the incident's name */
 };
 
-static void piece_free(gpointer data)
-{
-	struct piece *p = data;
-
-	g_free(p->alert);
-	g_free(p->name);
-	g_free(p->said);
-	g_free(p->recording);
-	g_free(p);
-}
+FREES_DATA(piece_free, struct piece, p, g_free(p->alert); g_free(p->name); g_free(p->said); g_free(p->recording))
 
 struct aside *aside_new(const struct agent_config *config, struct aside *old, struct recorder *recorder, log_fn log)
 {

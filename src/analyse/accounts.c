@@ -68,13 +68,7 @@ struct accounts *accounts_new(const struct profile *p, const struct selection *s
 	return a;
 }
 
-void accounts_free(struct accounts *a)
-{
-	if (!a)
-		return;
-	g_array_unref(a->rows);
-	g_free(a);
-}
+FREES(accounts_free, struct accounts, a, g_array_unref(a->rows))
 
 enum stack_end coverage_stack_end(const struct profile *p, const struct wait *w)
 {

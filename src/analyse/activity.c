@@ -303,13 +303,7 @@ static struct activity_row finished(const struct sum *sum)
 	return row;
 }
 
-static void sum_free(gpointer data)
-{
-	struct sum *sum = data;
-
-	g_free(sum->by_reason);
-	g_free(sum);
-}
+FREES_DATA(sum_free, struct sum, sum, g_free(sum->by_reason))
 
 /* Waits in the order of threads: so a row sees all of one thread together, and counts it once.  Free with g_free(). */
 static uint32_t *waits_by_thread(const struct profile *p)
@@ -362,11 +356,4 @@ struct activity *activity_new(const struct profile *p, struct reasons *reasons, 
 	return s.activity;
 }
 
-void activity_free(struct activity *a)
-{
-	if (!a)
-		return;
-	g_array_unref(a->rows);
-	g_string_chunk_free(a->names);
-	g_free(a);
-}
+FREES(activity_free, struct activity, a, g_array_unref(a->rows); g_string_chunk_free(a->names))

@@ -125,14 +125,7 @@ struct blame_table *blame_table_new(const struct profile *p, const struct select
 	return t;
 }
 
-void blame_table_free(struct blame_table *t)
-{
-	if (!t)
-		return;
-	g_array_unref(t->culprits);
-	g_array_unref(t->pairs);
-	g_free(t);
-}
+FREES(blame_table_free, struct blame_table, t, g_array_unref(t->culprits); g_array_unref(t->pairs))
 
 uint64_t *throttled_by_thread(const struct profile *p)
 {

@@ -23,13 +23,7 @@ struct far_ends *far_ends_new(const struct profile *p, const uint32_t *threads_o
 	return f;
 }
 
-void far_ends_free(struct far_ends *f)
-{
-	if (!f)
-		return;
-	g_hash_table_unref(f->found);
-	g_free(f);
-}
+FREES(far_ends_free, struct far_ends, f, g_hash_table_unref(f->found))
 
 /* The process at the other end of a connection that is waited for; 0: not known. */
 static uint32_t peer_of(const struct profile *p, const struct wait *w)

@@ -66,13 +66,7 @@ struct idle_part *idle_part_new(const struct profile *p, const struct selection 
 	return idle;
 }
 
-void idle_part_free(struct idle_part *idle)
-{
-	if (!idle)
-		return;
-	g_free(idle->waits);
-	g_free(idle);
-}
+FREES(idle_part_free, struct idle_part, idle, g_free(idle->waits))
 
 /* The row of what an idle wait's thread waited for a CPU: index + 1, 0: there is none. */
 static uint32_t split_row(struct profile *p, uint32_t i)

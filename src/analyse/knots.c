@@ -225,14 +225,7 @@ static void find_cycle(struct knot *k, const struct inner *g)
 		*node = g_array_index(k->nodes, uint32_t, *node);
 }
 
-static void knot_free(gpointer data)
-{
-	struct knot *k = data;
-
-	g_array_unref(k->nodes);
-	g_array_unref(k->cycle);
-	g_free(k);
-}
+FREES_DATA(knot_free, struct knot, k, g_array_unref(k->nodes); g_array_unref(k->cycle))
 
 static int compare_knots(gconstpointer va, gconstpointer vb)
 {

@@ -199,15 +199,7 @@ struct selection *selection_new(const struct profile *p, const struct query *q, 
 	return s;
 }
 
-void selection_free(struct selection *s)
-{
-	if (!s)
-		return;
-	g_free(s->threads);
-	g_free(s->waits);
-	g_free(s->states);
-	g_free(s);
-}
+FREES(selection_free, struct selection, s, g_free(s->threads); g_free(s->waits); g_free(s->states))
 
 bool selection_has_process(const struct selection *s, const struct profile *p, uint32_t pid)
 {

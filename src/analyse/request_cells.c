@@ -11,13 +11,7 @@ struct request_cells {
 	struct request_uncounted uncounted;
 };
 
-static void free_cause(gpointer data)
-{
-	struct request_cause_cell *cause = data;
-
-	g_free(cause->where);
-	g_free(cause);
-}
+FREES_DATA(free_cause, struct request_cause_cell, cause, g_free(cause->where))
 
 struct request_cell *request_cell_new(const char *name)
 {
@@ -28,14 +22,7 @@ struct request_cell *request_cell_new(const char *name)
 	return cell;
 }
 
-void request_cell_free(struct request_cell *cell)
-{
-	if (!cell)
-		return;
-	g_ptr_array_unref(cell->causes);
-	g_free(cell->name);
-	g_free(cell);
-}
+FREES(request_cell_free, struct request_cell, cell, g_ptr_array_unref(cell->causes); g_free(cell->name))
 
 static void free_cell(gpointer cell)
 {
@@ -50,13 +37,7 @@ struct request_cells *request_cells_new(void)
 	return c;
 }
 
-void request_cells_free(struct request_cells *c)
-{
-	if (!c)
-		return;
-	g_ptr_array_unref(c->list);
-	g_free(c);
-}
+FREES(request_cells_free, struct request_cells, c, g_ptr_array_unref(c->list))
 
 const GPtrArray *request_cells_list(const struct request_cells *c)
 {

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/request_routes.h"
 
-static void row_free(gpointer data)
-{
-	struct request_route *row = data;
-
-	g_array_unref(row->slowest);
-	g_free(row);
-}
+FREES_DATA(row_free, struct request_route, row, g_array_unref(row->slowest))
 
 /* A wait of its may lie before the program said whose request it is, so the time of each route decides. */
 const char *request_route(struct routes *routes, const struct profile *p, const struct request_span *s)
@@ -127,14 +121,7 @@ struct request_routes *request_routes_new(const struct profile *p, guint slowest
 	return r;
 }
 
-void request_routes_free(struct request_routes *r)
-{
-	if (!r)
-		return;
-	g_ptr_array_unref(r->rows);
-	routes_free(r->routes);
-	g_free(r);
-}
+FREES(request_routes_free, struct request_routes, r, g_ptr_array_unref(r->rows); routes_free(r->routes))
 
 const char *request_trace(const struct profile *p, const struct request_span *s, const char **ret_span)
 {

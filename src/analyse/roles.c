@@ -492,12 +492,4 @@ struct roles *roles_new(const struct profile *p, struct plumbing *plumbing)
 	return r;
 }
 
-void roles_free(struct roles *r)
-{
-	if (!r)
-		return;
-	g_array_unref(r->rows);
-	g_free(r->of_thread);
-	strset_free(r->names);
-	g_free(r);
-}
+FREES(roles_free, struct roles, r, g_array_unref(r->rows); g_free(r->of_thread); strset_free(r->names))

@@ -35,14 +35,7 @@ struct routes *routes_new_of(const struct profile *p, const char *attribute)
 	return r;
 }
 
-void routes_free(struct routes *r)
-{
-	if (!r)
-		return;
-	g_hash_table_destroy(r->by_context);
-	g_string_chunk_free(r->names);
-	g_free(r);
-}
+FREES(routes_free, struct routes, r, g_hash_table_destroy(r->by_context); g_string_chunk_free(r->names))
 
 const char *routes_of(struct routes *r, uint32_t node)
 {

@@ -267,13 +267,7 @@ struct storm_table *storm_table_new(const struct profile *p, const struct select
 	return t;
 }
 
-void storm_table_free(struct storm_table *t)
-{
-	if (!t)
-		return;
-	g_array_unref(t->rows);
-	g_free(t);
-}
+FREES(storm_table_free, struct storm_table, t, g_array_unref(t->rows))
 
 const char *storm_advice(const struct storm_row *r)
 {

@@ -4,6 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/each.h"
 #include "profile/id_index.h"
 
 struct strset {
@@ -22,15 +23,8 @@ struct strset *strset_new(void)
 	return set;
 }
 
-void strset_free(struct strset *set)
-{
-	if (!set)
-		return;
-	g_string_chunk_free(set->chunk);
-	g_ptr_array_unref(set->strings);
-	id_index_free(set->index);
-	g_free(set);
-}
+FREES(strset_free, struct strset, set, g_string_chunk_free(set->chunk); g_ptr_array_unref(set->strings);
+	id_index_free(set->index))
 
 static bool same(const void *ctx, const void *key, uint32_t id)
 {

@@ -113,10 +113,4 @@ struct wait_groups *wait_groups_new(const struct profile *p, struct reasons *rea
 	return h;
 }
 
-void wait_groups_free(struct wait_groups *h)
-{
-	if (!h)
-		return;
-	g_array_unref(h->rows);
-	g_free(h);
-}
+FREES(wait_groups_free, struct wait_groups, h, g_array_unref(h->rows))

@@ -26,14 +26,7 @@ struct wakes_by_wait *wakes_by_wait_new(const struct profile *p)
 	return by;
 }
 
-void wakes_by_wait_free(struct wakes_by_wait *by)
-{
-	if (!by)
-		return;
-	g_free(by->first);
-	g_free(by->order);
-	g_free(by);
-}
+FREES(wakes_by_wait_free, struct wakes_by_wait, by, g_free(by->first); g_free(by->order))
 
 void wakes_unknown(const struct profile *p, const struct wakes_by_wait *by, uint32_t wait, struct wake *ret)
 {

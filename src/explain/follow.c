@@ -35,23 +35,9 @@ struct doing {
 	double waited;		/* so long for these, or for whoever passes it on to them: nanoseconds a second */
 };
 
-static void hop_clear(gpointer data)
-{
-	struct follow_hop *h = data;
+CLEARS(hop_clear, struct follow_hop, h, g_free(h->host); g_free(h->process); g_free(h->sentence))
 
-	g_free(h->host);
-	g_free(h->process);
-	g_free(h->sentence);
-}
-
-static void chain_free(gpointer data)
-{
-	struct follow_chain *c = data;
-
-	g_array_unref(c->hops);
-	g_free(c->end);
-	g_free(c);
-}
+FREES_DATA(chain_free, struct follow_chain, c, g_array_unref(c->hops); g_free(c->end))
 
 /* Nanoseconds a second of the recording's own window. */
 static double rate(uint64_t ns, const struct profile *p)

@@ -37,13 +37,7 @@ static gboolean kind_equal(gconstpointer va, gconstpointer vb)
 	       strcmp(a->array, b->array) == 0;
 }
 
-static void kind_free(gpointer data)
-{
-	struct kind *k = data;
-
-	g_free(k->array);
-	g_free(k);
-}
+FREES_DATA(kind_free, struct kind, k, g_free(k->array))
 
 size_t lock_array_bytes(const struct object *o)
 {

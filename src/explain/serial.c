@@ -137,13 +137,7 @@ void serial_find(struct findings *f)
 	g_array_append_val(f->rows, row);
 }
 
-void serial_free(struct serial *serial)
-{
-	if (!serial)
-		return;
-	alone_free(serial->alone);
-	g_free(serial);
-}
+FREES(serial_free, struct serial, serial, alone_free(serial->alone))
 
 /* ", which mostly sleeps until a timer in wait_for_port", ", whose sleep mostly sleeps until a timer" */
 static void append_doing(GString *s, const struct findings *f, const struct finding *row)

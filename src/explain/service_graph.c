@@ -360,12 +360,5 @@ struct service_graph *service_graph_new(const struct service_map *m, const char 
 	return g;
 }
 
-void service_graph_free(struct service_graph *g)
-{
-	if (!g)
-		return;
-	g_array_unref(g->nodes);
-	g_array_unref(g->edges);
-	g_string_chunk_free(g->texts);
-	g_free(g);
-}
+FREES(service_graph_free, struct service_graph, g, g_array_unref(g->nodes); g_array_unref(g->edges);
+	g_string_chunk_free(g->texts))

@@ -4,21 +4,9 @@
 #include "analyse/reason/reasons.h"
 #include "profile/profile.h"
 
-static void asked_free(gpointer data)
-{
-	struct service_asked *a = data;
+FREES_DATA(asked_free, struct service_asked, a, g_ptr_array_unref(a->locals))
 
-	g_ptr_array_unref(a->locals);
-	g_free(a);
-}
-
-static void instance_free(gpointer data)
-{
-	struct service_instance *i = data;
-
-	g_hash_table_unref(i->asked);
-	g_free(i);
-}
+FREES_DATA(instance_free, struct service_instance, i, g_hash_table_unref(i->asked))
 
 struct service_map *service_map_new(uint64_t from_unix_ns, uint64_t to_unix_ns)
 {
@@ -35,18 +23,9 @@ struct service_map *service_map_new(uint64_t from_unix_ns, uint64_t to_unix_ns)
 	return m;
 }
 
-void service_map_free(struct service_map *m)
-{
-	if (!m)
-		return;
-	g_ptr_array_unref(m->instances);
-	g_hash_table_unref(m->by_name);
-	g_hash_table_unref(m->observed);
-	g_array_unref(m->rows);
-	g_hash_table_unref(m->by_end);
-	g_string_chunk_free(m->texts);
-	g_free(m);
-}
+FREES(service_map_free, struct service_map, m, g_ptr_array_unref(m->instances); g_hash_table_unref(m->by_name);
+	g_hash_table_unref(m->observed); g_array_unref(m->rows); g_hash_table_unref(m->by_end);
+	g_string_chunk_free(m->texts))
 
 static struct service_instance *instance_of(struct service_map *m, const char *host, const char *service)
 {

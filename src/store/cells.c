@@ -47,13 +47,7 @@ struct cells *cells_new(void)
 	return c;
 }
 
-void cells_free(struct cells *c)
-{
-	if (!c)
-		return;
-	g_hash_table_unref(c->groups);
-	g_free(c);
-}
+FREES(cells_free, struct cells, c, g_hash_table_unref(c->groups))
 
 static uint64_t sum(uint64_t a, uint64_t b)
 {

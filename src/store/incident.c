@@ -73,16 +73,7 @@ char *incident_name_of(const char *text)
 	return g_string_free(g_steal_pointer(&s), FALSE);
 }
 
-static void incident_free(gpointer data)
-{
-	struct incident *i = data;
-
-	g_free(i->name);
-	g_free(i->said);
-	g_free(i->headline);
-	g_free(i->damage);
-	g_free(i);
-}
+FREES_DATA(incident_free, struct incident, i, g_free(i->name); g_free(i->said); g_free(i->headline); g_free(i->damage))
 
 /* ---- folders of files, nothing below them */
 

@@ -152,14 +152,7 @@ struct line_known *line_known_new(const struct store_part *part, const GPtrArray
 	return k;
 }
 
-void line_known_free(struct line_known *k)
-{
-	if (!k)
-		return;
-	g_free(k->processes);
-	g_free(k->services);
-	g_free(k);
-}
+FREES(line_known_free, struct line_known, k, g_free(k->processes); g_free(k->services))
 
 static bool is_wanted(const struct line_known *k, uint8_t *known, uint64_t number, store_wants_fn wants)
 {

@@ -53,14 +53,7 @@ struct row_batches *row_batches_new(const struct profile *p)
 	return rows;
 }
 
-void row_batches_free(struct row_batches *rows)
-{
-	if (!rows)
-		return;
-	g_free(rows->of_wait);
-	g_array_unref(rows->rows);
-	g_free(rows);
-}
+FREES(row_batches_free, struct row_batches, rows, g_free(rows->of_wait); g_array_unref(rows->rows))
 
 bool row_batches_has(const struct row_batches *rows, uint32_t wait)
 {

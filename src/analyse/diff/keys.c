@@ -26,14 +26,8 @@ struct name_family {
 	GHashTable *names[DIFF_SIDES];
 };
 
-static void family_free(gpointer data)
-{
-	struct name_family *f = data;
-
-	g_hash_table_unref(f->names[DIFF_BEFORE]);
-	g_hash_table_unref(f->names[DIFF_AFTER]);
-	g_free(f);
-}
+FREES_DATA(family_free, struct name_family, f, g_hash_table_unref(f->names[DIFF_BEFORE]);
+	g_hash_table_unref(f->names[DIFF_AFTER]))
 
 /* A kind is all threads of a process whose names differ by their number alone: actors.h. */
 static void append_numberless(GString *s, const char *name)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
 #include "symbolize/dwarf/find.h"
 
 #define PROGRAM_MAX_BYTES ((size_t)64 << 20)
@@ -166,15 +167,7 @@ struct dwarf_lines *dwarf_lines_read(const struct dwarf_unit *u)
 	return NULL;
 }
 
-void dwarf_lines_free(struct dwarf_lines *l)
-{
-	if (!l)
-		return;
-	g_array_unref(l->folders);
-	g_array_unref(l->files);
-	g_free(l->in.bytes);
-	g_free(l);
-}
+FREES(dwarf_lines_free, struct dwarf_lines, l, g_array_unref(l->folders); g_array_unref(l->files); g_free(l->in.bytes))
 
 struct row {
 	uint64_t address, file;

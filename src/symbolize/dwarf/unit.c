@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/dwarf/unit.h"
 
+#include "base/each.h"
+
 #define HEADER_MAX_BYTES 40
 #define UNIT_MAX_BYTES ((size_t)256 << 20)
 #define INDIRECT_MAX 4
@@ -225,14 +227,7 @@ struct dwarf_unit *dwarf_unit_load(struct dwarf_image *im, const struct dwarf_un
 	return u ? u : load(im, head, (size_t)whole);
 }
 
-void dwarf_unit_free(struct dwarf_unit *u)
-{
-	if (!u)
-		return;
-	dwarf_abbrevs_free(u->abbrevs);
-	g_free(u->bytes);
-	g_free(u);
-}
+FREES(dwarf_unit_free, struct dwarf_unit, u, dwarf_abbrevs_free(u->abbrevs); g_free(u->bytes))
 
 static char *string_by_index(const struct dwarf_unit *u, uint64_t index)
 {

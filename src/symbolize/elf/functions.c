@@ -329,13 +329,7 @@ static void search_debug_file(struct search *s, int fd, const char *path)
 	elf_table_free(t);
 }
 
-static void function_clear(gpointer data)
-{
-	struct elf_function *f = data;
-
-	g_free(f->name);
-	g_free(f->whole);
-}
+CLEARS(function_clear, struct elf_function, f, g_free(f->name); g_free(f->whole))
 
 ORDER(by_address, struct elf_function, ORDER_LOW(addr) ORDER_TEXT(whole))
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
 #include "symbolize/names/kernel.h"
 
 #include <errno.h>
@@ -249,14 +250,7 @@ struct kallsyms *kallsyms_read(const char *path, GError **error)
 	return text ? kallsyms_parse(text, len) : NULL;
 }
 
-void kallsyms_free(struct kallsyms *k)
-{
-	if (!k)
-		return;
-	symtab_clear(&k->table);
-	g_array_unref(k->locks);
-	g_free(k);
-}
+FREES(kallsyms_free, struct kallsyms, k, symtab_clear(&k->table); g_array_unref(k->locks))
 
 bool kallsyms_find(const struct kallsyms *k, uint64_t addr, const char **ret_name, const char **ret_module,
 		   uint64_t *ret_symbol_offset)

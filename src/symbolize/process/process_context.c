@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/each.h"
 #include "base/parser.h"
 #include "base/wire.h"
 #include "symbolize/process/fileopen.h"
@@ -110,15 +111,8 @@ static bool says_something(const struct process_context *c)
 	return c->service || c->schema || c->keys->len;
 }
 
-void process_context_free(struct process_context *c)
-{
-	if (!c)
-		return;
-	g_free(c->service);
-	g_free(c->schema);
-	g_ptr_array_unref(c->keys);
-	g_free(c);
-}
+FREES(process_context_free, struct process_context, c, g_free(c->service); g_free(c->schema);
+	g_ptr_array_unref(c->keys))
 
 struct process_context *process_context_decode(const void *payload, size_t len_bytes)
 {

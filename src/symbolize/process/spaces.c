@@ -68,15 +68,8 @@ struct spaces *spaces_new(struct modules *modules, const char *proc_dir)
 	return s;
 }
 
-void spaces_free(struct spaces *s)
-{
-	if (!s)
-		return;
-	g_hash_table_unref(s->processes);
-	g_queue_free_full(s->exited, g_free);
-	g_free(s->proc_dir);
-	g_free(s);
-}
+FREES(spaces_free, struct spaces, s, g_hash_table_unref(s->processes); g_queue_free_full(s->exited, g_free);
+	g_free(s->proc_dir))
 
 bool generation_is_current(const struct generation *g)
 {

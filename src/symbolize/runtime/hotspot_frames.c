@@ -58,14 +58,7 @@ struct java_code *java_code_new(struct hotspot *h)
 	return c;
 }
 
-void java_code_free(struct java_code *c)
-{
-	if (!c)
-		return;
-	g_hash_table_unref(c->known);
-	hotspot_names_free(c->names);
-	g_free(c);
-}
+FREES(java_code_free, struct java_code, c, g_hash_table_unref(c->known); hotspot_names_free(c->names))
 
 static void check_some(struct java_code *c, struct known *const *known, guint cnt)
 {

@@ -62,15 +62,8 @@ struct hotspot_names *hotspot_names_new(void)
 	return n;
 }
 
-void hotspot_names_free(struct hotspot_names *n)
-{
-	if (!n)
-		return;
-	g_hash_table_destroy(n->methods);
-	g_hash_table_destroy(n->places);
-	g_string_chunk_free(n->strings);
-	g_free(n);
-}
+FREES(hotspot_names_free, struct hotspot_names, n, g_hash_table_destroy(n->methods); g_hash_table_destroy(n->places);
+	g_string_chunk_free(n->strings))
 
 void hotspot_names_next_turn(struct hotspot_names *n)
 {

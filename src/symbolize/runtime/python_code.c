@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
 #include "symbolize/runtime/language.h"
 
 #include <string.h>
@@ -28,13 +29,7 @@ struct python_code {
 	GStringChunk *strings;
 };
 
-static void code_free(gpointer p)
-{
-	struct code *c = p;
-
-	g_free(c->lines);
-	g_free(c);
-}
+FREES_DATA(code_free, struct code, c, g_free(c->lines))
 
 struct python_code *python_code_new(void)
 {
@@ -45,14 +40,7 @@ struct python_code *python_code_new(void)
 	return p;
 }
 
-void python_code_free(struct python_code *p)
-{
-	if (!p)
-		return;
-	g_hash_table_destroy(p->codes);
-	g_string_chunk_free(p->strings);
-	g_free(p);
-}
+FREES(python_code_free, struct python_code, p, g_hash_table_destroy(p->codes); g_string_chunk_free(p->strings))
 
 /* Only what a code object keeps all its life is compared: the type, the pointers to its texts, and its first line. */
 static void keep_constant(const struct python_layout *l, const uint8_t *from, uint8_t *to)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
 #include "symbolize/runtime/language.h"
 
 #include <string.h>
@@ -95,14 +96,7 @@ struct ruby_code *ruby_code_new(void)
 	return r;
 }
 
-void ruby_code_free(struct ruby_code *r)
-{
-	if (!r)
-		return;
-	g_hash_table_destroy(r->codes);
-	g_string_chunk_free(r->strings);
-	g_free(r);
-}
+FREES(ruby_code_free, struct ruby_code, r, g_hash_table_destroy(r->codes); g_string_chunk_free(r->strings))
 
 /* NULL: no String lies there, or an empty one. */
 static const char *read_string(struct ruby_code *r, const struct layout *l, uint32_t pid, uint64_t addr)

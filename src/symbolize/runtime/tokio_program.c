@@ -525,14 +525,7 @@ static struct elf_table *read_file(const char *proc_dir, uint32_t pid, const str
 	return t;
 }
 
-static void kind_free(gpointer p)
-{
-	struct tokio_kind *kind = p;
-
-	g_free(kind->name);
-	g_free(kind->file);
-	g_free(kind);
-}
+FREES_DATA(kind_free, struct tokio_kind, kind, g_free(kind->name); g_free(kind->file))
 
 static const struct maps_line *program_line(const GArray *lines)
 {

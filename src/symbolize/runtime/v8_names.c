@@ -46,14 +46,7 @@ struct v8_names *v8_names_new(void)
 	return n;
 }
 
-void v8_names_free(struct v8_names *n)
-{
-	if (!n)
-		return;
-	g_hash_table_destroy(n->functions);
-	g_string_chunk_free(n->strings);
-	g_free(n);
-}
+FREES(v8_names_free, struct v8_names, n, g_hash_table_destroy(n->functions); g_string_chunk_free(n->strings))
 
 /* ---- strings */
 
