@@ -6,7 +6,6 @@
 #include "analyse/label.h"
 #include "analyse/reason/match.h"
 #include "analyse/strset.h"
-#include "base/lock_function.h"
 #include "base/module.h"
 
 /* What the tables say of a frame, asked once per frame instead of once per wait. */

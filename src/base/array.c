@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "base/array.h"
+#include "base/each.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -15,9 +15,37 @@
 #define EACH_POINTER(i, type, row, array) EACH_AT(i, array, type *row = (array)->pdata[i])
 
 /*
- * What frees: FREES(lines_free, struct lines, l, g_array_unref(l->rows)) is lines_free(struct lines *l), which does what
- * the statements say, then frees l itself, and nothing for NULL.  FREES_DATA() takes a gpointer; CLEARS(), too, and
- * leaves the row itself, which an array holds.
+ * So many elements will be appended: room for them, its pages in one go.  Where there cannot be so many it does
+ * nothing.
+ */
+void array_expect(GArray *array, guint cnt);
+
+/*
+ * What a GHashTable holds, in no order: its values, or its keys, each as `type *x`.  The table stays as it is meanwhile.
+ */
+struct each_entry {
+	GHashTableIter iter;
+	gpointer key, value;
+	gboolean goes_on;
+};
+static inline struct each_entry each_entry_of(GHashTable *table)
+{
+	struct each_entry e = { .goes_on = TRUE };
+
+	g_hash_table_iter_init(&e.iter, table);
+	return e;
+}
+#define EACH_ENTRY(type, x, member, table)                                                                      \
+	for (struct each_entry x##_in = each_entry_of(table);                                                   \
+	     x##_in.goes_on && g_hash_table_iter_next(&x##_in.iter, &x##_in.key, &x##_in.value);)               \
+		for (type *x = (x##_in.goes_on = FALSE, x##_in.member); !x##_in.goes_on; x##_in.goes_on = TRUE)
+#define EACH_VALUE(type, x, table) EACH_ENTRY(type, x, value, table)
+#define EACH_KEY(type, x, table) EACH_ENTRY(type, x, key, table)
+
+/*
+ * What frees: FREES(lines_free, struct lines, l, g_array_unref(l->rows)) is lines_free(struct lines *l), which does
+ * what the statements say, then frees l itself, and nothing for NULL.  FREES_DATA() takes a gpointer; CLEARS(), too,
+ * and leaves the row itself, which an array holds.
  */
 #define FREES(name, type, it, ...)              \
 	void name(type *it)                     \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "base/lock_function.h"
+#include "base/module.h"
 
 #include <glib.h>
 

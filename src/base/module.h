@@ -13,4 +13,7 @@ bool module_is_libc(const char *path);
 /* Is it musl?  glibc's "libc.so" is a text for linkers, which no program maps. */
 bool module_is_musl(const char *path);
 
+/* A function of the kernel in which it takes a lock, spins for one, or sleeps for it: its caller says which lock it is. */
+bool lock_function_is(const char *name);
+
 #endif

@@ -260,7 +260,8 @@ static bool print(struct pour *pour, const struct report_args *a, const struct r
 	GString *out = pour->text;
 
 	if (plan->view && (!a->json || plan->view->json))
-		return a->json ? plan->view->json(out, in, pour->error) : view_append(plan->view, out, in, pour->error);
+		return a->json ? plan->view->json(out, in, pour->error)
+			       : view_append(plan->view, out, in, pour->error);
 	if (answer_is_asked(&a->answer))
 		return print_answer(out, a, in, pour->error);
 	if (a->json)

@@ -30,8 +30,8 @@ struct view {
 	const char *value_name;	/* NULL: the option takes no value */
 	const char *help;
 	/*
-	 * What the recording must have, the record option for it, and the flag of its info that says whether it is there.
-	 * NULL, 0: any recording will do.
+	 * What the recording must have, the record option for it, and the flag of its info that says whether it is
+	 * there.  NULL, 0: any recording will do.
 	 */
 	const char *needs, *recorded_with;
 	const char *agent_key;	/* of [record] in the agent's configuration; NULL: no history has it */

@@ -536,13 +536,8 @@ static bool take_line(void *reader, char *line, GError **error)
 static bool end_open_waits(struct script *s, GError **error)
 {
 	bool has_ends = s->sees_all || s->endless_cnt <= s->ended_cnt * ENDLESS_PERCENT / 100;
-	GHashTableIter iter;
-	gpointer value;
 
-	g_hash_table_iter_init(&iter, s->states);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		struct state *state = value;
-
+	EACH_VALUE(struct state, state, s->states) {
 		if (state->is_off && !has_ends)
 			s->endless_cnt++;
 		else if (state->is_off && !end_wait(s, state, s->last_ns, WAIT_OPEN_AT_END, error))

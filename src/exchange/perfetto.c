@@ -169,8 +169,9 @@ static void write_sample(struct perfetto *w, const struct wait *wait, uint64_t a
 {
 	const struct thread *t = profile_thread(w->p, wait->thread);
 	const guint stack = callstack_iid(w, wait, path);
+	const struct perfetto_sample s = { t->pid, t->tid, stack, off_cpu_ns, w->p->info.start_ns + at_ns };
 
-	perfetto_put_sample(w->packet, &(struct perfetto_sample){ t->pid, t->tid, stack, off_cpu_ns, w->p->info.start_ns + at_ns });
+	perfetto_put_sample(w->packet, &s);
 	end_packet(w);
 }
 

@@ -69,9 +69,9 @@ enum { SYSTEM_UTSNAME = 1, UTSNAME_SYSNAME = 1, UTSNAME_VERSION, UTSNAME_RELEASE
 
 /* Writes the packet, and begins the next one in its place. */
 void perfetto_end_packet(struct writer *writer, GString *packet);
-/* An event whose annotations and flows stand in `event` already, which is empty again afterwards; name NULL: an end. */
-void perfetto_put_event(GString *packet, GString *event, unsigned type, uint64_t track, uint64_t ns, const char *category,
-			const char *name);
+/* An event whose annotations and flows stand in `event` already, which is empty afterwards; name NULL: an end. */
+void perfetto_put_event(GString *packet, GString *event, unsigned type, uint64_t track, uint64_t ns,
+			const char *category, const char *name);
 struct perfetto_sample {
 	uint32_t pid, tid;
 	guint stack;

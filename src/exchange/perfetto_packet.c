@@ -11,8 +11,8 @@ void perfetto_end_packet(struct writer *writer, GString *packet)
 	writer_flush(writer);
 }
 
-void perfetto_put_event(GString *packet, GString *event, unsigned type, uint64_t track, uint64_t ns, const char *category,
-			const char *name)
+void perfetto_put_event(GString *packet, GString *event, unsigned type, uint64_t track, uint64_t ns,
+			const char *category, const char *name)
 {
 	wire_uint(event, EVENT_TYPE, type);
 	wire_uint(event, EVENT_TRACK, track);

@@ -233,15 +233,12 @@ uint32_t *deadlock_rings_new(const struct profile *p, const uint32_t *locks)
 	/* which walk came by first; each goes on to the end, or to where one has been */
 	g_autofree uint32_t *walk_of = g_new0(uint32_t, (gsize)p->waits->len + 1);
 	GHashTable *const starts[] = { open, files, monitors };
-	GHashTableIter iter;
-	gpointer value;
 	uint32_t walk = 0;
 
 	sort_waits(&f);
 	find_monitors(&f);
 	for (size_t i = 0; i < G_N_ELEMENTS(starts); i++) {
-		g_hash_table_iter_init(&iter, starts[i]);
-		while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		EACH_VALUE(void, value, starts[i]) {
 			uint32_t at = GPOINTER_TO_UINT(value);
 
 			walk++;

@@ -61,8 +61,6 @@ void requests_of_find(struct findings *f)
 {
 	struct parts parts;
 	g_autoptr(GHashTable) rows = NULL;
-	GHashTableIter iter;
-	gpointer value;
 
 	f->routes = routes_new(f->profile);
 	if (!f->routes)
@@ -81,9 +79,7 @@ void requests_of_find(struct findings *f)
 	EACH_ROW(i, struct finding, row, f->rows)
 		if (row->id)
 			g_hash_table_insert(rows, GUINT_TO_POINTER(row->id), row);
-	g_hash_table_iter_init(&iter, parts.sums);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const struct part *part = value;
+	EACH_VALUE(const struct part, part, parts.sums) {
 		struct finding *row = g_hash_table_lookup(rows, GUINT_TO_POINTER(part->id));
 
 		if (row)

@@ -274,12 +274,7 @@ void calibration_correct(struct calibration *c, const struct sums *sums, size_t 
 void calibration_for_each_rest(struct calibration *c, void (*fn)(const struct calibration_rest *rest, void *data),
 			       void *data)
 {
-	GHashTableIter iter;
-	gpointer value;
-
-	g_hash_table_iter_init(&iter, c->groups);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const struct group *g = value;
+	EACH_VALUE(const struct group, g, c->groups) {
 		const struct calibration_rest rest = {
 			.thread = g->thread, .state = g->state, .count = MAX(g->rest.of[COUNT], 1),
 			.blocked_ns = g->rest.of[BLOCKED], .runnable_ns = g->rest.of[RUNNABLE],

@@ -66,10 +66,6 @@ void crossed_forget(struct crossed *c)
 
 void crossed_for_each(const struct crossed *c, crossed_fn fn, void *data)
 {
-	GHashTableIter iter;
-	gpointer row;
-
-	g_hash_table_iter_init(&iter, c->rows);
-	while (g_hash_table_iter_next(&iter, NULL, &row))
+	EACH_VALUE(void, row, c->rows)
 		fn(row, data);
 }

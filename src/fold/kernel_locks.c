@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/lock_function.h"
+#include "base/module.h"
 #include "base/mount_point.h"
 #include "base/opener.h"
 #include "fold/crossed.h"

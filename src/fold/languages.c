@@ -175,13 +175,7 @@ void fold_languages_forget(struct fold_languages *l, fold_known_fn is_known, voi
 
 void fold_languages_keep(struct fold_languages *l, struct profile_compact *c)
 {
-	GHashTableIter iter;
-	gpointer value;
-
-	g_hash_table_iter_init(&iter, l->natives);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		struct native *n = value;
-
+	EACH_VALUE(struct native, n, l->natives) {
 		for (unsigned i = 0; i < n->cnt; i++)
 			n->spots[i] = profile_compact_frame(c, n->spots[i] & ~SPOT_IS_EVAL) |
 				      (n->spots[i] & SPOT_IS_EVAL);

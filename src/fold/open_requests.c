@@ -190,14 +190,9 @@ bool open_requests_has(const struct open_requests *o, const struct profile *p, c
 unsigned open_requests_cnt(const struct open_requests *o, uint64_t *ret_longest_ns)
 {
 	unsigned cnt = 0;
-	GHashTableIter iter;
-	gpointer process;
 
 	*ret_longest_ns = 0;
-	g_hash_table_iter_init(&iter, o->processes);
-	while (g_hash_table_iter_next(&iter, NULL, &process)) {
-		const struct process *one = process;
-
+	EACH_VALUE(const struct process, one, o->processes) {
 		cnt += o->ports ? one->unanswered_cnt : one->waits_cnt;
 		if (o->ports || one->unanswered_cnt == one->waits_cnt)
 			*ret_longest_ns = MAX(*ret_longest_ns, one->longest_ns);

@@ -199,12 +199,9 @@ static void put_trace(struct request_span *span, const struct offcpu_rec_request
 void spans_finish(struct spans *s, struct fold *fold, struct profile *p)
 {
 	g_autoptr(GPtrArray) all = g_ptr_array_new();
-	GHashTableIter iter;
-	gpointer heap;
 
 	g_ptr_array_extend(all, s->slowest, NULL, NULL);
-	g_hash_table_iter_init(&iter, s->of_routes);
-	while (g_hash_table_iter_next(&iter, NULL, &heap))
+	EACH_VALUE(void, heap, s->of_routes)
 		g_ptr_array_extend(all, heap, NULL, NULL);
 	g_ptr_array_extend(all, s->sampled, NULL, NULL);
 	g_ptr_array_sort(all, by_start);

@@ -638,7 +638,8 @@ void fold_stacks_forget(struct fold_stacks *f)
 	fold_languages_forget(f->languages, is_known, f);
 }
 
-uint32_t fold_stacks_take(struct fold_stacks *f, struct offcpu_rec_stack *rec, uint32_t pid, uint64_t space, bool is_user)
+uint32_t fold_stacks_take(struct fold_stacks *f, struct offcpu_rec_stack *rec, uint32_t pid, uint64_t space,
+			  bool is_user)
 {
 	uint64_t id = hash_more(space, is_user ? pid : 0);
 

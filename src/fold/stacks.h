@@ -53,7 +53,11 @@ uint64_t fold_stacks_cnt(const struct fold_stacks *f);
 bool fold_stacks_find(const struct fold_stacks *f, uint64_t id, uint32_t *ret_node);
 /* The same: 0 for the id 0, and one that says "pending" for what never arrived.  kind: enum frame_kind. */
 uint32_t fold_stacks_node(struct fold_stacks *f, uint64_t id, uint8_t kind);
-/* The node of a stack that user space has read: of rec depth and frames are filled in.  space: tells programs of a PID apart. */
-uint32_t fold_stacks_take(struct fold_stacks *f, struct offcpu_rec_stack *rec, uint32_t pid, uint64_t space, bool is_user);
+/*
+ * The node of a stack that user space has read: of rec depth and frames are filled in.  space tells programs of a PID
+ * apart.
+ */
+uint32_t fold_stacks_take(struct fold_stacks *f, struct offcpu_rec_stack *rec, uint32_t pid, uint64_t space,
+			  bool is_user);
 
 #endif

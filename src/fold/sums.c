@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "abi/sample.h"
-#include "base/array.h"
+#include "base/each.h"
 #include "profile/id_index.h"
 
 struct hist {

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "base/array.h"
+#include "base/each.h"
 #include "base/order.h"
 #include "profile/id_index.h"
 #include "profile/limits.h"

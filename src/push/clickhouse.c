@@ -295,7 +295,7 @@ static void put_tcp_waits(struct rows *r)
 	rows_end(r, "tcp_waits");
 }
 
-static const struct thread *thread_of(const struct profile *p, uint32_t pid)
+const struct thread *rows_thread_of(const struct profile *p, uint32_t pid)
 {
 	for (guint i = 0; i < p->threads->len; i++)
 		if (profile_thread(p, i)->pid == pid)
@@ -306,7 +306,7 @@ static const struct thread *thread_of(const struct profile *p, uint32_t pid)
 static void put_connections(struct rows *r)
 {
 	EACH_ROW(i, const struct connection, c, r->p->connections) {
-		const struct thread *t = thread_of(r->p, c->pid);
+		const struct thread *t = rows_thread_of(r->p, c->pid);
 
 		rows_of_window(r);
 		rb_text(r->out, t ? rows_service(t) : "");

@@ -15,10 +15,7 @@ static const struct thread *thread_of(const struct rows *r, const struct headlin
 
 	if (h->kind == HEADLINE_WAIT)
 		return profile_thread(p, profile_wait(p, h->finding->wait)->thread);
-	for (guint i = 0; i < p->threads->len; i++)
-		if (profile_thread(p, i)->pid == pid)
-			return profile_thread(p, i);
-	return NULL;
+	return rows_thread_of(p, pid);
 }
 
 /* What a report of the window says first, so that nobody has to read windows to know which host has what. */
@@ -242,8 +239,7 @@ void rows_put_contents(struct rows *r)
 
 const char *rows_service_of_tasks(const struct rows *r, const struct tasks *t)
 {
-	for (guint i = 0; i < r->p->threads->len; i++)
-		if (profile_thread(r->p, i)->pid == t->pid)
-			return rows_service(profile_thread(r->p, i));
-	return t->program;
+	const struct thread *of = rows_thread_of(r->p, t->pid);
+
+	return of ? rows_service(of) : t->program;
 }

@@ -38,6 +38,8 @@ static inline const char *rows_service(const struct thread *t)
 {
 	return t->service ? t->service : t->process;
 }
+/* Any of the process; NULL: the profile has none. */
+const struct thread *rows_thread_of(const struct profile *p, uint32_t pid);
 const char *rows_service_of_tasks(const struct rows *r, const struct tasks *t);
 
 #endif

@@ -5,6 +5,8 @@
 #include "analyse/reason/reasons.h"
 #include "profile/profile.h"
 #include "profile/requests.h"
+#include "push/services.h"
+#include "push/unit.h"
 
 /*
  * Windows as counters of Prometheus, which only grow as windows are added.  Labels are bounded: services as in
@@ -30,5 +32,15 @@ void metrics_seconds(GString *s, const char *name, const char *type, const char 
 /* Lines of one metric: its head, then each value with one label, of any text. */
 void metrics_head(GString *s, const char *name, const char *type, const char *help);
 void metrics_labelled(GString *s, const char *name, const char *label, const char *text, uint64_t value);
+
+/*
+ * The requests of a window as OpenTelemetry metrics (OTLP 1.0 and later): profiles have rows of stacks, and no
+ * latencies.
+ */
+
+#define OTLP_METRICS "metrics"	/* the name of such a request of a unit */
+
+/* part: of the window's units.  NULL: it has no requests. */
+struct push_unit *otlp_metrics_unit(const struct profile *p, const struct services *services, uint32_t part);
 
 #endif

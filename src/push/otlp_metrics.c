@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "push/otlp_metrics.h"
 
 #include "analyse/request_cells.h"
 #include "analyse/requests.h"

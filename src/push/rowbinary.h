@@ -39,7 +39,7 @@ static inline void rb_each(GString *out, const uint64_t *values, size_t cnt, boo
 			rb_u32(out, (uint32_t)values[i]);
 }
 #define RB_EACH(out, is_64, ...) \
-	rb_each(out, (const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), is_64)
+	rb_each(out, (const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / 8, is_64)
 #define RB_U32(out, ...) RB_EACH(out, false, __VA_ARGS__)
 #define RB_U64(out, ...) RB_EACH(out, true, __VA_ARGS__)
 /* NULL is "". */

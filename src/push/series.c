@@ -218,12 +218,8 @@ static void sum_tasks(struct push *push, const struct services *services)
 /* What was summed, as requests. */
 static void take_all(struct push *push)
 {
-	GHashTableIter iter;
-	gpointer s;
-
 	push->sums = g_array_new(FALSE, FALSE, sizeof(struct stack_sum));
-	g_hash_table_iter_init(&iter, push->index);
-	while (g_hash_table_iter_next(&iter, &s, NULL))
+	EACH_KEY(void, s, push->index)
 		g_array_append_vals(push->sums, s, 1);
 	g_array_sort(push->sums, sum_compare);
 	for (guint first = 0, next; first < push->sums->len; first = next) {

@@ -5,7 +5,7 @@
 
 #include "base/json_read.h"
 #include "push/clickhouse.h"
-#include "push/otlp_metrics.h"
+#include "push/metrics.h"
 
 /* Of ClickHouse's error codes: what tells of tables. */
 enum { NO_SUCH_COLUMN = 16, UNKNOWN_IDENTIFIER = 47, UNKNOWN_TABLE = 60, UNKNOWN_DATABASE = 81 };

@@ -251,14 +251,7 @@ static void scan(struct sampler *s, uint64_t now_ns)
 
 void by_proc_round(struct sampler *s)
 {
-	GHashTableIter iter;
-	gpointer value;
-
 	scan(s, clock_ns(CLOCK_MONOTONIC));
-	g_hash_table_iter_init(&iter, s->threads);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		struct sampled *t = value;
-
+	EACH_VALUE(struct sampled, t, s->threads)
 		t->is_seen = look(s, t);
-	}
 }

@@ -228,11 +228,8 @@ static void take(struct sampler *s, const struct look_record *rec, const void *f
 void by_task_round(struct sampler *s)
 {
 	struct task_source *source = s->tasks;
-	GHashTableIter iter;
-	gpointer value;
 
-	g_hash_table_iter_init(&iter, s->threads);
-	while (g_hash_table_iter_next(&iter, NULL, &value))
+	EACH_VALUE(void, value, s->threads)
 		((struct sampled *)value)->is_seen = false;
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 

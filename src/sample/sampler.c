@@ -223,12 +223,7 @@ static void look_at_all(struct sampler *s)
 
 static void read_counts(struct sampler *s, bool is_start)
 {
-	GHashTableIter iter;
-	gpointer value;
-
-	g_hash_table_iter_init(&iter, s->threads);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		struct sampled *t = value;
+	EACH_VALUE(struct sampled, t, s->threads) {
 		struct proc_sched now = t->last;
 		bool has_stood = t->has_counts && proc_thread_sched(&t->files, &now) && now.runs == t->last.runs &&
 				 t->look.state != 'R';

@@ -64,9 +64,10 @@ struct session_probe {
 	void (*free)(void *state);	/* before the programs leave the kernel */
 };
 
-/* All rows, in the order in which they are asked.  Requests are the first to go: each call that is probed costs time. */
-#define SESSION_PROBES(X) \
-	X(requests) X(wakers) X(objects) X(connects) X(tcp) X(languages) X(services) X(blame) X(storms) X(on_cpu) X(switches)
+/* All rows, in the order in which they are asked.  Requests are the first to go: each probed call costs time. */
+#define SESSION_PROBES(X)                                                                               \
+	X(requests) X(wakers) X(objects) X(connects) X(tcp) X(languages) X(services) X(blame) X(storms) \
+	X(on_cpu) X(switches)
 #define SESSION_PROBE_DECLARE(name) extern const struct session_probe probe_##name;
 SESSION_PROBES(SESSION_PROBE_DECLARE)
 

@@ -151,11 +151,7 @@ void cells_add_profile(struct cells *c, const struct profile *p, const struct re
 
 void cells_visit(const struct cells *c, cells_fn fn, void *ctx)
 {
-	GHashTableIter iter;
-	gpointer group;
-
-	g_hash_table_iter_init(&iter, c->groups);
-	while (g_hash_table_iter_next(&iter, &group, NULL))
+	EACH_KEY(void, group, c->groups)
 		fn(ctx, group);
 }
 

@@ -311,11 +311,8 @@ static void rank(struct drawing *d, unsigned series_max)
 {
 	g_autoptr(GPtrArray) groups = g_ptr_array_new();
 	const uint32_t steps = d->line->steps;
-	GHashTableIter iter;
-	gpointer group;
 
-	g_hash_table_iter_init(&iter, d->by_name);
-	while (g_hash_table_iter_next(&iter, NULL, &group))
+	EACH_VALUE(void, group, d->by_name)
 		g_ptr_array_add(groups, group);
 	g_ptr_array_sort(groups, largest_first);
 	EACH_POINTER(i, const struct group, g, groups) {

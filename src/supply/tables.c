@@ -413,11 +413,7 @@ static void note_exit(struct tables *t, uint32_t pid)
 /* Everything must be read anew. */
 static void note_loss(struct tables *t)
 {
-	GHashTableIter iter;
-	gpointer program;
-
-	g_hash_table_iter_init(&iter, t->programs);
-	while (g_hash_table_iter_next(&iter, NULL, &program))
+	EACH_VALUE(void, program, t->programs)
 		((struct program *)program)->stale = true;
 	t->changed = true;
 }

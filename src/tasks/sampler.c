@@ -176,14 +176,11 @@ static bool sleep_until(struct task_sampler *s, uint64_t ns)
 static uint64_t next_find_ns(const struct task_sampler *s, uint64_t found_ns)
 {
 	uint64_t next_ns = found_ns + find_every_ns(s), first_ns = UINT64_MAX;
-	GHashTableIter iter;
-	gpointer candidate;
 
 	if (!s->options.pids || s->options.follow)
 		return next_ns;
 	/* only given ones, of which each has its time */
-	g_hash_table_iter_init(&iter, s->candidates);
-	while (g_hash_table_iter_next(&iter, NULL, &candidate))
+	EACH_VALUE(void, candidate, s->candidates)
 		first_ns = MIN(first_ns, ((const struct candidate *)candidate)->next_try_ns);
 	if (first_ns != UINT64_MAX)
 		return MAX(next_ns, first_ns);

@@ -54,13 +54,9 @@ static struct name_family *family_of(GHashTable *families, const char *name)
 
 static bool has_same_names(const struct name_family *f)
 {
-	GHashTableIter iter;
-	gpointer name;
-
 	if (g_hash_table_size(f->names[DIFF_BEFORE]) != g_hash_table_size(f->names[DIFF_AFTER]))
 		return false;
-	g_hash_table_iter_init(&iter, f->names[DIFF_BEFORE]);
-	while (g_hash_table_iter_next(&iter, &name, NULL))
+	EACH_KEY(void, name, f->names[DIFF_BEFORE])
 		if (!g_hash_table_contains(f->names[DIFF_AFTER], name))
 			return false;
 	return true;

@@ -68,8 +68,6 @@ GArray *diff_tasks(const struct diff *d)
 {
 	g_autoptr(GHashTable) found = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
 	GArray *rows;
-	GHashTableIter iter;
-	gpointer key;
 
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		const struct profile *p = d->in[side].profile;
@@ -81,8 +79,7 @@ GArray *diff_tasks(const struct diff *d)
 				add_population(found, profile_tasks(p, i), side);
 	}
 	rows = g_array_new(FALSE, FALSE, sizeof(struct diff_task));
-	g_hash_table_iter_init(&iter, found);
-	while (g_hash_table_iter_next(&iter, &key, NULL)) {
+	EACH_KEY(void, key, found) {
 		struct diff_task row = *(const struct diff_task *)key;
 
 		row.is_real = change_of(&row) > ERRORS * sqrt(row.variance[DIFF_BEFORE] + row.variance[DIFF_AFTER]);

@@ -56,7 +56,8 @@ void json_member_uint(struct json *j, const char *key, uint64_t n);
 #define JSON(j, ...)                                                            \
 	do {                                                                    \
 		struct json *json_ = (j);                                       \
-		JSON_OF(__VA_ARGS__, JSON_8, , JSON_7, , JSON_6, , JSON_5, , JSON_4, , JSON_3, , JSON_2, , JSON_1, )(__VA_ARGS__) \
+		JSON_OF(__VA_ARGS__, JSON_8, , JSON_7, , JSON_6, , JSON_5, , JSON_4, , JSON_3, , JSON_2, , JSON_1, )    \
+		(__VA_ARGS__)                                                                                           \
 	} while (0)
 #define JSON_1(key, value)                                                                                      \
 	_Generic((value), bool: json_member_bool, char *: json_member_string, const char *: json_member_string, \

@@ -13,7 +13,6 @@
 #define REASON_ROWS 6
 #define OFTEN_PER_S 50000
 #define INTERVAL_ROWS 4		/* distributions a second */
-#define CELL 9
 #define PARKED_ROWS 4
 #define CALLS_ROWS 10		/* times --top: 30 functions */
 
@@ -247,27 +246,26 @@ static void counts_text(GString *s, const struct request_summary *r, const struc
 
 ORDER_POINTERS(by_own_time, struct request_row, ORDER_HIGH(calls.self.wall_ns) ORDER_TEXT(name))
 
+void request_times_text(GString *s, const char *count, const uint64_t *times, unsigned cnt, const char *name,
+			const struct text_options *options)
+{
+	text_right(s, count, 11);
+	for (unsigned i = 0; i < cnt; i++) {
+		g_string_append_c(s, ' ');
+		text_duration_cell(s, times[i], REQUEST_CELL);
+	}
+	g_string_append(s, "  ");
+	text_safe_cut(s, name, text_room(options, 11 + cnt * (REQUEST_CELL + 1) + 2));
+	g_string_append_c(s, '\n');
+}
+
 static void calls_row_text(GString *s, const struct request_row *row, const struct text_options *o)
 {
 	const struct offcpu_request_times *all = &row->calls.all, *self = &row->calls.self;
-	const uint64_t times[] = { all->wall_ns,
-				   all->on_cpu_ns,
-				   all->blocked_ns,
-				   all->runnable_ns,
-				   all->preempted_ns,
-				   self->wall_ns,
-				   all->wall_ns > self->wall_ns ? all->wall_ns - self->wall_ns : 0 };
-	g_autoptr(GString) count = g_string_new(NULL);
+	const uint64_t times[] = { all->wall_ns, all->on_cpu_ns, all->blocked_ns, all->runnable_ns, all->preempted_ns,
+				   self->wall_ns, all->wall_ns > self->wall_ns ? all->wall_ns - self->wall_ns : 0 };
 
-	text_thousands(count, all->count);
-	text_right(s, count->str, 11);
-	for (size_t i = 0; i < G_N_ELEMENTS(times); i++) {
-		g_string_append_c(s, ' ');
-		text_duration_cell(s, times[i], CELL);
-	}
-	g_string_append(s, "  ");
-	text_safe_cut(s, row->name, text_room(o, 11 + 7 * (CELL + 1) + 2));
-	g_string_append_c(s, '\n');
+	request_times_text(s, TEXT_COUNT(all->count), times, G_N_ELEMENTS(times), row->name, o);
 }
 
 static void request_calls_text(GString *s, const struct request_summary *r, const struct text_options *o)
@@ -288,7 +286,7 @@ static void request_calls_text(GString *s, const struct request_summary *r, cons
 	text_right(s, "CALLS", 11);
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
 		g_string_append_c(s, ' ');
-		text_right(s, names[i], CELL);
+		text_right(s, names[i], REQUEST_CELL);
 	}
 	g_string_append_printf(s, "  FUNCTION%s\n", text_plain(o));
 	for (; shown < r->rows_cnt && rows[shown]->calls.all.count && (!o->top || shown < CALLS_ROWS * o->top); shown++)

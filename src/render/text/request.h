@@ -18,6 +18,11 @@ void request_interval_text(GString *s, const struct request_row *rows, unsigned 
 void request_line_heading(GString *s);
 void request_line_text(GString *s, const char *time, const struct request_row *row);
 
+/* A row of a table: how many, times, and the name in what is left of the line. */
+#define REQUEST_CELL 9
+void request_times_text(GString *s, const char *count, const uint64_t *times, unsigned cnt, const char *name,
+			const struct text_options *options);
+
 struct request_summary {
 	const struct request_row *rows;
 	unsigned rows_cnt;

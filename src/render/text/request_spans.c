@@ -10,7 +10,6 @@
 
 /* Requests out of a recording. */
 
-#define CELL 9
 #define FIRST_FUNCTIONS 2
 #define FIRST_REASONS 3
 #define NAME_COLUMNS 40
@@ -93,17 +92,8 @@ static void append_functions(GString *s, const GPtrArray *rows, const struct tex
 		const struct request_row *row = rows->pdata[i];
 		const uint64_t times[] = { row->sum.all.wall_ns / row->sum.all.count, request_percentile(&row->sum, 0.5),
 					   request_percentile(&row->sum, 0.99), row->sum.max_ns };
-		g_autoptr(GString) count = g_string_new(NULL);
 
-		text_thousands(count, row->sum.all.count);
-		text_right(s, count->str, 11);
-		for (size_t k = 0; k < G_N_ELEMENTS(times); k++) {
-			g_string_append_c(s, ' ');
-			text_duration_cell(s, times[k], CELL);
-		}
-		g_string_append(s, "  ");
-		text_safe_cut(s, row->name, text_room(o, 11 + 4 * (CELL + 1) + 2));
-		g_string_append_c(s, '\n');
+		request_times_text(s, TEXT_COUNT(row->sum.all.count), times, G_N_ELEMENTS(times), row->name, o);
 	}
 	if (o->top && rows->len > o->top)
 		g_string_append_printf(s, "and %u more functions: --top 0 shows all\n", rows->len - o->top);
@@ -138,7 +128,7 @@ static void append_span(GString *s, const struct profile *p, const struct span_t
 	g_string_append_printf(line, "%9.3f", (double)(span->start_ns - MIN(span->start_ns, p->info.start_ns)) / 1e9);
 	for (size_t i = 0; i < G_N_ELEMENTS(times); i++) {
 		g_string_append_c(line, ' ');
-		text_duration_cell(line, times[i], CELL);
+		text_duration_cell(line, times[i], REQUEST_CELL);
 	}
 	g_string_append_printf(line, " %7u  ", t->tid);
 	if (has_names) {
@@ -152,7 +142,7 @@ static void append_span(GString *s, const struct profile *p, const struct span_t
 		text_safe_cell(line, begin, 16);
 		g_string_append(line, "  ");
 	}
-	text_duration_cell(line, top->ns, CELL);
+	text_duration_cell(line, top->ns, REQUEST_CELL);
 	g_string_append_c(line, ' ');
 	request_cause_text(line, p, &top->cause, text_room(o, text_width(line->str)));
 	append_flags(line, span->flags);
@@ -212,14 +202,7 @@ static void append_route_row(GString *s, const struct request_route *row, const 
 	g_autoptr(GString) count = g_string_new(row->is_exact ? "" : "~");
 
 	text_thousands(count, all->count);
-	text_right(s, count->str, 11);
-	for (size_t k = 0; k < G_N_ELEMENTS(times); k++) {
-		g_string_append_c(s, ' ');
-		text_duration_cell(s, times[k], CELL);
-	}
-	g_string_append(s, "  ");
-	text_safe_cut(s, row->name ? row->name : "(not told)", text_room(o, 11 + (guint)G_N_ELEMENTS(times) * (CELL + 1) + 2));
-	g_string_append_c(s, '\n');
+	request_times_text(s, count->str, times, G_N_ELEMENTS(times), row->name ? row->name : "(not told)", o);
 }
 
 static void append_route_spans(GString *s, const struct profile *p, const struct request_route *row,
