@@ -20,12 +20,9 @@ const char *blame_kind_id(uint8_t kind)
 const char *blame_name(uint8_t kind, const char *comm)
 {
 	switch (kind) {
-	case BLAME_THREAD:
-		return comm;
-	case BLAME_IDLE:
-		return "[idle]";
-	case BLAME_THROTTLED:
-		return "[throttled]";
+	case BLAME_THREAD: return comm;
+	case BLAME_IDLE: return "[idle]";
+	case BLAME_THROTTLED: return "[throttled]";
 	}
 	return "[unknown]";
 }

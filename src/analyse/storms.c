@@ -277,16 +277,11 @@ const char *storm_advice(const struct storm_row *r)
 	case STORM_CONDITION:
 		return "wake one at a time (signal), or so many as there is work for; or release the lock they need first";
 	case STORM_EPOLL:
-	case STORM_EPOLL_ACCEPT:
-		return "add the file with EPOLLEXCLUSIVE, or share one epoll file among the threads";
+	case STORM_EPOLL_ACCEPT: return "add the file with EPOLLEXCLUSIVE, or share one epoll file among the threads";
 	case STORM_ACCEPT:
-	case STORM_POLL:
-		return "one thread should poll and hand out, or each have a socket of its own (SO_REUSEPORT)";
-	case STORM_TIMER:
-		return "spread the timers' expiry";
-	case STORM_FUTEX:
-		return "wake one at a time";
-	default:
-		return NULL;
+	case STORM_POLL: return "one thread should poll and hand out, or each have a socket of its own (SO_REUSEPORT)";
+	case STORM_TIMER: return "spread the timers' expiry";
+	case STORM_FUTEX: return "wake one at a time";
+	default: return NULL;
 	}
 }

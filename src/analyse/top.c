@@ -211,12 +211,8 @@ static const char *row_name(const struct top *t, const struct profile *p, const 
 	case TOP_BY_ROUTE: return route_name(t, w);
 	case TOP_BY_REASON: return reason_name(reason_of(t, w));
 	case TOP_BY_STATE: name = g_strdup_printf("%c %s", w->state, state_text(w->state)); break;
-	case TOP_BY_THREAD:
-		name = thread_name(p, th->comm, th->pid, th->tid);
-		break;
-	case TOP_BY_PROCESS:
-		name = thread_name(p, th->process, th->pid, 0);
-		break;
+	case TOP_BY_THREAD: name = thread_name(p, th->comm, th->pid, th->tid); break;
+	case TOP_BY_PROCESS: name = thread_name(p, th->process, th->pid, 0); break;
 	case TOP_BY_OBJECT: name = object_name(p, w); break;
 	case TOP_BY_COUNT: break;
 	}

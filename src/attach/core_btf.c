@@ -31,8 +31,7 @@ static const char *name_of(const struct kernel_btf *btf, uint32_t id)
 	switch (BTF_INFO_KIND(t.info)) {
 	case BTF_KIND_STRUCT: case BTF_KIND_UNION: case BTF_KIND_ENUM: case KERNEL_BTF_ENUM64: case BTF_KIND_TYPEDEF:
 		return kernel_btf_string(btf, t.name_off);
-	default:
-		return NULL;
+	default: return NULL;
 	}
 }
 

@@ -56,8 +56,7 @@ static unsigned form_of_one_byte(uint8_t op)
 		return F_IMM8;
 	case 0x6b: case 0x80: case 0x83: case 0xc0: case 0xc1: case 0xc6:
 		return F_MODRM | F_IMM8;
-	case 0xc2:
-		return F_IMM16;
+	case 0xc2: return F_IMM16;
 	case 0xc3: case 0xc9: case 0xcc: case 0xf4:
 		return F_NONE;
 	}

@@ -226,16 +226,13 @@ static bool read_here(uint64_t addr, size_t bytes, char *to)
 static enum opener_piece_state read_absent(uint64_t addr, size_t bytes, char *to)
 {
 	switch (absent_at(last.pid, addr)) {
-	case ABSENT_STRANGE:
-		return OPENER_PIECE_STRANGE;
+	case ABSENT_STRANGE: return OPENER_PIECE_STRANGE;
 	case ABSENT_ZERO:
 		/* Never written to; and who serves faults by userfaultfd is not asked. */
 		memset(to, 0, bytes);
 		return OPENER_PIECE_READ;
-	case ABSENT_LOCAL:
-		return read_here(addr, bytes, to) ? OPENER_PIECE_READ : OPENER_PIECE_NONE;
-	default:
-		return OPENER_PIECE_NONE;
+	case ABSENT_LOCAL: return read_here(addr, bytes, to) ? OPENER_PIECE_READ : OPENER_PIECE_NONE;
+	default: return OPENER_PIECE_NONE;
 	}
 }
 

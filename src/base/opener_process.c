@@ -393,18 +393,12 @@ static int perf_event(const struct opener_request *r, size_t bytes)
 static int fd_for(const struct opener_request *r, size_t path_bytes, int fd)
 {
 	switch (r->call) {
-	case OPENER_OPEN:
-		return open_of_proc(r->path, r->flags);
-	case OPENER_HOLD:
-		return hold(r, path_bytes);
-	case OPENER_READ_HELD:
-		return read_held_at_once(fd);
-	case OPENER_CGROUP:
-		return opener_cgroup_here(fd, r->number);
-	case OPENER_BPF_STATS:
-		return opener_bpf_stats_here();
-	case OPENER_PERF_EVENT:
-		return perf_event(r, path_bytes);
+	case OPENER_OPEN: return open_of_proc(r->path, r->flags);
+	case OPENER_HOLD: return hold(r, path_bytes);
+	case OPENER_READ_HELD: return read_held_at_once(fd);
+	case OPENER_CGROUP: return opener_cgroup_here(fd, r->number);
+	case OPENER_BPF_STATS: return opener_bpf_stats_here();
+	case OPENER_PERF_EVENT: return perf_event(r, path_bytes);
 	default:
 		errno = EINVAL;
 		return -1;
@@ -419,22 +413,14 @@ static void serve(const struct opener_request *r, size_t path_bytes, int fd)
 
 	errno = 0;
 	switch (r->call) {
-	case OPENER_TEXT:
-		n = read_text(r->path, r->number, reply.text, &ret_fd);
-		break;
+	case OPENER_TEXT: n = read_text(r->path, r->number, reply.text, &ret_fd); break;
 	case OPENER_MEMORY:
 		n = opener_read_memory((uint32_t)r->number, (const void *)r->path,
 				       path_bytes / sizeof(struct opener_address), reply.text);
 		break;
-	case OPENER_LINK:
-		n = link_of_proc(r->path, reply.text);
-		break;
-	case OPENER_STAT:
-		n = stat_of(r->path, reply.text);
-		break;
-	case OPENER_LIST:
-		n = list_of_proc(fd, r->flags, reply.text);
-		break;
+	case OPENER_LINK: n = link_of_proc(r->path, reply.text); break;
+	case OPENER_STAT: n = stat_of(r->path, reply.text); break;
+	case OPENER_LIST: n = list_of_proc(fd, r->flags, reply.text); break;
 	default:
 		ret_fd = fd_for(r, path_bytes, fd);
 		n = ret_fd < 0 ? -errno : 0;

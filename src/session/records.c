@@ -204,9 +204,7 @@ int session_take_record(void *data, void *record, size_t size)
 				    s->start_ns && !s->options->command_pid);
 		}
 		break;
-	case OFFCPU_REC_SLEEP_PATH:
-		fold_sleep_path(s->fold, record, size);
-		break;
+	case OFFCPU_REC_SLEEP_PATH: fold_sleep_path(s->fold, record, size); break;
 	case OFFCPU_REC_THREAD:
 		if (keeps_account(s->options->mode, record, size))
 			take_thread(s, record, size);
@@ -214,16 +212,12 @@ int session_take_record(void *data, void *record, size_t size)
 			 ((const struct offcpu_rec_thread *)record)->open_state)
 			tell_open_wait(s, record);
 		break;
-	case OFFCPU_REC_STILL:
-		take_still(s, record, size);
-		break;
+	case OFFCPU_REC_STILL: take_still(s, record, size); break;
 	case OFFCPU_REC_EVENT:
 		if (s->options->on_event && size >= sizeof(struct offcpu_rec_event))
 			s->options->on_event(record, s->options->callback_data);
 		break;
-	default:
-		probes_take(s, type, record, size);
-		break;
+	default: probes_take(s, type, record, size); break;
 	}
 	/* Below 0 ends this round, the record is taken. */
 	return s->records % RECORDS_A_ROUND == 0 || is_late(s) ? -EAGAIN : 0;

@@ -202,24 +202,15 @@ static void requests_free(void *state)
 static const struct bpf_program *program_of(const struct offcpu_bpf *skel, enum request_probe_kind kind)
 {
 	switch (kind) {
-	case REQUEST_ENTER:
-		return skel->progs.request_enter;
-	case REQUEST_CATCH:
-		return skel->progs.request_catch;
-	case REQUEST_START:
-		return skel->progs.request_start;
-	case REQUEST_DONE:
-		return skel->progs.request_done;
-	case REQUEST_GO_PARK:
-		return skel->progs.request_go_park;
-	case REQUEST_GO_YIELD:
-		return skel->progs.request_go_yield;
-	case REQUEST_GO_READY:
-		return skel->progs.request_go_ready;
-	case REQUEST_GO_RUN:
-		return skel->progs.request_go_run;
-	case REQUEST_GO_EXIT:
-		return skel->progs.request_go_exit;
+	case REQUEST_ENTER: return skel->progs.request_enter;
+	case REQUEST_CATCH: return skel->progs.request_catch;
+	case REQUEST_START: return skel->progs.request_start;
+	case REQUEST_DONE: return skel->progs.request_done;
+	case REQUEST_GO_PARK: return skel->progs.request_go_park;
+	case REQUEST_GO_YIELD: return skel->progs.request_go_yield;
+	case REQUEST_GO_READY: return skel->progs.request_go_ready;
+	case REQUEST_GO_RUN: return skel->progs.request_go_run;
+	case REQUEST_GO_EXIT: return skel->progs.request_go_exit;
 	}
 	return NULL;
 }

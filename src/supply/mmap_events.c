@@ -341,8 +341,7 @@ static unsigned tell(const struct mmap_events_sink *sink, const struct perf_even
 			return 0;
 		sink->exit(sink->data, task->pid, ts_ns);
 		return 1;
-	default:
-		return 0;
+	default: return 0;
 	}
 }
 

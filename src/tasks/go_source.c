@@ -69,18 +69,12 @@ static const char *state_of(const struct go_goroutine *g)
 		return "changed while it was read";
 	switch (g->status) {
 	case GO_STATUS_RUNNABLE:
-	case GO_STATUS_PREEMPTED:
-		return "runnable";
-	case GO_STATUS_RUNNING:
-		return "running";
-	case GO_STATUS_SYSCALL:
-		return "syscall";
-	case GO_STATUS_COPYING:
-		return "its stack is moved";
-	case GO_STATUS_LEAKED:
-		return "leaked";
-	default:
-		return "waiting";
+	case GO_STATUS_PREEMPTED: return "runnable";
+	case GO_STATUS_RUNNING: return "running";
+	case GO_STATUS_SYSCALL: return "syscall";
+	case GO_STATUS_COPYING: return "its stack is moved";
+	case GO_STATUS_LEAKED: return "leaked";
+	default: return "waiting";
 	}
 }
 

@@ -137,12 +137,9 @@ static char *wait_of(const struct java_vthread *t)
 	case JAVA_PARKED:
 	case JAVA_PARKED_FOR_A_TIME:
 		return lock ? g_strdup_printf("parked for a %s", lock) : g_strdup(t->does == JAVA_PARKED ? "parked" : "parked for a time");
-	case JAVA_BLOCKED:
-		return monitor_of(t);
-	case JAVA_WAITS:
-		return g_strdup("Object.wait()");
-	default:
-		return NULL;
+	case JAVA_BLOCKED: return monitor_of(t);
+	case JAVA_WAITS: return g_strdup("Object.wait()");
+	default: return NULL;
 	}
 }
 
@@ -155,14 +152,10 @@ static char *reason_of(const struct java_vthread *t)
 						 : t->does == JAVA_WAITS ? "in Object.wait()"
 						 : t->pinned_by ? "holds the monitor of " : "holds a monitor",
 				   t->does == JAVA_PARKED || t->does == JAVA_PARKED_FOR_A_TIME ? t->pinned_by : NULL, NULL);
-	case JAVA_PIN_NATIVE:
-		return g_strconcat(PINNED, ": native frame of ", t->pinned_by, NULL);
-	case JAVA_PIN_CLASS:
-		return g_strconcat(PINNED, ": class initialiser ", t->pinned_by, NULL);
-	case JAVA_PIN_UNKNOWN:
-		return g_strdup(PINNED);
-	default:
-		return t->is_stale ? NULL : wait_of(t);
+	case JAVA_PIN_NATIVE: return g_strconcat(PINNED, ": native frame of ", t->pinned_by, NULL);
+	case JAVA_PIN_CLASS: return g_strconcat(PINNED, ": class initialiser ", t->pinned_by, NULL);
+	case JAVA_PIN_UNKNOWN: return g_strdup(PINNED);
+	default: return t->is_stale ? NULL : wait_of(t);
 	}
 }
 

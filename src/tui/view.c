@@ -255,8 +255,7 @@ static bool toggle_key(struct view *v, uint32_t key)
 	case 'd':
 		set_baseline(v);
 		return true;
-	default:
-		return false;
+	default: return false;
 	}
 	view_order(v);
 	return true;

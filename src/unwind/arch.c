@@ -46,12 +46,9 @@ uint32_t code_rule(const struct code_state *s, const struct unwind_arch *arch)
 const struct unwind_arch *unwind_arch_of(uint16_t machine)
 {
 	switch (machine) {
-	case EM_X86_64:
-		return &unwind_arch_x86_64;
-	case EM_AARCH64:
-		return &unwind_arch_aarch64;
-	default:
-		return NULL;
+	case EM_X86_64: return &unwind_arch_x86_64;
+	case EM_AARCH64: return &unwind_arch_aarch64;
+	default: return NULL;
 	}
 }
 

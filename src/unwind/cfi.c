@@ -17,36 +17,20 @@ uint64_t cfi_pointer(struct cursor *c, uint8_t encoding, uint64_t vaddr, uint64_
 	switch (encoding & 0x0f) {
 	case DW_EH_PE_absptr:
 	case DW_EH_PE_udata8:
-	case DW_EH_PE_sdata8:
-		value = cursor_u64(c);
-		break;
-	case DW_EH_PE_uleb128:
-		value = cursor_uleb(c);
-		break;
-	case DW_EH_PE_udata2:
-		value = cursor_u16(c);
-		break;
-	case DW_EH_PE_udata4:
-		value = cursor_u32(c);
-		break;
-	case DW_EH_PE_sleb128:
-		value = (uint64_t)cursor_sleb(c);
-		break;
-	case DW_EH_PE_sdata2:
-		value = (uint64_t)(int64_t)(int16_t)cursor_u16(c);
-		break;
-	case DW_EH_PE_sdata4:
-		value = (uint64_t)(int64_t)(int32_t)cursor_u32(c);
-		break;
+	case DW_EH_PE_sdata8: value = cursor_u64(c); break;
+	case DW_EH_PE_uleb128: value = cursor_uleb(c); break;
+	case DW_EH_PE_udata2: value = cursor_u16(c); break;
+	case DW_EH_PE_udata4: value = cursor_u32(c); break;
+	case DW_EH_PE_sleb128: value = (uint64_t)cursor_sleb(c); break;
+	case DW_EH_PE_sdata2: value = (uint64_t)(int64_t)(int16_t)cursor_u16(c); break;
+	case DW_EH_PE_sdata4: value = (uint64_t)(int64_t)(int32_t)cursor_u32(c); break;
 	default:
 		c->bad = true;
 	}
 	switch (encoding & 0xf0) {	/* text- and function-relative, aligned and indirect: not for code addresses */
 	case 0:
 		break;
-	case DW_EH_PE_pcrel:
-		value += vaddr;
-		break;
+	case DW_EH_PE_pcrel: value += vaddr; break;
 	case DW_EH_PE_datarel:
 		value += data_base;
 		c->bad |= !data_base;

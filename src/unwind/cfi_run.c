@@ -177,8 +177,7 @@ static bool run_cfa_op(struct run *r, uint8_t op, bool *ret_ok)
 		*cfa = read_expr(r, CFI_EXPR);
 		r->is_changed = true;
 		return true;
-	default:
-		return false;
+	default: return false;
 	}
 }
 
@@ -203,8 +202,7 @@ static bool run_register_op(struct run *r, uint8_t op)
 	case DW_CFA_val_offset_sf:
 		set_offset(r, reg, CFI_VAL_OFFSET, cursor_sleb(&r->c));
 		return true;
-	case DW_CFA_restore_extended:
-		return restore(r, reg);
+	case DW_CFA_restore_extended: return restore(r, reg);
 	case DW_CFA_undefined:
 		set_how(r, reg, CFI_UNDEFINED);
 		return true;
@@ -220,8 +218,7 @@ static bool run_register_op(struct run *r, uint8_t op)
 	case DW_CFA_val_expression:
 		set_rule(r, reg, read_expr(r, CFI_VAL_EXPR));
 		return true;
-	default:
-		return false;
+	default: return false;
 	}
 }
 
@@ -231,32 +228,22 @@ static bool run_op(struct run *r)
 	bool ok;
 
 	switch (op & 0xc0) {
-	case DW_CFA_advance_loc:
-		return advance(r, low);
+	case DW_CFA_advance_loc: return advance(r, low);
 	case DW_CFA_offset:
 		set_offset(r, low, CFI_OFFSET, uleb_clamped(r));
 		return true;
-	case DW_CFA_restore:
-		return restore(r, low);
+	case DW_CFA_restore: return restore(r, low);
 	}
 	switch (op) {
-	case DW_CFA_nop:
-		return true;
-	case DW_CFA_set_loc:
-		return set_loc(r);
-	case DW_CFA_advance_loc1:
-		return advance(r, cursor_u8(&r->c));
-	case DW_CFA_advance_loc2:
-		return advance(r, cursor_u16(&r->c));
-	case DW_CFA_advance_loc4:
-		return advance(r, cursor_u32(&r->c));
-	case DW_CFA_remember_state:
-		return remember(r);
-	case DW_CFA_restore_state:
-		return restore_remembered(r);
+	case DW_CFA_nop: return true;
+	case DW_CFA_set_loc: return set_loc(r);
+	case DW_CFA_advance_loc1: return advance(r, cursor_u8(&r->c));
+	case DW_CFA_advance_loc2: return advance(r, cursor_u16(&r->c));
+	case DW_CFA_advance_loc4: return advance(r, cursor_u32(&r->c));
+	case DW_CFA_remember_state: return remember(r);
+	case DW_CFA_restore_state: return restore_remembered(r);
 	case DW_CFA_AARCH64_negate_ra_state:	/* signed or not is of no account: see unwind_abi.h */
-	case DW_CFA_AARCH64_negate_ra_state_with_pc:
-		return r->arch->signs_returns;
+	case DW_CFA_AARCH64_negate_ra_state_with_pc: return r->arch->signs_returns;
 	case DW_CFA_GNU_args_size:
 		cursor_uleb(&r->c);
 		return true;

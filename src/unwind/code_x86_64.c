@@ -174,10 +174,8 @@ static bool may_write(const struct insn *i, unsigned reg)
 		return is_reg;
 	case 0xf6: case 0xf7:	/* not and neg of the group; multiplications write others */
 		return is_rm && ((i->modrm >> 3 & 7) == 2 || (i->modrm >> 3 & 7) == 3);
-	case 0xff:
-		return is_rm && (i->modrm >> 3 & 7) < 2;
-	default:
-		return op < 0xd8 || op > 0xdf ? is_reg || is_rm : false;
+	case 0xff: return is_rm && (i->modrm >> 3 & 7) < 2;
+	default: return op < 0xd8 || op > 0xdf ? is_reg || is_rm : false;
 	}
 }
 

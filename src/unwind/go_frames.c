@@ -147,10 +147,8 @@ static uint32_t arm64_rule(int64_t frame)
 static uint32_t fixed_rule(const struct go_frames *g, enum kind kind)
 {
 	switch (kind) {
-	case KIND_END:
-		return UNWIND_CFA_END << 16;
-	case KIND_SIGNAL:
-		return UNWIND_CFA_SIGNAL << 16;
+	case KIND_END: return UNWIND_CFA_END << 16;
+	case KIND_SIGNAL: return UNWIND_CFA_SIGNAL << 16;
 	default: /* the frame pointer is saved where it points to; on arm64 x29 can be that of another stack's past */
 		if (g->machine == EM_AARCH64)
 			return UNWIND_CFA_COMPLEX << 16;

@@ -77,9 +77,7 @@ static enum unwind_step restore(uint32_t rule, uint64_t at, struct unwind_regs *
 		to->known |= 1u << AARCH64_X29;
 		to->ip = code_address(saved[1]);
 		return UNWIND_STEP_OK;
-	case UNWIND_ARM64_RETURN_LOST:
-		to->known &= ~(1u << AARCH64_X29);
-		break;
+	case UNWIND_ARM64_RETURN_LOST: to->known &= ~(1u << AARCH64_X29); break;
 	}
 	if (!read(ctx, at, saved, sizeof(saved[0])))
 		return UNWIND_STEP_MEMORY;
@@ -97,10 +95,8 @@ enum unwind_step unwind_aarch64_step(uint32_t rule, struct unwind_regs *regs, un
 	uint64_t base, cfa;
 
 	switch (kind) {
-	case UNWIND_CFA_GAP:
-		return UNWIND_STEP_NO_INFO;
-	case UNWIND_CFA_END:
-		return UNWIND_STEP_END;
+	case UNWIND_CFA_GAP: return UNWIND_STEP_NO_INFO;
+	case UNWIND_CFA_END: return UNWIND_STEP_END;
 	case UNWIND_CFA_SIGNAL:
 		return step_context(regs->reg[AARCH64_SP] + (uint64_t)(int64_t)unwind_rule_offset(rule), regs, read,
 				    ctx);
@@ -108,8 +104,7 @@ enum unwind_step unwind_aarch64_step(uint32_t rule, struct unwind_regs *regs, un
 	case UNWIND_CFA_BP:
 	case UNWIND_CFA_BP_SWITCH:
 		break;
-	default:
-		return UNWIND_STEP_COMPLEX;
+	default: return UNWIND_STEP_COMPLEX;
 	}
 	if (!find_base(rule, regs, &base))
 		return UNWIND_STEP_UNKNOWN_REG;

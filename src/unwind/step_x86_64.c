@@ -73,13 +73,11 @@ static bool restore_bp(uint32_t rule, uint64_t cfa, struct unwind_regs *regs, un
 	case UNWIND_BP_AT_CFA:
 		regs->known |= 1u << X86_64_RBP;
 		return read(ctx, cfa + at, bp, 8);
-	case UNWIND_BP_AT_BP:
-		return !known(regs, X86_64_RBP) || read(ctx, *bp + at, bp, 8);
+	case UNWIND_BP_AT_BP: return !known(regs, X86_64_RBP) || read(ctx, *bp + at, bp, 8);
 	case UNWIND_BP_LOST:
 		regs->known &= ~(1u << X86_64_RBP);
 		return true;
-	default:
-		return true;
+	default: return true;
 	}
 }
 

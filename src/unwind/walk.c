@@ -22,16 +22,11 @@ void unwind_regs_set_sp(const struct unwind_arch *arch, uint64_t ip, uint64_t sp
 static enum unwind_why why_of(enum unwind_step step)
 {
 	switch (step) {
-	case UNWIND_STEP_COMPLEX:
-		return UNWIND_WHY_COMPLEX;
-	case UNWIND_STEP_UNKNOWN_REG:
-		return UNWIND_WHY_UNKNOWN_REG;
-	case UNWIND_STEP_MEMORY:
-		return UNWIND_WHY_MEMORY;
-	case UNWIND_STEP_BACKWARDS:
-		return UNWIND_WHY_BACKWARDS;
-	default:
-		return UNWIND_WHY_NO_INFO;
+	case UNWIND_STEP_COMPLEX: return UNWIND_WHY_COMPLEX;
+	case UNWIND_STEP_UNKNOWN_REG: return UNWIND_WHY_UNKNOWN_REG;
+	case UNWIND_STEP_MEMORY: return UNWIND_WHY_MEMORY;
+	case UNWIND_STEP_BACKWARDS: return UNWIND_WHY_BACKWARDS;
+	default: return UNWIND_WHY_NO_INFO;
 	}
 }
 

@@ -304,12 +304,8 @@ static void measure(const struct diff *d, const struct condition *c, const struc
 			result->value[side] = stats_quantile(&durations, share_of(c->metric));
 			of[side].se = stats_quantile_error(&durations, share_of(c->metric), a->threads_cnt);
 			break;
-		case CONDITION_MAX:
-			result->value[side] = (double)a->max_ns;
-			break;
-		case CONDITION_MEAN:
-			result->value[side] = a->each_ns;
-			break;
+		case CONDITION_MAX: result->value[side] = (double)a->max_ns; break;
+		case CONDITION_MEAN: result->value[side] = a->each_ns; break;
 		case CONDITION_TOTAL:
 		case CONDITION_METRICS: result->value[side] = a->scaled_ns; break;
 		}

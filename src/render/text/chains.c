@@ -42,9 +42,7 @@ static void append_end(GString *s, const struct chain_row *row)
 		break;
 	case CHAIN_CUT:
 	case CHAIN_UNKNOWN:
-	case CHAIN_START:
-		g_string_append_printf(s, "    (%s)\n", chain_end_text(row->end));
-		break;
+	case CHAIN_START: g_string_append_printf(s, "    (%s)\n", chain_end_text(row->end)); break;
 	default:
 		break;
 	}

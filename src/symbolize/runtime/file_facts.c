@@ -38,12 +38,9 @@ static unsigned pointer_bytes(uint8_t encoding)
 {
 	switch (encoding & 7) {
 	case 0:
-	case 4:
-		return 8;
-	case 3:
-		return 4;
-	default:
-		return 0;
+	case 4: return 8;
+	case 3: return 4;
+	default: return 0;
 	}
 }
 

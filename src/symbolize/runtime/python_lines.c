@@ -91,12 +91,9 @@ uint32_t python_line(enum python_lines kind, const uint8_t *table, size_t bytes,
 	struct cursor c = cursor_of(table, bytes);
 
 	switch (kind) {
-	case PYTHON_LINES_PAIRS:
-		return line_by_pairs(&c, first_line, offset);
-	case PYTHON_LINES_RANGES:
-		return line_by_ranges(&c, first_line, offset);
-	case PYTHON_LINES_LOCATIONS:
-		return line_by_locations(&c, first_line, offset);
+	case PYTHON_LINES_PAIRS: return line_by_pairs(&c, first_line, offset);
+	case PYTHON_LINES_RANGES: return line_by_ranges(&c, first_line, offset);
+	case PYTHON_LINES_LOCATIONS: return line_by_locations(&c, first_line, offset);
 	}
 	return 0;
 }

@@ -102,13 +102,10 @@ char *runtime_version_of_file(enum runtime runtime, const char *path)
 	switch (runtime) {
 	case RUNTIME_RUBY:
 	case RUNTIME_PERL:
-	case RUNTIME_PHP:
-		return version_at(behind ? behind + strlen(".so.") : name + strcspn(name, "0123456789"));
+	case RUNTIME_PHP: return version_at(behind ? behind + strlen(".so.") : name + strcspn(name, "0123456789"));
 	case RUNTIME_DOTNET:	/* shared/Microsoft.NETCore.App/8.0.1/libcoreclr.so */
 		return version_in_folder(path, "");
-	case RUNTIME_ERLANG:
-		return version_in_folder(path, "erts-");
-	default:
-		return NULL;
+	case RUNTIME_ERLANG: return version_in_folder(path, "erts-");
+	default: return NULL;
 	}
 }
