@@ -25,7 +25,7 @@ _offcpu_options() {
 	report) echo "$read --incidents --input-unit= --pid= --tid= --top= --by= --wakers --graph= --critical= --locks --runq-blame --storms --clickhouse= --host= --database= --credentials= --ca= --full --stacks --accounts --kernel-frames --follow --idle= --rate= --requests --rules= --explain= --json --json=summary --max-bytes= --id= --cursor= --markdown --csv --help" ;;
 	flame)
 		echo "$read --output= --html --open --title= --subtitle= --width= --min-width= --idle= --palette= --inverted --reverse --by= \
---wakers --wakeup --tasks --delimiter --pid= --input-unit= --help"
+--wakers --wakeup --tasks --delimiter --pid= --tid= --input-unit= --help"
 		;;
 	push) echo "--pyroscope= --clickhouse= --otlp= --parca= --metrics= --database= --tenant= --credentials= --ca= --spool= --wait= --help" ;;
 	serve) echo "--history= --incident= --fleet= --database= --credentials= --ca= --listen= --token-file= --audit --host= --rules= --mcp --open --help" ;;

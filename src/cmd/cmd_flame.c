@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include "analyse/locks.h"
-#include "analyse/query.h"
 #include "analyse/tree.h"
-#include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
 #include "cmd/input.h"
@@ -34,9 +32,10 @@ static const char description[] =
 
 /* What the command line said. */
 struct flame_args {
-	char *output, *title, *subtitle, *width, *min_width, *palette, *by, *weight, *grep, *comm, *state, *idle, *pids;
+	char *output, *title, *subtitle, *width, *min_width, *palette, *by, *weight, *idle;
 	struct range_args range;
-	gboolean user, kernel, inverted, reverse, delimiters, wakers, wakeup, open, html, tasks;
+	struct filters filters;
+	gboolean inverted, reverse, delimiters, wakers, wakeup, open, html, tasks;
 };
 
 /* The same, understood. */
@@ -45,9 +44,7 @@ struct flame_job {
 	char *output;
 	bool html;
 	const struct range_args *range;
-	struct query query;
-	GArray *pids;
-	GPtrArray *processes;
+	const struct query *query;
 	struct tree_options tree;
 	struct svg_options svg;
 	bool by_process, has_weight, open, tasks;
@@ -57,10 +54,11 @@ struct flame_job {
 static void args_clear(struct flame_args *a)
 {
 	char **strings[] = { &a->output, &a->title, &a->subtitle, &a->width, &a->min_width, &a->palette,
-			     &a->by, &a->weight, &a->grep, &a->comm, &a->state, &a->idle, &a->pids };
+			     &a->by, &a->weight, &a->idle };
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(strings); i++)
 		g_free(*strings[i]);
+	filters_clear(&a->filters);
 	range_args_clear(&a->range);
 }
 
@@ -150,22 +148,10 @@ static bool understand(struct flame_args *a, int argc, char **argv, struct flame
 		return false;
 	if (a->min_width && !parse_min_width(a->min_width, job->svg.width_px, &job->svg.min_width, error))
 		return false;
-	if (a->state) {
-		char *letters = NULL;
-		if (!parse_state_letters(a->state, &letters, error))
-			return false;
-		g_free(a->state);
-		a->state = letters;
-	}
-	if (!filters_processes(a->pids, job->pids, job->processes, error))
-		return false;
-	job->query = (struct query){
-		.states = a->state, .comm = a->comm, .grep = a->grep, .user_only = a->user, .kernel_only = a->kernel,
-		.pids = (const uint32_t *)(void *)job->pids->data, .pids_cnt = job->pids->len,
-		.processes = filters_names(job->processes),
-	};
+	job->query = &a->filters.query;
 	job->range = &a->range;
-	return understand_words(a, job, error) && range_args_check(&a->range, error) && query_check(&job->query, error);
+	return understand_words(a, job, error) && range_args_check(&a->range, error) &&
+	       filters_understand(&a->filters, error);
 }
 
 static struct html_options page_options(const struct flame_job *job, const struct selection *selection,
@@ -225,7 +211,7 @@ static int serve_page(const struct profile *p, const struct flame_job *job, cons
 
 static int draw(const struct profile *p, struct flame_job *job, const struct selection *selection)
 {
-	g_autofree char *text = query_text(&job->query);
+	g_autofree char *text = query_text(job->query);
 	g_autoptr(GString) out = g_string_sized_new(1 << 20);
 	g_autoptr(GError) error = NULL;
 
@@ -259,15 +245,15 @@ static int run(struct flame_job *job)
 		p = recording_only_tasks(p, job->input, &error);
 	bool knows = p &&
 		     (job->tree.view == TREE_SLEEPERS
-			      ? recording_with_on_cpu(p, job->input, job->has_weight, &job->query, &job->tree.weight,
+			      ? recording_with_on_cpu(p, job->input, job->has_weight, job->query, &job->tree.weight,
 						      &error)
 			      : recording_has_wakers(p, job->input, &error));
 	if (p)
 		objects_as_frames(p);
-	knows = knows && recording_knows(p, job->input, job->tree.weight, &job->query, &error);
+	knows = knows && recording_knows(p, job->input, job->tree.weight, job->query, &error);
 	if (knows && job->svg.palette == PALETTE_STATE)
 		knows = recording_knows(p, job->input, WEIGHT_OFF_CPU, &(struct query){ .states = "S" }, &error);
-	struct selection *selection = knows ? selection_new(p, &job->query, &error) : NULL;
+	struct selection *selection = knows ? selection_new(p, job->query, &error) : NULL;
 	int status = EXIT_FAILED;
 
 	if (selection)
@@ -314,27 +300,17 @@ int cmd_flame(int argc, char **argv)
 		  "A frame \"-\" between user and kernel (always with chain)", NULL },
 		{ "idle", 0, 0, G_OPTION_ARG_STRING, &a.idle,
 		  "Idle time: a column beside the graph, as any other time, or not at all (fold)", "fold|keep|drop" },
-		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &a.pids, "Only these processes or services", "PID|NAME" },
-		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
-		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
-		{ "grep", 0, 0, G_OPTION_ARG_STRING, &a.grep, "Only stacks with a frame that matches", "REGEX" },
-		{ "comm", 0, 0, G_OPTION_ARG_STRING, &a.comm, "Only threads of that name", "GLOB" },
-		{ "state", 0, 0, G_OPTION_ARG_STRING, &a.state, "Only waits in these states: letters, or bcc's number",
-		  "LIST" },
+		FILTERS_OPTIONS(a.filters),
 		ONLY_TASKS_OPTION(a.tasks),
 		INPUT_OPTION,
 		RANGE_ENTRIES(a.range),
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
-	job.pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	job.processes = g_ptr_array_new_with_free_func(g_free);
 	if (cmd_parse(COMMAND, "[FILE]", description, entries, &argc, &argv, &status)) {
 		status = understand(&a, argc, argv, &job, &error) ? run(&job)
 			: cmd_wrong(COMMAND, "%s", error->message);
 	}
-	g_array_unref(job.pids);
-	g_ptr_array_unref(job.processes);
 	g_free(job.output);
 	args_clear(&a);
 	return status;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 
 #include "analyse/request_cells.h"
-#include "analyse/requests.h"
 #include "base/version.h"
 #include "exchange/otlp_attribute.h"
 #include "push/identity.h"

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "explain/text.h"
 #include "render/svg/layers.h"
 
 #define NODE_WIDTH 190.0
