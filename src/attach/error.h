@@ -18,10 +18,12 @@ enum attach_error {
 void attach_errors_of_doctor(void);
 /* Sets a sentence of what could not be done; err is a negative errno. */
 void attach_set_error(GError **error, int err, const char *what);
+#define attach_refuse(error, err, what) ({ attach_set_error(error, err, what); false; })
 /* The same of an event of perf's, for which some kernels ask for more than CAP_PERFMON. */
 void attach_set_perf_error(GError **error, int err, const char *what);
 /* The same of loading the programs, with what libbpf or the verifier said of it. */
 void attach_set_load_error(GError **error, int err);
+#define attach_refuse_load(error, err) ({ attach_set_load_error(error, err); false; })
 /* Does this kernel give events of perf's to nobody without CAP_SYS_ADMIN?  Debian's do so by default. */
 bool attach_perf_takes_admin(void);
 

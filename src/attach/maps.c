@@ -68,10 +68,8 @@ bool map_fill(const struct bpf_map *map, const GArray *keys, GError **error)
 	for (guint i = 0; keys && i < keys->len; i++) {
 		const void *key = keys->data + (size_t)i * g_array_get_element_size((GArray *)keys);
 
-		if (bpf_map_update_elem(bpf_map__fd(map), key, &one, BPF_ANY)) {
-			attach_set_error(error, -errno, "too many processes, threads or cgroups to select");
-			return false;
-		}
+		if (bpf_map_update_elem(bpf_map__fd(map), key, &one, BPF_ANY))
+			return attach_refuse(error, -errno, "too many processes, threads or cgroups to select");
 	}
 	return true;
 }

@@ -284,10 +284,8 @@ static bool load(struct block_io *b, GError **error)
 		b->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(b->core_btf));
 	b->skel = block_bpf__open_opts(&opts);
-	if (!b->skel) {
-		attach_set_error(error, -errno, "open the BPF object");
-		return false;
-	}
+	if (!b->skel)
+		return attach_refuse(error, -errno, "open the BPF object");
 	select_programs(b->skel);
 	only = ONLY_PARTS(b->skel);
 	b->skel->rodata->want_ustack = !b->options.no_user_stacks;
@@ -295,17 +293,13 @@ static bool load(struct block_io *b, GError **error)
 	b->skel->rodata->want_file = true;
 	only_configure(&only, &b->options.only);
 	err = block_bpf__load(b->skel);
-	if (err) {
-		attach_set_load_error(error, err);
-		return false;
-	}
+	if (err)
+		return attach_refuse_load(error, err);
 	if (!only_fill(&only, &b->options.only, error))
 		return false;
 	err = block_bpf__attach(b->skel);
-	if (err) {
-		attach_set_error(error, err, "attach to the tracepoints of block requests");
-		return false;
-	}
+	if (err)
+		return attach_refuse(error, err, "attach to the tracepoints of block requests");
 	b->ring = ring_buffer__new(bpf_map__fd(b->skel->maps.block_ring), take_record, b, NULL);
 	if (!b->ring)
 		attach_set_error(error, -errno, "map the ring buffer");

@@ -186,26 +186,20 @@ static bool load(struct file_io *f, GError **error)
 		f->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(f->core_btf));
 	f->skel = file_bpf__open_opts(&opts);
-	if (!f->skel) {
-		attach_set_error(error, -errno, "open the BPF object");
-		return false;
-	}
+	if (!f->skel)
+		return attach_refuse(error, -errno, "open the BPF object");
 	select_programs(f->skel);
 	f->has_faults = file_attach_select(f->skel, has_tracepoint("mm_filemap_fault"));
 	configure(f->skel, &f->options);
 	err = file_bpf__load(f->skel);
-	if (err) {
-		attach_set_load_error(error, err);
-		return false;
-	}
+	if (err)
+		return attach_refuse_load(error, err);
 	const struct only_parts only = ONLY_PARTS(f->skel);
 	if (!only_fill(&only, &f->options.only, error))
 		return false;
 	err = file_bpf__attach(f->skel);
-	if (err) {
-		attach_set_error(error, err, "attach to the tracepoints of the scheduler and of block requests");
-		return false;
-	}
+	if (err)
+		return attach_refuse(error, err, "attach to the tracepoints of the scheduler and of block requests");
 	f->attach = file_attach_new(f->skel, error);
 	if (!f->attach)
 		return false;

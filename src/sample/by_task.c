@@ -68,10 +68,8 @@ static bool load(struct task_source *source, const struct sampler_options *o, GE
 		source->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(source->core_btf));
 	source->skel = look_bpf__open_opts(&opts);
-	if (!source->skel) {
-		attach_set_error(error, -errno, "open the BPF object");
-		return false;
-	}
+	if (!source->skel)
+		return attach_refuse(error, -errno, "open the BPF object");
 	configure(source->skel, o);
 	bpf_program__set_autoload(source->skel->progs.find_direct_map, feature_supported(FEATURE_BPF_LOOP));
 	err = look_bpf__load(source->skel);

@@ -244,10 +244,8 @@ static bool open_programs(struct session *s, GError **error)
 		s->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(s->core_btf));
 	s->skel = open_object(elf, elf_bytes, &opts);
-	if (!s->skel) {
-		attach_set_error(error, -errno, "open the BPF object");
-		return false;
-	}
+	if (!s->skel)
+		return attach_refuse(error, -errno, "open the BPF object");
 	/* Tables are compiled while the programs are loaded. */
 	if (wants_tables(s->options) && feature_supported(FEATURE_BPF_LOOP)) {
 		s->tables = tables_new(s->skel->maps.slabs, s->skel->maps.spaces, s->skel->maps.file_tables,

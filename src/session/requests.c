@@ -291,10 +291,8 @@ static bool start(struct session *s, void *state, GError **error)
 	EACH_ROW(i, const struct request_port, p, r->plan->ports) {
 		uint32_t port = p->port;
 
-		if (bpf_map_update_elem(bpf_map__fd(r->skel->maps.request_ports), &port, &p->func, BPF_ANY)) {
-			attach_set_error(error, -errno, "tell the kernel which ports to look at");
-			return false;
-		}
+		if (bpf_map_update_elem(bpf_map__fd(r->skel->maps.request_ports), &port, &p->func, BPF_ANY))
+			return attach_refuse(error, -errno, "tell the kernel which ports to look at");
 	}
 	for (guint i = 0, cnt; i < probes->len; i += cnt) {
 		const struct request_probe *p = &g_array_index(probes, struct request_probe, i);

@@ -503,10 +503,8 @@ bool session_stop(struct session *s, GError **error)
 	urgency_keep();
 	err = apart_wait(s->closing);
 	close_thread = err ? NULL : s->closing ? apart_link(s->closing) : s->skel->links.close_thread;
-	if (!close_thread) {
-		attach_set_load_error(error, err ? err : -errno);
-		return false;
-	}
+	if (!close_thread)
+		return attach_refuse_load(error, err ? err : -errno);
 	if (s->closing)
 		session_count_programs(s, apart_object(s->closing));
 	apply_tables(s, true);
