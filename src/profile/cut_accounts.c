@@ -279,9 +279,8 @@ bool cut_accounts_apply(struct cut_accounts *a, const GArray *old_waits)
 		add_wait(of_state(a->members[w->thread].all_listed, w->state), w);
 	EACH_ROW(i, const struct wait, w, p->waits)
 		add_wait(of_state(a->members[g_array_index(a->old_index, uint32_t, w->thread)].listed, w->state), w);
-	for (guint i = 0; i < a->threads->len; i++) {
+	EACH_ROW(i, const struct thread, t, a->threads) {
 		struct member *m = &a->members[g_array_index(a->old_index, uint32_t, i)];
-		const struct thread *t = &g_array_index(a->threads, struct thread, i);
 
 		find_free(a, m, t);
 		m->rest_ns[0] = t->blocked_ns;
