@@ -25,12 +25,14 @@ enum offcpu_language_entry {
 	/* the byte at entry_at has entry_value's bit, and the function is the language's own: PHP */
 	OFFCPU_ENTRY_BIT,
 	OFFCPU_ENTRY_BEHIND,	/* the byte that the pointer at entry_at leads to has that bit: Ruby */
+	OFFCPU_ENTRY_CONTEXT,	/* the word at entry_at is 0: Perl, whose frames are walked otherwise, see below */
 };
 
 enum offcpu_language_kind {
 	OFFCPU_LANGUAGE_PYTHON,
 	OFFCPU_LANGUAGE_RUBY,
 	OFFCPU_LANGUAGE_PHP,
+	OFFCPU_LANGUAGE_PERL,
 };
 
 #define OFFCPU_KEY_NONE 0xffffffffU
@@ -95,12 +97,37 @@ struct offcpu_language {
 #define OFFCPU_PHP_INTERNAL 1	/* the byte that code begins with: a function in C */
 #define OFFCPU_PHP_HASH_AT 8	/* zend_string: the hash of its text */
 
+/*
+ * Perl, in all versions known of.  The thread's state is its PerlInterpreter, which has the innermost PERL_SI at
+ * frame_at and the statement that runs at instr_at.  A PERL_SI has an array of contexts of frame_bytes, of which some
+ * are calls: with the statement that called, where to go on (entry_at; 0: back to C), and the function (code_at).
+ */
+#define OFFCPU_PERL_CONTEXTS_AT 8	/* PERL_SI: its contexts, the one further out, the number of the last one */
+#define OFFCPU_PERL_OUTER_AT 16
+#define OFFCPU_PERL_LAST_AT 32
+#define OFFCPU_PERL_CALLER_AT 16	/* context, whose first byte is its kind: the COP that called */
+#define OFFCPU_PERL_KIND 0xf
+#define OFFCPU_PERL_IS_SUB 9
+#define OFFCPU_PERL_IS_FORMAT 10
+#define OFFCPU_PERL_IS_EVAL 11		/* of a text or, without the first bit, of a file, but for a block */
+#define OFFCPU_PERL_EVALS_TEXT 0x20
+#define OFFCPU_PERL_EVALS_BLOCK 0xc0
+#define OFFCPU_PERL_NAME_AT 56	/* what an SV begins with the address of, of a CV: its GV, unless it has a name itself */
+#define OFFCPU_PERL_FLAGS_AT 92
+#define OFFCPU_PERL_HAS_NAME 0x8000
+#define OFFCPU_PERL_LINE_AT 36	/* COP */
+
+/* `code` where it is no function's address. */
+#define OFFCPU_PERL_MAIN 8
+#define OFFCPU_PERL_EVAL 16
+#define OFFCPU_PERL_REQUIRE 24
+
 struct offcpu_language_frame {
-	__u64 code;		/* address of the code object, and OFFCPU_LANGUAGE_ENTRY */
+	__u64 code;		/* address of the code object, and OFFCPU_LANGUAGE_ENTRY; Perl: of a GV, or a CV with a name */
 	__u64 instr;
 	/*
 	 * of an entry: where its frame after it lies on the C stack, above the stack pointer; 0: not there; PHP:
-	 * hashes
+	 * hashes; Perl: the line
 	 */
 	__u32 entry_at;
 	__u32 pad;

@@ -89,6 +89,7 @@ static const struct { const char *suffix, *place;
 } library_places[] = {
 	{ ".py", "/lib/python3" }, { ">", "<frozen " },           { ".rb", "/lib/ruby/" },
 	{ ".rb", "/gems/" },       { ".php", "/usr/share/php/" }, { ".php", "/vendor/" },
+	{ ".pm", "/perl5/" },      { ".pm", "/perl/5." },         { ".pm", "/perl-base/" },
 	{ "js", "/node_modules/" }, { "", "node:" },	/* .js, .cjs, .mjs */
 };
 

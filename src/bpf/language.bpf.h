@@ -13,6 +13,8 @@
  * The list and the user stack together are one stack: its id is a hash of both, and waits are summed under that.
  */
 
+#define PERL_CONTEXTS 1024	/* most are loops and blocks */
+
 struct language_walk {
 	const struct offcpu_language *l;
 	struct walk_state *at;
@@ -105,6 +107,33 @@ static __always_inline bool language_next(struct language_walk *w, __u64 frame, 
 	       (l->entry == OFFCPU_ENTRY_EACH || language_field(w->at, frame + l->entry_at, 1, ret_mark));
 }
 
+/* False, and the walk is at its end: there is no more room. */
+static __always_inline bool language_put(struct language_scratch *s, __u64 code, __u64 instr, __u32 hash)
+{
+	struct offcpu_rec_language *rec = &s->rec;
+	__u32 cnt = rec->depth;
+
+	barrier_var(cnt);
+	if (cnt >= OFFCPU_LANGUAGE_DEPTH) {
+		rec->is_cut = 1;
+		s->frame = 0;
+		return false;
+	}
+	rec->frame[cnt].code = code;
+	rec->frame[cnt].instr = instr;
+	rec->frame[cnt].entry_at = hash;
+	rec->depth = cnt + 1;
+	s->hash = mix(mix(s->hash, code), instr ^ (__u64)hash << 32);
+	return true;
+}
+
+/* The walk ends where memory could not be read. */
+static __always_inline long language_fails(struct language_scratch *s)
+{
+	s->frame = 1;
+	return 1;
+}
+
 /* One frame; 1 ends the walk, for good where the frame to come is 0. */
 static long language_step(__u32 i, struct language_walk *w)
 {
@@ -113,16 +142,14 @@ static long language_step(__u32 i, struct language_walk *w)
 	struct offcpu_rec_language *rec = &s->rec;
 	const struct offcpu_language *l = w->l;
 	__u64 frame = s->frame, code, instr, mark;
-	__u32 cnt = rec->depth, hash = 0;
+	__u32 hash = 0;
 
 	if (!frame)
 		return 1;
-	if (!language_next(w, frame, &mark)) {
-		s->frame = 1;
-		return 1;
-	}
+	if (!language_next(w, frame, &mark))
+		return language_fails(s);
 	if (l->entry == OFFCPU_ENTRY_OWNER && mark == l->entry_value) {
-		__u32 last = cnt - 1;
+		__u32 last = rec->depth - 1;
 
 		barrier_var(last);
 		/* 3.15: below the outermost one lies another, which is the thread's own and not on the stack of C */
@@ -132,28 +159,98 @@ static long language_step(__u32 i, struct language_walk *w)
 		}
 		return 0;
 	}
-	barrier_var(cnt);
-	if (cnt >= OFFCPU_LANGUAGE_DEPTH) {
-		rec->is_cut = 1;
-		s->frame = 0;
-		return 1;
-	}
 	if (!language_word(at, frame + l->code_at, &code) ||
-	    !language_field(at, frame + l->instr_at, l->instr_bytes, &instr)) {
-		s->frame = 1;
-		return 1;
-	}
+	    !language_field(at, frame + l->instr_at, l->instr_bytes, &instr))
+		return language_fails(s);
 	code &= ~7ULL;
 	if (is_no_frame(l, code, instr, mark))
 		return 0;
 	if (l->entry == OFFCPU_ENTRY_BIT ? php_entry(at, l, code, mark, &instr, &hash) : begins_call(l, mark))
 		code |= OFFCPU_LANGUAGE_ENTRY;
-	rec->frame[cnt].code = code;
-	rec->frame[cnt].instr = instr;
-	rec->frame[cnt].entry_at = hash;
-	rec->depth = cnt + 1;
-	s->hash = mix(mix(s->hash, code), instr ^ (__u64)hash << 32);
-	return 0;
+	return !language_put(s, code, instr, hash);
+}
+
+/* ---- Perl */
+
+static __always_inline bool perl_enter(struct language_walk *w, __u64 stack)
+{
+	struct language_scratch *s = w->s;
+	__u64 last;
+
+	if (!language_word(w->at, stack + OFFCPU_PERL_CONTEXTS_AT, &s->end) ||
+	    !language_word(w->at, stack + OFFCPU_PERL_OUTER_AT, &s->outer) ||
+	    !language_field(w->at, stack + OFFCPU_PERL_LAST_AT, 4, &last))
+		return false;
+	s->frame = s->end + (__s64)(__s32)last * w->l->frame_bytes;
+	return s->frame > 1;
+}
+
+static __always_inline bool perl_put(struct language_walk *w, __u64 code)
+{
+	__u64 line = 0;
+
+	/* before a program's first statement there is none */
+	if (w->s->instr)
+		language_field(w->at, w->s->instr + OFFCPU_PERL_LINE_AT, 4, &line);
+	return language_put(w->s, code, w->s->instr, line);
+}
+
+/* What tells the function of a context.  A closure is made anew each time, so it goes by its name's place. */
+static __always_inline bool perl_function(struct language_walk *w, __u64 frame, __u64 *ret)
+{
+	__u64 cv, body, flags;
+
+	*ret = 0;
+	if (!language_word(w->at, frame + w->l->code_at, &cv) || !language_word(w->at, cv, &body) ||
+	    !language_field(w->at, body + OFFCPU_PERL_FLAGS_AT, 4, &flags))
+		return false;
+	*ret = cv;
+	return flags & OFFCPU_PERL_HAS_NAME || language_word(w->at, body + OFFCPU_PERL_NAME_AT, ret);
+}
+
+/* One context; as language_step(). */
+static long perl_step(__u32 i, struct language_walk *w)
+{
+	struct language_scratch *s = w->s;
+	__u64 frame = s->frame, kind, code, go_on;
+
+	if (frame <= 1)
+		return 1;
+	if (frame < s->end) {
+		if (s->outer)
+			return perl_enter(w, s->outer) ? 0 : language_fails(s);
+		perl_put(w, OFFCPU_PERL_MAIN);
+		s->frame = 0;
+		return 1;
+	}
+	if (!language_field(w->at, frame, 1, &kind))
+		return language_fails(s);
+	s->frame = frame - w->l->frame_bytes;
+	if ((kind & OFFCPU_PERL_KIND) == OFFCPU_PERL_IS_EVAL) {
+		if (kind & OFFCPU_PERL_EVALS_BLOCK)
+			return 0;
+		code = kind & OFFCPU_PERL_EVALS_TEXT ? OFFCPU_PERL_EVAL : OFFCPU_PERL_REQUIRE;
+	} else if ((kind & OFFCPU_PERL_KIND) != OFFCPU_PERL_IS_SUB &&
+		   (kind & OFFCPU_PERL_KIND) != OFFCPU_PERL_IS_FORMAT) {
+		return 0;
+	} else if (!perl_function(w, frame, &code)) {
+		return language_fails(s);
+	}
+	code &= ~7ULL;
+	if (!language_word(w->at, frame + w->l->entry_at, &go_on))
+		return language_fails(s);
+	if (!perl_put(w, code | (go_on ? 0 : OFFCPU_LANGUAGE_ENTRY)))
+		return 1;
+	return language_word(w->at, frame + OFFCPU_PERL_CALLER_AT, &s->instr) ? 0 : language_fails(s);
+}
+
+static __always_inline bool perl_first(struct language_walk *w, __u64 state)
+{
+	struct language_scratch *s = w->s;
+	__u64 stack;
+
+	return language_word(w->at, state + w->l->frame_at, &stack) &&
+	       language_word(w->at, state + w->l->instr_at, &s->instr) && (!stack || perl_enter(w, stack));
 }
 
 /* The thread's state; 0: the thread runs nothing of the interpreter's.  False where memory could not be read. */
@@ -178,9 +275,11 @@ static __always_inline bool language_state(struct thread_state *st, struct walk_
 }
 
 /* The innermost frame; false where memory could not be read.  0: the thread runs nothing of the interpreter's. */
-static __always_inline bool language_first(struct thread_state *st, struct walk_state *at,
-					   const struct offcpu_language *l, struct language_scratch *s)
+static __always_inline bool language_first(struct thread_state *st, struct language_walk *w)
 {
+	const struct offcpu_language *l = w->l;
+	struct language_scratch *s = w->s;
+	struct walk_state *at = w->at;
 	__u64 state, holder, words;
 
 	s->frame = 0;
@@ -188,6 +287,8 @@ static __always_inline bool language_first(struct thread_state *st, struct walk_
 		return false;
 	if (!state)
 		return true;
+	if (l->entry == OFFCPU_ENTRY_CONTEXT)
+		return perl_first(w, state);
 	holder = state;
 	if (l->has_cframe && !language_word(at, state + l->cframe_at, &holder))
 		return false;
@@ -242,9 +343,11 @@ __noinline __u64 language_stack(struct thread_state *st, struct walk_state *at, 
 	s->rec.depth = 0;
 	s->rec.is_cut = 0;
 	s->hash = mix(key, ustack);
-	if (language_first(st, at, w.l, s)) {
-		/* frames that are none come one after another's */
-		bpf_loop(2 * OFFCPU_LANGUAGE_DEPTH, language_step, &w, 0);
+	if (language_first(st, &w)) {
+		if (w.l->entry == OFFCPU_ENTRY_CONTEXT)
+			bpf_loop(PERL_CONTEXTS, perl_step, &w, 0);
+		else	/* frames that are none come one after another's */
+			bpf_loop(2 * OFFCPU_LANGUAGE_DEPTH, language_step, &w, 0);
 		if (!s->frame && (!at->view.pgd || view_held(&at->view))) {
 			if (!s->rec.depth ||
 			    !language_cross(st, &s->rec, w.l, s->hash, ustack, now))

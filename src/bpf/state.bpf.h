@@ -378,7 +378,8 @@ struct walk_state {
 struct language_scratch {
 	struct offcpu_rec_language rec;
 	__u64 frame, hash;
-	__u64 end;		/* where frames lie one behind the other: of the stack */
+	__u64 end;		/* where frames lie one behind the other: of the stack; Perl: where these begin */
+	__u64 outer, instr;	/* Perl: the stack further out; the statement that the frame to come stands at */
 };
 
 #define CONTEXT_BUFFER 512	/* a power of two above a record's bytes */

@@ -124,7 +124,7 @@ static void look_at_gil(GArray *findings, const struct recognised *r)
 	else if (r->python.has_gil_holder)
 		add(findings, what, true,
 		    "who holds the GIL while others wait for it, and in which function: read from the interpreter");
-	else if (r->python.state == PYTHON_READABLE)
+	else if (r->python.state == LANGUAGE_READABLE)
 		add(findings, what, false,
 		    "who holds the GIL: its C library does not tell where it keeps a thread's id");
 }
@@ -140,11 +140,11 @@ static void look_at_python(GArray *findings, const struct recognised *r)
 		add(findings, "python-tasks", true,
 		    "tasks of asyncio: looked at by `record --tasks`, and by `offcpu tasks -p %u`", r->pid);
 	switch (r->python.state) {
-	case PYTHON_READABLE:
+	case LANGUAGE_READABLE:
 		add(findings, what, true,
 		    "Python functions, files and lines: read from the interpreter, no option is needed");
 		return;
-	case PYTHON_OTHER_VERSION:
+	case LANGUAGE_OTHER_VERSION:
 		f = add(findings, what, false,
 			"Python functions: frames of this build are not known (those of %s are; without a GIL, of 3.13)", versions);
 		if (r->python.minor < PYTHON_PERF_MINOR)
@@ -155,12 +155,12 @@ static void look_at_python(GArray *findings, const struct recognised *r)
 			advise(f,
 			       "Start it with `python3 -X perf` (or PYTHONPERFSUPPORT=1): its perf map then names them.");
 		return;
-	case PYTHON_NO_SYMBOLS:
+	case LANGUAGE_NO_SYMBOLS:
 		f = add(findings, what, false,
 			"Python functions: the interpreter does not export _PyRuntime and PyCode_Type");
 		advise(f, "Use an interpreter that keeps its dynamic symbols (`strip` leaves them).");
 		return;
-	case PYTHON_NO_LIBC:
+	case LANGUAGE_NO_LIBC:
 		f = add(findings, what, false,
 			"Python functions: neither glibc nor musl was found in it, which tell where threads keep their state");
 		advise(f, "Use an interpreter that is linked dynamically to one of them, as distributions build it.");
@@ -283,64 +283,72 @@ static void look_at_dotnet(GArray *findings, const struct recognised *r)
 			"Start it with DOTNET_PerfMapEnabled=1 in its environment (COMPlus_PerfMapEnabled=1 before .NET 6)."));
 }
 
-static void look_at_ruby(GArray *findings, const struct recognised *r)
+struct frames_words {
+	const char *what, *functions;
+	const char *versions;	/* that are known */
+	const char *lacks;	/* what the interpreter's file does not tell */
+	const char *advice;	/* where they cannot be read */
+};
+
+static void tell_frames(GArray *findings, enum language_state state, const struct frames_words *w)
 {
-	static const char what[] = "ruby-frames";
 	struct doctor_finding *f;
 
-	switch (r->ruby) {
-	case RUBY_READABLE:
-		add(findings, what, true,
-		    "Ruby methods, files and lines: read from the interpreter, no option is needed");
+	switch (state) {
+	case LANGUAGE_READABLE:
+		add(findings, w->what, true, "%s, files and lines: read from the interpreter, no option is needed", w->functions);
 		return;
-	case RUBY_NOT_READY:
-		advise(add(findings, what, false, "Ruby methods: the interpreter has not begun, or ends"),
+	case LANGUAGE_NOT_READY:
+		advise(add(findings, w->what, false, "%s: the interpreter has not begun, or ends", w->functions),
 		       "Ask again once it runs; `record` looks again by itself.");
 		return;
-	case RUBY_OTHER_VERSION:
-		f = add(findings, what, false,
-			"Ruby methods: frames of this version are not known (those of 3.0 to 3.4 are)");
+	case LANGUAGE_OTHER_VERSION:
+		f = add(findings, w->what, false, "%s: frames of this version are not known (those of %s are)", w->functions,
+			w->versions);
 		break;
-	case RUBY_NO_LIBC:
-		f = add(findings, what, false,
-			"Ruby methods: neither glibc nor musl was found in it, which tell where threads keep their state");
+	case LANGUAGE_NO_LIBC:
+		f = add(findings, w->what, false,
+			"%s: neither glibc nor musl was found in it, which tell where threads keep their state", w->functions);
 		break;
 	default:
-		f = add(findings, what, false, "Ruby methods: the interpreter's file does not tell where a thread keeps its frames (ruby_current_ec)");
+		f = add(findings, w->what, false, "%s: the interpreter %s", w->functions, w->lacks);
 	}
-	if (version_number(r->versions[RUNTIME_RUBY]) >= RUBY_YJIT_MAP)
-		advise(f,
-		       "An interpreter that is not stripped has it. With `ruby --yjit-perf=map` a perf map names the methods that YJIT compiles.");
-	else
-		advise(f, "Tell waits apart by C function and object (`record --objects`).");
+	advise(f, "%s", w->advice);
+}
+
+#define ADVISE_OBJECTS "Tell waits apart by C function and object: `record --objects` names sockets, peers and files."
+
+static void look_at_ruby(GArray *findings, const struct recognised *r)
+{
+	static const char yjit[] =
+		"An interpreter that is not stripped has it. With `ruby --yjit-perf=map` a perf map names the methods that YJIT compiles.";
+	const struct frames_words words = {
+		.what = "ruby-frames", .functions = "Ruby methods", .versions = "3.0 to 3.4",
+		.lacks = "does not tell where a thread keeps its frames (ruby_current_ec)",
+		.advice = version_number(r->versions[RUNTIME_RUBY]) >= RUBY_YJIT_MAP ? yjit : ADVISE_OBJECTS,
+	};
+
+	tell_frames(findings, r->ruby, &words);
 }
 
 static void look_at_php(GArray *findings, const struct recognised *r)
 {
-	static const char
-		what[] = "php-frames",
-		advice[] =
-			"Tell waits apart by extension and object: `record --objects` names sockets, peers and files.";
+	static const struct frames_words words = {
+		.what = "php-frames", .functions = "PHP functions", .versions = "8.2 and 8.4", .advice = ADVISE_OBJECTS,
+		.lacks = "does not export executor_globals (builds with threads do not)",
+	};
 
-	if (r->php == PHP_READABLE)
-		add(findings, what, true,
-		    "PHP functions, files and lines: read from the interpreter, no option is needed");
-	else if (r->php == PHP_OTHER_VERSION)
-		advise(add(findings, what, false,
-			   "PHP functions: frames of this version are not known (those of 8.2 and 8.4 are)"),
-		       "%s", advice);
-	else
-		advise(add(findings, what, false,
-			   "PHP functions: the interpreter does not export executor_globals (builds with threads do not)"),
-		       "%s", advice);
+	tell_frames(findings, r->php, &words);
 }
 
 static void look_at_perl(GArray *findings, const struct recognised *r)
 {
-	(void)r;
-	advise(add(findings, "perl-frames", false,
-		   "Perl subroutines: not read, stacks show the interpreter's C functions"),
-	       "Tell waits apart by C function and object (`record --objects`).");
+	static const struct frames_words words = {
+		.what = "perl-frames", .functions = "Perl functions", .versions = "5.36 to 5.40", .advice = ADVISE_OBJECTS,
+		.lacks = "does not export PL_thr_key (builds without threads do not)",
+	};
+
+	tell_frames(findings, r->perl, &words);
 }
 
 static void look_at_mono(GArray *findings, const struct recognised *r)

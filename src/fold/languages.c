@@ -71,6 +71,9 @@ struct native {
 
 #define HOLDER_BYTES_MAX 512	/* names are the program's to choose */
 #define SPOT_IS_EVAL (1u << 31)
+#define SPOT_MAY_CATCH (1u << 30)
+#define SPOT_MARKS (SPOT_IS_EVAL | SPOT_MAY_CATCH)
+#define DOCATCH_FRAMES 2
 
 struct fold_languages {
 	struct profile *profile;
@@ -78,6 +81,7 @@ struct fold_languages {
 	struct python_code *python;
 	struct ruby_code *ruby;
 	struct php_code *php;
+	struct perl_code *perl;
 };
 
 static void begin_codes(struct fold_languages *l)
@@ -85,6 +89,7 @@ static void begin_codes(struct fold_languages *l)
 	l->python = python_code_new();
 	l->ruby = ruby_code_new();
 	l->php = php_code_new();
+	l->perl = perl_code_new();
 }
 
 static void free_codes(struct fold_languages *l)
@@ -92,6 +97,7 @@ static void free_codes(struct fold_languages *l)
 	python_code_free(l->python);
 	ruby_code_free(l->ruby);
 	php_code_free(l->php);
+	perl_code_free(l->perl);
 }
 
 struct fold_languages *fold_languages_new(struct profile *profile)
@@ -106,11 +112,12 @@ struct fold_languages *fold_languages_new(struct profile *profile)
 
 FREES(fold_languages_free, struct fold_languages, l, g_hash_table_destroy(l->natives); free_codes(l))
 
-/* The function that runs CPython's, Ruby's or PHP's code.  Compilers split the first in parts. */
+/* The function that runs CPython's, Ruby's, PHP's or Perl's code.  Compilers split the first in parts. */
 static bool is_eval(const struct frame *f)
 {
-	return f->name && (g_str_has_prefix(f->name, "_PyEval_EvalFrameDefault") || !strcmp(f->name, "rb_vm_exec") ||
-			   !strcmp(f->name, "execute_ex"));
+	static const char *const names[] = { "rb_vm_exec", "execute_ex", "Perl_runops_standard", "Perl_runops_debug", NULL };
+
+	return f->name && (g_str_has_prefix(f->name, "_PyEval_EvalFrameDefault") || g_strv_contains(names, f->name));
 }
 
 static uint32_t address_in_ruby(const struct frame *f)
@@ -133,6 +140,31 @@ static unsigned count_own(const struct fold_languages *l, const struct fold_stac
 	return stack->cnt;
 }
 
+static bool runs_perl(const struct frame *f)
+{
+	return f->name && g_str_has_prefix(f->name, "Perl_runops_");
+}
+
+/*
+ * Perl's eval, in a function that C called, runs Perl anew within the same call: by docatch(), which is near the next
+ * one, and has no name as a rule, as few others of the interpreter's own.
+ */
+static bool may_be_docatch(const struct fold_languages *l, const struct fold_stack_spots *stack, unsigned i)
+{
+	if (!runs_perl(profile_get_frame(l->profile, stack->frames[i])))
+		return false;
+	for (unsigned at = i + 1; at < stack->cnt && at <= i + DOCATCH_FRAMES + 1; at++) {
+		const struct frame *f = profile_get_frame(l->profile, stack->frames[at]);
+
+		if (runs_perl(f))
+			return at > i + 1;
+		if (runtime_of_file(f->module) != RUNTIME_PERL ||
+		    (f->name && !strstr(f->name, "docatch") && !g_str_has_prefix(f->name, "Perl_pp_")))
+			return false;
+	}
+	return false;
+}
+
 void fold_languages_native(struct fold_languages *l, const struct fold_stack_spots *stack)
 {
 	struct native *n;
@@ -153,7 +185,8 @@ void fold_languages_native(struct fold_languages *l, const struct fold_stack_spo
 	for (i = 0; i < cnt; i++) {
 		const struct frame *f = profile_get_frame(l->profile, stack->frames[i]);
 
-		n->spots[i] = stack->spots[i] | (is_eval(f) ? SPOT_IS_EVAL : 0);
+		n->spots[i] = stack->spots[i] | (is_eval(f) ? SPOT_IS_EVAL : 0) |
+			      (may_be_docatch(l, stack, i) ? SPOT_MAY_CATCH : 0);
 		n->spots[2 * cnt + i] = address_in_ruby(f);
 	}
 	g_hash_table_replace(l->natives, &n->id, n);
@@ -177,8 +210,7 @@ void fold_languages_keep(struct fold_languages *l, struct profile_compact *c)
 {
 	EACH_VALUE(struct native, n, l->natives) {
 		for (unsigned i = 0; i < n->cnt; i++)
-			n->spots[i] = profile_compact_frame(c, n->spots[i] & ~SPOT_IS_EVAL) |
-				      (n->spots[i] & SPOT_IS_EVAL);
+			n->spots[i] = profile_compact_frame(c, n->spots[i] & ~SPOT_MARKS) | (n->spots[i] & SPOT_MARKS);
 	}
 }
 
@@ -195,6 +227,8 @@ static bool read_name(struct fold_languages *l, const struct language_place *pla
 		return ruby_code_name(l->ruby, place, ret);
 	case OFFCPU_LANGUAGE_PHP:
 		return php_code_name(l->php, place, ret);
+	case OFFCPU_LANGUAGE_PERL:
+		return perl_code_name(l->perl, place, ret);
 	default:
 		return python_code_name(l->python, place, ret);
 	}
@@ -208,6 +242,8 @@ static const char *language_name(const struct offcpu_rec_language *rec)
 		return "[ruby]";
 	case OFFCPU_LANGUAGE_PHP:
 		return "[php]";
+	case OFFCPU_LANGUAGE_PERL:
+		return "[perl]";
 	default:
 		return "[python]";
 	}
@@ -249,12 +285,18 @@ static uint32_t frame_of(struct fold_languages *l, const struct offcpu_rec_langu
 	return profile_frame(l->profile, &f);
 }
 
+/* Perl's program itself, which C runs; not while it is compiled, and not in other threads. */
+static bool is_main(const struct offcpu_rec_language *rec, unsigned i)
+{
+	return OFFCPU_LANGUAGE_KIND(rec->version) == OFFCPU_LANGUAGE_PERL && rec->frame[i].code == OFFCPU_PERL_MAIN;
+}
+
 static unsigned count_groups(const struct offcpu_rec_language *rec)
 {
 	unsigned cnt = 0;
 
 	for (unsigned i = 0; i < rec->depth; i++)
-		cnt += (rec->frame[i].code & OFFCPU_LANGUAGE_ENTRY) != 0;
+		cnt += (rec->frame[i].code & OFFCPU_LANGUAGE_ENTRY) || is_main(rec, i);
 	return cnt;
 }
 
@@ -320,14 +362,33 @@ static bool fits(const struct native *n, const struct offcpu_rec_language *rec, 
 
 	if (evals > groups)
 		return rec->is_cut;
-	return evals == groups || n->end == STACK_TRUNCATED || n->end == STACK_BROKEN;
+	return evals == groups || n->end == STACK_TRUNCATED || n->end == STACK_BROKEN ||
+	       (evals + 1 == groups && is_main(rec, rec->depth - 1));
+}
+
+/* Calls of the interpreter within the call further out, with all up to that; how many calls are left. */
+static unsigned pass_catches(const struct native *n, const struct offcpu_rec_language *rec, bool *is_eval, bool *is_passed,
+			     unsigned evals)
+{
+	unsigned catches = 0;
+
+	for (unsigned i = 0; i < n->cnt; i++)
+		catches += (n->spots[i] & SPOT_MAY_CATCH) != 0;
+	if (!catches || (evals <= count_groups(rec) && n->end != STACK_TRUNCATED) || !fits(n, rec, evals - catches))
+		return evals;
+	for (unsigned i = 0; i < n->cnt; i++) {
+		is_passed[i] = n->spots[i] & SPOT_MAY_CATCH || (i && is_passed[i - 1] && !is_eval[i]);
+		is_eval[i] &= !is_passed[i];
+	}
+	return evals - catches;
 }
 
 /*
  * A thread may be preempted where a call of C's has begun and has no frame of the interpreter's yet, or no more: then
  * there is one call more than groups.  By their places that is seen; by names only where the call is the innermost.
  */
-static bool find_evals(struct fold_languages *l, const struct native *n, const struct offcpu_rec_language *rec, bool *is_eval)
+static bool find_evals(struct fold_languages *l, const struct native *n, const struct offcpu_rec_language *rec, bool *is_eval,
+		       bool *is_passed)
 {
 	unsigned cnt;
 	bool is_begun;
@@ -335,7 +396,7 @@ static bool find_evals(struct fold_languages *l, const struct native *n, const s
 	if (!rec->is_cut && mark_by_entries(n, rec, is_eval))
 		return true;
 	memset(is_eval, 0, n->cnt * sizeof(*is_eval));
-	cnt = mark_by_names(n, is_eval);
+	cnt = pass_catches(n, rec, is_eval, is_passed, mark_by_names(n, is_eval));
 	if (!cnt)
 		cnt = mark_by_executor(l, n, rec, is_eval);
 	if (!cnt)
@@ -350,20 +411,22 @@ unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_
 {
 	const char *module = NULL;	/* the interpreter's file: calls of it lie there */
 	const struct native *n = g_hash_table_lookup(l->natives, &rec->ustack);
-	bool is_mergeable, is_eval[OFFCPU_MAX_DEPTH] = { false };
+	bool is_mergeable, is_eval[OFFCPU_MAX_DEPTH] = { false }, is_passed[OFFCPU_MAX_DEPTH] = { false };
 	unsigned cnt = 0, at = 0;
 
 	if (!n)
 		return 0;
-	is_mergeable = find_evals(l, n, rec, is_eval);
+	is_mergeable = find_evals(l, n, rec, is_eval, is_passed);
 	if (!is_mergeable)
 		fold_languages_count_lost(l);
 	*ret_end = (enum stack_end)n->end;
 	memory_begin_names();	/* what names a frame lies near what names the next */
 	for (unsigned i = 0; i < n->cnt && cnt < FOLD_LANGUAGE_SPOTS; i++) {
 		bool is_entry = !is_mergeable || !is_eval[i] || at >= rec->depth;
-		uint32_t own = n->spots[i] & ~SPOT_IS_EVAL;
+		uint32_t own = n->spots[i] & ~SPOT_MARKS;
 
+		if (is_passed[i])
+			continue;
 		if (is_entry)
 			ret_spots[cnt++] = own;
 		else

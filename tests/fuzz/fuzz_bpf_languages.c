@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The kernel's walks of interpreters' frames, compiled for this machine: CPython's, Ruby's and PHP's, any place of what
+ * The kernel's walks of interpreters' frames, compiled for this machine: CPython's, Ruby's, PHP's and Perl's, any place of what
  * they go by, any memory; and who holds the interpreter's lock.
  */
 #include "native/machine.h"	/* first */
@@ -27,7 +27,7 @@ static void make_language(const uint8_t *data)
 	if (data[12] & 1)
 		l->key_at = OFFCPU_KEY_NONE;
 	l->instr_bytes = data[12] & 2 ? 8 : 4;
-	l->entry = (data[12] >> 2) % (OFFCPU_ENTRY_BEHIND + 1);
+	l->entry = (data[12] >> 2) % (OFFCPU_ENTRY_CONTEXT + 1);
 	l->entry_value = data[13];
 	l->has_cframe = data[12] >> 5 & 1;
 	l->state = data[12] & 64 ? STACK_AT + 8 * data[14] : 0;

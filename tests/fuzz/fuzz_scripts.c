@@ -17,12 +17,13 @@ static void check(bool is_named, const struct language_frame *f)
 		abort();
 }
 
-/* Our own memory made of the bytes: an instruction sequence of Ruby's, or a function of PHP's, and all that they lead to. */
+/* Our own memory made of the bytes: an instruction sequence of Ruby's, or a function of PHP's or Perl's, and all that they lead to. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct language_place place = { .pid = (uint32_t)getpid(), .space = 1, .code = (uint64_t)(uintptr_t)memory };
 	struct ruby_code *r = ruby_code_new();
 	struct php_code *p = php_code_new();
+	struct perl_code *l = perl_code_new();
 	struct language_frame f;
 
 	pointers_fill(memory, WORDS, data, size);
@@ -34,8 +35,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			place.version = OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_PHP, 8, minor);
 			place.hashes = (uint32_t)memory[WORDS - 1];
 			check(php_code_name(p, &place, &f), &f);
+			place.version = OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_PERL, 5, 36 + minor);
+			check(perl_code_name(l, &place, &f), &f);
 		}
 	ruby_code_free(r);
 	php_code_free(p);
+	perl_code_free(l);
 	return 0;
 }

@@ -170,7 +170,8 @@ def doctor_names_java(env):
 
 SCRIPTS = (("node", "Node.js", ["-e", "setInterval(() => {}, 100)"], ["-p", "process.versions.node"], "node-functions"),
            ("ruby", "Ruby", ["-e", "loop { sleep 0.1 }"], ["-e", "print RUBY_VERSION"], "ruby-frames"),
-           ("php", "PHP", ["-r", "while (1) usleep(100000);"], ["-r", "echo PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION;"], "php-frames"))
+           ("php", "PHP", ["-r", "while (1) usleep(100000);"], ["-r", "echo PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION;"], "php-frames"),
+           ("perl", "Perl", ["-e", "select(undef, undef, undef, 0.1) while 1"], ["-e", "printf '5.%d', $] =~ /5.(...)/"], "perl-frames"))
 
 
 @case
@@ -178,7 +179,7 @@ def doctor_names_scripts(env):
     """What needs no option of these interpreters."""
     found = [script for script in SCRIPTS if shutil.which(script[0])]
     if not found:
-        raise Skip("neither node, ruby nor php is installed")
+        raise Skip("neither node, ruby, php nor perl is installed")
     for interpreter, name, code, ask_version, what in found:
         version = subprocess.run([interpreter, *ask_version], capture_output=True, text=True, check=True).stdout.strip()
         program = Examined(env, interpreter, *code)

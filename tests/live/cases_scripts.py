@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-"""Ruby and PHP: their functions and lines in the stacks, against what a program in them knows of itself."""
+"""Ruby, PHP and Perl: their functions and lines in the stacks, against what a program in them knows of itself."""
 
 import json
 import os
@@ -137,20 +137,40 @@ def language_php(env):
         check_php(env, program)
 
 
+def check_chains(env, report, truth, source, who):
+    """Each chain of functions and lines has the time that the program says it spent there."""
+    for line in truth:
+        chain = ">".join(name for name, _ in line["chain"])
+        waits = [wait for wait in report.by_thread[line["pid"], line["tid"]] if wait["user"]]
+        at_chain = [wait for wait in waits if own_frames(wait, source) == line["chain"]]
+        seen_ns = sum(wait["off_cpu_ns"] for wait in at_chain)
+        others = [own_frames(wait, source) for wait in waits if wait not in at_chain]
+        env.check.that(0.9 * line["spent_ns"] <= seen_ns <= line["spent_ns"],
+                       f"{who}: {chain}: {seen_ns} ns at the chain of {line['spent_ns']}; others {others[:6]}")
+        env.check.that(all(wait["user_end"] == "complete" for wait in at_chain), f"{who}: {chain}: not all complete")
+
+
 def check_php(env, program):
     interpreter, version = version_of(program, ["-r", "echo PHP_VERSION, (int)PHP_ZTS;"])
     if version[:4] not in ("8.2.", "8.4.") or version[-1] != "0":
         raise Skip(f"PHP {version} is not one that is known")
     report, truth, source = record_script(env, interpreter, "php_waits", ".php")
     env.check.equal(len(truth), 3, "chains that were told")
-    for line in truth:
-        who = ">".join(name for name, _ in line["chain"])
-        waits = [wait for wait in report.by_thread[line["pid"], line["tid"]] if wait["user"]]
-        at_chain = [wait for wait in waits if own_frames(wait, source) == line["chain"]]
-        seen_ns = sum(wait["off_cpu_ns"] for wait in at_chain)
-        others = [own_frames(wait, source) for wait in waits if wait not in at_chain]
-        env.check.that(0.9 * line["spent_ns"] <= seen_ns <= line["spent_ns"],
-                       f"PHP {version}: {who}: {seen_ns} ns at the chain of {line['spent_ns']}; others {others[:6]}")
-        env.check.that(all(wait["user_end"] == "complete" for wait in at_chain), f"{who}: not all complete")
+    check_chains(env, report, truth, source, f"PHP {version}")
     built_in = {frame["name"] for wait in report.waits for frame in wait["user"] or () if frame["module"] == "[php]"}
     env.check.that({"array_map", "usleep"} <= built_in, f"functions in C: {sorted(built_in)}")
+
+
+@case
+def language_perl(env):
+    """Its functions: below loops, a block that C calls and that evaluates, a comparison of sort's, a text, on each Perl there is."""
+    for program in [shutil.which("perl") or "perl", *fetched("perl*")]:
+        interpreter, version = version_of(program, ["-MConfig", "-e", "print $^V, $Config{usethreads} ? '' : '-unthreaded'"])
+        if not version.startswith(("v5.36.", "v5.40.")) or version.endswith("d"):
+            raise Skip(f"Perl {version} is not one that is known")
+        report, truth, source = record_script(env, interpreter, "pl_waits", ".pl")
+        env.check.equal(len(truth), 4, "chains that were told")
+        check_chains(env, report, truth, source, f"Perl {version}")
+        made = sum(wait["off_cpu_ns"] for wait in report.waits for frame in wait["user"] or () if frame["name"] == "{eval}")
+        evaluated = next(line["spent_ns"] for line in truth if line["chain"][-1][0] == "evaluate")
+        env.check.that(0.9 * evaluated <= made <= evaluated, f"Perl {version}: {made} ns in the text of {evaluated}")

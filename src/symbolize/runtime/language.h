@@ -23,8 +23,22 @@ struct language_place {
 	uint32_t pid;
 	uint64_t space;
 	uint64_t code, code_type, instr;
-	uint32_t hashes;	/* PHP: see struct offcpu_language_frame */
+	uint32_t hashes;	/* PHP and Perl: see struct offcpu_language_frame */
 	bool is_outermost;
+};
+
+/* What is known of a process as a program of a language. */
+enum language_state {
+	LANGUAGE_NONE,		/* it has no file of the interpreter, or is gone */
+	LANGUAGE_READABLE,	/* its frames can be read */
+	/*
+	 * the interpreter's file cannot be opened, or does not export where frames are found: threaded builds of PHP,
+	 * and those of Perl without threads
+	 */
+	LANGUAGE_NO_SYMBOLS,
+	LANGUAGE_OTHER_VERSION,	/* not one whose frames we know; some builds of CPython without a GIL are others, too */
+	LANGUAGE_NO_LIBC,	/* no C library that tells where threads keep what is their own */
+	LANGUAGE_NOT_READY,	/* the interpreter has not begun, or has ended */
 };
 
 /* What tables of code are kept by. */
@@ -60,16 +74,21 @@ void php_code_free(struct php_code *p);	/* NULL is fine */
 /* False: the process is gone, or another function lies there by now. */
 bool php_code_name(struct php_code *p, const struct language_place *place, struct language_frame *ret);
 
-/* What is known of a process as a PHP program. */
-enum php_state {
-	PHP_NONE,		/* it has no file of an interpreter, or is gone */
-	PHP_READABLE,
-	/* the interpreter's file cannot be opened, or exports nothing; threaded builds (ZTS) are such */
-	PHP_NO_SYMBOLS,
-	PHP_OTHER_VERSION,
-};
 /* lines: of its mappings, as maps_parse() gives them; NULL: it is gone. */
-enum php_state php_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret);
+enum language_state php_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret);
+
+/*
+ * Perl's functions, evals and required files: how a process's frames are found, and what they are called.  What is read
+ * is not trusted.
+ */
+struct perl_code;
+
+struct perl_code *perl_code_new(void);
+void perl_code_free(struct perl_code *p);	/* NULL is fine */
+/* False: the process is gone, or something else lies there by now. */
+bool perl_code_name(struct perl_code *p, const struct language_place *place, struct language_frame *ret);
+/* lines: of its mappings, as maps_parse() gives them; NULL: it is gone. */
+enum language_state perl_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret);
 
 /*
  * Ruby's methods and blocks (CRuby 3.0 to 3.4): how a process's frames are found, and what they are called.  What is
@@ -91,20 +110,10 @@ bool ruby_code_name(struct ruby_code *r, const struct language_place *place, str
 /* What executes an instruction sequence, where that has no symbol.  False: not known. */
 bool ruby_code_executor(struct ruby_code *r, const struct language_place *place, struct ruby_executor *ret);
 
-/* What is known of a process as a Ruby program. */
-enum ruby_state {
-	RUBY_NONE,		/* it has no file of an interpreter, or is gone */
-	RUBY_READABLE,
-	/* the interpreter's file cannot be opened, or does not tell where a thread keeps its frames */
-	RUBY_NO_SYMBOLS,
-	RUBY_OTHER_VERSION,
-	RUBY_NO_LIBC,		/* it is neither glibc nor musl */
-	RUBY_NOT_READY,
-};
 /* Of a frame; 0: the version is not known. */
 uint32_t ruby_frame_bytes(uint32_t version);
 /* lines: of its mappings, as maps_parse() gives them; NULL: it is gone. */
-enum ruby_state ruby_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret);
+enum language_state ruby_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret);
 
 /* By the address of what executes one instruction.  The process must live.  False: not known. */
 bool ruby_executor_find(uint32_t pid, uint64_t handler, struct ruby_executor *ret);

@@ -175,7 +175,7 @@ static uint32_t version_of(uint32_t pid, const GArray *lines, const char *path)
 	return version;
 }
 
-enum php_state php_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret)
+enum language_state php_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret)
 {
 	struct variable wanted[] = { { "executor_globals", 0 } };
 	const struct maps_line *m = NULL;
@@ -190,12 +190,12 @@ enum php_state php_look(const char *proc_dir, uint32_t pid, const GArray *lines,
 		}
 	}
 	if (!m)
-		return PHP_NONE;
+		return LANGUAGE_NONE;
 	if (!wanted[0].addr || wanted[0].addr & 7)
-		return PHP_NO_SYMBOLS;
+		return LANGUAGE_NO_SYMBOLS;
 	l = layout_of(version_of(pid, lines, m->path));
 	if (!l)
-		return PHP_OTHER_VERSION;
+		return LANGUAGE_OTHER_VERSION;
 	*ret = (struct offcpu_language){
 		.version = l->version,
 		.state = wanted[0].addr,
@@ -210,5 +210,5 @@ enum php_state php_look(const char *proc_dir, uint32_t pid, const GArray *lines,
 		.name_at = FUNCTION_NAME,
 		.file_at = l->file,
 	};
-	return PHP_READABLE;
+	return LANGUAGE_READABLE;
 }

@@ -168,12 +168,8 @@ static bool take_key(const struct found *f, uint32_t pid, const struct python_la
 		uint32_t number;
 	} key;
 
-	if (!memory_read(pid, f->runtime + key_offset(f, layout), &key, sizeof(key)) || key.is_made != 1 ||
-	    key.number >= f->threads.key_cnt)
-		return false;
-	ret->keys_at = f->threads.keys_at;
-	ret->key_at = key.number * f->threads.key_bytes + f->threads.first_key;
-	return true;
+	return memory_read(pid, f->runtime + key_offset(f, layout), &key, sizeof(key)) && key.is_made == 1 &&
+	       thread_layout_key(&f->threads, key.number, ret);
 }
 
 /*
@@ -217,26 +213,26 @@ static bool take_variable(const struct found *f, uint32_t pid, struct offcpu_lan
 #endif
 }
 
-static enum python_state take(const struct found *f, uint32_t pid, struct offcpu_language *ret)
+static enum language_state take(const struct found *f, uint32_t pid, struct offcpu_language *ret)
 {
 	const struct python_layout *layout = layout_of(f);
 	struct offcpu_language found;
 
 	if (!f->minor)
-		return PYTHON_NONE;
+		return LANGUAGE_NONE;
 	if (!layout)
-		return PYTHON_OTHER_VERSION;
+		return LANGUAGE_OTHER_VERSION;
 	if (!f->runtime)
-		return PYTHON_NO_SYMBOLS;
+		return LANGUAGE_NO_SYMBOLS;
 	if (!agrees_with_itself(f, pid, layout))
-		return PYTHON_OTHER_VERSION;
+		return LANGUAGE_OTHER_VERSION;
 	if (!f->threads.key_cnt)
-		return PYTHON_NO_LIBC;
+		return LANGUAGE_NO_LIBC;
 	found = layout->walk;
 	if (layout->walk.key_at == OFFCPU_KEY_NONE && !take_variable(f, pid, &found))
-		return PYTHON_OTHER_VERSION;
+		return LANGUAGE_OTHER_VERSION;
 	if (layout->walk.key_at != OFFCPU_KEY_NONE && !take_key(f, pid, layout, &found))
-		return PYTHON_NOT_READY;
+		return LANGUAGE_NOT_READY;
 	found.code_type = f->code_type;
 	found.tid_at = f->threads.tid_at;
 	found.sleeps_in_queue = f->threads.is_musl;
@@ -247,13 +243,13 @@ static enum python_state take(const struct found *f, uint32_t pid, struct offcpu
 		found.tid_at = f->free_gil ? found.tid_at : 0;
 	}
 	*ret = found;
-	return PYTHON_READABLE;
+	return LANGUAGE_READABLE;
 }
 
 struct python_look python_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret)
 {
 	struct found f = { 0 };
-	enum python_state state;
+	enum language_state state;
 
 	for (guint i = 0; lines && i < lines->len && !f.runtime; i++) {
 		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
@@ -261,18 +257,14 @@ struct python_look python_look(const char *proc_dir, uint32_t pid, const GArray 
 		if (m->is_exec && python_minor_of_file(m->path))
 			look_at_python(&f, proc_dir, pid, m);
 	}
-	for (guint i = 0; f.runtime && i < lines->len && !f.threads.key_cnt; i++) {
-		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
-
-		if (m->is_exec)
-			thread_layout_look(proc_dir, pid, m, &f.threads);
-	}
+	if (f.runtime)
+		thread_layout_find(proc_dir, pid, lines, &f.threads);
 	state = take(&f, pid, ret);
 	return (struct python_look){ .state = state,
 				     .minor = f.minor,
 				     .hex_version = f.hex_version,
 				     .is_free_threaded = f.has_no_gil,
 				     .is_gil_on = f.is_gil_on,
-				     .has_gil_holder = state == PYTHON_READABLE && ret->tid_at,
-				     .key_at = state == PYTHON_NOT_READY ? f.runtime + key_offset(&f, layout_of(&f)) : 0 };
+				     .has_gil_holder = state == LANGUAGE_READABLE && ret->tid_at,
+				     .key_at = state == LANGUAGE_NOT_READY ? f.runtime + key_offset(&f, layout_of(&f)) : 0 };
 }

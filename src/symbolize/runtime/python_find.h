@@ -7,30 +7,20 @@
 
 #include <glib.h>
 
-#include "abi/language_abi.h"
-
-/* What is known of a process as a CPython program. */
-enum python_state {
-	PYTHON_NONE,		/* it has no file of an interpreter, or is gone */
-	PYTHON_READABLE,	/* its frames can be read */
-	PYTHON_NO_SYMBOLS,	/* the interpreter's file cannot be opened, or does not export _PyRuntime */
-	PYTHON_OTHER_VERSION,	/* not one whose frames we know; some builds without a GIL are others, too */
-	PYTHON_NO_LIBC,		/* no C library that tells where threads keep their keys */
-	PYTHON_NOT_READY,	/* the interpreter has not begun, or has ended */
-};
+#include "symbolize/runtime/language.h"
 
 /*
- * The process must live.  minor: N of 3.N, 0 with PYTHON_NONE; hex_version as sys.hexversion, 0: not known (before
+ * The process must live.  minor: N of 3.N, 0 with LANGUAGE_NONE; hex_version as sys.hexversion, 0: not known (before
  * 3.11).
  */
 struct python_look {
-	enum python_state state;
+	enum language_state state;
 	uint32_t minor;
 	uint32_t hex_version;
 	bool is_free_threaded;	/* its build has no GIL, */
 	bool is_gil_on;		/* and uses one all the same: a module or an option wants that */
 	bool has_gil_holder;	/* who holds it can be read */
-	uint64_t key_at;	/* PYTHON_NOT_READY: what python_has_begun() is asked with, else 0 */
+	uint64_t key_at;	/* LANGUAGE_NOT_READY: what python_has_begun() is asked with, else 0 */
 };
 /* lines: of its mappings, as maps_parse() gives them; NULL: it is gone. */
 struct python_look python_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret);

@@ -160,7 +160,7 @@ static void look_at_python(struct recognised *r, const char *proc_dir, const GAr
 	uint32_t hex;
 
 	r->python = python_look(proc_dir, r->pid, lines, &unused);
-	if (r->python.state == PYTHON_NONE)
+	if (r->python.state == LANGUAGE_NONE)
 		return;
 	hex = r->python.hex_version;
 	has_runtime(r, RUNTIME_PYTHON,
@@ -187,7 +187,7 @@ static void look_at_tasks(struct recognised *r, const char *proc_dir)
 		r->are_goroutines_readable = go_program_open(&go, proc_dir, r->pid) == GO_READABLE;
 		go_program_close(&go);
 	}
-	if (r->python.state == PYTHON_READABLE) {
+	if (r->python.state == LANGUAGE_READABLE) {
 		r->has_asyncio = python_tasks_open(&python, proc_dir, r->pid) == PYTHON_TASKS_READABLE;
 		python_tasks_close(&python);
 	}
@@ -199,10 +199,13 @@ static void look_at_tasks(struct recognised *r, const char *proc_dir)
 
 static void look_at_scripts(struct recognised *r, const char *proc_dir, const GArray *lines)
 {
-	struct offcpu_language unused;
+	struct offcpu_language unused, perl;
 
 	r->ruby = ruby_look(proc_dir, r->pid, lines, &unused);
 	r->php = php_look(proc_dir, r->pid, lines, &unused);
+	r->perl = perl_look(proc_dir, r->pid, lines, &perl);
+	if (r->perl == LANGUAGE_READABLE)
+		has_runtime(r, RUNTIME_PERL, g_strdup_printf("5.%u", perl.version & 0xff));
 }
 
 /* ---- its files */

@@ -80,8 +80,7 @@ struct recognised {
 	uint32_t runtimes;	/* a bit for each enum runtime */
 	char *versions[RUNTIME_CNT];	/* "3.11.2"; NULL: not known */
 	struct python_look python;
-	enum ruby_state ruby;
-	enum php_state php;
+	enum language_state ruby, php, perl;
 	bool is_jvm_readable;	/* a JVM whose own tables tell of its code and methods */
 	bool are_objects_readable;	/* and its garbage collector leaves objects where they are while the program runs */
 	bool is_v8_readable;	/* V8 that tells where it keeps its functions */

@@ -111,25 +111,25 @@ static uint64_t module_number(const struct found *f, uint32_t pid)
 		       : 0;
 }
 
-static enum ruby_state take(const struct found *f, uint32_t pid, struct offcpu_language *ret)
+static enum language_state take(const struct found *f, uint32_t pid, struct offcpu_language *ret)
 {
 	uint32_t frame_bytes = ruby_frame_bytes(f->version);
 	uint32_t entry_bytes = f->threads.is_musl ? MUSL_VECTOR_ENTRY_BYTES : VECTOR_ENTRY_BYTES;
 	uint64_t number;
 
 	if (!f->is_ruby)
-		return RUBY_NONE;
+		return LANGUAGE_NONE;
 	if (!f->version)
-		return RUBY_NO_SYMBOLS;
+		return LANGUAGE_NO_SYMBOLS;
 	if (!frame_bytes)
-		return RUBY_OTHER_VERSION;
+		return LANGUAGE_OTHER_VERSION;
 	if (!f->has_context || f->context.offset >= UINT32_MAX)
-		return RUBY_NO_SYMBOLS;
+		return LANGUAGE_NO_SYMBOLS;
 	if (!f->threads.key_cnt)
-		return RUBY_NO_LIBC;
+		return LANGUAGE_NO_LIBC;
 	number = module_number(f, pid);
 	if (!number)
-		return RUBY_NOT_READY;
+		return LANGUAGE_NOT_READY;
 	*ret = (struct offcpu_language){
 		.version = f->version, .keys_at = VECTOR_AT, .key_at = (uint32_t)(number * entry_bytes),
 		.cframe_at = (uint32_t)f->context.offset, .has_cframe = 1, .frame_at = CONTEXT_FRAME,
@@ -145,10 +145,10 @@ static enum ruby_state take(const struct found *f, uint32_t pid, struct offcpu_l
 		ret->gil_at = RACTOR_LOCK;
 		ret->tid_at = f->threads.tid_at;
 	}
-	return RUBY_READABLE;
+	return LANGUAGE_READABLE;
 }
 
-enum ruby_state ruby_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret)
+enum language_state ruby_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret)
 {
 	struct found f = { 0 };
 
@@ -158,11 +158,7 @@ enum ruby_state ruby_look(const char *proc_dir, uint32_t pid, const GArray *line
 		if (m->is_exec && runtime_of_file(m->path) == RUNTIME_RUBY)
 			look_at_file(&f, proc_dir, pid, m);
 	}
-	for (guint i = 0; f.is_ruby && i < lines->len && !f.threads.key_cnt; i++) {
-		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
-
-		if (m->is_exec)
-			thread_layout_look(proc_dir, pid, m, &f.threads);
-	}
+	if (f.is_ruby)
+		thread_layout_find(proc_dir, pid, lines, &f.threads);
 	return take(&f, pid, ret);
 }

@@ -195,7 +195,7 @@ static bool look_at_musl(const char *proc_dir, uint32_t pid, const struct maps_l
 	return true;
 }
 
-bool thread_layout_look(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct thread_layout *ret)
+static bool look_at_file(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct thread_layout *ret)
 {
 	const char *name = module_base_name(line->path);
 
@@ -203,4 +203,22 @@ bool thread_layout_look(const char *proc_dir, uint32_t pid, const struct maps_li
 		return look_at_musl(proc_dir, pid, line, ret);
 	return (g_str_has_prefix(name, "libc.so.") || g_str_has_prefix(name, "libc-2") || g_str_has_prefix(name, "libpthread")) &&
 	       look_at_glibc(proc_dir, pid, line, ret);
+}
+
+bool thread_layout_find(const char *proc_dir, uint32_t pid, const GArray *lines, struct thread_layout *ret)
+{
+	for (guint i = 0; i < lines->len; i++) {
+		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
+
+		if (m->is_exec && look_at_file(proc_dir, pid, m, ret) && ret->key_cnt)
+			return true;
+	}
+	return false;
+}
+
+bool thread_layout_key(const struct thread_layout *l, uint32_t number, struct offcpu_language *ret)
+{
+	ret->keys_at = l->keys_at;
+	ret->key_at = number * l->key_bytes + l->first_key;
+	return number < l->key_cnt;
 }

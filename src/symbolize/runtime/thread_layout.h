@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/language_abi.h"
 #include "symbolize/process/maps.h"
 
 /* Where a process's C library keeps what a thread has of its own. */
@@ -18,8 +19,10 @@ struct thread_layout {
 	bool is_musl;
 };
 
-/* False, with *ret as it was: the mapping's file is no C library that tells. */
-bool thread_layout_look(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct thread_layout *ret);
+/* False, with *ret as it was: none of the mappings' files (struct maps_line) is a C library that tells. */
+bool thread_layout_find(const char *proc_dir, uint32_t pid, const GArray *lines, struct thread_layout *ret);
+/* Where a thread has the value of a key.  False: it has no such key. */
+bool thread_layout_key(const struct thread_layout *l, uint32_t number, struct offcpu_language *ret);
 
 /*
  * By how much the first load of a function of musl's lies beyond the thread pointer; where it loads nothing: what it

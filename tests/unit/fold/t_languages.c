@@ -11,6 +11,10 @@
 #define BARE ""		/* a function of it without a name */
 #define OTHER "?"	/* of another file */
 #define RUN "[python3]"
+#define PERL OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_PERL, 5, 36)
+#define RUNS "Perl_runops_standard"
+#define MAIN { .code = OFFCPU_PERL_MAIN }
+#define GONE_PERL "[perl]"
 #define GONE "[python]"	/* a frame that cannot be read keeps its place */
 
 static uint32_t spot_of(void *ctx, uint32_t frame)
@@ -26,7 +30,7 @@ static uint32_t frame_of(const void *ctx, uint32_t spot)
 }
 
 struct merging {
-	uint32_t minor;
+	uint32_t version;
 	const char *names[6];	/* of C's frames, innermost first */
 	uint32_t sp[6];	/* all 0: not known */
 	struct offcpu_language_frame frames[4];	/* code 0: no more */
@@ -39,26 +43,36 @@ struct merging {
 
 static const struct merging mergings[] = {
 	/* by place, and by name where there is none */
-	{ 13, { "sleep", EVAL, "vectorcall", EVAL, "main" }, { 0, 100, 200, 300, 400 }, { INNER(1), ENTRY(2, 150), ENTRY(3, 350) },
+	{ VERSION(13), { "sleep", EVAL, "vectorcall", EVAL, "main" }, { 0, 100, 200, 300, 400 }, { INNER(1), ENTRY(2, 150), ENTRY(3, 350) },
 	  { "sleep", GONE, GONE, "vectorcall", GONE, "main" }, false },
-	{ 11, { "sleep", EVAL, "vectorcall", EVAL, "main" }, { 0 }, { INNER(1), ENTRY(2, 0), ENTRY(3, 0) },
+	{ VERSION(11), { "sleep", EVAL, "vectorcall", EVAL, "main" }, { 0 }, { INNER(1), ENTRY(2, 0), ENTRY(3, 0) },
 	  { "sleep", GONE, GONE, "vectorcall", GONE, "main" }, false },
-	{ 14, { "sleep", "tail_call", "vectorcall", "main" }, { 0, 100, 200, 300 }, { ENTRY(1, 150) },
+	{ VERSION(14), { "sleep", "tail_call", "vectorcall", "main" }, { 0, 100, 200, 300 }, { ENTRY(1, 150) },
 	  { "sleep", GONE, "vectorcall", "main" }, false },
 	/* a call has just begun, or is about to end */
-	{ 13, { EVAL, "vectorcall", EVAL, "main" }, { 0, 100, 200, 300 }, { ENTRY(1, 250) }, { EVAL, "vectorcall", GONE, "main" }, false },
-	{ 13, { "check", EVAL, "vectorcall", EVAL, "main" }, { 0, 100, 200, 300, 400 }, { ENTRY(1, 350) },
+	{ VERSION(13), { EVAL, "vectorcall", EVAL, "main" }, { 0, 100, 200, 300 }, { ENTRY(1, 250) }, { EVAL, "vectorcall", GONE, "main" }, false },
+	{ VERSION(13), { "check", EVAL, "vectorcall", EVAL, "main" }, { 0, 100, 200, 300, 400 }, { ENTRY(1, 350) },
 	  { "check", EVAL, "vectorcall", GONE, "main" }, false },
-	{ 11, { EVAL, "vectorcall", EVAL, "main" }, { 0 }, { ENTRY(1, 0) }, { EVAL, "vectorcall", GONE, "main" }, false },
+	{ VERSION(11), { EVAL, "vectorcall", EVAL, "main" }, { 0 }, { ENTRY(1, 0) }, { EVAL, "vectorcall", GONE, "main" }, false },
 	/* by names it is not known which one has no frame */
-	{ 11, { "sleep", EVAL, "vectorcall", EVAL, "main" }, { 0 }, { ENTRY(1, 0) }, { "sleep", EVAL, "vectorcall", EVAL, "main" }, true },
+	{ VERSION(11), { "sleep", EVAL, "vectorcall", EVAL, "main" }, { 0 }, { ENTRY(1, 0) }, { "sleep", EVAL, "vectorcall", EVAL, "main" }, true },
 	/* what lies in no frame of C's */
-	{ 13, { "sleep", EVAL, "main" }, { 0, 100, 200 }, { ENTRY(1, 150), ENTRY(2, 120) }, { "sleep", EVAL, "main" }, true },
+	{ VERSION(13), { "sleep", EVAL, "main" }, { 0, 100, 200 }, { ENTRY(1, 150), ENTRY(2, 120) }, { "sleep", EVAL, "main" }, true },
 	/* a stripped interpreter: what lies between is one frame, and not where it could not be merged, or in other files */
-	{ 11, { BARE, BARE, EVAL, BARE, BARE, OTHER }, { 0 }, { ENTRY(1, 0) }, { RUN, GONE, RUN, "/usr/lib/libx.so" }, false },
-	{ 11, { BARE, EVAL, BARE, "vectorcall", BARE, OTHER }, { 0 }, { ENTRY(1, 0) },
+	{ VERSION(11), { BARE, BARE, EVAL, BARE, BARE, OTHER }, { 0 }, { ENTRY(1, 0) }, { RUN, GONE, RUN, "/usr/lib/libx.so" }, false },
+	{ VERSION(11), { BARE, EVAL, BARE, "vectorcall", BARE, OTHER }, { 0 }, { ENTRY(1, 0) },
 	  { RUN, GONE, RUN, "vectorcall", RUN, "/usr/lib/libx.so" }, false },
-	{ 11, { BARE, BARE, EVAL, EVAL }, { 0 }, { ENTRY(1, 0) }, { FILE_NAME, FILE_NAME, EVAL, EVAL }, true },
+	{ VERSION(11), { BARE, BARE, EVAL, EVAL }, { 0 }, { ENTRY(1, 0) }, { FILE_NAME, FILE_NAME, EVAL, EVAL }, true },
+	/* Perl's program is no call, and does not run yet while it is compiled */
+	{ PERL, { "sleep", RUNS, "Perl_call_sv", RUNS, "perl_run" }, { 0 }, { INNER(1), ENTRY(2, 0), MAIN },
+	  { "sleep", GONE_PERL, GONE_PERL, "Perl_call_sv", "{main}", "perl_run" }, false },
+	{ PERL, { "sleep", RUNS, "Perl_call_list", "perl_parse" }, { 0 }, { ENTRY(1, 0), MAIN },
+	  { "sleep", GONE_PERL, "Perl_call_list", "perl_parse" }, false },
+	/* what eval runs anew is of the same call, and no other function between is Perl's for that */
+	{ PERL, { "sleep", RUNS, BARE, RUNS, "S_docatch", RUNS }, { 0 }, { INNER(1), INNER(2), MAIN },
+	  { "sleep", GONE_PERL, GONE_PERL, "{main}" }, false },
+	{ PERL, { "sleep", RUNS, BARE, BARE, RUNS }, { 0 }, { ENTRY(1, 0), MAIN }, { "sleep", GONE_PERL, "[perl]", "{main}" }, false },
+	{ PERL, { "sleep", RUNS, "XS_first", RUNS }, { 0 }, { INNER(1), MAIN }, { "sleep", RUNS, "XS_first", RUNS }, true },
 };
 
 static bool is_lost(const struct profile *p)
@@ -73,7 +87,7 @@ static void check_merging(const struct merging *m)
 {
 	struct profile *p = profile_new();
 	struct fold_languages *l = fold_languages_new(p);
-	struct offcpu_rec_language rec = { .id = 2, .ustack = 1, .version = VERSION(m->minor), .pid = (uint32_t)getpid() };
+	struct offcpu_rec_language rec = { .id = 2, .ustack = 1, .version = m->version, .pid = (uint32_t)getpid() };
 	uint32_t spots[6], frames[6], merged[FOLD_LANGUAGE_SPOTS];
 	struct fold_stack_spots stack = { .id = 1, .spots = spots, .frames = frames, .sp = m->sp[1] ? m->sp : NULL, .end = STACK_COMPLETE };
 	enum stack_end end;
@@ -81,7 +95,7 @@ static void check_merging(const struct merging *m)
 
 	for (; stack.cnt < 6 && m->names[stack.cnt]; stack.cnt++) {
 		bool is_other = m->names[stack.cnt][0] == '?', is_bare = is_other || !m->names[stack.cnt][0];
-		struct frame f = { .name = is_bare ? NULL : m->names[stack.cnt], .module = is_other ? "/usr/lib/libx.so" : FILE_NAME,
+		struct frame f = { .name = is_bare ? NULL : m->names[stack.cnt], .module = is_other ? "/usr/lib/libx.so" : m->version == PERL ? "/usr/bin/perl" : FILE_NAME,
 				   .offset = stack.cnt };
 
 		spots[stack.cnt] = frames[stack.cnt] = profile_frame(p, &f);

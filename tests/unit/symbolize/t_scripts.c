@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Ruby's instruction sequences and PHP's functions, as they lie in memory. */
+/* Ruby's instruction sequences, PHP's functions and Perl's, as they lie in memory. */
 #include <glib.h>
 #include <string.h>
 #include <unistd.h>
@@ -264,6 +264,112 @@ static void test_php_stale(void)
 	php_code_free(p);
 }
 
+/* ---- Perl 5.36 */
+
+struct key {
+	int32_t hash, len;
+	char text[24];
+};
+static struct {
+	uint64_t glob[3], glob_body[6], function[3], function_body[12], package[3], package_body[10], names[2], cop[8];
+	struct key name, package_name;
+	char file[32];
+} perl;
+
+static uint64_t put_key(struct key *key, const char *text)
+{
+	key->len = (int32_t)strlen(text);
+	memcpy(key->text, text, strlen(text));
+	return at(key);
+}
+
+static void put_value(uint64_t *value, const uint64_t *body, uint64_t type)
+{
+	value[0] = at(body);
+	value[1] = type << 32;
+}
+
+static struct language_place make_perl(void)
+{
+	memset(&perl, 0, sizeof(perl));
+	put_value(perl.glob, perl.glob_body, 9);
+	perl.glob_body[32 / 8] = put_key(&perl.name, "pay");
+	perl.glob_body[40 / 8] = at(perl.package);
+	put_value(perl.package, perl.package_body, 12);
+	perl.package_body[32 / 8] = put_key(&perl.package_name, "Shop");
+	perl.cop[32 / 8] = 71ull << 32;
+	perl.cop[48 / 8] = at(strcpy(perl.file, "/srv/Shop.pm"));
+	return (struct language_place){ .version = OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_PERL, 5, 36), .pid = (uint32_t)getpid(), .space = 1,
+					.code = at(perl.glob), .instr = at(perl.cop), .hashes = 71 };
+}
+
+static void expect_perl(const struct language_place *place, const char *name, const char *file, uint32_t line)
+{
+	struct perl_code *p = perl_code_new();
+	struct language_frame f;
+
+	g_assert_cmpint(perl_code_name(p, place, &f), ==, name != NULL);
+	if (name) {
+		g_assert_cmpstr(f.name, ==, name);
+		g_assert_cmpstr(f.file, ==, file);
+		g_assert_cmpuint(f.line, ==, line);
+	}
+	perl_code_free(p);
+}
+
+static void test_perl(void)
+{
+	struct language_place place = make_perl();
+
+	expect_perl(&place, "Shop::pay", "/srv/Shop.pm", 71);
+	/* a package that has had another name */
+	perl.names[0] = perl.package_body[32 / 8];
+	perl.package_body[32 / 8] = at(perl.names);
+	perl.package_body[56 / 8] = 2ull << 32;
+	expect_perl(&place, "Shop::pay", "/srv/Shop.pm", 71);
+	make_perl();
+	memcpy(perl.package_name.text, "main", 4);
+	expect_perl(&place, "pay", "/srv/Shop.pm", 71);
+	strcpy(perl.file, "(eval 1234)");
+	place.code = OFFCPU_PERL_EVAL;
+	expect_perl(&place, "{eval}", "(eval)", 71);
+	place.code = OFFCPU_PERL_MAIN;
+	place.instr = 0;
+	expect_perl(&place, "{main}", NULL, 0);
+	/* a function that has its name itself */
+	make_perl();
+	put_value(perl.function, perl.function_body, 13);
+	perl.function_body[32 / 8] = at(perl.package);
+	perl.function_body[56 / 8] = at(&perl.name);
+	place.code = at(perl.function);
+	expect_perl(&place, "Shop::pay", NULL, 0);
+}
+
+/* Another statement has the place of the one that was met: the file is not known, the function is. */
+static void test_perl_stale(void)
+{
+	struct language_place place = make_perl();
+
+	perl.cop[32 / 8] = 72ull << 32;
+	expect_perl(&place, "Shop::pay", NULL, 0);
+	perl.glob[1] = 1ull << 32;
+	expect_perl(&place, NULL, NULL, 0);
+	make_perl();
+	perl.name.len = -1;
+	expect_perl(&place, NULL, NULL, 0);
+	make_perl();
+	perl.glob_body[32 / 8] = 8;
+	expect_perl(&place, NULL, NULL, 0);
+	make_perl();
+	perl.glob_body[40 / 8] = 8;
+	expect_perl(&place, "pay", "/srv/Shop.pm", 71);
+	place.version = OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_PERL, 5, 99);
+	expect_perl(&place, NULL, NULL, 0);
+	place = make_perl();
+	place.code = 0;
+	expect_perl(&place, NULL, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -273,5 +379,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/php/function", test_php);
 	g_test_add_func("/php/in-c", test_php_in_c);
 	g_test_add_func("/php/stale", test_php_stale);
+	g_test_add_func("/perl/function", test_perl);
+	g_test_add_func("/perl/stale", test_perl_stale);
 	return g_test_run();
 }
