@@ -107,8 +107,8 @@ static __always_inline bool language_next(struct language_walk *w, __u64 frame, 
 	       (l->entry == OFFCPU_ENTRY_EACH || language_field(w->at, frame + l->entry_at, 1, ret_mark));
 }
 
-/* False, and the walk is at its end: there is no more room. */
-static __always_inline bool language_put(struct language_scratch *s, __u64 code, __u64 instr, __u32 hash)
+/* `told`: what tells the code from others.  False, and the walk is at its end: there is no more room. */
+static __always_inline bool language_put(struct language_scratch *s, __u64 code, __u64 instr, __u32 hash, __u64 told)
 {
 	struct offcpu_rec_language *rec = &s->rec;
 	__u32 cnt = rec->depth;
@@ -123,7 +123,7 @@ static __always_inline bool language_put(struct language_scratch *s, __u64 code,
 	rec->frame[cnt].instr = instr;
 	rec->frame[cnt].entry_at = hash;
 	rec->depth = cnt + 1;
-	s->hash = mix(mix(s->hash, code), instr ^ (__u64)hash << 32);
+	s->hash = mix(mix(s->hash, told), instr ^ (__u64)hash << 32);
 	return true;
 }
 
@@ -167,7 +167,7 @@ static long language_step(__u32 i, struct language_walk *w)
 		return 0;
 	if (l->entry == OFFCPU_ENTRY_BIT ? php_entry(at, l, code, mark, &instr, &hash) : begins_call(l, mark))
 		code |= OFFCPU_LANGUAGE_ENTRY;
-	return !language_put(s, code, instr, hash);
+	return !language_put(s, code, instr, hash, code);
 }
 
 /* ---- Perl */
@@ -185,41 +185,44 @@ static __always_inline bool perl_enter(struct language_walk *w, __u64 stack)
 	return s->frame > 1;
 }
 
-static __always_inline bool perl_put(struct language_walk *w, __u64 code)
+/*
+ * What tells the function of a frame and its line, once for a stack: a statement is of one function.  A closure is made
+ * anew each time, so it goes by the place of its name.
+ */
+static long perl_tell(__u32 i, struct language_walk *w)
 {
-	__u64 line = 0;
+	struct offcpu_rec_language *rec = &w->s->rec;
+	__u64 code, body, flags, line = 0;
 
+	if (i >= rec->depth || i >= OFFCPU_LANGUAGE_DEPTH)
+		return 1;
+	code = rec->frame[i].code & ~7ULL;
+	if (code > OFFCPU_PERL_REQUIRE) {
+		if (!language_word(w->at, code, &body) ||
+		    !language_field(w->at, body + OFFCPU_PERL_FLAGS_AT, 4, &flags) ||
+		    (!(flags & OFFCPU_PERL_HAS_NAME) && !language_word(w->at, body + OFFCPU_PERL_NAME_AT, &code)))
+			return language_fails(w->s);
+		rec->frame[i].code = (code & ~7ULL) | (rec->frame[i].code & OFFCPU_LANGUAGE_ENTRY);
+	}
 	/* before a program's first statement there is none */
-	if (w->s->instr)
-		language_field(w->at, w->s->instr + OFFCPU_PERL_LINE_AT, 4, &line);
-	return language_put(w->s, code, w->s->instr, line);
-}
-
-/* What tells the function of a context.  A closure is made anew each time, so it goes by its name's place. */
-static __always_inline bool perl_function(struct language_walk *w, __u64 frame, __u64 *ret)
-{
-	__u64 cv, body, flags;
-
-	*ret = 0;
-	if (!language_word(w->at, frame + w->l->code_at, &cv) || !language_word(w->at, cv, &body) ||
-	    !language_field(w->at, body + OFFCPU_PERL_FLAGS_AT, 4, &flags))
-		return false;
-	*ret = cv;
-	return flags & OFFCPU_PERL_HAS_NAME || language_word(w->at, body + OFFCPU_PERL_NAME_AT, ret);
+	if (rec->frame[i].instr)
+		language_field(w->at, rec->frame[i].instr + OFFCPU_PERL_LINE_AT, 4, &line);
+	rec->frame[i].entry_at = line;
+	return 0;
 }
 
 /* One context; as language_step(). */
 static long perl_step(__u32 i, struct language_walk *w)
 {
 	struct language_scratch *s = w->s;
-	__u64 frame = s->frame, kind, code, go_on;
+	__u64 frame = s->frame, kind, code, told = 0, go_on;
 
 	if (frame <= 1)
 		return 1;
 	if (frame < s->end) {
 		if (s->outer)
 			return perl_enter(w, s->outer) ? 0 : language_fails(s);
-		perl_put(w, OFFCPU_PERL_MAIN);
+		language_put(s, OFFCPU_PERL_MAIN, s->instr, 0, OFFCPU_PERL_MAIN);
 		s->frame = 0;
 		return 1;
 	}
@@ -229,17 +232,17 @@ static long perl_step(__u32 i, struct language_walk *w)
 	if ((kind & OFFCPU_PERL_KIND) == OFFCPU_PERL_IS_EVAL) {
 		if (kind & OFFCPU_PERL_EVALS_BLOCK)
 			return 0;
-		code = kind & OFFCPU_PERL_EVALS_TEXT ? OFFCPU_PERL_EVAL : OFFCPU_PERL_REQUIRE;
+		code = told = kind & OFFCPU_PERL_EVALS_TEXT ? OFFCPU_PERL_EVAL : OFFCPU_PERL_REQUIRE;
 	} else if ((kind & OFFCPU_PERL_KIND) != OFFCPU_PERL_IS_SUB &&
 		   (kind & OFFCPU_PERL_KIND) != OFFCPU_PERL_IS_FORMAT) {
 		return 0;
-	} else if (!perl_function(w, frame, &code)) {
+	} else if (!language_word(w->at, frame + w->l->code_at, &code)) {
 		return language_fails(s);
 	}
-	code &= ~7ULL;
 	if (!language_word(w->at, frame + w->l->entry_at, &go_on))
 		return language_fails(s);
-	if (!perl_put(w, code | (go_on ? 0 : OFFCPU_LANGUAGE_ENTRY)))
+	code = (code & ~7ULL) | (go_on ? 0 : OFFCPU_LANGUAGE_ENTRY);
+	if (!language_put(s, code, s->instr, 0, told | (code & OFFCPU_LANGUAGE_ENTRY)))
 		return 1;
 	return language_word(w->at, frame + OFFCPU_PERL_CALLER_AT, &s->instr) ? 0 : language_fails(s);
 }
@@ -344,10 +347,10 @@ __noinline __u64 language_stack(struct thread_state *st, struct walk_state *at, 
 	s->rec.is_cut = 0;
 	s->hash = mix(key, ustack);
 	if (language_first(st, &w)) {
-		if (w.l->entry == OFFCPU_ENTRY_CONTEXT)
-			bpf_loop(PERL_CONTEXTS, perl_step, &w, 0);
-		else	/* frames that are none come one after another's */
+		if (w.l->entry != OFFCPU_ENTRY_CONTEXT)	/* frames that are none come one after another's */
 			bpf_loop(2 * OFFCPU_LANGUAGE_DEPTH, language_step, &w, 0);
+		else if (bpf_loop(PERL_CONTEXTS, perl_step, &w, 0) > 0 && !s->frame && !has_crossed(s->hash))
+			bpf_loop(OFFCPU_LANGUAGE_DEPTH, perl_tell, &w, 0);
 		if (!s->frame && (!at->view.pgd || view_held(&at->view))) {
 			if (!s->rec.depth ||
 			    !language_cross(st, &s->rec, w.l, s->hash, ustack, now))

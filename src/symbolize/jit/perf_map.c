@@ -54,9 +54,32 @@ static bool is_java_type(char c)
 }
 
 /*
+ * .NET writes "instance void [library] Shop.Till::Pay(int32)[Tier1]".  A method is compiled several times, so what is
+ * told of it is "Shop.Till::Pay" each time.  NULL: it is none of these.
+ */
+static char *method_of_dotnet(char *name, char *end)
+{
+	char *method = strstr(name, "::"), *at = method, *arguments;
+
+	while (at > name && (at[-1] != ' ' || at - name < 3 || at[-2] != ']'))
+		at--;
+	arguments = at > name ? strchr(method, '(') : NULL;
+	if (!arguments || end[-1] != ']' || !memchr(name, '[', (size_t)(at - name)))
+		return NULL;
+	*arguments = '\0';
+	return at;
+}
+
+/* Erlang writes "$shop:pay/1". */
+static char *function_of_erlang(char *name, const char *end)
+{
+	return name[0] == '$' && memchr(name, ':', (size_t)(end - name)) && memchr(name, '/', (size_t)(end - name)) ? name + 1 : NULL;
+}
+
+/*
  * HotSpot writes what a method returns before its class: "void com.example.Shop.pay(long)".  That is no part of its
  * name, by which rules and people know it.  Other compilers' names have other marks there: "py::f:/a.py",
- * "LazyCompile:~f /a.js", "instance void [lib] A::b()".
+ * "LazyCompile:~f /a.js".
  */
 static char *behind_return_type(char *name, const char *end)
 {
@@ -79,6 +102,7 @@ static char *behind_return_type(char *name, const char *end)
 static bool parse_line(char *text, char *p, char *end, struct line *ret)
 {
 	uint64_t size;
+	char *method;
 
 	if (!parse_number(&p, &ret->start) || *p++ != ' ' || !parse_number(&p, &size) || *p++ != ' ')
 		return false;
@@ -90,7 +114,10 @@ static bool parse_line(char *text, char *p, char *end, struct line *ret)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';	/* would break lines and terminals later */
 	ret->size = (uint32_t)size;
-	ret->name = (uint32_t)(behind_return_type(p, end) - text);
+	method = method_of_dotnet(p, end);
+	if (!method)
+		method = function_of_erlang(p, end);
+	ret->name = (uint32_t)((method ? method : behind_return_type(p, end)) - text);
 	return true;
 }
 

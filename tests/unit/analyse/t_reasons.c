@@ -42,6 +42,16 @@ static void test_rules(void)
 		       "pthread_cond_wait@libc.so.6", FUTEX, REASON_LOCK_SEMAPHORE, "Java connection pool" },
 		{ 'S', "System_Threading_ThreadPoolWorkQueue_Dispatch@[anon] System_Threading_Tasks_Task_InternalWait_int@[anon] "
 		       "System_Threading_Monitor_Wait_object_int@[anon] pthread_cond_wait@libc.so.6", FUTEX, REASON_LOCK_CONDITION, ".NET future" },
+		{ 'S', "Shop::Pay@[jit] System.Threading.Monitor::Enter_Slowpath@[jit] ?@shop pthread_cond_wait@libc.so.6", FUTEX,
+		  REASON_LOCK_MUTEX, ".NET monitor" },
+		{ 'S', "Shop::Nap@[jit] System.Threading.Thread::Sleep@[jit] ?@shop pthread_cond_timedwait@libc.so.6", FUTEX,
+		  REASON_SLEEP, ".NET" },
+		{ 'S', "System.Threading.PortableThreadPool+WorkerThread::WorkerThreadStart@[jit] System.Threading.LowLevelLifoSemaphore::Wait@[jit] "
+		       "?@shop pthread_cond_timedwait@libc.so.6", FUTEX, REASON_POOL_IDLE, ".NET pool" },
+		{ 'S', "System.Threading.ThreadPoolWorkQueue::Dispatch@[jit] Shop::Pay@[jit] System.Threading.Tasks.Task::InternalWaitCore@[jit] "
+		       "System.Threading.ManualResetEventSlim::Wait@[jit] pthread_cond_wait@libc.so.6", FUTEX, REASON_LOCK_CONDITION, ".NET future" },
+		{ 'S', "Orders:Handle@[jit] object:__icall_wrapper_mono_monitor_enter_v4_internal@[jit] ?@mono pthread_cond_wait@libc.so.6",
+		  FUTEX, REASON_LOCK_MUTEX, "Mono monitor" },
 		{ 'S', "start_thread@libc.so.6 caml_thread_tick@app select@libc.so.6",
 		  "__x64_sys_pselect6@[kernel] do_pselect@[kernel]", REASON_SLEEP, "OCaml" },
 		{ 'D', "main@app fdatasync@libc.so.6", "__x64_sys_fdatasync@[kernel] jbd2_log_wait_commit@[kernel]",
