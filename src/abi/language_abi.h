@@ -107,6 +107,7 @@ struct offcpu_language {
 #define OFFCPU_PERL_LAST_AT 32
 #define OFFCPU_PERL_CALLER_AT 16	/* context, whose first byte is its kind: the COP that called */
 #define OFFCPU_PERL_KIND 0xf
+#define OFFCPU_PERL_IS_SORT 0	/* by a block, which C calls and which is no function */
 #define OFFCPU_PERL_IS_SUB 9
 #define OFFCPU_PERL_IS_FORMAT 10
 #define OFFCPU_PERL_IS_EVAL 11		/* of a text or, without the first bit, of a file, but for a block */
@@ -121,6 +122,7 @@ struct offcpu_language {
 #define OFFCPU_PERL_MAIN 8
 #define OFFCPU_PERL_EVAL 16
 #define OFFCPU_PERL_REQUIRE 24
+#define OFFCPU_PERL_SORT 32
 
 struct offcpu_language_frame {
 	__u64 code;		/* address of the code object, and OFFCPU_LANGUAGE_ENTRY; Perl: of a GV, or a CV with a name */

@@ -197,7 +197,7 @@ static long perl_tell(__u32 i, struct language_walk *w)
 	if (i >= rec->depth || i >= OFFCPU_LANGUAGE_DEPTH)
 		return 1;
 	code = rec->frame[i].code & ~7ULL;
-	if (code > OFFCPU_PERL_REQUIRE) {
+	if (code > OFFCPU_PERL_SORT) {
 		if (!language_word(w->at, code, &body) ||
 		    !language_field(w->at, body + OFFCPU_PERL_FLAGS_AT, 4, &flags) ||
 		    (!(flags & OFFCPU_PERL_HAS_NAME) && !language_word(w->at, body + OFFCPU_PERL_NAME_AT, &code)))
@@ -215,7 +215,7 @@ static long perl_tell(__u32 i, struct language_walk *w)
 static long perl_step(__u32 i, struct language_walk *w)
 {
 	struct language_scratch *s = w->s;
-	__u64 frame = s->frame, kind, code, told = 0, go_on;
+	__u64 frame = s->frame, kind, code, told = 0, go_on = 0;
 
 	if (frame <= 1)
 		return 1;
@@ -229,7 +229,9 @@ static long perl_step(__u32 i, struct language_walk *w)
 	if (!language_field(w->at, frame, 1, &kind))
 		return language_fails(s);
 	s->frame = frame - w->l->frame_bytes;
-	if ((kind & OFFCPU_PERL_KIND) == OFFCPU_PERL_IS_EVAL) {
+	if ((kind & OFFCPU_PERL_KIND) == OFFCPU_PERL_IS_SORT) {
+		code = told = OFFCPU_PERL_SORT;
+	} else if ((kind & OFFCPU_PERL_KIND) == OFFCPU_PERL_IS_EVAL) {
 		if (kind & OFFCPU_PERL_EVALS_BLOCK)
 			return 0;
 		code = told = kind & OFFCPU_PERL_EVALS_TEXT ? OFFCPU_PERL_EVAL : OFFCPU_PERL_REQUIRE;
@@ -239,7 +241,7 @@ static long perl_step(__u32 i, struct language_walk *w)
 	} else if (!language_word(w->at, frame + w->l->code_at, &code)) {
 		return language_fails(s);
 	}
-	if (!language_word(w->at, frame + w->l->entry_at, &go_on))
+	if (code != OFFCPU_PERL_SORT && !language_word(w->at, frame + w->l->entry_at, &go_on))
 		return language_fails(s);
 	code = (code & ~7ULL) | (go_on ? 0 : OFFCPU_LANGUAGE_ENTRY);
 	if (!language_put(s, code, s->instr, 0, told | (code & OFFCPU_LANGUAGE_ENTRY)))

@@ -163,13 +163,13 @@ def check_php(env, program):
 
 @case
 def language_perl(env):
-    """Its functions: below loops, a block that C calls and that evaluates, a comparison of sort's, a text, on each Perl there is."""
+    """Its functions: below loops, a block that C calls and that evaluates, comparisons of sort's, a text, on each Perl there is."""
     for program in [shutil.which("perl") or "perl", *fetched("perl*")]:
         interpreter, version = version_of(program, ["-MConfig", "-e", "print $^V, $Config{usethreads} ? '' : '-unthreaded'"])
         if not version.startswith(("v5.36.", "v5.40.")) or version.endswith("d"):
             raise Skip(f"Perl {version} is not one that is known")
         report, truth, source = record_script(env, interpreter, "pl_waits", ".pl")
-        env.check.equal(len(truth), 4, "chains that were told")
+        env.check.equal(len(truth), 5, "chains that were told")
         check_chains(env, report, truth, source, f"Perl {version}")
         made = sum(wait["off_cpu_ns"] for wait in report.waits for frame in wait["user"] or () if frame["name"] == "{eval}")
         evaluated = next(line["spent_ns"] for line in truth if line["chain"][-1][0] == "evaluate")

@@ -149,7 +149,8 @@ static char *read_file(const struct language_place *place)
 bool perl_code_name(struct perl_code *p, const struct language_place *place, struct language_frame *ret)
 {
 	static const char *const others[] = {
-		[OFFCPU_PERL_MAIN / 8] = "{main}", [OFFCPU_PERL_EVAL / 8] = "{eval}", [OFFCPU_PERL_REQUIRE / 8] = "{require}"
+		[OFFCPU_PERL_MAIN / 8] = "{main}", [OFFCPU_PERL_EVAL / 8] = "{eval}", [OFFCPU_PERL_REQUIRE / 8] = "{require}",
+		[OFFCPU_PERL_SORT / 8] = "{sort}"
 	};
 	g_autofree char *name = NULL, *file = NULL;
 

@@ -9,7 +9,9 @@ use Time::HiRes ();
 
 my %lines;
 open(my $own, '<', $0) or die;
-while (<$own>) { $lines{$1} = $. if /# at: (\S+)/ }
+while (my $line = <$own>) {
+    $lines{$_} = $. for split(' ', $line =~ /# at: (.+)$/ ? $1 : '');
+}
 close($own);
 
 sub nap_inner
@@ -59,6 +61,11 @@ sub sorting
     my @sorted = sort by_number 2, 1;               # at: sorting
 }
 
+sub sorting_by_block
+{
+    my @sorted = sort { Time::HiRes::usleep(2000); 0 } 2, 1;    # at: sorting_by_block {sort}
+}
+
 sub evaluate
 {
     eval('select(undef, undef, undef, 0.003)') // die;  # at: evaluate
@@ -87,6 +94,7 @@ my @chains = (
     [['nap_outer', 'nap_inner'], \&nap_outer],
     [['read_some', 'Reader::outer', 'Reader::__ANON__', 'Reader::inner'], \&read_some],
     [['sorting', 'by_number'], \&sorting],
+    [['sorting_by_block', '{sort}'], \&sorting_by_block],
     [['evaluate'], \&evaluate],
 );
 $| = 1;
