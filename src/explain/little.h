@@ -18,8 +18,8 @@ char *little_new(const struct findings *f, const struct task_findings *tasks, bo
 
 /*
  * A sentence about what waits in the profile's processes and no thread tells of: virtual threads of Java that are not
- * mounted, processes of Erlang, threads of Haskell's own; or that they began processes that were not recorded.  The
- * caller's; NULL: nothing is known to.  selection NULL: everything.
+ * mounted, processes of Erlang, threads of Haskell's own, methods of .NET without names; or that they began processes that
+ * were not recorded.  The caller's; NULL: nothing is known to.  selection NULL: everything.
  */
 /* The latter, so many that what they waited for may be what matters. */
 bool unseen_has_children(const struct profile *p);

@@ -69,6 +69,33 @@ bool unseen_has_children(const struct profile *p)
 	return p->info.unfollowed && p->info.unfollowed >= p->info.duration_ns / CHILD_EVERY_NS;
 }
 
+static bool is_of_dotnet(const struct thread *t)
+{
+	return g_str_has_prefix(t->comm, ".NET ");
+}
+
+/* Without names threads that wait for each other look like workers without work. */
+static char *say_nameless(const struct profile *p, const struct selection *selection)
+{
+	bool has_others;
+	const struct thread *found = first_of(p, selection, is_of_dotnet, &has_others);
+	GString *s;
+
+	for (uint32_t i = 0; found && i < p->frames->len; i++) {
+		const struct frame *f = profile_get_frame(p, i);
+
+		if (f->name && g_strcmp0(f->module, "[jit]") == 0)
+			found = NULL;
+	}
+	if (!found)
+		return NULL;
+	s = g_string_new("Not known: what threads of ");
+	text_safe_cut(s, found->process, NAME_COLUMNS);
+	g_string_append_printf(s, " (%u)%s wait for in methods of .NET, which have no names here: start it with "
+			       "DOTNET_PerfMapEnabled=1.", found->pid, has_others ? " and of others" : "");
+	return g_string_free(s, FALSE);
+}
+
 char *unseen_new(const struct profile *p, const struct selection *selection)
 {
 	if (unseen_has_children(p))
@@ -92,5 +119,5 @@ char *unseen_new(const struct profile *p, const struct selection *selection)
 			g_string_append_printf(s, "`offcpu tasks -p %u` shows them, and record --tasks.", found->pid);
 		return g_string_free(s, FALSE);
 	}
-	return NULL;
+	return say_nameless(p, selection);
 }

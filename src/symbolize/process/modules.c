@@ -98,7 +98,8 @@ static enum module_kind kind_of(const struct module *m)
 		return MODULE_VDSO;
 	if (!m->path[0] || !strcmp(m->path, "//anon") || g_str_has_prefix(m->path, "[anon") ||
 	    g_str_has_prefix(m->path, "/dev/zero") || g_str_has_prefix(m->path, "/SYSV") ||
-	    g_str_has_prefix(m->path, "anon_inode:"))
+	    g_str_has_prefix(m->path, "anon_inode:") ||
+	    g_str_has_prefix(m->path, "/memfd:doublemapper"))	/* .NET's compiled code, mapped twice */
 		return MODULE_ANON;
 	return m->path[0] == '/' ? MODULE_FILE : MODULE_SPECIAL;
 }

@@ -229,12 +229,16 @@ static const struct recognised_file *file_of_path(const struct recognised *r, co
 	return NULL;
 }
 
-/* A program that has an interpreter inside and is not called so. */
-static bool embeds_python(const char *proc_dir, uint32_t pid, const struct maps_line *line)
+/* A program that has a runtime inside and is not called so: CPython, or .NET in a program of one file. */
+static void look_within(struct recognised *r, const char *proc_dir, const struct maps_line *line)
 {
-	struct variable wanted[] = { { "_PyRuntime", 0 } };
+	struct variable wanted[] = { { "_PyRuntime", 0 }, { "DotNetRuntimeInfo", 0 } };
 
-	return variables_find(proc_dir, pid, line, wanted, G_N_ELEMENTS(wanted)) && wanted[0].addr;
+	if (!variables_find(proc_dir, r->pid, line, wanted, G_N_ELEMENTS(wanted)))
+		return;
+	r->is_python_hidden = wanted[0].addr;
+	if (wanted[1].addr)
+		has_runtime(r, RUNTIME_DOTNET, NULL);
 }
 
 static void take_file(struct recognised *r, const char *proc_dir, const char *debug_dir, const struct maps_line *line,
@@ -266,7 +270,7 @@ static void take_file(struct recognised *r, const char *proc_dir, const char *de
 		if (runtime != RUNTIME_CNT && runtime != RUNTIME_PYTHON)
 			has_runtime(r, runtime, version_of(proc_dir, r->pid, runtime, line));
 		if (is_program && runtime == RUNTIME_CNT)
-			r->is_python_hidden = embeds_python(proc_dir, r->pid, line);
+			look_within(r, proc_dir, line);
 		g_array_append_val(r->files, f);
 	}
 	if (fd >= 0)
