@@ -117,6 +117,7 @@ struct offcpu_language {
 #define OFFCPU_PERL_FLAGS_AT 92
 #define OFFCPU_PERL_HAS_NAME 0x8000
 #define OFFCPU_PERL_LINE_AT 36	/* COP */
+#define OFFCPU_PERL_BYTES 8192	/* no PerlInterpreter is longer; what is compiled stands at a COP within */
 
 /* `code` where it is no function's address. */
 #define OFFCPU_PERL_MAIN 8

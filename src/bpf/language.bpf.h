@@ -186,8 +186,9 @@ static __always_inline bool perl_enter(struct language_walk *w, __u64 stack)
 }
 
 /*
- * What tells the function of a frame and its line, once for a stack: a statement is of one function.  A closure is made
- * anew each time, so it goes by the place of its name.
+ * What tells the function of a frame and its line, once for a stack: a statement is of one function.  Where statements
+ * come and go (BEGIN, texts that are evaluated) another may have its place, so there lines tell stacks apart, too.  A
+ * closure is made anew each time, so it goes by the place of its name.
  */
 static long perl_tell(__u32 i, struct language_walk *w)
 {
@@ -208,6 +209,8 @@ static long perl_tell(__u32 i, struct language_walk *w)
 	if (rec->frame[i].instr)
 		language_field(w->at, rec->frame[i].instr + OFFCPU_PERL_LINE_AT, 4, &line);
 	rec->frame[i].entry_at = line;
+	if (w->s->may_go)
+		w->s->hash = mix(w->s->hash, line);
 	return 0;
 }
 
@@ -222,6 +225,7 @@ static long perl_step(__u32 i, struct language_walk *w)
 	if (frame < s->end) {
 		if (s->outer)
 			return perl_enter(w, s->outer) ? 0 : language_fails(s);
+		s->may_go |= s->instr - s->state < OFFCPU_PERL_BYTES;
 		language_put(s, OFFCPU_PERL_MAIN, s->instr, 0, OFFCPU_PERL_MAIN);
 		s->frame = 0;
 		return 1;
@@ -229,12 +233,14 @@ static long perl_step(__u32 i, struct language_walk *w)
 	if (!language_field(w->at, frame, 1, &kind))
 		return language_fails(s);
 	s->frame = frame - w->l->frame_bytes;
+	s->may_go |= s->instr - s->state < OFFCPU_PERL_BYTES;
 	if ((kind & OFFCPU_PERL_KIND) == OFFCPU_PERL_IS_SORT) {
 		code = told = OFFCPU_PERL_SORT;
 	} else if ((kind & OFFCPU_PERL_KIND) == OFFCPU_PERL_IS_EVAL) {
 		if (kind & OFFCPU_PERL_EVALS_BLOCK)
 			return 0;
 		code = told = kind & OFFCPU_PERL_EVALS_TEXT ? OFFCPU_PERL_EVAL : OFFCPU_PERL_REQUIRE;
+		s->may_go = true;
 	} else if ((kind & OFFCPU_PERL_KIND) != OFFCPU_PERL_IS_SUB &&
 		   (kind & OFFCPU_PERL_KIND) != OFFCPU_PERL_IS_FORMAT) {
 		return 0;
@@ -254,6 +260,8 @@ static __always_inline bool perl_first(struct language_walk *w, __u64 state)
 	struct language_scratch *s = w->s;
 	__u64 stack;
 
+	s->state = state;
+	s->may_go = false;
 	return language_word(w->at, state + w->l->frame_at, &stack) &&
 	       language_word(w->at, state + w->l->instr_at, &s->instr) && (!stack || perl_enter(w, stack));
 }
@@ -351,7 +359,8 @@ __noinline __u64 language_stack(struct thread_state *st, struct walk_state *at, 
 	if (language_first(st, &w)) {
 		if (w.l->entry != OFFCPU_ENTRY_CONTEXT)	/* frames that are none come one after another's */
 			bpf_loop(2 * OFFCPU_LANGUAGE_DEPTH, language_step, &w, 0);
-		else if (bpf_loop(PERL_CONTEXTS, perl_step, &w, 0) > 0 && !s->frame && !has_crossed(s->hash))
+		else if (bpf_loop(PERL_CONTEXTS, perl_step, &w, 0) > 0 && !s->frame &&
+			 (s->may_go || !has_crossed(s->hash)))
 			bpf_loop(OFFCPU_LANGUAGE_DEPTH, perl_tell, &w, 0);
 		if (!s->frame && (!at->view.pgd || view_held(&at->view))) {
 			if (!s->rec.depth ||

@@ -380,6 +380,8 @@ struct language_scratch {
 	__u64 frame, hash;
 	__u64 end;		/* where frames lie one behind the other: of the stack; Perl: where these begin */
 	__u64 outer, instr;	/* Perl: the stack further out; the statement that the frame to come stands at */
+	__u64 state;		/* Perl: the interpreter */
+	bool may_go;		/* some of the statements will be gone soon */
 };
 
 #define CONTEXT_BUFFER 512	/* a power of two above a record's bytes */
