@@ -143,7 +143,7 @@ bool import_is_kernel(const char *name, const char *module)
 {
 	static const char *const of_processes[] = {
 		"[vdso]", "[vsyscall]", "[anon", "[jit]", "[heap]", "[stack", "[unknown]", "[inlined]",
-		"[python]", "[ruby]", "[php]", "[javascript]", NULL
+		"[python]", "[ruby]", "[php]", "[perl]", "[javascript]", NULL
 	};
 
 	if (!module || !*module)
