@@ -33,6 +33,7 @@ struct program {
 	bool is_headless;	/* its first thread has exited, others live: no note tells when the last does */
 	int64_t due_us;		/* look at it from then on: a program may map things without end */
 	bool is_new;		/* the mappings have not been handed over since they were read */
+	int64_t quiet_until_us;	/* nothing is to be done for it before, unless it maps more; 0: look at each pass */
 	struct runtimes runtimes;
 };
 
@@ -387,12 +388,18 @@ static void want(struct tables *t, const struct message *m)
 	t->changed = true;
 }
 
+static void read_again(struct tables *t, struct program *program)
+{
+	program->stale = t->changed = true;
+	program->quiet_until_us = 0;
+}
+
 static void note_mmap(struct tables *t, uint32_t pid)
 {
 	struct program *program = g_hash_table_lookup(t->programs, GUINT_TO_POINTER(pid));
 
 	if (program)
-		program->stale = t->changed = true;
+		read_again(t, program);
 }
 
 static void note_exit(struct tables *t, uint32_t pid)
@@ -402,8 +409,9 @@ static void note_exit(struct tables *t, uint32_t pid)
 	if (!program)
 		return;
 	if (living_thread("/proc", pid)) {
-		program->is_headless = program->stale = t->changed = true;
+		program->is_headless = true;
 		program->due_us = g_get_monotonic_time() + HEADLESS_US;
+		read_again(t, program);
 		return;
 	}
 	withdraw(t, program);
@@ -413,9 +421,8 @@ static void note_exit(struct tables *t, uint32_t pid)
 /* Everything must be read anew. */
 static void note_loss(struct tables *t)
 {
-	EACH_VALUE(void, program, t->programs)
-		((struct program *)program)->stale = true;
-	t->changed = true;
+	EACH_VALUE(struct program, program, t->programs)
+		read_again(t, program);
 }
 
 static void build_mapped(struct tables *t, uint32_t pid, const struct maps_line *m, void *data)
@@ -506,18 +513,19 @@ static bool look_at_program(struct tables *t, struct program *program, int64_t n
 {
 	bool is_early = program->stale && program->due_us > now_us;	/* what was read before serves until then */
 
-	if (is_early)
-		t->due_us = MIN(t->due_us, program->due_us);
 	if (program->stale && !is_early && !read_mappings(t, program))
 		return false;
-	if (is_ready(program)) {
-		program->is_new |= program->runtimes.made && made_code_look(program->runtimes.made, &t->no_room_cnt);
-		program->is_new |= runtimes_look_again(&program->runtimes, program->pid);
-		t->due_us = MIN(t->due_us, made_code_due_us(program->runtimes.made));
-		t->due_us = MIN(t->due_us, runtimes_due_us(&program->runtimes));
-		if (program->is_new)
-			publish(t, program);
-	}
+	program->quiet_until_us = 0;
+	t->due_us = MIN(t->due_us, program->stale ? program->due_us : INT64_MAX);
+	if (!is_ready(program))
+		return true;
+	program->is_new |= program->runtimes.made && made_code_look(program->runtimes.made, &t->no_room_cnt);
+	program->is_new |= runtimes_look_again(&program->runtimes, program->pid);
+	if (program->is_new)
+		publish(t, program);
+	program->quiet_until_us = MIN(made_code_due_us(program->runtimes.made), runtimes_due_us(&program->runtimes));
+	if (program->stale)
+		program->quiet_until_us = MIN(program->quiet_until_us, program->due_us);
 	return true;
 }
 
@@ -532,11 +540,16 @@ static void look_at_programs(struct tables *t)
 	t->changed = false;
 	t->due_us = INT64_MAX;
 	g_hash_table_iter_init(&iter, t->programs);
-	while (g_hash_table_iter_next(&iter, NULL, &value) && !g_atomic_int_get(&t->is_ending))
-		if (!look_at_program(t, value, now_us)) {
-			withdraw(t, value);
+	while (g_hash_table_iter_next(&iter, NULL, &value) && !g_atomic_int_get(&t->is_ending)) {
+		struct program *program = value;
+
+		if (now_us >= program->quiet_until_us && !look_at_program(t, program, now_us)) {
+			withdraw(t, program);
 			g_hash_table_iter_remove(&iter);
+		} else if (program->quiet_until_us) {
+			t->due_us = MIN(t->due_us, program->quiet_until_us);
 		}
+	}
 }
 
 static struct message *next_message(struct tables *t)
