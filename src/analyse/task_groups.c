@@ -96,21 +96,27 @@ static bool is_python_library(const char *file)
 			strstr(file, "/dist-packages/") || g_str_has_prefix(file, "<frozen "));
 }
 
-/* With its class as from Python 3.11 on. */
-static bool is_python_server(const struct task_row *row)
+/* Of asyncio, or of Python itself, gevent and eventlet: a library's function accepts, or does nothing else. */
+static bool is_python_server(enum tasks_kind kind, const struct task_row *row)
 {
-	const struct task_frame *f = row->frames;
+	unsigned cnt = kind == TASKS_ASYNCIO ? MIN(row->frame_cnt, 1) : row->frame_cnt;
 
-	return row->frame_cnt && f->name && is_python_library(f->file) &&
-	       (!strcmp(f->name, "Server.serve_forever") || !strcmp(f->name, "serve_forever"));
+	for (unsigned i = 0; i < cnt && (!row->frames[i].file || is_python_library(row->frames[i].file)); i++) {
+		const char *name = row->frames[i].name ? row->frames[i].name : "", *method = strrchr(name, '.');
+
+		method = method ? method + 1 : name;
+		if (!strcmp(method, "serve_forever") || !strcmp(method, "accept"))
+			return true;
+	}
+	return false;
 }
 
 const char *task_idle(enum tasks_kind kind, const struct task_row *row)
 {
 	if (strcmp(row->state, "waiting") != 0)
 		return NULL;
-	if (kind == TASKS_ASYNCIO)
-		return is_python_server(row) ? "waits for connections" : NULL;
+	if (task_is_of_python(kind))
+		return is_python_server(kind, row) ? "waits for connections" : NULL;
 	if (kind == TASKS_JAVA)
 		return task_java_idle(row);
 	if (kind == TASKS_TOKIO)
@@ -148,7 +154,8 @@ static bool is_library(enum tasks_kind kind, const struct task_frame *f)
 		return task_frame_is_label(f) || is_go_library(f->name);
 	if (kind == TASKS_JAVA)
 		return task_java_is_library(f->name);
-	return kind == TASKS_ASYNCIO && is_python_library(f->file);
+	/* what is compiled has no file */
+	return (kind == TASKS_GREENLET && !f->file) || (task_is_of_python(kind) && is_python_library(f->file));
 }
 
 const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_row *row)
@@ -161,7 +168,10 @@ const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_
 
 const char *task_noun(enum tasks_kind kind)
 {
-	return kind == TASKS_GO ? "goroutine" : kind == TASKS_JAVA ? "virtual thread" : "task";
+	static const char *const nouns[TASKS_KINDS] = { [TASKS_GO] = "goroutine", [TASKS_JAVA] = "virtual thread",
+							[TASKS_GREENLET] = "greenlet" };
+
+	return nouns[kind] ? nouns[kind] : "task";
 }
 
 bool task_is_pool_call(const char *call)
@@ -191,12 +201,12 @@ const char *task_call(enum tasks_kind kind, const struct task_row *row)
 		return pool;
 	if (!own || own == row->frames)
 		return NULL;
-	/* what "async with" awaits is the same for all that it may be used with */
-	if (kind == TASKS_ASYNCIO && own - row->frames > 1 && own[-1].name && own[-2].name &&
-	    g_str_has_suffix(own[-1].name, "__aenter__"))
+	/* what "with" and "async with" wait for is the same for all that they may be used with */
+	if (task_is_of_python(kind) && own - row->frames > 1 && own[-1].name && own[-2].name &&
+	    (g_str_has_suffix(own[-1].name, "__aenter__") || g_str_has_suffix(own[-1].name, "__enter__")))
 		own--;
 	/* what the compiler makes of "select" and "<-" is told by the reason */
-	return kind == TASKS_ASYNCIO || !g_str_has_prefix(own[-1].name ? own[-1].name : "", "runtime.") ? own[-1].name
+	return task_is_of_python(kind) || !g_str_has_prefix(own[-1].name ? own[-1].name : "", "runtime.") ? own[-1].name
 													: NULL;
 }
 

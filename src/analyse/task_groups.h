@@ -7,8 +7,13 @@
 
 /* What is to be said of a population of tasks: who waits where for what, and who merely has nothing to do. */
 
-/* "goroutine", "virtual thread", "task" */
+/* "goroutine", "virtual thread", "greenlet", "task" */
 const char *task_noun(enum tasks_kind kind);
+
+static inline bool task_is_of_python(enum tasks_kind kind)
+{
+	return kind == TASKS_ASYNCIO || kind == TASKS_GREENLET;
+}
 
 /* Why a task has nothing to do: "waits for connections", "background work of the runtime"; NULL: it may have. */
 const char *task_idle(enum tasks_kind kind, const struct task_row *row);

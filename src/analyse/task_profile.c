@@ -38,7 +38,7 @@ static uint32_t stack_of(struct profile *p, const struct tasks *t, const struct 
 	uint32_t node = idle ? push_word(p, push_word(p, 0, "idle"), idle) : 0;
 
 	for (unsigned i = row->frame_cnt; i-- > 0;)
-		node = task_frame_is_label(&row->frames[i]) ? push_label(p, node, &row->frames[i]) : push(p, node, &row->frames[i], t->kind == TASKS_ASYNCIO ? "[python]" : NULL);
+		node = task_frame_is_label(&row->frames[i]) ? push_label(p, node, &row->frames[i]) : push(p, node, &row->frames[i], task_is_of_python(t->kind) ? "[python]" : NULL);
 	node = push_word(p, node, task_reason_text(row->state, row->reason));
 	profile_stack_end(p, node, row->end == STACK_NONE ? STACK_COMPLETE : row->end);
 	return node;

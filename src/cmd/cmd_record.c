@@ -451,7 +451,7 @@ int cmd_record(int argc, char **argv)
 		{ "slice", 0, 0, G_OPTION_ARG_STRING, &own.slice,
 		  "How finely time is told apart for --from and --to, 10ms or more (100ms)", "TIME" },
 		{ "tasks", 0, 0, G_OPTION_ARG_NONE, &own.wants_tasks,
-		  "Tasks that hold no thread, of all processes (those of -p and COMMAND anyway): goroutines, asyncio's, Tokio's, virtual threads",
+		  "Tasks that hold no thread, of all processes (those of -p and COMMAND anyway): goroutines, asyncio's, Tokio's, greenlets, virtual threads",
 		  NULL },
 		{ "estimate", 0, 0, G_OPTION_ARG_NONE, &own.is_estimate,
 		  "Record for 2 s, keep nothing, and say what recording would cost", NULL },

@@ -139,6 +139,8 @@ static void look_at_python(GArray *findings, const struct recognised *r)
 	if (r->has_asyncio)
 		add(findings, "python-tasks", true,
 		    "tasks of asyncio: looked at by `record --tasks`, and by `offcpu tasks -p %u`", r->pid);
+	if (r->has_greenlets)
+		add(findings, "python-greenlets", true, "greenlets: looked at by `record --tasks`, and by `offcpu tasks -p %u`", r->pid);
 	switch (r->python.state) {
 	case LANGUAGE_READABLE:
 		add(findings, what, true,

@@ -24,7 +24,7 @@ struct profile *recording_only_tasks(struct profile *p, const char *path, GError
 #define ONLY_TASKS_OPTION(to)                                                                                          \
 	{                                                                                                              \
 		"tasks", 0, 0, G_OPTION_ARG_NONE, &(to),                                                               \
-			"Task time (goroutines, asyncio, Tokio, virtual threads) in place of threads' time", NULL             \
+			"Task time (goroutines, asyncio, Tokio, greenlets, virtual threads) in place of threads' time", NULL             \
 	}
 
 /* The row of an option for what a format does not tell. */

@@ -16,7 +16,7 @@ static const struct command commands[] = {
 	{ "top", "[TARGET] [--batch]", "live: who waits for what, interval by interval", cmd_top },
 	{ "trace", "[TARGET] [SECS]", "trace, then print the stacks (as bcc's offcputime)", cmd_trace },
 	{ "sample", "[TARGET] -F HZ [--proc]", "look at threads now and then instead of tracing them", cmd_sample },
-	{ "tasks", "-p PID [-d SECS]", "what goroutines, tasks of asyncio and Tokio and virtual threads wait for", cmd_tasks },
+	{ "tasks", "-p PID [-d SECS]", "what goroutines, tasks of asyncio and Tokio, greenlets and virtual threads wait for", cmd_tasks },
 	{ "io", "[--slower T | --block]", "slow file operations; requests to disks, and who issued them", cmd_io },
 	{ "report", "FILE", "the findings of a recording, and what stands behind them", cmd_report },
 	{ "flame", "FILE [-o OUT.svg]", "draw a flame graph", cmd_flame },

@@ -67,7 +67,7 @@ static bool awaits_connection(const struct tasks *t, const struct task_row *row)
 
 	if (t->kind == TASKS_JAVA)
 		return row && task_java_awaits_connection(row);
-	for (unsigned i = 0; t->kind == TASKS_ASYNCIO && row && i < row->frame_cnt; i++) {
+	for (unsigned i = 0; task_is_of_python(t->kind) && row && i < row->frame_cnt; i++) {
 		const char *name = text_or_empty(row->frames[i].name), *file = text_or_empty(row->frames[i].file);
 
 		for (size_t k = 0; k < G_N_ELEMENTS(waits); k++)
@@ -216,8 +216,8 @@ static bool is_called(const struct task_wait *w, const char *function)
 	return ends_with_function(w->call, function);
 }
 
-/* What a task of asyncio waits for, by the function that the program's own awaits. */
-static enum kind asyncio_kind_of(const struct task_wait *w)
+/* What a task of asyncio or a greenlet waits for, by the function that the program's own awaits or calls. */
+static enum kind python_kind_of(const struct task_wait *w)
 {
 	if (strcmp(w->state, "waiting") != 0)
 		return NOTHING;
@@ -279,8 +279,8 @@ static enum kind java_kind_of(const struct task_wait *w)
 /* What a goroutine waits for, by its call or by the runtime's reason (runtime2.go: waitReasonStrings). */
 static enum kind kind_of(const struct task_wait *w)
 {
-	if (w->kind == TASKS_ASYNCIO)
-		return asyncio_kind_of(w);
+	if (task_is_of_python(w->kind))
+		return python_kind_of(w);
 	if (w->kind == TASKS_JAVA)
 		return java_kind_of(w);
 	if (w->kind == TASKS_TOKIO)	/* what it awaits is not known */
@@ -468,7 +468,7 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 	if (is_java)
 		return java_rank_of(w, k);
 	/* what holds their loop up most of the time comes first: they all wait for that, too */
-	if (w->kind == TASKS_ASYNCIO)
+	if (task_is_of_python(w->kind))
 		return is_clear && w->tasks >= TASKS_MIN ? (uint64_t)((double)w->task_ns / w->tasks) / 2 : 0;
 	if (k == RUNNABLE)	/* fewer are those that were just woken */
 		return w->tasks < TASKS_MIN ? 0 : w->task_ns / RUNNABLE_WEIGHT;
@@ -713,7 +713,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 			w->advice = is_lock(w) ? STILL_ADVICE : UNRECEIVED_ADVICE;
 		for (guint k = 0; k < f->rows->len; k++) {
 			const struct task_wait *o = &g_array_index(f->rows, struct task_wait, k);
-			bool counts = o->rank_ns || (o->kind == TASKS_ASYNCIO && !*o->idle);
+			bool counts = o->rank_ns || (task_is_of_python(o->kind) && !*o->idle);
 
 			w->busy_ns += counts && same_process(o, w) ? o->task_ns : 0;
 		}
@@ -725,7 +725,7 @@ bool task_findings_precede(const struct findings *f, const struct task_wait *w, 
 {
 	const struct object *o = finding_object(f, row);
 
-	return w->kind == TASKS_ASYNCIO && w->task_ns > w->busy_ns / 2 && row->pid == w->pid && !row->loop && !row->deadlock &&
+	return task_is_of_python(w->kind) && w->task_ns > w->busy_ns / 2 && row->pid == w->pid && !row->loop && !row->deadlock &&
 	       row->reason == REASON_NETWORK_RECEIVE && o && o->kind == OBJECT_EPOLL;
 }
 

@@ -42,7 +42,8 @@ GPtrArray *tasks_list_new(void)
 }
 
 static const char *const kinds[TASKS_KINDS] = { [TASKS_GO] = "goroutine", [TASKS_ASYNCIO] = "asyncio",
-						[TASKS_TOKIO] = "tokio", [TASKS_JAVA] = "java" };
+						[TASKS_TOKIO] = "tokio", [TASKS_JAVA] = "java",
+						[TASKS_GREENLET] = "greenlet" };
 
 const char *tasks_kind_name(enum tasks_kind kind)
 {

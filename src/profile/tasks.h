@@ -10,14 +10,14 @@
 #include "profile/profile.h"
 
 /*
- * Tasks of a runtime (goroutines, asyncio's tasks, Tokio's, virtual threads of Java) as looks at a process have found them: a population of its own,
- * whose time is never added to that of threads.
+ * Tasks of a runtime (goroutines, asyncio's tasks, Tokio's, virtual threads of Java, greenlets) as looks at a process have found them: a
+ * population of its own, whose time is never added to that of threads.
  */
 
 #define TASKS_ROWS_MAX 65536u	/* kinds of waiting that are told apart */
 
-enum tasks_kind { TASKS_GO, TASKS_ASYNCIO, TASKS_TOKIO, TASKS_JAVA, TASKS_KINDS };
-/* "goroutine", "asyncio", "tokio", "java": as recordings and tables have it. */
+enum tasks_kind { TASKS_GO, TASKS_ASYNCIO, TASKS_TOKIO, TASKS_JAVA, TASKS_GREENLET, TASKS_KINDS };
+/* "goroutine", "asyncio", "tokio", "java", "greenlet": as recordings and tables have it. */
 const char *tasks_kind_name(enum tasks_kind kind);
 bool tasks_kind_parse(const char *name, enum tasks_kind *ret);
 

@@ -17,9 +17,11 @@ struct task_source {
 	uint64_t (*count)(void *source);
 	/* One look at every stride-th task from `first` on, told to tasks_seen().  False: the process is gone. */
 	bool (*look)(void *source, struct tasks *t, uint64_t first, uint64_t stride);
+	/* What the last look cost that it would have cost with any stride; NULL: nothing. */
+	uint64_t (*fixed_cost_ns)(void *source);
 };
 
-extern const struct task_source go_task_source, asyncio_task_source, tokio_task_source, java_task_source;
+extern const struct task_source go_task_source, greenlet_task_source, asyncio_task_source, tokio_task_source, java_task_source;
 
 /* A process whose tasks are looked at, again and again. */
 struct watched;

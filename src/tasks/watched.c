@@ -12,7 +12,7 @@
 #define FIRST_GUESS_NS 2000	/* of CPU time that a task costs, until that is measured */
 #define LEAST_NS 100
 
-static const struct task_source *const sources[] = { &go_task_source, &asyncio_task_source,
+static const struct task_source *const sources[] = { &go_task_source, &greenlet_task_source, &asyncio_task_source,
 						     &tokio_task_source, &java_task_source };
 
 GQuark census_error_quark(void)
@@ -64,7 +64,7 @@ static bool open_source(struct watched *w, uint32_t pid, GError **error)
 	}
 	return refuse(error, CENSUS_ERROR, CENSUS_NO_RUNTIME,
 		      "process %u has no runtime whose tasks can be seen: it is neither a Go program (Go 1.18 or later), "
-		      "nor CPython, nor a Rust program with symbols and tasks of Tokio, nor a JVM with virtual threads",
+		      "nor CPython with asyncio or greenlets, nor a Rust program with symbols and tasks of Tokio, nor a JVM with virtual threads",
 		      pid);
 }
 
@@ -112,6 +112,8 @@ bool watched_look(struct watched *w, uint64_t end_ns, uint64_t period_ns, uint64
 	w->cpu_ns += cost_ns;
 	if (!is_there)
 		return false;
+	if (w->source->fixed_cost_ns)
+		cost_ns -= MIN(w->source->fixed_cost_ns(w->state), cost_ns);
 	/* names are read in the first looks, so what a look costs falls */
 	if (count)
 		w->task_cost_ns = MAX((double)cost_ns * (double)stride / (double)count, LEAST_NS);

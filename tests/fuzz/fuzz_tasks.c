@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "pointers.h"
-#include "symbolize/runtime/python_tasks.h"
+#include "symbolize/runtime/python_greenlets.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -73,10 +73,41 @@ static void try_version(uint32_t minor, uint64_t node_at)
 	g_array_unref(look.others);
 }
 
+static void take_greenlet(void *ctx, const struct python_greenlet *t)
+{
+	(void)ctx;
+	if (t->frame_cnt > PYTHON_GREENLET_FRAMES_MAX || (t->is_stale && t->frame_cnt))
+		abort();
+	for (unsigned i = 0; i < t->frame_cnt; i++)
+		if (!g_utf8_validate(t->frames[i].name, -1, NULL))
+			abort();
+}
+
+/* The same of the collector's lists, greenlets and what these wait for. */
+static void try_greenlets(uint32_t minor)
+{
+	struct python_greenlets g = { .greenlet_type = address(TYPE_WORDS) };
+	struct python_tasks_census census;
+
+	g.p = (struct python_program){ .pid = (uint32_t)getpid(), .minor = minor, .runtime = address(0), .code_type = address(2 * TYPE_WORDS),
+				       .frame_type = address(3 * TYPE_WORDS), .list_type = address(4 * TYPE_WORDS), .code = python_code_new() };
+	for (size_t i = 0; i < PYTHON_GREENLET_LISTS; i++)
+		g.lists[i] = address(48 + 3 * i);
+	/* whole walks may take so many steps that nothing else would be tried */
+	g.walked_ns = g_get_monotonic_time() * 1000;
+	g.walk_ns = G_USEC_PER_SEC * 1000;
+	python_greenlets_forget(&g);
+	for (unsigned i = 0; i < 2; i++)
+		python_greenlets_read(&g, 0, 1 + memory[WORDS - 1] % 4, take_greenlet, NULL, &census);
+	python_greenlets_close(&g);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	pointers_fill(memory, WORDS, data, size);
 	for (uint32_t minor = 8; minor <= 15; minor++)
 		try_version(minor, minor == 14 ? 64 : 0);
+	try_greenlets(11);
+	try_greenlets(13);
 	return 0;
 }

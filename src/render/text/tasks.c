@@ -277,7 +277,7 @@ void text_tasks_of(GString *s, const struct profile *p, const struct selection *
 	if (!is_any)
 		g_string_append(
 			s,
-			"No process here had tasks that could be seen: goroutines (Go), tasks of asyncio (CPython) or Tokio, or virtual threads (Java).\n");
+			"No process here had tasks that could be seen: goroutines (Go), tasks of asyncio (CPython) or Tokio, greenlets (CPython), or virtual threads (Java).\n");
 }
 
 static void append_first(GString *s, const struct tasks *t, const struct text_options *o)

@@ -89,8 +89,7 @@ static void evidence_clear(gpointer p)
 /* What was read until now counts no more. */
 static void read_anew(const struct look *l)
 {
-	memory_drop_pages();
-	memory_keep_pages(l->v->hotspot.pid);
+	memory_keep_anew(l->v->hotspot.pid);
 	java_forget_ahead(&l->v->objects);
 }
 

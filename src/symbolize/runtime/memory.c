@@ -89,6 +89,12 @@ void memory_drop_pages(void)
 	kept.pid = 0;
 }
 
+void memory_keep_anew(uint32_t pid)
+{
+	if (kept.pid == pid)
+		g_hash_table_remove_all(kept.pages);
+}
+
 void memory_begin_names(void)
 {
 	struct kept_pages *named = g_private_get(&named_of_thread);

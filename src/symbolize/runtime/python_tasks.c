@@ -27,7 +27,6 @@
 
 /* Objects, in these versions. */
 #define MODULE_DICT_AT 16
-#define TYPE_BYTES_AT 32
 #define LONG_DIGIT_AT 24
 #define WEAK_OBJECT_AT 16
 #define STACK_BASE_AT 72	/* _PyInterpreterFrame: localsplus */
@@ -48,8 +47,7 @@
 #define STATE_RUNS_15 4	/* the same, from 3.15 on */
 #define MINOR_STATES 15
 
-/* In memory without a file: there lie dicts that a program makes.  What lies nowhere is the dearest to be asked for. */
-static bool is_of_heap(const GArray *lines, uint64_t addr)
+bool python_is_of_heap(const GArray *lines, uint64_t addr)
 {
 	guint from = 0, to = lines->len;
 
@@ -74,7 +72,7 @@ static uint64_t module_in(struct python_program *p, const GArray *lines, const u
 	for (size_t i = 0; i < cnt; i++) {
 		uint64_t module;
 
-		if (words[i] % 8 || !is_of_heap(lines, words[i]) || python_type(p, words[i]) != p->dict_type)
+		if (words[i] % 8 || !python_is_of_heap(lines, words[i]) || python_type(p, words[i]) != p->dict_type)
 			continue;
 		module = python_dict_find(p, words[i], name);
 		if (module && python_type(p, module) == p->module_type)
@@ -91,13 +89,13 @@ static uint64_t find_module_behind(struct python_program *p, const GArray *lines
 	if (!memory_read(p->pid, p->runtime, heads, sizeof(heads)))
 		return 0;
 	for (size_t i = 0; i < RUNTIME_HEAD_WORDS && !found; i++)
-		if (heads[i] % 8 == 0 && is_of_heap(lines, heads[i]) && memory_read(p->pid, heads[i], words, sizeof(words)))
+		if (heads[i] % 8 == 0 && python_is_of_heap(lines, heads[i]) && memory_read(p->pid, heads[i], words, sizeof(words)))
 			found = module_in(p, lines, words, RUNTIME_PIECE_WORDS, name);
 	return found;
 }
 
 /* The main interpreter lies in _PyRuntime, and sys.modules is one of its dicts. */
-static uint64_t find_module(struct python_program *p, const GArray *lines, const char *name)
+uint64_t python_module(struct python_program *p, const GArray *lines, const char *name)
 {
 	uint64_t words[RUNTIME_PIECE_WORDS], found = 0;
 
@@ -115,10 +113,10 @@ static bool look_at(struct python_program *p, const char *proc_dir, const struct
 {
 	struct variable wanted[] = { { "_PyRuntime", 0 },  { "PyCode_Type", 0 }, { "PyDict_Type", 0 },    { "PyModule_Type", 0 },
 				     { "PyCoro_Type", 0 }, { "PySet_Type", 0 },  { "PyUnicode_Type", 0 }, { "PyLong_Type", 0 },
-				     { "PyList_Type", 0 } };
+				     { "PyList_Type", 0 }, { "PyFrame_Type", 0 } };
 	uint64_t *to[] = { &p->runtime,        &p->code_type, &p->dict_type, &p->module_type,
 			   &p->coroutine_type, &p->set_type,  &p->text_type, &p->long_type,
-			   &p->list_type };
+			   &p->list_type,      &p->frame_type };
 
 	if (!variables_find(proc_dir, p->pid, line, wanted, G_N_ELEMENTS(wanted)))
 		return false;
@@ -130,10 +128,8 @@ static bool look_at(struct python_program *p, const char *proc_dir, const struct
 	return true;
 }
 
-enum python_tasks_state python_tasks_open(struct python_program *p, const char *proc_dir, uint32_t pid)
+enum python_tasks_state python_program_open(struct python_program *p, const char *proc_dir, uint32_t pid, const GArray *lines)
 {
-	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
-	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
 	struct offcpu_language unused;
 	bool is_there = false;
 
@@ -152,7 +148,18 @@ enum python_tasks_state python_tasks_open(struct python_program *p, const char *
 	    python_look(proc_dir, pid, lines, &unused).is_free_threaded)
 		return PYTHON_TASKS_OTHER_VERSION;
 	p->code = python_code_new();
-	p->module = find_module(p, lines, "asyncio.tasks");
+	return PYTHON_TASKS_READABLE;
+}
+
+enum python_tasks_state python_tasks_open(struct python_program *p, const char *proc_dir, uint32_t pid)
+{
+	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
+	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+	enum python_tasks_state state = python_program_open(p, proc_dir, pid, lines);
+
+	if (state != PYTHON_TASKS_READABLE)
+		return state;
+	p->module = python_module(p, lines, "asyncio.tasks");
 	if (p->minor >= MINOR_LISTS && !python_task_lists_open(&p->lists, proc_dir, pid, p->runtime, lines))
 		return PYTHON_TASKS_NO_ASYNCIO;
 	return p->module ? PYTHON_TASKS_READABLE : PYTHON_TASKS_NO_ASYNCIO;
@@ -169,7 +176,7 @@ static unsigned coroutine_word(const struct python_program *p, const uint8_t *ta
 {
 	uint64_t words = p->coroutine_at
 				 ? p->coroutine_at + 2
-				 : MIN(python_word(p, memory_word(task, PYTHON_TYPE_AT) + TYPE_BYTES_AT) / 8, TASK_WORDS);
+				 : MIN(python_word(p, memory_word(task, PYTHON_TYPE_AT) + PYTHON_TYPE_SIZE_AT) / 8, TASK_WORDS);
 
 	for (unsigned i = p->coroutine_at ? p->coroutine_at : TASK_WORD_MIN; i + 1 < words; i++) {
 		uint64_t name_type;

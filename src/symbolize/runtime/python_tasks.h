@@ -56,7 +56,7 @@ struct python_task_set {
 struct python_program {
 	uint32_t pid, minor;
 	uint64_t runtime, code_type, dict_type, module_type, coroutine_type, set_type, text_type, long_type,
-		list_type, plain_future_type;
+		list_type, frame_type, plain_future_type;
 	uint64_t module;	/* dict of asyncio.tasks; 0: it is not imported, or was not found */
 	struct python_task_lists lists;	/* from 3.14 on */
 	bool has_sets;		/* they were looked for */
@@ -128,6 +128,22 @@ bool python_tasks_read(struct python_program *p, uint64_t first, uint64_t stride
 
 /* From then on frames lie in their coroutines, and the interpreter in _PyRuntime. */
 #define PYTHON_MINOR_WHOLE 11
+#define PYTHON_TYPE_SIZE_AT 32	/* of a type: the bytes of its objects */
+
+/*
+ * All but the modules that it has imported.  lines: its mappings, struct maps_line; NULL: it is gone.  Close it in any
+ * case.
+ */
+enum python_tasks_state python_program_open(struct python_program *p, const char *proc_dir, uint32_t pid, const GArray *lines);
+
+/* The dict of a module that it has imported; 0: it was not found. */
+uint64_t python_module(struct python_program *p, const GArray *lines, const char *name);
+
+/*
+ * In memory without a file, where objects lie that a program makes?  What lies nowhere is the dearest to be asked for.
+ * lines: struct maps_line.
+ */
+bool python_is_of_heap(const GArray *lines, uint64_t addr);
 
 uint64_t python_word(const struct python_program *p, uint64_t addr);
 uint64_t python_type(const struct python_program *p, uint64_t object);

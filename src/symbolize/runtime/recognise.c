@@ -16,7 +16,7 @@
 #include "symbolize/runtime/go_program.h"
 #include "symbolize/runtime/hotspot_objects.h"
 #include "symbolize/runtime/memory.h"
-#include "symbolize/runtime/python_tasks.h"
+#include "symbolize/runtime/python_greenlets.h"
 #include "symbolize/runtime/tokio_program.h"
 #include "symbolize/runtime/v8_names.h"
 
@@ -176,11 +176,12 @@ static void look_at_v8(struct recognised *r, const char *proc_dir)
 	r->has_v8_inlined = r->is_v8_readable && v8.has_inlined;
 }
 
-/* Goroutines and asyncio's tasks. */
+/* Goroutines, asyncio's tasks, greenlets and Tokio's. */
 static void look_at_tasks(struct recognised *r, const char *proc_dir)
 {
 	struct go_program go;
 	struct python_program python;
+	struct python_greenlets greenlets;
 	struct tokio_program tokio;
 
 	if (recognised_is(r, RUNTIME_GO)) {
@@ -190,6 +191,8 @@ static void look_at_tasks(struct recognised *r, const char *proc_dir)
 	if (r->python.state == LANGUAGE_READABLE) {
 		r->has_asyncio = python_tasks_open(&python, proc_dir, r->pid) == PYTHON_TASKS_READABLE;
 		python_tasks_close(&python);
+		r->has_greenlets = python_greenlets_open(&greenlets, proc_dir, r->pid) == PYTHON_GREENLETS_READABLE;
+		python_greenlets_close(&greenlets);
 	}
 	if (!r->runtimes) {
 		r->has_tokio = tokio_program_open(&tokio, proc_dir, r->pid);

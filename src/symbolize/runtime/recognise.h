@@ -86,7 +86,7 @@ struct recognised {
 	bool is_v8_readable;	/* V8 that tells where it keeps its functions */
 	bool has_v8_inlined;	/* ... and of which it inlined */
 	bool are_goroutines_readable;
-	bool has_asyncio;	/* whose tasks can be read */
+	bool has_asyncio, has_greenlets;	/* whose tasks, and which, can be read */
 	bool has_tokio;		/* the same, and it has some now */
 	enum thread_context_state context;	/* of its threads' traces */
 	char *context_keys;	/* what attributes they may have: "http.route, http.request.method"; NULL: it does not say */
