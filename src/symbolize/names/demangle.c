@@ -150,6 +150,21 @@ static char *rust_decode(const char *name)
 	return g_string_free(out, FALSE);
 }
 
+/*
+ * What g++ makes of a coroutine takes its frame, whose type is named by the coroutine, mangled: of
+ * "f(f(int)::_Z1fi.Frame*) [clone .actor]" stays "f(int) [clone .actor]".  NULL: it is none.
+ */
+static char *coroutine_name(const char *name)
+{
+	static const char end[] = ".Frame*)";
+	const char *frame = strstr(name, end), *mangled = frame ? g_strrstr_len(name, frame - name, "::_Z") : NULL;
+
+	for (const char *open = mangled ? strchr(name, '(') : NULL; open && open < mangled; open = strchr(open + 1, '('))
+		if (open > name && !strncmp(open + 1, name, (size_t)(open - name)))
+			return g_strdup_printf("%.*s%s", (int)(mangled - open - 1), open + 1, frame + strlen(end));
+	return NULL;
+}
+
 static char *demangle_cxx(const char *mangled)
 {
 	const char *rust_end = rust_legacy_end(mangled);
@@ -162,7 +177,7 @@ static char *demangle_cxx(const char *mangled)
 	text = __cxa_demangle(rust ? rust : mangled, NULL, NULL, &status);
 	if (text && !status && *text && strlen(text) <= DEMANGLED_MAX_BYTES) {
 		decoded = rust ? rust_decode(text) : NULL;
-		result = rust ? g_strconcat(decoded, rust_end, NULL) : g_strdup(text);
+		result = rust ? g_strconcat(decoded, rust_end, NULL) : coroutine_name(text) ?: g_strdup(text);
 	}
 	free(text);
 	return result;

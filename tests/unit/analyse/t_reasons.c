@@ -118,6 +118,9 @@ static void test_rules(void)
 		       "epoll_wait@libc.so.6", "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", REASON_EVENT_LOOP, "Erlang" },
 		{ 'S', "start_thread@libc.so.6 System_Threading_Timer_Scheduler_SchedulerThread@mscorlib.dll.so ?@mono "
 		       "pthread_cond_timedwait@libc.so.6", FUTEX, REASON_POOL_IDLE, "Mono" },
+		{ 'S', "start_thread@libc.so.6 asio::detail::scheduler::do_run_one@app pthread_cond_wait@libc.so.6", FUTEX, REASON_POOL_IDLE, "asio" },
+		{ 'S', "main@app boost::asio::detail::scheduler::do_run_one@app boost::asio::detail::wait_handler<F>::do_complete@app f@app "
+		       "pthread_cond_wait@libc.so.6", FUTEX, REASON_LOCK_CONDITION, "" },
 		{ 'S', "Cart.add@app G1CollectedHeap::attempt_allocation_slow@libjvm.so Mutex::lock@libjvm.so "
 		       "pthread_mutex_lock@libc.so.6", FUTEX, REASON_LOCK_OTHER, "JVM" },
 		{ 'D', "main@app touch@app",

@@ -18,6 +18,15 @@ static void test_cxx(void)
 	is("_ZNSt6vectorIiSaIiEE9push_backEOi@@GLIBCXX_3.4", "std::vector<int, std::allocator<int> >::push_back(int&&)");
 }
 
+/* As g++ 12 and clang 14 name what resumes one. */
+static void test_coroutines(void)
+{
+	is("_ZN4shop5priceEPZNS_5priceEiE22_ZN4shop5priceEi.Frame.actor", "shop::price(int) [clone .actor]");
+	is("_ZN4shop5priceEPZNS_5priceEiE22_ZN4shop5priceEi.Frame.actor.cold", "shop::price(int) [clone .actor] [clone .cold]");
+	is("_ZN4shop5priceEv.resume", "shop::price() [clone .resume]");
+	is("_Z5paintP5Frame", "paint(Frame*)");
+}
+
 static void test_plain(void)
 {
 	is("main", NULL);
@@ -75,6 +84,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/demangle/cxx", test_cxx);
+	g_test_add_func("/demangle/coroutines", test_coroutines);
 	g_test_add_func("/demangle/plain", test_plain);
 	g_test_add_func("/demangle/rust", test_rust);
 	g_test_add_func("/demangle/growth", test_growth);
