@@ -25,7 +25,7 @@ static const char description[] =
 	"  offcpu tasks -p shop -d 10        the same over 10 s, in task-seconds\n"
 	"  offcpu tasks --cgroup container:shop/web\n"
 	"\n"
-	"Tasks are goroutines (Go), tasks of asyncio (CPython 3.8 to 3.15) and of Tokio (Rust), greenlets (CPython 3.11 to 3.14), and virtual threads (Java 21 and later). The process is read from outside: it is never stopped.";
+	"Tasks are goroutines (Go), tasks of asyncio (CPython 3.8 to 3.15) and of Tokio (Rust), greenlets (CPython 3.11 to 3.15), and virtual threads (Java 21 and later). The process is read from outside: it is never stopped.";
 
 struct tasks_options {
 	char **pids, **groups, *hz, *duration;

@@ -22,6 +22,7 @@ static void *open_greenlets(uint32_t pid, struct tasks *t, GError **error)
 		version = g_strdup_printf("CPython 3.%u, greenlet", g->p.minor);
 		t->program = tasks_string(t, g_strchomp(comm));
 		t->version = tasks_string(t, version);
+		python_greenlet_lists_read(g);	/* how many there are is known before the first look */
 		return g;
 	}
 	if (state == PYTHON_GREENLETS_OTHER_VERSION)

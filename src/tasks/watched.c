@@ -25,6 +25,7 @@ struct watched {
 	void *state;
 	struct tasks *tasks;
 	double task_cost_ns, share_sum;
+	uint64_t fixed_cost_ns;	/* of the last look, which has as much less for tasks */
 	uint64_t cpu_ns;
 };
 
@@ -99,9 +100,14 @@ static uint64_t stride_of(const struct watched *w, uint64_t count, uint64_t room
 	return (uint64_t)((double)count / MAX(room, 1)) + 1;
 }
 
+static uint64_t room_left(const struct watched *w, uint64_t room_ns)
+{
+	return room_ns ? MAX(room_ns - MIN(w->fixed_cost_ns, room_ns), room_ns / 2) : 0;
+}
+
 bool watched_look(struct watched *w, uint64_t end_ns, uint64_t period_ns, uint64_t room_ns)
 {
-	uint64_t count = w->source->count(w->state), stride = stride_of(w, count, room_ns), cost_ns, before_ns;
+	uint64_t count = w->source->count(w->state), stride = stride_of(w, count, room_left(w, room_ns)), cost_ns, before_ns;
 	bool is_there;
 
 	before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -112,8 +118,8 @@ bool watched_look(struct watched *w, uint64_t end_ns, uint64_t period_ns, uint64
 	w->cpu_ns += cost_ns;
 	if (!is_there)
 		return false;
-	if (w->source->fixed_cost_ns)
-		cost_ns -= MIN(w->source->fixed_cost_ns(w->state), cost_ns);
+	w->fixed_cost_ns = w->source->fixed_cost_ns ? MIN(w->source->fixed_cost_ns(w->state), cost_ns) : 0;
+	cost_ns -= w->fixed_cost_ns;
 	/* names are read in the first looks, so what a look costs falls */
 	if (count)
 		w->task_cost_ns = MAX((double)cost_ns * (double)stride / (double)count, LEAST_NS);

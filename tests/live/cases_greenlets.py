@@ -9,7 +9,7 @@ from cases_python import has_module, readable_pythons
 from cases_tasks import look, own
 from lib import Skip, case, nightly
 
-MINORS = range(11, 15)
+MINORS = range(11, 16)
 # of each greenlet that is parked, the program's own innermost function; with `late` not those that have run or are the hub
 TRUTH = """
 import collections, gc, greenlet, json, sys
@@ -204,7 +204,7 @@ def call(row):
 def pythons_with(module):
     found = [python for minor, python in readable_pythons() if minor in MINORS and has_module(python, module)]
     if not found:
-        raise Skip(f"no CPython 3.11 to 3.14 with {module} is here")
+        raise Skip(f"no CPython 3.11 to 3.15 with {module} is here")
     return sorted(set(found))
 
 

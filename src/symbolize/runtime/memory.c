@@ -10,6 +10,7 @@
 #define PAGE_BYTES 4096
 #define PIECES_AT_ONCE 256
 #define KEPT_PAGES_MAX 1024
+#define PAGES_AROUND 7
 #define ADDRESS_BITS 48
 #define NAMES_US 20000	/* what is named has waited longer than that in the ring */
 #define NAMES_OLD_US 200000
@@ -45,6 +46,7 @@ struct kept_page {
 struct kept_pages {
 	GHashTable *pages;	/* struct kept_page, by page_key() */
 	uint32_t pid;		/* whose they are, of those that are kept; 0: none are */
+	bool around;		/* neighbours are read, too */
 	unsigned depth;		/* of those for names: 0: none are read */
 	int64_t now_us;
 	int64_t from_us;	/* those that were read before are read anew */
@@ -95,6 +97,11 @@ void memory_keep_anew(uint32_t pid)
 		g_hash_table_remove_all(kept.pages);
 }
 
+void memory_keep_around(bool around)
+{
+	kept.around = around;
+}
+
 void memory_begin_names(void)
 {
 	struct kept_pages *named = g_private_get(&named_of_thread);
@@ -129,6 +136,31 @@ void memory_end_names(void)
 	named->depth--;
 }
 
+/* As many at once as one question has room for. */
+static void keep_around(struct kept_pages *k, uint32_t pid, uint64_t number)
+{
+	struct kept_page *pages[PAGES_AROUND];
+	struct memory_piece pieces[PAGES_AROUND];
+	bool is_read[PAGES_AROUND] = { false };
+	const uint64_t first = number - number % PAGES_AROUND;
+
+	_Static_assert(PAGES_AROUND * PAGE_BYTES <= OPENER_PIECE_BYTES_MAX, "one question");
+	if (g_hash_table_size(k->pages) + PAGES_AROUND > KEPT_PAGES_MAX)
+		g_hash_table_remove_all(k->pages);
+	for (unsigned i = 0; i < PAGES_AROUND; i++) {
+		pages[i] = g_new(struct kept_page, 1);
+		pages[i]->read_us = k->now_us;
+		pieces[i] = (struct memory_piece){ (first + i) * PAGE_BYTES, pages[i]->bytes, PAGE_BYTES };
+	}
+	ask_all(pid, pieces, PAGES_AROUND, is_read);
+	for (unsigned i = 0; i < PAGES_AROUND; i++) {
+		if (is_read[i])
+			g_hash_table_replace(k->pages, page_key(pid, first + i), pages[i]);
+		else
+			g_free(pages[i]);
+	}
+}
+
 /* NULL: not all of it can be read. */
 static const char *kept_page(struct kept_pages *k, uint32_t pid, uint64_t number)
 {
@@ -137,6 +169,11 @@ static const char *kept_page(struct kept_pages *k, uint32_t pid, uint64_t number
 
 	if (page && page->read_us >= k->from_us)
 		return page->bytes;
+	if (k->around) {
+		keep_around(k, pid, number);
+		page = g_hash_table_lookup(k->pages, key);
+		return page ? page->bytes : NULL;
+	}
 	page = g_new(struct kept_page, 1);
 	page->read_us = k->now_us;
 	if (!ask_long(pid, number * PAGE_BYTES, page->bytes, PAGE_BYTES)) {

@@ -17,6 +17,7 @@ bool memory_read(uint32_t pid, uint64_t addr, void *ret, size_t bytes);
 void memory_keep_pages(uint32_t pid);
 void memory_drop_pages(void);
 void memory_keep_anew(uint32_t pid);	/* between these: what was read counts no more */
+void memory_keep_around(bool around);	/* between these, for who goes through most of it: pages come with their neighbours */
 
 /*
  * The same while the calling thread names what is in stacks, of any process: the pages stay for the next stack, for 20

@@ -20,7 +20,8 @@
 #define TRIES 3
 #define OBJECTS_MAX (4u << 20)	/* of a whole walk */
 #define ADDED_MAX (1u << 14)	/* of a look between two of these */
-#define WALK_SHARE 400		/* of the time that whole walks may take */
+#define COST_SHARE 200		/* of the time that one part of looking may take */
+#define WALK_SHARE 2		/* of that for whole walks */
 #define WAITED_FOR_MAX (1u << 14)
 #define TYPE_NAME_AT 24
 #define TYPE_BASE_AT 256
@@ -37,8 +38,9 @@ static bool may_be_list(const GArray *lines, const uint8_t *bytes, uint64_t at)
 {
 	uint64_t next = pointer_of(memory_word(bytes, 0)), previous = pointer_of(memory_word(bytes, 8));
 
-	return memory_half(bytes, 16) <= THRESHOLD_MAX && (next == at) == (previous == at) &&
-	       (next == at || (next % 8 == 0 && previous % 8 == 0 && python_is_of_heap(lines, next) && python_is_of_heap(lines, previous)));
+	if (memory_half(bytes, 16) > THRESHOLD_MAX || next == at || previous == at)
+		return memory_half(bytes, 16) <= THRESHOLD_MAX && next == previous;
+	return next % 8 == 0 && previous % 8 == 0 && python_is_of_heap(lines, next) && python_is_of_heap(lines, previous);
 }
 
 /* Of a ring: who comes next leads back, and so does who comes before. */
@@ -109,9 +111,15 @@ static const struct python_greenlet_wait python_greenlet_waits[] = {
 	{ NULL, NULL, PYTHON_GREENLET_NONE },
 };
 
+const struct python_greenlet_wait *python_greenlet_wait(uint32_t type)
+{
+	return &python_greenlet_waits[type >> PYTHON_TYPE_WAIT_SHIFT & UINT8_MAX];
+}
+
 static uint32_t classify(struct python_greenlets *g, uint64_t type)
 {
-	uint32_t is = PYTHON_TYPE_KNOWN;
+	uint32_t is = PYTHON_TYPE_KNOWN |
+		      (uint32_t)MIN(python_word(&g->p, type + PYTHON_TYPE_SIZE_AT) / 8, UINT8_MAX) << PYTHON_TYPE_WORDS_SHIFT;
 
 	for (unsigned i = 0; type > PAGE_BYTES && i < BASES_MAX; i++, type = python_word(&g->p, type + TYPE_BASE_AT)) {
 		char name[TYPE_NAME_MAX] = "";
@@ -122,7 +130,7 @@ static uint32_t classify(struct python_greenlets *g, uint64_t type)
 			continue;
 		is |= strcmp(name, "Hub") ? 0 : PYTHON_TYPE_HUB;
 		for (uint32_t k = 1; python_greenlet_waits[k].type; k++)
-			if (!(is >> PYTHON_TYPE_WAIT_SHIFT) && !strcmp(name, python_greenlet_waits[k].type))
+			if (!python_greenlet_wait(is)->how && !strcmp(name, python_greenlet_waits[k].type))
 				is |= k << PYTHON_TYPE_WAIT_SHIFT;
 	}
 	return is;
@@ -138,11 +146,6 @@ uint32_t python_greenlet_type(struct python_greenlets *g, uint64_t type)
 	is = classify(g, type);
 	g_hash_table_insert(g->types, key, GUINT_TO_POINTER(is));
 	return is;
-}
-
-const struct python_greenlet_wait *python_greenlet_wait(uint32_t type)
-{
-	return &python_greenlet_waits[type >> PYTHON_TYPE_WAIT_SHIFT];
 }
 
 static bool has_waiters(uint32_t type)
@@ -184,8 +187,8 @@ static bool is_head(const struct python_greenlets *g, uint64_t at)
 enum way { TO_NEXT, TO_PREVIOUS };
 
 /*
- * A list from one of its ends on, up to an object, or to the other end.  Objects come and go meanwhile.  False: the way is
- * broken, as by the collector at work, or there are more than *left.
+ * A list from one of its ends on, up to an object, or to the other end.  Objects come and go meanwhile.  False: the way
+ * is broken, as by the collector at work, or there are more than *left.
  */
 static bool walk(struct python_greenlets *g, uint64_t list, enum way way, uint64_t until, uint64_t *left)
 {
@@ -253,33 +256,40 @@ static bool walk_anew(struct python_greenlets *g)
 	return is_complete;
 }
 
+bool python_greenlets_may(uint64_t now_ns, uint64_t last_ns, uint64_t cost_ns)
+{
+	return !last_ns || now_ns - last_ns >= COST_SHARE * cost_ns;
+}
+
 bool python_greenlet_lists_read(struct python_greenlets *g)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	bool is_complete = true;
+	bool is_whole = python_greenlets_may(now_ns, g->walked_ns, WALK_SHARE * g->walk_ns), is_complete = true;
 
-	if (g->walked_ns && now_ns - g->walked_ns < WALK_SHARE * g->walk_ns) {
-		walk_lists(g, false);
-	} else {
+	if (is_whole) {
+		memory_keep_around(true);
 		is_complete = walk_anew(g);
+		memory_keep_around(false);
 		g->walked_ns = now_ns;
 		g->walk_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
+	} else if (python_greenlets_may(now_ns, g->listed_ns, g->added_ns)) {
+		walk_lists(g, false);
+		g->listed_ns = now_ns;
+		g->added_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
 	}
 	return is_complete;
 }
 
-void python_greenlets_living(struct python_greenlets *g, GHashTable *objects, GArray *into)
+void python_greenlets_living(struct python_greenlets *g, const GArray *objects, GArray *into)
 {
-	const guint cnt = g_hash_table_size(objects);
-	g_autofree struct memory_piece *pieces = g_new(struct memory_piece, MAX(cnt, 1)), *nexts = g_new(struct memory_piece, MAX(cnt, 1));
+	const guint cnt = objects->len;
+	g_autofree struct memory_piece *pieces = g_new(struct memory_piece, MAX(cnt, 1));
+	g_autofree struct memory_piece *nexts = g_new(struct memory_piece, MAX(cnt, 1));
 	g_autofree struct python_greenlet_object *all = g_new0(struct python_greenlet_object, MAX(cnt, 1));
 	g_autofree bool *is_read = g_new(bool, MAX(cnt, 1)), *is_next_read = g_new(bool, MAX(cnt, 1));
-	GHashTableIter iter;
-	gpointer key;
 
-	g_hash_table_iter_init(&iter, objects);
-	for (guint i = 0; i < cnt && g_hash_table_iter_next(&iter, &key, NULL); i++) {
-		all[i].address = GPOINTER_TO_SIZE(key);
+	for (guint i = 0; i < cnt; i++) {
+		all[i].address = g_array_index(objects, uint64_t, i);
 		pieces[i] = (struct memory_piece){ all[i].address - HEAD_BYTES, all[i].node, sizeof(all[i].node) };
 	}
 	memory_read_pieces(g->p.pid, pieces, cnt, is_read);
@@ -288,9 +298,11 @@ void python_greenlets_living(struct python_greenlets *g, GHashTable *objects, GA
 	memory_read_pieces(g->p.pid, nexts, cnt, is_next_read);
 	for (guint i = 0; i < cnt; i++) {
 		all[i].type = is_read[i] ? python_greenlet_type(g, all[i].node[3]) : 0;
-		if (!(all[i].type & PYTHON_TYPE_GREENLET || has_waiters(all[i].type)))
-			g_hash_table_remove(objects, GSIZE_TO_POINTER(all[i].address));
-		else if (is_next_read[i] && pointer_of(all[i].back) == all[i].address - HEAD_BYTES)
+		if (!(all[i].type & PYTHON_TYPE_GREENLET || has_waiters(all[i].type))) {
+			g_hash_table_remove(g->greenlets, GSIZE_TO_POINTER(all[i].address));
+			g_hash_table_remove(g->waited_for, GSIZE_TO_POINTER(all[i].address));
+		} else if (is_next_read[i] && pointer_of(all[i].back) == all[i].address - HEAD_BYTES) {
 			g_array_append_val(into, all[i]);
+		}
 	}
 }

@@ -26,20 +26,6 @@
 #define INSTR_AT 56
 #define INNER_MAX (2 * PYTHON_GREENLET_FRAMES_MAX)
 #define TRIES 3
-#define OBJECT_WORDS 40		/* of what greenlets wait for, where its list of them lies */
-#define LIST_CNT_AT 16
-#define LIST_ITEMS_AT 24
-#define LINKS_MAX 4096
-#define DEQUE_CNT_AT 16
-#define DEQUE_BLOCK_AT 24
-#define DEQUE_FIRST_AT 40
-#define BLOCK_ITEMS 64u
-#define BLOCK_ITEMS_AT 8
-#define BLOCK_NEXT_AT (BLOCK_ITEMS_AT + 8 * BLOCK_ITEMS)
-#define WAITER_WORDS 7
-#define METHOD_DEFINITION_AT 16
-#define METHOD_SELF_AT 24
-#define SWITCH "switch"
 
 static guint address_hash(gconstpointer key)
 {
@@ -73,6 +59,8 @@ static void drop(struct python_greenlets *g)
 	g_clear_pointer(&g->types, g_hash_table_unref);
 	g_clear_pointer(&g->greenlets, g_hash_table_unref);
 	g_clear_pointer(&g->waited_for, g_hash_table_unref);
+	g_clear_pointer(&g->list_words, g_hash_table_unref);
+	g_clear_pointer(&g->waits, g_hash_table_unref);
 }
 
 void python_greenlets_forget(struct python_greenlets *g)
@@ -81,6 +69,9 @@ void python_greenlets_forget(struct python_greenlets *g)
 	g->types = g_hash_table_new(address_hash, NULL);
 	g->greenlets = g_hash_table_new(address_hash, NULL);
 	g->waited_for = g_hash_table_new(address_hash, NULL);
+	g->list_words = g_hash_table_new(address_hash, NULL);
+	g->waits = g_hash_table_new_full(address_hash, NULL, NULL, g_free);
+	g->noted_ns = 0;
 }
 
 enum python_greenlets_state python_greenlets_open(struct python_greenlets *g, const char *proc_dir, uint32_t pid)
@@ -136,8 +127,9 @@ static bool has_stack(const struct reading *r, unsigned top)
 {
 	uint64_t start = r->state[top - STACK_START], stop = r->state[top - STACK_STOP], saved = r->state[top - STACK_SAVED];
 
-	return start > PAGE_BYTES && start < stop && (stop == UINT64_MAX || stop - start < STACK_BYTES_MAX) && saved <= stop - start &&
-	       saved < STACK_BYTES_MAX && !saved == !r->state[top - STACK_COPY];
+	if (start <= PAGE_BYTES || start >= stop || (stop != UINT64_MAX && stop - start >= STACK_BYTES_MAX))
+		return false;
+	return saved <= stop - start && saved < STACK_BYTES_MAX && !saved == !r->state[top - STACK_COPY];
 }
 
 /* By the first one that is parked, as all of a version of greenlet's have it at the same place. */
@@ -156,7 +148,8 @@ static uint64_t as_saved(const struct reading *r, uint64_t addr)
 	return addr >= start && addr - start < saved ? addr - start + state_word(r, STACK_COPY) : addr;
 }
 
-static bool name_frame(struct reading *r, const struct python_layout *l, const uint8_t *frame, struct language_frame *ret)
+static bool name_frame(struct reading *r, const struct python_layout *l, const uint8_t *frame,
+		       struct language_frame *ret)
 {
 	const struct language_place place = { .version = l->walk.version,
 					      .pid = r->g->p.pid,
@@ -245,128 +238,38 @@ static bool read_greenlet(struct reading *r, uint64_t address, struct python_gre
 	return true;
 }
 
-/* How it is known that a greenlet waits: two places that hold these words, and a list that has more than so many. */
-struct wait {
-	const char *method;
-	uint64_t at[2], is[2];
-	uint64_t cnt_at, more_than;	/* 0: no list */
-};
-
-static void note(GHashTable *waits, uint64_t greenlet, const struct wait *w)
-{
-	g_hash_table_insert(waits, GSIZE_TO_POINTER(greenlet), g_memdup2(w, sizeof(*w)));
-}
-
-/* In a list of callbacks is the method "switch" of the greenlet. */
-static void note_links(struct python_greenlets *g, uint64_t list, const char *method, GHashTable *waits)
-{
-	uint64_t cnt = MIN(python_word(&g->p, list + LIST_CNT_AT), MIN(LINKS_MAX, g->p.entries_left)),
-		 items = python_word(&g->p, list + LIST_ITEMS_AT);
-
-	g->p.entries_left -= cnt;
-	for (uint64_t i = 0; i < cnt; i++) {
-		uint64_t item = python_word(&g->p, items + 8 * i), self = item > PAGE_BYTES ? python_word(&g->p, item + METHOD_SELF_AT) : 0,
-			 name;
-		char text[sizeof(SWITCH)];
-
-		if (!self || !g_hash_table_contains(g->greenlets, GSIZE_TO_POINTER(self)))
-			continue;
-		name = python_word(&g->p, python_word(&g->p, item + METHOD_DEFINITION_AT));
-		if (name && memory_read(g->p.pid, name, text, sizeof(text)) && !memcmp(text, SWITCH, sizeof(SWITCH)))
-			note(waits, self,
-			     &(struct wait){ method, { list + LIST_ITEMS_AT, items + 8 * i }, { items, item }, list + LIST_CNT_AT, i });
-	}
-}
-
-/* A queue's: who gets has another type than who puts. */
-static void note_waiter(struct python_greenlets *g, uint64_t slot, GHashTable *waits)
-{
-	uint64_t waiter = python_word(&g->p, slot), words[WAITER_WORDS];
-	const struct python_greenlet_wait *wait = python_greenlet_wait(python_greenlet_type(g, python_type(&g->p, waiter)));
-
-	if (wait->how != PYTHON_GREENLET_WAITER || !memory_read(g->p.pid, waiter, words, sizeof(words)))
-		return;
-	for (unsigned i = 2; i < WAITER_WORDS; i++)
-		if (g_hash_table_contains(g->greenlets, GSIZE_TO_POINTER(words[i])))
-			note(waits, words[i], &(struct wait){ wait->method, { slot, waiter + 8 * i }, { waiter, words[i] }, 0, 0 });
-}
-
-static void note_deque(struct python_greenlets *g, uint64_t deque, GHashTable *waits)
-{
-	uint64_t cnt = MIN(python_word(&g->p, deque + DEQUE_CNT_AT), MIN(LINKS_MAX, g->p.entries_left)),
-		 block = python_word(&g->p, deque + DEQUE_BLOCK_AT), at = python_word(&g->p, deque + DEQUE_FIRST_AT);
-
-	g->p.entries_left -= cnt;
-	for (uint64_t i = 0; i < cnt && block > PAGE_BYTES && at < BLOCK_ITEMS; i++) {
-		note_waiter(g, block + BLOCK_ITEMS_AT + 8 * at, waits);
-		if (++at == BLOCK_ITEMS) {
-			block = python_word(&g->p, block + BLOCK_NEXT_AT);
-			at = 0;
-		}
-	}
-}
-
-static bool still_waits(const struct python_greenlets *g, const struct wait *w)
-{
-	uint64_t is[2], cnt = UINT64_MAX;
-	const struct memory_piece pieces[] = { { w->at[0], &is[0], 8 }, { w->at[1], &is[1], 8 }, { w->cnt_at, &cnt, 8 } };
-	bool is_read[3] = { false, false, true };
-
-	memory_read_pieces(g->p.pid, pieces, w->cnt_at ? 3 : 2, is_read);
-	return is_read[0] && is_read[1] && is_read[2] && is[0] == w->is[0] && is[1] == w->is[1] && cnt > w->more_than;
-}
-
-/* Who waits for an object, as that itself knows. */
-static void note_object(struct python_greenlets *g, uint64_t object, const struct python_greenlet_wait *wait, GHashTable *waits)
-{
-	uint64_t words[OBJECT_WORDS] = { 0 },
-		 bytes = MIN(python_word(&g->p, python_type(&g->p, object) + PYTHON_TYPE_SIZE_AT), sizeof(words));
-
-	if (!memory_read(g->p.pid, object, words, bytes))
-		return;
-	for (unsigned i = 2; i < OBJECT_WORDS; i++) {
-		uint64_t type = words[i] > PAGE_BYTES ? python_type(&g->p, words[i]) : 0;
-
-		if (type && wait->how == PYTHON_GREENLET_LINKS && type == g->p.list_type)
-			note_links(g, words[i], wait->method, waits);
-		else if (type && wait->how == PYTHON_GREENLET_QUEUE &&
-			 python_greenlet_wait(python_greenlet_type(g, type))->how == PYTHON_GREENLET_DEQUE)
-			note_deque(g, words[i], waits);
-	}
-}
-
-/* Those that live are appended. */
-static void note_objects(struct python_greenlets *g, GHashTable *objects, GHashTable *waits, GArray *into)
-{
-	python_greenlets_living(g, objects, into);
-	for (guint i = 0; i < into->len; i++) {
-		const struct python_greenlet_object *o = &g_array_index(into, struct python_greenlet_object, i);
-
-		if (python_greenlet_wait(o->type)->how)
-			note_object(g, o->address, python_greenlet_wait(o->type), waits);
-	}
-}
-
 /* A process that runs changes it now and then. */
-static bool read_while_it_stands(struct reading *r, uint64_t greenlet, GHashTable *waits, struct python_greenlet *t)
+static bool read_while_it_stands(struct reading *r, uint64_t greenlet, struct python_greenlet *t)
 {
-	const struct wait *w = g_hash_table_lookup(waits, GSIZE_TO_POINTER(greenlet));
 	bool is_told = read_greenlet(r, greenlet, t);
 
 	for (unsigned i = 1; i < TRIES && is_told && t->is_stale; i++) {
 		memory_keep_anew(r->g->p.pid);
 		is_told = read_greenlet(r, greenlet, t);
 	}
-	if (is_told && w && t->is_parked && !t->is_stale && still_waits(r->g, w))
-		t->waits_in = w->method;
+	if (is_told && t->is_parked && !t->is_stale)
+		t->waits_in = python_greenlets_waits_in(r->g, greenlet);
 	return is_told;
 }
 
-bool python_greenlets_read(struct python_greenlets *g, uint64_t first, uint64_t stride, python_greenlet_fn fn, void *ctx,
-			   struct python_tasks_census *ret)
+/* Every stride-th of those that are known (uint64_t). */
+static GArray *choose(const struct python_greenlets *g, uint64_t first, uint64_t stride)
 {
-	g_autoptr(GHashTable) waits = g_hash_table_new_full(address_hash, NULL, NULL, g_free);
-	g_autoptr(GArray) living = g_array_new(FALSE, FALSE, sizeof(struct python_greenlet_object));
+	GArray *chosen = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+	GHashTableIter iter;
+	gpointer key;
+
+	g_hash_table_iter_init(&iter, g->greenlets);
+	for (uint64_t i = 0; g_hash_table_iter_next(&iter, &key, NULL); i++)
+		if (i % stride == first)
+			g_array_append_vals(chosen, &(uint64_t){ GPOINTER_TO_SIZE(key) }, 1);
+	return chosen;
+}
+
+bool python_greenlets_read(struct python_greenlets *g, uint64_t first, uint64_t stride, python_greenlet_fn fn,
+			   void *ctx, struct python_tasks_census *ret)
+{
+	g_autoptr(GArray) living = g_array_new(FALSE, FALSE, sizeof(struct python_greenlet_object)), chosen = NULL;
 	g_autofree struct reading *r = g_new(struct reading, 1);
 	struct python_greenlet t;
 	uint64_t is_there, begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -376,14 +279,14 @@ bool python_greenlets_read(struct python_greenlets *g, uint64_t first, uint64_t 
 	if (!stride || !memory_read(g->p.pid, g->p.runtime, &is_there, sizeof(is_there)))
 		return false;
 	ret->unreadable = !python_greenlet_lists_read(g);
-	note_objects(g, g->waited_for, waits, living);
-	g_array_set_size(living, 0);
-	note_objects(g, g->greenlets, waits, living);
-	ret->is_cut = living->len >= PYTHON_GREENLETS_MAX;
+	ret->is_cut = g_hash_table_size(g->greenlets) >= PYTHON_GREENLETS_MAX;
+	python_greenlets_note(g);
 	g->listing_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
+	chosen = choose(g, first, stride);
+	python_greenlets_living(g, chosen, living);
 	r->g = g;
-	for (uint64_t i = first; i < living->len; i += stride)
-		if (read_while_it_stands(r, g_array_index(living, struct python_greenlet_object, i).address, waits, &t))
+	for (guint i = 0; i < living->len; i++)
+		if (read_while_it_stands(r, g_array_index(living, struct python_greenlet_object, i).address, &t))
 			fn(ctx, &t);
 	return true;
 }
