@@ -465,6 +465,32 @@ static void test_async_with(void)
 	g_assert_cmpstr(task_call(TASKS_ASYNCIO, &outer), ==, "_ContextManagerMixin.__aenter__");
 }
 
+/* A method of gevent's that is compiled has no file, and is none of the program's functions. */
+static void test_greenlets(void)
+{
+	static const struct task_frame locked[] = { { "Semaphore.acquire", NULL, 0 }, { "handle", "/app/shop.py", 18 } },
+				       relocked[] = { { "Semaphore.acquire", "/usr/lib/python3/dist-packages/eventlet/semaphore.py", 115 },
+						      { "Semaphore.__enter__", "/usr/lib/python3/dist-packages/eventlet/semaphore.py", 129 },
+						      { "handle", "/app/shop.py", 18 } },
+				       serves[] = { { "Event.wait", NULL, 0 },
+						    { "BaseServer.serve_forever", "/usr/lib/python3/dist-packages/gevent/baseserver.py", 398 },
+						    { "<module>", "/app/shop.py", 30 } },
+				       accepts[] = { { "accept", "/app/shop.py", 3 } };
+	struct task_row row = { .state = "waiting", .reason = "a switch to another greenlet", .frames = locked, .frame_cnt = 2 };
+
+	g_assert_cmpstr(task_call(TASKS_GREENLET, &row), ==, "Semaphore.acquire");
+	g_assert_cmpstr(task_own_frame(TASKS_GREENLET, &row)->name, ==, "handle");
+	g_assert_null(task_idle(TASKS_GREENLET, &row));
+	row.frames = relocked;
+	row.frame_cnt = 3;
+	g_assert_cmpstr(task_call(TASKS_GREENLET, &row), ==, "Semaphore.acquire");
+	row.frames = serves;
+	g_assert_cmpstr(task_idle(TASKS_GREENLET, &row), ==, "waits for connections");
+	row.frames = accepts;
+	row.frame_cnt = 1;
+	g_assert_null(task_idle(TASKS_GREENLET, &row));
+}
+
 /* A semaphore of asyncio is a finding, and what a task does that has it; who reads may have nothing to do. */
 static void test_asyncio_findings(void)
 {
@@ -656,6 +682,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/java/lock", test_java_lock);
 	g_test_add_func("/tasks/java/healthy", test_java_healthy);
 	g_test_add_func("/tasks/java/without-carrier", test_java_without_carrier);
+	g_test_add_func("/tasks/greenlets", test_greenlets);
 	g_test_add_func("/tasks/hostile-findings", test_hostile_findings);
 	g_test_add_func("/tasks/idle", test_idle);
 	return g_test_run();
