@@ -115,6 +115,9 @@ const char *task_idle(enum tasks_kind kind, const struct task_row *row)
 {
 	if (strcmp(row->state, "waiting") != 0)
 		return NULL;
+	/* it waits while its thread runs the pool's work, or waits for such */
+	if (kind == TASKS_GREENLET && has_function(row, "_WorkerGreenlet._begin"))
+		return "threads of gevent's pool";
 	if (task_is_of_python(kind))
 		return is_python_server(kind, row) ? "waits for connections" : NULL;
 	if (kind == TASKS_JAVA)

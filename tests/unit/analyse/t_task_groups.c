@@ -475,6 +475,7 @@ static void test_greenlets(void)
 				       serves[] = { { "Event.wait", NULL, 0 },
 						    { "BaseServer.serve_forever", "/usr/lib/python3/dist-packages/gevent/baseserver.py", 398 },
 						    { "<module>", "/app/shop.py", 30 } },
+				       worker[] = { { "_WorkerGreenlet._begin", "/usr/lib/python3/dist-packages/gevent/threadpool.py", 121 } },
 				       accepts[] = { { "accept", "/app/shop.py", 3 } };
 	struct task_row row = { .state = "waiting", .reason = "a switch to another greenlet", .frames = locked, .frame_cnt = 2 };
 
@@ -486,8 +487,10 @@ static void test_greenlets(void)
 	g_assert_cmpstr(task_call(TASKS_GREENLET, &row), ==, "Semaphore.acquire");
 	row.frames = serves;
 	g_assert_cmpstr(task_idle(TASKS_GREENLET, &row), ==, "waits for connections");
-	row.frames = accepts;
+	row.frames = worker;
 	row.frame_cnt = 1;
+	g_assert_nonnull(task_idle(TASKS_GREENLET, &row));
+	row.frames = accepts;
 	g_assert_null(task_idle(TASKS_GREENLET, &row));
 }
 
