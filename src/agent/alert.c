@@ -29,7 +29,7 @@ struct alert_rule *alert_rule_new(const char *name)
 }
 
 FREES(alert_rule_free, struct alert_rule, r, g_free(r->name); g_free(r->when); g_free(r->process); g_free(r->service);
-	g_free(r->reason); g_free(r->request); g_strfreev(r->run))
+      g_free(r->reason); g_free(r->request); g_strfreev(r->run))
 
 static bool is_reason(const char *name)
 {

@@ -16,7 +16,7 @@ struct request_rule *request_rule_new(const char *name)
 }
 
 FREES(request_rule_free, struct request_rule, r, g_free(r->name); g_free(r->pattern); g_free(r->program);
-	g_free(r->route); g_free(r->service))
+      g_free(r->route); g_free(r->service))
 
 static bool take_socket(struct request_rule *r, const char *value, GError **error)
 {

@@ -96,7 +96,7 @@ struct agent_requests *agent_requests_new(const struct agent_config *config, log
 }
 
 FREES(agent_requests_free, struct agent_requests, r, request_plan_free(r->plan); g_hash_table_unref(r->files);
-	g_ptr_array_unref(r->rules))
+      g_ptr_array_unref(r->rules))
 
 const struct request_plan *agent_requests_plan(const struct agent_requests *r)
 {

@@ -336,7 +336,7 @@ struct actors *actors_new(const struct profile *p, struct plumbing *plumbing, en
 }
 
 FREES(actors_free, struct actors, a, g_array_unref(a->rows); g_free(a->of_thread); g_free(a->of_waker);
-	strset_free(a->names))
+      strset_free(a->names))
 
 size_t actors_kind_bytes(const char *comm)
 {

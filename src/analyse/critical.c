@@ -126,7 +126,7 @@ struct critical *critical_new(const struct profile *p, const char *subject, enum
 }
 
 FREES(critical_free, struct critical, c, waitgraph_free(c->graph); g_array_unref(c->parts); g_array_unref(c->shares);
-	g_free(c->name); selection_free(c->selection))
+      g_free(c->name); selection_free(c->selection))
 
 uint32_t critical_next(const struct critical *c, bool *ret_is_own)
 {

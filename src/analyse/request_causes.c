@@ -37,7 +37,7 @@ struct request_causes *request_causes_new(const struct profile *p, const GArray 
 }
 
 FREES(request_causes_free, struct request_causes, c, reasons_free(c->reasons); g_array_unref(c->view.wakes);
-	g_array_unref(c->view.waits))
+      g_array_unref(c->view.waits))
 
 /*
  * A thread's own stack has another address in each thread, and is the same thing in all; so is a lock without a name,

@@ -24,7 +24,7 @@ struct strset *strset_new(void)
 }
 
 FREES(strset_free, struct strset, set, g_string_chunk_free(set->chunk); g_ptr_array_unref(set->strings);
-	id_index_free(set->index))
+      id_index_free(set->index))
 
 static bool same(const void *ctx, const void *key, uint32_t id)
 {

@@ -486,7 +486,7 @@ const char *top_title(const struct top *t)
 }
 
 FREES(top_free, struct top, t, g_array_unref(t->rows); reasons_free(t->reasons); plumbing_free(t->plumbing);
-	routes_free(t->routes); g_free(t->locks); g_string_chunk_free(t->strings))
+      routes_free(t->routes); g_free(t->locks); g_string_chunk_free(t->strings))
 
 double top_percent(const struct top *t, uint64_t weight)
 {

@@ -245,8 +245,8 @@ struct waitgraph *waitgraph_new(const struct profile *p, const struct selection 
 }
 
 FREES(waitgraph_free, struct waitgraph, g, actors_free(g->actors); g_array_unref(g->edges); g_array_unref(g->places);
-	g_array_unref(g->wakes); g_free(g->asleep_ns); g_free(g->asleep_cnt); g_free(g->waited_ns);
-	g_free(g->ended_ns); far_ends_free(g->far_ends); g_free(g->threads_of_wakers); reasons_free(g->reasons))
+      g_array_unref(g->wakes); g_free(g->asleep_ns); g_free(g->asleep_cnt); g_free(g->waited_ns); g_free(g->ended_ns);
+      far_ends_free(g->far_ends); g_free(g->threads_of_wakers); reasons_free(g->reasons))
 
 bool wait_edge_delays(const struct waitgraph *g, const struct wait_edge *e, uint64_t *ret_hist)
 {

@@ -110,7 +110,7 @@ static void detach_links(GPtrArray *links, guint from)
 }
 
 FREES(probe_set_free, struct probe_set, s, probe_holder_free(s->holder); detach_links(s->single, 0);
-	g_ptr_array_unref(s->single))
+      g_ptr_array_unref(s->single))
 
 static int add_multi(struct probe_set *s, const struct bpf_program *prog, int file_fd, const struct probe_point *points,
 		     size_t cnt)

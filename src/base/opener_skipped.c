@@ -54,8 +54,8 @@ struct opener_skipped *opener_skipped_new(void)
 	return s;
 }
 
-FREES(opener_skipped_free, struct opener_skipped, s, g_hash_table_unref(s->subjects);
-	g_queue_clear_full(&s->news, g_free); g_free(s->last))
+FREES(opener_skipped_free, struct opener_skipped, s, g_hash_table_unref(s->subjects); g_queue_clear_full(&s->news,
+      g_free); g_free(s->last))
 
 static const char *pid_of(const char *subject)
 {

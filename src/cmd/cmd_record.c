@@ -133,8 +133,8 @@ static void record_tasks_end(struct record_tasks *r)
 }
 
 /* NULL is fine */
-static FREES(record_tasks_free, struct record_tasks, r, record_tasks_end(r);
-	g_clear_pointer(&r->done, g_ptr_array_unref))
+static FREES(record_tasks_free, struct record_tasks, r, record_tasks_end(r); g_clear_pointer(&r->done,
+	     g_ptr_array_unref))
 
 /* Gives p those of its processes, largest first; frees r. */
 static void record_tasks_put(struct record_tasks *r, struct profile *p)

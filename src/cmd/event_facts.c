@@ -70,7 +70,7 @@ struct event_facts *event_facts_new(const struct event_source *source)
 }
 
 FREES(event_facts_free, struct event_facts, n, g_hash_table_unref(n->facts); g_hash_table_unref(n->wakers);
-	facts_free(n->unfinished))
+      facts_free(n->unfinished))
 
 static uint32_t copy_stack(const struct profile *from, uint32_t node, struct profile *to)
 {

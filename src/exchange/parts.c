@@ -190,7 +190,7 @@ struct locations *locations_new(const struct profile *p)
 }
 
 FREES(locations_free, struct locations, l, g_array_unref(l->spans); g_array_unref(l->frames); g_free(l->alone);
-	strset_free(l->inlined); g_array_unref(l->inlined_ids); g_string_free(l->key, TRUE))
+      strset_free(l->inlined); g_array_unref(l->inlined_ids); g_string_free(l->key, TRUE))
 
 static uint32_t add(struct locations *l, const uint32_t *frames, guint cnt)
 {

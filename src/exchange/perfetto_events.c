@@ -119,8 +119,8 @@ struct perfetto_events *perfetto_events_new(struct writer *writer, const struct 
 }
 
 FREES(perfetto_events_free, struct perfetto_events, w, g_ptr_array_unref(w->cpus); g_hash_table_unref(w->threads);
-	g_hash_table_unref(w->processes); perfetto_stacks_free(w->stacks); g_string_free(w->packet, TRUE);
-	g_string_free(w->a, TRUE); g_string_free(w->b, TRUE); g_string_free(w->event, TRUE))
+      g_hash_table_unref(w->processes); perfetto_stacks_free(w->stacks); g_string_free(w->packet, TRUE);
+      g_string_free(w->a, TRUE); g_string_free(w->b, TRUE); g_string_free(w->event, TRUE))
 
 static uint64_t trace_ns(const struct perfetto_events *w, uint64_t monotonic_ns)
 {

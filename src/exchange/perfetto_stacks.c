@@ -36,7 +36,7 @@ struct perfetto_stacks *perfetto_stacks_new(void)
 }
 
 FREES(perfetto_stacks_free, struct perfetto_stacks, s, g_hash_table_unref(s->stacks); g_hash_table_unref(s->frames);
-	g_hash_table_unref(s->mappings); g_string_free(s->interned, TRUE); g_string_free(s->b, TRUE))
+      g_hash_table_unref(s->mappings); g_string_free(s->interned, TRUE); g_string_free(s->b, TRUE))
 
 void perfetto_stacks_clear(struct perfetto_stacks *s)
 {

@@ -361,4 +361,4 @@ struct service_graph *service_graph_new(const struct service_map *m, const char 
 }
 
 FREES(service_graph_free, struct service_graph, g, g_array_unref(g->nodes); g_array_unref(g->edges);
-	g_string_chunk_free(g->texts))
+      g_string_chunk_free(g->texts))

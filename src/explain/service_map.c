@@ -24,8 +24,8 @@ struct service_map *service_map_new(uint64_t from_unix_ns, uint64_t to_unix_ns)
 }
 
 FREES(service_map_free, struct service_map, m, g_ptr_array_unref(m->instances); g_hash_table_unref(m->by_name);
-	g_hash_table_unref(m->observed); g_array_unref(m->rows); g_hash_table_unref(m->by_end);
-	g_string_chunk_free(m->texts))
+      g_hash_table_unref(m->observed); g_array_unref(m->rows); g_hash_table_unref(m->by_end);
+      g_string_chunk_free(m->texts))
 
 static struct service_instance *instance_of(struct service_map *m, const char *host, const char *service)
 {

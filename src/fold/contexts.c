@@ -27,7 +27,7 @@ struct fold_contexts {
 };
 
 FREES_DATA(program_free, struct program, program, process_context_free(program->context);
-	g_hash_table_destroy(program->values))
+	   g_hash_table_destroy(program->values))
 
 struct fold_contexts *fold_contexts_new(struct profile *profile, const char *proc_dir)
 {

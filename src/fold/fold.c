@@ -36,10 +36,10 @@ struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, un
 }
 
 FREES(fold_free, struct fold, f, fold_wakers_free(f->wakers); fold_objects_free(f->objects);
-	fold_targets_free(f->targets); fold_kernel_locks_free(f->kernel_locks); fold_on_cpu_free(f->on_cpu);
-	fold_stacks_free(f->stacks); g_hash_table_destroy(f->threads); sums_free(f->sums); fold_traces_free(f->traces);
-	fold_slices_free(f->slices); fold_services_free(f->services); g_array_unref(f->open);
-	g_array_unref(f->throttled); g_array_unref(f->owners))
+      fold_targets_free(f->targets); fold_kernel_locks_free(f->kernel_locks); fold_on_cpu_free(f->on_cpu);
+      fold_stacks_free(f->stacks); g_hash_table_destroy(f->threads); sums_free(f->sums); fold_traces_free(f->traces);
+      fold_slices_free(f->slices); fold_services_free(f->services); g_array_unref(f->open);
+      g_array_unref(f->throttled); g_array_unref(f->owners))
 
 void fold_with_lines(struct fold *f)
 {

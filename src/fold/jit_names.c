@@ -48,7 +48,7 @@ struct fold_jit_names *fold_jit_names_new(void)
 }
 
 FREES(fold_jit_names_free, struct fold_jit_names, n, g_hash_table_unref(n->frames); g_hash_table_unref(n->stacks);
-	g_hash_table_unref(n->variants))
+      g_hash_table_unref(n->variants))
 
 void fold_jit_names_note(struct fold_jit_names *n, uint32_t frame, uint32_t pid, uint64_t ts_ns, uint64_t addr)
 {

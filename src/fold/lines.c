@@ -52,7 +52,7 @@ struct fold_lines *fold_lines_new(struct profile *profile, struct symbolizer *sy
 }
 
 FREES(fold_lines_free, struct fold_lines, l, g_array_unref(l->places); g_hash_table_unref(l->index);
-	g_array_unref(l->stacks); g_array_unref(l->spots))
+      g_array_unref(l->stacks); g_array_unref(l->spots))
 
 uint32_t fold_lines_place(struct fold_lines *l, const struct symbol *symbol, uint32_t frame)
 {

@@ -63,7 +63,7 @@ struct looks *looks_new(struct profile *p)
 }
 
 FREES(looks_free, struct looks, l, g_array_unref(l->threads); g_array_unref(l->rows); g_hash_table_destroy(l->index);
-	g_array_unref(l->ran); g_hash_table_destroy(l->ran_index))
+      g_array_unref(l->ran); g_hash_table_destroy(l->ran_index))
 
 uint32_t looks_thread(struct looks *l, const struct thread *t)
 {

@@ -174,4 +174,4 @@ void quota_users_end(struct quota_users *q, struct profile *p)
 }
 
 FREES(quota_users_free, struct quota_users, q, g_free(q->proc_dir); group_limits_free(q->groups);
-	g_hash_table_unref(q->before))
+      g_hash_table_unref(q->before))

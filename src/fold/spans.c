@@ -36,7 +36,7 @@ struct spans *spans_new(guint slowest, guint sampled)
 }
 
 FREES(spans_free, struct spans, s, g_ptr_array_unref(s->slowest); g_hash_table_destroy(s->of_routes);
-	g_ptr_array_unref(s->sampled))
+      g_ptr_array_unref(s->sampled))
 
 static uint64_t wall_ns(const GPtrArray *heap, guint i)
 {

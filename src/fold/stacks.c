@@ -74,8 +74,8 @@ struct fold_stacks *fold_stacks_new(struct profile *profile, struct symbolizer *
 }
 
 FREES(fold_stacks_free, struct fold_stacks, f, fold_lines_free(f->lines); fold_languages_free(f->languages);
-	fold_jit_names_free(f->jit_names); g_ptr_array_unref(f->waiting); fold_contexts_free(f->contexts);
-	g_ptr_array_unref(f->contexts_waiting); crossed_free(f->nodes); g_hash_table_destroy(f->frames))
+      fold_jit_names_free(f->jit_names); g_ptr_array_unref(f->waiting); fold_contexts_free(f->contexts);
+      g_ptr_array_unref(f->contexts_waiting); crossed_free(f->nodes); g_hash_table_destroy(f->frames))
 
 void fold_stacks_with_lines(struct fold_stacks *f)
 {

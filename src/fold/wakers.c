@@ -34,7 +34,7 @@ struct fold_wakers *fold_wakers_new(struct profile *profile, struct fold_stacks 
 }
 
 FREES(fold_wakers_free, struct fold_wakers, f, crossed_free(f->wakers); g_hash_table_destroy(f->chains);
-	g_hash_table_destroy(f->stories); earlier_free(f->earlier))
+      g_hash_table_destroy(f->stories); earlier_free(f->earlier))
 
 void fold_wakers_add(struct fold_wakers *f, const struct offcpu_rec_waker *rec, size_t size)
 {

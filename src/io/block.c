@@ -358,8 +358,8 @@ struct block_io *block_io_new(const struct block_options *options, GError **erro
 }
 
 FREES(block_io_free, struct block_io, b, ring_buffer__free(b->ring); block_bpf__destroy(b->skel);
-	core_btf_free(b->core_btf); io_places_free(b->places); g_hash_table_destroy(b->index);
-	g_hash_table_destroy(b->threads); g_array_unref(b->rows); profile_free(b->profile))
+      core_btf_free(b->core_btf); io_places_free(b->places); g_hash_table_destroy(b->index);
+      g_hash_table_destroy(b->threads); g_array_unref(b->rows); profile_free(b->profile))
 
 void block_io_poll(struct block_io *b)
 {

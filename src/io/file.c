@@ -243,8 +243,8 @@ struct file_io *file_io_new(const struct file_options *options, GError **error)
 }
 
 FREES(file_io_free, struct file_io, f, ring_buffer__free(f->ring); file_attach_free(f->attach);
-	file_bpf__destroy(f->skel); core_btf_free(f->core_btf); file_rows_free(f->rows); io_places_free(f->places);
-	profile_free(f->profile); g_string_free(f->path, TRUE))
+      file_bpf__destroy(f->skel); core_btf_free(f->core_btf); file_rows_free(f->rows); io_places_free(f->places);
+      profile_free(f->profile); g_string_free(f->path, TRUE))
 
 bool file_io_slows_all_calls(const struct file_io *f)
 {

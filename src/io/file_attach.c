@@ -122,4 +122,4 @@ void file_attach_settle(struct file_attach *a)
 }
 
 FREES(file_attach_free, struct file_attach, a, bpf_link__destroy(a->enter); bpf_link__destroy(a->leave);
-	bpf_link__destroy(a->fault); bpf_link__destroy(a->fault_end))
+      bpf_link__destroy(a->fault); bpf_link__destroy(a->fault_end))

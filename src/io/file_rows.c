@@ -47,8 +47,8 @@ struct file_rows *file_rows_new(struct profile *p)
 }
 
 FREES(file_rows_free, struct file_rows, r, g_hash_table_destroy(r->threads); g_hash_table_destroy(r->paths);
-	g_hash_table_destroy(r->index); g_hash_table_destroy(r->file_index); g_array_unref(r->rows);
-	g_array_unref(r->files))
+      g_hash_table_destroy(r->index); g_hash_table_destroy(r->file_index); g_array_unref(r->rows);
+      g_array_unref(r->files))
 
 unsigned file_bar(uint64_t ns)
 {

@@ -33,7 +33,7 @@ struct io_places *io_places_new(struct profile *p, bool with_kernel)
 }
 
 FREES(io_places_free, struct io_places, s, g_hash_table_destroy(s->places); spaces_read_free(s->spaces);
-	fold_stacks_free(s->stacks); symbolizer_free(s->symbolizer))
+      fold_stacks_free(s->stacks); symbolizer_free(s->symbolizer))
 
 void io_places_take(struct io_places *s, const struct io_rec_stack *r, size_t size)
 {

@@ -61,7 +61,7 @@ struct cut_accounts *cut_accounts_new(struct profile *p, uint64_t from_ns, uint6
 }
 
 FREES(cut_accounts_free, struct cut_accounts, a, g_free(a->members); g_array_unref(a->threads);
-	g_array_unref(a->old_index))
+      g_array_unref(a->old_index))
 
 bool cut_accounts_thread(const struct cut_accounts *a, uint32_t old_thread, uint32_t *ret_thread)
 {

@@ -71,5 +71,5 @@ static void keep_info(struct profile_compact *c)
 	} while (0)
 
 FREES(profile_compact_end, struct profile_compact, c, keep_build_ids(c); keep_info(c); SWAP(frames);
-	SWAP(index[INDEX_FRAME]); SWAP(nodes); SWAP(index[INDEX_STACK]); SWAP(build_ids); SWAP(strings);
-	SWAP(string_list); SWAP(index[INDEX_STRING]); profile_free(c->to); profile_map_end(&c->map))
+      SWAP(index[INDEX_FRAME]); SWAP(nodes); SWAP(index[INDEX_STACK]); SWAP(build_ids); SWAP(strings);
+      SWAP(string_list); SWAP(index[INDEX_STRING]); profile_free(c->to); profile_map_end(&c->map))

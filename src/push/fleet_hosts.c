@@ -7,7 +7,7 @@
 #define ANSWER_MAX_BYTES (UINT64_C(64) << 20)
 
 CLEARS(row_clear, struct fleet_host_row, r, g_free(r->host); g_free(r->version); g_free(r->kernel);
-	g_free(r->most_service); g_free(r->most_reason); g_free(r->finding))
+       g_free(r->most_service); g_free(r->most_reason); g_free(r->finding))
 
 static void append_list(GString *sql, const char *globs)
 {

@@ -167,4 +167,4 @@ struct identities *identities_new(const struct profile *p)
 }
 
 FREES(identities_free, struct identities, ids, g_free(ids->stacks); g_free(ids->objects); g_free(ids->wakers);
-	g_free(ids->programs))
+      g_free(ids->programs))

@@ -55,7 +55,7 @@ struct metrics *metrics_new(void)
 }
 
 FREES(metrics_free, struct metrics, m, services_free(m->services); g_ptr_array_unref(m->counters);
-	g_ptr_array_unref(m->requests))
+      g_ptr_array_unref(m->requests))
 
 static struct counters *counters_of(struct metrics *m, const struct thread *t)
 {

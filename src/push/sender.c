@@ -298,7 +298,7 @@ static gpointer run(gpointer data)
 }
 
 static FREES(sender_free, struct sender, s, spool_close(s->spool); target_close(s->target); g_mutex_clear(&s->lock);
-	g_cond_clear(&s->changed))
+	     g_cond_clear(&s->changed))
 
 struct sender *sender_start(const struct sender_options *o, GError **error)
 {

@@ -137,8 +137,8 @@ struct target *target_open(const struct target_options *o, GError **error)
 }
 
 FREES(target_close, struct target, t, http_free(t->http); credentials_clear(&t->credentials);
-	services_free(t->services); sent_free(t->sent); g_free(t->tables); g_free(t->url); g_free(t->name);
-	g_free(t->database); g_free(t->tenant))
+      services_free(t->services); sent_free(t->sent); g_free(t->tables); g_free(t->url); g_free(t->name);
+      g_free(t->database); g_free(t->tenant))
 
 void target_cancel(struct target *t)
 {

@@ -106,7 +106,7 @@ struct task_source *task_source_new(struct sampler *s, GError **error)
 }
 
 FREES(task_source_free, struct task_source, source, run_samples_free(source->runs); look_bpf__destroy(source->skel);
-	core_btf_free(source->core_btf); g_byte_array_unref(source->text))
+      core_btf_free(source->core_btf); g_byte_array_unref(source->text))
 
 /* All that it tells in one round. */
 static bool read_all(struct task_source *source)

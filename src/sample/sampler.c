@@ -54,8 +54,8 @@ struct sampler *sampler_new(const struct sampler_options *options, GError **erro
 }
 
 FREES(sampler_free, struct sampler, s, task_source_free(s->tasks); g_hash_table_destroy(s->threads);
-	g_hash_table_destroy(s->kernel_nodes); looks_free(s->looks); spaces_read_free(s->spaces);
-	fold_stacks_free(s->stacks); symbolizer_free(s->symbolizer); profile_free(s->profile); g_free(s->cgroup_mount))
+      g_hash_table_destroy(s->kernel_nodes); looks_free(s->looks); spaces_read_free(s->spaces);
+      fold_stacks_free(s->stacks); symbolizer_free(s->symbolizer); profile_free(s->profile); g_free(s->cgroup_mount))
 
 bool sampler_wants(const struct sampler *s, pid_t pid, pid_t tid, const char *comm, bool is_kernel)
 {

@@ -69,7 +69,7 @@ struct spaces_read *spaces_read_new(void)
 }
 
 FREES(spaces_read_free, struct spaces_read, s, g_hash_table_destroy(s->programs); g_hash_table_destroy(s->files);
-	unwind_table_free(s->vdso))
+      unwind_table_free(s->vdso))
 
 void spaces_read_forget(struct spaces_read *s, pid_t pid)
 {

@@ -45,7 +45,7 @@ struct history *history_new(const char *dir)
 }
 
 FREES(history_free, struct history, h, ranges_free(h->ranges); g_cond_clear(&h->is_free); g_mutex_clear(&h->lock);
-	g_free(h->dir))
+      g_free(h->dir))
 
 static bool fail(GError **error, unsigned status, const char *why)
 {

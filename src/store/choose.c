@@ -200,7 +200,7 @@ struct store_choice *store_choose(const char *dir, uint64_t from_unix_ns, uint64
 }
 
 FREES(store_choice_free, struct store_choice, c, g_array_unref(c->rows); g_array_unref(c->gaps);
-	g_ptr_array_unref(c->files); g_free(c->dir))
+      g_ptr_array_unref(c->files); g_free(c->dir))
 
 struct store_file *store_choice_file(const struct store_choice *c, const struct store_row *row)
 {

@@ -26,8 +26,8 @@ struct dict *dict_new(void)
 }
 
 FREES(dict_free, struct dict, d, g_ptr_array_unref(d->strings); g_array_unref(d->frames); g_array_unref(d->nodes);
-	g_array_unref(d->objects); g_array_unref(d->wakers); g_array_unref(d->threads); g_array_unref(d->keys);
-	g_array_unref(d->modules); g_ptr_array_unref(d->held))
+      g_array_unref(d->objects); g_array_unref(d->wakers); g_array_unref(d->threads); g_array_unref(d->keys);
+      g_array_unref(d->modules); g_ptr_array_unref(d->held))
 
 struct dict_size dict_size_of(const struct dict *d)
 {

@@ -23,7 +23,7 @@ struct dict_map *dict_map_new(const struct dict *d, struct profile *to)
 }
 
 FREES(dict_map_free, struct dict_map, m, g_free(m->frames); g_free(m->nodes); g_free(m->objects); g_free(m->wakers);
-	g_free(m->strings))
+      g_free(m->strings))
 
 const struct dict *dict_map_dict(const struct dict_map *m)
 {

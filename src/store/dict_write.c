@@ -21,7 +21,7 @@ const struct dict *dict_writer_dict(const struct dict_writer *w)
 }
 
 FREES(dict_writer_free, struct dict_writer, w, dict_free(w->d); profile_free(w->p); id_index_free(w->strings);
-	id_index_free(w->threads); id_index_free(w->keys))
+      id_index_free(w->threads); id_index_free(w->keys))
 
 static bool same_string(const void *ctx, const void *key, uint32_t id)
 {

@@ -83,8 +83,8 @@ void symbolizer_foresee_kernel(struct symbolizer *s)
 }
 
 FREES(symbolizer_free, struct symbolizer, s, spaces_free(s->spaces); modules_free(s->modules);
-	hotspot_names_free(s->jvm_names); v8_names_free(s->v8_names); g_hash_table_unref(s->demangled);
-	g_string_chunk_free(s->strings); kernel_symbols_free(s->kernel); g_free(s->proc_dir); g_free(s->debug_dir))
+      hotspot_names_free(s->jvm_names); v8_names_free(s->v8_names); g_hash_table_unref(s->demangled);
+      g_string_chunk_free(s->strings); kernel_symbols_free(s->kernel); g_free(s->proc_dir); g_free(s->debug_dir))
 
 bool symbolizer_note_mmap(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
 {

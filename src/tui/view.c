@@ -57,8 +57,8 @@ struct view *view_new(void)
 }
 
 FREES(view_free, struct view, v, activity_free(v->activity); view_base_free(v->base); g_array_unref(v->order);
-	g_array_unref(v->levels); g_string_free(v->typed, TRUE); g_string_free(v->filter, TRUE);
-	g_string_free(v->search, TRUE); g_free(v->message))
+      g_array_unref(v->levels); g_string_free(v->typed, TRUE); g_string_free(v->filter, TRUE); g_string_free(v->search,
+      TRUE); g_free(v->message))
 
 void view_say(struct view *v, const char *message)
 {

@@ -27,7 +27,7 @@ struct name_family {
 };
 
 FREES_DATA(family_free, struct name_family, f, g_hash_table_unref(f->names[DIFF_BEFORE]);
-	g_hash_table_unref(f->names[DIFF_AFTER]))
+	   g_hash_table_unref(f->names[DIFF_AFTER]))
 
 /* A kind is all threads of a process whose names differ by their number alone: actors.h. */
 static void append_numberless(GString *s, const char *name)

@@ -217,4 +217,4 @@ struct tally *tally_new(struct diff_keys *k, enum diff_side side, enum diff_by b
 }
 
 FREES(tally_free, struct tally, t, g_array_unref(t->cells); g_free(t->first); g_free(t->amounts); g_free(t->waits);
-	g_free(t->batches_of); g_array_unref(t->batches))
+      g_free(t->batches_of); g_array_unref(t->batches))

@@ -47,7 +47,7 @@ struct rule_set *rule_set_new(void)
 }
 
 FREES(rule_set_free, struct rule_set, set, g_ptr_array_unref(set->rules); g_array_unref(set->patterns);
-	g_hash_table_unref(set->names); g_hash_table_unref(set->pattern_ids); g_string_chunk_free(set->strings))
+      g_hash_table_unref(set->names); g_hash_table_unref(set->pattern_ids); g_string_chunk_free(set->strings))
 
 const struct rule *rule_set_find(const struct rule_set *set, const char *name)
 {

@@ -58,8 +58,8 @@ struct answer *answer_new(const char *of, const struct answer_options *options)
 	return a;
 }
 
-FREES(answer_free, struct answer, a, g_array_unref(a->sections); g_array_unref(a->pieces);
-	g_string_free(a->text, TRUE))
+FREES(answer_free, struct answer, a, g_array_unref(a->sections); g_array_unref(a->pieces); g_string_free(a->text,
+      TRUE))
 
 static struct section *section_at(const struct answer *a, guint at)
 {

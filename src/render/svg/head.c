@@ -408,7 +408,7 @@ struct svg_head *svg_head_new(const struct profile *p, const struct tree *t, con
 }
 
 FREES(svg_head_free, struct svg_head, head, g_free(head->title); g_ptr_array_unref(head->subtitle);
-	g_ptr_array_unref(head->foot); g_string_free(head->legend, TRUE))
+      g_ptr_array_unref(head->foot); g_string_free(head->legend, TRUE))
 
 static void append_line(GString *out, const char *class, unsigned y, const char *escaped)
 {

@@ -70,7 +70,7 @@ static gboolean module_equal(gconstpointer a, gconstpointer b)
 HASH_BYTES(file_id, struct file_id)
 
 FREES_DATA(module_free, struct module, m, g_clear_pointer(&m->executed, g_hash_table_unref); g_free(m->own_path);
-	g_free(m->own_shown))
+	   g_free(m->own_shown))
 
 struct modules *modules_new(const char *proc_dir, const char *debug_dir)
 {
@@ -89,8 +89,8 @@ struct modules *modules_new(const char *proc_dir, const char *debug_dir)
 }
 
 FREES(modules_free, struct modules, ms, debuginfod_free(ms->debuginfod); g_ptr_array_unref(ms->arrived);
-	g_array_unref(ms->replaced); g_hash_table_unref(ms->modules); g_hash_table_unref(ms->tables);
-	elf_table_free(ms->vdso); g_free(ms->proc_dir); g_free(ms->debug_dir))
+      g_array_unref(ms->replaced); g_hash_table_unref(ms->modules); g_hash_table_unref(ms->tables);
+      elf_table_free(ms->vdso); g_free(ms->proc_dir); g_free(ms->debug_dir))
 
 static enum module_kind kind_of(const struct module *m)
 {

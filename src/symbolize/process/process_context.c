@@ -112,7 +112,7 @@ static bool says_something(const struct process_context *c)
 }
 
 FREES(process_context_free, struct process_context, c, g_free(c->service); g_free(c->schema);
-	g_ptr_array_unref(c->keys))
+      g_ptr_array_unref(c->keys))
 
 struct process_context *process_context_decode(const void *payload, size_t len_bytes)
 {

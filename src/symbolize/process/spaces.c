@@ -69,7 +69,7 @@ struct spaces *spaces_new(struct modules *modules, const char *proc_dir)
 }
 
 FREES(spaces_free, struct spaces, s, g_hash_table_unref(s->processes); g_queue_free_full(s->exited, g_free);
-	g_free(s->proc_dir))
+      g_free(s->proc_dir))
 
 bool generation_is_current(const struct generation *g)
 {

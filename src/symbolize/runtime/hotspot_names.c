@@ -63,7 +63,7 @@ struct hotspot_names *hotspot_names_new(void)
 }
 
 FREES(hotspot_names_free, struct hotspot_names, n, g_hash_table_destroy(n->methods); g_hash_table_destroy(n->places);
-	g_string_chunk_free(n->strings))
+      g_string_chunk_free(n->strings))
 
 void hotspot_names_next_turn(struct hotspot_names *n)
 {
