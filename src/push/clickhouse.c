@@ -110,9 +110,7 @@ static void of_thread(struct rows *r, uint32_t thread)
 {
 	const struct thread *t = profile_thread(r->p, thread);
 
-	rb_text(r->out, rows_service(t));
-	rb_text(r->out, t->process);
-	rb_text(r->out, t->comm);
+	RB_TEXT(r->out, rows_service(t), t->process, t->comm);
 	RB_U32(r->out, t->pid, t->tid);
 	rb_u64(r->out, t->start_ns);
 	rb_u32(r->out, r->ids->programs[thread]);
@@ -170,8 +168,7 @@ static void wait_row(struct rows *r, uint32_t i)
 	of_thread(r, w->thread);
 	letter(r, w->state);
 	rb_u8(r->out, w->flags);
-	rb_text(r->out, reason_name(reasons_of(r->reasons, i)));
-	rb_text(r->out, idle ? idle_kind_name(idle) : "");
+	RB_TEXT(r->out, reason_name(reasons_of(r->reasons, i)), idle ? idle_kind_name(idle) : "");
 	RB_U64(r->out, r->ids->stacks[w->user], r->ids->stacks[w->kernel],
 		w->object ? r->ids->objects[w->object - 1] : 0);
 	RB_U64(r->out, w->count, w->blocked_ns, w->runnable_ns, w->preempted_ns, w->max_ns, w->max_start_unix_ns,
@@ -212,8 +209,7 @@ static void put_on_cpu(struct rows *r)
 static void of_tasks(struct rows *r, const struct tasks *t)
 {
 	rows_of_window(r);
-	rb_text(r->out, rows_service_of_tasks(r, t));
-	rb_text(r->out, t->program);
+	RB_TEXT(r->out, rows_service_of_tasks(r, t), t->program);
 	rb_u32(r->out, t->pid);
 	rb_text(r->out, tasks_kind_name(t->kind));
 }
@@ -223,19 +219,14 @@ static void task_row(struct rows *r, const struct tasks *t, const struct task_ro
 	const struct task_frame *own = task_own_frame(t->kind, row);
 
 	of_tasks(r, t);
-	rb_text(r->out, row->state);
-	rb_text(r->out, row->reason);
-	rb_text(r->out, task_idle(t->kind, row));
-	rb_text(r->out, task_call(t->kind, row));
-	rb_text(r->out, own ? own->name : NULL);
+	RB_TEXT(r->out, row->state, row->reason, task_idle(t->kind, row), task_call(t->kind, row),
+		own ? own->name : NULL);
 	rb_u64(r->out, r->ids->stacks[row->stack]);
 	rb_u8(r->out, row->end);
-	rb_text(r->out, row->creator.name);
-	rb_text(r->out, row->creator.file);
+	RB_TEXT(r->out, row->creator.name, row->creator.file);
 	rb_u32(r->out, row->creator.line);
 	rb_u64(r->out, row->parent);
-	rb_text(r->out, row->name);
-	rb_text(r->out, row->awaited_by);
+	RB_TEXT(r->out, row->name, row->awaited_by);
 	RB_U64(r->out, row->seen, row->task_ns, row->task_se_ns);
 }
 
@@ -309,12 +300,9 @@ static void put_connections(struct rows *r)
 		const struct thread *t = rows_thread_of(r->p, c->pid);
 
 		rows_of_window(r);
-		rb_text(r->out, t ? rows_service(t) : "");
-		rb_text(r->out, t ? t->process : "");
+		RB_TEXT(r->out, t ? rows_service(t) : "", t ? t->process : "");
 		rb_u32(r->out, c->pid);
-		rb_text(r->out, c->side == CONNECTION_SERVER ? "server" : "client");
-		rb_text(r->out, c->local);
-		rb_text(r->out, c->remote);
+		RB_TEXT(r->out, c->side == CONNECTION_SERVER ? "server" : "client", c->local, c->remote);
 	}
 	rows_end(r, "connections");
 }
@@ -323,8 +311,7 @@ static void put_losses(struct rows *r)
 {
 	EACH_ROW(i, const struct profile_loss, l, r->p->losses) {
 		rows_of_window(r);
-		rb_text(r->out, l->reason);
-		rb_text(r->out, l->help);
+		RB_TEXT(r->out, l->reason, l->help);
 		RB_U64(r->out, l->count, l->time_ns);
 	}
 	rows_end(r, "losses");
@@ -344,10 +331,7 @@ static void put_window(struct rows *r)
 	rows_of_window(r);
 	RB_U64(r->out, i->start_unix_ns, i->start_ns, i->duration_ns);
 	rb_u32(r->out, i->cpus);
-	rb_text(r->out, i->kernel);
-	rb_text(r->out, i->version);
-	rb_text(r->out, i->command_line);
-	rb_text(r->out, i->filters);
+	RB_TEXT(r->out, i->kernel, i->version, i->command_line, i->filters);
 	RB_U64(r->out, i->switches, i->tracer_cpu_ns, i->tracer_start_cpu_ns, i->tracer_stop_cpu_ns, i->tracer_bpf_ns,
 		i->tracer_peak_rss_bytes);
 	RB_U32(r->out, knows(i), i->unknown, i->on_cpu_hz, i->on_cpu_end_hz);

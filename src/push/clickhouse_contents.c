@@ -28,14 +28,10 @@ void rows_put_findings(struct rows *r)
 		const struct thread *t = thread_of(r, h);
 
 		rows_of_window(r);
-		rb_text(r->out, t ? rows_service(t) : process);
-		rb_text(r->out, process);
-		rb_text(r->out, headline_kind_name(h->kind));
-		rb_text(r->out, h->task ? h->task->reason : reason_name(h->finding->reason));
+		RB_TEXT(r->out, t ? rows_service(t) : process, process, headline_kind_name(h->kind),
+			h->task ? h->task->reason : reason_name(h->finding->reason));
 		RB_U64(r->out, h->time_ns, h->whole_ns);
-		rb_text(r->out, h->sentence);
-		rb_text(r->out, h->evidence);
-		rb_text(r->out, h->advice);
+		RB_TEXT(r->out, h->sentence, h->evidence, h->advice);
 	}
 	rows_end(r, "findings");
 	explanation_free(e);
@@ -167,9 +163,7 @@ static void object_row(struct rows *r, uint32_t index)
 
 	rb_text(r->out, object_kind_text(o->kind));
 	rb_u8(r->out, o->is_private);
-	rb_text(r->out, o->operation);
-	rb_text(r->out, o->name);
-	rb_text(r->out, o->place);
+	RB_TEXT(r->out, o->operation, o->name, o->place);
 	rb_u32(r->out, o->pid);
 	rb_u64(r->out, o->addr);
 	rb_u32(r->out, o->holder_tid);
@@ -181,8 +175,7 @@ static void waker_row(struct rows *r, uint32_t index)
 
 	RB_U32(r->out, w->pid, w->tid);
 	rb_u64(r->out, w->start_ns);
-	rb_text(r->out, w->comm);
-	rb_text(r->out, w->irq);
+	RB_TEXT(r->out, w->comm, w->irq);
 	RB_U64(r->out, r->ids->stacks[w->user], r->ids->stacks[w->kernel]);
 }
 

@@ -26,8 +26,7 @@ static void begin_row(struct rows *r, const struct request_cell *cell)
 	const struct thread *t = request_thread(r->p, cell->name);
 
 	rows_of_window(r);
-	rb_text(r->out, t ? rows_service(t) : "");
-	rb_text(r->out, cell->name);
+	RB_TEXT(r->out, t ? rows_service(t) : "", cell->name);
 }
 
 static void request_row(struct rows *r, const struct request_cell *cell)
@@ -50,8 +49,7 @@ static void time_rows(struct rows *r, const struct request_cell *cell)
 
 	EACH_POINTER(i, const struct request_cause_cell, cause, causes) {
 		begin_row(r, cell);
-		rb_text(r->out, reason_name(cause->reason));
-		rb_text(r->out, cause->where);
+		RB_TEXT(r->out, reason_name(cause->reason), cause->where);
 		put_sparse(r, cause->ns, OFFCPU_REQUEST_RANGES, OFFCPU_REQUEST_RANGE_SLOTS);
 	}
 }
