@@ -55,8 +55,7 @@ static bool write_features(GString *out, const struct utsname *u)
 	bool may_record = true;
 	struct json j;
 
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	JSON(&j, "version", FORMAT_VERSION, "offcpu", version_text(), "kernel", u->release, "machine", u->machine);
 	json_member_array(&j, "missing");
 	for (int f = 0; f < FEATURE_COUNT; f++) {

@@ -106,8 +106,7 @@ static void top_json(GString *s, const struct view *v, guint rows_max)
 	const struct profile_info *info = &v->shown->profile->info;
 	struct json j;
 
-	json_init(&j, s);
-	json_object_begin(&j);
+	json_begin(&j, s);
 	JSON(&j, "format", "offcpu-top", "version", 1);
 	JSON_UINTS(&j, info, start_unix_ns, start_ns, duration_ns, cpus, switches);
 	json_member_bool(&j, "sampled", profile_is_sampled(v->shown->profile));

@@ -102,9 +102,7 @@ static void write_runtimes(struct json *j, const struct recognised *r)
 	for (int i = 0; i < RUNTIME_CNT; i++) {
 		if (!recognised_is(r, i))
 			continue;
-		json_object_begin(j);
-		JSON(j, "name", runtime_name(i), "version", r->versions[i]);
-		json_object_end(j);
+		JSON_OBJECT(j, "name", runtime_name(i), "version", r->versions[i]);
 	}
 	json_array_end(j);
 }
@@ -112,11 +110,8 @@ static void write_runtimes(struct json *j, const struct recognised *r)
 static void write_findings(struct json *j, const GArray *findings)
 {
 	json_member_array(j, "findings");
-	EACH_ROW(i, const struct doctor_finding, f, findings) {
-		json_object_begin(j);
-		JSON(j, "what", f->what, "is_there", (bool)f->is_there, "text", f->text, "advice", f->advice);
-		json_object_end(j);
-	}
+	EACH_ROW(i, const struct doctor_finding, f, findings)
+		JSON_OBJECT(j, "what", f->what, "is_there", (bool)f->is_there, "text", f->text, "advice", f->advice);
 	json_array_end(j);
 }
 
@@ -142,8 +137,7 @@ static void print_json(const struct recognised *r, const GArray *findings, const
 	g_autoptr(GString) text = g_string_new(NULL);
 	struct json j;
 
-	json_init(&j, text);
-	json_object_begin(&j);
+	json_begin(&j, text);
 	JSON(&j, "version", FORMAT_VERSION, "pid", r->pid, "inner_pid", r->inner_pid, "name", r->name);
 	JSON(&j, "has_own_root", r->has_own_root, "made_code_bytes", r->made_bytes);
 	write_runtimes(&j, r);

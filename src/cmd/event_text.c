@@ -143,9 +143,7 @@ static void append_held_json(struct json *j, const GArray *held, uint64_t unknow
 		json_object_end(j);
 	}
 	if (unknown_ns) {
-		json_object_begin(j);
-		JSON(j, "kind", blame_kind_id(BLAME_UNKNOWN), "time_ns", unknown_ns);
-		json_object_end(j);
+		JSON_OBJECT(j, "kind", blame_kind_id(BLAME_UNKNOWN), "time_ns", unknown_ns);
 	}
 	json_array_end(j);
 }
@@ -201,8 +199,7 @@ static void wait_json(struct events *ev, const struct offcpu_rec_event *rec)
 	struct json j;
 
 	event_facts_find(ev->facts, rec, &e);
-	json_init(&j, ev->text);
-	json_object_begin(&j);
+	json_begin(&j, ev->text);
 	append_json(&j, &e);
 	if (o->want_objects)
 		json_member_string(&j, "object", e.object);

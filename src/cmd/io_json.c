@@ -9,8 +9,7 @@
 
 static void begin(struct json *j, GString *out, const char *type)
 {
-	json_init(j, out);
-	json_object_begin(j);
+	json_begin(j, out);
 	JSON(j, "schema", "offcpu.io/1", "type", type);
 }
 

@@ -217,8 +217,7 @@ void write_firefox(struct writer *writer, const struct profile *p, const struct 
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	struct json *j = &w.json;
 
-	json_init(j, writer_text(writer));
-	json_object_begin(j);
+	json_begin(j, writer_text(writer));
 	write_meta(&w);
 	write_libs(&w);
 	json_member_array(j, "pages");

@@ -17,8 +17,7 @@ struct jsonl {
 
 static struct json *begin(struct jsonl *s, const char *type)
 {
-	json_init(&s->json, writer_text(s->writer));
-	json_object_begin(&s->json);
+	json_begin(&s->json, writer_text(s->writer));
 	json_member_string(&s->json, "type", type);
 	return &s->json;
 }

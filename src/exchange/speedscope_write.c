@@ -147,8 +147,7 @@ void write_speedscope(struct writer *writer, const struct profile *p, const stru
 	g_autofree char *exporter = g_strconcat("offcpu@", version_text(), rows_are ? ": " : NULL, rows_are, NULL);
 	struct json *j = &s.json;
 
-	json_init(j, writer_text(writer));
-	json_object_begin(j);
+	json_begin(j, writer_text(writer));
 	json_member_string(j, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	json_member_string(j, "exporter", exporter);
 	json_member_string(j, "name", *p->info.command_line ? p->info.command_line : weight_name(plan->folded.weight));

@@ -23,8 +23,7 @@ bool protocol_speaks(const char *revision)
 
 static void message_begin(struct json *j, GString *out, const char *id)
 {
-	json_init(j, out);
-	json_object_begin(j);
+	json_begin(j, out);
 	json_member_string(j, "jsonrpc", "2.0");
 	json_key(j, "id");
 	if (id)
@@ -62,9 +61,7 @@ static void write_text(struct json *j, const char *text)
 {
 	json_key(j, "content");
 	json_array_begin(j);
-	json_object_begin(j);
-	JSON(j, "type", "text", "text", text);
-	json_object_end(j);
+	JSON_OBJECT(j, "type", "text", "text", text);
 	json_array_end(j);
 }
 
@@ -88,8 +85,7 @@ char *protocol_tool_answer(const char *answer)
 	GString *out = g_string_new(NULL);
 	struct json j;
 
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	write_text(&j, answer);
 	json_key(&j, "structuredContent");
 	json_raw(&j, answer, strlen(answer));
@@ -107,9 +103,7 @@ static void write_initialize(struct json *j, const char *version, const struct m
 	json_key(j, "capabilities");
 	json_raw(j, "{\"tools\":{},\"resources\":{}}", strlen("{\"tools\":{},\"resources\":{}}"));
 	json_key(j, "serverInfo");
-	json_object_begin(j);
-	JSON(j, "name", "offcpu", "title", "offcpu: off-CPU analysis", "version", version);
-	json_object_end(j);
+	JSON_OBJECT(j, "name", "offcpu", "title", "offcpu: off-CPU analysis", "version", version);
 	json_member_string(j, "instructions", instructions);
 	json_object_end(j);
 }

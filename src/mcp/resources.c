@@ -62,9 +62,7 @@ static void write_head(struct json *j, const struct section *s)
 {
 	g_autofree char *name = g_strdup_printf("%s: %s", s->document->title, s->title);
 
-	json_object_begin(j);
-	JSON(j, "uri", s->uri, "name", name, "mimeType", TYPE, "size", s->len);
-	json_object_end(j);
+	JSON_OBJECT(j, "uri", s->uri, "name", name, "mimeType", TYPE, "size", s->len);
 }
 
 void resources_write(struct json *j)
@@ -86,9 +84,7 @@ static void write_contents(struct json *j, const struct section *s)
 	g_autofree char *text = g_strndup(s->text, s->len);
 
 	json_array_begin(j);
-	json_object_begin(j);
-	JSON(j, "uri", s->uri, "mimeType", TYPE, "text", text);
-	json_object_end(j);
+	JSON_OBJECT(j, "uri", s->uri, "mimeType", TYPE, "text", text);
 	json_array_end(j);
 }
 

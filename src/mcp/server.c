@@ -109,8 +109,7 @@ static void on_progress(const char *token, unsigned seconds, unsigned total, voi
 	g_autofree char *text = g_strdup_printf("recording, %u of %u s", seconds, total);
 	struct json j;
 
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	JSON(&j, "jsonrpc", "2.0", "method", "notifications/progress");
 	json_key(&j, "params");
 	json_object_begin(&j);

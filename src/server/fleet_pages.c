@@ -148,8 +148,7 @@ static bool answer_hosts(const struct request *r, void *ctx, struct answer *ret,
 	if (!rows)
 		return false;
 	out = g_string_new(NULL);
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	JSON(&j, "schema", "offcpu.hosts/1", "from_unix_ns", a.range.from_unix_ns, "to_unix_ns", a.range.to_unix_ns);
 	json_member_array(&j, "hosts");
 	EACH_ROW(i, const struct fleet_host_row, h, rows) {

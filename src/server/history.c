@@ -207,8 +207,7 @@ static bool answer_extent(const struct request *r, void *ctx, struct answer *ret
 	if (!history_extent(h, &e, error))
 		return false;
 	out = g_string_new(NULL);
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	JSON(&j, "schema", "offcpu.extent/1", "history", history_dir_of(h), "host", g_get_host_name());
 	JSON(&j, "from_unix_ns", e.from_unix_ns, "to_unix_ns", e.to_unix_ns);
 	JSON(&j, "now_unix_ns", (uint64_t)g_get_real_time() * 1000, "windows", e.windows, "bytes", e.bytes);
@@ -220,8 +219,7 @@ static void write_line(GString *out, const struct store_line *line)
 {
 	struct json j;
 
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	json_member_string(&j, "schema", "offcpu.line/1");
 	JSON_UINTS(&j, line, from_unix_ns, step_ns, steps);
 	json_member_array(&j, "gaps");

@@ -363,8 +363,7 @@ bool answer_write(GString *out, struct answer *a, GError **error)
 		next = choose_page(a);
 	else
 		choose(a);
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	for (guint i = 0; i < a->sections->len; i++)
 		write_section(&j, a, i);
 	write_left_out(&j, a);

@@ -241,9 +241,7 @@ static void write_on_cpu(const struct report *r)
 		if (!row->samples)
 			continue;
 		j = answer_item(r->a, "on_cpu");
-		json_object_begin(j);
-		JSON(j, "name", row->name, "samples", row->samples, "on_cpu_ns", row->weight);
-		json_object_end(j);
+		JSON_OBJECT(j, "name", row->name, "samples", row->samples, "on_cpu_ns", row->weight);
 		answer_end(r->a, RANK_ON_CPU);
 	}
 	top_free(top);

@@ -18,9 +18,7 @@ static void write_shares(struct json *j, const struct things *t, guint at)
 	for (guint i = 0; i < MIN(shares->len, SHARES_MAX); i++) {
 		const struct request_share *share = &g_array_index(shares, struct request_share, i);
 
-		json_object_begin(j);
-		JSON(j, "reason", reason_name(share->reason), "ns", share->ns);
-		json_object_end(j);
+		JSON_OBJECT(j, "reason", reason_name(share->reason), "ns", share->ns);
 	}
 	json_array_end(j);
 }

@@ -34,11 +34,8 @@ static void about_facets(struct json *j, GPtrArray *facets)
 		json_member_string(j, "name", f->name);
 		json_member_int(j, "queue", f->queue);
 		json_member_array(j, "categories");
-		EACH_ROW(k, const struct facet_category, category, f->categories) {
-			json_object_begin(j);
-			JSON(j, "name", category->name, "idle", (bool)category->is_idle);
-			json_object_end(j);
-		}
+		EACH_ROW(k, const struct facet_category, category, f->categories)
+			JSON_OBJECT(j, "name", category->name, "idle", (bool)category->is_idle);
 		json_array_end(j);
 		json_object_end(j);
 	}
@@ -48,11 +45,8 @@ static void about_facets(struct json *j, GPtrArray *facets)
 static void about_losses(struct json *j, const struct profile *p)
 {
 	json_member_array(j, "losses");
-	EACH_ROW(i, const struct profile_loss, l, p->losses) {
-		json_object_begin(j);
-		JSON(j, "help", l->help, "count", l->count, "ns", l->time_ns);
-		json_object_end(j);
-	}
+	EACH_ROW(i, const struct profile_loss, l, p->losses)
+		JSON_OBJECT(j, "help", l->help, "count", l->count, "ns", l->time_ns);
 	json_array_end(j);
 }
 
@@ -98,8 +92,7 @@ void html_about(const struct profile *p, const struct html_options *o, GPtrArray
 	g_autofree char *imported = profile_imported_text(info);
 	struct json j;
 
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	JSON(&j, "title", title_of(p, o), "imported", imported, "subtitle", o->subtitle, "host", info->host);
 	JSON(&j, "kernel", info->kernel, "cpus", info->cpus, "startMs", info->start_unix_ns / 1000000);
 	JSON(&j, "window", info->duration_ns, "command", info->command_line, "filters", info->filters);

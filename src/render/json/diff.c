@@ -189,8 +189,7 @@ void diff_json(GString *out, struct diff *d, const struct diff_json_options *opt
 	g_autoptr(GArray) requests = diff_requests(d), tasks = diff_tasks(d);
 	struct json j;
 
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	JSON(&j, "schema", "offcpu.diff/1", "finding", options->finding, "scaled_per", diff_json_norm(d));
 	diff_json_milli(&j, "noise_percent_milli", 100 * d->options.noise);
 	write_side(&j, "before", d, DIFF_BEFORE);

@@ -15,8 +15,7 @@ void json_follow(GString *out, const GPtrArray *chains)
 {
 	struct json j;
 
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	JSON(&j, "schema", "offcpu.io/1", "type", "follow");
 	json_member_array(&j, "chains");
 	EACH_POINTER(i, const struct follow_chain, c, chains) {

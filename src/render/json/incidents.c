@@ -26,8 +26,7 @@ void json_incidents(GString *out, const GPtrArray *all, const char *dir)
 {
 	struct json j;
 
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	json_key(&j, "incidents");
 	json_array_begin(&j);
 	for (guint i = all->len; i--;)

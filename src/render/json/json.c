@@ -283,8 +283,7 @@ static GPtrArray *write_frames(const struct profile *p)
 		GString *text = g_string_new(NULL);
 		struct json j;
 
-		json_init(&j, text);
-		json_object_begin(&j);
+		json_begin(&j, text);
 		JSON(&j, "name", f->name, "module", f->module, "offset", f->offset, "file", f->file, "line", f->line);
 		json_member_bool(&j, "inline", f->is_inline);
 		if (!f->name)
@@ -524,8 +523,7 @@ static void report(GString *out, const struct profile *p, const struct selection
 	};
 	struct json j;
 
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	json_member_uint(&j, "schema", 1);
 	if (p->info.imported) {
 		write_imported(&j, p);

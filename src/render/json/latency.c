@@ -98,8 +98,7 @@ void json_latency(GString *out, const struct request_line *l)
 {
 	struct json j;
 
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	JSON(&j, "schema", "offcpu.requests/1", "from_unix_ns", l->from_unix_ns);
 	JSON(&j, "to_unix_ns", l->from_unix_ns + l->steps * l->step_ns, "step_ns", l->step_ns);
 	JSON(&j, "handed", l->uncounted.handed, "without_route", l->uncounted.no_route);

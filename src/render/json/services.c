@@ -33,8 +33,7 @@ void json_services(GString *out, const struct service_graph *g, uint64_t from_un
 {
 	struct json j;
 
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	JSON(&j, "schema", "offcpu.services/1", "from_unix_ns", from_unix_ns, "to_unix_ns", to_unix_ns);
 	json_member_array(&j, "services");
 	for (guint i = 0; i < g->nodes->len; i++)

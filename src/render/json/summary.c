@@ -230,11 +230,8 @@ static void write_top(struct json *j, const struct findings *f, const struct sum
 static void write_losses(struct json *j, const struct profile *p)
 {
 	json_member_array(j, "losses");
-	EACH_ROW(i, const struct profile_loss, l, p->losses) {
-		json_object_begin(j);
-		JSON(j, "reason", l->reason, "help", l->help, "count", l->count, "time_ns", l->time_ns);
-		json_object_end(j);
-	}
+	EACH_ROW(i, const struct profile_loss, l, p->losses)
+		JSON_OBJECT(j, "reason", l->reason, "help", l->help, "count", l->count, "time_ns", l->time_ns);
 	json_array_end(j);
 }
 
@@ -258,8 +255,7 @@ void json_summary(GString *out, const struct profile *p, const struct selection 
 	const struct findings *f = e->findings;
 	struct json j;
 
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	json_member_string(&j, "schema", "offcpu.summary/1");
 	write_about(&j, p, selection);
 	JSON(&j, "matters_ns", f->matters_ns, "idle_ns", f->idle_sum_ns);

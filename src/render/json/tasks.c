@@ -76,8 +76,7 @@ void tasks_json(GString *out, const struct tasks *t)
 {
 	struct json j;
 
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	json_member_string(&j, "schema", "offcpu.tasks/1");
 	put_population(&j, t, NULL);
 	json_object_end(&j);

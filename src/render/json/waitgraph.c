@@ -100,8 +100,7 @@ void waitgraph_json(GString *out, const struct waitgraph *g)
 	g_autofree bool *met = actors_met(g);
 	struct json j;
 
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	JSON(&j, "schema", GRAPH_SCHEMA, "by", actor_by_name(g->actors->by));
 	write_window(&j, g->profile);
 	JSON(&j, "count", g->count, "blocked_ns", g->blocked_ns, "asleep_ns", g->all_asleep_ns);
@@ -169,9 +168,7 @@ static void write_subject(struct json *j, const struct critical *c)
 	EACH_ROW(i, const struct thread, t, p->threads) {
 		if (!c->selection->threads[i])
 			continue;
-		json_object_begin(j);
-		JSON(j, "pid", t->pid, "tid", t->tid, "comm", t->comm);
-		json_object_end(j);
+		JSON_OBJECT(j, "pid", t->pid, "tid", t->tid, "comm", t->comm);
 	}
 	json_array_end(j);
 	json_object_end(j);
@@ -185,8 +182,7 @@ void critical_json(GString *out, const struct critical *c)
 	for (guint i = 0; i < c->parts->len; i++)
 		if (critical_get(c, i)->actor != NONE)
 			met[critical_get(c, i)->actor] = true;
-	json_init(&j, out);
-	json_object_begin(&j);
+	json_begin(&j, out);
 	JSON(&j, "schema", CRITICAL_SCHEMA, "by", actor_by_name(c->graph->actors->by));
 	write_window(&j, c->graph->profile);
 	write_subject(&j, c);

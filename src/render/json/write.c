@@ -12,6 +12,12 @@ void json_init(struct json *j, GString *out)
 	j->out = out;
 }
 
+void json_begin(struct json *j, GString *out)
+{
+	json_init(j, out);
+	json_object_begin(j);
+}
+
 static void before_value(struct json *j)
 {
 	if (j->after_key) {

@@ -25,6 +25,8 @@ struct json {
 };
 
 void json_init(struct json *j, GString *out);
+/* The same, and an object begins. */
+void json_begin(struct json *j, GString *out);
 
 void json_object_begin(struct json *j);
 void json_object_end(struct json *j);
@@ -58,6 +60,13 @@ void json_member_uint(struct json *j, const char *key, uint64_t n);
 		struct json *json_ = (j);                                       \
 		JSON_OF(__VA_ARGS__, JSON_8, , JSON_7, , JSON_6, , JSON_5, , JSON_4, , JSON_3, , JSON_2, , JSON_1, )    \
 		(__VA_ARGS__)                                                                                           \
+	} while (0)
+/* An object with these members alone. */
+#define JSON_OBJECT(j, ...)             \
+	do {                            \
+		json_object_begin(j);   \
+		JSON(j, __VA_ARGS__);   \
+		json_object_end(j);     \
 	} while (0)
 #define JSON_1(key, value)                                                                                      \
 	_Generic((value), bool: json_member_bool, char *: json_member_string, const char *: json_member_string, \

@@ -143,8 +143,7 @@ void hist_json(GString *s, const char *what, uint64_t start_unix_ns, uint64_t du
 {
 	struct json j;
 
-	json_init(&j, s);
-	json_object_begin(&j);
+	json_begin(&j, s);
 	JSON(&j, "schema", 1, "what", what);
 	json_member_object(&j, "interval");
 	JSON(&j, "start_unix_ns", start_unix_ns, "duration_ns", duration_ns);

@@ -51,8 +51,7 @@ void whatif_json(GString *s, const struct whatif *w)
 {
 	struct json j;
 
-	json_init(&j, s);
-	json_object_begin(&j);
+	json_begin(&j, s);
 	JSON(&j, "format", "offcpu-whatif/1", "work", w->work, "is_pipeline", w->is_pipeline);
 	member(&j, "rate_permille", w->rate, 1e3);
 	member(&j, "rate_low_permille", w->rate_low, 1e3);
