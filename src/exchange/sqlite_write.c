@@ -57,6 +57,10 @@ static void put_number(struct told *t, uint64_t value)
 		insert_null(&t->in);
 }
 
+/* A text or a number, by its type. */
+#define PUT(value) \
+	_Generic((value), char *: insert_text, const char *: insert_text, default: insert_number)(&t->in, value);
+
 static void put_finding(struct told *t, const struct finding *row, const struct headline *h)
 {
 	const struct finding *first = (const void *)t->e->findings->rows->data;
@@ -66,21 +70,12 @@ static void put_finding(struct told *t, const struct finding *row, const struct 
 
 	if (!h)
 		sentence_finding(sentence, t->e->findings, row);
-	insert_number(&t->in, ++t->rank);
-	insert_text(&t->in, h ? headline_kind_name(h->kind) : "other");
-	insert_text(&t->in, thing_id(t->things, THING_FINDING, (guint)(row - first)));
-	insert_text(&t->in, reason_name(row->reason));
-	insert_text(&t->in, row->process);
+	EACH(PUT, ++t->rank, h ? headline_kind_name(h->kind) : "other",
+	     thing_id(t->things, THING_FINDING, (guint)(row - first)), reason_name(row->reason), row->process)
 	put_number(t, row->pid);
-	insert_text(&t->in, frame ? frame->name : NULL);
-	insert_text(&t->in, o ? o->name : NULL);
-	insert_number(&t->in, row->time_ns);
+	EACH(PUT, frame ? frame->name : NULL, o ? o->name : NULL, row->time_ns)
 	put_number(t, h ? json_share_ppm(h->time_ns, h->whole_ns) : 0);
-	insert_number(&t->in, row->count);
-	insert_number(&t->in, row->threads_cnt);
-	insert_text(&t->in, h ? h->sentence : sentence->str);
-	insert_text(&t->in, h ? h->evidence : NULL);
-	insert_text(&t->in, h ? h->advice : NULL);
+	EACH(PUT, row->count, row->threads_cnt, h ? h->sentence : sentence->str, h ? h->evidence : NULL, h ? h->advice : NULL)
 	insert_row_done(&t->in);
 	if (row->id)
 		g_hash_table_insert(t->ranks, GUINT_TO_POINTER(row->id), GUINT_TO_POINTER((guint)t->rank));
@@ -90,21 +85,15 @@ static void put_tasks(struct told *t, const struct headline *h)
 {
 	const struct task_wait *first = (const void *)t->e->tasks->rows->data, *w = h->task;
 
-	insert_number(&t->in, ++t->rank);
-	insert_text(&t->in, headline_kind_name(h->kind));
-	insert_text(&t->in, thing_id(t->things, THING_TASK, (guint)(w - first)));
-	insert_text(&t->in, w->reason);
-	insert_text(&t->in, w->program);
+	EACH(PUT, ++t->rank, headline_kind_name(h->kind), thing_id(t->things, THING_TASK, (guint)(w - first)), w->reason,
+	     w->program)
 	put_number(t, w->pid);
 	insert_text(&t->in, *w->function ? w->function : NULL);
 	insert_null(&t->in);
-	insert_number(&t->in, h->time_ns);
-	insert_number(&t->in, json_share_ppm(h->time_ns, h->whole_ns));
+	EACH(PUT, h->time_ns, json_share_ppm(h->time_ns, h->whole_ns))
 	insert_null(&t->in);
 	insert_null(&t->in);
-	insert_text(&t->in, h->sentence);
-	insert_text(&t->in, h->evidence);
-	insert_text(&t->in, h->advice);
+	EACH(PUT, h->sentence, h->evidence, h->advice)
 	insert_row_done(&t->in);
 }
 
@@ -161,10 +150,8 @@ static int put_waits(struct told *t, sqlite3 *db)
 		const char *protocol = is_known ? reasons_protocol(reasons, i) : "";
 		const bool is_idle = is_known && reasons_is_idle(reasons, i);
 
-		insert_number(&t->in, i);
-		insert_text(&t->in, is_known ? reason_name(reasons_of(reasons, i)) : NULL);
-		insert_text(&t->in, *protocol ? protocol : NULL);
-		insert_text(&t->in, is_idle ? idle_kind_name(reasons_idle(reasons, i)) : NULL);
+		EACH(PUT, i, is_known ? reason_name(reasons_of(reasons, i)) : NULL, *protocol ? protocol : NULL,
+		     is_idle ? idle_kind_name(reasons_idle(reasons, i)) : NULL)
 		put_number(t, rank_of(t, f->blocked_in[i]));
 		put_number(t, rank_of(t, f->queued_in[i]));
 		insert_row_done(&t->in);
