@@ -72,11 +72,8 @@ static bool take_row(struct cursor *c, GString *text, struct fleet_host_row *ret
 	ret->version = take_text(c, text);
 	ret->kernel = take_text(c, text);
 	ret->cpus = cursor_u32(c);
-	uint64_t *const numbers[] = { &ret->windows, &ret->last_unix_ns, &ret->observed_ns, &ret->tracer_ns,
-				      &ret->lost_ns, &ret->matters_ns,	 &ret->most_ns };
-
-	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
-		*numbers[i] = cursor_u64(c);
+	EACH(TAKE, ret->windows, ret->last_unix_ns, ret->observed_ns, ret->tracer_ns, ret->lost_ns, ret->matters_ns,
+	     ret->most_ns)
 	ret->most_service = take_text(c, text);
 	ret->most_reason = take_text(c, text);
 	ret->found_windows = cursor_u64(c);

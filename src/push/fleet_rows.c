@@ -206,9 +206,7 @@ bool fleet_window_row(struct fleet *f, struct cursor *c, GError **error)
 	fleet_text(c, f->a);
 	struct fleet_host *host = host_of(f, f->a->str);
 
-	start_unix_ns = cursor_u64(c);
-	start_ns = cursor_u64(c);
-	duration_ns = cursor_u64(c);
+	EACH(TAKE, start_unix_ns, start_ns, duration_ns)
 	cpus = cursor_u32(c);
 	if (start_unix_ns > PROFILE_NS_MAX || start_ns > PROFILE_NS_MAX || duration_ns > PROFILE_NS_MAX)
 		return fleet_bad(error, "a window's time is out of range");
@@ -281,11 +279,7 @@ bool fleet_thread_row(struct fleet *f, struct cursor *c, GError **error)
 	t.flags &= THREAD_FLAGS;
 	t.from_ns = cursor_u64(c);
 	observed_ns = cursor_u64(c);
-	uint64_t *const numbers[] = { &t.on_cpu_ns, &t.blocked_ns, &t.runnable_ns, &t.preempted_ns,
-				      &t.filtered_ns, &t.lost_ns, &t.switches };
-
-	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
-		*numbers[i] = cursor_u64(c);
+	EACH(TAKE, t.on_cpu_ns, t.blocked_ns, t.runnable_ns, t.preempted_ns, t.filtered_ns, t.lost_ns, t.switches)
 	if (c->bad || t.from_ns > PROFILE_NS_MAX || observed_ns > PROFILE_NS_MAX - t.from_ns)
 		return fleet_bad(error, "a thread is damaged");
 	if (!fleet_room(f, error))
@@ -310,10 +304,7 @@ bool fleet_state_row(struct fleet *f, struct cursor *c, GError **error)
 	take_thread(f, c, &who);
 	bool ok = take_state(f, c, &s.state);
 
-	s.count = cursor_u64(c);
-	s.blocked_ns = cursor_u64(c);
-	s.runnable_ns = cursor_u64(c);
-	s.preempted_ns = cursor_u64(c);
+	EACH(TAKE, s.count, s.blocked_ns, s.runnable_ns, s.preempted_ns)
 	if (c->bad || !ok || f->p->states->len >= PROFILE_ROWS_MAX)
 		return fleet_bad(error, "a total of a state is damaged");
 	if (!find_thread(f, &s.thread, error))
@@ -348,11 +339,9 @@ bool fleet_wait_row(struct fleet *f, struct cursor *c, GError **error)
 	w.flags = cursor_u8(c);
 	uint64_t user = cursor_u64(c), kernel = cursor_u64(c), object = cursor_u64(c), id = cursor_u64(c);
 	uint64_t waker = 0;
-	uint64_t *const numbers[] = { &w.count,  &w.blocked_ns, &w.runnable_ns,   &w.preempted_ns, &w.max_ns,
-				      &w.max_start_unix_ns, &waker, &w.off_cpu_se_ns, &w.count_se };
 
-	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
-		*numbers[i] = cursor_u64(c);
+	EACH(TAKE, w.count, w.blocked_ns, w.runnable_ns, w.preempted_ns, w.max_ns, w.max_start_unix_ns, waker)
+	EACH(TAKE, w.off_cpu_se_ns, w.count_se)
 	if (!take_hist(c, w.hist) || !ok)
 		return fleet_bad(error, "a wait is damaged");
 	if (!find_thread(f, &w.thread, error) || !fleet_room(f, error))
@@ -372,9 +361,7 @@ bool fleet_wake_row(struct fleet *f, struct cursor *c, GError **error)
 	struct wake w = { 0 };
 	uint64_t wait = cursor_u64(c), waker = cursor_u64(c);
 
-	w.count = cursor_u64(c);
-	w.blocked_ns = cursor_u64(c);
-	w.runnable_ns = cursor_u64(c);
+	EACH(TAKE, w.count, w.blocked_ns, w.runnable_ns)
 	if (!take_hist(c, w.hist) || !wait || !waker)
 		return fleet_bad(error, "a waking is damaged");
 	if (!fleet_find(f->waits, wait, "wait", &w.wait, error) || !fleet_room(f, error))
@@ -428,11 +415,8 @@ bool fleet_tcp_row(struct fleet *f, struct cursor *c, GError **error)
 	struct tcp_wait t = { 0 };
 	uint64_t object = cursor_u64(c);
 	bool ok = take_direction(f, c, &t.direction);
-	uint64_t *const numbers[] = { &t.count,	     &t.blocked_ns, &t.peer_ns, &t.network_ns,
-				      &t.silent_ns, &t.unclear_ns, &t.resent };
 
-	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
-		*numbers[i] = cursor_u64(c);
+	EACH(TAKE, t.count, t.blocked_ns, t.peer_ns, t.network_ns, t.silent_ns, t.unclear_ns, t.resent)
 	t.srtt_us = cursor_u32(c);
 	t.min_rtt_us = cursor_u32(c);
 	if (c->bad || !ok || !is_in_range(&t))

@@ -82,4 +82,7 @@ void fleet_note(GHashTable *table, uint64_t id, uint32_t index);
 /* What is sent once a day: is it there?  What is not is counted, for it must not cost the rest of the report. */
 bool fleet_content(struct fleet *f, GHashTable *table, uint64_t id, uint32_t *ret_index);
 
+/* Numbers of a row in turn: EACH(TAKE, w.count, w.blocked_ns). */
+#define TAKE(member) member = cursor_u64(c);
+
 #endif
