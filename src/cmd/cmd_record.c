@@ -166,6 +166,8 @@ struct record_options {
 	gboolean wants_tasks, until_eof, is_estimate;
 	struct record_tasks *tasks;	/* NULL: not begun, or they are put already */
 	struct quota_users *quota;	/* NULL: there is nobody to be looked at */
+	struct group_limits *groups;
+	uint64_t noted_ns;	/* when that was, in the window */
 	uint64_t slice_ns;
 	double max_loss_pct;
 };
@@ -319,6 +321,22 @@ static void print_summary(const struct profile *p, const char *name, gsize bytes
 	print_sampling(p);
 }
 
+#define NOTES_NS 1000000000ULL
+
+/* Who is chosen may end before the window does, and so may the command and the programs that it starts. */
+static void note_groups(const struct run *run, struct record_options *o, uint64_t elapsed_ns)
+{
+	const GArray *chosen = run->target->collect.pids;
+
+	if (elapsed_ns && (!run->target->command || elapsed_ns < o->noted_ns + NOTES_NS))
+		return;
+	o->noted_ns = elapsed_ns;
+	for (guint i = 0; chosen && i < chosen->len; i++)
+		group_limits_note(o->groups, g_array_index(chosen, uint32_t, i));
+	if (run->target->command)
+		group_limits_note_tree(o->groups, (uint32_t)run->child);
+}
+
 static bool on_tick(struct run *run, uint64_t elapsed_ns)
 {
 	struct record_options *o = run->data;
@@ -327,6 +345,7 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 		o->tasks = record_tasks_begin(run->target, o->wants_tasks);
 	if (!o->quota && !elapsed_ns)
 		o->quota = quota_users_begin("/proc", run->target->collect.pids);
+	note_groups(run, o, elapsed_ns);
 	return true;
 }
 
@@ -409,7 +428,7 @@ static int write_recording(struct run *run, struct record_options *o, const char
 
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
-	limits_look(p, "/proc");
+	limits_look(p, o->groups, "/proc");
 	quota_users_end(g_steal_pointer(&o->quota), p);
 	if (o->tasks)
 		record_tasks_put(g_steal_pointer(&o->tasks), p);
@@ -437,7 +456,7 @@ int cmd_record(int argc, char **argv)
 	struct target target = { .default_sample_ns = DEFAULT_SAMPLE_NS,
 				 .default_budget_ppm = DEFAULT_BUDGET_PPM,
 				 .wants_wakers = true };
-	struct record_options own = { 0 };
+	struct record_options own = { .groups = group_limits_new("/proc") };
 	struct run run = { .name = "record",
 			   .target = &target,
 			   .progress = true,
@@ -495,6 +514,7 @@ int cmd_record(int argc, char **argv)
 out:
 	record_tasks_free(own.tasks);
 	quota_users_free(own.quota);
+	group_limits_free(own.groups);
 	run_release(&run);
 	target_release(&target);
 	g_free(own.duration);

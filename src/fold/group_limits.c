@@ -11,23 +11,42 @@
 #define DEPTH_MAX 32
 #define REACHED 0.9	/* of a memory limit: from here on it is what holds up */
 
-enum controller { CPU, DISK, MEMORY, FREEZER, UNIFIED, CONTROLLER_COUNT };
+enum controller { CPU, DISK, MEMORY, FREEZER, PIDS, UNIFIED, CONTROLLER_COUNT };
 
 /* As version 1 calls them; version 2 has one hierarchy for all. */
 static const char *const controllers[CONTROLLER_COUNT] = { [CPU] = "cpu", [DISK] = "blkio",
-							    [MEMORY] = "memory", [FREEZER] = "freezer" };
+							    [MEMORY] = "memory", [FREEZER] = "freezer", [PIDS] = "pids" };
 
 struct group_limits {
 	char *proc_dir;
 	bool has_mounts;
 	char *mounts[CONTROLLER_COUNT];	/* NULL: nowhere */
+	GHashTable *notes;	/* pid -> struct note */
+	const struct note *first;
 };
+
+/* What the group of a process that may end was limited to when it was looked at. */
+struct note {
+	char *groups;	/* the text of its /proc/PID/cgroup */
+	char *words[LIMIT_KIND_COUNT];	/* NULL: to nothing */
+};
+
+static void free_note(gpointer data)
+{
+	struct note *n = data;
+
+	for (unsigned i = 0; i < LIMIT_KIND_COUNT; i++)
+		g_free(n->words[i]);
+	g_free(n->groups);
+	g_free(n);
+}
 
 struct group_limits *group_limits_new(const char *proc_dir)
 {
 	struct group_limits *g = g_new0(struct group_limits, 1);
 
 	g->proc_dir = g_strdup(proc_dir);
+	g->notes = g_hash_table_new_full(NULL, NULL, NULL, free_note);
 	return g;
 }
 
@@ -37,6 +56,7 @@ void group_limits_free(struct group_limits *g)
 		return;
 	for (unsigned i = 0; i < CONTROLLER_COUNT; i++)
 		g_free(g->mounts[i]);
+	g_hash_table_unref(g->notes);
 	g_free(g->proc_dir);
 	g_free(g);
 }
@@ -203,11 +223,22 @@ static bool tell_memory(const char *group, GString *s)
 	return false;
 }
 
+/* "4 processes and threads, of which 4 are there (pids.max)" */
+static bool tell_tasks(const char *group, GString *s)
+{
+	uint64_t limit = read_number(group, "pids.max"), used = read_number(group, "pids.current");
+
+	if (limit == UINT64_MAX || used == UINT64_MAX || !limit_is_used_up(used, limit))
+		return false;
+	g_string_append_printf(s, "%" PRIu64 " processes and threads, of which %" PRIu64 " are there (pids.max)", limit, used);
+	return true;
+}
+
 /* The first group from there outwards that has a limit, and its words; NULL: none has.  The root has no limits. */
 static char *limited_around(const char *mount, const char *path, enum profile_limit_kind kind, GString *text)
 {
 	bool (*const tells[LIMIT_KIND_COUNT])(const char *, GString *) = {
-		[LIMIT_QUOTA] = tell_cpu, [LIMIT_DISK] = tell_disk, [LIMIT_MEMORY] = tell_memory,
+		[LIMIT_QUOTA] = tell_cpu, [LIMIT_DISK] = tell_disk, [LIMIT_MEMORY] = tell_memory, [LIMIT_TASKS] = tell_tasks,
 	};
 	g_autofree char *at = g_strdup(path);
 
@@ -267,6 +298,7 @@ static enum controller controller_of(enum profile_limit_kind kind)
 	case LIMIT_QUOTA: return CPU;
 	case LIMIT_DISK: return DISK;
 	case LIMIT_FROZEN: return FREEZER;
+	case LIMIT_TASKS: return PIDS;
 	default: return MEMORY;
 	}
 }
@@ -275,10 +307,8 @@ static enum controller controller_of(enum profile_limit_kind kind)
 static bool paths_of(struct group_limits *g, uint32_t pid, enum controller controller, char **ret_first,
 		     char **ret_second)
 {
-	g_autofree char *file = g_strdup_printf("%s/%" PRIu32 "/cgroup", g->proc_dir, pid), *text = NULL;
-	size_t len;
+	g_autofree char *text = opener_process_text(g->proc_dir, pid, "cgroup");
 
-	text = opener_text(file, OPENER_TEXT_MAX, &len);
 	if (!text)
 		return false;
 	if (!g->has_mounts)
@@ -301,6 +331,65 @@ char *group_limits_find(struct group_limits *g, enum profile_limit_kind kind, ui
 	return g->mounts[UNIFIED] && second ? limited_around(g->mounts[UNIFIED], second, kind, text) : NULL;
 }
 
+/* These do not depend on what the group uses at that moment. */
+static void take_note(struct group_limits *g, struct note *n, uint32_t pid)
+{
+	static const enum profile_limit_kind kinds[] = { LIMIT_DISK, LIMIT_QUOTA };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+		g_autoptr(GString) words = g_string_new(NULL);
+		g_autofree char *group = group_limits_find(g, kinds[i], pid, words);
+
+		g_free(n->words[kinds[i]]);
+		n->words[kinds[i]] = group ? g_strdup(words->str) : NULL;
+	}
+}
+
+void group_limits_note(struct group_limits *g, uint32_t pid)
+{
+	g_autofree char *text = opener_process_text(g->proc_dir, pid, "cgroup");
+	struct note *n = g_hash_table_lookup(g->notes, GUINT_TO_POINTER(pid));
+
+	if (!text || (n && strcmp(n->groups, text) == 0) || (!n && g_hash_table_size(g->notes) >= GROUP_NOTES_MAX))
+		return;
+	if (!n) {
+		n = g_new0(struct note, 1);
+		g->first = g->first ? g->first : n;
+		g_hash_table_insert(g->notes, GUINT_TO_POINTER(pid), n);
+	}
+	g_free(n->groups);
+	n->groups = g_steal_pointer(&text);
+	take_note(g, n, pid);
+}
+
+void group_limits_note_tree(struct group_limits *g, uint32_t pid)
+{
+	g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	g_array_append_val(pids, pid);
+	for (guint i = 0; i < MIN(pids->len, GROUP_NOTES_MAX); i++) {
+		uint32_t one = g_array_index(pids, uint32_t, i);
+		g_autofree char *name = g_strdup_printf("task/%" PRIu32 "/children", one);
+		g_autofree char *text = opener_process_text(g->proc_dir, one, name);
+
+		group_limits_note(g, one);
+		for (char *at = text; at && g_ascii_isdigit(*at); at += strspn(at, " ")) {
+			uint32_t child = (uint32_t)g_ascii_strtoull(at, &at, 10);
+
+			g_array_append_val(pids, child);
+		}
+	}
+}
+
+/* Of a process that has ended: as it was noted, or as the first one was, which began it if it is none of its own. */
+static const char *noted(const struct group_limits *g, enum profile_limit_kind kind, uint32_t pid)
+{
+	const struct note *n = g_hash_table_lookup(g->notes, GUINT_TO_POINTER(pid)) ?: g->first;
+	g_autofree char *dir = g_strdup_printf("%s/%" PRIu32, g->proc_dir, pid);
+
+	return n && !g_file_test(dir, G_FILE_TEST_IS_DIR) ? n->words[kind] : NULL;
+}
+
 void group_limits_look(struct group_limits *g, struct profile *p, enum profile_limit_kind kind, uint32_t pid)
 {
 	g_autofree char *first = NULL, *second = NULL, *group = NULL;
@@ -312,8 +401,10 @@ void group_limits_look(struct group_limits *g, struct profile *p, enum profile_l
 		return;
 	}
 	group = group_limits_find(g, kind, pid, text);
-	if (group)
-		profile_add_limit(p, kind, pid, 0, text->str);
+	const char *words = group ? text->str : noted(g, kind, pid);
+
+	if (words)
+		profile_add_limit(p, kind, pid, 0, words);
 }
 
 uint64_t group_limits_refaults(const char *group)

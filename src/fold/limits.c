@@ -180,6 +180,41 @@ static void look_at_slack(struct profile *p, const char *proc_dir)
 	}
 }
 
+/* "Max open files            24                   4096                 files": the first, which holds; UINT64_MAX: none */
+static uint64_t files_allowed(const char *limits)
+{
+	static const char name[] = "\nMax open files";
+	const char *at = strstr(limits, name);
+
+	at += at ? strlen(name) : 0;
+	at += at ? strspn(at, " ") : 0;
+	return at && g_ascii_isdigit(*at) ? g_ascii_strtoull(at, NULL, 10) : UINT64_MAX;
+}
+
+static bool count_descriptor(const struct opener_entry *e, void *data)
+{
+	uint64_t *cnt = data;
+
+	*cnt += g_ascii_isdigit(*e->name);
+	return true;
+}
+
+/* A process that has given up the right to open more, as a sandbox does, has more than it may have. */
+static void look_at_files(struct profile *p, const char *proc_dir, uint32_t pid)
+{
+	g_autofree char *status = opener_process_text(proc_dir, pid, "status"), *limits = opener_process_text(proc_dir, pid, "limits");
+	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/fd", proc_dir, pid);
+	uint64_t allowed = limits ? files_allowed(limits) : UINT64_MAX, cnt = 0;
+
+	/* the table of descriptors is as large as it has ever been filled, and mostly far smaller */
+	if (!status || proc_status_number(status, "FDSize") < allowed || !opener_list(path, false, count_descriptor, &cnt) ||
+	    cnt > allowed || !limit_is_used_up(cnt, allowed))
+		return;
+	g_autofree char *text = g_strdup_printf(LIMIT_FILES_FORMAT, cnt, allowed);
+
+	profile_add_limit(p, LIMIT_FILES, pid, 0, text);
+}
+
 static void look_at_peer(struct profile *p, const char *proc_dir, uint32_t pid)
 {
 	g_autofree char *status = status_of(proc_dir, pid, pid);
@@ -443,10 +478,9 @@ GHashTable *limits_pids_new(const struct profile *p)
 	return pids;
 }
 
-void limits_look(struct profile *p, const char *proc_dir)
+void limits_look(struct profile *p, struct group_limits *groups, const char *proc_dir)
 {
 	g_autoptr(GArray) processes = processes_new(p);
-	struct group_limits *groups = group_limits_new(proc_dir);
 	struct net_tables *nets = net_tables_new(proc_dir);
 	struct sock_peers *ends = sock_peers_new(proc_dir, nets);
 
@@ -468,8 +502,12 @@ void limits_look(struct profile *p, const char *proc_dir)
 		if (one->frozen_ns)
 			group_limits_look(groups, p, LIMIT_FROZEN, one->pid);
 	}
+	for (guint i = 0; i < MIN(processes->len, LIMITS_COUNTED_MAX); i++) {
+		group_limits_look(groups, p, LIMIT_TASKS, g_array_index(processes, struct process, i).pid);
+		look_at_files(p, proc_dir, g_array_index(processes, struct process, i).pid);
+	}
 	refaults_look(p, groups, proc_dir);
-	group_limits_free(groups);
+	fifos_look(p, proc_dir);
 	look_at_cpus(p, proc_dir);
 	look_at_file_locks(p, proc_dir);
 	monitors_look(p, proc_dir);

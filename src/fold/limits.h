@@ -17,18 +17,29 @@
  * profile's waits make it worth a look.
  */
 #define LIMITS_PROCESSES_MAX 32	/* whose control groups are looked at: those that waited longest */
+#define LIMITS_COUNTED_MAX 128	/* whose descriptors and tasks are counted */
 #define LIMITS_THREADS_MAX 200	/* whose CPUs are */
 #define LIMITS_PEERS_MAX 1024
 #define LIMITS_BACKLOGS_MAX 64	/* processes whose listening sockets are looked at */
 #define LIMITS_POOLS_MAX 8	/* processes whose connections are counted: those that are waited for longest */
 
-/* proc_dir: "/proc", but for tests; its self/mounts tells where control groups are. */
-void limits_look(struct profile *p, const char *proc_dir);
+struct group_limits;
+
+/*
+ * proc_dir: "/proc", but for tests; its self/mounts tells where control groups are.  groups: what was noted of processes
+ * that have ended since.
+ */
+void limits_look(struct profile *p, struct group_limits *groups, const char *proc_dir);
 /* The processes that are recorded, as a set of their numbers.  Free with g_hash_table_unref(). */
 GHashTable *limits_pids_new(const struct profile *p);
 
 /* Who has the monitors that threads of Java have waited for through much of the window, as it has just ended: LIMIT_MONITOR. */
 void monitors_look(struct profile *p, const char *proc_dir);
+
+#define FIFOS_MAX 16	/* waits whose path is asked for */
+
+/* Of threads that wait, as the window ends, for somebody to open the other end of a named pipe: gives the wait that as object. */
+void fifos_look(struct profile *p, const char *proc_dir);
 
 #define CYCLES_PAIRS_MAX 64	/* processes and whom they wait for that are looked at */
 
@@ -67,11 +78,15 @@ void nagle_look(struct profile *p, struct net_tables *nets, struct sock_peers *p
 void owed_look(struct profile *p, struct sock_peers *peers, const char *proc_dir);
 
 /* Limits of control groups, of both versions, as their files say. */
-struct group_limits;
+
+#define GROUP_NOTES_MAX 64	/* processes */
 
 /* proc_dir: "/proc", but for tests. */
 struct group_limits *group_limits_new(const char *proc_dir);
 void group_limits_free(struct group_limits *g);	/* NULL is fine */
+/* Of a process that may end before the window does.  Those that were not noted, and end, are taken for children of the first. */
+void group_limits_note(struct group_limits *g, uint32_t pid);
+void group_limits_note_tree(struct group_limits *g, uint32_t pid);	/* and its children, and theirs */
 
 /* Adds what the group of a process, or the nearest one around it, is limited to: LIMIT_QUOTA, _DISK, _MEMORY or _FROZEN. */
 void group_limits_look(struct group_limits *g, struct profile *p, enum profile_limit_kind kind, uint32_t pid);

@@ -20,6 +20,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_GONE] = "gone",	     [LIMIT_MONITOR] = "monitor",
 	[LIMIT_REALTIME] = "realtime", [LIMIT_CHILD] = "child",
 	[LIMIT_REFAULTS] = "refaults", [LIMIT_USED] = "used",
+	[LIMIT_FILES] = "files",   [LIMIT_TASKS] = "tasks",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)

@@ -37,6 +37,8 @@ enum profile_limit_kind {
 	LIMIT_CHILD,	/* what the child does that the process waits for, which is not recorded: limit_child_text() */
 	LIMIT_REFAULTS,	/* the memory limit throws out what the process's group still uses: LIMIT_REFAULTS_FORMAT */
 	LIMIT_USED,	/* who used up the CPU quota that the process shares: LIMIT_USED_FORMAT */
+	LIMIT_FILES,	/* as many descriptors as the process may have, or nearly: LIMIT_FILES_FORMAT */
+	LIMIT_TASKS,	/* the same of processes and threads in its control group: "4 processes and threads, of which 4 are there" */
 	LIMIT_KIND_COUNT
 };
 
@@ -69,6 +71,8 @@ enum profile_limit_kind {
 /* Thousandths of a CPU: the process itself, and the one of its control group that took most; behind it that one's name. */
 #define LIMIT_USED_FORMAT "%" PRIu32 " of itself, %" PRIu32 " of process %" PRIu32 " "
 
+#define LIMIT_FILES_FORMAT "%" PRIu64 " of %" PRIu64 " descriptors"
+
 /* TCP's delayed acknowledgement takes 40 ms and more (TCP_DELACK_MIN; a slow clock makes it 50). */
 #define DELAYED_ACK_NS 40000000ULL
 #define DELAYED_ACK_SLOT 25	/* of a histogram, log2: 34 to 67 ms */
@@ -85,6 +89,12 @@ void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t
 /* Of the process, or, tid not 0, of that thread; NULL: none is known. */
 const struct profile_limit *profile_find_limit(const struct profile *p, enum profile_limit_kind kind, uint32_t pid,
 					       uint32_t tid);
+
+/* Some of it come and go, so that not all are there at each instant. */
+static inline bool limit_is_used_up(uint64_t used, uint64_t limit)
+{
+	return used + limit / 50 >= limit;
+}
 
 struct limit_pool {
 	uint32_t cnt, made, from_clients;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fold/limits.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,8 +68,17 @@ static struct profile *window_new(char state)
 static void look(struct profile *p)
 {
 	g_autofree char *proc = g_build_filename(folder, "proc", NULL);
+	struct group_limits *groups = group_limits_new(proc);
 
-	limits_look(p, proc);
+	limits_look(p, groups, proc);
+	group_limits_free(groups);
+}
+
+static void remove_file(const char *name)
+{
+	g_autofree char *path = g_build_filename(folder, name, NULL);
+
+	g_assert_cmpint(g_remove(path), ==, 0);
 }
 
 static void assert_limit(const struct profile *p, enum profile_limit_kind kind, uint32_t tid, const char *text)
@@ -570,6 +581,114 @@ static void test_quota_users(void)
 	}
 }
 
+/* A command's processes have mostly ended by the window's end, and a scope of systemd's is gone with them. */
+static void test_ended(void)
+{
+	struct profile *p = window_new('D');
+
+	begin();
+	g_autofree char *proc = g_build_filename(folder, "proc", NULL);
+	struct group_limits *groups = group_limits_new(proc);
+
+	put("proc/self/mounts", "cgroup2 %s/cg cgroup2 rw 0 0\n", folder);
+	put("proc/9/cgroup", "0::/\n");
+	put("proc/9/task/9/children", "10 ");
+	put("cg/slow/io.max", "7:99 rbps=max wbps=max riops=40 wiops=max\n");
+	group_limits_note_tree(groups, 9);
+	put("proc/10/cgroup", "0::/\n");
+	group_limits_note_tree(groups, 9);
+	put("proc/10/cgroup", "0::/slow\n");	/* it has gone there itself */
+	group_limits_note_tree(groups, 9);
+	remove_file("proc/10/cgroup");
+	remove_file("proc/10");
+	remove_file("cg/slow/io.max");
+	limits_look(p, groups, proc);
+	assert_limit(p, LIMIT_DISK, 0, "reads of 7:99 at 40 a second (io.max)");
+	profile_free(p);
+	put("proc/9/cgroup", "0::/slow\n");
+	put("cg/slow/io.max", "7:99 rbps=max wbps=max riops=50 wiops=max\n");
+	struct group_limits *others = group_limits_new(proc);
+
+	group_limits_note_tree(others, 9);
+	p = window_new('D');
+	limits_look(p, others, proc);	/* nobody looked at 10: it is a program of the command's */
+	assert_limit(p, LIMIT_DISK, 0, "reads of 7:99 at 50 a second (io.max)");
+	group_limits_free(groups);
+	group_limits_free(others);
+	end(p);
+}
+
+/* Descriptors, processes and threads: only where there is no more to be had. */
+static void test_used_up(void)
+{
+	static const struct {
+		const char *size, *files, *tasks;
+		unsigned open, there;
+	} cases[] = {
+		{ "64", "3 of 3 descriptors", "4 processes and threads, of which 4 are there (pids.max)", 3, 4 },
+		{ "64", NULL, NULL, 2, 3 },
+		{ "64", NULL, NULL, 5, 0 },	/* a sandbox */
+		{ "2", NULL, NULL, 3, 0 },	/* the table never was that large */
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new('S');
+
+		begin();
+		put("proc/self/mounts", "cgroup2 %s/cg cgroup2 rw 0 0\n", folder);
+		put("proc/10/cgroup", "0::/jobs/a\n");
+		put("cg/jobs/pids.max", "4\n");
+		put("cg/jobs/pids.current", "%u\n", cases[i].there);
+		put("cg/jobs/a/pids.max", "max\n");
+		put("proc/10/status", "Name:\tapp\nFDSize:\t%s\n", cases[i].size);
+		put("proc/10/limits", "Limit                     Soft Limit           Hard Limit           Units     \n"
+				      "Max processes             9                    9                    processes \n"
+				      "Max open files            3                    4096                 files     \n");
+		for (unsigned fd = 0; fd < cases[i].open; fd++) {
+			g_autofree char *name = g_strdup_printf("proc/10/fd/%u", fd);
+
+			put(name, "%s", "");
+		}
+		look(p);
+		assert_limit(p, LIMIT_FILES, 0, cases[i].files);
+		assert_limit(p, LIMIT_TASKS, 0, cases[i].tasks);
+		end(p);
+	}
+}
+
+/* A process that waits until somebody reads from a pipe is asked which one that is. */
+static void test_fifo(void)
+{
+	begin();
+	g_autofree char *path = g_build_filename(folder, "events", NULL);
+	g_assert_cmpint(mkfifo(path, 0600), ==, 0);
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (chdir(folder))
+			_exit(1);
+		_exit(open("events", O_WRONLY) < 0);
+	}
+	struct profile *p = profile_new();
+	uint32_t t = fixture_thread(p, (uint32_t)child, (uint32_t)child, "app", "app");
+	struct wait w = { .thread = t, .state = 'S', .count = 1, .flags = WAIT_OPEN_AT_END, .blocked_ns = 500 * MS,
+			  .kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "__x64_sys_openat@[kernel] fifo_open@[kernel]") };
+	const struct object *o = NULL;
+
+	profile_add_wait(p, &w);
+	for (unsigned left = 500; left && !o; left--) {
+		g_usleep(10000);
+		fifos_look(p, "/proc");
+		o = profile_wait_object(p, profile_wait(p, 0));
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	g_assert_nonnull(o);
+	g_assert_cmpint(o->kind, ==, OBJECT_PIPE);
+	g_assert_cmpstr(o->name, ==, path);
+	end(p);
+}
+
 /* As in a recording, and what a forged one may hold. */
 static void test_text(void)
 {
@@ -610,6 +729,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/limits/child", test_child);
 	g_test_add_func("/limits/refaults", test_refaults);
 	g_test_add_func("/limits/quota-users", test_quota_users);
+	g_test_add_func("/limits/ended", test_ended);
+	g_test_add_func("/limits/used-up", test_used_up);
+	g_test_add_func("/limits/fifo", test_fifo);
 	g_test_add_func("/limits/text", test_text);
 	return g_test_run();
 }
