@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "analyse/plumbing.h"
+#include "analyse/task_groups.h"
 #include "explain/findings_part.h"
+#include "profile/tasks.h"
 
 #define FULL 10	/* but for a tenth of the window as many were under way as may be */
 
@@ -11,6 +13,7 @@
  * What a thread of a pool runs, and what hands that in: libuv's src/threadpool.c, src/unix/fs.c, getaddrinfo.c;
  * Python's Lib/concurrent/futures/thread.py, which asyncio uses for what blocks.
  */
+#define PYTHON_ASKS "ThreadPoolExecutor.submit"
 static const struct work {
 	const char *runs, *asks;
 	bool is_slow; /* half of the pool's threads may do such work at a time */
@@ -20,7 +23,7 @@ static const struct work {
 	{ "uv__fs_work", "uv_fs_", false },
 	{ "uv__random_work", "uv_random", false },
 	{ "uv__queue_work", "uv_queue_work", false },
-	{ "_WorkItem.run", "ThreadPoolExecutor.submit", false },
+	{ "_WorkItem.run", PYTHON_ASKS, false },
 };
 
 static const char *name_of(const struct profile *p, uint32_t node)
@@ -91,6 +94,24 @@ static uint32_t at_once_of(const struct profile *p, const struct finding *row)
 	return row->time_ns >= row->threads_cnt * full_ns ? row->threads_cnt : row->time_ns >= half * full_ns ? half : 0;
 }
 
+/* Tasks of asyncio that await what no other task does, as it is done in a thread: more than there are threads, or 0. */
+static uint32_t tasks_of(const struct profile *p, const struct finding *row)
+{
+	double cnt = 0;
+
+	for (guint i = 0; i < p->tasks->len; i++) {
+		const struct tasks *t = profile_tasks(p, i);
+
+		for (guint k = 0; t->kind == TASKS_ASYNCIO && t->pid == row->pid && k < t->rows->len; k++) {
+			const struct task_row *one = tasks_get(t, k);
+			const char *call = task_call(t->kind, one);
+
+			cnt += g_strcmp0(one->reason, "a future") == 0 && (!call || strcmp(call, "to_thread") == 0) ? one->tasks : 0;
+		}
+	}
+	return cnt >= row->threads_cnt + 1 ? (uint32_t)cnt : 0;
+}
+
 void asked_find(struct findings *f)
 {
 	const struct profile *p = f->profile;
@@ -100,9 +121,13 @@ void asked_find(struct findings *f)
 		uint32_t user = profile_wait(p, row->wait)->user;
 		bool is_own = row->frame >= 0 && !reasons_pool(f->reasons, row->wait) &&
 			      is_own_function(f, (uint32_t)row->frame);
-		const struct work *work = is_own ? NULL : work_of(p, user);
+		const struct work *work = work_of(p, user);
 
 		if (!work || row->reason == REASON_CPU_QUEUE || row->reason == REASON_CPU_THROTTLED)
+			continue;
+		if (strcmp(work->asks, PYTHON_ASKS) == 0 && row->pid && at_once_of(p, row) == row->threads_cnt)
+			row->queue_tasks = tasks_of(p, row);
+		if (is_own)
 			continue;
 		find_asker(f, work, row);
 		row->frame = -1;	/* the pool's own */

@@ -76,6 +76,38 @@ static bool is_for_job_that_sleeps(const struct findings *f, const struct findin
 	       row->by.does_ns > row->time_ns / 2 && !(profile_wait(f->profile, row->wait)->flags & WAIT_OPEN_AT_END);
 }
 
+/* Whom a process waits for longest, through a pipe or a socket; 0: nobody is known. */
+static uint32_t waits_for(const struct profile *p, uint32_t pid)
+{
+	uint64_t longest_ns = 0;
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const struct object *o = profile_wait_object(p, w);
+
+		if (profile_thread(p, w->thread)->pid != pid || w->blocked_ns <= longest_ns || !o || object_is_lock(o) || !o->pid || o->pid == pid)
+			continue;
+		longest_ns = w->blocked_ns;
+		found = o->pid;
+	}
+	return found;
+}
+
+/* A relay waits for what comes back, whose writer waits in the end for what the relay itself carries there, in another thread. */
+static bool is_for_its_own(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+	uint32_t pid = row->reason == REASON_PIPE && row->threads_cnt == 1 && o ? o->pid : 0;
+
+	for (unsigned i = 0; pid && i < FINDING_HOPS_MAX && !row->deadlock && !deadlock_is_alone(f->profile, finding_pid(f, row)); i++) {
+		pid = waits_for(f->profile, pid);
+		if (pid == finding_pid(f, row))
+			return true;
+	}
+	return false;
+}
+
 void behind_find(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
@@ -84,6 +116,7 @@ void behind_find(struct findings *f)
 
 		cause = throttle ? throttle : cause;
 		row->has_sleep = is_childs_sleep(f, row);
+		row->is_told_with = row->is_told_with || is_for_its_own(f, row);
 		if (!cause)
 			continue;
 		if (row->loop && !cause->loop && cause->process == row->process)

@@ -115,10 +115,10 @@ static void choose(struct explanation *e)
 	}
 }
 
-/* Its time is of a clock's, which the sentence says, and no share of what others have. */
+/* Its time is of a clock's, which the sentence says, or it has none: no share of what others have. */
 static bool is_alone(const struct headline *h)
 {
-	return h->finding && h->finding->busy == BUSY_ALONE;
+	return h->finding && (h->finding->busy == BUSY_ALONE || h->finding->busy == BUSY_REFUSES);
 }
 
 /* The first one whose share is told. */

@@ -286,7 +286,7 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 	struct key key = { .process = f->programs[w->thread], .reason = reason };
 	bool is_anywhere = reasons_is_anywhere(f->reasons, i);
 
-	if (o && lock_is_held(o) && reason_family(reason) == FAMILY_LOCK)
+	if (o && !is_anywhere && lock_is_held(o) && reason_family(reason) == FAMILY_LOCK)
 		key.lock = m->kinds[m->locks[w->object]];
 	else
 		key.function = is_anywhere ? NULL : own_function(m, i);
@@ -470,6 +470,8 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns / CLOCK_WEIGHT;
 	if (f->reason == REASON_MEMORY_SWAP || f->reason == REASON_MEMORY_RECLAIM || f->limit.refaults || f->is_fork)
 		return f->time_ns * MEMORY_WEIGHT;
+	if (f->busy == BUSY_REFUSES)
+		return UINT64_MAX / 8;
 	if (f->busy == BUSY_ALONE)	/* what a clock on the wall shows */
 		return UINT64_MAX / 8 + f->time_ns / 8;
 	if (f->busy)
@@ -575,18 +577,29 @@ static void find_forks(struct findings *f)
 	}
 }
 
+#define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
+#define LONGER 4
+
+/* Each pause is short, and the other wait is now and then one that people notice. */
+static bool is_short_beside(const struct finding *pause, const struct finding *other)
+{
+	return other->max_ns >= NOTICED_NS && other->max_ns / LONGER >= pause->max_ns && pause->max_ns < NOTICED_NS && pause->max_ns &&
+	       other->count > 1 && other->reason != REASON_CPU_QUEUE && !other->is_told_elsewhere;
+}
+
 /* A pause does not lead where something else of the process has a cause that is known, and is worth telling. */
 static void find_pauses_beside(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
 		const struct finding *cause = &g_array_index(f->rows, struct finding, i);
-		bool is_cause = (finding_has_limit(cause) || cause->bursts.cnt) && !cause->busy && cause->reason != REASON_SLEEP &&
-				cause->time_ns >= f->matters_ns / CAUSE_PART;
+		bool has_cause = finding_has_limit(cause) || cause->bursts.cnt;
+		bool is_worth = !cause->busy && cause->reason != REASON_SLEEP && cause->time_ns >= f->matters_ns / CAUSE_PART;
 
-		for (guint k = 0; is_cause && k < f->rows->len; k++) {
+		for (guint k = 0; is_worth && k < f->rows->len; k++) {
 			struct finding *row = &g_array_index(f->rows, struct finding, k);
 
-			if (row->reason == REASON_SLEEP && row->process == cause->process && !row->loop && !row->limit.limit)
+			if (row->reason == REASON_SLEEP && row->process == cause->process && !row->loop && !row->limit.limit &&
+			    (has_cause || is_short_beside(row, cause)))
 				row->is_beside_cause = true;
 		}
 	}
@@ -688,6 +701,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	bursts_find(f);
 	find_pauses_beside(f);
 	find_costs(f);
+	full_find_refusals(f);
 	unended_find(f);
 	behind_find_peers(f);
 	asked_find(f);

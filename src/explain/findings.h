@@ -43,6 +43,7 @@ enum finding_busy {
 	BUSY_NOT = 0,
 	BUSY_LOOP, /* an event loop computes */
 	BUSY_POOL, /* all threads of a pool are busy */
+	BUSY_REFUSES, /* a process whose descriptors are used up accepts nobody: full.c */
 	BUSY_ALONE, /* a process that a command waits for while nothing else of it works: serial.c */
 };
 
@@ -101,6 +102,7 @@ struct finding {
 	uint64_t durations_ns; /* the sum of what hist holds: of whole waits */
 	int64_t frame; /* the function of the program that waits; -1: not known */
 	int64_t asked_frame; /* of a pool's thread: the function of the program whose work it does, see asked.c; -1 */
+	uint32_t queue_tasks; /* so many tasks await what that pool does, which has fewer threads, and these have no rest */
 	uint32_t queue_at_once; /* more such work waits in the pool's queue, which does so much at a time; 0: not known */
 	uint32_t object; /* index + 1 of what it mostly waits for; 0: none */
 	/* so many locks of one kind and place, see lock_kinds.c; 0: no locks; and with how many threads, each of each */
@@ -129,6 +131,8 @@ struct finding {
 	uint32_t asks; /* index + 1 of a thread that it asks, which waits for it meanwhile: missed.c; 0: none is known */
 	uint32_t asks_object; /* of a sleep: index + 1 of where its threads ask each time; 0: nowhere.  pauses.c */
 	uint32_t one_by_one; /* index + 1 of the wait of another thread for each of its threads: one_by_one.c; 0: none */
+	/* of locks of a database: a timer ends these waits, or a session whose statement has failed, as it does by that */
+	bool is_aborted;
 	bool is_fork; /* they wait while fork() copies the address space of their process */
 	bool is_broadcast; /* wakings of many threads at once end most of it */
 	bool is_told_elsewhere; /* a shell waits for another program, or a task for its pool, whose own time is in the recording */

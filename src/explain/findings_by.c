@@ -49,8 +49,17 @@ static bool ended_by_fork(const struct profile *p, const struct waker *w)
 	return profile_stack_names(p, w->kernel, of_fork);
 }
 
+/* A session of PostgreSQL that lets its locks go since a statement has failed: src/backend/tcop/postgres.c. */
+static bool ended_by_abort(const struct profile *p, const struct waker *w)
+{
+	static const char *const of_aborts[] = { "AbortCurrentTransaction", NULL };
+
+	return profile_stack_names(p, w->user, of_aborts);
+}
+
 #define POLLS_PER_S 20 /* of a thread, ended by a timer: a poll loop */
 #define POLLS_PER_S_SIGNALLED 4 /* the same of what somebody could signal */
+#define ABORTS_MIN 2 /* waits that a timer's signal has ended */
 #define BROADCAST_THREADS 8
 #define BROADCASTS_A_THREAD 2
 #define CALL_PART 10 /* of its time may be in others than the system call that is told */
@@ -236,6 +245,20 @@ static void count_waker(const struct cause_finder *c, GArray *all, const struct 
 	count(c->f->profile, all, &one, is_gil || factors);
 }
 
+/*
+ * The thread that carries out operations of the JVM ends all waits for these, also where a thread that waited for the same
+ * passes on a lock of the heap.  CAUSE_NONE: it is no such wait.
+ */
+static uint32_t vm_thread(const struct cause_finder *c, const struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+
+	for (uint32_t i = 0; reasons_is_anywhere(c->f->reasons, row->wait) && i < p->threads->len; i++)
+		if (profile_thread(p, i)->pid == finding_pid(c->f, row) && strcmp(profile_thread(p, i)->comm, "VM Thread") == 0)
+			return i;
+	return CAUSE_NONE;
+}
+
 /* The same one, as who ends waits: where it lets go; NULL: it never did. */
 static const struct candidate *as_waker(const GArray *wakers, const struct candidate *holder)
 {
@@ -361,7 +384,7 @@ static unsigned polls_per_s(enum reason reason)
 
 /* Wakings that end a finding's waits. */
 struct wakings {
-	uint64_t woken_ns, timer_ns, peers_ns, fork_ns, broadcast_ns, broadcast_cnt;
+	uint64_t woken_ns, timer_ns, peers_ns, fork_ns, broadcast_ns, broadcast_cnt, aborts_ns, signals_ns;
 };
 
 bool *finding_waiters_new(const struct findings *f, const struct finding *row)
@@ -382,6 +405,7 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 	g_autofree double *factors = reason_family(row->reason) == FAMILY_LOCK && !is_gil ?
 					     held_factors_new(c->f, row, c->threads_of_wakers) : NULL;
 	g_autofree bool *waits_too = finding_waiters_new(c->f, row);
+	const uint32_t vm = vm_thread(c, row);
 	struct wakings sum = { 0 };
 
 	for (guint i = 0; i < p->wakes->len; i++) {
@@ -390,7 +414,7 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 
 		if (c->f->blocked_in[wake->wait] != row->id)
 			continue;
-		uint32_t thread = thread_behind(c, wake);
+		uint32_t thread = vm != CAUSE_NONE && !w->irq ? vm : thread_behind(c, wake);
 		const bool is_limit = row->reason == REASON_NETWORK_RECEIVE && ended_by_own_limit(p, wake);
 
 		if (thread != c->threads_of_wakers[wake->waker])
@@ -403,7 +427,9 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 			sum.broadcast_ns += wake->blocked_ns;
 			sum.broadcast_cnt += wake->count;
 		}
+		sum.aborts_ns += ended_by_abort(p, w) ? wake->blocked_ns : 0;
 		if (ended_by_timer_signal(p, w)) {
+			sum.signals_ns += wake->blocked_ns;
 			row->signalled_cnt += wake->count;
 		} else if (is_limit || waker_is_timer(w)) {
 			sum.timer_ns += wake->blocked_ns;
@@ -427,6 +453,7 @@ static void judge_wakings(const struct profile *p, struct finding *row, const st
 			    row->timed_out_cnt > polls_per_s(row->reason) * row->threads_cnt * MAX(seconds, 1);
 	row->is_own_limit = row->is_poll_loop && is_signalled(row->reason) && !(p->info.filters && *p->info.filters) &&
 			    row->timed_out_cnt > row->woken_cnt / 10 * 9;
+	row->is_aborted = row->signalled_cnt >= ABORTS_MIN && sum->aborts_ns > (sum->woken_ns - sum->signals_ns) / 2;
 	row->is_fork = sum->fork_ns > sum->woken_ns / 2;
 	row->by.is_peer = sum->peers_ns > sum->woken_ns / 2;
 	/* once each is how a program lets its threads end */

@@ -146,6 +146,17 @@ bool tcp_shares_find(const struct findings *f, const struct finding *row, struct
 /* "; RTT 0.3 ms, nothing was sent twice: the peer takes the time"; or nothing. */
 void tcp_shares_append(GString *s, const struct findings *f, const struct finding *row);
 
+/* A sleep in a process that has all descriptors, or processes and threads, that it may have: it may fail to get another. */
+bool full_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
+/* "; it has 24 of 24 descriptors that it may have (ulimit -n)" */
+void full_append_evidence(GString *s, const struct profile_limit *l);
+/* Appends findings of processes that do not accept connections for it, whose `busy` says so; the caller sorts. */
+void full_find_refusals(struct findings *f);
+void full_append_refusal(GString *s, const struct finding *row);
+const char *full_advice(const struct finding *row);
+/* " Hub.py can have no more: ...", of the first such process; nothing where there is none. */
+void full_append_most(GString *s, const struct findings *f);
+
 /* A process waits for a child that was not recorded: what that did as the recording ended. */
 bool child_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 /* "; its child curl/4711 waits for 127.0.0.1:80, from where nothing has come for 7.50 s" */

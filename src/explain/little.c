@@ -230,8 +230,11 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 
 	/* no all-clear while others wait, or what the program needs may be missing */
 	const bool is_owing = owed_append_most(s, f), fails = !is_owing && connects_append_most(s, f, &failing);
+	const bool is_unsignalled = !is_owing && !fails && unsignalled_append_most(s, f, true);
 
-	g_string_append(s, is_owing || fails ? ": " : little);
+	if (is_unsignalled)
+		g_string_append(s, "." UNSIGNALLED_ADVICE " Else little is found");
+	g_string_append(s, s->len ? ": " : little);
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
 
@@ -243,14 +246,18 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 			       text_percent(f->idle_sum_ns + clocks_ns + quick_ns, observed_ns), clock ? " or a clock's" : "",
 			       quick_ns ? " or for answers that come soon" : "");
 	append_waits(s, f, clocks_ns + quick_ns);
-	if (clock)
+	if (clock && !is_unsignalled)
 		append_clock(s, f, clock);
 	else if (!is_owing && !fails)
 		append_pause(s, f);
 	if (fails)
 		append_failing(s, tasks, failing);
 	backlog_append_most(s, f);
-	unsignalled_append_most(s, f);
+	full_append_most(s, f);
+	g_string_append_c(s, ' ');
+	if (!is_unsignalled && unsignalled_append_most(s, f, false))
+		g_string_append(s, "." UNSIGNALLED_ADVICE);
+	g_string_truncate(s, s->len - g_str_has_suffix(s->str, " "));
 	at_once_append_most(s, f);
 	return g_string_free(s, FALSE);
 }

@@ -26,10 +26,14 @@ bool unseen_has_children(const struct profile *p);
 char *unseen_new(const struct profile *p, const struct selection *selection);
 
 /*
- * Threads of several functions wait for one condition, and time limits end their waits.  Tickers that share a condition by
- * which they are told to stop do, and so do threads that a signal for one of another kind does not reach: only the program
- * tells them apart, so this is a sentence and no finding.  Nothing where there are none.
+ * Threads of two functions wait for one condition, and time limits alone end the waits in one of these.  Tickers that share
+ * a condition by which they are told to stop do so, and so do threads that a signal for one of another kind does not
+ * reach: only the program tells them apart, so this is a sentence and no finding.  are_some: of those where somebody signals
+ * the others.  False: there are none.
  */
-void unsignalled_append_most(GString *s, const struct findings *f);
+bool unsignalled_append_most(GString *s, const struct findings *f, bool are_some);
+#define UNSIGNALLED_ADVICE                                                                                            \
+	" If those find work then, nobody had signalled them: signal all (broadcast, notify_all, notifyAll), or have a condition for " \
+	"each kind of waiter."
 
 #endif

@@ -321,6 +321,8 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 		append_gone(s, l);
 	if (l && l->kind == LIMIT_OWED)
 		owed_append_evidence(s, row);
+	if (l && (l->kind == LIMIT_FILES || l->kind == LIMIT_TASKS))
+		full_append_evidence(s, l);
 	if (!l || l->kind == LIMIT_STOPPED || is_in_sentence(l) || l->kind >= LIMIT_POOL)
 		return;
 	if (l->kind == LIMIT_CPUS) {
@@ -478,8 +480,8 @@ static void append_what(GString *s, const struct findings *f, const struct findi
 
 void sentence_finding(GString *s, const struct findings *f, const struct finding *row)
 {
-	if (row->busy == BUSY_ALONE) {
-		serial_append(s, f, row);
+	if (row->busy == BUSY_ALONE || row->busy == BUSY_REFUSES) {
+		(row->busy == BUSY_ALONE ? serial_append(s, f, row) : full_append_refusal(s, row));
 		return;
 	}
 	if (row->busy) {
@@ -635,10 +637,10 @@ void sentence_command(GString *s, const struct findings *f, const struct finding
 	const char *name = is_told ? profile_get_frame(f->profile, (uint32_t)row->frame)->name : NULL;
 	g_autofree char *function = name ? function_plain_name(name) : NULL;
 
-	if (row->busy == BUSY_ALONE) {
+	if (row->busy == BUSY_ALONE)
 		serial_append_command(s, f, row);
+	if (row->busy == BUSY_ALONE || row->busy == BUSY_REFUSES)
 		return;
-	}
 	if (row->busy) {
 		g_string_append(s, row->has_samples ? "`offcpu report --weight on_cpu --stacks`"
 						    : "Functions: `offcpu record --cpu`");
@@ -687,6 +689,11 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 		serial_append_evidence(s, f);
 		return;
 	}
+	if (r->busy == BUSY_REFUSES) {
+		g_string_append_printf(s, "process %" PRIu32, r->pid);
+		backlog_append_evidence(s, r);
+		return;
+	}
 	if (r->busy) {
 		sentence_busy_evidence(s, r);
 		return;
@@ -697,6 +704,8 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	pinned_append_evidence(s, f, r);
 	if (r->queue_at_once)
 		g_string_append_printf(s, "; libuv does %" PRIu32 " of them at a time, so others queue", r->queue_at_once);
+	if (r->queue_tasks)
+		g_string_append_printf(s, "; %s tasks await what that pool does", TEXT_COUNT(r->queue_tasks));
 	if (r->loop_on_cpu_ns) {
 		g_string_append_printf(s, "; callbacks ran %s", TEXT_NS(r->loop_on_cpu_ns));
 		sentence_function(s, f, r->loop_on_cpu_frame, " on CPU, mostly in ");

@@ -58,7 +58,7 @@ const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const
 #define AT_ONCE_NS 2000000ULL	/* of the median */
 #define BURST_WAITS_MIN 50
 #define BURST_NS 20000000ULL	/* of p99 */
-#define BURST_TIMES 100	/* as long as the median */
+#define BURST_TIMES 30	/* as long as the median */
 #define ROW_ANSWER_NS 10000000	/* the same of questions of which so many come in a row, and that take most of the window */
 #define IN_A_ROW 10
 #define CPUS_FULL 0.75	/* of all CPUs' time */
@@ -153,6 +153,9 @@ static const char *advice_of_limit(const struct findings *f, const struct findin
 		return advice_of_quota(row);
 	case LIMIT_OWED:
 		return owed_advice(row);
+	case LIMIT_FILES:
+	case LIMIT_TASKS:
+		return full_advice(row);
 	case LIMIT_CHILD:
 		return child_advice(f, row);
 	default:
@@ -555,8 +558,26 @@ static const char *advice_of_bursts(const struct finding *row)
 
 	if (row->reason != REASON_DISK_SYNC || row->count < BURST_WAITS_MIN || long_ns < BURST_NS || median_ns(row) > long_ns / BURST_TIMES)
 		return NULL;
-	return "Most take a moment, and some over a hundred times as long: others write to that disk meanwhile, or a limit holds it: "
-	       "`offcpu io` tells. One fsync for many changes meets that less often.";
+	return "Most take a moment, and some many times as long: others write to that disk meanwhile, or a limit holds it: `offcpu io` "
+	       "tells. One fsync for many changes meets that less often.";
+}
+
+/* How its waits end, or that nobody has time to end them; NULL: that says nothing more. */
+static const char *advice_of_ending(const struct findings *f, const struct finding *row)
+{
+	if (row->is_aborted)
+		return "A timer of the server ends these waits, and sessions let their locks go as a statement has failed: deadlocks that it "
+		       "finds after deadlock_timeout, or lock_timeout. Its log tells (deadlock detected, with both statements): take rows in one "
+		       "order everywhere.";
+	if (row->reason == REASON_NETWORK_SEND && row->by.does_ns && row->by.pid && row->by.pid != finding_pid(f, row))
+		return "Whoever reads at the other end is slower than this sender: look at what it does meanwhile.";
+	if (row->queue_tasks)
+		return "All threads of that pool do this all the time, and more tasks await one: more threads (max_workers), or look at what this "
+		       "waits for.";
+	if (row->by.timeouts_cnt)
+		return "Nobody signals the thread that ends these waits, so it goes on only when it times out: if it waits for what "
+		       "these threads hand it, let them signal that. A clock that ticks may stay as it is.";
+	return NULL;
 }
 
 const char *sentence_advice(const struct findings *f, const struct finding *row)
@@ -571,6 +592,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return "Look at its memory limit first: page faults and reclaim take that time.";
 	if (row->busy == BUSY_ALONE)
 		return serial_advice(f);
+	if (row->busy == BUSY_REFUSES)
+		return full_advice(row);
 	if (row->busy)
 		return sentence_busy_advice(row);
 	if (advice_of_told(row))
@@ -602,9 +625,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return MISSED_ADVICE;
 	if (row->waits_for_asker)
 		return "It has nothing to do until the thread that ends these waits goes on: look at what that one waits for.";
-	if (row->by.timeouts_cnt)
-		return "Nobody signals the thread that ends these waits, so it goes on only when it times out: if it waits for what "
-		       "these threads hand it, let them signal that. A clock that ticks may stay as it is.";
+	if (advice_of_ending(f, row))
+		return advice_of_ending(f, row);
 	if (is_of_resolver(f, row))
 		return advice_of_resolver(f, row);
 	if (row->unended)

@@ -731,7 +731,7 @@ bool task_findings_precede(const struct findings *f, const struct task_wait *w, 
 
 bool task_findings_outweigh(const struct task_findings *f, const struct finding *row, uint64_t window_ns)
 {
-	for (guint i = 0; i < f->cnt && !row->deadlock; i++) {
+	for (guint i = 0; i < f->cnt && !row->deadlock && row->busy != BUSY_REFUSES; i++) {
 		const struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
 
 		if (row->pid ? w->pid == row->pid : strcmp(w->program, row->process) == 0)

@@ -55,6 +55,7 @@ struct ended {
 	uint64_t children_ns; /* processes of a command that began after it did */
 	uint64_t upstream_ns; /* of it: whom the loop has asked */
 	uint64_t broadcast_ns; /* by threads that woke it from a broadcast */
+	uint64_t room_ns; /* by whoever takes out of a pipe or socket what was written into it */
 	uint64_t notice_ns; /* by a server that passed on what its client listens for */
 	uint64_t cnt, timer_cnt; /* how many of a row's sleeps, and of them by a timer */
 };
@@ -218,18 +219,22 @@ static bool is_asked(const struct profile *p, const struct wait *w, const struct
 
 /* What is known of each waker. */
 struct waker_facts {
-	bool is_broadcast, is_notice;
+	bool is_broadcast, is_notice, gives_room;
 };
 
 static struct waker_facts *waker_facts_new(const struct profile *p)
 {
 	static const char *const notices[] = { "ProcessNotifyInterrupt", NULL }; /* PostgreSQL's LISTEN */
+	/* net/unix/af_unix.c, net/core/stream.c, fs/pipe.c */
+	static const char *const room[] = { "unix_write_space", "sk_stream_write_space", "unix_stream_read_generic", "anon_pipe_read",
+					    "pipe_read", NULL };
 	struct waker_facts *facts = g_new0(struct waker_facts, (gsize)p->wakers->len + 1);
 
 	for (uint32_t i = 0; i < p->wakers->len; i++) {
 		const struct waker *waker = profile_get_waker(p, i);
 
 		facts[i].is_broadcast = waker_is_broadcast(p, waker);
+		facts[i].gives_room = profile_stack_names(p, waker->kernel, room);
 		facts[i].is_notice = waker->user && profile_stack_names(p, waker->user, notices);
 	}
 	return facts;
@@ -279,13 +284,15 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 		e->upstream_ns += ns;
 	if (facts[wake->waker].is_broadcast)
 		e->broadcast_ns += ns;
+	if (facts[wake->waker].gives_room)
+		e->room_ns += ns;
 	if (facts[wake->waker].is_notice)
 		e->notice_ns += ns;
 }
 
 static void add_ended(struct ended *sum, const struct ended *e)
 {
-	ADD_MEMBERS(sum, e, peers_ns, passed_ns, process_ns, timer_ns, others_ns, upstream_ns, notice_ns);
+	ADD_MEMBERS(sum, e, peers_ns, passed_ns, process_ns, timer_ns, others_ns, upstream_ns, room_ns, notice_ns);
 }
 
 static void find_ended(struct finder *f)
@@ -499,6 +506,18 @@ static bool is_for_output(const struct finder *f, uint32_t i)
 	return (g_str_has_prefix(name, "pipe (fd") || g_str_has_prefix(name, "pipes (fd")) && e->others_ns > ended_sum(e) / 2;
 }
 
+/*
+ * poll() and select() of a few descriptors, ended by whoever reads at the other end: it waits until there is room, as rsync
+ * does for the helper that carries its data.  A server's set holds many clients, of which one may be slow.
+ */
+static bool is_for_room(const struct finder *f, uint32_t i)
+{
+	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
+
+	return o && (o->kind == OBJECT_SOCKET || o->kind == OBJECT_PIPE || o->kind == OBJECT_POLL) &&
+	       f->ended[i].room_ns > ended_sum(&f->ended[i]) / 2;
+}
+
 /* A poll on one connection that was accepted, and nothing else: its client has asked nothing yet. */
 static bool is_for_next_request(const struct finder *f, uint32_t i)
 {
@@ -523,6 +542,8 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 	bool is_epoll = g_str_has_prefix(plumbing_syscall(f->pl, w), "epoll") || has_own_pipe(f, w);
 
+	if (is_for_room(f, i))
+		return IDLE_NOT;
 	if (is_for_next_request(f, i))
 		return IDLE_CLIENT;
 	if (is_whole_stack(f, w) && f->depth[w->user] > facts->base_depth)
@@ -572,6 +593,9 @@ static bool is_retry(const struct finder *f, uint32_t i)
 	bool is_known = f->rule[i] && g_str_has_prefix(f->rule[i]->name, RULES_RETRY);
 	uint64_t failed_cnt = profile_failed_connects(f->p, t->pid, is_known ? 0 : t->tid);
 
+	/* it can have no more processes, or descriptors */
+	if (is_main(t) && (profile_find_limit(f->p, LIMIT_TASKS, t->pid, 0) || profile_find_limit(f->p, LIMIT_FILES, t->pid, 0)))
+		return per_second(f, w) >= RETRIES_PER_S;
 	return per_second(f, w) >= RETRIES_PER_S && failed_cnt >= (is_known ? 1 : MAX(w->count / 2, 1));
 }
 
@@ -805,6 +829,8 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 			reason[i] = REASON_NETWORK_RECEIVE;
 		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_for_output(&f, i))
 			reason[i] = REASON_PIPE;
+		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_for_room(&f, i))
+			reason[i] = profile_wait_object(p, profile_wait(p, i))->kind == OBJECT_PIPE ? REASON_PIPE : REASON_NETWORK_SEND;
 		/* something is due: what its children do, whose time is counted as theirs */
 		if (ret_idle[i] == IDLE_LOOP && f.ended[i].children_ns > ended_sum(&f.ended[i]) / 2)
 			ret_idle[i] = IDLE_JOIN;

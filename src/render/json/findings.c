@@ -77,11 +77,20 @@ static void write_by(struct json *j, const struct findings *f, const struct find
 	json_object_end(j);
 }
 
+static const char *busy_name(enum finding_busy busy)
+{
+	switch (busy) {
+	case BUSY_POOL: return "pool";
+	case BUSY_ALONE: return "alone";
+	case BUSY_REFUSES: return "refuses";
+	default: return "loop";
+	}
+}
+
 static void write_busy(struct json *j, const struct finding *row)
 {
-	json_member_string(j, "busy", row->busy == BUSY_POOL ? "pool" : row->busy == BUSY_ALONE ? "alone" : "loop");
-	JSON(j, "busy_rule", row->busy_rule ? row->busy_rule->name : NULL, "observed_ns", row->observed_ns);
-	JSON(j, "on_cpu_ns", row->on_cpu_ns, "run_queue_ns", row->queue_ns);
+	JSON(j, "busy", busy_name(row->busy), "busy_rule", row->busy_rule ? row->busy_rule->name : NULL);
+	JSON(j, "observed_ns", row->observed_ns, "on_cpu_ns", row->on_cpu_ns, "run_queue_ns", row->queue_ns);
 }
 
 static void write_limit(struct json *j, const struct finding *row)
@@ -94,7 +103,7 @@ static void write_limit(struct json *j, const struct finding *row)
 		[LIMIT_LOSS] = "packet_loss",	  [LIMIT_BACKLOG] = "backlog",	  [LIMIT_FULL] = "full_queue",
 		[LIMIT_OWED] = "few_connections", [LIMIT_NAGLE] = "nagle",	  [LIMIT_CYCLE] = "waits_for_each_other",
 		[LIMIT_SLACK] = "timer_slack",	  [LIMIT_GONE] = "holder_ended",
-		[LIMIT_CHILD] = "child",
+		[LIMIT_CHILD] = "child",	  [LIMIT_FILES] = "descriptors",  [LIMIT_TASKS] = "processes",
 	};
 	const struct profile_limit *l = row->limit.limit;
 

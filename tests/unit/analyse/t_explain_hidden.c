@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What no single wait tells: a limit that is reached, room in a pipe, a signal for others, a full pool. */
+#include "window.h"
+
+#include "profile/limits.h"
+#include "profile/tasks.h"
+
+#define EPOLL "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]"
+#define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
+#define POLL "__x64_sys_poll@[kernel] do_sys_poll@[kernel] poll_schedule_timeout@[kernel]"
+#define SLEEP "__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel] do_nanosleep@[kernel]"
+
+#define VM 12	/* the thread of a JVM that carries out its operations */
+
+/* Ended by a thread, whose stacks these are, or by a timer (NULL). */
+static void ended_by(struct profile *p, uint32_t wait, uint32_t tid, const char *user, const char *kernel)
+{
+	const struct wait *w = profile_wait(p, wait);
+	struct waker waker = { .irq = "timer" };
+
+	if (user)
+		waker = (struct waker){ .pid = 10, .tid = tid, .comm = tid == VM ? "VM Thread" : "other" };
+	waker.user = user && *user ? fixture_stack(p, FRAME_USER, STACK_COMPLETE, user) : 0;
+	waker.kernel = *kernel ? fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, kernel) : 0;
+	profile_add_wake(p, &(struct wake){ .wait = wait, .waker = profile_waker(p, &waker), .count = w->count, .blocked_ns = w->blocked_ns });
+	p->info.has_wakers = true;
+}
+
+static void is_for(struct profile *p, uint32_t wait, enum object_kind kind, const char *name, uint32_t pid)
+{
+	const struct object o = { .kind = (uint8_t)kind, .name = name, .pid = pid };
+
+	g_array_index(p->waits, struct wait, wait).object = 1 + profile_object(p, &o);
+}
+
+/* An event loop without a rest in its thread, and connections that nobody accepts: only with both it is told. */
+static void test_descriptors(void)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		const bool is_full = i & 1, has_backlog = i & 2;
+		struct profile *p = window_new();
+
+		add_wait(p, thread_of(p, 11, "hub", 10), 'S', 10, 999, "main@hub run@hub epoll_wait@libc.so.6", EPOLL);
+		if (is_full)
+			profile_add_limit(p, LIMIT_FILES, 10, 0, "24 of 24 descriptors");
+		if (has_backlog)
+			profile_add_limit(p, LIMIT_BACKLOG, 10, 0, "5 connections wait at :8005");
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpuint(e->headlines->len, ==, is_full && has_backlog);
+		if (e->headlines->len) {
+			const struct headline *h = headline_with(e, "hub accepts no connections: 24 of 24 descriptors");
+
+			g_assert_nonnull(strstr(h->evidence, "5 connections at :8005"));
+			g_assert_nonnull(strstr(h->advice, "EMFILE"));
+		}
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A pause of a second between tries is none of a clock's where nothing more can be started. */
+static void test_processes(void)
+{
+	for (unsigned is_full = 0; is_full < 2; is_full++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, fixture_thread(p, 10, 10, "cron", "cron"), 'S', 9, 1000, "main@cron nanosleep@libc.so.6", SLEEP);
+
+		g_array_index(p->threads, struct thread, 0).to_ns = WINDOW_MS * MS;
+		ended_by(p, wait, 0, NULL, "");
+		if (is_full)
+			profile_add_limit(p, LIMIT_TASKS, 10, 0, "4 processes and threads, of which 4 are there (pids.max)");
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpuint(e->headlines->len, ==, is_full);
+		if (is_full)
+			g_assert_nonnull(strstr(headline_with(e, "cron sleeps")->evidence, "its control group allows 4 processes"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* poll() of two descriptors: who reads at the other end makes room, who writes there brings events. */
+static void test_room(void)
+{
+	for (unsigned is_room = 0; is_room < 2; is_room++) {
+		struct profile *p = window_new();
+		uint32_t sender = thread_of(p, 11, "sync", 10);
+		uint32_t wait = add_wait(p, sender, 'S', 400, 20, "main@sync send_files@sync poll@libc.so.6", POLL);
+
+		is_for(p, wait, OBJECT_POLL, "unix socket (line) and 1 more", 20);
+		ended_by(p, wait, 99, "main@line read@libc.so.6",
+			 is_room ? "__x64_sys_read@[kernel] unix_stream_read_generic@[kernel] sock_wfree@[kernel]" :
+				   "__x64_sys_write@[kernel] unix_stream_sendmsg@[kernel] sock_def_readable@[kernel]");
+		struct explanation *e = explanation_new(p, NULL);
+
+		if (is_room)
+			headline_with(e, "sync waits for a peer that reads too slowly");
+		else
+			g_assert_cmpuint(e->headlines->len, ==, 0);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+static void park_at_monitor(struct profile *p, uint32_t tid, const char *method, uint32_t signaller)
+{
+	g_autofree char *user = g_strdup_printf("java.lang.Thread.run@jvm Printer.run@jvm %s@jvm java.lang.Object.wait@jvm "
+						"JVM_MonitorWait@libjvm.so pthread_cond_timedwait@libc.so.6", method);
+	uint32_t thread = thread_of(p, tid, "java", 10);
+	uint32_t wait = add_wait(p, thread, 'S', 4, 2000, user, FUTEX);
+
+	is_for(p, wait, (enum object_kind)LOCK_CONDITION, "heap", 10);
+	g_array_index(p->objects, struct object, profile_wait(p, wait)->object - 1).addr = tid;
+	ended_by(p, wait, 0, NULL, "");
+	if (!signaller)
+		return;
+	wait = add_wait(p, thread, 'S', 1, 500, user, FUTEX);
+	is_for(p, wait, (enum object_kind)LOCK_CONDITION, "heap", 10);
+	ended_by(p, wait, signaller, "Printer.submit@jvm ObjectMonitor::ExitEpilog@libjvm.so pthread_cond_signal@libc.so.6", "");
+}
+
+/* notify() wakes one of those that wait for something else; where it wakes nobody of the class these are tickers. */
+static void test_monitor(void)
+{
+	for (unsigned is_signalled = 0; is_signalled < 2; is_signalled++) {
+		struct profile *p = window_new();
+
+		for (uint32_t i = 0; i < 3; i++)
+			park_at_monitor(p, 20 + i, "Printer.waitForPaper", is_signalled ? 99 : 0);
+		park_at_monitor(p, 30, "Printer.waitForJob", 0);
+		add_wait(p, thread_of(p, 31, "java", 100), 'R', 5, 1, "main@jvm", "");
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_nonnull(e->little);
+		g_assert_cmpint(strstr(e->little, "all waits in Printer.waitForJob timed out (4, after 2.00 s)") != NULL, ==, is_signalled);
+		g_assert_cmpint(g_str_has_prefix(e->little, "Little to find"), ==, !is_signalled);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* Sessions that wait for rows: the server's timer ends it, and then the transaction fails; or it comes to its turn. */
+static void test_aborts(void)
+{
+	static const char sleeps[] = "PostgresMain@postgres heap_update@postgres XactLockTableWait@postgres LockAcquireExtended@postgres "
+				     "ProcSleep@postgres WaitLatch@postgres WaitEventSetWait@postgres epoll_wait@libc.so.6";
+
+	for (unsigned fails = 0; fails < 2; fails++) {
+		struct profile *p = window_new();
+		uint32_t a = thread_of(p, 11, "postgres", 10), b = thread_of(p, 13, "postgres", 10);
+		uint32_t timed = add_wait(p, a, 'S', 4, 1000, sleeps, EPOLL), woken = add_wait(p, b, 'S', 4, 990, sleeps, EPOLL);
+
+		is_for(p, timed, OBJECT_EPOLL, "1 pipe, 1 signalfd", 0);
+		is_for(p, woken, OBJECT_EPOLL, "1 pipe, 1 signalfd", 0);
+		ended_by(p, timed, 0, NULL, "it_real_fn@[kernel] complete_signal@[kernel]");
+		ended_by(p, woken, 11, fails ? "PostgresMain@postgres AbortCurrentTransaction@postgres LockReleaseAll@postgres kill@libc.so.6" :
+					       "PostgresMain@postgres CommitTransactionCommand@postgres LockReleaseAll@postgres kill@libc.so.6", "");
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "waits for a lock on a row");
+
+		g_assert_cmpint(strstr(h->advice, "deadlock detected") != NULL, ==, fails);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A collection stops threads in whatever they do: one finding, ended by who carries it out, before their short pauses. */
+static void test_collection(void)
+{
+	struct profile *p = window_new();
+	uint32_t vm = fixture_thread(p, 10, VM, "VM Thread", "java");
+	uint32_t query = thread_of(p, 20, "java", 100), other = thread_of(p, 21, "java", 100);
+	uint32_t asks = add_wait(p, query, 'S', 2, 600, "Node.run@jvm Node.answer@jvm VMThread::execute@libjvm.so pthread_cond_wait@libc.so.6",
+				 FUTEX);
+	uint32_t waits = add_wait(p, other, 'S', 2, 600,
+				  "Node.run@jvm Node.load@jvm GenCollectedHeap::mem_allocate_work@libjvm.so Mutex::lock@libjvm.so "
+				  "pthread_mutex_lock@libc.so.6", FUTEX);
+	uint32_t pauses = add_wait(p, query, 'S', 2800, 3, "Node.run@jvm java.lang.Thread.sleep@jvm JVM_Sleep@libjvm.so "
+				   "pthread_cond_timedwait@libc.so.6", FUTEX);
+
+	g_array_index(p->threads, struct thread, vm).to_ns = WINDOW_MS * MS;
+	ended_by(p, asks, VM, "VMThread::run@libjvm.so pthread_cond_broadcast@libc.so.6", "");
+	ended_by(p, waits, 20, "Node.answer@jvm pthread_mutex_unlock@libc.so.6", "");	/* it passes the heap's lock on */
+	ended_by(p, pauses, 0, NULL, "");
+	struct explanation *e = explanation_new(p, NULL);
+	const struct headline *h = headline_with(e, "waits for an operation of the JVM");
+
+	g_assert_true(h == &g_array_index(e->headlines, struct headline, 0));
+	g_assert_cmpuint(h->finding->threads_cnt, ==, 2);
+	g_assert_cmpstr(h->finding->by.comm, ==, "VM Thread");
+	explanation_free(e);
+	profile_free(p);
+}
+
+static void await_futures(struct profile *p, unsigned cnt)
+{
+	static const struct task_frame frames[] = { { "handle", "bff.py", 7 } };
+	struct tasks *t = tasks_new(TASKS_ASYNCIO, 10);
+	bool is_new;
+	struct task_row *row = tasks_row(t, 1, &is_new);
+
+	t->program = tasks_string(t, "bff");
+	row->state = "waiting";
+	row->reason = "a future";
+	row->frames = g_memdup2(frames, sizeof(frames));
+	row->frame_cnt = G_N_ELEMENTS(frames);
+	for (int look = 0; look < 20; look++) {
+		for (unsigned i = 0; i < cnt; i++)
+			tasks_seen(t, tasks_row(t, 1, &is_new), 1);
+		tasks_look_done(t, (uint64_t)(look + 1) * 500 * MS, 500 * MS);
+	}
+	tasks_finish(t);
+	profile_add_tasks(p, t);
+}
+
+/* An executor's threads have no rest: more tasks than threads await it, or as many. */
+static void test_executor(void)
+{
+	for (unsigned cnt = 2; cnt <= 10; cnt += 8) {
+		struct profile *p = window_new();
+
+		for (uint32_t i = 0; i < 2; i++)
+			add_wait(p, thread_of(p, 11 + i, "bff", 10), 'S', 33, 300,
+				 "Thread.run@threading.py _worker@thread.py _WorkItem.run@thread.py fetch@bff.py recv@libc.so.6",
+				 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel] sk_wait_data@[kernel]");
+		await_futures(p, cnt);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "waits for data from the network");
+
+		g_assert_cmpint(strstr(h->evidence, "10 tasks await what that pool does") != NULL, ==, cnt == 10);
+		g_assert_cmpint(strstr(h->advice, "max_workers") != NULL, ==, cnt == 10);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/explain/descriptors", test_descriptors);
+	g_test_add_func("/explain/processes", test_processes);
+	g_test_add_func("/explain/room", test_room);
+	g_test_add_func("/explain/monitor", test_monitor);
+	g_test_add_func("/explain/aborts", test_aborts);
+	g_test_add_func("/explain/collection", test_collection);
+	g_test_add_func("/explain/executor", test_executor);
+	return g_test_run();
+}
