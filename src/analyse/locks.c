@@ -357,7 +357,7 @@ bool lock_is_held(const struct object *o)
 	}
 }
 
-#define UNNAMED_SEMAPHORE "/dev/shm/sem.??????"	/* glibc made that up: its own name is gone */
+#define UNNAMED_SEMAPHORE "/dev/shm/sem.* (deleted)"	/* glibc made that up: its own name is gone */
 
 bool lock_is_nameless(const struct object *o)
 {

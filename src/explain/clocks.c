@@ -112,7 +112,13 @@ void clocks_find_waited_for(struct findings *f)
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, i);
 
-		for (guint k = 0; row->reason == REASON_SLEEP && k < f->rows->len && !row->is_waited_for; k++)
-			row->is_waited_for = waits_for(f, &g_array_index(f->rows, struct finding, k), row);
+		for (guint k = 0; row->reason == REASON_SLEEP && k < f->rows->len; k++) {
+			const struct finding *lock = &g_array_index(f->rows, struct finding, k);
+
+			if (!waits_for(f, lock, row))
+				continue;
+			row->is_waited_for = true;
+			row->waited_ns = MAX(row->waited_ns, lock->time_ns);
+		}
 	}
 }

@@ -480,6 +480,8 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns / CLOCK_WEIGHT;
 	if (f->is_beside_cause)
 		return f->time_ns / CLOCK_WEIGHT;
+	if (f->reason == REASON_SLEEP && f->waited_ns && !f->leads_ns)	/* behind what waits for it, which says more */
+		return MIN(f->time_ns / SLEEP_WEIGHT, f->waited_ns - f->waited_ns / 8);
 	if (f->reason == REASON_SLEEP && !f->loop && !f->limit.limit && !f->leads_ns)
 		return (f->time_ns - f->clock_ns) / SLEEP_WEIGHT + f->clock_ns / CLOCK_WEIGHT;
 	if (f->is_own_limit || f->may_be_meant)

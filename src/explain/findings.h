@@ -151,6 +151,7 @@ struct finding {
 	bool may_be_meant; /* the same, and a standby waits so, too */
 	bool waits_for_asker; /* and it is told with that one's */
 	bool is_waited_for; /* others wait for a lock that is held there: told with them */
+	uint64_t waited_ns; /* and the longest time that one of their findings has */
 	bool is_poll_loop; /* a timer ends most of many short waits */
 	/* the same for nearly all, on a whole machine, where others wait for more: it looks now and then, as one that sleeps */
 	bool is_own_limit;

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What a process may have is used up: descriptors, processes and threads.  Who fails by that waits for nothing. */
+/*
+ * What a process may have is used up: descriptors, processes and threads, whose lack it does not wait for; and semaphores
+ * that nobody is left to raise.
+ */
 #include "explain/findings_part.h"
+
+#include <string.h>
+
 #include "explain/limits.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
@@ -11,14 +17,21 @@
 bool full_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
 {
 	uint32_t pid = finding_pid(f, row);
+	const struct profile_limit *semaphore = row->reason == REASON_LOCK_SEMAPHORE && !row->woken_cnt ?
+							profile_find_limit(f->profile, LIMIT_SEMAPHORE, pid, 0) : NULL;
 
 	ret->limit = row->reason == REASON_SLEEP ? profile_find_limit(f->profile, LIMIT_TASKS, pid, 0) ?:
-						   profile_find_limit(f->profile, LIMIT_FILES, pid, 0) : NULL;
+						   profile_find_limit(f->profile, LIMIT_FILES, pid, 0) :
+		     semaphore && strcmp(semaphore->text, "nobody") == 0 ? semaphore : NULL;
 	return ret->limit;
 }
 
 static void append_full(GString *s, const struct profile_limit *l)
 {
+	if (l->kind == LIMIT_SEMAPHORE) {
+		g_string_append(s, "no other process has it open");
+		return;
+	}
 	g_string_append(s, l->kind == LIMIT_TASKS ? "its control group allows " : "");
 	text_safe_cut(s, l->text, TEXT_COLUMNS);
 	g_string_append(s, l->kind == LIMIT_TASKS ? "" : " that it may have are open (ulimit -n)");
@@ -35,6 +48,9 @@ void full_append_evidence(GString *s, const struct profile_limit *l)
 
 const char *full_advice(const struct finding *row)
 {
+	if (row->limit.limit->kind == LIMIT_SEMAPHORE)
+		return "Nobody is left to raise it: whoever took the last one has ended with it, as a semaphore has no owner. Raise it "
+		       "(sem_post()), or remove it (/dev/shm) and start these processes anew.";
 	if (row->busy)
 		return "Each accept() fails (EMFILE) meanwhile: " FILES_STEP;
 	return row->limit.limit->kind == LIMIT_TASKS ?

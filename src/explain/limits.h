@@ -146,7 +146,10 @@ bool tcp_shares_find(const struct findings *f, const struct finding *row, struct
 /* "; RTT 0.3 ms, nothing was sent twice: the peer takes the time"; or nothing. */
 void tcp_shares_append(GString *s, const struct findings *f, const struct finding *row);
 
-/* A sleep in a process that has all descriptors, or processes and threads, that it may have: it may fail to get another. */
+/*
+ * A sleep in a process that has all descriptors, or processes and threads, that it may have: it may fail to get another.  Or a
+ * wait for a named semaphore that no other process has open.
+ */
 bool full_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 /* "; it has 24 of 24 descriptors that it may have (ulimit -n)" */
 void full_append_evidence(GString *s, const struct profile_limit *l);

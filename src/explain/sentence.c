@@ -321,7 +321,7 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 		append_gone(s, l);
 	if (l && l->kind == LIMIT_OWED)
 		owed_append_evidence(s, row);
-	if (l && (l->kind == LIMIT_FILES || l->kind == LIMIT_TASKS))
+	if (l && (l->kind == LIMIT_FILES || l->kind == LIMIT_TASKS || l->kind == LIMIT_SEMAPHORE))
 		full_append_evidence(s, l);
 	if (!l || l->kind == LIMIT_STOPPED || is_in_sentence(l) || l->kind >= LIMIT_POOL)
 		return;

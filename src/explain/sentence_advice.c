@@ -155,6 +155,7 @@ static const char *advice_of_limit(const struct findings *f, const struct findin
 		return owed_advice(row);
 	case LIMIT_FILES:
 	case LIMIT_TASKS:
+	case LIMIT_SEMAPHORE:
 		return full_advice(row);
 	case LIMIT_CHILD:
 		return child_advice(f, row);

@@ -508,6 +508,7 @@ void limits_look(struct profile *p, struct group_limits *groups, const char *pro
 	}
 	refaults_look(p, groups, proc_dir);
 	fifos_look(p, proc_dir);
+	semaphores_look(p, proc_dir);
 	look_at_cpus(p, proc_dir);
 	look_at_file_locks(p, proc_dir);
 	monitors_look(p, proc_dir);

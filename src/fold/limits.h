@@ -36,6 +36,14 @@ GHashTable *limits_pids_new(const struct profile *p);
 /* Who has the monitors that threads of Java have waited for through much of the window, as it has just ended: LIMIT_MONITOR. */
 void monitors_look(struct profile *p, const char *proc_dir);
 
+#define SEMAPHORES_MAX 8	/* that are looked for */
+
+/*
+ * Of named semaphores for which threads have waited all through the window: whether a process has them mapped that is none
+ * of those.  Adds LIMIT_SEMAPHORE to each.
+ */
+void semaphores_look(struct profile *p, const char *proc_dir);
+
 #define FIFOS_MAX 16	/* waits whose path is asked for */
 
 /* Of threads that wait, as the window ends, for somebody to open the other end of a named pipe: gives the wait that as object. */

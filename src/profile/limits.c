@@ -21,6 +21,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_REALTIME] = "realtime", [LIMIT_CHILD] = "child",
 	[LIMIT_REFAULTS] = "refaults", [LIMIT_USED] = "used",
 	[LIMIT_FILES] = "files",   [LIMIT_TASKS] = "tasks",
+	[LIMIT_SEMAPHORE] = "semaphore",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)

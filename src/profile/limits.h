@@ -39,6 +39,7 @@ enum profile_limit_kind {
 	LIMIT_USED,	/* who used up the CPU quota that the process shares: LIMIT_USED_FORMAT */
 	LIMIT_FILES,	/* as many descriptors as the process may have, or nearly: LIMIT_FILES_FORMAT */
 	LIMIT_TASKS,	/* the same of processes and threads in its control group: "4 processes and threads, of which 4 are there" */
+	LIMIT_SEMAPHORE,	/* who else has the named semaphore that the process waits for: "nobody", or "4711 printer" */
 	LIMIT_KIND_COUNT
 };
 

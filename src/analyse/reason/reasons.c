@@ -60,6 +60,7 @@ struct reasons_base {
 	uint8_t *tells; /* of each waker: enum ended, what it tells its parent; ENDED_UNKNOWN: nothing */
 	GHashTable *known; /* struct verdict_key -> const struct rule * */
 	bool asks_threads; /* a rule is about names of threads */
+	bool knows_sets; /* what poll() and select() wait for is known, if they wait for anything */
 };
 
 struct reasons {
@@ -166,8 +167,28 @@ static const struct rule *first_that_agrees(const struct reasons_base *r, const 
 	return NULL;
 }
 
-static void mark_object(struct matcher *m, const struct object *o)
+static bool is_of_sets(struct plumbing *pl, const struct wait *w)
 {
+	static const char *const calls[] = { "poll", "ppoll", "select", "pselect6", "_newselect", NULL };
+
+	return g_strv_contains(calls, plumbing_syscall(pl, w));
+}
+
+/* Another wait of poll() or select() has an object, so that one without has no descriptors. */
+static bool knows_sets(const struct profile *p, struct plumbing *pl)
+{
+	for (uint32_t i = 0; p->info.has_objects && i < p->waits->len; i++)
+		if (profile_wait(p, i)->object && is_of_sets(pl, profile_wait(p, i)))
+			return true;
+	return false;
+}
+
+static void mark_object(const struct reasons_base *r, const struct wait *w, const struct object *o)
+{
+	struct matcher *m = r->matcher;
+
+	if (!o && r->knows_sets && is_of_sets(r->plumbing, w))
+		matcher_mark_text(m, RULE_OBJECT, "none");
 	if (!o)
 		return;
 	matcher_mark_text(m, RULE_OBJECT, object_kind_text(o->kind));
@@ -338,7 +359,7 @@ static const struct rule *ask_rules(struct reasons_base *r, const struct profile
 	if (is_all_library(r, w->user))
 		matcher_mark_text(r->matcher, RULE_TASK, "library");
 	mark_ended(r->matcher, ended);
-	mark_object(r->matcher, profile_wait_object(p, w));
+	mark_object(r, w, profile_wait_object(p, w));
 	if (r->asks_threads) {
 		matcher_mark_text(r->matcher, RULE_THREAD, t->comm);
 		matcher_mark_text(r->matcher, RULE_PROCESS, t->process);
@@ -487,6 +508,7 @@ struct reasons_base *reasons_base_new(const struct profile *p, const struct rule
 	b->node_protocol = g_new0(const char *, (gsize)p->nodes->len + 1);
 	b->tells = tells_new(p);
 	b->known = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
+	b->knows_sets = knows_sets(p, b->plumbing);
 	sort_rules(b);
 	return b;
 }

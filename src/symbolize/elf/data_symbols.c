@@ -291,13 +291,18 @@ static DIR *open_semaphores(const char *proc_dir, uint32_t pid)
 	return dir;
 }
 
+static bool is_made_by_sem_open(const struct maps_line *m)
+{
+	return g_str_has_prefix(m->path, OPENER_SEMAPHORES "/" SEMAPHORE_PREFIX) && g_str_has_suffix(m->path, MAPS_DELETED);
+}
+
 /*
  * sem_open() makes a semaphore under a name for the moment, which its creator's mapping keeps, and gives it its own by a
  * link.  NULL: it is none, or has lost that name, too.  The folder is of the process' making: it is read a little way.
  */
 static char *semaphore_path(const struct data_symbols *d, uint32_t pid, const struct maps_line *m)
 {
-	if (!g_str_has_prefix(m->path, OPENER_SEMAPHORES "/" SEMAPHORE_PREFIX) || !g_str_has_suffix(m->path, MAPS_DELETED))
+	if (!is_made_by_sem_open(m))
 		return NULL;
 	DIR *dir = open_semaphores(d->proc_dir, pid);
 	const struct dirent *e;
@@ -315,13 +320,15 @@ static const char *shown_path(struct data_symbols *d, uint32_t pid, const struct
 {
 	g_autofree char *program = program_path(d->proc_dir, pid);
 	g_autofree char *executed = executed_path(d->proc_dir, pid, program, m);
+	g_autofree char *semaphore = semaphore_path(d, pid, m);
 	size_t len = strlen(m->path);
 
 	if (executed)
 		return g_string_chunk_insert_const(d->strings, executed);
-	if (g_str_has_suffix(m->path, MAPS_DELETED) && !file_is_at_path(d->proc_dir, pid, m, true))
+	/* six letters behind the prefix may be a semaphore's own name, or one for the moment: of that it is told that it is gone */
+	if (g_str_has_suffix(m->path, MAPS_DELETED) && !is_made_by_sem_open(m) && !file_is_at_path(d->proc_dir, pid, m, true))
 		len -= strlen(MAPS_DELETED);
-	g_autofree char *plain = semaphore_path(d, pid, m) ?: g_strndup(m->path, len);
+	g_autofree char *plain = semaphore ? g_steal_pointer(&semaphore) : g_strndup(m->path, len);
 	g_autofree char *valid = g_utf8_make_valid(plain, -1);
 
 	return g_string_chunk_insert_const(d->strings, valid);

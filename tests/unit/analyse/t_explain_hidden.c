@@ -193,6 +193,52 @@ static void test_collection(void)
 	profile_free(p);
 }
 
+/* select() of no descriptors sleeps; where none of poll()'s objects is known it may be anything. */
+static void test_empty_set(void)
+{
+	for (unsigned knows = 0; knows < 2; knows++) {
+		struct profile *p = window_new();
+		uint32_t sync = thread_of(p, 11, "sync", 10);
+		uint32_t pause = add_wait(p, sync, 'S', 80, 120, "main@sync send@sync limit_rate@sync select@libc.so.6",
+					  "__x64_sys_select@[kernel] core_sys_select@[kernel] do_select@[kernel]");
+		uint32_t answer = add_wait(p, sync, 'S', 2, 10, "main@sync send@sync wait@sync poll@libc.so.6", POLL);
+
+		p->info.has_objects = true;
+		if (knows)
+			is_for(p, answer, OBJECT_SOCKET, "10.0.0.5:873", 0);
+		ended_by(p, pause, 0, NULL, "");
+		struct reasons *r = reasons_new(p, NULL);
+
+		g_assert_cmpint(reasons_of(r, pause), ==, knows ? REASON_SLEEP : REASON_EVENT_LOOP);
+		g_assert_cmpint(reasons_of(r, answer), !=, REASON_SLEEP);
+		reasons_free(r);
+		profile_free(p);
+	}
+}
+
+/* Readers that sleep with the lock have more time than the writer that waits for it, which comes first. */
+static void test_sleeps_with_lock(void)
+{
+	struct profile *p = window_new();
+	uint32_t writer = thread_of(p, 11, "quotes", 10);
+	uint32_t starved = add_wait(p, writer, 'S', 10, 900, "main@quotes apply@quotes pthread_rwlock_wrlock@libc.so.6", FUTEX);
+
+	is_for(p, starved, (enum object_kind)LOCK_RWLOCK, "quotes_lock", 10);
+	for (uint32_t i = 0; i < 5; i++) {
+		uint32_t reader = thread_of(p, 20 + i, "reader", 10);
+
+		ended_by(p, add_wait(p, reader, 'S', 250, 35, "main@quotes serve@quotes nanosleep@libc.so.6", SLEEP), 0, NULL, "");
+	}
+	const struct waker reader = { .pid = 10, .tid = 20, .comm = "reader",
+				      .user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, "main@quotes serve@quotes pthread_rwlock_unlock@libc.so.6") };
+	profile_add_wake(p, &(struct wake){ .wait = starved, .waker = profile_waker(p, &reader), .count = 10, .blocked_ns = 9000 * MS });
+	struct explanation *e = explanation_new(p, NULL);
+
+	g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).sentence, "quotes_lock"));
+	explanation_free(e);
+	profile_free(p);
+}
+
 static void await_futures(struct profile *p, unsigned cnt)
 {
 	static const struct task_frame frames[] = { { "handle", "bff.py", 7 } };
@@ -244,6 +290,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/monitor", test_monitor);
 	g_test_add_func("/explain/aborts", test_aborts);
 	g_test_add_func("/explain/collection", test_collection);
+	g_test_add_func("/explain/empty-set", test_empty_set);
+	g_test_add_func("/explain/sleeps-with-lock", test_sleeps_with_lock);
 	g_test_add_func("/explain/executor", test_executor);
 	return g_test_run();
 }

@@ -689,6 +689,29 @@ static void test_fifo(void)
 	end(p);
 }
 
+/* Who waits for a named semaphore, and whether anybody else could raise it. */
+static void test_semaphore(void)
+{
+	static const char *const others[] = { NULL, "/dev/shm/sem.jobs", "/dev/shm/sem.jobs2" };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(others); i++) {
+		struct profile *p = window_new('S');
+		struct wait *w = &g_array_index(p->waits, struct wait, 0);
+		const struct object o = { .kind = LOCK_SEMAPHORE, .name = "/dev/shm/sem.jobs+0x0", .place = "/dev/shm/sem.jobs" };
+
+		begin();
+		w->object = 1 + profile_object(p, &o);
+		w->flags = WAIT_OPEN_AT_END | (i == 0 ? 0 : WAIT_OPEN_AT_START);
+		put("proc/10/maps", "7f0000000000-7f0000001000 rw-s 00000000 00:18 5                          /dev/shm/sem.jobs\n");
+		put("proc/20/comm", "printer\n");
+		put("proc/20/maps", "7f0000000000-7f0000001000 rw-s 00000000 00:18 5                          %s\n",
+		    others[i] ? others[i] : "[heap]");
+		look(p);
+		assert_limit(p, LIMIT_SEMAPHORE, 0, i == 0 ? NULL : i == 1 ? "20 printer" : "nobody");
+		end(p);
+	}
+}
+
 /* As in a recording, and what a forged one may hold. */
 static void test_text(void)
 {
@@ -732,6 +755,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/limits/ended", test_ended);
 	g_test_add_func("/limits/used-up", test_used_up);
 	g_test_add_func("/limits/fifo", test_fifo);
+	g_test_add_func("/limits/semaphore", test_semaphore);
 	g_test_add_func("/limits/text", test_text);
 	return g_test_run();
 }
