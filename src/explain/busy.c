@@ -239,6 +239,28 @@ static void name_function(const struct busy_finder *b, struct finding *row, cons
 	}
 }
 
+/* Of a pool whose work mostly waits: the function in which it does so for most of the time. */
+static void name_waits(const struct busy_finder *b, struct finding *row, const bool *is_member)
+{
+	const struct profile *p = b->f->profile;
+	g_autofree uint64_t *sums = g_new0(uint64_t, (gsize)p->frames->len + 1);
+	int64_t most = -1;
+
+	for (uint32_t i = 0; row->busy == BUSY_POOL && row->frame < 0 && i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		int64_t frame = is_member[w->thread] && !reasons_is_idle(b->f->reasons, i) ? finding_frame(b->f, i) : -1;
+
+		if (frame < 0 || plumbing_frame_is_runtime(reasons_plumbing(b->f->reasons), (uint32_t)frame))
+			continue;
+		sums[frame] += w->blocked_ns;
+		most = most < 0 || sums[frame] > sums[most] ? frame : most;
+	}
+	if (most < 0 || (double)sums[most] < FRAME_SHARE * (double)row->time_ns)
+		return;
+	row->frame = most;
+	row->looks_cnt = 0;	/* what preemptions tell is another function, if any */
+}
+
 /* Is the thread one of those that the row is about? */
 static bool is_of_row(const struct busy_finder *b, uint32_t thread, const struct finding *row)
 {
@@ -278,6 +300,7 @@ void busy_find(struct findings *f)
 		for (uint32_t i = 0; i < p->threads->len; i++)
 			is_member[i] = is_of_row(&b, i, row);
 		name_function(&b, row, is_member);
+		name_waits(&b, row, is_member);
 	}
 	g_hash_table_unref(b.rows);
 	g_free(b.sums);

@@ -641,12 +641,12 @@ void sentence_command(GString *s, const struct findings *f, const struct finding
 		serial_append_command(s, f, row);
 	if (row->busy == BUSY_ALONE || row->busy == BUSY_REFUSES)
 		return;
-	if (row->busy) {
+	if (row->busy && (row->frame < 0 || row->looks_cnt || row->has_samples)) {
 		g_string_append(s, row->has_samples ? "`offcpu report --weight on_cpu --stacks`"
 						    : "Functions: `offcpu record --cpu`");
 		return;
 	}
-	if (sentence_is_for_cpu(row)) {
+	if (sentence_is_for_cpu(row) && !row->busy) {
 		g_string_append(s, f->profile->info.has_blame ? "`offcpu report --runq-blame`"
 							      : "`offcpu report --weight runnable --stacks`");
 		return;

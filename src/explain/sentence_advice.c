@@ -323,6 +323,9 @@ static const char *advice_of_syns(const struct findings *f, const struct finding
 {
 	const struct object *o = finding_object(f, row);
 
+	if (o && g_str_has_prefix(o->name, "unix socket"))
+		return "The queue of connections of that socket is full, and connect() waits until whoever listens there accepts one: accept "
+		       "faster (more workers, an event loop), or have a longer backlog (listen()). `ss -xl` shows it.";
 	if (o && net_text_is_loopback(o->name))
 		return "Waits of 1, 3 or 7 s are SYNs sent again: the listener's accept queue is full (it accepts too slowly, "
 		       "or its backlog or somaxconn is small), or packets are lost.";

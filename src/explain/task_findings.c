@@ -672,7 +672,8 @@ static bool is_lock(const struct task_wait *w)
 
 /*
  * In all looks whoever of the process does anything waits for a lock, or to send to a channel, and its threads hardly ran:
- * nobody is left to let go of one, or to receive. Beside senders others may serve something now and then.
+ * nobody is left to let go of one, or to receive. Beside senders others may serve something now and then; who waits to
+ * receive meanwhile does so from another channel, as one that has a sender waiting makes nobody wait.
  */
 static bool stands_still(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
@@ -682,7 +683,7 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 		return false;
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
-		bool is_same = is_lock(w) ? is_lock(o) : kind_of(o) == SEND;
+		bool is_same = is_lock(w) ? is_lock(o) : kind_of(o) == SEND || kind_of(o) == RECEIVE || kind_of(o) == GROUP;
 
 		if (same_process(o, w) && !*o->idle && !is_same && !(is_main(o) && waits_for_work(kind_of(o))))
 			others_ns += o->task_ns;

@@ -552,6 +552,9 @@ struct reasons *reasons_new_on(struct reasons_base *base, const struct profile *
 	find_reasons(r);
 	find_cut_off_sleeps(r);
 	idle_find(p, base->plumbing, r->rule, r->loop, r->reason, r->idle);
+	for (uint32_t i = 0; i < p->waits->len; i++)	/* work that a pool's thread does is nobody's housekeeping */
+		if (r->idle[i] == IDLE_TIMER && reasons_pool(r, i))
+			r->idle[i] = IDLE_NOT;
 	return r;
 }
 

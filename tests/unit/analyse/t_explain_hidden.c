@@ -239,6 +239,50 @@ static void test_sleeps_with_lock(void)
 	profile_free(p);
 }
 
+/* Work of a stripped libuv's pool that waits with usleep(); a thread of the program's own that sleeps so keeps house. */
+static void test_stripped_pool(void)
+{
+	for (unsigned is_pool = 0; is_pool < 2; is_pool++) {
+		struct profile *p = window_new();
+
+		for (uint32_t i = 0; i < 4; i++)
+			ended_by(p, add_wait(p, thread_of(p, 20 + i, "poller", 1), 'S', 49, 200,
+					     is_pool ? "clone3@libc.so.6 start_thread@libc.so.6 ?@libuv.so.1.0.0 read_device@poller usleep@libc.so.6" :
+						       "clone3@libc.so.6 start_thread@libc.so.6 read_device@poller usleep@libc.so.6", SLEEP),
+				 0, NULL, "");
+		add_wait(p, thread_of(p, 11, "poller", 1), 'S', 190, 50,
+			 "main@poller uv_run@libuv.so.1.0.0 ?@libuv.so.1.0.0 epoll_wait@libc.so.6", EPOLL);
+		struct explanation *e = explanation_new(p, NULL);
+
+		if (is_pool)
+			headline_with(e, "thread pool (libuv): all 4 threads are busy, mostly in read_device");
+		else
+			g_assert_cmpuint(e->headlines->len, ==, 0);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* connect() to a Unix socket sends nothing again: its queue is full. */
+static void test_full_unix_queue(void)
+{
+	for (unsigned is_unix = 0; is_unix < 2; is_unix++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 11, "router", 10), 'S', 5, 1900, "main@router forward@router connect@libc.so.6",
+					 is_unix ? "__x64_sys_connect@[kernel] unix_stream_connect@[kernel] unix_wait_for_peer@[kernel]" :
+						   "__x64_sys_connect@[kernel] inet_stream_connect@[kernel] inet_wait_for_connect@[kernel]");
+
+		is_for(p, wait, OBJECT_SOCKET, is_unix ? "unix socket" : "10.0.0.9:80", 0);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "waits for a connection to be set up");
+
+		g_assert_cmpint(strstr(h->advice, "SYN") != NULL, ==, !is_unix);
+		g_assert_cmpint(strstr(h->advice, "ss -xl") != NULL, ==, is_unix);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 static void await_futures(struct profile *p, unsigned cnt)
 {
 	static const struct task_frame frames[] = { { "handle", "bff.py", 7 } };
@@ -292,6 +336,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/collection", test_collection);
 	g_test_add_func("/explain/empty-set", test_empty_set);
 	g_test_add_func("/explain/sleeps-with-lock", test_sleeps_with_lock);
+	g_test_add_func("/explain/stripped-pool", test_stripped_pool);
+	g_test_add_func("/explain/full-unix-queue", test_full_unix_queue);
 	g_test_add_func("/explain/executor", test_executor);
 	return g_test_run();
 }

@@ -45,28 +45,31 @@ static void test_unended(void)
 	}
 }
 
-/* Goroutines that send where nobody is left to receive; and where somebody is slow. */
+/* Goroutines that send where nobody is left to receive, be it that one waits at another channel; and where somebody is slow. */
 static void test_unreceived(void)
 {
 	static const struct task_frame sends[] = { { "runtime.chansend1", NULL, 0 }, { "main.emit", NULL, 0 }, { "main.crawl", NULL, 0 } },
-				       stores[] = { { "time.Sleep", NULL, 0 }, { "main.store", NULL, 0 }, { "main.collect", NULL, 0 } };
+				       stores[] = { { "time.Sleep", NULL, 0 }, { "main.store", NULL, 0 }, { "main.collect", NULL, 0 } },
+				       ticks[] = { { "runtime.chanrecv1", NULL, 0 }, { "main.tick", NULL, 0 }, { "main.report", NULL, 0 } };
+	static const char *const others[] = { NULL, "sleep", "chan receive" };
 
-	for (int is_slow = 0; is_slow < 2; is_slow++) {
+	for (size_t k = 0; k < G_N_ELEMENTS(others); k++) {
+		const bool has_other = others[k], is_slow = k == 1;
 		struct profile *p = window_new();
 		struct tasks *t = tasks_new(TASKS_GO, profile_thread(p, thread_of(p, 30, "crawler", 10))->pid);
 
 		t->program = tasks_string(t, "crawler");
-		for (int i = 0; i < 1 + is_slow; i++) {
+		for (int i = 0; i < 1 + has_other; i++) {
 			bool is_new;
 			struct task_row *row = tasks_row(t, (uint64_t)i + 1, &is_new);
 
 			row->state = "waiting";
-			row->reason = i ? "sleep" : "chan send";
-			row->frames = g_memdup2(i ? stores : sends, sizeof(sends));
+			row->reason = i ? others[k] : "chan send";
+			row->frames = g_memdup2(!i ? sends : is_slow ? stores : ticks, sizeof(sends));
 			row->frame_cnt = G_N_ELEMENTS(sends);
 		}
 		for (int look = 0; look < 20; look++) {
-			for (int i = 0; i < 1 + is_slow; i++) {
+			for (int i = 0; i < 1 + has_other; i++) {
 				bool is_new;
 
 				tasks_seen(t, tasks_row(t, (uint64_t)i + 1, &is_new), 1);
