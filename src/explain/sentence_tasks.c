@@ -12,9 +12,8 @@
 #define NAME_COLUMNS 60
 
 /* "15 goroutines wait for a mutex", "1 goroutine waits"; inside of a sentence "an average of 0.4 goroutines wait" */
-static void append_tasks(GString *s, const struct task_wait *w, bool is_inside)
+static void append_tasks(GString *s, const struct task_wait *w, bool is_inside, double tasks)
 {
-	double tasks = w->tasks;
 	bool is_one = fabs(tasks - 1) < 0.05;
 	size_t verb = strcspn(w->says, " ");
 
@@ -55,7 +54,7 @@ static void append_place(GString *s, const struct task_wait *w, const char *befo
 /* "15 goroutines wait for a mutex in main.withdraw (bank.go:4)" */
 void sentence_task(GString *s, const struct task_wait *w)
 {
-	append_tasks(s, w, false);
+	append_tasks(s, w, false, w->tasks);
 	if (w->peer) {
 		g_string_append(s, ", ");
 		text_safe_cut(s, w->peer, NAME_COLUMNS);
@@ -91,8 +90,8 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
 		sentence_function(s, f, user ? plumbing_user_parent(reasons_plumbing(f->reasons), user) : -1, " in ");
 	}
 	if (w->meanwhile) {
-		g_string_append(s, "; meanwhile ");
-		append_tasks(s, w->meanwhile, true);
+		g_string_append(s, w->is_held_there ? "; when they wait, " : "; meanwhile ");
+		append_tasks(s, w->meanwhile, true, w->is_held_there ? 1 : w->meanwhile->tasks);
 		append_place(s, w->meanwhile, " in ");
 	}
 }

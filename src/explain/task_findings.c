@@ -580,6 +580,20 @@ static const struct task_wait *pinned_of(const struct task_findings *f, const st
 	return best;
 }
 
+#define HOLDERS_MAX 1.2	/* on average: more do not have a lock that one has at a time */
+
+/* Those who do not have it, as they are several at a time, are told only where nobody else is found. */
+static void find_holder(const struct profile *p, const struct task_findings *f, struct task_wait *w)
+{
+	enum kind k = kind_of(w);
+	const struct task_wait *holder = NULL;
+
+	if ((k == MUTEX || k == MONITOR || k == JAVA_LOCK || k == LOCK) && (!w->meanwhile || w->meanwhile->tasks > HOLDERS_MAX))
+		holder = task_holder(p, f, w);
+	w->is_held_there = holder;
+	w->meanwhile = holder ? holder : w->meanwhile;
+}
+
 static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 {
 	enum kind k = kind_of(w);
@@ -709,6 +723,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
 
 		find_meanwhile(f, w);
+		find_holder(p, f, w);
 		find_peer(p, f, w);
 		if (stands_still(p, f, w))
 			w->advice = is_lock(w) ? STILL_ADVICE : UNRECEIVED_ADVICE;

@@ -38,6 +38,7 @@ struct task_wait {
 	uint64_t busy_ns;	/* of all tasks of the process that are not idle */
 	/* what one does that holds the lock, or is to send or receive; NULL: not known */
 	const struct task_wait *meanwhile;
+	bool is_held_there;	/* by it, as the looks tell at which others wait */
 	const char *peer;	/* who answers nearly all of what its process waits for, "127.0.0.1:6379 (redis-server)"; NULL */
 	const struct waker *ended_by;	/* who ends most of the process's waits for the network; NULL: nobody, or it is the peer */
 	double ended_percent;	/* of that */
@@ -71,6 +72,10 @@ bool task_findings_outweigh(const struct task_findings *f, const struct finding 
  */
 struct findings;
 bool task_findings_precede(const struct findings *f, const struct task_wait *w, const struct finding *row);
+
+/* What one does that has the lock for which w waits, by when it was there; NULL: not known. */
+const struct task_wait *task_holder(const struct profile *p, const struct task_findings *f, const struct task_wait *w);
+
 void task_findings_free(struct task_findings *f);	/* NULL is fine */
 
 #endif

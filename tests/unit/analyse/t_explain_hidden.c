@@ -325,6 +325,50 @@ static void test_executor(void)
 	}
 }
 
+static void see(struct tasks *t, uint64_t key, const char *state, const char *reason, const char *call, const char *function, unsigned cnt)
+{
+	const struct task_frame frames[] = { { call, NULL, 0 }, { function, "main.go", 4 } };
+	bool is_new;
+	struct task_row *row = tasks_row(t, key, &is_new);
+
+	if (is_new) {
+		row->state = state;
+		row->reason = reason;
+		row->frames = g_memdup2(frames, sizeof(frames));
+		row->frame_cnt = G_N_ELEMENTS(frames);
+	}
+	for (unsigned i = 0; i < cnt; i++)
+		tasks_seen(t, row, 1);
+}
+
+/* Handlers wait for a mutex while a snapshot is written, and else sleep; or the snapshot is written at other times. */
+static void test_holder_of_tasks(void)
+{
+	for (unsigned is_holder = 0; is_holder < 2; is_holder++) {
+		struct profile *p = window_new();
+		struct tasks *t = tasks_new(TASKS_GO, profile_thread(p, thread_of(p, 30, "gateway", 10))->pid);
+
+		t->program = tasks_string(t, "gateway");
+		for (unsigned look = 0; look < 40; look++) {
+			const bool waits = look % 4 == 0;
+
+			see(t, 1, "waiting", "semacquire", "sync.(*Mutex).Lock", "main.handleUpdate", waits ? 6 : 0);
+			see(t, 2, "waiting", "sleep", "time.Sleep", "main.handleUpdate", waits ? 0 : 6);
+			see(t, 3, "syscall", NULL, "os.(*File).Sync", "main.writeSnapshot", waits == is_holder && look % 4 < 2 ? 1 : 0);
+			tasks_look_done(t, (uint64_t)(look + 1) * 250 * MS, 250 * MS);
+		}
+		tasks_finish(t);
+		profile_add_tasks(p, t);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "wait for a mutex in main.handleUpdate");
+
+		g_assert_cmpint(strstr(h->evidence, "when they wait, 1 goroutine is in os.(*File).Sync in main.writeSnapshot") != NULL, ==,
+				is_holder);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -338,6 +382,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/sleeps-with-lock", test_sleeps_with_lock);
 	g_test_add_func("/explain/stripped-pool", test_stripped_pool);
 	g_test_add_func("/explain/full-unix-queue", test_full_unix_queue);
+	g_test_add_func("/explain/holder-of-tasks", test_holder_of_tasks);
 	g_test_add_func("/explain/executor", test_executor);
 	return g_test_run();
 }
