@@ -228,7 +228,8 @@ static bool tell_tasks(const char *group, GString *s)
 {
 	uint64_t limit = read_number(group, "pids.max"), used = read_number(group, "pids.current");
 
-	if (limit == UINT64_MAX || used == UINT64_MAX || !limit_is_used_up(used, limit))
+	/* one alone is how a service is kept from starting any */
+	if (limit == UINT64_MAX || used == UINT64_MAX || limit <= 1 || !limit_is_used_up(used, limit))
 		return false;
 	g_string_append_printf(s, "%" PRIu64 " processes and threads, of which %" PRIu64 " are there (pids.max)", limit, used);
 	return true;

@@ -623,12 +623,13 @@ static void test_used_up(void)
 {
 	static const struct {
 		const char *size, *files, *tasks;
-		unsigned open, there;
+		unsigned open, there, allowed;
 	} cases[] = {
-		{ "64", "3 of 3 descriptors", "4 processes and threads, of which 4 are there (pids.max)", 3, 4 },
-		{ "64", NULL, NULL, 2, 3 },
-		{ "64", NULL, NULL, 5, 0 },	/* a sandbox */
-		{ "2", NULL, NULL, 3, 0 },	/* the table never was that large */
+		{ "64", "3 of 3 descriptors", "4 processes and threads, of which 4 are there (pids.max)", 3, 4, 4 },
+		{ "64", NULL, NULL, 2, 3, 4 },
+		{ "64", NULL, NULL, 5, 0, 4 },	/* a sandbox */
+		{ "2", NULL, NULL, 3, 0, 4 },	/* the table never was that large */
+		{ "64", NULL, NULL, 1, 1, 1 },	/* nothing is to be started there */
 	};
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -637,7 +638,7 @@ static void test_used_up(void)
 		begin();
 		put("proc/self/mounts", "cgroup2 %s/cg cgroup2 rw 0 0\n", folder);
 		put("proc/10/cgroup", "0::/jobs/a\n");
-		put("cg/jobs/pids.max", "4\n");
+		put("cg/jobs/pids.max", "%u\n", cases[i].allowed);
 		put("cg/jobs/pids.current", "%u\n", cases[i].there);
 		put("cg/jobs/a/pids.max", "max\n");
 		put("proc/10/status", "Name:\tapp\nFDSize:\t%s\n", cases[i].size);
