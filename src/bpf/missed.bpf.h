@@ -26,6 +26,8 @@ static __always_inline void recover_switch_in(struct task_struct *prev, struct t
 {
 	__u64 entered = entered_at(prev, st, scratch->last_ns > st->since_ns ? scratch->last_ns : st->since_ns, now);
 
+	if (cfg.want_requests && st->met_ns > st->since_ns)
+		entered = st->met_ns;
 	if (cfg.want_switches) {
 		note_woken(st, &scratch->sched, entered);
 		send_missed_switch(prev, scratch, entered);

@@ -173,8 +173,36 @@ static __always_inline void add_cut_times(const struct thread_state *st, struct 
 	t->preempted_ns += r->cut.preempted_ns;
 }
 
-/* What the thread has done so far, but for a wait that goes on. */
-static __always_inline void request_times(const struct thread_state *st, __u64 now, struct offcpu_request_times *t)
+/*
+ * The thread runs and was not seen to get the CPU.  Since when tells the scheduler's count of its CPU time, which may be
+ * a tick behind; recover_switch_in() will take the same for its account, so that no time is told twice.
+ */
+static __always_inline __u64 met_at(const struct task_struct *task, struct thread_state *st, __u64 now)
+{
+	__u64 ran = task->se.sum_exec_runtime - st->exec_ns, most = now - st->since_ns - 1;
+
+	if (st->met_ns <= st->since_ns)
+		st->met_ns = now - (ran < most ? ran : most);
+	return st->met_ns;
+}
+
+__noinline int add_unended(const struct thread_state *st, struct offcpu_request_times *t, __u64 met_ns, __u64 now)
+{
+	struct wait_parts parts;
+
+	if (!st || !t)
+		return 0;
+	split_wait(st, met_ns, false, &parts);
+	t->blocked_ns += parts.blocked_ns;
+	t->runnable_ns += parts.runnable_ns;
+	t->preempted_ns += parts.preempted_ns;
+	t->on_cpu_ns += now - met_ns;
+	return 0;
+}
+
+/* What the thread, which is current, has done so far. */
+static __always_inline void request_times(const struct task_struct *task, struct thread_state *st, __u64 now,
+					  struct offcpu_request_times *t)
 {
 	const struct offcpu_state_total *total = st->account.state;
 	__u64 since = st->since_ns;
@@ -189,7 +217,7 @@ static __always_inline void request_times(const struct thread_state *st, __u64 n
 	}
 	t->on_cpu_ns = st->account.on_cpu_ns;
 	t->blocked_ns = t->runnable_ns = t->preempted_ns = 0;
-	if (st->mode == MODE_UNKNOWN)
+	if (st->mode == MODE_UNKNOWN && since < window.start_ns)	/* else it was told at a cut */
 		since = st->from_ns > window.start_ns ? st->from_ns : window.start_ns;
 	if ((st->mode == MODE_ON_CPU || st->mode == MODE_UNKNOWN) && since < now)
 		t->on_cpu_ns += now - since;
@@ -199,6 +227,8 @@ static __always_inline void request_times(const struct thread_state *st, __u64 n
 		t->runnable_ns += total[i].runnable_ns;
 		t->preempted_ns += total[i].preempted_ns;
 	}
+	if (rarely(st->mode != MODE_ON_CPU && st->mode != MODE_UNKNOWN && since + 1 < now))
+		add_unended(st, t, met_at(task, st, now), now);
 	if (cfg.requests_beside)
 		add_cut_times(st, t);
 }
@@ -339,7 +369,7 @@ static __always_inline bool is_above(const struct request_state *r, __u64 sp)
 }
 
 /* The account as of now, which is told; the thread is current and may be preempted. */
-static __always_inline __u64 request_now(const struct task_struct *task, const struct thread_state *st,
+static __always_inline __u64 request_now(const struct task_struct *task, struct thread_state *st,
 					 struct offcpu_request_times *at)
 {
 	__u64 now = 0;
@@ -348,7 +378,7 @@ static __always_inline __u64 request_now(const struct task_struct *task, const s
 		__u64 csw = *(volatile unsigned long *)&task->nvcsw + *(volatile unsigned long *)&task->nivcsw;
 
 		now = bpf_ktime_get_ns();
-		request_times(st, now, at);
+		request_times(task, st, now, at);
 		barrier();
 		if (csw == *(volatile unsigned long *)&task->nvcsw + *(volatile unsigned long *)&task->nivcsw)
 			break;

@@ -300,6 +300,7 @@ struct thread_state {
 	__u32 end_cpu;		/* + 1: where it queued as the window ended, if it went elsewhere then */
 	__u32 request;		/* number of its struct request_state, + 1; 0: it has none */
 	__u32 wake_cpu, out_cpu;	/* where the last waking and the last switch-out happened: see sched.bpf.h */
+	__u64 met_ns;		/* behind since_ns: since when it runs that was not seen to: see request_now() */
 };
 
 /* Little-endian, as all that we are built for. */
