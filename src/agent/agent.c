@@ -119,6 +119,8 @@ static void set_collect(struct agent *a)
 		.want_objects = c->objects,
 		.want_locks = c->locks,
 		.want_wakers = c->wakers,
+		.chain_depth = agent_config_chains(c) ? AGENT_CHAIN_STEPS : 0,
+		.chains_later = !c->chains,
 		.want_blame = c->runq_blame,
 		.want_storms = agent_config_storms(c),
 		.want_services = c->services,
@@ -160,6 +162,12 @@ static void tell_refused(const struct agent *a)
 		log_say(a->options->log, LOG_LEVEL_WARNING, "%u places of requests cannot have a probe; the last one: %s", cnt, why);
 }
 
+/* Who had woken the wakers, in windows from here on. */
+static void tell_chains(const struct agent *a)
+{
+	session_tell_chains(a->session, a->config->chains || alerter_firing(a->alerter));
+}
+
 /* A session from scratch, with its first window open since end_unix_ns. */
 static bool begin_session(struct agent *a, GError **error)
 {
@@ -172,6 +180,7 @@ static bool begin_session(struct agent *a, GError **error)
 	if (!a->session || !session_start(a->session, error))
 		return false;
 	tell_refused(a);
+	tell_chains(a);
 	now = wall_clock_read();
 	wall_clock_begin(&a->clock, &now);
 	if (a->config->tasks)
@@ -336,6 +345,7 @@ static bool cut(struct agent *a, GError **error)
 	duration_ns = rows->info.duration_ns;
 	edge_ns = rows->info.start_ns + duration_ns;
 	store_window(a, rows);
+	tell_chains(a);
 	/* What the window took lies between what stays: half of all memory, where ever new programs start. */
 	malloc_trim(0);
 	a->resident_bytes = resident_bytes();

@@ -72,6 +72,7 @@ static const struct row rows[] = {
 	{ "record", "objects", VALUE_YES_NO, IN_CONFIG(objects), 0, 0 },
 	{ "record", "locks", VALUE_YES_NO, IN_CONFIG(locks), 0, 0 },
 	{ "record", "wakers", VALUE_YES_NO, IN_CONFIG(wakers), 0, 0 },
+	{ "record", "chains", VALUE_YES_NO, IN_CONFIG(chains), 0, 0 },
 	{ "record", "runq-blame", VALUE_YES_NO, IN_CONFIG(runq_blame), 0, 0 },
 	{ "record", "storms", VALUE_YES_NO, IN_CONFIG(storms), 0, 0 },
 	{ "record", "services", VALUE_YES_NO, IN_CONFIG(services), 0, 0 },
@@ -595,6 +596,11 @@ bool agent_config_storms(const struct agent_config *c)
 	return c->storms;
 }
 
+bool agent_config_chains(const struct agent_config *c)
+{
+	return c->wakers && (c->chains || c->alerts->len);
+}
+
 bool agent_config_records(const struct agent_config *c)
 {
 	for (guint i = 0; i < c->alerts->len; i++)
@@ -606,6 +612,7 @@ bool agent_config_records(const struct agent_config *c)
 bool agent_config_records_same(const struct agent_config *a, const struct agent_config *b)
 {
 	return a->objects == b->objects && a->locks == b->locks && a->wakers == b->wakers &&
+	       agent_config_chains(a) == agent_config_chains(b) &&
 	       a->runq_blame == b->runq_blame && agent_config_storms(a) == agent_config_storms(b) &&
 	       a->services == b->services && a->tasks == b->tasks && a->kernel_threads == b->kernel_threads && a->on_cpu_hz == b->on_cpu_hz &&
 	       request_rules_same(a->requests, b->requests) && a->budget_ppm == b->budget_ppm && g_strcmp0(a->comm, b->comm) == 0 && same_list(a->cgroups, b->cgroups);

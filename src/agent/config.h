@@ -12,6 +12,7 @@
 
 #define AGENT_CONFIG_PATH "/etc/offcpu/agent.conf"
 #define AGENT_HASH_CHARS 16
+#define AGENT_CHAIN_STEPS 8	/* who woke a waker, and that one, and so on */
 /* Of [push] windows: all of them, those that have a finding or in which an alert holds, or the latter alone. */
 #define AGENT_PUSH_ALL "all"
 #define AGENT_PUSH_FINDINGS "findings"
@@ -43,7 +44,7 @@ struct agent_config {
 	char *metrics_listen;		/* address and port; NULL: none are served */
 	/* [record] */
 	/* as bools */
-	uint32_t objects, locks, wakers, runq_blame, storms, services, tasks, kernel_threads, fold_short_lived;
+	uint32_t objects, locks, wakers, chains, runq_blame, storms, services, tasks, kernel_threads, fold_short_lived;
 	uint32_t on_cpu_hz;
 	char *comm;			/* a pattern; NULL: all */
 	char **cgroups, **exclude;	/* NULL: none */
@@ -71,6 +72,8 @@ struct agent_config *agent_config_read(const char *path, bool may_lack, GError *
 bool agent_config_set(struct agent_config *c, const char *setting, GError **error);
 /* They are asked for, be it by an alert. */
 bool agent_config_storms(const struct agent_config *c);
+/* Chains of wakers may be told: all the time, or while an alert fires. */
+bool agent_config_chains(const struct agent_config *c);
 /* An alert asks for recordings, and there is room for them. */
 bool agent_config_records(const struct agent_config *c);
 /* Do both record the same?  Then a change asks for no new session. */

@@ -18,7 +18,6 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define PAUSE_NS (600 * SECOND_NS)	/* from one to the next */
-#define CHAIN_STEPS 8
 #define FILE_MODE 0640
 
 struct order {
@@ -50,7 +49,7 @@ static struct collect_options options_of(const struct agent_config *c, GArray *g
 		.budget_ppm = c->budget_ppm,
 		.may_raise = c->budget_ppm != 0,
 		.on_cpu_hz = ON_CPU_HZ_DEFAULT,
-		.chain_depth = CHAIN_STEPS,
+		.chain_depth = AGENT_CHAIN_STEPS,
 		.want_objects = true,
 		.want_locks = true,
 		.want_wakers = true,

@@ -33,6 +33,20 @@ void stories_by_wake_free(struct stories_by_wake *by)
 	g_free(by);
 }
 
+struct wake stories_rest(const struct profile *p, const struct stories_by_wake *by, uint32_t wake)
+{
+	struct wake rest = *profile_wake(p, wake);
+
+	for (uint32_t i = by->first[wake]; i < by->first[wake + 1]; i++) {
+		const struct story *s = profile_story(p, by->order[i]);
+
+		rest.count -= s->count;
+		rest.blocked_ns -= s->blocked_ns;
+		rest.runnable_ns -= s->runnable_ns;
+	}
+	return rest;
+}
+
 unsigned chain_wakers(const struct profile *p, uint32_t chain, const struct waker **ret_wakers,
 		      const struct chain_node **ret_last)
 {

@@ -16,6 +16,10 @@ struct stories_by_wake {
 struct stories_by_wake *stories_by_wake_new(const struct profile *p);
 void stories_by_wake_free(struct stories_by_wake *by);	/* NULL is fine */
 
+/* What no story tells of a waking: in a history there are windows without chains beside others. */
+struct wake stories_rest(const struct profile *p, const struct stories_by_wake *by, uint32_t wake);
+#define CHAIN_NOT_RECORDED "[chain not recorded]"
+
 /* The wakers of a chain, nearest first, into ret_wakers[PROFILE_CHAIN_MAX]; how many.  *ret_last: the last node. */
 unsigned chain_wakers(const struct profile *p, uint32_t chain, const struct waker **ret_wakers,
 		      const struct chain_node **ret_last);

@@ -503,17 +503,23 @@ static void add_waker_first(const struct path_maker *m, const struct wait *w, co
 	add_part(m, put_label(m, cnt, m->thread_labels[w->thread]), &part);
 }
 
-/* The waker above the sleeper; or its whole chain, which either all of a recording's wakings have, or none. */
+/* The waker above the sleeper; or its whole chain, as far as that was recorded. */
 static void add_waker_above(const struct path_maker *m, const struct wait *w, uint32_t wake)
 {
-	const struct wake *k = profile_wake(m->p, wake);
-	const struct wait part = share_of(w, k->count, k->blocked_ns, k->runnable_ns);
-	const uint32_t first = m->stories->first[wake], end = m->stories->first[wake + 1];
+	const struct wake rest = stories_rest(m->p, m->stories, wake);
+	const struct wait part = share_of(w, rest.count, rest.blocked_ns, rest.runnable_ns);
+	const struct waker *waker = profile_get_waker(m->p, rest.waker);
+	size_t cnt;
 
-	for (uint32_t i = first; i < end; i++)
+	for (uint32_t i = m->stories->first[wake]; i < m->stories->first[wake + 1]; i++)
 		add_story(m, w, profile_story(m->p, m->stories->order[i]));
-	if (first == end)
-		add_part(m, put_waker(m, sleeper_path(m, w), profile_get_waker(m->p, k->waker)), &part);
+	cnt = put_waker(m, sleeper_path(m, w), waker);
+	if (m->p->stories->len && !waker->irq) {
+		const struct tree_label why = { .text = CHAIN_NOT_RECORDED, .kind = TREE_DELIMITER, .waker = true };
+
+		cnt = put_label(m, cnt, tree_label(m->t, &why));
+	}
+	add_part(m, cnt, &part);
 }
 
 /* One path for each waker of a sleep, or each chain, and one for what no waker is known of. */

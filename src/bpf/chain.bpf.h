@@ -191,17 +191,18 @@ __noinline int other_out(struct thread_state *st, struct scratch *scratch, bool 
 	return 0;
 }
 
+/* c: NULL while chains are not told; what the thread does is known all the same once they are. */
 __noinline int other_in(struct thread_state *st, struct chain_state *c, __u64 now)
 {
 	struct wait_parts parts;
 
-	if (!st || !c)
+	if (!st)
 		return 0;
 	if (st->mode == MODE_UNKNOWN) {
 		st->since_ns = window.start_ns;
 		st->mode = st->wake_ns > window.start_ns ? MODE_ASLEEP : MODE_NEW;
 	}
-	if (st->mode != MODE_ON_CPU) {
+	if (c && st->mode != MODE_ON_CPU) {
 		split_wait(st, now, false, &parts);
 		/* its time is nobody's here, but a chain that leads to it ends there */
 		if (st->mode == MODE_ASLEEP && !parts.runnable_ns)
@@ -248,13 +249,15 @@ static __always_inline void note_first(struct chain_hop *first, struct thread_st
 	struct chain_state *c = chain_of(wst);
 	__u64 queued_ns = 0;
 
+	first->tno = wst->tno;
 	first->on_ns = wst->on_ns;
+	if (!c)
+		return;	/* just now they are not told any more */
 	if (rarely(!was_seen_to_enter(wst))) {
 		first->on_ns = meet_waker(wst, c, task->se.sum_exec_runtime - wst->exec_ns, now);
 		if (wst->mode == MODE_QUEUED || wst->mode == MODE_NEW)
 			queued_ns = first->on_ns - wst->since_ns;
 	}
-	first->tno = wst->tno;
 	first->by_tno = c->by_tno;
 	first->slept_ns = c->slept_ns;
 	first->woken_ns = c->woken_ns;
@@ -267,10 +270,19 @@ static __always_inline __u64 chain_now(struct task_struct *p, struct thread_stat
 {
 	struct chain_state *c = chain_of(st), *of_waker;
 	struct offcpu_rec_chain *rec = &scratch->chain;
-	struct chain_hop *first = &c->hops[0];
 	__u64 start = st->mode == MODE_UNKNOWN ? window.start_ns : st->since_ns;
 	bool asleep = is_asleep(p, st);
+	struct chain_hop *first;
 
+	if (!c)
+		return waker;
+	st->waker_place = 0;	/* its waker is no waker alone: see calls_again() */
+	if (asleep && start < chains_since_ns) {	/* of all that time they tell nothing */
+		c->cnt = 0;
+		c->end = OFFCPU_CHAIN_UNKNOWN;
+		return waker;
+	}
+	first = &c->hops[0];
 	rec->cnt = 1;
 	rec->loop_to = 0;
 	rec->end = wst ? OFFCPU_CHAIN_AWAKE : OFFCPU_CHAIN_INTERRUPT;
@@ -301,7 +313,7 @@ static __always_inline void skip_chain(struct task_struct *p, struct thread_stat
 {
 	struct chain_state *c = chain_of(st);
 
-	if (!is_asleep(p, st))
+	if (!c || !is_asleep(p, st))
 		return;
 	st->waker_tno = 0;
 	c->cnt = 0;

@@ -241,6 +241,8 @@ static __always_inline void forget_crossed(struct thread_state *st)
 	struct memory *m = memory_of(st);
 
 	st->seen_ustack = st->seen_waker = st->seen_object = 0;
+	if (cfg.chain_depth)
+		((struct chained_thread *)st)->chain.seen = 0;
 	for (int i = 0; i < SEEN_TARGETS; i++)
 		st->targets[i].file = 0;
 	for (int i = 0; m && i < WALKS; i++)

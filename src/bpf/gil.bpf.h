@@ -263,7 +263,7 @@ __noinline int begin_gil_sum(struct thread_state *st, struct kept_wait *kept)
 	if (!st || !kept)
 		return 0;
 	piece_ns = kept->duration_ns;
-	if (kept->weight_q8 != SAMPLE_ONE_Q8 || cfg.chain_depth)
+	if (kept->weight_q8 != SAMPLE_ONE_Q8 || (cfg.chain_depth && chains_since_ns))
 		st->futex.gil_ns = 0;
 	else if (st->futex.gil_ns)
 		uncount_piece(st);

@@ -265,6 +265,8 @@ __u8 wait_groups[OFFCPU_WAIT_GROUPS] = { 0 };
 __u64 wait_entries = 0, chain_entries = 0;
 /* Of `memories`: where the next free one is looked for, and how many are taken. */
 __u32 next_memory = 0, memories_taken = 0;
+/* Chains of wakers are told from then on; 0: not now. */
+volatile __u64 chains_since_ns RARELY_WRITTEN = 0;
 /* The window is open, near enough to count switches by. */
 volatile __u8 is_open RARELY_WRITTEN = 0;
 /*
@@ -410,10 +412,26 @@ static __always_inline struct scratch *my_scratch(void)
 	return bpf_map_lookup_elem(&scratches, (const void *)&small_keys[0]);
 }
 
-/* st: as thread_of() gives it, in the program that asked for it.  NULL: no chains are wanted. */
+/*
+ * st: as thread_of() gives it, in the program that asked for it.  NULL: no chains are wanted, or not now.  What was
+ * kept when they were last told says nothing of what came since.
+ */
 static __always_inline struct chain_state *chain_of(struct thread_state *st)
 {
-	return cfg.chain_depth ? &((struct chained_thread *)st)->chain : NULL;
+	__u64 since_ns = cfg.chain_depth ? chains_since_ns : 0;
+	struct chain_state *c;
+
+	if (!since_ns)
+		return NULL;
+	c = &((struct chained_thread *)st)->chain;
+	if (c->told_since_ns != since_ns) {
+		c->slept_ns = c->woken_ns = c->off_ns = 0;
+		c->by_tno = 0;
+		c->cnt = 0;
+		c->end = OFFCPU_CHAIN_UNKNOWN;
+		c->told_since_ns = since_ns;
+	}
+	return c;
 }
 
 #endif

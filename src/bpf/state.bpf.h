@@ -113,6 +113,7 @@ struct chain_hop {
 struct chain_state {
 	__u64 slept_ns, woken_ns, off_ns;
 	__u64 seen;		/* the last id known to have crossed */
+	__u64 told_since_ns;	/* chains_since_ns, as this was kept */
 	__u32 by_tno;		/* who ended it */
 	__u8 cnt, end;
 	__u8 skipped;		/* its waker was not looked at, for the sleep was short */

@@ -89,7 +89,7 @@ int handle_waking(unsigned long long *ctx)
 	if (!note_early_waking(p, st, now) && cfg.want_wakers) {
 		if (skips_waker(st, now))
 			skip_waker(p, st);
-		else if (st->selected || cfg.chain_depth)
+		else if (st->selected || (cfg.chain_depth && chains_since_ns))
 			note_waker(ctx, p, st, now);
 	}
 	if (cfg.want_blame || cfg.has_quota)

@@ -28,12 +28,16 @@ struct sleeps {
 	struct slept *at;
 	uint32_t room, cnt, first;	/* room: a power of two */
 	uint32_t last_no;
-	bool is_cut;		/* older ones are not known */
+	bool is_cut;		/* before cut_ns they are not known */
+	bool was_empty;		/* as a window ended */
+	uint64_t cut_ns;
 };
 
 struct earlier {
 	GHashTable *sleeps;	/* tno -> struct sleeps */
 	GHashTable *told;	/* struct offcpu_wait_key -> GArray of struct earlier_node */
+	GHashTable *told_next;	/* the same, of the window behind the edge */
+	uint64_t edge_ns;	/* the window ends there; UINT64_MAX: it goes on */
 	uint32_t sleeps_room, nodes_cnt;	/* of all */
 	uint64_t steps_ns;	/* a clock: what the steps so far may have taken */
 	uint32_t steps_left;	/* for this question; and its wait stands for so many */
@@ -65,10 +69,13 @@ struct earlier *earlier_new(void)
 
 	e->sleeps = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, free_sleeps);
 	e->told = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, free_nodes);
+	e->told_next = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, free_nodes);
+	e->edge_ns = UINT64_MAX;
 	return e;
 }
 
-FREES(earlier_free, struct earlier, e, g_hash_table_destroy(e->sleeps); g_hash_table_destroy(e->told))
+FREES(earlier_free, struct earlier, e, g_hash_table_destroy(e->sleeps); g_hash_table_destroy(e->told);
+	g_hash_table_destroy(e->told_next))
 
 static struct slept *slept_at(const struct sleeps *s, uint32_t i)
 {
@@ -83,6 +90,7 @@ static void make_room(struct earlier *e, struct sleeps *s)
 	if (s->cnt < s->room)
 		return;
 	if (s->room && (room > SLEEPS_MAX || e->sleeps_room + room - s->room > ALL_SLEEPS_MAX)) {
+		s->cut_ns = slept_at(s, 0)->woken_ns;
 		s->first++;
 		s->cnt--;
 		s->is_cut = true;
@@ -121,6 +129,7 @@ void earlier_add_sleep(struct earlier *e, const struct offcpu_rec_sleep *rec)
 
 	if (rec->no != s->last_no + 1) {
 		s->is_cut = true;
+		s->cut_ns = rec->slept_ns;
 		s->cnt = 0;
 	}
 	s->last_no = rec->no;
@@ -137,6 +146,50 @@ void earlier_add_sleep(struct earlier *e, const struct offcpu_rec_sleep *rec)
 		.waker_off_ns = rec->waker_off_ns,
 		.by_tno = rec->by_tno,
 	};
+}
+
+void earlier_cut(struct earlier *e, uint64_t edge_ns)
+{
+	e->edge_ns = edge_ns;
+}
+
+/* What was before the edge nobody asks for any more.  True: it has not slept in two windows. */
+static gboolean forget_sleeps(gpointer key, gpointer value, gpointer data)
+{
+	struct earlier *e = data;
+	struct sleeps *s = value;
+	bool was_empty = s->was_empty;
+
+	(void)key;
+	while (s->cnt && slept_at(s, 0)->woken_ns <= e->edge_ns) {
+		s->first++;
+		s->cnt--;
+	}
+	if (s->cut_ns <= e->edge_ns)
+		s->is_cut = false;
+	s->was_empty = !s->cnt;
+	if (s->cnt || !was_empty)
+		return FALSE;
+	e->sleeps_room -= s->room;
+	return TRUE;
+}
+
+void earlier_next_window(struct earlier *e)
+{
+	GHashTableIter iter;
+	gpointer nodes;
+
+	g_hash_table_foreach_remove(e->sleeps, forget_sleeps, e);
+	g_hash_table_remove_all(e->told);
+	GHashTable *emptied = e->told;
+
+	e->told = e->told_next;
+	e->told_next = emptied;
+	e->nodes_cnt = 0;
+	g_hash_table_iter_init(&iter, e->told);
+	while (g_hash_table_iter_next(&iter, NULL, &nodes))
+		e->nodes_cnt += ((const GArray *)nodes)->len;
+	e->edge_ns = UINT64_MAX;
 }
 
 /* -- what is told, as a tree of paths ------------------------------------------ */
@@ -325,14 +378,15 @@ static uint32_t steps_at(struct earlier *e, uint64_t now_ns)
 
 void earlier_tell(struct earlier *e, const struct offcpu_rec_earlier *rec)
 {
-	GArray *nodes = g_hash_table_lookup(e->told, &rec->key);
+	GHashTable *told = rec->start_ns < e->edge_ns ? e->told : e->told_next;
+	GArray *nodes = g_hash_table_lookup(told, &rec->key);
 	uint32_t steps = steps_at(e, rec->end_ns), node;
 
 	if (rec->hop >= OFFCPU_CHAIN_MAX || rec->end_ns <= rec->start_ns)
 		return;
 	if (!nodes) {
 		nodes = g_array_new(FALSE, FALSE, sizeof(struct earlier_node));
-		g_hash_table_insert(e->told, g_memdup2(&rec->key, sizeof(rec->key)), nodes);
+		g_hash_table_insert(told, g_memdup2(&rec->key, sizeof(rec->key)), nodes);
 	}
 	node = uppermost(e, nodes, rec->hop);
 	if (node == EARLIER_NONE)

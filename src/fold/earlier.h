@@ -20,6 +20,12 @@ struct earlier *earlier_new(void);
 void earlier_free(struct earlier *e);	/* NULL is fine */
 
 void earlier_add_sleep(struct earlier *e, const struct offcpu_rec_sleep *rec);
+/*
+ * Where windows are cut: what is asked for behind the edge is told in the next window.  The kernel asks for nothing
+ * before the window's start, so with the next one older sleeps go.
+ */
+void earlier_cut(struct earlier *e, uint64_t edge_ns);
+void earlier_next_window(struct earlier *e);
 /* Tells what is asked for, and adds it up by the wait's key and the step of its chain. */
 void earlier_tell(struct earlier *e, const struct offcpu_rec_earlier *rec);
 

@@ -128,14 +128,34 @@ void fold_sleep(struct fold *f, const void *rec, size_t size)
 	fold_wakers_add_sleep(f->wakers, rec, size);
 }
 
+/* As fold_sum() has it. */
+static struct offcpu_wait_key key_now(const struct fold *f, const struct offcpu_wait_key *key)
+{
+	struct offcpu_wait_key own = *key;
+
+	if (f->is_later_window)
+		own.ustack = fold_stacks_id_at(f->stacks, own.ustack, UINT64_MAX);
+	return own;
+}
+
 void fold_earlier(struct fold *f, const void *rec, size_t size)
 {
-	fold_wakers_add_earlier(f->wakers, rec, size);
+	struct offcpu_rec_earlier own;
+
+	if (size < sizeof(own)) {
+		fold_drop_record(f->profile);
+		return;
+	}
+	own = *(const struct offcpu_rec_earlier *)rec;
+	own.key = key_now(f, &own.key);
+	fold_wakers_add_earlier(f->wakers, &own);
 }
 
 void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum)
 {
-	fold_wakers_add_sum(f->wakers, key, sum);
+	const struct offcpu_wait_key own = key_now(f, key);
+
+	fold_wakers_add_sum(f->wakers, &own, sum);
 }
 
 void fold_target(struct fold *f, const void *rec, size_t size)
@@ -349,6 +369,11 @@ void fold_finish_threads(struct fold *f)
 	}
 }
 
+void fold_cut(struct fold *f, uint64_t edge_ns)
+{
+	fold_wakers_cut(f->wakers, edge_ns);
+}
+
 void fold_begin_window(struct fold *f)
 {
 	profile_empty_rows(f->profile);
@@ -361,6 +386,7 @@ void fold_begin_window(struct fold *f)
 	f->is_later_window = true;
 	fold_stacks_next_window(f->stacks);
 	fold_targets_next_window(f->targets);
+	fold_wakers_next_window(f->wakers);
 	if (f->services)
 		fold_services_next_window(f->services);
 }

@@ -78,6 +78,8 @@ void fold_chain_sum(struct fold *f, const struct offcpu_wait_key *key, const str
 void fold_finish_threads(struct fold *f);
 /* Turns all sums and open waits into the profile's waits.  Its window is known. */
 void fold_finish(struct fold *f);
+/* The window ends at edge_ns: records of what was behind are of the next one. */
+void fold_cut(struct fold *f, uint64_t edge_ns);
 /*
  * After fold_finish(): another window begins, of which nothing has come yet.  Stacks, wakers and objects stay known,
  * the profile's rows go.

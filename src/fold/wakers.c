@@ -11,11 +11,16 @@ struct waker_row {
 	struct offcpu_rec_waker rec;
 };
 
+struct chain_row {
+	struct crossed_row row;
+	struct offcpu_rec_chain rec;
+};
+
 struct fold_wakers {
 	struct profile *profile;
 	struct fold_stacks *stacks;
 	struct crossed *wakers;	/* struct waker_row */
-	GHashTable *chains;	/* uint64_t id -> struct offcpu_rec_chain */
+	struct crossed *chains;	/* struct chain_row */
 	GHashTable *stories;	/* struct offcpu_wait_key -> struct offcpu_chain_sum */
 	struct earlier *earlier;
 };
@@ -27,13 +32,13 @@ struct fold_wakers *fold_wakers_new(struct profile *profile, struct fold_stacks 
 	f->profile = profile;
 	f->stacks = stacks;
 	f->wakers = crossed_new(g_free);
-	f->chains = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, g_free);
+	f->chains = crossed_new(g_free);
 	f->stories = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, g_free);
 	f->earlier = earlier_new();
 	return f;
 }
 
-FREES(fold_wakers_free, struct fold_wakers, f, crossed_free(f->wakers); g_hash_table_destroy(f->chains);
+FREES(fold_wakers_free, struct fold_wakers, f, crossed_free(f->wakers); crossed_free(f->chains);
       g_hash_table_destroy(f->stories); earlier_free(f->earlier))
 
 void fold_wakers_add(struct fold_wakers *f, const struct offcpu_rec_waker *rec, size_t size)
@@ -52,12 +57,24 @@ void fold_wakers_add(struct fold_wakers *f, const struct offcpu_rec_waker *rec, 
 
 guint fold_wakers_cnt(const struct fold_wakers *f)
 {
-	return crossed_cnt(f->wakers);
+	return crossed_cnt(f->wakers) + crossed_cnt(f->chains);
 }
 
 void fold_wakers_forget(struct fold_wakers *f)
 {
 	crossed_forget(f->wakers);
+	crossed_forget(f->chains);
+}
+
+void fold_wakers_cut(struct fold_wakers *f, uint64_t edge_ns)
+{
+	earlier_cut(f->earlier, edge_ns);
+}
+
+void fold_wakers_next_window(struct fold_wakers *f)
+{
+	g_hash_table_remove_all(f->stories);
+	earlier_next_window(f->earlier);
 }
 
 void fold_wakers_add_chain(struct fold_wakers *f, const struct offcpu_rec_chain *rec, size_t size)
@@ -67,11 +84,20 @@ void fold_wakers_add_chain(struct fold_wakers *f, const struct offcpu_rec_chain 
 		fold_drop_record(f->profile);
 		return;
 	}
-	if (g_hash_table_contains(f->chains, &rec->id))
+	if (crossed_find(f->chains, rec->id))
 		return;
-	struct offcpu_rec_chain *own = g_memdup2(rec, sizeof(*rec));
+	struct chain_row *own = g_new(struct chain_row, 1);
 
-	g_hash_table_insert(f->chains, &own->id, own);
+	*own = (struct chain_row){ .row = { .id = rec->id }, .rec = *rec };
+	crossed_add(f->chains, own);
+}
+
+/* NULL: it is the id of none. */
+static const struct offcpu_rec_chain *find_chain(const struct fold_wakers *f, uint64_t id)
+{
+	const struct chain_row *row = id ? crossed_find(f->chains, id) : NULL;
+
+	return row ? &row->rec : NULL;
 }
 
 void fold_wakers_add_sleep(struct fold_wakers *f, const struct offcpu_rec_sleep *rec, size_t size)
@@ -82,12 +108,9 @@ void fold_wakers_add_sleep(struct fold_wakers *f, const struct offcpu_rec_sleep 
 		earlier_add_sleep(f->earlier, rec);
 }
 
-void fold_wakers_add_earlier(struct fold_wakers *f, const struct offcpu_rec_earlier *rec, size_t size)
+void fold_wakers_add_earlier(struct fold_wakers *f, const struct offcpu_rec_earlier *rec)
 {
-	if (size < sizeof(*rec))
-		fold_drop_record(f->profile);
-	else
-		earlier_tell(f->earlier, rec);
+	earlier_tell(f->earlier, rec);
 }
 
 void fold_wakers_add_sum(struct fold_wakers *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum)
@@ -141,7 +164,7 @@ bool fold_wakers_find(struct fold_wakers *f, uint64_t id, uint32_t *ret_waker)
 
 bool fold_wakers_first(struct fold_wakers *f, uint64_t id, uint32_t *ret_waker)
 {
-	const struct offcpu_rec_chain *rec = g_hash_table_lookup(f->chains, &id);
+	const struct offcpu_rec_chain *rec = find_chain(f, id);
 
 	return fold_wakers_find(f, rec && rec->cnt ? rec->waker[0] : id, ret_waker);
 }
@@ -228,7 +251,7 @@ uint32_t fold_wakers_tell(struct fold_wakers *f, struct wake *k, uint64_t id, co
 			  uint64_t said_ns)
 {
 	const GArray *earlier = key ? earlier_find(f->earlier, key) : NULL;
-	const struct offcpu_rec_chain *rec = id ? g_hash_table_lookup(f->chains, &id) : NULL;
+	const struct offcpu_rec_chain *rec = find_chain(f, id);
 	struct story story = { .count = k->count, .blocked_ns = k->blocked_ns, .runnable_ns = k->runnable_ns };
 	struct offcpu_chain_sum sum;
 	uint32_t wakers[OFFCPU_CHAIN_MAX];

@@ -21,9 +21,13 @@ void fold_wakers_add(struct fold_wakers *f, const struct offcpu_rec_waker *rec, 
 void fold_wakers_add_chain(struct fold_wakers *f, const struct offcpu_rec_chain *rec, size_t size);
 /* Of chains: what was before the last sleeps of wakers.  See fold/earlier.h. */
 void fold_wakers_add_sleep(struct fold_wakers *f, const struct offcpu_rec_sleep *rec, size_t size);
-void fold_wakers_add_earlier(struct fold_wakers *f, const struct offcpu_rec_earlier *rec, size_t size);
+void fold_wakers_add_earlier(struct fold_wakers *f, const struct offcpu_rec_earlier *rec);
 /* See fold_chain_sum(). */
 void fold_wakers_add_sum(struct fold_wakers *f, const struct offcpu_wait_key *key, const struct offcpu_chain_sum *sum);
+
+/* Where windows are cut: the edge of this one is named; and the next one begins. */
+void fold_wakers_cut(struct fold_wakers *f, uint64_t edge_ns);
+void fold_wakers_next_window(struct fold_wakers *f);
 
 /* The profile's row of a waker, when all stacks have nodes; false when it has not arrived. */
 bool fold_wakers_find(struct fold_wakers *f, uint64_t id, uint32_t *ret_waker);

@@ -128,6 +128,7 @@ const struct profile *session_cut(struct session *s, GError **error)
 	forgets = begin_forgetting(s);
 	in_time = name_edge(s, &edge_ns);
 	fold_windows_cut(s->windows, edge_ns);
+	fold_cut(s->fold, edge_ns);
 	await(edge_ns);
 	is_read = read_window(s, edge_ns, error);
 	s->skel->data->forgets_crossed = 0;
@@ -141,6 +142,14 @@ const struct profile *session_cut(struct session *s, GError **error)
 	s->swapped_ns = edge_ns;
 	tell_window(s, edge_ns);
 	return s->profile;
+}
+
+void session_tell_chains(struct session *s, bool tells)
+{
+	volatile __u64 *since_ns = &s->skel->data->chains_since_ns;
+
+	if (s->skel->rodata->cfg.chain_depth && tells != (*since_ns != 0))
+		*since_ns = tells ? clock_ns(CLOCK_MONOTONIC) : 0;
 }
 
 struct profile *session_keep_window(struct session *s)

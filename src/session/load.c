@@ -46,7 +46,7 @@ static bool wants_tables(const struct collect_options *o)
 
 bool session_may_cut(const struct collect_options *o)
 {
-	return o->may_cut && o->mode == COLLECT_WAITS && o->chain_depth < 2 && (!o->requests || o->requests_beside) && !o->min_ns &&
+	return o->may_cut && o->mode == COLLECT_WAITS && (!o->requests || o->requests_beside) && !o->min_ns &&
 	       !o->max_ns && !o->lines;
 }
 

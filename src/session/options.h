@@ -80,7 +80,8 @@ struct collect_options {
 	bool include_self;
 	bool verify_walks;	/* tests: do each remembered walk in full, too, and count differences */
 	bool may_raise;		/* the governor may change the scale */
-	/* COLLECT_WAITS: session_cut() will be called; without chains, lines, bounds of durations, slices */
+	bool chains_later;	/* not before session_tell_chains() says so */
+	/* COLLECT_WAITS: session_cut() will be called; without lines, bounds of durations, slices */
 	bool may_cut;
 	/* the profile of a window is freed before the next cut: nobody needs what that named */
 	bool frees_windows;

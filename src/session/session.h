@@ -49,6 +49,12 @@ const struct profile *session_cut(struct session *s, GError **error);
 /* Right after that: the same profile, but kept until profile_free_rows(), which is before session_free(). */
 struct profile *session_keep_window(struct session *s);
 
+/*
+ * Whether chains of wakers are told from now on, where options->chains_later asks for that.  Until then a switch costs
+ * next to nothing more.
+ */
+void session_tell_chains(struct session *s, bool tells);
+
 /* Ends the window, reads out everything. */
 bool session_stop(struct session *s, GError **error);
 

@@ -30,6 +30,7 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 	cfg->want_wakers = (o->want_wakers || o->want_storms) && has_mode;
 	cfg->only_storms = !o->want_wakers;
 	cfg->chain_depth = o->want_wakers && has_mode ? (uint8_t)MIN(o->chain_depth, OFFCPU_CHAIN_MAX) : 0;
+	s->skel->data->chains_since_ns = cfg->chain_depth && !o->chains_later;	/* from the start */
 	select_irq_programs(s->skel, cfg->want_wakers);
 	if (!cfg->chain_depth) {
 		bpf_map__set_max_entries(s->skel->maps.chains_a, 1);

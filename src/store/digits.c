@@ -2,6 +2,7 @@
 #include "store/pack.h"
 
 #include "store/blob.h"
+#include "store/chains.h"
 #include "store/pack_part.h"
 
 enum dim { COUNT, BLOCKED, RUNNABLE, PREEMPTED, DIM_CNT };
@@ -240,5 +241,8 @@ void digits_round(struct profile *p)
 		round_max(w, p->info.sampling.max_ns);
 		round_hist(w->hist, w->count, p->info.sampling.max_ns);
 	}
+	g_autofree struct wake *wakes = g_memdup2(p->wakes->data, (gsize)p->wakes->len * sizeof(struct wake));
+
 	round_all_wakes(p, before);
+	stories_fit(p, wakes);
 }

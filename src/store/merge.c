@@ -19,6 +19,7 @@ static struct merger *new_into(struct profile *p)
 	m->samples = g_array_new(FALSE, FALSE, sizeof(struct on_cpu_sample));
 	m->identities = id_index_new();
 	m->sample_index = id_index_new();
+	m->story_index = id_index_new();
 	return m;
 }
 
@@ -49,6 +50,7 @@ void merge_free(struct merger *m)
 	g_array_unref(m->samples);
 	id_index_free(m->identities);
 	id_index_free(m->sample_index);
+	id_index_free(m->story_index);
 	g_free(m);
 }
 

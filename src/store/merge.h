@@ -25,7 +25,8 @@ void merge_free(struct merger *m);	/* NULL is fine */
 struct profile *merge_profile(struct merger *m);
 /*
  * The next window, by time; it may share all but its rows with merge_profile().  False with a sentence: there are too
- * many rows. Chains of wakers and slices are of one window, and are left out.
+ * many rows. Slices are of one window, and are left out.  Of a sleep that was split chains tell the last part; the
+ * rest is told as what the last waker did earlier.
  */
 bool merge_add(struct merger *m, const struct profile *window, GError **error);
 /* The caller's own; m is freed.  NULL where nothing was added. */

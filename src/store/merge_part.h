@@ -35,6 +35,7 @@ struct merger {
 	const bool *coarse;	/* of each wait of the window: it goes without its stacks; NULL: none */
 	struct id_index *identities;	/* of latest */
 	struct id_index *sample_index;
+	struct id_index *story_index;	/* of the stories of p: by wake and chain */
 };
 
 /* One window on its way into the sum. */
@@ -48,6 +49,7 @@ struct merge_step {
 	bool *goes_on;		/* that row was there before */
 	uint32_t *wait;		/* index + 1 in the sum of each wait; 0: it is among the open ones */
 	uint32_t *open;		/* index + 1 into `open` of each wait that is open or was joined */
+	uint32_t *wake;		/* index + 1 in the sum of each wake; 0: its wait is open, or was joined */
 	bool *is_woken;		/* of each wait; NULL: none is */
 	GArray *open_next;	/* struct open_wait: those of this window */
 	GArray *joined;		/* struct join */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Waits that a cut has split are one again. */
+#include "store/chains.h"
 #include "store/merge_part.h"
 
 #include <string.h>
@@ -9,6 +10,7 @@ struct join {
 	uint32_t wait;		/* of the window */
 	uint32_t sum;		/* index in the sum; UINT32_MAX: it is open again */
 	struct open_wait whole;	/* both parts; the waking of the first */
+	uint32_t wake;		/* index + 1 in the sum; 0: it has none, or is open again */
 };
 
 /* One wait, not a sum of several, and none that stands for others. */
@@ -189,8 +191,9 @@ static struct join *join_of(struct merge_step *s, uint32_t wait)
 	return j && j->wait == wait ? j : NULL;
 }
 
-static void add_wake(struct merge_step *s, const struct wake *own)
+static void add_wake(struct merge_step *s, uint32_t i)
 {
+	const struct wake *own = profile_wake(s->window, i);
 	struct join *j = join_of(s, own->wait);
 	struct wake k = *own;
 
@@ -201,7 +204,7 @@ static void add_wake(struct merge_step *s, const struct wake *own)
 		g_array_index(s->open_next, struct open_wait, s->open[own->wait] - 1).wake = k;
 	else {
 		k.wait = s->wait[own->wait] - 1;
-		profile_add_wake(s->m->p, &k);
+		s->wake[i] = profile_add_wake(s->m->p, &k) + 1;
 	}
 }
 
@@ -218,7 +221,56 @@ static void end_joined(struct merge_step *s)
 		if (j->sum == UINT32_MAX)
 			g_array_index(s->open_next, struct open_wait, s->open[j->wait] - 1).wake = j->whole.wake;
 		else
-			profile_add_wake(s->m->p, &j->whole.wake);
+			j->wake = profile_add_wake(s->m->p, &j->whole.wake) + 1;
+	}
+}
+
+static uint32_t map_waker(void *step, uint32_t waker)
+{
+	struct merge_step *s = step;
+
+	return profile_map_waker(&s->map, waker);
+}
+
+static bool same_story(const void *profile, const void *key, uint32_t id)
+{
+	const struct story *a = profile_story(profile, id), *b = key;
+
+	return a->wake == b->wake && a->chain == b->chain;
+}
+
+static void add_story(struct merger *m, const struct story *s)
+{
+	const uint64_t key = (uint64_t)s->wake << 32 | s->chain;
+	uint64_t hash = id_index_hash(m->story_index, &key, sizeof(key));
+	int64_t at = id_index_find(m->story_index, hash, same_story, m->p, s);
+
+	if (at < 0) {
+		id_index_add(m->story_index, hash, m->p->stories->len);
+		profile_add_story(m->p, s);
+		return;
+	}
+	story_add(&g_array_index(m->p->stories, struct story, (guint)at), s);
+}
+
+/* Of a wait that is open again nothing is told: its part that ends will be. */
+static void add_stories(struct merge_step *s)
+{
+	g_autofree uint32_t *chains = s->window->stories->len ? chains_copy(s->window, s->m->p, map_waker, s) : NULL;
+
+	for (guint i = 0; i < s->window->stories->len; i++) {
+		struct story own = *profile_story(s->window, i);
+		uint32_t wait = profile_wake(s->window, own.wake)->wait, wake = s->wake[own.wake];
+		const struct join *j = wake ? NULL : join_of(s, wait);
+
+		if (!wake && !(j && j->wake))
+			continue;
+		own.wake = (j ? j->wake : wake) - 1;
+		own.chain = chains[own.chain];
+		if (j && own.count)
+			story_begins_earlier(s->m->p, &own,
+					     j->whole.wait.blocked_ns - profile_wait(s->window, wait)->blocked_ns);
+		add_story(s->m, &own);
 	}
 }
 
@@ -277,16 +329,19 @@ void merge_waits(struct merge_step *s)
 	s->open_next = g_array_new(FALSE, FALSE, sizeof(struct open_wait));
 	s->joined = g_array_new(FALSE, FALSE, sizeof(struct join));
 	s->is_woken = wakes->len ? g_new0(bool, s->window->waits->len + 1) : NULL;
+	s->wake = g_new0(uint32_t, wakes->len + 1);
 	for (guint i = 0; i < wakes->len; i++)
 		s->is_woken[profile_wake(s->window, i)->wait] = true;
 	for (guint i = 0; i < s->window->waits->len; i++)
 		if (!make_longer(s, i))
 			add_wait(s, i);
 	for (guint i = 0; i < wakes->len; i++)
-		add_wake(s, profile_wake(s->window, i));
+		add_wake(s, i);
 	end_joined(s);
+	add_stories(s);
 	replace_open(s);
 	g_array_unref(s->open_next);
 	g_array_unref(s->joined);
 	g_free(s->is_woken);
+	g_free(s->wake);
 }

@@ -329,7 +329,8 @@ bool pack_rows(struct dict_writer *w, const struct profile *p, GByteArray *into,
 {
 	struct packer k = { .w = w, .p = p, .into = into };
 	const guint rows[] = { p->threads->len, p->waits->len,	p->on_cpu->len, p->wakes->len,
-			       p->blames->len,	p->storms->len, p->losses->len, p->tcp_waits->len };
+			       p->blames->len,	p->storms->len, p->losses->len, p->tcp_waits->len,
+			       p->chains->len,	p->stories->len };
 
 	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
 		if (rows[i] > PACK_ROWS_MAX)
@@ -354,6 +355,7 @@ bool pack_rows(struct dict_writer *w, const struct profile *p, GByteArray *into,
 	if (p->info.has_tasks)
 		pack_tasks(w, p, into);
 	pack_network(w, p, into);
+	pack_chains(w, p, k.wakes, into);
 	g_array_unref(k.wakes);
 	g_array_unref(k.threads);
 	g_array_unref(k.waits);

@@ -52,7 +52,7 @@ static void put_connections(struct dict_writer *w, const struct profile *p, GByt
 
 void pack_network(struct dict_writer *w, const struct profile *p, GByteArray *into)
 {
-	if (!p->tcp_waits->len && !p->connections->len)
+	if (!p->tcp_waits->len && !p->connections->len && !p->stories->len)
 		return;
 	put_tcp_waits(w, p, into);
 	put_connections(w, p, into);

@@ -125,12 +125,21 @@ void pack_tasks(struct dict_writer *w, const struct profile *p, GByteArray *into
 bool unpack_tasks(struct dict_map *m, struct cursor *c, struct profile *p);
 
 /*
- * What TCP waits went on, and connections, behind all other rows of a window; nothing where there are none, as in windows
- * of before December 2026.  Of connections the ports that the kernel chose are left out: they would fill the dictionary.
+ * What TCP waits went on, and connections, behind all other rows of a window; nothing where there are none, nor chains,
+ * as in windows of before December 2026.  Of connections the ports that the kernel chose are left out: they would fill
+ * the dictionary.
  */
 void pack_network(struct dict_writer *w, const struct profile *p, GByteArray *into);
-/* Up to the end of the bytes.  False: they are none of ours. */
+/* False: they are none of ours. */
 bool unpack_network(struct dict_map *m, struct cursor *c, struct profile *rows);
+
+/*
+ * Chains of wakers and their stories, behind that; nothing where there are none.  wakes: struct pack_row, as they were
+ * written.
+ */
+void pack_chains(struct dict_writer *w, const struct profile *p, const GArray *wakes, GByteArray *into);
+/* Up to the end of the bytes.  False: they are none of ours. */
+bool unpack_chains(struct dict_map *m, struct cursor *c, struct profile *rows);
 
 /*
  * Histograms as bytes, in two columns: which slots there are, from the longest down, and how many are in each but the

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/order.h"
 #include "profile/requests.h"
+#include "store/chains.h"
 
 #define NOT_YET UINT32_MAX
 
@@ -258,9 +259,31 @@ static uint32_t waker_of(struct folding *f, uint32_t waker)
 	return f->waker[waker] = profile_waker(f->p, &w);
 }
 
+static uint32_t waker_for_chain(void *folding, uint32_t waker)
+{
+	return waker_of(folding, waker);
+}
+
+/* wake: index + 1 of each old one; 0: it is not told. */
+static void tell_stories(struct folding *f, const uint32_t *wake)
+{
+	g_autofree uint32_t *chains = f->old->stories->len ? chains_copy(f->old, f->p, waker_for_chain, f) : NULL;
+
+	for (guint i = 0; i < f->old->stories->len; i++) {
+		struct story s = *profile_story(f->old, i);
+
+		if (!wake[s.wake])
+			continue;
+		s.wake = wake[s.wake] - 1;
+		s.chain = chains[s.chain];
+		profile_add_story(f->p, &s);
+	}
+}
+
 static void tell_waits(struct folding *f)
 {
 	g_autofree uint32_t *wait = g_new(uint32_t, f->old->waits->len + 1);
+	g_autofree uint32_t *wake = g_new0(uint32_t, f->old->wakes->len + 1);
 
 	profile_expect_waits(f->p, f->old->waits->len);
 	for (guint i = 0; i < f->old->waits->len; i++) {
@@ -280,8 +303,9 @@ static void tell_waits(struct folding *f)
 			continue;
 		k.wait = wait[k.wait];
 		k.waker = waker_of(f, k.waker);
-		profile_add_wake(f->p, &k);
+		wake[i] = profile_add_wake(f->p, &k) + 1;
 	}
+	tell_stories(f, wake);
 }
 
 ORDER(by_thread, struct state_total, ORDER_LOW(thread))

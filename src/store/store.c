@@ -13,6 +13,7 @@
 
 #include "base/order.h"
 #include "store/blob.h"
+#include "store/chains.h"
 #include "store/file.h"
 #include "store/pack.h"
 #include "store/short_lived.h"
@@ -264,8 +265,10 @@ static bool add_rows(struct store *s, struct store_file *f, const struct store_r
 		return store_file_add(f, row, p, sums->line, sums->cells, sums->requests, error);
 	struct profile *coarse = merge_coarse(p, s->preempted_stacks, error);
 
-	if (coarse)
+	if (coarse) {
 		digits_round(coarse);
+		stories_coarse(coarse);
+	}
 	bool ok = coarse && store_file_add(f, row, coarse, sums->line, sums->cells, sums->requests, error);
 
 	profile_free(coarse);

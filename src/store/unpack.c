@@ -419,6 +419,8 @@ bool unpack_rows(struct dict_map *m, const uint8_t *bytes, size_t len_bytes, str
 		unpack_tasks(m, &u.c, rows);
 	if (!u.c.bad)
 		unpack_network(m, &u.c, rows);
+	if (!u.c.bad)
+		unpack_chains(m, &u.c, rows);
 	g_hash_table_unref(u.first);
 	g_free(u.thread_id);
 	g_free(u.sums);

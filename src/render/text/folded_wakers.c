@@ -106,15 +106,16 @@ static void add_story(struct writer *w, const struct wait *wait, const struct st
 
 static void add_offwake(struct writer *w, const struct wait *wait, uint32_t wake)
 {
-	const struct wake *k = profile_wake(w->p, wake);
+	const struct wake rest = stories_rest(w->p, w->stories, wake);
+	const struct waker *waker = profile_get_waker(w->p, rest.waker);
 
 	for (uint32_t n = w->stories->first[wake]; n < w->stories->first[wake + 1]; n++)
 		add_story(w, wait, profile_story(w->p, w->stories->order[n]));
-	if (w->stories->first[wake] < w->stories->first[wake + 1])
-		return;	/* either all of a recording's wakings have them, or none */
 	append_sleeper(w, wait);
-	append_waker(w, profile_get_waker(w->p, k->waker));
-	add(w, weight_of_wake(k, w->options->weight));
+	append_waker(w, waker);
+	if (w->p->stories->len && !waker->irq)
+		g_string_append(w->line, ";--;" CHAIN_NOT_RECORDED);
+	add(w, weight_of_wake(&rest, w->options->weight));
 }
 
 static void add_wakeup(struct writer *w, const struct wait *wait, const struct wake *k)

@@ -179,6 +179,37 @@ static void test_bad(struct fixture *x, gconstpointer data)
 	g_assert_cmpuint(earlier_total_ns(nodes, 0), ==, 700);
 }
 
+/* Where windows are cut: what is asked behind the edge is the next window's, and sleeps before it go. */
+static void test_windows(struct fixture *x, gconstpointer data)
+{
+	const GArray *nodes;
+
+	(void)data;
+	sleep_of(x, 2, 100, 900, 0, 0);
+	sleep_of(x, 2, 1200, 1500, 0, 0);
+	earlier_cut(x->e, BOOTED_NS + 1000);
+	tell(x, 2, 4, 1000, 2000, 1);
+	tell(x, 2, 4, 50, 950, 1);
+	nodes = earlier_find(x->e, &the_key);
+	g_assert_cmpuint(earlier_total_ns(nodes, 0), ==, 900);
+	earlier_next_window(x->e);
+	nodes = earlier_find(x->e, &the_key);
+	g_assert_cmpuint(earlier_total_ns(nodes, 0), ==, 1000);
+	g_assert_cmpuint(earlier_get(nodes, 0)->ran_ns, ==, 700);
+	/* that sleep is known still, and nothing before the edge */
+	tell(x, 2, 4, 1000, 2000, 1);
+	g_assert_cmpuint(earlier_get(nodes, 0)->ran_ns, ==, 1400);
+	earlier_cut(x->e, BOOTED_NS + 3000);
+	earlier_next_window(x->e);
+	g_assert_null(earlier_find(x->e, &the_key));
+	/* it has not slept since, and is not said to have lost anything */
+	tell(x, 2, 4, 3000, 3500, 1);
+	g_assert_cmpuint(earlier_get(earlier_find(x->e, &the_key), 0)->ran_ns, ==, 500);
+	sleep_of(x, 2, 3500, 3600, 0, 0);
+	tell(x, 2, 4, 3000, 3700, 1);
+	g_assert_cmpuint(earlier_get(earlier_find(x->e, &the_key), 0)->untold_ns, ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -189,5 +220,6 @@ int main(int argc, char **argv)
 	ADD(many);
 	ADD(steps);
 	ADD(bad);
+	ADD(windows);
 	return g_test_run();
 }
