@@ -9,6 +9,9 @@
 #include "session/probe.h"
 #include "offcpu.skel.h"
 
+/* Sums of chains, where they may never be told: 2 MB for both halves. */
+#define LATER_MAX 2048
+
 /* What interrupt runs is asked only where an interrupt may be a waker. */
 static void select_irq_programs(struct offcpu_bpf *skel, bool wanted)
 {
@@ -32,9 +35,9 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 	cfg->chain_depth = o->want_wakers && has_mode ? (uint8_t)MIN(o->chain_depth, OFFCPU_CHAIN_MAX) : 0;
 	s->skel->data->chains_since_ns = cfg->chain_depth && !o->chains_later;	/* from the start */
 	select_irq_programs(s->skel, cfg->want_wakers);
-	if (!cfg->chain_depth) {
-		bpf_map__set_max_entries(s->skel->maps.chains_a, 1);
-		bpf_map__set_max_entries(s->skel->maps.chains_b, 1);
+	if (!cfg->chain_depth || o->chains_later) {
+		bpf_map__set_max_entries(s->skel->maps.chains_a, cfg->chain_depth ? LATER_MAX : 1);
+		bpf_map__set_max_entries(s->skel->maps.chains_b, cfg->chain_depth ? LATER_MAX : 1);
 	}
 	return cfg->want_wakers;
 }

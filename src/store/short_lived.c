@@ -447,7 +447,7 @@ struct profile *short_lived_fold(struct profile *window, const struct short_live
 	f.object = table_of(window->objects->len);
 	f.waker = table_of(window->wakers->len);
 	note_lasting(&f);
-	if (gather(&f) && !window->chains->len) {
+	if (gather(&f)) {
 		f.p = profile_new_rows(window);
 		tell_threads(&f);
 		tell_waits(&f);

@@ -82,8 +82,12 @@ static struct profile *storm(unsigned cnt)
 		const struct waker timer = { .irq = profile_string(p, "timer"), .comm = "" };
 		const struct wake by_timer = { .wait = wait, .waker = profile_waker(p, &timer), .count = 1, .blocked_ns = 7 };
 
-		profile_add_wake(p, &wake);
+		const struct chain_node by_child = { .waker = wake.waker, .end = CHAIN_AWAKE };
+		const struct story story = { .wake = profile_add_wake(p, &wake), .chain = profile_chain(p, &by_child),
+					     .count = 1, .blocked_ns = 100, .hop[0] = { .ran_ns = 60, .runnable_ns = 40 } };
+
 		profile_add_wake(p, &by_timer);
+		profile_add_story(p, &story);
 		add_sample(p, thread, "main", 1 + i % 3);
 	}
 	profile_add_loss(p, "ring_stack", "the ring was full", 3, 0);
@@ -93,6 +97,7 @@ static struct profile *storm(unsigned cnt)
 struct sums {
 	uint64_t observed, on_cpu, blocked, runnable, preempted, filtered, lost, switches;
 	uint64_t wait_cnt, wait_blocked, wait_runnable, hist, wake_cnt, wake_blocked, state_cnt, state_ns, samples, weight;
+	uint64_t story_cnt, story_ran, chain_wakers;
 	int64_t residual;
 };
 
@@ -125,6 +130,11 @@ static struct sums sums_of(const struct profile *p)
 	for (guint i = 0; i < p->wakes->len; i++) {
 		s.wake_cnt += profile_wake(p, i)->count;
 		s.wake_blocked += profile_wake(p, i)->blocked_ns;
+	}
+	for (guint i = 0; i < p->stories->len; i++) {
+		s.story_cnt += profile_story(p, i)->count;
+		s.story_ran += profile_story(p, i)->hop[0].ran_ns;
+		s.chain_wakers += profile_chain_len(p, profile_story(p, i)->chain);
 	}
 	for (guint i = 0; i < p->states->len; i++) {
 		const struct state_total *t = profile_state(p, i);
