@@ -83,8 +83,8 @@ static struct profile *storm(unsigned cnt)
 		const struct wake by_timer = { .wait = wait, .waker = profile_waker(p, &timer), .count = 1, .blocked_ns = 7 };
 
 		const struct chain_node by_child = { .waker = wake.waker, .end = CHAIN_AWAKE };
-		const struct story story = { .wake = profile_add_wake(p, &wake), .chain = profile_chain(p, &by_child),
-					     .count = 1, .blocked_ns = 100, .hop[0] = { .ran_ns = 60, .runnable_ns = 40 } };
+		const struct story story = { .wake = profile_add_wake(p, &wake), .chain = profile_chain(p, &by_child), .count = 1,
+					     .blocked_ns = 100, .hop[0] = { .ran_ns = 60, .runnable_ns = 40 } };
 
 		profile_add_wake(p, &by_timer);
 		profile_add_story(p, &story);
