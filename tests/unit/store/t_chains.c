@@ -4,6 +4,7 @@
 
 #include "history.h"
 #include "store/chains.h"
+#include "store/pack.h"
 #include "store/store.h"
 
 #define MS UINT64_C(1000000)
@@ -237,6 +238,42 @@ static void sampled(void)
 	remove_dir(dir);
 }
 
+/* Whatever stands in their bytes, what is read is refused, or holds together. */
+static void damaged(void)
+{
+	struct window w = new_window(0);
+	uint32_t wake = add_waits(&w, 0, 12, 900 * MS, 0, true);
+	g_autoptr(GByteArray) plain = g_byte_array_new(), with = g_byte_array_new();
+	struct dict_writer *writer = dict_writer_new(dict_new(), NULL);
+	unsigned sound = 0;
+
+	dict_writer_begin(writer, w.p);
+	g_assert_true(pack_rows(writer, w.p, plain, NULL));
+	add_story(&w, wake, w.by_timer, 11, 800 * MS, 300 * MS);
+	add_story(&w, wake, w.by_feeder, 1, 100 * MS, 1000);
+	g_assert_true(pack_rows(writer, w.p, with, NULL));
+	g_autoptr(GByteArray) piece = dict_writer_end(writer);
+	struct dict *d = dict_new();
+
+	g_assert_true(dict_decode(d, g_memdup2(piece->data, piece->len), piece->len));
+	for (guint at = plain->len; at < with->len; at++)
+		for (unsigned bit = 0; bit < 8; bit++) {
+			struct profile *to = profile_new(), *rows = profile_new_rows(to);
+			struct dict_map *map = dict_map_new(d, to);
+
+			with->data[at] ^= (guint8)(1u << bit);
+			sound += unpack_rows(map, with->data, with->len, rows) && profile_check(rows, NULL);
+			with->data[at] ^= (guint8)(1u << bit);
+			dict_map_free(map);
+			profile_free_rows(rows);
+			profile_free(to);
+		}
+	g_assert_cmpuint(sound, <, (with->len - plain->len) * 8 / 2);
+	dict_free(d);
+	dict_writer_free(writer);
+	profile_free(w.p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -245,5 +282,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/chains/through_cuts", through_cuts);
 	g_test_add_func("/chains/beside_others", beside_others);
 	g_test_add_func("/chains/sampled", sampled);
+	g_test_add_func("/chains/damaged", damaged);
 	return g_test_run();
 }
