@@ -274,9 +274,9 @@ static __always_inline __u64 chain_now(struct task_struct *p, struct thread_stat
 	bool asleep = is_asleep(p, st);
 	struct chain_hop *first;
 
+	st->waker_place = 0;	/* where it was woken from is another place: see calls_again() */
 	if (!c)
 		return waker;
-	st->waker_place = 0;	/* its waker is no waker alone: see calls_again() */
 	if (asleep && start < chains_since_ns) {	/* of all that time they tell nothing */
 		c->cnt = 0;
 		c->end = OFFCPU_CHAIN_UNKNOWN;

@@ -279,6 +279,7 @@ static __always_inline __u64 place_of_call(struct task_struct *task, const struc
 /* Notes the place too, and what a walk by chance is compared with: Linux 6.1 has no room to keep it beyond the walk. */
 static __always_inline bool calls_again(struct thread_state *st, struct scratch *scratch, __u64 place, __u64 now)
 {
+	scratch->waker_before = 0;
 	if (cfg.verify_walks || (cfg.chain_depth && chains_since_ns) || cfg.want_storms || cfg.want_events ||
 	    cfg.want_switches || (cfg.want_requests && !cfg.requests_beside))
 		return false;
