@@ -75,7 +75,7 @@ struct earlier *earlier_new(void)
 }
 
 FREES(earlier_free, struct earlier, e, g_hash_table_destroy(e->sleeps); g_hash_table_destroy(e->told);
-	g_hash_table_destroy(e->told_next))
+      g_hash_table_destroy(e->told_next))
 
 static struct slept *slept_at(const struct sleeps *s, uint32_t i)
 {
