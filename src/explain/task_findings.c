@@ -226,7 +226,8 @@ static enum kind python_kind_of(const struct task_wait *w)
 		return NOTHING;
 	if (w->awaits_connection)
 		return POOLED;
-	if (has(w->reason, "gather()"))
+	/* as asyncio_source.c says it; wait_for() has a time limit */
+	if (has(w->reason, " others") || has(w->reason, " tasks ") || (has(w->reason, " task") && !is_called(w, "wait_for")))
 		return GROUP;
 	if (strcmp(w->call, "Semaphore.acquire") == 0)
 		return SEMAPHORE;

@@ -100,7 +100,8 @@ static void test_asyncio_deadlock(void)
 	static const struct task_frame lock[] = { { "Lock.acquire", "/usr/lib/python3.11/asyncio/locks.py", 114 }, { "book", "app.py", 7 } }, gather[] = { { "main", "app.py", 10 } },
 				       sleeps[] = { { "sleep", "/usr/lib/python3.11/asyncio/tasks.py", 600 }, { "audit", "app.py", 5 } };
 
-	for (unsigned has_other = 0; has_other < 2; has_other++) {
+	for (unsigned i = 0; i < 4; i++) {
+		const unsigned has_other = i & 1, is_group = i & 2;
 		struct profile *p = window_new();
 		struct tasks *t;
 		bool is_new;
@@ -109,14 +110,14 @@ static void test_asyncio_deadlock(void)
 		t = tasks_new(TASKS_ASYNCIO, 10);
 		t->program = tasks_string(t, "app");
 		add_task(t, 1, "a future", lock, 2);
-		add_task(t, 2, "a gather() of others", gather, 1);
+		add_task(t, 2, is_group ? "the tasks of its group" : "a gather() of others", gather, 1);
 		if (has_other)
 			add_task(t, 3, "a future", sleeps, 2);
 		for (int look = 0; look < 20; look++) {
-			for (unsigned i = 0; i < 5; i++)
+			for (unsigned k = 0; k < 5; k++)
 				tasks_seen(t, tasks_row(t, 1, &is_new), 1);
-			for (unsigned i = 2; i < 3 + has_other; i++)
-				tasks_seen(t, tasks_row(t, i, &is_new), 1);
+			for (unsigned k = 2; k < 3 + has_other; k++)
+				tasks_seen(t, tasks_row(t, k, &is_new), 1);
 			tasks_look_done(t, (uint64_t)(look + 1) * 500 * MS, 500 * MS);
 		}
 		tasks_finish(t);
