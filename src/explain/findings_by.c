@@ -457,7 +457,8 @@ static void judge_wakings(const struct profile *p, struct finding *row, const st
 	row->is_fork = sum->fork_ns > sum->woken_ns / 2;
 	row->by.is_peer = sum->peers_ns > sum->woken_ns / 2;
 	/* once each is how a program lets its threads end */
-	row->is_broadcast = row->threads_cnt >= BROADCAST_THREADS && !finding_has_own_locks(row) && sum->broadcast_ns > sum->woken_ns / 2 &&
+	row->is_broadcast = row->threads_cnt >= BROADCAST_THREADS && !finding_has_own_locks(row) &&
+			    sum->broadcast_ns > sum->woken_ns / 2 &&
 			    sum->broadcast_cnt >= BROADCASTS_A_THREAD * row->threads_cnt;
 }
 

@@ -153,7 +153,8 @@ static bool is_others_load(const struct findings *f, const struct finding *row)
 		const struct finding *own = &g_array_index(f->rows, struct finding, i);
 
 		has_own = has_own || (own->process == row->process && own->reason != REASON_CPU_QUEUE && own->reason != REASON_SLEEP &&
-				      !own->is_told_elsewhere && own->time_ns < row->time_ns && own->time_ns >= row->time_ns / OTHERS_QUEUE_WEIGHT);
+				      !own->is_told_elsewhere && own->time_ns < row->time_ns &&
+				      own->time_ns >= row->time_ns / OTHERS_QUEUE_WEIGHT);
 	}
 	return has_own;
 }

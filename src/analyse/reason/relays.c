@@ -62,7 +62,8 @@ void relays_find(const struct profile *p, uint8_t *reason, uint8_t *idle)
 {
 	g_autoptr(GHashTable) all = clients_new(p);
 	const uint64_t from_ns = window_from_ns(p);
-	g_autofree uint64_t *asked_ns = g_new0(uint64_t, (gsize)p->waits->len + 1), *woken_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
+	g_autofree uint64_t *asked_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
+	g_autofree uint64_t *woken_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
 
 	for (guint i = 0; g_hash_table_size(all) && i < p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(p, i);
@@ -78,7 +79,8 @@ void relays_find(const struct profile *p, uint8_t *reason, uint8_t *idle)
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct object *o = profile_wait_object(p, profile_wait(p, i));
 
-		if (idle[i] != IDLE_LOOP || reason[i] != REASON_EVENT_LOOP || !o || o->kind != OBJECT_POLL || asked_ns[i] <= woken_ns[i] / 2)
+		if (idle[i] != IDLE_LOOP || reason[i] != REASON_EVENT_LOOP || !o || o->kind != OBJECT_POLL ||
+		    asked_ns[i] <= woken_ns[i] / 2)
 			continue;
 		idle[i] = IDLE_NOT;
 		reason[i] = REASON_NETWORK_RECEIVE;

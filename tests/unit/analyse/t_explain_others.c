@@ -168,6 +168,30 @@ static void test_relay(void)
 	}
 }
 
+/* A loop that one peer wakes at an even pace by a Unix socket is told beside the little; not of a timer, nor of bursts. */
+static void test_sole_waker(void)
+{
+	enum { EVEN, UNEVEN, BY_TCP, BY_TIMER, CASES };
+	static const struct waker core = { .pid = 90, .tid = 90, .comm = "core" }, timer = { .irq = "timer" };
+
+	for (int i = 0; i < CASES; i++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 10, "wallet", 10), 'S', 49, 200, "main@wallet run@wallet epoll_wait@libc.so.6",
+					 "__x64_sys_epoll_wait@[kernel] do_epoll_wait@[kernel]");
+
+		if (i == UNEVEN)
+			g_array_index(p->waits, struct wait, wait).max_ns = 2000 * MS;
+		ended_by(p, wait, i == BY_TIMER ? &timer : &core, "", i == BY_TCP ? "tcp_data_queue@[kernel]" : "unix_stream_sendmsg@[kernel]");
+		add_wait(p, thread_of(p, 11, "wallet", 10), 'D', 1, 10, "main@wallet log@wallet pread@libc.so.6", READ);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_nonnull(e->little);
+		g_assert_cmpint(strstr(e->little, "wallet's event loop waits for core/90 all the time") != NULL, ==, i == EVEN);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -175,5 +199,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/own-conditions", test_own_conditions);
 	g_test_add_func("/explain/asyncio-deadlock", test_asyncio_deadlock);
 	g_test_add_func("/explain/relay", test_relay);
+	g_test_add_func("/explain/sole-waker", test_sole_waker);
 	return g_test_run();
 }
