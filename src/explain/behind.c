@@ -53,6 +53,13 @@ static bool is_of_starved_workers(const struct findings *f, const struct finding
 	       cause->process == row->process;
 }
 
+/* Each waits for something of its own, which other threads of the process bring, and these ask another program for it. */
+static bool is_for_answer(const struct findings *f, const struct finding *row, const struct finding *cause)
+{
+	return finding_has_own_locks(row) && cause->process == row->process && cause->reason == REASON_NETWORK_RECEIVE &&
+	       row->by.does_ns > row->by.off_cpu_ns / 2 && row->by.blocked_ns > row->time_ns / 2 && finding_ends_far(f, cause);
+}
+
 /* What a script sleeps by is a program of its own: the script is what looks, or pauses. */
 static bool is_shells_sleep(const struct finding *row, const struct finding *cause)
 {
@@ -129,7 +136,7 @@ void behind_find(struct findings *f)
 		}
 		if (is_passed_on(row, cause))
 			row->is_told_with = true;
-		if (throttle || is_lock_before_program(f, row, cause) || is_of_starved_workers(f, row, cause)) {
+		if (throttle || is_lock_before_program(f, row, cause) || is_of_starved_workers(f, row, cause) || is_for_answer(f, row, cause)) {
 			row->is_told_with = row->is_behind = true;
 			cause->leads_ns += row->time_ns;
 		}

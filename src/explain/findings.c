@@ -410,6 +410,11 @@ static void add_loop_samples(const struct maker *m, struct finding *row)
 	}
 }
 
+bool finding_has_own_locks(const struct finding *row)
+{
+	return row->reason == REASON_LOCK_CONDITION && row->locks_cnt > 1 && row->lock_waiters_cnt == row->locks_cnt;
+}
+
 const char *finding_process_name(const struct findings *f, uint32_t pid)
 {
 	for (uint32_t i = 0; i < f->profile->threads->len; i++)
@@ -493,7 +498,7 @@ uint64_t finding_rank_ns(const struct finding *f)
 	if (f->is_told_elsewhere && !f->is_for_one_job)	/* behind that, which may be a queue */
 		return f->time_ns / QUEUE_WEIGHT / QUEUE_WEIGHT;
 	if (f->reason == REASON_CPU_QUEUE && !f->is_yield && !f->is_kept_off && !f->bursts.cnt)
-		return f->time_ns / QUEUE_WEIGHT;
+		return f->time_ns / (f->is_others_load ? OTHERS_QUEUE_WEIGHT : QUEUE_WEIGHT);
 	return f->time_ns + f->leads_ns;
 }
 

@@ -158,6 +158,7 @@ struct finding {
 	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */
 	/* the same of threads that may use few CPUs, on which others ran meanwhile: no load of their own makes them wait */
 	bool is_kept_off;
+	bool is_others_load; /* REASON_CPU_QUEUE of a program that hardly ran, and waits for something of its own, too */
 	bool is_spin; /* a yield of a runtime that looks for work before it sleeps: nobody waits for that */
 	enum finding_busy busy; /* then time_ns is what they were busy for, and no part of the time that matters */
 	const struct rule *loop; /* the event loop that these waits hold up; NULL: none */
@@ -234,6 +235,8 @@ static inline uint32_t finding_pid(const struct findings *f, const struct findin
 	return profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->pid;
 }
 
+/* Each thread waits at conditions that nobody else waits at: for something of its own, and not for what they share. */
+bool finding_has_own_locks(const struct finding *row);
 /* NULL: none of the recording. */
 const char *finding_process_name(const struct findings *f, uint32_t pid);
 

@@ -457,7 +457,8 @@ static void judge_wakings(const struct profile *p, struct finding *row, const st
 	row->is_fork = sum->fork_ns > sum->woken_ns / 2;
 	row->by.is_peer = sum->peers_ns > sum->woken_ns / 2;
 	/* once each is how a program lets its threads end */
-	row->is_broadcast = row->threads_cnt >= BROADCAST_THREADS && sum->broadcast_ns > sum->woken_ns / 2 &&
+	row->is_broadcast = row->threads_cnt >= BROADCAST_THREADS && !finding_has_own_locks(row) &&
+			    sum->broadcast_ns > sum->woken_ns / 2 &&
 			    sum->broadcast_cnt >= BROADCASTS_A_THREAD * row->threads_cnt;
 }
 
@@ -838,7 +839,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if ((!is_held || row->reason == REASON_LOCK_KERNEL) && best != holder && !row->by.is_kind)
 		count_program(wakers, best, &row->by);
 	judge_wakings(p, row, &sum);
-	row->by.are_peers = row->by.is_peer && (row->by.threads_cnt > 1 || wakers->len > 2);
+	row->by.are_peers = row->by.is_peer && !finding_has_own_locks(row) && (row->by.threads_cnt > 1 || wakers->len > 2);
 	if (!is_held)
 		cause_mark_helpers(c, row, is_holder);
 	uint32_t child = child_of(c, row, best->pid, best->tid);

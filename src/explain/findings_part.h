@@ -15,6 +15,8 @@ int64_t finding_frame(const struct findings *f, uint32_t wait);
 bool *finding_waiters_new(const struct findings *f, const struct finding *row);
 
 #define STUCK_PERMILLE 900 /* of the window in one wait for a lock: the thread is stuck */
+/* Waits for CPUs that others took rank behind what a program waits for beside, unless they are so many times as long. */
+#define OTHERS_QUEUE_WEIGHT 8
 #define FINDINGS_WITH_CAUSES 8	/* causes are sought for the first rows only */
 
 /* Fills in who holds up or wakes the threads of the first rows.  locks: of lock_ids_new(). */

@@ -142,6 +142,23 @@ static bool is_kept_off(const struct findings *f, const struct finding *row)
 	return row->time_ns > observed_ns / KEPT_OFF_PART;
 }
 
+/* Others took the CPUs, and what the program waits for beside is something that it can do something about. */
+static bool is_others_load(const struct findings *f, const struct finding *row)
+{
+	bool has_own = false;
+
+	if (row->reason != REASON_CPU_QUEUE || !ran_little(f->profile))
+		return false;
+	for (guint i = 0; i < f->rows->len; i++) {
+		const struct finding *own = &g_array_index(f->rows, struct finding, i);
+
+		has_own = has_own || (own->process == row->process && own->reason != REASON_CPU_QUEUE && own->reason != REASON_SLEEP &&
+				      !own->is_told_elsewhere && own->time_ns < row->time_ns &&
+				      own->time_ns >= row->time_ns / OTHERS_QUEUE_WEIGHT);
+	}
+	return has_own;
+}
+
 void limits_find(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
@@ -149,6 +166,7 @@ void limits_find(struct findings *f)
 
 		row->limit = limit_of(f, row);
 		row->is_kept_off = is_kept_off(f, row);
+		row->is_others_load = is_others_load(f, row);
 	}
 	backlog_find(f);
 }

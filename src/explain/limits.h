@@ -41,6 +41,10 @@ struct ran {
 	bool is_same; /* it may use only the same CPUs */
 	const struct profile_limit *policy; /* it has a real-time policy; NULL: none is known */
 };
+/* Of all CPUs' time what the threads of the profile ran. */
+double ran_share(const struct profile *p);
+/* That keeps nobody from a CPU; of a whole machine the others are in the recording. */
+bool ran_little(const struct profile *p);
 struct ran ran_of(const struct findings *f, const struct finding *row);
 
 /* "; dsp/29191, SCHED_FIFO 50, may use only that, too, and ran for 5.02 s" */

@@ -259,6 +259,7 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 		g_string_append(s, "." UNSIGNALLED_ADVICE);
 	g_string_truncate(s, s->len - g_str_has_suffix(s->str, " "));
 	at_once_append_most(s, f);
+	sole_waker_append_most(s, f);
 	return g_string_free(s, FALSE);
 }
 

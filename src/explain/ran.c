@@ -6,6 +6,7 @@
 #include "explain/sentence.h"
 #include "explain/text.h"
 
+#define CPUS_OWN 0.1 /* of all CPUs' time */
 #define RAN_PART 4 /* of the window: less keeps nobody from a CPU for long */
 
 static bool is_asked(const struct findings *f, const struct finding *row)
@@ -81,4 +82,19 @@ void ran_append_evidence(GString *s, const struct findings *f, const struct find
 	else
 		g_string_append(s, r.policy ? " ran meanwhile for " : " ran most of all, for ");
 	text_duration(s, r.ns);
+}
+
+double ran_share(const struct profile *p)
+{
+	uint64_t on_cpu_ns = 0;
+
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		on_cpu_ns += profile_thread(p, i)->on_cpu_ns;
+	return p->info.cpus && p->info.duration_ns ?
+		       (double)on_cpu_ns / p->info.cpus / (double)p->info.duration_ns : 0;
+}
+
+bool ran_little(const struct profile *p)
+{
+	return !p->info.imported && p->info.filters && *p->info.filters && ran_share(p) < CPUS_OWN;
 }

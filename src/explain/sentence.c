@@ -191,6 +191,8 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 	}
 	if ((o->kind == OBJECT_EVENTFD || o->kind == OBJECT_EPOLL) && row->reason == REASON_SLEEP)
 		return;		/* nobody writes to it: a way to sleep */
+	if (o->kind == OBJECT_POLL && g_str_has_prefix(name, "pipe ") && row->reason == REASON_NETWORK_RECEIVE)
+		return;		/* a relay's own, beside the connections */
 	if (o->kind == OBJECT_EPOLL && strstr(name, "signalfd"))
 		return;		/* PostgreSQL's own, of which its rules tell more */
 	if (o->kind == OBJECT_EPOLL && reason_family(row->reason) == FAMILY_LOCK)

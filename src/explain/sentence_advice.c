@@ -62,7 +62,6 @@ const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const
 #define ROW_ANSWER_NS 10000000	/* the same of questions of which so many come in a row, and that take most of the window */
 #define IN_A_ROW 10
 #define CPUS_FULL 0.75	/* of all CPUs' time */
-#define CPUS_OWN 0.1	/* the same: less does not keep others from a CPU */
 #define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
 #define STARVED_LIMITED                                                                                              \
 	"Its time limit ends these waits, so nobody did those tasks: where all workers of a pool wait so nobody is left to. "  \
@@ -199,17 +198,6 @@ bool sentence_is_ended_by_kill(const struct findings *f, const struct finding *r
 	       row->by.pid && row->by.pid != row->pid && row->by.blocked_ns >= row->time_ns / 10 * 9;
 }
 
-/* Of all CPUs' time what the threads of the profile ran. */
-static double busy_share(const struct profile *p)
-{
-	uint64_t on_cpu_ns = 0;
-
-	for (uint32_t i = 0; i < p->threads->len; i++)
-		on_cpu_ns += profile_thread(p, i)->on_cpu_ns;
-	return p->info.cpus && p->info.duration_ns ?
-		       (double)on_cpu_ns / p->info.cpus / (double)p->info.duration_ns : 0;
-}
-
 /* Threads also wait for a CPU while others are free: where they last ran, or may run.  Only full CPUs are too few. */
 static const char *advice_of_queue(const struct findings *f, const struct finding *row)
 {
@@ -225,13 +213,13 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 	if (wakers_watch_apart(f->profile, f->programs, row->process))
 		return "Most of its wakings are by events that go to many epoll sets: record --storms tells how many wake in vain. "
 		       "EPOLLEXCLUSIVE, or one set for all threads, wakes one for each.";
-	if (busy_share(f->profile) >= CPUS_FULL)
+	if (ran_share(f->profile) >= CPUS_FULL)
 		return info->has_blame ? "More runnable threads than CPUs: add CPUs or run fewer." :
 					 reason_advice(REASON_CPU_QUEUE);
 	if (!info->imported && !(info->filters && *info->filters))
 		return "CPUs were free meanwhile, so more of them would not help: see who wakes many threads at once "
 		       "(record --wakers), and which CPUs they may use.";
-	if (!info->imported && busy_share(f->profile) < CPUS_OWN)
+	if (ran_little(f->profile))
 		return info->has_blame ? "Its own threads ran little, so others held the CPUs." :
 					 "Its own threads ran little, so others held the CPUs: see who (record -a --runq-blame).";
 	return info->has_blame ? "See who held the CPUs: if none was free add CPUs or run fewer." :

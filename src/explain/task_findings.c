@@ -29,6 +29,9 @@
 #define STILL_ADVICE                                                                                                     \
 	"All that do anything wait for locks, and nobody let go of one while this was recorded: a deadlock. Take locks in one order, " \
 	"and none twice: a second RLock() waits for ever behind a Lock() that came between."
+#define ASYNCIO_STILL_ADVICE                                                                                             \
+	"All that do anything wait for locks, and nobody let go of one while this was recorded: a deadlock. Take locks in one order, " \
+	"and none twice: asyncio.Lock keeps out the task that has it, too."
 #define UNRECEIVED_ADVICE                                                                                                \
 	"No goroutine was seen that would receive: who did has returned, or waits for these. Let who sends give up (a select with " \
 	"ctx.Done()), or give the channel room for what nobody may take (a buffer)."
@@ -223,6 +226,9 @@ static enum kind python_kind_of(const struct task_wait *w)
 		return NOTHING;
 	if (w->awaits_connection)
 		return POOLED;
+	/* as asyncio_source.c says it; wait_for() has a time limit */
+	if (has(w->reason, " others") || has(w->reason, " tasks ") || (has(w->reason, " task") && !is_called(w, "wait_for")))
+		return GROUP;
 	if (strcmp(w->call, "Semaphore.acquire") == 0)
 		return SEMAPHORE;
 	if (strcmp(w->call, "Lock.acquire") == 0)
@@ -681,7 +687,7 @@ static bool is_selected(const struct profile *p, const struct selection *selecti
 
 static bool is_lock(const struct task_wait *w)
 {
-	return kind_of(w) == MUTEX || kind_of(w) == RWLOCK;
+	return kind_of(w) == MUTEX || kind_of(w) == RWLOCK || kind_of(w) == LOCK;
 }
 
 /*
@@ -699,7 +705,7 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
 		bool is_same = is_lock(w) ? is_lock(o) : kind_of(o) == SEND || kind_of(o) == RECEIVE || kind_of(o) == GROUP;
 
-		if (same_process(o, w) && !*o->idle && !is_same && !(is_main(o) && waits_for_work(kind_of(o))))
+		if (same_process(o, w) && !*o->idle && !is_same && !((is_main(o) || o->kind == TASKS_ASYNCIO) && waits_for_work(kind_of(o))))
 			others_ns += o->task_ns;
 	}
 	for (uint32_t i = 0; i < p->threads->len; i++)
@@ -726,7 +732,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		find_holder(p, f, w);
 		find_peer(p, f, w);
 		if (stands_still(p, f, w))
-			w->advice = is_lock(w) ? STILL_ADVICE : UNRECEIVED_ADVICE;
+			w->advice = kind_of(w) == LOCK ? ASYNCIO_STILL_ADVICE : is_lock(w) ? STILL_ADVICE : UNRECEIVED_ADVICE;
 		for (guint k = 0; k < f->rows->len; k++) {
 			const struct task_wait *o = &g_array_index(f->rows, struct task_wait, k);
 			bool counts = o->rank_ns || (task_is_of_python(o->kind) && !*o->idle);

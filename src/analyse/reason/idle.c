@@ -839,6 +839,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	withheld_find(p, &(struct withheld_input){ pl, rule, reason }, ret_idle);
 	starved_find(p, &(struct starved_input){ f.roles, f.depth, rule, reason }, ret_idle);
 	taken_find(p, reason, ret_idle);
+	relays_find(p, reason, ret_idle);
 	timeouts_find(p, &(struct timeouts_input){ pl, f.depth, rule, reason }, ret_idle);
 	turns_find(p, reason, ret_idle);
 	for (uint32_t i = 0; i < p->waits->len; i++) {

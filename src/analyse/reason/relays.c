@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/reason/idle.h"
+
+#include "analyse/reason/reasons.h"
+#include "analyse/wakers.h"
+
+/* Who connects to a program: the names of these programs, and their pids. */
+struct clients {
+	GHashTable *comms, *pids;
+};
+
+static void clients_free(gpointer data)
+{
+	struct clients *c = data;
+
+	g_hash_table_unref(c->comms);
+	g_hash_table_unref(c->pids);
+	g_free(c);
+}
+
+/* By the program's name, as another process of it may serve who has connected. */
+static GHashTable *clients_new(const struct profile *p)
+{
+	GHashTable *all = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, clients_free);
+
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		const struct waker *by = profile_get_waker(p, wake->waker);
+		const char *process = profile_thread(p, profile_wait(p, wake->wait)->thread)->process;
+
+		if (!process || by->irq || !by->comm || !waker_is_connection(p, by))
+			continue;
+		struct clients *c = g_hash_table_lookup(all, process);
+
+		if (!c) {
+			c = g_new(struct clients, 1);
+			*c = (struct clients){ g_hash_table_new(g_str_hash, g_str_equal), g_hash_table_new(NULL, NULL) };
+			g_hash_table_insert(all, (gpointer)process, c);
+		}
+		g_hash_table_add(c->comms, (gpointer)by->comm);
+		g_hash_table_add(c->pids, GUINT_TO_POINTER(by->pid));
+	}
+	return all;
+}
+
+static uint64_t window_from_ns(const struct profile *p)
+{
+	uint64_t from_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		from_ns = MIN(from_ns, profile_thread(p, i)->from_ns);
+	return from_ns;
+}
+
+/* Made for one connection: it began within the window. */
+static bool is_for_one(const struct thread *t, uint64_t from_ns)
+{
+	return t->process && t->from_ns > from_ns && !(t->flags & (THREAD_OPEN_AT_START | THREAD_KERNEL));
+}
+
+void relays_find(const struct profile *p, uint8_t *reason, uint8_t *idle)
+{
+	g_autoptr(GHashTable) all = clients_new(p);
+	const uint64_t from_ns = window_from_ns(p);
+	g_autofree uint64_t *asked_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
+	g_autofree uint64_t *woken_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
+
+	for (guint i = 0; g_hash_table_size(all) && i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		const struct waker *by = profile_get_waker(p, wake->waker);
+		const struct thread *t = profile_thread(p, profile_wait(p, wake->wait)->thread);
+		const struct clients *c = is_for_one(t, from_ns) ? g_hash_table_lookup(all, t->process) : NULL;
+
+		woken_ns[wake->wait] += wake->blocked_ns;
+		if (c && !by->irq && by->comm && by->pid != t->pid && !g_hash_table_contains(c->comms, by->comm) &&
+		    !g_hash_table_contains(c->pids, GUINT_TO_POINTER(by->pid)))
+			asked_ns[wake->wait] += wake->blocked_ns;
+	}
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct object *o = profile_wait_object(p, profile_wait(p, i));
+
+		if (idle[i] != IDLE_LOOP || reason[i] != REASON_EVENT_LOOP || !o || o->kind != OBJECT_POLL ||
+		    asked_ns[i] <= woken_ns[i] / 2)
+			continue;
+		idle[i] = IDLE_NOT;
+		reason[i] = REASON_NETWORK_RECEIVE;
+	}
+}

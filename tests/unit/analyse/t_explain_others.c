@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What others do: load on the CPUs, answers that other threads bring, who is at the other side of a relay. */
+#include "window.h"
+
+#include "profile/tasks.h"
+
+#define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
+#define POLL "__x64_sys_poll@[kernel] do_sys_poll@[kernel]"
+#define READ "__x64_sys_pread64@[kernel] filemap_read@[kernel] folio_wait_bit_common@[kernel]"
+
+static void ended_by(struct profile *p, uint32_t wait, const struct waker *who, const char *user, const char *kernel)
+{
+	const struct wait *w = profile_wait(p, wait);
+	struct waker waker = *who;
+
+	waker.user = *user ? fixture_stack(p, FRAME_USER, STACK_COMPLETE, user) : 0;
+	waker.kernel = *kernel ? fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, kernel) : 0;
+	profile_add_wake(p, &(struct wake){ .wait = wait, .waker = profile_waker(p, &waker), .count = w->count, .blocked_ns = w->blocked_ns });
+	p->info.has_wakers = true;
+}
+
+static void is_for(struct profile *p, uint32_t wait, const struct object *o)
+{
+	g_array_index(p->waits, struct wait, wait).object = 1 + profile_object(p, o);
+	p->info.has_objects = true;
+}
+
+/* Of a program that hardly ran others took the CPUs: what it waits for beside leads from an eighth of that time on. */
+static void test_load(void)
+{
+	for (int i = 0; i < 4; i++) {
+		const bool is_idle = i & 1, has_filters = i & 2;
+		struct profile *p = window_new();
+		uint32_t thread = thread_of(p, 11, "app", is_idle ? 500 : 4000);
+
+		p->info.filters = has_filters ? profile_string(p, "process app") : NULL;
+		add_wait(p, thread, 'D', 70, 10, "main@app load@app pread@libc.so.6", READ);
+		add_wait(p, thread, 'R', 105, 40, "main@app work@app", "");
+		struct explanation *e = explanation_new(p, NULL);
+		const char *first = g_array_index(e->headlines, struct headline, 0).sentence;
+
+		g_assert_nonnull(strstr(first, is_idle && has_filters ? "app waits for a read" : "app waits for a CPU"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/*
+ * Threads that a broadcast wakes: at one condition all of them wake, at conditions of their own one each, which is no herd.
+ * There the answer leads that the one who wakes them waits for.
+ */
+static void test_own_conditions(void)
+{
+	static const struct waker origin = { .pid = 99, .tid = 99, .comm = "origin" }, fetcher = { .pid = 10, .tid = 40, .comm = "cache" };
+
+	for (int is_own = 0; is_own < 2; is_own++) {
+		struct profile *p = window_new();
+		uint32_t loop = add_wait(p, thread_of(p, 40, "cache", 10), 'S', 45, 200, "run@cache fetch@cache ask@cache recv@libc.so.6",
+					 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel] sk_wait_data@[kernel]");
+
+		is_for(p, loop, &(struct object){ .kind = OBJECT_SOCKET, .name = "127.0.0.1:7508 (origin)", .place = "tcp", .pid = 99 });
+		ended_by(p, loop, &origin, "main@origin send@libc.so.6", "tcp_sendmsg@[kernel] sock_def_readable@[kernel]");
+		for (uint32_t i = 0; i < 10; i++)
+			for (uint32_t k = 0; k < 2; k++) {
+				const struct object o = { .kind = LOCK_CONDITION, .name = "heap", .place = "[heap]", .is_private = true,
+							  .operation = "FUTEX_WAIT", .pid = 10, .addr = is_own ? 0x1000 + 64 * (2 * i + k) : 0x1000 };
+				uint32_t thread = k ? p->threads->len - 1 : thread_of(p, 20 + i, "cache", 10);
+				uint32_t wait = add_wait(p, thread, 'S', 20, 200, k ? "serve@cache answer@cache send_body@cache wait_object@cache pthread_cond_wait@libc.so.6" :
+							 "serve@cache answer@cache wait_object@cache pthread_cond_wait@libc.so.6", FUTEX);
+
+				is_for(p, wait, &o);
+				ended_by(p, wait, &fetcher, "run@cache fetch@cache done@cache pthread_cond_broadcast@libc.so.6", "futex_wake@[kernel]");
+			}
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+
+		g_assert_nonnull(strstr(first->sentence, is_own ? "cache waits for data from the network, 127.0.0.1:7508 (origin)" :
+							"is woken with many others by one broadcast"));
+		if (is_own)
+			g_assert_nonnull(strstr(first->evidence, "first, as others queue behind it"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+static void add_task(struct tasks *t, uint64_t number, const char *reason, const struct task_frame *frames, unsigned cnt)
+{
+	bool is_new;
+	struct task_row *row = tasks_row(t, number, &is_new);
+
+	row->state = "waiting";
+	row->reason = reason;
+	row->frames = g_memdup2(frames, cnt * sizeof(*frames));
+	row->frame_cnt = cnt;
+}
+
+/* Tasks that all wait for a lock, and one for them: nobody is left to let go of it, unless another one sleeps. */
+static void test_asyncio_deadlock(void)
+{
+	static const struct task_frame lock[] = { { "Lock.acquire", "/usr/lib/python3.11/asyncio/locks.py", 114 }, { "book", "app.py", 7 } }, gather[] = { { "main", "app.py", 10 } },
+				       sleeps[] = { { "sleep", "/usr/lib/python3.11/asyncio/tasks.py", 600 }, { "audit", "app.py", 5 } };
+
+	for (unsigned i = 0; i < 4; i++) {
+		const unsigned has_other = i & 1, is_group = i & 2;
+		struct profile *p = window_new();
+		struct tasks *t;
+		bool is_new;
+
+		thread_of(p, 10, "app", 10);
+		t = tasks_new(TASKS_ASYNCIO, 10);
+		t->program = tasks_string(t, "app");
+		add_task(t, 1, "a future", lock, 2);
+		add_task(t, 2, is_group ? "the tasks of its group" : "a gather() of others", gather, 1);
+		if (has_other)
+			add_task(t, 3, "a future", sleeps, 2);
+		for (int look = 0; look < 20; look++) {
+			for (unsigned k = 0; k < 5; k++)
+				tasks_seen(t, tasks_row(t, 1, &is_new), 1);
+			for (unsigned k = 2; k < 3 + has_other; k++)
+				tasks_seen(t, tasks_row(t, k, &is_new), 1);
+			tasks_look_done(t, (uint64_t)(look + 1) * 500 * MS, 500 * MS);
+		}
+		tasks_finish(t);
+		profile_add_tasks(p, t);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpint(strstr(headline_with(e, "5 tasks wait for a lock in book")->advice, "a deadlock") != NULL, ==, !has_other);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/*
+ * A relay has a thread for each connection that comes in, which polls both sides: the one that never connects is asked.  What
+ * a client sends is no answer, and a thread that was there before may serve another kind of client.
+ */
+static void test_relay(void)
+{
+	enum { ANSWERS, ASKS, OLD, NOBODY_CONNECTS, CASES };
+	static const struct waker curl = { .pid = 70, .tid = 70, .comm = "curl" }, other = { .pid = 71, .tid = 71, .comm = "curl" },
+				  backend = { .pid = 80, .tid = 80, .comm = "claims" };
+
+	for (int i = 0; i < CASES; i++) {
+		struct profile *p = window_new();
+		uint32_t accepts = add_wait(p, thread_of(p, 10, "tunnel", 10), 'S', 40, 200, "main@tunnel poll@libc.so.6", POLL);
+
+		is_for(p, accepts, &(struct object){ .kind = OBJECT_POLL, .name = "pipe from tunnel and 1 more" });
+		ended_by(p, accepts, &curl, "main@curl connect@libc.so.6",
+			 i == NOBODY_CONNECTS ? "tcp_data_queue@[kernel] sock_def_readable@[kernel]" :
+						"tcp_child_process@[kernel] sock_def_readable@[kernel]");
+		for (uint32_t k = 0; k < 8; k++) {
+			uint32_t thread = thread_of(p, 11 + k, "tunnel", 1);
+			uint32_t wait = add_wait(p, thread, 'S', 1, 800, "serve@tunnel transfer@tunnel poll@libc.so.6", POLL);
+			struct thread *t = &g_array_index(p->threads, struct thread, thread);
+
+			t->from_ns = i == OLD ? 0 : (k + 1) * 900 * MS;
+			t->flags = THREAD_EXITED;
+			is_for(p, wait, &(struct object){ .kind = OBJECT_POLL, .name = "pipe from tunnel and 2 more" });
+			ended_by(p, wait, i == ASKS ? &other : &backend, "main@claims send@libc.so.6", "tcp_data_queue@[kernel] sock_def_readable@[kernel]");
+		}
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpuint(e->headlines->len, ==, i == ANSWERS);
+		if (i == ANSWERS)
+			g_assert_nonnull(strstr(headline_with(e, "tunnel waits for data from the network in transfer")->evidence, "claims"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A loop that one peer wakes at an even pace by a Unix socket is told beside the little; not of a timer, nor of bursts. */
+static void test_sole_waker(void)
+{
+	enum { EVEN, UNEVEN, BY_TCP, BY_TIMER, CASES };
+	static const struct waker core = { .pid = 90, .tid = 90, .comm = "core" }, timer = { .irq = "timer" };
+
+	for (int i = 0; i < CASES; i++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 10, "wallet", 10), 'S', 49, 200, "main@wallet run@wallet epoll_wait@libc.so.6",
+					 "__x64_sys_epoll_wait@[kernel] do_epoll_wait@[kernel]");
+
+		if (i == UNEVEN)
+			g_array_index(p->waits, struct wait, wait).max_ns = 2000 * MS;
+		ended_by(p, wait, i == BY_TIMER ? &timer : &core, "", i == BY_TCP ? "tcp_data_queue@[kernel]" : "unix_stream_sendmsg@[kernel]");
+		add_wait(p, thread_of(p, 11, "wallet", 10), 'D', 1, 10, "main@wallet log@wallet pread@libc.so.6", READ);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_nonnull(e->little);
+		g_assert_cmpint(strstr(e->little, "wallet's event loop waits for core/90 all the time") != NULL, ==, i == EVEN);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/explain/load", test_load);
+	g_test_add_func("/explain/own-conditions", test_own_conditions);
+	g_test_add_func("/explain/asyncio-deadlock", test_asyncio_deadlock);
+	g_test_add_func("/explain/relay", test_relay);
+	g_test_add_func("/explain/sole-waker", test_sole_waker);
+	return g_test_run();
+}
