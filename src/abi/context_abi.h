@@ -36,6 +36,7 @@ struct offcpu_context_place {
  * for.  Of one length they lie one behind the other.
  */
 #define OFFCPU_GO_THREAD_AT 48		/* in the runtime's struct g, each version known of: m */
+#define OFFCPU_GO_LABELS_BEHIND 48	/* the address of the function that a goroutine began with */
 #define OFFCPU_GO_LABELS_MAX 64		/* of a goroutine */
 #define OFFCPU_LABEL_NAMES 32		/* numbers from 1 to one less */
 #define OFFCPU_LABEL_NAME_BYTES 64	/* of a name, at most one less */

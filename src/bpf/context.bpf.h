@@ -178,6 +178,7 @@ __noinline __u64 context_stack(struct thread_state *st, struct walk_state *at, s
 	struct context_walk w = { .at = at, .s = s };
 	const struct offcpu_context_place *place;
 	__u64 key, begun, id;
+	bool has;
 
 	if (!st || !at || !s)
 		return ustack;
@@ -189,22 +190,22 @@ __noinline __u64 context_stack(struct thread_state *st, struct walk_state *at, s
 		return ustack;
 	s->hash = begun = mix(key, OFFCPU_CONTEXT_HEAD_BYTES);
 	s->is_labels = place->labels_at != 0;
-	if (s->is_labels ? read_labels(&w, place) : read_context(&w, place)) {
-		if (!at->view.pgd || view_held(&at->view)) {
-			s->tno = st->tno;
-			s->route = s->hash == begun ? 0 : s->hash;
-			if (cfg.want_routes && st->request)
-				saw_route(st, s, now);
-			if (!s->route)
-				return ustack;
-			id = mix(s->hash, ustack);
-			return ustack > OFFCPU_STACK_LOST && context_cross(st, s, id, ustack, now) ? id : ustack;
-		}
-		s->is_bad = true;
-	}
-	if (s->is_bad)
+	has = s->is_labels ? read_labels(&w, place) : read_context(&w, place);
+	/* also what seemed to be none may have been another page's */
+	if (s->is_bad || (at->view.pgd && !view_held(&at->view))) {
 		count_loss(OFFCPU_LOSS_CONTEXT, 0);
-	return ustack;
+		return ustack;
+	}
+	if (!has)
+		return ustack;
+	s->tno = st->tno;
+	s->route = s->hash == begun ? 0 : s->hash;
+	if (cfg.want_routes && st->request)
+		saw_route(st, s, now);
+	if (!s->route)
+		return ustack;
+	id = mix(s->hash, ustack);
+	return ustack > OFFCPU_STACK_LOST && context_cross(st, s, id, ustack, now) ? id : ustack;
 }
 
 /* The record's trace and span. */

@@ -14,8 +14,7 @@
  */
 
 /* In Go until 1.23, struct hmap and what its buckets look like (src/runtime/map.go): of strings with strings. */
-#define GO_MAP_BUCKETS_AT 16
-#define GO_MAP_OLD_AT 24	/* while it grows */
+#define GO_MAP_BUCKETS_AT 16	/* behind it old ones, while it grows */
 #define GO_MAP_BITS_SHIFT 8	/* of how many buckets there are, in the word at 8 */
 #define GO_MAP_BITS_MAX 3
 #define GO_SLOTS 8
@@ -104,10 +103,12 @@ static __always_inline __u32 label_number(struct context_scratch *s, __u32 at, _
 	return 0;
 }
 
-/* A string's address and length. */
-static __always_inline bool label_text(struct walk_state *at, __u64 string, struct label_place *l, __u64 *ret_bytes)
+/* Two words: a string's address and length.  A thread that is current is asked at once. */
+static __always_inline bool two_words(struct walk_state *at, __u64 addr, __u64 *ret)
 {
-	return language_word(at, string + 8, ret_bytes) && (!*ret_bytes || language_word(at, string, &l->from));
+	if (!at->view.pgd)
+		return !bpf_probe_read_user(ret, 2 * sizeof(*ret), (void *)addr);
+	return viewed_word(&at->view, addr, &ret[0]) && viewed_word(&at->view, addr + 8, &ret[1]);
 }
 
 /* The entry of the record that a label makes, with its value copied to where it belongs. */
@@ -128,28 +129,32 @@ static __always_inline void put_label(struct context_scratch *s, __u32 key, __u3
 __noinline int take_label(struct walk_state *at, struct context_scratch *s, __u64 key_at, __u64 value_at)
 {
 	struct context_walk w = { .at = at, .s = s };
-	__u64 bytes;
+	__u64 text[2], bytes;
 	__u32 number;
 
 	if (!at || !s)
 		return false;
-	s->is_bad = !label_text(at, key_at, &s->labels, &bytes);
+	s->is_bad = (key_at & 7) || !two_words(at, key_at, text);
+	bytes = text[1];
 	if (s->is_bad || bytes >= OFFCPU_LABEL_NAME_BYTES || !first_label[bytes & (OFFCPU_LABEL_NAME_BYTES - 1)])
 		return !s->is_bad;
 	s->labels.to = s->attribute_at + 2;
+	s->labels.from = text[0];
 	s->labels.bytes = bytes;
 	if (!copy_label(&w))
 		return false;
 	number = label_number(s, s->attribute_at + 2, bytes);
 	if (!number)
 		return true;
-	s->is_bad = !label_text(at, value_at, &s->labels, &bytes);
+	s->is_bad = !two_words(at, value_at, text);
+	bytes = text[1];
 	if (s->is_bad || !bytes)
 		return !s->is_bad;
 	if (bytes > OFFCPU_LABEL_VALUE_BYTES)
 		bytes = OFFCPU_LABEL_VALUE_BYTES;
 	if (s->attribute_at + 2 + bytes > OFFCPU_CONTEXT_HEAD_BYTES + OFFCPU_CONTEXT_BYTES)
 		return true;
+	s->labels.from = text[0];
 	s->labels.bytes = bytes;
 	if (!copy_label(&w))
 		return false;
@@ -203,43 +208,59 @@ static long label_of_list(__u32 i, struct context_walk *w)
 /* Where a set's labels are.  False: it could not be read, or is none. */
 static __always_inline bool find_labels(struct walk_state *at, struct label_place *l, __u64 set, bool is_list)
 {
-	__u64 map, cnt, bits, old;
+	__u64 map, head[2], buckets[2] = {}, bits;
 
 	if (is_list) {
-		if (!language_word(at, set, &l->pairs) || !language_word(at, set + 8, &cnt))
+		if ((set & 7) || !two_words(at, set, head))
 			return false;
-	} else {
-		if (!language_word(at, set, &map) || !language_word(at, map, &cnt) ||
-		    !language_word(at, map + 8, &bits) || !language_word(at, map + GO_MAP_BUCKETS_AT, &l->pairs) ||
-		    !language_word(at, map + GO_MAP_OLD_AT, &old) || old)
-			return false;
-		bits = bits >> GO_MAP_BITS_SHIFT & 0xff;
-		if (bits > GO_MAP_BITS_MAX)
-			return false;
-		l->bucket_no = 0;
-		l->bucket_cnt = 1U << bits;
+		l->pairs = head[0];
+		l->left = head[1];
+		return head[1] <= OFFCPU_GO_LABELS_MAX;
 	}
-	l->left = cnt;
-	return cnt <= OFFCPU_GO_LABELS_MAX;
+	if (!language_word(at, set, &map) || (map & 7) || !two_words(at, map, head) ||
+	    !two_words(at, map + GO_MAP_BUCKETS_AT, buckets) || buckets[1])
+		return false;
+	bits = head[1] >> GO_MAP_BITS_SHIFT & 0xff;
+	l->pairs = buckets[0];
+	l->left = head[0];
+	l->bucket_no = 0;
+	l->bucket_cnt = 1U << (bits & GO_MAP_BITS_MAX);
+	return bits <= GO_MAP_BITS_MAX && head[0] <= OFFCPU_GO_LABELS_MAX;
+}
+
+/* A word of a goroutine, of which a part may lie on a page that nobody has written to yet: that is zero. */
+static __always_inline bool goroutine_word(struct walk_state *at, __u64 addr, __u64 *ret)
+{
+	if (language_word(at, addr, ret))
+		return true;
+	*ret = 0;
+	return at->view.pgd && !at->view.leaf;
 }
 
 /*
  * The set of labels of the goroutine that the thread is at work for; 0: it has none, or there is no goroutine.  The
- * thread's own goroutines, for the scheduler and for signals, have none, and lead to the other.
+ * thread's own goroutines, for the scheduler and for signals, have none, begin nowhere, and lead to the other.
  */
 static __always_inline bool find_label_set(struct context_walk *w, const struct offcpu_context_place *place, __u64 *ret)
 {
-	__u64 goroutine, thread, runs, its_thread;
+	__u64 goroutine, begins, thread, runs, its_thread;
 
 	*ret = 0;
 	if (!context_address(w->at, place, &goroutine))
 		return false;
 	if (!goroutine)
 		return true;
-	if (!language_word(w->at, goroutine + place->labels_at, ret) ||
-	    !language_word(w->at, goroutine + OFFCPU_GO_THREAD_AT, &thread))
+	if (!goroutine_word(w->at, goroutine + place->labels_at, ret))
 		return false;
-	if (*ret || !thread || !place->runs_at)
+	if (*ret || !place->runs_at)
+		return true;
+	if (!goroutine_word(w->at, goroutine + place->labels_at - OFFCPU_GO_LABELS_BEHIND, &begins))
+		return false;
+	if (begins)
+		return true;
+	if (!language_word(w->at, goroutine + OFFCPU_GO_THREAD_AT, &thread))
+		return false;
+	if (!thread)
 		return true;
 	if (!language_word(w->at, thread + place->runs_at, &runs))
 		return false;
@@ -247,7 +268,7 @@ static __always_inline bool find_label_set(struct context_walk *w, const struct 
 		return true;
 	if (!language_word(w->at, runs + OFFCPU_GO_THREAD_AT, &its_thread))
 		return false;
-	return its_thread != thread || language_word(w->at, runs + place->labels_at, ret);
+	return its_thread != thread || goroutine_word(w->at, runs + place->labels_at, ret);
 }
 
 /* The labels as a record into s->word, and those asked for into the hash.  False as read_context(). */

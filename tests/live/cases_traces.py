@@ -177,7 +177,7 @@ def check_labels(env, go, *options, sources=("go_routes.go", "go_routes_c.go")):
         function = next((name for name in names(wait["user"]) if name in CALLED_FOR), None)
         if wait["pid"] == program.pid and function:
             route = CALLED_FOR[function]
-            part = any(frame["name"] == "wait" and frame.get("file") == "[part]" for frame in wait["user"])
+            part = any(frame["name"] == "wait" and frame["module"] == "[part]" for frame in wait["user"])
             seen[route] += wait["off_cpu_ns"]
             right[route] += wait["off_cpu_ns"] * (wait.get("route") == route and part == (route is not None))
     for line in program.truth():

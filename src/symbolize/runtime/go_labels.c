@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/context_abi.h"
 #include "base/trace_attributes.h"
 #include "symbolize/runtime/memory.h"
 
-#define BEHIND_START 48		/* racectx, waiting, cgoCtxt (a slice), labels */
 #define SLOTS 8			/* of a bucket of a map */
 #define BUCKETS_MAX 8
 #define PAIRS_MAX (SLOTS * BUCKETS_MAX)
@@ -31,7 +31,7 @@ struct go_bucket {
 
 uint32_t go_labels_at(unsigned minor, uint32_t start)
 {
-	return minor >= GO_LABELS_FIRST_MINOR && minor <= GO_LABELS_LAST_MINOR ? start + BEHIND_START : 0;
+	return minor >= GO_LABELS_FIRST_MINOR && minor <= GO_LABELS_LAST_MINOR ? start + OFFCPU_GO_LABELS_BEHIND : 0;
 }
 
 /* False: it is longer than that, or no text. */
