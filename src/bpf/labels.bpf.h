@@ -29,8 +29,8 @@
 const volatile __u64 label_name[OFFCPU_LABEL_NAMES][OFFCPU_LABEL_NAME_BYTES / 8] = {};
 const volatile __u8 label_bytes[OFFCPU_LABEL_NAMES] = {}, first_label[OFFCPU_LABEL_NAME_BYTES] = {};
 
-/* A word of a text, from the first byte's word on; 1: it could not be read. */
-static long label_word(__u32 i, struct context_walk *w)
+/* A word of a text, from the first byte's word on; false: it was the last, or could not be read. */
+static __always_inline bool label_word(__u32 i, struct context_walk *w)
 {
 	struct context_scratch *s = w->s;
 	struct label_place *l = &s->labels;
@@ -38,12 +38,12 @@ static long label_word(__u32 i, struct context_walk *w)
 	__u64 word;
 
 	if (8 * i >= shift + l->bytes)
-		return 1;
-	s->is_bad = !language_word(w->at, l->from - shift + 8ULL * i, &word);
+		return false;
+	s->is_bad = !viewed_word(&w->at->view, l->from - shift + 8ULL * i, &word);
 	if (s->is_bad)
-		return 1;
+		return false;
 	*(__u64 *)((__u8 *)s->word + (to & (CONTEXT_BUFFER - 1))) = word;
-	return 0;
+	return true;
 }
 
 /* Copies that text to where it belongs.  Functions are few here: of calls only eight may lie in one another. */
@@ -65,7 +65,10 @@ static __always_inline bool copy_label(struct context_walk *w)
 	/* whole words are copied, and what stands before the text is put back */
 	before = (__u64 *)((__u8 *)s->word + to - 8);
 	kept = *before;
-	bpf_loop(OFFCPU_LABEL_VALUE_BYTES / 8 + 2, label_word, w, 0);
+	/* no bpf_loop(): calling for each word takes as long as the word */
+	for (__u32 i = 0; i < OFFCPU_LABEL_VALUE_BYTES / 8 + 2; i++)
+		if (!label_word(i, w))
+			break;
 	*before = kept;
 	return !s->is_bad;
 }
