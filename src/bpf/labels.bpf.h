@@ -231,13 +231,19 @@ static __always_inline bool find_labels(struct walk_state *at, struct label_plac
 	return bits <= GO_MAP_BITS_MAX && head[0] <= OFFCPU_GO_LABELS_MAX;
 }
 
+/* The page that stands for all that were read before they were written to.  Bit 0: it is there, on each architecture. */
+static __always_inline bool is_zero_page(__u64 entry)
+{
+	return entry & 1 && entry & ENTRY_SPECIAL;
+}
+
 /* A word of a goroutine, of which a part may lie on a page that nobody has written to yet: that is zero. */
 static __always_inline bool goroutine_word(struct walk_state *at, __u64 addr, __u64 *ret)
 {
 	if (language_word(at, addr, ret))
 		return true;
 	*ret = 0;
-	return at->view.pgd && !at->view.leaf;
+	return at->view.pgd && (!at->view.leaf || is_zero_page(at->view.leaf));
 }
 
 /*
