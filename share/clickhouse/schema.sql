@@ -154,7 +154,10 @@ CREATE TABLE IF NOT EXISTS offcpu.waits (
     count_se UInt64 CODEC(T64, ZSTD(1)),
     first_bar UInt8 CODEC(ZSTD(1)),
     bars Array(UInt32) CODEC(ZSTD(1)),
-    hist Array(UInt32) ALIAS arrayConcat(arrayWithConstant(first_bar, toUInt32(0)), bars)
+    hist Array(UInt32) ALIAS arrayConcat(arrayWithConstant(first_bar, toUInt32(0)), bars),
+    route LowCardinality(String) CODEC(ZSTD(1)),
+    trace_id String CODEC(ZSTD(1)),
+    span_id String CODEC(ZSTD(1))
 ) ENGINE = ReplacingMergeTree()
 PARTITION BY toDate(start)
 PRIMARY KEY (host, start, window)

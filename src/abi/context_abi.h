@@ -23,7 +23,24 @@ struct offcpu_context_place {
 	__s32 dtv_at;		/* thread pointer: the vector of blocks */
 	__u32 dtv_bytes;	/* of each of its entries */
 	__u64 keys[4];		/* attributes that are asked for: a bit for each */
+	/*
+	 * Go: that variable is the goroutine, no record; this far in it are its labels, and in the thread's own structure
+	 * (OFFCPU_GO_THREAD_AT in a goroutine) what it runs for: 0: no Go, and not known
+	 */
+	__u16 labels_at, runs_at;
+	__u32 has_list;		/* of labels (Go 1.24); else a map */
 };
+
+/*
+ * Labels of Go's runtime/pprof become a record, too: without a trace, and a key is the number of a name that is asked
+ * for.  Of one length they lie one behind the other.
+ */
+#define OFFCPU_GO_THREAD_AT 48		/* in the runtime's struct g, each version known of: m */
+#define OFFCPU_GO_LABELS_BEHIND 48	/* the address of the function that a goroutine began with */
+#define OFFCPU_GO_LABELS_MAX 64		/* of a goroutine */
+#define OFFCPU_LABEL_NAMES 32		/* numbers from 1 to one less */
+#define OFFCPU_LABEL_NAME_BYTES 64	/* of a name, at most one less */
+#define OFFCPU_LABEL_VALUE_BYTES 200	/* what is longer is cut */
 
 /* The record, as its writers lay it out: 28 bytes, then attributes of a key, a length and so many bytes. */
 #define OFFCPU_CONTEXT_VALID_AT 24
@@ -38,7 +55,8 @@ struct offcpu_context_place {
  */
 struct offcpu_rec_context {
 	__u32 type;
-	__u32 shift;		/* in `word`, of the record's first byte */
+	__u16 shift;		/* in `word`, of the record's first byte */
+	__u16 is_labels;	/* keys are numbers of label_name, not the program's own */
 	__u64 id;
 	__u64 ustack;		/* without them */
 	__u64 ts_ns;

@@ -3,6 +3,7 @@
 #define BASE_TRACE_ATTRIBUTES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * Attributes of traces that rows are told apart by, by OpenTelemetry's semantic conventions and Datadog's names.  Ids of
@@ -18,6 +19,8 @@ bool trace_attribute_is_route(const char *name);
 
 /* Is it one of those, or says something beside the route, or was it asked for? */
 bool trace_attribute_is_wanted(const char *name);
+/* Names that are wanted, each once, short ones first, as long as there is room; how many.  Of `bytes_max` at most. */
+unsigned trace_attributes_wanted(size_t bytes_max, const char **ret, unsigned room);
 /* Asks for these, too, in all of this process: before anything is recorded.  Borrowed; NULL ends them, or is none. */
 void trace_attributes_want(char *const *names);
 

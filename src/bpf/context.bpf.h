@@ -8,7 +8,7 @@
 
 /*
  * The trace context of a thread that is off CPU, or interrupted: its record stands still then.  Programs without one
- * cost one look at the thread's slot.
+ * cost one look at the thread's slot.  Go programs have labels in its place: bpf/labels.bpf.h.
  */
 
 /* What bpf_loop's callbacks get. */
@@ -106,7 +106,9 @@ static long context_attribute(__u32 i, struct context_walk *w)
 	return is_over & 1;
 }
 
-/* The record into s->word.  False: there is none, or it could not be read, or is none. */
+#include "bpf/labels.bpf.h"
+
+/* The record into s->word, and what is asked for of it into the hash.  False: there is none, or it could not be read. */
 static __always_inline bool read_context(struct context_walk *w, const struct offcpu_context_place *place)
 {
 	struct context_scratch *s = w->s;
@@ -131,7 +133,10 @@ static __always_inline bool read_context(struct context_walk *w, const struct of
 	}
 	s->attribute_at = s->shift + OFFCPU_CONTEXT_HEAD_BYTES;
 	s->end = s->attribute_at + bytes;
-	return context_words(w, (s->end + 7) / 8);
+	if (!context_words(w, (s->end + 7) / 8))
+		return false;
+	bpf_loop(OFFCPU_CONTEXT_BYTES / 2, context_attribute, w, 0);
+	return !s->is_bad;
 }
 
 static __always_inline void fill_context(const struct thread_state *st, struct context_scratch *s, __u64 id,
@@ -141,6 +146,7 @@ static __always_inline void fill_context(const struct thread_state *st, struct c
 
 	rec->type = OFFCPU_REC_CONTEXT;
 	rec->shift = s->shift;
+	rec->is_labels = s->is_labels;
 	rec->id = id;
 	rec->ustack = ustack;
 	rec->ts_ns = now;
@@ -172,6 +178,7 @@ __noinline __u64 context_stack(struct thread_state *st, struct walk_state *at, s
 	struct context_walk w = { .at = at, .s = s };
 	const struct offcpu_context_place *place;
 	__u64 key, begun, id;
+	bool has;
 
 	if (!st || !at || !s)
 		return ustack;
@@ -181,24 +188,24 @@ __noinline __u64 context_stack(struct thread_state *st, struct walk_state *at, s
 	place = bpf_map_lookup_elem(&contexts, &key);
 	if (!place)
 		return ustack;
-	if (read_context(&w, place)) {
-		s->hash = begun = mix(key, OFFCPU_CONTEXT_HEAD_BYTES);
-		bpf_loop(OFFCPU_CONTEXT_BYTES / 2, context_attribute, &w, 0);
-		if (!s->is_bad && (!at->view.pgd || view_held(&at->view))) {
-			s->tno = st->tno;
-			s->route = s->hash == begun ? 0 : s->hash;
-			if (cfg.want_routes && st->request)
-				saw_route(st, s, now);
-			if (!s->route)
-				return ustack;
-			id = mix(s->hash, ustack);
-			return ustack > OFFCPU_STACK_LOST && context_cross(st, s, id, ustack, now) ? id : ustack;
-		}
-		s->is_bad = true;
-	}
-	if (s->is_bad)
+	s->hash = begun = mix(key, OFFCPU_CONTEXT_HEAD_BYTES);
+	s->is_labels = place->labels_at != 0;
+	has = s->is_labels ? read_labels(&w, place) : read_context(&w, place);
+	/* also what seemed to be none may have been another page's */
+	if (s->is_bad || (at->view.pgd && !view_held(&at->view))) {
 		count_loss(OFFCPU_LOSS_CONTEXT, 0);
-	return ustack;
+		return ustack;
+	}
+	if (!has)
+		return ustack;
+	s->tno = st->tno;
+	s->route = s->hash == begun ? 0 : s->hash;
+	if (cfg.want_routes && st->request)
+		saw_route(st, s, now);
+	if (!s->route)
+		return ustack;
+	id = mix(s->hash, ustack);
+	return ustack > OFFCPU_STACK_LOST && context_cross(st, s, id, ustack, now) ? id : ustack;
 }
 
 /* The record's trace and span. */
@@ -208,7 +215,10 @@ static __always_inline void context_trace(const struct context_scratch *s, __u64
 		ret_words[i] = *(const __u64 *)((const __u8 *)s->word + ((s->shift + 8 * i) & (CONTEXT_BUFFER - 1)));
 }
 
-/* The trace of the wait that was listed just now as the longest of its row, if the thread's context was read for it. */
+/*
+ * The trace of the wait that was listed just now as the longest of its row, if the thread's context was read for it and
+ * has one.
+ */
 __noinline int send_trace(struct thread_state *st, struct context_scratch *s, __u64 duration_ns)
 {
 	struct offcpu_rec_trace *rec;
@@ -221,6 +231,8 @@ __noinline int send_trace(struct thread_state *st, struct context_scratch *s, __
 	rec->start_ns = st->since_ns;
 	rec->duration_ns = duration_ns;
 	context_trace(s, word);
+	if (!(word[0] | word[1]))
+		return 0;
 	__builtin_memcpy(rec->trace, word, sizeof(rec->trace) + sizeof(rec->span));
 	if (ring_send(rec, sizeof(*rec)))
 		count_loss(OFFCPU_LOSS_RING_EVENT, 0);

@@ -388,6 +388,17 @@ struct language_scratch {
 
 #define CONTEXT_BUFFER 512	/* a power of two above a record's bytes */
 
+/* Which of a goroutine's labels is looked at, and the text that is read of it. */
+struct label_place {
+	__u64 pairs;		/* the list, or the map's buckets */
+	__u64 bucket, used;	/* the one looked at, and what its slots hold */
+	__u32 left;		/* labels not seen yet */
+	__u32 bucket_no, bucket_cnt;
+	__u32 bytes, to;	/* of the text, and where in the record it goes */
+	__u64 from;
+	__u64 seed;		/* of each label's hash */
+};
+
 /* The record of a trace context that was read last: see bpf/context.bpf.h. */
 struct context_scratch {
 	__u64 word[CONTEXT_BUFFER / 8 + 1];
@@ -400,6 +411,8 @@ struct context_scratch {
 	__u32 tno;		/* of the thread; 0: none was read */
 	bool is_bad, is_cut;	/* it cannot be believed; it is longer than what is read of it */
 	bool is_longest;	/* the wait listed last, of its row so far: `trace` has its key */
+	bool is_labels;		/* it is made of labels: see bpf/labels.bpf.h */
+	struct label_place labels;
 	struct offcpu_rec_context rec;
 	struct offcpu_rec_trace trace;
 };

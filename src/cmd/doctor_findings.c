@@ -195,6 +195,9 @@ static void look_at_go(GArray *findings, const struct recognised *r)
 	if (!go->has_debug_info)
 		advise(add(findings, "go-inlined", false, "Go's inlined functions (`record --inline`): no DWARF"),
 		       "Build it without -ldflags=-w and -s.");
+	if (r->has_labels)
+		add(findings, "go-labels", true,
+		    "labels of goroutines (runtime/pprof): waits of threads have those of the goroutine that they run for");
 	if (r->are_goroutines_readable)
 		add(findings, "go-goroutines", true,
 		    "goroutines, also those that hold no thread: looked at by `record -p`, and by `offcpu tasks -p %u`", r->pid);

@@ -93,6 +93,9 @@ static void write_marker_schema(struct json *j)
 		"{\"key\":\"open\",\"label\":\"Open\",\"format\":\"string\"},"
 		"{\"key\":\"reason\",\"label\":\"Reason\",\"format\":\"string\",\"searchable\":true},"
 		"{\"key\":\"object\",\"label\":\"For\",\"format\":\"string\",\"searchable\":true},"
+		"{\"key\":\"route\",\"label\":\"Route\",\"format\":\"string\",\"searchable\":true},"
+		"{\"key\":\"trace\",\"label\":\"Trace of the longest\",\"format\":\"string\",\"searchable\":true},"
+		"{\"key\":\"span\",\"label\":\"Its span\",\"format\":\"string\"},"
 		"{\"key\":\"waker\",\"label\":\"Woken by\",\"format\":\"string\",\"searchable\":true},"
 		"{\"key\":\"wakerTid\",\"label\":\"Woken by thread\",\"format\":\"integer\"}]},"
 		"{\"name\":\"Request\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],"
@@ -101,6 +104,9 @@ static void write_marker_schema(struct json *j)
 		"{\"key\":\"blocked\",\"label\":\"Blocked\",\"format\":\"duration\"},"
 		"{\"key\":\"runnable\",\"label\":\"Run queue\",\"format\":\"duration\"},"
 		"{\"key\":\"preempted\",\"label\":\"Preempted\",\"format\":\"duration\"},"
+		"{\"key\":\"route\",\"label\":\"Route\",\"format\":\"string\",\"searchable\":true},"
+		"{\"key\":\"trace\",\"label\":\"Trace\",\"format\":\"string\",\"searchable\":true},"
+		"{\"key\":\"span\",\"label\":\"Span\",\"format\":\"string\"},"
 		"{\"key\":\"thread\",\"label\":\"Thread\",\"format\":\"integer\"}]}]";
 
 	json_key(j, "markerSchema");

@@ -365,6 +365,19 @@ static const struct waker *main_waker(const struct firefox *w, uint32_t wait)
 	return most ? profile_get_waker(w->p, most->waker) : NULL;
 }
 
+/* Whose it is, where that is known. */
+static void put_context(struct firefox *w, uint32_t node, const char *trace, const char *span)
+{
+	g_autoptr(GString) route = g_string_new(NULL);
+
+	if (node && context_append_route(w->p, node, route))
+		json_member_string(&w->json, "route", route->str);
+	if (!trace)
+		return;
+	json_member_string(&w->json, "trace", trace);
+	json_member_string(&w->json, "span", span);
+}
+
 /* What is unknown has no member. */
 static void put_marker_data(struct firefox *w, struct firefox_track *t, guint i)
 {
@@ -372,6 +385,7 @@ static void put_marker_data(struct firefox *w, struct firefox_track *t, guint i)
 	const struct wait *wait = profile_wait(w->p, id);
 	const struct object *o = profile_wait_object(w->p, wait);
 	const struct waker *waker = main_waker(w, id);
+	const struct wait_trace *trace = profile_trace_of(w->p, id);
 	g_autoptr(GString) text = g_string_new(NULL);
 	struct json *j = &w->json;
 
@@ -393,6 +407,7 @@ static void put_marker_data(struct firefox *w, struct firefox_track *t, guint i)
 		object_text(text, o);
 		json_member_string(j, "object", text->str);
 	}
+	put_context(w, wait->user, trace ? trace->trace : NULL, trace ? trace->span : NULL);
 	if (waker)
 		json_member_string(j, "waker", waker_name(waker));
 	if (waker && waker->tid)
@@ -438,6 +453,7 @@ static void put_request_data(struct firefox *w, struct firefox_track *t, guint i
 	firefox_member_ms(j, "blocked", s->blocked_ns);
 	firefox_member_ms(j, "runnable", s->runnable_ns);
 	firefox_member_ms(j, "preempted", s->preempted_ns);
+	put_context(w, s->context, s->trace, s->trace_span);
 	json_member_uint(j, "thread", profile_thread(w->p, s->thread)->tid);
 	json_object_end(j);
 }

@@ -256,6 +256,27 @@ static void append_annotation(struct perfetto *w, const char *name, unsigned fie
 	wire_message(w->a, EVENT_ANNOTATION, w->b);
 }
 
+static void append_text_annotation(struct perfetto *w, const char *name, const char *text)
+{
+	g_string_truncate(w->b, 0);
+	wire_string(w->b, ANNOTATION_TEXT, text);
+	wire_string(w->b, ANNOTATION_NAME, name);
+	wire_message(w->a, EVENT_ANNOTATION, w->b);
+}
+
+/* Whose it is; 0 and NULL: not known. */
+static void append_context(struct perfetto *w, uint32_t node, const char *trace, const char *span)
+{
+	g_autoptr(GString) route = g_string_new(NULL);
+
+	if (node && context_append_route(w->p, node, route))
+		append_text_annotation(w, "route", route->str);
+	if (!trace)
+		return;
+	append_text_annotation(w, "trace_id", trace);
+	append_text_annotation(w, "span_id", span);
+}
+
 static void end_event(struct perfetto *w, unsigned type, uint64_t track, uint64_t ns, const char *category,
 		      const char *name)
 {
@@ -274,6 +295,7 @@ static void write_event(struct perfetto *w, uint64_t track, uint64_t ns, const s
 		if (begun->flags & OFFCPU_SPAN_THROWN)
 			append_annotation(w, "thrown", ANNOTATION_BOOL, true);
 		append_annotation(w, "sampled", ANNOTATION_BOOL, !(begun->flags & OFFCPU_SPAN_SLOWEST));
+		append_context(w, begun->context, begun->trace, begun->trace_span);
 	}
 	end_event(w, begun ? EVENT_IS_BEGIN : EVENT_IS_END, track, ns, "request",
 		  begun ? profile_request(w->p, begun->func)->name : NULL);
@@ -298,14 +320,6 @@ static void write_spans(struct perfetto *w, const struct export_plan *plan)
 		write_event(w, track, s->start_ns, s);
 		write_event(w, track, span_end_ns(s), NULL);
 	}
-}
-
-static void append_text_annotation(struct perfetto *w, const char *name, const char *text)
-{
-	g_string_truncate(w->b, 0);
-	wire_string(w->b, ANNOTATION_TEXT, text);
-	wire_string(w->b, ANNOTATION_NAME, name);
-	wire_message(w->a, EVENT_ANNOTATION, w->b);
 }
 
 /* A thread's index + 1 by its tid: in one window a number is one thread's mostly, and the last one has it then. */
@@ -349,6 +363,7 @@ static void write_longest_of(struct perfetto *w, uint32_t row, GHashTable *by_ti
 	const struct wait *wait = profile_wait(p, row);
 	const struct waker *waker = wait->max_waker ? profile_get_waker(p, wait->max_waker - 1) : NULL;
 	const struct object *object = profile_wait_object(p, wait);
+	const struct wait_trace *trace = profile_trace_of(p, row);
 	uint64_t start_ns = p->info.start_ns + (wait->max_start_unix_ns - p->info.start_unix_ns);
 	uint64_t track = track_of(w, wait->thread, WAITS_LANE);
 	uint32_t by = waker && waker->tid ? GPOINTER_TO_UINT(g_hash_table_lookup(by_tid, GUINT_TO_POINTER(waker->tid))) : 0;
@@ -362,6 +377,7 @@ static void write_longest_of(struct perfetto *w, uint32_t row, GHashTable *by_ti
 	}
 	if (waker)
 		append_text_annotation(w, "woken_by", waker_name(waker));
+	append_context(w, wait->user, trace ? trace->trace : NULL, trace ? trace->span : NULL);
 	end_event(w, EVENT_IS_BEGIN, track, start_ns, "wait", state_text(wait->state));
 	if (by)
 		write_arrow(w, wait, start_ns, track, row + 1, by - 1);

@@ -374,11 +374,14 @@ static void append_waker(struct perfetto_events *w, const struct waker *waker)
 static void append_arguments(struct perfetto_events *w, const struct wait_event *e)
 {
 	const struct offcpu_rec_event *rec = e->rec;
+	g_autoptr(GString) route = g_string_new(NULL);
 	const char state[] = { (char)rec->state, 0 };
 	char name[OFFCPU_COMM_LEN + 1];
 
 	append_text(w, "reason", reason_name(e->reason));
 	append_text(w, "for", e->object);
+	if (e->user && context_append_route(e->profile, e->user, route))
+		append_text(w, "route", route->str);
 	append_waker(w, e->waker);
 	append_text(w, "where", e->where);
 	append_text(w, "state", state);

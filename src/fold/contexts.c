@@ -24,6 +24,8 @@ struct fold_contexts {
 	struct profile *profile;
 	const char *proc_dir;
 	GHashTable *programs;	/* struct program, by its space */
+	const char *labels[OFFCPU_LABEL_NAMES];	/* as the kernel programs number them, from 1 on */
+	unsigned label_cnt;
 };
 
 FREES_DATA(program_free, struct program, program, process_context_free(program->context);
@@ -35,6 +37,7 @@ struct fold_contexts *fold_contexts_new(struct profile *profile, const char *pro
 
 	c->profile = profile;
 	c->proc_dir = proc_dir;
+	c->label_cnt = trace_attributes_wanted(OFFCPU_LABEL_NAME_BYTES - 1, c->labels + 1, OFFCPU_LABEL_NAMES - 1);
 	c->programs = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, program_free);
 	return c;
 }
@@ -83,13 +86,16 @@ static const char *name_known(const struct program *program, unsigned key)
 }
 
 /* What that number stands for; NULL: the program does not say. */
-static const char *name_of(struct fold_contexts *c, struct program *program, uint32_t pid, unsigned key)
+static const char *name_of(struct fold_contexts *c, struct program *program, const struct offcpu_rec_context *rec,
+			   unsigned key)
 {
 	const char *name = name_known(program, key);
 
+	if (rec->is_labels)
+		return key && key <= c->label_cnt ? c->labels[key] : NULL;
 	if (name || g_get_monotonic_time() - program->read_us < READ_AGAIN_US)
 		return name;
-	read_names(c, program, pid);
+	read_names(c, program, rec->pid);
 	return name_known(program, key);
 }
 
@@ -130,7 +136,7 @@ static unsigned read_attributes(struct fold_contexts *c, struct program *program
 	memcpy(&bytes, record + OFFCPU_CONTEXT_SIZE_AT, sizeof(bytes));
 	end = at + MIN(bytes, OFFCPU_CONTEXT_BYTES);
 	for (; end - at >= 2 && end - at - 2 >= at[1]; at += 2 + at[1]) {
-		struct attribute a = { name_of(c, program, rec->pid, at[0]), at + 2, at[1] };
+		struct attribute a = { name_of(c, program, rec, at[0]), at + 2, at[1] };
 
 		if (!a.name)
 			profile_add_loss(c->profile, "trace_attribute",

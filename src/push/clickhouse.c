@@ -32,7 +32,8 @@ static const struct table {
 	{ "states", OF_WINDOW ", " OF_THREAD ", state, count, blocked_ns, runnable_ns, preempted_ns" },
 	{ "waits", OF_WINDOW ", " OF_THREAD
 			    ", state, flags, reason, idle, user_stack, kernel_stack, object, count, blocked_ns, "
-			    "runnable_ns, preempted_ns, max_ns, longest_start_unix_ns, longest_waker, off_cpu_se_ns, count_se, first_bar, bars" },
+			    "runnable_ns, preempted_ns, max_ns, longest_start_unix_ns, longest_waker, off_cpu_se_ns, count_se, first_bar, bars, "
+			    "route, trace_id, span_id" },
 	{ "wakes", OF_WINDOW ", service, wait, waker, count, blocked_ns, runnable_ns, first_bar, bars" },
 	{ "on_cpu", OF_WINDOW ", " OF_THREAD ", user_stack, kernel_stack, samples, weight_ns" },
 	{ "task_populations", OF_WINDOW ", " OF_TASKS ", version, window_ns, looks, rate_milli_hz, looked_at_ppm, cpu_ns, stale, "
@@ -159,6 +160,20 @@ static void put_threads(struct rows *r)
 	rows_end(r, "states");
 }
 
+/* Whose request it was for, and of the longest the trace; empty: not known. */
+static void put_context(struct rows *r, uint32_t i)
+{
+	const struct wait *w = profile_wait(r->p, i);
+	const struct wait_trace *trace = profile_trace_of(r->p, i);
+	g_autoptr(GString) route = g_string_new(NULL);
+
+	if (w->user)
+		context_append_route(r->p, w->user, route);
+	rb_text(r->out, route->str);
+	rb_text(r->out, trace ? trace->trace : "");
+	rb_text(r->out, trace ? trace->span : "");
+}
+
 static void wait_row(struct rows *r, uint32_t i)
 {
 	const struct wait *w = profile_wait(r->p, i);
@@ -174,6 +189,7 @@ static void wait_row(struct rows *r, uint32_t i)
 	RB_U64(r->out, w->count, w->blocked_ns, w->runnable_ns, w->preempted_ns, w->max_ns, w->max_start_unix_ns,
 		w->max_waker ? r->ids->wakers[w->max_waker - 1] : 0, w->off_cpu_se_ns, w->count_se);
 	put_hist(r, w->hist);
+	put_context(r, i);
 }
 
 static void put_waits(struct rows *r)

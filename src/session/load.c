@@ -3,9 +3,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi/context_abi.h"
 #include "abi/sample.h"
 #include "attach/apart.h"
 #include "attach/kernel_btf.h"
@@ -14,6 +16,7 @@
 #include "attach/maps.h"
 #include "attach/cgroup.h"
 #include "base/proc_status.h"
+#include "base/trace_attributes.h"
 #include "session/parts.h"
 #include "supply/tables.h"
 #include "offcpu.skel.h"
@@ -180,6 +183,20 @@ static void fill_config(struct session *s, struct offcpu_config *cfg)
 	cfg->looks_at_all = cfg->chain_depth || (!cfg->early_filter && cfg->want_user && cfg->want_kernel);
 }
 
+/* Labels of goroutines that are asked for. */
+static void name_labels(struct offcpu_bpf *skel)
+{
+	const char *list[OFFCPU_LABEL_NAMES];
+
+	for (unsigned i = trace_attributes_wanted(OFFCPU_LABEL_NAME_BYTES - 1, list, OFFCPU_LABEL_NAMES - 1); i; i--) {
+		size_t bytes = strlen(list[i - 1]);
+
+		skel->rodata->label_bytes[i] = (uint8_t)bytes;
+		skel->rodata->first_label[bytes] = (uint8_t)i;
+		memcpy((void *)skel->rodata->label_name[i], list[i - 1], bytes);
+	}
+}
+
 static void configure(struct session *s)
 {
 	const struct collect_options *o = s->options;
@@ -189,6 +206,7 @@ static void configure(struct session *s)
 	size_memories(s->skel, cfg, s->thread_cnt);
 	size_wait_slots(s->skel, cfg);
 	set_apart(s);
+	name_labels(s->skel);
 	if (o->comm_glob)
 		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,
 			  sizeof(s->skel->rodata->comm_glob));

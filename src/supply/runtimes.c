@@ -18,6 +18,7 @@ void runtimes_begin(struct runtimes *r)
 {
 	r->met_speaker = r->met_maker = r->met_v8 = r->met_context = false;
 	r->python_key_at = 0;
+	r->labels = NULL;
 }
 
 void runtimes_meet(struct runtimes *r, const struct maps_line *line)
@@ -74,7 +75,8 @@ static bool look_at_context_again(struct runtimes *r, uint32_t pid)
 {
 	if (!r->has_context) {
 		look_for_context(r, pid);
-		return r->has_context;
+		/* a program that has just begun may not have been relocated */
+		return r->has_context || (r->labels && r->labels->offset_at);
 	}
 	r->context_due_us = g_get_monotonic_time() + CONTEXT_AGAIN_US;
 	return thread_context_look_at_keys("/proc", pid, &r->context);
@@ -94,6 +96,21 @@ bool runtimes_look_again(struct runtimes *r, uint32_t pid)
 		return has_news;
 	r->pause_us += r->pause_us / 2;
 	return look_for_speaker(r, pid) || has_news;
+}
+
+void runtimes_meet_labels(struct runtimes *r, const struct go_labels_place *labels, uint64_t bias)
+{
+	if (!labels->labels_at || r->labels)
+		return;
+	r->labels = labels;
+	r->labels_bias = bias;
+}
+
+bool runtimes_context(const struct runtimes *r, uint32_t pid, struct offcpu_context_place *ret)
+{
+	if (r->has_context)
+		*ret = r->context;
+	return r->has_context || (r->labels && thread_labels_place(pid, r->labels, r->labels_bias, ret));
 }
 
 void runtimes_look(struct runtimes *r, uint32_t pid, struct slabs *slabs, struct retired_tables *retired)

@@ -95,6 +95,7 @@ static void build(gpointer job, gpointer data)
 		file->result = file->table ? TABLE_FILE_READY : TABLE_FILE_REFUSED;
 	}
 	unwind_table_free(table);
+	go_labels_place_read(file->fd, &file->labels);
 	close(file->fd);
 	file->fd = -1;
 	tf->on_built(file, tf->data);

@@ -286,7 +286,7 @@ static bool is_ready(const struct program *program)
 }
 
 /* Those of the program's mappings whose file has a table. */
-static GArray *mappings_with_table(const struct program *program)
+static GArray *mappings_with_table(struct program *program)
 {
 	GArray *all = g_array_new(FALSE, TRUE, sizeof(struct space_mapping));
 
@@ -303,6 +303,7 @@ static GArray *mappings_with_table(const struct program *program)
 			.page_cnt = file->table->page_cnt,
 		};
 		g_array_append_val(all, mapping);
+		runtimes_meet_labels(&program->runtimes, &file->labels, m->start - vaddr);
 	}
 	if (program->runtimes.made)
 		made_code_add_mappings(program->runtimes.made, all);
@@ -327,11 +328,12 @@ static bool hand_over(const struct program *program, int fd, const void *what)
 static void hand_runtimes_over(struct tables *t, struct program *program)
 {
 	const struct runtimes *r = &program->runtimes;
+	struct offcpu_context_place context;
 
 	program->handover.speaks = 0;
 	if (r->language.version && hand_over(program, g_atomic_int_get(&t->languages_fd), &r->language))
 		program->handover.speaks |= SPACE_HAS_LANGUAGE;
-	if (r->has_context && hand_over(program, g_atomic_int_get(&t->contexts_fd), &r->context))
+	if (runtimes_context(r, program->pid, &context) && hand_over(program, g_atomic_int_get(&t->contexts_fd), &context))
 		program->handover.speaks |= SPACE_HAS_CONTEXT;
 }
 

@@ -12,6 +12,7 @@
 #include "abi/space_abi.h"
 #include "base/elf_file.h"
 #include "symbolize/process/maps.h"
+#include "symbolize/runtime/go_answers.h"
 #include "unwind/table.h"
 
 /*
@@ -101,6 +102,8 @@ struct runtimes {
 	bool has_context;
 	int64_t context_due_us;	/* it may be published late, and its attributes become more */
 	unsigned context_looks;
+	const struct go_labels_place *labels;	/* NULL: it has no labels of goroutines; and what the file's addresses lack */
+	uint64_t labels_bias;
 };
 
 /* Its files are met anew. */
@@ -108,6 +111,10 @@ void runtimes_begin(struct runtimes *r);
 void runtimes_meet(struct runtimes *r, const struct maps_line *line);
 /* Looks for what was not found so far. */
 void runtimes_look(struct runtimes *r, uint32_t pid, struct slabs *slabs, struct retired_tables *retired);
+/* A file of its that lies at `bias` knows where labels of goroutines are. */
+void runtimes_meet_labels(struct runtimes *r, const struct go_labels_place *labels, uint64_t bias);
+/* Where the threads' trace contexts are, or these labels; false: nowhere, or not yet. */
+bool runtimes_context(const struct runtimes *r, uint32_t pid, struct offcpu_context_place *ret);
 /* When to look whether an interpreter is ready by now, or a context is there; INT64_MAX: never. */
 int64_t runtimes_due_us(const struct runtimes *r);
 /* Looks for what is due; true when there is news, which has to be handed over then. */
@@ -158,6 +165,7 @@ struct table_file {
 	uint64_t base;			/* of the table: lowest virtual address */
 	struct elf_segment *segments;
 	size_t segment_cnt;
+	struct go_labels_place labels;	/* of a Go program's threads */
 	/* inside table_files.c */
 	struct table_file_key key;
 	unsigned users, told_cnt;	/* the second: of the first, entries in the kernel's map */

@@ -292,6 +292,44 @@ def check_firefox_cli(r):
     point(f"{name}: the functions' own time is the thread's", "\n".join(wrong))
 
 
+def labels_of_pprof(data):
+    """Of each sample what its labels of that name say, as go tool pprof -raw prints them."""
+    with tempfile.NamedTemporaryFile(suffix=".pb.gz") as file:
+        file.write(data)
+        file.flush()
+        raw = subprocess.run(["go", "tool", "pprof", "-raw", "-symbolize=none", file.name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                             check=True, env={**os.environ, "HOME": tempfile.gettempdir()}).stdout.decode(errors="replace")
+    return {name: sorted(re.findall(rf"(?<![\w.]){name}:\[([^]]*)\]", raw)) for name in ("span_name", "http.route", "trace_id", "longest_trace_id", "span_id")}
+
+
+def check_contexts(r):
+    """Whose request a row is for arrives everywhere: its route, and the trace and span of its longest wait."""
+    rows = [w for w in json.loads(r.export("json"))["waits"] if "route" in w]
+    if not rows:
+        return
+    want = sorted((w["route"], w["longest_trace"]["trace_id"], w["longest_trace"]["span_id"]) for w in rows)
+    single = sorted(w["longest_trace"]["trace_id"] for w in rows if w["count"] == 1)
+    threads = json.loads(gzip.decompress(r.export("firefox")))["threads"]
+    same("Firefox: markers have route, trace and span", sorted((m["route"], m["trace"], m["span"]) for t in threads for m in t["markers"]["data"] if "route" in m), want)
+    if shutil.which("go"):
+        got = labels_of_pprof(r.export("pprof"))
+        same("go tool pprof: routes", got["span_name"], sorted(w[0] for w in want))
+        same("go tool pprof: attributes", [any(route.endswith(value) for route in got["span_name"]) for value in got["http.route"]], [True] * len(want))
+        same("go tool pprof: traces", sorted(got["trace_id"] + got["longest_trace_id"]), sorted(w[1] for w in want))
+        same("go tool pprof: traces of rows that are one wait", got["trace_id"], single)
+    lines = protoc("perfetto.proto", "perfetto.Trace", r.export("perfetto"))
+    if lines is None:
+        point("protoc reads contexts", skip="protoc is not installed")
+        return
+    said = {name: sorted(json.loads(text.split(": ", 1)[1]) for text, named in zip(lines, lines[1:]) if named.strip() == f'name: "{name}"')
+            for name in ("route", "trace_id", "span_id")}
+    told = [(w["route"], w["longest_trace"]["trace_id"], w["longest_trace"]["span_id"]) for w in rows if w.get("max_start_unix_ns")]
+    same("Perfetto: slices have route, trace and span", list(said.values()), [sorted(column) for column in zip(*told)] or [[]] * 3)
+    lines = protoc("otlp.proto", "otlp.Request", r.export("otlp"))
+    links = sorted(line.split('"')[1].encode().decode("unicode_escape").encode("latin-1").hex() for line in lines if line.startswith("    trace_id: "))
+    same("OTLP: links are to the traces of rows that are one wait", links, sorted(["0" * 32, *single]))
+
+
 def check_round_trips(r):
     def stacks(path, *options):
         words = [r.offcpu, "export", "-f", "folded", "--unit", "ns", "--no-delimiter", "--by", "thread", *options, path]
@@ -309,8 +347,8 @@ def check_round_trips(r):
 
 
 CHECKS = (check_pprof, check_otlp, check_perfetto, check_firefox, check_speedscope, check_tables, check_text, check_node,
-          check_speedscope_page, check_firefox_cli, check_round_trips)
-NOT_FOLDED = (check_tables,)    # a row a wait
+          check_speedscope_page, check_firefox_cli, check_round_trips, check_contexts)
+NOT_FOLDED = (check_tables, check_contexts)    # a row a wait
 SLOW = (check_node, check_speedscope_page, check_firefox_cli)
 SLOWEST = (check_firefox_cli,)    # starts node once a thread: of one recording
 
@@ -337,7 +375,7 @@ def is_due(check, part, is_last):
 def main():
     offcpu, make_recording = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     with tempfile.TemporaryDirectory() as folder:
-        paths = [os.path.join(folder, name) for name in ("plain", "wakers", "crowd", "chains")]
+        paths = [os.path.join(folder, name) for name in ("plain", "contexts", "wakers", "crowd", "chains")]
         for path in paths:
             kind = os.path.basename(path)
             subprocess.run([make_recording, path] + ([kind] if kind != "plain" else []), check=True)

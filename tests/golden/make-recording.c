@@ -127,14 +127,39 @@ static struct profile *make_clerks(void)
 	return p;
 }
 
-/* make-recording OUT [clerks|hostile|requests|wakers|chains|crowd|before|after|before-more|after-more|cpu|tasks|tasks-more|history]: the recording written by hand (tests/unit/fixture.c, crowd.c, change.c), as a file; with more. */
+/* Waits of one thread for two requests, one of them of several waits, and for none. */
+static void add_contexts(struct profile *p)
+{
+	static const char *const routes[] = { "/stock/{id}", "/order/create", NULL };
+	uint32_t thread = fixture_thread(p, 7, 9, "server", "shop");
+	const struct frame serve = { .name = "serve", .module = "/opt/shop", .kind = FRAME_USER };
+
+	g_array_index(p->threads, struct thread, thread).to_ns = p->info.duration_ns;
+	for (unsigned i = 0; i < G_N_ELEMENTS(routes); i++) {
+		const struct frame route = { .name = routes[i], .module = "[http.route]", .kind = FRAME_CONTEXT };
+		uint32_t node = routes[i] ? profile_node(p, 0, profile_frame(p, &route)) : 0;
+		struct wait w = { .thread = thread, .state = 'S', .count = 1 + i, .blocked_ns = (4 + i) * MS, .max_ns = 4 * MS,
+				  .user = profile_node(p, node, profile_frame(p, &serve)) };
+		struct wait_trace trace = { .trace = i ? "1000000000000000abababababababab" : "2000000000000000abababababababab",
+					    .span = i ? "1000000000000000" : "2000000000000000", .ns = 4 * MS };
+
+		w.hist[profile_hist_slot(w.max_ns)] = (uint32_t)w.count;
+		w.max_start_unix_ns = p->info.start_unix_ns + MS;
+		g_array_index(p->threads, struct thread, thread).blocked_ns += w.blocked_ns;
+		trace.wait = profile_add_wait(p, &w);
+		if (routes[i])
+			profile_add_trace(p, &trace);
+	}
+}
+
+/* make-recording OUT [contexts|clerks|hostile|requests|wakers|chains|crowd|before|after|before-more|after-more|cpu|tasks|tasks-more|history]: the recording written by hand (tests/unit/fixture.c, crowd.c, change.c), as a file; with more. */
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
 
 	const char *more = argc == 3 ? argv[2] : "";
 	bool chains = strcmp(more, "chains") == 0, wakers = strcmp(more, "wakers") == 0, is_crowd = strcmp(more, "crowd") == 0;
-	bool is_clerks = strcmp(more, "clerks") == 0;
+	bool is_clerks = strcmp(more, "clerks") == 0, has_contexts = strcmp(more, "contexts") == 0;
 	bool is_hostile = strcmp(more, "hostile") == 0, is_cpu = strcmp(more, "cpu") == 0;
 	bool is_requests = strcmp(more, "requests") == 0, is_tasks = g_str_has_prefix(more, "tasks");
 	bool is_before = g_str_has_prefix(more, "before"), is_after = g_str_has_prefix(more, "after");
@@ -146,8 +171,8 @@ int main(int argc, char **argv)
 			fprintf(stderr, "make-recording: %s\n", error->message);
 		return made ? 0 : 1;
 	}
-	if (argc != 2 && !is_clerks && !is_hostile && !is_requests && !wakers && !chains && !is_crowd && !is_cpu && !is_tasks && !is_before && !is_after) {
-		fprintf(stderr, "usage: make-recording OUT [clerks|hostile|requests|wakers|chains|crowd|cpu|tasks|tasks-more|\n"
+	if (argc != 2 && !has_contexts && !is_clerks && !is_hostile && !is_requests && !wakers && !chains && !is_crowd && !is_cpu && !is_tasks && !is_before && !is_after) {
+		fprintf(stderr, "usage: make-recording OUT [contexts|clerks|hostile|requests|wakers|chains|crowd|cpu|tasks|tasks-more|\n"
 				"                           before|after|before-more|after-more|before-batches|after-batches]\n");
 		return 2;
 	}
@@ -156,6 +181,8 @@ int main(int argc, char **argv)
 		fixture_add_wakers(p);
 	if (chains)
 		fixture_add_chains(p);
+	if (has_contexts)
+		add_contexts(p);
 	if ((is_before || is_after) && g_str_has_suffix(more, "-more"))
 		change_add_more(p, is_after, CHANGE_SLICE_NS);
 	if ((is_before || is_after) && g_str_has_suffix(more, "-batches"))

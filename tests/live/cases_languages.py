@@ -12,15 +12,17 @@ from lib import Skip, case, fetched, nightly
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 
 
-def build_go(env, go, *options):
+def build_go(env, go, *options, sources=("go_waits.go",)):
+    """The program is called as the first of them."""
+    name = sources[0].removesuffix(".go")
     if not go:
-        if options or not os.path.exists(os.path.join(env.programs, "go_waits")):
+        if options or not os.path.exists(os.path.join(env.programs, name)):
             raise Skip("go is not installed")
         return env.programs     # a guest of tests/vm, which has it compiled
     folder = env.temporary("go")
     os.mkdir(folder)
     variables = {**os.environ, "GO111MODULE": "off", "GOTOOLCHAIN": "local"}
-    built = subprocess.run([go, "build", *options, "-o", f"{folder}/go_waits", os.path.join(PROGRAMS, "go_waits.go")],
+    built = subprocess.run([go, "build", *options, "-o", f"{folder}/{name}", *(os.path.join(PROGRAMS, source) for source in sources)],
                            capture_output=True, text=True, check=False, env=variables)
     if built.returncode != 0:
         raise Skip(f"go failed: {built.stderr.strip()[-200:]}")

@@ -4,11 +4,14 @@
 import collections
 import json
 import os
+import shutil
 import subprocess
+import time
 
+from cases_languages import build_go
 from check import names
 from cases_request_socket import has_tracepoint
-from lib import Program, Recorder, Skip, case, exact, nightly, read_truth
+from lib import Program, Recorder, Skip, case, exact, fetched, nightly, read_truth
 
 SHARE = 0.99
 REQUESTS = 60
@@ -147,3 +150,56 @@ def trace_requests_by_connection(env):
     numbers = [int.from_bytes(bytes.fromhex(span["trace_id"])[:8], "little") for span in spans if "trace_id" in span]
     env.check.equal(sorted(numbers), list(range(1, 10 * REQUESTS + 1)), "each request has its own trace")
     env.check.that(all(span["span_id"] == span["trace_id"][:16] for span in spans), "and its span")
+
+
+# what a thread waits in, and the route that this is called for: the outermost counts
+CALLED_FOR = {"main.bare": None, "main.nap": "POST /order/create", "main.read": "GET /stock/{id}", "main.lockFile": "GET /search",
+              "main.napInC": "PUT /c"}
+
+
+def check_labels(env, go, *options, sources=("go_routes.go", "go_routes_c.go")):
+    """At least 99% of the time that threads waited in functions of one route is under that, and the program's own clocks say as much."""
+    what = f"{os.path.basename(go)} {options} {len(sources)}"
+    programs, env.programs = env.programs, build_go(env, go, *options, sources=sources)
+    program = Program(env, "go_routes", REQUESTS)
+    env.programs = programs
+    recorder = Recorder(env, "-p", program.pid, "--attributes", "part", *exact())
+    recorder.wait_attached()
+    time.sleep(2)   # its function table is to be read first
+    program.go()
+    program.wait_done()
+    recorder.stop()
+    recorder.wait()
+    report = recorder.report()
+    program.finish()
+    seen, right = collections.Counter(), collections.Counter()
+    for wait in report.waits:
+        function = next((name for name in names(wait["user"]) if name in CALLED_FOR), None)
+        if wait["pid"] == program.pid and function:
+            route = CALLED_FOR[function]
+            part = any(frame["name"] == "wait" and frame["module"] == "[part]" for frame in wait["user"])
+            seen[route] += wait["off_cpu_ns"]
+            right[route] += wait["off_cpu_ns"] * (wait.get("route") == route and part == (route is not None))
+    for line in program.truth():
+        route, ns = line["route"] or None, line["wall_ns"] - line["cpu_ns"]
+        env.check.that(right[route] >= SHARE * seen[route], f"{what}: {route}: {right[route]} of {seen[route]} ns are under it")
+        # a thread that comes back may have to wait for Go's scheduler, in no function of these
+        env.check.that(0.9 * ns - 20_000_000 <= right[route] <= ns + 2_000_000, f"{what}: {route}: {right[route]} of {ns} ns")
+    env.check.equal(report.coverage["lost"].get("trace_context", 0), 0, f"{what}: labels that could not be read")
+    text = subprocess.check_output([env.offcpu, "report", "--by", "route", recorder.out], text=True)
+    env.check.that("POST /order/create" in text and "(no request)" in text, text)
+    one = json.loads(subprocess.check_output([env.offcpu, "report", "--json", "--attribute", "http.route=GET /sea*", recorder.out]))
+    env.check.equal({wait["route"] for wait in one["waits"]}, {"GET /search"}, f"{what}: what --attribute leaves")
+
+
+@case
+@nightly
+def label_routes(env):
+    """Each wait of a Go program's thread is under the route of the goroutine that it runs for, as its labels say."""
+    compilers = [path for path in [shutil.which("go"), *fetched("go1.*")] if path]
+    if not compilers:
+        raise Skip("go is not installed")
+    for go in compilers:
+        check_labels(env, go)
+        check_labels(env, go, "-ldflags=-s -w", sources=("go_routes.go",))
+        check_labels(env, go, "-ldflags=-s -w", "-buildmode=pie")

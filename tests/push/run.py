@@ -22,7 +22,7 @@ import test_pyroscope
 import test_series
 import test_shipped
 
-KINDS = ("plain", "wakers", "cpu", "crowd", "before", "after", "tasks", "requests")
+KINDS = ("plain", "wakers", "cpu", "crowd", "before", "after", "tasks", "requests", "contexts")
 GROUPS = {"answers": test_answers.run, "pyroscope": test_pyroscope.run, "series": test_series.run, "clickhouse": test_clickhouse.run,
           "hostile": test_hostile.run, "shipped": test_shipped.run, "outage": test_outage.run}
 

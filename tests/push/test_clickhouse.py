@@ -83,6 +83,16 @@ def check_tasks(program, server, r):
     same(f"{server.title}, queries.sql: what tasks wait for", [row[:6] for row in asked], TASKS_ASKED)
 
 
+def check_contexts(program, server, r):
+    """Whose request a row of waits was for."""
+    server.begin_anew()
+    program.run("push", r.path, "--clickhouse", server.url)
+    waits = json.loads(program.run("report", "--json", r.path)[1])["waits"]
+    want = sorted([w["route"], *(w["longest_trace"][key] for key in ("trace_id", "span_id")), str(w["count"])] for w in waits if "route" in w)
+    got = server.ask("SELECT route, trace_id, span_id, sum(count) FROM offcpu.waits FINAL WHERE route != '' GROUP BY route, trace_id, span_id")
+    same(f"{server.title}: routes and traces", (sorted(got), len(want)), (want, 2))
+
+
 def check_requests(program, server, r):
     """Requests as the recording has them; those of a minute ago answer the questions that are shipped."""
     server.begin_anew()
@@ -394,6 +404,7 @@ def check_server(program, server, recordings, folder):
         check_same(program, server, recordings)
         check_hosts(program, server, recordings["after"])
         check_requests(program, server, recordings["requests"])
+        check_contexts(program, server, recordings["contexts"])
         check_outage(program, server, recordings["plain"], recordings["crowd"], folder)
         check_names(program, server, recordings["wakers"], folder)
         check_retention(program, server, recordings["wakers"])

@@ -9,9 +9,11 @@
 #include "base/go_table.h"
 #include "base/parser.h"
 #include "symbolize/elf/table.h"
+#include "symbolize/runtime/go_program.h"
 
 #define INLINED_MAX_WORDS 5
 #define TREES_TRIED 4
+#define GO_CODE_MAX 256	/* of a function that is looked into */
 
 /* Which file it is, and as it was changed last: whoever answers may not ask the kernel for that. */
 struct identity {
@@ -20,7 +22,7 @@ struct identity {
 };
 
 /* Both ends are one program. */
-enum about { ABOUT_FILE, ABOUT_CODE, ABOUT_INLINE_DATA };
+enum about { ABOUT_FILE, ABOUT_CODE, ABOUT_INLINE_DATA, ABOUT_LABELS };
 struct question {
 	struct identity file;
 	uint64_t about, vaddr, inline_data;
@@ -106,7 +108,7 @@ static bool tell_file(const struct program *p, GByteArray *into)
 	return true;
 }
 
-static bool read_words(const struct program *p, uint64_t vaddr, uint32_t *ret, size_t bytes)
+static bool read_bytes(const struct program *p, uint64_t vaddr, void *ret, size_t bytes)
 {
 	for (size_t i = 0; i < p->file.segment_cnt; i++) {
 		const struct elf_segment *s = &p->file.segments[i];
@@ -128,7 +130,7 @@ static bool tell_inline_data(const struct program *p, uint64_t vaddr)
 
 		if (!go_table_func(&p->table, i, &f) || f.inline_tree == UINT32_MAX)
 			continue;
-		if (!read_words(p, vaddr + f.inline_tree, words, sizeof(words)) ||
+		if (!read_bytes(p, vaddr + f.inline_tree, words, sizeof(words)) ||
 		    !go_table_name(&p->table, words[p->table.has_start_line ? 1 : 3]))
 			return false;
 		tried++;
@@ -145,7 +147,7 @@ static const char *inlined_at(const struct program *p, const struct go_func *f, 
 	const char *name;
 
 	if (!inline_data || f->inline_tree == UINT32_MAX || index < 0 || index > UINT16_MAX ||
-	    !read_words(p, inline_data + f->inline_tree + bytes * (uint64_t)index, words, bytes))
+	    !read_bytes(p, inline_data + f->inline_tree + bytes * (uint64_t)index, words, bytes))
 		return NULL;
 	name = go_table_name(&p->table, words[p->table.has_start_line ? 1 : 3]);
 	*ret_call = f->start + words[p->table.has_start_line ? 2 : 4];
@@ -205,6 +207,38 @@ static bool tell_code(const struct program *p, const struct question *q, GByteAr
 	return true;
 }
 
+/* The code of a function, up to `room` bytes; how many. */
+static size_t read_function(const struct program *p, const char *name, uint8_t *ret, size_t room, uint64_t *ret_start)
+{
+	struct go_func f;
+	size_t bytes;
+
+	if (!go_table_named(&p->table, name, &f))
+		return 0;
+	bytes = (size_t)MIN(f.end - f.start, room);
+	*ret_start = f.start;
+	return read_bytes(p, f.start, ret, bytes) ? bytes : 0;
+}
+
+/* Who sets no label has no such function. */
+static bool tell_labels(const struct program *p, GByteArray *into)
+{
+	struct go_labels_place place = { 0 };
+	uint8_t sets[GO_CODE_MAX], checks[GO_CODE_MAX];
+	uint64_t sets_at, checks_at;
+	size_t sets_bytes, checks_bytes;
+
+	if (p->file.machine != EM_X86_64 || !go_labels_by_version(p->version, &place))
+		return false;
+	sets_bytes = read_function(p, "runtime/pprof.runtime_setProfLabel", sets, sizeof(sets), &sets_at);
+	checks_bytes = sets_bytes ? read_function(p, "runtime.stackcheck", checks, sizeof(checks), &checks_at) : 0;
+	if (!checks_bytes || !go_labels_by_code(sets, sets_bytes, &place) ||
+	    !go_goroutine_by_code(checks, checks_bytes, checks_at, &place))
+		return false;
+	g_byte_array_append(into, (const guint8 *)&place, sizeof(place));
+	return true;
+}
+
 static bool tell(const struct program *p, const struct question *q, GByteArray *into)
 {
 	switch (q->about) {
@@ -212,6 +246,8 @@ static bool tell(const struct program *p, const struct question *q, GByteArray *
 		return tell_file(p, into);
 	case ABOUT_INLINE_DATA:
 		return tell_inline_data(p, q->vaddr);
+	case ABOUT_LABELS:
+		return tell_labels(p, into);
 	default:
 		return tell_code(p, q, into);
 	}
@@ -279,6 +315,18 @@ bool go_file_read(int fd, struct go_file *ret)
 			return true;
 	g_strlcpy(ret->version, a.version, sizeof(ret->version));
 	return true;
+}
+
+bool go_labels_place_read(int fd, struct go_labels_place *ret)
+{
+	g_autoptr(GByteArray) bytes = ask(fd, ABOUT_LABELS, 0, 0);
+
+	*ret = (struct go_labels_place){ 0 };
+	if (!bytes || bytes->len != sizeof(*ret))
+		return false;
+	memcpy(ret, bytes->data, sizeof(*ret));
+	return ret->labels_at && ret->labels_at < GO_GOROUTINE_BYTES_MAX && ret->labels_at % 8 == 0 &&
+	       ret->runs_at < GO_GOROUTINE_BYTES_MAX && ret->runs_at % 8 == 0;
 }
 
 void go_file_clear(struct go_file *f)

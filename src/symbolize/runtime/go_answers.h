@@ -3,6 +3,7 @@
 #define SYMBOLIZE_GO_ANSWERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/elf_file.h"
@@ -26,6 +27,18 @@ struct go_file {
 /* False: it is no Go program.  The file stays open and the caller's. */
 bool go_file_read(int fd, struct go_file *ret);
 void go_file_clear(struct go_file *f);
+
+/* Where a thread of a Go program finds the labels of the goroutine that it runs: by the code that sets them. */
+struct go_labels_place {
+	uint32_t labels_at;	/* in a goroutine; 0: the program sets none, or it is not known of it */
+	uint32_t runs_at;	/* in the thread's own structure: the goroutine that it runs; 0: not known */
+	bool has_list;		/* of labels (Go 1.24), no map */
+	/* the goroutine, from the thread pointer; or the address in the file of a word that says where from there */
+	int64_t goroutine_at;
+	uint64_t offset_at;	/* 0: the former */
+};
+/* False: it is no Go program of x86-64 that sets any.  The file stays open and the caller's. */
+bool go_labels_place_read(int fd, struct go_labels_place *ret);
 
 struct go_place {
 	const char *name;
@@ -52,6 +65,11 @@ struct go_code {
 struct go_code *go_code_read(int fd, uint64_t vaddr, uint64_t inline_data);
 /* Do trees of inlined functions of this program lie there? */
 bool go_is_inline_data(int fd, uint64_t vaddr);
+
+/* The parts of it: false where these say nothing.  `at` is where the code lies. */
+bool go_labels_by_version(const char *version, struct go_labels_place *ret);
+bool go_labels_by_code(const uint8_t *sets, size_t bytes, struct go_labels_place *ret);
+bool go_goroutine_by_code(const uint8_t *checks, size_t bytes, uint64_t at, struct go_labels_place *ret);
 
 /* For parser_start(): what that process answers. */
 bool go_answers_parse(int fd, const void *question, size_t question_bytes, GByteArray *into);

@@ -4,13 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/context_abi.h"
 #include "base/trace_attributes.h"
 #include "symbolize/runtime/memory.h"
 
-#define BEHIND_START 48		/* racectx, waiting, cgoCtxt (a slice), labels */
-#define FIRST_MINOR 18
-#define FIRST_SORTED 24		/* a sorted slice of pairs, no map any more */
-#define LAST_MINOR 26
 #define SLOTS 8			/* of a bucket of a map */
 #define BUCKETS_MAX 8
 #define PAIRS_MAX (SLOTS * BUCKETS_MAX)
@@ -34,7 +31,7 @@ struct go_bucket {
 
 uint32_t go_labels_at(unsigned minor, uint32_t start)
 {
-	return minor >= FIRST_MINOR && minor <= LAST_MINOR ? start + BEHIND_START : 0;
+	return minor >= GO_LABELS_FIRST_MINOR && minor <= GO_LABELS_LAST_MINOR ? start + OFFCPU_GO_LABELS_BEHIND : 0;
 }
 
 /* False: it is longer than that, or no text. */
@@ -93,9 +90,9 @@ void go_labels_read(uint32_t pid, unsigned minor, uint64_t addr, struct go_label
 	uint64_t words[2] = { 0 };
 
 	ret->cnt = 0;
-	if (!addr || addr % 8 || !memory_read(pid, addr, words, minor < FIRST_SORTED ? 8 : sizeof(words)))
+	if (!addr || addr % 8 || !memory_read(pid, addr, words, minor < GO_LABELS_SORTED_MINOR ? 8 : sizeof(words)))
 		return;
-	if (minor < FIRST_SORTED)
+	if (minor < GO_LABELS_SORTED_MINOR)
 		read_map(pid, words[0], ret);
 	else
 		read_pairs(pid, words[0], words[1], ret);

@@ -72,6 +72,9 @@ const struct go_code *go_program_code(const struct go_program *p, uint64_t pc, b
  * where the goroutine still has that set behind the reading.
  */
 
+#define GO_LABELS_FIRST_MINOR 18
+#define GO_LABELS_SORTED_MINOR 24	/* a sorted slice of pairs, no map any more */
+#define GO_LABELS_LAST_MINOR 27
 #define GO_LABELS_MAX 4
 #define GO_LABEL_KEY_MAX 64
 #define GO_LABEL_VALUE_MAX 200

@@ -249,6 +249,7 @@ static void take_file(struct recognised *r, const char *proc_dir, const char *de
 {
 	struct recognised_file f = { .is_program = is_program };
 	enum runtime runtime = runtime_of_file(line->path);
+	struct go_labels_place unused;
 	struct stat st;
 	int held = file_hold_line(proc_dir, r->pid, line, true, &st), fd = held >= 0 ? file_open_held(held) : -1;
 
@@ -268,6 +269,7 @@ static void take_file(struct recognised *r, const char *proc_dir, const char *de
 	} else {
 		if (fd >= 0 && r->has_rules && !f.facts.has_unwind_table && !f.facts.has_frame_pointers)
 			f.facts.has_code_rules = r->has_rules(fd);
+		r->has_labels |= f.facts.has_go_table && go_labels_place_read(fd, &unused);
 		if (f.facts.is_go)
 			has_runtime(r, RUNTIME_GO, f.facts.go_version[0] ? g_strdup(f.facts.go_version) : NULL);
 		if (runtime != RUNTIME_CNT && runtime != RUNTIME_PYTHON)

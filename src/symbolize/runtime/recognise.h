@@ -10,6 +10,7 @@
 #include "abi/context_abi.h"
 #include "symbolize/process/process_context.h"
 #include "symbolize/runtime/file_facts.h"
+#include "symbolize/runtime/go_answers.h"
 #include "symbolize/runtime/language.h"
 #include "symbolize/runtime/python_find.h"
 #include "symbolize/runtime/variables.h"
@@ -32,6 +33,10 @@ enum thread_context_state {
  */
 enum thread_context_state thread_context_find(const char *proc_dir, uint32_t pid, struct offcpu_context_place *ret,
 					      struct process_context **ret_context);
+
+/* The same of a Go program: labels of the goroutines that its threads run.  bias: of the file that `labels` is of. */
+bool thread_labels_place(uint32_t pid, const struct go_labels_place *labels, uint64_t bias,
+			 struct offcpu_context_place *ret);
 
 /* A process may add attributes as long as it runs: true when ones that are asked for have come, into place->keys. */
 bool thread_context_look_at_keys(const char *proc_dir, uint32_t pid, struct offcpu_context_place *place);
@@ -86,6 +91,7 @@ struct recognised {
 	bool is_v8_readable;	/* V8 that tells where it keeps its functions */
 	bool has_v8_inlined;	/* ... and of which it inlined */
 	bool are_goroutines_readable;
+	bool has_labels;	/* of goroutines, which their threads' waits have, too */
 	bool has_asyncio, has_greenlets;	/* whose tasks, and which, can be read */
 	bool has_tokio;		/* the same, and it has some now */
 	enum thread_context_state context;	/* of its threads' traces */

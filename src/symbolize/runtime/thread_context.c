@@ -114,6 +114,18 @@ static bool find_variable(const char *proc_dir, uint32_t pid, struct offcpu_cont
 	return false;
 }
 
+bool thread_labels_place(uint32_t pid, const struct go_labels_place *labels, uint64_t bias,
+			 struct offcpu_context_place *ret)
+{
+	*ret = (struct offcpu_context_place){ .at = labels->goroutine_at,
+					      .labels_at = (uint16_t)labels->labels_at,
+					      .runs_at = (uint16_t)labels->runs_at,
+					      .has_list = labels->has_list };
+	if (labels->offset_at && !memory_read(pid, labels->offset_at + bias, &ret->at, sizeof(ret->at)))
+		return false;
+	return is_static(ret->at);
+}
+
 static void set_keys(const struct process_context *c, struct offcpu_context_place *place)
 {
 	memset(place->keys, 0, sizeof(place->keys));

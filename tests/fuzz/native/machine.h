@@ -64,6 +64,7 @@ static struct {
 	struct memory *memory[2];
 	struct made_space *made[2];
 	struct offcpu_language *language;
+	struct offcpu_context_place *context;
 	struct file_table *file_table;
 	struct offcpu_loss_count losses[OFFCPU_LOSS_COUNT];
 	uint64_t reads, moves_at;	/* words of physical memory read; at this one a page is moved */
@@ -185,6 +186,8 @@ UNTRACED void *bpf_map_lookup_elem(const void *map, const void *key)
 		return element(machine.losses, sizeof(machine.losses[0]), key, OFFCPU_LOSS_COUNT);
 	if (map == &languages)
 		return machine.language;
+	if (map == &contexts)
+		return machine.context;
 	if (map == &file_tables)
 		return machine.file_table;
 	return NULL;

@@ -117,6 +117,40 @@ static void assert_frames(const char *attributes, uint16_t bytes, const char *ex
 static const char *const keys[] = { "enduser.id", "http.request.method", "http.route", "rpc.method", "rpc.service",
 				    "datadog.trace_endpoint", NULL };
 
+/* Of labels keys are numbers of the names that are asked for, whatever the process says of itself. */
+static void test_labels(void)
+{
+	const char *names[OFFCPU_LABEL_NAMES], *route = NULL;
+	char *asked[] = { "tenant", "http.route", NULL };
+	struct profile *p = profile_new();
+	uint32_t frames[FOLD_CONTEXT_FRAMES];
+	unsigned cnt, tenant = 0, http = 0;
+
+	trace_attributes_want(asked);
+	cnt = trace_attributes_wanted(OFFCPU_LABEL_NAME_BYTES - 1, names, G_N_ELEMENTS(names));
+	for (unsigned i = 0; i < cnt; i++) {
+		g_assert_true(!i || strlen(names[i - 1]) <= strlen(names[i]));
+		tenant = strcmp(names[i], "tenant") == 0 ? i + 1 : tenant;
+		g_assert_false(http && strcmp(names[i], "http.route") == 0);
+		http = strcmp(names[i], "http.route") == 0 ? i + 1 : http;
+	}
+	g_assert_cmpuint(trace_attributes_wanted(4, names, G_N_ELEMENTS(names)), ==, 0);
+	g_assert_cmpuint(trace_attributes_wanted(63, names, 3), ==, 3);
+	struct fold_contexts *c = fold_contexts_new(p, "/proc");
+	const char attributes[] = { (char)tenant, 1, 'x', (char)http, 2, '/', 'a', 0, 1, 'n', (char)OFFCPU_LABEL_NAMES, 1, 'n' };
+	struct offcpu_rec_context rec = record_of(0, attributes, sizeof(attributes));
+
+	rec.is_labels = 1;
+	g_assert_cmpuint(fold_contexts_frames(c, &rec, frames), ==, 2);
+	route = profile_get_frame(p, frames[0])->name;
+	g_assert_cmpstr(route, ==, "/a");
+	g_assert_cmpstr(profile_get_frame(p, frames[1])->module, ==, "[tenant]");
+	g_assert_cmpuint(profile_find_loss(p, "trace_attribute")->count, ==, 2);
+	fold_contexts_free(c);
+	profile_free(p);
+	trace_attributes_want(NULL);
+}
+
 static void test_routes(void)
 {
 	struct published *head = publish(keys);
@@ -228,6 +262,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/contexts/routes", test_routes);
+	g_test_add_func("/contexts/labels", test_labels);
 	g_test_add_func("/contexts/hostile", test_hostile);
 	g_test_add_func("/contexts/no-bound", test_no_bound);
 	g_test_add_func("/contexts/traces", test_traces);

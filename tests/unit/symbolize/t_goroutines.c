@@ -345,6 +345,38 @@ static void test_labels(void)
 	g_assert_cmpuint(go_labels_at(99, 296), ==, 0);
 }
 
+#define SETS(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
+
+/* Code as Go's compiler makes it, of several versions, and what is none of it. */
+static void test_labels_place(void)
+{
+	struct go_labels_place place = { 0 };
+
+	g_assert_true(go_labels_by_version("go1.19.8", &place) && !place.has_list && place.runs_at == 192);
+	g_assert_true(go_labels_by_version("go1.24.4", &place) && place.has_list && place.runs_at == 192);
+	g_assert_true(go_labels_by_version("go1.26", &place) && place.has_list && place.runs_at == 184);
+	g_assert_false(go_labels_by_version("go1.99", &place));
+	g_assert_false(go_labels_by_version("devel", &place));
+	/* cmpl $0,writeBarrier; jne; mov %rax,0x168(%r14) */
+	g_assert_true(go_labels_by_code(SETS(0x83, 0x3d, 0x37, 0xda, 0x11, 0, 0, 0x75, 9, 0x49, 0x89, 0x86, 0x68, 1, 0, 0), &place));
+	g_assert_cmpuint(place.labels_at, ==, 0x168);
+	/* mov %rax,(%r11); mov 0x160(%r14),%rcx; mov %rcx,8(%r11); mov %rax,0x158(%rcx) */
+	g_assert_true(go_labels_by_code(SETS(0x49, 0x89, 3, 0x49, 0x8b, 0x8e, 0x60, 1, 0, 0, 0x49, 0x89, 0x4b, 8, 0x48, 0x89, 0x81, 0x58, 1, 0, 0),
+					&place));
+	g_assert_cmpuint(place.labels_at, ==, 0x158);
+	g_assert_false(go_labels_by_code(SETS(0x49, 0x89, 0x86, 0x68, 1, 0), &place));
+	/* mov %fs:-8,%rax; cmp %rsp,8(%rax) */
+	g_assert_true(go_goroutine_by_code(SETS(0x64, 0x48, 0x8b, 4, 0x25, 0xf8, 0xff, 0xff, 0xff, 0x48, 0x39, 0x60, 8), 0, &place));
+	g_assert_true(place.goroutine_at == -8 && !place.offset_at);
+	/* mov $-48,%rcx; mov %fs:(%rcx),%rax */
+	g_assert_true(go_goroutine_by_code(SETS(0x48, 0xc7, 0xc1, 0xd0, 0xff, 0xff, 0xff, 0x64, 0x48, 0x8b, 1), 0, &place));
+	g_assert_true(place.goroutine_at == -48 && !place.offset_at);
+	/* mov 0x100(%rip),%rcx; mov %fs:(%rcx),%rax */
+	g_assert_true(go_goroutine_by_code(SETS(0x48, 0x8b, 0x0d, 0, 1, 0, 0, 0x64, 0x48, 0x8b, 1), 0x4000, &place));
+	g_assert_cmpuint(place.offset_at, ==, 0x4107);
+	g_assert_false(go_goroutine_by_code(SETS(0x48, 0x8b, 0x0d, 0, 1, 0, 0, 0x48, 0x8b, 1, 0x90), 0x4000, &place));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -356,5 +388,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/goroutines/stale", test_stale);
 	g_test_add_func("/goroutines/arm64", test_arm64);
 	g_test_add_func("/goroutines/labels", test_labels);
+	g_test_add_func("/goroutines/labels-place", test_labels_place);
 	return g_test_run();
 }

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef BPF_LABELS_BPF_H
+#define BPF_LABELS_BPF_H
+
+/*
+ * The labels (runtime/pprof) of the goroutine that a thread of a Go program runs, or has a system call, C or the
+ * runtime run for.  A set of labels is never changed once it is made, and is the goroutine's as long as the thread
+ * stands still.  They are made a record as programs with trace contexts have it, without a trace.
+ *
+ * A goroutine may have others' labels again at the same address, once the garbage collector was there.  So nothing is
+ * remembered by addresses: keys and values are read each time.
+ *
+ * Only included by bpf/context.bpf.h.
+ */
+
+/* In Go until 1.23, struct hmap and what its buckets look like (src/runtime/map.go): of strings with strings. */
+#define GO_MAP_BUCKETS_AT 16	/* behind it old ones, while it grows */
+#define GO_MAP_BITS_SHIFT 8	/* of how many buckets there are, in the word at 8 */
+#define GO_MAP_BITS_MAX 3
+#define GO_SLOTS 8
+#define GO_SLOT_TAKEN 5		/* bytes of `used` below it: it holds nothing */
+#define GO_KEYS_AT 8
+#define GO_STRING 16		/* an address and a length */
+#define GO_VALUES_AT (GO_KEYS_AT + GO_SLOTS * GO_STRING)
+#define GO_OVERFLOW_AT (GO_VALUES_AT + GO_SLOTS * GO_STRING)
+#define GO_BUCKET (GO_OVERFLOW_AT + 8)
+
+/* Names that are asked for, with zeroes behind their ends; how long each is; and the first that is so long, 0: none. */
+const volatile __u64 label_name[OFFCPU_LABEL_NAMES][OFFCPU_LABEL_NAME_BYTES / 8] = {};
+const volatile __u8 label_bytes[OFFCPU_LABEL_NAMES] = {}, first_label[OFFCPU_LABEL_NAME_BYTES] = {};
+
+/* A word of a text, from the first byte's word on; false: it was the last, or could not be read. */
+static __always_inline bool label_word(__u32 i, struct context_walk *w)
+{
+	struct context_scratch *s = w->s;
+	struct label_place *l = &s->labels;
+	__u32 shift = l->from & 7, to = l->to - shift + 8 * i;
+	__u64 word;
+
+	if (8 * i >= shift + l->bytes)
+		return false;
+	s->is_bad = !viewed_word(&w->at->view, l->from - shift + 8ULL * i, &word);
+	if (s->is_bad)
+		return false;
+	*(__u64 *)((__u8 *)s->word + (to & (CONTEXT_BUFFER - 1))) = word;
+	return true;
+}
+
+/* Copies that text to where it belongs.  Functions are few here: of calls only eight may lie in one another. */
+static __always_inline bool copy_label(struct context_walk *w)
+{
+	struct walk_state *at = w->at;
+	struct context_scratch *s = w->s;
+	__u32 to = s->labels.to, bytes = s->labels.bytes;
+	__u64 *before, kept;
+
+	barrier_var(to);
+	barrier_var(bytes);
+	if (to < 8 || to > OFFCPU_CONTEXT_HEAD_BYTES + OFFCPU_CONTEXT_BYTES || !bytes || bytes > OFFCPU_LABEL_VALUE_BYTES)
+		return false;
+	if (!at->view.pgd) {
+		s->is_bad = bpf_probe_read_user((__u8 *)s->word + to, bytes, (void *)s->labels.from) != 0;
+		return !s->is_bad;
+	}
+	/* whole words are copied, and what stands before the text is put back */
+	before = (__u64 *)((__u8 *)s->word + to - 8);
+	kept = *before;
+	/* no bpf_loop(): calling for each word takes as long as the word */
+	for (__u32 i = 0; i < OFFCPU_LABEL_VALUE_BYTES / 8 + 2; i++)
+		if (!label_word(i, w))
+			break;
+	*before = kept;
+	return !s->is_bad;
+}
+
+/* Is the text at that byte this name?  A global function: it is verified once. */
+__noinline int is_label_name(struct context_scratch *s, __u32 at, __u32 number)
+{
+	__u32 bytes;
+
+	if (!s)
+		return false;
+	number &= OFFCPU_LABEL_NAMES - 1;
+	bytes = label_bytes[number];
+	for (__u32 i = 0; i < OFFCPU_LABEL_NAME_BYTES / 8 && 8 * i < bytes; i++) {
+		__u32 left = bytes - 8 * i, unused = left < 8 ? 8 - left : 0;
+		__u64 word = *(const __u64 *)((const __u8 *)s->word + ((at + 8 * i) & (CONTEXT_BUFFER - 1)));
+
+		if ((word ^ label_name[number][i]) << unused * 8)
+			return false;
+	}
+	return true;
+}
+
+/* The number of the name that was copied to that byte; 0: it is not asked for. */
+static __always_inline __u32 label_number(struct context_scratch *s, __u32 at, __u32 bytes)
+{
+	__u32 number = first_label[bytes & (OFFCPU_LABEL_NAME_BYTES - 1)];
+
+	for (__u32 i = 0; i < OFFCPU_LABEL_NAMES && number && number < OFFCPU_LABEL_NAMES; i++, number++) {
+		if (label_bytes[number] != bytes)
+			break;
+		if (is_label_name(s, at, number))
+			return number;
+	}
+	return 0;
+}
+
+/* Two words: a string's address and length.  A thread that is current is asked at once. */
+static __always_inline bool two_words(struct walk_state *at, __u64 addr, __u64 *ret)
+{
+	if (!at->view.pgd)
+		return !bpf_probe_read_user(ret, 2 * sizeof(*ret), (void *)addr);
+	return viewed_word(&at->view, addr, &ret[0]) && viewed_word(&at->view, addr + 8, &ret[1]);
+}
+
+/* The entry of the record that a label makes, with its value copied to where it belongs. */
+static __always_inline void put_label(struct context_scratch *s, __u32 key, __u32 bytes)
+{
+	__u32 at = s->attribute_at;
+	__u64 others = s->hash;
+
+	*(__u16 *)((__u8 *)s->word + (at & (CONTEXT_BUFFER - 1))) = key | bytes << 8;
+	s->attribute_at = at + 2 + bytes;
+	/* maps have no order */
+	s->hash = mix(s->labels.seed, (__u64)bytes << 8 | key);
+	hash_value(s, at + 2, bytes);
+	s->hash ^= others;
+}
+
+/* One label.  False: it could not be read.  A global function, too. */
+__noinline int take_label(struct walk_state *at, struct context_scratch *s, __u64 key_at, __u64 value_at)
+{
+	struct context_walk w = { .at = at, .s = s };
+	__u64 text[2], bytes;
+	__u32 number;
+
+	if (!at || !s)
+		return false;
+	s->is_bad = (key_at & 7) || !two_words(at, key_at, text);
+	bytes = text[1];
+	if (s->is_bad || bytes >= OFFCPU_LABEL_NAME_BYTES || !first_label[bytes & (OFFCPU_LABEL_NAME_BYTES - 1)])
+		return !s->is_bad;
+	s->labels.to = s->attribute_at + 2;
+	s->labels.from = text[0];
+	s->labels.bytes = bytes;
+	if (!copy_label(&w))
+		return false;
+	number = label_number(s, s->attribute_at + 2, bytes);
+	if (!number)
+		return true;
+	s->is_bad = !two_words(at, value_at, text);
+	bytes = text[1];
+	if (s->is_bad || !bytes)
+		return !s->is_bad;
+	if (bytes > OFFCPU_LABEL_VALUE_BYTES)
+		bytes = OFFCPU_LABEL_VALUE_BYTES;
+	if (s->attribute_at + 2 + bytes > OFFCPU_CONTEXT_HEAD_BYTES + OFFCPU_CONTEXT_BYTES)
+		return true;
+	s->labels.from = text[0];
+	s->labels.bytes = bytes;
+	if (!copy_label(&w))
+		return false;
+	put_label(s, number, bytes);
+	return true;
+}
+
+/* The first bucket, or the one after this.  False: there is none, or it could not be read. */
+static __always_inline bool next_bucket(struct context_walk *w, bool is_first)
+{
+	struct label_place *l = &w->s->labels;
+	__u64 more = 0;
+
+	if (!is_first && !language_word(w->at, l->bucket + GO_OVERFLOW_AT, &more))
+		return false;
+	if (!more) {
+		if (!is_first && ++l->bucket_no >= l->bucket_cnt)
+			return false;
+		more = l->pairs + (__u64)l->bucket_no * GO_BUCKET;
+	}
+	l->bucket = more;
+	return language_word(w->at, more, &l->used);
+}
+
+static long label_of_map(__u32 i, struct context_walk *w)
+{
+	struct label_place *l = &w->s->labels;
+	__u32 slot = i & (GO_SLOTS - 1);
+	__u64 key_at;
+
+	if (!l->left || (!slot && !next_bucket(w, !i)))
+		return 1;
+	if ((l->used >> 8 * slot & 0xff) < GO_SLOT_TAKEN)
+		return 0;
+	l->left--;
+	key_at = l->bucket + GO_KEYS_AT + slot * GO_STRING;
+	return !take_label(w->at, w->s, key_at, key_at + GO_VALUES_AT - GO_KEYS_AT);
+}
+
+static long label_of_list(__u32 i, struct context_walk *w)
+{
+	struct label_place *l = &w->s->labels;
+	__u64 key_at = l->pairs + i * 2ULL * GO_STRING;
+
+	if (!l->left)
+		return 1;
+	l->left--;
+	return !take_label(w->at, w->s, key_at, key_at + GO_STRING);
+}
+
+/* Where a set's labels are.  False: it could not be read, or is none. */
+static __always_inline bool find_labels(struct walk_state *at, struct label_place *l, __u64 set, bool is_list)
+{
+	__u64 map, head[2], buckets[2] = {}, bits;
+
+	if (is_list) {
+		if ((set & 7) || !two_words(at, set, head))
+			return false;
+		l->pairs = head[0];
+		l->left = head[1];
+		return head[1] <= OFFCPU_GO_LABELS_MAX;
+	}
+	if (!language_word(at, set, &map) || (map & 7) || !two_words(at, map, head) ||
+	    !two_words(at, map + GO_MAP_BUCKETS_AT, buckets) || buckets[1])
+		return false;
+	bits = head[1] >> GO_MAP_BITS_SHIFT & 0xff;
+	l->pairs = buckets[0];
+	l->left = head[0];
+	l->bucket_no = 0;
+	l->bucket_cnt = 1U << (bits & GO_MAP_BITS_MAX);
+	return bits <= GO_MAP_BITS_MAX && head[0] <= OFFCPU_GO_LABELS_MAX;
+}
+
+/* The page that stands for all that were read before they were written to.  Bit 0: it is there, on each architecture. */
+static __always_inline bool is_zero_page(__u64 entry)
+{
+	return entry & 1 && entry & ENTRY_SPECIAL;
+}
+
+/* A word of a goroutine, of which a part may lie on a page that nobody has written to yet: that is zero. */
+static __always_inline bool goroutine_word(struct walk_state *at, __u64 addr, __u64 *ret)
+{
+	if (language_word(at, addr, ret))
+		return true;
+	*ret = 0;
+	return at->view.pgd && (!at->view.leaf || is_zero_page(at->view.leaf));
+}
+
+/*
+ * The set of labels of the goroutine that the thread is at work for; 0: it has none, or there is no goroutine.  The
+ * thread's own goroutines, for the scheduler and for signals, have none, begin nowhere, and lead to the other.
+ */
+static __always_inline bool find_label_set(struct context_walk *w, const struct offcpu_context_place *place, __u64 *ret)
+{
+	__u64 goroutine, begins, thread, runs, its_thread;
+
+	*ret = 0;
+	if (!context_address(w->at, place, &goroutine))
+		return false;
+	if (!goroutine)
+		return true;
+	if (!goroutine_word(w->at, goroutine + place->labels_at, ret))
+		return false;
+	if (*ret || !place->runs_at)
+		return true;
+	if (!goroutine_word(w->at, goroutine + place->labels_at - OFFCPU_GO_LABELS_BEHIND, &begins))
+		return false;
+	if (begins)
+		return true;
+	if (!language_word(w->at, goroutine + OFFCPU_GO_THREAD_AT, &thread))
+		return false;
+	if (!thread)
+		return true;
+	if (!language_word(w->at, thread + place->runs_at, &runs))
+		return false;
+	if (!runs || runs == goroutine)
+		return true;
+	if (!language_word(w->at, runs + OFFCPU_GO_THREAD_AT, &its_thread))
+		return false;
+	return its_thread != thread || goroutine_word(w->at, runs + place->labels_at, ret);
+}
+
+/* The labels as a record into s->word, and those asked for into the hash.  False as read_context(). */
+static __always_inline bool read_labels(struct context_walk *w, const struct offcpu_context_place *place)
+{
+	struct context_scratch *s = w->s;
+	__u64 set;
+
+	s->is_bad = !find_label_set(w, place, &set);
+	if (s->is_bad || !set)
+		return false;
+	s->is_bad = !find_labels(w->at, &s->labels, set, place->has_list);
+	if (s->is_bad)
+		return false;
+	s->shift = 0;
+	s->word[0] = s->word[1] = s->word[2] = 0;
+	s->attribute_at = OFFCPU_CONTEXT_HEAD_BYTES;
+	s->labels.seed = s->hash;
+	if (place->has_list)
+		bpf_loop(OFFCPU_GO_LABELS_MAX + 1, label_of_list, w, 0);
+	else
+		bpf_loop(OFFCPU_GO_LABELS_MAX * 2, label_of_map, w, 0);
+	s->is_bad |= s->labels.left != 0;
+	*(__u32 *)((__u8 *)s->word + OFFCPU_CONTEXT_VALID_AT) = 1 | (s->attribute_at - OFFCPU_CONTEXT_HEAD_BYTES) << 16;
+	return !s->is_bad;
+}
+
+#endif
