@@ -36,4 +36,10 @@ bool unsignalled_append_most(GString *s, const struct findings *f, bool are_some
 	" If those find work then, nobody had signalled them: signal all (broadcast, notify_all, notifyAll), or have a condition for " \
 	"each kind of waiter."
 
+/*
+ * All threads of a process sleep all through the window, each where another of them would wake it: it waits for the end of a
+ * thread, a lock or a condition.  "No thread of indexer is left to wake the others: one waits .."; NULL: it is not so.
+ */
+char *still_new(const struct findings *f);
+
 #endif
