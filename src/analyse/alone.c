@@ -470,7 +470,7 @@ static bool find_one(const struct tree *t, struct alone *a)
 /* A command from start to end. */
 static bool is_of_command(const struct profile *p)
 {
-	return p->info.filters && g_str_has_prefix(p->info.filters, "command ") && profile_has_slices(p) && profile_slice_cnt(p) &&
+	return profile_is_of_command(p) && profile_has_slices(p) && profile_slice_cnt(p) &&
 	       !p->info.range.is_cut && !p->info.imported && !p->info.looks.rounds && !p->info.rows_are && p->waits->len;
 }
 

@@ -431,9 +431,17 @@ static __always_inline __u32 lowest_bit(__u64 bits)
 	return at;
 }
 
+static __always_inline __u32 bits_cnt(__u64 bits)
+{
+	bits -= (bits >> 1) & 0x5555555555555555ULL;
+	bits = (bits & 0x3333333333333333ULL) + ((bits >> 2) & 0x3333333333333333ULL);
+	bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+	return (bits * 0x0101010101010101ULL) >> 56;
+}
+
 /*
- * The first descriptor of poll()'s array, or of select()'s set of those to be read; false: there is none, or it cannot
- * be read.
+ * The first descriptor of poll()'s array, or of select()'s set of those to be read, and of that how many are among the first
+ * 64; false: there is none, or it cannot be read.
  */
 __noinline int first_fd(struct wait_target *t, struct page_view *view, bool is_select)
 {
@@ -447,6 +455,7 @@ __noinline int first_fd(struct wait_target *t, struct page_view *view, bool is_s
 		return false;
 	if (is_select) {
 		t->fd = lowest_bit(word);
+		t->fd_cnt = bits_cnt(word);
 		return true;
 	}
 	t->fd = t->addr & 4 ? word >> 32 : (__u32)word;

@@ -127,8 +127,8 @@ void at_once_append_most(GString *s, const struct findings *f)
 	g_string_append_c(s, ' ');
 	sentence_begin_process(s, finding_process_name(f, of) ?: "it", FINDING_NAME_COLUMNS);
 	if (!is_asker(&most->a)) {
-		g_string_append(s, " waits for its own timers, and has asked nobody: if it holds these clients back itself, by a limit of their "
-				   "rate or a pause, its settings tell.");
+		g_string_append(s, " waits for its own timers, and has asked nobody. Clients that wait for events (a long poll) are meant to; else it "
+				   "holds them back itself, by a limit of their rate or a pause: its settings tell.");
 		return;
 	}
 	g_string_append(s, " waits in its event loop: ");

@@ -71,9 +71,16 @@ static bool is_shells_sleep(const struct finding *row, const struct finding *cau
 static bool is_childs_sleep(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
+	char there[1];
+	struct limit_child c;
 
-	return row->reason == REASON_CHILD_EXIT && o && o->kind == OBJECT_CHILD &&
-	       (strcmp(o->name, "sleep") == 0 || g_str_has_prefix(o->name, "sleep "));
+	if (row->reason != REASON_CHILD_EXIT || !o || o->kind != OBJECT_CHILD)
+		return false;
+	/* as system("sleep 1") has a shell start it */
+	if (row->count > 1 && limit_child_read(profile_find_limit(f->profile, LIMIT_CHILD, finding_pid(f, row), 0), &c, there, sizeof(there)) &&
+	    c.does == CHILD_SLEEPS && strcmp(c.name, "sleep") == 0)
+		return true;
+	return strcmp(o->name, "sleep") == 0 || g_str_has_prefix(o->name, "sleep ");
 }
 
 /* Another program does a piece of work, which has ended, and pauses for most of that: nothing else goes on meanwhile. */

@@ -64,11 +64,12 @@ static const char *advice_of_work(enum child_does does)
 	case CHILD_RUNS:
 		return "The child has work: a CPU profile of it tells more.";
 	case CHILD_SLEEPS:
-		return "See why the child pauses; a pause that is meant may stay.";
 	case CHILD_EVENTS:
-		return "A child that serves others waits so while nothing comes. Else look at what it does: record it, too (its number with "
-		       "-p, or --follow from the start).";
+	case CHILD_OTHER:
+		return "A supervisor waits so while its child lives, which is meant. Else see why the child pauses: record it, too (its number "
+		       "with -p, or --follow from the start).";
 	case CHILD_SEVERAL:
+	case CHILD_WAITS:
 		return "A supervisor waits so until one of its children ends, which is meant. Else look at what they do: record them, too "
 		       "(their numbers with -p, or --follow from the start).";
 	default:

@@ -5,6 +5,7 @@
 #define TURNS_MIN 4
 #define OTHER_SHARE 20	/* of its sleep: so much a clock may wait for beside it, but for an interpreter's lock */
 #define OTHER_TURNS 2	/* who waits for others in more than every second turn serves them, unless it asks them itself */
+#define LOOKS_PER_S 2	/* of a script: one that looks more often waits for something */
 #define ON_CPU_SHARE 20	/* of its time */
 
 struct clock {
@@ -99,11 +100,40 @@ static bool waits_for(const struct findings *f, const struct finding *one, const
 	       one->by.does_frame == sleep->frame && (!sleep->pid || one->by.pid == sleep->pid);
 }
 
+/* Nothing that is recorded has begun before it, and may wait for its end. */
+static bool is_first(const struct profile *p, uint32_t thread)
+{
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		if (profile_thread(p, i)->start_ns < profile_thread(p, thread)->start_ns)
+			return false;
+	return true;
+}
+
+/* Its waits that are about as long as the longest. */
+static uint64_t long_cnt(const struct finding *row)
+{
+	uint64_t cnt = 0;
+
+	for (unsigned s = profile_hist_slot(row->max_ns), i = s ? s - 1 : 0; i <= s; i++)
+		cnt += row->hist[i];
+	return cnt;
+}
+
+/* A script's child `sleep`, or its wait for that, unless a command was recorded, whose time that is. */
+static bool is_scripts_pause(const struct findings *f, const struct finding *row)
+{
+	return (row->is_shells_sleep || (row->has_sleep && is_first(f->profile, profile_wait(f->profile, row->wait)->thread))) &&
+	       !profile_is_of_command(f->profile) &&
+	       (double)long_cnt(row) * 1e9 < LOOKS_PER_S * (double)f->profile->info.duration_ns;
+}
+
 bool clocks_is_all(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
-	return row->clock_ns && row->clock_ns >= row->time_ns - row->time_ns / 10 && !(rule && rule->advice) &&
+	bool is_clock = row->clock_ns && row->clock_ns >= row->time_ns - row->time_ns / 10 && !(rule && rule->advice);
+
+	return (is_clock || is_scripts_pause(f, row)) &&
 	       !row->is_waited_for && !row->leads_ns && !row->backlog && !row->limit.limit && !row->loop;
 }
 

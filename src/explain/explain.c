@@ -38,7 +38,7 @@ static struct headline of_finding(const struct explanation *e, const struct find
 		.kind = row->busy ? HEADLINE_BUSY : HEADLINE_WAIT,
 		.finding = row,
 		.time_ns = row->time_ns,
-		.whole_ns = row->busy ? row->observed_ns : e->findings->matters_ns,
+		.whole_ns = row->may_be_meant ? 0 : row->busy ? row->observed_ns : e->findings->matters_ns,
 	};
 }
 
@@ -89,8 +89,11 @@ static bool is_enough(const struct explanation *e)
 {
 	uint64_t told_ns = 0;
 
-	for (guint i = 0; i < e->headlines->len; i++)
-		told_ns += g_array_index(e->headlines, struct headline, i).time_ns;
+	for (guint i = 0; i < e->headlines->len; i++) {
+		const struct headline *h = &g_array_index(e->headlines, struct headline, i);
+
+		told_ns += h->whole_ns ? h->time_ns : 0;
+	}
 	return e->headlines->len >= HEADLINES_MOST ||
 	       (e->headlines->len >= HEADLINES_MAX && told_ns >= e->findings->matters_ns / 2);
 }
@@ -115,24 +118,27 @@ static void choose(struct explanation *e)
 	}
 }
 
-/* Its time is of a clock's, which the sentence says, or it has none: no share of what others have. */
-static bool is_alone(const struct headline *h)
+/* Its time is of a clock's, which the sentence says, or it has none, or nobody knows whether it matters: no share of others'. */
+static bool has_no_share(const struct headline *h)
 {
-	return h->finding && (h->finding->busy == BUSY_ALONE || h->finding->busy == BUSY_REFUSES);
+	return h->finding && (h->finding->busy == BUSY_ALONE || h->finding->busy == BUSY_REFUSES || h->finding->may_be_meant);
 }
 
 /* The first one whose share is told. */
 static const struct headline *first_with_share(const struct explanation *e)
 {
 	const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+	guint at = 0;
 
-	return is_alone(first) && e->headlines->len > 1 ? first + 1 : first;
+	while (at + 1 < e->headlines->len && has_no_share(first + at))
+		at++;
+	return first + at;
 }
 
 /* Is the share of both of one whole? */
 static bool same_whole(const struct headline *a, const struct headline *b)
 {
-	if (is_alone(b))
+	if (has_no_share(b))
 		return false;
 	if (a->kind != b->kind || a->kind == HEADLINE_BUSY)
 		return a == b;
@@ -201,8 +207,6 @@ static const char *rank_reason(const struct headline *h)
 		return "behind others, as it is told with what waits for it";
 	if (row->is_own_limit)
 		return "behind others, as its own time limit ends it";
-	if (row->may_be_meant)
-		return "behind others, as a standby waits so, too";
 	if (row->is_spin)
 		return "behind others, as nobody waits for it";
 	if (row->clock_ns)
@@ -339,7 +343,7 @@ struct explanation *explanation_new(const struct profile *p, const struct select
 	for (guint i = 0; i < e->headlines->len; i++)
 		say(e, i);
 	if (!e->headlines->len && !e->also && !e->findings->matters_ns && e->findings->classes->len)
-		e->little = g_strdup("Nothing was waited for: all threads ran or were idle.");
+		e->little = still_new(e->findings) ?: g_strdup("Nothing was waited for: all threads ran or were idle.");
 	return e;
 }
 

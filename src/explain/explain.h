@@ -24,7 +24,7 @@ struct headline {
 	enum headline_kind kind;
 	const struct finding *finding;	/* NULL: of tasks */
 	const struct task_wait *task;	/* NULL: of threads */
-	uint64_t time_ns, whole_ns;	/* and what its share is of */
+	uint64_t time_ns, whole_ns;	/* and what its share is of; 0: of nothing, as it may be meant */
 	/* not escaped for any format; harmless on a terminal.  The sentence begins with its share where that is of the same
 	 * time as the first one's. */
 	char *sentence, *evidence;

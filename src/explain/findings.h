@@ -148,7 +148,7 @@ struct finding {
 	bool is_beside_cause; /* a sleep of a process of which another finding has a cause that is known */
 	bool may_hold; /* the same: they use what others wait for, of whom nobody knows who has it */
 	const char *unended; /* nobody ended its waits, which take the whole window: what to do; NULL: somebody did */
-	bool may_be_meant; /* the same, and a standby waits so, too */
+	bool may_be_meant; /* the same, or a long poll: nothing tells whether that is a standby's, and it is no time that matters */
 	bool waits_for_asker; /* and it is told with that one's */
 	bool is_waited_for; /* others wait for a lock that is held there: told with them */
 	uint64_t waited_ns; /* and the longest time that one of their findings has */
@@ -200,7 +200,8 @@ struct findings {
 	/* of each wait: the id of the row that its blocked time is in, and of that of the rest; 0: none */
 	uint32_t *blocked_in, *queued_in;
 	GArray *classes; /* struct finding_class, most time that matters first */
-	uint64_t matters_ns; /* of all rows */
+	uint64_t matters_ns; /* of all rows but those that may be meant */
+	uint64_t meant_ns; /* of these */
 	uint64_t blocked_ns, queue_ns; /* its two parts */
 	uint64_t idle_ns[IDLE_KIND_COUNT];
 	uint32_t idle_kernel_cnt, idle_threads_cnt; /* kernel threads; user threads that were idle in any way */

@@ -49,6 +49,7 @@ static bool ended_by_fork(const struct profile *p, const struct waker *w)
 	return profile_stack_names(p, w->kernel, of_fork);
 }
 
+#define READS_PART 10	/* of the window: who does something else for longer may be late itself */
 /* A session of PostgreSQL that lets its locks go since a statement has failed: src/backend/tcop/postgres.c. */
 static bool ended_by_abort(const struct profile *p, const struct waker *w)
 {
@@ -767,6 +768,21 @@ static bool is_pipe_of_shell(const struct cause_finder *c, const struct finding 
 	       g_str_has_prefix(o->name, "pipe from ") && (is_shell(own) || is_shell(profile_thread(p, writer)->process));
 }
 
+/*
+ * It takes what another program writes as soon as that comes, and what the writer waits for is a finding itself: of what
+ * that computes, or rests, nothing else tells.
+ */
+static bool is_of_slower_writer(const struct cause_finder *c, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(c->f->reasons, row->wait);
+	const uint64_t all_ns = c->f->profile->info.duration_ns * row->threads_cnt;
+
+	return row->reason == REASON_PIPE && rule && (strcmp(rule->name, "pipe-read") == 0 || strcmp(rule->name, "message-queue") == 0) &&
+	       row->pid && row->by.pid && row->by.pid != row->pid && row->by.blocked_ns > row->time_ns / 2 && row->by.does_ns &&
+	       row->by.does != REASON_ON_CPU && !profile_is_of_command(c->f->profile) && finding_cause(c->f, row) &&
+	       row->time_ns >= all_ns - all_ns / READS_PART;
+}
+
 static struct finding_by by_of(const struct candidate *best, bool is_holder, const struct candidate *lets_go)
 {
 	return (struct finding_by){
@@ -846,7 +862,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	row->is_told_elsewhere = child != CAUSE_NONE && c->f->programs[child] != row->process;
 	if (best->pid && row->reason != REASON_LOCK_GIL)
 		find_what_they_do(c, row, is_holder, is_held);
-	row->is_told_elsewhere = row->is_told_elsewhere || is_queue_of_commands(c, row, best);
+	row->is_told_elsewhere = row->is_told_elsewhere || is_queue_of_commands(c, row, best) || is_of_slower_writer(c, row);
 	if (is_held)
 		find_taker(p, row);
 	else

@@ -17,9 +17,10 @@
 #define UNSEEN_MOST 2		/* waits of a finding */
 #define COMPUTES 9		/* times as much on CPU as in waits: a CPU profile tells more */
 #define NAME_COLUMNS 40
-#define PAUSES_MIN 4	/* of a thread: fewer are no rhythm */
+#define RHYTHM_MIN 4	/* waits of a thread: fewer are no rhythm */
+#define MEANT_MAX 2
 
-/* What waits for others' work, which counts where that is: of a class, NULL: of all. */
+/* What waits for others' work, which counts where that is, and of a class what may be meant; NULL: of all. */
 static uint64_t elsewhere_ns(const struct findings *f, const struct finding_class *c)
 {
 	uint64_t ns = 0;
@@ -27,7 +28,7 @@ static uint64_t elsewhere_ns(const struct findings *f, const struct finding_clas
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
 
-		if (row->is_told_elsewhere && (!c || row->process == c->process))
+		if ((row->is_told_elsewhere || (c && row->may_be_meant)) && (!c || row->process == c->process))
 			ns += row->time_ns;
 	}
 	return ns;
@@ -65,12 +66,16 @@ static bool is_certain(const struct finding *row)
 
 static bool is_noticed(const struct findings *f, const struct finding *row)
 {
+	/* nor does the end of the recording cut a pause off for somebody else */
+	if (row->reason == REASON_SLEEP && row->count == 1 && !row->loop && profile_wait(f->profile, row->wait)->flags & WAIT_OPEN_AT_END)
+		return false;
 	/* one whose stack was lost may be idle, and there is no more to say of it; many count by their sum */
 	if (reasons_is_unseen(f->reasons, row->wait) && row->count <= UNSEEN_MOST)
 		return false;
 	/* single waits for a CPU are others' doing: one in a hundred, and the longest of a few */
 	double share = row->reason == REASON_CPU_QUEUE ? MIN(0.99, 1 - 2.0 / (double)MAX(row->count, 2)) : 1;
-	uint64_t longest_ns = row->max_ns && share == 1 ? row->max_ns :
+	/* the longest is a whole wait's, also where most of that was for a CPU */
+	uint64_t longest_ns = row->max_ns && share == 1 ? MIN(row->max_ns, row->time_ns) :
 							  wait_percentile_ns(row->hist, share, row->durations_ns, row->time_ns);
 
 	return longest_ns >= NOTICED_NS;
@@ -101,7 +106,7 @@ static bool is_little(const struct findings *f)
 		bool is_of_work = process_computes(f, row->process);
 		bool is_queue = row->reason == REASON_CPU_QUEUE;
 
-		if (row->is_told_elsewhere || row->is_spin || clocks_is_all(f, row) || owed_is_quick(f, row))
+		if (row->is_told_elsewhere || row->may_be_meant || row->is_spin || clocks_is_all(f, row) || owed_is_quick(f, row))
 			continue;
 		if (is_certain(row) || (!(is_queue && is_of_work) && is_noticed(f, row)))
 			return false;
@@ -135,7 +140,7 @@ static void append_waits(GString *s, const struct findings *f, uint64_t clocks_n
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
 
-		waits += clocks_is_all(f, row) || owed_is_quick(f, row) ? 0 : row->count;
+		waits += row->may_be_meant || row->is_told_elsewhere || clocks_is_all(f, row) || owed_is_quick(f, row) ? 0 : row->count;
 	}
 	g_string_append(s, requests || waits ? "; " : ".");
 	if (!requests && !waits)
@@ -180,20 +185,33 @@ static void append_failing(GString *s, const struct task_findings *tasks, uint32
 	g_string_append(s, ": if it needs that service, see why it fails.");
 }
 
-/* Nobody else is in the recording: of a server's master it is known what its pauses are for. */
-static bool is_lone(const struct profile *p, uint32_t thread)
+/* No other process is in the recording, nor, of a pause, another thread: of a server's master it is known what its pauses are for. */
+static bool is_lone(const struct profile *p, uint32_t thread, bool is_pause)
 {
-	for (uint32_t i = 0; i < p->threads->len; i++)
-		if (i != thread && !(profile_thread(p, i)->flags & THREAD_KERNEL))
+	for (uint32_t i = 0; i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (i != thread && (is_pause || t->pid != profile_thread(p, thread)->pid) && !(t->flags & THREAD_KERNEL))
 			return false;
+	}
 	return true;
 }
 
+/* It takes what comes on a connection that it made. */
+static bool is_listener(const struct findings *f, uint32_t i)
+{
+	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, i));
+	const struct rule *rule = reasons_rule(f->reasons, i);
+
+	return reasons_idle(f->reasons, i) == IDLE_CLIENT && o && strcmp(o->place, "tcp") == 0 && !strstr(o->name, " from ") &&
+	       !(rule && g_str_has_prefix(rule->name, RULES_MEMORY_SERVER));
+}
+
 /*
- * " mailq.pl sleeps until a timer in next_mail, 4.0 times a second.": of a program with one thread a pause that takes most of
- * its time is what its work takes, if it has any.
+ * " mailq.pl sleeps until a timer in next_mail, 4.0 times a second.": a pause of a program's only thread that takes most of
+ * its time is what its work takes, if it has any.  Who listens may read a long answer in pieces.
  */
-static void append_pause(GString *s, const struct findings *f)
+static void append_rhythm(GString *s, const struct findings *f)
 {
 	const struct profile *p = f->profile;
 	const struct wait *most = NULL;
@@ -202,20 +220,49 @@ static void append_pause(GString *s, const struct findings *f)
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 
-		if (reasons_idle(f->reasons, i) == IDLE_TIMER && (!f->selection || f->selection->waits[i]) &&
-		    w->count >= PAUSES_MIN && w->blocked_ns > p->info.duration_ns / 2 && (!most || w->blocked_ns > most->blocked_ns)) {
+		if ((reasons_idle(f->reasons, i) == IDLE_TIMER || is_listener(f, i)) && (!f->selection || f->selection->waits[i]) &&
+		    w->count >= RHYTHM_MIN && w->blocked_ns > p->info.duration_ns / 2 && (!most || w->blocked_ns > most->blocked_ns)) {
 			most = w;
 			at = i;
 		}
 	}
-	if (!most || p->info.duration_ns < 1000000000 || !is_lone(p, most->thread))
+	const bool is_pause = most && reasons_idle(f->reasons, at) == IDLE_TIMER;
+	if (!most || p->info.duration_ns < 1000000000 || !is_lone(p, most->thread, is_pause))
 		return;
+	const struct finding row = { .reason = reasons_of(f->reasons, at), .wait = at, .process = f->programs[most->thread],
+				     .frame = finding_frame(f, at), .asked_frame = -1, .object = most->object,
+				     .by = { .frame = -1, .does_frame = -1 } };
 	g_string_append_c(s, ' ');
-	sentence_begin_process(s, f->programs[most->thread], NAME_COLUMNS);
-	g_string_append_printf(s, " %s", reasons_says(f->reasons, at));
-	sentence_function(s, f, finding_frame(f, at), " in ");
-	g_string_append_printf(s, ", %.1f times a second: a clock, or a pause that its work waits for.",
-			       (double)most->count * 1e9 / (double)p->info.duration_ns);
+	sentence_finding(s, f, &row);
+	g_string_append_printf(s, ", %.1f times a second: %s", (double)most->count * 1e9 / (double)p->info.duration_ns,
+			       is_pause ? "a clock, or a pause that its work waits for. If it looks whether something has come, wait for that instead." :
+					  "it has asked for nothing meanwhile. If that is one answer, which comes in pieces, look at the peer.");
+}
+
+/*
+ * "java waits for a semaphore in take (Java semaphore). 4 threads, 4 waits, 28.2 s. Nobody raised it while this was recorded. ..":
+ * nothing tells whether that is meant.
+ */
+static void append_meant(GString *s, const struct findings *f)
+{
+	const char *advice = NULL;
+	guint told = 0;
+
+	for (guint i = 0; i < f->rows->len && told < MEANT_MAX; i++) {
+		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+
+		if (!row->may_be_meant)
+			continue;
+		g_string_append(s, told++ ? " " : "");
+		sentence_finding(s, f, row);
+		g_string_append(s, ". ");
+		sentence_evidence(s, f, row);
+		g_string_append_c(s, '.');
+		if (advice == sentence_advice(f, row))
+			continue;
+		advice = sentence_advice(f, row);
+		g_string_append_printf(s, " %s", advice);
+	}
 }
 
 static char *say_idle(const struct findings *f, const struct task_findings *tasks, uint64_t observed_ns, bool has_unseen)
@@ -225,7 +272,7 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 							       "Little to find in threads: ";
 	GString *s = g_string_new(NULL);
 	const struct finding *clock = NULL;
-	uint64_t clocks_ns = 0, quick_ns = 0;
+	uint64_t clocks_ns = 0, quick_ns = 0, others_ns = 0;
 	uint32_t failing = 0;
 
 	/* no all-clear while others wait, or what the program needs may be missing */
@@ -234,22 +281,31 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 
 	if (is_unsignalled)
 		g_string_append(s, "." UNSIGNALLED_ADVICE " Else little is found");
-	g_string_append(s, s->len ? ": " : little);
+	if (!s->len && f->meant_ns) {
+		g_string_append_printf(s, "%.*s, if this is meant: ", (int)strlen(little) - 2, little);
+		append_meant(s, f);
+		if (f->idle_sum_ns <= (observed_ns - f->meant_ns) / 2)	/* nothing that would be rest */
+			return g_string_free(s, FALSE);
+		g_string_append(s, " Else ");
+	} else {
+		g_string_append(s, s->len ? ": " : little);
+	}
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
 
 		clocks_ns += clocks_is_all(f, row) ? row->time_ns : 0;
 		quick_ns += owed_is_quick(f, row) ? row->time_ns : 0;
-		clock = clocks_is_all(f, row) && (!clock || row->time_ns > clock->time_ns) ? row : clock;
+		others_ns += row->is_told_elsewhere && !clocks_is_all(f, row) ? row->time_ns : 0;
+		clock = clocks_is_all(f, row) && !row->is_shells_sleep && (!clock || row->time_ns > clock->time_ns) ? row : clock;
 	}
 	g_string_append_printf(s, "%.1f%% of the threads' time is idle%s%s",
-			       text_percent(f->idle_sum_ns + clocks_ns + quick_ns, observed_ns), clock ? " or a clock's" : "",
+			       text_percent(f->idle_sum_ns + clocks_ns + quick_ns + others_ns, observed_ns - f->meant_ns), clock ? " or a clock's" : "",
 			       quick_ns ? " or for answers that come soon" : "");
-	append_waits(s, f, clocks_ns + quick_ns);
+	append_waits(s, f, clocks_ns + quick_ns + others_ns);
 	if (clock && !is_unsignalled)
 		append_clock(s, f, clock);
 	else if (!is_owing && !fails)
-		append_pause(s, f);
+		append_rhythm(s, f);
 	if (fails)
 		append_failing(s, tasks, failing);
 	backlog_append_most(s, f);
@@ -282,7 +338,7 @@ char *little_new(const struct findings *f, const struct task_findings *tasks, bo
 		most = !most || c->on_cpu_ns > most->on_cpu_ns ? c : most;
 	}
 	if (most && computes(f, most) &&
-	    most->on_cpu_ns > (f->idle_sum_ns + f->matters_ns - MIN(elsewhere_ns(f, NULL), f->matters_ns)) / 2)
+	    most->on_cpu_ns > (f->idle_sum_ns + f->meant_ns + f->matters_ns - MIN(elsewhere_ns(f, NULL), f->matters_ns)) / 2)
 		return say_computes(f, most);
 	return say_idle(f, tasks, observed_ns, has_unseen);
 }

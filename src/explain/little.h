@@ -39,4 +39,10 @@ bool unsignalled_append_most(GString *s, const struct findings *f, bool are_some
 /* " wallet-api's event loop waits for ledger-core/4711 all the time, by a Unix socket, ..", if so */
 void sole_waker_append_most(GString *s, const struct findings *f);
 
+/*
+ * All threads of a process sleep all through the window, each where another of them would wake it: it waits for the end of a
+ * thread, a lock or a condition.  "No thread of indexer is left to wake the others: one waits .."; NULL: it is not so.
+ */
+char *still_new(const struct findings *f);
+
 #endif

@@ -55,10 +55,9 @@ static uint64_t spawned_of(const struct findings *f, GHashTable *programs)
 /* All of the recording is what it has started, and that waits as well. */
 static bool is_told_by_children(const struct findings *f, const struct finding *row)
 {
-	const char *filters = f->profile->info.filters;
 	uint64_t theirs_ns = 0;
 
-	if (row->reason != REASON_CHILD_EXIT || row->spawned_cnt || row->has_sleep || !filters || !g_str_has_prefix(filters, "command "))
+	if (row->reason != REASON_CHILD_EXIT || row->spawned_cnt || row->has_sleep || !profile_is_of_command(f->profile))
 		return false;
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *other = &g_array_index(f->rows, struct finding, i);
@@ -98,7 +97,7 @@ static bool has_children(const struct findings *f, const struct finding *row)
 {
 	const char *filters = f->profile->info.filters;
 
-	if (!filters || !*filters || g_str_has_prefix(filters, "command "))
+	if (!filters || !*filters || profile_is_of_command(f->profile))
 		return true;
 	for (uint32_t i = 0; row->by.pid && row->by.pid != row->pid && i < f->profile->threads->len; i++)
 		if (profile_thread(f->profile, i)->pid == row->by.pid)

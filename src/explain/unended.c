@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/findings_part.h"
 
+#include <string.h>
+
+#define POLLS_MIN 3
+#define POLL_NS 2000000000ULL	/* answers that come sooner are slow, however even */
+#define WORK_NS 1000000000ULL	/* on average: no command that computes takes so long again and again */
+#define HALF_NS 500000000ULL
+#define SAME_PART 50		/* of the longest: so much they differ at most */
+#define LONG_POLL_ADVICE \
+	"It comes each time after the same seconds: of a consumer that asks for work with a time limit (a long poll) that is meant. Else " \
+	"the peer pauses, or gives up, after that time: look at it."
+#define WAITS_PART 10		/* of the window: who does something else for longer may be late */
+#define READER_ADVICE \
+	"It takes what comes at once: of who reads a log, or what somebody does now and then, that is meant. If it should come sooner " \
+	"look at who sends it."
+
 /*
  * Who should end a wait that nobody ended in the window is not slow, but does not do it at all. Some of these waits are a
- * standby's: then nothing is ordered. Who waits for room, or for what it has asked for, is stuck.
+ * standby's: then nothing is ordered, and they are no time that matters, unless somebody waits for the process meanwhile.
+ * Who waits for room, or for what it has asked for, is stuck.
  */
 static const struct ending {
 	const char *rules;	/* a pattern of their names */
@@ -41,13 +57,20 @@ static const struct ending {
 	{ "pipe-write", false,
 	  "Nobody read from it while this was recorded: see what the reader waits for. If that is room in a pipe that this writer "
 	  "reads, neither goes on: read and write at once (communicate(), a thread)." },
-	{ "pipe-read", false,
-	  "Nobody wrote into it while this was recorded: see what the writer waits for. Who reads till the end waits until all have "
-	  "closed it, also a daemon that inherited it: send that one's output elsewhere (>/dev/null 2>&1)." },
+	{ "pipe-read", true,
+	  "Nobody wrote into it while this was recorded: of who waits for lines to come now and then that is meant. Else see what the "
+	  "writer waits for. Who reads till the end waits until all have closed it, also a daemon that inherited it: send that one's "
+	  "output elsewhere (>/dev/null 2>&1)." },
+	{ "child", true,
+	  "None of its children ended while this was recorded: a supervisor waits so, and is meant to. Else look at what they do: record "
+	  "them, too (--follow)." },
+	{ "python-queue-join", true,
+	  "The queue was not worked off while this was recorded: who waits for its end, as before a shutdown, is meant to. Else see what "
+	  "those wait for who should take from it, and whether they call task_done(): `offcpu report --full`." },
 	{ "message-queue", false,
 	  "Nobody took from it, or sent into it, while this was recorded. One of System V may be full of messages of a type that "
 	  "nobody takes: `ipcs -q` lists them, `ipcs -q -i ID` tells who sent and received last." },
-	{ "file-lock", false,
+	{ "file-lock", true,
 	  "Nobody let go of it while this was recorded. The standby of a leader waits so, and is meant to; if this is none, see what "
 	  "the lock's holder waits for, or end it." },
 	{ "python-process-lock", false,
@@ -63,18 +86,161 @@ static const struct ending *ending_of(const char *rule)
 	return NULL;
 }
 
+/* Of each row, by its id: did a wait of it end? */
+static bool *ended_new(const struct findings *f)
+{
+	bool *has_ended = g_new0(bool, (gsize)f->rows->len + 1);
+
+	for (uint32_t i = 0; i < f->profile->waits->len; i++) {
+		const struct wait *w = profile_wait(f->profile, i);
+
+		has_ended[f->blocked_in[i]] |= w->count != 1 || !(w->flags & WAIT_OPEN_AT_END);
+	}
+	return has_ended;
+}
+
+/* Its clients wait for answers, or connections to be accepted: then it should go on. */
+static bool is_asked(const struct findings *f, const struct finding *row)
+{
+	uint32_t pid = finding_pid(f, row);
+
+	return row->backlog || profile_find_limit(f->profile, LIMIT_OWED, pid, 0) || profile_find_limit(f->profile, LIMIT_BACKLOG, pid, 0);
+}
+
+/* Of several children, or one that only waits, nobody knows whether one should have ended. */
+static bool is_supervisor(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+	char there[1];
+	struct limit_child c;
+
+	if (row->is_told_elsewhere)
+		return false;
+	if (!limit_child_read(row->limit.limit, &c, there, sizeof(there)))
+		return !row->limit.limit && o && o->kind == OBJECT_CHILD && !o->pid;
+	return c.does == CHILD_SEVERAL || c.does == CHILD_EVENTS || c.does == CHILD_WAITS || c.does == CHILD_SLEEPS || c.does == CHILD_OTHER;
+}
+
+/* A leader and its standby run the same program, and the leader waits for nothing. */
+static bool is_held_by_own_kind(const struct findings *f, const struct finding *row)
+{
+	uint32_t holder = row->by.pid ? cause_thread(f->profile, row->by.pid, row->by.pid) : CAUSE_NONE;
+
+	if (holder == CAUSE_NONE)
+		return row->reason != REASON_LOCK_KERNEL;
+	return f->programs[holder] == row->process && !row->by.does_ns;
+}
+
+static bool may_be_meant(const struct findings *f, const struct finding *row, const struct ending *ending)
+{
+	if (!ending->may_be_meant || is_asked(f, row) || row->deadlock)
+		return false;
+	if (row->reason == REASON_CHILD_EXIT)
+		return is_supervisor(f, row);
+	return !row->limit.limit && is_held_by_own_kind(f, row);
+}
+
+/* What a server has in memory it tells at once, so these are commands that wait for work, in time. */
+static bool is_for_work(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && g_str_has_prefix(rule->name, RULES_MEMORY_SERVER) && row->reason == rule->reason && row->count &&
+	       row->time_ns / row->count >= WORK_NS && !row->limit.limit && !is_asked(f, row) && !row->loop;
+}
+
+/*
+ * An answer comes each time after the same whole or half seconds: the time limit of a long poll, which is meant, or one of
+ * the peer's.
+ */
+static bool is_long_poll(const struct findings *f, const struct finding *row)
+{
+	uint64_t cnt = 0, ns = 0, max_ns = 0;
+
+	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || row->timed_out_cnt || is_asked(f, row))
+		return false;
+	for (uint32_t i = 0; i < f->profile->waits->len; i++) {
+		const struct wait *w = profile_wait(f->profile, i);
+
+		if (f->blocked_in[i] != row->id || w->flags & (WAIT_OPEN_AT_START | WAIT_OPEN_AT_END))
+			continue;
+		cnt += w->count;
+		ns += w->blocked_ns;
+		max_ns = MAX(max_ns, w->max_ns ?: w->blocked_ns);
+	}
+	uint64_t halves = (max_ns + HALF_NS / 2) / HALF_NS, off_ns = max_ns > halves * HALF_NS ? max_ns - halves * HALF_NS : halves * HALF_NS - max_ns;
+	return cnt >= POLLS_MIN && max_ns >= POLL_NS - POLL_NS / SAME_PART && off_ns <= max_ns / SAME_PART && ns >= cnt * (max_ns - max_ns / SAME_PART);
+}
+
+/*
+ * It is there whenever something comes, and who writes is not recorded: a log is read so, and what a slow program makes.  A
+ * child, which would be a limit, is likely asked for it.
+ */
+static bool keeps_up(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+	const struct object *o = finding_object(f, row);
+	uint64_t all_ns = f->profile->info.duration_ns * row->threads_cnt;
+
+	return row->reason == REASON_PIPE && rule && strcmp(rule->name, "pipe-read") == 0 && !row->loop && !row->deadlock && o && o->pid &&
+	       !row->spawned_cnt && !row->by.is_program && !row->limit.limit && !profile_find_limit(f->profile, LIMIT_CHILD, finding_pid(f, row), 0) && cause_thread(f->profile, o->pid, o->pid) == CAUSE_NONE &&
+	       row->time_ns >= all_ns - all_ns / WAITS_PART;
+}
+
+/* A helper thread of its own hands it what comes (ZeroMQ), and nothing that it does wakes that one: it has asked for nothing. */
+static bool is_fed(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	uint32_t helper = row->by.tid && row->by.pid == row->pid ? cause_thread(p, row->by.pid, row->by.tid) : CAUSE_NONE;
+
+	const struct object *o = finding_object(f, row);
+
+	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || helper == CAUSE_NONE || is_asked(f, row) || !o ||
+	    o->kind == OBJECT_SOCKET || row->by.blocked_ns < row->time_ns / 2)
+		return false;
+	for (guint i = 0; i < p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(p, i);
+		const struct waker *by = profile_get_waker(p, wake->waker);
+
+		if (profile_wait(p, wake->wait)->thread == helper && !by->irq && by->pid == row->pid && by->tid != row->by.tid)
+			return false;
+	}
+	return true;
+}
+
+/* Others that are told wait for those who wait here. */
+static bool is_waited_for(const struct findings *f, const struct finding *row)
+{
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_WITH_CAUSES); i++) {
+		const struct finding *other = &g_array_index(f->rows, struct finding, i);
+
+		if (other != row && !other->may_be_meant && finding_cause(f, other) == row)
+			return true;
+	}
+	return false;
+}
+
 void unended_find(struct findings *f)
 {
-	const struct profile_info *info = &f->profile->info;
+	g_autofree bool *has_ended = ended_new(f);
 
-	for (guint i = 0; info->has_wakers && i < f->rows->len; i++) {
+	for (guint i = 0; i < f->rows->len; i++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, i);
 		const struct rule *rule = reasons_rule(f->reasons, row->wait);
 		const struct ending *ending = rule && rule->reason == row->reason ? ending_of(rule->name) : NULL;
 
-		if (!ending || row->woken_cnt || row->busy || row->max_ns < info->duration_ns / 10 * 9)
-			continue;
-		row->unended = ending->advice;
-		row->may_be_meant = ending->may_be_meant && !row->limit.limit;
+		bool takes = keeps_up(f, row) || is_fed(f, row);
+
+		if (takes || is_for_work(f, row) || is_long_poll(f, row)) {
+			row->unended = takes ? READER_ADVICE : is_for_work(f, row) ? rule->advice : LONG_POLL_ADVICE;
+			row->may_be_meant = true;
+		}
+		if (ending && !has_ended[row->id] && !row->busy && row->max_ns >= f->profile->info.duration_ns / 10 * 9) {
+			row->may_be_meant = may_be_meant(f, row, ending);
+			row->unended = row->may_be_meant || row->reason != REASON_CHILD_EXIT ? ending->advice : NULL;
+		}
+		row->may_be_meant = row->may_be_meant && !is_waited_for(f, row);
+		f->meant_ns += row->may_be_meant ? row->time_ns : 0;
 	}
+	f->matters_ns -= f->meant_ns;
 }

@@ -185,26 +185,46 @@ static struct child waited_for(const struct looker *l, const struct profile *p, 
 	return named;
 }
 
-/* For a child, or for what it prints. */
-static bool is_for_child(const struct profile *p, const struct wait *w)
+static bool is_for_exit(const struct profile *p, const struct wait *w)
 {
-	static const char *const functions[] = { "do_wait", "pipe_read", "anon_pipe_read", NULL };
+	static const char *const exits[] = { "do_wait", NULL };
 
-	return w->flags & WAIT_OPEN_AT_END && w->blocked_ns >= p->info.duration_ns / WAITED_SHARE &&
-	       profile_stack_names(p, w->kernel, functions);
+	return profile_stack_names(p, w->kernel, exits);
+}
+
+/* Of each thread: how long it waits for children to end, one after the other. */
+static uint64_t *exits_new(const struct profile *p)
+{
+	uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+
+	for (guint i = 0; i < p->waits->len; i++)
+		ns[profile_wait(p, i)->thread] += is_for_exit(p, profile_wait(p, i)) ? profile_wait(p, i)->blocked_ns : 0;
+	return ns;
+}
+
+/* For a child that has not ended, or for what it prints, also piece by piece. */
+static bool is_for_child(const struct profile *p, const struct wait *w, const uint64_t *exits_ns)
+{
+	static const char *const pipes[] = { "pipe_read", "anon_pipe_read", NULL };
+	const uint64_t enough_ns = p->info.duration_ns / WAITED_SHARE;
+
+	if (w->flags & WAIT_OPEN_AT_END && exits_ns[w->thread] >= enough_ns)
+		return is_for_exit(p, w);
+	return w->blocked_ns >= enough_ns && profile_stack_names(p, w->kernel, pipes);
 }
 
 void children_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir)
 {
 	const struct looker l = { nets, peers, proc_dir };
 	g_autoptr(GHashTable) recorded = limits_pids_new(p);
+	g_autofree uint64_t *exits_ns = exits_new(p);
 	unsigned left = CHILDREN_LOOKS_MAX;
 
 	for (guint i = 0; i < p->waits->len && left; i++) {
 		const struct wait *w = profile_wait(p, i);
 		uint32_t pid = profile_thread(p, w->thread)->pid;
 
-		if (!is_for_child(p, w) || profile_find_limit(p, LIMIT_CHILD, pid, 0))
+		if (!is_for_child(p, w, exits_ns) || profile_find_limit(p, LIMIT_CHILD, pid, 0))
 			continue;
 		left--;
 		struct child c = waited_for(&l, p, w);

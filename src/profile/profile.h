@@ -596,6 +596,12 @@ const char *profile_build_id(const struct profile *p, const char *module);
  */
 bool profile_check(const struct profile *p, GError **error);
 
+/* All processes are of one command that was started for the recording. */
+static inline bool profile_is_of_command(const struct profile *p)
+{
+	return p->info.filters && g_str_has_prefix(p->info.filters, "command ");
+}
+
 static inline const struct thread *profile_thread(const struct profile *p, uint32_t i)
 {
 	return &g_array_index(p->threads, struct thread, i);

@@ -344,7 +344,7 @@ bool diff_is_whole_run(const struct profile *p)
 {
 	bool has_ended = false;
 
-	if (!g_str_has_prefix(p->info.filters, "command "))
+	if (!profile_is_of_command(p))
 		return false;
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		uint32_t flags = profile_thread(p, i)->flags;

@@ -42,6 +42,7 @@
 #define BROADCAST_CPU_NS 100000 /* as storms have it: less CPU time than that after a wakeup means in vain */
 #define ANSWERED_SHARE 3 /* of a loop's waiting time: between answers clients send, too */
 #define OWED_SHARE 10 /* the same of one whose clients wait for its answers */
+#define WORK_NS 200000000 /* on average, of a server that has all in memory */
 #define PATH_MAX_NODES 256
 #define NONE UINT32_MAX
 
@@ -53,6 +54,7 @@ struct ended {
 	uint64_t timer_ns;
 	uint64_t others_ns; /* other processes, interrupts */
 	uint64_t children_ns; /* processes of a command that began after it did */
+	uint64_t begun_ns; /* processes that began in the window, later than it did */
 	uint64_t upstream_ns; /* of it: whom the loop has asked */
 	uint64_t broadcast_ns; /* by threads that woke it from a broadcast */
 	uint64_t room_ns; /* by whoever takes out of a pipe or socket what was written into it */
@@ -87,15 +89,25 @@ struct finder {
 	uint64_t first_start_ns; /* of the process that began first */
 };
 
+/* Datagrams for the path that the socket has in the file system, as /dev/log: who asks somebody mostly has none. */
+static bool is_unix_datagrams(const struct profile *p, const struct wait *w, const struct object *o)
+{
+	static const char *const functions[] = { "__skb_wait_for_more_packets", NULL };
+
+	return o->kind == OBJECT_SOCKET && strcmp(o->place, "unix") == 0 && !g_str_has_prefix(o->name, "unix socket") &&
+	       profile_stack_names(p, w->kernel, functions);
+}
+
 /*
  * A connection that this side has accepted: what it waits for there is its client's next request, or more of this one.
  */
 static bool is_served(const struct finder *f, uint32_t i)
 {
-	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
+	const struct wait *w = profile_wait(f->p, i);
+	const struct object *o = profile_wait_object(f->p, w);
 	const char *from = o && o->kind == OBJECT_SOCKET ? strstr(o->name, " from") : NULL;
 
-	if (o && f->reason[i] == REASON_NETWORK_RECEIVE && object_serves_datagrams(o))
+	if (o && f->reason[i] == REASON_NETWORK_RECEIVE && (object_serves_datagrams(o) || is_unix_datagrams(f->p, w, o)))
 		return true;
 	/* which side asks is a guess there */
 	if (!from || f->reason[i] != REASON_NETWORK_RECEIVE || strcmp(o->place, "udp") == 0)
@@ -204,7 +216,8 @@ static bool passes_on(const struct finder *f, const struct wait *w, const struct
 
 /*
  * The process that the loop has asked, or another of its name: a server may have one for each connection. What stands
- * behind a blank tells them apart: "starman worker".
+ * behind a blank tells them apart: "starman worker".  In a chain of one program (socat) the next one before it has that
+ * name, too.
  */
 static bool is_asked(const struct profile *p, const struct wait *w, const struct waker *waker)
 {
@@ -214,7 +227,7 @@ static bool is_asked(const struct profile *p, const struct wait *w, const struct
 	if (!name)
 		return false;
 	return waker->pid == profile_wait_object(p, w)->pid ||
-	       (len && !strncmp(name + 2, waker->comm, len) && (name[2 + len] == ')' || name[2 + len] == ' '));
+	       (len && strcmp(waker->comm, profile_thread(p, w->thread)->comm) != 0 && !strncmp(name + 2, waker->comm, len) && (name[2 + len] == ')' || name[2 + len] == ' '));
 }
 
 /* What is known of each waker. */
@@ -277,9 +290,11 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 		e->process_ns += ns;
 	else
 		e->others_ns += ns;
-	if (f->is_command && by != NONE && waker->pid != profile_thread(f->p, sleeper)->pid &&
-	    waker->start_ns > profile_thread(f->p, sleeper)->start_ns)
+	bool is_younger = waker->pid != profile_thread(f->p, sleeper)->pid && waker->start_ns > profile_thread(f->p, sleeper)->start_ns;
+	if (f->is_command && by != NONE && is_younger)
 		e->children_ns += ns;
+	if (is_younger && waker->start_ns > f->p->info.start_ns)
+		e->begun_ns += ns;
 	if (!waker->irq && is_asked(f->p, profile_wait(f->p, wake->wait), waker))
 		e->upstream_ns += ns;
 	if (facts[wake->waker].is_broadcast)
@@ -293,6 +308,7 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 static void add_ended(struct ended *sum, const struct ended *e)
 {
 	ADD_MEMBERS(sum, e, peers_ns, passed_ns, process_ns, timer_ns, others_ns, upstream_ns, room_ns, notice_ns);
+	ADD_MEMBERS(sum, e, cnt, timer_cnt);
 }
 
 static void find_ended(struct finder *f)
@@ -482,6 +498,21 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 	return depth < facts->busy_depth ? IDLE_POOL : IDLE_NOT;
 }
 
+/* What such a server has in memory it tells at once: an answer that takes long is of a command that waits for work (BRPOP). */
+static bool is_for_work(const struct finder *f, uint32_t i)
+{
+	static const char *const servers[] = { "(redis-server)", "(valkey-server)", "(keydb-server)", "(beanstalkd)" };
+	const struct wait *w = profile_wait(f->p, i);
+	const struct ended *e = ended_sum(&f->ended[i]) ? &f->ended[i] : &f->of_object[w->object];
+	const char *who = profile_upstream(f->p, w);
+	bool is_memory = false;
+
+	for (size_t k = 0; who && k < G_N_ELEMENTS(servers); k++)
+		is_memory = is_memory || g_str_has_suffix(who, servers[k]);
+	return is_memory && e->cnt > e->timer_cnt && e->upstream_ns / (e->cnt - e->timer_cnt) >= WORK_NS &&
+	       !profile_find_limit(f->p, LIMIT_OWED, profile_thread(f->p, w->thread)->pid, 0);
+}
+
 /*
  * Most of what ends its waits are answers: it has nothing else to do, but is not idle.  What goes on as the recording ends
  * is as the waits before it.
@@ -546,9 +577,12 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 		return IDLE_NOT;
 	if (is_for_next_request(f, i))
 		return IDLE_CLIENT;
+	/* what it has started for a request */
+	if (is_for_output(f, i) && f->ended[i].begun_ns > ended_sum(&f->ended[i]) / 2)
+		return IDLE_NOT;
 	if (is_whole_stack(f, w) && f->depth[w->user] > facts->base_depth)
 		return IDLE_NOT;
-	if (is_answered(f, i))
+	if (is_answered(f, i) && !is_for_work(f, i))
 		return IDLE_NOT;
 	/* a library's loop wakes for the program's timers, and polls nothing */
 	bool is_of_library = f->rule[i] && f->rule[i]->protocol;
@@ -810,7 +844,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		.waited_for = waited_for_new(p, reason),
 		.has_several = has_several(p),
 		.is_whole = !p->info.filters || !*p->info.filters,
-		.is_command = p->info.filters && g_str_has_prefix(p->info.filters, "command "),
+		.is_command = profile_is_of_command(p),
 		.first_start_ns = first_start_ns(p),
 	};
 

@@ -155,6 +155,35 @@ static bool keeps_order(const struct reasons_base *r, const struct rule *rule, u
 	return false;
 }
 
+/*
+ * A loop's library polls by itself where no file but its own stands between the call and the loop: libevent does without
+ * epoll (tmux), by functions that have no names.  A program that has the library inside tells nothing so.
+ */
+static bool is_loops_own_poll(const struct reasons_base *r, const struct rule *rule, uint32_t user)
+{
+	static const char *const polls[] = { "poll", "ppoll", "__poll", "select", "__select", "pselect", NULL };
+	const struct rule_condition *callback = &g_array_index(rule->conditions, struct rule_condition, 0);
+	const char *library = NULL;
+
+	for (uint32_t n = user; n; n = profile_get_node(r->profile, n)->parent) {
+		uint32_t id = profile_get_node(r->profile, n)->frame, cnt;
+		const struct frame *f = profile_get_frame(r->profile, id);
+
+		if (n == user) {
+			if (!f->name || !g_strv_contains(polls, f->name))
+				return false;
+			continue;
+		}
+		library = library ?: f->module;
+		if (!library || f->module != library || !strstr(library, ".so"))
+			return false;
+		const uint32_t *ids = matcher_frame(r->matcher, id, &cnt);
+		if (has_any(callback->patterns, ids, cnt))
+			return true;
+	}
+	return false;
+}
+
 /* The patterns of the stack `user` are marked. */
 static const struct rule *first_that_agrees(const struct reasons_base *r, const GArray *rules, uint32_t user)
 {
@@ -261,29 +290,41 @@ static uint8_t *tells_new(const struct profile *p)
 	return tells;
 }
 
-/* What ended most of each row's blocked time. */
+typedef uint64_t ended_sums[ENDED_COUNT];
+
+static enum ended most_of(const ended_sums ns)
+{
+	uint64_t all_ns = 0;
+
+	for (int k = 0; k < ENDED_COUNT; k++)
+		all_ns += ns[k];
+	for (int k = 0; k < ENDED_COUNT; k++)
+		if (ns[k] > all_ns / 2)
+			return (enum ended)k;
+	return all_ns ? ENDED_BY_WAKING : ENDED_UNKNOWN;
+}
+
+/* What ended most of each row's blocked time; a sleep that goes on as the recording ends is as those before it. */
 static uint8_t *ended_new(const struct profile *p, const uint8_t *tells)
 {
 	uint8_t *ended = g_new0(uint8_t, (gsize)p->waits->len + 1);
-	g_autofree uint64_t(*ns)[ENDED_COUNT] = g_malloc0_n((gsize)p->waits->len + 1, sizeof(*ns));
+	g_autofree ended_sums *ns = g_malloc0_n((gsize)p->waits->len + 1, sizeof(*ns));
+	g_autofree ended_sums *of_place = g_malloc0_n((gsize)p->nodes->len + 1, sizeof(*of_place));
 
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(p, i);
 		const struct waker *w = profile_get_waker(p, wake->waker);
+		enum ended by = waker_is_timer(w) ? ENDED_BY_TIMER : tells[wake->waker] ? (enum ended)tells[wake->waker] : ENDED_BY_WAKING;
 
-		ns[wake->wait][waker_is_timer(w)	? ENDED_BY_TIMER
-			       : tells[wake->waker]	? tells[wake->waker]
-							: ENDED_BY_WAKING] += wake->blocked_ns;
+		ns[wake->wait][by] += wake->blocked_ns;
+		of_place[profile_wait(p, wake->wait)->user][by] += wake->blocked_ns;
 	}
 	for (guint i = 0; i < p->waits->len; i++) {
-		uint64_t all_ns = 0;
+		const struct wait *w = profile_wait(p, i);
 
-		for (int k = 0; k < ENDED_COUNT; k++)
-			all_ns += ns[i][k];
-		ended[i] = all_ns ? ENDED_BY_WAKING : ENDED_UNKNOWN;
-		for (int k = 0; k < ENDED_COUNT; k++)
-			if (ns[i][k] > all_ns / 2)
-				ended[i] = (uint8_t)k;
+		ended[i] = (uint8_t)most_of(ns[i]);
+		if (ended[i] == ENDED_UNKNOWN && w->user && w->flags & WAIT_OPEN_AT_END && most_of(of_place[w->user]) == ENDED_BY_TIMER)
+			ended[i] = ENDED_BY_TIMER;
 	}
 	return ended;
 }
@@ -377,6 +418,8 @@ static const struct rule *find_by_frames(struct reasons_base *r, struct frame_ru
 		matcher_begin(r->matcher);
 		matcher_mark_path(r->matcher, user);
 		*at = first_that_agrees(r, rules->rules, user) ?: &no_rule;
+		if (rules == &r->loops && *at != &no_rule && is_loops_own_poll(r, *at, user))
+			*at = &no_rule;
 	}
 	return *at == &no_rule ? NULL : *at;
 }

@@ -15,9 +15,8 @@
 /* Threads of one kind, in one or many processes, that wait for the same reason. */
 struct queue {
 	GHashTable *members;	/* threads */
-	uint64_t observed_ns, waits_ns, idle_ns;
+	uint64_t observed_ns, waits_ns;
 	uint64_t ended_ns, by_members_ns;
-	bool is_of_turns;
 };
 
 struct search {
@@ -28,6 +27,7 @@ struct search {
 	GArray *queues;	/* struct queue */
 	uint32_t *of_wait;	/* of each: index + 1 of its queue; 0: none */
 	uint64_t *rests_ns;	/* of each thread */
+	uint32_t *by;	/* the thread of each waker; NONE */
 };
 
 static bool may_be_turn(const struct search *s, uint32_t i)
@@ -124,11 +124,9 @@ static uint64_t idle_ns_of(const struct search *s, const struct queue *q)
 
 static void find_who_ends(struct search *s)
 {
-	g_autofree uint32_t *threads = actors_threads_of_wakers(s->p);
-
 	for (guint i = 0; i < s->p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(s->p, i);
-		uint32_t at = s->of_wait[wake->wait], by = threads[wake->waker];
+		uint32_t at = s->of_wait[wake->wait], by = s->by[wake->waker];
 		struct queue *q = at ? &g_array_index(s->queues, struct queue, at - 1) : NULL;
 
 		if (!q)
@@ -136,6 +134,50 @@ static void find_who_ends(struct search *s)
 		q->ended_ns += wake->blocked_ns;
 		q->by_members_ns += by != NONE && is_member(q, by) ? wake->blocked_ns : 0;
 	}
+}
+
+/* Threads that members wake: what comes from these may be what they were asked for. */
+static bool *asked_new(const struct search *s, const struct queue *q)
+{
+	bool *is_asked = g_new0(bool, (gsize)s->p->threads->len + 1);
+
+	for (guint i = 0; i < s->p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(s->p, i);
+		uint32_t by = s->by[wake->waker];
+
+		if (by != NONE && is_member(q, by))
+			is_asked[profile_wait(s->p, wake->wait)->thread] = true;
+	}
+	return is_asked;
+}
+
+/*
+ * Waits of members with their turn for work that others bring on their own: a channel's receiver under a mutex is handed
+ * round so.  Each place (user node) is one or none; what goes on as the recording ends is as what was waited for there before.
+ */
+static bool *brought_new(const struct search *s, guint queue)
+{
+	const struct queue *q = &g_array_index(s->queues, struct queue, queue);
+	g_autofree bool *is_asked = asked_new(s, q);
+	g_autofree uint64_t *all_ns = g_new0(uint64_t, (gsize)s->p->nodes->len + 1), *brought_ns = g_new0(uint64_t, (gsize)s->p->nodes->len + 1);
+	bool *is_brought = g_new0(bool, (gsize)s->p->waits->len + 1);
+
+	for (guint i = 0; i < s->p->wakes->len; i++) {
+		const struct wake *wake = profile_wake(s->p, i);
+		uint32_t by = s->by[wake->waker], at = profile_wait(s->p, wake->wait)->user;
+
+		all_ns[at] += wake->blocked_ns;
+		brought_ns[at] += by != NONE && !is_asked[by] && !is_member(q, by) ? wake->blocked_ns : 0;
+	}
+	for (uint32_t i = 0; i < s->p->waits->len; i++) {
+		const struct wait *w = profile_wait(s->p, i);
+		enum reason reason = (enum reason)s->reason[i];
+
+		is_brought[i] = s->of_wait[i] && s->of_wait[i] != queue + 1 && is_member(q, w->thread) && w->user &&
+				(reason == REASON_LOCK_CONDITION || reason == REASON_LOCK_SEMAPHORE || reason == REASON_LOCK_OTHER) &&
+				brought_ns[w->user] && brought_ns[w->user] >= all_ns[w->user] - all_ns[w->user] / OTHERS_PART;
+	}
+	return is_brought;
 }
 
 /* While all of them wait somebody else has what they wait for. */
@@ -158,18 +200,40 @@ static bool do_all_wait(const struct search *s, guint queue, uint64_t window_ns)
 	return all_ns > window_ns / IDLE_PART;
 }
 
-static bool are_turns(const struct search *s, guint queue)
+/* One at a time rests, and they do little else. */
+static bool are_turns(const struct search *s, guint queue, uint64_t idle_ns)
 {
-	struct queue *q = &g_array_index(s->queues, struct queue, queue);
-	uint32_t members = g_hash_table_size(q->members);
-	uint64_t window_ns = q->observed_ns / members;
+	const struct queue *q = &g_array_index(s->queues, struct queue, queue);
+	uint64_t window_ns = q->observed_ns / g_hash_table_size(q->members);
 
-	if (members < 2 || !q->ended_ns || q->by_members_ns < q->ended_ns - q->ended_ns / OTHERS_PART ||
-	    q->waits_ns < window_ns / 2)
-		return false;
-	q->idle_ns = idle_ns_of(s, q);
-	return q->idle_ns >= window_ns - window_ns / IDLE_PART && q->idle_ns <= window_ns + window_ns / IDLE_PART &&
-	       q->idle_ns + q->waits_ns >= q->observed_ns - window_ns / BUSY_PART && !do_all_wait(s, queue, window_ns);
+	return idle_ns >= window_ns - window_ns / IDLE_PART && idle_ns <= window_ns + window_ns / IDLE_PART &&
+	       idle_ns + q->waits_ns >= q->observed_ns - window_ns / BUSY_PART && !do_all_wait(s, queue, window_ns);
+}
+
+/* They end each other's waits, which take long. */
+static bool is_handed_round(const struct queue *q)
+{
+	uint32_t members = g_hash_table_size(q->members);
+
+	return members >= 2 && q->ended_ns && q->by_members_ns >= q->ended_ns - q->ended_ns / OTHERS_PART &&
+	       q->waits_ns >= q->observed_ns / members / 2;
+}
+
+static void find_turns(struct search *s, guint queue)
+{
+	const struct queue *q = &g_array_index(s->queues, struct queue, queue);
+	uint64_t idle_ns = idle_ns_of(s, q);
+
+	if (!is_handed_round(q))
+		return;
+	g_autofree bool *is_brought = brought_new(s, queue);
+	for (uint32_t i = 0; i < s->p->waits->len; i++)
+		idle_ns += is_brought[i] ? profile_wait(s->p, i)->blocked_ns : 0;
+	if (!are_turns(s, queue, idle_ns))
+		return;
+	for (uint32_t i = 0; i < s->p->waits->len; i++)
+		if (is_brought[i] || s->of_wait[i] == queue + 1)
+			s->idle[i] = IDLE_POOL;
 }
 
 void turns_find(const struct profile *p, const uint8_t *reason, uint8_t *idle)
@@ -181,20 +245,19 @@ void turns_find(const struct profile *p, const uint8_t *reason, uint8_t *idle)
 		.by_kind = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 		.queues = g_array_new(FALSE, FALSE, sizeof(struct queue)),
 		.of_wait = g_new0(uint32_t, (gsize)p->waits->len + 1),
+		.by = actors_threads_of_wakers(p),
 	};
 
 	find_queues(&s);
 	find_who_ends(&s);
 	s.rests_ns = rests_new(&s);
 	for (guint i = 0; i < s.queues->len; i++)
-		g_array_index(s.queues, struct queue, i).is_of_turns = are_turns(&s, i);
-	for (uint32_t i = 0; i < p->waits->len; i++)
-		if (s.of_wait[i] && g_array_index(s.queues, struct queue, s.of_wait[i] - 1).is_of_turns)
-			idle[i] = IDLE_POOL;
+		find_turns(&s, i);
 	for (guint i = 0; i < s.queues->len; i++)
 		g_hash_table_unref(g_array_index(s.queues, struct queue, i).members);
 	g_hash_table_unref(s.by_kind);
 	g_array_unref(s.queues);
 	g_free(s.of_wait);
 	g_free(s.rests_ns);
+	g_free(s.by);
 }

@@ -6,6 +6,7 @@
 
 #define WITHHELD_NS 10000000 /* a server that answers from memory takes less, but for commands that wait */
 #define SERVER_BUSY_SHARE 10 /* of the time of a server that has enough to do to be what its clients wait for */
+#define PIPELINE_MAX 8 /* parts of `tail -F | grep | ..` */
 #define LISTENS_NS 200000000 /* on average: what comes in pieces faster than that is read from somebody slow */
 #define LISTENS_SHARE 10 /* of its time: less is for anything else; of the waits: less is known to be for an answer */
 #define OTHERS_PART 10 /* of what another client would have waited, too, had the server worked for this one */
@@ -197,9 +198,11 @@ static void find_listeners(const struct profile *p, const uint8_t *reason, uint8
 	}
 }
 
-void withheld_find(const struct profile *p, const struct withheld_input *in, uint8_t *idle)
+/* Whose waits are found to be idle may be whom others wait for.  False: none is. */
+static bool find_once(const struct profile *p, const struct withheld_input *in, GHashTable *clients, uint8_t *idle)
 {
-	g_autoptr(GHashTable) of_pid = leisure_new(p, idle), clients = clients_new(p, in), busiest = busiest_new(clients);
+	g_autoptr(GHashTable) of_pid = leisure_new(p, idle), busiest = busiest_new(clients);
+	bool has_found = false;
 
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
@@ -214,8 +217,19 @@ void withheld_find(const struct profile *p, const struct withheld_input *in, uin
 		/* single answers of a client that mostly waits long may have come soon */
 		if ((is_long && is_at_leisure(g_hash_table_lookup(of_pid, GUINT_TO_POINTER(o->pid)))) ||
 		    (c && (is_long || c->ns / MAX(c->count, 1) >= WITHHELD_NS) &&
-		     is_answering(p, c, g_hash_table_lookup(busiest, GUINT_TO_POINTER(o->pid)))))
+		     is_answering(p, c, g_hash_table_lookup(busiest, GUINT_TO_POINTER(o->pid))))) {
 			idle[i] = IDLE_POOL;
+			has_found = true;
+		}
 	}
+	return has_found;
+}
+
+void withheld_find(const struct profile *p, const struct withheld_input *in, uint8_t *idle)
+{
+	g_autoptr(GHashTable) clients = clients_new(p, in);
+
+	for (unsigned i = 0; i < PIPELINE_MAX && find_once(p, in, clients, idle); i++)
+		;
 	find_listeners(p, in->reason, idle);
 }

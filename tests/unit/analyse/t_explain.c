@@ -102,8 +102,9 @@ static void test_pipe_of_nobody(void)
 		struct profile *p = window_new();
 
 		p->info.has_wakers = true;
-		add_wait(p, thread_of(p, 11, "app", 0), 'S', is_slow ? 20 : 1, is_slow ? 400 : 9900, "main@app put@app write@libc.so.6",
-			 "__x64_sys_write@[kernel] vfs_write@[kernel] pipe_write@[kernel]");
+		uint32_t wait = add_wait(p, thread_of(p, 11, "app", 0), 'S', is_slow ? 20 : 1, is_slow ? 400 : 9900,
+					 "main@app put@app write@libc.so.6", "__x64_sys_write@[kernel] vfs_write@[kernel] pipe_write@[kernel]");
+		g_array_index(p->waits, struct wait, wait).flags = is_slow ? 0 : WAIT_OPEN_AT_END;
 		struct explanation *e = explanation_new(p, NULL);
 		const struct headline *h = &g_array_index(e->headlines, struct headline, 0);
 

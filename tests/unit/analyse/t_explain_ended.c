@@ -810,7 +810,7 @@ static void test_held_back(void)
 		struct explanation *e = explanation_new(p, NULL);
 
 		g_assert_nonnull(e->little);
-		g_assert_cmpint(!!strstr(e->little, " app waits for its own timers, and has asked nobody: if it holds"), ==, i == 0);
+		g_assert_cmpint(!!strstr(e->little, " app waits for its own timers, and has asked nobody. Clients that wait for events"), ==, i == 0);
 		g_assert_null(strstr(e->little, "ended 12 waits"));
 		explanation_free(e);
 		profile_free(p);

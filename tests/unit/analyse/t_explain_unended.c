@@ -4,6 +4,12 @@
 
 #include "profile/tasks.h"
 
+static void goes_on(struct profile *p, uint32_t wait)
+{
+	p->info.filters = profile_string(p, "process app");
+	g_array_index(p->waits, struct wait, wait).flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+}
+
 /* Who should end such a wait does not do it at all; a standby's ranks behind what else somebody waits for. */
 static void test_unended(void)
 {
@@ -33,6 +39,8 @@ static void test_unended(void)
 			 "__x64_sys_fsync@[kernel] jbd2_log_wait_commit@[kernel]");
 		if (is_ended)
 			profile_add_wake(p, &wake);
+		else
+			goes_on(p, wait);
 		struct explanation *e = explanation_new(p, NULL);
 		const struct headline *h = headline_with(e, cases[i / 2].says);
 		const bool is_first = h == &g_array_index(e->headlines, struct headline, 0);
@@ -40,6 +48,121 @@ static void test_unended(void)
 		if (strcmp(cases[i / 2].advice, "locktype advisory") != 0)
 			g_assert_cmpint(strstr(h->advice, cases[i / 2].advice) == NULL, ==, is_ended);
 		g_assert_cmpint(is_first, ==, is_ended || !cases[i / 2].may_be_meant);
+		g_assert_cmpint(h->whole_ns && g_ascii_isdigit(*h->sentence), ==, is_first);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+static const char receives[] = "main@app next_job@app recv@libc.so.6",
+		  receives_in[] = "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel] wait_woken@[kernel]",
+		  reads[] = "main@app next_line@app read@libc.so.6",
+		  reads_in[] = "__x64_sys_read@[kernel] vfs_read@[kernel] anon_pipe_read@[kernel]",
+		  waits_for_child[] = "main@app reap@app wait4@libc.so.6", waits_in[] = "__x64_sys_wait4@[kernel] do_wait@[kernel]",
+		  takes[] = "main@app take@app java.util.concurrent.Semaphore.acquire@jvm Unsafe_Park@libjvm.so pthread_cond_wait@libc.so.6",
+		  takes_in[] = "__x64_sys_futex@[kernel] futex_wait@[kernel]";
+
+/* Of what nothing tells whether it is meant nobody is told that it matters, unless somebody waits for that process. */
+static void test_meant(void)
+{
+	static const struct {
+		const char *user, *kernel;
+		struct object object;
+		uint64_t count, each_ms, longest_ms;
+		enum profile_limit_kind limit;
+		const char *limit_text;
+		bool is_meant;
+	} cases[] = {
+		{ takes, takes_in, { .kind = LOCK_PARK, .name = "" }, 1, WINDOW_MS, 0, LIMIT_KIND_COUNT, NULL, true },
+		{ takes, takes_in, { .kind = LOCK_PARK, .name = "" }, 1, WINDOW_MS, 0, LIMIT_BACKLOG, "3 connections wait at :80", false },
+		{ receives, receives_in, { .kind = OBJECT_SOCKET, .name = "10.0.0.5:9092", .pid = 0 }, 4, 2400, 2500, LIMIT_KIND_COUNT, NULL, false },
+		{ receives, receives_in, { .kind = OBJECT_SOCKET, .name = "10.0.0.5:9092", .pid = 0 }, 4, 2490, 2500, LIMIT_KIND_COUNT, NULL, true },
+		{ receives, receives_in, { .kind = OBJECT_SOCKET, .name = "10.0.0.5:9092", .pid = 0 }, 20, 500, 500, LIMIT_KIND_COUNT, NULL, false },
+		{ reads, reads_in, { .kind = OBJECT_PIPE, .name = "pipe from app.sh", .pid = 77 }, 12, 800, 0, LIMIT_KIND_COUNT, NULL, true },
+		{ reads, reads_in, { .kind = OBJECT_PIPE, .name = "pipe from app.sh", .pid = 77 }, 6, 800, 0, LIMIT_KIND_COUNT, NULL, false },
+		{ reads, reads_in, { .kind = OBJECT_PIPE, .name = "pipe from app.sh", .pid = 77 }, 12, 800, 0, LIMIT_CHILD, "77 sleeps 0 - app.sh", false },
+		{ waits_for_child, waits_in, { .kind = OBJECT_CHILD, .name = "any" }, 1, WINDOW_MS, 0, LIMIT_CHILD, "77 several 0 - worker", true },
+		{ waits_for_child, waits_in, { .kind = OBJECT_CHILD, .name = "any" }, 1, WINDOW_MS, 0, LIMIT_CHILD, "77 network 0 10.0.0.5:80 curl", false },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t app = thread_of(p, 11, "app", 10), wait = add_wait(p, app, 'S', cases[i].count, cases[i].each_ms, cases[i].user, cases[i].kernel);
+		struct object o = cases[i].object;
+		const struct waker waker = { .pid = 77, .tid = 77, .comm = "app.sh" };
+		const struct wake wake = { .wait = wait, .waker = profile_waker(p, &waker), .count = cases[i].count, .blocked_ns = 9000 * MS };
+
+		o.operation = o.place = "";
+		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+		if (cases[i].longest_ms)
+			g_array_index(p->waits, struct wait, wait).max_ns = cases[i].longest_ms * MS;
+		p->info.has_wakers = true;
+		if (cases[i].count == 1)
+			goes_on(p, wait);
+		else
+			profile_add_wake(p, &wake);
+		if (cases[i].limit_text)
+			profile_add_limit(p, cases[i].limit, 10, 0, cases[i].limit_text);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%s", e->little ?: "a headline");
+		g_assert_cmpint(e->little && strstr(e->little, "if this is meant: app waits for"), ==, cases[i].is_meant);
+		g_assert_cmpint(e->findings->matters_ns == 0, ==, cases[i].is_meant);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* Of threads that sleep until another one of them wakes them none is left; of one that a timer wakes that is not so. */
+static void test_still(void)
+{
+	for (int has_timer = 0; has_timer < 2; has_timer++) {
+		struct profile *p = window_new();
+		uint32_t main = thread_of(p, 10, "indexer", 1), merger = thread_of(p, 11, "indexer", 1);
+		const struct object join = { .kind = LOCK_JOIN, .operation = "", .name = "", .place = "" };
+		uint32_t wait = add_wait(p, main, 'S', 1, WINDOW_MS, "main@indexer stop@indexer pthread_join@libc.so.6", takes_in);
+
+		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &join) + 1;
+		goes_on(p, wait);
+		goes_on(p, add_wait(p, merger, 'S', 1, WINDOW_MS, "main@indexer flush@indexer pthread_cond_wait@libc.so.6", takes_in));
+		if (has_timer)
+			add_wait(p, thread_of(p, 12, "indexer", 1), 'S', 10, 1000, "main@indexer nanosleep@libc.so.6",
+				 "__x64_sys_nanosleep@[kernel] do_nanosleep@[kernel]");
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_nonnull(e->little);
+		g_assert_cmpint(strstr(e->little, "No thread of indexer is left to wake the others: one waits for a thread of its own to end in stop, "
+						  "one waits for a condition to be signalled in flush, all the time.") != NULL, ==, !has_timer);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A script's pauses are a clock, also where a shell starts `sleep`, unless they are a command's or somebody has started it. */
+static void test_script(void)
+{
+	static const struct { const char *filters, *child, *limit; uint64_t count, each_ms; bool has_parent, is_clock; } cases[] = {
+		{ "process watch", "sleep 2", NULL, 4, 2000, false, true },	{ "process watch", "sleep 0.1", NULL, 80, 100, false, false },
+		{ "process watch", "sleep 2", NULL, 4, 2000, true, false },	{ "command watch", "sleep 2", NULL, 4, 2000, false, false },
+		{ "process watch", "sh", "77 sleeps 0 - sleep", 8, 1000, false, true },	{ "process watch", "sh", NULL, 8, 1000, false, false },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t script = thread_of(p, 10, "watch", 10), wait = add_wait(p, script, 'S', cases[i].count, cases[i].each_ms, waits_for_child, waits_in);
+		const struct object o = { .kind = OBJECT_CHILD, .operation = "", .name = cases[i].child, .place = "" };
+
+		p->info.filters = profile_string(p, cases[i].filters);
+		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+		g_array_index(p->threads, struct thread, script).start_ns = 7;
+		if (cases[i].has_parent)
+			fixture_thread(p, 20, 20, "deploy", "deploy");
+		if (cases[i].limit)
+			profile_add_limit(p, LIMIT_CHILD, 10, 0, cases[i].limit);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%zu: %s", i, e->little ?: "a headline");
+		g_assert_cmpint(e->little && strstr(e->little, "times a second. The script starts `sleep` again and again"), ==, cases[i].is_clock);
 		explanation_free(e);
 		profile_free(p);
 	}
@@ -91,6 +214,9 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/unended", test_unended);
+	g_test_add_func("/explain/meant", test_meant);
+	g_test_add_func("/explain/still", test_still);
+	g_test_add_func("/explain/script", test_script);
 	g_test_add_func("/explain/unreceived", test_unreceived);
 	return g_test_run();
 }

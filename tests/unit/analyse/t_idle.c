@@ -4,6 +4,7 @@
 
 #define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
 #define RECV "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]"
+#define READ_PIPE "__x64_sys_read@[kernel] vfs_read@[kernel] anon_pipe_read@[kernel]"
 #define POLL "__x64_sys_ppoll@[kernel] do_sys_poll@[kernel]"
 
 /* On a whole machine what slept all along is at rest, but not what is known to wait for a row's lock. */
@@ -57,6 +58,32 @@ static void test_withheld(void)
 		for (int i = 0; i < 3; i++) {
 			g_assert_cmpint(reasons_of(r, waits[i]), ==, REASON_NETWORK_RECEIVE);
 			g_assert_cmpint(reasons_idle(r, waits[i]), ==, busy || i == 2 ? IDLE_NOT : IDLE_POOL);
+		}
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* What `tail -F` writes into a pipeline is work of each of its parts, which rest while nothing comes. */
+static void test_pipeline(void)
+{
+	for (int busy = 0; busy < 2; busy++) {
+		struct maker m = maker_new("process 1,2,3");
+		uint32_t tail = thread_of(m.p, 1, 1, "tail", 0), grep = thread_of(m.p, 2, 2, "grep", 0), last = thread_of(m.p, 3, 3, "alert", 0), waits[2];
+
+		woken_by(m.p,
+			 wait_of(m.p, tail, 'S', "main@tail tail_forever_inotify@tail poll@libc.so.6", "__x64_sys_poll@[kernel] do_sys_poll@[kernel]",
+				 busy ? 800 : 950),
+			 last, "");
+		/* the last part stands before the one that it waits for */
+		waits[1] = wait_of(m.p, last, 'S', "main@alert next@alert read@libc.so.6", READ_PIPE, 1000);
+		wait_for(m.p, waits[1], OBJECT_PIPE, "pipe from grep", 2);
+		waits[0] = wait_of(m.p, grep, 'S', "main@grep fill@grep read@libc.so.6", READ_PIPE, 1000);
+		wait_for(m.p, waits[0], OBJECT_PIPE, "pipe from tail", 1);
+		struct reasons *r = reasons_new(m.p, NULL);
+		for (int i = 0; i < 2; i++) {
+			g_assert_cmpint(reasons_of(r, waits[i]), ==, REASON_PIPE);
+			g_assert_cmpint(reasons_idle(r, waits[i]), ==, busy ? IDLE_NOT : IDLE_POOL);
 		}
 		reasons_free(r);
 		profile_free(m.p);
@@ -165,6 +192,95 @@ static void test_turns(void)
 	}
 }
 
+/* A receiver under a mutex goes round: who has it waits for work that another thread brings, unless a worker asks that one. */
+static void test_handed_round(void)
+{
+	for (int is_asked = 0; is_asked < 2; is_asked++) {
+		struct maker m = maker_new("process 1");
+		uint32_t source = thread_of(m.p, 1, 1, "app", 0), threads[3], turns[3], receives[3];
+
+		for (uint32_t t = 0; t < 3; t++)
+			threads[t] = thread_of(m.p, 1, 2 + t, "app", 0);
+		woken_by(m.p, wait_of(m.p, source, 'S', "main@app produce@app nanosleep@libc.so.6", "__x64_sys_nanosleep@[kernel] do_nanosleep@[kernel]", 900),
+			 is_asked ? threads[0] : UINT32_MAX, is_asked ? "main@app work@app receive@app send@app" : "");
+		for (uint32_t t = 0; t < 3; t++) {
+			turns[t] = wait_of(m.p, threads[t], 'S', "main@app work@app pthread_mutex_lock@libc.so.6", FUTEX, 660);
+			woken_by(m.p, turns[t], threads[(t + 1) % 3], "main@app work@app pthread_mutex_unlock@libc.so.6");
+			receives[t] = wait_of(m.p, threads[t], 'S', "main@app work@app receive@app pthread_cond_wait@libc.so.6", FUTEX, 330);
+			if (t)	/* another one's goes on as the recording ends */
+				woken_by(m.p, receives[t], source, "main@app produce@app send@app pthread_cond_signal@libc.so.6");
+		}
+		struct reasons *r = reasons_new(m.p, NULL);
+		for (uint32_t t = 0; t < 3; t++) {
+			g_assert_cmpint(reasons_of(r, turns[t]), ==, REASON_LOCK_MUTEX);
+			g_assert_cmpint(reasons_idle(r, turns[t]), ==, is_asked ? IDLE_NOT : IDLE_POOL);
+			g_assert_cmpint(reasons_idle(r, receives[t]), ==, is_asked ? IDLE_NOT : IDLE_POOL);
+		}
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* libevent polls by functions without names where it has no epoll; a callback that polls, or a program with it inside, is another thing. */
+static void test_own_poll(void)
+{
+	static const struct { const char *user; bool is_held_up; } cases[] = {
+		{ "main@tmux proc_loop@tmux event_base_loop@libevent.so dispatch@libevent.so poll@libc.so.6", false },
+		{ "main@tmux proc_loop@tmux event_base_loop@libevent.so process@libevent.so ask@tmux poll@libc.so.6", true },
+		{ "main@tmux proc_loop@tmux event_base_loop@tmux ask@tmux poll@libc.so.6", true },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t wait = wait_of(m.p, thread_of(m.p, 1, 1, "tmux", 0), 'S', cases[i].user, "__x64_sys_poll@[kernel] do_sys_poll@[kernel]", 1);
+		struct reasons *r = reasons_new(m.p, NULL);
+
+		g_assert_cmpint(reasons_loop(r, wait) != NULL, ==, cases[i].is_held_up);
+		g_assert_cmpint(reasons_idle(r, wait), ==, cases[i].is_held_up ? IDLE_NOT : IDLE_LOOP);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* A logger's socket has a path, and nobody is asked there; a client's has none. */
+static void test_unix_datagrams(void)
+{
+	static const char *const names[] = { "/run/ml.sock", "unix socket (server)" };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t wait = wait_of(m.p, thread_of(m.p, 1, 1, "logd", 0), 'S', "main@logd next@logd recv@libc.so.6",
+					"__x64_sys_recvfrom@[kernel] unix_dgram_recvmsg@[kernel] __skb_wait_for_more_packets@[kernel]", 900);
+		const struct object o = { .kind = OBJECT_SOCKET, .operation = "", .name = names[i], .place = "unix" };
+
+		g_array_index(m.p->waits, struct wait, wait).object = profile_object(m.p, &o) + 1;
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_of(r, wait), ==, REASON_NETWORK_RECEIVE);
+		g_assert_cmpint(reasons_idle(r, wait), ==, i ? IDLE_NOT : IDLE_CLIENT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* A sleep that goes on as the recording ends is one, as those before it at that place, whatever its descriptor is. */
+static void test_last_sleep(void)
+{
+	struct maker m = maker_new("process 1");
+	uint32_t thread = thread_of(m.p, 1, 1, "jobs", 0), waits[2];
+
+	for (int i = 0; i < 2; i++) {
+		waits[i] = wait_of(m.p, thread, 'S', "main@jobs rb_f_sleep@libruby-3.1.so ppoll@libc.so.6", POLL, i ? 1 : 6);
+		wait_for(m.p, waits[i], OBJECT_EVENTFD, "fd 3 of jobs", 0);
+	}
+	woken_by(m.p, waits[0], UINT32_MAX, "");
+	g_array_index(m.p->waits, struct wait, waits[1]).flags = WAIT_OPEN_AT_END;
+	struct reasons *r = reasons_new(m.p, NULL);
+	g_assert_cmpint(reasons_of(r, waits[0]), ==, REASON_SLEEP);
+	g_assert_cmpint(reasons_of(r, waits[1]), ==, REASON_SLEEP);
+	reasons_free(r);
+	profile_free(m.p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -172,6 +288,11 @@ int main(int argc, char **argv)
 	g_test_add_func("/idle/listens", test_listens);
 	g_test_add_func("/idle/turns", test_turns);
 	g_test_add_func("/idle/withheld", test_withheld);
+	g_test_add_func("/idle/handed-round", test_handed_round);
+	g_test_add_func("/idle/own-poll", test_own_poll);
+	g_test_add_func("/idle/unix-datagrams", test_unix_datagrams);
+	g_test_add_func("/idle/last-sleep", test_last_sleep);
+	g_test_add_func("/idle/pipeline", test_pipeline);
 	g_test_add_func("/idle/withheld-from-one", test_withheld_from_one);
 	return g_test_run();
 }

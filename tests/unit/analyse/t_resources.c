@@ -116,7 +116,7 @@ static void test_child(void)
 		{ "20 network 90000000 10.0.0.5:80 curl", true, "nothing had come for 90.0 ms", "Look at what that child does" },
 		{ "20 network 0 - curl", true, "curl/20 waits for a connection", "Look at what that child does" },
 		{ "20 runs 0 - xz", true, "its child xz/20 runs", "The child has work" },
-		{ "20 events 0 - nginx", true, "nginx/20 waits for events", "A child that serves others" },
+		{ "20 events 0 - nginx", true, "nginx/20 waits for events", "A supervisor waits so while its child lives" },
 		{ "20 several 0 - a", true, "its child a/20 and others had not ended", "A supervisor waits so" },
 		{ "20 runs 0 - xz", false, NULL, "Look at what the child does" },
 		{ "20 dances 0 - xz", true, NULL, "Look at what the child does" },
