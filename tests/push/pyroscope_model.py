@@ -119,13 +119,14 @@ def check_profile(raw, window):
             raise Bad("a sample's values are not as many as its types")
         if not any(values) or any(value >> 63 for value in values):
             raise Bad("a sample is zero or negative, and would be dropped")
-        if fields(sample, 3):
-            raise Bad("a sample has labels: each set of them is a series")
+        labels = tuple(sorted((strings[first(label, 1)], strings[first(label, 2, 0)]) for label in fields(sample, 3)))
+        if any(name.endswith("id") or not value for name, value in labels):
+            raise Bad(f"labels without bound: {labels}; each set of them is a series")
         if any(not 1 <= place <= locations for place in places):
             raise Bad("a sample's location is not there")
-        if tuple(places) in stacks:
-            raise Bad("two samples have one stack")
-        stacks.add(tuple(places))
+        if (labels, *places) in stacks:
+            raise Bad("two samples have one stack and one route")
+        stacks.add((labels, *places))
         sums = [a + b for a, b in zip(sums, values)]
     start_ns = first(data, 9)
     if not window[0] - 3600 * 10**9 <= start_ns <= window[1] + 600 * 10**9:
