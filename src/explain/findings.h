@@ -116,7 +116,6 @@ struct finding {
 	uint32_t deadlock, deadlock_next;
 	uint32_t meanwhile; /* of those that wait for tasks: the id of what other threads of the program mostly wait for; 0 */
 	enum nobody_works nobody_works;
-	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */
 	struct finding_by by;
 	struct finding_limit limit;
 	const struct profile_limit *backlog; /* connections wait to be accepted by these workers: backlog.c; NULL: none */
@@ -127,6 +126,8 @@ struct finding {
 	uint64_t clock_ns; /* of threads that only sleep, the same time again and again: clocks.c */
 	uint64_t beside_clock_ns; /* what such threads wait for beside, which is little by itself */
 	uint64_t leads_ns; /* of those that queue behind it */
+	uint64_t waited_ns; /* where others wait for a lock that is held there: the longest time that one of their findings has */
+	const char *unended; /* nobody ended its waits, which take the whole window: what to do; NULL: somebody did */
 	uint32_t routes_cnt;
 	uint32_t asks; /* index + 1 of a thread that it asks, which waits for it meanwhile: missed.c; 0: none is known */
 	uint32_t asks_object; /* of a sleep: index + 1 of where its threads ask each time; 0: nowhere.  pauses.c */
@@ -144,14 +145,13 @@ struct finding {
 	bool has_sleep; /* a script waits for such processes */
 	bool is_shells_sleep; /* a process that only sleeps, told with the shell that waits for it */
 	struct finding_bursts bursts;
+	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */
 	bool is_cost; /* what page faults at a memory limit cost, which another finding is */
 	bool is_beside_cause; /* a sleep of a process of which another finding has a cause that is known */
 	bool may_hold; /* the same: they use what others wait for, of whom nobody knows who has it */
-	const char *unended; /* nobody ended its waits, which take the whole window: what to do; NULL: somebody did */
-	bool may_be_meant; /* the same, or a long poll: nothing tells whether that is a standby's, and it is no time that matters */
+	bool may_be_meant; /* unended, or a long poll: nothing tells whether that is a standby's, and it is no time that matters */
 	bool waits_for_asker; /* and it is told with that one's */
-	bool is_waited_for; /* others wait for a lock that is held there: told with them */
-	uint64_t waited_ns; /* and the longest time that one of their findings has */
+	bool is_waited_for; /* waited_ns is known: told with them */
 	bool is_poll_loop; /* a timer ends most of many short waits */
 	/* the same for nearly all, on a whole machine, where others wait for more: it looks now and then, as one that sleeps */
 	bool is_own_limit;
