@@ -58,7 +58,8 @@ static void go_on(struct standing *s, const struct alerter *old)
 	}
 }
 
-struct alerter *alerter_new(const struct agent_config *config, struct alerter *old, struct recorder *recorder, log_fn log)
+struct alerter *alerter_new(const struct agent_config *config, struct alerter *old, struct recorder *recorder,
+			    log_fn log)
 {
 	struct alerter *a = g_new0(struct alerter, 1);
 
@@ -206,7 +207,8 @@ static void tell(const struct alerter *a, struct standing *s, enum alert_change 
 		log_say(a->log, LOG_LEVEL_NOTICE, "alert %s is over after %.0f s: %s", s->rule->name,
 		    (double)(end_unix_ns - s->state.since_unix_ns) / 1e9, text->str);
 	if (change == ALERT_FIRES)
-		aside_begin(a->aside, s->rule, text->str, end_unix_ns - s->rule->for_windows * window->duration_ns, end_unix_ns);
+		aside_begin(a->aside, s->rule, text->str, end_unix_ns - s->rule->for_windows * window->duration_ns,
+			    end_unix_ns);
 	else
 		aside_over(a->aside, s->rule, end_unix_ns);
 	run(a, s, v, text->str);

@@ -13,7 +13,8 @@
 struct alerter;
 
 /* old: the one before a reload, of which rules that are the same go on as they stand; it is freed.  NULL: none. */
-struct alerter *alerter_new(const struct agent_config *config, struct alerter *old, struct recorder *recorder, log_fn log);
+struct alerter *alerter_new(const struct agent_config *config, struct alerter *old, struct recorder *recorder,
+			    log_fn log);
 void alerter_free(struct alerter *a);	/* NULL is fine; does not wait for commands, but for what is put aside */
 
 /* A window that is over, with the times of the clock, and its reasons. */

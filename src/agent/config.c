@@ -533,7 +533,8 @@ static bool check(const struct agent_config *c, const char *path, GError **error
 			    c->push_spool ? c->push_spool : "");
 	else if (c->comm && !parse_name_glob(c->comm, 31, 15, &bad))
 		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: [record] comm: %s", path, bad->message);
-	else if (!request_rules_check(c->requests, c->objects, &bad) || !alert_rules_check(c->alerts, c->requests, &bad))
+	else if (!request_rules_check(c->requests, c->objects, &bad) ||
+		 !alert_rules_check(c->alerts, c->requests, &bad))
 		g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s: %s", path, bad->message);
 	else if (!(idle = alert_without_condition(c)))
 		return check_push(c, path, error);
@@ -612,8 +613,9 @@ bool agent_config_records(const struct agent_config *c)
 bool agent_config_records_same(const struct agent_config *a, const struct agent_config *b)
 {
 	return a->objects == b->objects && a->locks == b->locks && a->wakers == b->wakers &&
-	       agent_config_chains(a) == agent_config_chains(b) &&
-	       a->runq_blame == b->runq_blame && agent_config_storms(a) == agent_config_storms(b) &&
-	       a->services == b->services && a->tasks == b->tasks && a->kernel_threads == b->kernel_threads && a->on_cpu_hz == b->on_cpu_hz &&
-	       request_rules_same(a->requests, b->requests) && a->budget_ppm == b->budget_ppm && g_strcmp0(a->comm, b->comm) == 0 && same_list(a->cgroups, b->cgroups);
+	       agent_config_chains(a) == agent_config_chains(b) && a->runq_blame == b->runq_blame &&
+	       agent_config_storms(a) == agent_config_storms(b) && a->services == b->services && a->tasks == b->tasks &&
+	       a->kernel_threads == b->kernel_threads && a->on_cpu_hz == b->on_cpu_hz &&
+	       request_rules_same(a->requests, b->requests) && a->budget_ppm == b->budget_ppm &&
+	       g_strcmp0(a->comm, b->comm) == 0 && same_list(a->cgroups, b->cgroups);
 }

@@ -150,7 +150,8 @@ static void take_texts(struct texts *t)
 	struct exporter_text sent;
 	int fd;
 
-	for (sweep_until_text(t); parser_receive(TEXTS_FD, &sent, sizeof(sent), &fd) == (long)sizeof(sent); sweep_until_text(t)) {
+	for (sweep_until_text(t); parser_receive(TEXTS_FD, &sent, sizeof(sent), &fd) == (long)sizeof(sent);
+	     sweep_until_text(t)) {
 		GBytes *text = fd >= 0 ? read_text(fd, sent.bytes) : NULL, *before;
 
 		if (fd >= 0)

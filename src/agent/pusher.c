@@ -68,7 +68,8 @@ static void start_missing(struct pusher *p)
 
 bool pusher_takes_host(const struct agent_config *c)
 {
-	g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, c->host ? c->host : g_get_host_name(), -1);
+	g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, c->host ? c->host : g_get_host_name(),
+							     -1);
 
 	sum[AGENT_HASH_CHARS] = '\0';
 	return g_ascii_strtoull(sum, NULL, 16) % c->push_one_host_in == 0;

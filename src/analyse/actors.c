@@ -442,7 +442,8 @@ const char **actors_programs(const struct profile *p, GStringChunk *strings)
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const char *name = profile_thread(p, i)->process, *kind = g_hash_table_lookup(kinds, name);
 
-		programs[i] = kind && GPOINTER_TO_UINT(g_hash_table_lookup(names, kind)) >= kind_min(kind) ? kind : name;
+		programs[i] = kind && GPOINTER_TO_UINT(g_hash_table_lookup(names, kind)) >= kind_min(kind) ? kind
+													   : name;
 	}
 	return programs;
 }

@@ -235,7 +235,8 @@ static void find_partners(struct tree *t)
 		uint32_t at = t->of_thread[w->thread];
 		enum reason reason = reasons_of(t->reasons, i);
 
-		if (at != NONE && (reason == REASON_NETWORK_ACCEPT || reason == REASON_EVENT_LOOP) && reasons_is_idle(t->reasons, i) &&
+		if (at != NONE && (reason == REASON_NETWORK_ACCEPT || reason == REASON_EVENT_LOOP) &&
+		    reasons_is_idle(t->reasons, i) &&
 		    w->blocked_ns > (process_at(t, at)->to_ns - process_at(t, at)->from_ns) / 2)
 			process_at(t, at)->is_server = true;
 	}
@@ -405,8 +406,8 @@ static bool count_siblings(const struct tree *t, uint32_t at, struct alone *a)
 	for (uint32_t i = 1; i < t->processes->len; i++) {
 		const struct process *sibling = process_at(t, i);
 
-		if (i == at || !is_worker_of(t, i, one->parent) || sibling->from_ns >= one->to_ns || sibling->to_ns <= one->from_ns ||
-		    work_beside(t, sibling, one) < BESIDE_MIN_NS)
+		if (i == at || !is_worker_of(t, i, one->parent) || sibling->from_ns >= one->to_ns ||
+		    sibling->to_ns <= one->from_ns || work_beside(t, sibling, one) < BESIDE_MIN_NS)
 			continue;
 		a->siblings_cnt++;
 		a->have_ended = a->have_ended && sibling->to_ns + one->alone_ns / 2 < one->to_ns;
@@ -470,8 +471,8 @@ static bool find_one(const struct tree *t, struct alone *a)
 /* A command from start to end. */
 static bool is_of_command(const struct profile *p)
 {
-	return profile_is_of_command(p) && profile_has_slices(p) && profile_slice_cnt(p) &&
-	       !p->info.range.is_cut && !p->info.imported && !p->info.looks.rounds && !p->info.rows_are && p->waits->len;
+	return profile_is_of_command(p) && profile_has_slices(p) && profile_slice_cnt(p) && !p->info.range.is_cut &&
+	       !p->info.imported && !p->info.looks.rounds && !p->info.rows_are && p->waits->len;
 }
 
 static bool tree_fill(struct tree *t)

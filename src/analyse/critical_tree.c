@@ -87,7 +87,9 @@ static void add_story(struct tree *t, uint32_t place, const struct story *s)
 		if (!below_ns)
 			return;
 		if (!link->next) {
-			const struct node key = { .parent = at, .actor = actor, .kind = CRITICAL_REST, .end = link->end };
+			const struct node key = {
+				.parent = at, .actor = actor, .kind = CRITICAL_REST, .end = link->end
+			};
 
 			add(t, &key, below_ns, 0);
 			return;

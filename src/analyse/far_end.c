@@ -71,8 +71,8 @@ static uint32_t by_wakings(const struct far_ends *f, uint32_t waiter, uint32_t p
 		const struct wait *w = profile_wait(p, k->wait);
 		uint32_t thread = f->threads_of_wakers[k->waker];
 
-		if (thread != NONE && profile_thread(p, thread)->pid == peer && profile_thread(p, w->thread)->pid == waiter &&
-		    peer_of(p, w) == peer)
+		if (thread != NONE && profile_thread(p, thread)->pid == peer &&
+		    profile_thread(p, w->thread)->pid == waiter && peer_of(p, w) == peer)
 			ns[thread] += k->blocked_ns;
 	}
 	return most_of(p, ns);

@@ -131,7 +131,8 @@ bool moment_parse_end(const char *text, const char *from, uint64_t from_unix_ns,
 		      uint64_t *ret_unix_ns, GError **error)
 {
 	bool is_clock = strspn(text, "0123456789:.") == strlen(text);
-	bool says_day = g_ascii_isalpha(*from) ? strchr(from, ' ') != NULL : strlen(from) > DAY_DIGITS && from[4] == '-';
+	bool says_day = g_ascii_isalpha(*from) ? strchr(from, ' ') != NULL
+					       : strlen(from) > DAY_DIGITS && from[4] == '-';
 	g_autoptr(GDateTime) day = g_date_time_new_from_unix_local((gint64)(from_unix_ns / NS_A_SECOND));
 	uint64_t ns;
 

@@ -33,7 +33,8 @@ const char **peers_locals(const struct profile *p, const struct selection *selec
 	GPtrArray *locals = g_ptr_array_new();
 
 	EACH_ROW(i, const struct connection, c, p->connections)
-		if (c->side == CONNECTION_CLIENT && !strcmp(c->remote, there) && selection_has_process(selection, p, c->pid))
+		if (c->side == CONNECTION_CLIENT && !strcmp(c->remote, there) &&
+		    selection_has_process(selection, p, c->pid))
 			g_ptr_array_add(locals, (gpointer)c->local);
 	g_ptr_array_add(locals, NULL);
 	return (const char **)g_ptr_array_free(locals, FALSE);

@@ -285,7 +285,8 @@ static int64_t script_of_extension(const struct plumbing *pl, uint32_t node)
 
 	if (!has_suffix(f->module, extensions) && !(f->module && strstr(f->module, ".so.")))	/* libzmq.so.5 */
 		return -1;
-	for (uint32_t n = profile_get_node(pl->profile, node)->parent; n; n = profile_get_node(pl->profile, n)->parent) {
+	for (uint32_t n = profile_get_node(pl->profile, node)->parent; n;
+	     n = profile_get_node(pl->profile, n)->parent) {
 		uint32_t frame = profile_get_node(pl->profile, n)->frame;
 
 		if (pl->classes[frame].named && pl->classes[frame].level == RUNTIME_NONE &&
@@ -456,7 +457,8 @@ static const char *innermost(struct plumbing *pl, uint32_t node)
 	const struct profile *p = pl->profile;
 	const char *inner = frame_text(pl, profile_get_node(p, node)->frame), *taker;
 
-	for (uint32_t n = profile_get_node(p, node)->parent; n && plumbing_is_tracer(inner); n = profile_get_node(p, n)->parent)
+	for (uint32_t n = profile_get_node(p, node)->parent; n && plumbing_is_tracer(inner);
+	     n = profile_get_node(p, n)->parent)
 		inner = frame_text(pl, profile_get_node(p, node = n)->frame);
 	taker = inner;
 	for (uint32_t n = node; n && lock_function_is(taker); n = profile_get_node(p, n)->parent)

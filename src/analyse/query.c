@@ -185,8 +185,8 @@ struct selection *selection_new(const struct profile *p, const struct query *q, 
 	struct selection *s = g_new0(struct selection, 1);
 	s->threads = g_new0(bool, p->threads->len + 1);
 	s->waits = g_new0(bool, p->waits->len + 1);
-	s->whole = !q->states && !q->comm && !q->grep && !q->attribute && !q->trace && !q->pids_cnt && !q->processes && !q->tids_cnt &&
-		   !q->user_only && !q->kernel_only;
+	s->whole = !q->states && !q->comm && !q->grep && !q->attribute && !q->trace && !q->pids_cnt && !q->processes &&
+		   !q->tids_cnt && !q->user_only && !q->kernel_only;
 	s->by_stack = q->grep || q->attribute || q->trace;
 	s->states = g_strdup(q->states);
 	select_threads(p, q, s);

@@ -149,7 +149,8 @@ static void add_part(struct request_cell *cell, const struct request_part *part)
 	uint64_t *queue = request_cause_get(cell->causes, REASON_CPU_QUEUE, "")->ns;
 
 	on_cpu[part->range] = profile_sum(on_cpu[part->range], part->on_cpu_ns);
-	queue[part->range] = profile_sum(queue[part->range], profile_sum(part->wait.runnable_ns, part->wait.preempted_ns));
+	queue[part->range] = profile_sum(queue[part->range],
+					 profile_sum(part->wait.runnable_ns, part->wait.preempted_ns));
 }
 
 /*
@@ -405,7 +406,8 @@ static uint32_t step_of(const struct request_line *l, uint64_t start_unix_ns, ui
 	return (uint32_t)MIN((middle - l->from_unix_ns) / l->step_ns, l->steps - 1);
 }
 
-void request_line_add(struct request_line *l, uint64_t start_unix_ns, uint64_t duration_ns, const struct request_cells *cells)
+void request_line_add(struct request_line *l, uint64_t start_unix_ns, uint64_t duration_ns,
+		      const struct request_cells *cells)
 {
 	uint32_t step = step_of(l, start_unix_ns, duration_ns);
 

@@ -92,7 +92,8 @@ void request_line_free(struct request_line *l);	/* NULL is fine */
 const struct request_series *request_line_find(const struct request_line *l, const char *name);
 
 /* What a row of that time holds. */
-void request_line_add(struct request_line *l, uint64_t start_unix_ns, uint64_t duration_ns, const struct request_cells *cells);
+void request_line_add(struct request_line *l, uint64_t start_unix_ns, uint64_t duration_ns,
+		      const struct request_cells *cells);
 void request_line_sort(struct request_line *l);
 
 #endif

@@ -89,7 +89,8 @@ static gint slowest_first(gconstpointer a, gconstpointer b, gpointer data)
 
 static gint most_first(gconstpointer a, gconstpointer b)
 {
-	const struct request_route *x = *(const struct request_route *const *)a, *y = *(const struct request_route *const *)b;
+	const struct request_route *x = *(const struct request_route *const *)a,
+				   *y = *(const struct request_route *const *)b;
 
 	if (!x->name != !y->name)
 		return x->name ? -1 : 1;

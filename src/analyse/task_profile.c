@@ -77,8 +77,9 @@ static void add_look(struct slice_builder *b, const struct profile *p, const str
 	while (left_ns) {
 		const uint64_t slice_left_ns = at_ns < last_ns ? length_ns - at_ns % length_ns : left_ns,
 			       part_ns = MIN(slice_left_ns, left_ns);
-		const uint64_t ns = part_ns == left_ns ? task_ns
-						       : (uint64_t)((double)task_ns * (double)part_ns / (double)left_ns);
+		const uint64_t ns = part_ns == left_ns
+					    ? task_ns
+					    : (uint64_t)((double)task_ns * (double)part_ns / (double)left_ns);
 
 		add_part(b, profile_wait(p, wait), wait, MIN(at_ns, last_ns), ns, told);
 		task_ns -= ns;
@@ -124,9 +125,13 @@ static const char *service_of(const struct profile *p, uint32_t pid)
 static void add_population(struct profile *p, const struct tasks *t, const char *service, uint32_t *ret_waits)
 {
 	const struct thread thread = {
-		.pid = t->pid, .tid = t->pid, .comm = profile_string(p, t->program), .process = profile_string(p, t->program),
+		.pid = t->pid,
+		.tid = t->pid,
+		.comm = profile_string(p, t->program),
+		.process = profile_string(p, t->program),
 		.service = profile_string(p, service),
-		.from_ns = p->info.start_ns, .to_ns = p->info.start_ns + p->info.duration_ns,
+		.from_ns = p->info.start_ns,
+		.to_ns = p->info.start_ns + p->info.duration_ns,
 	};
 	uint32_t number = profile_add_thread(p, &thread);
 
@@ -173,10 +178,16 @@ struct profile *task_profile_new(const struct profile *p)
 		return NULL;
 	ret = profile_new();
 	ret->info = (struct profile_info){
-		.start_unix_ns = p->info.start_unix_ns, .start_ns = p->info.start_ns, .duration_ns = p->info.duration_ns,
-		.host = profile_string(ret, p->info.host), .kernel = profile_string(ret, p->info.kernel), .cpus = p->info.cpus,
-		.command_line = profile_string(ret, p->info.command_line), .filters = profile_string(ret, p->info.filters),
-		.version = profile_string(ret, p->info.version), .imported = profile_string(ret, "tasks of a recording"),
+		.start_unix_ns = p->info.start_unix_ns,
+		.start_ns = p->info.start_ns,
+		.duration_ns = p->info.duration_ns,
+		.host = profile_string(ret, p->info.host),
+		.kernel = profile_string(ret, p->info.kernel),
+		.cpus = p->info.cpus,
+		.command_line = profile_string(ret, p->info.command_line),
+		.filters = profile_string(ret, p->info.filters),
+		.version = profile_string(ret, p->info.version),
+		.imported = profile_string(ret, "tasks of a recording"),
 		.rows_are = ROWS_TASKS,
 		.range = p->info.range,
 		.unknown = UNKNOWN_STATES | UNKNOWN_PARTS | UNKNOWN_DURATIONS | UNKNOWN_ACCOUNTS,

@@ -286,7 +286,8 @@ static void label_threads(struct tree *t, const struct profile *p, bool by_threa
 	const struct thread *th = (const struct thread *)p->threads->data;
 
 	for (uint32_t i = 0; i < p->threads->len; i++, th++)
-		labels[i] = label_of_who(t, by_thread && th->comm ? th->comm : names[i], th->pid, th->tid, by_thread, false);
+		labels[i] = label_of_who(t, by_thread && th->comm ? th->comm : names[i], th->pid, th->tid, by_thread,
+					 false);
 }
 
 /* Appends the labels of a stack and its frames, leaf first. */

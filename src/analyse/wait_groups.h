@@ -27,7 +27,8 @@ struct wait_groups {
 };
 
 /* selection NULL: all waits.  Names belong to `reasons`, which must outlive it; samples on CPU are no waits. */
-struct wait_groups *wait_groups_new(const struct profile *p, struct reasons *reasons, const struct selection *selection);
+struct wait_groups *wait_groups_new(const struct profile *p, struct reasons *reasons,
+				    const struct selection *selection);
 void wait_groups_free(struct wait_groups *h);	/* NULL is fine */
 
 #endif

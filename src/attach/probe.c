@@ -123,11 +123,12 @@ static int add_multi(struct probe_set *s, const struct bpf_program *prog, int fi
 		numbers[2 * cnt + i] = points[i].cookie;
 	}
 	s->holder = s->holder ? s->holder : probe_holder_new();
-	return s->holder ? probe_holder_add(s->holder, bpf_program__fd(prog), file_fd, numbers, (uint32_t)cnt) : -ENOMEM;
+	return s->holder ? probe_holder_add(s->holder, bpf_program__fd(prog), file_fd, numbers, (uint32_t)cnt)
+			 : -ENOMEM;
 }
 
-static int add_single(struct probe_set *s, const struct bpf_program *prog, int file_fd, const struct probe_point *points,
-		      size_t cnt)
+static int add_single(struct probe_set *s, const struct bpf_program *prog, int file_fd,
+		      const struct probe_point *points, size_t cnt)
 {
 	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", file_fd);
 	guint before = s->single->len;

@@ -210,7 +210,9 @@ bool confine_calls(enum confine_calls calls)
 	allow(&f, common);
 	if (calls == CONFINE_CLIENT)
 		allow(&f, of_client);
-	allow(&f, calls == CONFINE_SERVER || calls == CONFINE_CLIENT ? of_server : calls == CONFINE_OPENER ? of_opener : of_parser);
+	allow(&f, calls == CONFINE_SERVER || calls == CONFINE_CLIENT ? of_server
+		  : calls == CONFINE_OPENER                          ? of_opener
+								     : of_parser);
 	allow_narrow(&f, narrow_common);
 	if (calls != CONFINE_PARSER)
 		allow_narrow(&f, narrow_reads);

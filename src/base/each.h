@@ -81,7 +81,8 @@ static inline struct each_entry each_entry_of(GHashTable *table)
 #define EACH_7(f, a, ...) f(a) EACH_6(f, __VA_ARGS__)
 #define EACH_8(f, a, ...) f(a) EACH_7(f, __VA_ARGS__)
 #define EACH_OF(m1, m2, m3, m4, m5, m6, m7, m8, each, ...) each
-#define EACH(f, ...) EACH_OF(__VA_ARGS__, EACH_8, EACH_7, EACH_6, EACH_5, EACH_4, EACH_3, EACH_2, EACH_1)(f, __VA_ARGS__)
+#define EACH(f, ...)                                                                                                   \
+	EACH_OF(__VA_ARGS__, EACH_8, EACH_7, EACH_6, EACH_5, EACH_4, EACH_3, EACH_2, EACH_1)(f, __VA_ARGS__)
 
 /* Adds these members of *from to those of *into; both may be of any type that has them. */
 #define ADD_MEMBER(member) add_into_->member += add_from_->member;

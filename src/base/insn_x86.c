@@ -124,7 +124,8 @@ static bool take_prefixes(struct decoder *d)
 	while (d->at < d->len && d->at < INSN_MAX_BYTES) {
 		uint8_t b = d->code[d->at];
 
-		if (b != 0x66 && b != 0x67 && b != 0xf0 && b != 0xf2 && b != 0xf3 && b != 0x2e && b != 0x3e && b != 0x64 && b != 0x65)
+		if (b != 0x66 && b != 0x67 && b != 0xf0 && b != 0xf2 && b != 0xf3 && b != 0x2e && b != 0x3e &&
+		    b != 0x64 && b != 0x65)
 			break;
 		d->insn->has_16_bit |= b == 0x66;
 		d->insn->has_prefix = true;

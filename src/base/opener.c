@@ -186,8 +186,10 @@ int opener_hold(const char *root, const char *path, uint64_t flags, uint64_t res
 
 	if (fd >= 0 || (!is_late && !is_refused()))
 		return fd;
-	g_autofree char *both = g_malloc(path_bytes + root_bytes), *subject = opener_subject_of_path(root ? root : path);
-	const struct opener_asked a = { OPENER_HOLD, (uint32_t)flags, resolve, both, path_bytes + root_bytes, -1, subject };
+	g_autofree char *both = g_malloc(path_bytes + root_bytes),
+			*subject = opener_subject_of_path(root ? root : path);
+	const struct opener_asked a = { OPENER_HOLD, (uint32_t)flags, resolve, both, path_bytes + root_bytes,
+					-1,          subject };
 
 	memcpy(both, path, path_bytes);
 	if (root)
@@ -308,7 +310,8 @@ bool opener_list(const char *dir, bool with_links, opener_entry_fn take, void *d
 	if (a.fd < 0)
 		return false;
 	do
-		n = by_other ? opener_ask(&a, &reply, sizeof(reply), &fd) : opener_list_some(a.fd, with_links, reply.text);
+		n = by_other ? opener_ask(&a, &reply, sizeof(reply), &fd)
+			     : opener_list_some(a.fd, with_links, reply.text);
 	while (n > 0 && take_entries(reply.text, n, take, data));
 	close(a.fd);
 	return n >= 0;
@@ -348,7 +351,8 @@ bool opener_memory(uint32_t pid, const struct opener_piece *pieces, size_t cnt, 
 	memset(is_read, 0, cnt * sizeof(*is_read));
 	for (size_t i = 0; i < cnt; i++)
 		addresses[i] = (struct opener_address){ pieces[i].addr, pieces[i].bytes };
-	is_well = take_pieces(reply.text, opener_ask(&a, &reply, sizeof(reply), &fd), pieces, cnt, is_read, &is_strange);
+	is_well = take_pieces(reply.text, opener_ask(&a, &reply, sizeof(reply), &fd), pieces, cnt, is_read,
+			      &is_strange);
 	if (is_strange)
 		opener_tell_strange(pid);
 	errno = is_well ? EFAULT : errno;	/* of those that were not read */

@@ -251,7 +251,8 @@ static enum opener_piece_state read_piece(uint64_t addr, size_t bytes, char *to)
 	if (all)
 		return read_here(addr, bytes, to) ? OPENER_PIECE_READ : OPENER_PIECE_NONE;
 	for (size_t i = 0; i < cnt && state == OPENER_PIECE_READ; i++) {
-		uint64_t from = MAX(addr, (first + i) * PAGE_BYTES), until = MIN(addr + bytes, (first + i + 1) * PAGE_BYTES);
+		uint64_t from = MAX(addr, (first + i) * PAGE_BYTES),
+			 until = MIN(addr + bytes, (first + i + 1) * PAGE_BYTES);
 
 		if (!present[i])
 			state = read_absent(from, until - from, to + (from - addr));
@@ -286,7 +287,8 @@ static bool may_read(uint64_t from, uint64_t until)
 	bool present[PAGES_AT_ONCE];
 
 	for (uint64_t page = from / PAGE_BYTES; page * PAGE_BYTES < until; page++)
-		if (!(are_present(page, 1, present) && present[0]) && absent_at(last.pid, page * PAGE_BYTES) == ABSENT_STRANGE)
+		if (!(are_present(page, 1, present) && present[0]) &&
+		    absent_at(last.pid, page * PAGE_BYTES) == ABSENT_STRANGE)
 			return false;
 	return true;
 }

@@ -56,5 +56,6 @@ bool proc_is_ours(const char *proc_dir)
 	g_autofree char *path = g_build_filename(proc_dir, "self", NULL), *self = g_file_read_link(path, NULL);
 	guint64 number;
 
-	return !self || !g_ascii_string_to_unsigned(self, 10, 0, G_MAXINT, &number, NULL) || number == (guint64)getpid();
+	return !self || !g_ascii_string_to_unsigned(self, 10, 0, G_MAXINT, &number, NULL) ||
+	       number == (guint64)getpid();
 }

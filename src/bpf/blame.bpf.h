@@ -97,7 +97,8 @@ static __always_inline struct blame_ring *blame_ring_of(__u32 cpu)
  * Of the thread's state, which has the numbers that our pid namespace knows, else of the kernel's.  Both are read apart:
  * where one instruction did so by either pointer, the verifier would refuse it.
  */
-static __always_inline __u32 blame_number(const struct thread_state *st, bool is_process, const struct task_struct *task)
+static __always_inline __u32 blame_number(const struct thread_state *st, bool is_process,
+					  const struct task_struct *task)
 {
 	__u32 number = (__u32)(is_process ? task->tgid : task->pid);
 

@@ -172,7 +172,8 @@ __noinline __u64 note_lock_path(struct offcpu_rec_kernel_lock *rec, __u64 dentry
 		rec->is_whole = parent == dentry;
 		return 0;
 	}
-	bpf_probe_read_kernel_str(rec->path[at], OFFCPU_LOCK_PART, (void *)READ_POINTER(struct dentry, dentry, d_name.name));
+	bpf_probe_read_kernel_str(rec->path[at], OFFCPU_LOCK_PART,
+				  (void *)READ_POINTER(struct dentry, dentry, d_name.name));
 	rec->parts = at + 1;
 	return parent;
 }
@@ -245,7 +246,8 @@ static __always_inline void find_lock(struct offcpu_rec_kernel_lock *rec)
 	struct address_space___lock *pages = NULL;
 
 	if (rec->flags & OFFCPU_LOCK_MUTEX) {
-		is_lock_of_super(rec, bpf_core_field_offset(struct super_block___lock, s_vfs_rename_mutex), OFFCPU_LOCK_RENAME);
+		is_lock_of_super(rec, bpf_core_field_offset(struct super_block___lock, s_vfs_rename_mutex),
+				 OFFCPU_LOCK_RENAME);
 		if (!rec->what)
 			find_position_lock(rec);
 		return;
@@ -256,7 +258,8 @@ static __always_inline void find_lock(struct offcpu_rec_kernel_lock *rec)
 	is_lock_of_inode(rec, bpf_core_field_offset(struct inode___lock, i_rwsem), OFFCPU_LOCK_INODE);
 	is_lock_of_inode(rec, bpf_core_field_offset(struct inode___lock, i_data.i_mmap_rwsem), OFFCPU_LOCK_MAPPINGS);
 	if (bpf_core_field_exists(pages->invalidate_lock))
-		is_lock_of_inode(rec, bpf_core_field_offset(struct inode___lock, i_data.invalidate_lock), OFFCPU_LOCK_PAGES);
+		is_lock_of_inode(rec, bpf_core_field_offset(struct inode___lock, i_data.invalidate_lock),
+				 OFFCPU_LOCK_PAGES);
 	is_lock_of_super(rec, bpf_core_field_offset(struct super_block___lock, s_umount), OFFCPU_LOCK_UMOUNT);
 }
 

@@ -56,7 +56,8 @@ static __always_inline bool copy_label(struct context_walk *w)
 
 	barrier_var(to);
 	barrier_var(bytes);
-	if (to < 8 || to > OFFCPU_CONTEXT_HEAD_BYTES + OFFCPU_CONTEXT_BYTES || !bytes || bytes > OFFCPU_LABEL_VALUE_BYTES)
+	if (to < 8 || to > OFFCPU_CONTEXT_HEAD_BYTES + OFFCPU_CONTEXT_BYTES || !bytes ||
+	    bytes > OFFCPU_LABEL_VALUE_BYTES)
 		return false;
 	if (!at->view.pgd) {
 		s->is_bad = bpf_probe_read_user((__u8 *)s->word + to, bytes, (void *)s->labels.from) != 0;

@@ -84,7 +84,8 @@ static __always_inline void look_at_socket(struct offcpu_rec_target *rec, __u64 
 {
 	__u64 socket = READ_POINTER(struct file, file, private_data), sk = READ_POINTER(struct socket, socket, sk);
 
-	rec->sock_type = read_word(AT(struct socket, socket, type) & ~7ULL) >> (AT(struct socket, socket, type) & 7) * 8;
+	rec->sock_type = read_word(AT(struct socket, socket, type) & ~7ULL) >>
+			 (AT(struct socket, socket, type) & 7) * 8;
 	if (!sk)
 		return;
 	bpf_probe_read_kernel(&rec->family, sizeof(rec->family), (void *)AT(struct sock, sk, __sk_common.skc_family));
@@ -141,7 +142,8 @@ static __always_inline __u32 purpose_of_socket(const struct offcpu_rec_target *r
 /* Each process's descriptors are numbered anew, so what has no inode of its own is told apart by its process, too. */
 static __always_inline __u64 target_hash(const struct thread_state *st, const struct offcpu_rec_target *rec, __u64 file)
 {
-	__u64 h = mix(mix(rec->what | (__u64)rec->purpose << 8, rec->ino), (__u64)rec->dev << 32 | rec->fd_cnt << 2 | rec->f_mode);
+	__u64 h = mix(mix(rec->what | (__u64)rec->purpose << 8, rec->ino),
+		      (__u64)rec->dev << 32 | rec->fd_cnt << 2 | rec->f_mode);
 
 	if (rec->is_anon || rec->what == OFFCPU_TARGET_AIO)
 		h = mix(mix(h, file), stack_seed(st));

@@ -441,7 +441,8 @@ static char *part_text(const struct diff_plan *plan, enum diff_side side)
 static bool count_requests(const struct diff_args *a, struct diff_plan *plan,
 			   const struct profile *const profiles[DIFF_SIDES], GError **error)
 {
-	uint64_t counts[DIFF_SIDES] = { diff_request_cnt(profiles[DIFF_BEFORE]), diff_request_cnt(profiles[DIFF_AFTER]) };
+	uint64_t counts[DIFF_SIDES] = { diff_request_cnt(profiles[DIFF_BEFORE]),
+					diff_request_cnt(profiles[DIFF_AFTER]) };
 
 	if (a->requests || (a->normalize && plan->options.norm != DIFF_PER_REQUEST))
 		return true;
@@ -462,8 +463,9 @@ static bool count_requests(const struct diff_args *a, struct diff_plan *plan,
 static void note_whole_runs(const struct diff_args *a, struct diff_plan *plan,
 			    const struct profile *const profiles[DIFF_SIDES])
 {
-	if (!a->normalize && plan->options.norm == DIFF_PER_THREAD_TIME && profiles[DIFF_BEFORE] != profiles[DIFF_AFTER] &&
-	    diff_is_whole_run(profiles[DIFF_BEFORE]) && diff_is_whole_run(profiles[DIFF_AFTER]))
+	if (!a->normalize && plan->options.norm == DIFF_PER_THREAD_TIME &&
+	    profiles[DIFF_BEFORE] != profiles[DIFF_AFTER] && diff_is_whole_run(profiles[DIFF_BEFORE]) &&
+	    diff_is_whole_run(profiles[DIFF_AFTER]))
 		plan->options.norm = DIFF_WHOLE_RUNS;
 }
 
@@ -512,7 +514,8 @@ static int compare(const struct diff_args *a, struct diff_plan *plan, const stru
 	const char *const texts[DIFF_SIDES] = { before_text, after_text };
 	int status = EXIT_USAGE;
 
-	if (!is_of_one_kind(a, plan, profiles, error) || !count_requests(a, plan, profiles, error) || !norm_is_known(a, plan, profiles, error))
+	if (!is_of_one_kind(a, plan, profiles, error) || !count_requests(a, plan, profiles, error) ||
+	    !norm_is_known(a, plan, profiles, error))
 		return status;
 	note_whole_runs(a, plan, profiles);
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {

@@ -194,10 +194,14 @@ static int io_block(const struct io_options *o, uint64_t duration_ns, const char
 	bool with_stacks = (o->by_block && !o->slower) || o->output;
 	g_autoptr(GString) line = g_string_new(NULL);
 	const struct block_options options = {
-		.only = o->only, .no_user_stacks = o->no_user_stacks || !with_stacks,
+		.only = o->only,
+		.no_user_stacks = o->no_user_stacks || !with_stacks,
 		.no_kernel_stacks = o->no_kernel_stacks || !with_stacks,
-		.on_op = !o->slower || answer_is_asked(&o->answer) ? NULL : o->json ? print_json_request : print_request,
-		.data = line, .slower_ns = o->slower_ns,
+		.on_op = !o->slower || answer_is_asked(&o->answer) ? NULL
+			 : o->json                                 ? print_json_request
+								   : print_request,
+		.data = line,
+		.slower_ns = o->slower_ns,
 	};
 	g_autoptr(GError) error = NULL;
 	struct block_io *b = block_io_new(&options, &error);

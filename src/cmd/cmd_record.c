@@ -236,7 +236,8 @@ static int parse_own(struct record_options *o, struct run *run, int argc, char *
 	if (o->is_estimate) {
 		run->duration_ns = run->duration_ns ? run->duration_ns : ESTIMATE_NS;
 		run->target->collect.grace_ns = ESTIMATE_EXACT_NS;
-	} else if (is_stdout(o->output) ? !stdout_is_free(run->target->command, &error) : !output_is_writable(o->output, &error)) {
+	} else if (is_stdout(o->output) ? !stdout_is_free(run->target->command, &error)
+					: !output_is_writable(o->output, &error)) {
 		cmd_error("record", "%s", error->message);
 		return is_stdout(o->output) ? EXIT_USAGE : EXIT_FAILED;
 	}

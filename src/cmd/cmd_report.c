@@ -391,7 +391,10 @@ static int follow(struct report_args *a, char **paths, const char *usual)
 	const char *const one[] = { usual, NULL };
 	struct report_plan plan = { 0 };
 	g_autoptr(GError) error = NULL;
-	const struct follow_args args = { .filters = &a->filters, .range = &a->range, .fleet = &a->fleet, .json = a->json,
+	const struct follow_args args = { .filters = &a->filters,
+					  .range = &a->range,
+					  .fleet = &a->fleet,
+					  .json = a->json,
 					  .paths = *paths ? (const char *const *)paths : one };
 
 	if (!plan_form(a, &plan))

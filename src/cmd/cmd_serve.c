@@ -193,7 +193,8 @@ static void print_audit(const char *line)
 }
 
 /* What both have in common; the rest is what is served. */
-static struct server_options options_of(const struct serve_args *a, const struct serve_plan *plan, struct before_serving *before)
+static struct server_options options_of(const struct serve_args *a, const struct serve_plan *plan,
+					struct before_serving *before)
 {
 	return (struct server_options){
 		.address = plan->address,
@@ -281,8 +282,8 @@ static int serve(const struct serve_args *a, const struct serve_plan *plan)
 
 static void args_clear(struct serve_args *a, struct serve_plan *plan)
 {
-	char *const texts[] = { a->history, a->incident, a->listen, a->token_file, a->rules, a->fleet, a->database, a->credentials, a->ca,
-				plan->address };
+	char *const texts[] = { a->history, a->incident, a->listen,      a->token_file, a->rules,
+				a->fleet,   a->database, a->credentials, a->ca,         plan->address };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
 		g_free(texts[i]);

@@ -54,7 +54,9 @@ static int serve(struct profile *p, const struct query *query, enum weight weigh
 		 const struct serving *v)
 {
 	g_autofree char *text = query_text(query);
-	const struct html_options page = { .selection = selection, .selection_text = text, .view = { .weight = weight } };
+	const struct html_options page = { .selection = selection,
+					   .selection_text = text,
+					   .view = { .weight = weight } };
 
 	return serving_run(v, p, &page);
 }

@@ -32,8 +32,8 @@ struct event_facts {
 static guint key_hash(gconstpointer key)
 {
 	const struct key *k = key;
-	const uint64_t flags = (uint64_t)k->state << 6 | k->ends_open << 5 | k->is_kernel << 4 | k->is_open << 3 | k->is_preempted << 2 |
-			       k->is_runnable << 1 | k->is_throttled;
+	const uint64_t flags = (uint64_t)k->state << 6 | k->ends_open << 5 | k->is_kernel << 4 | k->is_open << 3 |
+			       k->is_preempted << 2 | k->is_runnable << 1 | k->is_throttled;
 
 	return hash_end(hash_more(hash_more(k->ustack, k->kstack), k->object ^ flags));
 }

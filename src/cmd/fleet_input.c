@@ -51,7 +51,8 @@ bool fleet_args_check(const struct fleet_args *a, const struct range_args *range
 	return parse_range(range, &q, error);
 }
 
-struct target *fleet_open(const struct fleet_args *a, const struct range_args *range, struct fleet_query *ret, GError **error)
+struct target *fleet_open(const struct fleet_args *a, const struct range_args *range, struct fleet_query *ret,
+			  GError **error)
 {
 	const struct target_options options = { .engine = PUSH_CLICKHOUSE,
 						.url = a->clickhouse,

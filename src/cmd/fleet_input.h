@@ -26,7 +26,8 @@ static inline bool fleet_is_asked(const struct fleet_args *a) { return a->clickh
 /* False, with one sentence, when the options do not go together. */
 bool fleet_args_check(const struct fleet_args *a, const struct range_args *range, bool has_file, GError **error);
 /* The engine, and what of it is asked for; NULL with one sentence. */
-struct target *fleet_open(const struct fleet_args *a, const struct range_args *range, struct fleet_query *ret, GError **error);
+struct target *fleet_open(const struct fleet_args *a, const struct range_args *range, struct fleet_query *ret,
+			  GError **error);
 /* The windows that began in the range, or the last hour; NULL with one sentence. */
 struct profile *fleet_read_profile(const struct fleet_args *a, const struct range_args *range, GError **error);
 

@@ -15,8 +15,8 @@
 /* The shortest of those that people count time by that is no shorter. */
 static uint64_t step_of(uint64_t least_ns)
 {
-	static const unsigned seconds[] = { 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600,
-					    43200, 86400, 604800 };
+	static const unsigned seconds[] = { 1,    2,    5,    10,   20,    30,    60,    120,   300,   600,
+					    1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 604800 };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(seconds); i++)
 		if (seconds[i] * SECOND_NS >= least_ns)

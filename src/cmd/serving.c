@@ -48,8 +48,8 @@ void serving_open_browser(const char *command, struct server *s)
 	g_auto(GStrv) environment = as_user_environment(as);
 
 	if (!url || !g_spawn_async(NULL, (char **)argv, environment,
-				   G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, become,
-				   as, NULL, &error))
+				   G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL,
+				   become, as, NULL, &error))
 		cmd_error(command, "note: no browser is opened: %s", error->message);
 	as_user_free(as);
 }

@@ -193,7 +193,9 @@ static void take_waker(struct import *im, char *at, const struct wait *w, uint32
 		stack = f.is_kernel ? &st.kernel : &st.user;
 		*stack = import_node(im, *stack, &f);
 	}
-	struct waker waker = { .comm = g_ptr_array_index(frames, frames->len - 1), .user = st.user, .kernel = st.kernel };
+	struct waker waker = { .comm = g_ptr_array_index(frames, frames->len - 1),
+			       .user = st.user,
+			       .kernel = st.kernel };
 	struct wake wake = { .wait = wait, .waker = profile_waker(im->p, &waker), .blocked_ns = w->blocked_ns };
 
 	profile_add_wake(im->p, &wake);

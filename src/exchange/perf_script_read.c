@@ -582,7 +582,8 @@ static void tell(struct script *s)
 		info->imported = profile_string(s->im.p, "perf script (cpu-clock)");
 		info->rows_are = ROWS_CPU;
 		info->duration_ns = s->last_ns - s->first_ns;
-		info->unknown = UNKNOWN_ALL & ~(uint32_t)(UNKNOWN_IDS | UNKNOWN_COUNTS | (info->duration_ns ? UNKNOWN_WINDOW : 0));
+		info->unknown = UNKNOWN_ALL &
+				~(uint32_t)(UNKNOWN_IDS | UNKNOWN_COUNTS | (info->duration_ns ? UNKNOWN_WINDOW : 0));
 		return;
 	}
 	/* perf writes the sums as it ends: their times tell no window. */

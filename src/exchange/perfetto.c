@@ -195,7 +195,8 @@ static void write_samples(struct perfetto *w, const struct export_plan *plan)
 	const struct profile *p = w->p;
 	g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	struct parts parts = { .row_cnt = p->waits->len };
-	uint32_t slices = profile_has_slices(p) ? profile_slice_cnt(p) : 0, most = CELLS_MAX / MAX(parts.row_cnt, 1) + 1;
+	uint32_t slices = profile_has_slices(p) ? profile_slice_cnt(p) : 0,
+		 most = CELLS_MAX / MAX(parts.row_cnt, 1) + 1;
 
 	parts.slices_each = slices ? (slices + most - 1) / most : 1;
 	uint32_t part_cnt = slices ? (slices + parts.slices_each - 1) / parts.slices_each : 1;
@@ -208,7 +209,8 @@ static void write_samples(struct perfetto *w, const struct export_plan *plan)
 		parts.ns[i] = wait_off_cpu_ns(profile_wait(p, i));
 	for (gsize i = 0; i < (gsize)part_cnt * parts.row_cnt; i++)
 		if (parts.ns[i] && plan_has(plan, i % parts.row_cnt))
-			write_sample(w, profile_wait(p, i % parts.row_cnt), i / parts.row_cnt * part_ns, parts.ns[i], path);
+			write_sample(w, profile_wait(p, i % parts.row_cnt), i / parts.row_cnt * part_ns, parts.ns[i],
+				     path);
 	g_free(parts.ns);
 }
 
@@ -329,7 +331,8 @@ static GHashTable *threads_by_tid(const struct profile *p)
 
 	for (guint i = 0; i < p->threads->len; i++)
 		if (profile_thread(p, i)->tid)
-			g_hash_table_insert(by_tid, GUINT_TO_POINTER(profile_thread(p, i)->tid), GUINT_TO_POINTER(i + 1));
+			g_hash_table_insert(by_tid, GUINT_TO_POINTER(profile_thread(p, i)->tid),
+					    GUINT_TO_POINTER(i + 1));
 	return by_tid;
 }
 
@@ -366,7 +369,8 @@ static void write_longest_of(struct perfetto *w, uint32_t row, GHashTable *by_ti
 	const struct wait_trace *trace = profile_trace_of(p, row);
 	uint64_t start_ns = p->info.start_ns + (wait->max_start_unix_ns - p->info.start_unix_ns);
 	uint64_t track = track_of(w, wait->thread, WAITS_LANE);
-	uint32_t by = waker && waker->tid ? GPOINTER_TO_UINT(g_hash_table_lookup(by_tid, GUINT_TO_POINTER(waker->tid))) : 0;
+	uint32_t by = waker && waker->tid ? GPOINTER_TO_UINT(g_hash_table_lookup(by_tid, GUINT_TO_POINTER(waker->tid)))
+					  : 0;
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	g_string_truncate(w->a, 0);

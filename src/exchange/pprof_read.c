@@ -465,7 +465,8 @@ static void tell_go(struct pprof *r)
 	double all_ns = 0, go_ns = 0, unlock_ns = 0;
 
 	EACH_ROW(i, const struct wait, w, r->p->waits) {
-		const struct frame *f = w->user ? profile_get_frame(r->p, profile_get_node(r->p, w->user)->frame) : NULL;
+		const struct frame *f = w->user ? profile_get_frame(r->p, profile_get_node(r->p, w->user)->frame)
+						: NULL;
 		double ns = (double)w->blocked_ns;
 
 		all_ns += ns;

@@ -311,7 +311,10 @@ static void write_sample(struct pprof *w, uint32_t row)
 				    wait->preempted_ns,
 				    wait->on_cpu_ns,
 				    wait_off_cpu_ns(wait) + wait->on_cpu_ns };
-	gsize cnt = profile_rows_are_counted(w->p->info.rows_are) ? 1 : w->p->info.unknown & UNKNOWN_PARTS ? 2 : w->p->info.on_cpu_as_waits ? G_N_ELEMENTS(values) : 5;
+	gsize cnt = profile_rows_are_counted(w->p->info.rows_are) ? 1
+		    : w->p->info.unknown & UNKNOWN_PARTS          ? 2
+		    : w->p->info.on_cpu_as_waits                  ? G_N_ELEMENTS(values)
+								  : 5;
 
 	path_own_frames(w->p, wait->user, wait->kernel, w->path);
 	append_locations(w, sample);
@@ -329,7 +332,9 @@ static const char *type_name(const struct pprof *w, const char *usual, enum weig
 {
 	const struct rows_kind *kind = profile_rows_kind(w->p->info.rows_are);
 
-	return kind && weight == WEIGHT_OFF_CPU ? kind->time_type : kind && weight == WEIGHT_COUNT ? kind->count_type : usual;
+	return kind && weight == WEIGHT_OFF_CPU ? kind->time_type
+	       : kind && weight == WEIGHT_COUNT ? kind->count_type
+						: usual;
 }
 
 /* Only what is known is a type of sample. */

@@ -237,7 +237,8 @@ static void tell(struct simpleperf *s)
 	const guint endless = g_hash_table_size(s->off);
 
 	info->duration_ns = s->last_ns - s->first_ns;
-	info->unknown = UNKNOWN_ALL & ~(uint32_t)(UNKNOWN_IDS | UNKNOWN_COUNTS | (info->duration_ns ? UNKNOWN_WINDOW : 0));
+	info->unknown = UNKNOWN_ALL &
+			~(uint32_t)(UNKNOWN_IDS | UNKNOWN_COUNTS | (info->duration_ns ? UNKNOWN_WINDOW : 0));
 	if (!s->has_waits) {
 		info->imported = profile_string(s->im.p, "simpleperf (cpu-clock)");
 		return;

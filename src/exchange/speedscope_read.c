@@ -120,7 +120,8 @@ static bool read_sample(struct json_reader *r, struct scope *s, GArray *nodes)
 			return false;
 		const struct scope_frame *f = &g_array_index(s->frames, struct scope_frame, id);
 		/* A file in brackets, or one without a line that is no source, is what the frame lies in. */
-		bool kernel = import_is_kernel(f->name, f->file), module = !f->line && f->file && (f->file[0] == '[' || s->own);
+		bool kernel = import_is_kernel(f->name, f->file),
+		     module = !f->line && f->file && (f->file[0] == '[' || s->own);
 		struct import_frame frame = {
 			.name = f->name,
 			.module = module ? f->file : NULL,

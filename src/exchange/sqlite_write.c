@@ -75,7 +75,8 @@ static void put_finding(struct told *t, const struct finding *row, const struct 
 	put_number(t, row->pid);
 	EACH(PUT, frame ? frame->name : NULL, o ? o->name : NULL, row->time_ns)
 	put_number(t, h ? json_share_ppm(h->time_ns, h->whole_ns) : 0);
-	EACH(PUT, row->count, row->threads_cnt, h ? h->sentence : sentence->str, h ? h->evidence : NULL, h ? h->advice : NULL)
+	EACH(PUT, row->count, row->threads_cnt, h ? h->sentence : sentence->str, h ? h->evidence : NULL,
+	     h ? h->advice : NULL)
 	insert_row_done(&t->in);
 	if (row->id)
 		g_hash_table_insert(t->ranks, GUINT_TO_POINTER(row->id), GUINT_TO_POINTER((guint)t->rank));
@@ -85,8 +86,8 @@ static void put_tasks(struct told *t, const struct headline *h)
 {
 	const struct task_wait *first = (const void *)t->e->tasks->rows->data, *w = h->task;
 
-	EACH(PUT, ++t->rank, headline_kind_name(h->kind), thing_id(t->things, THING_TASK, (guint)(w - first)), w->reason,
-	     w->program)
+	EACH(PUT, ++t->rank, headline_kind_name(h->kind), thing_id(t->things, THING_TASK, (guint)(w - first)),
+	     w->reason, w->program)
 	put_number(t, w->pid);
 	insert_text(&t->in, *w->function ? w->function : NULL);
 	insert_null(&t->in);

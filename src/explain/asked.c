@@ -91,7 +91,9 @@ static uint32_t at_once_of(const struct profile *p, const struct finding *row)
 	const uint64_t full_ns = p->info.duration_ns - p->info.duration_ns / FULL;
 	const uint32_t half = (row->threads_cnt + 1) / 2;
 
-	return row->time_ns >= row->threads_cnt * full_ns ? row->threads_cnt : row->time_ns >= half * full_ns ? half : 0;
+	return row->time_ns >= row->threads_cnt * full_ns ? row->threads_cnt
+	       : row->time_ns >= half * full_ns           ? half
+							  : 0;
 }
 
 /* Tasks of asyncio that await what no other task does, as it is done in a thread: more than there are threads, or 0. */

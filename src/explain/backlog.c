@@ -38,8 +38,8 @@ void backlog_find(struct findings *f)
 		const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
 		const struct profile_limit *l = profile_find_limit(f->profile, LIMIT_BACKLOG, t->pid, 0);
 
-		if (l && !row->busy && row->reason != REASON_CPU_QUEUE && row->clock_ns <= row->time_ns / 2 && !is_told(f, l) &&
-		    is_busy(f, row))
+		if (l && !row->busy && row->reason != REASON_CPU_QUEUE && row->clock_ns <= row->time_ns / 2 &&
+		    !is_told(f, l) && is_busy(f, row))
 			row->backlog = l;
 	}
 }
@@ -86,13 +86,15 @@ bool backlog_is_of_clients(const struct findings *f, const struct finding *row)
 {
 	const char *where;
 
-	return row->backlog && row->reason == REASON_NETWORK_RECEIVE && row->object && limit_backlog_read(row->backlog, &where) &&
+	return row->backlog && row->reason == REASON_NETWORK_RECEIVE && row->object &&
+	       limit_backlog_read(row->backlog, &where) &&
 	       object_is_accepted_at(profile_get_object(f->profile, row->object - 1), where);
 }
 
 const char *backlog_advice(const struct findings *f, const struct finding *row)
 {
-	bool is_asked = row->reason == REASON_NETWORK_RECEIVE || row->reason == REASON_PIPE || row->reason == REASON_CHILD_EXIT;
+	bool is_asked = row->reason == REASON_NETWORK_RECEIVE || row->reason == REASON_PIPE ||
+			row->reason == REASON_CHILD_EXIT;
 
 	if (!row->backlog || !is_asked || row->limit.limit)
 		return NULL;

@@ -27,15 +27,17 @@ static bool is_lock_before_program(const struct findings *f, const struct findin
 {
 	bool is_pipe = cause->reason == REASON_PIPE && rule_begins(f, cause, "pipe-write");
 
-	return finding_is_held(f, row) && reason_family(row->reason) == FAMILY_LOCK && !row->deadlock && !row->never_let_go &&
-	       !row->stuck_weight && cause->process == row->process && row->by.does_ns > row->by.off_cpu_ns / 2 &&
-	       (is_pipe || rule_begins(f, cause, "fuse")) && cause->by.pid && cause->by.pid != row->pid;
+	return finding_is_held(f, row) && reason_family(row->reason) == FAMILY_LOCK && !row->deadlock &&
+	       !row->never_let_go && !row->stuck_weight && cause->process == row->process &&
+	       row->by.does_ns > row->by.off_cpu_ns / 2 && (is_pipe || rule_begins(f, cause, "fuse")) &&
+	       cause->by.pid && cause->by.pid != row->pid;
 }
 
 /* Who holds the lock is throttled with it: the quota's finding of that process; NULL: not so. */
 static struct finding *throttle_of(const struct findings *f, const struct finding *row)
 {
-	if (!finding_is_held(f, row) || row->by.does != REASON_CPU_THROTTLED || row->by.does_ns <= row->by.off_cpu_ns / 2)
+	if (!finding_is_held(f, row) || row->by.does != REASON_CPU_THROTTLED ||
+	    row->by.does_ns <= row->by.off_cpu_ns / 2)
 		return NULL;
 	for (guint i = 0; i < f->rows->len; i++) {
 		struct finding *cause = &g_array_index(f->rows, struct finding, i);
@@ -56,8 +58,9 @@ static bool is_of_starved_workers(const struct findings *f, const struct finding
 /* Each waits for something of its own, which other threads of the process bring, and these ask another program for it. */
 static bool is_for_answer(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
-	return finding_has_own_locks(row) && cause->process == row->process && cause->reason == REASON_NETWORK_RECEIVE &&
-	       row->by.does_ns > row->by.off_cpu_ns / 2 && row->by.blocked_ns > row->time_ns / 2 && finding_ends_far(f, cause);
+	return finding_has_own_locks(row) && cause->process == row->process &&
+	       cause->reason == REASON_NETWORK_RECEIVE && row->by.does_ns > row->by.off_cpu_ns / 2 &&
+	       row->by.blocked_ns > row->time_ns / 2 && finding_ends_far(f, cause);
 }
 
 /* What a script sleeps by is a program of its own: the script is what looks, or pauses. */
@@ -77,7 +80,9 @@ static bool is_childs_sleep(const struct findings *f, const struct finding *row)
 	if (row->reason != REASON_CHILD_EXIT || !o || o->kind != OBJECT_CHILD)
 		return false;
 	/* as system("sleep 1") has a shell start it */
-	if (row->count > 1 && limit_child_read(profile_find_limit(f->profile, LIMIT_CHILD, finding_pid(f, row), 0), &c, there, sizeof(there)) &&
+	if (row->count > 1 &&
+	    limit_child_read(profile_find_limit(f->profile, LIMIT_CHILD, finding_pid(f, row), 0), &c, there,
+			     sizeof(there)) &&
 	    c.does == CHILD_SLEEPS && strcmp(c.name, "sleep") == 0)
 		return true;
 	return strcmp(o->name, "sleep") == 0 || g_str_has_prefix(o->name, "sleep ");
@@ -100,7 +105,8 @@ static uint32_t waits_for(const struct profile *p, uint32_t pid)
 		const struct wait *w = profile_wait(p, i);
 		const struct object *o = profile_wait_object(p, w);
 
-		if (profile_thread(p, w->thread)->pid != pid || w->blocked_ns <= longest_ns || !o || object_is_lock(o) || !o->pid || o->pid == pid)
+		if (profile_thread(p, w->thread)->pid != pid || w->blocked_ns <= longest_ns || !o ||
+		    object_is_lock(o) || !o->pid || o->pid == pid)
 			continue;
 		longest_ns = w->blocked_ns;
 		found = o->pid;
@@ -114,7 +120,9 @@ static bool is_for_its_own(const struct findings *f, const struct finding *row)
 	const struct object *o = finding_object(f, row);
 	uint32_t pid = row->reason == REASON_PIPE && row->threads_cnt == 1 && o ? o->pid : 0;
 
-	for (unsigned i = 0; pid && i < FINDING_HOPS_MAX && !row->deadlock && !deadlock_is_alone(f->profile, finding_pid(f, row)); i++) {
+	for (unsigned i = 0;
+	     pid && i < FINDING_HOPS_MAX && !row->deadlock && !deadlock_is_alone(f->profile, finding_pid(f, row));
+	     i++) {
 		pid = waits_for(f->profile, pid);
 		if (pid == finding_pid(f, row))
 			return true;
@@ -143,7 +151,8 @@ void behind_find(struct findings *f)
 		}
 		if (is_passed_on(row, cause))
 			row->is_told_with = true;
-		if (throttle || is_lock_before_program(f, row, cause) || is_of_starved_workers(f, row, cause) || is_for_answer(f, row, cause)) {
+		if (throttle || is_lock_before_program(f, row, cause) || is_of_starved_workers(f, row, cause) ||
+		    is_for_answer(f, row, cause)) {
 			row->is_told_with = row->is_behind = true;
 			cause->leads_ns += row->time_ns;
 		}
@@ -163,17 +172,18 @@ static bool has_own_limit(const struct finding *row)
 /* Whom it has asked asks a third one for most of that time. */
 static bool is_asked_on(const struct finding *row, const struct finding *cause)
 {
-	return row->reason == REASON_NETWORK_RECEIVE && cause->reason == REASON_NETWORK_RECEIVE && row->pid && cause->pid &&
-	       cause->pid == row->by.pid && row->pid != cause->pid && cause->by.pid != row->pid && !has_own_limit(row) &&
-	       !row->deadlock && row->by.does_ns > row->by.off_cpu_ns / 2 && row->by.blocked_ns > row->time_ns / 2 &&
-	       cause->time_ns > row->time_ns / 2;
+	return row->reason == REASON_NETWORK_RECEIVE && cause->reason == REASON_NETWORK_RECEIVE && row->pid &&
+	       cause->pid && cause->pid == row->by.pid && row->pid != cause->pid && cause->by.pid != row->pid &&
+	       !has_own_limit(row) && !row->deadlock && row->by.does_ns > row->by.off_cpu_ns / 2 &&
+	       row->by.blocked_ns > row->time_ns / 2 && cause->time_ns > row->time_ns / 2;
 }
 
 /* The workers of whom it asks are all taken by clients that ask for nothing, so that it has not been accepted yet. */
 static bool is_for_free_worker(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
-	return row->reason == REASON_NETWORK_RECEIVE && cause->process != row->process && backlog_is_of_clients(f, cause) &&
-	       row->by.does_ns > row->by.off_cpu_ns / 2 && !has_own_limit(row) && !row->deadlock;
+	return row->reason == REASON_NETWORK_RECEIVE && cause->process != row->process &&
+	       backlog_is_of_clients(f, cause) && row->by.does_ns > row->by.off_cpu_ns / 2 && !has_own_limit(row) &&
+	       !row->deadlock;
 }
 
 void behind_find_peers(struct findings *f)

@@ -31,7 +31,8 @@ static GArray *slots_new(const struct findings *f, const struct finding *row, ui
 
 	*ret_all_ns = 0;
 	for (uint32_t i = 0; i < profile_slice_cnt(p); i++) {
-		const struct slot one = { i, totals[i].runnable_ns + totals[i].preempted_ns, totals[i].to_ns - totals[i].from_ns };
+		const struct slot one = { i, totals[i].runnable_ns + totals[i].preempted_ns,
+					  totals[i].to_ns - totals[i].from_ns };
 
 		*ret_all_ns += one.queue_ns;
 		g_array_append_val(slots, one);

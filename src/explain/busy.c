@@ -248,7 +248,8 @@ static void name_waits(const struct busy_finder *b, struct finding *row, const b
 
 	for (uint32_t i = 0; row->busy == BUSY_POOL && row->frame < 0 && i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
-		int64_t frame = is_member[w->thread] && !reasons_is_idle(b->f->reasons, i) ? finding_frame(b->f, i) : -1;
+		int64_t frame = is_member[w->thread] && !reasons_is_idle(b->f->reasons, i) ? finding_frame(b->f, i)
+											   : -1;
 
 		if (frame < 0 || plumbing_frame_is_runtime(reasons_plumbing(b->f->reasons), (uint32_t)frame))
 			continue;

@@ -94,7 +94,8 @@ static void find_overlap(const struct cause_finder *c, struct finding *row)
 	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < p->waits->len; i++)
-		if (profile_wait(p, i)->thread == at && c->f->blocked_in[i] != row->id && !reasons_is_idle(c->f->reasons, i) &&
+		if (profile_wait(p, i)->thread == at && c->f->blocked_in[i] != row->id &&
+		    !reasons_is_idle(c->f->reasons, i) &&
 		    (!most || profile_wait(p, i)->blocked_ns > profile_wait(p, most - 1)->blocked_ns))
 			most = i + 1;
 	uint64_t does_ns = most ? profile_wait(p, most - 1)->blocked_ns : 0;
@@ -126,7 +127,8 @@ static bool may_sleep_without(const struct cause_finder *c, const struct finding
 			 cause_passes(p, profile_wait(p, row->wait)->user, row->by.frame);
 
 	return is_caller && !cause_passes(p, sleep->user, row->frame) &&
-	       wait_percentile_ns(row->hist, 0.5, row->durations_ns, row->max_ns) < sleep->blocked_ns / MAX(sleep->count, 1) / SLEEP_PART;
+	       wait_percentile_ns(row->hist, 0.5, row->durations_ns, row->max_ns) <
+		       sleep->blocked_ns / MAX(sleep->count, 1) / SLEEP_PART;
 }
 
 /* For so long in all its holders can have slept with a lock that one has at a time: who sleeps for longer does so without. */
@@ -146,8 +148,8 @@ static bool is_before_lock(const struct cause_finder *c, const struct finding *r
 	const struct profile *p = c->f->profile;
 	const struct object *o = finding_object(c->f, row);
 
-	return !(o && lock_is_held(o)) && reason_family(row->reason) == FAMILY_LOCK && reasons_of(c->f->reasons, i) == row->reason &&
-	       cause_same_function(p, finding_frame(c->f, i), function);
+	return !(o && lock_is_held(o)) && reason_family(row->reason) == FAMILY_LOCK &&
+	       reasons_of(c->f->reasons, i) == row->reason && cause_same_function(p, finding_frame(c->f, i), function);
 }
 
 /* Threads of the kernel's rest in all their waits where they are looked at themselves; one that does one job works. */
@@ -204,7 +206,9 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 	struct doing d = { 0 };
 	int64_t function = row->by.frame >= 0 ? row->by.frame : row->frame;
 	/* a lock of the kernel's has the object of the system call, as has what its holder does with that: a file */
-	const uint32_t own = row->object && object_is_lock(profile_get_object(p, row->object - 1)) ? c->locks[row->object] : 0;
+	const uint32_t own = row->object && object_is_lock(profile_get_object(p, row->object - 1))
+				     ? c->locks[row->object]
+				     : 0;
 	const bool is_of_file = is_lock && finding_is_file_lock(c->f, row);
 	const bool is_of_kernel = is_lock && row->reason == REASON_LOCK_KERNEL && !finding_is_file_lock(c->f, row);
 
@@ -249,7 +253,8 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 	}
 	take_most(&d, row);
 	/* who computes for longer than it sleeps likely does so with the lock, and sleeps without */
-	if ((is_unsure && row->by.does == REASON_CPU_QUEUE) || row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
+	if ((is_unsure && row->by.does == REASON_CPU_QUEUE) ||
+	    row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
 	    (is_lock && row->by.does == REASON_SLEEP && row->by.does_ns < on_cpu_ns(p, is_holder)))
 		row->by.does_ns = 0;
 	if (!row->by.does_ns && before_ns >= row->by.blocked_ns / DOES_MIN / waiters_on_one(row) && before) {
@@ -286,7 +291,8 @@ void cause_find_running(const struct cause_finder *c, struct finding *row, const
 void cause_find_passed_on(const struct cause_finder *c, struct finding *row)
 {
 	const struct profile *p = c->f->profile;
-	uint32_t loop = row->by.tid && row->by.threads_cnt == 1 ? cause_thread(p, row->by.pid, row->by.tid) : CAUSE_NONE;
+	uint32_t loop = row->by.tid && row->by.threads_cnt == 1 ? cause_thread(p, row->by.pid, row->by.tid)
+								: CAUSE_NONE;
 	g_autofree bool *is_worker = g_new0(bool, (gsize)p->threads->len + 1);
 	uint64_t for_them_ns = 0;
 	int64_t unused;

@@ -27,7 +27,8 @@ static void count_work(const struct findings *f, struct clock *clocks)
 		const struct wait *w = profile_wait(p, i);
 		struct clock *c = &clocks[w->thread];
 
-		if (c->count && c->sleeps_in >= 0 && w->user && pauses_is_of_connection(f, i) && !cause_passes(p, w->user, c->sleeps_in))
+		if (c->count && c->sleeps_in >= 0 && w->user && pauses_is_of_connection(f, i) &&
+		    !cause_passes(p, w->user, c->sleeps_in))
 			c->work_cnt += w->count;
 	}
 }
@@ -45,7 +46,9 @@ static struct clock *sleepers_new(const struct findings *f)
 
 		if (!f->blocked_in[i] || reason != REASON_SLEEP) {
 			c->other_ns += reason == REASON_LOCK_GIL ? 0 : w->blocked_ns;
-			c->other_cnt += reason == REASON_LOCK_GIL || !w->blocked_ns || pauses_is_question(f, i) ? 0 : w->count;
+			c->other_cnt += reason == REASON_LOCK_GIL || !w->blocked_ns || pauses_is_question(f, i)
+						? 0
+						: w->count;
 			continue;
 		}
 		if (w->blocked_ns > c->longest_ns) {
@@ -75,8 +78,9 @@ static bool is_regular(const struct clock *c)
 
 static bool is_clock(const struct clock *c, const struct thread *t)
 {
-	return c->count >= TURNS_MIN && c->other_ns <= c->sleep_ns / OTHER_SHARE && c->other_cnt <= c->count / OTHER_TURNS &&
-	       c->work_cnt < TURNS_MIN && t->on_cpu_ns <= thread_observed_ns(t) / ON_CPU_SHARE && is_regular(c);
+	return c->count >= TURNS_MIN && c->other_ns <= c->sleep_ns / OTHER_SHARE &&
+	       c->other_cnt <= c->count / OTHER_TURNS && c->work_cnt < TURNS_MIN &&
+	       t->on_cpu_ns <= thread_observed_ns(t) / ON_CPU_SHARE && is_regular(c);
 }
 
 void clocks_find(struct findings *f)
@@ -122,7 +126,8 @@ static uint64_t long_cnt(const struct finding *row)
 /* A script's child `sleep`, or its wait for that, unless a command was recorded, whose time that is. */
 static bool is_scripts_pause(const struct findings *f, const struct finding *row)
 {
-	return (row->is_shells_sleep || (row->has_sleep && is_first(f->profile, profile_wait(f->profile, row->wait)->thread))) &&
+	return (row->is_shells_sleep ||
+		(row->has_sleep && is_first(f->profile, profile_wait(f->profile, row->wait)->thread))) &&
 	       !profile_is_of_command(f->profile) &&
 	       (double)long_cnt(row) * 1e9 < LOOKS_PER_S * (double)f->profile->info.duration_ns;
 }

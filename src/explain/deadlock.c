@@ -172,7 +172,8 @@ uint32_t deadlock_of_pipes(const struct profile *p, uint32_t wait)
 	uint32_t writer = p->info.range.is_cut ? 0 : writer_to(p, w), pid = profile_thread(p, w->thread)->pid;
 
 	for (uint32_t i = 0; writer && writer != pid && i < p->waits->len; i++)
-		if (profile_thread(p, profile_wait(p, i)->thread)->pid == writer && writer_to(p, profile_wait(p, i)) == pid)
+		if (profile_thread(p, profile_wait(p, i)->thread)->pid == writer &&
+		    writer_to(p, profile_wait(p, i)) == pid)
 			return i + 1;
 	return 0;
 }
@@ -212,9 +213,11 @@ static uint32_t next_of(const struct finder *f, uint32_t wait)
 
 	/* as the kernel told when the recording had ended, and both wait on */
 	if (GPOINTER_TO_UINT(g_hash_table_lookup(f->files, GUINT_TO_POINTER(pid))) == wait + 1)
-		return GPOINTER_TO_UINT(g_hash_table_lookup(f->files, GUINT_TO_POINTER(profile_file_lock_holder(f->p, pid))));
+		return GPOINTER_TO_UINT(
+			g_hash_table_lookup(f->files, GUINT_TO_POINTER(profile_file_lock_holder(f->p, pid))));
 	uint32_t monitor_holder = profile_monitor_holder(f->p, pid, profile_thread(f->p, w->thread)->tid);
-	g_autofree uint64_t *key = key_new(pid, monitor_holder ? monitor_holder : profile_wait_object(f->p, w)->holder_tid);
+	g_autofree uint64_t *key = key_new(pid,
+					   monitor_holder ? monitor_holder : profile_wait_object(f->p, w)->holder_tid);
 
 	if (monitor_holder)
 		return GPOINTER_TO_UINT(g_hash_table_lookup(f->monitors, key));
@@ -228,7 +231,9 @@ uint32_t *deadlock_rings_new(const struct profile *p, const uint32_t *locks)
 	g_autoptr(GHashTable) open = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	g_autoptr(GHashTable) ended = g_hash_table_new(NULL, NULL), files = g_hash_table_new(NULL, NULL);
 	g_autoptr(GHashTable) monitors = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
-	struct finder f = { .p = p, .locks = locks, .open = open, .ended = ended, .files = files, .monitors = monitors };
+	struct finder f = {
+		.p = p, .locks = locks, .open = open, .ended = ended, .files = files, .monitors = monitors
+	};
 	uint32_t *rings = g_new0(uint32_t, (gsize)p->waits->len + 1);
 	/* which walk came by first; each goes on to the end, or to where one has been */
 	g_autofree uint32_t *walk_of = g_new0(uint32_t, (gsize)p->waits->len + 1);

@@ -121,7 +121,8 @@ static void choose(struct explanation *e)
 /* Its time is of a clock's, which the sentence says, or it has none, or nobody knows whether it matters: no share of others'. */
 static bool has_no_share(const struct headline *h)
 {
-	return h->finding && (h->finding->busy == BUSY_ALONE || h->finding->busy == BUSY_REFUSES || h->finding->may_be_meant);
+	return h->finding &&
+	       (h->finding->busy == BUSY_ALONE || h->finding->busy == BUSY_REFUSES || h->finding->may_be_meant);
 }
 
 /* The first one whose share is told. */
@@ -189,7 +190,8 @@ static const char *rank_reason(const struct headline *h)
 		return "first, as it holds up what else its process does";
 	if (row->is_cost)
 		return "behind others, as page faults take that time";
-	if (row->limit.refaults || row->reason == REASON_MEMORY_SWAP || row->reason == REASON_MEMORY_RECLAIM || row->is_fork)
+	if (row->limit.refaults || row->reason == REASON_MEMORY_SWAP || row->reason == REASON_MEMORY_RECLAIM ||
+	    row->is_fork)
 		return "first, as it takes CPU time, too";
 	if (row->is_shells_sleep)
 		return "behind others, as it is told with the script that waits for it";
@@ -383,7 +385,8 @@ const char *explanation_advice_of(const struct explanation *e, uint32_t wait)
 	}
 	const struct object *o = profile_wait_object(e->findings->profile, profile_wait(e->findings->profile, wait));
 
-	return servers_advice_of_wait(e->findings->reasons, wait, o, NULL, false) ?: reasons_advice(e->findings->reasons, wait);
+	return servers_advice_of_wait(e->findings->reasons, wait, o, NULL, false)
+		       ?: reasons_advice(e->findings->reasons, wait);
 }
 
 static struct finding finding_of_wait(const struct explanation *e, uint32_t wait)

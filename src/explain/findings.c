@@ -444,7 +444,8 @@ bool finding_ends_far(const struct findings *f, const struct finding *row)
 	return is_connection && o->pid && row->by.pid == o->pid && row->by.pid != finding_pid(f, row);
 }
 
-unsigned finding_follow(const struct findings *f, const struct finding *row, const struct finding *ret[FINDING_HOPS_MAX])
+unsigned finding_follow(const struct findings *f, const struct finding *row,
+			const struct finding *ret[FINDING_HOPS_MAX])
 {
 	unsigned cnt = 0;
 
@@ -577,8 +578,8 @@ static void find_forks(struct findings *f)
 		for (guint k = 0; fork->is_fork && k < f->rows->len; k++) {
 			struct finding *row = &g_array_index(f->rows, struct finding, k);
 
-			if (row->reason == REASON_CHILD_EXIT && row->process == fork->process && row->by.comm == row->process &&
-			    row->frame >= 0 && row->frame == fork->by.frame)
+			if (row->reason == REASON_CHILD_EXIT && row->process == fork->process &&
+			    row->by.comm == row->process && row->frame >= 0 && row->frame == fork->by.frame)
 				row->is_told_with = true;
 		}
 	}
@@ -590,8 +591,8 @@ static void find_forks(struct findings *f)
 /* Each pause is short, and the other wait is now and then one that people notice. */
 static bool is_short_beside(const struct finding *pause, const struct finding *other)
 {
-	return other->max_ns >= NOTICED_NS && other->max_ns / LONGER >= pause->max_ns && pause->max_ns < NOTICED_NS && pause->max_ns &&
-	       other->count > 1 && other->reason != REASON_CPU_QUEUE && !other->is_told_elsewhere;
+	return other->max_ns >= NOTICED_NS && other->max_ns / LONGER >= pause->max_ns && pause->max_ns < NOTICED_NS &&
+	       pause->max_ns && other->count > 1 && other->reason != REASON_CPU_QUEUE && !other->is_told_elsewhere;
 }
 
 /* A pause does not lead where something else of the process has a cause that is known, and is worth telling. */
@@ -600,13 +601,14 @@ static void find_pauses_beside(struct findings *f)
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
 		const struct finding *cause = &g_array_index(f->rows, struct finding, i);
 		bool has_cause = finding_has_limit(cause) || cause->bursts.cnt;
-		bool is_worth = !cause->busy && cause->reason != REASON_SLEEP && cause->time_ns >= f->matters_ns / CAUSE_PART;
+		bool is_worth = !cause->busy && cause->reason != REASON_SLEEP &&
+				cause->time_ns >= f->matters_ns / CAUSE_PART;
 
 		for (guint k = 0; is_worth && k < f->rows->len; k++) {
 			struct finding *row = &g_array_index(f->rows, struct finding, k);
 
-			if (row->reason == REASON_SLEEP && row->process == cause->process && !row->loop && !row->limit.limit &&
-			    (has_cause || is_short_beside(row, cause)))
+			if (row->reason == REASON_SLEEP && row->process == cause->process && !row->loop &&
+			    !row->limit.limit && (has_cause || is_short_beside(row, cause)))
 				row->is_beside_cause = true;
 		}
 	}
@@ -620,7 +622,9 @@ static uint64_t refaults_ns(const struct findings *f, const char *process)
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
 
-		ns += row->process == process && row->limit.refaults && row->limit.kernel_pct >= KERNEL_PCT ? row->time_ns : 0;
+		ns += row->process == process && row->limit.refaults && row->limit.kernel_pct >= KERNEL_PCT
+			      ? row->time_ns
+			      : 0;
 	}
 	return ns;
 }
@@ -647,7 +651,8 @@ static void find_costs(struct findings *f)
 		struct finding *row = &g_array_index(f->rows, struct finding, i);
 		bool is_queue = row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->busy;
 
-		row->is_cost = (is_queue || row->busy == BUSY_LOOP || row->busy == BUSY_POOL || is_held_in_refaults(f, row)) &&
+		row->is_cost = (is_queue || row->busy == BUSY_LOOP || row->busy == BUSY_POOL ||
+				is_held_in_refaults(f, row)) &&
 			       refaults_ns(f, row->process) > f->matters_ns / CAUSE_PART;
 	}
 }

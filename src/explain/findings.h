@@ -259,7 +259,8 @@ bool finding_ends_far(const struct findings *f, const struct finding *row);
  * On through sockets: the findings of what those wait for who end the waits of this one, and so on, each of which ends
  * with a process that is not among those before.  How many.
  */
-unsigned finding_follow(const struct findings *f, const struct finding *row, const struct finding *ret[FINDING_HOPS_MAX]);
+unsigned finding_follow(const struct findings *f, const struct finding *row,
+			const struct finding *ret[FINDING_HOPS_MAX]);
 
 /* Programs hold it, for as long as they like, though it is a lock of the kernel's: flock(), fcntl(). */
 bool finding_is_file_lock(const struct findings *f, const struct finding *row);

@@ -104,7 +104,8 @@ static void count(const struct profile *p, GArray *all, const struct candidate *
 		struct candidate *c = &g_array_index(all, struct candidate, i);
 
 		if (c->comm != one->comm || c->pid != one->pid ||
-		    (by_function && (!cause_same_function(p, c->frame, one->frame) || !same_place(c->place, one->place))))
+		    (by_function &&
+		     (!cause_same_function(p, c->frame, one->frame) || !same_place(c->place, one->place))))
 			continue;
 		if (c->tid != one->tid)
 			c->threads_cnt++; /* at least: the same one may come again */
@@ -307,7 +308,9 @@ static const struct candidate *most_of_program(const struct finding *row, const 
 		if (c->comm == best->comm || !c->pid || (of_program && c->comm == of_program->comm))
 			continue;
 		for (guint k = 0; k < wakers->len; k++)
-			sum_ns += g_array_index(wakers, struct candidate, k).comm == c->comm ? g_array_index(wakers, struct candidate, k).blocked_ns : 0;
+			sum_ns += g_array_index(wakers, struct candidate, k).comm == c->comm
+					  ? g_array_index(wakers, struct candidate, k).blocked_ns
+					  : 0;
 		if (sum_ns > MAX(most_ns, best->blocked_ns)) {
 			most_ns = sum_ns;
 			of_program = c;
@@ -563,7 +566,8 @@ static void find_lost_holder(const struct cause_finder *c, struct finding *row)
 	uint32_t pid = profile_thread(p, w->thread)->pid;
 
 	if (!row->never_let_go || !(w->flags & WAIT_OPEN_AT_END) || !o || !lock_is_held(o) || object_is_gil(o) ||
-	    !o->is_private || !o->holder_tid || cause_thread(p, pid, o->holder_tid) != CAUSE_NONE || !deadlock_knows_all(p, pid))
+	    !o->is_private || !o->holder_tid || cause_thread(p, pid, o->holder_tid) != CAUSE_NONE ||
+	    !deadlock_knows_all(p, pid))
 		return;
 	row->deadlock = row->wait + 1;
 	row->by = (struct finding_by){ .comm = "", .tid = o->holder_tid, .threads_cnt = 1, .blocked_ns = row->time_ns,
@@ -593,8 +597,14 @@ static uint32_t child_of(const struct cause_finder *c, const struct finding *row
 /* Of which nothing but that it ends these waits, or will, is known. */
 static struct candidate candidate_of(const struct thread *t, const struct finding *row)
 {
-	return (struct candidate){ .comm = t->comm, .pid = t->pid, .tid = t->tid, .threads_cnt = 1, .blocked_ns = row->time_ns,
-				   .most_ns = row->time_ns, .weight = row->time_ns, .frame = -1 };
+	return (struct candidate){ .comm = t->comm,
+				   .pid = t->pid,
+				   .tid = t->tid,
+				   .threads_cnt = 1,
+				   .blocked_ns = row->time_ns,
+				   .most_ns = row->time_ns,
+				   .weight = row->time_ns,
+				   .frame = -1 };
 }
 
 /* A child that has not ended yet as the recording ends. */
@@ -628,7 +638,9 @@ static bool find_monitor_holder(const struct cause_finder *c, const struct findi
 	const struct profile *p = c->f->profile;
 	const struct thread *waiter = profile_thread(p, profile_wait(p, row->wait)->thread);
 	uint32_t holder = profile_monitor_holder(p, waiter->pid, waiter->tid);
-	uint32_t at = holder && wait_is_for_monitor(p, profile_wait(p, row->wait)) ? cause_thread(p, waiter->pid, holder) : CAUSE_NONE;
+	uint32_t at = holder && wait_is_for_monitor(p, profile_wait(p, row->wait))
+			      ? cause_thread(p, waiter->pid, holder)
+			      : CAUSE_NONE;
 
 	if (at == CAUSE_NONE)
 		return false;
@@ -674,7 +686,8 @@ static void find_timeouts(const struct cause_finder *c, struct finding *row)
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(p, i);
 
-		if (profile_wait(p, wake->wait)->thread == at && timeouts_is_signalled(reasons_of(c->f->reasons, wake->wait)))
+		if (profile_wait(p, wake->wait)->thread == at &&
+		    timeouts_is_signalled(reasons_of(c->f->reasons, wake->wait)))
 			timeouts_add(&sum, p, wake);
 	}
 	if (!timeouts_are_all(&sum))
@@ -690,13 +703,15 @@ static void find_timeouts(const struct cause_finder *c, struct finding *row)
 static void find_taker(const struct profile *p, struct finding *row)
 {
 	if (row->by.does_ns && row->by.does_wait && row->by.frame >= 0 && row->frame >= 0 &&
-	    cause_same_function(p, row->by.does_frame, row->frame) && !cause_same_function(p, row->by.frame, row->frame) &&
+	    cause_same_function(p, row->by.does_frame, row->frame) &&
+	    !cause_same_function(p, row->by.frame, row->frame) &&
 	    cause_passes(p, profile_wait(p, row->by.does_wait - 1)->user, row->by.frame))
 		row->by.frame = row->frame;
 }
 
 /* The process at the other end of a socket, whose answers nobody saw come. */
-static bool find_far_end(const struct cause_finder *c, const struct finding *row, bool *is_holder, struct candidate *ret)
+static bool find_far_end(const struct cause_finder *c, const struct finding *row, bool *is_holder,
+			 struct candidate *ret)
 {
 	uint32_t at = far_ends_thread(c->far_ends, row->wait);
 
@@ -708,8 +723,8 @@ static bool find_far_end(const struct cause_finder *c, const struct finding *row
 }
 
 /* Where no waking and no lock tells who ends it: what others know of as the recording ended.  NULL: nobody does. */
-static const struct candidate *found_at_end(const struct cause_finder *c, struct finding *row, bool is_known, bool *is_holder,
-					    struct candidate *ret)
+static const struct candidate *found_at_end(const struct cause_finder *c, struct finding *row, bool is_known,
+					    bool *is_holder, struct candidate *ret)
 {
 	if (row->never_let_go && find_monitor_holder(c, row, ret)) {
 		row->never_let_go = false;
@@ -734,16 +749,17 @@ static void find_call(const struct cause_finder *c, struct finding *row, const s
  * flock(1) waits for another one, which has started a program with the lock: what that does is in the recording, too.
  * Where several wait at a time, that is less than what they lose.
  */
-static bool is_queue_of_commands(const struct cause_finder *c, const struct finding *row, const struct candidate *holder)
+static bool is_queue_of_commands(const struct cause_finder *c, const struct finding *row,
+				 const struct candidate *holder)
 {
 	const struct profile *p = c->f->profile;
 	const struct thread *waiter = profile_thread(p, profile_wait(p, row->wait)->thread);
 	const struct wait *does = row->by.does_wait ? profile_wait(p, row->by.does_wait - 1) : NULL;
 	const struct object *o = does ? profile_wait_object(p, does) : NULL;
 
-	return finding_is_file_lock(c->f, row) && holder->comm == waiter->comm && row->by.does_ns && row->by.does == REASON_CHILD_EXIT &&
-	       row->time_ns / 3 <= row->by.does_ns / 2 && o && o->kind == OBJECT_CHILD && o->pid &&
-	       cause_thread(p, o->pid, o->pid) != CAUSE_NONE;
+	return finding_is_file_lock(c->f, row) && holder->comm == waiter->comm && row->by.does_ns &&
+	       row->by.does == REASON_CHILD_EXIT && row->time_ns / 3 <= row->by.does_ns / 2 && o &&
+	       o->kind == OBJECT_CHILD && o->pid && cause_thread(p, o->pid, o->pid) != CAUSE_NONE;
 }
 
 static bool is_shell(const char *name)
@@ -777,8 +793,9 @@ static bool is_of_slower_writer(const struct cause_finder *c, const struct findi
 	const struct rule *rule = reasons_rule(c->f->reasons, row->wait);
 	const uint64_t all_ns = c->f->profile->info.duration_ns * row->threads_cnt;
 
-	return row->reason == REASON_PIPE && rule && (strcmp(rule->name, "pipe-read") == 0 || strcmp(rule->name, "message-queue") == 0) &&
-	       row->pid && row->by.pid && row->by.pid != row->pid && row->by.blocked_ns > row->time_ns / 2 && row->by.does_ns &&
+	return row->reason == REASON_PIPE && rule &&
+	       (strcmp(rule->name, "pipe-read") == 0 || strcmp(rule->name, "message-queue") == 0) && row->pid &&
+	       row->by.pid && row->by.pid != row->pid && row->by.blocked_ns > row->time_ns / 2 && row->by.does_ns &&
 	       row->by.does != REASON_ON_CPU && !profile_is_of_command(c->f->profile) && finding_cause(c->f, row) &&
 	       row->time_ns >= all_ns - all_ns / READS_PART;
 }
@@ -819,7 +836,8 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	g_autoptr(GArray) holders = g_array_new(FALSE, FALSE, sizeof(struct candidate));
 	g_autoptr(GArray) wakers = g_array_new(FALSE, FALSE, sizeof(struct candidate));
 	g_autofree bool *is_holder = g_new0(bool, (gsize)p->threads->len + 1);
-	bool is_lock = row->object && lock_is_held(profile_get_object(p, row->object - 1)), is_held = is_exclusive(c->f, row);
+	bool is_lock = row->object && lock_is_held(profile_get_object(p, row->object - 1)),
+	     is_held = is_exclusive(c->f, row);
 	struct wakings sum;
 
 	for (uint32_t i = 0; i < p->waits->len; i++) {
@@ -827,7 +845,8 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 			count_holder(c, holders, i);
 	}
 	sum = count_wakings(c, row, wakers, is_holder);
-	const struct candidate *holder = most_held(c->f, row, holders, wakers), *waker = most_of_program(row, wakers) ?: most(wakers),
+	const struct candidate *holder = most_held(c->f, row, holders, wakers),
+			       *waker = most_of_program(row, wakers) ?: most(wakers),
 			       *best = is_lock && holder ? holder : waker;
 	row->never_let_go = !holder && never_let_go(c, row);
 	row->nobody_works = sentence_is_for_workers(c->f, row) ? work_nobody(c->f, row) : SOMEBODY_WORKS;
@@ -855,14 +874,16 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if ((!is_held || row->reason == REASON_LOCK_KERNEL) && best != holder && !row->by.is_kind)
 		count_program(wakers, best, &row->by);
 	judge_wakings(p, row, &sum);
-	row->by.are_peers = row->by.is_peer && !finding_has_own_locks(row) && (row->by.threads_cnt > 1 || wakers->len > 2);
+	row->by.are_peers = row->by.is_peer && !finding_has_own_locks(row) &&
+			    (row->by.threads_cnt > 1 || wakers->len > 2);
 	if (!is_held)
 		cause_mark_helpers(c, row, is_holder);
 	uint32_t child = child_of(c, row, best->pid, best->tid);
 	row->is_told_elsewhere = child != CAUSE_NONE && c->f->programs[child] != row->process;
 	if (best->pid && row->reason != REASON_LOCK_GIL)
 		find_what_they_do(c, row, is_holder, is_held);
-	row->is_told_elsewhere = row->is_told_elsewhere || is_queue_of_commands(c, row, best) || is_of_slower_writer(c, row);
+	row->is_told_elsewhere = row->is_told_elsewhere || is_queue_of_commands(c, row, best) ||
+				 is_of_slower_writer(c, row);
 	if (is_held)
 		find_taker(p, row);
 	else

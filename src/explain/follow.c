@@ -212,7 +212,8 @@ static bool is_worth(const struct findings *f, const struct finding *row)
 /* "10.0.0.5:3306" that these waits are for, for g_free(); NULL: it is no other process's time. */
 static char *address_of(const struct findings *f, const struct finding *row)
 {
-	const struct object *o = row->busy || reason_family(row->reason) != FAMILY_NETWORK ? NULL : finding_object(f, row);
+	const struct object *o = row->busy || reason_family(row->reason) != FAMILY_NETWORK ? NULL
+											   : finding_object(f, row);
 
 	return o ? peers_address_of(o) : NULL;
 }
@@ -259,7 +260,8 @@ static void tell_peer(struct walk *w, struct doing *d, const struct peer *peer)
 	char *there;
 
 	d->asks = connected_to(d);
-	if (100 * rate(d->work_ns, d->p) < (d->asks->len ? PASSES_PERCENT : BUSY_PERCENT) * d->waited || !(row_ns || computes)) {
+	if (100 * rate(d->work_ns, d->p) < (d->asks->len ? PASSES_PERCENT : BUSY_PERCENT) * d->waited ||
+	    !(row_ns || computes)) {
 		tell_idle_peer(w, d, peer);
 		return;
 	}
@@ -284,8 +286,8 @@ static bool is_loop(struct walk *w, const char *host, const char *there)
 }
 
 /* Who serves that address, and what they do; ret->p stays NULL where nobody is known.  False: an error. */
-static bool look_there(struct walk *w, const struct doing *d, const char *there, struct peer *ret_peer, struct doing *ret,
-		       GError **error)
+static bool look_there(struct walk *w, const struct doing *d, const char *there, struct peer *ret_peer,
+		       struct doing *ret, GError **error)
 {
 	g_autofree const char **locals = peers_locals(d->p, d->selection, there);
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct peer_row));
@@ -310,8 +312,8 @@ static bool look_there(struct walk *w, const struct doing *d, const char *there,
 }
 
 /* Of all that it asks, who does most.  ret->p NULL: nobody is known, and ret_peer and ret_there are of the first. */
-static bool look_on(struct walk *w, const struct doing *d, struct peer *ret_peer, const char **ret_there, struct doing *ret,
-		    GError **error)
+static bool look_on(struct walk *w, const struct doing *d, struct peer *ret_peer, const char **ret_there,
+		    struct doing *ret, GError **error)
 {
 	*ret = (struct doing){ 0 };
 	*ret_there = NULL;
@@ -347,7 +349,8 @@ static bool step(struct walk *w, struct doing *d, GError **error)
 
 	if (d->asks->len && w->chain->hops->len > FOLLOW_HOPS_MAX)
 		end_chain(w, "So many hops are followed at once: go on from the last one with --pid.");
-	if (!d->asks->len || w->chain->hops->len > FOLLOW_HOPS_MAX || !look_on(w, d, &peer, &there, &next, error) || !there)
+	if (!d->asks->len || w->chain->hops->len > FOLLOW_HOPS_MAX || !look_on(w, d, &peer, &there, &next, error) ||
+	    !there)
 		return false;
 	if (!next.p) {
 		end_unknown(w, &peer, there);
@@ -359,8 +362,8 @@ static bool step(struct walk *w, struct doing *d, GError **error)
 	return true;
 }
 
-static bool follow_chain(GPtrArray *chains, const struct follow_source *source, struct doing *d, const struct follow_hop *hop,
-			 const char *what, GError **error)
+static bool follow_chain(GPtrArray *chains, const struct follow_source *source, struct doing *d,
+			 const struct follow_hop *hop, const char *what, GError **error)
 {
 	struct walk w = { .source = source, .chain = g_new0(struct follow_chain, 1) };
 	GError *failed = NULL;
@@ -380,7 +383,8 @@ static bool follow_chain(GPtrArray *chains, const struct follow_source *source, 
 }
 
 /* What threads wait for that say so. */
-static bool follow_rows(GPtrArray *chains, const struct doing *whole, const struct follow_source *source, GError **error)
+static bool follow_rows(GPtrArray *chains, const struct doing *whole, const struct follow_source *source,
+			GError **error)
 {
 	g_autoptr(GHashTable) asked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	const struct findings *f = whole->findings;
@@ -394,9 +398,13 @@ static bool follow_rows(GPtrArray *chains, const struct doing *whole, const stru
 		if (!there || !g_hash_table_add(asked, g_strdup(there)))
 			continue;
 		const struct follow_hop hop = {
-			.host = (char *)(uintptr_t)first.p->info.host, .process = (char *)(uintptr_t)row->process,
-			.reason = reason_name(row->reason), .time_ns = row->time_ns, .window_ns = first.p->info.duration_ns,
-			.percent = text_percent(row->time_ns, f->matters_ns), .of = "the time that matters",
+			.host = (char *)(uintptr_t)first.p->info.host,
+			.process = (char *)(uintptr_t)row->process,
+			.reason = reason_name(row->reason),
+			.time_ns = row->time_ns,
+			.window_ns = first.p->info.duration_ns,
+			.percent = text_percent(row->time_ns, f->matters_ns),
+			.of = "the time that matters",
 		};
 		first.row = row;
 		first.waited = rate(row->time_ns, first.p);
@@ -448,7 +456,8 @@ static const struct thread *loops_of(const struct doing *whole, uint64_t *ret_ns
 }
 
 /* An event loop waits the same way for an answer and for work: what those do whom it is connected to tells. */
-static bool follow_loops(GPtrArray *chains, const struct doing *whole, const struct follow_source *source, GError **error)
+static bool follow_loops(GPtrArray *chains, const struct doing *whole, const struct follow_source *source,
+			 GError **error)
 {
 	uint64_t loop_ns, observed_ns;
 	const struct thread *loop = loops_of(whole, &loop_ns, &observed_ns);
@@ -459,8 +468,12 @@ static bool follow_loops(GPtrArray *chains, const struct doing *whole, const str
 	first.asks = connected_to(&first);
 	first.waited = rate(loop_ns, whole->p);
 	const struct follow_hop hop = {
-		.host = (char *)(uintptr_t)whole->p->info.host, .process = (char *)(uintptr_t)loop->process, .reason = "",
-		.time_ns = loop_ns, .window_ns = whole->p->info.duration_ns, .percent = text_percent(loop_ns, observed_ns),
+		.host = (char *)(uintptr_t)whole->p->info.host,
+		.process = (char *)(uintptr_t)loop->process,
+		.reason = "",
+		.time_ns = loop_ns,
+		.window_ns = whole->p->info.duration_ns,
+		.percent = text_percent(loop_ns, observed_ns),
 		.of = "the time",
 	};
 	bool ok = follow_chain(chains, source, &first, &hop, " is in its event loop; whether for an answer its threads do not tell", error);
@@ -497,8 +510,11 @@ GPtrArray *follow_new(const struct profile *p, const struct selection *selection
 {
 	g_autoptr(GPtrArray) chains = g_ptr_array_new_with_free_func(chain_free);
 	struct findings *f = findings_new(p, selection);
-	const struct doing whole = { .p = p, .selection = (struct selection *)(uintptr_t)selection, .findings = f, .is_borrowed = true };
-	bool ok = follow_rows(chains, &whole, source, error) && (chains->len || follow_loops(chains, &whole, source, error));
+	const struct doing whole = {
+		.p = p, .selection = (struct selection *)(uintptr_t)selection, .findings = f, .is_borrowed = true
+	};
+	bool ok = follow_rows(chains, &whole, source, error) &&
+		  (chains->len || follow_loops(chains, &whole, source, error));
 
 	findings_free(f);
 	return ok ? g_steal_pointer(&chains) : NULL;

@@ -76,9 +76,16 @@ void full_find_refusals(struct findings *f)
 	for (guint i = 0; i < f->profile->limits->len; i++) {
 		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
 		struct finding row = {
-			.reason = REASON_NETWORK_ACCEPT, .pid = l->pid, .frame = -1, .asked_frame = -1,
-			.by = { .frame = -1, .does_frame = -1 }, .loop_on_cpu_frame = -1, .busy = BUSY_REFUSES,
-			.limit.limit = l, .threads_cnt = 1, .backlog = profile_find_limit(f->profile, LIMIT_BACKLOG, l->pid, 0),
+			.reason = REASON_NETWORK_ACCEPT,
+			.pid = l->pid,
+			.frame = -1,
+			.asked_frame = -1,
+			.by = { .frame = -1, .does_frame = -1 },
+			.loop_on_cpu_frame = -1,
+			.busy = BUSY_REFUSES,
+			.limit.limit = l,
+			.threads_cnt = 1,
+			.backlog = profile_find_limit(f->profile, LIMIT_BACKLOG, l->pid, 0),
 		};
 
 		if (l->kind != LIMIT_FILES || !row.backlog || !find_wait(f, l->pid, &row.wait))

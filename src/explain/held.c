@@ -179,8 +179,9 @@ static void find_edges(struct holder_finder *h)
 
 		if (!is_of_row(h, wake->wait))
 			continue;
-		uint32_t node = thread == NONE ? wake->waker :
-						 region(h, h->waits_at, thread, profile_get_waker(p, wake->waker)->user);
+		uint32_t node = thread == NONE
+					? wake->waker
+					: region(h, h->waits_at, thread, profile_get_waker(p, wake->waker)->user);
 		uint32_t from = region(h, h->wakes_at, w->thread, w->user);
 		struct edge e = { .ns = (double)wake->blocked_ns, .from = from ? place_at(h, w->thread, from) : NONE };
 
@@ -239,7 +240,9 @@ static void find_limits(struct holder_finder *h)
 		const struct thread *t = profile_thread(p, at->thread);
 		at->may_pass_ns = at->waited_ns * waiters;
 		/* it ran in one of its places at a time */
-		at->can_ns = woke_ns[at->thread] > 0 ? (double)t->on_cpu_ns * waiters * at->woke_ns / woke_ns[at->thread] : 0;
+		at->can_ns = woke_ns[at->thread] > 0
+				     ? (double)t->on_cpu_ns * waiters * at->woke_ns / woke_ns[at->thread]
+				     : 0;
 		next[i] = first[at->thread];
 		first[at->thread] = i + 1;
 	}
@@ -274,7 +277,8 @@ static double pass_on(struct holder_finder *h)
 		const struct place *from = e->from == NONE ? NULL : &g_array_index(h->places, struct place, e->from);
 
 		if (from && e->from != e->to && from->waited_ns > 0)
-			g_array_index(h->places, struct place, e->to).flow_ns += from->rest_ns * e->ns / from->waited_ns;
+			g_array_index(h->places, struct place, e->to).flow_ns += from->rest_ns * e->ns /
+										 from->waited_ns;
 	}
 	return passed_ns;
 }

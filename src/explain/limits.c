@@ -47,8 +47,9 @@ static const struct profile_limit *stopped_peer(const struct findings *f, const 
 static bool slack_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
 {
 	const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
-	const struct profile_limit *l = row->reason == REASON_SLEEP ? profile_find_limit(f->profile, LIMIT_SLACK, t->pid, t->tid) :
-								     NULL;
+	const struct profile_limit *l = row->reason == REASON_SLEEP
+						? profile_find_limit(f->profile, LIMIT_SLACK, t->pid, t->tid)
+						: NULL;
 
 	if (!l || g_ascii_strtoull(l->text, NULL, 10) < row->time_ns / MAX(row->count, 1) / SLACK_PART)
 		return false;
@@ -63,7 +64,9 @@ static const struct profile_limit *gone_holder(const struct findings *f, const s
 	const struct wait *w = profile_wait(p, row->wait);
 	const struct object *o = profile_wait_object(p, w);
 	uint32_t pid = profile_thread(p, w->thread)->pid;
-	uint32_t holder = wait_is_for_file_lock(p, w) ? profile_file_lock_holder(p, pid) : o && object_is_lock(o) ? o->holder_tid : 0;
+	uint32_t holder = wait_is_for_file_lock(p, w) ? profile_file_lock_holder(p, pid)
+			  : o && object_is_lock(o)    ? o->holder_tid
+						      : 0;
 
 	return holder && (w->flags & WAIT_OPEN_AT_END) ? profile_find_limit(p, LIMIT_GONE, pid, holder) : NULL;
 }
@@ -73,7 +76,8 @@ static struct finding_limit memory_of(const struct findings *f, uint32_t pid)
 	struct finding_limit found = { .limit = profile_find_limit(f->profile, LIMIT_MEMORY, pid, 0) };
 
 	if (found.limit)
-		found.refaults = limit_refaults_read(profile_find_limit(f->profile, LIMIT_REFAULTS, pid, 0), &found.kernel_pct);
+		found.refaults = limit_refaults_read(profile_find_limit(f->profile, LIMIT_REFAULTS, pid, 0),
+						     &found.kernel_pct);
 	return found;
 }
 
@@ -104,8 +108,9 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 		found = memory_of(f, pid);
 		break;
 	case REASON_STOPPED:
-		found.limit = reasons_is_anywhere(f->reasons, row->wait) ? profile_find_limit(f->profile, LIMIT_FROZEN, pid, 0) :
-									   stopped_peer(f, row);
+		found.limit = reasons_is_anywhere(f->reasons, row->wait)
+				      ? profile_find_limit(f->profile, LIMIT_FROZEN, pid, 0)
+				      : stopped_peer(f, row);
 		return found;
 	case REASON_DISK_READ:
 	case REASON_DISK_WRITE:
@@ -114,7 +119,8 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 	default:
 		found.limit = stopped_peer(f, row);
 		if (!found.limit && !child_find(f, row, &found) && !cycle_find(f, row, &found) &&
-		    !pool_find(f, row, &found) && !connects_find(f, row, &found) && !loss_find(f, row, &found) && !owed_find(f, row, &found) && !nagle_find(f, row, &found) && !slack_find(f, row, &found) &&
+		    !pool_find(f, row, &found) && !connects_find(f, row, &found) && !loss_find(f, row, &found) &&
+		    !owed_find(f, row, &found) && !nagle_find(f, row, &found) && !slack_find(f, row, &found) &&
 		    !full_find(f, row, &found))
 			found = (struct finding_limit){ 0 };
 		return found;
@@ -152,9 +158,10 @@ static bool is_others_load(const struct findings *f, const struct finding *row)
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *own = &g_array_index(f->rows, struct finding, i);
 
-		has_own = has_own || (own->process == row->process && own->reason != REASON_CPU_QUEUE && own->reason != REASON_SLEEP &&
-				      !own->is_told_elsewhere && own->time_ns < row->time_ns &&
-				      own->time_ns >= row->time_ns / OTHERS_QUEUE_WEIGHT);
+		has_own = has_own ||
+			  (own->process == row->process && own->reason != REASON_CPU_QUEUE &&
+			   own->reason != REASON_SLEEP && !own->is_told_elsewhere && own->time_ns < row->time_ns &&
+			   own->time_ns >= row->time_ns / OTHERS_QUEUE_WEIGHT);
 	}
 	return has_own;
 }

@@ -67,7 +67,8 @@ static bool is_certain(const struct finding *row)
 static bool is_noticed(const struct findings *f, const struct finding *row)
 {
 	/* nor does the end of the recording cut a pause off for somebody else */
-	if (row->reason == REASON_SLEEP && row->count == 1 && !row->loop && profile_wait(f->profile, row->wait)->flags & WAIT_OPEN_AT_END)
+	if (row->reason == REASON_SLEEP && row->count == 1 && !row->loop &&
+	    profile_wait(f->profile, row->wait)->flags & WAIT_OPEN_AT_END)
 		return false;
 	/* one whose stack was lost may be idle, and there is no more to say of it; many count by their sum */
 	if (reasons_is_unseen(f->reasons, row->wait) && row->count <= UNSEEN_MOST)
@@ -75,8 +76,9 @@ static bool is_noticed(const struct findings *f, const struct finding *row)
 	/* single waits for a CPU are others' doing: one in a hundred, and the longest of a few */
 	double share = row->reason == REASON_CPU_QUEUE ? MIN(0.99, 1 - 2.0 / (double)MAX(row->count, 2)) : 1;
 	/* the longest is a whole wait's, also where most of that was for a CPU */
-	uint64_t longest_ns = row->max_ns && share == 1 ? MIN(row->max_ns, row->time_ns) :
-							  wait_percentile_ns(row->hist, share, row->durations_ns, row->time_ns);
+	uint64_t longest_ns = row->max_ns && share == 1
+				      ? MIN(row->max_ns, row->time_ns)
+				      : wait_percentile_ns(row->hist, share, row->durations_ns, row->time_ns);
 
 	return longest_ns >= NOTICED_NS;
 }
@@ -91,7 +93,8 @@ static bool is_others_load(const struct findings *f, const struct finding *row)
 		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
 
 		if (c->process == row->process)
-			return row->reason == REASON_CPU_QUEUE && !row->is_yield && c->on_cpu_ns < c->observed_ns / WAITING_PART &&
+			return row->reason == REASON_CPU_QUEUE && !row->is_yield &&
+			       c->on_cpu_ns < c->observed_ns / WAITING_PART &&
 			       row->time_ns < MIN(c->observed_ns / WAITING_PART, f->profile->info.duration_ns / 2);
 	}
 	return false;
@@ -106,7 +109,8 @@ static bool is_little(const struct findings *f)
 		bool is_of_work = process_computes(f, row->process);
 		bool is_queue = row->reason == REASON_CPU_QUEUE;
 
-		if (row->is_told_elsewhere || row->may_be_meant || row->is_spin || clocks_is_all(f, row) || owed_is_quick(f, row))
+		if (row->is_told_elsewhere || row->may_be_meant || row->is_spin || clocks_is_all(f, row) ||
+		    owed_is_quick(f, row))
 			continue;
 		if (is_certain(row) || (!(is_queue && is_of_work) && is_noticed(f, row)))
 			return false;
@@ -140,7 +144,9 @@ static void append_waits(GString *s, const struct findings *f, uint64_t clocks_n
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
 
-		waits += row->may_be_meant || row->is_told_elsewhere || clocks_is_all(f, row) || owed_is_quick(f, row) ? 0 : row->count;
+		waits += row->may_be_meant || row->is_told_elsewhere || clocks_is_all(f, row) || owed_is_quick(f, row)
+				 ? 0
+				 : row->count;
 	}
 	g_string_append(s, requests || waits ? "; " : ".");
 	if (!requests && !waits)
@@ -191,7 +197,8 @@ static bool is_lone(const struct profile *p, uint32_t thread, bool is_pause)
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const struct thread *t = profile_thread(p, i);
 
-		if (i != thread && (is_pause || t->pid != profile_thread(p, thread)->pid) && !(t->flags & THREAD_KERNEL))
+		if (i != thread && (is_pause || t->pid != profile_thread(p, thread)->pid) &&
+		    !(t->flags & THREAD_KERNEL))
 			return false;
 	}
 	return true;
@@ -220,8 +227,9 @@ static void append_rhythm(GString *s, const struct findings *f)
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct wait *w = profile_wait(p, i);
 
-		if ((reasons_idle(f->reasons, i) == IDLE_TIMER || is_listener(f, i)) && (!f->selection || f->selection->waits[i]) &&
-		    w->count >= RHYTHM_MIN && w->blocked_ns > p->info.duration_ns / 2 && (!most || w->blocked_ns > most->blocked_ns)) {
+		if ((reasons_idle(f->reasons, i) == IDLE_TIMER || is_listener(f, i)) &&
+		    (!f->selection || f->selection->waits[i]) && w->count >= RHYTHM_MIN &&
+		    w->blocked_ns > p->info.duration_ns / 2 && (!most || w->blocked_ns > most->blocked_ns)) {
 			most = w;
 			at = i;
 		}
@@ -229,8 +237,12 @@ static void append_rhythm(GString *s, const struct findings *f)
 	const bool is_pause = most && reasons_idle(f->reasons, at) == IDLE_TIMER;
 	if (!most || p->info.duration_ns < 1000000000 || !is_lone(p, most->thread, is_pause))
 		return;
-	const struct finding row = { .reason = reasons_of(f->reasons, at), .wait = at, .process = f->programs[most->thread],
-				     .frame = finding_frame(f, at), .asked_frame = -1, .object = most->object,
+	const struct finding row = { .reason = reasons_of(f->reasons, at),
+				     .wait = at,
+				     .process = f->programs[most->thread],
+				     .frame = finding_frame(f, at),
+				     .asked_frame = -1,
+				     .object = most->object,
 				     .by = { .frame = -1, .does_frame = -1 } };
 	g_string_append_c(s, ' ');
 	sentence_finding(s, f, &row);
@@ -265,7 +277,8 @@ static void append_meant(GString *s, const struct findings *f)
 	}
 }
 
-static char *say_idle(const struct findings *f, const struct task_findings *tasks, uint64_t observed_ns, bool has_unseen)
+static char *say_idle(const struct findings *f, const struct task_findings *tasks, uint64_t observed_ns,
+		      bool has_unseen)
 {
 	const char *little = !has_unseen ? "Little to find: " :
 			     unseen_has_children(f->profile) ? "Little to find in these processes: " :
@@ -296,7 +309,9 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 		clocks_ns += clocks_is_all(f, row) ? row->time_ns : 0;
 		quick_ns += owed_is_quick(f, row) ? row->time_ns : 0;
 		others_ns += row->is_told_elsewhere && !clocks_is_all(f, row) ? row->time_ns : 0;
-		clock = clocks_is_all(f, row) && !row->is_shells_sleep && (!clock || row->time_ns > clock->time_ns) ? row : clock;
+		clock = clocks_is_all(f, row) && !row->is_shells_sleep && (!clock || row->time_ns > clock->time_ns)
+				? row
+				: clock;
 	}
 	g_string_append_printf(s, "%.1f%% of the threads' time is idle%s%s",
 			       text_percent(f->idle_sum_ns + clocks_ns + quick_ns + others_ns, observed_ns - f->meant_ns), clock ? " or a clock's" : "",
@@ -338,7 +353,8 @@ char *little_new(const struct findings *f, const struct task_findings *tasks, bo
 		most = !most || c->on_cpu_ns > most->on_cpu_ns ? c : most;
 	}
 	if (most && computes(f, most) &&
-	    most->on_cpu_ns > (f->idle_sum_ns + f->meant_ns + f->matters_ns - MIN(elsewhere_ns(f, NULL), f->matters_ns)) / 2)
+	    most->on_cpu_ns >
+		    (f->idle_sum_ns + f->meant_ns + f->matters_ns - MIN(elsewhere_ns(f, NULL), f->matters_ns)) / 2)
 		return say_computes(f, most);
 	return say_idle(f, tasks, observed_ns, has_unseen);
 }

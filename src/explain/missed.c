@@ -44,7 +44,8 @@ void missed_find(struct findings *f)
 		struct finding *row = &g_array_index(f->rows, struct finding, i);
 		uint32_t thread = profile_wait(p, row->wait)->thread;
 
-		if (asked[thread] && is_of_thread(f, row, thread) && row->timed_out_cnt && timeouts_is_signalled(row->reason))
+		if (asked[thread] && is_of_thread(f, row, thread) && row->timed_out_cnt &&
+		    timeouts_is_signalled(row->reason))
 			find_of(f, row, asked[thread] - 1);
 	}
 }

@@ -53,7 +53,8 @@ static bool are_apart(const struct findings *f, GArray *lives)
 }
 
 /* The wait in which a thread of that process waits for them most of the time, index + 1; 0: none does. */
-static uint32_t waiter_of(const struct findings *f, const struct finding *row, const uint32_t *of_waker, const bool *is_member)
+static uint32_t waiter_of(const struct findings *f, const struct finding *row, const uint32_t *of_waker,
+			  const bool *is_member)
 {
 	const struct profile *p = f->profile;
 	uint64_t sum_ns = 0, most_ns = 0;

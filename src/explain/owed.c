@@ -17,7 +17,8 @@ bool owed_find(const struct findings *f, const struct finding *row, struct findi
 	const char *upstream = o ? profile_upstream(f->profile, profile_wait(f->profile, row->wait)) : NULL, *there;
 	uint32_t made, clients = limit_owed_read(l, &made, &there);
 
-	if (!clients || row->reason != REASON_NETWORK_RECEIVE || !upstream || !there || !net_text_is_same(upstream, there))
+	if (!clients || row->reason != REASON_NETWORK_RECEIVE || !upstream || !there ||
+	    !net_text_is_same(upstream, there))
 		return false;
 	*ret = (struct finding_limit){ .limit = l };
 	return true;

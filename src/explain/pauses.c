@@ -44,7 +44,8 @@ static bool is_of_unknown_holder(const struct findings *f, const struct finding 
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
-	return row->reason == REASON_LOCK_OTHER && rule && rule->protocol && *rule->protocol && !row->by.tid && !row->deadlock;
+	return row->reason == REASON_LOCK_OTHER && rule && rule->protocol && *rule->protocol && !row->by.tid &&
+	       !row->deadlock;
 }
 
 /* Do these threads wait for that now and then, but for hardly as long as they sleep? */
@@ -63,8 +64,8 @@ static void find_lock(struct findings *f, struct finding *row, const bool *sleep
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
 		struct finding *lock = &g_array_index(f->rows, struct finding, i);
 
-		if (!row->pid || lock->pid != row->pid || lock->time_ns < row->time_ns || !is_of_unknown_holder(f, lock) ||
-		    !use_it_too(f, lock, sleeps, row->time_ns))
+		if (!row->pid || lock->pid != row->pid || lock->time_ns < row->time_ns ||
+		    !is_of_unknown_holder(f, lock) || !use_it_too(f, lock, sleeps, row->time_ns))
 			continue;
 		row->may_hold = true;
 		lock->meanwhile = lock->meanwhile ? lock->meanwhile : row->id;

@@ -47,7 +47,8 @@ static void add(struct parts *parts, uint32_t id, const char *route, uint64_t ns
 
 static void take(struct finding *row, const struct part *part)
 {
-	bool is_more = part->ns > row->route_ns || (part->ns == row->route_ns && row->route && strcmp(part->route, row->route) < 0);
+	bool is_more = part->ns > row->route_ns ||
+		       (part->ns == row->route_ns && row->route && strcmp(part->route, row->route) < 0);
 
 	row->routes_cnt++;
 	row->routed_ns += part->ns;

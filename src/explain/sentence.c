@@ -381,7 +381,8 @@ static bool is_own_address(const struct findings *f, const struct finding *row)
 static bool tells_function(const struct findings *f, const struct finding *row)
 {
 	return row->frame >= 0 && !is_of_shell(profile_get_frame(f->profile, (uint32_t)row->frame)) &&
-	       !reasons_is_anywhere(f->reasons, row->wait) && !is_loop_upstream(f, row) && !is_library_loop(f, row) && !is_own_address(f, row);
+	       !reasons_is_anywhere(f->reasons, row->wait) && !is_loop_upstream(f, row) && !is_library_loop(f, row) &&
+	       !is_own_address(f, row);
 }
 
 bool sentence_is_for_workers(const struct findings *f, const struct finding *row)
@@ -672,8 +673,13 @@ static void append_meanwhile(GString *s, const struct findings *f, uint32_t id)
 
 		if (row->id != id)
 			continue;
-		struct finding plain = { .reason = row->reason, .wait = row->wait, .process = row->process, .frame = row->frame,
-					 .asked_frame = -1, .object = row->object, .by = { .frame = -1, .does_frame = -1 } };
+		struct finding plain = { .reason = row->reason,
+					 .wait = row->wait,
+					 .process = row->process,
+					 .frame = row->frame,
+					 .asked_frame = -1,
+					 .object = row->object,
+					 .by = { .frame = -1, .does_frame = -1 } };
 
 		bool is_asleep = row->reason == REASON_SLEEP;
 

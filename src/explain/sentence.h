@@ -66,6 +66,7 @@ const char *servers_advice(const char *peer, bool is_busy);
  * The same of a wait for data from that object (or NULL), or of who ends it: "(mariadbd)", NULL; unless the rule of the wait
  * has an advice of its own.
  */
-const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const struct object *o, const char *by, bool is_busy);
+const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const struct object *o, const char *by,
+				   bool is_busy);
 
 #endif

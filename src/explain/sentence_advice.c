@@ -40,7 +40,8 @@ const char *servers_advice(const char *peer, bool is_busy)
 	return NULL;
 }
 
-const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const struct object *o, const char *by, bool is_busy)
+const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const struct object *o, const char *by,
+				   bool is_busy)
 {
 	const struct rule *rule = reasons_rule(r, wait);
 	bool is_asked = o && reasons_of(r, wait) == REASON_NETWORK_RECEIVE && !(rule && rule->advice);
@@ -194,8 +195,8 @@ bool sentence_is_ended_by_kill(const struct findings *f, const struct finding *r
 {
 	const struct object *o = finding_object(f, row);
 
-	return (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && o && o->is_private && row->pid &&
-	       row->by.pid && row->by.pid != row->pid && row->by.blocked_ns >= row->time_ns / 10 * 9;
+	return (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && o && o->is_private &&
+	       row->pid && row->by.pid && row->by.pid != row->pid && row->by.blocked_ns >= row->time_ns / 10 * 9;
 }
 
 /* Threads also wait for a CPU while others are free: where they last ran, or may run.  Only full CPUs are too few. */
@@ -284,7 +285,8 @@ static bool is_mostly_at_rest(const struct findings *f, const struct finding *ro
 	for (uint32_t i = 0; row->reason != REASON_LOCK_SEMAPHORE && i < f->profile->waits->len; i++) {
 		const struct wait *w = profile_wait(f->profile, i);
 
-		cnt += f->blocked_in[i] == row->id && w->count == 1 && w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END;
+		cnt += f->blocked_in[i] == row->id && w->count == 1 && w->flags & WAIT_OPEN_AT_START &&
+		       w->flags & WAIT_OPEN_AT_END;
 	}
 	return cnt > row->threads_cnt / 2;
 }
@@ -371,7 +373,8 @@ static bool is_many_small(const struct findings *f, const struct finding *row)
 	uint64_t answer_ns = row->time_ns / row->count;
 	if (answer_ns <= SMALL_ANSWER_NS)
 		return row->count / MAX(window_ns / 1000000000, 1) / threads >= SMALL_ANSWERS_PER_S;
-	return answer_ns <= ROW_ANSWER_NS && row->time_ns / threads >= window_ns / 2 && waits_in_a_row(f, row) >= IN_A_ROW;
+	return answer_ns <= ROW_ANSWER_NS && row->time_ns / threads >= window_ns / 2 &&
+	       waits_in_a_row(f, row) >= IN_A_ROW;
 }
 
 static const char *advice_of_server(const struct findings *f, const struct finding *row)
@@ -380,8 +383,8 @@ static const char *advice_of_server(const struct findings *f, const struct findi
 	/* of a socket in a file only who ends the waits is known */
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
-	if (rule && g_str_has_prefix(rule->name, RULES_MEMORY_SERVER) && row->count > 1 && median_ns(row) < AT_ONCE_NS &&
-	    row->max_ns > median_ns(row) * LOST_TIMES)
+	if (rule && g_str_has_prefix(rule->name, RULES_MEMORY_SERVER) && row->count > 1 &&
+	    median_ns(row) < AT_ONCE_NS && row->max_ns > median_ns(row) * LOST_TIMES)
 		return "Most answers come at once, and some only after long: the server did something else then, as one long command "
 		       "(SLOWLOG GET) or writing to the disk, or it did not run: stopped, paused, throttled.";
 	g_autofree char *by = row->by.pid && row->by.pid != finding_pid(f, row) ? g_strdup_printf("(%s)", row->by.comm) : NULL;
@@ -548,7 +551,8 @@ static const char *advice_of_bursts(const struct finding *row)
 {
 	uint64_t long_ns = wait_percentile_ns(row->hist, 0.99, row->durations_ns, row->max_ns);
 
-	if (row->reason != REASON_DISK_SYNC || row->count < BURST_WAITS_MIN || long_ns < BURST_NS || median_ns(row) > long_ns / BURST_TIMES)
+	if (row->reason != REASON_DISK_SYNC || row->count < BURST_WAITS_MIN || long_ns < BURST_NS ||
+	    median_ns(row) > long_ns / BURST_TIMES)
 		return NULL;
 	return "Most take a moment, and some many times as long: others write to that disk meanwhile, or a limit holds it: `offcpu io` "
 	       "tells. One fsync for many changes meets that less often.";

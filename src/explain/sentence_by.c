@@ -104,8 +104,9 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 	/* and whose server or lock it is: of a FUSE file system, of a database */
 	bool is_served = rule && (g_str_has_prefix(rule->name, "fuse") ||
 				  (rule->says && rule->protocol && *rule->protocol && rule->reason == by->does));
-	bool by_rule = is_anywhere || is_served || (by->does_wait && (by->does == REASON_STOPPED || by->does == REASON_PIPE ||
-							 by->does == REASON_LOCK_KERNEL || by->does == REASON_LOCK_MUTEX));
+	bool by_rule = is_anywhere || is_served ||
+		       (by->does_wait && (by->does == REASON_STOPPED || by->does == REASON_PIPE ||
+					  by->does == REASON_LOCK_KERNEL || by->does == REASON_LOCK_MUTEX));
 	g_string_append(s, by_rule ? reasons_says(f->reasons, by->does_wait - 1) : reason_says(by->does));
 	uint32_t object = by->does_wait ? reasons_object(f->reasons, by->does_wait - 1) : 0;
 	if (object) {

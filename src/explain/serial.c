@@ -77,7 +77,8 @@ static void find_links(struct findings *f)
 		sums[f->blocked_in[i]] += a->passive[i] ? profile_wait(p, i)->blocked_ns : 0;
 	EACH_ROW(i, struct finding, row, f->rows) {
 		enum reason_family family = reason_family(row->reason);
-		bool may_be_link = row->reason == REASON_CHILD_EXIT || row->reason == REASON_PIPE || family == FAMILY_EVENT_LOOP;
+		bool may_be_link = row->reason == REASON_CHILD_EXIT || row->reason == REASON_PIPE ||
+				   family == FAMILY_EVENT_LOOP;
 		bool is_passive = !row->busy && sums[row->id] > row->time_ns / 2;
 		bool is_script = is_passive && (row->has_sleep || row->reason == REASON_SLEEP);
 
@@ -148,8 +149,13 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 		g_string_append(s, f->serial->is_queue ? ", which mostly waits for a CPU" : ", which mostly computes");
 		return;
 	}
-	const struct finding plain = { .reason = does->reason, .wait = does->wait, .process = does->process, .frame = does->frame,
-				       .asked_frame = -1, .object = does->object, .by = { .frame = -1, .does_frame = -1 } };
+	const struct finding plain = { .reason = does->reason,
+				       .wait = does->wait,
+				       .process = does->process,
+				       .frame = does->frame,
+				       .asked_frame = -1,
+				       .object = does->object,
+				       .by = { .frame = -1, .does_frame = -1 } };
 	const char *says = sentence_says(f, &plain);
 
 	if (does->process == row->process) {

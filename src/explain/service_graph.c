@@ -52,15 +52,20 @@ static void append_rows(const struct service_map *m, const char *end, GArray *re
 static bool are_one_service(const GArray *rows)
 {
 	for (guint i = 1; i < rows->len; i++)
-		if (strcmp(g_array_index(rows, struct peer_row, i).process, g_array_index(rows, struct peer_row, 0).process) != 0)
+		if (strcmp(g_array_index(rows, struct peer_row, i).process,
+			   g_array_index(rows, struct peer_row, 0).process) != 0)
 			return false;
 	return rows->len > 0;
 }
 
-static struct peer find_by(const struct service_map *m, const struct service_instance *i, const char *there, const char *local)
+static struct peer find_by(const struct service_map *m, const struct service_instance *i, const char *there,
+			   const char *local)
 {
 	const char *const locals[] = { local, NULL };
-	const struct peer_ask ask = { .host = i->host, .there = there, .locals = locals, .from_unix_ns = m->from_unix_ns,
+	const struct peer_ask ask = { .host = i->host,
+				      .there = there,
+				      .locals = locals,
+				      .from_unix_ns = m->from_unix_ns,
 				      .to_unix_ns = m->to_unix_ns };
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct peer_row));
 
@@ -75,7 +80,8 @@ static struct peer find_by(const struct service_map *m, const struct service_ins
 }
 
 /* Each connection may lead to another host, as behind a load balancer: all of them to one service, or it is not known. */
-static struct peer find_peer(const struct service_map *m, const struct service_instance *i, const char *there, const GPtrArray *locals)
+static struct peer find_peer(const struct service_map *m, const struct service_instance *i, const char *there,
+			     const GPtrArray *locals)
 {
 	struct peer found = { 0 };
 
@@ -91,7 +97,8 @@ static struct peer find_peer(const struct service_map *m, const struct service_i
 	return found.how == PEER_NONE ? find_by(m, i, there, NULL) : found;
 }
 
-static guint target_of(struct joining *j, const struct service_instance *i, const char *there, const GPtrArray *locals, enum peer_how *ret_how)
+static guint target_of(struct joining *j, const struct service_instance *i, const char *there, const GPtrArray *locals,
+		       enum peer_how *ret_how)
 {
 	const struct peer peer = find_peer(j->map, i, there, locals);
 	const bool is_known = peer.how == PEER_CONNECTION || peer.how == PEER_REWRITTEN || peer.how == PEER_ADDRESS;
@@ -118,7 +125,8 @@ static struct service_edge *edge_of(struct joining *j, guint from, guint to, gui
 	return service_edge(j->graph, *ret_index);
 }
 
-static void add_to_edge(struct joining *j, guint from, guint to, double threads, uint64_t ns, const char *there, enum peer_how how)
+static void add_to_edge(struct joining *j, guint from, guint to, double threads, uint64_t ns, const char *there,
+			enum peer_how how)
 {
 	guint index;
 	struct service_edge *e = edge_of(j, from, to, &index);
@@ -222,8 +230,10 @@ static GArray *loop_edges_new(struct joining *j)
 		g_hash_table_iter_init(&iter, i->asked);
 		while (i->has_asked && g_hash_table_iter_next(&iter, &there, &asked)) {
 			const struct service_asked *a = asked;
-			struct loop_edge e = { .from = node_of(j, i->service, true), .loop = rate_of(j->map, i->host, i->loop_ns),
-					       .loop_ns = i->loop_ns, .there = there };
+			struct loop_edge e = { .from = node_of(j, i->service, true),
+					       .loop = rate_of(j->map, i->host, i->loop_ns),
+					       .loop_ns = i->loop_ns,
+					       .there = there };
 
 			if (a->ns || !a->locals->len)
 				continue;
@@ -262,7 +272,8 @@ static void join_loops(struct joining *j)
 		const double threads = MIN(e->loop, busy[e->to]);
 		guint index;
 
-		add_to_edge(j, e->from, e->to, threads, e->loop > 0 ? (uint64_t)((double)e->loop_ns * (threads / e->loop)) : 0, e->there, e->how);
+		add_to_edge(j, e->from, e->to, threads,
+			    e->loop > 0 ? (uint64_t)((double)e->loop_ns * (threads / e->loop)) : 0, e->there, e->how);
 		edge_of(j, e->from, e->to, &index)->is_loop = true;
 	}
 }
@@ -339,7 +350,9 @@ static void draw(struct joining *j, const char *focus)
 struct service_graph *service_graph_new(const struct service_map *m, const char *focus)
 {
 	struct service_graph *g = g_new0(struct service_graph, 1);
-	struct joining j = { .map = m, .graph = g, .nodes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+	struct joining j = { .map = m,
+			     .graph = g,
+			     .nodes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 			     .edges = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
 			     .most = g_array_new(FALSE, FALSE, sizeof(double)) };
 

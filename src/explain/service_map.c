@@ -109,7 +109,8 @@ void service_map_add_connection(struct service_map *m, const struct peer_row *ro
 
 	own.local = g_string_chunk_insert_const(m->texts, row->local);
 	if (side == CONNECTION_CLIENT) {
-		g_ptr_array_add(asked_of(m, instance_of(m, row->host, row->process), row->remote)->locals, (gpointer)own.local);
+		g_ptr_array_add(asked_of(m, instance_of(m, row->host, row->process), row->remote)->locals,
+				(gpointer)own.local);
 		return;
 	}
 	own.host = g_string_chunk_insert_const(m->texts, row->host);
@@ -127,8 +128,11 @@ static void add_waits(struct service_map *m, const struct profile *p, const stru
 
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct thread *t = profile_thread(p, w->thread);
-		struct service_time time = { .host = p->info.host, .service = service_name(t), .reason = reasons_of(reasons, i),
-					     .object = profile_wait_object(p, w), .is_idle = reasons_is_idle(reasons, i),
+		struct service_time time = { .host = p->info.host,
+					     .service = service_name(t),
+					     .reason = reasons_of(reasons, i),
+					     .object = profile_wait_object(p, w),
+					     .is_idle = reasons_is_idle(reasons, i),
 					     .ns = w->blocked_ns };
 
 		if (t->flags & THREAD_KERNEL || (selection && !selection->waits[i]))
@@ -147,7 +151,9 @@ void service_map_add_profile(struct service_map *m, const struct profile *p, con
 
 	service_map_add_host(m, p->info.host, p->info.duration_ns);
 	EACH_ROW(i, const struct thread, t, p->threads) {
-		const struct service_time time = { .host = p->info.host, .service = service_name(t), .reason = REASON_ON_CPU, .ns = t->on_cpu_ns };
+		const struct service_time time = {
+			.host = p->info.host, .service = service_name(t), .reason = REASON_ON_CPU, .ns = t->on_cpu_ns
+		};
 
 		if (t->flags & THREAD_KERNEL || (selection && !selection->threads[i]))
 			continue;

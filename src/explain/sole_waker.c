@@ -28,7 +28,8 @@ static const struct waker *sole_waker(const struct profile *p, uint32_t wait)
 		if (wake->wait != wait)
 			continue;
 		all_ns += wake->blocked_ns;
-		if (by->irq || !by->comm || by->pid == pid || (found && by->pid != found->pid) || !profile_stack_names(p, by->kernel, sends))
+		if (by->irq || !by->comm || by->pid == pid || (found && by->pid != found->pid) ||
+		    !profile_stack_names(p, by->kernel, sends))
 			continue;
 		found = by;
 		by_ns += wake->blocked_ns;
@@ -47,8 +48,9 @@ void sole_waker_append_most(GString *s, const struct findings *f)
 		const bool is_even = w->count >= WAITS_MIN && w->blocked_ns / w->count >= EACH_NS &&
 				     w->max_ns <= EVEN_TIMES * (w->blocked_ns / w->count);
 
-		if (reasons_idle(f->reasons, i) != IDLE_LOOP || reasons_of(f->reasons, i) != REASON_EVENT_LOOP || !is_even ||
-		    w->blocked_ns < window_ns - window_ns / REST_PART || (f->selection && !f->selection->waits[i]))
+		if (reasons_idle(f->reasons, i) != IDLE_LOOP || reasons_of(f->reasons, i) != REASON_EVENT_LOOP ||
+		    !is_even || w->blocked_ns < window_ns - window_ns / REST_PART ||
+		    (f->selection && !f->selection->waits[i]))
 			continue;
 		const struct waker *by = sole_waker(p, i);
 

@@ -57,7 +57,8 @@ static bool is_told_by_children(const struct findings *f, const struct finding *
 {
 	uint64_t theirs_ns = 0;
 
-	if (row->reason != REASON_CHILD_EXIT || row->spawned_cnt || row->has_sleep || !profile_is_of_command(f->profile))
+	if (row->reason != REASON_CHILD_EXIT || row->spawned_cnt || row->has_sleep ||
+	    !profile_is_of_command(f->profile))
 		return false;
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct finding *other = &g_array_index(f->rows, struct finding, i);

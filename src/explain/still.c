@@ -42,11 +42,12 @@ static bool is_for_others(const struct findings *f, uint32_t i)
 	    may_time_out(f, i))
 		return false;
 	if (g_str_has_prefix(reasons_protocol(f->reasons, i), "Python"))
-		return reason_family((enum reason)rule->reason) == FAMILY_LOCK || rule->reason == REASON_POOL_IDLE || rule->reason == REASON_CHILD_EXIT;
+		return reason_family((enum reason)rule->reason) == FAMILY_LOCK || rule->reason == REASON_POOL_IDLE ||
+		       rule->reason == REASON_CHILD_EXIT;
 	if (rule->protocol || rule->idle == RULE_IDLE_YES)
 		return false;
-	return (o && (o->kind == LOCK_CONDITION || o->kind == LOCK_JOIN || o->kind == LOCK_MUTEX)) || rule->reason == REASON_LOCK_CONDITION ||
-	       rule->reason == REASON_LOCK_MUTEX;
+	return (o && (o->kind == LOCK_CONDITION || o->kind == LOCK_JOIN || o->kind == LOCK_MUTEX)) ||
+	       rule->reason == REASON_LOCK_CONDITION || rule->reason == REASON_LOCK_MUTEX;
 }
 
 /* Of the process of `thread` all others do, too; of one whose only thread waits so a signal is meant to end that. */
@@ -73,7 +74,8 @@ static unsigned alike_cnt(const struct findings *f, uint32_t wait, bool *ret_is_
 
 	*ret_is_first = true;
 	for (uint32_t i = 0; i < p->waits->len; i++) {
-		if (profile_thread(p, profile_wait(p, i)->thread)->pid != pid || reasons_rule(f->reasons, i) != reasons_rule(f->reasons, wait) ||
+		if (profile_thread(p, profile_wait(p, i)->thread)->pid != pid ||
+		    reasons_rule(f->reasons, i) != reasons_rule(f->reasons, wait) ||
 		    finding_frame(f, i) != finding_frame(f, wait))
 			continue;
 		*ret_is_first = *ret_is_first && i >= wait;
@@ -93,7 +95,8 @@ static char *say(const struct findings *f, uint32_t pid)
 	for (uint32_t i = 0; i < p->waits->len && told < TOLD_MAX; i++) {
 		const struct rule *rule = reasons_rule(f->reasons, i);	/* which does not call it a worker without work */
 		bool is_first;
-		unsigned cnt = profile_thread(p, profile_wait(p, i)->thread)->pid == pid ? alike_cnt(f, i, &is_first) : 0;
+		unsigned cnt = profile_thread(p, profile_wait(p, i)->thread)->pid == pid ? alike_cnt(f, i, &is_first)
+											 : 0;
 
 		if (!cnt || !is_first)
 			continue;

@@ -137,13 +137,40 @@ static void add_population(struct task_findings *f, const struct tasks *t)
 }
 
 enum kind {
-	OTHER, MUTEX, RWLOCK, RECEIVE, POOL, SEND, PLACE, PEERS, GROUP, CONDITION, SLEEP, NETWORK, FULL, REQUEST, SELECT, LIBRARY,
-	CONNECTIONS, RUNNABLE, NOTHING,
-	SEMAPHORE, LOCK, ACQUIRE, PUT, CONNECT, POOLED,	/* of asyncio */
-	LIMITED,	/* of asyncio, too: for anything, with a time limit */
-	SYSTEM_CALL,	/* it has a thread, whose findings tell of it */
-	MONITOR, JAVA_LOCK, TAKE, RESULT, JAVA_POOLED, CARRIERLESS,	/* of Java */
-	PINNED,	/* as SYSTEM_CALL */
+	OTHER,
+	MUTEX,
+	RWLOCK,
+	RECEIVE,
+	POOL,
+	SEND,
+	PLACE,
+	PEERS,
+	GROUP,
+	CONDITION,
+	SLEEP,
+	NETWORK,
+	FULL,
+	REQUEST,
+	SELECT,
+	LIBRARY,
+	CONNECTIONS,
+	RUNNABLE,
+	NOTHING,
+	SEMAPHORE,
+	LOCK,
+	ACQUIRE,
+	PUT,
+	CONNECT,
+	POOLED, /* of asyncio */
+	LIMITED, /* of asyncio, too: for anything, with a time limit */
+	SYSTEM_CALL, /* it has a thread, whose findings tell of it */
+	MONITOR,
+	JAVA_LOCK,
+	TAKE,
+	RESULT,
+	JAVA_POOLED,
+	CARRIERLESS, /* of Java */
+	PINNED, /* as SYSTEM_CALL */
 };
 
 static const struct {
@@ -378,7 +405,8 @@ static bool is_given_from_within(const struct task_findings *f, const struct tas
  */
 static uint64_t java_rank_of(const struct task_wait *w, enum kind k)
 {
-	bool is_clear = k == MONITOR || k == JAVA_LOCK || k == RWLOCK || k == SEMAPHORE || k == JAVA_POOLED || k == LIBRARY || k == PUT;
+	bool is_clear = k == MONITOR || k == JAVA_LOCK || k == RWLOCK || k == SEMAPHORE || k == JAVA_POOLED ||
+			k == LIBRARY || k == PUT;
 
 	if (k == CARRIERLESS)
 		return w->task_ns / RUNNABLE_WEIGHT;
@@ -530,8 +558,8 @@ static bool are_all_peers(const struct task_findings *f, const struct task_wait 
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
 
-		if (same_process(o, w) && o->task_ns && !*o->idle && *o->path && !(is_main(o) && waits_for_work(kind_of(o))) &&
-		    strcmp(outermost(o->path), outermost(w->path)) != 0)
+		if (same_process(o, w) && o->task_ns && !*o->idle && *o->path &&
+		    !(is_main(o) && waits_for_work(kind_of(o))) && strcmp(outermost(o->path), outermost(w->path)) != 0)
 			return false;
 	}
 	return true;
@@ -594,7 +622,8 @@ static void find_holder(const struct profile *p, const struct task_findings *f, 
 	enum kind k = kind_of(w);
 	const struct task_wait *holder = NULL;
 
-	if ((k == MUTEX || k == MONITOR || k == JAVA_LOCK || k == LOCK) && (!w->meanwhile || w->meanwhile->tasks > HOLDERS_MAX))
+	if ((k == MUTEX || k == MONITOR || k == JAVA_LOCK || k == LOCK) &&
+	    (!w->meanwhile || w->meanwhile->tasks > HOLDERS_MAX))
 		holder = task_holder(p, f, w);
 	w->is_held_there = holder;
 	w->meanwhile = holder ? holder : w->meanwhile;
@@ -608,8 +637,8 @@ static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 		w->meanwhile = pinned_of(f, w);
 	bool is_channel = k == RECEIVE || k == SEND;
 
-	if (!is_channel && k != CONNECTIONS && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK && k != ACQUIRE && k != POOLED &&
-	    k != MONITOR && k != JAVA_LOCK && k != TAKE && k != JAVA_POOLED)
+	if (!is_channel && k != CONNECTIONS && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK &&
+	    k != ACQUIRE && k != POOLED && k != MONITOR && k != JAVA_LOCK && k != TAKE && k != JAVA_POOLED)
 		return;
 	const bool are_peers = is_channel && are_all_peers(f, w);
 	w->meanwhile = meanwhile_of(f, w, PAST_FUNCTION);
@@ -644,7 +673,9 @@ static void find_peer(const struct profile *p, const struct task_findings *f, st
 
 	if (at_once_is(&a.at_once)) {
 		w->at_once = a.at_once;
-		w->advice = k == NETWORK ? UNDUE_ADVICE : a.at_once.serves || serves(f, w) ? UNANSWERED_ADVICE : AT_ONCE_ADVICE;
+		w->advice = k == NETWORK                       ? UNDUE_ADVICE
+			    : a.at_once.serves || serves(f, w) ? UNANSWERED_ADVICE
+							       : AT_ONCE_ADVICE;
 		return;
 	}
 	bool is_alone = a.most_ns > a.all_ns / 10 * 9 && a.most_cnt > a.all_cnt / 10 * 9;
@@ -703,9 +734,11 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 		return false;
 	for (guint i = 0; i < f->rows->len; i++) {
 		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
-		bool is_same = is_lock(w) ? is_lock(o) : kind_of(o) == SEND || kind_of(o) == RECEIVE || kind_of(o) == GROUP;
+		bool is_same = is_lock(w) ? is_lock(o)
+					  : kind_of(o) == SEND || kind_of(o) == RECEIVE || kind_of(o) == GROUP;
 
-		if (same_process(o, w) && !*o->idle && !is_same && !((is_main(o) || o->kind == TASKS_ASYNCIO) && waits_for_work(kind_of(o))))
+		if (same_process(o, w) && !*o->idle && !is_same &&
+		    !((is_main(o) || o->kind == TASKS_ASYNCIO) && waits_for_work(kind_of(o))))
 			others_ns += o->task_ns;
 	}
 	for (uint32_t i = 0; i < p->threads->len; i++)
@@ -721,7 +754,8 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 	f->rows = g_array_new(FALSE, TRUE, sizeof(struct task_wait));
 	f->strings = g_string_chunk_new(1024);
 	for (guint i = 0; i < p->tasks->len; i++)
-		if ((profile_tasks(p, i)->kind == TASKS_GO || profile_tasks(p, i)->kind == TASKS_JAVA || profile_tasks(p, i)->window_ns) &&
+		if ((profile_tasks(p, i)->kind == TASKS_GO || profile_tasks(p, i)->kind == TASKS_JAVA ||
+		     profile_tasks(p, i)->window_ns) &&
 		    is_selected(p, selection, profile_tasks(p, i)->pid))
 			add_population(f, profile_tasks(p, i));
 	rank(p, f);
@@ -732,7 +766,9 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		find_holder(p, f, w);
 		find_peer(p, f, w);
 		if (stands_still(p, f, w))
-			w->advice = kind_of(w) == LOCK ? ASYNCIO_STILL_ADVICE : is_lock(w) ? STILL_ADVICE : UNRECEIVED_ADVICE;
+			w->advice = kind_of(w) == LOCK ? ASYNCIO_STILL_ADVICE
+				    : is_lock(w)       ? STILL_ADVICE
+						       : UNRECEIVED_ADVICE;
 		for (guint k = 0; k < f->rows->len; k++) {
 			const struct task_wait *o = &g_array_index(f->rows, struct task_wait, k);
 			bool counts = o->rank_ns || (task_is_of_python(o->kind) && !*o->idle);
@@ -747,8 +783,8 @@ bool task_findings_precede(const struct findings *f, const struct task_wait *w, 
 {
 	const struct object *o = finding_object(f, row);
 
-	return task_is_of_python(w->kind) && w->task_ns > w->busy_ns / 2 && row->pid == w->pid && !row->loop && !row->deadlock &&
-	       row->reason == REASON_NETWORK_RECEIVE && o && o->kind == OBJECT_EPOLL;
+	return task_is_of_python(w->kind) && w->task_ns > w->busy_ns / 2 && row->pid == w->pid && !row->loop &&
+	       !row->deadlock && row->reason == REASON_NETWORK_RECEIVE && o && o->kind == OBJECT_EPOLL;
 }
 
 bool task_findings_outweigh(const struct task_findings *f, const struct finding *row, uint64_t window_ns)

@@ -53,7 +53,8 @@ static void begin(struct looks *l, const struct task_wait *w)
 		const struct task_look *look = task_looks_get(t, k);
 
 		for (guint c = 0; c < look->cell_cnt; c++)
-			l->has_waiters[k] = l->has_waiters[k] || l->waits[task_looks_cell(t, look->first_cell + c)->row];
+			l->has_waiters[k] = l->has_waiters[k] ||
+					    l->waits[task_looks_cell(t, look->first_cell + c)->row];
 		*(l->has_waiters[k] ? &l->with : &l->without) += 1;
 	}
 }
@@ -104,7 +105,8 @@ const struct task_wait *task_holder(const struct profile *p, const struct task_f
 		if (there < PRESENT || there < 2 * else_there || (double)sum.seen > ALONE * sum.with)
 			continue;
 		/* of one function what it does for longest */
-		if (!best || there - else_there > most || (strcmp(best->function, o->function) == 0 && o->task_ns > best->task_ns))
+		if (!best || there - else_there > most ||
+		    (strcmp(best->function, o->function) == 0 && o->task_ns > best->task_ns))
 			best = o;
 		most = MAX(most, there - else_there);
 	}

@@ -30,7 +30,8 @@ static bool is_accepted(const struct object *o)
 /* Nothing on such a way takes time: what is not clear is the peer's. */
 static bool has_short_way(const struct object *o, const struct tcp_wait *t)
 {
-	return net_text_is_loopback(object_upstream(o) ?: o->name) || (o->pid && t->min_rtt_us && t->min_rtt_us < SHORT_WAY_US);
+	return net_text_is_loopback(object_upstream(o) ?: o->name) ||
+	       (o->pid && t->min_rtt_us && t->min_rtt_us < SHORT_WAY_US);
 }
 
 struct tcp_shares tcp_shares_of(const struct profile *p, const struct tcp_wait *t)
@@ -57,7 +58,8 @@ struct tcp_shares tcp_shares_of(const struct profile *p, const struct tcp_wait *
 		if (s.ns[i] && s.ns[i] >= s.all_ns / 2)
 			s.most = (enum tcp_share)i;
 	/* without a segment that was sent again, network_ns is round trips, so that they are known to be the network's */
-	if (t->min_rtt_us * 1000ULL < mean_ns / RTT_PART || s.most == TCP_SHARE_NETWORK || (t->network_ns && !t->resent))
+	if (t->min_rtt_us * 1000ULL < mean_ns / RTT_PART || s.most == TCP_SHARE_NETWORK ||
+	    (t->network_ns && !t->resent))
 		s.rtt_us = t->min_rtt_us;
 	return s;
 }
@@ -134,7 +136,8 @@ void tcp_shares_append(GString *s, const struct findings *f, const struct findin
 		return;
 	append_facts(s, &t, f->profile->info.range.is_cut);
 	g_string_append(s, says[t.direction][t.most]);
-	if (t.direction == TCP_WAIT_RECEIVE && t.most == TCP_SHARE_PEER && t.ns[TCP_SHARE_NETWORK] >= t.all_ns / NETWORK_TOLD)
+	if (t.direction == TCP_WAIT_RECEIVE && t.most == TCP_SHARE_PEER &&
+	    t.ns[TCP_SHARE_NETWORK] >= t.all_ns / NETWORK_TOLD)
 		g_string_append_printf(s, ", the network %.0f%% of it", text_percent(t.ns[TCP_SHARE_NETWORK], t.all_ns));
 	if (t.most == TCP_SHARE_NETWORK && t.ns[TCP_SHARE_PEER] >= t.all_ns / 5)
 		g_string_append_printf(s, ", the peer %.0f%% of it", text_percent(t.ns[TCP_SHARE_PEER], t.all_ns));

@@ -104,7 +104,8 @@ static bool is_asked(const struct findings *f, const struct finding *row)
 {
 	uint32_t pid = finding_pid(f, row);
 
-	return row->backlog || profile_find_limit(f->profile, LIMIT_OWED, pid, 0) || profile_find_limit(f->profile, LIMIT_BACKLOG, pid, 0);
+	return row->backlog || profile_find_limit(f->profile, LIMIT_OWED, pid, 0) ||
+	       profile_find_limit(f->profile, LIMIT_BACKLOG, pid, 0);
 }
 
 /* Of several children, or one that only waits, nobody knows whether one should have ended. */
@@ -118,7 +119,8 @@ static bool is_supervisor(const struct findings *f, const struct finding *row)
 		return false;
 	if (!limit_child_read(row->limit.limit, &c, there, sizeof(there)))
 		return !row->limit.limit && o && o->kind == OBJECT_CHILD && !o->pid;
-	return c.does == CHILD_SEVERAL || c.does == CHILD_EVENTS || c.does == CHILD_WAITS || c.does == CHILD_SLEEPS || c.does == CHILD_OTHER;
+	return c.does == CHILD_SEVERAL || c.does == CHILD_EVENTS || c.does == CHILD_WAITS || c.does == CHILD_SLEEPS ||
+	       c.does == CHILD_OTHER;
 }
 
 /* A leader and its standby run the same program, and the leader waits for nothing. */
@@ -157,7 +159,8 @@ static bool is_long_poll(const struct findings *f, const struct finding *row)
 {
 	uint64_t cnt = 0, ns = 0, max_ns = 0;
 
-	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || row->timed_out_cnt || is_asked(f, row))
+	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || row->timed_out_cnt ||
+	    is_asked(f, row))
 		return false;
 	for (uint32_t i = 0; i < f->profile->waits->len; i++) {
 		const struct wait *w = profile_wait(f->profile, i);
@@ -168,8 +171,10 @@ static bool is_long_poll(const struct findings *f, const struct finding *row)
 		ns += w->blocked_ns;
 		max_ns = MAX(max_ns, w->max_ns ?: w->blocked_ns);
 	}
-	uint64_t halves = (max_ns + HALF_NS / 2) / HALF_NS, off_ns = max_ns > halves * HALF_NS ? max_ns - halves * HALF_NS : halves * HALF_NS - max_ns;
-	return cnt >= POLLS_MIN && max_ns >= POLL_NS - POLL_NS / SAME_PART && off_ns <= max_ns / SAME_PART && ns >= cnt * (max_ns - max_ns / SAME_PART);
+	uint64_t halves = (max_ns + HALF_NS / 2) / HALF_NS,
+		 off_ns = max_ns > halves * HALF_NS ? max_ns - halves * HALF_NS : halves * HALF_NS - max_ns;
+	return cnt >= POLLS_MIN && max_ns >= POLL_NS - POLL_NS / SAME_PART && off_ns <= max_ns / SAME_PART &&
+	       ns >= cnt * (max_ns - max_ns / SAME_PART);
 }
 
 /*
@@ -182,27 +187,30 @@ static bool keeps_up(const struct findings *f, const struct finding *row)
 	const struct object *o = finding_object(f, row);
 	uint64_t all_ns = f->profile->info.duration_ns * row->threads_cnt;
 
-	return row->reason == REASON_PIPE && rule && strcmp(rule->name, "pipe-read") == 0 && !row->loop && !row->deadlock && o && o->pid &&
-	       !row->spawned_cnt && !row->by.is_program && !row->limit.limit && !profile_find_limit(f->profile, LIMIT_CHILD, finding_pid(f, row), 0) && cause_thread(f->profile, o->pid, o->pid) == CAUSE_NONE &&
-	       row->time_ns >= all_ns - all_ns / WAITS_PART;
+	return row->reason == REASON_PIPE && rule && strcmp(rule->name, "pipe-read") == 0 && !row->loop &&
+	       !row->deadlock && o && o->pid && !row->spawned_cnt && !row->by.is_program && !row->limit.limit &&
+	       !profile_find_limit(f->profile, LIMIT_CHILD, finding_pid(f, row), 0) &&
+	       cause_thread(f->profile, o->pid, o->pid) == CAUSE_NONE && row->time_ns >= all_ns - all_ns / WAITS_PART;
 }
 
 /* A helper thread of its own hands it what comes (ZeroMQ), and nothing that it does wakes that one: it has asked for nothing. */
 static bool is_fed(const struct findings *f, const struct finding *row)
 {
 	const struct profile *p = f->profile;
-	uint32_t helper = row->by.tid && row->by.pid == row->pid ? cause_thread(p, row->by.pid, row->by.tid) : CAUSE_NONE;
+	uint32_t helper = row->by.tid && row->by.pid == row->pid ? cause_thread(p, row->by.pid, row->by.tid)
+								 : CAUSE_NONE;
 
 	const struct object *o = finding_object(f, row);
 
-	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || helper == CAUSE_NONE || is_asked(f, row) || !o ||
-	    o->kind == OBJECT_SOCKET || row->by.blocked_ns < row->time_ns / 2)
+	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || helper == CAUSE_NONE ||
+	    is_asked(f, row) || !o || o->kind == OBJECT_SOCKET || row->by.blocked_ns < row->time_ns / 2)
 		return false;
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(p, i);
 		const struct waker *by = profile_get_waker(p, wake->waker);
 
-		if (profile_wait(p, wake->wait)->thread == helper && !by->irq && by->pid == row->pid && by->tid != row->by.tid)
+		if (profile_wait(p, wake->wait)->thread == helper && !by->irq && by->pid == row->pid &&
+		    by->tid != row->by.tid)
 			return false;
 	}
 	return true;
@@ -235,7 +243,8 @@ void unended_find(struct findings *f)
 			row->unended = takes ? READER_ADVICE : is_for_work(f, row) ? rule->advice : LONG_POLL_ADVICE;
 			row->may_be_meant = true;
 		}
-		if (ending && !has_ended[row->id] && !row->busy && row->max_ns >= f->profile->info.duration_ns / 10 * 9) {
+		if (ending && !has_ended[row->id] && !row->busy &&
+		    row->max_ns >= f->profile->info.duration_ns / 10 * 9) {
 			row->may_be_meant = may_be_meant(f, row, ending);
 			row->unended = row->may_be_meant || row->reason != REASON_CHILD_EXIT ? ending->advice : NULL;
 		}

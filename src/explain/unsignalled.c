@@ -125,7 +125,8 @@ static bool is_never_signalled(const struct place *p)
 static const struct place *unsignalled_in(const struct condition *c, bool are_some)
 {
 	const struct place *a = &c->places[0], *b = &c->places[1];
-	uint64_t woken_cnt = a->woken_cnt + b->woken_cnt, signalled_cnt = woken_cnt - a->timed_out_cnt - b->timed_out_cnt;
+	uint64_t woken_cnt = a->woken_cnt + b->woken_cnt,
+		 signalled_cnt = woken_cnt - a->timed_out_cnt - b->timed_out_cnt;
 
 	if (g_hash_table_size(c->threads) < THREADS_MIN || b->frame < 0 || signalled_cnt > woken_cnt / TIMED_OUT_PART ||
 	    are_some != (signalled_cnt > 0) || (c->is_class && !are_some))

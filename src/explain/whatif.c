@@ -369,7 +369,8 @@ static bool answer_pipeline(const struct work_source *s, const struct work *chos
 		double next = closed_cyclic_utilisation(then.second / then.first, jobs) / then.first;
 		ret->rate = (ret->rate + next) / 2;
 	}
-	ret->rate_low = fmin(ret->rate, closed_cyclic_utilisation(then.second / then.first, fmax(1, jobs / 2)) / then.first);
+	ret->rate_low = fmin(ret->rate,
+			     closed_cyclic_utilisation(then.second / then.first, fmax(1, jobs / 2)) / then.first);
 	ret->rate_high = fmax(ret->rate, ret->rate_high);
 	return true;
 }
@@ -426,7 +427,8 @@ static bool answer(const struct work_source *s, const char *of, struct whatif *r
 	if (!w.threads_cnt || !changes_are_of(s, &w, error) || !is_closed(s, &w, error))
 		return w.threads_cnt > 0 ? false : no("there are no threads in it");
 	describe(s, &w, ret);
-	if (!(w.handed > HANDED_MAX || is_stage(s, &w) ? answer_pipeline(s, &w, ret, error) : answer_cycle(s, &w, ret, error)))
+	if (!(w.handed > HANDED_MAX || is_stage(s, &w) ? answer_pipeline(s, &w, ret, error)
+						       : answer_cycle(s, &w, ret, error)))
 		return false;
 	double margin = exp(MARGIN + MARGIN_GAIN * fabs(log(ret->rate)));
 	ret->rate_low /= margin;

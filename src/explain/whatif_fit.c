@@ -106,7 +106,8 @@ static void add_hold(const struct fit *f, uint32_t i, bool is_changed, struct bu
 	step(&b->m, CLOSED_TAKE, i, 0, 0);
 	step(&b->m, CLOSED_CPU, 0, f->way->phases, cpu * times * f->cycle_ns);
 	for (int c = 0; c <= WHATIF_CHANGES_MAX; c++)
-		step(&b->m, CLOSED_DELAY, 0, delay_phases(f, c), part[c] * times * factor(f, c, is_changed) * f->cycle_ns);
+		step(&b->m, CLOSED_DELAY, 0, delay_phases(f, c),
+		     part[c] * times * factor(f, c, is_changed) * f->cycle_ns);
 	step(&b->m, CLOSED_GIVE, i, 0, 0);
 }
 
@@ -143,7 +144,8 @@ static void solve(const struct fit *f, bool is_changed, uint32_t cycles, struct 
 	const struct work *w = f->w;
 	struct building b = { .cpu = w->on_cpu };
 
-	b.m = (struct closed_model){ .threads = MIN(w->threads_cnt, CLOSED_THREADS_MAX), .is_in_turn = !f->way->is_woken_late,
+	b.m = (struct closed_model){ .threads = MIN(w->threads_cnt, CLOSED_THREADS_MAX),
+				     .is_in_turn = !f->way->is_woken_late,
 				     .cpus = fmax(f->cpus + cpus_added(f, is_changed), 0.05),
 				     .stations_cnt = w->locks_cnt + f->changes_cnt };
 	for (int c = 0; c <= WHATIF_CHANGES_MAX; c++)
@@ -159,7 +161,8 @@ static void solve(const struct fit *f, bool is_changed, uint32_t cycles, struct 
 	}
 	double excess = f->excess;
 	for (guint c = 0; is_changed && c < f->changes_cnt; c++)
-		if (f->changes[c].kind != WHATIF_LOCK && f->changes[c].kind != WHATIF_CPUS && f->changes[c].factor == 0) {
+		if (f->changes[c].kind != WHATIF_LOCK && f->changes[c].kind != WHATIF_CPUS &&
+		    f->changes[c].factor == 0) {
 			b.cpu -= fmin(w->cpu_in_calls[c], b.cpu);
 			excess -= w->queue > 0 ? f->excess * w->queue_behind[c] / w->queue : 0;
 		}

@@ -36,7 +36,8 @@ int work_change_of(const struct work_source *s, uint32_t wait)
 		if (!w->blocked_ns)
 			return -1;
 		if ((c->kind == WHATIF_REASON && reasons_of(s->reasons, wait) == c->reason) ||
-		    (o && c->kind == WHATIF_LOCK && object_is_lock(o) && (is_named(lock, c->name) || is_named(o, c->name))) ||
+		    (o && c->kind == WHATIF_LOCK && object_is_lock(o) &&
+		     (is_named(lock, c->name) || is_named(o, c->name))) ||
 		    (o && c->kind == WHATIF_PEER && o->kind == OBJECT_SOCKET && is_named(o, c->name)))
 			return (int)i;
 	}
@@ -183,8 +184,8 @@ static void find_service(const struct work_source *s, const bool *chosen, struct
 			if (chosen[w->thread] && s->changes[change].kind == WHATIF_PEER)
 				pid[change] = profile_wait_object(s->p, w)->pid;
 		}
-		if (!reasons_is_idle(s->reasons, i) && reason != REASON_NETWORK_RECEIVE && reason != REASON_NETWORK_ACCEPT &&
-		    reason != REASON_EVENT_LOOP)
+		if (!reasons_is_idle(s->reasons, i) && reason != REASON_NETWORK_RECEIVE &&
+		    reason != REASON_NETWORK_ACCEPT && reason != REASON_EVENT_LOOP)
 			busy[w->thread] += (double)w->blocked_ns;
 	}
 	for (guint c = 0; c < s->changes_cnt; c++) {

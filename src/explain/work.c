@@ -72,7 +72,8 @@ static bool is_bystander(const struct findings *f, uint32_t wait)
 	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, wait));
 	enum reason reason = reasons_of(f->reasons, wait);
 
-	return (reasons_is_idle(f->reasons, wait) || reason == REASON_SLEEP) && (!o || o->kind < LOCK_KIND_COUNT || o->kind == OBJECT_CHILD) &&
+	return (reasons_is_idle(f->reasons, wait) || reason == REASON_SLEEP) &&
+	       (!o || o->kind < LOCK_KIND_COUNT || o->kind == OBJECT_CHILD) &&
 	       (reason == REASON_POOL_IDLE || reason == REASON_SLEEP || reason == REASON_CHILD_EXIT ||
 		reason_family(reason) == FAMILY_LOCK);
 }
@@ -88,14 +89,16 @@ enum nobody_works work_nobody(const struct findings *f, const struct finding *ro
 	    row->max_ns < deadlock_long_ns(p))
 		return SOMEBODY_WORKS;
 	for (uint32_t i = 0; i < p->threads->len; i++)
-		if (profile_thread(p, i)->pid == row->pid && profile_thread(p, i)->on_cpu_ns > p->info.duration_ns / RUNS_PART)
+		if (profile_thread(p, i)->pid == row->pid &&
+		    profile_thread(p, i)->on_cpu_ns > p->info.duration_ns / RUNS_PART)
 			return SOMEBODY_WORKS;
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct thread *t = profile_thread(p, w->thread);
 		const struct finding of_wait = { .wait = i };
 
 		if (t->pid != row->pid || !w->blocked_ns ||
-		    (sentence_is_for_workers(f, &of_wait) && w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END))
+		    (sentence_is_for_workers(f, &of_wait) && w->flags & WAIT_OPEN_AT_START &&
+		     w->flags & WAIT_OPEN_AT_END))
 			continue;
 		if (sentence_is_for_workers(f, &of_wait) || !is_bystander(f, i) || t->comm == comm ||
 		    actors_same_kind(t->comm, comm))

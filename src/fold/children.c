@@ -127,7 +127,8 @@ static const struct net_socket *connection_of(const struct looker *l, uint32_t p
 
 	for (guint i = 0; served && i < sockets->len; i++) {
 		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
-		bool is_open = s->is_tcp ? s->state == TCP_ESTABLISHED || s->state == TCP_SYN_SENT : !net_end_is_any(&s->remote);
+		bool is_open = s->is_tcp ? s->state == TCP_ESTABLISHED || s->state == TCP_SYN_SENT
+					 : !net_end_is_any(&s->remote);
 
 		if (!is_open || served[s->local.port] || !g_hash_table_contains(own, &s->inode))
 			continue;
@@ -163,8 +164,8 @@ static void add(struct profile *p, const struct looker *l, uint32_t waiter, stru
 	if (s && s->is_tcp && (!l->peers || !sock_peers_last_data(l->peers, c.pid, s, &silent_ns, &sent_ns)))
 		silent_ns = 0;
 	g_strdelimit(name, "\n", '\0');
-	g_autofree char *text = limit_child_text(&(struct limit_child){ .pid = c.pid, .does = c.does, .silent_ns = silent_ns,
-									.there = there, .name = name });
+	g_autofree char *text = limit_child_text(&(struct limit_child){
+		.pid = c.pid, .does = c.does, .silent_ns = silent_ns, .there = there, .name = name });
 
 	profile_add_limit(p, LIMIT_CHILD, waiter, 0, text);
 }
@@ -198,7 +199,8 @@ static uint64_t *exits_new(const struct profile *p)
 	uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
 
 	for (guint i = 0; i < p->waits->len; i++)
-		ns[profile_wait(p, i)->thread] += is_for_exit(p, profile_wait(p, i)) ? profile_wait(p, i)->blocked_ns : 0;
+		ns[profile_wait(p, i)->thread] += is_for_exit(p, profile_wait(p, i)) ? profile_wait(p, i)->blocked_ns
+										     : 0;
 	return ns;
 }
 

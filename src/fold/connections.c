@@ -64,7 +64,8 @@ static void cut_port(char *text)
 		*colon = '\0';
 }
 
-void connections_add(struct connections *c, uint32_t pid, uint8_t side, const struct net_end *local, const struct net_end *remote)
+void connections_add(struct connections *c, uint32_t pid, uint8_t side, const struct net_end *local,
+		     const struct net_end *remote)
 {
 	g_autofree char *here = net_end_text(local), *there = net_end_text(remote);
 	bool serves = side == CONNECTION_SERVER;

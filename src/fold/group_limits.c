@@ -239,7 +239,10 @@ static bool tell_tasks(const char *group, GString *s)
 static char *limited_around(const char *mount, const char *path, enum profile_limit_kind kind, GString *text)
 {
 	bool (*const tells[LIMIT_KIND_COUNT])(const char *, GString *) = {
-		[LIMIT_QUOTA] = tell_cpu, [LIMIT_DISK] = tell_disk, [LIMIT_MEMORY] = tell_memory, [LIMIT_TASKS] = tell_tasks,
+		[LIMIT_QUOTA] = tell_cpu,
+		[LIMIT_DISK] = tell_disk,
+		[LIMIT_MEMORY] = tell_memory,
+		[LIMIT_TASKS] = tell_tasks,
 	};
 	g_autofree char *at = g_strdup(path);
 

@@ -183,8 +183,12 @@ uint32_t fold_kernel_locks_object(struct fold_kernel_locks *all, const struct of
 	if (!is_there || (!own && (!function || (target && !lock->holder))))
 		return target;
 	g_autofree char *taken = own ? NULL : g_strdup_printf("taken in %s", function);
-	const struct object o = { .kind = OBJECT_KERNEL_LOCK, .operation = operation(lock->flags), .name = own ? own : taken,
-				  .place = "", .pid = lock->owner, .holder_tid = lock->holder };
+	const struct object o = { .kind = OBJECT_KERNEL_LOCK,
+				  .operation = operation(lock->flags),
+				  .name = own ? own : taken,
+				  .place = "",
+				  .pid = lock->owner,
+				  .holder_tid = lock->holder };
 
 	return profile_object(all->profile, &o) + 1;
 }

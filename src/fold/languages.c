@@ -122,7 +122,8 @@ static bool is_eval(const struct frame *f)
 
 static uint32_t address_in_ruby(const struct frame *f)
 {
-	return !f->name && f->offset <= UINT32_MAX && runtime_of_file(f->module) == RUNTIME_RUBY ? (uint32_t)f->offset : 0;
+	return !f->name && f->offset <= UINT32_MAX && runtime_of_file(f->module) == RUNTIME_RUBY ? (uint32_t)f->offset
+												 : 0;
 }
 
 /*
@@ -338,14 +339,15 @@ static unsigned mark_by_names(const struct native *n, bool *is_eval)
 }
 
 /* Where Ruby's file is stripped: what its instructions themselves say executes them. */
-static unsigned mark_by_executor(struct fold_languages *l, const struct native *n, const struct offcpu_rec_language *rec,
-				 bool *is_eval)
+static unsigned mark_by_executor(struct fold_languages *l, const struct native *n,
+				 const struct offcpu_rec_language *rec, bool *is_eval)
 {
 	const struct language_place place = place_of(rec, 0);
 	struct ruby_executor executor;
 	unsigned cnt = 0;
 
-	if (OFFCPU_LANGUAGE_KIND(rec->version) != OFFCPU_LANGUAGE_RUBY || !ruby_code_executor(l->ruby, &place, &executor))
+	if (OFFCPU_LANGUAGE_KIND(rec->version) != OFFCPU_LANGUAGE_RUBY ||
+	    !ruby_code_executor(l->ruby, &place, &executor))
 		return 0;
 	for (unsigned i = 0; i < n->cnt; i++) {
 		uint32_t addr = n->spots[2 * n->cnt + i];
@@ -367,8 +369,8 @@ static bool fits(const struct native *n, const struct offcpu_rec_language *rec, 
 }
 
 /* Calls of the interpreter within the call further out, with all up to that; how many calls are left. */
-static unsigned pass_catches(const struct native *n, const struct offcpu_rec_language *rec, bool *is_eval, bool *is_passed,
-			     unsigned evals)
+static unsigned pass_catches(const struct native *n, const struct offcpu_rec_language *rec, bool *is_eval,
+			     bool *is_passed, unsigned evals)
 {
 	unsigned catches = 0;
 
@@ -387,8 +389,8 @@ static unsigned pass_catches(const struct native *n, const struct offcpu_rec_lan
  * A thread may be preempted where a call of C's has begun and has no frame of the interpreter's yet, or no more: then
  * there is one call more than groups.  By their places that is seen; by names only where the call is the innermost.
  */
-static bool find_evals(struct fold_languages *l, const struct native *n, const struct offcpu_rec_language *rec, bool *is_eval,
-		       bool *is_passed)
+static bool find_evals(struct fold_languages *l, const struct native *n, const struct offcpu_rec_language *rec,
+		       bool *is_eval, bool *is_passed)
 {
 	unsigned cnt;
 	bool is_begun;

@@ -138,7 +138,8 @@ static void look_at_realtime(struct profile *p)
 		const struct thread *t = profile_thread(p, i);
 		struct policy a = { .size = sizeof(a) };
 
-		if (t->flags & (THREAD_KERNEL | THREAD_EXITED | THREAD_EXECED) || t->on_cpu_ns <= p->info.duration_ns / RAN_SHARE)
+		if (t->flags & (THREAD_KERNEL | THREAD_EXITED | THREAD_EXECED) ||
+		    t->on_cpu_ns <= p->info.duration_ns / RAN_SHARE)
 			continue;
 		left--;
 		g_autofree char *name = syscall(SYS_sched_getattr, t->tid, &a, sizeof(a), 0) ? NULL : policy_text(&a);
@@ -350,7 +351,8 @@ static void look_at_pools(struct profile *p, struct net_tables *nets, struct soc
 	for (guint i = 0; i < MIN(peers->len, LIMITS_POOLS_MAX); i++) {
 		const struct process *one = &g_array_index(peers, struct process, i);
 
-		if (one->waited_ns >= POOL_WAITERS * p->info.duration_ns || one->asks_ns >= p->info.duration_ns / ASKS_SHARE)
+		if (one->waited_ns >= POOL_WAITERS * p->info.duration_ns ||
+		    one->asks_ns >= p->info.duration_ns / ASKS_SHARE)
 			pool_look(p, nets, ends, proc_dir, one->pid);
 	}
 }
@@ -444,7 +446,8 @@ static void look_at_holders(struct profile *p, const char *proc_dir)
 		if (!holder)
 			continue;
 		left--;
-		if (is_there(proc_dir, holder) || !foreign_threads_are_ours(proc_dir, pid) || profile_find_limit(p, LIMIT_GONE, pid, holder))
+		if (is_there(proc_dir, holder) || !foreign_threads_are_ours(proc_dir, pid) ||
+		    profile_find_limit(p, LIMIT_GONE, pid, holder))
 			continue;
 		if (is_file && holder != of_taker) {
 			g_free(keeper);

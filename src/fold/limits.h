@@ -136,7 +136,8 @@ uint32_t foreign_threads_find(struct foreign_threads *f, uint32_t pid, uint64_t 
  * most of these go; by TCP, and by Unix sockets of our own network namespace.  Adds LIMIT_POOL where the clients are
  * more, else nothing.  peers NULL: how many clients wait is not known.
  */
-void pool_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir, uint32_t pid);
+void pool_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir,
+	       uint32_t pid);
 
 /*
  * Inodes of the sockets that a process has (uint64_t *, a set); NULL: it has none, too many, or is gone.  Free with

@@ -71,7 +71,8 @@ void monitors_look(struct profile *p, const char *proc_dir)
 			ns = g_new0(uint64_t, 1);
 			g_hash_table_insert(sums, pid, ns);
 		}
-		if (*ns < p->info.duration_ns / WAITING_SHARE && *ns + w->blocked_ns >= p->info.duration_ns / WAITING_SHARE && left) {
+		if (*ns < p->info.duration_ns / WAITING_SHARE &&
+		    *ns + w->blocked_ns >= p->info.duration_ns / WAITING_SHARE && left) {
 			left--;
 			look_at(p, proc_dir, GPOINTER_TO_UINT(pid));
 		}

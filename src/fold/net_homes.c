@@ -157,7 +157,8 @@ const GArray *net_homes_addresses(struct net_homes *h, uint32_t pid)
 static bool has_address(const struct home *home, const struct net_end *end)
 {
 	for (guint i = 0; i < home->addresses->len; i++)
-		if (!memcmp(g_array_index(home->addresses, struct net_end, i).address, end->address, sizeof(end->address)))
+		if (!memcmp(g_array_index(home->addresses, struct net_end, i).address, end->address,
+			    sizeof(end->address)))
 			return true;
 	return false;
 }

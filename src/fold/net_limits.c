@@ -84,7 +84,8 @@ static bool is_of_this_machine(const GArray *sockets, const struct net_end *ther
 static void look_at_queue(struct search *s, uint32_t pid, const struct net_end *there)
 {
 	const GArray *sockets = net_tables_of(s->nets, pid);
-	const struct net_socket *l = sockets && is_of_this_machine(sockets, there) ? net_table_listener(sockets, there) : NULL;
+	const struct net_socket *l = sockets && is_of_this_machine(sockets, there) ? net_table_listener(sockets, there)
+										   : NULL;
 	unsigned others;
 	uint32_t room;
 
@@ -240,7 +241,8 @@ static bool is_owing(const struct look *l)
 	return l->clients >= OWED_MIN && l->old <= l->clients / 4;
 }
 
-static void look_at_owed(struct profile *p, struct sock_peers *peers, const char *proc_dir, uint32_t pid, unsigned *again)
+static void look_at_owed(struct profile *p, struct sock_peers *peers, const char *proc_dir, uint32_t pid,
+			 unsigned *again)
 {
 	struct look l = look(p, peers, proc_dir, pid);
 	unsigned others;

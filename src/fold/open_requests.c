@@ -184,7 +184,8 @@ bool open_requests_has(const struct open_requests *o, const struct profile *p, c
 	if (!process || !may_be(o, p, w))
 		return false;
 	/* who takes connections and waits for events does so for any of them */
-	return !o->ports || (process->waits_cnt <= process->unanswered_cnt && !(process->listens && is_for_events(p, w)));
+	return !o->ports ||
+	       (process->waits_cnt <= process->unanswered_cnt && !(process->listens && is_for_events(p, w)));
 }
 
 unsigned open_requests_cnt(const struct open_requests *o, uint64_t *ret_longest_ns)

@@ -38,7 +38,8 @@ static GArray *members_new(const char *group)
 		size_t len;
 		g_autofree char *text = opener_text(path, OPENER_TEXT_MAX, &len);
 
-		for (char *at = text; at && g_ascii_isdigit(*at) && members->len < QUOTA_MEMBERS_MAX; at += *at == '\n') {
+		for (char *at = text; at && g_ascii_isdigit(*at) && members->len < QUOTA_MEMBERS_MAX;
+		     at += *at == '\n') {
 			uint32_t pid = (uint32_t)g_ascii_strtoull(at, &at, 10);
 
 			g_array_append_val(members, pid);
@@ -72,7 +73,8 @@ struct quota_users *quota_users_begin(const char *proc_dir, const GArray *pids)
 		for (guint m = 0; members && m < members->len; m++) {
 			uint32_t member = g_array_index(members, uint32_t, m);
 
-			g_hash_table_insert(q->before, GUINT_TO_POINTER(member), GSIZE_TO_POINTER(ticks_of(proc_dir, member)));
+			g_hash_table_insert(q->before, GUINT_TO_POINTER(member),
+					    GSIZE_TO_POINTER(ticks_of(proc_dir, member)));
 		}
 	}
 	if (g_hash_table_size(q->before))
@@ -149,7 +151,8 @@ static char *used_in(const struct quota_users *q, GHashTable *recorded, const ch
 
 void quota_users_end(struct quota_users *q, struct profile *p)
 {
-	g_autoptr(GHashTable) recorded = limits_pids_new(p), told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	g_autoptr(GHashTable) recorded = limits_pids_new(p),
+			      told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	guint cnt = p->limits->len;
 
 	for (guint i = 0; q && i < cnt; i++) {

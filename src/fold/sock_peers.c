@@ -264,8 +264,8 @@ static bool ask_about(struct sock_peers *s, uint32_t pid, const struct net_socke
 	return false;
 }
 
-bool sock_peers_last_data(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_received_ns,
-			  uint64_t *ret_sent_ns)
+bool sock_peers_last_data(struct sock_peers *s, uint32_t pid, const struct net_socket *socket,
+			  uint64_t *ret_received_ns, uint64_t *ret_sent_ns)
 {
 	struct inet_diag_msg answer;
 	struct tcp_facts facts;
@@ -288,7 +288,8 @@ bool sock_peers_owes(struct sock_peers *s, uint32_t pid, const struct net_socket
 	*ret_received_ns = facts.info.tcpi_last_data_recv * UINT64_C(1000000);
 	if (facts.data_segs_in > STREAM_SEGMENTS * (facts.data_segs_out + UINT64_C(1)))
 		return false;
-	return facts.info.tcpi_last_data_recv < facts.info.tcpi_last_data_sent || (facts.data_segs_in && !facts.data_segs_out);
+	return facts.info.tcpi_last_data_recv < facts.info.tcpi_last_data_sent ||
+	       (facts.data_segs_in && !facts.data_segs_out);
 }
 
 /* Neither the congestion window nor a full segment keeps it: what is unsent waits for what is unacknowledged. */

@@ -28,8 +28,8 @@ bool sock_peers_is_server(struct sock_peers *s, const struct offcpu_rec_target *
  * How long ago that established TCP socket of a process received and sent data, to some milliseconds.  False: the kernel
  * does not say, as of a network namespace that is not ours.
  */
-bool sock_peers_last_data(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_received_ns,
-			  uint64_t *ret_sent_ns);
+bool sock_peers_last_data(struct sock_peers *s, uint32_t pid, const struct net_socket *socket,
+			  uint64_t *ret_received_ns, uint64_t *ret_sent_ns);
 
 /*
  * Has that established TCP socket of a process received something since it last sent anything?  Then *ret_received_ns is

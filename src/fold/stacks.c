@@ -441,7 +441,8 @@ static void put_context(struct fold_stacks *f, const struct offcpu_rec_context *
 	put_node(f, rec->id, true, graft(f, outer, cnt, node));
 }
 
-const char *fold_stacks_route(struct fold_stacks *f, const struct offcpu_rec_context *rec, size_t size, GString *ret_route)
+const char *fold_stacks_route(struct fold_stacks *f, const struct offcpu_rec_context *rec, size_t size,
+			      GString *ret_route)
 {
 	uint32_t outer[FOLD_CONTEXT_FRAMES], at = 0;
 	unsigned cnt;

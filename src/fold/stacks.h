@@ -28,7 +28,8 @@ void fold_stacks_add_language(struct fold_stacks *f, const struct offcpu_rec_lan
 /* The same with what the thread's trace says of the wait. */
 void fold_stacks_add_context(struct fold_stacks *f, const struct offcpu_rec_context *rec, size_t size);
 /* The id's stack are its attributes.  What the route of such a record is called, appended.  What its process calls itself in its context, or NULL. */
-const char *fold_stacks_route(struct fold_stacks *f, const struct offcpu_rec_context *rec, size_t size, GString *ret_route);
+const char *fold_stacks_route(struct fold_stacks *f, const struct offcpu_rec_context *rec, size_t size,
+			      GString *ret_route);
 /* Of the kernel stack that comes next. */
 void fold_stacks_add_path(struct fold_stacks *f, const struct offcpu_rec_sleep_path *rec, size_t size);
 

@@ -449,7 +449,8 @@ static void tell_socket(struct fold_targets *all, const struct offcpu_rec_target
 	if (rec->sock_type != SOCK_STREAM || (rec->family != AF_INET && rec->family != AF_INET6))
 		return;
 	if (remote.port)
-		connections_add(all->connections, rec->pid, is_server ? CONNECTION_SERVER : CONNECTION_CLIENT, &local, &remote);
+		connections_add(all->connections, rec->pid, is_server ? CONNECTION_SERVER : CONNECTION_CLIENT, &local,
+				&remote);
 	else if (rec->sock_state == TCP_LISTEN)
 		connections_add_listener(all->connections, rec->pid, &local);
 }
@@ -463,8 +464,8 @@ static void tell_connections(struct fold_targets *all, struct target *t)
 		const struct upstream_socket *s = &g_array_index(t->watched, struct upstream_socket, i);
 
 		if (s->remote.port)
-			connections_add(all->connections, t->rec.pid, s->is_server ? CONNECTION_SERVER : CONNECTION_CLIENT,
-					&s->local, &s->remote);
+			connections_add(all->connections, t->rec.pid,
+					s->is_server ? CONNECTION_SERVER : CONNECTION_CLIENT, &s->local, &s->remote);
 		else
 			connections_add_listener(all->connections, t->rec.pid, &s->local);
 	}
@@ -505,7 +506,8 @@ uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
 }
 
 /* Of whom nobody knows yet whom it asks: the connection is closed each time somebody looks. */
-void fold_targets_was_ready(struct fold_targets *all, uint64_t id, const struct net_end *local, const struct net_end *remote)
+void fold_targets_was_ready(struct fold_targets *all, uint64_t id, const struct net_end *local,
+			    const struct net_end *remote)
 {
 	struct target *t = crossed_find(all->targets, id);
 	g_autofree char *before = NULL, *address = NULL;

@@ -23,7 +23,8 @@ void fold_targets_add(struct fold_targets *all, const struct offcpu_rec_target *
 uint32_t fold_targets_object(struct fold_targets *all, uint64_t id);
 
 /* Of an epoll set with this id, which has its object: such a connection of its process was ready there. */
-void fold_targets_was_ready(struct fold_targets *all, uint64_t id, const struct net_end *local, const struct net_end *remote);
+void fold_targets_was_ready(struct fold_targets *all, uint64_t id, const struct net_end *local,
+			    const struct net_end *remote);
 
 /* Which connections are a window's is told as its waits are: another one begins. */
 void fold_targets_next_window(struct fold_targets *all);

@@ -52,7 +52,8 @@ struct connections *connections_new(struct profile *profile, struct net_homes *h
 void connections_free(struct connections *c);	/* NULL is fine */
 
 /* side: enum connection_side, of that process. */
-void connections_add(struct connections *c, uint32_t pid, uint8_t side, const struct net_end *local, const struct net_end *remote);
+void connections_add(struct connections *c, uint32_t pid, uint8_t side, const struct net_end *local,
+		     const struct net_end *remote);
 /* It accepts connections there; of no address at all those of its network namespace. */
 void connections_add_listener(struct connections *c, uint32_t pid, const struct net_end *local);
 void connections_next_window(struct connections *c);

@@ -24,7 +24,8 @@ static guint trace_hash(gconstpointer p)
 {
 	const struct offcpu_rec_trace *t = p;
 
-	return hash_end(hash_more(hash_more(t->key.ustack, t->key.kstack), t->key.object ^ t->key.waker << 1 ^ t->key.tno));
+	return hash_end(
+		hash_more(hash_more(t->key.ustack, t->key.kstack), t->key.object ^ t->key.waker << 1 ^ t->key.tno));
 }
 
 static gboolean trace_equal(gconstpointer a, gconstpointer b)

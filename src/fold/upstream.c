@@ -54,7 +54,8 @@ static uint64_t listener_at(const GArray *sockets, struct net_homes *homes, cons
 }
 
 /* The other end of that connection, or else who listens there. */
-static void find_inodes(const GArray *sockets, struct net_homes *homes, const struct net_socket *of, struct upstream *ret)
+static void find_inodes(const GArray *sockets, struct net_homes *homes, const struct net_socket *of,
+			struct upstream *ret)
 {
 	const struct net_socket copy = *of;	/* other namespaces' tables may take the place of these */
 	const struct net_socket *found = net_table_peer(sockets, true, &copy.local, &copy.remote);

@@ -46,7 +46,8 @@ static bool find_part(const struct asked *a, enum param from, enum param to, con
 	uint64_t now_ns = (uint64_t)g_get_real_time() * 1000, usual_ns = MOMENT_RANGE_USUAL_NS;
 	struct store_extent extent;
 
-	if (part->incident ? !store_extent(part->incident, &extent, error) : !history_extent(a->history, &extent, error))
+	if (part->incident ? !store_extent(part->incident, &extent, error)
+			   : !history_extent(a->history, &extent, error))
 		return false;
 	/* of what ended long ago "14:32" and "-5m" are of its time */
 	if (part->incident) {
@@ -59,7 +60,9 @@ static bool find_part(const struct asked *a, enum param from, enum param to, con
 	part->range.to_ns = CLAMP(part->range.to_ns, part->range.from_ns, extent.to_unix_ns);
 	if (part->range.to_ns - part->range.from_ns > ASK_RANGE_MAX_NS)
 		return bad(error, "a range of at most 31 days is answered");
-	part->filter = (struct ask_filter){ .processes = processes, .comm = value(a, PARAM_THREAD), .grep = value(a, PARAM_GREP) };
+	part->filter = (struct ask_filter){ .processes = processes,
+					    .comm = value(a, PARAM_THREAD),
+					    .grep = value(a, PARAM_GREP) };
 	memcpy(part->filter.only, a->request->only, sizeof(part->filter.only));
 	return true;
 }
@@ -118,7 +121,9 @@ static bool write_change(const struct asked *a, const struct history_part *befor
 	bool ok;
 
 	diff_text_finding(finding, d);
-	ok = answer_diff(out, d, &(struct diff_json_options){ .tables = tables, .tables_cnt = G_N_ELEMENTS(tables), .finding = finding->str },
+	ok = answer_diff(out, d,
+			 &(struct diff_json_options){
+				 .tables = tables, .tables_cnt = G_N_ELEMENTS(tables), .finding = finding->str },
 			 false, &answer, error);
 	diff_free(d);
 	return ok;
@@ -128,7 +133,8 @@ static bool write_change(const struct asked *a, const struct history_part *befor
 static void as_long(const struct asked *a, struct history_part *before, const struct history_part *after)
 {
 	if (!value(a, PARAM_BEFORE_TO))
-		before->range.to_ns = MIN(before->range.to_ns, before->range.from_ns + after->range.to_ns - after->range.from_ns);
+		before->range.to_ns = MIN(before->range.to_ns,
+					  before->range.from_ns + after->range.to_ns - after->range.from_ns);
 }
 
 static bool answer_compare(const struct asked *a, GString *out, GError **error)
@@ -195,7 +201,8 @@ static char *call(const struct request *r, struct history *h, const struct tool 
 
 	while (strcmp(names[at], tool->name) != 0)
 		at++;
-	ok = arguments_read(&in, tool, arguments, &error) && check_files(&in, &error) && answers[at](&asked, out, &error);
+	ok = arguments_read(&in, tool, arguments, &error) && check_files(&in, &error) &&
+	     answers[at](&asked, out, &error);
 	arguments_clear(&in);
 	if (!ok)
 		return protocol_tool_error(error->message);

@@ -94,7 +94,8 @@ bool resources_write_one(struct json *j, const char *uri)
 	bool is_found = false;
 
 	for (guint i = 0; i < G_N_ELEMENTS(documents); i++) {
-		for (const char *at = documents[i].text; !is_found && next_section(&documents[i], at, &s); section_clear(&s)) {
+		for (const char *at = documents[i].text; !is_found && next_section(&documents[i], at, &s);
+		     section_clear(&s)) {
 			is_found = strcmp(s.uri, uri) == 0;
 			if (is_found)
 				write_contents(j, &s);

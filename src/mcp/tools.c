@@ -245,7 +245,8 @@ bool tool_takes(const struct tool *tool, enum param param)
 
 static bool is_allowed(const struct tool_options *options, const struct tool *tool)
 {
-	return options->of_history ? g_strv_contains(options->of_history, tool->name) : !tool->records || options->allows_recording;
+	return options->of_history ? g_strv_contains(options->of_history, tool->name)
+				   : !tool->records || options->allows_recording;
 }
 
 const struct tool *tools_find(const struct tool_options *options, const char *name)

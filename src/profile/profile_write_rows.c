@@ -177,8 +177,8 @@ static void put_column(struct table_writer *w, const struct column *c, const voi
 
 static bool is_absent(const struct column *c, const void *row)
 {
-	return c->is_nullable &&
-	       !(c->kind == COLUMN_TEXT ? *(const char *const *)((const char *)row + c->at) != NULL : column_value(c, row) != 0);
+	return c->is_nullable && !(c->kind == COLUMN_TEXT ? *(const char *const *)((const char *)row + c->at) != NULL
+							  : column_value(c, row) != 0);
 }
 
 int write_meta(sqlite3 *db, const struct profile *p)

@@ -188,8 +188,8 @@ bool requests_check(const struct profile *p, GError **error)
 	}
 	EACH_ROW(i, const struct span_wait, w, p->span_waits) {
 		sum_ns = profile_sum(sum_ns, profile_sum(w->blocked_ns, profile_sum(w->runnable_ns, w->preempted_ns)));
-		if (w->user >= p->nodes->len || w->kernel >= p->nodes->len || w->object > p->objects->len || !w->state ||
-		    !strchr("SDTtPIR?", w->state) || sum_ns > INT64_MAX)
+		if (w->user >= p->nodes->len || w->kernel >= p->nodes->len || w->object > p->objects->len ||
+		    !w->state || !strchr("SDTtPIR?", w->state) || sum_ns > INT64_MAX)
 			return profile_damaged(error, "wait %u of a span has no valid stack, object, state or time", i);
 	}
 	return true;

@@ -337,7 +337,8 @@ static uint32_t knows(const struct profile_info *info)
 {
 	return (info->has_bpf_ns ? KNOWS_BPF : 0) | (info->has_locks ? KNOWS_LOCKS : 0) |
 	       (info->has_objects ? KNOWS_OBJECTS : 0) | (info->has_wakers ? KNOWS_WAKERS : 0) |
-	       (info->self_excluded ? KNOWS_SELF_EXCLUDED : 0) | (info->sampling.has_used ? KNOWS_USED : 0) | (info->has_tasks ? KNOWS_TASKS : 0);
+	       (info->self_excluded ? KNOWS_SELF_EXCLUDED : 0) | (info->sampling.has_used ? KNOWS_USED : 0) |
+	       (info->has_tasks ? KNOWS_TASKS : 0);
 }
 
 static void put_window(struct rows *r)

@@ -269,7 +269,8 @@ static void sum_hosts(struct fleet *f)
 	}
 }
 
-static bool read_all(struct target *t, struct fleet *f, const struct fleet_query *q, struct fleet_places *places, GError **error)
+static bool read_all(struct target *t, struct fleet *f, const struct fleet_query *q, struct fleet_places *places,
+		     GError **error)
 {
 	g_autoptr(GString) windows = g_string_new(NULL);
 

@@ -66,7 +66,7 @@ bool fleet_services(struct target *t, const struct fleet_hosts_query *query, str
  * Appends a struct peer_row for each process and window, of any host, that serves that address or one of those
  * connections.  Their texts are put into `texts`.  The range of the query is that of the asker's window.
  */
-bool fleet_peers(struct target *t, const struct fleet_query *q, const struct peer_ask *ask, GArray *rows, GStringChunk *texts,
-		 GError **error);
+bool fleet_peers(struct target *t, const struct fleet_query *q, const struct peer_ask *ask, GArray *rows,
+		 GStringChunk *texts, GError **error);
 
 #endif

@@ -9,7 +9,8 @@
 /* A window that began before the range may overlap it; of whom none is found there, the clock may be off. */
 static const uint64_t arounds_ns[] = { UINT64_C(600) * 1000000000, UINT64_C(86400) * 1000000000 };
 
-static char *statement(const char *database, const struct fleet_query *q, const struct peer_ask *ask, uint64_t around_ns)
+static char *statement(const char *database, const struct fleet_query *q, const struct peer_ask *ask,
+		       uint64_t around_ns)
 {
 	g_autoptr(GString) tables = g_string_new(NULL), range = g_string_new(NULL), there = g_string_new(NULL);
 	g_autoptr(GString) ours = g_string_new(NULL);
@@ -64,8 +65,8 @@ static bool read_rows(struct target *t, const char *sql, GArray *rows, GStringCh
 	return true;
 }
 
-bool fleet_peers(struct target *t, const struct fleet_query *q, const struct peer_ask *ask, GArray *rows, GStringChunk *texts,
-		 GError **error)
+bool fleet_peers(struct target *t, const struct fleet_query *q, const struct peer_ask *ask, GArray *rows,
+		 GStringChunk *texts, GError **error)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(arounds_ns) && !rows->len; i++) {
 		g_autofree char *sql = statement(target_database(t), q, ask, arounds_ns[i]);

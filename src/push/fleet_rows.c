@@ -402,7 +402,8 @@ static bool take_direction(struct fleet *f, struct cursor *c, uint8_t *ret)
 
 static bool is_in_range(const struct tcp_wait *t)
 {
-	const uint64_t parts[] = { t->count, t->blocked_ns, t->peer_ns, t->network_ns, t->silent_ns, t->unclear_ns, t->resent };
+	const uint64_t parts[] = { t->count,     t->blocked_ns, t->peer_ns, t->network_ns,
+				   t->silent_ns, t->unclear_ns, t->resent };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(parts); i++)
 		if (parts[i] > PROFILE_NS_MAX)

@@ -63,7 +63,9 @@ static void wait_row(struct reading *r, struct cursor *c)
 
 static void connection_row(struct reading *r, struct cursor *c)
 {
-	struct peer_row row = { .host = take_text(r, c, 0), .process = take_text(r, c, 1), .from_unix_ns = r->range->from_unix_ns,
+	struct peer_row row = { .host = take_text(r, c, 0),
+				.process = take_text(r, c, 1),
+				.from_unix_ns = r->range->from_unix_ns,
 				.to_unix_ns = r->range->to_unix_ns };
 	bool serves;
 
@@ -98,7 +100,8 @@ static const struct {
 	  connection_row, false },
 };
 
-static bool read_rows(struct reading *r, const char *sql, void (*row)(struct reading *r, struct cursor *c), GError **error)
+static bool read_rows(struct reading *r, const char *sql, void (*row)(struct reading *r, struct cursor *c),
+		      GError **error)
 {
 	g_autoptr(GByteArray) answer = target_query(r->target, sql, ANSWER_MAX_BYTES, error);
 	guint rows = 0;

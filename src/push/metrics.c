@@ -265,7 +265,8 @@ static void request_histogram(GString *s, const char *name, const struct request
 	for (size_t k = 0; k < METRICS_REQUEST_EDGES; k++) {
 		uint64_t edge_ns = UINT64_C(1) << metrics_request_edges[k];
 		g_autofree char *edge = g_strdup_printf("%" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT,
-							(guint64)(edge_ns / NS_A_SECOND), (guint64)(edge_ns % NS_A_SECOND));
+							(guint64)(edge_ns / NS_A_SECOND),
+							(guint64)(edge_ns % NS_A_SECOND));
 
 		cnt += counts[k];
 		request_bucket(s, bucket, c->name, edge, cnt);

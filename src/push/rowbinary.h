@@ -57,8 +57,9 @@ static inline void rb_texts(GString *out, const char *const *texts, size_t cnt)
 	for (size_t i = 0; i < cnt; i++)
 		rb_text(out, texts[i]);
 }
-#define RB_TEXT(out, ...) \
-	rb_texts(out, (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+#define RB_TEXT(out, ...)                                                                                              \
+	rb_texts(out, (const char *const[]){ __VA_ARGS__ },                                                            \
+		 sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
 /* Before the elements of an array. */
 static inline void rb_cnt(GString *out, uint64_t cnt)
 {

@@ -61,7 +61,8 @@ bool sampler_wants(const struct sampler *s, pid_t pid, pid_t tid, const char *co
 {
 	const struct sampler_options *o = &s->options;
 
-	if ((o->pids || o->tids) && !process_ids_contain(o->pids, (uint32_t)pid) && !process_ids_contain(o->tids, (uint32_t)tid))
+	if ((o->pids || o->tids) && !process_ids_contain(o->pids, (uint32_t)pid) &&
+	    !process_ids_contain(o->tids, (uint32_t)tid))
 		return false;
 	if ((pid == s->self && !o->include_self) || (is_kernel ? o->no_kernel_threads : o->no_user_threads))
 		return false;

@@ -102,7 +102,8 @@ bool ask_filter(const struct request *r, struct ask_filter *ret, GError **error)
 
 bool ask_filter_is_empty(const struct ask_filter *f)
 {
-	return !f->processes && !f->process && !f->service && !f->reason && !f->comm && !f->grep && !f->only[0] && !f->only[1];
+	return !f->processes && !f->process && !f->service && !f->reason && !f->comm && !f->grep && !f->only[0] &&
+	       !f->only[1];
 }
 
 static bool matches(const char *glob, const char *text)
@@ -118,8 +119,8 @@ static bool may_see(const struct ask_filter *f, const char *service)
 static void narrow_threads(const struct profile *p, const struct ask_filter *f, struct selection *s)
 {
 	EACH_ROW(i, const struct thread, t, p->threads)
-		s->threads[i] = s->threads[i] && matches(f->process, cells_process(t)) && matches(f->service, cells_service(t)) &&
-				may_see(f, cells_service(t));
+		s->threads[i] = s->threads[i] && matches(f->process, cells_process(t)) &&
+				matches(f->service, cells_service(t)) && may_see(f, cells_service(t));
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		s->waits[i] = s->waits[i] && s->threads[profile_wait(p, i)->thread];
 	s->whole = false;

@@ -236,10 +236,13 @@ static void append_ranges(GString *out, const struct fleet_asked *a)
 	g_string_append(out, "<p>The last");
 	for (size_t i = 0; i < G_N_ELEMENTS(lengths); i++)
 		g_string_append_printf(out, " <a href=\"?seconds=%u&amp;host=%s\">%s</a>", lengths[i].seconds, host, lengths[i].name);
-	g_string_append_printf(out, "; <a href=\"?from=%" PRIu64 "&amp;to=%" PRIu64 "&amp;host=%s\">the same time before</a>; "
-			       "<a href=\"services?from=%" PRIu64 "&amp;to=%" PRIu64 "&amp;host=%s\">who waits for whom</a></p>\n",
-			       a->range.from_unix_ns - MIN(a->range.from_unix_ns, length_ns), a->range.from_unix_ns, host,
-			       a->range.from_unix_ns, a->range.to_unix_ns, host);
+	g_string_append_printf(out,
+			       "; <a href=\"?from=%" PRIu64 "&amp;to=%" PRIu64
+			       "&amp;host=%s\">the same time before</a>; "
+			       "<a href=\"services?from=%" PRIu64 "&amp;to=%" PRIu64
+			       "&amp;host=%s\">who waits for whom</a></p>\n",
+			       a->range.from_unix_ns - MIN(a->range.from_unix_ns, length_ns), a->range.from_unix_ns,
+			       host, a->range.from_unix_ns, a->range.to_unix_ns, host);
 }
 
 static void append_head(GString *out, const struct fleet_asked *a, guint hosts)
@@ -356,7 +359,8 @@ static bool answer_report(const struct request *r, void *ctx, struct answer *ret
 /* --- services --- */
 
 /* On from a service, as `report --follow` goes; not for who sees only some services, for others are on the way. */
-static bool follow(struct target *t, const struct request *r, const struct fleet_asked *a, const char *service, GPtrArray **ret, GError **error)
+static bool follow(struct target *t, const struct request *r, const struct fleet_asked *a, const char *service,
+		   GPtrArray **ret, GError **error)
 {
 	const struct fleet_hosts_query q = { .range = a->range, .only = { service } };
 	struct fleet_follow *f;
@@ -380,14 +384,15 @@ static bool follow(struct target *t, const struct request *r, const struct fleet
 	return true;
 }
 
-static struct service_map *read_services(struct fleet_pages *f, const struct request *r, const struct fleet_asked *a, const char *focus,
-					 GPtrArray **ret_chains, GError **error)
+static struct service_map *read_services(struct fleet_pages *f, const struct request *r, const struct fleet_asked *a,
+					 const char *focus, GPtrArray **ret_chains, GError **error)
 {
 	const struct fleet_hosts_query q = { .range = a->range, .only = { r->only[0], r->only[1] } };
 	struct service_map *map = service_map_new(a->range.from_unix_ns, a->range.to_unix_ns);
 
 	g_mutex_lock(&f->ranges.lock);
-	bool ok = fleet_services(f->ranges.target, &q, map, error) && follow(f->ranges.target, r, a, focus, ret_chains, error);
+	bool ok = fleet_services(f->ranges.target, &q, map, error) &&
+		  follow(f->ranges.target, r, a, focus, ret_chains, error);
 
 	g_mutex_unlock(&f->ranges.lock);
 	if (ok)
@@ -396,7 +401,8 @@ static struct service_map *read_services(struct fleet_pages *f, const struct req
 	return NULL;
 }
 
-static bool answer_services_as(const struct request *r, struct fleet_pages *f, bool is_page, struct answer *ret, GError **error)
+static bool answer_services_as(const struct request *r, struct fleet_pages *f, bool is_page, struct answer *ret,
+			       GError **error)
 {
 	const char *focus;
 	struct fleet_asked a;
@@ -408,8 +414,13 @@ static bool answer_services_as(const struct request *r, struct fleet_pages *f, b
 
 	if (!map)
 		return false;
-	const struct html_services page = { .focus = focus, .from_unix_ns = a.range.from_unix_ns, .to_unix_ns = a.range.to_unix_ns,
-					    .host = a.host, .home = "./", .home_text = "Hosts", .chains = chains };
+	const struct html_services page = { .focus = focus,
+					    .from_unix_ns = a.range.from_unix_ns,
+					    .to_unix_ns = a.range.to_unix_ns,
+					    .host = a.host,
+					    .home = "./",
+					    .home_text = "Hosts",
+					    .chains = chains };
 	struct service_graph *g = service_graph_new(map, focus);
 	GString *out = g_string_new(NULL);
 

@@ -403,8 +403,11 @@ static void write_services_as(const struct part *part, bool is_page, GString *ou
 	service_map_add_profile(map, part->of.profile, part->of.selection->whole ? NULL : part->of.selection);
 	struct service_graph *g = service_graph_new(map, focus);
 	/* others are on the way, of whom not everybody may see */
-	g_autoptr(GPtrArray) chains = is_page && focus && ask_filter_is_empty(&part->of.filter) ? follow(part, focus) : NULL;
-	const struct html_services page = { .focus = focus, .from_unix_ns = range->from_ns, .to_unix_ns = range->to_ns, .chains = chains };
+	g_autoptr(GPtrArray) chains = is_page && focus && ask_filter_is_empty(&part->of.filter) ? follow(part, focus)
+												: NULL;
+	const struct html_services page = {
+		.focus = focus, .from_unix_ns = range->from_ns, .to_unix_ns = range->to_ns, .chains = chains
+	};
 
 	if (is_page)
 		html_services_page(out, g, &page);
@@ -514,13 +517,16 @@ static bool write_diff(struct diff *d, enum diff_form form, unsigned rows, struc
 
 	diff_text_finding(finding, d);
 	if (form == DIFF_JSON) {
-		const struct diff_json_options json = { .tables = tables, .tables_cnt = G_N_ELEMENTS(tables), .top = rows,
-							.finding = finding->str };
+		const struct diff_json_options json = {
+			.tables = tables, .tables_cnt = G_N_ELEMENTS(tables), .top = rows, .finding = finding->str
+		};
 
 		diff_json(out, d, &json);
 	} else if (form == DIFF_TEXT) {
 		const struct text_options text = { .top = rows };
-		const struct diff_text_options all = { .text = &text, .tables = tables, .tables_cnt = G_N_ELEMENTS(tables) };
+		const struct diff_text_options all = { .text = &text,
+						       .tables = tables,
+						       .tables_cnt = G_N_ELEMENTS(tables) };
 
 		ret->media_type = "text/plain; charset=utf-8";
 		diff_text(out, d, &all);
@@ -542,8 +548,8 @@ static char *range_text(const struct ask_range *range)
 	return g_strdup_printf("%s to %s", a, b);
 }
 
-static bool compare(const struct history_part *before, const struct history_part *after, enum diff_form form, unsigned rows,
-		    struct answer *ret, GString *out, GError **error)
+static bool compare(const struct history_part *before, const struct history_part *after, enum diff_form form,
+		    unsigned rows, struct answer *ret, GString *out, GError **error)
 {
 	const struct history_part *const parts[DIFF_SIDES] = { before, after };
 	const struct diff_options options = { .noise = DIFF_NOISE_DEFAULT };

@@ -77,7 +77,8 @@ void listen_peer_text(const struct sockaddr *address, char *ret, gsize size)
 
 	*ret = '\0';
 	if (address->sa_family == AF_INET)
-		inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, ret, (socklen_t)size);
+		inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, ret,
+			  (socklen_t)size);
 	else if (address->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(v6))
 		inet_ntop(AF_INET, &v6->s6_addr[12], ret, (socklen_t)size);
 	else if (address->sa_family == AF_INET6)

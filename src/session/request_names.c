@@ -15,7 +15,8 @@ struct request_names {
 	int ports_fd, routes_fd;
 };
 
-struct request_names *request_names_new(const struct request_plan *plan, struct spans *spans, int ports_fd, int routes_fd)
+struct request_names *request_names_new(const struct request_plan *plan, struct spans *spans, int ports_fd,
+					int routes_fd)
 {
 	struct request_names *n = g_new0(struct request_names, 1);
 

@@ -14,7 +14,8 @@
 struct request_names;
 
 /* Borrows the plan and the spans; maps by their descriptors. */
-struct request_names *request_names_new(const struct request_plan *plan, struct spans *spans, int ports_fd, int routes_fd);
+struct request_names *request_names_new(const struct request_plan *plan, struct spans *spans, int ports_fd,
+					int routes_fd);
 void request_names_free(struct request_names *n);	/* NULL is fine */
 /* A struct offcpu_rec_context: attributes that were not met before. */
 void request_names_take(struct request_names *n, struct fold *fold, const void *record, size_t size);

@@ -68,7 +68,8 @@ static void fail_inlined(GError **error, const struct elf_functions *f, const ch
 static const char *interpreter_of(const GArray *pids)
 {
 	g_autofree char *text = NULL;
-	g_autoptr(GArray) lines = pids && pids->len ? request_mapped_files(g_array_index(pids, uint32_t, 0), &text) : NULL;
+	g_autoptr(GArray) lines = pids && pids->len ? request_mapped_files(g_array_index(pids, uint32_t, 0), &text)
+						    : NULL;
 
 	for (guint i = 0; lines && i < lines->len; i++) {
 		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
@@ -237,8 +238,8 @@ static void fail_no_probe(GError **error, const struct request_place *place, con
 		close(fd);
 }
 
-static bool add_usdt(struct request_plan *plan, const struct request_place *place, const char *provider, const char *typed,
-		     uint32_t func, enum request_probe_kind kind, GError **error)
+static bool add_usdt(struct request_plan *plan, const struct request_place *place, const char *provider,
+		     const char *typed, uint32_t func, enum request_probe_kind kind, GError **error)
 {
 	int fd = file_open_held(place->fd);
 	g_autofree char *name = probe_name(typed);

@@ -78,8 +78,10 @@ static void select_parts(struct offcpu_bpf *skel, const struct request_plan *pla
 	bool wanted = plan != NULL, by_socket = plan && request_plan_is_by_socket(plan);
 	bool by_route = plan && (plan->routes->len || wants_spans) && !plan->has_go;
 	bool by_goroutine = plan && plan->has_go;
-	struct bpf_map *const maps[] = { skel->maps.request_states, skel->maps.request_sums,  skel->maps.request_counts,
-					 skel->maps.request_sites,  skel->maps.request_notes, skel->maps.request_parts };
+	struct bpf_map *const maps[] = {
+		skel->maps.request_states, skel->maps.request_sums,  skel->maps.request_counts,
+		skel->maps.request_sites,  skel->maps.request_notes, skel->maps.request_parts
+	};
 	struct bpf_program *prog;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(maps); i++)

@@ -74,7 +74,8 @@ struct request_plan *request_plan_new(char **specs, const GArray *pids, const ch
  * plan as it was.  Functions of Go are refused: what goroutines are parked for costs too much to be on for always.
  */
 struct request_plan *request_plan_new_empty(void);
-bool request_plan_add(struct request_plan *plan, const char *name, const char *spec, const GArray *pids, GError **error);
+bool request_plan_add(struct request_plan *plan, const char *name, const char *spec, const GArray *pids,
+		      GError **error);
 /* False where this kernel cannot tell, with a sentence. */
 bool request_plan_add_route(struct request_plan *plan, const char *name, const char *glob, const char *service,
 			    GError **error);

@@ -144,7 +144,9 @@ static void take_frames(struct dict_writer *w)
 	}
 	for (guint i = w->d->nodes->len; i < w->p->nodes->len; i++) {
 		const struct stack_node *n = profile_get_node(w->p, i);
-		const struct dict_node own = { .parent = n->parent, .frame = n->frame, .depth = n->depth, .end = n->end };
+		const struct dict_node own = {
+			.parent = n->parent, .frame = n->frame, .depth = n->depth, .end = n->end
+		};
 
 		g_array_append_val(w->d->nodes, own);
 	}

@@ -162,7 +162,8 @@ static void add_samples(struct merge_step *s)
 			id_index_add(m->sample_index, hash, m->samples->len);
 			g_array_append_val(m->samples, own);
 		} else {
-			profile_merge_row(TABLE_ON_CPU, &g_array_index(m->samples, struct on_cpu_sample, (guint)at), &own);
+			profile_merge_row(TABLE_ON_CPU, &g_array_index(m->samples, struct on_cpu_sample, (guint)at),
+					  &own);
 		}
 	}
 }

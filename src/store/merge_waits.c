@@ -88,7 +88,9 @@ static void keep_open(struct merge_step *s, uint32_t i, const struct wait *w)
 
 static void add_joined(struct merge_step *s, uint32_t i, struct open_wait *before, const struct wait *w)
 {
-	struct join j = { .wait = i, .sum = UINT32_MAX, .whole = { .wait = join(&before->wait, w), .wake = before->wake } };
+	struct join j = { .wait = i,
+			  .sum = UINT32_MAX,
+			  .whole = { .wait = join(&before->wait, w), .wake = before->wake } };
 
 	count_once(s->m, w->thread, w->state);
 	before->wait.count = 0;
@@ -114,8 +116,8 @@ static bool make_longer(struct merge_step *s, uint32_t i)
 	    (s->is_woken && s->is_woken[i]))
 		return false;
 	whole = &before->wait;
-	if (before->is_longer || before->wake.count || whole->count != 1 || whole->state != w->state || whole->runnable_ns ||
-	    whole->preempted_ns)
+	if (before->is_longer || before->wake.count || whole->count != 1 || whole->state != w->state ||
+	    whole->runnable_ns || whole->preempted_ns)
 		return false;
 	if (w->user || w->kernel) {
 		whole->user = profile_map_node(&s->map, w->user);

@@ -311,7 +311,8 @@ static void pack_table(struct packer *k, enum table_id id, const GArray *rows, c
 	for (guint i = 0; i < rows->len; i++)
 		for (unsigned n = 0; n < t->column_cnt; n++)
 			if (t->columns[n].kind != COLUMN_WINDOW)
-				blob_put(k->into, number_in(k, &t->columns[n], rows->data + i * t->row_bytes, thread_at));
+				blob_put(k->into,
+					 number_in(k, &t->columns[n], rows->data + i * t->row_bytes, thread_at));
 }
 
 static void pack_crowd(struct packer *k)

@@ -65,7 +65,8 @@ struct pack_rest {
 
 static inline struct pack_rest pack_rest_less(const struct pack_rest *r, const struct wake *w)
 {
-	return (struct pack_rest){ r->count - w->count, r->blocked_ns - w->blocked_ns, r->runnable_ns - w->runnable_ns };
+	return (struct pack_rest){ r->count - w->count, r->blocked_ns - w->blocked_ns,
+				   r->runnable_ns - w->runnable_ns };
 }
 
 /* An error is an estimate: four bits of it are kept, rounded up, so by 1/8 at most. */

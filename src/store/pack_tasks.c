@@ -14,8 +14,10 @@ static void put_string(struct dict_writer *w, GByteArray *into, const char *s)
 
 static void put_row(struct dict_writer *w, GByteArray *into, const struct task_row *row)
 {
-	const uint64_t numbers[] = { dict_writer_node(w, row->stack), row->end, row->creator.line, row->parent, row->seen,
-				     row->task_ns, pack_error(row->task_se_ns) };
+	const uint64_t numbers[] = {
+		dict_writer_node(w, row->stack), row->end, row->creator.line, row->parent, row->seen, row->task_ns,
+		pack_error(row->task_se_ns)
+	};
 	const char *const strings[] = { row->state, row->reason, row->creator.name, row->creator.file, row->name,
 					row->awaited_by };
 
@@ -98,8 +100,8 @@ static void get_population(struct reading *r)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(n); i++)
 		n[i] = get_number(r);
-	if (r->c->bad || !program || n[0] >= TASKS_KINDS || n[1] > UINT32_MAX || !n[2] || !n[3] || !n[5] || n[5] > PPM ||
-	    n[11] > TASKS_RECORDED_MAX) {
+	if (r->c->bad || !program || n[0] >= TASKS_KINDS || n[1] > UINT32_MAX || !n[2] || !n[3] || !n[5] ||
+	    n[5] > PPM || n[11] > TASKS_RECORDED_MAX) {
 		r->c->bad = true;
 		return;
 	}

@@ -333,7 +333,8 @@ static void hand_runtimes_over(struct tables *t, struct program *program)
 	program->handover.speaks = 0;
 	if (r->language.version && hand_over(program, g_atomic_int_get(&t->languages_fd), &r->language))
 		program->handover.speaks |= SPACE_HAS_LANGUAGE;
-	if (runtimes_context(r, program->pid, &context) && hand_over(program, g_atomic_int_get(&t->contexts_fd), &context))
+	if (runtimes_context(r, program->pid, &context) &&
+	    hand_over(program, g_atomic_int_get(&t->contexts_fd), &context))
 		program->handover.speaks |= SPACE_HAS_CONTEXT;
 }
 

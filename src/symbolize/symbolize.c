@@ -332,7 +332,8 @@ static void take_jvm_name(const char *name, struct symbol *ret)
 		ret->offset = ret->symbol_offset = 0;
 }
 
-static unsigned jvm_names_at(struct symbolizer *s, struct hotspot *jvm, uint64_t ip, bool is_return, const char *const **ret)
+static unsigned jvm_names_at(struct symbolizer *s, struct hotspot *jvm, uint64_t ip, bool is_return,
+			     const char *const **ret)
 {
 	unsigned cnt;
 

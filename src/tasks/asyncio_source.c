@@ -108,7 +108,8 @@ static const char *merge(struct tasks *t, const char *have, const char *more, bo
 	return have && more ? SEVERAL : have ? have : tasks_string(t, more);
 }
 
-static void add(struct tasks *t, const struct python_task *task, const char *awaited_by, const char *awaits, double weight)
+static void add(struct tasks *t, const struct python_task *task, const char *awaited_by, const char *awaits,
+		double weight)
 {
 	const char *state = state_of(task),
 		   *reason = task->is_stale || task->state != PYTHON_TASK_WAITS ? NULL : awaits;

@@ -86,7 +86,8 @@ static uint64_t key_of(const struct go_goroutine *g, const char *state)
 	for (unsigned i = 0; i < g->pc_cnt; i++)
 		key = hash_more(key, g->pcs[i]);
 	for (unsigned i = 0; g->labels && i < g->labels->cnt; i++)
-		key = hash_more(hash_more(key, g_str_hash(g->labels->label[i].key)), g_str_hash(g->labels->label[i].value));
+		key = hash_more(hash_more(key, g_str_hash(g->labels->label[i].key)),
+				g_str_hash(g->labels->label[i].value));
 	return key * HASH_MIX;
 }
 

@@ -148,10 +148,13 @@ static char *reason_of(const struct java_vthread *t)
 {
 	switch (t->is_stale ? JAVA_PIN_NONE : t->pin) {
 	case JAVA_PIN_MONITOR:
-		return g_strconcat(PINNED, ": ", t->does == JAVA_BLOCKED ? "waits for a monitor (synchronized)"
-						 : t->does == JAVA_WAITS ? "in Object.wait()"
-						 : t->pinned_by ? "holds the monitor of " : "holds a monitor",
-				   t->does == JAVA_PARKED || t->does == JAVA_PARKED_FOR_A_TIME ? t->pinned_by : NULL, NULL);
+		return g_strconcat(PINNED, ": ",
+				   t->does == JAVA_BLOCKED ? "waits for a monitor (synchronized)"
+				   : t->does == JAVA_WAITS ? "in Object.wait()"
+				   : t->pinned_by          ? "holds the monitor of "
+							   : "holds a monitor",
+				   t->does == JAVA_PARKED || t->does == JAVA_PARKED_FOR_A_TIME ? t->pinned_by : NULL,
+				   NULL);
 	case JAVA_PIN_NATIVE: return g_strconcat(PINNED, ": native frame of ", t->pinned_by, NULL);
 	case JAVA_PIN_CLASS: return g_strconcat(PINNED, ": class initialiser ", t->pinned_by, NULL);
 	case JAVA_PIN_UNKNOWN: return g_strdup(PINNED);

@@ -21,7 +21,8 @@ struct task_source {
 	uint64_t (*fixed_cost_ns)(void *source);
 };
 
-extern const struct task_source go_task_source, greenlet_task_source, asyncio_task_source, tokio_task_source, java_task_source;
+extern const struct task_source go_task_source, greenlet_task_source, asyncio_task_source, tokio_task_source,
+	java_task_source;
 
 /* A process whose tasks are looked at, again and again. */
 struct watched;

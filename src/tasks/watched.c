@@ -107,7 +107,8 @@ static uint64_t room_left(const struct watched *w, uint64_t room_ns)
 
 bool watched_look(struct watched *w, uint64_t end_ns, uint64_t period_ns, uint64_t room_ns)
 {
-	uint64_t count = w->source->count(w->state), stride = stride_of(w, count, room_left(w, room_ns)), cost_ns, before_ns;
+	uint64_t count = w->source->count(w->state), stride = stride_of(w, count, room_left(w, room_ns)), cost_ns,
+		 before_ns;
 	bool is_there;
 
 	before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);

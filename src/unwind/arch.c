@@ -13,7 +13,8 @@ static struct cfi_rule where(uint8_t where, int32_t at)
 /* The frame pointer points at the caller's, behind which the return address lies. */
 static bool has_record(const struct code_state *s)
 {
-	return s->has_bp && s->bp == CODE_SAVED && s->bp_at == -s->bp_off && s->ra == CODE_SAVED && s->ra_at == s->bp_at + 8;
+	return s->has_bp && s->bp == CODE_SAVED && s->bp_at == -s->bp_off && s->ra == CODE_SAVED &&
+	       s->ra_at == s->bp_at + 8;
 }
 
 uint32_t code_rule(const struct code_state *s, const struct unwind_arch *arch)

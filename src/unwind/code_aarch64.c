@@ -92,7 +92,9 @@ struct access_to {
 /* Loads and stores of one register and of two, with a constant distance. */
 static struct access_to access_of(uint32_t insn)
 {
-	struct access_to a = { .base = bits(insn, 5, 5), .is_vector = bits(insn, 26, 1), .cnt = 1, .regs = { bits(insn, 0, 5) } };
+	struct access_to a = {
+		.base = bits(insn, 5, 5), .is_vector = bits(insn, 26, 1), .cnt = 1, .regs = { bits(insn, 0, 5) }
+	};
 	unsigned size = bits(insn, 30, 2);
 
 	if ((insn & 0x3a000000) == 0x28000000) {	/* pair: by 24 and 23 */
@@ -127,8 +129,8 @@ static void change_by_access(const struct access_to *a, struct code_state *s)
 
 	if (a->how == ACCESS_BEFORE && a->base == SP)
 		add_to_sp(s, a->disp);
-	is_known = place(s, a->base, a->how == ACCESS_OFFSET || a->base != SP ? a->disp : 0, &at) && a->how != ACCESS_NONE &&
-		   (a->how == ACCESS_OFFSET || a->base == SP);
+	is_known = place(s, a->base, a->how == ACCESS_OFFSET || a->base != SP ? a->disp : 0, &at) &&
+		   a->how != ACCESS_NONE && (a->how == ACCESS_OFFSET || a->base == SP);
 	for (unsigned i = 0; i < a->cnt && !a->is_vector; i++) {
 		int64_t there = at + (int64_t)i * a->bytes;
 

@@ -180,8 +180,8 @@ static void follow(struct trace *t, struct place place)
 		/* the last call never returned; where a pointer to a case of a switch is kept, a jump leads there */
 		if (place.vaddr != t->start && c->flags[at] & (CODE_STARTS | (is_jump ? 0 : CODE_GUESSED)))
 			return;
-		if (place.vaddr == t->start &&
-		    c->arch->code->is_signal_return(gap->code + (place.vaddr - gap->start), gap->end - place.vaddr, &of_signal))
+		if (place.vaddr == t->start && c->arch->code->is_signal_return(gap->code + (place.vaddr - gap->start),
+									       gap->end - place.vaddr, &of_signal))
 			rule = of_signal;
 		c->steps_left--;
 		step = c->arch->code->step(gap->code + (place.vaddr - gap->start), gap->end - place.vaddr, place.vaddr,
@@ -338,7 +338,8 @@ static void find_rules(struct code_frames *c, const GArray *starts)
 	}
 }
 
-void code_frames_open(struct code_frames *c, const struct elf_file *file, const struct unwind_arch *arch, const GArray *fdes)
+void code_frames_open(struct code_frames *c, const struct elf_file *file, const struct unwind_arch *arch,
+		      const GArray *fdes)
 {
 	g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 
@@ -350,7 +351,8 @@ void code_frames_open(struct code_frames *c, const struct elf_file *file, const 
 		find_rules(c, starts);
 }
 
-void code_frames_open_gap(struct code_frames *c, const struct unwind_arch *arch, const struct code_gap *gap, uint64_t start)
+void code_frames_open_gap(struct code_frames *c, const struct unwind_arch *arch, const struct code_gap *gap,
+			  uint64_t start)
 {
 	g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 

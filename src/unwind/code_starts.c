@@ -126,7 +126,8 @@ static uint32_t read_gaps(const GArray *texts, const struct code_arch *arch, GAr
 		gap.code += gap.start - g_array_index(texts, struct text, text).start;
 		while (gap.start < gap.end && arch->is_padding(gap.code, gap.end - gap.start)) {
 			struct code_state unused = arch->entry;
-			size_t filling = MAX(arch->step(gap.code, gap.end - gap.start, gap.start, &unused).bytes, arch->insn_bytes);
+			size_t filling = MAX(arch->step(gap.code, gap.end - gap.start, gap.start, &unused).bytes,
+					     arch->insn_bytes);
 
 			filling = MIN(filling, gap.end - gap.start);
 			gap.start += filling;
@@ -259,7 +260,8 @@ static void find_near(struct finder *f)
 	f->near_bytes = bytes;
 	f->near = g_new0(uint64_t, (bytes >> (BLOCK_SHIFT + 6)) + 1);
 	EACH_ROW(i, const struct code_gap, g, f->gaps) {
-		for (uint64_t at = (g->start - start) >> BLOCK_SHIFT << BLOCK_SHIFT; at < g->end - start; at += 1u << BLOCK_SHIFT)
+		for (uint64_t at = (g->start - start) >> BLOCK_SHIFT << BLOCK_SHIFT; at < g->end - start;
+		     at += 1u << BLOCK_SHIFT)
 			*block_word(f, at) |= 1ull << (at >> BLOCK_SHIFT & 63);
 	}
 }

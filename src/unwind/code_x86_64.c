@@ -108,10 +108,11 @@ static bool two_bytes_write(const struct insn *i, bool is_reg, bool is_rm)
 {
 	uint8_t op = i->opcode;
 
-	if ((op >= 0x40 && op <= 0x4f) || op == 0xaf || op == 0xb6 || op == 0xb7 || op == 0xb8 || (op >= 0xbc && op <= 0xbf))
+	if ((op >= 0x40 && op <= 0x4f) || op == 0xaf || op == 0xb6 || op == 0xb7 || op == 0xb8 ||
+	    (op >= 0xbc && op <= 0xbf))
 		return is_reg;	/* cmov, imul, movzx, popcnt, bsf, bsr, movsx */
-	if ((op >= 0x90 && op <= 0x9f) || op == 0xa4 || op == 0xa5 || op == 0xab || op == 0xac || op == 0xad || op == 0xb0 ||
-	    op == 0xb1 || op == 0xb3 || op == 0xbb || op == 0xc7 || op == 0x7e)
+	if ((op >= 0x90 && op <= 0x9f) || op == 0xa4 || op == 0xa5 || op == 0xab || op == 0xac || op == 0xad ||
+	    op == 0xb0 || op == 0xb1 || op == 0xb3 || op == 0xbb || op == 0xc7 || op == 0x7e)
 		return is_rm;	/* set, shld, shrd, bts, cmpxchg, btr, btc, rdrand, movd */
 	if (op == 0xba)	/* /4: bt */
 		return is_rm && (i->modrm >> 3 & 7) > 4;
@@ -129,8 +130,9 @@ static bool vex_writes(const struct insn *i, bool is_reg, bool is_rm)
 {
 	uint8_t op = i->opcode;
 
-	return (op >= 0xf0 || op == 0x2c || op == 0x2d || op == 0x50 || op == 0x7e || op == 0x93 || op == 0xc5 || op == 0xd7 ||
-		(op >= 0x14 && op <= 0x17)) && (is_reg || is_rm);
+	return (op >= 0xf0 || op == 0x2c || op == 0x2d || op == 0x50 || op == 0x7e || op == 0x93 || op == 0xc5 ||
+		op == 0xd7 || (op >= 0x14 && op <= 0x17)) &&
+	       (is_reg || is_rm);
 }
 
 /* Are its registers of one byte?  Then numbers 4 and 5 are AH and CH; with a REX prefix they are SPL and BPL. */
@@ -168,8 +170,17 @@ static bool may_write(const struct insn *i, unsigned reg)
 		return false;
 	case 0x80: case 0x81: case 0x83:	/* /7: cmp */
 		return is_rm && (i->modrm >> 3 & 7) != 7;
-	case 0x88: case 0x89: case 0xc0: case 0xc1: case 0xc6: case 0xc7: case 0xd0: case 0xd1: case 0xd2: case 0xd3: case 0xfe:
-		return is_rm;
+	case 0x88:
+	case 0x89:
+	case 0xc0:
+	case 0xc1:
+	case 0xc6:
+	case 0xc7:
+	case 0xd0:
+	case 0xd1:
+	case 0xd2:
+	case 0xd3:
+	case 0xfe: return is_rm;
 	case 0x8a: case 0x8b: case 0x8d: case 0x63: case 0x69: case 0x6b:
 		return is_reg;
 	case 0xf6: case 0xf7:	/* not and neg of the group; multiplications write others */

@@ -88,10 +88,12 @@ struct code_frames {
 };
 
 /* Of a file, between its FDEs (struct cfi_fde, by address); the file outlives it. */
-void code_frames_open(struct code_frames *c, const struct elf_file *file, const struct unwind_arch *arch, const GArray *fdes);
+void code_frames_open(struct code_frames *c, const struct elf_file *file, const struct unwind_arch *arch,
+		      const GArray *fdes);
 struct code_gap;
 /* Of one stretch of text, in which a function is known to start. */
-void code_frames_open_gap(struct code_frames *c, const struct unwind_arch *arch, const struct code_gap *gap, uint64_t start);
+void code_frames_open_gap(struct code_frames *c, const struct unwind_arch *arch, const struct code_gap *gap,
+			  uint64_t start);
 void code_frames_close(struct code_frames *c);
 /* Adds one entry for each stretch of text that rows are known for, to be run by code_frames_run(). */
 void code_frames_add(const struct code_frames *c, struct cfi_entries *e);

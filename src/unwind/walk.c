@@ -121,7 +121,8 @@ static bool find_frame(struct walk *w)
 			continue;
 		if (!w->s->read(w->s->ctx, at, pair, sizeof(pair)))
 			return false;
-		if (!may_return_to(w, pair[1], w->regs.ip, &is_sure) || (!is_sure && !may_be_frame_pointer(pair[0], at)))
+		if (!may_return_to(w, pair[1], w->regs.ip, &is_sure) ||
+		    (!is_sure && !may_be_frame_pointer(pair[0], at)))
 			continue;
 		if (w->to_skip) {
 			w->to_skip--;

@@ -67,9 +67,10 @@ static void estimate(const struct diff *d, enum diff_side side, const struct tal
 		double apart = c->whole_squares - 2 * a->mean_ns * (double)c->whole_ns + n * a->mean_ns * a->mean_ns;
 		double off = (double)c->whole_ns - a->mean_ns * n;
 
-		error += sqrt(are_runs ? c->inner_squares :
-					 stats_thread_variance(c->squares, c->ns, (double)c->count,
-							       thread_observed_ns(profile_thread(p, c->thread)), are_all));
+		error += sqrt(are_runs ? c->inner_squares
+				       : stats_thread_variance(c->squares, c->ns, (double)c->count,
+							       thread_observed_ns(profile_thread(p, c->thread)),
+							       are_all));
 		mean_error += sqrt(fmax(apart, 0));
 		apart_threads += off * off;
 		lives += life * life;
@@ -148,8 +149,9 @@ static struct between between_threads(const struct diff *d, const struct tally *
 	struct between b = { 0 };
 
 	/* the threads of a run are parts of it, which need not grow alike */
-	if (d->options.norm == DIFF_WHOLE_RUNS || r->side[DIFF_BEFORE].threads_cnt < 3 || r->side[DIFF_AFTER].threads_cnt < 3 ||
-	    !(r->side[DIFF_BEFORE].scaled_ns > 0) || !(r->side[DIFF_AFTER].scaled_ns > 0))
+	if (d->options.norm == DIFF_WHOLE_RUNS || r->side[DIFF_BEFORE].threads_cnt < 3 ||
+	    r->side[DIFF_AFTER].threads_cnt < 3 || !(r->side[DIFF_BEFORE].scaled_ns > 0) ||
+	    !(r->side[DIFF_AFTER].scaled_ns > 0))
 		return b;
 	g_autoptr(GArray) before = shares_of(d, DIFF_BEFORE, tallies[DIFF_BEFORE], key);
 	g_autoptr(GArray) after = shares_of(d, DIFF_AFTER, tallies[DIFF_AFTER], key);
@@ -252,8 +254,8 @@ static void compare_sides(const struct diff *d, const struct between *b, struct 
 
 	r->time = compare_values(d, (struct compared[]){ time_of(x), time_of(y) }, b->time, b->pairs_cnt);
 	if (x->whole_cnt && y->whole_cnt)
-		r->each = compare_values(d, (struct compared[]){ mean_of(x, of_others), mean_of(y, of_others) }, b->each,
-					 b->pairs_cnt);
+		r->each = compare_values(d, (struct compared[]){ mean_of(x, of_others), mean_of(y, of_others) },
+					 b->each, b->pairs_cnt);
 	else
 		r->each = (struct diff_change){ .p = 1 };
 }

@@ -35,7 +35,8 @@ static bool bad(const struct reader *r, const char *at, GError **error, const ch
 	g_autofree char *why = g_strdup_vprintf(format, ap);
 	va_end(ap);
 	return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "'%s', character %ld: %s", r->text,
-		      g_utf8_validate(r->text, at - r->text, NULL) ? g_utf8_pointer_to_offset(r->text, at) + 1 : (long)(at - r->text) + 1,
+		      g_utf8_validate(r->text, at - r->text, NULL) ? g_utf8_pointer_to_offset(r->text, at) + 1
+								   : (long)(at - r->text) + 1,
 		      why);
 }
 

@@ -122,7 +122,8 @@ static const char *says_of(const struct diff *d, const struct tally *const talli
 	const struct diff_side_keys *s = &d->keys->side[side];
 	uint32_t wait = tallies[side]->waits[key] - 1;
 
-	if (r->is_lost || profile_wait(s->p, wait)->state == ON_CPU_STATE || reasons_of(s->reasons, wait) == REASON_OTHER)
+	if (r->is_lost || profile_wait(s->p, wait)->state == ON_CPU_STATE ||
+	    reasons_of(s->reasons, wait) == REASON_OTHER)
 		return NULL;
 	return reasons_says(s->reasons, wait);
 }
@@ -251,7 +252,8 @@ static void tell_all_apart(const struct diff *d, GArray *rows)
 		GArray *known = g_hash_table_lookup(by_label, key);
 
 		if (!known)
-			g_hash_table_insert(by_label, g_strdup(key), known = g_array_new(FALSE, FALSE, sizeof(uint32_t)));
+			g_hash_table_insert(by_label, g_strdup(key),
+					    known = g_array_new(FALSE, FALSE, sizeof(uint32_t)));
 		g_array_append_val(known, i);
 		g_free(key);
 	}

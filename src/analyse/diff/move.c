@@ -194,7 +194,9 @@ static GArray *alike_pairs(struct matcher *m, const GArray *before, const GArray
 				m->all = false;
 				return pairs;
 			}
-			struct pair pair = { .before = i, .after = at, .alike = alike(m, x, y), .ns = MIN(x->ns, y->ns) };
+			struct pair pair = {
+				.before = i, .after = at, .alike = alike(m, x, y), .ns = MIN(x->ns, y->ns)
+			};
 			if (pair.alike >= MOST * ALL)
 				g_array_append_val(pairs, pair);
 		}

@@ -107,7 +107,8 @@ static bool is_served(const struct finder *f, uint32_t i)
 	const struct object *o = profile_wait_object(f->p, w);
 	const char *from = o && o->kind == OBJECT_SOCKET ? strstr(o->name, " from") : NULL;
 
-	if (o && f->reason[i] == REASON_NETWORK_RECEIVE && (object_serves_datagrams(o) || is_unix_datagrams(f->p, w, o)))
+	if (o && f->reason[i] == REASON_NETWORK_RECEIVE &&
+	    (object_serves_datagrams(o) || is_unix_datagrams(f->p, w, o)))
 		return true;
 	/* which side asks is a guess there */
 	if (!from || f->reason[i] != REASON_NETWORK_RECEIVE || strcmp(o->place, "udp") == 0)
@@ -227,7 +228,8 @@ static bool is_asked(const struct profile *p, const struct wait *w, const struct
 	if (!name)
 		return false;
 	return waker->pid == profile_wait_object(p, w)->pid ||
-	       (len && strcmp(waker->comm, profile_thread(p, w->thread)->comm) != 0 && !strncmp(name + 2, waker->comm, len) && (name[2 + len] == ')' || name[2 + len] == ' '));
+	       (len && strcmp(waker->comm, profile_thread(p, w->thread)->comm) != 0 &&
+		!strncmp(name + 2, waker->comm, len) && (name[2 + len] == ')' || name[2 + len] == ' '));
 }
 
 /* What is known of each waker. */
@@ -273,7 +275,8 @@ static bool is_passed(const struct finder *f, const struct wait *w, const struct
 }
 
 /* One kind of waker of a wait row. */
-static void count_wake(struct finder *f, const struct wake *wake, const uint32_t *threads, const struct waker_facts *facts)
+static void count_wake(struct finder *f, const struct wake *wake, const uint32_t *threads,
+		       const struct waker_facts *facts)
 {
 	const struct waker *waker = profile_get_waker(f->p, wake->waker);
 	uint32_t sleeper = profile_wait(f->p, wake->wait)->thread, by = threads[wake->waker];
@@ -290,7 +293,8 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 		e->process_ns += ns;
 	else
 		e->others_ns += ns;
-	bool is_younger = waker->pid != profile_thread(f->p, sleeper)->pid && waker->start_ns > profile_thread(f->p, sleeper)->start_ns;
+	bool is_younger = waker->pid != profile_thread(f->p, sleeper)->pid &&
+			  waker->start_ns > profile_thread(f->p, sleeper)->start_ns;
 	if (f->is_command && by != NONE && is_younger)
 		e->children_ns += ns;
 	if (is_younger && waker->start_ns > f->p->info.start_ns)
@@ -588,8 +592,8 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 	bool is_of_library = f->rule[i] && f->rule[i]->protocol;
 
 	/* who polls one client or peer has a time limit in each answer that it waits for */
-	if (!is_of_library &&
-	    (is_epoll ? looks_per_second(f, i) >= LOOKS_PER_S_EPOLL : is_timed(f, i) && per_second(f, w) >= LOOKS_PER_S_POLL))
+	if (!is_of_library && (is_epoll ? looks_per_second(f, i) >= LOOKS_PER_S_EPOLL
+					: is_timed(f, i) && per_second(f, w) >= LOOKS_PER_S_POLL))
 		return IDLE_NOT;
 	return IDLE_LOOP;
 }
@@ -615,7 +619,8 @@ static bool is_child_of_command(const struct finder *f, const struct thread *t)
 /* A thread that is made for a piece of work, and ends with it, keeps no house; nor does a process for whose end another waits. */
 static bool is_for_one_task(const struct finder *f, const struct thread *t)
 {
-	return (!is_main(t) || g_hash_table_contains(f->waited_for, GUINT_TO_POINTER(t->pid)) || is_child_of_command(f, t)) &&
+	return (!is_main(t) || g_hash_table_contains(f->waited_for, GUINT_TO_POINTER(t->pid)) ||
+		is_child_of_command(f, t)) &&
 	       (t->flags & THREAD_EXITED) && !(t->flags & THREAD_OPEN_AT_START);
 }
 
@@ -628,7 +633,8 @@ static bool is_retry(const struct finder *f, uint32_t i)
 	uint64_t failed_cnt = profile_failed_connects(f->p, t->pid, is_known ? 0 : t->tid);
 
 	/* it can have no more processes, or descriptors */
-	if (is_main(t) && (profile_find_limit(f->p, LIMIT_TASKS, t->pid, 0) || profile_find_limit(f->p, LIMIT_FILES, t->pid, 0)))
+	if (is_main(t) &&
+	    (profile_find_limit(f->p, LIMIT_TASKS, t->pid, 0) || profile_find_limit(f->p, LIMIT_FILES, t->pid, 0)))
 		return per_second(f, w) >= RETRIES_PER_S;
 	return per_second(f, w) >= RETRIES_PER_S && failed_cnt >= (is_known ? 1 : MAX(w->count / 2, 1));
 }
@@ -652,11 +658,12 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 
 	if (rule_is_shell_sleep(f->rule[i]))
 		return per_second(f, w) < LOOKS_PER_S_POLL ? IDLE_TIMER : IDLE_NOT;
-	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(f, profile_thread(f->p, w->thread)) || is_retry(f, i))
+	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(f, profile_thread(f->p, w->thread)) ||
+	    is_retry(f, i))
 		return IDLE_NOT;
 	/* it sleeps all the time, and some calls further in */
-	if (!is_main(profile_thread(f->p, w->thread)) && w->count == 1 && w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END &&
-	    f->depth[w->user] <= SLEEP_DEPTH + 2)
+	if (!is_main(profile_thread(f->p, w->thread)) && w->count == 1 && w->flags & WAIT_OPEN_AT_START &&
+	    w->flags & WAIT_OPEN_AT_END && f->depth[w->user] <= SLEEP_DEPTH + 2)
 		return IDLE_TIMER;
 	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
 		return IDLE_NOT;
@@ -864,7 +871,9 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_for_output(&f, i))
 			reason[i] = REASON_PIPE;
 		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_for_room(&f, i))
-			reason[i] = profile_wait_object(p, profile_wait(p, i))->kind == OBJECT_PIPE ? REASON_PIPE : REASON_NETWORK_SEND;
+			reason[i] = profile_wait_object(p, profile_wait(p, i))->kind == OBJECT_PIPE
+					    ? REASON_PIPE
+					    : REASON_NETWORK_SEND;
 		/* something is due: what its children do, whose time is counted as theirs */
 		if (ret_idle[i] == IDLE_LOOP && f.ended[i].children_ns > ended_sum(&f.ended[i]) / 2)
 			ret_idle[i] = IDLE_JOIN;

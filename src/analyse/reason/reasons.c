@@ -314,7 +314,9 @@ static uint8_t *ended_new(const struct profile *p, const uint8_t *tells)
 	for (guint i = 0; i < p->wakes->len; i++) {
 		const struct wake *wake = profile_wake(p, i);
 		const struct waker *w = profile_get_waker(p, wake->waker);
-		enum ended by = waker_is_timer(w) ? ENDED_BY_TIMER : tells[wake->waker] ? (enum ended)tells[wake->waker] : ENDED_BY_WAKING;
+		enum ended by = waker_is_timer(w)    ? ENDED_BY_TIMER
+				: tells[wake->waker] ? (enum ended)tells[wake->waker]
+						     : ENDED_BY_WAKING;
 
 		ns[wake->wait][by] += wake->blocked_ns;
 		of_place[profile_wait(p, wake->wait)->user][by] += wake->blocked_ns;
@@ -323,7 +325,8 @@ static uint8_t *ended_new(const struct profile *p, const uint8_t *tells)
 		const struct wait *w = profile_wait(p, i);
 
 		ended[i] = (uint8_t)most_of(ns[i]);
-		if (ended[i] == ENDED_UNKNOWN && w->user && w->flags & WAIT_OPEN_AT_END && most_of(of_place[w->user]) == ENDED_BY_TIMER)
+		if (ended[i] == ENDED_UNKNOWN && w->user && w->flags & WAIT_OPEN_AT_END &&
+		    most_of(of_place[w->user]) == ENDED_BY_TIMER)
 			ended[i] = ENDED_BY_TIMER;
 	}
 	return ended;

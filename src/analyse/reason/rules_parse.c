@@ -227,7 +227,18 @@ static bool read_choice(struct parser *p, GString *word, const char *const *choi
 	return wrong(p, where, "%s is wanted", wanted);
 }
 
-enum key { KEY_REASON, KEY_IDLE, KEY_LEVEL, KEY_OBJECTLESS, KEY_ANYWHERE, KEY_SAYS, KEY_ADVICE, KEY_SOURCE, KEY_PROTOCOL, KEY_COUNT };
+enum key {
+	KEY_REASON,
+	KEY_IDLE,
+	KEY_LEVEL,
+	KEY_OBJECTLESS,
+	KEY_ANYWHERE,
+	KEY_SAYS,
+	KEY_ADVICE,
+	KEY_SOURCE,
+	KEY_PROTOCOL,
+	KEY_COUNT
+};
 static const char *const key_names[KEY_COUNT] = { "reason", "idle",   "level",  "objectless",
 						  "anywhere", "says",   "advice", "source", "protocol" };
 

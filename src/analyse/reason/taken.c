@@ -36,8 +36,8 @@ static bool is_of_client(const struct search *s, uint32_t i)
 	const struct wait *w = profile_wait(s->p, i);
 	const struct object *o = profile_wait_object(s->p, w);
 
-	return o && object_is_accepted_at(o, s->where) && w->state != 'R' && w->state != ON_CPU_STATE && has_pid(s, w->thread) &&
-	       (s->reason[i] == REASON_NETWORK_RECEIVE || s->reason[i] == REASON_EVENT_LOOP);
+	return o && object_is_accepted_at(o, s->where) && w->state != 'R' && w->state != ON_CPU_STATE &&
+	       has_pid(s, w->thread) && (s->reason[i] == REASON_NETWORK_RECEIVE || s->reason[i] == REASON_EVENT_LOOP);
 }
 
 /* It waits for connections, or for sockets of which one may be the listener. */
@@ -94,7 +94,8 @@ static bool are_all_taken(const struct search *s)
 static void mark(struct search *s)
 {
 	EACH_ROW(i, const struct wait, w, s->p->waits) {
-		if (!is_of_client(s, i) || s->uses[w->thread].clients_ns < thread_observed_ns(profile_thread(s->p, w->thread)) / 2)
+		if (!is_of_client(s, i) ||
+		    s->uses[w->thread].clients_ns < thread_observed_ns(profile_thread(s->p, w->thread)) / 2)
 			continue;
 		s->idle[i] = IDLE_NOT;
 		s->reason[i] = REASON_NETWORK_RECEIVE;

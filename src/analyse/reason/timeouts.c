@@ -115,7 +115,8 @@ static bool is_owed(const struct profile *p, const struct timeouts_input *in, co
 		return false;
 	if (e->by_cnt > t->timed_out_cnt + t->timed_out_cnt / 2)
 		return true;
-	return in->depth[w->user] >= 2 && waits_in && waits_in == function_of(p, in->pl, profile_get_waker(p, e->waker)->user);
+	return in->depth[w->user] >= 2 && waits_in &&
+	       waits_in == function_of(p, in->pl, profile_get_waker(p, e->waker)->user);
 }
 
 void timeouts_find(const struct profile *p, const struct timeouts_input *in, uint8_t *idle)

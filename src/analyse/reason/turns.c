@@ -159,7 +159,8 @@ static bool *brought_new(const struct search *s, guint queue)
 {
 	const struct queue *q = &g_array_index(s->queues, struct queue, queue);
 	g_autofree bool *is_asked = asked_new(s, q);
-	g_autofree uint64_t *all_ns = g_new0(uint64_t, (gsize)s->p->nodes->len + 1), *brought_ns = g_new0(uint64_t, (gsize)s->p->nodes->len + 1);
+	g_autofree uint64_t *all_ns = g_new0(uint64_t, (gsize)s->p->nodes->len + 1),
+			    *brought_ns = g_new0(uint64_t, (gsize)s->p->nodes->len + 1);
 	bool *is_brought = g_new0(bool, (gsize)s->p->waits->len + 1);
 
 	for (guint i = 0; i < s->p->wakes->len; i++) {
@@ -174,8 +175,10 @@ static bool *brought_new(const struct search *s, guint queue)
 		enum reason reason = (enum reason)s->reason[i];
 
 		is_brought[i] = s->of_wait[i] && s->of_wait[i] != queue + 1 && is_member(q, w->thread) && w->user &&
-				(reason == REASON_LOCK_CONDITION || reason == REASON_LOCK_SEMAPHORE || reason == REASON_LOCK_OTHER) &&
-				brought_ns[w->user] && brought_ns[w->user] >= all_ns[w->user] - all_ns[w->user] / OTHERS_PART;
+				(reason == REASON_LOCK_CONDITION || reason == REASON_LOCK_SEMAPHORE ||
+				 reason == REASON_LOCK_OTHER) &&
+				brought_ns[w->user] &&
+				brought_ns[w->user] >= all_ns[w->user] - all_ns[w->user] / OTHERS_PART;
 	}
 	return is_brought;
 }

@@ -112,7 +112,9 @@ static GHashTable *busiest_new(GHashTable *clients)
 static bool is_answering(const struct profile *p, const struct client *c, const struct client *other)
 {
 	double window_ns = (double)thread_observed_ns(profile_thread(p, c->thread));
-	double expected_ns = window_ns > 0 ? (double)other->count * ((double)c->ns / window_ns) * (double)c->ns / (double)c->count / 2 : 0;
+	double expected_ns = window_ns > 0 ? (double)other->count * ((double)c->ns / window_ns) * (double)c->ns /
+						     (double)c->count / 2
+					   : 0;
 
 	return other != c && (double)other->ns < MIN(expected_ns, (double)c->ns) / OTHERS_PART;
 }
@@ -168,8 +170,8 @@ static bool listens(const struct profile *p, const struct listens *l, uint32_t i
 	const struct wait *w = profile_wait(p, i);
 	uint64_t observed_ns = thread_observed_ns(profile_thread(p, w->thread));
 
-	return l->ns >= observed_ns - observed_ns / LISTENS_SHARE && l->cnt && l->ns / l->cnt >= LISTENS_NS && l->others_cnt <= l->cnt / 2 &&
-	       !computes(p, profile_wait_object(p, w)->pid);
+	return l->ns >= observed_ns - observed_ns / LISTENS_SHARE && l->cnt && l->ns / l->cnt >= LISTENS_NS &&
+	       l->others_cnt <= l->cnt / 2 && !computes(p, profile_wait_object(p, w)->pid);
 }
 
 static void find_listeners(const struct profile *p, const uint8_t *reason, uint8_t *idle)

@@ -13,7 +13,17 @@
 #define OUTER_FRAMES 3
 
 /* The least important last; rows of all tables take turns. */
-enum { RANK_FINDING = 1, RANK_CONDITION, RANK_LEADS, RANK_FIRST, RANK_SIDE, RANK_TOTAL, RANK_ROWS, RANK_OBJECTS = 90, RANK_MORE };
+enum {
+	RANK_FINDING = 1,
+	RANK_CONDITION,
+	RANK_LEADS,
+	RANK_FIRST,
+	RANK_SIDE,
+	RANK_TOTAL,
+	RANK_ROWS,
+	RANK_OBJECTS = 90,
+	RANK_MORE
+};
 
 struct difference {
 	struct diff *d;

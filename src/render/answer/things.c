@@ -24,7 +24,8 @@ static void add_findings(struct things *t)
 	EACH_ROW(i, const struct finding, row, f->rows) {
 		const struct frame *frame = row->frame >= 0 ? profile_get_frame(t->p, (uint32_t)row->frame) : NULL;
 		const char *parts[] = { row->process, reason_name(row->reason), frame ? frame->name : NULL,
-					row->loop ? row->loop->name : NULL, row->busy_rule ? row->busy_rule->name : NULL };
+					row->loop ? row->loop->name : NULL,
+					row->busy_rule ? row->busy_rule->name : NULL };
 
 		add(t, THING_FINDING, i, row->busy ? "busy" : "wait", parts, G_N_ELEMENTS(parts));
 	}

@@ -35,7 +35,8 @@ void things_write_headline(struct answer *a, const struct things *t, const struc
 	const char *id = h->finding ? thing_id(t, THING_FINDING,
 					       (guint)(h->finding - (const struct finding *)(void *)f->rows->data))
 				    : thing_id(t, THING_TASK,
-					       (guint)(h->task - (const struct task_wait *)(void *)t->e->tasks->rows->data));
+					       (guint)(h->task -
+						       (const struct task_wait *)(void *)t->e->tasks->rows->data));
 	struct json *j = answer_item(a, "headlines");
 
 	json_object_begin(j);

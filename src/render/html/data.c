@@ -105,7 +105,8 @@ static void number_nodes(struct columns *c)
 		if (!c->frame_id[frame]) {
 			g_array_append_val(c->frames, frame);
 			c->frame_id[frame] = c->frames->len;
-			c->frame_label[frame] = tree_label_of_frame(c->labels, profile_get_frame(c->p, frame), false, text);
+			c->frame_label[frame] = tree_label_of_frame(c->labels, profile_get_frame(c->p, frame), false,
+								    text);
 		}
 		if (first[i]) {
 			i = first[i];

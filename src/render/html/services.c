@@ -63,10 +63,12 @@ static void put_summary(GString *out, const struct service_graph *g, const struc
 	if (!page->focus)
 		g_string_append(out, "A box leads to its service. ");
 	if (g->drawn_edges < g->edges->len && !page->focus)
-		g_string_append_printf(out, "Of %u services that wait or are waited for %u are drawn, of %u connections the %u with most time: "
-					    "%.0f%% of it. The other %u services are folded.",
-				       g->linked_nodes, g->drawn_nodes, g->edges->len, g->drawn_edges, g->all > 0 ? 100 * g->drawn / g->all : 100.0,
-				       services);
+		g_string_append_printf(
+			out,
+			"Of %u services that wait or are waited for %u are drawn, of %u connections the %u with most time: "
+			"%.0f%% of it. The other %u services are folded.",
+			g->linked_nodes, g->drawn_nodes, g->edges->len, g->drawn_edges,
+			g->all > 0 ? 100 * g->drawn / g->all : 100.0, services);
 	else if (g->all > g->drawn)
 		g_string_append_printf(out, "Drawn is %.0f%% of the time of its neighbours' connections; the rest is folded.",
 				       100 * g->drawn / g->all);

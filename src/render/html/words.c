@@ -77,7 +77,8 @@ static const char *says_of(const struct html_words *w, uint32_t wait)
 {
 	if (!has_rules(w))
 		return "waits";
-	return w->explanation ? reasons_says(w->explanation->findings->reasons, wait) : reason_says(w->known[wait].reason);
+	return w->explanation ? reasons_says(w->explanation->findings->reasons, wait)
+			      : reason_says(w->known[wait].reason);
 }
 
 static const char *advice_of(const struct html_words *w, uint32_t wait)

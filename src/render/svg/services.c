@@ -117,7 +117,8 @@ static void put_edge(struct picture *p, guint i)
 	put_number(p->out, "stroke-width", width);
 	g_string_append(p->out, " d=\"");
 	for (guint k = 0; k < path->len; k++) {
-		const struct layers_place *at = &g_array_index(p->layers->places, struct layers_place, g_array_index(path, guint, k));
+		const struct layers_place *at = &g_array_index(p->layers->places, struct layers_place,
+							       g_array_index(path, guint, k));
 		const double y = y_of(at), x = x_of(at);
 
 		if (!k) {
@@ -269,7 +270,8 @@ void svg_services(GString *out, const struct service_graph *g, const char *focus
 {
 	struct picture p = { .out = out, .graph = g, .focus = focus, .link = link, .most = MUCH, .most_work = MUCH };
 	g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(struct layers_link));
-	g_autoptr(GArray) nodes = g_array_new(FALSE, FALSE, sizeof(guint)), edges = g_array_new(FALSE, FALSE, sizeof(guint));
+	g_autoptr(GArray) nodes = g_array_new(FALSE, FALSE, sizeof(guint)),
+			  edges = g_array_new(FALSE, FALSE, sizeof(guint));
 
 	p.nodes = nodes;
 	p.edges = edges;

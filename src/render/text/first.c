@@ -226,7 +226,8 @@ static void append_on_cpu(GString *s, const struct profile *p, const struct sele
 		g_string_append(line, shown++ ? ", " : " ");
 		text_safe_cut(line, g_str_has_prefix(r->name, prefix) ? r->name + strlen(prefix) : r->name,
 			      ON_CPU_NAME);
-		append_estimate(line, top_percent(top, r->weight), text_percent((uint64_t)r->off_cpu_se_ns, top->whole));
+		append_estimate(line, top_percent(top, r->weight),
+				text_percent((uint64_t)r->off_cpu_se_ns, top->whole));
 	}
 	if (samples)
 		g_string_append(line, " of it. `offcpu report --weight on_cpu --stacks`");
@@ -448,7 +449,8 @@ void text_first(GString *s, const struct profile *p, const struct query *query, 
 	append_tail(tail, &w, false);
 	if (selection && !e->findings->classes->len) {
 		append_nobody(body, p, query, options);
-	} else if (append_headlines(body, e, lines_of(head->str) + lines_of(tail->str), options) < MIN(e->headlines->len, 2)) {
+	} else if (append_headlines(body, e, lines_of(head->str) + lines_of(tail->str), options) <
+		   MIN(e->headlines->len, 2)) {
 		g_string_truncate(body, 0);
 		g_string_truncate(tail, 0);
 		append_tail(tail, &w, true);

@@ -186,7 +186,8 @@ static void append_stacks(GString *s, const struct findings *f, const struct sel
 	struct selection *awake = p->info.imported ? NULL : json_without_idle(f);
 	const struct selection *shown = awake ? awake : selection;
 	const bool is_counted = profile_rows_are_counted(p->info.rows_are);
-	const struct tree_options options = { .weight = is_counted ? WEIGHT_COUNT : WEIGHT_OFF_CPU, .keep = shown ? shown->waits : NULL };
+	const struct tree_options options = { .weight = is_counted ? WEIGHT_COUNT : WEIGHT_OFF_CPU,
+					      .keep = shown ? shown->waits : NULL };
 	struct tree *t = tree_from_profile(p, &options);
 	g_autoptr(GHashTable) runtime = runtime_labels(f);
 

@@ -90,8 +90,9 @@ static void append_functions(GString *s, const GPtrArray *rows, const struct tex
 			       "MAX", "FUNCTION", text_plain(o));
 	for (guint i = 0; i < rows->len && (!o->top || i < o->top); i++) {
 		const struct request_row *row = rows->pdata[i];
-		const uint64_t times[] = { row->sum.all.wall_ns / row->sum.all.count, request_percentile(&row->sum, 0.5),
-					   request_percentile(&row->sum, 0.99), row->sum.max_ns };
+		const uint64_t times[] = { row->sum.all.wall_ns / row->sum.all.count,
+					   request_percentile(&row->sum, 0.5), request_percentile(&row->sum, 0.99),
+					   row->sum.max_ns };
 
 		request_times_text(s, TEXT_COUNT(row->sum.all.count), times, G_N_ELEMENTS(times), row->name, o);
 	}
@@ -196,8 +197,12 @@ static void append_route_row(GString *s, const struct request_route *row, const 
 {
 	const struct offcpu_request_times *all = &row->sum.all;
 	uint64_t cnt = MAX(all->count, 1);
-	const uint64_t times[] = { all->wall_ns / cnt, request_percentile(&row->sum, 0.5), request_percentile(&row->sum, 0.99),
-				   row->sum.max_ns, all->on_cpu_ns / cnt, all->blocked_ns / cnt,
+	const uint64_t times[] = { all->wall_ns / cnt,
+				   request_percentile(&row->sum, 0.5),
+				   request_percentile(&row->sum, 0.99),
+				   row->sum.max_ns,
+				   all->on_cpu_ns / cnt,
+				   all->blocked_ns / cnt,
 				   (all->runnable_ns + all->preempted_ns) / cnt };
 	g_autoptr(GString) count = g_string_new(row->is_exact ? "" : "~");
 

@@ -311,7 +311,8 @@ void text_tasks_first(GString *s, const struct profile *p, const struct selectio
 	guint shown = 0, left = 0;
 
 	for (guint i = 0; i < p->tasks->len; i++) {
-		if (!selection_has_process(selection, p, profile_tasks(p, i)->pid) || profile_tasks(p, i)->tasks < TASKS_NONE)
+		if (!selection_has_process(selection, p, profile_tasks(p, i)->pid) ||
+		    profile_tasks(p, i)->tasks < TASKS_NONE)
 			continue;
 		if (shown < FIRST_POPULATIONS)
 			append_first(s, profile_tasks(p, i), o);

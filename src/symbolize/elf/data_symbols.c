@@ -326,7 +326,8 @@ static const char *shown_path(struct data_symbols *d, uint32_t pid, const struct
 	if (executed)
 		return g_string_chunk_insert_const(d->strings, executed);
 	/* six letters behind the prefix may be a semaphore's own name, or one for the moment: of that it is told that it is gone */
-	if (g_str_has_suffix(m->path, MAPS_DELETED) && !is_made_by_sem_open(m) && !file_is_at_path(d->proc_dir, pid, m, true))
+	if (g_str_has_suffix(m->path, MAPS_DELETED) && !is_made_by_sem_open(m) &&
+	    !file_is_at_path(d->proc_dir, pid, m, true))
 		len -= strlen(MAPS_DELETED);
 	g_autofree char *plain = semaphore ? g_steal_pointer(&semaphore) : g_strndup(m->path, len);
 	g_autofree char *valid = g_utf8_make_valid(plain, -1);

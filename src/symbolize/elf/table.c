@@ -212,7 +212,9 @@ static void pool_add_symbols(struct pool *pool, const struct elf_reader *r, Elf_
 					     is_old_version(versions, (int)i, names + sym.st_name));
 		/* behind the C runtime's own (frame_dummy) comes code of compilers that name no local functions, as GHC */
 		bool is_local = GELF_ST_BIND(sym.st_info) == STB_LOCAL && GELF_ST_TYPE(sym.st_info) == STT_FUNC;
-		uint64_t reach = (is_stripped || is_local) && !candidate.sized ? elf_unsized_reach(r, &sym, &budget_bytes) : 0;
+		uint64_t reach = (is_stripped || is_local) && !candidate.sized
+					 ? elf_unsized_reach(r, &sym, &budget_bytes)
+					 : 0;
 		if (!candidate.sized && (is_stripped || reach))
 			candidate.end = MIN(candidate.end, sym.st_value + MAX(reach, 1));
 		candidate.name += names_from;

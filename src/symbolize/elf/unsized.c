@@ -51,7 +51,8 @@ uint64_t elf_unsized_reach(const struct elf_reader *r, const GElf_Sym *sym, size
 	GElf_Shdr sh;
 	size_t len;
 
-	if (!scn || r->machine != EM_X86_64 || !gelf_getshdr(scn, &sh) || sh.sh_type != SHT_PROGBITS || at >= sh.sh_size)
+	if (!scn || r->machine != EM_X86_64 || !gelf_getshdr(scn, &sh) || sh.sh_type != SHT_PROGBITS ||
+	    at >= sh.sh_size)
 		return 0;
 	len = MIN(MIN(sh.sh_size - at, FUNCTION_MAX_BYTES), *budget_bytes);
 	/* a piece of the file, as the whole section may be large */

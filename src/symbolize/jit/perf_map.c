@@ -73,7 +73,9 @@ static char *method_of_dotnet(char *name, char *end)
 /* Erlang writes "$shop:pay/1". */
 static char *function_of_erlang(char *name, const char *end)
 {
-	return name[0] == '$' && memchr(name, ':', (size_t)(end - name)) && memchr(name, '/', (size_t)(end - name)) ? name + 1 : NULL;
+	return name[0] == '$' && memchr(name, ':', (size_t)(end - name)) && memchr(name, '/', (size_t)(end - name))
+		       ? name + 1
+		       : NULL;
 }
 
 /*

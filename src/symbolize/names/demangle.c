@@ -159,7 +159,8 @@ static char *coroutine_name(const char *name)
 	static const char end[] = ".Frame*)";
 	const char *frame = strstr(name, end), *mangled = frame ? g_strrstr_len(name, frame - name, "::_Z") : NULL;
 
-	for (const char *open = mangled ? strchr(name, '(') : NULL; open && open < mangled; open = strchr(open + 1, '('))
+	for (const char *open = mangled ? strchr(name, '(') : NULL; open && open < mangled;
+	     open = strchr(open + 1, '('))
 		if (open > name && !strncmp(open + 1, name, (size_t)(open - name)))
 			return g_strdup_printf("%.*s%s", (int)(mangled - open - 1), open + 1, frame + strlen(end));
 	return NULL;

@@ -176,7 +176,8 @@ bool kernel_symbols_find(struct kernel_symbols *k, uint64_t addr, bool again, st
 	bool is_found = k->by.name && find_asked(k, addr, &found);
 
 	if (!is_found && !k->by.name)
-		is_found = find_read(k, addr, &found) || ((again || !k->table) && read_all(k) && find_read(k, addr, &found));
+		is_found = find_read(k, addr, &found) ||
+			   ((again || !k->table) && read_all(k) && find_read(k, addr, &found));
 	if (!is_found)
 		return false;
 	ret->name = found.name;

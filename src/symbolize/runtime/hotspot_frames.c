@@ -67,7 +67,8 @@ static void check_some(struct java_code *c, struct known *const *known, guint cn
 	bool is_read[CHECKED_AT_ONCE];
 
 	for (guint i = 0; i < cnt; i++)
-		pieces[i] = (struct memory_piece){ known[i]->read_at, now + (size_t)i * HEAD_BYTES, known[i]->head_cnt };
+		pieces[i] = (struct memory_piece){ known[i]->read_at, now + (size_t)i * HEAD_BYTES,
+						   known[i]->head_cnt };
 	memory_read_pieces(c->hotspot->pid, pieces, cnt, is_read);
 	for (guint i = 0; i < cnt; i++)
 		if (!is_read[i] || memcmp(known[i]->head, now + (size_t)i * HEAD_BYTES, known[i]->head_cnt) != 0)
@@ -111,7 +112,8 @@ static bool is_synchronized(const struct hotspot *h, uint64_t method)
 {
 	uint64_t flags;
 
-	return hotspot_field_at(&h->layout, h->pid, HOTSPOT_METHOD_ACCESS, method, &flags) && flags & ACCESS_SYNCHRONIZED;
+	return hotspot_field_at(&h->layout, h->pid, HOTSPOT_METHOD_ACCESS, method, &flags) &&
+	       flags & ACCESS_SYNCHRONIZED;
 }
 
 /* Of the methods that run at a place in compiled code. */
@@ -192,7 +194,8 @@ static bool add_name(struct java_frames *f, const char *name, bool is_synchroniz
 	return f->end != STACK_COMPLETE;
 }
 
-static bool step_interpreted(struct java_frames *f, struct java_code *code, const struct java_stack *s, struct place *at)
+static bool step_interpreted(struct java_frames *f, struct java_code *code, const struct java_stack *s,
+			     struct place *at)
 {
 	uint64_t method, unextended, fp = at->fp;
 	const struct known *known;
@@ -209,7 +212,8 @@ static bool step_interpreted(struct java_frames *f, struct java_code *code, cons
 	return at->unextended >= at->sp;
 }
 
-static bool step_compiled(struct java_frames *f, const struct java_stack *s, const struct known *known, struct place *at)
+static bool step_compiled(struct java_frames *f, const struct java_stack *s, const struct known *known,
+			  struct place *at)
 {
 	for (unsigned i = 0; i < known->cnt; i++)
 		if (!add_name(f, known->names[i], known->synchronized >> i & 1))

@@ -38,7 +38,8 @@ static void read_locks(const struct hotspot *h, struct thread *t)
 
 	/* the top is an offset in the thread */
 	if (!l->field[HOTSPOT_THREAD_LOCKS].bytes || !l->field[HOTSPOT_LOCKS_BASE].bytes ||
-	    !hotspot_field_at(l, h->pid, HOTSPOT_LOCKS_TOP, t->at + l->field[HOTSPOT_THREAD_LOCKS].at, &top) || top < begin)
+	    !hotspot_field_at(l, h->pid, HOTSPOT_LOCKS_TOP, t->at + l->field[HOTSPOT_THREAD_LOCKS].at, &top) ||
+	    top < begin)
 		return;
 	top = MIN((top - begin) / sizeof(uint64_t), LOCKS_MAX);
 	if (top && memory_read(h->pid, t->at + begin, t->locks, top * sizeof(uint64_t)))
@@ -52,7 +53,8 @@ static bool read_thread(const struct hotspot *h, uint64_t at, struct thread *ret
 	uint64_t system, tid;
 
 	*ret = (struct thread){ .at = at };
-	if (!at || !hotspot_field_at(l, h->pid, is_base ? HOTSPOT_THREAD_SYSTEM_BASE : HOTSPOT_THREAD_SYSTEM, at, &system) ||
+	if (!at ||
+	    !hotspot_field_at(l, h->pid, is_base ? HOTSPOT_THREAD_SYSTEM_BASE : HOTSPOT_THREAD_SYSTEM, at, &system) ||
 	    !hotspot_field_at(l, h->pid, HOTSPOT_SYSTEM_THREAD_ID, system, &tid) ||
 	    !hotspot_field_at(l, h->pid, HOTSPOT_THREAD_STACK, at, &ret->stack) ||
 	    !hotspot_field_at(l, h->pid, HOTSPOT_THREAD_STACK_SIZE, at, &ret->stack_bytes) ||
@@ -118,7 +120,8 @@ static GArray *look(const struct hotspot *h)
 	EACH_ROW(i, const struct thread, t, threads) {
 		uint64_t owner = 0;
 
-		if (!t->pending || !hotspot_field_at(&h->layout, h->pid, HOTSPOT_MONITOR_OWNER, t->pending, &owner) || !owner)
+		if (!t->pending || !hotspot_field_at(&h->layout, h->pid, HOTSPOT_MONITOR_OWNER, t->pending, &owner) ||
+		    !owner)
 			continue;
 		uint64_t object = owner == ANONYMOUS_OWNER ? object_of(h, t->pending) : 0;
 		EACH_ROW(k, const struct thread, other, threads) {
@@ -152,7 +155,8 @@ bool hotspot_contended(const struct hotspot *h, GArray *ret)
 	const struct hotspot_layout *l = &h->layout;
 	uint64_t at, owner, contentions;
 
-	if (!l->field[HOTSPOT_THREAD_NUMBER].bytes || !l->field[HOTSPOT_MONITORS].bytes || !l->field[HOTSPOT_MONITORS_HEAD].bytes ||
+	if (!l->field[HOTSPOT_THREAD_NUMBER].bytes || !l->field[HOTSPOT_MONITORS].bytes ||
+	    !l->field[HOTSPOT_MONITORS_HEAD].bytes ||
 	    !memory_read(h->pid, l->field[HOTSPOT_MONITORS].at + l->field[HOTSPOT_MONITORS_HEAD].at, &at, sizeof(at)))
 		return false;
 	for (unsigned i = 0; at; i++) {

@@ -138,9 +138,10 @@ static bool stays_between_collections(const struct java_objects *o)
 
 enum java_objects_state java_objects_open(struct java_objects *o, const struct hotspot *h)
 {
-	static const uint8_t needed[] = { HOTSPOT_GC_CNT,	HOTSPOT_LOADERS,    HOTSPOT_LOADER_NEXT, HOTSPOT_LOADER_CLASSES,
-					  HOTSPOT_CLASS_NEXT,	HOTSPOT_CLASS_SUPER, HOTSPOT_CLASS_MIRROR, HOTSPOT_CLASS_SIZE,
-					  HOTSPOT_CLASS_FIELDS, HOTSPOT_BYTES_DATA, HOTSPOT_OBJECT_CLASS };
+	static const uint8_t needed[] = { HOTSPOT_GC_CNT,         HOTSPOT_LOADERS,     HOTSPOT_LOADER_NEXT,
+					  HOTSPOT_LOADER_CLASSES, HOTSPOT_CLASS_NEXT,  HOTSPOT_CLASS_SUPER,
+					  HOTSPOT_CLASS_MIRROR,   HOTSPOT_CLASS_SIZE,  HOTSPOT_CLASS_FIELDS,
+					  HOTSPOT_BYTES_DATA,     HOTSPOT_OBJECT_CLASS };
 	struct flag flags[] = { { "UseCompressedOops", 0 }, { "UseCompressedClassPointers", 0 }, { "UseCompactObjectHeaders", 0 } };
 	uint64_t oop_shift = 0, class_shift;
 
@@ -156,8 +157,9 @@ enum java_objects_state java_objects_open(struct java_objects *o, const struct h
 	if ((!flags[1].is_on && !o->is_compact) || !read_field(o, HOTSPOT_GC, 0, &o->gc) || !o->gc ||
 	    !read_either(o, HOTSPOT_CLASS_BASE, HOTSPOT_CLASS_BASE_OLD, &o->class_base) ||
 	    !read_either(o, HOTSPOT_CLASS_SHIFT, HOTSPOT_CLASS_SHIFT_OLD, &class_shift) || class_shift > 16 ||
-	    (flags[0].is_on && (!read_either(o, HOTSPOT_OOP_BASE, HOTSPOT_OOP_BASE_OLD, &o->oop_base) ||
-				!read_either(o, HOTSPOT_OOP_SHIFT, HOTSPOT_OOP_SHIFT_OLD, &oop_shift) || oop_shift > 8)))
+	    (flags[0].is_on &&
+	     (!read_either(o, HOTSPOT_OOP_BASE, HOTSPOT_OOP_BASE_OLD, &o->oop_base) ||
+	      !read_either(o, HOTSPOT_OOP_SHIFT, HOTSPOT_OOP_SHIFT_OLD, &oop_shift) || oop_shift > 8)))
 		return JAVA_OBJECTS_UNKNOWN;
 	o->oop_shift = (uint8_t)oop_shift;
 	o->class_shift = (uint8_t)class_shift;
@@ -277,7 +279,9 @@ uint64_t java_class_statics(const struct java_objects *o, uint64_t class)
 {
 	uint64_t handle, object;
 
-	return read_field(o, HOTSPOT_CLASS_MIRROR, class, &handle) && read_memory(o, handle, &object, sizeof(object)) ? object : 0;
+	return read_field(o, HOTSPOT_CLASS_MIRROR, class, &handle) && read_memory(o, handle, &object, sizeof(object))
+		       ? object
+		       : 0;
 }
 
 /* ---- fields */
@@ -303,7 +307,8 @@ static bool next_field(struct field_reader *r, uint32_t ret[FIELD_INTS_MAX])
 	for (unsigned i = 0; i < 5; i++)
 		if (!next_int(r, &ret[i]))
 			return false;
-	return (!(ret[4] & FIELD_IS_INITIALIZED) || next_int(r, &more)) && (!(ret[4] & FIELD_IS_GENERIC) || next_int(r, &more)) &&
+	return (!(ret[4] & FIELD_IS_INITIALIZED) || next_int(r, &more)) &&
+	       (!(ret[4] & FIELD_IS_GENERIC) || next_int(r, &more)) &&
 	       (!(ret[4] & FIELD_IS_CONTENDED) || next_int(r, &more));
 }
 
@@ -312,7 +317,8 @@ static bool is_named(const struct java_objects *o, uint64_t pool, uint32_t index
 	char found[NAME_MAX_BYTES];
 	uint64_t symbol;
 
-	return read_memory(o, pool + o->hotspot->layout.type_bytes[HOTSPOT_POOL] + (uint64_t)index * WORD, &symbol, sizeof(symbol)) &&
+	return read_memory(o, pool + o->hotspot->layout.type_bytes[HOTSPOT_POOL] + (uint64_t)index * WORD, &symbol,
+			   sizeof(symbol)) &&
 	       read_symbol(o, symbol, found, sizeof(found)) && !strcmp(found, name);
 }
 

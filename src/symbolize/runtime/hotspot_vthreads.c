@@ -313,7 +313,8 @@ static const uint8_t *take(struct look *l, guint of, uint64_t at, size_t cnt)
 {
 	g_autofree uint8_t *bytes = at && cnt && cnt <= STACK_BYTES_MAX + REDUCED ? g_malloc(cnt) : NULL;
 
-	return bytes && java_memory(&l->v->objects, at, bytes, cnt) ? keep(l, of, at, g_steal_pointer(&bytes), cnt) : NULL;
+	return bytes && java_memory(&l->v->objects, at, bytes, cnt) ? keep(l, of, at, g_steal_pointer(&bytes), cnt)
+								    : NULL;
 }
 
 /* All of an object but what its header has for locks. */
@@ -433,8 +434,8 @@ static bool runs(const struct java_vthreads *v, uint64_t java_thread, uint64_t o
 {
 	uint64_t handle, current;
 
-	return hotspot_field_at(&v->hotspot.layout, v->hotspot.pid, HOTSPOT_THREAD_RUNS, java_thread, &handle) && handle &&
-	       memory_read(v->hotspot.pid, handle, &current, sizeof(current)) && current == object;
+	return hotspot_field_at(&v->hotspot.layout, v->hotspot.pid, HOTSPOT_THREAD_RUNS, java_thread, &handle) &&
+	       handle && memory_read(v->hotspot.pid, handle, &current, sizeof(current)) && current == object;
 }
 
 static uint64_t anchor_word(const struct java_vthreads *v, const uint8_t *anchor, enum hotspot_field field)
@@ -460,8 +461,10 @@ static void take_mounted(struct look *l, guint of, struct seen *s, uint64_t carr
 	anchor = take(l, of, at + layout->field[HOTSPOT_THREAD_ANCHOR].at, ANCHOR_BYTES);
 	if (!anchor)
 		return;
-	struct java_stack copy = { .sp = anchor_word(v, anchor, HOTSPOT_ANCHOR_SP), .pc = anchor_word(v, anchor, HOTSPOT_ANCHOR_PC),
-				   .fp = anchor_word(v, anchor, HOTSPOT_ANCHOR_FP), .end = base };
+	struct java_stack copy = { .sp = anchor_word(v, anchor, HOTSPOT_ANCHOR_SP),
+				   .pc = anchor_word(v, anchor, HOTSPOT_ANCHOR_PC),
+				   .fp = anchor_word(v, anchor, HOTSPOT_ANCHOR_FP),
+				   .end = base };
 
 	if (copy.sp < REDUCED || copy.sp >= base)
 		return;
@@ -630,7 +633,8 @@ static void tell(const struct look *l, struct seen *s, java_vthread_fn fn, void 
 {
 	struct java_frames f = { 0 };
 
-	for (unsigned i = 0; i < s->stack_cnt && !s->t.is_stale && f.end != STACK_COMPLETE && (!i || f.is_at_barrier); i++)
+	for (unsigned i = 0; i < s->stack_cnt && !s->t.is_stale && f.end != STACK_COMPLETE && (!i || f.is_at_barrier);
+	     i++)
 		java_frames_add(&f, l->v->code, &s->stacks[i]);
 	if (s->t.does == JAVA_RUNS && f.end != STACK_COMPLETE)
 		f.cnt = 0;	/* it was about to leave its carrier, or to come, and these are the carrier's */

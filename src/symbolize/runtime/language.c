@@ -32,9 +32,8 @@ bool language_is_of_file(const char *path)
 
 bool language_find(const char *proc_dir, uint32_t pid, struct offcpu_language *ret, struct language_early *ret_early)
 {
-	static enum language_state (*const looks[])(const char *, uint32_t, const GArray *, struct offcpu_language *) = {
-		ruby_look, php_look, perl_look
-	};
+	static enum language_state (*const looks[])(const char *, uint32_t, const GArray *,
+						    struct offcpu_language *) = { ruby_look, php_look, perl_look };
 	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
 	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
 	struct python_look python = python_look(proc_dir, pid, lines, ret);

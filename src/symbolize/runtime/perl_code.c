@@ -139,8 +139,8 @@ static char *read_file(const struct language_place *place)
 	uint32_t line;
 
 	if (!place->instr || place->instr & 7 ||
-	    !memory_read(place->pid, place->instr + OFFCPU_PERL_LINE_AT, &line, sizeof(line)) || line != place->hashes ||
-	    !memory_read(place->pid, place->instr + COP_FILE, &addr, sizeof(addr)) || !addr ||
+	    !memory_read(place->pid, place->instr + OFFCPU_PERL_LINE_AT, &line, sizeof(line)) ||
+	    line != place->hashes || !memory_read(place->pid, place->instr + COP_FILE, &addr, sizeof(addr)) || !addr ||
 	    !memory_text(place->pid, addr, text, sizeof(text)) || !*text)
 		return NULL;
 	return g_str_has_prefix(text, "(eval ") ? g_strdup("(eval)") : g_utf8_make_valid(text, -1);

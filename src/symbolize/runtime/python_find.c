@@ -161,7 +161,8 @@ bool python_has_begun(uint32_t pid, uint64_t key_at)
 }
 
 /* Each thread's state by its key: false where that is not made yet. */
-static bool take_key(const struct found *f, uint32_t pid, const struct python_layout *layout, struct offcpu_language *ret)
+static bool take_key(const struct found *f, uint32_t pid, const struct python_layout *layout,
+		     struct offcpu_language *ret)
 {
 	struct {
 		int32_t is_made;
@@ -266,5 +267,6 @@ struct python_look python_look(const char *proc_dir, uint32_t pid, const GArray 
 				     .is_free_threaded = f.has_no_gil,
 				     .is_gil_on = f.is_gil_on,
 				     .has_gil_holder = state == LANGUAGE_READABLE && ret->tid_at,
-				     .key_at = state == LANGUAGE_NOT_READY ? f.runtime + key_offset(&f, layout_of(&f)) : 0 };
+				     .key_at = state == LANGUAGE_NOT_READY ? f.runtime + key_offset(&f, layout_of(&f))
+									   : 0 };
 }

@@ -40,7 +40,8 @@ static bool may_be_list(const GArray *lines, const uint8_t *bytes, uint64_t at)
 
 	if (memory_half(bytes, 16) > THRESHOLD_MAX || next == at || previous == at)
 		return memory_half(bytes, 16) <= THRESHOLD_MAX && next == previous;
-	return next % 8 == 0 && previous % 8 == 0 && python_is_of_heap(lines, next) && python_is_of_heap(lines, previous);
+	return next % 8 == 0 && previous % 8 == 0 && python_is_of_heap(lines, next) &&
+	       python_is_of_heap(lines, previous);
 }
 
 /* Of a ring: who comes next leads back, and so does who comes before. */
@@ -73,7 +74,8 @@ static bool find_lists(struct python_greenlets *g, const GArray *lines)
 		for (unsigned i = 0; i < PIECE_BYTES; i += LIST_ALIGN) {
 			unsigned cnt = 0;
 
-			while (cnt < LISTS && may_be_list(lines, bytes + i + cnt * LIST_BYTES, at + i + cnt * LIST_BYTES))
+			while (cnt < LISTS &&
+			       may_be_list(lines, bytes + i + cnt * LIST_BYTES, at + i + cnt * LIST_BYTES))
 				cnt++;
 			for (unsigned k = 0; cnt == LISTS && k < LISTS; k++) {
 				g->lists[k] = at + i + k * LIST_BYTES;
@@ -118,8 +120,8 @@ const struct python_greenlet_wait *python_greenlet_wait(uint32_t type)
 
 static uint32_t classify(struct python_greenlets *g, uint64_t type)
 {
-	uint32_t is = PYTHON_TYPE_KNOWN |
-		      (uint32_t)MIN(python_word(&g->p, type + PYTHON_TYPE_SIZE_AT) / 8, UINT8_MAX) << PYTHON_TYPE_WORDS_SHIFT;
+	uint32_t is = PYTHON_TYPE_KNOWN | (uint32_t)MIN(python_word(&g->p, type + PYTHON_TYPE_SIZE_AT) / 8, UINT8_MAX)
+						  << PYTHON_TYPE_WORDS_SHIFT;
 
 	for (unsigned i = 0; type > PAGE_BYTES && i < BASES_MAX; i++, type = python_word(&g->p, type + TYPE_BASE_AT)) {
 		char name[TYPE_NAME_MAX] = "";
@@ -157,7 +159,8 @@ static bool has_waiters(uint32_t type)
 
 static void keep(struct python_greenlets *g, uint64_t object, uint32_t is)
 {
-	if (is & PYTHON_TYPE_GREENLET && !(is & PYTHON_TYPE_HUB) && g_hash_table_size(g->greenlets) < PYTHON_GREENLETS_MAX)
+	if (is & PYTHON_TYPE_GREENLET && !(is & PYTHON_TYPE_HUB) &&
+	    g_hash_table_size(g->greenlets) < PYTHON_GREENLETS_MAX)
 		g_hash_table_add(g->greenlets, GSIZE_TO_POINTER(object));
 	else if (has_waiters(is) && g_hash_table_size(g->waited_for) < WAITED_FOR_MAX)
 		g_hash_table_add(g->waited_for, GSIZE_TO_POINTER(object));

@@ -53,8 +53,11 @@ static void note_links(struct python_greenlets *g, uint64_t list, const uint64_t
 		name = python_word(&g->p, python_word(&g->p, item + METHOD_DEFINITION_AT));
 		if (name && memory_read(g->p.pid, name, text, sizeof(text)) && !memcmp(text, SWITCH, sizeof(SWITCH)))
 			note(g, self,
-			     &(struct python_greenlet_waiting){
-				     method, { list + 8 * LIST_ITEMS, items + 8 * i }, { items, item }, list + 8 * HEAD_CNT, i });
+			     &(struct python_greenlet_waiting){ method,
+								{ list + 8 * LIST_ITEMS, items + 8 * i },
+								{ items, item },
+								list + 8 * HEAD_CNT,
+								i });
 	}
 }
 
@@ -62,14 +65,16 @@ static void note_links(struct python_greenlets *g, uint64_t list, const uint64_t
 static void note_waiter(struct python_greenlets *g, uint64_t slot)
 {
 	uint64_t waiter = python_word(&g->p, slot), words[WAITER_WORDS];
-	const struct python_greenlet_wait *wait = python_greenlet_wait(python_greenlet_type(g, python_type(&g->p, waiter)));
+	const struct python_greenlet_wait *wait = python_greenlet_wait(
+		python_greenlet_type(g, python_type(&g->p, waiter)));
 
 	if (wait->how != PYTHON_GREENLET_WAITER || !memory_read(g->p.pid, waiter, words, sizeof(words)))
 		return;
 	for (unsigned i = 2; i < WAITER_WORDS; i++)
 		if (g_hash_table_contains(g->greenlets, GSIZE_TO_POINTER(words[i])))
 			note(g, words[i],
-			     &(struct python_greenlet_waiting){ wait->method, { slot, waiter + 8 * i }, { waiter, words[i] }, 0, 0 });
+			     &(struct python_greenlet_waiting){
+				     wait->method, { slot, waiter + 8 * i }, { waiter, words[i] }, 0, 0 });
 }
 
 static void note_deque(struct python_greenlets *g, const uint64_t *head)
@@ -127,7 +132,8 @@ static void note_objects(struct python_greenlets *g, const struct python_greenle
 	memset(h->words, 0, sizeof(h->words));
 	for (guint i = 0; i < cnt; i++)
 		h->pieces[i] = (struct memory_piece){ objects[i].address, h->words[i],
-						      8 * MIN(objects[i].type >> PYTHON_TYPE_WORDS_SHIFT, OBJECT_WORDS) };
+						      8 * MIN(objects[i].type >> PYTHON_TYPE_WORDS_SHIFT,
+							      OBJECT_WORDS) };
 	memory_read_pieces(g->p.pid, h->pieces, cnt, h->is_read);
 	h->cnt = 0;
 	for (guint i = 0; i < cnt; i++) {
@@ -137,7 +143,8 @@ static void note_objects(struct python_greenlets *g, const struct python_greenle
 			if (!(bits >> k & 1) || h->words[i][k] <= PAGE_BYTES)
 				continue;
 			h->wait[h->cnt] = python_greenlet_wait(objects[i].type);
-			h->pieces[h->cnt] = (struct memory_piece){ h->words[i][k], h->head[h->cnt], sizeof(h->head[0]) };
+			h->pieces[h->cnt] = (struct memory_piece){ h->words[i][k], h->head[h->cnt],
+								   sizeof(h->head[0]) };
 			h->cnt++;
 		}
 	}
@@ -197,7 +204,9 @@ const char *python_greenlets_waits_in(const struct python_greenlets *g, uint64_t
 
 	if (!w)
 		return NULL;
-	const struct memory_piece pieces[] = { { w->at[0], &is[0], 8 }, { w->at[1], &is[1], 8 }, { w->cnt_at, &cnt, 8 } };
+	const struct memory_piece pieces[] = { { w->at[0], &is[0], 8 },
+					       { w->at[1], &is[1], 8 },
+					       { w->cnt_at, &cnt, 8 } };
 
 	memory_read_pieces(g->p.pid, pieces, w->cnt_at ? 3 : 2, is_read);
 	if (!is_read[0] || !is_read[1] || !is_read[2] || is[0] != w->is[0] || is[1] != w->is[1])

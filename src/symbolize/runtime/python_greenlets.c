@@ -117,15 +117,18 @@ static uint64_t state_word(const struct reading *r, unsigned before_top)
 /* A frame's object, and the frame that it leads to and that leads back. */
 static uint64_t frame_behind(const struct python_program *p, uint64_t object)
 {
-	uint64_t frame = object % 8 == 0 && python_type(p, object) == p->frame_type ? python_word(p, object + FRAME_AT) : 0;
+	uint64_t frame = object % 8 == 0 && python_type(p, object) == p->frame_type ? python_word(p, object + FRAME_AT)
+										    : 0;
 
-	return frame > PAGE_BYTES && python_word(p, frame + (p->minor < MINOR_FIRST_CODE ? 40 : 48)) == object ? frame : 0;
+	return frame > PAGE_BYTES && python_word(p, frame + (p->minor < MINOR_FIRST_CODE ? 40 : 48)) == object ? frame
+													       : 0;
 }
 
 /* Its stack of C, of which a part may have been copied away. */
 static bool has_stack(const struct reading *r, unsigned top)
 {
-	uint64_t start = r->state[top - STACK_START], stop = r->state[top - STACK_STOP], saved = r->state[top - STACK_SAVED];
+	uint64_t start = r->state[top - STACK_START], stop = r->state[top - STACK_STOP],
+		 saved = r->state[top - STACK_SAVED];
 
 	if (start <= PAGE_BYTES || start >= stop || (stop != UINT64_MAX && stop - start >= STACK_BYTES_MAX))
 		return false;

@@ -89,7 +89,8 @@ static uint64_t find_module_behind(struct python_program *p, const GArray *lines
 	if (!memory_read(p->pid, p->runtime, heads, sizeof(heads)))
 		return 0;
 	for (size_t i = 0; i < RUNTIME_HEAD_WORDS && !found; i++)
-		if (heads[i] % 8 == 0 && python_is_of_heap(lines, heads[i]) && memory_read(p->pid, heads[i], words, sizeof(words)))
+		if (heads[i] % 8 == 0 && python_is_of_heap(lines, heads[i]) &&
+		    memory_read(p->pid, heads[i], words, sizeof(words)))
 			found = module_in(p, lines, words, RUNTIME_PIECE_WORDS, name);
 	return found;
 }
@@ -128,7 +129,8 @@ static bool look_at(struct python_program *p, const char *proc_dir, const struct
 	return true;
 }
 
-enum python_tasks_state python_program_open(struct python_program *p, const char *proc_dir, uint32_t pid, const GArray *lines)
+enum python_tasks_state python_program_open(struct python_program *p, const char *proc_dir, uint32_t pid,
+					    const GArray *lines)
 {
 	struct offcpu_language unused;
 	bool is_there = false;
@@ -176,7 +178,8 @@ static unsigned coroutine_word(const struct python_program *p, const uint8_t *ta
 {
 	uint64_t words = p->coroutine_at
 				 ? p->coroutine_at + 2
-				 : MIN(python_word(p, memory_word(task, PYTHON_TYPE_AT) + PYTHON_TYPE_SIZE_AT) / 8, TASK_WORDS);
+				 : MIN(python_word(p, memory_word(task, PYTHON_TYPE_AT) + PYTHON_TYPE_SIZE_AT) / 8,
+				       TASK_WORDS);
 
 	for (unsigned i = p->coroutine_at ? p->coroutine_at : TASK_WORD_MIN; i + 1 < words; i++) {
 		uint64_t name_type;
@@ -346,7 +349,8 @@ static uint64_t top_of_stack(const struct python_program *p, const uint8_t *byte
 		/* from 3.15 on the place of an iterator's index, which is none, lies above what is awaited */
 		return word || p->minor < MINOR_STATES ? word : python_word(p, end - 16) & ~(uint64_t)TAG_BITS;
 	}
-	return top > 0 && top <= UINT16_MAX ? python_word(p, addr + frame + STACK_BASE_AT + 8 * ((uint64_t)top - 1)) : 0;
+	return top > 0 && top <= UINT16_MAX ? python_word(p, addr + frame + STACK_BASE_AT + 8 * ((uint64_t)top - 1))
+					    : 0;
 }
 
 /* One in a chain. */

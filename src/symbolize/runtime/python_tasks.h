@@ -134,7 +134,8 @@ bool python_tasks_read(struct python_program *p, uint64_t first, uint64_t stride
  * All but the modules that it has imported.  lines: its mappings, struct maps_line; NULL: it is gone.  Close it in any
  * case.
  */
-enum python_tasks_state python_program_open(struct python_program *p, const char *proc_dir, uint32_t pid, const GArray *lines);
+enum python_tasks_state python_program_open(struct python_program *p, const char *proc_dir, uint32_t pid,
+					    const GArray *lines);
 
 /* The dict of a module that it has imported; 0: it was not found. */
 uint64_t python_module(struct python_program *p, const GArray *lines, const char *name);

@@ -53,7 +53,8 @@ static bool open_image(struct image *image, uint32_t pid, uint64_t begin)
 	bool has_begin = false;
 
 	if (!begin || !memory_read(pid, begin, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG) ||
-	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(headers[0]) || head.e_phnum > HEADERS_MAX ||
+	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(headers[0]) ||
+	    head.e_phnum > HEADERS_MAX ||
 	    !memory_read(pid, begin + head.e_phoff, headers, head.e_phnum * sizeof(headers[0])))
 		return false;
 	*image = (struct image){ .pid = pid };

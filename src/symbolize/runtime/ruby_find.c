@@ -74,7 +74,8 @@ static bool context_of_code(struct found *f, uint32_t pid, uint64_t function)
 		if (memcmp(code + i, asks, sizeof(asks)) || memcmp(code + i + 16, loads, sizeof(loads)))
 			continue;
 		memcpy(&to, code + i + sizeof(asks), sizeof(to));
-		if (!memory_read(pid, function + i + 8 + (uint64_t)(int64_t)to, words, sizeof(words)) || words[1] >= UINT32_MAX)
+		if (!memory_read(pid, function + i + 8 + (uint64_t)(int64_t)to, words, sizeof(words)) ||
+		    words[1] >= UINT32_MAX)
 			return false;
 		f->context_module = words[0];
 		f->context.offset = words[1];

@@ -60,7 +60,9 @@ static bool look_at_glibc(const char *proc_dir, uint32_t pid, const struct maps_
 {
 	struct variable wanted[] = { { "_thread_db_pthread_specific", 0 }, { "_thread_db_pthread_key_data_data", 0 },
 				     { "_thread_db_pthread_tid", 0 }, { "_thread_db_sizeof_pthread", 0 } };
-	struct thread_layout l = { .key_bytes = GLIBC_KEY_BYTES, .key_cnt = GLIBC_KEYS, .more_in_mutex = GLIBC_MORE_IN_MUTEX };
+	struct thread_layout l = { .key_bytes = GLIBC_KEY_BYTES,
+				   .key_cnt = GLIBC_KEYS,
+				   .more_in_mutex = GLIBC_MORE_IN_MUTEX };
 	uint32_t keys, tid;
 	int32_t begin;
 
@@ -153,7 +155,8 @@ int32_t musl_offset_arm64(const uint8_t *code, size_t bytes)
 		} else if ((word & 0xbfc00000) == 0xb9400000) {	/* ldr w or x */
 			return offset + (int32_t)((word >> 10 & 0xfff) << (word >> 30));
 		} else {	/* ldur w or x */
-			return (word & 0xbfe00c00) == 0xb8400000 ? offset + sign_extended(word >> 12 & 0x1ff, 9) : INT32_MIN;
+			return (word & 0xbfe00c00) == 0xb8400000 ? offset + sign_extended(word >> 12 & 0x1ff, 9)
+								 : INT32_MIN;
 		}
 	}
 	return INT32_MIN;

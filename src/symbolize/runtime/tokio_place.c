@@ -152,7 +152,8 @@ static void look_at_function(struct walk *w, uint64_t code)
 	}
 }
 
-static bool find_within(const struct tokio_place_search *s, uint64_t poll, unsigned levels, struct tokio_source_place *ret)
+static bool find_within(const struct tokio_place_search *s, uint64_t poll, unsigned levels,
+			struct tokio_source_place *ret)
 {
 	GArray *level = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 	struct walk w = { .s = s, .found = ret };

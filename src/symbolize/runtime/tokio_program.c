@@ -175,7 +175,8 @@ static bool may_read_place(void *program, unsigned cnt)
 	return may_read(program, cnt);
 }
 
-static void find_source_place(struct tokio_program *p, const struct elf_table *t, uint64_t bias, struct tokio_kind *kind)
+static void find_source_place(struct tokio_program *p, const struct elf_table *t, uint64_t bias,
+			      struct tokio_kind *kind)
 {
 	const struct tokio_place_search search = { p->pid, t, bias, may_read_place, p };
 	struct tokio_source_place place;
@@ -311,7 +312,8 @@ static const struct tokio_kind *kind_of(const struct tokio_program *p, uint64_t 
 static bool read_task(struct tokio_program *p, uint64_t addr, uint64_t words[TASK_WORDS],
 		      const struct tokio_kind **ret_kind)
 {
-	if (!addr || addr % WORD || addr >> 47 || !may_read(p, 1) || !memory_read(p->pid, addr, words, TASK_WORDS * WORD))
+	if (!addr || addr % WORD || addr >> 47 || !may_read(p, 1) ||
+	    !memory_read(p->pid, addr, words, TASK_WORDS * WORD))
 		return false;
 	*ret_kind = kind_of(p, words[TASK_TABLE]);
 	return *ret_kind && words[TASK_OWNER] && words[TASK_OWNER] <= OWNERS_MAX;
@@ -382,7 +384,8 @@ static unsigned read_place(struct tokio_program *p, const struct tokio_place *pl
 	uint64_t task[TASK_WORDS];
 	unsigned found = 0;
 
-	if (!may_read(p, 1 + (unsigned)(place->bytes / READ_BYTES)) || !memory_read(p->pid, place->from, words, place->bytes))
+	if (!may_read(p, 1 + (unsigned)(place->bytes / READ_BYTES)) ||
+	    !memory_read(p->pid, place->from, words, place->bytes))
 		return 0;
 	for (uint64_t i = 0; i + 1 < place->bytes / WORD; i++) {
 		guint begin = ret->len;

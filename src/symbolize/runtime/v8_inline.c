@@ -164,8 +164,8 @@ static bool is_code(const struct v8 *v, uint64_t start, const uint64_t *head, un
 	if (!v8_is_object(head[0]) || !v8_is_object(head[1]) || head[1] >> 47 || !*candidates)
 		return false;
 	--*candidates;
-	if (v8_type_of(v, start - V8_STREAM_HEAD_BYTES + 1) != V8_TYPE_STREAM || v8_type_of(v, head[1]) != V8_TYPE_CODE ||
-	    !memory_read(v->pid, head[1] - 1, words, sizeof(words)))
+	if (v8_type_of(v, start - V8_STREAM_HEAD_BYTES + 1) != V8_TYPE_STREAM ||
+	    v8_type_of(v, head[1]) != V8_TYPE_CODE || !memory_read(v->pid, head[1] - 1, words, sizeof(words)))
 		return false;
 	return words[4] == start - V8_STREAM_HEAD_BYTES + 1 && words[5] == start;
 }
@@ -268,7 +268,8 @@ unsigned v8_inlined(const struct v8 *v, uint64_t shared, uint64_t ip, uint64_t f
 		return 0;
 	frame_cnt = find_functions(v, deopts, cnt, ip - start, functions);
 	/* the outermost is the function that was compiled, and the code is what it was, or this is something else */
-	if (!frame_cnt || functions[frame_cnt - 1] != shared || !v8_read_word(v, code, V8_CODE_DEOPTS, &now) || now != list)
+	if (!frame_cnt || functions[frame_cnt - 1] != shared || !v8_read_word(v, code, V8_CODE_DEOPTS, &now) ||
+	    now != list)
 		return 0;
 	return frame_cnt;
 }

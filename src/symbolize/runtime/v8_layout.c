@@ -179,8 +179,8 @@ bool v8_open(struct v8 *v, const char *proc_dir, uint32_t pid)
 		if (!read_wanted(v, &wanted[i], next))
 			return false;
 	v->shared_number += 4;	/* the number follows the flags */
-	return v->shared_number <= OFFSET_MAX && v->scope_first <= SCOPE_FIRST_MAX && v->scope_locals < v->scope_first &&
-	       v->map_type <= OFFSET_MAX && v->string_length <= OFFSET_MAX;
+	return v->shared_number <= OFFSET_MAX && v->scope_first <= SCOPE_FIRST_MAX &&
+	       v->scope_locals < v->scope_first && v->map_type <= OFFSET_MAX && v->string_length <= OFFSET_MAX;
 }
 
 bool v8_read_word(const struct v8 *v, uint64_t object, uint64_t at, uint64_t *ret)

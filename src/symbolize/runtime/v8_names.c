@@ -82,7 +82,8 @@ static uint64_t other_string(const struct v8 *v, uint64_t string, int type, uint
 	if (kind == v->type.thin)
 		return v8_read_word(v, string, v->thin_actual, &other) ? other : 0;
 	if (kind != v->type.sliced || !v8_read_word(v, string, v->sliced_parent, &other) ||
-	    !v8_read_word(v, string, v->sliced_offset, &from) || !v8_is_number(from) || from >> 32 > INT32_MAX - *offset)
+	    !v8_read_word(v, string, v->sliced_offset, &from) || !v8_is_number(from) ||
+	    from >> 32 > INT32_MAX - *offset)
 		return 0;
 	*offset += (uint32_t)(from >> 32);
 	return other;
@@ -167,8 +168,8 @@ static uint32_t line_of(const struct v8 *v, uint64_t script, uint32_t place)
 	uint64_t source;
 	uint32_t line = 1;
 
-	if (!v8_read_word(v, script, v->script_source, &source) || !find_chars(v, source, &chars) || place > chars.cnt ||
-	    place > SOURCE_MAX_CHARS)
+	if (!v8_read_word(v, script, v->script_source, &source) || !find_chars(v, source, &chars) ||
+	    place > chars.cnt || place > SOURCE_MAX_CHARS)
 		return 0;
 	for (uint32_t at = 0; at < place;) {
 		uint32_t now = MIN(place - at, PIECE_BYTES / chars.bytes);
@@ -221,7 +222,8 @@ static char *look_into_scope(const struct v8 *v, uint64_t scope, uint32_t *ret_p
 static char *read_file(const struct v8 *v, uint64_t script)
 {
 	uint64_t name;
-	char *text = v8_read_word(v, script, v->script_name, &name) ? read_string(v, name, FILE_MAX_CHARS) : NULL, *path;
+	char *text = v8_read_word(v, script, v->script_name, &name) ? read_string(v, name, FILE_MAX_CHARS) : NULL,
+	     *path;
 
 	path = text && g_str_has_prefix(text, "file:///") ? g_filename_from_uri(text, NULL, NULL) : NULL;
 	if (!path || !g_utf8_validate(path, -1, NULL)) {
