@@ -59,7 +59,7 @@ def agent_chains(env):
     """`chains = yes`, over several windows: the stories of all sleeps are the program's own, but for the part of one that lies before a cut."""
     for _ in range(TRIES):
         store = env.temporary("history")
-        agent = Agent(env, store, settings=["agent.window=2s", "record.chains=yes"])
+        agent = Agent(env, store, settings=["agent.window=1s", "record.chains=yes"])
         env.check.that(agent.await_log("recording"), f"it records: {agent.log()}")
         program, stolen = run_pipeline(env)
         env.check.equal(agent.end(), 0, "status")
