@@ -487,12 +487,9 @@ static bool take_line(struct place *at, char *line, GError **error)
 
 static const struct alert_rule *alert_without_condition(const struct agent_config *c)
 {
-	for (guint i = 0; i < c->alerts->len; i++) {
-		const struct alert_rule *rule = c->alerts->pdata[i];
-
+	EACH_POINTER(i, const struct alert_rule, rule, c->alerts)
 		if (!rule->when)
 			return rule;
-	}
 	return NULL;
 }
 

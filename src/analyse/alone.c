@@ -106,9 +106,7 @@ static bool add_processes(struct tree *t)
 	g_array_sort(t->processes, compare_processes);
 	for (uint32_t i = 0; i < t->processes->len; i++)
 		g_hash_table_insert(t->by_pid, GUINT_TO_POINTER(process_at(t, i)->pid), GUINT_TO_POINTER(i + 1));
-	for (uint32_t i = 0; i < t->p->threads->len; i++) {
-		const struct thread *thread = profile_thread(t->p, i);
-
+	EACH_ROW(i, const struct thread, thread, t->p->threads) {
 		t->of_thread[i] = GPOINTER_TO_UINT(g_hash_table_lookup(t->by_pid, GUINT_TO_POINTER(thread->pid))) - 1;
 		if (thread->flags & THREAD_KERNEL)
 			t->of_thread[i] = NONE;
@@ -143,8 +141,7 @@ static uint32_t process_that_wakes(const struct tree *t, const struct wake *wake
 /* Who waits for a child's end is its parent. */
 static void find_strong_parents(struct tree *t)
 {
-	for (uint32_t i = 0; i < t->p->waits->len; i++) {
-		const struct wait *w = profile_wait(t->p, i);
+	EACH_ROW(i, const struct wait, w, t->p->waits) {
 		const struct object *o = profile_wait_object(t->p, w);
 		uint32_t child = o && o->kind == OBJECT_CHILD && o->pid ?
 			GPOINTER_TO_UINT(g_hash_table_lookup(t->by_pid, GUINT_TO_POINTER(o->pid))) : 0;
@@ -152,8 +149,7 @@ static void find_strong_parents(struct tree *t)
 		if (child && t->of_thread[w->thread] < child - 1)
 			set_parent(t, child - 1, t->of_thread[w->thread]);
 	}
-	for (guint i = 0; i < t->p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(t->p, i);
+	EACH_ROW(i, const struct wake, wake, t->p->wakes) {
 		uint32_t parent = process_that_waits(t, wake), child = process_that_wakes(t, wake);
 
 		if (child != NONE && parent < child && reasons_of(t->reasons, wake->wait) == REASON_CHILD_EXIT)
@@ -169,8 +165,7 @@ static void find_weak_parents(struct tree *t)
 	GHashTableIter iter;
 	gpointer key;
 
-	for (guint i = 0; i < t->p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(t->p, i);
+	EACH_ROW(i, const struct wake, wake, t->p->wakes) {
 		uint32_t parent = process_that_waits(t, wake), child = process_that_wakes(t, wake);
 
 		if (child == NONE || parent >= child || process_at(t, child)->is_strong ||
@@ -202,8 +197,7 @@ static void find_passive(struct tree *t)
 {
 	g_autofree uint64_t *inner_ns = g_new0(uint64_t, (gsize)t->p->waits->len + 1);
 
-	for (guint i = 0; i < t->p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(t->p, i);
+	EACH_ROW(i, const struct wake, wake, t->p->wakes) {
 		bool is_own = t->of_waker[wake->waker] == profile_wait(t->p, wake->wait)->thread;
 
 		if (process_that_wakes(t, wake) != NONE && !is_own)
@@ -222,16 +216,14 @@ static bool is_passed(enum reason reason)
 /* Parts of a pipeline, a server and its client: they work for each other. */
 static void find_partners(struct tree *t)
 {
-	for (guint i = 0; i < t->p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(t->p, i);
+	EACH_ROW(i, const struct wake, wake, t->p->wakes) {
 		uint32_t a = process_that_waits(t, wake), b = process_that_wakes(t, wake);
 
 		if (a != NONE && b != NONE && a != b && process_at(t, a)->parent == process_at(t, b)->parent &&
 		    wake->blocked_ns >= PIPE_MIN_NS && is_passed(reasons_of(t->reasons, wake->wait)))
 			process_at(t, a)->is_piped = process_at(t, b)->is_piped = true;
 	}
-	for (uint32_t i = 0; i < t->p->waits->len; i++) {
-		const struct wait *w = profile_wait(t->p, i);
+	EACH_ROW(i, const struct wait, w, t->p->waits) {
 		uint32_t at = t->of_thread[w->thread];
 		enum reason reason = reasons_of(t->reasons, i);
 
@@ -520,11 +512,4 @@ struct alone *alone_new(const struct profile *p, struct reasons *reasons)
 	return a;
 }
 
-void alone_free(struct alone *a)
-{
-	if (!a)
-		return;
-	g_free(a->threads);
-	g_free(a->passive);
-	g_free(a);
-}
+FREES(alone_free, struct alone, a, g_free(a->threads); g_free(a->passive))

@@ -24,14 +24,7 @@ struct stories_by_wake *stories_by_wake_new(const struct profile *p)
 	return by;
 }
 
-void stories_by_wake_free(struct stories_by_wake *by)
-{
-	if (!by)
-		return;
-	g_free(by->first);
-	g_free(by->order);
-	g_free(by);
-}
+FREES(stories_by_wake_free, struct stories_by_wake, by, g_free(by->first); g_free(by->order))
 
 struct wake stories_rest(const struct profile *p, const struct stories_by_wake *by, uint32_t wake)
 {
@@ -155,9 +148,7 @@ struct chain_table *chain_table_new(const struct profile *p, const struct actors
 	struct chain_table *t = g_new0(struct chain_table, 1);
 	g_autoptr(GHashTable) rows = g_hash_table_new_full(row_hash, row_equal, g_free, NULL);
 
-	for (guint i = 0; i < p->stories->len; i++) {
-		const struct story *s = profile_story(p, i);
-
+	EACH_ROW(i, const struct story, s, p->stories) {
 		if (selection && !selection->waits[profile_wake(p, s->wake)->wait])
 			continue;
 		const struct chain_row key = row_of(p, actors, s);
@@ -174,10 +165,4 @@ struct chain_table *chain_table_new(const struct profile *p, const struct actors
 	return t;
 }
 
-void chain_table_free(struct chain_table *t)
-{
-	if (!t)
-		return;
-	g_array_unref(t->rows);
-	g_free(t);
-}
+FREES(chain_table_free, struct chain_table, t, g_array_unref(t->rows))

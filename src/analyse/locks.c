@@ -102,24 +102,10 @@ struct adding {
 	GHashTable *tids;
 };
 
-static void adding_free(gpointer data)
-{
-	struct adding *a = data;
+FREES_DATA(adding_free, struct adding, a, g_hash_table_unref(a->tids))
 
-	g_hash_table_unref(a->tids);
-	g_free(a);
-}
-
-static void building_free(gpointer data)
-{
-	struct building *b = data;
-
-	g_hash_table_unref(b->threads);
-	g_hash_table_unref(b->places);
-	g_hash_table_unref(b->holders);
-	g_hash_table_unref(b->releasers);
-	g_free(b);
-}
+FREES_DATA(building_free, struct building, b, g_hash_table_unref(b->threads); g_hash_table_unref(b->places);
+	   g_hash_table_unref(b->holders); g_hash_table_unref(b->releasers))
 
 static struct building *building_of(struct builder *all, const struct wait *w)
 {
@@ -285,8 +271,7 @@ struct lock_table *lock_table_new(const struct profile *p, const struct selectio
 
 	for (guint i = 0; i < p->threads->len; i++)
 		g_hash_table_insert(all.by_tid, GUINT_TO_POINTER(profile_thread(p, i)->tid), GUINT_TO_POINTER(i + 1));
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct object *o = profile_wait_object(p, w);
 		bool is_of_kernel = o && o->kind == OBJECT_KERNEL_LOCK;	/* most of these are waited for in state D */
 
@@ -304,13 +289,7 @@ struct lock_table *lock_table_new(const struct profile *p, const struct selectio
 	return t;
 }
 
-void lock_table_free(struct lock_table *t)
-{
-	if (!t)
-		return;
-	g_array_unref(t->rows);
-	g_free(t);
-}
+FREES(lock_table_free, struct lock_table, t, g_array_unref(t->rows))
 
 /* The object that tells most of o's lock, as index + 1. */
 static uint32_t best_of(const struct profile *p, GHashTable *best, const struct object *o)
@@ -333,8 +312,7 @@ uint32_t *lock_ids_new(const struct profile *p)
 	uint32_t *ids = g_new0(uint32_t, (gsize)p->objects->len + 1);
 	g_autoptr(GHashTable) best = g_hash_table_new(lock_hash, lock_equal);	/* struct object -> index + 1 */
 
-	for (uint32_t i = 0; i < p->objects->len; i++) {
-		const struct object *o = profile_get_object(p, i);
+	EACH_ROW(i, const struct object, o, p->objects) {
 		uint32_t of_best = GPOINTER_TO_UINT(g_hash_table_lookup(best, o));
 
 		if (!of_best || telling(o) > telling(profile_get_object(p, of_best - 1)))

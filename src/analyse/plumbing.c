@@ -68,9 +68,7 @@ static uint8_t *level_of_patterns(const struct rule_set *rules)
 {
 	uint8_t *levels = g_new0(uint8_t, (gsize)rules->patterns->len + 1);
 
-	for (guint i = 0; i < rules->rules->len; i++) {
-		const struct rule *rule = g_ptr_array_index(rules->rules, i);
-
+	EACH_POINTER(i, const struct rule, rule, rules->rules) {
 		for (guint c = 0; rule->kind == RULE_RUNTIME && c < rule->conditions->len; c++) {
 			const GArray *patterns = g_array_index(rule->conditions, struct rule_condition, c).patterns;
 
@@ -159,9 +157,7 @@ struct plumbing *plumbing_new_with(const struct profile *p, const struct rule_se
 	pl->waking_leaf = g_new0(const char *, p->nodes->len + 1);
 	pl->user_part = g_new0(const char *, p->nodes->len + 1);
 	pl->entry = g_new0(const char *, p->nodes->len + 1);
-	for (unsigned i = 0; i < p->frames->len; i++) {
-		const struct frame *f = profile_get_frame(p, i);
-
+	EACH_ROW(i, const struct frame, f, p->frames) {
 		pl->classes[i].named = f->name && !label_is_run(f);
 		if (f->kind == FRAME_USER)
 			pl->classes[i].level = level_of_frame(pl, i, levels);

@@ -280,8 +280,7 @@ void task_groups_make(struct task_groups *g, const struct tasks *t)
 	g->groups = g_array_new(FALSE, TRUE, sizeof(struct task_group));
 	g->reasons = g_array_new(FALSE, TRUE, sizeof(struct task_group));
 	g->idle = g_array_new(FALSE, TRUE, sizeof(struct task_group));
-	for (guint i = 0; i < t->rows->len; i++) {
-		const struct task_row *row = &g_array_index(t->rows, struct task_row, i);
+	EACH_ROW(i, const struct task_row, row, t->rows) {
 		const char *why = task_idle(t->kind, row);
 		const char *call = task_call(t->kind, row);
 		struct task_group part = { .state = row->state, .reason = row->reason, .parent = row->parent },

@@ -39,14 +39,7 @@ static struct tree_table *table_new(size_t slots)
 	return t;
 }
 
-static void table_free(struct tree_table *t)
-{
-	if (!t)
-		return;
-	g_free(t->keys);
-	g_free(t->nodes);
-	g_free(t);
-}
+static FREES(table_free, struct tree_table, t, g_free(t->keys); g_free(t->nodes))
 
 static inline size_t table_slot(const struct tree_table *t, uint64_t key)
 {
@@ -119,17 +112,8 @@ struct tree *tree_new(enum weight weight, bool reverse)
 	return t;
 }
 
-void tree_free(struct tree *t)
-{
-	if (!t)
-		return;
-	g_array_unref(t->labels);
-	g_array_unref(t->nodes);
-	g_string_chunk_free(t->strings);
-	g_hash_table_unref(t->label_index);
-	table_free(t->table);
-	g_free(t);
-}
+FREES(tree_free, struct tree, t, g_array_unref(t->labels); g_array_unref(t->nodes); g_string_chunk_free(t->strings);
+      g_hash_table_unref(t->label_index); table_free(t->table))
 
 uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t label)
 {

@@ -69,8 +69,7 @@ static void find_asker(const struct findings *f, const struct work *work, struct
 	const struct profile *p = f->profile;
 	g_autofree uint64_t *asked = g_new0(uint64_t, (gsize)p->frames->len + 1); /* by frame: how often */
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct waker *w = profile_get_waker(p, wake->waker);
 		const struct thread *sleeper = profile_thread(p, profile_wait(p, wake->wait)->thread);
 

@@ -65,8 +65,7 @@ static GHashTable *loops_new(const struct findings *f)
 	const struct profile *p = f->profile;
 	GHashTable *loops = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct wait *w = profile_wait(p, wake->wait);
 		gpointer pid = GUINT_TO_POINTER(profile_thread(p, w->thread)->pid);
 		struct loop *loop = g_hash_table_lookup(loops, pid);

@@ -39,12 +39,9 @@ static struct finding *throttle_of(const struct findings *f, const struct findin
 	if (!finding_is_held(f, row) || row->by.does != REASON_CPU_THROTTLED ||
 	    row->by.does_ns <= row->by.off_cpu_ns / 2)
 		return NULL;
-	for (guint i = 0; i < f->rows->len; i++) {
-		struct finding *cause = &g_array_index(f->rows, struct finding, i);
-
+	EACH_ROW(i, struct finding, cause, f->rows)
 		if (cause->reason == REASON_CPU_THROTTLED && cause->process == row->process)
 			return cause;
-	}
 	return NULL;
 }
 
@@ -101,8 +98,7 @@ static uint32_t waits_for(const struct profile *p, uint32_t pid)
 	uint64_t longest_ns = 0;
 	uint32_t found = 0;
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct object *o = profile_wait_object(p, w);
 
 		if (profile_thread(p, w->thread)->pid != pid || w->blocked_ns <= longest_ns || !o ||

@@ -23,8 +23,7 @@ static void count_work(const struct findings *f, struct clock *clocks)
 {
 	const struct profile *p = f->profile;
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct clock *c = &clocks[w->thread];
 
 		if (c->count && c->sleeps_in >= 0 && w->user && pauses_is_of_connection(f, i) &&
@@ -38,8 +37,7 @@ static struct clock *sleepers_new(const struct findings *f)
 	const struct profile *p = f->profile;
 	struct clock *clocks = g_new0(struct clock, (gsize)p->threads->len + 1);
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct clock *c = &clocks[w->thread];
 
 		enum reason reason = reasons_of(f->reasons, i);
@@ -88,9 +86,7 @@ void clocks_find(struct findings *f)
 	const struct profile *p = f->profile;
 	g_autofree struct clock *clocks = sleepers_new(f);
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		if (!f->blocked_in[i] || !is_clock(&clocks[w->thread], profile_thread(p, w->thread)))
 			continue;
 		struct finding *row = &g_array_index(f->rows, struct finding, f->blocked_in[i] - 1);

@@ -89,11 +89,8 @@ static bool is_enough(const struct explanation *e)
 {
 	uint64_t told_ns = 0;
 
-	for (guint i = 0; i < e->headlines->len; i++) {
-		const struct headline *h = &g_array_index(e->headlines, struct headline, i);
-
+	EACH_ROW(i, const struct headline, h, e->headlines)
 		told_ns += h->whole_ns ? h->time_ns : 0;
-	}
 	return e->headlines->len >= HEADLINES_MOST ||
 	       (e->headlines->len >= HEADLINES_MAX && told_ns >= e->findings->matters_ns / 2);
 }
@@ -224,8 +221,7 @@ static const char *order_reason(const struct explanation *e, guint at)
 	const struct headline *h = &g_array_index(e->headlines, struct headline, at);
 	uint64_t rank_ns = h->finding ? finding_rank_ns(h->finding) : 0;
 
-	for (guint i = 0; i < e->headlines->len; i++) {
-		const struct headline *o = &g_array_index(e->headlines, struct headline, i);
+	EACH_ROW(i, const struct headline, o, e->headlines) {
 		bool is_behind_less = i < at && o->time_ns < h->time_ns && rank_ns < h->time_ns;
 		bool is_before_more = i > at && o->time_ns > h->time_ns && rank_ns > h->time_ns;
 
@@ -280,12 +276,9 @@ static void find_also(struct explanation *e)
 	const struct findings *f = e->findings;
 	const struct finding *most = NULL;
 
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct finding *row = &g_array_index(f->rows, struct finding, i);
-
+	EACH_ROW(i, const struct finding, row, f->rows)
 		if (!row->busy && (!most || row->time_ns > most->time_ns) && !is_nothing(e, row))
 			most = row;
-	}
 	if (!most || most->reason != REASON_CPU_QUEUE || most->is_yield || most->is_cost)
 		return;
 	while (e->also_at < e->headlines->len &&
@@ -315,15 +308,8 @@ static char *storm_of(const struct findings *f)
 	return g_string_free(s, s->len == 0);
 }
 
-static void clear_headline(gpointer data)
-{
-	struct headline *h = data;
-
-	g_free(h->sentence);
-	g_free(h->brief);
-	g_free(h->evidence);
-	g_free(h->command);
-}
+CLEARS(clear_headline, struct headline, h, g_free(h->sentence); g_free(h->brief); g_free(h->evidence);
+       g_free(h->command))
 
 struct explanation *explanation_new(const struct profile *p, const struct selection *selection)
 {
@@ -349,19 +335,8 @@ struct explanation *explanation_new(const struct profile *p, const struct select
 	return e;
 }
 
-void explanation_free(struct explanation *e)
-{
-	if (!e)
-		return;
-	g_array_unref(e->headlines);
-	findings_free(e->findings);
-	task_findings_free(e->tasks);
-	g_free(e->little);
-	g_free(e->also);
-	g_free(e->storm);
-	g_free(e->unseen);
-	g_free(e);
-}
+FREES(explanation_free, struct explanation, e, g_array_unref(e->headlines); findings_free(e->findings);
+      task_findings_free(e->tasks); g_free(e->little); g_free(e->also); g_free(e->storm); g_free(e->unseen))
 
 guint explanation_headline_of(const struct explanation *e, uint32_t wait)
 {
@@ -376,13 +351,10 @@ guint explanation_headline_of(const struct explanation *e, uint32_t wait)
 
 const char *explanation_advice_of(const struct explanation *e, uint32_t wait)
 {
-	for (guint i = 0; i < e->headlines->len; i++) {
-		const struct headline *h = &g_array_index(e->headlines, struct headline, i);
-
+	EACH_ROW(i, const struct headline, h, e->headlines)
 		if (h->finding && (h->finding->deadlock || h->finding->never_let_go) &&
 		    finding_has_wait(e->findings, h->finding, wait))
 			return h->advice;
-	}
 	const struct object *o = profile_wait_object(e->findings->profile, profile_wait(e->findings->profile, wait));
 
 	return servers_advice_of_wait(e->findings->reasons, wait, o, NULL, false)

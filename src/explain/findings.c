@@ -165,12 +165,9 @@ static uint64_t *throttled_new(const struct profile *p)
 {
 	uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
 
-	for (guint i = 0; i < p->blames->len; i++) {
-		const struct blame *b = profile_blame(p, i);
-
+	EACH_ROW(i, const struct blame, b, p->blames)
 		if (b->kind == BLAME_THROTTLED)
 			ns[b->thread] += b->runnable_ns + b->preempted_ns;
-	}
 	return ns;
 }
 
@@ -181,9 +178,7 @@ static void add_accounts(struct maker *m)
 	/* (class, pid) */
 	g_autoptr(GHashTable) pids = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		if (!is_selected(m, i))
 			continue;
 		struct finding_class *c = class_of(m, i);
@@ -196,12 +191,9 @@ static void add_accounts(struct maker *m)
 		c->residual_ns += thread_residual_ns(t);
 		c->switches += t->switches;
 	}
-	for (guint i = 0; i < m->f->classes->len; i++) {
-		struct finding_class *c = &g_array_index(m->f->classes, struct finding_class, i);
-
+	EACH_ROW(i, struct finding_class, c, m->f->classes)
 		if (c->processes_cnt > 1)
 			c->pid = 0;
-	}
 }
 
 /*
@@ -255,8 +247,7 @@ static void count_lock(struct maker *m, struct finding *row, uint32_t i)
 /* Each thread is woken by a condition of its own, as in the JVM and in Ruby: how many these are tells nothing. */
 static void forget_own_words(struct findings *f)
 {
-	for (guint i = 0; i < f->rows->len; i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
+	EACH_ROW(i, struct finding, row, f->rows) {
 		bool is_own = row->locks_cnt == row->threads_cnt && row->lock_waiters_cnt == row->locks_cnt;
 
 		if (is_own && row->object && !lock_is_held(profile_get_object(f->profile, row->object - 1)))
@@ -330,9 +321,7 @@ static void add_waits(struct maker *m)
 	const struct profile *p = m->f->profile;
 	g_autofree uint64_t *throttled_ns = throttled_new(p);
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		if (!is_selected(m, w->thread)) {
 			if (!m->selection || m->selection->waits[i]) {
 				m->f->idle_ns[IDLE_KERNEL] += w->blocked_ns;
@@ -364,8 +353,7 @@ static void add_queue_shape(struct maker *m)
 {
 	const struct profile *p = m->f->profile;
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		uint32_t thread = profile_wait(p, wake->wait)->thread;
 		const struct key key = { .process = m->f->programs[thread], .reason = REASON_CPU_QUEUE };
 		uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(m->index, &key));
@@ -388,9 +376,7 @@ static void add_loop_samples(const struct maker *m, struct finding *row)
 	g_autoptr(GHashTable) sums = g_hash_table_new_full(NULL, NULL, NULL, g_free); /* frame + 1 -> ns */
 	uint64_t most = 0;
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		if (w->state != ON_CPU_STATE || reasons_loop(m->f->reasons, i) != row->loop ||
 		    m->f->programs[w->thread] != row->process || (m->selection && !m->selection->waits[i]))
 			continue;
@@ -619,13 +605,10 @@ static uint64_t refaults_ns(const struct findings *f, const char *process)
 {
 	uint64_t ns = 0;
 
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct finding *row = &g_array_index(f->rows, struct finding, i);
-
+	EACH_ROW(i, const struct finding, row, f->rows)
 		ns += row->process == process && row->limit.refaults && row->limit.kernel_pct >= KERNEL_PCT
 			      ? row->time_ns
 			      : 0;
-	}
 	return ns;
 }
 
@@ -647,8 +630,7 @@ static bool is_held_in_refaults(const struct findings *f, const struct finding *
  */
 static void find_costs(struct findings *f)
 {
-	for (guint i = 0; i < f->rows->len; i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
+	EACH_ROW(i, struct finding, row, f->rows) {
 		bool is_queue = row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->busy;
 
 		row->is_cost = (is_queue || row->busy == BUSY_LOOP || row->busy == BUSY_POOL ||
@@ -733,18 +715,6 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	return f;
 }
 
-void findings_free(struct findings *f)
-{
-	if (!f)
-		return;
-	g_array_unref(f->rows);
-	g_free(f->blocked_in);
-	g_free(f->queued_in);
-	g_array_unref(f->classes);
-	serial_free(f->serial);
-	routes_free(f->routes);
-	reasons_free(f->reasons);
-	g_free(f->programs);
-	g_string_chunk_free(f->strings);
-	g_free(f);
-}
+FREES(findings_free, struct findings, f, g_array_unref(f->rows); g_free(f->blocked_in); g_free(f->queued_in);
+      g_array_unref(f->classes); serial_free(f->serial); routes_free(f->routes); reasons_free(f->reasons);
+      g_free(f->programs); g_string_chunk_free(f->strings))

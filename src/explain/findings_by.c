@@ -100,9 +100,7 @@ static bool same_place(const char *a, const char *b)
 /* by_function: the threads of one name are told apart by their functions. */
 static void count(const struct profile *p, GArray *all, const struct candidate *one, bool by_function)
 {
-	for (guint i = 0; i < all->len; i++) {
-		struct candidate *c = &g_array_index(all, struct candidate, i);
-
+	EACH_ROW(i, struct candidate, c, all) {
 		if (c->comm != one->comm || c->pid != one->pid ||
 		    (by_function &&
 		     (!cause_same_function(p, c->frame, one->frame) || !same_place(c->place, one->place))))
@@ -266,9 +264,7 @@ static const struct candidate *as_waker(const GArray *wakers, const struct candi
 {
 	const struct candidate *best = NULL;
 
-	for (guint i = 0; i < wakers->len; i++) {
-		const struct candidate *c = &g_array_index(wakers, struct candidate, i);
-
+	EACH_ROW(i, const struct candidate, c, wakers) {
 		if (c->comm != holder->comm || c->pid != holder->pid)
 			continue;
 		/* threads of one name may be told apart by their functions: its own, if known */
@@ -283,12 +279,9 @@ static const struct candidate *most(const GArray *all)
 {
 	const struct candidate *best = NULL;
 
-	for (guint i = 0; i < all->len; i++) {
-		const struct candidate *c = &g_array_index(all, struct candidate, i);
-
+	EACH_ROW(i, const struct candidate, c, all)
 		if (!best || c->weight > best->weight)
 			best = c;
-	}
 	return best;
 }
 
@@ -361,8 +354,7 @@ static void count_program(const GArray *wakers, const struct candidate *best, st
 	uint64_t blocked_ns = 0;
 	bool is_kind = false;
 
-	for (guint i = 0; i < wakers->len; i++) {
-		const struct candidate *c = &g_array_index(wakers, struct candidate, i);
+	EACH_ROW(i, const struct candidate, c, wakers) {
 		bool is_other = c->pid != best->pid && c->pid && best->pid && c->comm != best->comm && c->program &&
 				c->program == best->program && actors_same_kind(c->comm, best->comm);
 
@@ -412,8 +404,7 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 	const uint32_t vm = vm_thread(c, row);
 	struct wakings sum = { 0 };
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct waker *w = profile_get_waker(p, wake->waker);
 
 		if (c->f->blocked_in[wake->wait] != row->id)
@@ -545,13 +536,10 @@ static void mark_holders(const struct cause_finder *c, const struct finding *row
 {
 	const struct profile *p = c->f->profile;
 
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads)
 		if (t->comm == holder->comm && t->pid == holder->pid &&
 		    (row->reason != REASON_LOCK_GIL || t->tid == holder->tid))
 			is_holder[i] = true;
-	}
 }
 
 /*
@@ -572,9 +560,7 @@ static void find_lost_holder(const struct cause_finder *c, struct finding *row)
 	row->deadlock = row->wait + 1;
 	row->by = (struct finding_by){ .comm = "", .tid = o->holder_tid, .threads_cnt = 1, .blocked_ns = row->time_ns,
 				       .is_holder = true, .frame = -1, .does_frame = -1 };
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		if (t->tid != o->holder_tid)
 			continue;
 		row->by.comm = t->comm;
@@ -683,13 +669,10 @@ static void find_timeouts(const struct cause_finder *c, struct finding *row)
 	if (at == CAUSE_NONE || row->by.threads_cnt > 1 || row->by.is_peer || row->pid != row->by.pid ||
 	    !timeouts_is_signalled(row->reason))
 		return;
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
-
+	EACH_ROW(i, const struct wake, wake, p->wakes)
 		if (profile_wait(p, wake->wait)->thread == at &&
 		    timeouts_is_signalled(reasons_of(c->f->reasons, wake->wait)))
 			timeouts_add(&sum, p, wake);
-	}
 	if (!timeouts_are_all(&sum))
 		return;
 	row->by.timeouts_cnt = sum.timed_out_cnt;

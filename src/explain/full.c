@@ -73,8 +73,7 @@ static bool find_wait(const struct findings *f, uint32_t pid, uint32_t *ret_wait
 
 void full_find_refusals(struct findings *f)
 {
-	for (guint i = 0; i < f->profile->limits->len; i++) {
-		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
+	EACH_ROW(i, const struct profile_limit, l, f->profile->limits) {
 		struct finding row = {
 			.reason = REASON_NETWORK_ACCEPT,
 			.pid = l->pid,
@@ -104,8 +103,7 @@ void full_append_refusal(GString *s, const struct finding *row)
 
 void full_append_most(GString *s, const struct findings *f)
 {
-	for (guint i = 0; i < f->profile->limits->len; i++) {
-		const struct profile_limit *l = &g_array_index(f->profile->limits, struct profile_limit, i);
+	EACH_ROW(i, const struct profile_limit, l, f->profile->limits) {
 		uint32_t wait;
 
 		if ((l->kind != LIMIT_FILES && l->kind != LIMIT_TASKS) || !find_wait(f, l->pid, &wait))

@@ -13,8 +13,7 @@ static struct finding_limit cpus_of(const struct findings *f, const struct findi
 	struct finding_limit found = { .is_same = true };
 	uint64_t ns = 0, on_cpu_ns = 0;
 
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		const struct profile_limit *l =
 			f->programs[i] == row->process && (!f->selection || f->selection->threads[i])
 				? profile_find_limit(p, LIMIT_CPUS, t->pid, t->tid)
@@ -139,12 +138,9 @@ static bool is_kept_off(const struct findings *f, const struct finding *row)
 
 	if (!ran_of(f, row).program)
 		return false;
-	for (uint32_t i = 0; i < f->profile->threads->len; i++) {
-		const struct thread *t = profile_thread(f->profile, i);
-
+	EACH_ROW(i, const struct thread, t, f->profile->threads)
 		if (f->programs[i] == row->process && profile_find_limit(f->profile, LIMIT_CPUS, t->pid, t->tid))
 			observed_ns += thread_observed_ns(t);
-	}
 	return row->time_ns > observed_ns / KEPT_OFF_PART;
 }
 
@@ -155,14 +151,11 @@ static bool is_others_load(const struct findings *f, const struct finding *row)
 
 	if (row->reason != REASON_CPU_QUEUE || !ran_little(f->profile))
 		return false;
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct finding *own = &g_array_index(f->rows, struct finding, i);
-
+	EACH_ROW(i, const struct finding, own, f->rows)
 		has_own = has_own ||
 			  (own->process == row->process && own->reason != REASON_CPU_QUEUE &&
 			   own->reason != REASON_SLEEP && !own->is_told_elsewhere && own->time_ns < row->time_ns &&
 			   own->time_ns >= row->time_ns / OTHERS_QUEUE_WEIGHT);
-	}
 	return has_own;
 }
 

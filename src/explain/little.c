@@ -25,12 +25,9 @@ static uint64_t elsewhere_ns(const struct findings *f, const struct finding_clas
 {
 	uint64_t ns = 0;
 
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct finding *row = &g_array_index(f->rows, struct finding, i);
-
+	EACH_ROW(i, const struct finding, row, f->rows)
 		if ((row->is_told_elsewhere || (c && row->may_be_meant)) && (!c || row->process == c->process))
 			ns += row->time_ns;
-	}
 	return ns;
 }
 
@@ -48,12 +45,9 @@ static bool computes(const struct findings *f, const struct finding_class *c)
 
 static bool process_computes(const struct findings *f, const char *process)
 {
-	for (guint i = 0; i < f->classes->len; i++) {
-		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
-
+	EACH_ROW(i, const struct finding_class, c, f->classes)
 		if (c->process == process)
 			return computes(f, c);
-	}
 	return false;
 }
 
@@ -89,14 +83,11 @@ static bool is_noticed(const struct findings *f, const struct finding *row)
  */
 static bool is_others_load(const struct findings *f, const struct finding *row)
 {
-	for (guint i = 0; i < f->classes->len; i++) {
-		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
-
+	EACH_ROW(i, const struct finding_class, c, f->classes)
 		if (c->process == row->process)
 			return row->reason == REASON_CPU_QUEUE && !row->is_yield &&
 			       c->on_cpu_ns < c->observed_ns / WAITING_PART &&
 			       row->time_ns < MIN(c->observed_ns / WAITING_PART, f->profile->info.duration_ns / 2);
-	}
 	return false;
 }
 
@@ -104,8 +95,7 @@ static bool is_little(const struct findings *f)
 {
 	uint64_t sum_ns = 0;
 
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+	EACH_ROW(i, const struct finding, row, f->rows) {
 		bool is_of_work = process_computes(f, row->process);
 		bool is_queue = row->reason == REASON_CPU_QUEUE;
 
@@ -141,13 +131,10 @@ static void append_waits(GString *s, const struct findings *f, uint64_t clocks_n
 		requests += t->count;
 		off_cpu_ns += t->wall_ns - MIN(t->on_cpu_ns, t->wall_ns);
 	}
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct finding *row = &g_array_index(f->rows, struct finding, i);
-
+	EACH_ROW(i, const struct finding, row, f->rows)
 		waits += row->may_be_meant || row->is_told_elsewhere || clocks_is_all(f, row) || owed_is_quick(f, row)
 				 ? 0
 				 : row->count;
-	}
 	g_string_append(s, requests || waits ? "; " : ".");
 	if (!requests && !waits)
 		return;
@@ -177,12 +164,9 @@ static void append_failing(GString *s, const struct task_findings *tasks, uint32
 {
 	const struct task_wait *most = NULL;
 
-	for (guint i = 0; i < tasks->rows->len; i++) {
-		const struct task_wait *w = &g_array_index(tasks->rows, struct task_wait, i);
-
+	EACH_ROW(i, const struct task_wait, w, tasks->rows)
 		if (w->pid == pid && w->is_sleep && !*w->idle && (!most || w->task_ns > most->task_ns))
 			most = w;
-	}
 	g_string_append(s, " It tries again and again");
 	if (most) {
 		g_string_append(s, ", and ");
@@ -194,13 +178,10 @@ static void append_failing(GString *s, const struct task_findings *tasks, uint32
 /* No other process is in the recording, nor, of a pause, another thread: of a server's master it is known what its pauses are for. */
 static bool is_lone(const struct profile *p, uint32_t thread, bool is_pause)
 {
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads)
 		if (i != thread && (is_pause || t->pid != profile_thread(p, thread)->pid) &&
 		    !(t->flags & THREAD_KERNEL))
 			return false;
-	}
 	return true;
 }
 
@@ -224,9 +205,7 @@ static void append_rhythm(GString *s, const struct findings *f)
 	const struct wait *most = NULL;
 	uint32_t at = 0;
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		if ((reasons_idle(f->reasons, i) == IDLE_TIMER || is_listener(f, i)) &&
 		    (!f->selection || f->selection->waits[i]) && w->count >= RHYTHM_MIN &&
 		    w->blocked_ns > p->info.duration_ns / 2 && (!most || w->blocked_ns > most->blocked_ns)) {
@@ -303,9 +282,7 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	} else {
 		g_string_append(s, s->len ? ": " : little);
 	}
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct finding *row = &g_array_index(f->rows, struct finding, i);
-
+	EACH_ROW(i, const struct finding, row, f->rows) {
 		clocks_ns += clocks_is_all(f, row) ? row->time_ns : 0;
 		quick_ns += owed_is_quick(f, row) ? row->time_ns : 0;
 		others_ns += row->is_told_elsewhere && !clocks_is_all(f, row) ? row->time_ns : 0;
@@ -346,9 +323,7 @@ char *little_new(const struct findings *f, const struct task_findings *tasks, bo
 	if (info->imported || info->looks.rounds || !info->duration_ns || tasks->cnt || !f->rows->len ||
 	    f->has_kernel_only || !is_little(f))
 		return NULL;
-	for (guint i = 0; i < f->classes->len; i++) {
-		const struct finding_class *c = &g_array_index(f->classes, struct finding_class, i);
-
+	EACH_ROW(i, const struct finding_class, c, f->classes) {
 		observed_ns += c->observed_ns;
 		most = !most || c->on_cpu_ns > most->on_cpu_ns ? c : most;
 	}

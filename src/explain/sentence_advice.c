@@ -350,11 +350,8 @@ static uint64_t waits_in_a_row(const struct findings *f, const struct finding *r
 
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		is_its[profile_wait(p, i)->thread] |= f->blocked_in[i] == row->id;
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits)
 		others += is_its[w->thread] && w->blocked_ns && f->blocked_in[i] != row->id ? w->count : 0;
-	}
 	return row->count / MAX(others, 1);
 }
 

@@ -21,8 +21,7 @@ static const struct waker *sole_waker(const struct profile *p, uint32_t wait)
 	const struct waker *found = NULL;
 	uint64_t all_ns = 0, by_ns = 0;
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct waker *by = profile_get_waker(p, wake->waker);
 
 		if (wake->wait != wait)
@@ -43,8 +42,7 @@ void sole_waker_append_most(GString *s, const struct findings *f)
 	const struct profile *p = f->profile;
 	const uint64_t window_ns = p->info.duration_ns;
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const bool is_even = w->count >= WAITS_MIN && w->blocked_ns / w->count >= EACH_NS &&
 				     w->max_ns <= EVEN_TIMES * (w->blocked_ns / w->count);
 

@@ -23,8 +23,7 @@ static GHashTable *programs_of(const struct findings *f, const struct finding *r
 	g_autoptr(GHashTable) programs = g_hash_table_new(NULL, NULL);
 	uint64_t all_ns = 0, short_ns = 0;
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const uint32_t t = threads[wake->waker];
 
 		if (f->blocked_in[wake->wait] != row->id)
@@ -42,9 +41,7 @@ static uint64_t spawned_of(const struct findings *f, GHashTable *programs)
 {
 	g_autoptr(GHashTable) pids = g_hash_table_new(NULL, NULL);
 
-	for (uint32_t i = 0; i < f->profile->threads->len; i++) {
-		const struct thread *t = profile_thread(f->profile, i);
-
+	EACH_ROW(i, const struct thread, t, f->profile->threads) {
 		/* one that became another program is there once for each */
 		if (is_short(t) && g_hash_table_contains(programs, f->programs[i]))
 			g_hash_table_add(pids, GUINT_TO_POINTER(t->pid));
@@ -60,11 +57,8 @@ static bool is_told_by_children(const struct findings *f, const struct finding *
 	if (row->reason != REASON_CHILD_EXIT || row->spawned_cnt || row->has_sleep ||
 	    !profile_is_of_command(f->profile))
 		return false;
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct finding *other = &g_array_index(f->rows, struct finding, i);
-
+	EACH_ROW(i, const struct finding, other, f->rows)
 		theirs_ns += other->process != row->process ? other->time_ns : 0;
-	}
 	return theirs_ns > row->time_ns / 2;
 }
 

@@ -386,9 +386,7 @@ static bool is_given_from_within(const struct task_findings *f, const struct tas
 {
 	bool is_there = false;
 
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
-
+	EACH_ROW(i, const struct task_wait, o, f->rows) {
 		if (!same_process(o, w))
 			continue;
 		if (o->task_ns && has(o->idle, "connections"))
@@ -450,8 +448,7 @@ static struct answers answers_of(const struct profile *p, uint32_t pid)
 	g_autoptr(GHashTable) of_pid = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	struct answers a = { 0 };
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct wait *w = profile_wait(p, wake->wait);
 		const struct object *o = profile_wait_object(p, w);
 		const struct waker *by = profile_get_waker(p, wake->waker);
@@ -470,12 +467,9 @@ static struct answers answers_of(const struct profile *p, uint32_t pid)
 /* Its clients' requests come to the same sockets. */
 static bool serves(const struct task_findings *f, const struct task_wait *w)
 {
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
-
+	EACH_ROW(i, const struct task_wait, o, f->rows)
 		if (same_process(o, w) && o->task_ns && has(o->idle, "connections") && !has(o->idle, "kept open"))
 			return true;
-	}
 	return false;
 }
 
@@ -555,13 +549,10 @@ static const char *outermost(const char *path)
  */
 static bool are_all_peers(const struct task_findings *f, const struct task_wait *w)
 {
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
-
+	EACH_ROW(i, const struct task_wait, o, f->rows)
 		if (same_process(o, w) && o->task_ns && !*o->idle && *o->path &&
 		    !(is_main(o) && waits_for_work(kind_of(o))) && strcmp(outermost(o->path), outermost(w->path)) != 0)
 			return false;
-	}
 	return true;
 }
 
@@ -586,9 +577,7 @@ static const struct task_wait *meanwhile_of(const struct task_findings *f, const
 	const struct task_wait *best = NULL;
 	enum kind k = kind_of(w);
 
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
-
+	EACH_ROW(i, const struct task_wait, o, f->rows) {
 		if (o == w || !same_process(o, w) || *o->idle || !o->task_ns || kind_of(o) == NOTHING ||
 		    kind_of(o) == k)
 			continue;
@@ -605,12 +594,9 @@ static const struct task_wait *pinned_of(const struct task_findings *f, const st
 {
 	const struct task_wait *best = NULL;
 
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
-
+	EACH_ROW(i, const struct task_wait, o, f->rows)
 		if (same_process(o, w) && kind_of(o) == PINNED && (!best || o->task_ns > best->task_ns))
 			best = o;
-	}
 	return best;
 }
 
@@ -654,12 +640,9 @@ static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 /* Is the process in the recording, and was its main thread not at leisure? */
 static bool is_busy(const struct profile *p, uint32_t pid)
 {
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads)
 		if (t->pid == pid && t->tid == pid && t->on_cpu_ns > p->info.duration_ns / HELD_UP_PART)
 			return true;
-	}
 	return false;
 }
 
@@ -693,9 +676,7 @@ ORDER(by_rank, struct task_wait, ORDER_HIGH(rank_ns))
 
 static void rank(const struct profile *p, struct task_findings *f)
 {
-	for (guint i = 0; i < f->rows->len; i++) {
-		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
-
+	EACH_ROW(i, struct task_wait, w, f->rows) {
 		w->rank_ns = rank_of(p, f, w);
 		w->is_sleep = kind_of(w) == SLEEP;
 		w->says = kinds[kind_of(w)].says;
@@ -732,8 +713,7 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 
 	if ((!is_lock(w) && kind_of(w) != SEND) || w->looks < STILL_LOOKS)
 		return false;
-	for (guint i = 0; i < f->rows->len; i++) {
-		const struct task_wait *o = &g_array_index(f->rows, struct task_wait, i);
+	EACH_ROW(i, const struct task_wait, o, f->rows) {
 		bool is_same = is_lock(w) ? is_lock(o)
 					  : kind_of(o) == SEND || kind_of(o) == RECEIVE || kind_of(o) == GROUP;
 
@@ -769,8 +749,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 			w->advice = kind_of(w) == LOCK ? ASYNCIO_STILL_ADVICE
 				    : is_lock(w)       ? STILL_ADVICE
 						       : UNRECEIVED_ADVICE;
-		for (guint k = 0; k < f->rows->len; k++) {
-			const struct task_wait *o = &g_array_index(f->rows, struct task_wait, k);
+		EACH_ROW(k, const struct task_wait, o, f->rows) {
 			bool counts = o->rank_ns || (task_is_of_python(o->kind) && !*o->idle);
 
 			w->busy_ns += counts && same_process(o, w) ? o->task_ns : 0;
@@ -798,11 +777,4 @@ bool task_findings_outweigh(const struct task_findings *f, const struct finding 
 	return false;
 }
 
-void task_findings_free(struct task_findings *f)
-{
-	if (!f)
-		return;
-	g_array_unref(f->rows);
-	g_string_chunk_free(f->strings);
-	g_free(f);
-}
+FREES(task_findings_free, struct task_findings, f, g_array_unref(f->rows); g_string_chunk_free(f->strings))

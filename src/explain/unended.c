@@ -91,11 +91,8 @@ static bool *ended_new(const struct findings *f)
 {
 	bool *has_ended = g_new0(bool, (gsize)f->rows->len + 1);
 
-	for (uint32_t i = 0; i < f->profile->waits->len; i++) {
-		const struct wait *w = profile_wait(f->profile, i);
-
+	EACH_ROW(i, const struct wait, w, f->profile->waits)
 		has_ended[f->blocked_in[i]] |= w->count != 1 || !(w->flags & WAIT_OPEN_AT_END);
-	}
 	return has_ended;
 }
 
@@ -162,9 +159,7 @@ static bool is_long_poll(const struct findings *f, const struct finding *row)
 	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || row->timed_out_cnt ||
 	    is_asked(f, row))
 		return false;
-	for (uint32_t i = 0; i < f->profile->waits->len; i++) {
-		const struct wait *w = profile_wait(f->profile, i);
-
+	EACH_ROW(i, const struct wait, w, f->profile->waits) {
 		if (f->blocked_in[i] != row->id || w->flags & (WAIT_OPEN_AT_START | WAIT_OPEN_AT_END))
 			continue;
 		cnt += w->count;
@@ -205,8 +200,7 @@ static bool is_fed(const struct findings *f, const struct finding *row)
 	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || helper == CAUSE_NONE ||
 	    is_asked(f, row) || !o || o->kind == OBJECT_SOCKET || row->by.blocked_ns < row->time_ns / 2)
 		return false;
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct waker *by = profile_get_waker(p, wake->waker);
 
 		if (profile_wait(p, wake->wait)->thread == helper && !by->irq && by->pid == row->pid &&
@@ -232,8 +226,7 @@ void unended_find(struct findings *f)
 {
 	g_autofree bool *has_ended = ended_new(f);
 
-	for (guint i = 0; i < f->rows->len; i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
+	EACH_ROW(i, struct finding, row, f->rows) {
 		const struct rule *rule = reasons_rule(f->reasons, row->wait);
 		const struct ending *ending = rule && rule->reason == row->reason ? ending_of(rule->name) : NULL;
 

@@ -32,13 +32,7 @@ struct condition {
 	struct place places[2];
 };
 
-static void free_condition(gpointer data)
-{
-	struct condition *c = data;
-
-	g_hash_table_unref(c->threads);
-	g_free(c);
-}
+FREES_DATA(free_condition, struct condition, c, g_hash_table_unref(c->threads))
 
 static const char *name_of(const struct findings *f, int64_t frame)
 {
@@ -99,8 +93,7 @@ static GHashTable *conditions_new(const struct findings *f, const uint32_t *lock
 	const struct profile *p = f->profile;
 	GHashTable *all = g_hash_table_new_full(NULL, NULL, NULL, free_condition);
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct wait *w = profile_wait(p, wake->wait);
 		struct condition *c = w->flags & WAIT_OPEN_AT_START ? NULL : condition_of(f, all, locks, wake->wait);
 		struct place *place = c ? place_of(f, c, w) : NULL;

@@ -68,12 +68,9 @@ static bool look_at(const struct opener_entry *e, void *data)
 
 static void look_for(struct search *s)
 {
-	for (guint i = 0; i < s->p->waits->len; i++) {
-		const struct wait *w = profile_wait(s->p, i);
-
+	EACH_ROW(i, const struct wait, w, s->p->waits)
 		if (g_strcmp0(semaphore_of(s->p, w), s->path) == 0)
 			g_hash_table_add(s->waiters, GUINT_TO_POINTER(profile_thread(s->p, w->thread)->pid));
-	}
 	if (!opener_list(s->proc_dir, false, look_at, s) || (!s->found && !s->is_complete))
 		return;
 	GHashTableIter iter;

@@ -104,8 +104,7 @@ void stories_fit(struct profile *p, const struct wake *before)
 		fits[i] = (struct fit){ .before = { was->count, was->blocked_ns, was->runnable_ns },
 					.after = { is->count, is->blocked_ns, is->runnable_ns } };
 	}
-	for (guint i = 0; i < p->stories->len; i++) {
-		struct story *s = &g_array_index(p->stories, struct story, i);
+	EACH_ROW(i, struct story, s, p->stories) {
 		struct fit *f = &fits[s->wake];
 
 		for (int n = 0; n < NUMBERS; n++)
@@ -177,8 +176,7 @@ static void join_equal(GArray *stories)
 {
 	guint kept = 0;
 
-	for (guint i = 0; i < stories->len; i++) {
-		const struct story *s = &g_array_index(stories, struct story, i);
+	EACH_ROW(i, const struct story, s, stories) {
 		struct story *last = kept ? &g_array_index(stories, struct story, kept - 1) : NULL;
 
 		if (last && last->wake == s->wake && last->chain == s->chain)
@@ -197,8 +195,7 @@ void stories_coarse(struct profile *p)
 		shorten(p, &g_array_index(p->stories, struct story, i));
 	g_array_sort(p->stories, by_wake);
 	join_equal(p->stories);
-	for (guint i = 0; i < p->stories->len; i++) {
-		struct story *s = &g_array_index(p->stories, struct story, i);
+	EACH_ROW(i, struct story, s, p->stories) {
 		const struct story was = *s;
 
 		round_down(s);

@@ -124,8 +124,7 @@ static void add_thread(struct merge_step *s, uint32_t i)
 
 static void add_states(struct merge_step *s)
 {
-	for (guint i = 0; i < s->window->states->len; i++) {
-		const struct state_total *t = profile_state(s->window, i);
+	EACH_ROW(i, const struct state_total, t, s->window->states) {
 		const char *at = t->state ? strchr(MERGE_STATES, t->state) : NULL;
 		struct state_total *into = &g_array_index(s->m->threads, struct merge_thread, s->thread[t->thread])
 						    .states[at ? at - MERGE_STATES : MERGE_STATE_CNT - 1];
@@ -186,11 +185,8 @@ static void add_crowd(struct merge_step *s)
 		storm.waker = profile_map_waker(&s->map, storm.waker);
 		profile_add_storm(s->m->p, &storm);
 	}
-	for (guint i = 0; i < w->losses->len; i++) {
-		const struct profile_loss *l = &g_array_index(w->losses, struct profile_loss, i);
-
+	EACH_ROW(i, const struct profile_loss, l, w->losses)
 		profile_add_loss(s->m->p, l->reason, l->help, l->count, l->time_ns);
-	}
 	for (guint i = 0; i < w->build_ids->len && !s->map.is_same; i++) {
 		const struct module_id *id = &g_array_index(w->build_ids, struct module_id, i);
 

@@ -213,9 +213,7 @@ static void add_wake(struct merge_step *s, uint32_t i)
 /* Whoever woke the joined ones. */
 static void end_joined(struct merge_step *s)
 {
-	for (guint i = 0; i < s->joined->len; i++) {
-		struct join *j = &g_array_index(s->joined, struct join, i);
-
+	EACH_ROW(i, struct join, j, s->joined) {
 		if (!j->whole.wake.count)
 			continue;
 		set_wake(&j->whole.wake, j->whole.wake.waker, &j->whole.wait);
@@ -301,9 +299,7 @@ static void replace_open(struct merge_step *s)
 	struct merger *m = s->m;
 	guint kept = 0;
 
-	for (guint i = 0; i < m->open->len; i++) {
-		struct open_wait *o = &g_array_index(m->open, struct open_wait, i);
-
+	EACH_ROW(i, struct open_wait, o, m->open) {
 		if (!o->is_longer) {
 			flush(m, o, s->is_next);
 			continue;

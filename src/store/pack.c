@@ -58,8 +58,7 @@ static void order_threads(struct packer *k)
 static void order_waits(struct packer *k)
 {
 	k->waits = g_array_new(FALSE, FALSE, sizeof(struct pack_row));
-	for (guint i = 0; i < k->p->waits->len; i++) {
-		const struct wait *w = profile_wait(k->p, i);
+	EACH_ROW(i, const struct wait, w, k->p->waits) {
 		const struct pack_row row = { dict_writer_key(k->w, k->thread_id[w->thread], w->user, w->kernel,
 							     w->object, w->state, w->flags),
 					      i };
@@ -75,8 +74,7 @@ static void order_waits(struct packer *k)
 		k->sums[profile_wait(k->p, at)->thread].last_wait = i + 1;
 	}
 	k->samples = g_array_new(FALSE, FALSE, sizeof(struct pack_row));
-	for (guint i = 0; i < k->p->on_cpu->len; i++) {
-		const struct on_cpu_sample *s = &g_array_index(k->p->on_cpu, struct on_cpu_sample, i);
+	EACH_ROW(i, const struct on_cpu_sample, s, k->p->on_cpu) {
 		const struct pack_row row = {
 			dict_writer_key(k->w, k->thread_id[s->thread], s->user, s->kernel, 0, ON_CPU_STATE, 0), i
 		};
@@ -193,8 +191,7 @@ static void pack_states(struct packer *k)
 	uint64_t last = 0;
 
 	blob_put(k->into, k->p->states->len != 0);
-	for (guint i = 0; i < k->p->states->len; i++) {
-		const struct state_total *t = profile_state(k->p, i);
+	EACH_ROW(i, const struct state_total, t, k->p->states) {
 		struct state_total *into = &all[(gsize)t->thread * PACK_STATE_CNT + pack_state_at(t->state)];
 
 		ADD_MEMBERS(into, t, count, blocked_ns, runnable_ns, preempted_ns);
@@ -236,8 +233,7 @@ static struct pack_rest *rests_of(const struct packer *k, const GArray *rows)
 {
 	struct pack_rest *rests = g_new0(struct pack_rest, rows->len + 1);
 
-	for (guint i = 0; i < rows->len; i++) {
-		const struct pack_row *row = &g_array_index(rows, struct pack_row, i);
+	EACH_ROW(i, const struct pack_row, row, rows) {
 		const struct wake *w = profile_wake(k->p, row->at), *before = i ? profile_wake(k->p, row[-1].at) : NULL;
 		const struct wait *of = profile_wait(k->p, w->wait);
 

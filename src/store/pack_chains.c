@@ -26,9 +26,7 @@ static void put_nodes(struct dict_writer *w, const struct profile *p, const uint
 		      GByteArray *into)
 {
 	blob_put(into, cnt);
-	for (guint i = 0; i < p->chains->len; i++) {
-		const struct chain_node *c = profile_get_chain(p, i);
-
+	EACH_ROW(i, const struct chain_node, c, p->chains) {
 		if (!number[i])
 			continue;
 		blob_put(into, dict_writer_waker(w, c->waker));

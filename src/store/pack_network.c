@@ -10,9 +10,7 @@ static void put_tcp_waits(struct dict_writer *w, const struct profile *p, GByteA
 	const struct profile_table *t = &profile_tables[TABLE_TCP_WAIT];
 
 	blob_put(into, p->tcp_waits->len);
-	for (guint i = 0; i < p->tcp_waits->len; i++) {
-		const struct tcp_wait *row = profile_tcp_wait(p, i);
-
+	EACH_ROW(i, const struct tcp_wait, row, p->tcp_waits) {
 		blob_put(into, dict_writer_object(w, row->object + 1));
 		for (unsigned n = 0; n < t->column_cnt; n++)
 			if (t->columns[n].kind != COLUMN_ID)
@@ -33,8 +31,7 @@ static void put_connections(struct dict_writer *w, const struct profile *p, GByt
 	g_autoptr(GHashTable) told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	g_autoptr(GByteArray) rows = g_byte_array_new();
 
-	for (guint i = 0; i < p->connections->len; i++) {
-		const struct connection *c = profile_connection(p, i);
+	EACH_ROW(i, const struct connection, c, p->connections) {
 		const bool serves = c->side == CONNECTION_SERVER;
 		g_autofree char *local = serves ? g_strdup(c->local) : without_port(c->local);
 		const char *remote = serves ? "" : c->remote;

@@ -68,9 +68,7 @@ static gpointer thread_key(uint32_t tid, uint64_t start_ns)
 
 static void note_lasting(struct folding *f)
 {
-	for (guint i = 0; i < f->old->threads->len; i++) {
-		const struct thread *t = profile_thread(f->old, i);
-
+	EACH_ROW(i, const struct thread, t, f->old->threads) {
 		if (is_short_lived(f, t))
 			continue;
 		g_hash_table_add(f->lasting_pids, id_key(t->pid));
@@ -121,8 +119,7 @@ static bool gather(struct folding *f)
 {
 	bool is_any = false;
 
-	for (guint i = 0; i < f->old->threads->len; i++) {
-		const struct thread *t = profile_thread(f->old, i);
+	EACH_ROW(i, const struct thread, t, f->old->threads) {
 		struct row_key key = key_of(f, t);
 
 		f->is_excluded[i] = f->options->is_excluded && f->options->is_excluded(t, f->options->data);
@@ -169,9 +166,7 @@ static void tell_threads(struct folding *f)
 {
 	f->others.row = NOT_YET;
 	f->others.key.comm = f->others.key.process = profile_string(f->p, "(others)");
-	for (guint i = 0; i < f->old->threads->len; i++) {
-		const struct thread *t = profile_thread(f->old, i);
-
+	EACH_ROW(i, const struct thread, t, f->old->threads) {
 		if (!f->of_thread[i]) {
 			f->row[i] = profile_add_thread(f->p, t);
 			continue;

@@ -118,12 +118,9 @@ static const struct store_name *last_of(const GArray *names, enum store_tier tie
 {
 	const struct store_name *last = NULL;
 
-	for (guint i = 0; i < names->len; i++) {
-		const struct store_name *name = &g_array_index(names, struct store_name, i);
-
+	EACH_ROW(i, const struct store_name, name, names)
 		if (name->tier == tier && name->day == day)
 			last = name;
-	}
 	return last;
 }
 
@@ -229,9 +226,7 @@ static bool is_next(const struct store_row *a, const struct store_row *b, uint64
 /* How many of the first rows are one sum; 0: more may come. */
 static guint run_of(const GArray *pending, uint64_t step_ns)
 {
-	for (guint i = 0; i < pending->len; i++) {
-		const struct store_row *row = &g_array_index(pending, struct store_row, i);
-
+	EACH_ROW(i, const struct store_row, row, pending) {
 		if (store_row_end_ns(row) / step_ns != row->start_unix_ns / step_ns)
 			return i + 1;
 		if (i + 1 < pending->len && !is_next(row, row + 1, step_ns))

@@ -171,8 +171,7 @@ static void unpack_blocked(struct unpacker *u)
 {
 	for (guint i = 0; i < u->p->waits->len; i++)
 		u->sums[profile_wait(u->p, i)->thread].last_wait = i + 1;
-	for (guint i = 0; i < u->p->waits->len; i++) {
-		struct wait *w = &g_array_index(u->p->waits, struct wait, i);
+	EACH_ROW(i, struct wait, w, u->p->waits) {
 		struct pack_sums *s = &u->sums[w->thread];
 
 		if (s->last_wait == i + 1)

@@ -265,11 +265,8 @@ static void tell_all_apart(const struct diff *d, GArray *rows)
 
 static void take_totals(struct diff *d, const GArray *rows)
 {
-	for (guint i = 0; i < rows->len; i++) {
-		const struct diff_row *r = &g_array_index(rows, struct diff_row, i);
-
+	EACH_ROW(i, const struct diff_row, r, rows)
 		*(r->key == DIFF_IDLE_KEY ? &d->idle : &d->total) = *r;
-	}
 }
 
 uint64_t diff_all_ns(const struct diff *d, enum diff_side side)

@@ -245,9 +245,7 @@ static struct waker_facts *waker_facts_new(const struct profile *p)
 					    "pipe_read", NULL };
 	struct waker_facts *facts = g_new0(struct waker_facts, (gsize)p->wakers->len + 1);
 
-	for (uint32_t i = 0; i < p->wakers->len; i++) {
-		const struct waker *waker = profile_get_waker(p, i);
-
+	EACH_ROW(i, const struct waker, waker, p->wakers) {
 		facts[i].is_broadcast = waker_is_broadcast(p, waker);
 		facts[i].gives_room = profile_stack_names(p, waker->kernel, room);
 		facts[i].is_notice = waker->user && profile_stack_names(p, waker->user, notices);
@@ -351,8 +349,7 @@ static void find_facts(struct finder *f)
 		f->facts[r].base_depth = f->facts[r].work_depth = f->facts[r].busy_depth = UINT16_MAX;
 	for (uint32_t t = 0; t < p->threads->len; t++)
 		f->facts[f->roles->of_thread[t]].on_cpu_ns += profile_thread(p, t)->on_cpu_ns;
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 
 		if (w->state == 'R' || w->state == ON_CPU_STATE)
@@ -361,8 +358,7 @@ static void find_facts(struct finder *f)
 		facts->wakings += w->count;
 		facts->questions += is_question(f, i) ? w->count : 0;
 	}
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 		bool could = could_be_idle(f, i), sleeps = f->reason[i] == REASON_SLEEP;
 
@@ -691,8 +687,7 @@ static bool has_several(const struct profile *p)
 {
 	g_autoptr(GHashTable) pids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
+	EACH_ROW(i, const struct thread, t, p->threads) {
 		size_t bytes = t->process ? actors_kind_bytes(t->process) : 0;
 		gpointer pid;
 

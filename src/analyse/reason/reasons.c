@@ -101,9 +101,7 @@ static void sort_rules(struct reasons_base *r)
 	r->loops.rules = g_array_new(FALSE, FALSE, sizeof(struct rule *));
 	r->pools.rules = g_array_new(FALSE, FALSE, sizeof(struct rule *));
 	r->protocol_of_pattern = g_new0(const struct rule *, (gsize)r->rules->patterns->len + 1);
-	for (guint i = 0; i < r->rules->rules->len; i++) {
-		const struct rule *rule = g_ptr_array_index(r->rules->rules, i);
-
+	EACH_POINTER(i, const struct rule, rule, r->rules->rules) {
 		if (rule->kind == RULE_REASON)
 			g_array_append_val(r->reason_rules, rule);
 		else if (rule->kind == RULE_LOOP)
@@ -278,9 +276,7 @@ static uint8_t *tells_new(const struct profile *p)
 	static const char *const stops[] = { "do_notify_parent_cldstop", "ptrace_stop", NULL };
 	uint8_t *tells = g_new0(uint8_t, (gsize)p->wakers->len + 1);
 
-	for (guint i = 0; i < p->wakers->len; i++) {
-		const struct waker *w = profile_get_waker(p, i);
-
+	EACH_ROW(i, const struct waker, w, p->wakers) {
 		/* names are beginnings, so the longer one first */
 		if (w->kernel && profile_stack_names(p, w->kernel, stops))
 			tells[i] = ENDED_BY_STOP;
@@ -311,8 +307,7 @@ static uint8_t *ended_new(const struct profile *p, const uint8_t *tells)
 	g_autofree ended_sums *ns = g_malloc0_n((gsize)p->waits->len + 1, sizeof(*ns));
 	g_autofree ended_sums *of_place = g_malloc0_n((gsize)p->nodes->len + 1, sizeof(*of_place));
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct waker *w = profile_get_waker(p, wake->waker);
 		enum ended by = waker_is_timer(w)    ? ENDED_BY_TIMER
 				: tells[wake->waker] ? (enum ended)tells[wake->waker]
@@ -321,9 +316,7 @@ static uint8_t *ended_new(const struct profile *p, const uint8_t *tells)
 		ns[wake->wait][by] += wake->blocked_ns;
 		of_place[profile_wait(p, wake->wait)->user][by] += wake->blocked_ns;
 	}
-	for (guint i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		ended[i] = (uint8_t)most_of(ns[i]);
 		if (ended[i] == ENDED_UNKNOWN && w->user && w->flags & WAIT_OPEN_AT_END &&
 		    most_of(of_place[w->user]) == ENDED_BY_TIMER)
@@ -465,8 +458,7 @@ static void find_reasons(struct reasons *r)
 	const struct profile *p = r->profile;
 	struct reasons_base *base = r->base;
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct thread *t = profile_thread(p, w->thread);
 		struct verdict_key key = {
 			.comm = base->asks_threads ? t->comm : NULL,
@@ -515,8 +507,7 @@ static void find_cut_off_sleeps(struct reasons *r)
 	g_autofree struct shell *shells = g_new0(struct shell, (gsize)p->threads->len + 1);
 	bool is_any = false;
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct shell *s = &shells[w->thread];
 
 		if (rule_is_shell_sleep(r->rule[i])) {
@@ -613,19 +604,8 @@ struct reasons *reasons_new(const struct profile *p, const struct rule_set *rule
 	return r;
 }
 
-void reasons_free(struct reasons *r)
-{
-	if (!r)
-		return;
-	reasons_base_free(r->base);
-	g_free(r->rule);
-	g_free(r->loop);
-	g_free(r->protocol);
-	g_free(r->reason);
-	g_free(r->ended);
-	g_free(r->idle);
-	g_free(r);
-}
+FREES(reasons_free, struct reasons, r, reasons_base_free(r->base); g_free(r->rule); g_free(r->loop);
+      g_free(r->protocol); g_free(r->reason); g_free(r->ended); g_free(r->idle))
 
 enum reason reasons_of(const struct reasons *r, uint32_t wait)
 {

@@ -9,22 +9,14 @@ struct clients {
 	GHashTable *comms, *pids;
 };
 
-static void clients_free(gpointer data)
-{
-	struct clients *c = data;
-
-	g_hash_table_unref(c->comms);
-	g_hash_table_unref(c->pids);
-	g_free(c);
-}
+FREES_DATA(clients_free, struct clients, c, g_hash_table_unref(c->comms); g_hash_table_unref(c->pids))
 
 /* By the program's name, as another process of it may serve who has connected. */
 static GHashTable *clients_new(const struct profile *p)
 {
 	GHashTable *all = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, clients_free);
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct waker *by = profile_get_waker(p, wake->waker);
 		const char *process = profile_thread(p, profile_wait(p, wake->wait)->thread)->process;
 

@@ -73,9 +73,7 @@ static guint queue_of(struct search *s, uint32_t i)
 
 static void find_queues(struct search *s)
 {
-	for (uint32_t i = 0; i < s->p->waits->len; i++) {
-		const struct wait *w = profile_wait(s->p, i);
-
+	EACH_ROW(i, const struct wait, w, s->p->waits) {
 		if (!may_be_turn(s, i))
 			continue;
 		s->of_wait[i] = queue_of(s, i);
@@ -102,11 +100,8 @@ static uint64_t *rests_new(const struct search *s)
 {
 	uint64_t *ns = g_new0(uint64_t, (gsize)s->p->threads->len + 1);
 
-	for (uint32_t i = 0; i < s->p->waits->len; i++) {
-		const struct wait *w = profile_wait(s->p, i);
-
+	EACH_ROW(i, const struct wait, w, s->p->waits)
 		ns[w->thread] += w->state != ON_CPU_STATE && is_rest((enum idle_kind)s->idle[i]) ? w->blocked_ns : 0;
-	}
 	return ns;
 }
 
@@ -124,8 +119,7 @@ static uint64_t idle_ns_of(const struct search *s, const struct queue *q)
 
 static void find_who_ends(struct search *s)
 {
-	for (guint i = 0; i < s->p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(s->p, i);
+	EACH_ROW(i, const struct wake, wake, s->p->wakes) {
 		uint32_t at = s->of_wait[wake->wait], by = s->by[wake->waker];
 		struct queue *q = at ? &g_array_index(s->queues, struct queue, at - 1) : NULL;
 
@@ -141,8 +135,7 @@ static bool *asked_new(const struct search *s, const struct queue *q)
 {
 	bool *is_asked = g_new0(bool, (gsize)s->p->threads->len + 1);
 
-	for (guint i = 0; i < s->p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(s->p, i);
+	EACH_ROW(i, const struct wake, wake, s->p->wakes) {
 		uint32_t by = s->by[wake->waker];
 
 		if (by != NONE && is_member(q, by))
@@ -163,15 +156,13 @@ static bool *brought_new(const struct search *s, guint queue)
 			    *brought_ns = g_new0(uint64_t, (gsize)s->p->nodes->len + 1);
 	bool *is_brought = g_new0(bool, (gsize)s->p->waits->len + 1);
 
-	for (guint i = 0; i < s->p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(s->p, i);
+	EACH_ROW(i, const struct wake, wake, s->p->wakes) {
 		uint32_t by = s->by[wake->waker], at = profile_wait(s->p, wake->wait)->user;
 
 		all_ns[at] += wake->blocked_ns;
 		brought_ns[at] += by != NONE && !is_asked[by] && !is_member(q, by) ? wake->blocked_ns : 0;
 	}
-	for (uint32_t i = 0; i < s->p->waits->len; i++) {
-		const struct wait *w = profile_wait(s->p, i);
+	EACH_ROW(i, const struct wait, w, s->p->waits) {
 		enum reason reason = (enum reason)s->reason[i];
 
 		is_brought[i] = s->of_wait[i] && s->of_wait[i] != queue + 1 && is_member(q, w->thread) && w->user &&

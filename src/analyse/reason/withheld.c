@@ -31,12 +31,9 @@ static GHashTable *leisure_new(const struct profile *p, const uint8_t *idle)
 {
 	GHashTable *of_pid = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads)
 		if (t->pid == t->tid)
 			leisure_of(of_pid, t->pid)->observed_ns += thread_observed_ns(t);
-	}
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct thread *t = profile_thread(p, profile_wait(p, i)->thread);
 
@@ -69,8 +66,7 @@ static GHashTable *clients_new(const struct profile *p, const struct withheld_in
 {
 	GHashTable *clients = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct object *o = profile_wait_object(p, w);
 		uint64_t key = o ? (uint64_t)o->pid << 32 | w->thread : 0;
 		struct client *c = is_of_memory_server(in, i) && key >> 32 ? g_hash_table_lookup(clients, &key) : NULL;
@@ -137,25 +133,19 @@ static bool *unasked_new(const struct profile *p)
 {
 	bool *is_unasked = g_new0(bool, (gsize)p->objects->len + 1);
 
-	for (guint i = 0; i < p->tcp_waits->len; i++) {
-		const struct tcp_wait *t = profile_tcp_wait(p, i);
-
+	EACH_ROW(i, const struct tcp_wait, t, p->tcp_waits)
 		if (t->direction == TCP_WAIT_RECEIVE && t->silent_ns >= t->blocked_ns / 2 &&
 		    t->peer_ns + t->network_ns + t->unclear_ns <= t->silent_ns / LISTENS_SHARE)
 			is_unasked[t->object + 1] = true;
-	}
 	return is_unasked;
 }
 
 /* Is the process in the recording, and computes what it sends? */
 static bool computes(const struct profile *p, uint32_t pid)
 {
-	for (uint32_t i = 0; i < p->threads->len; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW(i, const struct thread, t, p->threads)
 		if (t->pid == pid && t->on_cpu_ns > thread_observed_ns(t) / SERVER_BUSY_SHARE)
 			return true;
-	}
 	return false;
 }
 
@@ -179,8 +169,7 @@ static void find_listeners(const struct profile *p, const uint8_t *reason, uint8
 	g_autofree bool *is_unasked = unasked_new(p);
 	g_autofree struct listens *threads = g_new0(struct listens, (gsize)p->threads->len + 1);
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct listens *l = &threads[w->thread];
 
 		if (w->state == 'R' || w->state == ON_CPU_STATE)
@@ -191,13 +180,10 @@ static void find_listeners(const struct profile *p, const uint8_t *reason, uint8
 		} else
 			l->others_cnt += w->count;
 	}
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
-
+	EACH_ROW(i, const struct wait, w, p->waits)
 		if (!idle[i] && w->state != 'R' && w->state != ON_CPU_STATE && reason[i] == REASON_NETWORK_RECEIVE &&
 		    is_unasked[w->object] && listens(p, &threads[w->thread], i))
 			idle[i] = IDLE_CLIENT;
-	}
 }
 
 /* Whose waits are found to be idle may be whom others wait for.  False: none is. */
@@ -206,8 +192,7 @@ static bool find_once(const struct profile *p, const struct withheld_input *in, 
 	g_autoptr(GHashTable) of_pid = leisure_new(p, idle), busiest = busiest_new(clients);
 	bool has_found = false;
 
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct object *o = profile_wait_object(p, w);
 
 		if (!may_be_withheld(p, in, idle, i))

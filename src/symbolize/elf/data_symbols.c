@@ -84,17 +84,8 @@ struct data_symbols *data_symbols_new(const char *proc_dir, const char *debug_di
 	return d;
 }
 
-void data_symbols_free(struct data_symbols *d)
-{
-	if (!d)
-		return;
-	g_hash_table_destroy(d->processes);
-	g_hash_table_destroy(d->files);
-	g_string_chunk_free(d->strings);
-	g_free(d->proc_dir);
-	g_free(d->debug_dir);
-	g_free(d);
-}
+FREES(data_symbols_free, struct data_symbols, d, g_hash_table_destroy(d->processes); g_hash_table_destroy(d->files);
+      g_string_chunk_free(d->strings); g_free(d->proc_dir); g_free(d->debug_dir))
 
 GStringChunk *data_symbols_begin_forgetting(struct data_symbols *d)
 {
@@ -419,9 +410,7 @@ static uint32_t stack_owner(struct data_symbols *d, struct process *p, const str
 		return tid;
 	if (!p->stacks)
 		read_stacks(d, p);
-	for (guint i = 0; i < p->stacks->len; i++) {
-		const struct stack *s = &g_array_index(p->stacks, struct stack, i);
-
+	EACH_ROW(i, const struct stack, s, p->stacks) {
 		if (s->sp < m->start || s->sp > addr || s->sp < best)
 			continue;
 		best = s->sp;

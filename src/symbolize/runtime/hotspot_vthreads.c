@@ -657,9 +657,7 @@ static void find_monitor(struct look *l)
 	const struct lock *lock = NULL;
 	uint64_t owner = 0;
 
-	for (guint i = 0; i < l->seen->len; i++) {
-		struct seen *s = &g_array_index(l->seen, struct seen, i);
-
+	EACH_ROW(i, struct seen, s, l->seen) {
 		if (!is_blocked(s))
 			continue;
 		if (!contended) {

@@ -53,13 +53,7 @@ struct kept_pages {
 	int64_t cleared_us;
 };
 
-static void kept_free(gpointer p)
-{
-	struct kept_pages *k = p;
-
-	g_clear_pointer(&k->pages, g_hash_table_unref);
-	g_free(k);
-}
+FREES_DATA(kept_free, struct kept_pages, k, g_clear_pointer(&k->pages, g_hash_table_unref))
 
 static _Thread_local struct kept_pages kept;	/* between memory_keep_pages() and memory_drop_pages() */
 static GPrivate named_of_thread = G_PRIVATE_INIT(kept_free);	/* what names are read of */

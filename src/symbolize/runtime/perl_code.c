@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
 #include "symbolize/runtime/language.h"
 
 #include <string.h>
@@ -57,13 +58,7 @@ struct perl_code *perl_code_new(void)
 	return p;
 }
 
-void perl_code_free(struct perl_code *p)
-{
-	if (!p)
-		return;
-	g_string_chunk_free(p->strings);
-	g_free(p);
-}
+FREES(perl_code_free, struct perl_code, p, g_string_chunk_free(p->strings))
 
 /* The body of a value, and of what type that is; 0: it cannot be read. */
 static uint64_t body_of(uint32_t pid, uint64_t addr, uint32_t *ret_type)

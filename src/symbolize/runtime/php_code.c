@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
 #include "symbolize/runtime/language.h"
 
 #include <string.h>
@@ -58,13 +59,7 @@ struct php_code *php_code_new(void)
 	return p;
 }
 
-void php_code_free(struct php_code *p)
-{
-	if (!p)
-		return;
-	g_string_chunk_free(p->strings);
-	g_free(p);
-}
+FREES(php_code_free, struct php_code, p, g_string_chunk_free(p->strings))
 
 /* Its text, and its hash; NULL: there is none. */
 static char *read_string(uint32_t pid, uint64_t addr, uint64_t *ret_hash)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/each.h"
 #include "base/module.h"
 #include "base/opener.h"
 #include "base/refuse.h"
@@ -223,12 +224,9 @@ static void recognised_file_clear(void *data)
 
 static const struct recognised_file *file_of_path(const struct recognised *r, const char *path)
 {
-	for (guint i = 0; i < r->files->len; i++) {
-		const struct recognised_file *f = &g_array_index(r->files, struct recognised_file, i);
-
+	EACH_ROW(i, const struct recognised_file, f, r->files)
 		if (!strcmp(f->path, path))
 			return f;
-	}
 	return NULL;
 }
 
@@ -290,8 +288,7 @@ static void take_files(struct recognised *r, const char *proc_dir, const char *d
 
 	r->is_program_unknown = !program;
 	for (int pass = 0; pass < 2; pass++)
-		for (guint i = 0; i < lines->len; i++) {
-			const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
+		EACH_ROW(i, const struct maps_line, m, lines) {
 			bool is_program = program && !strcmp(program, m->path);
 
 			if (!m->is_exec || is_program != (pass == 0))

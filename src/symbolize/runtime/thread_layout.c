@@ -4,6 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/each.h"
 #include "base/module.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/variables.h"
@@ -210,12 +211,9 @@ static bool look_at_file(const char *proc_dir, uint32_t pid, const struct maps_l
 
 bool thread_layout_find(const char *proc_dir, uint32_t pid, const GArray *lines, struct thread_layout *ret)
 {
-	for (guint i = 0; i < lines->len; i++) {
-		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW(i, const struct maps_line, m, lines)
 		if (m->is_exec && look_at_file(proc_dir, pid, m, ret) && ret->key_cnt)
 			return true;
-	}
 	return false;
 }
 
