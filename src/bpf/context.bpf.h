@@ -111,7 +111,7 @@ static long context_attribute(__u32 i, struct context_walk *w)
 /* The verifier of Linux 6.1 does not come to an end with them; where kernels cast (6.2) it does. */
 #ifdef WITHOUT_CAST
 #define may_read_labels() false
-#else
+#elif !defined(may_read_labels)
 #define may_read_labels() can_cast()
 #endif
 
