@@ -109,8 +109,7 @@ static struct finding *row_of(struct busy_finder *b, uint32_t thread)
 			.process = key.process,
 			.pid = t->pid,
 			.frame = -1,
-			.by = { .frame = -1, .does_frame = -1 },
-			.loop_on_cpu_frame = -1,
+			FINDING_OWN_ONLY,
 			.busy = sum->busy,
 			.busy_rule = key.rule,
 		};

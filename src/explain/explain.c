@@ -370,9 +370,8 @@ static struct finding finding_of_wait(const struct explanation *e, uint32_t wait
 		.wait = wait,
 		.process = profile_thread(e->findings->profile, w->thread)->process,
 		.frame = finding_frame(e->findings, wait),
-		.asked_frame = -1,
 		.object = w->object,
-		.by = { .frame = -1, .does_frame = -1 },
+		FINDING_OWN_ONLY,
 	};
 }
 

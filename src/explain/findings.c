@@ -90,10 +90,8 @@ static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 		.process = key->process,
 		.pid = profile_thread(f->profile, profile_wait(f->profile, wait)->thread)->pid,
 		.frame = -1,
-		.asked_frame = -1,
-		.by = { .frame = -1, .does_frame = -1 },
+		FINDING_OWN_ONLY,
 		.loop = key->loop,
-		.loop_on_cpu_frame = -1,
 		.is_yield = is_yield,
 		.is_spin = is_yield && rule && g_str_has_prefix(rule->name, "yield-"),	/* of a runtime */
 	};
@@ -212,6 +210,18 @@ static int64_t loop_frame(const struct findings *f, uint32_t user)
 			return frame;
 	}
 	return -1;
+}
+
+struct finding finding_plain(const struct finding *row)
+{
+	return (struct finding){
+		.reason = row->reason,
+		.wait = row->wait,
+		.process = row->process,
+		.frame = row->frame,
+		.object = row->object,
+		FINDING_OWN_ONLY,
+	};
 }
 
 int64_t finding_frame(const struct findings *f, uint32_t wait)

@@ -83,6 +83,9 @@ struct finding_bursts {
 	uint64_t queue_ns, length_ns;
 };
 
+/* A finding of nobody else's functions: what begins one says of none. */
+#define FINDING_OWN_ONLY .asked_frame = -1, .loop_on_cpu_frame = -1, .by = { .frame = -1, .does_frame = -1 }
+
 struct finding {
 	enum reason reason;
 	uint32_t id; /* from 1, and not by rank; 0: of busy threads, which no wait is of */

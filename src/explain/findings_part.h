@@ -10,6 +10,8 @@
 
 /* The program's function that a wait is reported with; -1: unknown. */
 int64_t finding_frame(const struct findings *f, uint32_t wait);
+/* What it waits for, and in which function, alone. */
+struct finding finding_plain(const struct finding *row);
 
 /* For each thread: does it wait in this finding?  Free with g_free(). */
 bool *finding_waiters_new(const struct findings *f, const struct finding *row);

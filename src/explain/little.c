@@ -220,9 +220,8 @@ static void append_rhythm(GString *s, const struct findings *f)
 				     .wait = at,
 				     .process = f->programs[most->thread],
 				     .frame = finding_frame(f, at),
-				     .asked_frame = -1,
 				     .object = most->object,
-				     .by = { .frame = -1, .does_frame = -1 } };
+				     FINDING_OWN_ONLY };
 	g_string_append_c(s, ' ');
 	sentence_finding(s, f, &row);
 	g_string_append_printf(s, ", %.1f times a second: %s", (double)most->count * 1e9 / (double)p->info.duration_ns,

@@ -673,14 +673,7 @@ static void append_meanwhile(GString *s, const struct findings *f, uint32_t id)
 
 		if (row->id != id)
 			continue;
-		struct finding plain = { .reason = row->reason,
-					 .wait = row->wait,
-					 .process = row->process,
-					 .frame = row->frame,
-					 .asked_frame = -1,
-					 .object = row->object,
-					 .by = { .frame = -1, .does_frame = -1 } };
-
+		const struct finding plain = finding_plain(row);
 		bool is_asleep = row->reason == REASON_SLEEP;
 
 		g_string_append(s, "; meanwhile ");

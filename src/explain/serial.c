@@ -131,9 +131,7 @@ void serial_find(struct findings *f)
 		.count = 1,
 		.threads_cnt = 1,
 		.frame = -1,
-		.asked_frame = -1,
-		.by = { .frame = -1, .does_frame = -1 },
-		.loop_on_cpu_frame = -1,
+		FINDING_OWN_ONLY,
 	};
 	g_array_append_val(f->rows, row);
 }
@@ -149,13 +147,7 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 		g_string_append(s, f->serial->is_queue ? ", which mostly waits for a CPU" : ", which mostly computes");
 		return;
 	}
-	const struct finding plain = { .reason = does->reason,
-				       .wait = does->wait,
-				       .process = does->process,
-				       .frame = does->frame,
-				       .asked_frame = -1,
-				       .object = does->object,
-				       .by = { .frame = -1, .does_frame = -1 } };
+	const struct finding plain = finding_plain(does);
 	const char *says = sentence_says(f, &plain);
 
 	if (does->process == row->process) {
