@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/little.h"
 
+#include "base/each.h"
 #include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
@@ -50,19 +51,28 @@ static bool is_for_others(const struct findings *f, uint32_t i)
 	       rule->reason == REASON_LOCK_CONDITION || rule->reason == REASON_LOCK_MUTEX;
 }
 
-/* Of the process of `thread` all others do, too; of one whose only thread waits so a signal is meant to end that. */
-static bool is_still(const struct findings *f, const bool *is_stuck, uint32_t thread)
+/* All threads of a process wait so; of one whose only thread does a signal is meant to end that.  pid 0: of none. */
+static uint32_t still_process(const struct findings *f, const bool *is_stuck)
 {
-	uint32_t pid = profile_thread(f->profile, thread)->pid, cnt = 0;
+	g_autoptr(GHashTable) stuck_cnts = g_hash_table_new(NULL, NULL), goes_on = g_hash_table_new(NULL, NULL);
 
-	for (uint32_t i = 0; i < f->profile->threads->len; i++) {
-		if (profile_thread(f->profile, i)->pid != pid)
-			continue;
+	EACH_ROW(i, const struct thread, t, f->profile->threads) {
+		gpointer pid = GUINT_TO_POINTER(t->pid);
+
+		guint cnt = GPOINTER_TO_UINT(g_hash_table_lookup(stuck_cnts, pid));
+
 		if (!is_stuck[i] || (f->selection && !f->selection->threads[i]))
-			return false;
-		cnt++;
+			g_hash_table_add(goes_on, pid);
+		else
+			g_hash_table_insert(stuck_cnts, pid, GUINT_TO_POINTER(cnt + 1));
 	}
-	return cnt > 1;
+	EACH_ROW(i, const struct thread, t, f->profile->threads) {
+		gpointer pid = GUINT_TO_POINTER(t->pid);
+
+		if (!g_hash_table_contains(goes_on, pid) && GPOINTER_TO_UINT(g_hash_table_lookup(stuck_cnts, pid)) > 1)
+			return t->pid;
+	}
+	return 0;
 }
 
 /* The same rule in the same function; *ret_is_first: no wait before it is. */
@@ -120,8 +130,7 @@ char *still_new(const struct findings *f)
 
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		is_stuck[profile_wait(p, i)->thread] = is_for_others(f, i);
-	for (uint32_t i = 0; i < p->threads->len; i++)
-		if (is_stuck[i] && is_still(f, is_stuck, i))
-			return say(f, profile_thread(p, i)->pid);
-	return NULL;
+	uint32_t pid = still_process(f, is_stuck);
+
+	return pid ? say(f, pid) : NULL;
 }

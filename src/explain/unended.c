@@ -86,14 +86,28 @@ static const struct ending *ending_of(const char *rule)
 	return NULL;
 }
 
-/* Of each row, by its id: did a wait of it end? */
-static bool *ended_new(const struct findings *f)
-{
-	bool *has_ended = g_new0(bool, (gsize)f->rows->len + 1);
+/* Of a row: did a wait of it end?  And those that lie whole in the window. */
+struct ends {
+	bool has_ended;
+	uint64_t cnt, ns, max_ns;
+};
 
-	EACH_ROW(i, const struct wait, w, f->profile->waits)
-		has_ended[f->blocked_in[i]] |= w->count != 1 || !(w->flags & WAIT_OPEN_AT_END);
-	return has_ended;
+/* By the rows' ids. */
+static struct ends *ends_new(const struct findings *f)
+{
+	struct ends *all = g_new0(struct ends, (gsize)f->rows->len + 1);
+
+	EACH_ROW(i, const struct wait, w, f->profile->waits) {
+		struct ends *e = &all[f->blocked_in[i]];
+
+		e->has_ended |= w->count != 1 || !(w->flags & WAIT_OPEN_AT_END);
+		if (w->flags & (WAIT_OPEN_AT_START | WAIT_OPEN_AT_END))
+			continue;
+		e->cnt += w->count;
+		e->ns += w->blocked_ns;
+		e->max_ns = MAX(e->max_ns, w->max_ns ?: w->blocked_ns);
+	}
+	return all;
 }
 
 /* Its clients wait for answers, or connections to be accepted: then it should go on. */
@@ -152,24 +166,16 @@ static bool is_for_work(const struct findings *f, const struct finding *row)
  * An answer comes each time after the same whole or half seconds: the time limit of a long poll, which is meant, or one of
  * the peer's.
  */
-static bool is_long_poll(const struct findings *f, const struct finding *row)
+static bool is_long_poll(const struct findings *f, const struct finding *row, const struct ends *e)
 {
-	uint64_t cnt = 0, ns = 0, max_ns = 0;
+	uint64_t halves = (e->max_ns + HALF_NS / 2) / HALF_NS, even_ns = halves * HALF_NS,
+		 off_ns = e->max_ns > even_ns ? e->max_ns - even_ns : even_ns - e->max_ns;
 
 	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || row->timed_out_cnt ||
 	    is_asked(f, row))
 		return false;
-	EACH_ROW(i, const struct wait, w, f->profile->waits) {
-		if (f->blocked_in[i] != row->id || w->flags & (WAIT_OPEN_AT_START | WAIT_OPEN_AT_END))
-			continue;
-		cnt += w->count;
-		ns += w->blocked_ns;
-		max_ns = MAX(max_ns, w->max_ns ?: w->blocked_ns);
-	}
-	uint64_t halves = (max_ns + HALF_NS / 2) / HALF_NS,
-		 off_ns = max_ns > halves * HALF_NS ? max_ns - halves * HALF_NS : halves * HALF_NS - max_ns;
-	return cnt >= POLLS_MIN && max_ns >= POLL_NS - POLL_NS / SAME_PART && off_ns <= max_ns / SAME_PART &&
-	       ns >= cnt * (max_ns - max_ns / SAME_PART);
+	return e->cnt >= POLLS_MIN && e->max_ns >= POLL_NS - POLL_NS / SAME_PART && off_ns <= e->max_ns / SAME_PART &&
+	       e->ns >= e->cnt * (e->max_ns - e->max_ns / SAME_PART);
 }
 
 /*
@@ -224,19 +230,18 @@ static bool is_waited_for(const struct findings *f, const struct finding *row)
 
 void unended_find(struct findings *f)
 {
-	g_autofree bool *has_ended = ended_new(f);
+	g_autofree struct ends *ends = ends_new(f);
 
 	EACH_ROW(i, struct finding, row, f->rows) {
 		const struct rule *rule = reasons_rule(f->reasons, row->wait);
 		const struct ending *ending = rule && rule->reason == row->reason ? ending_of(rule->name) : NULL;
+		const bool takes = keeps_up(f, row) || is_fed(f, row), asks = !takes && is_for_work(f, row);
 
-		bool takes = keeps_up(f, row) || is_fed(f, row);
-
-		if (takes || is_for_work(f, row) || is_long_poll(f, row)) {
-			row->unended = takes ? READER_ADVICE : is_for_work(f, row) ? rule->advice : LONG_POLL_ADVICE;
+		if (takes || asks || is_long_poll(f, row, &ends[row->id])) {
+			row->unended = takes ? READER_ADVICE : asks ? rule->advice : LONG_POLL_ADVICE;
 			row->may_be_meant = true;
 		}
-		if (ending && !has_ended[row->id] && !row->busy &&
+		if (ending && !ends[row->id].has_ended && !row->busy &&
 		    row->max_ns >= f->profile->info.duration_ns / 10 * 9) {
 			row->may_be_meant = may_be_meant(f, row, ending);
 			row->unended = row->may_be_meant || row->reason != REASON_CHILD_EXIT ? ending->advice : NULL;

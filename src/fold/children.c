@@ -80,15 +80,29 @@ static enum child_does look_at(const struct looker *l, uint32_t pid)
 	return status ? does_of(l, pid, status) : CHILD_GONE;
 }
 
+GArray *children_of(const char *proc_dir, uint32_t pid)
+{
+	g_autofree char *name = g_strdup_printf("task/%" PRIu32 "/children", pid),
+			*text = opener_process_text(proc_dir, pid, name);
+	GArray *all = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	for (char *at = text; at && g_ascii_isdigit(*at); at += strspn(at, " ")) {
+		uint32_t child = (uint32_t)g_ascii_strtoull(at, &at, 10);
+
+		g_array_append_val(all, child);
+	}
+	return all;
+}
+
 /* The only child that waits for no other one's output, or the first of several; pid 0: there is none. */
 static struct child child_of(const struct looker *l, uint32_t pid)
 {
-	g_autofree char *name = g_strdup_printf("task/%" PRIu32 "/children", pid), *text = opener_process_text(l->proc_dir, pid, name);
+	g_autoptr(GArray) children = children_of(l->proc_dir, pid);
 	struct child found = { 0 };
-	unsigned left = CHILDREN_MAX, others = 0;
+	unsigned others = 0;
 
-	for (char *at = text; at && g_ascii_isdigit(*at) && left--; at += strspn(at, " ")) {
-		struct child one = { .pid = (uint32_t)g_ascii_strtoull(at, &at, 10) };
+	for (guint i = 0; i < MIN(children->len, CHILDREN_MAX); i++) {
+		struct child one = { .pid = g_array_index(children, uint32_t, i) };
 
 		one.does = look_at(l, one.pid);
 		if (one.does == CHILD_GONE)
@@ -99,7 +113,7 @@ static struct child child_of(const struct looker *l, uint32_t pid)
 			others = 0;
 		}
 	}
-	if (others || left > CHILDREN_MAX)
+	if (others || children->len > CHILDREN_MAX)
 		found.does = CHILD_SEVERAL;
 	return found;
 }

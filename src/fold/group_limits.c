@@ -373,15 +373,10 @@ void group_limits_note_tree(struct group_limits *g, uint32_t pid)
 	g_array_append_val(pids, pid);
 	for (guint i = 0; i < MIN(pids->len, GROUP_NOTES_MAX); i++) {
 		uint32_t one = g_array_index(pids, uint32_t, i);
-		g_autofree char *name = g_strdup_printf("task/%" PRIu32 "/children", one);
-		g_autofree char *text = opener_process_text(g->proc_dir, one, name);
+		g_autoptr(GArray) children = children_of(g->proc_dir, one);
 
 		group_limits_note(g, one);
-		for (char *at = text; at && g_ascii_isdigit(*at); at += strspn(at, " ")) {
-			uint32_t child = (uint32_t)g_ascii_strtoull(at, &at, 10);
-
-			g_array_append_val(pids, child);
-		}
+		g_array_append_vals(pids, children->data, children->len);
 	}
 }
 

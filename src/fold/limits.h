@@ -155,6 +155,9 @@ bool *pool_served_ports_new(const GArray *sockets);
  */
 void backlog_look(struct profile *p, struct net_tables *nets, const char *proc_dir, uint32_t pid);
 
+/* The children of a process's first thread, uint32_t; to be freed by g_array_unref(). */
+GArray *children_of(const char *proc_dir, uint32_t pid);
+
 /*
  * What the child does, as the recording ends, that a process waits for and that was not recorded: the one below which
  * no other one is waited for.  Of several children that which does not wait for another one's output; where that leaves
