@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Known shares of CPU time: shares OUT ROUNDS.  One thread works in three functions, in each until its own CPU clock says that it is
- * enough, the last in the kernel, and sleeps after each round; another one only sleeps.  OUT gets, as JSON, the CPU time of each function.
+ * enough, the last in the kernel, and sleeps after each round, never equally long: rounds in step with a sampler's timer would give
+ * each sample the same place.  Another one only sleeps.  OUT gets, as JSON, the CPU time of each function.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -83,7 +84,7 @@ int main(int argc, char **argv)
 		one += work_one(t + 10 * MS) - t;
 		t = cpu_ns();
 		kernel += work_kernel(t + 10 * MS) - t;
-		sleep_ns(5 * MS);
+		sleep_ns((unsigned)rand() % 16 * MS);
 	}
 	t = cpu_ns() - begun;
 	pthread_join(sleeper, NULL);
