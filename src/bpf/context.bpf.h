@@ -59,18 +59,22 @@ static __always_inline __u32 context_byte(const struct context_scratch *s, __u32
 	return ((const __u8 *)s->word)[at & (CONTEXT_BUFFER - 1)];
 }
 
-/* An attribute's value goes into the hash. */
-static __always_inline void hash_value(struct context_scratch *s, __u32 at, __u32 bytes)
+/* An attribute's value goes into the hash.  A global function: the verifier checks its loop once. */
+__noinline int hash_value(struct context_scratch *s, __u32 at, __u32 bytes)
 {
-	__u64 hash = s->hash;
+	__u64 hash;
+	__u32 i;
 
-	for (__u32 i = 0; i < 256 && i < bytes; i += 8) {
-		__u32 left = bytes - i, unused = left < 8 ? 8 - left : 0;
-		__u64 word = *(const __u64 *)((const __u8 *)s->word + ((at + i) & (CONTEXT_BUFFER - 1)));
-
-		hash = mix(hash, word << unused * 8);
-	}
+	if (!s)
+		return 0;
+	hash = s->hash;
+	for (i = 0; i < 256 && i + 8 <= bytes; i += 8)
+		hash = mix(hash, *(const __u64 *)((const __u8 *)s->word + ((at + i) & (CONTEXT_BUFFER - 1))));
+	if (i < bytes)
+		hash = mix(hash, *(const __u64 *)((const __u8 *)s->word + ((at + i) & (CONTEXT_BUFFER - 1)))
+			   << (64 - 8 * (bytes & 7)));
 	s->hash = hash;
+	return 0;
 }
 
 /*

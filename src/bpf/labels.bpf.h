@@ -29,49 +29,72 @@
 const volatile __u64 label_name[OFFCPU_LABEL_NAMES][OFFCPU_LABEL_NAME_BYTES / 8] = {};
 const volatile __u8 label_bytes[OFFCPU_LABEL_NAMES] = {}, first_label[OFFCPU_LABEL_NAME_BYTES] = {};
 
-/* A word of a text, from the first byte's word on; false: it was the last, or could not be read. */
-static __always_inline bool label_word(__u32 i, struct context_walk *w)
+/* Two words: a string's address and length.  A thread that is current is asked at once. */
+static __always_inline bool two_words(struct walk_state *at, __u64 addr, __u64 *ret)
 {
-	struct context_scratch *s = w->s;
-	struct label_place *l = &s->labels;
-	__u32 shift = l->from & 7, to = l->to - shift + 8 * i;
-	__u64 word;
+	if (!at->view.pgd)
+		return !bpf_probe_read_user(ret, 2 * sizeof(*ret), (void *)addr);
+	return viewed_word(&at->view, addr, &ret[0]) && viewed_word(&at->view, addr + 8, &ret[1]);
+}
 
-	if (8 * i >= shift + l->bytes)
+/* Whole words of a page, from that address up to `end`, to that byte of the record. */
+static __always_inline bool copy_of_page(struct page_view *v, struct context_scratch *s, __u64 from, __u64 end,
+					 __u32 to)
+{
+	if (!has_page(v, from))
 		return false;
-	s->is_bad = !viewed_word(&w->at->view, l->from - shift + 8ULL * i, &word);
-	if (s->is_bad)
-		return false;
-	*(__u64 *)((__u8 *)s->word + (to & (CONTEXT_BUFFER - 1))) = word;
+	for (__u32 i = 0; i < OFFCPU_LABEL_VALUE_BYTES + 8 && from + i < end; i += 8)
+		*(__u64 *)((__u8 *)s->word + ((to + i) & (CONTEXT_BUFFER - 1))) =
+			word_at(v->page + (from & (PAGE_BYTES - 1)) + i);
 	return true;
 }
 
-/* Copies that text to where it belongs.  Functions are few here: of calls only eight may lie in one another. */
-static __always_inline bool copy_label(struct context_walk *w)
+/* Copies a text of at most OFFCPU_LABEL_VALUE_BYTES: words are whole, and what stands before it is put back. */
+static __always_inline bool copy_text(struct page_view *v, struct context_scratch *s, __u64 from, __u32 bytes,
+				      __u32 to)
 {
-	struct walk_state *at = w->at;
-	struct context_scratch *s = w->s;
-	__u32 to = s->labels.to, bytes = s->labels.bytes;
-	__u64 *before, kept;
+	__u64 end = from + bytes, page_end = (from | (PAGE_BYTES - 1)) + 1;
+	__u64 *before = (__u64 *)((__u8 *)s->word + to - 8), kept = *before;
+	__u64 first = from & ~7ULL, first_end = end < page_end ? end : page_end;
+	bool is_copied;
 
-	barrier_var(to);
-	barrier_var(bytes);
-	if (to < 8 || to > OFFCPU_CONTEXT_HEAD_BYTES + OFFCPU_CONTEXT_BYTES || !bytes ||
-	    bytes > OFFCPU_LABEL_VALUE_BYTES)
-		return false;
-	if (!at->view.pgd) {
-		s->is_bad = bpf_probe_read_user((__u8 *)s->word + to, bytes, (void *)s->labels.from) != 0;
-		return !s->is_bad;
-	}
-	/* whole words are copied, and what stands before the text is put back */
-	before = (__u64 *)((__u8 *)s->word + to - 8);
-	kept = *before;
-	/* no bpf_loop(): calling for each word takes as long as the word */
-	for (__u32 i = 0; i < OFFCPU_LABEL_VALUE_BYTES / 8 + 2; i++)
-		if (!label_word(i, w))
-			break;
+	is_copied = copy_of_page(v, s, first, first_end, to - (from & 7)) &&
+		(end <= page_end || copy_of_page(v, s, page_end, end, to + (page_end - from)));
 	*before = kept;
-	return !s->is_bad;
+	return is_copied;
+}
+
+/*
+ * Copies a label's name or value to where it belongs in the record: behind the two bytes of the entry that it begins.
+ * Its length; 0: the name is not asked for, or the value is empty or has no room; negative: it could not be read.
+ *
+ * Three global functions make a record of a label, for each is verified once.  They do not call one another: of calls
+ * only eight may lie in one another.
+ */
+__noinline int copy_label(struct walk_state *at, struct context_scratch *s, __u64 string_at, bool is_name)
+{
+	__u64 text[2], bytes;
+	__u32 to;
+
+	if (!at || !s)
+		return -1;
+	s->is_bad = (string_at & 7) || !two_words(at, string_at, text);
+	if (s->is_bad)
+		return -1;
+	bytes = text[1];
+	if (is_name && (bytes >= OFFCPU_LABEL_NAME_BYTES || !first_label[bytes & (OFFCPU_LABEL_NAME_BYTES - 1)]))
+		return 0;
+	if (bytes > OFFCPU_LABEL_VALUE_BYTES)
+		bytes = OFFCPU_LABEL_VALUE_BYTES;
+	to = s->attribute_at + 2;
+	if (!bytes || to < 8 || to + bytes > OFFCPU_CONTEXT_HEAD_BYTES + OFFCPU_CONTEXT_BYTES)
+		return 0;
+	barrier_var(to);
+	if (to < 8 || to > OFFCPU_CONTEXT_HEAD_BYTES + OFFCPU_CONTEXT_BYTES)
+		return 0;
+	s->is_bad = at->view.pgd ? !copy_text(&at->view, s, text[0], bytes, to) :
+		bpf_probe_read_user((__u8 *)s->word + to, bytes, (void *)text[0]) != 0;
+	return s->is_bad ? -1 : (int)bytes;
 }
 
 /* Is the text at that byte this name?  A global function: it is verified once. */
@@ -93,77 +116,53 @@ __noinline int is_label_name(struct context_scratch *s, __u32 at, __u32 number)
 	return true;
 }
 
-/* The number of the name that was copied to that byte; 0: it is not asked for. */
-static __always_inline __u32 label_number(struct context_scratch *s, __u32 at, __u32 bytes)
+/* The number of the name that was copied last; 0: it is not asked for. */
+__noinline __u32 label_number(struct context_scratch *s, __u32 bytes)
 {
 	__u32 number = first_label[bytes & (OFFCPU_LABEL_NAME_BYTES - 1)];
 
+	if (!s)
+		return 0;
 	for (__u32 i = 0; i < OFFCPU_LABEL_NAMES && number && number < OFFCPU_LABEL_NAMES; i++, number++) {
 		if (label_bytes[number] != bytes)
 			break;
-		if (is_label_name(s, at, number))
+		if (is_label_name(s, s->attribute_at + 2, number))
 			return number;
 	}
 	return 0;
 }
 
-/* Two words: a string's address and length.  A thread that is current is asked at once. */
-static __always_inline bool two_words(struct walk_state *at, __u64 addr, __u64 *ret)
+/* The entry of the record that a label makes, whose value was copied last. */
+__noinline int put_label(struct context_scratch *s, __u32 key, __u32 bytes)
 {
-	if (!at->view.pgd)
-		return !bpf_probe_read_user(ret, 2 * sizeof(*ret), (void *)addr);
-	return viewed_word(&at->view, addr, &ret[0]) && viewed_word(&at->view, addr + 8, &ret[1]);
-}
+	__u32 at;
+	__u64 others;
 
-/* The entry of the record that a label makes, with its value copied to where it belongs. */
-static __always_inline void put_label(struct context_scratch *s, __u32 key, __u32 bytes)
-{
-	__u32 at = s->attribute_at;
-	__u64 others = s->hash;
-
+	if (!s)
+		return 0;
+	at = s->attribute_at;
+	others = s->hash;
 	*(__u16 *)((__u8 *)s->word + (at & (CONTEXT_BUFFER - 1))) = key | bytes << 8;
 	s->attribute_at = at + 2 + bytes;
 	/* maps have no order */
 	s->hash = mix(s->labels.seed, (__u64)bytes << 8 | key);
 	hash_value(s, at + 2, bytes);
 	s->hash ^= others;
+	return 0;
 }
 
-/* One label.  False: it could not be read.  A global function, too. */
-__noinline int take_label(struct walk_state *at, struct context_scratch *s, __u64 key_at, __u64 value_at)
+/* One label.  False: it could not be read. */
+static __always_inline bool take_label(struct walk_state *at, struct context_scratch *s, __u64 key_at, __u64 value_at)
 {
-	struct context_walk w = { .at = at, .s = s };
-	__u64 text[2], bytes;
-	__u32 number;
+	int bytes = copy_label(at, s, key_at, true);
+	__u32 number = bytes > 0 ? label_number(s, bytes) : 0;
 
-	if (!at || !s)
-		return false;
-	s->is_bad = (key_at & 7) || !two_words(at, key_at, text);
-	bytes = text[1];
-	if (s->is_bad || bytes >= OFFCPU_LABEL_NAME_BYTES || !first_label[bytes & (OFFCPU_LABEL_NAME_BYTES - 1)])
-		return !s->is_bad;
-	s->labels.to = s->attribute_at + 2;
-	s->labels.from = text[0];
-	s->labels.bytes = bytes;
-	if (!copy_label(&w))
-		return false;
-	number = label_number(s, s->attribute_at + 2, bytes);
-	if (!number)
-		return true;
-	s->is_bad = !two_words(at, value_at, text);
-	bytes = text[1];
-	if (s->is_bad || !bytes)
-		return !s->is_bad;
-	if (bytes > OFFCPU_LABEL_VALUE_BYTES)
-		bytes = OFFCPU_LABEL_VALUE_BYTES;
-	if (s->attribute_at + 2 + bytes > OFFCPU_CONTEXT_HEAD_BYTES + OFFCPU_CONTEXT_BYTES)
-		return true;
-	s->labels.from = text[0];
-	s->labels.bytes = bytes;
-	if (!copy_label(&w))
-		return false;
-	put_label(s, number, bytes);
-	return true;
+	if (number) {
+		bytes = copy_label(at, s, value_at, false);
+		if (bytes > 0)
+			put_label(s, number, bytes);
+	}
+	return bytes >= 0;
 }
 
 /* The first bucket, or the one after this.  False: there is none, or it could not be read. */

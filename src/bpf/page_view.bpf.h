@@ -48,12 +48,16 @@ __noinline int turn_page(struct page_view *v, __u64 addr)
 	return v->page != 0;
 }
 
+/* The page of that address is at v->page. */
+static __always_inline bool has_page(struct page_view *v, __u64 addr)
+{
+	return (v->page && (addr & ~(PAGE_BYTES - 1)) == v->user) || turn_page(v, addr);
+}
+
 /* One word of the thread's memory, at a multiple of 8. */
 static __always_inline bool viewed_word(struct page_view *v, __u64 addr, __u64 *ret)
 {
-	if (addr & 7)
-		return false;
-	if ((!v->page || (addr & ~(PAGE_BYTES - 1)) != v->user) && !turn_page(v, addr))
+	if ((addr & 7) || !has_page(v, addr))
 		return false;
 	*ret = word_at(v->page + (addr & (PAGE_BYTES - 1)));
 	return true;

@@ -388,14 +388,12 @@ struct language_scratch {
 
 #define CONTEXT_BUFFER 512	/* a power of two above a record's bytes */
 
-/* Which of a goroutine's labels is looked at, and the text that is read of it. */
+/* Which of a goroutine's labels is looked at. */
 struct label_place {
 	__u64 pairs;		/* the list, or the map's buckets */
 	__u64 bucket, used;	/* the one looked at, and what its slots hold */
 	__u32 left;		/* labels not seen yet */
 	__u32 bucket_no, bucket_cnt;
-	__u32 bytes, to;	/* of the text, and where in the record it goes */
-	__u64 from;
 	__u64 seed;		/* of each label's hash */
 };
 
