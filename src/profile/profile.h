@@ -602,22 +602,27 @@ static inline bool profile_is_of_command(const struct profile *p)
 	return p->info.filters && g_str_has_prefix(p->info.filters, "command ");
 }
 
-static inline const struct thread *profile_thread(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->threads, struct thread, i);
-}
-static inline const struct frame *profile_get_frame(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->frames, struct frame, i);
-}
-static inline const struct stack_node *profile_get_node(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->nodes, struct stack_node, i);
-}
-static inline const struct state_total *profile_state(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->states, struct state_total, i);
-}
+/* The rows of each table: profile_thread(p, i) is that of p->threads at i. */
+#define PROFILE_ROW(name, type, table)                                                        \
+	static inline const struct type *name(const struct profile *p, uint32_t i)            \
+	{                                                                                     \
+		return &g_array_index(p->table, struct type, i);                              \
+	}
+PROFILE_ROW(profile_thread, thread, threads)
+PROFILE_ROW(profile_get_frame, frame, frames)
+PROFILE_ROW(profile_get_node, stack_node, nodes)
+PROFILE_ROW(profile_state, state_total, states)
+PROFILE_ROW(profile_wait, wait, waits)
+PROFILE_ROW(profile_tcp_wait, tcp_wait, tcp_waits)
+PROFILE_ROW(profile_connection, connection, connections)
+PROFILE_ROW(profile_get_object, object, objects)
+PROFILE_ROW(profile_get_waker, waker, wakers)
+PROFILE_ROW(profile_get_chain, chain_node, chains)
+PROFILE_ROW(profile_story, story, stories)
+PROFILE_ROW(profile_wake, wake, wakes)
+PROFILE_ROW(profile_blame, blame, blames)
+PROFILE_ROW(profile_storm, storm, storms)
+
 /* Were short waits sampled at any time, or all?  Then times are estimates. */
 static inline bool profile_is_sampled(const struct profile *p)
 {
@@ -628,25 +633,7 @@ static inline double profile_looks_hz(const struct profile_info *info)
 {
 	return info->duration_ns ? (double)info->looks.rounds * 1e9 / (double)info->duration_ns : 0;
 }
-static inline const struct wait *profile_wait(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->waits, struct wait, i);
-}
 
-static inline const struct tcp_wait *profile_tcp_wait(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->tcp_waits, struct tcp_wait, i);
-}
-
-static inline const struct connection *profile_connection(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->connections, struct connection, i);
-}
-
-static inline const struct object *profile_get_object(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->objects, struct object, i);
-}
 /* NULL: the wait has none. */
 static inline bool object_is_lock(const struct object *o)
 {
@@ -661,31 +648,6 @@ static inline bool object_is_gil(const struct object *o)
 static inline const struct object *profile_wait_object(const struct profile *p, const struct wait *w)
 {
 	return w->object ? profile_get_object(p, w->object - 1) : NULL;
-}
-static inline const struct waker *profile_get_waker(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->wakers, struct waker, i);
-}
-static inline const struct chain_node *profile_get_chain(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->chains, struct chain_node, i);
-}
-static inline const struct story *profile_story(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->stories, struct story, i);
-}
-static inline const struct wake *profile_wake(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->wakes, struct wake, i);
-}
-
-static inline const struct blame *profile_blame(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->blames, struct blame, i);
-}
-static inline const struct storm *profile_storm(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->storms, struct storm, i);
 }
 
 /* Inside the profile layer: a sum that stops at the highest value instead of wrapping. */

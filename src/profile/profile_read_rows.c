@@ -47,6 +47,18 @@ void read_string(struct reader *r)
 	g_ptr_array_add(r->strings, (gpointer)row_own_text(r, 1));
 }
 
+/* Rows that the profile takes as they were read; nobody refers to those that get no id. */
+#define ADDS(name, add) uint32_t name(struct reader *r, const void *row) { return add(r->p, row); }
+#define ADDS_LEAF(name, add) uint32_t name(struct reader *r, const void *row) { return add(r->p, row), 0; }
+ADDS(add_object, profile_object)
+ADDS(add_wait, profile_add_wait)
+ADDS(add_waker, profile_waker)
+ADDS(add_wake, profile_add_wake)
+ADDS_LEAF(add_storm, profile_add_storm)
+ADDS_LEAF(add_tcp_wait, profile_add_tcp_wait)
+ADDS_LEAF(add_connection, profile_add_connection)
+ADDS_LEAF(add_on_cpu, profile_add_on_cpu)
+
 uint32_t add_loss(struct reader *r, const void *row)
 {
 	const struct profile_loss *l = row;
@@ -94,11 +106,6 @@ void get_object_kind(struct reader *r, int column, void *row)
 		row_wrong(r, column);
 }
 
-uint32_t add_object(struct reader *r, const void *row)
-{
-	return profile_object(r->p, row);
-}
-
 /* Only of one wait do its times say all. */
 void get_wait_max(struct reader *r, int column, void *row)
 {
@@ -118,21 +125,6 @@ void get_wait_hist(struct reader *r, int column, void *row)
 		w->hist[profile_hist_slot(wait_off_cpu_ns(w))] = 1;
 	else
 		row_hist(r, column, w->hist);
-}
-
-uint32_t add_wait(struct reader *r, const void *row)
-{
-	return profile_add_wait(r->p, row);
-}
-
-uint32_t add_waker(struct reader *r, const void *row)
-{
-	return profile_waker(r->p, row);
-}
-
-uint32_t add_wake(struct reader *r, const void *row)
-{
-	return profile_add_wake(r->p, row);
 }
 
 /* Only rows before this one have ids yet, so there is no cycle. */
@@ -182,24 +174,6 @@ uint32_t add_blame(struct reader *r, const void *row)
 	return 0;
 }
 
-uint32_t add_storm(struct reader *r, const void *row)
-{
-	profile_add_storm(r->p, row);
-	return 0;
-}
-
-uint32_t add_tcp_wait(struct reader *r, const void *row)
-{
-	profile_add_tcp_wait(r->p, row);
-	return 0;
-}
-
-uint32_t add_connection(struct reader *r, const void *row)
-{
-	profile_add_connection(r->p, row);
-	return 0;
-}
-
 static bool is_hex(const char *text, size_t digits)
 {
 	return strlen(text) == digits && strspn(text, "0123456789abcdef") == digits;
@@ -217,12 +191,6 @@ uint32_t add_trace(struct reader *r, const void *row)
 		reader_wrong(r, "trace_id");
 	else
 		profile_add_trace(r->p, t);
-	return 0;
-}
-
-uint32_t add_on_cpu(struct reader *r, const void *row)
-{
-	profile_add_on_cpu(r->p, row);
 	return 0;
 }
 

@@ -47,22 +47,10 @@ struct span_wait {
 	uint64_t count, blocked_ns, runnable_ns, preempted_ns;
 };
 
-static inline const struct request_row *profile_request(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->requests, struct request_row, i);
-}
-static inline const struct request_part *profile_request_part(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->request_parts, struct request_part, i);
-}
-static inline const struct request_span *profile_span(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->spans, struct request_span, i);
-}
-static inline const struct span_wait *profile_span_wait(const struct profile *p, uint32_t i)
-{
-	return &g_array_index(p->span_waits, struct span_wait, i);
-}
+PROFILE_ROW(profile_request, request_row, requests)
+PROFILE_ROW(profile_request_part, request_part, request_parts)
+PROFILE_ROW(profile_span, request_span, spans)
+PROFILE_ROW(profile_span_wait, span_wait, span_waits)
 static inline uint64_t span_end_ns(const struct request_span *s)
 {
 	return s->start_ns + s->wall_ns;
